@@ -1,0 +1,3 @@
+package clock
+
+func readTSC() uint64 { return rdtsc() }

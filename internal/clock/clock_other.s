@@ -1,0 +1,3 @@
+//go:build !amd64
+
+// Lets the package declare nanotime, whose body is in the runtime.

@@ -1,0 +1,84 @@
+package clock
+
+import (
+	"math/bits"
+	"sync"
+	"testing"
+	"time"
+)
+
+func TestNowFollowsTheMonotonicClock(t *testing.T) {
+	offset := Now() - nanotime()
+	begin := time.Now()
+	for time.Since(begin) < 50*time.Millisecond {
+		time.Sleep(5 * time.Millisecond)
+		a := nanotime()
+		now := Now() - offset
+		b := nanotime()
+		// 100 ppm of 50 ms and the time the readings themselves took.
+		if now < a-5000 || now > b+5000 {
+			t.Fatalf("clock %s: %d outside [%d, %d]", Name(), now, a, b)
+		}
+	}
+	if Now() < 0 || Now() > int64(time.Hour) {
+		t.Errorf("origin is not near the start of the process: %d ns", Now())
+	}
+}
+
+func TestNowNeverGoesBack(t *testing.T) {
+	var wg sync.WaitGroup
+	var mu sync.Mutex
+	last := Now()
+	for range 4 {
+		wg.Go(func() {
+			for range 2000 {
+				mu.Lock()
+				n := Now()
+				if n < last {
+					t.Errorf("went back by %d ns", last-n)
+				}
+				last = n
+				mu.Unlock()
+			}
+		})
+	}
+	wg.Wait()
+}
+
+func TestParamsConvertAsNowDoes(t *testing.T) {
+	p := GetParams()
+	if !p.TSC {
+		if got := nanotime() + p.Base - Now(); got < -1e6 || got > 1e6 {
+			t.Errorf("base is off by %d ns", got)
+		}
+		return
+	}
+	a := Now()
+	hi, lo := bits.Mul64(readTSC()-p.Origin, p.Mult)
+	got := p.Base + int64(hi<<(64-p.Shift)|lo>>p.Shift)
+	b := Now()
+	if got < a || got > b {
+		t.Errorf("converted by hand %d, not in [%d, %d]", got, a, b)
+	}
+}
+
+func TestProcessCPU(t *testing.T) {
+	a := ProcessCPU()
+	for begin := time.Now(); time.Since(begin) < 20*time.Millisecond; {
+	}
+	if b := ProcessCPU(); b <= a {
+		t.Errorf("process time did not advance: %d, %d", a, b)
+	}
+}
+
+func BenchmarkNow(b *testing.B) {
+	for b.Loop() {
+		Now()
+	}
+}
+
+func BenchmarkMonotonic(b *testing.B) {
+	for b.Loop() {
+		nanotime()
+	}
+}
