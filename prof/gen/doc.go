@@ -1,0 +1,3 @@
+package main
+
+func eventsDoc() ([]byte, error) { return []byte("# Events\n"), nil }

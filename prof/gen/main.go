@@ -1,0 +1,28 @@
+// Command gen writes prof/events_gen.go and docs/events.md from trace.Kinds(). It
+// runs in prof's folder: go generate ./prof
+package main
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+)
+
+func main() {
+	for path, make := range files {
+		text, err := make()
+		if err == nil {
+			err = os.WriteFile(filepath.FromSlash(path), text, 0o644)
+		}
+		if err != nil {
+			fmt.Fprintln(os.Stderr, "gen:", err)
+			os.Exit(1)
+		}
+	}
+}
+
+// files are what is generated, relative to prof's folder.
+var files = map[string]func() ([]byte, error){
+	"events_gen.go":     eventsGo,
+	"../docs/events.md": eventsDoc,
+}

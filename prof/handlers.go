@@ -1,0 +1,88 @@
+package prof
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"sync/atomic"
+)
+
+// list is an ordered list of handlers of type F. It is replaced, never changed, so
+// that whoever emits can go through it without a lock.
+type list[F any] struct {
+	p atomic.Pointer[[]handler[F]]
+}
+
+type handler[F any] struct {
+	name     string
+	priority int
+	f        F
+}
+
+func (l *list[F]) get() []handler[F] {
+	if p := l.p.Load(); p != nil {
+		return *p
+	}
+	return nil
+}
+
+func (l *list[F]) add(h handler[F]) {
+	hs := slices.Clone(l.get())
+	at := len(hs)
+	for at > 0 && hs[at-1].priority > h.priority {
+		at--
+	}
+	hs = slices.Insert(hs, at, h)
+	l.p.Store(&hs)
+}
+
+// remove takes out the first handler of that name.
+func (l *list[F]) remove(name string) bool {
+	hs := slices.Clone(l.get())
+	at := slices.IndexFunc(hs, func(h handler[F]) bool { return h.name == name })
+	if at < 0 {
+		return false
+	}
+	hs = slices.Delete(hs, at, at+1)
+	l.p.Store(&hs)
+	return true
+}
+
+func connect[F any](e *event, l *list[F], name string, priority int, f F, isNil bool) error {
+	if e.ses == nil {
+		return errors.New("the event belongs to no session: make one with prof.New")
+	}
+	if isNil {
+		return fmt.Errorf("handler %q of %s is nil", name, e.kind)
+	}
+	e.ses.mu.Lock()
+	defer e.ses.mu.Unlock()
+	l.add(handler[F]{name, priority, f})
+	e.handlers++
+	e.update()
+	return nil
+}
+
+// failed disconnects a handler that panicked.
+func (e *event) failed(l interface{ remove(string) bool }, name string, cause any) {
+	e.ses.mu.Lock()
+	known := l.remove(name)
+	if known {
+		e.handlers--
+		e.update()
+	}
+	e.ses.mu.Unlock()
+	if known { // otherwise another goroutine has been here with the same message
+		e.ses.tell(fmt.Sprintf("handler %q of %s failed and is disconnected: %v", name, e.title(), cause))
+	}
+}
+
+// hold copies a list for handlers to look at: the caller's own may be on its stack,
+// where nobody else may point to. Handlers may emit in turn, hence a stack.
+func hold[T any](stack *[]T, list []T) (held []T, mark int) {
+	mark = len(*stack)
+	*stack = append(*stack, list...)
+	return (*stack)[mark:len(*stack):len(*stack)], mark
+}
+
+func release[T any](stack *[]T, mark int) { *stack = (*stack)[:mark] }

@@ -1,0 +1,285 @@
+package trace
+
+import (
+	"encoding/binary"
+	"errors"
+	"hash/crc32"
+	"io"
+
+	"github.com/klauspost/compress/zstd"
+)
+
+// Sizes and names of the format; doc.go draws them.
+const (
+	fileMagic    = "WSTRACE\x01"
+	blockMagic   = "\xabWSB"
+	trailerMagic = "WSINDEX\x01"
+
+	version       = 1
+	fileHeader    = 32
+	blockHeader   = 64
+	trailerLength = 16
+)
+
+// Kinds of blocks.
+const (
+	blockDefs  = 1
+	blockData  = 2
+	blockIndex = 3
+)
+
+// Codecs.
+const (
+	codecStored = 0
+	codecZstd   = 1
+)
+
+// Flags of a data block.
+const (
+	flagStarted  = 1 // holds an onProgramStarted
+	flagFinished = 2 // holds an onProgramFinished
+)
+
+// Limits that a reader may rely on: what claims to be beyond them is damaged.
+const (
+	maxRaw = 16 << 20 // unpacked length of a block
+	// A block unpacks to at most ratioFree + ratio times its length in the file, so
+	// that a small file cannot ask for much memory. The writer pads where zstd does
+	// better.
+	ratio     = 64
+	ratioFree = 4 << 10
+)
+
+var castagnoli = crc32.MakeTable(crc32.Castagnoli)
+
+// header is the fixed header of a block.
+type header struct {
+	kind, codec byte
+	flags       uint16
+	stream      uint32
+	count       uint32 // events, definitions or index entries
+	base        int64  // time of the first event
+	first, last int64  // least and greatest time
+	seq         uint32 // number of the block in its stream; of a definition block: among those
+	defs        uint32 // definition blocks written before
+	packed, raw uint32 // length in the file, unpacked
+	sum         uint32 // CRC-32C of the payload as it is in the file
+}
+
+func (h *header) append(b []byte) []byte {
+	at := len(b)
+	le := binary.LittleEndian
+	b = append(b, blockMagic...)
+	b = append(b, h.kind, h.codec)
+	b = le.AppendUint16(b, h.flags)
+	b = le.AppendUint32(b, h.stream)
+	b = le.AppendUint32(b, h.count)
+	b = le.AppendUint64(b, uint64(h.base))
+	b = le.AppendUint64(b, uint64(h.first))
+	b = le.AppendUint64(b, uint64(h.last))
+	b = le.AppendUint32(b, h.seq)
+	b = le.AppendUint32(b, h.defs)
+	b = le.AppendUint32(b, h.packed)
+	b = le.AppendUint32(b, h.raw)
+	b = le.AppendUint32(b, h.sum)
+	return le.AppendUint32(b, crc32.Checksum(b[at:], castagnoli))
+}
+
+var errHeader = errors.New("no valid block header")
+
+// parse reads a header and checks everything that can be checked without the payload.
+func (h *header) parse(b []byte) error {
+	le := binary.LittleEndian
+	if len(b) < blockHeader || string(b[:4]) != blockMagic ||
+		crc32.Checksum(b[:blockHeader-4], castagnoli) != le.Uint32(b[blockHeader-4:]) {
+		return errHeader
+	}
+	*h = header{
+		kind: b[4], codec: b[5], flags: le.Uint16(b[6:]),
+		stream: le.Uint32(b[8:]), count: le.Uint32(b[12:]),
+		base: int64(le.Uint64(b[16:])), first: int64(le.Uint64(b[24:])), last: int64(le.Uint64(b[32:])),
+		seq: le.Uint32(b[40:]), defs: le.Uint32(b[44:]),
+		packed: le.Uint32(b[48:]), raw: le.Uint32(b[52:]), sum: le.Uint32(b[56:]),
+	}
+	switch {
+	case h.raw > maxRaw || uint64(h.raw) > ratioFree+ratio*uint64(h.packed):
+		return errors.New("block claims to unpack to an impossible length")
+	case h.codec == codecStored && h.raw != h.packed:
+		return errors.New("stored block with two lengths")
+	case h.count > h.raw:
+		return errors.New("block claims more entries than bytes")
+	case h.first > h.last:
+		return errors.New("block ends before it starts")
+	}
+	return nil
+}
+
+// blockFile writes blocks to a file.
+type blockFile struct {
+	out     output
+	at      int64 // length of the file up to the last whole block
+	zstd    *zstd.Encoder
+	seqs    map[int]uint32
+	defs    uint32
+	index   []byte // entries of the index so far
+	entries uint32
+	pack    packer
+	raw     []byte
+	block   []byte
+	failed  bool
+}
+
+func newBlockFile(out output, node, level int) (*blockFile, error) {
+	f := &blockFile{out: out, seqs: map[int]uint32{}}
+	if level >= 0 {
+		enc, err := zstd.NewWriter(nil, zstd.WithEncoderLevel(zstdLevel(level)), zstd.WithEncoderConcurrency(1),
+			zstd.WithWindowSize(512<<10), zstd.WithLowerEncoderMem(true), zstd.WithEncoderCRC(false))
+		if err != nil {
+			return nil, err
+		}
+		f.zstd = enc
+	}
+	le := binary.LittleEndian
+	b := append(f.block, fileMagic...)
+	b = le.AppendUint16(b, version)
+	b = le.AppendUint16(b, fileHeader)
+	b = le.AppendUint32(b, uint32(node))
+	b = append(b, make([]byte, fileHeader-4-len(b))...)
+	b = le.AppendUint32(b, crc32.Checksum(b, castagnoli))
+	f.block = b
+	return f, f.flush()
+}
+
+func zstdLevel(level int) zstd.EncoderLevel {
+	switch level {
+	case 0, 1:
+		return zstd.SpeedFastest
+	case 2:
+		return zstd.SpeedDefault
+	case 3:
+		return zstd.SpeedBetterCompression
+	}
+	return zstd.SpeedBestCompression
+}
+
+// flush writes f.block as a whole, or leaves the file as it was.
+func (f *blockFile) flush() error {
+	n, err := f.out.Write(f.block)
+	if err == nil && n < len(f.block) {
+		err = io.ErrShortWrite
+	}
+	if err != nil {
+		// What was written of it would only have to be skipped by readers.
+		if f.out.Truncate(f.at) == nil {
+			f.out.Seek(f.at, io.SeekStart)
+		}
+		return err
+	}
+	f.at += int64(n)
+	return nil
+}
+
+// put writes a block with the payload f.raw.
+func (f *blockFile) put(h *header) error {
+	b := append(f.block[:0], make([]byte, blockHeader)...)
+	h.raw = uint32(len(f.raw))
+	h.codec = codecStored
+	if f.zstd != nil && len(f.raw) > 32 {
+		b = f.zstd.EncodeAll(f.raw, b)
+		h.codec = codecZstd
+	}
+	if h.codec == codecStored || len(b)-blockHeader >= len(f.raw) {
+		h.codec = codecStored
+		b = append(b[:blockHeader], f.raw...)
+	}
+	if short := (len(f.raw)-ratioFree+ratio-1)/ratio - (len(b) - blockHeader); short > 0 {
+		b = appendSkippable(b, short)
+	}
+	h.packed = uint32(len(b) - blockHeader)
+	h.sum = crc32.Checksum(b[blockHeader:], castagnoli)
+	h.append(b[:0:blockHeader])
+	f.block = b
+	if err := f.flush(); err != nil {
+		f.failed = true
+		return err
+	}
+	if h.kind != blockIndex {
+		f.index = binary.LittleEndian.AppendUint64(f.index, uint64(f.at-int64(len(b))))
+		f.index = append(f.index, b[:blockHeader]...)
+		f.entries++
+	}
+	return nil
+}
+
+// appendSkippable appends at least n bytes that zstd decoders pass over.
+func appendSkippable(b []byte, n int) []byte {
+	n = max(n-8, 0)
+	b = binary.LittleEndian.AppendUint32(b, 0x184D2A50)
+	b = binary.LittleEndian.AppendUint32(b, uint32(n))
+	return append(b, make([]byte, n)...)
+}
+
+// data writes the events of a buffer and returns their number.
+func (f *blockFile) data(w *Writer, stream int, buf []uint64) (int, error) {
+	done := 0
+	for len(buf) > 0 {
+		h := header{kind: blockData, stream: uint32(stream), defs: f.defs, seq: f.seqs[stream]}
+		var n int
+		f.raw, n = f.pack.pack(f.raw[:0], w, buf, &h)
+		if n == 0 {
+			break
+		}
+		// The number is used up even if the block does not get into the file: the
+		// gap shows a reader what is missing.
+		f.seqs[stream]++
+		if err := f.put(&h); err != nil {
+			return int(h.count) + int(f.count(w, buf[n:])), err
+		}
+		done += int(h.count)
+		buf = buf[n:]
+	}
+	return done, nil
+}
+
+// count returns the number of events in a buffer.
+func (f *blockFile) count(w *Writer, buf []uint64) uint64 {
+	var n uint64
+	for len(buf) > 0 {
+		size := w.recordSize(buf)
+		if size == 0 {
+			break
+		}
+		buf = buf[size:]
+		n++
+	}
+	return n
+}
+
+func (f *blockFile) definitions(p *pending) error {
+	h := header{kind: blockDefs, count: uint32(p.nrows + p.ndfs), seq: f.defs, defs: f.defs}
+	f.raw = f.pack.packDefs(f.raw[:0], p)
+	f.defs++
+	return f.put(&h)
+}
+
+// close writes the index, unless an earlier block could not be written: then there
+// is no room for it either, and a reader finds out by itself what is there.
+func (f *blockFile) close() error {
+	var err error
+	if !f.failed {
+		at := f.at
+		f.raw = append(f.raw[:0], f.index...)
+		h := header{kind: blockIndex, count: f.entries, defs: f.defs}
+		if len(f.raw) <= maxRaw {
+			if err = f.put(&h); err == nil {
+				f.block = binary.LittleEndian.AppendUint64(f.block[:0], uint64(at))
+				f.block = append(f.block, trailerMagic...)
+				err = f.flush()
+			}
+		}
+	}
+	if cerr := f.out.Close(); err == nil {
+		err = cerr
+	}
+	return err
+}

@@ -1,0 +1,264 @@
+package trace
+
+import (
+	"encoding/binary"
+	"fmt"
+	"slices"
+	"sync"
+)
+
+// CodeDef defines a code fragment.
+type CodeDef struct {
+	Code uint32 // its number, from 1
+	Name Name
+	Kind CodeKind
+	File Name // where it is in the source; 0: unknown
+	Line int  // from 1; 0: unknown
+	Col  int  // from 1; 0: unknown
+}
+
+// SiteDef defines a statement of the program.
+type SiteDef struct {
+	Site  Site
+	Code  uint32 // the code fragment it runs; 0: none
+	Label Name   // name of the CF's label; 0: none
+	File  Name
+	Line  int
+	Col   int
+	Text  Name // the statement as written
+}
+
+// Tags of the definitions in a definition block. DFs, the bulk of them, have columns
+// instead (dfs.go).
+const (
+	tagString = 1 + iota
+	tagCode
+	tagSite
+	tagKind
+)
+
+// definer collects definitions until the writer takes them.
+type definer struct {
+	mu       sync.Mutex
+	names    map[string]Name
+	userKind map[[2]string]Kind
+	specs    []KindSpec // of user kinds
+	next     Name
+	pending
+}
+
+// pending are definitions not yet written.
+type pending struct {
+	rows  []byte // tag, length, content of each
+	nrows int
+	dfs   []int64 // number, name, length, identity of each
+	ndfs  int
+}
+
+// Definitions are written in portions, so that a reader needs little memory for one.
+const (
+	maxRows     = 1 << 20 // bytes
+	maxDFWords  = 1 << 18
+	maxIdentity = 1 << 10
+)
+
+func (d *definer) init() {
+	d.names = map[string]Name{"": 0}
+	d.userKind = map[[2]string]Kind{}
+	d.next = 1
+}
+
+// taken returns the next portion of definitions, nil if there are none.
+func (d *definer) taken() *pending {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.nrows == 0 && d.ndfs == 0 {
+		return nil
+	}
+	p := d.pending
+	d.pending = pending{}
+	if len(p.dfs) > maxDFWords {
+		// The rest stays for the next portion. Cutting is by whole definitions.
+		i, n := 0, 0
+		for i < maxDFWords {
+			i += 3 + int(p.dfs[i+2])
+			n++
+		}
+		d.dfs, d.ndfs = p.dfs[i:], p.ndfs-n
+		p.dfs, p.ndfs = p.dfs[:i], n
+	}
+	return &p
+}
+
+// row appends a definition; body may be called with the lock held only.
+func (d *definer) row(tag byte, body []byte) {
+	d.rows = append(d.rows, tag)
+	d.rows = binary.AppendUvarint(d.rows, uint64(len(body)))
+	d.rows = append(d.rows, body...)
+	d.nrows++
+}
+
+func appendUvarints(b []byte, vals ...uint64) []byte {
+	for _, v := range vals {
+		b = binary.AppendUvarint(b, v)
+	}
+	return b
+}
+
+func appendString(b []byte, s string) []byte {
+	return append(binary.AppendUvarint(b, uint64(len(s))), s...)
+}
+
+// maxString is the longest string that is kept whole.
+const maxString = 1 << 16
+
+// Name returns the number of a string, defining it at its first use. Strings over
+// 64 KiB are cut.
+func (w *Writer) Name(s string) Name {
+	if len(s) > maxString {
+		s = s[:maxString]
+	}
+	d := &w.defs
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	n, ok := d.names[s]
+	if !ok {
+		n = d.next
+		d.next++
+		d.setName(n, s)
+	}
+	return n
+}
+
+func (d *definer) setName(n Name, s string) {
+	d.names[s] = n
+	d.row(tagString, append(binary.AppendUvarint(nil, uint64(n)), s...))
+}
+
+// DefineCode defines a code fragment. A number defined again takes the new meaning,
+// here and in the other Define methods.
+func (w *Writer) DefineCode(c CodeDef) {
+	b := appendUvarints(nil, uint64(c.Code), uint64(c.Name), uint64(c.Kind), uint64(c.File), uint64(max(c.Line, 0)), uint64(max(c.Col, 0)))
+	w.defs.mu.Lock()
+	w.defs.row(tagCode, b)
+	w.defs.mu.Unlock()
+}
+
+// DefineSite defines a statement.
+func (w *Writer) DefineSite(s SiteDef) {
+	b := appendUvarints(nil, uint64(s.Site), uint64(s.Code), uint64(s.Label), uint64(s.File), uint64(max(s.Line, 0)), uint64(max(s.Col, 0)), uint64(s.Text))
+	w.defs.mu.Lock()
+	w.defs.row(tagSite, b)
+	w.defs.mu.Unlock()
+}
+
+// DefineDF gives a DF its name and identity list (creating node and number of its
+// name, then the indices), which is copied. Elements beyond 1024 are cut.
+func (w *Writer) DefineDF(df DF, name Name, identity []int64) {
+	if len(identity) > maxIdentity {
+		identity = identity[:maxIdentity]
+	}
+	d := &w.defs
+	d.mu.Lock()
+	d.dfs = append(d.dfs, int64(df), int64(name), int64(len(identity)))
+	d.dfs = append(d.dfs, identity...)
+	d.ndfs++
+	d.mu.Unlock()
+}
+
+// DefineKind declares an event of a user namespace and returns its number in this
+// file. The same namespace, name and field types may be declared again; with other
+// types it is an error.
+func (w *Writer) DefineKind(spec KindSpec) (Kind, error) {
+	if err := spec.Check(); err != nil {
+		return 0, err
+	}
+	d := &w.defs
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	key := [2]string{spec.Namespace, spec.Name}
+	if k, ok := d.userKind[key]; ok {
+		old := &d.specs[k-FirstUserKind]
+		same := slices.EqualFunc(old.Fields, spec.Fields, func(a, b Field) bool { return a.Type == b.Type })
+		if !same {
+			return 0, fmt.Errorf("event %s is declared as %s and as %s", old, old.Signature(), spec.Signature())
+		}
+		return k, nil
+	}
+	k := FirstUserKind + Kind(len(d.specs))
+	if k > MaxKind {
+		return 0, fmt.Errorf("event %s: a file cannot have more than %d user kinds", &spec, MaxKind-FirstUserKind+1)
+	}
+	spec.Kind = k
+	spec.Fields = slices.Clone(spec.Fields)
+	d.specs = append(d.specs, spec)
+	d.userKind[key] = k
+	d.row(tagKind, appendKind(nil, &spec))
+	w.layouts[k].Store(newLayout(&spec))
+	return k, nil
+}
+
+func appendKind(b []byte, spec *KindSpec) []byte {
+	b = appendUvarints(b, uint64(spec.Kind))
+	b = appendString(b, spec.Namespace)
+	b = appendString(b, spec.Name)
+	b = appendString(b, spec.Doc)
+	b = appendUvarints(b, uint64(len(spec.Fields)))
+	for _, f := range spec.Fields {
+		b = append(b, byte(f.Type))
+		b = appendString(b, f.Name)
+	}
+	return b
+}
+
+// Signature is "(cf CF, inputs DFs)".
+func (s *KindSpec) Signature() string {
+	text := "("
+	for i, f := range s.Fields {
+		if i > 0 {
+			text += ", "
+		}
+		text += f.Name + " " + f.Type.String()
+	}
+	return text + ")"
+}
+
+// Check refuses, for an event of a user namespace, what the text twin could not write or a block could not hold.
+func (s *KindSpec) Check() error {
+	for _, n := range []string{s.Namespace, s.Name} {
+		if !identifier(n) {
+			return fmt.Errorf("event %q.%q: names are letters, digits and _, not starting with a digit", s.Namespace, s.Name)
+		}
+	}
+	if k, ok := KindByName(s.Namespace, s.Name); ok {
+		return fmt.Errorf("event %s is a standard one (kind %d)", s, k)
+	}
+	if len(s.Fields) > MaxFields {
+		return fmt.Errorf("event %s has %d fields, at most %d are possible", s, len(s.Fields), MaxFields)
+	}
+	seen := map[string]bool{}
+	for i, f := range s.Fields {
+		switch {
+		case !identifier(f.Name):
+			return fmt.Errorf("event %s: field name %q: names are letters, digits and _, not starting with a digit", s, f.Name)
+		case seen[f.Name]:
+			return fmt.Errorf("event %s: two fields are called %s", s, f.Name)
+		case !f.Type.Valid():
+			return fmt.Errorf("event %s: field %s has no valid type", s, f.Name)
+		case f.Type.List() && i < len(s.Fields)-1:
+			return fmt.Errorf("event %s: list %s is not the last field", s, f.Name)
+		}
+		seen[f.Name] = true
+	}
+	return nil
+}
+
+func identifier(s string) bool {
+	for i, c := range []byte(s) {
+		letter := c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c == '_'
+		if !letter && (i == 0 || c < '0' || c > '9') {
+			return false
+		}
+	}
+	return s != "" && len(s) <= 256
+}

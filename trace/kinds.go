@@ -1,0 +1,278 @@
+package trace
+
+import (
+	"math"
+	"strconv"
+)
+
+// Kind is the number of a kind of event. Standard kinds are below FirstUserKind,
+// the kinds of user namespaces from there on, numbered per file.
+type Kind uint16
+
+const (
+	// FirstUserKind is the first number given to kinds of user namespaces.
+	FirstUserKind Kind = 256
+	// MaxKind is the highest kind that can be recorded.
+	MaxKind Kind = 1<<kindBits - 1
+	// MaxFields is the highest number of fields of a kind.
+	MaxFields = 16
+)
+
+// FieldType is the type of a field of an event. Every value is one 64-bit word.
+type FieldType uint8
+
+// Field types. The numbers are part of the format.
+const (
+	FieldInt     FieldType = 1 + iota // int64
+	FieldUint                         // uint64
+	FieldFloat                        // float64, its bits
+	FieldCF                           // CF
+	FieldDF                           // DF
+	FieldSite                         // Site
+	FieldName                         // Name
+	FieldNode                         // int, a node
+	FieldMessage                      // uint64, see MakeMessage; also requests
+	FieldNS                           // int64, nanoseconds
+	FieldBytes                        // int64, bytes
+	FieldReason                       // Reason
+	FieldInts                         // list of int32 or int64
+	FieldDFs                          // list of DF
+	fieldTypes
+)
+
+var fieldTypeNames = [fieldTypes]string{
+	FieldInt: "Int", FieldUint: "Uint", FieldFloat: "Float", FieldCF: "CF", FieldDF: "DF", FieldSite: "Site", FieldName: "Name",
+	FieldNode: "Node", FieldMessage: "Message", FieldNS: "NS", FieldBytes: "Bytes", FieldReason: "Reason", FieldInts: "Ints", FieldDFs: "DFs",
+}
+
+func (t FieldType) String() string {
+	if t.Valid() {
+		return fieldTypeNames[t]
+	}
+	return "?"
+}
+
+// Valid reports a type this package knows.
+func (t FieldType) Valid() bool { return t >= FieldInt && t < fieldTypes }
+
+// List reports a list type. A kind has at most one list, its last field.
+func (t FieldType) List() bool { return t == FieldInts || t == FieldDFs }
+
+// Field is one field of a kind.
+type Field struct {
+	Name string
+	Type FieldType
+	Doc  string
+	// Default is the word taken where a file of an older version or a line of
+	// the text twin does not give the field.
+	Default uint64
+}
+
+// KindSpec describes a kind of event.
+type KindSpec struct {
+	Kind      Kind
+	Namespace string
+	Name      string
+	Alias     []string // other names in the same namespace
+	Fields    []Field
+	Doc       string
+}
+
+// String is "Namespace.onName".
+func (s *KindSpec) String() string { return s.Namespace + "." + s.Name }
+
+// List returns whether the last field is a list, and the number of fields before it.
+func (s *KindSpec) List() (fixed int, list bool) {
+	n := len(s.Fields)
+	if n > 0 && s.Fields[n-1].Type.List() {
+		return n - 1, true
+	}
+	return n, false
+}
+
+// Standard kinds. The numbers are part of the format.
+const (
+	KindCFCreated Kind = 1 + iota
+	KindCFReady
+	KindCFStarted
+	KindCFFinished
+	KindCFWaiting
+	KindCFMigrated
+	KindCFStolen
+	KindCFReceived
+	KindCFDestroyed
+	KindCFHeld
+	KindCFResumed
+)
+
+// Standard kinds of DFEvents.
+const (
+	KindDFCreate Kind = 32 + iota
+	KindDFRequested
+	KindDFRequestReceived
+	KindDFSent
+	KindDFReceived
+	KindDFStored
+	KindDFDropped
+	KindDFDestroy
+	KindDFDuplicate
+)
+
+// Standard kinds of GlobalEvents.
+const (
+	KindBlockStarted Kind = 64 + iota
+	KindBlockExited
+	KindBlockWaiting
+	KindBlockMigrated
+	KindBlockContinued
+	KindForeignStarted
+	KindForeignEnded
+	KindProgramStarted
+	KindProgramFinished
+	KindIdle
+	KindBusy
+	KindReadyQueue
+	KindSendQueue
+	KindRelations
+	KindClockSync
+	KindLost
+)
+
+// Standard kinds of SyncEvents.
+const (
+	KindWaitStarted Kind = 96 + iota
+	KindWaitEnded
+)
+
+// minusOne is the default of fields where -1 means not measured.
+const minusOne = ^uint64(0)
+
+var (
+	fCF        = Field{Name: "cf", Type: FieldCF, Doc: "the CF"}
+	fExecution = Field{Name: "execution", Type: FieldUint, Default: 1, Doc: "number of the execution, from 1 (a `while` runs several times)"}
+	fWeight    = Field{Name: "weight", Type: FieldFloat, Default: math.Float64bits(1), Doc: "the CF's weight"}
+	fMoved     = Field{Name: "bytes", Type: FieldBytes, Doc: "bytes sent for it"}
+	fDF        = Field{Name: "df", Type: FieldDF, Doc: "the DF"}
+	fSize      = Field{Name: "size", Type: FieldBytes, Doc: "size of its value"}
+	fFunction  = Field{Name: "function", Type: FieldSite, Doc: "the function"}
+	fBlock     = Field{Name: "block", Type: FieldUint, Doc: "number of the block in the function"}
+	fRequest   = Field{Name: "request", Type: FieldMessage, Doc: "the request"}
+	fMessage   = Field{Name: "message", Type: FieldMessage, Doc: "the message"}
+	fLength    = Field{Name: "length", Type: FieldUint, Doc: "entries in the queue"}
+	fCPU       = Field{Name: "cpu", Type: FieldNS, Doc: "CPU time of the process so far"}
+	fWaitName  = Field{Name: "name", Type: FieldName, Doc: "name of the lock, resource or collective"}
+)
+
+func field(f Field, name, doc string) Field {
+	f.Name, f.Doc = name, doc
+	return f
+}
+
+func node(name, doc string) Field { return Field{Name: name, Type: FieldNode, Doc: doc} }
+
+var kinds = []KindSpec{
+	{KindCFCreated, "CFEvents", "onCreated", nil, []Field{fCF,
+		{Name: "site", Type: FieldSite, Doc: "the statement it comes from"},
+		field(fCF, "parent", "the structured CF that created it, - for none"),
+		field(fExecution, "execution", "execution of the parent"), fWeight,
+		{Name: "indices", Type: FieldInts, Doc: "indices of its label"}}, "A CF exists on this node."},
+	{KindCFReady, "CFEvents", "onReady", nil, []Field{fCF,
+		{Name: "late", Type: FieldNS, Doc: "how long before this event it had been ready unnoticed: all its inputs here and itself created; ready time = time - late"}},
+		"All that the CF needs to run is on this node."},
+	{KindCFStarted, "CFEvents", "onStarted", nil, []Field{fCF, fExecution,
+		{Name: "inputs", Type: FieldDFs, Doc: "its input DFs"}}, "A worker starts to execute the CF."},
+	{KindCFFinished, "CFEvents", "onFinished", nil, []Field{fCF, fExecution,
+		{Name: "cpu", Type: FieldInt, Default: minusOne, Doc: "thread CPU time of the execution in nanoseconds, -1 if not measured"}}, "The execution has ended."},
+	{KindCFWaiting, "CFEvents", "onWaiting", nil, []Field{fCF,
+		{Name: "awaited", Type: FieldDFs, Doc: "the DFs it waits for"}}, "The CF cannot go on before these DFs are here."},
+	{KindCFMigrated, "CFEvents", "onMigrated", nil, []Field{fCF, node("to", "the node it goes to"), fMoved, fWeight}, "The CF leaves for another node."},
+	{KindCFStolen, "CFEvents", "onStolen", nil, []Field{fCF, node("by", "the node that takes it"), fMoved, fWeight}, "An idle node takes the CF away (instead of `onMigrated`)."},
+	{KindCFReceived, "CFEvents", "onReceived", nil, []Field{fCF, node("from", "the node it comes from"), fMoved, fWeight}, "The CF has come from another node."},
+	{KindCFDestroyed, "CFEvents", "onDestroyed", nil, []Field{fCF}, "The CF will not run again."},
+	{KindCFHeld, "CFEvents", "onHeld", nil, []Field{fCF}, "A debugger stops the CF."},
+	{KindCFResumed, "CFEvents", "onResumed", nil, []Field{fCF}, "The CF goes on after `onHeld`."},
+
+	{KindDFCreate, "DFEvents", "onCreate", []string{"onCreateSize"}, []Field{fDF, fSize, field(fCF, "cf", "the CF that produced it")}, "The DF gets its value."},
+	{KindDFRequested, "DFEvents", "onRequested", nil, []Field{fDF, field(fCF, "cf", "the CF that needs it"), node("node", "the node asked"), fRequest}, "This node asks another one for the DF."},
+	{KindDFRequestReceived, "DFEvents", "onRequestReceived", nil, []Field{fDF, node("from", "the asking node"), fRequest}, "A request for the DF has come."},
+	{KindDFSent, "DFEvents", "onSent", nil, []Field{fDF, node("to", "the receiver"), fMoved, fMessage,
+		field(fRequest, "request", "the request answered, - for a push"), field(fCF, "cf", "the CF it is pushed for, - otherwise")}, "The DF leaves for another node."},
+	{KindDFReceived, "DFEvents", "onReceived", nil, []Field{fDF, node("from", "the sender"), fMoved, fMessage,
+		field(fRequest, "request", "the request answered, - for a push"), field(fCF, "cf", "the CF it was pushed for, - otherwise")}, "The DF has come from another node."},
+	{KindDFStored, "DFEvents", "onStored", nil, []Field{fDF, fSize}, "From now on a copy is held on this node."},
+	{KindDFDropped, "DFEvents", "onDropped", nil, []Field{fDF, fSize}, "The copy on this node is given up."},
+	{KindDFDestroy, "DFEvents", "onDestroy", []string{"onDestroySize"}, []Field{fDF, fSize,
+		{Name: "reason", Type: FieldReason, Doc: "`expired`: served as often as announced; `deleted` by the program; `end`: held to the end of the run"}}, "The DF is no more."},
+	{KindDFDuplicate, "DFEvents", "onDuplicate", nil, []Field{fDF, field(fCF, "first", "the CF that produced it"), field(fCF, "second", "the CF that produced it again")}, "A DF was assigned twice."},
+
+	{KindBlockStarted, "GlobalEvents", "onStarted", nil, []Field{fFunction, fBlock}, "A block of a function starts."},
+	{KindBlockExited, "GlobalEvents", "onExited", nil, []Field{fFunction, fBlock}, "The function ends in this block."},
+	{KindBlockWaiting, "GlobalEvents", "onWaiting", nil, []Field{fFunction, fBlock}, "The block ends because a DF is not here yet."},
+	{KindBlockMigrated, "GlobalEvents", "onMigrated", nil, []Field{fFunction, fBlock}, "The function goes on at another node."},
+	{KindBlockContinued, "GlobalEvents", "onContinued", nil, []Field{fFunction, fBlock}, "The function goes on with this block."},
+	{KindForeignStarted, "GlobalEvents", "onForeignStarted", nil, []Field{fFunction}, "User code is called."},
+	{KindForeignEnded, "GlobalEvents", "onForeignEnded", nil, []Field{fFunction}, "User code has returned."},
+	{KindProgramStarted, "GlobalEvents", "onProgramStarted", nil, []Field{
+		{Name: "process", Type: FieldUint, Doc: "index of the OS process in run.json"}, fCPU}, "The program is loaded and starts; first event of every worker."},
+	{KindProgramFinished, "GlobalEvents", "onProgramFinished", nil, []Field{fCPU}, "The program has ended; last event of every worker."},
+	{KindIdle, "GlobalEvents", "onIdle", nil, nil, "The worker has nothing to do and parks."},
+	{KindBusy, "GlobalEvents", "onBusy", nil, nil, "The parked worker goes on."},
+	{KindReadyQueue, "GlobalEvents", "onReadyQueue", nil, []Field{fLength}, "Length of the queue of ready CFs."},
+	{KindSendQueue, "GlobalEvents", "onSendQueue", nil, []Field{node("peer", "the receiver"), fLength}, "Length of the queue of messages to a peer."},
+	{KindRelations, "GlobalEvents", "onRelations", nil, []Field{
+		{Name: "inner", Type: FieldInt, Doc: "change in CF-DF edges with both ends here"},
+		{Name: "outer", Type: FieldInt, Doc: "change in CF-DF edges with one end here"}}, "Neighbour relations changed."},
+	{KindClockSync, "GlobalEvents", "onClockSync", nil, []Field{
+		{Name: "offset", Type: FieldInt, Doc: "nanoseconds to add to this node's times to get the common clock"},
+		{Name: "error", Type: FieldNS, Doc: "largest error of the offset"}}, "The clock was compared with node 0's."},
+	{KindLost, "GlobalEvents", "onLost", nil, []Field{
+		{Name: "count", Type: FieldUint, Doc: "events lost"},
+		{Name: "first", Type: FieldNS, Doc: "time of the first"},
+		{Name: "last", Type: FieldNS, Doc: "time of the last"},
+		{Name: "stream", Type: FieldUint, Doc: "stream they belonged to"}}, "Events were dropped because the writer could not keep up."},
+
+	{KindWaitStarted, "SyncEvents", "onWaitStarted", nil, []Field{fWaitName}, "The worker waits for a lock, exclusive resource or collective."},
+	{KindWaitEnded, "SyncEvents", "onWaitEnded", nil, []Field{fWaitName}, "The wait is over."},
+}
+
+// Kinds returns the standard kinds in the order of their numbers. The caller must
+// not change what it points to.
+func Kinds() []KindSpec { return kinds[:len(kinds):len(kinds)] }
+
+var (
+	byNumber [FirstUserKind]*KindSpec
+	byName   = map[[2]string]Kind{}
+)
+
+func init() {
+	for i := range kinds {
+		s := &kinds[i]
+		byNumber[s.Kind] = s
+		byName[[2]string{s.Namespace, s.Name}] = s.Kind
+		for _, a := range s.Alias {
+			byName[[2]string{s.Namespace, a}] = s.Kind
+		}
+	}
+}
+
+// KindByName finds a standard kind by namespace and name or alias.
+func KindByName(ns, name string) (Kind, bool) {
+	k, ok := byName[[2]string{ns, name}]
+	return k, ok
+}
+
+// Spec returns the description of a standard kind, nil for any other.
+func (k Kind) Spec() *KindSpec {
+	if k < FirstUserKind {
+		return byNumber[k]
+	}
+	return nil
+}
+
+// String is "Namespace.onName" for a standard kind, its number for others.
+func (k Kind) String() string {
+	if s := k.Spec(); s != nil {
+		return s.String()
+	}
+	return "kind " + strconv.Itoa(int(k))
+}

@@ -1,0 +1,235 @@
+package trace
+
+import "encoding/binary"
+
+// layout is what packing needs to know of a kind.
+type layout struct {
+	kind  Kind
+	types []FieldType // of the fixed fields, then of the list if any
+	fixed int
+	list  bool
+	flags uint16
+}
+
+func newLayout(s *KindSpec) *layout {
+	lay := &layout{kind: s.Kind}
+	lay.fixed, lay.list = s.List()
+	for _, f := range s.Fields {
+		lay.types = append(lay.types, f.Type)
+	}
+	switch s.Kind {
+	case KindProgramStarted:
+		lay.flags = flagStarted
+	case KindProgramFinished:
+		lay.flags = flagFinished
+	}
+	return lay
+}
+
+// recordSize returns the number of words of the record at the start of buf, 0 if
+// there is no whole one.
+func (w *Writer) recordSize(buf []uint64) int {
+	lay := w.layout(headerKind(buf[0]))
+	if lay == nil {
+		return 0
+	}
+	return lay.size(buf)
+}
+
+func (lay *layout) size(buf []uint64) int {
+	n := 1 + lay.fixed
+	if lay.list {
+		if n >= len(buf) || buf[n] > MaxList {
+			return 0
+		}
+		n += 1 + int(buf[n])
+	}
+	if n > len(buf) {
+		return 0
+	}
+	return n
+}
+
+const (
+	// maxBlockWords closes a block: with a list of MaxList on top its payload stays
+	// below maxRaw.
+	maxBlockWords = 1 << 19
+	// maxBlockKinds is what one byte per event can tell apart.
+	maxBlockKinds = 256
+	// listColumns: the first elements of lists have a column per position, since
+	// like belongs to like in indices and inputs; further ones share one.
+	listColumns = 4
+)
+
+// packer turns raw records into the columns of a block's payload. Its slices are
+// kept from block to block.
+type packer struct {
+	index [MaxKind + 1]uint16 // kind -> 1 + place in used
+	used  []*layout
+	at    [maxBlockKinds][]uint32 // per used kind: where its records are
+	kinds []byte
+	times []uint64
+	vals  []uint64
+}
+
+// pack appends the payload for the records in buf to raw and fills in the header. It
+// returns the number of words it took, which is less than all where a block is full.
+func (p *packer) pack(raw []byte, w *Writer, buf []uint64, h *header) ([]byte, int) {
+	p.kinds, p.times = p.kinds[:0], p.times[:0]
+	for i, lay := range p.used {
+		p.index[lay.kind] = 0
+		p.at[i] = p.at[i][:0]
+	}
+	p.used = p.used[:0]
+	i := 0
+	for i < len(buf) && i < maxBlockWords {
+		k := headerKind(buf[i])
+		at := p.index[k]
+		if at == 0 {
+			lay := w.layout(k)
+			if lay == nil || len(p.used) == maxBlockKinds {
+				break
+			}
+			p.used = append(p.used, lay)
+			at = uint16(len(p.used))
+			p.index[k] = at
+			h.flags |= lay.flags
+		}
+		size := p.used[at-1].size(buf[i:])
+		if size == 0 {
+			break
+		}
+		t := headerTime(buf[i])
+		if len(p.times) == 0 {
+			h.base, h.first, h.last = t, t, t
+		}
+		h.first, h.last = min(h.first, t), max(h.last, t)
+		p.times = append(p.times, uint64(t-h.base))
+		p.kinds = append(p.kinds, byte(at-1))
+		p.at[at-1] = append(p.at[at-1], uint32(i))
+		i += size
+	}
+	h.count = uint32(len(p.times))
+	raw = binary.AppendUvarint(raw, uint64(len(p.used)))
+	for j, lay := range p.used {
+		raw = appendUvarints(raw, uint64(lay.kind), uint64(len(p.at[j])), uint64(len(lay.types)))
+		for _, t := range lay.types {
+			raw = append(raw, byte(t))
+		}
+	}
+	raw = append(raw, p.kinds...)
+	raw = appendColumn(raw, p.times, true)
+	for j, lay := range p.used {
+		raw = p.packKind(raw, buf, lay, p.at[j])
+	}
+	return raw, i
+}
+
+func (p *packer) packKind(raw []byte, buf []uint64, lay *layout, at []uint32) []byte {
+	for f := range lay.fixed {
+		vals := p.vals[:0]
+		for _, i := range at {
+			vals = append(vals, buf[int(i)+1+f])
+		}
+		raw = appendField(raw, vals, lay.types[f])
+		p.vals = vals
+	}
+	if !lay.list {
+		return raw
+	}
+	n := 1 + lay.fixed
+	vals := p.vals[:0]
+	longest := uint64(0)
+	for _, i := range at {
+		vals = append(vals, buf[int(i)+n])
+		longest = max(longest, buf[int(i)+n])
+	}
+	raw = appendColumn(raw, vals, true)
+	for pos := range min(longest, listColumns) {
+		vals = vals[:0]
+		for _, i := range at {
+			if pos < buf[int(i)+n] {
+				vals = append(vals, buf[int(i)+n+1+int(pos)])
+			}
+		}
+		raw = appendColumn(raw, vals, false)
+	}
+	if longest > listColumns {
+		vals = vals[:0]
+		for _, i := range at {
+			if count := buf[int(i)+n]; count > listColumns {
+				vals = append(vals, buf[int(i)+n+1+listColumns:int(i)+n+1+int(count)]...)
+			}
+		}
+		raw = appendColumn(raw, vals, false)
+	}
+	p.vals = vals
+	return raw
+}
+
+// appendField stores the values of a field: ids of node and counter as two columns,
+// since one of them hardly ever changes; floats turned round, since round numbers
+// have their zeros at the end. It uses vals up.
+func appendField(raw []byte, vals []uint64, t FieldType) []byte {
+	switch t {
+	case FieldCF, FieldMessage:
+		nodes := make([]uint64, len(vals))
+		for i, v := range vals {
+			nodes[i] = v >> counterBits
+			vals[i] = v & (1<<counterBits - 1)
+		}
+		raw = appendColumn(raw, nodes, true)
+	case FieldFloat:
+		for i, v := range vals {
+			vals[i] = reverse(v)
+		}
+	}
+	return appendColumn(raw, vals, true)
+}
+
+// packDefs appends the payload of a definition block: length and bytes of the rows,
+// then the DFs by column.
+func (p *packer) packDefs(raw []byte, d *pending) []byte {
+	raw = appendUvarints(raw, uint64(d.nrows), uint64(len(d.rows)))
+	raw = append(raw, d.rows...)
+	raw = binary.AppendUvarint(raw, uint64(d.ndfs))
+	var longest int64
+	at := p.at[0][:0]
+	for i := 0; i < len(d.dfs); i += 3 + int(d.dfs[i+2]) {
+		at = append(at, uint32(i))
+		longest = max(longest, d.dfs[i+2])
+	}
+	vals := p.vals[:0]
+	for c := range 3 {
+		vals = vals[:0]
+		for _, i := range at {
+			vals = append(vals, uint64(d.dfs[int(i)+c]))
+		}
+		// The numbers are no constant, so that there are no more DFs than bytes.
+		raw = appendColumn(raw, vals, c > 0)
+	}
+	for pos := range min(longest, identityColumns) {
+		vals = vals[:0]
+		for _, i := range at {
+			if pos < d.dfs[i+2] {
+				vals = append(vals, uint64(d.dfs[int64(i)+3+pos]))
+			}
+		}
+		raw = appendColumn(raw, vals, false)
+	}
+	if longest > identityColumns {
+		vals = vals[:0]
+		for _, i := range at {
+			for pos := int64(identityColumns); pos < d.dfs[i+2]; pos++ {
+				vals = append(vals, uint64(d.dfs[int64(i)+3+pos]))
+			}
+		}
+		raw = appendColumn(raw, vals, false)
+	}
+	p.at[0], p.vals = at[:0], vals
+	return raw
+}
+
+// identityColumns is the number of elements of identities with columns of their own:
+// node, number and four indices.
+const identityColumns = 6

@@ -1,0 +1,115 @@
+package trace
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"time"
+)
+
+// Values of RunInfo.Ended. A run that is still going on, or was killed, has "".
+const (
+	EndedDone        = "done"
+	EndedFailed      = "failed"
+	EndedStuck       = "stuck"
+	EndedInterrupted = "interrupted"
+)
+
+// RunInfo is what run.json says about a run. Every fact may be missing: a trace
+// opens without run.json.
+type RunInfo struct {
+	Program     string            `json:"program,omitempty"` // file name of the program
+	Args        []string          `json:"args,omitempty"`    // the program's own arguments
+	CommandLine []string          `json:"command_line,omitempty"`
+	Started     time.Time         `json:"started,omitzero"` // wall clock at the start of the run
+	Ended       string            `json:"ended"`            // "", or one of the Ended constants
+	Exit        int               `json:"exit,omitempty"`   // exit code, once ended
+	Message     string            `json:"message,omitempty"`
+	Hosts       []string          `json:"hosts,omitempty"`
+	Processes   []ProcessInfo     `json:"processes,omitempty"`
+	Nodes       []NodeInfo        `json:"nodes,omitempty"`
+	Clock       string            `json:"clock,omitempty"`        // "tsc", "monotonic"
+	ThreadClock string            `json:"thread_clock,omitempty"` // "auto", "always", "never"
+	Off         []string          `json:"off,omitempty"`          // switched-off events, "Namespace.onName"
+	Versions    map[string]string `json:"versions,omitempty"`     // whyslow, go, compiler, os, mpi
+	Settings    map[string]string `json:"settings,omitempty"`     // anything else that shaped the run
+}
+
+// ProcessInfo describes an OS process of the run.
+type ProcessInfo struct {
+	PID        int    `json:"pid"`
+	Host       string `json:"host,omitempty"`
+	Cores      int    `json:"cores,omitempty"`      // cores available to the process
+	Affinity   string `json:"affinity,omitempty"`   // list of cores as in /proc: "0-3,8"
+	GOMAXPROCS int    `json:"gomaxprocs,omitempty"` // 0: not a Go program
+}
+
+// NodeInfo describes a node.
+type NodeInfo struct {
+	Node    int    `json:"node"`
+	Host    string `json:"host,omitempty"`
+	Process int    `json:"process"` // index into RunInfo.Processes
+	Workers int    `json:"workers"` // streams 0 to Workers-1 are workers
+}
+
+const runFile = "run.json"
+
+// WriteRunInfo writes dir/run.json, replacing it at once: whoever reads it
+// meanwhile sees the old or the new one. dir is created if need be.
+func WriteRunInfo(dir string, info *RunInfo) error {
+	text, err := json.MarshalIndent(info, "", "  ")
+	if err != nil {
+		return fmt.Errorf("%s: %w", filepath.Join(dir, runFile), err)
+	}
+	if err := os.MkdirAll(dir, 0o777); err != nil {
+		return err
+	}
+	tmp, err := os.CreateTemp(dir, runFile+".*.tmp")
+	if err != nil {
+		return err
+	}
+	_, err = tmp.Write(append(text, '\n'))
+	if err == nil {
+		// CreateTemp makes the file private; a trace is as readable as its files.
+		err = tmp.Chmod(0o644)
+	}
+	if cerr := tmp.Close(); err == nil {
+		err = cerr
+	}
+	if err == nil {
+		err = os.Rename(tmp.Name(), filepath.Join(dir, runFile))
+	}
+	if err != nil {
+		os.Remove(tmp.Name())
+		return fmt.Errorf("cannot write %s: %w", filepath.Join(dir, runFile), err)
+	}
+	return nil
+}
+
+// ReadRunInfo reads dir/run.json. Where there is none the error is fs.ErrNotExist.
+func ReadRunInfo(dir string) (*RunInfo, error) {
+	path := filepath.Join(dir, runFile)
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return nil, err
+	}
+	info := new(RunInfo)
+	if err := json.Unmarshal(text, info); err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	return info, nil
+}
+
+// Node returns what is known of a node, nil if nothing.
+func (info *RunInfo) Node(node int) *NodeInfo {
+	if info == nil {
+		return nil
+	}
+	for i := range info.Nodes {
+		if info.Nodes[i].Node == node {
+			return &info.Nodes[i]
+		}
+	}
+	return nil
+}

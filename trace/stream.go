@@ -1,0 +1,215 @@
+package trace
+
+import (
+	"sync"
+	"sync/atomic"
+)
+
+// How an event gets from the emitter to the writer goroutine, and why like this.
+//
+// The emitter stores raw words into the stream's buffer; everything else happens
+// elsewhere and later. A record is
+//
+//	word 0      time<<kindBits | kind
+//	words 1..n  the fixed fields, one word each
+//	            for a kind with a list: the number of elements, the elements
+//
+// and word 0 is stored last. The word after the newest record is 0 until the next
+// record is complete. So the buffer can be walked at any moment, even by another
+// goroutine while the owner is in the middle of a record: that is what Abandon does
+// when a worker has crashed and the others cannot be stopped. (On amd64 stores
+// become visible in program order. Where they may not, Abandon's pause before it
+// copies makes up for it.) The price is one store per event; a lock or an atomic
+// store per event would cost as much as the event itself.
+
+const (
+	kindBits = 10
+	// TimeLimit bounds times that can be recorded: they lie in [-TimeLimit,
+	// TimeLimit) nanoseconds, 104 days each way.
+	TimeLimit = 1 << (63 - kindBits)
+	// MaxList is the largest number of elements of a list. An event with a longer
+	// one is dropped and counted as lost.
+	MaxList = 1 << 19
+)
+
+// Header makes word 0 of a record.
+func Header(t int64, k Kind) uint64 { return uint64(t)<<kindBits | uint64(k) }
+
+func headerTime(w uint64) int64 { return int64(w) >> kindBits }
+func headerKind(w uint64) Kind  { return Kind(w & (1<<kindBits - 1)) }
+
+// Stream is the append buffer of one stream of a node. One goroutine at a time may
+// use it; going over to another one needs the usual synchronisation.
+type Stream struct {
+	buf []uint64 // nil before the first event and while events are dropped
+	n   int      // words used; buf[n] is 0
+
+	w  *Writer
+	id int
+
+	// mu is held where buf changes, and by Abandon.
+	mu sync.Mutex
+
+	lost    uint64 // events dropped since the last onLost
+	first   int64  // times of the first and last of them
+	last    int64
+	scratch []uint64 // where an event that will be dropped is stored
+	pending bool     // scratch holds an event not yet counted
+
+	_ [64]byte // streams of different workers do not share cache lines
+}
+
+// ID returns the stream's number in its node.
+func (s *Stream) ID() int { return s.id }
+
+// Writer returns the writer that the stream belongs to.
+func (s *Stream) Writer() *Writer { return s.w }
+
+// Reserve returns the n words of a new record. The caller stores words 1 to n-1
+// first and word 0 (see Header) last, before it does anything else with the stream.
+// Prefer the Emit methods of package prof.
+func (s *Stream) Reserve(n int) []uint64 {
+	i := s.n
+	j := i + n
+	if uint(j) >= uint(len(s.buf)) {
+		return s.reserveSlow(n)
+	}
+	s.buf[j] = 0
+	s.n = j
+	return s.buf[i:j]
+}
+
+// Emit appends an event of any kind: args holds its fixed fields and, for a kind
+// with a list, the number of elements and the elements.
+func (s *Stream) Emit(t int64, k Kind, args ...uint64) {
+	rec := s.Reserve(1 + len(args))
+	copy(rec[1:], args)
+	rec[0] = Header(t, k)
+}
+
+// reserveSlow hands over the full buffer and finds room in another one.
+func (s *Stream) reserveSlow(n int) []uint64 {
+	s.countDropped()
+	if n > MaxList+MaxFields+2 {
+		return s.drop(n)
+	}
+	s.handOver()
+	next := s.w.take(n + 1 + lostWords)
+	if next == nil {
+		return s.drop(n)
+	}
+	s.mu.Lock()
+	s.n = 0
+	s.buf = next
+	s.mu.Unlock()
+	if s.lost > 0 {
+		s.emitLost()
+	}
+	i := s.n
+	s.buf[i+n] = 0
+	s.n = i + n
+	return s.buf[i : i+n]
+}
+
+const lostWords = 5
+
+func (s *Stream) emitLost() {
+	rec := s.buf[s.n : s.n+lostWords]
+	s.buf[s.n+lostWords] = 0
+	s.n += lostWords
+	rec[1], rec[2], rec[3], rec[4] = s.lost, uint64(s.first), uint64(s.last), uint64(s.id)
+	rec[0] = Header(s.last, KindLost)
+	s.lost = 0
+}
+
+// handOver gives the used part of the buffer to the writer. Where the writer
+// refuses, because it is closed or abandoned, the buffer stays: Abandon may be
+// reading it.
+func (s *Stream) handOver() {
+	if s.buf == nil {
+		return
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.w.submit(full{s.id, s.buf, s.n}) {
+		s.buf, s.n = nil, 0
+	}
+}
+
+// drop gives the caller a place to store an event that nobody will see. Its time
+// is in there, and is looked at when the next event or the end comes.
+func (s *Stream) drop(n int) []uint64 {
+	if cap(s.scratch) < n {
+		s.scratch = make([]uint64, n, max(n, 32))
+	}
+	s.scratch = s.scratch[:n]
+	s.scratch[0] = 0
+	s.pending = true
+	return s.scratch
+}
+
+func (s *Stream) countDropped() {
+	if !s.pending {
+		return
+	}
+	s.pending = false
+	t := headerTime(s.scratch[0])
+	if s.lost == 0 {
+		s.first = t
+	}
+	s.last = t
+	s.lost++
+	s.w.lost.Add(1)
+}
+
+// Flush hands over what the buffer holds, so that it is in the file even if the
+// process is killed. Only the goroutine that uses the stream may call it.
+func (s *Stream) Flush() {
+	s.countDropped()
+	if s.lost > 0 {
+		// The loss is told even if no event follows.
+		if next := s.w.takeNow(lostWords + 1); next != nil {
+			s.mu.Lock()
+			s.buf, s.n = next, 0
+			s.mu.Unlock()
+			s.emitLost()
+		}
+	}
+	s.handOver()
+}
+
+// walk returns the number of words of whole records at the start of buf, reading
+// word 0 of each atomically, because the owner may be appending.
+//
+//go:norace
+func (w *Writer) walk(buf []uint64) int {
+	for i := 0; ; {
+		if i >= len(buf) {
+			return len(buf)
+		}
+		h := atomic.LoadUint64(&buf[i])
+		if h == 0 {
+			return i
+		}
+		lay := w.layout(headerKind(h))
+		if lay == nil {
+			return i
+		}
+		n := 1 + lay.fixed
+		if lay.list {
+			if i+n >= len(buf) || buf[i+n] > MaxList {
+				return i
+			}
+			n += 1 + int(buf[i+n])
+		}
+		if i+n > len(buf) {
+			return i
+		}
+		i += n
+	}
+}
+
+// snapshot copies whole records of a buffer whose owner may be appending.
+//
+//go:norace
+func snapshot(dst, buf []uint64) { copy(dst, buf) }

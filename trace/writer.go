@@ -1,0 +1,410 @@
+package trace
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// FullPolicy says what an emitter does when all buffers are full.
+type FullPolicy uint8
+
+const (
+	// Wait for the writer. Nothing is lost, the program is held up.
+	Wait FullPolicy = iota
+	// Drop events until a buffer is free; an onLost event says how many.
+	Drop
+)
+
+// Options of a Writer. The zero value means the defaults.
+type Options struct {
+	BufferBytes int        // size of one buffer; default 128 KiB, at least 1 KiB
+	Pool        int        // buffers beyond one per stream; default 8
+	Level       int        // zstd level: 0 default (1), 1 fastest to 4 best, negative: blocks are stored as they are
+	Sync        bool       // the emitter itself packs and writes full buffers
+	Full        FullPolicy // what happens when no buffer is free
+}
+
+const (
+	defaultBuffer = 128 << 10
+	defaultPool   = 8
+)
+
+// Writer writes one node's file. Streams, Name and the Define methods may be used
+// by many goroutines at once.
+type Writer struct {
+	node int
+	path string
+	opt  Options
+
+	lost atomic.Uint64
+	err  atomic.Pointer[error]
+
+	mu      sync.Mutex // streams, pool, queue
+	cond    sync.Cond  // a buffer was queued or became free, or closing
+	streams map[int]*Stream
+	free    [][]uint64
+	made    int // buffers in existence
+	queue   []full
+	closing bool
+	refuse  bool          // no more buffers are taken over
+	done    chan struct{} // the writer goroutine has ended
+
+	layouts [MaxKind + 1]atomic.Pointer[layout]
+
+	defs definer
+
+	file *blockFile // used by the writer goroutine, or under ioMu
+	ioMu sync.Mutex
+}
+
+// full is a buffer with n used words on its way to the file.
+type full struct {
+	stream int
+	buf    []uint64
+	n      int
+}
+
+// FileName returns the name of a node's file within a trace: "00012.wst".
+func FileName(node int) string { return fmt.Sprintf("%05d.wst", node) }
+
+// Create starts the file of a node in the folder dir, which is created if need be.
+// An existing file is replaced.
+func Create(dir string, node int, opt Options) (*Writer, error) {
+	if node < 0 || node > MaxNode {
+		return nil, fmt.Errorf("trace: node %d is not in 0 to %d", node, MaxNode)
+	}
+	if opt.BufferBytes == 0 {
+		opt.BufferBytes = defaultBuffer
+	}
+	opt.BufferBytes = min(max(opt.BufferBytes, 1<<10), 4<<20)
+	if opt.Pool <= 0 {
+		opt.Pool = defaultPool
+	}
+	if err := os.MkdirAll(dir, 0o777); err != nil {
+		return nil, err
+	}
+	path := filepath.Join(dir, FileName(node))
+	f, err := os.Create(path)
+	if err != nil {
+		return nil, err
+	}
+	w, err := newWriter(f, node, opt)
+	if err != nil {
+		f.Close()
+		return nil, fmt.Errorf("cannot write %s: %w", path, err)
+	}
+	w.path = path
+	return w, nil
+}
+
+// output is what a Writer needs of a file.
+type output interface {
+	Write([]byte) (int, error)
+	Truncate(size int64) error
+	Seek(offset int64, whence int) (int64, error)
+	Close() error
+}
+
+func newWriter(out output, node int, opt Options) (*Writer, error) {
+	w := &Writer{node: node, opt: opt, streams: map[int]*Stream{}, done: make(chan struct{})}
+	w.cond.L = &w.mu
+	for i := range kinds {
+		w.layouts[kinds[i].Kind].Store(newLayout(&kinds[i]))
+	}
+	w.defs.init()
+	file, err := newBlockFile(out, node, opt.Level)
+	if err != nil {
+		return nil, err
+	}
+	w.file = file
+	if opt.Sync {
+		close(w.done)
+	} else {
+		go w.run()
+	}
+	return w, nil
+}
+
+// Node returns the node whose file this is.
+func (w *Writer) Node() int { return w.node }
+
+// Stream returns the node's stream of that number, making it at the first call.
+// Streams 0 to W-1 are the workers.
+func (w *Writer) Stream(id int) *Stream {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	s := w.streams[id]
+	if s == nil {
+		s = &Stream{w: w, id: id}
+		w.streams[id] = s
+	}
+	return s
+}
+
+// Err returns the first error met in writing, nil if there was none. After an error
+// recording goes on, and what cannot be written is counted by Lost.
+func (w *Writer) Err() error {
+	if p := w.err.Load(); p != nil {
+		return *p
+	}
+	return nil
+}
+
+func (w *Writer) fail(err error) {
+	if w.path != "" {
+		err = fmt.Errorf("cannot write %s: %w", w.path, err)
+	}
+	w.err.CompareAndSwap(nil, &err)
+}
+
+// Lost returns the number of events dropped so far, for want of a buffer or
+// because writing failed.
+func (w *Writer) Lost() uint64 { return w.lost.Load() }
+
+func (w *Writer) layout(k Kind) *layout { return w.layouts[k].Load() }
+
+// take returns an empty buffer of at least n words for an emitter, nil if events
+// are to be dropped.
+func (w *Writer) take(n int) []uint64 {
+	words := w.opt.BufferBytes / 8
+	if n > words {
+		// A list longer than a buffer gets one of its own, which is not kept.
+		return make([]uint64, n)
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for !w.refuse {
+		if k := len(w.free); k > 0 {
+			buf := w.free[k-1]
+			w.free = w.free[:k-1]
+			return buf
+		}
+		if w.made < w.opt.Pool+len(w.streams) {
+			w.made++
+			return make([]uint64, words)
+		}
+		if w.opt.Full == Drop {
+			return nil
+		}
+		w.cond.Wait()
+	}
+	return nil
+}
+
+// takeNow returns a small buffer in any case.
+func (w *Writer) takeNow(n int) []uint64 { return make([]uint64, n) }
+
+// give returns a buffer to the pool.
+func (w *Writer) give(buf []uint64) {
+	if len(buf) != w.opt.BufferBytes/8 {
+		return
+	}
+	w.mu.Lock()
+	w.free = append(w.free, buf)
+	w.mu.Unlock()
+	w.cond.Broadcast()
+}
+
+// submit gives a full buffer to the writer goroutine, without waiting for it. It
+// refuses once the writer is closed or abandoned.
+func (w *Writer) submit(f full) bool {
+	w.mu.Lock()
+	refuse := w.refuse
+	if !refuse && !w.opt.Sync {
+		w.queue = append(w.queue, f)
+	}
+	w.mu.Unlock()
+	switch {
+	case refuse:
+		return false
+	case w.opt.Sync:
+		w.ioMu.Lock()
+		w.write(f)
+		w.ioMu.Unlock()
+		w.give(f.buf)
+	default:
+		w.cond.Broadcast()
+	}
+	return true
+}
+
+// run is the writer goroutine.
+func (w *Writer) run() {
+	defer close(w.done)
+	for {
+		w.mu.Lock()
+		for len(w.queue) == 0 && !w.closing {
+			w.cond.Wait()
+		}
+		if len(w.queue) == 0 {
+			w.mu.Unlock()
+			return
+		}
+		f := w.queue[0]
+		w.queue = slices.Delete(w.queue, 0, 1)
+		w.mu.Unlock()
+		w.ioMu.Lock()
+		w.write(f)
+		w.ioMu.Unlock()
+		w.give(f.buf)
+	}
+}
+
+// write writes the definitions made so far and then the buffer: whoever appended
+// its events had made the definitions before.
+func (w *Writer) write(f full) {
+	w.writeDefs()
+	if w.Err() != nil {
+		w.lost.Add(w.file.count(w, f.buf[:f.n]))
+		return
+	}
+	events, err := w.file.data(w, f.stream, f.buf[:f.n])
+	if err != nil {
+		w.fail(err)
+		w.lost.Add(uint64(events))
+	}
+}
+
+func (w *Writer) writeDefs() {
+	for {
+		d := w.defs.taken()
+		if d == nil {
+			return
+		}
+		if w.Err() == nil {
+			if err := w.file.definitions(d); err != nil {
+				w.fail(err)
+			}
+		}
+	}
+}
+
+// Close writes what the streams still hold and the index, and closes the file. No
+// stream may be in use. It returns the first error met since Create.
+func (w *Writer) Close() error {
+	w.mu.Lock()
+	if w.closing {
+		w.mu.Unlock()
+		<-w.done
+		return w.Err()
+	}
+	streams := w.sortedStreams()
+	w.mu.Unlock()
+	for _, s := range streams {
+		s.Flush()
+	}
+	w.mu.Lock()
+	w.closing, w.refuse = true, true
+	w.mu.Unlock()
+	w.cond.Broadcast()
+	<-w.done
+	w.ioMu.Lock()
+	defer w.ioMu.Unlock()
+	w.finish()
+	return w.Err()
+}
+
+func (w *Writer) sortedStreams() []*Stream {
+	var list []*Stream
+	for _, s := range w.streams {
+		list = append(list, s)
+	}
+	slices.SortFunc(list, func(a, b *Stream) int { return a.id - b.id })
+	return list
+}
+
+// finish ends the file; the caller holds ioMu.
+func (w *Writer) finish() {
+	w.writeDefs()
+	if err := w.file.close(); err != nil {
+		w.fail(err)
+	}
+}
+
+// Abandon ends the file of a program that has crashed, while other goroutines may
+// still be appending; they are not waited for. Every record that was complete when
+// it was called is written, those of running emitters too; what is in the middle of
+// being emitted, and what is emitted later, is not. It returns within about a second
+// even if the disk hangs; the file then lacks its index and maybe its last blocks.
+// No other method of the Writer may be relied on afterwards.
+func (w *Writer) Abandon() {
+	deadline := time.Now().Add(time.Second)
+	end := make(chan struct{})
+	go func() {
+		defer close(end)
+		w.abandon(deadline)
+	}()
+	select {
+	case <-end:
+	case <-time.After(time.Until(deadline)):
+	}
+}
+
+func lockBy(mu *sync.Mutex, deadline time.Time) bool {
+	for !mu.TryLock() {
+		if time.Now().After(deadline) {
+			return false
+		}
+		time.Sleep(100 * time.Microsecond)
+	}
+	return true
+}
+
+func (w *Writer) abandon(deadline time.Time) {
+	if !lockBy(&w.mu, deadline) {
+		return
+	}
+	if w.refuse {
+		w.mu.Unlock()
+		return
+	}
+	streams := w.sortedStreams()
+	// From here on no stream hands over its buffer and none gets a new one, so
+	// that what is copied here is written once.
+	w.refuse = true
+	w.mu.Unlock()
+	w.cond.Broadcast()
+
+	var rest []full
+	var live [][]uint64
+	for _, s := range streams {
+		if !lockBy(&s.mu, deadline) {
+			continue
+		}
+		if s.buf != nil {
+			n := w.walk(s.buf)
+			rest = append(rest, full{s.id, make([]uint64, n), n})
+			live = append(live, s.buf[:n])
+		}
+		s.mu.Unlock()
+	}
+	time.Sleep(time.Millisecond) // see the note in stream.go
+	for i, f := range rest {
+		snapshot(f.buf, live[i])
+	}
+	if !lockBy(&w.mu, deadline) {
+		return
+	}
+	for _, f := range rest {
+		if f.n > 0 {
+			w.queue = append(w.queue, f)
+		}
+	}
+	w.closing = true
+	w.mu.Unlock()
+	w.cond.Broadcast()
+	<-w.done
+	if !lockBy(&w.ioMu, deadline) {
+		return
+	}
+	defer w.ioMu.Unlock()
+	for _, f := range w.queue { // with Sync nobody else takes them
+		w.write(f)
+	}
+	w.finish()
+}
