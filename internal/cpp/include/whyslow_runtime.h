@@ -1,0 +1,330 @@
+// The part of a library that is the same for all programs: the members of DF that are not inline, the way out of
+// a code fragment, and what the wrappers of the code fragments are made of. Included once, in the generated file.
+#include <cxxabi.h>
+#include <ucenv.h>
+
+extern "C" {
+void __real_exit(int) __attribute__((noreturn));
+void __real__exit(int) __attribute__((noreturn));
+void __real__Exit(int) __attribute__((noreturn));
+void __real_quick_exit(int) __attribute__((noreturn));
+}
+
+namespace luna {
+namespace ucenv {
+namespace detail {
+
+// Before the host connects (constructors of static objects) the library counts by itself.
+static int64_t early_live;
+static int64_t *live = &early_live;
+static const ws_host *host;
+
+void fail(const std::string &msg)
+{
+	if (host) host->fail(msg.c_str());
+	std::fprintf(stderr, "%s\n", msg.c_str());
+	std::abort();
+}
+
+void log(const char *level, const std::string &msg, const char *file, int line)
+{
+	std::fprintf(stderr, "%s: %s %s:%d\n", level, msg.c_str(), file, line);
+}
+
+ws_buf *alloc(std::size_t size)
+{
+	ws_buf *b = size > SIZE_MAX - sizeof(ws_buf) ? nullptr : static_cast<ws_buf *>(std::malloc(sizeof(ws_buf) + size));
+	if (!b) fail("Out of memory: cannot create a data fragment of " + std::to_string(size) + " bytes");
+	b->refs = 1;
+	b->size = size;
+	__atomic_fetch_add(live, 1, __ATOMIC_RELAXED);
+	return b;
+}
+
+void free(ws_buf *b)
+{
+	__atomic_fetch_sub(live, 1, __ATOMIC_RELAXED);
+	std::free(b);
+}
+
+static void connect(const ws_host *h)
+{
+	__atomic_fetch_add(h->live, early_live, __ATOMIC_RELAXED);
+	live = h->live;
+	host = h;
+}
+
+static void flush()
+{
+	std::cout.flush();
+	std::clog.flush();
+}
+
+static const char *const type_names[] = {"(unset)", "int", "real", "string", "value"};
+static const char *name(const DF &v) { return type_names[v.get_type()]; }
+
+// Inputs of a call borrow the caller's reference.
+struct Input {
+	ws_value v;
+	explicit Input(const ws_value &from) : v(from) { v.borrowed = 1; }
+	~Input() { df().~DF(); }
+	DF &df() { return *reinterpret_cast<DF *>(&v); }
+	Input(const Input &) = delete;
+};
+
+// The handle of an output lives on this side, not in the host's array, where a late writer could do harm.
+struct Output {
+	ws_value v;
+	Output() { v.type = v.borrowed = 0; v.bits = 0; }
+	DF &df() { return *reinterpret_cast<DF *>(&v); }
+	void give(ws_value &to)
+	{
+		if (v.borrowed && v.type >= TYPE_STRING) // cannot happen while DF's assignment clears the mark
+			__atomic_fetch_add(&reinterpret_cast<ws_buf *>(v.bits)->refs, 1, __ATOMIC_RELAXED);
+		v.borrowed = 0;
+		to = v;
+		v.type = 0;
+	}
+	~Output() { df().~DF(); }
+	Output(const Output &) = delete;
+};
+
+// Code fragments may write to their strings: each call gets its own copy.
+struct Text {
+	char small[112];
+	char *p;
+	explicit Text(const ws_value &v)
+	{
+		const ws_buf *b = reinterpret_cast<const ws_buf *>(v.bits);
+		p = b->size <= sizeof small ? small : static_cast<char *>(std::malloc(b->size));
+		if (!p) fail("Out of memory: cannot copy a string of " + std::to_string(b->size) + " bytes");
+		std::memcpy(p, b + 1, b->size);
+	}
+	~Text()
+	{
+		if (p != small) std::free(p);
+	}
+	Text(const Text &) = delete;
+};
+
+inline int as_int(const ws_value &v) { return static_cast<int>(v.bits); }
+inline double as_real(const ws_value &v)
+{
+	double d;
+	std::memcpy(&d, &v.bits, sizeof d);
+	return d;
+}
+
+static std::string type_name(const std::type_info *t)
+{
+	int status = 0;
+	char *s = t ? abi::__cxa_demangle(t->name(), nullptr, nullptr, &status) : nullptr;
+	std::string res(s ? s : "unknown type");
+	std::free(s);
+	return res;
+}
+
+// Called in a catch block of a wrapper.
+static void caught()
+{
+	std::string msg;
+	try {
+		throw;
+	} catch (const std::exception &e) {
+		msg = type_name(&typeid(e)) + ": " + e.what();
+	} catch (const std::string &s) {
+		msg = "std::string: " + s;
+	} catch (const char *s) {
+		msg = std::string("const char*: ") + s;
+	} catch (int i) {
+		msg = "int: " + std::to_string(i);
+	} catch (...) {
+		msg = type_name(abi::__cxa_current_exception_type());
+	}
+	host->threw(msg.c_str());
+}
+
+} // namespace detail
+
+void DF::wrong_type(const char *what) const { detail::fail(std::string("Cannot ") + what + " of " + detail::name(*this)); }
+
+void DF::odd_size(std::size_t of) const
+{
+	detail::fail("Cannot getData: the size of " + to_string() + " is not a multiple of " + std::to_string(of));
+}
+
+int DF::get_int() const
+{
+	if (type_ != TYPE_INT) detail::fail(std::string("get_int failed for type ") + detail::name(*this));
+	return int_;
+}
+
+double DF::get_real() const
+{
+	if (type_ != TYPE_REAL) detail::fail(std::string("get_real failed for type ") + detail::name(*this));
+	return real_;
+}
+
+std::string DF::get_string() const
+{
+	if (type_ != TYPE_STRING) detail::fail(std::string("get_string failed for type ") + detail::name(*this));
+	return std::string(static_cast<const char *>(bytes(buf_)), buf_->size - 1);
+}
+
+// A number in a string must fill the whole string.
+int DF::cast_int() const
+{
+	if (type_ == TYPE_INT) return int_;
+	if (type_ == TYPE_REAL) return static_cast<int>(real_);
+	if (type_ == TYPE_STRING) {
+		std::string s = get_string();
+		try {
+			std::size_t used;
+			int v = std::stoi(s, &used);
+			if (used == s.size()) return v;
+		} catch (const std::logic_error &) {
+		}
+		detail::fail("cast to int failed: string(" + s + ")");
+	}
+	detail::fail("cast to int failed: " + to_string());
+}
+
+double DF::cast_real() const
+{
+	if (type_ == TYPE_INT) return int_;
+	if (type_ == TYPE_REAL) return real_;
+	if (type_ == TYPE_STRING) {
+		std::string s = get_string();
+		try {
+			std::size_t used;
+			double v = std::stod(s, &used);
+			if (used == s.size()) return v;
+		} catch (const std::logic_error &) {
+		}
+		detail::fail("cast to real failed: string(" + s + ")");
+	}
+	detail::fail("cast to real failed: " + to_string());
+}
+
+std::string DF::cast_string() const
+{
+	if (type_ == TYPE_INT) return std::to_string(int_);
+	if (type_ == TYPE_REAL) return std::to_string(real_);
+	if (type_ == TYPE_STRING) return get_string();
+	detail::fail("cast to string failed: " + to_string());
+}
+
+std::string DF::to_string() const
+{
+	switch (type_) {
+	case TYPE_UNDEFINED: return "DF<unset>";
+	case TYPE_INT: return "DF<int>(" + std::to_string(int_) + ")";
+	case TYPE_REAL: return "DF<real>(" + std::to_string(real_) + ")";
+	case TYPE_STRING: return "DF<string>(" + get_string() + ")";
+	}
+	const unsigned char *p = static_cast<const unsigned char *>(bytes(buf_));
+	std::string s = "DF<size=" + std::to_string(buf_->size) + ">(";
+	for (std::size_t i = 0; i < buf_->size && i < 10; i++) {
+		char hex[8];
+		std::snprintf(hex, sizeof hex, "%s%02X", i ? ", " : "", p[i]);
+		s += hex;
+	}
+	return s + (buf_->size > 10 ? ", ...)" : ")");
+}
+
+namespace detail {
+// binary applies op to two ints or, if one of them is a real, to two doubles.
+template <class Op> DF binary(const DF &a, const DF &b, const char *sign, Op op)
+{
+	if (a.is_unset() || b.is_unset()) fail("Operand(s) unset");
+	if (a.get_type() > TYPE_REAL || b.get_type() > TYPE_REAL)
+		fail(std::string("Unsupported operand types: ") + name(a) + " " + sign + " " + name(b));
+	if (a.get_type() == TYPE_INT && b.get_type() == TYPE_INT) return op(a.get_int(), b.get_int());
+	return op(a.cast_real(), b.cast_real());
+}
+} // namespace detail
+
+// Ints wrap, as LuNA's do.
+#define WS_ARITHMETIC(SIGN)                                                                                            \
+	namespace detail {                                                                                                 \
+	struct WS_OP {                                                                                                     \
+		DF operator()(int a, int b) const { return static_cast<int>(static_cast<unsigned>(a) SIGN static_cast<unsigned>(b)); } \
+		DF operator()(double a, double b) const { return a SIGN b; }                                                   \
+	};                                                                                                                 \
+	}                                                                                                                  \
+	DF DF::operator SIGN(const DF &o) const { return detail::binary(*this, o, #SIGN, detail::WS_OP()); }
+#define WS_COMPARISON(SIGN)                                                                                            \
+	namespace detail {                                                                                                 \
+	struct WS_OP {                                                                                                     \
+		DF operator()(int a, int b) const { return static_cast<int>(a SIGN b); }                                       \
+		DF operator()(double a, double b) const { return static_cast<int>(a SIGN b); }                                 \
+	};                                                                                                                 \
+	}                                                                                                                  \
+	DF DF::operator SIGN(const DF &o) const { return detail::binary(*this, o, #SIGN, detail::WS_OP()); }
+#define WS_OP add_
+WS_ARITHMETIC(+)
+#undef WS_OP
+#define WS_OP sub_
+WS_ARITHMETIC(-)
+#undef WS_OP
+#define WS_OP mul_
+WS_ARITHMETIC(*)
+#undef WS_OP
+#define WS_OP lt_
+WS_COMPARISON(<)
+#undef WS_OP
+#define WS_OP le_
+WS_COMPARISON(<=)
+#undef WS_OP
+#define WS_OP and_
+WS_COMPARISON(&&)
+#undef WS_OP
+#define WS_OP eq_
+WS_COMPARISON(==)
+#undef WS_OP
+#define WS_OP ne_
+WS_COMPARISON(!=)
+#undef WS_OP
+#define WS_OP ge_
+WS_COMPARISON(>=)
+#undef WS_OP
+#define WS_OP gt_
+WS_COMPARISON(>)
+#undef WS_OP
+#undef WS_ARITHMETIC
+#undef WS_COMPARISON
+
+namespace detail {
+struct div_ {
+	DF operator()(int a, int b) const { return a / b; }
+	DF operator()(double a, double b) const { return a / b; }
+};
+struct mod_ {
+	DF operator()(int a, int b) const { return a % b; }
+	DF operator()(double, double) const { fail("Unsupported operand types: real % real"); }
+};
+} // namespace detail
+DF DF::operator/(const DF &o) const { return detail::binary(*this, o, "/", detail::div_()); }
+DF DF::operator%(const DF &o) const { return detail::binary(*this, o, "%", detail::mod_()); }
+
+} // namespace ucenv
+} // namespace luna
+
+// exit and its kin end the program under test, not the process that watches it. The linker renames the calls
+// (--wrap) of the user's files.
+#define WS_WRAP(NAME, FLUSH)                                                                                           \
+	extern "C" __attribute__((noreturn, visibility("hidden"))) void __wrap_##NAME(int code)                            \
+	{                                                                                                                  \
+		if (!luna::ucenv::detail::host) __real_##NAME(code);                                                           \
+		if (FLUSH) {                                                                                                   \
+			luna::ucenv::detail::flush();                                                                              \
+			std::fflush(nullptr);                                                                                      \
+		}                                                                                                              \
+		luna::ucenv::detail::host->leave(code, #NAME);                                                                 \
+		std::abort();                                                                                                  \
+	}
+WS_WRAP(exit, true)
+WS_WRAP(_exit, false)
+WS_WRAP(_Exit, false)
+WS_WRAP(quick_exit, false)
+#undef WS_WRAP

@@ -1,0 +1,228 @@
+//go:build cgo && linux
+
+package cpp
+
+/*
+#cgo LDFLAGS: -ldl -lpthread
+#cgo noescape ws_call
+#cgo nocallback ws_call
+#cgo noescape ws_alloc
+#cgo nocallback ws_alloc
+#cgo noescape ws_free
+#cgo nocallback ws_free
+#cgo noescape ws_open
+#cgo nocallback ws_open
+#cgo noescape ws_close
+#cgo nocallback ws_close
+#cgo noescape ws_flush
+#cgo nocallback ws_flush
+#include <stdlib.h>
+#include "shim.h"
+*/
+import "C"
+
+import (
+	"encoding/binary"
+	"fmt"
+	"io"
+	"os"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"unsafe"
+
+	"github.com/whyslow/whyslow/internal/clock"
+	"github.com/whyslow/whyslow/internal/luna"
+)
+
+// Library is an opened library of code fragments. Its methods may be called by several goroutines at once, Close by one.
+type Library struct {
+	handle, lib C.uint64_t
+	path        string
+	calls       []Fn // by Routine.ID
+}
+
+var start = sync.OnceValue(func() error {
+	p := clock.GetParams()
+	c := C.ws_clock{origin: C.uint64_t(p.Origin), mult: C.uint64_t(p.Mult), shift: C.uint64_t(p.Shift), base: C.int64_t(p.Base)}
+	if p.TSC {
+		c.tsc = 1
+	}
+	fd, err := C.ws_start(c)
+	if fd < 0 {
+		return fmt.Errorf("cannot install the handlers of crashes: %w", err)
+	}
+	go readCrashes(os.NewFile(uintptr(fd), "crashes"))
+	return nil
+})
+
+var onForeignCrash atomic.Pointer[func(sig int, msg string)]
+
+// OnForeignCrash sets what is called when a thread that user code started itself crashes (sig is the signal's number),
+// fails a check of class DF (sig is SIGABRT, msg says why) or calls exit (sig is 0, msg says so). That thread stays
+// blocked for ever; f should end the run. It is called by a goroutine of its own. Without f the process prints what
+// happened and exits with 1.
+func OnForeignCrash(f func(sig int, msg string)) { onForeignCrash.Store(&f) }
+
+// readCrashes calls the function of OnForeignCrash for each record on the pipe.
+func readCrashes(pipe *os.File) {
+	for {
+		var head [8]byte
+		if _, err := io.ReadFull(pipe, head[:]); err != nil {
+			return
+		}
+		sig := int(int32(binary.NativeEndian.Uint32(head[:])))
+		text := make([]byte, binary.NativeEndian.Uint32(head[4:]))
+		if _, err := io.ReadFull(pipe, text); err != nil {
+			return
+		}
+		msg := string(text)
+		if msg == "" {
+			msg = signalText(syscall.Signal(sig))
+		}
+		if f := onForeignCrash.Load(); f != nil && *f != nil {
+			(*f)(sig, msg)
+			continue
+		}
+		fmt.Fprintf(os.Stderr, "a thread started by the program's C++ code ended the program: %s\n", msg)
+		os.Exit(1)
+	}
+}
+
+// Open loads the library at path, which Build made for prog. It runs the constructors of the user's static objects.
+func Open(path string, prog *luna.Program) (*Library, error) {
+	if err := start(); err != nil {
+		return nil, err
+	}
+	l := &Library{path: path}
+	name := C.CString(path)
+	defer C.free(unsafe.Pointer(name))
+	var r C.ws_result
+	switch o := outcome(C.ws_open(name, &l.handle, &l.lib, &r), &r); o.Kind {
+	case Done:
+	case Aborted:
+		return nil, explainLoad(path, prog, o.Msg, func(symbol string) bool {
+			s := C.CString(symbol)
+			defer C.free(unsafe.Pointer(s))
+			return C.ws_defined(s) != 0
+		})
+	default:
+		return nil, fmt.Errorf("the program's C++ code failed while it was being loaded (a static object's constructor): %v", o)
+	}
+	stale := fmt.Errorf("%s was built from another version of the program: build it again", path)
+	if C.ws_library_version(l.lib) != C.WHYSLOW_ABI_VERSION || int(C.ws_entry_count(l.lib)) != len(prog.Routines) {
+		return nil, stale
+	}
+	for i, r := range prog.Routines {
+		if C.GoString(C.ws_entry_signature(l.lib, C.uint32_t(i))) != signature(r) {
+			return nil, stale
+		}
+		l.calls = append(l.calls, Fn(C.ws_entry_call(l.lib, C.uint32_t(i))))
+	}
+	return l, nil
+}
+
+// Routine returns the wrapper of a routine of the program that the library was opened with.
+func (l *Library) Routine(r *luna.Routine) Fn { return l.calls[r.ID] }
+
+// Flush writes out what user code has printed to C and C++ streams.
+func (l *Library) Flush() {
+	var r C.ws_result
+	outcome(C.ws_flush(l.lib, &r), &r)
+}
+
+// Close unloads the library: destructors of static objects and atexit functions run, and their output is written out.
+// No call may be under way.
+func (l *Library) Close() error {
+	l.Flush()
+	var r C.ws_result
+	o := outcome(C.ws_close(l.handle, &r), &r)
+	if o.Kind == Done || o.Kind == Exited && o.Code == 0 {
+		return nil
+	}
+	return fmt.Errorf("the program's C++ code failed while it was being unloaded (a static object's destructor): %v", o)
+}
+
+// Call runs a routine on the calling thread. args are by parameter, len(args) as the routine has parameters:
+//   - Int, Real, String parameters: a value of that type. User code gets a private writable copy of a string.
+//   - Value: the input, which must stay referenced during the call.
+//   - Name: ignored on entry; on return the output with one reference, which the caller owns; Unset if the routine set nothing.
+//
+// t is filled in for every outcome. Nothing is allocated for Done.
+func Call(fn Fn, args []Value, t *Times, threadCPU bool) Outcome {
+	var r C.ws_result
+	cpu := C.int(0)
+	if threadCPU {
+		cpu = 1
+	}
+	kind := C.ws_call(C.uint64_t(fn), (*C.ws_value)(unsafe.Pointer(unsafe.SliceData(args))), &r, cpu)
+	t.Start, t.End, t.CPU = int64(r.start), int64(r.end), int64(r.cpu)
+	if kind == C.WS_DONE {
+		return Outcome{}
+	}
+	return outcome(kind, &r)
+}
+
+// outcome takes over the texts of r.
+func outcome(kind C.int, r *C.ws_result) Outcome {
+	switch kind {
+	case C.WS_EXITED:
+		return Outcome{Exited, int(r.code), text(r.msg)}
+	case C.WS_ABORTED:
+		return Outcome{Aborted, 0, text(r.msg)}
+	case C.WS_THREW:
+		return Outcome{Threw, 0, text(r.msg)}
+	case C.WS_SIGNALLED:
+		msg := signalText(syscall.Signal(r.code))
+		switch {
+		case r.overflow != 0:
+			msg += ": the stack ran over"
+		case r.cause != 0 && (syscall.Signal(r.code) == syscall.SIGSEGV || syscall.Signal(r.code) == syscall.SIGBUS):
+			msg += fmt.Sprintf(": access to address %#x", uint64(r.address))
+		}
+		if where := text(r.where); where != "" {
+			msg += " in " + readable(where)
+		}
+		return Outcome{Signalled, int(r.code), msg}
+	}
+	return Outcome{}
+}
+
+// text copies a C string and frees it.
+func text(p C.uint64_t) string {
+	if p == 0 {
+		return ""
+	}
+	s := C.GoString(*(**C.char)(unsafe.Pointer(&p)))
+	C.ws_free_text(p)
+	return s
+}
+
+func signalText(s syscall.Signal) string {
+	switch s {
+	case syscall.SIGSEGV:
+		return "segmentation fault (SIGSEGV)"
+	case syscall.SIGBUS:
+		return "bus error (SIGBUS)"
+	case syscall.SIGFPE:
+		return "arithmetic exception, such as a division of integers by zero (SIGFPE)"
+	case syscall.SIGILL:
+		return "illegal instruction (SIGILL)"
+	case syscall.SIGABRT:
+		return "aborted (SIGABRT)"
+	}
+	return fmt.Sprintf("signal %d", int(s))
+}
+
+func alloc(t Type, size int) Value {
+	p := C.ws_alloc(C.uint64_t(size))
+	if p == 0 {
+		panic(fmt.Errorf("out of memory: cannot create a data fragment of %d bytes", size))
+	}
+	return Value{Type: t, Bits: uint64(p)}
+}
+
+func freeBuf(p uint64) { C.ws_free(C.uint64_t(p)) }
+
+// Live returns the number of buffers in C memory that are not freed.
+func Live() int64 { return int64(C.ws_live()) }

@@ -1,0 +1,341 @@
+//go:build cgo && linux
+
+// The shim: one C call per atomic CF, and the ways out of user code.
+//
+// Problem. A code fragment is foreign code on a thread of the Go runtime. It may crash, abort, call exit, or find a
+// data fragment of the wrong type. Then the run must end with one line that names the CF and with a whole trace,
+// and the process must live on to write both.
+//
+// Way out. ws_call sets a jump buffer on its stack and points the thread-local `current` to it. Whatever ends the
+// code fragment early stores the reason there and jumps back: a failed check in DF (host_fail), exit (host_leave; the
+// linker's --wrap brings the calls here), a signal (on_signal). Nothing is unwound: destructors of the user's
+// frames do not run, locks they hold stay locked. That is what an abort means to the program; the engine ends the run
+// after any outcome but WS_DONE and WS_THREW, without waiting for workers that do not come back. The buffer does not hold the
+// signal mask, which would cost a system call in each call; only the way out of a signal restores the mask, from
+// the interrupted context.
+//
+// Signals. SIGSEGV, SIGBUS, SIGFPE, SIGILL and SIGABRT get our handler once, after the Go runtime has set its own. It runs on
+// the thread's alternate stack, which the Go runtime gives to all its threads; therefore an overflow of the stack is caught as
+// well. Three cases:
+//   1. The thread is in user code (current is set) and the signal comes from it (a fault, or sent by this
+//      process: abort, assert, std::terminate, raise): jump.
+//   2. The thread has no alternate stack: it is no thread of the Go runtime, so user code has started it. There is no
+//      place to jump to. The handler writes a record to a pipe, which a goroutine reads, and blocks the thread for
+//      ever. (A thread's overflow of its own stack cannot be reported: there is no stack to run the handler on.)
+//   3. Anything else is the Go runtime's: its handler is called as if ours were not there. A nil pointer in Go panics as usual.
+//      Our handler has its flags and mask for that reason.
+// While the thread is in user code it never runs Go code, since nothing here calls back into Go, so 1 and 3 cannot be
+// confused. glibc's abort holds no lock while it raises SIGABRT.
+//
+// Loading and unloading a library runs user code too (static objects) and is guarded in the same way. A jump out of dlopen leaves the
+// loader locked; the caller must not load anything afterwards.
+//
+// Cost. A call costs the cgo transition (about 35 ns), two readings of the clock, a _setjmp, and one indirect
+// call. Values passed are Go memory without Go pointers, so the cgo checks have nothing to do.
+//
+// Not done: system calls by number, signals with other actions that user code installs itself, fork.
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE
+#endif
+#undef _FORTIFY_SOURCE // its longjmp does not like to leave an alternate stack
+#include "shim.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <pthread.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <ucontext.h>
+#include <unistd.h>
+
+typedef struct context {
+	jmp_buf env;
+	int64_t code;
+	char *msg;
+	uint64_t address, pc;
+	int cause, overflow;
+} context;
+
+static __thread context *volatile current;
+
+static ws_clock the_clock;
+static int64_t live;
+static int crash_pipe = -1;
+static int open_libraries; // while 0, foreign threads that crash have lost their code: not the program's fault
+
+static const int signals[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT};
+enum { SIGNALS = sizeof signals / sizeof signals[0] };
+static struct sigaction old_actions[SIGNALS];
+
+// ---- Clock
+
+static int64_t timespec_ns(clockid_t id)
+{
+	struct timespec t;
+	clock_gettime(id, &t);
+	return t.tv_sec * INT64_C(1000000000) + t.tv_nsec;
+}
+
+int64_t ws_now(void)
+{
+#ifdef __x86_64__
+	if (the_clock.tsc)
+		return the_clock.base + (int64_t)((unsigned __int128)(__builtin_ia32_rdtsc() - the_clock.origin) * the_clock.mult >> the_clock.shift);
+#endif
+	return the_clock.base + timespec_ns(CLOCK_MONOTONIC);
+}
+
+// ---- Memory
+
+uint64_t ws_alloc(uint64_t size)
+{
+	ws_buf *b = size > SIZE_MAX - sizeof *b ? NULL : malloc(sizeof *b + size);
+	if (!b) return 0;
+	b->refs = 1;
+	b->size = size;
+	__atomic_fetch_add(&live, 1, __ATOMIC_RELAXED);
+	return (uint64_t)(uintptr_t)b;
+}
+
+void ws_free(uint64_t buf)
+{
+	__atomic_fetch_sub(&live, 1, __ATOMIC_RELAXED);
+	free((void *)(uintptr_t)buf);
+}
+
+void ws_free_text(uint64_t msg) { free((void *)(uintptr_t)msg); }
+int64_t ws_live(void) { return __atomic_load_n(&live, __ATOMIC_RELAXED); }
+
+// ---- Ways out of user code
+
+// jump ends the user code of this thread.
+static __attribute__((noreturn)) void jump(context *c, int kind)
+{
+	current = NULL;
+	_longjmp(c->env, kind);
+}
+
+// report_foreign tells the goroutine that a thread of the user's has ended the program, and never returns.
+// Records of up to PIPE_BUF bytes are written as a whole. Safe in a signal handler.
+static __attribute__((noreturn)) void report_foreign(int sig, const char *msg)
+{
+	struct {
+		int32_t sig, len;
+		char text[1024];
+	} r;
+	r.sig = sig;
+	r.len = 0;
+	while (msg[r.len] && r.len < (int)sizeof r.text) {
+		r.text[r.len] = msg[r.len];
+		r.len++;
+	}
+	if (__atomic_load_n(&open_libraries, __ATOMIC_RELAXED) > 0)
+		while (write(crash_pipe, &r, 2 * sizeof(int32_t) + r.len) < 0 && errno == EINTR) {}
+	for (;;) pause();
+}
+
+static void host_fail(const char *msg)
+{
+	context *c = current;
+	if (!c) report_foreign(SIGABRT, msg);
+	c->msg = strdup(msg);
+	jump(c, WS_ABORTED);
+}
+
+static void host_leave(int code, const char *how)
+{
+	context *c = current;
+	if (!c) {
+		char msg[64];
+		snprintf(msg, sizeof msg, "%s(%d) was called", how, code);
+		report_foreign(0, msg);
+	}
+	c->code = code;
+	c->msg = strdup(how);
+	jump(c, WS_EXITED);
+}
+
+static void host_threw(const char *msg)
+{
+	context *c = current;
+	c->msg = strdup(msg);
+}
+
+static const ws_host host = {&live, host_fail, host_leave, host_threw};
+
+static uint64_t register_of(const ucontext_t *u, int stack)
+{
+#if defined __x86_64__
+	return (uint64_t)u->uc_mcontext.gregs[stack ? REG_RSP : REG_RIP];
+#elif defined __aarch64__
+	return stack ? u->uc_mcontext.sp : u->uc_mcontext.pc;
+#else
+	(void)u;
+	return stack ? 0 : 0;
+#endif
+}
+
+static void chain(int sig, siginfo_t *info, void *uc)
+{
+	for (int i = 0; i < SIGNALS; i++) {
+		if (signals[i] != sig) continue;
+		struct sigaction *old = &old_actions[i];
+		if (old->sa_flags & SA_SIGINFO) {
+			old->sa_sigaction(sig, info, uc);
+		} else if (old->sa_handler == SIG_DFL) {
+			sigaction(sig, old, NULL); // the faulting instruction, or the sender, does it again
+			if (info->si_code <= 0) raise(sig);
+		} else if (old->sa_handler != SIG_IGN) {
+			old->sa_handler(sig);
+		}
+	}
+}
+
+static void on_signal(int sig, siginfo_t *info, void *uc)
+{
+	int saved_errno = errno;
+	int by_kernel = info->si_code > 0;
+	if (by_kernel || info->si_pid == getpid()) {
+		context *c = current;
+		const ucontext_t *u = uc;
+		if (c) {
+			c->code = sig;
+			c->cause = by_kernel ? info->si_code : 0;
+			c->address = by_kernel ? (uint64_t)(uintptr_t)info->si_addr : 0;
+			c->pc = by_kernel ? register_of(u, 0) : 0;
+			// The guard area is touched next to the stack pointer; a big frame steps far below it.
+			int64_t below = (int64_t)(register_of(u, 1) - c->address);
+			c->overflow = sig == SIGSEGV && by_kernel && below > -(1 << 16) && below < (1 << 20);
+			sigset_t mask = u->uc_sigmask;
+			for (int i = 0; i < SIGNALS; i++) sigdelset(&mask, signals[i]);
+			pthread_sigmask(SIG_SETMASK, &mask, NULL);
+			jump(c, WS_SIGNALLED);
+		}
+		stack_t alternate;
+		if (sigaltstack(NULL, &alternate) == 0 && (alternate.ss_flags & SS_DISABLE)) report_foreign(sig, "");
+	}
+	chain(sig, info, uc);
+	errno = saved_errno;
+}
+
+int ws_start(ws_clock clock)
+{
+	the_clock = clock;
+	int fds[2];
+	if (pipe2(fds, O_CLOEXEC) < 0) return -1;
+	if (fcntl(fds[0], F_SETFL, O_NONBLOCK) < 0) return -1;
+	crash_pipe = fds[1];
+	for (int i = 0; i < SIGNALS; i++) {
+		struct sigaction a;
+		memset(&a, 0, sizeof a);
+		a.sa_sigaction = on_signal;
+		a.sa_flags = SA_SIGINFO | SA_ONSTACK | SA_RESTART;
+		sigfillset(&a.sa_mask);
+		if (sigaction(signals[i], NULL, &old_actions[i]) < 0 || sigaction(signals[i], &a, NULL) < 0) return -1;
+	}
+	return fds[0];
+}
+
+// ---- Calls
+
+// finish fills in what a jump has brought.
+static __attribute__((noinline)) int finish(context *c, int kind, ws_result *res)
+{
+	res->msg = (uint64_t)(uintptr_t)c->msg;
+	res->code = c->code;
+	if (kind == WS_SIGNALLED) {
+		res->address = c->address;
+		res->cause = c->cause;
+		res->overflow = c->overflow;
+		Dl_info in;
+		if (c->pc && dladdr((void *)(uintptr_t)c->pc, &in) && in.dli_sname) res->where = (uint64_t)(uintptr_t)strdup(in.dli_sname);
+	}
+	return kind;
+}
+
+int ws_call(uint64_t fn, ws_value *args, ws_result *res, int cpu)
+{
+	context c;
+	c.msg = NULL;
+	c.code = 0;
+	int kind = _setjmp(c.env);
+	if (kind == 0) {
+		current = &c;
+		res->cpu = cpu ? timespec_ns(CLOCK_THREAD_CPUTIME_ID) : -1;
+		res->start = ws_now();
+		((void (*)(ws_value *))(uintptr_t)fn)(args);
+		res->end = ws_now();
+		if (cpu) res->cpu = timespec_ns(CLOCK_THREAD_CPUTIME_ID) - res->cpu;
+		current = NULL;
+		if (__builtin_expect(c.msg == NULL, 1)) return WS_DONE;
+		return finish(&c, WS_THREW, res);
+	}
+	res->end = ws_now();
+	if (cpu) res->cpu = timespec_ns(CLOCK_THREAD_CPUTIME_ID) - res->cpu;
+	return finish(&c, kind, res);
+}
+
+// ---- Libraries
+
+int ws_open(const char *path, uint64_t *handle, uint64_t *library, ws_result *res)
+{
+	context c;
+	memset(&c, 0, sizeof c);
+	int kind = _setjmp(c.env);
+	if (kind != 0) return finish(&c, kind, res);
+	current = &c;
+	void *h = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+	const char *why = NULL;
+	ws_library *l = h ? dlsym(h, "whyslow_library") : NULL;
+	if (!l) why = dlerror();
+	current = NULL;
+	if (!l) {
+		res->msg = (uint64_t)(uintptr_t)strdup(why ? why : "");
+		if (h) dlclose(h);
+		return WS_ABORTED;
+	}
+	if (l->version == WHYSLOW_ABI_VERSION) l->connect(&host);
+	__atomic_fetch_add(&open_libraries, 1, __ATOMIC_RELAXED);
+	*handle = (uint64_t)(uintptr_t)h;
+	*library = (uint64_t)(uintptr_t)l;
+	return WS_DONE;
+}
+
+int ws_close(uint64_t handle, ws_result *res)
+{
+	context c;
+	memset(&c, 0, sizeof c);
+	int kind = _setjmp(c.env);
+	if (kind != 0) return finish(&c, kind, res);
+	__atomic_fetch_sub(&open_libraries, 1, __ATOMIC_RELAXED);
+	current = &c;
+	dlclose((void *)(uintptr_t)handle);
+	fflush(NULL);
+	current = NULL;
+	return WS_DONE;
+}
+
+int ws_flush(uint64_t library, ws_result *res)
+{
+	context c;
+	memset(&c, 0, sizeof c);
+	int kind = _setjmp(c.env);
+	if (kind != 0) return finish(&c, kind, res);
+	current = &c;
+	((ws_library *)(uintptr_t)library)->flush();
+	fflush(NULL);
+	current = NULL;
+	return WS_DONE;
+}
+
+uint64_t ws_entry_call(uint64_t library, uint32_t i) { return (uint64_t)(uintptr_t)((ws_library *)(uintptr_t)library)->entries[i].call; }
+const char *ws_entry_signature(uint64_t library, uint32_t i) { return ((ws_library *)(uintptr_t)library)->entries[i].signature; }
+uint32_t ws_entry_count(uint64_t library) { return ((ws_library *)(uintptr_t)library)->count; }
+uint32_t ws_library_version(uint64_t library) { return ((ws_library *)(uintptr_t)library)->version; }
+int ws_defined(const char *symbol) { return dlsym(RTLD_DEFAULT, symbol) != NULL; }

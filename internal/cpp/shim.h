@@ -1,0 +1,46 @@
+// The C side of package cpp: see shim.c.
+#ifndef WHYSLOW_SHIM_H
+#define WHYSLOW_SHIM_H
+
+#include "include/whyslow_abi.h"
+
+enum { WS_DONE, WS_EXITED, WS_ABORTED, WS_SIGNALLED, WS_THREW };
+
+// What happened in a call. No Go pointers.
+typedef struct ws_result {
+	int64_t start, end; // nanoseconds of the process's clock
+	int64_t cpu;        // nanoseconds of the thread's processor time, -1 if not asked for
+	int64_t code;       // exit code or signal number
+	uint64_t address;   // WS_SIGNALLED: where the access failed
+	int64_t cause;      // WS_SIGNALLED: si_code
+	int64_t overflow;   // WS_SIGNALLED: not 0: the stack ran over
+	uint64_t msg;       // char *, to be freed, or 0
+	uint64_t where;     // char *, to be freed, or 0: function in which it crashed
+} ws_result;
+
+// How to turn the time-stamp counter (or the monotonic clock) into the process's clock.
+typedef struct ws_clock {
+	uint64_t tsc, origin, mult;
+	uint64_t shift;
+	int64_t base;
+} ws_clock;
+
+int ws_start(ws_clock clock); // once; returns the descriptor on which crashes of foreign threads are reported, -1: errno
+int ws_call(uint64_t fn, ws_value *args, ws_result *res, int cpu);
+int64_t ws_now(void);
+
+int ws_open(const char *path, uint64_t *handle, uint64_t *library, ws_result *res); // msg: why not
+int ws_close(uint64_t handle, ws_result *res);
+int ws_flush(uint64_t library, ws_result *res);
+uint64_t ws_entry_call(uint64_t library, uint32_t i);
+const char *ws_entry_signature(uint64_t library, uint32_t i);
+uint32_t ws_entry_count(uint64_t library);
+uint32_t ws_library_version(uint64_t library);
+int ws_defined(const char *symbol);
+
+uint64_t ws_alloc(uint64_t size); // ws_buf with one reference, 0: no memory
+void ws_free(uint64_t buf);
+void ws_free_text(uint64_t msg);
+int64_t ws_live(void);
+
+#endif

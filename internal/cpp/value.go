@@ -1,0 +1,163 @@
+package cpp
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+	"sync/atomic"
+	"unsafe"
+)
+
+// Type is the type code of a data fragment's value; the codes are LuNA's.
+type Type uint32
+
+// Types of values.
+const (
+	Unset  Type = iota
+	Int         // 32 bits
+	Real        // IEEE double
+	String      // bytes and a NUL
+	Block       // bytes
+)
+
+var typeNames = [...]string{"(unset)", "int", "real", "string", "value"}
+
+// String returns the name that LuNA's messages use.
+func (t Type) String() string {
+	if int(t) < len(typeNames) {
+		return typeNames[t]
+	}
+	return "type " + strconv.Itoa(int(t))
+}
+
+// Value is the value of a data fragment: 16 bytes with the layout of the C++ class DF. It contains no Go pointer, so
+// that the garbage collector and the cgo checks have nothing to do with it.
+//
+// Strings and blocks live in C memory and are reference-counted. Copying a Value copies no reference: who keeps a
+// copy calls Retain, and everyone who holds a reference calls Release once.
+type Value struct {
+	Type Type
+	_    uint32
+	Bits uint64 // int32 sign extended, bits of a float64, or address of a ws_buf in C memory
+}
+
+// bufHead is the head of a buffer, the twin of ws_buf in whyslow_abi.h. The bytes follow.
+type bufHead struct {
+	refs int64
+	size uint64
+}
+
+// IntValue returns a value of type int.
+func IntValue(i int32) Value { return Value{Type: Int, Bits: uint64(int64(i))} }
+
+// RealValue returns a value of type real.
+func RealValue(f float64) Value { return Value{Type: Real, Bits: math.Float64bits(f)} }
+
+// NewString returns a string with one reference. s should contain no NUL: user code gets it as a C string.
+// Like AllocBlock it panics where there is no memory left.
+func NewString(s string) Value {
+	v := alloc(String, len(s)+1)
+	b := v.all()
+	copy(b, s)
+	b[len(s)] = 0
+	return v
+}
+
+// NewBlock returns a byte block with a copy of data and one reference.
+func NewBlock(data []byte) Value {
+	v := AllocBlock(len(data))
+	copy(v.all(), data)
+	return v
+}
+
+// AllocBlock returns a byte block of size bytes, not initialised, with one reference.
+func AllocBlock(size int) Value { return alloc(Block, size) }
+
+// head returns the buffer. The address is read as a pointer, since it is one that the collector does not manage.
+func (v *Value) head() *bufHead { return *(**bufHead)(unsafe.Pointer(&v.Bits)) }
+
+// all returns the bytes of the buffer; a string's with its NUL.
+func (v *Value) all() []byte {
+	h := v.head()
+	return unsafe.Slice((*byte)(unsafe.Add(unsafe.Pointer(h), unsafe.Sizeof(*h))), int(h.size))
+}
+
+func (v Value) buffered() bool { return v.Type == String || v.Type == Block }
+
+// Int returns an Int's number.
+func (v Value) Int() int32 { return int32(v.Bits) }
+
+// Real returns a Real's number.
+func (v Value) Real() float64 { return math.Float64frombits(v.Bits) }
+
+// Str returns a copy of a String's text.
+func (v Value) Str() string { return string(v.Bytes()) }
+
+// Bytes returns the bytes of a Block, or of a String without its NUL; nil for other types. They are C memory: they are
+// gone when the last reference is, and user code may change them meanwhile.
+func (v Value) Bytes() []byte {
+	switch v.Type {
+	case Block:
+		return v.all()
+	case String:
+		b := v.all()
+		return b[:len(b)-1]
+	}
+	return nil
+}
+
+// Size returns the size in bytes as LuNA counts it: int 4, real 8, string its length and 1, block its bytes, unset 0.
+func (v Value) Size() int64 {
+	switch v.Type {
+	case Int:
+		return 4
+	case Real:
+		return 8
+	case String, Block:
+		return int64(v.head().size)
+	}
+	return 0
+}
+
+// Retain adds a reference. Nothing happens for types without a buffer.
+func (v Value) Retain() {
+	if v.buffered() {
+		atomic.AddInt64(&v.head().refs, 1)
+	}
+}
+
+// Release drops a reference; with the last one the buffer is freed.
+func (v Value) Release() {
+	if v.buffered() && atomic.AddInt64(&v.head().refs, -1) == 0 {
+		freeBuf(v.Bits)
+	}
+}
+
+// String returns what DF::to_string returns: DF<int>(5), DF<size=2>(00, FF).
+func (v Value) String() string {
+	switch v.Type {
+	case Unset:
+		return "DF<unset>"
+	case Int:
+		return fmt.Sprintf("DF<int>(%d)", v.Int())
+	case Real:
+		return fmt.Sprintf("DF<real>(%f)", v.Real())
+	case String:
+		return "DF<string>(" + v.Str() + ")"
+	}
+	b := v.Bytes()
+	var s strings.Builder
+	fmt.Fprintf(&s, "DF<size=%d>(", len(b))
+	for i := 0; i < len(b) && i < 10; i++ {
+		if i > 0 {
+			s.WriteString(", ")
+		}
+		fmt.Fprintf(&s, "%02X", b[i])
+	}
+	if len(b) > 10 {
+		s.WriteString(", ...")
+	}
+	s.WriteString(")")
+	return s.String()
+}
