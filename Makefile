@@ -1,0 +1,36 @@
+# Needs Go, a C++ compiler (g++ or $CXX) and make. Everything else is fetched by Go, at pinned versions.
+
+GOLANGCI_LINT := github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0
+DEMO_ARGS     := -n 2 -w 1 examples/mxm/mxm.fa 8 100
+
+.PHONY: build demo test lint bench experiments fuzz clean
+
+build:                   ## ./whyslow
+	go build -o whyslow ./cmd/whyslow
+
+demo: build              ## run an example on two nodes and report
+	./whyslow run $(DEMO_ARGS)
+
+test:                    ## everything that must hold before a commit
+	@test -z "$$(gofmt -l cmd examples internal prof trace)" || { echo "run gofmt on:"; gofmt -l cmd examples internal prof trace; exit 1; }
+	go vet ./...
+	CGO_ENABLED=0 go build -o /dev/null ./cmd/whyslow
+	go test ./...
+
+lint:                    ## golangci-lint, see .golangci.yml
+	go run $(GOLANGCI_LINT) run ./...
+
+bench:                   ## micro-benchmarks, then the figures of the README
+	go test -run '^$$' -bench . -benchmem ./...
+	if [ -d bench ]; then cd bench && go run . ; fi
+
+experiments: build       ## how S, O and L follow the number of chains, the size of a CF and the size of a DF
+	go run ./examples/experiments -whyslow ./whyslow
+
+fuzz:                    ## every fuzz target for 20 s
+	@grep -rl '^func Fuzz' --include='*_test.go' . | xargs -n1 dirname | sort -u | while read dir; do \
+		for target in $$(grep -rho '^func Fuzz[A-Za-z0-9_]*' $$dir/*_test.go | cut -c6-); do \
+			echo "$$dir $$target"; go test -run '^$$' -fuzz "^$$target$$" -fuzztime 20s $$dir || exit 1; done; done
+
+clean:
+	rm -f whyslow
