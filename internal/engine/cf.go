@@ -1,0 +1,177 @@
+package engine
+
+import (
+	"sync"
+
+	"github.com/whyslow/whyslow/internal/cpp"
+	"github.com/whyslow/whyslow/internal/luna"
+	"github.com/whyslow/whyslow/trace"
+)
+
+// inlineIdx is how many indices of an identity are kept without a slice of their own.
+const inlineIdx = 4
+
+// ident is the identity of a DF (or label): the name's number (creating node in the upper 16 bits, then that node's
+// counter) and the indices. Two references denote the same DF if and only if name and indices are equal.
+type ident struct {
+	name uint64
+	decl luna.DeclID // where the name was declared, for messages and the trace; no part of the identity
+	n    int32       // number of indices
+	idx  [inlineIdx]int32
+	more []int32 // indices from inlineIdx on; never changed once set
+}
+
+func (d *ident) at(i int) int32 {
+	if i < inlineIdx {
+		return d.idx[i]
+	}
+	return d.more[i-inlineIdx]
+}
+
+// push appends an index. The slice beyond the inline part is copied, since prefixes are shared between identities.
+func (d *ident) push(i int32) {
+	if d.n < inlineIdx {
+		d.idx[d.n] = i
+	} else {
+		d.more = append(d.more[:d.n-inlineIdx:d.n-inlineIdx], i)
+	}
+	d.n++
+}
+
+func (d *ident) equal(o *ident) bool {
+	if d.name != o.name || d.n != o.n || d.idx != o.idx {
+		return false
+	}
+	for i := range d.more {
+		if d.more[i] != o.more[i] {
+			return false
+		}
+	}
+	return true
+}
+
+// hasPrefix reports whether d is p or a cell below p.
+func (d *ident) hasPrefix(p *ident) bool {
+	if d.name != p.name || d.n < p.n {
+		return false
+	}
+	for i := range int(p.n) {
+		if d.at(i) != p.at(i) {
+			return false
+		}
+	}
+	return true
+}
+
+// hash mixes the identity (multiply and xor-shift after each word, as in splitmix64).
+func (d *ident) hash() uint64 {
+	h := d.name * 0x9e3779b97f4a7c15
+	h ^= h >> 29
+	for i := range int(d.n) {
+		h = (h ^ uint64(uint32(d.at(i)))) * 0xbf58476d1ce4e5b9
+		h ^= h >> 31
+	}
+	return h
+}
+
+// value is what a value slot of a frame holds: a number or string parameter, or the cell or slice that a name parameter denotes.
+type value struct {
+	typ luna.Type // Int, Real, String; Dyn: an identity
+	set bool      // false: nfparam that the call did not give
+	i   int32
+	f   float64
+	s   string
+	id  *ident
+}
+
+// frame is one entry of a block. It never changes once CFs refer to it, so nodes of one process may share it.
+type frame struct {
+	parent  *frame
+	block   *luna.Block
+	base    uint64 // number of the first declared name
+	counter int32  // loops: the value of the counter
+	vals    []value
+}
+
+func (f *frame) up(depth int) *frame {
+	for ; depth > 0; depth-- {
+		f = f.parent
+	}
+	return f
+}
+
+// slot is one input of a CF.
+type slot struct {
+	val  cpp.Value // one reference, owned by the CF
+	at   int64     // when it became available on this node, clock ns
+	df   trace.DF
+	have bool
+	// asked: a request (or wait) is out and unanswered. A CF may have a value (have) and yet an open request,
+	// when two texts denote one cell; it then lives until the answer comes.
+	asked bool
+	far   bool // came from another node by message: a copy held here
+}
+
+// Stages of a CF. A CF moves through them in order; while loops go back to stageHome.
+const (
+	stageHome  = iota // fetch the DFs of the locator, go to the CF's node
+	stageStart        // while: fetch the DFs of the start expression, set the counter
+	stageMain         // fetch the inputs
+	stageDone         // executed; waits only for answers to superfluous requests
+)
+
+// cf is a computational fragment.
+type cf struct {
+	id     trace.CF
+	st     *luna.Stmt
+	frame  *frame
+	parent trace.CF
+	pexec  uint32 // execution of parent that created this
+	exec   uint32 // executions so far
+	born   int64  // created, or received on this node, clock ns
+	stage  uint8
+	placed bool // stolen or already on its node: stays where it is
+	wave   int32
+	issued bool // requests of the current wave are out
+	cursor int32
+	label  *ident // this CF's label identity, if it waits for pushes
+	ready  bool   // readiness for the coming execution is recorded
+	inner  int32  // requests to this node and to others: edges CF-DF
+	outer  int32
+
+	mu        sync.Mutex // guards inputs, suspended, waiting, missing, against answers from other goroutines
+	suspended bool
+	last      bool  // the wave waited for is the last one: readiness may be announced
+	zombie    bool  // executed and gone from the worker; destroyed by the last answer
+	held      bool  // kept back by Hold, once
+	waiting   int32 // input waited for while suspended
+	missing   int32 // inputs of the wave not here while suspended
+	open      int32 // unanswered requests
+	home      *node // where it was found waiting at the end of the run
+
+	iter   *frame // while: frame of the current iteration
+	inputs []slot
+	inline [2]slot
+}
+
+// ctx is the frame in which the CF's expressions are evaluated.
+func (c *cf) ctx() *frame {
+	if c.iter != nil {
+		return c.iter
+	}
+	return c.frame
+}
+
+// maker names the CF that produced a DF, and its statement.
+type maker struct {
+	id   trace.CF
+	site int32 // luna.Stmt.ID
+}
+
+func (c *cf) maker() maker { return maker{c.id, int32(c.st.ID)} }
+
+// retained returns the value with one reference more.
+func retained(v cpp.Value) cpp.Value {
+	v.Retain()
+	return v
+}

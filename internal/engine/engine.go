@@ -1,0 +1,330 @@
+// Package engine executes a luna.Program: nodes with a store and workers, DFs posted, requested, counted down and
+// destroyed, CFs created, placed, migrated, stolen and run, until nothing is left to do.
+//
+// # How it works
+//
+// A node has one FIFO queue of CFs that can go on, served by its workers (goroutines), a store (store.go), and one
+// goroutine that handles messages from other nodes. A CF walks through its stages (step.go) on whichever worker holds it;
+// when a DF is missing it leaves the worker, and the answer to its request queues it again. Children are queued when the
+// step that created them returns, in textual order; what a post wakes is queued at that moment. With one node and one
+// worker this gives the order of execution that LuNA programs expect.
+//
+// # The end
+//
+// Engine.busy counts workers that are not parked, messages under way and CFs held back. Whoever wakes a worker adds one
+// on its behalf first, so the count reaches zero only when nothing can happen any more: then the run is over, and CFs that
+// still exist can never finish. The count changes only when a worker parks or a message is sent; running CFs costs nothing.
+package engine
+
+import (
+	"context"
+	"errors"
+	"runtime"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/whyslow/whyslow/internal/clock"
+	"github.com/whyslow/whyslow/internal/cpp"
+	"github.com/whyslow/whyslow/internal/luna"
+	"github.com/whyslow/whyslow/internal/transport"
+	"github.com/whyslow/whyslow/internal/transport/local"
+	"github.com/whyslow/whyslow/prof"
+	"github.com/whyslow/whyslow/trace"
+)
+
+// MaxNodes is the largest number of nodes: a CF id has 16 bits for its node.
+const MaxNodes = 1 << 16
+
+// ThreadClock tells for which CFs the CPU time of the thread is read (two readings cost about half a microsecond).
+type ThreadClock int
+
+// Thread clock settings.
+const (
+	ClockAuto ThreadClock = iota // code fragments that last over 50 us on average; all where workers outnumber cores
+	ClockOn
+	ClockOff
+)
+
+// Config is what to run and how.
+type Config struct {
+	Program        *luna.Program
+	Library        *cpp.Library
+	Nodes, Workers int
+	Args           []string // words for main's parameters
+	Steal          bool     // idle nodes take stealable CFs
+	LinkLatency    time.Duration
+	LinkBandwidth  float64         // bytes per second and link; 0: unlimited
+	Session        *prof.Session   // nil: nothing is recorded
+	Writers        []*trace.Writer // by node; none: no trace
+	ThreadClock    ThreadClock
+	Hold           map[string]time.Duration // by code fragment: every CF of it is held that long before it may start
+	Records        Recorder                 // LuNA's debug records; nil: none
+	Warn           func(string)             // receives warnings, one line each
+}
+
+// Recorder receives what LuNA's debug mode writes to its record files. Calls may come from several goroutines.
+type Recorder interface {
+	// Names: a block entry made identities first..first+len(names)-1 of node.
+	Names(node int, first uint64, b *luna.Block)
+	// CF: the CF executes its first step, or (while) a further test; inputs requested and outputs posted, as identities.
+	CF(id, parent trace.CF, st *luna.Stmt, inputs, outputs [][]int64)
+}
+
+// Result is what a run did.
+type Result struct {
+	WallNS   int64
+	CFs      int64 // created, structured ones included
+	Atomic   int64 // atomic CFs executed
+	Migrated int64
+	Stolen   int64
+	Messages int64
+}
+
+// ErrInterrupted is returned by Run when its context was cancelled.
+var ErrInterrupted = errors.New("interrupted")
+
+// Engine is one run.
+type engine struct {
+	cfg       Config
+	prog      *luna.Program
+	nodes     []*node
+	net       transport.Network
+	ses       *prof.Session
+	recording bool
+	fns       []cpp.Fn             // by Routine.ID
+	codes     []codeTimes          // by Code.ID
+	literals  map[string]cpp.Value // string constants as C++ wants them
+	hold      []time.Duration      // by Code.ID
+	static    []static             // by Stmt.ID
+	sampled   chan struct{}
+	busy      atomic.Int64
+	stopping  atomic.Bool
+	stop      sync.Once
+	done      chan struct{}
+	err       error // set once, before done is closed
+	abandoned bool
+	spin      bool // workers look for work a while before they park: only where each has a core
+	sent      atomic.Int64
+}
+
+// codeTimes decides whether the thread clock is read for a code fragment. Approximate: workers update it without locks.
+type codeTimes struct {
+	runs  atomic.Int64
+	total atomic.Int64
+	clock atomic.Bool
+}
+
+// longRun is the mean duration from which the thread clock is worth its cost.
+const longRun = 50_000 // ns
+
+// stopGrace is how long workers inside user code are waited for after an error or an interrupt.
+const stopGrace = 2 * time.Second
+
+// Run executes the program. It returns *StuckError if CFs are left that can never run, *ProgramError if user code failed
+// or a rule was broken, ErrInterrupted if ctx was cancelled; the Result is valid in all these cases.
+func Run(ctx context.Context, cfg Config) (*Result, error) {
+	e, err := newEngine(cfg)
+	if err != nil {
+		return nil, err
+	}
+	main, err := e.mainFrame()
+	if err != nil {
+		return nil, err
+	}
+	// Workers that sit in C++ code hold a P of the Go scheduler for a while: there must be one for every worker and
+	// for the message goroutines, or messages would wait for user code to end.
+	procs := max(runtime.GOMAXPROCS(0), min(cfg.Nodes*cfg.Workers+2, 256))
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(procs))
+
+	start := clock.Now()
+	e.begin()
+	n0 := e.nodes[0]
+	first := n0.workers[0].newCF(cfg.Program.Main.Start, main, 0, 0)
+	n0.workers[0].created(first)
+	n0.workers[0].readyIfFree(first)
+	n0.queue.push(e, first)
+	e.busy.Store(int64(cfg.Nodes * cfg.Workers))
+	var wg sync.WaitGroup
+	for _, n := range e.nodes {
+		for _, w := range n.workers {
+			wg.Add(1)
+			go func() { defer wg.Done(); w.loop() }()
+		}
+	}
+	ended := make(chan struct{})
+	go e.sample(ended)
+	select {
+	case <-e.done:
+	case <-ctx.Done():
+		e.finish(ErrInterrupted)
+	}
+	close(ended)
+	quiet := make(chan struct{})
+	go func() { wg.Wait(); close(quiet) }()
+	select {
+	case <-quiet:
+		e.net.Close()
+		<-e.sampled
+		e.end()
+	case <-time.After(stopGrace):
+		// Some worker is inside user code that does not return; what it holds is lost, the rest of the trace is kept.
+		e.abandoned = true
+		for _, w := range cfg.Writers {
+			if w != nil {
+				w.Abandon()
+			}
+		}
+	}
+	return e.result(start), e.err
+}
+
+func newEngine(cfg Config) (*engine, error) {
+	if cfg.Nodes < 1 || cfg.Nodes > MaxNodes || cfg.Workers < 1 || cfg.Workers > 1024 {
+		return nil, errors.New("a run needs 1 to 65536 nodes of 1 to 1024 workers each")
+	}
+	p := cfg.Program
+	e := &engine{cfg: cfg, prog: p, ses: cfg.Session, recording: cfg.Session != nil, done: make(chan struct{}), sampled: make(chan struct{}),
+		codes: make([]codeTimes, len(p.Codes)), hold: make([]time.Duration, len(p.Codes)), literals: map[string]cpp.Value{}}
+	if e.ses == nil {
+		e.ses = prof.New()
+		e.ses.EnableAll(false)
+	}
+	for _, r := range p.Routines {
+		e.fns = append(e.fns, cfg.Library.Routine(r))
+	}
+	for i, c := range p.Codes {
+		e.hold[i] = cfg.Hold[c.Name]
+		if cfg.ThreadClock == ClockOn || cfg.ThreadClock == ClockAuto && cfg.Nodes*cfg.Workers > runtime.NumCPU() {
+			e.codes[i].clock.Store(true)
+		}
+	}
+	e.spin = cfg.Nodes*cfg.Workers < runtime.NumCPU()
+	e.static = make([]static, len(p.Stmts))
+	for i, st := range p.Stmts {
+		e.static[i] = study(st)
+	}
+	for _, st := range p.Stmts {
+		for i := range st.Args {
+			if x := st.Args[i].Expr; x != nil && x.Op == luna.OpString {
+				if _, ok := e.literals[x.S]; !ok {
+					e.literals[x.S] = cpp.NewString(x.S)
+				}
+			}
+		}
+	}
+	for i := range cfg.Nodes {
+		e.nodes = append(e.nodes, newNode(e, i))
+	}
+	e.net = local.New(cfg.Nodes, local.Options{Latency: cfg.LinkLatency, Bandwidth: cfg.LinkBandwidth}, func(m *transport.Message) {
+		e.nodes[m.To].rts.handle(m)
+		e.leave()
+	})
+	return e, nil
+}
+
+// enter counts one more thing that can make progress.
+func (e *engine) enter() { e.busy.Add(1) }
+
+// leave counts one less; the last one ends the run.
+func (e *engine) leave() {
+	if e.busy.Add(-1) == 0 {
+		e.finish(nil)
+	}
+}
+
+// finish ends the run: err is what Run returns, nil when nothing is left to do.
+func (e *engine) finish(err error) {
+	e.stop.Do(func() {
+		e.err = err
+		e.stopping.Store(true)
+		close(e.done)
+		for _, n := range e.nodes {
+			n.queue.wakeAll()
+		}
+	})
+}
+
+// begin records the start of the run on every stream.
+func (e *engine) begin() {
+	cpu := clock.ProcessCPU()
+	t := clock.Now()
+	for _, n := range e.nodes {
+		for _, w := range n.workers {
+			e.ses.ProgramStarted.EmitAt(w.ps, t, 0, cpu)
+		}
+		e.ses.ProgramStarted.EmitAt(n.rts.ps, t, 0, cpu)
+		e.ses.ProgramStarted.EmitAt(n.mon, t, 0, cpu)
+		// All nodes of one process read one clock.
+		e.ses.ClockSync.EmitAt(n.rts.ps, t, 0, 0)
+	}
+}
+
+// end is called when nothing runs any more: it looks for CFs left over, gives every DF back and records the end.
+func (e *engine) end() {
+	if e.err == nil {
+		if left := e.pending(); len(left) > 0 {
+			e.err = e.stuck(left)
+		}
+	}
+	cpu := clock.ProcessCPU()
+	for _, n := range e.nodes {
+		n.rts.drop()
+	}
+	t := clock.Now()
+	for _, n := range e.nodes {
+		for _, w := range n.workers {
+			e.ses.ProgramFinished.EmitAt(w.ps, t, cpu)
+		}
+		e.ses.ProgramFinished.EmitAt(n.rts.ps, t, cpu)
+		e.ses.ProgramFinished.EmitAt(n.mon, t, cpu)
+	}
+	for _, v := range e.literals {
+		v.Release()
+	}
+}
+
+func (e *engine) result(start int64) *Result {
+	r := &Result{WallNS: clock.Now() - start, Messages: e.sent.Load()}
+	if e.abandoned {
+		return r
+	}
+	for _, n := range e.nodes {
+		for _, w := range n.workers {
+			r.Atomic += w.stats.atomic
+			r.Stolen += w.stats.stolen
+			r.Migrated += w.stats.migrated
+		}
+		r.CFs += int64(n.cfs.Load())
+		r.Stolen += n.rts.stats.stolen
+	}
+	return r
+}
+
+// samplePeriod is how often queue lengths and relations are looked at; they are recorded when they changed.
+const samplePeriod = 5 * time.Millisecond
+
+// sample records what changes too often to be recorded at every change.
+func (e *engine) sample(ended <-chan struct{}) {
+	defer close(e.sampled)
+	if !e.ses.ReadyQueue.On() && !e.ses.SendQueue.On() && !e.ses.Relations.On() {
+		return
+	}
+	tick := time.NewTicker(samplePeriod)
+	defer tick.Stop()
+	for {
+		last := false
+		select {
+		case <-tick.C:
+		case <-ended:
+			last = true
+		}
+		t := clock.Now()
+		for _, n := range e.nodes {
+			n.sample(t)
+		}
+		if last {
+			return
+		}
+	}
+}

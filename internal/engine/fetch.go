@@ -1,0 +1,226 @@
+package engine
+
+// How a CF gets its inputs. Inputs are requested wave by wave (a DF indexed by another DF comes after it). The CF then waits
+// for the first missing input only: the answer to that request queues it again, the worker looks at the next one. With one
+// worker this is the order that LuNA programs see. Readiness (all inputs here) is recorded when it comes about, by whoever
+// brings the last input, or, if all came while the CF was queued, when a worker notices.
+
+import (
+	"github.com/whyslow/whyslow/internal/cpp"
+	"github.com/whyslow/whyslow/trace"
+)
+
+// fetch gets the inputs of all waves, wave by wave. It returns false if the CF must wait (it is then no longer ours) or
+// something failed. last tells that these are the last waves before execution.
+func (w *worker) fetch(c *cf, waves [][]int, last bool) bool {
+	for int(c.wave) < len(waves) {
+		wave := waves[c.wave]
+		if !c.issued {
+			c.issued, c.cursor = true, 0
+			w.issue(c, wave)
+			if w.err != nil {
+				return false
+			}
+		}
+		c.mu.Lock()
+		for int(c.cursor) < len(wave) && c.inputs[wave[c.cursor]].have {
+			c.cursor++
+		}
+		if int(c.cursor) < len(wave) {
+			w.suspend(c, wave, last && int(c.wave) == len(waves)-1)
+			c.mu.Unlock()
+			return false
+		}
+		c.mu.Unlock()
+		c.wave++
+		c.issued = false
+	}
+	c.wave = 0
+	return true
+}
+
+// suspend lets the CF wait for the first missing input of the wave. c.mu is held; after it is released the CF may be
+// running on another worker already.
+func (w *worker) suspend(c *cf, wave []int, last bool) {
+	ses := w.n.eng.ses
+	w.dfs = w.dfs[:0]
+	for _, k := range wave {
+		if !c.inputs[k].have {
+			w.dfs = append(w.dfs, c.inputs[k].df)
+		}
+	}
+	c.missing = int32(len(w.dfs))
+	c.waiting, c.last = int32(wave[c.cursor]), last
+	ses.CFWaiting.Emit(w.ps, c.id, w.dfs)
+	ses.BlockWaiting.Emit(w.ps, siteOf(c.st), uint64(c.stage))
+	c.suspended = true
+}
+
+// issue sends the requests of one wave.
+func (w *worker) issue(c *cf, wave []int) {
+	e := w.n.eng
+	c.mu.Lock()
+	for _, k := range wave {
+		s := &c.inputs[k]
+		w.letGo(s) // the value of a loop's previous test
+		s.have, s.asked = false, true
+	}
+	c.open += int32(len(wave))
+	c.mu.Unlock()
+	listen := false
+	v := &env{f: c.ctx(), c: c}
+	if c.stage == stageStart {
+		v.f = c.frame
+	}
+	for _, k := range wave {
+		in := c.st.Inputs[k]
+		id, base := w.refIdent(in.Ref, v)
+		if w.err != nil {
+			return
+		}
+		if in.Push {
+			c.mu.Lock()
+			c.inputs[k].df = w.number(&id)
+			c.mu.Unlock()
+			listen = true
+			continue
+		}
+		node := w.askedNode(in.Ref, &id, base, v)
+		if w.err != nil {
+			return
+		}
+		if node == w.n.id {
+			c.inner++
+			w.inner.Add(1)
+			num, val, at, ok := w.request(&id, waiter{c: c, k: int32(k)})
+			e.ses.DFRequested.Emit(w.ps, num, c.id, node, 0)
+			c.mu.Lock()
+			s := &c.inputs[k]
+			s.df = num
+			if ok {
+				s.val, s.at, s.have, s.asked, s.far = val, at, true, false, false
+				c.open--
+			}
+			c.mu.Unlock()
+		} else {
+			c.outer++
+			w.outer.Add(1)
+			num := w.number(&id)
+			c.mu.Lock()
+			c.inputs[k].df = num
+			c.mu.Unlock()
+			w.sendRequest(c, k, &id, num, node)
+		}
+		if e.static[c.st.ID].twins {
+			w.satisfyTwin(c, k, &id)
+		}
+	}
+	if listen {
+		label, _ := w.identOf(c.st.Label, c.st.LabelIdx, v)
+		if w.err == nil {
+			c.label = &label
+			w.listen(&label, c)
+		}
+	}
+}
+
+// letGo releases the value of an input.
+func (a *actor) letGo(s *slot) {
+	if s.val.Type == cpp.Unset {
+		return
+	}
+	if s.far {
+		a.n.eng.ses.DFDropped.Emit(a.ps, s.df, s.val.Size())
+		s.far = false
+	}
+	s.val.Release()
+	s.val = cpp.Value{}
+}
+
+// satisfyTwin gives input k the value of another input that denotes the same cell, if that has come: the CF need not wait for
+// its second request, although it lives until that is answered.
+func (w *worker) satisfyTwin(c *cf, k int, id *ident) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.inputs[k].have {
+		return
+	}
+	for j := range c.inputs {
+		if j != k && c.inputs[j].have && c.inputs[j].df != 0 && w.sameCell(c, j, id) {
+			c.inputs[k].val, c.inputs[k].have, c.inputs[k].at = retained(c.inputs[j].val), true, c.inputs[j].at
+			return
+		}
+	}
+}
+
+func (a *actor) sameCell(c *cf, j int, id *ident) bool {
+	other, _ := a.refIdent(c.st.Inputs[j].Ref, &env{f: c.ctx(), c: c})
+	return a.err == nil && other.equal(id)
+}
+
+// answer gives input k of a CF its value, one reference of which passes to the CF.
+func (c *cf) answer(a *actor, k int, val cpp.Value, num trace.DF, at int64, far bool) {
+	e := a.n.eng
+	c.mu.Lock()
+	s := &c.inputs[k]
+	s.asked = false
+	c.open--
+	if s.have {
+		val.Release() // a twin had it
+	} else {
+		s.val, s.at, s.have, s.df, s.far = val, at, true, num, far
+		c.arrived(a)
+		if e.static[c.st.ID].twins {
+			c.satisfyOthers(a, k)
+		}
+	}
+	if c.zombie {
+		gone := c.open == 0
+		c.mu.Unlock()
+		if gone {
+			a.destroyCF(c)
+		}
+		return
+	}
+	if c.suspended && c.inputs[c.waiting].have {
+		c.suspended = false
+		c.mu.Unlock()
+		a.n.queue.push(e, c)
+		return
+	}
+	c.mu.Unlock()
+}
+
+// arrived counts an input that has come; the last one of the last wave makes the CF ready. c.mu is held.
+func (c *cf) arrived(a *actor) {
+	if c.missing == 0 {
+		return
+	}
+	if c.missing--; c.missing == 0 && c.last {
+		c.ready = true
+		a.n.eng.ses.CFReady.Emit(a.ps, c.id, 0)
+	}
+}
+
+func (c *cf) satisfyOthers(a *actor, k int) {
+	id, _ := a.refIdent(c.st.Inputs[k].Ref, &env{f: c.ctx(), c: c})
+	for j := range c.inputs {
+		o := &c.inputs[j]
+		if j != k && o.asked && !o.have && a.sameCell(c, j, &id) {
+			o.val, o.at, o.have = retained(c.inputs[k].val), c.inputs[k].at, true
+			c.arrived(a)
+		}
+	}
+}
+
+// pushInput finds the input that waits for a pushed DF, or -1.
+func (c *cf) pushInput(a *actor, id *ident) int {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for k, in := range c.st.Inputs {
+		if in.Push && c.inputs[k].asked && !c.inputs[k].have && a.sameCell(c, k, id) {
+			return k
+		}
+	}
+	return -1
+}

@@ -1,0 +1,300 @@
+package engine
+
+import (
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/whyslow/whyslow/internal/clock"
+	"github.com/whyslow/whyslow/internal/cpp"
+	"github.com/whyslow/whyslow/internal/luna"
+	"github.com/whyslow/whyslow/prof"
+	"github.com/whyslow/whyslow/trace"
+)
+
+// node is one run-time system: a store, a queue and workers.
+type node struct {
+	id      int
+	eng     *engine
+	queue   queue
+	workers []*worker
+	rts     *actor       // handles messages; stream W
+	mon     *prof.Stream // sampled lengths; stream W+1
+	writer  *trace.Writer
+	names   []trace.Name // by luna.DeclID
+
+	shards [1 << shardBits]shard
+	cfs    atomic.Uint64 // CFs created here
+	ids    atomic.Uint64 // names created here
+	dfs    atomic.Uint32 // DF numbers given in this node's trace
+	msgs   atomic.Uint64 // messages and requests sent
+
+	pendingMu sync.Mutex
+	requests  map[uint64]waiter // requests to other nodes not yet answered
+
+	thieves  atomic.Int64 // nodes that asked for work, see steal.go
+	stealMu  sync.Mutex
+	stealers []int
+	asked    atomic.Bool // this node asked others for work
+	inner    atomic.Int64
+	outer    atomic.Int64
+	sampled  struct {
+		ready, inner, outer int64
+		send                []int
+	}
+	stealable bool
+}
+
+// actor is a goroutine that changes a node's state: a worker or the node's message goroutine.
+type actor struct {
+	n     *node
+	ps    *prof.Stream
+	cur   *cf           // the CF being worked on
+	err   *ProgramError // first fault of the current step
+	words []int64
+	dfs   []trace.DF
+	idx   []int32
+	inner atomic.Int64 // CF-DF edges with both ends on this node, as far as this actor made and removed them
+	outer atomic.Int64 // with the DF's home on another node
+	stats struct{ atomic, migrated, stolen int64 }
+}
+
+// worker is one of a node's threads of execution.
+type worker struct {
+	actor
+	id       int
+	wake     chan struct{}
+	children []*cf
+	args     []cpp.Value
+	outs     []cpp.Value
+	owned    []bool
+	fresh    []int64            // by output: when it was made, 0 once its creation is recorded
+	calling  atomic.Pointer[cf] // CF whose user code is running
+	times    cpp.Times
+	pool     []*cf
+}
+
+func newNode(e *engine, id int) *node {
+	n := &node{id: id, eng: e, requests: map[uint64]waiter{}}
+	if id < len(e.cfg.Writers) {
+		n.writer = e.cfg.Writers[id]
+	}
+	stream := func(i int) *prof.Stream {
+		var ts *trace.Stream
+		if n.writer != nil {
+			ts = n.writer.Stream(i)
+		}
+		return e.ses.Stream(id, i, ts)
+	}
+	for i := range e.cfg.Workers {
+		n.workers = append(n.workers, &worker{actor: actor{n: n, ps: stream(i)}, id: i, wake: make(chan struct{}, 1)})
+	}
+	n.rts = &actor{n: n, ps: stream(e.cfg.Workers)}
+	n.mon = stream(e.cfg.Workers + 1)
+	n.sampled.send = make([]int, e.cfg.Nodes)
+	for _, st := range e.prog.Stmts {
+		n.stealable = n.stealable || st.Stealable
+	}
+	n.stealable = n.stealable && e.cfg.Steal && e.cfg.Nodes > 1
+	if n.writer != nil {
+		n.defineProgram()
+	}
+	return n
+}
+
+// defineProgram writes the definitions that all events of this node refer to.
+func (n *node) defineProgram() {
+	p, w := n.eng.prog, n.writer
+	for _, c := range p.Codes {
+		w.DefineCode(trace.CodeDef{Code: uint32(c.ID) + 1, Name: w.Name(c.Name), Kind: trace.CodeKind(c.Kind), File: w.Name(c.Pos.File), Line: c.Pos.Line, Col: c.Pos.Col})
+	}
+	for _, st := range p.Stmts {
+		w.DefineSite(trace.SiteDef{Site: siteOf(st), Code: uint32(st.Code) + 1, Label: w.Name(st.LabelName), File: w.Name(st.Pos.File),
+			Line: st.Pos.Line, Col: st.Pos.Col, Text: w.Name(st.Text)})
+	}
+	n.names = make([]trace.Name, len(p.Decls))
+	for i, d := range p.Decls {
+		n.names[i] = w.Name(d.Name)
+	}
+}
+
+// siteOf is the number of a statement in traces.
+func siteOf(st *luna.Stmt) trace.Site { return trace.Site(st.ID + 1) }
+
+// message gives the next number for a message or request of this node.
+func (n *node) message() uint64 { return uint64(n.id)<<48 | n.msgs.Add(1) }
+
+func (n *node) sample(t int64) {
+	s, e := &n.sampled, n.eng
+	if q := int64(n.queue.len()); q != s.ready {
+		s.ready = q
+		e.ses.ReadyQueue.EmitAt(n.mon, t, uint64(q))
+	}
+	in, out := n.rts.inner.Load(), n.rts.outer.Load()
+	for _, w := range n.workers {
+		in += w.inner.Load()
+		out += w.outer.Load()
+	}
+	if in != s.inner || out != s.outer {
+		e.ses.Relations.EmitAt(n.mon, t, in-s.inner, out-s.outer)
+		s.inner, s.outer = in, out
+	}
+	for peer := range e.nodes {
+		if q := e.net.Queue(n.id, peer); q != s.send[peer] {
+			s.send[peer] = q
+			e.ses.SendQueue.EmitAt(n.mon, t, peer, uint64(q))
+		}
+	}
+}
+
+// queue holds the CFs of a node that can go on, first in first out, and the workers that have nothing to do.
+type queue struct {
+	mu     sync.Mutex
+	items  ring
+	n      atomic.Int64 // length, readable without the lock
+	parked []*worker
+	closed bool
+}
+
+func (q *queue) len() int { return int(q.n.Load()) }
+
+// push appends CFs and wakes as many parked workers as there are CFs for. The caller is counted in engine.busy.
+func (q *queue) push(e *engine, cs ...*cf) {
+	q.mu.Lock()
+	for _, c := range cs {
+		q.items.push(c)
+	}
+	wake := min(len(cs), len(q.parked))
+	var woken [8]*worker
+	var list []*worker
+	if wake > 0 {
+		list = append(woken[:0], q.parked[len(q.parked)-wake:]...)
+		q.parked = q.parked[:len(q.parked)-wake]
+	}
+	q.n.Store(int64(q.items.n))
+	q.mu.Unlock()
+	for _, w := range list {
+		e.enter()
+		w.wake <- struct{}{}
+	}
+}
+
+// pop returns the next CF or nil.
+func (q *queue) pop() *cf {
+	if q.n.Load() == 0 {
+		return nil
+	}
+	q.mu.Lock()
+	c := q.items.pop()
+	q.n.Store(int64(q.items.n))
+	q.mu.Unlock()
+	return c
+}
+
+func (q *queue) wakeAll() {
+	q.mu.Lock()
+	list := q.parked
+	q.parked, q.closed = nil, true
+	q.mu.Unlock()
+	for _, w := range list {
+		w.wake <- struct{}{}
+	}
+}
+
+// spinFor is how long a worker looks for work before it parks. Waking a parked one takes several microseconds.
+const spinFor = 5 * time.Microsecond
+
+// next returns the next CF to work on; nil when the run is over.
+func (w *worker) next() *cf {
+	e, q := w.n.eng, &w.n.queue
+	for {
+		if e.stopping.Load() {
+			return nil
+		}
+		if c := q.pop(); c != nil {
+			return c
+		}
+		for start := clock.Now(); e.spin && clock.Now()-start < int64(spinFor); {
+			if q.n.Load() > 0 {
+				break
+			}
+		}
+		if q.n.Load() > 0 {
+			continue
+		}
+		w.askForWork()
+		q.mu.Lock()
+		if q.items.n > 0 {
+			q.mu.Unlock()
+			continue
+		}
+		if q.closed {
+			q.mu.Unlock()
+			return nil
+		}
+		q.parked = append(q.parked, w)
+		q.mu.Unlock()
+		e.ses.Idle.Emit(w.ps)
+		e.leave()
+		<-w.wake // whoever wakes us has counted us again
+		e.ses.Busy.Emit(w.ps)
+	}
+}
+
+func (w *worker) loop() {
+	for {
+		c := w.next()
+		if c == nil {
+			return
+		}
+		w.cur = c
+		w.step(c)
+		w.cur = nil
+		if w.err != nil {
+			w.n.eng.finish(w.err)
+			return
+		}
+	}
+}
+
+// ring is a growing circular buffer of CFs.
+type ring struct {
+	buf     []*cf // length a power of two
+	head, n int
+}
+
+func (r *ring) push(c *cf) {
+	if r.n == len(r.buf) {
+		buf := make([]*cf, max(64, 2*len(r.buf)))
+		for i := range r.n {
+			buf[i] = r.buf[(r.head+i)&(len(r.buf)-1)]
+		}
+		r.buf, r.head = buf, 0
+	}
+	r.buf[(r.head+r.n)&(len(r.buf)-1)] = c
+	r.n++
+}
+
+func (r *ring) pop() *cf {
+	if r.n == 0 {
+		return nil
+	}
+	c := r.buf[r.head]
+	r.buf[r.head] = nil
+	r.head = (r.head + 1) & (len(r.buf) - 1)
+	r.n--
+	return c
+}
+
+// at returns the i-th CF from the head; remove takes it out, keeping the order of the others.
+func (r *ring) at(i int) *cf { return r.buf[(r.head+i)&(len(r.buf)-1)] }
+
+func (r *ring) remove(i int) *cf {
+	c := r.at(i)
+	for ; i < r.n-1; i++ {
+		r.buf[(r.head+i)&(len(r.buf)-1)] = r.at(i + 1)
+	}
+	r.buf[(r.head+r.n-1)&(len(r.buf)-1)] = nil
+	r.n--
+	return c
+}

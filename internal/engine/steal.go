@@ -1,0 +1,81 @@
+package engine
+
+// Work stealing. A node with nothing to do asks the others; one that has stealable CFs in its queue gives one away, at
+// once if its message goroutine finds one near the end of the queue, else when a worker comes to one while more work is
+// queued. A CF can be stolen once it is where its locator wants it and before it has requested anything; the thief runs it
+// where it is, since what its locator says is where it would rather be, not where it must be.
+
+import "slices"
+
+// searchDepth is how many CFs at the end of the queue are looked at for a thief.
+const searchDepth = 64
+
+// askForWork asks the other nodes for a stealable CF, once until one arrives or the node has had work again.
+func (w *worker) askForWork() {
+	n := w.n
+	if !n.stealable || n.asked.Swap(true) {
+		return
+	}
+	for to := range n.eng.nodes {
+		if to != n.id {
+			w.dispatch(w.newMessage(msgSteal, to, nil))
+		}
+	}
+}
+
+// serveThief gives a CF to a node that asked, or remembers that it did.
+func (a *actor) serveThief(thief int) {
+	if c := a.n.queue.stealable(); c != nil {
+		a.giveTo(c, thief)
+		return
+	}
+	n := a.n
+	n.stealMu.Lock()
+	if !slices.Contains(n.stealers, thief) {
+		n.stealers = append(n.stealers, thief)
+	}
+	n.thieves.Store(int64(len(n.stealers)))
+	n.stealMu.Unlock()
+}
+
+// giveAway gives the CF that the worker holds to a waiting thief if there is other work for the worker.
+func (w *worker) giveAway(c *cf) bool {
+	n := w.n
+	if !n.stealable || n.thieves.Load() == 0 || n.queue.len() == 0 {
+		return false
+	}
+	n.stealMu.Lock()
+	if len(n.stealers) == 0 {
+		n.stealMu.Unlock()
+		return false
+	}
+	thief := n.stealers[0]
+	n.stealers = n.stealers[1:]
+	n.thieves.Store(int64(len(n.stealers)))
+	n.stealMu.Unlock()
+	w.giveTo(c, thief)
+	return true
+}
+
+func (a *actor) giveTo(c *cf, thief int) {
+	c.stage = stageMain
+	m := a.cfMessage(c, thief)
+	a.n.eng.ses.CFStolen.Emit(a.ps, c.id, thief, m.Bytes(), a.weight(c))
+	a.stats.stolen++
+	a.dispatch(m)
+}
+
+// stealable takes a stealable CF off the end of the queue, leaving at least one CF for the node's own workers.
+func (q *queue) stealable() *cf {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	for i := q.items.n - 1; i > 0 && i >= q.items.n-searchDepth; i-- {
+		c := q.items.at(i)
+		if c.st.Stealable && c.stage == stageHome && c.placed && !c.issued {
+			q.items.remove(i)
+			q.n.Store(int64(q.items.n))
+			return c
+		}
+	}
+	return nil
+}
