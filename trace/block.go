@@ -52,6 +52,8 @@ const (
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
+func checksum(b []byte) uint32 { return crc32.Checksum(b, castagnoli) }
+
 // header is the fixed header of a block.
 type header struct {
 	kind, codec byte
@@ -82,7 +84,7 @@ func (h *header) append(b []byte) []byte {
 	b = le.AppendUint32(b, h.packed)
 	b = le.AppendUint32(b, h.raw)
 	b = le.AppendUint32(b, h.sum)
-	return le.AppendUint32(b, crc32.Checksum(b[at:], castagnoli))
+	return le.AppendUint32(b, checksum(b[at:]))
 }
 
 var errHeader = errors.New("no valid block header")
@@ -91,7 +93,7 @@ var errHeader = errors.New("no valid block header")
 func (h *header) parse(b []byte) error {
 	le := binary.LittleEndian
 	if len(b) < blockHeader || string(b[:4]) != blockMagic ||
-		crc32.Checksum(b[:blockHeader-4], castagnoli) != le.Uint32(b[blockHeader-4:]) {
+		checksum(b[:blockHeader-4]) != le.Uint32(b[blockHeader-4:]) {
 		return errHeader
 	}
 	*h = header{
@@ -145,7 +147,7 @@ func newBlockFile(out output, node, level int) (*blockFile, error) {
 	b = le.AppendUint16(b, fileHeader)
 	b = le.AppendUint32(b, uint32(node))
 	b = append(b, make([]byte, fileHeader-4-len(b))...)
-	b = le.AppendUint32(b, crc32.Checksum(b, castagnoli))
+	b = le.AppendUint32(b, checksum(b))
 	f.block = b
 	return f, f.flush()
 }
@@ -196,7 +198,7 @@ func (f *blockFile) put(h *header) error {
 		b = appendSkippable(b, short)
 	}
 	h.packed = uint32(len(b) - blockHeader)
-	h.sum = crc32.Checksum(b[blockHeader:], castagnoli)
+	h.sum = checksum(b[blockHeader:])
 	h.append(b[:0:blockHeader])
 	f.block = b
 	if err := f.flush(); err != nil {

@@ -66,12 +66,12 @@ type CodeKind uint8
 
 // Kinds of code fragments: user code, and the structured ones run by the system.
 const (
-	CodeAtomic CodeKind = iota
-	CodeSub
-	CodeCall
-	CodeFor
-	CodeWhile
-	CodeIf
+	Atomic CodeKind = iota
+	Sub
+	Call
+	For
+	While
+	If
 )
 
 var codeKindNames = []string{"atomic", "sub", "call", "for", "while", "if"}

@@ -70,6 +70,7 @@ type packer struct {
 	kinds []byte
 	times []uint64
 	vals  []uint64
+	nodes []uint64
 }
 
 // pack appends the payload for the records in buf to raw and fills in the header. It
@@ -120,9 +121,26 @@ func (p *packer) pack(raw []byte, w *Writer, buf []uint64, h *header) ([]byte, i
 	raw = append(raw, p.kinds...)
 	raw = appendColumn(raw, p.times, true)
 	for j, lay := range p.used {
+		raw = p.packLengths(raw, buf, lay, p.at[j])
+	}
+	for j, lay := range p.used {
 		raw = p.packKind(raw, buf, lay, p.at[j])
 	}
 	return raw, i
+}
+
+// packLengths stores the lengths of a kind's lists. They come before all fields, so
+// that a reader knows where every event's words go.
+func (p *packer) packLengths(raw []byte, buf []uint64, lay *layout, at []uint32) []byte {
+	if !lay.list {
+		return raw
+	}
+	vals := p.vals[:0]
+	for _, i := range at {
+		vals = append(vals, buf[int(i)+1+lay.fixed])
+	}
+	p.vals = vals
+	return appendColumn(raw, vals, true)
 }
 
 func (p *packer) packKind(raw []byte, buf []uint64, lay *layout, at []uint32) []byte {
@@ -131,8 +149,8 @@ func (p *packer) packKind(raw []byte, buf []uint64, lay *layout, at []uint32) []
 		for _, i := range at {
 			vals = append(vals, buf[int(i)+1+f])
 		}
-		raw = appendField(raw, vals, lay.types[f])
 		p.vals = vals
+		raw = p.packField(raw, vals, lay.types[f])
 	}
 	if !lay.list {
 		return raw
@@ -141,10 +159,8 @@ func (p *packer) packKind(raw []byte, buf []uint64, lay *layout, at []uint32) []
 	vals := p.vals[:0]
 	longest := uint64(0)
 	for _, i := range at {
-		vals = append(vals, buf[int(i)+n])
 		longest = max(longest, buf[int(i)+n])
 	}
-	raw = appendColumn(raw, vals, true)
 	for pos := range min(longest, listColumns) {
 		vals = vals[:0]
 		for _, i := range at {
@@ -167,17 +183,18 @@ func (p *packer) packKind(raw []byte, buf []uint64, lay *layout, at []uint32) []
 	return raw
 }
 
-// appendField stores the values of a field: ids of node and counter as two columns,
+// packField stores the values of a field: ids of node and counter as two columns,
 // since one of them hardly ever changes; floats turned round, since round numbers
 // have their zeros at the end. It uses vals up.
-func appendField(raw []byte, vals []uint64, t FieldType) []byte {
+func (p *packer) packField(raw []byte, vals []uint64, t FieldType) []byte {
 	switch t {
 	case FieldCF, FieldMessage:
-		nodes := make([]uint64, len(vals))
+		nodes := p.nodes[:0]
 		for i, v := range vals {
-			nodes[i] = v >> counterBits
+			nodes = append(nodes, v>>counterBits)
 			vals[i] = v & (1<<counterBits - 1)
 		}
+		p.nodes = nodes
 		raw = appendColumn(raw, nodes, true)
 	case FieldFloat:
 		for i, v := range vals {

@@ -1,0 +1,399 @@
+package trace
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"os"
+	"sync"
+
+	"github.com/klauspost/compress/zstd"
+)
+
+// Batch is one block of events of one stream, in the order they were recorded. It is
+// meant to be used again and again; the zero value is ready. Its slices are valid
+// until it is next read into.
+//
+// Words[Off[i]:Off[i+1]] are the arguments of event i: the fixed fields of its kind, a
+// word each, and for a kind with a list the number of elements and the elements.
+// Events of standard kinds have exactly the fields of the table, whatever the version
+// that wrote them. Ids and node numbers are within the ranges of their types.
+type Batch struct {
+	Node   int
+	Stream int
+	N      int
+	Time   []int64
+	Kind   []Kind
+	Off    []uint32 // N+1 of them
+	Words  []uint64
+
+	First, Last int64 // least and greatest time
+	Offset      int64 // where the block is in its file
+
+	file  []byte // the block as read
+	raw   []byte
+	pos   []uint32 // per kind in turn: where the words of its events begin
+	lens  []uint64 // in the same order: lengths of their lists
+	vals  []uint64
+	nodes []uint64
+	used  []usedKind
+}
+
+// Args returns the arguments of event i.
+func (b *Batch) Args(i int) []uint64 { return b.Words[b.Off[i]:b.Off[i+1]] }
+
+// ListAt returns the elements of event i's list, its kind having fixed fields before it.
+func (b *Batch) ListAt(i, fixed int) []uint64 { return b.Words[b.Off[i]+uint32(fixed)+1 : b.Off[i+1]] }
+
+// usedKind is an entry of a block's table of kinds.
+type usedKind struct {
+	kind       Kind
+	count      int
+	types      []byte
+	fixed      int // fixed fields in the block
+	list       bool
+	wantFixed  int // fixed fields that the events get
+	wantList   bool
+	start, end int // its part of pos and lens
+}
+
+func resize[T any](s []T, n int) []T {
+	if cap(s) < n {
+		return make([]T, n, n+n/8)
+	}
+	return s[:n]
+}
+
+// decoder unpacks; its DecodeAll serves many goroutines.
+var decoder = sync.OnceValue(func() *zstd.Decoder {
+	d, err := zstd.NewReader(nil, zstd.WithDecoderMaxMemory(maxRaw), zstd.WithDecodeAllCapLimit(true), zstd.IgnoreChecksum(true))
+	if err != nil {
+		panic(err) // the options are constants
+	}
+	return d
+})
+
+// unpack returns the payload of a block.
+func unpack(dst []byte, h *header, payload []byte) ([]byte, error) {
+	if h.codec == codecStored {
+		return append(dst[:0], payload...), nil
+	}
+	if h.codec != codecZstd {
+		return dst, fmt.Errorf("codec %d is unknown", h.codec)
+	}
+	dst = resize(dst, int(h.raw))
+	out, err := decoder().DecodeAll(payload, dst[:0:h.raw])
+	if err != nil {
+		return dst, fmt.Errorf("cannot be unpacked: %w", err)
+	}
+	if len(out) != int(h.raw) {
+		return dst, errors.New("unpacks to another length than it says")
+	}
+	return out, nil
+}
+
+var errPayload = errors.New("contents are not consistent")
+
+// decode fills the batch from the payload of a data block.
+//
+// What it allocates is bounded by the payload's length: every event has a byte in
+// the column of kinds, every element of a list at least a byte of its own.
+func (b *Batch) decode(raw []byte, h *header) error {
+	p := parser{b: raw}
+	n := int(h.count)
+	if n > len(raw) {
+		return errPayload
+	}
+	if err := b.readKinds(&p, n); err != nil {
+		return err
+	}
+	index := p.bytes(n)
+	if p.bad {
+		return errColumn
+	}
+	b.N = n
+	b.First, b.Last = h.first, h.last
+	b.vals = resize(b.vals, n)
+	rest, err := readColumn(b.vals, p.b, true)
+	if err != nil {
+		return err
+	}
+	b.Time = resize(b.Time, n)
+	for i, d := range b.vals {
+		t := h.base + int64(d)
+		if t < h.first || t > h.last {
+			return errPayload
+		}
+		b.Time[i] = t
+	}
+	if rest, err = b.readLengths(rest, n); err != nil {
+		return err
+	}
+	if err := b.place(index); err != nil {
+		return err
+	}
+	for i := range b.used {
+		if rest, err = b.readKind(rest, &b.used[i]); err != nil {
+			return err
+		}
+	}
+	if len(rest) > 0 {
+		return errPayload
+	}
+	return nil
+}
+
+func (b *Batch) readKinds(p *parser, n int) error {
+	total := 0
+	nk := p.number(maxBlockKinds)
+	b.used = b.used[:0]
+	for range nk {
+		k := Kind(p.number(uint64(MaxKind)))
+		u := usedKind{kind: k, count: p.number(uint64(n))}
+		u.types = p.bytes(p.number(MaxFields))
+		if p.bad || k == 0 {
+			return errPayload
+		}
+		for i, t := range u.types {
+			if !FieldType(t).Valid() {
+				return fmt.Errorf("kind %d has a field of unknown type %d: a newer version of whyslow is needed", u.kind, t)
+			}
+			if FieldType(t).List() {
+				if i < len(u.types)-1 {
+					return errPayload
+				}
+				u.list = true
+			}
+		}
+		u.fixed = len(u.types)
+		if u.list {
+			u.fixed--
+		}
+		u.wantFixed, u.wantList = u.fixed, u.list
+		if s := k.Spec(); s != nil {
+			u.wantFixed, u.wantList = s.List()
+			for f := range min(u.fixed, u.wantFixed) {
+				if s.Fields[f].Type != FieldType(u.types[f]) {
+					return fmt.Errorf("%s has other fields than this version of whyslow knows", s)
+				}
+			}
+		}
+		u.start, u.end = total, total+u.count
+		total += u.count
+		if total > n {
+			return errPayload
+		}
+		b.used = append(b.used, u)
+	}
+	if total != n {
+		return errPayload
+	}
+	return nil
+}
+
+// readLengths reads the lengths of all lists.
+func (b *Batch) readLengths(rest []byte, n int) ([]byte, error) {
+	b.lens = resize(b.lens, n)
+	var elements uint64
+	for i := range b.used {
+		u := &b.used[i]
+		lens := b.lens[u.start:u.end]
+		if !u.list {
+			clear(lens)
+			continue
+		}
+		var err error
+		if rest, err = readColumn(lens, rest, true); err != nil {
+			return nil, err
+		}
+		for _, l := range lens {
+			if l > MaxList {
+				return nil, errPayload
+			}
+			elements += l
+		}
+	}
+	if elements > uint64(len(rest)) {
+		return nil, errPayload
+	}
+	return rest, nil
+}
+
+// place finds the words of every event and fills in Kind, Off and pos.
+func (b *Batch) place(index []byte) error {
+	n := len(index)
+	b.Kind = resize(b.Kind, n)
+	b.Off = resize(b.Off, n+1)
+	b.pos = resize(b.pos, n)
+	var next, end [maxBlockKinds]int
+	var size, drop [maxBlockKinds]uint32
+	for i := range b.used {
+		u := &b.used[i]
+		next[i], end[i] = u.start, u.end
+		size[i] = uint32(u.wantFixed)
+		if u.wantList {
+			size[i]++
+		} else if u.list {
+			drop[i] = ^uint32(0) // a list that this version does not know
+		}
+	}
+	at := uint32(0)
+	for i, k := range index {
+		j := next[k]
+		if j >= end[k] {
+			return errPayload
+		}
+		next[k]++
+		b.Kind[i] = b.used[k].kind
+		b.Off[i] = at
+		b.pos[j] = at
+		at += size[k] + uint32(b.lens[j])&^drop[k]
+	}
+	b.Off[n] = at
+	b.Words = resize(b.Words, int(at))
+	return nil
+}
+
+// limits bounds the values of a field type: the bits that must be 0.
+var limits = [fieldTypes]uint64{
+	FieldDF: ^uint64(math.MaxUint32), FieldSite: ^uint64(math.MaxUint32), FieldName: ^uint64(math.MaxUint32),
+	FieldNode: ^uint64(MaxNode), FieldReason: ^uint64(math.MaxUint8), FieldDFs: ^uint64(math.MaxUint32),
+}
+
+func (b *Batch) readKind(rest []byte, u *usedKind) ([]byte, error) {
+	pos := b.pos[u.start:u.end]
+	vals := b.vals[:len(pos)]
+	var err error
+	for f := range u.fixed {
+		if rest, err = b.readField(rest, vals, FieldType(u.types[f])); err != nil {
+			return nil, err
+		}
+		if f < u.wantFixed {
+			for i, at := range pos {
+				b.Words[int(at)+f] = vals[i]
+			}
+		}
+	}
+	for f := u.fixed; f < u.wantFixed; f++ {
+		def := u.kind.Spec().Fields[f].Default
+		for _, at := range pos {
+			b.Words[int(at)+f] = def
+		}
+	}
+	lens := b.lens[u.start:u.end]
+	if u.wantList {
+		for i, at := range pos {
+			b.Words[int(at)+u.wantFixed] = lens[i]
+		}
+	}
+	if !u.list {
+		return rest, nil
+	}
+	return b.readList(rest, u, pos, lens)
+}
+
+// readField reads the values of a fixed field.
+func (b *Batch) readField(rest []byte, vals []uint64, t FieldType) ([]byte, error) {
+	split := t == FieldCF || t == FieldMessage
+	var err error
+	if split {
+		b.nodes = resize(b.nodes, len(vals))
+		if rest, err = readColumn(b.nodes, rest, true); err != nil {
+			return nil, err
+		}
+	}
+	if rest, err = readColumn(vals, rest, true); err != nil {
+		return nil, err
+	}
+	var bits uint64
+	switch {
+	case split:
+		for i, v := range vals {
+			bits |= v>>counterBits | b.nodes[i]>>16
+			vals[i] = b.nodes[i]<<counterBits | v
+		}
+	case t == FieldFloat:
+		for i, v := range vals {
+			vals[i] = reverse(v)
+		}
+	case limits[t] != 0:
+		for _, v := range vals {
+			bits |= v & limits[t]
+		}
+	}
+	if bits != 0 {
+		return nil, errPayload
+	}
+	return rest, nil
+}
+
+// readList reads the elements of a kind's lists, position by position.
+func (b *Batch) readList(rest []byte, u *usedKind, pos []uint32, lens []uint64) ([]byte, error) {
+	longest, tail := uint64(0), uint64(0)
+	for _, l := range lens {
+		longest = max(longest, l)
+		if l > listColumns {
+			tail += l - listColumns
+		}
+	}
+	limit := limits[u.types[u.fixed]]
+	var bits uint64
+	var err error
+	for p := range min(longest, listColumns) {
+		n := 0
+		for _, l := range lens {
+			if p < l {
+				n++
+			}
+		}
+		vals := b.vals[:n]
+		if rest, err = readColumn(vals, rest, false); err != nil {
+			return nil, err
+		}
+		j := 0
+		for i, at := range pos {
+			if p < lens[i] {
+				if u.wantList {
+					b.Words[uint64(at)+uint64(u.wantFixed)+1+p] = vals[j]
+				}
+				bits |= vals[j] & limit
+				j++
+			}
+		}
+	}
+	if tail > 0 {
+		b.vals = resize(b.vals, max(int(tail), len(b.vals)))
+		vals := b.vals[:tail]
+		if rest, err = readColumn(vals, rest, false); err != nil {
+			return nil, err
+		}
+		for _, v := range vals {
+			bits |= v & limit
+		}
+		for i, at := range pos {
+			if lens[i] > listColumns {
+				n := lens[i] - listColumns
+				if u.wantList {
+					copy(b.Words[uint64(at)+uint64(u.wantFixed)+1+listColumns:], vals[:n])
+				}
+				vals = vals[n:]
+			}
+		}
+	}
+	if bits != 0 {
+		return nil, errPayload
+	}
+	return rest, nil
+}
+
+// readAt reads a block's payload and checks its sum.
+func readPayload(f *os.File, buf []byte, at int64, h *header) ([]byte, error) {
+	buf = resize(buf, int(h.packed))
+	if _, err := f.ReadAt(buf, at+blockHeader); err != nil {
+		return buf, fmt.Errorf("cannot be read: %w", err)
+	}
+	if checksum(buf) != h.sum {
+		return buf, errors.New("checksum is wrong")
+	}
+	return buf, nil
+}

@@ -1,0 +1,335 @@
+package trace
+
+import (
+	"encoding/binary"
+	"errors"
+	"math"
+	"slices"
+	"strconv"
+)
+
+// Defs are the definitions in one node's file. What is not defined, or whose
+// definition is lost, has no name: numbers are shown as "#7".
+type Defs struct {
+	names table[string]
+	codes table[CodeDef]
+	sites table[SiteDef]
+	kinds map[Kind]*KindSpec
+	dfs   table[uint32] // 1 + place in ids
+	ids   []byte        // varints: name, length, identity (zigzag) of each DF
+	ndfs  int
+}
+
+// table holds things by number. Numbers are mostly dense; those far out go to a map,
+// so that a damaged one does not cost memory.
+type table[T any] struct {
+	dense  []T
+	has    []bool
+	sparse map[uint32]T
+	n      int
+}
+
+func (t *table[T]) set(i uint32, v T) {
+	t.n++
+	switch {
+	case uint64(i) < uint64(len(t.dense)):
+	case uint64(i) <= 2*uint64(t.n)+256:
+		more := int(i) + 1 - len(t.dense)
+		t.dense = append(t.dense, make([]T, more)...)
+		t.has = append(t.has, make([]bool, more)...)
+	default:
+		if t.sparse == nil {
+			t.sparse = map[uint32]T{}
+		}
+		t.sparse[i] = v
+		return
+	}
+	t.dense[i], t.has[i] = v, true
+}
+
+func (t *table[T]) get(i uint32) (v T, ok bool) {
+	if uint64(i) < uint64(len(t.dense)) && t.has[i] {
+		return t.dense[i], true
+	}
+	v, ok = t.sparse[i]
+	return v, ok
+}
+
+// each goes through the table in the order of the numbers.
+func (t *table[T]) each(f func(i uint32, v T)) {
+	var far []uint32
+	for i := range t.sparse {
+		far = append(far, i)
+	}
+	slices.Sort(far)
+	for i := range t.dense {
+		for len(far) > 0 && far[0] <= uint32(i) {
+			if far[0] < uint32(i) || !t.has[i] {
+				f(far[0], t.sparse[far[0]])
+			}
+			far = far[1:]
+		}
+		if t.has[i] {
+			f(uint32(i), t.dense[i])
+		}
+	}
+	for _, i := range far {
+		f(i, t.sparse[i])
+	}
+}
+
+// Name returns the string of that number, "" for 0, "#7" if it is not defined.
+func (d *Defs) Name(n Name) string {
+	if s, ok := d.LookupName(n); ok {
+		return s
+	}
+	return "#" + strconv.FormatUint(uint64(n), 10)
+}
+
+// LookupName returns the string of that number and whether it is defined.
+func (d *Defs) LookupName(n Name) (string, bool) {
+	if n == 0 {
+		return "", true
+	}
+	return d.names.get(uint32(n))
+}
+
+// Code returns the code fragment of that number and whether it is defined.
+func (d *Defs) Code(code uint32) (CodeDef, bool) { return d.codes.get(code) }
+
+// Site returns the statement of that number and whether it is defined.
+func (d *Defs) Site(s Site) (SiteDef, bool) { return d.sites.get(uint32(s)) }
+
+// EachName calls f for every string in the order of their numbers.
+func (d *Defs) EachName(f func(Name, string)) {
+	d.names.each(func(i uint32, s string) { f(Name(i), s) })
+}
+
+// EachCode calls f for every code fragment in the order of their numbers.
+func (d *Defs) EachCode(f func(CodeDef)) { d.codes.each(func(_ uint32, c CodeDef) { f(c) }) }
+
+// EachSite calls f for every statement in the order of their numbers.
+func (d *Defs) EachSite(f func(SiteDef)) { d.sites.each(func(_ uint32, s SiteDef) { f(s) }) }
+
+// Kind returns the description of a kind, standard or declared in this file, nil if
+// there is none.
+func (d *Defs) Kind(k Kind) *KindSpec {
+	if k < FirstUserKind {
+		return k.Spec()
+	}
+	return d.kinds[k]
+}
+
+// UserKinds returns the kinds declared in this file in the order of their numbers.
+func (d *Defs) UserKinds() []*KindSpec {
+	var list []*KindSpec
+	for _, s := range d.kinds {
+		list = append(list, s)
+	}
+	slices.SortFunc(list, func(a, b *KindSpec) int { return int(a.Kind) - int(b.Kind) })
+	return list
+}
+
+// DFCount returns the number of DFs defined.
+func (d *Defs) DFCount() int { return d.ndfs }
+
+// DF returns the name of a DF and its identity list, appended to dst, and whether it
+// is defined. dst may be nil.
+func (d *Defs) DF(df DF, dst []int64) (name Name, identity []int64, ok bool) {
+	at, ok := d.dfs.get(uint32(df))
+	if !ok {
+		return 0, dst, false
+	}
+	p := parser{b: d.ids[at-1:]}
+	name = Name(p.uvarint())
+	for range p.uvarint() {
+		dst = append(dst, int64(unzigzag(p.uvarint())))
+	}
+	return name, dst, true
+}
+
+// ID returns the 64-bit id of a DF, the same on all nodes; 0 if it is not defined.
+func (d *Defs) ID(df DF) uint64 {
+	var space [8]int64
+	_, identity, ok := d.DF(df, space[:0])
+	if !ok {
+		return 0
+	}
+	return IdentityID(identity)
+}
+
+// EachDF calls f for every DF in the order of their numbers. identity is valid
+// during the call.
+func (d *Defs) EachDF(f func(df DF, name Name, identity []int64)) {
+	var space []int64
+	d.dfs.each(func(i uint32, _ uint32) {
+		name, identity, _ := d.DF(DF(i), space[:0])
+		f(DF(i), name, identity)
+		space = identity
+	})
+}
+
+// parser reads varints and bytes from b. After a mistake it is bad and returns zeros.
+type parser struct {
+	b   []byte
+	bad bool
+}
+
+func (p *parser) uvarint() uint64 {
+	v, n := binary.Uvarint(p.b)
+	if n <= 0 {
+		p.bad, p.b = true, nil
+		return 0
+	}
+	p.b = p.b[n:]
+	return v
+}
+
+// number is a varint of at most max.
+func (p *parser) number(max uint64) int {
+	v := p.uvarint()
+	if v > max {
+		p.bad, p.b = true, nil
+		return 0
+	}
+	return int(v)
+}
+
+func (p *parser) bytes(n int) []byte {
+	if n > len(p.b) {
+		p.bad, p.b = true, nil
+		return nil
+	}
+	b := p.b[:n]
+	p.b = p.b[n:]
+	return b
+}
+
+func (p *parser) string() string { return string(p.bytes(p.number(maxRaw))) }
+
+var errDefs = errors.New("definitions are not consistent")
+
+// add reads the payload of a definition block.
+func (d *Defs) add(raw []byte) error {
+	if d.kinds == nil {
+		d.kinds = map[Kind]*KindSpec{}
+	}
+	p := parser{b: raw}
+	nrows := p.number(maxRaw)
+	rows := parser{b: p.bytes(p.number(maxRaw))}
+	for range nrows {
+		tag := rows.bytes(1)
+		body := rows.bytes(rows.number(maxRaw))
+		if rows.bad || !d.row(tag[0], body) {
+			return errDefs
+		}
+	}
+	ndfs := p.number(uint64(len(p.b)))
+	if p.bad {
+		return errDefs
+	}
+	return d.addDFs(p.b, ndfs)
+}
+
+// row takes in one definition. Tags of later versions are passed over.
+func (d *Defs) row(tag byte, body []byte) bool {
+	p := parser{b: body}
+	id := uint32(p.number(math.MaxUint32))
+	number := func() int { return p.number(math.MaxInt32) }
+	name := func() Name { return Name(p.number(math.MaxUint32)) }
+	switch tag {
+	case tagString:
+		if id != 0 {
+			d.names.set(id, string(p.b))
+		}
+	case tagCode:
+		c := CodeDef{Code: id, Name: name(), Kind: CodeKind(p.number(math.MaxUint8)), File: name(), Line: number(), Col: number()}
+		if !p.bad {
+			d.codes.set(id, c)
+		}
+	case tagSite:
+		s := SiteDef{Site: Site(id), Code: uint32(p.number(math.MaxUint32)), Label: name(), File: name(), Line: number(), Col: number(), Text: name()}
+		if !p.bad {
+			d.sites.set(id, s)
+		}
+	case tagKind:
+		s := &KindSpec{Kind: Kind(id), Namespace: p.string(), Name: p.string(), Doc: p.string()}
+		for range p.number(MaxFields) {
+			t := p.bytes(1)
+			f := Field{Name: p.string()}
+			if !p.bad {
+				f.Type = FieldType(t[0])
+			}
+			s.Fields = append(s.Fields, f)
+		}
+		// A kind with types of a later version cannot be shown, and its blocks will say so.
+		if !p.bad && id >= uint32(FirstUserKind) && id <= uint32(MaxKind) && s.Check() == nil {
+			d.kinds[s.Kind] = s
+		}
+	}
+	return !p.bad
+}
+
+// addDFs reads the columns of n DFs.
+func (d *Defs) addDFs(b []byte, n int) error {
+	var cols [3][]uint64 // number, name, length
+	var err error
+	for c := range cols {
+		cols[c] = make([]uint64, n)
+		if b, err = readColumn(cols[c], b, c > 0); err != nil {
+			return err
+		}
+	}
+	var longest, elements uint64
+	for i, l := range cols[2] {
+		if l > maxIdentity || cols[0][i] > math.MaxUint32 || cols[1][i] > math.MaxUint32 {
+			return errDefs
+		}
+		longest = max(longest, l)
+		elements += l
+	}
+	if elements > uint64(len(b)) {
+		return errDefs
+	}
+	var own [identityColumns][]uint64
+	for pos := range min(longest, identityColumns) {
+		count := 0
+		for _, l := range cols[2] {
+			if l > pos {
+				count++
+			}
+		}
+		own[pos] = make([]uint64, count)
+		if b, err = readColumn(own[pos], b, false); err != nil {
+			return err
+		}
+		elements -= uint64(count)
+	}
+	tail := make([]uint64, elements)
+	if b, err = readColumn(tail, b, false); err != nil {
+		return err
+	}
+	if len(b) > 0 {
+		return errDefs
+	}
+	for i, l := range cols[2] {
+		if len(d.ids) >= math.MaxUint32-64 {
+			return errors.New("too many data fragments")
+		}
+		at := uint32(len(d.ids)) + 1
+		d.ids = appendUvarints(d.ids, cols[1][i], l)
+		for pos := range min(l, identityColumns) {
+			d.ids = binary.AppendUvarint(d.ids, zigzag(own[pos][0]))
+			own[pos] = own[pos][1:]
+		}
+		for range l - min(l, identityColumns) {
+			d.ids = binary.AppendUvarint(d.ids, zigzag(tail[0]))
+			tail = tail[1:]
+		}
+		if _, known := d.dfs.get(uint32(cols[0][i])); !known {
+			d.ndfs++
+		}
+		d.dfs.set(uint32(cols[0][i]), at)
+	}
+	return nil
+}

@@ -1,0 +1,378 @@
+package trace
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"math"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"sync"
+	"sync/atomic"
+)
+
+// ProblemKind says what is wrong with a trace.
+type ProblemKind uint8
+
+const (
+	// Damaged bytes: what they held is lost, the rest of the file is read.
+	Damaged ProblemKind = iota
+	// Truncated: the file ends in the middle of a block.
+	Truncated
+	// Unfinished: a stream ends before the program did, because the program
+	// crashed or was killed.
+	Unfinished
+)
+
+func (k ProblemKind) String() string {
+	return enumName([]string{"damaged", "truncated", "unfinished"}, uint64(k))
+}
+
+// Problem is something wrong with a trace.
+type Problem struct {
+	Kind   ProblemKind
+	File   string // name of the file within the trace
+	Offset int64  // where in the file
+	What   string
+	Node   int // -1: none in particular
+	Stream int // -1: none in particular
+	// Timed: events of the stream between From and To are missing. From is
+	// math.MinInt64 where nothing of the stream comes before, To math.MaxInt64 where
+	// nothing comes after.
+	Timed    bool
+	From, To int64
+	Events   uint64 // how many are missing; 0: unknown
+}
+
+// String is one line: file, offset, what.
+func (p Problem) String() string {
+	s := fmt.Sprintf("%s: offset %d: %s", p.File, p.Offset, p.What)
+	if p.Events > 0 {
+		s += fmt.Sprintf("; %d events lost", p.Events)
+	}
+	if p.Timed && p.Kind != Unfinished {
+		s += fmt.Sprintf("; stream %d lacks %s to %s", p.Stream, timeText(p.From), timeText(p.To))
+	}
+	return s
+}
+
+func timeText(t int64) string {
+	switch t {
+	case math.MinInt64:
+		return "its start"
+	case math.MaxInt64:
+		return "its end"
+	}
+	return fmt.Sprintf("%d ns", t)
+}
+
+// StreamInfo sums up what is there of a stream.
+type StreamInfo struct {
+	Node, Stream      int
+	Blocks, Events    int
+	First, Last       int64 // least and greatest time
+	Started, Finished bool  // holds onProgramStarted, onProgramFinished
+}
+
+// Reader gives access to a trace. Its methods may be used by many goroutines at once.
+type Reader struct {
+	path  string
+	run   *RunInfo
+	files []*nodeFile // by node
+
+	mu       sync.Mutex
+	problems []Problem
+	damaged  map[*block]bool // blocks found damaged when they were read
+}
+
+// keepOpen is how many files a Reader keeps open; with more nodes it opens a file for
+// each block.
+const keepOpen = 256
+
+// Open opens a trace: a folder, or a single file of one. It fails only where nothing
+// at all can be read; everything else that is wrong is in Problems.
+func Open(path string) (*Reader, error) {
+	st, err := os.Stat(path)
+	if err != nil {
+		return nil, err
+	}
+	r := &Reader{path: path, damaged: map[*block]bool{}}
+	names := []string{path}
+	if st.IsDir() {
+		if names, err = filepath.Glob(filepath.Join(globEscape(path), "*.wst")); err != nil {
+			return nil, err
+		}
+		if len(names) == 0 {
+			return nil, fmt.Errorf("%s: %w", path, errNoTrace)
+		}
+		r.run, err = ReadRunInfo(path)
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			r.problems = append(r.problems, Problem{Kind: Damaged, File: runFile, What: err.Error(), Node: -1, Stream: -1})
+		}
+	}
+	files := make([]*nodeFile, len(names))
+	errs := make([]error, len(names))
+	each(runtime.GOMAXPROCS(0), len(names), func(_, i int) error {
+		files[i], errs[i] = openFile(names[i])
+		return nil
+	})
+	for i, f := range files {
+		if f == nil {
+			r.problems = append(r.problems, Problem{Kind: Damaged, File: filepath.Base(names[i]), What: errs[i].Error(), Node: -1, Stream: -1})
+			continue
+		}
+		if slices.ContainsFunc(r.files, func(g *nodeFile) bool { return g.node == f.node }) {
+			r.problems = append(r.problems, Problem{Kind: Damaged, File: f.name, Node: f.node, Stream: -1, What: fmt.Sprintf("another file holds node %d, too: this one is left out", f.node)})
+			continue
+		}
+		r.files = append(r.files, f)
+		r.problems = append(r.problems, f.found...)
+	}
+	if len(r.files) == 0 {
+		return nil, errors.Join(errs...)
+	}
+	slices.SortFunc(r.files, func(a, b *nodeFile) int { return a.node - b.node })
+	if len(r.files) <= keepOpen {
+		for _, f := range r.files {
+			if f.file, err = os.Open(f.path); err != nil {
+				r.Close()
+				return nil, err
+			}
+		}
+	}
+	return r, nil
+}
+
+// globEscape keeps special characters of a folder's name from being a pattern.
+func globEscape(path string) string {
+	var b []byte
+	for _, c := range []byte(path) {
+		if c == '*' || c == '?' || c == '[' || c == '\\' && filepath.Separator != '\\' {
+			b = append(b, '\\')
+		}
+		b = append(b, c)
+	}
+	return string(b)
+}
+
+// Close closes the files.
+func (r *Reader) Close() error {
+	for _, f := range r.files {
+		if f.file != nil {
+			f.file.Close()
+			f.file = nil
+		}
+	}
+	return nil
+}
+
+// Run returns what run.json says, nil if there is none.
+func (r *Reader) Run() *RunInfo { return r.run }
+
+// Nodes returns the numbers of the nodes that there are files of, ascending.
+func (r *Reader) Nodes() []int {
+	var nodes []int
+	for _, f := range r.files {
+		nodes = append(nodes, f.node)
+	}
+	return nodes
+}
+
+// Defs returns the definitions of a node's file, nil if there is no file.
+func (r *Reader) Defs(node int) *Defs {
+	if f := r.nodeFile(node); f != nil {
+		return &f.defs
+	}
+	return nil
+}
+
+func (r *Reader) nodeFile(node int) *nodeFile {
+	i, ok := slices.BinarySearchFunc(r.files, node, func(f *nodeFile, n int) int { return f.node - n })
+	if !ok {
+		return nil
+	}
+	return r.files[i]
+}
+
+// Closed reports whether a node's file was finished by its writer.
+func (r *Reader) Closed(node int) bool {
+	f := r.nodeFile(node)
+	return f != nil && f.closed
+}
+
+// Streams returns the streams that have events, by node and stream.
+func (r *Reader) Streams() []StreamInfo {
+	var list []StreamInfo
+	for _, f := range r.files {
+		list = append(list, f.streams()...)
+	}
+	return list
+}
+
+// Events returns the number of events according to the headers of the blocks.
+func (r *Reader) Events() int {
+	n := 0
+	for _, f := range r.files {
+		for i := range f.blocks {
+			n += int(f.blocks[i].count)
+		}
+	}
+	return n
+}
+
+// Problems returns what is wrong with the trace as far as is known: damage inside a
+// block is found when the block is read, by Each, Cursor.Next or Verify.
+func (r *Reader) Problems() []Problem {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return slices.Clone(r.problems)
+}
+
+// read reads a block into b. A damaged one is noted as a problem, once.
+func (r *Reader) read(f *nodeFile, blk *block, b *Batch) error {
+	file := f.file
+	if file == nil {
+		var err error
+		if file, err = os.Open(f.path); err != nil {
+			return r.bad(f, blk, err)
+		}
+		defer file.Close()
+	}
+	var err error
+	if b.file, err = readPayload(file, b.file, blk.at, &blk.header); err != nil {
+		return r.bad(f, blk, err)
+	}
+	if b.raw, err = unpack(b.raw, &blk.header, b.file); err != nil {
+		return r.bad(f, blk, err)
+	}
+	b.Node, b.Stream, b.Offset = f.node, int(blk.stream), blk.at
+	if err := b.decode(b.raw, &blk.header); err != nil {
+		return r.bad(f, blk, err)
+	}
+	return nil
+}
+
+func (r *Reader) bad(f *nodeFile, blk *block, err error) error {
+	p := Problem{Kind: Damaged, File: f.name, Offset: blk.at, What: "block " + err.Error(), Node: f.node, Stream: int(blk.stream),
+		Timed: true, From: blk.first, To: blk.last, Events: uint64(blk.count)}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if !r.damaged[blk] {
+		r.damaged[blk] = true
+		r.problems = append(r.problems, p)
+	}
+	return errors.New(p.String())
+}
+
+// each calls f(worker, i) for i from 0 to n-1 in several goroutines until one fails.
+func each(workers, n int, f func(worker, i int) error) error {
+	workers = max(1, min(workers, n))
+	var next atomic.Int64
+	var failed atomic.Pointer[error]
+	work := func(worker int) {
+		for failed.Load() == nil {
+			i := int(next.Add(1)) - 1
+			if i >= n {
+				return
+			}
+			if err := f(worker, i); err != nil {
+				failed.CompareAndSwap(nil, &err)
+			}
+		}
+	}
+	if workers == 1 {
+		work(0)
+	} else {
+		var wg sync.WaitGroup
+		for w := range workers {
+			wg.Go(func() { work(w) })
+		}
+		wg.Wait()
+	}
+	if p := failed.Load(); p != nil {
+		return *p
+	}
+	return nil
+}
+
+// Each calls f for every block that can be read, from up to workers goroutines at
+// once, in no particular order; with one worker it is the order of the files. It stops
+// at the first error of f and returns it. Damaged blocks are left out and noted.
+func (r *Reader) Each(workers int, f func(b *Batch) error) error {
+	type job struct {
+		f   *nodeFile
+		blk *block
+	}
+	var jobs []job
+	for _, file := range r.files {
+		for i := range file.blocks {
+			jobs = append(jobs, job{file, &file.blocks[i]})
+		}
+	}
+	batches := make([]Batch, max(1, min(workers, len(jobs))))
+	return each(workers, len(jobs), func(w, i int) error {
+		b := &batches[w]
+		if r.read(jobs[i].f, jobs[i].blk, b) != nil {
+			return nil
+		}
+		return f(b)
+	})
+}
+
+// EachStream calls f with a cursor for every stream, from up to workers goroutines at
+// once. It stops at the first error of f and returns it.
+func (r *Reader) EachStream(workers int, f func(c *Cursor) error) error {
+	streams := r.Streams()
+	return each(workers, len(streams), func(_, i int) error {
+		return f(r.Stream(streams[i].Node, streams[i].Stream))
+	})
+}
+
+// Verify reads everything, so that Problems is complete.
+func (r *Reader) Verify(workers int) {
+	r.Each(workers, func(*Batch) error { return nil })
+}
+
+// Cursor goes through the blocks of one stream in the order they were recorded.
+type Cursor struct {
+	Node, Stream int
+
+	r      *Reader
+	f      *nodeFile
+	blocks []*block
+}
+
+// Stream returns a cursor for a stream; for one that does not exist it is at its end.
+func (r *Reader) Stream(node, stream int) *Cursor {
+	c := &Cursor{Node: node, Stream: stream, r: r, f: r.nodeFile(node)}
+	if c.f != nil {
+		for i := range c.f.blocks {
+			if b := &c.f.blocks[i]; int(b.stream) == stream {
+				c.blocks = append(c.blocks, b)
+			}
+		}
+	}
+	return c
+}
+
+// Next reads the next whole block into b and reports whether there was one. Damaged
+// blocks are passed over and noted.
+func (c *Cursor) Next(b *Batch) bool {
+	for len(c.blocks) > 0 {
+		blk := c.blocks[0]
+		c.blocks = c.blocks[1:]
+		if c.r.read(c.f, blk, b) == nil {
+			return true
+		}
+	}
+	return false
+}
+
+// Skip passes over all blocks that end before t, without reading them.
+func (c *Cursor) Skip(t int64) {
+	for len(c.blocks) > 0 && c.blocks[0].last < t {
+		c.blocks = c.blocks[1:]
+	}
+}

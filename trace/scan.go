@@ -1,0 +1,373 @@
+package trace
+
+import (
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+)
+
+// Finding the blocks of a file. Where the index at the end is whole, it tells.
+// Otherwise headers are followed from one to the next; where that leads to no valid
+// header, the next place that has one is searched for byte by byte. What is missing is
+// known from the numbers that blocks have in their streams.
+
+// nodeFile is one file of a trace.
+type nodeFile struct {
+	path   string
+	name   string // for messages
+	node   int
+	size   int64
+	file   *os.File // nil while closed
+	defs   Defs
+	blocks []block // data blocks in the order of the file
+	defsAt []block // definition blocks
+	closed bool    // has its index: the writer finished it
+	found  []Problem
+}
+
+// block is a block and its place.
+type block struct {
+	header
+	at int64
+}
+
+// openFile finds the blocks and reads the definitions of a file. An error means that
+// nothing can be read from it.
+func openFile(path string) (*nodeFile, error) {
+	f := &nodeFile{path: path, name: filepath.Base(path), node: -1}
+	file, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer file.Close()
+	st, err := file.Stat()
+	if err != nil {
+		return nil, err
+	}
+	f.size = st.Size()
+	f.file = file
+	defer func() { f.file = nil }()
+	if err := f.readFileHeader(); err != nil {
+		return nil, err
+	}
+	if !f.readIndex() {
+		if err := f.scan(); err != nil {
+			return nil, fmt.Errorf("%s: %w", path, err)
+		}
+	}
+	f.loadDefs()
+	f.findGaps()
+	f.findUnfinished()
+	return f, nil
+}
+
+func (f *nodeFile) problem(kind ProblemKind, at int64, format string, args ...any) *Problem {
+	f.found = append(f.found, Problem{Kind: kind, File: f.name, Offset: at, Node: f.node, Stream: -1, What: fmt.Sprintf(format, args...)})
+	return &f.found[len(f.found)-1]
+}
+
+// readFileHeader reads the node's number. Where the header is damaged, the name of the
+// file tells it too.
+func (f *nodeFile) readFileHeader() error {
+	var byName int
+	_, nameErr := fmt.Sscanf(f.name, "%05d.wst", &byName)
+	b := make([]byte, fileHeader)
+	n, err := f.file.ReadAt(b, 0)
+	if err != nil && err != io.EOF {
+		return err
+	}
+	whole := n == fileHeader && checksum(b[:fileHeader-4]) == binary.LittleEndian.Uint32(b[fileHeader-4:])
+	switch {
+	case whole && string(b[:len(fileMagic)]) == fileMagic:
+		if v := binary.LittleEndian.Uint16(b[8:]); v != version {
+			return fmt.Errorf("%s: written in version %d of the format, this program reads version %d", f.path, v, version)
+		}
+		node := binary.LittleEndian.Uint32(b[12:])
+		if node > MaxNode {
+			return fmt.Errorf("%s: node %d is out of range", f.path, node)
+		}
+		f.node = int(node)
+	case nameErr != nil || byName < 0 || byName > MaxNode || !bytes.Contains(b[:n], []byte("WST")) && n > 0 && !f.hasBlocks():
+		return fmt.Errorf("%s: not a whyslow trace", f.path)
+	default:
+		f.node = byName
+		f.problem(Damaged, 0, "file header is damaged; node %d is taken from the name of the file", f.node)
+	}
+	return nil
+}
+
+func (f *nodeFile) hasBlocks() bool {
+	_, ok := f.search(0, f.size)
+	return ok
+}
+
+// readIndex takes the blocks from the index and reports whether there is a whole one.
+func (f *nodeFile) readIndex() bool {
+	var t [trailerLength]byte
+	if _, err := f.file.ReadAt(t[:], f.size-trailerLength); err != nil || string(t[8:]) != trailerMagic {
+		return false
+	}
+	at := int64(binary.LittleEndian.Uint64(t[:]))
+	h, ok := f.headerAt(at)
+	if !ok || h.kind != blockIndex || at+blockHeader+int64(h.packed)+trailerLength != f.size {
+		return false
+	}
+	payload, err := readPayload(f.file, nil, at, &h)
+	if err != nil {
+		return false
+	}
+	raw, err := unpack(nil, &h, payload)
+	const entry = 8 + blockHeader
+	if err != nil || len(raw) != int(h.count)*entry {
+		return false
+	}
+	end := int64(fileHeader)
+	var blocks []block
+	for ; len(raw) > 0; raw = raw[entry:] {
+		b := block{at: int64(binary.LittleEndian.Uint64(raw))}
+		if b.header.parse(raw[8:entry]) != nil || b.at < end || b.end() > at {
+			return false
+		}
+		if b.at > end {
+			return false // something between the blocks: let the scan look at it
+		}
+		end = b.end()
+		blocks = append(blocks, b)
+	}
+	if end != at {
+		return false
+	}
+	for _, b := range blocks {
+		f.addBlock(b)
+	}
+	f.closed = true
+	return true
+}
+
+func (b *block) end() int64 { return b.at + blockHeader + int64(b.packed) }
+
+func (f *nodeFile) addBlock(b block) {
+	switch b.kind {
+	case blockData:
+		f.blocks = append(f.blocks, b)
+	case blockDefs:
+		f.defsAt = append(f.defsAt, b)
+	}
+}
+
+// headerAt reads the header at an offset.
+func (f *nodeFile) headerAt(at int64) (h header, ok bool) {
+	var b [blockHeader]byte
+	if at < 0 || at > f.size-blockHeader {
+		return h, false
+	}
+	if _, err := f.file.ReadAt(b[:], at); err != nil {
+		return h, false
+	}
+	return h, h.parse(b[:]) == nil
+}
+
+// scan finds the blocks without the index.
+func (f *nodeFile) scan() error {
+	at := int64(fileHeader)
+	if f.size < fileHeader {
+		f.problem(Truncated, f.size, "file ends within its header")
+		return nil
+	}
+	prev := block{at: -1}
+	for at < f.size {
+		h, ok := f.headerAt(at)
+		b := block{h, at}
+		switch {
+		case ok && b.end() > f.size:
+			f.cut(&b)
+			// Whole blocks may follow if the file was damaged rather than cut.
+			next, found := f.search(at+1, f.size)
+			if !found {
+				return nil
+			}
+			at = next
+			prev.at = -1
+		case ok:
+			f.addBlock(b)
+			if h.kind == blockIndex {
+				at = b.end()
+				var t [trailerLength]byte
+				if f.file.ReadAt(t[:], at); string(t[8:]) == trailerMagic {
+					at += trailerLength
+					f.closed = at >= f.size
+				}
+			} else {
+				at = b.end()
+			}
+			prev = b
+		default:
+			from := at
+			if prev.at >= 0 {
+				if _, err := readPayload(f.file, nil, prev.at, &prev.header); err != nil {
+					// The block before is damaged as well, and bytes may be missing from
+					// it: the next one may begin inside what it claims to be.
+					from = prev.at + blockHeader
+				}
+			}
+			prev.at = -1
+			next, found := f.search(from, f.size)
+			if !found {
+				next = f.size
+			}
+			if next > at || !found {
+				if !found {
+					f.problem(Truncated, at, "%d bytes at the end of the file are no whole block", next-at)
+				} else {
+					f.problem(Damaged, at, "%d bytes are no valid block", next-at)
+				}
+			}
+			at = next
+		}
+	}
+	return nil
+}
+
+// cut notes a block whose end is missing.
+func (f *nodeFile) cut(b *block) {
+	p := f.problem(Truncated, b.at, "file ends within a block")
+	if b.kind == blockData {
+		p.Stream, p.From, p.To, p.Timed, p.Events = int(b.stream), b.first, b.last, true, uint64(b.count)
+	}
+}
+
+// search finds the first valid block header from an offset on.
+func (f *nodeFile) search(from, to int64) (int64, bool) {
+	const chunk = 1 << 20
+	buf := make([]byte, min(chunk, max(to-from, 0)))
+	for at := from; at < to; {
+		n, err := f.file.ReadAt(buf[:min(int64(len(buf)), to-at)], at)
+		if n < blockHeader {
+			return 0, false
+		}
+		b := buf[:n]
+		for i := 0; ; {
+			j := bytes.Index(b[i:], []byte(blockMagic))
+			if j < 0 {
+				break
+			}
+			i += j
+			if _, ok := f.headerAt(at + int64(i)); ok {
+				return at + int64(i), true
+			}
+			i++
+		}
+		if err != nil {
+			return 0, false
+		}
+		at += int64(n) - (blockHeader - 1)
+	}
+	return 0, false
+}
+
+// loadDefs reads all definitions.
+func (f *nodeFile) loadDefs() {
+	var buf, raw []byte
+	for i := range f.defsAt {
+		b := &f.defsAt[i]
+		var err error
+		if buf, err = readPayload(f.file, buf, b.at, &b.header); err == nil {
+			if raw, err = unpack(raw, &b.header, buf); err == nil {
+				err = f.defs.add(raw)
+			}
+		}
+		if err != nil {
+			f.problem(Damaged, b.at, "definition block %d: %v; what it defines is shown by number", b.seq, err)
+		}
+	}
+	next := uint32(0)
+	for i := range f.defsAt {
+		b := &f.defsAt[i]
+		if b.seq > next {
+			f.problem(Damaged, b.at, "%d definition blocks before this one are lost; what they define is shown by number", b.seq-next)
+		}
+		next = b.seq + 1
+	}
+	need := uint32(0)
+	for i := range f.blocks {
+		need = max(need, f.blocks[i].defs)
+	}
+	if need > next {
+		f.problem(Damaged, f.size, "%d definition blocks are lost; what they define is shown by number", need-next)
+	}
+}
+
+// findGaps reports blocks that are missing between others of their stream.
+func (f *nodeFile) findGaps() {
+	type state struct {
+		next uint32
+		last int64
+	}
+	streams := map[uint32]state{}
+	for i := range f.blocks {
+		b := &f.blocks[i]
+		s, ok := streams[b.stream]
+		if !ok {
+			s.last = math.MinInt64
+		}
+		if b.seq > s.next && !f.cutEarlier(b) {
+			p := f.problem(Damaged, b.at, "%d blocks of stream %d before this one are lost", b.seq-s.next, b.stream)
+			p.Stream, p.From, p.To, p.Timed = int(b.stream), s.last, b.first, true
+		}
+		streams[b.stream] = state{b.seq + 1, max(s.last, b.last)}
+	}
+}
+
+// cutEarlier reports whether the blocks missing before b are told of already.
+func (f *nodeFile) cutEarlier(b *block) bool {
+	return slices.ContainsFunc(f.found, func(p Problem) bool {
+		return p.Kind == Truncated && p.Stream == int(b.stream) && p.Offset < b.at && p.To <= b.first && p.Timed
+	})
+}
+
+// findUnfinished reports streams that end before the program did: those with a start
+// and no end, and all without an end if the file was not finished.
+func (f *nodeFile) findUnfinished() {
+	for _, s := range f.streams() {
+		if s.Finished || f.closed && !s.Started {
+			continue
+		}
+		p := f.problem(Unfinished, f.size, "stream %d ends without onProgramFinished", s.Stream)
+		p.Stream, p.From, p.To, p.Timed = s.Stream, s.Last, math.MaxInt64, true
+	}
+	if !f.closed && len(f.blocks) == 0 {
+		f.problem(Unfinished, f.size, "file was not finished and holds no events")
+	}
+}
+
+// streams sums up the blocks of each stream, in the order of their numbers.
+func (f *nodeFile) streams() []StreamInfo {
+	var list []StreamInfo
+	at := map[uint32]int{}
+	for i := range f.blocks {
+		b := &f.blocks[i]
+		j, ok := at[b.stream]
+		if !ok {
+			j = len(list)
+			at[b.stream] = j
+			list = append(list, StreamInfo{Node: f.node, Stream: int(b.stream), First: b.first, Last: b.last})
+		}
+		s := &list[j]
+		s.Blocks++
+		s.Events += int(b.count)
+		s.First, s.Last = min(s.First, b.first), max(s.Last, b.last)
+		s.Started = s.Started || b.flags&flagStarted != 0
+		s.Finished = s.Finished || b.flags&flagFinished != 0
+	}
+	slices.SortFunc(list, func(a, b StreamInfo) int { return a.Stream - b.Stream })
+	return list
+}
+
+// errNoTrace is returned where there is nothing to open.
+var errNoTrace = errors.New("no *.wst file in it: not a trace")
