@@ -45,17 +45,17 @@ type Pos struct {
 
 // Program is a checked program, ready to run.
 type Program struct {
-	File     string      // as given
-	Main     *Sub        // entry
-	Subs     []*Sub      // reachable or not, in order of definition
-	Routines []*Routine  // C++ routines that some statement calls
-	Codes    []Code      // indexed by Code.ID
-	Stmts    []*Stmt     // indexed by Stmt.ID: every statement of every sub, plus one BodyStmt per sub
-	Decls    []Decl      // indexed by DeclID
-	Blocks   []*Block    // indexed by Block.ID
-	Heads    []Foreign   // C++ head blocks, in order
-	Text     string      // preprocessed text
-	Origin   []Pos       // position of each rune of Text (len = runes of Text + 1)
+	File     string     // as given
+	Main     *Sub       // entry
+	Subs     []*Sub     // reachable or not, in order of definition
+	Routines []*Routine // C++ routines that some statement calls
+	Codes    []Code     // indexed by Code.ID
+	Stmts    []*Stmt    // indexed by Stmt.ID: every statement of every sub, plus one BodyStmt per sub
+	Decls    []Decl     // indexed by DeclID
+	Blocks   []*Block   // indexed by Block.ID
+	Heads    []Foreign  // C++ head blocks, in order
+	Text     string     // preprocessed text
+	Origin   []Pos      // position of each rune of Text (len = runes of Text + 1)
 	Warnings []Diag
 }
 
@@ -64,9 +64,9 @@ type CodeKind uint8
 
 // Kinds of code fragments. All but Atomic are structured.
 const (
-	Atomic   CodeKind = iota // a C++ routine
-	SubBody                  // the body of a sub: creates the body's CFs
-	SubCall                  // evaluates the arguments, creates one SubBody CF
+	Atomic  CodeKind = iota // a C++ routine
+	SubBody                 // the body of a sub: creates the body's CFs
+	SubCall                 // evaluates the arguments, creates one SubBody CF
 	ForLoop
 	WhileLoop
 	IfCond
@@ -100,12 +100,12 @@ type Param struct {
 
 // Routine is a C++ code fragment.
 type Routine struct {
-	ID      int    // index in Program.Routines
-	Name    string // LuNA name
-	CName   string // C name; for embedded subs chosen by the C++ side
-	Params  []Param
-	Body    *Foreign // not nil for an embedded "C++ sub"
-	Pos     Pos
+	ID     int    // index in Program.Routines
+	Name   string // LuNA name
+	CName  string // C name; for embedded subs chosen by the C++ side
+	Params []Param
+	Body   *Foreign // not nil for an embedded "C++ sub"
+	Pos    Pos
 }
 
 // Foreign is a C++ block embedded in the program. Pos is the position of its first character.
@@ -345,6 +345,7 @@ type Diag struct {
 	Msg   string // one line, no position in it
 	Hint  string // what to do, may be empty
 	Line  string // the source line, tabs kept; "" where there is none
+	After Pos    // just after the offending token where LuNA reports that place (syntax errors); else the zero Pos
 }
 
 // Error is a failed compilation: at least one Diag with Warn false, in order of position.

@@ -1,0 +1,303 @@
+package luna
+
+import (
+	"math"
+	"strconv"
+)
+
+var binaryOps = map[string]Op{"+": OpAdd, "-": OpSub, "*": OpMul, "/": OpDiv, "%": OpMod, "<": OpLT, "<=": OpLE,
+	">": OpGT, ">=": OpGE, "==": OpEQ, "!=": OpNE, "&&": OpAnd, "||": OpOr}
+
+// unset is what a faulty expression becomes; the compilation fails, so it is never run.
+func unset(pos Pos) *Expr { return &Expr{Op: OpUnset, Type: Int, Pos: pos} }
+
+// lower makes an Expr of a numeric or run-time expression. A data fragment standing alone is read as read says
+// (Int, Real, or Dyn: as it is). The result has the Type that C++ would give it.
+func (x *stmtCtx) lower(e *expr, read Type) *Expr {
+	pos := x.c.pos(e.off)
+	switch e.op {
+	case xInt:
+		return intConst(x.int32(e, e.i), pos)
+	case xReal:
+		v, err := strconv.ParseFloat(e.name, 64)
+		if err != nil {
+			x.c.fault(StageCPP, e.off, "", "real %s is too large", e.name)
+		}
+		return realConst(round6(v), pos)
+	case xString:
+		return x.str(e)
+	case xID:
+		return x.ident(e, read)
+	case xIndexVar:
+		if x.placing {
+			return &Expr{Op: OpIndex, Type: Int, K: int(e.i), Pos: pos}
+		}
+		return x.int(e.a)
+	case xToInt:
+		return x.cast(e, Int)
+	case xToReal:
+		return x.cast(e, Real)
+	case xToString:
+		return x.text(e)
+	case xNeg:
+		if e.a.op == xInt { // so that the least int is no overflow
+			return intConst(x.int32(e, -e.a.i), pos)
+		}
+		if kindOf(e.a) == kString || kindOf(e.a) == kNone {
+			return x.badString(e)
+		}
+		if e.a.op != xID {
+			read = Dyn
+		}
+		return neg(x.lower(e.a, read), pos)
+	case xBinary:
+		return x.binary(e)
+	case xCond:
+		return x.conditional(e, read)
+	}
+	return unset(pos)
+}
+
+// int32 checks an integer literal. C++ would wrap what does not fit.
+func (x *stmtCtx) int32(e *expr, v int64) int32 {
+	if v > math.MaxInt32 || v < math.MinInt32 {
+		x.c.warn(StageCPP, e.off, "", "%s does not fit 32 bits and becomes %d", srcText(e), int32(v))
+	}
+	return int32(v)
+}
+
+func (x *stmtCtx) str(e *expr) *Expr {
+	v, cut, err := unquote(e.name)
+	if err != nil {
+		x.c.fault(StageCPP, e.off, "escapes are decoded twice: by JSON's rules, then by C++'s", "%s", err)
+	}
+	if cut {
+		x.c.warn(StageCPP, e.off, "", "the string ends at the NUL in it")
+	}
+	return stringConst(v, x.c.pos(e.off))
+}
+
+// ident lowers a name: a value, or a data fragment read as read.
+func (x *stmtCtx) ident(e *expr, read Type) *Expr {
+	pos := x.c.pos(e.off)
+	if !e.sym.isDF() {
+		if len(e.idx) > 0 {
+			x.c.fault(StageCPP, e.off, "", "%s is a value, not a data fragment, and cannot be indexed", e.name)
+			return unset(pos)
+		}
+		typ := Int
+		if e.sym.kind == symReal {
+			typ = Real
+		} else if e.sym.kind == symString {
+			typ = String
+		}
+		v := &Expr{Op: OpValue, Type: typ, Pos: pos}
+		x.c.fixes = append(x.c.fixes, fix{from: x.frame, sym: e.sym, e: v})
+		return v
+	}
+	if e.sym.kind == symLabel && !x.labelAsValue(e) {
+		return unset(pos)
+	}
+	if x.useOuts {
+		if k, ok := x.outs[keyText(e)]; ok {
+			return &Expr{Op: OpOutput, Type: read, K: k, Pos: pos}
+		}
+	}
+	k := x.input(e)
+	if k < 0 {
+		return unset(pos)
+	}
+	if x.data {
+		x.st.Inputs[k].Control = false
+	}
+	return &Expr{Op: OpInput, Type: read, K: k, Pos: pos}
+}
+
+// labelAsValue says whether a label may be read: as in LuNA, if a data fragment of that name is visible too.
+func (x *stmtCtx) labelAsValue(e *expr) bool {
+	hidden := x.sc.find(e.name, func(s *symbol) bool { return s.kind == symDF || s.kind == symParam })
+	if hidden == nil {
+		x.c.fault(StageRecom, e.off, "the label is declared at "+x.c.pos(e.sym.off).String(), "%s is a label, not a data fragment", e.name)
+		return false
+	}
+	x.c.warn(StageRecom, e.off, "rename the label; labels are names of their block",
+		"%s means the label at %s here, which hides the data fragment declared at %s", e.name, x.c.pos(e.sym.off), x.c.pos(hidden.off))
+	return true
+}
+
+// cast lowers int(e) and real(e): numbers are converted, data fragments must hold that type.
+func (x *stmtCtx) cast(e *expr, to Type) *Expr {
+	if hasString(e.a) || kindOf(e.a) == kNone {
+		x.c.fault(StageCPP, e.off, "", "a string cannot be converted to %s", to)
+		return unset(x.c.pos(e.off))
+	}
+	return x.number(e.a, to)
+}
+
+// number lowers e and converts it to Int or Real.
+func (x *stmtCtx) number(e *expr, to Type) *Expr {
+	if to == Real { // C++ converts a literal that is too long for an int exactly
+		if e.op == xInt {
+			return realConst(float64(e.i), x.c.pos(e.off))
+		} else if e.op == xNeg && e.a.op == xInt {
+			return realConst(-float64(e.a.i), x.c.pos(e.off))
+		}
+	}
+	v := x.lower(e, to)
+	switch {
+	case v.Op == OpUnset:
+		return v
+	case v.Type == String:
+		x.c.fault(StageCPP, e.off, "", "a string stands where %s is wanted", article(to))
+		return unset(v.Pos)
+	case to == Int:
+		return toInt(v)
+	}
+	return toReal(v)
+}
+
+// int lowers e for a place that wants an int.
+func (x *stmtCtx) int(e *expr) *Expr { return x.number(e, Int) }
+
+func (t Type) String() string { return [...]string{"int", "real", "string", "value"}[t] }
+
+func article(t Type) string {
+	if t == Int {
+		return "an int"
+	}
+	return "a " + t.String()
+}
+
+// operand lowers an operand of an operation whose operands have the common kind k.
+func (x *stmtCtx) operand(e *expr, k kind) *Expr {
+	switch k {
+	case kInt, kReal:
+		read := Int
+		if k == kReal {
+			read = Real
+		}
+		v := x.lower(e, read)
+		if v.Type == Dyn && read == Int || v.Type == Dyn && kindOf(e) == kInt {
+			return toInt(v)
+		} else if v.Type == Dyn {
+			return toReal(v)
+		}
+		return v
+	}
+	return x.lower(e, Dyn)
+}
+
+// promote makes both Real if one is.
+func promote(a, b *Expr) (*Expr, *Expr) {
+	if a.Type == Real && b.Type == Int {
+		return a, toReal(b)
+	} else if a.Type == Int && b.Type == Real {
+		return toReal(a), b
+	}
+	return a, b
+}
+
+func (x *stmtCtx) badString(e *expr) *Expr {
+	op := e.name
+	if e.op == xNeg {
+		op = "-"
+	}
+	x.c.fault(StageCPP, e.opOff, "", badStringOp+"%s", op)
+	return unset(x.c.pos(e.off))
+}
+
+func (x *stmtCtx) binary(e *expr) *Expr {
+	pos := x.c.pos(e.off)
+	op := binaryOps[e.name]
+	ka, kb := kindOf(e.a), kindOf(e.b)
+	k := join(ka, kb)
+	if k == kBad {
+		x.lower(e.a, Dyn)
+		x.lower(e.b, Dyn)
+		return unset(pos)
+	}
+	if ka == kString || kb == kString || k == kNone {
+		return x.stringOp(e, op, ka, kb)
+	}
+	switch op {
+	case OpAnd, OpOr:
+		return logic(op, x.truth(e.a, k), x.truth(e.b, k), pos)
+	}
+	a, b := promote(x.operand(e.a, k), x.operand(e.b, k))
+	if op >= OpLT && op <= OpNE {
+		return compare(op, a, b, pos)
+	}
+	if op == OpMod && a.Type == Real {
+		x.c.fault(StageCPP, e.opOff, "convert with int(...)", "the operands of %% must be ints")
+		return unset(pos)
+	}
+	return arith(op, a, b, pos)
+}
+
+// stringOp lowers an operation with a string among the operands: + concatenates, == and != compare.
+func (x *stmtCtx) stringOp(e *expr, op Op, ka, kb kind) *Expr {
+	stringy := func(k kind) bool { return k == kString || k == kValue }
+	switch {
+	case op == OpAdd:
+		return x.text(e)
+	case (op == OpEQ || op == OpNE) && stringy(ka) && stringy(kb):
+		return compare(op, x.text(e.a), x.text(e.b), x.c.pos(e.off))
+	case op == OpEQ || op == OpNE:
+		x.c.fault(StageCPP, e.opOff, "convert with string(...)", "a string can be compared with a string or a data fragment only")
+		return unset(x.c.pos(e.off))
+	}
+	return x.badString(e)
+}
+
+// truth lowers an operand of && or || or the condition of ?: to an Int that is not 0 if it holds. Unlike the condition of
+// an if, a real counts as it is, not truncated, as in C++.
+func (x *stmtCtx) truth(e *expr, k kind) *Expr {
+	v := x.operand(e, k)
+	switch {
+	case v.Type == Real:
+		return compare(OpNE, v, realConst(0, v.Pos), v.Pos)
+	case v.Type == Dyn && kindOf(e) == kValue:
+		zero := intConst(0, v.Pos)
+		return toInt(&Expr{Op: OpNE, Type: Dyn, A: v, B: zero, Pos: v.Pos})
+	}
+	return toInt(v)
+}
+
+func (x *stmtCtx) conditional(e *expr, read Type) *Expr {
+	pos := x.c.pos(e.off)
+	if hasString(e.a) && kindOf(e.a) != kInt {
+		return x.badString(&expr{op: xBinary, name: "?:", off: e.off, opOff: e.opOff})
+	}
+	c := x.truth(e.a, join(kInt, kindOf(e.a)))
+	if hasString(e.b) || hasString(e.c) {
+		return conditional(c, x.text(e.b), x.text(e.c), pos)
+	}
+	kb, kc := kindOf(e.b), kindOf(e.c)
+	k := join(join(kInt, kb), kc)
+	if kb == kValue && kc == kValue && read == Real {
+		k = kReal // LuNA produces ill-typed C++ here; reading reals is what the place wants
+	}
+	a, b := promote(x.operand(e.b, k), x.operand(e.c, k))
+	return conditional(c, a, b, pos)
+}
+
+// text lowers e where a string is wanted: every + in it concatenates.
+func (x *stmtCtx) text(e *expr) *Expr {
+	pos := x.c.pos(e.off)
+	switch {
+	case e.op == xString:
+		return x.str(e)
+	case e.op == xToString && !hasString(e.a):
+		return toStr(x.lower(e.a, Dyn))
+	case e.op == xToString:
+		return x.text(e.a)
+	case e.op == xBinary && e.name == "+":
+		a := x.text(e.a)
+		return concat(a, x.text(e.b), pos)
+	}
+	v := x.lower(e, Dyn)
+	if v.Op == OpUnset {
+		return v
+	}
+	return toStr(v)
+}

@@ -1,0 +1,522 @@
+package luna
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"unicode/utf8"
+)
+
+// The preprocessor walks over the characters once. What a macro expands to is put in front of the reading position and
+// read again, so the unread text is kept as a stack (last character first): pushing an expansion costs its own length
+// only. Every character carries the place it came from and the macro expansion it stems from (0: none); characters of a
+// macro's body get the place of use, since that is where the user has to look; characters of arguments keep theirs.
+//
+// Where LuNA's own preprocessor crashes or loops, this one reports or does what was evidently meant:
+// comments in a macro's body belong to the line of the definition, a backslash at the line end continues a body,
+// a file may end with a directive, a macro that expands to itself is an error.
+
+// ch is a character with its origin.
+type ch struct {
+	r         rune
+	file      int32
+	line, col int32
+	exp       int32 // index into pp.exps
+}
+
+// expansion is one use of a macro; parent is the expansion in which the use stands.
+type expansion struct {
+	name   string
+	parent int32
+}
+
+type macro struct {
+	name   string
+	params []string // nil: object-like
+	body   []rune
+	pos    Pos // zero for -D
+}
+
+// maxDepth bounds nesting of includes and of conditionals, as LuNA does; maxExpanded bounds the characters that all
+// macros together may produce, so that macros which double themselves end in a message.
+const (
+	maxDepth    = 64
+	maxExpanded = 4 << 20
+)
+
+type pp struct {
+	*reporter
+	readFile func(string) ([]byte, error)
+	macros   map[string]*macro
+	exps     []expansion
+	stack    []ch // unread characters, next one last
+	last     ch   // the character read last
+	depth    int
+	expanded int
+	dead     bool // a fault after which reading on makes no sense
+	blocks   []Foreign
+}
+
+// preprocessed is the text after preprocessing; org has an entry more than text, for the end.
+type preprocessed struct {
+	text   []rune
+	org    []ch
+	blocks []Foreign
+	exps   []expansion
+}
+
+func preprocess(o Options, rep *reporter) *preprocessed {
+	p := &pp{reporter: rep, readFile: o.ReadFile, macros: map[string]*macro{}, exps: []expansion{{}}}
+	if p.readFile == nil {
+		p.readFile = os.ReadFile
+	}
+	for _, d := range o.Defines {
+		if !isName(d.Name) {
+			p.add(Diag{Stage: StagePreprocess, Msg: fmt.Sprintf("-D %s: not a name", d.Name)})
+			continue
+		}
+		if p.macros[d.Name] != nil {
+			p.add(Diag{Stage: StagePreprocess, Msg: "duplicate definition: " + d.Name, Hint: "-D gives it twice"})
+			continue
+		}
+		p.macros[d.Name] = &macro{name: d.Name, body: decode([]byte(d.Text))}
+	}
+	src := o.Source
+	if src == nil {
+		b, err := p.readFile(o.File)
+		if err != nil {
+			p.add(Diag{Stage: StagePreprocess, Msg: fmt.Sprintf("failed to read '%s'", o.File), Hint: reason(err)})
+			return nil
+		}
+		src = b
+	}
+	p.open(o.File, src)
+	out := p.scan(nil)
+	end := p.last
+	end.exp = 0
+	if end.line == 0 {
+		end.line, end.col = 1, 1
+	} else if end.r == '\n' {
+		end.line, end.col = end.line+1, 1
+	} else {
+		end.col++
+	}
+	res := &preprocessed{text: make([]rune, len(out)), org: append(out, end), blocks: p.blocks, exps: p.exps}
+	for i, c := range out {
+		res.text[i] = c.r
+	}
+	return res
+}
+
+func reason(err error) string {
+	if e, ok := err.(*os.PathError); ok {
+		return e.Err.Error()
+	}
+	return err.Error()
+}
+
+// Bytes that are no UTF-8 are kept as code points from invalidByte on, so that C++ blocks reach the compiler unchanged.
+const invalidByte = 0xDC00
+
+func decode(b []byte) []rune {
+	out := make([]rune, 0, len(b))
+	for i := 0; i < len(b); {
+		r, n := rune(b[i]), 1
+		if r >= utf8.RuneSelf {
+			if r, n = utf8.DecodeRune(b[i:]); r == utf8.RuneError && n == 1 {
+				r = invalidByte + rune(b[i])
+			}
+		}
+		i += n
+		if r == '\r' {
+			if i < len(b) && b[i] == '\n' {
+				i++
+			}
+			r = '\n'
+		}
+		out = append(out, r)
+	}
+	return out
+}
+
+func encode(rs []rune) string {
+	var b strings.Builder
+	b.Grow(len(rs))
+	for _, r := range rs {
+		if r >= invalidByte+0x80 && r <= invalidByte+0xff {
+			b.WriteByte(byte(r - invalidByte))
+		} else {
+			b.WriteRune(r)
+		}
+	}
+	return b.String()
+}
+
+// open makes the file the unread text.
+func (p *pp) open(path string, src []byte) {
+	rs := decode(src)
+	f := p.addFile(path, encode(rs))
+	line, col := int32(1), int32(1)
+	stack := make([]ch, len(rs))
+	for i, r := range rs {
+		stack[len(rs)-1-i] = ch{r, f, line, col, 0}
+		if r == '\n' {
+			line, col = line+1, 1
+		} else {
+			col++
+		}
+	}
+	p.stack = stack
+	p.last = ch{file: f}
+	if p.peek(0) == '\uFEFF' {
+		p.next()
+	}
+	if p.peek(0) == '#' && p.peek(1) == '!' && p.peek(2) == '/' {
+		for p.peek(0) >= 0 && p.next().r != '\n' {
+		}
+	}
+}
+
+// peek gives the i-th unread character, -1 after the end.
+func (p *pp) peek(i int) rune {
+	if n := len(p.stack); i < n {
+		return p.stack[n-1-i].r
+	}
+	return -1
+}
+
+func (p *pp) next() ch {
+	c := p.stack[len(p.stack)-1]
+	p.stack = p.stack[:len(p.stack)-1]
+	p.last = c
+	return c
+}
+
+// top is the next character, or the place after the last one.
+func (p *pp) top() ch {
+	if n := len(p.stack); n > 0 {
+		return p.stack[n-1]
+	}
+	c := p.last
+	c.col++
+	return c
+}
+
+func (p *pp) posOf(c ch) Pos {
+	pos := Pos{File: p.files[c.file], Line: int(c.line), Col: int(c.col)}
+	if pos.Line == 0 {
+		pos.Line, pos.Col = 1, 1
+	}
+	return pos
+}
+
+func (p *pp) fault(at ch, hint, format string, args ...any) {
+	msg := fmt.Sprintf(format, args...)
+	if at.exp != 0 {
+		msg += " (in expansion of macro $" + p.exps[at.exp].name + ")"
+	}
+	p.add(Diag{Stage: StagePreprocess, Pos: p.posOf(at), Msg: msg, Hint: hint})
+}
+
+// stop ends the reading of everything.
+func (p *pp) stop() {
+	p.stack = nil
+	p.dead = true
+}
+
+func (p *pp) fatal(at ch, hint, format string, args ...any) {
+	p.fault(at, hint, format, args...)
+	p.stop()
+}
+
+func isLetter(r rune) bool { return r == '_' || r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' }
+func isDigit(r rune) bool  { return r >= '0' && r <= '9' }
+func isWord(r rune) bool   { return isLetter(r) || isDigit(r) }
+func isBlank(r rune) bool  { return r == ' ' || r == '\t' }
+
+func isName(s string) bool {
+	for i, r := range s {
+		if !isWord(r) || i == 0 && isDigit(r) {
+			return false
+		}
+	}
+	return s != ""
+}
+
+func (p *pp) word() string {
+	var b strings.Builder
+	for isWord(p.peek(0)) {
+		b.WriteRune(p.next().r)
+	}
+	return b.String()
+}
+
+// cond is an open #ifdef or #ifndef.
+type cond struct {
+	at     ch
+	word   string
+	active bool // the part being read is wanted
+	els    bool // #else was seen
+}
+
+// scan reads everything unread and appends what is left of it to out.
+func (p *pp) scan(out []ch) []ch {
+	var conds []cond
+	skipped := 0 // how many of conds are inactive
+	for len(p.stack) > 0 {
+		r := p.peek(0)
+		switch {
+		case r == '/' && (p.peek(1) == '/' || p.peek(1) == '*'), r == '`':
+			p.comment()
+			continue
+		case r == '"':
+			s := p.str()
+			if skipped == 0 {
+				out = append(out, s...)
+			}
+			continue
+		case r == '#' && isLetter(p.peek(1)):
+			at := p.next()
+			word := p.word()
+			switch word {
+			case "ifdef", "ifndef":
+				name := p.directiveName(at, word, skipped > 0)
+				active := (p.macros[name] != nil) == (word == "ifdef")
+				if p.depth+len(conds) >= maxDepth {
+					p.fatal(at, "", "maximum parse recursion depth reached")
+					return out
+				}
+				if conds = append(conds, cond{at, word, active, false}); !active {
+					skipped++
+				}
+			case "else", "endif":
+				n := len(conds) - 1
+				if n < 0 {
+					p.fault(at, "", "unmatched #%s", word)
+					continue
+				}
+				if word == "else" && conds[n].els {
+					p.fault(at, "", "#endif expected")
+					continue
+				}
+				if !conds[n].active {
+					skipped--
+				}
+				if word == "endif" {
+					conds = conds[:n]
+					continue
+				}
+				conds[n].els = true
+				if conds[n].active = !conds[n].active; !conds[n].active {
+					skipped++
+				}
+			default:
+				if skipped == 0 {
+					out = p.directive(at, word, out)
+				}
+			}
+			continue
+		case r == '$' && p.peek(1) == '{' && (p.peek(2) == '<' || p.peek(2) == '{'):
+			out = p.foreign(out, skipped > 0)
+			continue
+		case r == '$' && isLetter(p.peek(1)):
+			p.use(skipped > 0)
+			continue
+		}
+		if c := p.next(); skipped == 0 {
+			out = append(out, c)
+		}
+	}
+	if len(conds) > 0 && !p.dead {
+		c := conds[len(conds)-1]
+		p.fatal(c.at, "add #endif", "unmatched #%s", c.word)
+	}
+	return out
+}
+
+// comment reads over the comment that begins here.
+func (p *pp) comment() {
+	at := p.next()
+	if at.r == '`' {
+		for {
+			if r := p.peek(0); r == '\\' && p.peek(1) >= 0 {
+				p.next()
+			} else if !isWord(r) {
+				return
+			}
+			p.next()
+		}
+	}
+	if p.next().r == '/' {
+		for len(p.stack) > 0 && p.peek(0) != '\n' {
+			if p.next().r == '\\' && len(p.stack) > 0 {
+				p.next()
+			}
+		}
+		return
+	}
+	for len(p.stack) > 0 {
+		if p.next().r == '*' && p.peek(0) == '/' {
+			p.next()
+			return
+		}
+	}
+	p.fatal(at, "the comment begins here; end it with */", "multiline comment reaches end of file")
+}
+
+// str reads a string with its quotes. A backslash hides the character after it.
+func (p *pp) str() []ch {
+	out := []ch{p.next()}
+	for len(p.stack) > 0 {
+		c := p.next()
+		out = append(out, c)
+		if c.r == '"' {
+			return out
+		}
+		if c.r == '\\' && len(p.stack) > 0 {
+			out = append(out, p.next())
+		}
+	}
+	p.fatal(out[0], "the string begins here", "unmatched quote ('\"')")
+	return out
+}
+
+// directiveName reads " NAME" of a directive; the rest of the line is left.
+func (p *pp) directiveName(at ch, word string, quiet bool) string {
+	for isBlank(p.peek(0)) {
+		p.next()
+	}
+	if !isLetter(p.peek(0)) {
+		if !quiet {
+			p.fault(at, "", "#%s: name expected", word)
+		}
+		return ""
+	}
+	name := p.word()
+	for isBlank(p.peek(0)) {
+		p.next()
+	}
+	if r := p.peek(0); !quiet && r >= 0 && r != '\n' && r != '/' && r != '`' {
+		p.fault(p.top(), "write nothing after the name", "#%s %s: end of line expected", word, name)
+	}
+	return name
+}
+
+// directive carries out an active directive other than a conditional.
+func (p *pp) directive(at ch, word string, out []ch) []ch {
+	switch word {
+	case "define":
+		p.define(at)
+	case "undef":
+		if name := p.directiveName(at, word, false); name != "" {
+			delete(p.macros, name)
+		}
+	case "include":
+		return p.include(at, out)
+	default:
+		p.fault(at, didYouMean(word, []string{"define", "undef", "include", "ifdef", "ifndef", "else", "endif"}),
+			"unknown directive: #%s", word)
+	}
+	return out
+}
+
+func (p *pp) include(at ch, out []ch) []ch {
+	for isBlank(p.peek(0)) || p.peek(0) == '\n' {
+		p.next()
+	}
+	if p.peek(0) != '"' {
+		p.fault(at, "write #include \"path\"", "#include: path in quotes expected")
+		return out
+	}
+	quote := p.next()
+	var rs []rune
+	for p.peek(0) != '"' {
+		if len(p.stack) == 0 {
+			p.fatal(quote, "the path begins here", "unmatched quote ('\"')")
+			return out
+		}
+		rs = append(rs, p.next().r)
+	}
+	p.next()
+	path := encode(rs)
+	src, err := p.readFile(path)
+	if err != nil {
+		hint := reason(err) + "; paths are relative to the directory the command is started in"
+		if beside := filepath.Join(filepath.Dir(p.files[at.file]), path); beside != filepath.Clean(path) {
+			if _, err := p.readFile(beside); err == nil {
+				hint = fmt.Sprintf("%s exists: paths are relative to the directory the command is started in", beside)
+			}
+		}
+		p.fault(quote, hint, "failed to read '%s'", path)
+		return out
+	}
+	if p.depth++; p.depth >= maxDepth {
+		p.fatal(at, "does the file include itself?", "maximum parse recursion depth reached")
+		return out
+	}
+	rest, last := p.stack, p.last
+	p.open(path, src)
+	out = p.scan(out)
+	p.depth--
+	if !p.dead {
+		p.stack, p.last = rest, last
+	}
+	return out
+}
+
+// foreign reads a C++ block and leaves __block(N) in its place.
+func (p *pp) foreign(out []ch, skip bool) []ch {
+	at := p.next()
+	p.next()
+	term := []rune("$}}")
+	braces := p.next().r == '{'
+	if !braces {
+		term = nil
+		for p.peek(0) != '}' {
+			if len(p.stack) == 0 {
+				p.fatal(at, "write ${<END} ... END", "foreign block: '}' expected after the terminator")
+				return out
+			}
+			term = append(term, p.next().r)
+		}
+		p.next()
+		if len(term) == 0 {
+			p.fatal(at, "write ${<END} ... END", "foreign block: empty terminator")
+			return out
+		}
+	}
+	first := p.top()
+	var text []rune
+	for !p.startsWith(term) {
+		if len(p.stack) == 0 {
+			p.fatal(at, "the block begins here", "foreign block reaches end of file: '%s' not found", encode(term))
+			return out
+		}
+		text = append(text, p.next().r)
+	}
+	for range term {
+		p.next()
+	}
+	if skip {
+		return out
+	}
+	body := encode(text)
+	if braces {
+		body = "{" + body + "}"
+	}
+	for _, r := range fmt.Sprintf("__block(%d)", len(p.blocks)) {
+		out = append(out, ch{r, at.file, at.line, at.col, at.exp})
+	}
+	p.blocks = append(p.blocks, Foreign{Index: len(p.blocks), Text: body, Pos: p.posOf(first)})
+	return out
+}
+
+func (p *pp) startsWith(rs []rune) bool {
+	for i, r := range rs {
+		if p.peek(i) != r {
+			return false
+		}
+	}
+	return true
+}

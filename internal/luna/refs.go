@@ -1,0 +1,270 @@
+package luna
+
+import "sort"
+
+// stmtCtx is the lowering of one statement.
+//
+// Inputs are numbered as they are met, an input after those that its indices and its placement need. They come in three
+// phases: the inputs that decide where the CF goes (Home), those of a while's start, and the others; a reference asked
+// for in an earlier phase is asked for again. (For Home LuNA even asks once per occurrence. How often a CF asks matters,
+// since programs count requests.) Within the last phase explicit requests form groups of their own, in order, before all
+// that is requested automatically; a group is divided into waves by what needs what.
+type stmtCtx struct {
+	c     *checker
+	st    *Stmt
+	sc    *scope
+	frame *Block // whose frame the expressions are evaluated in
+	env   *ruleEnv
+
+	keys    map[string]int // inputs of this phase by text; nil: every occurrence is an input of its own
+	waits   map[string]bool
+	starts  []int          // where groups of inputs begin
+	data    bool           // what is lowered goes to user code
+	placing bool           // a Loc is lowered: index variables are OpIndex
+	outs    map[string]int // outputs by text
+	useOuts bool           // outputs may be read (values of req_count)
+	homeEnd int            // number of the first input that is not for Home
+
+	outExprs  []*expr // of st.Outs
+	inputSyms []*symbol
+	locating  map[string]bool // references whose placement is being lowered
+}
+
+// ruleEnv is a behaviour block's locator maps; parent is the one of the enclosing construct.
+type ruleEnv struct {
+	parent *ruleEnv
+	maps   map[string]*mapRule
+}
+
+type mapRule struct {
+	r           *rule
+	replicating bool
+	used        bool
+	bad         bool
+}
+
+// find gives the rule for a name: the innermost one.
+func (env *ruleEnv) find(name string) *mapRule {
+	for ; env != nil; env = env.parent {
+		if m := env.maps[name]; m != nil {
+			m.used = true
+			return m
+		}
+	}
+	return nil
+}
+
+func (x *stmtCtx) resolver(stage Stage) *resolver {
+	return &resolver{c: x.c, sc: x.sc, stage: stage, at: -1}
+}
+
+// value resolves an expression; rule says that it stands in a behaviour block.
+func (x *stmtCtx) value(e *expr, rule bool) *expr {
+	r := x.resolver(StageRecom)
+	r.rule = rule
+	return r.resolve(e)
+}
+
+// df resolves an id that must be a data fragment: declared name, label or name parameter. nil after a fault.
+func (x *stmtCtx) df(e *expr, rule bool, what string) *expr {
+	r := x.resolver(StageCPP)
+	r.rule = rule
+	n := r.resolve(e)
+	switch {
+	case n.op == xBad:
+		return nil
+	case n.op != xID:
+		x.c.fault(StageCPP, e.off, "", "%s is %s, not a data fragment, and cannot be %s", srcText(e), describe(n), what)
+		return nil
+	case !n.sym.isDF():
+		x.c.fault(StageCPP, e.off, "only data fragments can", "%s is a value, not a data fragment, and cannot be %s", n.name, what)
+		return nil
+	}
+	return n
+}
+
+func describe(e *expr) string {
+	switch e.op {
+	case xInt, xReal, xString:
+		return "a constant"
+	}
+	return "an expression"
+}
+
+// nameRef makes the reference to the name of a resolved id.
+func (x *stmtCtx) nameRef(e *expr) *NameRef {
+	n := &NameRef{Param: e.sym.kind == symParam, Name: e.name}
+	e.sym.used = true
+	x.env.find(e.name) // a rule for a name that occurs is no slip of the pen
+	x.c.fixes = append(x.c.fixes, fix{from: x.frame, sym: e.sym, n: n})
+	return n
+}
+
+// control lowers a resolved expression for a place that wants an int and is not user code.
+func (x *stmtCtx) control(e *expr) *Expr {
+	data := x.data
+	x.data = false
+	v := x.int(e)
+	x.data = data
+	return v
+}
+
+func (x *stmtCtx) indices(idx []*expr) []*Expr {
+	var out []*Expr
+	placing := x.placing
+	x.placing = false // in indices an index variable is the actual index
+	for _, i := range idx {
+		out = append(out, x.control(i))
+	}
+	x.placing = placing
+	return out
+}
+
+// ref makes a DFRef of a resolved id, without placement.
+func (x *stmtCtx) ref(e *expr) *DFRef {
+	return &DFRef{Name: x.nameRef(e), Idx: x.indices(e.idx), Text: canonText(e), Src: srcText(e), Pos: x.c.pos(e.off)}
+}
+
+// placed makes a DFRef with its placement.
+func (x *stmtCtx) placed(e *expr) *DFRef {
+	r := x.ref(e)
+	x.place(r, e)
+	return r
+}
+
+// place finds the locator of r: the innermost map rule for its name, evaluated where r stands.
+func (x *stmtCtx) place(r *DFRef, e *expr) {
+	m := x.env.find(e.name)
+	if m == nil || m.bad {
+		return
+	}
+	key := keyText(e)
+	if x.locating[key] {
+		x.c.fault(StageRecom, m.r.off, "", "the place of %s depends on %s itself", srcText(e), srcText(e))
+		m.bad = true
+		return
+	}
+	if x.locating == nil {
+		x.locating = map[string]bool{}
+	}
+	x.locating[key] = true
+	defer delete(x.locating, key)
+	v := x.mapped(m, e)
+	if v == nil {
+		return
+	}
+	if m.replicating && v.op == xInt && v.i == -1 {
+		r.Loc.Kind = LocReplicatingAll
+		return
+	}
+	placing := x.placing
+	x.placing = true
+	r.Loc.Expr = x.control(v)
+	x.placing = placing
+	r.Loc.Kind = LocCyclic
+	if m.replicating {
+		r.Loc.Kind = LocReplicating
+		if k := r.Loc.Expr; k.Op == OpInt && k.I <= 0 {
+			x.c.fault(StageRecom, m.r.e.off, "write all, or a number from 1", "locator_replicating with %d", k.I)
+		}
+	}
+}
+
+// mapped resolves the expression of map rule m for the reference (or label) e; nil after a fault.
+func (x *stmtCtx) mapped(m *mapRule, e *expr) *expr {
+	id := m.r.ids[0]
+	if len(id.idx) != len(e.idx) {
+		x.c.fault(StageRecom, e.off, "the rule is at "+x.c.pos(m.r.off).String(),
+			"idx length missmatch: %s has %d indices, its locator %s has %d", srcText(e), len(e.idx), srcText(id), len(id.idx))
+		return nil
+	}
+	r := x.resolver(StageRecom)
+	r.nf, r.rule = true, true
+	r.ivars = map[string]indexVar{}
+	for k, v := range id.idx {
+		r.ivars[v.name] = indexVar{k, e.idx[k]}
+	}
+	v := r.resolve(m.r.e)
+	if isBad(v) {
+		m.bad = true
+		return nil
+	}
+	return v
+}
+
+// input makes a resolved id an input, unless it is one already, and gives its number; -1 after a fault.
+func (x *stmtCtx) input(e *expr) int {
+	key := keyText(e)
+	if k, ok := x.keys[key]; ok {
+		return k
+	}
+	if !e.sym.read {
+		e.sym.read, e.sym.readOff = true, e.off
+	}
+	push := x.waits[key]
+	var r *DFRef
+	if push {
+		r = x.ref(e)
+	} else {
+		r = x.placed(e)
+	}
+	k := len(x.st.Inputs)
+	x.inputSyms = append(x.inputSyms, e.sym)
+	x.st.Inputs = append(x.st.Inputs, &Input{Ref: r, Push: push, Control: true})
+	if x.keys != nil {
+		x.keys[key] = k
+	}
+	return k
+}
+
+// group begins a group of inputs that is requested after all earlier ones.
+func (x *stmtCtx) group() { x.starts = append(x.starts, len(x.st.Inputs)) }
+
+// waves divides the inputs from number lo to hi into waves: an input comes after those that it needs.
+func (x *stmtCtx) waves(lo, hi int) [][]int {
+	level := make([]int, hi-lo)
+	var waves [][]int
+	for k := lo; k < hi; k++ {
+		need := func(e *Expr) {
+			walk(e, func(e *Expr) {
+				if e.Op == OpInput && e.K >= lo && e.K < k {
+					level[k-lo] = max(level[k-lo], level[e.K-lo]+1)
+				}
+			})
+		}
+		r := x.st.Inputs[k].Ref
+		for _, i := range r.Idx {
+			need(i)
+		}
+		need(r.Loc.Expr)
+		for len(waves) <= level[k-lo] {
+			waves = append(waves, nil)
+		}
+		waves[level[k-lo]] = append(waves[level[k-lo]], k)
+	}
+	return waves
+}
+
+// grouped makes the waves of all groups from input number lo on.
+func (x *stmtCtx) grouped(lo int) [][]int {
+	var waves [][]int
+	bounds := append(x.starts, len(x.st.Inputs))
+	sort.Ints(bounds)
+	for _, hi := range bounds {
+		if hi > lo {
+			waves = append(waves, x.waves(lo, hi)...)
+			lo = hi
+		}
+	}
+	return waves
+}
+
+// walk calls f for e and all below it.
+func walk(e *Expr, f func(*Expr)) {
+	if e != nil {
+		f(e)
+		walk(e.A, f)
+		walk(e.B, f)
+		walk(e.C, f)
+	}
+}

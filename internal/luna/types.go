@@ -1,0 +1,260 @@
+package luna
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+)
+
+// LuNA gives every expression a static type ("kind" here): it decides how data fragments in it are read and what is
+// rejected. The C++ that LuNA generates then follows C++'s own types, which differ from the kinds in one case: a
+// conditional has kind int whatever its branches are. Expr.Type is the C++ type; kinds are only used while lowering.
+type kind uint8
+
+const (
+	kInt kind = iota
+	kReal
+	kString
+	kValue // known at run time
+	kNone  // operands that have no common kind
+	kBad   // already reported
+)
+
+func (k kind) String() string {
+	return [...]string{"int", "real", "string", "value", "mixed", "bad"}[k]
+}
+
+// join is the kind of an operation on a and b; it is not symmetric for values.
+func join(a, b kind) kind {
+	switch {
+	case a == kBad || b == kBad:
+		return kBad
+	case a == b:
+		return a
+	case a == kNone || b == kNone:
+		return kNone
+	case b == kValue:
+		return a
+	case a == kValue && b != kString:
+		return b
+	case a != kString && b != kString:
+		return kReal
+	}
+	return kNone
+}
+
+// kindOf gives the static type of a resolved expression.
+func kindOf(e *expr) kind {
+	switch e.op {
+	case xInt, xToInt, xIndexVar:
+		return kInt
+	case xReal, xToReal:
+		return kReal
+	case xString, xToString:
+		return kString
+	case xNeg:
+		return kindOf(e.a)
+	case xCond:
+		if isBad(e.a) || isBad(e.b) || isBad(e.c) {
+			return kBad
+		}
+		return kInt
+	case xBinary:
+		switch e.name {
+		case "+", "-", "*", "/":
+			return join(kindOf(e.a), kindOf(e.b))
+		}
+		if isBad(e.a) || isBad(e.b) {
+			return kBad
+		}
+		return kInt
+	case xID:
+		if len(e.idx) == 0 {
+			switch e.sym.kind {
+			case symInt, symNF:
+				return kInt
+			case symReal:
+				return kReal
+			case symString:
+				return kString
+			}
+		}
+		return kValue
+	}
+	return kBad
+}
+
+func isBad(e *expr) bool { return kindOf(e) == kBad }
+
+// hasString says whether a string occurs as an operand of + or of a conditional in e, so that e is text.
+func hasString(e *expr) bool {
+	switch e.op {
+	case xBinary:
+		return e.name == "+" && (hasString(e.a) || hasString(e.b))
+	case xCond:
+		return hasString(e.b) || hasString(e.c)
+	}
+	return kindOf(e) == kString
+}
+
+// The constructors below fold constants.
+
+func intConst(v int32, pos Pos) *Expr { return &Expr{Op: OpInt, Type: Int, I: v, Pos: pos} }
+func realConst(v float64, pos Pos) *Expr {
+	return &Expr{Op: OpReal, Type: Real, F: v, Pos: pos}
+}
+func stringConst(v string, pos Pos) *Expr {
+	return &Expr{Op: OpString, Type: String, S: v, Pos: pos}
+}
+
+// round6 rounds a real literal the way LuNA prints it into C++.
+func round6(v float64) float64 {
+	r, _ := strconv.ParseFloat(strconv.FormatFloat(v, 'f', 6, 64), 64)
+	return r
+}
+
+func toInt(e *Expr) *Expr {
+	if e.Type == Int {
+		return e
+	}
+	if e.Op == OpReal && e.F > math.MinInt32-1.0 && e.F < math.MaxInt32+1.0 {
+		return intConst(int32(e.F), e.Pos)
+	}
+	return &Expr{Op: OpToInt, Type: Int, A: e, Pos: e.Pos}
+}
+
+func toReal(e *Expr) *Expr {
+	if e.Type == Real {
+		return e
+	}
+	if e.Op == OpInt {
+		return realConst(float64(e.I), e.Pos)
+	}
+	return &Expr{Op: OpToReal, Type: Real, A: e, Pos: e.Pos}
+}
+
+func toStr(e *Expr) *Expr {
+	switch {
+	case e.Type == String && e.Op != OpInput && e.Op != OpOutput:
+		return e
+	case e.Op == OpInt:
+		return stringConst(strconv.Itoa(int(e.I)), e.Pos)
+	case e.Op == OpReal:
+		return stringConst(fmt.Sprintf("%f", e.F), e.Pos)
+	}
+	return &Expr{Op: OpToStr, Type: String, A: e, Pos: e.Pos}
+}
+
+func concat(a, b *Expr, pos Pos) *Expr {
+	if a.Op == OpString && b.Op == OpString && len(a.S)+len(b.S) < 1<<16 {
+		return stringConst(a.S+b.S, pos)
+	}
+	return &Expr{Op: OpConcat, Type: String, A: a, B: b, Pos: pos}
+}
+
+func isConst(e *Expr) bool { return e.Op == OpInt || e.Op == OpReal }
+
+// arith makes an arithmetic node; a and b have the same Type.
+func arith(op Op, a, b *Expr, pos Pos) *Expr {
+	if isConst(a) && isConst(b) && a.Type == b.Type {
+		if a.Type == Int {
+			if v, ok := foldInt(op, a.I, b.I); ok {
+				return intConst(v, pos)
+			}
+		} else if v, ok := foldReal(op, a.F, b.F); ok {
+			return realConst(v, pos)
+		}
+	}
+	return &Expr{Op: op, Type: a.Type, A: a, B: b, Pos: pos}
+}
+
+func foldInt(op Op, a, b int32) (int32, bool) {
+	switch op {
+	case OpAdd:
+		return a + b, true
+	case OpSub:
+		return a - b, true
+	case OpMul:
+		return a * b, true
+	}
+	// Division by zero and of the least int by -1 stop the program when it gets there.
+	if b == 0 || b == -1 && a == math.MinInt32 {
+		return 0, false
+	}
+	if op == OpDiv {
+		return a / b, true
+	}
+	return a % b, true
+}
+
+func foldReal(op Op, a, b float64) (float64, bool) {
+	switch op {
+	case OpAdd:
+		return a + b, true
+	case OpSub:
+		return a - b, true
+	case OpMul:
+		return a * b, true
+	case OpDiv:
+		return a / b, b != 0
+	}
+	return 0, false
+}
+
+// compare makes a comparison; a and b have the same Type.
+func compare(op Op, a, b *Expr, pos Pos) *Expr {
+	typ := Int
+	if a.Type == Dyn {
+		typ = Dyn
+	}
+	if isConst(a) && isConst(b) {
+		x, y := a.F, b.F
+		if a.Type == Int {
+			x, y = float64(a.I), float64(b.I)
+		}
+		v := map[Op]bool{OpLT: x < y, OpLE: x <= y, OpGT: x > y, OpGE: x >= y, OpEQ: x == y, OpNE: x != y}[op]
+		return boolConst(v, pos)
+	}
+	return &Expr{Op: op, Type: typ, A: a, B: b, Pos: pos}
+}
+
+func boolConst(v bool, pos Pos) *Expr {
+	if v {
+		return intConst(1, pos)
+	}
+	return intConst(0, pos)
+}
+
+func neg(a *Expr, pos Pos) *Expr {
+	switch a.Op {
+	case OpInt:
+		return intConst(-a.I, pos)
+	case OpReal:
+		return realConst(-a.F, pos)
+	}
+	return &Expr{Op: OpNeg, Type: a.Type, A: a, Pos: pos}
+}
+
+// logic makes a && b or a || b; both are Int.
+func logic(op Op, a, b *Expr, pos Pos) *Expr {
+	if a.Op == OpInt {
+		if (a.I != 0) == (op == OpOr) {
+			return boolConst(op == OpOr, pos)
+		}
+		if b.Op == OpInt {
+			return boolConst(b.I != 0, pos)
+		}
+	}
+	return &Expr{Op: op, Type: Int, A: a, B: b, Pos: pos}
+}
+
+// conditional makes c ? a : b; c is Int, a and b have the same Type.
+func conditional(c, a, b *Expr, pos Pos) *Expr {
+	if c.Op == OpInt {
+		if c.I != 0 {
+			return a
+		}
+		return b
+	}
+	return &Expr{Op: OpCond, Type: a.Type, A: c, B: a, C: b, Pos: pos}
+}

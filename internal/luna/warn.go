@@ -1,0 +1,59 @@
+package luna
+
+// warnRules warns about locator maps whose name does not occur where they are in force.
+func (c *checker) warnRules(env *ruleEnv) {
+	if env == nil {
+		return
+	}
+	for name, m := range env.maps {
+		if !m.used {
+			c.warn(StageRecom, m.r.off, "", "this locator matches nothing: %s does not occur here", name)
+		}
+	}
+}
+
+// warnUnposted warns about posting or pushing what the CF neither makes nor reads, which fails when it is run.
+func (x *stmtCtx) warnUnposted(r *rule, id *expr) {
+	for _, out := range x.outExprs {
+		if out != nil && out.sym == id.sym {
+			return
+		}
+	}
+	for k := range x.inputSyms {
+		if x.inputSyms[k] == id.sym {
+			return
+		}
+	}
+	x.c.warn(StageRecom, r.off, "", "%s: %s is neither made nor read by this statement; running it fails", r.name, srcText(id))
+}
+
+// warnOverlap warns about a call that reads what it initialises: it waits for itself.
+func (x *stmtCtx) warnOverlap() {
+	for key, k := range x.outs {
+		if i, ok := x.keys[key]; ok {
+			x.c.warn(StageRecom, x.outExprs[k].off, "use another name for the result",
+				"the call reads %s and initialises it as well; it will wait for itself or fail", x.st.Inputs[i].Ref.Src)
+		}
+	}
+}
+
+// warnUninitialised warns about names that are read but that no statement initialises. It judges names, not cells, and
+// follows names through calls of subs, so that what it says is true whatever the indices are.
+func (c *checker) warnUninitialised() {
+	for again := true; again; {
+		again = false
+		for _, e := range c.edges {
+			if e.param.init && !e.sym.init {
+				e.sym.init, again = true, true
+			}
+			if e.param.read && !e.sym.read {
+				e.sym.read, e.sym.readOff, again = true, e.off, true
+			}
+		}
+	}
+	for _, s := range c.dfs {
+		if s.read && !s.init {
+			c.warn(StageRecom, s.readOff, "it is declared at "+c.pos(s.off).String(), "%s is read, but nothing initialises it", s.name)
+		}
+	}
+}
