@@ -24,14 +24,16 @@ type tools struct {
 	cxx      []string
 	flags    []string // of this build and CXX_FLAGS
 	ldflags  []string
+	extra    []string // what this compiler needs besides
 	identity string
 }
 
 // A unit is one file to compile.
 type unit struct {
 	name      string // as the user knows it
-	path      string // absolute; "" for the generated file
-	text      string // of the generated file
+	path      string // absolute; "" for a file of ours
+	file      string // of ours: its base name, which the linker mentions
+	text      string // of ours
 	key       string // everything but the contents of the files it reads
 	obj       string // file in the cache
 	deps      []dep
@@ -75,7 +77,7 @@ type builder struct {
 	tmp     string
 	cwd     string
 	headers []string // names of files that a quoted include could find, in the directories searched
-	units   []*unit  // the generated file first
+	units   []*unit  // those of ours first
 	files   *files
 }
 
@@ -237,8 +239,10 @@ func (b *builder) makeUnits(sources []string) {
 	if b.Debug {
 		common = append(common, b.cwd) // it is in the debug information
 	}
-	g := &unit{name: b.Prog.File, text: generate(b.Prog, sources)}
-	b.units = []*unit{g}
+	b.units = []*unit{
+		{name: b.Prog.File, file: filepath.Base(b.Prog.File) + ".cpp", text: generate(b.Prog, sources)},
+		{name: "whyslow_runtime.cpp", file: "whyslow_runtime.cpp", text: runtimeCC},
+	}
 	for _, path := range sources {
 		b.units = append(b.units, &unit{name: path, path: b.abs(path)})
 	}
@@ -254,9 +258,6 @@ func (b *builder) libKey() string {
 	}
 	return hash(parts...)
 }
-
-// generated is the base name of the generated file; the linker mentions it.
-func (b *builder) generated() string { return filepath.Base(b.Prog.File) + ".cpp" }
 
 // compileAll compiles the units that need it, as many at once as there are processors.
 func (b *builder) compileAll(ctx context.Context) (compiled int, err error) {
@@ -278,6 +279,7 @@ func (b *builder) compileAll(ctx context.Context) (compiled int, err error) {
 	if len(todo) > 0 {
 		time.Sleep(2 * clockTick)
 	}
+	b.extra = extraFlags(ctx, b.cxx)
 	began := time.Now()
 	for i, u := range todo {
 		slots <- struct{}{}
@@ -323,6 +325,17 @@ func (b *builder) compileAll(ctx context.Context) (compiled int, err error) {
 	return len(todo), nil
 }
 
+// extraFlags returns flags that not all compilers know. By symbols unique in the process g++ would keep libraries from being
+// unloaded (then destructors of static objects do not run in time), and have libraries share static objects.
+func extraFlags(ctx context.Context, cxx []string) []string {
+	const flag = "-fno-gnu-unique"
+	args := append(slices.Clone(cxx[1:]), flag, "-x", "c++", "-E", os.DevNull)
+	if exec.CommandContext(ctx, cxx[0], args...).Run() != nil {
+		return nil
+	}
+	return []string{flag}
+}
+
 // clockTick is longer than the resolution of file times.
 const clockTick = 10 * time.Millisecond
 
@@ -330,11 +343,11 @@ func (b *builder) compileCommand(u *unit, dir string) []string {
 	src := u.name
 	var own []string
 	if u.path == "" {
-		src = filepath.Join(dir, b.generated())
-		own = []string{"-fexceptions"} // the wrappers catch
+		src = filepath.Join(dir, u.file)
+		own = []string{"-fexceptions", "-frtti"} // the wrappers catch
 	}
 	out := filepath.Join(dir, "out")
-	return slices.Concat(b.cxx, b.flags, own, []string{"-MD", "-MF", out + ".d", "-c", src, "-o", out + ".o"})
+	return slices.Concat(b.cxx, b.flags, b.extra, own, []string{"-MD", "-MF", out + ".d", "-c", src, "-o", out + ".o"})
 }
 
 func (b *builder) compile(ctx context.Context, u *unit, i int, began time.Time) error {
@@ -343,7 +356,7 @@ func (b *builder) compile(ctx context.Context, u *unit, i int, began time.Time) 
 		return err
 	}
 	if u.path == "" {
-		if err := os.WriteFile(filepath.Join(dir, b.generated()), []byte(u.text), 0o644); err != nil {
+		if err := os.WriteFile(filepath.Join(dir, u.file), []byte(u.text), 0o644); err != nil {
 			return err
 		}
 	}
@@ -457,7 +470,7 @@ func (b *builder) print(s string) {
 
 // writeInclude puts the headers of ours into the cache, in a directory named by their content.
 func writeInclude(cache string) (string, error) {
-	headers := []struct{ name, text string }{{"ucenv.h", ucenvH}, {"whyslow_abi.h", abiH}, {"whyslow_runtime.h", runtimeH}}
+	headers := []struct{ name, text string }{{"ucenv.h", ucenvH}, {"whyslow_abi.h", abiH}, {"whyslow_wrap.h", wrapH}}
 	dir := filepath.Join(cache, "include-"+includeHash())
 	if _, err := os.Stat(filepath.Join(dir, headers[2].name)); err == nil {
 		return dir, nil
@@ -484,7 +497,7 @@ func writeInclude(cache string) (string, error) {
 	return dir, nil
 }
 
-var includeHash = sync.OnceValue(func() string { return hash(ucenvH, abiH, runtimeH)[:16] })
+var includeHash = sync.OnceValue(func() string { return hash(ucenvH, abiH, wrapH)[:16] })
 
 // hash returns the SHA-256 of the parts, each with its length, in hexadecimal.
 func hash(parts ...string) string {

@@ -29,13 +29,15 @@ func (b *builder) clean(s string) string {
 		}
 	}
 	s = strings.ReplaceAll(s, b.include+"/", "")
-	if b.tmp != "" {
-		own := regexp.MustCompile(regexp.QuoteMeta(b.tmp) + `/[0-9]+/` + regexp.QuoteMeta(b.generated()))
-		s = own.ReplaceAllLiteralString(s, b.Prog.File)
-		s = strings.ReplaceAll(s, b.tmp+"/", "")
-		s = tempObject.ReplaceAllString(s, "object file")
+	for _, u := range b.units {
+		if u.path == "" {
+			own := regexp.MustCompile(regexp.QuoteMeta(b.tmp) + `/[0-9]+/` + regexp.QuoteMeta(u.file))
+			s = own.ReplaceAllLiteralString(s, u.name)
+			s = strings.ReplaceAll(s, u.file+":(", u.name+":(") // the linker's form
+		}
 	}
-	s = strings.ReplaceAll(s, b.generated()+":(", filepath.Base(b.Prog.File)+":(") // the linker's form
+	s = strings.ReplaceAll(s, b.tmp+"/", "")
+	s = tempObject.ReplaceAllString(s, "object file")
 	return readable(s)
 }
 

@@ -13,7 +13,7 @@ import (
 
 // The generated file, in this order:
 //
-//	the runtime (include/whyslow_runtime.h), before anything of the user's can disturb it
+//	what wrappers need (include/whyslow_wrap.h), before anything of the user's can disturb it
 //	one wrapper per routine, calling the user's function by its C name through an asm label: its C++ name here is
 //	    our own, so that it may be called like anything in a header (rand)
 //	the table whyslow_library
@@ -29,8 +29,13 @@ var ucenvH string
 //go:embed include/whyslow_abi.h
 var abiH string
 
-//go:embed include/whyslow_runtime.h
-var runtimeH string
+//go:embed include/whyslow_wrap.h
+var wrapH string
+
+// runtimeCC is a unit of its own, so that it is not compiled again with every change to the program.
+//
+//go:embed include/whyslow_runtime.cc
+var runtimeCC string
 
 // generatedName is the file name of what is not the user's, as the compiler sees it.
 const generatedName = "<whyslow>"
@@ -71,7 +76,7 @@ var paramTypes = [...]string{
 func generate(p *luna.Program, sources []string) string {
 	var b strings.Builder
 	lines := sourceLines{}
-	fmt.Fprintf(&b, "#line 1 \"%s\"\n#include <ucenv.h>\n#include <whyslow_runtime.h>\n", generatedName)
+	fmt.Fprintf(&b, "#line 1 \"%s\"\n#include <whyslow_wrap.h>\n", generatedName)
 	for _, r := range p.Routines {
 		wrapper(&b, r)
 	}
@@ -81,7 +86,7 @@ func generate(p *luna.Program, sources []string) string {
 	}
 	b.WriteString("\t{nullptr, nullptr}};\n")
 	b.WriteString("extern \"C\" __attribute__((visibility(\"default\"))) const ws_library whyslow_library = {WHYSLOW_ABI_VERSION, " +
-		strconv.Itoa(len(p.Routines)) + ", ws_entries, luna::ucenv::detail::connect, luna::ucenv::detail::flush};\n")
+		strconv.Itoa(len(p.Routines)) + ", ws_entries, luna::ucenv::detail::connect, luna::ucenv::detail::flush, luna::ucenv::detail::finish};\n")
 	fmt.Fprintf(&b, "__attribute__((section(%q), used)) static const char ws_sources[] = %s;\n", sourcesSection, quote(strings.Join(sources, "\n")))
 	for i := range p.Heads {
 		lines.block(&b, &p.Heads[i])

@@ -26,6 +26,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 	"sync"
 	"sync/atomic"
 	"syscall"
@@ -38,8 +39,8 @@ import (
 // Library is an opened library of code fragments. Its methods may be called by several goroutines at once, Close by one.
 type Library struct {
 	handle, lib C.uint64_t
-	path        string
-	calls       []Fn // by Routine.ID
+	path        string // absolute
+	calls       []Fn   // by Routine.ID
 }
 
 var start = sync.OnceValue(func() error {
@@ -89,10 +90,25 @@ func readCrashes(pipe *os.File) {
 	}
 }
 
+// opened counts how often each library is open. -1: its static objects are destroyed, but it could not be unloaded.
+var (
+	openedMu sync.Mutex
+	opened   = map[string]int{}
+)
+
 // Open loads the library at path, which Build made for prog. It runs the constructors of the user's static objects.
 func Open(path string, prog *luna.Program) (*Library, error) {
 	if err := start(); err != nil {
 		return nil, err
+	}
+	path, err := filepath.Abs(path)
+	if err != nil {
+		return nil, err
+	}
+	openedMu.Lock()
+	defer openedMu.Unlock()
+	if opened[path] < 0 {
+		return nil, fmt.Errorf("the program's C++ code cannot be loaded twice in one process, because something in it keeps it from being unloaded (thread_local objects, for example)")
 	}
 	l := &Library{path: path}
 	name := C.CString(path)
@@ -119,6 +135,7 @@ func Open(path string, prog *luna.Program) (*Library, error) {
 		}
 		l.calls = append(l.calls, Fn(C.ws_entry_call(l.lib, C.uint32_t(i))))
 	}
+	opened[path]++
 	return l, nil
 }
 
@@ -135,8 +152,20 @@ func (l *Library) Flush() {
 // No call may be under way.
 func (l *Library) Close() error {
 	l.Flush()
+	openedMu.Lock()
+	defer openedMu.Unlock()
+	last := C.int(0)
+	if opened[l.path]--; opened[l.path] == 0 {
+		last = 1
+		delete(opened, l.path)
+	}
+	name := C.CString(l.path)
+	defer C.free(unsafe.Pointer(name))
 	var r C.ws_result
-	o := outcome(C.ws_close(l.handle, &r), &r)
+	o := outcome(C.ws_close(l.handle, l.lib, name, last, &r), &r)
+	if o.Kind == Done && r.code != 0 {
+		opened[l.path] = -1
+	}
 	if o.Kind == Done || o.Kind == Exited && o.Code == 0 {
 		return nil
 	}

@@ -307,7 +307,7 @@ int ws_open(const char *path, uint64_t *handle, uint64_t *library, ws_result *re
 	return WS_DONE;
 }
 
-int ws_close(uint64_t handle, ws_result *res)
+int ws_close(uint64_t handle, uint64_t library, const char *path, int last, ws_result *res)
 {
 	context c;
 	memset(&c, 0, sizeof c);
@@ -316,6 +316,12 @@ int ws_close(uint64_t handle, ws_result *res)
 	__atomic_fetch_sub(&open_libraries, 1, __ATOMIC_RELAXED);
 	current = &c;
 	dlclose((void *)(uintptr_t)handle);
+	// It stays if it has symbols that are unique in the process, or a thread has destructors of it to run.
+	res->code = 0;
+	if (last && dlopen(path, RTLD_NOW | RTLD_NOLOAD)) {
+		((ws_library *)(uintptr_t)library)->finish();
+		res->code = 1;
+	}
 	fflush(NULL);
 	current = NULL;
 	return WS_DONE;

@@ -45,6 +45,7 @@ typedef struct ws_library {
 	const ws_entry *entries;
 	void (*connect)(const ws_host *);
 	void (*flush)(void);
+	void (*finish)(void); // runs destructors and atexit functions that have not run yet
 } ws_library;
 
 #ifdef __cplusplus

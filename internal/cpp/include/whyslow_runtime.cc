@@ -1,9 +1,11 @@
-// The part of a library that is the same for all programs: the members of DF that are not inline, the way out of
-// a code fragment, and what the wrappers of the code fragments are made of. Included once, in the generated file.
+// The part of a library that is the same for all programs: the members of DF that are not inline, and the ways out of a
+// code fragment. Compiled once per set of flags.
 #include <cxxabi.h>
-#include <ucenv.h>
+#include <whyslow_wrap.h>
 
 extern "C" {
+extern void *__dso_handle __attribute__((visibility("hidden")));
+void __cxa_finalize(void *);
 void __real_exit(int) __attribute__((noreturn));
 void __real__exit(int) __attribute__((noreturn));
 void __real__Exit(int) __attribute__((noreturn));
@@ -47,73 +49,23 @@ void free(ws_buf *b)
 	std::free(b);
 }
 
-static void connect(const ws_host *h)
+void connect(const ws_host *h)
 {
 	__atomic_fetch_add(h->live, early_live, __ATOMIC_RELAXED);
 	live = h->live;
 	host = h;
 }
 
-static void flush()
+void flush()
 {
 	std::cout.flush();
 	std::clog.flush();
 }
 
+void finish() { __cxa_finalize(&__dso_handle); }
+
 static const char *const type_names[] = {"(unset)", "int", "real", "string", "value"};
 static const char *name(const DF &v) { return type_names[v.get_type()]; }
-
-// Inputs of a call borrow the caller's reference.
-struct Input {
-	ws_value v;
-	explicit Input(const ws_value &from) : v(from) { v.borrowed = 1; }
-	~Input() { df().~DF(); }
-	DF &df() { return *reinterpret_cast<DF *>(&v); }
-	Input(const Input &) = delete;
-};
-
-// The handle of an output lives on this side, not in the host's array, where a late writer could do harm.
-struct Output {
-	ws_value v;
-	Output() { v.type = v.borrowed = 0; v.bits = 0; }
-	DF &df() { return *reinterpret_cast<DF *>(&v); }
-	void give(ws_value &to)
-	{
-		if (v.borrowed && v.type >= TYPE_STRING) // cannot happen while DF's assignment clears the mark
-			__atomic_fetch_add(&reinterpret_cast<ws_buf *>(v.bits)->refs, 1, __ATOMIC_RELAXED);
-		v.borrowed = 0;
-		to = v;
-		v.type = 0;
-	}
-	~Output() { df().~DF(); }
-	Output(const Output &) = delete;
-};
-
-// Code fragments may write to their strings: each call gets its own copy.
-struct Text {
-	char small[112];
-	char *p;
-	explicit Text(const ws_value &v)
-	{
-		const ws_buf *b = reinterpret_cast<const ws_buf *>(v.bits);
-		p = b->size <= sizeof small ? small : static_cast<char *>(std::malloc(b->size));
-		if (!p) fail("Out of memory: cannot copy a string of " + std::to_string(b->size) + " bytes");
-		std::memcpy(p, b + 1, b->size);
-	}
-	~Text()
-	{
-		if (p != small) std::free(p);
-	}
-	Text(const Text &) = delete;
-};
-
-inline int as_int(const ws_value &v) { return static_cast<int>(v.bits); }
-inline double as_real(const ws_value &v)
-{
-	double d;
-	std::memcpy(&d, &v.bits, sizeof d);
-	return d;
-}
 
 static std::string type_name(const std::type_info *t)
 {
@@ -125,7 +77,7 @@ static std::string type_name(const std::type_info *t)
 }
 
 // Called in a catch block of a wrapper.
-static void caught()
+void caught()
 {
 	std::string msg;
 	try {

@@ -1,0 +1,68 @@
+// What the wrappers of code fragments are made of. Included once, in the generated file, before anything of the user's.
+#include <ucenv.h>
+
+namespace luna {
+namespace ucenv {
+namespace detail __attribute__((visibility("hidden"))) {
+
+// In whyslow_runtime.cpp.
+void caught(); // called in a wrapper's catch block: tells the host of the exception
+void connect(const ws_host *);
+void flush();
+void finish();
+
+// Inputs of a call borrow the caller's reference.
+struct Input {
+	ws_value v;
+	explicit Input(const ws_value &from) : v(from) { v.borrowed = 1; }
+	~Input() { df().~DF(); }
+	DF &df() { return *reinterpret_cast<DF *>(&v); }
+	Input(const Input &) = delete;
+};
+
+// The handle of an output lives on this side, not in the host's array, where a late writer could do harm.
+struct Output {
+	ws_value v;
+	Output() { v.type = v.borrowed = 0; v.bits = 0; }
+	DF &df() { return *reinterpret_cast<DF *>(&v); }
+	void give(ws_value &to)
+	{
+		if (v.borrowed && v.type >= TYPE_STRING) // cannot happen while DF's assignment clears the mark
+			__atomic_fetch_add(&reinterpret_cast<ws_buf *>(v.bits)->refs, 1, __ATOMIC_RELAXED);
+		v.borrowed = 0;
+		to = v;
+		v.type = 0;
+	}
+	~Output() { df().~DF(); }
+	Output(const Output &) = delete;
+};
+
+// Code fragments may write to their strings: each call gets its own copy.
+struct Text {
+	char small[112];
+	char *p;
+	explicit Text(const ws_value &v)
+	{
+		const ws_buf *b = reinterpret_cast<const ws_buf *>(v.bits);
+		p = b->size <= sizeof small ? small : static_cast<char *>(std::malloc(b->size));
+		if (!p) fail("Out of memory: cannot copy a string of " + std::to_string(b->size) + " bytes");
+		std::memcpy(p, b + 1, b->size);
+	}
+	~Text()
+	{
+		if (p != small) std::free(p);
+	}
+	Text(const Text &) = delete;
+};
+
+inline int as_int(const ws_value &v) { return static_cast<int>(v.bits); }
+inline double as_real(const ws_value &v)
+{
+	double d;
+	std::memcpy(&d, &v.bits, sizeof d);
+	return d;
+}
+
+} // namespace detail
+} // namespace ucenv
+} // namespace luna
