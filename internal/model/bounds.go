@@ -1,0 +1,261 @@
+package model
+
+import (
+	"cmp"
+	"math"
+	"slices"
+	"sort"
+
+	"github.com/whyslow/whyslow/trace"
+)
+
+// correct moves the times of every stream to the common clock.
+func (b *builder) correct() {
+	for node := range b.m.Nodes {
+		var syncs []sync1
+		for _, s := range b.streams {
+			if s.node == node {
+				syncs = append(syncs, s.syncs...)
+			}
+		}
+		if !slices.ContainsFunc(syncs, func(y sync1) bool { return y.offset != 0 }) {
+			continue
+		}
+		slices.SortStableFunc(syncs, func(x, y sync1) int { return cmp.Compare(x.time, y.time) })
+		for _, s := range b.streams {
+			if s.node == node {
+				s.correct(syncs)
+			}
+		}
+		for i := range b.damage {
+			if d := &b.damage[i]; d.node == node {
+				d.From = corrected(d.From, syncs)
+				if d.To != math.MaxInt64 {
+					d.To = corrected(d.To, syncs)
+				}
+			}
+		}
+	}
+}
+
+// corrected adds to t the offset interpolated between the measurements before and after it.
+func corrected(t int64, syncs []sync1) int64 {
+	if t == None {
+		return t
+	}
+	i := sort.Search(len(syncs), func(i int) bool { return syncs[i].time > t })
+	switch {
+	case i == 0:
+		return t + syncs[0].offset
+	case i == len(syncs):
+		return t + syncs[i-1].offset
+	}
+	x, y := syncs[i-1], syncs[i]
+	share := float64(t-x.time) / float64(y.time-x.time)
+	return t + x.offset + int64(share*float64(y.offset-x.offset))
+}
+
+func (s *stream) correct(syncs []sync1) {
+	for _, column := range [][]int64{s.cTime, s.rTime, s.eStart, s.eEnd, s.mTime, s.awaits.Time} {
+		for i, t := range column {
+			column[i] = corrected(t, syncs)
+		}
+	}
+	fix := func(times ...*int64) {
+		for _, t := range times {
+			*t = corrected(*t, syncs)
+		}
+	}
+	for _, list := range [][]end{s.sent, s.received, s.asked, s.askedHere} {
+		for i := range list {
+			fix(&list[i].time)
+		}
+	}
+	for i := range s.moves {
+		fix(&s.moves[i].time)
+	}
+	for i := range s.copies {
+		fix(&s.copies[i].Time)
+	}
+	for i := range s.held {
+		fix(&s.held[i].time)
+	}
+	for i := range s.duplicates {
+		fix(&s.duplicates[i].Time)
+	}
+	for i := range s.lost {
+		fix(&s.lost[i].first, &s.lost[i].last)
+	}
+	for i := range s.waits {
+		fix(&s.waits[i].From, &s.waits[i].To)
+	}
+	for i := range s.idle {
+		fix(&s.idle[i].From, &s.idle[i].To)
+	}
+	fix(&s.first, &s.last, &s.started, &s.finished, &s.idleSince)
+}
+
+// bounds finds the start and the end of the run, the workers, and what was lost of each.
+func (b *builder) bounds() {
+	m := b.m
+	first, last, finished := None, None, None
+	m.Start = None
+	for _, s := range b.streams {
+		first, last = earlier(first, s.first), max(last, s.last)
+		m.Start, finished = earlier(m.Start, s.started), max(finished, s.finished)
+		if n := &m.Nodes[s.node]; m.Info.Node(s.node) == nil && s.id >= len(n.Workers) && (len(s.eCF) > 0 || s.started != None) {
+			n.Workers = append(n.Workers, make([]Worker, s.id+1-len(n.Workers))...)
+		}
+	}
+	if m.Start == None {
+		m.Start = first
+	}
+	if m.Start == None {
+		m.Start = 0
+	}
+	for n := range m.Nodes {
+		for w := range m.Nodes[n].Workers {
+			m.Nodes[n].Workers[w] = Worker{Started: None, Finished: None, Last: None}
+		}
+	}
+	for _, s := range b.streams {
+		if s.id < len(m.Nodes[s.node].Workers) {
+			w := &m.Nodes[s.node].Workers[s.id]
+			w.Started, w.Finished, w.Last = s.started, s.finished, s.last
+		}
+	}
+	endsOff := slices.Contains(m.Info.Off, trace.KindProgramFinished.String())
+	m.Killed = false
+	for n := range m.Nodes {
+		for w := range m.Nodes[n].Workers {
+			m.Killed = m.Killed || (m.Nodes[n].Workers[w].Finished == None && !endsOff)
+		}
+	}
+	m.End = finished
+	if m.Killed || m.End == None {
+		m.End = max(last, finished)
+	}
+	m.End = max(m.End, m.Start)
+	b.findLost(endsOff)
+	for _, s := range b.streams {
+		b.workerTimes(s)
+	}
+	b.findProcesses()
+}
+
+func earlier(a, b int64) int64 {
+	if a == None || (b != None && b < a) {
+		return b
+	}
+	return a
+}
+
+// findLost gives each worker the intervals of which nothing is known.
+func (b *builder) findLost(endsOff bool) {
+	m := b.m
+	add := func(node, stream int, from, to int64) {
+		if stream < len(m.Nodes[node].Workers) && from < to {
+			w := &m.Nodes[node].Workers[stream]
+			w.Lost = append(w.Lost, Interval{from, to})
+		}
+	}
+	for _, s := range b.streams {
+		for _, l := range s.lost {
+			m.LostCount += l.count
+			if l.stream < 1<<16 {
+				add(s.node, int(l.stream), l.first, l.last)
+			}
+		}
+	}
+	for _, d := range b.damage {
+		add(d.node, d.stream, d.From, d.To)
+	}
+	for n := range m.Nodes {
+		for i := range m.Nodes[n].Workers {
+			w := &m.Nodes[n].Workers[i]
+			if w.Finished == None && !endsOff {
+				add(n, i, max(w.Last, m.Start), m.End)
+			}
+			w.Lost = joined(w.Lost, m.Start, m.End)
+		}
+	}
+}
+
+// joined clips intervals to a range, orders them and joins those that touch.
+func joined(list []Interval, from, to int64) []Interval {
+	slices.SortFunc(list, func(x, y Interval) int { return cmp.Compare(x.From, y.From) })
+	var out []Interval
+	for _, v := range list {
+		v.From, v.To = max(v.From, from), min(v.To, to)
+		if v.From >= v.To {
+			continue
+		}
+		if n := len(out); n > 0 && v.From <= out[n-1].To {
+			out[n-1].To = max(out[n-1].To, v.To)
+		} else {
+			out = append(out, v)
+		}
+	}
+	return out
+}
+
+func (b *builder) workerTimes(s *stream) {
+	m := b.m
+	if s.id >= len(m.Nodes[s.node].Workers) {
+		return
+	}
+	w := &m.Nodes[s.node].Workers[s.id]
+	w.Idle, w.Waits = s.idle, s.waits
+	if s.idleSince != None {
+		w.Idle = append(w.Idle, Interval{s.idleSince, m.End})
+	}
+	w.Idle = joined(w.Idle, m.Start, m.End)
+	for i := range w.Waits {
+		if w.Waits[i].To == None {
+			w.Waits[i].To = m.End
+		}
+	}
+}
+
+// findProcesses works out the CPU time of each process: from the first reading to the last on any of its
+// workers.
+func (b *builder) findProcesses() {
+	m := b.m
+	type reading struct{ from, to, first, last int64 }
+	readings := map[int]reading{}
+	for _, s := range b.streams {
+		p := m.Nodes[s.node].Process
+		if s.process >= 0 {
+			p = s.process
+			m.Nodes[s.node].Process = p
+		}
+		r, ok := readings[p]
+		if !ok {
+			r = reading{from: None, to: None}
+		}
+		if s.started != None && (r.from == None || s.started < r.from) {
+			r.from, r.first = s.started, s.startedCPU
+		}
+		if s.finished != None && s.finished > r.to {
+			r.to, r.last = s.finished, s.finishedCPU
+		}
+		readings[p] = r
+	}
+	for i, p := range m.Info.Processes {
+		m.process(i).Host, m.process(i).Cores = p.Host, p.Cores
+	}
+	for p, r := range readings {
+		if r.from != None && r.to != None && r.last > r.first {
+			m.process(p).CPU = r.last - r.first
+		} else {
+			m.process(p)
+		}
+	}
+}
+
+func (m *Model) process(i int) *Process {
+	for len(m.Processes) <= i {
+		m.Processes = append(m.Processes, Process{CPU: -1})
+	}
+	return &m.Processes[i]
+}

@@ -1,0 +1,126 @@
+package model
+
+import (
+	"cmp"
+	"context"
+	"runtime"
+	"slices"
+	"sync"
+
+	"github.com/whyslow/whyslow/trace"
+)
+
+// Options of Build; the zero value means the defaults.
+type Options struct {
+	Parallel int // streams read at once; 0 means as many as there are cores
+}
+
+// builder is a model being built.
+type builder struct {
+	m                       *Model
+	tables                  *tables
+	cfs, messages, requests *ids
+	streams                 []*stream
+	damage                  []damage
+	nDF                     int
+}
+
+// damage is a stretch of a stream's time that could not be read.
+type damage struct {
+	node, stream int
+	Interval
+}
+
+func newBuilder(info *trace.RunInfo, nodes []int) *builder {
+	if info == nil {
+		info = &trace.RunInfo{}
+	}
+	count := 0
+	for _, n := range nodes {
+		count = max(count, n+1)
+	}
+	for _, n := range info.Nodes {
+		if n.Node >= 0 && n.Node <= trace.MaxNode {
+			count = max(count, n.Node+1)
+		}
+	}
+	m := &Model{Info: info, Nodes: make([]Node, count), defs: make([]*trace.Defs, count)}
+	for _, n := range info.Nodes {
+		if n.Node < 0 || n.Node > trace.MaxNode {
+			continue
+		}
+		m.Nodes[n.Node] = Node{Host: n.Host, Process: max(n.Process, 0), Workers: make([]Worker, min(max(n.Workers, 0), maxWorkers))}
+		if n.Process >= 0 && n.Process < len(info.Processes) && n.Host == "" {
+			m.Nodes[n.Node].Host = info.Processes[n.Process].Host
+		}
+	}
+	for _, n := range nodes {
+		m.Nodes[n].Read = true
+	}
+	return &builder{m: m, tables: newTables(m, len(nodes)), cfs: newIDs(count), messages: newIDs(count), requests: newIDs(count)}
+}
+
+// maxWorkers bounds what run.json can make us reserve.
+const maxWorkers = 1 << 12
+
+// finish joins what the streams have collected.
+func (b *builder) finish() *Model {
+	m := b.m
+	// Workers' executions become neighbours in the order of nodes and streams.
+	slices.SortFunc(b.streams, func(x, y *stream) int { return cmp.Or(cmp.Compare(x.node, y.node), cmp.Compare(x.id, y.id)) })
+	b.nDF = len(m.DFName)
+	m.cfs = b.cfs
+	for _, s := range b.streams {
+		m.Events += s.events
+		for k, n := range s.count {
+			m.Count[k] += n
+		}
+	}
+	b.join()
+	return m
+}
+
+// Build reads a whole trace. What cannot be read is left out and listed in Problems; Build fails only when
+// ctx ends.
+func Build(ctx context.Context, r *trace.Reader, opt Options) (*Model, error) {
+	b := newBuilder(r.Run(), r.Nodes())
+	perNode := make([]nodeTables, len(b.m.Nodes))
+	for _, n := range r.Nodes() {
+		perNode[n] = b.tables.add(n, r.Defs(n))
+	}
+	parallel := opt.Parallel
+	if parallel <= 0 {
+		parallel = runtime.GOMAXPROCS(0)
+	}
+	var mu sync.Mutex
+	err := r.EachStream(parallel, func(c *trace.Cursor) error {
+		s := newStream(b, c.Node, c.Stream, perNode[c.Node])
+		var batch trace.Batch
+		for c.Next(&batch) {
+			if err := ctx.Err(); err != nil {
+				return err
+			}
+			for i, t := range batch.Time {
+				s.event(t, batch.Kind[i], batch.Args(i))
+			}
+		}
+		mu.Lock()
+		b.streams = append(b.streams, s)
+		mu.Unlock()
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	for _, p := range r.Problems() {
+		b.m.Problems = append(b.m.Problems, p.String())
+		if p.Kind == trace.Unfinished {
+			continue // what follows the last event of a worker is known from the worker itself
+		}
+		b.m.LostCount += p.Events
+		if p.Timed && p.Node >= 0 && p.Stream >= 0 {
+			b.damage = append(b.damage, damage{p.Node, p.Stream, Interval{p.From, p.To}})
+		}
+	}
+	return b.finish(), nil
+}

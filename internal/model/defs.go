@@ -1,0 +1,153 @@
+package model
+
+import (
+	"fmt"
+	"slices"
+	"sync"
+
+	"github.com/whyslow/whyslow/trace"
+)
+
+// tables merges the definitions of all nodes.
+type tables struct {
+	m     *Model
+	names map[string]uint32
+	codes map[Code]int
+	sites map[Site]uint32
+	// byID finds the DFs of several nodes that are the same one; with one node there is nothing to find.
+	byID map[uint64]DF
+	mu   sync.Mutex
+	late map[dfRef]DF // DFs that events mention but no definition, by the streams
+}
+
+// nodeTables translate the numbers of one node's file.
+type nodeTables struct {
+	defs *trace.Defs
+	dfs  []DF // 0 where not defined
+	site []uint32
+}
+
+func newTables(m *Model, nodes int) *tables {
+	t := &tables{m: m, names: map[string]uint32{}, codes: map[Code]int{}, sites: map[Site]uint32{}, late: map[dfRef]DF{}}
+	if nodes > 1 {
+		t.byID = map[uint64]DF{}
+	}
+	m.Names = []string{""}
+	t.names[""] = 0
+	m.Codes = []Code{{Name: "?"}}
+	m.Sites = []Site{{}}
+	m.DFName, m.dfHome = []uint32{0}, []dfRef{{}}
+	return t
+}
+
+func (t *tables) name(s string) uint32 {
+	n, ok := t.names[s]
+	if !ok {
+		n = uint32(len(t.m.Names))
+		t.m.Names = append(t.m.Names, s)
+		t.names[s] = n
+	}
+	return n
+}
+
+// add takes in the definitions of a node.
+func (t *tables) add(node int, defs *trace.Defs) nodeTables {
+	n := nodeTables{defs: defs}
+	m := t.m
+	m.defs[node] = defs
+	code := func(number uint32) int {
+		def, ok := defs.Code(number)
+		if !ok {
+			return 0
+		}
+		c := Code{Name: defs.Name(def.Name), Kind: def.Kind, File: defs.Name(def.File), Line: def.Line}
+		i, ok := t.codes[c]
+		if !ok {
+			i = len(m.Codes)
+			m.Codes = append(m.Codes, c)
+			t.codes[c] = i
+		}
+		return i
+	}
+	defs.EachSite(func(def trace.SiteDef) {
+		if uint64(def.Site) >= 1<<24 {
+			return
+		}
+		s := Site{Code: code(def.Code), Label: defs.Name(def.Label), File: defs.Name(def.File), Line: def.Line, Text: defs.Name(def.Text)}
+		i, ok := t.sites[s]
+		if !ok {
+			i = uint32(len(m.Sites))
+			m.Sites = append(m.Sites, s)
+			t.sites[s] = i
+		}
+		n.site = put(n.site, int(def.Site), i)
+	})
+	names := map[trace.Name]uint32{}
+	n.dfs = make([]DF, 0, defs.DFCount()+1)
+	defs.EachDF(func(df trace.DF, name trace.Name, identity []int64) {
+		if int(df) > 4*defs.DFCount()+1024 {
+			return // far out: as if it were not defined
+		}
+		g, known := names[name]
+		if !known {
+			g = t.name(defs.Name(name))
+			names[name] = g
+		}
+		n.dfs = put(n.dfs, int(df), t.df(dfRef{uint32(node), df}, g, identity))
+	})
+	return n
+}
+
+func put[T any](list []T, i int, v T) []T {
+	if i >= len(list) {
+		list = slices.Grow(list, i+1-len(list))[:i+1]
+	}
+	list[i] = v
+	return list
+}
+
+func (t *tables) df(ref dfRef, name uint32, identity []int64) DF {
+	m := t.m
+	next := DF(len(m.DFName))
+	if t.byID != nil && len(identity) > 0 {
+		id := trace.IdentityID(identity)
+		if old, ok := t.byID[id]; ok {
+			if other := m.identity(old); slices.Equal(other, identity) {
+				return old
+			} else {
+				m.Collisions = append(m.Collisions, fmt.Sprintf("DFs %v and %v have the same 64-bit id %016x; they are kept apart", other, identity, id))
+			}
+		} else {
+			t.byID[id] = next
+		}
+	}
+	m.DFName, m.dfHome = append(m.DFName, name), append(m.dfHome, ref)
+	return next
+}
+
+// undefined gives a number to a DF of which no definition was read.
+func (t *tables) undefined(node int, df uint64) DF {
+	if df == 0 {
+		return 0
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	ref := dfRef{uint32(node), trace.DF(df)}
+	g, ok := t.late[ref]
+	if !ok {
+		g = DF(len(t.m.DFName))
+		t.m.DFName, t.m.dfHome = append(t.m.DFName, t.name(fmt.Sprintf("#%d", df))), append(t.m.dfHome, ref)
+		t.late[ref] = g
+	}
+	return g
+}
+
+// identity gives the identity list of a DF: creating node and number of its name, then the indices.
+func (m *Model) identity(df DF) []int64 {
+	ref := m.dfHome[df]
+	if int(ref.node) >= len(m.defs) || m.defs[ref.node] == nil {
+		return nil
+	}
+	_, list, _ := m.defs[ref.node].DF(ref.df, nil)
+	return list
+}

@@ -1,0 +1,387 @@
+package model
+
+import (
+	"cmp"
+	"runtime"
+	"slices"
+	"sync"
+)
+
+// Copy is a change in what a node holds of a DF.
+type Copy struct {
+	Time int64
+	DF   DF
+	Node uint16
+	What CopyChange
+}
+
+// CopyChange says what happened to a copy of a DF.
+type CopyChange uint8
+
+// The changes, in the order of trace.Reason for those that end a DF.
+const (
+	CopyStored CopyChange = iota
+	CopyDropped
+	CopyExpired
+	CopyDeleted
+	CopyEnd
+)
+
+// Awaits are the onWaiting events: CF[i] waited at Time[i] for the DFs Of(i).
+type Awaits struct {
+	CF   []CF
+	Time []int64
+	at   []uint32
+	dfs  []DF
+}
+
+// Of gives the DFs awaited in the i-th event.
+func (a *Awaits) Of(i int) []DF {
+	end := len(a.dfs)
+	if i+1 < len(a.at) {
+		end = int(a.at[i+1])
+	}
+	return a.dfs[a.at[i]:end]
+}
+
+func (a *Awaits) add(b *Awaits) {
+	base := uint32(len(a.dfs))
+	a.CF, a.Time, a.dfs = append(a.CF, b.CF...), append(a.Time, b.Time...), append(a.dfs, b.dfs...)
+	for _, v := range b.at {
+		a.at = append(a.at, base+v)
+	}
+}
+
+// Duplicate is a DF that was assigned twice.
+type Duplicate struct {
+	Time          int64
+	DF            DF
+	First, Second CF
+}
+
+// join turns the columns of the streams into those of the model.
+func (b *builder) join() {
+	b.correct()
+	b.bounds()
+	var wg sync.WaitGroup
+	slots := make(chan struct{}, runtime.GOMAXPROCS(0))
+	for _, f := range []func(){b.joinExecutions, b.joinCreations, b.joinReady, b.joinMade, b.joinMessages, b.joinMoves, b.joinRest} {
+		wg.Go(func() {
+			slots <- struct{}{}
+			f()
+			<-slots
+		})
+	}
+	wg.Wait()
+	b.findFirstSeen()
+}
+
+func filled[T any](n int, v T) []T {
+	s := make([]T, n)
+	for i := range s {
+		s[i] = v
+	}
+	return s
+}
+
+func (b *builder) joinCreations() {
+	m, n := b.m, b.cfs.size()
+	m.Created, m.Parent = filled(n, None), make([]CF, n)
+	m.ParentExec, m.SiteOf = make([]uint32, n), make([]uint32, n)
+	m.labelAt = make([]uint32, n)
+	for _, s := range b.streams {
+		base := uint32(len(m.labels))
+		m.labels = append(m.labels, s.labels...)
+		for i, cf := range s.cCF {
+			if cf == 0 || (m.Created[cf] != None && m.Created[cf] <= s.cTime[i]) {
+				continue // created twice: the first counts
+			}
+			m.Created[cf], m.Parent[cf], m.ParentExec[cf], m.SiteOf[cf] = s.cTime[i], s.cParent[i], s.cExec[i], s.cSite[i]
+			if s.cLabel[i] != 0 {
+				m.labelAt[cf] = base + s.cLabel[i]
+			}
+		}
+		for _, w := range s.weights {
+			if m.weights == nil {
+				m.weights = map[CF]float64{}
+			}
+			m.weights[w.cf] = w.w
+		}
+		s.cCF, s.cTime, s.cParent, s.cExec, s.cSite, s.cLabel, s.labels, s.weights = nil, nil, nil, nil, nil, nil, nil, nil
+	}
+}
+
+func (b *builder) joinReady() {
+	m, n := b.m, b.cfs.size()
+	m.Ready, m.ReadyNode = filled(n, None), make([]uint16, n)
+	m.readyMore = map[CF][]readyAt{}
+	for _, s := range b.streams {
+		for i, cf := range s.rCF {
+			if cf == 0 {
+				continue
+			}
+			r := readyAt{s.rTime[i], uint16(s.node)}
+			if old := m.Ready[cf]; old != None {
+				// The latest goes into the columns, the others aside.
+				if r.t < old {
+					m.readyMore[cf] = append(m.readyMore[cf], r)
+					continue
+				}
+				m.readyMore[cf] = append(m.readyMore[cf], readyAt{old, m.ReadyNode[cf]})
+			}
+			m.Ready[cf], m.ReadyNode[cf] = r.t, r.node
+		}
+		s.rCF, s.rTime = nil, nil
+	}
+}
+
+func (b *builder) joinExecutions() {
+	m := b.m
+	n, in := 0, 0
+	for _, s := range b.streams {
+		n += len(s.eCF)
+		in += len(s.inputs)
+	}
+	m.ExecStart, m.ExecEnd, m.ExecCPU = make([]int64, 0, n), make([]int64, 0, n), make([]int64, 0, n)
+	m.ExecCF, m.ExecNumber = make([]CF, 0, n), make([]uint32, 0, n)
+	m.inputsAt, m.inputs = make([]uint32, 0, n+1), make([]DF, 0, in)
+	for _, s := range b.streams {
+		first := len(m.ExecCF)
+		if slices.IsSorted(s.eStart) {
+			base := uint32(len(m.inputs))
+			m.ExecStart, m.ExecEnd, m.ExecCPU = append(m.ExecStart, s.eStart...), append(m.ExecEnd, s.eEnd...), append(m.ExecCPU, s.eCPU...)
+			m.ExecCF, m.ExecNumber = append(m.ExecCF, s.eCF...), append(m.ExecNumber, s.eNumber...)
+			m.inputs = append(m.inputs, s.inputs...)
+			for _, at := range s.eInputs {
+				m.inputsAt = append(m.inputsAt, base+at)
+			}
+		} else {
+			s.sortedExecutions(m)
+		}
+		if s.id < len(m.Nodes[s.node].Workers) {
+			w := &m.Nodes[s.node].Workers[s.id]
+			w.First, w.End = first, len(m.ExecCF)
+		}
+		s.eCF, s.eStart, s.eEnd, s.eCPU, s.eNumber, s.eInputs, s.inputs = nil, nil, nil, nil, nil, nil, nil
+	}
+	m.inputsAt = append(m.inputsAt, uint32(len(m.inputs)))
+	m.ExecOf = make([]uint32, b.cfs.size())
+	m.multi = map[CF][]uint32{}
+	for e, cf := range m.ExecCF {
+		if old := m.ExecOf[cf]; old != 0 {
+			if len(m.multi[cf]) == 0 {
+				m.multi[cf] = append(m.multi[cf], old-1)
+			}
+			m.multi[cf] = append(m.multi[cf], uint32(e))
+		}
+		m.ExecOf[cf] = uint32(e) + 1
+	}
+	for cf, list := range m.multi {
+		slices.SortStableFunc(list, func(x, y uint32) int { return cmp.Compare(m.ExecStart[x], m.ExecStart[y]) })
+		m.ExecOf[cf] = list[len(list)-1] + 1
+	}
+}
+
+// sortedExecutions appends the executions of a stream whose clock ran backwards.
+func (s *stream) sortedExecutions(m *Model) {
+	order := make([]int, len(s.eCF))
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortStableFunc(order, func(x, y int) int { return cmp.Compare(s.eStart[x], s.eStart[y]) })
+	for _, i := range order {
+		end := uint32(len(s.inputs))
+		if i+1 < len(s.eInputs) {
+			end = s.eInputs[i+1]
+		}
+		m.inputsAt = append(m.inputsAt, uint32(len(m.inputs)))
+		m.inputs = append(m.inputs, s.inputs[s.eInputs[i]:end]...)
+		m.ExecStart, m.ExecEnd, m.ExecCPU = append(m.ExecStart, s.eStart[i]), append(m.ExecEnd, s.eEnd[i]), append(m.ExecCPU, s.eCPU[i])
+		m.ExecCF, m.ExecNumber = append(m.ExecCF, s.eCF[i]), append(m.ExecNumber, s.eNumber[i])
+	}
+}
+
+// joinMade orders the creations of DFs by DF and time. Nearly every DF is created once, so it is a counting
+// sort, and the few others are put in their place as they come.
+func (b *builder) joinMade() {
+	m, n := b.m, b.nDF
+	from := make([]uint32, n+1)
+	for _, s := range b.streams {
+		for _, df := range s.mDF {
+			from[df+1]++
+		}
+	}
+	for df := range n {
+		from[df+1] += from[df]
+	}
+	total := from[n]
+	m.MadeTime, m.MadeSize = make([]int64, total), make([]int64, total)
+	m.MadeBy, m.MadeNode = make([]CF, total), make([]uint16, total)
+	next := slices.Clone(from)
+	for _, s := range b.streams {
+		for i, df := range s.mDF {
+			k := next[df]
+			next[df]++
+			for ; k > from[df] && m.MadeTime[k-1] > s.mTime[i]; k-- {
+				m.MadeTime[k], m.MadeSize[k], m.MadeBy[k], m.MadeNode[k] = m.MadeTime[k-1], m.MadeSize[k-1], m.MadeBy[k-1], m.MadeNode[k-1]
+			}
+			m.MadeTime[k], m.MadeSize[k], m.MadeBy[k], m.MadeNode[k] = s.mTime[i], s.mSize[i], s.mBy[i], uint16(s.node)
+		}
+		s.mDF, s.mTime, s.mSize, s.mBy = nil, nil, nil, nil
+	}
+	m.MadeFrom = from
+}
+
+func (b *builder) joinMessages() {
+	m := b.m
+	none := Message{Sent: None, Received: None, From: -1, To: -1}
+	m.DFMessages, m.Requests = filled(b.messages.size(), none), filled(b.requests.size(), none)
+	m.received = make([]receipts, len(m.Nodes))
+	m.travelled = make([]uint64, b.nDF/64+1)
+	for _, s := range b.streams {
+		for _, e := range s.sent {
+			g := &m.DFMessages[e.number]
+			g.Sent, g.From, g.To, g.Bytes, g.Request, g.DF, g.CF = e.time, int32(s.node), e.peer, e.bytes, e.request, e.df, e.cf
+		}
+		for _, e := range s.asked {
+			g := &m.Requests[e.number]
+			g.Sent, g.From, g.To, g.DF, g.CF = e.time, int32(s.node), e.peer, e.df, e.cf
+		}
+		s.sent, s.asked = nil, nil
+	}
+	for _, s := range b.streams {
+		for _, e := range s.received {
+			if e.number == 0 {
+				e.number = uint32(len(m.DFMessages))
+				m.DFMessages = append(m.DFMessages, none)
+			}
+			g := &m.DFMessages[e.number]
+			g.Received, g.From, g.To, g.DF = e.time, e.peer, int32(s.node), e.df
+			if g.Sent == None {
+				g.Bytes, g.Request, g.CF = e.bytes, e.request, e.cf
+			}
+			r := &m.received[s.node]
+			r.df, r.message = append(r.df, e.df), append(r.message, e.number)
+			m.travelled[e.df/64] |= 1 << (e.df % 64)
+		}
+		for _, e := range s.askedHere {
+			g := &m.Requests[e.number]
+			g.Received, g.From, g.To, g.DF = e.time, e.peer, int32(s.node), e.df
+		}
+		s.received, s.askedHere = nil, nil
+	}
+	for i := range m.received {
+		m.received[i].sort(m)
+	}
+}
+
+func (r *receipts) sort(m *Model) {
+	slices.SortFunc(r.message, func(x, y uint32) int {
+		a, b := &m.DFMessages[x], &m.DFMessages[y]
+		return cmp.Or(cmp.Compare(a.DF, b.DF), cmp.Compare(a.Received, b.Received), cmp.Compare(x, y))
+	})
+	for i, g := range r.message {
+		r.df[i] = m.DFMessages[g].DF
+	}
+}
+
+// joinMoves pairs each departure of a CF with its arrival: the i-th from node a to node b with the i-th at b
+// from a.
+func (b *builder) joinMoves() {
+	m := b.m
+	var all []move
+	for _, s := range b.streams {
+		all = append(all, s.moves...)
+		s.moves = nil
+	}
+	slices.SortStableFunc(all, func(x, y move) int { return cmp.Or(cmp.Compare(x.cf, y.cf), cmp.Compare(x.time, y.time)) })
+	m.moved = map[CF][2]uint32{}
+	for i := 0; i < len(all); {
+		j := i
+		for j < len(all) && all[j].cf == all[i].cf {
+			j++
+		}
+		first := len(m.Moves)
+		m.Moves = pair(m.Moves, all[i:j])
+		if all[i].cf != 0 {
+			m.moved[all[i].cf] = [2]uint32{uint32(first), uint32(len(m.Moves))}
+		}
+		i = j
+	}
+}
+
+func pair(out []Message, moves []move) []Message {
+	first := len(out)
+	for _, v := range moves {
+		if v.out {
+			out = append(out, Message{Sent: v.time, Received: None, From: v.node, To: v.peer, Bytes: v.bytes, CF: v.cf, Stolen: v.stolen})
+		}
+	}
+	for _, v := range moves {
+		if v.out {
+			continue
+		}
+		g := Message{Sent: None, From: v.peer, To: v.node, Bytes: v.bytes, CF: v.cf}
+		at := slices.IndexFunc(out[first:], func(o Message) bool { return o.From == g.From && o.To == g.To && o.Received == None })
+		if at < 0 {
+			out = append(out, g)
+			at = len(out) - 1 - first
+		}
+		out[first+at].Received = v.time
+	}
+	slices.SortStableFunc(out[first:], func(x, y Message) int { return cmp.Compare(max(x.Sent, x.Received), max(y.Sent, y.Received)) })
+	return out
+}
+
+func (b *builder) joinRest() {
+	m := b.m
+	for _, s := range b.streams {
+		m.Copies = append(m.Copies, s.copies...)
+		m.Awaits.add(&s.awaits)
+		m.Duplicates = append(m.Duplicates, s.duplicates...)
+		s.copies, s.awaits, s.duplicates = nil, Awaits{}, nil
+	}
+	m.Held = map[CF][]Interval{}
+	var held []holding
+	for _, s := range b.streams {
+		held = append(held, s.held...)
+	}
+	slices.SortStableFunc(held, func(x, y holding) int { return cmp.Compare(x.time, y.time) })
+	since := map[CF]int64{}
+	for _, h := range held {
+		t, on := since[h.cf]
+		switch {
+		case h.on && !on:
+			since[h.cf] = h.time
+		case !h.on && on:
+			m.Held[h.cf] = append(m.Held[h.cf], Interval{t, h.time})
+			delete(since, h.cf)
+		}
+	}
+	for cf, t := range since {
+		m.Held[cf] = append(m.Held[cf], Interval{t, max(t, m.End)})
+	}
+}
+
+// findFirstSeen finds the first event of the DFs whose creation was not recorded.
+func (b *builder) findFirstSeen() {
+	m := b.m
+	m.firstSeen = map[DF]int64{}
+	see := func(df DF, t int64) {
+		if t == None || df == 0 || m.MadeFrom[df] != m.MadeFrom[df+1] {
+			return
+		}
+		if old, ok := m.firstSeen[df]; !ok || t < old {
+			m.firstSeen[df] = t
+		}
+	}
+	for _, list := range [][]Message{m.DFMessages, m.Requests} {
+		for i := range list {
+			see(list[i].DF, list[i].Sent)
+			see(list[i].DF, list[i].Received)
+		}
+	}
+	for i := range m.Copies {
+		see(m.Copies[i].DF, m.Copies[i].Time)
+	}
+}

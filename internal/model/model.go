@@ -1,0 +1,206 @@
+// Package model arranges a whole trace as columns: arrays indexed by small numbers that say when each CF was
+// created, ready, started and finished, who produced each DF, and which way every message went.
+//
+// Numbers. CF, DF, and executions are dense numbers given while reading; 0 is no CF and no DF. A DF that
+// several nodes mention has one number. Names, sites and code fragments of all nodes are merged into one table
+// each.
+//
+// Times are int64 nanoseconds on the common clock: the offsets of GlobalEvents.onClockSync are applied here,
+// interpolated between measurements. None is the time of what was not recorded.
+//
+// Building. Streams are read in parallel; each fills columns of its own, so nothing is shared but the tables
+// that give out numbers. Then each kind of fact is joined by one goroutine. After Build a Model does not change
+// and any number of goroutines may read it.
+package model
+
+import (
+	"math"
+
+	"github.com/whyslow/whyslow/trace"
+)
+
+// None is the time of what was not recorded.
+const None = int64(math.MinInt64)
+
+// CF is the number of a computational fragment in a Model; 0 is none.
+type CF uint32
+
+// DF is the number of a data fragment in a Model; 0 is none.
+type DF uint32
+
+// Interval is a stretch of time, From <= To.
+type Interval struct{ From, To int64 }
+
+// Wait is the time a worker waited for a lock, an exclusive resource or a collective.
+type Wait struct {
+	Interval
+	Name string // of what it waited for
+}
+
+// Code is a code fragment.
+type Code struct {
+	Name string
+	Kind trace.CodeKind
+	File string // "" where not known
+	Line int
+}
+
+// Site is a statement of the program.
+type Site struct {
+	Code  int    // index into Model.Codes
+	Label string // of the CFs it makes
+	File  string
+	Line  int
+	Text  string
+}
+
+// Worker is one stream of a node that executes CFs.
+type Worker struct {
+	// First and End bound the executions on this worker, ordered by start: First <= execution < End.
+	First, End int
+	// Started and Finished are the times of onProgramStarted and onProgramFinished; None where missing.
+	Started, Finished int64
+	Last              int64      // time of the last event, None if there is none
+	Lost              []Interval // of what was not recorded; ordered, disjoint, within the run
+	Waits             []Wait     // ordered by start; may be nested
+	Held              []Interval // a debugger held the CF that ran
+	Idle              []Interval // parked
+}
+
+// Node is one run-time system.
+type Node struct {
+	Host    string
+	Process int  // index into Model.Processes
+	Read    bool // a file of this node was found
+	Workers []Worker
+}
+
+// Process is an operating system process of the run.
+type Process struct {
+	Host  string
+	Cores int // available to it; 0 not known
+	// CPU is the CPU time between the start and the end of the program, in nanoseconds; -1 not known.
+	CPU int64
+}
+
+// Message is the way of a DF, a request or a CF over a link. A time is None where that end was not recorded.
+type Message struct {
+	Sent, Received int64
+	From, To       int32
+	Bytes          int64
+	Request        uint32 // of a DF: the request it answers; 0 for a push
+	DF             DF
+	CF             CF   // it is for, or it is
+	Stolen         bool // of a CF
+}
+
+// Model is one execution.
+type Model struct {
+	Info      *trace.RunInfo // never nil
+	Start     int64          // earliest onProgramStarted
+	End       int64          // latest onProgramFinished, or the last recorded time of a killed run
+	Killed    bool           // a worker has no onProgramFinished
+	Nodes     []Node         // by node number
+	Processes []Process
+	Events    uint64 // all events read
+	Count     [trace.FirstUserKind]uint64
+	LostCount uint64 // events known to be lost
+	Problems  []string
+
+	Codes []Code // Codes[0] stands for what is not known
+	Sites []Site // Sites[0] likewise
+
+	// By CF.
+	Created    []int64 // None where not recorded
+	Parent     []CF
+	ParentExec []uint32 // number, from 1, of the parent's execution that created it
+	SiteOf     []uint32
+	Ready      []int64  // last time it became ready, on ReadyNode
+	ReadyNode  []uint16 //
+	ExecOf     []uint32 // 1 + its last execution; 0 if it never ran
+
+	// By execution; those of a worker are neighbours, in order of start.
+	ExecStart  []int64
+	ExecEnd    []int64 // None where it has not ended
+	ExecCPU    []int64 // thread CPU time, -1 where not measured
+	ExecCF     []CF
+	ExecNumber []uint32 // from 1
+	inputsAt   []uint32
+	inputs     []DF
+
+	// By DF.
+	DFName     []uint32 // index into Names: the name without indices
+	Names      []string
+	firstSeen  map[DF]int64 // of DFs whose creation was not recorded
+	Collisions []string     // pairs of different identities with the same 64-bit id
+
+	// Creations of DFs, ordered by DF, then time: those of df are MadeFrom[df] <= i < MadeFrom[df+1].
+	MadeFrom []uint32
+	MadeTime []int64
+	MadeBy   []CF
+	MadeNode []uint16
+	MadeSize []int64
+
+	DFMessages []Message // by message number; entries with neither end are unused numbers
+	Requests   []Message // by request number; likewise
+	Moves      []Message // migrations of CFs, ordered by CF, then time
+	Copies     []Copy    // by node and stream, in order of time within one
+	Awaits     Awaits
+	Duplicates []Duplicate
+	Held       map[CF][]Interval // stopped by a debugger
+
+	received  []receipts
+	travelled []uint64 // a bit per DF: some node received it
+	moved     map[CF][2]uint32
+	readyMore map[CF][]readyAt
+	multi     map[CF][]uint32 // executions of CFs with several, in order of start
+	labels    []int32
+	labelAt   []uint32
+	weights   map[CF]float64
+
+	cfs    *ids
+	dfHome []dfRef
+	defs   []*trace.Defs // by node
+}
+
+// dfRef says where the identity of a DF stands.
+type dfRef struct {
+	node uint32
+	df   trace.DF
+}
+
+type readyAt struct {
+	t    int64
+	node uint16
+}
+
+// receipts are the DFs received at one node, ordered by DF, then time.
+type receipts struct {
+	df      []DF
+	message []uint32
+}
+
+// CodeOf gives the code fragment of a CF, 0 where it is not known.
+func (m *Model) CodeOf(cf CF) int { return m.Sites[m.SiteOf[cf]].Code }
+
+// Atomic tells whether a CF runs user code. A CF whose creation was not recorded counts as atomic.
+func (m *Model) Atomic(cf CF) bool { return m.Codes[m.CodeOf(cf)].Kind == trace.Atomic }
+
+// Inputs gives the DFs an execution was given.
+func (m *Model) Inputs(execution int) []DF {
+	return m.inputs[m.inputsAt[execution]:m.inputsAt[execution+1]]
+}
+
+// Executions is the number of executions, of atomic and structured CFs.
+func (m *Model) Executions() int { return len(m.ExecStart) }
+
+// Workers is the number of workers of all nodes.
+func (m *Model) Workers() (n int) {
+	for i := range m.Nodes {
+		n += len(m.Nodes[i].Workers)
+	}
+	return n
+}
+
+// Wall is the length of the run in nanoseconds.
+func (m *Model) Wall() int64 { return m.End - m.Start }

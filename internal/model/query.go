@@ -1,0 +1,241 @@
+package model
+
+import (
+	"sort"
+	"strconv"
+	"strings"
+)
+
+// LastReady gives the last time, by t, at which a CF became ready at a node.
+func (m *Model) LastReady(cf CF, node int32, t int64) (int64, bool) {
+	r := m.Ready[cf]
+	if r == None {
+		return 0, false
+	}
+	if r <= t && int32(m.ReadyNode[cf]) == node {
+		return r, true
+	}
+	best, ok := int64(0), false
+	for _, r := range m.readyMore[cf] {
+		if int32(r.node) == node && r.t <= t && (!ok || r.t > best) {
+			best, ok = r.t, true
+		}
+	}
+	return best, ok
+}
+
+// AllReady calls f for every time at which a CF became ready.
+func (m *Model) AllReady(cf CF, f func(t int64, node int)) {
+	if m.Ready[cf] != None {
+		f(m.Ready[cf], int(m.ReadyNode[cf]))
+	}
+	for _, r := range m.readyMore[cf] {
+		f(r.t, int(r.node))
+	}
+}
+
+// Execution gives the execution of a CF with a number, from 1; false if it was not recorded.
+func (m *Model) Execution(cf CF, number uint32) (int, bool) {
+	last := m.ExecOf[cf]
+	if last == 0 {
+		return 0, false
+	}
+	if m.ExecNumber[last-1] == number {
+		return int(last - 1), true
+	}
+	list := m.multi[cf]
+	i := sort.Search(len(list), func(i int) bool { return m.ExecNumber[list[i]] >= number })
+	if i < len(list) && m.ExecNumber[list[i]] == number {
+		return int(list[i]), true
+	}
+	return 0, false
+}
+
+// ExecutionAt gives the execution of a CF that had started by t and was the last to do so.
+func (m *Model) ExecutionAt(cf CF, t int64) (int, bool) {
+	last := m.ExecOf[cf]
+	if last == 0 {
+		return 0, false
+	}
+	list := m.multi[cf]
+	if len(list) == 0 {
+		return int(last - 1), m.ExecStart[last-1] <= t
+	}
+	i := sort.Search(len(list), func(i int) bool { return m.ExecStart[list[i]] > t })
+	if i == 0 {
+		return 0, false
+	}
+	return int(list[i-1]), true
+}
+
+// Creation gives the creation of a DF that was the last by t, else the first: an index into MadeTime, MadeBy,
+// MadeNode and MadeSize.
+func (m *Model) Creation(df DF, t int64) (int, bool) {
+	first, end := m.MadeFrom[df], m.MadeFrom[df+1]
+	if first == end || df == 0 {
+		return 0, false
+	}
+	for end > first+1 && m.MadeTime[end-1] > t {
+		end--
+	}
+	return int(end - 1), true
+}
+
+// CreationAt gives the last time, by t, at which a DF was created at a node.
+func (m *Model) CreationAt(df DF, node int32, t int64) (int64, bool) {
+	if df == 0 {
+		return 0, false
+	}
+	for i := m.MadeFrom[df+1]; i > m.MadeFrom[df]; i-- {
+		if m.MadeTime[i-1] <= t && int32(m.MadeNode[i-1]) == node {
+			return m.MadeTime[i-1], true
+		}
+	}
+	return 0, false
+}
+
+// FirstSeen gives the first event of a DF whose creation was not recorded.
+func (m *Model) FirstSeen(df DF) (int64, bool) {
+	t, ok := m.firstSeen[df]
+	return t, ok
+}
+
+// Travelled tells whether any node received a DF.
+func (m *Model) Travelled(df DF) bool { return m.travelled[df/64]&(1<<(df%64)) != 0 }
+
+// LastReceipt gives the last message with a DF that a node received by t: an index into DFMessages.
+func (m *Model) LastReceipt(df DF, node int32, t int64) (uint32, bool) {
+	if df == 0 || !m.Travelled(df) || int(node) >= len(m.received) || node < 0 {
+		return 0, false
+	}
+	r := &m.received[node]
+	i := sort.Search(len(r.df), func(i int) bool {
+		return r.df[i] > df || (r.df[i] == df && m.DFMessages[r.message[i]].Received > t)
+	})
+	if i == 0 || r.df[i-1] != df {
+		return 0, false
+	}
+	return r.message[i-1], true
+}
+
+// MovesOf gives the migrations of a CF in order of time.
+func (m *Model) MovesOf(cf CF) []Message {
+	if len(m.moved) == 0 {
+		return nil
+	}
+	r := m.moved[cf]
+	return m.Moves[r[0]:r[1]]
+}
+
+// LastMove gives the last migration of a CF that a node received by t.
+func (m *Model) LastMove(cf CF, node int32, t int64) (*Message, bool) {
+	var best *Message
+	moves := m.MovesOf(cf)
+	for i := range moves {
+		g := &moves[i]
+		if g.Received != None && g.To == node && g.Received <= t && (best == nil || g.Received > best.Received) {
+			best = g
+		}
+	}
+	return best, best != nil
+}
+
+// Label gives the indices of a CF's label.
+func (m *Model) Label(cf CF) []int32 {
+	at := m.labelAt[cf]
+	if at == 0 {
+		return nil
+	}
+	return m.labels[at : int32(at)+m.labels[at-1]]
+}
+
+// Weight gives the weight of a CF, 1 unless the program says otherwise.
+func (m *Model) Weight(cf CF) float64 {
+	if w, ok := m.weights[cf]; ok {
+		return w
+	}
+	return 1
+}
+
+// DFNameOf gives the name of a DF without indices, "" for no DF.
+func (m *Model) DFNameOf(df DF) string { return m.Names[m.DFName[df]] }
+
+// DFString gives the name of a DF with its indices: "x[3][0]".
+func (m *Model) DFString(df DF) string {
+	name, indices := m.DFNameOf(df), m.identity(df)
+	var s strings.Builder
+	s.WriteString(name)
+	if len(indices) > 2 {
+		for _, i := range indices[2:] {
+			s.WriteString("[" + strconv.FormatInt(i, 10) + "]")
+		}
+	}
+	return s.String()
+}
+
+// CFString gives the label or code fragment of a CF, its indices, and its id: "mult[1][2] (0.17)".
+func (m *Model) CFString(cf CF) string {
+	site := &m.Sites[m.SiteOf[cf]]
+	s := site.Label
+	if s == "" {
+		s = m.Codes[site.Code].Name
+	}
+	for _, i := range m.Label(cf) {
+		s += "[" + strconv.Itoa(int(i)) + "]"
+	}
+	return s + " (" + m.CFID(cf).String() + ")"
+}
+
+// WasReadyTwice tells whether a CF became ready more than once.
+func (m *Model) WasReadyTwice(cf CF) bool {
+	if len(m.readyMore) == 0 {
+		return false
+	}
+	return len(m.readyMore[cf]) > 0
+}
+
+// HasInputs tells whether any execution was given a DF.
+func (m *Model) HasInputs() bool { return len(m.inputs) > 0 }
+
+// HasRequests tells whether any DF was sent because it was requested.
+func (m *Model) HasRequests() bool {
+	for i := range m.DFMessages {
+		if m.DFMessages[i].Request != 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// UsesForeign tells whether some atomic CF was given a DF that was created on another node only.
+func (m *Model) UsesForeign() bool {
+	for n := range m.Nodes {
+		for _, w := range m.Nodes[n].Workers {
+			for e := w.First; e < w.End; e++ {
+				for _, df := range m.Inputs(e) {
+					if m.MadeFrom[df] == m.MadeFrom[df+1] {
+						continue
+					}
+					if _, here := m.CreationAt(df, int32(n), maxTime); !here && m.Atomic(m.ExecCF[e]) {
+						return true
+					}
+				}
+			}
+		}
+	}
+	return false
+}
+
+const maxTime = int64(1<<63 - 1)
+
+// RepeatedReceipts calls f for every message that brought a DF to a node that had received it before.
+func (m *Model) RepeatedReceipts(f func(*Message)) {
+	for n := range m.received {
+		r := &m.received[n]
+		for i := 1; i < len(r.df); i++ {
+			if r.df[i] == r.df[i-1] && r.df[i] != 0 {
+				f(&m.DFMessages[r.message[i]])
+			}
+		}
+	}
+}

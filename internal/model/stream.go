@@ -1,0 +1,266 @@
+package model
+
+import (
+	"math"
+
+	"github.com/whyslow/whyslow/trace"
+)
+
+// stream collects the events of one stream in columns. It is filled by one goroutine.
+type stream struct {
+	b    *builder
+	node int
+	id   int
+	nodeTables
+
+	count       [trace.FirstUserKind]uint64
+	events      uint64
+	first, last int64 // earliest and latest time
+
+	started, finished       int64
+	process                 int
+	startedCPU, finishedCPU int64
+
+	// onCreated
+	cCF, cParent []CF
+	cTime        []int64
+	cExec, cSite []uint32
+	cLabel       []uint32 // 1 + offset into labels, 0 none
+	labels       []int32  // count, then the indices
+	weights      []weight
+
+	// onReady
+	rCF   []CF
+	rTime []int64
+
+	// onStarted, onFinished
+	eCF                []CF
+	eStart, eEnd, eCPU []int64
+	eNumber, eInputs   []uint32
+	inputs             []DF
+	open               []uint32 // executions that have not ended
+	mDF                []DF
+	mTime, mSize       []int64
+	mBy                []CF
+	sent, received     []end // of DFs
+	asked, askedHere   []end // requests
+	moves              []move
+	copies             []Copy
+	sizes              []int64 // of copies, for DFs whose creation is missing
+	awaits             Awaits
+	held               []holding
+	duplicates         []Duplicate
+	lost               []loss
+	waits              []Wait
+	openWaits          []int
+	idle               []Interval
+	idleSince          int64
+	syncs              []sync1
+}
+
+type weight struct {
+	cf CF
+	w  float64
+}
+
+// end is one end of a message.
+type end struct {
+	number  uint32
+	time    int64
+	peer    int32
+	df      DF
+	bytes   int64
+	request uint32
+	cf      CF
+}
+
+type move struct {
+	cf     CF
+	time   int64
+	node   int32
+	peer   int32
+	bytes  int64
+	out    bool
+	stolen bool
+}
+
+type holding struct {
+	cf   CF
+	time int64
+	on   bool
+}
+
+type loss struct {
+	stream      uint64
+	count       uint64
+	first, last int64
+}
+
+type sync1 struct{ time, offset int64 }
+
+func newStream(b *builder, node, id int, tables nodeTables) *stream {
+	return &stream{b: b, node: node, id: id, nodeTables: tables, first: None, last: None, started: None, finished: None, idleSince: None, process: -1}
+}
+
+func (s *stream) df(v uint64) DF {
+	if v < uint64(len(s.dfs)) && s.dfs[v] != 0 {
+		return s.dfs[v]
+	}
+	return s.b.tables.undefined(s.node, v)
+}
+
+func (s *stream) cf(v uint64) CF { return CF(s.b.cfs.number(v)) }
+
+// event takes one event. a holds its fields, then the length and the elements of its list.
+func (s *stream) event(t int64, kind trace.Kind, a []uint64) {
+	s.events++
+	if kind < trace.FirstUserKind {
+		s.count[kind]++
+	}
+	if t > s.last {
+		s.last = t
+	}
+	if t < s.first || s.first == None {
+		s.first = t
+	}
+	switch kind {
+	case trace.KindCFCreated:
+		s.created(t, a)
+	case trace.KindCFReady:
+		s.rCF = append(s.rCF, s.cf(a[0]))
+		s.rTime = append(s.rTime, t-int64(a[1]))
+	case trace.KindCFStarted:
+		s.open = append(s.open, uint32(len(s.eCF)))
+		s.eCF = append(s.eCF, s.cf(a[0]))
+		s.eStart = append(s.eStart, t)
+		s.eEnd = append(s.eEnd, None)
+		s.eCPU = append(s.eCPU, -1)
+		s.eNumber = append(s.eNumber, uint32(a[1]))
+		s.eInputs = append(s.eInputs, uint32(len(s.inputs)))
+		for _, d := range a[3:] {
+			s.inputs = append(s.inputs, s.df(d))
+		}
+	case trace.KindCFFinished:
+		s.ended(t, s.cf(a[0]), int64(a[2]))
+	case trace.KindDFCreate:
+		s.mDF = append(s.mDF, s.df(a[0]))
+		s.mTime = append(s.mTime, t)
+		s.mSize = append(s.mSize, int64(a[1]))
+		s.mBy = append(s.mBy, s.cf(a[2]))
+	case trace.KindDFStored, trace.KindDFDropped, trace.KindDFDestroy:
+		c := Copy{Time: t, DF: s.df(a[0]), Node: uint16(s.node), What: CopyStored}
+		if kind == trace.KindDFDropped {
+			c.What = CopyDropped
+		} else if kind == trace.KindDFDestroy {
+			c.What = CopyExpired + CopyChange(min(a[2], 2))
+		}
+		s.copies = append(s.copies, c)
+	default:
+		s.rare(t, kind, a)
+	}
+}
+
+func (s *stream) created(t int64, a []uint64) {
+	cf := s.cf(a[0])
+	s.cCF = append(s.cCF, cf)
+	s.cTime = append(s.cTime, t)
+	site := uint32(0)
+	if a[1] < uint64(len(s.site)) {
+		site = s.site[a[1]]
+	}
+	s.cSite = append(s.cSite, site)
+	s.cParent = append(s.cParent, s.cf(a[2]))
+	s.cExec = append(s.cExec, uint32(a[3]))
+	if w := math.Float64frombits(a[4]); w != 1 {
+		s.weights = append(s.weights, weight{cf, w})
+	}
+	label := uint32(0)
+	if list := a[6:]; len(list) > 0 {
+		label = uint32(len(s.labels)) + 1
+		s.labels = append(s.labels, int32(len(list)))
+		for _, v := range list {
+			s.labels = append(s.labels, int32(v))
+		}
+	}
+	s.cLabel = append(s.cLabel, label)
+}
+
+func (s *stream) ended(t int64, cf CF, cpu int64) {
+	for i := len(s.open) - 1; i >= 0; i-- {
+		e := s.open[i]
+		if s.eCF[e] != cf {
+			continue
+		}
+		s.eEnd[e], s.eCPU[e] = t, max(cpu, -1)
+		// What started later and has not ended never will: its end was lost.
+		s.open = s.open[:i]
+		return
+	}
+}
+
+// rare takes the kinds that come less often than once per CF.
+func (s *stream) rare(t int64, kind trace.Kind, a []uint64) {
+	switch kind {
+	case trace.KindDFSent, trace.KindDFReceived:
+		e := end{number: s.b.messages.number(a[3]), time: t, peer: node32(a[1]), df: s.df(a[0]),
+			bytes: int64(a[2]), request: s.b.requests.number(a[4]), cf: s.cf(a[5])}
+		if kind == trace.KindDFSent {
+			s.sent = append(s.sent, e)
+		} else {
+			s.received = append(s.received, e)
+		}
+	case trace.KindDFRequested:
+		s.asked = append(s.asked, end{number: s.b.requests.number(a[3]), time: t, peer: node32(a[2]), df: s.df(a[0]), cf: s.cf(a[1])})
+	case trace.KindDFRequestReceived:
+		s.askedHere = append(s.askedHere, end{number: s.b.requests.number(a[2]), time: t, peer: node32(a[1]), df: s.df(a[0])})
+	case trace.KindCFMigrated, trace.KindCFStolen, trace.KindCFReceived:
+		s.moves = append(s.moves, move{cf: s.cf(a[0]), time: t, node: int32(s.node), peer: node32(a[1]), bytes: int64(a[2]),
+			out: kind != trace.KindCFReceived, stolen: kind == trace.KindCFStolen})
+	case trace.KindCFWaiting:
+		s.awaits.CF = append(s.awaits.CF, s.cf(a[0]))
+		s.awaits.Time = append(s.awaits.Time, t)
+		s.awaits.at = append(s.awaits.at, uint32(len(s.awaits.dfs)))
+		for _, d := range a[2:] {
+			s.awaits.dfs = append(s.awaits.dfs, s.df(d))
+		}
+	case trace.KindCFHeld, trace.KindCFResumed:
+		s.held = append(s.held, holding{s.cf(a[0]), t, kind == trace.KindCFHeld})
+	case trace.KindDFDuplicate:
+		s.duplicates = append(s.duplicates, Duplicate{Time: t, DF: s.df(a[0]), First: s.cf(a[1]), Second: s.cf(a[2])})
+	case trace.KindProgramStarted:
+		if s.started == None {
+			s.started, s.process, s.startedCPU = t, int(min(a[0], 1<<20)), int64(a[1])
+		}
+	case trace.KindProgramFinished:
+		s.finished, s.finishedCPU = t, int64(a[0])
+	case trace.KindIdle:
+		if s.idleSince == None {
+			s.idleSince = t
+		}
+	case trace.KindBusy:
+		if s.idleSince != None && t >= s.idleSince {
+			s.idle = append(s.idle, Interval{s.idleSince, t})
+		}
+		s.idleSince = None
+	case trace.KindWaitStarted:
+		s.openWaits = append(s.openWaits, len(s.waits))
+		s.waits = append(s.waits, Wait{Interval{t, None}, s.name(a[0])})
+	case trace.KindWaitEnded:
+		name := s.name(a[0])
+		for i := len(s.openWaits) - 1; i >= 0; i-- {
+			if w := &s.waits[s.openWaits[i]]; w.Name == name {
+				w.To = t
+				s.openWaits = s.openWaits[:i]
+				break
+			}
+		}
+	case trace.KindLost:
+		s.lost = append(s.lost, loss{count: a[0], first: int64(a[1]), last: int64(a[2]), stream: a[3]})
+	case trace.KindClockSync:
+		s.syncs = append(s.syncs, sync1{t, int64(a[0])})
+	}
+}
+
+func (s *stream) name(v uint64) string { return s.defs.Name(trace.Name(v)) }
+
+func node32(v uint64) int32 { return int32(min(v, trace.MaxNode)) }

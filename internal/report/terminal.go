@@ -1,0 +1,373 @@
+package report
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/whyslow/whyslow/internal/slou"
+)
+
+// terminal writes the report for people.
+type terminal struct {
+	w   *bufio.Writer
+	res *slou.Result
+	opt Options
+}
+
+// Terminal writes the report: the five factors with their parts, the code fragments that do the work, what was
+// waited for most, and in words what to change. Colours are used only if opt says so.
+func Terminal(w io.Writer, res *slou.Result, opt Options) error {
+	if err := CheckBy(opt.By); err != nil {
+		return err
+	}
+	if opt.Width <= 0 {
+		opt.Width = 80
+	}
+	if opt.Top <= 0 {
+		opt.Top = 10
+	}
+	t := &terminal{bufio.NewWriter(w), res, opt}
+	t.header()
+	t.factors()
+	switch opt.By {
+	case "node":
+		t.byNode(false)
+	case "worker":
+		t.byNode(true)
+	case "code":
+		t.byCode()
+	}
+	t.fragments()
+	t.causes()
+	t.advice()
+	t.warnings()
+	return t.w.Flush()
+}
+
+func (t *terminal) printf(format string, args ...any) { fmt.Fprintf(t.w, format, args...) }
+
+// ANSI colours of the factors: what is lost stands out, what is useful is calm.
+var colours = map[string]string{"U": "32", "S": "31", "L": "33", "O": "35", "W": "36", "bold": "1", "dim": "2"}
+
+func (t *terminal) paint(colour, s string) string {
+	if !t.opt.Color || s == "" {
+		return s
+	}
+	return "\x1b[" + colours[colour] + "m" + s + "\x1b[0m"
+}
+
+func (t *terminal) header() {
+	r := t.res
+	workers := 0
+	even := true
+	for i := range r.Nodes {
+		workers += len(r.Nodes[i].Workers)
+		even = even && len(r.Nodes[i].Workers) == len(r.Nodes[0].Workers)
+	}
+	where := count(int64(workers), "worker") + " on " + count(int64(len(r.Nodes)), "node")
+	if even && len(r.Nodes) > 0 {
+		where = count(int64(len(r.Nodes)), "node") + " x " + count(int64(len(r.Nodes[0].Workers)), "worker")
+	}
+	program := r.Program
+	if program == "" {
+		program = "a program without a name"
+	}
+	ended := ""
+	if r.Ended != "" && r.Ended != "done" {
+		ended = " (" + r.Ended + ")"
+	}
+	t.printf("%s%s: %s on %s, %s of processor time\n\n", t.paint("bold", program), ended, duration(r.WallNS), where, duration(r.TotalNS))
+}
+
+var factorNames = []struct{ letter, name string }{
+	{"U", "Useful work"}, {"S", "Starvation"}, {"L", "Latency"}, {"O", "Overhead"}, {"W", "Waiting"}}
+
+// partWords say what a part means; parts of L and W speak for themselves.
+var partWords = map[string]string{
+	"nowhere":   "nothing ready anywhere",
+	"here":      "ready on this node",
+	"elsewhere": "ready on other nodes",
+	"create":    "creating CFs",
+	"request":   "before DFs are requested",
+	"send":      "before DFs are sent",
+	"deliver":   "from arrival to ready",
+	"dispatch":  "from ready to start",
+	"preempt":   "pre-empted",
+	"steal":     "stealing CFs",
+	"extra":     "cores beyond the workers",
+}
+
+func shares(f *slou.Factors) []*slou.Share {
+	out := []*slou.Share{nil, f.S, f.L, f.O, f.W}
+	if f.U != nil {
+		out[0] = &f.U.Share
+	}
+	return out
+}
+
+// maxParts is how many parts of a factor are listed; the rest is summed up.
+const maxParts = 8
+
+func (t *terminal) factors() {
+	tab := t.table(2, 3, "", "seconds", "share", "")
+	total := t.res.TotalNS
+	width := max(min(t.opt.Width-58, 40), 10)
+	row := func(name, colour string, ns int64, bar bool) {
+		b := ""
+		if bar {
+			b = t.paint(colour, barOf(ns, total, width))
+		}
+		tab.row(name, seconds(ns, total), percent(ns, total), b)
+	}
+	for i, s := range shares(&t.res.Factors) {
+		f := factorNames[i]
+		label := t.paint(f.letter, f.letter+"  "+f.name)
+		if s == nil {
+			tab.row(label, "-", "-", "not recorded")
+			continue
+		}
+		row(label, f.letter, s.NS, true)
+		parts := sortedParts(s.Parts)
+		rest := int64(0)
+		for j, p := range parts {
+			if j >= maxParts {
+				rest += p.ns
+				continue
+			}
+			name := p.name
+			if words := partWords[p.name]; words != "" && f.letter != "W" && f.letter != "L" {
+				name = p.name + ": " + words
+			}
+			row(t.paint("dim", "     "+name), "dim", p.ns, false)
+		}
+		if rest > 0 {
+			row(t.paint("dim", fmt.Sprintf("     %d others", len(parts)-maxParts)), "dim", rest, false)
+		}
+	}
+	if t.res.UndividedNS > 0 {
+		row("   not divided", "dim", t.res.UndividedNS, true)
+	}
+	t.render(tab)
+	if u := t.res.Factors.U; u != nil && u.NS > 0 {
+		t.printf("%s of the useful time was measured by the threads' own clocks.\n", percent(u.MeasuredNS, u.NS))
+	}
+	t.printf("\n")
+}
+
+// barOf draws ns as a share of total, in eighths of a column.
+func barOf(ns, total int64, width int) string {
+	if total <= 0 || ns <= 0 {
+		return ""
+	}
+	eighths := int(float64(ns)/float64(total)*float64(width)*8 + 0.5)
+	s := strings.Repeat("█", eighths/8)
+	if r := eighths % 8; r > 0 {
+		s += string([]rune("▏▎▍▌▋▊▉")[r-1])
+	}
+	return s
+}
+
+// seconds writes a time in seconds with the decimals that total deserves.
+func seconds(ns, total int64) string {
+	decimals := 9
+	switch {
+	case total >= 100e9:
+		decimals = 1
+	case total >= 1e9:
+		decimals = 3
+	case total >= 1e6:
+		decimals = 6
+	}
+	return fmt.Sprintf("%.*f", decimals, float64(ns)/1e9)
+}
+
+// table starts a table whose columns from right to rightEnd, counted from 1, are aligned to the right.
+func (t *terminal) table(right, rightEnd int, heads ...string) *table {
+	tab := &table{right: [2]int{right, rightEnd}}
+	var row []any
+	for _, h := range heads {
+		row = append(row, t.paint("dim", h))
+	}
+	tab.row(row...)
+	return tab
+}
+
+func (t *terminal) render(tab *table) {
+	for _, line := range tab.lines() {
+		t.printf("%s\n", line)
+	}
+}
+
+func (t *terminal) title(s string) { t.printf("%s\n", t.paint("bold", s)) }
+
+func (t *terminal) shareRow(name, total string, of int64, list []*slou.Share) []any {
+	row := []any{name, total}
+	for i, s := range list {
+		if s == nil {
+			row = append(row, "-")
+		} else {
+			row = append(row, t.paint(factorNames[i].letter, percent(s.NS, of)))
+		}
+	}
+	return row
+}
+
+func (t *terminal) byNode(workers bool) {
+	name := "node"
+	if workers {
+		name = "worker"
+	}
+	t.title("By " + name)
+	tab := t.table(2, 8, name, "seconds", "U", "S", "L", "O", "W", "CFs")
+	for i := range t.res.Nodes {
+		n := &t.res.Nodes[i]
+		if !workers {
+			label := fmt.Sprint(n.Node)
+			if n.Host != "" {
+				label += " " + n.Host
+			}
+			tab.row(append(t.shareRow(label, seconds(n.TotalNS, t.res.TotalNS), n.TotalNS, shares(&n.Factors)), n.CFs)...)
+			continue
+		}
+		for j := range n.Workers {
+			w := &n.Workers[j]
+			tab.row(append(t.shareRow(fmt.Sprintf("%d.%d", n.Node, w.Worker), seconds(w.TotalNS, t.res.TotalNS), w.TotalNS, shares(&w.Factors)), w.CFs)...)
+		}
+	}
+	t.render(tab)
+	t.printf("\n")
+}
+
+func (t *terminal) byCode() {
+	t.title("By code fragment: time in its CFs and in the gaps before them")
+	tab := t.table(2, 8, "code fragment", "seconds", "U", "S", "L", "O", "W", "CFs")
+	rest := t.res.TotalNS
+	for i := range t.res.Fragments {
+		f := &t.res.Fragments[i]
+		b := f.Before
+		sum := b.U + b.S + b.L + b.O + b.W
+		if sum == 0 {
+			continue
+		}
+		rest -= sum
+		list := []*slou.Share{{NS: b.U}, {NS: b.S}, {NS: b.L}, {NS: b.O}, {NS: b.W}}
+		for j, s := range shares(&t.res.Factors) {
+			if s == nil {
+				list[j] = nil
+			}
+		}
+		tab.row(append(t.shareRow(t.clip(f.Code, 24), seconds(sum, t.res.TotalNS), sum, list), f.Count)...)
+	}
+	if rest > 0 {
+		tab.row("after the last CF", seconds(rest, t.res.TotalNS))
+	}
+	t.render(tab)
+	t.printf("\n")
+}
+
+func (t *terminal) fragments() {
+	tab := t.table(2, 6, "code fragment", "CFs", "useful", "share", "mean", "longest")
+	n := 0
+	for i := range t.res.Fragments {
+		f := &t.res.Fragments[i]
+		if n == t.opt.Top || f.Count == 0 {
+			continue
+		}
+		n++
+		tab.row(t.clip(f.Code, t.opt.Width-50), f.Count, duration(f.UsefulNS), percent(f.UsefulNS, t.res.TotalNS), duration(f.MeanNS), duration(f.MaxNS))
+	}
+	if n == 0 || t.res.Factors.U == nil {
+		return
+	}
+	t.title("Where useful time goes")
+	t.render(tab)
+	t.printf("\n")
+}
+
+func (t *terminal) causes() {
+	tab := t.table(1, 3, "waiting", "share", "times", "factor", "why")
+	n := 0
+	for _, c := range t.res.Causes {
+		if n == t.opt.Top || c.NS == 0 {
+			break
+		}
+		n++
+		name := c.Factor
+		if c.Part != "" {
+			name += "." + c.Part
+		}
+		tab.row(duration(c.NS), percent(c.NS, t.res.TotalNS), c.Count, t.paint(c.Factor, name), t.clip(why(&c), t.opt.Width-42))
+	}
+	if n == 0 {
+		return
+	}
+	t.title("What was waited for most")
+	t.render(tab)
+	t.printf("\n")
+}
+
+// why says in a few words who waited for whom.
+func why(c *slou.Cause) string {
+	who := c.Consumer
+	if who == "" {
+		who = "the end of the run"
+	}
+	from := ""
+	if c.Producer != "" {
+		from = " from " + c.Producer
+	}
+	switch {
+	case c.Part == "extra":
+		return "the run-time system's own threads"
+	case c.Factor == "S" && c.DF != "":
+		return who + " <- " + c.DF + from
+	case c.Factor == "S" && c.Producer != "" && c.Consumer == "":
+		return who + ", with " + c.Producer
+	case c.Factor == "L" && c.DF != "":
+		return who + " <- " + c.DF + from
+	case c.Factor == "L":
+		return who + " itself, on its way"
+	}
+	return who
+}
+
+func (t *terminal) clip(s string, width int) string {
+	width = max(width, 16)
+	if utf8.RuneCountInString(s) <= width {
+		return s
+	}
+	r := []rune(s)
+	return string(r[:width-1]) + "…"
+}
+
+func (t *terminal) advice() {
+	list := Advise(t.res)
+	if len(list) == 0 {
+		return
+	}
+	t.title("What to change")
+	for i, a := range list {
+		t.paragraph(fmt.Sprintf("%d. ", i+1), fmt.Sprintf("%s (at most %s, %s)", a.Text, duration(a.GainNS), percent(a.GainNS, t.res.TotalNS)))
+	}
+	t.printf("\n")
+}
+
+func (t *terminal) warnings() {
+	for _, s := range Warnings(t.res) {
+		t.paragraph(t.paint("S", "warning:")+" ", s)
+	}
+}
+
+// paragraph writes text wrapped to the width, indented under its first word.
+func (t *terminal) paragraph(head, s string) {
+	indent := strings.Repeat(" ", visible(head))
+	for i, line := range wrap(s, max(t.opt.Width-len(indent), 30)) {
+		if i > 0 {
+			head = indent
+		}
+		t.printf("%s%s\n", head, line)
+	}
+}

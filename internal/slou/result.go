@@ -1,0 +1,153 @@
+package slou
+
+// Result is the division of all processor time of a run. All times are nanoseconds.
+type Result struct {
+	Program      string  `json:"program"`
+	Ended        string  `json:"ended"` // as in run.json; "" while it runs or when it was killed
+	WallNS       int64   `json:"wall_ns"`
+	TotalNS      int64   `json:"total_ns"`       // workers x wall + extra cores - loss: what the factors add up to
+	ExtraCoresNS int64   `json:"extra_cores_ns"` // processor time used beyond the workers'; part of O
+	Loss         Loss    `json:"loss"`
+	Factors      Factors `json:"factors"`
+	// UndividedNS is time that belongs to factors that are null.
+	UndividedNS int64        `json:"undivided_ns"`
+	Missing     []Missing    `json:"missing"`
+	Nodes       []Node       `json:"nodes"`
+	Fragments   []Fragment   `json:"fragments"`  // by useful time, most first
+	Structured  []Structured `json:"structured"` // beside the sum; by time, most first
+	Causes      []Cause      `json:"causes"`     // by time, most first
+	Hosts       []Host       `json:"hosts"`
+	Messages    Messages     `json:"messages"`
+	Killed      bool         `json:"killed"`     // some worker's trace has no end
+	Unfinished  int          `json:"unfinished"` // atomic CFs that started and did not end
+	DataInputs  bool         `json:"data_inputs_only"`
+	Problems    []string     `json:"problems"` // what could not be read
+}
+
+// Loss is time and events of which nothing is known; it is in no factor.
+type Loss struct {
+	NS     int64  `json:"ns"`
+	Events uint64 `json:"events"`
+}
+
+// Missing names an event that was not recorded and the factors it is needed for.
+type Missing struct {
+	Event   string   `json:"event"`
+	Factors []string `json:"factors"`
+	Parts   []string `json:"parts,omitempty"` // where only parts of factors are in doubt
+}
+
+// Factors are the five shares; nil is what the recorded events do not allow to compute.
+type Factors struct {
+	U *Useful `json:"U"`
+	S *Share  `json:"S"`
+	L *Share  `json:"L"`
+	O *Share  `json:"O"`
+	W *Share  `json:"W"`
+}
+
+// Share is the time of a factor and its parts, which add up to it.
+type Share struct {
+	NS    int64            `json:"ns"`
+	Parts map[string]int64 `json:"parts"`
+}
+
+// Useful is the time in user code; MeasuredNS of it was measured by a thread's clock.
+type Useful struct {
+	Share
+	MeasuredNS int64 `json:"measured_ns"`
+}
+
+// Node is the share of one node.
+type Node struct {
+	Node    int      `json:"node"`
+	Host    string   `json:"host"`
+	TotalNS int64    `json:"total_ns"`
+	LossNS  int64    `json:"loss_ns"`
+	CFs     int64    `json:"cfs"` // atomic CFs executed
+	Factors Factors  `json:"factors"`
+	Workers []Worker `json:"workers"`
+}
+
+// Worker is the share of one worker.
+type Worker struct {
+	Worker  int     `json:"worker"`
+	TotalNS int64   `json:"total_ns"`
+	LossNS  int64   `json:"loss_ns"`
+	CFs     int64   `json:"cfs"`
+	Factors Factors `json:"factors"`
+}
+
+// Fragment sums up an atomic code fragment.
+type Fragment struct {
+	Code     string `json:"code"`
+	Count    int64  `json:"count"`
+	UsefulNS int64  `json:"useful_ns"`
+	MeanNS   int64  `json:"mean_ns"`
+	MaxNS    int64  `json:"max_ns"` // longest useful time of one CF
+	Caused   Caused `json:"caused"`
+	// Before divides the time that workers spent before and in its CFs, itself included.
+	Before Before `json:"before"`
+	File   string `json:"file"`
+	Line   int    `json:"line"`
+}
+
+// Caused is the time lost because of a code fragment: S and L while others waited for what it produced, O
+// while its own CFs waited to be run.
+type Caused struct {
+	S int64 `json:"S"`
+	L int64 `json:"L"`
+	O int64 `json:"O"`
+}
+
+// Before is a division by the code fragment of the CF that the worker ran next, or was running.
+type Before struct {
+	U int64 `json:"U"`
+	S int64 `json:"S"`
+	L int64 `json:"L"`
+	O int64 `json:"O"`
+	W int64 `json:"W"`
+}
+
+// Structured sums up a structured code fragment, run by the system.
+type Structured struct {
+	Code  string `json:"code"`
+	Kind  string `json:"kind"`
+	Count int64  `json:"count"`
+	NS    int64  `json:"ns"`
+}
+
+// Cause is a reason for lost time: who waited for whom, and for what.
+type Cause struct {
+	Factor   string `json:"factor"`
+	Part     string `json:"part"`
+	Producer string `json:"producer"`
+	DF       string `json:"df"`
+	Link     string `json:"link"`
+	Consumer string `json:"consumer"`
+	NS       int64  `json:"ns"`
+	Count    int64  `json:"count"`
+	// QueuedNS is how much of it, at most, was lost because the producer's CF, ready to run, was kept waiting
+	// while its worker ran something else.
+	QueuedNS int64 `json:"queued_ns"`
+}
+
+// Host is a machine that took part.
+type Host struct {
+	Host    string `json:"host"`
+	Cores   int    `json:"cores"` // available to the run; 0 not known
+	Workers int    `json:"workers"`
+}
+
+// Messages sums up the DFs and CFs that went from node to node.
+type Messages struct {
+	Count       int64 `json:"count"`
+	Bytes       int64 `json:"bytes"`
+	FlightNS    int64 `json:"flight_ns"` // sum over all
+	Repeated    int64 `json:"repeated"`  // DFs sent to a node that had received them before
+	RepeatBytes int64 `json:"repeat_bytes"`
+	// Violations counts messages received before they were sent: the clocks disagree.
+	Violations int64 `json:"violations"`
+	// Half counts messages of which only one end was recorded.
+	Half int64 `json:"half"`
+}

@@ -1,0 +1,252 @@
+// Package slou divides all processor time of a run among Useful work, Starvation, Latency, Overhead and
+// Waiting, and names the fragments and links responsible.
+//
+// The rule itself, for one gap between two atomic CFs of a worker, is Divide in rule.go; it knows facts about
+// one CF through the Lookup interface only. Around it: divide.go cuts one worker's time, queue.go
+// finds what could have run meanwhile, sums.go adds up, and here it is put together for a whole model.
+//
+// Every worker's pieces tile the run exactly, in integer nanoseconds; that is checked for each worker of each
+// trace, and Compute fails rather than report numbers that do not add up.
+package slou
+
+import (
+	"cmp"
+	"context"
+	"runtime"
+	"slices"
+	"sync"
+	"sync/atomic"
+
+	"github.com/whyslow/whyslow/internal/model"
+)
+
+// Options choose between readings of the rule.
+type Options struct {
+	// DataInputsOnly leaves control inputs (those of a CF's ancestors) out, as the source does.
+	DataInputsOnly bool
+	// Parallel is the number of workers divided at once; 0 means as many as there are cores.
+	Parallel int
+}
+
+// run is a computation in progress.
+type run struct {
+	m       *model.Model
+	opt     Options
+	facts   *facts
+	queue   *queue
+	last    model.CF
+	workers []workerRef
+}
+
+type workerRef struct{ node, worker int }
+
+func newRun(m *model.Model, opt Options) *run {
+	r := &run{m: m, opt: opt}
+	for n := range m.Nodes {
+		for w := range m.Nodes[n].Workers {
+			r.workers = append(r.workers, workerRef{n, w})
+		}
+	}
+	var wg sync.WaitGroup
+	wg.Go(func() { r.facts = newFacts(m, opt.DataInputsOnly) })
+	r.queue = readyQueue(m)
+	r.last = lastCF(m)
+	wg.Wait()
+	return r
+}
+
+// lastCF is the atomic CF that ended last: what the idle workers at the end of the run waited for.
+func lastCF(m *model.Model) (last model.CF) {
+	end := model.None
+	for e, cf := range m.ExecCF {
+		if m.ExecEnd[e] > end && m.Atomic(cf) {
+			last, end = cf, m.ExecEnd[e]
+		}
+	}
+	return last
+}
+
+// readyQueue collects when atomic CFs were ready and not started.
+func readyQueue(m *model.Model) *queue {
+	nodes := make([][]interval, len(m.Nodes))
+	odd := oddReady(m)
+	for n := range m.Nodes {
+		var lists [][]interval
+		for _, w := range m.Nodes[n].Workers {
+			var list []interval
+			for e := w.First; e < w.End; e++ {
+				cf, to := m.ExecCF[e], m.ExecStart[e]
+				if !m.Atomic(cf) {
+					continue
+				}
+				if from, ok := m.LastReady(cf, int32(n), to); ok && from < to {
+					list = append(list, interval{from, to})
+				}
+			}
+			lists = append(lists, list)
+		}
+		slices.SortFunc(odd[n], func(a, b interval) int { return cmp.Compare(a.to, b.to) })
+		nodes[n] = unite(append(lists, odd[n]))
+	}
+	return newQueue(nodes)
+}
+
+// oddReady collects, by node, when CFs were ready that did not start there then: they left, or never ran.
+func oddReady(m *model.Model) [][]interval {
+	odd := make([][]interval, len(m.Nodes))
+	for i := range m.Ready {
+		cf := model.CF(i)
+		if m.Ready[cf] == model.None || m.ExecOf[cf] != 0 && !m.WasReadyTwice(cf) && len(m.MovesOf(cf)) == 0 || !m.Atomic(cf) {
+			continue
+		}
+		m.AllReady(cf, func(t int64, node int) {
+			if e, ok := m.ExecutionAt(cf, m.End); ok && m.ExecStart[e] >= t {
+				if _, left := leaves(m, cf, node, t); !left {
+					return // it started here: the worker's list has it
+				}
+			}
+			to, left := leaves(m, cf, node, t)
+			if !left {
+				to = m.End
+			}
+			if node < len(odd) && t < to {
+				odd[node] = append(odd[node], interval{t, to})
+			}
+		})
+	}
+	return odd
+}
+
+// leaves finds when a CF next left a node.
+func leaves(m *model.Model, cf model.CF, node int, t int64) (int64, bool) {
+	for _, g := range m.MovesOf(cf) {
+		if int(g.From) == node && g.Sent != model.None && g.Sent >= t {
+			return g.Sent, true
+		}
+	}
+	return 0, false
+}
+
+// each divides every worker's time, several at once; begin makes the divider's callbacks for a worker.
+func (r *run) each(ctx context.Context, begin func(i int, d *divider)) error {
+	n := r.opt.Parallel
+	if n <= 0 {
+		n = runtime.GOMAXPROCS(0)
+	}
+	errs := make([]error, len(r.workers))
+	var next atomic.Int64
+	var wg sync.WaitGroup
+	for range min(n, len(r.workers)) {
+		wg.Go(func() {
+			for {
+				i := int(next.Add(1)) - 1
+				if i >= len(r.workers) {
+					return
+				}
+				if errs[i] = ctx.Err(); errs[i] != nil {
+					return
+				}
+				ref := r.workers[i]
+				d := &divider{m: r.m, facts: r.facts, dataOnly: r.opt.DataInputsOnly, node: ref.node,
+					worker: &r.m.Nodes[ref.node].Workers[ref.worker], starved: r.queue.at(ref.node), last: r.last}
+				begin(i, d)
+				errs[i] = d.run()
+			}
+		})
+	}
+	wg.Wait()
+	for _, err := range errs {
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// WorkerPieces are the pieces of one worker in order of time.
+type WorkerPieces struct {
+	Node, Worker int
+	Pieces       []Piece
+}
+
+// Pieces gives every piece of every worker's time: what Compute adds up. Neighbouring pieces that differ in
+// nothing are one.
+func Pieces(ctx context.Context, m *model.Model, opt Options) ([]WorkerPieces, error) {
+	r := newRun(m, opt)
+	out := make([]WorkerPieces, len(r.workers))
+	err := r.each(ctx, func(i int, d *divider) {
+		w := &out[i]
+		w.Node, w.Worker = r.workers[i].node, r.workers[i].worker
+		d.visit = func(p *Piece) { w.Pieces = append(w.Pieces, *p) }
+	})
+	for i := range out {
+		slices.SortStableFunc(out[i].Pieces, func(a, b Piece) int { return cmp.Compare(a.From, b.From) })
+		out[i].Pieces = merge(out[i].Pieces)
+	}
+	return out, err
+}
+
+func merge(list []Piece) []Piece {
+	out := list[:0]
+	for _, p := range list {
+		if n := len(out); n > 0 && out[n-1].To == p.From {
+			q := out[n-1]
+			q.From, q.To = p.From, p.To
+			if q == p {
+				out[n-1].To = p.To
+				continue
+			}
+		}
+		out = append(out, p)
+	}
+	return out
+}
+
+// Compute divides all processor time of a run. It fails when ctx ends, or when the parts of a worker do not
+// add up to its time, which is an error of this program.
+func Compute(ctx context.Context, m *model.Model, opt Options) (*Result, error) {
+	r := newRun(m, opt)
+	workers := make([]*sums, len(r.workers))
+	err := r.each(ctx, func(i int, d *divider) {
+		s := newSums(m)
+		workers[i] = s
+		d.visit, d.structured, d.executed = s.add, s.ran, s.executed
+	})
+	if err != nil {
+		return nil, err
+	}
+	null, missing := missingEvents(m)
+	res := &Result{Program: m.Info.Program, Ended: m.Info.Ended, WallNS: m.Wall(), Missing: missing, Killed: m.Killed,
+		DataInputs: opt.DataInputsOnly, Problems: append([]string{}, m.Problems...), Nodes: []Node{}}
+	all := newSums(m)
+	for n := range m.Nodes {
+		node := Node{Node: n, Host: m.Nodes[n].Host, Workers: []Worker{}}
+		sum := newSums(m)
+		for i, ref := range r.workers {
+			if ref.node != n {
+				continue
+			}
+			s := workers[i]
+			node.Workers = append(node.Workers, Worker{Worker: ref.worker, TotalNS: s.total(), LossNS: s.ns[FactorLoss],
+				CFs: s.useful.count, Factors: s.factors(null)})
+			sum.join(s)
+		}
+		node.TotalNS, node.LossNS, node.CFs, node.Factors = sum.total(), sum.ns[FactorLoss], sum.useful.count, sum.factors(null)
+		if len(node.Workers) > 0 {
+			res.Nodes = append(res.Nodes, node)
+		}
+		all.join(sum)
+	}
+	res.ExtraCoresNS = extraCores(m)
+	all.ns[FactorO] += res.ExtraCoresNS
+	all.parts[PartExtra] += res.ExtraCoresNS
+	if res.ExtraCoresNS > 0 {
+		all.causes[causeKey{factor: FactorO, part: PartExtra}] = &causeSum{ns: res.ExtraCoresNS, count: 1}
+	}
+	res.TotalNS, res.UndividedNS = all.total(), all.undivided(null)
+	res.Loss = Loss{NS: all.ns[FactorLoss], Events: m.LostCount}
+	res.Factors = all.factors(null)
+	res.Fragments, res.Structured, res.Causes = all.fragments(), all.structuredList(), all.causeList(null)
+	res.Hosts, res.Messages, res.Unfinished = hosts(m), messages(m), unfinished(m)
+	return res, nil
+}
