@@ -42,8 +42,9 @@ type definer struct {
 	mu       sync.Mutex
 	names    map[string]Name
 	userKind map[[2]string]Kind
-	specs    []KindSpec // of user kinds
+	specs    map[Kind]KindSpec // of user kinds
 	next     Name
+	reserved map[Name]bool // numbers that must not be given to strings
 	pending
 }
 
@@ -65,6 +66,7 @@ const (
 func (d *definer) init() {
 	d.names = map[string]Name{"": 0}
 	d.userKind = map[[2]string]Kind{}
+	d.specs = map[Kind]KindSpec{}
 	d.next = 1
 }
 
@@ -123,16 +125,35 @@ func (w *Writer) Name(s string) Name {
 	defer d.mu.Unlock()
 	n, ok := d.names[s]
 	if !ok {
+		for d.reserved[d.next] {
+			d.next++
+		}
 		n = d.next
 		d.next++
-		d.setName(n, s)
+		d.names[s] = n
+		d.row(tagString, append(binary.AppendUvarint(nil, uint64(n)), s...))
 	}
 	return n
 }
 
-func (d *definer) setName(n Name, s string) {
-	d.names[s] = n
+// nameAs gives a string a certain number and reports whether that was free.
+func (w *Writer) nameAs(n Name, s string) bool {
+	d := &w.defs
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	old, known := d.names[s]
+	switch {
+	case known && old == n:
+		return true
+	case n == 0, n < d.next && !d.reserved[n]:
+		return false
+	}
+	d.reserved[n] = true
+	if !known {
+		d.names[s] = n
+	}
 	d.row(tagString, append(binary.AppendUvarint(nil, uint64(n)), s...))
+	return true
 }
 
 // DefineCode defines a code fragment. A number defined again takes the new meaning,
@@ -170,6 +191,12 @@ func (w *Writer) DefineDF(df DF, name Name, identity []int64) {
 // file. The same namespace, name and field types may be declared again; with other
 // types it is an error.
 func (w *Writer) DefineKind(spec KindSpec) (Kind, error) {
+	spec.Kind = 0
+	return w.defineKind(spec)
+}
+
+// defineKind declares a user kind under the number in spec, or the next one for 0.
+func (w *Writer) defineKind(spec KindSpec) (Kind, error) {
 	if err := spec.Check(); err != nil {
 		return 0, err
 	}
@@ -178,20 +205,27 @@ func (w *Writer) DefineKind(spec KindSpec) (Kind, error) {
 	defer d.mu.Unlock()
 	key := [2]string{spec.Namespace, spec.Name}
 	if k, ok := d.userKind[key]; ok {
-		old := &d.specs[k-FirstUserKind]
+		old := d.specs[k]
 		same := slices.EqualFunc(old.Fields, spec.Fields, func(a, b Field) bool { return a.Type == b.Type })
-		if !same {
-			return 0, fmt.Errorf("event %s is declared as %s and as %s", old, old.Signature(), spec.Signature())
+		if !same || spec.Kind != 0 && spec.Kind != k {
+			return 0, fmt.Errorf("event %s is declared as %s and as %s", &old, old.Signature(), spec.Signature())
 		}
 		return k, nil
 	}
-	k := FirstUserKind + Kind(len(d.specs))
+	k := spec.Kind
+	if k == 0 {
+		for k = FirstUserKind; d.specs[k].Kind != 0; k++ {
+		}
+	}
 	if k > MaxKind {
 		return 0, fmt.Errorf("event %s: a file cannot have more than %d user kinds", &spec, MaxKind-FirstUserKind+1)
 	}
+	if old := d.specs[k]; old.Kind != 0 {
+		return 0, fmt.Errorf("event %s has the number %d of %s", &spec, k, &old)
+	}
 	spec.Kind = k
 	spec.Fields = slices.Clone(spec.Fields)
-	d.specs = append(d.specs, spec)
+	d.specs[k] = spec
 	d.userKind[key] = k
 	d.row(tagKind, appendKind(nil, &spec))
 	w.layouts[k].Store(newLayout(&spec))
@@ -254,11 +288,16 @@ func (s *KindSpec) Check() error {
 }
 
 func identifier(s string) bool {
-	for i, c := range []byte(s) {
-		letter := c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c == '_'
-		if !letter && (i == 0 || c < '0' || c > '9') {
+	for i := range len(s) {
+		if !wordByte(s[i]) || i == 0 && digit(s[i]) {
 			return false
 		}
 	}
 	return s != "" && len(s) <= 256
+}
+
+func digit(c byte) bool { return c >= '0' && c <= '9' }
+
+func wordByte(c byte) bool {
+	return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c == '_' || digit(c)
 }

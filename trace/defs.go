@@ -263,11 +263,22 @@ func (d *Defs) row(tag byte, body []byte) bool {
 			s.Fields = append(s.Fields, f)
 		}
 		// A kind with types of a later version cannot be shown, and its blocks will say so.
-		if !p.bad && id >= uint32(FirstUserKind) && id <= uint32(MaxKind) && s.Check() == nil {
+		if !p.bad && id >= uint32(FirstUserKind) && id <= uint32(MaxKind) && s.Check() == nil && !d.declared(s) {
 			d.kinds[s.Kind] = s
 		}
 	}
 	return !p.bad
+}
+
+// declared reports whether another kind has the name already: the text twin could not
+// tell them apart.
+func (d *Defs) declared(s *KindSpec) bool {
+	for k, old := range d.kinds {
+		if k != s.Kind && old.Namespace == s.Namespace && old.Name == s.Name {
+			return true
+		}
+	}
+	return false
 }
 
 // addDFs reads the columns of n DFs.

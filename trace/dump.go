@@ -1,0 +1,331 @@
+package trace
+
+import (
+	"bufio"
+	"container/heap"
+	"encoding/json"
+	"io"
+	"math"
+	"strconv"
+)
+
+// The text twin. Every event is a line; all other lines start with #. The canonical
+// form, which Dump writes, is
+//
+//	#run {"program":"mxm.fa",...}
+//	#node 0
+//	#kind 256 My.onStep step:Int residual:Float "A step is done."
+//	#string "lock of the queue"
+//	#code 1 mult atomic at=mxm.fa:3:1
+//	#site 1 code=1 label=c at=mxm.fa:12:3 "mult(a, b)"
+//	#df 3 a [0 1 2]
+//	1000 n0 s1 CFEvents.onStarted cf=0.1 execution=1 inputs=[3 4]
+//
+// with the definitions of all nodes first and then the events of all streams in the
+// order of their times (where a stream goes back in time: of the latest time so far),
+// then of nodes and streams. Strings are written where they are used; #string lines
+// name those that no definition uses. A number whose definition is lost is #7.
+
+// DumpOptions restricts what Dump writes.
+type DumpOptions struct {
+	Keep   func(node, stream int, t int64, k Kind) bool // nil: all events
+	NoDefs bool                                         // events only
+}
+
+// Dump writes the canonical text of a trace.
+func Dump(w io.Writer, r *Reader, opt ...DumpOptions) error {
+	var o DumpOptions
+	if len(opt) > 0 {
+		o = opt[0]
+	}
+	out := bufio.NewWriterSize(w, 64<<10)
+	if !o.NoDefs {
+		if r.run != nil {
+			text, err := json.Marshal(r.run)
+			if err != nil {
+				return err
+			}
+			out.WriteString("#run ")
+			out.Write(text)
+			out.WriteByte('\n')
+		}
+		for _, f := range r.files {
+			dumpDefs(out, f.node, &f.defs)
+		}
+	}
+	if err := dumpEvents(out, r, o.Keep); err != nil {
+		return err
+	}
+	return out.Flush()
+}
+
+func dumpDefs(out *bufio.Writer, node int, d *Defs) {
+	var b []byte
+	line := func() {
+		out.Write(append(b, '\n'))
+		b = b[:0]
+	}
+	b = strconv.AppendInt(append(b, "#node "...), int64(node), 10)
+	line()
+	for _, s := range d.UserKinds() {
+		b = strconv.AppendInt(append(b, "#kind "...), int64(s.Kind), 10)
+		b = append(append(b, ' '), s.String()...)
+		for _, f := range s.Fields {
+			b = append(append(append(append(b, ' '), f.Name...), ':'), f.Type.String()...)
+		}
+		if s.Doc != "" {
+			b = strconv.AppendQuote(append(b, ' '), s.Doc)
+		}
+		line()
+	}
+	used := map[string]bool{"": true}
+	use := func(names ...Name) {
+		for _, n := range names {
+			if s, ok := d.LookupName(n); ok {
+				used[s] = true
+			}
+		}
+	}
+	d.EachCode(func(c CodeDef) { use(c.Name, c.File) })
+	d.EachSite(func(s SiteDef) { use(s.Label, s.File, s.Text) })
+	last := Name(0) // most DFs follow one of the same name
+	d.EachDF(func(_ DF, n Name, _ []int64) {
+		if n != last {
+			use(n)
+			last = n
+		}
+	})
+	d.EachName(func(_ Name, s string) {
+		if !used[s] {
+			used[s] = true
+			b = strconv.AppendQuote(append(b, "#string "...), s)
+			line()
+		}
+	})
+	d.EachCode(func(c CodeDef) {
+		b = strconv.AppendUint(append(b, "#code "...), uint64(c.Code), 10)
+		b = appendName(append(b, ' '), d, c.Name)
+		b = append(append(b, ' '), c.Kind.String()...)
+		b = appendPlace(b, d, c.File, c.Line, c.Col)
+		line()
+	})
+	d.EachSite(func(s SiteDef) {
+		b = strconv.AppendUint(append(b, "#site "...), uint64(s.Site), 10)
+		if s.Code != 0 {
+			b = strconv.AppendUint(append(b, " code="...), uint64(s.Code), 10)
+		}
+		if s.Label != 0 {
+			b = appendName(append(b, " label="...), d, s.Label)
+		}
+		b = appendPlace(b, d, s.File, s.Line, s.Col)
+		if s.Text != 0 {
+			b = append(b, ' ')
+			if text, ok := d.LookupName(s.Text); ok {
+				b = strconv.AppendQuote(b, text)
+			} else {
+				b = appendName(b, d, s.Text)
+			}
+		}
+		line()
+	})
+	d.EachDF(func(df DF, n Name, identity []int64) {
+		b = strconv.AppendUint(append(b, "#df "...), uint64(df), 10)
+		b = appendName(append(b, ' '), d, n)
+		b = append(b, " ["...)
+		for i, v := range identity {
+			if i > 0 {
+				b = append(b, ' ')
+			}
+			b = strconv.AppendInt(b, v, 10)
+		}
+		b = append(b, ']')
+		line()
+	})
+}
+
+// appendPlace appends " at=file:line:col", leaving off what is 0 at the end.
+func appendPlace(b []byte, d *Defs, file Name, line, col int) []byte {
+	if file == 0 && line == 0 && col == 0 {
+		return b
+	}
+	b = appendName(append(b, " at="...), d, file)
+	if line != 0 || col != 0 {
+		b = strconv.AppendInt(append(b, ':'), int64(line), 10)
+	}
+	if col != 0 {
+		b = strconv.AppendInt(append(b, ':'), int64(col), 10)
+	}
+	return b
+}
+
+// appendName appends a string as a word where it looks like one, else in quotes.
+func appendName(b []byte, d *Defs, n Name) []byte {
+	s, ok := d.LookupName(n)
+	if !ok {
+		return strconv.AppendUint(append(b, '#'), uint64(n), 10)
+	}
+	if bareWord(s) {
+		return append(b, s...)
+	}
+	return strconv.AppendQuote(b, s)
+}
+
+func bareWord(s string) bool {
+	for i, c := range []byte(s) {
+		if !bareByte(c, i == 0) {
+			return false
+		}
+	}
+	return s != ""
+}
+
+func bareByte(c byte, first bool) bool {
+	switch {
+	case c >= 'a' && c <= 'z', c >= 'A' && c <= 'Z', c == '_', c == '/', c == '.':
+		return true
+	}
+	return !first && (c >= '0' && c <= '9' || c == '-' || c == '+')
+}
+
+// merging is a stream on its way into the common order.
+type merging struct {
+	cursor *Cursor
+	defs   *Defs
+	batch  Batch
+	i      int
+	key    int64 // latest time so far
+}
+
+// advance goes to the next event and reports whether there is one.
+func (m *merging) advance() bool {
+	m.i++
+	for m.i >= m.batch.N {
+		if !m.cursor.Next(&m.batch) {
+			return false
+		}
+		m.i = 0
+	}
+	m.key = max(m.key, m.batch.Time[m.i])
+	return true
+}
+
+type mergeHeap []*merging
+
+func (h mergeHeap) Len() int      { return len(h) }
+func (h mergeHeap) Swap(i, j int) { h[i], h[j] = h[j], h[i] }
+func (h *mergeHeap) Push(x any)   { *h = append(*h, x.(*merging)) }
+func (h *mergeHeap) Pop() any {
+	old := *h
+	m := old[len(old)-1]
+	*h = old[:len(old)-1]
+	return m
+}
+func (h mergeHeap) Less(i, j int) bool {
+	a, b := h[i], h[j]
+	if a.key != b.key {
+		return a.key < b.key
+	}
+	if a.cursor.Node != b.cursor.Node {
+		return a.cursor.Node < b.cursor.Node
+	}
+	return a.cursor.Stream < b.cursor.Stream
+}
+
+func dumpEvents(out *bufio.Writer, r *Reader, keep func(int, int, int64, Kind) bool) error {
+	var h mergeHeap
+	for _, s := range r.Streams() {
+		m := &merging{cursor: r.Stream(s.Node, s.Stream), defs: r.Defs(s.Node), i: -1, key: math.MinInt64}
+		if m.advance() {
+			h = append(h, m)
+		}
+	}
+	heap.Init(&h)
+	var line []byte
+	for len(h) > 0 {
+		m := h[0]
+		b, i := &m.batch, m.i
+		if keep == nil || keep(b.Node, b.Stream, b.Time[i], b.Kind[i]) {
+			line = AppendEvent(line[:0], m.defs, b, i)
+			if _, err := out.Write(append(line, '\n')); err != nil {
+				return err
+			}
+		}
+		if m.advance() {
+			heap.Fix(&h, 0)
+		} else {
+			heap.Pop(&h)
+		}
+	}
+	return nil
+}
+
+// AppendEvent appends the text of event i of a batch: "TIME nNODE sSTREAM
+// Namespace.onName field=value ...". An event whose kind is not defined, the
+// definition being lost, is a line that starts with #.
+func AppendEvent(line []byte, d *Defs, b *Batch, i int) []byte {
+	spec := d.Kind(b.Kind[i])
+	args := b.Args(i)
+	if spec == nil {
+		line = append(line, "# undefined "...)
+	} else if n, list := spec.List(); n > len(args) || !list && n < len(args) {
+		spec = nil // declared with other fields than it has
+		line = append(line, "# misdefined "...)
+	}
+	line = strconv.AppendInt(line, b.Time[i], 10)
+	line = strconv.AppendInt(append(line, " n"...), int64(b.Node), 10)
+	line = strconv.AppendInt(append(line, " s"...), int64(b.Stream), 10)
+	line = append(line, ' ')
+	if spec == nil {
+		line = strconv.AppendInt(append(line, "kind "...), int64(b.Kind[i]), 10)
+		for _, v := range args {
+			line = strconv.AppendInt(append(line, ' '), int64(v), 10)
+		}
+		return line
+	}
+	line = append(append(append(line, spec.Namespace...), '.'), spec.Name...)
+	for f := range spec.Fields {
+		fd := &spec.Fields[f]
+		line = append(append(append(line, ' '), fd.Name...), '=')
+		if !fd.Type.List() {
+			line = appendValue(line, d, fd.Type, args[f])
+			continue
+		}
+		line = append(line, '[')
+		if f < len(args) {
+			for j, v := range args[f+1:] {
+				if j > 0 {
+					line = append(line, ' ')
+				}
+				line = strconv.AppendInt(line, int64(v), 10)
+			}
+		}
+		line = append(line, ']')
+	}
+	return line
+}
+
+// appendValue appends the value of a fixed field.
+func appendValue(line []byte, d *Defs, t FieldType, v uint64) []byte {
+	switch t {
+	case FieldCF, FieldMessage:
+		if v == 0 {
+			return append(line, '-')
+		}
+		line = strconv.AppendUint(line, v>>counterBits, 10)
+		return strconv.AppendUint(append(line, '.'), v&(1<<counterBits-1), 10)
+	case FieldInt, FieldNS, FieldBytes:
+		return strconv.AppendInt(line, int64(v), 10)
+	case FieldFloat:
+		f := math.Float64frombits(v)
+		if f != f {
+			// There are many NaNs, and a trace keeps them apart.
+			return strconv.AppendUint(append(line, "0x"...), v, 16)
+		}
+		return strconv.AppendFloat(line, f, 'g', -1, 64)
+	case FieldName:
+		return appendName(line, d, Name(v))
+	case FieldReason:
+		return append(line, Reason(v).String()...)
+	}
+	return strconv.AppendUint(line, v, 10)
+}

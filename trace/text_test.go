@@ -1,0 +1,190 @@
+package trace
+
+import (
+	"bytes"
+	"errors"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/rogpeppe/go-internal/txtar"
+	"pgregory.net/rapid"
+)
+
+// dump returns the canonical text of a trace.
+func dump(t testing.TB, dir string) string {
+	t.Helper()
+	r, err := Open(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	var b bytes.Buffer
+	if err := Dump(&b, r); err != nil {
+		t.Fatal(err)
+	}
+	return b.String()
+}
+
+// Every file of testdata has a text under "hand", and what becomes of it: its
+// canonical form, or the error.
+func TestTextGoldens(t *testing.T) {
+	files, _ := filepath.Glob("testdata/*.txtar")
+	for _, file := range files {
+		t.Run(filepath.Base(file), func(t *testing.T) {
+			ar, err := txtar.ParseFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			part := map[string]string{}
+			for _, f := range ar.Files {
+				part[f.Name] = string(f.Data)
+			}
+			dir := t.TempDir()
+			err = Parse(strings.NewReader(part["hand"]), dir)
+			if want, ok := part["error"]; ok {
+				if err == nil || err.Error() != strings.TrimSpace(want) {
+					t.Errorf("error %v, want %s", err, want)
+				}
+				if left, _ := os.ReadDir(dir); len(left) > 0 {
+					t.Errorf("a failed Parse leaves %v", left)
+				}
+				return
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			got := dump(t, dir)
+			if diff := cmp.Diff(part["canonical"], got); diff != "" {
+				t.Errorf("canonical text (-want +got):\n%s", diff)
+			}
+			again := t.TempDir()
+			if err := Parse(strings.NewReader(got), again); err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(got, dump(t, again)); diff != "" {
+				t.Errorf("twin of the twin:\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestParseErrors(t *testing.T) {
+	for _, c := range []struct{ text, want string }{
+		{"", "1:1: the text has no events and no #node line: there is nothing to make a trace of"},
+		{"x", "1:1: expected a time: nanoseconds, or a number with ns, us, ms or s"},
+		{"5 CF.onStarted foo=1", `1:16: CFEvents.onStarted has no field "foo": it has (cf CF, execution Uint, inputs DFs)`},
+		{"5 CF.onStarted cf=0.1 cf=0.2", "1:23: field cf is given twice"},
+		{"5 CF.onStarted cf=1", "1:19: expected node.counter, or - for none"},
+		{"5 CF.onStarted 0.1 1 [1] 2", "1:26: too many values: CFEvents.onStarted has (cf CF, execution Uint, inputs DFs)"},
+		{"\n 5 CF.onStarted inputs=[1", "2:26: list does not end: expected ]"},
+		{"5 CF.onStarted inputs=[-1]", "1:24: expected a number from 0 to 4294967295"},
+		{"5 CF.onMigrated to=65536", "1:20: expected a number from 0 to 65535"},
+		{"#foo", `1:1: #foo is no kind of line: expected #run, #node, #stream, #kind, #string, #code, #site or #df; a comment starts with "# "`},
+		{"#node 65536", "1:7: expected a number from 0 to 65535"},
+		{"#kind 3 A.b", "1:7: kinds of user namespaces are numbered from 256"},
+		{"#kind A.b x:Foo", `1:13: field type "Foo" is not known: the types are Int, Uint, Float, CF, DF, Site, Name, Node, Message, NS, Bytes, Reason, Ints, DFs`},
+		{"#kind A.b x:Ints y:Int", "1:7: event A.b: list x is not the last field"},
+		{"#string 4 \"a\"\n#string 4 \"b\"\n#string 1 \"c\"\n#string \"d\"\n#string 2 \"e\"", "5:9: string 2 is defined already"},
+		{"#code 1 mult flat", "1:14: expected atomic, sub, call, for, while, if or at=file:line:col"},
+		{"9223372036854775807 Global.onIdle", "1:1: time is out of range: at most 104 days from 0"},
+		{"#run {", "1:6: run: unexpected EOF"},
+		{"5 SyncEvents.onWaitStarted name=\"x", "1:33: expected a string in double quotes"},
+		{"5 DF.onDestroy reason=why", "1:23: expected one of expired, deleted, end"},
+	} {
+		err := Parse(strings.NewReader(c.text), t.TempDir())
+		if err == nil || err.Error() != c.want {
+			t.Errorf("%q:\n got %v\nwant %s", c.text, err, c.want)
+		}
+		var syntax *SyntaxError
+		if !errors.As(err, &syntax) {
+			t.Errorf("%q: %T", c.text, err)
+		}
+	}
+}
+
+// writeRandom makes a trace of random events and definitions.
+func writeRandom(t *rapid.T, dir string) {
+	rnd := rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "seed"), 7))
+	strs := []string{"a", "", "a b", "#7", "\"", "\xff\x00", "ж", "x=1", "9", "-"}
+	str := func() string { return strs[rnd.IntN(len(strs))] }
+	for node := range rapid.IntRange(1, 3).Draw(t, "nodes") {
+		w, err := Create(dir, node*7, Options{BufferBytes: 1 << 10, Sync: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		specs := Kinds()
+		for _, name := range []string{"onA", "onB"}[:rnd.IntN(3)] {
+			s := KindSpec{Namespace: "My", Name: name, Doc: str()}
+			for i := range rnd.IntN(5) {
+				s.Fields = append(s.Fields, Field{Name: string(rune('a' + i)), Type: 1 + FieldType(rnd.IntN(int(FieldReason)))})
+			}
+			if rnd.IntN(2) == 0 {
+				s.Fields = append(s.Fields, Field{Name: "list", Type: FieldInts + FieldType(rnd.IntN(2))})
+			}
+			if s.Kind, err = w.DefineKind(s); err != nil {
+				t.Fatal(err)
+			}
+			specs = append(specs[:len(specs):len(specs)], s)
+		}
+		for range rnd.IntN(20) {
+			w.DefineCode(CodeDef{rnd.Uint32N(30), w.Name(str()), CodeKind(rnd.IntN(8)), w.Name(str()), rnd.IntN(5), rnd.IntN(5)})
+			w.DefineSite(SiteDef{Site(rnd.Uint32N(30)), rnd.Uint32N(5), w.Name(str()), Name(rnd.Uint32N(99)), rnd.IntN(5), rnd.IntN(5), w.Name(str())})
+			var identity []int64
+			for range rnd.IntN(9) {
+				identity = append(identity, int64(rnd.Uint64()>>rnd.IntN(64)))
+			}
+			w.DefineDF(DF(rnd.Uint32()>>rnd.IntN(32)), w.Name(str()), identity)
+		}
+		for stream := range rnd.IntN(4) {
+			now := int64(rnd.IntN(1000)) - 500
+			for range rnd.IntN(300) {
+				spec := &specs[rnd.IntN(len(specs))]
+				now += int64(rnd.IntN(100)) - 10
+				w.Stream(stream * 3).Emit(now, spec.Kind, randomArgs(rnd, spec)...)
+			}
+		}
+		if err := w.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if rnd.IntN(2) == 0 {
+		if err := WriteRunInfo(dir, &RunInfo{Program: str(), Ended: EndedStuck, Nodes: []NodeInfo{{Node: 0, Workers: 2}}}); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+func TestTwinOfRandomTraces(t *testing.T) {
+	rapid.Check(t, func(rt *rapid.T) {
+		dir, again := t.TempDir(), t.TempDir()
+		writeRandom(rt, dir)
+		text := dump(t, dir)
+		if err := Parse(strings.NewReader(text), again); err != nil {
+			rt.Fatalf("%v in\n%s", err, text)
+		}
+		if diff := cmp.Diff(strings.Split(text, "\n"), strings.Split(dump(t, again), "\n")); diff != "" {
+			rt.Fatal(diff)
+		}
+		a, b := open(t, dir), open(t, again)
+		ea, eb := readAll(t, a), readAll(t, b)
+		if len(ea) != len(eb) {
+			rt.Fatalf("%d events, then %d", len(ea), len(eb))
+		}
+		for i := range ea {
+			spec := a.Defs(ea[i].Node).Kind(ea[i].Kind)
+			for f := range spec.Fields {
+				if spec.Fields[f].Type == FieldName {
+					// Strings are numbered anew.
+					ea[i].Args[f], eb[i].Args[f] = 0, 0
+				}
+			}
+			if diff := cmp.Diff(ea[i], eb[i]); diff != "" {
+				rt.Fatal(diff)
+			}
+		}
+	})
+}
