@@ -139,6 +139,9 @@ type cf struct {
 	inner  int32  // requests to this node and to others: edges CF-DF
 	outer  int32
 
+	// shared tells that a request was left unanswered: from then on other goroutines may touch what mu guards. It is read and
+	// set by the worker that holds the CF; until then that worker need not lock.
+	shared    bool
 	mu        sync.Mutex // guards inputs, suspended, waiting, missing, against answers from other goroutines
 	suspended bool
 	last      bool  // the wave waited for is the last one: readiness may be announced
@@ -152,6 +155,18 @@ type cf struct {
 	iter   *frame // while: frame of the current iteration
 	inputs []slot
 	inline [2]slot
+}
+
+func (c *cf) lock() {
+	if c.shared {
+		c.mu.Lock()
+	}
+}
+
+func (c *cf) unlock() {
+	if c.shared {
+		c.mu.Unlock()
+	}
 }
 
 // ctx is the frame in which the CF's expressions are evaluated.

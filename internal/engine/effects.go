@@ -22,12 +22,12 @@ func (w *worker) call(c *cf) {
 	if w.err != nil {
 		return
 	}
-	times := &e.codes[st.Code]
-	cpu := times.clock.Load()
+	times := &w.codes[st.Code]
+	cpu := times.clock
 	site := siteOf(st)
 	// Of a code fragment that runs long its start is recorded before the call, for those who watch; of a short one
 	// after it, with the time that was read right beside the user's code.
-	long := times.runs.Load() < 4 || times.total.Load() > times.runs.Load()*longRun
+	long := times.long()
 	if long {
 		e.ses.ForeignStarted.Emit(w.ps, site)
 		e.ses.CFStarted.Emit(w.ps, c.id, uint64(c.exec), w.inputDFs(c))
@@ -43,6 +43,7 @@ func (w *worker) call(c *cf) {
 	if outcome.Kind != cpp.Done {
 		end = clock.Now()
 	}
+	w.now = end
 	e.ses.CFFinished.EmitAt(w.ps, end, c.id, uint64(c.exec), w.times.CPU)
 	e.ses.ForeignEnded.EmitAt(w.ps, end, site)
 	w.stats.atomic++
@@ -50,7 +51,11 @@ func (w *worker) call(c *cf) {
 		w.crashed(c, outcome)
 		return
 	}
-	e.learn(times, end-w.times.Start)
+	times.runs++
+	times.total += end - w.times.Start
+	if e.cfg.ThreadClock == ClockAuto && times.runs >= 4 && times.long() {
+		times.clock = true
+	}
 	w.outs = w.outs[:0]
 	for i := range st.Args {
 		switch {
@@ -64,15 +69,6 @@ func (w *worker) call(c *cf) {
 		w.outs = append(w.outs, cpp.IntValue(1)) // tokens of ">>"
 	}
 	w.effects(c, end)
-}
-
-// learn keeps the mean duration of a code fragment and switches its thread clock on when it is worth it.
-func (e *engine) learn(t *codeTimes, ns int64) {
-	runs := t.runs.Add(1)
-	total := t.total.Add(ns)
-	if e.cfg.ThreadClock == ClockAuto && runs&7 == 1 && total > runs*longRun && !t.clock.Load() {
-		t.clock.Store(true)
-	}
 }
 
 // argument evaluates an argument of a C++ routine; own tells that it is to be released after the call.
@@ -215,7 +211,7 @@ func (w *worker) doPush(c *cf, x *luna.Effect, id *ident, v *env, t int64) {
 	}
 	val.Retain()
 	if to == w.n.id {
-		w.pushTo(&label, pushedDF{id: *id, val: val, at: clock.Now()})
+		w.pushTo(&label, pushedDF{id: *id, val: val, at: w.now})
 	} else {
 		w.sendPush(&label, id, num, val, c.id, to)
 	}
@@ -322,6 +318,7 @@ func (e *engine) identText(d *ident) string {
 
 // drop gives back, at the end of the run, every DF that is still stored on the node.
 func (a *actor) drop() {
+	a.now = clock.Now()
 	for i := range a.n.shards {
 		s := &a.n.shards[i]
 		for _, c := range s.table {

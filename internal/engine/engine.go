@@ -19,7 +19,9 @@ package engine
 import (
 	"context"
 	"errors"
+	"os"
 	"runtime"
+	"runtime/debug"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -108,12 +110,14 @@ type engine struct {
 	sent      atomic.Int64
 }
 
-// codeTimes decides whether the thread clock is read for a code fragment. Approximate: workers update it without locks.
+// codeTimes is what a worker knows of a code fragment: whether it reads the thread clock for it.
 type codeTimes struct {
-	runs  atomic.Int64
-	total atomic.Int64
-	clock atomic.Bool
+	runs, total int64 // executions here, and their ns
+	clock       bool
 }
+
+// long reports whether the code fragment runs long, as far as this worker has seen.
+func (t *codeTimes) long() bool { return t.runs < 4 || t.total > t.runs*longRun }
 
 // longRun is the mean duration from which the thread clock is worth its cost.
 const longRun = 50_000 // ns
@@ -136,6 +140,11 @@ func Run(ctx context.Context, cfg Config) (*Result, error) {
 	// for the message goroutines, or messages would wait for user code to end.
 	procs := max(runtime.GOMAXPROCS(0), min(cfg.Nodes*cfg.Workers+2, 256))
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(procs))
+
+	// The Go heap holds CFs and frames, which come and go; the values of DFs are in C memory.
+	if _, set := os.LookupEnv("GOGC"); !set {
+		defer debug.SetGCPercent(debug.SetGCPercent(400))
+	}
 
 	start := clock.Now()
 	e.begin()
@@ -196,7 +205,7 @@ func newEngine(cfg Config) (*engine, error) {
 	for i, c := range p.Codes {
 		e.hold[i] = cfg.Hold[c.Name]
 		if cfg.ThreadClock == ClockOn || cfg.ThreadClock == ClockAuto && cfg.Nodes*cfg.Workers > runtime.NumCPU() {
-			e.codes[i].clock.Store(true)
+			e.codes[i].clock = true
 		}
 	}
 	e.spin = cfg.Nodes*cfg.Workers < runtime.NumCPU()

@@ -22,16 +22,18 @@ func (w *worker) fetch(c *cf, waves [][]int, last bool) bool {
 				return false
 			}
 		}
-		c.mu.Lock()
-		for int(c.cursor) < len(wave) && c.inputs[wave[c.cursor]].have {
-			c.cursor++
-		}
-		if int(c.cursor) < len(wave) {
-			w.suspend(c, wave, last && int(c.wave) == len(waves)-1)
+		if c.shared {
+			c.mu.Lock()
+			for int(c.cursor) < len(wave) && c.inputs[wave[c.cursor]].have {
+				c.cursor++
+			}
+			if int(c.cursor) < len(wave) {
+				w.suspend(c, wave, last && int(c.wave) == len(waves)-1)
+				c.mu.Unlock()
+				return false
+			}
 			c.mu.Unlock()
-			return false
 		}
-		c.mu.Unlock()
 		c.wave++
 		c.issued = false
 	}
@@ -51,22 +53,22 @@ func (w *worker) suspend(c *cf, wave []int, last bool) {
 	}
 	c.missing = int32(len(w.dfs))
 	c.waiting, c.last = int32(wave[c.cursor]), last
-	ses.CFWaiting.Emit(w.ps, c.id, w.dfs)
-	ses.BlockWaiting.Emit(w.ps, siteOf(c.st), uint64(c.stage))
+	ses.CFWaiting.EmitAt(w.ps, w.now, c.id, w.dfs)
+	ses.BlockWaiting.EmitAt(w.ps, w.now, siteOf(c.st), uint64(c.stage))
 	c.suspended = true
 }
 
 // issue sends the requests of one wave.
 func (w *worker) issue(c *cf, wave []int) {
 	e := w.n.eng
-	c.mu.Lock()
+	c.lock()
 	for _, k := range wave {
 		s := &c.inputs[k]
 		w.letGo(s) // the value of a loop's previous test
 		s.have, s.asked = false, true
 	}
 	c.open += int32(len(wave))
-	c.mu.Unlock()
+	c.unlock()
 	listen := false
 	v := &env{f: c.ctx(), c: c}
 	if c.stage == stageStart {
@@ -79,9 +81,10 @@ func (w *worker) issue(c *cf, wave []int) {
 			return
 		}
 		if in.Push {
-			c.mu.Lock()
-			c.inputs[k].df = w.number(&id)
-			c.mu.Unlock()
+			num := w.number(&id)
+			c.lock()
+			c.inputs[k].df = num
+			c.unlock()
 			listen = true
 			continue
 		}
@@ -93,22 +96,24 @@ func (w *worker) issue(c *cf, wave []int) {
 			c.inner++
 			w.inner.Add(1)
 			num, val, at, ok := w.request(&id, waiter{c: c, k: int32(k)})
-			e.ses.DFRequested.Emit(w.ps, num, c.id, node, 0)
-			c.mu.Lock()
+			e.ses.DFRequested.EmitAt(w.ps, w.now, num, c.id, node, 0)
+			c.shared = c.shared || !ok
+			c.lock()
 			s := &c.inputs[k]
 			s.df = num
 			if ok {
 				s.val, s.at, s.have, s.asked, s.far = val, at, true, false, false
 				c.open--
 			}
-			c.mu.Unlock()
+			c.unlock()
 		} else {
 			c.outer++
 			w.outer.Add(1)
 			num := w.number(&id)
-			c.mu.Lock()
+			c.lock()
 			c.inputs[k].df = num
-			c.mu.Unlock()
+			c.unlock()
+			c.shared = true
 			w.sendRequest(c, k, &id, num, node)
 		}
 		if e.static[c.st.ID].twins {
@@ -119,6 +124,7 @@ func (w *worker) issue(c *cf, wave []int) {
 		label, _ := w.identOf(c.st.Label, c.st.LabelIdx, v)
 		if w.err == nil {
 			c.label = &label
+			c.shared = true
 			w.listen(&label, c)
 		}
 	}
@@ -130,7 +136,7 @@ func (a *actor) letGo(s *slot) {
 		return
 	}
 	if s.far {
-		a.n.eng.ses.DFDropped.Emit(a.ps, s.df, s.val.Size())
+		a.n.eng.ses.DFDropped.EmitAt(a.ps, a.now, s.df, s.val.Size())
 		s.far = false
 	}
 	s.val.Release()
@@ -198,7 +204,7 @@ func (c *cf) arrived(a *actor) {
 	}
 	if c.missing--; c.missing == 0 && c.last {
 		c.ready = true
-		a.n.eng.ses.CFReady.Emit(a.ps, c.id, 0)
+		a.n.eng.ses.CFReady.EmitAt(a.ps, a.now, c.id, 0)
 	}
 }
 

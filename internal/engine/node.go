@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -51,6 +52,7 @@ type actor struct {
 	ps    *prof.Stream
 	cur   *cf           // the CF being worked on
 	err   *ProgramError // first fault of the current step
+	now   int64         // last reading of the clock: the time of all events of one uninterrupted burst of work
 	words []int64
 	dfs   []trace.DF
 	idx   []int32
@@ -68,6 +70,7 @@ type worker struct {
 	args     []cpp.Value
 	outs     []cpp.Value
 	owned    []bool
+	codes    []codeTimes        // by Code.ID
 	fresh    []int64            // by output: when it was made, 0 once its creation is recorded
 	calling  atomic.Pointer[cf] // CF whose user code is running
 	times    cpp.Times
@@ -87,7 +90,7 @@ func newNode(e *engine, id int) *node {
 		return e.ses.Stream(id, i, ts)
 	}
 	for i := range e.cfg.Workers {
-		n.workers = append(n.workers, &worker{actor: actor{n: n, ps: stream(i)}, id: i, wake: make(chan struct{}, 1)})
+		n.workers = append(n.workers, &worker{actor: actor{n: n, ps: stream(i)}, id: i, codes: slices.Clone(e.codes), wake: make(chan struct{}, 1)})
 	}
 	n.rts = &actor{n: n, ps: stream(e.cfg.Workers)}
 	n.mon = stream(e.cfg.Workers + 1)

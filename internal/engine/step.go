@@ -139,7 +139,8 @@ func (w *worker) homeNode(c *cf) int {
 func (w *worker) step(c *cf) {
 	e := w.n.eng
 	site := siteOf(c.st)
-	e.ses.BlockStarted.Emit(w.ps, site, uint64(c.stage))
+	w.now = clock.Now()
+	e.ses.BlockStarted.EmitAt(w.ps, w.now, site, uint64(c.stage))
 	for w.err == nil {
 		switch c.stage {
 		case stageStart:
@@ -165,18 +166,18 @@ func (w *worker) step(c *cf) {
 					return
 				}
 				if to != w.n.id {
-					e.ses.BlockMigrated.Emit(w.ps, site, stageHome)
+					e.ses.BlockMigrated.EmitAt(w.ps, w.now, site, stageHome)
 					w.migrate(c, to)
 					return
 				}
 				c.placed = true
 			}
 			if c.st.Stealable && w.giveAway(c) {
-				e.ses.BlockMigrated.Emit(w.ps, site, stageHome)
+				e.ses.BlockMigrated.EmitAt(w.ps, w.now, site, stageHome)
 				return
 			}
 			c.stage = stageMain
-			e.ses.BlockContinued.Emit(w.ps, site, stageMain)
+			e.ses.BlockContinued.EmitAt(w.ps, w.now, site, stageMain)
 
 		case stageMain:
 			if !w.fetch(c, c.st.Waves, true) || w.err != nil {
@@ -190,10 +191,10 @@ func (w *worker) step(c *cf) {
 				return
 			}
 			if w.execute(c) {
-				e.ses.BlockExited.Emit(w.ps, site, stageMain)
+				e.ses.BlockExited.EmitAt(w.ps, w.now, site, stageMain)
 				return
 			}
-			e.ses.BlockContinued.Emit(w.ps, site, stageHome)
+			e.ses.BlockContinued.EmitAt(w.ps, w.now, site, stageHome)
 		}
 	}
 }
@@ -208,8 +209,7 @@ func (w *worker) noticeReady(c *cf) {
 	for i := range c.inputs {
 		since = max(since, c.inputs[i].at)
 	}
-	t := clock.Now()
-	ses.CFReady.EmitAt(w.ps, t, c.id, max(0, t-since))
+	ses.CFReady.EmitAt(w.ps, w.now, c.id, max(0, w.now-since))
 }
 
 // hold keeps a CF back for the time that Config.Hold names.
@@ -241,13 +241,14 @@ func (w *worker) exit(c *cf) {
 	if c.label != nil {
 		w.unlisten(c.label)
 	}
-	c.mu.Lock()
+	c.lock()
 	if c.open > 0 {
 		c.zombie = true
-		c.mu.Unlock()
+		c.unlock()
 		return
 	}
-	c.mu.Unlock()
+	c.unlock()
+	w.now = clock.Now()
 	w.destroyCF(c)
 	w.recycle(c)
 }
@@ -258,7 +259,7 @@ func (a *actor) destroyCF(c *cf) {
 		a.letGo(&c.inputs[i])
 	}
 	a.unrelate(c)
-	a.n.eng.ses.CFDestroyed.Emit(a.ps, c.id)
+	a.n.eng.ses.CFDestroyed.EmitAt(a.ps, a.now, c.id)
 }
 
 // recycle keeps a CF's memory for the next one made by this worker.
@@ -315,6 +316,7 @@ func (w *worker) execute(c *cf) bool {
 		out = cpp.IntValue(c.iter.counter)
 	}
 	t := clock.Now()
+	w.now = t
 	e.ses.CFFinished.EmitAt(w.ps, t, c.id, uint64(c.exec), -1)
 	if w.err != nil {
 		return true

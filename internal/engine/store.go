@@ -14,7 +14,6 @@ import (
 	"fmt"
 	"sync"
 
-	"github.com/whyslow/whyslow/internal/clock"
 	"github.com/whyslow/whyslow/internal/cpp"
 	"github.com/whyslow/whyslow/trace"
 )
@@ -244,11 +243,8 @@ func (a *actor) take(s *shard, c *cell) cpp.Value {
 // gone records and releases a DF that the store no longer holds.
 func (a *actor) gone(num trace.DF, v cpp.Value, why trace.Reason) {
 	e := a.n.eng
-	if e.recording {
-		t := clock.Now()
-		e.ses.DFDropped.EmitAt(a.ps, t, num, v.Size())
-		e.ses.DFDestroy.EmitAt(a.ps, t, num, v.Size(), why)
-	}
+	e.ses.DFDropped.EmitAt(a.ps, a.now, num, v.Size())
+	e.ses.DFDestroy.EmitAt(a.ps, a.now, num, v.Size(), why)
 	v.Release()
 }
 
@@ -266,7 +262,7 @@ func (a *actor) post(id *ident, v cpp.Value, count int32, producer maker, made i
 	s.mu.Lock()
 	c := a.cell(s, id, h)
 	num := c.num
-	t := clock.Now()
+	t := a.now
 	if made != 0 {
 		e.ses.DFCreate.EmitAt(a.ps, made, num, v.Size(), producer.id)
 	}

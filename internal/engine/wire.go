@@ -43,6 +43,7 @@ func (a *actor) dispatch(m *transport.Message) {
 	e.enter()
 	e.sent.Add(1)
 	e.net.Send(m)
+	a.now = clock.Now() // sending copies the payload, which takes its time
 }
 
 func (a *actor) sendRequest(c *cf, k int, id *ident, num trace.DF, node int) {
@@ -245,6 +246,7 @@ func (a *actor) handle(m *transport.Message) {
 	e := a.n.eng
 	d := &decoder{m.Head}
 	t := clock.Now()
+	a.now = t
 	switch m.Kind {
 	case msgCF:
 		a.receive(d, m, t)
