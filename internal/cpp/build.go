@@ -22,9 +22,9 @@ import (
 // tools is the compiler and everything about it that a result depends on.
 type tools struct {
 	cxx      []string
-	flags    []string // of this build and CXX_FLAGS
-	ldflags  []string
-	extra    []string // what this compiler needs besides
+	flags    []string // of this build
+	cxxflags []string // CXX_FLAGS
+	ldflags  []string // LDFLAGS
 	identity string
 }
 
@@ -34,6 +34,7 @@ type unit struct {
 	path      string // absolute; "" for a file of ours
 	file      string // of ours: its base name, which the linker mentions
 	text      string // of ours
+	inDir     bool   // sees the program's directory
 	key       string // everything but the contents of the files it reads
 	obj       string // file in the cache
 	deps      []dep
@@ -134,11 +135,10 @@ func (b *builder) findTools() error {
 	if b.Debug {
 		b.flags = append(b.flags, "-g")
 	}
-	b.flags = append(b.flags, "-iquote", b.Dir, "-I", "", "-idirafter", b.Dir)
-	b.flags = append(b.flags, strings.Fields(os.Getenv("CXX_FLAGS"))...)
+	b.cxxflags = strings.Fields(os.Getenv("CXX_FLAGS"))
 	b.ldflags = strings.Fields(os.Getenv("LDFLAGS"))
 
-	id := []string{"1", runtime.GOARCH}
+	id := []string{"1", runtime.GOARCH, includeHash(), strings.Join(b.cxx, "\x00"), strings.Join(b.flags, "\x00"), strings.Join(b.cxxflags, "\x00")}
 	found := false
 	for _, w := range b.cxx { // "ccache g++": both count
 		path, err := exec.LookPath(w)
@@ -156,10 +156,15 @@ func (b *builder) findTools() error {
 	if !found {
 		return fmt.Errorf("no C++ compiler: %s was not found; install one (apt install g++) or name one in the environment variable CXX", b.cxx[0])
 	}
+	relative := len(b.cxxflags) > 0 || b.Debug // may refer to the current directory, or put it into the result
 	for _, name := range []string{"CPATH", "CPLUS_INCLUDE_PATH", "LIBRARY_PATH", "COMPILER_PATH", "GCC_EXEC_PREFIX"} {
 		id = append(id, os.Getenv(name))
+		relative = relative || os.Getenv(name) != ""
 	}
-	if strings.Contains(strings.Join(append(b.cxx, b.flags...), " "), "native") { // a cache may be shared by unlike hosts
+	if relative {
+		id = append(id, b.cwd)
+	}
+	if strings.Contains(strings.Join(append(b.cxx, b.cxxflags...), " "), "native") { // a cache may be shared by unlike hosts
 		id = append(id, processor())
 	}
 	b.identity = hash(id...)
@@ -234,25 +239,29 @@ func (b *builder) abs(path string) string {
 }
 
 func (b *builder) makeUnits(sources []string) {
-	b.flags[slices.Index(b.flags, "-I")+1] = b.include
-	common := []string{b.identity, strings.Join(b.cxx, "\x00"), strings.Join(b.flags, "\x00"), b.abs(b.Dir), strings.Join(b.headers, "\x00")}
-	if b.Debug {
-		common = append(common, b.cwd) // it is in the debug information
-	}
 	b.units = []*unit{
-		{name: b.Prog.File, file: filepath.Base(b.Prog.File) + ".cpp", text: generate(b.Prog, sources)},
-		{name: "whyslow_runtime.cpp", file: "whyslow_runtime.cpp", text: runtimeCC},
+		{name: b.Prog.File, file: filepath.Base(b.Prog.File) + ".cpp", text: generate(b.Prog, sources), inDir: true},
+		{name: runtimeFile, file: runtimeFile, text: runtimeCC},
 	}
 	for _, path := range sources {
-		b.units = append(b.units, &unit{name: path, path: b.abs(path)})
+		b.units = append(b.units, &unit{name: path, path: b.abs(path), inDir: true})
 	}
 	for _, u := range b.units {
-		u.key = hash(append(common, u.name, u.path, u.text)...)
+		key := []string{b.identity, u.name, u.path, u.text}
+		if u.inDir {
+			key = append(key, b.Dir, b.abs(b.Dir), strings.Join(b.headers, "\x00"))
+		}
+		u.key = hash(key...)
 	}
 }
 
+const runtimeFile = "whyslow_runtime.cpp"
+
 func (b *builder) libKey() string {
 	parts := slices.Concat([]string{"lib"}, b.ldflags)
+	if len(b.ldflags) > 0 {
+		parts = append(parts, b.cwd)
+	}
 	for _, u := range b.units {
 		parts = append(parts, u.key)
 	}
@@ -279,7 +288,6 @@ func (b *builder) compileAll(ctx context.Context) (compiled int, err error) {
 	if len(todo) > 0 {
 		time.Sleep(2 * clockTick)
 	}
-	b.extra = extraFlags(ctx, b.cxx)
 	began := time.Now()
 	for i, u := range todo {
 		slots <- struct{}{}
@@ -325,29 +333,22 @@ func (b *builder) compileAll(ctx context.Context) (compiled int, err error) {
 	return len(todo), nil
 }
 
-// extraFlags returns flags that not all compilers know. By symbols unique in the process g++ would keep libraries from being
-// unloaded (then destructors of static objects do not run in time), and have libraries share static objects.
-func extraFlags(ctx context.Context, cxx []string) []string {
-	const flag = "-fno-gnu-unique"
-	args := append(slices.Clone(cxx[1:]), flag, "-x", "c++", "-E", os.DevNull)
-	if exec.CommandContext(ctx, cxx[0], args...).Run() != nil {
-		return nil
-	}
-	return []string{flag}
-}
-
 // clockTick is longer than the resolution of file times.
 const clockTick = 10 * time.Millisecond
 
 func (b *builder) compileCommand(u *unit, dir string) []string {
 	src := u.name
-	var own []string
+	var places, own []string
+	if u.inDir {
+		// The directory is searched first for quoted includes, last for others: it must not hide system headers.
+		places = []string{"-iquote", b.Dir, "-idirafter", b.Dir}
+	}
 	if u.path == "" {
 		src = filepath.Join(dir, u.file)
 		own = []string{"-fexceptions", "-frtti"} // the wrappers catch
 	}
 	out := filepath.Join(dir, "out")
-	return slices.Concat(b.cxx, b.flags, b.extra, own, []string{"-MD", "-MF", out + ".d", "-c", src, "-o", out + ".o"})
+	return slices.Concat(b.cxx, b.flags, places, []string{"-I", b.include}, b.cxxflags, own, []string{"-MD", "-MF", out + ".d", "-c", src, "-o", out + ".o"})
 }
 
 func (b *builder) compile(ctx context.Context, u *unit, i int, began time.Time) error {
@@ -395,13 +396,21 @@ func (b *builder) compile(ctx context.Context, u *unit, i int, began time.Time) 
 	return b.files.save(filepath.Join(b.cache, u.key+".dep"), &manifest{u.obj, u.deps})
 }
 
+// exports keeps everything but our table private to the library. Else a routine called rand would be libc's, libstdc++
+// would bind to functions of the first library loaded, which then could not be unloaded, and libraries would share static objects.
+const exports = "{ global: whyslow_library; local: *; };\n"
+
 // link makes the library from the objects and remembers it.
 func (b *builder) link(ctx context.Context, key string) (string, error) {
 	if b.Progress != nil {
 		b.Progress(len(b.units), len(b.units), "")
 	}
 	out := filepath.Join(b.tmp, "lib.so")
-	args := slices.Concat(b.cxx, b.flags, []string{"-shared", "-Wl,-Bsymbolic-functions",
+	script := filepath.Join(b.tmp, "exports")
+	if err := os.WriteFile(script, []byte(exports), 0o644); err != nil {
+		return "", err
+	}
+	args := slices.Concat(b.cxx, b.flags, b.cxxflags, []string{"-shared", "-Wl,--version-script=" + script,
 		"-Wl,--wrap=exit,--wrap=_exit,--wrap=_Exit,--wrap=quick_exit", "-Wl,-t", "-o", out})
 	content := []string{key}
 	var deps []dep

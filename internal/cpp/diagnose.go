@@ -41,6 +41,25 @@ func (b *builder) clean(s string) string {
 	return readable(s)
 }
 
+// functionAt returns the name of the function at an address of an executable or library; "" if it is not known.
+func functionAt(path string, addr uint64) string {
+	f, err := elf.Open(path)
+	if err != nil {
+		return ""
+	}
+	defer f.Close()
+	syms, err := f.Symbols()
+	if err != nil {
+		syms, _ = f.DynamicSymbols()
+	}
+	for _, s := range syms {
+		if elf.ST_TYPE(s.Info) == elf.STT_FUNC && s.Value <= addr && addr < s.Value+s.Size {
+			return readable(s.Name)
+		}
+	}
+	return ""
+}
+
 // explainLoad says why the library could not be loaded. defined tells whether the process has a symbol anyway.
 func explainLoad(path string, prog *luna.Program, msg string, defined func(string) bool) error {
 	f, err := elf.Open(path)

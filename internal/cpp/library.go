@@ -209,8 +209,8 @@ func outcome(kind C.int, r *C.ws_result) Outcome {
 		case r.cause != 0 && (syscall.Signal(r.code) == syscall.SIGSEGV || syscall.Signal(r.code) == syscall.SIGBUS):
 			msg += fmt.Sprintf(": access to address %#x", uint64(r.address))
 		}
-		if where := text(r.where); where != "" {
-			msg += " in " + readable(where)
+		if f := functionAt(text(r.file), uint64(r.offset)); f != "" {
+			msg += " in " + f
 		}
 		return Outcome{Signalled, int(r.code), msg}
 	}

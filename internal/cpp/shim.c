@@ -254,7 +254,11 @@ static __attribute__((noinline)) int finish(context *c, int kind, ws_result *res
 		res->cause = c->cause;
 		res->overflow = c->overflow;
 		Dl_info in;
-		if (c->pc && dladdr((void *)(uintptr_t)c->pc, &in) && in.dli_sname) res->where = (uint64_t)(uintptr_t)strdup(in.dli_sname);
+		res->file = 0;
+		if (c->pc && dladdr((void *)(uintptr_t)c->pc, &in) && in.dli_fname) {
+			res->file = (uint64_t)(uintptr_t)strdup(in.dli_fname);
+			res->offset = c->pc - (uint64_t)(uintptr_t)in.dli_fbase;
+		}
 	}
 	return kind;
 }
