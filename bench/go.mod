@@ -1,0 +1,9 @@
+module github.com/whyslow/whyslow/bench
+
+go 1.26.0
+
+require github.com/whyslow/whyslow v0.0.0
+
+require github.com/klauspost/compress v1.20.3 // indirect
+
+replace github.com/whyslow/whyslow => ../
