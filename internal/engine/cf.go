@@ -144,6 +144,7 @@ type cf struct {
 	shared    bool
 	mu        sync.Mutex // guards inputs, suspended, waiting, missing, against answers from other goroutines
 	suspended bool
+	since     int64 // when it was suspended or became a zombie, clock ns
 	last      bool  // the wave waited for is the last one: readiness may be announced
 	zombie    bool  // executed and gone from the worker; destroyed by the last answer
 	held      bool  // kept back by Hold, once

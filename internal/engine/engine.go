@@ -149,6 +149,7 @@ func Run(ctx context.Context, cfg Config) (*Result, error) {
 	start := clock.Now()
 	e.begin()
 	n0 := e.nodes[0]
+	n0.workers[0].now = clock.Now()
 	first := n0.workers[0].newCF(cfg.Program.Main.Start, main, 0, 0)
 	n0.workers[0].created(first)
 	n0.workers[0].readyIfFree(first)

@@ -55,7 +55,7 @@ func (w *worker) suspend(c *cf, wave []int, last bool) {
 	c.waiting, c.last = int32(wave[c.cursor]), last
 	ses.CFWaiting.EmitAt(w.ps, w.now, c.id, w.dfs)
 	ses.BlockWaiting.EmitAt(w.ps, w.now, siteOf(c.st), uint64(c.stage))
-	c.suspended = true
+	c.suspended, c.since = true, w.now
 }
 
 // issue sends the requests of one wave.
@@ -168,6 +168,8 @@ func (a *actor) sameCell(c *cf, j int, id *ident) bool {
 func (c *cf) answer(a *actor, k int, val cpp.Value, num trace.DF, at int64, far bool) {
 	e := a.n.eng
 	c.mu.Lock()
+	// The clock reading of this burst of work may be older than what another worker has recorded of the CF or the DF.
+	a.now = max(a.now, c.since, at)
 	s := &c.inputs[k]
 	s.asked = false
 	c.open--

@@ -45,7 +45,7 @@ func (c *cf) setUp() {
 // created records a new CF.
 func (w *worker) created(c *cf) {
 	e := w.n.eng
-	c.born = clock.Now()
+	c.born = w.now
 	if e.ses.CFCreated.On() {
 		v := &env{f: c.frame, c: c}
 		weight := 1.0
@@ -96,6 +96,7 @@ func (w *worker) flush() {
 		return
 	}
 	e := w.n.eng
+	w.now = clock.Now()
 	here := w.children[:0]
 	for _, c := range w.children {
 		w.created(c)
@@ -243,7 +244,7 @@ func (w *worker) exit(c *cf) {
 	}
 	c.lock()
 	if c.open > 0 {
-		c.zombie = true
+		c.zombie, c.since = true, w.now
 		c.unlock()
 		return
 	}

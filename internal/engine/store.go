@@ -208,6 +208,7 @@ func (a *actor) request(id *ident, wt waiter) (num trace.DF, val cpp.Value, at i
 		return
 	case c.stored:
 		val, at, ok = retained(c.val), c.at, true
+		a.now = max(a.now, at)
 		gone := false
 		if c.count > 0 {
 			if c.count--; c.count == 0 {
@@ -330,6 +331,7 @@ func (a *actor) destroy(id *ident) {
 		a.fail(fmt.Sprintf("%s is deleted while %d of its counted requests are still to come", a.identText(id), c.count), "Attempting to destroy DF with positive requests count")
 	case c.stored:
 		num := c.num
+		a.now = max(a.now, c.at)
 		v := a.take(s, c)
 		s.mu.Unlock()
 		a.gone(num, v, trace.Deleted)
