@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"math/bits"
+	"slices"
 )
 
 // Columns. A column is a number of 64-bit words, that number being known from
@@ -13,18 +14,16 @@ import (
 //	plain     a varint each
 //	signed    a zigzag varint each
 //	delta     a zigzag varint each: the difference from the word before
-//	split     as delta, but first the low bytes of all differences, then a varint
-//	          of the rest of each: the low byte of a duration is noise that no
-//	          compressor should be offered together with what is not
 //
-// The writer takes the form that needs the fewest bytes.
+// The writer takes the form that suits the type of the field, or constant. (To
+// count the bytes that each would need took longer than all the rest of packing, and
+// the fewest bytes do not compress best.)
 
 const (
 	colConstant = iota
 	colPlain
 	colSigned
 	colDelta
-	colSplit
 )
 
 var errColumn = errors.New("column is cut off")
@@ -34,67 +33,56 @@ func reverse(v uint64) uint64 { return bits.ReverseBytes64(v) }
 func zigzag(v uint64) uint64   { return v<<1 ^ uint64(int64(v)>>63) }
 func unzigzag(v uint64) uint64 { return v>>1 ^ -(v & 1) }
 
-// varintLen is the length of v as a varint, 1 to 10.
-func varintLen(v uint64) int { return (9*bits.Len64(v|1) + 63) / 64 }
-
-// appendColumn stores words; constant allows that form, which readers refuse where
-// the number of words must be bounded by the number of bytes.
-func appendColumn(b []byte, words []uint64, constant bool) []byte {
+// appendColumn stores words in the given form, or as a constant if they are one and
+// constant allows it. Readers refuse constants where the number of words must be
+// bounded by the number of bytes.
+func appendColumn(b []byte, words []uint64, form byte, constant bool) []byte {
 	if len(words) == 0 {
 		return b
 	}
-	var plain, signed, delta int
-	same := constant
-	prev := uint64(0)
-	for _, v := range words {
-		plain += varintLen(v)
-		signed += varintLen(zigzag(v))
-		delta += varintLen(zigzag(v - prev))
-		same = same && v == words[0]
-		prev = v
+	if constant && same(words) {
+		return binary.AppendUvarint(append(b, colConstant), words[0])
 	}
-	switch {
-	case same:
-		b = append(b, colConstant)
-		return binary.AppendUvarint(b, words[0])
-	case plain <= signed && plain <= delta:
-		b = append(b, colPlain)
+	b = slices.Grow(append(b, form), len(words)*(binary.MaxVarintLen64+1))
+	at := len(b)
+	b = b[:cap(b)]
+	prev := uint64(0)
+	switch form {
+	case colPlain:
 		for _, v := range words {
-			b = binary.AppendUvarint(b, v)
+			at = putUvarint(b, at, v)
 		}
-	case signed <= delta:
-		b = append(b, colSigned)
+	case colSigned:
 		for _, v := range words {
-			b = binary.AppendUvarint(b, zigzag(v))
+			at = putUvarint(b, at, zigzag(v))
 		}
-	default:
-		b = append(b, colDelta)
-		prev := uint64(0)
+	case colDelta:
 		for _, v := range words {
-			b = binary.AppendUvarint(b, zigzag(v-prev))
+			at = putUvarint(b, at, zigzag(v-prev))
 			prev = v
 		}
 	}
-	return b
+	return b[:at]
 }
 
-// appendSplit stores words in the form split.
-func appendSplit(b []byte, words []uint64) []byte {
-	if len(words) == 0 {
-		return b
-	}
-	b = append(b, colSplit)
-	prev := uint64(0)
+func same(words []uint64) bool {
 	for _, v := range words {
-		b = append(b, byte(zigzag(v-prev)))
-		prev = v
+		if v != words[0] {
+			return false
+		}
 	}
-	prev = 0
-	for _, v := range words {
-		b = binary.AppendUvarint(b, zigzag(v-prev)>>8)
-		prev = v
+	return true
+}
+
+// putUvarint stores v at b[at], where there is room, and returns the place after it.
+func putUvarint(b []byte, at int, v uint64) int {
+	for v >= 0x80 {
+		b[at] = byte(v) | 0x80
+		v >>= 7
+		at++
 	}
-	return b
+	b[at] = byte(v)
+	return at + 1
 }
 
 // readColumn fills dst from the column at the start of b and returns what follows it.
@@ -133,14 +121,6 @@ func readColumn(dst []uint64, b []byte, constant bool) ([]byte, error) {
 		return b, err
 	case colDelta:
 		b, err := readVarints(dst, b)
-		sum(dst)
-		return b, err
-	case colSplit:
-		low := b[:len(dst)]
-		b, err := readVarints(dst, b[len(dst):])
-		for i, v := range dst {
-			dst[i] = v<<8 | uint64(low[i])
-		}
 		sum(dst)
 		return b, err
 	}

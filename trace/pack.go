@@ -61,6 +61,13 @@ const (
 	listColumns = 4
 )
 
+// forms are the forms of columns that suit the types: ids and sizes are near the last
+// ones, and repeat them.
+var forms = [fieldTypes]byte{
+	FieldInt: colSigned, FieldUint: colPlain, FieldFloat: colPlain, FieldCF: colDelta, FieldDF: colDelta, FieldSite: colPlain,
+	FieldName: colPlain, FieldNode: colPlain, FieldMessage: colDelta, FieldNS: colSigned, FieldBytes: colDelta, FieldReason: colPlain,
+}
+
 // packer turns raw records into the columns of a block's payload. Its slices are
 // kept from block to block.
 type packer struct {
@@ -119,7 +126,7 @@ func (p *packer) pack(raw []byte, w *Writer, buf []uint64, h *header) ([]byte, i
 		}
 	}
 	raw = append(raw, p.kinds...)
-	raw = appendColumn(raw, p.times, true)
+	raw = appendColumn(raw, p.times, colDelta, true)
 	for j, lay := range p.used {
 		raw = p.packLengths(raw, buf, lay, p.at[j])
 	}
@@ -140,7 +147,7 @@ func (p *packer) packLengths(raw []byte, buf []uint64, lay *layout, at []uint32)
 		vals = append(vals, buf[int(i)+1+lay.fixed])
 	}
 	p.vals = vals
-	return appendColumn(raw, vals, true)
+	return appendColumn(raw, vals, colPlain, true)
 }
 
 func (p *packer) packKind(raw []byte, buf []uint64, lay *layout, at []uint32) []byte {
@@ -168,7 +175,7 @@ func (p *packer) packKind(raw []byte, buf []uint64, lay *layout, at []uint32) []
 				vals = append(vals, buf[int(i)+n+1+int(pos)])
 			}
 		}
-		raw = appendColumn(raw, vals, false)
+		raw = appendColumn(raw, vals, colDelta, false)
 	}
 	if longest > listColumns {
 		vals = vals[:0]
@@ -177,7 +184,7 @@ func (p *packer) packKind(raw []byte, buf []uint64, lay *layout, at []uint32) []
 				vals = append(vals, buf[int(i)+n+1+listColumns:int(i)+n+1+int(count)]...)
 			}
 		}
-		raw = appendColumn(raw, vals, false)
+		raw = appendColumn(raw, vals, colDelta, false)
 	}
 	p.vals = vals
 	return raw
@@ -195,13 +202,13 @@ func (p *packer) packField(raw []byte, vals []uint64, t FieldType) []byte {
 			vals[i] = v & (1<<counterBits - 1)
 		}
 		p.nodes = nodes
-		raw = appendColumn(raw, nodes, true)
+		raw = appendColumn(raw, nodes, colPlain, true)
 	case FieldFloat:
 		for i, v := range vals {
 			vals[i] = reverse(v)
 		}
 	}
-	return appendColumn(raw, vals, true)
+	return appendColumn(raw, vals, forms[t], true)
 }
 
 // packDefs appends the payload of a definition block: length and bytes of the rows,
@@ -223,7 +230,7 @@ func (p *packer) packDefs(raw []byte, d *pending) []byte {
 			vals = append(vals, uint64(d.dfs[int(i)+c]))
 		}
 		// The numbers are no constant, so that there are no more DFs than bytes.
-		raw = appendColumn(raw, vals, c > 0)
+		raw = appendColumn(raw, vals, colDelta, c > 0)
 	}
 	for pos := range min(longest, identityColumns) {
 		vals = vals[:0]
@@ -232,7 +239,7 @@ func (p *packer) packDefs(raw []byte, d *pending) []byte {
 				vals = append(vals, uint64(d.dfs[int64(i)+3+pos]))
 			}
 		}
-		raw = appendColumn(raw, vals, false)
+		raw = appendColumn(raw, vals, colDelta, false)
 	}
 	if longest > identityColumns {
 		vals = vals[:0]
@@ -241,7 +248,7 @@ func (p *packer) packDefs(raw []byte, d *pending) []byte {
 				vals = append(vals, uint64(d.dfs[int64(i)+3+pos]))
 			}
 		}
-		raw = appendColumn(raw, vals, false)
+		raw = appendColumn(raw, vals, colDelta, false)
 	}
 	p.at[0], p.vals = at[:0], vals
 	return raw

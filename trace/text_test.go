@@ -144,7 +144,7 @@ func writeRandom(t *rapid.T, dir string) {
 			for range rnd.IntN(300) {
 				spec := &specs[rnd.IntN(len(specs))]
 				now += int64(rnd.IntN(100)) - 10
-				w.Stream(stream * 3).Emit(now, spec.Kind, randomArgs(rnd, spec)...)
+				w.Stream(stream*3).Emit(now, spec.Kind, randomArgs(rnd, spec)...)
 			}
 		}
 		if err := w.Close(); err != nil {
