@@ -115,6 +115,7 @@ type paramDef struct {
 type def struct {
 	kind    defKind
 	off     int32
+	line    int32
 	name    nameAt
 	cname   string
 	params  []paramDef

@@ -158,7 +158,7 @@ func (c *checker) declareSub(d *def) {
 		}
 		text += [...]string{"int ", "real ", "string ", "name ", "value "}[q.kind] + q.name
 	}
-	s.Start = c.newStmt(SubBody, d.off, c.lineOf(d.off), text+")", nil)
+	s.Start = c.newStmt(SubBody, d.off, d.line, text+")", nil)
 	s.Start.Sub = s
 	s.Start.Code = c.code(SubBody, s, s.Name, s.Pos)
 	s.Body = c.newBlock(nil, s, s.Start)
@@ -179,16 +179,6 @@ func (c *checker) declareSub(d *def) {
 			s.NFParams = append(s.NFParams, id.name)
 		}
 	}
-}
-
-func (c *checker) lineOf(off int32) int32 {
-	line := int32(1)
-	for _, r := range c.text[:off] {
-		if r == '\n' {
-			line++
-		}
-	}
-	return line
 }
 
 func (c *checker) sub(d *def) {
@@ -264,8 +254,8 @@ func (c *checker) main() {
 			c.fault(StageCPP, d.name.off, "write sub main(...) that calls it", "C++ sub main cannot have parameters")
 			return
 		}
-		body := &block{off: d.off, stmts: []*stmt{{kind: sCall, off: d.off, line: c.lineOf(d.off), name: "main", nameOff: d.off}}}
-		w := &def{off: d.off, name: d.name, body: body, sub: &Sub{Name: "main", Pos: c.pos(d.name.off)}}
+		body := &block{off: d.off, stmts: []*stmt{{kind: sCall, off: d.off, line: d.line, name: "main", nameOff: d.off}}}
+		w := &def{off: d.off, line: d.line, name: d.name, body: body, sub: &Sub{Name: "main", Pos: c.pos(d.name.off)}}
 		c.prog.Subs = append(c.prog.Subs, w.sub)
 		c.declareSub(w)
 		c.sub(w)

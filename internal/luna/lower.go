@@ -127,7 +127,7 @@ func (x *stmtCtx) labelAsValue(e *expr) bool {
 
 // cast lowers int(e) and real(e): numbers are converted, data fragments must hold that type.
 func (x *stmtCtx) cast(e *expr, to Type) *Expr {
-	if hasString(e.a) || kindOf(e.a) == kNone {
+	if hasString(e.a) {
 		x.c.fault(StageCPP, e.off, "", "a string cannot be converted to %s", to)
 		return unset(x.c.pos(e.off))
 	}
@@ -241,12 +241,21 @@ func (x *stmtCtx) stringOp(e *expr, op Op, ka, kb kind) *Expr {
 	case op == OpAdd:
 		return x.text(e)
 	case (op == OpEQ || op == OpNE) && stringy(ka) && stringy(kb):
-		return compare(op, x.text(e.a), x.text(e.b), x.c.pos(e.off))
+		a := x.comparand(e.a)
+		return compare(op, a, x.comparand(e.b), x.c.pos(e.off))
 	case op == OpEQ || op == OpNE:
 		x.c.fault(StageCPP, e.opOff, "convert with string(...)", "a string can be compared with a string or a data fragment only")
 		return unset(x.c.pos(e.off))
 	}
 	return x.badString(e)
+}
+
+// comparand lowers an operand of a comparison of strings. This is no string context: a data fragment must hold a string.
+func (x *stmtCtx) comparand(e *expr) *Expr {
+	if e.op == xID {
+		return x.lower(e, String)
+	}
+	return x.text(e)
 }
 
 // truth lowers an operand of && or || or the condition of ?: to an Int that is not 0 if it holds. Unlike the condition of

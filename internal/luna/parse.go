@@ -86,10 +86,14 @@ func (p *parser) expect(text, where string) *token {
 	case t.text == "<--":
 		hint = "<-- is one symbol; put a blank between < and --"
 	case t.kind == tokEOF:
-	case text == ";" && p.at > 0 && p.toks[p.at-1].line < t.line:
-		// The missing ';' belongs at the end of the line before.
+	case text == ";" && (p.toks[p.at-1].line < t.line || t.text == "}"):
+		// Report it where it is missing and go on as if it were there.
 		prev := p.toks[p.at-1]
-		p.failAt(&token{off: prev.end - 1, end: prev.end}, "", "';' expected after %s", where)
+		d := p.diag(StageParse, prev.end-1, "';' expected "+where, "")
+		d.After = p.after(prev.end - 1)
+		p.add(d)
+		p.fails++
+		return nil
 	}
 	p.fail(hint, "'%s' expected %s, not %s", text, where, t.describe())
 	return nil
@@ -186,7 +190,7 @@ func parse(s *source) (defs []*def, heads []int) {
 }
 
 func (p *parser) def(heads *[]int) *def {
-	d := &def{off: p.cur().off}
+	d := &def{off: p.cur().off, line: p.cur().line}
 	switch {
 	case p.accept("sub"):
 		p.pragma()
@@ -220,7 +224,7 @@ func (p *parser) def(heads *[]int) *def {
 				p.expect("NOCPU", "after ','")
 			}
 		}
-		p.expect(";", "the import")
+		p.expect(";", "after the import")
 	default:
 		hint := ""
 		if p.is("}") {
@@ -315,7 +319,7 @@ func (p *parser) block(what string) *block {
 				break
 			}
 		}
-		p.expect(";", "the list of names")
+		p.expect(";", "after the list of names")
 	}
 	clean := true
 	for !p.is("}") {

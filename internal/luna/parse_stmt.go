@@ -108,7 +108,7 @@ func (p *parser) call(s *stmt) {
 	if p.is("@") {
 		s.rules = p.behaviour()
 	}
-	p.expect(";", "the call of "+s.name)
+	p.expect(";", "after the call of "+s.name)
 }
 
 // list reads items separated by commas up to end.
@@ -116,7 +116,7 @@ func (p *parser) list(end string, item func() *expr) []*expr {
 	var list []*expr
 	for !p.accept(end) {
 		if len(list) > 0 {
-			p.expect(",", "or '"+end+"' in the list")
+			p.expect(",", "or "+end+" in the list")
 		}
 		list = append(list, item())
 	}
@@ -179,7 +179,7 @@ func (p *parser) rule() *rule {
 			r.ids = append(r.ids, &expr{op: xID, off: m.off, name: m.name})
 		}
 	}
-	p.expect(";", "the rule "+r.name)
+	p.expect(";", "after the rule "+r.name)
 	return r
 }
 

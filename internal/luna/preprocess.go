@@ -42,7 +42,7 @@ type macro struct {
 // macros together may produce, so that macros which double themselves end in a message.
 const (
 	maxDepth    = 64
-	maxExpanded = 4 << 20
+	maxExpanded = 2 << 20
 )
 
 type pp struct {

@@ -156,8 +156,8 @@ type Stmt struct {
 	LabelIdx  []*Expr
 
 	Home      Home
-	Waves     [][]int  // inputs to request together, wave by wave: indices into Inputs; LocWaves' inputs are not in here
-	Inputs    []*Input // all inputs, those of Home.Waves first
+	Waves     [][]int  // inputs to request together, wave by wave: indices into Inputs. Pushed inputs stand in a wave, too; those of Home.Waves and StartWaves do not
+	Inputs    []*Input // all inputs, those of Home.Waves first, then those of StartWaves
 	Stealable bool
 	Weight    *Expr // nil: 1. Real
 
@@ -190,7 +190,7 @@ type Home struct {
 	// Expr is an int; the node is Expr modulo the number of nodes, never negative. nil: node 0
 	// (for a SubBody: the node where it was created).
 	Expr *Expr
-	// All is set by "locator_replicating label => e" on a labelled call: the CF stays where it was created if it can be stolen.
+	// Replicating is set by "locator_replicating label => all" for a labelled call: the CF stays where it was created if it can be stolen.
 	Replicating bool
 	Waves       [][]int // into Stmt.Inputs: fetched on the node where the CF was created
 }
@@ -310,8 +310,10 @@ const (
 //
 // Type is the representation of the result. An arithmetic node of Type Int (Real) has operands of Type Int (Real), the
 // checker has put conversions in. A node of Type Dyn has Dyn operands: int with int gives int, with a real among them real,
-// comparisons give an int; other run-time types fail with "Unsupported operand types: A op B".
-// Comparisons have Type Int unless their operands are Dyn; then the result is Dyn (an int).
+// comparisons give an int; other run-time types fail with "Unsupported operand types: A op B". A Dyn operand, and a value
+// argument, may be an expression of any Type: its value counts.
+// Comparisons have Type Int unless their operands are Dyn; then the result is Dyn (an int). == and != compare strings
+// where both operands have Type String.
 type Expr struct {
 	Op      Op
 	Type    Type

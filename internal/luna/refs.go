@@ -132,6 +132,9 @@ func (x *stmtCtx) placed(e *expr) *DFRef {
 	return r
 }
 
+// maxLocating bounds how many references may need each other for their placement.
+const maxLocating = 20
+
 // place finds the locator of r: the innermost map rule for its name, evaluated where r stands.
 func (x *stmtCtx) place(r *DFRef, e *expr) {
 	m := x.env.find(e.name)
@@ -139,8 +142,8 @@ func (x *stmtCtx) place(r *DFRef, e *expr) {
 		return
 	}
 	key := keyText(e)
-	if x.locating[key] {
-		x.c.fault(StageRecom, m.r.off, "", "the place of %s depends on %s itself", srcText(e), srcText(e))
+	if x.locating[key] || len(x.locating) > maxLocating {
+		x.c.fault(StageRecom, m.r.off, "", "the place of %s depends on the place of %s itself", e.name, e.name)
 		m.bad = true
 		return
 	}
@@ -202,6 +205,9 @@ func (x *stmtCtx) input(e *expr) int {
 		e.sym.read, e.sym.readOff = true, e.off
 	}
 	push := x.waits[key]
+	useOuts := x.useOuts
+	x.useOuts = false // what a request needs must be there before the outputs are
+	defer func() { x.useOuts = useOuts }()
 	var r *DFRef
 	if push {
 		r = x.ref(e)

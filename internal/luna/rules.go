@@ -186,7 +186,7 @@ func (x *stmtCtx) labelHome(label *expr) (e *Expr, replicating bool) {
 // wantRule lowers an int expression that stands in a rule.
 func (x *stmtCtx) wantRule(e *expr, where string) *Expr {
 	r := x.value(e, true)
-	if k := kindOf(r); k == kNone || hasString(r) {
+	if hasString(r) {
 		x.c.fault(StageCPP, e.off, "", "a string stands where an int is wanted (%s)", where)
 		return unset(x.c.pos(e.off))
 	}

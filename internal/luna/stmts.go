@@ -16,8 +16,10 @@ func (c *checker) stmts(in *block, sc *scope, env *ruleEnv, b *Block) {
 			if hasDF(s.body) {
 				c.declare(s.body, inner)
 			}
+			for _, r := range s.body.rules {
+				c.warn(StageLet, r.off, "", "rules after a let have no effect")
+			}
 			c.stmts(s.body, inner, env, b)
-			continue
 		case sCall:
 			c.call(s, sc, env, b)
 		case sFor, sIf:
@@ -119,7 +121,7 @@ func (c *checker) while(s *stmt, sc *scope, env *ruleEnv, b *Block) {
 // wantInt lowers an expression as written for control.
 func (x *stmtCtx) wantInt(e *expr, where string) *Expr {
 	r := x.value(e, false)
-	if k := kindOf(r); k == kNone || hasString(r) {
+	if hasString(r) {
 		x.c.fault(StageCPP, e.off, "", "a string stands where an int is wanted (%s)", where)
 		return unset(x.c.pos(e.off))
 	}
@@ -272,17 +274,13 @@ func (x *stmtCtx) arg(d *def, i int, e *expr) {
 
 // argExpr lowers the resolved argument r for a parameter of kind to.
 func (x *stmtCtx) argExpr(r *expr, to ParamKind, where string) *Expr {
-	k := kindOf(r)
 	switch to {
 	case IntParam, RealParam:
 		want := Int
 		if to == RealParam {
 			want = Real
 		}
-		if k == kNone && !hasString(r) {
-			x.lower(r, Dyn)
-		}
-		if hasString(r) || k == kString {
+		if hasString(r) {
 			x.c.fault(StageCPP, r.off, "", "a string is given where %s is wanted (%s)", article(want), where)
 			return unset(x.c.pos(r.off))
 		}

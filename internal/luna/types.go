@@ -93,6 +93,8 @@ func hasString(e *expr) bool {
 		return e.name == "+" && (hasString(e.a) || hasString(e.b))
 	case xCond:
 		return hasString(e.b) || hasString(e.c)
+	case xNeg:
+		return false
 	}
 	return kindOf(e) == kString
 }
