@@ -17,37 +17,56 @@ type ArgError struct {
 
 func (e *ArgError) Error() string { return e.Msg }
 
+// CheckArgs reports, as an *ArgError, what is wrong with the words given for main's parameters.
+func CheckArgs(p *luna.Program, args []string) error {
+	_, err := parseArgs(p, args, nil)
+	return err
+}
+
 // mainFrame makes the frame of main from the program's arguments.
 func (e *engine) mainFrame() (*frame, error) {
-	sub := e.prog.Main
-	f := &frame{block: sub.Body, vals: make([]value, len(sub.Params)+len(sub.NFParams))}
-	for i, p := range sub.Params {
-		if p.Kind == luna.NameParam || p.Kind == luna.ValueParam {
-			return nil, &ArgError{fmt.Sprintf("%s: main's parameter %s must be int, real or string to be given on the command line", posText(sub.Pos), p.Name), "Conversion to type not supported"}
+	vals, err := parseArgs(e.prog, e.cfg.Args, e.cfg.Warn)
+	if err != nil {
+		return nil, err
+	}
+	f := &frame{block: e.prog.Main.Body, vals: vals}
+	e.nodes[0].workers[0].name(f)
+	return f, nil
+}
+
+// parseArgs gives main's parameters their values.
+func parseArgs(p *luna.Program, args []string, warn func(string)) ([]value, error) {
+	sub := p.Main
+	vals := make([]value, len(sub.Params)+len(sub.NFParams))
+	for i, d := range sub.Params {
+		if d.Kind == luna.NameParam || d.Kind == luna.ValueParam {
+			return nil, &ArgError{fmt.Sprintf("%s: main's parameter %s must be int, real or string to be given on the command line", posText(sub.Pos), d.Name), "Conversion to type not supported"}
 		}
-		if i >= len(e.cfg.Args) {
-			return nil, &ArgError{fmt.Sprintf("main(%s) needs %d arguments, %d given: give them after the program's name", paramList(sub), len(sub.Params), len(e.cfg.Args)),
-				fmt.Sprintf("Argv index out of range: %d>=%d", i, len(e.cfg.Args))}
+		if i >= len(args) {
+			return nil, &ArgError{fmt.Sprintf("main(%s) needs %s, %d given: give them after the program's name", paramList(sub), count(len(sub.Params), "argument", "arguments"), len(args)),
+				fmt.Sprintf("Argv index out of range: %d>=%d", i, len(args))}
 		}
-		word := e.cfg.Args[i]
-		v := &f.vals[i]
+		word := args[i]
+		v := &vals[i]
 		v.set = true
-		switch p.Kind {
+		switch d.Kind {
 		case luna.IntParam:
 			n, ok := leadingInt(word)
 			if !ok {
-				return nil, &ArgError{fmt.Sprintf("argument %d of main, int %s: %q is no number that fits 32 bits", i+1, p.Name, word), "terminate called after throwing an instance of 'std::invalid_argument'"}
+				return nil, &ArgError{fmt.Sprintf("argument %d of main, int %s: %q is no number that fits 32 bits", i+1, d.Name, word), "terminate called after throwing an instance of 'std::invalid_argument'"}
 			}
 			v.typ, v.i = luna.Int, n
 		case luna.RealParam:
-			v.typ, v.f = luna.Real, e.leadingReal(word, p.Name)
+			f, ok := leadingReal(word)
+			if !ok && warn != nil {
+				warn(fmt.Sprintf("argument %d of main, real %s: %q is no number, taken as 0", i+1, d.Name, word))
+			}
+			v.typ, v.f = luna.Real, f
 		default:
 			v.typ, v.s = luna.String, word
 		}
 	}
-	w := e.nodes[0].workers[0]
-	w.name(f)
-	return f, nil
+	return vals, nil
 }
 
 func paramList(s *luna.Sub) string {
@@ -70,10 +89,7 @@ func leadingInt(s string) (int32, bool) {
 	return int32(n), err == nil
 }
 
-func (e *engine) leadingReal(s, name string) float64 {
+func leadingReal(s string) (float64, bool) {
 	f, err := strconv.ParseFloat(strings.TrimSpace(realPrefix.FindString(s)), 64)
-	if err != nil && e.cfg.Warn != nil {
-		e.cfg.Warn(fmt.Sprintf("argument real %s: %q is no number, taken as 0", name, s))
-	}
-	return f
+	return f, err == nil
 }
