@@ -109,7 +109,7 @@ type slot struct {
 	// asked: a request (or wait) is out and unanswered. A CF may have a value (have) and yet an open request,
 	// when two texts denote one cell; it then lives until the answer comes.
 	asked bool
-	far   bool // came from another node by message: a copy held here
+	own   bool // a copy held here for this CF only: it came from another node or by push
 }
 
 // Stages of a CF. A CF moves through them in order; while loops go back to stageHome.

@@ -211,6 +211,7 @@ func (w *worker) doPush(c *cf, x *luna.Effect, id *ident, v *env, t int64) {
 	}
 	val.Retain()
 	if to == w.n.id {
+		w.n.eng.ses.DFStored.EmitAt(w.ps, w.now, num, val.Size())
 		w.pushTo(&label, pushedDF{id: *id, val: val, at: w.now})
 	} else {
 		w.sendPush(&label, id, num, val, c.id, to)
@@ -328,6 +329,7 @@ func (a *actor) drop() {
 					a.gone(c.num, c.val, trace.End)
 				}
 				for _, p := range c.pushed {
+					a.n.eng.ses.DFDropped.EmitAt(a.ps, a.now, a.number(&p.id), p.val.Size())
 					p.val.Release()
 				}
 			}

@@ -324,8 +324,6 @@ func (f *facts) checkDFs() {
 	held := map[copy]int{}
 	first := map[copy]int64{}
 	made := map[uint64]int64{}
-	destroyed := map[uint64]int{}
-	stored := map[uint64]bool{}
 	for i := range f.events {
 		e := &f.events[i]
 		k := copy{e.node, e.df}
@@ -336,7 +334,6 @@ func (f *facts) checkDFs() {
 			}
 		case trace.KindDFStored:
 			held[k]++
-			stored[e.df] = true
 			if _, ok := first[k]; !ok {
 				first[k] = e.t
 			}
@@ -346,7 +343,6 @@ func (f *facts) checkDFs() {
 		case trace.KindDFDropped:
 			held[k]--
 		case trace.KindDFDestroy:
-			destroyed[e.df]++
 			if e.a[2] > uint64(trace.End) {
 				f.fault("DF %d destroyed for reason %d", e.a[0], e.a[2])
 			}
@@ -355,13 +351,6 @@ func (f *facts) checkDFs() {
 	for k, n := range held {
 		if n != 0 && f.good {
 			f.fault("node %d holds %d copies of DF %x at the end", k.node, n, k.df)
-		}
-	}
-	if f.good {
-		for df := range stored {
-			if destroyed[df] == 0 && f.kinds[trace.KindDFSent] == 0 {
-				f.fault("DF %x was never destroyed", df)
-			}
 		}
 	}
 	for i := range f.events {

@@ -102,7 +102,7 @@ func (w *worker) issue(c *cf, wave []int) {
 			s := &c.inputs[k]
 			s.df = num
 			if ok {
-				s.val, s.at, s.have, s.asked, s.far = val, at, true, false, false
+				s.val, s.at, s.have, s.asked, s.own = val, at, true, false, false
 				c.open--
 			}
 			c.unlock()
@@ -135,9 +135,9 @@ func (a *actor) letGo(s *slot) {
 	if s.val.Type == cpp.Unset {
 		return
 	}
-	if s.far {
+	if s.own {
 		a.n.eng.ses.DFDropped.EmitAt(a.ps, a.now, s.df, s.val.Size())
-		s.far = false
+		s.own = false
 	}
 	s.val.Release()
 	s.val = cpp.Value{}
@@ -176,7 +176,7 @@ func (c *cf) answer(a *actor, k int, val cpp.Value, num trace.DF, at int64, far 
 	if s.have {
 		val.Release() // a twin had it
 	} else {
-		s.val, s.at, s.have, s.df, s.far = val, at, true, num, far
+		s.val, s.at, s.have, s.df, s.own = val, at, true, num, far
 		c.arrived(a)
 		if e.static[c.st.ID].twins {
 			c.satisfyOthers(a, k)

@@ -66,7 +66,6 @@ type pushedDF struct {
 	id  ident
 	val cpp.Value
 	at  int64
-	far bool
 }
 
 func (n *node) shard(h uint64) *shard { return &n.shards[h>>(64-shardBits)] }
@@ -402,5 +401,5 @@ func (a *actor) pushTo(label *ident, p pushedDF) {
 		return
 	}
 	s.mu.Unlock()
-	c.answer(a, k, p.val, a.number(&p.id), p.at, p.far)
+	c.answer(a, k, p.val, a.number(&p.id), p.at, true)
 }

@@ -283,7 +283,7 @@ func (a *actor) handle(m *transport.Message) {
 		num, v := a.number(&id), m.Payload[0]
 		e.ses.DFReceived.EmitAt(a.ps, t, num, m.From, m.Bytes(), m.Number, 0, by)
 		e.ses.DFStored.EmitAt(a.ps, t, num, v.Size())
-		a.pushTo(&label, pushedDF{id: id, val: v, at: t, far: true})
+		a.pushTo(&label, pushedDF{id: id, val: v, at: t})
 	case msgSteal:
 		a.serveThief(m.From)
 	}
@@ -312,7 +312,7 @@ func (a *actor) receive(d *decoder, m *transport.Message, t int64) {
 		}
 		id := d.ident()
 		s := &c.inputs[i]
-		s.val, s.have, s.at, s.far, s.df = payload[0], true, t, true, a.number(&id)
+		s.val, s.have, s.at, s.own, s.df = payload[0], true, t, true, a.number(&id)
 		e.ses.DFStored.EmitAt(a.ps, t, s.df, s.val.Size())
 		payload = payload[1:]
 	}
