@@ -37,8 +37,6 @@ type node struct {
 	stealMu  sync.Mutex
 	stealers []int
 	asked    atomic.Bool // this node asked others for work
-	inner    atomic.Int64
-	outer    atomic.Int64
 	sampled  struct {
 		ready, inner, outer int64
 		send                []int

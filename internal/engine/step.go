@@ -101,7 +101,7 @@ func (w *worker) flush() {
 	for _, c := range w.children {
 		w.created(c)
 		home := &c.st.Home
-		if len(e.nodes) > 1 && len(home.Waves) == 0 && c.stage == stageHome && !(c.st.Kind == luna.SubBody) {
+		if len(e.nodes) > 1 && len(home.Waves) == 0 && c.stage == stageHome && c.st.Kind != luna.SubBody {
 			if to := w.homeNode(c); to != w.n.id && w.err == nil {
 				w.migrate(c, to)
 				continue

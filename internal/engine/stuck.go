@@ -7,6 +7,7 @@ import (
 	"io"
 	"slices"
 	"sort"
+	"strings"
 
 	"github.com/whyslow/whyslow/internal/luna"
 	"github.com/whyslow/whyslow/trace"
@@ -224,7 +225,8 @@ const maxRecursion = 3
 
 func stmtMakes(st *luna.Stmt, s *symFrame, x *ident, depth map[*luna.Sub]int) bool {
 	body := s
-	if st.Body != nil && st.Body.Frame && !(st.Kind == luna.WhileLoop && s != nil && s.real != nil && s.real.block == st.Body) {
+	inside := s != nil && s.real != nil && s.real.block == st.Body // a while loop that has its iteration's frame
+	if st.Body != nil && st.Body.Frame && !inside {
 		body = &symFrame{parent: s}
 	}
 	own := s
@@ -312,7 +314,8 @@ const shownDFs = 4
 
 // Explain prints which CFs wait, for which DFs, and whether anything can still make them. Without all, CFs that wait for
 // other pending CFs are only counted.
-func (e *StuckError) Explain(w io.Writer, all bool) {
+func (e *StuckError) Explain(out io.Writer, all bool) error {
+	w := &strings.Builder{}
 	roots := 0
 	for i := range e.CFs {
 		if e.CFs[i].Root {
@@ -341,9 +344,11 @@ func (e *StuckError) Explain(w io.Writer, all bool) {
 	if rest := len(e.CFs) - roots; rest > 0 && !all {
 		fmt.Fprintf(w, "%s for what these would have made.\n", count(rest, "more CF waits", "more CFs wait"))
 	}
+	_, err := io.WriteString(out, w.String())
+	return err
 }
 
-func explainStmt(w io.Writer, st *luna.Stmt, cfs []*PendingCF) {
+func explainStmt(w *strings.Builder, st *luna.Stmt, cfs []*PendingCF) {
 	fmt.Fprintf(w, "  %s: %s", posText(st.Pos), st.Text)
 	switch {
 	case cfs[0].Executed:
