@@ -3,6 +3,7 @@ package main
 import (
 	"bufio"
 	"errors"
+	"fmt"
 	"io"
 	"os"
 
@@ -72,10 +73,12 @@ func parseTwin(std stdio, o *dumpOptions) error {
 	if err := makeTraceDir(o.out); err != nil {
 		return badInput(err)
 	}
-	if err := trace.Parse(bufio.NewReaderSize(in, 1<<20), o.out); err != nil {
-		return badInput(err)
+	err := trace.Parse(bufio.NewReaderSize(in, 1<<20), o.out)
+	var syntax *trace.SyntaxError
+	if errors.As(err, &syntax) {
+		err = fmt.Errorf("%s:%w", o.parse, err)
 	}
-	return nil
+	return badInput(err)
 }
 func dumpTrace(io stdio, o *dumpOptions, path string) error {
 	r, err := trace.Open(path)

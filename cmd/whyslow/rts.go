@@ -79,6 +79,7 @@ func runRTS(words []string, io stdio) int {
 		}
 	}
 	var failed *engine.ProgramError
+	var badWord *engine.ArgError
 	switch {
 	case runErr == nil:
 		return exitDone
@@ -104,6 +105,9 @@ func runRTS(words []string, io stdio) int {
 			return failed.ExitCode
 		}
 		return exitFailed
+	case errors.As(runErr, &badWord):
+		fmt.Fprintf(io.err, "0 ERROR:  %s\n", badWord.LunaLine)
+		dieBy(syscall.SIGABRT)
 	case errors.Is(runErr, engine.ErrInterrupted):
 		fmt.Fprintln(io.err, "Ctrl-C detected")
 		return exitInterrupted

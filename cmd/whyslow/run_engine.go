@@ -128,6 +128,11 @@ func runProgram(ctx context.Context, io stdio, o *runOptions, args []string) err
 	_, runErr := engine.Run(ctx, cfg)
 	closeLibrary(library, runErr)
 	outcome := runOutcome(io, runErr)
+	var badWord *engine.ArgError
+	if errors.As(runErr, &badWord) {
+		rec.discard()
+		return outcome
+	}
 	recErr := rec.end(io, runErr, outcome)
 	// The run is over: a Ctrl+C that ended it must not stop the report as well.
 	if err := reportRun(context.WithoutCancel(ctx), io, &o.report, o.quiet, rec.dir); err != nil && outcome == nil {
@@ -262,6 +267,14 @@ func startRecording(io stdio, o *runOptions, prog *luna.Program, args []string) 
 		return nil, badInput(err)
 	}
 	return r, nil
+}
+
+// discard removes the trace of a run that did not start.
+func (r *recording) discard() {
+	for _, w := range r.writers {
+		w.Close()
+	}
+	os.RemoveAll(r.dir)
 }
 
 var threadClockNames = map[string]string{"auto": "auto", "on": "always", "off": "never"}
