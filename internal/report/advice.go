@@ -128,8 +128,8 @@ func (a *advisor) distribution(s *slou.Share) {
 			}
 		}
 		a.add("one-node", starved, map[string]any{"node": loaded.Node, "nodes": len(a.res.Nodes), "cfs": all, "starved_ns": starved},
-			"All %s ran on node %d, the other %s did nothing. Without a locator everything goes to node 0: spread the CFs with `@ { locator_cyclic: expression; }` on the calls or loops, and the DFs with `locator_cyclic name[i] => expression;`.",
-			count(all, "CF"), loaded.Node, count(int64(len(a.res.Nodes)-1), "node"))
+			"All %s ran on node %d of %d; the others did nothing. Without a locator everything goes to node 0: spread the CFs with `@ { locator_cyclic: expression; }` on the calls or loops, and the DFs with `locator_cyclic name[i] => expression;`.",
+			count(all, "CF"), loaded.Node, len(a.res.Nodes))
 		return
 	}
 	if idle == nil || loaded == nil || idle == loaded {
@@ -210,14 +210,14 @@ func (a *advisor) latency(l *slou.Share) {
 	user := a.fragment(c.Consumer)
 	evidence := map[string]any{"link": c.Link, "df": c.DF, "producer": c.Producer, "consumer": c.Consumer, "waited_ns": c.NS, "count": c.Count,
 		"messages": g.Count, "bytes": g.Bytes, "flight_ns": flight, "repeated": g.Repeated}
-	what := fmt.Sprintf("`%s` from `%s`", c.DF, c.Producer)
+	what := fmt.Sprintf("`%s` for `%s` from `%s`", c.Consumer, c.DF, c.Producer)
 	if c.DF == "" {
-		what = "CFs that migrated"
+		what = fmt.Sprintf("for CFs of `%s` that migrated", c.Consumer)
 	} else if c.Producer == "" {
-		what = fmt.Sprintf("`%s`", c.DF)
+		what = fmt.Sprintf("`%s` for `%s`", c.Consumer, c.DF)
 	}
-	head := fmt.Sprintf("Workers waited %s (%s) for messages, most of all (%s, %s) `%s` for %s on the link %s.",
-		duration(l.NS), a.share(l.NS), duration(c.NS), count(c.Count, "time"), c.Consumer, what, c.Link)
+	head := fmt.Sprintf("Workers waited %s (%s) for messages, most of all (%s, %s) %s on the link %s.",
+		duration(l.NS), a.share(l.NS), duration(c.NS), count(c.Count, "time"), what, c.Link)
 	switch {
 	case g.Repeated*5 >= g.Count && g.Repeated > 0:
 		evidence["repeated_bytes"] = g.RepeatBytes

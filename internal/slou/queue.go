@@ -148,6 +148,7 @@ func (q *queue) at(node int) starvation {
 // split appends p, an S piece, cut into parts in order of time. Equal neighbours are one piece.
 func (s *starvation) split(p Piece, out []Piece) []Piece {
 	first := len(out)
+	var seen [partCount]bool
 	for t := p.From; t < p.To; {
 		any, until := s.any.state(t, p.To)
 		part := PartNowhere
@@ -163,7 +164,8 @@ func (s *starvation) split(p Piece, out []Piece) []Piece {
 			out[n-1].To = until
 		} else {
 			q := p
-			q.From, q.To, q.Part = t, until, part
+			q.From, q.To, q.Part, q.Again = t, until, part, seen[part]
+			seen[part] = true
 			out = append(out, q)
 		}
 		t = until

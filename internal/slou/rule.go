@@ -80,6 +80,9 @@ type Piece struct {
 	Producer model.CF // whose result was waited for (S, L); 0 none
 	DF       model.DF // which result (S, L); 0 none
 	Consumer model.CF // the CF that could not start, or that ran; 0 none
+	// Again marks a piece whose gap has an earlier one of the same part: S may change its part many times
+	// before one CF.
+	Again bool
 }
 
 // Link is an ordered pair of nodes.

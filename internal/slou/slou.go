@@ -191,7 +191,7 @@ func merge(list []Piece) []Piece {
 	for _, p := range list {
 		if n := len(out); n > 0 && out[n-1].To == p.From {
 			q := out[n-1]
-			q.From, q.To = p.From, p.To
+			q.From, q.To, q.Again = p.From, p.To, p.Again
 			if q == p {
 				out[n-1].To = p.To
 				continue

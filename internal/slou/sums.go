@@ -95,7 +95,9 @@ func (s *sums) add(p *Piece) {
 	case FactorS:
 		key.producer, key.df = s.code(p.Producer), s.m.DFName[p.DF]
 		blamed = key.producer
-		queued = min(ns, s.queued(p.Producer))
+		if p.Consumer != 0 {
+			queued = min(ns, s.queued(p.Producer))
+		}
 	case FactorW:
 		s.wait[p.Name] += ns
 		key.name = p.Name
@@ -105,8 +107,10 @@ func (s *sums) add(p *Piece) {
 	}
 	c := s.cause(key)
 	c.ns += ns
-	c.count++
 	c.queued += queued
+	if !p.Again {
+		c.count++
+	}
 }
 
 // cause finds the sum of a cause. A few causes make up nearly all pieces, so a small table comes before the
