@@ -184,8 +184,27 @@ func child(what string) {
 		if err := f.Close(); err != nil {
 			fmt.Println(err)
 		}
-	case "exit": // what was printed before exit is not lost
+	case "exit": // what was printed before exit is not lost, and what exit does is done
+		Call(f.fn("mark"), []Value{NewString(", destroyed")}, &tm, false)
 		Call(f.fn("crash"), []Value{IntValue(10)}, &tm, false)
+		f.Close()
+	case "crash": // after a crash within printf nobody waits for stdout's lock, and no destructor runs
+		Call(f.fn("mark"), []Value{NewString("destroyed")}, &tm, false)
+		Call(f.fn("locked"), nil, &tm, false)
+		done := make(chan bool)
+		go func() {
+			runtime.LockOSThread()
+			f.Close()
+			close(done)
+		}()
+		<-done
+		fmt.Println("end")
+	case "thread_local": // keeps the library from being unloaded
+		Call(f.fn("scratch"), nil, &tm, false)
+		Call(f.fn("mark"), []Value{NewString("destroyed")}, &tm, false)
+		f.Close()
+		_, err := open("testdata/crash", program(crashRoutines...))
+		fmt.Println(err)
 	case "foreign": // nobody listens
 		Call(f.fn("later"), []Value{IntValue(0)}, &tm, false)
 		time.Sleep(10 * time.Second)
@@ -204,7 +223,9 @@ func TestProcesses(t *testing.T) {
 		code      int
 	}{
 		{"close", "printed\ndestroyed\n", 0},
-		{"exit", "printed before exit", 0},
+		{"exit", "printed before exit, destroyed\n", 0},
+		{"crash", "end\n", 0},
+		{"thread_local", "destroyed\nthe program's C++ code cannot be loaded twice in one process, because", 0},
 		{"foreign", "a thread started by the program's C++ code ended the program: segmentation fault (SIGSEGV)\n", 1},
 		{"panic", "panic: runtime error: invalid memory address or nil pointer dereference\n", 2},
 	} {
@@ -220,7 +241,15 @@ func TestProcesses(t *testing.T) {
 }
 
 func BenchmarkCall(b *testing.B) {
-	f := get(b, crashFixture)
+	f, err := openOptimized("testdata/crash", program(crashRoutines...), "-O3")
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.Run("cgo", func(b *testing.B) { // what any call into C costs
+		for b.Loop() {
+			Live()
+		}
+	})
 	block := AllocBlock(64)
 	defer block.Release()
 	for _, c := range []struct {

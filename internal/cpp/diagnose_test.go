@@ -12,45 +12,15 @@ import (
 	"github.com/whyslow/whyslow/internal/luna"
 )
 
-// faError builds a program whose text has one block marked by its opening, as the preprocessor would cut it out.
+// faError compiles a program with an error in one of its blocks.
 func faError(t *testing.T, fa string) string {
 	t.Helper()
-	dir := write(t, map[string]string{"prog.fa": fa})
-	file := filepath.Join(dir, "prog.fa")
-	at := func(i int) luna.Pos {
-		before := fa[:i]
-		nl := strings.LastIndexByte(before, '\n')
-		return luna.Pos{File: file, Line: strings.Count(before, "\n") + 1, Col: len([]rune(before[nl+1:])) + 1}
+	dir := write(t, map[string]string{"prog.fa": fa + "\nsub main() { df x; put(x, 1); }\n"})
+	p, err := luna.Compile(luna.Options{File: filepath.Join(dir, "prog.fa")})
+	if err != nil {
+		t.Fatal(err)
 	}
-	p := &luna.Program{File: file}
-	rest, base := fa, 0
-	for {
-		open := strings.Index(rest, "${")
-		if open < 0 {
-			break
-		}
-		var f luna.Foreign
-		var end int
-		if rest[open+2] == '{' {
-			start := open + 3
-			end = start + strings.Index(rest[start:], "$}}")
-			f = luna.Foreign{Text: "{" + rest[start:end] + "}", Pos: at(base + start)}
-		} else {
-			start := open + strings.IndexByte(rest[open:], '}') + 1
-			term := rest[open+3 : start-1]
-			end = start + strings.Index(rest[start:], term)
-			f = luna.Foreign{Text: rest[start:end], Pos: at(base + start)}
-		}
-		if line := rest[:open]; strings.HasSuffix(line, "C++ head ") {
-			p.Heads = append(p.Heads, f)
-		} else {
-			p.Routines = append(p.Routines, &luna.Routine{ID: len(p.Routines), Name: "put", Body: &f, Pos: at(base + open),
-				Params: []luna.Param{{Kind: luna.NameParam, Name: "c"}, {Kind: luna.IntParam, Name: "v"}}})
-		}
-		base += end
-		rest = rest[end:]
-	}
-	_, err := build(t, Spec{Prog: p, Dir: dir})
+	_, err = build(t, Spec{Prog: p, Dir: dir})
 	var ce *CompileError
 	if !errors.As(err, &ce) {
 		t.Fatal(err)
@@ -62,24 +32,44 @@ func faError(t *testing.T, fa string) string {
 }
 
 func TestErrorsInBlocks(t *testing.T) {
-	for _, c := range []struct{ fa, want string }{
-		// The text begins on the line of the opening.
-		{"\nC++ sub put(name c, int v) ${{ c.setValue(w); $}}\n", "prog.fa:2:43: error: 'w' was not declared"},
-		// A tab and characters of several bytes before it. The compiler counts a tab as up to eight columns.
-		{"\n\t/* é */ C++ sub put(name c, int v) ${{ c.setValue(w); $}}\n", "prog.fa:2:58: error: 'w' was not declared"},
-		{"\nC++ sub put(name c, int v) ${{\n\n   c.setValue(w);\n$}}\n", "prog.fa:4:15: error: 'w' was not declared"},
-		{"\nC++ sub put(name c, int v) ${<END}{ c.setValue(w); }END\n", "prog.fa:2:48: error: 'w' was not declared"},
-		{"C++ head ${<%%%}\n#include <nothere.h>\n%%%\nC++ sub put(name c, int v) ${{ $}}", "prog.fa:2:10: fatal error: nothere.h: No such file"},
-		{"C++ head ${<%%%} int x = y; %%% \nC++ sub put(name c, int v) ${{ $}}", "prog.fa:1:26: error: 'y' was not declared"},
-		{"\n\nC++ sub put(name c, int v) ${{ c.setValue(5L); $}}", "prog.fa:3:42:   required from here"},
-		{"C++ sub put(name c, int v) ${{ if (v) { $}}", "prog.fa:1:"},
-		{"\nC++ sub put(name c, int v) ${{ c.setValue(v) $}}", "in function 'void put(OutputDF&, int)'"},
-		{"\nC++ sub put(name c, int v) ${{ c.setValue(v) $}}", "prog.fa:2:45: error: expected ';' before '}' token"},
+	for _, c := range []struct {
+		fa   string
+		want []string
+	}{
+		{`C++ sub put(name c, int v) ${{ c.setValue(w); $}}
+C++ head ${<%%%} int x = y; %%%
+	/* é */ C++ sub put2(name c, int v) ${{ c.setValue(w); $}}
+C++ sub put3(name c, int v) ${{
+
+   c.setValue(w);
+$}}
+C++ sub put4(name c, int v) ${<END}{ c.setValue(w); }END
+C++ sub put5(name c, int v) ${{ c.setValue(5L); $}}
+C++ sub put6(name c, int v) ${{ c.setValue(v) $}}
+C++ sub put7(name c, int v) ${<@}
+  { w = 1; }
+@
+sub all(name x) { put2(x,1); put3(x,1); put4(x,1); put5(x,1); put6(x,1); put7(x,1); }
+sub call() { df x; all(x); }`, []string{
+			"prog.fa: in function 'void put(OutputDF&, int)':",
+			"prog.fa:1:43: error: 'w' was not declared", // the text begins on the line of the opening
+			"prog.fa:2:26: error: 'y' was not declared",
+			"prog.fa:3:59: error: 'w' was not declared", // the compiler counts a tab as up to eight columns
+			"prog.fa:6:15: error: 'w' was not declared",
+			"prog.fa:8:49: error: 'w' was not declared",
+			"prog.fa:9:43:   required from here",
+			"prog.fa:10:46: error: expected ';' before '}' token",
+			"prog.fa:12:5: error: 'w' was not declared",
+		}},
+		{"C++ head ${<%%%}\n#include <nothere.h>\n%%%\nC++ sub put(name c, int v) ${{ $}}", []string{"prog.fa:2:10: fatal error: nothere.h: No such file"}},
+		{"\nC++ sub put(name c, int v) ${{ if (v) { $}}", []string{"prog.fa:2:"}},
 	} {
 		out := faError(t, c.fa)
 		got := strings.NewReplacer("‘", "'", "’", "'", "In function", "in function", "luna::ucenv::", "").Replace(out)
-		if !strings.Contains(got, c.want) {
-			t.Errorf("%q:\nwant %s in\n%s", c.fa, c.want, got)
+		for _, want := range c.want {
+			if !strings.Contains(got, want) {
+				t.Errorf("want %s in\n%s", want, got)
+			}
 		}
 	}
 }

@@ -68,8 +68,10 @@ func (f *fixture) call(t testing.TB, name string, args ...Value) {
 	}
 }
 
-func open(dir string, prog *luna.Program) (*fixture, error) {
-	b, err := Build(context.Background(), Spec{Prog: prog, Dir: dir, CacheDir: testCache, Optimize: "-O0"})
+func open(dir string, prog *luna.Program) (*fixture, error) { return openOptimized(dir, prog, "-O0") }
+
+func openOptimized(dir string, prog *luna.Program, level string) (*fixture, error) {
+	b, err := Build(context.Background(), Spec{Prog: prog, Dir: dir, CacheDir: testCache, Optimize: level})
 	if err != nil {
 		return nil, err
 	}
@@ -93,7 +95,7 @@ var dfFixture = sync.OnceValues(func() (*fixture, error) {
 	return open("testdata/df", p)
 })
 
-var crashRoutines = []string{"empty ", "empty2 vv", "out1 in", "out_block in", "mark s", "print s", "crash i", "later i", "nap i", "spin i"}
+var crashRoutines = []string{"empty ", "empty2 vv", "out1 in", "out_block in", "mark s", "print s", "crash i", "later i", "nap i", "spin i", "locked ", "scratch "}
 
 var crashFixture = sync.OnceValues(func() (*fixture, error) { return open("testdata/crash", program(crashRoutines...)) })
 

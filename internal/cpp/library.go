@@ -27,9 +27,11 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"syscall"
+	"time"
 	"unsafe"
 
 	"github.com/whyslow/whyslow/internal/clock"
@@ -41,6 +43,7 @@ type Library struct {
 	handle, lib C.uint64_t
 	path        string // absolute
 	calls       []Fn   // by Routine.ID
+	ended       atomic.Int32
 }
 
 var start = sync.OnceValue(func() error {
@@ -90,10 +93,53 @@ func readCrashes(pipe *os.File) {
 	}
 }
 
+// How the program has ended, in Library.ended. After exit or a crash other threads may still be in user code, and locks
+// (of stdout, for example) may be held for ever: nothing is unloaded, and what might block gets endTime.
+const (
+	running = iota
+	exited  // exit was called: destructors run
+	crashed // they do not
+)
+
+const endTime = time.Second
+
+// within runs f, but does not wait for it any longer than endTime.
+func within(f func()) {
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		f()
+	}()
+	select {
+	case <-done:
+	case <-time.After(endTime):
+	}
+}
+
+// end notes that the routine fn has ended the program.
+func end(fn Fn, o Outcome) {
+	state := int32(crashed)
+	switch {
+	case o.Kind == Threw:
+		return
+	case o.Kind == Exited && o.Msg == "exit":
+		state = exited
+	}
+	openedMu.Lock()
+	defer openedMu.Unlock()
+	for _, l := range libraries {
+		if slices.Contains(l.calls, fn) {
+			l.ended.CompareAndSwap(running, state)
+		}
+	}
+}
+
 // opened counts how often each library is open. -1: its static objects are destroyed, but it could not be unloaded.
 var (
 	openedMu sync.Mutex
 	opened   = map[string]int{}
+	// libraries are those open now.
+	libraries []*Library
 )
 
 // Open loads the library at path, which Build made for prog. It runs the constructors of the user's static objects.
@@ -108,7 +154,7 @@ func Open(path string, prog *luna.Program) (*Library, error) {
 	openedMu.Lock()
 	defer openedMu.Unlock()
 	if opened[path] < 0 {
-		return nil, fmt.Errorf("the program's C++ code cannot be loaded twice in one process, because something in it keeps it from being unloaded (thread_local objects, for example)")
+		return nil, fmt.Errorf("the program's C++ code cannot be loaded twice in one process, because it could not be unloaded: it has crashed, called exit, or has thread_local objects")
 	}
 	l := &Library{path: path}
 	name := C.CString(path)
@@ -136,24 +182,44 @@ func Open(path string, prog *luna.Program) (*Library, error) {
 		l.calls = append(l.calls, Fn(C.ws_entry_call(l.lib, C.uint32_t(i))))
 	}
 	opened[path]++
+	libraries = append(libraries, l)
 	return l, nil
 }
 
 // Routine returns the wrapper of a routine of the program that the library was opened with.
 func (l *Library) Routine(r *luna.Routine) Fn { return l.calls[r.ID] }
 
-// Flush writes out what user code has printed to C and C++ streams.
+// Flush writes out what user code has printed to C and C++ streams. If the program has crashed, it waits for that no longer than a second.
 func (l *Library) Flush() {
-	var r C.ws_result
-	outcome(C.ws_flush(l.lib, &r), &r)
+	flush := func() {
+		var r C.ws_result
+		outcome(C.ws_flush(l.lib, &r), &r)
+	}
+	if l.ended.Load() == running {
+		flush()
+	} else {
+		within(flush)
+	}
 }
 
 // Close unloads the library: destructors of static objects and atexit functions run, and their output is written out.
-// No call may be under way.
+// No call may be under way, unless the program has ended by an outcome that says so: after exit destructors run and the
+// library stays loaded, after a crash only the output is written; both take a second at most.
 func (l *Library) Close() error {
 	l.Flush()
 	openedMu.Lock()
 	defer openedMu.Unlock()
+	libraries = slices.DeleteFunc(libraries, func(x *Library) bool { return x == l })
+	if how := l.ended.Load(); how != running {
+		opened[l.path] = -1
+		if how == exited {
+			within(func() {
+				var r C.ws_result
+				outcome(C.ws_finish(l.lib, &r), &r)
+			})
+		}
+		return nil
+	}
 	last := C.int(0)
 	if opened[l.path]--; opened[l.path] == 0 {
 		last = 1
@@ -189,7 +255,9 @@ func Call(fn Fn, args []Value, t *Times, threadCPU bool) Outcome {
 	if kind == C.WS_DONE {
 		return Outcome{}
 	}
-	return outcome(kind, &r)
+	o := outcome(kind, &r)
+	end(fn, o)
+	return o
 }
 
 // outcome takes over the texts of r.

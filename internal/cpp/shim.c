@@ -62,7 +62,7 @@ typedef struct context {
 	int cause, overflow;
 } context;
 
-static __thread context *volatile current;
+static __thread context *volatile current __attribute__((tls_model("initial-exec"))); // read in the signal handler
 
 static ws_clock the_clock;
 static int64_t live;
@@ -308,6 +308,19 @@ int ws_open(const char *path, uint64_t *handle, uint64_t *library, ws_result *re
 	__atomic_fetch_add(&open_libraries, 1, __ATOMIC_RELAXED);
 	*handle = (uint64_t)(uintptr_t)h;
 	*library = (uint64_t)(uintptr_t)l;
+	return WS_DONE;
+}
+
+int ws_finish(uint64_t library, ws_result *res)
+{
+	context c;
+	memset(&c, 0, sizeof c);
+	int kind = _setjmp(c.env);
+	if (kind != 0) return finish(&c, kind, res);
+	current = &c;
+	((ws_library *)(uintptr_t)library)->finish();
+	fflush(NULL);
+	current = NULL;
 	return WS_DONE;
 }
 

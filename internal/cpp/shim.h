@@ -33,6 +33,7 @@ int64_t ws_now(void);
 int ws_open(const char *path, uint64_t *handle, uint64_t *library, ws_result *res); // msg: why not
 int ws_close(uint64_t handle, uint64_t library, const char *path, int last, ws_result *res); // last: not opened elsewhere
 // ws_close returns with res->code 1 if the library could not be unloaded, but its destructors have run.
+int ws_finish(uint64_t library, ws_result *res); // destructors only; the code stays
 int ws_flush(uint64_t library, ws_result *res);
 uint64_t ws_entry_call(uint64_t library, uint32_t i);
 const char *ws_entry_signature(uint64_t library, uint32_t i);

@@ -61,6 +61,12 @@ void later(int how)
 		}
 	}).detach();
 }
+void locked() { flockfile(stdout); abort(); }
+void scratch()
+{
+	static thread_local std::vector<int> v;
+	v.push_back(1);
+}
 void nap(int us) { usleep(us); }
 void spin(int us)
 {
