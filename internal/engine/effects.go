@@ -34,7 +34,9 @@ func (w *worker) call(c *cf) {
 	}
 	w.calling.Store(c)
 	outcome := cpp.Call(e.fns[st.Routine.ID], w.args, &w.times, cpu)
-	w.calling.Store(nil)
+	if !w.calling.CompareAndSwap(c, nil) {
+		select {} // the run has ended without waiting for us, and our stream is no longer ours
+	}
 	if !long {
 		e.ses.ForeignStarted.EmitAt(w.ps, w.times.Start, site)
 		e.ses.CFStarted.EmitAt(w.ps, w.times.Start, c.id, uint64(c.exec), w.inputDFs(c))

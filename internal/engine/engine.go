@@ -174,18 +174,26 @@ func Run(ctx context.Context, cfg Config) (*Result, error) {
 	go func() { wg.Wait(); close(quiet) }()
 	select {
 	case <-quiet:
-		e.net.Close()
-		<-e.sampled
-		e.end()
 	case <-time.After(stopGrace):
-		// Some worker is inside user code that does not return; what it holds is lost, the rest of the trace is kept.
-		e.abandoned = true
+		// Workers inside user code that does not return are left there.
+		for _, n := range e.nodes {
+			for _, w := range n.workers {
+				e.abandoned = e.abandoned || !w.freeze() && !w.stopped.Load()
+			}
+		}
+	}
+	if e.abandoned {
+		// One is stuck in our own code, and with it what it has recorded last; the rest of the trace is kept.
 		for _, w := range cfg.Writers {
 			if w != nil {
 				w.Abandon()
 			}
 		}
+		return e.result(start), e.err
 	}
+	e.net.Close()
+	<-e.sampled
+	e.end()
 	return e.result(start), e.err
 }
 

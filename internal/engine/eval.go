@@ -240,7 +240,11 @@ func (a *actor) text(d cpp.Value, e *luna.Expr, v *env) string {
 	case cpp.String:
 		return d.Str()
 	}
+	first := a.err == nil
 	a.wrongType(e, v, "string", d.Type)
+	if first && d.Type == cpp.Block {
+		a.err.LunaLine = "cast to string failed: " + d.String()
+	}
 	return ""
 }
 

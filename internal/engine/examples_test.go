@@ -210,6 +210,6 @@ func TestSection14_12_Blocks(t *testing.T) {
 			put(c, 3);
 			put(d, 4);
 			add(c, d, b[1]);
-			show("sum", b[1] * 2.0 + 0.5);
+			show("sum", (b[1] + 0) * 2.0 + 0.5);
 		}`, "a=10\nb DF<size=16>(10, 0, 0, 0, 11, 0, 0, 0, 12, 0...)\nsum DF<real>(14.500000)")
 }

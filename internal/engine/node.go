@@ -70,7 +70,8 @@ type worker struct {
 	owned    []bool
 	codes    []codeTimes        // by Code.ID
 	fresh    []int64            // by output: when it was made, 0 once its creation is recorded
-	calling  atomic.Pointer[cf] // CF whose user code is running
+	calling  atomic.Pointer[cf] // CF whose user code is running; see freeze
+	stopped  atomic.Bool        // has returned from loop
 	times    cpp.Times
 	pool     []*cf
 }
@@ -242,7 +243,18 @@ func (w *worker) next() *cf {
 	}
 }
 
+// frozen in place of the CF whose user code is running means that the run goes on without the worker.
+var frozen = &cf{}
+
+// freeze takes the worker out of the run if it is inside user code: should that ever return, the worker stays where it is,
+// and others may use its stream.
+func (w *worker) freeze() bool {
+	c := w.calling.Load()
+	return c != nil && w.calling.CompareAndSwap(c, frozen)
+}
+
 func (w *worker) loop() {
+	defer w.stopped.Store(true)
 	for {
 		c := w.next()
 		if c == nil {
