@@ -80,7 +80,6 @@ func (c *checker) declare(b *block, sc *scope) {
 		if old := sc.syms[n.name]; old != nil {
 			what := map[bool]string{true: "name", false: "parameter or counter"}[old.kind == symDF]
 			c.fault(StageRecom, n.off, "the other one is at "+c.pos(old.off).String(), "%s is already a %s of this block", n.name, what)
-			continue
 		}
 		s := c.newSymbol(symDF, n, sc.block, -1)
 		sc.syms[n.name] = s
@@ -203,7 +202,9 @@ func (r *resolver) id(n *expr) *expr {
 			return &expr{op: xInt, off: n.off, name: "all", i: -1}
 		}
 		hint := didYouMean(n.name, r.sc.visible())
-		if hint == "" {
+		if r.c.defs[n.name] != nil {
+			hint = n.name + " is a sub or routine, not a data fragment"
+		} else if hint == "" {
 			hint = "declare it with df " + n.name + "; at the beginning of the block"
 		}
 		return r.bad(n.off, r.stage, hint, "unknown name %s", n.name)

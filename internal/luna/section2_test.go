@@ -23,7 +23,6 @@ func TestSection2_Grammar(t *testing.T) {
 		"sub << static, 1, 2+x >> main() { f(1); }",
 		"sub main() { df a, b; put(a, 1); f(a); } @ { locator_cyclic a => 1; unroll_at_once; }",
 		"import h(int, real `x, string s, name &, value & v) as hh : CUDA, NOCPU; import k() : CUDA; sub main() none();",
-		"sub main() for << rush >> i = 1 .. 2 while << unrolling, 2 >> i < 3, j = 0 .. out w[j] if 1 f(j);"[:0] + "sub main() none();",
 		"sub main() { df w; for <<rush>> i = 1 .. 2 while <<unrolling, 2>> i < 1, j = 0 .. out w[i] if 1 f(j); }",
 		"sub main() { df x; cf lab[1][2]: put(x, 1) >> (x[2]) --> (x[3], x[4]) @ { a: 1; b; c, d; e f, g[1]; h i = 1; j k => 2; }; }",
 		"sub main() { none() >> () --> (); }",
