@@ -98,13 +98,13 @@ var errPayload = errors.New("contents are not consistent")
 //
 // What it allocates is bounded by the payload's length: every event has a byte in
 // the column of kinds, every element of a list at least a byte of its own.
-func (b *Batch) decode(raw []byte, h *header) error {
+func (b *Batch) decode(raw []byte, h *header, defs *Defs) error {
 	p := parser{b: raw}
 	n := int(h.count)
 	if n > len(raw) {
 		return errPayload
 	}
-	if err := b.readKinds(&p, n); err != nil {
+	if err := b.readKinds(&p, n, defs); err != nil {
 		return err
 	}
 	index := p.bytes(n)
@@ -143,7 +143,7 @@ func (b *Batch) decode(raw []byte, h *header) error {
 	return nil
 }
 
-func (b *Batch) readKinds(p *parser, n int) error {
+func (b *Batch) readKinds(p *parser, n int, defs *Defs) error {
 	total := 0
 	nk := p.number(maxBlockKinds)
 	b.used = b.used[:0]
@@ -176,6 +176,15 @@ func (b *Batch) readKinds(p *parser, n int) error {
 				if s.Fields[f].Type != FieldType(u.types[f]) {
 					return fmt.Errorf("%s has other fields than this version of whyslow knows", s)
 				}
+			}
+		}
+		if s := defs.Kind(k); s != nil && k >= FirstUserKind {
+			same := len(s.Fields) == len(u.types)
+			for f := 0; same && f < len(u.types); f++ {
+				same = s.Fields[f].Type == FieldType(u.types[f])
+			}
+			if !same {
+				return fmt.Errorf("%s has other fields than it is declared with", s)
 			}
 		}
 		u.start, u.end = total, total+u.count

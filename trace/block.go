@@ -5,6 +5,7 @@ import (
 	"errors"
 	"hash/crc32"
 	"io"
+	"sync"
 
 	"github.com/klauspost/compress/zstd"
 )
@@ -134,12 +135,7 @@ type blockFile struct {
 func newBlockFile(out output, node, level int) (*blockFile, error) {
 	f := &blockFile{out: out, seqs: map[int]uint32{}}
 	if level >= 0 {
-		enc, err := zstd.NewWriter(nil, zstd.WithEncoderLevel(zstdLevel(level)), zstd.WithEncoderConcurrency(1),
-			zstd.WithWindowSize(512<<10), zstd.WithLowerEncoderMem(true), zstd.WithEncoderCRC(false))
-		if err != nil {
-			return nil, err
-		}
-		f.zstd = enc
+		f.zstd = encoders[min(max(level, 1), len(encoders))-1]()
 	}
 	le := binary.LittleEndian
 	b := append(f.block, fileMagic...)
@@ -152,16 +148,21 @@ func newBlockFile(out output, node, level int) (*blockFile, error) {
 	return f, f.flush()
 }
 
-func zstdLevel(level int) zstd.EncoderLevel {
-	switch level {
-	case 0, 1:
-		return zstd.SpeedFastest
-	case 2:
-		return zstd.SpeedDefault
-	case 3:
-		return zstd.SpeedBetterCompression
-	}
-	return zstd.SpeedBestCompression
+// encoders by level, from 1. Each serves all writers of the process: an encoder's tables
+// are larger than everything else that a writer needs.
+var encoders = [...]func() *zstd.Encoder{
+	encoder(zstd.SpeedFastest), encoder(zstd.SpeedDefault), encoder(zstd.SpeedBetterCompression), encoder(zstd.SpeedBestCompression),
+}
+
+func encoder(level zstd.EncoderLevel) func() *zstd.Encoder {
+	return sync.OnceValue(func() *zstd.Encoder {
+		e, err := zstd.NewWriter(nil, zstd.WithEncoderLevel(level), zstd.WithWindowSize(512<<10),
+			zstd.WithLowerEncoderMem(true), zstd.WithEncoderCRC(false))
+		if err != nil {
+			panic(err) // the options are constants
+		}
+		return e
+	})
 }
 
 // flush writes f.block as a whole, or leaves the file as it was.

@@ -79,8 +79,19 @@ func (d *definer) taken() *pending {
 	}
 	p := d.pending
 	d.pending = pending{}
+	// What is too much for one block stays for the next; cutting is by whole
+	// definitions.
+	if len(p.rows) > maxRows {
+		i, n := 0, 0
+		for i < maxRows {
+			size, k := binary.Uvarint(p.rows[i+1:])
+			i += 1 + k + int(size)
+			n++
+		}
+		d.rows, d.nrows = p.rows[i:], p.nrows-n
+		p.rows, p.nrows = p.rows[:i], n
+	}
 	if len(p.dfs) > maxDFWords {
-		// The rest stays for the next portion. Cutting is by whole definitions.
 		i, n := 0, 0
 		for i < maxDFWords {
 			i += 3 + int(p.dfs[i+2])

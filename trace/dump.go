@@ -267,9 +267,6 @@ func AppendEvent(line []byte, d *Defs, b *Batch, i int) []byte {
 	args := b.Args(i)
 	if spec == nil {
 		line = append(line, "# undefined "...)
-	} else if n, list := spec.List(); n > len(args) || !list && n < len(args) {
-		spec = nil // declared with other fields than it has
-		line = append(line, "# misdefined "...)
 	}
 	line = strconv.AppendInt(line, b.Time[i], 10)
 	line = strconv.AppendInt(append(line, " n"...), int64(b.Node), 10)
@@ -291,13 +288,11 @@ func AppendEvent(line []byte, d *Defs, b *Batch, i int) []byte {
 			continue
 		}
 		line = append(line, '[')
-		if f < len(args) {
-			for j, v := range args[f+1:] {
-				if j > 0 {
-					line = append(line, ' ')
-				}
-				line = strconv.AppendInt(line, int64(v), 10)
+		for j, v := range args[f+1:] {
+			if j > 0 {
+				line = append(line, ' ')
 			}
+			line = strconv.AppendInt(line, int64(v), 10)
 		}
 		line = append(line, ']')
 	}

@@ -248,7 +248,7 @@ func (r *Reader) read(f *nodeFile, blk *block, b *Batch) error {
 		return r.bad(f, blk, err)
 	}
 	b.Node, b.Stream, b.Offset = f.node, int(blk.stream), blk.at
-	if err := b.decode(b.raw, &blk.header); err != nil {
+	if err := b.decode(b.raw, &blk.header, &f.defs); err != nil {
 		return r.bad(f, blk, err)
 	}
 	return nil

@@ -27,7 +27,7 @@ func readAll(t testing.TB, r *Reader) []event {
 	for _, s := range r.Streams() {
 		for c := r.Stream(s.Node, s.Stream); c.Next(&b); {
 			for i := range b.N {
-				list = append(list, event{b.Node, b.Stream, b.Time[i], b.Kind[i], slices.Clone(b.Args(i))})
+				list = append(list, event{b.Node, b.Stream, b.Time[i], b.Kind[i], append([]uint64{}, b.Args(i)...)})
 			}
 		}
 	}

@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 )
 
 // Finding the blocks of a file. Where the index at the end is whole, it tells.
@@ -67,7 +68,13 @@ func openFile(path string) (*nodeFile, error) {
 	return f, nil
 }
 
+// maxProblems bounds what is told of one file.
+const maxProblems = 1000
+
 func (f *nodeFile) problem(kind ProblemKind, at int64, format string, args ...any) *Problem {
+	if len(f.found) == maxProblems {
+		return new(Problem)
+	}
 	f.found = append(f.found, Problem{Kind: kind, File: f.name, Offset: at, Node: f.node, Stream: -1, What: fmt.Sprintf(format, args...)})
 	return &f.found[len(f.found)-1]
 }
@@ -93,7 +100,8 @@ func (f *nodeFile) readFileHeader() error {
 			return fmt.Errorf("%s: node %d is out of range", f.path, node)
 		}
 		f.node = int(node)
-	case nameErr != nil || byName < 0 || byName > MaxNode || !bytes.Contains(b[:n], []byte("WST")) && n > 0 && !f.hasBlocks():
+	case nameErr != nil, byName < 0, byName > MaxNode,
+		!strings.HasPrefix(fileMagic, string(b[:min(n, len(fileMagic))])) && !f.hasBlocks():
 		return fmt.Errorf("%s: not a whyslow trace", f.path)
 	default:
 		f.node = byName
@@ -244,16 +252,14 @@ func (f *nodeFile) cut(b *block) {
 
 // search finds the first valid block header from an offset on.
 func (f *nodeFile) search(from, to int64) (int64, bool) {
-	const chunk = 1 << 20
-	buf := make([]byte, min(chunk, max(to-from, 0)))
-	for at := from; at < to; {
-		n, err := f.file.ReadAt(buf[:min(int64(len(buf)), to-at)], at)
-		if n < blockHeader {
-			return 0, false
-		}
-		b := buf[:n]
-		for i := 0; ; {
-			j := bytes.Index(b[i:], []byte(blockMagic))
+	// Portions grow: the next block is usually near.
+	size := int64(4 << 10)
+	var buf []byte
+	for at := from; at < to; size = min(2*size, 1<<20) {
+		buf = resize(buf, int(min(size, to-at)))
+		n, err := f.file.ReadAt(buf, at)
+		for i := 0; ; i++ {
+			j := bytes.Index(buf[i:n], []byte(blockMagic))
 			if j < 0 {
 				break
 			}
@@ -261,12 +267,11 @@ func (f *nodeFile) search(from, to int64) (int64, bool) {
 			if _, ok := f.headerAt(at + int64(i)); ok {
 				return at + int64(i), true
 			}
-			i++
 		}
 		if err != nil {
-			return 0, false
+			break
 		}
-		at += int64(n) - (blockHeader - 1)
+		at += max(int64(n)-int64(len(blockMagic)-1), 1)
 	}
 	return 0, false
 }

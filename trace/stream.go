@@ -1,9 +1,6 @@
 package trace
 
-import (
-	"sync"
-	"sync/atomic"
-)
+import "sync"
 
 // How an event gets from the emitter to the writer goroutine, and why like this.
 //
@@ -178,8 +175,8 @@ func (s *Stream) Flush() {
 	s.handOver()
 }
 
-// walk returns the number of words of whole records at the start of buf, reading
-// word 0 of each atomically, because the owner may be appending.
+// walk returns the number of words of whole records at the start of buf, to which the
+// owner may be appending.
 //
 //go:norace
 func (w *Writer) walk(buf []uint64) int {
@@ -187,7 +184,7 @@ func (w *Writer) walk(buf []uint64) int {
 		if i >= len(buf) {
 			return len(buf)
 		}
-		h := atomic.LoadUint64(&buf[i])
+		h := buf[i]
 		if h == 0 {
 			return i
 		}

@@ -288,9 +288,8 @@ func (w *Writer) writeDefs() {
 // stream may be in use. It returns the first error met since Create.
 func (w *Writer) Close() error {
 	w.mu.Lock()
-	if w.closing {
+	if w.refuse { // closed or abandoned before
 		w.mu.Unlock()
-		<-w.done
 		return w.Err()
 	}
 	streams := w.sortedStreams()
