@@ -56,27 +56,21 @@ func corrected(t int64, syncs []sync1) int64 {
 }
 
 func (s *stream) correct(syncs []sync1) {
-	for _, column := range [][]int64{s.cTime, s.rTime, s.eStart, s.eEnd, s.mTime, s.awaits.Time} {
-		for i, t := range column {
-			column[i] = corrected(t, syncs)
-		}
-	}
 	fix := func(times ...*int64) {
 		for _, t := range times {
 			*t = corrected(*t, syncs)
 		}
 	}
-	for _, list := range [][]end{s.sent, s.received, s.asked, s.askedHere} {
-		for i := range list {
-			fix(&list[i].time)
-		}
+	each(&s.creations, func(c *creation) { fix(&c.time) })
+	each(&s.readies, func(r *ready) { fix(&r.time) })
+	each(&s.runs, func(e *execution) { fix(&e.start, &e.end) })
+	each(&s.mades, func(d *made) { fix(&d.time) })
+	for _, list := range []*column[end]{&s.sent, &s.received, &s.asked, &s.askedHere} {
+		each(list, func(e *end) { fix(&e.time) })
 	}
-	for i := range s.moves {
-		fix(&s.moves[i].time)
-	}
-	for i := range s.copies {
-		fix(&s.copies[i].Time)
-	}
+	each(&s.moves, func(v *move) { fix(&v.time) })
+	each(&s.copies, func(c *Copy) { fix(&c.Time) })
+	each(&s.awaits, func(a *await) { fix(&a.time) })
 	for i := range s.held {
 		fix(&s.held[i].time)
 	}
@@ -103,7 +97,7 @@ func (b *builder) bounds() {
 	for _, s := range b.streams {
 		first, last = earlier(first, s.first), max(last, s.last)
 		m.Start, finished = earlier(m.Start, s.started), max(finished, s.finished)
-		if n := &m.Nodes[s.node]; m.Info.Node(s.node) == nil && s.id >= len(n.Workers) && (len(s.eCF) > 0 || s.started != None) {
+		if n := &m.Nodes[s.node]; m.Info.Node(s.node) == nil && s.id >= len(n.Workers) && (s.runs.len() > 0 || s.started != None) {
 			n.Workers = append(n.Workers, make([]Worker, s.id+1-len(n.Workers))...)
 		}
 	}

@@ -44,14 +44,6 @@ func (a *Awaits) Of(i int) []DF {
 	return a.dfs[a.at[i]:end]
 }
 
-func (a *Awaits) add(b *Awaits) {
-	base := uint32(len(a.dfs))
-	a.CF, a.Time, a.dfs = append(a.CF, b.CF...), append(a.Time, b.Time...), append(a.dfs, b.dfs...)
-	for _, v := range b.at {
-		a.at = append(a.at, base+v)
-	}
-}
-
 // Duplicate is a DF that was assigned twice.
 type Duplicate struct {
 	Time          int64
@@ -92,22 +84,26 @@ func (b *builder) joinCreations() {
 	for _, s := range b.streams {
 		base := uint32(len(m.labels))
 		m.labels = append(m.labels, s.labels...)
-		for i, cf := range s.cCF {
-			if cf == 0 || (m.Created[cf] != None && m.Created[cf] <= s.cTime[i]) {
-				continue // created twice: the first counts
+		s.labels = nil
+		s.creations.empty(func(list []creation) {
+			for i := range list {
+				c := &list[i]
+				if c.cf == 0 || (m.Created[c.cf] != None && m.Created[c.cf] <= c.time) {
+					continue // created twice: the first counts
+				}
+				m.Created[c.cf], m.Parent[c.cf], m.ParentExec[c.cf], m.SiteOf[c.cf] = c.time, c.parent, c.exec, c.site
+				if c.label != 0 {
+					m.labelAt[c.cf] = base + c.label
+				}
 			}
-			m.Created[cf], m.Parent[cf], m.ParentExec[cf], m.SiteOf[cf] = s.cTime[i], s.cParent[i], s.cExec[i], s.cSite[i]
-			if s.cLabel[i] != 0 {
-				m.labelAt[cf] = base + s.cLabel[i]
-			}
-		}
+		})
 		for _, w := range s.weights {
 			if m.weights == nil {
 				m.weights = map[CF]float64{}
 			}
 			m.weights[w.cf] = w.w
 		}
-		s.cCF, s.cTime, s.cParent, s.cExec, s.cSite, s.cLabel, s.labels, s.weights = nil, nil, nil, nil, nil, nil, nil, nil
+		s.weights = nil
 	}
 }
 
@@ -116,22 +112,20 @@ func (b *builder) joinReady() {
 	m.Ready, m.ReadyNode = filled(n, None), make([]uint16, n)
 	m.readyMore = map[CF][]readyAt{}
 	for _, s := range b.streams {
-		for i, cf := range s.rCF {
-			if cf == 0 {
-				continue
-			}
-			r := readyAt{s.rTime[i], uint16(s.node)}
-			if old := m.Ready[cf]; old != None {
-				// The latest goes into the columns, the others aside.
-				if r.t < old {
-					m.readyMore[cf] = append(m.readyMore[cf], r)
-					continue
+		node := uint16(s.node)
+		s.readies.empty(func(list []ready) {
+			for _, r := range list {
+				if old := m.Ready[r.cf]; old != None {
+					// The latest goes into the columns, the others aside.
+					if r.time < old {
+						m.readyMore[r.cf] = append(m.readyMore[r.cf], readyAt{r.time, node})
+						continue
+					}
+					m.readyMore[r.cf] = append(m.readyMore[r.cf], readyAt{old, m.ReadyNode[r.cf]})
 				}
-				m.readyMore[cf] = append(m.readyMore[cf], readyAt{old, m.ReadyNode[cf]})
+				m.Ready[r.cf], m.ReadyNode[r.cf] = r.time, node
 			}
-			m.Ready[cf], m.ReadyNode[cf] = r.t, r.node
-		}
-		s.rCF, s.rTime = nil, nil
+		})
 	}
 }
 
@@ -139,30 +133,19 @@ func (b *builder) joinExecutions() {
 	m := b.m
 	n, in := 0, 0
 	for _, s := range b.streams {
-		n += len(s.eCF)
-		in += len(s.inputs)
+		n += s.runs.len()
+		in += s.inputs.len()
 	}
 	m.ExecStart, m.ExecEnd, m.ExecCPU = make([]int64, 0, n), make([]int64, 0, n), make([]int64, 0, n)
 	m.ExecCF, m.ExecNumber = make([]CF, 0, n), make([]uint32, 0, n)
 	m.inputsAt, m.inputs = make([]uint32, 0, n+1), make([]DF, 0, in)
 	for _, s := range b.streams {
 		first := len(m.ExecCF)
-		if slices.IsSorted(s.eStart) {
-			base := uint32(len(m.inputs))
-			m.ExecStart, m.ExecEnd, m.ExecCPU = append(m.ExecStart, s.eStart...), append(m.ExecEnd, s.eEnd...), append(m.ExecCPU, s.eCPU...)
-			m.ExecCF, m.ExecNumber = append(m.ExecCF, s.eCF...), append(m.ExecNumber, s.eNumber...)
-			m.inputs = append(m.inputs, s.inputs...)
-			for _, at := range s.eInputs {
-				m.inputsAt = append(m.inputsAt, base+at)
-			}
-		} else {
-			s.sortedExecutions(m)
-		}
+		s.joinRuns(m)
 		if s.id < len(m.Nodes[s.node].Workers) {
 			w := &m.Nodes[s.node].Workers[s.id]
 			w.First, w.End = first, len(m.ExecCF)
 		}
-		s.eCF, s.eStart, s.eEnd, s.eCPU, s.eNumber, s.eInputs, s.inputs = nil, nil, nil, nil, nil, nil, nil
 	}
 	m.inputsAt = append(m.inputsAt, uint32(len(m.inputs)))
 	m.ExecOf = make([]uint32, b.cfs.size())
@@ -182,22 +165,49 @@ func (b *builder) joinExecutions() {
 	}
 }
 
-// sortedExecutions appends the executions of a stream whose clock ran backwards.
-func (s *stream) sortedExecutions(m *Model) {
-	order := make([]int, len(s.eCF))
+// joinRuns appends the executions of a stream in order of start. That is the order they were recorded in,
+// unless the clock ran backwards.
+func (s *stream) joinRuns(m *Model) {
+	base := uint32(len(m.inputs))
+	m.inputs = s.inputs.move(m.inputs)
+	sorted, last := true, None
+	each(&s.runs, func(e *execution) {
+		e.inputs += base
+		sorted, last = sorted && e.start >= last, e.start
+	})
+	add := func(list []execution) {
+		for i := range list {
+			e := &list[i]
+			m.ExecStart, m.ExecEnd, m.ExecCPU = append(m.ExecStart, e.start), append(m.ExecEnd, e.end), append(m.ExecCPU, e.cpu)
+			m.ExecCF, m.ExecNumber = append(m.ExecCF, e.cf), append(m.ExecNumber, e.number)
+			m.inputsAt = append(m.inputsAt, e.inputs)
+		}
+	}
+	if sorted {
+		s.runs.empty(add)
+		return
+	}
+	list := s.runs.move(nil)
+	inputs := slices.Clone(m.inputs[base:])
+	m.inputs = m.inputs[:base]
+	end := make([]uint32, len(list))
+	for i := range list {
+		end[i] = base + uint32(len(inputs))
+		if i+1 < len(list) {
+			end[i] = list[i+1].inputs
+		}
+	}
+	order := make([]int, len(list))
 	for i := range order {
 		order[i] = i
 	}
-	slices.SortStableFunc(order, func(x, y int) int { return cmp.Compare(s.eStart[x], s.eStart[y]) })
+	slices.SortStableFunc(order, func(x, y int) int { return cmp.Compare(list[x].start, list[y].start) })
 	for _, i := range order {
-		end := uint32(len(s.inputs))
-		if i+1 < len(s.eInputs) {
-			end = s.eInputs[i+1]
-		}
-		m.inputsAt = append(m.inputsAt, uint32(len(m.inputs)))
-		m.inputs = append(m.inputs, s.inputs[s.eInputs[i]:end]...)
-		m.ExecStart, m.ExecEnd, m.ExecCPU = append(m.ExecStart, s.eStart[i]), append(m.ExecEnd, s.eEnd[i]), append(m.ExecCPU, s.eCPU[i])
-		m.ExecCF, m.ExecNumber = append(m.ExecCF, s.eCF[i]), append(m.ExecNumber, s.eNumber[i])
+		e := list[i]
+		own := inputs[e.inputs-base : end[i]-base]
+		e.inputs = uint32(len(m.inputs))
+		m.inputs = append(m.inputs, own...)
+		add([]execution{e})
 	}
 }
 
@@ -207,9 +217,7 @@ func (b *builder) joinMade() {
 	m, n := b.m, b.nDF
 	from := make([]uint32, n+1)
 	for _, s := range b.streams {
-		for _, df := range s.mDF {
-			from[df+1]++
-		}
+		each(&s.mades, func(d *made) { from[d.df+1]++ })
 	}
 	for df := range n {
 		from[df+1] += from[df]
@@ -219,15 +227,17 @@ func (b *builder) joinMade() {
 	m.MadeBy, m.MadeNode = make([]CF, total), make([]uint16, total)
 	next := slices.Clone(from)
 	for _, s := range b.streams {
-		for i, df := range s.mDF {
-			k := next[df]
-			next[df]++
-			for ; k > from[df] && m.MadeTime[k-1] > s.mTime[i]; k-- {
-				m.MadeTime[k], m.MadeSize[k], m.MadeBy[k], m.MadeNode[k] = m.MadeTime[k-1], m.MadeSize[k-1], m.MadeBy[k-1], m.MadeNode[k-1]
+		s.mades.empty(func(list []made) {
+			for i := range list {
+				d := &list[i]
+				k := next[d.df]
+				next[d.df]++
+				for ; k > from[d.df] && m.MadeTime[k-1] > d.time; k-- {
+					m.MadeTime[k], m.MadeSize[k], m.MadeBy[k], m.MadeNode[k] = m.MadeTime[k-1], m.MadeSize[k-1], m.MadeBy[k-1], m.MadeNode[k-1]
+				}
+				m.MadeTime[k], m.MadeSize[k], m.MadeBy[k], m.MadeNode[k] = d.time, d.size, d.by, uint16(s.node)
 			}
-			m.MadeTime[k], m.MadeSize[k], m.MadeBy[k], m.MadeNode[k] = s.mTime[i], s.mSize[i], s.mBy[i], uint16(s.node)
-		}
-		s.mDF, s.mTime, s.mSize, s.mBy = nil, nil, nil, nil
+		})
 	}
 	m.MadeFrom = from
 }
@@ -239,18 +249,18 @@ func (b *builder) joinMessages() {
 	m.received = make([]receipts, len(m.Nodes))
 	m.travelled = make([]uint64, b.nDF/64+1)
 	for _, s := range b.streams {
-		for _, e := range s.sent {
+		each(&s.sent, func(e *end) {
 			g := &m.DFMessages[e.number]
 			g.Sent, g.From, g.To, g.Bytes, g.Request, g.DF, g.CF = e.time, int32(s.node), e.peer, e.bytes, e.request, e.df, e.cf
-		}
-		for _, e := range s.asked {
+		})
+		each(&s.asked, func(e *end) {
 			g := &m.Requests[e.number]
 			g.Sent, g.From, g.To, g.DF, g.CF = e.time, int32(s.node), e.peer, e.df, e.cf
-		}
-		s.sent, s.asked = nil, nil
+		})
+		s.sent, s.asked = column[end]{}, column[end]{}
 	}
 	for _, s := range b.streams {
-		for _, e := range s.received {
+		each(&s.received, func(e *end) {
 			if e.number == 0 {
 				e.number = uint32(len(m.DFMessages))
 				m.DFMessages = append(m.DFMessages, none)
@@ -263,12 +273,12 @@ func (b *builder) joinMessages() {
 			r := &m.received[s.node]
 			r.df, r.message = append(r.df, e.df), append(r.message, e.number)
 			m.travelled[e.df/64] |= 1 << (e.df % 64)
-		}
-		for _, e := range s.askedHere {
+		})
+		each(&s.askedHere, func(e *end) {
 			g := &m.Requests[e.number]
 			g.Received, g.From, g.To, g.DF = e.time, e.peer, int32(s.node), e.df
-		}
-		s.received, s.askedHere = nil, nil
+		})
+		s.received, s.askedHere = column[end]{}, column[end]{}
 	}
 	for i := range m.received {
 		m.received[i].sort(m)
@@ -291,8 +301,7 @@ func (b *builder) joinMoves() {
 	m := b.m
 	var all []move
 	for _, s := range b.streams {
-		all = append(all, s.moves...)
-		s.moves = nil
+		all = s.moves.move(all)
 	}
 	slices.SortStableFunc(all, func(x, y move) int { return cmp.Or(cmp.Compare(x.cf, y.cf), cmp.Compare(x.time, y.time)) })
 	m.moved = map[CF][2]uint32{}
@@ -335,11 +344,23 @@ func pair(out []Message, moves []move) []Message {
 
 func (b *builder) joinRest() {
 	m := b.m
+	copies, awaits, awaited := 0, 0, 0
 	for _, s := range b.streams {
-		m.Copies = append(m.Copies, s.copies...)
-		m.Awaits.add(&s.awaits)
+		copies, awaits, awaited = copies+s.copies.len(), awaits+s.awaits.len(), awaited+s.awaited.len()
+	}
+	m.Copies = make([]Copy, 0, copies)
+	m.Awaits = Awaits{make([]CF, 0, awaits), make([]int64, 0, awaits), make([]uint32, 0, awaits), make([]DF, 0, awaited)}
+	for _, s := range b.streams {
+		base := uint32(len(m.Awaits.dfs))
+		s.awaits.empty(func(list []await) {
+			for _, a := range list {
+				m.Awaits.CF, m.Awaits.Time = append(m.Awaits.CF, a.cf), append(m.Awaits.Time, a.time)
+				m.Awaits.at = append(m.Awaits.at, base+a.dfs)
+			}
+		})
+		m.Awaits.dfs = s.awaited.move(m.Awaits.dfs)
+		m.Copies = s.copies.move(m.Copies)
 		m.Duplicates = append(m.Duplicates, s.duplicates...)
-		s.copies, s.awaits, s.duplicates = nil, Awaits{}, nil
 	}
 	m.Held = map[CF][]Interval{}
 	var held []holding

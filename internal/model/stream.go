@@ -21,41 +21,60 @@ type stream struct {
 	process                 int
 	startedCPU, finishedCPU int64
 
-	// onCreated
-	cCF, cParent []CF
-	cTime        []int64
-	cExec, cSite []uint32
-	cLabel       []uint32 // 1 + offset into labels, 0 none
-	labels       []int32  // count, then the indices
-	weights      []weight
+	creations column[creation]
+	labels    []int32 // count, then the indices
+	weights   []weight
+	readies   column[ready]
+	runs      column[execution]
+	inputs    column[DF]
+	open      []int // executions that have not ended
+	mades     column[made]
 
-	// onReady
-	rCF   []CF
-	rTime []int64
+	sent, received   column[end] // DFs
+	asked, askedHere column[end] // requests
+	moves            column[move]
+	copies           column[Copy]
+	awaits           column[await]
+	awaited          column[DF]
 
-	// onStarted, onFinished
-	eCF                []CF
-	eStart, eEnd, eCPU []int64
-	eNumber, eInputs   []uint32
-	inputs             []DF
-	open               []uint32 // executions that have not ended
-	mDF                []DF
-	mTime, mSize       []int64
-	mBy                []CF
-	sent, received     []end // of DFs
-	asked, askedHere   []end // requests
-	moves              []move
-	copies             []Copy
-	sizes              []int64 // of copies, for DFs whose creation is missing
-	awaits             Awaits
-	held               []holding
-	duplicates         []Duplicate
-	lost               []loss
-	waits              []Wait
-	openWaits          []int
-	idle               []Interval
-	idleSince          int64
-	syncs              []sync1
+	held       []holding
+	duplicates []Duplicate
+	lost       []loss
+	waits      []Wait
+	openWaits  []int
+	idle       []Interval
+	idleSince  int64
+	syncs      []sync1
+}
+
+type creation struct {
+	time       int64
+	cf, parent CF
+	exec, site uint32
+	label      uint32 // 1 + offset into labels, 0 none
+}
+
+type ready struct {
+	time int64
+	cf   CF
+}
+
+type execution struct {
+	start, end, cpu int64
+	cf              CF
+	number, inputs  uint32
+}
+
+type made struct {
+	time, size int64
+	df         DF
+	by         CF
+}
+
+type await struct {
+	time int64
+	cf   CF
+	dfs  uint32
 }
 
 type weight struct {
@@ -127,71 +146,53 @@ func (s *stream) event(t int64, kind trace.Kind, a []uint64) {
 	case trace.KindCFCreated:
 		s.created(t, a)
 	case trace.KindCFReady:
-		s.rCF = append(s.rCF, s.cf(a[0]))
-		s.rTime = append(s.rTime, t-int64(a[1]))
+		s.readies.add(ready{t - int64(a[1]), s.cf(a[0])})
 	case trace.KindCFStarted:
-		s.open = append(s.open, uint32(len(s.eCF)))
-		s.eCF = append(s.eCF, s.cf(a[0]))
-		s.eStart = append(s.eStart, t)
-		s.eEnd = append(s.eEnd, None)
-		s.eCPU = append(s.eCPU, -1)
-		s.eNumber = append(s.eNumber, uint32(a[1]))
-		s.eInputs = append(s.eInputs, uint32(len(s.inputs)))
+		s.open = append(s.open, s.runs.len())
+		s.runs.add(execution{t, None, -1, s.cf(a[0]), uint32(a[1]), uint32(s.inputs.len())})
 		for _, d := range a[3:] {
-			s.inputs = append(s.inputs, s.df(d))
+			s.inputs.add(s.df(d))
 		}
 	case trace.KindCFFinished:
 		s.ended(t, s.cf(a[0]), int64(a[2]))
 	case trace.KindDFCreate:
-		s.mDF = append(s.mDF, s.df(a[0]))
-		s.mTime = append(s.mTime, t)
-		s.mSize = append(s.mSize, int64(a[1]))
-		s.mBy = append(s.mBy, s.cf(a[2]))
-	case trace.KindDFStored, trace.KindDFDropped, trace.KindDFDestroy:
-		c := Copy{Time: t, DF: s.df(a[0]), Node: uint16(s.node), What: CopyStored}
-		if kind == trace.KindDFDropped {
-			c.What = CopyDropped
-		} else if kind == trace.KindDFDestroy {
-			c.What = CopyExpired + CopyChange(min(a[2], 2))
-		}
-		s.copies = append(s.copies, c)
+		s.mades.add(made{t, int64(a[1]), s.df(a[0]), s.cf(a[2])})
+	case trace.KindDFStored:
+		s.copies.add(Copy{t, s.df(a[0]), uint16(s.node), CopyStored})
+	case trace.KindDFDropped:
+		s.copies.add(Copy{t, s.df(a[0]), uint16(s.node), CopyDropped})
+	case trace.KindDFDestroy:
+		s.copies.add(Copy{t, s.df(a[0]), uint16(s.node), CopyExpired + CopyChange(min(a[2], 2))})
 	default:
 		s.rare(t, kind, a)
 	}
 }
 
 func (s *stream) created(t int64, a []uint64) {
-	cf := s.cf(a[0])
-	s.cCF = append(s.cCF, cf)
-	s.cTime = append(s.cTime, t)
-	site := uint32(0)
+	c := creation{time: t, cf: s.cf(a[0]), parent: s.cf(a[2]), exec: uint32(a[3])}
 	if a[1] < uint64(len(s.site)) {
-		site = s.site[a[1]]
+		c.site = s.site[a[1]]
 	}
-	s.cSite = append(s.cSite, site)
-	s.cParent = append(s.cParent, s.cf(a[2]))
-	s.cExec = append(s.cExec, uint32(a[3]))
 	if w := math.Float64frombits(a[4]); w != 1 {
-		s.weights = append(s.weights, weight{cf, w})
+		s.weights = append(s.weights, weight{c.cf, w})
 	}
-	label := uint32(0)
 	if list := a[6:]; len(list) > 0 {
-		label = uint32(len(s.labels)) + 1
+		c.label = uint32(len(s.labels)) + 1
 		s.labels = append(s.labels, int32(len(list)))
 		for _, v := range list {
 			s.labels = append(s.labels, int32(v))
 		}
 	}
-	s.cLabel = append(s.cLabel, label)
+	s.creations.add(c)
 }
 
 func (s *stream) ended(t int64, cf CF, cpu int64) {
 	for i := len(s.open) - 1; i >= 0; i-- {
-		e := s.open[i]
-		if s.eCF[e] != cf {
+		e := s.runs.at(s.open[i])
+		if e.cf != cf {
 			continue
 		}
-		s.eEnd[e], s.eCPU[e] = t, max(cpu, -1)
+		e.end, e.cpu = t, max(cpu, -1)
 		// What started later and has not ended never will: its end was lost.
 		s.open = s.open[:i]
 		return
@@ -205,23 +206,21 @@ func (s *stream) rare(t int64, kind trace.Kind, a []uint64) {
 		e := end{number: s.b.messages.number(a[3]), time: t, peer: node32(a[1]), df: s.df(a[0]),
 			bytes: int64(a[2]), request: s.b.requests.number(a[4]), cf: s.cf(a[5])}
 		if kind == trace.KindDFSent {
-			s.sent = append(s.sent, e)
+			s.sent.add(e)
 		} else {
-			s.received = append(s.received, e)
+			s.received.add(e)
 		}
 	case trace.KindDFRequested:
-		s.asked = append(s.asked, end{number: s.b.requests.number(a[3]), time: t, peer: node32(a[2]), df: s.df(a[0]), cf: s.cf(a[1])})
+		s.asked.add(end{number: s.b.requests.number(a[3]), time: t, peer: node32(a[2]), df: s.df(a[0]), cf: s.cf(a[1])})
 	case trace.KindDFRequestReceived:
-		s.askedHere = append(s.askedHere, end{number: s.b.requests.number(a[2]), time: t, peer: node32(a[1]), df: s.df(a[0])})
+		s.askedHere.add(end{number: s.b.requests.number(a[2]), time: t, peer: node32(a[1]), df: s.df(a[0])})
 	case trace.KindCFMigrated, trace.KindCFStolen, trace.KindCFReceived:
-		s.moves = append(s.moves, move{cf: s.cf(a[0]), time: t, node: int32(s.node), peer: node32(a[1]), bytes: int64(a[2]),
+		s.moves.add(move{cf: s.cf(a[0]), time: t, node: int32(s.node), peer: node32(a[1]), bytes: int64(a[2]),
 			out: kind != trace.KindCFReceived, stolen: kind == trace.KindCFStolen})
 	case trace.KindCFWaiting:
-		s.awaits.CF = append(s.awaits.CF, s.cf(a[0]))
-		s.awaits.Time = append(s.awaits.Time, t)
-		s.awaits.at = append(s.awaits.at, uint32(len(s.awaits.dfs)))
+		s.awaits.add(await{t, s.cf(a[0]), uint32(s.awaited.len())})
 		for _, d := range a[2:] {
-			s.awaits.dfs = append(s.awaits.dfs, s.df(d))
+			s.awaited.add(s.df(d))
 		}
 	case trace.KindCFHeld, trace.KindCFResumed:
 		s.held = append(s.held, holding{s.cf(a[0]), t, kind == trace.KindCFHeld})
