@@ -1,17 +1,12 @@
 package main
 
 import (
-	"bufio"
-	"bytes"
 	"fmt"
-	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
-	"syscall"
 	"testing"
-	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
 )
@@ -101,65 +96,4 @@ func truncated(ts *testscript.TestScript, neg bool, args []string) {
 // sumsup FILE: the factors of a JSON report add up to its total exactly.
 func sumsUp(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Check(checkSums([]byte(ts.ReadFile(args[0]))))
-}
-
-const endless = `C++ sub spin(int i) ${{
-    if (i == 0) { printf("ready\n"); fflush(stdout); }
-    std::this_thread::sleep_for(std::chrono::milliseconds(1));
-$}}
-sub main() for i = 0 .. 1000000 spin(i);
-`
-
-// TestInterrupt presses Ctrl+C: the trace of what ran so far must be whole.
-func TestInterrupt(t *testing.T) {
-	if !canRun {
-		t.Skip("built without the engine")
-	}
-	home := lunaHome(t)
-	dir := t.TempDir()
-	if err := os.WriteFile(filepath.Join(dir, "endless.fa"), []byte(endless), 0o666); err != nil {
-		t.Fatal(err)
-	}
-	whyslow := filepath.Join(home, "bin", "whyslow")
-	cmd := exec.Command(whyslow, "run", "endless.fa")
-	cmd.Dir = dir
-	var stderr bytes.Buffer
-	cmd.Stderr = &stderr
-	stdout, err := cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	defer cmd.Process.Kill()
-	if line, err := bufio.NewReader(stdout).ReadString('\n'); line != "ready\n" {
-		t.Fatalf("%q %v\n%s", line, err, stderr.String())
-	}
-	time.Sleep(50 * time.Millisecond)
-	cmd.Process.Signal(syscall.SIGINT)
-	io.Copy(io.Discard, stdout)
-	cmd.Wait()
-	if code := cmd.ProcessState.ExitCode(); code != exitInterrupted {
-		t.Errorf("exit code %d", code)
-	}
-	lines := strings.Split(strings.TrimSpace(stderr.String()), "\n")
-	if last := lines[len(lines)-1]; last != "endless.001.trace" {
-		t.Errorf("last line %q", last)
-	}
-	if !strings.Contains(stderr.String(), "whyslow: interrupted") {
-		t.Errorf("does not say that it was interrupted:\n%s", stderr.String())
-	}
-	report := exec.Command(whyslow, "report", "--json", "endless.001.trace")
-	report.Dir = dir
-	out, err := report.Output()
-	if err != nil {
-		t.Fatalf("report: %v", err)
-	}
-	if err := checkSums(out); err != nil {
-		t.Error(err)
-	}
-	if !bytes.Contains(out, []byte(`"ended": "interrupted"`)) {
-		t.Errorf("%.300s", out)
-	}
 }

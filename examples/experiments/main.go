@@ -74,7 +74,8 @@ func run(whyslow, examples string, work int) error {
 		if i > 0 {
 			fmt.Println()
 		}
-		fmt.Printf("%s\n(%s)\n\n%10s %10s %8s %8s %8s %8s\n", s.title, s.expect, s.parameter, "wall, ms", "U", "S", "L", "O")
+		fmt.Printf("%s\n(%s)\n\n%10s %10s %8s %8s %8s %8s %14s\n",
+			s.title, s.expect, s.parameter, "wall, ms", "U", "S", "L", "O", "of it preempt")
 		for _, v := range s.values {
 			r, err := s.measure(whyslow, examples, filepath.Join(scratch, fmt.Sprintf("%d-%d", i, v)), v)
 			if err != nil {
@@ -84,7 +85,8 @@ func run(whyslow, examples string, work int) error {
 			for _, f := range []string{"U", "S", "L", "O"} {
 				fmt.Printf(" %7.2f%%", 100*float64(r.Factors[f].NS)/float64(r.Total))
 			}
-			fmt.Println()
+			// Other programs on the machine show here, not in what the experiment is about.
+			fmt.Printf(" %13.2f%%\n", 100*float64(r.Factors["O"].Parts["preempt"])/float64(r.Total))
 		}
 	}
 	return nil
@@ -103,7 +105,8 @@ type result struct {
 	Wall    int64 `json:"wall_ns"`
 	Total   int64 `json:"total_ns"`
 	Factors map[string]struct {
-		NS int64 `json:"ns"`
+		NS    int64            `json:"ns"`
+		Parts map[string]int64 `json:"parts"`
 	} `json:"factors"`
 }
 

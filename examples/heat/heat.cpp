@@ -53,6 +53,14 @@ void step(const InputDF &above, const InputDF &u, const InputDF &below,
     change.setValue<double>(most);
 }
 
+// The same; change is the largest of the round so far, so its first step (k = 1) forgets what was before.
+void step_of_round(int k, double before, const InputDF &above, const InputDF &u, const InputDF &below,
+                   OutputDF &next, OutputDF &first, OutputDF &last, OutputDF &change)
+{
+    step(above, u, below, next, first, last, change);
+    if (k > 1) change.setValue<double>(std::max(before, change.getValue<double>()));
+}
+
 void larger(double a, double b, OutputDF &out) { out.setValue<double>(std::max(a, b)); }
 
 void add_up(int n, const InputDF &u, OutputDF &heat)
