@@ -216,7 +216,7 @@ func (b *Batch) readLengths(rest []byte, n int) ([]byte, error) {
 			return nil, err
 		}
 		for _, l := range lens {
-			if l > MaxList {
+			if l > maxRecord {
 				return nil, errPayload
 			}
 			elements += l

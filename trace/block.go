@@ -3,6 +3,7 @@ package trace
 import (
 	"encoding/binary"
 	"errors"
+	"fmt"
 	"hash/crc32"
 	"io"
 	"sync"
@@ -230,7 +231,7 @@ func (f *blockFile) data(w *Writer, stream int, buf []uint64) (int, error) {
 		var n int
 		f.raw, n = f.pack.pack(f.raw[:0], w, buf, &h)
 		if n == 0 {
-			break
+			return 1, fmt.Errorf("stream %d: an event of kind %d has other arguments than its kind; those after it are dropped", stream, headerKind(buf[0]))
 		}
 		// The number is used up even if the block does not get into the file: the
 		// gap shows a reader what is missing.

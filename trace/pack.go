@@ -39,7 +39,7 @@ func (w *Writer) recordSize(buf []uint64) int {
 func (lay *layout) size(buf []uint64) int {
 	n := 1 + lay.fixed
 	if lay.list {
-		if n >= len(buf) || buf[n] > MaxList {
+		if n >= len(buf) || buf[n] > maxRecord {
 			return 0
 		}
 		n += 1 + int(buf[n])
@@ -51,7 +51,7 @@ func (lay *layout) size(buf []uint64) int {
 }
 
 const (
-	// maxBlockWords closes a block: with a list of MaxList on top its payload stays
+	// maxBlockWords closes a block: with the longest record on top its payload stays
 	// below maxRaw.
 	maxBlockWords = 1 << 19
 	// maxBlockKinds is what one byte per event can tell apart.

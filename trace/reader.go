@@ -128,12 +128,24 @@ func Open(path string) (*Reader, error) {
 			continue
 		}
 		r.files = append(r.files, f)
+		workers := 0
+		if info := r.run.Node(f.node); info != nil {
+			workers = info.Workers
+		}
+		f.findUnfinished(workers)
 		r.problems = append(r.problems, f.found...)
 	}
 	if len(r.files) == 0 {
 		return nil, errors.Join(errs...)
 	}
 	slices.SortFunc(r.files, func(a, b *nodeFile) int { return a.node - b.node })
+	if r.run != nil {
+		for _, n := range r.run.Nodes {
+			if r.nodeFile(n.Node) == nil && st.IsDir() && len(r.problems) < maxProblems {
+				r.problems = append(r.problems, Problem{Kind: Damaged, File: FileName(n.Node), What: "the file of this node is missing", Node: n.Node, Stream: -1})
+			}
+		}
+	}
 	if len(r.files) <= keepOpen {
 		for _, f := range r.files {
 			if f.file, err = os.Open(f.path); err != nil {

@@ -64,7 +64,6 @@ func openFile(path string) (*nodeFile, error) {
 	}
 	f.loadDefs()
 	f.findGaps()
-	f.findUnfinished()
 	return f, nil
 }
 
@@ -337,18 +336,38 @@ func (f *nodeFile) cutEarlier(b *block) bool {
 }
 
 // findUnfinished reports streams that end before the program did: those with a start
-// and no end, and all without an end if the file was not finished.
-func (f *nodeFile) findUnfinished() {
+// and no end, and all without an end if the file was not finished. workers is the
+// number of streams that should be there at least.
+func (f *nodeFile) findUnfinished(workers int) {
+	ended := map[int]bool{}
 	for _, s := range f.streams() {
-		if s.Finished || f.closed && !s.Started {
-			continue
+		ended[s.Stream] = true
+		if !s.Finished && (!f.closed || s.Started) {
+			f.unfinished(s.Stream, s.Last)
 		}
-		p := f.problem(Unfinished, f.size, "stream %d ends without onProgramFinished", s.Stream)
-		p.Stream, p.From, p.To, p.Timed = s.Stream, s.Last, math.MaxInt64, true
 	}
-	if !f.closed && len(f.blocks) == 0 {
+	if f.closed {
+		return
+	}
+	for _, p := range slices.Clone(f.found) {
+		if p.Kind == Truncated && p.Timed && !ended[p.Stream] {
+			ended[p.Stream] = true
+			f.unfinished(p.Stream, math.MinInt64)
+		}
+	}
+	for s := range min(workers, maxProblems) {
+		if !ended[s] {
+			f.unfinished(s, math.MinInt64)
+		}
+	}
+	if len(f.blocks) == 0 {
 		f.problem(Unfinished, f.size, "file was not finished and holds no events")
 	}
+}
+
+func (f *nodeFile) unfinished(stream int, last int64) {
+	p := f.problem(Unfinished, f.size, "stream %d ends without onProgramFinished", stream)
+	p.Stream, p.From, p.To, p.Timed = stream, last, math.MaxInt64, true
 }
 
 // streams sums up the blocks of each stream, in the order of their numbers.

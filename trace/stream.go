@@ -24,9 +24,10 @@ const (
 	// TimeLimit bounds times that can be recorded: they lie in [-TimeLimit,
 	// TimeLimit) nanoseconds, 104 days each way.
 	TimeLimit = 1 << (63 - kindBits)
+	maxRecord = 1 << 19 // words
 	// MaxList is the largest number of elements of a list. An event with a longer
 	// one is dropped and counted as lost.
-	MaxList = 1 << 19
+	MaxList = maxRecord - MaxFields - 2
 )
 
 // Header makes word 0 of a record.
@@ -87,10 +88,14 @@ func (s *Stream) Emit(t int64, k Kind, args ...uint64) {
 // reserveSlow hands over the full buffer and finds room in another one.
 func (s *Stream) reserveSlow(n int) []uint64 {
 	s.countDropped()
-	if n > MaxList+MaxFields+2 {
+	if n > maxRecord {
 		return s.drop(n)
 	}
-	s.handOver()
+	if !s.handOver() {
+		// Abandon may be reading the buffer: nothing must follow what is dropped.
+		s.n = len(s.buf)
+		return s.drop(n)
+	}
 	next := s.w.take(n + 1 + lostWords)
 	if next == nil {
 		return s.drop(n)
@@ -120,17 +125,18 @@ func (s *Stream) emitLost() {
 }
 
 // handOver gives the used part of the buffer to the writer. Where the writer
-// refuses, because it is closed or abandoned, the buffer stays: Abandon may be
-// reading it.
-func (s *Stream) handOver() {
+// refuses, because it is closed or abandoned, the buffer stays.
+func (s *Stream) handOver() bool {
 	if s.buf == nil {
-		return
+		return true
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.w.submit(full{s.id, s.buf, s.n}) {
-		s.buf, s.n = nil, 0
+	if !s.w.submit(full{s.id, s.buf, s.n}) {
+		return false
 	}
+	s.buf, s.n = nil, 0
+	return true
 }
 
 // drop gives the caller a place to store an event that nobody will see. Its time
@@ -194,7 +200,7 @@ func (w *Writer) walk(buf []uint64) int {
 		}
 		n := 1 + lay.fixed
 		if lay.list {
-			if i+n >= len(buf) || buf[i+n] > MaxList {
+			if i+n >= len(buf) || buf[i+n] > maxRecord {
 				return i
 			}
 			n += 1 + int(buf[i+n])

@@ -259,7 +259,7 @@ func (w *Writer) run() {
 // its events had made the definitions before.
 func (w *Writer) write(f full) {
 	w.writeDefs()
-	if w.Err() != nil {
+	if w.file.failed {
 		w.lost.Add(w.file.count(w, f.buf[:f.n]))
 		return
 	}
@@ -276,7 +276,7 @@ func (w *Writer) writeDefs() {
 		if d == nil {
 			return
 		}
-		if w.Err() == nil {
+		if !w.file.failed {
 			if err := w.file.definitions(d); err != nil {
 				w.fail(err)
 			}
