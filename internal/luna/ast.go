@@ -32,6 +32,8 @@ type expr struct {
 	a, b, c *expr
 	idx     []*expr
 	sym     *symbol
+	kind    kind // of resolved expressions: the static type
+	text    bool // of resolved expressions: a string, or a combination with one
 }
 
 type ruleForm uint8

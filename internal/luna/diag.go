@@ -173,6 +173,7 @@ func (r *reporter) lineAt(p Pos) string {
 
 // add keeps a message unless the same was said at the same place (a rule that many references use).
 func (r *reporter) add(d Diag) {
+	d.Msg = printable(strings.NewReplacer("\n", "\\n", "\t", "\\t").Replace(d.Msg))
 	key := fmt.Sprint(d.Pos, d.Msg)
 	if r.seen[key] {
 		return

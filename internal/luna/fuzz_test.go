@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/rogpeppe/go-internal/txtar"
 )
@@ -70,7 +71,11 @@ func FuzzCompile(f *testing.F) {
 	seeds(f)
 	f.Fuzz(func(t *testing.T, src string) {
 		files := map[string]string{"t.fa": src, "x": lib}
+		start := time.Now()
 		p, err := Compile(opts(src, files))
+		if d := time.Since(start); d > 10*time.Second {
+			t.Fatalf("took %v", d)
+		}
 		if err != nil {
 			checkPositions(t, diags(err), files)
 			for _, d := range diags(err) {

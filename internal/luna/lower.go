@@ -43,7 +43,7 @@ func (x *stmtCtx) lower(e *expr, read Type) *Expr {
 		if e.a.op == xInt { // so that the least int is no overflow
 			return intConst(x.int32(e, -e.a.i), pos)
 		}
-		if kindOf(e.a) == kString || kindOf(e.a) == kNone {
+		if e.a.kind == kString || e.a.kind == kNone {
 			return x.badString(e)
 		}
 		if e.a.op != xID {
@@ -127,7 +127,7 @@ func (x *stmtCtx) labelAsValue(e *expr) bool {
 
 // cast lowers int(e) and real(e): numbers are converted, data fragments must hold that type.
 func (x *stmtCtx) cast(e *expr, to Type) *Expr {
-	if hasString(e.a) {
+	if e.a.text {
 		x.c.fault(StageCPP, e.off, "", "a string cannot be converted to %s", to)
 		return unset(x.c.pos(e.off))
 	}
@@ -177,7 +177,7 @@ func (x *stmtCtx) operand(e *expr, k kind) *Expr {
 			read = Real
 		}
 		v := x.lower(e, read)
-		if v.Type == Dyn && read == Int || v.Type == Dyn && kindOf(e) == kInt {
+		if v.Type == Dyn && read == Int || v.Type == Dyn && e.kind == kInt {
 			return toInt(v)
 		} else if v.Type == Dyn {
 			return toReal(v)
@@ -209,7 +209,7 @@ func (x *stmtCtx) badString(e *expr) *Expr {
 func (x *stmtCtx) binary(e *expr) *Expr {
 	pos := x.c.pos(e.off)
 	op := binaryOps[e.name]
-	ka, kb := kindOf(e.a), kindOf(e.b)
+	ka, kb := e.a.kind, e.b.kind
 	k := join(ka, kb)
 	if k == kBad {
 		x.lower(e.a, Dyn)
@@ -265,7 +265,7 @@ func (x *stmtCtx) truth(e *expr, k kind) *Expr {
 	switch {
 	case v.Type == Real:
 		return compare(OpNE, v, realConst(0, v.Pos), v.Pos)
-	case v.Type == Dyn && kindOf(e) == kValue:
+	case v.Type == Dyn && e.kind == kValue:
 		zero := intConst(0, v.Pos)
 		return toInt(&Expr{Op: OpNE, Type: Dyn, A: v, B: zero, Pos: v.Pos})
 	}
@@ -274,14 +274,14 @@ func (x *stmtCtx) truth(e *expr, k kind) *Expr {
 
 func (x *stmtCtx) conditional(e *expr, read Type) *Expr {
 	pos := x.c.pos(e.off)
-	if hasString(e.a) && kindOf(e.a) != kInt {
+	if e.a.text {
 		return x.badString(&expr{op: xBinary, name: "?:", off: e.off, opOff: e.opOff})
 	}
-	c := x.truth(e.a, join(kInt, kindOf(e.a)))
-	if hasString(e.b) || hasString(e.c) {
+	c := x.truth(e.a, join(kInt, e.a.kind))
+	if e.b.text || e.c.text {
 		return conditional(c, x.text(e.b), x.text(e.c), pos)
 	}
-	kb, kc := kindOf(e.b), kindOf(e.c)
+	kb, kc := e.b.kind, e.c.kind
 	k := join(join(kInt, kb), kc)
 	if kb == kValue && kc == kValue && read == Real {
 		k = kReal // LuNA produces ill-typed C++ here; reading reals is what the place wants
@@ -296,7 +296,7 @@ func (x *stmtCtx) text(e *expr) *Expr {
 	switch {
 	case e.op == xString:
 		return x.str(e)
-	case e.op == xToString && !hasString(e.a):
+	case e.op == xToString && !e.a.text:
 		return toStr(x.lower(e.a, Dyn))
 	case e.op == xToString:
 		return x.text(e.a)

@@ -92,7 +92,7 @@ func preprocess(o Options, rep *reporter) *preprocessed {
 		src = b
 	}
 	p.open(o.File, src)
-	out := p.scan(nil)
+	out := p.scan(make([]ch, 0, len(p.stack)+len(p.stack)/4+16))
 	end := p.last
 	end.exp = 0
 	if end.line == 0 {

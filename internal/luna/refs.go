@@ -188,18 +188,25 @@ func (x *stmtCtx) mapped(m *mapRule, e *expr) *expr {
 		r.ivars[v.name] = indexVar{k, e.idx[k]}
 	}
 	v := r.resolve(m.r.e)
-	if isBad(v) {
+	if v.kind == kBad {
 		m.bad = true
 		return nil
 	}
 	return v
 }
 
+// maxInputs bounds how many data fragments one CF may ask for (locators that need each other can multiply them).
+const maxInputs = 5000
+
 // input makes a resolved id an input, unless it is one already, and gives its number; -1 after a fault.
 func (x *stmtCtx) input(e *expr) int {
 	key := keyText(e)
 	if k, ok := x.keys[key]; ok {
 		return k
+	}
+	if len(x.st.Inputs) >= maxInputs {
+		x.c.fault(StageRecom, e.off, "", "the statement needs more than %d data fragments", maxInputs)
+		return -1
 	}
 	if !e.sym.read {
 		e.sym.read, e.sym.readOff = true, e.off

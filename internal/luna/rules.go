@@ -186,7 +186,7 @@ func (x *stmtCtx) labelHome(label *expr) (e *Expr, replicating bool) {
 // wantRule lowers an int expression that stands in a rule.
 func (x *stmtCtx) wantRule(e *expr, where string) *Expr {
 	r := x.value(e, true)
-	if hasString(r) {
+	if r.text {
 		x.c.fault(StageCPP, e.off, "", "a string stands where an int is wanted (%s)", where)
 		return unset(x.c.pos(e.off))
 	}
@@ -196,7 +196,7 @@ func (x *stmtCtx) wantRule(e *expr, where string) *Expr {
 // weight lowers the weight of a call. It is evaluated when the CF is created, so it cannot depend on data fragments.
 func (x *stmtCtx) weight(e *expr) {
 	r := x.value(e, true)
-	if usesDF(r) || hasString(r) {
+	if usesDF(r) || r.text {
 		x.c.warn(StageRecom, e.off, "use constants, counters and parameters", "weight is ignored: it must be a number known when the call is made")
 		return
 	}

@@ -139,13 +139,13 @@ func (r *resolver) resolve(e *expr) *expr {
 		n.off, n.opOff = r.at, r.at
 	}
 	if r.plain && !r.c.mayExpand(n.off) {
-		return &expr{op: xBad, off: n.off}
+		return badExpr(n.off)
 	}
 	if e.op == xID {
 		return r.id(&n)
 	}
 	n.a, n.b, n.c = r.resolve(e.a), r.resolve(e.b), r.resolve(e.c)
-	return &n
+	return n.seal()
 }
 
 func (r *resolver) list(es []*expr) []*expr {
@@ -171,7 +171,7 @@ func (c *checker) mayExpand(off int32) bool {
 
 func (r *resolver) bad(off int32, stage Stage, hint, format string, args ...any) *expr {
 	r.c.fault(stage, off, hint, format, args...)
-	return &expr{op: xBad, off: off}
+	return badExpr(off)
 }
 
 func notLet(s *symbol) bool { return s.kind != symLet }
@@ -182,7 +182,7 @@ func (r *resolver) id(n *expr) *expr {
 		if len(n.idx) > 0 {
 			return r.bad(n.off, StageCPP, "", "%s is an index variable of the rule and cannot be indexed", n.name)
 		}
-		return &expr{op: xIndexVar, off: n.off, i: int64(v.k), a: v.actual}
+		return (&expr{op: xIndexVar, off: n.off, i: int64(v.k), a: v.actual}).seal()
 	}
 	var s *symbol
 	if r.plain {
@@ -199,7 +199,7 @@ func (r *resolver) id(n *expr) *expr {
 	n.idx = r.list(n.idx)
 	if s == nil {
 		if n.name == "all" && len(n.idx) == 0 {
-			return &expr{op: xInt, off: n.off, name: "all", i: -1}
+			return (&expr{op: xInt, off: n.off, name: "all", i: -1}).seal()
 		}
 		hint := didYouMean(n.name, r.sc.visible())
 		if r.c.defs[n.name] != nil {
@@ -213,13 +213,13 @@ func (r *resolver) id(n *expr) *expr {
 		return r.bad(n.off, StageRecom, "make it an int parameter to use it elsewhere", "nfparam %s can be used in locator maps only", n.name)
 	}
 	n.sym = s
-	return n
+	return n.seal()
 }
 
 // substitute replaces a let variable. As in LuNA the names in its definition mean what they mean at the place of use.
 func (r *resolver) substitute(n *expr, s *symbol) *expr {
 	if s.let.op == xBad {
-		return &expr{op: xBad, off: n.off}
+		return badExpr(n.off)
 	}
 	inner := *r
 	inner.plain, inner.at = true, n.off
@@ -238,6 +238,7 @@ func (r *resolver) substitute(n *expr, s *symbol) *expr {
 	base := inner.resolve(&expr{op: xID, off: n.off, name: e.name, idx: e.idx})
 	if base.op == xID {
 		base.idx = append(base.idx[:len(base.idx):len(base.idx)], r.list(n.idx)...)
+		base.seal()
 	}
 	return base
 }
@@ -260,7 +261,7 @@ func (c *checker) expandLets(e *expr, sc *scope) *expr {
 		return nil
 	}
 	if !c.mayExpand(e.off) {
-		return &expr{op: xBad, off: e.off}
+		return badExpr(e.off)
 	}
 	n := *e
 	if e.op != xID {
@@ -280,7 +281,7 @@ func (c *checker) expandLets(e *expr, sc *scope) *expr {
 	}
 	if s.let.op != xID {
 		c.fault(StageLet, e.off, "", "substitution of an expression instead of id is not allowed")
-		return &expr{op: xBad, off: e.off}
+		return badExpr(e.off)
 	}
 	n.name = s.let.name
 	n.idx = append(append([]*expr(nil), s.let.idx...), n.idx...)

@@ -121,7 +121,7 @@ func (c *checker) while(s *stmt, sc *scope, env *ruleEnv, b *Block) {
 // wantInt lowers an expression as written for control.
 func (x *stmtCtx) wantInt(e *expr, where string) *Expr {
 	r := x.value(e, false)
-	if hasString(r) {
+	if r.text {
 		x.c.fault(StageCPP, e.off, "", "a string stands where an int is wanted (%s)", where)
 		return unset(x.c.pos(e.off))
 	}
@@ -227,7 +227,7 @@ func (x *stmtCtx) label(s *stmt) *expr {
 	sym := x.sc.find(e.name, (*symbol).isDF)
 	e.idx = x.resolver(StageRecom).list(e.idx)
 	for _, i := range e.idx {
-		if isBad(i) {
+		if i.kind == kBad {
 			return nil
 		}
 	}
@@ -280,7 +280,7 @@ func (x *stmtCtx) argExpr(r *expr, to ParamKind, where string) *Expr {
 		if to == RealParam {
 			want = Real
 		}
-		if hasString(r) {
+		if r.text {
 			x.c.fault(StageCPP, r.off, "", "a string is given where %s is wanted (%s)", article(want), where)
 			return unset(x.c.pos(r.off))
 		}
@@ -291,7 +291,7 @@ func (x *stmtCtx) argExpr(r *expr, to ParamKind, where string) *Expr {
 	if r.op == xID && r.sym.isDF() {
 		return x.lower(r, Dyn)
 	}
-	if hasString(r) {
+	if r.text {
 		return x.text(r)
 	}
 	return x.lower(r, Dyn)

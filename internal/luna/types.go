@@ -43,9 +43,27 @@ func join(a, b kind) kind {
 	return kNone
 }
 
-// kindOf gives the static type of a resolved expression.
-func kindOf(e *expr) kind {
+// seal sets the kind of a resolved expression whose operands are sealed.
+func (e *expr) seal() *expr {
+	e.kind = e.kindOf()
+	e.text = e.isText()
+	return e
+}
+
+func badExpr(off int32) *expr { return (&expr{op: xBad, off: off}).seal() }
+
+func (e *expr) kindOf() kind {
+	for _, o := range []*expr{e.a, e.b, e.c} {
+		if o != nil && o.kind == kBad {
+			return kBad
+		}
+	}
 	switch e.op {
+	case xCond:
+		if e.b.text || e.c.text { // rejected by LuNA; here it is text
+			return kString
+		}
+		return kInt
 	case xInt, xToInt, xIndexVar:
 		return kInt
 	case xReal, xToReal:
@@ -53,19 +71,11 @@ func kindOf(e *expr) kind {
 	case xString, xToString:
 		return kString
 	case xNeg:
-		return kindOf(e.a)
-	case xCond:
-		if isBad(e.a) || isBad(e.b) || isBad(e.c) {
-			return kBad
-		}
-		return kInt
+		return e.a.kind
 	case xBinary:
 		switch e.name {
 		case "+", "-", "*", "/":
-			return join(kindOf(e.a), kindOf(e.b))
-		}
-		if isBad(e.a) || isBad(e.b) {
-			return kBad
+			return join(e.a.kind, e.b.kind)
 		}
 		return kInt
 	case xID:
@@ -84,19 +94,15 @@ func kindOf(e *expr) kind {
 	return kBad
 }
 
-func isBad(e *expr) bool { return kindOf(e) == kBad }
-
-// hasString says whether a string occurs as an operand of + or of a conditional in e, so that e is text.
-func hasString(e *expr) bool {
+// isText says whether e is a string, or + or a conditional with a string among what it combines.
+func (e *expr) isText() bool {
 	switch e.op {
 	case xBinary:
-		return e.name == "+" && (hasString(e.a) || hasString(e.b))
-	case xCond:
-		return hasString(e.b) || hasString(e.c)
+		return e.name == "+" && (e.a.text || e.b.text)
 	case xNeg:
 		return false
 	}
-	return kindOf(e) == kString
+	return e.kind == kString
 }
 
 // The constructors below fold constants.
