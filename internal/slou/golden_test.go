@@ -34,7 +34,11 @@ func sections(text string) (map[string]string, []string) {
 
 func build(t testing.TB, text string) *model.Model {
 	t.Helper()
-	dir := t.TempDir()
+	dir, err := os.MkdirTemp("", "slou")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer os.RemoveAll(dir)
 	if err := trace.Parse(strings.NewReader(text), dir); err != nil {
 		t.Fatal(err)
 	}
@@ -113,8 +117,15 @@ func lines(s string) (out []string) {
 	return out
 }
 
+type failer interface {
+	Helper()
+	Fatal(...any)
+	Fatalf(string, ...any)
+	Errorf(string, ...any)
+}
+
 // agree checks that Compute adds up what Pieces lists, and that every worker's pieces tile the run.
-func agree(t testing.TB, m *model.Model, opt slou.Options, workers []slou.WorkerPieces) {
+func agree(t failer, m *model.Model, opt slou.Options, workers []slou.WorkerPieces) {
 	t.Helper()
 	res, err := slou.Compute(context.Background(), m, opt)
 	if err != nil {
