@@ -3,8 +3,8 @@ package trace
 import (
 	"errors"
 	"fmt"
+	"io"
 	"math"
-	"os"
 	"sync"
 
 	"github.com/klauspost/compress/zstd"
@@ -395,8 +395,8 @@ func (b *Batch) readList(rest []byte, u *usedKind, pos []uint32, lens []uint64) 
 	return rest, nil
 }
 
-// readAt reads a block's payload and checks its sum.
-func readPayload(f *os.File, buf []byte, at int64, h *header) ([]byte, error) {
+// readPayload reads a block's payload and checks its sum.
+func readPayload(f io.ReaderAt, buf []byte, at int64, h *header) ([]byte, error) {
 	buf = resize(buf, int(h.packed))
 	if _, err := f.ReadAt(buf, at+blockHeader); err != nil {
 		return buf, fmt.Errorf("cannot be read: %w", err)

@@ -3,6 +3,7 @@ package trace
 import (
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"math"
 	"os"
@@ -119,7 +120,7 @@ func Open(path string) (*Reader, error) {
 		return nil
 	})
 	for i, f := range files {
-		if f == nil {
+		if errs[i] != nil {
 			r.problems = append(r.problems, Problem{Kind: Damaged, File: filepath.Base(names[i]), What: errs[i].Error(), Node: -1, Stream: -1})
 			continue
 		}
@@ -148,10 +149,12 @@ func Open(path string) (*Reader, error) {
 	}
 	if len(r.files) <= keepOpen {
 		for _, f := range r.files {
-			if f.file, err = os.Open(f.path); err != nil {
+			file, err := os.Open(f.path)
+			if err != nil {
 				r.Close()
 				return nil, err
 			}
+			f.file = file
 		}
 	}
 	return r, nil
@@ -172,10 +175,10 @@ func globEscape(path string) string {
 // Close closes the files.
 func (r *Reader) Close() error {
 	for _, f := range r.files {
-		if f.file != nil {
-			f.file.Close()
-			f.file = nil
+		if c, ok := f.file.(io.Closer); ok {
+			c.Close()
 		}
+		f.file = nil
 	}
 	return nil
 }
@@ -246,11 +249,12 @@ func (r *Reader) Problems() []Problem {
 func (r *Reader) read(f *nodeFile, blk *block, b *Batch) error {
 	file := f.file
 	if file == nil {
-		var err error
-		if file, err = os.Open(f.path); err != nil {
+		opened, err := os.Open(f.path)
+		if err != nil {
 			return r.bad(f, blk, err)
 		}
-		defer file.Close()
+		defer opened.Close()
+		file = opened
 	}
 	var err error
 	if b.file, err = readPayload(file, b.file, blk.at, &blk.header); err != nil {

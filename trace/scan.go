@@ -24,7 +24,7 @@ type nodeFile struct {
 	name   string // for messages
 	node   int
 	size   int64
-	file   *os.File // nil while closed
+	file   io.ReaderAt // nil while closed
 	defs   Defs
 	blocks []block // data blocks in the order of the file
 	defsAt []block // definition blocks
@@ -41,7 +41,6 @@ type block struct {
 // openFile finds the blocks and reads the definitions of a file. An error means that
 // nothing can be read from it.
 func openFile(path string) (*nodeFile, error) {
-	f := &nodeFile{path: path, name: filepath.Base(path), node: -1}
 	file, err := os.Open(path)
 	if err != nil {
 		return nil, err
@@ -51,20 +50,22 @@ func openFile(path string) (*nodeFile, error) {
 	if err != nil {
 		return nil, err
 	}
-	f.size = st.Size()
-	f.file = file
-	defer func() { f.file = nil }()
+	f := &nodeFile{path: path, name: filepath.Base(path), node: -1, file: file, size: st.Size()}
+	err = f.load()
+	f.file = nil
+	return f, err
+}
+
+func (f *nodeFile) load() error {
 	if err := f.readFileHeader(); err != nil {
-		return nil, err
+		return err
 	}
 	if !f.readIndex() {
-		if err := f.scan(); err != nil {
-			return nil, fmt.Errorf("%s: %w", path, err)
-		}
+		f.scan()
 	}
 	f.loadDefs()
 	f.findGaps()
-	return f, nil
+	return nil
 }
 
 // maxProblems bounds what is told of one file.
@@ -181,11 +182,11 @@ func (f *nodeFile) headerAt(at int64) (h header, ok bool) {
 }
 
 // scan finds the blocks without the index.
-func (f *nodeFile) scan() error {
+func (f *nodeFile) scan() {
 	at := int64(fileHeader)
 	if f.size < fileHeader {
 		f.problem(Truncated, f.size, "file ends within its header")
-		return nil
+		return
 	}
 	prev := block{at: -1}
 	for at < f.size {
@@ -197,7 +198,7 @@ func (f *nodeFile) scan() error {
 			// Whole blocks may follow if the file was damaged rather than cut.
 			next, found := f.search(at+1, f.size)
 			if !found {
-				return nil
+				return
 			}
 			at = next
 			prev.at = -1
@@ -238,7 +239,6 @@ func (f *nodeFile) scan() error {
 			at = next
 		}
 	}
-	return nil
 }
 
 // cut notes a block whose end is missing.
