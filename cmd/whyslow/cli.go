@@ -171,7 +171,7 @@ func fileError(err error) error {
 	}
 	var path *os.PathError
 	if errors.As(err, &path) {
-		return fmt.Errorf("%s: %v", path.Path, path.Err)
+		return fmt.Errorf("%s: %w", path.Path, path.Err)
 	}
 	return err
 }

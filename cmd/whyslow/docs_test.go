@@ -1,7 +1,6 @@
 package main
 
 import (
-	"fmt"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -42,7 +41,7 @@ func TestDocs(t *testing.T) {
 				line := 1 + strings.Count(string(text[:b[2]]), "\n")
 				stdout, stderr, code, err := shell(dir, home, "set -eu\n"+string(text[b[2]:b[3]]))
 				if err != nil || code != 0 {
-					t.Fatal(fmt.Sprintf("%s:%d: exit code %d, %v\n%s%s", page, line, code, err, stdout, stderr))
+					t.Fatalf("%s:%d: exit code %d, %v\n%s%s", page, line, code, err, stdout, stderr)
 				}
 			}
 		})

@@ -4,7 +4,6 @@ import (
 	"bufio"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 
 	"github.com/spf13/cobra"
@@ -60,8 +59,8 @@ counts are not in a trace: a DF shows as DF<size=BYTES>(...), a count as -1.
 	return cmd
 }
 
-func parseTwin(std stdio, o *dumpOptions) error {
-	var in io.Reader = std.in
+func parseTwin(io stdio, o *dumpOptions) error {
+	in := io.in
 	if o.parse != "-" {
 		f, err := os.Open(o.parse)
 		if err != nil {

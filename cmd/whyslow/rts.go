@@ -70,7 +70,7 @@ func runRTS(words []string, io stdio) int {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	_, runErr := engine.Run(ctx, cfg)
-	closeLibrary(library, runErr)
+	closeLibrary(library, runErr, cfg.Warn)
 	var stuck *engine.StuckError
 	errors.As(runErr, &stuck)
 	if rec != nil {

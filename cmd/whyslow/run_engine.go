@@ -112,7 +112,7 @@ func runProgram(ctx context.Context, io stdio, o *runOptions, args []string) err
 	}
 	if o.noTrace {
 		res, err := engine.Run(ctx, cfg)
-		closeLibrary(library, err)
+		closeLibrary(library, err, cfg.Warn)
 		if res != nil && !o.quiet {
 			io.say("%v, %d CFs, %d messages between nodes; nothing recorded",
 				time.Duration(res.WallNS).Round(time.Microsecond), res.CFs, res.Messages)
@@ -126,7 +126,7 @@ func runProgram(ctx context.Context, io stdio, o *runOptions, args []string) err
 	}
 	cfg.Session, cfg.Writers = rec.session, rec.writers
 	_, runErr := engine.Run(ctx, cfg)
-	closeLibrary(library, runErr)
+	closeLibrary(library, runErr, cfg.Warn)
 	outcome := runOutcome(io, runErr)
 	var badWord *engine.ArgError
 	if errors.As(runErr, &badWord) {
@@ -155,10 +155,12 @@ func runProgram(ctx context.Context, io stdio, o *runOptions, args []string) err
 
 // closeLibrary ends the program's C++ side: what it printed comes out. After a failure some of its code may still be
 // running or hold a lock, so then nothing is unloaded and the output is waited for only a moment.
-func closeLibrary(library *cpp.Library, runErr error) {
+func closeLibrary(library *cpp.Library, runErr error, warn func(string)) {
 	var stuck *engine.StuckError
 	if runErr == nil || errors.As(runErr, &stuck) {
-		library.Close()
+		if err := library.Close(); err != nil {
+			warn(err.Error())
+		}
 		return
 	}
 	flushed := make(chan struct{})
@@ -272,7 +274,7 @@ func startRecording(io stdio, o *runOptions, prog *luna.Program, args []string) 
 // discard removes the trace of a run that did not start.
 func (r *recording) discard() {
 	for _, w := range r.writers {
-		w.Close()
+		_ = w.Close() // it is removed
 	}
 	os.RemoveAll(r.dir)
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -35,6 +36,7 @@ func TestScript(t *testing.T) {
 		Setup: func(env *testscript.Env) error {
 			env.Setenv("XDG_CACHE_HOME", compiledCode())
 			env.Setenv("EXAMPLES", examples)
+			env.Setenv("LANG_TESTS", filepath.Join(filepath.Dir(examples), "testdata", "lang"))
 			env.Setenv("NO_COLOR", "1")
 			return nil
 		},
@@ -64,7 +66,8 @@ func exits(ts *testscript.TestScript, neg bool, args []string) {
 	}
 	err := ts.Exec(args[1], args[2:]...)
 	code := 0
-	if exit, ok := err.(*exec.ExitError); ok {
+	var exit *exec.ExitError
+	if errors.As(err, &exit) {
 		code = exit.ExitCode()
 	} else if err != nil {
 		ts.Fatalf("%v", err)

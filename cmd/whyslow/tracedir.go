@@ -15,7 +15,8 @@ import (
 func newTraceDir(program string) (dir, note string, err error) {
 	base := strings.TrimSuffix(filepath.Base(program), filepath.Ext(program))
 	dir, err = claimTraceDir(filepath.Dir(program), base)
-	if err == nil || !(errors.Is(err, fs.ErrPermission) || errors.Is(err, syscall.EROFS)) {
+	readOnly := errors.Is(err, fs.ErrPermission) || errors.Is(err, syscall.EROFS)
+	if !readOnly {
 		return dir, "", fileError(err)
 	}
 	beside := filepath.Dir(program)
