@@ -223,7 +223,7 @@ func (a *advisor) latency(l *slou.Share) {
 		evidence["repeated_bytes"] = g.RepeatBytes
 		a.add("replicate", l.NS, evidence,
 			"%s %d of %d messages (%s) brought a node a DF it had received before: keep a copy there with `locator_replicating name => all;`, or run the CFs that share it on one node.",
-			head, g.Repeated, g.Count, bytes(g.RepeatBytes))
+			head, g.Repeated, g.Count, byteCount(g.RepeatBytes))
 	case user != nil && user.Count > 0 && flight > 4*user.MeanNS:
 		a.add("too-small-to-send", l.NS, evidence,
 			"%s A message takes %s on average, a CF of `%s` %s: it does not pay to send so little work to the data. Make the fragments larger, or place `%s` where its DFs are.",

@@ -57,9 +57,6 @@ func Warnings(res *slou.Result) (out []string) {
 	if res.Killed {
 		warn("The trace has no end: the program was killed or crashed. The run is taken to end at the last recorded time.")
 	}
-	if len(res.Problems) > 0 {
-		warn("Part of the trace could not be read: %s%s.", strings.TrimSuffix(res.Problems[0], "."), more(len(res.Problems)-1))
-	}
 	if res.Loss.Events > 0 || res.Loss.NS > 0 {
 		what := "an unknown number of events"
 		if res.Loss.Events > 0 {
@@ -80,15 +77,15 @@ func Warnings(res *slou.Result) (out []string) {
 			if name == "" {
 				name = "the host"
 			}
-			warn("%d workers share %s on %s: they take turns, so some of the useful time may be waiting for a core. Use at most %d workers there.",
-				h.Workers, count(int64(h.Cores), "core"), name, h.Cores)
+			warn("%d workers share %s on %s: they take turns, so some of the useful time may be waiting for a core. Use at most %s there.",
+				h.Workers, count(int64(h.Cores), "core"), name, count(int64(h.Cores), "worker"))
 			if u := res.Factors.U; u != nil && u.MeasuredNS < u.NS {
 				warn("%s of the useful time was not measured by a thread's clock and includes pre-emption.", percent(u.NS-u.MeasuredNS, u.NS))
 			}
 		}
 	}
 	if g := res.Messages; g.Violations > 0 {
-		warn("%s of %d received before they were sent: the clocks of the nodes disagree. Their time on the link counts as 0.", were(g.Violations, "message"), g.Count)
+		warn("By the clocks of the nodes, %d of %s arrived before being sent. Time on the link counts as 0 for them.", g.Violations, count(g.Count, "message"))
 	}
 	if res.Messages.Half > 0 {
 		warn("Only one end was recorded of %s; their time on the link counts as 0.", count(res.Messages.Half, "message"))
@@ -99,26 +96,12 @@ func Warnings(res *slou.Result) (out []string) {
 	return out
 }
 
-func more(n int) string {
-	if n <= 0 {
-		return ""
-	}
-	return fmt.Sprintf(" (and %s)", count(int64(n), "more problem"))
-}
-
 // count writes "1 CF", "3 CFs".
 func count(n int64, what string) string {
 	if n == 1 {
 		return "1 " + what
 	}
 	return fmt.Sprintf("%d %ss", n, what)
-}
-
-func were(n int64, what string) string {
-	if n == 1 {
-		return "1 " + what + " was"
-	}
-	return fmt.Sprintf("%d %ss were", n, what)
 }
 
 func percent(ns, of int64) string {
@@ -147,12 +130,12 @@ func duration(ns int64) string {
 	return fmt.Sprintf("%d ns", ns)
 }
 
-func bytes(n int64) string {
+func byteCount(n int64) string {
 	v := float64(n)
 	for _, u := range []string{"bytes", "KB", "MB", "GB"} {
 		if v < 1000 {
 			if u == "bytes" {
-				return fmt.Sprintf("%d bytes", n)
+				return count(n, "byte")
 			}
 			return fmt.Sprintf("%.1f %s", v, u)
 		}

@@ -217,7 +217,7 @@ func Compute(ctx context.Context, m *model.Model, opt Options) (*Result, error) 
 	}
 	null, missing := missingEvents(m)
 	res := &Result{Program: m.Info.Program, Ended: m.Info.Ended, WallNS: m.Wall(), Missing: missing, Killed: m.Killed,
-		DataInputs: opt.DataInputsOnly, Problems: append([]string{}, m.Problems...), Nodes: []Node{}}
+		DataInputs: opt.DataInputsOnly, Problems: append(append([]string{}, m.Problems...), m.Collisions...), Nodes: []Node{}}
 	all := newSums(m)
 	for n := range m.Nodes {
 		node := Node{Node: n, Host: m.Nodes[n].Host, Workers: []Worker{}}
