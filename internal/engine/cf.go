@@ -144,14 +144,15 @@ type cf struct {
 	shared    bool
 	mu        sync.Mutex // guards inputs, suspended, waiting, missing, against answers from other goroutines
 	suspended bool
-	since     int64 // when it was suspended or became a zombie, clock ns
-	last      bool  // the wave waited for is the last one: readiness may be announced
-	zombie    bool  // executed and gone from the worker; destroyed by the last answer
-	held      bool  // kept back by Hold, once
-	waiting   int32 // input waited for while suspended
-	missing   int32 // inputs of the wave not here while suspended
-	open      int32 // unanswered requests
-	home      *node // where it was found waiting at the end of the run
+	since     int64  // when it was suspended or became a zombie, clock ns
+	last      bool   // the wave waited for is the last one: readiness may be announced
+	zombie    bool   // executed and gone from the worker; destroyed by the last answer
+	held      bool   // kept back by Hold, once
+	waiting   int32  // input waited for while suspended
+	missing   int32  // inputs of the wave not here while suspended
+	open      int32  // unanswered requests
+	gen       uint32 // answers to requests made under an earlier one come too late to matter
+	moved     bool   // went to another node; exists for the sake of unanswered requests
 
 	iter   *frame // while: frame of the current iteration
 	inputs []slot

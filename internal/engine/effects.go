@@ -70,7 +70,7 @@ func (w *worker) call(c *cf) {
 	for range len(st.Outs) - st.NArgOuts {
 		w.outs = append(w.outs, cpp.IntValue(1)) // tokens of ">>"
 	}
-	w.effects(c, end)
+	w.effects(c)
 }
 
 // argument evaluates an argument of a C++ routine; own tells that it is to be released after the call.
@@ -92,13 +92,13 @@ func (w *worker) argument(arg *luna.Arg, v *env) (val cpp.Value, own bool) {
 }
 
 // effects does what comes after the execution of a CF: w.outs (one reference each, given up here) are posted, pushed or
-// dropped; DFs are destroyed. t is when the CF finished.
-func (w *worker) effects(c *cf, t int64) {
+// dropped; DFs are destroyed.
+func (w *worker) effects(c *cf) {
 	e, st := w.n.eng, c.st
 	v := &env{f: c.ctx(), c: c, outs: w.outs}
 	w.fresh = w.fresh[:0]
 	for range w.outs {
-		w.fresh = append(w.fresh, t)
+		w.fresh = append(w.fresh, true)
 	}
 	for i := range st.Effects {
 		if w.err != nil {
@@ -121,24 +121,24 @@ func (w *worker) effects(c *cf, t int64) {
 				w.sendDestroy(&id, first)
 			}
 		case luna.Post:
-			w.doPost(c, x, &id, base, v, t)
+			w.doPost(c, x, &id, base, v)
 		case luna.Push:
-			w.doPush(c, x, &id, v, t)
+			w.doPush(c, x, &id, v)
 		}
 	}
 	for i, val := range w.outs {
-		if w.fresh[i] != 0 && e.ses.DFCreate.On() && w.err == nil {
+		if w.fresh[i] && e.ses.DFCreate.On() && w.err == nil {
 			id, _ := w.refIdent(st.Outs[i], v)
-			e.ses.DFCreate.EmitAt(w.ps, t, w.number(&id), val.Size(), c.id)
+			e.ses.DFCreate.EmitAt(w.ps, w.now, w.number(&id), val.Size(), c.id)
 		}
 		val.Release()
 	}
 	w.outs = w.outs[:0]
 }
 
-// produced finds the value that an effect is about; made is t the first time for each output, else 0: its creation is
+// produced finds the value that an effect is about; made is true the first time for each output: its creation is
 // recorded once.
-func (w *worker) produced(c *cf, x *luna.Effect, id *ident, v *env, t int64) (val cpp.Value, made int64, ok bool) {
+func (w *worker) produced(c *cf, x *luna.Effect, id *ident, v *env) (val cpp.Value, made, ok bool) {
 	k := x.Out
 	if k < 0 {
 		for i, r := range c.st.Outs {
@@ -150,19 +150,19 @@ func (w *worker) produced(c *cf, x *luna.Effect, id *ident, v *env, t int64) (va
 	}
 	if k >= 0 {
 		made = w.fresh[k]
-		w.fresh[k] = 0
+		w.fresh[k] = false
 		return w.outs[k], made, true
 	}
 	for i := range c.inputs {
 		if c.inputs[i].have && w.sameCell(c, i, id) {
-			return c.inputs[i].val, t, true
+			return c.inputs[i].val, true, true
 		}
 	}
 	w.failAt(x.Pos, fmt.Sprintf("%s neither makes nor reads %s, so it cannot post it", c.st.Text, w.identText(id)), "Posting an unset value, id: "+w.idText(id))
-	return cpp.Value{}, 0, false
+	return cpp.Value{}, false, false
 }
 
-func (w *worker) doPost(c *cf, x *luna.Effect, id *ident, base int32, v *env, t int64) {
+func (w *worker) doPost(c *cf, x *luna.Effect, id *ident, base int32, v *env) {
 	count := int32(-1)
 	if x.Count != nil {
 		count = max(-1, w.evalInt(x.Count, v))
@@ -171,7 +171,7 @@ func (w *worker) doPost(c *cf, x *luna.Effect, id *ident, base int32, v *env, t 
 	if w.err != nil {
 		return
 	}
-	val, made, ok := w.produced(c, x, id, v, t)
+	val, made, ok := w.produced(c, x, id, v)
 	if !ok {
 		return
 	}
@@ -185,31 +185,31 @@ func (w *worker) doPost(c *cf, x *luna.Effect, id *ident, base int32, v *env, t 
 			w.post(id, val, count, c.maker(), made)
 		} else {
 			num := w.number(id)
-			if made != 0 {
-				w.n.eng.ses.DFCreate.EmitAt(w.ps, made, num, val.Size(), c.id)
+			if made {
+				w.n.eng.ses.DFCreate.EmitAt(w.ps, w.now, num, val.Size(), c.id)
 			}
 			w.sendPost(id, num, val, count, c.maker(), r)
 		}
-		made = 0
+		made = false
 		if step == 0 {
 			break
 		}
 	}
 }
 
-func (w *worker) doPush(c *cf, x *luna.Effect, id *ident, v *env, t int64) {
+func (w *worker) doPush(c *cf, x *luna.Effect, id *ident, v *env) {
 	label, _ := w.identOf(x.To, x.ToIdx, v)
 	to := 0
 	if x.ToLoc.Expr != nil {
 		to = w.modNode(x.ToLoc.Expr, v)
 	}
-	val, made, ok := w.produced(c, x, id, v, t)
+	val, made, ok := w.produced(c, x, id, v)
 	if !ok || w.err != nil {
 		return
 	}
 	num := w.number(id)
-	if made != 0 {
-		w.n.eng.ses.DFCreate.EmitAt(w.ps, made, num, val.Size(), c.id)
+	if made {
+		w.n.eng.ses.DFCreate.EmitAt(w.ps, w.now, num, val.Size(), c.id)
 	}
 	val.Retain()
 	if to == w.n.id {
@@ -222,15 +222,24 @@ func (w *worker) doPush(c *cf, x *luna.Effect, id *ident, v *env, t int64) {
 
 // static is what is known of a statement before it runs.
 type static struct {
-	label  bool // the label's indices can be evaluated when the CF is created
-	weight bool // there is a weight, and it can
-	twins  bool // two inputs may denote the same cell
+	label  bool         // the label's indices can be evaluated when the CF is created
+	weight bool         // there is a weight, and it can
+	twins  bool         // two inputs may denote the same cell
+	starts map[int]bool // while: the inputs of the start expression, which belong to the frame the loop stands in
 }
 
 func study(st *luna.Stmt) static {
 	s := static{label: st.Label != nil, weight: st.Weight != nil && !refersToDFs(st.Weight)}
 	for _, x := range st.LabelIdx {
 		s.label = s.label && !refersToDFs(x)
+	}
+	for _, wave := range st.StartWaves {
+		for _, k := range wave {
+			if s.starts == nil {
+				s.starts = map[int]bool{}
+			}
+			s.starts[k] = true
+		}
 	}
 	for i, a := range st.Inputs {
 		for _, b := range st.Inputs[:i] {
@@ -267,9 +276,8 @@ func refersToDFs(x *luna.Expr) bool {
 // record hands the CF to LuNA's debug records. Of a CF that waits, what cannot be evaluated yet is left out.
 func (a *actor) record(c *cf) {
 	v := &env{f: c.ctx(), c: c}
-	if v.f == nil {
-		v.f = c.frame
-	}
+	starting := c.st.Kind == luna.WhileLoop && c.iter == nil
+	starts := a.n.eng.static[c.st.ID].starts
 	err := a.err
 	list := func(l [][]int64, r *luna.DFRef) [][]int64 {
 		a.err = nil
@@ -279,13 +287,13 @@ func (a *actor) record(c *cf) {
 		return l
 	}
 	var in, out [][]int64
-	for _, i := range c.st.Inputs {
-		if !i.Push {
+	for k, i := range c.st.Inputs {
+		if !i.Push && starts[k] == starting {
 			in = list(in, i.Ref)
 		}
 	}
 	for i := range c.st.Effects {
-		if x := &c.st.Effects[i]; x.Kind == luna.Post {
+		if x := &c.st.Effects[i]; x.Kind == luna.Post && !starting {
 			out = list(out, x.Ref)
 		}
 	}

@@ -280,11 +280,11 @@ func (e *engine) begin() {
 
 // end is called when nothing runs any more: it looks for CFs left over, gives every DF back and records the end.
 func (e *engine) end() {
-	if e.err == nil {
-		if left := e.pending(); len(left) > 0 {
-			e.err = e.stuck(left)
-		}
+	left := e.pending()
+	if e.err == nil && len(left) > 0 {
+		e.err = e.stuck(left)
 	}
+	e.release(left)
 	cpu := clock.ProcessCPU()
 	for _, n := range e.nodes {
 		n.rts.drop()

@@ -211,5 +211,5 @@ func TestSection14_12_Blocks(t *testing.T) {
 			put(d, 4);
 			add(c, d, b[1]);
 			show("sum", (b[1] + 0) * 2.0 + 0.5);
-		}`, "a=10\nb DF<size=16>(10, 0, 0, 0, 11, 0, 0, 0, 12, 0...)\nsum DF<real>(14.500000)")
+		}`, "a=10\nb DF<size=16>(0A, 00, 00, 00, 0B, 00, 00, 00, 0C, 00, ...)\nsum DF<real>(14.500000)")
 }

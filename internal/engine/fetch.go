@@ -63,9 +63,7 @@ func (w *worker) issue(c *cf, wave []int) {
 	e := w.n.eng
 	c.lock()
 	for _, k := range wave {
-		s := &c.inputs[k]
-		w.letGo(s) // the value of a loop's previous test
-		s.have, s.asked = false, true
+		c.inputs[k].asked = true
 	}
 	c.open += int32(len(wave))
 	c.unlock()
@@ -95,7 +93,7 @@ func (w *worker) issue(c *cf, wave []int) {
 		if node == w.n.id {
 			c.inner++
 			w.inner.Add(1)
-			num, val, at, ok := w.request(&id, waiter{c: c, k: int32(k)})
+			num, val, at, ok := w.request(&id, waiter{c: c, k: int32(k), gen: c.gen})
 			e.ses.DFRequested.EmitAt(w.ps, w.now, num, c.id, node, 0)
 			c.shared = c.shared || !ok
 			c.lock()
@@ -165,18 +163,22 @@ func (a *actor) sameCell(c *cf, j int, id *ident) bool {
 }
 
 // answer gives input k of a CF its value, one reference of which passes to the CF.
-func (c *cf) answer(a *actor, k int, val cpp.Value, num trace.DF, at int64, far bool) {
+func (c *cf) answer(a *actor, k int, gen uint32, val cpp.Value, num trace.DF, at int64, own bool) {
 	e := a.n.eng
 	c.mu.Lock()
 	// The clock reading of this burst of work may be older than what another worker has recorded of the CF or the DF.
 	a.now = max(a.now, c.since, at)
 	s := &c.inputs[k]
-	s.asked = false
 	c.open--
-	if s.have {
-		val.Release() // a twin had it
-	} else {
-		s.val, s.at, s.have, s.df, s.own = val, at, true, num, far
+	switch {
+	case gen != c.gen:
+		a.spare(num, val, own)
+	case s.have:
+		s.asked = false
+		a.spare(num, val, own) // a twin had it
+	default:
+		s.asked = false
+		s.val, s.at, s.have, s.df, s.own = val, at, true, num, own
 		c.arrived(a)
 		if e.static[c.st.ID].twins {
 			c.satisfyOthers(a, k)
@@ -197,6 +199,25 @@ func (c *cf) answer(a *actor, k int, val cpp.Value, num trace.DF, at int64, far 
 		return
 	}
 	c.mu.Unlock()
+}
+
+// spare gives up a value that came for an input that needs it no more.
+func (a *actor) spare(num trace.DF, v cpp.Value, own bool) {
+	a.letGo(&slot{val: v, df: num, own: own})
+}
+
+// renew makes the CF ready to ask for its inputs anew. Answers still to come are for inputs that it no longer has.
+func (w *worker) renew(c *cf) {
+	c.lock()
+	c.gen++
+	for i := range c.inputs {
+		s := &c.inputs[i]
+		w.letGo(s)
+		*s = slot{}
+	}
+	c.since = w.now
+	c.unlock()
+	w.unrelate(c)
 }
 
 // arrived counts an input that has come; the last one of the last wave makes the CF ready. c.mu is held.
@@ -227,6 +248,7 @@ func (c *cf) pushInput(a *actor, id *ident) int {
 	defer c.mu.Unlock()
 	for k, in := range c.st.Inputs {
 		if in.Push && c.inputs[k].asked && !c.inputs[k].have && a.sameCell(c, k, id) {
+			c.inputs[k].asked = false // so that the same DF pushed again is not taken for this input
 			return k
 		}
 	}

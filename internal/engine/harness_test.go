@@ -262,3 +262,5 @@ func stuck(t *testing.T, src, want string, more ...shape) {
 		}
 	}
 }
+
+func contains(s, part string) bool { return strings.Contains(s, part) }

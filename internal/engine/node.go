@@ -69,7 +69,7 @@ type worker struct {
 	outs     []cpp.Value
 	owned    []bool
 	codes    []codeTimes        // by Code.ID
-	fresh    []int64            // by output: when it was made, 0 once its creation is recorded
+	fresh    []bool             // by output: its creation is not recorded yet
 	calling  atomic.Pointer[cf] // CF whose user code is running; see freeze
 	stopped  atomic.Bool        // has returned from loop
 	times    cpp.Times
@@ -262,11 +262,11 @@ func (w *worker) loop() {
 		}
 		w.cur = c
 		w.step(c)
-		w.cur = nil
 		if w.err != nil {
 			w.n.eng.finish(w.err)
 			return
 		}
+		w.cur = nil
 	}
 }
 

@@ -152,6 +152,7 @@ func (w *worker) step(c *cf) {
 			if w.err != nil {
 				return
 			}
+			w.renew(c)
 			c.iter, c.stage = f, stageHome
 
 		case stageHome:
@@ -206,7 +207,7 @@ func (w *worker) noticeReady(c *cf) {
 	if !ses.CFReady.On() {
 		return
 	}
-	since := c.born
+	since := max(c.born, c.since)
 	for i := range c.inputs {
 		since = max(since, c.inputs[i].at)
 	}
@@ -324,6 +325,7 @@ func (w *worker) execute(c *cf) bool {
 	}
 	if again {
 		w.flush()
+		w.renew(c)
 		c.iter = &frame{parent: c.frame, block: st.Body, counter: c.iter.counter + 1}
 		c.stage, c.placed, c.ready = stageHome, false, false
 		return false
@@ -335,7 +337,7 @@ func (w *worker) execute(c *cf) bool {
 	if st.Kind == luna.WhileLoop {
 		w.outs[0] = out
 	}
-	w.effects(c, t)
+	w.effects(c)
 	w.flush()
 	if w.err == nil {
 		w.exit(c)

@@ -58,6 +58,7 @@ type cell struct {
 type waiter struct {
 	c    *cf
 	k    int32
+	gen  uint32
 	node int32
 	req  uint64
 }
@@ -249,9 +250,9 @@ func (a *actor) gone(num trace.DF, v cpp.Value, why trace.Reason) {
 }
 
 // post stores a DF here and answers the requests that wait for it. It owns a reference of v. A count of 0 or more is the
-// number of requests served before it expires. made is when the producer finished, if this is where its creation is to be
-// recorded, else 0.
-func (a *actor) post(id *ident, v cpp.Value, count int32, producer maker, made int64) {
+// number of requests served before it expires. made tells that this is where its creation is to be
+// recorded.
+func (a *actor) post(id *ident, v cpp.Value, count int32, producer maker, made bool) {
 	e := a.n.eng
 	if v.Type == cpp.Unset {
 		a.fail(fmt.Sprintf("%s is posted without a value: %s did not set it", a.identText(id), a.cfText(producer)), "Posting an unset value, id: "+a.idText(id))
@@ -263,8 +264,8 @@ func (a *actor) post(id *ident, v cpp.Value, count int32, producer maker, made i
 	c := a.cell(s, id, h)
 	num := c.num
 	t := a.now
-	if made != 0 {
-		e.ses.DFCreate.EmitAt(a.ps, made, num, v.Size(), producer.id)
+	if made {
+		e.ses.DFCreate.EmitAt(a.ps, a.now, num, v.Size(), producer.id)
 	}
 	switch {
 	case c.stored:
@@ -308,7 +309,7 @@ func (a *actor) post(id *ident, v cpp.Value, count int32, producer maker, made i
 	for i := range waiters {
 		w := &waiters[i]
 		if w.c != nil {
-			w.c.answer(a, int(w.k), v, num, t, false)
+			w.c.answer(a, int(w.k), w.gen, v, num, t, false)
 		} else {
 			a.respond(id, num, v, int(w.node), w.req)
 		}
@@ -401,5 +402,5 @@ func (a *actor) pushTo(label *ident, p pushedDF) {
 		return
 	}
 	s.mu.Unlock()
-	c.answer(a, k, p.val, a.number(&p.id), p.at, true)
+	c.answer(a, k, c.gen, p.val, a.number(&p.id), p.at, true)
 }

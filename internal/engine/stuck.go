@@ -3,12 +3,14 @@ package engine
 // What is left when nothing can happen any more: the CFs that wait, for what, and whether anything could have made it.
 
 import (
+	"cmp"
+	"encoding/binary"
 	"fmt"
 	"io"
 	"slices"
-	"sort"
 	"strings"
 
+	"github.com/whyslow/whyslow/internal/clock"
 	"github.com/whyslow/whyslow/internal/luna"
 	"github.com/whyslow/whyslow/trace"
 )
@@ -60,69 +62,169 @@ func count(n int, one, many string) string {
 	return fmt.Sprintf("%d %s", n, many)
 }
 
-// pending collects the CFs that still exist when nothing runs any more.
-func (e *engine) pending() []*cf {
-	seen := map[*cf]*node{}
+// leftover is a CF that still exists when nothing runs any more, and its unanswered requests.
+type leftover struct {
+	*cf
+	node *node // where it waits
+	asks []ask
+}
+
+// ask is an unanswered request for input k, or a push that did not come.
+type ask struct {
+	k    int
+	id   ident
+	late bool // of an earlier test of a loop, or made before the CF went to another node
+}
+
+// pending collects what is left when nothing runs any more, in order of creation.
+func (e *engine) pending() []*leftover {
+	found := map[*cf]*leftover{}
+	at := func(c *cf, n *node) *leftover {
+		l := found[c]
+		if l == nil {
+			l = &leftover{cf: c, node: n}
+			found[c] = l
+		}
+		return l
+	}
 	for _, n := range e.nodes {
 		for i := range n.shards {
-			for _, c := range n.shards[i].table {
-				for ; c != nil; c = c.next {
-					for _, w := range c.waiters {
-						if w.c != nil {
-							seen[w.c] = n
+			for _, cell := range n.shards[i].table {
+				for ; cell != nil; cell = cell.next {
+					for _, w := range cell.waiters {
+						home := n
+						if w.c == nil {
+							home = e.nodes[w.node]
+							w = home.requests[w.req]
 						}
+						l := at(w.c, home)
+						l.asks = append(l.asks, ask{int(w.k), cell.id, w.gen != w.c.gen})
 					}
-					if c.listener != nil {
-						seen[c.listener] = n
+					if c := cell.listener; c != nil {
+						l := at(c, n)
+						for k, in := range c.st.Inputs {
+							if in.Push && c.inputs[k].asked {
+								id, _ := n.rts.refIdent(in.Ref, &env{f: c.ctx(), c: c})
+								l.asks = append(l.asks, ask{k: k, id: id})
+							}
+						}
 					}
 				}
 			}
 		}
-		for _, w := range n.requests {
-			seen[w.c] = n
+	}
+	var left []*leftover
+	for _, l := range found {
+		slices.SortFunc(l.asks, func(x, y ask) int { return x.k - y.k })
+		left = append(left, l)
+	}
+	slices.SortFunc(left, func(x, y *leftover) int { return cmp.Compare(x.id, y.id) })
+	return left
+}
+
+// release gives back what CFs hold that will not run any more.
+func (e *engine) release(left []*leftover) {
+	letGo := func(a *actor, c *cf) {
+		a.now = clock.Now()
+		for i := range c.inputs {
+			a.letGo(&c.inputs[i])
 		}
 	}
-	var l []*cf
-	for c, n := range seen {
-		c.home = n
-		l = append(l, c)
+	for _, l := range left {
+		letGo(l.node.rts, l.cf)
 	}
-	sort.Slice(l, func(i, j int) bool { return l[i].id < l[j].id })
-	return l
+	for _, n := range e.nodes {
+		for c := n.queue.items.pop(); c != nil; c = n.queue.items.pop() {
+			letGo(n.rts, c)
+		}
+		for _, w := range n.workers {
+			if w.cur != nil { // it failed
+				letGo(n.rts, w.cur)
+			}
+		}
+	}
 }
 
 // stuck explains the CFs left over.
-func (e *engine) stuck(left []*cf) *StuckError {
+func (e *engine) stuck(left []*leftover) *StuckError {
 	s := &StuckError{CFs: make([]PendingCF, len(left))}
+	makes := makes{}
+	for i, c := range left {
+		s.CFs[i] = PendingCF{ID: c.id, Node: c.node.id, Stmt: c.st, Executed: c.zombie || c.moved, Root: true}
+		if s.CFs[i].Executed {
+			continue
+		}
+		if e.cfg.Records != nil {
+			c.node.rts.record(c.cf)
+		}
+		makes.collect(c.cf, &s.CFs[i])
+	}
+	makers := map[luna.DeclID][]*luna.Stmt{}
 	for i, c := range left {
 		p := &s.CFs[i]
-		*p = PendingCF{ID: c.id, Node: c.home.id, Stmt: c.st, Executed: c.zombie, Root: true}
-		if e.cfg.Records != nil && !c.zombie {
-			c.home.rts.record(c)
-		}
-		for k, in := range c.st.Inputs {
-			if !c.inputs[k].asked {
+		for _, x := range c.asks {
+			if !p.Executed && (x.late || c.inputs[x.k].have) {
 				continue
 			}
-			if c.inputs[k].have && !c.zombie {
-				continue
-			}
-			id, _ := c.home.rts.refIdent(in.Ref, &env{f: c.ctx(), c: c})
-			a := AwaitedDF{Ref: in.Ref.Src, Text: in.Ref.Text, Full: e.identText(&id), ID: id.list(), Pushed: in.Push, Declared: e.prog.Decls[id.decl].Pos}
-			for j, o := range left {
-				if o != c && !o.zombie && e.mayMake(o, &id) {
-					a.By = &s.CFs[j]
-					p.Root = false
-					break
+			ref := c.st.Inputs[x.k].Ref
+			a := AwaitedDF{Ref: ref.Src, Text: ref.Text, Full: e.identText(&x.id), ID: x.id.list(), Pushed: c.st.Inputs[x.k].Push, Declared: e.prog.Decls[x.id.decl].Pos}
+			if a.By = makes.find(&x.id, p); a.By != nil {
+				p.Root = false
+			} else {
+				l, ok := makers[x.id.decl]
+				if !ok {
+					l = e.makersOf(x.id.decl)
+					makers[x.id.decl] = l
 				}
-			}
-			if a.By == nil {
-				a.Makers = e.makersOf(id.decl)
+				a.Makers = l
 			}
 			p.Awaits = append(p.Awaits, a)
 		}
 	}
 	return s
+}
+
+// makes tells which pending CFs could initialise a DF, themselves or through CFs that they would create: by identity, as far
+// as it is known before the CF runs. Two are kept, so that one is left besides the CF that asks.
+type makes map[string][2]*PendingCF
+
+// key is the identity cut to n indices.
+func (d *ident) key(n int) string {
+	b := binary.LittleEndian.AppendUint64(nil, d.name)
+	for i := range n {
+		b = binary.LittleEndian.AppendUint32(b, uint32(d.at(i)))
+	}
+	return string(b)
+}
+
+func (m makes) collect(c *cf, p *PendingCF) {
+	add := func(prefix *ident) {
+		k := prefix.key(int(prefix.n))
+		switch l := m[k]; {
+		case l[0] == nil:
+			m[k] = [2]*PendingCF{p}
+		case l[0] != p && l[1] == nil:
+			m[k] = [2]*PendingCF{l[0], p}
+		}
+	}
+	s := symbolic(c.ctx())
+	if c.st.Kind == luna.SubBody {
+		blockMakes(c.st.Sub.Body, s, add, map[*luna.Sub]int{})
+	} else {
+		stmtMakes(c.st, s, add, map[*luna.Sub]int{})
+	}
+}
+
+// find returns a pending CF that could make the DF. That the asking one itself would make it counts only where it is certain.
+func (m makes) find(x *ident, asking *PendingCF) *PendingCF {
+	for n := int(x.n); n >= 0; n-- {
+		for _, p := range m[x.key(n)] {
+			if p != nil && (p != asking || n == int(x.n) && p.Stmt.Kind == luna.Atomic) {
+				return p
+			}
+		}
+	}
+	return nil
 }
 
 // symFrame is a frame that may not exist yet: that of a block which a pending CF would enter. Names declared in it are new
@@ -207,45 +309,40 @@ func (s *symFrame) int(x *luna.Expr) (int32, bool) {
 	return 0, false
 }
 
-// mayMake reports whether a pending CF, or a CF it would create, could initialise the DF.
-func (e *engine) mayMake(c *cf, x *ident) bool {
-	s := symbolic(c.ctx())
-	if c.st.Kind == luna.SubBody {
-		return blockMakes(c.st.Sub.Body, s, x, map[*luna.Sub]int{})
+func blockMakes(b *luna.Block, s *symFrame, add func(*ident), depth map[*luna.Sub]int) {
+	for _, st := range b.Stmts {
+		stmtMakes(st, s, add, depth)
 	}
-	return stmtMakes(c.st, s, x, map[*luna.Sub]int{})
-}
-
-func blockMakes(b *luna.Block, s *symFrame, x *ident, depth map[*luna.Sub]int) bool {
-	return slices.ContainsFunc(b.Stmts, func(st *luna.Stmt) bool { return stmtMakes(st, s, x, depth) })
 }
 
 // maxRecursion bounds how deep recursive subs are followed.
 const maxRecursion = 3
 
-func stmtMakes(st *luna.Stmt, s *symFrame, x *ident, depth map[*luna.Sub]int) bool {
-	body := s
-	inside := s != nil && s.real != nil && s.real.block == st.Body // a while loop that has its iteration's frame
-	if st.Body != nil && st.Body.Frame && !inside {
+// stmtMakes calls add with what a statement would post or push, or CFs that it would create.
+func stmtMakes(st *luna.Stmt, s *symFrame, add func(*ident), depth map[*luna.Sub]int) {
+	body, own := s, s
+	if st.Body != nil && st.Body.Frame {
 		body = &symFrame{parent: s}
 	}
-	own := s
 	if st.Kind == luna.WhileLoop {
+		if s != nil && s.real != nil && s.real.block == st.Body { // what is left is any iteration from this one on
+			body.parent = s.parent
+		}
 		own = body
 	}
 	for i := range st.Effects {
 		if f := &st.Effects[i]; f.Kind != luna.Destroy {
-			if p := own.prefix(f.Ref.Name, f.Ref.Idx); p != nil && x.hasPrefix(p) {
-				return true
+			if p := own.prefix(f.Ref.Name, f.Ref.Idx); p != nil {
+				add(p)
 			}
 		}
 	}
 	switch st.Kind {
 	case luna.ForLoop, luna.IfCond, luna.WhileLoop:
-		return blockMakes(st.Body, body, x, depth)
+		blockMakes(st.Body, body, add, depth)
 	case luna.SubCall:
 		if depth[st.Sub] >= maxRecursion {
-			return false
+			return
 		}
 		callee := &symFrame{params: make([]*ident, len(st.Sub.Params))}
 		for i := range st.Args {
@@ -254,10 +351,9 @@ func stmtMakes(st *luna.Stmt, s *symFrame, x *ident, depth map[*luna.Sub]int) bo
 			}
 		}
 		depth[st.Sub]++
-		defer func() { depth[st.Sub]-- }()
-		return blockMakes(st.Sub.Body, callee, x, depth)
+		blockMakes(st.Sub.Body, callee, add, depth)
+		depth[st.Sub]--
 	}
-	return false
 }
 
 // makersOf lists the statements that post or push a DF of the declared name, directly or through a name parameter of the
@@ -323,7 +419,9 @@ func (e *StuckError) Explain(out io.Writer, all bool) error {
 		}
 	}
 	if roots == 0 {
-		fmt.Fprintln(w, "Each of these CFs waits for another one of them: a cycle.")
+		if len(e.CFs) > 1 {
+			fmt.Fprintln(w, "Each of these CFs waits for another one of them: a cycle.")
+		}
 		all = true
 	}
 	var order []*luna.Stmt
@@ -377,6 +475,8 @@ func explainStmt(w *strings.Builder, st *luna.Stmt, cfs []*PendingCF) {
 			switch {
 			case p.Executed:
 				fmt.Fprint(w, ": its count serves fewer requests than there are")
+			case a.By == p:
+				fmt.Fprint(w, ": it would make that itself")
 			case a.By != nil:
 				fmt.Fprintf(w, ": would be made by %s at %s, which waits too", a.By.Stmt.Text, posText(a.By.Stmt.Pos))
 			case len(a.Makers) == 0:

@@ -50,7 +50,7 @@ func (a *actor) sendRequest(c *cf, k int, id *ident, num trace.DF, node int) {
 	m := a.newMessage(msgRequest, node, appendIdent(nil, id))
 	n := a.n
 	n.pendingMu.Lock()
-	n.requests[m.Number] = waiter{c: c, k: int32(k)}
+	n.requests[m.Number] = waiter{c: c, k: int32(k), gen: c.gen}
 	n.pendingMu.Unlock()
 	n.eng.ses.DFRequested.Emit(a.ps, num, c.id, node, m.Number)
 	a.dispatch(m)
@@ -95,9 +95,15 @@ func (a *actor) weight(c *cf) float64 {
 	return 1
 }
 
-// cfMessage packs a CF that is between two stages: it has no requests out.
+// cfMessage packs a CF that is between two stages: it waits for nothing.
 func (a *actor) cfMessage(c *cf, to int) *transport.Message {
 	a.unrelate(c)
+	c.lock()
+	if c.open > 0 { // of cells asked for twice
+		c.gen++
+		c.moved = true
+	}
+	c.unlock()
 	h := binary.AppendUvarint(nil, uint64(c.id))
 	h = binary.AppendUvarint(h, uint64(c.st.ID))
 	h = binary.AppendUvarint(h, uint64(c.parent))
@@ -267,13 +273,13 @@ func (a *actor) handle(m *transport.Message) {
 		num, v := a.number(&id), m.Payload[0]
 		e.ses.DFReceived.EmitAt(a.ps, t, num, m.From, m.Bytes(), m.Number, req, w.c.id)
 		e.ses.DFStored.EmitAt(a.ps, t, num, v.Size())
-		w.c.answer(a, int(w.k), v, num, t, true)
+		w.c.answer(a, int(w.k), w.gen, v, num, t, true)
 	case msgPost:
 		id := d.ident()
 		count := int32(d.int())
 		by := d.maker()
 		e.ses.DFReceived.EmitAt(a.ps, t, a.homeNumber(&id), m.From, m.Bytes(), m.Number, 0, 0)
-		a.post(&id, m.Payload[0], count, by, 0)
+		a.post(&id, m.Payload[0], count, by, false)
 	case msgDestroy:
 		id := d.ident()
 		a.destroy(&id)
