@@ -8,7 +8,7 @@ type column[T any] struct {
 }
 
 const (
-	columnBits = 14
+	columnBits = 11
 	columnLen  = 1 << columnBits
 )
 

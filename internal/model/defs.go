@@ -83,17 +83,25 @@ func (t *tables) add(node int, defs *trace.Defs) nodeTables {
 		n.site = put(n.site, int(def.Site), i)
 	})
 	names := map[trace.Name]uint32{}
+	last, lastName := trace.Name(0), uint32(0) // most DFs follow one of the same name
 	n.dfs = make([]DF, 0, defs.DFCount()+1)
+	m.DFName, m.dfHome = slices.Grow(m.DFName, defs.DFCount()), slices.Grow(m.dfHome, defs.DFCount())
+	if t.byID != nil && len(t.byID) == 0 {
+		t.byID = make(map[uint64]DF, 2*defs.DFCount())
+	}
 	defs.EachDF(func(df trace.DF, name trace.Name, identity []int64) {
 		if int(df) > 4*defs.DFCount()+1024 {
 			return // far out: as if it were not defined
 		}
-		g, known := names[name]
-		if !known {
-			g = t.name(defs.Name(name))
-			names[name] = g
+		if name != last {
+			g, known := names[name]
+			if !known {
+				g = t.name(defs.Name(name))
+				names[name] = g
+			}
+			last, lastName = name, g
 		}
-		n.dfs = put(n.dfs, int(df), t.df(dfRef{uint32(node), df}, g, identity))
+		n.dfs = put(n.dfs, int(df), t.df(dfRef{uint32(node), df}, lastName, identity))
 	})
 	return n
 }

@@ -299,12 +299,20 @@ func (r *receipts) sort(m *Model) {
 // from a.
 func (b *builder) joinMoves() {
 	m := b.m
-	var all []move
+	n := 0
+	for _, s := range b.streams {
+		n += s.moves.len()
+	}
+	if n == 0 {
+		return
+	}
+	all := make([]move, 0, n)
 	for _, s := range b.streams {
 		all = s.moves.move(all)
 	}
 	slices.SortStableFunc(all, func(x, y move) int { return cmp.Or(cmp.Compare(x.cf, y.cf), cmp.Compare(x.time, y.time)) })
-	m.moved = map[CF][2]uint32{}
+	m.moved = make(map[CF][2]uint32, n/2)
+	m.Moves = make([]Message, 0, n/2)
 	for i := 0; i < len(all); {
 		j := i
 		for j < len(all) && all[j].cf == all[i].cf {
