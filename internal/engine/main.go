@@ -43,7 +43,7 @@ func parseArgs(p *luna.Program, args []string, warn func(string)) ([]value, erro
 			return nil, &ArgError{fmt.Sprintf("%s: main's parameter %s must be int, real or string to be given on the command line", posText(sub.Pos), d.Name), "Conversion to type not supported"}
 		}
 		if i >= len(args) {
-			return nil, &ArgError{fmt.Sprintf("main(%s) needs %s, %d given: give them after the program's name", paramList(sub), count(len(sub.Params), "argument", "arguments"), len(args)),
+			return nil, &ArgError{fmt.Sprintf("main(%s) needs %s, %d given: give them after the program's name", paramList(sub), plural(len(sub.Params), "argument", "arguments"), len(args)),
 				fmt.Sprintf("Argv index out of range: %d>=%d", i, len(args))}
 		}
 		word := args[i]

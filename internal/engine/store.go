@@ -286,7 +286,7 @@ func (a *actor) post(id *ident, v cpp.Value, count int32, producer maker, made b
 	waiters := c.waiters
 	if count >= 0 && int32(len(waiters)) > count {
 		s.mu.Unlock()
-		a.fail(fmt.Sprintf("%s was posted by %s to serve %d requests, and %d wait for it", a.identText(id), a.cfText(producer), count, len(waiters)), "Too many requests")
+		a.fail(fmt.Sprintf("%s was posted by %s to serve %s, and %d wait for it", a.identText(id), a.cfText(producer), plural(int(count), "request", "requests"), len(waiters)), "Too many requests")
 		v.Release()
 		return
 	}

@@ -50,12 +50,12 @@ func (e *StuckError) Error() string {
 		}
 	}
 	if waiting == 0 {
-		return fmt.Sprintf("the program cannot finish: %s made a request that nothing answers (the same data fragment asked for twice, its count too small)", count(len(e.CFs), "finished CF", "finished CFs"))
+		return fmt.Sprintf("the program cannot finish: %s made a request that nothing answers (the same data fragment asked for twice, its count too small)", plural(len(e.CFs), "finished CF", "finished CFs"))
 	}
-	return fmt.Sprintf("the program cannot finish: %s for data fragments that never come", count(waiting, "CF waits", "CFs wait"))
+	return fmt.Sprintf("the program cannot finish: %s for data fragments that never come", plural(waiting, "CF waits", "CFs wait"))
 }
 
-func count(n int, one, many string) string {
+func plural(n int, one, many string) string {
 	if n == 1 {
 		return "1 " + one
 	}
@@ -440,7 +440,7 @@ func (e *StuckError) Explain(out io.Writer, all bool) error {
 		explainStmt(w, st, groups[st])
 	}
 	if rest := len(e.CFs) - roots; rest > 0 && !all {
-		fmt.Fprintf(w, "%s for what these would have made.\n", count(rest, "more CF waits", "more CFs wait"))
+		fmt.Fprintf(w, "%s for what these would have made.\n", plural(rest, "more CF waits", "more CFs wait"))
 	}
 	_, err := io.WriteString(out, w.String())
 	return err
