@@ -514,12 +514,13 @@ func (f *facts) stored(df string) []int {
 func (f *facts) destroyed(dfs ...string) string {
 	var l []string
 	for _, df := range dfs {
+		text := df
 		for i := range f.events {
 			if e := &f.events[i]; e.kind == trace.KindDFDestroy && f.name(e) == df {
-				df += " " + trace.Reason(e.a[2]).String()
+				text += " " + trace.Reason(e.a[2]).String()
 			}
 		}
-		l = append(l, df)
+		l = append(l, text)
 	}
 	return strings.Join(l, ", ")
 }

@@ -1,0 +1,182 @@
+package engine_test
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/whyslow/whyslow/internal/engine"
+	"github.com/whyslow/whyslow/trace"
+)
+
+// Where things live and run, section 6 of the language reference, and stealing, 8.7.
+
+func TestSection6_Locators(t *testing.T) {
+	three := shape{nodes: 3, workers: 1}
+	// ran runs a program on three nodes and compares the nodes on which statements ran and DFs were held.
+	ran := func(t *testing.T, src string, want map[string][]int) {
+		t.Helper()
+		o := run(t, src, three)
+		if o.err != nil {
+			t.Fatal(o.err)
+		}
+		got := o.trace.ran()
+		for text, nodes := range want {
+			have := got[text]
+			if have == nil {
+				have = o.trace.stored(text)
+			}
+			if !slices.Equal(have, nodes) {
+				t.Errorf("%s: nodes %v, wanted %v", text, have, nodes)
+			}
+		}
+	}
+	t.Run("default", func(t *testing.T) {
+		ran(t, `
+			sub f(int i) { df x; put(x, i); if x none(); for k = 1 .. 2 say("f"); }
+			sub main() { for i = 0 .. 2 f(i) @ { locator_cyclic: i; }; }`,
+			map[string][]int{"f(i)": {0, 1, 2}, "put(x, i)": {0, 0, 0}, "if x": {0, 0, 0}, "x": {0}, `say("f")`: {0, 0, 0, 0, 0, 0}, "sub f(int i)": {0, 1, 2}})
+	})
+	t.Run("modulo", func(t *testing.T) {
+		ran(t, `sub main() { for i = -4 .. 4 say("" + i) @ { locator_cyclic: i; }; }`, map[string][]int{`say("" + i)`: {0, 0, 0, 1, 1, 1, 2, 2, 2}})
+	})
+	t.Run("labels", func(t *testing.T) {
+		ran(t, `
+			sub main()
+			{
+				cf a: say("a");
+				cf b: say("b") @ { locator_cyclic: 2; };
+				for i = 0 .. 1 { cf c: say("c"); } @ { locator_cyclic c => i; }
+			} @ { locator_cyclic a => 1; locator_cyclic b => 1; }`, map[string][]int{`say("a")`: {1}, `say("b")`: {2}, `say("c")`: {0, 1}})
+	})
+	t.Run("from data", func(t *testing.T) {
+		ran(t, `
+			sub main()
+			{
+				df x, k;
+				say("k" + k) @ { locator_cyclic: k + k; };
+				put(x[0], 5) ;
+				out_i("x", x[0]) @ { locator_cyclic: x[0] - 1; };
+				put(k, 1) @ { locator_cyclic: 1; };
+			} @ { locator_cyclic k => 2; locator_cyclic x[i] => 1; }`,
+			map[string][]int{`say("k" + k)`: {2}, `out_i("x", x[0])`: {1}, "x[0]": {0, 1}, "k": {0, 2}})
+	})
+	t.Run("structured", func(t *testing.T) {
+		ran(t, `
+			sub main()
+			{
+				df x;
+				put(x, 1);
+				if x { say("if") @ { locator_cyclic: 2; }; } @ { locator_cyclic: 1; }
+				for i = 1 .. x { say("for"); } @ { locator_cyclic: 2; }
+			}`, map[string][]int{"if x": {1}, "for i = 1 .. x": {2}, `say("if")`: {2}, `say("for")`: {0}})
+	})
+	t.Run("nearest rule", func(t *testing.T) {
+		ran(t, `
+			sub main()
+			{
+				df x;
+				put(x[1], 1);
+				for i = 2 .. 2 { put(x[i], 2); } @ { locator_cyclic x[a] => 0; }
+				put(x[3], 3) @ { locator_cyclic x[a] => a - 1; };
+			} @ { locator_cyclic x[a] => a; }`, map[string][]int{"x[1]": {1}, "x[2]": {0}, "x[3]": {2}})
+	})
+	t.Run("disagreement", func(t *testing.T) {
+		o := run(t, `
+			sub reader(name v) { out_i("v", v); } @ { locator_cyclic v => 1; }
+			sub main() { df x; put(x, 1); reader(x); } @ { locator_cyclic x => 2; }`, three)
+		if o.err == nil {
+			t.Error("did not notice that producer and reader disagree")
+		}
+	})
+	t.Run("replicating", func(t *testing.T) {
+		const all = `
+			sub main()
+			{
+				df x, y, go;
+				put(x, 1) >> (go) @ { req_count x = 1; locator_replicating x => all; };
+				for i = 0 .. 2 if go { out_i("x", x) @ { locator_cyclic: i; }; }
+				put(y, 2) @ { locator_replicating: 1; };
+				for i = 0 .. 2 show("y", y) @ { delete y; locator_cyclic: i; };
+			} @ { locator_replicating x => all; locator_replicating y => all; }`
+		ran(t, all, map[string][]int{"x": {0, 1, 2}, "y": {0, 1, 2}})
+		o := run(t, all, three)
+		if got := o.trace.destroyed("x", "y"); got != "x expired expired expired, y deleted deleted deleted" {
+			t.Error(got)
+		}
+	})
+	t.Run("replicating every k-th", func(t *testing.T) {
+		const src = `
+			sub main()
+			{
+				df x;
+				put(x, 1);
+				for i = 0 .. 4 out_i("x" + i, x) @ { locator_cyclic: i; };
+			} @ { locator_replicating x => 2; }`
+		same(t, src, "x0=1\nx1=1\nx2=1\nx3=1\nx4=1", shape{nodes: 5, workers: 1})
+		o := run(t, src, shape{nodes: 5, workers: 1})
+		asked := map[int]int{}
+		for _, e := range o.trace.events {
+			if e.kind == trace.KindDFRequested {
+				asked[e.node] = int(e.a[2])
+			}
+		}
+		// ((r + k/2)/k)*k, minus k where that is no node.
+		if want := map[int]int{0: 0, 1: 2, 2: 2, 3: 4, 4: 4}; fmt.Sprint(asked) != fmt.Sprint(want) {
+			t.Errorf("asked %v, wanted %v", asked, want)
+		}
+	})
+	t.Run("indices", func(t *testing.T) {
+		ran(t, `
+			sub f(name v, int k) { for i = 0 .. 1 put(v[i][k], i); } @ { locator_cyclic v[a][b] => a + b; }
+			sub main()
+			{
+				df x;
+				f(x[7], 1);
+				for i = 0 .. 1 out_i("x", x[7][i][1]);
+			} @ { locator_cyclic x[a][b][c] => b + c; }`, map[string][]int{"x[7][0][1]": {0, 1}, "x[7][1][1]": {0, 2}})
+	})
+}
+
+func TestSection8_7_Stealing(t *testing.T) {
+	const src = `
+		sub main()
+		{
+			df x, done;
+			for i = 1 .. 60 {
+				put(x[i], i);
+				cf job: mix(done[i], x[i], 7) >> () @ { stealable; request x[i]; };
+				busy(300) ;
+			}
+			for i = 2 .. 60 put(done[i], done[i]) @ { drop done; };
+			out_i("last", done[60]);
+		}`
+	steal := func(c *engine.Config) { c.Steal = true }
+	p := compile(t, src)
+	without := runProgram(t, p, shape{nodes: 3, workers: 1})
+	if without.err != nil || without.res.Stolen != 0 {
+		t.Fatal(without.err, without.res.Stolen)
+	}
+	stolen := int64(0)
+	for range 10 {
+		o := runProgram(t, p, shape{nodes: 3, workers: 1, set: steal})
+		if o.err != nil || o.out != without.out {
+			t.Fatalf("%v, printed %q, wanted %q", o.err, o.out, without.out)
+		}
+		if int(o.res.Stolen) != o.trace.kinds[trace.KindCFStolen] {
+			t.Errorf("%d CFs stolen, %d in the trace", o.res.Stolen, o.trace.kinds[trace.KindCFStolen])
+		}
+		stolen += o.res.Stolen
+	}
+	if stolen == 0 {
+		t.Error("nothing was stolen")
+	}
+	t.Logf("%d of 600 CFs stolen", stolen)
+	if o := runProgram(t, p, shape{nodes: 1, workers: 4, set: steal}); o.err != nil || o.res.Stolen != 0 {
+		t.Error(o.err, o.res.Stolen)
+	}
+	if o := runProgram(t, p, shape{nodes: 4, workers: 3, set: func(c *engine.Config) { c.Steal = true; c.LinkLatency = 200 * time.Microsecond }}); o.err != nil || o.out != without.out {
+		t.Error(o.err, o.out)
+	}
+}
