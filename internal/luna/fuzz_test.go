@@ -93,57 +93,6 @@ func FuzzCompile(f *testing.F) {
 	})
 }
 
-// checkProgram checks what an engine takes for granted.
-func checkProgram(t *testing.T, p *Program) {
-	for id, st := range p.Stmts {
-		if st.ID != id || st.Code < 0 || st.Code >= len(p.Codes) || p.Codes[st.Code].Kind != st.Kind {
-			t.Fatalf("statement %d: %s", id, st.Text)
-		}
-		seen := map[int]bool{}
-		for _, waves := range [][][]int{st.Home.Waves, st.StartWaves, st.Waves} {
-			for _, w := range waves {
-				for _, k := range w {
-					if seen[k] || k < 0 || k >= len(st.Inputs) {
-						t.Fatalf("%s: input %d", st.Text, k)
-					}
-					// What an input needs was asked for in an earlier wave.
-					r := st.Inputs[k].Ref
-					for _, e := range append([]*Expr{r.Loc.Expr}, r.Idx...) {
-						walk(e, func(e *Expr) {
-							if e.Op == OpInput && (!seen[e.K] || contains(w, e.K)) {
-								t.Fatalf("%s: input %d needs %d", st.Text, k, e.K)
-							}
-						})
-					}
-				}
-				for _, k := range w {
-					seen[k] = true
-				}
-			}
-		}
-		if len(seen) != len(st.Inputs) {
-			t.Fatalf("%s: inputs in no wave", st.Text)
-		}
-		if (st.Kind == Atomic) != (st.Routine != nil) || st.Kind == SubCall && len(st.NFArgs) != len(st.Sub.NFParams) {
-			t.Fatalf("%s: callee", st.Text)
-		}
-	}
-	for id, b := range p.Blocks {
-		if b.ID != id || b.Frame != (len(b.Values)+len(b.Names) > 0 || b.Owner.Kind == SubBody) {
-			t.Fatalf("block %d", id)
-		}
-	}
-}
-
-func contains(list []int, k int) bool {
-	for _, v := range list {
-		if v == k {
-			return true
-		}
-	}
-	return false
-}
-
 func TestExamplesAreSound(t *testing.T) {
 	paths, _ := filepath.Glob("testdata/14_*.txtar")
 	for _, path := range paths {

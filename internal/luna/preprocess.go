@@ -39,10 +39,11 @@ type macro struct {
 }
 
 // maxDepth bounds nesting of includes and of conditionals, as LuNA does; maxExpanded bounds the characters that all
-// macros together may produce, so that macros which double themselves end in a message.
+// macros together may produce, so that macros which double themselves end in a message; maxOpened does that for includes.
 const (
 	maxDepth    = 64
 	maxExpanded = 2 << 20
+	maxOpened   = 64 << 20
 )
 
 type pp struct {
@@ -54,6 +55,7 @@ type pp struct {
 	last     ch   // the character read last
 	depth    int
 	expanded int
+	opened   int  // characters of all files so far
 	dead     bool // a fault after which reading on makes no sense
 	blocks   []Foreign
 }
@@ -157,6 +159,10 @@ func encode(rs []rune) string {
 func (p *pp) open(path string, src []byte) {
 	rs := decode(src)
 	f := p.addFile(path, encode(rs))
+	if p.opened += len(rs); p.opened > maxOpened {
+		p.fatal(ch{file: f}, "", "the files of the program add up to more than %d characters", maxOpened)
+		return
+	}
 	line, col := int32(1), int32(1)
 	stack := make([]ch, len(rs))
 	for i, r := range rs {

@@ -10,11 +10,12 @@ import "sort"
 // since programs count requests.) Within the last phase explicit requests form groups of their own, in order, before all
 // that is requested automatically; a group is divided into waves by what needs what.
 type stmtCtx struct {
-	c     *checker
-	st    *Stmt
-	sc    *scope
-	frame *Block // whose frame the expressions are evaluated in
-	env   *ruleEnv
+	c       *checker
+	st      *Stmt
+	sc      *scope
+	frame   *Block // whose frame the expressions are evaluated in
+	env     *ruleEnv
+	counter string // of a for
 
 	keys    map[string]int // inputs of this phase by text; nil: every occurrence is an input of its own
 	waits   map[string]bool
@@ -55,7 +56,7 @@ func (env *ruleEnv) find(name string) *mapRule {
 }
 
 func (x *stmtCtx) resolver(stage Stage) *resolver {
-	return &resolver{c: x.c, sc: x.sc, stage: stage, at: -1}
+	return &resolver{c: x.c, sc: x.sc, stage: stage, owner: x.counter, at: -1}
 }
 
 // value resolves an expression; rule says that it stands in a behaviour block.

@@ -22,7 +22,8 @@ type symbol struct {
 	block *Block
 	slot  int
 	used  bool
-	let   *expr // symLet: the definition without let variables
+	let   *expr  // symLet: the definition without let variables
+	def   *scope // symLet: where the definition stands
 
 	// For the warning about names that nothing initialises.
 	read, init bool
@@ -118,10 +119,10 @@ type resolver struct {
 	sc    *scope
 	stage Stage // stage of messages about unknown names
 	ivars map[string]indexVar
-	nf    bool  // hidden parameters may be used (locator maps)
-	rule  bool  // in a place where LuNA does not substitute let variables
-	plain bool  // in the definition of a let variable: only declarations count
-	at    int32 // if not negative, the position that all nodes get
+	nf    bool    // hidden parameters may be used (locator maps)
+	rule  bool    // in a place where LuNA does not substitute let variables
+	let   *symbol // the let variable whose definition is resolved: only declarations count in it
+	at    int32   // if not negative, the position that all nodes get
 }
 
 type indexVar struct {
@@ -138,7 +139,7 @@ func (r *resolver) resolve(e *expr) *expr {
 	if r.at >= 0 {
 		n.off, n.opOff = r.at, r.at
 	}
-	if r.plain && !r.c.mayExpand(n.off) {
+	if r.let != nil && !r.c.mayExpand(n.off) {
 		return badExpr(n.off)
 	}
 	if e.op == xID {
@@ -185,8 +186,12 @@ func (r *resolver) id(n *expr) *expr {
 		return (&expr{op: xIndexVar, off: n.off, i: int64(v.k), a: v.actual}).seal()
 	}
 	var s *symbol
-	if r.plain {
+	if r.let != nil {
 		s = r.sc.find(n.name, notLet)
+		if there := r.let.def.find(n.name, notLet); there != nil && there != s {
+			r.c.warn(StageLet, n.off, "choose different names", "in the definition of the let variable %s, %s means the one declared at %s here, not the one at %s",
+				r.let.name, n.name, r.c.pos(s.off), r.c.pos(there.off))
+		}
 	} else if s = r.sc.find(n.name, nil); s != nil && s.kind == symLet {
 		if outer := r.sc.find(n.name, notLet); r.rule && outer != nil {
 			r.c.warn(StageLet, n.off, "choose another name for the let variable",
@@ -202,7 +207,9 @@ func (r *resolver) id(n *expr) *expr {
 			return (&expr{op: xInt, off: n.off, name: "all", i: -1}).seal()
 		}
 		hint := didYouMean(n.name, r.sc.visible())
-		if r.c.defs[n.name] != nil {
+		if r.rule && r.owner == n.name {
+			hint = "rules after a loop's block belong to the loop, which is outside of its counter; write them on a statement of the body"
+		} else if r.c.defs[n.name] != nil {
 			hint = n.name + " is a sub or routine, not a data fragment"
 		} else if hint == "" {
 			hint = "declare it with df " + n.name + "; at the beginning of the block"
@@ -222,7 +229,7 @@ func (r *resolver) substitute(n *expr, s *symbol) *expr {
 		return badExpr(n.off)
 	}
 	inner := *r
-	inner.plain, inner.at = true, n.off
+	inner.let, inner.at = s, n.off
 	e := *s.let
 	if len(n.idx) == 0 {
 		return inner.resolve(&e)
@@ -248,7 +255,10 @@ func (c *checker) lets(st *stmt, outer *scope) *scope {
 	sc := outer
 	for _, d := range st.lets {
 		s := c.newSymbol(symLet, d.nameAt, outer.block, -1)
-		s.let = c.expandLets(d.e, sc)
+		s.let, s.def = c.expandLets(d.e, sc), sc
+		if l := sc.find(d.name, nil); l != nil && l.kind == symLet {
+			c.warn(StageLet, d.off, "choose another name", "let variable %s hides the one at %s; LuNA would substitute that one", d.name, c.pos(l.off))
+		}
 		sc = c.newScope(sc, outer.block)
 		sc.syms[d.name] = s
 	}

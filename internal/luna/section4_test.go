@@ -136,6 +136,12 @@ func TestSection4_6_Let(t *testing.T) {
 			t.Error(dump(p))
 		}
 	})
+	t.Run("where LuNA would substitute otherwise", func(t *testing.T) {
+		warns(t, "sub main() { let n = 1 let n = n + 1 f(n); }", "2:28 let variable n hides the one at t.fa:2:18; LuNA would substitute that one")
+		warns(t, "sub main() { let k = 9 for k = 1 .. 2 f(k); }", "2:28 counter k hides the let variable at t.fa:2:18; LuNA would substitute that inside the loop")
+		warns(t, "sub main() { for k = 1 .. 2 let n = k + 1 for k = 1 .. 2 f(n); }",
+			"2:60 in the definition of the let variable n, k means the one declared at t.fa:2:47 here, not the one at t.fa:2:18")
+	})
 	t.Run("rules of the let's own block", func(t *testing.T) {
 		warns(t, "sub main() { let n = 1 { f(n); } @ { delete n; } }", "2:38 rules after a let have no effect")
 	})

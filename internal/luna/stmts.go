@@ -43,6 +43,7 @@ func (c *checker) loopOrIf(s *stmt, sc *scope, env *ruleEnv, b *Block) {
 		kind, name = ForLoop, "for "+s.name
 	}
 	x := c.begin(s, kind, sc, env, b)
+	x.counter = s.name
 	st := x.st
 	st.Code = c.code(kind, st, name, st.Pos)
 	x.home(s, nil)
