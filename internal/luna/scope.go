@@ -122,6 +122,7 @@ type resolver struct {
 	nf    bool    // hidden parameters may be used (locator maps)
 	rule  bool    // in a place where LuNA does not substitute let variables
 	let   *symbol // the let variable whose definition is resolved: only declarations count in it
+	owner string  // the counter of the loop to which a rule belongs
 	at    int32   // if not negative, the position that all nodes get
 }
 
