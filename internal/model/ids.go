@@ -40,6 +40,9 @@ func newIDs(nodes int) *ids {
 
 // number gives the number of an id, handing out one where needed. 0 stays 0.
 func (d *ids) number(id uint64) uint32 {
+	if id == 0 {
+		return 0
+	}
 	node, counter := id>>48, id&(1<<48-1)
 	if node < uint64(len(d.dirs)) {
 		if dir := d.dirs[node].Load(); dir != nil && counter>>chunkBits < uint64(len(*dir)) {
@@ -52,9 +55,6 @@ func (d *ids) number(id uint64) uint32 {
 }
 
 func (d *ids) slow(id uint64) uint32 {
-	if id == 0 {
-		return 0
-	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if n, ok := d.odd[id]; ok {
@@ -117,6 +117,9 @@ func (d *ids) single(id uint64) uint32 {
 
 // find gives the number of an id that has one, else 0. Only for use after reading.
 func (d *ids) find(id uint64) uint32 {
+	if id == 0 {
+		return 0
+	}
 	node, counter := id>>48, id&(1<<48-1)
 	if node < uint64(len(d.dirs)) {
 		if dir := d.dirs[node].Load(); dir != nil && counter>>chunkBits < uint64(len(*dir)) {
