@@ -192,11 +192,11 @@ func (e *CFCreated) emit(s *Stream, t int64, cf trace.CF, site trace.Site, paren
 }
 
 func (e *CFCreated) handle(s *Stream, t int64, cf trace.CF, site trace.Site, parent trace.CF, execution uint64, weight float64, indices []int32) {
-	indices, mark := hold(&s.ints, indices)
+	held, mark := hold(&s.ints, indices)
 	defer release(&s.ints, mark)
 	hs := e.list.get()
 	for i := 0; i < len(hs); i++ {
-		i = e.call(hs, i, s, t, cf, site, parent, execution, weight, indices)
+		i = e.call(hs, i, s, t, cf, site, parent, execution, weight, held)
 	}
 }
 
@@ -328,11 +328,11 @@ func (e *CFStarted) emit(s *Stream, t int64, cf trace.CF, execution uint64, inpu
 }
 
 func (e *CFStarted) handle(s *Stream, t int64, cf trace.CF, execution uint64, inputs []trace.DF) {
-	inputs, mark := hold(&s.dfs, inputs)
+	held, mark := hold(&s.dfs, inputs)
 	defer release(&s.dfs, mark)
 	hs := e.list.get()
 	for i := 0; i < len(hs); i++ {
-		i = e.call(hs, i, s, t, cf, execution, inputs)
+		i = e.call(hs, i, s, t, cf, execution, held)
 	}
 }
 
@@ -466,11 +466,11 @@ func (e *CFWaiting) emit(s *Stream, t int64, cf trace.CF, awaited []trace.DF) {
 }
 
 func (e *CFWaiting) handle(s *Stream, t int64, cf trace.CF, awaited []trace.DF) {
-	awaited, mark := hold(&s.dfs, awaited)
+	held, mark := hold(&s.dfs, awaited)
 	defer release(&s.dfs, mark)
 	hs := e.list.get()
 	for i := 0; i < len(hs); i++ {
-		i = e.call(hs, i, s, t, cf, awaited)
+		i = e.call(hs, i, s, t, cf, held)
 	}
 }
 

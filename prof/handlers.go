@@ -53,7 +53,7 @@ func connect[F any](e *event, l *list[F], name string, priority int, f F, isNil 
 		return errors.New("the event belongs to no session: make one with prof.New")
 	}
 	if isNil {
-		return fmt.Errorf("handler %q of %s is nil", name, e.kind)
+		return fmt.Errorf("handler %q of %s is nil", name, e.title)
 	}
 	e.ses.mu.Lock()
 	defer e.ses.mu.Unlock()
@@ -73,7 +73,7 @@ func (e *event) failed(l interface{ remove(string) bool }, name string, cause an
 	}
 	e.ses.mu.Unlock()
 	if known { // otherwise another goroutine has been here with the same message
-		e.ses.tell(fmt.Sprintf("handler %q of %s failed and is disconnected: %v", name, e.title(), cause))
+		e.ses.tell(fmt.Sprintf("handler %q of %s failed and is disconnected: %v", name, e.title, cause))
 	}
 }
 

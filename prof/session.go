@@ -61,6 +61,7 @@ type event struct {
 	state atomic.Uint32 // 0: emitting does nothing
 	ses   *Session
 	kind  trace.Kind
+	title string // "Namespace.onName"
 	// Guarded by ses.mu:
 	off      bool
 	handlers int
@@ -98,7 +99,8 @@ func New() *Session {
 	s.Events.number()
 	s.hubs = s.Events.all()
 	for _, h := range s.hubs {
-		h.core().ses = s
+		e := h.core()
+		e.ses, e.title = s, e.kind.String()
 	}
 	return s
 }
@@ -182,11 +184,7 @@ func (s *Session) Off() []string {
 	var names []string
 	for _, h := range s.hubs {
 		if e := h.core(); e.off {
-			if u, ok := h.(*UserEvent); ok {
-				names = append(names, u.String())
-			} else {
-				names = append(names, e.kind.String())
-			}
+			names = append(names, e.title)
 		}
 	}
 	return names

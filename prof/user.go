@@ -6,6 +6,7 @@ import (
 	"reflect"
 	"strconv"
 	"strings"
+	"sync/atomic"
 
 	"github.com/whyslow/whyslow/trace"
 )
@@ -15,26 +16,13 @@ import (
 type UserEvent struct {
 	event
 	list[func(s *Stream, t int64, args []any)]
-	spec  trace.KindSpec
+	spec  trace.KindSpec // its Fields may be looked at once fixed is set
 	index int
-	fixed bool // spec.Fields is settled; guarded by ses.mu until it is set
-	types []reflect.Type
+	fixed atomic.Bool
 }
 
 // String is "Namespace.onName".
 func (u *UserEvent) String() string { return u.spec.String() }
-
-func (e *event) title() string {
-	if e.kind < trace.FirstUserKind {
-		return e.kind.String()
-	}
-	for _, u := range e.ses.users {
-		if &u.event == e {
-			return u.String()
-		}
-	}
-	return e.kind.String()
-}
 
 // goTypes maps Go types of arguments to field types. Named types come first.
 var goTypes = []struct {
@@ -71,7 +59,7 @@ func (s *Session) User(ns, name string) (*UserEvent, error) {
 	u := s.users[key]
 	if u == nil {
 		u = &UserEvent{spec: trace.KindSpec{Namespace: ns, Name: name}, index: len(s.users)}
-		u.ses, u.kind, u.off = s, trace.FirstUserKind, s.allOff
+		u.ses, u.kind, u.off, u.title = s, trace.FirstUserKind, s.allOff, u.String()
 		s.users[key] = u
 		s.hubs = append(s.hubs, u)
 		u.update()
@@ -97,13 +85,14 @@ func (s *Session) Define(ns, name string, fields ...trace.Field) (*UserEvent, er
 func (u *UserEvent) fix(fields []trace.Field, who string) error {
 	u.ses.mu.Lock()
 	defer u.ses.mu.Unlock()
-	if !u.fixed {
-		u.spec.Fields, u.fixed = fields, true
+	if !u.fixed.Load() {
+		u.spec.Fields = fields
+		u.fixed.Store(true)
 		return nil
 	}
 	same := len(fields) == len(u.spec.Fields)
 	for i := 0; same && i < len(fields); i++ {
-		same = fields[i].Type == u.spec.Fields[i].Type
+		same = class(fields[i].Type) == class(u.spec.Fields[i].Type)
 	}
 	if !same {
 		other := trace.KindSpec{Fields: fields}
@@ -234,12 +223,10 @@ func (u *UserEvent) call(hs []handler[func(*Stream, int64, []any)], from int, s 
 }
 
 func (u *UserEvent) check(args []any) error {
-	u.ses.mu.Lock()
-	fields, fixed := u.spec.Fields, u.fixed
-	u.ses.mu.Unlock()
-	if !fixed {
+	if !u.fixed.Load() {
 		return fmt.Errorf("event %s is emitted before Define or a handler has fixed the types of its arguments", u)
 	}
+	fields := u.spec.Fields
 	ok := len(args) == len(fields)
 	for i := 0; ok && i < len(args); i++ {
 		ok = accepts(fields[i].Type, reflect.TypeOf(args[i]))
@@ -254,19 +241,22 @@ func (u *UserEvent) check(args []any) error {
 	return fmt.Errorf("event %s takes %s, but is emitted with (%s)", u, u.spec.Signature(), strings.Join(given, ", "))
 }
 
-// accepts reports whether a Go type may stand for a field type. Nodes, messages,
-// times and sizes have no Go type of their own.
+// class is the field type that stands for all that share its Go type: nodes, messages,
+// times and sizes have none of their own.
+func class(f trace.FieldType) trace.FieldType {
+	switch f {
+	case trace.FieldNode, trace.FieldNS, trace.FieldBytes:
+		return trace.FieldInt
+	case trace.FieldMessage:
+		return trace.FieldUint
+	}
+	return f
+}
+
+// accepts reports whether a value of a Go type may be recorded as a field type.
 func accepts(f trace.FieldType, t reflect.Type) bool {
 	ft, ok := fieldType(t)
-	switch {
-	case !ok:
-		return false
-	case f == trace.FieldNode, f == trace.FieldNS, f == trace.FieldBytes:
-		return ft == trace.FieldInt
-	case f == trace.FieldMessage:
-		return ft == trace.FieldUint
-	}
-	return ft == f
+	return ok && ft == class(f)
 }
 
 // record appends the event to the stream's trace.

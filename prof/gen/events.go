@@ -119,15 +119,18 @@ func event(p func(string, ...any), k *trace.KindSpec) {
 	p("rec[0] = trace.Header(t, trace.Kind%s)\n}", name)
 	p("if e.state.Load()&handled != 0 {\ne.handle(s, t%s)\n}\n}\n", args)
 	p("func (e *%s) handle(%s) {", name, at)
+	given := args
 	if list {
 		elem := strings.TrimPrefix(goTypes[k.Fields[fixed].Type], "[]")
-		p("%s, mark := hold(&s.%s, %s)\ndefer release(&s.%s, mark)", last, held[elem], last, held[elem])
+		// Not the same variable: what handlers get escapes, the caller's list must not.
+		p("held, mark := hold(&s.%s, %s)\ndefer release(&s.%s, mark)", stacks[elem], last, stacks[elem])
+		given = strings.TrimSuffix(args, last) + "held"
 	}
-	p("hs := e.list.get()\nfor i := 0; i < len(hs); i++ {\ni = e.call(hs, i, s, t%s)\n}\n}\n", args)
+	p("hs := e.list.get()\nfor i := 0; i < len(hs); i++ {\ni = e.call(hs, i, s, t%s)\n}\n}\n", given)
 	p("func (e *%s) call(hs []handler[%s], begin int, %s) (i int) {", name, handler, at)
 	p("i = begin\ndefer func() {\nif r := recover(); r != nil {\ne.failed(&e.list, hs[i].name, r)\n}\n}()")
 	p("for ; i < len(hs); i++ {\nhs[i].f(s, t%s)\n}\nreturn i\n}", args)
 }
 
-// held names the stream's stacks of lists that handlers look at.
-var held = map[string]string{"int32": "ints", "trace.DF": "dfs"}
+// stacks names the stream's stacks of lists that handlers look at.
+var stacks = map[string]string{"int32": "ints", "trace.DF": "dfs"}
