@@ -14,7 +14,7 @@ demo: build              ## run an example on two nodes and report
 test:                    ## everything that must hold before a commit
 	@test -z "$$(gofmt -l cmd examples internal prof trace)" || { echo "run gofmt on:"; gofmt -l cmd examples internal prof trace; exit 1; }
 	go vet ./...
-	CGO_ENABLED=0 go build -o /dev/null ./cmd/whyslow
+	CGO_ENABLED=0 go test ./cmd/whyslow
 	go test ./...
 
 lint:                    ## golangci-lint, see .golangci.yml

@@ -133,6 +133,8 @@ fragments, links and data fragments are the cause.`,
 		Example: `  whyslow run prog.fa 100            run, record, report
   whyslow report prog.001.trace      report again, with other options
   whyslow dump prog.001.trace        every event as text`,
+		DisableFlagsInUseLine: true,
+
 		SilenceErrors: true,
 		SilenceUsage:  true,
 		Args:          cobra.NoArgs,

@@ -54,8 +54,8 @@ counts are not in a trace: a DF shows as DF<size=BYTES>(...), a count as -1.
 	}
 	f := cmd.Flags()
 	f.BoolVar(&o.luna, "luna", false, "print LuNA's own form of a trace")
-	f.StringVar(&o.parse, "parse", "", "make a trace of a text twin in this file (- for standard input)")
-	f.StringVarP(&o.out, "output", "o", "", "with --parse: folder for the trace; must be new or empty")
+	f.StringVar(&o.parse, "parse", "", "make a trace of the text twin in this `file` (- for standard input)")
+	f.StringVarP(&o.out, "output", "o", "", "with --parse: `folder` for the trace; must be new or empty")
 	return cmd
 }
 

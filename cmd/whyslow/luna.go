@@ -25,7 +25,8 @@ import (
 
 type lunaCommandLine struct {
 	*lunaOptions
-	io stdio
+	io    stdio
+	shown bool // a line of progress
 }
 
 // A fatalError is printed as LuNA does; details follow on lines of their own.
@@ -43,7 +44,7 @@ func runLuna(words []string, io stdio) int {
 		fmt.Fprint(io.out, lunaHelp)
 		return exitDone
 	}
-	l := &lunaCommandLine{opt, io}
+	l := &lunaCommandLine{lunaOptions: opt, io: io}
 	if strings.HasPrefix(l.file, "-") && !l.disabled[1] {
 		fmt.Fprintf(io.err, "luna: WARNING#1: suspicious program name: '%s' (mistyped a key?)\n", l.file)
 	}
@@ -68,12 +69,14 @@ func runLuna(words []string, io stdio) int {
 func (l *lunaCommandLine) progress(stage string) {
 	if !l.quiet {
 		fmt.Fprintf(l.io.out, "\x1b[2K\rluna: %s", stage)
+		l.shown = true
 	}
 }
 
 func (l *lunaCommandLine) clearProgress() {
-	if !l.quiet {
+	if l.shown {
 		fmt.Fprint(l.io.out, "\x1b[2K\r")
+		l.shown = false
 	}
 }
 

@@ -59,3 +59,17 @@ func TestParseRTS(t *testing.T) {
 		}
 	}
 }
+
+func FuzzArgs(f *testing.F) {
+	f.Add("-q -D N=1 -c --output-file=l.so p.fa -5")
+	f.Add("-n 3 ./l.so 7 --worker-threads-count=2 -b")
+	f.Fuzz(func(t *testing.T, line string) {
+		words := strings.Fields(line)
+		if o, err := parseLuna(words); err == nil && !o.help && o.file == "" {
+			t.Errorf("luna %q: neither a program nor an error", words)
+		}
+		if o, err := parseRTS(words); err == nil && !o.help && !o.version && o.library == "" {
+			t.Errorf("rts %q: neither a library nor an error", words)
+		}
+	})
+}

@@ -25,9 +25,9 @@ type reportOptions struct {
 
 func (o *reportOptions) addTo(cmd *cobra.Command) {
 	f := cmd.Flags()
-	f.StringVar(&o.by, "by", "", "split the factors by node, worker or code (fragment)")
-	f.StringVar(&o.inputs, "inputs", "all", "what a CF waits for: all its inputs, or data (not those of the loops and conditions around it)")
-	f.StringVar(&o.json, "json", "", "write the report as JSON to standard output, or with --json=FILE to a file")
+	f.StringVar(&o.by, "by", "", "split the factors by `what`: node, worker or code (fragment)")
+	f.StringVar(&o.inputs, "inputs", "all", "`which` inputs a CF waits for: all, or data (not those of the loops and conditions around it)")
+	f.StringVar(&o.json, "json", "", "write the report as JSON to standard output, or with --json=`FILE` to a file")
 	f.Lookup("json").NoOptDefVal = "-"
 	for flag, values := range map[string][]string{"by": {"node", "worker", "code"}, "inputs": {"all", "data"}} {
 		if err := cmd.RegisterFlagCompletionFunc(flag, cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp)); err != nil {
