@@ -1,6 +1,9 @@
 package luna
 
-import "sort"
+import (
+	"maps"
+	"sort"
+)
 
 // Options say what to compile.
 type Options struct {
@@ -239,11 +242,7 @@ func (c *checker) finish() {
 func (c *checker) main() {
 	d := c.defs["main"]
 	if d == nil {
-		var names []string
-		for n := range c.defs {
-			names = append(names, n)
-		}
-		c.fault(StageCPP, 0, didYouMean("main", names), "the program has no sub main")
+		c.fault(StageCPP, 0, c.didYouMean("main", maps.Keys(c.defs)), "the program has no sub main")
 		return
 	}
 	switch d.kind {

@@ -3,6 +3,7 @@ package luna
 import (
 	"fmt"
 	"io"
+	"iter"
 	"sort"
 	"strings"
 )
@@ -222,13 +223,13 @@ func (r *reporter) sort(ds []Diag) {
 }
 
 // nearest returns the candidate that name was probably meant to be, or "".
-func nearest(name string, candidates []string) string {
+func nearest(name string, candidates iter.Seq[string]) string {
 	limit := 2
 	if len(name) < 5 {
 		limit = 1
 	}
 	best, dist := "", limit+1
-	for _, c := range candidates {
+	for c := range candidates {
 		if c == name || len(c) < 2 && len(name) < 3 {
 			continue
 		}
@@ -267,7 +268,11 @@ func editDistance(a, b string, limit int) int {
 	return prev[len(b)]
 }
 
-func didYouMean(name string, candidates []string) string {
+// didYouMean is a hint for an unknown name. Names are not compared for messages that are not kept.
+func (r *reporter) didYouMean(name string, candidates iter.Seq[string]) string {
+	if len(r.diags) >= maxDiags {
+		return ""
+	}
 	if n := nearest(name, candidates); n != "" {
 		return "did you mean " + n + "?"
 	}

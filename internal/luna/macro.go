@@ -2,6 +2,7 @@ package luna
 
 import (
 	"fmt"
+	"maps"
 	"strings"
 )
 
@@ -134,11 +135,7 @@ func (p *pp) use(skip bool) {
 	}
 	m := p.macros[name]
 	if m == nil {
-		var names []string
-		for n := range p.macros {
-			names = append(names, n)
-		}
-		p.fault(at, didYouMean(name, names), "undefined identifier: %s", name)
+		p.fault(at, p.didYouMean(name, maps.Keys(p.macros)), "undefined identifier: %s", name)
 		return
 	}
 	for e := at.exp; e != 0; e = p.exps[e].parent {

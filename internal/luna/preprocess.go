@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"unicode/utf8"
 )
@@ -409,6 +410,8 @@ func (p *pp) directiveName(at ch, word string, quiet bool) string {
 	return name
 }
 
+var directives = []string{"define", "undef", "include", "ifdef", "ifndef", "else", "endif"}
+
 // directive carries out an active directive other than a conditional.
 func (p *pp) directive(at ch, word string, out []ch) []ch {
 	switch word {
@@ -421,7 +424,7 @@ func (p *pp) directive(at ch, word string, out []ch) []ch {
 	case "include":
 		return p.include(at, out)
 	default:
-		p.fault(at, didYouMean(word, []string{"define", "undef", "include", "ifdef", "ifndef", "else", "endif"}),
+		p.fault(at, p.didYouMean(word, slices.Values(directives)),
 			"unknown directive: #%s", word)
 	}
 	return out

@@ -1,6 +1,9 @@
 package luna
 
-import "strings"
+import (
+	"maps"
+	"strings"
+)
 
 // ruleInfo says in which form and where a rule has an effect: c call, f for, i if, w while, s sub.
 type ruleInfo struct {
@@ -30,11 +33,7 @@ var kindNames = map[byte]string{'c': "a call", 'f': "a for", 'i': "an if", 'w': 
 func (c *checker) checkRule(r *rule, on byte) {
 	infos, known := knownRules[r.name]
 	if !known {
-		var names []string
-		for n := range knownRules {
-			names = append(names, n)
-		}
-		if near := nearest(r.name, names); near != "" {
+		if near := nearest(r.name, maps.Keys(knownRules)); near != "" {
 			c.warn(StageRecom, r.off, "did you mean "+near+"?", "unknown rule %s is ignored", r.name)
 		}
 		return

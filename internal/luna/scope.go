@@ -1,5 +1,7 @@
 package luna
 
+import "iter"
+
 // symKind is what a name means.
 type symKind uint8
 
@@ -65,14 +67,16 @@ func (sc *scope) find(name string, ok func(*symbol) bool) *symbol {
 }
 
 // visible lists the names a person may have meant.
-func (sc *scope) visible() []string {
-	var names []string
-	for ; sc != nil; sc = sc.parent {
-		for n := range sc.syms {
-			names = append(names, n)
+func (sc *scope) visible() iter.Seq[string] {
+	return func(yield func(string) bool) {
+		for s := sc; s != nil; s = s.parent {
+			for n := range s.syms {
+				if !yield(n) {
+					return
+				}
+			}
 		}
 	}
-	return names
 }
 
 // declare enters the names of a block: its df line, then the labels of its calls, which are names like any others.
@@ -207,7 +211,7 @@ func (r *resolver) id(n *expr) *expr {
 		if n.name == "all" && len(n.idx) == 0 {
 			return (&expr{op: xInt, off: n.off, name: "all", i: -1}).seal()
 		}
-		hint := didYouMean(n.name, r.sc.visible())
+		hint := r.c.didYouMean(n.name, r.sc.visible())
 		if r.rule && r.owner == n.name {
 			hint = "rules after a loop's block belong to the loop, which is outside of its counter; write them on a statement of the body"
 		} else if r.c.defs[n.name] != nil {

@@ -1,6 +1,9 @@
 package luna
 
-import "fmt"
+import (
+	"fmt"
+	"maps"
+)
 
 // block lowers a block into b. env holds the rules in force in it.
 func (c *checker) block(in *block, sc *scope, env *ruleEnv, b *Block) {
@@ -151,11 +154,7 @@ func (x *stmtCtx) output(e *expr) int {
 func (c *checker) call(s *stmt, sc *scope, env *ruleEnv, b *Block) {
 	d := c.defs[s.name]
 	if d == nil {
-		var names []string
-		for n := range c.defs {
-			names = append(names, n)
-		}
-		hint := didYouMean(s.name, names)
+		hint := c.didYouMean(s.name, maps.Keys(c.defs))
 		if hint == "" {
 			hint = "define sub " + s.name + " or import it"
 		}
