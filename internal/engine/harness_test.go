@@ -81,6 +81,7 @@ type shape struct {
 	args           []string
 	options        trace.Options
 	ctx            context.Context
+	after          time.Duration // interrupt it then
 	session        func(*prof.Session)
 	loose          bool // the trace may lack events
 }
@@ -142,7 +143,12 @@ func runProgram(t testing.TB, p *luna.Program, s shape) *outcome {
 	live := cpp.Live()
 	o := &outcome{}
 	timeout := time.AfterFunc(20*time.Second, func() { panic("the run does not end:\n" + p.Text) })
-	o.out = captured(t, func() { o.res, o.err = engine.Run(s.ctx, cfg) })
+	ctx, cancel := context.WithCancel(s.ctx)
+	if s.after > 0 {
+		time.AfterFunc(s.after, cancel)
+	}
+	o.out = captured(t, func() { o.res, o.err = engine.Run(ctx, cfg) })
+	cancel()
 	timeout.Stop()
 	for _, w := range cfg.Writers {
 		if err := w.Close(); err != nil && o.err == nil {

@@ -1,0 +1,293 @@
+package engine_test
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/whyslow/whyslow/internal/engine"
+	"github.com/whyslow/whyslow/internal/luna"
+	"github.com/whyslow/whyslow/prof"
+	"github.com/whyslow/whyslow/trace"
+)
+
+// How runs end: crashes, exits, interrupts, programs that cannot finish.
+
+func TestSection8_6_Crashes(t *testing.T) {
+	for _, c := range []struct {
+		stmt, msg, luna string
+		signal          int
+	}{
+		{"crash(0)", "crash crashed with a segmentation fault (SIGSEGV)", "", int(syscall.SIGSEGV)},
+		{"crash(1)", "crash crashed with an arithmetic fault, such as a division by zero (SIGFPE)", "", int(syscall.SIGFPE)},
+		{"crash(2)", "crash aborted (SIGABRT)", "", int(syscall.SIGABRT)},
+		{"crash(3)", "crash threw an exception that nothing catches: ", "terminate called after throwing an", int(syscall.SIGABRT)},
+		{"need_int(x[1])", "need_int: not an int: DF<real>(1.500000)", "not an int: DF<real>(1.500000)", int(syscall.SIGABRT)},
+		{`peek("", x)`, "peek: Cannot get_data of int", "Cannot get_data of int", int(syscall.SIGABRT)},
+	} {
+		for _, s := range shapes {
+			o := run(t, "sub main() { df x; put_r(x[1], 1.5); put(x, 1); if x { say(\"before\"); "+c.stmt+"; } say(\"other\"); }", s)
+			var e *engine.ProgramError
+			if !errors.As(o.err, &e) {
+				t.Fatalf("%s: ended with %v", c.stmt, o.err)
+			}
+			if !strings.HasPrefix(e.Msg, c.msg) || !strings.HasPrefix(e.LunaLine, c.luna) || e.Stmt != c.stmt || e.Signal != c.signal || e.Exited || e.Pos.Line != 1 || e.CF == 0 {
+				t.Errorf("%v %s: %v; %+v", s, c.stmt, e, *e)
+			}
+			if s.nodes*s.workers == 1 && o.out != "other\nbefore\n" {
+				t.Errorf("printed %q", o.out)
+			}
+			// The CF that failed is in the trace.
+			if o.trace.cfs[e.CF] == nil || len(o.trace.cfs[e.CF].ends) != 1 {
+				t.Errorf("%v %s: CF %v is not in the trace", s, c.stmt, e.CF)
+			}
+		}
+	}
+}
+
+func TestExit(t *testing.T) {
+	for _, code := range []string{"0", "3"} {
+		for _, s := range shapes {
+			o := run(t, "sub main() { df x; put(x, "+code+"); quit(x); out_i(\"never\", x[1]); }", s)
+			var e *engine.ProgramError
+			if !errors.As(o.err, &e) || !e.Exited || e.ExitCode != int(code[0]-'0') || e.Msg != "quit called exit("+code+")" || e.Stmt != "quit(x)" || e.Signal != 0 {
+				t.Errorf("%v: %v", s, o.err)
+			}
+			if o.out != "quitting\n" {
+				t.Errorf("%v: printed %q", s, o.out)
+			}
+		}
+	}
+}
+
+func TestInterrupt(t *testing.T) {
+	const src = `
+		sub main()
+		{
+			df x, n, never;
+			put(x[0], 0);
+			while x[i] < 100000000, i = 0 .. out n { put(x[i + 1], x[i] + 1) --> (x[i - 2]); }
+			out_i("never", never);
+			put(x[-1], 1);
+			put(x[-2], 1);
+		}`
+	for _, s := range shapes {
+		s.after = 30 * time.Millisecond
+		began := time.Now()
+		o := run(t, src, s)
+		if !errors.Is(o.err, engine.ErrInterrupted) || time.Since(began) > 5*time.Second {
+			t.Errorf("%v: %v after %v", s, o.err, time.Since(began))
+		}
+		// The end is recorded, since all workers could be stopped.
+		if n := o.trace.kinds[trace.KindProgramFinished]; n != s.nodes*(s.workers+2) {
+			t.Errorf("%v: %d streams ended", s, n)
+		}
+		if o.res.Atomic == 0 || o.res.CFs == 0 {
+			t.Errorf("%v: %+v", s, *o.res)
+		}
+	}
+	t.Run("before it starts", func(t *testing.T) {
+		ctx, cancel := context.WithCancel(context.Background())
+		cancel()
+		if o := run(t, src, shape{nodes: 2, workers: 2, ctx: ctx}); !errors.Is(o.err, engine.ErrInterrupted) {
+			t.Error(o.err)
+		}
+	})
+	t.Run("user code that does not return", func(t *testing.T) {
+		began := time.Now()
+		o := run(t, `sub main() { df x; say("before"); put(x, 3500); stay(x); }`, shape{nodes: 2, workers: 1, after: 50 * time.Millisecond})
+		if !errors.Is(o.err, engine.ErrInterrupted) || time.Since(began) > 3*time.Second {
+			t.Errorf("%v after %v", o.err, time.Since(began))
+		}
+		ran := o.trace.ran()
+		if len(ran[`say("before")`]) != 1 || len(ran["stay(x)"]) != 1 || o.out != "before\n" {
+			t.Errorf("%v, printed %q", ran, o.out)
+		}
+		time.Sleep(2 * time.Second) // it must not run into the next test
+	})
+}
+
+func TestStuck(t *testing.T) {
+	t.Run("groups", func(t *testing.T) {
+		stuck(t, `
+			sub fill(name row, int upto) for k = 0 .. upto put(row[k], k * k);
+			sub consume(name row, int upto) for k = 0 .. upto out_i("row", row[k]) >> (row[k][1]);
+			sub main()
+			{
+				df grid, lost, other;
+				fill(grid[7], 2);
+				consume(grid[7], 12);
+				put(other, lost + 1);
+				out_i("other", other);
+				if grid[7][12][1] put(lost[3], 1);
+			}`, `
+			the program cannot finish: 13 CFs wait for data fragments that never come
+			t.fa:9:5: put(other, lost + 1) never ran, it waits for
+			lost: nothing that is left can make it; lost is made by put(lost[3], 1) at t.fa:11:23
+			t.fa:3:54: out_i("row", row[k]) never ran (10 CFs), they wait for
+			grid[7][3] (here row[k]): nothing that is left can make it; grid is made by fill(grid[7], 2) at t.fa:7:5, consume(grid[7], 12) at t.fa:8:5
+			grid[7][4] (here row[k]): nothing that is left can make it; grid is made by fill(grid[7], 2) at t.fa:7:5, consume(grid[7], 12) at t.fa:8:5
+			grid[7][5] (here row[k]): nothing that is left can make it; grid is made by fill(grid[7], 2) at t.fa:7:5, consume(grid[7], 12) at t.fa:8:5
+			grid[7][6] (here row[k]): nothing that is left can make it; grid is made by fill(grid[7], 2) at t.fa:7:5, consume(grid[7], 12) at t.fa:8:5
+			and 6 more
+			2 more CFs wait for what these would have made.`)
+	})
+	t.Run("cycle", func(t *testing.T) {
+		stuck(t, `
+			sub f(name a, name b) { if a put(b, 1); }
+			sub main() { df x, y; f(x, y); f(y, x); }`, `
+			the program cannot finish: 2 CFs wait for data fragments that never come
+			Each of these CFs waits for another one of them: a cycle.
+			t.fa:2:28: if a never ran (2 CFs), they wait for
+			x (here a): would be made by if a at t.fa:2:28, which waits too
+			y (here a): would be made by if a at t.fa:2:28, which waits too`)
+	})
+	t.Run("many", func(t *testing.T) {
+		began := time.Now()
+		o := run(t, `
+			sub main()
+			{
+				df x, y;
+				for i = 1 .. 20000 { put(x[i], x[i - 1]); }
+				for i = 1 .. 20000 { out_i("", y); }
+			}`, one)
+		var e *engine.StuckError
+		if !errors.As(o.err, &e) || len(e.CFs) != 40000 {
+			t.Fatal(o.err)
+		}
+		roots := 0
+		for i := range e.CFs {
+			if e.CFs[i].Root {
+				roots++
+			}
+		}
+		if roots != 20001 || e.CFs[1].Awaits[0].By != &e.CFs[0] {
+			t.Errorf("%d roots, %+v", roots, e.CFs[1])
+		}
+		if d := time.Since(began); d > 5*time.Second {
+			t.Errorf("took %v", d)
+		}
+	})
+}
+
+// TestEveryKind makes what the other tests may not, and checks that every kind of event of the engine's namespaces was recorded.
+func TestEveryKind(t *testing.T) {
+	all := func(t *testing.T, src string, s shape) {
+		t.Helper()
+		if o := run(t, src, s); o.err != nil {
+			t.Error(o.err)
+		}
+	}
+	all(t, push, shape{nodes: 2, workers: 2})
+	all(t, places, shape{nodes: 3, workers: 2})
+	all(t, collatz, shape{nodes: 1, workers: 2})
+	all(t, `sub main() { df x; put(x, 1); none() @ { locator_cyclic: x; }; }`, shape{nodes: 2, workers: 1})
+	o := run(t, `sub main() { df x; put(x, 1); put(x, 2); }`, one)
+	if o.err == nil || o.trace.kinds[trace.KindDFDuplicate] != 1 {
+		t.Error("no duplicate")
+	}
+	t.Run("hold", func(t *testing.T) {
+		began := time.Now()
+		o := run(t, `sub main() { df x; put(x, 1); for i = 1 .. 3 out_i("x", x) @ { locator_cyclic: i; }; }`,
+			shape{nodes: 2, workers: 1, set: func(c *engine.Config) { c.Hold = map[string]time.Duration{"out_i": 20 * time.Millisecond} }})
+		if o.err != nil || o.trace.kinds[trace.KindCFHeld] != 3 || o.trace.kinds[trace.KindCFResumed] != 3 || time.Since(began) < 20*time.Millisecond || o.sorted() != "x=1\nx=1\nx=1" {
+			t.Errorf("%v, printed %q", o.err, o.out)
+		}
+	})
+	t.Run("stealing", func(t *testing.T) {
+		for range 20 {
+			o := run(t, `sub main() { for i = 1 .. 20 { busy(200) @ { stealable; }; } }`, shape{nodes: 2, workers: 1, set: func(c *engine.Config) { c.Steal = true }})
+			if o.err != nil || o.res.Stolen > 0 {
+				return
+			}
+		}
+	})
+	t.Run("links and queues", func(t *testing.T) {
+		all(t, `
+			sub main()
+			{
+				df x, y;
+				for i = 1 .. 30 { busy(500); block(x[i], 100, i) @ { locator_cyclic: 1; }; put_v(y[i], x[i]) @ { locator_cyclic: i; }; }
+			} @ { locator_cyclic x[i] => i + 1; locator_cyclic y[i] => i + 2; }`,
+			shape{nodes: 3, workers: 1, set: func(c *engine.Config) { c.LinkLatency, c.LinkBandwidth = 2*time.Millisecond, 1e5 }})
+	})
+	t.Run("lost", func(t *testing.T) {
+		// One small buffer and a slow codec: what does not fit is dropped and counted.
+		s := shape{nodes: 1, workers: 2, loose: true, options: trace.Options{BufferBytes: 1024, Pool: 1, Level: 4, Full: trace.Drop}}
+		for range 10 {
+			dir := t.TempDir()
+			w, err := trace.Create(dir, 0, s.options)
+			if err != nil {
+				t.Fatal(err)
+			}
+			p := compile(t, `sub main() { df n; for i = 1 .. 30000 { none(); } }`)
+			if _, err := engine.Run(context.Background(), engine.Config{Program: p, Library: open(t, p), Nodes: 1, Workers: 2, Session: prof.New(), Writers: []*trace.Writer{w}}); err != nil {
+				t.Fatal(err)
+			}
+			if err := w.Close(); err != nil {
+				t.Fatal(err)
+			}
+			r, err := trace.Open(dir)
+			if err != nil {
+				t.Fatal(err)
+			}
+			lost := false
+			r.Each(1, func(b *trace.Batch) error {
+				for _, k := range b.Kind[:b.N] {
+					lost = lost || k == trace.KindLost
+				}
+				return nil
+			})
+			r.Close()
+			if lost {
+				seenKinds[trace.KindLost]++
+				return
+			}
+		}
+	})
+	for _, k := range trace.Kinds() {
+		if seenKinds[k.Kind] == 0 && k.Namespace != "SyncEvents" {
+			t.Errorf("%v was never recorded", k.Kind)
+		}
+	}
+}
+
+// TestNoTrace checks that nothing depends on being recorded.
+func TestNoTrace(t *testing.T) {
+	for name, set := range map[string]func(*engine.Config){
+		"no session": func(c *engine.Config) { c.Session, c.Writers = nil, nil },
+		"no writers": func(c *engine.Config) { c.Writers = nil },
+		"all off":    func(c *engine.Config) { c.Session.EnableAll(false) },
+	} {
+		for _, s := range shapes {
+			p := compile(t, places)
+			cfg := engine.Config{Program: p, Library: open(t, p), Nodes: s.nodes, Workers: s.workers, Session: prof.New()}
+			for i := range s.nodes {
+				w, err := trace.Create(t.TempDir(), i, trace.Options{})
+				if err != nil {
+					t.Fatal(err)
+				}
+				defer w.Close()
+				cfg.Writers = append(cfg.Writers, w)
+			}
+			set(&cfg)
+			o := &outcome{}
+			o.out = captured(t, func() { o.res, o.err = engine.Run(context.Background(), cfg) })
+			if want := "default=0\ndefault=1\ndefault=2\npart=0\npart=1\npart=4"; o.err != nil || o.sorted() != want {
+				t.Errorf("%s, %v: %v, printed %q", name, s, o.err, o.out)
+			}
+		}
+	}
+}
+
+func TestBadConfig(t *testing.T) {
+	for _, c := range []engine.Config{{}, {Nodes: 1}, {Nodes: 1, Workers: 5000}, {Nodes: engine.MaxNodes + 1, Workers: 1}} {
+		c.Program = &luna.Program{}
+		if _, err := engine.Run(context.Background(), c); err == nil {
+			t.Errorf("%d x %d was accepted", c.Nodes, c.Workers)
+		}
+	}
+}
