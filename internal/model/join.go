@@ -145,6 +145,9 @@ func (b *builder) joinExecutions() {
 		if s.id < len(m.Nodes[s.node].Workers) {
 			w := &m.Nodes[s.node].Workers[s.id]
 			w.First, w.End = first, len(m.ExecCF)
+			if w.End > w.First {
+				m.byEnd = append(m.byEnd, w)
+			}
 		}
 	}
 	m.inputsAt = append(m.inputsAt, uint32(len(m.inputs)))

@@ -126,6 +126,7 @@ type Model struct {
 	ExecCF     []CF
 	ExecNumber []uint32 // from 1
 	inputsAt   []uint32
+	byEnd      []*Worker // those that executed something, in the order of their executions
 	inputs     []DF
 
 	// By DF.

@@ -51,6 +51,15 @@ func (m *Model) Execution(cf CF, number uint32) (int, bool) {
 	return 0, false
 }
 
+// WorkerOf gives the worker of an execution, nil for one on a stream that is no worker.
+func (m *Model) WorkerOf(execution int) *Worker {
+	i := sort.Search(len(m.byEnd), func(i int) bool { return m.byEnd[i].End > execution })
+	if i == len(m.byEnd) || m.byEnd[i].First > execution {
+		return nil
+	}
+	return m.byEnd[i]
+}
+
 // ExecutionAt gives the execution of a CF that had started by t and was the last to do so.
 func (m *Model) ExecutionAt(cf CF, t int64) (int, bool) {
 	last := m.ExecOf[cf]

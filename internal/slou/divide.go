@@ -15,7 +15,7 @@ type divider struct {
 	node     int
 	worker   *model.Worker
 	starved  starvation
-	last     model.CF // the atomic CF that ended last in the run
+	awaited  []awaited
 	visit    func(*Piece)
 
 	cuts  []Piece // what is cut out first; ordered, disjoint
@@ -56,13 +56,25 @@ func (d *divider) run() error {
 		d.execution(e, start, end)
 		a = end
 	}
-	if a < m.End {
-		d.starve(Piece{From: a, To: m.End, Factor: FactorS, Producer: d.last})
-	}
+	d.tail(a)
 	if d.sum != m.Wall() {
 		return fmt.Errorf("internal error: the parts of a worker of node %d add up to %d ns, its time is %d ns", d.node, d.sum, m.Wall())
 	}
 	return nil
+}
+
+// tail gives the time after the last atomic CF to S, with what was awaited at each moment as the cause.
+func (d *divider) tail(a int64) {
+	for i := len(d.awaited) - 1; i >= 0 && a < d.m.End; i-- {
+		to := d.m.End
+		if i > 0 {
+			to = min(d.awaited[i-1].from, to)
+		}
+		if a < to {
+			d.starve(Piece{From: a, To: to, Factor: FactorS, Producer: d.awaited[i].cf})
+			a = to
+		}
+	}
 }
 
 // nextAtomic finds the next execution of an atomic CF and reports the structured ones before it.

@@ -1,8 +1,6 @@
 package slou
 
 import (
-	"slices"
-
 	"github.com/whyslow/whyslow/internal/model"
 )
 
@@ -43,7 +41,7 @@ func (f *facts) parent(cf model.CF) (int, bool) {
 
 func (f *facts) findControls() {
 	f.of = make([]uint32, f.m.Executions())
-	nodes := f.nodesOf()
+	nodes := nodesOf(f.m)
 	var chain []int
 	for e, cf := range f.m.ExecCF {
 		if f.m.Atomic(cf) {
@@ -60,25 +58,6 @@ func (f *facts) findControls() {
 			chain = chain[:len(chain)-1]
 			f.add(at, nodes(at))
 		}
-	}
-}
-
-// nodesOf gives a function that finds the node of an execution.
-func (f *facts) nodesOf() func(int) int32 {
-	var ends []int
-	var nodes []int32
-	for n := range f.m.Nodes {
-		for _, w := range f.m.Nodes[n].Workers {
-			if w.End > w.First {
-				ends, nodes = append(ends, w.End), append(nodes, int32(n))
-			}
-		}
-	}
-	return func(e int) int32 {
-		if i, _ := slices.BinarySearch(ends, e+1); i < len(nodes) {
-			return nodes[i]
-		}
-		return -1
 	}
 }
 

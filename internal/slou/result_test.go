@@ -144,8 +144,8 @@ func TestResult(t *testing.T) {
 		byCode[f.Code] = f
 		before += f.Before.U + f.Before.S + f.Before.L + f.Before.O + f.Before.W
 	}
-	// CF3 is waited for 30 by CF4; CF2's DF2 is on its way for 15; CF4 itself costs 15 + 5 + 5.
-	for code, want := range map[string]slou.Caused{"CF3": {S: 30, O: 10}, "CF2": {L: 15, O: 5}, "CF4": {S: 130, O: 25}, "CF1": {}} {
+	// CF3 is waited for 30 by CF4 and 10 by the tail of node 2; CF2's DF2 is on its way for 15; CF4 itself costs 15 + 5 + 5.
+	for code, want := range map[string]slou.Caused{"CF3": {S: 40, O: 10}, "CF2": {L: 15, O: 5}, "CF4": {S: 120, O: 25}, "CF1": {}} {
 		if got := byCode[code].Caused; got != want {
 			t.Errorf("%s caused %+v, want %+v", code, got, want)
 		}
@@ -159,7 +159,7 @@ func TestResult(t *testing.T) {
 	var causes int64
 	for _, c := range res.Causes {
 		causes += c.NS
-		if c.Factor == "S" && c.Consumer == "" && c.Part == "nowhere" && c.Count != 2 {
+		if c.Producer == "CF4" && c.Part == "nowhere" && c.Count != 2 {
 			t.Errorf("the two tails count %d times", c.Count)
 		}
 	}

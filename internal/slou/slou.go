@@ -34,7 +34,7 @@ type run struct {
 	opt     Options
 	facts   *facts
 	queue   *queue
-	last    model.CF
+	awaited []awaited
 	workers []workerRef
 }
 
@@ -50,20 +50,9 @@ func newRun(m *model.Model, opt Options) *run {
 	var wg sync.WaitGroup
 	wg.Go(func() { r.facts = newFacts(m, opt.DataInputsOnly) })
 	r.queue = readyQueue(m)
-	r.last = lastCF(m)
 	wg.Wait()
+	r.awaited = findAwaited(m, r.facts, opt.DataInputsOnly)
 	return r
-}
-
-// lastCF is the atomic CF that ended last: what the idle workers at the end of the run waited for.
-func lastCF(m *model.Model) (last model.CF) {
-	end := model.None
-	for e, cf := range m.ExecCF {
-		if m.ExecEnd[e] > end && m.Atomic(cf) {
-			last, end = cf, m.ExecEnd[e]
-		}
-	}
-	return last
 }
 
 // readyQueue collects when atomic CFs were ready and not started.
@@ -148,7 +137,7 @@ func (r *run) each(ctx context.Context, begin func(i int, d *divider)) error {
 				}
 				ref := r.workers[i]
 				d := &divider{m: r.m, facts: r.facts, dataOnly: r.opt.DataInputsOnly, node: ref.node,
-					worker: &r.m.Nodes[ref.node].Workers[ref.worker], starved: r.queue.at(ref.node), last: r.last}
+					worker: &r.m.Nodes[ref.node].Workers[ref.worker], starved: r.queue.at(ref.node), awaited: r.awaited}
 				begin(i, d)
 				errs[i] = d.run()
 			}
