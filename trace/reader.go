@@ -140,13 +140,6 @@ func Open(path string) (*Reader, error) {
 		return nil, errors.Join(errs...)
 	}
 	slices.SortFunc(r.files, func(a, b *nodeFile) int { return a.node - b.node })
-	if r.run != nil {
-		for _, n := range r.run.Nodes {
-			if r.nodeFile(n.Node) == nil && st.IsDir() && len(r.problems) < maxProblems {
-				r.problems = append(r.problems, Problem{Kind: Damaged, File: FileName(n.Node), What: "the file of this node is missing", Node: n.Node, Stream: -1})
-			}
-		}
-	}
 	if len(r.files) <= keepOpen {
 		for _, f := range r.files {
 			file, err := os.Open(f.path)
