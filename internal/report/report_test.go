@@ -147,3 +147,14 @@ func TestDuration(t *testing.T) {
 		}
 	}
 }
+
+// TestHostileNames: names in a trace cannot steer the terminal.
+func TestHostileNames(t *testing.T) {
+	res := compute(t, "#run {\"program\":\"a\\u001b[31m.fa\"}\n#code 1 \"x\\x1b[2J\\n\" atomic\n#site 1 code=1\n"+
+		"0 Global.onProgramStarted\n0 CF.onCreated 0.1 1\n2 CF.onReady 0.1\n9 CF.onStarted 0.1\n12 CF.onFinished 0.1\n20 Global.onProgramFinished\n")
+	for _, by := range []string{"", "code", "node", "worker"} {
+		if text := render(t, res, "terminal by="+by); strings.Contains(text, "^") || !strings.Contains(text, "x?[2J?") {
+			t.Errorf("by %s:\n%q", by, text)
+		}
+	}
+}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"strings"
+	"unicode"
 	"unicode/utf8"
 
 	"github.com/whyslow/whyslow/internal/slou"
@@ -71,7 +72,7 @@ func (t *terminal) header() {
 	if even && len(r.Nodes) > 0 {
 		where = count(int64(len(r.Nodes)), "node") + " x " + count(int64(len(r.Nodes[0].Workers)), "worker")
 	}
-	program := r.Program
+	program := printable(r.Program)
 	if program == "" {
 		program = "a program without a name"
 	}
@@ -137,7 +138,7 @@ func (t *terminal) factors() {
 				rest += p.ns
 				continue
 			}
-			name := p.name
+			name := printable(p.name)
 			if words := partWords[p.name]; words != "" && f.letter != "W" && f.letter != "L" {
 				name = p.name + ": " + words
 			}
@@ -227,7 +228,7 @@ func (t *terminal) byNode(workers bool) {
 		if !workers {
 			label := fmt.Sprint(n.Node)
 			if n.Host != "" {
-				label += " " + n.Host
+				label += " " + printable(n.Host)
 			}
 			tab.row(append(t.shareRow(label, seconds(n.TotalNS, t.res.TotalNS), n.TotalNS, shares(&n.Factors)), n.CFs)...)
 			continue
@@ -261,8 +262,11 @@ func (t *terminal) byCode() {
 		}
 		tab.row(append(t.shareRow(t.clip(f.Code, 24), seconds(sum, t.res.TotalNS), sum, list), f.Count)...)
 	}
-	if rest > 0 {
+	if rest -= t.res.ExtraCoresNS; rest > 0 {
 		tab.row("after the last CF", seconds(rest, t.res.TotalNS))
+	}
+	if t.res.ExtraCoresNS > 0 {
+		tab.row("cores beyond the workers", seconds(t.res.ExtraCoresNS, t.res.TotalNS))
 	}
 	t.render(tab)
 	t.printf("\n")
@@ -297,7 +301,7 @@ func (t *terminal) causes() {
 		n++
 		name := c.Factor
 		if c.Part != "" {
-			name += "." + c.Part
+			name += "." + printable(c.Part)
 		}
 		tab.row(duration(c.NS), percent(c.NS, t.res.TotalNS), c.Count, t.paint(c.Factor, name), t.clip(why(&c), t.opt.Width-42))
 	}
@@ -334,13 +338,25 @@ func why(c *slou.Cause) string {
 	return who
 }
 
+// clip makes a name from the trace fit to be shown.
 func (t *terminal) clip(s string, width int) string {
+	s = printable(s)
 	width = max(width, 16)
 	if utf8.RuneCountInString(s) <= width {
 		return s
 	}
 	r := []rune(s)
 	return string(r[:width-1]) + "…"
+}
+
+// printable keeps what a damaged or hostile trace holds from steering the terminal.
+func printable(s string) string {
+	return strings.Map(func(r rune) rune {
+		if unicode.IsPrint(r) {
+			return r
+		}
+		return '?'
+	}, s)
 }
 
 func (t *terminal) advice() {
@@ -364,7 +380,7 @@ func (t *terminal) warnings() {
 // paragraph writes text wrapped to the width, indented under its first word.
 func (t *terminal) paragraph(head, s string) {
 	indent := strings.Repeat(" ", visible(head))
-	for i, line := range wrap(s, max(t.opt.Width-len(indent), 30)) {
+	for i, line := range wrap(printable(s), max(t.opt.Width-len(indent), 30)) {
 		if i > 0 {
 			head = indent
 		}

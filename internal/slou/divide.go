@@ -2,7 +2,6 @@ package slou
 
 import (
 	"fmt"
-	"slices"
 
 	"github.com/whyslow/whyslow/internal/model"
 )
@@ -188,15 +187,23 @@ func (d *divider) findCuts() {
 	d.cuts = overlay(overlay(lost, d.flatWaits()), held)
 }
 
-// flatWaits makes disjoint intervals of nested waits: the inner one counts.
+// flatWaits makes disjoint intervals of nested waits: the inner one counts. Each is charged to the atomic CF
+// that runs, or, between two, to the next.
 func (d *divider) flatWaits() (out []Piece) {
 	var open []model.Wait
-	t := d.m.Start
+	t, e := d.m.Start, d.worker.First
 	upTo := func(limit int64) {
 		for len(open) > 0 {
 			top := open[len(open)-1]
 			if to := min(top.To, limit); to > t {
-				out = append(out, Piece{From: t, To: to, Factor: FactorW, Name: top.Name, Consumer: d.runs(t)})
+				p := Piece{From: t, To: to, Factor: FactorW, Name: top.Name}
+				for e < d.worker.End && (!d.m.Atomic(d.m.ExecCF[e]) || (d.m.ExecEnd[e] != model.None && d.m.ExecEnd[e] <= t)) {
+					e++
+				}
+				if e < d.worker.End {
+					p.Consumer = d.m.ExecCF[e]
+				}
+				out = append(out, p)
 				t = to
 			}
 			if top.To > limit {
@@ -231,25 +238,6 @@ func (d *divider) findHeld() (out []Piece) {
 		a = max(a, end)
 	}
 	return out
-}
-
-// runs gives the atomic CF that the worker executes at t, or, between two, the next.
-func (d *divider) runs(t int64) model.CF {
-	i, _ := slices.BinarySearch(d.m.ExecStart[d.worker.First:d.worker.End], t+1)
-	for e := d.worker.First + i - 1; e >= d.worker.First; e-- {
-		if cf := d.m.ExecCF[e]; d.m.Atomic(cf) {
-			if d.m.ExecEnd[e] == model.None || d.m.ExecEnd[e] > t {
-				return cf
-			}
-			break
-		}
-	}
-	for e := d.worker.First + i; e < d.worker.End; e++ {
-		if cf := d.m.ExecCF[e]; d.m.Atomic(cf) {
-			return cf
-		}
-	}
-	return 0
 }
 
 // overlay joins two ordered lists of disjoint pieces; where they overlap, the first counts.

@@ -1,7 +1,6 @@
 package slou
 
 import (
-	"cmp"
 	"slices"
 	"sort"
 )
@@ -23,25 +22,25 @@ type queue struct {
 	sole [][]interval // by node
 }
 
-// unite joins overlapping intervals. Each list must be ordered by end; the result is ordered.
+// unite joins overlapping intervals. Each list must be ordered by end; the result is ordered and disjoint.
 func unite(lists [][]interval) []interval {
-	next := make([]int, len(lists))
-	for i, l := range lists {
-		next[i] = len(l) - 1
+	if n := len(lists); n > 2 {
+		return unite([][]interval{unite(lists[:n/2]), unite(lists[n/2:])})
 	}
-	var out []interval // latest first
-	for {
-		best := -1
-		for i, n := range next {
-			if n >= 0 && (best < 0 || lists[i][n].to > lists[best][next[best]].to) {
-				best = i
-			}
+	var x, y []interval
+	if len(lists) > 0 {
+		x = lists[0]
+	}
+	if len(lists) > 1 {
+		y = lists[1]
+	}
+	out := make([]interval, 0, len(x)+len(y)) // latest first
+	for len(x)+len(y) > 0 {
+		if len(x) == 0 || (len(y) > 0 && y[len(y)-1].to > x[len(x)-1].to) {
+			x, y = y, x
 		}
-		if best < 0 {
-			break
-		}
-		v := lists[best][next[best]]
-		next[best]--
+		v := x[len(x)-1]
+		x = x[:len(x)-1]
 		if v.from >= v.to {
 			continue
 		}
@@ -55,25 +54,45 @@ func unite(lists [][]interval) []interval {
 	return out
 }
 
+// toggle says that a node has a ready CF from a time on, or has none.
+type toggle struct {
+	t    int64
+	node int32
+	on   bool
+}
+
+// toggles gives the starts and ends of the intervals of the nodes from first to last, in order of time.
+func toggles(nodes [][]interval, first, last int) []toggle {
+	if first == last {
+		out := make([]toggle, 0, 2*len(nodes[first]))
+		for _, v := range nodes[first] {
+			out = append(out, toggle{v.from, int32(first), true}, toggle{v.to, int32(first), false})
+		}
+		return out
+	}
+	middle := (first + last) / 2
+	x, y := toggles(nodes, first, middle), toggles(nodes, middle+1, last)
+	out := make([]toggle, 0, len(x)+len(y))
+	for len(x) > 0 && len(y) > 0 {
+		if y[0].t < x[0].t {
+			x, y = y, x
+		}
+		out = append(out, x[0])
+		x = x[1:]
+	}
+	return append(append(out, x...), y...)
+}
+
 // newQueue sweeps over the united intervals of all nodes.
 func newQueue(nodes [][]interval) *queue {
 	q := &queue{sole: make([][]interval, len(nodes))}
-	if len(nodes) == 1 {
+	switch len(nodes) {
+	case 0:
+		return q
+	case 1:
 		q.any, q.sole[0] = nodes[0], nodes[0]
 		return q
 	}
-	type toggle struct {
-		t    int64
-		node int32
-		on   bool
-	}
-	var toggles []toggle
-	for n, list := range nodes {
-		for _, v := range list {
-			toggles = append(toggles, toggle{v.from, int32(n), true}, toggle{v.to, int32(n), false})
-		}
-	}
-	slices.SortFunc(toggles, func(a, b toggle) int { return cmp.Compare(a.t, b.t) })
 	on := make([]bool, len(nodes))
 	count, sum, last := 0, 0, int64(0)
 	add := func(list []interval, from, to int64) []interval {
@@ -83,7 +102,7 @@ func newQueue(nodes [][]interval) *queue {
 		}
 		return append(list, interval{from, to})
 	}
-	for _, g := range toggles {
+	for _, g := range toggles(nodes, 0, len(nodes)-1) {
 		if g.t > last && count > 0 {
 			q.any = add(q.any, last, g.t)
 			if count == 1 {
