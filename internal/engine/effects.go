@@ -2,6 +2,7 @@ package engine
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/whyslow/whyslow/internal/clock"
@@ -222,10 +223,12 @@ func (w *worker) doPush(c *cf, x *luna.Effect, id *ident, v *env) {
 
 // static is what is known of a statement before it runs.
 type static struct {
-	label  bool         // the label's indices can be evaluated when the CF is created
-	weight bool         // there is a weight, and it can
-	twins  bool         // two inputs may denote the same cell
-	starts map[int]bool // while: the inputs of the start expression, which belong to the frame the loop stands in
+	// It may be stolen. Not so where DFs are pushed to it: they go to the node that its label's locator names.
+	stealable bool
+	label     bool         // the label's indices can be evaluated when the CF is created
+	weight    bool         // there is a weight, and it can
+	twins     bool         // two inputs may denote the same cell
+	starts    map[int]bool // while: the inputs of the start expression, which belong to the frame the loop stands in
 }
 
 func study(st *luna.Stmt) static {
@@ -241,6 +244,7 @@ func study(st *luna.Stmt) static {
 			s.starts[k] = true
 		}
 	}
+	s.stealable = st.Stealable && !slices.ContainsFunc(st.Inputs, func(i *luna.Input) bool { return i.Push })
 	for i, a := range st.Inputs {
 		for _, b := range st.Inputs[:i] {
 			s.twins = s.twins || mayBeTwins(a.Ref, b.Ref)

@@ -122,6 +122,19 @@ func run(t testing.TB, src string, s shape) *outcome {
 
 func runProgram(t testing.TB, p *luna.Program, s shape) *outcome {
 	t.Helper()
+	o, faults := execute(t, p, s)
+	for _, fault := range faults {
+		t.Errorf("%v: %s", s, fault)
+	}
+	if len(faults) > 0 {
+		t.Fatalf("a run of\n%s\n%s", p.Text, o.trace.text())
+	}
+	return o
+}
+
+// execute runs a program and returns what it did, and what is wrong with the trace and the memory.
+func execute(t testing.TB, p *luna.Program, s shape) (o *outcome, faults []string) {
+	t.Helper()
 	if s.ctx == nil {
 		s.ctx = context.Background()
 	}
@@ -141,7 +154,7 @@ func runProgram(t testing.TB, p *luna.Program, s shape) *outcome {
 		s.set(&cfg)
 	}
 	live := cpp.Live()
-	o := &outcome{}
+	o = &outcome{}
 	timeout := time.AfterFunc(20*time.Second, func() { panic("the run does not end:\n" + p.Text) })
 	ctx, cancel := context.WithCancel(s.ctx)
 	if s.after > 0 {
@@ -157,17 +170,12 @@ func runProgram(t testing.TB, p *luna.Program, s shape) *outcome {
 	}
 	var stuck *engine.StuckError
 	good := o.err == nil
-	if (good || errors.As(o.err, &stuck)) && cpp.Live() != live {
-		t.Errorf("%v: %d buffers leaked", s, cpp.Live()-live)
-	}
 	o.trace = readFacts(t, dir, good && !s.loose)
-	for _, fault := range o.trace.faults {
-		t.Errorf("%v: %s", s, fault)
+	faults = o.trace.faults
+	if (good || errors.As(o.err, &stuck)) && cpp.Live() != live {
+		faults = append(faults, fmt.Sprintf("%d buffers leaked", cpp.Live()-live))
 	}
-	if len(o.trace.faults) > 0 {
-		t.Fatalf("inconsistent trace of\n%s\n%s", p.Text, o.trace.text())
-	}
-	return o
+	return o, faults
 }
 
 // captured returns what user code prints meanwhile.

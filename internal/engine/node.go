@@ -94,8 +94,8 @@ func newNode(e *engine, id int) *node {
 	n.rts = &actor{n: n, ps: stream(e.cfg.Workers)}
 	n.mon = stream(e.cfg.Workers + 1)
 	n.sampled.send = make([]int, e.cfg.Nodes)
-	for _, st := range e.prog.Stmts {
-		n.stealable = n.stealable || st.Stealable
+	for i := range e.static {
+		n.stealable = n.stealable || e.static[i].stealable
 	}
 	n.stealable = n.stealable && e.cfg.Steal && e.cfg.Nodes > 1
 	if n.writer != nil {

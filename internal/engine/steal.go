@@ -25,7 +25,7 @@ func (w *worker) askForWork() {
 
 // serveThief gives a CF to a node that asked, or remembers that it did.
 func (a *actor) serveThief(thief int) {
-	if c := a.n.queue.stealable(); c != nil {
+	if c := a.n.queue.stealable(a.n.eng); c != nil {
 		a.giveTo(c, thief)
 		return
 	}
@@ -66,12 +66,12 @@ func (a *actor) giveTo(c *cf, thief int) {
 }
 
 // stealable takes a stealable CF off the end of the queue, leaving at least one CF for the node's own workers.
-func (q *queue) stealable() *cf {
+func (q *queue) stealable(e *engine) *cf {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	for i := q.items.n - 1; i > 0 && i >= q.items.n-searchDepth; i-- {
 		c := q.items.at(i)
-		if c.st.Stealable && c.stage == stageHome && c.placed && !c.issued {
+		if e.static[c.st.ID].stealable && c.stage == stageHome && c.placed && !c.issued {
 			q.items.remove(i)
 			q.n.Store(int64(q.items.n))
 			return c

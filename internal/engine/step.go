@@ -174,7 +174,7 @@ func (w *worker) step(c *cf) {
 				}
 				c.placed = true
 			}
-			if c.st.Stealable && w.giveAway(c) {
+			if e.static[c.st.ID].stealable && w.giveAway(c) {
 				e.ses.BlockMigrated.EmitAt(w.ps, w.now, site, stageHome)
 				return
 			}
