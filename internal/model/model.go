@@ -126,7 +126,7 @@ type Model struct {
 	ExecCF     []CF
 	ExecNumber []uint32 // from 1
 	inputsAt   []uint32
-	byEnd      []*Worker // those that executed something, in the order of their executions
+	byEnd      []workerRef // those that executed something, in the order of their executions
 	inputs     []DF
 
 	// By DF.
@@ -168,6 +168,11 @@ type Model struct {
 type dfRef struct {
 	node uint32
 	df   trace.DF
+}
+
+type workerRef struct {
+	*Worker
+	node int32
 }
 
 type readyAt struct {

@@ -51,13 +51,13 @@ func (m *Model) Execution(cf CF, number uint32) (int, bool) {
 	return 0, false
 }
 
-// WorkerOf gives the worker of an execution, nil for one on a stream that is no worker.
-func (m *Model) WorkerOf(execution int) *Worker {
+// WorkerOf gives the worker and the node of an execution; nil and -1 for one on a stream that is no worker.
+func (m *Model) WorkerOf(execution int) (*Worker, int32) {
 	i := sort.Search(len(m.byEnd), func(i int) bool { return m.byEnd[i].End > execution })
 	if i == len(m.byEnd) || m.byEnd[i].First > execution {
-		return nil
+		return nil, -1
 	}
-	return m.byEnd[i]
+	return m.byEnd[i].Worker, m.byEnd[i].node
 }
 
 // ExecutionAt gives the execution of a CF that had started by t and was the last to do so.

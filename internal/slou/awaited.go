@@ -2,7 +2,6 @@ package slou
 
 import (
 	"math"
-	"sort"
 
 	"github.com/whyslow/whyslow/internal/model"
 )
@@ -68,7 +67,7 @@ func heldUp(m *model.Model, f *facts, e int, dataOnly bool) (int, int64) {
 
 // previous gives the atomic CF before an execution on its worker, and its end.
 func previous(m *model.Model, e int) (int, int64) {
-	w := m.WorkerOf(e)
+	w, _ := m.WorkerOf(e)
 	if w == nil {
 		return -1, model.None
 	}
@@ -78,23 +77,4 @@ func previous(m *model.Model, e int) (int, int64) {
 		}
 	}
 	return -1, model.None
-}
-
-// nodesOf gives a function that finds the node of an execution.
-func nodesOf(m *model.Model) func(e int) int32 {
-	var ends []int
-	var nodes []int32
-	for n := range m.Nodes {
-		for _, w := range m.Nodes[n].Workers {
-			if w.End > w.First {
-				ends, nodes = append(ends, w.End), append(nodes, int32(n))
-			}
-		}
-	}
-	return func(e int) int32 {
-		if i := sort.SearchInts(ends, e+1); i < len(nodes) {
-			return nodes[i]
-		}
-		return -1
-	}
 }

@@ -41,7 +41,6 @@ func (f *facts) parent(cf model.CF) (int, bool) {
 
 func (f *facts) findControls() {
 	f.of = make([]uint32, f.m.Executions())
-	nodes := nodesOf(f.m)
 	var chain []int
 	for e, cf := range f.m.ExecCF {
 		if f.m.Atomic(cf) {
@@ -56,12 +55,13 @@ func (f *facts) findControls() {
 		for len(chain) > 0 {
 			at := chain[len(chain)-1]
 			chain = chain[:len(chain)-1]
-			f.add(at, nodes(at))
+			f.add(at)
 		}
 	}
 }
 
-func (f *facts) add(e int, node int32) {
+func (f *facts) add(e int) {
+	_, node := f.m.WorkerOf(e)
 	c := control{node: node}
 	up, ok := f.parent(f.m.ExecCF[e])
 	above := uint32(1)
