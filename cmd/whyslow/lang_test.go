@@ -201,7 +201,7 @@ func checkOutput(t *testing.T, dir, what, got, file string, empty bool, matches 
 }
 
 // programWords finds the program and its arguments in a conf's command.
-var programWords = regexp.MustCompile(`\S+\.fa\b[ 0-9]*`)
+var programWords = regexp.MustCompile(`\S+\.fa\b[^&|;]*`)
 
 // TestLangShapes runs the programs that end well on other numbers of nodes and workers: the same lines must come out. Where
 // conf's command runs the program more than once, the file expected.run has what one run prints.

@@ -3,6 +3,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -98,13 +99,11 @@ func runRTS(words []string, io stdio) int {
 		if failed.LunaLine != "" {
 			fmt.Fprintf(io.err, "%d ERROR:  %s\n", failed.Node, failed.LunaLine)
 		}
-		if failed.Signal != 0 {
-			dieBy(syscall.Signal(failed.Signal))
-		}
 		if failed.Exited {
 			return failed.ExitCode
 		}
-		return exitFailed
+		// LuNA ends all faults that it finds itself with an abort.
+		dieBy(cmp.Or(syscall.Signal(failed.Signal), syscall.SIGABRT))
 	case errors.As(runErr, &badWord):
 		fmt.Fprintf(io.err, "0 ERROR:  %s\n", badWord.LunaLine)
 		dieBy(syscall.SIGABRT)
