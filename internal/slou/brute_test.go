@@ -290,36 +290,37 @@ func TestAbsurd(t *testing.T) {
 		rnd := rand.New(rand.NewPCG(rapid.Uint64().Draw(rt, "seed"), 1))
 		harm := rapid.IntRange(1, 60).Draw(rt, "harm")
 		odd := func() bool { return rnd.IntN(100) < harm }
+		rare := func() bool { return rnd.IntN(10000) < harm*harm }
 		var out []event
 		for _, e := range run.events {
-			if odd() && odd() {
+			if rare() {
 				continue
 			}
 			if odd() {
 				e.t += int64(rnd.IntN(61) - 30)
 			}
 			other := run.events[rnd.IntN(len(run.events))]
-			if odd() && odd() && other.cf != "" && e.cf != "" {
+			if rare() && other.cf != "" && e.cf != "" {
 				e.cf = other.cf
 			}
-			if odd() && odd() {
+			if rare() {
 				e.stream = rnd.IntN(3)
 			}
-			if odd() && odd() && e.parent != "" {
+			if rare() && e.parent != "" {
 				e.parent = e.cf
 			}
-			if odd() && odd() && len(run.dfs) > 0 && e.df > 0 {
+			if rare() && len(run.dfs) > 0 && e.df > 0 {
 				e.df = 1 + rnd.IntN(len(run.dfs))
 			}
-			if odd() && odd() && other.number != "" && e.number != "" {
+			if rare() && other.number != "" && e.number != "" {
 				e.number = other.number
 			}
 			out = append(out, e)
-			if odd() && odd() {
+			if rare() {
 				out = append(out, event{t: e.t, node: e.node, stream: e.stream, kind: []string{"SyncEvents.onWaitStarted", "SyncEvents.onWaitEnded",
 					"GlobalEvents.onLost", "GlobalEvents.onIdle", "GlobalEvents.onBusy", "GlobalEvents.onProgramFinished"}[rnd.IntN(6)], late: e.t - int64(rnd.IntN(20))})
 			}
-			if odd() && odd() && e.cf != "" {
+			if rare() && e.cf != "" {
 				out = append(out, event{t: e.t + int64(rnd.IntN(9)), node: e.node, stream: system, cf: e.cf, kind: []string{"CFEvents.onHeld", "CFEvents.onResumed"}[rnd.IntN(2)]})
 			}
 		}

@@ -2,6 +2,7 @@ package slou_test
 
 import (
 	"context"
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
@@ -232,7 +233,29 @@ func TestQueued(t *testing.T) {
 func TestCancelled(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
-	if _, err := slou.Compute(ctx, build(t, golden(t, "figure1")), slou.Options{}); err != context.Canceled {
+	if _, err := slou.Compute(ctx, build(t, golden(t, "figure1")), slou.Options{}); !errors.Is(err, context.Canceled) {
 		t.Errorf("error %v", err)
+	}
+}
+
+// TestHosts: ranks bound to cores of their own have the cores of all; unbound ones share the host's.
+func TestHosts(t *testing.T) {
+	for _, c := range []struct {
+		processes string
+		want      []slou.Host
+	}{
+		{`{"host":"a","cores":2,"affinity":"0-1"},{"host":"a","cores":2,"affinity":"2,4"}`, []slou.Host{{Host: "a", Cores: 4, Workers: 4}}},
+		{`{"host":"a","cores":2,"affinity":"0-1"},{"host":"a","cores":2,"affinity":"0-1"}`, []slou.Host{{Host: "a", Cores: 2, Workers: 4}}},
+		{`{"host":"a","cores":8},{"host":"b","cores":2,"affinity":"what"}`, []slou.Host{{Host: "a", Cores: 8, Workers: 2}, {Host: "b", Cores: 2, Workers: 2}}},
+	} {
+		res := compute(t, `#run {"processes":[`+c.processes+`],"nodes":[{"node":0,"process":0,"workers":2},{"node":1,"process":1,"workers":2}]}
+#node 0
+0 Global.onProgramStarted process=0
+#node 1
+0 Global.onProgramStarted process=1
+`)
+		if diff := cmp.Diff(c.want, res.Hosts); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", c.processes, diff)
+		}
 	}
 }

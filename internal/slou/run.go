@@ -3,6 +3,8 @@ package slou
 import (
 	"cmp"
 	"slices"
+	"strconv"
+	"strings"
 
 	"github.com/whyslow/whyslow/internal/model"
 	"github.com/whyslow/whyslow/trace"
@@ -51,10 +53,22 @@ func hosts(m *model.Model) []Host {
 		out = append(out, Host{Host: name})
 		return &out[len(out)-1]
 	}
-	for _, p := range m.Processes {
-		// Processes of one host may share its cores or have some each: at least the largest number, at most all.
+	// Processes of one host are bound to cores each, or share all that the host gives them.
+	bound := map[string]map[int]bool{}
+	for i, p := range m.Processes {
 		h := find(p.Host)
 		h.Cores = max(h.Cores, p.Cores)
+		if i < len(m.Info.Processes) {
+			if bound[p.Host] == nil {
+				bound[p.Host] = map[int]bool{}
+			}
+			for _, c := range coreList(m.Info.Processes[i].Affinity) {
+				bound[p.Host][c] = true
+			}
+		}
+	}
+	for i := range out {
+		out[i].Cores = max(out[i].Cores, len(bound[out[i].Host]))
 	}
 	for _, n := range m.Nodes {
 		if len(n.Workers) == 0 {
@@ -69,6 +83,25 @@ func hosts(m *model.Model) []Host {
 	slices.SortFunc(out, func(a, b Host) int { return cmp.Compare(a.Host, b.Host) })
 	return out
 }
+
+// coreList reads a list of cores such as "0-3,8"; what cannot be read is left out.
+func coreList(s string) (cores []int) {
+	for _, part := range strings.Split(s, ",") {
+		first, last, isRange := strings.Cut(part, "-")
+		from, err := strconv.Atoi(first)
+		to := from
+		if err == nil && isRange {
+			to, err = strconv.Atoi(last)
+		}
+		for c := from; err == nil && c <= to && c-from < maxCores; c++ {
+			cores = append(cores, c)
+		}
+	}
+	return cores
+}
+
+// maxCores bounds what a damaged run.json can make us list.
+const maxCores = 1 << 16
 
 func messages(m *model.Model) (out Messages) {
 	count := func(list []model.Message) {
