@@ -194,23 +194,9 @@ func (e *CFCreated) emit(s *Stream, t int64, cf trace.CF, site trace.Site, paren
 func (e *CFCreated) handle(s *Stream, t int64, cf trace.CF, site trace.Site, parent trace.CF, execution uint64, weight float64, indices []int32) {
 	held, mark := hold(&s.ints, indices)
 	defer release(&s.ints, mark)
-	hs := e.list.get()
-	for i := 0; i < len(hs); i++ {
-		i = e.call(hs, i, s, t, cf, site, parent, execution, weight, held)
-	}
-}
-
-func (e *CFCreated) call(hs []handler[func(s *Stream, t int64, cf trace.CF, site trace.Site, parent trace.CF, execution uint64, weight float64, indices []int32)], begin int, s *Stream, t int64, cf trace.CF, site trace.Site, parent trace.CF, execution uint64, weight float64, indices []int32) (i int) {
-	i = begin
-	defer func() {
-		if r := recover(); r != nil {
-			e.failed(&e.list, hs[i].name, r)
-		}
-	}()
-	for ; i < len(hs); i++ {
-		hs[i].f(s, t, cf, site, parent, execution, weight, indices)
-	}
-	return i
+	e.run(&e.event, func(f func(s *Stream, t int64, cf trace.CF, site trace.Site, parent trace.CF, execution uint64, weight float64, indices []int32)) {
+		f(s, t, cf, site, parent, execution, weight, held)
+	})
 }
 
 // CFReady is CFEvents.onReady: All that the CF needs to run is on this node.
@@ -258,23 +244,7 @@ func (e *CFReady) emit(s *Stream, t int64, cf trace.CF, late int64) {
 }
 
 func (e *CFReady) handle(s *Stream, t int64, cf trace.CF, late int64) {
-	hs := e.list.get()
-	for i := 0; i < len(hs); i++ {
-		i = e.call(hs, i, s, t, cf, late)
-	}
-}
-
-func (e *CFReady) call(hs []handler[func(s *Stream, t int64, cf trace.CF, late int64)], begin int, s *Stream, t int64, cf trace.CF, late int64) (i int) {
-	i = begin
-	defer func() {
-		if r := recover(); r != nil {
-			e.failed(&e.list, hs[i].name, r)
-		}
-	}()
-	for ; i < len(hs); i++ {
-		hs[i].f(s, t, cf, late)
-	}
-	return i
+	e.run(&e.event, func(f func(s *Stream, t int64, cf trace.CF, late int64)) { f(s, t, cf, late) })
 }
 
 // CFStarted is CFEvents.onStarted: A worker starts to execute the CF.
@@ -330,23 +300,9 @@ func (e *CFStarted) emit(s *Stream, t int64, cf trace.CF, execution uint64, inpu
 func (e *CFStarted) handle(s *Stream, t int64, cf trace.CF, execution uint64, inputs []trace.DF) {
 	held, mark := hold(&s.dfs, inputs)
 	defer release(&s.dfs, mark)
-	hs := e.list.get()
-	for i := 0; i < len(hs); i++ {
-		i = e.call(hs, i, s, t, cf, execution, held)
-	}
-}
-
-func (e *CFStarted) call(hs []handler[func(s *Stream, t int64, cf trace.CF, execution uint64, inputs []trace.DF)], begin int, s *Stream, t int64, cf trace.CF, execution uint64, inputs []trace.DF) (i int) {
-	i = begin
-	defer func() {
-		if r := recover(); r != nil {
-			e.failed(&e.list, hs[i].name, r)
-		}
-	}()
-	for ; i < len(hs); i++ {
-		hs[i].f(s, t, cf, execution, inputs)
-	}
-	return i
+	e.run(&e.event, func(f func(s *Stream, t int64, cf trace.CF, execution uint64, inputs []trace.DF)) {
+		f(s, t, cf, execution, held)
+	})
 }
 
 // CFFinished is CFEvents.onFinished: The execution has ended.
@@ -398,23 +354,9 @@ func (e *CFFinished) emit(s *Stream, t int64, cf trace.CF, execution uint64, cpu
 }
 
 func (e *CFFinished) handle(s *Stream, t int64, cf trace.CF, execution uint64, cpu int64) {
-	hs := e.list.get()
-	for i := 0; i < len(hs); i++ {
-		i = e.call(hs, i, s, t, cf, execution, cpu)
-	}
-}
-
-func (e *CFFinished) call(hs []handler[func(s *Stream, t int64, cf trace.CF, execution uint64, cpu int64)], begin int, s *Stream, t int64, cf trace.CF, execution uint64, cpu int64) (i int) {
-	i = begin
-	defer func() {
-		if r := recover(); r != nil {
-			e.failed(&e.list, hs[i].name, r)
-		}
-	}()
-	for ; i < len(hs); i++ {
-		hs[i].f(s, t, cf, execution, cpu)
-	}
-	return i
+	e.run(&e.event, func(f func(s *Stream, t int64, cf trace.CF, execution uint64, cpu int64)) {
+		f(s, t, cf, execution, cpu)
+	})
 }
 
 // CFWaiting is CFEvents.onWaiting: The CF cannot go on before these DFs are here.
@@ -468,23 +410,7 @@ func (e *CFWaiting) emit(s *Stream, t int64, cf trace.CF, awaited []trace.DF) {
 func (e *CFWaiting) handle(s *Stream, t int64, cf trace.CF, awaited []trace.DF) {
 	held, mark := hold(&s.dfs, awaited)
 	defer release(&s.dfs, mark)
-	hs := e.list.get()
-	for i := 0; i < len(hs); i++ {
-		i = e.call(hs, i, s, t, cf, held)
-	}
-}
-
-func (e *CFWaiting) call(hs []handler[func(s *Stream, t int64, cf trace.CF, awaited []trace.DF)], begin int, s *Stream, t int64, cf trace.CF, awaited []trace.DF) (i int) {
-	i = begin
-	defer func() {
-		if r := recover(); r != nil {
-			e.failed(&e.list, hs[i].name, r)
-		}
-	}()
-	for ; i < len(hs); i++ {
-		hs[i].f(s, t, cf, awaited)
-	}
-	return i
+	e.run(&e.event, func(f func(s *Stream, t int64, cf trace.CF, awaited []trace.DF)) { f(s, t, cf, held) })
 }
 
 // CFMigrated is CFEvents.onMigrated: The CF leaves for another node.
@@ -538,23 +464,9 @@ func (e *CFMigrated) emit(s *Stream, t int64, cf trace.CF, to int, bytes int64, 
 }
 
 func (e *CFMigrated) handle(s *Stream, t int64, cf trace.CF, to int, bytes int64, weight float64) {
-	hs := e.list.get()
-	for i := 0; i < len(hs); i++ {
-		i = e.call(hs, i, s, t, cf, to, bytes, weight)
-	}
-}
-
-func (e *CFMigrated) call(hs []handler[func(s *Stream, t int64, cf trace.CF, to int, bytes int64, weight float64)], begin int, s *Stream, t int64, cf trace.CF, to int, bytes int64, weight float64) (i int) {
-	i = begin
-	defer func() {
-		if r := recover(); r != nil {
-			e.failed(&e.list, hs[i].name, r)
-		}
-	}()
-	for ; i < len(hs); i++ {
-		hs[i].f(s, t, cf, to, bytes, weight)
-	}
-	return i
+	e.run(&e.event, func(f func(s *Stream, t int64, cf trace.CF, to int, bytes int64, weight float64)) {
+		f(s, t, cf, to, bytes, weight)
+	})
 }
 
 // CFStolen is CFEvents.onStolen: An idle node takes the CF away (instead of `onMigrated`).
@@ -608,23 +520,9 @@ func (e *CFStolen) emit(s *Stream, t int64, cf trace.CF, by int, bytes int64, we
 }
 
 func (e *CFStolen) handle(s *Stream, t int64, cf trace.CF, by int, bytes int64, weight float64) {
-	hs := e.list.get()
-	for i := 0; i < len(hs); i++ {
-		i = e.call(hs, i, s, t, cf, by, bytes, weight)
-	}
-}
-
-func (e *CFStolen) call(hs []handler[func(s *Stream, t int64, cf trace.CF, by int, bytes int64, weight float64)], begin int, s *Stream, t int64, cf trace.CF, by int, bytes int64, weight float64) (i int) {
-	i = begin
-	defer func() {
-		if r := recover(); r != nil {
-			e.failed(&e.list, hs[i].name, r)
-		}
-	}()
-	for ; i < len(hs); i++ {
-		hs[i].f(s, t, cf, by, bytes, weight)
-	}
-	return i
+	e.run(&e.event, func(f func(s *Stream, t int64, cf trace.CF, by int, bytes int64, weight float64)) {
+		f(s, t, cf, by, bytes, weight)
+	})
 }
 
 // CFReceived is CFEvents.onReceived: The CF has come from another node.
@@ -678,23 +576,9 @@ func (e *CFReceived) emit(s *Stream, t int64, cf trace.CF, from int, bytes int64
 }
 
 func (e *CFReceived) handle(s *Stream, t int64, cf trace.CF, from int, bytes int64, weight float64) {
-	hs := e.list.get()
-	for i := 0; i < len(hs); i++ {
-		i = e.call(hs, i, s, t, cf, from, bytes, weight)
-	}
-}
-
-func (e *CFReceived) call(hs []handler[func(s *Stream, t int64, cf trace.CF, from int, bytes int64, weight float64)], begin int, s *Stream, t int64, cf trace.CF, from int, bytes int64, weight float64) (i int) {
-	i = begin
-	defer func() {
-		if r := recover(); r != nil {
-			e.failed(&e.list, hs[i].name, r)
-		}
-	}()
-	for ; i < len(hs); i++ {
-		hs[i].f(s, t, cf, from, bytes, weight)
-	}
-	return i
+	e.run(&e.event, func(f func(s *Stream, t int64, cf trace.CF, from int, bytes int64, weight float64)) {
+		f(s, t, cf, from, bytes, weight)
+	})
 }
 
 // CFDestroyed is CFEvents.onDestroyed: The CF will not run again.
@@ -740,23 +624,7 @@ func (e *CFDestroyed) emit(s *Stream, t int64, cf trace.CF) {
 }
 
 func (e *CFDestroyed) handle(s *Stream, t int64, cf trace.CF) {
-	hs := e.list.get()
-	for i := 0; i < len(hs); i++ {
-		i = e.call(hs, i, s, t, cf)
-	}
-}
-
-func (e *CFDestroyed) call(hs []handler[func(s *Stream, t int64, cf trace.CF)], begin int, s *Stream, t int64, cf trace.CF) (i int) {
-	i = begin
-	defer func() {
-		if r := recover(); r != nil {
-			e.failed(&e.list, hs[i].name, r)
-		}
-	}()
-	for ; i < len(hs); i++ {
-		hs[i].f(s, t, cf)
-	}
-	return i
+	e.run(&e.event, func(f func(s *Stream, t int64, cf trace.CF)) { f(s, t, cf) })
 }
 
 // CFHeld is CFEvents.onHeld: A debugger stops the CF.
@@ -802,23 +670,7 @@ func (e *CFHeld) emit(s *Stream, t int64, cf trace.CF) {
 }
 
 func (e *CFHeld) handle(s *Stream, t int64, cf trace.CF) {
-	hs := e.list.get()
-	for i := 0; i < len(hs); i++ {
-		i = e.call(hs, i, s, t, cf)
-	}
-}
-
-func (e *CFHeld) call(hs []handler[func(s *Stream, t int64, cf trace.CF)], begin int, s *Stream, t int64, cf trace.CF) (i int) {
-	i = begin
-	defer func() {
-		if r := recover(); r != nil {
-			e.failed(&e.list, hs[i].name, r)
-		}
-	}()
-	for ; i < len(hs); i++ {
-		hs[i].f(s, t, cf)
-	}
-	return i
+	e.run(&e.event, func(f func(s *Stream, t int64, cf trace.CF)) { f(s, t, cf) })
 }
 
 // CFResumed is CFEvents.onResumed: The CF goes on after `onHeld`.
@@ -864,23 +716,7 @@ func (e *CFResumed) emit(s *Stream, t int64, cf trace.CF) {
 }
 
 func (e *CFResumed) handle(s *Stream, t int64, cf trace.CF) {
-	hs := e.list.get()
-	for i := 0; i < len(hs); i++ {
-		i = e.call(hs, i, s, t, cf)
-	}
-}
-
-func (e *CFResumed) call(hs []handler[func(s *Stream, t int64, cf trace.CF)], begin int, s *Stream, t int64, cf trace.CF) (i int) {
-	i = begin
-	defer func() {
-		if r := recover(); r != nil {
-			e.failed(&e.list, hs[i].name, r)
-		}
-	}()
-	for ; i < len(hs); i++ {
-		hs[i].f(s, t, cf)
-	}
-	return i
+	e.run(&e.event, func(f func(s *Stream, t int64, cf trace.CF)) { f(s, t, cf) })
 }
 
 // DFCreate is DFEvents.onCreate: The DF gets its value.
@@ -932,23 +768,7 @@ func (e *DFCreate) emit(s *Stream, t int64, df trace.DF, size int64, cf trace.CF
 }
 
 func (e *DFCreate) handle(s *Stream, t int64, df trace.DF, size int64, cf trace.CF) {
-	hs := e.list.get()
-	for i := 0; i < len(hs); i++ {
-		i = e.call(hs, i, s, t, df, size, cf)
-	}
-}
-
-func (e *DFCreate) call(hs []handler[func(s *Stream, t int64, df trace.DF, size int64, cf trace.CF)], begin int, s *Stream, t int64, df trace.DF, size int64, cf trace.CF) (i int) {
-	i = begin
-	defer func() {
-		if r := recover(); r != nil {
-			e.failed(&e.list, hs[i].name, r)
-		}
-	}()
-	for ; i < len(hs); i++ {
-		hs[i].f(s, t, df, size, cf)
-	}
-	return i
+	e.run(&e.event, func(f func(s *Stream, t int64, df trace.DF, size int64, cf trace.CF)) { f(s, t, df, size, cf) })
 }
 
 // DFRequested is DFEvents.onRequested: This node asks another one for the DF.
@@ -1002,23 +822,9 @@ func (e *DFRequested) emit(s *Stream, t int64, df trace.DF, cf trace.CF, node in
 }
 
 func (e *DFRequested) handle(s *Stream, t int64, df trace.DF, cf trace.CF, node int, request uint64) {
-	hs := e.list.get()
-	for i := 0; i < len(hs); i++ {
-		i = e.call(hs, i, s, t, df, cf, node, request)
-	}
-}
-
-func (e *DFRequested) call(hs []handler[func(s *Stream, t int64, df trace.DF, cf trace.CF, node int, request uint64)], begin int, s *Stream, t int64, df trace.DF, cf trace.CF, node int, request uint64) (i int) {
-	i = begin
-	defer func() {
-		if r := recover(); r != nil {
-			e.failed(&e.list, hs[i].name, r)
-		}
-	}()
-	for ; i < len(hs); i++ {
-		hs[i].f(s, t, df, cf, node, request)
-	}
-	return i
+	e.run(&e.event, func(f func(s *Stream, t int64, df trace.DF, cf trace.CF, node int, request uint64)) {
+		f(s, t, df, cf, node, request)
+	})
 }
 
 // DFRequestReceived is DFEvents.onRequestReceived: A request for the DF has come.
@@ -1070,23 +876,7 @@ func (e *DFRequestReceived) emit(s *Stream, t int64, df trace.DF, from int, requ
 }
 
 func (e *DFRequestReceived) handle(s *Stream, t int64, df trace.DF, from int, request uint64) {
-	hs := e.list.get()
-	for i := 0; i < len(hs); i++ {
-		i = e.call(hs, i, s, t, df, from, request)
-	}
-}
-
-func (e *DFRequestReceived) call(hs []handler[func(s *Stream, t int64, df trace.DF, from int, request uint64)], begin int, s *Stream, t int64, df trace.DF, from int, request uint64) (i int) {
-	i = begin
-	defer func() {
-		if r := recover(); r != nil {
-			e.failed(&e.list, hs[i].name, r)
-		}
-	}()
-	for ; i < len(hs); i++ {
-		hs[i].f(s, t, df, from, request)
-	}
-	return i
+	e.run(&e.event, func(f func(s *Stream, t int64, df trace.DF, from int, request uint64)) { f(s, t, df, from, request) })
 }
 
 // DFSent is DFEvents.onSent: The DF leaves for another node.
@@ -1144,23 +934,9 @@ func (e *DFSent) emit(s *Stream, t int64, df trace.DF, to int, bytes int64, mess
 }
 
 func (e *DFSent) handle(s *Stream, t int64, df trace.DF, to int, bytes int64, message uint64, request uint64, cf trace.CF) {
-	hs := e.list.get()
-	for i := 0; i < len(hs); i++ {
-		i = e.call(hs, i, s, t, df, to, bytes, message, request, cf)
-	}
-}
-
-func (e *DFSent) call(hs []handler[func(s *Stream, t int64, df trace.DF, to int, bytes int64, message uint64, request uint64, cf trace.CF)], begin int, s *Stream, t int64, df trace.DF, to int, bytes int64, message uint64, request uint64, cf trace.CF) (i int) {
-	i = begin
-	defer func() {
-		if r := recover(); r != nil {
-			e.failed(&e.list, hs[i].name, r)
-		}
-	}()
-	for ; i < len(hs); i++ {
-		hs[i].f(s, t, df, to, bytes, message, request, cf)
-	}
-	return i
+	e.run(&e.event, func(f func(s *Stream, t int64, df trace.DF, to int, bytes int64, message uint64, request uint64, cf trace.CF)) {
+		f(s, t, df, to, bytes, message, request, cf)
+	})
 }
 
 // DFReceived is DFEvents.onReceived: The DF has come from another node.
@@ -1218,23 +994,9 @@ func (e *DFReceived) emit(s *Stream, t int64, df trace.DF, from int, bytes int64
 }
 
 func (e *DFReceived) handle(s *Stream, t int64, df trace.DF, from int, bytes int64, message uint64, request uint64, cf trace.CF) {
-	hs := e.list.get()
-	for i := 0; i < len(hs); i++ {
-		i = e.call(hs, i, s, t, df, from, bytes, message, request, cf)
-	}
-}
-
-func (e *DFReceived) call(hs []handler[func(s *Stream, t int64, df trace.DF, from int, bytes int64, message uint64, request uint64, cf trace.CF)], begin int, s *Stream, t int64, df trace.DF, from int, bytes int64, message uint64, request uint64, cf trace.CF) (i int) {
-	i = begin
-	defer func() {
-		if r := recover(); r != nil {
-			e.failed(&e.list, hs[i].name, r)
-		}
-	}()
-	for ; i < len(hs); i++ {
-		hs[i].f(s, t, df, from, bytes, message, request, cf)
-	}
-	return i
+	e.run(&e.event, func(f func(s *Stream, t int64, df trace.DF, from int, bytes int64, message uint64, request uint64, cf trace.CF)) {
+		f(s, t, df, from, bytes, message, request, cf)
+	})
 }
 
 // DFStored is DFEvents.onStored: From now on a copy is held on this node.
@@ -1282,23 +1044,7 @@ func (e *DFStored) emit(s *Stream, t int64, df trace.DF, size int64) {
 }
 
 func (e *DFStored) handle(s *Stream, t int64, df trace.DF, size int64) {
-	hs := e.list.get()
-	for i := 0; i < len(hs); i++ {
-		i = e.call(hs, i, s, t, df, size)
-	}
-}
-
-func (e *DFStored) call(hs []handler[func(s *Stream, t int64, df trace.DF, size int64)], begin int, s *Stream, t int64, df trace.DF, size int64) (i int) {
-	i = begin
-	defer func() {
-		if r := recover(); r != nil {
-			e.failed(&e.list, hs[i].name, r)
-		}
-	}()
-	for ; i < len(hs); i++ {
-		hs[i].f(s, t, df, size)
-	}
-	return i
+	e.run(&e.event, func(f func(s *Stream, t int64, df trace.DF, size int64)) { f(s, t, df, size) })
 }
 
 // DFDropped is DFEvents.onDropped: The copy on this node is given up.
@@ -1346,23 +1092,7 @@ func (e *DFDropped) emit(s *Stream, t int64, df trace.DF, size int64) {
 }
 
 func (e *DFDropped) handle(s *Stream, t int64, df trace.DF, size int64) {
-	hs := e.list.get()
-	for i := 0; i < len(hs); i++ {
-		i = e.call(hs, i, s, t, df, size)
-	}
-}
-
-func (e *DFDropped) call(hs []handler[func(s *Stream, t int64, df trace.DF, size int64)], begin int, s *Stream, t int64, df trace.DF, size int64) (i int) {
-	i = begin
-	defer func() {
-		if r := recover(); r != nil {
-			e.failed(&e.list, hs[i].name, r)
-		}
-	}()
-	for ; i < len(hs); i++ {
-		hs[i].f(s, t, df, size)
-	}
-	return i
+	e.run(&e.event, func(f func(s *Stream, t int64, df trace.DF, size int64)) { f(s, t, df, size) })
 }
 
 // DFDestroy is DFEvents.onDestroy: The DF is no more.
@@ -1414,23 +1144,9 @@ func (e *DFDestroy) emit(s *Stream, t int64, df trace.DF, size int64, reason tra
 }
 
 func (e *DFDestroy) handle(s *Stream, t int64, df trace.DF, size int64, reason trace.Reason) {
-	hs := e.list.get()
-	for i := 0; i < len(hs); i++ {
-		i = e.call(hs, i, s, t, df, size, reason)
-	}
-}
-
-func (e *DFDestroy) call(hs []handler[func(s *Stream, t int64, df trace.DF, size int64, reason trace.Reason)], begin int, s *Stream, t int64, df trace.DF, size int64, reason trace.Reason) (i int) {
-	i = begin
-	defer func() {
-		if r := recover(); r != nil {
-			e.failed(&e.list, hs[i].name, r)
-		}
-	}()
-	for ; i < len(hs); i++ {
-		hs[i].f(s, t, df, size, reason)
-	}
-	return i
+	e.run(&e.event, func(f func(s *Stream, t int64, df trace.DF, size int64, reason trace.Reason)) {
+		f(s, t, df, size, reason)
+	})
 }
 
 // DFDuplicate is DFEvents.onDuplicate: A DF was assigned twice.
@@ -1482,23 +1198,9 @@ func (e *DFDuplicate) emit(s *Stream, t int64, df trace.DF, first trace.CF, seco
 }
 
 func (e *DFDuplicate) handle(s *Stream, t int64, df trace.DF, first trace.CF, second trace.CF) {
-	hs := e.list.get()
-	for i := 0; i < len(hs); i++ {
-		i = e.call(hs, i, s, t, df, first, second)
-	}
-}
-
-func (e *DFDuplicate) call(hs []handler[func(s *Stream, t int64, df trace.DF, first trace.CF, second trace.CF)], begin int, s *Stream, t int64, df trace.DF, first trace.CF, second trace.CF) (i int) {
-	i = begin
-	defer func() {
-		if r := recover(); r != nil {
-			e.failed(&e.list, hs[i].name, r)
-		}
-	}()
-	for ; i < len(hs); i++ {
-		hs[i].f(s, t, df, first, second)
-	}
-	return i
+	e.run(&e.event, func(f func(s *Stream, t int64, df trace.DF, first trace.CF, second trace.CF)) {
+		f(s, t, df, first, second)
+	})
 }
 
 // BlockStarted is GlobalEvents.onStarted: A block of a function starts.
@@ -1548,23 +1250,7 @@ func (e *BlockStarted) emit(s *Stream, t int64, function trace.Site, block uint6
 }
 
 func (e *BlockStarted) handle(s *Stream, t int64, function trace.Site, block uint64) {
-	hs := e.list.get()
-	for i := 0; i < len(hs); i++ {
-		i = e.call(hs, i, s, t, function, block)
-	}
-}
-
-func (e *BlockStarted) call(hs []handler[func(s *Stream, t int64, function trace.Site, block uint64)], begin int, s *Stream, t int64, function trace.Site, block uint64) (i int) {
-	i = begin
-	defer func() {
-		if r := recover(); r != nil {
-			e.failed(&e.list, hs[i].name, r)
-		}
-	}()
-	for ; i < len(hs); i++ {
-		hs[i].f(s, t, function, block)
-	}
-	return i
+	e.run(&e.event, func(f func(s *Stream, t int64, function trace.Site, block uint64)) { f(s, t, function, block) })
 }
 
 // BlockExited is GlobalEvents.onExited: The function ends in this block.
@@ -1614,23 +1300,7 @@ func (e *BlockExited) emit(s *Stream, t int64, function trace.Site, block uint64
 }
 
 func (e *BlockExited) handle(s *Stream, t int64, function trace.Site, block uint64) {
-	hs := e.list.get()
-	for i := 0; i < len(hs); i++ {
-		i = e.call(hs, i, s, t, function, block)
-	}
-}
-
-func (e *BlockExited) call(hs []handler[func(s *Stream, t int64, function trace.Site, block uint64)], begin int, s *Stream, t int64, function trace.Site, block uint64) (i int) {
-	i = begin
-	defer func() {
-		if r := recover(); r != nil {
-			e.failed(&e.list, hs[i].name, r)
-		}
-	}()
-	for ; i < len(hs); i++ {
-		hs[i].f(s, t, function, block)
-	}
-	return i
+	e.run(&e.event, func(f func(s *Stream, t int64, function trace.Site, block uint64)) { f(s, t, function, block) })
 }
 
 // BlockWaiting is GlobalEvents.onWaiting: The block ends because a DF is not here yet.
@@ -1680,23 +1350,7 @@ func (e *BlockWaiting) emit(s *Stream, t int64, function trace.Site, block uint6
 }
 
 func (e *BlockWaiting) handle(s *Stream, t int64, function trace.Site, block uint64) {
-	hs := e.list.get()
-	for i := 0; i < len(hs); i++ {
-		i = e.call(hs, i, s, t, function, block)
-	}
-}
-
-func (e *BlockWaiting) call(hs []handler[func(s *Stream, t int64, function trace.Site, block uint64)], begin int, s *Stream, t int64, function trace.Site, block uint64) (i int) {
-	i = begin
-	defer func() {
-		if r := recover(); r != nil {
-			e.failed(&e.list, hs[i].name, r)
-		}
-	}()
-	for ; i < len(hs); i++ {
-		hs[i].f(s, t, function, block)
-	}
-	return i
+	e.run(&e.event, func(f func(s *Stream, t int64, function trace.Site, block uint64)) { f(s, t, function, block) })
 }
 
 // BlockMigrated is GlobalEvents.onMigrated: The function goes on at another node.
@@ -1746,23 +1400,7 @@ func (e *BlockMigrated) emit(s *Stream, t int64, function trace.Site, block uint
 }
 
 func (e *BlockMigrated) handle(s *Stream, t int64, function trace.Site, block uint64) {
-	hs := e.list.get()
-	for i := 0; i < len(hs); i++ {
-		i = e.call(hs, i, s, t, function, block)
-	}
-}
-
-func (e *BlockMigrated) call(hs []handler[func(s *Stream, t int64, function trace.Site, block uint64)], begin int, s *Stream, t int64, function trace.Site, block uint64) (i int) {
-	i = begin
-	defer func() {
-		if r := recover(); r != nil {
-			e.failed(&e.list, hs[i].name, r)
-		}
-	}()
-	for ; i < len(hs); i++ {
-		hs[i].f(s, t, function, block)
-	}
-	return i
+	e.run(&e.event, func(f func(s *Stream, t int64, function trace.Site, block uint64)) { f(s, t, function, block) })
 }
 
 // BlockContinued is GlobalEvents.onContinued: The function goes on with this block.
@@ -1812,23 +1450,7 @@ func (e *BlockContinued) emit(s *Stream, t int64, function trace.Site, block uin
 }
 
 func (e *BlockContinued) handle(s *Stream, t int64, function trace.Site, block uint64) {
-	hs := e.list.get()
-	for i := 0; i < len(hs); i++ {
-		i = e.call(hs, i, s, t, function, block)
-	}
-}
-
-func (e *BlockContinued) call(hs []handler[func(s *Stream, t int64, function trace.Site, block uint64)], begin int, s *Stream, t int64, function trace.Site, block uint64) (i int) {
-	i = begin
-	defer func() {
-		if r := recover(); r != nil {
-			e.failed(&e.list, hs[i].name, r)
-		}
-	}()
-	for ; i < len(hs); i++ {
-		hs[i].f(s, t, function, block)
-	}
-	return i
+	e.run(&e.event, func(f func(s *Stream, t int64, function trace.Site, block uint64)) { f(s, t, function, block) })
 }
 
 // ForeignStarted is GlobalEvents.onForeignStarted: User code is called.
@@ -1874,23 +1496,7 @@ func (e *ForeignStarted) emit(s *Stream, t int64, function trace.Site) {
 }
 
 func (e *ForeignStarted) handle(s *Stream, t int64, function trace.Site) {
-	hs := e.list.get()
-	for i := 0; i < len(hs); i++ {
-		i = e.call(hs, i, s, t, function)
-	}
-}
-
-func (e *ForeignStarted) call(hs []handler[func(s *Stream, t int64, function trace.Site)], begin int, s *Stream, t int64, function trace.Site) (i int) {
-	i = begin
-	defer func() {
-		if r := recover(); r != nil {
-			e.failed(&e.list, hs[i].name, r)
-		}
-	}()
-	for ; i < len(hs); i++ {
-		hs[i].f(s, t, function)
-	}
-	return i
+	e.run(&e.event, func(f func(s *Stream, t int64, function trace.Site)) { f(s, t, function) })
 }
 
 // ForeignEnded is GlobalEvents.onForeignEnded: User code has returned.
@@ -1936,23 +1542,7 @@ func (e *ForeignEnded) emit(s *Stream, t int64, function trace.Site) {
 }
 
 func (e *ForeignEnded) handle(s *Stream, t int64, function trace.Site) {
-	hs := e.list.get()
-	for i := 0; i < len(hs); i++ {
-		i = e.call(hs, i, s, t, function)
-	}
-}
-
-func (e *ForeignEnded) call(hs []handler[func(s *Stream, t int64, function trace.Site)], begin int, s *Stream, t int64, function trace.Site) (i int) {
-	i = begin
-	defer func() {
-		if r := recover(); r != nil {
-			e.failed(&e.list, hs[i].name, r)
-		}
-	}()
-	for ; i < len(hs); i++ {
-		hs[i].f(s, t, function)
-	}
-	return i
+	e.run(&e.event, func(f func(s *Stream, t int64, function trace.Site)) { f(s, t, function) })
 }
 
 // ProgramStarted is GlobalEvents.onProgramStarted: The program is loaded and starts; first event of every worker.
@@ -2002,23 +1592,7 @@ func (e *ProgramStarted) emit(s *Stream, t int64, process uint64, cpu int64) {
 }
 
 func (e *ProgramStarted) handle(s *Stream, t int64, process uint64, cpu int64) {
-	hs := e.list.get()
-	for i := 0; i < len(hs); i++ {
-		i = e.call(hs, i, s, t, process, cpu)
-	}
-}
-
-func (e *ProgramStarted) call(hs []handler[func(s *Stream, t int64, process uint64, cpu int64)], begin int, s *Stream, t int64, process uint64, cpu int64) (i int) {
-	i = begin
-	defer func() {
-		if r := recover(); r != nil {
-			e.failed(&e.list, hs[i].name, r)
-		}
-	}()
-	for ; i < len(hs); i++ {
-		hs[i].f(s, t, process, cpu)
-	}
-	return i
+	e.run(&e.event, func(f func(s *Stream, t int64, process uint64, cpu int64)) { f(s, t, process, cpu) })
 }
 
 // ProgramFinished is GlobalEvents.onProgramFinished: The program has ended; last event of every worker.
@@ -2064,23 +1638,7 @@ func (e *ProgramFinished) emit(s *Stream, t int64, cpu int64) {
 }
 
 func (e *ProgramFinished) handle(s *Stream, t int64, cpu int64) {
-	hs := e.list.get()
-	for i := 0; i < len(hs); i++ {
-		i = e.call(hs, i, s, t, cpu)
-	}
-}
-
-func (e *ProgramFinished) call(hs []handler[func(s *Stream, t int64, cpu int64)], begin int, s *Stream, t int64, cpu int64) (i int) {
-	i = begin
-	defer func() {
-		if r := recover(); r != nil {
-			e.failed(&e.list, hs[i].name, r)
-		}
-	}()
-	for ; i < len(hs); i++ {
-		hs[i].f(s, t, cpu)
-	}
-	return i
+	e.run(&e.event, func(f func(s *Stream, t int64, cpu int64)) { f(s, t, cpu) })
 }
 
 // Idle is GlobalEvents.onIdle: The worker has nothing to do and parks.
@@ -2123,23 +1681,7 @@ func (e *Idle) emit(s *Stream, t int64) {
 }
 
 func (e *Idle) handle(s *Stream, t int64) {
-	hs := e.list.get()
-	for i := 0; i < len(hs); i++ {
-		i = e.call(hs, i, s, t)
-	}
-}
-
-func (e *Idle) call(hs []handler[func(s *Stream, t int64)], begin int, s *Stream, t int64) (i int) {
-	i = begin
-	defer func() {
-		if r := recover(); r != nil {
-			e.failed(&e.list, hs[i].name, r)
-		}
-	}()
-	for ; i < len(hs); i++ {
-		hs[i].f(s, t)
-	}
-	return i
+	e.run(&e.event, func(f func(s *Stream, t int64)) { f(s, t) })
 }
 
 // Busy is GlobalEvents.onBusy: The parked worker goes on.
@@ -2182,23 +1724,7 @@ func (e *Busy) emit(s *Stream, t int64) {
 }
 
 func (e *Busy) handle(s *Stream, t int64) {
-	hs := e.list.get()
-	for i := 0; i < len(hs); i++ {
-		i = e.call(hs, i, s, t)
-	}
-}
-
-func (e *Busy) call(hs []handler[func(s *Stream, t int64)], begin int, s *Stream, t int64) (i int) {
-	i = begin
-	defer func() {
-		if r := recover(); r != nil {
-			e.failed(&e.list, hs[i].name, r)
-		}
-	}()
-	for ; i < len(hs); i++ {
-		hs[i].f(s, t)
-	}
-	return i
+	e.run(&e.event, func(f func(s *Stream, t int64)) { f(s, t) })
 }
 
 // ReadyQueue is GlobalEvents.onReadyQueue: Length of the queue of ready CFs.
@@ -2244,23 +1770,7 @@ func (e *ReadyQueue) emit(s *Stream, t int64, length uint64) {
 }
 
 func (e *ReadyQueue) handle(s *Stream, t int64, length uint64) {
-	hs := e.list.get()
-	for i := 0; i < len(hs); i++ {
-		i = e.call(hs, i, s, t, length)
-	}
-}
-
-func (e *ReadyQueue) call(hs []handler[func(s *Stream, t int64, length uint64)], begin int, s *Stream, t int64, length uint64) (i int) {
-	i = begin
-	defer func() {
-		if r := recover(); r != nil {
-			e.failed(&e.list, hs[i].name, r)
-		}
-	}()
-	for ; i < len(hs); i++ {
-		hs[i].f(s, t, length)
-	}
-	return i
+	e.run(&e.event, func(f func(s *Stream, t int64, length uint64)) { f(s, t, length) })
 }
 
 // SendQueue is GlobalEvents.onSendQueue: Length of the queue of messages to a peer.
@@ -2308,23 +1818,7 @@ func (e *SendQueue) emit(s *Stream, t int64, peer int, length uint64) {
 }
 
 func (e *SendQueue) handle(s *Stream, t int64, peer int, length uint64) {
-	hs := e.list.get()
-	for i := 0; i < len(hs); i++ {
-		i = e.call(hs, i, s, t, peer, length)
-	}
-}
-
-func (e *SendQueue) call(hs []handler[func(s *Stream, t int64, peer int, length uint64)], begin int, s *Stream, t int64, peer int, length uint64) (i int) {
-	i = begin
-	defer func() {
-		if r := recover(); r != nil {
-			e.failed(&e.list, hs[i].name, r)
-		}
-	}()
-	for ; i < len(hs); i++ {
-		hs[i].f(s, t, peer, length)
-	}
-	return i
+	e.run(&e.event, func(f func(s *Stream, t int64, peer int, length uint64)) { f(s, t, peer, length) })
 }
 
 // Relations is GlobalEvents.onRelations: Neighbour relations changed.
@@ -2374,23 +1868,7 @@ func (e *Relations) emit(s *Stream, t int64, inner int64, outer int64) {
 }
 
 func (e *Relations) handle(s *Stream, t int64, inner int64, outer int64) {
-	hs := e.list.get()
-	for i := 0; i < len(hs); i++ {
-		i = e.call(hs, i, s, t, inner, outer)
-	}
-}
-
-func (e *Relations) call(hs []handler[func(s *Stream, t int64, inner int64, outer int64)], begin int, s *Stream, t int64, inner int64, outer int64) (i int) {
-	i = begin
-	defer func() {
-		if r := recover(); r != nil {
-			e.failed(&e.list, hs[i].name, r)
-		}
-	}()
-	for ; i < len(hs); i++ {
-		hs[i].f(s, t, inner, outer)
-	}
-	return i
+	e.run(&e.event, func(f func(s *Stream, t int64, inner int64, outer int64)) { f(s, t, inner, outer) })
 }
 
 // ClockSync is GlobalEvents.onClockSync: The clock was compared with node 0's.
@@ -2440,23 +1918,7 @@ func (e *ClockSync) emit(s *Stream, t int64, offset int64, maxError int64) {
 }
 
 func (e *ClockSync) handle(s *Stream, t int64, offset int64, maxError int64) {
-	hs := e.list.get()
-	for i := 0; i < len(hs); i++ {
-		i = e.call(hs, i, s, t, offset, maxError)
-	}
-}
-
-func (e *ClockSync) call(hs []handler[func(s *Stream, t int64, offset int64, maxError int64)], begin int, s *Stream, t int64, offset int64, maxError int64) (i int) {
-	i = begin
-	defer func() {
-		if r := recover(); r != nil {
-			e.failed(&e.list, hs[i].name, r)
-		}
-	}()
-	for ; i < len(hs); i++ {
-		hs[i].f(s, t, offset, maxError)
-	}
-	return i
+	e.run(&e.event, func(f func(s *Stream, t int64, offset int64, maxError int64)) { f(s, t, offset, maxError) })
 }
 
 // Lost is GlobalEvents.onLost: Events were dropped because the writer could not keep up.
@@ -2510,23 +1972,9 @@ func (e *Lost) emit(s *Stream, t int64, count uint64, first int64, last int64, s
 }
 
 func (e *Lost) handle(s *Stream, t int64, count uint64, first int64, last int64, stream uint64) {
-	hs := e.list.get()
-	for i := 0; i < len(hs); i++ {
-		i = e.call(hs, i, s, t, count, first, last, stream)
-	}
-}
-
-func (e *Lost) call(hs []handler[func(s *Stream, t int64, count uint64, first int64, last int64, stream uint64)], begin int, s *Stream, t int64, count uint64, first int64, last int64, stream uint64) (i int) {
-	i = begin
-	defer func() {
-		if r := recover(); r != nil {
-			e.failed(&e.list, hs[i].name, r)
-		}
-	}()
-	for ; i < len(hs); i++ {
-		hs[i].f(s, t, count, first, last, stream)
-	}
-	return i
+	e.run(&e.event, func(f func(s *Stream, t int64, count uint64, first int64, last int64, stream uint64)) {
+		f(s, t, count, first, last, stream)
+	})
 }
 
 // WaitStarted is SyncEvents.onWaitStarted: The worker waits for a lock, exclusive resource or collective.
@@ -2572,23 +2020,7 @@ func (e *WaitStarted) emit(s *Stream, t int64, name trace.Name) {
 }
 
 func (e *WaitStarted) handle(s *Stream, t int64, name trace.Name) {
-	hs := e.list.get()
-	for i := 0; i < len(hs); i++ {
-		i = e.call(hs, i, s, t, name)
-	}
-}
-
-func (e *WaitStarted) call(hs []handler[func(s *Stream, t int64, name trace.Name)], begin int, s *Stream, t int64, name trace.Name) (i int) {
-	i = begin
-	defer func() {
-		if r := recover(); r != nil {
-			e.failed(&e.list, hs[i].name, r)
-		}
-	}()
-	for ; i < len(hs); i++ {
-		hs[i].f(s, t, name)
-	}
-	return i
+	e.run(&e.event, func(f func(s *Stream, t int64, name trace.Name)) { f(s, t, name) })
 }
 
 // WaitEnded is SyncEvents.onWaitEnded: The wait is over.
@@ -2634,21 +2066,5 @@ func (e *WaitEnded) emit(s *Stream, t int64, name trace.Name) {
 }
 
 func (e *WaitEnded) handle(s *Stream, t int64, name trace.Name) {
-	hs := e.list.get()
-	for i := 0; i < len(hs); i++ {
-		i = e.call(hs, i, s, t, name)
-	}
-}
-
-func (e *WaitEnded) call(hs []handler[func(s *Stream, t int64, name trace.Name)], begin int, s *Stream, t int64, name trace.Name) (i int) {
-	i = begin
-	defer func() {
-		if r := recover(); r != nil {
-			e.failed(&e.list, hs[i].name, r)
-		}
-	}()
-	for ; i < len(hs); i++ {
-		hs[i].f(s, t, name)
-	}
-	return i
+	e.run(&e.event, func(f func(s *Stream, t int64, name trace.Name)) { f(s, t, name) })
 }

@@ -63,6 +63,29 @@ func connect[F any](e *event, l *list[F], name string, priority int, f F, isNil 
 	return nil
 }
 
+// run calls the handlers in order, each by way of call.
+func (l *list[F]) run(e *event, call func(F)) {
+	hs := l.get()
+	for i := 0; i < len(hs); i++ {
+		i = l.runFrom(e, hs, i, call)
+	}
+}
+
+// runFrom returns where it ended: behind the last handler, or at one that panicked,
+// which is disconnected.
+func (l *list[F]) runFrom(e *event, hs []handler[F], begin int, call func(F)) (i int) {
+	i = begin
+	defer func() {
+		if cause := recover(); cause != nil {
+			e.failed(l, hs[i].name, cause)
+		}
+	}()
+	for ; i < len(hs); i++ {
+		call(hs[i].f)
+	}
+	return i
+}
+
 // failed disconnects a handler that panicked.
 func (e *event) failed(l interface{ remove(string) bool }, name string, cause any) {
 	e.ses.mu.Lock()

@@ -201,25 +201,9 @@ func (u *UserEvent) EmitAt(s *Stream, t int64, args ...any) error {
 		}
 	}
 	if u.state.Load()&handled != 0 {
-		hs := u.list.get()
-		for i := 0; i < len(hs); i++ {
-			i = u.call(hs, i, s, t, args)
-		}
+		u.run(&u.event, func(f func(*Stream, int64, []any)) { f(s, t, args) })
 	}
 	return nil
-}
-
-func (u *UserEvent) call(hs []handler[func(*Stream, int64, []any)], from int, s *Stream, t int64, args []any) (i int) {
-	i = from
-	defer func() {
-		if r := recover(); r != nil {
-			u.failed(&u.list, hs[i].name, r)
-		}
-	}()
-	for ; i < len(hs); i++ {
-		hs[i].f(s, t, args)
-	}
-	return i
 }
 
 func (u *UserEvent) check(args []any) error {

@@ -126,10 +126,7 @@ func event(p func(string, ...any), k *trace.KindSpec) {
 		p("held, mark := hold(&s.%s, %s)\ndefer release(&s.%s, mark)", stacks[elem], last, stacks[elem])
 		given = strings.TrimSuffix(args, last) + "held"
 	}
-	p("hs := e.list.get()\nfor i := 0; i < len(hs); i++ {\ni = e.call(hs, i, s, t%s)\n}\n}\n", given)
-	p("func (e *%s) call(hs []handler[%s], begin int, %s) (i int) {", name, handler, at)
-	p("i = begin\ndefer func() {\nif r := recover(); r != nil {\ne.failed(&e.list, hs[i].name, r)\n}\n}()")
-	p("for ; i < len(hs); i++ {\nhs[i].f(s, t%s)\n}\nreturn i\n}", args)
+	p("e.run(&e.event, func(f %s) { f(s, t%s) })\n}", handler, given)
 }
 
 // stacks names the stream's stacks of lists that handlers look at.
