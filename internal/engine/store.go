@@ -201,6 +201,9 @@ func (a *actor) request(id *ident, wt waiter) (num trace.DF, val cpp.Value, at i
 	s.mu.Lock()
 	c := a.cell(s, id, h)
 	num = c.num
+	if wt.c == nil {
+		a.n.eng.ses.DFRequestReceived.EmitAt(a.ps, a.now, num, int(wt.node), wt.req)
+	}
 	switch {
 	case c.stored && c.count == 0:
 		s.mu.Unlock()

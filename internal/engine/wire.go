@@ -259,7 +259,6 @@ func (a *actor) handle(m *transport.Message) {
 	case msgRequest:
 		id := d.ident()
 		num, v, _, ok := a.request(&id, waiter{node: int32(m.From), req: m.Number})
-		e.ses.DFRequestReceived.EmitAt(a.ps, t, num, m.From, m.Number)
 		if ok {
 			a.respond(&id, num, v, m.From, m.Number)
 		}
