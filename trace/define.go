@@ -45,6 +45,7 @@ type definer struct {
 	specs    map[Kind]KindSpec // of user kinds
 	next     Name
 	reserved map[Name]bool // numbers that must not be given to strings
+	spare    pending       // empty, for its memory
 	pending
 }
 
@@ -78,7 +79,7 @@ func (d *definer) taken() *pending {
 		return nil
 	}
 	p := d.pending
-	d.pending = pending{}
+	d.pending, d.spare = d.spare, pending{}
 	// What is too much for one block stays for the next; cutting is by whole
 	// definitions.
 	if len(p.rows) > maxRows {
@@ -88,7 +89,7 @@ func (d *definer) taken() *pending {
 			i += 1 + k + int(size)
 			n++
 		}
-		d.rows, d.nrows = p.rows[i:], p.nrows-n
+		d.rows, d.nrows = append(d.rows, p.rows[i:]...), p.nrows-n
 		p.rows, p.nrows = p.rows[:i], n
 	}
 	if len(p.dfs) > maxDFWords {
@@ -97,10 +98,17 @@ func (d *definer) taken() *pending {
 			i += 3 + int(p.dfs[i+2])
 			n++
 		}
-		d.dfs, d.ndfs = p.dfs[i:], p.ndfs-n
+		d.dfs, d.ndfs = append(d.dfs, p.dfs[i:]...), p.ndfs-n
 		p.dfs, p.ndfs = p.dfs[:i], n
 	}
 	return &p
+}
+
+// recycle takes back the memory of definitions that are written.
+func (d *definer) recycle(p *pending) {
+	d.mu.Lock()
+	d.spare = pending{rows: p.rows[:0], dfs: p.dfs[:0]}
+	d.mu.Unlock()
 }
 
 // row appends a definition; body may be called with the lock held only.

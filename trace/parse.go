@@ -7,7 +7,6 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -86,21 +85,24 @@ type textNode struct {
 	kinds map[[2]string]*KindSpec
 }
 
-var numberedName = regexp.MustCompile(`[ =]#([0-9]{1,10})\b`)
-
 // reservedNames finds the numbers of strings that are not defined ("#7"), so that no
-// string that is gets one of them.
+// string that is gets one of them. It may find more, which does no harm.
 func reservedNames(data []byte) map[Name]bool {
 	found := map[Name]bool{}
-	if !bytes.Contains(data, []byte("#")) {
-		return found
-	}
-	for _, m := range numberedName.FindAllSubmatch(data, -1) {
-		if n, err := strconv.ParseUint(string(m[1]), 10, 32); err == nil {
-			found[Name(n)] = true
+	for {
+		i := bytes.IndexByte(data, '#')
+		if i < 0 {
+			return found
+		}
+		data = data[i+1:]
+		n := 0
+		for n < len(data) && n < 10 && digit(data[n]) {
+			n++
+		}
+		if v, err := strconv.ParseUint(string(data[:n]), 10, 32); err == nil {
+			found[Name(v)] = true
 		}
 	}
-	return found
 }
 
 func (p *textParser) fail(format string, args ...any) error { return p.failAt(p.at, format, args...) }

@@ -109,12 +109,21 @@ func (p *textParser) time() (int64, error) {
 	start := p.at
 	num := p.take(func(c byte) bool { return digit(c) || c == '-' || c == '+' || c == '.' })
 	unit := p.take(func(c byte) bool { return c == 'n' || c == 'u' || c == 'm' || c == 's' })
-	scale, ok := map[string]float64{"": 1, "ns": 1, "us": 1e3, "ms": 1e6, "s": 1e9}[unit]
-	if ok {
-		if v, err := strconv.ParseInt(num, 10, 64); err == nil && scale == 1 {
+	var scale float64
+	switch unit {
+	case "", "ns":
+		if v, err := strconv.ParseInt(num, 10, 64); err == nil {
 			return v, nil
 		}
-		if v, err := strconv.ParseFloat(num, 64); err == nil && scale > 1 && math.Abs(v*scale) < 1<<62 {
+	case "us":
+		scale = 1e3
+	case "ms":
+		scale = 1e6
+	case "s":
+		scale = 1e9
+	}
+	if scale > 0 {
+		if v, err := strconv.ParseFloat(num, 64); err == nil && math.Abs(v*scale) < 1<<62 {
 			return int64(math.Round(v * scale)), nil
 		}
 	}

@@ -281,6 +281,7 @@ func (w *Writer) writeDefs() {
 				w.fail(err)
 			}
 		}
+		w.defs.recycle(d)
 	}
 }
 
