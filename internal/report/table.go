@@ -3,17 +3,19 @@ package report
 import (
 	"fmt"
 	"strings"
-	"unicode/utf8"
+
+	pretty "github.com/jedib0t/go-pretty/v6/table"
+	"github.com/jedib0t/go-pretty/v6/text"
 )
 
-// table aligns columns. Cells may hold colours, which take no room.
+// table aligns columns: no borders, two blanks between columns. Cells may hold colours, which take no room.
 type table struct {
 	right [2]int // the columns from right[0] to right[1], counted from 1, are aligned to the right
-	rows  [][]string
+	rows  []pretty.Row
 }
 
 func (t *table) row(cells ...any) {
-	var r []string
+	var r pretty.Row
 	for _, c := range cells {
 		r = append(r, fmt.Sprint(c))
 	}
@@ -22,61 +24,26 @@ func (t *table) row(cells ...any) {
 
 // lines gives the table without blanks at the ends of lines.
 func (t *table) lines() []string {
-	var widths []int
-	for _, r := range t.rows {
-		for i, c := range r {
-			if i == len(widths) {
-				widths = append(widths, 0)
-			}
-			widths[i] = max(widths[i], visible(c))
-		}
+	w := pretty.NewWriter()
+	w.SetStyle(pretty.Style{Box: pretty.BoxStyle{PaddingRight: "  "}, Options: pretty.OptionsNoBordersAndSeparators})
+	var columns []pretty.ColumnConfig
+	for i := t.right[0]; i <= t.right[1]; i++ {
+		columns = append(columns, pretty.ColumnConfig{Number: i, Align: text.AlignRight})
 	}
-	var out []string
-	for _, r := range t.rows {
-		var line strings.Builder
-		for i, c := range r {
-			pad := strings.Repeat(" ", widths[i]-visible(c))
-			if i+1 >= t.right[0] && i+1 <= t.right[1] {
-				line.WriteString(pad + c)
-			} else {
-				line.WriteString(c + pad)
-			}
-			line.WriteString("  ")
-		}
-		out = append(out, strings.TrimRight(line.String(), " "))
+	w.SetColumnConfigs(columns)
+	w.AppendRows(t.rows)
+	lines := strings.Split(w.Render(), "\n")
+	for i, l := range lines {
+		lines[i] = strings.TrimRight(l, " ")
 	}
-	return out
+	return lines
 }
 
-// visible is the number of columns that s takes, colours left out.
-func visible(s string) int {
-	n := utf8.RuneCountInString(s)
-	for {
-		_, rest, ok := strings.Cut(s, "\x1b[")
-		if !ok {
-			return n
-		}
-		end := strings.IndexByte(rest, 'm')
-		if end < 0 {
-			return n
-		}
-		n -= end + 3
-		s = rest[end+1:]
+// wrap breaks text at blanks into lines of at most width columns.
+func wrap(s string, width int) []string {
+	lines := strings.Split(text.WrapSoft(strings.Join(strings.Fields(s), " "), width), "\n")
+	for i, l := range lines {
+		lines[i] = strings.TrimRight(l, " ")
 	}
-}
-
-// wrap breaks text at blanks into lines of at most width columns; longer words stay whole.
-func wrap(s string, width int) (lines []string) {
-	line := ""
-	for _, word := range strings.Fields(s) {
-		if line != "" && visible(line)+1+visible(word) > width {
-			lines = append(lines, line)
-			line = ""
-		}
-		if line != "" {
-			line += " "
-		}
-		line += word
-	}
-	return append(lines, line)
+	return lines
 }

@@ -8,6 +8,8 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"github.com/jedib0t/go-pretty/v6/text"
+
 	"github.com/whyslow/whyslow/internal/slou"
 )
 
@@ -379,7 +381,7 @@ func (t *terminal) warnings() {
 
 // paragraph writes text wrapped to the width, indented under its first word.
 func (t *terminal) paragraph(head, s string) {
-	indent := strings.Repeat(" ", visible(head))
+	indent := strings.Repeat(" ", text.StringWidthWithoutEscSequences(head))
 	for i, line := range wrap(printable(s), max(t.opt.Width-len(indent), 30)) {
 		if i > 0 {
 			head = indent
