@@ -96,8 +96,8 @@ func (e *event) update() {
 // New makes a session with all standard events switched on.
 func New() *Session {
 	s := &Session{users: map[[2]string]*UserEvent{}}
-	s.Events.number()
-	s.hubs = s.Events.all()
+	s.number()
+	s.hubs = s.all()
 	for _, h := range s.hubs {
 		e := h.core()
 		e.ses, e.title = s, e.kind.String()

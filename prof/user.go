@@ -176,7 +176,7 @@ func convert(v reflect.Value, t reflect.Type) reflect.Value {
 	return v.Convert(t)
 }
 
-func (u *UserEvent) disconnect(name string) bool { return u.list.remove(name) }
+func (u *UserEvent) disconnect(name string) bool { return u.remove(name) }
 
 // Emit emits the event at the present time. Arguments of other types than those
 // fixed are an error, which names the event and both lists of types.

@@ -174,8 +174,9 @@ func (f *blockFile) flush() error {
 	}
 	if err != nil {
 		// What was written of it would only have to be skipped by readers.
-		if f.out.Truncate(f.at) == nil {
-			f.out.Seek(f.at, io.SeekStart)
+		if terr := f.out.Truncate(f.at); terr == nil {
+			_, terr = f.out.Seek(f.at, io.SeekStart)
+			err = errors.Join(err, terr)
 		}
 		return err
 	}

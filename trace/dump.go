@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"container/heap"
 	"encoding/json"
+	"fmt"
 	"io"
 	"math"
 	"strconv"
@@ -45,9 +46,7 @@ func Dump(w io.Writer, r *Reader, opt ...DumpOptions) error {
 			if err != nil {
 				return err
 			}
-			out.WriteString("#run ")
-			out.Write(text)
-			out.WriteByte('\n')
+			fmt.Fprintf(out, "#run %s\n", text)
 		}
 		for _, f := range r.files {
 			dumpDefs(out, f.node, &f.defs)
@@ -62,7 +61,7 @@ func Dump(w io.Writer, r *Reader, opt ...DumpOptions) error {
 func dumpDefs(out *bufio.Writer, node int, d *Defs) {
 	var b []byte
 	line := func() {
-		out.Write(append(b, '\n'))
+		fmt.Fprintf(out, "%s\n", b)
 		b = b[:0]
 	}
 	b = strconv.AppendInt(append(b, "#node "...), int64(node), 10)

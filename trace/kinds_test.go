@@ -2,6 +2,7 @@ package trace
 
 import (
 	"bytes"
+	"errors"
 	"math"
 	"os"
 	"regexp"
@@ -169,7 +170,7 @@ func TestCursorAndDumpOptions(t *testing.T) {
 		}
 		return os.ErrClosed
 	})
-	if err != os.ErrClosed || n != 1000 {
+	if !errors.Is(err, os.ErrClosed) || n != 1000 {
 		t.Error(err, n)
 	}
 }

@@ -115,7 +115,8 @@ func Open(path string) (*Reader, error) {
 	}
 	files := make([]*nodeFile, len(names))
 	errs := make([]error, len(names))
-	each(runtime.GOMAXPROCS(0), len(names), func(_, i int) error {
+	// A file that cannot be opened is no reason to leave out the others.
+	_ = each(runtime.GOMAXPROCS(0), len(names), func(_, i int) error {
 		files[i], errs[i] = openFile(names[i])
 		return nil
 	})
@@ -167,13 +168,14 @@ func globEscape(path string) string {
 
 // Close closes the files.
 func (r *Reader) Close() error {
+	var err error
 	for _, f := range r.files {
 		if c, ok := f.file.(io.Closer); ok {
-			c.Close()
+			err = errors.Join(err, c.Close())
 		}
 		f.file = nil
 	}
-	return nil
+	return err
 }
 
 // Run returns what run.json says, nil if there is none.
@@ -341,7 +343,7 @@ func (r *Reader) EachStream(workers int, f func(c *Cursor) error) error {
 
 // Verify reads everything, so that Problems is complete.
 func (r *Reader) Verify(workers int) {
-	r.Each(workers, func(*Batch) error { return nil })
+	_ = r.Each(workers, func(*Batch) error { return nil }) // what fails is noted
 }
 
 // Cursor goes through the blocks of one stream in the order they were recorded.

@@ -139,7 +139,7 @@ func (f *nodeFile) readIndex() bool {
 	var blocks []block
 	for ; len(raw) > 0; raw = raw[entry:] {
 		b := block{at: int64(binary.LittleEndian.Uint64(raw))}
-		if b.header.parse(raw[8:entry]) != nil || b.at < end || b.end() > at {
+		if b.parse(raw[8:entry]) != nil || b.at < end || b.end() > at {
 			return false
 		}
 		if b.at > end {
@@ -207,7 +207,7 @@ func (f *nodeFile) scan() {
 			if h.kind == blockIndex {
 				at = b.end()
 				var t [trailerLength]byte
-				if f.file.ReadAt(t[:], at); string(t[8:]) == trailerMagic {
+				if _, err := f.file.ReadAt(t[:], at); err == nil && string(t[8:]) == trailerMagic {
 					at += trailerLength
 					f.closed = at >= f.size
 				}

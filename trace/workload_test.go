@@ -13,11 +13,9 @@ import (
 // other nodes requested and received, times with the spread of real ones.
 
 type workload struct {
-	dir     string
-	events  int
-	bytes   int64
-	words   int // of raw records
-	perNode []int
+	dir    string
+	events int
+	bytes  int64
 }
 
 // cholesky writes the trace of n x n tiles on nodes of workers each.
@@ -72,7 +70,6 @@ func cholesky(t testing.TB, dir string, n, nodes, workers int, opt Options) work
 		emit := func(s *Stream, t int64, k Kind, args ...uint64) {
 			s.Emit(t, k, args...)
 			wl.events++
-			wl.words += 1 + len(args)
 		}
 		now := &p.now[worker]
 		p.counter++

@@ -96,7 +96,6 @@ func TestDefinitionsComeFirst(t *testing.T) {
 
 // gate is an output that can be stopped and made to fail.
 type gate struct {
-	discard
 	mu     sync.Mutex
 	file   *os.File
 	room   int // bytes until the disk is full; negative: no limit

@@ -1,4 +1,4 @@
-// Command gen writes prof/events_gen.go and docs/events.md from trace.Kinds(). It
+// Command gen writes the event objects of package prof and docs/events.md from trace.Kinds(). It
 // runs in prof's folder: go generate ./prof
 package main
 
@@ -23,6 +23,11 @@ func main() {
 
 // files are what is generated, relative to prof's folder.
 var files = map[string]func() ([]byte, error){
-	"events_gen.go":     eventsGo,
-	"../docs/events.md": eventsDoc,
+	"events_gen.go":        eventsGo,
+	"events_cf_gen.go":     groupGo("cf"),
+	"events_df_gen.go":     groupGo("df"),
+	"events_block_gen.go":  groupGo("block"),
+	"events_system_gen.go": groupGo("system"),
+	"events_sync_gen.go":   groupGo("sync"),
+	"../docs/events.md":    eventsDoc,
 }
