@@ -3,6 +3,7 @@ package engine_test
 import (
 	"context"
 	"errors"
+	"flag"
 	"fmt"
 	"os"
 	"slices"
@@ -23,6 +24,8 @@ import (
 var testCache string
 
 func TestMain(m *testing.M) {
+	flag.Parse()
+	flag.Set("rapid.nofailfile", "true") // the failing program is printed
 	var err error
 	if testCache, err = os.MkdirTemp("", "whyslow-engine"); err != nil {
 		panic(err)

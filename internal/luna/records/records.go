@@ -198,7 +198,7 @@ func WriteBuild(dir string, p *luna.Program) error {
 			if label == "" {
 				label = fmt.Sprintf("_l%d", st.Line)
 			}
-			comment = "entry (migrate) cf " + label + ": " + strings.TrimSuffix(st.Text, ";")
+			comment = "entry (migrate) cf " + label + ": " + strings.TrimSuffix(st.Text, ";") + ";"
 		default:
 			comment = "entry (migrate) " + strings.TrimSuffix(st.Text, ";") + ";"
 		}
