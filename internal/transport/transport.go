@@ -33,6 +33,6 @@ type Network interface {
 	Send(m *Message)
 	// Queue is the number of messages sent on the link and not yet handed to the receiver.
 	Queue(from, to int) int
-	// Close stops delivery; messages still under way are dropped and their payload released.
+	// Close stops delivery; messages still under way, or sent later, are dropped and their payload released.
 	Close()
 }

@@ -129,10 +129,21 @@ type box struct {
 
 func (b *box) put(m *transport.Message, due time.Duration) {
 	b.mu.Lock()
+	if b.closed {
+		b.mu.Unlock()
+		release(m)
+		return
+	}
 	b.seq++
 	heap.Push(&b.items, item{m, due, b.seq})
 	b.mu.Unlock()
 	b.signal()
+}
+
+func release(m *transport.Message) {
+	for _, v := range m.Payload {
+		v.Release()
+	}
 }
 
 func (b *box) signal() {
@@ -148,9 +159,7 @@ func (b *box) take(now time.Duration) (m *transport.Message, wait time.Duration,
 	defer b.mu.Unlock()
 	if b.closed {
 		for _, it := range b.items {
-			for _, v := range it.m.Payload {
-				v.Release()
-			}
+			release(it.m)
 		}
 		b.items = nil
 		return nil, 0, true
