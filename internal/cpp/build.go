@@ -258,7 +258,7 @@ func (b *builder) makeUnits(sources []string) {
 const runtimeFile = "whyslow_runtime.cpp"
 
 func (b *builder) libKey() string {
-	parts := slices.Concat([]string{"lib"}, b.ldflags)
+	parts := slices.Concat([]string{exports}, linkFlags, b.ldflags)
 	if len(b.ldflags) > 0 {
 		parts = append(parts, b.cwd)
 	}
@@ -400,6 +400,8 @@ func (b *builder) compile(ctx context.Context, u *unit, i int, began time.Time) 
 // would bind to functions of the first library loaded, which then could not be unloaded, and libraries would share static objects.
 const exports = "{ global: whyslow_library; local: *; };\n"
 
+var linkFlags = []string{"-shared", "-Wl,--wrap=exit,--wrap=_exit,--wrap=_Exit,--wrap=quick_exit", "-Wl,-t"}
+
 // link makes the library from the objects and remembers it.
 func (b *builder) link(ctx context.Context, key string) (string, error) {
 	if b.Progress != nil {
@@ -410,8 +412,7 @@ func (b *builder) link(ctx context.Context, key string) (string, error) {
 	if err := os.WriteFile(script, []byte(exports), 0o644); err != nil {
 		return "", err
 	}
-	args := slices.Concat(b.cxx, b.flags, b.cxxflags, []string{"-shared", "-Wl,--version-script=" + script,
-		"-Wl,--wrap=exit,--wrap=_exit,--wrap=_Exit,--wrap=quick_exit", "-Wl,-t", "-o", out})
+	args := slices.Concat(b.cxx, b.flags, b.cxxflags, linkFlags, []string{"-Wl,--version-script=" + script, "-o", out})
 	content := []string{key}
 	var deps []dep
 	uncertain := false

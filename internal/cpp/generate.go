@@ -135,10 +135,10 @@ func wrapper(b *strings.Builder, r *luna.Routine) {
 			args = append(args, fmt.Sprintf("p%d.p", i))
 		case luna.ValueParam:
 			fmt.Fprintf(b, "\t\tInput p%d(a[%d]);\n", i, i)
-			args = append(args, fmt.Sprintf("p%d.df()", i))
+			args = append(args, fmt.Sprintf("p%d.df", i))
 		case luna.NameParam:
 			fmt.Fprintf(b, "\t\tOutput p%d;\n\t\ta[%d].type = 0;\n", i, i)
-			args = append(args, fmt.Sprintf("p%d.df()", i))
+			args = append(args, fmt.Sprintf("p%d.df", i))
 			after = append(after, fmt.Sprintf("\t\tp%d.give(a[%d]);\n", i, i))
 		}
 	}

@@ -277,7 +277,7 @@ func outcome(kind C.int, r *C.ws_result) Outcome {
 		case r.cause != 0 && (syscall.Signal(r.code) == syscall.SIGSEGV || syscall.Signal(r.code) == syscall.SIGBUS):
 			msg += fmt.Sprintf(": access to address %#x", uint64(r.address))
 		}
-		if f := functionAt(text(r.file), uint64(r.offset)); f != "" {
+		if f := functionAt(borrowedText(r.file), uint64(r.offset)); f != "" {
 			msg += " in " + f
 		}
 		return Outcome{Signalled, int(r.code), msg}
@@ -290,10 +290,13 @@ func text(p C.uint64_t) string {
 	if p == 0 {
 		return ""
 	}
-	s := C.GoString(*(**C.char)(unsafe.Pointer(&p)))
+	s := borrowedText(p)
 	C.ws_free_text(p)
 	return s
 }
+
+// borrowedText copies a C string that is not ours to free.
+func borrowedText(p C.uint64_t) string { return C.GoString(*(**C.char)(unsafe.Pointer(&p))) }
 
 func signalText(s syscall.Signal) string {
 	switch s {

@@ -27,6 +27,9 @@
 // While the thread is in user code it never runs Go code, since nothing here calls back into Go, so 1 and 3 cannot be
 // confused. glibc's abort holds no lock while it raises SIGABRT.
 //
+// A crash may come from within malloc, with its lock held. After one the shim frees nothing, and takes
+// memory from the system.
+//
 // Loading and unloading a library runs user code too (static objects) and is guarded in the same way. A jump out of dlopen leaves the
 // loader locked; the caller must not load anything afterwards.
 //
@@ -50,6 +53,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <time.h>
 #include <ucontext.h>
 #include <unistd.h>
@@ -66,6 +70,7 @@ static __thread context *volatile current __attribute__((tls_model("initial-exec
 
 static ws_clock the_clock;
 static int64_t live;
+static int has_crashed; // some lock of malloc may be held for ever
 static int crash_pipe = -1;
 static int open_libraries; // while 0, foreign threads that crash have lost their code: not the program's fault
 
@@ -95,8 +100,15 @@ int64_t ws_now(void)
 
 uint64_t ws_alloc(uint64_t size)
 {
-	ws_buf *b = size > SIZE_MAX - sizeof *b ? NULL : malloc(sizeof *b + size);
-	if (!b) return 0;
+	if (size > SIZE_MAX - sizeof(ws_buf)) return 0;
+	ws_buf *b;
+	if (__atomic_load_n(&has_crashed, __ATOMIC_RELAXED)) {
+		b = mmap(NULL, sizeof *b + size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+		if (b == MAP_FAILED) return 0;
+	} else {
+		b = malloc(sizeof *b + size);
+		if (!b) return 0;
+	}
 	b->refs = 1;
 	b->size = size;
 	__atomic_fetch_add(&live, 1, __ATOMIC_RELAXED);
@@ -106,7 +118,7 @@ uint64_t ws_alloc(uint64_t size)
 void ws_free(uint64_t buf)
 {
 	__atomic_fetch_sub(&live, 1, __ATOMIC_RELAXED);
-	free((void *)(uintptr_t)buf);
+	if (!__atomic_load_n(&has_crashed, __ATOMIC_RELAXED)) free((void *)(uintptr_t)buf);
 }
 
 void ws_free_text(uint64_t msg) { free((void *)(uintptr_t)msg); }
@@ -214,6 +226,7 @@ static void on_signal(int sig, siginfo_t *info, void *uc)
 			c->overflow = sig == SIGSEGV && by_kernel && below > -(1 << 16) && below < (1 << 20);
 			sigset_t mask = u->uc_sigmask;
 			for (int i = 0; i < SIGNALS; i++) sigdelset(&mask, signals[i]);
+			__atomic_store_n(&has_crashed, 1, __ATOMIC_RELAXED);
 			pthread_sigmask(SIG_SETMASK, &mask, NULL);
 			jump(c, WS_SIGNALLED);
 		}
@@ -256,7 +269,7 @@ static __attribute__((noinline)) int finish(context *c, int kind, ws_result *res
 		Dl_info in;
 		res->file = 0;
 		if (c->pc && dladdr((void *)(uintptr_t)c->pc, &in) && in.dli_fname) {
-			res->file = (uint64_t)(uintptr_t)strdup(in.dli_fname);
+			res->file = (uint64_t)(uintptr_t)in.dli_fname;
 			res->offset = c->pc - (uint64_t)(uintptr_t)in.dli_fbase;
 		}
 	}
@@ -293,6 +306,7 @@ int ws_open(const char *path, uint64_t *handle, uint64_t *library, ws_result *re
 	memset(&c, 0, sizeof c);
 	int kind = _setjmp(c.env);
 	if (kind != 0) return finish(&c, kind, res);
+	__atomic_fetch_add(&open_libraries, 1, __ATOMIC_RELAXED);
 	current = &c;
 	void *h = dlopen(path, RTLD_NOW | RTLD_LOCAL);
 	const char *why = NULL;
@@ -302,10 +316,10 @@ int ws_open(const char *path, uint64_t *handle, uint64_t *library, ws_result *re
 	if (!l) {
 		res->msg = (uint64_t)(uintptr_t)strdup(why ? why : "");
 		if (h) dlclose(h);
+		__atomic_fetch_sub(&open_libraries, 1, __ATOMIC_RELAXED);
 		return WS_ABORTED;
 	}
 	if (l->version == WHYSLOW_ABI_VERSION) l->connect(&host);
-	__atomic_fetch_add(&open_libraries, 1, __ATOMIC_RELAXED);
 	*handle = (uint64_t)(uintptr_t)h;
 	*library = (uint64_t)(uintptr_t)l;
 	return WS_DONE;

@@ -15,7 +15,7 @@ typedef struct ws_result {
 	int64_t cause;      // WS_SIGNALLED: si_code
 	int64_t overflow;   // WS_SIGNALLED: not 0: the stack ran over
 	uint64_t msg;       // char *, to be freed, or 0
-	uint64_t file;      // WS_SIGNALLED: char *, to be freed, or 0: executable or library of the instruction that failed
+	uint64_t file;      // WS_SIGNALLED: char *, not to be freed, or 0: executable or library of the instruction that failed
 	uint64_t offset;    // in that file's address space
 } ws_result;
 

@@ -11,30 +11,32 @@ void connect(const ws_host *);
 void flush();
 void finish();
 
+// A ws_value becomes a handle, and the other way round, by copying bytes: the compiler may take the two types for
+// never being the same memory.
+
 // Inputs of a call borrow the caller's reference.
 struct Input {
-	ws_value v;
-	explicit Input(const ws_value &from) : v(from) { v.borrowed = 1; }
-	~Input() { df().~DF(); }
-	DF &df() { return *reinterpret_cast<DF *>(&v); }
+	union {
+		DF df;
+	};
+	explicit Input(ws_value v)
+	{
+		v.borrowed = 1;
+		std::memcpy(static_cast<void *>(&df), &v, sizeof v);
+	}
+	~Input() { df.~DF(); }
 	Input(const Input &) = delete;
 };
 
 // The handle of an output lives on this side, not in the host's array, where a late writer could do harm.
 struct Output {
-	ws_value v;
-	Output() { v.type = v.borrowed = 0; v.bits = 0; }
-	DF &df() { return *reinterpret_cast<DF *>(&v); }
+	DF df;
+	// give moves the value out.
 	void give(ws_value &to)
 	{
-		if (v.borrowed && v.type >= TYPE_STRING) // cannot happen while DF's assignment clears the mark
-			__atomic_fetch_add(&reinterpret_cast<ws_buf *>(v.bits)->refs, 1, __ATOMIC_RELAXED);
-		v.borrowed = 0;
-		to = v;
-		v.type = 0;
+		std::memcpy(&to, &df, sizeof to);
+		::new (static_cast<void *>(&df)) DF();
 	}
-	~Output() { df().~DF(); }
-	Output(const Output &) = delete;
 };
 
 // Code fragments may write to their strings: each call gets its own copy.

@@ -46,6 +46,22 @@ void crash(int how)
 	case 17: throw "a C string";
 	case 18: throw 42;
 	case 19: throw DF(3);
+	case 21: { // what malloc finds with its lock held
+		char *p = static_cast<char *>(malloc(5000)), *q = static_cast<char *>(malloc(5000)), *r = static_cast<char *>(malloc(5000));
+		memset(p + 5000, 0x55, 24);
+		free(q);
+		free(r);
+		break;
+	}
+	case 22: { // the same as a fault: links of a free chunk that lead nowhere
+		char *p = static_cast<char *>(malloc(5000)), *volatile q = static_cast<char *>(malloc(5000));
+		free(p);
+		reinterpret_cast<volatile long *>(p)[0] = 0x1000;
+		reinterpret_cast<volatile long *>(p)[1] = 0x1000;
+		free(q);
+		for (int i = 0; i < 10; i++) q = static_cast<char *>(malloc(5000 + 500 * i));
+		break;
+	}
 	case 20: { std::vector<int> v; v.at(3); break; }
 	}
 }
