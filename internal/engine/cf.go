@@ -50,19 +50,6 @@ func (d *ident) equal(o *ident) bool {
 	return true
 }
 
-// hasPrefix reports whether d is p or a cell below p.
-func (d *ident) hasPrefix(p *ident) bool {
-	if d.name != p.name || d.n < p.n {
-		return false
-	}
-	for i := range int(p.n) {
-		if d.at(i) != p.at(i) {
-			return false
-		}
-	}
-	return true
-}
-
 // hash mixes the identity (multiply and xor-shift after each word, as in splitmix64).
 func (d *ident) hash() uint64 {
 	h := d.name * 0x9e3779b97f4a7c15
