@@ -92,7 +92,7 @@ var dfFixture = sync.OnceValues(func() (*fixture, error) {
 	sub := &luna.Routine{ID: len(p.Routines), Name: "printf", Params: []luna.Param{{Kind: luna.IntParam, Name: "v"}, {Kind: luna.NameParam, Name: "c"}},
 		Body: &luna.Foreign{Text: "{ c.setValue(PLUS(v) + int(std::sqrt(16.0))); }", Pos: luna.Pos{File: "prog.fa", Line: 2, Col: 10}}}
 	p.Routines = append(p.Routines, sub)
-	return open("testdata/df", p)
+	return openOptimized("testdata/df", p, "-O3") // as users do: the layout of a handle must survive the optimizer
 })
 
 var crashRoutines = []string{"empty ", "empty2 vv", "out1 in", "out_block in", "mark s", "print s", "crash i", "later i", "nap i", "spin i", "locked ", "scratch "}
