@@ -3,6 +3,8 @@ package engine_test
 import (
 	"context"
 	"errors"
+	"fmt"
+	"math"
 	"strings"
 	"syscall"
 	"testing"
@@ -280,6 +282,48 @@ func TestNoTrace(t *testing.T) {
 				t.Errorf("%s, %v: %v, printed %q", name, s, o.err, o.out)
 			}
 		}
+	}
+}
+
+func TestThreadClock(t *testing.T) {
+	const src = `sub main() { for i = 1 .. 40 none(); for i = 1 .. 20 busy(200); }`
+	for clock, want := range map[engine.ThreadClock][2]bool{engine.ClockOn: {true, true}, engine.ClockOff: {false, false}, engine.ClockAuto: {false, true}} {
+		o := run(t, src, shape{nodes: 1, workers: 1, set: func(c *engine.Config) { c.ThreadClock = clock }})
+		measured := map[string]int{}
+		for _, e := range o.trace.events {
+			if e.kind == trace.KindCFFinished && int64(e.a[2]) >= 0 {
+				measured[o.trace.sites[o.trace.cf(e.a[0]).site]]++
+			}
+		}
+		if got := [2]bool{measured["none()"] > 30, measured["busy(200)"] > 10}; got != want || measured["for i = 1 .. 40"] != 0 {
+			t.Errorf("setting %d: measured %v", clock, measured)
+		}
+	}
+}
+
+func TestWeight(t *testing.T) {
+	const src = `
+		sub main()
+		{
+			df x;
+			put(x, 1) @ { weight: 2.5; };
+			for i = 1 .. 3 { cf l[i][7]: out_i("x", x) @ { weight: i * 2; locator_cyclic: i; }; }
+			none() @ { weight: x + 1.0; };
+		}`
+	o := run(t, src, shape{nodes: 2, workers: 1})
+	got := map[string][]string{}
+	for _, e := range o.trace.events {
+		if e.kind == trace.KindCFCreated {
+			text := o.trace.sites[trace.Site(e.a[1])]
+			got[text] = append(got[text], fmt.Sprint(math.Float64frombits(e.a[4]), e.list))
+		}
+		if (e.kind == trace.KindCFMigrated || e.kind == trace.KindCFReceived) && math.Float64frombits(e.a[3]) < 2 {
+			t.Errorf("%v with weight %v", e.kind, math.Float64frombits(e.a[3]))
+		}
+	}
+	// A weight that depends on a DF is not known when the CF is created.
+	if s := fmt.Sprint(got["put(x, 1)"], got[`out_i("x", x)`], got["none()"]); s != "[2.5 []] [2 [1 7] 4 [2 7] 6 [3 7]] [1 []]" {
+		t.Error(s)
 	}
 }
 

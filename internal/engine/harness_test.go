@@ -178,6 +178,25 @@ func execute(t testing.TB, p *luna.Program, s shape) (o *outcome, faults []strin
 	if (good || errors.As(o.err, &stuck)) && cpp.Live() != live {
 		faults = append(faults, fmt.Sprintf("%d buffers leaked", cpp.Live()-live))
 	}
+	if good && !s.loose {
+		k := o.trace.kinds
+		for _, c := range []struct {
+			what string
+			got  int64
+			want int
+		}{
+			{"CFs", o.res.CFs, k[trace.KindCFCreated]}, {"atomic executions", o.res.Atomic, k[trace.KindForeignEnded]},
+			{"migrations", o.res.Migrated, k[trace.KindCFMigrated]}, {"thefts", o.res.Stolen, k[trace.KindCFStolen]},
+			{"creations and destructions", int64(k[trace.KindCFDestroyed]), k[trace.KindCFCreated]},
+		} {
+			if c.got != int64(c.want) {
+				faults = append(faults, fmt.Sprintf("%d %s, %d in the trace", c.got, c.what, c.want))
+			}
+		}
+		if n := k[trace.KindDFSent] + k[trace.KindDFRequestReceived] + k[trace.KindCFReceived]; o.res.Messages < int64(n) {
+			faults = append(faults, fmt.Sprintf("%d messages, %d in the trace", o.res.Messages, n))
+		}
+	}
 	return o, faults
 }
 

@@ -127,6 +127,25 @@ func TestSection6_Locators(t *testing.T) {
 			t.Errorf("asked %v, wanted %v", asked, want)
 		}
 	})
+	t.Run("values travel", func(t *testing.T) {
+		// A CF takes the values of its frames along.
+		same(t, `
+			sub f(int i, real r, string s, name v)
+			{
+				for k = -1 .. 0 {
+					df own;
+					put(own[k][1][2][3][4], i * k) @ { locator_cyclic: 1; };
+					say(s + (i + k) + own[k][1][2][3][4] + v[k]) @ { locator_cyclic: 2; };
+					out_r("r", r * k) @ { locator_cyclic: 3; };
+				} @ { locator_cyclic own[a][b][c][d][e] => a; }
+			}
+			sub main()
+			{
+				df x;
+				f(7, 2.5, "s", x[1][2][3][4][5]);
+				for i = -1 .. 0 put(x[1][2][3][4][5][i], i);
+			}`, "s7-1-7-1\nr=-2.5\ns7000\nr=0")
+	})
 	t.Run("indices", func(t *testing.T) {
 		ran(t, `
 			sub f(name v, int k) { for i = 0 .. 1 put(v[i][k], i); } @ { locator_cyclic v[a][b] => a + b; }

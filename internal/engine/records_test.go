@@ -203,7 +203,7 @@ func TestSection9_2_WhileAndNodes(t *testing.T) {
 }
 
 func TestWriteBuild(t *testing.T) {
-	p := compile(t, "\nsub main() { df x; // комментарий\n\tcf lab: put(x, 1); none(); for i = 1 .. 2 none(); }")
+	p := compile(t, "\nsub main() { df x; // комментарий\n\tcf lab: put(x, 1); none(); for i = 1 .. 2 say(\"\"); }")
 	dir := t.TempDir()
 	if err := records.WriteBuild(dir, p); err != nil {
 		t.Fatal(err)
