@@ -104,6 +104,7 @@ const (
 	stageHome  = iota // fetch the DFs of the locator, go to the CF's node
 	stageStart        // while: fetch the DFs of the start expression, set the counter
 	stageMain         // fetch the inputs
+	stageRun          // they are here
 	stageDone         // executed; waits only for answers to superfluous requests
 )
 

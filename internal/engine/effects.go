@@ -21,6 +21,7 @@ func (w *worker) call(c *cf) {
 		w.args, w.owned = append(w.args, val), append(w.owned, own)
 	}
 	if w.err != nil {
+		w.releaseArgs()
 		return
 	}
 	times := &w.codes[st.Code]
@@ -50,6 +51,7 @@ func (w *worker) call(c *cf) {
 	e.ses.CFFinished.EmitAt(w.ps, end, c.id, uint64(c.exec), w.times.CPU)
 	e.ses.ForeignEnded.EmitAt(w.ps, end, site)
 	w.stats.atomic++
+	w.releaseArgs()
 	if outcome.Kind != cpp.Done {
 		w.crashed(c, outcome)
 		return
@@ -61,17 +63,23 @@ func (w *worker) call(c *cf) {
 	}
 	w.outs = w.outs[:0]
 	for i := range st.Args {
-		switch {
-		case st.Args[i].Kind == luna.NameParam:
+		if st.Args[i].Kind == luna.NameParam {
 			w.outs = append(w.outs, w.args[i])
-		case w.owned[i]:
-			w.args[i].Release()
 		}
 	}
 	for range len(st.Outs) - st.NArgOuts {
 		w.outs = append(w.outs, cpp.IntValue(1)) // tokens of ">>"
 	}
 	w.effects(c)
+}
+
+// releaseArgs gives back the arguments that were made for the call.
+func (w *worker) releaseArgs() {
+	for i, own := range w.owned {
+		if own {
+			w.args[i].Release()
+		}
+	}
 }
 
 // argument evaluates an argument of a C++ routine; own tells that it is to be released after the call.

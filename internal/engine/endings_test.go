@@ -335,3 +335,41 @@ func TestBadConfig(t *testing.T) {
 		}
 	}
 }
+
+// TestHoldOnce checks that a CF that was held does not ask for its inputs again.
+func TestHoldOnce(t *testing.T) {
+	hold := func(c *engine.Config) {
+		c.Hold = map[string]time.Duration{"peek": 3 * time.Millisecond, "if": time.Millisecond, "while i": time.Millisecond}
+	}
+	for _, s := range shapes {
+		s.set = hold
+		o := run(t, `
+			sub main()
+			{
+				df x, n;
+				block(x, 2, 5) @ { req_count x = 4; };
+				for i = 1 .. 4 if i > 0 peek("x", x) @ { locator_cyclic: i; };
+				while i < 3, i = 0 .. out n { none(); }
+				out_i("n", n);
+			}`, s)
+		if o.err != nil || o.sorted() != "n=3\nx=5\nx=5\nx=5\nx=5" {
+			t.Errorf("%v: %v, printed %q", s, o.err, o.out)
+		}
+		if o.trace.kinds[trace.KindCFHeld] != 4+4+4 {
+			t.Errorf("%v: held %d times", s, o.trace.kinds[trace.KindCFHeld])
+		}
+	}
+}
+
+// TestFaultsFarAway checks that the CF at fault is named also where the fault is noticed on another node.
+func TestFaultsFarAway(t *testing.T) {
+	for _, c := range []struct{ src, msg, stmt string }{
+		{`sub main() { df x, g; put(x, 1) >> (g); if g { nap(5) >> (g[1]); } if g[1] put(x, 2); } @ { locator_cyclic x => 1; }`, "x is assigned twice: first by put(x, 1)", "put(x, 2)"},
+	} {
+		o := run(t, c.src, shape{nodes: 2, workers: 1})
+		var e *engine.ProgramError
+		if !errors.As(o.err, &e) || !strings.HasPrefix(e.Msg, c.msg) || e.Stmt != c.stmt || e.CF == 0 || e.Node != 1 {
+			t.Errorf("%s: %v", c.src, o.err)
+		}
+	}
+}

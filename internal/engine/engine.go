@@ -134,6 +134,8 @@ func Run(ctx context.Context, cfg Config) (*Result, error) {
 	}
 	main, err := e.mainFrame()
 	if err != nil {
+		e.net.Close()
+		e.forget()
 		return nil, err
 	}
 	// Workers that sit in C++ code hold a P of the Go scheduler for a while: there must be one for every worker and
@@ -297,6 +299,11 @@ func (e *engine) end() {
 		e.ses.ProgramFinished.EmitAt(n.rts.ps, t, cpu)
 		e.ses.ProgramFinished.EmitAt(n.mon, t, cpu)
 	}
+	e.forget()
+}
+
+// forget releases the string constants.
+func (e *engine) forget() {
 	for _, v := range e.literals {
 		v.Release()
 	}

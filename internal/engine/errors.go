@@ -69,6 +69,14 @@ func (a *actor) failAt(pos luna.Pos, msg, lunaLine string) {
 	}
 }
 
+// blame names the CF at fault where it happened on another node.
+func (a *actor) blame(m maker) {
+	if a.err != nil && a.err.CF == 0 && int(m.site) < len(a.n.eng.prog.Stmts) {
+		st := a.n.eng.prog.Stmts[m.site]
+		a.err.CF, a.err.Stmt, a.err.Pos = m.id, st.Text, st.Pos
+	}
+}
+
 var signalText = map[int]string{
 	int(syscall.SIGSEGV): "crashed with a segmentation fault (SIGSEGV)",
 	int(syscall.SIGBUS):  "crashed with a bus error (SIGBUS)",

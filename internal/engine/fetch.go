@@ -150,7 +150,7 @@ func (w *worker) satisfyTwin(c *cf, k int, id *ident) {
 		return
 	}
 	for j := range c.inputs {
-		if j != k && c.inputs[j].have && c.inputs[j].df != 0 && w.sameCell(c, j, id) {
+		if j != k && c.inputs[j].have && w.sameCell(c, j, id) {
 			c.inputs[k].val, c.inputs[k].have, c.inputs[k].at = retained(c.inputs[j].val), true, c.inputs[j].at
 			return
 		}

@@ -150,6 +150,17 @@ func TestSection5_4_AutomaticRequests(t *testing.T) {
 				out_i("last", x);
 			}`, "same text=2\ntwo texts=4\nexplicit=4\nlast=1")
 	})
+	t.Run("without a trace", func(t *testing.T) {
+		p := compile(t, `sub main() { df x; put(x[2], 2) @ { req_count x[2] = 1; }; if x[0] out_i("x", x[2] + x[1 + 1]); put(x[0], 1); }`)
+		o := &outcome{}
+		o.out = captured(t, func() {
+			o.res, o.err = engine.Run(t.Context(), engine.Config{Program: p, Library: open(t, p), Nodes: 1, Workers: 1})
+		})
+		var e *engine.StuckError
+		if !errors.As(o.err, &e) || !e.CFs[0].Executed || o.out != "x=4\n" {
+			t.Errorf("%v, printed %q", o.err, o.out)
+		}
+	})
 	t.Run("too few", func(t *testing.T) {
 		// The CF has run, but its second request for the same cell is never answered.
 		stuck(t, `
@@ -280,6 +291,10 @@ func TestSection5_6_Push(t *testing.T) {
 				if i > 0 { put(m[i], i * 5) @ { afterpush m[i] => r[i]; }; }
 			}
 			sub main() { df m; for i = 1 .. 3 relay(m, i); }`, "got 1=5\ngot 2=10\ngot 3=15")
+	})
+	t.Run("label and DF of one name", func(t *testing.T) {
+		same(t, `sub main() { df x; cf x: out_i("x", x) @ { wait x; }; put(x, 1) @ { afterpush x => x; }; }`, "x=1")
+		same(t, `sub main() { df x; put(x, 1) @ { afterpush x => x; req_unlimited x; }; out_i("other", x); cf x: out_i("x", x) @ { wait x; }; }`, "other=1\nx=1")
 	})
 	t.Run("not stored", func(t *testing.T) {
 		stuck(t, `

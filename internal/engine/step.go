@@ -185,6 +185,9 @@ func (w *worker) step(c *cf) {
 			if !w.fetch(c, c.st.Waves, true) || w.err != nil {
 				return
 			}
+			c.stage = stageRun
+
+		case stageRun:
 			if !c.ready {
 				c.ready = true
 				w.noticeReady(c)

@@ -142,9 +142,9 @@ func (a *actor) cell(s *shard, id *ident, h uint64) *cell {
 	c := s.find(id, h)
 	if c == nil {
 		c = s.insert(id, h)
-		if a.n.eng.recording {
-			c.num = a.define(id)
-		}
+	}
+	if c.num == 0 && a.n.eng.recording { // it is new, or was that of a label
+		c.num = a.define(id)
 	}
 	return c
 }
@@ -171,7 +171,7 @@ func (a *actor) number(id *ident) trace.DF {
 	s := a.n.shard(h)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if c := s.find(id, h); c != nil {
+	if c := s.find(id, h); c != nil && c.num != 0 {
 		return c.num
 	}
 	if s.seen == nil {

@@ -279,6 +279,7 @@ func (a *actor) handle(m *transport.Message) {
 		by := d.maker()
 		e.ses.DFReceived.EmitAt(a.ps, t, a.homeNumber(&id), m.From, m.Bytes(), m.Number, 0, 0)
 		a.post(&id, m.Payload[0], count, by, false)
+		a.blame(by)
 	case msgDestroy:
 		id := d.ident()
 		a.destroy(&id)
