@@ -1,0 +1,265 @@
+#ifndef WHYSLOW_H
+#define WHYSLOW_H
+/* whyslow.h: record traces for whyslow from C and C++.
+ *
+ * How to use it. Copy this one file. In exactly one source file write
+ *
+ *     #define WHYSLOW_IMPLEMENTATION
+ *     #include "whyslow.h"         (before any other header, where compiled with -std=c99)
+ *
+ * and plain #include "whyslow.h" in the others. C99 or C++11, GCC or Clang, POSIX; link with
+ * -pthread. docs/c-sdk.md has a whole example; `whyslow report TRACE` reads the result.
+ *
+ * Problem. A run-time system wants every event of every thread on disk, at the price of
+ * reading a clock, and must not notice that it is watched: no lock, no allocation and no
+ * system call where an event is recorded, and no way to fail.
+ *
+ * Plan. One context (ws_context) per node writes one file of the trace; one stream
+ * (ws_stream) per thread is an append buffer of 64-bit words:
+ *
+ *     word 0      time << 10 | kind
+ *     words 1..n  the fixed fields, one word each; for a kind with a list: the number of
+ *                 elements, the elements
+ *
+ * Word 0 is stored last (a release store), and the word after the newest record is 0 until the
+ * next record is complete. So whoever ends the process (exit in another thread) can walk
+ * the buffers while their owners still append. A full buffer is handed to a writer thread, which
+ * packs it by column, compresses it and writes it as one block; the buffer comes back through a
+ * pool. Where the pool is empty the emitter waits, or drops events and records how many
+ * (GlobalEvents.onLost). Everything that is slow is in the implementation; what runs per
+ * event is inline.
+ *
+ * The rest of the format: docs/trace-format.md. Blocks are compressed with libzstd.so.1 where
+ * the machine has it. It is looked up by dlopen rather than linked, because then no
+ * header, package or linker flag is needed, and one binary works with it and without it (blocks
+ * are stored then). WHYSLOW_NO_DLOPEN leaves this out, for static executables.
+ *
+ * Nothing here makes the program fail. ws_open always returns a context; where nothing can be
+ * recorded (no such folder, disk full, the child of a fork, WHYSLOW_OFF=1) all calls are
+ * valid and do nothing, ws_error tells why, and a line on standard error says it once.
+ *
+ * Left out on purpose: filters of kinds (a collector's own business), signal handlers (a killed
+ * program keeps what was handed over: whole blocks; call ws_flush where more is wanted),
+ * reading traces.
+ */
+
+#if defined(WHYSLOW_IMPLEMENTATION) && defined(__STRICT_ANSI__) && !defined(_POSIX_C_SOURCE)
+#define _POSIX_C_SOURCE 200809L
+#endif
+#if !defined(__GNUC__)
+#error "whyslow.h needs GCC, Clang or a compiler that has their __atomic builtins"
+#endif
+
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define WHYSLOW_SDK_VERSION "1"
+
+/* ---- Identities ------------------------------------------------------------------------ */
+
+typedef uint64_t ws_cf;      /* CF: creating node and its counter, see ws_id; 0: none */
+typedef uint64_t ws_message; /* message or request: sender and its counter; 0: none */
+typedef uint32_t ws_df;      /* DF: its number in this node's file, from ws_define_df; 0: none */
+typedef uint32_t ws_code;    /* code fragment, from ws_define_code; 0: none */
+typedef uint32_t ws_site;    /* statement, from ws_define_site; 0: none */
+typedef uint32_t ws_name;    /* string, from ws_define_name; 0: "" */
+typedef uint32_t ws_kind;    /* kind of event: WS_CF_CREATED ..., or from ws_define_kind */
+
+/* ws_id joins a node (0 to 65535) and a counter (from 1, 48 bits) to the id of a CF or message,
+ * which is the same on all nodes. */
+static inline uint64_t ws_id(int node, uint64_t counter) {
+    return (uint64_t)(uint16_t)node << 48 | (counter & (((uint64_t)1 << 48) - 1));
+}
+
+/* Kinds of code fragments: user code, and the structured ones run by the system. */
+enum { WS_ATOMIC, WS_SUB, WS_CALL, WS_FOR, WS_WHILE, WS_IF };
+
+/* Why a DF was destroyed, for ws_df_destroy. */
+enum { WS_EXPIRED, WS_DELETED, WS_END };
+
+/* How a run ended, for ws_close. */
+enum { WS_DONE, WS_FAILED, WS_STUCK, WS_INTERRUPTED };
+
+/* ---- Context: one node ------------------------------------------------------------------- */
+
+typedef struct ws_context ws_context;
+
+/* What an emitter does when all buffers are full. */
+enum { WS_WAIT, WS_DROP };
+
+/* Settings of a context. All zero means the defaults. The environment, where set, prevails (so
+ * that a finished program can be tuned); its variables are in brackets. Strings are copied. */
+typedef struct ws_options {
+    const char *dir;       /* the trace's folder, made if need be; default PROGRAM.trace [WHYSLOW_TRACE] */
+    const char *program;   /* its name in reports; default: the executable's */
+    int node;              /* number of this node, 0 to 65535 */
+    int nodes;             /* nodes of the whole run; default 1 */
+    int workers;           /* workers per node, the same on all: streams 0 to workers-1; default 1 */
+    int per_process;       /* nodes per OS process, for contexts sharing one; default 1 */
+    const char *const *hosts; /* the host of each of the nodes; default: only this one's is told */
+    size_t buffer_bytes;   /* size of a buffer, 1 KiB to 4 MiB; default 128 KiB [WHYSLOW_BUFFER, 64k, 1m] */
+    int pool;              /* buffers beyond one per stream; default 8 [WHYSLOW_POOL] */
+    int level;             /* zstd: 0 default (1), 1 fastest to 4 best, negative: store [WHYSLOW_LEVEL] */
+    int sync;              /* the emitter itself packs and writes full buffers [WHYSLOW_SYNC=0|1] */
+    int full;              /* WS_WAIT or WS_DROP [WHYSLOW_FULL=wait|drop] */
+    const char *clock;     /* "tsc", "monotonic" or "auto", see ws_now; of the first context
+                              opened by the process [WHYSLOW_CLOCK] */
+    int manual;            /* the program itself emits onProgramStarted and onProgramFinished */
+    int no_run_info;       /* run.json is written by somebody else */
+    int quiet;             /* no line on standard error when something goes wrong */
+} ws_options;
+
+/* ws_open starts the file of a node, replacing an old one. opt may be NULL. It always
+ * returns a context that can be used; where it records nothing, ws_error tells why. The context
+ * of node 0 also writes run.json about the whole run and removes files of nodes that the run
+ * does not have. WHYSLOW_OFF=1 switches everything off. Several contexts may be open. */
+ws_context *ws_open(const ws_options *opt);
+
+/* ws_close writes what the streams hold and, unless manual, onProgramFinished for each worker;
+ * completes the file and run.json and frees everything. No thread may use its streams any more.
+ * ended is WS_DONE, WS_FAILED ...; exit_code and message (may be NULL) go to run.json. Returns 0,
+ * or -1 if anything could not be written or was lost.
+ * A program that exits without it gets the same at exit, other threads still running:
+ * what they had recorded is in the file, and later events go nowhere. */
+int ws_close(ws_context *ctx, int ended, int exit_code, const char *message);
+
+/* ws_error returns the first error in one line, NULL if there was none. Any thread. */
+const char *ws_error(const ws_context *ctx);
+
+/* ws_lost_events returns the number of events dropped so far, for want of a buffer or because writing
+ * failed. Any thread. */
+uint64_t ws_lost_events(const ws_context *ctx);
+
+/* ws_active tells whether anything is recorded: 0 in the child of a fork, for example. */
+int ws_active(const ws_context *ctx);
+
+/* ws_dir returns the folder of the trace. */
+const char *ws_dir(const ws_context *ctx);
+
+/* ws_setting adds a fact that shaped the run to run.json ("steal", "on"). It is written at the end,
+ * by node 0. */
+void ws_setting(ws_context *ctx, const char *key, const char *value);
+
+/* ---- Streams: one per thread --------------------------------------------------------------- */
+
+/* A stream. The fields are for the inline functions only. */
+typedef struct ws_stream {
+    uint64_t *buf; /* the buffer */
+    size_t used;   /* words used; buf[used] is 0 */
+    size_t cap;    /* its words; 0: nothing is recorded; 1: there is no buffer at present */
+} ws_stream;
+
+/* ws_stream_open returns the stream of that number, making it at the first call. Streams 0 to
+ * workers-1 are the workers, and begin with onProgramStarted unless manual: open them all when
+ * the program starts. Higher ones are the run-time system's own and never enter a worker's factors.
+ * One thread at a time may use a stream. It lives until ws_close. */
+ws_stream *ws_stream_open(ws_context *ctx, int id);
+
+/* ws_flush hands over what the stream holds, so that it gets into the file even if the process
+ * is killed. For the thread that uses the stream. */
+void ws_flush(ws_stream *s);
+
+/* ---- Definitions: any thread; before the first event that uses them ------------------------- */
+
+/* ws_define_name returns the number of a string, the same for the same string. Over 64 KiB are cut. */
+ws_name ws_define_name(ws_context *ctx, const char *text);
+
+/* ws_define_code defines a code fragment. kind is WS_ATOMIC ...; file may be NULL; line and
+ * column count from 1, 0: unknown. */
+ws_code ws_define_code(ws_context *ctx, const char *name, int kind, const char *file, int line, int column);
+
+/* ws_define_site defines a statement that creates CFs of a code fragment. label (the CFs' name),
+ * file and text (the statement as written) may be NULL. */
+ws_site ws_define_site(ws_context *ctx, ws_code code, const char *label, const char *file, int line, int column, const char *text);
+
+/* ws_define_df gives a DF a number in this file. The identity list (up to 1024 elements) must
+ * be the same on all nodes and of no other DF: by convention the node that created its name, the
+ * name's number there, then the indices. */
+ws_df ws_define_df(ws_context *ctx, ws_name name, const int64_t *identity, size_t n);
+
+/* ws_define_kind declares an event of a user namespace:
+ *     ws_define_kind(ctx, "My", "onStep", "step:Int residual:Float", "A step is done.")
+ * Types: Int, Uint, Float, CF, DF, Site, Name, Node, Message, NS, Bytes, Reason, and as last
+ * field Ints or DFs (a list). At most 16 fields, 768 kinds. Declaring the same again returns the
+ * same number. Returns 0 on a mistake, which ws_error tells; events of kind 0 are dropped. */
+ws_kind ws_define_kind(ws_context *ctx, const char *space, const char *name, const char *fields, const char *doc);
+
+/* ws_new_id returns the next id of a CF or message of this node, see ws_id. Where the run-time
+ * system has counters of its own, ws_id is cheaper. */
+uint64_t ws_new_id(ws_context *ctx);
+
+/* ---- Time ------------------------------------------------------------------------------------ */
+
+/* ws_now returns the time in nanoseconds: CLOCK_MONOTONIC, folded to stay below 52 days. With one
+ * process per run ("auto") it is read from the processor's time-stamp counter where that is
+ * constant and the kernel itself trusts it (about 10 ns instead of 25); the factor is measured once.
+ * Runs of several processes take CLOCK_MONOTONIC itself, which all processes of a host share,
+ * while two measured factors differ by a few millionths. Between hosts, measure and emit
+ * ws_clock_sync. */
+static inline int64_t ws_now(void);
+
+/* ws_process_cpu and ws_thread_cpu return CPU time in nanoseconds: of this process, for
+ * ws_program_started; of this thread, for ws_cf_finished (a system call, ~0.3 us). */
+int64_t ws_process_cpu(void);
+int64_t ws_thread_cpu(void);
+
+/* ---- Inline parts ------------------------------------------------------------------------------ */
+
+/* Parameters of the clock: ns = base + (counter-origin)*mult/2^32; mult 0: no counter is used. */
+typedef struct ws_clock {
+    uint64_t mult, origin;
+    int64_t base;
+} ws_clock;
+extern ws_clock ws_the_clock;
+int64_t ws_now_slow(void);
+
+static inline int64_t ws_now(void) {
+#if defined(__x86_64__)
+    if (__builtin_expect(ws_the_clock.mult != 0, 1)) {
+        __extension__ typedef unsigned __int128 ws_u128;
+        uint32_t lo, hi;
+        __asm__ __volatile__("rdtsc" : "=a"(lo), "=d"(hi));
+        return ws_the_clock.base + (int64_t)(uint64_t)((ws_u128)(((uint64_t)hi << 32 | lo) - ws_the_clock.origin) * ws_the_clock.mult >> 32);
+    }
+#endif
+    return ws_now_slow();
+}
+
+uint64_t *ws_reserve_slow(ws_stream *s, size_t n, int64_t t);
+
+/* ws_reserve returns room for a record of n words, NULL where it is not to be recorded. Whoever
+ * got it stores words 1 to n-1 and then calls ws_commit, before anything else is done with the
+ * stream. Prefer the functions below. */
+static inline uint64_t *ws_reserve(ws_stream *s, size_t n, int64_t t) {
+    size_t i = s->used, j = i + n;
+    if (__builtin_expect(j >= s->cap, 0)) return ws_reserve_slow(s, n, t);
+    __atomic_store_n(&s->buf[j], (uint64_t)0, __ATOMIC_RELAXED);
+    s->used = j;
+    return s->buf + i;
+}
+
+static inline void ws_commit(uint64_t *r, int64_t t, ws_kind kind) {
+    __atomic_store_n(r, (uint64_t)t << 10 | kind, __ATOMIC_RELEASE);
+}
+
+/* ws_float returns the word of a Float for ws_emit. */
+static inline uint64_t ws_float(double v) {
+    uint64_t w;
+    memcpy(&w, &v, sizeof w);
+    return w;
+}
+
+/* ws_emit_at records an event of any kind at a time from ws_now. words holds its fixed fields and, for a
+ * kind with a list, the number of elements and the elements: n in all. Where that does not suit
+ * the kind the event is dropped and ws_error tells. Times may go back a little within a
+ * stream, and must be within 104 days of 0. */
+void ws_emit_at(ws_stream *s, int64_t t, ws_kind kind, const uint64_t *words, size_t n);
+
+static inline void ws_emit(ws_stream *s, ws_kind kind, const uint64_t *words, size_t n) {
+    if (s->cap) ws_emit_at(s, ws_now(), kind, words, n);
+}

@@ -1,0 +1,207 @@
+
+/* ---- Settings and run.json -------------------------------------------------------------------------------- */
+
+static void wsi_text(wsi_bytes *b, const char *s) { wsi_append(b, s, strlen(s)); }
+
+static void wsi_number(wsi_bytes *b, long long v) {
+    char tmp[24];
+    snprintf(tmp, sizeof tmp, "%lld", v);
+    wsi_text(b, tmp);
+}
+
+/* wsi_quote appends a JSON string. */
+static void wsi_quote(wsi_bytes *b, const char *s) {
+    wsi_text(b, "\"");
+    for (; *s; s++) {
+        unsigned char c = (unsigned char)*s;
+        char tmp[8];
+        if (c == '"' || c == '\\') snprintf(tmp, sizeof tmp, "\\%c", c);
+        else if (c < 0x20) snprintf(tmp, sizeof tmp, "\\u%04x", c);
+        else snprintf(tmp, sizeof tmp, "%c", c);
+        wsi_text(b, tmp);
+    }
+    wsi_text(b, "\"");
+}
+
+static void wsi_pair_json(wsi_bytes *b, const char *key, const char *value) {
+    wsi_quote(b, key);
+    wsi_text(b, ": ");
+    wsi_quote(b, value);
+}
+
+void ws_setting(ws_context *ctx, const char *key, const char *value) {
+    if (wsi_off(ctx)) return;
+    pthread_mutex_lock(&ctx->defs_mu);
+    wsi_text(&ctx->settings, ", ");
+    wsi_pair_json(&ctx->settings, key, value);
+    pthread_mutex_unlock(&ctx->defs_mu);
+}
+
+/* wsi_read_file reads at most size-1 bytes and returns their number. */
+static size_t wsi_read_file(const char *path, char *text, size_t size) {
+    size_t n = 0;
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd >= 0) {
+        for (ssize_t k; n < size - 1 && (k = read(fd, text + n, size - 1 - n)) > 0;) n += (size_t)k;
+        close(fd);
+    }
+    text[n] = 0;
+    return n;
+}
+
+/* wsi_affinity finds the list of cores that the process may use, "0-3,8", and returns their number. */
+static int wsi_affinity(char *list, size_t size) {
+    char text[8192];
+    int count = 0;
+    *list = 0;
+    wsi_read_file("/proc/self/status", text, sizeof text);
+    char *p = strstr(text, "\nCpus_allowed_list:");
+    if (p) {
+        p += strlen("\nCpus_allowed_list:");
+        p += strspn(p, " \t");
+        snprintf(list, size, "%.*s", (int)strcspn(p, "\n"), p);
+        for (char *q = list; *q;) {
+            long a = strtol(q, &q, 10), z = a;
+            if (*q == '-') z = strtol(q + 1, &q, 10);
+            count += (int)(z - a + 1);
+            if (*q++ != ',') break;
+        }
+    }
+#ifdef _SC_NPROCESSORS_ONLN
+    if (!count) count = (int)sysconf(_SC_NPROCESSORS_ONLN);
+#endif
+    return count;
+}
+
+/* wsi_command_line appends the command line as JSON strings, from a given argument on. */
+static void wsi_command_line(wsi_bytes *b, size_t skip) {
+    static char text[1 << 16]; /* run.json is written by one thread at a time */
+    size_t n = wsi_read_file("/proc/self/cmdline", text, sizeof text), count = 0;
+    wsi_text(b, "[");
+    for (size_t i = 0, k = 0; i < n; i += strlen(text + i) + 1, k++) {
+        if (k < skip) continue;
+        if (count++) wsi_text(b, ", ");
+        wsi_quote(b, text + i);
+    }
+    wsi_text(b, "]");
+}
+
+static void wsi_key(wsi_bytes *b, const char *key) {
+    wsi_text(b, b->n > 2 ? ",\n  " : "  ");
+    wsi_quote(b, key);
+    wsi_text(b, ": ");
+}
+
+static void wsi_nodes(ws_context *ctx, wsi_bytes *b, const char *own) {
+    char list[256];
+    int cores = wsi_affinity(list, sizeof list), mine = ctx->node / ctx->per_process;
+    wsi_key(b, "processes");
+    wsi_text(b, "[");
+    for (int i = 0; i * ctx->per_process < ctx->nodes; i++) {
+        const char *host = ctx->hosts ? ctx->hosts[i * ctx->per_process] : i == mine ? own : "";
+        wsi_text(b, i ? ",\n    {\"pid\": " : "\n    {\"pid\": ");
+        wsi_number(b, i == mine ? (long long)getpid() : 0);
+        wsi_text(b, ", ");
+        wsi_pair_json(b, "host", host);
+        if (i == mine) {
+            wsi_text(b, ", \"cores\": ");
+            wsi_number(b, cores);
+            wsi_text(b, ", ");
+            wsi_pair_json(b, "affinity", list);
+        }
+        wsi_text(b, "}");
+    }
+    wsi_text(b, "\n  ]");
+    wsi_key(b, "nodes");
+    wsi_text(b, "[");
+    for (int i = 0; i < ctx->nodes; i++) {
+        const char *host = ctx->hosts ? ctx->hosts[i] : i / ctx->per_process == mine ? own : "";
+        wsi_text(b, i ? ",\n    {\"node\": " : "\n    {\"node\": ");
+        wsi_number(b, i);
+        wsi_text(b, ", ");
+        wsi_pair_json(b, "host", host);
+        wsi_text(b, ", \"process\": ");
+        wsi_number(b, i / ctx->per_process);
+        wsi_text(b, ", \"workers\": ");
+        wsi_number(b, ctx->workers);
+        wsi_text(b, "}");
+    }
+    wsi_text(b, "\n  ]");
+}
+
+static void wsi_run_json(ws_context *ctx, wsi_bytes *b, const char *ended, int exit_code, const char *message) {
+    char text[64];
+    struct tm tm;
+    struct utsname os;
+    wsi_text(b, "{\n");
+    wsi_key(b, "program");
+    wsi_quote(b, ctx->program);
+    wsi_key(b, "args");
+    wsi_command_line(b, 1);
+    wsi_key(b, "command_line");
+    wsi_command_line(b, 0);
+    wsi_key(b, "started");
+    gmtime_r(&ctx->started.tv_sec, &tm);
+    strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%S", &tm);
+    snprintf(text + strlen(text), sizeof text - strlen(text), ".%09ldZ", ctx->started.tv_nsec);
+    wsi_quote(b, text);
+    wsi_key(b, "ended");
+    wsi_quote(b, ended);
+    if (exit_code) wsi_key(b, "exit"), wsi_number(b, exit_code);
+    if (message && *message) wsi_key(b, "message"), wsi_quote(b, message);
+    memset(&os, 0, sizeof os);
+    uname(&os);
+    wsi_nodes(ctx, b, os.nodename);
+    wsi_key(b, "clock");
+    wsi_quote(b, wsi_clock_name);
+    wsi_key(b, "versions");
+    wsi_text(b, "{");
+    wsi_pair_json(b, "sdk", WHYSLOW_SDK_VERSION);
+    wsi_text(b, ", ");
+    wsi_pair_json(b, "compiler", __VERSION__);
+    wsi_text(b, ", ");
+    snprintf(text, sizeof text, "%.20s %.40s", os.sysname, os.release);
+    wsi_pair_json(b, "os", text);
+    wsi_text(b, "}");
+    wsi_key(b, "settings");
+    wsi_text(b, "{");
+    wsi_pair_json(b, "codec", ctx->zstd ? "zstd" : "stored");
+    pthread_mutex_lock(&ctx->defs_mu);
+    wsi_append(b, ctx->settings.p, ctx->settings.n);
+    pthread_mutex_unlock(&ctx->defs_mu);
+    wsi_text(b, "}\n}\n");
+}
+
+static int wsi_write_all(int fd, const uint8_t *p, size_t n) {
+    while (n) {
+        ssize_t k = write(fd, p, n);
+        if (k < 0 && errno == EINTR) continue;
+        if (k <= 0) return 0;
+        p += k;
+        n -= (size_t)k;
+    }
+    return 1;
+}
+
+/* wsi_write_run replaces run.json at once: whoever reads it meanwhile sees the old or the new one. */
+static void wsi_write_run(ws_context *ctx, const char *ended, int exit_code, const char *message) {
+    wsi_bytes b = {0, 0, 0, 0};
+    size_t len = strlen(ctx->dir) + 48;
+    char *path = (char *)malloc(len), *tmp = (char *)malloc(len);
+    errno = ENOMEM;
+    if (path && tmp) {
+        snprintf(path, len, "%s/run.json", ctx->dir);
+        snprintf(tmp, len, "%s/run.json.%ld.tmp", ctx->dir, (long)getpid());
+        wsi_run_json(ctx, &b, ended, exit_code, message);
+        int fd = b.bad ? -1 : open(tmp, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+        int ok = fd >= 0 && wsi_write_all(fd, b.p, b.n);
+        int err = errno;
+        if (fd >= 0 && close(fd)) ok = 0, err = errno;
+        if (ok && rename(tmp, path)) ok = 0, err = errno;
+        if (!ok) {
+            if (fd >= 0) unlink(tmp);
+            wsi_fail(ctx, "cannot write %s: %s", path, strerror(err));
+        }
+    }
+    free(path), free(tmp), free(b.p);
+}

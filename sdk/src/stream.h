@@ -1,0 +1,169 @@
+
+/* ---- Streams: what is not inline -------------------------------------------------------------------------- */
+
+/* What an emitter gets when there is no memory for a stream: it records nothing. */
+static wsi_stream wsi_no_stream;
+
+static void wsi_set_buffer(wsi_stream *s, wsi_buffer *b) { /* s->mu is held */
+    s->buffer = b;
+    s->pub.used = 0;
+    s->pub.buf = b ? WSI_WORDS(b) : 0;
+    s->pub.cap = b ? b->cap : 1;
+    if (b) __atomic_store_n(WSI_WORDS(b), (uint64_t)0, __ATOMIC_RELAXED);
+}
+
+/* wsi_hand_over gives the used part of the buffer to the writer. Where that refuses, because
+ * the context is ending, the stream records nothing any more. */
+static int wsi_hand_over(wsi_stream *s) {
+    int taken = 1;
+    pthread_mutex_lock(&s->mu);
+    wsi_buffer *b = s->buffer;
+    if (b) {
+        b->n = s->pub.used;
+        b->stream = s;
+        taken = wsi_submit(s->ctx, b);
+        /* Otherwise wsi_finish may be reading the buffer. */
+        if (taken) wsi_set_buffer(s, 0);
+        else s->pub.cap = s->pub.used = 0;
+    }
+    pthread_mutex_unlock(&s->mu);
+    return taken;
+}
+
+/* wsi_record_lost appends an onLost; there is room; s->mu is held. */
+static void wsi_record_lost(wsi_stream *s) {
+    wsi_lost l = s->lost, none = {0, 0, 0};
+    s->lost = none;
+    uint64_t *r = ws_reserve(&s->pub, WSI_LOST_WORDS, l.last);
+    r[1] = l.count, r[2] = (uint64_t)l.first, r[3] = (uint64_t)l.last, r[4] = (uint64_t)s->id;
+    ws_commit(r, l.last, WS_LOST);
+}
+
+static void wsi_drop(wsi_stream *s, int64_t t) {
+    pthread_mutex_lock(&s->mu);
+    wsi_count_lost(s->ctx, &s->lost, 1, t, t);
+    pthread_mutex_unlock(&s->mu);
+}
+
+uint64_t *ws_reserve_slow(ws_stream *pub, size_t n, int64_t t) {
+    wsi_stream *s = (wsi_stream *)pub;
+    if (!pub->cap || wsi_off(s->ctx)) return 0;
+    if (n > WSI_MAX_RECORD) {
+        wsi_fail(s->ctx, "an event with a list of %lu elements is too long and was dropped", (unsigned long)n);
+        wsi_drop(s, t);
+        return 0;
+    }
+    if (!wsi_hand_over(s)) return 0;
+    wsi_buffer *b = wsi_take(s->ctx, n + 1 + WSI_LOST_WORDS);
+    if (!b) {
+        wsi_drop(s, t);
+        return 0;
+    }
+    pthread_mutex_lock(&s->mu);
+    wsi_set_buffer(s, b);
+    if (s->lost.count) wsi_record_lost(s);
+    pthread_mutex_unlock(&s->mu);
+    return ws_reserve(pub, n, t);
+}
+
+void ws_flush(ws_stream *pub) {
+    wsi_stream *s = (wsi_stream *)pub;
+    if (!pub->cap || wsi_off(s->ctx) || !wsi_hand_over(s)) return;
+    pthread_mutex_lock(&s->mu);
+    wsi_buffer *b = s->lost.count ? wsi_new_buffer(WSI_LOST_WORDS + 1) : 0;
+    if (b) { /* the loss is told even if no event follows */
+        wsi_set_buffer(s, b);
+        wsi_record_lost(s);
+    }
+    pthread_mutex_unlock(&s->mu);
+    if (b) wsi_hand_over(s);
+}
+
+void ws_emit_at(ws_stream *pub, int64_t t, ws_kind kind, const uint64_t *words, size_t n) {
+    wsi_stream *s = (wsi_stream *)pub;
+    if (!pub->cap) return;
+    const wsi_layout *l = wsi_layout_of(s->ctx, kind);
+    if (!l) {
+        wsi_fail(s->ctx, "ws_emit: there is no kind %u: the event was dropped", (unsigned)kind);
+        wsi_drop(s, t);
+        return;
+    }
+    if (l->list ? n < 1u + l->fixed || words[l->fixed] != n - l->fixed - 1 : n != l->fixed) {
+        wsi_fail(s->ctx, "ws_emit: %lu words are not what event %s.%s has: the event was dropped", (unsigned long)n, l->space, l->name);
+        wsi_drop(s, t);
+        return;
+    }
+    uint64_t *r = ws_reserve(pub, 1 + n, t);
+    if (!r) return;
+    for (size_t i = 0; i < n; i++) r[1 + i] = words[i];
+    ws_commit(r, t, kind);
+}
+
+/* wsi_walk returns the number of words of whole records in a buffer to which its owner may be
+ * appending. */
+static size_t wsi_walk(ws_context *ctx, const uint64_t *w, size_t cap) {
+    size_t i = 0;
+    while (i < cap) {
+        uint64_t head = __atomic_load_n(&w[i], __ATOMIC_ACQUIRE);
+        if (!head) break;
+        const wsi_layout *l = wsi_layout_of(ctx, head & (WSI_KINDS - 1));
+        i += 1 + l->fixed + (l->list ? 1 + w[i + 1 + l->fixed] : 0);
+    }
+    return i;
+}
+
+/* wsi_rest copies what a stream still holds, for wsi_finish, with room for an onLost and an
+ * onProgramFinished. */
+static wsi_buffer *wsi_rest(wsi_stream *s) {
+    size_t n = 0;
+    pthread_mutex_lock(&s->mu);
+    if (s->buffer) n = wsi_walk(s->ctx, WSI_WORDS(s->buffer), s->buffer->cap);
+    wsi_buffer *b = wsi_new_buffer(n + WSI_LOST_WORDS + WSI_END_WORDS);
+    if (b) {
+        if (n) memcpy(WSI_WORDS(b), WSI_WORDS(s->buffer), n * sizeof(uint64_t));
+        b->n = n;
+        b->stream = s;
+        if (s->lost.count) {
+            uint64_t *r = WSI_WORDS(b) + n;
+            r[0] = (uint64_t)s->lost.last << 10 | WS_LOST, r[1] = s->lost.count;
+            r[2] = (uint64_t)s->lost.first, r[3] = (uint64_t)s->lost.last, r[4] = (uint64_t)s->id;
+            b->n += WSI_LOST_WORDS;
+        }
+    }
+    pthread_mutex_unlock(&s->mu);
+    return b;
+}
+
+static wsi_stream *wsi_new_stream(ws_context *ctx, int id) { /* ctx->mu is held */
+    void *list = realloc(ctx->streams, (ctx->nstreams + 1) * sizeof *ctx->streams), *p = 0;
+    if (!list) return 0;
+    ctx->streams = (wsi_stream **)list;
+    if (posix_memalign(&p, 64, sizeof(wsi_stream))) return 0;
+    wsi_stream *s = (wsi_stream *)memset(p, 0, sizeof *s);
+    s->ctx = ctx;
+    s->id = id;
+    s->pub.cap = wsi_off(ctx) || ctx->refuse ? 0 : 1;
+    pthread_mutex_init(&s->mu, 0);
+    ctx->streams[ctx->nstreams++] = s;
+    return s;
+}
+
+ws_stream *ws_stream_open(ws_context *ctx, int id) {
+    wsi_stream *s = 0;
+    if (id < 0) {
+        wsi_fail(ctx, "stream %d: numbers begin at 0", id);
+        return &wsi_no_stream.pub;
+    }
+    pthread_mutex_lock(&ctx->mu);
+    for (size_t i = 0; i < ctx->nstreams && !s; i++)
+        if (ctx->streams[i]->id == id) s = ctx->streams[i];
+    int fresh = !s;
+    if (!s) s = wsi_new_stream(ctx, id);
+    pthread_mutex_unlock(&ctx->mu);
+    if (!s) {
+        wsi_fail(ctx, "stream %d: no memory, its events are lost", id);
+        return &wsi_no_stream.pub;
+    }
+    if (fresh && id < ctx->workers && !ctx->manual) ws_program_started(&s->pub, (uint64_t)(ctx->node / ctx->per_process), ws_process_cpu());
+    return &s->pub;
+}
