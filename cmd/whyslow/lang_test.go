@@ -227,19 +227,20 @@ func TestLangShapes(t *testing.T) {
 			t.Fatal(err)
 		}
 		want := sortedLines(string(expected))
-		for _, shape := range []string{"-n 1 -w 1", "-n 1 -w 4", "-n 4 -w 1"} {
-			t.Run(filepath.Base(dir)+" "+shape, func(t *testing.T) {
-				t.Parallel()
+		t.Run(filepath.Base(dir), func(t *testing.T) {
+			t.Parallel()
+			// One after the other: the first compiles, the others find it compiled.
+			for _, shape := range []string{"-n 1 -w 1", "-n 1 -w 4", "-n 4 -w 1"} {
 				command := fmt.Sprintf("whyslow run -q -o %s %s %s", filepath.Join(t.TempDir(), "t"), shape, programWords.FindString(c.run))
 				stdout, stderr, code, err := shell(dir, home, command)
 				if err != nil || code != 0 {
-					t.Fatalf("exit code %d, %v\n%s", code, err, stderr)
+					t.Fatalf("%s: exit code %d, %v\n%s", shape, code, err, stderr)
 				}
 				if got := sortedLines(stdout); !slices.Equal(got, want) {
-					t.Errorf("got\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
+					t.Errorf("%s: got\n%s\nwant\n%s", shape, strings.Join(got, "\n"), strings.Join(want, "\n"))
 				}
-			})
-		}
+			}
+		})
 	}
 }
 

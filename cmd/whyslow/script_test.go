@@ -14,16 +14,21 @@ import (
 
 // The test binary is whyslow, luna and rts as well, by the name it is called.
 func TestMain(m *testing.M) {
-	testscript.Main(m, map[string]func(){"whyslow": main, "luna": main, "rts": main})
+	testscript.Main(tests{m}, map[string]func(){"whyslow": main, "luna": main, "rts": main})
 }
 
-// compiledCode is where C++ compiled by tests is kept: content addressed, so it may outlive a test run.
-func compiledCode() string {
-	dir, err := os.UserCacheDir()
+// tests keeps the C++ that tests compile in a folder of its own.
+type tests struct{ m *testing.M }
+
+func (t tests) Run() int {
+	dir, err := os.MkdirTemp("", "whyslow-tests-*")
 	if err != nil {
-		dir = os.TempDir()
+		fmt.Fprintln(os.Stderr, err)
+		return 1
 	}
-	return dir
+	defer os.RemoveAll(dir)
+	os.Setenv("XDG_CACHE_HOME", dir)
+	return t.m.Run()
 }
 
 func TestScript(t *testing.T) {
@@ -34,7 +39,7 @@ func TestScript(t *testing.T) {
 	testscript.Run(t, testscript.Params{
 		Dir: "testdata/script",
 		Setup: func(env *testscript.Env) error {
-			env.Setenv("XDG_CACHE_HOME", compiledCode())
+			env.Setenv("XDG_CACHE_HOME", os.Getenv("XDG_CACHE_HOME"))
 			env.Setenv("EXAMPLES", examples)
 			env.Setenv("LANG_TESTS", filepath.Join(filepath.Dir(examples), "testdata", "lang"))
 			env.Setenv("NO_COLOR", "1")
