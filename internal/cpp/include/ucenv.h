@@ -37,14 +37,13 @@
 
 #include <whyslow_abi.h>
 
-enum ValueType { TYPE_UNDEFINED, TYPE_INT, TYPE_REAL, TYPE_STRING, TYPE_VALUE };
-
 namespace luna {
 namespace ucenv {
 
 class DF;
 
 namespace detail __attribute__((visibility("hidden"))) {
+enum Type : uint32_t { unset, integer, real, text, block }; // LuNA's type codes
 [[noreturn]] void fail(const std::string &msg);
 void log(const char *level, const std::string &msg, const char *file, int line);
 ws_buf *alloc(std::size_t size); // one reference
@@ -68,7 +67,7 @@ class DF {
 		ws_buf *buf_;
 	};
 
-	bool buffered() const { return type_ >= TYPE_STRING; }
+	bool buffered() const { return type_ >= detail::text; }
 	static void *bytes(ws_buf *b) { return b + 1; }
 	void drop()
 	{
@@ -93,23 +92,23 @@ class DF {
 	}
 	void need_block(const char *what) const
 	{
-		if (type_ != TYPE_VALUE) wrong_type(what);
+		if (type_ != detail::block) wrong_type(what);
 	}
 	[[noreturn]] void wrong_type(const char *what) const;
 	[[noreturn]] void odd_size(std::size_t of) const;
 	template <class T> const T &value(const int *) const
 	{
-		if (type_ != TYPE_INT) detail::fail("not an int: " + to_string());
+		if (type_ != detail::integer) detail::fail("not an int: " + to_string());
 		return int_;
 	}
 	template <class T> const T &value(const double *) const
 	{
-		if (type_ != TYPE_REAL) detail::fail("not a real: " + to_string());
+		if (type_ != detail::real) detail::fail("not a real: " + to_string());
 		return real_;
 	}
 	template <class T> [[noreturn]] const T &value(const void *) const
 	{
-		detail::fail(std::string("getValue<") + typeid(T).name() + ">() failed for " + to_string());
+		detail::fail("getValue gives int or double, not " + std::string(typeid(T).name()) + ": " + to_string());
 	}
 	void set(const int &v) { *this = v; }
 	void set(const double &v) { *this = v; }
@@ -118,15 +117,15 @@ class DF {
 
 public:
 	~DF() { drop(); }
-	DF() : type_(TYPE_UNDEFINED), borrowed_(0), bits_(0) {}
+	DF() : type_(detail::unset), borrowed_(0), bits_(0) {}
 	DF(const DF &o) : type_(o.type_), borrowed_(0), bits_(o.bits_)
 	{
 		if (buffered()) share(o);
 	}
-	DF(int v) : type_(TYPE_INT), borrowed_(0), bits_(v) {}
-	DF(double v) : type_(TYPE_REAL), borrowed_(0), real_(v) {}
-	DF(const std::string &v) : type_(TYPE_STRING), borrowed_(0), buf_(text(v)) {}
-	DF(const void *data, std::size_t size) : type_(TYPE_VALUE), borrowed_(0), buf_(detail::alloc(size))
+	DF(int v) : type_(detail::integer), borrowed_(0), bits_(v) {}
+	DF(double v) : type_(detail::real), borrowed_(0), real_(v) {}
+	DF(const std::string &v) : type_(detail::text), borrowed_(0), buf_(text(v)) {}
+	DF(const void *data, std::size_t size) : type_(detail::block), borrowed_(0), buf_(detail::alloc(size))
 	{
 		if (size) std::memcpy(bytes(buf_), data, size);
 	}
@@ -138,9 +137,9 @@ public:
 		else put(o.type_, o.bits_);
 		return *this;
 	}
-	DF &operator=(int v) { put(TYPE_INT, int64_t(v)); return *this; }
-	DF &operator=(double v) { put(TYPE_REAL, int64_t(0)); real_ = v; return *this; }
-	DF &operator=(const std::string &v) { put(TYPE_STRING, text(v)); return *this; }
+	DF &operator=(int v) { put(detail::integer, int64_t(v)); return *this; }
+	DF &operator=(double v) { put(detail::real, int64_t(0)); real_ = v; return *this; }
+	DF &operator=(const std::string &v) { put(detail::text, text(v)); return *this; }
 	void copy(const DF &o) { *this = o; }
 
 	// T is int, double or std::string; other types that convert to one of them end the program.
@@ -155,7 +154,7 @@ public:
 	// Makes it a fresh block of bytes, not initialised, aligned to 16.
 	void *create(std::size_t size)
 	{
-		put(TYPE_VALUE, detail::alloc(size));
+		put(detail::block, detail::alloc(size));
 		return bytes(buf_);
 	}
 	template <class T> T *create(std::size_t n)
@@ -183,13 +182,13 @@ public:
 	std::size_t getSize() const
 	{
 		if (buffered()) return buf_->size;
-		if (type_ == TYPE_UNDEFINED) detail::fail("Cannot getSize(), df is unset");
-		return type_ == TYPE_INT ? sizeof(int) : sizeof(double);
+		if (type_ == detail::unset) detail::fail("Cannot getSize(), df is unset");
+		return type_ == detail::integer ? sizeof(int) : sizeof(double);
 	}
 
-	bool is_set() const noexcept { return type_ != TYPE_UNDEFINED; }
-	bool is_unset() const noexcept { return type_ == TYPE_UNDEFINED; }
-	ValueType get_type() const { return static_cast<ValueType>(type_); }
+	bool is_set() const noexcept { return type_ != detail::unset; }
+	bool is_unset() const noexcept { return type_ == detail::unset; }
+	int get_type() const { return static_cast<int>(type_); } // 0 unset, 1 int, 2 real, 3 string, 4 block of bytes
 
 	int get_int() const; // exactly this type
 	double get_real() const;

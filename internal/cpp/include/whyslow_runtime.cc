@@ -107,72 +107,64 @@ void DF::odd_size(std::size_t of) const
 
 int DF::get_int() const
 {
-	if (type_ != TYPE_INT) detail::fail(std::string("get_int failed for type ") + detail::name(*this));
+	if (type_ != detail::integer) detail::fail(std::string("get_int failed for type ") + detail::name(*this));
 	return int_;
 }
 
 double DF::get_real() const
 {
-	if (type_ != TYPE_REAL) detail::fail(std::string("get_real failed for type ") + detail::name(*this));
+	if (type_ != detail::real) detail::fail(std::string("get_real failed for type ") + detail::name(*this));
 	return real_;
 }
 
 std::string DF::get_string() const
 {
-	if (type_ != TYPE_STRING) detail::fail(std::string("get_string failed for type ") + detail::name(*this));
+	if (type_ != detail::text) detail::fail(std::string("get_string failed for type ") + detail::name(*this));
 	return std::string(static_cast<const char *>(bytes(buf_)), buf_->size - 1);
 }
 
-// A number in a string must fill the whole string.
+// Strings convert by the number they begin with, like the words that main's parameters are given.
 int DF::cast_int() const
 {
-	if (type_ == TYPE_INT) return int_;
-	if (type_ == TYPE_REAL) return static_cast<int>(real_);
-	if (type_ == TYPE_STRING) {
-		std::string s = get_string();
+	if (type_ == detail::integer) return int_;
+	if (type_ == detail::real) return static_cast<int>(real_);
+	if (type_ == detail::text) {
 		try {
-			std::size_t used;
-			int v = std::stoi(s, &used);
-			if (used == s.size()) return v;
+			return std::stoi(get_string());
 		} catch (const std::logic_error &) {
 		}
-		detail::fail("cast to int failed: string(" + s + ")");
 	}
-	detail::fail("cast to int failed: " + to_string());
+	detail::fail("no conversion to int: " + to_string());
 }
 
 double DF::cast_real() const
 {
-	if (type_ == TYPE_INT) return int_;
-	if (type_ == TYPE_REAL) return real_;
-	if (type_ == TYPE_STRING) {
-		std::string s = get_string();
+	if (type_ == detail::integer) return int_;
+	if (type_ == detail::real) return real_;
+	if (type_ == detail::text) {
 		try {
-			std::size_t used;
-			double v = std::stod(s, &used);
-			if (used == s.size()) return v;
+			return std::stod(get_string());
 		} catch (const std::logic_error &) {
 		}
-		detail::fail("cast to real failed: string(" + s + ")");
 	}
-	detail::fail("cast to real failed: " + to_string());
+	detail::fail("no conversion to real: " + to_string());
 }
 
 std::string DF::cast_string() const
 {
-	if (type_ == TYPE_INT) return std::to_string(int_);
-	if (type_ == TYPE_REAL) return std::to_string(real_);
-	if (type_ == TYPE_STRING) return get_string();
+	if (type_ == detail::integer) return std::to_string(int_);
+	if (type_ == detail::real) return std::to_string(real_);
+	if (type_ == detail::text) return get_string();
 	detail::fail("cast to string failed: " + to_string());
 }
 
 std::string DF::to_string() const
 {
 	switch (type_) {
-	case TYPE_UNDEFINED: return "DF<unset>";
-	case TYPE_INT: return "DF<int>(" + std::to_string(int_) + ")";
-	case TYPE_REAL: return "DF<real>(" + std::to_string(real_) + ")";
-	case TYPE_STRING: return "DF<string>(" + get_string() + ")";
+	case detail::unset: return "DF<unset>";
+	case detail::integer: return "DF<int>(" + std::to_string(int_) + ")";
+	case detail::real: return "DF<real>(" + std::to_string(real_) + ")";
+	case detail::text: return "DF<string>(" + get_string() + ")";
 	}
 	const unsigned char *p = static_cast<const unsigned char *>(bytes(buf_));
 	std::string s = "DF<size=" + std::to_string(buf_->size) + ">(";
@@ -189,9 +181,9 @@ namespace detail {
 template <class Op> DF binary(const DF &a, const DF &b, const char *sign, Op op)
 {
 	if (a.is_unset() || b.is_unset()) fail("Operand(s) unset");
-	if (a.get_type() > TYPE_REAL || b.get_type() > TYPE_REAL)
+	if (a.get_type() > detail::real || b.get_type() > detail::real)
 		fail(std::string("Unsupported operand types: ") + name(a) + " " + sign + " " + name(b));
-	if (a.get_type() == TYPE_INT && b.get_type() == TYPE_INT) return op(a.get_int(), b.get_int());
+	if (a.get_type() == detail::integer && b.get_type() == detail::integer) return op(a.get_int(), b.get_int());
 	return op(a.cast_real(), b.cast_real());
 }
 } // namespace detail

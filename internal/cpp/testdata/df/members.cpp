@@ -140,7 +140,7 @@ void fail(int which)
 	case 13: b.get_string(); break;
 	case 14: b.cast_string(); break;
 	case 15: s.cast_int(); break;
-	case 16: DF(std::string("1x")).cast_real(); break;
+	case 16: DF(std::string("x1")).cast_real(); break;
 	case 17: unset.cast_int(); break;
 	case 18: (void)(unset + i); break;
 	case 19: (void)(s + i); break;
