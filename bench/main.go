@@ -1,47 +1,194 @@
-// Bench measures whyslow and prints tables. Every figure comes from this run: what is compared is run in turns
-// (A B A B ...), medians are taken, and ratios are what to look at, since the machine may be busy with other things.
+// Bench measures whyslow, side by side with what it is compared to, and writes tables. Every figure comes from the run
+// that writes it: what is compared takes turns (A B A B ...), medians are taken, and ratios come first, since the
+// machine may be busy with other things.
 //
-//	go run . engine     an empty CF through the engine, recording on and off
-//	go run . start      start-up of a program whose C++ is cached
-//	go run . compile    compiling a LuNA program of 2 000 lines
-//	go run .            all
+//	go run . [-quick] [-full] [-o FILE.md] [BENCH]...
+//
+// Without names all benches run, see the list below. -quick makes every one of them as short as will still give
+// numbers, for a smoke test. -full takes the problem sizes of the sources where they are scaled down otherwise.
 package main
 
 import (
+	"bytes"
 	"context"
+	"flag"
 	"fmt"
+	"io"
 	"os"
+	"os/exec"
 	"os/signal"
+	"path/filepath"
 	"runtime"
 	"slices"
+	"strings"
+	"time"
 )
 
-var benches = []struct {
-	name string
-	run  func(ctx context.Context) error
-}{
-	{"engine", benchEngine},
-	{"start", benchStart},
-	{"compile", benchCompile},
+// entry is a bench that can be asked for by name.
+type entry struct {
+	name, what string
+	run        func(ctx context.Context, b *bench) error
+}
+
+var benches = []entry{
+	{"record", "the cost of an event, beside other ways to record it", benchRecord},
+	{"size", "bytes per event on disk", benchSize},
+	{"read", "reading a trace into the model, and SLOU", benchRead},
+	{"overhead", "CPU time of the block matrix product, recorded and not", benchOverhead},
+	{"buffers", "synchronous and asynchronous writing by buffer size", benchBuffers},
+	{"engine", "an empty CF through the engine, recording on and off", benchEngine},
+	{"start", "start-up of a program whose C++ is cached", benchStart},
+	{"compile", "compiling a LuNA program of 2 000 lines", benchCompile},
+}
+
+// bench is one invocation: what was asked for, and the tables so far.
+type bench struct {
+	quick, full bool
+	dir         string // for temporary files
+	log         io.Writer
+	command     string // of the bench that runs
+	tables      []*table
+	binary      string // the built whyslow, "" before it is needed
+	rivals      bool   // the C programs of rivals are unpacked
+}
+
+// pick gives the number for an ordinary or a quick run.
+func (b *bench) pick(ordinary, quick int) int {
+	if b.quick {
+		return quick
+	}
+	return ordinary
+}
+
+// table starts a table of results.
+func (b *bench) table(title, about string, head ...string) *table {
+	t := &table{title: title, about: about, command: b.command, head: head}
+	b.tables = append(b.tables, t)
+	return t
+}
+
+// temp makes a fresh folder that goes away at the end.
+func (b *bench) temp() (string, error) { return os.MkdirTemp(b.dir, "t") }
+
+// whyslow builds the command once and returns its path.
+func (b *bench) whyslow(ctx context.Context) (string, error) {
+	if b.binary != "" {
+		return b.binary, nil
+	}
+	path := filepath.Join(b.dir, "whyslow")
+	if out, err := exec.CommandContext(ctx, "go", "build", "-C", "..", "-o", path, "./cmd/whyslow").CombinedOutput(); err != nil {
+		return "", fmt.Errorf("cannot build whyslow: %v\n%s", err, bytes.TrimSpace(out))
+	}
+	b.binary = path
+	return path, nil
+}
+
+// run runs the benches of these names, all for none.
+func (b *bench) run(ctx context.Context, names []string) (err error) {
+	for _, n := range names {
+		if !slices.ContainsFunc(benches, func(e entry) bool { return e.name == n }) {
+			return fmt.Errorf("there is no bench %q; those that are: %s", n, benchNames())
+		}
+	}
+	if b.dir, err = os.MkdirTemp("", "bench"); err != nil {
+		return err
+	}
+	defer os.RemoveAll(b.dir)
+	for _, c := range benches {
+		if len(names) > 0 && !slices.Contains(names, c.name) {
+			continue
+		}
+		b.command = "go run . " + c.name
+		if b.full {
+			b.command = "go run . -full " + c.name
+		}
+		start := time.Now()
+		fmt.Fprintf(b.log, "%s: %s ...", c.name, c.what)
+		if err := c.run(ctx, b); err != nil {
+			fmt.Fprintln(b.log)
+			return fmt.Errorf("%s: %w", c.name, err)
+		}
+		fmt.Fprintf(b.log, " %.0f s\n", time.Since(start).Seconds())
+	}
+	return nil
+}
+
+func benchNames() string {
+	var names []string
+	for _, c := range benches {
+		names = append(names, c.name)
+	}
+	return strings.Join(names, ", ")
 }
 
 func main() {
+	if runOnce() {
+		return
+	}
 	ctx, cancel := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer cancel()
-	fmt.Printf("%s, %s/%s, %d cores\n", runtime.Version(), runtime.GOOS, runtime.GOARCH, runtime.NumCPU())
-	for _, b := range benches {
-		if len(os.Args) > 1 && !slices.Contains(os.Args[1:], b.name) {
-			continue
+	b := &bench{log: os.Stderr}
+	file := flag.String("o", "", "write the tables to this file, as Markdown")
+	flag.BoolVar(&b.quick, "quick", false, "as short as will still give numbers")
+	flag.BoolVar(&b.full, "full", false, "problem sizes of the sources, which take long")
+	flag.Usage = func() {
+		fmt.Fprintf(flag.CommandLine.Output(), "usage: go run . [flags] [bench]...\nbenches: %s (default: all)\n", benchNames())
+		flag.PrintDefaults()
+	}
+	flag.Parse()
+	err := b.run(ctx, flag.Args())
+	if err == nil && *file != "" {
+		err = os.WriteFile(*file, b.markdown(), 0o666)
+	}
+	if *file == "" {
+		fmt.Println(machine())
+		for _, t := range b.tables {
+			t.text(os.Stdout)
 		}
-		if err := b.run(ctx); err != nil {
-			fmt.Fprintf(os.Stderr, "bench %s: %v\n", b.name, err)
-			os.Exit(1)
-		}
+	}
+	if err != nil {
+		fmt.Fprintf(os.Stderr, "bench: %v\n", err)
+		os.Exit(1)
 	}
 }
 
-// median of a sample; it is sorted in place.
-func median[T int64 | float64](s []T) T {
-	slices.Sort(s)
-	return s[len(s)/2]
+// machine is one line about where and when the figures come from.
+func machine() string {
+	cpu, memory := "unknown processor", ""
+	if text, err := os.ReadFile("/proc/cpuinfo"); err == nil {
+		for line := range strings.Lines(string(text)) {
+			if name, value, ok := strings.Cut(line, ":"); ok && strings.TrimSpace(name) == "model name" {
+				cpu = strings.TrimSpace(value)
+				break
+			}
+		}
+	}
+	if text, err := os.ReadFile("/proc/meminfo"); err == nil {
+		var kb int
+		if _, err := fmt.Sscanf(string(text), "MemTotal: %d kB", &kb); err == nil {
+			memory = fmt.Sprintf(", %.0f GiB", float64(kb)/(1<<20))
+		}
+	}
+	busy := ""
+	if text, err := os.ReadFile("/proc/loadavg"); err == nil {
+		busy = ", load " + strings.Fields(string(text))[0]
+	}
+	return fmt.Sprintf("%s, %d cores%s%s; %s, %s/%s; %s", cpu, runtime.NumCPU(), memory, busy, runtime.Version(), runtime.GOOS, runtime.GOARCH,
+		time.Now().Format("2006-01-02 15:04"))
+}
+
+// markdown is docs/benchmarks.md.
+func (b *bench) markdown() []byte {
+	var out bytes.Buffer
+	out.WriteString("# Benchmarks\n\n")
+	out.WriteString("Written by `cd bench && go run . -o ../docs/benchmarks.md`; every figure was measured in that run. What is compared took\n" +
+		"turns within the run, figures are medians. The ratios are what to look at: the nanoseconds depend on the machine and on what else it does.\n\n")
+	fmt.Fprintf(&out, "Machine: %s.\n", machine())
+	if b.quick {
+		out.WriteString("\nThis was a quick run: the figures show that the benches work, nothing else.\n")
+	}
+	for _, t := range b.tables {
+		t.markdown(&out)
+	}
+	return out.Bytes()
 }

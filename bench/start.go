@@ -15,15 +15,14 @@ import (
 
 // benchStart measures the whole command for a program of 20 code fragments whose C++ is cached, against a process that
 // does nothing.
-func benchStart(ctx context.Context) error {
-	dir, err := os.MkdirTemp("", "bench")
+func benchStart(ctx context.Context, b *bench) error {
+	bin, err := b.whyslow(ctx)
 	if err != nil {
 		return err
 	}
-	defer os.RemoveAll(dir)
-	bin := filepath.Join(dir, "whyslow")
-	if out, err := exec.CommandContext(ctx, "go", "build", "-C", "..", "-o", bin, "./cmd/whyslow").CombinedOutput(); err != nil {
-		return fmt.Errorf("%v\n%s", err, out)
+	dir, err := b.temp()
+	if err != nil {
+		return err
 	}
 	var src strings.Builder
 	for i := range 20 {
@@ -38,9 +37,10 @@ func benchStart(ctx context.Context) error {
 	if err := os.WriteFile(file, []byte(src.String()), 0o666); err != nil {
 		return err
 	}
-	commands := [][]string{{"/bin/true"}, {bin, "version"}, {bin, "run", "--no-trace", file}, {bin, "run", file}}
+	commands := [][]string{{"true"}, {bin, "version"}, {bin, "run", "--no-trace", file}, {bin, "run", file}}
 	ms := make([][]float64, len(commands))
-	for round := range 21 {
+	rounds := b.pick(20, 2)
+	for round := range rounds + 1 {
 		for i, c := range commands {
 			start := time.Now()
 			out, err := exec.CommandContext(ctx, c[0], c[1:]...).CombinedOutput()
@@ -52,25 +52,29 @@ func benchStart(ctx context.Context) error {
 			}
 		}
 	}
-	fmt.Println("\nStart-up: the whole command, ms (median of 20)")
-	for i, name := range []string{"a process that does nothing", "whyslow version", "whyslow run --no-trace, 20 code fragments, C++ cached", "whyslow run, the same with trace and report"} {
-		fmt.Printf("%-56s %8.1f\n", name, median(ms[i]))
+	t := b.table("Start-up", fmt.Sprintf("The whole command, median of %d.", rounds), "", "ratio to a process that does nothing", "goal, ms", "ms")
+	for i, r := range []struct{ name, goal string }{{"a process that does nothing", ""}, {"whyslow version", ""},
+		{"whyslow run --no-trace, 20 code fragments, C++ cached", "50"}, {"whyslow run, the same with trace and report", ""}} {
+		t.row(r.name, ratio(median(ms[i])/median(ms[0])), r.goal, median(ms[i]))
 	}
 	return nil
 }
 
 // benchCompile measures the compiler up to the C++ compiler's part on a generated program of about 2 000 lines.
-func benchCompile(context.Context) error {
+func benchCompile(_ context.Context, b *bench) error {
 	src := generate(2000)
+	rounds := b.pick(21, 3)
 	var ms []float64
-	for range 21 {
+	for range rounds {
 		start := time.Now()
 		if _, err := luna.Compile(luna.Options{File: "generated.fa", Source: src}); err != nil {
 			return err
 		}
 		ms = append(ms, float64(time.Since(start).Microseconds())/1000)
 	}
-	fmt.Printf("\nCompiling a LuNA program of %d lines (%d KB): %.1f ms (median of 21)\n", bytes.Count(src, []byte("\n")), len(src)/1024, median(ms))
+	lines := bytes.Count(src, []byte("\n"))
+	t := b.table("Compiling a LuNA program", fmt.Sprintf("Up to the C++ compiler's part; median of %d.", rounds), "lines", "KB", "ms", "thousand lines per second")
+	t.row(lines, len(src)/1024, median(ms), float64(lines)/median(ms))
 	return nil
 }
 
