@@ -23,8 +23,8 @@ func TestSection8_6_Crashes(t *testing.T) {
 		stmt, msg, luna string
 		signal          int
 	}{
-		{"crash(0)", "crash crashed with a segmentation fault (SIGSEGV)", "", int(syscall.SIGSEGV)},
-		{"crash(1)", "crash crashed with an arithmetic fault, such as a division by zero (SIGFPE)", "", int(syscall.SIGFPE)},
+		{"crash(0)", "crash crashed: segmentation fault (SIGSEGV)", "", int(syscall.SIGSEGV)},
+		{"crash(1)", "crash crashed: arithmetic exception, such as a division of integers by zero (SIGFPE)", "", int(syscall.SIGFPE)},
 		{"crash(2)", "crash aborted (SIGABRT)", "", int(syscall.SIGABRT)},
 		{"crash(3)", "crash threw an exception that nothing catches: ", "terminate called after throwing an", int(syscall.SIGABRT)},
 		{"need_int(x[1])", "need_int: not an int: DF<real>(1.500000)", "not an int: DF<real>(1.500000)", int(syscall.SIGABRT)},

@@ -148,6 +148,9 @@ func Run(ctx context.Context, cfg Config) (*Result, error) {
 		defer debug.SetGCPercent(debug.SetGCPercent(400))
 	}
 
+	cpp.OnForeignCrash(func(sig int, msg string) { e.finish(foreignCrash(sig, msg)) })
+	defer cpp.OnForeignCrash(nil)
+
 	start := clock.Now()
 	e.begin()
 	n0 := e.nodes[0]

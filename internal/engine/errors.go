@@ -77,14 +77,6 @@ func (a *actor) blame(m maker) {
 	}
 }
 
-var signalText = map[int]string{
-	int(syscall.SIGSEGV): "crashed with a segmentation fault (SIGSEGV)",
-	int(syscall.SIGBUS):  "crashed with a bus error (SIGBUS)",
-	int(syscall.SIGFPE):  "crashed with an arithmetic fault, such as a division by zero (SIGFPE)",
-	int(syscall.SIGILL):  "crashed with an illegal instruction (SIGILL)",
-	int(syscall.SIGABRT): "aborted (SIGABRT)",
-}
-
 // crashed turns the outcome of a call into the error that ends the run.
 func (w *worker) crashed(c *cf, o cpp.Outcome) {
 	name := w.n.eng.prog.Codes[c.st.Code].Name
@@ -99,11 +91,16 @@ func (w *worker) crashed(c *cf, o cpp.Outcome) {
 		w.fail(name+" threw an exception that nothing catches: "+o.Msg, "terminate called after throwing an exception: "+o.Msg)
 		w.err.Signal = int(syscall.SIGABRT)
 	case cpp.Signalled:
-		what := signalText[o.Code]
-		if what == "" {
-			what = fmt.Sprintf("died of signal %d", o.Code)
+		if o.Code == int(syscall.SIGABRT) {
+			w.fail(name+" "+o.Msg, "")
+		} else {
+			w.fail(name+" crashed: "+o.Msg, "")
 		}
-		w.fail(name+" "+what, "")
 		w.err.Signal = o.Code
 	}
+}
+
+// foreignCrash is the error of a thread that user code started itself: it belongs to no CF.
+func foreignCrash(sig int, msg string) *ProgramError {
+	return &ProgramError{Msg: "a thread started by the program's C++ code ended the program: " + msg, Signal: sig}
 }
