@@ -148,6 +148,25 @@ func (d *Defs) DF(df DF, dst []int64) (name Name, identity []int64, ok bool) {
 	return name, dst, true
 }
 
+// identityHead is how many elements of an identity list come before the indices: the
+// node that created the name, and the name's number there.
+const identityHead = 2
+
+// DFName returns the name of a DF with its indices, "a[0][1]", and whether it is
+// defined.
+func (d *Defs) DFName(df DF) (string, bool) {
+	var space [8]int64
+	n, identity, ok := d.DF(df, space[:0])
+	if !ok {
+		return "", false
+	}
+	text := []byte(d.Name(n))
+	for _, v := range identity[min(identityHead, len(identity)):] {
+		text = append(strconv.AppendInt(append(text, '['), v, 10), ']')
+	}
+	return string(text), true
+}
+
 // ID returns the 64-bit id of a DF, the same on all nodes; 0 if it is not defined.
 func (d *Defs) ID(df DF) uint64 {
 	var space [8]int64

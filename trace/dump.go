@@ -27,10 +27,13 @@ import (
 // then of nodes and streams. Strings are written where they are used; #string lines
 // name those that no definition uses. A number whose definition is lost is #7.
 
-// DumpOptions restricts what Dump writes.
+// DumpOptions restricts what Dump writes, and says how.
 type DumpOptions struct {
-	Keep   func(node, stream int, t int64, k Kind) bool // nil: all events
-	NoDefs bool                                         // events only
+	In      *Span                               // events of these times; nil: of all. Blocks without any are not read
+	Streams func(node, stream int) bool         // events of these streams; nil: of all. Others are not read
+	Keep    func(d *Defs, b *Batch, i int) bool // which of those; nil: all
+	NoDefs  bool                                // events only
+	JSON    bool                                // events only, each as a JSON object on a line, see AppendEventJSON
 }
 
 // Dump writes the canonical text of a trace.
@@ -40,7 +43,7 @@ func Dump(w io.Writer, r *Reader, opt ...DumpOptions) error {
 		o = opt[0]
 	}
 	out := bufio.NewWriterSize(w, 64<<10)
-	if !o.NoDefs {
+	if !o.NoDefs && !o.JSON {
 		if r.run != nil {
 			text, err := json.Marshal(r.run)
 			if err != nil {
@@ -52,7 +55,7 @@ func Dump(w io.Writer, r *Reader, opt ...DumpOptions) error {
 			dumpDefs(out, f.node, &f.defs)
 		}
 	}
-	if err := dumpEvents(out, r, o.Keep); err != nil {
+	if err := dumpEvents(out, r, &o); err != nil {
 		return err
 	}
 	return out.Flush()
@@ -230,10 +233,20 @@ func (h mergeHeap) Less(i, j int) bool {
 	return a.cursor.Stream < b.cursor.Stream
 }
 
-func dumpEvents(out *bufio.Writer, r *Reader, keep func(int, int, int64, Kind) bool) error {
+func dumpEvents(out *bufio.Writer, r *Reader, o *DumpOptions) error {
+	in, appendEvent := Always, AppendEvent
+	if o.In != nil {
+		in = *o.In
+	}
+	if o.JSON {
+		appendEvent = AppendEventJSON
+	}
 	var h mergeHeap
 	for _, s := range r.Streams() {
-		m := &merging{cursor: r.Stream(s.Node, s.Stream), defs: r.Defs(s.Node), i: -1, key: math.MinInt64}
+		if o.Streams != nil && !o.Streams(s.Node, s.Stream) {
+			continue
+		}
+		m := &merging{cursor: r.StreamIn(s.Node, s.Stream, in), defs: r.Defs(s.Node), i: -1, key: math.MinInt64}
 		if m.advance() {
 			h = append(h, m)
 		}
@@ -243,8 +256,8 @@ func dumpEvents(out *bufio.Writer, r *Reader, keep func(int, int, int64, Kind) b
 	for len(h) > 0 {
 		m := h[0]
 		b, i := &m.batch, m.i
-		if keep == nil || keep(b.Node, b.Stream, b.Time[i], b.Kind[i]) {
-			line = AppendEvent(line[:0], m.defs, b, i)
+		if t := b.Time[i]; t >= in.From && t <= in.To && (o.Keep == nil || o.Keep(m.defs, b, i)) {
+			line = appendEvent(line[:0], m.defs, b, i)
 			if _, err := out.Write(append(line, '\n')); err != nil {
 				return err
 			}

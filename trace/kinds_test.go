@@ -159,7 +159,7 @@ func TestCursorAndDumpOptions(t *testing.T) {
 		t.Error("streams that do not exist have blocks")
 	}
 	var text bytes.Buffer
-	err = Dump(&text, r, DumpOptions{NoDefs: true, Keep: func(_, _ int, t int64, _ Kind) bool { return t >= 998 }})
+	err = Dump(&text, r, DumpOptions{NoDefs: true, Keep: func(_ *Defs, b *Batch, i int) bool { return b.Time[i] >= 998 }})
 	if want := "998 n0 s2 GlobalEvents.onReadyQueue length=998\n999 n0 s2 GlobalEvents.onReadyQueue length=999\n"; err != nil || text.String() != want {
 		t.Errorf("%v\n%s", err, text.String())
 	}

@@ -25,10 +25,15 @@ const (
 	// Unfinished: a stream ends before the program did, because the program
 	// crashed or was killed.
 	Unfinished
+	// Missing: the file of a node is not there or holds nothing.
+	Missing
+	// Unwritten: the writer could not write the events, for want of room or
+	// because the disk failed.
+	Unwritten
 )
 
 func (k ProblemKind) String() string {
-	return enumName([]string{"damaged", "truncated", "unfinished"}, uint64(k))
+	return enumName([]string{"damaged", "truncated", "unfinished", "missing", "unwritten"}, uint64(k))
 }
 
 // Problem is something wrong with a trace.
@@ -49,7 +54,11 @@ type Problem struct {
 
 // String is one line: file, offset, what.
 func (p Problem) String() string {
-	s := fmt.Sprintf("%s: offset %d: %s", p.File, p.Offset, p.What)
+	s := p.File + ": "
+	if p.Kind != Missing && p.Kind != Unwritten {
+		s += fmt.Sprintf("offset %d: ", p.Offset)
+	}
+	s += p.What
 	if p.Events > 0 {
 		s += fmt.Sprintf("; %d events lost", p.Events)
 	}
@@ -83,6 +92,8 @@ type Reader struct {
 	run   *RunInfo
 	files []*nodeFile // by node
 
+	bytesRead atomic.Int64
+
 	mu       sync.Mutex
 	problems []Problem
 	damaged  map[*block]bool // blocks found damaged when they were read
@@ -101,7 +112,8 @@ func Open(path string) (*Reader, error) {
 	}
 	r := &Reader{path: path, damaged: map[*block]bool{}}
 	names := []string{path}
-	if st.IsDir() {
+	folder := st.IsDir()
+	if folder {
 		if names, err = filepath.Glob(filepath.Join(globEscape(path), "*.wst")); err != nil {
 			return nil, err
 		}
@@ -114,7 +126,7 @@ func Open(path string) (*Reader, error) {
 		}
 	}
 	files := make([]*nodeFile, len(names))
-	errs := make([]error, len(names))
+	errs := make([]*Problem, len(names))
 	// A file that cannot be opened is no reason to leave out the others.
 	_ = each(runtime.GOMAXPROCS(0), len(names), func(_, i int) error {
 		files[i], errs[i] = openFile(names[i])
@@ -122,7 +134,7 @@ func Open(path string) (*Reader, error) {
 	})
 	for i, f := range files {
 		if errs[i] != nil {
-			r.problems = append(r.problems, Problem{Kind: Damaged, File: filepath.Base(names[i]), What: errs[i].Error(), Node: -1, Stream: -1})
+			r.problems = append(r.problems, *errs[i])
 			continue
 		}
 		if slices.ContainsFunc(r.files, func(g *nodeFile) bool { return g.node == f.node }) {
@@ -138,9 +150,17 @@ func Open(path string) (*Reader, error) {
 		r.problems = append(r.problems, f.found...)
 	}
 	if len(r.files) == 0 {
-		return nil, errors.Join(errs...)
+		var all []error
+		for i, p := range errs {
+			p.File = names[i] // the user may not know which trace this is about
+			all = append(all, errors.New(p.String()))
+		}
+		return nil, errors.Join(all...)
 	}
 	slices.SortFunc(r.files, func(a, b *nodeFile) int { return a.node - b.node })
+	if folder {
+		r.findMissing(errs)
+	}
 	if len(r.files) <= keepOpen {
 		for _, f := range r.files {
 			file, err := os.Open(f.path)
@@ -152,6 +172,44 @@ func Open(path string) (*Reader, error) {
 		}
 	}
 	return r, nil
+}
+
+// findMissing reports nodes of which there is no file: those that run.json lists, and
+// those before the last one there is.
+func (r *Reader) findMissing(unreadable []*Problem) {
+	listed := map[int]bool{}
+	last := r.files[len(r.files)-1].node
+	if r.run != nil {
+		for _, n := range r.run.Nodes {
+			if n.Node >= 0 && n.Node <= MaxNode {
+				listed[n.Node] = true
+				last = max(last, n.Node)
+			}
+		}
+	}
+	told := map[string]bool{} // a file that is there and cannot be read
+	for _, p := range unreadable {
+		if p != nil {
+			told[p.File] = true
+		}
+	}
+	missing := 0
+	for n := range last + 1 {
+		if r.nodeFile(n) != nil || told[FileName(n)] {
+			continue
+		}
+		if missing++; missing > maxProblems {
+			continue
+		}
+		what := fmt.Sprintf("the file of node %d is missing", n)
+		if !listed[n] {
+			what += fmt.Sprintf(" (there is one of node %d)", r.files[len(r.files)-1].node)
+		}
+		r.problems = append(r.problems, Problem{Kind: Missing, File: FileName(n), What: what, Node: n, Stream: -1})
+	}
+	if missing > maxProblems {
+		r.problems = append(r.problems, Problem{Kind: Missing, File: FileName(last), What: fmt.Sprintf("%d files are missing in all", missing), Node: -1, Stream: -1})
+	}
 }
 
 // globEscape keeps special characters of a folder's name from being a pattern.
@@ -252,6 +310,7 @@ func (r *Reader) read(f *nodeFile, blk *block, b *Batch) error {
 		file = opened
 	}
 	var err error
+	r.bytesRead.Add(blockHeader + int64(blk.packed))
 	if b.file, err = readPayload(file, b.file, blk.at, &blk.header); err != nil {
 		return r.bad(f, blk, err)
 	}
@@ -275,115 +334,4 @@ func (r *Reader) bad(f *nodeFile, blk *block, err error) error {
 		r.problems = append(r.problems, p)
 	}
 	return errors.New(p.String())
-}
-
-// each calls f(worker, i) for i from 0 to n-1 in several goroutines until one fails.
-func each(workers, n int, f func(worker, i int) error) error {
-	workers = max(1, min(workers, n))
-	var next atomic.Int64
-	var failed atomic.Pointer[error]
-	work := func(worker int) {
-		for failed.Load() == nil {
-			i := int(next.Add(1)) - 1
-			if i >= n {
-				return
-			}
-			if err := f(worker, i); err != nil {
-				failed.CompareAndSwap(nil, &err)
-			}
-		}
-	}
-	if workers == 1 {
-		work(0)
-	} else {
-		var wg sync.WaitGroup
-		for w := range workers {
-			wg.Go(func() { work(w) })
-		}
-		wg.Wait()
-	}
-	if p := failed.Load(); p != nil {
-		return *p
-	}
-	return nil
-}
-
-// Each calls f for every block that can be read, from up to workers goroutines at
-// once, in no particular order; with one worker it is the order of the files. It stops
-// at the first error of f and returns it. Damaged blocks are left out and noted.
-func (r *Reader) Each(workers int, f func(b *Batch) error) error {
-	type job struct {
-		f   *nodeFile
-		blk *block
-	}
-	var jobs []job
-	for _, file := range r.files {
-		for i := range file.blocks {
-			jobs = append(jobs, job{file, &file.blocks[i]})
-		}
-	}
-	batches := make([]Batch, max(1, min(workers, len(jobs))))
-	return each(workers, len(jobs), func(w, i int) error {
-		b := &batches[w]
-		if r.read(jobs[i].f, jobs[i].blk, b) != nil {
-			return nil
-		}
-		return f(b)
-	})
-}
-
-// EachStream calls f with a cursor for every stream, from up to workers goroutines at
-// once. It stops at the first error of f and returns it.
-func (r *Reader) EachStream(workers int, f func(c *Cursor) error) error {
-	streams := r.Streams()
-	return each(workers, len(streams), func(_, i int) error {
-		return f(r.Stream(streams[i].Node, streams[i].Stream))
-	})
-}
-
-// Verify reads everything, so that Problems is complete.
-func (r *Reader) Verify(workers int) {
-	_ = r.Each(workers, func(*Batch) error { return nil }) // what fails is noted
-}
-
-// Cursor goes through the blocks of one stream in the order they were recorded.
-type Cursor struct {
-	Node, Stream int
-
-	r      *Reader
-	f      *nodeFile
-	blocks []*block
-}
-
-// Stream returns a cursor for a stream; for one that does not exist it is at its end.
-func (r *Reader) Stream(node, stream int) *Cursor {
-	c := &Cursor{Node: node, Stream: stream, r: r, f: r.nodeFile(node)}
-	if c.f != nil {
-		for i := range c.f.blocks {
-			if b := &c.f.blocks[i]; int(b.stream) == stream {
-				c.blocks = append(c.blocks, b)
-			}
-		}
-	}
-	return c
-}
-
-// Next reads the next whole block into b and reports whether there was one. Damaged
-// blocks are passed over and noted.
-func (c *Cursor) Next(b *Batch) bool {
-	for len(c.blocks) > 0 {
-		blk := c.blocks[0]
-		c.blocks = c.blocks[1:]
-		if c.r.read(c.f, blk, b) == nil {
-			return true
-		}
-	}
-	return false
-}
-
-// Skip passes over all blocks that end before t, without reading them.
-func (c *Cursor) Skip(t int64) {
-	for len(c.blocks) > 0 && c.blocks[0].last < t {
-		c.blocks = c.blocks[1:]
-	}
 }

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"math"
 	"os"
 	"path/filepath"
@@ -38,22 +39,61 @@ type block struct {
 	at int64
 }
 
-// openFile finds the blocks and reads the definitions of a file. An error means that
-// nothing can be read from it.
-func openFile(path string) (*nodeFile, error) {
+// openFile finds the blocks and reads the definitions of a file. A problem returned
+// instead means that nothing can be read from it.
+func openFile(path string) (*nodeFile, *Problem) {
+	f := &nodeFile{path: path, name: filepath.Base(path), node: -1}
+	useless := func(kind ProblemKind, what string) (*nodeFile, *Problem) {
+		return nil, &Problem{Kind: kind, File: f.name, What: what, Node: f.nodeByName(), Stream: -1}
+	}
+	st, err := os.Stat(path)
+	switch {
+	case err != nil:
+		return useless(Damaged, plain(err))
+	case !st.Mode().IsRegular(): // opening a pipe might wait for ever
+		return useless(Damaged, "not a file but a "+fileType(st.Mode()))
+	case st.Size() == 0 && f.nodeByName() >= 0:
+		return useless(Missing, fmt.Sprintf("the file of node %d is empty", f.nodeByName()))
+	}
 	file, err := os.Open(path)
 	if err != nil {
-		return nil, err
+		return useless(Damaged, plain(err))
 	}
 	defer file.Close()
-	st, err := file.Stat()
-	if err != nil {
-		return nil, err
+	f.file, f.size = file, st.Size()
+	if err := f.load(); err != nil {
+		return useless(Damaged, err.Error())
 	}
-	f := &nodeFile{path: path, name: filepath.Base(path), node: -1, file: file, size: st.Size()}
-	err = f.load()
 	f.file = nil
-	return f, err
+	return f, nil
+}
+
+// plain is the error of opening a file without the file's name.
+func plain(err error) string {
+	var p *fs.PathError
+	if errors.As(err, &p) {
+		return "cannot be opened: " + p.Err.Error()
+	}
+	return err.Error()
+}
+
+func fileType(m fs.FileMode) string {
+	switch {
+	case m.IsDir():
+		return "folder"
+	case m&fs.ModeNamedPipe != 0:
+		return "pipe"
+	}
+	return "device"
+}
+
+// nodeByName is the node that the name of the file tells, -1 for any other name.
+func (f *nodeFile) nodeByName() int {
+	var n int
+	if _, err := fmt.Sscanf(f.name, "%d.wst", &n); err != nil || n < 0 || n > MaxNode || FileName(n) != f.name {
+		return -1
+	}
+	return n
 }
 
 func (f *nodeFile) load() error {
@@ -82,8 +122,7 @@ func (f *nodeFile) problem(kind ProblemKind, at int64, format string, args ...an
 // readFileHeader reads the node's number. Where the header is damaged, the name of the
 // file tells it too.
 func (f *nodeFile) readFileHeader() error {
-	var byName int
-	_, nameErr := fmt.Sscanf(f.name, "%05d.wst", &byName)
+	byName := f.nodeByName()
 	b := make([]byte, fileHeader)
 	n, err := f.file.ReadAt(b, 0)
 	if err != nil && err != io.EOF {
@@ -93,16 +132,16 @@ func (f *nodeFile) readFileHeader() error {
 	switch {
 	case whole && string(b[:len(fileMagic)]) == fileMagic:
 		if v := binary.LittleEndian.Uint16(b[8:]); v != version {
-			return fmt.Errorf("%s: written in version %d of the format, this program reads version %d", f.path, v, version)
+			return fmt.Errorf("written in version %d of the format, this program reads version %d: a newer whyslow is needed", v, version)
 		}
 		node := binary.LittleEndian.Uint32(b[12:])
 		if node > MaxNode {
-			return fmt.Errorf("%s: node %d is out of range", f.path, node)
+			return fmt.Errorf("node %d is out of range", node)
 		}
 		f.node = int(node)
-	case nameErr != nil, byName < 0, byName > MaxNode,
+	case byName < 0,
 		!strings.HasPrefix(fileMagic, string(b[:min(n, len(fileMagic))])) && !f.hasBlocks():
-		return fmt.Errorf("%s: not a whyslow trace", f.path)
+		return errors.New("not a whyslow trace")
 	default:
 		f.node = byName
 		f.problem(Damaged, 0, "file header is damaged; node %d is taken from the name of the file", f.node)
