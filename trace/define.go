@@ -45,7 +45,8 @@ type definer struct {
 	specs    map[Kind]KindSpec // of user kinds
 	next     Name
 	reserved map[Name]bool // numbers that must not be given to strings
-	spare    pending       // empty, for its memory
+	full     []pending     // portions that are large enough, in order
+	spare    []pending     // empty, for their memory
 	pending
 }
 
@@ -59,8 +60,9 @@ type pending struct {
 
 // Definitions are written in portions, so that a reader needs little memory for one.
 const (
-	maxRows     = 1 << 20 // bytes
-	maxDFWords  = 1 << 18
+	maxRows     = 1 << 18 // bytes, from which a portion is closed
+	maxDFWords  = 1 << 15 // the same for DFs
+	maxSpare    = 8
 	maxIdentity = 1 << 10
 )
 
@@ -75,39 +77,43 @@ func (d *definer) init() {
 func (d *definer) taken() *pending {
 	d.mu.Lock()
 	defer d.mu.Unlock()
+	if len(d.full) > 0 {
+		p := d.full[0]
+		d.full = d.full[1:]
+		return &p
+	}
 	if d.nrows == 0 && d.ndfs == 0 {
 		return nil
 	}
 	p := d.pending
-	d.pending, d.spare = d.spare, pending{}
-	// What is too much for one block stays for the next; cutting is by whole
-	// definitions.
-	if len(p.rows) > maxRows {
-		i, n := 0, 0
-		for i < maxRows {
-			size, k := binary.Uvarint(p.rows[i+1:])
-			i += 1 + k + int(size)
-			n++
-		}
-		d.rows, d.nrows = append(d.rows, p.rows[i:]...), p.nrows-n
-		p.rows, p.nrows = p.rows[:i], n
-	}
-	if len(p.dfs) > maxDFWords {
-		i, n := 0, 0
-		for i < maxDFWords {
-			i += 3 + int(p.dfs[i+2])
-			n++
-		}
-		d.dfs, d.ndfs = append(d.dfs, p.dfs[i:]...), p.ndfs-n
-		p.dfs, p.ndfs = p.dfs[:i], n
-	}
+	d.pending = d.empty()
 	return &p
+}
+
+// closed puts the current portion behind the full ones once it is large enough; the lock is held.
+func (d *definer) closed() {
+	if len(d.rows) >= maxRows || len(d.dfs) >= maxDFWords {
+		d.full = append(d.full, d.pending)
+		d.pending = d.empty()
+	}
+}
+
+// empty is a portion without definitions, in memory that was used before if there is some.
+func (d *definer) empty() pending {
+	if n := len(d.spare); n > 0 {
+		p := d.spare[n-1]
+		d.spare = d.spare[:n-1]
+		return p
+	}
+	return pending{}
 }
 
 // recycle takes back the memory of definitions that are written.
 func (d *definer) recycle(p *pending) {
 	d.mu.Lock()
-	d.spare = pending{rows: p.rows[:0], dfs: p.dfs[:0]}
+	if len(d.spare) < maxSpare {
+		d.spare = append(d.spare, pending{rows: p.rows[:0], dfs: p.dfs[:0]})
+	}
 	d.mu.Unlock()
 }
 
@@ -117,6 +123,7 @@ func (d *definer) row(tag byte, body []byte) {
 	d.rows = binary.AppendUvarint(d.rows, uint64(len(body)))
 	d.rows = append(d.rows, body...)
 	d.nrows++
+	d.closed()
 }
 
 func appendUvarints(b []byte, vals ...uint64) []byte {
@@ -203,6 +210,7 @@ func (w *Writer) DefineDF(df DF, name Name, identity []int64) {
 	d.dfs = append(d.dfs, int64(df), int64(name), int64(len(identity)))
 	d.dfs = append(d.dfs, identity...)
 	d.ndfs++
+	d.closed()
 	d.mu.Unlock()
 }
 
