@@ -91,6 +91,15 @@ func TestInterrupt(t *testing.T) {
 			t.Errorf("%v: %+v", s, *o.res)
 		}
 	}
+	t.Run("loops that never wait", func(t *testing.T) {
+		for _, src := range []string{"sub main() { df n; while 1, i = 0 .. out n { none(); } }", "sub main() { for i = 0 .. 2000000000 none(); }"} {
+			began := time.Now()
+			o := run(t, src, shape{nodes: 1, workers: 2, after: 5 * time.Millisecond})
+			if !errors.Is(o.err, engine.ErrInterrupted) || !o.trace.whole() || time.Since(began) > 3*time.Second {
+				t.Errorf("%s: %v after %v", src, o.err, time.Since(began))
+			}
+		}
+	})
 	t.Run("before it starts", func(t *testing.T) {
 		ctx, cancel := context.WithCancel(context.Background())
 		cancel()

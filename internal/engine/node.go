@@ -266,6 +266,9 @@ func (w *worker) loop() {
 			w.n.eng.finish(w.err)
 			return
 		}
+		if w.n.eng.stopping.Load() {
+			return // cur is kept: what it holds is given back at the end
+		}
 		w.cur = nil
 	}
 }

@@ -1,11 +1,13 @@
 package engine_test
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"testing"
 	"time"
 
+	"github.com/whyslow/whyslow/internal/cpp"
 	"github.com/whyslow/whyslow/internal/engine"
 	"github.com/whyslow/whyslow/trace"
 )
@@ -197,5 +199,59 @@ func TestSection8_7_Stealing(t *testing.T) {
 	}
 	if o := runProgram(t, p, shape{nodes: 4, workers: 3, set: func(c *engine.Config) { c.Steal = true; c.LinkLatency = 200 * time.Microsecond }}); o.err != nil || o.out != without.out {
 		t.Error(o.err, o.out)
+	}
+}
+
+// TestNetwork checks that an emulated network is what the trace shows: no message is faster than the link allows.
+func TestNetwork(t *testing.T) {
+	const latency, bandwidth = 4 * time.Millisecond, 2e6
+	o := run(t, `
+		sub main()
+		{
+			df x, s;
+			for i = 0 .. 7 { block(x[i], 2500, i) @ { locator_cyclic: i; }; peek("x" + i, x[i]) @ { locator_cyclic: i + 1; }; }
+		} @ { locator_cyclic x[i] => i + 2; }`,
+		shape{nodes: 4, workers: 1, set: func(c *engine.Config) { c.LinkLatency, c.LinkBandwidth = latency, bandwidth }})
+	if want := "x0=0\nx1=1\nx2=2\nx3=3\nx4=4\nx5=5\nx6=6\nx7=7"; o.err != nil || o.sorted() != want {
+		t.Fatalf("%v, printed %q", o.err, o.out)
+	}
+	sent := map[uint64]event{}
+	flights := 0
+	for _, e := range o.trace.events {
+		switch e.kind {
+		case trace.KindDFSent:
+			sent[e.a[3]] = e
+		case trace.KindDFReceived:
+			s := sent[e.a[3]]
+			least := latency + time.Duration(float64(s.a[2])/bandwidth*1e9)
+			if d := time.Duration(e.t - s.t); d < least {
+				t.Errorf("%d bytes from node %d to %d took %v, at least %v were to be", s.a[2], s.node, e.node, d, least)
+			}
+			if s.a[2] < 10000 {
+				t.Errorf("a block of 10000 bytes went in a message of %d", s.a[2])
+			}
+			flights++
+		}
+	}
+	if flights != 16 {
+		t.Errorf("%d messages with DFs", flights)
+	}
+	// Of what is still on its way when the run is interrupted nothing is left in memory.
+	for range 3 {
+		live := cpp.Live()
+		o := run(t, `
+			sub main()
+			{
+				df x, y;
+				put(x[0], 1);
+				while x[i], i = 0 .. out y { df b; block(b, 1000, i); peek("", b) @ { locator_cyclic: i; }; busy(100); put(x[i + 1], 1); }
+			}`,
+			shape{nodes: 3, workers: 1, after: 20 * time.Millisecond, set: func(c *engine.Config) { c.LinkLatency = 5 * time.Millisecond }})
+		if !errors.Is(o.err, engine.ErrInterrupted) {
+			t.Error(o.err)
+		}
+		if n := cpp.Live() - live; n != 0 {
+			t.Errorf("%d buffers leaked", n)
+		}
 	}
 }

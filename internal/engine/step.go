@@ -142,7 +142,7 @@ func (w *worker) step(c *cf) {
 	site := siteOf(c.st)
 	w.now = clock.Now()
 	e.ses.BlockStarted.EmitAt(w.ps, w.now, site, uint64(c.stage))
-	for w.err == nil {
+	for w.err == nil && !e.stopping.Load() {
 		switch c.stage {
 		case stageStart:
 			if !w.fetch(c, c.st.StartWaves, false) {
@@ -302,7 +302,7 @@ func (w *worker) execute(c *cf) bool {
 		w.children = append(w.children, w.newCF(st.Sub.Start, f, c.id, c.exec))
 	case luna.ForLoop:
 		lo, hi := int64(w.evalInt(st.Lo, v)), int64(w.evalInt(st.Hi, v))
-		for i := lo; i <= hi && w.err == nil; i++ {
+		for i := lo; i <= hi && w.err == nil && !e.stopping.Load(); i++ {
 			f := w.newFrame(st.Body, c.frame)
 			if st.Body.Frame {
 				f.counter = int32(i)

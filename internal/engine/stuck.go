@@ -138,7 +138,7 @@ func (e *engine) release(left []*leftover) {
 			letGo(n.rts, c)
 		}
 		for _, w := range n.workers {
-			if w.cur != nil { // it failed
+			if w.cur != nil { // it failed or was interrupted
 				letGo(n.rts, w.cur)
 			}
 		}
