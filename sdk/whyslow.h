@@ -2155,9 +2155,10 @@ static wsi_buffer *wsi_new_buffer(size_t words) { /* which are all set by their 
 }
 
 /* wsi_take returns an empty buffer of at least n words for an emitter, null where events are to be
- * dropped. */
-static wsi_buffer *wsi_take(ws_context *ctx, size_t n) {
+ * dropped or, as ending tells, the context is ending. */
+static wsi_buffer *wsi_take(ws_context *ctx, size_t n, int *ending) {
     wsi_buffer *b = 0;
+    *ending = 0;
     /* A list longer than a buffer gets one of its own, which is not kept. */
     if (n > ctx->words) return wsi_new_buffer(n);
     pthread_mutex_lock(&ctx->mu);
@@ -2173,6 +2174,7 @@ static wsi_buffer *wsi_take(ws_context *ctx, size_t n) {
         if (ctx->drop || !ctx->made) break;
         pthread_cond_wait(&ctx->cond, &ctx->mu);
     }
+    *ending = ctx->refuse;
     pthread_mutex_unlock(&ctx->mu);
     return b;
 }
@@ -2301,11 +2303,11 @@ uint64_t *ws_reserve_slow(ws_stream *pub, size_t n, int64_t t) {
         return 0;
     }
     if (!wsi_hand_over(s)) return 0;
-    wsi_buffer *b = wsi_take(s->ctx, n + 1 + WSI_LOST_WORDS);
-    if (!b) {
-        wsi_drop(s, t);
-        return 0;
-    }
+    int ending;
+    wsi_buffer *b = wsi_take(s->ctx, n + 1 + WSI_LOST_WORDS, &ending);
+    if (ending) pub->cap = 0; /* no event of the run any more: none is lost */
+    else if (!b) wsi_drop(s, t);
+    if (!b) return 0;
     pthread_mutex_lock(&s->mu);
     wsi_set_buffer(s, b);
     if (s->lost.count) wsi_record_lost(s);
@@ -2796,7 +2798,7 @@ static int wsi_env_choice(ws_context *ctx, const char *name, const char *text, i
     if (!strcmp(text, a)) return 0;
     if (!strcmp(text, b)) return 1;
     if (c && !strcmp(text, c)) return 2;
-    wsi_fail(ctx, "%s=%s: it must be %s, %s%s%s; nothing is recorded", name, text, a, b, c ? " or " : "", c ? c : "");
+    wsi_fail(ctx, "%s=%s: it must be %s%s%s or %s; nothing is recorded", name, text, a, c ? ", " : "", c ? b : "", c ? c : b);
     return otherwise;
 }
 
@@ -2813,7 +2815,8 @@ static int wsi_settings(ws_context *ctx, const ws_options *o) {
     ctx->per_process = o->per_process ? o->per_process : 1;
     ctx->manual = o->manual;
     if (ctx->nodes < 1 || ctx->nodes > 65536 || ctx->node < 0 || ctx->node >= ctx->nodes || ctx->workers < 0 || ctx->per_process < 1) {
-        wsi_fail(ctx, "node %d of %d with %d workers, %d nodes per process: impossible; see ws_options", o->node, ctx->nodes, o->workers, o->per_process);
+        wsi_fail(ctx, "node %d of %d with %d workers, %d nodes per process: impossible; see ws_options", ctx->node, ctx->nodes, ctx->workers,
+                ctx->per_process);
         return 0;
     }
     ctx->run_info = !o->no_run_info && ctx->node == 0;

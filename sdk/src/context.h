@@ -171,7 +171,7 @@ static int wsi_env_choice(ws_context *ctx, const char *name, const char *text, i
     if (!strcmp(text, a)) return 0;
     if (!strcmp(text, b)) return 1;
     if (c && !strcmp(text, c)) return 2;
-    wsi_fail(ctx, "%s=%s: it must be %s, %s%s%s; nothing is recorded", name, text, a, b, c ? " or " : "", c ? c : "");
+    wsi_fail(ctx, "%s=%s: it must be %s%s%s or %s; nothing is recorded", name, text, a, c ? ", " : "", c ? b : "", c ? c : b);
     return otherwise;
 }
 
@@ -188,7 +188,8 @@ static int wsi_settings(ws_context *ctx, const ws_options *o) {
     ctx->per_process = o->per_process ? o->per_process : 1;
     ctx->manual = o->manual;
     if (ctx->nodes < 1 || ctx->nodes > 65536 || ctx->node < 0 || ctx->node >= ctx->nodes || ctx->workers < 0 || ctx->per_process < 1) {
-        wsi_fail(ctx, "node %d of %d with %d workers, %d nodes per process: impossible; see ws_options", o->node, ctx->nodes, o->workers, o->per_process);
+        wsi_fail(ctx, "node %d of %d with %d workers, %d nodes per process: impossible; see ws_options", ctx->node, ctx->nodes, ctx->workers,
+                ctx->per_process);
         return 0;
     }
     ctx->run_info = !o->no_run_info && ctx->node == 0;

@@ -54,11 +54,11 @@ uint64_t *ws_reserve_slow(ws_stream *pub, size_t n, int64_t t) {
         return 0;
     }
     if (!wsi_hand_over(s)) return 0;
-    wsi_buffer *b = wsi_take(s->ctx, n + 1 + WSI_LOST_WORDS);
-    if (!b) {
-        wsi_drop(s, t);
-        return 0;
-    }
+    int ending;
+    wsi_buffer *b = wsi_take(s->ctx, n + 1 + WSI_LOST_WORDS, &ending);
+    if (ending) pub->cap = 0; /* no event of the run any more: none is lost */
+    else if (!b) wsi_drop(s, t);
+    if (!b) return 0;
     pthread_mutex_lock(&s->mu);
     wsi_set_buffer(s, b);
     if (s->lost.count) wsi_record_lost(s);

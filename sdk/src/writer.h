@@ -13,9 +13,10 @@ static wsi_buffer *wsi_new_buffer(size_t words) { /* which are all set by their 
 }
 
 /* wsi_take returns an empty buffer of at least n words for an emitter, null where events are to be
- * dropped. */
-static wsi_buffer *wsi_take(ws_context *ctx, size_t n) {
+ * dropped or, as ending tells, the context is ending. */
+static wsi_buffer *wsi_take(ws_context *ctx, size_t n, int *ending) {
     wsi_buffer *b = 0;
+    *ending = 0;
     /* A list longer than a buffer gets one of its own, which is not kept. */
     if (n > ctx->words) return wsi_new_buffer(n);
     pthread_mutex_lock(&ctx->mu);
@@ -31,6 +32,7 @@ static wsi_buffer *wsi_take(ws_context *ctx, size_t n) {
         if (ctx->drop || !ctx->made) break;
         pthread_cond_wait(&ctx->cond, &ctx->mu);
     }
+    *ending = ctx->refuse;
     pthread_mutex_unlock(&ctx->mu);
     return b;
 }

@@ -6,7 +6,9 @@
 int main(void) {
     ws_options o;
     memset(&o, 0, sizeof o);
-    o.node = 3, o.nodes = 4, o.workers = 2, o.manual = 1, o.program = "kinds";
+    o.nodes = 4, o.per_process = 4, o.workers = 2, o.manual = 1, o.no_run_info = 1;
+    ws_context *others[3];
+    for (; o.node < 3; o.node++) others[o.node] = ws_open(&o);
     ws_context *ctx = ws_open(&o);
     ws_stream *s = ws_stream_open(ctx, 0), *rts = ws_stream_open(ctx, 7);
 
@@ -80,5 +82,7 @@ int main(void) {
     ws_emit_at(s, 425, WS_BUSY, 0, 0); /* back in time */
     ws_program_finished_at(s, 500, 2000);
     if (ws_define_kind(ctx, "My", "onDFs", "list:DFs", 0) != dfs) return 2;
-    return ws_close(ctx, WS_DONE, 0, 0) ? 1 : 0;
+    int bad = 0;
+    for (int i = 0; i < 3; i++) bad |= ws_close(others[i], WS_DONE, 0, 0);
+    return ws_close(ctx, WS_DONE, 0, 0) || bad ? 1 : 0;
 }

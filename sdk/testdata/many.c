@@ -1,7 +1,7 @@
 /* many THREADS EVENTS [kill|exit]: threads that record without a pause, so that buffers run out. Event i of
  * stream s tells s, i and a list whose length and content follow from i. kill: for ever; exit: the main
  * thread exits while the others go on. */
-#define WHYSLOW_IMPLEMENTATION
+#define _POSIX_C_SOURCE 200809L
 #include "whyslow.h"
 #include <pthread.h>
 #include <stdio.h>

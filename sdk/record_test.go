@@ -1,0 +1,413 @@
+package sdk
+
+import (
+	"bufio"
+	"encoding/json"
+	"fmt"
+	"math"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/whyslow/whyslow/trace"
+)
+
+// checkSteps goes through the events of a stream of testdata/many.c, all of which must be those recorded, in
+// order; where drop is set some may be missing, as many as the onLost events say. It returns the number of
+// events and of lost ones.
+func checkSteps(t *testing.T, r *trace.Reader, s trace.StreamInfo, drop bool) (n, lost uint64) {
+	t.Helper()
+	var b trace.Batch
+	next, last := uint64(0), int64(math.MinInt64)
+	for c := r.Stream(s.Node, s.Stream); c.Next(&b); {
+		for i := range b.N {
+			args := b.Args(i)
+			if b.Time[i] < last {
+				t.Fatalf("stream %d: time goes back from %d to %d", s.Stream, last, b.Time[i])
+			}
+			last = b.Time[i]
+			switch b.Kind[i] {
+			case trace.FirstUserKind:
+				if args[0] != uint64(s.Stream) || args[1] < next || args[1] != next && !drop || args[2] != args[1]%7 {
+					t.Fatalf("stream %d, after event %d: %v", s.Stream, next, args)
+				}
+				for k, v := range args[3:] {
+					if v != args[1]*uint64(k) {
+						t.Fatalf("stream %d, event %d: %v", s.Stream, args[1], args)
+					}
+				}
+				next = args[1] + 1
+				n++
+			case trace.KindLost:
+				lost += args[0]
+				if args[1] > args[2] || int64(args[2]) > b.Time[i] || args[3] != uint64(s.Stream) {
+					t.Fatalf("stream %d: onLost %v at %d", s.Stream, args, b.Time[i])
+				}
+			}
+		}
+	}
+	return n, lost
+}
+
+func TestMany(t *testing.T) {
+	t.Parallel()
+	const threads, events = 4, 50000
+	for _, c := range []struct {
+		build string
+		env   []string
+	}{
+		{"c", nil},
+		{"c++", []string{"WHYSLOW_LEVEL=-1", "WHYSLOW_BUFFER=4k"}},
+		{"c", []string{"WHYSLOW_SYNC=1", "WHYSLOW_BUFFER=2k"}},
+		{"c", []string{"WHYSLOW_BUFFER=1k", "WHYSLOW_POOL=1", "WHYSLOW_CLOCK=monotonic"}},
+		{"asan", []string{"WHYSLOW_BUFFER=8k"}},
+		{"tsan", []string{"WHYSLOW_BUFFER=8k", "WHYSLOW_POOL=2"}},
+		{"tsan", []string{"WHYSLOW_BUFFER=8k", "WHYSLOW_SYNC=1"}},
+	} {
+		t.Run(fmt.Sprint(c.build, c.env), func(t *testing.T) {
+			t.Parallel()
+			res := run(t, compile(t, "testdata/many.c", c.build), c.env, fmt.Sprint(threads), fmt.Sprint(events))
+			res.ok(t, 0, "")
+			r := open(t, res.trace)
+			streams := r.Streams()
+			if len(streams) != threads {
+				t.Fatalf("%d streams", len(streams))
+			}
+			for _, s := range streams {
+				if n, lost := checkSteps(t, r, s, false); n != events || lost != 0 {
+					t.Errorf("stream %d: %d events, %d lost", s.Stream, n, lost)
+				}
+				if s.Blocks < 5 {
+					t.Errorf("stream %d has %d blocks only", s.Stream, s.Blocks)
+				}
+			}
+			if err := r.Close(); err != nil {
+				t.Fatal(err)
+			}
+			if sum := report(t, res.trace); sum.WallNS <= 0 || sum.Ended != trace.EndedDone {
+				t.Errorf("%+v", sum)
+			}
+		})
+	}
+}
+
+func TestDrop(t *testing.T) {
+	t.Parallel()
+	for _, build := range []string{"c", "tsan"} {
+		res := run(t, compile(t, "testdata/many.c", build), []string{"WHYSLOW_FULL=drop", "WHYSLOW_POOL=1", "WHYSLOW_BUFFER=64k"}, "4", "100000")
+		told, err := strconv.ParseUint(strings.TrimSpace(res.stdout), 10, 64)
+		if err != nil || res.stderr != "" {
+			t.Fatal(res.stdout, res.stderr)
+		}
+		if want := map[bool]int{true: 1, false: 0}[told > 0]; res.code != want {
+			t.Errorf("%d events lost, exit code %d", told, res.code)
+		}
+		if told == 0 {
+			t.Errorf("%s: nothing was dropped", build)
+		}
+		var n, lost uint64
+		r := open(t, res.trace)
+		for _, s := range r.Streams() {
+			a, b := checkSteps(t, r, s, true)
+			n, lost = n+a, lost+b
+		}
+		if n+lost != 400000 || lost != told {
+			t.Errorf("%d events and %d lost; the program says %d lost", n, lost, told)
+		}
+		t.Logf("%s: %d of 400000 events lost", build, lost)
+	}
+}
+
+// A program that was killed leaves whole blocks, all of which can be read.
+func TestKill(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	cmd := exec.Command(compile(t, "testdata/many.c", "c"), "2", "0", "kill")
+	cmd.Env = append(os.Environ(), "WHYSLOW_TRACE="+dir, "WHYSLOW_BUFFER=16k")
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	bufio.NewReader(out).ReadString('\n')
+	time.Sleep(200 * time.Millisecond)
+	cmd.Process.Kill()
+	cmd.Wait()
+	r := openAny(t, dir)
+	if r.Closed(0) || r.Run() == nil || r.Run().Ended != "" {
+		t.Errorf("closed %v, run.json %+v", r.Closed(0), r.Run())
+	}
+	for _, p := range r.Problems() {
+		if p.Kind != trace.Unfinished && p.Kind != trace.Truncated {
+			t.Errorf("problem: %s", p)
+		}
+	}
+	for _, s := range r.Streams() {
+		if n, lost := checkSteps(t, r, s, false); n < 1000 || lost != 0 || s.Finished {
+			t.Errorf("stream %d: %d events, %d lost, finished %v", s.Stream, n, lost, s.Finished)
+		}
+	}
+	if len(r.Streams()) != 2 {
+		t.Errorf("streams %v", r.Streams())
+	}
+	report0(t, dir)
+}
+
+// report0 checks that a trace that ends early can be divided.
+func report0(t *testing.T, path string) {
+	t.Helper()
+	if sum, err := divide(openAny(t, path)); err != nil || sum.TotalNS <= 0 {
+		t.Errorf("%v, %v", sum, err)
+	}
+}
+
+// exit in one thread while others record: what was complete is in the file.
+func TestExit(t *testing.T) {
+	t.Parallel()
+	for _, build := range []string{"c", "tsan"} {
+		for _, env := range []string{"WHYSLOW_SYNC=0", "WHYSLOW_SYNC=1"} {
+			res := run(t, compile(t, "testdata/many.c", build), []string{env}, "2", "0", "exit")
+			res.ok(t, 3, "")
+			r := open(t, res.trace)
+			for _, s := range r.Streams() {
+				if n, lost := checkSteps(t, r, s, false); n < 1000 || lost != 0 || !s.Finished {
+					t.Errorf("stream %d: %d events, %d lost, finished %v", s.Stream, n, lost, s.Finished)
+				}
+			}
+			if info := r.Run(); !r.Closed(0) || info.Ended != trace.EndedFailed || info.Exit != 3 {
+				t.Errorf("closed %v, %+v", r.Closed(0), info)
+			}
+			report(t, res.trace)
+		}
+	}
+}
+
+// count returns the numbers of the onStep events of a trace of testdata/hard.c and the sum of its onLost.
+func count(t *testing.T, r *trace.Reader) (n, lost uint64) {
+	t.Helper()
+	r.Each(1, func(b *trace.Batch) error {
+		for i := range b.N {
+			switch b.Kind[i] {
+			case trace.FirstUserKind:
+				n++
+			case trace.KindLost:
+				lost += b.Args(i)[0]
+			}
+		}
+		return nil
+	})
+	return n, lost
+}
+
+var told = regexp.MustCompile(`^(\d+) (\d+) (.*)\n$`)
+
+// said reads the line that testdata/hard.c prints at its end.
+func said(t *testing.T, r result) (n, lost uint64, message string) {
+	t.Helper()
+	m := told.FindStringSubmatch(r.stdout)
+	if m == nil {
+		t.Fatalf("%d %q %q", r.code, r.stdout, r.stderr)
+	}
+	n, _ = strconv.ParseUint(m[1], 10, 64)
+	lost, _ = strconv.ParseUint(m[2], 10, 64)
+	return n, lost, m[3]
+}
+
+func TestFork(t *testing.T) {
+	t.Parallel()
+	for _, build := range []string{"c", "asan"} {
+		for _, env := range []string{"WHYSLOW_SYNC=0", "WHYSLOW_SYNC=1"} {
+			// The child makes a trace of its own, for which it must not inherit the folder's name.
+			path := compile(t, "testdata/hard.c", build)
+			dir := t.TempDir()
+			cmd := exec.Command(path, "fork")
+			cmd.Dir = dir
+			cmd.Env = append(os.Environ(), env, "ASAN_OPTIONS=detect_leaks=0") // it cannot look for them after a fork
+			if out, err := cmd.CombinedOutput(); err != nil || string(out) != "4000 0 -\n" {
+				t.Fatalf("%v %s", err, out)
+			}
+			r := open(t, filepath.Join(dir, filepath.Base(path)+".trace"))
+			if n, lost := count(t, r); n != 4000 || lost != 0 || len(r.Streams()) != 1 || r.Run().Ended != trace.EndedDone {
+				t.Errorf("%d events, %d lost, %v", n, lost, r.Streams())
+			}
+			child := open(t, filepath.Join(dir, "child.trace"))
+			if n, _ := count(t, child); n != 10 || child.Run().Processes[0].PID == r.Run().Processes[0].PID {
+				t.Errorf("the child's trace has %d events", n)
+			}
+		}
+	}
+}
+
+const tooLarge = "cannot write %s: File too large; events are being lost"
+
+// The disk is full for a while: what is missing is told by onLost, exactly.
+func TestDiskFull(t *testing.T) {
+	t.Parallel()
+	for _, build := range []string{"c", "asan"} {
+		res := run(t, compile(t, "testdata/hard.c", build), nil, "full")
+		message := fmt.Sprintf(tooLarge, res.trace+"/00000.wst")
+		res.ok(t, 1, "whyslow: "+message+"\n")
+		emitted, dropped, was := said(t, res)
+		r := open(t, res.trace)
+		n, lost := count(t, r)
+		if was != message || lost == 0 || n+lost != emitted || lost != dropped || n < 4000 {
+			t.Errorf("%q: %d of %d events, %d lost, %d dropped", was, n, emitted, lost, dropped)
+		}
+		if info := r.Run(); info.Message != fmt.Sprintf("%s (%d events lost)", message, lost) {
+			t.Errorf("message %q", info.Message)
+		}
+		t.Logf("%d of %d events lost", lost, emitted)
+	}
+}
+
+// The disk stays full: the program goes on, run.json tells how much is lost, and what was written before is whole.
+func TestDiskStaysFull(t *testing.T) {
+	t.Parallel()
+	res := run(t, compile(t, "testdata/hard.c", "c"), nil, "fuller")
+	emitted, _, _ := said(t, res)
+	if res.code != 1 {
+		t.Errorf("exit code %d", res.code)
+	}
+	r := openAny(t, res.trace)
+	for _, p := range r.Problems() {
+		if p.Kind != trace.Unfinished {
+			t.Errorf("problem: %s", p)
+		}
+	}
+	n, lost := count(t, r)
+	m := regexp.MustCompile(`\((\d+) events lost\)$`).FindStringSubmatch(r.Run().Message)
+	if m == nil {
+		t.Fatalf("message %q", r.Run().Message)
+	}
+	// onProgramStarted or onProgramFinished may be among the lost.
+	if told, _ := strconv.ParseUint(m[1], 10, 64); n+told < emitted || n+told > emitted+2 || lost > told {
+		t.Errorf("%d events of %d, %s told, %d in onLost", n, emitted, m[1], lost)
+	}
+}
+
+func TestLongLists(t *testing.T) {
+	t.Parallel()
+	for _, build := range []string{"c", "asan"} {
+		res := run(t, compile(t, "testdata/hard.c", build), nil, "long")
+		res.ok(t, 0, "")
+		r := open(t, res.trace)
+		var lens []int
+		var b trace.Batch
+		for c := r.Stream(0, 0); c.Next(&b); {
+			for i := range b.N {
+				if b.Kind[i] == trace.KindCFCreated {
+					list := b.ListAt(i, 5)
+					for k, v := range list {
+						if v != uint64(k)*uint64(k) {
+							t.Fatalf("element %d is %d", k, v)
+						}
+					}
+					lens = append(lens, len(list))
+				}
+			}
+		}
+		if fmt.Sprint(lens) != "[100000 1000]" {
+			t.Errorf("lists of %v elements", lens)
+		}
+	}
+}
+
+// Blocks that compress better than readers allow are padded.
+func TestSameEvents(t *testing.T) {
+	t.Parallel()
+	res := run(t, compile(t, "testdata/hard.c", "c"), []string{"WHYSLOW_LEVEL=1", "WHYSLOW_BUFFER=4m"}, "same")
+	res.ok(t, 0, "")
+	if n := open(t, res.trace).Events(); n != 1000002 {
+		t.Errorf("%d events", n)
+	}
+}
+
+func TestMistakes(t *testing.T) {
+	t.Parallel()
+	want, err := os.ReadFile("testdata/wrong.txt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, build := range []string{"c", "asan"} {
+		res := run(t, compile(t, "testdata/hard.c", build), nil, "wrong")
+		if res.code != 0 || res.stdout != string(want) {
+			t.Errorf("exit code %d\n%s%s", res.code, res.stdout, res.stderr)
+		}
+	}
+}
+
+// Where nothing can be recorded all calls do nothing.
+func TestOff(t *testing.T) {
+	t.Parallel()
+	path := compile(t, "testdata/hard.c", "asan")
+	for _, c := range []struct{ env, want string }{
+		{"WHYSLOW_OFF=1", "-"},
+		{"WHYSLOW_OFF=yes", "WHYSLOW_OFF=yes: it must be 0 or 1; nothing is recorded"},
+		{"WHYSLOW_TRACE=/dev/null/x", "cannot write /dev/null/x/00000.wst: Not a directory; nothing is recorded"},
+		{"WHYSLOW_BUFFER=1g", "WHYSLOW_BUFFER=1g: it must be a number from 1024 to 4194304; nothing is recorded"},
+		{"WHYSLOW_LEVEL=-", "WHYSLOW_LEVEL=-: it must be a number from -1 to 4; nothing is recorded"},
+		{"WHYSLOW_FULL=lose", "WHYSLOW_FULL=lose: it must be wait or drop; nothing is recorded"},
+		{"WHYSLOW_CLOCK=sun", "WHYSLOW_CLOCK=sun: it must be monotonic, tsc or auto; nothing is recorded"},
+	} {
+		res := run(t, path, []string{c.env}, "")
+		stderr, code := "", 0
+		if c.want != "-" {
+			stderr, code = "whyslow: "+c.want+"\n", 1
+		}
+		res.ok(t, code, stderr)
+		if res.stdout != "1000 0 "+c.want+"\n" {
+			t.Errorf("%s: %q", c.env, res.stdout)
+		}
+		if _, err := os.Stat(res.trace); err == nil {
+			t.Errorf("%s: a trace was made", c.env)
+		}
+	}
+}
+
+func TestRunInfo(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		mode, ended, message string
+		code                 int
+	}{
+		{"exit", trace.EndedFailed, "", 3}, {"return", trace.EndedDone, "", 0}, {"failed", trace.EndedFailed, "line 1\nline 2", 2},
+	} {
+		path := compile(t, "testdata/hard.c", "c")
+		before := time.Now()
+		res := run(t, path, nil, c.mode, "\"quoted\" \\ \x01 \xff")
+		r := open(t, res.trace)
+		if n, _ := count(t, r); n != 1000 {
+			t.Errorf("%d events", n)
+		}
+		info := r.Run()
+		if info.Ended != c.ended || info.Exit != c.code || info.Message != c.message {
+			t.Errorf("%+v", info)
+		}
+		if info.Program != filepath.Base(path) || fmt.Sprintf("%q", info.Args) != `["`+c.mode+`" "\"quoted\" \\ \x01 `+"\ufffd"+`"]` || info.CommandLine[0] != path {
+			t.Errorf("%q %q %q", info.Program, info.Args, info.CommandLine)
+		}
+		if info.Started.Before(before.Add(-time.Second)) || info.Started.After(time.Now()) {
+			t.Errorf("started %v", info.Started)
+		}
+		if p := info.Processes[0]; p.Cores < 1 || p.Affinity == "" || p.Host == "" || p.PID == 0 {
+			t.Errorf("%+v", p)
+		}
+		if info.Clock != "tsc" && info.Clock != "monotonic" || info.Settings["codec"] != "stored" {
+			t.Errorf("%q %v", info.Clock, info.Settings)
+		}
+		if c.mode == "failed" && info.Settings["steal"] != "\"on\"\n" {
+			t.Errorf("%q", info.Settings["steal"])
+		}
+		text, err := os.ReadFile(filepath.Join(res.trace, "run.json"))
+		if err != nil || !json.Valid(text) {
+			t.Errorf("%v\n%s", err, text)
+		}
+	}
+}
