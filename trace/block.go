@@ -224,40 +224,24 @@ func appendSkippable(b []byte, n int) []byte {
 	return append(b, make([]byte, n)...)
 }
 
-// data writes the events of a buffer and returns their number.
-func (f *blockFile) data(w *Writer, stream int, buf []uint64) (int, error) {
-	done := 0
+// data writes the events of a buffer and returns what could not be written of it.
+func (f *blockFile) data(w *Writer, stream int, buf []uint64) (rest []uint64, err error) {
 	for len(buf) > 0 {
 		h := header{kind: blockData, stream: uint32(stream), defs: f.defs, seq: f.seqs[stream]}
 		var n int
 		f.raw, n = f.pack.pack(f.raw[:0], w, buf, &h)
 		if n == 0 {
-			return 1, fmt.Errorf("stream %d: an event of kind %d has other arguments than its kind; those after it are dropped", stream, headerKind(buf[0]))
+			return buf, fmt.Errorf("stream %d: an event of kind %d has other arguments than its kind; those after it are dropped", stream, headerKind(buf[0]))
 		}
 		// The number is used up even if the block does not get into the file: the
 		// gap shows a reader what is missing.
 		f.seqs[stream]++
 		if err := f.put(&h); err != nil {
-			return int(h.count) + int(f.count(w, buf[n:])), err
+			return buf, err
 		}
-		done += int(h.count)
 		buf = buf[n:]
 	}
-	return done, nil
-}
-
-// count returns the number of events in a buffer.
-func (f *blockFile) count(w *Writer, buf []uint64) uint64 {
-	var n uint64
-	for len(buf) > 0 {
-		size := w.recordSize(buf)
-		if size == 0 {
-			break
-		}
-		buf = buf[size:]
-		n++
-	}
-	return n
+	return nil, nil
 }
 
 func (f *blockFile) definitions(p *pending) error {

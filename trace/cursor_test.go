@@ -138,7 +138,9 @@ func TestFilesThatCannotBeRead(t *testing.T) {
 	}{
 		{"gone", os.Remove, "the file of node 1 is missing", Missing},
 		{"empty", func(path string) error { return os.Truncate(path, 0) }, "the file of node 1 is empty", Missing},
-		{"a letter", func(path string) error { return os.WriteFile(path, []byte("Dear reader, all is well. Yours, a file."), 0o666) },
+		{"a letter", func(path string) error {
+			return os.WriteFile(path, []byte("Dear reader, all is well. Yours, a file."), 0o666)
+		},
 			"offset 0: not a whyslow trace", Damaged},
 		{"later", func(path string) error { return os.WriteFile(path, later, 0o666) },
 			"offset 0: written in version 2 of the format, this program reads version 1: a newer whyslow is needed", Damaged},

@@ -160,6 +160,7 @@ func Open(path string) (*Reader, error) {
 	slices.SortFunc(r.files, func(a, b *nodeFile) int { return a.node - b.node })
 	if folder {
 		r.findMissing(errs)
+		r.findUnwritten()
 	}
 	if len(r.files) <= keepOpen {
 		for _, f := range r.files {
@@ -209,6 +210,23 @@ func (r *Reader) findMissing(unreadable []*Problem) {
 	}
 	if missing > maxProblems {
 		r.problems = append(r.problems, Problem{Kind: Missing, File: FileName(last), What: fmt.Sprintf("%d files are missing in all", missing), Node: -1, Stream: -1})
+	}
+}
+
+// findUnwritten reports what the writers could not write.
+func (r *Reader) findUnwritten() {
+	if r.run == nil {
+		return
+	}
+	for _, n := range r.run.Nodes {
+		if n.Unwritten == 0 && n.Error == "" || n.Node < 0 || n.Node > MaxNode {
+			continue
+		}
+		what := n.Error
+		if what == "" {
+			what = "not everything could be written"
+		}
+		r.problems = append(r.problems, Problem{Kind: Unwritten, File: FileName(n.Node), What: what, Node: n.Node, Stream: -1, Events: n.Unwritten})
 	}
 }
 

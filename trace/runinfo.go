@@ -51,6 +51,10 @@ type NodeInfo struct {
 	Host    string `json:"host,omitempty"`
 	Process int    `json:"process"` // index into RunInfo.Processes
 	Workers int    `json:"workers"` // streams 0 to Workers-1 are workers
+	// Unwritten is how many events could not be written, beside those that the file
+	// itself tells of, and Error why.
+	Unwritten uint64 `json:"unwritten,omitempty"`
+	Error     string `json:"error,omitempty"`
 }
 
 const runFile = "run.json"

@@ -1,6 +1,7 @@
 package trace
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -27,6 +28,10 @@ type Options struct {
 	Level       int        // zstd level: 0 default (1), 1 fastest to 4 best, negative: blocks are stored as they are
 	Sync        bool       // the emitter itself packs and writes full buffers
 	Full        FullPolicy // what happens when no buffer is free
+	// OnError is called once, with the first error met in writing: from then on nothing
+	// of this node is recorded, and the program goes on. It is called in the goroutine
+	// that writes and must not use the Writer; nil: nobody is told before Close.
+	OnError func(error)
 }
 
 const (
@@ -41,8 +46,9 @@ type Writer struct {
 	path string
 	opt  Options
 
-	lost atomic.Uint64
-	err  atomic.Pointer[error]
+	lost      atomic.Uint64
+	unwritten atomic.Uint64
+	err       atomic.Pointer[error]
 
 	mu      sync.Mutex // streams, pool, queue
 	cond    sync.Cond  // a buffer was queued or became free, or closing
@@ -156,15 +162,26 @@ func (w *Writer) Err() error {
 }
 
 func (w *Writer) fail(err error) {
+	var at *os.PathError
+	if errors.As(err, &at) && at.Path == w.path {
+		err = at.Err
+	}
 	if w.path != "" {
 		err = fmt.Errorf("cannot write %s: %w", w.path, err)
 	}
-	w.err.CompareAndSwap(nil, &err)
+	if w.err.CompareAndSwap(nil, &err) && w.opt.OnError != nil {
+		w.opt.OnError(err)
+	}
 }
 
 // Lost returns the number of events dropped so far, for want of a buffer or
 // because writing failed.
 func (w *Writer) Lost() uint64 { return w.lost.Load() }
+
+// Unwritten returns the number of lost events of which the file tells nothing, because
+// writing failed: the rest of Lost stands in onLost events. It belongs into
+// NodeInfo.Unwritten.
+func (w *Writer) Unwritten() uint64 { return w.unwritten.Load() }
 
 func (w *Writer) layout(k Kind) *layout { return w.layouts[k].Load() }
 
@@ -259,14 +276,35 @@ func (w *Writer) run() {
 // its events had made the definitions before.
 func (w *Writer) write(f full) {
 	w.writeDefs()
-	if w.file.failed {
-		w.lost.Add(w.file.count(w, f.buf[:f.n]))
-		return
+	rest := f.buf[:f.n]
+	if !w.file.failed {
+		var err error
+		if rest, err = w.file.data(w, f.stream, rest); err != nil {
+			// Counted before anybody is told.
+			w.countUnwritten(rest)
+			w.fail(err)
+			return
+		}
 	}
-	events, err := w.file.data(w, f.stream, f.buf[:f.n])
-	if err != nil {
-		w.fail(err)
-		w.lost.Add(uint64(events))
+	w.countUnwritten(rest)
+}
+
+// countUnwritten counts the events in a part of a buffer.
+func (w *Writer) countUnwritten(buf []uint64) {
+	for len(buf) > 0 {
+		size := w.recordSize(buf)
+		if size == 0 { // the one that could not be packed
+			w.lost.Add(1)
+			w.unwritten.Add(1)
+			break
+		}
+		if headerKind(buf[0]) == KindLost {
+			w.unwritten.Add(buf[1]) // they count as lost already
+		} else {
+			w.lost.Add(1)
+			w.unwritten.Add(1)
+		}
+		buf = buf[size:]
 	}
 }
 
