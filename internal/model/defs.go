@@ -16,8 +16,10 @@ type tables struct {
 	sites map[Site]uint32
 	// byID finds the DFs of several nodes that are the same one; with one node there is nothing to find.
 	byID map[uint64]DF
-	mu   sync.Mutex
-	late map[dfRef]DF // DFs that events mention but no definition, by the streams
+	// clash holds, by id, the DFs beyond the first that have it and other identities.
+	clash map[uint64][]DF
+	mu    sync.Mutex
+	late  map[dfRef]DF // DFs that events mention but no definition, by the streams
 }
 
 // nodeTables translate the numbers of one node's file.
@@ -119,14 +121,22 @@ func (t *tables) df(ref dfRef, name uint32, identity []int64) DF {
 	next := DF(len(m.DFName))
 	if t.byID != nil && len(identity) > 0 {
 		id := trace.IdentityID(identity)
-		if old, ok := t.byID[id]; ok {
-			if other := m.identity(old); slices.Equal(other, identity) {
-				return old
-			} else {
-				m.Collisions = append(m.Collisions, fmt.Sprintf("DFs %v and %v have the same 64-bit id %016x; they are kept apart", other, identity, id))
-			}
-		} else {
+		if old, ok := t.byID[id]; !ok {
 			t.byID[id] = next
+		} else if slices.Equal(m.identity(old), identity) {
+			return old
+		} else {
+			for _, df := range t.clash[id] {
+				if slices.Equal(m.identity(df), identity) {
+					return df
+				}
+			}
+			if t.clash == nil {
+				t.clash = map[uint64][]DF{}
+			}
+			t.clash[id] = append(t.clash[id], next)
+			m.Collisions = append(m.Collisions, fmt.Sprintf("DFs %s %v and %s %v have the same 64-bit id %016x; they are kept apart",
+				m.Names[m.DFName[old]], m.identity(old), m.Names[name], identity, id))
 		}
 	}
 	m.DFName, m.dfHome = append(m.DFName, name), append(m.dfHome, ref)
