@@ -136,15 +136,46 @@ func TestStuck(t *testing.T) {
 				if grid[7][12][1] put(lost[3], 1);
 			}`, `
 			the program cannot finish: 13 CFs wait for data fragments that never come
-			t.fa:9:5: put(other, lost + 1) never ran, it waits for
+			t.fa:9:5: put(other, lost + 1) waits for
 			lost: nothing that is left can make it; lost is made by put(lost[3], 1) at t.fa:11:23
-			t.fa:3:54: out_i("row", row[k]) never ran (10 CFs), they wait for
-			grid[7][3] (here row[k]): nothing that is left can make it; grid is made by fill(grid[7], 2) at t.fa:7:5, consume(grid[7], 12) at t.fa:8:5
-			grid[7][4] (here row[k]): nothing that is left can make it; grid is made by fill(grid[7], 2) at t.fa:7:5, consume(grid[7], 12) at t.fa:8:5
-			grid[7][5] (here row[k]): nothing that is left can make it; grid is made by fill(grid[7], 2) at t.fa:7:5, consume(grid[7], 12) at t.fa:8:5
-			grid[7][6] (here row[k]): nothing that is left can make it; grid is made by fill(grid[7], 2) at t.fa:7:5, consume(grid[7], 12) at t.fa:8:5
-			and 6 more
+			t.fa:3:54: out_i("row", row[k]) (10 CFs) wait for
+			grid[7][3], grid[7][4], grid[7][5], grid[7][6] and 6 more (here row[k]): nothing that is left can make it; grid is made by put(row[k], k * k) at t.fa:2:51, out_i("row", row[k]) at t.fa:3:54
 			2 more CFs wait for what these would have made.`)
+	})
+	t.Run("all", func(t *testing.T) {
+		o := run(t, `
+			sub main()
+			{
+				df a, b, c, x, n;
+				put(a, b[7]);
+				put(c, a);
+				out_i("x", x + x[0]);
+				put(x[1], 1) @ { req_count x[1] = 1; };
+				out_i("x", x[1] + x[0 + 1]);
+				while n[i] > 0, i = 3 .. out n { put(n[i + 1], n[i] - 1); }
+				put(n[3], 1);
+				put(n[4], n[9]) ;
+			}`, one)
+		var e *engine.StuckError
+		if errors.As(o.err, &e) {
+			var b strings.Builder
+			e.Explain(&b, true)
+			o.out = b.String()
+		}
+		if want := `
+			t.fa:5:5: put(a, b[7]) waits for
+			b[7]: no statement of the program makes b (declared at t.fa:4:11)
+			t.fa:6:5: put(c, a) waits for
+			a: would be made by put(a, b[7]) at t.fa:5:5, which waits too
+			t.fa:7:5: out_i("x", x + x[0]) waits for
+			x: nothing that is left can make it; x is made by put(x[1], 1) at t.fa:8:5; its req_count may be used up
+			x[0]: nothing that is left can make it; x is made by put(x[1], 1) at t.fa:8:5; its req_count may be used up
+			t.fa:9:5: out_i("x", x[1] + x[0 + 1]) has run, but asked twice for
+			x[1] (here x[0 + 1]): its req_count serves fewer requests than there are
+			t.fa:12:5: put(n[4], n[9]) waits for
+			n[9]: nothing that is left can make it; n is made by while n[i] > 0, i = 3 .. out n at t.fa:10:5, put(n[i + 1], n[i] - 1) at t.fa:10:38, put(n[3], 1) at t.fa:11:5 and 1 more`; lines(o.out) != lines(want) {
+			t.Errorf("%v\n%s", o.err, o.out)
+		}
 	})
 	t.Run("cycle", func(t *testing.T) {
 		stuck(t, `
@@ -152,9 +183,8 @@ func TestStuck(t *testing.T) {
 			sub main() { df x, y; f(x, y); f(y, x); }`, `
 			the program cannot finish: 2 CFs wait for data fragments that never come
 			Each of these CFs waits for another one of them: a cycle.
-			t.fa:2:28: if a never ran (2 CFs), they wait for
-			x (here a): would be made by if a at t.fa:2:28, which waits too
-			y (here a): would be made by if a at t.fa:2:28, which waits too`)
+			t.fa:2:28: if a (2 CFs) wait for
+			x, y (here a): would be made by if a at t.fa:2:28, which waits too`)
 	})
 	t.Run("many", func(t *testing.T) {
 		began := time.Now()

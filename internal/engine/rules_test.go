@@ -95,8 +95,8 @@ func TestSection5_3_AutomaticPosts(t *testing.T) {
 				out_i("1", x[1]);
 			}`, `
 			the program cannot finish: 1 CF waits for data fragments that never come
-			t.fa:9:5: out_i("1", x[1]) never ran, it waits for
-			x[1]: nothing that is left can make it; x is made by two(x[0], x[1], 1) at t.fa:5:5, two(y, x[2], 5) at t.fa:6:5`)
+			t.fa:9:5: out_i("1", x[1]) waits for
+			x[1]: nothing that is left can make it; x is made by two(x[0], x[1], 1) at t.fa:5:5, two(y, x[2], 5) at t.fa:6:5; its req_count may be used up`)
 	})
 	t.Run("unlimited", func(t *testing.T) {
 		same(t, `
@@ -124,7 +124,7 @@ func TestSection5_3_AutomaticPosts(t *testing.T) {
 			}`, "f\n2=1\n3=1")
 		stuck(t, `sub f() none(); sub main() { df x; f() >> (x); out_i("", x); }`, `
 			the program cannot finish: 1 CF waits for data fragments that never come
-			t.fa:1:70: out_i("", x) never ran, it waits for
+			t.fa:1:70: out_i("", x) waits for
 			x: no statement of the program makes x (declared at t.fa:1:55)`)
 	})
 	t.Run("while", func(t *testing.T) {
@@ -173,7 +173,7 @@ func TestSection5_4_AutomaticRequests(t *testing.T) {
 			}`, `
 			the program cannot finish: 1 finished CF made a request that nothing answers (the same data fragment asked for twice, its count too small)
 			t.fa:6:13: out_i("two texts", x[2] + x[1 + 1]) has run, but asked twice for
-			x[2] (here x[1 + 1]): its count serves fewer requests than there are`)
+			x[2] (here x[1 + 1]): its req_count serves fewer requests than there are`)
 	})
 	t.Run("locators", func(t *testing.T) {
 		same(t, `
@@ -250,8 +250,8 @@ func TestSection5_5_Order(t *testing.T) {
 		sub f(name x) { out_i("", x); }
 		sub main() { df x, go; put(x, 1) >> (go); if go f(x) --> (x); }`, `
 		the program cannot finish: 1 CF waits for data fragments that never come
-		t.fa:2:19: out_i("", x) never ran, it waits for
-		x: nothing that is left can make it; x is made by put(x, 1) at t.fa:3:26, f(x) at t.fa:3:51`)
+		t.fa:2:19: out_i("", x) waits for
+		x: nothing that is left can make it; x is made by put(x, 1) at t.fa:3:26; deleted by f(x) at t.fa:3:51`)
 }
 
 func TestSection5_6_Push(t *testing.T) {
@@ -306,13 +306,13 @@ func TestSection5_6_Push(t *testing.T) {
 				out_i("other", m);
 			}`, `
 			the program cannot finish: 1 CF waits for data fragments that never come
-			t.fa:7:5: out_i("other", m) never ran, it waits for
+			t.fa:7:5: out_i("other", m) waits for
 			m: nothing that is left can make it; m is made by put(m, 1) at t.fa:6:5`)
 	})
 	t.Run("never pushed", func(t *testing.T) {
 		stuck(t, `sub main() { df m; cf r: out_i("r", m) @ { wait m; }; }`, `
 			the program cannot finish: 1 CF waits for data fragments that never come
-			t.fa:1:42: out_i("r", m) never ran, it waits for
+			t.fa:1:42: out_i("r", m) waits for
 			m: no statement of the program makes m (declared at t.fa:1:39)`)
 	})
 	t.Run("two waiters", func(t *testing.T) {

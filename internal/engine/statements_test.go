@@ -71,7 +71,7 @@ func TestSection4_1_Names(t *testing.T) {
 				for i = 1 .. 2 { cf x: put(x[i], i); out_i("x", x); }
 			}`, `
 			the program cannot finish: 2 CFs wait for data fragments that never come
-			t.fa:6:42: out_i("x", x) never ran (2 CFs), they wait for
+			t.fa:6:42: out_i("x", x) (2 CFs) wait for
 			x: nothing that is left can make it; x is made by put(x[i], i) at t.fa:6:22`)
 	})
 }
@@ -99,8 +99,8 @@ func TestSection4_2_Calls(t *testing.T) {
 	t.Run("own output", func(t *testing.T) {
 		stuck(t, "sub main() { df x; put(x, x + 1); }", `
 			the program cannot finish: 1 CF waits for data fragments that never come
-			t.fa:1:42: put(x, x + 1) never ran, it waits for
-			x: it would make that itself`)
+			t.fa:1:42: put(x, x + 1) waits for
+			x: the CF itself would make it`)
 		fails(t, "sub main() { df x; two(x, x, 1); }", "x is assigned twice", "Duplicate id", "two(x, x, 1)")
 	})
 	t.Run("single statement", func(t *testing.T) { same(t, `sub main() say("one");`, "one") })
@@ -165,8 +165,8 @@ func TestSection4_4_While(t *testing.T) {
 				out_i("n", n);
 			}`, `
 			the program cannot finish: 2 CFs wait for data fragments that never come
-			t.fa:6:5: while i < lim, i = 0 .. out n never ran, it waits for
-			lim: nothing that is left can make it; lim is made by put(lim, 4) at t.fa:5:5
+			t.fa:6:5: while i < lim, i = 0 .. out n waits for
+			lim: nothing that is left can make it; lim is made by put(lim, 4) at t.fa:5:5; its req_count may be used up
 			1 more CF waits for what these would have made.`)
 	})
 	t.Run("rules at the end", func(t *testing.T) {

@@ -6,9 +6,7 @@ import (
 	"cmp"
 	"encoding/binary"
 	"fmt"
-	"io"
 	"slices"
-	"strings"
 
 	"github.com/whyslow/whyslow/internal/clock"
 	"github.com/whyslow/whyslow/internal/luna"
@@ -39,6 +37,8 @@ type AwaitedDF struct {
 	Pushed   bool    // waited for by a "wait" rule
 	By       *PendingCF
 	Makers   []*luna.Stmt // statements that make DFs of this name, whatever the indices
+	Deleters []*luna.Stmt // that delete them
+	Counted  bool         // some maker limits the requests served (req_count)
 	Declared luna.Pos
 }
 
@@ -159,7 +159,7 @@ func (e *engine) stuck(left []*leftover) *StuckError {
 		}
 		makes.collect(c.cf, &s.CFs[i])
 	}
-	makers := map[luna.DeclID][]*luna.Stmt{}
+	pasts := map[luna.DeclID]*past{}
 	for i, c := range left {
 		p := &s.CFs[i]
 		for _, x := range c.asks {
@@ -171,12 +171,12 @@ func (e *engine) stuck(left []*leftover) *StuckError {
 			if a.By = makes.find(&x.id, p); a.By != nil {
 				p.Root = false
 			} else {
-				l, ok := makers[x.id.decl]
-				if !ok {
-					l = e.makersOf(x.id.decl)
-					makers[x.id.decl] = l
+				l := pasts[x.id.decl]
+				if l == nil {
+					l = e.past(x.id.decl)
+					pasts[x.id.decl] = l
 				}
-				a.Makers = l
+				a.Makers, a.Deleters, a.Counted = l.makers, l.deleters, l.counted
 			}
 			p.Awaits = append(p.Awaits, a)
 		}
@@ -356,32 +356,63 @@ func stmtMakes(st *luna.Stmt, s *symFrame, add func(*ident), depth map[*luna.Sub
 	}
 }
 
-// makersOf lists the statements that post or push a DF of the declared name, directly or through a name parameter of the
-// same spelling in another sub.
-func (e *engine) makersOf(decl luna.DeclID) []*luna.Stmt {
-	d := e.prog.Decls[decl]
-	var l []*luna.Stmt
-	for _, st := range e.prog.Stmts {
-		for i := range st.Effects {
-			f := &st.Effects[i]
-			if f.Kind == luna.Destroy || f.Ref.Name.Param {
-				continue
-			}
-			if b := frameBlock(st, f.Ref.Name.Depth); b != nil && b == d.Block && b.Names[f.Ref.Name.Slot] == decl {
-				l = append(l, st)
-				break
-			}
-		}
-		for i := range st.Args {
-			a := &st.Args[i]
-			if st.Kind == luna.SubCall && a.Kind == luna.NameParam && !a.Name.Param {
-				if b := frameBlock(st, a.Name.Depth); b != nil && b == d.Block && b.Names[a.Name.Slot] == decl && !slices.Contains(l, st) {
-					l = append(l, st)
+// past is what the program does to DFs of one declared name, whatever the indices: under that name or as a parameter.
+type past struct {
+	makers, deleters []*luna.Stmt
+	counted          bool // some maker limits the requests served
+}
+
+// origin is where a name comes from: a declaration, or (sub not nil) a parameter of a sub.
+type origin struct {
+	decl luna.DeclID
+	sub  *luna.Sub
+	slot int
+}
+
+func originOf(st *luna.Stmt, n *luna.NameRef) (o origin, ok bool) {
+	b := frameBlock(st, n.Depth)
+	switch {
+	case b == nil:
+		return origin{}, false
+	case n.Param:
+		return origin{-1, b.Sub, n.Slot}, true
+	}
+	return origin{decl: b.Names[n.Slot]}, true
+}
+
+func (e *engine) past(decl luna.DeclID) *past {
+	known := map[origin]bool{{decl: decl}: true}
+	for before := 0; len(known) > before; {
+		before = len(known)
+		for _, st := range e.prog.Stmts {
+			for i := range st.Args {
+				if a := &st.Args[i]; st.Kind == luna.SubCall && a.Kind == luna.NameParam {
+					if o, ok := originOf(st, a.Name); ok && known[o] {
+						known[origin{-1, st.Sub, i}] = true
+					}
 				}
 			}
 		}
 	}
-	return l
+	p := &past{}
+	for _, st := range e.prog.Stmts {
+		makes, deletes := false, false
+		for i := range st.Effects {
+			f := &st.Effects[i]
+			if o, ok := originOf(st, f.Ref.Name); ok && known[o] {
+				makes = makes || f.Kind != luna.Destroy
+				deletes = deletes || f.Kind == luna.Destroy
+				p.counted = p.counted || f.Kind == luna.Post && f.Count != nil
+			}
+		}
+		if makes {
+			p.makers = append(p.makers, st)
+		}
+		if deletes {
+			p.deleters = append(p.deleters, st)
+		}
+	}
+	return p
 }
 
 // frameBlock is the block whose frame is depth frames up from where the statement's effects are evaluated.
@@ -403,111 +434,4 @@ func frameBlock(st *luna.Stmt, depth int) *luna.Block {
 		b = b.Owner.Block
 	}
 	return nil
-}
-
-// shownDFs is how many awaited DFs of one statement are listed.
-const shownDFs = 4
-
-// Explain prints which CFs wait, for which DFs, and whether anything can still make them. Without all, CFs that wait for
-// other pending CFs are only counted.
-func (e *StuckError) Explain(out io.Writer, all bool) error {
-	w := &strings.Builder{}
-	roots := 0
-	for i := range e.CFs {
-		if e.CFs[i].Root {
-			roots++
-		}
-	}
-	if roots == 0 {
-		if len(e.CFs) > 1 {
-			fmt.Fprintln(w, "Each of these CFs waits for another one of them: a cycle.")
-		}
-		all = true
-	}
-	var order []*luna.Stmt
-	groups := map[*luna.Stmt][]*PendingCF{}
-	for i := range e.CFs {
-		p := &e.CFs[i]
-		if !all && !p.Root {
-			continue
-		}
-		if groups[p.Stmt] == nil {
-			order = append(order, p.Stmt)
-		}
-		groups[p.Stmt] = append(groups[p.Stmt], p)
-	}
-	for _, st := range order {
-		explainStmt(w, st, groups[st])
-	}
-	if rest := len(e.CFs) - roots; rest > 0 && !all {
-		fmt.Fprintf(w, "%s for what these would have made.\n", plural(rest, "more CF waits", "more CFs wait"))
-	}
-	_, err := io.WriteString(out, w.String())
-	return err
-}
-
-func explainStmt(w *strings.Builder, st *luna.Stmt, cfs []*PendingCF) {
-	fmt.Fprintf(w, "  %s: %s", posText(st.Pos), st.Text)
-	switch {
-	case cfs[0].Executed:
-		fmt.Fprint(w, " has run, but asked twice for")
-	case len(cfs) == 1:
-		fmt.Fprint(w, " never ran, it waits for")
-	default:
-		fmt.Fprintf(w, " never ran (%d CFs), they wait for", len(cfs))
-	}
-	shown, more := map[string]bool{}, 0
-	for _, p := range cfs {
-		for i := range p.Awaits {
-			a := &p.Awaits[i]
-			if shown[a.Full] {
-				continue
-			}
-			if len(shown) == shownDFs {
-				more++
-				continue
-			}
-			shown[a.Full] = true
-			fmt.Fprintf(w, "\n    %s", a.Full)
-			if a.Ref != a.Full {
-				fmt.Fprintf(w, " (here %s)", a.Ref)
-			}
-			switch {
-			case p.Executed:
-				fmt.Fprint(w, ": its count serves fewer requests than there are")
-			case a.By == p:
-				fmt.Fprint(w, ": it would make that itself")
-			case a.By != nil:
-				fmt.Fprintf(w, ": would be made by %s at %s, which waits too", a.By.Stmt.Text, posText(a.By.Stmt.Pos))
-			case len(a.Makers) == 0:
-				fmt.Fprintf(w, ": no statement of the program makes %s (declared at %s)", nameOf(a.Full), posText(a.Declared))
-			default:
-				fmt.Fprintf(w, ": nothing that is left can make it; %s is made by", nameOf(a.Full))
-				for i, m := range a.Makers {
-					if i == 3 {
-						fmt.Fprintf(w, " and %d more", len(a.Makers)-i)
-						break
-					}
-					if i > 0 {
-						fmt.Fprint(w, ",")
-					}
-					fmt.Fprintf(w, " %s at %s", m.Text, posText(m.Pos))
-				}
-			}
-		}
-	}
-	if more > 0 {
-		fmt.Fprintf(w, "\n    and %d more", more)
-	}
-	fmt.Fprintln(w)
-}
-
-// nameOf is the declared name in grid[7][3].
-func nameOf(full string) string {
-	for i, c := range full {
-		if c == '[' {
-			return full[:i]
-		}
-	}
-	return full
 }

@@ -156,7 +156,7 @@ func TestSection3_3_Numbers(t *testing.T) {
 				out_i("never", x ? x : y);
 			}`, `
 			the program cannot finish: 1 CF waits for data fragments that never come
-			t.fa:6:5: out_i("never", x ? x : y) never ran, it waits for
+			t.fa:6:5: out_i("never", x ? x : y) waits for
 			y: no statement of the program makes y (declared at t.fa:4:11)`)
 	})
 	t.Run("wrong types", func(t *testing.T) {
