@@ -1,0 +1,92 @@
+package sdk
+
+import (
+	"bytes"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/whyslow/whyslow/trace"
+)
+
+var cBlock = regexp.MustCompile("(?ms)^```c\n(.*?)^```$")
+
+// The program in docs/c-sdk.md must compile and give a trace that can be reported on.
+func TestExample(t *testing.T) {
+	t.Parallel()
+	page, err := os.ReadFile("../docs/c-sdk.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	blocks := cBlock.FindAllSubmatch(page, -1)
+	if len(blocks) != 1 {
+		t.Fatalf("%d programs in the page", len(blocks))
+	}
+	source := filepath.Join(t.TempDir(), "squares.c")
+	if err := os.WriteFile(source, blocks[0][1], 0o644); err != nil {
+		t.Fatal(err)
+	}
+	for _, build := range []string{"c", "c++", "tsan"} {
+		res := run(t, compile(t, source, build), nil)
+		res.ok(t, 0, "")
+		sum := report(t, res.trace)
+		useful := map[string]int{}
+		for _, f := range sum.Fragments {
+			useful[f.Code] = int(f.Count)
+		}
+		if useful["square"] != 16 || useful["add"] != 1 {
+			t.Errorf("code fragments %v", useful)
+		}
+		if sum.Factors.U == nil || sum.Factors.U.NS <= 0 || sum.Factors.U.MeasuredNS <= 0 {
+			t.Errorf("useful work %+v", sum.Factors.U)
+		}
+		var text bytes.Buffer
+		if err := trace.Dump(&text, open(t, res.trace)); err != nil {
+			t.Fatal(err)
+		}
+		for _, want := range []string{`#kind 256 Squares.onPartial part:Int value:Float "The sum of a part is known."`, "#df 17 total [0 2]", "inputs=[1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16]"} {
+			if !strings.Contains(text.String(), want) {
+				t.Errorf("the trace lacks %s", want)
+			}
+		}
+	}
+}
+
+// The page must name every setting that the header reads from the environment, and no other.
+func TestPageNamesSettings(t *testing.T) {
+	page, err := os.ReadFile("../docs/c-sdk.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	variable := regexp.MustCompile(`WHYSLOW_[A-Z]+`)
+	known := map[string]bool{"WHYSLOW_IMPLEMENTATION": true, "WHYSLOW_NO": true}
+	for _, m := range regexp.MustCompile(`wsi_env[a-z_]*\((?:ctx, )?"(WHYSLOW_[A-Z]+)"`).FindAllStringSubmatch(Header, -1) {
+		known[m[1]] = true
+		if !bytes.Contains(page, []byte("`"+m[1]+"`")) {
+			t.Errorf("the page lacks %s", m[1])
+		}
+	}
+	for _, name := range variable.FindAllString(string(page), -1) {
+		if !known[name] {
+			t.Errorf("the header does not know %s", name)
+		}
+	}
+}
+
+// BenchmarkEvent prints nanoseconds per event against a bare counter read and 24-byte store.
+func BenchmarkEvent(b *testing.B) {
+	path := compile(b, "testdata/bench.c", "c")
+	var out []byte
+	for b.Loop() {
+		cmd := exec.Command(path)
+		cmd.Dir = b.TempDir()
+		var err error
+		if out, err = cmd.Output(); err != nil {
+			b.Fatal(err)
+		}
+	}
+	b.Logf("\n%s", out)
+}
