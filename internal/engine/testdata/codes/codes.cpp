@@ -52,6 +52,7 @@ void c_crash(int how)
     case 1: printf("%d\n", how / zero + 1 / zero); break;
     case 2: abort();
     case 3: throw std::runtime_error("out of cheese");
+    case 4: std::thread([=] { *null = 1; }).join();
     }
 }
 void c_quit(int code) { printf("quitting\n"); exit(code); }
