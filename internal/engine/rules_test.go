@@ -150,6 +150,29 @@ func TestSection5_4_AutomaticRequests(t *testing.T) {
 				out_i("last", x);
 			}`, "same text=2\ntwo texts=4\nexplicit=4\nlast=1")
 	})
+	t.Run("left behind", func(t *testing.T) {
+		// The CF went to another node while its second request for x[1] was still open.
+		stuck(t, `
+			sub main()
+			{
+				df x;
+				put(x[1], 1) @ { req_count x[1] = 1; };
+				if x[0] { say("run") @ { locator_cyclic: x[1] + x[1 + 0]; }; }
+				nap(10) >> (x[0]);
+			}`, `
+			the program cannot finish: 1 finished CF made a request that nothing answers (the same data fragment asked for twice, its count too small)
+			t.fa:6:15: say("run") has run, but asked twice for
+			x[1] (here x[1 + 0]): its req_count serves fewer requests than there are`)
+		// A loop asks anew in every test; a late answer to an earlier one must not be taken for it.
+		same(t, `
+			sub main()
+			{
+				df x, n;
+				while x[i] * x[i + 0] > 0, i = 0 .. out n { put(x[i + 1], 3 - i); }
+				out_i("n", n);
+				nap(5) >> (x[0]);
+			} @ { locator_cyclic x[i] => i; }`, "n=4", shape{nodes: 2, workers: 4})
+	})
 	t.Run("without a trace", func(t *testing.T) {
 		p := compile(t, `sub main() { df x; put(x[2], 2) @ { req_count x[2] = 1; }; if x[0] out_i("x", x[2] + x[1 + 1]); put(x[0], 1); }`)
 		o := &outcome{}
