@@ -55,6 +55,25 @@ func TestExample(t *testing.T) {
 	}
 }
 
+// Two processes of one host share a time scale; messages between them are found again.
+func TestProcesses(t *testing.T) {
+	t.Parallel()
+	res := run(t, compile(t, "testdata/nodes.c", "c"), nil)
+	res.ok(t, 0, "")
+	const ms = 1000000
+	sum := report(t, res.trace)
+	if sum.Factors.U.NS < 21*ms || sum.Factors.L == nil || sum.Factors.L.NS < 10*ms || sum.Factors.L.Parts["0->1"] != sum.Factors.L.NS || sum.Factors.S.NS < 15*ms {
+		t.Errorf("%+v %+v %+v", sum.Factors.U, sum.Factors.S, sum.Factors.L)
+	}
+	if len(sum.Nodes) != 2 || sum.Nodes[0].Host != "alpha" || sum.Nodes[1].Host != "beta" {
+		t.Errorf("nodes %+v", sum.Nodes)
+	}
+	r := open(t, res.trace)
+	if info := r.Run(); info.Clock != "monotonic" || len(info.Processes) != 2 || info.Nodes[1].Process != 1 {
+		t.Errorf("%+v", info)
+	}
+}
+
 // The page must name every setting that the header reads from the environment, and no other.
 func TestPageNamesSettings(t *testing.T) {
 	page, err := os.ReadFile("../docs/c-sdk.md")

@@ -11,6 +11,7 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -189,6 +190,36 @@ func TestExit(t *testing.T) {
 	}
 }
 
+// With signals on, the trace is completed before a signal ends the program as usual.
+func TestSignals(t *testing.T) {
+	t.Parallel()
+	path := compile(t, "testdata/hard.c", "c")
+	for _, c := range []struct {
+		args   []string
+		sig    syscall.Signal
+		ended  string
+		events uint64
+	}{
+		{[]string{"segv"}, syscall.SIGSEGV, trace.EndedFailed, 1000},
+		{[]string{"signal", fmt.Sprint(int(syscall.SIGABRT))}, syscall.SIGABRT, trace.EndedFailed, 2000},
+		{[]string{"signal", fmt.Sprint(int(syscall.SIGINT))}, syscall.SIGINT, trace.EndedInterrupted, 2000},
+	} {
+		res := run(t, path, []string{"WHYSLOW_SIGNALS=1"}, c.args...)
+		if !res.status.Signaled() || res.status.Signal() != c.sig {
+			t.Fatalf("%v: %v %s", c.args, res.status, res.stderr)
+		}
+		r := open(t, res.trace)
+		info := r.Run()
+		if n, lost := count(t, r); n != c.events || lost != 0 || info.Ended != c.ended || info.Exit != 128+int(c.sig) || info.Message != fmt.Sprintf("ended by signal %d", int(c.sig)) {
+			t.Errorf("%v: %d events, %d lost, %+v", c.args, n, lost, info)
+		}
+		res = run(t, path, nil, c.args...)
+		if r := openAny(t, res.trace); r.Closed(0) || r.Run().Ended != "" || !res.status.Signaled() {
+			t.Errorf("%v: completed without being asked to", c.args)
+		}
+	}
+}
+
 // count returns the numbers of the onStep events of a trace of testdata/hard.c and the sum of its onLost.
 func count(t *testing.T, r *trace.Reader) (n, lost uint64) {
 	t.Helper()
@@ -326,6 +357,37 @@ func TestSameEvents(t *testing.T) {
 	res.ok(t, 0, "")
 	if n := open(t, res.trace).Events(); n != 1000002 {
 		t.Errorf("%d events", n)
+	}
+}
+
+func TestManyDefinitions(t *testing.T) {
+	t.Parallel()
+	res := run(t, compile(t, "testdata/hard.c", "asan"), nil, "define")
+	res.ok(t, 0, "")
+	d := open(t, res.trace).Defs(0)
+	names := 0
+	d.EachName(func(n trace.Name, text string) {
+		i := names
+		if head := fmt.Sprint(i, ":xx"); int(n) != i+1 || !strings.HasPrefix(text, strings.ReplaceAll(head, " ", "")) || len(text) != 1000+i%999 {
+			t.Errorf("name %d is %.20q, %d bytes", n, text, len(text))
+		}
+		names++
+	})
+	dfs := int64(0)
+	d.EachDF(func(df trace.DF, name trace.Name, identity []int64) {
+		i := dfs % 200000
+		if int64(df) != dfs+1 || int64(name) != i%3000+1 || int64(len(identity)) != i%10 {
+			t.Fatalf("DF %d: name %d, %v", df, name, identity)
+		}
+		for k, v := range identity {
+			if v != i*int64(k) {
+				t.Fatalf("DF %d: %v", df, identity)
+			}
+		}
+		dfs++
+	})
+	if names != 3000 || dfs != 400000 {
+		t.Errorf("%d names, %d DFs", names, dfs)
 	}
 }
 

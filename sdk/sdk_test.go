@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -100,6 +101,7 @@ type result struct {
 	trace          string
 	stdout, stderr string
 	code           int
+	status         syscall.WaitStatus
 }
 
 // run runs a program in a folder of its own; env are settings like "WHYSLOW_SYNC=1".
@@ -116,7 +118,7 @@ func run(t testing.TB, path string, env []string, args ...string) result {
 	if err != nil && !errors.As(err, &exit) {
 		t.Fatal(err)
 	}
-	return result{filepath.Join(dir, "t", "trace"), stdout.String(), stderr.String(), cmd.ProcessState.ExitCode()}
+	return result{filepath.Join(dir, "t", "trace"), stdout.String(), stderr.String(), cmd.ProcessState.ExitCode(), cmd.ProcessState.Sys().(syscall.WaitStatus)}
 }
 
 func (r result) ok(t testing.TB, code int, stderr string) {

@@ -40,9 +40,10 @@
  * recorded (no such folder, disk full, the child of a fork, WHYSLOW_OFF=1) all calls are
  * valid and do nothing, ws_error tells why, and a line on standard error says it once.
  *
- * Left out on purpose: filters of kinds (a collector's own business), signal handlers (a killed
- * program keeps what was handed over: whole blocks; call ws_flush where more is wanted),
- * reading traces.
+ * A program that is killed keeps what was handed over: whole blocks. The option signals completes
+ * the trace also at a crash; it is off by default, since signals are the program's own.
+ *
+ * Left out on purpose: filters of kinds (a collector's own business), reading traces.
  */
 
 #if defined(WHYSLOW_IMPLEMENTATION) && defined(__STRICT_ANSI__) && !defined(_POSIX_C_SOURCE)
@@ -111,6 +112,9 @@ typedef struct ws_options {
     int full;              /* WS_WAIT or WS_DROP [WHYSLOW_FULL=wait|drop] */
     const char *clock;     /* "tsc", "monotonic" or "auto", see ws_now; of the first context
                               opened by the process [WHYSLOW_CLOCK] */
+    int signals;           /* complete the trace also when a signal ends the program (SIGSEGV, SIGABRT,
+                              SIGINT, SIGTERM ...); handlers set earlier are called after ours, those set
+                              later replace ours [WHYSLOW_SIGNALS=0|1] */
     int manual;            /* the program itself emits onProgramStarted and onProgramFinished */
     int no_run_info;       /* run.json is written by somebody else */
     int quiet;             /* no line on standard error when something goes wrong */
@@ -234,9 +238,9 @@ static inline int64_t ws_now(void) {
 
 uint64_t *ws_reserve_slow(ws_stream *s, size_t n, int64_t t);
 
-/* ws_reserve returns room for a record of n words, NULL where it is not to be recorded. Whoever
- * got it stores words 1 to n-1 and then calls ws_commit, before anything else is done with the
- * stream. Prefer the functions below. */
+/* For the functions below only, which know how many words an event has: ws_reserve returns room for
+ * a record of n words, NULL where it is not to be recorded. Whoever got it stores words 1 to n-1
+ * and then calls ws_commit, before anything else is done with the stream. */
 static inline uint64_t *ws_reserve(ws_stream *s, size_t n, int64_t t) {
     size_t i = s->used, j = i + n;
     if (__builtin_expect(j >= s->cap, 0)) return ws_reserve_slow(s, n, t);
@@ -1025,7 +1029,7 @@ typedef struct wsi_header {
 
 struct ws_context {
     /* Settings, fixed from ws_open on. */
-    int node, nodes, workers, per_process, pool, level, sync, drop, manual, run_info, quiet;
+    int node, nodes, workers, per_process, pool, level, sync, drop, manual, run_info, quiet, signals;
     size_t words; /* of a buffer */
     char *dir, *path, *program, **hosts;
     struct timespec started;
@@ -2084,7 +2088,7 @@ static ws_kind wsi_add_kind(ws_context *ctx, const wsi_layout *l, const char *sp
         return 0;
     }
     if (k == WSI_KINDS) {
-        wsi_fail(ctx, "event %s.%s: a file cannot have more than %d user kinds", space, name, WSI_KINDS - WS_FIRST_USER_KIND);
+        wsi_fail(ctx, "event %s.%s: a file cannot have more than %d user kinds", space, name, (int)WSI_KINDS - (int)WS_FIRST_USER_KIND);
         return 0;
     }
     wsi_user_kind *u = (wsi_user_kind *)calloc(1, sizeof *u);
@@ -2367,7 +2371,7 @@ static wsi_buffer *wsi_rest(wsi_stream *s) {
     size_t n = 0;
     pthread_mutex_lock(&s->mu);
     if (s->buffer) n = wsi_walk(s->ctx, WSI_WORDS(s->buffer), s->buffer->cap);
-    wsi_buffer *b = wsi_new_buffer(n + WSI_LOST_WORDS + WSI_END_WORDS);
+    wsi_buffer *b = wsi_new_buffer(n + WSI_LOST_WORDS + (size_t)WSI_END_WORDS);
     if (b) {
         if (n) memcpy(WSI_WORDS(b), WSI_WORDS(s->buffer), n * sizeof(uint64_t));
         b->n = n;
@@ -2626,6 +2630,77 @@ static void wsi_write_run(ws_context *ctx, const char *ended, int exit_code, con
 }
 
 
+/* ---- Signals that end the program --------------------------------------------------------------------------
+ *
+ * With the option signals the traces are completed before the program dies. Hardly anything may be
+ * done in a signal handler, and the thread in it may hold any lock. So a thread of ours waits at
+ * a pipe; the handler only wakes it and waits for it, a second at most (where the crash
+ * was in malloc, it may never end). Then the signal takes its usual course. */
+
+static const int wsi_signals[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT, SIGINT, SIGTERM, SIGHUP};
+enum { WSI_SIGNALS = sizeof wsi_signals / sizeof *wsi_signals };
+static struct sigaction wsi_old_action[WSI_SIGNALS];
+static int wsi_wake[2];
+static int wsi_signal_done; /* atomic */
+static pid_t wsi_signal_pid;
+
+static void wsi_finish(ws_context *ctx, int ended, int exit_code, const char *message);
+static void wsi_finish_all(int ended, int exit_code, const char *message);
+
+static void *wsi_signal_thread(void *arg) {
+    unsigned char sig;
+    char message[40];
+    (void)arg;
+    while (read(wsi_wake[0], &sig, 1) != 1) {
+    }
+    int asked = sig == SIGINT || sig == SIGTERM || sig == SIGHUP;
+    snprintf(message, sizeof message, "ended by signal %d", sig);
+    wsi_finish_all(asked ? WS_INTERRUPTED : WS_FAILED, 128 + sig, message);
+    __atomic_store_n(&wsi_signal_done, 1, __ATOMIC_RELEASE);
+    return 0;
+}
+
+static void wsi_on_signal(int sig) {
+    static int taken;
+    struct timespec ms = {0, 1000000};
+    unsigned char byte = (unsigned char)sig;
+    int saved = errno;
+    /* The child of a fork shares the pipe, but has nothing to complete. */
+    if (getpid() == wsi_signal_pid && (__atomic_exchange_n(&taken, 1, __ATOMIC_ACQ_REL) || write(wsi_wake[1], &byte, 1) == 1))
+        for (int i = 0; i < 1000 && !__atomic_load_n(&wsi_signal_done, __ATOMIC_ACQUIRE); i++) nanosleep(&ms, 0);
+    for (int i = 0; i < WSI_SIGNALS; i++)
+        if (wsi_signals[i] == sig) sigaction(sig, &wsi_old_action[i], 0);
+    errno = saved;
+    raise(sig); /* blocked until we return */
+}
+
+/* wsi_catch_signals is called once. Signals that the program ignores are left alone. */
+static void wsi_catch_signals(void) {
+    struct sigaction action;
+    sigset_t all, old;
+    pthread_t thread;
+    if (pipe(wsi_wake)) return;
+    fcntl(wsi_wake[0], F_SETFD, FD_CLOEXEC);
+    fcntl(wsi_wake[1], F_SETFD, FD_CLOEXEC);
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &old);
+    int err = pthread_create(&thread, 0, wsi_signal_thread, 0);
+    pthread_sigmask(SIG_SETMASK, &old, 0);
+    if (err) return;
+    pthread_detach(thread);
+    wsi_signal_pid = getpid();
+    memset(&action, 0, sizeof action);
+    action.sa_handler = wsi_on_signal;
+#ifdef SA_ONSTACK
+    action.sa_flags = SA_ONSTACK;
+#endif
+    for (int i = 0; i < WSI_SIGNALS; i++) {
+        sigaction(wsi_signals[i], 0, &wsi_old_action[i]);
+        if (wsi_old_action[i].sa_handler != SIG_IGN) sigaction(wsi_signals[i], &action, 0);
+    }
+}
+
+
 /* ---- Contexts: opening, closing, fork, exit ------------------------------------------------------------------- */
 
 static pthread_mutex_t wsi_all_mu = PTHREAD_MUTEX_INITIALIZER;
@@ -2745,12 +2820,16 @@ int ws_close(ws_context *ctx, int ended, int exit_code, const char *message) {
     return bad ? -1 : 0;
 }
 
+static void wsi_finish_all(int ended, int exit_code, const char *message) {
+    pthread_mutex_lock(&wsi_all_mu);
+    for (ws_context *c = wsi_all; c; c = c->link) wsi_finish(c, ended, exit_code, message);
+    pthread_mutex_unlock(&wsi_all_mu);
+}
+
 /* wsi_at_exit completes the traces of a program that exits without ws_close. */
 static void wsi_at_exit(int status, void *arg) {
     (void)arg;
-    pthread_mutex_lock(&wsi_all_mu);
-    for (ws_context *c = wsi_all; c; c = c->link) wsi_finish(c, status ? WS_FAILED : WS_DONE, status, 0);
-    pthread_mutex_unlock(&wsi_all_mu);
+    wsi_finish_all(status ? WS_FAILED : WS_DONE, status, 0);
 }
 
 #if defined(__GLIBC__)
@@ -2825,6 +2904,7 @@ static int wsi_settings(ws_context *ctx, const ws_options *o) {
     ctx->level = (int)wsi_env_number(ctx, "WHYSLOW_LEVEL", wsi_clamp(o->level, 0, -1, 4), -1, 4);
     ctx->sync = wsi_env_choice(ctx, "WHYSLOW_SYNC", wsi_env("WHYSLOW_SYNC"), !!o->sync, "0", "1", 0);
     ctx->drop = wsi_env_choice(ctx, "WHYSLOW_FULL", wsi_env("WHYSLOW_FULL"), o->full == WS_DROP, "wait", "drop", 0);
+    ctx->signals = wsi_env_choice(ctx, "WHYSLOW_SIGNALS", wsi_env("WHYSLOW_SIGNALS"), !!o->signals, "0", "1", 0);
     const char *clock = wsi_env("WHYSLOW_CLOCK");
     int wish = wsi_env_choice(ctx, "WHYSLOW_CLOCK", clock ? clock : o->clock, 2, "monotonic", "tsc", "auto");
     if (wish == 2) wish = ctx->nodes <= ctx->per_process;
@@ -2832,7 +2912,7 @@ static int wsi_settings(ws_context *ctx, const ws_options *o) {
     exe[n > 0 ? n : 0] = 0;
     const char *base = strrchr(exe, '/') ? strrchr(exe, '/') + 1 : "program";
     ctx->program = wsi_copy(o->program ? o->program : base);
-    const char *dir = wsi_env("WHYSLOW_TRACE") ? wsi_env("WHYSLOW_TRACE") : o->dir;
+    const char *dir = wsi_env("WHYSLOW_TRACE") ? wsi_env("WHYSLOW_TRACE") : o->dir && *o->dir ? o->dir : 0;
     size_t len = (dir ? strlen(dir) : strlen(base)) + 8;
     if ((ctx->dir = (char *)malloc(len)) != 0) snprintf(ctx->dir, len, "%s%s", dir ? dir : base, dir ? "" : ".trace");
     if ((ctx->path = (char *)malloc(len + 16)) != 0 && ctx->dir) snprintf(ctx->path, len + 16, "%s/%05d.wst", ctx->dir, ctx->node);
@@ -2898,7 +2978,7 @@ static void wsi_no_context_init(void) {
 }
 
 ws_context *ws_open(const ws_options *opt) {
-    static pthread_once_t none = PTHREAD_ONCE_INIT;
+    static pthread_once_t none = PTHREAD_ONCE_INIT, signals = PTHREAD_ONCE_INIT;
     ws_options zero;
     memset(&zero, 0, sizeof zero);
     if (!opt) opt = &zero;
@@ -2920,6 +3000,7 @@ ws_context *ws_open(const ws_options *opt) {
     ctx->link = wsi_all;
     wsi_all = ctx;
     pthread_mutex_unlock(&wsi_all_mu);
+    if (ctx->signals && !wsi_off(ctx)) pthread_once(&signals, wsi_catch_signals);
     return ctx;
 }
 

@@ -38,9 +38,10 @@
  * recorded (no such folder, disk full, the child of a fork, WHYSLOW_OFF=1) all calls are
  * valid and do nothing, ws_error tells why, and a line on standard error says it once.
  *
- * Left out on purpose: filters of kinds (a collector's own business), signal handlers (a killed
- * program keeps what was handed over: whole blocks; call ws_flush where more is wanted),
- * reading traces.
+ * A program that is killed keeps what was handed over: whole blocks. The option signals completes
+ * the trace also at a crash; it is off by default, since signals are the program's own.
+ *
+ * Left out on purpose: filters of kinds (a collector's own business), reading traces.
  */
 
 #if defined(WHYSLOW_IMPLEMENTATION) && defined(__STRICT_ANSI__) && !defined(_POSIX_C_SOURCE)
@@ -109,6 +110,9 @@ typedef struct ws_options {
     int full;              /* WS_WAIT or WS_DROP [WHYSLOW_FULL=wait|drop] */
     const char *clock;     /* "tsc", "monotonic" or "auto", see ws_now; of the first context
                               opened by the process [WHYSLOW_CLOCK] */
+    int signals;           /* complete the trace also when a signal ends the program (SIGSEGV, SIGABRT,
+                              SIGINT, SIGTERM ...); handlers set earlier are called after ours, those set
+                              later replace ours [WHYSLOW_SIGNALS=0|1] */
     int manual;            /* the program itself emits onProgramStarted and onProgramFinished */
     int no_run_info;       /* run.json is written by somebody else */
     int quiet;             /* no line on standard error when something goes wrong */
@@ -232,9 +236,9 @@ static inline int64_t ws_now(void) {
 
 uint64_t *ws_reserve_slow(ws_stream *s, size_t n, int64_t t);
 
-/* ws_reserve returns room for a record of n words, NULL where it is not to be recorded. Whoever
- * got it stores words 1 to n-1 and then calls ws_commit, before anything else is done with the
- * stream. Prefer the functions below. */
+/* For the functions below only, which know how many words an event has: ws_reserve returns room for
+ * a record of n words, NULL where it is not to be recorded. Whoever got it stores words 1 to n-1
+ * and then calls ws_commit, before anything else is done with the stream. */
 static inline uint64_t *ws_reserve(ws_stream *s, size_t n, int64_t t) {
     size_t i = s->used, j = i + n;
     if (__builtin_expect(j >= s->cap, 0)) return ws_reserve_slow(s, n, t);

@@ -118,12 +118,16 @@ int ws_close(ws_context *ctx, int ended, int exit_code, const char *message) {
     return bad ? -1 : 0;
 }
 
+static void wsi_finish_all(int ended, int exit_code, const char *message) {
+    pthread_mutex_lock(&wsi_all_mu);
+    for (ws_context *c = wsi_all; c; c = c->link) wsi_finish(c, ended, exit_code, message);
+    pthread_mutex_unlock(&wsi_all_mu);
+}
+
 /* wsi_at_exit completes the traces of a program that exits without ws_close. */
 static void wsi_at_exit(int status, void *arg) {
     (void)arg;
-    pthread_mutex_lock(&wsi_all_mu);
-    for (ws_context *c = wsi_all; c; c = c->link) wsi_finish(c, status ? WS_FAILED : WS_DONE, status, 0);
-    pthread_mutex_unlock(&wsi_all_mu);
+    wsi_finish_all(status ? WS_FAILED : WS_DONE, status, 0);
 }
 
 #if defined(__GLIBC__)
@@ -198,6 +202,7 @@ static int wsi_settings(ws_context *ctx, const ws_options *o) {
     ctx->level = (int)wsi_env_number(ctx, "WHYSLOW_LEVEL", wsi_clamp(o->level, 0, -1, 4), -1, 4);
     ctx->sync = wsi_env_choice(ctx, "WHYSLOW_SYNC", wsi_env("WHYSLOW_SYNC"), !!o->sync, "0", "1", 0);
     ctx->drop = wsi_env_choice(ctx, "WHYSLOW_FULL", wsi_env("WHYSLOW_FULL"), o->full == WS_DROP, "wait", "drop", 0);
+    ctx->signals = wsi_env_choice(ctx, "WHYSLOW_SIGNALS", wsi_env("WHYSLOW_SIGNALS"), !!o->signals, "0", "1", 0);
     const char *clock = wsi_env("WHYSLOW_CLOCK");
     int wish = wsi_env_choice(ctx, "WHYSLOW_CLOCK", clock ? clock : o->clock, 2, "monotonic", "tsc", "auto");
     if (wish == 2) wish = ctx->nodes <= ctx->per_process;
@@ -205,7 +210,7 @@ static int wsi_settings(ws_context *ctx, const ws_options *o) {
     exe[n > 0 ? n : 0] = 0;
     const char *base = strrchr(exe, '/') ? strrchr(exe, '/') + 1 : "program";
     ctx->program = wsi_copy(o->program ? o->program : base);
-    const char *dir = wsi_env("WHYSLOW_TRACE") ? wsi_env("WHYSLOW_TRACE") : o->dir;
+    const char *dir = wsi_env("WHYSLOW_TRACE") ? wsi_env("WHYSLOW_TRACE") : o->dir && *o->dir ? o->dir : 0;
     size_t len = (dir ? strlen(dir) : strlen(base)) + 8;
     if ((ctx->dir = (char *)malloc(len)) != 0) snprintf(ctx->dir, len, "%s%s", dir ? dir : base, dir ? "" : ".trace");
     if ((ctx->path = (char *)malloc(len + 16)) != 0 && ctx->dir) snprintf(ctx->path, len + 16, "%s/%05d.wst", ctx->dir, ctx->node);
@@ -271,7 +276,7 @@ static void wsi_no_context_init(void) {
 }
 
 ws_context *ws_open(const ws_options *opt) {
-    static pthread_once_t none = PTHREAD_ONCE_INIT;
+    static pthread_once_t none = PTHREAD_ONCE_INIT, signals = PTHREAD_ONCE_INIT;
     ws_options zero;
     memset(&zero, 0, sizeof zero);
     if (!opt) opt = &zero;
@@ -293,6 +298,7 @@ ws_context *ws_open(const ws_options *opt) {
     ctx->link = wsi_all;
     wsi_all = ctx;
     pthread_mutex_unlock(&wsi_all_mu);
+    if (ctx->signals && !wsi_off(ctx)) pthread_once(&signals, wsi_catch_signals);
     return ctx;
 }
 

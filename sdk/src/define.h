@@ -208,7 +208,7 @@ static ws_kind wsi_add_kind(ws_context *ctx, const wsi_layout *l, const char *sp
         return 0;
     }
     if (k == WSI_KINDS) {
-        wsi_fail(ctx, "event %s.%s: a file cannot have more than %d user kinds", space, name, WSI_KINDS - WS_FIRST_USER_KIND);
+        wsi_fail(ctx, "event %s.%s: a file cannot have more than %d user kinds", space, name, (int)WSI_KINDS - (int)WS_FIRST_USER_KIND);
         return 0;
     }
     wsi_user_kind *u = (wsi_user_kind *)calloc(1, sizeof *u);

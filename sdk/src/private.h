@@ -138,7 +138,7 @@ typedef struct wsi_header {
 
 struct ws_context {
     /* Settings, fixed from ws_open on. */
-    int node, nodes, workers, per_process, pool, level, sync, drop, manual, run_info, quiet;
+    int node, nodes, workers, per_process, pool, level, sync, drop, manual, run_info, quiet, signals;
     size_t words; /* of a buffer */
     char *dir, *path, *program, **hosts;
     struct timespec started;

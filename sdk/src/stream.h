@@ -118,7 +118,7 @@ static wsi_buffer *wsi_rest(wsi_stream *s) {
     size_t n = 0;
     pthread_mutex_lock(&s->mu);
     if (s->buffer) n = wsi_walk(s->ctx, WSI_WORDS(s->buffer), s->buffer->cap);
-    wsi_buffer *b = wsi_new_buffer(n + WSI_LOST_WORDS + WSI_END_WORDS);
+    wsi_buffer *b = wsi_new_buffer(n + WSI_LOST_WORDS + (size_t)WSI_END_WORDS);
     if (b) {
         if (n) memcpy(WSI_WORDS(b), WSI_WORDS(s->buffer), n * sizeof(uint64_t));
         b->n = n;

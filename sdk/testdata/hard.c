@@ -42,6 +42,24 @@ static void same(void) {
     for (int i = 0; i < 1000000; i++) ws_idle_at(s, i);
 }
 
+/* define makes more definitions than one block holds. */
+static void define(void) {
+    char text[2000];
+    memset(text, 'x', sizeof text);
+    for (int i = 0; i < 3000; i++) {
+        sprintf(text, "%d", i);
+        text[strlen(text)] = ':';
+        text[1000 + i % 999] = 0;
+        ws_define_name(ctx, text);
+        memset(text, 'x', sizeof text);
+    }
+    for (int64_t i = 0; i < 200000; i++) {
+        int64_t identity[9];
+        for (int k = 0; k < 9; k++) identity[k] = i * k;
+        ws_define_df(ctx, (ws_name)(i % 3000) + 1, identity, (size_t)(i % 10));
+    }
+}
+
 /* limit bounds the length of files, as a full disk does; -1: no more. */
 static void limit(long bytes) {
     struct rlimit l;
@@ -123,6 +141,26 @@ int main(int argc, char **argv) {
         ws_cf_created(s, ws_id(0, 1), 0, 0, 1, 1, list, 100000);
         steps(1);
         ws_cf_created(s, ws_id(0, 2), 0, 0, 1, 1, list, 1000);
+        return end();
+    }
+    if (!strcmp(mode, "signal")) {
+        steps(1000);
+        if (fork() == 0) raise(SIGTERM); /* nothing to the parent */
+        int status;
+        wait(&status);
+        steps(1000);
+        if (!WIFSIGNALED(status) || WTERMSIG(status) != SIGTERM) return 6;
+        raise(atoi(argv[2]));
+    }
+    if (!strcmp(mode, "segv")) {
+        steps(1000);
+        *(volatile int *)(intptr_t)argc = 0;
+    }
+    if (!strcmp(mode, "define")) {
+        define();
+        steps(1);
+        define();
+        steps(1);
         return end();
     }
     if (!strcmp(mode, "same")) {
