@@ -152,6 +152,12 @@ func (d *Defs) DF(df DF, dst []int64) (name Name, identity []int64, ok bool) {
 // node that created the name, and the name's number there.
 const identityHead = 2
 
+// HasDF reports whether a DF is defined.
+func (d *Defs) HasDF(df DF) bool {
+	_, ok := d.dfs.get(uint32(df))
+	return ok
+}
+
 // DFName returns the name of a DF with its indices, "a[0][1]", and whether it is
 // defined.
 func (d *Defs) DFName(df DF) (string, bool) {

@@ -1,0 +1,272 @@
+// Package consistency tells whether a trace contradicts itself: ends without starts, receipts without sendings, copies
+// that are never given up. Findings point to faults of whoever recorded the trace, or to clocks that disagree.
+//
+// Plan. Every stream is read once, in order. What can be checked within a stream is checked at once (stream.go); what
+// needs several streams is collected as small facts by CF, DF and message (facts.go) and joined afterwards (join.go).
+// Each rule says what it needs: the kinds of events it compares, a trace of which nothing is missing, a run that ended
+// well. Where it does not get that it is left out, with the reason, rather than report what the loss explains.
+//
+// Deliberately not done: whether the program did the right thing, and whether times are plausible.
+package consistency
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/whyslow/whyslow/trace"
+)
+
+// MaxExamples is how many examples a Finding has at most.
+const MaxExamples = 5
+
+// Report says how consistent a trace is.
+type Report struct {
+	Ended      string      `json:"ended"`            // as in run.json, "" if it was killed or run.json is missing
+	Events     uint64      `json:"events"`           // events read
+	Consistent bool        `json:"consistent"`       // no Findings
+	Whole      bool        `json:"whole"`            // nothing is missing: no Problems, no Dropped
+	Problems   []string    `json:"problems"`         // what is damaged or missing, a line each
+	LossNS     int64       `json:"loss_ns"`          // sum over the workers of the time that is missing, in nanoseconds
+	LostEvents uint64      `json:"lost_events"`      // those that are known to be missing
+	Dropped    uint64      `json:"dropped_events"`   // those of LostEvents that were dropped because buffers were full
+	Findings   []Finding   `json:"findings"`         // in the order of the rules
+	Unchecked  []Unchecked `json:"unchecked"`        // rules left out
+	Clocks     []Clock     `json:"clocks,omitempty"` // of nodes that compared theirs with node 0's
+}
+
+// Finding is a rule that the trace breaks.
+type Finding struct {
+	Kind     string    `json:"kind"`    // "sent-not-received"
+	Meaning  string    `json:"meaning"` // what that is, in words
+	Count    int       `json:"count"`   // how often
+	Examples []Example `json:"examples"`
+}
+
+// Example is one of the first cases, in the order of time.
+type Example struct {
+	Node   int    `json:"node"`
+	Stream int    `json:"stream"`
+	Time   int64  `json:"time"` // nanoseconds, as recorded
+	Text   string `json:"text"`
+}
+
+// Unchecked is a rule that was left out.
+type Unchecked struct {
+	Kind string `json:"kind"`
+	Why  string `json:"why"`
+}
+
+// rule is something that holds in a consistent trace. id is one of the constants below.
+type rule struct {
+	kind, meaning string
+	needs         []trace.Kind // where events of one of these kinds are recorded, those of all must be
+	whole         bool         // nothing may be missing from the trace
+	ended         bool         // the run must have ended well
+}
+
+const (
+	endWithoutStart = iota
+	startWithoutEnd
+	timeBack
+	outside
+	undefined
+	collision
+	createdTwice
+	notCreated
+	beforeCreation
+	destroyedTwice
+	afterEnd
+	executions
+	neverDestroyed
+	lostOnTheWay
+	numberTwice
+	beforeSending
+	receivedNotSent
+	sentNotReceived
+	otherMessage
+	unanswered
+	answeredTwice
+	dfTwice
+	notMade
+	notHere
+	neverDropped
+	notStored
+	left
+)
+
+var rules = []rule{
+	endWithoutStart: {kind: "end-without-start", meaning: "something ends that had not started"},
+	startWithoutEnd: {kind: "start-without-end", meaning: "something starts and never ends", ended: true, whole: true},
+	timeBack:        {kind: "time-back", meaning: "the time of a stream goes back"},
+	outside:         {kind: "outside-program", meaning: "an event of a worker before its onProgramStarted or after its onProgramFinished"},
+	undefined:       {kind: "undefined", meaning: "an event names a DF or statement that is not defined", whole: true},
+	collision:       {kind: "id-collision", meaning: "two DFs have the same 64-bit id"},
+	createdTwice:    {kind: "created-twice", meaning: "a CF is created twice: two have the same id"},
+	notCreated:      {kind: "not-created", meaning: "a CF that was never created", needs: kinds(trace.KindCFCreated, trace.KindCFStarted), whole: true},
+	beforeCreation:  {kind: "before-creation", meaning: "an event of a CF before it was created"},
+	destroyedTwice:  {kind: "destroyed-twice", meaning: "a CF is destroyed twice"},
+	afterEnd:        {kind: "after-destruction", meaning: "an event of a CF after it was destroyed"},
+	executions:      {kind: "execution-number", meaning: "the executions of a CF are not numbered 1, 2, 3", whole: true},
+	neverDestroyed:  {kind: "never-destroyed", meaning: "a CF is never destroyed", needs: kinds(trace.KindCFCreated, trace.KindCFDestroyed), whole: true, ended: true},
+	lostOnTheWay:    {kind: "lost-on-the-way", meaning: "a CF leaves for a node and does not arrive, or arrives without having left", needs: kinds(trace.KindCFMigrated, trace.KindCFReceived), whole: true, ended: true},
+	numberTwice:     {kind: "number-twice", meaning: "two messages or requests have the same number"},
+	beforeSending:   {kind: "received-before-sent", meaning: "a receipt before the sending: the clocks of the nodes disagree"},
+	receivedNotSent: {kind: "received-not-sent", meaning: "a message or request is received that was never sent", whole: true},
+	sentNotReceived: {kind: "sent-not-received", meaning: "a message or request is sent and never received", whole: true, ended: true},
+	otherMessage:    {kind: "other-message", meaning: "sending and receipt of a message or request do not agree"},
+	unanswered:      {kind: "unanswered", meaning: "a request is never answered", needs: kinds(trace.KindDFRequested, trace.KindDFSent), whole: true, ended: true},
+	answeredTwice:   {kind: "answered-twice", meaning: "a request is answered twice"},
+	dfTwice:         {kind: "df-created-twice", meaning: "a DF gets a value while it has one, and no onDuplicate tells it", whole: true},
+	notMade:         {kind: "df-before-creation", meaning: "a DF is stored or an input before it has its value", needs: kinds(trace.KindDFCreate, trace.KindDFStored), whole: true},
+	notHere:         {kind: "input-not-here", meaning: "a CF starts with an input of which the node holds no copy", needs: kinds(trace.KindDFStored, trace.KindCFStarted), whole: true},
+	neverDropped:    {kind: "never-dropped", meaning: "a copy of a DF is stored and never given up", needs: kinds(trace.KindDFStored, trace.KindDFDropped), whole: true, ended: true},
+	notStored:       {kind: "not-stored", meaning: "a copy of a DF is given up that was not stored", needs: kinds(trace.KindDFStored, trace.KindDFDropped), whole: true},
+	left:            {kind: "left", meaning: "a queue or a neighbour relation is left at the end", whole: true, ended: true},
+}
+
+func kinds(k ...trace.Kind) []trace.Kind { return k }
+
+// found collects what breaks each rule.
+type found []Finding
+
+func newFound() found { return make(found, len(rules)) }
+
+// add counts a case and keeps it as an example if it is among the first in time.
+func (f found) add(r, node, stream int, t int64, format string, args ...any) {
+	g := &f[r]
+	g.Count++
+	if n := len(g.Examples); n == MaxExamples && t >= g.Examples[n-1].Time {
+		return
+	}
+	f.keep(r, Example{node, stream, t, fmt.Sprintf(format, args...)})
+}
+
+func (f found) keep(r int, e Example) {
+	g := &f[r]
+	g.Examples = append(g.Examples, e)
+	slices.SortFunc(g.Examples, func(a, b Example) int {
+		return cmp.Or(cmp.Compare(a.Time, b.Time), cmp.Compare(a.Node, b.Node), cmp.Compare(a.Stream, b.Stream), strings.Compare(a.Text, b.Text))
+	})
+	g.Examples = g.Examples[:min(len(g.Examples), MaxExamples)]
+}
+
+// join takes over what another collection has.
+func (f found) join(other found, rules ...int) {
+	for _, r := range rules {
+		f[r].Count += other[r].Count
+		for _, e := range other[r].Examples {
+			f.keep(r, e)
+		}
+	}
+}
+
+// Check reads a whole trace. It fails only when ctx ends.
+func Check(ctx context.Context, r *trace.Reader) (*Report, error) {
+	c := &checker{r: r, found: newFound(), facts: newFacts()}
+	if err := c.readClocks(ctx); err != nil {
+		return nil, err
+	}
+	for _, node := range r.Nodes() {
+		c.collisions(node)
+	}
+	var streams []*stream
+	for _, s := range r.Streams() {
+		st := newStream(c, s)
+		if err := st.read(ctx); err != nil {
+			return nil, err
+		}
+		streams = append(streams, st)
+	}
+	c.join()
+	return c.report(streams), nil
+}
+
+// checker is a check in the making.
+type checker struct {
+	r      *trace.Reader
+	found  found
+	clocks map[int]*nodeClock
+	count  [trace.FirstUserKind]int
+	events uint64
+	loss   uint64 // told by onLost
+	*facts
+}
+
+// report decides which rules count.
+func (c *checker) report(streams []*stream) *Report {
+	problems := c.r.Problems()
+	rep := &Report{Events: c.events, Dropped: c.loss, LostEvents: c.loss, Problems: []string{}, Findings: []Finding{}, Unchecked: []Unchecked{}}
+	info := c.r.Run()
+	if info != nil {
+		rep.Ended = info.Ended
+	}
+	gaps := map[[2]int]bool{} // streams with holes, or cut off
+	for _, p := range problems {
+		rep.Problems = append(rep.Problems, p.String())
+		rep.LostEvents += p.Events
+		if p.Timed && p.Kind != trace.Unfinished {
+			gaps[[2]int{p.Node, p.Stream}] = true
+		}
+	}
+	for _, g := range c.r.Gaps() {
+		if n := info.Node(g.Node); n == nil || g.Stream < n.Workers {
+			rep.LossNS += g.NS()
+		}
+	}
+	rep.Whole = len(problems) == 0 && c.loss == 0
+	for _, s := range streams {
+		c.found.join(s.found, timeBack, undefined)
+		if !gaps[[2]int{s.node, s.id}] {
+			c.found.join(s.found, endWithoutStart, startWithoutEnd, outside)
+		}
+	}
+	for i, rule := range rules {
+		if why := c.unfit(i, rep); why != "" {
+			rep.Unchecked = append(rep.Unchecked, Unchecked{rule.kind, why})
+		} else if f := c.found[i]; f.Count > 0 {
+			f.Kind, f.Meaning = rule.kind, rule.meaning
+			rep.Findings = append(rep.Findings, f)
+		}
+	}
+	rep.Consistent = len(rep.Findings) == 0
+	rep.Clocks = c.clockFacts()
+	return rep
+}
+
+// unfit tells why a rule cannot be checked, "" if it can.
+func (c *checker) unfit(id int, rep *Report) string {
+	r := rules[id]
+	some, without := false, trace.Kind(0)
+	for _, k := range r.needs {
+		if c.recorded(id, k) {
+			some = true
+		} else {
+			without = k
+		}
+	}
+	switch {
+	case some && without != 0:
+		return "there is no " + without.String() + " in the trace"
+	case r.whole && !rep.Whole:
+		return "events are missing"
+	case r.ended && rep.Ended != "" && rep.Ended != trace.EndedDone:
+		return "the run ended " + rep.Ended
+	}
+	return ""
+}
+
+// recorded tells whether there are events of a kind that a rule needs.
+func (c *checker) recorded(id int, k trace.Kind) bool {
+	switch {
+	case k == trace.KindCFMigrated:
+		return c.count[k] > 0 || c.count[trace.KindCFStolen] > 0
+	case k == trace.KindCFStarted && id == notHere:
+		return c.inputs
+	case k == trace.KindDFRequested:
+		return len(c.requests) > 0 // a node's requests to itself get no answer
+	}
+	return c.count[k] > 0
+}

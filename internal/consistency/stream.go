@@ -1,0 +1,192 @@
+package consistency
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/whyslow/whyslow/trace"
+)
+
+// stream is one stream being read.
+type stream struct {
+	c        *checker
+	node, id int
+	worker   bool
+	defs     *trace.Defs
+	clock    *nodeClock
+	found    found
+
+	open     []opened
+	tolerant bool // events were dropped before: ends may lack their starts
+	last     int64
+	lastKind trace.Kind
+	started  bool
+	finished bool
+	begins   bool // an onProgramStarted is recorded
+}
+
+// opened is something that has started and not ended. Several may be open at once, and end in any order.
+type opened struct {
+	kind   trace.Kind // that of the start
+	what   uint64     // CF, function, name
+	number uint64     // execution
+	time   int64
+}
+
+func newStream(c *checker, s trace.StreamInfo) *stream {
+	st := &stream{c: c, node: s.Node, id: s.Stream, defs: c.r.Defs(s.Node), begins: s.Started, clock: c.clocks[s.Node], found: newFound(), last: math.MinInt64}
+	if n := c.r.Run().Node(s.Node); n != nil {
+		st.worker = s.Stream < n.Workers
+	}
+	return st
+}
+
+func (s *stream) read(ctx context.Context) error {
+	var b trace.Batch
+	for cur := s.c.r.Stream(s.node, s.id); cur.Next(&b); {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		for i, t := range b.Time {
+			s.event(t, b.Kind[i], b.Args(i))
+		}
+	}
+	for _, o := range s.open {
+		if o.kind == trace.KindIdle || o.kind == trace.KindProgramStarted && !s.worker {
+			continue // a worker may sleep to the end
+		}
+		s.found.add(startWithoutEnd, s.node, s.id, o.time, "%s", o.text(s.defs))
+	}
+	return nil
+}
+
+func (o opened) text(d *trace.Defs) string {
+	switch o.kind {
+	case trace.KindCFStarted:
+		return fmt.Sprintf("%v of CF %v, execution %d", o.kind, trace.CF(o.what), o.number)
+	case trace.KindForeignStarted, trace.KindBlockStarted:
+		return fmt.Sprintf("%v of %s", o.kind, siteText(d, trace.Site(o.what)))
+	case trace.KindWaitStarted:
+		return fmt.Sprintf("%v for %s", o.kind, d.Name(trace.Name(o.what)))
+	}
+	return o.kind.String()
+}
+
+func siteText(d *trace.Defs, n trace.Site) string {
+	if s, ok := d.Site(n); ok && s.Text != 0 {
+		return fmt.Sprintf("%q", d.Name(s.Text))
+	}
+	return fmt.Sprintf("statement #%d", n)
+}
+
+// event checks one event within the stream and passes on what concerns others.
+func (s *stream) event(t int64, k trace.Kind, a []uint64) {
+	c := s.c
+	c.events++
+	if t < s.last {
+		s.found.add(timeBack, s.node, s.id, t, "%v %d ns before the event before it, %v", s.name(k), s.last-t, s.name(s.lastKind))
+	}
+	s.program(t, k)
+	s.last, s.lastKind = max(s.last, t), k
+	if k >= trace.FirstUserKind {
+		return
+	}
+	c.count[k]++
+	s.defined(t, k, a)
+	switch k {
+	case trace.KindProgramStarted:
+		s.begin(t, k, 0, 0)
+	case trace.KindProgramFinished:
+		s.end(t, k, trace.KindProgramStarted, 0, 0)
+	case trace.KindCFStarted:
+		s.begin(t, k, a[0], a[1])
+	case trace.KindCFFinished:
+		s.end(t, k, trace.KindCFStarted, a[0], a[1])
+	case trace.KindForeignStarted:
+		s.begin(t, k, a[0], 0)
+	case trace.KindForeignEnded:
+		s.end(t, k, trace.KindForeignStarted, a[0], 0)
+	case trace.KindWaitStarted:
+		s.begin(t, k, a[0], 0)
+	case trace.KindWaitEnded:
+		s.end(t, k, trace.KindWaitStarted, a[0], 0)
+	case trace.KindIdle:
+		s.begin(t, k, 0, 0)
+	case trace.KindBusy:
+		s.end(t, k, trace.KindIdle, 0, 0)
+	case trace.KindLost:
+		c.loss += a[0]
+		s.tolerant, s.open = true, nil
+	}
+	c.take(place{int32(s.node), int32(s.id), t, s.clock.common(t)}, s.defs, k, a)
+}
+
+func (s *stream) name(k trace.Kind) string {
+	if spec := s.defs.Kind(k); spec != nil {
+		return spec.String()
+	}
+	return k.String()
+}
+
+// program checks that a worker's events lie between the start and the end of the program.
+func (s *stream) program(t int64, k trace.Kind) {
+	if !s.worker {
+		return
+	}
+	switch {
+	case k == trace.KindProgramStarted:
+		s.started = true
+	case s.finished:
+		s.found.add(outside, s.node, s.id, t, "%s after onProgramFinished", s.name(k))
+	case !s.started && !s.tolerant && s.begins:
+		s.found.add(outside, s.node, s.id, t, "%s before onProgramStarted", s.name(k))
+	}
+	s.finished = s.finished || k == trace.KindProgramFinished
+}
+
+func (s *stream) begin(t int64, k trace.Kind, what, number uint64) {
+	s.open = append(s.open, opened{k, what, number, t})
+}
+
+func (s *stream) end(t int64, k, start trace.Kind, what, number uint64) {
+	for i := len(s.open) - 1; i >= 0; i-- {
+		if o := s.open[i]; o.kind == start && o.what == what && o.number == number {
+			s.open = slices.Delete(s.open, i, i+1)
+			return
+		}
+	}
+	if !s.tolerant {
+		o := opened{start, what, number, t}
+		s.found.add(endWithoutStart, s.node, s.id, t, "%v without %s", k, o.text(s.defs))
+	}
+}
+
+// defined looks for numbers without a definition.
+func (s *stream) defined(t int64, k trace.Kind, a []uint64) {
+	spec := k.Spec()
+	if spec == nil {
+		return
+	}
+	for f := range spec.Fields {
+		switch spec.Fields[f].Type {
+		case trace.FieldDF:
+			s.definedDF(t, k, a[f])
+		case trace.FieldSite:
+			if _, ok := s.defs.Site(trace.Site(a[f])); !ok && a[f] != 0 {
+				s.found.add(undefined, s.node, s.id, t, "%v names statement #%d", k, a[f])
+			}
+		case trace.FieldDFs:
+			for _, v := range a[f+1:] {
+				s.definedDF(t, k, v)
+			}
+		}
+	}
+}
+
+func (s *stream) definedDF(t int64, k trace.Kind, df uint64) {
+	if df != 0 && !s.defs.HasDF(trace.DF(df)) {
+		s.found.add(undefined, s.node, s.id, t, "%v names DF #%d", k, df)
+	}
+}
