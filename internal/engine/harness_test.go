@@ -160,10 +160,12 @@ func execute(t testing.TB, p *luna.Program, s shape) (o *outcome, faults []strin
 	o = &outcome{}
 	timeout := time.AfterFunc(20*time.Second, func() { panic("the run does not end:\n" + p.Text) })
 	ctx, cancel := context.WithCancel(s.ctx)
-	if s.after > 0 {
-		time.AfterFunc(s.after, cancel)
-	}
-	o.out = captured(t, func() { o.res, o.err = engine.Run(ctx, cfg) })
+	o.out = captured(t, func() {
+		if s.after > 0 {
+			time.AfterFunc(s.after, cancel)
+		}
+		o.res, o.err = engine.Run(ctx, cfg)
+	})
 	cancel()
 	timeout.Stop()
 	for _, w := range cfg.Writers {
