@@ -30,6 +30,8 @@ type Batch struct {
 	First, Last int64 // least and greatest time
 	Offset      int64 // where the block is in its file
 
+	sizes *[]columnSize // where decode notes what columns take; nil: nowhere
+
 	file  []byte // the block as read
 	raw   []byte
 	pos   []uint32 // per kind in turn: where the words of its events begin
@@ -44,6 +46,27 @@ func (b *Batch) Args(i int) []uint64 { return b.Words[b.Off[i]:b.Off[i+1]] }
 
 // ListAt returns the elements of event i's list, its kind having fixed fields before it.
 func (b *Batch) ListAt(i, fixed int) []uint64 { return b.Words[b.Off[i]+uint32(fixed)+1 : b.Off[i+1]] }
+
+// columnSize is what a column of a block takes before it is compressed.
+type columnSize struct {
+	kind  Kind
+	field int // of the kind, or one of those below
+	bytes int
+}
+
+// Columns that are no field.
+const (
+	columnTimes = -1 - iota
+	columnKinds // with the table of kinds
+	columnLengths
+)
+
+// sized notes the bytes between two positions in the payload.
+func (b *Batch) sized(k Kind, field int, from, to []byte) {
+	if b.sizes != nil {
+		*b.sizes = append(*b.sizes, columnSize{k, field, len(from) - len(to)})
+	}
+}
 
 // usedKind is an entry of a block's table of kinds.
 type usedKind struct {
@@ -111,6 +134,7 @@ func (b *Batch) decode(raw []byte, h *header, defs *Defs) error {
 	if p.bad {
 		return errColumn
 	}
+	b.sized(0, columnKinds, raw, p.b)
 	b.N = n
 	b.First, b.Last = h.first, h.last
 	b.vals = resize(b.vals, n)
@@ -118,6 +142,7 @@ func (b *Batch) decode(raw []byte, h *header, defs *Defs) error {
 	if err != nil {
 		return err
 	}
+	b.sized(0, columnTimes, p.b, rest)
 	b.Time = resize(b.Time, n)
 	for i, d := range b.vals {
 		t := h.base + int64(d)
@@ -211,10 +236,12 @@ func (b *Batch) readLengths(rest []byte, n int) ([]byte, error) {
 			clear(lens)
 			continue
 		}
+		before := rest
 		var err error
 		if rest, err = readColumn(lens, rest, true); err != nil {
 			return nil, err
 		}
+		b.sized(u.kind, columnLengths, before, rest)
 		for _, l := range lens {
 			if l > maxRecord {
 				return nil, errPayload
@@ -274,9 +301,11 @@ func (b *Batch) readKind(rest []byte, u *usedKind) ([]byte, error) {
 	vals := b.vals[:len(pos)]
 	var err error
 	for f := range u.fixed {
+		before := rest
 		if rest, err = b.readField(rest, vals, FieldType(u.types[f])); err != nil {
 			return nil, err
 		}
+		b.sized(u.kind, f, before, rest)
 		if f < u.wantFixed {
 			for i, at := range pos {
 				b.Words[int(at)+f] = vals[i]
@@ -298,7 +327,10 @@ func (b *Batch) readKind(rest []byte, u *usedKind) ([]byte, error) {
 	if !u.list {
 		return rest, nil
 	}
-	return b.readList(rest, u, pos, lens)
+	before := rest
+	rest, err = b.readList(rest, u, pos, lens)
+	b.sized(u.kind, u.fixed, before, rest)
+	return rest, err
 }
 
 // readField reads the values of a fixed field.

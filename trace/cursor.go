@@ -7,7 +7,10 @@ import (
 )
 
 // Span is a stretch of time, From <= To, both ends included.
-type Span struct{ From, To int64 }
+type Span struct {
+	From int64 `json:"from"`
+	To   int64 `json:"to"`
+}
 
 // Always is all of time.
 var Always = Span{math.MinInt64, math.MaxInt64}

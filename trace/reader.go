@@ -80,10 +80,14 @@ func timeText(t int64) string {
 
 // StreamInfo sums up what is there of a stream.
 type StreamInfo struct {
-	Node, Stream      int
-	Blocks, Events    int
-	First, Last       int64 // least and greatest time
-	Started, Finished bool  // holds onProgramStarted, onProgramFinished
+	Node     int   `json:"node"`
+	Stream   int   `json:"stream"`
+	Blocks   int   `json:"blocks"`
+	Events   int   `json:"events"`
+	First    int64 `json:"first"` // least and greatest time
+	Last     int64 `json:"last"`
+	Started  bool  `json:"started"` // holds onProgramStarted, onProgramFinished
+	Finished bool  `json:"finished"`
 }
 
 // Reader gives access to a trace. Its methods may be used by many goroutines at once.
