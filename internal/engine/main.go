@@ -39,9 +39,6 @@ func parseArgs(p *luna.Program, args []string, warn func(string)) ([]value, erro
 	sub := p.Main
 	vals := make([]value, len(sub.Params)+len(sub.NFParams))
 	for i, d := range sub.Params {
-		if d.Kind == luna.NameParam || d.Kind == luna.ValueParam {
-			return nil, &ArgError{fmt.Sprintf("%s: main's parameter %s must be int, real or string to be given on the command line", posText(sub.Pos), d.Name), "Conversion to type not supported"}
-		}
 		if i >= len(args) {
 			return nil, &ArgError{fmt.Sprintf("main(%s) needs %s, %d given: give them after the program's name", paramList(sub), plural(len(sub.Params), "argument", "arguments"), len(args)),
 				fmt.Sprintf("Argv index out of range: %d>=%d", i, len(args))}

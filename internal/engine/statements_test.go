@@ -2,6 +2,7 @@ package engine_test
 
 import (
 	"errors"
+	"fmt"
 	"testing"
 
 	"github.com/whyslow/whyslow/internal/engine"
@@ -297,7 +298,16 @@ func TestSection7_4_Main(t *testing.T) {
 		{[]string{"x5", "2", "w"}, "", `argument 1 of main, int a: "x5"`, "terminate called after throwing an instance of 'std::invalid_argument'"},
 		{[]string{"5000000000", "2", "w"}, "", `"5000000000" is no number that fits 32 bits`, "terminate called"},
 	} {
-		o := runProgram(t, p, shape{nodes: 2, workers: 1, args: c.args, loose: c.err != ""})
+		var warned []string
+		o := runProgram(t, p, shape{nodes: 2, workers: 1, args: c.args, loose: c.err != "", set: func(cfg *engine.Config) {
+			cfg.Warn = func(s string) { warned = append(warned, s) }
+		}})
+		if rubbish := len(c.args) > 1 && c.args[1] == "rubbish"; rubbish != (len(warned) == 1) || rubbish && warned[0] != `argument 2 of main, real b: "rubbish" is no number, taken as 0` {
+			t.Errorf("%q: warned %q", c.args, warned)
+		}
+		if err := engine.CheckArgs(p, c.args); fmt.Sprint(err) != fmt.Sprint(o.err) {
+			t.Errorf("%q: checked: %v, run: %v", c.args, err, o.err)
+		}
 		var e *engine.ArgError
 		switch {
 		case c.err == "" && (o.err != nil || o.out != c.out):
