@@ -13,6 +13,9 @@ import (
 // Options of Build; the zero value means the defaults.
 type Options struct {
 	Parallel int // streams read at once; 0 means as many as there are cores
+	// Progress is called after every block that was read, from several goroutines at once, with the bytes read so
+	// far and those to be read in all. nil: nobody wants to know.
+	Progress func(done, total int64)
 }
 
 // builder is a model being built.
@@ -92,6 +95,11 @@ func Build(ctx context.Context, r *trace.Reader, opt Options) (*Model, error) {
 	if parallel <= 0 {
 		parallel = runtime.GOMAXPROCS(0)
 	}
+	progress := func() {}
+	if opt.Progress != nil {
+		before, total := r.BytesRead(), r.Size()
+		progress = func() { opt.Progress(min(r.BytesRead()-before, total), total) }
+	}
 	var mu sync.Mutex
 	err := r.EachStream(parallel, func(c *trace.Cursor) error {
 		s := newStream(b, c.Node, c.Stream, perNode[c.Node])
@@ -103,6 +111,7 @@ func Build(ctx context.Context, r *trace.Reader, opt Options) (*Model, error) {
 			for i, t := range batch.Time {
 				s.event(t, batch.Kind[i], batch.Args(i))
 			}
+			progress()
 		}
 		mu.Lock()
 		b.streams = append(b.streams, s)
