@@ -188,6 +188,35 @@ func TestStuck(t *testing.T) {
 			t.Errorf("%v\n%s", o.err, o.out)
 		}
 	})
+	t.Run("made by what waits", func(t *testing.T) {
+		stuck(t, `
+			sub f(name v, int n) { put(v[2 * 3 - n], 7); if n { df own; put(own, 1); put(v[0][own], 1); } for i = 1 .. n put(v[10 + i], i); }
+			sub g(name v, int n) { if n g(v, n - 1); put(v[-5], n); while v[i], i = 0 .. out v[n] none(); }
+			sub main()
+			{
+				df a, b, c, k;
+				f(a[1], k);
+				g(b, k);
+				out_i("a", a[1][0][9] + a[1][12] + a[2]);
+				out_i("b", b[-5] + b[7]);
+				if k[1] { put(c[3], 1); }
+				out_i("c", c[2] + c[3]);
+			}`, `
+			the program cannot finish: 6 CFs wait for data fragments that never come
+			t.fa:7:5: f(a[1], k) waits for
+			k: no statement of the program makes k (declared at t.fa:6:17)
+			t.fa:8:5: g(b, k) waits for
+			k: no statement of the program makes k (declared at t.fa:6:17)
+			t.fa:11:5: if k[1] waits for
+			k[1]: no statement of the program makes k (declared at t.fa:6:17)
+			3 more CFs wait for what these would have made.`)
+	})
+	t.Run("in words", func(t *testing.T) {
+		o := run(t, "sub main() { df x; put(x, 1 / (x[1] - 1)); put(x[1], 1); }", one)
+		if got := fmt.Sprint(o.err); got != "division by zero, in CF put(x, 1 / (x[1] - 1)) at t.fa:1:49 (node 0)" {
+			t.Error(got)
+		}
+	})
 	t.Run("cycle", func(t *testing.T) {
 		stuck(t, `
 			sub f(name a, name b) { if a put(b, 1); }

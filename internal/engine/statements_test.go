@@ -209,6 +209,19 @@ func TestSection4_4_While(t *testing.T) {
 				out_i("n", n);
 			} @ { locator_cyclic x[i] => i; }`, "n=40")
 	})
+	t.Run("start from data", func(t *testing.T) {
+		// LuNA aborts here; the start is fetched like any other DF.
+		same(t, `
+			sub main()
+			{
+				df s, k, n, x;
+				while i + x < 5, i = s[k] + s[k + 0] - 2 .. out n[i] { out_i("i", i); } @ { locator_cyclic: i + s[2]; }
+				out_i("n", n[5]);
+				put(s[2], 2);
+				put(x, 0);
+				put(k, 2);
+			} @ { locator_cyclic s[i] => i; }`, "i=2\ni=3\ni=4\nn=5")
+	})
 	t.Run("indexed by data of the test", func(t *testing.T) {
 		same(t, `
 			sub main()

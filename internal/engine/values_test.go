@@ -159,6 +159,42 @@ func TestSection3_3_Numbers(t *testing.T) {
 			t.fa:6:5: out_i("never", x ? x : y) waits for
 			y: no statement of the program makes y (declared at t.fa:4:11)`)
 	})
+	t.Run("to value", func(t *testing.T) {
+		same(t, `
+			sub f(int i, real q, string s)
+			{
+				df x, y, b;
+				put(x, 3);
+				put_r(y, 1.5);
+				block(b, 1, 9);
+				show("a", i ? b : x);
+				show("b", 0 ? b : x);
+				show("c", x > 2 ? y : x);
+				show("d", (x + 0) * 1.5 + y * 1.0);
+				show("e", s + "b");
+				show("f", q + 1);
+				show("g", i == 7);
+				show("h", x / 2 - x);
+				show("i", x - y * x);
+				show("j", s == "t");
+				show("k", x <= y);
+				show("l", x != x[0 * 3 + i - i]);
+				put(x[0], 4);
+			}
+			sub main() { f(7, 2.5, "t"); }`, `
+			a DF<size=4>(09, 00, 00, 00)
+			b DF<int>(3)
+			c DF<real>(1.500000)
+			d DF<real>(6.000000)
+			e DF<string>(tb)
+			f DF<real>(3.500000)
+			g DF<int>(1)
+			h DF<int>(-2)
+			i DF<real>(-1.500000)
+			j DF<int>(1)
+			k DF<int>(0)
+			l DF<int>(1)`)
+	})
 	t.Run("wrong types", func(t *testing.T) {
 		const head = `
 			sub main()
