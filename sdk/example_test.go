@@ -29,7 +29,7 @@ func TestExample(t *testing.T) {
 	if err := os.WriteFile(source, blocks[0][1], 0o644); err != nil {
 		t.Fatal(err)
 	}
-	for _, build := range []string{"c", "c++", "tsan"} {
+	for _, build := range []string{"c", "c++"} {
 		res := run(t, compile(t, source, build), nil)
 		res.ok(t, 0, "")
 		sum := report(t, res.trace)

@@ -1626,11 +1626,15 @@ static pthread_once_t wsi_zstd_once = PTHREAD_ONCE_INIT;
 #ifdef WHYSLOW_NO_DLOPEN
 static void wsi_zstd_init(void) {}
 #else
-/* With an old C library that is linked without -ldl, dlopen is null. */
+#ifdef __ELF__
+/* With an old C library that is linked without -ldl, and in static executables, dlopen is null. */
 #pragma weak dlopen
 #pragma weak dlsym
+#endif
 static void wsi_zstd_init(void) {
+#ifdef __ELF__
     if (!dlopen || !dlsym) return;
+#endif
 #ifdef __APPLE__
     void *lib = dlopen("libzstd.1.dylib", RTLD_NOW | RTLD_LOCAL);
 #else
@@ -2171,11 +2175,12 @@ static wsi_buffer *wsi_take(ws_context *ctx, size_t n, int *ending) {
             ctx->free_list = b->link;
             break;
         }
-        if (ctx->made < (size_t)ctx->pool + ctx->nstreams && (b = wsi_new_buffer(ctx->words)) != 0) {
-            ctx->made++;
+        if (ctx->made < (size_t)ctx->pool + ctx->nstreams) {
+            b = wsi_new_buffer(ctx->words);
+            ctx->made += b != 0;
             break;
         }
-        if (ctx->drop || !ctx->made) break;
+        if (ctx->drop) break;
         pthread_cond_wait(&ctx->cond, &ctx->mu);
     }
     *ending = ctx->refuse;
@@ -2395,8 +2400,13 @@ static wsi_stream *wsi_new_stream(ws_context *ctx, int id) { /* ctx->mu is held 
     wsi_stream *s = (wsi_stream *)memset(p, 0, sizeof *s);
     s->ctx = ctx;
     s->id = id;
-    s->pub.cap = wsi_off(ctx) || ctx->refuse ? 0 : 1;
     pthread_mutex_init(&s->mu, 0);
+    if (!wsi_off(ctx) && !ctx->refuse) {
+        /* A buffer of its own, so that the first event is not dropped because others have them all. */
+        wsi_buffer *b = wsi_new_buffer(ctx->words);
+        ctx->made += b != 0;
+        wsi_set_buffer(s, b);
+    }
     ctx->streams[ctx->nstreams++] = s;
     return s;
 }
@@ -2498,8 +2508,9 @@ static int wsi_affinity(char *list, size_t size) {
 
 /* wsi_command_line appends the command line as JSON strings, from a given argument on. */
 static void wsi_command_line(wsi_bytes *b, size_t skip) {
-    static char text[1 << 16]; /* run.json is written by one thread at a time */
-    size_t n = wsi_read_file("/proc/self/cmdline", text, sizeof text), count = 0;
+    const size_t size = 1 << 16;
+    char *text = (char *)malloc(size);
+    size_t n = text ? wsi_read_file("/proc/self/cmdline", text, size) : 0, count = 0;
     wsi_text(b, "[");
     for (size_t i = 0, k = 0; i < n; i += strlen(text + i) + 1, k++) {
         if (k < skip) continue;
@@ -2507,6 +2518,7 @@ static void wsi_command_line(wsi_bytes *b, size_t skip) {
         wsi_quote(b, text + i);
     }
     wsi_text(b, "]");
+    free(text);
 }
 
 static void wsi_key(wsi_bytes *b, const char *key) {
@@ -2797,6 +2809,7 @@ static void wsi_free(ws_context *ctx) {
     for (int i = 0; i < WSI_KINDS; i++)
         if (ctx->kinds[i]) free(ctx->kinds[i]->space), free(ctx->kinds[i]->name), free(ctx->kinds[i]);
     for (int i = 0; ctx->hosts && i < ctx->nodes; i++) free(ctx->hosts[i]);
+    if (ctx->fd >= 0) close(ctx->fd); /* of a file that could not be begun */
     if (ctx->zstd) wsi_zstd.release(ctx->zstd);
     wsi_packer *p = &ctx->pack;
     free(p->at), free(p->order), free(p->kinds), free(p->vals), free(p->nodes);

@@ -95,6 +95,7 @@ static void wsi_free(ws_context *ctx) {
     for (int i = 0; i < WSI_KINDS; i++)
         if (ctx->kinds[i]) free(ctx->kinds[i]->space), free(ctx->kinds[i]->name), free(ctx->kinds[i]);
     for (int i = 0; ctx->hosts && i < ctx->nodes; i++) free(ctx->hosts[i]);
+    if (ctx->fd >= 0) close(ctx->fd); /* of a file that could not be begun */
     if (ctx->zstd) wsi_zstd.release(ctx->zstd);
     wsi_packer *p = &ctx->pack;
     free(p->at), free(p->order), free(p->kinds), free(p->vals), free(p->nodes);

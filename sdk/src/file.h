@@ -45,11 +45,15 @@ static pthread_once_t wsi_zstd_once = PTHREAD_ONCE_INIT;
 #ifdef WHYSLOW_NO_DLOPEN
 static void wsi_zstd_init(void) {}
 #else
-/* With an old C library that is linked without -ldl, dlopen is null. */
+#ifdef __ELF__
+/* With an old C library that is linked without -ldl, and in static executables, dlopen is null. */
 #pragma weak dlopen
 #pragma weak dlsym
+#endif
 static void wsi_zstd_init(void) {
+#ifdef __ELF__
     if (!dlopen || !dlsym) return;
+#endif
 #ifdef __APPLE__
     void *lib = dlopen("libzstd.1.dylib", RTLD_NOW | RTLD_LOCAL);
 #else

@@ -75,8 +75,9 @@ static int wsi_affinity(char *list, size_t size) {
 
 /* wsi_command_line appends the command line as JSON strings, from a given argument on. */
 static void wsi_command_line(wsi_bytes *b, size_t skip) {
-    static char text[1 << 16]; /* run.json is written by one thread at a time */
-    size_t n = wsi_read_file("/proc/self/cmdline", text, sizeof text), count = 0;
+    const size_t size = 1 << 16;
+    char *text = (char *)malloc(size);
+    size_t n = text ? wsi_read_file("/proc/self/cmdline", text, size) : 0, count = 0;
     wsi_text(b, "[");
     for (size_t i = 0, k = 0; i < n; i += strlen(text + i) + 1, k++) {
         if (k < skip) continue;
@@ -84,6 +85,7 @@ static void wsi_command_line(wsi_bytes *b, size_t skip) {
         wsi_quote(b, text + i);
     }
     wsi_text(b, "]");
+    free(text);
 }
 
 static void wsi_key(wsi_bytes *b, const char *key) {

@@ -142,8 +142,13 @@ static wsi_stream *wsi_new_stream(ws_context *ctx, int id) { /* ctx->mu is held 
     wsi_stream *s = (wsi_stream *)memset(p, 0, sizeof *s);
     s->ctx = ctx;
     s->id = id;
-    s->pub.cap = wsi_off(ctx) || ctx->refuse ? 0 : 1;
     pthread_mutex_init(&s->mu, 0);
+    if (!wsi_off(ctx) && !ctx->refuse) {
+        /* A buffer of its own, so that the first event is not dropped because others have them all. */
+        wsi_buffer *b = wsi_new_buffer(ctx->words);
+        ctx->made += b != 0;
+        wsi_set_buffer(s, b);
+    }
     ctx->streams[ctx->nstreams++] = s;
     return s;
 }

@@ -25,11 +25,12 @@ static wsi_buffer *wsi_take(ws_context *ctx, size_t n, int *ending) {
             ctx->free_list = b->link;
             break;
         }
-        if (ctx->made < (size_t)ctx->pool + ctx->nstreams && (b = wsi_new_buffer(ctx->words)) != 0) {
-            ctx->made++;
+        if (ctx->made < (size_t)ctx->pool + ctx->nstreams) {
+            b = wsi_new_buffer(ctx->words);
+            ctx->made += b != 0;
             break;
         }
-        if (ctx->drop || !ctx->made) break;
+        if (ctx->drop) break;
         pthread_cond_wait(&ctx->cond, &ctx->mu);
     }
     *ending = ctx->refuse;
