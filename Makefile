@@ -12,7 +12,7 @@ demo: build              ## run an example on two nodes and report
 	./whyslow run $(DEMO_ARGS)
 
 test:                    ## everything that must hold before a commit
-	@test -z "$$(gofmt -l cmd examples internal prof trace)" || { echo "run gofmt on:"; gofmt -l cmd examples internal prof trace; exit 1; }
+	@test -z "$$(gofmt -l .)" || { echo "run gofmt on:"; gofmt -l .; exit 1; }
 	go vet ./...
 	CGO_ENABLED=0 go test ./cmd/whyslow
 	go test ./...
