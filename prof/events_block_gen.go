@@ -42,7 +42,10 @@ func (e *BlockStarted) emitNow(s *Stream, function trace.Site, block uint64) {
 
 func (e *BlockStarted) emit(s *Stream, t int64, function trace.Site, block uint64) {
 	if w := s.trace; w != nil {
-		rec := w.Reserve(3)
+		rec := w.TryReserve(3)
+		if rec == nil {
+			rec = w.Reserve(3)
+		}
 		_ = rec[2]
 		rec[1] = uint64(function)
 		rec[2] = block
@@ -92,7 +95,10 @@ func (e *BlockExited) emitNow(s *Stream, function trace.Site, block uint64) {
 
 func (e *BlockExited) emit(s *Stream, t int64, function trace.Site, block uint64) {
 	if w := s.trace; w != nil {
-		rec := w.Reserve(3)
+		rec := w.TryReserve(3)
+		if rec == nil {
+			rec = w.Reserve(3)
+		}
 		_ = rec[2]
 		rec[1] = uint64(function)
 		rec[2] = block
@@ -142,7 +148,10 @@ func (e *BlockWaiting) emitNow(s *Stream, function trace.Site, block uint64) {
 
 func (e *BlockWaiting) emit(s *Stream, t int64, function trace.Site, block uint64) {
 	if w := s.trace; w != nil {
-		rec := w.Reserve(3)
+		rec := w.TryReserve(3)
+		if rec == nil {
+			rec = w.Reserve(3)
+		}
 		_ = rec[2]
 		rec[1] = uint64(function)
 		rec[2] = block
@@ -192,7 +201,10 @@ func (e *BlockMigrated) emitNow(s *Stream, function trace.Site, block uint64) {
 
 func (e *BlockMigrated) emit(s *Stream, t int64, function trace.Site, block uint64) {
 	if w := s.trace; w != nil {
-		rec := w.Reserve(3)
+		rec := w.TryReserve(3)
+		if rec == nil {
+			rec = w.Reserve(3)
+		}
 		_ = rec[2]
 		rec[1] = uint64(function)
 		rec[2] = block
@@ -242,7 +254,10 @@ func (e *BlockContinued) emitNow(s *Stream, function trace.Site, block uint64) {
 
 func (e *BlockContinued) emit(s *Stream, t int64, function trace.Site, block uint64) {
 	if w := s.trace; w != nil {
-		rec := w.Reserve(3)
+		rec := w.TryReserve(3)
+		if rec == nil {
+			rec = w.Reserve(3)
+		}
 		_ = rec[2]
 		rec[1] = uint64(function)
 		rec[2] = block
@@ -289,7 +304,10 @@ func (e *ForeignStarted) emitNow(s *Stream, function trace.Site) { e.emit(s, clo
 
 func (e *ForeignStarted) emit(s *Stream, t int64, function trace.Site) {
 	if w := s.trace; w != nil {
-		rec := w.Reserve(2)
+		rec := w.TryReserve(2)
+		if rec == nil {
+			rec = w.Reserve(2)
+		}
 		_ = rec[1]
 		rec[1] = uint64(function)
 		rec[0] = trace.Header(t, trace.KindForeignStarted)
@@ -335,7 +353,10 @@ func (e *ForeignEnded) emitNow(s *Stream, function trace.Site) { e.emit(s, clock
 
 func (e *ForeignEnded) emit(s *Stream, t int64, function trace.Site) {
 	if w := s.trace; w != nil {
-		rec := w.Reserve(2)
+		rec := w.TryReserve(2)
+		if rec == nil {
+			rec = w.Reserve(2)
+		}
 		_ = rec[1]
 		rec[1] = uint64(function)
 		rec[0] = trace.Header(t, trace.KindForeignEnded)

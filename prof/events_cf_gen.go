@@ -48,7 +48,11 @@ func (e *CFCreated) emitNow(s *Stream, cf trace.CF, site trace.Site, parent trac
 
 func (e *CFCreated) emit(s *Stream, t int64, cf trace.CF, site trace.Site, parent trace.CF, execution uint64, weight float64, indices []int32) {
 	if w := s.trace; w != nil {
-		rec := w.Reserve(7 + len(indices))
+		n := 7 + len(indices)
+		rec := w.TryReserve(n)
+		if rec == nil {
+			rec = w.Reserve(n)
+		}
 		for i, v := range indices {
 			rec[7+i] = uint64(v)
 		}
@@ -106,7 +110,10 @@ func (e *CFReady) emitNow(s *Stream, cf trace.CF, late int64) { e.emit(s, clock.
 
 func (e *CFReady) emit(s *Stream, t int64, cf trace.CF, late int64) {
 	if w := s.trace; w != nil {
-		rec := w.Reserve(3)
+		rec := w.TryReserve(3)
+		if rec == nil {
+			rec = w.Reserve(3)
+		}
 		_ = rec[2]
 		rec[1] = uint64(cf)
 		rec[2] = uint64(late)
@@ -157,7 +164,11 @@ func (e *CFStarted) emitNow(s *Stream, cf trace.CF, execution uint64, inputs []t
 
 func (e *CFStarted) emit(s *Stream, t int64, cf trace.CF, execution uint64, inputs []trace.DF) {
 	if w := s.trace; w != nil {
-		rec := w.Reserve(4 + len(inputs))
+		n := 4 + len(inputs)
+		rec := w.TryReserve(n)
+		if rec == nil {
+			rec = w.Reserve(n)
+		}
 		for i, v := range inputs {
 			rec[4+i] = uint64(v)
 		}
@@ -215,7 +226,10 @@ func (e *CFFinished) emitNow(s *Stream, cf trace.CF, execution uint64, cpu int64
 
 func (e *CFFinished) emit(s *Stream, t int64, cf trace.CF, execution uint64, cpu int64) {
 	if w := s.trace; w != nil {
-		rec := w.Reserve(4)
+		rec := w.TryReserve(4)
+		if rec == nil {
+			rec = w.Reserve(4)
+		}
 		_ = rec[3]
 		rec[1] = uint64(cf)
 		rec[2] = execution
@@ -268,7 +282,11 @@ func (e *CFWaiting) emitNow(s *Stream, cf trace.CF, awaited []trace.DF) {
 
 func (e *CFWaiting) emit(s *Stream, t int64, cf trace.CF, awaited []trace.DF) {
 	if w := s.trace; w != nil {
-		rec := w.Reserve(3 + len(awaited))
+		n := 3 + len(awaited)
+		rec := w.TryReserve(n)
+		if rec == nil {
+			rec = w.Reserve(n)
+		}
 		for i, v := range awaited {
 			rec[3+i] = uint64(v)
 		}
@@ -324,7 +342,10 @@ func (e *CFMigrated) emitNow(s *Stream, cf trace.CF, to int, bytes int64, weight
 
 func (e *CFMigrated) emit(s *Stream, t int64, cf trace.CF, to int, bytes int64, weight float64) {
 	if w := s.trace; w != nil {
-		rec := w.Reserve(5)
+		rec := w.TryReserve(5)
+		if rec == nil {
+			rec = w.Reserve(5)
+		}
 		_ = rec[4]
 		rec[1] = uint64(cf)
 		rec[2] = uint64(to)
@@ -380,7 +401,10 @@ func (e *CFStolen) emitNow(s *Stream, cf trace.CF, by int, bytes int64, weight f
 
 func (e *CFStolen) emit(s *Stream, t int64, cf trace.CF, by int, bytes int64, weight float64) {
 	if w := s.trace; w != nil {
-		rec := w.Reserve(5)
+		rec := w.TryReserve(5)
+		if rec == nil {
+			rec = w.Reserve(5)
+		}
 		_ = rec[4]
 		rec[1] = uint64(cf)
 		rec[2] = uint64(by)
@@ -436,7 +460,10 @@ func (e *CFReceived) emitNow(s *Stream, cf trace.CF, from int, bytes int64, weig
 
 func (e *CFReceived) emit(s *Stream, t int64, cf trace.CF, from int, bytes int64, weight float64) {
 	if w := s.trace; w != nil {
-		rec := w.Reserve(5)
+		rec := w.TryReserve(5)
+		if rec == nil {
+			rec = w.Reserve(5)
+		}
 		_ = rec[4]
 		rec[1] = uint64(cf)
 		rec[2] = uint64(from)
@@ -487,7 +514,10 @@ func (e *CFDestroyed) emitNow(s *Stream, cf trace.CF) { e.emit(s, clock.Now(), c
 
 func (e *CFDestroyed) emit(s *Stream, t int64, cf trace.CF) {
 	if w := s.trace; w != nil {
-		rec := w.Reserve(2)
+		rec := w.TryReserve(2)
+		if rec == nil {
+			rec = w.Reserve(2)
+		}
 		_ = rec[1]
 		rec[1] = uint64(cf)
 		rec[0] = trace.Header(t, trace.KindCFDestroyed)
@@ -533,7 +563,10 @@ func (e *CFHeld) emitNow(s *Stream, cf trace.CF) { e.emit(s, clock.Now(), cf) }
 
 func (e *CFHeld) emit(s *Stream, t int64, cf trace.CF) {
 	if w := s.trace; w != nil {
-		rec := w.Reserve(2)
+		rec := w.TryReserve(2)
+		if rec == nil {
+			rec = w.Reserve(2)
+		}
 		_ = rec[1]
 		rec[1] = uint64(cf)
 		rec[0] = trace.Header(t, trace.KindCFHeld)
@@ -579,7 +612,10 @@ func (e *CFResumed) emitNow(s *Stream, cf trace.CF) { e.emit(s, clock.Now(), cf)
 
 func (e *CFResumed) emit(s *Stream, t int64, cf trace.CF) {
 	if w := s.trace; w != nil {
-		rec := w.Reserve(2)
+		rec := w.TryReserve(2)
+		if rec == nil {
+			rec = w.Reserve(2)
+		}
 		_ = rec[1]
 		rec[1] = uint64(cf)
 		rec[0] = trace.Header(t, trace.KindCFResumed)

@@ -43,7 +43,10 @@ func (e *DFCreate) emitNow(s *Stream, df trace.DF, size int64, cf trace.CF) {
 
 func (e *DFCreate) emit(s *Stream, t int64, df trace.DF, size int64, cf trace.CF) {
 	if w := s.trace; w != nil {
-		rec := w.Reserve(4)
+		rec := w.TryReserve(4)
+		if rec == nil {
+			rec = w.Reserve(4)
+		}
 		_ = rec[3]
 		rec[1] = uint64(df)
 		rec[2] = uint64(size)
@@ -96,7 +99,10 @@ func (e *DFRequested) emitNow(s *Stream, df trace.DF, cf trace.CF, node int, req
 
 func (e *DFRequested) emit(s *Stream, t int64, df trace.DF, cf trace.CF, node int, request uint64) {
 	if w := s.trace; w != nil {
-		rec := w.Reserve(5)
+		rec := w.TryReserve(5)
+		if rec == nil {
+			rec = w.Reserve(5)
+		}
 		_ = rec[4]
 		rec[1] = uint64(df)
 		rec[2] = uint64(cf)
@@ -151,7 +157,10 @@ func (e *DFRequestReceived) emitNow(s *Stream, df trace.DF, from int, request ui
 
 func (e *DFRequestReceived) emit(s *Stream, t int64, df trace.DF, from int, request uint64) {
 	if w := s.trace; w != nil {
-		rec := w.Reserve(4)
+		rec := w.TryReserve(4)
+		if rec == nil {
+			rec = w.Reserve(4)
+		}
 		_ = rec[3]
 		rec[1] = uint64(df)
 		rec[2] = uint64(from)
@@ -206,7 +215,10 @@ func (e *DFSent) emitNow(s *Stream, df trace.DF, to int, bytes int64, message ui
 
 func (e *DFSent) emit(s *Stream, t int64, df trace.DF, to int, bytes int64, message uint64, request uint64, cf trace.CF) {
 	if w := s.trace; w != nil {
-		rec := w.Reserve(7)
+		rec := w.TryReserve(7)
+		if rec == nil {
+			rec = w.Reserve(7)
+		}
 		_ = rec[6]
 		rec[1] = uint64(df)
 		rec[2] = uint64(to)
@@ -266,7 +278,10 @@ func (e *DFReceived) emitNow(s *Stream, df trace.DF, from int, bytes int64, mess
 
 func (e *DFReceived) emit(s *Stream, t int64, df trace.DF, from int, bytes int64, message uint64, request uint64, cf trace.CF) {
 	if w := s.trace; w != nil {
-		rec := w.Reserve(7)
+		rec := w.TryReserve(7)
+		if rec == nil {
+			rec = w.Reserve(7)
+		}
 		_ = rec[6]
 		rec[1] = uint64(df)
 		rec[2] = uint64(from)
@@ -320,7 +335,10 @@ func (e *DFStored) emitNow(s *Stream, df trace.DF, size int64) { e.emit(s, clock
 
 func (e *DFStored) emit(s *Stream, t int64, df trace.DF, size int64) {
 	if w := s.trace; w != nil {
-		rec := w.Reserve(3)
+		rec := w.TryReserve(3)
+		if rec == nil {
+			rec = w.Reserve(3)
+		}
 		_ = rec[2]
 		rec[1] = uint64(df)
 		rec[2] = uint64(size)
@@ -368,7 +386,10 @@ func (e *DFDropped) emitNow(s *Stream, df trace.DF, size int64) { e.emit(s, cloc
 
 func (e *DFDropped) emit(s *Stream, t int64, df trace.DF, size int64) {
 	if w := s.trace; w != nil {
-		rec := w.Reserve(3)
+		rec := w.TryReserve(3)
+		if rec == nil {
+			rec = w.Reserve(3)
+		}
 		_ = rec[2]
 		rec[1] = uint64(df)
 		rec[2] = uint64(size)
@@ -419,7 +440,10 @@ func (e *DFDestroy) emitNow(s *Stream, df trace.DF, size int64, reason trace.Rea
 
 func (e *DFDestroy) emit(s *Stream, t int64, df trace.DF, size int64, reason trace.Reason) {
 	if w := s.trace; w != nil {
-		rec := w.Reserve(4)
+		rec := w.TryReserve(4)
+		if rec == nil {
+			rec = w.Reserve(4)
+		}
 		_ = rec[3]
 		rec[1] = uint64(df)
 		rec[2] = uint64(size)
@@ -473,7 +497,10 @@ func (e *DFDuplicate) emitNow(s *Stream, df trace.DF, first trace.CF, second tra
 
 func (e *DFDuplicate) emit(s *Stream, t int64, df trace.DF, first trace.CF, second trace.CF) {
 	if w := s.trace; w != nil {
-		rec := w.Reserve(4)
+		rec := w.TryReserve(4)
+		if rec == nil {
+			rec = w.Reserve(4)
+		}
 		_ = rec[3]
 		rec[1] = uint64(df)
 		rec[2] = uint64(first)

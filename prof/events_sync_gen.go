@@ -39,7 +39,10 @@ func (e *WaitStarted) emitNow(s *Stream, name trace.Name) { e.emit(s, clock.Now(
 
 func (e *WaitStarted) emit(s *Stream, t int64, name trace.Name) {
 	if w := s.trace; w != nil {
-		rec := w.Reserve(2)
+		rec := w.TryReserve(2)
+		if rec == nil {
+			rec = w.Reserve(2)
+		}
 		_ = rec[1]
 		rec[1] = uint64(name)
 		rec[0] = trace.Header(t, trace.KindWaitStarted)
@@ -85,7 +88,10 @@ func (e *WaitEnded) emitNow(s *Stream, name trace.Name) { e.emit(s, clock.Now(),
 
 func (e *WaitEnded) emit(s *Stream, t int64, name trace.Name) {
 	if w := s.trace; w != nil {
-		rec := w.Reserve(2)
+		rec := w.TryReserve(2)
+		if rec == nil {
+			rec = w.Reserve(2)
+		}
 		_ = rec[1]
 		rec[1] = uint64(name)
 		rec[0] = trace.Header(t, trace.KindWaitEnded)

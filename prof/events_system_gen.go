@@ -42,7 +42,10 @@ func (e *ProgramStarted) emitNow(s *Stream, process uint64, cpu int64) {
 
 func (e *ProgramStarted) emit(s *Stream, t int64, process uint64, cpu int64) {
 	if w := s.trace; w != nil {
-		rec := w.Reserve(3)
+		rec := w.TryReserve(3)
+		if rec == nil {
+			rec = w.Reserve(3)
+		}
 		_ = rec[2]
 		rec[1] = process
 		rec[2] = uint64(cpu)
@@ -89,7 +92,10 @@ func (e *ProgramFinished) emitNow(s *Stream, cpu int64) { e.emit(s, clock.Now(),
 
 func (e *ProgramFinished) emit(s *Stream, t int64, cpu int64) {
 	if w := s.trace; w != nil {
-		rec := w.Reserve(2)
+		rec := w.TryReserve(2)
+		if rec == nil {
+			rec = w.Reserve(2)
+		}
 		_ = rec[1]
 		rec[1] = uint64(cpu)
 		rec[0] = trace.Header(t, trace.KindProgramFinished)
@@ -134,7 +140,10 @@ func (e *Idle) emitNow(s *Stream) { e.emit(s, clock.Now()) }
 
 func (e *Idle) emit(s *Stream, t int64) {
 	if w := s.trace; w != nil {
-		rec := w.Reserve(1)
+		rec := w.TryReserve(1)
+		if rec == nil {
+			rec = w.Reserve(1)
+		}
 		rec[0] = trace.Header(t, trace.KindIdle)
 	}
 	if e.state.Load()&handled != 0 {
@@ -177,7 +186,10 @@ func (e *Busy) emitNow(s *Stream) { e.emit(s, clock.Now()) }
 
 func (e *Busy) emit(s *Stream, t int64) {
 	if w := s.trace; w != nil {
-		rec := w.Reserve(1)
+		rec := w.TryReserve(1)
+		if rec == nil {
+			rec = w.Reserve(1)
+		}
 		rec[0] = trace.Header(t, trace.KindBusy)
 	}
 	if e.state.Load()&handled != 0 {
@@ -221,7 +233,10 @@ func (e *ReadyQueue) emitNow(s *Stream, length uint64) { e.emit(s, clock.Now(), 
 
 func (e *ReadyQueue) emit(s *Stream, t int64, length uint64) {
 	if w := s.trace; w != nil {
-		rec := w.Reserve(2)
+		rec := w.TryReserve(2)
+		if rec == nil {
+			rec = w.Reserve(2)
+		}
 		_ = rec[1]
 		rec[1] = length
 		rec[0] = trace.Header(t, trace.KindReadyQueue)
@@ -268,7 +283,10 @@ func (e *SendQueue) emitNow(s *Stream, peer int, length uint64) { e.emit(s, cloc
 
 func (e *SendQueue) emit(s *Stream, t int64, peer int, length uint64) {
 	if w := s.trace; w != nil {
-		rec := w.Reserve(3)
+		rec := w.TryReserve(3)
+		if rec == nil {
+			rec = w.Reserve(3)
+		}
 		_ = rec[2]
 		rec[1] = uint64(peer)
 		rec[2] = length
@@ -318,7 +336,10 @@ func (e *Relations) emitNow(s *Stream, inner int64, outer int64) {
 
 func (e *Relations) emit(s *Stream, t int64, inner int64, outer int64) {
 	if w := s.trace; w != nil {
-		rec := w.Reserve(3)
+		rec := w.TryReserve(3)
+		if rec == nil {
+			rec = w.Reserve(3)
+		}
 		_ = rec[2]
 		rec[1] = uint64(inner)
 		rec[2] = uint64(outer)
@@ -368,7 +389,10 @@ func (e *ClockSync) emitNow(s *Stream, offset int64, maxError int64) {
 
 func (e *ClockSync) emit(s *Stream, t int64, offset int64, maxError int64) {
 	if w := s.trace; w != nil {
-		rec := w.Reserve(3)
+		rec := w.TryReserve(3)
+		if rec == nil {
+			rec = w.Reserve(3)
+		}
 		_ = rec[2]
 		rec[1] = uint64(offset)
 		rec[2] = uint64(maxError)
@@ -420,7 +444,10 @@ func (e *Lost) emitNow(s *Stream, count uint64, first int64, last int64, stream 
 
 func (e *Lost) emit(s *Stream, t int64, count uint64, first int64, last int64, stream uint64) {
 	if w := s.trace; w != nil {
-		rec := w.Reserve(5)
+		rec := w.TryReserve(5)
+		if rec == nil {
+			rec = w.Reserve(5)
+		}
 		_ = rec[4]
 		rec[1] = count
 		rec[2] = uint64(first)

@@ -77,6 +77,19 @@ func (s *Stream) Reserve(n int) []uint64 {
 	return s.buf[i:j]
 }
 
+// TryReserve is Reserve where the buffer has room, else nil. It is small enough to
+// become part of its caller.
+func (s *Stream) TryReserve(n int) []uint64 {
+	i := s.n
+	j := i + n
+	if uint(j) >= uint(len(s.buf)) {
+		return nil
+	}
+	s.buf[j] = 0
+	s.n = j
+	return s.buf[i:j]
+}
+
 // Emit appends an event of any kind: args holds its fixed fields and, for a kind
 // with a list, the number of elements and the elements.
 func (s *Stream) Emit(t int64, k Kind, args ...uint64) {

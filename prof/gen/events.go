@@ -137,11 +137,11 @@ func event(p func(string, ...any), k *trace.KindSpec) {
 	p("func (e *%s) emitNow(s *Stream%s) { e.emit(s, clock.Now()%s) }\n", name, params, args)
 	p("func (e *%s) emit(%s) {\nif w := s.trace; w != nil {", name, at)
 	if list {
-		p("rec := w.Reserve(%d + len(%s))", fixed+2, last)
+		p("n := %d + len(%s)\nrec := w.TryReserve(n)\nif rec == nil {\nrec = w.Reserve(n)\n}", fixed+2, last)
 		p("for i, v := range %s {\nrec[%d+i] = uint64(v)\n}", last, fixed+2)
 		p("rec[%d] = uint64(len(%s))", fixed+1, last)
 	} else {
-		p("rec := w.Reserve(%d)", fixed+1)
+		p("rec := w.TryReserve(%d)\nif rec == nil {\nrec = w.Reserve(%d)\n}", fixed+1, fixed+1)
 		if fixed > 0 {
 			p("_ = rec[%d]", fixed)
 		}
