@@ -52,8 +52,7 @@ func TestSection5_1_Events(t *testing.T) {
 			sub main()
 			{
 				df x, go, done;
-				none() --> (x);
-				none() >> (go);
+				none() >> (go) --> (x);
 				if go two(x, done, 1);
 				if done { put(x, 5); out_i("x", x); }
 			}`, "x=5")
