@@ -2527,6 +2527,18 @@ static void wsi_key(wsi_bytes *b, const char *key) {
     wsi_text(b, ": ");
 }
 
+/* wsi_unwritten appends how many events could not be written and are not told of by an onLost in the file, and
+ * why; nobody writes when it is called. */
+static void wsi_unwritten(ws_context *ctx, wsi_bytes *b) {
+    uint64_t n = 0;
+    for (size_t i = 0; i < ctx->nstreams; i++) n += ctx->streams[i]->unsaved.count;
+    if (!n) return;
+    wsi_text(b, ", \"unwritten\": ");
+    wsi_number(b, (long long)n);
+    wsi_text(b, ", ");
+    wsi_pair_json(b, "error", ctx->error);
+}
+
 static void wsi_nodes(ws_context *ctx, wsi_bytes *b, const char *own) {
     char list[256];
     int cores = wsi_affinity(list, sizeof list), mine = ctx->node / ctx->per_process;
@@ -2559,6 +2571,7 @@ static void wsi_nodes(ws_context *ctx, wsi_bytes *b, const char *own) {
         wsi_number(b, i / ctx->per_process);
         wsi_text(b, ", \"workers\": ");
         wsi_number(b, ctx->workers);
+        if (i == ctx->node) wsi_unwritten(ctx, b);
         wsi_text(b, "}");
     }
     wsi_text(b, "\n  ]");
