@@ -28,7 +28,7 @@ func benchBuffers(ctx context.Context, b *bench) error {
 		if err != nil {
 			return err
 		}
-		if given < size/2 {
+		if given < size*3/4 {
 			limit = given
 			break
 		}
@@ -47,7 +47,7 @@ func benchBuffers(ctx context.Context, b *bench) error {
 		}
 		off[0], off[1] = append(off[0], float64(out.AllNS)), append(off[1], float64(out.CPUNS))
 		for i, s := range settings {
-			out, err := once(ctx, spec{File: file, Nodes: 1, Workers: 1, Args: args, Recording: everything, Trace: trace.Options{BufferBytes: s.asked, Sync: s.sync}})
+			out, err := once(ctx, spec{File: file, Nodes: 1, Workers: 1, Args: args, Recording: everything, BufferBytes: s.asked, Sync: s.sync})
 			if err != nil {
 				return err
 			}

@@ -94,6 +94,12 @@ func (b *bench) run(ctx context.Context, names []string) (err error) {
 		return err
 	}
 	defer os.RemoveAll(b.dir)
+	// Whatever else needs a temporary folder, in this process or one it starts, makes it there, so that nothing is left.
+	before := os.Getenv("TMPDIR")
+	if err := os.Setenv("TMPDIR", b.dir); err != nil {
+		return err
+	}
+	defer os.Setenv("TMPDIR", before)
 	for _, c := range benches {
 		if len(names) > 0 && !slices.Contains(names, c.name) {
 			continue

@@ -40,7 +40,8 @@ type spec struct {
 	Args           []string
 	Recording      recording
 	Dir            string // for the trace; "" makes a temporary one
-	Trace          trace.Options
+	BufferBytes    int    // of the trace writer; 0: its default
+	Sync           bool   // synchronous writing
 }
 
 // outcome is what a run took.
@@ -102,7 +103,7 @@ func (p *program) run(ctx context.Context, s *spec) (out outcome, err error) {
 			}
 		}
 		for node := range s.Nodes {
-			w, err := trace.Create(dir, node, s.Trace)
+			w, err := trace.Create(dir, node, trace.Options{BufferBytes: s.BufferBytes, Sync: s.Sync})
 			if err != nil {
 				return out, err
 			}

@@ -21,7 +21,7 @@ func benchRead(ctx context.Context, b *bench) error {
 	if err != nil {
 		return err
 	}
-	tiles := strconv.Itoa(b.pick(110, 10))
+	tiles := strconv.Itoa(b.pick(90, 10))
 	if _, err := once(ctx, spec{File: "../examples/cholesky/cholesky.fa", Nodes: 2, Workers: 2, Args: []string{tiles, "4"}, Recording: everything, Dir: dir}); err != nil {
 		return err
 	}
@@ -86,7 +86,7 @@ func benchRead(ctx context.Context, b *bench) error {
 	const both = 2
 	rates := make([][both][]float64, len(jobs)) // events per second of CPU time, by number of workers
 	walls := make([][both][]float64, len(jobs))
-	for range b.pick(9, 2) {
+	for range b.pick(7, 2) {
 		for i, j := range jobs {
 			for workers := 1; workers <= both; workers++ {
 				if i == 0 && workers > 1 {
