@@ -25,15 +25,24 @@ type finding struct {
 func doctorCommand(io stdio) *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
-		Use:   "doctor",
-		Short: "Tell what this machine can do: compiler, cores, clock, cache",
-		Long: `Look at what running and measuring programs needs: the C++ compiler, the cores, the clock, the cache of compiled code.
+		Use:   "doctor [TRACE]",
+		Short: "Tell what this machine can do, or whether a trace is whole and consistent",
+		Long: `Without a trace: look at what running and measuring programs needs: the C++ compiler, the cores, the clock, the cache of
+compiled code. With a trace: read all of it and tell whether it is whole and does not contradict itself.
 
 Exit codes:
-  0  programs can be run and measured here
-  1  something is missing; the line says what to do`,
-		Args: cobra.NoArgs,
+  0  programs can be run and measured here; the trace is whole and consistent
+  1  something is missing, the line says what to do; the trace contradicts itself
+  2  usage or bad input
+  4  the trace is damaged or ends early`,
+		Example: `  whyslow doctor
+  whyslow doctor prog.001.trace`,
+		Args:              cobra.MaximumNArgs(1),
+		ValidArgsFunction: completeTrace,
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if len(args) == 1 {
+				return examineTrace(cmd.Context(), io, args[0], asJSON)
+			}
 			found := examine(cmd.Context())
 			if asJSON {
 				if err := writeJSON(io.out, found); err != nil {
