@@ -37,8 +37,9 @@
  * are stored then). WHYSLOW_NO_DLOPEN leaves this out, for static executables.
  *
  * Nothing here makes the program fail. ws_open always returns a context; where nothing can be
- * recorded (no such folder, disk full, the child of a fork, WHYSLOW_OFF=1) all calls are
- * valid and do nothing, ws_error tells why, and a line on standard error says it once.
+ * recorded (no such folder, the child of a fork, WHYSLOW_OFF=1) all calls are
+ * valid and do nothing, ws_error tells why, and a line on standard error says it once. Where the disk
+ * is full, events are counted and recording goes on as soon as there is room.
  *
  * A program that is killed keeps what was handed over: whole blocks. The option signals completes
  * the trace also at a crash; it is off by default, since signals are the program's own.
