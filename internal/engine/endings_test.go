@@ -147,10 +147,10 @@ func TestStuck(t *testing.T) {
 				if grid[7][12][1] put(lost[3], 1);
 			}`, `
 			the program cannot finish: 13 CFs wait for data fragments that never come
-			t.fa:9:5: put(other, lost + 1) waits for
-			lost: nothing that is left can make it; lost is made by put(lost[3], 1) at t.fa:11:23
 			t.fa:3:54: out_i("row", row[k]) (10 CFs) wait for
 			grid[7][3], grid[7][4], grid[7][5], grid[7][6] and 6 more (here row[k]): nothing that is left can make it; grid is made by put(row[k], k * k) at t.fa:2:51, out_i("row", row[k]) at t.fa:3:54
+			t.fa:9:5: put(other, lost + 1) waits for
+			lost: nothing that is left can make it; lost is made by put(lost[3], 1) at t.fa:11:23
 			2 more CFs wait for what these would have made.`)
 	})
 	t.Run("all", func(t *testing.T) {

@@ -3,6 +3,7 @@ package engine
 // The words for a program that cannot finish.
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"slices"
@@ -47,6 +48,7 @@ func (e *StuckError) Explain(out io.Writer, all bool) error {
 		}
 		groups[k] = append(groups[k], p)
 	}
+	slices.SortStableFunc(order, func(x, y kind) int { return cmp.Compare(x.st.ID, y.st.ID) })
 	for _, k := range order {
 		explainStmt(w, k.st, groups[k])
 	}
@@ -60,7 +62,7 @@ func (e *StuckError) Explain(out io.Writer, all bool) error {
 // reason is why DFs will not come, which they are, and how the statement calls them.
 type reason struct {
 	why, ref string
-	dfs      []string
+	dfs      []*AwaitedDF
 }
 
 func explainStmt(w *strings.Builder, st *luna.Stmt, cfs []*PendingCF) {
@@ -92,16 +94,23 @@ func explainStmt(w *strings.Builder, st *luna.Stmt, cfs []*PendingCF) {
 				k = len(reasons)
 				reasons = append(reasons, &r)
 			}
-			reasons[k].dfs = append(reasons[k].dfs, a.Full)
+			reasons[k].dfs = append(reasons[k].dfs, a)
 		}
 	}
+	byID := func(x, y *AwaitedDF) int { return slices.Compare(x.ID, y.ID) }
 	for _, r := range reasons {
-		shown := r.dfs[:min(len(r.dfs), shownDFs)]
-		fmt.Fprintf(w, "\n    %s", strings.Join(shown, ", "))
-		if n := len(r.dfs) - len(shown); n > 0 {
+		slices.SortFunc(r.dfs, byID)
+	}
+	slices.SortStableFunc(reasons, func(x, y *reason) int { return byID(x.dfs[0], y.dfs[0]) })
+	for _, r := range reasons {
+		fmt.Fprint(w, "\n    ", r.dfs[0].Full)
+		for _, a := range r.dfs[1:min(len(r.dfs), shownDFs)] {
+			fmt.Fprint(w, ", ", a.Full)
+		}
+		if n := len(r.dfs) - shownDFs; n > 0 {
 			fmt.Fprintf(w, " and %d more", n)
 		}
-		if len(r.dfs) > 1 || r.ref != r.dfs[0] {
+		if len(r.dfs) > 1 || r.ref != r.dfs[0].Full {
 			fmt.Fprintf(w, " (here %s)", r.ref)
 		}
 		fmt.Fprintf(w, ": %s", r.why)
