@@ -27,7 +27,9 @@ import (
 // then of nodes and streams. Strings are written where they are used; #string lines
 // name those that no definition uses. A number whose definition is lost is #7.
 
-// DumpOptions restricts what Dump writes, and says how.
+// DumpOptions restricts what Dump writes, and says how. With the events of some times,
+// streams or kinds come only the definitions that they use: the text is the twin of a
+// smaller trace.
 type DumpOptions struct {
 	In      *Span                               // events of these times; nil: of all. Blocks without any are not read
 	Streams func(node, stream int) bool         // events of these streams; nil: of all. Others are not read
@@ -51,8 +53,15 @@ func Dump(w io.Writer, r *Reader, opt ...DumpOptions) error {
 			}
 			fmt.Fprintf(out, "#run %s\n", text)
 		}
+		var used map[int]*usedDefs
+		if o.In != nil || o.Streams != nil || o.Keep != nil {
+			var err error
+			if used, err = findUsed(r, &o); err != nil {
+				return err
+			}
+		}
 		for _, f := range r.files {
-			dumpDefs(out, f.node, &f.defs)
+			dumpDefs(out, f.node, &f.defs, used[f.node], used != nil)
 		}
 	}
 	if err := dumpEvents(out, r, &o); err != nil {
@@ -61,7 +70,11 @@ func Dump(w io.Writer, r *Reader, opt ...DumpOptions) error {
 	return out.Flush()
 }
 
-func dumpDefs(out *bufio.Writer, node int, d *Defs) {
+// dumpDefs writes the definitions of a node, all of them or, with some, those in use.
+func dumpDefs(out *bufio.Writer, node int, d *Defs, use *usedDefs, some bool) {
+	if some && use == nil {
+		return // no events of this node
+	}
 	var b []byte
 	line := func() {
 		fmt.Fprintf(out, "%s\n", b)
@@ -70,6 +83,9 @@ func dumpDefs(out *bufio.Writer, node int, d *Defs) {
 	b = strconv.AppendInt(append(b, "#node "...), int64(node), 10)
 	line()
 	for _, s := range d.UserKinds() {
+		if some && !use.kinds[s.Kind] {
+			continue
+		}
 		b = strconv.AppendInt(append(b, "#kind "...), int64(s.Kind), 10)
 		b = append(append(b, ' '), s.String()...)
 		for _, f := range s.Fields {
@@ -80,31 +96,42 @@ func dumpDefs(out *bufio.Writer, node int, d *Defs) {
 		}
 		line()
 	}
-	used := map[string]bool{"": true}
-	use := func(names ...Name) {
+	written := map[string]bool{"": true} // strings that stand in other definitions
+	write := func(names ...Name) {
 		for _, n := range names {
 			if s, ok := d.LookupName(n); ok {
-				used[s] = true
+				written[s] = true
 			}
 		}
 	}
-	d.EachCode(func(c CodeDef) { use(c.Name, c.File) })
-	d.EachSite(func(s SiteDef) { use(s.Label, s.File, s.Text) })
+	d.EachCode(func(c CodeDef) {
+		if !some || use.codes[c.Code] {
+			write(c.Name, c.File)
+		}
+	})
+	d.EachSite(func(s SiteDef) {
+		if !some || use.sites[s.Site] {
+			write(s.Label, s.File, s.Text)
+		}
+	})
 	last := Name(0) // most DFs follow one of the same name
-	d.EachDF(func(_ DF, n Name, _ []int64) {
-		if n != last {
-			use(n)
+	d.EachDF(func(df DF, n Name, _ []int64) {
+		if n != last && (!some || use.dfs[df]) {
+			write(n)
 			last = n
 		}
 	})
-	d.EachName(func(_ Name, s string) {
-		if !used[s] {
-			used[s] = true
+	d.EachName(func(n Name, s string) {
+		if !written[s] && (!some || use.names[n]) {
+			written[s] = true
 			b = strconv.AppendQuote(append(b, "#string "...), s)
 			line()
 		}
 	})
 	d.EachCode(func(c CodeDef) {
+		if some && !use.codes[c.Code] {
+			return
+		}
 		b = strconv.AppendUint(append(b, "#code "...), uint64(c.Code), 10)
 		b = appendName(append(b, ' '), d, c.Name)
 		b = append(append(b, ' '), c.Kind.String()...)
@@ -112,6 +139,9 @@ func dumpDefs(out *bufio.Writer, node int, d *Defs) {
 		line()
 	})
 	d.EachSite(func(s SiteDef) {
+		if some && !use.sites[s.Site] {
+			return
+		}
 		b = strconv.AppendUint(append(b, "#site "...), uint64(s.Site), 10)
 		if s.Code != 0 {
 			b = strconv.AppendUint(append(b, " code="...), uint64(s.Code), 10)
@@ -131,6 +161,9 @@ func dumpDefs(out *bufio.Writer, node int, d *Defs) {
 		line()
 	})
 	d.EachDF(func(df DF, n Name, identity []int64) {
+		if some && !use.dfs[df] {
+			return
+		}
 		b = strconv.AppendUint(append(b, "#df "...), uint64(df), 10)
 		b = appendName(append(b, ' '), d, n)
 		b = append(b, " ["...)
@@ -233,13 +266,75 @@ func (h mergeHeap) Less(i, j int) bool {
 	return a.cursor.Stream < b.cursor.Stream
 }
 
-func dumpEvents(out *bufio.Writer, r *Reader, o *DumpOptions) error {
-	in, appendEvent := Always, AppendEvent
-	if o.In != nil {
-		in = *o.In
+// usedDefs are the definitions of a node that certain events use.
+type usedDefs struct {
+	kinds map[Kind]bool
+	codes map[uint32]bool
+	sites map[Site]bool
+	names map[Name]bool
+	dfs   map[DF]bool
+}
+
+// findUsed finds the definitions that the events to be dumped use, by node.
+func findUsed(r *Reader, o *DumpOptions) (map[int]*usedDefs, error) {
+	used := map[int]*usedDefs{}
+	err := eachEvent(r, o, func(d *Defs, b *Batch, i int) error {
+		u := used[b.Node]
+		if u == nil {
+			u = &usedDefs{map[Kind]bool{}, map[uint32]bool{}, map[Site]bool{}, map[Name]bool{}, map[DF]bool{}}
+			used[b.Node] = u
+		}
+		u.add(d, b.Kind[i], b.Args(i))
+		return nil
+	})
+	return used, err
+}
+
+func (u *usedDefs) add(d *Defs, k Kind, args []uint64) {
+	if k >= FirstUserKind {
+		u.kinds[k] = true
 	}
+	spec := d.Kind(k)
+	if spec == nil {
+		return
+	}
+	for f := range spec.Fields {
+		switch spec.Fields[f].Type {
+		case FieldSite:
+			u.sites[Site(args[f])] = true
+			if s, ok := d.Site(Site(args[f])); ok {
+				u.codes[s.Code] = true
+			}
+		case FieldName:
+			u.names[Name(args[f])] = true
+		case FieldDF:
+			u.dfs[DF(args[f])] = true
+		case FieldDFs:
+			for _, v := range args[f+1:] {
+				u.dfs[DF(v)] = true
+			}
+		}
+	}
+}
+
+func dumpEvents(out *bufio.Writer, r *Reader, o *DumpOptions) error {
+	appendEvent := AppendEvent
 	if o.JSON {
 		appendEvent = AppendEventJSON
+	}
+	var line []byte
+	return eachEvent(r, o, func(d *Defs, b *Batch, i int) error {
+		line = appendEvent(line[:0], d, b, i)
+		_, err := out.Write(append(line, '\n'))
+		return err
+	})
+}
+
+// eachEvent calls f for the events to be dumped, in the common order.
+func eachEvent(r *Reader, o *DumpOptions, f func(d *Defs, b *Batch, i int) error) error {
+	in := Always
+	if o.In != nil {
+		in = *o.In
 	}
 	var h mergeHeap
 	for _, s := range r.Streams() {
@@ -252,13 +347,11 @@ func dumpEvents(out *bufio.Writer, r *Reader, o *DumpOptions) error {
 		}
 	}
 	heap.Init(&h)
-	var line []byte
 	for len(h) > 0 {
 		m := h[0]
 		b, i := &m.batch, m.i
 		if t := b.Time[i]; t >= in.From && t <= in.To && (o.Keep == nil || o.Keep(m.defs, b, i)) {
-			line = appendEvent(line[:0], m.defs, b, i)
-			if _, err := out.Write(append(line, '\n')); err != nil {
+			if err := f(m.defs, b, i); err != nil {
 				return err
 			}
 		}
