@@ -84,7 +84,7 @@ func compileAs(t testing.TB, name, build string, args []string) string {
 		all := append([]string{"-Wall", "-Wextra", "-pedantic", "-Werror", "-I.", "-o", p.path}, builds[build][1:]...)
 		all = append(all, args...)
 		if out, err := exec.Command(builds[build][0], all...).CombinedOutput(); err != nil {
-			p.err = fmt.Errorf("%s %s: %v\n%s", builds[build][0], strings.Join(all, " "), err, out)
+			p.err = fmt.Errorf("%s %s: %w\n%s", builds[build][0], strings.Join(all, " "), err, out)
 		}
 	})
 	if p.err != nil {

@@ -2,6 +2,7 @@ package consistency
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -261,7 +262,7 @@ func TestInterrupted(t *testing.T) {
 	defer r.Close()
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
-	if _, err := Check(ctx, r); err != context.Canceled {
+	if _, err := Check(ctx, r); !errors.Is(err, context.Canceled) {
 		t.Error(err)
 	}
 }

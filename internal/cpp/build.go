@@ -14,6 +14,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -475,7 +476,7 @@ func (b *builder) print(s string) {
 	}
 	printing.Lock()
 	defer printing.Unlock()
-	io.WriteString(b.Verbose, s)
+	_, _ = io.WriteString(b.Verbose, s) // what cannot be told does not stop the build
 }
 
 // writeInclude puts the headers of ours into the cache, in a directory named by their content.
@@ -513,8 +514,8 @@ var includeHash = sync.OnceValue(func() string { return hash(ucenvH, abiH, wrapH
 func hash(parts ...string) string {
 	h := sha256.New()
 	for _, p := range parts {
-		fmt.Fprintf(h, "%d:", len(p))
-		io.WriteString(h, p)
+		h.Write(append(strconv.AppendInt(nil, int64(len(p)), 10), ':'))
+		h.Write([]byte(p))
 	}
 	return hex.EncodeToString(h.Sum(nil))
 }

@@ -47,7 +47,7 @@ func functionAt(path string, addr uint64) string {
 	if err != nil {
 		return ""
 	}
-	defer f.Close()
+	defer func() { _ = f.Close() }() // only read
 	syms, err := f.Symbols()
 	if err != nil {
 		syms, _ = f.DynamicSymbols()
@@ -69,7 +69,7 @@ func explainLoad(path string, prog *luna.Program, msg string, defined func(strin
 		}
 		return fmt.Errorf("cannot load the program's C++ code: %s", msg)
 	}
-	defer f.Close()
+	defer func() { _ = f.Close() }() // only read
 	if !strings.Contains(msg, "undefined symbol") {
 		if !strings.Contains(msg, path) {
 			msg = path + ": " + msg

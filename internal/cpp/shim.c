@@ -47,6 +47,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <malloc.h>
 #include <pthread.h>
 #include <setjmp.h>
 #include <signal.h>
@@ -244,6 +245,10 @@ int ws_start(ws_clock clock)
 	if (pipe2(fds, O_CLOEXEC) < 0) return -1;
 	if (fcntl(fds[0], F_SETFL, O_NONBLOCK) < 0) return -1;
 	crash_pipe = fds[1];
+	// DFs of some megabytes come and go at every step of many programs. By default glibc gives each back to the system
+	// at once, and the next one costs a page fault for every page.
+	mallopt(M_MMAP_THRESHOLD, 32 << 20);
+	mallopt(M_TRIM_THRESHOLD, 256 << 20);
 	for (int i = 0; i < SIGNALS; i++) {
 		struct sigaction a;
 		memset(&a, 0, sizeof a);

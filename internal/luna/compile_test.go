@@ -2,6 +2,7 @@ package luna
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"os"
 	"strings"
@@ -34,7 +35,9 @@ func diags(err error) []Diag {
 	if err == nil {
 		return nil
 	}
-	return err.(*Error).Diags
+	var e *Error
+	errors.As(err, &e)
+	return e.Diags
 }
 
 func compile(t *testing.T, src string) *Program {

@@ -1,6 +1,7 @@
 package luna
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -114,7 +115,11 @@ func TestExamplesAreSound(t *testing.T) {
 
 func TestSection10_2_MissingProgram(t *testing.T) {
 	_, err := Compile(Options{File: filepath.Join(t.TempDir(), "no.fa")})
-	d := err.(*Error).First()
+	var e *Error
+	if !errors.As(err, &e) {
+		t.Fatal(err)
+	}
+	d := e.First()
 	if !strings.HasPrefix(LunaText(d), "luna: fatal error: preprocessing failed (see error messages below):\npp.py: fatal error: failed to read '") {
 		t.Error(LunaText(d))
 	}

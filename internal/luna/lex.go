@@ -275,7 +275,7 @@ func cppUnescape(s string) (string, error) {
 			for base = 16; i+n < len(s) && strings.IndexByte("0123456789abcdefABCDEF", s[i+n]) >= 0; n++ {
 			}
 		case c == 'u' || c == 'U':
-			i, base, n = i+1, 16, 4
+			i, n = i+1, 4
 			if c == 'U' {
 				n = 8
 			}

@@ -1,6 +1,7 @@
 package luna
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -113,7 +114,8 @@ func preprocess(o Options, rep *reporter) *preprocessed {
 }
 
 func reason(err error) string {
-	if e, ok := err.(*os.PathError); ok {
+	var e *os.PathError
+	if errors.As(err, &e) {
 		return e.Err.Error()
 	}
 	return err.Error()
