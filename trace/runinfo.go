@@ -2,9 +2,11 @@ package trace
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
+	"syscall"
 	"time"
 )
 
@@ -60,20 +62,35 @@ type NodeInfo struct {
 const runFile = "run.json"
 
 // WriteRunInfo writes dir/run.json, replacing it at once: whoever reads it
-// meanwhile sees the old or the new one. dir is created if need be.
+// meanwhile sees the old or the new one. dir is created if need be. Where the disk is
+// too full for a second file the first is written over: what went wrong must be told.
 func WriteRunInfo(dir string, info *RunInfo) error {
 	text, err := json.MarshalIndent(info, "", "  ")
+	path := filepath.Join(dir, runFile)
 	if err != nil {
-		return fmt.Errorf("%s: %w", filepath.Join(dir, runFile), err)
+		return fmt.Errorf("%s: %w", path, err)
 	}
 	if err := os.MkdirAll(dir, 0o777); err != nil {
 		return err
 	}
+	text = append(text, '\n')
+	err = replaceFile(dir, path, text)
+	if errors.Is(err, syscall.ENOSPC) && overwriteFile(path, text) == nil {
+		err = nil
+	}
+	if err != nil {
+		return fmt.Errorf("cannot write %s: %w", path, err)
+	}
+	return nil
+}
+
+// replaceFile replaces a file at once.
+func replaceFile(dir, path string, text []byte) error {
 	tmp, err := os.CreateTemp(dir, runFile+".*.tmp")
 	if err != nil {
 		return err
 	}
-	_, err = tmp.Write(append(text, '\n'))
+	_, err = tmp.Write(text)
 	if err == nil {
 		// CreateTemp makes the file private; a trace is as readable as its files.
 		err = tmp.Chmod(0o644)
@@ -82,13 +99,31 @@ func WriteRunInfo(dir string, info *RunInfo) error {
 		err = cerr
 	}
 	if err == nil {
-		err = os.Rename(tmp.Name(), filepath.Join(dir, runFile))
+		err = os.Rename(tmp.Name(), path)
 	}
 	if err != nil {
 		os.Remove(tmp.Name())
-		return fmt.Errorf("cannot write %s: %w", filepath.Join(dir, runFile), err)
 	}
-	return nil
+	return err
+}
+
+// overwriteFile writes over a file where it is, which takes no more room as long as the
+// text fits the blocks that the file has. If it does not, the file stays as it was.
+func overwriteFile(path string, text []byte) error {
+	old, err := os.ReadFile(path)
+	if err != nil {
+		return err
+	}
+	f, err := os.OpenFile(path, os.O_WRONLY, 0)
+	if err != nil {
+		return err
+	}
+	if _, err = f.WriteAt(text, 0); err != nil {
+		text = old
+		_, rerr := f.WriteAt(text, 0)
+		err = errors.Join(err, rerr)
+	}
+	return errors.Join(err, f.Truncate(int64(len(text))), f.Close())
 }
 
 // ReadRunInfo reads dir/run.json. Where there is none the error is fs.ErrNotExist.
