@@ -28,7 +28,7 @@ type Report struct {
 	Events     uint64      `json:"events"`           // events read
 	Consistent bool        `json:"consistent"`       // no Findings
 	Whole      bool        `json:"whole"`            // nothing is missing: no Problems, no Dropped
-	Problems   []string    `json:"problems"`         // what is damaged or missing, a line each
+	Problems   []string    `json:"problems"`         // what is damaged or missing, a line each; not that streams of a run that failed or was interrupted have no end
 	LossNS     int64       `json:"loss_ns"`          // sum over the workers of the time that is missing, in nanoseconds
 	LostEvents uint64      `json:"lost_events"`      // those that are known to be missing
 	Dropped    uint64      `json:"dropped_events"`   // those of LostEvents that were dropped because buffers were full
@@ -192,6 +192,9 @@ type checker struct {
 	count  [trace.FirstUserKind]int
 	events uint64
 	loss   uint64 // told by onLost
+
+	complete bool // every event is there
+
 	*facts
 }
 
@@ -203,8 +206,11 @@ func (c *checker) report(streams []*stream) *Report {
 	if info != nil {
 		rep.Ended = info.Ended
 	}
-	gaps := map[[2]int]bool{} // streams with holes, or cut off
+	gaps := map[[2]int]bool{} // streams with holes
 	for _, p := range problems {
+		if p.Kind == trace.Unfinished && (rep.Ended == trace.EndedFailed || rep.Ended == trace.EndedInterrupted) {
+			continue // that is how it ended
+		}
 		rep.Problems = append(rep.Problems, p.String())
 		rep.LostEvents += p.Events
 		if p.Timed && p.Kind != trace.Unfinished {
@@ -216,7 +222,8 @@ func (c *checker) report(streams []*stream) *Report {
 			rep.LossNS += g.NS()
 		}
 	}
-	rep.Whole = len(problems) == 0 && c.loss == 0
+	rep.Whole = len(rep.Problems) == 0 && c.loss == 0
+	c.complete = len(problems) == 0 && c.loss == 0
 	for _, s := range streams {
 		c.found.join(s.found, timeBack, undefined)
 		if !gaps[[2]int{s.node, s.id}] {
@@ -250,7 +257,7 @@ func (c *checker) unfit(id int, rep *Report) string {
 	switch {
 	case some && without != 0:
 		return "there is no " + without.String() + " in the trace"
-	case r.whole && !rep.Whole:
+	case r.whole && !c.complete:
 		return "events are missing"
 	case r.ended && rep.Ended != "" && rep.Ended != trace.EndedDone:
 		return "the run ended " + rep.Ended

@@ -206,6 +206,11 @@ func TestRunsThatDidNotEnd(t *testing.T) {
 	if !rep.Consistent || rep.Whole || len(rep.Problems) == 0 || rep.LossNS == 0 {
 		t.Errorf("killed: %+v", rep)
 	}
+	failed := strings.Replace(cut(story, "945 n1 s0"), `"ended":"done"`, `"ended":"failed"`, 1)
+	rep = check(t, write(t, failed))
+	if !rep.Consistent || !rep.Whole || !slices.Contains(rep.Unchecked, Unchecked{"never-dropped", "events are missing"}) {
+		t.Errorf("failed: %+v", rep)
+	}
 	stuck := strings.Replace(story, `"ended":"done"`, `"ended":"stuck"`, 1)
 	stuck = strings.Replace(stuck, "1011 CF.onDestroyed 0.1\n", "", 1)
 	rep = check(t, write(t, stuck))
