@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/whyslow/whyslow/internal/consistency"
 	"github.com/whyslow/whyslow/trace"
@@ -55,6 +56,11 @@ func printTraceFindings(io stdio, r *consistency.Report) {
 		for _, p := range r.Problems {
 			fmt.Fprintf(io.out, "  %s\n", p)
 		}
+		fmt.Fprintf(io.out, "lost: %d events (%d dropped because buffers were full), %v of the workers' time\n", r.LostEvents, r.Dropped, time.Duration(r.LossNS))
+	}
+	for _, c := range r.Clocks {
+		fmt.Fprintf(io.out, "clock of node %d: compared %d times, offset %v, drift %.3f ppm, error at most %v\n", c.Node, c.Compared,
+			time.Duration(c.OffsetNS), c.DriftPPM, time.Duration(c.ErrorNS))
 	}
 	if r.Consistent {
 		fmt.Fprintln(io.out, "consistent: no contradictions")

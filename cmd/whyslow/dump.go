@@ -12,9 +12,12 @@ import (
 )
 
 type dumpOptions struct {
-	luna  bool
-	parse string // file, "-" standard input
-	out   string
+	luna   bool
+	parse  string // file, "-" standard input
+	out    string
+	json   bool
+	stats  bool
+	filter eventFilter
 }
 
 func dumpCommand(io stdio) *cobra.Command {
@@ -25,10 +28,18 @@ func dumpCommand(io stdio) *cobra.Command {
 		Long: `Print the text twin of a trace: one line per event, all other lines start with #. Nothing is lost: --parse makes a trace of it
 whose twin is the same text.
 
+With --from, --to, --node, --worker, --kind, --cf and --df, print some events only, with the definitions they use; --parse
+makes a smaller trace of that. With --json, print each event as a JSON object on a line, with names instead of numbers:
+  {"time":1000,"node":0,"stream":1,"event":"CFEvents.onStarted","fields":{"cf":"0.1","execution":1,"inputs":[{"df":3,"name":"a[2]"}]}}
+With --stats, print how many events of each kind there are and what takes how many bytes, what is lost, and more.
+
 With --luna, print the events as LuNA's own log does: rank | seconds | message | file:line. Contents of DFs and request
 counts are not in a trace: a DF shows as DF<size=BYTES>(...), a count as -1.
 ` + exitCodesHelp,
 		Example: `  whyslow dump prog.001.trace | grep onMigrated
+  whyslow dump --from 10ms --to 12ms --node 1 --kind 'CF.*' prog.001.trace
+  whyslow dump --df 'A[0][1]' --json prog.001.trace | jq .time
+  whyslow dump --stats prog.001.trace
   whyslow dump --parse twin.txt -o new.trace
   whyslow dump --luna prog.001.trace`,
 		Args: func(cmd *cobra.Command, args []string) error {
@@ -43,8 +54,12 @@ counts are not in a trace: a DF shows as DF<size=BYTES>(...), a count as -1.
 				return badCommandLine("dump: --parse needs -o TRACE, the folder to make")
 			case o.parse == "" && o.out != "":
 				return badCommandLine("dump: -o goes with --parse only")
-			case o.parse != "" && o.luna:
-				return badCommandLine("dump: --luna is for printing; --parse reads the text twin")
+			case o.parse != "" && (o.luna || o.json || o.stats || !o.filter.empty()):
+				return badCommandLine("dump: --parse reads the text twin and goes with -o only")
+			case o.luna && (o.json || o.stats || !o.filter.empty()):
+				return badCommandLine("dump: --luna prints the whole trace and goes with no other flag")
+			case o.stats && !o.filter.empty():
+				return badCommandLine("dump: --stats is about the whole trace")
 			case o.parse != "":
 				return parseTwin(io, &o)
 			}
@@ -54,6 +69,9 @@ counts are not in a trace: a DF shows as DF<size=BYTES>(...), a count as -1.
 	}
 	f := cmd.Flags()
 	f.BoolVar(&o.luna, "luna", false, "print LuNA's own form of a trace")
+	f.BoolVar(&o.json, "json", false, "print events, or with --stats the figures, as JSON")
+	f.BoolVar(&o.stats, "stats", false, "print figures: events and bytes of each kind and column, definitions, blocks, what is lost")
+	o.filter.addTo(cmd)
 	f.StringVar(&o.parse, "parse", "", "make a trace of the text twin in this `file` (- for standard input)")
 	f.StringVarP(&o.out, "output", "o", "", "with --parse: `folder` for the trace; must be new or empty")
 	return cmd
@@ -79,17 +97,28 @@ func parseTwin(io stdio, o *dumpOptions) error {
 	}
 	return badInput(err)
 }
+
 func dumpTrace(io stdio, o *dumpOptions, path string) error {
 	r, err := trace.Open(path)
 	if err != nil {
 		return badInput(err)
 	}
 	defer r.Close()
+	opt, err := o.filter.options(r)
+	if err != nil {
+		return err
+	}
+	opt.JSON = o.json
 	w := bufio.NewWriterSize(io.out, 1<<16)
-	if o.luna {
+	switch {
+	case o.stats && o.json:
+		err = writeJSON(w, readStatistics(r))
+	case o.stats:
+		err = readStatistics(r).print(w)
+	case o.luna:
 		err = printLunaLog(w, r)
-	} else {
-		err = trace.Dump(w, r)
+	default:
+		err = trace.Dump(w, r, opt)
 	}
 	if err := errors.Join(err, w.Flush()); err != nil {
 		return badInput(err)

@@ -39,6 +39,9 @@ func startProgress(io stdio) *progress {
 }
 
 func (p *progress) set(format string, args ...any) {
+	if !p.io.errTerm {
+		return // it is called often
+	}
 	p.mu.Lock()
 	p.text = fmt.Sprintf(format, args...)
 	p.mu.Unlock()

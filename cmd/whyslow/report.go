@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"slices"
 
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
@@ -74,8 +73,7 @@ A trace that is damaged or ends early is read as far as it goes; what is missing
 // reportTrace reports on a trace to standard output.
 func reportTrace(ctx context.Context, io stdio, o *reportOptions, path string) error {
 	line := startProgress(io)
-	line.set("reading %s", path)
-	res, problems, err := analyse(ctx, o, path)
+	res, problems, err := analyse(ctx, o, path, line)
 	line.end()
 	if err != nil {
 		return err
@@ -99,14 +97,19 @@ func reportTrace(ctx context.Context, io stdio, o *reportOptions, path string) e
 }
 
 // analyse reads a trace and divides its time. problems says what is missing or damaged.
-func analyse(ctx context.Context, o *reportOptions, path string) (res *slou.Result, problems []string, err error) {
+func analyse(ctx context.Context, o *reportOptions, path string, line *progress) (res *slou.Result, problems []string, err error) {
 	r, err := trace.Open(path)
 	if err != nil {
 		return nil, nil, badInput(err)
 	}
 	defer r.Close()
-	m, err := model.Build(ctx, r, model.Options{})
+	line.set("reading %s", path)
+	m, err := model.Build(ctx, r, model.Options{Progress: func(done, total int64) { line.set("reading %s: %d %%", path, 100*done/max(total, 1)) }})
 	if err == nil {
+		for _, c := range m.Collisions {
+			line.io.say("warning: %s", c)
+		}
+		line.set("dividing the time of %d events", m.Events)
 		res, err = slou.Compute(ctx, m, slou.Options{DataInputsOnly: o.inputs == "data"})
 	}
 	switch {
@@ -127,14 +130,6 @@ func missing(r *trace.Reader) (problems []string) {
 			problems = append(problems, p.String())
 		}
 	}
-	if info != nil {
-		there := r.Nodes()
-		for _, n := range info.Nodes {
-			if !slices.Contains(there, n.Node) {
-				problems = append(problems, fmt.Sprintf("%s: the file of node %d is missing", trace.FileName(n.Node), n.Node))
-			}
-		}
-	}
 	return problems
 }
 
@@ -143,7 +138,9 @@ func reportRun(ctx context.Context, io stdio, o *reportOptions, quiet bool, path
 	if quiet && o.json == "" {
 		return nil
 	}
-	res, _, err := analyse(ctx, o, path)
+	line := startProgress(io)
+	res, _, err := analyse(ctx, o, path, line)
+	line.end()
 	if err != nil {
 		return err
 	}

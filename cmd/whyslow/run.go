@@ -27,6 +27,7 @@ type runOptions struct {
 	linkBandwidth  string
 	hold           []string
 	noSteal        bool
+	trace          traceOptions
 	report         reportOptions
 	source         sourceOptions
 
@@ -83,6 +84,7 @@ Nodes share this process. --link-latency and --link-bandwidth make the links bet
 	f.StringVar(&o.linkBandwidth, "link-bandwidth", "", "`bytes` per second of each link, such as 1G or 200M (default: unlimited)")
 	f.StringArrayVar(&o.hold, "hold", nil, "hold each CF of a code fragment before it may start: `CODE=DURATION` (repeatable)")
 	f.BoolVar(&o.noSteal, "no-steal", false, "idle nodes do not take stealable CFs from others")
+	o.trace.addTo(f)
 	o.report.addTo(cmd)
 	f.StringArrayVarP(&o.source.defines, "define", "D", nil, "define a macro, `NAME[=TEXT]` (repeatable)")
 	f.StringArrayVar(&o.source.cppDirs, "cpp-dir", nil, "take *.cpp from this `folder` and not from the program's (repeatable)")
@@ -136,6 +138,9 @@ func (o *runOptions) check(workersGiven bool, args []string) error {
 	}
 	if o.noTrace && (o.out != "" || o.report.json != "" || o.report.by != "") {
 		return badCommandLine("run: --no-trace records nothing: -o, --json and --by make no sense with it")
+	}
+	if err := o.trace.check(); err != nil {
+		return err
 	}
 	return o.report.check("run")
 }

@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"strings"
@@ -257,9 +258,11 @@ func startRecording(io stdio, o *runOptions, prog *luna.Program, args []string) 
 	for code, d := range o.holds {
 		r.info.Settings["hold "+code] = d.String()
 	}
+	maps.Copy(r.info.Settings, o.trace.settings())
+	writing := o.trace.writing(io)
 	for node := range o.nodes {
 		r.info.Nodes = append(r.info.Nodes, trace.NodeInfo{Node: node, Host: host, Workers: o.workers})
-		w, err := trace.Create(r.dir, node, trace.Options{})
+		w, err := trace.Create(r.dir, node, writing)
 		if err != nil {
 			return nil, badInput(err)
 		}
@@ -285,9 +288,13 @@ var threadClockNames = map[string]string{"auto": "auto", "on": "always", "off": 
 func (r *recording) end(io stdio, runErr, outcome error) error {
 	var errs []error
 	lost := uint64(0)
-	for _, w := range r.writers {
-		errs = append(errs, w.Close(), w.Err())
+	for i, w := range r.writers {
+		err := w.Close()
+		errs = append(errs, err)
 		lost += w.Lost()
+		if n := &r.info.Nodes[i]; err != nil {
+			n.Unwritten, n.Error = w.Unwritten(), err.Error()
+		}
 	}
 	r.info.Ended = trace.EndedDone
 	var exit *exitError
@@ -303,8 +310,10 @@ func (r *recording) end(io stdio, runErr, outcome error) error {
 	if lost > 0 {
 		io.say("warning: %d events were not recorded", lost)
 	}
-	if err := errors.Join(errs...); err != nil {
-		return exitWith(exitDamaged, fmt.Errorf("the trace is not complete: %w", fileError(err)))
+	for _, err := range errs { // the first is enough
+		if err != nil {
+			return exitWith(exitDamaged, fmt.Errorf("the trace is not complete: %w", fileError(err)))
+		}
 	}
 	return nil
 }
