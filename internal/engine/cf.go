@@ -113,36 +113,37 @@ type cf struct {
 	id     trace.CF
 	st     *luna.Stmt
 	frame  *frame
+	iter   *frame // while: frame of the current iteration
 	parent trace.CF
 	pexec  uint32 // execution of parent that created this
 	exec   uint32 // executions so far
 	born   int64  // created, or received on this node, clock ns
-	stage  uint8
-	placed bool // stolen or already on its node: stays where it is
-	wave   int32
-	issued bool // requests of the current wave are out
-	cursor int32
 	label  *ident // this CF's label identity, if it waits for pushes
-	ready  bool   // readiness for the coming execution is recorded
 	inner  int32  // requests to this node and to others: edges CF-DF
 	outer  int32
+	wave   int32
+	cursor int32
 
+	stage  uint8
+	placed bool // stolen or already on its node: stays where it is
+	issued bool // requests of the current wave are out
+	ready  bool // readiness for the coming execution is recorded
+	held   bool // kept back by Hold, once
 	// shared tells that a request was left unanswered: from then on other goroutines may touch what mu guards. It is read and
 	// set by the worker that holds the CF; until then that worker need not lock.
-	shared    bool
-	mu        sync.Mutex // guards inputs, suspended, waiting, missing, against answers from other goroutines
+	shared bool
+	// mu guards what follows, and the inputs, against answers from other goroutines.
 	suspended bool
-	since     int64  // when it was suspended or became a zombie, clock ns
-	last      bool   // the wave waited for is the last one: readiness may be announced
-	zombie    bool   // executed and gone from the worker; destroyed by the last answer
-	held      bool   // kept back by Hold, once
+	last      bool // the wave waited for is the last one: readiness may be announced
+	zombie    bool // executed and gone from the worker; destroyed by the last answer
+	moved     bool // went to another node; exists for the sake of unanswered requests
+	mu        sync.Mutex
 	waiting   int32  // input waited for while suspended
 	missing   int32  // inputs of the wave not here while suspended
 	open      int32  // unanswered requests
 	gen       uint32 // answers to requests made under an earlier one come too late to matter
-	moved     bool   // went to another node; exists for the sake of unanswered requests
+	since     int64  // when it was suspended or became a zombie, clock ns
 
-	iter   *frame // while: frame of the current iteration
 	inputs []slot
 	inline [2]slot
 }

@@ -114,7 +114,8 @@ func (w *worker) effects(c *cf) {
 			break
 		}
 		x := &st.Effects[i]
-		id, base := w.refIdent(x.Ref, v)
+		var id ident
+		base := w.identInto(&id, x.Ref.Name, x.Ref.Idx, v)
 		switch x.Kind {
 		case luna.Destroy:
 			first, step := w.homes(x.Ref, &id, base, v)

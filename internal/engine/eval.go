@@ -87,7 +87,7 @@ func (a *actor) evalInt(e *luna.Expr, v *env) int32 {
 	case luna.Dyn:
 		d, own := a.evalDyn(e, v)
 		if own {
-			defer d.Release()
+			d.Release() // what it held is no number
 		}
 		if d.Type != cpp.Int {
 			a.wrongType(e, v, "int", d.Type)
@@ -155,7 +155,7 @@ func (a *actor) evalReal(e *luna.Expr, v *env) float64 {
 	case luna.Dyn:
 		d, own := a.evalDyn(e, v)
 		if own {
-			defer d.Release()
+			d.Release() // what it held is no number
 		}
 		if d.Type != cpp.Real {
 			a.wrongType(e, v, "real", d.Type)
@@ -217,10 +217,11 @@ func (a *actor) evalString(e *luna.Expr, v *env) string {
 		return formatReal(a.evalReal(e, v))
 	case luna.Dyn:
 		d, own := a.evalDyn(e, v)
+		text := a.text(d, e, v)
 		if own {
-			defer d.Release()
+			d.Release()
 		}
-		return a.text(d, e, v)
+		return text
 	}
 	if e.Op == luna.OpValue {
 		return v.f.up(e.Depth).vals[e.Slot].s
@@ -414,18 +415,24 @@ func (a *actor) divZero(pos luna.Pos) {
 	}
 }
 
-// identOf evaluates the indices of a reference into its identity.
-func (a *actor) identOf(name *luna.NameRef, idx []*luna.Expr, v *env) (id ident, base int32) {
+// identInto evaluates a name and indices into the identity id; base is the number of indices that the name brought along.
+func (a *actor) identInto(id *ident, name *luna.NameRef, idx []*luna.Expr, v *env) (base int32) {
 	f := v.f.up(name.Depth)
 	if name.Param {
-		id = *f.vals[name.Slot].id
+		*id = *f.vals[name.Slot].id
 	} else {
-		id = ident{name: f.base + uint64(name.Slot), decl: f.block.Names[name.Slot]}
+		*id = ident{name: f.base + uint64(name.Slot), decl: f.block.Names[name.Slot]}
 	}
 	base = id.n
 	for _, e := range idx {
 		id.push(a.evalInt(e, v))
 	}
+	return base
+}
+
+// identOf is identInto where speed does not matter.
+func (a *actor) identOf(name *luna.NameRef, idx []*luna.Expr, v *env) (id ident, base int32) {
+	base = a.identInto(&id, name, idx, v)
 	return id, base
 }
 

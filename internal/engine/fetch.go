@@ -74,7 +74,8 @@ func (w *worker) issue(c *cf, wave []int) {
 	}
 	for _, k := range wave {
 		in := c.st.Inputs[k]
-		id, base := w.refIdent(in.Ref, v)
+		var id ident
+		base := w.identInto(&id, in.Ref.Name, in.Ref.Idx, v)
 		if w.err != nil {
 			return
 		}

@@ -17,7 +17,7 @@ func (w *worker) newCF(st *luna.Stmt, f *frame, parent trace.CF, exec uint32) *c
 		c = w.pool[n-1]
 		w.pool = w.pool[:n-1]
 	} else {
-		slab := make([]cf, 16)
+		slab := make([]cf, 64)
 		for i := range slab[1:] {
 			w.pool = append(w.pool, &slab[i+1])
 		}
