@@ -1,6 +1,8 @@
 # Needs Go, a C++ compiler (g++ or $CXX) and make. Everything else is fetched by Go, at pinned versions.
 
 GOLANGCI_LINT := github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0
+# What runs in several goroutines at once.
+CONCURRENT    := ./internal/engine ./internal/transport/... ./internal/model ./internal/slou ./trace ./prof
 DEMO_ARGS     := -n 2 -w 1 examples/mxm/mxm.fa 8 100
 
 .PHONY: build demo test lint bench experiments fuzz clean
@@ -16,13 +18,15 @@ test:                    ## everything that must hold before a commit
 	go vet ./...
 	CGO_ENABLED=0 go test ./cmd/whyslow
 	go test ./...
+	go test -race $(CONCURRENT)
+	cd bench && go vet ./... && go test ./...
 
 lint:                    ## golangci-lint, see .golangci.yml
 	go run $(GOLANGCI_LINT) run ./...
 
 bench:                   ## micro-benchmarks, then the figures of the README
 	go test -run '^$$' -bench . -benchmem ./...
-	if [ -d bench ]; then cd bench && go run . ; fi
+	cd bench && go run . -o ../docs/benchmarks.md
 
 experiments: build       ## how S, O and L follow the number of chains, the size of a CF and the size of a DF
 	go run ./examples/experiments -whyslow ./whyslow
