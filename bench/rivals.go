@@ -37,8 +37,10 @@ func (b *bench) compileRival(ctx context.Context, name string, flags ...string) 
 	bin := filepath.Join(b.dir, name)
 	args := append([]string{"-O2", "-w", "-I" + dir, "-o", bin, filepath.Join(dir, name+".c")}, flags...)
 	if out, err := exec.CommandContext(ctx, "cc", args...).CombinedOutput(); err != nil {
-		first, _, _ := strings.Cut(strings.TrimSpace(string(out)), "\n")
-		return "", fmt.Errorf("it does not compile here (%v: %s)", err, strings.ReplaceAll(first, dir+"/", ""))
+		if first, _, _ := strings.Cut(strings.TrimSpace(string(out)), "\n"); first != "" {
+			err = errors.New(strings.ReplaceAll(first, dir+"/", ""))
+		}
+		return "", fmt.Errorf("it does not compile here (%v)", err)
 	}
 	return bin, nil
 }
