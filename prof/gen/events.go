@@ -51,9 +51,14 @@ func word(f trace.Field) string {
 	return "uint64(" + param(f) + ")"
 }
 
+// moves are the events of CFs that travel: a file of their own keeps files short.
+var moves = map[string]bool{"onMigrated": true, "onStolen": true, "onReceived": true}
+
 // group is the file a kind's type is in: events_GROUP_gen.go.
 func group(k *trace.KindSpec) string {
 	switch {
+	case moves[k.Name] && k.Namespace == "CFEvents":
+		return "move"
 	case k.Namespace == "CFEvents":
 		return "cf"
 	case k.Namespace == "DFEvents":

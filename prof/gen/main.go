@@ -25,6 +25,7 @@ func main() {
 var files = map[string]func() ([]byte, error){
 	"events_gen.go":        eventsGo,
 	"events_cf_gen.go":     groupGo("cf"),
+	"events_move_gen.go":   groupGo("move"),
 	"events_df_gen.go":     groupGo("df"),
 	"events_block_gen.go":  groupGo("block"),
 	"events_system_gen.go": groupGo("system"),
