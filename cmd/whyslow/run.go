@@ -142,6 +142,9 @@ func (o *runOptions) check(workersGiven bool, args []string) error {
 	if err := o.trace.check(); err != nil {
 		return err
 	}
+	if o.noTrace && len(o.trace.settings()) > 0 {
+		return badCommandLine("run: --no-trace records nothing: --trace-buffer and the like make no sense with it")
+	}
 	return o.report.check("run")
 }
 
