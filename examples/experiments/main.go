@@ -35,19 +35,16 @@ func main() {
 	}
 }
 
-func run(whyslow, examples string, work int) error {
-	scratch, err := os.MkdirTemp("", "experiments-*")
-	if err != nil {
-		return err
-	}
-	defer os.RemoveAll(scratch)
-	cores := runtime.NumCPU()
+// crossings is the number of CFs of each of the two chains that cross.
+const crossings = 200
+
+// experiments are the three series; work is the number of iterations of each run.
+func experiments(cores, work int) []series {
 	var chains []int
 	for n := 1; n <= 2*cores; n++ {
 		chains = append(chains, n)
 	}
-	const crossings = 200
-	for i, s := range []series{
+	return []series{
 		{
 			title: "Starvation: N independent chains of 100 CFs", parameter: "N",
 			expect:  fmt.Sprintf("S falls until N reaches the number of workers, %d, and rises where the workers do not divide N", cores),
@@ -70,7 +67,16 @@ func run(whyslow, examples string, work int) error {
 			args:    func(n int) []string { return words(crossings, n, work/2/crossings) },
 			values:  []int{1000, 10_000, 100_000, 1_000_000, 4_000_000},
 		},
-	} {
+	}
+}
+
+func run(whyslow, examples string, work int) error {
+	scratch, err := os.MkdirTemp("", "experiments-*")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(scratch)
+	for i, s := range experiments(runtime.NumCPU(), work) {
 		if i > 0 {
 			fmt.Println()
 		}
@@ -83,10 +89,10 @@ func run(whyslow, examples string, work int) error {
 			}
 			fmt.Printf("%10d %10.1f", v, float64(r.Wall)/1e6)
 			for _, f := range []string{"U", "S", "L", "O"} {
-				fmt.Printf(" %7.2f%%", 100*float64(r.Factors[f].NS)/float64(r.Total))
+				fmt.Printf(" %7.2f%%", 100*r.share(f))
 			}
 			// Other programs on the machine show here, not in what the experiment is about.
-			fmt.Printf(" %13.2f%%\n", 100*float64(r.Factors["O"].Parts["preempt"])/float64(r.Total))
+			fmt.Printf(" %13.2f%%\n", 100*r.preempted())
 		}
 	}
 	return nil
@@ -108,6 +114,16 @@ type result struct {
 		NS    int64            `json:"ns"`
 		Parts map[string]int64 `json:"parts"`
 	} `json:"factors"`
+}
+
+// share is a factor's part of all processor time, 0 to 1.
+func (r *result) share(factor string) float64 {
+	return float64(r.Factors[factor].NS) / float64(r.Total)
+}
+
+// preempted is the part of all processor time that running CFs lost to other programs, 0 to 1.
+func (r *result) preempted() float64 {
+	return float64(r.Factors["O"].Parts["preempt"]) / float64(r.Total)
 }
 
 func (s *series) measure(whyslow, examples, scratch string, value int) (*result, error) {
