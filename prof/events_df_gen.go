@@ -182,7 +182,7 @@ func (e *DFRequestReceived) handle(s *Stream, t int64, df trace.DF, from int, re
 //   - bytes: bytes sent for it
 //   - message: the message
 //   - request: the request answered, - for a push
-//   - cf: the CF it is pushed for, - otherwise
+//   - cf: the CF that pushes it, - otherwise
 type DFSent struct {
 	event
 	list[func(s *Stream, t int64, df trace.DF, to int, bytes int64, message uint64, request uint64, cf trace.CF)]
@@ -245,7 +245,7 @@ func (e *DFSent) handle(s *Stream, t int64, df trace.DF, to int, bytes int64, me
 //   - bytes: bytes sent for it
 //   - message: the message
 //   - request: the request answered, - for a push
-//   - cf: the CF it was pushed for, - otherwise
+//   - cf: for a push the CF that pushed it, for an answer the CF that asked, - otherwise
 type DFReceived struct {
 	event
 	list[func(s *Stream, t int64, df trace.DF, from int, bytes int64, message uint64, request uint64, cf trace.CF)]

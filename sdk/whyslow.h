@@ -548,7 +548,7 @@ static inline void ws_df_request_received(ws_stream *s, ws_df df, int from, ws_m
  *   bytes: bytes sent for it
  *   message: the message
  *   request: the request answered, - for a push
- *   cf: the CF it is pushed for, - otherwise */
+ *   cf: the CF that pushes it, - otherwise */
 static inline void ws_df_sent_at(ws_stream *s, int64_t t, ws_df df, int to, int64_t bytes, ws_message message, ws_message request, ws_cf cf) {
     uint64_t *r = ws_reserve(s, 7, t);
     if (!r) return;
@@ -570,7 +570,7 @@ static inline void ws_df_sent(ws_stream *s, ws_df df, int to, int64_t bytes, ws_
  *   bytes: bytes sent for it
  *   message: the message
  *   request: the request answered, - for a push
- *   cf: the CF it was pushed for, - otherwise */
+ *   cf: for a push the CF that pushed it, for an answer the CF that asked, - otherwise */
 static inline void ws_df_received_at(ws_stream *s, int64_t t, ws_df df, int from, int64_t bytes, ws_message message, ws_message request, ws_cf cf) {
     uint64_t *r = ws_reserve(s, 7, t);
     if (!r) return;
