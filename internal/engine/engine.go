@@ -99,7 +99,6 @@ type engine struct {
 	literals  map[string]cpp.Value // string constants as C++ wants them
 	hold      []time.Duration      // by Code.ID
 	static    []static             // by Stmt.ID
-	sampled   chan struct{}
 	busy      atomic.Int64
 	stopping  atomic.Bool
 	stop      sync.Once
@@ -167,14 +166,11 @@ func Run(ctx context.Context, cfg Config) (*Result, error) {
 			go func() { defer wg.Done(); w.loop() }()
 		}
 	}
-	ended := make(chan struct{})
-	go e.sample(ended)
 	select {
 	case <-e.done:
 	case <-ctx.Done():
 		e.finish(ErrInterrupted)
 	}
-	close(ended)
 	quiet := make(chan struct{})
 	go func() { wg.Wait(); close(quiet) }()
 	select {
@@ -197,7 +193,6 @@ func Run(ctx context.Context, cfg Config) (*Result, error) {
 		return e.result(start), e.err
 	}
 	e.net.Close()
-	<-e.sampled
 	e.end()
 	return e.result(start), e.err
 }
@@ -207,7 +202,7 @@ func newEngine(cfg Config) (*engine, error) {
 		return nil, errors.New("a run needs 1 to 65536 nodes of 1 to 1024 workers each")
 	}
 	p := cfg.Program
-	e := &engine{cfg: cfg, prog: p, ses: cfg.Session, recording: cfg.Session != nil, done: make(chan struct{}), sampled: make(chan struct{}),
+	e := &engine{cfg: cfg, prog: p, ses: cfg.Session, recording: cfg.Session != nil, done: make(chan struct{}),
 		codes: make([]codeTimes, len(p.Codes)), hold: make([]time.Duration, len(p.Codes)), literals: map[string]cpp.Value{}}
 	if e.ses == nil {
 		e.ses = prof.New()
@@ -300,6 +295,7 @@ func (e *engine) end() {
 			e.ses.ProgramFinished.EmitAt(w.ps, t, cpu)
 		}
 		e.ses.ProgramFinished.EmitAt(n.rts.ps, t, cpu)
+		n.recordLengths(t)
 		e.ses.ProgramFinished.EmitAt(n.mon, t, cpu)
 	}
 	e.forget()
@@ -327,32 +323,4 @@ func (e *engine) result(start int64) *Result {
 		r.Stolen += n.rts.stats.stolen
 	}
 	return r
-}
-
-// samplePeriod is how often queue lengths and relations are looked at; they are recorded when they changed.
-const samplePeriod = 5 * time.Millisecond
-
-// sample records what changes too often to be recorded at every change.
-func (e *engine) sample(ended <-chan struct{}) {
-	defer close(e.sampled)
-	if !e.ses.ReadyQueue.On() && !e.ses.SendQueue.On() && !e.ses.Relations.On() {
-		return
-	}
-	tick := time.NewTicker(samplePeriod)
-	defer tick.Stop()
-	for {
-		last := false
-		select {
-		case <-tick.C:
-		case <-ended:
-			last = true
-		}
-		t := clock.Now()
-		for _, n := range e.nodes {
-			n.sample(t)
-		}
-		if last {
-			return
-		}
-	}
 }

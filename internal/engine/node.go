@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"math"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -33,13 +34,16 @@ type node struct {
 	pendingMu sync.Mutex
 	requests  map[uint64]waiter // requests to other nodes not yet answered
 
-	thieves  atomic.Int64 // nodes that asked for work, see steal.go
-	stealMu  sync.Mutex
-	stealers []int
-	asked    atomic.Bool // this node asked others for work
-	sampled  struct {
-		ready, inner, outer int64
-		send                []int
+	thieves    atomic.Int64 // nodes that asked for work, see steal.go
+	stealMu    sync.Mutex
+	stealers   []int
+	asked      atomic.Bool  // this node asked others for work
+	sampleDue  atomic.Int64 // when the lengths are looked at next, clock ns
+	sampling   atomic.Bool  // somebody does it: the stream is taken
+	shownReady atomic.Int64 // the length of the queue that was recorded last
+	sampled    struct {
+		inner, outer int64
+		send         []int
 	}
 	stealable bool
 }
@@ -94,6 +98,9 @@ func newNode(e *engine, id int) *node {
 	n.rts = &actor{n: n, ps: stream(e.cfg.Workers)}
 	n.mon = stream(e.cfg.Workers + 1)
 	n.sampled.send = make([]int, e.cfg.Nodes)
+	if !e.ses.ReadyQueue.On() && !e.ses.SendQueue.On() && !e.ses.Relations.On() {
+		n.sampleDue.Store(math.MaxInt64)
+	}
 	for i := range e.static {
 		n.stealable = n.stealable || e.static[i].stealable
 	}
@@ -126,10 +133,27 @@ func siteOf(st *luna.Stmt) trace.Site { return trace.Site(st.ID + 1) }
 // message gives the next number for a message or request of this node.
 func (n *node) message() uint64 { return uint64(n.id)<<48 | n.msgs.Add(1) }
 
-func (n *node) sample(t int64) {
+// samplePeriod is how often queue lengths and relations, which change too often to be recorded at every change, are
+// looked at. They are recorded when they have changed.
+const samplePeriod = int64(5 * time.Millisecond)
+
+// sample looks at the lengths if that is due, or if a worker finds nothing to do and that is not known yet. Whoever changes
+// the lengths does it in passing: a goroutine of its own would take a core from the workers at every tick.
+func (n *node) sample(now int64, idle bool) {
+	due := n.sampleDue.Load()
+	if now < due && (!idle || n.shownReady.Load() == 0 || due == math.MaxInt64) || !n.sampling.CompareAndSwap(false, true) {
+		return
+	}
+	t := clock.Now()
+	n.sampleDue.Store(t + samplePeriod)
+	n.recordLengths(t)
+	n.sampling.Store(false)
+}
+
+func (n *node) recordLengths(t int64) {
 	s, e := &n.sampled, n.eng
-	if q := int64(n.queue.len()); q != s.ready {
-		s.ready = q
+	if q := int64(n.queue.len()); q != n.shownReady.Load() {
+		n.shownReady.Store(q)
 		e.ses.ReadyQueue.EmitAt(n.mon, t, uint64(q))
 	}
 	in, out := n.rts.inner.Load(), n.rts.outer.Load()
@@ -225,6 +249,7 @@ func (w *worker) next() *cf {
 			continue
 		}
 		w.askForWork()
+		w.n.sample(w.now, true)
 		q.mu.Lock()
 		if q.items.n > 0 {
 			q.mu.Unlock()
@@ -270,6 +295,7 @@ func (w *worker) loop() {
 			return // cur is kept: what it holds is given back at the end
 		}
 		w.cur = nil
+		w.n.sample(w.now, false)
 	}
 }
 

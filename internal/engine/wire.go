@@ -296,6 +296,7 @@ func (a *actor) handle(m *transport.Message) {
 	if a.err != nil {
 		e.finish(a.err)
 	}
+	a.n.sample(a.now, false)
 }
 
 // receive takes in a CF from another node.
