@@ -39,7 +39,7 @@ func (w *Writer) recordSize(buf []uint64) int {
 func (lay *layout) size(buf []uint64) int {
 	n := 1 + lay.fixed
 	if lay.list {
-		if n >= len(buf) || buf[n] > maxRecord {
+		if n >= len(buf) || buf[n] > uint64(len(buf)) {
 			return 0
 		}
 		n += 1 + int(buf[n])
@@ -106,6 +106,13 @@ func (p *packer) pack(raw []byte, w *Writer, buf []uint64, h *header) ([]byte, i
 		size := p.used[at-1].size(buf[i:])
 		if size == 0 {
 			break
+		}
+		if size > maxRecord {
+			// Too long for a block. It fits a large buffer, so the stream could not tell.
+			w.lost.Add(1)
+			w.unwritten.Add(1)
+			i += size
+			continue
 		}
 		t := headerTime(buf[i])
 		if len(p.times) == 0 {

@@ -213,7 +213,7 @@ func (w *Writer) walk(buf []uint64) int {
 		}
 		n := 1 + lay.fixed
 		if lay.list {
-			if i+n >= len(buf) || buf[i+n] > maxRecord {
+			if i+n >= len(buf) || buf[i+n] > uint64(len(buf)) {
 				return i
 			}
 			n += 1 + int(buf[i+n])

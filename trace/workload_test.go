@@ -202,7 +202,7 @@ func BenchmarkWrite(b *testing.B) {
 	var buffers [][]uint64
 	for left := raw; len(left) > 0; {
 		k := 0
-		for k < len(left) && k < defaultBuffer/8-64 {
+		for k < len(left) && k < DefaultBuffer/8-64 {
 			k += w.recordSize(left[k:])
 		}
 		buffers = append(buffers, left[:k])

@@ -23,8 +23,8 @@ const (
 
 // Options of a Writer. The zero value means the defaults.
 type Options struct {
-	BufferBytes int        // size of one buffer; default 128 KiB, at least 1 KiB
-	Pool        int        // buffers beyond one per stream; default 8
+	BufferBytes int        // size of one buffer; default 128 KiB, 1 KiB to 64 MiB
+	Pool        int        // buffers beyond one per stream; default 32
 	Level       int        // zstd level: 0 default (1), 1 fastest to 4 best, negative: blocks are stored as they are
 	Sync        bool       // the emitter itself packs and writes full buffers
 	Full        FullPolicy // what happens when no buffer is free
@@ -34,9 +34,11 @@ type Options struct {
 	OnError func(error)
 }
 
+// Defaults of Options.
 const (
-	defaultBuffer = 128 << 10
-	defaultPool   = 8
+	DefaultBuffer = 128 << 10 // bytes
+	DefaultPool   = 32        // buffers
+	maxBuffer     = 64 << 20
 )
 
 // Writer writes one node's file. Streams, Name and the Define methods may be used
@@ -85,11 +87,11 @@ func Create(dir string, node int, opt Options) (*Writer, error) {
 		return nil, fmt.Errorf("trace: node %d is not in 0 to %d", node, MaxNode)
 	}
 	if opt.BufferBytes == 0 {
-		opt.BufferBytes = defaultBuffer
+		opt.BufferBytes = DefaultBuffer
 	}
-	opt.BufferBytes = min(max(opt.BufferBytes, 1<<10), 4<<20)
+	opt.BufferBytes = min(max(opt.BufferBytes, 1<<10), maxBuffer)
 	if opt.Pool <= 0 {
-		opt.Pool = defaultPool
+		opt.Pool = DefaultPool
 	}
 	if err := os.MkdirAll(dir, 0o777); err != nil {
 		return nil, err

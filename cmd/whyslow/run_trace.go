@@ -31,7 +31,7 @@ const (
 
 func (o *traceOptions) addTo(f *pflag.FlagSet) {
 	f.StringVar(&o.buffer, "trace-buffer", "128Ki", "`size` of a buffer in which a worker collects events, 1Ki to 4Mi bytes")
-	f.IntVar(&o.pool, "trace-pool", 8, "`number` of buffers of a node beyond one per worker")
+	f.IntVar(&o.pool, "trace-pool", trace.DefaultPool, "`number` of buffers of a node beyond one per worker")
 	f.IntVar(&o.level, "trace-level", 1, "`level` of compression, 1 (fastest) to 4 (best); 0: none")
 	f.BoolVar(&o.sync, "trace-sync", false, "workers write their full buffers themselves, and wait for the disk")
 	f.StringVar(&o.full, "trace-full", "wait", "`what` to do when all buffers are full: wait for the disk, or drop events (counted, and told by the report)")
@@ -63,10 +63,10 @@ func (o *traceOptions) check() error {
 // settings are those that differ from the defaults, for run.json.
 func (o *traceOptions) settings() map[string]string {
 	s := map[string]string{}
-	if o.set.BufferBytes != 128<<10 {
+	if o.set.BufferBytes != trace.DefaultBuffer {
 		s["trace_buffer"] = strconv.Itoa(o.set.BufferBytes)
 	}
-	if o.pool != 8 {
+	if o.pool != trace.DefaultPool {
 		s["trace_pool"] = strconv.Itoa(o.pool)
 	}
 	if o.level != 1 {
