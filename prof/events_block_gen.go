@@ -37,7 +37,20 @@ func (e *BlockStarted) Connect(name string, priority int, f func(s *Stream, t in
 func (e *BlockStarted) disconnect(name string) bool { return e.list.remove(name) }
 
 func (e *BlockStarted) emitNow(s *Stream, function trace.Site, block uint64) {
-	e.emit(s, clock.Now(), function, block)
+	t := clock.Now()
+	if w := s.trace; w != nil {
+		rec := w.TryReserve(3)
+		if rec == nil {
+			rec = w.Reserve(3)
+		}
+		_ = rec[2]
+		rec[1] = uint64(function)
+		rec[2] = block
+		rec[0] = trace.Header(t, trace.KindBlockStarted)
+	}
+	if e.state.Load()&handled != 0 {
+		e.handle(s, t, function, block)
+	}
 }
 
 func (e *BlockStarted) emit(s *Stream, t int64, function trace.Site, block uint64) {
@@ -90,7 +103,20 @@ func (e *BlockExited) Connect(name string, priority int, f func(s *Stream, t int
 func (e *BlockExited) disconnect(name string) bool { return e.list.remove(name) }
 
 func (e *BlockExited) emitNow(s *Stream, function trace.Site, block uint64) {
-	e.emit(s, clock.Now(), function, block)
+	t := clock.Now()
+	if w := s.trace; w != nil {
+		rec := w.TryReserve(3)
+		if rec == nil {
+			rec = w.Reserve(3)
+		}
+		_ = rec[2]
+		rec[1] = uint64(function)
+		rec[2] = block
+		rec[0] = trace.Header(t, trace.KindBlockExited)
+	}
+	if e.state.Load()&handled != 0 {
+		e.handle(s, t, function, block)
+	}
 }
 
 func (e *BlockExited) emit(s *Stream, t int64, function trace.Site, block uint64) {
@@ -143,7 +169,20 @@ func (e *BlockWaiting) Connect(name string, priority int, f func(s *Stream, t in
 func (e *BlockWaiting) disconnect(name string) bool { return e.list.remove(name) }
 
 func (e *BlockWaiting) emitNow(s *Stream, function trace.Site, block uint64) {
-	e.emit(s, clock.Now(), function, block)
+	t := clock.Now()
+	if w := s.trace; w != nil {
+		rec := w.TryReserve(3)
+		if rec == nil {
+			rec = w.Reserve(3)
+		}
+		_ = rec[2]
+		rec[1] = uint64(function)
+		rec[2] = block
+		rec[0] = trace.Header(t, trace.KindBlockWaiting)
+	}
+	if e.state.Load()&handled != 0 {
+		e.handle(s, t, function, block)
+	}
 }
 
 func (e *BlockWaiting) emit(s *Stream, t int64, function trace.Site, block uint64) {
@@ -196,7 +235,20 @@ func (e *BlockMigrated) Connect(name string, priority int, f func(s *Stream, t i
 func (e *BlockMigrated) disconnect(name string) bool { return e.list.remove(name) }
 
 func (e *BlockMigrated) emitNow(s *Stream, function trace.Site, block uint64) {
-	e.emit(s, clock.Now(), function, block)
+	t := clock.Now()
+	if w := s.trace; w != nil {
+		rec := w.TryReserve(3)
+		if rec == nil {
+			rec = w.Reserve(3)
+		}
+		_ = rec[2]
+		rec[1] = uint64(function)
+		rec[2] = block
+		rec[0] = trace.Header(t, trace.KindBlockMigrated)
+	}
+	if e.state.Load()&handled != 0 {
+		e.handle(s, t, function, block)
+	}
 }
 
 func (e *BlockMigrated) emit(s *Stream, t int64, function trace.Site, block uint64) {
@@ -249,7 +301,20 @@ func (e *BlockContinued) Connect(name string, priority int, f func(s *Stream, t 
 func (e *BlockContinued) disconnect(name string) bool { return e.list.remove(name) }
 
 func (e *BlockContinued) emitNow(s *Stream, function trace.Site, block uint64) {
-	e.emit(s, clock.Now(), function, block)
+	t := clock.Now()
+	if w := s.trace; w != nil {
+		rec := w.TryReserve(3)
+		if rec == nil {
+			rec = w.Reserve(3)
+		}
+		_ = rec[2]
+		rec[1] = uint64(function)
+		rec[2] = block
+		rec[0] = trace.Header(t, trace.KindBlockContinued)
+	}
+	if e.state.Load()&handled != 0 {
+		e.handle(s, t, function, block)
+	}
 }
 
 func (e *BlockContinued) emit(s *Stream, t int64, function trace.Site, block uint64) {
@@ -300,7 +365,21 @@ func (e *ForeignStarted) Connect(name string, priority int, f func(s *Stream, t 
 
 func (e *ForeignStarted) disconnect(name string) bool { return e.list.remove(name) }
 
-func (e *ForeignStarted) emitNow(s *Stream, function trace.Site) { e.emit(s, clock.Now(), function) }
+func (e *ForeignStarted) emitNow(s *Stream, function trace.Site) {
+	t := clock.Now()
+	if w := s.trace; w != nil {
+		rec := w.TryReserve(2)
+		if rec == nil {
+			rec = w.Reserve(2)
+		}
+		_ = rec[1]
+		rec[1] = uint64(function)
+		rec[0] = trace.Header(t, trace.KindForeignStarted)
+	}
+	if e.state.Load()&handled != 0 {
+		e.handle(s, t, function)
+	}
+}
 
 func (e *ForeignStarted) emit(s *Stream, t int64, function trace.Site) {
 	if w := s.trace; w != nil {
@@ -349,7 +428,21 @@ func (e *ForeignEnded) Connect(name string, priority int, f func(s *Stream, t in
 
 func (e *ForeignEnded) disconnect(name string) bool { return e.list.remove(name) }
 
-func (e *ForeignEnded) emitNow(s *Stream, function trace.Site) { e.emit(s, clock.Now(), function) }
+func (e *ForeignEnded) emitNow(s *Stream, function trace.Site) {
+	t := clock.Now()
+	if w := s.trace; w != nil {
+		rec := w.TryReserve(2)
+		if rec == nil {
+			rec = w.Reserve(2)
+		}
+		_ = rec[1]
+		rec[1] = uint64(function)
+		rec[0] = trace.Header(t, trace.KindForeignEnded)
+	}
+	if e.state.Load()&handled != 0 {
+		e.handle(s, t, function)
+	}
+}
 
 func (e *ForeignEnded) emit(s *Stream, t int64, function trace.Site) {
 	if w := s.trace; w != nil {

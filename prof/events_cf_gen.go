@@ -43,7 +43,27 @@ func (e *CFCreated) Connect(name string, priority int, f func(s *Stream, t int64
 func (e *CFCreated) disconnect(name string) bool { return e.list.remove(name) }
 
 func (e *CFCreated) emitNow(s *Stream, cf trace.CF, site trace.Site, parent trace.CF, execution uint64, weight float64, indices []int32) {
-	e.emit(s, clock.Now(), cf, site, parent, execution, weight, indices)
+	t := clock.Now()
+	if w := s.trace; w != nil {
+		n := 7 + len(indices)
+		rec := w.TryReserve(n)
+		if rec == nil {
+			rec = w.Reserve(n)
+		}
+		for i, v := range indices {
+			rec[7+i] = uint64(v)
+		}
+		rec[6] = uint64(len(indices))
+		rec[1] = uint64(cf)
+		rec[2] = uint64(site)
+		rec[3] = uint64(parent)
+		rec[4] = execution
+		rec[5] = math.Float64bits(weight)
+		rec[0] = trace.Header(t, trace.KindCFCreated)
+	}
+	if e.state.Load()&handled != 0 {
+		e.handle(s, t, cf, site, parent, execution, weight, indices)
+	}
 }
 
 func (e *CFCreated) emit(s *Stream, t int64, cf trace.CF, site trace.Site, parent trace.CF, execution uint64, weight float64, indices []int32) {
@@ -106,7 +126,22 @@ func (e *CFReady) Connect(name string, priority int, f func(s *Stream, t int64, 
 
 func (e *CFReady) disconnect(name string) bool { return e.list.remove(name) }
 
-func (e *CFReady) emitNow(s *Stream, cf trace.CF, late int64) { e.emit(s, clock.Now(), cf, late) }
+func (e *CFReady) emitNow(s *Stream, cf trace.CF, late int64) {
+	t := clock.Now()
+	if w := s.trace; w != nil {
+		rec := w.TryReserve(3)
+		if rec == nil {
+			rec = w.Reserve(3)
+		}
+		_ = rec[2]
+		rec[1] = uint64(cf)
+		rec[2] = uint64(late)
+		rec[0] = trace.Header(t, trace.KindCFReady)
+	}
+	if e.state.Load()&handled != 0 {
+		e.handle(s, t, cf, late)
+	}
+}
 
 func (e *CFReady) emit(s *Stream, t int64, cf trace.CF, late int64) {
 	if w := s.trace; w != nil {
@@ -159,7 +194,24 @@ func (e *CFStarted) Connect(name string, priority int, f func(s *Stream, t int64
 func (e *CFStarted) disconnect(name string) bool { return e.list.remove(name) }
 
 func (e *CFStarted) emitNow(s *Stream, cf trace.CF, execution uint64, inputs []trace.DF) {
-	e.emit(s, clock.Now(), cf, execution, inputs)
+	t := clock.Now()
+	if w := s.trace; w != nil {
+		n := 4 + len(inputs)
+		rec := w.TryReserve(n)
+		if rec == nil {
+			rec = w.Reserve(n)
+		}
+		for i, v := range inputs {
+			rec[4+i] = uint64(v)
+		}
+		rec[3] = uint64(len(inputs))
+		rec[1] = uint64(cf)
+		rec[2] = execution
+		rec[0] = trace.Header(t, trace.KindCFStarted)
+	}
+	if e.state.Load()&handled != 0 {
+		e.handle(s, t, cf, execution, inputs)
+	}
 }
 
 func (e *CFStarted) emit(s *Stream, t int64, cf trace.CF, execution uint64, inputs []trace.DF) {
@@ -221,7 +273,21 @@ func (e *CFFinished) Connect(name string, priority int, f func(s *Stream, t int6
 func (e *CFFinished) disconnect(name string) bool { return e.list.remove(name) }
 
 func (e *CFFinished) emitNow(s *Stream, cf trace.CF, execution uint64, cpu int64) {
-	e.emit(s, clock.Now(), cf, execution, cpu)
+	t := clock.Now()
+	if w := s.trace; w != nil {
+		rec := w.TryReserve(4)
+		if rec == nil {
+			rec = w.Reserve(4)
+		}
+		_ = rec[3]
+		rec[1] = uint64(cf)
+		rec[2] = execution
+		rec[3] = uint64(cpu)
+		rec[0] = trace.Header(t, trace.KindCFFinished)
+	}
+	if e.state.Load()&handled != 0 {
+		e.handle(s, t, cf, execution, cpu)
+	}
 }
 
 func (e *CFFinished) emit(s *Stream, t int64, cf trace.CF, execution uint64, cpu int64) {
@@ -277,7 +343,23 @@ func (e *CFWaiting) Connect(name string, priority int, f func(s *Stream, t int64
 func (e *CFWaiting) disconnect(name string) bool { return e.list.remove(name) }
 
 func (e *CFWaiting) emitNow(s *Stream, cf trace.CF, awaited []trace.DF) {
-	e.emit(s, clock.Now(), cf, awaited)
+	t := clock.Now()
+	if w := s.trace; w != nil {
+		n := 3 + len(awaited)
+		rec := w.TryReserve(n)
+		if rec == nil {
+			rec = w.Reserve(n)
+		}
+		for i, v := range awaited {
+			rec[3+i] = uint64(v)
+		}
+		rec[2] = uint64(len(awaited))
+		rec[1] = uint64(cf)
+		rec[0] = trace.Header(t, trace.KindCFWaiting)
+	}
+	if e.state.Load()&handled != 0 {
+		e.handle(s, t, cf, awaited)
+	}
 }
 
 func (e *CFWaiting) emit(s *Stream, t int64, cf trace.CF, awaited []trace.DF) {
@@ -333,7 +415,21 @@ func (e *CFDestroyed) Connect(name string, priority int, f func(s *Stream, t int
 
 func (e *CFDestroyed) disconnect(name string) bool { return e.list.remove(name) }
 
-func (e *CFDestroyed) emitNow(s *Stream, cf trace.CF) { e.emit(s, clock.Now(), cf) }
+func (e *CFDestroyed) emitNow(s *Stream, cf trace.CF) {
+	t := clock.Now()
+	if w := s.trace; w != nil {
+		rec := w.TryReserve(2)
+		if rec == nil {
+			rec = w.Reserve(2)
+		}
+		_ = rec[1]
+		rec[1] = uint64(cf)
+		rec[0] = trace.Header(t, trace.KindCFDestroyed)
+	}
+	if e.state.Load()&handled != 0 {
+		e.handle(s, t, cf)
+	}
+}
 
 func (e *CFDestroyed) emit(s *Stream, t int64, cf trace.CF) {
 	if w := s.trace; w != nil {
@@ -382,7 +478,21 @@ func (e *CFHeld) Connect(name string, priority int, f func(s *Stream, t int64, c
 
 func (e *CFHeld) disconnect(name string) bool { return e.list.remove(name) }
 
-func (e *CFHeld) emitNow(s *Stream, cf trace.CF) { e.emit(s, clock.Now(), cf) }
+func (e *CFHeld) emitNow(s *Stream, cf trace.CF) {
+	t := clock.Now()
+	if w := s.trace; w != nil {
+		rec := w.TryReserve(2)
+		if rec == nil {
+			rec = w.Reserve(2)
+		}
+		_ = rec[1]
+		rec[1] = uint64(cf)
+		rec[0] = trace.Header(t, trace.KindCFHeld)
+	}
+	if e.state.Load()&handled != 0 {
+		e.handle(s, t, cf)
+	}
+}
 
 func (e *CFHeld) emit(s *Stream, t int64, cf trace.CF) {
 	if w := s.trace; w != nil {
@@ -431,7 +541,21 @@ func (e *CFResumed) Connect(name string, priority int, f func(s *Stream, t int64
 
 func (e *CFResumed) disconnect(name string) bool { return e.list.remove(name) }
 
-func (e *CFResumed) emitNow(s *Stream, cf trace.CF) { e.emit(s, clock.Now(), cf) }
+func (e *CFResumed) emitNow(s *Stream, cf trace.CF) {
+	t := clock.Now()
+	if w := s.trace; w != nil {
+		rec := w.TryReserve(2)
+		if rec == nil {
+			rec = w.Reserve(2)
+		}
+		_ = rec[1]
+		rec[1] = uint64(cf)
+		rec[0] = trace.Header(t, trace.KindCFResumed)
+	}
+	if e.state.Load()&handled != 0 {
+		e.handle(s, t, cf)
+	}
+}
 
 func (e *CFResumed) emit(s *Stream, t int64, cf trace.CF) {
 	if w := s.trace; w != nil {

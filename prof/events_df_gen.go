@@ -38,7 +38,21 @@ func (e *DFCreate) Connect(name string, priority int, f func(s *Stream, t int64,
 func (e *DFCreate) disconnect(name string) bool { return e.list.remove(name) }
 
 func (e *DFCreate) emitNow(s *Stream, df trace.DF, size int64, cf trace.CF) {
-	e.emit(s, clock.Now(), df, size, cf)
+	t := clock.Now()
+	if w := s.trace; w != nil {
+		rec := w.TryReserve(4)
+		if rec == nil {
+			rec = w.Reserve(4)
+		}
+		_ = rec[3]
+		rec[1] = uint64(df)
+		rec[2] = uint64(size)
+		rec[3] = uint64(cf)
+		rec[0] = trace.Header(t, trace.KindDFCreate)
+	}
+	if e.state.Load()&handled != 0 {
+		e.handle(s, t, df, size, cf)
+	}
 }
 
 func (e *DFCreate) emit(s *Stream, t int64, df trace.DF, size int64, cf trace.CF) {
@@ -94,7 +108,22 @@ func (e *DFRequested) Connect(name string, priority int, f func(s *Stream, t int
 func (e *DFRequested) disconnect(name string) bool { return e.list.remove(name) }
 
 func (e *DFRequested) emitNow(s *Stream, df trace.DF, cf trace.CF, node int, request uint64) {
-	e.emit(s, clock.Now(), df, cf, node, request)
+	t := clock.Now()
+	if w := s.trace; w != nil {
+		rec := w.TryReserve(5)
+		if rec == nil {
+			rec = w.Reserve(5)
+		}
+		_ = rec[4]
+		rec[1] = uint64(df)
+		rec[2] = uint64(cf)
+		rec[3] = uint64(node)
+		rec[4] = request
+		rec[0] = trace.Header(t, trace.KindDFRequested)
+	}
+	if e.state.Load()&handled != 0 {
+		e.handle(s, t, df, cf, node, request)
+	}
 }
 
 func (e *DFRequested) emit(s *Stream, t int64, df trace.DF, cf trace.CF, node int, request uint64) {
@@ -152,7 +181,21 @@ func (e *DFRequestReceived) Connect(name string, priority int, f func(s *Stream,
 func (e *DFRequestReceived) disconnect(name string) bool { return e.list.remove(name) }
 
 func (e *DFRequestReceived) emitNow(s *Stream, df trace.DF, from int, request uint64) {
-	e.emit(s, clock.Now(), df, from, request)
+	t := clock.Now()
+	if w := s.trace; w != nil {
+		rec := w.TryReserve(4)
+		if rec == nil {
+			rec = w.Reserve(4)
+		}
+		_ = rec[3]
+		rec[1] = uint64(df)
+		rec[2] = uint64(from)
+		rec[3] = request
+		rec[0] = trace.Header(t, trace.KindDFRequestReceived)
+	}
+	if e.state.Load()&handled != 0 {
+		e.handle(s, t, df, from, request)
+	}
 }
 
 func (e *DFRequestReceived) emit(s *Stream, t int64, df trace.DF, from int, request uint64) {
@@ -174,132 +217,6 @@ func (e *DFRequestReceived) emit(s *Stream, t int64, df trace.DF, from int, requ
 
 func (e *DFRequestReceived) handle(s *Stream, t int64, df trace.DF, from int, request uint64) {
 	e.run(&e.event, func(f func(s *Stream, t int64, df trace.DF, from int, request uint64)) { f(s, t, df, from, request) })
-}
-
-// DFSent is DFEvents.onSent: The DF leaves for another node.
-//   - df: the DF
-//   - to: the receiver
-//   - bytes: bytes sent for it
-//   - message: the message
-//   - request: the request answered, - for a push
-//   - cf: the CF that pushes it, - otherwise
-type DFSent struct {
-	event
-	list[func(s *Stream, t int64, df trace.DF, to int, bytes int64, message uint64, request uint64, cf trace.CF)]
-}
-
-// Emit records the event at the present time.
-func (e *DFSent) Emit(s *Stream, df trace.DF, to int, bytes int64, message uint64, request uint64, cf trace.CF) {
-	if e.state.Load() != 0 {
-		e.emitNow(s, df, to, bytes, message, request, cf)
-	}
-}
-
-// EmitAt records the event at the time t, see Now.
-func (e *DFSent) EmitAt(s *Stream, t int64, df trace.DF, to int, bytes int64, message uint64, request uint64, cf trace.CF) {
-	if e.state.Load() != 0 {
-		e.emit(s, t, df, to, bytes, message, request, cf)
-	}
-}
-
-// Connect adds a handler; see Session for what all handlers have in common.
-func (e *DFSent) Connect(name string, priority int, f func(s *Stream, t int64, df trace.DF, to int, bytes int64, message uint64, request uint64, cf trace.CF)) error {
-	return connect(&e.event, &e.list, name, priority, f, f == nil)
-}
-
-func (e *DFSent) disconnect(name string) bool { return e.list.remove(name) }
-
-func (e *DFSent) emitNow(s *Stream, df trace.DF, to int, bytes int64, message uint64, request uint64, cf trace.CF) {
-	e.emit(s, clock.Now(), df, to, bytes, message, request, cf)
-}
-
-func (e *DFSent) emit(s *Stream, t int64, df trace.DF, to int, bytes int64, message uint64, request uint64, cf trace.CF) {
-	if w := s.trace; w != nil {
-		rec := w.TryReserve(7)
-		if rec == nil {
-			rec = w.Reserve(7)
-		}
-		_ = rec[6]
-		rec[1] = uint64(df)
-		rec[2] = uint64(to)
-		rec[3] = uint64(bytes)
-		rec[4] = message
-		rec[5] = request
-		rec[6] = uint64(cf)
-		rec[0] = trace.Header(t, trace.KindDFSent)
-	}
-	if e.state.Load()&handled != 0 {
-		e.handle(s, t, df, to, bytes, message, request, cf)
-	}
-}
-
-func (e *DFSent) handle(s *Stream, t int64, df trace.DF, to int, bytes int64, message uint64, request uint64, cf trace.CF) {
-	e.run(&e.event, func(f func(s *Stream, t int64, df trace.DF, to int, bytes int64, message uint64, request uint64, cf trace.CF)) {
-		f(s, t, df, to, bytes, message, request, cf)
-	})
-}
-
-// DFReceived is DFEvents.onReceived: The DF has come from another node.
-//   - df: the DF
-//   - from: the sender
-//   - bytes: bytes sent for it
-//   - message: the message
-//   - request: the request answered, - for a push
-//   - cf: for a push the CF that pushed it, for an answer the CF that asked, - otherwise
-type DFReceived struct {
-	event
-	list[func(s *Stream, t int64, df trace.DF, from int, bytes int64, message uint64, request uint64, cf trace.CF)]
-}
-
-// Emit records the event at the present time.
-func (e *DFReceived) Emit(s *Stream, df trace.DF, from int, bytes int64, message uint64, request uint64, cf trace.CF) {
-	if e.state.Load() != 0 {
-		e.emitNow(s, df, from, bytes, message, request, cf)
-	}
-}
-
-// EmitAt records the event at the time t, see Now.
-func (e *DFReceived) EmitAt(s *Stream, t int64, df trace.DF, from int, bytes int64, message uint64, request uint64, cf trace.CF) {
-	if e.state.Load() != 0 {
-		e.emit(s, t, df, from, bytes, message, request, cf)
-	}
-}
-
-// Connect adds a handler; see Session for what all handlers have in common.
-func (e *DFReceived) Connect(name string, priority int, f func(s *Stream, t int64, df trace.DF, from int, bytes int64, message uint64, request uint64, cf trace.CF)) error {
-	return connect(&e.event, &e.list, name, priority, f, f == nil)
-}
-
-func (e *DFReceived) disconnect(name string) bool { return e.list.remove(name) }
-
-func (e *DFReceived) emitNow(s *Stream, df trace.DF, from int, bytes int64, message uint64, request uint64, cf trace.CF) {
-	e.emit(s, clock.Now(), df, from, bytes, message, request, cf)
-}
-
-func (e *DFReceived) emit(s *Stream, t int64, df trace.DF, from int, bytes int64, message uint64, request uint64, cf trace.CF) {
-	if w := s.trace; w != nil {
-		rec := w.TryReserve(7)
-		if rec == nil {
-			rec = w.Reserve(7)
-		}
-		_ = rec[6]
-		rec[1] = uint64(df)
-		rec[2] = uint64(from)
-		rec[3] = uint64(bytes)
-		rec[4] = message
-		rec[5] = request
-		rec[6] = uint64(cf)
-		rec[0] = trace.Header(t, trace.KindDFReceived)
-	}
-	if e.state.Load()&handled != 0 {
-		e.handle(s, t, df, from, bytes, message, request, cf)
-	}
-}
-
-func (e *DFReceived) handle(s *Stream, t int64, df trace.DF, from int, bytes int64, message uint64, request uint64, cf trace.CF) {
-	e.run(&e.event, func(f func(s *Stream, t int64, df trace.DF, from int, bytes int64, message uint64, request uint64, cf trace.CF)) {
-		f(s, t, df, from, bytes, message, request, cf)
-	})
 }
 
 // DFStored is DFEvents.onStored: From now on a copy is held on this node.
@@ -331,7 +248,22 @@ func (e *DFStored) Connect(name string, priority int, f func(s *Stream, t int64,
 
 func (e *DFStored) disconnect(name string) bool { return e.list.remove(name) }
 
-func (e *DFStored) emitNow(s *Stream, df trace.DF, size int64) { e.emit(s, clock.Now(), df, size) }
+func (e *DFStored) emitNow(s *Stream, df trace.DF, size int64) {
+	t := clock.Now()
+	if w := s.trace; w != nil {
+		rec := w.TryReserve(3)
+		if rec == nil {
+			rec = w.Reserve(3)
+		}
+		_ = rec[2]
+		rec[1] = uint64(df)
+		rec[2] = uint64(size)
+		rec[0] = trace.Header(t, trace.KindDFStored)
+	}
+	if e.state.Load()&handled != 0 {
+		e.handle(s, t, df, size)
+	}
+}
 
 func (e *DFStored) emit(s *Stream, t int64, df trace.DF, size int64) {
 	if w := s.trace; w != nil {
@@ -382,7 +314,22 @@ func (e *DFDropped) Connect(name string, priority int, f func(s *Stream, t int64
 
 func (e *DFDropped) disconnect(name string) bool { return e.list.remove(name) }
 
-func (e *DFDropped) emitNow(s *Stream, df trace.DF, size int64) { e.emit(s, clock.Now(), df, size) }
+func (e *DFDropped) emitNow(s *Stream, df trace.DF, size int64) {
+	t := clock.Now()
+	if w := s.trace; w != nil {
+		rec := w.TryReserve(3)
+		if rec == nil {
+			rec = w.Reserve(3)
+		}
+		_ = rec[2]
+		rec[1] = uint64(df)
+		rec[2] = uint64(size)
+		rec[0] = trace.Header(t, trace.KindDFDropped)
+	}
+	if e.state.Load()&handled != 0 {
+		e.handle(s, t, df, size)
+	}
+}
 
 func (e *DFDropped) emit(s *Stream, t int64, df trace.DF, size int64) {
 	if w := s.trace; w != nil {
@@ -435,7 +382,21 @@ func (e *DFDestroy) Connect(name string, priority int, f func(s *Stream, t int64
 func (e *DFDestroy) disconnect(name string) bool { return e.list.remove(name) }
 
 func (e *DFDestroy) emitNow(s *Stream, df trace.DF, size int64, reason trace.Reason) {
-	e.emit(s, clock.Now(), df, size, reason)
+	t := clock.Now()
+	if w := s.trace; w != nil {
+		rec := w.TryReserve(4)
+		if rec == nil {
+			rec = w.Reserve(4)
+		}
+		_ = rec[3]
+		rec[1] = uint64(df)
+		rec[2] = uint64(size)
+		rec[3] = uint64(reason)
+		rec[0] = trace.Header(t, trace.KindDFDestroy)
+	}
+	if e.state.Load()&handled != 0 {
+		e.handle(s, t, df, size, reason)
+	}
 }
 
 func (e *DFDestroy) emit(s *Stream, t int64, df trace.DF, size int64, reason trace.Reason) {
@@ -492,7 +453,21 @@ func (e *DFDuplicate) Connect(name string, priority int, f func(s *Stream, t int
 func (e *DFDuplicate) disconnect(name string) bool { return e.list.remove(name) }
 
 func (e *DFDuplicate) emitNow(s *Stream, df trace.DF, first trace.CF, second trace.CF) {
-	e.emit(s, clock.Now(), df, first, second)
+	t := clock.Now()
+	if w := s.trace; w != nil {
+		rec := w.TryReserve(4)
+		if rec == nil {
+			rec = w.Reserve(4)
+		}
+		_ = rec[3]
+		rec[1] = uint64(df)
+		rec[2] = uint64(first)
+		rec[3] = uint64(second)
+		rec[0] = trace.Header(t, trace.KindDFDuplicate)
+	}
+	if e.state.Load()&handled != 0 {
+		e.handle(s, t, df, first, second)
+	}
 }
 
 func (e *DFDuplicate) emit(s *Stream, t int64, df trace.DF, first trace.CF, second trace.CF) {

@@ -41,7 +41,22 @@ func (e *CFMigrated) Connect(name string, priority int, f func(s *Stream, t int6
 func (e *CFMigrated) disconnect(name string) bool { return e.list.remove(name) }
 
 func (e *CFMigrated) emitNow(s *Stream, cf trace.CF, to int, bytes int64, weight float64) {
-	e.emit(s, clock.Now(), cf, to, bytes, weight)
+	t := clock.Now()
+	if w := s.trace; w != nil {
+		rec := w.TryReserve(5)
+		if rec == nil {
+			rec = w.Reserve(5)
+		}
+		_ = rec[4]
+		rec[1] = uint64(cf)
+		rec[2] = uint64(to)
+		rec[3] = uint64(bytes)
+		rec[4] = math.Float64bits(weight)
+		rec[0] = trace.Header(t, trace.KindCFMigrated)
+	}
+	if e.state.Load()&handled != 0 {
+		e.handle(s, t, cf, to, bytes, weight)
+	}
 }
 
 func (e *CFMigrated) emit(s *Stream, t int64, cf trace.CF, to int, bytes int64, weight float64) {
@@ -100,7 +115,22 @@ func (e *CFStolen) Connect(name string, priority int, f func(s *Stream, t int64,
 func (e *CFStolen) disconnect(name string) bool { return e.list.remove(name) }
 
 func (e *CFStolen) emitNow(s *Stream, cf trace.CF, by int, bytes int64, weight float64) {
-	e.emit(s, clock.Now(), cf, by, bytes, weight)
+	t := clock.Now()
+	if w := s.trace; w != nil {
+		rec := w.TryReserve(5)
+		if rec == nil {
+			rec = w.Reserve(5)
+		}
+		_ = rec[4]
+		rec[1] = uint64(cf)
+		rec[2] = uint64(by)
+		rec[3] = uint64(bytes)
+		rec[4] = math.Float64bits(weight)
+		rec[0] = trace.Header(t, trace.KindCFStolen)
+	}
+	if e.state.Load()&handled != 0 {
+		e.handle(s, t, cf, by, bytes, weight)
+	}
 }
 
 func (e *CFStolen) emit(s *Stream, t int64, cf trace.CF, by int, bytes int64, weight float64) {
@@ -159,7 +189,22 @@ func (e *CFReceived) Connect(name string, priority int, f func(s *Stream, t int6
 func (e *CFReceived) disconnect(name string) bool { return e.list.remove(name) }
 
 func (e *CFReceived) emitNow(s *Stream, cf trace.CF, from int, bytes int64, weight float64) {
-	e.emit(s, clock.Now(), cf, from, bytes, weight)
+	t := clock.Now()
+	if w := s.trace; w != nil {
+		rec := w.TryReserve(5)
+		if rec == nil {
+			rec = w.Reserve(5)
+		}
+		_ = rec[4]
+		rec[1] = uint64(cf)
+		rec[2] = uint64(from)
+		rec[3] = uint64(bytes)
+		rec[4] = math.Float64bits(weight)
+		rec[0] = trace.Header(t, trace.KindCFReceived)
+	}
+	if e.state.Load()&handled != 0 {
+		e.handle(s, t, cf, from, bytes, weight)
+	}
 }
 
 func (e *CFReceived) emit(s *Stream, t int64, cf trace.CF, from int, bytes int64, weight float64) {
@@ -183,5 +228,165 @@ func (e *CFReceived) emit(s *Stream, t int64, cf trace.CF, from int, bytes int64
 func (e *CFReceived) handle(s *Stream, t int64, cf trace.CF, from int, bytes int64, weight float64) {
 	e.run(&e.event, func(f func(s *Stream, t int64, cf trace.CF, from int, bytes int64, weight float64)) {
 		f(s, t, cf, from, bytes, weight)
+	})
+}
+
+// DFSent is DFEvents.onSent: The DF leaves for another node.
+//   - df: the DF
+//   - to: the receiver
+//   - bytes: bytes sent for it
+//   - message: the message
+//   - request: the request answered, - for a push
+//   - cf: the CF that pushes it, - otherwise
+type DFSent struct {
+	event
+	list[func(s *Stream, t int64, df trace.DF, to int, bytes int64, message uint64, request uint64, cf trace.CF)]
+}
+
+// Emit records the event at the present time.
+func (e *DFSent) Emit(s *Stream, df trace.DF, to int, bytes int64, message uint64, request uint64, cf trace.CF) {
+	if e.state.Load() != 0 {
+		e.emitNow(s, df, to, bytes, message, request, cf)
+	}
+}
+
+// EmitAt records the event at the time t, see Now.
+func (e *DFSent) EmitAt(s *Stream, t int64, df trace.DF, to int, bytes int64, message uint64, request uint64, cf trace.CF) {
+	if e.state.Load() != 0 {
+		e.emit(s, t, df, to, bytes, message, request, cf)
+	}
+}
+
+// Connect adds a handler; see Session for what all handlers have in common.
+func (e *DFSent) Connect(name string, priority int, f func(s *Stream, t int64, df trace.DF, to int, bytes int64, message uint64, request uint64, cf trace.CF)) error {
+	return connect(&e.event, &e.list, name, priority, f, f == nil)
+}
+
+func (e *DFSent) disconnect(name string) bool { return e.list.remove(name) }
+
+func (e *DFSent) emitNow(s *Stream, df trace.DF, to int, bytes int64, message uint64, request uint64, cf trace.CF) {
+	t := clock.Now()
+	if w := s.trace; w != nil {
+		rec := w.TryReserve(7)
+		if rec == nil {
+			rec = w.Reserve(7)
+		}
+		_ = rec[6]
+		rec[1] = uint64(df)
+		rec[2] = uint64(to)
+		rec[3] = uint64(bytes)
+		rec[4] = message
+		rec[5] = request
+		rec[6] = uint64(cf)
+		rec[0] = trace.Header(t, trace.KindDFSent)
+	}
+	if e.state.Load()&handled != 0 {
+		e.handle(s, t, df, to, bytes, message, request, cf)
+	}
+}
+
+func (e *DFSent) emit(s *Stream, t int64, df trace.DF, to int, bytes int64, message uint64, request uint64, cf trace.CF) {
+	if w := s.trace; w != nil {
+		rec := w.TryReserve(7)
+		if rec == nil {
+			rec = w.Reserve(7)
+		}
+		_ = rec[6]
+		rec[1] = uint64(df)
+		rec[2] = uint64(to)
+		rec[3] = uint64(bytes)
+		rec[4] = message
+		rec[5] = request
+		rec[6] = uint64(cf)
+		rec[0] = trace.Header(t, trace.KindDFSent)
+	}
+	if e.state.Load()&handled != 0 {
+		e.handle(s, t, df, to, bytes, message, request, cf)
+	}
+}
+
+func (e *DFSent) handle(s *Stream, t int64, df trace.DF, to int, bytes int64, message uint64, request uint64, cf trace.CF) {
+	e.run(&e.event, func(f func(s *Stream, t int64, df trace.DF, to int, bytes int64, message uint64, request uint64, cf trace.CF)) {
+		f(s, t, df, to, bytes, message, request, cf)
+	})
+}
+
+// DFReceived is DFEvents.onReceived: The DF has come from another node.
+//   - df: the DF
+//   - from: the sender
+//   - bytes: bytes sent for it
+//   - message: the message
+//   - request: the request answered, - for a push
+//   - cf: for a push the CF that pushed it, for an answer the CF that asked, - otherwise
+type DFReceived struct {
+	event
+	list[func(s *Stream, t int64, df trace.DF, from int, bytes int64, message uint64, request uint64, cf trace.CF)]
+}
+
+// Emit records the event at the present time.
+func (e *DFReceived) Emit(s *Stream, df trace.DF, from int, bytes int64, message uint64, request uint64, cf trace.CF) {
+	if e.state.Load() != 0 {
+		e.emitNow(s, df, from, bytes, message, request, cf)
+	}
+}
+
+// EmitAt records the event at the time t, see Now.
+func (e *DFReceived) EmitAt(s *Stream, t int64, df trace.DF, from int, bytes int64, message uint64, request uint64, cf trace.CF) {
+	if e.state.Load() != 0 {
+		e.emit(s, t, df, from, bytes, message, request, cf)
+	}
+}
+
+// Connect adds a handler; see Session for what all handlers have in common.
+func (e *DFReceived) Connect(name string, priority int, f func(s *Stream, t int64, df trace.DF, from int, bytes int64, message uint64, request uint64, cf trace.CF)) error {
+	return connect(&e.event, &e.list, name, priority, f, f == nil)
+}
+
+func (e *DFReceived) disconnect(name string) bool { return e.list.remove(name) }
+
+func (e *DFReceived) emitNow(s *Stream, df trace.DF, from int, bytes int64, message uint64, request uint64, cf trace.CF) {
+	t := clock.Now()
+	if w := s.trace; w != nil {
+		rec := w.TryReserve(7)
+		if rec == nil {
+			rec = w.Reserve(7)
+		}
+		_ = rec[6]
+		rec[1] = uint64(df)
+		rec[2] = uint64(from)
+		rec[3] = uint64(bytes)
+		rec[4] = message
+		rec[5] = request
+		rec[6] = uint64(cf)
+		rec[0] = trace.Header(t, trace.KindDFReceived)
+	}
+	if e.state.Load()&handled != 0 {
+		e.handle(s, t, df, from, bytes, message, request, cf)
+	}
+}
+
+func (e *DFReceived) emit(s *Stream, t int64, df trace.DF, from int, bytes int64, message uint64, request uint64, cf trace.CF) {
+	if w := s.trace; w != nil {
+		rec := w.TryReserve(7)
+		if rec == nil {
+			rec = w.Reserve(7)
+		}
+		_ = rec[6]
+		rec[1] = uint64(df)
+		rec[2] = uint64(from)
+		rec[3] = uint64(bytes)
+		rec[4] = message
+		rec[5] = request
+		rec[6] = uint64(cf)
+		rec[0] = trace.Header(t, trace.KindDFReceived)
+	}
+	if e.state.Load()&handled != 0 {
+		e.handle(s, t, df, from, bytes, message, request, cf)
+	}
+}
+
+func (e *DFReceived) handle(s *Stream, t int64, df trace.DF, from int, bytes int64, message uint64, request uint64, cf trace.CF) {
+	e.run(&e.event, func(f func(s *Stream, t int64, df trace.DF, from int, bytes int64, message uint64, request uint64, cf trace.CF)) {
+		f(s, t, df, from, bytes, message, request, cf)
 	})
 }

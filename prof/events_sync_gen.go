@@ -35,7 +35,21 @@ func (e *WaitStarted) Connect(name string, priority int, f func(s *Stream, t int
 
 func (e *WaitStarted) disconnect(name string) bool { return e.list.remove(name) }
 
-func (e *WaitStarted) emitNow(s *Stream, name trace.Name) { e.emit(s, clock.Now(), name) }
+func (e *WaitStarted) emitNow(s *Stream, name trace.Name) {
+	t := clock.Now()
+	if w := s.trace; w != nil {
+		rec := w.TryReserve(2)
+		if rec == nil {
+			rec = w.Reserve(2)
+		}
+		_ = rec[1]
+		rec[1] = uint64(name)
+		rec[0] = trace.Header(t, trace.KindWaitStarted)
+	}
+	if e.state.Load()&handled != 0 {
+		e.handle(s, t, name)
+	}
+}
 
 func (e *WaitStarted) emit(s *Stream, t int64, name trace.Name) {
 	if w := s.trace; w != nil {
@@ -84,7 +98,21 @@ func (e *WaitEnded) Connect(name string, priority int, f func(s *Stream, t int64
 
 func (e *WaitEnded) disconnect(name string) bool { return e.list.remove(name) }
 
-func (e *WaitEnded) emitNow(s *Stream, name trace.Name) { e.emit(s, clock.Now(), name) }
+func (e *WaitEnded) emitNow(s *Stream, name trace.Name) {
+	t := clock.Now()
+	if w := s.trace; w != nil {
+		rec := w.TryReserve(2)
+		if rec == nil {
+			rec = w.Reserve(2)
+		}
+		_ = rec[1]
+		rec[1] = uint64(name)
+		rec[0] = trace.Header(t, trace.KindWaitEnded)
+	}
+	if e.state.Load()&handled != 0 {
+		e.handle(s, t, name)
+	}
+}
 
 func (e *WaitEnded) emit(s *Stream, t int64, name trace.Name) {
 	if w := s.trace; w != nil {

@@ -37,7 +37,20 @@ func (e *ProgramStarted) Connect(name string, priority int, f func(s *Stream, t 
 func (e *ProgramStarted) disconnect(name string) bool { return e.list.remove(name) }
 
 func (e *ProgramStarted) emitNow(s *Stream, process uint64, cpu int64) {
-	e.emit(s, clock.Now(), process, cpu)
+	t := clock.Now()
+	if w := s.trace; w != nil {
+		rec := w.TryReserve(3)
+		if rec == nil {
+			rec = w.Reserve(3)
+		}
+		_ = rec[2]
+		rec[1] = process
+		rec[2] = uint64(cpu)
+		rec[0] = trace.Header(t, trace.KindProgramStarted)
+	}
+	if e.state.Load()&handled != 0 {
+		e.handle(s, t, process, cpu)
+	}
 }
 
 func (e *ProgramStarted) emit(s *Stream, t int64, process uint64, cpu int64) {
@@ -88,7 +101,21 @@ func (e *ProgramFinished) Connect(name string, priority int, f func(s *Stream, t
 
 func (e *ProgramFinished) disconnect(name string) bool { return e.list.remove(name) }
 
-func (e *ProgramFinished) emitNow(s *Stream, cpu int64) { e.emit(s, clock.Now(), cpu) }
+func (e *ProgramFinished) emitNow(s *Stream, cpu int64) {
+	t := clock.Now()
+	if w := s.trace; w != nil {
+		rec := w.TryReserve(2)
+		if rec == nil {
+			rec = w.Reserve(2)
+		}
+		_ = rec[1]
+		rec[1] = uint64(cpu)
+		rec[0] = trace.Header(t, trace.KindProgramFinished)
+	}
+	if e.state.Load()&handled != 0 {
+		e.handle(s, t, cpu)
+	}
+}
 
 func (e *ProgramFinished) emit(s *Stream, t int64, cpu int64) {
 	if w := s.trace; w != nil {
@@ -136,7 +163,19 @@ func (e *Idle) Connect(name string, priority int, f func(s *Stream, t int64)) er
 
 func (e *Idle) disconnect(name string) bool { return e.list.remove(name) }
 
-func (e *Idle) emitNow(s *Stream) { e.emit(s, clock.Now()) }
+func (e *Idle) emitNow(s *Stream) {
+	t := clock.Now()
+	if w := s.trace; w != nil {
+		rec := w.TryReserve(1)
+		if rec == nil {
+			rec = w.Reserve(1)
+		}
+		rec[0] = trace.Header(t, trace.KindIdle)
+	}
+	if e.state.Load()&handled != 0 {
+		e.handle(s, t)
+	}
+}
 
 func (e *Idle) emit(s *Stream, t int64) {
 	if w := s.trace; w != nil {
@@ -182,7 +221,19 @@ func (e *Busy) Connect(name string, priority int, f func(s *Stream, t int64)) er
 
 func (e *Busy) disconnect(name string) bool { return e.list.remove(name) }
 
-func (e *Busy) emitNow(s *Stream) { e.emit(s, clock.Now()) }
+func (e *Busy) emitNow(s *Stream) {
+	t := clock.Now()
+	if w := s.trace; w != nil {
+		rec := w.TryReserve(1)
+		if rec == nil {
+			rec = w.Reserve(1)
+		}
+		rec[0] = trace.Header(t, trace.KindBusy)
+	}
+	if e.state.Load()&handled != 0 {
+		e.handle(s, t)
+	}
+}
 
 func (e *Busy) emit(s *Stream, t int64) {
 	if w := s.trace; w != nil {
@@ -229,7 +280,21 @@ func (e *ReadyQueue) Connect(name string, priority int, f func(s *Stream, t int6
 
 func (e *ReadyQueue) disconnect(name string) bool { return e.list.remove(name) }
 
-func (e *ReadyQueue) emitNow(s *Stream, length uint64) { e.emit(s, clock.Now(), length) }
+func (e *ReadyQueue) emitNow(s *Stream, length uint64) {
+	t := clock.Now()
+	if w := s.trace; w != nil {
+		rec := w.TryReserve(2)
+		if rec == nil {
+			rec = w.Reserve(2)
+		}
+		_ = rec[1]
+		rec[1] = length
+		rec[0] = trace.Header(t, trace.KindReadyQueue)
+	}
+	if e.state.Load()&handled != 0 {
+		e.handle(s, t, length)
+	}
+}
 
 func (e *ReadyQueue) emit(s *Stream, t int64, length uint64) {
 	if w := s.trace; w != nil {
@@ -279,7 +344,22 @@ func (e *SendQueue) Connect(name string, priority int, f func(s *Stream, t int64
 
 func (e *SendQueue) disconnect(name string) bool { return e.list.remove(name) }
 
-func (e *SendQueue) emitNow(s *Stream, peer int, length uint64) { e.emit(s, clock.Now(), peer, length) }
+func (e *SendQueue) emitNow(s *Stream, peer int, length uint64) {
+	t := clock.Now()
+	if w := s.trace; w != nil {
+		rec := w.TryReserve(3)
+		if rec == nil {
+			rec = w.Reserve(3)
+		}
+		_ = rec[2]
+		rec[1] = uint64(peer)
+		rec[2] = length
+		rec[0] = trace.Header(t, trace.KindSendQueue)
+	}
+	if e.state.Load()&handled != 0 {
+		e.handle(s, t, peer, length)
+	}
+}
 
 func (e *SendQueue) emit(s *Stream, t int64, peer int, length uint64) {
 	if w := s.trace; w != nil {
@@ -331,7 +411,20 @@ func (e *Relations) Connect(name string, priority int, f func(s *Stream, t int64
 func (e *Relations) disconnect(name string) bool { return e.list.remove(name) }
 
 func (e *Relations) emitNow(s *Stream, inner int64, outer int64) {
-	e.emit(s, clock.Now(), inner, outer)
+	t := clock.Now()
+	if w := s.trace; w != nil {
+		rec := w.TryReserve(3)
+		if rec == nil {
+			rec = w.Reserve(3)
+		}
+		_ = rec[2]
+		rec[1] = uint64(inner)
+		rec[2] = uint64(outer)
+		rec[0] = trace.Header(t, trace.KindRelations)
+	}
+	if e.state.Load()&handled != 0 {
+		e.handle(s, t, inner, outer)
+	}
 }
 
 func (e *Relations) emit(s *Stream, t int64, inner int64, outer int64) {
@@ -384,7 +477,20 @@ func (e *ClockSync) Connect(name string, priority int, f func(s *Stream, t int64
 func (e *ClockSync) disconnect(name string) bool { return e.list.remove(name) }
 
 func (e *ClockSync) emitNow(s *Stream, offset int64, maxError int64) {
-	e.emit(s, clock.Now(), offset, maxError)
+	t := clock.Now()
+	if w := s.trace; w != nil {
+		rec := w.TryReserve(3)
+		if rec == nil {
+			rec = w.Reserve(3)
+		}
+		_ = rec[2]
+		rec[1] = uint64(offset)
+		rec[2] = uint64(maxError)
+		rec[0] = trace.Header(t, trace.KindClockSync)
+	}
+	if e.state.Load()&handled != 0 {
+		e.handle(s, t, offset, maxError)
+	}
 }
 
 func (e *ClockSync) emit(s *Stream, t int64, offset int64, maxError int64) {
@@ -439,7 +545,22 @@ func (e *Lost) Connect(name string, priority int, f func(s *Stream, t int64, cou
 func (e *Lost) disconnect(name string) bool { return e.list.remove(name) }
 
 func (e *Lost) emitNow(s *Stream, count uint64, first int64, last int64, stream uint64) {
-	e.emit(s, clock.Now(), count, first, last, stream)
+	t := clock.Now()
+	if w := s.trace; w != nil {
+		rec := w.TryReserve(5)
+		if rec == nil {
+			rec = w.Reserve(5)
+		}
+		_ = rec[4]
+		rec[1] = count
+		rec[2] = uint64(first)
+		rec[3] = uint64(last)
+		rec[4] = stream
+		rec[0] = trace.Header(t, trace.KindLost)
+	}
+	if e.state.Load()&handled != 0 {
+		e.handle(s, t, count, first, last, stream)
+	}
 }
 
 func (e *Lost) emit(s *Stream, t int64, count uint64, first int64, last int64, stream uint64) {

@@ -52,12 +52,12 @@ func word(f trace.Field) string {
 }
 
 // moves are the events of CFs that travel: a file of their own keeps files short.
-var moves = map[string]bool{"onMigrated": true, "onStolen": true, "onReceived": true}
+var moves = map[string]bool{"onMigrated": true, "onStolen": true, "onSent": true, "onReceived": true}
 
 // group is the file a kind's type is in: events_GROUP_gen.go.
 func group(k *trace.KindSpec) string {
 	switch {
-	case moves[k.Name] && k.Namespace == "CFEvents":
+	case moves[k.Name] && (k.Namespace == "CFEvents" || k.Namespace == "DFEvents"):
 		return "move"
 	case k.Namespace == "CFEvents":
 		return "cf"
@@ -139,8 +139,25 @@ func event(p func(string, ...any), k *trace.KindSpec) {
 	p("// Connect adds a handler; see Session for what all handlers have in common.")
 	p("func (e *%s) Connect(name string, priority int, f %s) error {\nreturn connect(&e.event, &e.list, name, priority, f, f == nil)\n}\n", name, handler)
 	p("func (e *%s) disconnect(name string) bool { return e.list.remove(name) }\n", name)
-	p("func (e *%s) emitNow(s *Stream%s) { e.emit(s, clock.Now()%s) }\n", name, params, args)
-	p("func (e *%s) emit(%s) {\nif w := s.trace; w != nil {", name, at)
+	// The body twice: one call less for who reads the clock here.
+	p("func (e *%s) emitNow(s *Stream%s) {\nt := clock.Now()", name, params)
+	body(p, k, name, last, args, fixed, list)
+	p("func (e *%s) emit(%s) {", name, at)
+	body(p, k, name, last, args, fixed, list)
+	p("func (e *%s) handle(%s) {", name, at)
+	given := args
+	if list {
+		elem := strings.TrimPrefix(goTypes[k.Fields[fixed].Type], "[]")
+		// Not the same variable: what handlers get escapes, the caller's list must not.
+		p("held, mark := hold(&s.%s, %s)\ndefer release(&s.%s, mark)", stacks[elem], last, stacks[elem])
+		given = strings.TrimSuffix(args, last) + "held"
+	}
+	p("e.run(&e.event, func(f %s) { f(s, t%s) })\n}", handler, given)
+}
+
+// body prints how an event is recorded and handed to handlers at the time t.
+func body(p func(string, ...any), k *trace.KindSpec, name, last, args string, fixed int, list bool) {
+	p("if w := s.trace; w != nil {")
 	if list {
 		p("n := %d + len(%s)\nrec := w.TryReserve(n)\nif rec == nil {\nrec = w.Reserve(n)\n}", fixed+2, last)
 		p("for i, v := range %s {\nrec[%d+i] = uint64(v)\n}", last, fixed+2)
@@ -156,15 +173,6 @@ func event(p func(string, ...any), k *trace.KindSpec) {
 	}
 	p("rec[0] = trace.Header(t, trace.Kind%s)\n}", name)
 	p("if e.state.Load()&handled != 0 {\ne.handle(s, t%s)\n}\n}\n", args)
-	p("func (e *%s) handle(%s) {", name, at)
-	given := args
-	if list {
-		elem := strings.TrimPrefix(goTypes[k.Fields[fixed].Type], "[]")
-		// Not the same variable: what handlers get escapes, the caller's list must not.
-		p("held, mark := hold(&s.%s, %s)\ndefer release(&s.%s, mark)", stacks[elem], last, stacks[elem])
-		given = strings.TrimSuffix(args, last) + "held"
-	}
-	p("e.run(&e.event, func(f %s) { f(s, t%s) })\n}", handler, given)
 }
 
 // stacks names the stream's stacks of lists that handlers look at.
