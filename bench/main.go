@@ -19,6 +19,7 @@ import (
 	"os/signal"
 	"path/filepath"
 	"runtime"
+	"runtime/debug"
 	"slices"
 	"strings"
 	"time"
@@ -128,6 +129,10 @@ func benchNames() string {
 }
 
 func main() {
+	// As the command does, for everybody compared.
+	if _, set := os.LookupEnv("GOGC"); !set {
+		debug.SetGCPercent(400)
+	}
 	if runOnce() {
 		return
 	}

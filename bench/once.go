@@ -30,8 +30,7 @@ const (
 	nothing   recording = iota
 	fragments           // CFEvents and DFEvents
 	everything
-	unsampled // everything but what the engine looks at from time to time: onReadyQueue, onSendQueue, onRelations
-	naive     // everything, as text, by a file opened, written and closed for each event
+	naive // everything, as text, by a file opened, written and closed for each event
 )
 
 // spec is a run to be made.
@@ -94,18 +93,11 @@ func (p *program) run(ctx context.Context, s *spec) (out outcome, err error) {
 		if text, err = connectNaive(cfg.Session, dir); err != nil {
 			return out, err
 		}
-	case fragments, everything, unsampled:
+	case fragments, everything:
 		cfg.Session.EnableAll(s.Recording != fragments)
 		for _, k := range trace.Kinds() {
 			if k.Namespace == "CFEvents" || k.Namespace == "DFEvents" || k.Name == "onProgramStarted" || k.Name == "onProgramFinished" {
 				if err := cfg.Session.Enable(k.Namespace, k.Name, true); err != nil {
-					return out, err
-				}
-			}
-		}
-		if s.Recording == unsampled {
-			for _, name := range []string{"onReadyQueue", "onSendQueue", "onRelations"} {
-				if err := cfg.Session.Enable("GlobalEvents", name, false); err != nil {
 					return out, err
 				}
 			}

@@ -22,9 +22,9 @@ func benchOverhead(ctx context.Context, b *bench) error {
 	case b.full:
 		sizes, about = []size{{20, 200, 0}, {40, 100, 0}}, ""
 	}
-	rounds := b.pick(15, 2)
+	rounds := b.pick(30, 2)
 	t := b.table("What recording costs the block matrix product", "CPU time (user and system, of all threads, opening and closing the trace included), one node of two workers, everything recorded. "+
-		fmt.Sprintf("%d times in turns: nothing recorded, everything, everything but queue lengths and relations (which a goroutine of its own samples), nothing. The difference is that to the mean of the two around it; medians with their 95 %% intervals (order statistics). "+
+		fmt.Sprintf("%d times in turns: nothing recorded, everything, nothing. The difference is that to the mean of the two around it; medians with their 95 %% intervals (order statistics). "+
 			"The difference of the two that recorded nothing tells what the machine does to such figures. ", rounds)+about,
 		"", "more CPU time", "95 % interval", "goal", "CPU s, nothing recorded", "events", "events per CPU s")
 	for _, s := range sizes {
@@ -36,10 +36,10 @@ func benchOverhead(ctx context.Context, b *bench) error {
 		if _, err := run(nothing); err != nil { // compiles the C++, fills the caches
 			return err
 		}
-		var more, most, log, same, plain []float64
+		var more, log, same, plain []float64
 		for i := range rounds {
-			order := []recording{nothing, everything, unsampled, nothing}
-			if i%2 == 0 && len(log) < 6 {
+			order := []recording{nothing, everything, nothing}
+			if i%4 == 0 && len(log) < 6 {
 				order = append(order, naive)
 			}
 			var cpu []float64
@@ -50,19 +50,17 @@ func benchOverhead(ctx context.Context, b *bench) error {
 				}
 				cpu = append(cpu, ns)
 			}
-			off := (cpu[0] + cpu[3]) / 2
+			off := (cpu[0] + cpu[2]) / 2
 			plain = append(plain, off)
 			more = append(more, (cpu[1]-off)/off*100)
-			most = append(most, (cpu[2]-off)/off*100)
-			same = append(same, (cpu[3]-cpu[0])/off*100)
-			if len(cpu) > 4 {
-				log = append(log, (cpu[4]-off)/off*100)
+			same = append(same, (cpu[2]-cpu[0])/off*100)
+			if len(cpu) > 3 {
+				log = append(log, (cpu[3]-off)/off*100)
 			}
 		}
 		name := fmt.Sprintf("%d x %d blocks of %d x %d", s.blocks, s.blocks, s.block, s.block)
 		seconds := median(plain) / 1e9
 		t.row(name+", whyslow", percent(median(more)), percents(interval(more)), "1 %", seconds, s.events, float64(s.events)/seconds)
-		t.row(name+", whyslow, without what is sampled", percent(median(most)), percents(interval(most)), "", seconds, "", "")
 		t.row(name+", nothing against nothing", percent(median(same)), percents(interval(same)), "", seconds, "", "")
 		t.row(name+", a file opened, written and closed per event", percent(median(log)), percents(interval(log)), "", seconds, s.events, float64(s.events)/seconds)
 	}

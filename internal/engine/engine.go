@@ -19,9 +19,7 @@ package engine
 import (
 	"context"
 	"errors"
-	"os"
 	"runtime"
-	"runtime/debug"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -141,11 +139,6 @@ func Run(ctx context.Context, cfg Config) (*Result, error) {
 	// for the message goroutines, or messages would wait for user code to end.
 	procs := max(runtime.GOMAXPROCS(0), min(cfg.Nodes*cfg.Workers+2, 256))
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(procs))
-
-	// The Go heap holds CFs and frames, which come and go; the values of DFs are in C memory.
-	if _, set := os.LookupEnv("GOGC"); !set {
-		defer debug.SetGCPercent(debug.SetGCPercent(400))
-	}
 
 	cpp.OnForeignCrash(func(sig int, msg string) { e.finish(foreignCrash(sig, msg)) })
 	defer cpp.OnForeignCrash(nil)
