@@ -1,9 +1,8 @@
 package trace
 
 import (
-	"encoding/binary"
-	"flag"
-	"fmt"
+	"bytes"
+	"encoding/hex"
 	"os"
 	"path/filepath"
 	"strings"
@@ -11,8 +10,6 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 )
-
-var update = flag.Bool("update", false, "rewrite testdata/small.txt")
 
 // The bytes of a small file, stored without compression, as they have always been:
 // other programs write and read them, too.
@@ -45,55 +42,48 @@ func TestBytesOfASmallFile(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	checkPage(t, dir, data)
+}
 
-	var b strings.Builder
-	hex := func(title string, p []byte) {
-		fmt.Fprintf(&b, "%s\n", title)
-		for ; len(p) > 0; p = p[min(16, len(p)):] {
-			row := p[:min(16, len(p))]
-			text := strings.Map(func(r rune) rune {
-				if r < ' ' || r > '~' {
-					return '.'
-				}
-				return r
-			}, latin1(row))
-			fmt.Fprintf(&b, "  %-48x %s\n", row, text)
-		}
-	}
-	hex("file header", data[:fileHeader])
-	rest := data[fileHeader:]
-	for len(rest) > trailerLength {
-		var h header
-		if err := h.parse(rest); err != nil {
-			t.Fatal(err)
-		}
-		hex(fmt.Sprintf("block: kind %d, codec %d, flags %d, stream %d, count %d, base %d, first %d, last %d, number %d, definition blocks before %d, length %d",
-			h.kind, h.codec, h.flags, h.stream, h.count, h.base, h.first, h.last, h.seq, h.defs, h.raw), rest[:blockHeader])
-		hex("payload", rest[blockHeader:blockHeader+h.packed])
-		rest = rest[blockHeader+h.packed:]
-	}
-	hex(fmt.Sprintf("trailer: index at %d", binary.LittleEndian.Uint64(rest)), rest)
-
-	const golden = "testdata/small.txt"
-	if *update {
-		if err := os.WriteFile(golden, []byte(b.String()), 0o666); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(golden)
+// checkPage checks that docs/trace-format.md shows the file, its bytes and its text.
+func checkPage(t *testing.T, dir string, data []byte) {
+	t.Helper()
+	page, err := os.ReadFile("../docs/trace-format.md")
 	if err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff(strings.Split(string(want), "\n"), strings.Split(b.String(), "\n")); diff != "" {
-		t.Errorf("the format has changed: readers of old files must still work, and the version may have to go up (-update rewrites the golden file)\n%s", diff)
+	_, section, ok := strings.Cut(string(page), "\n## A file, byte by byte\n")
+	if !ok {
+		t.Fatal("the page has no section that shows a file")
 	}
-}
-
-// latin1 turns every byte into a rune.
-func latin1(b []byte) string {
-	var s []rune
-	for _, c := range b {
-		s = append(s, rune(c))
+	parts := strings.Split(section, "```")
+	if len(parts) < 4 {
+		t.Fatal("the section has no text and no bytes")
 	}
-	return string(s)
+	r, err := Open(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	var text strings.Builder
+	if err := Dump(&text, r); err != nil {
+		t.Fatal(err)
+	}
+	if d := cmp.Diff(text.String(), strings.TrimPrefix(parts[1], "\n")); d != "" {
+		t.Errorf("the text on the page (+) is not the file's (-):\n%s", d)
+	}
+	var shown []byte
+	for _, line := range strings.Split(strings.TrimPrefix(parts[3], "hex\n"), "\n") {
+		if line == "" || line[0] == ';' {
+			continue
+		}
+		b, err := hex.DecodeString(strings.Fields(line)[0])
+		if err != nil {
+			t.Fatalf("%q: %v", line, err)
+		}
+		shown = append(shown, b...)
+	}
+	if !bytes.Equal(shown, data) {
+		t.Errorf("the format has changed: readers of old files must still work, and the version may have to go up; the page shows %d bytes, these are %d:\n%x", len(shown), len(data), data)
+	}
 }
