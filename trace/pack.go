@@ -1,5 +1,21 @@
 package trace
 
+// How a buffer of records becomes the payload of a data block: by column, each column coded in the form that suits its
+// type (forms, in column.go), then zstd at its fastest level. What each part brings, in bytes an event of the whole file
+// (the same events written with that part left out; examples run on 2 nodes x 1 worker):
+//
+//	                                        cholesky 40 16   heat 200 8 0.01 2   mxm 20 50
+//	as it is                                     1.57              1.04             1.60
+//	no differences, values as they are           3.12              2.63             3.28
+//	words of 8 bytes instead of varints          3.37              3.47             3.34
+//	no zstd                                      5.15              5.66             4.87
+//	one column for all elements of lists         1.68              1.01             1.78
+//	no constant columns                          1.58              1.06             1.62
+//
+// Differences and zstd carry it, and need each other: bytes that differ little from event to event are what zstd finds.
+// A column for each position in lists pays where CFs have several inputs. Constant columns hardly shrink the file; they
+// are there for speed, of packing and of reading.
+
 import "encoding/binary"
 
 // layout is what packing needs to know of a kind.
