@@ -79,7 +79,7 @@ func (b *bench) bufferSize(bytes int) (int, error) {
 	if err != nil {
 		return 0, err
 	}
-	defer w.Close()
+	defer func() { _ = w.Close() }() // the file is not looked at any more
 	path := filepath.Join(dir, trace.FileName(0))
 	length := func() int64 {
 		st, serr := os.Stat(path)

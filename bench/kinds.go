@@ -267,7 +267,7 @@ func (b *bench) recordKinds() error {
 	if err != nil {
 		return err
 	}
-	defer w.Close()
+	defer func() { _ = w.Close() }() // the file is not looked at
 	ses, off := prof.New(), prof.New()
 	s := ses.Stream(0, 0, w.Stream(0))
 	quiet := off.Stream(0, 1, w.Stream(1))

@@ -78,7 +78,7 @@ func (b *bench) whyslow(ctx context.Context) (string, error) {
 	}
 	path := filepath.Join(b.dir, "whyslow")
 	if out, err := exec.CommandContext(ctx, "go", "build", "-C", "..", "-o", path, "./cmd/whyslow").CombinedOutput(); err != nil {
-		return "", fmt.Errorf("cannot build whyslow: %v\n%s", err, bytes.TrimSpace(out))
+		return "", fmt.Errorf("cannot build whyslow: %w\n%s", err, bytes.TrimSpace(out))
 	}
 	b.binary = path
 	return path, nil
@@ -100,7 +100,7 @@ func (b *bench) run(ctx context.Context, names []string) (err error) {
 	if err := os.Setenv("TMPDIR", b.dir); err != nil {
 		return err
 	}
-	defer os.Setenv("TMPDIR", before)
+	defer func() { _ = os.Setenv("TMPDIR", before) }()
 	for _, c := range benches {
 		if len(names) > 0 && !slices.Contains(names, c.name) {
 			continue

@@ -273,9 +273,8 @@ func (c *chrome) read() (int, error) {
 // goTrace records the mix as user annotations of Go's execution tracer: the CF is a task, its execution a region, the
 // rest are log messages, which hold the number of the CF or DF only.
 type goTrace struct {
-	path   string
-	file   *os.File
-	digits []byte
+	path string
+	file *os.File
 }
 
 func openGoTrace(dir string) (*goTrace, error) {

@@ -107,7 +107,7 @@ func (p *program) run(ctx context.Context, s *spec) (out outcome, err error) {
 			if err != nil {
 				return out, err
 			}
-			defer w.Close()
+			defer func() { _ = w.Close() }() // after an error; otherwise it is closed, and looked at, below
 			cfg.Writers = append(cfg.Writers, w)
 		}
 	}

@@ -40,7 +40,7 @@ func (b *bench) compileRival(ctx context.Context, name string, flags ...string) 
 		if first, _, _ := strings.Cut(strings.TrimSpace(string(out)), "\n"); first != "" {
 			err = errors.New(strings.ReplaceAll(first, dir+"/", ""))
 		}
-		return "", fmt.Errorf("it does not compile here (%v)", err)
+		return "", fmt.Errorf("it does not compile here (%w)", err)
 	}
 	return bin, nil
 }
@@ -53,7 +53,7 @@ func runRival(ctx context.Context, bin, dir string, portions int, pause time.Dur
 	cmd.Stderr = &said
 	out, err := cmd.Output()
 	if err != nil {
-		return nil, 0, fmt.Errorf("%v %s", err, strings.TrimSpace(said.String()))
+		return nil, 0, fmt.Errorf("%w %s", err, strings.TrimSpace(said.String()))
 	}
 	in := bufio.NewScanner(bytes.NewReader(out))
 	for in.Scan() {

@@ -310,11 +310,10 @@ func connectNaive(ses *prof.Session, dir string) (*naiveLog, error) {
 
 // textLog writes the mix as lines, through a buffer or naively.
 type textLog struct {
-	path  string
-	file  *os.File
-	out   *bufio.Writer // nil: naively
-	line  []byte
-	words [8]uint64
+	path string
+	file *os.File
+	out  *bufio.Writer // nil: naively
+	line []byte
 }
 
 func openText(dir string, buffered bool) (*textLog, error) {

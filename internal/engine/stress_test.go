@@ -1,6 +1,7 @@
 package engine_test
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 	"testing"
@@ -179,7 +180,8 @@ func (g graph) check(t testing.TB, p *luna.Program, s shape) []string {
 	o, faults := execute(t, p, s)
 	if o.err != nil {
 		var b strings.Builder
-		if e, ok := o.err.(*engine.StuckError); ok {
+		var e *engine.StuckError
+		if errors.As(o.err, &e) {
 			e.Explain(&b, true)
 		}
 		return append(faults, fmt.Sprintf("%v\n%s", o.err, b.String()))

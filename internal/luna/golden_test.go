@@ -1,6 +1,7 @@
 package luna
 
 import (
+	"errors"
 	"flag"
 	"os"
 	"path/filepath"
@@ -41,7 +42,9 @@ func goldens(t *testing.T, pattern string) {
 				got["dump"] = dump(p)
 			} else {
 				got["messages"] = formatted(diags(err))
-				got["luna"] = LunaText(err.(*Error).First()) + "\n"
+				var e *Error
+				errors.As(err, &e)
+				got["luna"] = LunaText(e.First()) + "\n"
 			}
 			changed := false
 			for _, name := range []string{"dump", "messages", "luna"} {
