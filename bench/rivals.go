@@ -207,7 +207,7 @@ func lttngCommand(ctx context.Context, args ...string) error {
 	out, err := exec.CommandContext(ctx, "lttng", append([]string{"--no-sessiond"}, args...)...).CombinedOutput()
 	if err != nil {
 		last := strings.Split(strings.TrimSpace(string(out)), "\n")
-		return fmt.Errorf("lttng %s: %v: %s", args[0], err, last[len(last)-1])
+		return fmt.Errorf("lttng %s: %w: %s", args[0], err, last[len(last)-1])
 	}
 	return nil
 }

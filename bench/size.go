@@ -55,7 +55,7 @@ func benchSize(ctx context.Context, b *bench) error {
 		var said bytes.Buffer
 		cmd.Stderr = &said
 		if err := cmd.Run(); err != nil {
-			return fmt.Errorf("%s: %v\n%s", r.name, err, bytes.TrimSpace(said.Bytes()))
+			return fmt.Errorf("%s: %w\n%s", r.name, err, bytes.TrimSpace(said.Bytes()))
 		}
 		w, err := weigh(out)
 		if err != nil {

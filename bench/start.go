@@ -45,7 +45,7 @@ func benchStart(ctx context.Context, b *bench) error {
 			start := time.Now()
 			out, err := exec.CommandContext(ctx, c[0], c[1:]...).CombinedOutput()
 			if err != nil {
-				return fmt.Errorf("%s: %v\n%s", strings.Join(c, " "), err, bytes.TrimSpace(out))
+				return fmt.Errorf("%s: %w\n%s", strings.Join(c, " "), err, bytes.TrimSpace(out))
 			}
 			if round > 0 { // the first one compiles the C++
 				ms[i] = append(ms[i], float64(time.Since(start).Microseconds())/1000)
