@@ -22,7 +22,7 @@ type facts struct {
 	requests map[uint64]*request
 	moves    []move
 	dfs      map[dfKey]*df
-	copies   map[copyKey]*held
+	copies   map[heldKey]*held
 	defs     map[int32]*trace.Defs
 
 	identities map[uint64]copyKey // by id, where it was first met
@@ -93,7 +93,14 @@ type change struct {
 	gone, twice bool
 }
 
+// heldKey is a DF on a node, whatever numbers the node gave it.
+type heldKey struct {
+	node int32
+	df   dfKey
+}
+
 type held struct {
+	ref             copyKey // one of its numbers
 	stored, dropped int32
 	last            place
 	first, used     place // first onStored; first start with it as an input
@@ -108,7 +115,7 @@ type queue struct {
 func newFacts() *facts {
 	return &facts{
 		cfs: map[trace.CF]*cf{}, messages: map[uint64]*message{}, requests: map[uint64]*request{}, dfs: map[dfKey]*df{},
-		copies: map[copyKey]*held{}, defs: map[int32]*trace.Defs{}, queues: map[[2]int]queue{},
+		copies: map[heldKey]*held{}, defs: map[int32]*trace.Defs{}, queues: map[[2]int]queue{},
 	}
 }
 
@@ -199,10 +206,18 @@ func (f *facts) queue(p place, peer int, length uint64) {
 	}
 }
 
+func (f *facts) held(node int32, defs *trace.Defs, n trace.DF) *held {
+	h := entry(f.copies, heldKey{node, f.key(node, defs, n)})
+	if h.ref.df == 0 {
+		h.ref = copyKey{node, n}
+	}
+	return h
+}
+
 // input notes that a CF starts with a DF.
 func (f *facts) input(p place, defs *trace.Defs, n trace.DF, user trace.CF) {
 	f.inputs = true
-	h := entry(f.copies, copyKey{p.node, n})
+	h := f.held(p.node, defs, n)
 	if h.user == 0 || p.time < h.used.time {
 		h.used, h.user = p, user
 	}
@@ -227,7 +242,7 @@ func (f *facts) takeDF(p place, defs *trace.Defs, k trace.Kind, a []uint64) {
 		}
 		d.changes = append(d.changes, change{p, k == trace.KindDFDestroy, k == trace.KindDFDuplicate})
 	case trace.KindDFStored:
-		h := entry(f.copies, copyKey{p.node, n})
+		h := f.held(p.node, defs, n)
 		if h.stored == 0 || p.time < h.first.time {
 			h.first = p
 		}
@@ -235,7 +250,7 @@ func (f *facts) takeDF(p place, defs *trace.Defs, k trace.Kind, a []uint64) {
 		h.last = p
 		f.needs(p, defs, k, n)
 	case trace.KindDFDropped:
-		h := entry(f.copies, copyKey{p.node, n})
+		h := f.held(p.node, defs, n)
 		h.dropped++
 		h.last = p
 	case trace.KindDFSent:

@@ -37,8 +37,8 @@ func (c *checker) join() {
 	for _, d := range c.dfs {
 		c.checkDF(d)
 	}
-	for k, h := range c.copies {
-		c.checkCopy(k, h)
+	for _, h := range c.copies {
+		c.checkCopy(h)
 	}
 	last := place{node: 0}
 	for k, q := range c.queues {
@@ -229,14 +229,14 @@ func (c *checker) checkDF(d *df) {
 	}
 }
 
-func (c *checker) checkCopy(k copyKey, h *held) {
+func (c *checker) checkCopy(h *held) {
 	switch {
 	case h.stored > h.dropped:
-		c.at(neverDropped, h.last, "%s: stored %d times, given up %d times", c.dfText(k), h.stored, h.dropped)
+		c.at(neverDropped, h.last, "%s: stored %d times, given up %d times", c.dfText(h.ref), h.stored, h.dropped)
 	case h.stored < h.dropped:
-		c.at(notStored, h.last, "%s: stored %d times, given up %d times", c.dfText(k), h.stored, h.dropped)
+		c.at(notStored, h.last, "%s: stored %d times, given up %d times", c.dfText(h.ref), h.stored, h.dropped)
 	}
 	if h.user != 0 && (h.stored == 0 || h.used.time < h.first.time) {
-		c.at(notHere, h.used, "CF %v starts with %s", h.user, c.dfText(k))
+		c.at(notHere, h.used, "CF %v starts with %s", h.user, c.dfText(h.ref))
 	}
 }

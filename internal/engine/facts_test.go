@@ -77,6 +77,7 @@ func readFacts(t testing.TB, dir string, good bool) *facts {
 	f.checkCFs()
 	f.checkDFs()
 	f.checkMessages()
+	reread(t, r, good)
 	return f
 }
 
