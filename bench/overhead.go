@@ -14,7 +14,7 @@ func benchOverhead(ctx context.Context, b *bench) error {
 		events        uint64
 	}
 	sizes := []size{{8, 200, 0}, {16, 100, 0}}
-	about := "The sources multiply 20 x 20 blocks of 200 x 200 and 40 x 40 of 100 x 100, which takes over 10 s a run here: fewer blocks of the same sizes are " +
+	about := "The papers that measured this before multiply 20 x 20 blocks of 200 x 200 and 40 x 40 of 100 x 100, which takes over 10 s a run here: fewer blocks of the same sizes are " +
 		"multiplied, so there are as many events in a second of work (`-full` takes all blocks)."
 	switch {
 	case b.quick:

@@ -58,7 +58,7 @@ Nodes share this process. --link-latency and --link-bandwidth make the links bet
 ` + exitCodesHelp,
 		Example: `  whyslow run prog.fa 100
   whyslow run -n 2 -w 1 --link-latency=50us --by node prog.fa 100
-  whyslow run --json=report.json -o /tmp/t prog.fa`,
+  whyslow run --json=report.json -o first.trace prog.fa`,
 		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 0 {
 				return badCommandLine("run: no program given")

@@ -271,12 +271,12 @@ func (b *builder) libKey() string {
 
 // compileAll compiles the units that need it, as many at once as there are processors.
 func (b *builder) compileAll(ctx context.Context) (compiled int, err error) {
-	var todo []*unit
+	var stale []*unit
 	for _, u := range b.units {
 		if m := b.files.load(filepath.Join(b.cache, u.key+".dep")); m != nil {
 			u.obj, u.deps = m.out, m.deps
 		} else {
-			todo = append(todo, u)
+			stale = append(stale, u)
 		}
 	}
 	var (
@@ -286,17 +286,17 @@ func (b *builder) compileAll(ctx context.Context) (compiled int, err error) {
 		slots = make(chan struct{}, runtime.NumCPU())
 	)
 	// A file changed before this moment has an older time stamp, whatever the resolution of the file system's clock.
-	if len(todo) > 0 {
+	if len(stale) > 0 {
 		time.Sleep(2 * clockTick)
 	}
 	began := time.Now()
-	for i, u := range todo {
+	for i, u := range stale {
 		slots <- struct{}{}
 		if b.Progress != nil {
 			mu.Lock()
 			d := done
 			mu.Unlock()
-			b.Progress(d, len(todo)+1, u.name)
+			b.Progress(d, len(stale)+1, u.name)
 		}
 		wg.Go(func() {
 			u.err = b.compile(ctx, u, i, began)
@@ -308,7 +308,7 @@ func (b *builder) compileAll(ctx context.Context) (compiled int, err error) {
 	}
 	wg.Wait()
 	var failed CompileError
-	for _, u := range todo {
+	for _, u := range stale {
 		if ctx.Err() != nil {
 			return 0, ctx.Err()
 		}
@@ -331,7 +331,7 @@ func (b *builder) compileAll(ctx context.Context) (compiled int, err error) {
 	if failed.Command != "" {
 		return 0, &failed
 	}
-	return len(todo), nil
+	return len(stale), nil
 }
 
 // clockTick is longer than the resolution of file times.
