@@ -107,6 +107,9 @@ type Reader struct {
 // each block.
 const keepOpen = 256
 
+// ErrNothingWhole is in the error of Open where a trace's folder has files, and nothing of any can be read.
+var ErrNothingWhole = errors.New("nothing of the trace can be read")
+
 // Open opens a trace: a folder, or a single file of one. It fails only where nothing
 // at all can be read; everything else that is wrong is in Problems.
 func Open(path string) (*Reader, error) {
@@ -158,6 +161,9 @@ func Open(path string) (*Reader, error) {
 		for i, p := range errs {
 			p.File = names[i] // the user may not know which trace this is about
 			all = append(all, errors.New(p.String()))
+		}
+		if folder {
+			all = append(all, ErrNothingWhole)
 		}
 		return nil, errors.Join(all...)
 	}

@@ -12,6 +12,8 @@ import (
 	"syscall"
 
 	"github.com/spf13/cobra"
+
+	"github.com/whyslow/whyslow/trace"
 	"golang.org/x/term"
 )
 
@@ -82,7 +84,11 @@ func badInput(err error) error {
 	if err == nil {
 		return nil
 	}
-	return &exitError{code: exitUsage, err: fileError(err)}
+	code := exitUsage
+	if errors.Is(err, trace.ErrNothingWhole) {
+		code = exitDamaged
+	}
+	return &exitError{code: code, err: fileError(err)}
 }
 
 // badCommandLine is a mistake in the words of the command; the user is pointed to --help.

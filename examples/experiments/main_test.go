@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"testing"
 )
 
@@ -25,21 +26,33 @@ func TestOrder(t *testing.T) {
 		return r
 	}
 	all := experiments(2, 60_000_000)
+	// A machine that does something else at the wrong moment may spoil a run, but not every one.
+	eventually := func(what string, holds func() (bool, string)) {
+		t.Helper()
+		var said []string
+		for range 4 {
+			ok, saw := holds()
+			if ok {
+				return
+			}
+			said = append(said, saw)
+		}
+		t.Errorf("%s: %s", what, strings.Join(said, "; "))
+	}
 
-	// Starvation: one chain keeps one of two workers busy, so half of all time is S; two chains keep both busy.
-	one, two := measure(&all[0], 1), measure(&all[0], 2)
-	if one.share("S") < 0.35 || two.share("S") > one.share("S")-0.15 {
-		t.Errorf("S is %.2f with one chain and %.2f with two, on two workers", one.share("S"), two.share("S"))
-	}
-	// Overhead: the same work in a thousand times as many CFs. What other programs take is not ours.
-	overhead := func(r *result) float64 { return r.share("O") - r.preempted() }
-	coarse, fine := measure(&all[1], 100), measure(&all[1], 100_000)
-	if overhead(fine) < 2*overhead(coarse) {
-		t.Errorf("O without pre-emption is %.3f with 100 CFs and %.3f with 100 000", overhead(coarse), overhead(fine))
-	}
-	// Latency: DFs of four megabytes take four milliseconds on a link of a gigabyte a second.
-	small, large := measure(&all[2], 1000), measure(&all[2], 4_000_000)
-	if large.share("L") < 2*small.share("L") || large.share("L") < 0.2 {
-		t.Errorf("L is %.2f with DFs of 1 KB and %.2f with 4 MB", small.share("L"), large.share("L"))
-	}
+	eventually("one chain keeps one of two workers busy, so half of all time is S; two chains keep both busy", func() (bool, string) {
+		one, two := measure(&all[0], 1).share("S"), measure(&all[0], 2).share("S")
+		return one > 0.35 && two < one-0.15, fmt.Sprintf("S is %.2f with one and %.2f with two", one, two)
+	})
+	fine := experiments(2, 15_000_000)[1]
+	eventually("the same work in a thousand times as many CFs has more overhead", func() (bool, string) {
+		// What other programs take from running CFs is not ours.
+		few, many := measure(&fine, 100), measure(&fine, 100_000)
+		a, b := few.share("O")-few.preempted(), many.share("O")-many.preempted()
+		return b > 2*a, fmt.Sprintf("O without pre-emption is %.3f with 100 CFs and %.3f with 100 000", a, b)
+	})
+	eventually("DFs of four megabytes take four milliseconds on a link of a gigabyte a second", func() (bool, string) {
+		small, large := measure(&all[2], 1000).share("L"), measure(&all[2], 4_000_000).share("L")
+		return large > 2*small && large > 0.2, fmt.Sprintf("L is %.2f with 1 KB and %.2f with 4 MB", small, large)
+	})
 }
