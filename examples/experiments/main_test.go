@@ -30,7 +30,7 @@ func TestOrder(t *testing.T) {
 	eventually := func(what string, holds func() (bool, string)) {
 		t.Helper()
 		var said []string
-		for range 4 {
+		for range 12 {
 			ok, saw := holds()
 			if ok {
 				return
