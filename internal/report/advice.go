@@ -285,6 +285,8 @@ func (a *advisor) granularity(o *slou.Share) {
 	evidence := map[string]any{"code": f.Code, "count": f.Count, "mean_ns": f.MeanNS, "overhead_ns": f.Caused.O, "overhead_mean_ns": each, "part": largest.name, "part_ns": largest.ns}
 	head := fmt.Sprintf("The run-time system used %s (%s) of the workers' time, most of it %s (%s).", duration(gain), a.share(gain), partWords[largest.name], duration(largest.ns))
 	switch {
+	case largest.name == "dispatch" && a.crowded() != nil:
+		a.add("too-many-workers", gain, evidence, "%s A worker that has no core cannot start what is ready: %s", head, a.whoTookCores())
 	case largest.name == "request" || largest.name == "send":
 		a.add("late-transfer", gain, evidence,
 			"%s `%s` needs DFs that are asked for or sent late (%s per CF): store them where they are used (`locator_cyclic name[i] => expression;`), so that they are sent as soon as they are made.",
@@ -302,10 +304,28 @@ func (a *advisor) granularity(o *slou.Share) {
 func (a *advisor) processors(o *slou.Share) {
 	gain := o.Parts["preempt"]
 	a.add("preempted", gain, map[string]any{"preempt_ns": gain},
-		"CFs that were running lost the processor for %s (%s): there are more threads than cores. Use fewer workers, or stop what else runs on the machine.", duration(gain), a.share(gain))
+		"CFs that were running lost the processor for %s (%s): %s", duration(gain), a.share(gain), a.whoTookCores())
 	gain = o.Parts["extra"]
 	a.add("extra-cores", gain, map[string]any{"extra_ns": gain},
 		"The processes used %s (%s) of processor time beyond their workers': communication and system threads need cores of their own. Larger fragments mean fewer messages.", duration(gain), a.share(gain))
+}
+
+// crowded is a host with more workers than cores, nil if there is none.
+func (a *advisor) crowded() *slou.Host {
+	for i, h := range a.res.Hosts {
+		if h.Cores > 0 && h.Workers > h.Cores {
+			return &a.res.Hosts[i]
+		}
+	}
+	return nil
+}
+
+// whoTookCores says why CFs were pre-empted, and what to do.
+func (a *advisor) whoTookCores() string {
+	if h := a.crowded(); h != nil {
+		return fmt.Sprintf("%s run on %s of host %s. Use fewer workers.", count(int64(h.Workers), "worker"), count(int64(h.Cores), "core"), printable(h.Host))
+	}
+	return "other threads ran on their cores, such as other programs, messages or recording. Stop what else runs on the machine, or leave it a core."
 }
 
 func (a *advisor) contention(w *slou.Share) {

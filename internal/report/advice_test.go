@@ -82,8 +82,13 @@ func TestAdvise(t *testing.T) {
 			return r
 		}(), "too-small", []string{"`step` works for 500 ns on average and costs 500 ns", "200000 CFs"}},
 		"late transfer": {run(ms{"": 100}, nil, nil, ms{"request": 60, "create": 40}, nil), "late-transfer", []string{"`step`", "before DFs are requested (60.0 ms)"}},
-		"pre-empted":    {run(ms{"": 100}, nil, nil, ms{"preempt": 100}, nil), "preempted", []string{"fewer workers"}},
-		"extra cores":   {run(ms{"": 100}, nil, nil, ms{"extra": 100}, nil), "extra-cores", []string{"100 ms"}},
+		"pre-empted":    {run(ms{"": 100}, nil, nil, ms{"preempt": 100}, nil), "preempted", []string{"other threads ran on their cores"}},
+		"too many workers": {func() *slou.Result {
+			r := run(ms{"": 100}, nil, nil, ms{"preempt": 100}, nil)
+			r.Hosts = []slou.Host{{Host: "h", Cores: 2, Workers: 8}}
+			return r
+		}(), "preempted", []string{"8 workers run on 2 cores of host h", "fewer workers"}},
+		"extra cores": {run(ms{"": 100}, nil, nil, ms{"extra": 100}, nil), "extra-cores", []string{"100 ms"}},
 		"contention": {run(ms{"": 100}, nil, nil, nil, ms{"queue lock": 100},
 			slou.Cause{Factor: "W", Part: "queue lock", Consumer: "step", NS: 100, Count: 5}), "contention", []string{"`queue lock`", "`step`"}},
 		"good":    {run(ms{"": 191}, ms{"nowhere": 9}, nil, nil, nil), "", nil},
