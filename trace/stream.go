@@ -228,4 +228,8 @@ func (w *Writer) walk(buf []uint64) int {
 // snapshot copies whole records of a buffer whose owner may be appending.
 //
 //go:norace
-func snapshot(dst, buf []uint64) { copy(dst, buf) }
+func snapshot(dst, buf []uint64) {
+	for i := range dst { // not copy: the race detector looks into that, norace or not
+		dst[i] = buf[i]
+	}
+}
