@@ -94,6 +94,9 @@ func runProgram(ctx context.Context, io stdio, o *runOptions, args []string) err
 			return badCommandLine("run: --hold=%s: the program has no such code fragment", name)
 		}
 	}
+	if err := engine.CheckArgs(prog, args); err != nil {
+		return badInput(err)
+	}
 	path, err := buildLibrary(ctx, io, prog, &o.source)
 	if err != nil {
 		return err
@@ -129,11 +132,6 @@ func runProgram(ctx context.Context, io stdio, o *runOptions, args []string) err
 	_, runErr := engine.Run(ctx, cfg)
 	closeLibrary(library, runErr, cfg.Warn)
 	outcome := runOutcome(io, runErr)
-	var badWord *engine.ArgError
-	if errors.As(runErr, &badWord) {
-		rec.discard()
-		return outcome
-	}
 	recErr := rec.end(io, runErr, outcome)
 	// The run is over: a Ctrl+C that ended it must not stop the report as well.
 	if err := reportRun(context.WithoutCancel(ctx), io, &o.report, o.quiet, rec.dir); err != nil && outcome == nil {
@@ -272,14 +270,6 @@ func startRecording(io stdio, o *runOptions, prog *luna.Program, args []string) 
 		return nil, badInput(err)
 	}
 	return r, nil
-}
-
-// discard removes the trace of a run that did not start.
-func (r *recording) discard() {
-	for _, w := range r.writers {
-		_ = w.Close() // it is removed
-	}
-	os.RemoveAll(r.dir)
 }
 
 var threadClockNames = map[string]string{"auto": "auto", "on": "always", "off": "never"}

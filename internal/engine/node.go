@@ -131,7 +131,7 @@ func (n *node) defineProgram() {
 func siteOf(st *luna.Stmt) trace.Site { return trace.Site(st.ID + 1) }
 
 // message gives the next number for a message or request of this node.
-func (n *node) message() uint64 { return uint64(n.id)<<48 | n.msgs.Add(1) }
+func (n *node) message() uint64 { return trace.MakeMessage(n.id, n.msgs.Add(1)) }
 
 // samplePeriod is how often queue lengths and relations, which change too often to be recorded at every change, are
 // looked at. They are recorded when they have changed.

@@ -137,12 +137,17 @@ func (s *shard) tidy(c *cell) {
 	s.free = c
 }
 
-// cell finds or makes the cell of an identity; the shard is locked. It gets its number in the trace here.
-func (a *actor) cell(s *shard, id *ident, h uint64) *cell {
-	c := s.find(id, h)
-	if c == nil {
-		c = s.insert(id, h)
+// get finds or makes the cell of an identity. The shard is locked.
+func (s *shard) get(id *ident, h uint64) *cell {
+	if c := s.find(id, h); c != nil {
+		return c
 	}
+	return s.insert(id, h)
+}
+
+// cell is get for DFs: they get their number in the trace here.
+func (a *actor) cell(s *shard, id *ident, h uint64) *cell {
+	c := s.get(id, h)
 	if c.num == 0 && a.n.eng.recording { // it is new, or was that of a label
 		c.num = a.define(id)
 	}
@@ -355,10 +360,7 @@ func (a *actor) listen(label *ident, c *cf) {
 	h := label.hash()
 	s := a.n.shard(h)
 	s.mu.Lock()
-	l := s.find(label, h)
-	if l == nil {
-		l = s.insert(label, h)
-	}
+	l := s.get(label, h)
 	if l.listener != nil && l.listener != c {
 		s.mu.Unlock()
 		a.fail(fmt.Sprintf("two CFs with the label %s wait for pushes: %s and %s", a.identText(label), a.cfText(l.listener.maker()), a.cfText(c.maker())), "Duplicate waiter")
@@ -390,10 +392,7 @@ func (a *actor) pushTo(label *ident, p pushedDF) {
 	h := label.hash()
 	s := a.n.shard(h)
 	s.mu.Lock()
-	l := s.find(label, h)
-	if l == nil {
-		l = s.insert(label, h)
-	}
+	l := s.get(label, h)
 	c := l.listener
 	k := -1
 	if c != nil {
