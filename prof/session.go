@@ -45,15 +45,21 @@ type Session struct {
 	mu      sync.Mutex
 	hubs    []hub
 	users   map[[2]string]*UserEvent
+	later   []func(*UserEvent) error // what is connected to user events as they are made
 	tracing bool
 	allOff  bool // EnableAll(false) was the last word on events not yet defined
 	report  atomic.Pointer[func(string)]
+
+	standard  []hub // the first of hubs; never changes
+	describer atomic.Pointer[Describer]
+	locals    atomic.Int32 // kinds of state that streams have, see PerStream
 }
 
 // hub is what all event objects have in common.
 type hub interface {
 	core() *event
 	disconnect(name string) bool
+	connectAny(name string, priority int, f func(s *Stream, a *Any)) error
 }
 
 // event is the part of an event object that does not depend on its arguments.
@@ -97,7 +103,8 @@ func (e *event) update() {
 func New() *Session {
 	s := &Session{users: map[[2]string]*UserEvent{}}
 	s.number()
-	s.hubs = s.all()
+	s.standard = s.all()
+	s.hubs = slices.Clone(s.standard)
 	for _, h := range s.hubs {
 		e := h.core()
 		e.ses, e.title = s, e.kind.String()
@@ -116,6 +123,9 @@ type Stream struct {
 	ints  []int32      // lists being looked at by handlers
 	dfs   []trace.DF
 	words []uint64
+	local []any  // by PerStream.id
+	anys  []*Any // events being looked at by generic handlers
+	depth int    // of them in use
 	_     [64]byte
 }
 

@@ -54,15 +54,23 @@ func (s *Session) User(ns, name string) (*UserEvent, error) {
 		return nil, fmt.Errorf("event %s.%s is a standard one: use its own object", ns, name)
 	}
 	s.mu.Lock()
-	defer s.mu.Unlock()
 	key := [2]string{ns, name}
 	u := s.users[key]
-	if u == nil {
-		u = &UserEvent{spec: trace.KindSpec{Namespace: ns, Name: name}, index: len(s.users)}
-		u.ses, u.kind, u.off, u.title = s, trace.FirstUserKind, s.allOff, u.String()
-		s.users[key] = u
-		s.hubs = append(s.hubs, u)
-		u.update()
+	if u != nil {
+		s.mu.Unlock()
+		return u, nil
+	}
+	u = &UserEvent{spec: trace.KindSpec{Namespace: ns, Name: name}, index: len(s.users)}
+	u.ses, u.kind, u.off, u.title = s, trace.FirstUserKind, s.allOff, u.String()
+	s.users[key] = u
+	s.hubs = append(s.hubs, u)
+	u.update()
+	later := s.later[:len(s.later):len(s.later)]
+	s.mu.Unlock()
+	for _, f := range later {
+		if err := f(u); err != nil {
+			return nil, err
+		}
 	}
 	return u, nil
 }
@@ -174,6 +182,91 @@ func convert(v reflect.Value, t reflect.Type) reflect.Value {
 		return reflect.ValueOf(!v.IsZero())
 	}
 	return v.Convert(t)
+}
+
+// connectAny adds a handler that leaves the types of the arguments open.
+func (u *UserEvent) connectAny(name string, priority int, f func(s *Stream, a *Any)) error {
+	return connect(&u.event, &u.list, name, priority, func(s *Stream, t int64, args []any) {
+		a := s.begin(&u.spec, t)
+		defer s.end()
+		for i, arg := range args {
+			switch arg := arg.(type) {
+			case string:
+				a.Words, a.texts = append(a.Words, uint64(len(a.texts))), append(a.texts, arg)
+			case trace.Name:
+				a.Words, a.texts = append(a.Words, uint64(len(a.texts))), append(a.texts, s.ses.Describe().Name(s.node, arg))
+			default:
+				a.Words = appendWords(a.Words, s, args[i])
+			}
+		}
+		f(s, a)
+	}, f == nil)
+}
+
+// EmitWords is EmitAt for arguments that are known as words, in the order of the fields: one for
+// each, a list as the number of its elements and the elements, a string as its index in texts.
+func (u *UserEvent) EmitWords(s *Stream, t int64, words []uint64, texts []string) error {
+	if u.state.Load() == 0 {
+		return nil
+	}
+	if !u.fixed.Load() {
+		return u.check(nil)
+	}
+	args, err := u.argsOf(words, texts)
+	if err != nil {
+		return err
+	}
+	return u.EmitAt(s, t, args...)
+}
+
+// argsOf turns words into arguments of the types of the fields.
+func (u *UserEvent) argsOf(words []uint64, texts []string) ([]any, error) {
+	bad := func() ([]any, error) {
+		return nil, fmt.Errorf("event %s takes %s, but is emitted with %d words and %d strings", u, u.spec.Signature(), len(words), len(texts))
+	}
+	var args []any
+	fixed, list := u.spec.List()
+	if len(words) < fixed || !list && len(words) != fixed || list && (len(words) == fixed || words[fixed] != uint64(len(words)-fixed-1)) {
+		return bad()
+	}
+	for i, f := range u.spec.Fields[:fixed] {
+		switch w := words[i]; f.Type {
+		case trace.FieldName:
+			if w >= uint64(len(texts)) {
+				return bad()
+			}
+			args = append(args, texts[w])
+		case trace.FieldFloat:
+			args = append(args, math.Float64frombits(w))
+		case trace.FieldUint, trace.FieldMessage:
+			args = append(args, w)
+		case trace.FieldCF:
+			args = append(args, trace.CF(w))
+		case trace.FieldDF:
+			args = append(args, trace.DF(w))
+		case trace.FieldSite:
+			args = append(args, trace.Site(w))
+		case trace.FieldReason:
+			args = append(args, trace.Reason(w))
+		default:
+			args = append(args, int64(w))
+		}
+	}
+	if !list {
+		return args, nil
+	}
+	if u.spec.Fields[fixed].Type == trace.FieldDFs {
+		dfs := make([]trace.DF, 0, len(words)-fixed-1)
+		for _, w := range words[fixed+1:] {
+			dfs = append(dfs, trace.DF(w))
+		}
+		return append(args, dfs), nil
+	}
+	ints := make([]int64, 0, len(words)-fixed-1)
+	for _, w := range words[fixed+1:] {
+		ints = append(ints, int64(w))
+	}
+	return append(args, ints), nil
 }
 
 func (u *UserEvent) disconnect(name string) bool { return u.remove(name) }

@@ -155,6 +155,42 @@ func event(p func(string, ...any), k *trace.KindSpec) {
 	p("e.run(&e.event, func(f %s) { f(s, t%s) })\n}", handler, given)
 }
 
+// anyGo makes how handlers of any kind of event are connected.
+func anyGo() ([]byte, error) {
+	var b bytes.Buffer
+	p := func(format string, args ...any) { fmt.Fprintf(&b, format+"\n", args...) }
+	p("%s\nimport (\n\"math\"\n\n\"github.com/whyslow/whyslow/trace\"\n)\n", generated)
+	for _, k := range trace.Kinds() {
+		anyHandler(p, &k)
+	}
+	return format.Source(b.Bytes())
+}
+
+func anyHandler(p func(string, ...any), k *trace.KindSpec) {
+	name, at := typeName(k), "s *Stream, t int64"
+	fixed, list := k.List()
+	for _, f := range k.Fields {
+		at += ", " + param(f) + " " + goTypes[f.Type]
+	}
+	p("func (e *%s) connectAny(name string, priority int, f func(s *Stream, a *Any)) error {", name)
+	p("if f == nil {\nreturn connect(&e.event, &e.list, name, priority, nil, true)\n}")
+	p("spec := trace.Kind%s.Spec()\nreturn e.Connect(name, priority, func(%s) {\na := s.begin(spec, t)\ndefer s.end()", name, at)
+	words := ""
+	for _, f := range k.Fields[:fixed] {
+		words += ", " + word(f)
+	}
+	if list {
+		words += ", uint64(len(" + param(k.Fields[fixed]) + "))"
+	}
+	if words != "" {
+		p("a.Words = append(a.Words%s)", words)
+	}
+	if list {
+		p("for _, v := range %s {\na.Words = append(a.Words, uint64(v))\n}", param(k.Fields[fixed]))
+	}
+	p("f(s, a)\n})\n}\n")
+}
+
 // body prints how an event is recorded and handed to handlers at the time t.
 func body(p func(string, ...any), k *trace.KindSpec, name, last, args string, fixed int, list bool) {
 	p("if w := s.trace; w != nil {")

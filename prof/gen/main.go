@@ -24,6 +24,7 @@ func main() {
 // files are what is generated, relative to prof's folder.
 var files = map[string]func() ([]byte, error){
 	"events_gen.go":        eventsGo,
+	"events_any_gen.go":    anyGo,
 	"events_cf_gen.go":     groupGo("cf"),
 	"events_move_gen.go":   groupGo("move"),
 	"events_df_gen.go":     groupGo("df"),

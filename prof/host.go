@@ -1,0 +1,180 @@
+package prof
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"time"
+)
+
+// RunFacts is what modules are told about the run.
+type RunFacts struct {
+	Program        string // name of its file
+	Args           []string
+	Nodes, Workers int // nodes of this process and the workers of each
+	PID            int
+	Host           string
+	Started        time.Time
+	StartNS        int64     // Now at that moment
+	Out            io.Writer // the terminal; nil: standard error
+}
+
+// Host is what a module has from the session it runs in.
+type Host struct {
+	use   Use
+	order int
+	run   *ModuleRun
+}
+
+// ModuleRun is the modules that run in a session.
+type ModuleRun struct {
+	ses     *Session
+	facts   RunFacts
+	hosts   []*Host
+	modules []Module
+	outputs []*Output
+}
+
+// StartModules makes the modules and starts them, those that others require first, then by
+// priority. If one fails, those started before are finished and the error names it.
+func (s *Session) StartModules(uses []Use, facts RunFacts) (*ModuleRun, error) {
+	sorted, err := order(uses)
+	if err != nil {
+		return nil, err
+	}
+	if facts.Out == nil {
+		facts.Out = os.Stderr
+	}
+	r := &ModuleRun{ses: s, facts: facts}
+	for i, u := range sorted {
+		h := &Host{use: u, order: i, run: r}
+		m := u.Info.New()
+		r.hosts, r.modules = append(r.hosts, h), append(r.modules, m)
+		if err := guard(u.Info.Name, func() error { return m.Start(h) }); err != nil {
+			s.Disconnect(u.Info.Name)
+			r.hosts, r.modules = r.hosts[:i], r.modules[:i]
+			return nil, errors.Join(err, r.Finish())
+		}
+	}
+	return r, nil
+}
+
+// guard runs a step of a module: an error or a panic is told with the module's name.
+func guard(name string, f func() error) (err error) {
+	defer func() {
+		if cause := recover(); cause != nil {
+			err = fmt.Errorf("module %s: failed: %v", name, cause)
+		}
+	}()
+	if err := f(); err != nil {
+		return fmt.Errorf("module %s: %w", name, err)
+	}
+	return nil
+}
+
+// Get returns the module of that name, nil if it does not run.
+func (r *ModuleRun) Get(name string) Module {
+	for i, h := range r.hosts {
+		if h.use.Info.Name == name {
+			return r.modules[i]
+		}
+	}
+	return nil
+}
+
+// Names returns the modules in the order in which they handle events.
+func (r *ModuleRun) Names() []string {
+	var names []string
+	for _, h := range r.hosts {
+		names = append(names, h.use.Info.Name)
+	}
+	return names
+}
+
+// Finish lets all modules write their results and closes their files. No stream may be in
+// use. One that fails does not keep the others from finishing. Finishing again does nothing.
+func (r *ModuleRun) Finish() error {
+	var errs []error
+	modules, outputs := r.modules, r.outputs
+	r.modules, r.outputs = nil, nil
+	for i, m := range modules {
+		errs = append(errs, guard(r.hosts[i].use.Info.Name, m.Finish))
+	}
+	for _, o := range outputs {
+		errs = append(errs, o.Close())
+	}
+	return errors.Join(errs...)
+}
+
+// Name is the module's, to be given to its handlers.
+func (h *Host) Name() string { return h.use.Info.Name }
+
+// Priority is what the module's handlers are to be connected with: its place in the order
+// of modules.
+func (h *Host) Priority() int { return h.order }
+
+// Session is the session the module runs in.
+func (h *Host) Session() *Session { return h.run.ses }
+
+// Describe tells what numbers in events stand for.
+func (h *Host) Describe() Describer { return h.run.ses.Describe() }
+
+// Run tells about the run.
+func (h *Host) Run() RunFacts { return h.run.facts }
+
+// Get returns a module that runs in this session, nil if there is none of that name.
+// Those that the module requires are there, and started, when it is started.
+func (h *Host) Get(name string) Module { return h.run.Get(name) }
+
+// Fail disconnects all of the module's handlers and tells the user why, once: for
+// errors met while handling events.
+func (h *Host) Fail(err error) {
+	if h.run.ses.Disconnect(h.Name()) > 0 {
+		h.run.ses.tell(fmt.Sprintf("module %s failed and is disconnected: %v", h.Name(), err))
+	}
+}
+
+// Connect adds a handler to an event of any kind, with the module's name and priority. Typed
+// handlers are connected to the event objects of Session themselves.
+func (h *Host) Connect(ns, name string, f func(s *Stream, a *Any)) error {
+	return h.run.ses.ConnectAny(ns, name, h.Name(), h.order, f)
+}
+
+// ConnectMatching is Session.ConnectMatching with the module's name and priority.
+func (h *Host) ConnectMatching(patterns []string, f func(s *Stream, a *Any)) error {
+	return h.run.ses.ConnectMatching(patterns, h.Name(), h.order, f)
+}
+
+// param is the configured value of a parameter. Asking for one that the module's
+// info does not have is a fault of the module.
+func param[T any](h *Host, name string) T {
+	v, ok := h.use.Params[name]
+	if !ok {
+		p := h.use.Info.Param(name)
+		if p == nil {
+			panic("no parameter " + name)
+		}
+		v = p.Default
+	}
+	t, ok := v.(T)
+	if !ok {
+		panic(fmt.Sprintf("parameter %s is %T", name, v))
+	}
+	return t
+}
+
+// String returns a parameter of type string.
+func (h *Host) String(name string) string { return param[string](h, name) }
+
+// Int returns a parameter of type int.
+func (h *Host) Int(name string) int { return param[int](h, name) }
+
+// Float returns a parameter of type float64.
+func (h *Host) Float(name string) float64 { return param[float64](h, name) }
+
+// Bool returns a parameter of type bool.
+func (h *Host) Bool(name string) bool { return param[bool](h, name) }
+
+// Strings returns a parameter of type []string.
+func (h *Host) Strings(name string) []string { return param[[]string](h, name) }
