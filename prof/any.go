@@ -95,7 +95,7 @@ func (a *Any) appendWord(dst []byte, t trace.FieldType, i int, w uint64) []byte 
 		dst = append(dst, '.')
 		return strconv.AppendUint(dst, w&(1<<48-1), 10)
 	case trace.FieldDF:
-		return append(dst, d.DF(node, trace.DF(w))...)
+		return appendDF(dst, d, node, trace.DF(w))
 	case trace.FieldSite:
 		return append(dst, d.Site(node, trace.Site(w)).Code...)
 	case trace.FieldReason:

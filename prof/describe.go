@@ -21,18 +21,19 @@ type Site struct {
 // may be forgotten.
 type Describer interface {
 	Site(node int, s trace.Site) Site
-	// DF is its name and indices, "grid[7][3]".
-	DF(node int, df trace.DF) string
+	// DF is its name and identity: the name's creating node and number, then the
+	// indices. nil: unknown.
+	DF(node int, df trace.DF) (name string, identity []int64)
 	Name(node int, n trace.Name) string
 }
 
 // numbers is the describer of a session that knows nothing.
 type numbers struct{}
 
-func (numbers) Site(_ int, s trace.Site) Site   { return Site{Code: number(uint64(s))} }
-func (numbers) DF(_ int, df trace.DF) string    { return number(uint64(df)) }
-func (numbers) Name(_ int, n trace.Name) string { return number(uint64(n)) }
-func number(n uint64) string                    { return "#" + strconv.FormatUint(n, 10) }
+func (numbers) Site(_ int, s trace.Site) Site      { return Site{Code: number(uint64(s))} }
+func (numbers) DF(int, trace.DF) (string, []int64) { return "", nil }
+func (numbers) Name(_ int, n trace.Name) string    { return number(uint64(n)) }
+func number(n uint64) string                       { return "#" + strconv.FormatUint(n, 10) }
 
 // SetDescriber says who knows the program whose events the session has.
 func (s *Session) SetDescriber(d Describer) { s.describer.Store(&d) }
@@ -43,4 +44,24 @@ func (s *Session) Describe() Describer {
 		return *d
 	}
 	return numbers{}
+}
+
+// DFText is a DF as people read it, "grid[7][3]"; "#12" if d does not know it, "-" for none.
+func DFText(d Describer, node int, df trace.DF) string { return string(appendDF(nil, d, node, df)) }
+
+func appendDF(dst []byte, d Describer, node int, df trace.DF) []byte {
+	if df == 0 {
+		return append(dst, '-')
+	}
+	name, identity := d.DF(node, df)
+	if len(identity) < 2 {
+		return append(dst, number(uint64(df))...)
+	}
+	dst = append(dst, name...)
+	for _, i := range identity[2:] {
+		dst = append(dst, '[')
+		dst = strconv.AppendInt(dst, i, 10)
+		dst = append(dst, ']')
+	}
+	return dst
 }
