@@ -1,0 +1,255 @@
+package config
+
+import (
+	"github.com/tailscale/hujson"
+	"github.com/whyslow/whyslow/trace"
+)
+
+// Events is what an events_config.json says.
+type Events struct {
+	File   string
+	List   []Event // in the order of the file
+	Groups []Group
+}
+
+// Event is an entry of eventsSettings.
+type Event struct {
+	Namespace  string
+	Name       string // as it stands there, perhaps an alias
+	Enabled    bool
+	Rule       *Rule    // where calls are inserted; nil: the event is emitted by the run-time system or by hand
+	Args       []string // expressions passed to the inserted calls
+	Functions  []string // patterns of the functions in which the rule holds; nil: all
+	Pos        Pos      // of the name
+	EnabledPos Pos      // of the word that enables or disables it, or of the name
+}
+
+// String is "Namespace.onName".
+func (e *Event) String() string { return e.Namespace + "." + e.Name }
+
+// Standard reports an event of the table of standard events, also under an alias.
+func (e *Event) Standard() bool {
+	_, ok := trace.KindByName(e.Namespace, e.Name)
+	return ok
+}
+
+// Group is a group of events that is switched as a whole.
+type Group struct {
+	Name       string
+	Enabled    bool
+	Events     []Ref
+	Pos        Pos // of the name
+	EnabledPos Pos // of the word that enables or disables it, or of the name
+}
+
+// ReadEvents reads the text of an events_config.json; name is the file's name in positions. The
+// warnings say what was skipped. An error, one line with the position, means that the text is no JSON object.
+func ReadEvents(name string, text []byte) (*Events, []Warning, error) {
+	f, root, _, err := open(name, text)
+	if err != nil {
+		return nil, nil, err
+	}
+	ev := &Events{File: name}
+	groups, settings := -1, false
+	for _, m := range f.members(root) {
+		switch m.key {
+		case "eventsSettings":
+			settings = true
+			if o, ok := f.object(m); ok {
+				ev.List = f.namespaces(o)
+			}
+		case "groups":
+			groups = m.at
+			if o, ok := f.object(m); ok {
+				ev.Groups = f.groups(o)
+			}
+		case "$schema":
+		default:
+			if standardNamespace(m.key) {
+				f.warn(m.at, "%q belongs inside \"eventsSettings\"; skipped", m.key)
+				continue
+			}
+			f.unknown(m, "the file", []string{"eventsSettings", "groups"})
+		}
+	}
+	if !settings {
+		at := max(groups, 0)
+		f.warn(at, "there is no \"eventsSettings\": every event is off")
+	} else {
+		f.unlisted(ev)
+	}
+	return ev, sortWarnings(f.warnings), nil
+}
+
+// namespaces reads eventsSettings.
+func (f *file) namespaces(o *hujson.Object) (list []Event) {
+	for _, m := range f.members(o) {
+		in, ok := f.object(m)
+		if !ok {
+			continue
+		}
+		if !identifier(m.key) {
+			f.warn(m.at, "%q is no name of a namespace: letters, digits and _ only; skipped", m.key)
+			continue
+		}
+		if !standardNamespace(m.key) {
+			if n := nearest(m.key, namespaces()); n != "" {
+				f.warn(m.at, "%s is taken for a namespace of your own; did you mean %s?", m.key, n)
+			}
+		}
+		for _, e := range f.members(in) {
+			if ev, ok := f.event(m.key, e); ok {
+				list = append(list, ev)
+			}
+		}
+	}
+	return list
+}
+
+// event reads an entry of a namespace.
+func (f *file) event(ns string, m member) (e Event, ok bool) {
+	if !identifier(m.key) {
+		f.warn(m.at, "%q is no name of an event: letters, digits and _ only; skipped", m.key)
+		return e, false
+	}
+	e = Event{Namespace: ns, Name: m.key, Enabled: true, Pos: f.pos(m.at), EnabledPos: f.pos(m.at)}
+	badRule := false
+	switch v := m.value.Value.(type) {
+	case *hujson.Object:
+		badRule = f.extended(&e, m.key, v)
+	default:
+		if k := v.Kind(); k != 't' && k != 'f' {
+			f.wrong(m, "true, false or an object, { ... }")
+			return e, false
+		}
+		e.Enabled, e.EnabledPos = v.Kind() == 't', f.pos(m.value.StartOffset)
+	}
+	if e.Rule == nil && standardNamespace(ns) && !e.Standard() {
+		if !badRule {
+			f.warn(m.at, "%s; skipped (an event of your own here needs a \"rule\")", noEvent(ns, m.key))
+		}
+		return e, false
+	}
+	return e, true
+}
+
+// extended reads the settings of an event, and reports a rule that cannot be understood.
+func (f *file) extended(e *Event, where string, o *hujson.Object) (badRule bool) {
+	var needRule []member
+	for _, m := range f.members(o) {
+		switch m.key {
+		case "enabled":
+			if b, ok := f.boolean(m); ok {
+				e.Enabled, e.EnabledPos = b, f.pos(m.value.StartOffset)
+			}
+		case "rule":
+			text, ok := f.str(m)
+			if !ok {
+				badRule = true
+				continue
+			}
+			r, err := ParseRule(text)
+			if err != nil {
+				f.warn(m.value.StartOffset, "\"rule\": %v; skipped", err)
+				badRule = true
+				continue
+			}
+			e.Rule = &r
+		case "args":
+			e.Args, _ = f.strs(m, false)
+			needRule = append(needRule, m)
+		case "functions":
+			e.Functions, _ = f.strs(m, true)
+			needRule = append(needRule, m)
+		default:
+			f.unknown(m, where, []string{"enabled", "rule", "args", "functions"})
+		}
+	}
+	if e.Rule == nil && !badRule {
+		for _, m := range needRule {
+			f.warn(m.at, "%q has no effect without \"rule\"", m.key)
+		}
+	}
+	return badRule
+}
+
+// groups reads the groups.
+func (f *file) groups(o *hujson.Object) (list []Group) {
+	for _, m := range f.members(o) {
+		in, ok := f.object(m)
+		if !ok {
+			continue
+		}
+		g := Group{Name: m.key, Enabled: true, Pos: f.pos(m.at), EnabledPos: f.pos(m.at)}
+		for _, s := range f.members(in) {
+			switch s.key {
+			case "enabled":
+				if b, ok := f.boolean(s); ok {
+					g.Enabled, g.EnabledPos = b, f.pos(s.value.StartOffset)
+				}
+			case "events":
+				g.Events = f.refs(s)
+			default:
+				f.unknown(s, "group "+m.key, []string{"enabled", "events"})
+			}
+		}
+		list = append(list, g)
+	}
+	return list
+}
+
+// refs reads the events of a group.
+func (f *file) refs(m member) (list []Ref) {
+	a, ok := m.value.Value.(*hujson.Array)
+	if !ok {
+		f.wrong(m, "a list of events")
+		return nil
+	}
+	for _, v := range a.Elements {
+		s, ok := f.str(member{m.key, m.at, v})
+		if !ok {
+			continue
+		}
+		ns, name, err := splitName(s)
+		if err != nil {
+			f.warn(v.StartOffset, "%v; skipped", err)
+			continue
+		}
+		list = append(list, Ref{ns, name, f.pos(v.StartOffset)})
+	}
+	return list
+}
+
+// unlisted warns of events that groups name and eventsSettings does not.
+func (f *file) unlisted(ev *Events) {
+	named := ev.index()
+	for _, g := range ev.Groups {
+		for _, r := range g.Events {
+			if len(named(r)) > 0 {
+				continue
+			}
+			text := r.String() + " is not listed in \"eventsSettings\": it stays off"
+			if _, known := trace.KindByName(r.Namespace, r.Name); standardNamespace(r.Namespace) && !known {
+				text = noEvent(r.Namespace, r.Name) + "; skipped"
+			}
+			f.warnings = append(f.warnings, Warning{r.Pos, text})
+		}
+	}
+}
+
+// index returns what finds the entries, as indices in List, that a reference means: the one of exactly
+// this name, or else all those that are the same standard event under another name.
+func (ev *Events) index() func(Ref) []int {
+	exact, same := map[string][]int{}, map[string][]int{}
+	for i, e := range ev.List {
+		exact[e.String()] = append(exact[e.String()], i)
+		c := canonical(e.Namespace, e.Name)
+		same[c] = append(same[c], i)
+	}
+	return func(r Ref) []int {
+		if l := exact[r.String()]; l != nil {
+			return l
+		}
+		return same[canonical(r.Namespace, r.Name)]
+	}
+}

@@ -1,0 +1,73 @@
+package config
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// Points of rules other than "return X".
+const (
+	PointBlock   = "BlockRetStatus" // the head of a block: after it is the first thing in the block, before it is before the block is called
+	PointForeign = "foreign call"   // user code is called
+	PointEntry   = "entry"          // a function, or a CF's very first block, starts
+)
+
+// Statuses are what a block can return: the X of "return X" that running LuNA programs know.
+var Statuses = []string{"EXIT", "CONTINUE", "MIGRATE", "WAIT", "STEAL"}
+
+// Rule says where calls of an event are inserted.
+type Rule struct {
+	Before bool   `json:"before"` // before Point, otherwise after it
+	Point  string `json:"point"`  // "return X", PointBlock, PointForeign or PointEntry, with single spaces
+}
+
+// String is the rule as it is configured: "before return EXIT".
+func (r Rule) String() string {
+	if r.Before {
+		return "before " + r.Point
+	}
+	return "after " + r.Point
+}
+
+// Return is the expression X of a rule at "return X".
+func (r Rule) Return() (x string, ok bool) { return strings.CutPrefix(r.Point, "return ") }
+
+// Known reports whether the point exists in running LuNA programs: not a return of something
+// else than one of the Statuses. C++ sources may have any.
+func (r Rule) Known() bool {
+	x, ok := r.Return()
+	return !ok || slices.Contains(Statuses, x)
+}
+
+// ParseRule reads a rule: before or after, and a point, with any white space between the
+// words. The error says which part cannot be understood.
+func ParseRule(text string) (Rule, error) {
+	words := strings.Fields(text)
+	if len(words) == 0 || words[0] != "before" && words[0] != "after" {
+		first := "nothing"
+		if len(words) > 0 {
+			first = fmt.Sprintf("%q", words[0])
+		}
+		return Rule{}, fmt.Errorf("a rule begins with before or after, not with %s", first)
+	}
+	r := Rule{Before: words[0] == "before", Point: strings.Join(words[1:], " ")}
+	switch x, ret := r.Return(); {
+	case ret && strings.HasSuffix(x, ";"):
+		return Rule{}, fmt.Errorf("leave out the ; of %q", r.Point)
+	case ret, r.Point == PointBlock, r.Point == PointForeign, r.Point == PointEntry:
+		return r, nil
+	case r.Point == "return":
+		return Rule{}, fmt.Errorf("return what? Write \"return %s\" or another value", Statuses[0])
+	case r.Point == "":
+		return Rule{}, fmt.Errorf("%s what? %s", words[0], pointsText)
+	}
+	for _, p := range []string{PointBlock, PointForeign, PointEntry} {
+		if nearest(r.Point, []string{p}) != "" {
+			return Rule{}, fmt.Errorf("there is no point %q%s", r.Point, didYouMean(r.Point, []string{p}))
+		}
+	}
+	return Rule{}, fmt.Errorf("there is no point %q; %s", r.Point, pointsText)
+}
+
+const pointsText = "points are return X, " + PointBlock + ", " + PointForeign + " and " + PointEntry

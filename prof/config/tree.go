@@ -1,0 +1,243 @@
+package config
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/tailscale/hujson"
+)
+
+// Bounds of what is taken for a configuration file. The parser is recursive.
+const (
+	maxText  = 1 << 20
+	maxDepth = 1000
+)
+
+// file is a configuration file that is being read: its text with what it takes to give
+// positions, and the warnings so far.
+type file struct {
+	name     string
+	text     []byte
+	lines    []int // offsets at which lines begin
+	warnings []Warning
+}
+
+// member is a key of an object with its value.
+type member struct {
+	key   string
+	at    int // offset of the key
+	value hujson.Value
+}
+
+// open parses the text of a file. It has to be an object.
+func open(name string, text []byte) (*file, *hujson.Object, int, error) {
+	text = bytes.TrimPrefix(text, []byte("\ufeff"))
+	f := &file{name: name, text: text, lines: []int{0}}
+	for i, c := range text {
+		if c == '\n' {
+			f.lines = append(f.lines, i+1)
+		}
+	}
+	if err := f.bounds(); err != nil {
+		return nil, nil, 0, err
+	}
+	// A comment in the last line need not end with a new line.
+	v, err := hujson.Parse(append(bytes.Clone(text), '\n'))
+	if err != nil {
+		return nil, nil, 0, f.syntax(err)
+	}
+	o, ok := v.Value.(*hujson.Object)
+	if !ok {
+		return nil, nil, 0, fmt.Errorf("%s: the file must be a JSON object, { ... }, not %s", f.pos(v.StartOffset), what(v))
+	}
+	return f, o, v.StartOffset, nil
+}
+
+// bounds refuses what would overflow the parser's stack.
+func (f *file) bounds() error {
+	if len(f.text) > maxText {
+		return fmt.Errorf("%s: the file has %d bytes, too many for a configuration (at most %d)", f.pos(0), len(f.text), maxText)
+	}
+	depth := 0
+	for i, c := range f.text {
+		switch c {
+		case '{', '[':
+			depth++
+		case '}', ']':
+			depth = max(0, depth-1)
+		}
+		if depth > maxDepth {
+			return fmt.Errorf("%s: objects or lists are nested more than %d deep", f.pos(i), maxDepth)
+		}
+	}
+	return nil
+}
+
+// syntax words an error of the parser, which has the place in its text only.
+func (f *file) syntax(err error) error {
+	var line, col int
+	if _, e := fmt.Sscanf(err.Error(), "hujson: line %d, column %d:", &line, &col); e != nil {
+		return fmt.Errorf("%s: %w", f.name, err)
+	}
+	at := len(f.text)
+	if line <= len(f.lines) {
+		at = min(at, f.lines[line-1]+col-1)
+	}
+	reason := errors.Unwrap(err)
+	text := reason.Error()
+	trimmed := bytes.TrimSpace(f.text)
+	switch {
+	case len(trimmed) == 0:
+		text = "the file is empty; it must be a JSON object, { ... }"
+	case strings.HasSuffix(text, "after top-level value") && trimmed[0] == '"':
+		at, text = bytes.IndexByte(f.text, '"'), "the file must be a JSON object: put { before this and } at the end"
+	case errors.Is(reason, io.ErrUnexpectedEOF):
+		what := "an object or list is not closed"
+		if strings.Contains(text, "string") {
+			what = "a string is not closed"
+		} else if strings.Contains(text, "comment") {
+			what = "a comment is not closed"
+		}
+		text = "the file ends too early: " + what
+	}
+	return fmt.Errorf("%s: %s", f.pos(at), text)
+}
+
+// pos is the place of an offset. A column counts characters.
+func (f *file) pos(offset int) Pos {
+	lo, hi := 0, len(f.lines)
+	for hi-lo > 1 {
+		if mid := (lo + hi) / 2; f.lines[mid] <= offset {
+			lo = mid
+		} else {
+			hi = mid
+		}
+	}
+	return Pos{f.name, lo + 1, 1 + utf8.RuneCount(f.text[f.lines[lo]:offset])}
+}
+
+func (f *file) warn(at int, format string, args ...any) {
+	f.warnings = append(f.warnings, Warning{f.pos(at), fmt.Sprintf(format, args...)})
+}
+
+// members are the keys of an object. A key that comes again is skipped with a warning.
+func (f *file) members(o *hujson.Object) []member {
+	var list []member
+	first := map[string]int{}
+	for _, m := range o.Members {
+		lit, _ := m.Name.Value.(hujson.Literal)
+		key, at := lit.String(), m.Name.StartOffset
+		if before, twice := first[key]; twice {
+			f.warn(at, "%q is here for the second time, after %s; skipped", key, f.pos(before))
+			continue
+		}
+		first[key] = at
+		list = append(list, member{key, at, m.Value})
+	}
+	return list
+}
+
+// wrong warns of a value of a wrong type.
+func (f *file) wrong(m member, want string) {
+	f.warn(m.value.StartOffset, "%q must be %s, not %s; skipped", m.key, want, what(m.value))
+}
+
+// unknown warns of a key that has no meaning here.
+func (f *file) unknown(m member, where string, known []string) {
+	hint := "; there are " + strings.Join(known, ", ")
+	if n := nearest(m.key, known); n != "" {
+		hint = fmt.Sprintf("; did you mean %q?", n)
+	}
+	f.warn(m.at, "unknown key %q in %s%s", m.key, where, hint)
+}
+
+// object, boolean and so on give the value of a member if it has that type, and warn otherwise.
+func (f *file) object(m member) (*hujson.Object, bool) {
+	o, ok := m.value.Value.(*hujson.Object)
+	if !ok {
+		f.wrong(m, "an object, { ... }")
+	}
+	return o, ok
+}
+
+func (f *file) boolean(m member) (value, ok bool) {
+	if k := m.value.Value.Kind(); k != 't' && k != 'f' {
+		f.wrong(m, "true or false")
+		return false, false
+	}
+	return m.value.Value.Kind() == 't', true
+}
+
+func (f *file) str(m member) (string, bool) {
+	lit, ok := m.value.Value.(hujson.Literal)
+	if !ok || lit.Kind() != '"' {
+		f.wrong(m, "a string")
+		return "", false
+	}
+	return lit.String(), true
+}
+
+func (f *file) integer(m member) (int, bool) {
+	if n, ok := number(m.value).(int); ok {
+		return n, true
+	}
+	f.wrong(m, "a whole number")
+	return 0, false
+}
+
+// strs reads a list of strings; what is none is skipped. With single, a string alone is a list too.
+func (f *file) strs(m member, single bool) (list []string, ok bool) {
+	if lit, isLit := m.value.Value.(hujson.Literal); isLit && lit.Kind() == '"' && single {
+		return []string{lit.String()}, true
+	}
+	a, isList := m.value.Value.(*hujson.Array)
+	if !isList {
+		f.wrong(m, "a list of strings")
+		return nil, false
+	}
+	list = []string{}
+	for _, e := range a.Elements {
+		if s, isStr := f.str(member{m.key, m.at, e}); isStr {
+			list = append(list, s)
+		}
+	}
+	return list, true
+}
+
+// number is the value of a number, an int if it is a whole one, nil if v is no number.
+func number(v hujson.Value) any {
+	lit, ok := v.Value.(hujson.Literal)
+	if !ok || lit.Kind() != '0' {
+		return nil
+	}
+	if n, err := strconv.Atoi(string(lit)); err == nil {
+		return n
+	}
+	x, err := strconv.ParseFloat(string(lit), 64)
+	if err != nil || math.IsInf(x, 0) {
+		return nil
+	}
+	if x == math.Trunc(x) && math.Abs(x) < 1<<53 {
+		return int(x)
+	}
+	return x
+}
+
+// what names the type of a value.
+func what(v hujson.Value) string {
+	switch v.Value.Kind() {
+	case '"':
+		return "a string"
+	case '{':
+		return "an object"
+	case '[':
+		return "a list"
+	}
+	return v.Value.(hujson.Literal).String()
+}
