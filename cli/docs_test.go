@@ -1,0 +1,78 @@
+package cli
+
+import (
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+// shBlock is a command in a document that must work as it stands.
+var shBlock = regexp.MustCompile("(?ms)^```sh\n(.*?)^```$")
+
+// TestDocs runs every block marked sh in README.md and docs/, those of a page one after the other, in a folder that has the
+// examples.
+func TestDocs(t *testing.T) {
+	if !canRun {
+		t.Skip("built without the engine")
+	}
+	pages, err := filepath.Glob("../docs/*.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	home := lunaHome(t)
+	examples := filepath.Join(t.TempDir(), "examples") // one for all, so that each is compiled once
+	if err := os.CopyFS(examples, os.DirFS("../examples")); err != nil {
+		t.Fatal(err)
+	}
+	for _, page := range append(pages, "../README.md") {
+		text, err := os.ReadFile(page)
+		if err != nil {
+			t.Fatal(err)
+		}
+		blocks := shBlock.FindAllStringSubmatchIndex(string(text), -1)
+		if len(blocks) == 0 {
+			continue
+		}
+		t.Run(filepath.Base(page), func(t *testing.T) {
+			t.Parallel()
+			dir := t.TempDir()
+			if err := os.Symlink(examples, filepath.Join(dir, "examples")); err != nil {
+				t.Fatal(err)
+			}
+			for _, b := range blocks {
+				line := 1 + strings.Count(string(text[:b[2]]), "\n")
+				stdout, stderr, code, err := shell(dir, home, "set -eu\n"+string(text[b[2]:b[3]]))
+				if err != nil || code != 0 {
+					t.Fatalf("%s:%d: exit code %d, %v\n%s%s", page, line, code, err, stdout, stderr)
+				}
+			}
+		})
+	}
+}
+
+var mdLink = regexp.MustCompile(`\]\(([^)#:]+)(#[^)]*)?\)`)
+
+// TestDocLinks checks that what the documents point to in this repository exists.
+func TestDocLinks(t *testing.T) {
+	pages, err := filepath.Glob("../docs/*.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	more, err := filepath.Glob("../*.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, page := range append(pages, more...) {
+		text, err := os.ReadFile(page)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, m := range mdLink.FindAllStringSubmatch(string(text), -1) {
+			if _, err := os.Stat(filepath.Join(filepath.Dir(page), m[1])); err != nil {
+				t.Errorf("%s: link to %s: %v", page, m[1], err)
+			}
+		}
+	}
+}

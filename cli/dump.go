@@ -1,0 +1,134 @@
+package cli
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"os"
+
+	"github.com/spf13/cobra"
+
+	"github.com/whyslow/whyslow/trace"
+)
+
+type dumpOptions struct {
+	luna   bool
+	parse  string // file, "-" standard input
+	out    string
+	json   bool
+	stats  bool
+	filter eventFilter
+}
+
+func dumpCommand(io stdio) *cobra.Command {
+	var o dumpOptions
+	cmd := &cobra.Command{
+		Use:   "dump [flags] TRACE",
+		Short: "Print every event of a trace as text, or make a trace from such text",
+		Long: `Print the text twin of a trace: one line per event, all other lines start with #. Nothing is lost: --parse makes a trace of it
+whose twin is the same text.
+
+With --from, --to, --node, --worker, --kind, --cf and --df, print some events only, with the definitions they use; --parse
+makes a smaller trace of that. With --json, print each event as a JSON object on a line, with names instead of numbers:
+  {"time":1000,"node":0,"stream":1,"event":"CFEvents.onStarted","fields":{"cf":"0.1","execution":1,"inputs":[{"df":3,"name":"a[2]"}]}}
+With --stats, print how many events of each kind there are and what takes how many bytes, what is lost, and more.
+
+With --luna, print the events as LuNA's own log does: rank | seconds | message | file:line. Contents of DFs and request
+counts are not in a trace: a DF shows as DF<size=BYTES>(...), a count as -1.
+` + exitCodesHelp,
+		Example: `  whyslow dump prog.001.trace | grep onMigrated
+  whyslow dump --from 10ms --to 12ms --node 1 --kind 'CF.*' prog.001.trace
+  whyslow dump --df 'A[0][1]' --json prog.001.trace | jq .time
+  whyslow dump --stats prog.001.trace
+  whyslow dump --parse twin.txt -o new.trace
+  whyslow dump --luna prog.001.trace`,
+		Args: func(cmd *cobra.Command, args []string) error {
+			if o.parse == "" {
+				return oneArg("trace")(cmd, args)
+			}
+			return cobra.NoArgs(cmd, args)
+		},
+		RunE: func(cmd *cobra.Command, args []string) error {
+			switch {
+			case o.parse != "" && o.out == "":
+				return badCommandLine("dump: --parse needs -o TRACE, the folder to make")
+			case o.parse == "" && o.out != "":
+				return badCommandLine("dump: -o goes with --parse only")
+			case o.parse != "" && (o.luna || o.json || o.stats || !o.filter.empty()):
+				return badCommandLine("dump: --parse reads the text twin and goes with -o only")
+			case o.luna && (o.json || o.stats || !o.filter.empty()):
+				return badCommandLine("dump: --luna prints the whole trace and goes with no other flag")
+			case o.stats && !o.filter.empty():
+				return badCommandLine("dump: --stats is about the whole trace")
+			case o.parse != "":
+				return parseTwin(io, &o)
+			}
+			return dumpTrace(io, &o, args[0])
+		},
+		ValidArgsFunction: completeTrace,
+	}
+	f := cmd.Flags()
+	f.BoolVar(&o.luna, "luna", false, "print LuNA's own form of a trace")
+	f.BoolVar(&o.json, "json", false, "print events, or with --stats the figures, as JSON")
+	f.BoolVar(&o.stats, "stats", false, "print figures: events and bytes of each kind and column, definitions, blocks, what is lost")
+	o.filter.addTo(cmd)
+	f.StringVar(&o.parse, "parse", "", "make a trace of the text twin in this `file` (- for standard input)")
+	f.StringVarP(&o.out, "output", "o", "", "with --parse: `folder` for the trace; must be new or empty")
+	return cmd
+}
+
+func parseTwin(io stdio, o *dumpOptions) error {
+	in := io.in
+	if o.parse != "-" {
+		f, err := os.Open(o.parse)
+		if err != nil {
+			return badInput(err)
+		}
+		defer f.Close()
+		in = f
+	}
+	if err := makeTraceDir(o.out); err != nil {
+		return badInput(err)
+	}
+	err := trace.Parse(bufio.NewReaderSize(in, 1<<20), o.out)
+	var syntax *trace.SyntaxError
+	if errors.As(err, &syntax) {
+		err = fmt.Errorf("%s:%w", o.parse, err)
+	}
+	return badInput(err)
+}
+
+func dumpTrace(io stdio, o *dumpOptions, path string) error {
+	r, err := trace.Open(path)
+	if err != nil {
+		return badInput(err)
+	}
+	defer r.Close()
+	opt, err := o.filter.options(r)
+	if err != nil {
+		return err
+	}
+	opt.JSON = o.json
+	w := bufio.NewWriterSize(io.out, 1<<16)
+	switch {
+	case o.stats && o.json:
+		err = writeJSON(w, readStatistics(r))
+	case o.stats:
+		err = readStatistics(r).print(w)
+	case o.luna:
+		err = printLunaLog(w, r)
+	default:
+		err = trace.Dump(w, r, opt)
+	}
+	if err := errors.Join(err, w.Flush()); err != nil {
+		return badInput(err)
+	}
+	problems := missing(r)
+	for _, p := range problems {
+		io.say("warning: %s", p)
+	}
+	if len(problems) > 0 {
+		return exitWith(exitDamaged, nil)
+	}
+	return nil
+}

@@ -1,0 +1,246 @@
+package cli
+
+import (
+	"fmt"
+	"path"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/whyslow/whyslow/trace"
+)
+
+// eventFilter says which events to look at. Different flags must all hold; of one flag's values, one.
+type eventFilter struct {
+	from, to string
+	nodes    []int
+	workers  []int
+	kinds    []string
+	cfs      []string
+	dfs      []string
+}
+
+func (f *eventFilter) addTo(cmd *cobra.Command) {
+	flags := cmd.Flags()
+	flags.StringVar(&f.from, "from", "", "events from this `time` on: since the start of the run, such as 1.5ms, or as in the text, in nanoseconds")
+	flags.StringVar(&f.to, "to", "", "events up to this `time`")
+	flags.IntSliceVar(&f.nodes, "node", nil, "events of these nodes: `number`,...")
+	flags.IntSliceVar(&f.workers, "worker", nil, "events of these workers of each node: `number`,...; higher numbers are the run-time system's own streams")
+	flags.StringSliceVar(&f.kinds, "kind", nil, "events of this `kind`: CFEvents.onStarted, CF.onStarted, onStarted; * stands for anything (repeatable)")
+	flags.StringArrayVar(&f.cfs, "cf", nil, "events that name this CF, `node.counter` (repeatable)")
+	flags.StringArrayVar(&f.dfs, "df", nil, "events that name this DF: `A[0][1]`, A for all of that name, or its number in the node's file (repeatable)")
+}
+
+func (f *eventFilter) empty() bool {
+	return f.from == "" && f.to == "" && f.nodes == nil && f.workers == nil && f.kinds == nil && f.cfs == nil && f.dfs == nil
+}
+
+// options turns the filter into options of a dump. An error is the user's.
+func (f *eventFilter) options(r *trace.Reader) (o trace.DumpOptions, err error) {
+	if f.empty() {
+		return o, nil
+	}
+	if f.from != "" || f.to != "" {
+		in := trace.Always
+		if f.from != "" {
+			if in.From, err = timeIn(r, "from", f.from); err != nil {
+				return o, err
+			}
+		}
+		if f.to != "" {
+			if in.To, err = timeIn(r, "to", f.to); err != nil {
+				return o, err
+			}
+		}
+		if in.From > in.To {
+			return o, badCommandLine("--from=%s is after --to=%s", f.from, f.to)
+		}
+		o.In = &in
+	}
+	for _, n := range f.nodes {
+		if !slices.Contains(r.Nodes(), n) {
+			return o, badCommandLine("--node=%d: the trace has no such node (it has %s)", n, numbers(r.Nodes()))
+		}
+	}
+	if f.nodes != nil || f.workers != nil {
+		o.Streams = func(node, stream int) bool {
+			return (f.nodes == nil || slices.Contains(f.nodes, node)) && (f.workers == nil || slices.Contains(f.workers, stream))
+		}
+	}
+	if f.kinds == nil && f.cfs == nil && f.dfs == nil {
+		return o, nil
+	}
+	m := matcher{kinds: map[int]map[trace.Kind]bool{}, dfs: map[int]map[trace.DF]bool{}}
+	if err := m.findKinds(r, f.kinds); err != nil {
+		return o, err
+	}
+	if err := m.findDFs(r, f.dfs); err != nil {
+		return o, err
+	}
+	for _, s := range f.cfs {
+		cf, err := parseCF(s)
+		if err != nil {
+			return o, err
+		}
+		m.cfs = append(m.cfs, uint64(cf))
+	}
+	m.anyKind, m.anyDF = f.kinds == nil, f.dfs == nil
+	o.Keep = m.keep
+	return o, nil
+}
+
+// timeIn reads a time: a duration since the start of the run, or nanoseconds as they stand in the trace.
+func timeIn(r *trace.Reader, flag, s string) (int64, error) {
+	if ns, err := strconv.ParseInt(s, 10, 64); err == nil {
+		return ns, nil
+	}
+	d, err := time.ParseDuration(s)
+	if err != nil {
+		return 0, badCommandLine("--%s=%s: say a time since the start of the run, such as 1.5ms, or nanoseconds as in the text", flag, s)
+	}
+	return startOf(r) + int64(d), nil
+}
+
+// startOf is when the run started: the earliest onProgramStarted, which is the first event of a worker.
+func startOf(r *trace.Reader) int64 {
+	start, found := r.Span().From, false
+	for _, s := range r.Streams() {
+		if s.Started && (!found || s.First < start) {
+			start, found = s.First, true
+		}
+	}
+	return start
+}
+
+func numbers(list []int) string {
+	return strings.Trim(strings.Join(strings.Fields(fmt.Sprint(list)), ", "), "[]")
+}
+
+func parseCF(s string) (trace.CF, error) {
+	node, counter, ok := strings.Cut(s, ".")
+	n, err := strconv.ParseUint(node, 10, 16)
+	c, cerr := strconv.ParseUint(counter, 10, 48)
+	if !ok || err != nil || cerr != nil || c == 0 {
+		return 0, badCommandLine("--cf=%s: a CF is its node and counter, such as 0.17", s)
+	}
+	return trace.MakeCF(int(n), c), nil
+}
+
+// matcher picks events.
+type matcher struct {
+	anyKind, anyDF bool
+	kinds          map[int]map[trace.Kind]bool // by node
+	dfs            map[int]map[trace.DF]bool
+	cfs            []uint64
+}
+
+// findKinds finds the kinds that patterns name. Kinds of user namespaces have a number of their own on each node.
+func (m *matcher) findKinds(r *trace.Reader, patterns []string) error {
+	for _, p := range patterns {
+		full := strings.ReplaceAll(p, "::", ".")
+		found := false
+		for _, node := range r.Nodes() {
+			if m.kinds[node] == nil {
+				m.kinds[node] = map[trace.Kind]bool{}
+			}
+			try := func(s *trace.KindSpec) error {
+				for _, name := range kindNames(s) {
+					ok, err := path.Match(full, name)
+					if err != nil {
+						return badCommandLine("--kind=%s: %v", p, err)
+					}
+					if ok {
+						m.kinds[node][s.Kind], found = true, true
+					}
+				}
+				return nil
+			}
+			for i := range trace.Kinds() {
+				if err := try(&trace.Kinds()[i]); err != nil {
+					return err
+				}
+			}
+			for _, s := range r.Defs(node).UserKinds() {
+				if err := try(s); err != nil {
+					return err
+				}
+			}
+		}
+		if !found {
+			return badCommandLine("--kind=%s: there is no such event; docs/events.md lists them all", p)
+		}
+	}
+	return nil
+}
+
+// kindNames are the ways to write a kind.
+func kindNames(s *trace.KindSpec) (list []string) {
+	for _, name := range append([]string{s.Name}, s.Alias...) {
+		list = append(list, s.Namespace+"."+name, strings.TrimSuffix(s.Namespace, "Events")+"."+name, name)
+	}
+	return list
+}
+
+// findDFs finds the DFs that are named, on every node.
+func (m *matcher) findDFs(r *trace.Reader, names []string) error {
+	for _, name := range names {
+		found := false
+		number, err := strconv.ParseUint(strings.TrimPrefix(name, "#"), 10, 32)
+		isNumber := err == nil && number > 0
+		for _, node := range r.Nodes() {
+			if m.dfs[node] == nil {
+				m.dfs[node] = map[trace.DF]bool{}
+			}
+			if isNumber {
+				m.dfs[node][trace.DF(number)], found = true, true
+				continue
+			}
+			d := r.Defs(node)
+			d.EachDF(func(df trace.DF, n trace.Name, _ []int64) {
+				base := d.Name(n)
+				if !strings.HasPrefix(name, base) {
+					return
+				}
+				if full, _ := d.DFName(df); name == base || name == full {
+					m.dfs[node][df], found = true, true
+				}
+			})
+		}
+		if !found {
+			return badCommandLine("--df=%s: the trace has no DF of this name", name)
+		}
+	}
+	return nil
+}
+
+// keep tells whether an event is wanted.
+func (m *matcher) keep(d *trace.Defs, b *trace.Batch, i int) bool {
+	if !m.anyKind && !m.kinds[b.Node][b.Kind[i]] {
+		return false
+	}
+	if m.cfs == nil && m.anyDF {
+		return true
+	}
+	spec := d.Kind(b.Kind[i])
+	if spec == nil {
+		return false
+	}
+	args := b.Args(i)
+	cf, df := m.cfs == nil, m.anyDF
+	for f := range spec.Fields {
+		switch spec.Fields[f].Type {
+		case trace.FieldCF:
+			cf = cf || slices.Contains(m.cfs, args[f])
+		case trace.FieldDF:
+			df = df || m.dfs[b.Node][trace.DF(args[f])]
+		case trace.FieldDFs:
+			for _, v := range args[f+1:] {
+				df = df || m.dfs[b.Node][trace.DF(v)]
+			}
+		}
+	}
+	return cf && df
+}

@@ -1,0 +1,107 @@
+package cli
+
+import (
+	"bufio"
+	"bytes"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+)
+
+// Programs that do not end by themselves; they print "ready" once they run.
+var endless = map[string]string{
+	"many CFs": `C++ sub spin(int i) ${{
+    if (i == 0) { printf("ready\n"); fflush(stdout); }
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+$}}
+sub main() for i = 0 .. 1000000 spin(i);
+`,
+	"one CF that never returns": `C++ sub spin(int i) ${{
+    if (i < 100) return;
+    printf("ready\n");
+    fflush(stdout);
+    for (;;) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+$}}
+sub main() for i = 0 .. 100 spin(i);
+`,
+}
+
+// TestSignals ends runs from outside: the trace of what ran so far must be usable.
+func TestSignals(t *testing.T) {
+	if !canRun {
+		t.Skip("built without the engine")
+	}
+	home := lunaHome(t)
+	for name, source := range endless {
+		t.Run("interrupt "+name, func(t *testing.T) {
+			t.Parallel()
+			trace, stderr, code := endBy(t, home, source, os.Interrupt)
+			if code != exitInterrupted {
+				t.Errorf("exit code %d", code)
+			}
+			if !strings.Contains(stderr, "whyslow: interrupted") {
+				t.Errorf("does not say that it was interrupted:\n%s", stderr)
+			}
+			if !strings.HasSuffix(strings.TrimSpace(stderr), "\n"+trace) {
+				t.Errorf("the last line is not %s:\n%s", trace, stderr)
+			}
+			stdout, stderr, code, err := shell(".", home, "whyslow report --json "+trace)
+			if err != nil || code != exitDone {
+				t.Fatalf("report: exit code %d, %v\n%s", code, err, stderr)
+			}
+			if err := checkSums([]byte(stdout)); err != nil {
+				t.Error(err)
+			}
+			if !strings.Contains(stdout, `"ended": "interrupted"`) {
+				t.Errorf("%.300s", stdout)
+			}
+		})
+		t.Run("kill "+name, func(t *testing.T) {
+			t.Parallel()
+			trace, _, _ := endBy(t, home, source, os.Kill)
+			// What had been written is there; early on that may be nothing at all.
+			_, stderr, code, err := shell(".", home, "whyslow report "+trace)
+			if err != nil || code != exitDamaged && code != exitUsage || strings.Contains(stderr, "goroutine") {
+				t.Errorf("report: exit code %d, %v\n%s", code, err, stderr)
+			}
+		})
+	}
+}
+
+// endBy runs a program until it is ready and a little longer, and sends it the signal.
+func endBy(t *testing.T, home, source string, signal os.Signal) (trace, stderr string, code int) {
+	t.Helper()
+	file := filepath.Join(t.TempDir(), "endless.fa")
+	if err := os.WriteFile(file, []byte(source), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command(filepath.Join(home, "bin", "whyslow"), "run", file)
+	var errs bytes.Buffer
+	cmd.Stderr = &errs
+	stdout, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	defer cmd.Process.Kill()
+	if line, err := bufio.NewReader(stdout).ReadString('\n'); line != "ready\n" {
+		t.Fatalf("%q %v\n%s", line, err, errs.String())
+	}
+	time.Sleep(50 * time.Millisecond)
+	if err := cmd.Process.Signal(signal); err != nil {
+		t.Fatal(err)
+	}
+	late := time.AfterFunc(20*time.Second, func() { cmd.Process.Kill() })
+	defer late.Stop()
+	if _, err := io.Copy(io.Discard, stdout); err != nil {
+		t.Fatal(err)
+	}
+	cmd.Wait() // its exit code is the answer
+	return strings.TrimSuffix(file, ".fa") + ".001.trace", errs.String(), cmd.ProcessState.ExitCode()
+}

@@ -1,0 +1,225 @@
+//go:build cgo
+
+package cli
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"os/signal"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/whyslow/whyslow/internal/cpp"
+	"github.com/whyslow/whyslow/internal/luna"
+	"github.com/whyslow/whyslow/internal/luna/records"
+)
+
+// LuNA's own command. It compiles the program, writes a library that carries it (bundle.go), and starts itself as rts to
+// run that: a process of its own, because the program's standard error is shown only when it fails.
+
+type lunaCommandLine struct {
+	*lunaOptions
+	io    stdio
+	shown bool // a line of progress
+}
+
+// A fatalError is printed as LuNA does; details follow on lines of their own.
+type fatalError struct{ text, details string }
+
+func (e *fatalError) Error() string { return e.text }
+
+func runLuna(words []string, io stdio) int {
+	opt, err := parseLuna(words)
+	if err != nil {
+		fmt.Fprintf(io.err, "luna: fatal error: %v\n", err)
+		return exitFailed
+	}
+	if opt.help {
+		fmt.Fprint(io.out, lunaHelp)
+		return exitDone
+	}
+	l := &lunaCommandLine{lunaOptions: opt, io: io}
+	if strings.HasPrefix(l.file, "-") && !l.disabled[1] {
+		fmt.Fprintf(io.err, "luna: WARNING#1: suspicious program name: '%s' (mistyped a key?)\n", l.file)
+	}
+	err = l.run()
+	l.clearProgress()
+	var fatal *fatalError
+	var faults *luna.Error
+	switch {
+	case errors.As(err, &faults):
+		fmt.Fprintln(io.err, luna.LunaText(faults.First()))
+		return exitFailed
+	case errors.As(err, &fatal):
+		fmt.Fprintf(io.err, "luna: fatal error: %s\n%s", fatal.text, fatal.details)
+		return exitFailed
+	case err != nil:
+		fmt.Fprintf(io.err, "luna: fatal error: %v\n", err)
+		return exitFailed
+	}
+	return exitDone
+}
+
+func (l *lunaCommandLine) progress(stage string) {
+	if !l.quiet {
+		fmt.Fprintf(l.io.out, "\x1b[2K\rluna: %s", stage)
+		l.shown = true
+	}
+}
+
+func (l *lunaCommandLine) clearProgress() {
+	if l.shown {
+		fmt.Fprint(l.io.out, "\x1b[2K\r")
+		l.shown = false
+	}
+}
+
+func (l *lunaCommandLine) run() error {
+	l.progress("preprocessing")
+	prog, bundle, err := l.compile()
+	if err != nil {
+		return err
+	}
+	dir, remove, err := l.makeBuildDir()
+	if err != nil {
+		return err
+	}
+	if remove {
+		defer os.RemoveAll(dir)
+	}
+	if err := os.WriteFile(filepath.Join(dir, "preprocessed.fa"), []byte(prog.Text), 0o666); err != nil {
+		return fileError(err)
+	}
+	if l.debug {
+		if err := records.WriteBuild(dir, prog); err != nil {
+			return fileError(err)
+		}
+	}
+
+	l.progress("so-build")
+	spec := cpp.Spec{Prog: prog, Dir: filepath.Dir(l.file), CppDirs: l.cppDirs, Sources: l.cppSources, Optimize: l.optimize, Debug: l.debug}
+	if l.verbose {
+		spec.Verbose = l.io.out
+	}
+	built, err := cpp.Build(context.Background(), spec)
+	if err != nil {
+		return &fatalError{"so-build failed: 2 (see below):", strings.TrimRight(err.Error(), "\n") + "\n"}
+	}
+	library := filepath.Join(dir, "libucodes.so")
+	if l.libraryOnly {
+		library = l.libraryFile
+	}
+	if err := writeBundle(library, built.Path, bundle); err != nil {
+		return fileError(err)
+	}
+	if l.libraryOnly || l.compileOnly {
+		l.clearProgress()
+		if !l.quiet {
+			fmt.Fprintf(l.io.out, "To run: whyslow rts %s%s\n", library, joinArgs(l.args))
+		}
+		return nil
+	}
+	l.clearProgress()
+	return l.execute(library)
+}
+
+func joinArgs(args []string) string {
+	if len(args) == 0 {
+		return ""
+	}
+	return " " + strings.Join(args, " ")
+}
+
+// compile gives the program, and what is needed to compile it again.
+func (l *lunaCommandLine) compile() (*luna.Program, *program, error) {
+	text, err := os.ReadFile(l.file)
+	if err != nil {
+		return nil, nil, &fatalError{"preprocessing failed (see error messages below):",
+			fmt.Sprintf("pp.py: fatal error: failed to read '%s'\n", l.file)}
+	}
+	bundle := &program{File: l.file, Source: string(text), Defines: l.defines, Debug: l.debug, Includes: map[string]string{}}
+	prog, err := luna.Compile(luna.Options{
+		File: bundle.File, Source: []byte(bundle.Source), Defines: macros(bundle.Defines),
+		ReadFile: func(path string) ([]byte, error) {
+			text, err := os.ReadFile(path)
+			if err == nil {
+				bundle.Includes[path] = string(text)
+			}
+			return text, err
+		},
+	})
+	return prog, bundle, err
+}
+
+// makeBuildDir gives the folder of intermediate files and whether it is to be removed at the end.
+func (l *lunaCommandLine) makeBuildDir() (dir string, remove bool, err error) {
+	_, keep := os.LookupEnv("LUNA_NO_CLEANUP")
+	keep = keep || l.noCleanup || l.compileOnly
+	if l.buildDir == "" && !keep {
+		dir, err := os.MkdirTemp("", "luna-*")
+		return dir, true, err
+	}
+	dir = l.buildDir
+	if dir == "" {
+		cache, err := os.UserCacheDir()
+		if err != nil {
+			return "", false, err
+		}
+		file, err := filepath.Abs(l.file)
+		if err != nil {
+			return "", false, err
+		}
+		dir = filepath.Join(cache, "whyslow", "programs", file)
+	}
+	if info, err := os.Stat(dir); err == nil && !info.IsDir() {
+		return "", false, fmt.Errorf("not a directory at build dir: %s", dir)
+	}
+	return dir, !keep, fileError(os.MkdirAll(dir, 0o777))
+}
+
+// execute runs the library in a process of its own, and shows its standard error only when it fails.
+func (l *lunaCommandLine) execute(library string) error {
+	self, err := os.Executable()
+	if err != nil {
+		return err
+	}
+	library, err = filepath.Abs(library)
+	if err != nil {
+		return err
+	}
+	// The child is in this process's group: a terminal's Ctrl+C reaches it directly, and its end ends this process too.
+	signal.Ignore(syscall.SIGINT)
+	var stderr bytes.Buffer
+	cmd := &exec.Cmd{
+		Path:  self,
+		Args:  append([]string{"rts", fmt.Sprintf("--worker-threads-count=%d", l.workers), library}, l.args...),
+		Stdin: l.io.in, Stdout: l.io.out, Stderr: &stderr,
+	}
+	if l.verbose {
+		fmt.Fprintln(l.io.out, strings.Join(cmd.Args, " "))
+	}
+	start := time.Now()
+	err = cmd.Run()
+	if l.time {
+		fmt.Fprintf(l.io.out, "TIME: %f sec.\n", time.Since(start).Seconds())
+	}
+	var exit *exec.ExitError
+	if err == nil || !errors.As(err, &exit) {
+		return err
+	}
+	code := exit.ExitCode()
+	if status, ok := exit.Sys().(syscall.WaitStatus); ok && status.Signaled() {
+		code = -int(status.Signal())
+	}
+	var details strings.Builder
+	for line := range strings.Lines(stderr.String()) {
+		fmt.Fprintf(&details, "err> %s\n", strings.TrimRight(line, "\n"))
+	}
+	return &fatalError{fmt.Sprintf("run-time error: errcode=%d", code), details.String()}
+}

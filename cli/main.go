@@ -1,0 +1,29 @@
+// Package cli is the command whyslow, to be called from a main of one line. A program of yours that imports packages
+// with modules of its own (see prof.RegisterModule) beside this one is a whyslow that has them:
+//
+//	package main
+//
+//	import (
+//		"github.com/whyslow/whyslow/cli"
+//		_ "example.com/you/yourmodule"
+//	)
+//
+//	func main() { cli.Main() }
+//
+// One file holds one verb. cli.go maps the name the program was called by, and every error, to what the user sees.
+package cli
+
+import (
+	"os"
+	"runtime/debug"
+)
+
+// Main does what the command line says and ends the process.
+func Main() {
+	// While a program runs the Go heap holds CFs, which come and go (the values of DFs are in C memory); while a trace is
+	// read, columns that stay to the end. Neither is worth collecting often.
+	if _, set := os.LookupEnv("GOGC"); !set {
+		debug.SetGCPercent(400)
+	}
+	os.Exit(execute(os.Args, terminal()))
+}

@@ -1,0 +1,179 @@
+package cli
+
+import (
+	"fmt"
+	"os"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+)
+
+// Limits of a run; a CF id has 16 bits for its node.
+const (
+	maxNodes   = 1 << 16
+	maxWorkers = 1024
+)
+
+// runOptions say which program to run and how.
+type runOptions struct {
+	nodes, workers int
+	out            string // trace folder; "" chooses one
+	noTrace        bool
+	quiet          bool
+	threadClock    string
+	linkLatency    time.Duration
+	linkBandwidth  string
+	hold           []string
+	noSteal        bool
+	trace          traceOptions
+	report         reportOptions
+	source         sourceOptions
+
+	bandwidth float64                  // linkBandwidth in bytes per second
+	holds     map[string]time.Duration // hold by code fragment
+}
+
+// sourceOptions say how to compile a program.
+type sourceOptions struct {
+	file       string
+	defines    []string
+	cppDirs    []string
+	cppSources []string
+	optimize   string // 0 to 3
+	verbose    bool
+}
+
+func runCommand(io stdio) *cobra.Command {
+	var o runOptions
+	cmd := &cobra.Command{
+		Use:   "run [flags] PROGRAM.fa [argument]...",
+		Short: "Run a LuNA program, record a trace, report where the time went",
+		Long: `Run a LuNA program. Its standard input and output are its own; everything whyslow has to say goes to standard error: the
+report, and as the last line the path of the trace. The trace goes to PROGRAM.NNN.trace beside the program; none is ever
+overwritten.
+
+Nodes share this process. --link-latency and --link-bandwidth make the links between them as slow as a network.
+` + exitCodesHelp,
+		Example: `  whyslow run prog.fa 100
+  whyslow run -n 2 -w 1 --link-latency=50us --by node prog.fa 100
+  whyslow run --json=report.json -o first.trace prog.fa`,
+		Args: func(cmd *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return badCommandLine("run: no program given")
+			}
+			return nil
+		},
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := o.check(cmd.Flags().Changed("workers"), args); err != nil {
+				return err
+			}
+			return runProgram(cmd.Context(), io, &o, args[1:])
+		},
+	}
+	f := cmd.Flags()
+	f.SetInterspersed(false) // what follows the program is its own
+	f.IntVarP(&o.nodes, "nodes", "n", 1, "`number` of nodes")
+	f.IntVarP(&o.workers, "workers", "w", 0, "`number` of workers of each node (default: available cores / nodes)")
+	f.StringVarP(&o.out, "output", "o", "", "`folder` for the trace; must be new or empty")
+	f.BoolVar(&o.noTrace, "no-trace", false, "record nothing: no trace, no report")
+	f.BoolVarP(&o.quiet, "quiet", "q", false, "no report on standard error")
+	f.StringVar(&o.threadClock, "thread-clock", "auto", "measure the CPU time of CFs: `when` is auto (those over 50 us), on or off")
+	f.DurationVar(&o.linkLatency, "link-latency", 0, "time a message is under way, such as 50us")
+	f.StringVar(&o.linkBandwidth, "link-bandwidth", "", "`bytes` per second of each link, such as 1G or 200M (default: unlimited)")
+	f.StringArrayVar(&o.hold, "hold", nil, "hold each CF of a code fragment before it may start: `CODE=DURATION` (repeatable)")
+	f.BoolVar(&o.noSteal, "no-steal", false, "idle nodes do not take stealable CFs from others")
+	o.trace.addTo(f)
+	o.report.addTo(cmd)
+	f.StringArrayVarP(&o.source.defines, "define", "D", nil, "define a macro, `NAME[=TEXT]` (repeatable)")
+	f.StringArrayVar(&o.source.cppDirs, "cpp-dir", nil, "take *.cpp from this `folder` and not from the program's (repeatable)")
+	f.StringArrayVar(&o.source.cppSources, "cpp-source", nil, "one more C++ `file` (repeatable)")
+	f.StringVarP(&o.source.optimize, "optimize", "O", "3", "`level` of optimisation of C++, 0 to 3: -O0 compiles fast")
+	f.BoolVar(&o.source.verbose, "build-verbose", false, "print the commands that compile C++")
+	return cmd
+}
+
+// check fills in defaults and finds what is wrong with the flags.
+func (o *runOptions) check(workersGiven bool, args []string) error {
+	o.source.file = args[0]
+	if o.nodes < 1 || o.nodes > maxNodes {
+		return badCommandLine("run: -n %d: a number of nodes is 1 to %d", o.nodes, maxNodes)
+	}
+	if !workersGiven {
+		o.workers = max(1, availableCores()/o.nodes)
+	}
+	if o.workers < 1 || o.workers > maxWorkers {
+		return badCommandLine("run: -w %d: a number of workers is 1 to %d", o.workers, maxWorkers)
+	}
+	switch o.threadClock {
+	case "auto", "on", "off":
+	default:
+		return badCommandLine("run: --thread-clock=%s: say auto, on or off", o.threadClock)
+	}
+	if len(o.source.optimize) != 1 || !strings.Contains("0123", o.source.optimize) {
+		return badCommandLine("run: -O%s: optimisation is 0 to 3", o.source.optimize)
+	}
+	if o.linkLatency < 0 {
+		return badCommandLine("run: --link-latency=%v: cannot be negative", o.linkLatency)
+	}
+	if o.linkBandwidth != "" {
+		var err error
+		if o.bandwidth, err = parseBandwidth(o.linkBandwidth); err != nil {
+			return badCommandLine("run: --link-bandwidth=%s: %v", o.linkBandwidth, err)
+		}
+	}
+	o.holds = map[string]time.Duration{}
+	for _, h := range o.hold {
+		// The name may hold "=" itself: "while i=..." does not, but nothing forbids it.
+		i := strings.LastIndex(h, "=")
+		if i < 1 {
+			return badCommandLine("run: --hold=%s: say CODE=DURATION, such as mult=5ms", h)
+		}
+		d, err := time.ParseDuration(h[i+1:])
+		if err != nil || d < 0 {
+			return badCommandLine("run: --hold=%s: %q is no duration such as 5ms", h, h[i+1:])
+		}
+		o.holds[h[:i]] = d
+	}
+	if o.noTrace && (o.out != "" || o.report.json != "" || o.report.by != "") {
+		return badCommandLine("run: --no-trace records nothing: -o, --json and --by make no sense with it")
+	}
+	if err := o.trace.check(); err != nil {
+		return err
+	}
+	if o.noTrace && len(o.trace.settings()) > 0 {
+		return badCommandLine("run: --no-trace records nothing: --trace-buffer and the like make no sense with it")
+	}
+	return o.report.check("run")
+}
+
+// parseBandwidth reads bytes per second with an optional factor k, M, G (powers of 1000) or Ki, Mi, Gi.
+func parseBandwidth(s string) (float64, error) {
+	factors := []struct {
+		suffix string
+		factor float64
+	}{{"Ki", 1 << 10}, {"Mi", 1 << 20}, {"Gi", 1 << 30}, {"k", 1e3}, {"K", 1e3}, {"M", 1e6}, {"G", 1e9}}
+	number := strings.TrimSuffix(s, "B")
+	factor := 1.0
+	for _, f := range factors {
+		if rest, ok := strings.CutSuffix(number, f.suffix); ok {
+			number, factor = rest, f.factor
+			break
+		}
+	}
+	v, err := strconv.ParseFloat(number, 64)
+	if err != nil || !(v > 0) || v*factor > 1e18 {
+		return 0, fmt.Errorf("say bytes per second, such as 1G, 200M or 64Ki")
+	}
+	return v * factor, nil
+}
+
+// readSource reads the program.
+func readSource(file string) ([]byte, error) {
+	text, err := os.ReadFile(file)
+	if err != nil {
+		return nil, badInput(err)
+	}
+	return text, nil
+}

@@ -1,0 +1,309 @@
+//go:build cgo
+
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/whyslow/whyslow/internal/clock"
+	"github.com/whyslow/whyslow/internal/cpp"
+	"github.com/whyslow/whyslow/internal/engine"
+	"github.com/whyslow/whyslow/internal/luna"
+	"github.com/whyslow/whyslow/prof"
+	"github.com/whyslow/whyslow/trace"
+)
+
+// canRun tells whether the engine is built in.
+const canRun = true
+
+var threadClocks = map[string]engine.ThreadClock{"auto": engine.ClockAuto, "on": engine.ClockOn, "off": engine.ClockOff}
+
+// compile turns the source into a program, telling the user what is wrong with it.
+func compile(io stdio, src *sourceOptions) (*luna.Program, error) {
+	text, err := readSource(src.file)
+	if err != nil {
+		return nil, err
+	}
+	prog, err := luna.Compile(luna.Options{File: src.file, Source: text, Defines: macros(src.defines)})
+	var faults *luna.Error
+	if errors.As(err, &faults) {
+		for _, d := range faults.Diags {
+			luna.Format(io.err, d, io.errColor())
+		}
+		return nil, exitWith(exitUsage, nil)
+	}
+	if err != nil {
+		return nil, badInput(err)
+	}
+	for _, d := range prog.Warnings {
+		luna.Format(io.err, d, io.errColor())
+	}
+	return prog, nil
+}
+
+// macros reads definitions: NAME or NAME=TEXT.
+func macros(words []string) []luna.Define {
+	var list []luna.Define
+	for _, w := range words {
+		name, text, _ := strings.Cut(w, "=")
+		list = append(list, luna.Define{Name: name, Text: text})
+	}
+	return list
+}
+
+// buildLibrary compiles the C++ of a program, or finds it compiled already.
+func buildLibrary(ctx context.Context, io stdio, prog *luna.Program, src *sourceOptions) (string, error) {
+	line := startProgress(io)
+	spec := cpp.Spec{
+		Prog: prog, Dir: filepath.Dir(src.file), CppDirs: src.cppDirs, Sources: src.cppSources, Optimize: "-O" + src.optimize,
+		Progress: func(done, total int, file string) { line.set("compiling C++: %s (%d of %d done)", file, done, total) },
+	}
+	if src.verbose {
+		spec.Verbose = io.err
+	}
+	built, err := cpp.Build(ctx, spec)
+	line.end()
+	var faults *cpp.CompileError
+	switch {
+	case err == nil:
+		return built.Path, nil
+	case ctx.Err() != nil:
+		return "", exitWith(exitInterrupted, errors.New("interrupted while compiling C++"))
+	case errors.As(err, &faults):
+		fmt.Fprintln(io.err, faults.Error())
+		return "", exitWith(exitUsage, nil)
+	}
+	return "", badInput(err)
+}
+
+// runProgram compiles, runs, and reports.
+func runProgram(ctx context.Context, io stdio, o *runOptions, args []string) error {
+	prog, err := compile(io, &o.source)
+	if err != nil {
+		return err
+	}
+	for name := range o.holds {
+		if !hasCode(prog, name) {
+			return badCommandLine("run: --hold=%s: the program has no such code fragment", name)
+		}
+	}
+	if err := engine.CheckArgs(prog, args); err != nil {
+		return badInput(err)
+	}
+	path, err := buildLibrary(ctx, io, prog, &o.source)
+	if err != nil {
+		return err
+	}
+	library, err := cpp.Open(path, prog)
+	if err != nil {
+		return badInput(err)
+	}
+
+	if cores := availableCores(); o.nodes*o.workers > cores {
+		io.say("warning: %d workers share %d available cores: expect pre-emption (-n, -w)", o.nodes*o.workers, cores)
+	}
+	cfg := engine.Config{
+		Program: prog, Library: library, Nodes: o.nodes, Workers: o.workers, Args: args, Steal: !o.noSteal,
+		LinkLatency: o.linkLatency, LinkBandwidth: o.bandwidth, ThreadClock: threadClocks[o.threadClock], Hold: o.holds,
+		Warn: func(text string) { io.say("warning: %s", text) },
+	}
+	if o.noTrace {
+		res, err := engine.Run(ctx, cfg)
+		closeLibrary(library, err, cfg.Warn)
+		if res != nil && !o.quiet {
+			io.say("%v, %d CFs, %d messages between nodes; nothing recorded",
+				time.Duration(res.WallNS).Round(time.Microsecond), res.CFs, res.Messages)
+		}
+		return runOutcome(io, err)
+	}
+
+	rec, err := startRecording(io, o, prog, args)
+	if err != nil {
+		return err
+	}
+	cfg.Session, cfg.Writers = rec.session, rec.writers
+	_, runErr := engine.Run(ctx, cfg)
+	closeLibrary(library, runErr, cfg.Warn)
+	outcome := runOutcome(io, runErr)
+	recErr := rec.end(io, runErr, outcome)
+	// The run is over: a Ctrl+C that ended it must not stop the report as well.
+	if err := reportRun(context.WithoutCancel(ctx), io, &o.report, o.quiet, rec.dir); err != nil && outcome == nil {
+		outcome = err
+	}
+	if recErr != nil && outcome == nil {
+		outcome = recErr
+	}
+	if outcome != nil {
+		// The path is the last line: what there is to say about the run comes before it.
+		var exit *exitError
+		if errors.As(outcome, &exit) && exit.err != nil {
+			io.say("%v", exit.err)
+			outcome = exitWith(exit.code, nil)
+		}
+	}
+	fmt.Fprintln(io.err, rec.dir)
+	return outcome
+}
+
+// closeLibrary ends the program's C++ side: what it printed comes out. After a failure some of its code may still be
+// running or hold a lock, so then nothing is unloaded and the output is waited for only a moment.
+func closeLibrary(library *cpp.Library, runErr error, warn func(string)) {
+	var stuck *engine.StuckError
+	if runErr == nil || errors.As(runErr, &stuck) {
+		if err := library.Close(); err != nil {
+			warn(err.Error())
+		}
+		return
+	}
+	flushed := make(chan struct{})
+	go func() { library.Flush(); close(flushed) }()
+	select {
+	case <-flushed:
+	case <-time.After(time.Second):
+	}
+}
+
+func hasCode(prog *luna.Program, name string) bool {
+	for _, c := range prog.Codes {
+		if c.Name == name {
+			return true
+		}
+	}
+	return false
+}
+
+// runOutcome tells the user how a run ended, except where it ended well, and gives the exit code.
+func runOutcome(io stdio, err error) error {
+	var stuck *engine.StuckError
+	var failed *engine.ProgramError
+	switch {
+	case err == nil:
+		return nil
+	case errors.As(err, &stuck):
+		io.say("%v", stuck)
+		stuck.Explain(io.err, false)
+		return exitWith(exitStuck, nil)
+	case errors.As(err, &failed):
+		io.say("%v", failed)
+		if failed.Exited && failed.ExitCode == 0 {
+			return nil
+		}
+		return exitWith(exitFailed, nil)
+	case errors.Is(err, engine.ErrInterrupted):
+		io.say("interrupted")
+		return exitWith(exitInterrupted, nil)
+	}
+	return badInput(err)
+}
+
+// recording is the trace of a run in the making.
+type recording struct {
+	dir     string
+	info    trace.RunInfo
+	session *prof.Session
+	writers []*trace.Writer
+}
+
+// startRecording makes the trace folder with a writer for each node.
+func startRecording(io stdio, o *runOptions, prog *luna.Program, args []string) (*recording, error) {
+	r := &recording{dir: o.out, session: prof.New()}
+	r.session.EnableAll(true)
+	if r.dir == "" {
+		dir, note, err := newTraceDir(o.source.file)
+		if err != nil {
+			return nil, badInput(err)
+		}
+		if note != "" {
+			io.say("%s", note)
+		}
+		r.dir = dir
+	} else if err := makeTraceDir(r.dir); err != nil {
+		return nil, badInput(err)
+	}
+	host, err := os.Hostname()
+	if err != nil {
+		host = "localhost"
+	}
+	v := readVersion()
+	r.info = trace.RunInfo{
+		Program: filepath.Base(o.source.file), Args: args, CommandLine: os.Args, Started: time.Now(), Hosts: []string{host},
+		Processes: []trace.ProcessInfo{{
+			PID: os.Getpid(), Host: host, Cores: availableCores(), Affinity: affinity(), GOMAXPROCS: availableCores(),
+		}},
+		Clock: clock.Name(), ThreadClock: threadClockNames[o.threadClock],
+		Versions: map[string]string{"whyslow": v.Version, "go": v.Go, "os": v.Platform},
+		Settings: map[string]string{},
+	}
+	if v.Revision != "" {
+		r.info.Versions["revision"] = v.Revision
+	}
+	if o.linkLatency > 0 {
+		r.info.Settings["link_latency"] = o.linkLatency.String()
+	}
+	if o.bandwidth > 0 {
+		r.info.Settings["link_bandwidth"] = o.linkBandwidth
+	}
+	if o.noSteal {
+		r.info.Settings["steal"] = "off"
+	}
+	for code, d := range o.holds {
+		r.info.Settings["hold "+code] = d.String()
+	}
+	maps.Copy(r.info.Settings, o.trace.settings())
+	writing := o.trace.writing(io)
+	for node := range o.nodes {
+		r.info.Nodes = append(r.info.Nodes, trace.NodeInfo{Node: node, Host: host, Workers: o.workers})
+		w, err := trace.Create(r.dir, node, writing)
+		if err != nil {
+			return nil, badInput(err)
+		}
+		r.writers = append(r.writers, w)
+	}
+	if err := trace.WriteRunInfo(r.dir, &r.info); err != nil {
+		return nil, badInput(err)
+	}
+	return r, nil
+}
+
+var threadClockNames = map[string]string{"auto": "auto", "on": "always", "off": "never"}
+
+// end closes the trace and notes in it how the run ended.
+func (r *recording) end(io stdio, runErr, outcome error) error {
+	var errs []error
+	lost := uint64(0)
+	for i, w := range r.writers {
+		err := w.Close()
+		errs = append(errs, err)
+		lost += w.Lost()
+		if n := &r.info.Nodes[i]; err != nil {
+			n.Unwritten, n.Error = w.Unwritten(), err.Error()
+		}
+	}
+	r.info.Ended = trace.EndedDone
+	var exit *exitError
+	if errors.As(outcome, &exit) {
+		r.info.Exit = exit.code
+		r.info.Message = runErr.Error()
+		r.info.Ended = map[int]string{exitStuck: trace.EndedStuck, exitInterrupted: trace.EndedInterrupted}[exit.code]
+		if r.info.Ended == "" {
+			r.info.Ended = trace.EndedFailed
+		}
+	}
+	errs = append(errs, trace.WriteRunInfo(r.dir, &r.info))
+	if lost > 0 {
+		io.say("warning: %d events were not recorded", lost)
+	}
+	for _, err := range errs { // the first is enough
+		if err != nil {
+			return exitWith(exitDamaged, fmt.Errorf("the trace is not complete: %w", fileError(err)))
+		}
+	}
+	return nil
+}

@@ -1,0 +1,27 @@
+//go:build !cgo
+
+package cli
+
+import (
+	"context"
+	"errors"
+)
+
+// canRun tells whether the engine is built in.
+const canRun = false
+
+var errNoEngine = errors.New("this whyslow cannot run programs: it was built with CGO_ENABLED=0; build it with a C compiler (gcc) and CGO_ENABLED=1")
+
+func runProgram(context.Context, stdio, *runOptions, []string) error {
+	return exitWith(exitUsage, errNoEngine)
+}
+
+func runLuna(words []string, io stdio) int {
+	io.say("%v", errNoEngine)
+	return exitFailed
+}
+
+func runRTS(words []string, io stdio) int {
+	io.say("%v", errNoEngine)
+	return exitFailed
+}

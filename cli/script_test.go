@@ -1,0 +1,107 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/rogpeppe/go-internal/testscript"
+)
+
+// The test binary is whyslow, luna and rts as well, by the name it is called.
+func TestMain(m *testing.M) {
+	testscript.Main(tests{m}, map[string]func(){"whyslow": Main, "luna": Main, "rts": Main})
+}
+
+// tests keeps the C++ that tests compile in a folder of its own.
+type tests struct{ m *testing.M }
+
+func (t tests) Run() int {
+	dir, err := os.MkdirTemp("", "whyslow-tests-*")
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	defer os.RemoveAll(dir)
+	os.Setenv("XDG_CACHE_HOME", dir)
+	return t.m.Run()
+}
+
+func TestScript(t *testing.T) {
+	examples, err := filepath.Abs("../examples")
+	if err != nil {
+		t.Fatal(err)
+	}
+	testscript.Run(t, testscript.Params{
+		Dir: "testdata/script",
+		Setup: func(env *testscript.Env) error {
+			env.Setenv("XDG_CACHE_HOME", os.Getenv("XDG_CACHE_HOME"))
+			env.Setenv("EXAMPLES", examples)
+			env.Setenv("LANG_TESTS", filepath.Join(filepath.Dir(examples), "testdata", "lang"))
+			env.Setenv("NO_COLOR", "1")
+			return nil
+		},
+		Condition: func(cond string) (bool, error) {
+			switch cond {
+			case "engine":
+				return canRun, nil
+			case "root":
+				return os.Geteuid() == 0, nil
+			}
+			return false, fmt.Errorf("unknown condition %q", cond)
+		},
+		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){
+			"exits":     exits,
+			"lastline":  lastLine,
+			"truncated": truncated,
+			"sumsup":    sumsUp,
+		},
+		RequireExplicitExec: true,
+	})
+}
+
+// exits CODE COMMAND...: the command must end with this exit code.
+func exits(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) < 2 {
+		ts.Fatalf("usage: exits CODE COMMAND...")
+	}
+	err := ts.Exec(args[1], args[2:]...)
+	code := 0
+	var exit *exec.ExitError
+	if errors.As(err, &exit) {
+		code = exit.ExitCode()
+	} else if err != nil {
+		ts.Fatalf("%v", err)
+	}
+	if fmt.Sprint(code) != args[0] {
+		ts.Fatalf("exit code %d, want %s", code, args[0])
+	}
+}
+
+// lastline TEXT: the last line on standard error is TEXT.
+func lastLine(ts *testscript.TestScript, neg bool, args []string) {
+	lines := strings.Split(strings.TrimSpace(ts.ReadFile("stderr")), "\n")
+	if last := lines[len(lines)-1]; (last == args[0]) == neg {
+		ts.Fatalf("last line of stderr is %q", last)
+	}
+}
+
+// truncated FILE BYTES: cuts that many bytes off the end.
+func truncated(ts *testscript.TestScript, neg bool, args []string) {
+	path := ts.MkAbs(args[0])
+	info, err := os.Stat(path)
+	ts.Check(err)
+	var cut int64
+	_, err = fmt.Sscan(args[1], &cut)
+	ts.Check(err)
+	ts.Check(os.Truncate(path, max(0, info.Size()-cut)))
+}
+
+// sumsup FILE: the factors of a JSON report add up to its total exactly.
+func sumsUp(ts *testscript.TestScript, neg bool, args []string) {
+	ts.Check(checkSums([]byte(ts.ReadFile(args[0]))))
+}
