@@ -135,6 +135,9 @@ func (h *Host) Fail(err error) {
 	}
 }
 
+// Warn tells the user something in a line of text.
+func (h *Host) Warn(message string) { h.run.ses.tell(message) }
+
 // Connect adds a handler to an event of any kind, with the module's name and priority. Typed
 // handlers are connected to the event objects of Session themselves.
 func (h *Host) Connect(ns, name string, f func(s *Stream, a *Any)) error {
