@@ -290,7 +290,7 @@ func find(given string, known []prof.ModuleInfo) (string, *prof.ModuleInfo) {
 			}
 		}
 	}
-	if short == "" {
+	if !moduleName(short) {
 		short = given
 	}
 	return short, nil

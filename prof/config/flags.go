@@ -1,0 +1,233 @@
+package config
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/whyslow/whyslow/prof"
+)
+
+// Flags are the choices of the command line.
+//
+// A value of Events or Modules that ends in .json is the file to read. Any other is a comma-separated list: names alone mean
+// that exactly these are on; +NAME and -NAME change what the configuration says; all and none stand alone. Lists without
+// signs are taken together, those with signs follow in their order. Events may be patterns.
+// The trace is kept by a list of modules that does not name it; -trace_writer_module or
+// NoTrace switches it off.
+type Flags struct {
+	Events  []string // --events
+	Modules []string // --modules
+	Groups  []string // --group NAME=on or NAME=off
+	Sets    []string // --set MODULE.PARAM=VALUE, also MODULE.priority=N and MODULE.enabled=true or false
+	NoTrace bool     // --no-trace
+}
+
+// Files returns the files named by Events and Modules, "" if none is.
+func (f Flags) Files() (events, modules string, err error) {
+	if events, err = oneFile("--events", f.Events); err != nil {
+		return "", "", err
+	}
+	modules, err = oneFile("--modules", f.Modules)
+	return events, modules, err
+}
+
+func oneFile(flag string, values []string) (string, error) {
+	file := ""
+	for _, v := range values {
+		if !isFile(v) {
+			continue
+		}
+		if file != "" {
+			return "", fmt.Errorf("%s names two files, %s and %s: give one", flag, file, v)
+		}
+		file = v
+	}
+	return file, nil
+}
+
+func isFile(value string) bool { return strings.HasSuffix(value, ".json") }
+
+// choice is what --events or --modules say.
+type choice struct {
+	exact   bool    // there is a list without signs: what it does not name is off
+	exactly Pos     // the first such list
+	names   []entry // those without signs, then those with signs in their order
+}
+
+type entry struct {
+	name string
+	on   bool
+	sign bool
+	pos  Pos
+}
+
+// choose reads the lists of a flag.
+func choose(flag string, values []string) (c choice, err error) {
+	var signed []entry
+	for _, v := range values {
+		if isFile(v) {
+			continue
+		}
+		pos := Pos{File: flag + "=" + v}
+		words := strings.Split(v, ",")
+		plain := 0
+		for _, w := range words {
+			w = strings.TrimSpace(w)
+			e := entry{name: strings.TrimLeft(w, "+-"), on: !strings.HasPrefix(w, "-"), pos: pos}
+			switch e.sign = e.name != w; {
+			case e.name == "":
+				return c, fmt.Errorf("%s: a name is missing; write all or none to mean that", pos)
+			case len(w)-len(e.name) > 1:
+				return c, fmt.Errorf("%s: %q has more than one sign", pos, w)
+			case (w == "all" || w == "none") && len(words) > 1:
+				return c, fmt.Errorf("%s: %s stands alone, not among names", pos, w)
+			case e.sign:
+				signed = append(signed, e)
+				continue
+			case w == "all":
+				e.name = "*"
+			}
+			if plain++; !c.exact {
+				c.exact, c.exactly = true, pos
+			}
+			if w != "none" {
+				c.names = append(c.names, e)
+			}
+		}
+		if plain > 0 && plain < len(words) {
+			return c, fmt.Errorf("%s: names with + or - change the configuration, names without replace it; give them in two %s", pos, flag)
+		}
+	}
+	c.names = append(c.names, signed...)
+	return c, nil
+}
+
+// groupSwitches reads the --group flags: for each group the last word on it.
+func groupSwitches(flags []string, groups []Group, source string) (map[string]Switch, error) {
+	if len(flags) == 0 {
+		return nil, nil
+	}
+	var names []string
+	for _, g := range groups {
+		names = append(names, g.Name)
+	}
+	switches := map[string]Switch{}
+	for _, f := range flags {
+		pos := Pos{File: "--group " + f}
+		i := strings.LastIndexByte(f, '=')
+		if i < 0 {
+			return nil, fmt.Errorf("%s: write --group NAME=on or --group NAME=off", pos)
+		}
+		name, on := f[:i], f[i+1:] == "on"
+		if !on && f[i+1:] != "off" {
+			return nil, fmt.Errorf("%s: %q is neither on nor off", pos, f[i+1:])
+		}
+		if !slices.Contains(names, name) {
+			hint := "; there are " + strings.Join(names, ", ")
+			if len(names) == 0 {
+				hint = "; it has no groups"
+			} else if n := nearest(name, names); n != "" {
+				hint = "; did you mean " + n + "?"
+			}
+			return nil, fmt.Errorf("%s: there is no group %s in %s%s", pos, name, source, hint)
+		}
+		switches[name] = Switch{on, pos}
+	}
+	return switches, nil
+}
+
+// setting is one --set.
+type setting struct {
+	module string
+	info   *prof.ModuleInfo
+	key    string // "enabled", "priority" or a parameter
+	value  any    // bool, int, or the parameter's value
+	pos    Pos
+}
+
+// settings reads the --set flags.
+func settings(flags []string, known []prof.ModuleInfo, listed *Modules) (list []setting, err error) {
+	for _, f := range flags {
+		s := setting{pos: Pos{File: "--set " + f}}
+		name, text, found := strings.Cut(f, "=")
+		module, key, dot := strings.Cut(name, ".")
+		if !found || !dot || key == "" {
+			return nil, fmt.Errorf("%s: write --set MODULE.PARAM=VALUE", s.pos)
+		}
+		if s.module, s.info, err = knownModule(module, known, listed); err != nil {
+			return nil, fmt.Errorf("%s: %w", s.pos, err)
+		}
+		p := &prof.Param{Name: key, Default: nil}
+		switch s.key = key; {
+		case key == "enabled":
+			p.Default = false
+		case key == "priority":
+			p.Default = prof.DefaultPriority
+		case s.info != nil:
+			if p = s.info.Param(key); p == nil {
+				return nil, fmt.Errorf("%s: %s", s.pos, noParam(key, s.info))
+			}
+		}
+		var ok bool
+		if s.value, ok = fromText(p, text); !ok {
+			return nil, fmt.Errorf("%s: %s of %s must be %s, not %q", s.pos, key, s.module, wanted(p), text)
+		}
+		list = append(list, s)
+	}
+	return list, nil
+}
+
+// fromText reads a parameter's value from the command line. Without a type it is what it looks like.
+func fromText(p *prof.Param, text string) (any, bool) {
+	switch p.Default.(type) {
+	case string:
+		v, problem := typed(p, text)
+		return v, problem == ""
+	case int:
+		n, err := strconv.Atoi(text)
+		return n, err == nil
+	case float64:
+		x, err := strconv.ParseFloat(text, 64)
+		return x, err == nil && x-x == 0 // finite
+	case bool:
+		return text == "true", text == "true" || text == "false"
+	case []string:
+		if text == "" {
+			return []string{}, true
+		}
+		return strings.Split(text, ","), true
+	}
+	for _, d := range []any{false, 0, 0.0} {
+		if v, ok := fromText(&prof.Param{Default: d}, text); ok {
+			return v, true
+		}
+	}
+	return text, true
+}
+
+// knownModule finds a module named on the command line: built in, or listed in the file.
+func knownModule(given string, known []prof.ModuleInfo, listed *Modules) (string, *prof.ModuleInfo, error) {
+	name, info := find(given, known)
+	if info != nil || listed.named(name) != nil {
+		return name, info, nil
+	}
+	return name, nil, errNoModule(given, name, known, listed)
+}
+
+// errNoModule says that there is no such module, and which there are.
+func errNoModule(given, name string, known []prof.ModuleInfo, listed *Modules) error {
+	names := moduleNames(known)
+	if listed != nil {
+		for _, m := range listed.List {
+			if !slices.Contains(names, m.Name) {
+				names = append(names, m.Name)
+			}
+		}
+	}
+	if n := nearest(name, names); n != "" {
+		return fmt.Errorf("there is no module %s; did you mean %s?", given, n)
+	}
+	return fmt.Errorf("there is no module %s; there are %s", given, strings.Join(names, ", "))
+}

@@ -1,0 +1,173 @@
+package config
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"github.com/whyslow/whyslow/prof"
+)
+
+// Input is what a plan is made of.
+type Input struct {
+	Events  *Events  // nil: there is no file, and all events are on
+	Modules *Modules // nil: there is no file, and no module but the trace is on
+	Flags   Flags
+	Known   []prof.ModuleInfo // the modules that are compiled in: prof.Modules()
+	// LibraryDirs are where shared libraries of modules are looked for after the folder of the
+	// modules' file.
+	LibraryDirs []string
+}
+
+// Plan says of every event and module whether it is on, and why.
+type Plan struct {
+	EventsFile  string        `json:"events_file,omitempty"`  // "" if there is none
+	ModulesFile string        `json:"modules_file,omitempty"` // "" if there is none
+	Events      []EventState  `json:"events"`                 // the standard ones in the order of their table, then others that were named
+	Modules     []ModuleState `json:"modules"`                // by name
+	Warnings    []Warning     `json:"warnings"`
+	// DefaultOn is whether events that are not in Events, because the program or a module
+	// defines them later, are on, unless --events says something of them: see On.
+	DefaultOn bool `json:"default_on"`
+
+	choice choice
+	states map[string]int // index in Events by "Namespace.onName"
+}
+
+// EventState is what was decided on an event.
+type EventState struct {
+	Namespace string   `json:"namespace"`
+	Name      string   `json:"name"`
+	Standard  bool     `json:"standard"` // in the table of standard events
+	On        bool     `json:"on"`
+	Why       string   `json:"why"`
+	Pos       Pos      `json:"pos"` // what decided; zero if nothing was configured
+	Rule      *Rule    `json:"rule,omitempty"`
+	Args      []string `json:"args,omitempty"`
+	Functions []string `json:"functions,omitempty"`
+}
+
+// String is "Namespace.onName".
+func (e *EventState) String() string { return e.Namespace + "." + e.Name }
+
+// ModuleState is what was decided on a module.
+type ModuleState struct {
+	Info     prof.ModuleInfo `json:"-"` // zero if it is in a library
+	Name     string          `json:"name"`
+	On       bool            `json:"on"`
+	Why      string          `json:"why"`
+	Pos      Pos             `json:"pos"` // what decided; zero if nothing was configured
+	Priority int             `json:"priority"`
+	// Params are the values configured, with the types that Info gives; those of
+	// a library as they were written: string, int, float64, bool or []string.
+	Params map[string]any `json:"params,omitempty"`
+	// Library is the shared library of a module that is on and not built in: a file that exists.
+	Library string `json:"library,omitempty"`
+
+	paramPos map[string]Pos
+	off      bool // switched off itself, not only by being unlisted or by globalSettings
+}
+
+// Load finds and reads the configuration of a program and makes the plan. programDir is the folder of
+// the program. Its warnings are those of the files and of the plan. An error is one line, with the place.
+func Load(programDir string, flags Flags, known []prof.ModuleInfo) (*Plan, error) {
+	in := Input{Flags: flags, Known: known, LibraryDirs: append([]string{programDir}, filepath.SplitList(os.Getenv("WHYSLOW_MODULES"))...)}
+	events, modules, err := flags.Files()
+	if err != nil {
+		return nil, err
+	}
+	foundEvents, foundModules := Find(programDir)
+	if events == "" {
+		events = foundEvents
+	}
+	if modules == "" {
+		modules = foundModules
+	}
+	var warnings []Warning
+	if events != "" {
+		text, err := os.ReadFile(events)
+		if err != nil {
+			return nil, fmt.Errorf("cannot read the configuration of events: %w", err)
+		}
+		ev, ws, err := ReadEvents(events, text)
+		if err != nil {
+			return nil, err
+		}
+		in.Events, warnings = ev, append(warnings, ws...)
+	}
+	if modules != "" {
+		text, err := os.ReadFile(modules)
+		if err != nil {
+			return nil, fmt.Errorf("cannot read the configuration of modules: %w", err)
+		}
+		mods, ws, err := ReadModules(modules, text, known)
+		if err != nil {
+			return nil, err
+		}
+		in.Modules, warnings = mods, append(warnings, ws...)
+	}
+	plan, err := Resolve(in)
+	if err != nil {
+		return nil, err
+	}
+	plan.Warnings = append(warnings, plan.Warnings...)
+	return plan, nil
+}
+
+// Find returns the configuration files of the programs in a folder: those beside the program,
+// or else those in the folder config there. What is not found is "".
+func Find(programDir string) (events, modules string) {
+	for _, dir := range []string{programDir, filepath.Join(programDir, "config")} {
+		if p := filepath.Join(dir, EventsFile); events == "" && isRegular(p) {
+			events = p
+		}
+		if p := filepath.Join(dir, ModulesFile); modules == "" && isRegular(p) {
+			modules = p
+		}
+	}
+	return events, modules
+}
+
+func isRegular(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && info.Mode().IsRegular()
+}
+
+// Resolve makes the plan. Warnings say what has no effect; an error says, in one line, which choice of
+// the command line is wrong, or which module cannot run.
+func Resolve(in Input) (*Plan, error) {
+	p := &Plan{Warnings: []Warning{}}
+	if err := p.resolveEvents(in); err != nil {
+		return nil, err
+	}
+	if err := p.resolveModules(in); err != nil {
+		return nil, err
+	}
+	p.deaf()
+	return p, nil
+}
+
+// On reports whether an event is to be on, also one that is defined after the plan was made.
+func (p *Plan) On(ns, name string) bool {
+	if i, ok := p.states[canonical(ns, name)]; ok {
+		return p.Events[i].On
+	}
+	on, _, _ := p.choice.event(p.DefaultOn, "", Pos{}, ns+"."+name)
+	return on
+}
+
+// Module returns the state of a module, nil if the plan has none of that name.
+func (p *Plan) Module(name string) *ModuleState {
+	for i := range p.Modules {
+		if p.Modules[i].Name == name {
+			return &p.Modules[i]
+		}
+	}
+	return nil
+}
+
+// Trace reports whether the trace is to be written.
+func (p *Plan) Trace() bool {
+	m := p.Module(TraceModule)
+	return m != nil && m.On
+}

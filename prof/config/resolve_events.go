@@ -1,0 +1,241 @@
+package config
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/whyslow/whyslow/trace"
+)
+
+// verdict is whether something is on, and why.
+type verdict struct {
+	on  bool
+	why string
+	pos Pos
+}
+
+func (p *Plan) resolveEvents(in Input) (err error) {
+	ev, source := in.Events, ""
+	if p.DefaultOn = ev == nil; ev == nil {
+		ev, source = everything(), "the built-in configuration"
+	} else {
+		p.EventsFile, source = ev.File, ev.File
+	}
+	if p.choice, err = choose("--events", in.Flags.Events); err != nil {
+		return err
+	}
+	if p.choice.exact && len(in.Flags.Groups) > 0 {
+		return fmt.Errorf("--group %s: has no effect, because %s replaces the configuration of events; write %s, or leave out one of the two",
+			in.Flags.Groups[0], p.choice.exactly, "--events=+NAME or -NAME")
+	}
+	switches, err := groupSwitches(in.Flags.Groups, ev.Groups, source)
+	if err != nil {
+		return err
+	}
+	entries := ev.verdicts(switches, p.DefaultOn)
+	p.states = map[string]int{}
+	for _, k := range trace.Kinds() {
+		p.state(EventState{Namespace: k.Namespace, Name: k.Name, Standard: true, Why: "not listed", Pos: Pos{File: p.EventsFile}})
+	}
+	for i := range ev.List {
+		p.entry(&ev.List[i], entries[i])
+	}
+	if err := p.checkEvents(in, ev); err != nil {
+		return err
+	}
+	for i := range p.Events {
+		e := &p.Events[i]
+		e.On, e.Why, e.Pos = p.choice.event(e.On, e.Why, e.Pos, e.names()...)
+	}
+	return nil
+}
+
+// state adds an event.
+func (p *Plan) state(e EventState) *EventState {
+	p.states[e.String()] = len(p.Events)
+	p.Events = append(p.Events, e)
+	return &p.Events[len(p.Events)-1]
+}
+
+// entry enters what is listed. An event that is listed under two names is on when either is.
+func (p *Plan) entry(e *Event, v verdict) {
+	i, listed := p.states[canonical(e.Namespace, e.Name)]
+	if !listed {
+		p.state(EventState{Namespace: e.Namespace, Name: e.Name, On: v.on, Why: v.why, Pos: v.pos, Rule: e.Rule, Args: e.Args, Functions: e.Functions})
+		return
+	}
+	s := &p.Events[i]
+	if s.Why != "not listed" && (s.On || !v.on) {
+		return
+	}
+	s.On, s.Why, s.Pos = v.on, v.why, v.pos
+	s.Rule, s.Args, s.Functions = e.Rule, e.Args, e.Functions
+}
+
+// everything is the configuration where there is no file: all events, and the standard groups.
+func everything() *Events {
+	ev := &Events{Groups: standardGroups()}
+	for _, k := range trace.Kinds() {
+		ev.List = append(ev.List, Event{Namespace: k.Namespace, Name: k.Name, Enabled: true})
+	}
+	return ev
+}
+
+// verdicts applies the rule of activity to every entry of List.
+func (ev *Events) verdicts(switches map[string]Switch, builtIn bool) []verdict {
+	list := make([]verdict, len(ev.List))
+	in := make([][]int, len(ev.List)) // groups
+	named := ev.index()
+	for g := range ev.Groups {
+		group := &ev.Groups[g]
+		for _, r := range group.Events {
+			for _, i := range named(r) {
+				if n := len(in[i]); n == 0 || in[i][n-1] != g {
+					in[i] = append(in[i], g)
+				}
+			}
+		}
+	}
+	for i, e := range ev.List {
+		switch {
+		case !e.Enabled:
+			list[i] = verdict{false, "disabled", e.EnabledPos}
+			continue
+		case builtIn:
+			list[i] = verdict{true, "no events file: everything is on", Pos{}}
+		case len(in[i]) == 0:
+			list[i] = verdict{true, "enabled, in no group", e.EnabledPos}
+			continue
+		}
+		var off []string
+		var offPos Pos
+		for _, g := range in[i] {
+			group := &ev.Groups[g]
+			on, pos := group.Enabled, group.EnabledPos
+			s, changed := switches[group.Name]
+			if changed {
+				on, pos = s.On, s.Pos
+			}
+			if on {
+				off = nil
+				if !builtIn || changed {
+					list[i] = verdict{true, "group " + group.Name + " is on", pos}
+				}
+				break
+			}
+			if off = append(off, group.Name); offPos == (Pos{}) {
+				offPos = pos
+			}
+		}
+		if len(off) == 1 {
+			list[i] = verdict{false, "group " + off[0] + " is off", offPos}
+		} else if len(off) > 1 {
+			list[i] = verdict{false, "groups " + strings.Join(off, ", ") + " are off", offPos}
+		}
+	}
+	return list
+}
+
+// names are all the names of an event, "Namespace.onName".
+func (e *EventState) names() []string {
+	list := []string{e.String()}
+	if k, ok := trace.KindByName(e.Namespace, e.Name); ok {
+		for _, a := range k.Spec().Alias {
+			list = append(list, e.Namespace+"."+a)
+		}
+	}
+	return list
+}
+
+// event applies the choices of the command line to an event with these names.
+func (c *choice) event(on bool, why string, pos Pos, names ...string) (bool, string, Pos) {
+	if c.exact {
+		on, why, pos = false, "not among those named", c.exactly
+	}
+	for _, e := range c.names {
+		if slices.ContainsFunc(names, func(n string) bool { return Match(e.name, n) }) {
+			switch on, pos = e.on, e.pos; {
+			case on:
+				why = "switched on"
+			default:
+				why = "switched off"
+			}
+		}
+	}
+	return on, why, pos
+}
+
+// checkEvents refuses names of --events that mean nothing, and adds events of the user's own that are named.
+func (p *Plan) checkEvents(in Input, ev *Events) error {
+	spaces := namespaces()
+	for _, m := range in.Known {
+		for _, e := range m.Emits {
+			ns, _, _ := strings.Cut(e, ".")
+			spaces = append(spaces, ns)
+		}
+	}
+	for i := range p.Events {
+		spaces = append(spaces, p.Events[i].Namespace)
+	}
+	for _, c := range p.choice.names {
+		if p.matches(c.name) {
+			continue
+		}
+		text := strings.ReplaceAll(c.name, "::", ".")
+		ns, name, dot := strings.Cut(text, ".")
+		switch {
+		case !dot:
+			return fmt.Errorf("%s: %s", c.pos, p.noNamespace(text, ev))
+		case isPattern(ns):
+			continue // perhaps of events that are defined later
+		case standardNamespace(ns) && isPattern(name):
+			return fmt.Errorf("%s: no event is called %s; %s has %s", c.pos, text, ns, strings.Join(eventNames(ns), ", "))
+		case standardNamespace(ns):
+			return fmt.Errorf("%s: %s", c.pos, noEvent(ns, name))
+		case !slices.Contains(spaces, ns) && nearest(ns, spaces) != "":
+			return fmt.Errorf("%s: there is no namespace %s%s", c.pos, ns, didYouMean(ns, spaces))
+		case isPattern(name):
+			continue
+		}
+		if _, _, err := splitName(text); err != nil {
+			return fmt.Errorf("%s: %w", c.pos, err)
+		}
+		p.state(EventState{Namespace: ns, Name: name, On: p.DefaultOn, Why: "not listed", Pos: Pos{File: p.EventsFile}})
+	}
+	return nil
+}
+
+// matches reports whether a pattern fits an event of the plan.
+func (p *Plan) matches(pattern string) bool {
+	return slices.ContainsFunc(p.Events, func(e EventState) bool {
+		return slices.ContainsFunc(e.names(), func(n string) bool { return Match(pattern, n) })
+	})
+}
+
+// noNamespace says what is wrong with a name that has none.
+func (p *Plan) noNamespace(text string, ev *Events) string {
+	var full []string
+	for _, ns := range namespaces() {
+		for _, n := range eventNames(ns) {
+			if Match(text, n) {
+				full = append(full, ns+"."+n)
+			}
+		}
+	}
+	var groups []string
+	for _, g := range ev.Groups {
+		groups = append(groups, g.Name)
+	}
+	switch {
+	case slices.ContainsFunc(p.Events, func(e EventState) bool { return e.Namespace == text }):
+		return fmt.Sprintf("%s is a namespace: write \"%s.*\"", text, text)
+	case slices.Contains(groups, text):
+		return fmt.Sprintf("%s is a group: write --group %s=on", text, text)
+	case len(full) > 0 && !isPattern(text):
+		return fmt.Sprintf("%s has no namespace: write %s", text, strings.Join(full, " or "))
+	case len(full) > 0:
+		return fmt.Sprintf("no event is called %s: write \"*.%s\"", text, text)
+	}
+	return fmt.Sprintf("there is no event %s: write Namespace.onName, with a namespace %s or one of your own", text, strings.Join(namespaces(), ", "))
+}

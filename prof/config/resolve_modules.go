@@ -1,0 +1,288 @@
+package config
+
+import (
+	"cmp"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/whyslow/whyslow/prof"
+)
+
+func (p *Plan) resolveModules(in Input) error {
+	if in.Modules != nil {
+		p.ModulesFile = in.Modules.File
+	}
+	for _, m := range in.Known {
+		p.Modules = append(p.Modules, p.module(m.Name, m, in.Modules))
+	}
+	if in.Modules != nil {
+		for _, m := range in.Modules.List {
+			if p.Module(m.Name) == nil {
+				p.Modules = append(p.Modules, p.module(m.Name, prof.ModuleInfo{}, in.Modules))
+			}
+		}
+	}
+	if err := p.chooseModules(in); err != nil {
+		return err
+	}
+	sets, err := settings(in.Flags.Sets, in.Known, in.Modules)
+	if err != nil {
+		return err
+	}
+	for _, s := range sets {
+		p.set(s)
+	}
+	if m := p.Module(TraceModule); m != nil && in.Flags.NoTrace {
+		m.On, m.off, m.Why, m.Pos = false, true, "switched off", Pos{File: "--no-trace"}
+	}
+	if err := p.require(); err != nil {
+		return err
+	}
+	for _, s := range sets {
+		if m := p.Module(s.module); !m.On && s.key != "enabled" {
+			p.Warnings = append(p.Warnings, Warning{s.pos, fmt.Sprintf("has no effect: %s is off (%s); --modules=+%s switches it on", m.Name, m.because(), m.Name)})
+		}
+	}
+	for i := range p.Modules {
+		if err := p.Modules[i].findLibrary(in); err != nil {
+			return err
+		}
+	}
+	slices.SortStableFunc(p.Modules, func(a, b ModuleState) int { return cmp.Compare(a.Name, b.Name) })
+	return nil
+}
+
+// module is the state of a module by its file alone.
+func (p *Plan) module(name string, info prof.ModuleInfo, file *Modules) ModuleState {
+	s := ModuleState{Info: info, Name: name, Why: "not listed", Pos: Pos{File: p.ModulesFile}, Priority: prof.DefaultPriority,
+		Params: map[string]any{}, paramPos: map[string]Pos{}}
+	if name == TraceModule {
+		s.On, s.Why = true, "the trace is written unless switched off"
+	}
+	m := file.named(name)
+	if m == nil {
+		return s
+	}
+	if m.Priority != nil {
+		s.Priority = *m.Priority
+	}
+	for k, v := range m.Params {
+		s.Params[k], s.paramPos[k] = v.Value, v.Pos
+	}
+	s.Library = m.Library
+	switch global := file.Global; {
+	case m.Enabled != nil && !m.Enabled.On:
+		s.On, s.off, s.Why, s.Pos = false, true, "\"enabled\" is false", m.Enabled.Pos
+	case m.Override != nil && !m.Override.On:
+		s.On, s.off, s.Why, s.Pos = false, true, "\"overrideEnabled\" is false", m.Override.Pos
+	case m.Override != nil:
+		s.On, s.Why, s.Pos = true, "\"overrideEnabled\" is true", m.Override.Pos
+	case global != nil && !global.On && name != TraceModule:
+		s.Why, s.Pos = "\"enabled\" of globalSettings is false", global.Pos
+	case m.Enabled != nil:
+		s.On, s.Why, s.Pos = true, "\"enabled\" is true", m.Enabled.Pos
+	default:
+		s.On, s.Why, s.Pos = true, "listed", m.Pos
+	}
+	return s
+}
+
+// chooseModules applies --modules.
+func (p *Plan) chooseModules(in Input) error {
+	c, err := choose("--modules", in.Flags.Modules)
+	if err != nil {
+		return err
+	}
+	for i := range p.Modules {
+		if m := &p.Modules[i]; c.exact && m.Name != TraceModule {
+			m.On, m.off, m.Why, m.Pos = false, false, "not among those named", c.exactly
+		}
+	}
+	for _, e := range c.names {
+		set := func(m *ModuleState) {
+			m.On, m.off, m.Why, m.Pos = e.on, !e.on, "switched on", e.pos
+			if !e.on {
+				m.Why = "switched off"
+			}
+		}
+		if e.name == "*" && !e.sign {
+			for i := range p.Modules {
+				set(&p.Modules[i])
+			}
+			continue
+		}
+		name, _ := find(e.name, in.Known)
+		m := p.Module(name)
+		if m == nil {
+			// A module of the user's that only the command line names.
+			if !moduleName(name) || e.on && lookFor("", name, in.dirs()) == "" || !e.on {
+				return fmt.Errorf("%s: %w", e.pos, errNoModule(e.name, name, in.Known, in.Modules))
+			}
+			p.Modules = append(p.Modules, p.module(name, prof.ModuleInfo{}, nil))
+			m = &p.Modules[len(p.Modules)-1]
+		}
+		set(m)
+	}
+	return nil
+}
+
+// set applies a --set.
+func (p *Plan) set(s setting) {
+	m := p.Module(s.module)
+	switch s.key {
+	case "enabled":
+		m.On = s.value.(bool)
+		m.off, m.Why, m.Pos = !m.On, "switched off", s.pos
+		if m.On {
+			m.Why = "switched on"
+		}
+	case "priority":
+		m.Priority = s.value.(int)
+	default:
+		m.Params[s.key], m.paramPos[s.key] = s.value, s.pos
+	}
+}
+
+// require switches on what the modules that are on require.
+func (p *Plan) require() error {
+	for again := true; again; {
+		again = false
+		for i := range p.Modules {
+			m := &p.Modules[i]
+			if !m.On {
+				continue
+			}
+			for _, name := range m.Info.Requires {
+				r := p.Module(name)
+				switch {
+				case r == nil:
+					return fmt.Errorf("module %s requires %s, which there is not", m.Name, name)
+				case r.off:
+					return fmt.Errorf("module %s requires %s, which is switched off: %s; switch %s off too (it is on: %s)", m.Name, name, r.because(), m.Name, m.because())
+				case !r.On:
+					r.On, r.Why, r.Pos = true, "required by "+m.Name, m.Pos
+					again = true
+				}
+			}
+		}
+	}
+	return nil
+}
+
+// because is why a module is on or off, and where that was said.
+func (m *ModuleState) because() string {
+	if m.Pos == (Pos{}) {
+		return m.Why
+	}
+	return m.Why + ", " + m.Pos.String()
+}
+
+// dirs are where libraries are looked for.
+func (in *Input) dirs() []string {
+	var list []string
+	if in.Modules != nil {
+		list = append(list, filepath.Dir(in.Modules.File))
+	}
+	for _, d := range in.LibraryDirs {
+		if d != "" && !slices.Contains(list, d) {
+			list = append(list, d)
+		}
+	}
+	return list
+}
+
+// lookFor returns the library of a module: path if that exists, or libNAME.so, in one of the
+// folders. "" if there is none.
+func lookFor(path, name string, dirs []string) string {
+	if path == "" {
+		path = "lib" + name + ".so"
+	}
+	if filepath.IsAbs(path) {
+		dirs = []string{""}
+	}
+	for _, d := range dirs {
+		if p := filepath.Join(d, path); isRegular(p) {
+			if abs, err := filepath.Abs(p); err == nil {
+				return abs
+			}
+			return p
+		}
+	}
+	return ""
+}
+
+// findLibrary finds the library of a module that is on and not built in.
+func (m *ModuleState) findLibrary(in Input) error {
+	if m.Info.Name != "" {
+		return nil
+	}
+	path := lookFor(m.Library, m.Name, in.dirs())
+	if path == "" && m.On {
+		library, hint := m.Library, didYouMean(m.Name, moduleNames(in.Known))
+		if library == "" {
+			library = "lib" + m.Name + ".so"
+		}
+		where := "there is no such file"
+		if !filepath.IsAbs(library) {
+			where = "it is not in " + strings.Join(in.dirs(), ", ")
+		}
+		return fmt.Errorf("module %s is on (%s), but its library %s is not found: %s%s", m.Name, m.because(), library, where, hint)
+	}
+	m.Library = path
+	return nil
+}
+
+// deaf warns of modules that are on and listen to events that are off.
+func (p *Plan) deaf() {
+	for i := range p.Modules {
+		m := &p.Modules[i]
+		if !m.On {
+			continue
+		}
+		var off []*EventState
+		hears := false
+		for _, pattern := range m.Info.Events {
+			hears = hears || !p.matches(pattern) // events of others, defined later
+			for j := range p.Events {
+				e := &p.Events[j]
+				if !slices.ContainsFunc(e.names(), func(n string) bool { return Match(pattern, n) }) {
+					continue
+				}
+				if hears = hears || e.On; !e.On && !isPattern(pattern) {
+					off = append(off, e)
+				}
+			}
+		}
+		switch {
+		case len(m.Info.Events) == 0:
+		case !hears:
+			p.Warnings = append(p.Warnings, Warning{m.Pos, fmt.Sprintf("module %s is on, but all events it listens to are off: %s", m.Name, strings.Join(m.Info.Events, ", "))})
+		case len(off) > 0:
+			p.Warnings = append(p.Warnings, Warning{off[0].Pos, fmt.Sprintf("module %s listens to %s, which %s off", m.Name, several(off), isAre(len(off)))})
+		}
+	}
+}
+
+// several names the first of some events.
+func several(list []*EventState) string {
+	var names []string
+	for _, e := range list[:min(3, len(list))] {
+		names = append(names, e.String())
+	}
+	if more := len(list) - len(names); more > 0 {
+		return fmt.Sprintf("%s and %d more", strings.Join(names, ", "), more)
+	}
+	if n := len(names); n > 1 {
+		return strings.Join(names[:n-1], ", ") + " and " + names[n-1]
+	}
+	return names[0]
+}
+
+func isAre(n int) string {
+	if n == 1 {
+		return "is"
+	}
+	return "are"
+}
