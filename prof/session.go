@@ -19,6 +19,7 @@ import (
 	"fmt"
 	"os"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 
@@ -47,7 +48,7 @@ type Session struct {
 	users   map[[2]string]*UserEvent
 	later   []func(*UserEvent) error // what is connected to user events as they are made
 	tracing bool
-	allOff  bool // EnableAll(false) was the last word on events not yet defined
+	choose  func(ns, name string) bool // which events are on that are not yet defined; nil: all
 	report  atomic.Pointer[func(string)]
 
 	standard  []hub // the first of hubs; never changes
@@ -177,13 +178,20 @@ func (s *Session) Enable(ns, name string, on bool) error {
 
 // EnableAll switches all events on or off, those of user namespaces defined later
 // included.
-func (s *Session) EnableAll(on bool) {
+func (s *Session) EnableAll(on bool) { s.Choose(func(string, string) bool { return on }) }
+
+// Choose switches on the events for which on returns true and all others off, those of
+// user namespaces defined later included. Standard events are asked for by their own names, not
+// by aliases.
+func (s *Session) Choose(on func(ns, name string) bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.allOff = !on
+	s.choose = on
 	for _, h := range s.hubs {
-		h.core().off = !on
-		h.core().update()
+		e := h.core()
+		ns, name, _ := strings.Cut(e.title, ".")
+		e.off = !on(ns, name)
+		e.update()
 	}
 }
 

@@ -61,7 +61,8 @@ func (s *Session) User(ns, name string) (*UserEvent, error) {
 		return u, nil
 	}
 	u = &UserEvent{spec: trace.KindSpec{Namespace: ns, Name: name}, index: len(s.users)}
-	u.ses, u.kind, u.off, u.title = s, trace.FirstUserKind, s.allOff, u.String()
+	u.ses, u.kind, u.title = s, trace.FirstUserKind, u.String()
+	u.off = s.choose != nil && !s.choose(ns, name)
 	s.users[key] = u
 	s.hubs = append(s.hubs, u)
 	u.update()

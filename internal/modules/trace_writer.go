@@ -1,6 +1,7 @@
 package modules
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"os"
@@ -68,9 +69,9 @@ func TraceOptions(buffer string, pool, level int, sync bool, full string) (trace
 // TraceWriter is the module trace_writer_module. Its work is done where events are emitted: a stream made with one
 // of its writers records every event that is on, before any handler sees it.
 type TraceWriter struct {
-	dir     string
-	writers []*trace.Writer
-	err     error
+	dir      string
+	writers  []*trace.Writer
+	finished bool
 }
 
 // Start makes the folder and a writer for each node.
@@ -101,14 +102,16 @@ func (w *TraceWriter) Start(h *prof.Host) error {
 	return nil
 }
 
-// Finish closes the files.
+// Finish closes the files; only the first call does, and returns the first error there was.
 func (w *TraceWriter) Finish() error {
-	for _, tw := range w.writers {
-		if err := tw.Close(); err != nil && w.err == nil {
-			w.err = err
+	var errs []error
+	if !w.finished {
+		for _, tw := range w.writers {
+			errs = append(errs, tw.Close())
 		}
 	}
-	return w.err
+	w.finished = true
+	return cmp.Or(errs...)
 }
 
 // Dir is the folder of the trace.
