@@ -41,7 +41,7 @@ func readModules(t *testing.T, text string) (*Modules, string) {
 }
 
 func TestDefaults(t *testing.T) {
-	events, modules := Defaults(known())
+	events, modules := defaultEvents(), defaultModules(known())
 	ev, ws := readEvents(t, string(events))
 	mods, ws2 := readModules(t, string(modules))
 	if ws+ws2 != "" {
@@ -64,5 +64,4 @@ func TestDefaults(t *testing.T) {
 	if len(p.Warnings) > 0 {
 		t.Error(p.Warnings)
 	}
-	t.Logf("%s\n%s", events, modules)
 }

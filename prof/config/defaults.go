@@ -11,9 +11,9 @@ import (
 )
 
 // Defaults returns the text of configuration files that leave everything as it is without them: all
-// events on, no module on but the trace. Comments say what each event, module and parameter is.
-func Defaults(known []prof.ModuleInfo) (events, modules []byte) {
-	return defaultEvents(), defaultModules(known)
+// events on, no module on but the trace. Comments say what each event, module that is compiled in, and parameter is.
+func Defaults() (events, modules []byte) {
+	return defaultEvents(), defaultModules(prof.Modules())
 }
 
 func defaultEvents() []byte {

@@ -144,6 +144,7 @@ type setting struct {
 	info   *prof.ModuleInfo
 	key    string // "enabled", "priority" or a parameter
 	value  any    // bool, int, or the parameter's value
+	text   string // as it was given
 	pos    Pos
 }
 
@@ -159,7 +160,8 @@ func settings(flags []string, known []prof.ModuleInfo, listed *Modules) (list []
 		if s.module, s.info, err = knownModule(module, known, listed); err != nil {
 			return nil, fmt.Errorf("%s: %w", s.pos, err)
 		}
-		p := &prof.Param{Name: key, Default: nil}
+		s.text = text
+		p := &prof.Param{Name: key}
 		switch s.key = key; {
 		case key == "enabled":
 			p.Default = false

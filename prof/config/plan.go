@@ -30,6 +30,7 @@ type Plan struct {
 	// defines them later, are on, unless --events says something of them: see On.
 	DefaultOn bool `json:"default_on"`
 
+	input  Input
 	choice choice
 	states map[string]int // index in Events by "Namespace.onName"
 }
@@ -52,7 +53,7 @@ func (e *EventState) String() string { return e.Namespace + "." + e.Name }
 
 // ModuleState is what was decided on a module.
 type ModuleState struct {
-	Info     prof.ModuleInfo `json:"-"` // zero if it is in a library
+	Info     prof.ModuleInfo `json:"-"` // zero if it is in a library that was not opened
 	Name     string          `json:"name"`
 	On       bool            `json:"on"`
 	Why      string          `json:"why"`
@@ -61,11 +62,14 @@ type ModuleState struct {
 	// Params are the values configured, with the types that Info gives; those of
 	// a library as they were written: string, int, float64, bool or []string.
 	Params map[string]any `json:"params,omitempty"`
-	// Library is the shared library of a module that is on and not built in: a file that exists.
+	// Library is the shared library of a module that is not built in: if that is on, a file that exists. See
+	// OpenLibraries.
 	Library string `json:"library,omitempty"`
 
 	paramPos map[string]Pos
-	off      bool // switched off itself, not only by being unlisted or by globalSettings
+	untyped  []setting // --set parameters of a module whose description is not known yet
+	checked  bool      // deaf has looked at it
+	off      bool      // switched off itself, not only by being unlisted or by globalSettings
 }
 
 // Load finds and reads the configuration of a program and makes the plan. programDir is the folder of
@@ -136,7 +140,7 @@ func isRegular(path string) bool {
 // Resolve makes the plan. Warnings say what has no effect; an error says, in one line, which choice of
 // the command line is wrong, or which module cannot run.
 func Resolve(in Input) (*Plan, error) {
-	p := &Plan{Warnings: []Warning{}}
+	p := &Plan{Warnings: []Warning{}, input: in}
 	if err := p.resolveEvents(in); err != nil {
 		return nil, err
 	}

@@ -3,9 +3,7 @@ package config
 import (
 	"cmp"
 	"fmt"
-	"path/filepath"
 	"slices"
-	"strings"
 
 	"github.com/whyslow/whyslow/prof"
 )
@@ -42,7 +40,7 @@ func (p *Plan) resolveModules(in Input) error {
 	}
 	for _, s := range sets {
 		if m := p.Module(s.module); !m.On && s.key != "enabled" {
-			p.Warnings = append(p.Warnings, Warning{s.pos, fmt.Sprintf("has no effect: %s is off (%s); --modules=+%s switches it on", m.Name, m.because(), m.Name)})
+			p.warn(s.pos, "has no effect: %s is off (%s); --modules=+%s switches it on", m.Name, m.because(), m.Name)
 		}
 	}
 	for i := range p.Modules {
@@ -142,6 +140,9 @@ func (p *Plan) set(s setting) {
 		m.Priority = s.value.(int)
 	default:
 		m.Params[s.key], m.paramPos[s.key] = s.value, s.pos
+		if s.info == nil {
+			m.untyped = append(m.untyped, s)
+		}
 	}
 }
 
@@ -177,112 +178,4 @@ func (m *ModuleState) because() string {
 		return m.Why
 	}
 	return m.Why + ", " + m.Pos.String()
-}
-
-// dirs are where libraries are looked for.
-func (in *Input) dirs() []string {
-	var list []string
-	if in.Modules != nil {
-		list = append(list, filepath.Dir(in.Modules.File))
-	}
-	for _, d := range in.LibraryDirs {
-		if d != "" && !slices.Contains(list, d) {
-			list = append(list, d)
-		}
-	}
-	return list
-}
-
-// lookFor returns the library of a module: path if that exists, or libNAME.so, in one of the
-// folders. "" if there is none.
-func lookFor(path, name string, dirs []string) string {
-	if path == "" {
-		path = "lib" + name + ".so"
-	}
-	if filepath.IsAbs(path) {
-		dirs = []string{""}
-	}
-	for _, d := range dirs {
-		if p := filepath.Join(d, path); isRegular(p) {
-			if abs, err := filepath.Abs(p); err == nil {
-				return abs
-			}
-			return p
-		}
-	}
-	return ""
-}
-
-// findLibrary finds the library of a module that is on and not built in.
-func (m *ModuleState) findLibrary(in Input) error {
-	if m.Info.Name != "" {
-		return nil
-	}
-	path := lookFor(m.Library, m.Name, in.dirs())
-	if path == "" && m.On {
-		library, hint := m.Library, didYouMean(m.Name, moduleNames(in.Known))
-		if library == "" {
-			library = "lib" + m.Name + ".so"
-		}
-		where := "there is no such file"
-		if !filepath.IsAbs(library) {
-			where = "it is not in " + strings.Join(in.dirs(), ", ")
-		}
-		return fmt.Errorf("module %s is on (%s), but its library %s is not found: %s%s", m.Name, m.because(), library, where, hint)
-	}
-	m.Library = path
-	return nil
-}
-
-// deaf warns of modules that are on and listen to events that are off.
-func (p *Plan) deaf() {
-	for i := range p.Modules {
-		m := &p.Modules[i]
-		if !m.On {
-			continue
-		}
-		var off []*EventState
-		hears := false
-		for _, pattern := range m.Info.Events {
-			hears = hears || !p.matches(pattern) // events of others, defined later
-			for j := range p.Events {
-				e := &p.Events[j]
-				if !slices.ContainsFunc(e.names(), func(n string) bool { return Match(pattern, n) }) {
-					continue
-				}
-				if hears = hears || e.On; !e.On && !isPattern(pattern) {
-					off = append(off, e)
-				}
-			}
-		}
-		switch {
-		case len(m.Info.Events) == 0:
-		case !hears:
-			p.Warnings = append(p.Warnings, Warning{m.Pos, fmt.Sprintf("module %s is on, but all events it listens to are off: %s", m.Name, strings.Join(m.Info.Events, ", "))})
-		case len(off) > 0:
-			p.Warnings = append(p.Warnings, Warning{off[0].Pos, fmt.Sprintf("module %s listens to %s, which %s off", m.Name, several(off), isAre(len(off)))})
-		}
-	}
-}
-
-// several names the first of some events.
-func several(list []*EventState) string {
-	var names []string
-	for _, e := range list[:min(3, len(list))] {
-		names = append(names, e.String())
-	}
-	if more := len(list) - len(names); more > 0 {
-		return fmt.Sprintf("%s and %d more", strings.Join(names, ", "), more)
-	}
-	if n := len(names); n > 1 {
-		return strings.Join(names[:n-1], ", ") + " and " + names[n-1]
-	}
-	return names[0]
-}
-
-func isAre(n int) string {
-	if n == 1 {
-		return "is"
-	}
-	return "are"
 }

@@ -1,0 +1,55 @@
+package config
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// deaf warns of modules that are on and listen to events that are off; of each module once.
+func (p *Plan) deaf() {
+	for i := range p.Modules {
+		m := &p.Modules[i]
+		if !m.On || m.checked || len(m.Info.Events) == 0 {
+			continue
+		}
+		m.checked = true
+		var off []*EventState
+		hears := false
+		for _, pattern := range m.Info.Events {
+			hears = hears || !p.matches(pattern) // events of others, defined later
+			for j := range p.Events {
+				e := &p.Events[j]
+				if !slices.ContainsFunc(e.names(), func(n string) bool { return Match(pattern, n) }) {
+					continue
+				}
+				if hears = hears || e.On; !e.On && !isPattern(pattern) {
+					off = append(off, e)
+				}
+			}
+		}
+		switch {
+		case !hears:
+			p.warn(m.Pos, "module %s is on, but all events it listens to are off: %s", m.Name, strings.Join(m.Info.Events, ", "))
+		case len(off) > 0:
+			p.warn(off[0].Pos, "module %s listens to events that are off: %s", m.Name, several(off))
+		}
+	}
+}
+
+func (p *Plan) warn(pos Pos, format string, args ...any) {
+	p.Warnings = append(p.Warnings, Warning{pos, fmt.Sprintf(format, args...)})
+}
+
+// several names the first of some events.
+func several(list []*EventState) string {
+	const most = 4
+	var names []string
+	for _, e := range list[:min(most, len(list))] {
+		names = append(names, e.String())
+	}
+	if more := len(list) - len(names); more > 0 {
+		return fmt.Sprintf("%s and %d more", strings.Join(names, ", "), more)
+	}
+	return strings.Join(names, ", ")
+}

@@ -1,0 +1,129 @@
+package config
+
+import (
+	"fmt"
+	"maps"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/whyslow/whyslow/prof"
+)
+
+// OpenLibraries loads the libraries of the modules that are on and not built in, completes their Info, gives
+// their parameters the types that it says, and switches on what they require. open loads one library; its
+// errors are returned with the place that asked for the module.
+func (p *Plan) OpenLibraries(open func(path string) (prof.ModuleInfo, error)) error {
+	for i := 0; i < len(p.Modules); i++ {
+		m := &p.Modules[i]
+		if !m.On || m.Info.Name != "" {
+			continue
+		}
+		if err := m.findLibrary(p.input); err != nil {
+			return err
+		}
+		info, err := open(m.Library)
+		if err != nil {
+			return fmt.Errorf("module %s is on (%s), but cannot be loaded: %w", m.Name, m.because(), err)
+		}
+		if name, _ := find(info.Name, nil); name != m.Name {
+			return fmt.Errorf("module %s is on (%s), but its library %s holds the module %s", m.Name, m.because(), m.Library, name)
+		}
+		m.Info = info
+		if err := p.typeParams(m); err != nil {
+			return err
+		}
+		if err := p.require(); err != nil {
+			return err
+		}
+		i = -1 // what it requires may be in a library, too
+	}
+	p.deaf()
+	return nil
+}
+
+// typeParams checks the parameters of a module whose description has become known.
+func (p *Plan) typeParams(m *ModuleState) error {
+	for _, s := range m.untyped {
+		param := m.Info.Param(s.key)
+		if param == nil {
+			return fmt.Errorf("%s: %s", s.pos, noParam(s.key, &m.Info))
+		}
+		v, ok := fromText(param, s.text)
+		if !ok {
+			return fmt.Errorf("%s: %s of %s must be %s, not %q", s.pos, s.key, m.Name, wanted(param), s.text)
+		}
+		m.Params[s.key] = v
+	}
+	for _, k := range slices.Sorted(maps.Keys(m.Params)) {
+		param, problem := m.Info.Param(k), ""
+		if param != nil {
+			if m.Params[k], problem = typed(param, m.Params[k]); problem == "" {
+				continue
+			}
+			problem = fmt.Sprintf("%q of %s must be %s", k, m.Name, problem)
+		} else {
+			problem = noParam(k, &m.Info)
+		}
+		p.warn(m.paramPos[k], "%s; skipped", problem)
+		delete(m.Params, k)
+	}
+	return nil
+}
+
+// dirs are where libraries are looked for.
+func (in *Input) dirs() []string {
+	var list []string
+	if in.Modules != nil {
+		list = append(list, filepath.Dir(in.Modules.File))
+	}
+	for _, d := range in.LibraryDirs {
+		if d != "" && !slices.Contains(list, d) {
+			list = append(list, d)
+		}
+	}
+	return list
+}
+
+// lookFor returns the library of a module: path if that exists, or libNAME.so, in one of the
+// folders. "" if there is none.
+func lookFor(path, name string, dirs []string) string {
+	if path == "" {
+		path = "lib" + name + ".so"
+	}
+	if filepath.IsAbs(path) {
+		dirs = []string{""}
+	}
+	for _, d := range dirs {
+		if p := filepath.Join(d, path); isRegular(p) {
+			if abs, err := filepath.Abs(p); err == nil {
+				return abs
+			}
+			return p
+		}
+	}
+	return ""
+}
+
+// findLibrary finds the library of a module that is on and not built in.
+func (m *ModuleState) findLibrary(in Input) error {
+	if m.Info.Name != "" {
+		return nil
+	}
+	path := lookFor(m.Library, m.Name, in.dirs())
+	if path == "" && m.On {
+		library, hint := m.Library, didYouMean(m.Name, moduleNames(in.Known))
+		if library == "" {
+			library = "lib" + m.Name + ".so"
+		}
+		where := "there is no such file"
+		if !filepath.IsAbs(library) {
+			where = "it is not in " + strings.Join(in.dirs(), ", ")
+		}
+		return fmt.Errorf("module %s is on (%s), but its library %s is not found: %s%s", m.Name, m.because(), library, where, hint)
+	}
+	if path != "" {
+		m.Library = path
+	}
+	return nil
+}
