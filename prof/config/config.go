@@ -10,7 +10,11 @@
 // enabled group. A module is on when its overrideEnabled, or globalSettings.enabled
 // if it has none, is true and its enabled (true if not given) is true too. Without a file all events
 // and no module but the trace are on.
+//
+// docs/events_config.schema.json and docs/modules_settings.schema.json tell editors what the files may hold.
 package config
+
+//go:generate go test -run TestSchemasAreCurrent -update .
 
 import (
 	"cmp"
