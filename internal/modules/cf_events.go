@@ -1,0 +1,9 @@
+//go:build !no_cf_events_module
+
+package modules
+
+import "github.com/whyslow/whyslow/prof"
+
+func init() {
+	prof.RegisterModule(logInfo("cf_events_module", "logger_module with another default: writes the events of computational fragments", "CFEvents.*"))
+}
