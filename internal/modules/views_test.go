@@ -1,0 +1,84 @@
+//go:build !no_perfetto_module && !no_state_module && !no_profile_module
+
+package modules
+
+import (
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/whyslow/whyslow/prof"
+	"github.com/whyslow/whyslow/trace"
+)
+
+// viewedProgram describes the program of these tests: statement n runs code fragment codes[n-1], the same on every node.
+type viewedProgram struct{}
+
+var programSites = []prof.Site{
+	{Code: "block_5", Kind: trace.Atomic, Label: "s", File: "p.fa", Line: 3, Col: 5, Text: "block_5(x)"},
+	{Code: "b15", Kind: trace.Atomic, File: "p.fa", Line: 4, Col: 5},
+	{Code: "for", Kind: trace.For, File: "p.fa", Line: 5, Col: 1},
+	{Code: "for", Kind: trace.For, File: "p.fa", Line: 9, Col: 1},
+	{Code: "quo\"te\\\n<ü>", Kind: trace.Atomic},
+}
+
+func (viewedProgram) Site(_ int, s trace.Site) prof.Site {
+	if s == 0 || int(s) > len(programSites) {
+		return prof.Site{Code: "#"}
+	}
+	return programSites[s-1]
+}
+func (viewedProgram) DF(_ int, df trace.DF) (string, []int64) { return "x", []int64{0, 1, int64(df)} }
+func (viewedProgram) Name(_ int, n trace.Name) string         { return "lock" }
+
+// viewed is a session in which one module runs.
+func viewed(t testing.TB, module string, facts prof.RunFacts, params map[string]any) (*prof.Session, *prof.ModuleRun) {
+	t.Helper()
+	list := prof.Modules()
+	i := slices.IndexFunc(list, func(m prof.ModuleInfo) bool { return m.Name == module })
+	if i < 0 {
+		t.Fatal("no module " + module)
+	}
+	for name := range params {
+		if list[i].Param(name) == nil {
+			t.Fatalf("%s has no parameter %s", module, name)
+		}
+	}
+	ses := prof.New()
+	ses.Report(func(message string) { t.Error(message) })
+	ses.SetDescriber(viewedProgram{})
+	if facts.Nodes == 0 {
+		facts.Nodes = 1
+	}
+	if facts.Workers == 0 {
+		facts.Workers = 1
+	}
+	facts.Program, facts.PID, facts.Started = "p.fa", 6506, time.Now()
+	run, err := ses.StartModules([]prof.Use{{Info: list[i], Params: params}}, facts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return ses, run
+}
+
+// An unknown value of a parameter keeps the run from starting.
+func TestViewsParameters(t *testing.T) {
+	for _, c := range []struct {
+		module, param string
+		value         any
+		want          string
+	}{
+		{StateName, "interval", -1, "module state_module: interval=-1: say a number of milliseconds, 0 for never"},
+		{StateName, "emit", -5, "module state_module: emit=-5: say a number of milliseconds, 0 for never"},
+		{ProfileName, "format", "xml", "module profile_module: format=xml: say json or table"},
+		{PerfettoName, "precision", "s", "module perfetto_module: precision=s: say ns or us"},
+		{PerfettoName, "counters", []string{"Tea"}, "module perfetto_module: counters=Tea: say some of [DFSizer DFHeld ReadyQueue SendQueue]"},
+	} {
+		list := prof.Modules()
+		i := slices.IndexFunc(list, func(m prof.ModuleInfo) bool { return m.Name == c.module })
+		_, err := prof.New().StartModules([]prof.Use{{Info: list[i], Params: map[string]any{c.param: c.value, "file": t.TempDir() + "/f"}}}, prof.RunFacts{})
+		if err == nil || err.Error() != c.want {
+			t.Errorf("%s: %v", c.module, err)
+		}
+	}
+}
