@@ -103,7 +103,8 @@ typedef struct ws_options {
     const char *program;   /* its name in reports; default: the executable's */
     int node;              /* number of this node, 0 to 65535 */
     int nodes;             /* nodes of the whole run; default 1 */
-    int workers;           /* workers per node, the same on all: streams 0 to workers-1; default 1 */
+    int workers;           /* workers per node, the same on all: streams 0 to workers-1; default 1;
+                              -1: as many as ws_worker_open is called for, one node only */
     int per_process;       /* nodes per OS process, for contexts sharing one; default 1 */
     const char *const *hosts; /* the host of each of the nodes; default: only this one's is told */
     size_t buffer_bytes;   /* size of a buffer, 1 KiB to 4 MiB; default 128 KiB [WHYSLOW_BUFFER, 64k, 1m] */
@@ -166,6 +167,13 @@ typedef struct ws_stream {
  * the program starts. Higher ones are the run-time system's own and never enter a worker's factors.
  * One thread at a time may use a stream. It lives until ws_close. */
 ws_stream *ws_stream_open(ws_context *ctx, int id);
+
+/* ws_worker_open is for a program that learns as it runs how many workers it has (option
+ * workers = -1): it returns the stream of one more, numbered from 0 on, whose time begins at since, a
+ * time from ws_now or 0 for the start of the context. Other streams then need numbers that no
+ * worker gets: from WS_NO_WORKER on. */
+enum { WS_NO_WORKER = 4096 };
+ws_stream *ws_worker_open(ws_context *ctx, int64_t since);
 
 /* ws_flush hands over what the stream holds, so that it gets into the file even if the process
  * is killed. For the thread that uses the stream. */
@@ -1031,6 +1039,8 @@ typedef struct wsi_header {
 struct ws_context {
     /* Settings, fixed from ws_open on. */
     int node, nodes, workers, per_process, pool, level, sync, drop, manual, run_info, quiet, signals;
+    int growing; /* workers grows, under mu, until refuse is set */
+    int64_t since, since_cpu; /* when the context was opened, and the CPU time of the process then */
     size_t words; /* of a buffer */
     char *dir, *path, *program, **hosts;
     struct timespec started;
@@ -2263,6 +2273,8 @@ static int wsi_start_writer(ws_context *ctx) {
 /* What an emitter gets when there is no memory for a stream: it records nothing. */
 static wsi_stream wsi_no_stream;
 
+static void wsi_write_run(ws_context *ctx, const char *ended, int exit_code, const char *message);
+
 static void wsi_set_buffer(wsi_stream *s, wsi_buffer *b) { /* s->mu is held */
     s->buffer = b;
     s->pub.used = 0;
@@ -2432,6 +2444,21 @@ ws_stream *ws_stream_open(ws_context *ctx, int id) {
     return &s->pub;
 }
 
+ws_stream *ws_worker_open(ws_context *ctx, int64_t since) {
+    wsi_stream *s = 0;
+    pthread_mutex_lock(&ctx->mu);
+    if (ctx->growing && ctx->workers < WS_NO_WORKER && !ctx->refuse && (s = wsi_new_stream(ctx, ctx->workers)) != 0) {
+        ctx->workers++;
+        if (!ctx->manual) ws_program_started_at(&s->pub, since ? since : ctx->since, (uint64_t)(ctx->node / ctx->per_process), ctx->since_cpu);
+        /* Whoever reads the trace of a program that was killed needs to know the number. */
+        if (ctx->run_info && !wsi_off(ctx)) wsi_write_run(ctx, "", 0, 0);
+    }
+    int refused = ctx->refuse || wsi_off(ctx);
+    pthread_mutex_unlock(&ctx->mu);
+    if (!s && !refused) wsi_fail(ctx, ctx->growing ? "a worker too many, or no memory for it: its events are lost" : "ws_worker_open is for contexts with workers = -1");
+    return s ? &s->pub : &wsi_no_stream.pub;
+}
+
 
 /* ---- Settings and run.json -------------------------------------------------------------------------------- */
 
@@ -2572,7 +2599,7 @@ static void wsi_nodes(ws_context *ctx, wsi_bytes *b, const char *own) {
         wsi_number(b, i / ctx->per_process);
         wsi_text(b, ", \"workers\": ");
         wsi_number(b, ctx->workers);
-        if (i == ctx->node) wsi_unwritten(ctx, b);
+        if (i == ctx->node && ctx->closing) wsi_unwritten(ctx, b);
         wsi_text(b, "}");
     }
     wsi_text(b, "\n  ]");
@@ -2917,11 +2944,12 @@ static int wsi_settings(ws_context *ctx, const ws_options *o) {
     char exe[4096];
     ctx->node = o->node;
     ctx->nodes = o->nodes ? o->nodes : 1;
-    ctx->workers = o->workers ? o->workers : 1;
+    ctx->growing = o->workers < 0;
+    ctx->workers = o->workers < 0 ? 0 : o->workers ? o->workers : 1;
     ctx->per_process = o->per_process ? o->per_process : 1;
     ctx->manual = o->manual;
-    if (ctx->nodes < 1 || ctx->nodes > 65536 || ctx->node < 0 || ctx->node >= ctx->nodes || ctx->workers < 0 || ctx->per_process < 1) {
-        wsi_fail(ctx, "node %d of %d with %d workers, %d nodes per process: impossible; see ws_options", ctx->node, ctx->nodes, ctx->workers,
+    if (ctx->nodes < 1 || ctx->nodes > 65536 || ctx->node < 0 || ctx->node >= ctx->nodes || ctx->per_process < 1 || o->workers < -1 || (ctx->growing && ctx->nodes > 1)) {
+        wsi_fail(ctx, "node %d of %d with %d workers, %d nodes per process: impossible; see ws_options", ctx->node, ctx->nodes, ctx->growing ? -1 : ctx->workers,
                 ctx->per_process);
         return 0;
     }
@@ -2947,7 +2975,11 @@ static int wsi_settings(ws_context *ctx, const ws_options *o) {
     if (o->hosts && ok && (ok = (ctx->hosts = (char **)calloc((size_t)ctx->nodes, sizeof *ctx->hosts)) != 0))
         for (int i = 0; i < ctx->nodes; i++) ok = ok && (ctx->hosts[i] = wsi_copy(o->hosts[i] ? o->hosts[i] : "")) != 0;
     if (!ok) wsi_fail(ctx, "no memory: nothing is recorded");
-    if (ok && !ctx->failed) wsi_clock_start(wish);
+    if (ok && !ctx->failed) {
+        wsi_clock_start(wish);
+        ctx->since = ws_now();
+        ctx->since_cpu = ws_process_cpu();
+    }
     return ok && !ctx->failed;
 }
 

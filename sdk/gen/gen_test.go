@@ -8,17 +8,22 @@ import (
 )
 
 // What is generated must be in the repository as it would be generated now.
-func TestHeaderIsCurrent(t *testing.T) {
-	want, err := header("../src")
-	if err != nil {
-		t.Fatal(err)
-	}
-	got, err := os.ReadFile("../whyslow.h")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if string(got) != string(want) {
-		t.Error("whyslow.h is not current: run go generate ./sdk")
+func TestHeadersAreCurrent(t *testing.T) {
+	for file, make := range map[string]func() ([]byte, error){
+		"../whyslow.h":   func() ([]byte, error) { return header("../src") },
+		"../whyslow.hpp": func() ([]byte, error) { return headerCPP("../src/cpp") },
+	} {
+		want, err := make()
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if string(got) != string(want) {
+			t.Errorf("%s is not current: run go generate ./sdk", file)
+		}
 	}
 }
 

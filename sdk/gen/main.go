@@ -1,4 +1,4 @@
-// Command gen puts sdk/whyslow.h together: the parts in sdk/src, with the events of
+// Command gen puts sdk/whyslow.h and sdk/whyslow.hpp together: the parts in sdk/src, with the events of
 // trace.Kinds() among them. It runs in sdk's folder: go generate ./sdk
 package main
 
@@ -12,6 +12,12 @@ func main() {
 	text, err := header("src")
 	if err == nil {
 		err = os.WriteFile("whyslow.h", text, 0o644)
+	}
+	if err == nil {
+		text, err = headerCPP("src/cpp")
+	}
+	if err == nil {
+		err = os.WriteFile("whyslow.hpp", text, 0o644)
 	}
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "gen:", err)

@@ -101,7 +101,8 @@ typedef struct ws_options {
     const char *program;   /* its name in reports; default: the executable's */
     int node;              /* number of this node, 0 to 65535 */
     int nodes;             /* nodes of the whole run; default 1 */
-    int workers;           /* workers per node, the same on all: streams 0 to workers-1; default 1 */
+    int workers;           /* workers per node, the same on all: streams 0 to workers-1; default 1;
+                              -1: as many as ws_worker_open is called for, one node only */
     int per_process;       /* nodes per OS process, for contexts sharing one; default 1 */
     const char *const *hosts; /* the host of each of the nodes; default: only this one's is told */
     size_t buffer_bytes;   /* size of a buffer, 1 KiB to 4 MiB; default 128 KiB [WHYSLOW_BUFFER, 64k, 1m] */
@@ -164,6 +165,13 @@ typedef struct ws_stream {
  * the program starts. Higher ones are the run-time system's own and never enter a worker's factors.
  * One thread at a time may use a stream. It lives until ws_close. */
 ws_stream *ws_stream_open(ws_context *ctx, int id);
+
+/* ws_worker_open is for a program that learns as it runs how many workers it has (option
+ * workers = -1): it returns the stream of one more, numbered from 0 on, whose time begins at since, a
+ * time from ws_now or 0 for the start of the context. Other streams then need numbers that no
+ * worker gets: from WS_NO_WORKER on. */
+enum { WS_NO_WORKER = 4096 };
+ws_stream *ws_worker_open(ws_context *ctx, int64_t since);
 
 /* ws_flush hands over what the stream holds, so that it gets into the file even if the process
  * is killed. For the thread that uses the stream. */

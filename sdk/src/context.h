@@ -189,11 +189,12 @@ static int wsi_settings(ws_context *ctx, const ws_options *o) {
     char exe[4096];
     ctx->node = o->node;
     ctx->nodes = o->nodes ? o->nodes : 1;
-    ctx->workers = o->workers ? o->workers : 1;
+    ctx->growing = o->workers < 0;
+    ctx->workers = o->workers < 0 ? 0 : o->workers ? o->workers : 1;
     ctx->per_process = o->per_process ? o->per_process : 1;
     ctx->manual = o->manual;
-    if (ctx->nodes < 1 || ctx->nodes > 65536 || ctx->node < 0 || ctx->node >= ctx->nodes || ctx->workers < 0 || ctx->per_process < 1) {
-        wsi_fail(ctx, "node %d of %d with %d workers, %d nodes per process: impossible; see ws_options", ctx->node, ctx->nodes, ctx->workers,
+    if (ctx->nodes < 1 || ctx->nodes > 65536 || ctx->node < 0 || ctx->node >= ctx->nodes || ctx->per_process < 1 || o->workers < -1 || (ctx->growing && ctx->nodes > 1)) {
+        wsi_fail(ctx, "node %d of %d with %d workers, %d nodes per process: impossible; see ws_options", ctx->node, ctx->nodes, ctx->growing ? -1 : ctx->workers,
                 ctx->per_process);
         return 0;
     }
@@ -219,7 +220,11 @@ static int wsi_settings(ws_context *ctx, const ws_options *o) {
     if (o->hosts && ok && (ok = (ctx->hosts = (char **)calloc((size_t)ctx->nodes, sizeof *ctx->hosts)) != 0))
         for (int i = 0; i < ctx->nodes; i++) ok = ok && (ctx->hosts[i] = wsi_copy(o->hosts[i] ? o->hosts[i] : "")) != 0;
     if (!ok) wsi_fail(ctx, "no memory: nothing is recorded");
-    if (ok && !ctx->failed) wsi_clock_start(wish);
+    if (ok && !ctx->failed) {
+        wsi_clock_start(wish);
+        ctx->since = ws_now();
+        ctx->since_cpu = ws_process_cpu();
+    }
     return ok && !ctx->failed;
 }
 

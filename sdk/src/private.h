@@ -139,6 +139,8 @@ typedef struct wsi_header {
 struct ws_context {
     /* Settings, fixed from ws_open on. */
     int node, nodes, workers, per_process, pool, level, sync, drop, manual, run_info, quiet, signals;
+    int growing; /* workers grows, under mu, until refuse is set */
+    int64_t since, since_cpu; /* when the context was opened, and the CPU time of the process then */
     size_t words; /* of a buffer */
     char *dir, *path, *program, **hosts;
     struct timespec started;

@@ -138,7 +138,7 @@ static void wsi_nodes(ws_context *ctx, wsi_bytes *b, const char *own) {
         wsi_number(b, i / ctx->per_process);
         wsi_text(b, ", \"workers\": ");
         wsi_number(b, ctx->workers);
-        if (i == ctx->node) wsi_unwritten(ctx, b);
+        if (i == ctx->node && ctx->closing) wsi_unwritten(ctx, b);
         wsi_text(b, "}");
     }
     wsi_text(b, "\n  ]");

@@ -4,6 +4,8 @@
 /* What an emitter gets when there is no memory for a stream: it records nothing. */
 static wsi_stream wsi_no_stream;
 
+static void wsi_write_run(ws_context *ctx, const char *ended, int exit_code, const char *message);
+
 static void wsi_set_buffer(wsi_stream *s, wsi_buffer *b) { /* s->mu is held */
     s->buffer = b;
     s->pub.used = 0;
@@ -171,4 +173,19 @@ ws_stream *ws_stream_open(ws_context *ctx, int id) {
     }
     if (fresh && id < ctx->workers && !ctx->manual) ws_program_started(&s->pub, (uint64_t)(ctx->node / ctx->per_process), ws_process_cpu());
     return &s->pub;
+}
+
+ws_stream *ws_worker_open(ws_context *ctx, int64_t since) {
+    wsi_stream *s = 0;
+    pthread_mutex_lock(&ctx->mu);
+    if (ctx->growing && ctx->workers < WS_NO_WORKER && !ctx->refuse && (s = wsi_new_stream(ctx, ctx->workers)) != 0) {
+        ctx->workers++;
+        if (!ctx->manual) ws_program_started_at(&s->pub, since ? since : ctx->since, (uint64_t)(ctx->node / ctx->per_process), ctx->since_cpu);
+        /* Whoever reads the trace of a program that was killed needs to know the number. */
+        if (ctx->run_info && !wsi_off(ctx)) wsi_write_run(ctx, "", 0, 0);
+    }
+    int refused = ctx->refuse || wsi_off(ctx);
+    pthread_mutex_unlock(&ctx->mu);
+    if (!s && !refused) wsi_fail(ctx, ctx->growing ? "a worker too many, or no memory for it: its events are lost" : "ws_worker_open is for contexts with workers = -1");
+    return s ? &s->pub : &wsi_no_stream.pub;
 }

@@ -1,0 +1,283 @@
+
+// ---- Events ---------------------------------------------------------------------------------------
+
+namespace whyslow {
+
+class Event;
+class IEventModule;
+
+// ThreadState is what is kept of a thread that has emitted an event. index is below that of any other living thread
+// that has one, or its own: indices of ended threads are given to new ones.
+struct ThreadState {
+    std::size_t index;
+    std::uint64_t generation; // how many threads had the index before
+    std::atomic<int> depth; // emissions the thread is in: more than one when handlers emit
+    std::atomic<bool> ended;
+    ThreadState *next; // all there are
+};
+
+namespace detail {
+
+// CallSite is one EMIT_EVENT in the source. It must be constant-initialised.
+struct CallSite {
+    static constexpr std::uintptr_t unknown = 1;
+    std::atomic<std::uintptr_t> event; // 0: nobody wants it; unknown; else an Event *
+    const char *space, *name, *file;
+    int line;
+    std::atomic<bool> bad; // the types were wrong: off for good
+    std::atomic<const void *> checked; // the list of handlers for which the types are known to be right
+    CallSite *next;                    // of the event's sites
+
+    constexpr CallSite(const char *s, const char *n, const char *f, int l)
+        : event(1), space(s), name(n), file(f), line(l), bad(false), checked(nullptr), next(nullptr) {}
+    bool on() const { return event.load(std::memory_order_acquire) != 0; }
+};
+
+// Handler is a function connected to an event, or with ConnectMatching to several.
+struct Handler {
+    IEventModule *owner; // may be null
+    std::string owner_name;
+    int priority;
+    std::uint64_t order; // among those of equal priority
+    const Signature *types; // null: a generic handler, which takes any
+    std::atomic<bool> dead; // it threw an exception, or its module has finished
+
+    explicit Handler(const Signature *t) : owner(nullptr), priority(100), order(0), types(t), dead(false) {}
+    virtual ~Handler() {}
+    Handler(const Handler &) = delete;
+};
+
+template <class... C> struct TypedHandler : Handler {
+    TypedHandler() : Handler(signature<C...>()) {}
+    virtual void call(const C &...) = 0;
+};
+
+template <class F, class... C> struct TypedFunction final : TypedHandler<C...> {
+    F f;
+    explicit TypedFunction(F g) : f(std::move(g)) {}
+    void call(const C &...args) override { f(args...); }
+};
+
+struct GenericHandler : Handler {
+    std::function<void(const Event &, const Value *, std::size_t)> f;
+    explicit GenericHandler(std::function<void(const Event &, const Value *, std::size_t)> g) : Handler(nullptr), f(std::move(g)) {}
+};
+
+// HandlerList never changes once it can be seen.
+struct HandlerList {
+    std::vector<Handler *> handlers; // in the order of calls
+    const Signature *types;          // of the event, null: not fixed yet
+    bool generic;                    // there is a handler that wants Values
+};
+
+} // namespace detail
+
+// Event is the object behind Namespace::onName. There is one for each name; it lives to the end of the process.
+class Event {
+  public:
+    Event(const std::string &space, const std::string &name) : space_(space), name_(name), key_(space + "::" + name), list(nullptr), sites(nullptr), enabled(false) {}
+    Event(const Event &) = delete;
+    const std::string &space() const { return space_; } // "CFEvents"
+    const std::string &name() const { return name_; }   // "onCreated"
+    const std::string &key() const { return key_; }     // "CFEvents::onCreated"
+
+  private:
+    std::string space_, name_, key_;
+
+  public: // for EventsManager and emissions only
+    std::atomic<const detail::HandlerList *> list; // null: none
+    detail::CallSite *sites;                       // under the manager's lock
+    bool enabled;                                  // by the configuration
+};
+
+// EventsManager has all events. Its functions may be called from any thread; handlers may call them, too.
+class EventsManager {
+  public:
+    // instance returns the program's manager.
+    static EventsManager *instance();
+
+    // active tells whether the configuration lets an event through.
+    virtual bool active(const std::string &space, const std::string &name) = 0;
+    // connect connects a handler that takes any types; the Values are valid during the call.
+    // It has the priority of the module whose registerEvents calls it, else 100.
+    void connect(const std::string &space, const std::string &name, std::function<void(const Event &, const Value *, std::size_t)> f) {
+        add(space, name, new detail::GenericHandler(std::move(f)));
+    }
+    // connect_matching does it for all events whose name "Namespace::onName" matches one of the patterns (* and ?),
+    // also for those that are first met later.
+    virtual void connect_matching(const std::vector<std::string> &patterns, std::function<void(const Event &, const Value *, std::size_t)> f) = 0;
+    // strict makes emissions with wrong types throw EventTypeError instead of reporting it once.
+    virtual void strict(bool on) = 0;
+
+    // What the macros need.
+    virtual void add(const std::string &space, const std::string &name, detail::Handler *h) = 0; // owns h; throws EventTypeError
+    virtual Event *resolve(detail::CallSite &site) = 0;                                           // null: off
+    virtual ThreadState *thread() = 0;                                                            // null: too many threads
+    virtual void wrong_types(detail::CallSite &site, Event &e, const detail::Signature &is) = 0;
+    virtual void failed(Event &e, detail::Handler &h, const char *what) = 0;
+    virtual void too_deep(detail::CallSite &site) = 0;
+
+  protected:
+    ~EventsManager() {}
+};
+
+class ModulesManager;
+
+namespace detail {
+
+// Core is the way from any binary to the one implementation. version must be the same in all binaries.
+struct Core {
+    static const int version = 1;
+    EventsManager *events;
+    ModulesManager *modules;
+};
+
+} // namespace detail
+} // namespace whyslow
+
+// In a shared library, which may be a module loaded by a program that does not export its
+// symbols, the reference is weak: there the module's entry point sets the pointer.
+#if (defined(__PIC__) && !defined(__PIE__)) || defined(WHYSLOW_MODULE_LIBRARY)
+extern "C" __attribute__((weak, visibility("default"))) whyslow::detail::Core *whyslow_core(void);
+#else
+extern "C" __attribute__((visibility("default"))) whyslow::detail::Core *whyslow_core(void); // missing: see WHYSLOW_IMPLEMENTATION above
+#endif
+
+namespace whyslow {
+namespace detail {
+
+inline std::atomic<Core *> &core_slot() {
+    static std::atomic<Core *> slot(nullptr);
+    return slot;
+}
+
+#if defined(__GNUC__) && !defined(__clang__)
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Waddress" // the reference is not always weak
+#endif
+inline Core *core() {
+    Core *c = core_slot().load(std::memory_order_acquire);
+    if (!c && &whyslow_core != nullptr) {
+        c = whyslow_core();
+        core_slot().store(c, std::memory_order_release);
+    }
+    if (!c) throw std::logic_error("whyslow.hpp: no source file of the program defines WHYSLOW_IMPLEMENTATION");
+    return c;
+}
+#if defined(__GNUC__) && !defined(__clang__)
+#pragma GCC diagnostic pop
+#endif
+
+inline ThreadState *&thread_slot() {
+    static thread_local ThreadState *state = nullptr;
+    return state;
+}
+inline ThreadState *thread_state() {
+    ThreadState *&state = thread_slot();
+    if (__builtin_expect(!state, 0)) state = core()->events->thread();
+    return state;
+}
+
+// Inside marks a thread as being in an emission, so that modules are not destroyed under it.
+struct Inside {
+    ThreadState *state;
+    int depth;
+    explicit Inside(ThreadState *t) : state(t), depth(t->depth.load(std::memory_order_relaxed)) {
+        t->depth.store(depth + 1, std::memory_order_relaxed);
+        std::atomic_signal_fence(std::memory_order_seq_cst);
+    }
+    ~Inside() { state->depth.store(depth, std::memory_order_release); }
+    Inside(const Inside &) = delete;
+};
+
+// deliver calls the handlers of an event, each on its own: who throws is disconnected.
+template <class... C> void deliver(Event &e, const HandlerList &list, const C &...args) {
+    Value values[sizeof...(C) + 1];
+    if (list.generic) {
+        Value *v = values;
+        const int fill[] = {0, (ValueOf<C>::set(*v, args), v++, 0)...};
+        (void)fill, (void)v;
+    }
+    for (Handler *h : list.handlers) {
+        if (h->dead.load(std::memory_order_acquire)) continue;
+        try {
+            if (h->types) static_cast<TypedHandler<C...> *>(h)->call(args...);
+            else static_cast<GenericHandler *>(h)->f(e, values, sizeof...(C));
+#if defined(__GLIBCXX__)
+        } catch (abi::__forced_unwind &) {
+            throw; // the thread is being cancelled
+#endif
+        } catch (const std::exception &x) {
+            core()->events->failed(e, *h, x.what());
+        } catch (...) {
+            core()->events->failed(e, *h, "an exception of a type of its own");
+        }
+    }
+}
+
+template <class... T> __attribute__((noinline)) void send_event(CallSite &site, const T &...args) {
+    EventsManager *manager = core()->events;
+    std::uintptr_t word = site.event.load(std::memory_order_acquire);
+    Event *e = word == CallSite::unknown ? manager->resolve(site) : reinterpret_cast<Event *>(word);
+    if (!e) return;
+    ThreadState *thread = thread_state();
+    if (!thread) return;
+    Inside inside(thread);
+    if (inside.depth > 32) return manager->too_deep(site);
+    const HandlerList *list = e->list.load(std::memory_order_acquire);
+    if (!list) return;
+    if (__builtin_expect(site.checked.load(std::memory_order_relaxed) != list, 0)) {
+        const Signature *is = signature<typename Canonical<T>::type...>();
+        if (list->types && !list->types->same(*is)) return manager->wrong_types(site, *e, *is);
+        site.checked.store(list, std::memory_order_relaxed);
+    }
+    deliver<typename Canonical<T>::type...>(*e, *list, Carry<T>(args).get()...);
+}
+
+// connect finds out what types a handler takes.
+template <class F> struct CallOperator : CallOperator<decltype(&F::operator())> {};
+template <class R, class... A> struct CallOperator<R(A...)> {
+    template <class F> static Handler *make(F f) { return new TypedFunction<F, typename Canonical<A>::type...>(std::move(f)); }
+};
+template <class R, class... A> struct CallOperator<R (*)(A...)> : CallOperator<R(A...)> {};
+template <class R, class T, class... A> struct CallOperator<R (T::*)(A...)> : CallOperator<R(A...)> {};
+template <class R, class T, class... A> struct CallOperator<R (T::*)(A...) const> : CallOperator<R(A...)> {};
+#if defined(__cpp_noexcept_function_type)
+template <class R, class... A> struct CallOperator<R (*)(A...) noexcept> : CallOperator<R(A...)> {};
+template <class R, class T, class... A> struct CallOperator<R (T::*)(A...) noexcept> : CallOperator<R(A...)> {};
+template <class R, class T, class... A> struct CallOperator<R (T::*)(A...) const noexcept> : CallOperator<R(A...)> {};
+#endif
+
+template <class F> void connect(const char *space, const char *name, F &&f) {
+    typedef typename std::decay<F>::type Function;
+    core()->events->add(space, name, CallOperator<Function>::make(Function(std::forward<F>(f))));
+}
+
+} // namespace detail
+
+inline EventsManager *EventsManager::instance() { return detail::core()->events; }
+
+} // namespace whyslow
+
+// EMIT_EVENT(Namespace, onName, arguments...) tells the handlers of an event that it happens. Up to 16 arguments;
+// they are evaluated only when somebody wants the event. Wrong types are reported once for each
+// place; the event is then not emitted from there.
+#define EMIT_EVENT(...) \
+    WHYSLOW_PICK(__VA_ARGS__, WHYSLOW_EMIT_N, WHYSLOW_EMIT_N, WHYSLOW_EMIT_N, WHYSLOW_EMIT_N, WHYSLOW_EMIT_N, WHYSLOW_EMIT_N, WHYSLOW_EMIT_N, \
+                 WHYSLOW_EMIT_N, WHYSLOW_EMIT_N, WHYSLOW_EMIT_N, WHYSLOW_EMIT_N, WHYSLOW_EMIT_N, WHYSLOW_EMIT_N, WHYSLOW_EMIT_N, WHYSLOW_EMIT_N, \
+                 WHYSLOW_EMIT_N, WHYSLOW_EMIT_0, ~)(__VA_ARGS__)
+
+// CONNECT_EVENT(Namespace, onName, handler) connects a handler: a lambda (not one with auto parameters), a function or a
+// function object. It throws whyslow::EventTypeError if the event has handlers of other types. Handlers are called by the
+// thread that emits, several at once where several emit.
+#define CONNECT_EVENT(Namespace, onName, ...) ::whyslow::detail::connect(#Namespace, #onName, __VA_ARGS__)
+
+// A strictly conforming way to tell no arguments from some.
+#define WHYSLOW_PICK(a1, a2, a3, a4, a5, a6, a7, a8, a9, a10, a11, a12, a13, a14, a15, a16, a17, a18, macro, ...) macro
+#define WHYSLOW_EMIT_0(Namespace, onName) WHYSLOW_EMIT(#Namespace, #onName, ::whyslow::detail::send_event(whyslow_site))
+#define WHYSLOW_EMIT_N(Namespace, onName, ...) WHYSLOW_EMIT(#Namespace, #onName, ::whyslow::detail::send_event(whyslow_site, __VA_ARGS__))
+#define WHYSLOW_EMIT(space, name, call)                                                    \
+    do {                                                                                   \
+        static ::whyslow::detail::CallSite whyslow_site(space, name, __FILE__, __LINE__); \
+        if (__builtin_expect(whyslow_site.on(), 0)) call;                                  \
+    } while (0)

@@ -1,0 +1,188 @@
+
+// ---- Modules ----------------------------------------------------------------------------------------
+
+namespace whyslow {
+
+// Param is a parameter of a module, from "params" in modules_settings.json.
+struct Param {
+    enum Type { String, Number, Bool, Strings };
+    Type type;
+    std::string string;
+    double number;
+    bool flag;
+    std::vector<std::string> strings;
+};
+
+// ModuleSettings is what the configuration says about a module.
+struct ModuleSettings {
+    std::string name;
+    int priority = 100; // lower ones are first
+    std::map<std::string, Param> params;
+    std::function<void(const std::string &)> warn; // about a parameter
+    mutable std::map<std::string, bool> asked;     // parameters that the module knows
+};
+
+// IEventModule is what a module is derived from. A module is created once, connects its handlers in registerEvents and
+// lives to the end of the program; then finish is called and it is destroyed, either of which may
+// write results. Handlers run in the threads that emit; PerThread gives state that needs no lock.
+class IEventModule {
+  public:
+    virtual ~IEventModule() {}
+    // registerEvents connects handlers, with CONNECT_EVENT or EventsManager::connect. An exception from it
+    // disconnects them again; the module is then off.
+    virtual void registerEvents() = 0;
+    // requires names modules that must start and finish before this one; if one of them is not there or off, so
+    // is this.
+    virtual std::vector<std::string> requires_modules() const { return std::vector<std::string>(); }
+    // finish is called after the last event of the run. Modules of lower priority numbers and those
+    // required have finished, but exist.
+    virtual void finish() {}
+
+    const std::string &name() const { return settings_.name; }
+    int priority() const { return settings_.priority; }
+    // The parameters, to be read in registerEvents; of the wrong type: a warning, and the default.
+    std::string text(const char *param, const std::string &otherwise) const;
+    double number(const char *param, double otherwise) const;
+    bool flag(const char *param, bool otherwise) const;
+    std::vector<std::string> texts(const char *param, const std::vector<std::string> &otherwise) const;
+
+    // For ModulesManager.
+    void configure_(const ModuleSettings &s) { settings_ = s; }
+    const ModuleSettings &settings_of_() const { return settings_; }
+
+  private:
+    const Param *find(const char *param, Param::Type type, const char *wanted) const;
+    ModuleSettings settings_;
+};
+
+inline const Param *IEventModule::find(const char *param, Param::Type type, const char *wanted) const {
+    settings_.asked[param] = true;
+    std::map<std::string, Param>::const_iterator i = settings_.params.find(param);
+    if (i == settings_.params.end()) return nullptr;
+    if (i->second.type == type) return &i->second;
+    if (settings_.warn) settings_.warn("module " + settings_.name + ": parameter " + param + " must be " + wanted + "; the default is taken");
+    return nullptr;
+}
+inline std::string IEventModule::text(const char *param, const std::string &otherwise) const {
+    const Param *p = find(param, Param::String, "a string");
+    return p ? p->string : otherwise;
+}
+inline double IEventModule::number(const char *param, double otherwise) const {
+    const Param *p = find(param, Param::Number, "a number");
+    return p ? p->number : otherwise;
+}
+inline bool IEventModule::flag(const char *param, bool otherwise) const {
+    const Param *p = find(param, Param::Bool, "true or false");
+    return p ? p->flag : otherwise;
+}
+inline std::vector<std::string> IEventModule::texts(const char *param, const std::vector<std::string> &otherwise) const {
+    const Param *p = find(param, Param::Strings, "a list of strings");
+    return p ? p->strings : otherwise;
+}
+
+// ModulesManager has all modules.
+class ModulesManager {
+  public:
+    static ModulesManager *instance() { return detail::core()->modules; }
+
+    // get_module returns the running module of that name ("logger_module" or "liblogger_module"), nullptr
+    // if there is none.
+    virtual IEventModule *get_module(const std::string &name) = 0;
+    // add gives a module to the manager, which then owns it. It runs unless modules_settings.json switches it
+    // off by name. False: there is one of this name; it could not start; the program has ended.
+    virtual bool add(const std::string &name, std::unique_ptr<IEventModule> module) = 0;
+    bool add(const std::string &name, IEventModule *module) { return add(name, std::unique_ptr<IEventModule>(module)); }
+    // offer makes a module known, which runs if modules_settings.json says so.
+    virtual void offer(const std::string &name, std::unique_ptr<IEventModule> (*make)()) = 0;
+    // names returns the running modules in the order in which they started.
+    virtual std::vector<std::string> names() = 0;
+
+  protected:
+    ~ModulesManager() {}
+};
+
+// init reads the configuration and starts the modules; without it that happens at the first emission.
+// Empty paths: config/events_config.json or ./events_config.json, likewise modules_settings.json; the environment
+// variables WHYSLOW_EVENTS and WHYSLOW_MODULES_SETTINGS prevail. False: something was wrong, which is told on
+// standard error; the program can go on.
+bool init(const std::string &events_config = "", const std::string &modules_settings = "");
+
+// finish ends profiling, as exit does: modules are finished and destroyed, emissions do nothing any more.
+void finish();
+
+// PerThread is a T for each thread, made when the thread first asks for it and kept to the end. A thread that starts
+// after another has ended may go on with that one's T.
+template <class T> class PerThread {
+  public:
+    PerThread() {
+        for (std::size_t i = 0; i < blocks; i++) table_[i] = nullptr;
+    }
+    ~PerThread() {
+        for (std::size_t i = 0; i < blocks; i++) {
+            Block *b = table_[i];
+            for (std::size_t k = 0; b && k < per_block; k++) delete b->items[k].load();
+            delete b;
+        }
+    }
+    PerThread(const PerThread &) = delete;
+
+    // get returns the calling thread's T. To be used in handlers.
+    T &get() {
+        std::size_t i = detail::thread_state()->index;
+        std::atomic<Block *> &slot = table_[i / per_block];
+        Block *b = slot.load(std::memory_order_acquire);
+        if (__builtin_expect(!b, 0)) {
+            std::unique_ptr<Block> fresh(new Block);
+            if (slot.compare_exchange_strong(b, fresh.get(), std::memory_order_acq_rel)) b = fresh.release();
+        }
+        std::atomic<T *> &item = b->items[i % per_block];
+        T *t = item.load(std::memory_order_acquire);
+        if (__builtin_expect(!t, 0)) item.store(t = new T(), std::memory_order_release);
+        return *t;
+    }
+    // all calls f for each T there is. In finish; at other times only where T is made of atomics.
+    template <class F> void all(F f) {
+        for (std::size_t i = 0; i < blocks; i++) {
+            Block *b = table_[i].load(std::memory_order_acquire);
+            for (std::size_t k = 0; b && k < per_block; k++)
+                if (T *t = b->items[k].load(std::memory_order_acquire)) f(*t);
+        }
+    }
+
+  private:
+    static const std::size_t blocks = 256, per_block = 64;
+    struct Block {
+        std::atomic<T *> items[per_block];
+        Block() {
+            for (std::size_t k = 0; k < per_block; k++) items[k] = nullptr;
+        }
+    };
+    std::atomic<Block *> table_[blocks];
+};
+
+namespace detail {
+const std::size_t max_threads = 256 * 64; // at a time
+
+struct Offer {
+    Offer(const char *name, std::unique_ptr<IEventModule> (*make)()) { ModulesManager::instance()->offer(name, make); }
+};
+template <class M> std::unique_ptr<IEventModule> make_module() { return std::unique_ptr<IEventModule>(new M()); }
+
+} // namespace detail
+} // namespace whyslow
+
+// WHYSLOW_MODULE(Class, "name") in a source file of the program makes a module known to the configuration.
+#define WHYSLOW_MODULE(Class, name) \
+    static ::whyslow::detail::Offer whyslow_offer_##Class(name, &::whyslow::detail::make_module<Class>)
+
+// WHYSLOW_EXPORT_MODULE(Class) makes a shared library of a module: g++ -std=c++11 -shared -fPIC mine.cpp -o libmine_module.so
+// It must be compiled with the compiler, the standard library and the whyslow.hpp of the program.
+#define WHYSLOW_EXPORT_MODULE(Class)                                                                                             \
+    extern "C" __attribute__((visibility("default"))) ::whyslow::IEventModule *whyslow_make_module(::whyslow::detail::Core *core, int version); \
+    extern "C" ::whyslow::IEventModule *whyslow_make_module(::whyslow::detail::Core *core, int version) {                       \
+        if (version != ::whyslow::detail::Core::version) return nullptr;                                                         \
+        ::whyslow::detail::core_slot().store(core);                                                                              \
+        return new Class();                                                                                                      \
+    }                                                                                                                            \
+    extern "C" __attribute__((visibility("default"))) int whyslow_module_version(void);                                          \
+    extern "C" int whyslow_module_version(void) { return ::whyslow::detail::Core::version; }

@@ -1,0 +1,205 @@
+
+// ---- Standard modules; they may be derived from ---------------------------------------------------------
+
+namespace whyslow {
+
+// Output is where a module writes: parameter file, "-" for standard output, without it standard error.
+class Output {
+  public:
+    Output() : f_(nullptr) {}
+    ~Output() { close(); }
+    Output(const Output &) = delete;
+    // open throws std::runtime_error if the file cannot be written.
+    void open(const std::string &file) {
+        if (file.empty()) f_ = stderr;
+        else if (file == "-") f_ = stdout;
+        else if (!(f_ = std::fopen(file.c_str(), "w"))) throw std::runtime_error("cannot write " + file + ": " + std::strerror(errno));
+    }
+    // write writes whole lines.
+    void write(const std::string &s) {
+        if (f_) std::fwrite(s.data(), 1, s.size(), f_);
+    }
+    void close() {
+        if (f_ == stderr || f_ == stdout) std::fflush(f_);
+        else if (f_ && std::fclose(f_)) std::fprintf(stderr, "whyslow: a file of results could not be written to its end: %s\n", std::strerror(errno));
+        f_ = nullptr;
+    }
+
+  private:
+    std::FILE *f_;
+};
+
+// LoggerModule is logger_module: one line for each event. Parameters: file; format, "text" or "csv"; events, a list of
+// patterns, "*" by default. Derive from it to change the lines.
+class LoggerModule : public IEventModule {
+  public:
+    LoggerModule() : csv_(false), start_(std::chrono::steady_clock::now()) {}
+    void registerEvents() override {
+        out_.open(text("file", ""));
+        const std::string format = text("format", "text");
+        csv_ = format == "csv";
+        if (!csv_ && format != "text") throw std::runtime_error("parameter format is \"" + format + "\": it must be \"text\" or \"csv\"");
+        out_.write(header());
+        EventsManager::instance()->connect_matching(texts("events", std::vector<std::string>(1, "*")), [this](const Event &e, const Value *v, std::size_t n) {
+            const std::string s = line(e, v, n, std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count());
+            std::lock_guard<std::mutex> guard(lock_);
+            out_.write(s);
+        });
+    }
+    void finish() override { out_.close(); }
+
+  protected:
+    // header gives the first line, line that of an event at a time in seconds since the start, with "\n".
+    virtual std::string header() const { return csv_ ? "time,thread,event,arguments\n" : ""; }
+    virtual std::string line(const Event &e, const Value *v, std::size_t n, double seconds) const {
+        std::ostringstream s;
+        s.setf(std::ios::fixed);
+        s.precision(6);
+        const char separator = csv_ ? ',' : ' ';
+        s << seconds << separator << std::this_thread::get_id() << separator << e.key();
+        for (std::size_t i = 0; i < n; i++) s << separator << (csv_ ? quoted(v[i].str()) : v[i].str());
+        s << '\n';
+        return s.str();
+    }
+    static std::string quoted(const std::string &s) {
+        if (s.find_first_of(",\"\r\n") == std::string::npos) return s;
+        std::string q = "\"";
+        for (char c : s) q += c == '"' ? std::string("\"\"") : std::string(1, c);
+        return q + "\"";
+    }
+
+  private:
+    bool csv_;
+    std::chrono::steady_clock::time_point start_;
+    std::mutex lock_;
+    Output out_;
+};
+
+// CFCounterModule is cf_counter_events_module: how often CFs were created, started, waiting, finished.
+class CFCounterModule : public IEventModule {
+  public:
+    void registerEvents() override {
+        out_.open(text("file", ""));
+        for (int i = 0; i < 4; i++)
+            EventsManager::instance()->connect("CFEvents", event(i), [this, i](const Event &, const Value *, std::size_t) {
+                std::atomic<std::uint64_t> &n = counts_.get().n[i]; // written by this thread only
+                n.store(n.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
+            });
+    }
+    void finish() override {
+        static const char *const words[] = {"created", "started", "waiting", "finished"};
+        for (int i = 0; i < 4; i++) out_.write(std::string("CFs ") + words[i] + ": " + std::to_string(count(i)) + "\n");
+        out_.close();
+    }
+    // count gives the number so far: created 0, started 1, waiting 2, finished 3.
+    std::uint64_t count(int i) {
+        std::uint64_t sum = 0;
+        counts_.all([&sum, i](Counts &c) { sum += c.n[i].load(std::memory_order_relaxed); });
+        return sum;
+    }
+
+  private:
+    static const char *event(int i) {
+        static const char *const names[] = {"onCreated", "onStarted", "onWaiting", "onFinished"};
+        return names[i];
+    }
+    struct Counts {
+        std::atomic<std::uint64_t> n[4];
+        Counts() {
+            for (std::atomic<std::uint64_t> &c : n) c = 0;
+        }
+    };
+    PerThread<Counts> counts_;
+    Output out_;
+};
+
+// DFSizerModule is df_sizer_events_module: bytes of DFs created and destroyed. The size is the last argument of onCreate or
+// onCreateSize, onDestroy or onDestroySize; a program emits one of the two for a DF.
+class DFSizerModule : public IEventModule {
+  public:
+    void registerEvents() override {
+        out_.open(text("file", ""));
+        static const char *const names[] = {"onCreate", "onCreateSize", "onDestroy", "onDestroySize"};
+        for (int i = 0; i < 4; i++)
+            EventsManager::instance()->connect("DFEvents", names[i], [this, i](const Event &e, const Value *v, std::size_t n) {
+                const std::int64_t size = n ? v[n - 1].size() : -1;
+                if (size < 0) throw std::runtime_error(e.key() + " has no size as its last argument");
+                std::atomic<std::int64_t> &bytes = sums_.get().bytes[i / 2];
+                bytes.store(bytes.load(std::memory_order_relaxed) + size, std::memory_order_relaxed);
+            });
+    }
+    void finish() override {
+        out_.write("Total DF size created: " + std::to_string(created()) + " bytes\n" + "Total DF size destroyed: " + std::to_string(destroyed()) + " bytes\n");
+        out_.close();
+    }
+    std::int64_t created() { return sum(0); }   // so far
+    std::int64_t destroyed() { return sum(1); } // so far
+
+  private:
+    struct Sums {
+        std::atomic<std::int64_t> bytes[2];
+        Sums() { bytes[0] = bytes[1] = 0; }
+    };
+    std::int64_t sum(int i) {
+        std::int64_t sum = 0;
+        sums_.all([&sum, i](Sums &s) { sum += s.bytes[i].load(std::memory_order_relaxed); });
+        return sum;
+    }
+    PerThread<Sums> sums_;
+    Output out_;
+};
+
+// ForeignBlockTimerModule is foreign_block_timer_module: time of user functions by function and thread, from the times that
+// onForeignStarted and onForeignEnded carry.
+class ForeignBlockTimerModule : public IEventModule {
+  public:
+    void registerEvents() override {
+        out_.open(text("file", ""));
+        EventsManager::instance()->connect("GlobalEvents", "onForeignStarted", [this](const Event &e, const Value *v, std::size_t n) {
+            check(e, v, n);
+            threads_.get().open.push_back(Open{v[0].text, v[1].i});
+        });
+        EventsManager::instance()->connect("GlobalEvents", "onForeignEnded", [this](const Event &e, const Value *v, std::size_t n) {
+            check(e, v, n);
+            Thread &t = threads_.get();
+            for (std::size_t i = t.open.size(); i > 0; i--) {
+                if (t.open[i - 1].function != v[0].text) continue;
+                t.total[Key(t.open[i - 1].function, thread_number())] += v[1].i - t.open[i - 1].start;
+                t.open.resize(i - 1); // what an exception left open above it has no end
+                break;
+            }
+        });
+    }
+    void finish() override {
+        std::map<Key, std::int64_t> all;
+        threads_.all([&all](Thread &t) {
+            for (const std::pair<const Key, std::int64_t> &p : t.total) all[p.first] += p.second;
+        });
+        for (const std::pair<const Key, std::int64_t> &p : all)
+            out_.write("Func: " + p.first.first + ", PID: " + std::to_string(::getpid()) + ", TID: " + std::to_string(p.first.second) + " => " +
+                       std::to_string(p.second / 1000000) + " ms total\n");
+        out_.close();
+    }
+
+  private:
+    typedef std::pair<std::string, std::uint64_t> Key; // function, thread
+    struct Open {
+        std::string function;
+        std::int64_t start;
+    };
+    struct Thread {
+        std::vector<Open> open;
+        std::map<Key, std::int64_t> total;
+    };
+    static std::uint64_t thread_number() {
+        return (std::uint64_t)::pthread_self();
+    }
+    static void check(const Event &e, const Value *v, std::size_t n) {
+        if (n != 2 || v[0].type != Value::Text || v[1].type != Value::Time)
+            throw std::runtime_error(e.key() + " must have a function's name and a time as its arguments");
+    }
+    PerThread<Thread> threads_;
+    Output out_;
+};
+
+} // namespace whyslow

@@ -1,0 +1,359 @@
+
+// ---- The trace: what a thread does, and DFs known by their size ----------------------------------------------
+//
+// The events of a task-parallel program that knows nothing of whyslow have no identities: "this function starts now",
+// "so many bytes come into being". A trace is about CFs and DFs. What makes the one of the other:
+//
+// - From onForeignStarted to onForeignEnded is the one execution of a new CF of the code fragment
+//   that is named. A thread is a worker from its first such CF on, and its time is divided from the start of the
+//   program.
+// - What a worker does between two CFs is overhead as far as it computed, and starvation as far as it slept: thread CPU time
+//   tells (or onIdle and onBusy, if the program emits them). A trace expresses starvation by an input that comes
+//   late; so the CF gets a DF "work" as input, created at the end of that time.
+// - onCreateSize makes a DF named by its size; onDestroySize destroys the one of that size that was created last.
+
+#include <unordered_map>
+
+namespace whyslow {
+namespace detail {
+
+// Function is a code fragment as a thread knows it.
+struct Function {
+    std::string name;
+    ws_site site;
+    uint64_t block;         // from the number at the end of "block_5"
+    uint64_t count;         // executions by this thread
+    int64_t total;          // their time
+};
+
+// Sites gives names of functions their sites; for all threads.
+class Sites {
+  public:
+    ws_site site(ws_context *ctx, const std::string &name, int kind) {
+        std::lock_guard<std::mutex> guard(lock_);
+        ws_site &s = sites_[std::make_pair(name, kind)];
+        if (!s) {
+            const ws_code code = ws_define_code(ctx, name.c_str(), kind, nullptr, 0, 0);
+            s = ws_define_site(ctx, code, nullptr, nullptr, 0, 0, nullptr);
+        }
+        return s;
+    }
+
+  private:
+    std::mutex lock_;
+    std::map<std::pair<std::string, int>, ws_site> sites_;
+};
+
+// DFPool numbers DFs that are known by name and size only. Numbers of destroyed ones are used again. Two lock-free
+// stacks do it: for each size the DFs there are, for each name and size those there were. A stack's head holds a
+// counter beside the index, so that a head that was changed and changed back is not taken for the old one.
+class DFPool {
+  public:
+    struct Class; // of a name and a size
+
+    explicit DFPool(ws_context *ctx) : ctx_(ctx), count_(0) {
+        for (std::atomic<Node *> &c : chunks_) c = nullptr;
+    }
+    ~DFPool() {
+        for (std::atomic<Node *> &c : chunks_) delete[] c.load();
+    }
+
+    // find returns the class of a name and size; it takes a lock, so threads keep what they have found.
+    Class *find(const std::string &name, int64_t size) {
+        std::lock_guard<std::mutex> guard(lock_);
+        std::unique_ptr<Class> &c = classes_[std::make_pair(name, size)];
+        if (!c) {
+            std::unique_ptr<Stack> &live = live_[size];
+            if (!live) live.reset(new Stack);
+            c.reset(new Class{{}, live.get(), ws_define_name(ctx_, name.c_str()), size, {0}});
+        }
+        return c.get();
+    }
+
+    // create returns the number of a new DF, 0 if there are too many.
+    ws_df create(Class *c) {
+        uint32_t i = pop(c->dead);
+        if (!i) {
+            if (count_.load(std::memory_order_relaxed) >= max_nodes || (i = ++count_) >= max_nodes) return 0;
+            const int64_t identity[4] = {0, static_cast<int64_t>(c->name), c->size, static_cast<int64_t>(c->made++)};
+            Node &n = node(i);
+            n.home = c;
+            n.df = ws_define_df(ctx_, c->name, identity, 4);
+        }
+        const ws_df df = node(i).df; // before another thread can destroy it
+        push(*c->live, i);
+        return df;
+    }
+
+    // destroy returns the number of the youngest DF of the class's size, 0 if there is none.
+    ws_df destroy(Class *c) {
+        const uint32_t i = pop(*c->live);
+        if (!i) return 0;
+        Node &n = node(i);
+        const ws_df df = n.df;
+        push(n.home->dead, i);
+        return df;
+    }
+
+  private:
+    struct Stack {
+        std::atomic<uint64_t> head{0}; // counter << 32 | index
+    };
+    struct Node {
+        ws_df df;
+        Class *home;
+        std::atomic<uint32_t> next;
+    };
+
+  public:
+    struct Class {
+        Stack dead;
+        Stack *live;
+        ws_name name;
+        int64_t size;
+        std::atomic<uint64_t> made;
+    };
+
+  private:
+    static const uint32_t max_nodes = 1u << 30;
+
+    // Chunk k has the nodes 2^k to 2^(k+1)-1.
+    Node &node(uint32_t i) {
+        const int k = 31 - __builtin_clz(i);
+        Node *c = chunks_[k].load(std::memory_order_acquire);
+        if (!c) {
+            std::unique_ptr<Node[]> fresh(new Node[std::size_t(1) << k]);
+            if (chunks_[k].compare_exchange_strong(c, fresh.get(), std::memory_order_acq_rel)) c = fresh.release();
+        }
+        return c[i - (1u << k)];
+    }
+    void push(Stack &s, uint32_t i) {
+        uint64_t head = s.head.load(std::memory_order_relaxed);
+        do node(i).next.store(static_cast<uint32_t>(head), std::memory_order_relaxed);
+        while (!s.head.compare_exchange_weak(head, ((head >> 32) + 1) << 32 | i, std::memory_order_acq_rel, std::memory_order_relaxed));
+    }
+    uint32_t pop(Stack &s) {
+        uint64_t head = s.head.load(std::memory_order_acquire);
+        while (static_cast<uint32_t>(head) != 0) {
+            const uint32_t i = static_cast<uint32_t>(head), next = node(i).next.load(std::memory_order_relaxed);
+            if (s.head.compare_exchange_weak(head, ((head >> 32) + 1) << 32 | next, std::memory_order_acq_rel, std::memory_order_acquire)) return i;
+        }
+        return 0;
+    }
+
+    ws_context *ctx_;
+    std::mutex lock_;
+    std::map<std::pair<std::string, int64_t>, std::unique_ptr<Class>> classes_;
+    std::map<int64_t, std::unique_ptr<Stack>> live_;
+    std::atomic<Node *> chunks_[32];
+    std::atomic<uint32_t> count_;
+};
+
+// Shared is what all tracks use.
+struct Shared {
+    ws_context *ctx;
+    Sites sites;
+    std::unique_ptr<DFPool> dfs;
+    enum { Auto, On, Off } cpu;
+    int64_t since; // when the program was loaded
+    std::mutex lock;
+    std::vector<ws_stream *> prepared; // workers that no thread has claimed yet; under lock
+    ws_name work;
+};
+
+// Track records what a thread does. Threads that follow one another may share it: they are one worker.
+class Track {
+  public:
+    // Where it pays to read the thread's CPU clock, a system call: around CFs that last so long on average, and after a
+    // gap of that length.
+    static const int64_t long_cf = 50000, long_gap = 20000;
+
+    ws_stream *stream(Shared &s) {
+        if (generation_ != thread_state()->generation + 1) take_over(s);
+        if (!stream_) stream_ = ws_stream_open(s.ctx, WS_NO_WORKER + static_cast<int>(thread_state()->index));
+        return stream_;
+    }
+
+    // begin starts an execution: of an atomic CF (one in another is not told apart), or of a CF around such ones.
+    void begin(Shared &s, const char *name, bool atomic) {
+        ws_stream *out = stream(s);
+        if (atomic && !worker_ && !atomics_) out = become_worker(s);
+        Function *f = function(s, name, atomic ? WS_ATOMIC : WS_SUB);
+        const int64_t now = ws_now();
+        Open o = {f, 0, now, -1, atomic};
+        if (atomic && atomics_++) {
+            open_.push_back(o); // its time is the outer one's
+            return;
+        }
+        int64_t ready = now, cpu = -1;
+        ws_df input = 0;
+        if (atomic) {
+            const int64_t slept = idle(s, now, &cpu);
+            ready = last_end_ + slept;
+            if (slept > 0) {
+                input = work(s);
+                ws_df_create_at(out, ready, input, 0, 0);
+            }
+            if (cpu < 0 && (s.cpu == Shared::On || (s.cpu == Shared::Auto && (f->count < 4 || f->total >= long_cf * static_cast<int64_t>(f->count))))) cpu = ws_thread_cpu();
+            if (s.cpu != Shared::Off) o.cpu = cpu;
+        }
+        o.cf = ws_new_id(s.ctx);
+        ws_cf_created_at(out, ready, o.cf, f->site, parent(), parent() ? 1 : 0, 1, nullptr, 0);
+        ws_cf_ready_at(out, ready, o.cf, 0);
+        ws_cf_started_at(out, now, o.cf, 1, &input, input != 0);
+        if (input) ws_df_destroy_at(out, now, input, 0, WS_EXPIRED);
+        open_.push_back(o);
+    }
+
+    // end ends the innermost execution of that kind and, if name is given, of that name; what was left open in it ends, too.
+    // waits: the CF is not finished, but waits.
+    void end(Shared &s, const char *name, bool atomic, bool waits) {
+        ws_stream *out = stream(s);
+        std::size_t i = open_.size();
+        while (i > 0 && (open_[i - 1].atomic != atomic || (name && open_[i - 1].function->name != name))) i--;
+        if (i == 0) return;
+        const int64_t now = ws_now();
+        if (waits) ws_cf_waiting_at(out, now, open_[i - 1].cf, nullptr, 0);
+        while (open_.size() >= i) close(out, now, true);
+    }
+
+    // The thread parks, and goes on.
+    void park(Shared &s) {
+        ws_stream *out = stream(s);
+        parks_ = true;
+        if (!parked_) parked_ = ws_now();
+        ws_idle(out);
+    }
+    void unpark(Shared &s) {
+        ws_stream *out = stream(s);
+        const int64_t now = ws_now();
+        if (parked_) slept_ += now - std::max(parked_, last_end_);
+        parked_ = 0;
+        ws_busy_at(out, now);
+    }
+
+    // current returns the CF that the thread executes, 0 if none.
+    ws_cf current() const {
+        for (std::size_t i = open_.size(); i > 0; i--)
+            if (open_[i - 1].cf) return open_[i - 1].cf;
+        return 0;
+    }
+
+    Function *function(Shared &s, const char *name, int kind) {
+        Function *&hint = hints_[(reinterpret_cast<std::uintptr_t>(name) >> 3 ^ static_cast<std::uintptr_t>(kind)) % hint_count];
+        if (hint && hint->name == name && hint_kind_[&hint - hints_] == kind) return hint;
+        std::unique_ptr<Function> &f = functions_[std::make_pair(std::string(name), kind)];
+        if (!f) {
+            const char *digits = name + std::strlen(name);
+            while (digits > name && digits[-1] >= '0' && digits[-1] <= '9') digits--;
+            const bool numbered = *digits && digits > name && digits[-1] == '_' && std::strlen(digits) < 10;
+            f.reset(new Function{name, s.sites.site(s.ctx, name, kind), numbered ? std::strtoull(digits, nullptr, 10) : 0, 0, 0});
+        }
+        hint_kind_[&hint - hints_] = kind;
+        return hint = f.get();
+    }
+
+    DFPool::Class *df_class(Shared &s, const char *name, int64_t size) {
+        DFPool::Class *&c = classes_[std::make_pair(std::string(name), size)];
+        return c ? c : c = s.dfs->find(name, size);
+    }
+
+    // finish ends what is still open; nobody uses the track any more.
+    void finish(int64_t now) {
+        while (!open_.empty()) close(stream_, now, false);
+    }
+
+    // Kinds of user events, by event; for the writer.
+    std::unordered_map<const void *, std::pair<std::string, ws_kind>> kinds;
+
+  private:
+    struct Open {
+        Function *function;
+        ws_cf cf; // 0: inside an atomic CF
+        int64_t start, cpu;
+        bool atomic;
+    };
+
+    ws_cf parent() const {
+        return open_.empty() ? 0 : current();
+    }
+
+    void close(ws_stream *out, int64_t now, bool measured) {
+        const Open o = open_.back();
+        open_.pop_back();
+        if (o.atomic) atomics_--;
+        if (!o.cf) return;
+        int64_t cpu = -1;
+        if (o.atomic) {
+            if (o.cpu >= 0 && measured) {
+                seen_cpu_ = ws_thread_cpu(), seen_ = now;
+                cpu = seen_cpu_ - o.cpu;
+            }
+            o.function->count++, o.function->total += now - o.start;
+            last_end_ = now, slept_ = 0;
+        }
+        ws_cf_finished_at(out, now, o.cf, 1, cpu);
+    }
+
+    // take_over is called when another thread begins to use the track: what its forerunner left open ended with that.
+    void take_over(Shared &s) {
+        const bool first = generation_ == 0;
+        generation_ = thread_state()->generation + 1;
+        if (!first) finish(last_end_ > 0 ? std::max(last_end_, open_.empty() ? 0 : open_.back().start) : ws_now());
+        if (first) last_end_ = s.since;
+        seen_ = last_end_, seen_cpu_ = 0; // a thread has used no CPU time before it was there
+        parks_ = false, parked_ = slept_ = 0;
+    }
+
+    ws_stream *become_worker(Shared &s) {
+        {
+            std::lock_guard<std::mutex> guard(s.lock);
+            if (!s.prepared.empty()) {
+                worker_ = s.prepared.front();
+                s.prepared.erase(s.prepared.begin());
+            }
+        }
+        if (!worker_) worker_ = ws_worker_open(s.ctx, s.since);
+        return stream_ = worker_;
+    }
+
+    // idle returns how much of the time since the last CF the thread slept; where it reads the CPU clock it gives that, too.
+    int64_t idle(Shared &s, int64_t now, int64_t *cpu) {
+        const int64_t gap = now - last_end_;
+        int64_t slept = 0;
+        if (parks_) {
+            slept = slept_;
+        } else if (s.cpu != Shared::Off && gap >= long_gap) {
+            *cpu = ws_thread_cpu();
+            slept = (now - seen_) - (*cpu - seen_cpu_);
+            seen_ = now, seen_cpu_ = *cpu;
+        }
+        return slept < 5000 ? 0 : std::min(slept, gap);
+    }
+
+    ws_df work(Shared &s) {
+        if (!work_) {
+            const int64_t identity[3] = {0, static_cast<int64_t>(s.work), static_cast<int64_t>(thread_state()->index)};
+            work_ = ws_define_df(s.ctx, s.work, identity, 3);
+        }
+        return work_;
+    }
+
+    uint64_t generation_ = 0; // that of the thread, plus 1
+    ws_stream *stream_ = nullptr, *worker_ = nullptr;
+    ws_df work_ = 0;
+    std::vector<Open> open_;
+    int atomics_ = 0;      // how many of them are atomic
+    int64_t last_end_ = 0; // of an atomic CF
+    bool parks_ = false;   // the thread tells when it sleeps
+    int64_t parked_ = 0, slept_ = 0;
+    int64_t seen_ = 0, seen_cpu_ = 0; // when the CPU clock was read, and what it said
+    std::map<std::pair<std::string, int>, std::unique_ptr<Function>> functions_;
+    static const std::size_t hint_count = 64;
+    Function *hints_[hint_count] = {};
+    int hint_kind_[hint_count] = {};
+    std::map<std::pair<std::string, int64_t>, DFPool::Class *> classes_;
+};
+
+} // namespace detail
+} // namespace whyslow

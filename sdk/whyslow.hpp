@@ -1,0 +1,2692 @@
+/* Made by sdk/gen from sdk/src/cpp and the table in trace/kinds.go; change those, then: go generate ./sdk */
+
+// whyslow.hpp: configurable profiling of C++ run-time systems, with traces for whyslow.
+//
+// How to use it. Copy this file and whyslow.h. In exactly one source file of the program write
+//
+//     #define WHYSLOW_IMPLEMENTATION
+//     #include "whyslow.hpp"
+//
+// and plain #include "whyslow.hpp" in the others. C++11, GCC or Clang, POSIX; link with -pthread, and
+// with -ldl where the C library is older than glibc 2.34. docs/cpp-sdk.md has a whole example.
+//
+//     EMIT_EVENT(CFEvents, onCreated, "CF created");                  // where something happens
+//     CONNECT_EVENT(CFEvents, onCreated, [](const char *message) {   // in registerEvents of a module
+//         std::cout << message << std::endl;
+//     });
+//
+// Problem. Events are written all over a run-time system, and a configuration file says at the
+// start of each run which of them matter. One that does not must cost nothing to speak of; one
+// that does runs handlers whose types nobody knew when the emission was compiled, from many threads at once,
+// without a lock; and what goes wrong in a handler must not take the program along.
+//
+// Plan. Every emission has a call site: a constant-initialised static object with one atomic
+// word, 0 while nobody wants the event (a load and a branch, arguments are not evaluated), 1
+// before it was first met, else the Event object. The first time, the site is entered in the list of
+// its event, which from then on keeps the words of all its sites up to date. An Event has an
+// immutable list of handlers in order of priority, which is replaced as a whole (under a lock) when one comes or
+// goes; emitters only load the pointer. Old lists are kept to the end: there are few. Types of an
+// emission are compared with those of the event once per site and list.
+//
+// All that is slow, reads files or loads libraries is behind the interfaces EventsManager and
+// ModulesManager, implemented in the one source file. Modules in shared libraries get at them
+// through pointers and thus need no symbol of the program.
+//
+// Nothing is started before the first emission (or whyslow::init), since modules may register
+// themselves while static objects are constructed, in any order. The end comes with exit:
+// modules are finished in order of priority.
+
+#ifndef WHYSLOW_HPP
+#define WHYSLOW_HPP
+
+#if defined(WHYSLOW_IMPLEMENTATION)
+#include "whyslow.h" // before others, so that it may choose feature macros
+#endif
+
+#include <atomic>
+#include <cerrno>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <exception>
+#include <functional>
+#include <iosfwd>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <sstream>
+#include <stdexcept>
+#include <string>
+#include <thread>
+#include <type_traits>
+#include <typeinfo>
+#include <utility>
+#include <vector>
+#if __cplusplus >= 201703L
+#include <string_view>
+#endif
+#if defined(__GLIBCXX__)
+#include <cxxabi.h>
+#endif
+
+#include <pthread.h>
+#include <unistd.h>
+
+#include "whyslow.h"
+
+namespace whyslow {
+
+// EventTypeError: a handler, or in strict mode an emission, has other types than the event. The message names
+// the event and both signatures.
+class EventTypeError : public std::runtime_error {
+  public:
+    explicit EventTypeError(const std::string &what) : std::runtime_error(what) {}
+};
+
+// Value is an argument of an event as a handler sees it that takes any types. It is valid
+// during the call.
+struct Value {
+    enum Type { Int, Uint, Float, Bool, Text, Time, Duration, Other };
+    Type type;
+    union {
+        std::int64_t i;   // Int; Time and Duration: nanoseconds
+        std::uint64_t u;  // Uint, Bool
+        double f;         // Float
+        const char *text; // Text
+        const void *p;    // Other: the argument
+    };
+    void (*print)(std::ostream &, const void *); // Other
+
+    // str gives the value as text.
+    std::string str() const;
+    // size gives an Int or Uint that is not negative, otherwise -1.
+    std::int64_t size() const {
+        if (type == Int) return i >= 0 ? i : -1;
+        return type == Uint && u <= static_cast<std::uint64_t>(INT64_MAX) ? static_cast<std::int64_t>(u) : -1;
+    }
+};
+
+namespace detail {
+
+// Canonical is the type that stands for T in a signature: strings are const char *, integers those of
+// their width and sign (so that long and long long are the same), the rest what is left after decay.
+template <class T, class Enable = void> struct CanonicalOf { typedef T type; };
+template <> struct CanonicalOf<char *> { typedef const char *type; };
+template <> struct CanonicalOf<std::string> { typedef const char *type; };
+#if __cplusplus >= 201703L
+template <> struct CanonicalOf<std::string_view> { typedef const char *type; };
+#endif
+
+template <std::size_t Size, bool Signed> struct Integer;
+template <> struct Integer<1, true> { typedef std::int8_t type; };
+template <> struct Integer<1, false> { typedef std::uint8_t type; };
+template <> struct Integer<2, true> { typedef std::int16_t type; };
+template <> struct Integer<2, false> { typedef std::uint16_t type; };
+template <> struct Integer<4, true> { typedef std::int32_t type; };
+template <> struct Integer<4, false> { typedef std::uint32_t type; };
+template <> struct Integer<8, true> { typedef std::int64_t type; };
+template <> struct Integer<8, false> { typedef std::uint64_t type; };
+
+// IsInteger leaves out what counts as a type of its own: bool, char and the wide characters.
+template <class T> struct IsInteger {
+    static const bool value = std::is_integral<T>::value && sizeof(T) <= 8 && !std::is_same<T, bool>::value && !std::is_same<T, char>::value &&
+                              !std::is_same<T, wchar_t>::value && !std::is_same<T, char16_t>::value && !std::is_same<T, char32_t>::value;
+};
+template <class T> struct CanonicalOf<T, typename std::enable_if<IsInteger<T>::value>::type> {
+    typedef typename Integer<sizeof(T), std::is_signed<T>::value>::type type;
+};
+template <class T> struct Canonical { typedef typename CanonicalOf<typename std::decay<T>::type>::type type; };
+
+// Carry holds an argument in its canonical type while handlers run.
+template <class T, class C = typename Canonical<T>::type> struct Carry {
+    const C value;
+    explicit Carry(const T &v) : value(static_cast<C>(v)) {}
+    const C &get() const { return value; }
+};
+template <class T> struct Carry<T, T> {
+    const T &value;
+    explicit Carry(const T &v) : value(v) {}
+    const T &get() const { return value; }
+};
+template <class T> struct CarryText {
+    const char *value;
+    explicit CarryText(const char *v) : value(v ? v : "") {}
+    const char *const &get() const { return value; }
+};
+template <> struct Carry<const char *, const char *> : CarryText<void> {
+    explicit Carry(const char *v) : CarryText<void>(v) {}
+};
+template <> struct Carry<char *, const char *> : CarryText<void> {
+    explicit Carry(const char *v) : CarryText<void>(v) {}
+};
+template <std::size_t N> struct Carry<char[N], const char *> : CarryText<void> {
+    explicit Carry(const char *v) : CarryText<void>(v) {}
+};
+template <> struct Carry<std::string, const char *> : CarryText<void> {
+    explicit Carry(const std::string &v) : CarryText<void>(v.c_str()) {}
+};
+#if __cplusplus >= 201703L
+template <> struct Carry<std::string_view, const char *> {
+    std::string copy;
+    const char *value;
+    explicit Carry(std::string_view v) : copy(v), value(copy.c_str()) {}
+    const char *const &get() const { return value; }
+};
+#endif
+
+// What a type is called in messages.
+std::string inline type_name(const std::type_info &t) {
+#if defined(__GLIBCXX__) || defined(_LIBCPP_VERSION)
+    int status = 0;
+    std::unique_ptr<char, void (*)(void *)> text(abi::__cxa_demangle(t.name(), nullptr, nullptr, &status), std::free);
+    if (text) return text.get();
+#endif
+    return t.name();
+}
+
+// Names of the types that are written otherwise than the compiler would.
+template <class T> struct Called {
+    static std::string name() { return type_name(typeid(T)); }
+};
+template <> struct Called<const char *> {
+    static std::string name() { return "const char*"; }
+};
+template <class D> struct Called<std::chrono::time_point<std::chrono::system_clock, D>> {
+    static std::string name() { return "std::chrono::system_clock::time_point"; }
+};
+template <class D> struct Called<std::chrono::time_point<std::chrono::steady_clock, D>> {
+    static std::string name() { return "std::chrono::steady_clock::time_point"; }
+};
+
+// Signature is the list of types of an event. There is one per list and binary.
+struct Signature {
+    std::size_t count;
+    const std::type_info *const *types;
+    std::string (*describe)();
+
+    bool same(const Signature &o) const {
+        if (this == &o) return true;
+        if (count != o.count) return false;
+        for (std::size_t i = 0; i < count; i++)
+            if (*types[i] != *o.types[i]) return false;
+        return true;
+    }
+};
+
+template <class... C> std::string describe() {
+    const std::string names[] = {Called<C>::name()..., std::string()};
+    std::string s = "(";
+    for (std::size_t i = 0; i < sizeof...(C); i++) s += (i ? ", " : "") + names[i];
+    return s + ")";
+}
+
+template <class... C> const Signature *signature() {
+    static const std::type_info *const types[] = {&typeid(C)..., nullptr};
+    static const Signature s = {sizeof...(C), types, &describe<C...>};
+    return &s;
+}
+
+template <class T> class Prints { // whether T can be written to a stream
+    template <class U> static auto test(int) -> decltype(std::declval<std::ostream &>() << std::declval<const U &>(), std::true_type());
+    template <class> static std::false_type test(...);
+
+  public:
+    static const bool value = decltype(test<T>(0))::value;
+};
+template <class T, bool = Prints<T>::value> struct Print {
+    static void to(std::ostream &out, const void *p) { out << *static_cast<const T *>(p); }
+};
+template <class T> struct Print<T, false> {
+    static void to(std::ostream &out, const void *) { out << type_name(typeid(T)); }
+};
+
+// value makes a Value of a canonical argument.
+template <class T> struct IsTime : std::false_type {};
+template <class C, class D> struct IsTime<std::chrono::time_point<C, D>> : std::true_type {};
+template <class T> struct IsDuration : std::false_type {};
+template <class R, class P> struct IsDuration<std::chrono::duration<R, P>> : std::true_type {};
+
+template <class D> std::int64_t nanoseconds(const D &d) {
+    return static_cast<std::int64_t>(std::chrono::duration_cast<std::chrono::nanoseconds>(d).count());
+}
+
+template <class T, class Enable = void> struct ValueOf {
+    static void set(Value &v, const T &x) { v.type = Value::Other, v.p = &x, v.print = &Print<T>::to; }
+};
+template <class T> struct ValueOf<T, typename std::enable_if<IsInteger<T>::value && std::is_signed<T>::value>::type> {
+    static void set(Value &v, T x) { v.type = Value::Int, v.i = x; }
+};
+template <class T> struct ValueOf<T, typename std::enable_if<IsInteger<T>::value && std::is_unsigned<T>::value>::type> {
+    static void set(Value &v, T x) { v.type = Value::Uint, v.u = x; }
+};
+template <class T> struct ValueOf<T, typename std::enable_if<std::is_enum<T>::value>::type> {
+    static void set(Value &v, T x) { v.type = Value::Int, v.i = static_cast<std::int64_t>(x); }
+};
+template <class T> struct ValueOf<T, typename std::enable_if<std::is_floating_point<T>::value>::type> {
+    static void set(Value &v, T x) { v.type = Value::Float, v.f = static_cast<double>(x); }
+};
+template <> struct ValueOf<bool> {
+    static void set(Value &v, bool x) { v.type = Value::Bool, v.u = x; }
+};
+template <> struct ValueOf<const char *> {
+    static void set(Value &v, const char *x) { v.type = Value::Text, v.text = x; }
+};
+template <class T> struct ValueOf<T, typename std::enable_if<IsTime<T>::value>::type> {
+    static void set(Value &v, const T &x) { v.type = Value::Time, v.i = nanoseconds(x.time_since_epoch()); }
+};
+template <class T> struct ValueOf<T, typename std::enable_if<IsDuration<T>::value>::type> {
+    static void set(Value &v, const T &x) { v.type = Value::Duration, v.i = nanoseconds(x); }
+};
+
+} // namespace detail
+
+inline std::string Value::str() const {
+    std::ostringstream s;
+    switch (type) {
+    case Int: s << i; break;
+    case Uint: s << u; break;
+    case Float: s << f; break;
+    case Bool: s << (u ? "true" : "false"); break;
+    case Text: s << text; break;
+    case Time:
+    case Duration: s << i << " ns"; break;
+    case Other: print(s, p); break;
+    }
+    return s.str();
+}
+
+} // namespace whyslow
+
+
+// ---- Events ---------------------------------------------------------------------------------------
+
+namespace whyslow {
+
+class Event;
+class IEventModule;
+
+// ThreadState is what is kept of a thread that has emitted an event. index is below that of any other living thread
+// that has one, or its own: indices of ended threads are given to new ones.
+struct ThreadState {
+    std::size_t index;
+    std::uint64_t generation; // how many threads had the index before
+    std::atomic<int> depth; // emissions the thread is in: more than one when handlers emit
+    std::atomic<bool> ended;
+    ThreadState *next; // all there are
+};
+
+namespace detail {
+
+// CallSite is one EMIT_EVENT in the source. It must be constant-initialised.
+struct CallSite {
+    static constexpr std::uintptr_t unknown = 1;
+    std::atomic<std::uintptr_t> event; // 0: nobody wants it; unknown; else an Event *
+    const char *space, *name, *file;
+    int line;
+    std::atomic<bool> bad; // the types were wrong: off for good
+    std::atomic<const void *> checked; // the list of handlers for which the types are known to be right
+    CallSite *next;                    // of the event's sites
+
+    constexpr CallSite(const char *s, const char *n, const char *f, int l)
+        : event(1), space(s), name(n), file(f), line(l), bad(false), checked(nullptr), next(nullptr) {}
+    bool on() const { return event.load(std::memory_order_acquire) != 0; }
+};
+
+// Handler is a function connected to an event, or with ConnectMatching to several.
+struct Handler {
+    IEventModule *owner; // may be null
+    std::string owner_name;
+    int priority;
+    std::uint64_t order; // among those of equal priority
+    const Signature *types; // null: a generic handler, which takes any
+    std::atomic<bool> dead; // it threw an exception, or its module has finished
+
+    explicit Handler(const Signature *t) : owner(nullptr), priority(100), order(0), types(t), dead(false) {}
+    virtual ~Handler() {}
+    Handler(const Handler &) = delete;
+};
+
+template <class... C> struct TypedHandler : Handler {
+    TypedHandler() : Handler(signature<C...>()) {}
+    virtual void call(const C &...) = 0;
+};
+
+template <class F, class... C> struct TypedFunction final : TypedHandler<C...> {
+    F f;
+    explicit TypedFunction(F g) : f(std::move(g)) {}
+    void call(const C &...args) override { f(args...); }
+};
+
+struct GenericHandler : Handler {
+    std::function<void(const Event &, const Value *, std::size_t)> f;
+    explicit GenericHandler(std::function<void(const Event &, const Value *, std::size_t)> g) : Handler(nullptr), f(std::move(g)) {}
+};
+
+// HandlerList never changes once it can be seen.
+struct HandlerList {
+    std::vector<Handler *> handlers; // in the order of calls
+    const Signature *types;          // of the event, null: not fixed yet
+    bool generic;                    // there is a handler that wants Values
+};
+
+} // namespace detail
+
+// Event is the object behind Namespace::onName. There is one for each name; it lives to the end of the process.
+class Event {
+  public:
+    Event(const std::string &space, const std::string &name) : space_(space), name_(name), key_(space + "::" + name), list(nullptr), sites(nullptr), enabled(false) {}
+    Event(const Event &) = delete;
+    const std::string &space() const { return space_; } // "CFEvents"
+    const std::string &name() const { return name_; }   // "onCreated"
+    const std::string &key() const { return key_; }     // "CFEvents::onCreated"
+
+  private:
+    std::string space_, name_, key_;
+
+  public: // for EventsManager and emissions only
+    std::atomic<const detail::HandlerList *> list; // null: none
+    detail::CallSite *sites;                       // under the manager's lock
+    bool enabled;                                  // by the configuration
+};
+
+// EventsManager has all events. Its functions may be called from any thread; handlers may call them, too.
+class EventsManager {
+  public:
+    // instance returns the program's manager.
+    static EventsManager *instance();
+
+    // active tells whether the configuration lets an event through.
+    virtual bool active(const std::string &space, const std::string &name) = 0;
+    // connect connects a handler that takes any types; the Values are valid during the call.
+    // It has the priority of the module whose registerEvents calls it, else 100.
+    void connect(const std::string &space, const std::string &name, std::function<void(const Event &, const Value *, std::size_t)> f) {
+        add(space, name, new detail::GenericHandler(std::move(f)));
+    }
+    // connect_matching does it for all events whose name "Namespace::onName" matches one of the patterns (* and ?),
+    // also for those that are first met later.
+    virtual void connect_matching(const std::vector<std::string> &patterns, std::function<void(const Event &, const Value *, std::size_t)> f) = 0;
+    // strict makes emissions with wrong types throw EventTypeError instead of reporting it once.
+    virtual void strict(bool on) = 0;
+
+    // What the macros need.
+    virtual void add(const std::string &space, const std::string &name, detail::Handler *h) = 0; // owns h; throws EventTypeError
+    virtual Event *resolve(detail::CallSite &site) = 0;                                           // null: off
+    virtual ThreadState *thread() = 0;                                                            // null: too many threads
+    virtual void wrong_types(detail::CallSite &site, Event &e, const detail::Signature &is) = 0;
+    virtual void failed(Event &e, detail::Handler &h, const char *what) = 0;
+    virtual void too_deep(detail::CallSite &site) = 0;
+
+  protected:
+    ~EventsManager() {}
+};
+
+class ModulesManager;
+
+namespace detail {
+
+// Core is the way from any binary to the one implementation. version must be the same in all binaries.
+struct Core {
+    static const int version = 1;
+    EventsManager *events;
+    ModulesManager *modules;
+};
+
+} // namespace detail
+} // namespace whyslow
+
+// In a shared library, which may be a module loaded by a program that does not export its
+// symbols, the reference is weak: there the module's entry point sets the pointer.
+#if (defined(__PIC__) && !defined(__PIE__)) || defined(WHYSLOW_MODULE_LIBRARY)
+extern "C" __attribute__((weak, visibility("default"))) whyslow::detail::Core *whyslow_core(void);
+#else
+extern "C" __attribute__((visibility("default"))) whyslow::detail::Core *whyslow_core(void); // missing: see WHYSLOW_IMPLEMENTATION above
+#endif
+
+namespace whyslow {
+namespace detail {
+
+inline std::atomic<Core *> &core_slot() {
+    static std::atomic<Core *> slot(nullptr);
+    return slot;
+}
+
+#if defined(__GNUC__) && !defined(__clang__)
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Waddress" // the reference is not always weak
+#endif
+inline Core *core() {
+    Core *c = core_slot().load(std::memory_order_acquire);
+    if (!c && &whyslow_core != nullptr) {
+        c = whyslow_core();
+        core_slot().store(c, std::memory_order_release);
+    }
+    if (!c) throw std::logic_error("whyslow.hpp: no source file of the program defines WHYSLOW_IMPLEMENTATION");
+    return c;
+}
+#if defined(__GNUC__) && !defined(__clang__)
+#pragma GCC diagnostic pop
+#endif
+
+inline ThreadState *&thread_slot() {
+    static thread_local ThreadState *state = nullptr;
+    return state;
+}
+inline ThreadState *thread_state() {
+    ThreadState *&state = thread_slot();
+    if (__builtin_expect(!state, 0)) state = core()->events->thread();
+    return state;
+}
+
+// Inside marks a thread as being in an emission, so that modules are not destroyed under it.
+struct Inside {
+    ThreadState *state;
+    int depth;
+    explicit Inside(ThreadState *t) : state(t), depth(t->depth.load(std::memory_order_relaxed)) {
+        t->depth.store(depth + 1, std::memory_order_relaxed);
+        std::atomic_signal_fence(std::memory_order_seq_cst);
+    }
+    ~Inside() { state->depth.store(depth, std::memory_order_release); }
+    Inside(const Inside &) = delete;
+};
+
+// deliver calls the handlers of an event, each on its own: who throws is disconnected.
+template <class... C> void deliver(Event &e, const HandlerList &list, const C &...args) {
+    Value values[sizeof...(C) + 1];
+    if (list.generic) {
+        Value *v = values;
+        const int fill[] = {0, (ValueOf<C>::set(*v, args), v++, 0)...};
+        (void)fill, (void)v;
+    }
+    for (Handler *h : list.handlers) {
+        if (h->dead.load(std::memory_order_acquire)) continue;
+        try {
+            if (h->types) static_cast<TypedHandler<C...> *>(h)->call(args...);
+            else static_cast<GenericHandler *>(h)->f(e, values, sizeof...(C));
+#if defined(__GLIBCXX__)
+        } catch (abi::__forced_unwind &) {
+            throw; // the thread is being cancelled
+#endif
+        } catch (const std::exception &x) {
+            core()->events->failed(e, *h, x.what());
+        } catch (...) {
+            core()->events->failed(e, *h, "an exception of a type of its own");
+        }
+    }
+}
+
+template <class... T> __attribute__((noinline)) void send_event(CallSite &site, const T &...args) {
+    EventsManager *manager = core()->events;
+    std::uintptr_t word = site.event.load(std::memory_order_acquire);
+    Event *e = word == CallSite::unknown ? manager->resolve(site) : reinterpret_cast<Event *>(word);
+    if (!e) return;
+    ThreadState *thread = thread_state();
+    if (!thread) return;
+    Inside inside(thread);
+    if (inside.depth > 32) return manager->too_deep(site);
+    const HandlerList *list = e->list.load(std::memory_order_acquire);
+    if (!list) return;
+    if (__builtin_expect(site.checked.load(std::memory_order_relaxed) != list, 0)) {
+        const Signature *is = signature<typename Canonical<T>::type...>();
+        if (list->types && !list->types->same(*is)) return manager->wrong_types(site, *e, *is);
+        site.checked.store(list, std::memory_order_relaxed);
+    }
+    deliver<typename Canonical<T>::type...>(*e, *list, Carry<T>(args).get()...);
+}
+
+// connect finds out what types a handler takes.
+template <class F> struct CallOperator : CallOperator<decltype(&F::operator())> {};
+template <class R, class... A> struct CallOperator<R(A...)> {
+    template <class F> static Handler *make(F f) { return new TypedFunction<F, typename Canonical<A>::type...>(std::move(f)); }
+};
+template <class R, class... A> struct CallOperator<R (*)(A...)> : CallOperator<R(A...)> {};
+template <class R, class T, class... A> struct CallOperator<R (T::*)(A...)> : CallOperator<R(A...)> {};
+template <class R, class T, class... A> struct CallOperator<R (T::*)(A...) const> : CallOperator<R(A...)> {};
+#if defined(__cpp_noexcept_function_type)
+template <class R, class... A> struct CallOperator<R (*)(A...) noexcept> : CallOperator<R(A...)> {};
+template <class R, class T, class... A> struct CallOperator<R (T::*)(A...) noexcept> : CallOperator<R(A...)> {};
+template <class R, class T, class... A> struct CallOperator<R (T::*)(A...) const noexcept> : CallOperator<R(A...)> {};
+#endif
+
+template <class F> void connect(const char *space, const char *name, F &&f) {
+    typedef typename std::decay<F>::type Function;
+    core()->events->add(space, name, CallOperator<Function>::make(Function(std::forward<F>(f))));
+}
+
+} // namespace detail
+
+inline EventsManager *EventsManager::instance() { return detail::core()->events; }
+
+} // namespace whyslow
+
+// EMIT_EVENT(Namespace, onName, arguments...) tells the handlers of an event that it happens. Up to 16 arguments;
+// they are evaluated only when somebody wants the event. Wrong types are reported once for each
+// place; the event is then not emitted from there.
+#define EMIT_EVENT(...) \
+    WHYSLOW_PICK(__VA_ARGS__, WHYSLOW_EMIT_N, WHYSLOW_EMIT_N, WHYSLOW_EMIT_N, WHYSLOW_EMIT_N, WHYSLOW_EMIT_N, WHYSLOW_EMIT_N, WHYSLOW_EMIT_N, \
+                 WHYSLOW_EMIT_N, WHYSLOW_EMIT_N, WHYSLOW_EMIT_N, WHYSLOW_EMIT_N, WHYSLOW_EMIT_N, WHYSLOW_EMIT_N, WHYSLOW_EMIT_N, WHYSLOW_EMIT_N, \
+                 WHYSLOW_EMIT_N, WHYSLOW_EMIT_0, ~)(__VA_ARGS__)
+
+// CONNECT_EVENT(Namespace, onName, handler) connects a handler: a lambda (not one with auto parameters), a function or a
+// function object. It throws whyslow::EventTypeError if the event has handlers of other types. Handlers are called by the
+// thread that emits, several at once where several emit.
+#define CONNECT_EVENT(Namespace, onName, ...) ::whyslow::detail::connect(#Namespace, #onName, __VA_ARGS__)
+
+// A strictly conforming way to tell no arguments from some.
+#define WHYSLOW_PICK(a1, a2, a3, a4, a5, a6, a7, a8, a9, a10, a11, a12, a13, a14, a15, a16, a17, a18, macro, ...) macro
+#define WHYSLOW_EMIT_0(Namespace, onName) WHYSLOW_EMIT(#Namespace, #onName, ::whyslow::detail::send_event(whyslow_site))
+#define WHYSLOW_EMIT_N(Namespace, onName, ...) WHYSLOW_EMIT(#Namespace, #onName, ::whyslow::detail::send_event(whyslow_site, __VA_ARGS__))
+#define WHYSLOW_EMIT(space, name, call)                                                    \
+    do {                                                                                   \
+        static ::whyslow::detail::CallSite whyslow_site(space, name, __FILE__, __LINE__); \
+        if (__builtin_expect(whyslow_site.on(), 0)) call;                                  \
+    } while (0)
+
+
+// ---- Modules ----------------------------------------------------------------------------------------
+
+namespace whyslow {
+
+// Param is a parameter of a module, from "params" in modules_settings.json.
+struct Param {
+    enum Type { String, Number, Bool, Strings };
+    Type type;
+    std::string string;
+    double number;
+    bool flag;
+    std::vector<std::string> strings;
+};
+
+// ModuleSettings is what the configuration says about a module.
+struct ModuleSettings {
+    std::string name;
+    int priority = 100; // lower ones are first
+    std::map<std::string, Param> params;
+    std::function<void(const std::string &)> warn; // about a parameter
+    mutable std::map<std::string, bool> asked;     // parameters that the module knows
+};
+
+// IEventModule is what a module is derived from. A module is created once, connects its handlers in registerEvents and
+// lives to the end of the program; then finish is called and it is destroyed, either of which may
+// write results. Handlers run in the threads that emit; PerThread gives state that needs no lock.
+class IEventModule {
+  public:
+    virtual ~IEventModule() {}
+    // registerEvents connects handlers, with CONNECT_EVENT or EventsManager::connect. An exception from it
+    // disconnects them again; the module is then off.
+    virtual void registerEvents() = 0;
+    // requires names modules that must start and finish before this one; if one of them is not there or off, so
+    // is this.
+    virtual std::vector<std::string> requires_modules() const { return std::vector<std::string>(); }
+    // finish is called after the last event of the run. Modules of lower priority numbers and those
+    // required have finished, but exist.
+    virtual void finish() {}
+
+    const std::string &name() const { return settings_.name; }
+    int priority() const { return settings_.priority; }
+    // The parameters, to be read in registerEvents; of the wrong type: a warning, and the default.
+    std::string text(const char *param, const std::string &otherwise) const;
+    double number(const char *param, double otherwise) const;
+    bool flag(const char *param, bool otherwise) const;
+    std::vector<std::string> texts(const char *param, const std::vector<std::string> &otherwise) const;
+
+    // For ModulesManager.
+    void configure_(const ModuleSettings &s) { settings_ = s; }
+    const ModuleSettings &settings_of_() const { return settings_; }
+
+  private:
+    const Param *find(const char *param, Param::Type type, const char *wanted) const;
+    ModuleSettings settings_;
+};
+
+inline const Param *IEventModule::find(const char *param, Param::Type type, const char *wanted) const {
+    settings_.asked[param] = true;
+    std::map<std::string, Param>::const_iterator i = settings_.params.find(param);
+    if (i == settings_.params.end()) return nullptr;
+    if (i->second.type == type) return &i->second;
+    if (settings_.warn) settings_.warn("module " + settings_.name + ": parameter " + param + " must be " + wanted + "; the default is taken");
+    return nullptr;
+}
+inline std::string IEventModule::text(const char *param, const std::string &otherwise) const {
+    const Param *p = find(param, Param::String, "a string");
+    return p ? p->string : otherwise;
+}
+inline double IEventModule::number(const char *param, double otherwise) const {
+    const Param *p = find(param, Param::Number, "a number");
+    return p ? p->number : otherwise;
+}
+inline bool IEventModule::flag(const char *param, bool otherwise) const {
+    const Param *p = find(param, Param::Bool, "true or false");
+    return p ? p->flag : otherwise;
+}
+inline std::vector<std::string> IEventModule::texts(const char *param, const std::vector<std::string> &otherwise) const {
+    const Param *p = find(param, Param::Strings, "a list of strings");
+    return p ? p->strings : otherwise;
+}
+
+// ModulesManager has all modules.
+class ModulesManager {
+  public:
+    static ModulesManager *instance() { return detail::core()->modules; }
+
+    // get_module returns the running module of that name ("logger_module" or "liblogger_module"), nullptr
+    // if there is none.
+    virtual IEventModule *get_module(const std::string &name) = 0;
+    // add gives a module to the manager, which then owns it. It runs unless modules_settings.json switches it
+    // off by name. False: there is one of this name; it could not start; the program has ended.
+    virtual bool add(const std::string &name, std::unique_ptr<IEventModule> module) = 0;
+    bool add(const std::string &name, IEventModule *module) { return add(name, std::unique_ptr<IEventModule>(module)); }
+    // offer makes a module known, which runs if modules_settings.json says so.
+    virtual void offer(const std::string &name, std::unique_ptr<IEventModule> (*make)()) = 0;
+    // names returns the running modules in the order in which they started.
+    virtual std::vector<std::string> names() = 0;
+
+  protected:
+    ~ModulesManager() {}
+};
+
+// init reads the configuration and starts the modules; without it that happens at the first emission.
+// Empty paths: config/events_config.json or ./events_config.json, likewise modules_settings.json; the environment
+// variables WHYSLOW_EVENTS and WHYSLOW_MODULES_SETTINGS prevail. False: something was wrong, which is told on
+// standard error; the program can go on.
+bool init(const std::string &events_config = "", const std::string &modules_settings = "");
+
+// finish ends profiling, as exit does: modules are finished and destroyed, emissions do nothing any more.
+void finish();
+
+// PerThread is a T for each thread, made when the thread first asks for it and kept to the end. A thread that starts
+// after another has ended may go on with that one's T.
+template <class T> class PerThread {
+  public:
+    PerThread() {
+        for (std::size_t i = 0; i < blocks; i++) table_[i] = nullptr;
+    }
+    ~PerThread() {
+        for (std::size_t i = 0; i < blocks; i++) {
+            Block *b = table_[i];
+            for (std::size_t k = 0; b && k < per_block; k++) delete b->items[k].load();
+            delete b;
+        }
+    }
+    PerThread(const PerThread &) = delete;
+
+    // get returns the calling thread's T. To be used in handlers.
+    T &get() {
+        std::size_t i = detail::thread_state()->index;
+        std::atomic<Block *> &slot = table_[i / per_block];
+        Block *b = slot.load(std::memory_order_acquire);
+        if (__builtin_expect(!b, 0)) {
+            std::unique_ptr<Block> fresh(new Block);
+            if (slot.compare_exchange_strong(b, fresh.get(), std::memory_order_acq_rel)) b = fresh.release();
+        }
+        std::atomic<T *> &item = b->items[i % per_block];
+        T *t = item.load(std::memory_order_acquire);
+        if (__builtin_expect(!t, 0)) item.store(t = new T(), std::memory_order_release);
+        return *t;
+    }
+    // all calls f for each T there is. In finish; at other times only where T is made of atomics.
+    template <class F> void all(F f) {
+        for (std::size_t i = 0; i < blocks; i++) {
+            Block *b = table_[i].load(std::memory_order_acquire);
+            for (std::size_t k = 0; b && k < per_block; k++)
+                if (T *t = b->items[k].load(std::memory_order_acquire)) f(*t);
+        }
+    }
+
+  private:
+    static const std::size_t blocks = 256, per_block = 64;
+    struct Block {
+        std::atomic<T *> items[per_block];
+        Block() {
+            for (std::size_t k = 0; k < per_block; k++) items[k] = nullptr;
+        }
+    };
+    std::atomic<Block *> table_[blocks];
+};
+
+namespace detail {
+const std::size_t max_threads = 256 * 64; // at a time
+
+struct Offer {
+    Offer(const char *name, std::unique_ptr<IEventModule> (*make)()) { ModulesManager::instance()->offer(name, make); }
+};
+template <class M> std::unique_ptr<IEventModule> make_module() { return std::unique_ptr<IEventModule>(new M()); }
+
+} // namespace detail
+} // namespace whyslow
+
+// WHYSLOW_MODULE(Class, "name") in a source file of the program makes a module known to the configuration.
+#define WHYSLOW_MODULE(Class, name) \
+    static ::whyslow::detail::Offer whyslow_offer_##Class(name, &::whyslow::detail::make_module<Class>)
+
+// WHYSLOW_EXPORT_MODULE(Class) makes a shared library of a module: g++ -std=c++11 -shared -fPIC mine.cpp -o libmine_module.so
+// It must be compiled with the compiler, the standard library and the whyslow.hpp of the program.
+#define WHYSLOW_EXPORT_MODULE(Class)                                                                                             \
+    extern "C" __attribute__((visibility("default"))) ::whyslow::IEventModule *whyslow_make_module(::whyslow::detail::Core *core, int version); \
+    extern "C" ::whyslow::IEventModule *whyslow_make_module(::whyslow::detail::Core *core, int version) {                       \
+        if (version != ::whyslow::detail::Core::version) return nullptr;                                                         \
+        ::whyslow::detail::core_slot().store(core);                                                                              \
+        return new Class();                                                                                                      \
+    }                                                                                                                            \
+    extern "C" __attribute__((visibility("default"))) int whyslow_module_version(void);                                          \
+    extern "C" int whyslow_module_version(void) { return ::whyslow::detail::Core::version; }
+
+
+// ---- Standard modules; they may be derived from ---------------------------------------------------------
+
+namespace whyslow {
+
+// Output is where a module writes: parameter file, "-" for standard output, without it standard error.
+class Output {
+  public:
+    Output() : f_(nullptr) {}
+    ~Output() { close(); }
+    Output(const Output &) = delete;
+    // open throws std::runtime_error if the file cannot be written.
+    void open(const std::string &file) {
+        if (file.empty()) f_ = stderr;
+        else if (file == "-") f_ = stdout;
+        else if (!(f_ = std::fopen(file.c_str(), "w"))) throw std::runtime_error("cannot write " + file + ": " + std::strerror(errno));
+    }
+    // write writes whole lines.
+    void write(const std::string &s) {
+        if (f_) std::fwrite(s.data(), 1, s.size(), f_);
+    }
+    void close() {
+        if (f_ == stderr || f_ == stdout) std::fflush(f_);
+        else if (f_ && std::fclose(f_)) std::fprintf(stderr, "whyslow: a file of results could not be written to its end: %s\n", std::strerror(errno));
+        f_ = nullptr;
+    }
+
+  private:
+    std::FILE *f_;
+};
+
+// LoggerModule is logger_module: one line for each event. Parameters: file; format, "text" or "csv"; events, a list of
+// patterns, "*" by default. Derive from it to change the lines.
+class LoggerModule : public IEventModule {
+  public:
+    LoggerModule() : csv_(false), start_(std::chrono::steady_clock::now()) {}
+    void registerEvents() override {
+        out_.open(text("file", ""));
+        const std::string format = text("format", "text");
+        csv_ = format == "csv";
+        if (!csv_ && format != "text") throw std::runtime_error("parameter format is \"" + format + "\": it must be \"text\" or \"csv\"");
+        out_.write(header());
+        EventsManager::instance()->connect_matching(texts("events", std::vector<std::string>(1, "*")), [this](const Event &e, const Value *v, std::size_t n) {
+            const std::string s = line(e, v, n, std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count());
+            std::lock_guard<std::mutex> guard(lock_);
+            out_.write(s);
+        });
+    }
+    void finish() override { out_.close(); }
+
+  protected:
+    // header gives the first line, line that of an event at a time in seconds since the start, with "\n".
+    virtual std::string header() const { return csv_ ? "time,thread,event,arguments\n" : ""; }
+    virtual std::string line(const Event &e, const Value *v, std::size_t n, double seconds) const {
+        std::ostringstream s;
+        s.setf(std::ios::fixed);
+        s.precision(6);
+        const char separator = csv_ ? ',' : ' ';
+        s << seconds << separator << std::this_thread::get_id() << separator << e.key();
+        for (std::size_t i = 0; i < n; i++) s << separator << (csv_ ? quoted(v[i].str()) : v[i].str());
+        s << '\n';
+        return s.str();
+    }
+    static std::string quoted(const std::string &s) {
+        if (s.find_first_of(",\"\r\n") == std::string::npos) return s;
+        std::string q = "\"";
+        for (char c : s) q += c == '"' ? std::string("\"\"") : std::string(1, c);
+        return q + "\"";
+    }
+
+  private:
+    bool csv_;
+    std::chrono::steady_clock::time_point start_;
+    std::mutex lock_;
+    Output out_;
+};
+
+// CFCounterModule is cf_counter_events_module: how often CFs were created, started, waiting, finished.
+class CFCounterModule : public IEventModule {
+  public:
+    void registerEvents() override {
+        out_.open(text("file", ""));
+        for (int i = 0; i < 4; i++)
+            EventsManager::instance()->connect("CFEvents", event(i), [this, i](const Event &, const Value *, std::size_t) {
+                std::atomic<std::uint64_t> &n = counts_.get().n[i]; // written by this thread only
+                n.store(n.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
+            });
+    }
+    void finish() override {
+        static const char *const words[] = {"created", "started", "waiting", "finished"};
+        for (int i = 0; i < 4; i++) out_.write(std::string("CFs ") + words[i] + ": " + std::to_string(count(i)) + "\n");
+        out_.close();
+    }
+    // count gives the number so far: created 0, started 1, waiting 2, finished 3.
+    std::uint64_t count(int i) {
+        std::uint64_t sum = 0;
+        counts_.all([&sum, i](Counts &c) { sum += c.n[i].load(std::memory_order_relaxed); });
+        return sum;
+    }
+
+  private:
+    static const char *event(int i) {
+        static const char *const names[] = {"onCreated", "onStarted", "onWaiting", "onFinished"};
+        return names[i];
+    }
+    struct Counts {
+        std::atomic<std::uint64_t> n[4];
+        Counts() {
+            for (std::atomic<std::uint64_t> &c : n) c = 0;
+        }
+    };
+    PerThread<Counts> counts_;
+    Output out_;
+};
+
+// DFSizerModule is df_sizer_events_module: bytes of DFs created and destroyed. The size is the last argument of onCreate or
+// onCreateSize, onDestroy or onDestroySize; a program emits one of the two for a DF.
+class DFSizerModule : public IEventModule {
+  public:
+    void registerEvents() override {
+        out_.open(text("file", ""));
+        static const char *const names[] = {"onCreate", "onCreateSize", "onDestroy", "onDestroySize"};
+        for (int i = 0; i < 4; i++)
+            EventsManager::instance()->connect("DFEvents", names[i], [this, i](const Event &e, const Value *v, std::size_t n) {
+                const std::int64_t size = n ? v[n - 1].size() : -1;
+                if (size < 0) throw std::runtime_error(e.key() + " has no size as its last argument");
+                std::atomic<std::int64_t> &bytes = sums_.get().bytes[i / 2];
+                bytes.store(bytes.load(std::memory_order_relaxed) + size, std::memory_order_relaxed);
+            });
+    }
+    void finish() override {
+        out_.write("Total DF size created: " + std::to_string(created()) + " bytes\n" + "Total DF size destroyed: " + std::to_string(destroyed()) + " bytes\n");
+        out_.close();
+    }
+    std::int64_t created() { return sum(0); }   // so far
+    std::int64_t destroyed() { return sum(1); } // so far
+
+  private:
+    struct Sums {
+        std::atomic<std::int64_t> bytes[2];
+        Sums() { bytes[0] = bytes[1] = 0; }
+    };
+    std::int64_t sum(int i) {
+        std::int64_t sum = 0;
+        sums_.all([&sum, i](Sums &s) { sum += s.bytes[i].load(std::memory_order_relaxed); });
+        return sum;
+    }
+    PerThread<Sums> sums_;
+    Output out_;
+};
+
+// ForeignBlockTimerModule is foreign_block_timer_module: time of user functions by function and thread, from the times that
+// onForeignStarted and onForeignEnded carry.
+class ForeignBlockTimerModule : public IEventModule {
+  public:
+    void registerEvents() override {
+        out_.open(text("file", ""));
+        EventsManager::instance()->connect("GlobalEvents", "onForeignStarted", [this](const Event &e, const Value *v, std::size_t n) {
+            check(e, v, n);
+            threads_.get().open.push_back(Open{v[0].text, v[1].i});
+        });
+        EventsManager::instance()->connect("GlobalEvents", "onForeignEnded", [this](const Event &e, const Value *v, std::size_t n) {
+            check(e, v, n);
+            Thread &t = threads_.get();
+            for (std::size_t i = t.open.size(); i > 0; i--) {
+                if (t.open[i - 1].function != v[0].text) continue;
+                t.total[Key(t.open[i - 1].function, thread_number())] += v[1].i - t.open[i - 1].start;
+                t.open.resize(i - 1); // what an exception left open above it has no end
+                break;
+            }
+        });
+    }
+    void finish() override {
+        std::map<Key, std::int64_t> all;
+        threads_.all([&all](Thread &t) {
+            for (const std::pair<const Key, std::int64_t> &p : t.total) all[p.first] += p.second;
+        });
+        for (const std::pair<const Key, std::int64_t> &p : all)
+            out_.write("Func: " + p.first.first + ", PID: " + std::to_string(::getpid()) + ", TID: " + std::to_string(p.first.second) + " => " +
+                       std::to_string(p.second / 1000000) + " ms total\n");
+        out_.close();
+    }
+
+  private:
+    typedef std::pair<std::string, std::uint64_t> Key; // function, thread
+    struct Open {
+        std::string function;
+        std::int64_t start;
+    };
+    struct Thread {
+        std::vector<Open> open;
+        std::map<Key, std::int64_t> total;
+    };
+    static std::uint64_t thread_number() {
+        return (std::uint64_t)::pthread_self();
+    }
+    static void check(const Event &e, const Value *v, std::size_t n) {
+        if (n != 2 || v[0].type != Value::Text || v[1].type != Value::Time)
+            throw std::runtime_error(e.key() + " must have a function's name and a time as its arguments");
+    }
+    PerThread<Thread> threads_;
+    Output out_;
+};
+
+} // namespace whyslow
+
+#endif // WHYSLOW_HPP
+
+#if defined(WHYSLOW_IMPLEMENTATION) && !defined(WHYSLOW_HPP_IMPLEMENTED)
+#define WHYSLOW_HPP_IMPLEMENTED
+
+#define WHYSLOW_STANDARD_EVENTS "CFEvents::onCreated", "CFEvents::onReady", "CFEvents::onStarted", "CFEvents::onFinished", \
+    "CFEvents::onWaiting", "CFEvents::onMigrated", "CFEvents::onStolen", "CFEvents::onReceived", \
+    "CFEvents::onDestroyed", "CFEvents::onHeld", "CFEvents::onResumed", "DFEvents::onCreate", \
+    "DFEvents::onRequested", "DFEvents::onRequestReceived", "DFEvents::onSent", "DFEvents::onReceived", \
+    "DFEvents::onStored", "DFEvents::onDropped", "DFEvents::onDestroy", "DFEvents::onDuplicate", \
+    "GlobalEvents::onStarted", "GlobalEvents::onExited", "GlobalEvents::onWaiting", "GlobalEvents::onMigrated", \
+    "GlobalEvents::onContinued", "GlobalEvents::onForeignStarted", "GlobalEvents::onForeignEnded", "GlobalEvents::onProgramStarted", \
+    "GlobalEvents::onProgramFinished", "GlobalEvents::onIdle", "GlobalEvents::onBusy", "GlobalEvents::onReadyQueue", \
+    "GlobalEvents::onSendQueue", "GlobalEvents::onRelations", "GlobalEvents::onClockSync", "GlobalEvents::onLost", \
+    "SyncEvents::onWaitStarted", "SyncEvents::onWaitEnded"
+
+
+// ---- JSON with comments and trailing commas -----------------------------------------------------------
+
+#include <algorithm>
+#include <fstream>
+
+namespace whyslow {
+namespace detail {
+
+// Json is a value with its place in the file, for warnings.
+struct Json {
+    enum Type { Null, Bool, Number, String, List, Object };
+    Type type = Null;
+    bool flag = false;
+    double number = 0;
+    std::string string;
+    std::vector<Json> items;       // of a List; values of an Object
+    std::vector<std::string> keys; // of an Object, in their order, perhaps twice the same
+    std::vector<Json> key_places;  // where they are
+    int line = 1, column = 1;
+
+    const char *called() const {
+        static const char *const names[] = {"null", "true or false", "a number", "a string", "a list", "an object"};
+        return names[type];
+    }
+};
+
+class JsonParser {
+  public:
+    // parse returns false for a text that is no JSON; error then is "line:column: what".
+    static bool parse(const std::string &text, Json *out, std::string *error) {
+        JsonParser p(text);
+        if (text.compare(0, 3, "\xEF\xBB\xBF") == 0) p.at_ = p.line_start_ = 3;
+        bool ok = p.value(out, 0) && p.space();
+        if (ok && p.at_ < text.size()) ok = p.fail("there is more after the end");
+        if (!ok) *error = p.error_;
+        return ok;
+    }
+
+  private:
+    explicit JsonParser(const std::string &text) : s_(text), at_(0), line_start_(0), line_(1) {}
+
+    int peek() const { return at_ < s_.size() ? static_cast<unsigned char>(s_[at_]) : -1; }
+    int column() const { return static_cast<int>(at_ - line_start_) + 1; }
+    bool fail(const std::string &what) {
+        if (error_.empty()) error_ = std::to_string(line_) + ":" + std::to_string(column()) + ": " + what;
+        return false;
+    }
+    void newline() {
+        line_++;
+        line_start_ = at_ + 1;
+    }
+
+    // space skips blanks and comments.
+    bool space() {
+        for (;; at_++) {
+            int c = peek();
+            if (c == '\n') newline();
+            else if (c == '/') {
+                const int next = at_ + 1 < s_.size() ? s_[at_ + 1] : 0;
+                if (next == '/') {
+                    while (peek() != -1 && peek() != '\n') at_++;
+                    at_--;
+                } else if (next == '*') {
+                    const std::size_t end = s_.find("*/", at_ + 2);
+                    if (end == std::string::npos) return fail("a comment has no end");
+                    for (; at_ < end; at_++)
+                        if (peek() == '\n') newline();
+                    at_ = end + 1;
+                } else {
+                    return true;
+                }
+            } else if (c != ' ' && c != '\t' && c != '\r') {
+                return true;
+            }
+        }
+    }
+
+    bool value(Json *v, int depth) {
+        if (!space()) return false;
+        v->line = line_, v->column = column();
+        if (depth > 200) return fail("too deeply nested");
+        const int c = peek();
+        if (c == '{') return members(v, depth, '}');
+        if (c == '[') return members(v, depth, ']');
+        if (c == '"') {
+            v->type = Json::String;
+            return string(&v->string);
+        }
+        if (c == '-' || (c >= '0' && c <= '9')) return number(v);
+        if (word("true")) return v->type = Json::Bool, v->flag = true;
+        if (word("false")) return v->type = Json::Bool, true;
+        if (word("null")) return true;
+        return fail(c < 0 ? "the file ends where a value is missing" : "this is no JSON value");
+    }
+
+    bool word(const char *w) {
+        const std::size_t n = std::strlen(w);
+        if (s_.compare(at_, n, w) != 0) return false;
+        at_ += n;
+        return true;
+    }
+
+    bool members(Json *v, int depth, char close) {
+        v->type = close == '}' ? Json::Object : Json::List;
+        at_++;
+        for (;;) {
+            if (!space()) return false;
+            if (peek() == close) return at_++, true;
+            if (close == '}') {
+                Json key;
+                key.line = line_, key.column = column();
+                if (peek() != '"') return fail("a key in quotation marks or } is missing");
+                if (!string(&key.string) || !space()) return false;
+                if (peek() != ':') return fail("a colon is missing");
+                at_++;
+                v->keys.push_back(key.string);
+                v->key_places.push_back(key);
+            }
+            v->items.push_back(Json());
+            Json item;
+            if (!value(&item, depth + 1) || !space()) return false;
+            v->items.back() = std::move(item);
+            if (peek() == ',') at_++;
+            else if (peek() != close) return fail(std::string("a comma or ") + close + " is missing");
+        }
+    }
+
+    bool number(Json *v) {
+        const std::size_t from = at_;
+        if (peek() == '-') at_++;
+        const std::size_t digits = at_;
+        while (peek() >= '0' && peek() <= '9') at_++;
+        bool ok = at_ > digits && (s_[digits] != '0' || at_ == digits + 1);
+        if (ok && peek() == '.') {
+            const std::size_t point = ++at_;
+            while (peek() >= '0' && peek() <= '9') at_++;
+            ok = at_ > point;
+        }
+        if (ok && (peek() == 'e' || peek() == 'E')) {
+            at_++;
+            if (peek() == '+' || peek() == '-') at_++;
+            const std::size_t exponent = at_;
+            while (peek() >= '0' && peek() <= '9') at_++;
+            ok = at_ > exponent;
+        }
+        if (!ok) return fail("this is no number");
+        std::istringstream in(s_.substr(from, at_ - from)); // always with a point, whatever the locale
+        in.imbue(std::locale::classic());
+        in >> v->number;
+        v->type = Json::Number;
+        return true;
+    }
+
+    static void utf8(std::string *out, unsigned c) {
+        if (c < 0x80) {
+            *out += static_cast<char>(c);
+            return;
+        }
+        const int more = c < 0x800 ? 1 : c < 0x10000 ? 2 : 3;
+        static const unsigned first[] = {0, 0xC0, 0xE0, 0xF0};
+        *out += static_cast<char>(first[more] | c >> 6 * more);
+        for (int i = more - 1; i >= 0; i--) *out += static_cast<char>(0x80 | (c >> 6 * i & 0x3F));
+    }
+
+    bool hex(unsigned *v) {
+        *v = 0;
+        for (int i = 0; i < 4; i++, at_++) {
+            const int c = peek(), d = c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
+            if (d < 0) return fail("four hexadecimal digits are missing");
+            *v = *v << 4 | static_cast<unsigned>(d);
+        }
+        return true;
+    }
+
+    bool string(std::string *out) {
+        for (at_++;;) {
+            const int c = peek();
+            if (c < 0x20) return fail("a string has no end");
+            at_++;
+            if (c == '"') return true;
+            if (c != '\\') {
+                *out += static_cast<char>(c);
+                continue;
+            }
+            static const char from[] = "\"\\/bfnrt", to[] = "\"\\/\b\f\n\r\t";
+            const char *p = peek() > 0 ? std::strchr(from, peek()) : nullptr;
+            if (p) {
+                *out += to[p - from];
+                at_++;
+            } else if (peek() == 'u') {
+                unsigned a, b;
+                at_++;
+                if (!hex(&a)) return false;
+                if (a >= 0xD800 && a < 0xDC00 && s_.compare(at_, 2, "\\u") == 0) {
+                    const std::size_t back = at_;
+                    at_ += 2;
+                    if (!hex(&b)) return false;
+                    if (b >= 0xDC00 && b < 0xE000) a = 0x10000 + ((a - 0xD800) << 10) + (b - 0xDC00);
+                    else at_ = back;
+                }
+                utf8(out, a >= 0xD800 && a < 0xE000 ? 0xFFFD : a);
+            } else {
+                return fail("there is no such escape in a string");
+            }
+        }
+    }
+
+    const std::string &s_;
+    std::size_t at_, line_start_;
+    int line_;
+    std::string error_;
+};
+
+} // namespace detail
+} // namespace whyslow
+
+
+// ---- The configuration -----------------------------------------------------------------------------------
+
+namespace whyslow {
+namespace detail {
+
+inline void say(const std::string &line) {
+    const std::string s = "whyslow: " + line + "\n";
+    std::fwrite(s.data(), 1, s.size(), stderr); // in one piece, whoever else writes
+}
+
+// Match of a pattern with * and ?.
+static bool matches(const char *pattern, const char *text) {
+    const char *star = nullptr, *from = nullptr;
+    while (*text) {
+        if (*pattern == '*') star = pattern++, from = text;
+        else if (*pattern == '?' || *pattern == *text) pattern++, text++;
+        else if (star) pattern = star + 1, text = ++from;
+        else return false;
+    }
+    while (*pattern == '*') pattern++;
+    return !*pattern;
+}
+
+// event_key gives "Namespace::onName" for this and for "Namespace.onName"; "" for what is neither.
+static std::string event_key(const std::string &s) {
+    const std::size_t colons = s.find("::"), point = s.find('.');
+    const std::size_t at = colons != std::string::npos ? colons : point;
+    if (at == std::string::npos) return "";
+    const std::string space = s.substr(0, at), name = s.substr(at + (at == colons ? 2 : 1));
+    return space.empty() || name.empty() || name.find_first_of(".:") != std::string::npos ? "" : space + "::" + name;
+}
+
+// main_name of an event that has two.
+static std::string main_name(const std::string &key) {
+    if (key == "DFEvents::onCreateSize") return "DFEvents::onCreate";
+    return key == "DFEvents::onDestroySize" ? "DFEvents::onDestroy" : key;
+}
+
+static std::size_t distance(const std::string &a, const std::string &b) { // letters to change, add or leave out
+    std::vector<std::size_t> row(b.size() + 1);
+    for (std::size_t j = 0; j <= b.size(); j++) row[j] = j;
+    for (std::size_t i = 1; i <= a.size(); i++) {
+        std::size_t corner = row[0];
+        row[0] = i;
+        for (std::size_t j = 1; j <= b.size(); j++) {
+            const std::size_t up = row[j];
+            row[j] = std::min(std::min(up, row[j - 1]) + 1, corner + (a[i - 1] != b[j - 1]));
+            corner = up;
+        }
+    }
+    return row[b.size()];
+}
+
+// suggestion gives ` (did you mean "x"?)` where one of the words is like s.
+static std::string suggestion(const std::string &s, const std::vector<std::string> &words) {
+    std::string best;
+    std::size_t least = s.size() / 3 + 1;
+    for (const std::string &w : words) {
+        const std::size_t d = distance(s, w);
+        if (d <= least && (best.empty() || d < least)) best = w, least = d;
+    }
+    return best.empty() ? "" : " (did you mean \"" + best + "\"?)";
+}
+
+static const std::vector<std::string> &standard_events() {
+    static const std::vector<std::string> keys = {WHYSLOW_STANDARD_EVENTS, "DFEvents::onCreateSize", "DFEvents::onDestroySize"};
+    return keys;
+}
+
+static bool has(const std::vector<std::string> &list, const std::string &s) { return std::find(list.begin(), list.end(), s) != list.end(); }
+
+static bool standard_space(const std::string &space) {
+    return space == "CFEvents" || space == "DFEvents" || space == "GlobalEvents" || space == "SyncEvents";
+}
+
+// ConfigFile reads a file and warns of what is wrong in it, with its place.
+class ConfigFile {
+  public:
+    std::string path;
+    Json root;
+
+    void warn(const Json &at, const std::string &what) const { say(path + ":" + std::to_string(at.line) + ":" + std::to_string(at.column) + ": " + what); }
+
+    // read returns false, after a message, if there is no such file or it is no JSON object.
+    bool read() {
+        std::ifstream in(path.c_str(), std::ios::binary);
+        if (!in) {
+            say("cannot read " + path + ": " + std::strerror(errno) + "; nothing is profiled");
+            return false;
+        }
+        const std::string text((std::istreambuf_iterator<char>(in)), std::istreambuf_iterator<char>());
+        std::string error;
+        if (!JsonParser::parse(text, &root, &error)) {
+            say(path + ":" + error + "; nothing is profiled");
+            return false;
+        }
+        if (root.type != Json::Object) {
+            warn(root, std::string("the file must hold an object, not ") + root.called() + "; nothing is profiled");
+            return false;
+        }
+        return true;
+    }
+
+    // is tells whether a value has the type that it must have, else warns.
+    bool is(const Json &v, Json::Type type, const std::string &key) const {
+        if (v.type == type) return true;
+        Json wanted;
+        wanted.type = type;
+        warn(v, "\"" + key + "\" must be " + wanted.called() + ", not " + v.called() + "; skipped");
+        return false;
+    }
+    void unknown(const Json &place, const std::vector<std::string> &known) const {
+        warn(place, "unknown key \"" + place.string + "\"" + suggestion(place.string, known) + "; skipped");
+    }
+};
+
+// Config is what both files say. Without a file of events all are on.
+class Config {
+  public:
+    struct Module {
+        ModuleSettings settings;
+        std::string library;
+        bool enabled = true;
+        int override = -1; // overrideEnabled: -1 not given
+    };
+    std::map<std::string, Module> modules;
+    bool global = true; // globalSettings.enabled
+    std::string dir; // of modules_settings.json, to look for libraries
+    bool ok = true;
+
+    bool active(const std::string &key) const {
+        if (!limited_) return ok;
+        const std::string k = main_name(key);
+        if (!on_.count(k)) return false;
+        std::map<std::string, bool>::const_iterator g = grouped_.find(k);
+        return g == grouped_.end() || g->second;
+    }
+
+    // on tells whether a module runs; unasked ones, which the program itself added, also if it is not listed.
+    bool on(const std::string &name, bool unasked) const {
+        std::map<std::string, Module>::const_iterator i = modules.find(name);
+        if (i == modules.end()) return unasked;
+        return i->second.enabled && (i->second.override >= 0 ? i->second.override == 1 : unasked || global);
+    }
+
+    void read_events(const std::string &path) {
+        limited_ = true;
+        ConfigFile f;
+        f.path = path;
+        if (!(ok = ok && f.read())) return;
+        const std::vector<std::string> known = {"eventsSettings", "groups", "$schema"};
+        for (std::size_t i = 0; i < f.root.items.size(); i++) {
+            if (!has(known, f.root.keys[i])) f.unknown(f.root.key_places[i], known);
+            if (f.root.keys[i] == known[0] && f.is(f.root.items[i], Json::Object, known[0])) event_settings(f, f.root.items[i]);
+        }
+        for (std::size_t i = 0; i < f.root.items.size(); i++)
+            if (f.root.keys[i] == known[1] && f.is(f.root.items[i], Json::Object, known[1])) groups(f, f.root.items[i]);
+    }
+
+    void read_modules(const std::string &path) {
+        ConfigFile f;
+        f.path = path;
+        if (!(ok = ok && f.read())) return;
+        const std::size_t slash = path.rfind('/');
+        dir = slash == std::string::npos ? "." : path.substr(0, slash + 1);
+        for (std::size_t i = 0; i < f.root.items.size(); i++)
+            if (f.root.keys[i] == "globalSettings" && f.is(f.root.items[i], Json::Object, "globalSettings")) flag(f, f.root.items[i], {"enabled"}, &global);
+        for (std::size_t i = 0; i < f.root.items.size(); i++)
+            if (f.root.keys[i] != "globalSettings" && f.root.keys[i] != "$schema" && f.is(f.root.items[i], Json::Object, f.root.keys[i])) module(f, i);
+    }
+
+    // module_name leaves out "lib" in front and knows the other spelling of one.
+    static std::string module_name(const std::string &s) {
+        const std::string name = s.compare(0, 3, "lib") == 0 && s.size() > 3 ? s.substr(3) : s;
+        return name == "prefetto_module" ? "perfetto_module" : name;
+    }
+
+  private:
+    // flag reads "enabled" of an object that may have these keys.
+    static void flag(const ConfigFile &f, const Json &object, const std::vector<std::string> &known, bool *value) {
+        for (std::size_t i = 0; i < object.items.size(); i++) {
+            if (!has(known, object.keys[i])) f.unknown(object.key_places[i], known);
+            if (object.keys[i] == "enabled" && f.is(object.items[i], Json::Bool, "enabled")) *value = object.items[i].flag;
+        }
+    }
+
+    void event_settings(const ConfigFile &f, const Json &spaces) {
+        for (std::size_t i = 0; i < spaces.items.size(); i++) {
+            if (!f.is(spaces.items[i], Json::Object, spaces.keys[i])) continue;
+            for (std::size_t k = 0; k < spaces.items[i].items.size(); k++) event(f, spaces.keys[i], spaces.items[i].key_places[k], spaces.items[i].items[k]);
+        }
+    }
+
+    void event(const ConfigFile &f, const std::string &space, const Json &name, const Json &v) {
+        const std::string key = space + "::" + name.string;
+        bool enabled = true, rule = false;
+        if (v.type == Json::Bool) {
+            enabled = v.flag;
+        } else if (v.type == Json::Object) {
+            static const std::vector<std::string> known = {"enabled", "rule", "args", "functions"};
+            for (std::size_t i = 0; i < v.items.size(); i++) {
+                if (!has(known, v.keys[i])) f.unknown(v.key_places[i], known);
+                if (v.keys[i] == "enabled" && f.is(v.items[i], Json::Bool, "enabled")) enabled = v.items[i].flag;
+                rule = rule || v.keys[i] == "rule";
+            }
+        } else {
+            f.warn(v, "event \"" + key + "\" must be true, false or an object, not " + std::string(v.called()) + "; skipped");
+            return;
+        }
+        if (!check(f, name, key, rule)) return;
+        if (enabled) on_.insert(std::make_pair(main_name(key), true));
+    }
+
+    // check warns of an event that nobody emits.
+    bool check(const ConfigFile &f, const Json &place, const std::string &key, bool rule) {
+        if (!standard_space(key.substr(0, key.find("::"))) || has(standard_events(), key) || rule) return known_.insert(std::make_pair(key, true)), true;
+        if (known_.count(key)) return true;
+        f.warn(place, "there is no event " + key + suggestion(key, standard_events()) + "; skipped");
+        return false;
+    }
+
+    void groups(const ConfigFile &f, const Json &all) {
+        std::map<std::string, bool> seen;
+        for (std::size_t i = 0; i < all.items.size(); i++) {
+            const Json &g = all.items[i];
+            if (!seen.insert(std::make_pair(all.keys[i], true)).second) {
+                f.warn(all.key_places[i], "there is a group \"" + all.keys[i] + "\" already; skipped");
+                continue;
+            }
+            if (!f.is(g, Json::Object, all.keys[i])) continue;
+            bool enabled = true;
+            flag(f, g, {"enabled", "events"}, &enabled);
+            for (std::size_t k = 0; k < g.items.size(); k++) {
+                if (g.keys[k] != "events" || !f.is(g.items[k], Json::List, "events")) continue;
+                for (const Json &e : g.items[k].items) {
+                    if (!f.is(e, Json::String, "event of a group")) continue;
+                    const std::string key = event_key(e.string);
+                    if (key.empty()) f.warn(e, "\"" + e.string + "\" is no event: write Namespace::onName; skipped");
+                    else if (check(f, e, key, false)) grouped_[main_name(key)] |= enabled;
+                }
+            }
+        }
+    }
+
+    void module(const ConfigFile &f, std::size_t at) {
+        const std::string name = module_name(f.root.keys[at]);
+        if (modules.count(name)) return f.warn(f.root.key_places[at], "module \"" + name + "\" has settings already; skipped");
+        const Json &v = f.root.items[at];
+        Module m;
+        m.settings.name = name;
+        m.settings.warn = [](const std::string &text) { say(text); };
+        static const std::vector<std::string> known = {"enabled", "overrideEnabled", "priority", "params", "library"};
+        for (std::size_t i = 0; i < v.items.size(); i++) {
+            const std::string &key = v.keys[i];
+            const Json &x = v.items[i];
+            if (!has(known, key)) f.unknown(v.key_places[i], known);
+            if (key == "enabled" && f.is(x, Json::Bool, key)) m.enabled = x.flag;
+            if (key == "overrideEnabled" && f.is(x, Json::Bool, key)) m.override = x.flag;
+            if (key == "library" && f.is(x, Json::String, key)) m.library = x.string;
+            if (key == "params" && f.is(x, Json::Object, key)) params(f, x, &m.settings.params);
+            if (key == "priority" && f.is(x, Json::Number, key)) {
+                if (x.number == static_cast<int>(std::max(-1e9, std::min(1e9, x.number)))) m.settings.priority = static_cast<int>(x.number);
+                else f.warn(x, "\"priority\" must be a whole number; skipped");
+            }
+        }
+        modules[name] = m;
+    }
+
+    static void params(const ConfigFile &f, const Json &v, std::map<std::string, Param> *out) {
+        for (std::size_t i = 0; i < v.items.size(); i++) {
+            const Json &x = v.items[i];
+            Param p = {Param::String, x.string, x.number, x.flag, {}};
+            bool ok = true;
+            if (x.type == Json::Number) p.type = Param::Number;
+            else if (x.type == Json::Bool) p.type = Param::Bool;
+            else if (x.type == Json::List) {
+                p.type = Param::Strings;
+                for (const Json &item : x.items) {
+                    ok = ok && item.type == Json::String;
+                    p.strings.push_back(item.string);
+                }
+            } else {
+                ok = x.type == Json::String;
+            }
+            if (ok) (*out)[v.keys[i]] = p;
+            else f.warn(x, "parameter \"" + v.keys[i] + "\" must be a string, a number, true, false or a list of strings; skipped");
+        }
+    }
+
+    bool limited_ = false;              // there is a file of events
+    std::map<std::string, bool> on_;      // enabled events
+    std::map<std::string, bool> grouped_; // events in groups: whether one of the groups is enabled
+    std::map<std::string, bool> known_;   // events that have been named and can exist
+};
+
+// find_config returns the path of a configuration file, "" if there is none.
+static std::string find_config(const char *variable, const std::string &given, const char *name) {
+    const char *env = std::getenv(variable);
+    if (env && *env) return env;
+    if (!given.empty()) return given;
+    for (const std::string &path : {std::string("config/") + name, std::string(name)})
+        if (::access(path.c_str(), F_OK) == 0) return path;
+    return "";
+}
+
+} // namespace detail
+} // namespace whyslow
+
+
+// ---- Events and modules of the program ---------------------------------------------------------------------
+//
+// One recursive lock guards all lists: modules connect, add modules and emit while they are being started under it. It is not
+// held while handlers or finish run.
+
+namespace whyslow {
+namespace detail {
+
+static int64_t monotonic_ns() {
+    struct timespec t;
+    ::clock_gettime(CLOCK_MONOTONIC, &t);
+    return static_cast<int64_t>(t.tv_sec) * 1000000000 + t.tv_nsec;
+}
+static const int64_t process_start = monotonic_ns(); // when the program was loaded
+
+static std::unique_ptr<IEventModule> make_trace_writer();
+
+struct Running {
+    std::string name;
+    std::unique_ptr<IEventModule> module;
+    bool unasked; // added by the program
+    enum { Waiting, On } state;
+    uint64_t started; // the how many-th start
+};
+
+class Host final : public EventsManager, public ModulesManager {
+  public:
+    Core core;
+    int exit_status = 0;
+    bool all_quiet = true; // no thread was left in a handler at the end
+
+    Host() {
+        core.events = this, core.modules = this;
+        offers_["logger_module"] = &make_module<LoggerModule>;
+        offers_["cf_counter_events_module"] = &make_module<CFCounterModule>;
+        offers_["df_sizer_events_module"] = &make_module<DFSizerModule>;
+        offers_["foreign_block_timer_module"] = &make_module<ForeignBlockTimerModule>;
+        offers_["trace_writer_module"] = &make_trace_writer;
+    }
+
+    // Events.
+
+    bool active(const std::string &space, const std::string &name) override {
+        Guard guard(lock_);
+        start("", "");
+        return config_.active(space + "::" + name);
+    }
+
+    void add(const std::string &space, const std::string &name, Handler *handler) override {
+        Guard guard(lock_);
+        std::unique_ptr<Handler> h(handler);
+        if (state_ == New) start("", "");
+        Event &e = event(space, name);
+        const HandlerList *old = e.list.load();
+        fill(*h);
+        if (old && old->types && h->types && !old->types->same(*h->types))
+            throw EventTypeError("event " + e.key() + ": " + h->owner_name + " connects a handler of " + h->types->describe() + ", but the event has been " +
+                                 old->types->describe() + " since " + first_typed(*old) + " connected one");
+        insert(e, h.release());
+    }
+
+    void connect_matching(const std::vector<std::string> &patterns, std::function<void(const Event &, const Value *, std::size_t)> f) override {
+        Guard guard(lock_);
+        if (state_ == New) start("", "");
+        Matcher m = {patterns, std::move(f), registering_};
+        for (std::string &p : m.patterns) {
+            const std::string key = event_key(p);
+            if (!key.empty()) p = key;
+        }
+        matchers_.push_back(m);
+        for (const std::pair<const std::string, std::unique_ptr<Event>> &e : events_) apply(m, *e.second);
+    }
+
+    void strict(bool on) override { strict_ = on; }
+
+    Event *resolve(CallSite &site) override {
+        Guard guard(lock_);
+        if (site.event.load() != CallSite::unknown) return reinterpret_cast<Event *>(site.event.load());
+        start("", "");
+        Event &e = event(site.space, site.name);
+        site.next = e.sites;
+        e.sites = &site;
+        site.event.store(wanted(e), std::memory_order_release);
+        return reinterpret_cast<Event *>(wanted(e));
+    }
+
+    ThreadState *thread() override;
+
+    void wrong_types(CallSite &site, Event &e, const Signature &is) override {
+        Guard guard(lock_);
+        const HandlerList *list = e.list.load();
+        const std::string what = std::string(site.file) + ":" + std::to_string(site.line) + ": event " + e.key() + " is emitted with " + is.describe() +
+                                 ", but its handlers take " + (list && list->types ? list->types->describe() : "others");
+        if (strict_) throw EventTypeError(what);
+        if (site.bad.exchange(true)) return;
+        site.event.store(0, std::memory_order_release);
+        say(what + "; nothing is emitted from here");
+    }
+
+    void failed(Event &e, Handler &h, const char *what) override {
+        if (h.dead.exchange(true)) return;
+        say("event " + e.key() + ": a handler of " + h.owner_name + " failed: " + what + "; it is disconnected");
+        Guard guard(lock_);
+        remove(e, [&h](const Handler *x) { return x == &h; });
+    }
+
+    void too_deep(CallSite &site) override {
+        if (!site.bad.exchange(true)) say(std::string(site.file) + ":" + std::to_string(site.line) + ": event " + site.space + "::" + site.name + " causes itself through its handlers; nothing is emitted from here");
+        site.event.store(0, std::memory_order_release);
+    }
+
+    // Modules.
+
+    IEventModule *get_module(const std::string &name) override {
+        Guard guard(lock_);
+        start("", "");
+        Running *r = find(Config::module_name(name));
+        return r && r->state != Running::Waiting ? r->module.get() : nullptr;
+    }
+
+    using ModulesManager::add;
+    bool add(const std::string &name, std::unique_ptr<IEventModule> module) override {
+        Guard guard(lock_);
+        const std::string n = Config::module_name(name);
+        if (state_ >= Ending || find(n) || !module) {
+            say("module \"" + n + "\" is not added: " + (!module ? "there is none" : find(n) ? "there is one of this name" : "the program has ended"));
+            return false;
+        }
+        modules_.push_back(Running{n, std::move(module), true, Running::Waiting, 0});
+        if (state_ != Started) return true;
+        start_modules();
+        return find(n) != nullptr;
+    }
+
+    void offer(const std::string &name, std::unique_ptr<IEventModule> (*make)()) override {
+        Guard guard(lock_);
+        const std::string n = Config::module_name(name);
+        offers_[n] = make;
+        if (state_ == Started && config_.modules.count(n) && config_.on(n, false) && !find(n)) {
+            modules_.push_back(Running{n, make(), false, Running::Waiting, 0});
+            start_modules();
+        }
+    }
+
+    std::vector<std::string> names() override {
+        Guard guard(lock_);
+        std::vector<std::string> out;
+        for (const Running &r : modules_)
+            if (r.state != Running::Waiting) out.push_back(r.name);
+        return out;
+    }
+
+    // start reads the configuration and starts the modules, once.
+    bool start(const std::string &events, const std::string &settings);
+    // end finishes them.
+    void end();
+
+    void fork(int side) { // 0 before, 1 in the parent, 2 in the child, which is not profiled
+        if (side == 0) return lock_.lock();
+        if (side == 1) return lock_.unlock();
+        new (&lock_) std::recursive_mutex;
+        if (state_ == New) return;
+        state_ = Ended;
+        for (const std::pair<const std::string, std::unique_ptr<Event>> &e : events_) update(*e.second);
+    }
+
+    struct Ender { // tells when a thread ends
+        ThreadState *state = nullptr;
+        ~Ender() {
+            if (!state) return;
+            thread_slot() = nullptr;
+            mine() = nullptr;
+            state->ended.store(true, std::memory_order_release);
+        }
+    };
+    static ThreadState *&mine() {
+        static thread_local ThreadState *m = nullptr;
+        return m;
+    }
+
+  private:
+    typedef std::lock_guard<std::recursive_mutex> Guard;
+    struct Matcher {
+        std::vector<std::string> patterns;
+        std::function<void(const Event &, const Value *, std::size_t)> f;
+        IEventModule *owner;
+    };
+
+    std::uintptr_t wanted(const Event &e) const {
+        const HandlerList *list = e.list.load();
+        return e.enabled && list && !list->handlers.empty() && state_ != Ended ? reinterpret_cast<std::uintptr_t>(&e) : 0;
+    }
+
+    void update(Event &e) {
+        for (CallSite *s = e.sites; s; s = s->next)
+            if (!s->bad.load()) s->event.store(wanted(e), std::memory_order_release);
+    }
+
+    Event &event(const std::string &space, const std::string &name) {
+        std::unique_ptr<Event> &e = events_[space + "::" + name];
+        if (e) return *e;
+        e.reset(new Event(space, name));
+        Event &fresh = *e;
+        fresh.enabled = config_.active(fresh.key());
+        for (const Matcher &m : matchers_) apply(m, fresh);
+        return fresh;
+    }
+
+    void fill(Handler &h, IEventModule *owner = nullptr) {
+        h.owner = owner ? owner : registering_;
+        h.owner_name = h.owner ? "module " + h.owner->name() : "the program";
+        if (h.owner) h.priority = h.owner->priority();
+        h.order = ++order_;
+    }
+
+    void apply(const Matcher &m, Event &e) {
+        for (const std::string &p : m.patterns) {
+            if (!matches(p.c_str(), e.key().c_str())) continue;
+            GenericHandler *h = new GenericHandler(m.f);
+            fill(*h, m.owner);
+            return insert(e, h);
+        }
+    }
+
+    static std::string first_typed(const HandlerList &list) {
+        const Handler *first = nullptr;
+        for (const Handler *h : list.handlers)
+            if (h->types && (!first || h->order < first->order)) first = h;
+        return first ? first->owner_name : "a handler";
+    }
+
+    void replace(Event &e, std::vector<Handler *> handlers, const Signature *types) {
+        HandlerList *list = new HandlerList{std::move(handlers), types, false};
+        for (const Handler *h : list->handlers) list->generic = list->generic || !h->types;
+        lists_.emplace_back(list);
+        e.list.store(list, std::memory_order_release);
+        update(e);
+    }
+
+    void insert(Event &e, Handler *h) {
+        handlers_.emplace_back(h);
+        const HandlerList *old = e.list.load();
+        std::vector<Handler *> all = old ? old->handlers : std::vector<Handler *>();
+        std::size_t i = all.size();
+        while (i > 0 && all[i - 1]->priority > h->priority) i--;
+        all.insert(all.begin() + static_cast<std::ptrdiff_t>(i), h);
+        replace(e, std::move(all), old && old->types ? old->types : h->types);
+    }
+
+    template <class P> void remove(Event &e, P gone) {
+        const HandlerList *old = e.list.load();
+        if (!old) return;
+        std::vector<Handler *> rest;
+        for (Handler *h : old->handlers) {
+            if (gone(h)) h->dead.store(true, std::memory_order_release);
+            else rest.push_back(h);
+        }
+        if (rest.size() != old->handlers.size()) replace(e, std::move(rest), old->types);
+    }
+
+    void disconnect(const IEventModule *owner) {
+        for (std::size_t i = matchers_.size(); i > 0; i--)
+            if (matchers_[i - 1].owner == owner) matchers_.erase(matchers_.begin() + static_cast<std::ptrdiff_t>(i - 1));
+        for (const std::pair<const std::string, std::unique_ptr<Event>> &e : events_) remove(*e.second, [owner](const Handler *h) { return h->owner == owner; });
+    }
+
+    Running *find(const std::string &name) {
+        for (Running &r : modules_)
+            if (r.name == name) return &r;
+        return nullptr;
+    }
+
+    void start_modules();
+    bool start_module(const std::string &name);
+    void drop(const std::string &name, const std::string &why);
+    bool requirements(const Running &r, bool *ready);
+    std::unique_ptr<IEventModule> load(const std::string &name, const std::string &library, std::string *error);
+    bool quiet();
+
+    std::recursive_mutex lock_;
+    enum { New, Starting, Started, Ending, Ended } state_ = New;
+    bool ok_ = true;
+    std::atomic<bool> strict_{false};
+    Config config_;
+    std::map<std::string, std::unique_ptr<Event>> events_;
+    std::vector<std::unique_ptr<HandlerList>> lists_; // all there ever were
+    std::vector<std::unique_ptr<Handler>> handlers_;  // likewise
+    std::vector<Matcher> matchers_;
+    std::map<std::string, std::unique_ptr<IEventModule> (*)()> offers_;
+    std::vector<Running> modules_;
+    IEventModule *registering_ = nullptr;
+    uint64_t order_ = 0;
+    pid_t pid_ = 0;
+    std::atomic<ThreadState *> threads_{nullptr};
+    std::size_t thread_count_ = 0;
+};
+
+// The one Host lives until the process is gone, since threads may emit that long.
+static Host &host() {
+    static Host *h = new Host;
+    return *h;
+}
+
+} // namespace detail
+} // namespace whyslow
+
+extern "C" whyslow::detail::Core *whyslow_core(void) { return &whyslow::detail::host().core; }
+
+
+// ---- Start and end -----------------------------------------------------------------------------------------
+
+#ifndef WHYSLOW_NO_DLOPEN
+#include <dlfcn.h>
+#endif
+#include <limits.h>
+#include <sys/syscall.h>
+
+namespace whyslow {
+namespace detail {
+
+static void at_exit(int status, void *) {
+    host().exit_status = status;
+    host().end();
+}
+static void before_fork() { host().fork(0); }
+static void in_parent() { host().fork(1); }
+static void in_child() { host().fork(2); }
+
+inline bool Host::start(const std::string &events, const std::string &settings) {
+    Guard guard(lock_);
+    if (state_ != New) return ok_;
+    state_ = Starting;
+    pid_ = ::getpid();
+    pthread_atfork(before_fork, in_parent, in_child);
+    const std::string events_path = find_config("WHYSLOW_EVENTS", events, "events_config.json");
+    const std::string settings_path = find_config("WHYSLOW_MODULES_SETTINGS", settings, "modules_settings.json");
+    if (!events_path.empty()) config_.read_events(events_path);
+    if (!settings_path.empty()) config_.read_modules(settings_path);
+    ok_ = config_.ok;
+    for (const std::pair<const std::string, std::unique_ptr<Event>> &e : events_) e.second->enabled = config_.active(e.first);
+    if (!ok_) modules_.clear();
+    for (std::size_t i = modules_.size(); i > 0; i--) // those that the program added
+        if (!config_.on(modules_[i - 1].name, true)) modules_.erase(modules_.begin() + static_cast<std::ptrdiff_t>(i - 1));
+    std::vector<std::string> wanted(1, "trace_writer_module");
+    for (const std::pair<const std::string, Config::Module> &m : config_.modules)
+        if (m.first != wanted[0]) wanted.push_back(m.first);
+    for (const std::string &name : wanted) {
+        if (!ok_ || !config_.on(name, name == wanted[0]) || find(name)) continue;
+        const Config::Module *m = config_.modules.count(name) ? &config_.modules[name] : nullptr;
+        std::string error;
+        std::unique_ptr<IEventModule> module;
+        if (offers_.count(name) && (!m || m->library.empty())) module = offers_[name]();
+        else module = load(name, m ? m->library : "", &error);
+        if (module) modules_.push_back(Running{name, std::move(module), false, Running::Waiting, 0});
+        else drop(name, error);
+    }
+    start_modules();
+    state_ = Started;
+    start_modules(); // what modules have added
+    for (const std::pair<const std::string, std::unique_ptr<Event>> &e : events_) update(*e.second);
+    // Registered now, ours comes before that of whyslow.h, which completes traces.
+#if defined(__GLIBC__)
+    on_exit(at_exit, nullptr);
+#else
+    std::atexit([] { at_exit(0, nullptr); });
+#endif
+    return ok_;
+}
+
+// load loads a module from a shared library, which stays loaded to the end.
+inline std::unique_ptr<IEventModule> Host::load(const std::string &name, const std::string &library, std::string *error) {
+#ifdef WHYSLOW_NO_DLOPEN
+    (void)library;
+    *error = "is not in the program, which cannot load libraries";
+    return nullptr;
+#else
+    std::vector<std::string> paths, folders;
+    if (!config_.dir.empty()) folders.push_back(config_.dir);
+    if (!library.empty()) {
+        if (library[0] == '/') paths.push_back(library);
+        else folders.push_back(".");
+    } else {
+        char exe[PATH_MAX + 1];
+        const ssize_t n = ::readlink("/proc/self/exe", exe, PATH_MAX);
+        if (n > 0) folders.push_back(std::string(exe, static_cast<std::size_t>(n)).substr(0, std::string(exe, static_cast<std::size_t>(n)).rfind('/') + 1));
+        std::istringstream list(std::getenv("WHYSLOW_MODULES") ? std::getenv("WHYSLOW_MODULES") : "");
+        for (std::string dir; std::getline(list, dir, ':');)
+            if (!dir.empty()) folders.push_back(dir);
+    }
+    const std::string file = library.empty() ? "lib" + name + ".so" : library;
+    if (paths.empty())
+        for (const std::string &dir : folders) paths.push_back(dir + (dir[dir.size() - 1] == '/' ? "" : "/") + file);
+    for (const std::string &path : paths) {
+        if (::access(path.c_str(), F_OK) != 0) continue;
+        void *handle = ::dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
+        if (!handle) {
+            *error = std::string("cannot be loaded: ") + ::dlerror();
+            return nullptr;
+        }
+        void *entry = ::dlsym(handle, "whyslow_make_module");
+        IEventModule *(*make)(Core *, int);
+        if (!entry) {
+            *error = "cannot be loaded: " + path + " is no module: it has no WHYSLOW_EXPORT_MODULE";
+            return nullptr;
+        }
+        std::memcpy(&make, &entry, sizeof make);
+        std::unique_ptr<IEventModule> module;
+        try {
+            module.reset(make(&core, Core::version));
+            if (!module) *error = "cannot be loaded: " + path + " was compiled with another version of whyslow.hpp";
+        } catch (const std::exception &x) {
+            *error = std::string("cannot be made: ") + x.what();
+        }
+        return module;
+    }
+    *error = "is not in the program, and there is no " + file + " in";
+    for (const std::string &dir : folders) *error += " " + dir;
+    if (paths.size() == 1 && folders.empty()) *error = "cannot be loaded: there is no file " + file;
+    return nullptr;
+#endif
+}
+
+// requirements tells whether a module can start at some time, and whether now.
+inline bool Host::requirements(const Running &r, bool *ready) {
+    *ready = true;
+    for (const std::string &need : r.module->requires_modules()) {
+        const Running *other = find(Config::module_name(need));
+        if (!other) {
+            say("module \"" + r.name + "\" needs module \"" + Config::module_name(need) + "\", which is off or not there; it is off");
+            return ok_ = false;
+        }
+        *ready = *ready && other->state != Running::Waiting;
+    }
+    return true;
+}
+
+inline void Host::drop(const std::string &name, const std::string &why) {
+    say("module \"" + name + "\" " + why + "; it is off");
+    ok_ = false;
+}
+
+// start_modules starts those that wait: of those whose requirements are met always the one of the lowest priority number.
+inline void Host::start_modules() {
+    for (;;) {
+        std::string next;
+        int priority = 0;
+        bool waiting = false;
+        for (std::size_t i = 0; i < modules_.size();) {
+            Running &r = modules_[i];
+            bool ready = false;
+            if (r.state == Running::Waiting && !requirements(r, &ready)) {
+                modules_.erase(modules_.begin() + static_cast<std::ptrdiff_t>(i));
+                i = 0, next = "", waiting = false; // others may need it
+                continue;
+            }
+            i++;
+            if (r.state != Running::Waiting) continue;
+            waiting = true;
+            const int p = config_.modules.count(r.name) ? config_.modules[r.name].settings.priority : r.name == "trace_writer_module" ? 0 : 100;
+            if (ready && (next.empty() || p < priority)) next = r.name, priority = p;
+        }
+        if (!waiting) return;
+        if (!next.empty()) {
+            start_module(next);
+            continue;
+        }
+        // Each waits for one that waits: following the requirements one comes round.
+        std::vector<std::string> path;
+        for (const Running &r : modules_)
+            if (r.state == Running::Waiting && path.empty()) path.push_back(r.name);
+        for (;;) {
+            std::string need;
+            for (const std::string &n : find(path.back())->module->requires_modules())
+                if (find(Config::module_name(n))->state == Running::Waiting) need = Config::module_name(n);
+            const std::vector<std::string>::iterator again = std::find(path.begin(), path.end(), need);
+            path.push_back(need);
+            if (again == path.end() - 1) continue;
+            std::string circle;
+            for (std::size_t i = std::find(path.begin(), path.end(), need) - path.begin(); i < path.size(); i++) circle += (circle.empty() ? "" : " needs ") + path[i];
+            drop(need, "is in a circle of modules: " + circle);
+            for (std::size_t i = 0; i < modules_.size(); i++)
+                if (modules_[i].name == need) modules_.erase(modules_.begin() + static_cast<std::ptrdiff_t>(i));
+            break;
+        }
+    }
+}
+
+inline bool Host::start_module(const std::string &name) {
+    IEventModule *m = find(name)->module.get();
+    ModuleSettings s;
+    if (config_.modules.count(name)) s = config_.modules[name].settings;
+    else if (name == "trace_writer_module") s.priority = 0;
+    s.name = name;
+    m->configure_(s);
+    find(name)->state = Running::On;
+    find(name)->started = ++order_;
+    IEventModule *outer = registering_;
+    registering_ = m;
+    std::string why;
+    try {
+        m->registerEvents();
+    } catch (const std::exception &x) {
+        why = x.what();
+    } catch (...) {
+        why = "an exception of a type of its own";
+    }
+    registering_ = outer;
+    if (!why.empty()) {
+        drop(name, "cannot start: " + why);
+        disconnect(m);
+        for (std::size_t i = 0; i < modules_.size(); i++)
+            if (modules_[i].name == name) modules_.erase(modules_.begin() + static_cast<std::ptrdiff_t>(i));
+        return false;
+    }
+    std::vector<std::string> known;
+    for (const std::pair<const std::string, bool> &p : m->settings_of_().asked) known.push_back(p.first);
+    for (const std::pair<const std::string, Param> &p : s.params)
+        if (!has(known, p.first)) say("module \"" + name + "\" has no parameter \"" + p.first + "\"" + suggestion(p.first, known));
+    return true;
+}
+
+inline ThreadState *Host::thread() {
+    static thread_local Ender ender;
+    if (mine()) return mine();
+    Guard guard(lock_);
+    ThreadState *t = threads_.load();
+    while (t && !t->ended.load(std::memory_order_acquire)) t = t->next;
+    if (!t) {
+        if (thread_count_ == max_threads) {
+            static bool told;
+            if (!told) say("more than " + std::to_string(max_threads) + " threads: what the others do is not profiled");
+            told = true;
+            return nullptr;
+        }
+        t = new ThreadState;
+        t->index = thread_count_++, t->generation = 0, t->depth = 0, t->next = threads_.load();
+        threads_.store(t, std::memory_order_release);
+    } else {
+        t->generation++;
+    }
+    t->ended.store(false, std::memory_order_relaxed);
+    ender.state = t; // no effect in a thread that is ending; then the state is never given to another
+    return thread_slot() = mine() = t;
+}
+
+// quiet waits until no other thread is in a handler, a second at most. The handlers have been taken off
+// the lists before; an emitter that still saw them has marked itself by the time of the first sleep's end.
+inline bool Host::quiet() {
+    const ThreadState *self = thread_slot();
+    for (int i = 0; i < 5000; i++) {
+        bool busy = false, others = false;
+        for (ThreadState *t = threads_.load(std::memory_order_acquire); t; t = t->next) {
+            if (t == self || t->ended.load(std::memory_order_acquire)) continue;
+            others = true;
+            busy = busy || t->depth.load(std::memory_order_acquire) > 0;
+        }
+        if (!others || (i > 0 && !busy)) return true;
+        std::this_thread::sleep_for(std::chrono::microseconds(200));
+    }
+    return false;
+}
+
+inline void Host::end() {
+    {
+        Guard guard(lock_);
+        if (state_ != Started || pid_ != ::getpid()) return;
+        state_ = Ending; // nothing is added any more
+        std::sort(modules_.begin(), modules_.end(), [](const Running &a, const Running &b) { return a.started < b.started; });
+    }
+    for (std::size_t i = 0; i < modules_.size(); i++) {
+        {
+            Guard guard(lock_);
+            disconnect(modules_[i].module.get());
+        }
+        all_quiet = quiet() && all_quiet;
+        try {
+            modules_[i].module->finish();
+        } catch (const std::exception &x) {
+            say("module \"" + modules_[i].name + "\" failed at the end: " + x.what());
+        } catch (...) {
+            say("module \"" + modules_[i].name + "\" failed at the end");
+        }
+    }
+    {
+        Guard guard(lock_);
+        state_ = Ended;
+        for (const std::pair<const std::string, std::unique_ptr<Event>> &e : events_) update(*e.second);
+    }
+    if (!quiet() || !all_quiet) return say("a thread was still in a handler when the program ended; modules are not destroyed");
+    for (Running &r : modules_) {
+        std::unique_ptr<IEventModule> m;
+        const IEventModule *owner = r.module.get();
+        {
+            Guard guard(lock_);
+            m.swap(r.module);
+        }
+        m.reset();
+        Guard guard(lock_);
+        for (std::unique_ptr<Handler> &h : handlers_)
+            if (h && h->owner == owner) h.reset();
+    }
+}
+
+} // namespace detail
+
+bool init(const std::string &events_config, const std::string &modules_settings) { return detail::host().start(events_config, modules_settings); }
+
+void finish() { detail::host().end(); }
+
+} // namespace whyslow
+
+
+// ---- The trace: what a thread does, and DFs known by their size ----------------------------------------------
+//
+// The events of a task-parallel program that knows nothing of whyslow have no identities: "this function starts now",
+// "so many bytes come into being". A trace is about CFs and DFs. What makes the one of the other:
+//
+// - From onForeignStarted to onForeignEnded is the one execution of a new CF of the code fragment
+//   that is named. A thread is a worker from its first such CF on, and its time is divided from the start of the
+//   program.
+// - What a worker does between two CFs is overhead as far as it computed, and starvation as far as it slept: thread CPU time
+//   tells (or onIdle and onBusy, if the program emits them). A trace expresses starvation by an input that comes
+//   late; so the CF gets a DF "work" as input, created at the end of that time.
+// - onCreateSize makes a DF named by its size; onDestroySize destroys the one of that size that was created last.
+
+#include <unordered_map>
+
+namespace whyslow {
+namespace detail {
+
+// Function is a code fragment as a thread knows it.
+struct Function {
+    std::string name;
+    ws_site site;
+    uint64_t block;         // from the number at the end of "block_5"
+    uint64_t count;         // executions by this thread
+    int64_t total;          // their time
+};
+
+// Sites gives names of functions their sites; for all threads.
+class Sites {
+  public:
+    ws_site site(ws_context *ctx, const std::string &name, int kind) {
+        std::lock_guard<std::mutex> guard(lock_);
+        ws_site &s = sites_[std::make_pair(name, kind)];
+        if (!s) {
+            const ws_code code = ws_define_code(ctx, name.c_str(), kind, nullptr, 0, 0);
+            s = ws_define_site(ctx, code, nullptr, nullptr, 0, 0, nullptr);
+        }
+        return s;
+    }
+
+  private:
+    std::mutex lock_;
+    std::map<std::pair<std::string, int>, ws_site> sites_;
+};
+
+// DFPool numbers DFs that are known by name and size only. Numbers of destroyed ones are used again. Two lock-free
+// stacks do it: for each size the DFs there are, for each name and size those there were. A stack's head holds a
+// counter beside the index, so that a head that was changed and changed back is not taken for the old one.
+class DFPool {
+  public:
+    struct Class; // of a name and a size
+
+    explicit DFPool(ws_context *ctx) : ctx_(ctx), count_(0) {
+        for (std::atomic<Node *> &c : chunks_) c = nullptr;
+    }
+    ~DFPool() {
+        for (std::atomic<Node *> &c : chunks_) delete[] c.load();
+    }
+
+    // find returns the class of a name and size; it takes a lock, so threads keep what they have found.
+    Class *find(const std::string &name, int64_t size) {
+        std::lock_guard<std::mutex> guard(lock_);
+        std::unique_ptr<Class> &c = classes_[std::make_pair(name, size)];
+        if (!c) {
+            std::unique_ptr<Stack> &live = live_[size];
+            if (!live) live.reset(new Stack);
+            c.reset(new Class{{}, live.get(), ws_define_name(ctx_, name.c_str()), size, {0}});
+        }
+        return c.get();
+    }
+
+    // create returns the number of a new DF, 0 if there are too many.
+    ws_df create(Class *c) {
+        uint32_t i = pop(c->dead);
+        if (!i) {
+            if (count_.load(std::memory_order_relaxed) >= max_nodes || (i = ++count_) >= max_nodes) return 0;
+            const int64_t identity[4] = {0, static_cast<int64_t>(c->name), c->size, static_cast<int64_t>(c->made++)};
+            Node &n = node(i);
+            n.home = c;
+            n.df = ws_define_df(ctx_, c->name, identity, 4);
+        }
+        const ws_df df = node(i).df; // before another thread can destroy it
+        push(*c->live, i);
+        return df;
+    }
+
+    // destroy returns the number of the youngest DF of the class's size, 0 if there is none.
+    ws_df destroy(Class *c) {
+        const uint32_t i = pop(*c->live);
+        if (!i) return 0;
+        Node &n = node(i);
+        const ws_df df = n.df;
+        push(n.home->dead, i);
+        return df;
+    }
+
+  private:
+    struct Stack {
+        std::atomic<uint64_t> head{0}; // counter << 32 | index
+    };
+    struct Node {
+        ws_df df;
+        Class *home;
+        std::atomic<uint32_t> next;
+    };
+
+  public:
+    struct Class {
+        Stack dead;
+        Stack *live;
+        ws_name name;
+        int64_t size;
+        std::atomic<uint64_t> made;
+    };
+
+  private:
+    static const uint32_t max_nodes = 1u << 30;
+
+    // Chunk k has the nodes 2^k to 2^(k+1)-1.
+    Node &node(uint32_t i) {
+        const int k = 31 - __builtin_clz(i);
+        Node *c = chunks_[k].load(std::memory_order_acquire);
+        if (!c) {
+            std::unique_ptr<Node[]> fresh(new Node[std::size_t(1) << k]);
+            if (chunks_[k].compare_exchange_strong(c, fresh.get(), std::memory_order_acq_rel)) c = fresh.release();
+        }
+        return c[i - (1u << k)];
+    }
+    void push(Stack &s, uint32_t i) {
+        uint64_t head = s.head.load(std::memory_order_relaxed);
+        do node(i).next.store(static_cast<uint32_t>(head), std::memory_order_relaxed);
+        while (!s.head.compare_exchange_weak(head, ((head >> 32) + 1) << 32 | i, std::memory_order_acq_rel, std::memory_order_relaxed));
+    }
+    uint32_t pop(Stack &s) {
+        uint64_t head = s.head.load(std::memory_order_acquire);
+        while (static_cast<uint32_t>(head) != 0) {
+            const uint32_t i = static_cast<uint32_t>(head), next = node(i).next.load(std::memory_order_relaxed);
+            if (s.head.compare_exchange_weak(head, ((head >> 32) + 1) << 32 | next, std::memory_order_acq_rel, std::memory_order_acquire)) return i;
+        }
+        return 0;
+    }
+
+    ws_context *ctx_;
+    std::mutex lock_;
+    std::map<std::pair<std::string, int64_t>, std::unique_ptr<Class>> classes_;
+    std::map<int64_t, std::unique_ptr<Stack>> live_;
+    std::atomic<Node *> chunks_[32];
+    std::atomic<uint32_t> count_;
+};
+
+// Shared is what all tracks use.
+struct Shared {
+    ws_context *ctx;
+    Sites sites;
+    std::unique_ptr<DFPool> dfs;
+    enum { Auto, On, Off } cpu;
+    int64_t since; // when the program was loaded
+    std::mutex lock;
+    std::vector<ws_stream *> prepared; // workers that no thread has claimed yet; under lock
+    ws_name work;
+};
+
+// Track records what a thread does. Threads that follow one another may share it: they are one worker.
+class Track {
+  public:
+    // Where it pays to read the thread's CPU clock, a system call: around CFs that last so long on average, and after a
+    // gap of that length.
+    static const int64_t long_cf = 50000, long_gap = 20000;
+
+    ws_stream *stream(Shared &s) {
+        if (generation_ != thread_state()->generation + 1) take_over(s);
+        if (!stream_) stream_ = ws_stream_open(s.ctx, WS_NO_WORKER + static_cast<int>(thread_state()->index));
+        return stream_;
+    }
+
+    // begin starts an execution: of an atomic CF (one in another is not told apart), or of a CF around such ones.
+    void begin(Shared &s, const char *name, bool atomic) {
+        ws_stream *out = stream(s);
+        if (atomic && !worker_ && !atomics_) out = become_worker(s);
+        Function *f = function(s, name, atomic ? WS_ATOMIC : WS_SUB);
+        const int64_t now = ws_now();
+        Open o = {f, 0, now, -1, atomic};
+        if (atomic && atomics_++) {
+            open_.push_back(o); // its time is the outer one's
+            return;
+        }
+        int64_t ready = now, cpu = -1;
+        ws_df input = 0;
+        if (atomic) {
+            const int64_t slept = idle(s, now, &cpu);
+            ready = last_end_ + slept;
+            if (slept > 0) {
+                input = work(s);
+                ws_df_create_at(out, ready, input, 0, 0);
+            }
+            if (cpu < 0 && (s.cpu == Shared::On || (s.cpu == Shared::Auto && (f->count < 4 || f->total >= long_cf * static_cast<int64_t>(f->count))))) cpu = ws_thread_cpu();
+            if (s.cpu != Shared::Off) o.cpu = cpu;
+        }
+        o.cf = ws_new_id(s.ctx);
+        ws_cf_created_at(out, ready, o.cf, f->site, parent(), parent() ? 1 : 0, 1, nullptr, 0);
+        ws_cf_ready_at(out, ready, o.cf, 0);
+        ws_cf_started_at(out, now, o.cf, 1, &input, input != 0);
+        if (input) ws_df_destroy_at(out, now, input, 0, WS_EXPIRED);
+        open_.push_back(o);
+    }
+
+    // end ends the innermost execution of that kind and, if name is given, of that name; what was left open in it ends, too.
+    // waits: the CF is not finished, but waits.
+    void end(Shared &s, const char *name, bool atomic, bool waits) {
+        ws_stream *out = stream(s);
+        std::size_t i = open_.size();
+        while (i > 0 && (open_[i - 1].atomic != atomic || (name && open_[i - 1].function->name != name))) i--;
+        if (i == 0) return;
+        const int64_t now = ws_now();
+        if (waits) ws_cf_waiting_at(out, now, open_[i - 1].cf, nullptr, 0);
+        while (open_.size() >= i) close(out, now, true);
+    }
+
+    // The thread parks, and goes on.
+    void park(Shared &s) {
+        ws_stream *out = stream(s);
+        parks_ = true;
+        if (!parked_) parked_ = ws_now();
+        ws_idle(out);
+    }
+    void unpark(Shared &s) {
+        ws_stream *out = stream(s);
+        const int64_t now = ws_now();
+        if (parked_) slept_ += now - std::max(parked_, last_end_);
+        parked_ = 0;
+        ws_busy_at(out, now);
+    }
+
+    // current returns the CF that the thread executes, 0 if none.
+    ws_cf current() const {
+        for (std::size_t i = open_.size(); i > 0; i--)
+            if (open_[i - 1].cf) return open_[i - 1].cf;
+        return 0;
+    }
+
+    Function *function(Shared &s, const char *name, int kind) {
+        Function *&hint = hints_[(reinterpret_cast<std::uintptr_t>(name) >> 3 ^ static_cast<std::uintptr_t>(kind)) % hint_count];
+        if (hint && hint->name == name && hint_kind_[&hint - hints_] == kind) return hint;
+        std::unique_ptr<Function> &f = functions_[std::make_pair(std::string(name), kind)];
+        if (!f) {
+            const char *digits = name + std::strlen(name);
+            while (digits > name && digits[-1] >= '0' && digits[-1] <= '9') digits--;
+            const bool numbered = *digits && digits > name && digits[-1] == '_' && std::strlen(digits) < 10;
+            f.reset(new Function{name, s.sites.site(s.ctx, name, kind), numbered ? std::strtoull(digits, nullptr, 10) : 0, 0, 0});
+        }
+        hint_kind_[&hint - hints_] = kind;
+        return hint = f.get();
+    }
+
+    DFPool::Class *df_class(Shared &s, const char *name, int64_t size) {
+        DFPool::Class *&c = classes_[std::make_pair(std::string(name), size)];
+        return c ? c : c = s.dfs->find(name, size);
+    }
+
+    // finish ends what is still open; nobody uses the track any more.
+    void finish(int64_t now) {
+        while (!open_.empty()) close(stream_, now, false);
+    }
+
+    // Kinds of user events, by event; for the writer.
+    std::unordered_map<const void *, std::pair<std::string, ws_kind>> kinds;
+
+  private:
+    struct Open {
+        Function *function;
+        ws_cf cf; // 0: inside an atomic CF
+        int64_t start, cpu;
+        bool atomic;
+    };
+
+    ws_cf parent() const {
+        return open_.empty() ? 0 : current();
+    }
+
+    void close(ws_stream *out, int64_t now, bool measured) {
+        const Open o = open_.back();
+        open_.pop_back();
+        if (o.atomic) atomics_--;
+        if (!o.cf) return;
+        int64_t cpu = -1;
+        if (o.atomic) {
+            if (o.cpu >= 0 && measured) {
+                seen_cpu_ = ws_thread_cpu(), seen_ = now;
+                cpu = seen_cpu_ - o.cpu;
+            }
+            o.function->count++, o.function->total += now - o.start;
+            last_end_ = now, slept_ = 0;
+        }
+        ws_cf_finished_at(out, now, o.cf, 1, cpu);
+    }
+
+    // take_over is called when another thread begins to use the track: what its forerunner left open ended with that.
+    void take_over(Shared &s) {
+        const bool first = generation_ == 0;
+        generation_ = thread_state()->generation + 1;
+        if (!first) finish(last_end_ > 0 ? std::max(last_end_, open_.empty() ? 0 : open_.back().start) : ws_now());
+        if (first) last_end_ = s.since;
+        seen_ = last_end_, seen_cpu_ = 0; // a thread has used no CPU time before it was there
+        parks_ = false, parked_ = slept_ = 0;
+    }
+
+    ws_stream *become_worker(Shared &s) {
+        {
+            std::lock_guard<std::mutex> guard(s.lock);
+            if (!s.prepared.empty()) {
+                worker_ = s.prepared.front();
+                s.prepared.erase(s.prepared.begin());
+            }
+        }
+        if (!worker_) worker_ = ws_worker_open(s.ctx, s.since);
+        return stream_ = worker_;
+    }
+
+    // idle returns how much of the time since the last CF the thread slept; where it reads the CPU clock it gives that, too.
+    int64_t idle(Shared &s, int64_t now, int64_t *cpu) {
+        const int64_t gap = now - last_end_;
+        int64_t slept = 0;
+        if (parks_) {
+            slept = slept_;
+        } else if (s.cpu != Shared::Off && gap >= long_gap) {
+            *cpu = ws_thread_cpu();
+            slept = (now - seen_) - (*cpu - seen_cpu_);
+            seen_ = now, seen_cpu_ = *cpu;
+        }
+        return slept < 5000 ? 0 : std::min(slept, gap);
+    }
+
+    ws_df work(Shared &s) {
+        if (!work_) {
+            const int64_t identity[3] = {0, static_cast<int64_t>(s.work), static_cast<int64_t>(thread_state()->index)};
+            work_ = ws_define_df(s.ctx, s.work, identity, 3);
+        }
+        return work_;
+    }
+
+    uint64_t generation_ = 0; // that of the thread, plus 1
+    ws_stream *stream_ = nullptr, *worker_ = nullptr;
+    ws_df work_ = 0;
+    std::vector<Open> open_;
+    int atomics_ = 0;      // how many of them are atomic
+    int64_t last_end_ = 0; // of an atomic CF
+    bool parks_ = false;   // the thread tells when it sleeps
+    int64_t parked_ = 0, slept_ = 0;
+    int64_t seen_ = 0, seen_cpu_ = 0; // when the CPU clock was read, and what it said
+    std::map<std::pair<std::string, int>, std::unique_ptr<Function>> functions_;
+    static const std::size_t hint_count = 64;
+    Function *hints_[hint_count] = {};
+    int hint_kind_[hint_count] = {};
+    std::map<std::pair<std::string, int64_t>, DFPool::Class *> classes_;
+};
+
+} // namespace detail
+} // namespace whyslow
+
+
+// ---- trace_writer_module -------------------------------------------------------------------------------------
+
+namespace whyslow {
+namespace detail {
+
+// TraceWriter writes the trace. Parameters: dir, buffer, pool, level, sync, full as in docs/c-sdk.md; workers, that many
+// even if fewer threads execute CFs; cpu, "auto", "on" or "off": measure CPU time; signals.
+class TraceWriter final : public IEventModule {
+  public:
+    void registerEvents() override {
+        ws_options o;
+        std::memset(&o, 0, sizeof o);
+        const std::string dir = text("dir", ""), full = text("full", "wait"), cpu = text("cpu", "auto");
+        o.dir = dir.c_str();
+        o.workers = -1;
+        o.buffer_bytes = size("buffer");
+        o.pool = whole("pool", 0, 1 << 16);
+        o.level = whole("level", 1, 4);
+        o.level = o.level ? o.level : -1;
+        o.sync = flag("sync", false);
+        o.signals = flag("signals", false);
+        const int workers = whole("workers", 0, WS_NO_WORKER);
+        if (full != "wait" && full != "drop") throw std::runtime_error("full=" + full + ": say wait or drop");
+        if (cpu != "auto" && cpu != "on" && cpu != "off") throw std::runtime_error("cpu=" + cpu + ": say auto, on or off");
+        o.full = full == "drop" ? WS_DROP : WS_WAIT;
+        s_.cpu = cpu == "on" ? Shared::On : cpu == "off" ? Shared::Off : Shared::Auto;
+        s_.ctx = ws_open(&o);
+        s_.since = ws_now() - (monotonic_ns() - process_start);
+        s_.dfs.reset(new DFPool(s_.ctx));
+        s_.work = ws_define_name(s_.ctx, "work");
+        for (int i = 0; i < workers; i++) s_.prepared.push_back(ws_worker_open(s_.ctx, s_.since));
+        ws_setting(s_.ctx, "collector", "whyslow.hpp");
+
+        EventsManager *events = EventsManager::instance();
+        functions_ = events->active("GlobalEvents", "onForeignStarted");
+        events->connect_matching(std::vector<std::string>(1, "*"), [this](const Event &e, const Value *v, std::size_t n) { (this->*way(e))(tracks_.get(), e, v, n); });
+    }
+
+    void finish() override {
+        const int64_t now = ws_now();
+        tracks_.all([now](Track &t) { t.finish(now); });
+        // Where a thread still records, whyslow.h completes the file when the process exits.
+        if (host().all_quiet) ws_close(s_.ctx, host().exit_status ? WS_FAILED : WS_DONE, host().exit_status, nullptr);
+    }
+
+  private:
+    typedef void (TraceWriter::*Way)(Track &, const Event &, const Value *, std::size_t);
+
+    // way finds how an event is recorded, once per event and thread.
+    Way way(const Event &e) {
+        std::unordered_map<const void *, Way> &known = ways_.get();
+        std::unordered_map<const void *, Way>::iterator i = known.find(&e);
+        if (i != known.end()) return i->second;
+        static const struct {
+            const char *key;
+            Way way;
+        } all[] = {
+            {"GlobalEvents::onForeignStarted", &TraceWriter::foreign_started}, {"GlobalEvents::onForeignEnded", &TraceWriter::foreign_ended},
+            {"GlobalEvents::onStarted", &TraceWriter::block<WS_BLOCK_STARTED>}, {"GlobalEvents::onExited", &TraceWriter::block<WS_BLOCK_EXITED>},
+            {"GlobalEvents::onWaiting", &TraceWriter::block<WS_BLOCK_WAITING>}, {"GlobalEvents::onMigrated", &TraceWriter::block<WS_BLOCK_MIGRATED>},
+            {"GlobalEvents::onContinued", &TraceWriter::block<WS_BLOCK_CONTINUED>}, {"GlobalEvents::onIdle", &TraceWriter::idle},
+            {"GlobalEvents::onBusy", &TraceWriter::busy}, {"GlobalEvents::onReadyQueue", &TraceWriter::ready_queue},
+            {"CFEvents::onStarted", &TraceWriter::cf_started}, {"CFEvents::onFinished", &TraceWriter::cf_finished},
+            {"CFEvents::onWaiting", &TraceWriter::cf_waiting}, {"DFEvents::onCreate", &TraceWriter::df_create},
+            {"DFEvents::onCreateSize", &TraceWriter::df_create}, {"DFEvents::onDestroy", &TraceWriter::df_destroy},
+            {"DFEvents::onDestroySize", &TraceWriter::df_destroy}, {"SyncEvents::onWaitStarted", &TraceWriter::sync<WS_WAIT_STARTED>},
+            {"SyncEvents::onWaitEnded", &TraceWriter::sync<WS_WAIT_ENDED>}};
+        Way found = &TraceWriter::user;
+        for (const auto &a : all)
+            if (e.key() == a.key) found = a.way;
+        return known[&e] = found;
+    }
+
+    // name returns the first argument, which must be a string.
+    static const char *name(const Event &e, const Value *v, std::size_t n, const char *what) {
+        if (n == 0 || v[0].type != Value::Text) throw std::runtime_error(e.key() + " must have " + what + " as its first argument to get into the trace");
+        return v[0].text;
+    }
+    static int64_t number(const Event &e, const Value *v, std::size_t n, const char *what) {
+        const int64_t x = n ? v[n - 1].size() : -1;
+        if (x < 0) throw std::runtime_error(e.key() + " must have " + what + " as its last argument to get into the trace");
+        return x;
+    }
+
+    void foreign_started(Track &t, const Event &e, const Value *v, std::size_t n) {
+        const char *f = name(e, v, n, "a function's name");
+        t.begin(s_, f, true);
+        ws_foreign_started(t.stream(s_), t.function(s_, f, WS_ATOMIC)->site);
+    }
+    void foreign_ended(Track &t, const Event &e, const Value *v, std::size_t n) {
+        const char *f = name(e, v, n, "a function's name");
+        ws_foreign_ended(t.stream(s_), t.function(s_, f, WS_ATOMIC)->site);
+        t.end(s_, f, true, false);
+    }
+    template <ws_kind kind> void block(Track &t, const Event &e, const Value *v, std::size_t n) {
+        ws_stream *out = t.stream(s_);
+        const Function *f = t.function(s_, name(e, v, n, "a function's name"), WS_ATOMIC);
+        const int64_t now = ws_now();
+        switch (kind) {
+        case WS_BLOCK_STARTED: return ws_block_started_at(out, now, f->site, f->block);
+        case WS_BLOCK_EXITED: return ws_block_exited_at(out, now, f->site, f->block);
+        case WS_BLOCK_WAITING: return ws_block_waiting_at(out, now, f->site, f->block);
+        case WS_BLOCK_MIGRATED: return ws_block_migrated_at(out, now, f->site, f->block);
+        default: return ws_block_continued_at(out, now, f->site, f->block);
+        }
+    }
+    void idle(Track &t, const Event &, const Value *, std::size_t) { t.park(s_); }
+    void busy(Track &t, const Event &, const Value *, std::size_t) { t.unpark(s_); }
+    void ready_queue(Track &t, const Event &e, const Value *v, std::size_t n) { ws_ready_queue(t.stream(s_), static_cast<uint64_t>(number(e, v, n, "a length"))); }
+    template <ws_kind kind> void sync(Track &t, const Event &e, const Value *v, std::size_t n) {
+        const ws_name what = ws_define_name(s_.ctx, name(e, v, n, "the name of what is waited for"));
+        if (kind == WS_WAIT_STARTED) ws_wait_started(t.stream(s_), what);
+        else ws_wait_ended(t.stream(s_), what);
+    }
+
+    // Where functions are recorded a CF is what is around them; else it is what executes.
+    void cf_started(Track &t, const Event &e, const Value *v, std::size_t n) { t.begin(s_, name(e, v, n, "a message"), !functions_); }
+    void cf_finished(Track &t, const Event &, const Value *, std::size_t) { t.end(s_, nullptr, !functions_, false); }
+    void cf_waiting(Track &t, const Event &, const Value *, std::size_t) { t.end(s_, nullptr, !functions_, true); }
+
+    void df_create(Track &t, const Event &e, const Value *v, std::size_t n) {
+        const int64_t size = number(e, v, n, "a size");
+        ws_stream *out = t.stream(s_);
+        if (const ws_df df = s_.dfs->create(t.df_class(s_, n > 1 && v[0].type == Value::Text ? v[0].text : "DF", size))) ws_df_create(out, df, size, t.current());
+    }
+    void df_destroy(Track &t, const Event &e, const Value *v, std::size_t n) {
+        const int64_t size = number(e, v, n, "a size");
+        ws_stream *out = t.stream(s_);
+        if (const ws_df df = s_.dfs->destroy(t.df_class(s_, "DF", size))) ws_df_destroy(out, df, size, WS_EXPIRED);
+    }
+
+    // user records any other event as a kind of its own, with fields after the types of the arguments.
+    void user(Track &t, const Event &e, const Value *v, std::size_t n) {
+        static const char letters[] = "iufbtTdo";
+        char types[24] = "";
+        for (std::size_t i = 0; i < n && i < 16; i++) types[i] = letters[v[i].type];
+        std::pair<std::string, ws_kind> &known = t.kinds[&e];
+        if (!known.second || known.first != types) known = std::make_pair(std::string(types), kind(e, v, std::min<std::size_t>(n, 16), types));
+        uint64_t words[16];
+        for (std::size_t i = 0; i < n && i < 16; i++) {
+            switch (v[i].type) {
+            case Value::Float: words[i] = ws_float(v[i].f); break;
+            case Value::Text: words[i] = ws_define_name(s_.ctx, v[i].text); break;
+            case Value::Other: words[i] = ws_define_name(s_.ctx, v[i].str().c_str()); break;
+            default: words[i] = v[i].u;
+            }
+        }
+        if (known.second) ws_emit(t.stream(s_), known.second, words, std::min<std::size_t>(n, 16));
+    }
+
+    // kind declares an event. One that is emitted with several lists of types gets a kind for each.
+    ws_kind kind(const Event &e, const Value *v, std::size_t n, const char *types) {
+        static const char *const fields[] = {"Int", "Uint", "Float", "Uint", "Name", "Int", "NS", "Name"};
+        std::lock_guard<std::mutex> guard(s_.lock);
+        std::vector<std::pair<std::string, ws_kind>> &all = kinds_[e.key()];
+        for (const std::pair<std::string, ws_kind> &k : all)
+            if (k.first == types) return k.second;
+        std::string list;
+        for (std::size_t i = 0; i < n; i++) list += (i ? " arg" : "arg") + std::to_string(i + 1) + ":" + fields[v[i].type];
+        const std::string space = e.space() + (has(standard_events(), e.key()) ? "User" : "");
+        const std::string name = e.name() + (all.empty() ? "" : std::to_string(all.size() + 1));
+        all.push_back(std::make_pair(std::string(types), ws_define_kind(s_.ctx, space.c_str(), name.c_str(), list.c_str(), "")));
+        return all.back().second;
+    }
+
+    int whole(const char *param, int otherwise, int most) {
+        const double x = number(param, otherwise);
+        if (!(x >= 0 && x <= most) || x != static_cast<int>(x)) throw std::runtime_error(std::string("parameter ") + param + " must be a whole number from 0 to " + std::to_string(most));
+        return static_cast<int>(x);
+    }
+    using IEventModule::number;
+
+    std::size_t size(const char *param) {
+        const std::string s = text(param, "128Ki");
+        char *end;
+        unsigned long long n = std::strtoull(s.c_str(), &end, 10);
+        if (*end == 'k' || *end == 'K') n <<= 10, end++;
+        else if (*end == 'm' || *end == 'M') n <<= 20, end++;
+        if (*end == 'i') end++;
+        if (end == s.c_str() || *end || n < 1 << 10 || n > 4 << 20) throw std::runtime_error(std::string(param) + "=" + s + ": say 1Ki to 4Mi bytes");
+        return static_cast<std::size_t>(n);
+    }
+
+    Shared s_;
+    bool functions_ = false;
+    PerThread<Track> tracks_;
+    PerThread<std::unordered_map<const void *, Way>> ways_;
+    std::map<std::string, std::vector<std::pair<std::string, ws_kind>>> kinds_; // under s_.lock
+};
+
+static std::unique_ptr<IEventModule> make_trace_writer() { return std::unique_ptr<IEventModule>(new TraceWriter); }
+
+} // namespace detail
+} // namespace whyslow
+
+#endif // WHYSLOW_IMPLEMENTATION
