@@ -5,7 +5,7 @@ GOLANGCI_LINT := github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0
 CONCURRENT    := ./internal/engine ./internal/transport/... ./internal/model ./internal/slou ./trace ./prof
 DEMO_ARGS     := -n 2 -w 1 examples/mxm/mxm.fa 8 100
 
-.PHONY: build demo test lint bench experiments fuzz clean
+.PHONY: build demo test lint bench bench-overhead experiments fuzz clean
 
 build:                   ## ./whyslow
 	go build -o whyslow ./cmd/whyslow
@@ -28,6 +28,9 @@ lint:                    ## golangci-lint, see .golangci.yml
 bench:                   ## micro-benchmarks, then the figures of the README
 	go test -run '^$$' -bench . -benchmem ./...
 	cd bench && go run . -o ../docs/benchmarks.md
+
+bench-overhead:          ## what profiling costs the block matrix product, by modes: renews that section of docs/benchmarks.md, and its plot
+	cd bench && go run . -o ../docs/benchmarks.md overhead
 
 experiments: build       ## how S, O and L follow the number of chains, the size of a CF and the size of a DF
 	go run ./examples/experiments -whyslow ./whyslow

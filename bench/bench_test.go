@@ -50,7 +50,7 @@ func TestQuick(t *testing.T) {
 				}
 				table.text(t.Output())
 			}
-			if text := string(b.markdown()); !strings.Contains(text, "| "+b.tables[0].rows[0][0]+" |") {
+			if text := b.page(""); !strings.Contains(text, "| "+b.tables[0].rows[0][0]+" |") {
 				t.Errorf("the table is not in the Markdown:\n%s", text)
 			}
 		})

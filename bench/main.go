@@ -4,7 +4,7 @@
 //
 //	go run . [-quick] [-full] [-o FILE.md] [BENCH]...
 //
-// Without names all benches run, see the list below. -quick makes every one of them as short as will still give
+// Without names all benches run, see the list below. -o renews the sections of the benches that run, and leaves the others as they are. -quick makes every one of them as short as will still give
 // numbers, for a smoke test. -full takes the problem sizes of the sources where they are scaled down otherwise.
 package main
 
@@ -48,6 +48,7 @@ type bench struct {
 	dir         string // for temporary files
 	log         io.Writer
 	command     string // of the bench that runs
+	bench       string // that runs
 	tables      []*table
 	binary      string // the built whyslow, "" before it is needed
 	rivals      bool   // the C programs of rivals are unpacked
@@ -63,7 +64,7 @@ func (b *bench) pick(ordinary, quick int) int {
 
 // table starts a table of results.
 func (b *bench) table(title, about string, head ...string) *table {
-	t := &table{title: title, about: about, command: b.command, head: head}
+	t := &table{bench: b.bench, title: title, about: about, command: b.command, head: head}
 	b.tables = append(b.tables, t)
 	return t
 }
@@ -105,7 +106,7 @@ func (b *bench) run(ctx context.Context, names []string) (err error) {
 		if len(names) > 0 && !slices.Contains(names, c.name) {
 			continue
 		}
-		b.command = "go run . " + c.name
+		b.bench, b.command = c.name, "go run . "+c.name
 		if b.full {
 			b.command = "go run . -full " + c.name
 		}
@@ -139,7 +140,7 @@ func main() {
 	ctx, cancel := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer cancel()
 	b := &bench{log: os.Stderr}
-	file := flag.String("o", "", "write the tables to this file, as Markdown")
+	file := flag.String("o", "", "renew the tables of these benches in this file, Markdown")
 	flag.BoolVar(&b.quick, "quick", false, "as short as will still give numbers")
 	flag.BoolVar(&b.full, "full", false, "problem sizes of the sources, which take long")
 	flag.Usage = func() {
@@ -149,7 +150,7 @@ func main() {
 	flag.Parse()
 	err := b.run(ctx, flag.Args())
 	if err == nil && *file != "" {
-		err = os.WriteFile(*file, b.markdown(), 0o666)
+		err = b.renew(*file)
 	}
 	if *file == "" {
 		fmt.Println(machine())
@@ -186,20 +187,4 @@ func machine() string {
 	}
 	return fmt.Sprintf("%s, %d cores%s%s; %s, %s/%s; %s", cpu, runtime.NumCPU(), memory, busy, runtime.Version(), runtime.GOOS, runtime.GOARCH,
 		time.Now().Format("2006-01-02 15:04"))
-}
-
-// markdown is docs/benchmarks.md.
-func (b *bench) markdown() []byte {
-	var out bytes.Buffer
-	out.WriteString("# Benchmarks\n\n")
-	out.WriteString("Written by `cd bench && go run . -o ../docs/benchmarks.md`; every figure was measured in that run. What is compared took\n" +
-		"turns within the run, figures are medians. The ratios are what to look at: the nanoseconds depend on the machine and on what else it does.\n\n")
-	fmt.Fprintf(&out, "Machine: %s.\n", machine())
-	if b.quick {
-		out.WriteString("\nThis was a quick run: the figures show that the benches work, nothing else.\n")
-	}
-	for _, t := range b.tables {
-		t.markdown(&out)
-	}
-	return out.Bytes()
 }

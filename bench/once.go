@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -13,8 +14,6 @@ import (
 	"github.com/whyslow/whyslow/internal/cpp"
 	"github.com/whyslow/whyslow/internal/engine"
 	"github.com/whyslow/whyslow/internal/luna"
-	"github.com/whyslow/whyslow/prof"
-	"github.com/whyslow/whyslow/trace"
 )
 
 // Runs whose CPU time is compared have a process each: this program starts itself, the specification of the run in an
@@ -22,16 +21,6 @@ import (
 // program prints does not get between the tables.
 
 const onceVariable = "WHYSLOW_BENCH_ONCE"
-
-// recording is what of a run is recorded.
-type recording int
-
-const (
-	nothing   recording = iota
-	fragments           // CFEvents and DFEvents
-	everything
-	naive // everything, as text, by a file opened, written and closed for each event
-)
 
 // spec is a run to be made.
 type spec struct {
@@ -42,6 +31,9 @@ type spec struct {
 	Dir            string // for the trace; "" makes a temporary one
 	BufferBytes    int    // of the trace writer; 0: its default
 	Sync           bool   // synchronous writing
+	// Turns are recordings to be compared within one process, see turns.go; Recording is not looked at.
+	Turns  []recording
+	Rounds int
 }
 
 // outcome is what a run took.
@@ -51,6 +43,8 @@ type outcome struct {
 	AllNS  int64  // wall time of the same stretch
 	Bytes  int64  // of the trace
 	Events uint64 // recorded; 0 if that was not counted
+	Turns  []turn
+	Counts map[string]uint64 // events of a run, by name; counted before the turns
 	Error  string
 }
 
@@ -73,9 +67,27 @@ func load(ctx context.Context, file string) (*program, error) {
 	return &program{p, l}, err
 }
 
+// sites are the names of the code fragments that statements call, by the numbers that the statements have in events.
+func (p *program) sites() []string {
+	names := make([]string, len(p.prog.Stmts)+1)
+	for _, st := range p.prog.Stmts {
+		names[st.ID+1] = p.prog.Codes[st.Code].Name
+	}
+	return names
+}
+
+// record sets up a session for a run.
+func (p *program) record(s *spec, rec recording, dir string) (*profiled, error) {
+	return newProfiled(&setup{recording: rec, dir: dir, program: s.File, nodes: s.Nodes, workers: s.Workers, sites: p.sites(), bufferBytes: s.BufferBytes, sync: s.Sync})
+}
+
+// engine runs the program with that session.
+func (p *program) engine(ctx context.Context, s *spec, r *profiled) (*engine.Result, error) {
+	return engine.Run(ctx, engine.Config{Program: p.prog, Library: p.lib, Nodes: s.Nodes, Workers: s.Workers, Args: s.Args, Session: r.ses, Writers: r.writers})
+}
+
 // run executes the program in this process.
 func (p *program) run(ctx context.Context, s *spec) (out outcome, err error) {
-	cfg := engine.Config{Program: p.prog, Library: p.lib, Nodes: s.Nodes, Workers: s.Workers, Args: s.Args}
 	dir := s.Dir
 	if dir == "" && s.Recording != nothing {
 		if dir, err = os.MkdirTemp("", "bench"); err != nil {
@@ -84,51 +96,20 @@ func (p *program) run(ctx context.Context, s *spec) (out outcome, err error) {
 		defer os.RemoveAll(dir)
 	}
 	watch := start()
-	var text *naiveLog
-	if s.Recording != nothing {
-		cfg.Session = prof.New()
-	}
-	switch s.Recording {
-	case naive:
-		if text, err = connectNaive(cfg.Session, dir); err != nil {
-			return out, err
-		}
-	case fragments, everything:
-		cfg.Session.EnableAll(s.Recording != fragments)
-		for _, k := range trace.Kinds() {
-			if k.Namespace == "CFEvents" || k.Namespace == "DFEvents" || k.Name == "onProgramStarted" || k.Name == "onProgramFinished" {
-				if err := cfg.Session.Enable(k.Namespace, k.Name, true); err != nil {
-					return out, err
-				}
-			}
-		}
-		for node := range s.Nodes {
-			w, err := trace.Create(dir, node, trace.Options{BufferBytes: s.BufferBytes, Sync: s.Sync})
-			if err != nil {
-				return out, err
-			}
-			defer func() { _ = w.Close() }() // after an error; otherwise it is closed, and looked at, below
-			cfg.Writers = append(cfg.Writers, w)
-		}
-	}
-	res, err := engine.Run(ctx, cfg)
+	r, err := p.record(s, s.Recording, dir)
 	if err != nil {
 		return out, err
 	}
-	for _, w := range cfg.Writers {
-		if err := w.Close(); err != nil {
-			return out, err
-		}
-		if n := w.Lost(); n > 0 {
-			return out, fmt.Errorf("%d events were lost", n)
-		}
+	res, err := p.engine(ctx, s, r)
+	if err = errors.Join(err, r.close()); err != nil {
+		return out, err
 	}
 	wall, cpu := watch.stop()
 	out = outcome{WallNS: res.WallNS, AllNS: int64(wall), CPUNS: int64(cpu)}
-	if text != nil {
-		out.Events, err = text.events.Load(), text.failed()
+	if r.text != nil {
+		out.Events = r.text.events.Load()
 	}
-	if err == nil && dir != "" {
+	if dir != "" {
 		out.Bytes, err = diskBytes(dir)
 	}
 	return out, err
@@ -179,7 +160,11 @@ func runOnce() bool {
 		clock.Now() // calibrated before anything is measured
 		var p *program
 		if p, err = load(context.Background(), s.File); err == nil {
-			out, err = p.run(context.Background(), &s)
+			if len(s.Turns) > 0 {
+				out, err = p.turns(context.Background(), &s)
+			} else {
+				out, err = p.run(context.Background(), &s)
+			}
 		}
 	}
 	if err != nil {

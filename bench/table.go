@@ -10,10 +10,17 @@ import (
 
 // table is one table of results.
 type table struct {
-	title, about, command string
-	head                  []string
-	rows                  [][]string
-	notes                 []string
+	bench, title, about, command string
+	head                         []string
+	rows                         [][]string
+	notes                        []string
+	figure                       *figure // shown below it; nil: none
+}
+
+// figure is a picture that belongs to a table.
+type figure struct {
+	file, about string // name of the file beside the page, and what is to be seen
+	svg         []byte
 }
 
 // row adds a row; cells are strings or numbers.
@@ -112,5 +119,8 @@ func (t *table) markdown(w io.Writer) {
 		for _, n := range t.notes {
 			fmt.Fprintf(w, "- %s.\n", strings.TrimSuffix(n, "."))
 		}
+	}
+	if f := t.figure; f != nil {
+		fmt.Fprintf(w, "\n![%s](%s)\n", f.about, f.file)
 	}
 }

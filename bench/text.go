@@ -200,112 +200,15 @@ func writeNaive(path string, line []byte) error {
 // connectNaive makes a handler for every kind of event that the engine emits.
 func connectNaive(ses *prof.Session, dir string) (*naiveLog, error) {
 	l := &naiveLog{dir: dir}
-	log := func(s *prof.Stream, t int64, k trace.Kind, words ...uint64) {
+	return l, ses.ConnectMatching([]string{"*"}, "naive", 0, func(s *prof.Stream, a *prof.Any) {
 		var room [512]byte
-		line := appendLine(room[:0], t, s.Node(), s.ID(), k, words...)
+		line := appendLine(room[:0], a.Time, s.Node(), s.ID(), a.Spec.Kind, a.Words...)
 		path := filepath.Join(l.dir, strconv.Itoa(s.Node())+"."+strconv.Itoa(s.ID()))
 		if err := writeNaive(path, line); err != nil {
 			l.fail(err)
 		}
 		l.events.Add(1)
-	}
-	dfs := func(fixed []uint64, list []trace.DF) []uint64 {
-		fixed = append(fixed, uint64(len(list)))
-		for _, v := range list {
-			fixed = append(fixed, uint64(v))
-		}
-		return fixed
-	}
-	type (
-		stream = *prof.Stream
-		cfID   = trace.CF
-		dfID   = trace.DF
-	)
-	const name = "naive"
-	block := func(k trace.Kind) func(stream, int64, trace.Site, uint64) {
-		return func(s stream, t int64, f trace.Site, b uint64) { log(s, t, k, uint64(f), b) }
-	}
-	held := func(k trace.Kind) func(stream, int64, dfID, int64) {
-		return func(s stream, t int64, df dfID, size int64) { log(s, t, k, uint64(df), uint64(size)) }
-	}
-	call := func(k trace.Kind) func(stream, int64, trace.Site) {
-		return func(s stream, t int64, f trace.Site) { log(s, t, k, uint64(f)) }
-	}
-	bare := func(k trace.Kind) func(stream, int64) { return func(s stream, t int64) { log(s, t, k) } }
-	moved := func(k trace.Kind) func(stream, int64, cfID, int, int64, float64) {
-		return func(s stream, t int64, cf cfID, node int, bytes int64, weight float64) {
-			log(s, t, k, uint64(cf), uint64(node), uint64(bytes), math.Float64bits(weight))
-		}
-	}
-	passed := func(k trace.Kind) func(stream, int64, dfID, int, int64, uint64, uint64, cfID) {
-		return func(s stream, t int64, df dfID, node int, bytes int64, message, request uint64, cf cfID) {
-			log(s, t, k, uint64(df), uint64(node), uint64(bytes), message, request, uint64(cf))
-		}
-	}
-	for _, err := range []error{
-		ses.CFCreated.Connect(name, 0, func(s stream, t int64, cf cfID, site trace.Site, parent cfID, execution uint64, weight float64, indices []int32) {
-			words := []uint64{uint64(cf), uint64(site), uint64(parent), execution, math.Float64bits(weight), uint64(len(indices))}
-			for _, v := range indices {
-				words = append(words, uint64(v))
-			}
-			log(s, t, trace.KindCFCreated, words...)
-		}),
-		ses.CFReady.Connect(name, 0, func(s stream, t int64, cf cfID, late int64) { log(s, t, trace.KindCFReady, uint64(cf), uint64(late)) }),
-		ses.CFStarted.Connect(name, 0, func(s stream, t int64, cf cfID, execution uint64, inputs []dfID) {
-			log(s, t, trace.KindCFStarted, dfs([]uint64{uint64(cf), execution}, inputs)...)
-		}),
-		ses.CFFinished.Connect(name, 0, func(s stream, t int64, cf cfID, execution uint64, cpu int64) {
-			log(s, t, trace.KindCFFinished, uint64(cf), execution, uint64(cpu))
-		}),
-		ses.CFWaiting.Connect(name, 0, func(s stream, t int64, cf cfID, awaited []dfID) {
-			log(s, t, trace.KindCFWaiting, dfs([]uint64{uint64(cf)}, awaited)...)
-		}),
-		ses.CFMigrated.Connect(name, 0, moved(trace.KindCFMigrated)),
-		ses.CFStolen.Connect(name, 0, moved(trace.KindCFStolen)),
-		ses.CFReceived.Connect(name, 0, moved(trace.KindCFReceived)),
-		ses.CFDestroyed.Connect(name, 0, func(s stream, t int64, cf cfID) { log(s, t, trace.KindCFDestroyed, uint64(cf)) }),
-		ses.DFCreate.Connect(name, 0, func(s stream, t int64, df dfID, size int64, cf cfID) {
-			log(s, t, trace.KindDFCreate, uint64(df), uint64(size), uint64(cf))
-		}),
-		ses.DFRequested.Connect(name, 0, func(s stream, t int64, df dfID, cf cfID, node int, request uint64) {
-			log(s, t, trace.KindDFRequested, uint64(df), uint64(cf), uint64(node), request)
-		}),
-		ses.DFRequestReceived.Connect(name, 0, func(s stream, t int64, df dfID, from int, request uint64) {
-			log(s, t, trace.KindDFRequestReceived, uint64(df), uint64(from), request)
-		}),
-		ses.DFSent.Connect(name, 0, passed(trace.KindDFSent)),
-		ses.DFReceived.Connect(name, 0, passed(trace.KindDFReceived)),
-		ses.DFStored.Connect(name, 0, held(trace.KindDFStored)),
-		ses.DFDropped.Connect(name, 0, held(trace.KindDFDropped)),
-		ses.DFDestroy.Connect(name, 0, func(s stream, t int64, df dfID, size int64, reason trace.Reason) {
-			log(s, t, trace.KindDFDestroy, uint64(df), uint64(size), uint64(reason))
-		}),
-		ses.BlockStarted.Connect(name, 0, block(trace.KindBlockStarted)),
-		ses.BlockExited.Connect(name, 0, block(trace.KindBlockExited)),
-		ses.BlockWaiting.Connect(name, 0, block(trace.KindBlockWaiting)),
-		ses.BlockMigrated.Connect(name, 0, block(trace.KindBlockMigrated)),
-		ses.BlockContinued.Connect(name, 0, block(trace.KindBlockContinued)),
-		ses.ForeignStarted.Connect(name, 0, call(trace.KindForeignStarted)),
-		ses.ForeignEnded.Connect(name, 0, call(trace.KindForeignEnded)),
-		ses.ProgramStarted.Connect(name, 0, func(s stream, t int64, process uint64, cpu int64) {
-			log(s, t, trace.KindProgramStarted, process, uint64(cpu))
-		}),
-		ses.ProgramFinished.Connect(name, 0, func(s stream, t int64, cpu int64) { log(s, t, trace.KindProgramFinished, uint64(cpu)) }),
-		ses.Idle.Connect(name, 0, bare(trace.KindIdle)),
-		ses.Busy.Connect(name, 0, bare(trace.KindBusy)),
-		ses.ReadyQueue.Connect(name, 0, func(s stream, t int64, length uint64) { log(s, t, trace.KindReadyQueue, length) }),
-		ses.SendQueue.Connect(name, 0, func(s stream, t int64, peer int, length uint64) {
-			log(s, t, trace.KindSendQueue, uint64(peer), length)
-		}),
-		ses.Relations.Connect(name, 0, func(s stream, t int64, inner, outer int64) {
-			log(s, t, trace.KindRelations, uint64(inner), uint64(outer))
-		}),
-	} {
-		if err != nil {
-			return nil, err
-		}
-	}
-	return l, nil
+	})
 }
 
 // textLog writes the mix as lines, through a buffer or naively.
