@@ -36,15 +36,19 @@ func TestDFSizerManyStreams(t *testing.T) {
 	crowd(r.ses, 2, 4, func(s *prof.Stream) {
 		for i := range 1000 {
 			r.ses.DFCreate.Emit(s, 1, int64(i), 0)
-			if sum := m.Sizes(); sum.Created < sum.Destroyed || sum.Peak < int64(i) {
-				t.Errorf("%+v", sum)
+			if created, destroyed, peak := m.Sizes(); created < destroyed || peak < int64(i) {
+				t.Errorf("%d, %d, %d", created, destroyed, peak)
 			}
 			r.ses.DFDestroy.Emit(s, 1, int64(i), trace.Deleted)
 		}
 	})
-	sum := m.Sizes()
-	if want := int64(8 * 999 * 1000 / 2); sum.Created != want || sum.Destroyed != want || sum.Peak < 999 || sum.Peak > 8*999 {
-		t.Errorf("%+v, want %d", sum, want)
+	created, destroyed, peak := m.Sizes()
+	if want := int64(8 * 999 * 1000 / 2); created != want || destroyed != want || peak < 999 || peak > 8*999 {
+		t.Errorf("%d, %d, %d, want %d", created, destroyed, peak, want)
 	}
 	r.finish(t)
+}
+
+func init() {
+	examples = append(examples, example{"df_sizer_events_module example", printed("df_sizer_events_module", nil)})
 }

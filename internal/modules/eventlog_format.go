@@ -252,14 +252,23 @@ func appendJSONSite(dst []byte, s *prof.Stream, number trace.Site) []byte {
 	return append(dst, '}')
 }
 
-// appendJSONString appends a string in quotes. Most need no escapes; for the others
-// encoding/json knows the rules.
+// appendJSONString appends a string in quotes, as encoding/json does, which takes over where a string is more than
+// what statements of a program mostly are.
 func appendJSONString(dst []byte, text string) []byte {
+	at := len(dst)
+	dst = append(dst, '"')
 	for i := range len(text) {
-		if c := text[i]; c < ' ' || c >= 0x7f || c == '"' || c == '\\' || c == '<' || c == '>' || c == '&' {
+		switch c := text[i]; {
+		case c < ' ' || c >= 0x7f:
 			quoted, _ := json.Marshal(text) // strings can always be written
-			return append(dst, quoted...)
+			return append(dst[:at], quoted...)
+		case c == '"' || c == '\\':
+			dst = append(dst, '\\', c)
+		case c == '<' || c == '>' || c == '&':
+			dst = append(append(dst, `\u00`...), "0123456789abcdef"[c>>4], "0123456789abcdef"[c&15])
+		default:
+			dst = append(dst, c)
 		}
 	}
-	return append(append(append(dst, '"'), text...), '"')
+	return append(dst, '"')
 }

@@ -5,7 +5,6 @@ package modules
 import (
 	"encoding/csv"
 	"encoding/json"
-	"flag"
 	"fmt"
 	"math"
 	"os"
@@ -22,8 +21,6 @@ import (
 	"github.com/whyslow/whyslow/prof"
 	"github.com/whyslow/whyslow/trace"
 )
-
-var update = flag.Bool("update", false, "write what the tests compare with")
 
 // golden compares text with a file of testdata.
 func golden(t *testing.T, file, text string) {
@@ -263,5 +260,12 @@ func TestLoggerRejectsParams(t *testing.T) {
 		if err == nil || !strings.HasPrefix(err.Error(), "module logger_module: ") {
 			t.Errorf("%v: %v", params, err)
 		}
+	}
+}
+
+func init() {
+	for _, format := range []string{"text", "csv", "json"} {
+		run := printed("logger_module", map[string]any{"format": format})
+		examples = append(examples, example{"logger_module " + format, some(run, "time,", "onCreated", "onSent", "onForeignEnded", "onWaiting")})
 	}
 }

@@ -28,14 +28,23 @@ func TestForeignBlockTimer(t *testing.T) {
 		"time": "Func: mult, PID: 1405, TID: 3 => 10393 ms total\nFunc: mult, PID: 1405, TID: 0 => 10388 ms total\n" +
 			"Func: put, PID: 1405, TID: 3 => 43 ms total\nFunc: put, PID: 1405, TID: 1 => 1 ms total\n",
 	} {
-		r := startRun(t, 2, 2, use(t, "foreign_block_timer_module", map[string]any{"sort": order}))
-		callsOf(r.ses, r.ses.Stream(1, 1, nil), [3]int64{3, 0, 43}, [3]int64{2, 50, 10443}) // put, mult
-		callsOf(r.ses, r.ses.Stream(0, 0, nil), [3]int64{2, 0, 388}, [3]int64{4, 400, 10400})
-		callsOf(r.ses, r.ses.Stream(0, 1, nil), [3]int64{3, 7, 8})
-		if diff := cmp.Diff(want, r.finish(t)); diff != "" {
+		if diff := cmp.Diff(want, timed(t, order)); diff != "" {
 			t.Errorf("%s: %s", order, diff)
 		}
 	}
+}
+
+// timed is what the module prints of a few calls.
+func timed(t *testing.T, order string) string {
+	r := startRun(t, 2, 2, use(t, "foreign_block_timer_module", map[string]any{"sort": order}))
+	callsOf(r.ses, r.ses.Stream(1, 1, nil), [3]int64{3, 0, 43}, [3]int64{2, 50, 10443}) // put, mult
+	callsOf(r.ses, r.ses.Stream(0, 0, nil), [3]int64{2, 0, 388}, [3]int64{4, 400, 10400})
+	callsOf(r.ses, r.ses.Stream(0, 1, nil), [3]int64{3, 7, 8})
+	return r.finish(t)
+}
+
+func init() {
+	examples = append(examples, example{"foreign_block_timer_module example", func(t *testing.T) string { return timed(t, "name") }})
 }
 
 // Calls within calls: each function's own time counts once, and what never ends does not count.

@@ -2,6 +2,7 @@ package modules
 
 import (
 	"bytes"
+	"flag"
 	"slices"
 	"strings"
 	"sync"
@@ -12,11 +13,13 @@ import (
 	"github.com/whyslow/whyslow/trace"
 )
 
+var update = flag.Bool("update", false, "write what the tests compare with")
+
 // program is a describer for tests: statement n runs the code fragment of that name, DF n is x[n].
 type program map[trace.Site]string
 
 func (p program) Site(_ int, s trace.Site) prof.Site {
-	return prof.Site{Code: p[s], Label: "step", File: "dir/p.fa", Line: int(s), Col: 3, Text: p[s] + "(x[1], \"<&\");"}
+	return prof.Site{Code: p[s], Label: "step", File: "dir/p.fa", Line: int(s), Col: 3, Text: "f(x[1], \"<&\");"}
 }
 func (p program) DF(_ int, df trace.DF) (string, []int64) {
 	if df >= 100 {

@@ -145,3 +145,15 @@ func TestLunaLogNeedsAFolder(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+func init() {
+	examples = append(examples, example{"luna_log_module example", func(t *testing.T) string {
+		dir := t.TempDir()
+		printed("luna_log_module", map[string]any{"dir": dir})(t)
+		text, err := os.ReadFile(filepath.Join(dir, "log.01"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(text)
+	}})
+}

@@ -112,7 +112,7 @@ func (o *ordered) push(l *lane) {
 }
 
 // flush writes all there is; no stream may be in use.
-func (o *ordered) flush() error {
+func (o *ordered) flush() {
 	o.mu.Lock()
 	for _, l := range o.all {
 		if len(l.entries) > 0 {
@@ -121,7 +121,7 @@ func (o *ordered) flush() error {
 	}
 	o.merge(0, true)
 	o.mu.Unlock()
-	return o.out.Flush()
+	_ = o.out.Flush() // the Output keeps the error, and tells
 }
 
 // merge writes what has its place in the order, and as much more as is held beyond the limit, or all of it.
