@@ -1,0 +1,286 @@
+//go:build cgo && linux
+
+package native
+
+// #include <stdlib.h>
+// #include "shim.h"
+import "C"
+
+import (
+	"errors"
+	"fmt"
+	"runtime/cgo"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"unsafe"
+
+	"github.com/whyslow/whyslow/prof"
+	"github.com/whyslow/whyslow/trace"
+)
+
+// Phases of a module's life.
+const (
+	starting = iota
+	running
+	finishing
+	released
+)
+
+// module is a run of a module of a library.
+type module struct {
+	desc    *C.wsm_module
+	info    prof.ModuleInfo
+	h       *prof.Host
+	ref     cgo.Handle
+	host    *C.wsm_host
+	hostRef C.uintptr_t // the same, as a number
+	self    C.uintptr_t
+	streams *prof.PerStream[stream]
+	dead    atomic.Bool  // or released: it is called no more
+	alive   sync.RWMutex // held for reading by who asks for numbers, for writing at the end
+
+	// Made by the start, only looked at afterwards.
+	own     map[*C.wsm_spec]*prof.UserEvent
+	params  map[string]*C.wsm_value
+	outputs []*prof.Output
+
+	mu    sync.Mutex // guards what follows
+	phase int
+	err   error // in start or finish
+	mem   memory
+	user  map[string]*C.wsm_spec // kinds that are not standard, by "Namespace.onName"
+	sites map[siteKey]*C.wsm_site
+	peers map[string]*C.wsm_peer
+	asked map[*C.wsm_peer]prof.Module
+}
+
+type siteKey struct {
+	node int
+	site trace.Site
+}
+
+// stream is what a module has for each stream.
+type stream struct {
+	s     *prof.Stream
+	event *prof.Any // being handled, nil for none
+	kinds map[*trace.KindSpec]C.uintptr_t
+	ref   cgo.Handle
+	text  []byte
+}
+
+// groups counts the modules of a session that have not finished; the others wait to be released, since those left may look at
+// what they have collected.
+var groups struct {
+	sync.Mutex
+	of map[*prof.Session]*group
+}
+
+type group struct {
+	left     int
+	finished []*module
+}
+
+// Start starts the module, which connects its handlers.
+func (m *module) Start(h *prof.Host) error {
+	m.h = h
+	m.own, m.user, m.sites = map[*C.wsm_spec]*prof.UserEvent{}, map[string]*C.wsm_spec{}, map[siteKey]*C.wsm_site{}
+	m.peers, m.asked = map[string]*C.wsm_peer{}, map[*C.wsm_peer]prof.Module{}
+	m.streams = prof.NewPerStream(h.Session(), func(s *prof.Stream, t *stream) {
+		t.s, t.kinds, t.ref = s, map[*trace.KindSpec]C.uintptr_t{}, cgo.NewHandle(t)
+	})
+	m.makeParams()
+	m.ref = cgo.NewHandle(m)
+	m.host = C.wn_host(C.uintptr_t(m.ref), m.facts())
+	m.hostRef = C.uintptr_t(uintptr(unsafe.Pointer(m.host)))
+	if c := C.wn_start(m.desc, m.host, &m.self); c != nil {
+		return fmt.Errorf("crashed at the start: %s", crashText(c))
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.err != nil {
+		return m.err
+	}
+	m.phase = running
+	groups.Lock()
+	defer groups.Unlock()
+	if groups.of == nil {
+		groups.of = map[*prof.Session]*group{}
+	}
+	if groups.of[h.Session()] == nil {
+		groups.of[h.Session()] = &group{}
+	}
+	groups.of[h.Session()].left++
+	return nil
+}
+
+// Finish lets the module write its results. The last module of the session to finish releases all.
+func (m *module) Finish() error {
+	m.mu.Lock()
+	m.phase = finishing
+	m.mu.Unlock()
+	var err error
+	if m.desc.finish != nil && !m.dead.Load() {
+		if c := C.wn_finish(m.desc, m.self); c != nil {
+			m.dead.Store(true)
+			err = fmt.Errorf("crashed at the end: %s", crashText(c))
+		}
+	}
+	m.mu.Lock()
+	err = errors.Join(err, m.err)
+	m.err = nil
+	m.mu.Unlock()
+
+	groups.Lock()
+	defer groups.Unlock()
+	ses := m.h.Session()
+	g := groups.of[ses]
+	g.finished = append(g.finished, m)
+	if g.left--; g.left > 0 {
+		return err
+	}
+	delete(groups.of, ses)
+	for _, f := range slices.Backward(g.finished) {
+		if e := f.release(); e != nil {
+			err = errors.Join(err, fmt.Errorf("module %s: %w", f.info.Name, e))
+		}
+	}
+	return err
+}
+
+// release gives up all there is of the module. After a crash it leaves everything where it is.
+func (m *module) release() error {
+	m.alive.Lock()
+	defer m.alive.Unlock()
+	m.h.Session().Disconnect(m.h.Name())
+	if m.dead.Swap(true) {
+		return nil
+	}
+	if c := C.wn_release(m.desc, m.self); c != nil {
+		return fmt.Errorf("crashed when it was released: %s", crashText(c))
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.phase = released
+	m.streams.All(func(_ *prof.Stream, t *stream) { t.ref.Delete() })
+	m.ref.Delete()
+	m.mem.free()
+	C.free(unsafe.Pointer(m.host))
+	return m.err
+}
+
+// fail ends the module's work.
+func (m *module) fail(err error) {
+	m.mu.Lock()
+	if m.phase != running {
+		if m.err == nil {
+			m.err = err
+		}
+		m.mu.Unlock()
+		return
+	}
+	m.mu.Unlock()
+	m.h.Fail(err)
+}
+
+// handler makes the handler that calls the module's function f with user.
+func (m *module) handler(f, user C.uintptr_t) func(s *prof.Stream, a *prof.Any) {
+	kinds := standard()
+	return func(s *prof.Stream, a *prof.Any) {
+		if m.dead.Load() {
+			return
+		}
+		t := m.streams.Get(s)
+		var spec C.uintptr_t
+		if a.Spec.Kind != 0 {
+			spec = C.uintptr_t(uintptr(unsafe.Pointer(kinds[a.Spec.Kind])))
+		} else if spec = t.kinds[a.Spec]; spec == 0 {
+			m.mu.Lock()
+			spec = C.uintptr_t(uintptr(unsafe.Pointer(m.kind(a.Spec))))
+			m.mu.Unlock()
+			t.kinds[a.Spec] = spec
+		}
+		outer := t.event // the handler of one event may have emitted another
+		t.event = a
+		c := C.wn_handle(f, user, m.hostRef, spec, C.uintptr_t(t.ref), C.int64_t(a.Time), C.int32_t(s.Node()), C.int32_t(s.ID()),
+			(*C.uint64_t)(unsafe.SliceData(a.Words)), C.uint32_t(len(a.Words)))
+		t.event = outer
+		if c != nil && !m.dead.Swap(true) {
+			m.h.Fail(fmt.Errorf("crashed in its handler of %s: %s", a.Spec, crashText(c)))
+		}
+	}
+}
+
+// kind returns the description of a kind that is not standard; the caller holds m.mu.
+func (m *module) kind(s *trace.KindSpec) *C.wsm_spec {
+	name := s.String()
+	p := m.user[name]
+	if p == nil {
+		p = m.mem.spec(s)
+		m.user[name] = p
+	}
+	return p
+}
+
+func (m *module) facts() *C.wsm_run {
+	r := m.h.Run()
+	p := (*C.wsm_run)(m.mem.alloc(1, C.sizeof_wsm_run))
+	p.program, p.args, p.host = m.mem.text(r.Program), m.mem.texts(r.Args), m.mem.text(r.Host)
+	p.nodes, p.workers, p.pid = C.int(r.Nodes), C.int(r.Workers), C.int(r.PID)
+	p.started_unix_ns, p.start = C.int64_t(r.Started.UnixNano()), C.int64_t(r.StartNS)
+	return p
+}
+
+// makeParams writes down the parameters for C.
+func (m *module) makeParams() {
+	m.params = map[string]*C.wsm_value{}
+	for _, p := range m.info.Params {
+		v := m.emptyValue()
+		switch p.Default.(type) {
+		case string:
+			v._type, v.text = paramString, m.mem.text(m.h.String(p.Name))
+		case int:
+			n := m.h.Int(p.Name)
+			v._type, v.integer, v.real = paramInt, C.int64_t(n), C.double(n)
+		case float64:
+			v._type, v.real = paramFloat, C.double(m.h.Float(p.Name))
+		case bool:
+			v._type = paramBool
+			if m.h.Bool(p.Name) {
+				v.integer = 1
+			}
+		case []string:
+			v._type, v.texts = paramStrings, m.mem.texts(m.h.Strings(p.Name))
+		}
+		m.params[p.Name] = v
+	}
+}
+
+func (m *module) emptyValue() *C.wsm_value {
+	v := (*C.wsm_value)(m.mem.alloc(1, C.sizeof_wsm_value))
+	v.text, v.texts = m.mem.text(""), m.mem.texts(nil)
+	return v
+}
+
+// Gauge asks the module for a number of a node.
+func (m *module) Gauge(what string, node int) (float64, bool) {
+	m.alive.RLock()
+	defer m.alive.RUnlock()
+	m.mu.Lock()
+	phase := m.phase
+	m.mu.Unlock()
+	if m.desc.query == nil || phase == starting || phase == released || m.dead.Load() {
+		return 0, false
+	}
+	name := C.CString(what)
+	defer C.free(unsafe.Pointer(name))
+	var value C.double
+	var known C.int
+	if c := C.wn_query(m.desc, m.self, name, C.int(node), &value, &known); c != nil {
+		if !m.dead.Swap(true) {
+			m.fail(fmt.Errorf("crashed when it was asked for %q: %s", what, crashText(c)))
+		}
+		return 0, false
+	}
+	return float64(value), known != 0
+}
