@@ -1,0 +1,224 @@
+package instrument
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/whyslow/whyslow/prof/config"
+)
+
+// Options of Run.
+type Options struct {
+	// OutDir gets all files, changed or not, with the folders they have below the folder common to all; "": the files
+	// are changed in place.
+	OutDir string
+	DryRun bool // write nothing
+	Diff   bool // fill in File.Diff
+	Remove bool // take out all insertions, whatever the rules
+}
+
+// File is what became of one file.
+type File struct {
+	Name       string // as given
+	Target     string // what is or would be written
+	Changed    bool   // Target did not have this content already
+	Insertions []Insertion
+	Warnings   []Warning
+	Diff       []byte // unified, from Name to Target
+}
+
+// Skipped tells whether the file was left as it is because it could not be understood.
+func (f *File) Skipped() bool {
+	for _, w := range f.Warnings {
+		if w.Skipped {
+			return true
+		}
+	}
+	return false
+}
+
+// Result is what became of all files.
+type Result struct {
+	Files    []File
+	Warnings []Warning // of the rules
+}
+
+// Changed is how many files were or would be written with another content.
+func (r *Result) Changed() int {
+	n := 0
+	for i := range r.Files {
+		if r.Files[i].Changed {
+			n++
+		}
+	}
+	return n
+}
+
+// Run instruments source files by the rules. Which functions are declared extern "C", or return BlockRetStatus, is taken
+// from all of them together. Every file is read before the first is written, and each is
+// replaced at once, so that an interruption leaves no half of one. An error is one line that names the file.
+func Run(names []string, rules []Rule, o Options) (*Result, error) {
+	names, targets, err := places(names, o.OutDir)
+	if err != nil {
+		return nil, err
+	}
+	if o.Remove {
+		rules = nil
+	}
+	res := &Result{Files: make([]File, len(names))}
+	list, warnings := compile(rules)
+	res.Warnings = warnings
+	var files []*file
+	var foreign, blocks [][]string
+	for _, name := range names {
+		text, err := os.ReadFile(name)
+		if err != nil {
+			return nil, fmt.Errorf("cannot instrument: %w", err)
+		}
+		f := open(name, text)
+		foreign = append(foreign, f.foreign...)
+		blocks = append(blocks, f.blocks...)
+		files = append(files, f)
+	}
+	foreign, blocks = unique(foreign), unique(blocks)
+	outs := make([][]byte, len(files))
+	used := map[string]bool{}
+	for i, f := range files {
+		r := &res.Files[i]
+		r.Name, r.Target = names[i], targets[i]
+		outs[i], r.Insertions, r.Warnings = f.apply(list, foreign, blocks)
+		for _, in := range r.Insertions {
+			used[in.Event] = true
+		}
+		if o.Diff {
+			r.Diff = unified(r.Name, f.given, r.Target, outs[i])
+		}
+		old := f.given
+		if o.OutDir != "" {
+			old, err = os.ReadFile(r.Target)
+		}
+		r.Changed = err != nil || !bytes.Equal(old, outs[i])
+	}
+	for _, c := range list {
+		if !used[c.Event] {
+			res.Warnings = append(res.Warnings, c.nowhere(foreign, blocks))
+		}
+	}
+	if o.DryRun {
+		return res, nil
+	}
+	for i := range files {
+		if !res.Files[i].Changed {
+			continue
+		}
+		if err := write(names[i], targets[i], outs[i]); err != nil {
+			return nil, err
+		}
+	}
+	return res, nil
+}
+
+// nowhere says that the rule fits nothing, and why if that is plain.
+func (c *compiled) nowhere(foreign, blocks [][]string) Warning {
+	text := "fits nowhere in these files"
+	switch {
+	case c.At.Point == config.PointForeign && len(foreign) == 0:
+		text = "none of these files declares a function extern \"C\" without a body"
+	case c.At.Point == config.PointBlock && len(blocks) == 0:
+		text = "no function in these files returns " + config.PointBlock
+	}
+	return Warning{Pos: c.Pos, Text: fmt.Sprintf("%s, %q: %s", c.Event, c.At, text)}
+}
+
+func unique(paths [][]string) (list [][]string) {
+	seen := map[string]bool{}
+	for _, p := range paths {
+		if name := strings.Join(p, "::"); !seen[name] {
+			seen[name] = true
+			list = append(list, p)
+		}
+	}
+	return list
+}
+
+// places returns the files without repetitions, and where their results belong.
+func places(names []string, outDir string) (files, targets []string, err error) {
+	var paths []string // absolute
+	seen := map[string]bool{}
+	for _, name := range names {
+		info, err := os.Stat(name)
+		if err != nil {
+			return nil, nil, fmt.Errorf("cannot instrument: %w", err)
+		}
+		if !info.Mode().IsRegular() {
+			return nil, nil, fmt.Errorf("cannot instrument %s: it is no file; give the files one by one", name)
+		}
+		path, err := filepath.Abs(name)
+		if err != nil {
+			return nil, nil, fmt.Errorf("cannot instrument %s: %w", name, err)
+		}
+		if !seen[path] {
+			seen[path] = true
+			files, paths = append(files, name), append(paths, path)
+		}
+	}
+	if outDir == "" || len(files) == 0 {
+		return files, files, nil
+	}
+	common := filepath.Dir(paths[0])
+	for _, path := range paths {
+		for !strings.HasPrefix(path, strings.TrimSuffix(common, string(filepath.Separator))+string(filepath.Separator)) {
+			common = filepath.Dir(common)
+		}
+	}
+	for _, path := range paths {
+		rel, err := filepath.Rel(common, path)
+		if err != nil {
+			return nil, nil, fmt.Errorf("cannot instrument %s: %w", path, err)
+		}
+		targets = append(targets, filepath.Join(outDir, rel))
+	}
+	return files, targets, nil
+}
+
+// write replaces the file target, or what it links to, at once; it gets the permissions that it or else source has.
+func write(source, target string, text []byte) (err error) {
+	wrap := func(err error) error { return fmt.Errorf("cannot write %s: %w", target, err) }
+	path, err := filepath.EvalSymlinks(target)
+	if errors.Is(err, fs.ErrNotExist) {
+		path, err = target, os.MkdirAll(filepath.Dir(target), 0o777)
+	}
+	if err != nil {
+		return wrap(err)
+	}
+	info, err := os.Stat(path)
+	if err != nil {
+		if info, err = os.Stat(source); err != nil {
+			return wrap(err)
+		}
+	}
+	tmp, err := os.CreateTemp(filepath.Dir(path), ".whyslow-*")
+	if err != nil {
+		return wrap(err)
+	}
+	_, err = tmp.Write(text)
+	if e := tmp.Chmod(info.Mode().Perm()); err == nil {
+		err = e
+	}
+	if e := tmp.Close(); err == nil {
+		err = e
+	}
+	if err == nil {
+		err = os.Rename(tmp.Name(), path)
+	}
+	if err != nil {
+		os.Remove(tmp.Name())
+		return wrap(err)
+	}
+	return nil
+}
