@@ -1,6 +1,8 @@
 package config
 
 import (
+	"strings"
+
 	"github.com/tailscale/hujson"
 	"github.com/whyslow/whyslow/trace"
 )
@@ -126,7 +128,12 @@ func (f *file) event(ns string, m member) (e Event, ok bool) {
 	}
 	if e.Rule == nil && standardNamespace(ns) && !e.Standard() {
 		if !badRule {
-			f.warn(m.at, "%s; skipped (an event of your own here needs a \"rule\")", noEvent(ns, m.key))
+			own := "; an event of your own here needs a \"rule\""
+			if text := noEvent(ns, m.key); strings.HasSuffix(text, "?") {
+				f.warn(m.at, "%s Skipped%s", text, own)
+			} else {
+				f.warn(m.at, "%s; skipped%s", text, own)
+			}
 		}
 		return e, false
 	}
@@ -180,6 +187,10 @@ func (f *file) groups(o *hujson.Object) (list []Group) {
 		if !ok {
 			continue
 		}
+		if shown(m.key) != m.key {
+			f.warn(m.at, "%q cannot be the name of a group; skipped", m.key)
+			continue
+		}
 		g := Group{Name: m.key, Enabled: true, Pos: f.pos(m.at), EnabledPos: f.pos(m.at)}
 		for _, s := range f.members(in) {
 			switch s.key {
@@ -230,7 +241,7 @@ func (f *file) unlisted(ev *Events) {
 			}
 			text := r.String() + " is not listed in \"eventsSettings\": it stays off"
 			if _, known := trace.KindByName(r.Namespace, r.Name); standardNamespace(r.Namespace) && !known {
-				text = noEvent(r.Namespace, r.Name) + "; skipped"
+				text = noEvent(r.Namespace, r.Name)
 			}
 			f.warnings = append(f.warnings, Warning{r.Pos, text})
 		}

@@ -21,13 +21,13 @@ func (p *Plan) Explain(w io.Writer) error {
 		e := &p.Events[i]
 		l := line{e.On, e.String(), e.Why, e.Pos, nil}
 		if e.Rule != nil {
-			text := "inserted " + e.Rule.String()
+			text := "inserted " + shown(e.Rule.String())
 			if e.Functions != nil {
-				text += ", in " + strings.Join(e.Functions, ", ")
+				text += ", in " + shown(strings.Join(e.Functions, ", "))
 			}
 			l.more = append(l.more, text)
 			if len(e.Args) > 0 {
-				l.more = append(l.more, "with "+strings.Join(e.Args, ", "))
+				l.more = append(l.more, "with "+shown(strings.Join(e.Args, ", ")))
 			}
 		}
 		if events = append(events, l); e.On {
@@ -42,7 +42,7 @@ func (p *Plan) Explain(w io.Writer) error {
 			l.more = append(l.more, fmt.Sprintf("priority %d", m.Priority))
 		}
 		if m.Library != "" {
-			l.more = append(l.more, "library "+m.Library)
+			l.more = append(l.more, "library "+shown(m.Library))
 		}
 		for _, k := range slices.Sorted(maps.Keys(m.Params)) {
 			l.more = append(l.more, strings.TrimSuffix(fmt.Sprintf("%s = %s  %s", k, literal(m.Params[k]), m.paramPos[k]), "  "))

@@ -75,7 +75,7 @@ func choose(flag string, values []string) (c choice, err error) {
 		plain := 0
 		for _, w := range words {
 			w = strings.TrimSpace(w)
-			e := entry{name: strings.TrimLeft(w, "+-"), on: !strings.HasPrefix(w, "-"), pos: pos}
+			e := entry{name: strings.TrimLeft(w, "+-"), on: !strings.HasPrefix(w, "-"), pos: Pos{File: flag + "=" + w}}
 			switch e.sign = e.name != w; {
 			case e.name == "":
 				return c, fmt.Errorf("%s: a name is missing; write all or none to mean that", pos)
@@ -149,32 +149,32 @@ type setting struct {
 }
 
 // settings reads the --set flags.
-func settings(flags []string, known []prof.ModuleInfo, listed *Modules) (list []setting, err error) {
-	for _, f := range flags {
+func (p *Plan) settings() (list []setting, err error) {
+	for _, f := range p.input.Flags.Sets {
 		s := setting{pos: Pos{File: "--set " + f}}
 		name, text, found := strings.Cut(f, "=")
-		module, key, dot := strings.Cut(name, ".")
+		given, key, dot := strings.Cut(name, ".")
 		if !found || !dot || key == "" {
 			return nil, fmt.Errorf("%s: write --set MODULE.PARAM=VALUE", s.pos)
 		}
-		if s.module, s.info, err = knownModule(module, known, listed); err != nil {
-			return nil, fmt.Errorf("%s: %w", s.pos, err)
+		if s.module, s.info = find(given, p.input.Known); p.Module(s.module) == nil {
+			return nil, fmt.Errorf("%s: %w", s.pos, p.noModule(given))
 		}
 		s.text = text
-		p := &prof.Param{Name: key}
+		param := &prof.Param{Name: key}
 		switch s.key = key; {
 		case key == "enabled":
-			p.Default = false
+			param.Default = false
 		case key == "priority":
-			p.Default = prof.DefaultPriority
+			param.Default = prof.DefaultPriority
 		case s.info != nil:
-			if p = s.info.Param(key); p == nil {
+			if param = s.info.Param(key); param == nil {
 				return nil, fmt.Errorf("%s: %s", s.pos, noParam(key, s.info))
 			}
 		}
 		var ok bool
-		if s.value, ok = fromText(p, text); !ok {
-			return nil, fmt.Errorf("%s: %s of %s must be %s, not %q", s.pos, key, s.module, wanted(p), text)
+		if s.value, ok = fromText(param, text); !ok {
+			return nil, fmt.Errorf("%s: %s of %s must be %s, not %q", s.pos, key, s.module, wanted(param), text)
 		}
 		list = append(list, s)
 	}
@@ -209,26 +209,13 @@ func fromText(p *prof.Param, text string) (any, bool) {
 	return text, true
 }
 
-// knownModule finds a module named on the command line: built in, or listed in the file.
-func knownModule(given string, known []prof.ModuleInfo, listed *Modules) (string, *prof.ModuleInfo, error) {
-	name, info := find(given, known)
-	if info != nil || listed.named(name) != nil {
-		return name, info, nil
+// noModule says that there is no such module, and which there are.
+func (p *Plan) noModule(given string) error {
+	var names []string
+	for _, m := range p.Modules {
+		names = append(names, m.Name)
 	}
-	return name, nil, errNoModule(given, name, known, listed)
-}
-
-// errNoModule says that there is no such module, and which there are.
-func errNoModule(given, name string, known []prof.ModuleInfo, listed *Modules) error {
-	names := moduleNames(known)
-	if listed != nil {
-		for _, m := range listed.List {
-			if !slices.Contains(names, m.Name) {
-				names = append(names, m.Name)
-			}
-		}
-	}
-	if n := nearest(name, names); n != "" {
+	if n := nearModule(given, names); n != "" {
 		return fmt.Errorf("there is no module %s; did you mean %s?", given, n)
 	}
 	return fmt.Errorf("there is no module %s; there are %s", given, strings.Join(names, ", "))

@@ -61,11 +61,11 @@ func (p *Plan) typeParams(m *ModuleState) error {
 			if m.Params[k], problem = typed(param, m.Params[k]); problem == "" {
 				continue
 			}
-			problem = fmt.Sprintf("%q of %s must be %s", k, m.Name, problem)
+			problem = fmt.Sprintf("%q of %s must be %s; skipped", k, m.Name, problem)
 		} else {
 			problem = noParam(k, &m.Info)
 		}
-		p.warn(m.paramPos[k], "%s; skipped", problem)
+		p.warn(m.paramPos[k], "%s", problem)
 		delete(m.Params, k)
 	}
 	return nil
@@ -112,7 +112,10 @@ func (m *ModuleState) findLibrary(in Input) error {
 	}
 	path := lookFor(m.Library, m.Name, in.dirs())
 	if path == "" && m.On {
-		library, hint := m.Library, didYouMean(m.Name, moduleNames(in.Known))
+		library, hint := m.Library, ""
+		if n := nearModule(m.Name, moduleNames(in.Known)); n != "" {
+			hint = "; did you mean " + n + "?"
+		}
 		if library == "" {
 			library = "lib" + m.Name + ".so"
 		}

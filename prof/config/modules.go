@@ -150,7 +150,7 @@ func (f *file) module(m member, known []prof.ModuleInfo) (s Module, ok bool) {
 			f.unknown(k, m.key, []string{"enabled", "overrideEnabled", "priority", "params", "library"})
 		}
 	}
-	if n := nearest(name, moduleNames(known)); info == nil && s.Library == "" && n != "" {
+	if n := nearModule(name, moduleNames(known)); info == nil && s.Library == "" && n != "" {
 		f.warn(m.at, "%s is taken for a module of your own, in lib%s.so; did you mean %s?", m.key, name, n)
 	}
 	return s, true
@@ -160,6 +160,10 @@ func (f *file) module(m member, known []prof.ModuleInfo) (s Module, ok bool) {
 func (f *file) params(o *hujson.Object, name string, info *prof.ModuleInfo) map[string]Value {
 	values := map[string]Value{}
 	for _, m := range f.members(o) {
+		if info == nil && !moduleName(m.key) {
+			f.warn(m.at, "%q is no name of a parameter: letters, digits, _ and - only; skipped", m.key)
+			continue
+		}
 		raw := f.plain(m)
 		if raw == nil {
 			f.wrong(m, "a string, a number, true, false or a list of strings")
@@ -168,7 +172,7 @@ func (f *file) params(o *hujson.Object, name string, info *prof.ModuleInfo) map[
 		if info != nil {
 			p := info.Param(m.key)
 			if p == nil {
-				f.warn(m.at, "%s; skipped", noParam(m.key, info))
+				f.warn(m.at, "%s", noParam(m.key, info))
 				continue
 			}
 			var problem string
@@ -306,4 +310,12 @@ func moduleNames(known []prof.ModuleInfo) []string {
 		list = append(list, m.Name)
 	}
 	return list
+}
+
+// nearModule returns the module that name was probably meant to be, "" if none is near.
+func nearModule(name string, modules []string) string {
+	if n := strings.TrimPrefix(name, "lib") + "_module"; slices.Contains(modules, n) {
+		return n
+	}
+	return nearest(name, modules)
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 	"unicode/utf8"
 
 	"github.com/whyslow/whyslow/trace"
@@ -83,29 +84,26 @@ func canonical(ns, name string) string {
 	return ns + "." + name
 }
 
-// namespaces are the standard ones in the order of the table.
-func namespaces() []string {
-	var list []string
+// standard has the names of the standard events.
+var standard = sync.OnceValue(func() (s struct {
+	namespaces []string            // in the order of the table
+	events     map[string][]string // names and aliases by namespace
+}) {
+	s.events = map[string][]string{}
 	for _, k := range trace.Kinds() {
-		if !slices.Contains(list, k.Namespace) {
-			list = append(list, k.Namespace)
+		if s.events[k.Namespace] == nil {
+			s.namespaces = append(s.namespaces, k.Namespace)
 		}
+		s.events[k.Namespace] = append(append(s.events[k.Namespace], k.Name), k.Alias...)
 	}
-	return list
-}
+	return s
+})
 
-func standardNamespace(ns string) bool { return slices.Contains(namespaces(), ns) }
+func namespaces() []string { return standard().namespaces }
 
-// eventNames are the names and aliases of a standard namespace.
-func eventNames(ns string) []string {
-	var list []string
-	for _, k := range trace.Kinds() {
-		if k.Namespace == ns {
-			list = append(append(list, k.Name), k.Alias...)
-		}
-	}
-	return list
-}
+func standardNamespace(ns string) bool { return eventNames(ns) != nil }
+
+func eventNames(ns string) []string { return standard().events[ns] }
 
 // noEvent says that a standard namespace has no such event, and what was probably meant.
 func noEvent(ns, name string) string {

@@ -26,8 +26,7 @@ func (p *Plan) resolveEvents(in Input) (err error) {
 		return err
 	}
 	if p.choice.exact && len(in.Flags.Groups) > 0 {
-		return fmt.Errorf("--group %s: has no effect, because %s replaces the configuration of events; write %s, or leave out one of the two",
-			in.Flags.Groups[0], p.choice.exactly, "--events=+NAME or -NAME")
+		return fmt.Errorf("--group %s has no effect: %s says exactly what is on; leave out one of the two", in.Flags.Groups[0], p.choice.exactly)
 	}
 	switches, err := groupSwitches(in.Flags.Groups, ev.Groups, source)
 	if err != nil {
@@ -67,7 +66,13 @@ func (p *Plan) entry(e *Event, v verdict) {
 	}
 	s := &p.Events[i]
 	if s.Why != "not listed" && (s.On || !v.on) {
-		return
+		switch {
+		case !v.on || e.Rule == nil:
+			return
+		case s.Rule != nil:
+			p.warn(e.Pos, "%s is the same event as %s, which has a rule already; this one is skipped", e, s)
+			return
+		}
 	}
 	s.On, s.Why, s.Pos = v.on, v.why, v.pos
 	s.Rule, s.Args, s.Functions = e.Rule, e.Args, e.Functions
@@ -168,7 +173,7 @@ func (c *choice) event(on bool, why string, pos Pos, names ...string) (bool, str
 
 // checkEvents refuses names of --events that mean nothing, and adds events of the user's own that are named.
 func (p *Plan) checkEvents(in Input, ev *Events) error {
-	spaces := namespaces()
+	spaces := slices.Clone(namespaces())
 	for _, m := range in.Known {
 		for _, e := range m.Emits {
 			ns, _, _ := strings.Cut(e, ".")

@@ -25,7 +25,7 @@ func (p *Plan) resolveModules(in Input) error {
 	if err := p.chooseModules(in); err != nil {
 		return err
 	}
-	sets, err := settings(in.Flags.Sets, in.Known, in.Modules)
+	sets, err := p.settings()
 	if err != nil {
 		return err
 	}
@@ -115,8 +115,8 @@ func (p *Plan) chooseModules(in Input) error {
 		m := p.Module(name)
 		if m == nil {
 			// A module of the user's that only the command line names.
-			if !moduleName(name) || e.on && lookFor("", name, in.dirs()) == "" || !e.on {
-				return fmt.Errorf("%s: %w", e.pos, errNoModule(e.name, name, in.Known, in.Modules))
+			if !moduleName(name) || !e.on || lookFor("", name, in.dirs()) == "" {
+				return fmt.Errorf("%s: %w", e.pos, p.noModule(e.name))
 			}
 			p.Modules = append(p.Modules, p.module(name, prof.ModuleInfo{}, nil))
 			m = &p.Modules[len(p.Modules)-1]
@@ -161,7 +161,7 @@ func (p *Plan) require() error {
 				case r == nil:
 					return fmt.Errorf("module %s requires %s, which there is not", m.Name, name)
 				case r.off:
-					return fmt.Errorf("module %s requires %s, which is switched off: %s; switch %s off too (it is on: %s)", m.Name, name, r.because(), m.Name, m.because())
+					return fmt.Errorf("module %s requires %s, which is off (%s): switch that on, or %s off (%s)", m.Name, name, r.because(), m.Name, m.because())
 				case !r.On:
 					r.On, r.Why, r.Pos = true, "required by "+m.Name, m.Pos
 					again = true

@@ -3,7 +3,6 @@ package config_test
 import (
 	"bytes"
 	"encoding/json"
-	"flag"
 	"os"
 	"slices"
 	"strings"
@@ -17,8 +16,6 @@ import (
 	"github.com/whyslow/whyslow/prof/config"
 	"github.com/whyslow/whyslow/trace"
 )
-
-var update = flag.Bool("update", false, "write the schemas in docs and the golden files anew")
 
 // The schemas tell editors what the configuration files may hold. They are made from the same tables as
 // everything else: kinds of events and registered modules.
@@ -128,7 +125,7 @@ func modulesSchemaText(t *testing.T) []byte {
 		"$schema": "https://json-schema.org/draft/2020-12/schema", "title": config.ModulesFile + " of whyslow", "type": "object",
 		"properties": properties, "patternProperties": patterns,
 		"propertyNames":        object{"pattern": `^(\$schema|[A-Za-z_][A-Za-z0-9_-]*)$`},
-		"additionalProperties": described("A module of your own, in a shared library.", moduleSchema(object{"type": "object", "additionalProperties": value}, true)),
+		"additionalProperties": described("A module of your own, in a shared library.", moduleSchema(object{"type": "object", "propertyNames": object{"pattern": "^[A-Za-z_][A-Za-z0-9_-]*$"}, "additionalProperties": value}, true)),
 	})
 }
 
@@ -182,7 +179,7 @@ func marshal(t *testing.T, v any) []byte {
 
 func TestSchemasAreCurrent(t *testing.T) {
 	for file, text := range map[string][]byte{eventsSchema: eventsSchemaText(t), modulesSchema: modulesSchemaText(t)} {
-		if *update {
+		if *config.Update {
 			if err := os.WriteFile(file, text, 0o666); err != nil {
 				t.Fatal(err)
 			}
@@ -273,6 +270,7 @@ func TestSchemas(t *testing.T) {
 		`{"mine": {"params": {"a": {}}}}`,
 		`{"mine": {"params": {"a": [1]}}}`,
 		`{"mine": {"params": []}}`,
+		`{"mine": {"params": {"a b": 1}}}`,
 		`{"mine": {"priority": 1.5}}`,
 		`{"mine": {"priority": 1.0}}`,
 		`{"mine": {"overrideEnabled": 1}}`,

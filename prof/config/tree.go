@@ -8,6 +8,7 @@ import (
 	"math"
 	"strconv"
 	"strings"
+	"unicode"
 	"unicode/utf8"
 
 	"github.com/tailscale/hujson"
@@ -26,6 +27,10 @@ type file struct {
 	text     []byte
 	lines    []int // offsets at which lines begin
 	warnings []Warning
+
+	// The last place asked for: files may be one long line.
+	lastAt  int
+	lastPos Pos
 }
 
 // member is a key of an object with its value.
@@ -97,6 +102,10 @@ func (f *file) syntax(err error) error {
 		text = "the file is empty; it must be a JSON object, { ... }"
 	case strings.HasSuffix(text, "after top-level value") && trimmed[0] == '"':
 		at, text = bytes.IndexByte(f.text, '"'), "the file must be a JSON object: put { before this and } at the end"
+	case strings.HasPrefix(text, "invalid literal: \""):
+		text = `this string is not valid: line breaks and tabs in it are written as \n and \t, and a \ as \\`
+	case strings.HasPrefix(text, "invalid literal: "):
+		text = fmt.Sprintf(`%.40q is no value: there are true, false, null, numbers, "strings", [lists] and {objects}`, strings.TrimPrefix(text, "invalid literal: "))
 	case errors.Is(reason, io.ErrUnexpectedEOF):
 		what := "an object or list is not closed"
 		if strings.Contains(text, "string") {
@@ -119,7 +128,17 @@ func (f *file) pos(offset int) Pos {
 			hi = mid
 		}
 	}
-	return Pos{f.name, lo + 1, 1 + utf8.RuneCount(f.text[f.lines[lo]:offset])}
+	from, col := f.lines[lo], 1
+	if f.lastPos.Line == lo+1 && f.lastAt-offset < offset-from {
+		from, col = f.lastAt, f.lastPos.Col
+	}
+	if from <= offset {
+		col += utf8.RuneCount(f.text[from:offset])
+	} else {
+		col -= utf8.RuneCount(f.text[offset:from])
+	}
+	f.lastAt, f.lastPos = offset, Pos{f.name, lo + 1, col}
+	return f.lastPos
 }
 
 func (f *file) warn(at int, format string, args ...any) {
@@ -150,7 +169,7 @@ func (f *file) wrong(m member, want string) {
 
 // unknown warns of a key that has no meaning here.
 func (f *file) unknown(m member, where string, known []string) {
-	hint := "; there are " + strings.Join(known, ", ")
+	hint := "; it can have " + strings.Join(known, ", ")
 	if n := nearest(m.key, known); n != "" {
 		hint = fmt.Sprintf("; did you mean %q?", n)
 	}
@@ -240,4 +259,12 @@ func what(v hujson.Value) string {
 		return "a list"
 	}
 	return v.Value.(hujson.Literal).String()
+}
+
+// shown is a text in a line for users, quoted if it would break that.
+func shown(s string) string {
+	if strings.ContainsFunc(s, func(r rune) bool { return !unicode.IsPrint(r) }) {
+		return strconv.Quote(s)
+	}
+	return s
 }
