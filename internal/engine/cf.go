@@ -129,6 +129,7 @@ type cf struct {
 	issued bool // requests of the current wave are out
 	ready  bool // readiness for the coming execution is recorded
 	held   bool // kept back by Hold, once
+	began  bool // its first block on this node has begun; kept only where there are rules
 	// shared tells that a request was left unanswered: from then on other goroutines may touch what mu guards. It is read and
 	// set by the worker that holds the CF; until then that worker need not lock.
 	shared bool
@@ -147,6 +148,10 @@ type cf struct {
 	inputs []slot
 	inline [2]slot
 }
+
+// block is the number of the block that the CF is in or would go on with: what a stage does before it lets the CF wait, go
+// elsewhere or go on. Running is no block of its own.
+func (c *cf) block() uint64 { return uint64(min(c.stage, stageMain)) }
 
 func (c *cf) lock() {
 	if c.shared {

@@ -31,7 +31,8 @@ func (w *worker) call(c *cf) {
 	// after it, with the time that was read right beside the user's code.
 	long := times.long()
 	if long {
-		e.ses.ForeignStarted.Emit(w.ps, site)
+		e.std.foreignStarted.Emit(w.ps, site)
+		w.before(atCall, c)
 		e.ses.CFStarted.Emit(w.ps, c.id, uint64(c.exec), w.inputDFs(c))
 	}
 	w.calling.Store(c)
@@ -40,7 +41,8 @@ func (w *worker) call(c *cf) {
 		select {} // the run has ended without waiting for us, and our stream is no longer ours
 	}
 	if !long {
-		e.ses.ForeignStarted.EmitAt(w.ps, w.times.Start, site)
+		e.std.foreignStarted.EmitAt(w.ps, w.times.Start, site)
+		w.beforeAt(atCall, c, w.times.Start)
 		e.ses.CFStarted.EmitAt(w.ps, w.times.Start, c.id, uint64(c.exec), w.inputDFs(c))
 	}
 	end := w.times.End
@@ -49,8 +51,11 @@ func (w *worker) call(c *cf) {
 	}
 	w.now = end
 	e.ses.CFFinished.EmitAt(w.ps, end, c.id, uint64(c.exec), w.times.CPU)
-	e.ses.ForeignEnded.EmitAt(w.ps, end, site)
+	e.std.foreignEnded.EmitAt(w.ps, end, site)
 	w.stats.atomic++
+	if e.rules != nil {
+		w.called(c, outcome.Kind == cpp.Done, end)
+	}
 	w.releaseArgs()
 	if outcome.Kind != cpp.Done {
 		w.crashed(c, outcome)
@@ -105,6 +110,9 @@ func (w *worker) argument(arg *luna.Arg, v *env) (val cpp.Value, own bool) {
 func (w *worker) effects(c *cf) {
 	e, st := w.n.eng, c.st
 	v := &env{f: c.ctx(), c: c, outs: w.outs}
+	if e.rules != nil {
+		w.measure(w.outs)
+	}
 	w.fresh = w.fresh[:0]
 	for range w.outs {
 		w.fresh = append(w.fresh, true)

@@ -60,6 +60,8 @@ type Config struct {
 	ThreadClock    ThreadClock
 	Hold           map[string]time.Duration // by code fragment: every CF of it is held that long before it may start
 	Records        Recorder                 // LuNA's debug records; nil: none
+	Rules          []Rule                   // events emitted by rule; CheckRule accepts them
+	DescribeDFs    bool                     // the session's describer knows DFs: for modules
 	Warn           func(string)             // receives warnings, one line each
 }
 
@@ -86,25 +88,31 @@ var ErrInterrupted = errors.New("interrupted")
 
 // Engine is one run.
 type engine struct {
-	cfg       Config
-	prog      *luna.Program
-	nodes     []*node
-	net       transport.Network
-	ses       *prof.Session
-	recording bool
-	fns       []cpp.Fn             // by Routine.ID
-	codes     []codeTimes          // by Code.ID
-	literals  map[string]cpp.Value // string constants as C++ wants them
-	hold      []time.Duration      // by Code.ID
-	static    []static             // by Stmt.ID
-	busy      atomic.Int64
-	stopping  atomic.Bool
-	stop      sync.Once
-	done      chan struct{}
-	err       error // set once, before done is closed
-	abandoned bool
-	spin      bool // workers look for work a while before they park: only where each has a core
-	sent      atomic.Int64
+	cfg        Config
+	prog       *luna.Program
+	nodes      []*node
+	net        transport.Network
+	ses        *prof.Session
+	recording  bool
+	std        std
+	rules      *[points]sides // nil: no rules
+	started    int64          // when the run began
+	wall       int64          // to add to the clock to get system time
+	steady     int64          // and CLOCK_MONOTONIC
+	emitFailed sync.Once
+	fns        []cpp.Fn             // by Routine.ID
+	codes      []codeTimes          // by Code.ID
+	literals   map[string]cpp.Value // string constants as C++ wants them
+	hold       []time.Duration      // by Code.ID
+	static     []static             // by Stmt.ID
+	busy       atomic.Int64
+	stopping   atomic.Bool
+	stop       sync.Once
+	done       chan struct{}
+	err        error // set once, before done is closed
+	abandoned  bool
+	spin       bool // workers look for work a while before they park: only where each has a core
+	sent       atomic.Int64
 }
 
 // codeTimes is what a worker knows of a code fragment: whether it reads the thread clock for it.
@@ -227,6 +235,13 @@ func newEngine(cfg Config) (*engine, error) {
 	for i := range cfg.Nodes {
 		e.nodes = append(e.nodes, newNode(e, i))
 	}
+	if err := e.setRules(); err != nil {
+		e.forget()
+		return nil, err
+	}
+	if e.recording {
+		e.setDescriber()
+	}
 	e.net = local.New(cfg.Nodes, local.Options{Latency: cfg.LinkLatency, Bandwidth: cfg.LinkBandwidth}, func(m *transport.Message) {
 		e.nodes[m.To].rts.handle(m)
 		e.leave()
@@ -260,6 +275,7 @@ func (e *engine) finish(err error) {
 func (e *engine) begin() {
 	cpu := clock.ProcessCPU()
 	t := clock.Now()
+	e.started = t
 	for _, n := range e.nodes {
 		for _, w := range n.workers {
 			e.ses.ProgramStarted.EmitAt(w.ps, t, 0, cpu)

@@ -30,6 +30,7 @@ func (w *worker) fetch(c *cf, waves [][]int, last bool) bool {
 			if int(c.cursor) < len(wave) {
 				w.suspend(c, wave, last && int(c.wave) == len(waves)-1)
 				c.mu.Unlock()
+				w.left(atWait)
 				return false
 			}
 			c.mu.Unlock()
@@ -54,7 +55,8 @@ func (w *worker) suspend(c *cf, wave []int, last bool) {
 	c.missing = int32(len(w.dfs))
 	c.waiting, c.last = int32(wave[c.cursor]), last
 	ses.CFWaiting.EmitAt(w.ps, w.now, c.id, w.dfs)
-	ses.BlockWaiting.EmitAt(w.ps, w.now, siteOf(c.st), uint64(c.stage))
+	w.n.eng.std.waiting.EmitAt(w.ps, w.now, siteOf(c.st), c.block())
+	w.leave(atWait, c)
 	c.suspended, c.since = true, w.now
 }
 
@@ -82,7 +84,7 @@ func (w *worker) issue(c *cf, wave []int) {
 		if in.Push {
 			num := w.number(&id)
 			c.lock()
-			c.inputs[k].df = num
+			w.n.denote(&c.inputs[k], num)
 			c.unlock()
 			listen = true
 			continue
@@ -99,7 +101,7 @@ func (w *worker) issue(c *cf, wave []int) {
 			c.shared = c.shared || !ok
 			c.lock()
 			s := &c.inputs[k]
-			s.df = num
+			w.n.denote(s, num)
 			if ok {
 				s.val, s.at, s.have, s.asked, s.own = val, at, true, false, false
 				c.open--
@@ -110,7 +112,7 @@ func (w *worker) issue(c *cf, wave []int) {
 			w.outer.Add(1)
 			num := w.number(&id)
 			c.lock()
-			c.inputs[k].df = num
+			w.n.denote(&c.inputs[k], num)
 			c.unlock()
 			c.shared = true
 			w.sendRequest(c, k, &id, num, node)
@@ -179,7 +181,8 @@ func (c *cf) answer(a *actor, k int, gen uint32, val cpp.Value, num trace.DF, at
 		a.spare(num, val, own) // a twin had it
 	default:
 		s.asked = false
-		s.val, s.at, s.have, s.df, s.own = val, at, true, num, own
+		s.val, s.at, s.have, s.own = val, at, true, own
+		a.n.denote(s, num)
 		c.arrived(a)
 		if e.static[c.st.ID].twins {
 			c.satisfyOthers(a, k)
@@ -214,6 +217,7 @@ func (w *worker) renew(c *cf) {
 	for i := range c.inputs {
 		s := &c.inputs[i]
 		w.letGo(s)
+		w.n.denote(s, 0)
 		*s = slot{}
 	}
 	c.since = w.now

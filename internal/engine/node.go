@@ -25,6 +25,9 @@ type node struct {
 	writer  *trace.Writer
 	names   []trace.Name // by luna.DeclID
 
+	nameTexts map[trace.Name]string // names in this node's trace
+	known     *identities           // what the numbers of DFs stand for; nil: nobody asks
+
 	shards [1 << shardBits]shard
 	cfs    atomic.Uint64 // CFs created here
 	ids    atomic.Uint64 // names created here
@@ -58,8 +61,11 @@ type actor struct {
 	words []int64
 	dfs   []trace.DF
 	idx   []int32
-	inner atomic.Int64 // CF-DF edges with both ends on this node, as far as this actor made and removed them
-	outer atomic.Int64 // with the DF's home on another node
+	vals  []any                    // arguments of an event emitted by rule
+	kept  []kept                   // what is to be emitted when the present CF has left
+	made  struct{ n, bytes int64 } // outputs of the present execution, where rules want to know
+	inner atomic.Int64             // CF-DF edges with both ends on this node, as far as this actor made and removed them
+	outer atomic.Int64             // with the DF's home on another node
 	stats struct{ atomic, migrated, stolen int64 }
 }
 
@@ -98,6 +104,12 @@ func newNode(e *engine, id int) *node {
 	n.rts = &actor{n: n, ps: stream(e.cfg.Workers)}
 	n.mon = stream(e.cfg.Workers + 1)
 	n.sampled.send = make([]int, e.cfg.Nodes)
+	if e.cfg.DescribeDFs && e.recording {
+		n.known = newIdentities()
+		for i := range n.shards {
+			n.shards[i].known = n.known
+		}
+	}
 	if !e.ses.ReadyQueue.On() && !e.ses.SendQueue.On() && !e.ses.Relations.On() {
 		n.sampleDue.Store(math.MaxInt64)
 	}
@@ -114,16 +126,22 @@ func newNode(e *engine, id int) *node {
 // defineProgram writes the definitions that all events of this node refer to.
 func (n *node) defineProgram() {
 	p, w := n.eng.prog, n.writer
+	n.nameTexts = map[trace.Name]string{}
+	name := func(s string) trace.Name {
+		nm := w.Name(s)
+		n.nameTexts[nm] = s
+		return nm
+	}
 	for _, c := range p.Codes {
-		w.DefineCode(trace.CodeDef{Code: uint32(c.ID) + 1, Name: w.Name(c.Name), Kind: trace.CodeKind(c.Kind), File: w.Name(c.Pos.File), Line: c.Pos.Line, Col: c.Pos.Col})
+		w.DefineCode(trace.CodeDef{Code: uint32(c.ID) + 1, Name: name(c.Name), Kind: trace.CodeKind(c.Kind), File: name(c.Pos.File), Line: c.Pos.Line, Col: c.Pos.Col})
 	}
 	for _, st := range p.Stmts {
-		w.DefineSite(trace.SiteDef{Site: siteOf(st), Code: uint32(st.Code) + 1, Label: w.Name(st.LabelName), File: w.Name(st.Pos.File),
-			Line: st.Pos.Line, Col: st.Pos.Col, Text: w.Name(st.Text)})
+		w.DefineSite(trace.SiteDef{Site: siteOf(st), Code: uint32(st.Code) + 1, Label: name(st.LabelName), File: name(st.Pos.File),
+			Line: st.Pos.Line, Col: st.Pos.Col, Text: name(st.Text)})
 	}
 	n.names = make([]trace.Name, len(p.Decls))
 	for i, d := range p.Decls {
-		n.names[i] = w.Name(d.Name)
+		n.names[i] = name(d.Name)
 	}
 }
 

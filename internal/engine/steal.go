@@ -26,7 +26,7 @@ func (w *worker) askForWork() {
 // serveThief gives a CF to a node that asked, or remembers that it did.
 func (a *actor) serveThief(thief int) {
 	if c := a.n.queue.stealable(a.n.eng); c != nil {
-		a.giveTo(c, thief)
+		a.giveTo(c, thief, atRob)
 		return
 	}
 	n := a.n
@@ -53,16 +53,19 @@ func (w *worker) giveAway(c *cf) bool {
 	n.stealers = n.stealers[1:]
 	n.thieves.Store(int64(len(n.stealers)))
 	n.stealMu.Unlock()
-	w.giveTo(c, thief)
+	n.eng.std.migrated.EmitAt(w.ps, w.now, siteOf(c.st), stageHome)
+	w.giveTo(c, thief, atSteal)
 	return true
 }
 
-func (a *actor) giveTo(c *cf, thief int) {
+func (a *actor) giveTo(c *cf, thief int, p point) {
+	a.leave(p, c)
 	c.stage = stageMain
 	m := a.cfMessage(c, thief)
 	a.n.eng.ses.CFStolen.Emit(a.ps, c.id, thief, m.Bytes(), a.weight(c))
 	a.stats.stolen++
 	a.dispatch(m)
+	a.left(p)
 }
 
 // stealable takes a stealable CF off the end of the queue, leaving at least one CF for the node's own workers.

@@ -103,7 +103,7 @@ func (w *worker) flush() {
 		home := &c.st.Home
 		if len(e.nodes) > 1 && len(home.Waves) == 0 && c.stage == stageHome && c.st.Kind != luna.SubBody {
 			if to := w.homeNode(c); to != w.n.id && w.err == nil {
-				w.migrate(c, to)
+				w.migrate(c, to, atSend)
 				continue
 			}
 			c.placed = true
@@ -141,7 +141,9 @@ func (w *worker) step(c *cf) {
 	e := w.n.eng
 	site := siteOf(c.st)
 	w.now = clock.Now()
-	e.ses.BlockStarted.EmitAt(w.ps, w.now, site, uint64(c.stage))
+	w.before(atHead, c)
+	e.std.started.EmitAt(w.ps, w.now, site, c.block())
+	w.after(atHead, c)
 	for w.err == nil && !e.stopping.Load() {
 		switch c.stage {
 		case stageStart:
@@ -152,8 +154,10 @@ func (w *worker) step(c *cf) {
 			if w.err != nil {
 				return
 			}
+			w.ending(c, stageHome)
 			w.renew(c)
-			c.iter, c.stage = f, stageHome
+			c.iter = f
+			w.goOn(c, stageHome)
 
 		case stageHome:
 			if !c.placed {
@@ -168,18 +172,17 @@ func (w *worker) step(c *cf) {
 					return
 				}
 				if to != w.n.id {
-					e.ses.BlockMigrated.EmitAt(w.ps, w.now, site, stageHome)
-					w.migrate(c, to)
+					e.std.migrated.EmitAt(w.ps, w.now, site, stageHome)
+					w.migrate(c, to, atMigrate)
 					return
 				}
 				c.placed = true
 			}
 			if e.static[c.st.ID].stealable && w.giveAway(c) {
-				e.ses.BlockMigrated.EmitAt(w.ps, w.now, site, stageHome)
 				return
 			}
-			c.stage = stageMain
-			e.ses.BlockContinued.EmitAt(w.ps, w.now, site, stageMain)
+			w.ending(c, stageMain)
+			w.goOn(c, stageMain)
 
 		case stageMain:
 			if !w.fetch(c, c.st.Waves, true) || w.err != nil {
@@ -196,12 +199,26 @@ func (w *worker) step(c *cf) {
 				return
 			}
 			if w.execute(c) {
-				e.ses.BlockExited.EmitAt(w.ps, w.now, site, stageMain)
+				if w.err != nil {
+					e.std.exited.EmitAt(w.ps, w.now, site, stageMain)
+					w.before(atFailed, c)
+				}
 				return
 			}
-			e.ses.BlockContinued.EmitAt(w.ps, w.now, site, stageHome)
 		}
 	}
+}
+
+// ending is what happens before a block ends with CONTINUE, to go on at a stage.
+func (w *worker) ending(c *cf, stage uint8) {
+	w.n.eng.std.continued.EmitAt(w.ps, w.now, siteOf(c.st), uint64(stage))
+	w.before(atContinue, c)
+}
+
+// goOn takes the CF to the stage.
+func (w *worker) goOn(c *cf, stage uint8) {
+	c.stage = stage
+	w.after(atContinue, c)
 }
 
 // noticeReady records readiness that is noticed only now: the inputs had come while the CF was queued.
@@ -242,6 +259,9 @@ func (w *worker) hold(c *cf) bool {
 
 // exit ends a CF after its execution; one with unanswered requests stays in existence until they are answered.
 func (w *worker) exit(c *cf) {
+	w.now = clock.Now()
+	w.n.eng.std.exited.EmitAt(w.ps, w.now, siteOf(c.st), stageMain)
+	w.leave(atExit, c)
 	c.stage = stageDone
 	if c.label != nil {
 		w.unlisten(c.label)
@@ -250,12 +270,13 @@ func (w *worker) exit(c *cf) {
 	if c.open > 0 {
 		c.zombie, c.since = true, w.now
 		c.unlock()
+		w.left(atExit)
 		return
 	}
 	c.unlock()
-	w.now = clock.Now()
 	w.destroyCF(c)
 	w.recycle(c)
+	w.left(atExit)
 }
 
 // destroyCF gives back what a finished CF holds.
@@ -263,6 +284,7 @@ func (a *actor) destroyCF(c *cf) {
 	for i := range c.inputs {
 		a.letGo(&c.inputs[i])
 	}
+	a.n.forgetInputs(c)
 	a.unrelate(c)
 	a.n.eng.ses.CFDestroyed.EmitAt(a.ps, a.now, c.id)
 }
@@ -328,9 +350,14 @@ func (w *worker) execute(c *cf) bool {
 	}
 	if again {
 		w.flush()
+		if w.err != nil {
+			return true
+		}
+		w.ending(c, stageHome)
 		w.renew(c)
 		c.iter = &frame{parent: c.frame, block: st.Body, counter: c.iter.counter + 1}
-		c.stage, c.placed, c.ready = stageHome, false, false
+		c.placed, c.ready = false, false
+		w.goOn(c, stageHome)
 		return false
 	}
 	w.outs = w.outs[:0]

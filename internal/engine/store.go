@@ -29,7 +29,8 @@ type shard struct {
 	n     int
 	free  *cell
 	seen  []seenDF
-	_     [40]byte // shards in different cache lines
+	known *identities // told when numbers are given up; may be nil
+	_     [32]byte    // shards in different cache lines
 }
 
 type seenDF struct {
@@ -132,6 +133,7 @@ func (s *shard) tidy(c *cell) {
 	}
 	*p = c.next
 	s.n--
+	s.known.retire(c.num)
 	w := c.waiters[:0]
 	*c = cell{next: s.free, waiters: w}
 	s.free = c
@@ -154,9 +156,12 @@ func (a *actor) cell(s *shard, id *ident, h uint64) *cell {
 	return c
 }
 
-// define gives an identity a number in this node's trace.
+// define gives an identity a number on this node, for events.
 func (a *actor) define(id *ident) trace.DF {
 	num := trace.DF(a.n.dfs.Add(1))
+	if a.n.known != nil {
+		a.n.known.add(num, a.n.eng.prog.Decls[id.decl].Name, id.list())
+	}
 	if w := a.n.writer; w != nil {
 		a.words = append(a.words[:0], int64(id.name>>48), int64(id.name&(1<<48-1)))
 		for i := range int(id.n) {
@@ -184,6 +189,7 @@ func (a *actor) number(id *ident) trace.DF {
 	}
 	e := &s.seen[h%seenSize]
 	if e.num == 0 || !e.id.equal(id) {
+		s.known.retire(e.num)
 		e.id, e.num = *id, a.define(id)
 	}
 	return e.num

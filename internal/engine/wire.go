@@ -80,12 +80,14 @@ func (a *actor) sendDestroy(id *ident, to int) {
 	a.dispatch(a.newMessage(msgDestroy, to, appendIdent(nil, id)))
 }
 
-// migrate sends a CF to another node, where it goes on at the same stage.
-func (a *actor) migrate(c *cf, to int) {
+// migrate sends a CF to another node, where it goes on at the same stage; p is the point in its life.
+func (a *actor) migrate(c *cf, to int, p point) {
+	a.leave(p, c)
 	m := a.cfMessage(c, to)
 	a.n.eng.ses.CFMigrated.Emit(a.ps, c.id, to, m.Bytes(), a.weight(c))
 	a.stats.migrated++
 	a.dispatch(m)
+	a.left(p)
 }
 
 func (a *actor) weight(c *cf) float64 {
@@ -128,6 +130,7 @@ func (a *actor) cfMessage(c *cf, to int) *transport.Message {
 		payload = append(payload, retained(s.val))
 		a.letGo(s)
 	}
+	a.n.forgetInputs(c)
 	return a.newMessage(msgCF, to, h, payload...)
 }
 
@@ -319,7 +322,8 @@ func (a *actor) receive(d *decoder, m *transport.Message, t int64) {
 		}
 		id := d.ident()
 		s := &c.inputs[i]
-		s.val, s.have, s.at, s.own, s.df = payload[0], true, t, true, a.number(&id)
+		s.val, s.have, s.at, s.own = payload[0], true, t, true
+		a.n.denote(s, a.number(&id))
 		e.ses.DFStored.EmitAt(a.ps, t, s.df, s.val.Size())
 		payload = payload[1:]
 	}
