@@ -4,8 +4,7 @@
 //
 // Handlers run in the goroutine of the worker that emits, and nothing in this package
 // makes workers wait for each other there: state is kept by stream (prof.PerStream) and
-// summed up when someone asks. Where a fact of one stream is needed at another, as with
-// the code fragment of a CF that was created by another worker, a lock of one of many
-// parts of a table is taken, and the module's documentation says so. In steady state no
-// handler allocates.
+// summed up when someone asks; what is known of a CF, which one worker creates and another
+// runs, is in a table without locks (cfTable). Text is collected by stream and handed
+// over in large pieces (ordered). In steady state no handler allocates.
 package modules
