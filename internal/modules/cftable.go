@@ -1,3 +1,5 @@
+//go:build !no_perfetto_module || !no_state_module || !no_profile_module
+
 package modules
 
 import (

@@ -1,3 +1,5 @@
+//go:build !no_profile_module
+
 package modules
 
 import (

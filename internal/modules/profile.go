@@ -83,7 +83,7 @@ type profileSums struct {
 // FragmentProfile is what is known of a code fragment.
 type FragmentProfile struct {
 	Code string `json:"code"` // its name; "?" for CFs whose creation was not seen
-	Kind string `json:"kind"` // atomic, sub, call, for, while, if
+	Kind string `json:"kind"` // atomic, sub, call, for, while, if; "" if not known
 	At   string `json:"at"`   // FILE:LINE:COLUMN of a for, while or if, which have no names of their own
 }
 
@@ -134,7 +134,7 @@ func (m *Profile) Start(h *prof.Host) error {
 		return err
 	}
 	m.h = h
-	unknown := FragmentProfile{Code: "?", Kind: trace.Atomic.String()}
+	unknown := FragmentProfile{Code: "?"}
 	m.codes, m.byKey = []FragmentProfile{unknown}, map[FragmentProfile]uint32{unknown: 0}
 	ses := h.Session()
 	m.streams = prof.NewPerStream(ses, func(_ *prof.Stream, st *profileStream) { st.codes = map[nodeSite]uint32{} })
