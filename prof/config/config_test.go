@@ -1,9 +1,11 @@
 package config
 
 import (
+	"slices"
 	"testing"
 
 	"github.com/whyslow/whyslow/prof"
+	"github.com/whyslow/whyslow/trace"
 )
 
 // known are modules as they might be compiled in.
@@ -63,5 +65,63 @@ func TestDefaults(t *testing.T) {
 	}
 	if len(p.Warnings) > 0 {
 		t.Error(p.Warnings)
+	}
+}
+
+func TestLater(t *testing.T) {
+	ev, _ := readEvents(t, `{"eventsSettings": {"Mine": {"onTick": true}}}`)
+	for _, c := range []struct {
+		file                  *Events
+		flags                 string
+		tick, tock, defaultOn bool // Mine.onTick, Mine.onTock, what others are
+	}{
+		{nil, "", true, true, true},
+		{ev, "", true, false, false},
+		{nil, "--events=CFEvents.*", false, false, false},
+		{nil, "--events=CFEvents.*,Mine.on*", true, true, false},
+		{nil, "--events=-Mine.onTock", true, false, true},
+		{nil, "--events=none", false, false, false},
+		{ev, "--events=none\n--events=+Mine::onTock", false, true, false},
+		{ev, "--events=all", true, true, true},
+		{ev, "--events=+*,-Mine.onTick", false, true, true},
+		{nil, "--events=-*,+*.onTock", false, true, false},
+	} {
+		p, err := Resolve(Input{Events: c.file, Flags: parseFlags(c.flags), Known: known()})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if tick, tock := p.On("Mine", "onTick"), p.On("Mine", "onTock"); tick != c.tick || tock != c.tock || p.DefaultOn != c.defaultOn || p.On("Theirs", "onX") != c.defaultOn {
+			t.Errorf("%q: onTick %v, onTock %v, others %v", c.flags, tick, tock, p.DefaultOn)
+		}
+	}
+}
+
+// The standard groups hold every event once, so that a group that is switched off takes its events off.
+func TestStandardGroups(t *testing.T) {
+	seen := map[string]string{}
+	for _, g := range standardGroups() {
+		if len(g.Events) == 0 {
+			t.Errorf("group %s is empty", g.Name)
+		}
+		for _, e := range g.Events {
+			if in, twice := seen[e.String()]; twice {
+				t.Errorf("%s is in %s and %s", e, in, g.Name)
+			}
+			seen[e.String()] = g.Name
+		}
+	}
+	for _, k := range trace.Kinds() {
+		if seen[k.String()] == "" {
+			t.Errorf("%s is in no group", k.String())
+		}
+	}
+}
+
+// --set has settings and parameters in one place.
+func TestParamsAreNoSettings(t *testing.T) {
+	for _, m := range slices.Concat(prof.Modules(), known()) {
+		if m.Param("enabled") != nil || m.Param("priority") != nil {
+			t.Errorf("a parameter of %s is called like a setting of all modules", m.Name)
+		}
 	}
 }

@@ -84,3 +84,36 @@ func TestMatch(t *testing.T) {
 		}
 	}
 }
+
+func TestParseRule(t *testing.T) {
+	for _, c := range []struct {
+		text, rule string
+		known      bool
+	}{
+		{"before return EXIT", "before return EXIT", true},
+		{"  after\treturn   STEAL\n", "after return STEAL", true},
+		{"before return a  +  b", "before return a + b", false},
+		{"before return exit", "before return exit", false},
+		{"after BlockRetStatus", "after BlockRetStatus", true},
+		{"before foreign  call", "before foreign call", true},
+		{"after entry", "after entry", true},
+	} {
+		r, err := ParseRule(c.text)
+		if err != nil || r.String() != c.rule || r.Known() != c.known {
+			t.Errorf("%q is %q, known %v, %v", c.text, r, r.Known(), err)
+		}
+	}
+	for text, want := range map[string]string{
+		"":                     "a rule begins with before or after, not with nothing",
+		"Before entry":         `a rule begins with before or after, not with "Before"`,
+		"before":               "before what? points are return X, BlockRetStatus, foreign call and entry",
+		"after return":         `return what? Write "return EXIT" or another value`,
+		"before return x;":     `leave out the ; of "return x;"`,
+		"before foreign calls": `there is no point "foreign calls"; did you mean foreign call?`,
+		"before Return EXIT":   `there is no point "Return EXIT"; points are return X, BlockRetStatus, foreign call and entry`,
+	} {
+		if _, err := ParseRule(text); err == nil || err.Error() != want {
+			t.Errorf("%q: %v", text, err)
+		}
+	}
+}

@@ -52,11 +52,11 @@ func (p *Plan) Explain(w io.Writer) error {
 	fmt.Fprintf(&b, "Events: %d of %d on; %s\n", eventsOn, len(events), fileText(p.EventsFile, EventsFile))
 	table(&b, events)
 	later := "off"
-	if p.DefaultOn && !p.choice.exact {
+	if p.DefaultOn {
 		later = "on"
 	}
 	fmt.Fprintf(&b, "  Other events, which the program or a module defines: %s", later)
-	if slices.ContainsFunc(p.choice.names, func(e entry) bool { return isPattern(e.name) }) {
+	if slices.ContainsFunc(p.choice.names, func(e entry) bool { return isPattern(e.name) && e.name != "*" }) {
 		b.WriteString(", if no pattern of --events fits them")
 	}
 	fmt.Fprintf(&b, "\nModules: %d of %d on; %s\n", modulesOn, len(modules), fileText(p.ModulesFile, ModulesFile))

@@ -24,7 +24,7 @@ func (p *Plan) OpenLibraries(open func(path string) (prof.ModuleInfo, error)) er
 		}
 		info, err := open(m.Library)
 		if err != nil {
-			return fmt.Errorf("module %s is on (%s), but cannot be loaded: %w", m.Name, m.because(), err)
+			return fmt.Errorf("module %s is on (%s): %w", m.Name, m.because(), err)
 		}
 		if name, _ := find(info.Name, nil); name != m.Name {
 			return fmt.Errorf("module %s is on (%s), but its library %s holds the module %s", m.Name, m.because(), m.Library, name)

@@ -47,6 +47,12 @@ func (p *Plan) resolveEvents(in Input) (err error) {
 		e := &p.Events[i]
 		e.On, e.Why, e.Pos = p.choice.event(e.On, e.Why, e.Pos, e.names()...)
 	}
+	p.DefaultOn = p.DefaultOn && !p.choice.exact
+	for _, c := range p.choice.names {
+		if c.name == "*" {
+			p.DefaultOn = c.on
+		}
+	}
 	return nil
 }
 
