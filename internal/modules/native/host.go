@@ -7,7 +7,6 @@ import "C"
 
 import (
 	"fmt"
-	"reflect"
 	"runtime/cgo"
 	"strings"
 	"unsafe"
@@ -28,13 +27,11 @@ func (m *module) guard() {
 	}
 }
 
-// in reports whether the module is in the phase in which the function may be called.
-func (m *module) in(phase int, function, when string) bool {
-	m.mu.Lock()
-	ok := m.phase == phase
-	m.mu.Unlock()
+// atStart fails the module if it calls the function too late.
+func (m *module) atStart(function string) bool {
+	ok := m.is(starting)
 	if !ok {
-		m.failf("%s is called %s", function, when)
+		m.failf("%s is called after the start", function)
 	}
 	return ok
 }
@@ -52,7 +49,7 @@ func put(buf *C.char, size C.size_t, text []byte) C.size_t {
 func wnConnect(ref C.uintptr_t, event *C.char, f, user C.uintptr_t) C.int {
 	m := moduleOf(ref)
 	defer m.guard()
-	if !m.in(starting, "connect", "after the start") {
+	if !m.atStart("connect") {
 		return -1
 	}
 	name := C.GoString(event)
@@ -78,7 +75,7 @@ func wnConnect(ref C.uintptr_t, event *C.char, f, user C.uintptr_t) C.int {
 func wnDefine(ref C.uintptr_t, signature *C.char) *C.wsm_spec {
 	m := moduleOf(ref)
 	defer m.guard()
-	if !m.in(starting, "define", "after the start") {
+	if !m.atStart("define") {
 		return nil
 	}
 	spec, err := parseSignature(C.GoString(signature))
@@ -204,37 +201,7 @@ func wnParam(ref C.uintptr_t, name *C.char) *C.wsm_value {
 func wnGetModule(ref C.uintptr_t, name *C.char) *C.wsm_peer {
 	m := moduleOf(ref)
 	defer m.guard()
-	key := C.GoString(name)
-	m.mu.Lock()
-	p := m.peers[key]
-	m.mu.Unlock()
-	if p != nil {
-		return p
-	}
-	other := m.h.Get(key)
-	if other == nil {
-		return nil
-	}
-	var api C.uintptr_t
-	if n, ok := other.(*module); ok && n.desc.api != nil && n.is(running) {
-		if c := C.wn_api(n.desc, n.self, &api); c != nil {
-			n.dead.Store(true)
-			n.failf("crashed when it was asked for its api: %s", crashText(c))
-		}
-	}
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	p = (*C.wsm_peer)(m.mem.alloc(1, C.sizeof_wsm_peer))
-	p.name = m.mem.text(key)
-	*(*C.uintptr_t)(unsafe.Pointer(&p.api)) = api
-	m.peers[key], m.asked[p] = p, other
-	return p
-}
-
-func (m *module) is(phase int) bool {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	return m.phase == phase
+	return m.peer(C.GoString(name))
 }
 
 //export wnQuery
@@ -252,30 +219,11 @@ func wnQuery(ref C.uintptr_t, peer *C.wsm_peer, what *C.char, node C.int, value 
 	return 1
 }
 
-// ask asks any module for a number.
-func ask(other prof.Module, what string, node int) (float64, bool) {
-	switch o := other.(type) {
-	case Gauge:
-		return o.Gauge(what, node)
-	case prof.State:
-		s := reflect.ValueOf(o.Node(node))
-		f := s.FieldByNameFunc(func(name string) bool { return strings.EqualFold(name, what) })
-		switch {
-		case !f.IsValid():
-		case f.CanInt():
-			return float64(f.Int()), true
-		case f.CanFloat():
-			return f.Float(), true
-		}
-	}
-	return 0, false
-}
-
 //export wnOpen
 func wnOpen(ref C.uintptr_t, where *C.char) C.int {
 	m := moduleOf(ref)
 	defer m.guard()
-	if !m.in(starting, "open", "after the start") {
+	if !m.atStart("open") {
 		return -1
 	}
 	o, err := m.h.Open(C.GoString(where))

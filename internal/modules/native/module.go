@@ -24,7 +24,6 @@ const (
 	starting = iota
 	running
 	finishing
-	released
 )
 
 // module is a run of a module of a library.
@@ -93,6 +92,9 @@ func (m *module) Start(h *prof.Host) error {
 	m.ref = cgo.NewHandle(m)
 	m.host = C.wn_host(C.uintptr_t(m.ref), m.facts())
 	m.hostRef = C.uintptr_t(uintptr(unsafe.Pointer(m.host)))
+	for _, name := range m.info.Requires {
+		m.peer(name) // now, when all of them run: some will have finished before this one asks
+	}
 	if c := C.wn_start(m.desc, m.host, &m.self); c != nil {
 		return fmt.Errorf("crashed at the start: %s", crashText(c))
 	}
@@ -161,7 +163,6 @@ func (m *module) release() error {
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.phase = released
 	m.streams.All(func(_ *prof.Stream, t *stream) { t.ref.Delete() })
 	m.ref.Delete()
 	m.mem.free()
@@ -222,6 +223,39 @@ func (m *module) kind(s *trace.KindSpec) *C.wsm_spec {
 	return p
 }
 
+// peer returns another module that runs, nil if there is none of that name.
+func (m *module) peer(name string) *C.wsm_peer {
+	m.mu.Lock()
+	p := m.peers[name]
+	m.mu.Unlock()
+	if p != nil {
+		return p
+	}
+	other := m.h.Get(name)
+	if other == nil {
+		return nil
+	}
+	var api C.uintptr_t
+	if n, ok := other.(*module); ok && n.desc.api != nil && n.is(running) {
+		if c := C.wn_api(n.desc, n.self, &api); c != nil && !n.dead.Swap(true) {
+			n.failf("crashed when it was asked for its api: %s", crashText(c))
+		}
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	p = (*C.wsm_peer)(m.mem.alloc(1, C.sizeof_wsm_peer))
+	p.name = m.mem.text(name)
+	*(*C.uintptr_t)(unsafe.Pointer(&p.api)) = api
+	m.peers[name], m.asked[p] = p, other
+	return p
+}
+
+func (m *module) is(phase int) bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.phase == phase
+}
+
 func (m *module) facts() *C.wsm_run {
 	r := m.h.Run()
 	p := (*C.wsm_run)(m.mem.alloc(1, C.sizeof_wsm_run))
@@ -266,10 +300,7 @@ func (m *module) emptyValue() *C.wsm_value {
 func (m *module) Gauge(what string, node int) (float64, bool) {
 	m.alive.RLock()
 	defer m.alive.RUnlock()
-	m.mu.Lock()
-	phase := m.phase
-	m.mu.Unlock()
-	if m.desc.query == nil || phase == starting || phase == released || m.dead.Load() {
+	if m.desc.query == nil || m.is(starting) || m.dead.Load() {
 		return 0, false
 	}
 	name := C.CString(what)

@@ -23,10 +23,18 @@ static plain_api the_api = {api_handled, NULL};
 
 static int is(const state *s, const char *mode) { return strcmp(s->mode, mode) == 0; }
 
+static int overflow(int n) {
+    volatile char big[4096];
+    big[0] = (char)n;
+    return n < 0 ? 0 : overflow(n + 1) + big[0];
+}
+
 static void on_finished(const wsm_event *e, void *user) {
     state *s = user;
     if (is(s, "crash")) *(volatile int *)0x10 = 1;
     if (is(s, "abort")) abort();
+    if (is(s, "overflow")) s->cpu = overflow(0);
+    if (is(s, "divide")) s->cpu = 1000 / (int)s->cpu;
     if (is(s, "fail")) s->host->fail(s->host, "as it was told to");
     if (is(s, "late connect")) s->host->connect(s->host, "CFEvents.onReady", on_finished, s);
     __atomic_add_fetch(&s->handled, 1, __ATOMIC_RELAXED);
