@@ -97,7 +97,7 @@ func (f *facts) stream(r *trace.Reader, node, stream int) {
 	for c.Next(&b) {
 		for i := range b.N {
 			e := event{node: node, stream: stream, t: b.Time[i], kind: b.Kind[i], a: slices.Clone(b.Args(i))}
-			spec := e.kind.Spec()
+			spec := defs.Kind(e.kind)
 			if fixed, list := spec.List(); list {
 				e.list = e.a[fixed+1:]
 				e.a = e.a[:fixed]

@@ -36,6 +36,8 @@ type node struct {
 
 	pendingMu sync.Mutex
 	requests  map[uint64]waiter // requests to other nodes not yet answered
+	heldMu    sync.Mutex
+	held      map[*cf]bool // kept back by Config.Hold
 
 	thieves    atomic.Int64 // nodes that asked for work, see steal.go
 	stealMu    sync.Mutex
@@ -87,7 +89,7 @@ type worker struct {
 }
 
 func newNode(e *engine, id int) *node {
-	n := &node{id: id, eng: e, requests: map[uint64]waiter{}}
+	n := &node{id: id, eng: e, requests: map[uint64]waiter{}, held: map[*cf]bool{}}
 	if id < len(e.cfg.Writers) {
 		n.writer = e.cfg.Writers[id]
 	}

@@ -250,8 +250,16 @@ func (w *worker) hold(c *cf) bool {
 	e.ses.CFHeld.Emit(w.ps, c.id)
 	e.enter()
 	n := w.n
+	n.heldMu.Lock()
+	n.held[c] = true
+	n.heldMu.Unlock()
 	time.AfterFunc(d, func() {
-		n.queue.push(e, c)
+		n.heldMu.Lock()
+		if n.held[c] { // else the run has ended
+			delete(n.held, c)
+			n.queue.push(e, c)
+		}
+		n.heldMu.Unlock()
 		e.leave()
 	})
 	return true

@@ -134,9 +134,21 @@ func (e *engine) release(left []*leftover) {
 		letGo(l.node.rts, l.cf)
 	}
 	for _, n := range e.nodes {
+		for _, w := range n.requests { // the answer may have been on its way
+			letGo(n.rts, w.c)
+		}
+		n.heldMu.Lock()
+		for c := range n.held {
+			letGo(n.rts, c)
+		}
+		n.held = nil
+		n.heldMu.Unlock()
+		n.queue.mu.Lock()
 		for c := n.queue.items.pop(); c != nil; c = n.queue.items.pop() {
 			letGo(n.rts, c)
 		}
+		n.queue.n.Store(0)
+		n.queue.mu.Unlock()
 		for _, w := range n.workers {
 			if w.cur != nil { // it failed or was interrupted
 				letGo(n.rts, w.cur)
