@@ -14,7 +14,7 @@
 // docs/events_config.schema.json and docs/modules_settings.schema.json tell editors what the files may hold.
 package config
 
-//go:generate go test -run TestSchemasAreCurrent -update .
+//go:generate go test . -run TestSchemasAreCurrent -update
 
 import (
 	"cmp"
