@@ -56,7 +56,10 @@ func (p *Plan) Explain(w io.Writer) error {
 		later = "on"
 	}
 	fmt.Fprintf(&b, "  Other events, which the program or a module defines: %s", later)
-	if slices.ContainsFunc(p.choice.names, func(e entry) bool { return isPattern(e.name) && e.name != "*" }) {
+	if slices.ContainsFunc(p.choice.names, func(e entry) bool {
+		ns, _, _ := strings.Cut(strings.ReplaceAll(e.name, "::", "."), ".")
+		return isPattern(e.name) && e.name != "*" && !standardNamespace(ns)
+	}) {
 		b.WriteString(", if no pattern of --events fits them")
 	}
 	fmt.Fprintf(&b, "\nModules: %d of %d on; %s\n", modulesOn, len(modules), fileText(p.ModulesFile, ModulesFile))
