@@ -111,6 +111,7 @@ type engine struct {
 	done       chan struct{}
 	err        error // set once, before done is closed
 	abandoned  bool
+	ended      bool // nothing runs any more
 	spin       bool // workers look for work a while before they park: only where each has a core
 	sent       atomic.Int64
 }
@@ -289,6 +290,7 @@ func (e *engine) begin() {
 
 // end is called when nothing runs any more: it looks for CFs left over, gives every DF back and records the end.
 func (e *engine) end() {
+	e.ended = true
 	left := e.pending()
 	if e.err == nil && len(left) > 0 {
 		e.err = e.stuck(left)

@@ -186,7 +186,11 @@ func (n *node) recordLengths(t int64) {
 		s.inner, s.outer = in, out
 	}
 	for peer := range e.nodes {
-		if q := e.net.Queue(n.id, peer); q != s.send[peer] {
+		q := e.net.Queue(n.id, peer)
+		if e.ended {
+			q = 0 // what was not sent is no more
+		}
+		if q != s.send[peer] {
 			s.send[peer] = q
 			e.ses.SendQueue.EmitAt(n.mon, t, peer, uint64(q))
 		}
