@@ -27,7 +27,7 @@ func init() {
 		Name:   StateName,
 		Doc:    "counts what exists and what is going on in each node, for others to ask at any time",
 		Output: "with interval: a line of JSON for each node every so often, and at the end",
-		Cost:   "20 to 40 ns an event, no lock; 8 bytes for each CF that exists",
+		Cost:   "about 40 ns an event, no lock; 8 bytes for each CF that exists",
 		Events: []string{"CFEvents.*", "DFEvents.onStored", "DFEvents.onDropped", "DFEvents.onSent", "DFEvents.onReceived",
 			"GlobalEvents.onReadyQueue", "GlobalEvents.onSendQueue", "GlobalEvents.onIdle", "GlobalEvents.onBusy",
 			"GlobalEvents.onProgramStarted", "GlobalEvents.onProgramFinished"},

@@ -76,6 +76,7 @@ async function ask(engine, sql) {
 }
 
 const queries = JSON.parse(readFileSync(queriesFile, "utf8"));
+let out = "";
 for (const trace of traces) {
   const answers = {};
   try {
@@ -88,6 +89,7 @@ for (const trace of traces) {
   } catch (e) {
     answers.error = String(e.message ?? e);
   }
-  console.log(JSON.stringify(answers));
+  out += JSON.stringify(answers) + "\n";
 }
-process.exit(0);
+// The ports would keep the process alive.
+process.stdout.write(out, () => process.exit(0));
