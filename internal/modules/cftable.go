@@ -1,5 +1,3 @@
-//go:build !no_perfetto_module || !no_state_module || !no_profile_module
-
 package modules
 
 import (
