@@ -517,11 +517,15 @@ template <class... C> void deliver(Event &e, const HandlerList &list, const C &.
     }
 }
 
+// wanted is asked where on() is true: it meets the event at the first time.
+inline bool wanted(CallSite &site) {
+    return site.event.load(std::memory_order_acquire) != CallSite::unknown || core()->events->resolve(site);
+}
+
 template <class... T> __attribute__((noinline)) void send_event(CallSite &site, const T &...args) {
     EventsManager *manager = core()->events;
-    std::uintptr_t word = site.event.load(std::memory_order_acquire);
-    Event *e = word == CallSite::unknown ? manager->resolve(site) : reinterpret_cast<Event *>(word);
-    if (!e) return;
+    Event *e = reinterpret_cast<Event *>(site.event.load(std::memory_order_acquire));
+    if (!e) return; // it is off by now
     ThreadState *thread = thread_state();
     if (!thread) return;
     Inside inside(thread);
@@ -578,10 +582,10 @@ inline EventsManager *EventsManager::instance() { return detail::core()->events;
 #define WHYSLOW_PICK(a1, a2, a3, a4, a5, a6, a7, a8, a9, a10, a11, a12, a13, a14, a15, a16, a17, a18, macro, ...) macro
 #define WHYSLOW_EMIT_0(Namespace, onName) WHYSLOW_EMIT(#Namespace, #onName, ::whyslow::detail::send_event(whyslow_site))
 #define WHYSLOW_EMIT_N(Namespace, onName, ...) WHYSLOW_EMIT(#Namespace, #onName, ::whyslow::detail::send_event(whyslow_site, __VA_ARGS__))
-#define WHYSLOW_EMIT(space, name, call)                                                    \
-    do {                                                                                   \
-        static ::whyslow::detail::CallSite whyslow_site(space, name, __FILE__, __LINE__); \
-        if (__builtin_expect(whyslow_site.on(), 0)) call;                                  \
+#define WHYSLOW_EMIT(space, name, call)                                                              \
+    do {                                                                                             \
+        static ::whyslow::detail::CallSite whyslow_site(space, name, __FILE__, __LINE__);            \
+        if (__builtin_expect(whyslow_site.on(), 0) && ::whyslow::detail::wanted(whyslow_site)) call; \
     } while (0)
 
 
@@ -773,6 +777,13 @@ template <class M> std::unique_ptr<IEventModule> make_module() { return std::uni
     extern "C" __attribute__((visibility("default"))) int whyslow_module_version(void);                                          \
     extern "C" int whyslow_module_version(void) { return ::whyslow::detail::Core::version; }
 
+// The names without whyslow:: in front; -DWHYSLOW_NO_GLOBAL_NAMES leaves them out.
+#ifndef WHYSLOW_NO_GLOBAL_NAMES
+using whyslow::EventsManager;
+using whyslow::IEventModule;
+using whyslow::ModulesManager;
+#endif
+
 
 // ---- Standard modules; they may be derived from ---------------------------------------------------------
 
@@ -805,17 +816,18 @@ class Output {
 };
 
 // LoggerModule is logger_module: one line for each event. Parameters: file; format, "text" or "csv"; events, a list of
-// patterns, "*" by default. Derive from it to change the lines.
+// patterns, by default all. Derive from it to change the lines. cf_events_module, df_events_module and
+// global_events_module are the same for the events of a namespace.
 class LoggerModule : public IEventModule {
   public:
-    LoggerModule() : csv_(false), start_(std::chrono::steady_clock::now()) {}
+    explicit LoggerModule(const char *pattern = "*") : pattern_(pattern), csv_(false), start_(std::chrono::steady_clock::now()) {}
     void registerEvents() override {
         out_.open(text("file", ""));
         const std::string format = text("format", "text");
         csv_ = format == "csv";
         if (!csv_ && format != "text") throw std::runtime_error("parameter format is \"" + format + "\": it must be \"text\" or \"csv\"");
         out_.write(header());
-        EventsManager::instance()->connect_matching(texts("events", std::vector<std::string>(1, "*")), [this](const Event &e, const Value *v, std::size_t n) {
+        EventsManager::instance()->connect_matching(texts("events", std::vector<std::string>(1, pattern_)), [this](const Event &e, const Value *v, std::size_t n) {
             const std::string s = line(e, v, n, std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count());
             std::lock_guard<std::mutex> guard(lock_);
             out_.write(s);
@@ -844,10 +856,21 @@ class LoggerModule : public IEventModule {
     }
 
   private:
+    std::string pattern_;
     bool csv_;
     std::chrono::steady_clock::time_point start_;
     std::mutex lock_;
     Output out_;
+};
+
+struct CFEventsModule : LoggerModule {
+    CFEventsModule() : LoggerModule("CFEvents::*") {}
+};
+struct DFEventsModule : LoggerModule {
+    DFEventsModule() : LoggerModule("DFEvents::*") {}
+};
+struct GlobalEventsModule : LoggerModule {
+    GlobalEventsModule() : LoggerModule("GlobalEvents::*") {}
 };
 
 // CFCounterModule is cf_counter_events_module: how often CFs were created, started, waiting, finished.
@@ -863,7 +886,7 @@ class CFCounterModule : public IEventModule {
     }
     void finish() override {
         static const char *const words[] = {"created", "started", "waiting", "finished"};
-        for (int i = 0; i < 4; i++) out_.write(std::string("CFs ") + words[i] + ": " + std::to_string(count(i)) + "\n");
+        for (int i = 0; i < 4; i++) out_.write(std::string("CF ") + words[i] + ": " + std::to_string(count(i)) + "\n");
         out_.close();
     }
     // count gives the number so far: created 0, started 1, waiting 2, finished 3.
@@ -932,43 +955,59 @@ class ForeignBlockTimerModule : public IEventModule {
         out_.open(text("file", ""));
         EventsManager::instance()->connect("GlobalEvents", "onForeignStarted", [this](const Event &e, const Value *v, std::size_t n) {
             check(e, v, n);
-            threads_.get().open.push_back(Open{v[0].text, v[1].i});
+            Thread &t = threads_.get();
+            t.open.push_back(Open{t.find(v[0].text), v[1].i});
         });
         EventsManager::instance()->connect("GlobalEvents", "onForeignEnded", [this](const Event &e, const Value *v, std::size_t n) {
             check(e, v, n);
             Thread &t = threads_.get();
+            const std::size_t f = t.find(v[0].text);
             for (std::size_t i = t.open.size(); i > 0; i--) {
-                if (t.open[i - 1].function != v[0].text) continue;
-                t.total[Key(t.open[i - 1].function, thread_number())] += v[1].i - t.open[i - 1].start;
+                if (t.open[i - 1].function != f) continue;
+                t.functions[f].total += v[1].i - t.open[i - 1].start;
                 t.open.resize(i - 1); // what an exception left open above it has no end
                 break;
             }
         });
     }
     void finish() override {
-        std::map<Key, std::int64_t> all;
+        std::map<std::pair<std::string, std::uint64_t>, std::int64_t> all; // function, thread
         threads_.all([&all](Thread &t) {
-            for (const std::pair<const Key, std::int64_t> &p : t.total) all[p.first] += p.second;
+            for (const Function &f : t.functions) all[std::make_pair(f.name, f.thread)] += f.total;
         });
-        for (const std::pair<const Key, std::int64_t> &p : all)
+        for (const auto &p : all)
             out_.write("Func: " + p.first.first + ", PID: " + std::to_string(::getpid()) + ", TID: " + std::to_string(p.first.second) + " => " +
-                       std::to_string(p.second / 1000000) + " ms total\n");
+                       std::to_string((p.second + 500000) / 1000000) + " ms total\n");
         out_.close();
     }
 
   private:
-    typedef std::pair<std::string, std::uint64_t> Key; // function, thread
+    struct Function {
+        const char *pointer;
+        std::string name;
+        std::uint64_t thread;
+        std::int64_t total;
+    };
     struct Open {
-        std::string function;
+        std::size_t function;
         std::int64_t start;
     };
     struct Thread {
         std::vector<Open> open;
-        std::map<Key, std::int64_t> total;
+        std::vector<Function> functions;
+
+        // Most names are the same pointer each time; the text decides all the same.
+        std::size_t find(const char *name) {
+            const std::uint64_t self = thread_number();
+            for (std::size_t i = 0; i < functions.size(); i++)
+                if (functions[i].pointer == name && functions[i].thread == self && functions[i].name == name) return i;
+            for (std::size_t i = 0; i < functions.size(); i++)
+                if (functions[i].thread == self && functions[i].name == name) return functions[i].pointer = name, i;
+            functions.push_back(Function{name, name, self, 0});
+            return functions.size() - 1;
+        }
     };
-    static std::uint64_t thread_number() {
-        return (std::uint64_t)::pthread_self();
-    }
+    static std::uint64_t thread_number() { return (std::uint64_t)::pthread_self(); }
     static void check(const Event &e, const Value *v, std::size_t n) {
         if (n != 2 || v[0].type != Value::Text || v[1].type != Value::Time)
             throw std::runtime_error(e.key() + " must have a function's name and a time as its arguments");
@@ -1556,6 +1595,9 @@ class Host final : public EventsManager, public ModulesManager {
     Host() {
         core.events = this, core.modules = this;
         offers_["logger_module"] = &make_module<LoggerModule>;
+        offers_["cf_events_module"] = &make_module<CFEventsModule>;
+        offers_["df_events_module"] = &make_module<DFEventsModule>;
+        offers_["global_events_module"] = &make_module<GlobalEventsModule>;
         offers_["cf_counter_events_module"] = &make_module<CFCounterModule>;
         offers_["df_sizer_events_module"] = &make_module<DFSizerModule>;
         offers_["foreign_block_timer_module"] = &make_module<ForeignBlockTimerModule>;
@@ -1668,9 +1710,11 @@ class Host final : public EventsManager, public ModulesManager {
 
     std::vector<std::string> names() override {
         Guard guard(lock_);
-        std::vector<std::string> out;
+        std::map<uint64_t, std::string> started;
         for (const Running &r : modules_)
-            if (r.state != Running::Waiting) out.push_back(r.name);
+            if (r.state != Running::Waiting) started[r.started] = r.name;
+        std::vector<std::string> out;
+        for (const std::pair<const uint64_t, std::string> &r : started) out.push_back(r.second);
         return out;
     }
 
@@ -1996,11 +2040,11 @@ inline void Host::start_modules() {
             std::string need;
             for (const std::string &n : find(path.back())->module->requires_modules())
                 if (find(Config::module_name(n))->state == Running::Waiting) need = Config::module_name(n);
-            const std::vector<std::string>::iterator again = std::find(path.begin(), path.end(), need);
+            const std::size_t from = static_cast<std::size_t>(std::find(path.begin(), path.end(), need) - path.begin());
             path.push_back(need);
-            if (again == path.end() - 1) continue;
+            if (from == path.size() - 1) continue;
             std::string circle;
-            for (std::size_t i = std::find(path.begin(), path.end(), need) - path.begin(); i < path.size(); i++) circle += (circle.empty() ? "" : " needs ") + path[i];
+            for (std::size_t i = from; i < path.size(); i++) circle += (circle.empty() ? "" : " needs ") + path[i];
             drop(need, "is in a circle of modules: " + circle);
             for (std::size_t i = 0; i < modules_.size(); i++)
                 if (modules_[i].name == need) modules_.erase(modules_.begin() + static_cast<std::ptrdiff_t>(i));
@@ -2144,9 +2188,12 @@ void finish() { detail::host().end(); }
 //   program.
 // - What a worker does between two CFs is overhead as far as it computed, and starvation as far as it slept: thread CPU time
 //   tells (or onIdle and onBusy, if the program emits them). A trace expresses starvation by an input that comes
-//   late; so the CF gets a DF "work" as input, created at the end of that time.
+//   late; so the CF gets a DF "work" as input, created at the end of that time. That, and that the CF was created and
+//   ready, is known only when it starts, but times of a stream must not go back; so these events go to a
+//   stream of their own beside the worker's.
 // - onCreateSize makes a DF named by its size; onDestroySize destroys the one of that size that was created last.
 
+#include <sys/resource.h>
 #include <unordered_map>
 
 namespace whyslow {
@@ -2305,7 +2352,7 @@ class Track {
 
     ws_stream *stream(Shared &s) {
         if (generation_ != thread_state()->generation + 1) take_over(s);
-        if (!stream_) stream_ = ws_stream_open(s.ctx, WS_NO_WORKER + static_cast<int>(thread_state()->index));
+        if (!stream_) stream_ = ws_stream_open(s.ctx, WS_NO_WORKER + 2 * static_cast<int>(thread_state()->index));
         return stream_;
     }
 
@@ -2327,14 +2374,15 @@ class Track {
             ready = last_end_ + slept;
             if (slept > 0) {
                 input = work(s);
-                ws_df_create_at(out, ready, input, 0, 0);
+                ws_df_create_at(beside(s), ready, input, 0, 0);
             }
             if (cpu < 0 && (s.cpu == Shared::On || (s.cpu == Shared::Auto && (f->count < 4 || f->total >= long_cf * static_cast<int64_t>(f->count))))) cpu = ws_thread_cpu();
             if (s.cpu != Shared::Off) o.cpu = cpu;
         }
         o.cf = ws_new_id(s.ctx);
-        ws_cf_created_at(out, ready, o.cf, f->site, parent(), parent() ? 1 : 0, 1, nullptr, 0);
-        ws_cf_ready_at(out, ready, o.cf, 0);
+        ws_stream *before = atomic ? beside(s) : out;
+        ws_cf_created_at(before, ready, o.cf, f->site, current(), current() != 0, 1, nullptr, 0);
+        ws_cf_ready_at(before, ready, o.cf, 0);
         ws_cf_started_at(out, now, o.cf, 1, &input, input != 0);
         if (input) ws_df_destroy_at(out, now, input, 0, WS_EXPIRED);
         open_.push_back(o);
@@ -2365,6 +2413,16 @@ class Track {
         if (parked_) slept_ += now - std::max(parked_, last_end_);
         parked_ = 0;
         ws_busy_at(out, now);
+    }
+
+    // The thread waits for a lock or the like, and goes on.
+    void wait(Shared &s, ws_name what, bool on) {
+        ws_stream *out = stream(s);
+        const int64_t now = ws_now();
+        if (!on && waiting_) waited_ += now - std::max(waiting_, last_end_);
+        waiting_ = on ? now : 0;
+        if (on) ws_wait_started_at(out, now, what);
+        else ws_wait_ended_at(out, now, what);
     }
 
     // current returns the CF that the thread executes, 0 if none.
@@ -2409,8 +2467,9 @@ class Track {
         bool atomic;
     };
 
-    ws_cf parent() const {
-        return open_.empty() ? 0 : current();
+    ws_stream *beside(Shared &s) {
+        if (!beside_) beside_ = ws_stream_open(s.ctx, WS_NO_WORKER + 2 * static_cast<int>(thread_state()->index) + 1);
+        return beside_;
     }
 
     void close(ws_stream *out, int64_t now, bool measured) {
@@ -2425,7 +2484,7 @@ class Track {
                 cpu = seen_cpu_ - o.cpu;
             }
             o.function->count++, o.function->total += now - o.start;
-            last_end_ = now, slept_ = 0;
+            last_end_ = now, slept_ = waited_ = 0;
         }
         ws_cf_finished_at(out, now, o.cf, 1, cpu);
     }
@@ -2437,7 +2496,8 @@ class Track {
         if (!first) finish(last_end_ > 0 ? std::max(last_end_, open_.empty() ? 0 : open_.back().start) : ws_now());
         if (first) last_end_ = s.since;
         seen_ = last_end_, seen_cpu_ = 0; // a thread has used no CPU time before it was there
-        parks_ = false, parked_ = slept_ = 0;
+        parks_ = false, parked_ = slept_ = waiting_ = waited_ = 0;
+        switches_ = -1;
     }
 
     ws_stream *become_worker(Shared &s) {
@@ -2457,13 +2517,29 @@ class Track {
         const int64_t gap = now - last_end_;
         int64_t slept = 0;
         if (parks_) {
+            if (parked_) slept_ += now - std::max(parked_, last_end_);
+            parked_ = 0;
             slept = slept_;
         } else if (s.cpu != Shared::Off && gap >= long_gap) {
             *cpu = ws_thread_cpu();
-            slept = (now - seen_) - (*cpu - seen_cpu_);
+            slept = (now - seen_) - (*cpu - seen_cpu_) - waited_;
+            if (slept >= 5000 && !gave_up_processor()) slept = 0;
             seen_ = now, seen_cpu_ = *cpu;
         }
         return slept < 5000 ? 0 : std::min(slept, gap);
+    }
+
+    // gave_up_processor tells whether the thread has slept since the last call; otherwise it only lost its core to others.
+    bool gave_up_processor() {
+#ifdef RUSAGE_THREAD
+        struct rusage u;
+        if (::getrusage(RUSAGE_THREAD, &u)) return true;
+        const long before = switches_;
+        switches_ = u.ru_nvcsw;
+        return before != switches_;
+#else
+        return true;
+#endif
     }
 
     ws_df work(Shared &s) {
@@ -2475,13 +2551,14 @@ class Track {
     }
 
     uint64_t generation_ = 0; // that of the thread, plus 1
-    ws_stream *stream_ = nullptr, *worker_ = nullptr;
+    ws_stream *stream_ = nullptr, *worker_ = nullptr, *beside_ = nullptr;
     ws_df work_ = 0;
     std::vector<Open> open_;
     int atomics_ = 0;      // how many of them are atomic
     int64_t last_end_ = 0; // of an atomic CF
     bool parks_ = false;   // the thread tells when it sleeps
-    int64_t parked_ = 0, slept_ = 0;
+    int64_t parked_ = 0, slept_ = 0, waiting_ = 0, waited_ = 0;
+    long switches_ = -1; // times that the thread gave up the processor of its own accord
     int64_t seen_ = 0, seen_cpu_ = 0; // when the CPU clock was read, and what it said
     std::map<std::pair<std::string, int>, std::unique_ptr<Function>> functions_;
     static const std::size_t hint_count = 64;
@@ -2559,8 +2636,8 @@ class TraceWriter final : public IEventModule {
             {"CFEvents::onStarted", &TraceWriter::cf_started}, {"CFEvents::onFinished", &TraceWriter::cf_finished},
             {"CFEvents::onWaiting", &TraceWriter::cf_waiting}, {"DFEvents::onCreate", &TraceWriter::df_create},
             {"DFEvents::onCreateSize", &TraceWriter::df_create}, {"DFEvents::onDestroy", &TraceWriter::df_destroy},
-            {"DFEvents::onDestroySize", &TraceWriter::df_destroy}, {"SyncEvents::onWaitStarted", &TraceWriter::sync<WS_WAIT_STARTED>},
-            {"SyncEvents::onWaitEnded", &TraceWriter::sync<WS_WAIT_ENDED>}};
+            {"DFEvents::onDestroySize", &TraceWriter::df_destroy}, {"SyncEvents::onWaitStarted", &TraceWriter::sync<true>},
+            {"SyncEvents::onWaitEnded", &TraceWriter::sync<false>}};
         Way found = &TraceWriter::user;
         for (const auto &a : all)
             if (e.key() == a.key) found = a.way;
@@ -2603,10 +2680,8 @@ class TraceWriter final : public IEventModule {
     void idle(Track &t, const Event &, const Value *, std::size_t) { t.park(s_); }
     void busy(Track &t, const Event &, const Value *, std::size_t) { t.unpark(s_); }
     void ready_queue(Track &t, const Event &e, const Value *v, std::size_t n) { ws_ready_queue(t.stream(s_), static_cast<uint64_t>(number(e, v, n, "a length"))); }
-    template <ws_kind kind> void sync(Track &t, const Event &e, const Value *v, std::size_t n) {
-        const ws_name what = ws_define_name(s_.ctx, name(e, v, n, "the name of what is waited for"));
-        if (kind == WS_WAIT_STARTED) ws_wait_started(t.stream(s_), what);
-        else ws_wait_ended(t.stream(s_), what);
+    template <bool on> void sync(Track &t, const Event &e, const Value *v, std::size_t n) {
+        t.wait(s_, ws_define_name(s_.ctx, name(e, v, n, "the name of what is waited for")), on);
     }
 
     // Where functions are recorded a CF is what is around them; else it is what executes.

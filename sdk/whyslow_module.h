@@ -33,8 +33,8 @@
  *   start this keeps the program from starting, later the module is disconnected, the user is told why, and the program
  *   goes on. fail does the same, and so does an exception that leaves C++ code of a module. In C, return after that.
  * - A crash (SIGSEGV, SIGFPE, abort ...) in a call from whyslow disconnects the module as well; its finish is
- *   not called. The program goes on as far as what was destroyed allows. exit and crashes in threads of the
- *   module's own end the process.
+ *   not called. The program goes on as far as what was destroyed allows. A crash in a thread of the module's own ends
+ *   the run, exit the process.
  * - Libraries stay loaded: static objects are shared by all runs in a process, and their destructors
  *   may never run. State belongs into the object that start makes.
  */

@@ -164,14 +164,14 @@ ws_stream *ws_stream_open(ws_context *ctx, int id) {
     pthread_mutex_lock(&ctx->mu);
     for (size_t i = 0; i < ctx->nstreams && !s; i++)
         if (ctx->streams[i]->id == id) s = ctx->streams[i];
-    int fresh = !s;
+    int begins = !s && id < ctx->workers && !ctx->manual;
     if (!s) s = wsi_new_stream(ctx, id);
     pthread_mutex_unlock(&ctx->mu);
     if (!s) {
         wsi_fail(ctx, "stream %d: no memory, its events are lost", id);
         return &wsi_no_stream.pub;
     }
-    if (fresh && id < ctx->workers && !ctx->manual) ws_program_started(&s->pub, (uint64_t)(ctx->node / ctx->per_process), ws_process_cpu());
+    if (begins) ws_program_started(&s->pub, (uint64_t)(ctx->node / ctx->per_process), ws_process_cpu());
     return &s->pub;
 }
 

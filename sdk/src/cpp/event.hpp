@@ -215,11 +215,15 @@ template <class... C> void deliver(Event &e, const HandlerList &list, const C &.
     }
 }
 
+// wanted is asked where on() is true: it meets the event at the first time.
+inline bool wanted(CallSite &site) {
+    return site.event.load(std::memory_order_acquire) != CallSite::unknown || core()->events->resolve(site);
+}
+
 template <class... T> __attribute__((noinline)) void send_event(CallSite &site, const T &...args) {
     EventsManager *manager = core()->events;
-    std::uintptr_t word = site.event.load(std::memory_order_acquire);
-    Event *e = word == CallSite::unknown ? manager->resolve(site) : reinterpret_cast<Event *>(word);
-    if (!e) return;
+    Event *e = reinterpret_cast<Event *>(site.event.load(std::memory_order_acquire));
+    if (!e) return; // it is off by now
     ThreadState *thread = thread_state();
     if (!thread) return;
     Inside inside(thread);
@@ -276,8 +280,8 @@ inline EventsManager *EventsManager::instance() { return detail::core()->events;
 #define WHYSLOW_PICK(a1, a2, a3, a4, a5, a6, a7, a8, a9, a10, a11, a12, a13, a14, a15, a16, a17, a18, macro, ...) macro
 #define WHYSLOW_EMIT_0(Namespace, onName) WHYSLOW_EMIT(#Namespace, #onName, ::whyslow::detail::send_event(whyslow_site))
 #define WHYSLOW_EMIT_N(Namespace, onName, ...) WHYSLOW_EMIT(#Namespace, #onName, ::whyslow::detail::send_event(whyslow_site, __VA_ARGS__))
-#define WHYSLOW_EMIT(space, name, call)                                                    \
-    do {                                                                                   \
-        static ::whyslow::detail::CallSite whyslow_site(space, name, __FILE__, __LINE__); \
-        if (__builtin_expect(whyslow_site.on(), 0)) call;                                  \
+#define WHYSLOW_EMIT(space, name, call)                                                              \
+    do {                                                                                             \
+        static ::whyslow::detail::CallSite whyslow_site(space, name, __FILE__, __LINE__);            \
+        if (__builtin_expect(whyslow_site.on(), 0) && ::whyslow::detail::wanted(whyslow_site)) call; \
     } while (0)

@@ -33,6 +33,9 @@ class Host final : public EventsManager, public ModulesManager {
     Host() {
         core.events = this, core.modules = this;
         offers_["logger_module"] = &make_module<LoggerModule>;
+        offers_["cf_events_module"] = &make_module<CFEventsModule>;
+        offers_["df_events_module"] = &make_module<DFEventsModule>;
+        offers_["global_events_module"] = &make_module<GlobalEventsModule>;
         offers_["cf_counter_events_module"] = &make_module<CFCounterModule>;
         offers_["df_sizer_events_module"] = &make_module<DFSizerModule>;
         offers_["foreign_block_timer_module"] = &make_module<ForeignBlockTimerModule>;
@@ -145,9 +148,11 @@ class Host final : public EventsManager, public ModulesManager {
 
     std::vector<std::string> names() override {
         Guard guard(lock_);
-        std::vector<std::string> out;
+        std::map<uint64_t, std::string> started;
         for (const Running &r : modules_)
-            if (r.state != Running::Waiting) out.push_back(r.name);
+            if (r.state != Running::Waiting) started[r.started] = r.name;
+        std::vector<std::string> out;
+        for (const std::pair<const uint64_t, std::string> &r : started) out.push_back(r.second);
         return out;
     }
 

@@ -186,3 +186,10 @@ template <class M> std::unique_ptr<IEventModule> make_module() { return std::uni
     }                                                                                                                            \
     extern "C" __attribute__((visibility("default"))) int whyslow_module_version(void);                                          \
     extern "C" int whyslow_module_version(void) { return ::whyslow::detail::Core::version; }
+
+// The names without whyslow:: in front; -DWHYSLOW_NO_GLOBAL_NAMES leaves them out.
+#ifndef WHYSLOW_NO_GLOBAL_NAMES
+using whyslow::EventsManager;
+using whyslow::IEventModule;
+using whyslow::ModulesManager;
+#endif

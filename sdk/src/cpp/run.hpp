@@ -164,11 +164,11 @@ inline void Host::start_modules() {
             std::string need;
             for (const std::string &n : find(path.back())->module->requires_modules())
                 if (find(Config::module_name(n))->state == Running::Waiting) need = Config::module_name(n);
-            const std::vector<std::string>::iterator again = std::find(path.begin(), path.end(), need);
+            const std::size_t from = static_cast<std::size_t>(std::find(path.begin(), path.end(), need) - path.begin());
             path.push_back(need);
-            if (again == path.end() - 1) continue;
+            if (from == path.size() - 1) continue;
             std::string circle;
-            for (std::size_t i = std::find(path.begin(), path.end(), need) - path.begin(); i < path.size(); i++) circle += (circle.empty() ? "" : " needs ") + path[i];
+            for (std::size_t i = from; i < path.size(); i++) circle += (circle.empty() ? "" : " needs ") + path[i];
             drop(need, "is in a circle of modules: " + circle);
             for (std::size_t i = 0; i < modules_.size(); i++)
                 if (modules_[i].name == need) modules_.erase(modules_.begin() + static_cast<std::ptrdiff_t>(i));

@@ -30,17 +30,18 @@ class Output {
 };
 
 // LoggerModule is logger_module: one line for each event. Parameters: file; format, "text" or "csv"; events, a list of
-// patterns, "*" by default. Derive from it to change the lines.
+// patterns, by default all. Derive from it to change the lines. cf_events_module, df_events_module and
+// global_events_module are the same for the events of a namespace.
 class LoggerModule : public IEventModule {
   public:
-    LoggerModule() : csv_(false), start_(std::chrono::steady_clock::now()) {}
+    explicit LoggerModule(const char *pattern = "*") : pattern_(pattern), csv_(false), start_(std::chrono::steady_clock::now()) {}
     void registerEvents() override {
         out_.open(text("file", ""));
         const std::string format = text("format", "text");
         csv_ = format == "csv";
         if (!csv_ && format != "text") throw std::runtime_error("parameter format is \"" + format + "\": it must be \"text\" or \"csv\"");
         out_.write(header());
-        EventsManager::instance()->connect_matching(texts("events", std::vector<std::string>(1, "*")), [this](const Event &e, const Value *v, std::size_t n) {
+        EventsManager::instance()->connect_matching(texts("events", std::vector<std::string>(1, pattern_)), [this](const Event &e, const Value *v, std::size_t n) {
             const std::string s = line(e, v, n, std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count());
             std::lock_guard<std::mutex> guard(lock_);
             out_.write(s);
@@ -69,10 +70,21 @@ class LoggerModule : public IEventModule {
     }
 
   private:
+    std::string pattern_;
     bool csv_;
     std::chrono::steady_clock::time_point start_;
     std::mutex lock_;
     Output out_;
+};
+
+struct CFEventsModule : LoggerModule {
+    CFEventsModule() : LoggerModule("CFEvents::*") {}
+};
+struct DFEventsModule : LoggerModule {
+    DFEventsModule() : LoggerModule("DFEvents::*") {}
+};
+struct GlobalEventsModule : LoggerModule {
+    GlobalEventsModule() : LoggerModule("GlobalEvents::*") {}
 };
 
 // CFCounterModule is cf_counter_events_module: how often CFs were created, started, waiting, finished.
@@ -88,7 +100,7 @@ class CFCounterModule : public IEventModule {
     }
     void finish() override {
         static const char *const words[] = {"created", "started", "waiting", "finished"};
-        for (int i = 0; i < 4; i++) out_.write(std::string("CFs ") + words[i] + ": " + std::to_string(count(i)) + "\n");
+        for (int i = 0; i < 4; i++) out_.write(std::string("CF ") + words[i] + ": " + std::to_string(count(i)) + "\n");
         out_.close();
     }
     // count gives the number so far: created 0, started 1, waiting 2, finished 3.
@@ -157,43 +169,59 @@ class ForeignBlockTimerModule : public IEventModule {
         out_.open(text("file", ""));
         EventsManager::instance()->connect("GlobalEvents", "onForeignStarted", [this](const Event &e, const Value *v, std::size_t n) {
             check(e, v, n);
-            threads_.get().open.push_back(Open{v[0].text, v[1].i});
+            Thread &t = threads_.get();
+            t.open.push_back(Open{t.find(v[0].text), v[1].i});
         });
         EventsManager::instance()->connect("GlobalEvents", "onForeignEnded", [this](const Event &e, const Value *v, std::size_t n) {
             check(e, v, n);
             Thread &t = threads_.get();
+            const std::size_t f = t.find(v[0].text);
             for (std::size_t i = t.open.size(); i > 0; i--) {
-                if (t.open[i - 1].function != v[0].text) continue;
-                t.total[Key(t.open[i - 1].function, thread_number())] += v[1].i - t.open[i - 1].start;
+                if (t.open[i - 1].function != f) continue;
+                t.functions[f].total += v[1].i - t.open[i - 1].start;
                 t.open.resize(i - 1); // what an exception left open above it has no end
                 break;
             }
         });
     }
     void finish() override {
-        std::map<Key, std::int64_t> all;
+        std::map<std::pair<std::string, std::uint64_t>, std::int64_t> all; // function, thread
         threads_.all([&all](Thread &t) {
-            for (const std::pair<const Key, std::int64_t> &p : t.total) all[p.first] += p.second;
+            for (const Function &f : t.functions) all[std::make_pair(f.name, f.thread)] += f.total;
         });
-        for (const std::pair<const Key, std::int64_t> &p : all)
+        for (const auto &p : all)
             out_.write("Func: " + p.first.first + ", PID: " + std::to_string(::getpid()) + ", TID: " + std::to_string(p.first.second) + " => " +
-                       std::to_string(p.second / 1000000) + " ms total\n");
+                       std::to_string((p.second + 500000) / 1000000) + " ms total\n");
         out_.close();
     }
 
   private:
-    typedef std::pair<std::string, std::uint64_t> Key; // function, thread
+    struct Function {
+        const char *pointer;
+        std::string name;
+        std::uint64_t thread;
+        std::int64_t total;
+    };
     struct Open {
-        std::string function;
+        std::size_t function;
         std::int64_t start;
     };
     struct Thread {
         std::vector<Open> open;
-        std::map<Key, std::int64_t> total;
+        std::vector<Function> functions;
+
+        // Most names are the same pointer each time; the text decides all the same.
+        std::size_t find(const char *name) {
+            const std::uint64_t self = thread_number();
+            for (std::size_t i = 0; i < functions.size(); i++)
+                if (functions[i].pointer == name && functions[i].thread == self && functions[i].name == name) return i;
+            for (std::size_t i = 0; i < functions.size(); i++)
+                if (functions[i].thread == self && functions[i].name == name) return functions[i].pointer = name, i;
+            functions.push_back(Function{name, name, self, 0});
+            return functions.size() - 1;
+        }
     };
-    static std::uint64_t thread_number() {
-        return (std::uint64_t)::pthread_self();
-    }
+    static std::uint64_t thread_number() { return (std::uint64_t)::pthread_self(); }
     static void check(const Event &e, const Value *v, std::size_t n) {
         if (n != 2 || v[0].type != Value::Text || v[1].type != Value::Time)
             throw std::runtime_error(e.key() + " must have a function's name and a time as its arguments");

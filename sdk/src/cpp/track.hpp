@@ -9,9 +9,12 @@
 //   program.
 // - What a worker does between two CFs is overhead as far as it computed, and starvation as far as it slept: thread CPU time
 //   tells (or onIdle and onBusy, if the program emits them). A trace expresses starvation by an input that comes
-//   late; so the CF gets a DF "work" as input, created at the end of that time.
+//   late; so the CF gets a DF "work" as input, created at the end of that time. That, and that the CF was created and
+//   ready, is known only when it starts, but times of a stream must not go back; so these events go to a
+//   stream of their own beside the worker's.
 // - onCreateSize makes a DF named by its size; onDestroySize destroys the one of that size that was created last.
 
+#include <sys/resource.h>
 #include <unordered_map>
 
 namespace whyslow {
@@ -170,7 +173,7 @@ class Track {
 
     ws_stream *stream(Shared &s) {
         if (generation_ != thread_state()->generation + 1) take_over(s);
-        if (!stream_) stream_ = ws_stream_open(s.ctx, WS_NO_WORKER + static_cast<int>(thread_state()->index));
+        if (!stream_) stream_ = ws_stream_open(s.ctx, WS_NO_WORKER + 2 * static_cast<int>(thread_state()->index));
         return stream_;
     }
 
@@ -192,14 +195,15 @@ class Track {
             ready = last_end_ + slept;
             if (slept > 0) {
                 input = work(s);
-                ws_df_create_at(out, ready, input, 0, 0);
+                ws_df_create_at(beside(s), ready, input, 0, 0);
             }
             if (cpu < 0 && (s.cpu == Shared::On || (s.cpu == Shared::Auto && (f->count < 4 || f->total >= long_cf * static_cast<int64_t>(f->count))))) cpu = ws_thread_cpu();
             if (s.cpu != Shared::Off) o.cpu = cpu;
         }
         o.cf = ws_new_id(s.ctx);
-        ws_cf_created_at(out, ready, o.cf, f->site, parent(), parent() ? 1 : 0, 1, nullptr, 0);
-        ws_cf_ready_at(out, ready, o.cf, 0);
+        ws_stream *before = atomic ? beside(s) : out;
+        ws_cf_created_at(before, ready, o.cf, f->site, current(), current() != 0, 1, nullptr, 0);
+        ws_cf_ready_at(before, ready, o.cf, 0);
         ws_cf_started_at(out, now, o.cf, 1, &input, input != 0);
         if (input) ws_df_destroy_at(out, now, input, 0, WS_EXPIRED);
         open_.push_back(o);
@@ -230,6 +234,16 @@ class Track {
         if (parked_) slept_ += now - std::max(parked_, last_end_);
         parked_ = 0;
         ws_busy_at(out, now);
+    }
+
+    // The thread waits for a lock or the like, and goes on.
+    void wait(Shared &s, ws_name what, bool on) {
+        ws_stream *out = stream(s);
+        const int64_t now = ws_now();
+        if (!on && waiting_) waited_ += now - std::max(waiting_, last_end_);
+        waiting_ = on ? now : 0;
+        if (on) ws_wait_started_at(out, now, what);
+        else ws_wait_ended_at(out, now, what);
     }
 
     // current returns the CF that the thread executes, 0 if none.
@@ -274,8 +288,9 @@ class Track {
         bool atomic;
     };
 
-    ws_cf parent() const {
-        return open_.empty() ? 0 : current();
+    ws_stream *beside(Shared &s) {
+        if (!beside_) beside_ = ws_stream_open(s.ctx, WS_NO_WORKER + 2 * static_cast<int>(thread_state()->index) + 1);
+        return beside_;
     }
 
     void close(ws_stream *out, int64_t now, bool measured) {
@@ -290,7 +305,7 @@ class Track {
                 cpu = seen_cpu_ - o.cpu;
             }
             o.function->count++, o.function->total += now - o.start;
-            last_end_ = now, slept_ = 0;
+            last_end_ = now, slept_ = waited_ = 0;
         }
         ws_cf_finished_at(out, now, o.cf, 1, cpu);
     }
@@ -302,7 +317,8 @@ class Track {
         if (!first) finish(last_end_ > 0 ? std::max(last_end_, open_.empty() ? 0 : open_.back().start) : ws_now());
         if (first) last_end_ = s.since;
         seen_ = last_end_, seen_cpu_ = 0; // a thread has used no CPU time before it was there
-        parks_ = false, parked_ = slept_ = 0;
+        parks_ = false, parked_ = slept_ = waiting_ = waited_ = 0;
+        switches_ = -1;
     }
 
     ws_stream *become_worker(Shared &s) {
@@ -322,13 +338,29 @@ class Track {
         const int64_t gap = now - last_end_;
         int64_t slept = 0;
         if (parks_) {
+            if (parked_) slept_ += now - std::max(parked_, last_end_);
+            parked_ = 0;
             slept = slept_;
         } else if (s.cpu != Shared::Off && gap >= long_gap) {
             *cpu = ws_thread_cpu();
-            slept = (now - seen_) - (*cpu - seen_cpu_);
+            slept = (now - seen_) - (*cpu - seen_cpu_) - waited_;
+            if (slept >= 5000 && !gave_up_processor()) slept = 0;
             seen_ = now, seen_cpu_ = *cpu;
         }
         return slept < 5000 ? 0 : std::min(slept, gap);
+    }
+
+    // gave_up_processor tells whether the thread has slept since the last call; otherwise it only lost its core to others.
+    bool gave_up_processor() {
+#ifdef RUSAGE_THREAD
+        struct rusage u;
+        if (::getrusage(RUSAGE_THREAD, &u)) return true;
+        const long before = switches_;
+        switches_ = u.ru_nvcsw;
+        return before != switches_;
+#else
+        return true;
+#endif
     }
 
     ws_df work(Shared &s) {
@@ -340,13 +372,14 @@ class Track {
     }
 
     uint64_t generation_ = 0; // that of the thread, plus 1
-    ws_stream *stream_ = nullptr, *worker_ = nullptr;
+    ws_stream *stream_ = nullptr, *worker_ = nullptr, *beside_ = nullptr;
     ws_df work_ = 0;
     std::vector<Open> open_;
     int atomics_ = 0;      // how many of them are atomic
     int64_t last_end_ = 0; // of an atomic CF
     bool parks_ = false;   // the thread tells when it sleeps
-    int64_t parked_ = 0, slept_ = 0;
+    int64_t parked_ = 0, slept_ = 0, waiting_ = 0, waited_ = 0;
+    long switches_ = -1; // times that the thread gave up the processor of its own accord
     int64_t seen_ = 0, seen_cpu_ = 0; // when the CPU clock was read, and what it said
     std::map<std::pair<std::string, int>, std::unique_ptr<Function>> functions_;
     static const std::size_t hint_count = 64;

@@ -64,8 +64,8 @@ class TraceWriter final : public IEventModule {
             {"CFEvents::onStarted", &TraceWriter::cf_started}, {"CFEvents::onFinished", &TraceWriter::cf_finished},
             {"CFEvents::onWaiting", &TraceWriter::cf_waiting}, {"DFEvents::onCreate", &TraceWriter::df_create},
             {"DFEvents::onCreateSize", &TraceWriter::df_create}, {"DFEvents::onDestroy", &TraceWriter::df_destroy},
-            {"DFEvents::onDestroySize", &TraceWriter::df_destroy}, {"SyncEvents::onWaitStarted", &TraceWriter::sync<WS_WAIT_STARTED>},
-            {"SyncEvents::onWaitEnded", &TraceWriter::sync<WS_WAIT_ENDED>}};
+            {"DFEvents::onDestroySize", &TraceWriter::df_destroy}, {"SyncEvents::onWaitStarted", &TraceWriter::sync<true>},
+            {"SyncEvents::onWaitEnded", &TraceWriter::sync<false>}};
         Way found = &TraceWriter::user;
         for (const auto &a : all)
             if (e.key() == a.key) found = a.way;
@@ -108,10 +108,8 @@ class TraceWriter final : public IEventModule {
     void idle(Track &t, const Event &, const Value *, std::size_t) { t.park(s_); }
     void busy(Track &t, const Event &, const Value *, std::size_t) { t.unpark(s_); }
     void ready_queue(Track &t, const Event &e, const Value *v, std::size_t n) { ws_ready_queue(t.stream(s_), static_cast<uint64_t>(number(e, v, n, "a length"))); }
-    template <ws_kind kind> void sync(Track &t, const Event &e, const Value *v, std::size_t n) {
-        const ws_name what = ws_define_name(s_.ctx, name(e, v, n, "the name of what is waited for"));
-        if (kind == WS_WAIT_STARTED) ws_wait_started(t.stream(s_), what);
-        else ws_wait_ended(t.stream(s_), what);
+    template <bool on> void sync(Track &t, const Event &e, const Value *v, std::size_t n) {
+        t.wait(s_, ws_define_name(s_.ctx, name(e, v, n, "the name of what is waited for")), on);
     }
 
     // Where functions are recorded a CF is what is around them; else it is what executes.
