@@ -51,7 +51,7 @@ func texts(toks []token) (list []string) {
 
 // fact is a condition that is not looked into.
 func fact(words []string) *condition {
-	switch name := strings.ReplaceAll(strings.Join(words, " "), "> =", ">="); name {
+	switch name := strings.Join(words, " "); name {
 	case "0", "false":
 		return &condition{op: isFalse}
 	case "1", "true", "defined __cplusplus", "__cplusplus":

@@ -52,12 +52,13 @@ scan:
 			k = p.match[k] + 1
 			continue
 		case t.is("operator"):
-			j := p.operatorName(k)
+			after := p.operatorName(k)
+			j := p.attributes(after)
 			if j >= end || !p.is(j, "(") {
 				break scan
 			}
 			name := "operator"
-			for _, t := range p.toks[k+1 : j] {
+			for _, t := range p.toks[k+1 : after] {
 				if t.kind == word {
 					name += " "
 				}
@@ -78,6 +79,9 @@ scan:
 			}
 		case t.is("("):
 			name := k - 1
+			for p.is(name, "]") && p.is(name-1, "]") { // f [[nodiscard]] (int x)
+				name = p.match[name] - 1
+			}
 			if p.is(name, ">") {
 				name = p.anglesBack(name) - 1
 			}

@@ -317,8 +317,8 @@ func (l *lexer) directive(start int) int {
 	}
 }
 
-// Operators that are one token. Those beginning with > are left in pieces: they may close template arguments.
-var operators = []string{"<<=", "<=>", "...", "->*", "::", "->", "<<", "<=", "&&", "||", "==", "!=", "+=", "-=", "*=", "/=", "%=", "^=", "&=", "|=",
+// Operators that are one token. But >> is two, since they may close template arguments.
+var operators = []string{">>=", ">=", "<<=", "<=>", "...", "->*", "::", "->", "<<", "<=", "&&", "||", "==", "!=", "+=", "-=", "*=", "/=", "%=", "^=", "&=", "|=",
 	"++", "--", ".*", "##", "<%", "%>", "<:", ":>"}
 
 var digraphs = map[string]string{"<%": "{", "%>": "}", "<:": "[", ":>": "]"}

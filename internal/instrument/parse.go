@@ -14,7 +14,7 @@ type function struct {
 	start     int      // byte after its {
 	block     bool     // its result is a BlockRetStatus
 	lambda    bool
-	constexpr bool
+	constexpr bool // also: with other conditions of #if
 }
 
 // form tells what may be done around a statement.
@@ -67,6 +67,8 @@ const maxDepth = 2000
 type parser struct {
 	toks  []token
 	match []int // of a bracket: the index of its partner
+	// Words for constexpr.
+	constexpr map[string]bool
 	reading
 }
 
@@ -76,6 +78,8 @@ type scope struct {
 	class   bool
 	linkage bool // extern "C"
 	fn      *function
+	// In the initialiser of something constexpr: lambdas there may be executed by the compiler.
+	constexpr bool
 }
 
 func (s scope) named(name ...string) []string {
@@ -83,8 +87,8 @@ func (s scope) named(name ...string) []string {
 }
 
 // parse reads one variant.
-func parse(toks []token) (r *reading, err *problem) {
-	p := &parser{toks: toks}
+func parse(toks []token, constexpr map[string]bool) (r *reading, err *problem) {
+	p := &parser{toks: toks, constexpr: constexpr}
 	if err := p.pair(); err != nil {
 		return nil, err
 	}
@@ -257,6 +261,7 @@ func (p *parser) declaration(start, end int, in scope) int {
 	outside := &statement{form: nowhere, fn: in.fn}
 	for j := start; j < end; {
 		t := p.toks[j]
+		in.constexpr = in.constexpr || p.in(j, p.constexpr)
 		switch {
 		case t.is(";"):
 			p.prototype(start, j, in)
@@ -320,7 +325,7 @@ func (p *parser) declaration(start, end int, in scope) int {
 			case !p.holdsStatements(j): // int x{5}
 				p.expression(j+1, p.match[j], outside, in)
 			case p.in(j+1, statementWords):
-				p.block(j, &function{path: in.named("?"), start: p.toks[j].end})
+				p.block(j, &function{path: in.named("?"), start: p.toks[j].end, constexpr: in.constexpr})
 			default: // NAMESPACE_MACRO {
 				p.declarations(j+1, p.match[j], in)
 			}
@@ -477,7 +482,7 @@ func (p *parser) initialisers(start, i, end int, st *statement, in scope) int {
 func (p *parser) definition(start, headEnd, body, end int, d declarator, in scope) int {
 	f := &function{path: in.named(d.name...), start: p.toks[body].end, block: p.givesBlock(start, headEnd, d)}
 	for k := start; k < d.start; k++ {
-		f.constexpr = f.constexpr || p.is(k, "constexpr") || p.is(k, "consteval")
+		f.constexpr = f.constexpr || p.in(k, p.constexpr)
 	}
 	if f.block {
 		p.blocks = append(p.blocks, f.path)

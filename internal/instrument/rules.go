@@ -63,6 +63,9 @@ func (w Warning) String() string {
 	return w.Pos + ": " + w.Text
 }
 
+// maxArgs is how many arguments EMIT_EVENT of whyslow.hpp takes.
+const maxArgs = 16
+
 // compiled is a rule made ready.
 type compiled struct {
 	Rule
@@ -95,6 +98,9 @@ func (r Rule) compile() (c *compiled, problem string) {
 			return nil, fmt.Sprintf("the argument %q %s", a, problem)
 		}
 		args = append(args, strings.TrimSpace(a))
+	}
+	if len(r.Args) > maxArgs {
+		return nil, fmt.Sprintf("an event has at most %d arguments", maxArgs)
 	}
 	c.call = "EMIT_EVENT(" + strings.Join(args, ", ") + ");"
 	if x, ok := r.At.Return(); ok {
@@ -203,9 +209,22 @@ func (c *compiled) allows(path []string) bool {
 	return false
 }
 
-// calls tells whether a call by this name is one of the functions.
-func calls(path []string, functions [][]string) bool {
-	return slices.ContainsFunc(functions, func(f []string) bool {
+// names are functions by the last part of their names.
+type names map[string][][]string
+
+// add enters functions; one that is there already is not added again.
+func (n names) add(paths [][]string) {
+	for _, p := range paths {
+		last := p[len(p)-1]
+		if !slices.ContainsFunc(n[last], func(q []string) bool { return slices.Equal(p, q) }) {
+			n[last] = append(n[last], p)
+		}
+	}
+}
+
+// has tells whether a call by this name may be of one of the functions.
+func (n names) has(path []string) bool {
+	return slices.ContainsFunc(n[path[len(path)-1]], func(f []string) bool {
 		return len(path) <= len(f) && slices.Equal(f[len(f)-len(path):], path)
 	})
 }

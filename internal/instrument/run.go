@@ -62,35 +62,41 @@ func (r *Result) Changed() int {
 // Run instruments source files by the rules. Which functions are declared extern "C", or return BlockRetStatus, is taken
 // from all of them together. Every file is read before the first is written, and each is
 // replaced at once, so that an interruption leaves no half of one. An error is one line that names the file.
-func Run(names []string, rules []Rule, o Options) (*Result, error) {
-	names, targets, err := places(names, o.OutDir)
+func Run(paths []string, rules []Rule, o Options) (*Result, error) {
+	paths, targets, err := places(paths, o.OutDir)
 	if err != nil {
 		return nil, err
 	}
 	if o.Remove {
 		rules = nil
 	}
-	res := &Result{Files: make([]File, len(names))}
+	res := &Result{Files: make([]File, len(paths))}
 	list, warnings := compile(rules)
 	res.Warnings = warnings
 	var files []*file
-	var foreign, blocks [][]string
-	for _, name := range names {
+	foreign, blocks := names{}, names{}
+	for _, name := range paths {
 		text, err := os.ReadFile(name)
 		if err != nil {
 			return nil, fmt.Errorf("cannot instrument: %w", err)
 		}
-		f := open(name, text)
-		foreign = append(foreign, f.foreign...)
-		blocks = append(blocks, f.blocks...)
-		files = append(files, f)
+		files = append(files, open(name, text))
 	}
-	foreign, blocks = unique(foreign), unique(blocks)
+	constexpr := constexprMacros(files)
+	for _, f := range files {
+		f.parse(constexpr)
+		for _, list := range f.foreign {
+			foreign.add(list)
+		}
+		for _, list := range f.blocks {
+			blocks.add(list)
+		}
+	}
 	outs := make([][]byte, len(files))
 	used := map[string]bool{}
 	for i, f := range files {
 		r := &res.Files[i]
-		r.Name, r.Target = names[i], targets[i]
+		r.Name, r.Target = paths[i], targets[i]
 		outs[i], r.Insertions, r.Warnings = f.apply(list, foreign, blocks)
 		for _, in := range r.Insertions {
 			used[in.Event] = true
@@ -116,7 +122,7 @@ func Run(names []string, rules []Rule, o Options) (*Result, error) {
 		if !res.Files[i].Changed {
 			continue
 		}
-		if err := write(names[i], targets[i], outs[i]); err != nil {
+		if err := write(paths[i], targets[i], outs[i]); err != nil {
 			return nil, err
 		}
 	}
@@ -124,7 +130,7 @@ func Run(names []string, rules []Rule, o Options) (*Result, error) {
 }
 
 // nowhere says that the rule fits nothing, and why if that is plain.
-func (c *compiled) nowhere(foreign, blocks [][]string) Warning {
+func (c *compiled) nowhere(foreign, blocks names) Warning {
 	text := "fits nowhere in these files"
 	switch {
 	case c.At.Point == config.PointForeign && len(foreign) == 0:
@@ -135,22 +141,11 @@ func (c *compiled) nowhere(foreign, blocks [][]string) Warning {
 	return Warning{Pos: c.Pos, Text: fmt.Sprintf("%s, %q: %s", c.Event, c.At, text)}
 }
 
-func unique(paths [][]string) (list [][]string) {
-	seen := map[string]bool{}
-	for _, p := range paths {
-		if name := strings.Join(p, "::"); !seen[name] {
-			seen[name] = true
-			list = append(list, p)
-		}
-	}
-	return list
-}
-
 // places returns the files without repetitions, and where their results belong.
-func places(names []string, outDir string) (files, targets []string, err error) {
-	var paths []string // absolute
+func places(given []string, outDir string) (files, targets []string, err error) {
+	var whole []string // absolute
 	seen := map[string]bool{}
-	for _, name := range names {
+	for _, name := range given {
 		info, err := os.Stat(name)
 		if err != nil {
 			return nil, nil, fmt.Errorf("cannot instrument: %w", err)
@@ -164,19 +159,19 @@ func places(names []string, outDir string) (files, targets []string, err error) 
 		}
 		if !seen[path] {
 			seen[path] = true
-			files, paths = append(files, name), append(paths, path)
+			files, whole = append(files, name), append(whole, path)
 		}
 	}
 	if outDir == "" || len(files) == 0 {
 		return files, files, nil
 	}
-	common := filepath.Dir(paths[0])
-	for _, path := range paths {
+	common := filepath.Dir(whole[0])
+	for _, path := range whole {
 		for !strings.HasPrefix(path, strings.TrimSuffix(common, string(filepath.Separator))+string(filepath.Separator)) {
 			common = filepath.Dir(common)
 		}
 	}
-	for _, path := range paths {
+	for _, path := range whole {
 		rel, err := filepath.Rel(common, path)
 		if err != nil {
 			return nil, nil, fmt.Errorf("cannot instrument %s: %w", path, err)

@@ -30,11 +30,12 @@ type file struct {
 	cuts     []cut // what was taken out of given
 	lines    []int // where the lines of text begin
 	readings []*reading
-	forks    []int      // where conditional directives are
-	macros   []macro    // bodies of #define
-	problem  *Warning   // why it cannot be instrumented
-	foreign  [][]string // of all readings
-	blocks   [][]string
+	forks    []int   // where conditional directives are
+	macros   []macro // bodies of #define
+	toks     []token
+	problem  *Warning // why it cannot be instrumented
+	foreign  names    // of all readings
+	blocks   names
 }
 
 // macro is the body of a #define.
@@ -51,13 +52,14 @@ type macro struct {
 func Source(name string, text []byte, rules []Rule) (out []byte, insertions []Insertion, warnings []Warning) {
 	list, warnings := compile(rules)
 	f := open(name, text)
+	f.parse(constexprMacros([]*file{f}))
 	out, insertions, more := f.apply(list, f.foreign, f.blocks)
 	return out, insertions, append(warnings, more...)
 }
 
-// open reads a source.
+// open reads a source; parse comes next.
 func open(name string, given []byte) *file {
-	f := &file{name: name, given: given}
+	f := &file{name: name, given: given, foreign: names{}, blocks: names{}}
 	var err *problem
 	if f.text, f.cuts, err = strip(given); err != nil {
 		f.text, f.cuts = given, nil
@@ -74,8 +76,8 @@ func open(name string, given []byte) *file {
 			f.lines = append(f.lines, i+1)
 		}
 	}
-	toks := lex(f.text, 0, len(f.text))
-	for _, t := range toks {
+	f.toks = lex(f.text, 0, len(f.text))
+	for _, t := range f.toks {
 		if t.kind != directive {
 			continue
 		}
@@ -92,26 +94,64 @@ func open(name string, given []byte) *file {
 			}
 		}
 	}
-	top, all, err := conditionals(f.text, toks)
+	return f
+}
+
+// constexprMacros are the names that stand for constexpr, perhaps with attributes.
+func constexprMacros(files []*file) map[string]bool {
+	names := set("constexpr consteval")
+	for more := true; more; {
+		more = false
+		for _, f := range files {
+			for _, m := range f.macros {
+				if names[m.name] || slices.ContainsFunc(m.toks, func(t token) bool { return t.is("{") || t.is(";") }) {
+					continue
+				}
+				if slices.ContainsFunc(m.toks, func(t token) bool { return t.kind == word && names[t.spelling] }) {
+					names[m.name], more = true, true
+				}
+			}
+		}
+	}
+	return names
+}
+
+// parse finds what the source holds.
+func (f *file) parse(constexpr map[string]bool) {
+	if f.problem != nil {
+		return
+	}
+	top, all, err := conditionals(f.text, f.toks)
 	if err != nil {
 		f.skip(*err, "")
-		return f
+		return
 	}
 	complete := variants(top, all, func(toks []token, where string) bool {
-		r, err := parse(toks)
+		r, err := parse(toks, constexpr)
 		if err != nil {
 			f.skip(*err, where)
 			return false
 		}
 		f.readings = append(f.readings, r)
-		f.foreign = append(f.foreign, r.foreign...)
-		f.blocks = append(f.blocks, r.blocks...)
+		f.foreign.add(r.foreign)
+		f.blocks.add(r.blocks)
 		return true
 	})
 	if !complete {
 		f.skip(problem{0, "too many branches of #if"}, "")
 	}
-	return f
+	f.toks = nil
+	fixed := map[int]bool{} // bodies of functions that are constexpr in some variant
+	for _, r := range f.readings {
+		for _, fn := range r.functions {
+			fixed[fn.start] = fixed[fn.start] || fn.constexpr
+		}
+	}
+	for _, r := range f.readings {
+		for _, fn := range r.functions {
+			fn.constexpr = fixed[fn.start]
+		}
+	}
 }
 
 // skip gives up the file.
@@ -162,7 +202,7 @@ type editor struct {
 }
 
 // apply returns the text with insertions.
-func (f *file) apply(rules []*compiled, foreign, blocks [][]string) (out []byte, insertions []Insertion, warnings []Warning) {
+func (f *file) apply(rules []*compiled, foreign, blocks names) (out []byte, insertions []Insertion, warnings []Warning) {
 	if f.problem != nil {
 		return f.given, nil, []Warning{*f.problem}
 	}
@@ -189,7 +229,7 @@ func (f *file) apply(rules []*compiled, foreign, blocks [][]string) (out []byte,
 }
 
 // read finds the places of one rule in one reading.
-func (e *editor) read(i int, c *compiled, r *reading, foreign, blocks [][]string) {
+func (e *editor) read(i int, c *compiled, r *reading, foreign, blocks names) {
 	switch c.At.Point {
 	case config.PointEntry:
 		for _, f := range r.functions {
@@ -219,9 +259,9 @@ func (e *editor) read(i int, c *compiled, r *reading, foreign, blocks [][]string
 }
 
 // called puts rule i around calls of the functions; its patterns are for these.
-func (e *editor) called(i int, r *reading, functions [][]string) {
+func (e *editor) called(i int, r *reading, functions names) {
 	for _, c := range r.calls {
-		if !calls(c.path, functions) || !e.rules[i].allows(c.path) {
+		if !functions.has(c.path) || !e.rules[i].allows(c.path) {
 			continue
 		}
 		if e.rules[i].At.Before {
@@ -307,7 +347,7 @@ func (e *editor) braces(st *statement) {
 }
 
 // defined warns of macros whose bodies hold what rule c looks for.
-func (e *editor) defined(c *compiled, foreign, blocks [][]string) {
+func (e *editor) defined(c *compiled, foreign, blocks names) {
 	for _, m := range e.macros {
 		p := &parser{toks: m.toks}
 		for j, t := range p.toks {
@@ -319,7 +359,7 @@ func (e *editor) defined(c *compiled, foreign, blocks [][]string) {
 					functions = blocks
 				}
 				path := []string{t.spelling}
-				found = t.kind == word && p.is(j+1, "(") && calls(path, functions) && c.allows(path)
+				found = t.kind == word && p.is(j+1, "(") && functions.has(path) && c.allows(path)
 			case c.result != nil && t.is("return"):
 				k := j + 1
 				for k < len(p.toks) && !p.is(k, ";") && !p.is(k, "}") {

@@ -120,6 +120,9 @@ func (p *parser) statement(i, start, end int, sub bool, fn *function) int {
 		j, _ := p.simple(i+1, end)
 		return j
 	}
+	for k := i; k < end && p.word(k); k++ {
+		in.constexpr = in.constexpr || p.in(k, p.constexpr)
+	}
 	j, ended := p.simple(i, end)
 	if j > i {
 		if !ended {
@@ -248,8 +251,8 @@ func (p *parser) lambda(i int) (params, body int, f *function) {
 			} else {
 				j++
 			}
-		case p.in(j, lambdaWords):
-			f.constexpr = f.constexpr || p.is(j, "constexpr") || p.is(j, "consteval")
+		case p.in(j, lambdaWords), p.in(j, p.constexpr):
+			f.constexpr = f.constexpr || p.in(j, p.constexpr)
 			if j++; p.is(j, "(") && params > 0 {
 				j = p.match[j] + 1
 			}
@@ -302,14 +305,14 @@ func (p *parser) expression(i, end int, st *statement, in scope) {
 			}
 			f.path = in.named("operator()")
 			f.start = p.toks[body].end
-			f.constexpr = f.constexpr || in.fn != nil && in.fn.constexpr
+			f.constexpr = f.constexpr || in.constexpr || in.fn != nil && in.fn.constexpr
 			p.functions = append(p.functions, f)
 			p.block(body, f)
 			i = p.match[body] + 1
 		case t.is("{") && p.holdsStatements(i):
 			fn := in.fn
 			if fn == nil {
-				fn = &function{path: in.named("?"), start: p.toks[i].end}
+				fn = &function{path: in.named("?"), start: p.toks[i].end, constexpr: in.constexpr}
 			}
 			p.block(i, fn)
 			i = p.match[i] + 1
@@ -338,6 +341,9 @@ func (p *parser) call(i int, st *statement) {
 		}
 		path = append([]string{p.toks[j].spelling}, path...)
 		j--
+	}
+	if st.form == nowhere && p.is(j, "*") && p.is(j-1, "(") { // int (*f(int x))(double);
+		return
 	}
 	if p.is(j, ".") || p.is(j, "->") || p.word(j) && !expressionWords[p.toks[j].spelling] || p.is(j, "~") && p.is(j-1, "::") {
 		return
