@@ -53,3 +53,44 @@ func BenchmarkCF(b *testing.B) {
 		}
 	}
 }
+
+// BenchmarkRules measures what an event emitted by rule costs: one per empty CF, to be compared with none.
+func BenchmarkRules(b *testing.B) {
+	p := compile(b, `sub main(int n) { for i = 1 .. n none(); }`)
+	lib := open(b, p)
+	for name, rule := range map[string]*engine.Rule{
+		"none":         nil,
+		"no args":      {Point: "return EXIT"},
+		"listing":      {Point: "return EXIT", Args: []string{"__func__", "std::chrono::high_resolution_clock::now()"}},
+		"numbers":      {Point: "return EXIT", Args: []string{"cf", "node", "execution", "input_bytes"}},
+		"other":        {Point: "return EXIT", Args: []string{"__func__"}, Functions: []string{"other"}},
+		"foreign call": {Point: "foreign call", Args: []string{"__func__", "steady_clock::now()"}},
+	} {
+		for _, traced := range []bool{true, false} {
+			b.Run(name+map[bool]string{true: "/traced", false: "/handled"}[traced], func(b *testing.B) {
+				cfg := engine.Config{Program: p, Library: lib, Nodes: 1, Workers: 1, Args: []string{strconv.Itoa(b.N)}, Session: prof.New()}
+				if rule != nil {
+					r := *rule
+					r.Namespace, r.Name, r.Before = "User", "onX", true
+					cfg.Rules = []engine.Rule{r}
+				}
+				n := 0
+				if traced {
+					w, err := trace.Create(b.TempDir(), 0, trace.Options{})
+					if err != nil {
+						b.Fatal(err)
+					}
+					cfg.Writers = []*trace.Writer{w}
+					defer w.Close()
+				} else if err := cfg.Session.ConnectAny("User", "onX", "count", 0, func(*prof.Stream, *prof.Any) { n++ }); err != nil {
+					b.Fatal(err)
+				}
+				b.ReportAllocs()
+				b.ResetTimer()
+				if _, err := engine.Run(context.Background(), cfg); err != nil {
+					b.Fatal(err)
+				}
+			})
+		}
+	}
+}

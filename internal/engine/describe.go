@@ -66,7 +66,7 @@ type identities struct {
 	}
 }
 
-const retiredLength = 2048
+const retiredLength = 1024
 
 type identity struct {
 	name string

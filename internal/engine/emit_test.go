@@ -208,22 +208,25 @@ func TestPointsMigration(t *testing.T) {
 		if inBlock == 0 || int(o.res.Migrated) <= inBlock {
 			t.Fatalf("%d of %d migrations from a block", inBlock, o.res.Migrated)
 		}
-		conserved(t, o, w, int(o.res.Migrated), inBlock, 0, 0)
+		for _, f := range conserved(o, w, inBlock) {
+			t.Errorf("%v: %s", s, f)
+		}
 	}
 }
 
-// conserved checks that all points fit together: of all departures those that were in a block ended it.
-func conserved(t testing.TB, o *outcome, w *seen, migrated, inBlock, stolen, stolenInBlock int) {
-	t.Helper()
-	waits := o.trace.kinds[trace.KindBlockWaiting]
+// conserved checks that all points fit together: every block that begins ends, by one of the statuses. inBlock is how many CFs
+// left for other nodes from a block.
+func conserved(o *outcome, w *seen, inBlock int) (faults []string) {
+	waits, goesOn := o.trace.kinds[trace.KindBlockWaiting], o.trace.kinds[trace.KindBlockContinued]
 	for p, want := range map[string]int{
-		"EXIT": int(o.res.CFs), "MIGRATE": migrated, "STEAL": stolen, "WAIT": waits, "call": int(o.res.Atomic), "entry": int(o.res.CFs) + inBlock + stolenInBlock,
-		"CONTINUE": o.trace.kinds[trace.KindBlockContinued], "BlockRetStatus": int(o.res.CFs) + waits + o.trace.kinds[trace.KindBlockContinued] + inBlock + stolenInBlock,
+		"EXIT": int(o.res.CFs), "MIGRATE": int(o.res.Migrated), "STEAL": int(o.res.Stolen), "WAIT": waits, "call": int(o.res.Atomic),
+		"entry": int(o.res.CFs) + inBlock, "CONTINUE": goesOn, "BlockRetStatus": int(o.res.CFs) + waits + goesOn + inBlock,
 	} {
 		if b, a := w.count("User.before"+p), w.count("User.after"+p); b != want || a != want {
-			t.Errorf("%s: %d before, %d after, wanted %d", p, b, a, want)
+			faults = append(faults, fmt.Sprintf("%s: %d before, %d after, wanted %d", p, b, a, want))
 		}
 	}
+	return faults
 }
 
 func TestPointsStealing(t *testing.T) {
@@ -245,7 +248,9 @@ func TestPointsStealing(t *testing.T) {
 		}
 		total += o.res.Stolen
 		inBlock := o.trace.kinds[trace.KindBlockMigrated]
-		conserved(t, o, w, 0, 0, int(o.res.Stolen), inBlock)
+		for _, f := range conserved(o, w, inBlock) {
+			t.Error(f)
+		}
 		if fromQueue := strings.Count(fmt.Sprint(w.events["User.beforeSTEAL"]), "worker:1]"); fromQueue != int(o.res.Stolen)-inBlock {
 			t.Errorf("%d of %d thefts from the queue, %d from a block", fromQueue, o.res.Stolen, inBlock)
 		}

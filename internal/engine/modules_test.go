@@ -350,28 +350,3 @@ func TestSomeEvents(t *testing.T) {
 		t.Errorf("%s, %d in the queue", l.balance(), seen)
 	}
 }
-
-// TestDescribe compares what the session says about the program with the program.
-func TestDescribe(t *testing.T) {
-	p := compile(t, known)
-	ses := prof.New()
-	if _, err := engine.Run(t.Context(), engine.Config{Program: p, Library: open(t, p), Nodes: 2, Workers: 1, Session: ses}); err != nil {
-		t.Fatal(err)
-	}
-	d := ses.Describe()
-	for i, st := range p.Stmts {
-		want := prof.Site{Code: p.Codes[st.Code].Name, Kind: trace.CodeKind(p.Codes[st.Code].Kind), Label: st.LabelName, File: st.Pos.File, Line: st.Pos.Line, Col: st.Pos.Col, Text: st.Text}
-		if got := d.Site(i%2, trace.Site(i+1)); got != want {
-			t.Errorf("statement %d: %+v, wanted %+v", i+1, got, want)
-		}
-	}
-	if s := d.Site(0, 0); s != (prof.Site{}) {
-		t.Error(s)
-	}
-	if s := d.Site(0, trace.Site(len(p.Stmts)+1)); s != (prof.Site{}) {
-		t.Error(s)
-	}
-	if name, list := d.DF(0, 1); name != "" || list != nil {
-		t.Error("a DF is known that nobody wanted to know: ", name, list)
-	}
-}

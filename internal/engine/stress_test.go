@@ -11,6 +11,8 @@ import (
 
 	"github.com/whyslow/whyslow/internal/engine"
 	"github.com/whyslow/whyslow/internal/luna"
+	"github.com/whyslow/whyslow/prof"
+	"github.com/whyslow/whyslow/trace"
 )
 
 // graph is a random task graph as a LuNA program, and what it prints. Task i makes x[i] of two earlier ones.
@@ -176,8 +178,29 @@ func drawGraph(t *rapid.T) graph {
 	return g
 }
 
-func (g graph) check(t testing.TB, p *luna.Program, s shape) []string {
+// check runs the program. With modules, rules emit events at every point, and all that handlers see is checked too.
+func (g graph) check(t testing.TB, p *luna.Program, s shape, modules bool) []string {
+	var l *ledger
+	w := &seen{}
+	if modules {
+		set := s.set
+		s.set = func(c *engine.Config) {
+			set(c)
+			c.DescribeDFs, c.Rules = true, checked(t, everyPoint("cf", "inputs", "input_bytes", "outputs", "label"))
+		}
+		s.session = func(ses *prof.Session) {
+			l = keepLedger(t, ses)
+			w.watch(t, ses, "User.*")
+		}
+	}
 	o, faults := execute(t, p, s)
+	if modules && o.err == nil {
+		faults = append(faults, l.faults...)
+		faults = append(faults, conserved(o, w, o.trace.kinds[trace.KindBlockMigrated])...)
+		if b := l.balance(); b != "" {
+			faults = append(faults, b)
+		}
+	}
 	if o.err != nil {
 		var b strings.Builder
 		var e *engine.StuckError
@@ -220,8 +243,9 @@ func TestRandomPrograms(t *testing.T) {
 				}
 			}
 			runs++
-			if faults := g.check(t, p, s); len(faults) > 0 {
-				rt.Fatalf("%v (stealing %v, latency %v): %s\n%s", s, steal, latency, strings.Join(faults, "\n"), g.src)
+			modules := rapid.Bool().Draw(rt, "modules")
+			if faults := g.check(t, p, s, modules); len(faults) > 0 {
+				rt.Fatalf("%v (stealing %v, latency %v, modules %v): %s\n%s", s, steal, latency, modules, strings.Join(faults, "\n"), g.src)
 			}
 		}
 	})
