@@ -2,7 +2,7 @@
 
 GOLANGCI_LINT := github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0
 # What runs in several goroutines at once.
-CONCURRENT    := ./internal/engine ./internal/transport/... ./internal/model ./internal/slou ./trace ./prof
+CONCURRENT    := ./internal/engine ./internal/transport/... ./internal/model ./internal/modules/... ./internal/slou ./trace ./prof
 DEMO_ARGS     := -n 2 -w 1 examples/mxm/mxm.fa 8 100
 
 .PHONY: build demo test lint bench bench-overhead experiments fuzz clean

@@ -154,7 +154,7 @@ fragments, links and data fragments are the cause.`,
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error { return badCommandLine("%w", err) })
 	root.AddCommand(
 		runCommand(io), reportCommand(io), dumpCommand(io), lunaCommand(io), rtsCommand(io),
-		doctorCommand(io), versionCommand(io),
+		initCommand(io), modulesCommand(io), instrumentCommand(io), doctorCommand(io), versionCommand(io),
 	)
 	return root
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/whyslow/whyslow/internal/lunalog"
 	"github.com/whyslow/whyslow/trace"
 )
 
@@ -116,7 +117,7 @@ func dumpTrace(io stdio, o *dumpOptions, path string) error {
 	case o.stats:
 		err = readStatistics(r).print(w)
 	case o.luna:
-		err = printLunaLog(w, r)
+		err = lunalog.Print(w, r)
 	default:
 		err = trace.Dump(w, r, opt)
 	}

@@ -3,11 +3,15 @@ package cli
 import (
 	"fmt"
 	"os"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/whyslow/whyslow/prof/config"
 )
 
 // Limits of a run; a CF id has 16 bits for its node.
@@ -28,6 +32,8 @@ type runOptions struct {
 	hold           []string
 	noSteal        bool
 	trace          traceOptions
+	profile        profileOptions
+	explain        bool // print the plan instead of running
 	report         reportOptions
 	source         sourceOptions
 
@@ -66,10 +72,14 @@ Nodes share this process. --link-latency and --link-bandwidth make the links bet
 			return nil
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := o.check(cmd.Flags().Changed("workers"), args); err != nil {
+			if err := o.check(cmd.Flags(), args); err != nil {
 				return err
 			}
-			return runProgram(cmd.Context(), io, &o, args[1:])
+			plan, err := o.plan(io, cmd.Flags())
+			if err != nil || o.explain {
+				return err
+			}
+			return runProgram(cmd.Context(), io, &o, plan, args[1:])
 		},
 	}
 	f := cmd.Flags()
@@ -85,6 +95,8 @@ Nodes share this process. --link-latency and --link-bandwidth make the links bet
 	f.StringArrayVar(&o.hold, "hold", nil, "hold each CF of a code fragment before it may start: `CODE=DURATION` (repeatable)")
 	f.BoolVar(&o.noSteal, "no-steal", false, "idle nodes do not take stealable CFs from others")
 	o.trace.addTo(f)
+	o.profile.addTo(cmd)
+	f.BoolVar(&o.explain, "explain-config", false, "say of every event and module whether it is on, and which line or flag decided; run nothing (--json: as JSON)")
 	o.report.addTo(cmd)
 	f.StringArrayVarP(&o.source.defines, "define", "D", nil, "define a macro, `NAME[=TEXT]` (repeatable)")
 	f.StringArrayVar(&o.source.cppDirs, "cpp-dir", nil, "take *.cpp from this `folder` and not from the program's (repeatable)")
@@ -95,12 +107,12 @@ Nodes share this process. --link-latency and --link-bandwidth make the links bet
 }
 
 // check fills in defaults and finds what is wrong with the flags.
-func (o *runOptions) check(workersGiven bool, args []string) error {
+func (o *runOptions) check(f *pflag.FlagSet, args []string) error {
 	o.source.file = args[0]
 	if o.nodes < 1 || o.nodes > maxNodes {
 		return badCommandLine("run: -n %d: a number of nodes is 1 to %d", o.nodes, maxNodes)
 	}
-	if !workersGiven {
+	if !f.Changed("workers") {
 		o.workers = max(1, availableCores()/o.nodes)
 	}
 	if o.workers < 1 || o.workers > maxWorkers {
@@ -142,10 +154,32 @@ func (o *runOptions) check(workersGiven bool, args []string) error {
 	if err := o.trace.check(); err != nil {
 		return err
 	}
-	if o.noTrace && len(o.trace.settings()) > 0 {
-		return badCommandLine("run: --no-trace records nothing: --trace-buffer and the like make no sense with it")
+	for _, flag := range traceFlags {
+		if o.noTrace && f.Changed(flag) {
+			return badCommandLine("run: --no-trace records nothing: --trace-buffer and the like make no sense with it")
+		}
 	}
 	return o.report.check("run")
+}
+
+// plan decides which events are on and which modules run.
+func (o *runOptions) plan(io stdio, f *pflag.FlagSet) (*config.Plan, error) {
+	p := o.profile
+	p.flags.NoTrace = o.noTrace
+	p.flags.Sets = append(o.trace.sets(f), p.flags.Sets...)
+	plan, err := p.load("run", filepath.Dir(o.source.file))
+	if err != nil {
+		return nil, err
+	}
+	checkRules(plan)
+	switch {
+	case !o.explain:
+		warnPlan(io, plan)
+		return plan, nil
+	case o.report.json == "":
+		return plan, plan.Explain(io.out)
+	}
+	return plan, writeJSON(io.out, plan)
 }
 
 // parseBandwidth reads bytes per second with an optional factor k, M, G (powers of 1000) or Ki, Mi, Gi.

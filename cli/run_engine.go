@@ -3,21 +3,18 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
-	"maps"
-	"os"
 	"path/filepath"
 	"strings"
 	"time"
 
-	"github.com/whyslow/whyslow/internal/clock"
 	"github.com/whyslow/whyslow/internal/cpp"
 	"github.com/whyslow/whyslow/internal/engine"
 	"github.com/whyslow/whyslow/internal/luna"
-	"github.com/whyslow/whyslow/prof"
-	"github.com/whyslow/whyslow/trace"
+	"github.com/whyslow/whyslow/prof/config"
 )
 
 // canRun tells whether the engine is built in.
@@ -84,7 +81,7 @@ func buildLibrary(ctx context.Context, io stdio, prog *luna.Program, src *source
 }
 
 // runProgram compiles, runs, and reports.
-func runProgram(ctx context.Context, io stdio, o *runOptions, args []string) error {
+func runProgram(ctx context.Context, io stdio, o *runOptions, plan *config.Plan, args []string) error {
 	prog, err := compile(io, &o.source)
 	if err != nil {
 		return err
@@ -114,33 +111,25 @@ func runProgram(ctx context.Context, io stdio, o *runOptions, args []string) err
 		LinkLatency: o.linkLatency, LinkBandwidth: o.bandwidth, ThreadClock: threadClocks[o.threadClock], Hold: o.holds,
 		Warn: func(text string) { io.say("warning: %s", text) },
 	}
-	if o.noTrace {
-		res, err := engine.Run(ctx, cfg)
-		closeLibrary(library, err, cfg.Warn)
-		if res != nil && !o.quiet {
-			io.say("%v, %d CFs, %d messages between nodes; nothing recorded",
-				time.Duration(res.WallNS).Round(time.Microsecond), res.CFs, res.Messages)
-		}
-		return runOutcome(io, err)
-	}
-
-	rec, err := startRecording(io, o, prog, args)
+	p, err := startProfiling(io, o, args, plan)
 	if err != nil {
 		return err
 	}
-	cfg.Session, cfg.Writers = rec.session, rec.writers
-	_, runErr := engine.Run(ctx, cfg)
+	cfg.Session, cfg.Writers, cfg.DescribeDFs, cfg.Rules = p.session, p.writers(), p.listening, p.rules
+	res, runErr := engine.Run(ctx, cfg)
 	closeLibrary(library, runErr, cfg.Warn)
 	outcome := runOutcome(io, runErr)
-	recErr := rec.end(io, runErr, outcome)
+	endErr := p.end(io, runErr, outcome)
+	if p.trace == nil {
+		if res != nil && !o.quiet {
+			io.say("%v, %d CFs, %d messages between nodes; no trace",
+				time.Duration(res.WallNS).Round(time.Microsecond), res.CFs, res.Messages)
+		}
+		return cmp.Or(outcome, endErr)
+	}
 	// The run is over: a Ctrl+C that ended it must not stop the report as well.
-	if err := reportRun(context.WithoutCancel(ctx), io, &o.report, o.quiet, rec.dir); err != nil && outcome == nil {
-		outcome = err
-	}
-	if recErr != nil && outcome == nil {
-		outcome = recErr
-	}
-	if outcome != nil {
+	reportErr := reportRun(context.WithoutCancel(ctx), io, &o.report, o.quiet, p.trace.Dir())
+	if outcome = cmp.Or(outcome, reportErr, endErr); outcome != nil {
 		// The path is the last line: what there is to say about the run comes before it.
 		var exit *exitError
 		if errors.As(outcome, &exit) && exit.err != nil {
@@ -148,7 +137,7 @@ func runProgram(ctx context.Context, io stdio, o *runOptions, args []string) err
 			outcome = exitWith(exit.code, nil)
 		}
 	}
-	fmt.Fprintln(io.err, rec.dir)
+	fmt.Fprintln(io.err, p.trace.Dir())
 	return outcome
 }
 
@@ -201,109 +190,4 @@ func runOutcome(io stdio, err error) error {
 		return exitWith(exitInterrupted, nil)
 	}
 	return badInput(err)
-}
-
-// recording is the trace of a run in the making.
-type recording struct {
-	dir     string
-	info    trace.RunInfo
-	session *prof.Session
-	writers []*trace.Writer
-}
-
-// startRecording makes the trace folder with a writer for each node.
-func startRecording(io stdio, o *runOptions, prog *luna.Program, args []string) (*recording, error) {
-	r := &recording{dir: o.out, session: prof.New()}
-	r.session.EnableAll(true)
-	if r.dir == "" {
-		dir, note, err := newTraceDir(o.source.file)
-		if err != nil {
-			return nil, badInput(err)
-		}
-		if note != "" {
-			io.say("%s", note)
-		}
-		r.dir = dir
-	} else if err := makeTraceDir(r.dir); err != nil {
-		return nil, badInput(err)
-	}
-	host, err := os.Hostname()
-	if err != nil {
-		host = "localhost"
-	}
-	v := readVersion()
-	r.info = trace.RunInfo{
-		Program: filepath.Base(o.source.file), Args: args, CommandLine: os.Args, Started: time.Now(), Hosts: []string{host},
-		Processes: []trace.ProcessInfo{{
-			PID: os.Getpid(), Host: host, Cores: availableCores(), Affinity: affinity(), GOMAXPROCS: availableCores(),
-		}},
-		Clock: clock.Name(), ThreadClock: threadClockNames[o.threadClock],
-		Versions: map[string]string{"whyslow": v.Version, "go": v.Go, "os": v.Platform},
-		Settings: map[string]string{},
-	}
-	if v.Revision != "" {
-		r.info.Versions["revision"] = v.Revision
-	}
-	if o.linkLatency > 0 {
-		r.info.Settings["link_latency"] = o.linkLatency.String()
-	}
-	if o.bandwidth > 0 {
-		r.info.Settings["link_bandwidth"] = o.linkBandwidth
-	}
-	if o.noSteal {
-		r.info.Settings["steal"] = "off"
-	}
-	for code, d := range o.holds {
-		r.info.Settings["hold "+code] = d.String()
-	}
-	maps.Copy(r.info.Settings, o.trace.settings())
-	writing := o.trace.writing(io)
-	for node := range o.nodes {
-		r.info.Nodes = append(r.info.Nodes, trace.NodeInfo{Node: node, Host: host, Workers: o.workers})
-		w, err := trace.Create(r.dir, node, writing)
-		if err != nil {
-			return nil, badInput(err)
-		}
-		r.writers = append(r.writers, w)
-	}
-	if err := trace.WriteRunInfo(r.dir, &r.info); err != nil {
-		return nil, badInput(err)
-	}
-	return r, nil
-}
-
-var threadClockNames = map[string]string{"auto": "auto", "on": "always", "off": "never"}
-
-// end closes the trace and notes in it how the run ended.
-func (r *recording) end(io stdio, runErr, outcome error) error {
-	var errs []error
-	lost := uint64(0)
-	for i, w := range r.writers {
-		err := w.Close()
-		errs = append(errs, err)
-		lost += w.Lost()
-		if n := &r.info.Nodes[i]; err != nil {
-			n.Unwritten, n.Error = w.Unwritten(), err.Error()
-		}
-	}
-	r.info.Ended = trace.EndedDone
-	var exit *exitError
-	if errors.As(outcome, &exit) {
-		r.info.Exit = exit.code
-		r.info.Message = runErr.Error()
-		r.info.Ended = map[int]string{exitStuck: trace.EndedStuck, exitInterrupted: trace.EndedInterrupted}[exit.code]
-		if r.info.Ended == "" {
-			r.info.Ended = trace.EndedFailed
-		}
-	}
-	errs = append(errs, trace.WriteRunInfo(r.dir, &r.info))
-	if lost > 0 {
-		io.say("warning: %d events were not recorded", lost)
-	}
-	for _, err := range errs { // the first is enough
-		if err != nil {
-			return exitWith(exitDamaged, fmt.Errorf("the trace is not complete: %w", fileError(err)))
-		}
-	}
-	return nil
 }

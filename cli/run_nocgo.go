@@ -5,6 +5,8 @@ package cli
 import (
 	"context"
 	"errors"
+
+	"github.com/whyslow/whyslow/prof/config"
 )
 
 // canRun tells whether the engine is built in.
@@ -12,7 +14,7 @@ const canRun = false
 
 var errNoEngine = errors.New("this whyslow cannot run programs: it was built with CGO_ENABLED=0; build it with a C compiler (gcc) and CGO_ENABLED=1")
 
-func runProgram(context.Context, stdio, *runOptions, []string) error {
+func runProgram(context.Context, stdio, *runOptions, *config.Plan, []string) error {
 	return exitWith(exitUsage, errNoEngine)
 }
 
@@ -25,3 +27,6 @@ func runRTS(words []string, io stdio) int {
 	io.say("%v", errNoEngine)
 	return exitFailed
 }
+
+// checkRules has no engine to ask.
+func checkRules(*config.Plan) {}

@@ -2,6 +2,7 @@ package prof
 
 import (
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -139,7 +140,7 @@ func (s *Session) ConnectMatching(patterns []string, handler string, priority in
 	}
 	for _, h := range s.standard {
 		k := h.core().kind.Spec()
-		if match(k.Namespace, k.Name) {
+		if match(k.Namespace, k.Name) || slices.ContainsFunc(k.Alias, func(a string) bool { return match(k.Namespace, a) }) {
 			if err := h.connectAny(handler, priority, f); err != nil {
 				return err
 			}

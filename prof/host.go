@@ -98,11 +98,14 @@ func (r *ModuleRun) Finish() error {
 	var errs []error
 	modules, outputs := r.modules, r.outputs
 	r.modules, r.outputs = nil, nil
+	for _, o := range outputs {
+		o.finishing()
+	}
 	for i, m := range modules {
 		errs = append(errs, guard(r.hosts[i].use.Info.Name, m.Finish))
 	}
 	for _, o := range outputs {
-		errs = append(errs, o.Close())
+		errs = append(errs, o.close())
 	}
 	return errors.Join(errs...)
 }

@@ -243,7 +243,7 @@ func TestConnectMatching(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := ses.ConnectMatching([]string{"DFEvents::*", "*.onId*", "Mine.*"}, "count", 1, count); err != nil {
+	if err := ses.ConnectMatching([]string{"DFEvents.onS*", "*.onId*", "Mine.*", "DFEvents::onDestroySize"}, "count", 1, count); err != nil {
 		t.Fatal(err)
 	}
 	late, err := ses.Define("Mine", "onLate")
@@ -252,6 +252,9 @@ func TestConnectMatching(t *testing.T) {
 	}
 	s := ses.Stream(0, 0, nil)
 	ses.DFStored.Emit(s, 1, 1)
+	if !ses.DFDestroy.On() {
+		t.Error("an alias matches nothing")
+	}
 	ses.CFReady.Emit(s, 1, 0)
 	ses.Idle.Emit(s)
 	ses.Busy.Emit(s)
@@ -291,51 +294,6 @@ func TestPerStream(t *testing.T) {
 	})
 	if n != 8 {
 		t.Errorf("%d streams", n)
-	}
-}
-
-// What streams write in parallel arrives line by line, each stream's in order.
-func TestLines(t *testing.T) {
-	for _, size := range []int{0, 100, 1 << 20} {
-		var b bytes.Buffer
-		ses := New()
-		var lines *Lines
-		run, err := ses.StartModules([]Use{use("writer", 0, func(h *Host) error {
-			out, err := h.Open("")
-			lines = NewLines(h.Session(), out, size)
-			return err
-		})}, RunFacts{Out: &b})
-		if err != nil {
-			t.Fatal(err)
-		}
-		var wg sync.WaitGroup
-		for i := range 4 {
-			s := ses.Stream(0, i, nil)
-			wg.Add(1)
-			go func() {
-				defer wg.Done()
-				for k := range 500 {
-					buf := lines.Buffer(s)
-					*buf = fmt.Appendf(*buf, "%d %d\n", i, k)
-					lines.Done(s)
-				}
-			}()
-		}
-		wg.Wait()
-		if err := errors.Join(lines.Flush(), run.Finish()); err != nil {
-			t.Fatal(err)
-		}
-		var next [4]int
-		for line := range strings.Lines(b.String()) {
-			var i, k int
-			if _, err := fmt.Sscanf(line, "%d %d\n", &i, &k); err != nil || k != next[i] {
-				t.Fatalf("size %d: %q after %v, %v", size, line, next, err)
-			}
-			next[i]++
-		}
-		if next != [4]int{500, 500, 500, 500} {
-			t.Errorf("size %d: %v", size, next)
-		}
 	}
 }
 
@@ -384,7 +342,7 @@ func TestOutput(t *testing.T) {
 				t.Errorf("told: %s", m)
 			}
 			ses.Idle.Emit(s)
-			if err := run.Finish(); err == nil || len(told) > 0 {
+			if err := run.Finish(); err != nil || len(told) > 0 {
 				t.Errorf("%v, told %d times more", err, len(told))
 			}
 			continue
@@ -399,6 +357,26 @@ func TestOutput(t *testing.T) {
 	}
 	if text := <-received; text != "idle\nidle\n" {
 		t.Errorf("received %q", text)
+	}
+}
+
+// An error that comes up only at the end is returned by Finish, once and with the module's name.
+func TestOutputFullAtTheEnd(t *testing.T) {
+	ses, told := New(), 0
+	ses.Report(func(m string) { told++ })
+	var out *Output
+	writer := Use{Info: ModuleInfo{Name: "writer", New: func() Module {
+		return &part{
+			start:  func(h *Host) (err error) { out, err = h.Open("/dev/full"); return err },
+			finish: func() error { fmt.Fprintln(out, "the end"); _ = out.Flush(); return nil },
+		}
+	}}}
+	run, err := ses.StartModules([]Use{writer}, RunFacts{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := run.Finish(); err == nil || !strings.HasPrefix(err.Error(), "module writer: cannot write: ") || told > 0 {
+		t.Errorf("%v, told %d times", err, told)
 	}
 }
 

@@ -13,14 +13,17 @@ import (
 
 // Output is where a module writes: a file, the terminal, standard output or a network
 // connection. Writes of several goroutines are not mixed. The first error is kept, and what
-// comes later is dropped.
+// comes later is dropped. The user is told once: an error while the program runs ends the module's
+// work with a message, one met when the modules finish is returned by ModuleRun.Finish.
 type Output struct {
-	mu     sync.Mutex
-	w      *bufio.Writer
-	closer io.Closer
-	err    error
-	failed func(error)
-	name   string
+	mu      sync.Mutex
+	w       *bufio.Writer
+	closer  io.Closer
+	err     error
+	host    *Host
+	told    bool // of err, or it is on its way
+	last    bool // the modules finish
+	telling sync.WaitGroup
 }
 
 // dialTimeout is how long the start of the program waits for whoever listens for a module's output.
@@ -28,10 +31,9 @@ const dialTimeout = 5 * time.Second
 
 // Open opens what a parameter like "file" names: "" the terminal (standard error of whyslow
 // run), "-" standard output, "tcp://HOST:PORT" a network connection, anything else a file, which
-// is made anew. It is closed after the modules have finished. A later error ends
-// the module's work with a message, see Fail.
+// is made anew. It is closed after the modules have finished.
 func (h *Host) Open(where string) (*Output, error) {
-	o := &Output{name: where, failed: h.Fail}
+	o := &Output{host: h}
 	var to io.Writer
 	switch address, network := strings.CutPrefix(where, "tcp://"); {
 	case where == "":
@@ -80,60 +82,35 @@ func (o *Output) Flush() error {
 
 // note keeps the first error; the caller holds o.mu.
 func (o *Output) note(err error) {
-	if err != nil && o.err == nil {
-		o.err = err
-		go o.failed(fmt.Errorf("cannot write: %w", err)) // it takes locks that whoever writes may hold
+	if err == nil || o.err != nil {
+		return
+	}
+	if o.err = fmt.Errorf("cannot write: %w", err); !o.last {
+		o.told = true
+		o.telling.Go(func() { o.host.Fail(o.err) }) // it takes locks that whoever writes may hold
 	}
 }
 
-// Close flushes and closes; the terminal and standard output stay open. It returns the first error
-// there was.
-func (o *Output) Close() error {
-	err := o.Flush()
+// finishing is called before the modules finish.
+func (o *Output) finishing() {
+	o.mu.Lock()
+	o.last = true
+	o.mu.Unlock()
+	o.telling.Wait()
+}
+
+// close flushes and closes; the terminal and standard output stay open. It returns an error
+// that the user has not been told.
+func (o *Output) close() error {
+	_ = o.Flush() // kept
 	if o.closer != nil {
-		if e := o.closer.Close(); err == nil {
-			err = e
-		}
-		o.closer = nil
+		err := o.closer.Close()
+		o.mu.Lock()
+		o.note(err)
+		o.mu.Unlock()
 	}
-	return err
-}
-
-// Lines collects text by stream and hands it to an Output in large pieces, so that a
-// handler that writes a line takes no lock. Lines of one stream stay in order.
-type Lines struct {
-	out  *Output
-	size int
-	bufs *PerStream[[]byte]
-}
-
-// NewLines makes a collector that keeps up to size bytes of each stream; 0 keeps nothing:
-// every line is written at once.
-func NewLines(ses *Session, out *Output, size int) *Lines {
-	return &Lines{out: out, size: size, bufs: NewPerStream[[]byte](ses, nil)}
-}
-
-// Buffer returns where the next line of the stream is to be appended.
-func (l *Lines) Buffer(s *Stream) *[]byte { return l.bufs.Get(s) }
-
-// Done is called after a whole line was appended to the stream's buffer.
-func (l *Lines) Done(s *Stream) {
-	b := l.bufs.Get(s)
-	if len(*b) >= l.size {
-		l.write(b)
-		if l.size == 0 {
-			_ = l.out.Flush() // kept by the Output, which tells
-		}
+	if o.told || o.err == nil {
+		return nil
 	}
-}
-
-func (l *Lines) write(b *[]byte) {
-	_, _ = l.out.Write(*b) // kept by the Output, which tells
-	*b = (*b)[:0]
-}
-
-// Flush writes what is left; no stream may be in use.
-func (l *Lines) Flush() error {
-	l.bufs.All(func(_ *Stream, b *[]byte) { l.write(b) })
-	return l.out.Flush()
+	return fmt.Errorf("module %s: %w", o.host.Name(), o.err)
 }

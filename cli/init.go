@@ -1,0 +1,63 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"github.com/spf13/cobra"
+
+	"github.com/whyslow/whyslow/prof/config"
+)
+
+func initCommand(io stdio) *cobra.Command {
+	force := false
+	cmd := &cobra.Command{
+		Use:   "init [flags] [FOLDER]",
+		Short: "Write commented configuration files with the defaults",
+		Long: `Write ` + config.EventsFile + ` and ` + config.ModulesFile + ` to a folder, config unless another is named. They list every event, group and
+module with what it means, and change nothing as they are: edit them. whyslow run finds them beside the program or in a folder
+config there. Files that are there already are kept unless --force is given.
+` + exitCodesHelp,
+		Example: `  whyslow init
+  whyslow init myprogram/config
+  whyslow run --explain-config myprogram/prog.fa`,
+		Args: cobra.MaximumNArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			dir := "config"
+			if len(args) > 0 {
+				dir = args[0]
+			}
+			return runInit(io, dir, force)
+		},
+	}
+	cmd.Flags().BoolVarP(&force, "force", "f", false, "replace files that are there")
+	return cmd
+}
+
+func runInit(io stdio, dir string, force bool) error {
+	events, modules := config.Defaults()
+	files := []struct {
+		path string
+		text []byte
+	}{{filepath.Join(dir, config.EventsFile), events}, {filepath.Join(dir, config.ModulesFile), modules}}
+	if err := os.MkdirAll(dir, 0o777); err != nil {
+		return badInput(err)
+	}
+	for _, f := range files { // look first: either both are written or none
+		if _, err := os.Lstat(f.path); err == nil && !force {
+			return exitWith(exitUsage, fmt.Errorf("%s: already there; --force replaces it", f.path))
+		} else if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return badInput(err)
+		}
+	}
+	for _, f := range files {
+		if err := os.WriteFile(f.path, f.text, 0o666); err != nil {
+			return badInput(err)
+		}
+		fmt.Fprintln(io.out, f.path)
+	}
+	return nil
+}

@@ -1,0 +1,171 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"os"
+
+	"github.com/spf13/cobra"
+
+	"github.com/whyslow/whyslow/internal/instrument"
+	"github.com/whyslow/whyslow/prof"
+	"github.com/whyslow/whyslow/prof/config"
+)
+
+type instrumentOptions struct {
+	events string
+	groups []string
+	out    string
+	check  bool
+	diff   bool
+	remove bool
+	json   bool
+}
+
+func instrumentCommand(io stdio) *cobra.Command {
+	var o instrumentOptions
+	cmd := &cobra.Command{
+		Use:   "instrument --events events_config.json [flags] FILE.cpp...",
+		Short: "Insert events into C++ source by the rules of a configuration",
+		Long: `Insert EMIT_EVENT(...) into C++ source where the rules of events_config.json say, and leave everything else byte for byte as
+it is; numbers of lines do not change. sdk/whyslow.hpp gives EMIT_EVENT its meaning. Files are changed in place, or written to
+another folder with -o. What was inserted before is replaced, so the command may be repeated with other rules.
+
+A file that cannot be understood is left as it is, with a warning.
+
+Exit codes:
+  0    done; with --check: nothing would change
+  1    with --check: something would change
+  2    usage or bad input, or a file was skipped`,
+		Example: `  whyslow instrument --events config/events_config.json --diff src/*.cpp
+  whyslow instrument --events config/events_config.json -o build/instrumented src/*.cpp
+  whyslow instrument --remove src/*.cpp`,
+		Args: func(cmd *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return badCommandLine("instrument: no C++ file given")
+			}
+			return nil
+		},
+		RunE: func(_ *cobra.Command, args []string) error { return runInstrument(io, &o, args) },
+		ValidArgsFunction: func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+			return []string{"cpp", "cc", "cxx", "hpp", "h"}, cobra.ShellCompDirectiveFilterFileExt
+		},
+	}
+	f := cmd.Flags()
+	f.StringVar(&o.events, "events", "", "the `file` with the rules, events_config.json")
+	f.StringArrayVar(&o.groups, "group", nil, "switch a group of events: `NAME=on|off` (repeatable)")
+	f.StringVarP(&o.out, "output", "o", "", "write all files to this `folder` instead of changing them")
+	f.BoolVar(&o.check, "check", false, "write nothing; name the files that would change, and exit with 1 if there are any")
+	f.BoolVar(&o.diff, "diff", false, "write nothing; print what would change as a unified diff")
+	f.BoolVar(&o.remove, "remove", false, "take out what was inserted")
+	f.BoolVar(&o.json, "json", false, "print what was inserted where as JSON")
+	return cmd
+}
+
+func runInstrument(io stdio, o *instrumentOptions, files []string) error {
+	if (o.events == "") != o.remove {
+		return badCommandLine("instrument: say either --events FILE or --remove")
+	}
+	rules, err := o.rules(io)
+	if err != nil {
+		return err
+	}
+	res, err := instrument.Run(files, rules, instrument.Options{OutDir: o.out, DryRun: o.check || o.diff, Diff: o.diff, Remove: o.remove})
+	if err != nil {
+		return exitWith(exitUsage, err)
+	}
+	for _, w := range res.Warnings {
+		io.say("warning: %v", w)
+	}
+	skipped := 0
+	for i := range res.Files {
+		f := &res.Files[i]
+		for _, w := range f.Warnings {
+			io.say("warning: %v", w)
+		}
+		if f.Skipped() {
+			skipped++
+		}
+		switch {
+		case o.json:
+		case o.diff:
+			if _, err := io.out.Write(f.Diff); err != nil {
+				return badInput(err)
+			}
+		case o.check && f.Changed:
+			fmt.Fprintln(io.out, f.Target)
+		case !o.check && f.Changed && o.remove:
+			fmt.Fprintf(io.out, "%s: restored\n", f.Target)
+		case !o.check && f.Changed:
+			fmt.Fprintf(io.out, "%s: %d events inserted\n", f.Target, len(f.Insertions))
+		}
+	}
+	if o.json {
+		if err := writeJSON(io.out, instrumented(res)); err != nil {
+			return badInput(err)
+		}
+	}
+	switch {
+	case skipped > 0:
+		return exitWith(exitUsage, fmt.Errorf("%d of %d files were left as they are, see the warnings", skipped, len(files)))
+	case o.check && res.Changed() > 0:
+		return exitWith(exitFailed, nil)
+	}
+	return nil
+}
+
+// rules reads the rules of the events that are on.
+func (o *instrumentOptions) rules(io stdio) ([]instrument.Rule, error) {
+	if o.remove {
+		return nil, nil
+	}
+	text, err := os.ReadFile(o.events)
+	if err != nil {
+		return nil, badInput(err)
+	}
+	events, warnings, err := config.ReadEvents(o.events, text)
+	if err != nil {
+		return nil, exitWith(exitUsage, err)
+	}
+	plan, err := config.Resolve(config.Input{Events: events, Known: prof.Modules(), Flags: config.Flags{Groups: o.groups, NoTrace: true}})
+	if err != nil {
+		return nil, badCommandLine("instrument: %w", err)
+	}
+	plan.Warnings = append(warnings, plan.Warnings...)
+	warnPlan(io, plan)
+	rules := instrument.Rules(plan)
+	if len(rules) == 0 {
+		return nil, exitWith(exitUsage, errors.New(o.events+": no event that is on has a rule: nothing to insert"))
+	}
+	return rules, nil
+}
+
+// instrumentedFile is the JSON of --json.
+type instrumentedFile struct {
+	File       string                `json:"file"`
+	Target     string                `json:"target"`
+	Changed    bool                  `json:"changed"`
+	Skipped    bool                  `json:"skipped"`
+	Insertions []instrumentInsertion `json:"insertions"`
+}
+
+type instrumentInsertion struct {
+	Event    string `json:"event"`
+	Rule     string `json:"rule"`
+	Function string `json:"function"`
+	Line     int    `json:"line"`
+	Col      int    `json:"col"`
+}
+
+func instrumented(res *instrument.Result) []instrumentedFile {
+	list := []instrumentedFile{}
+	for i := range res.Files {
+		f := &res.Files[i]
+		file := instrumentedFile{File: f.Name, Target: f.Target, Changed: f.Changed, Skipped: f.Skipped(), Insertions: []instrumentInsertion{}}
+		for _, in := range f.Insertions {
+			file.Insertions = append(file.Insertions, instrumentInsertion{in.Event, in.Rule, in.Function, in.Line, in.Col})
+		}
+		list = append(list, file)
+	}
+	return list
+}
