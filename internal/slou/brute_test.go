@@ -3,28 +3,27 @@ package slou_test
 import (
 	"context"
 	"fmt"
-	"math/rand/v2"
 	"slices"
-	"strings"
 	"testing"
 
 	"pgregory.net/rapid"
 
 	"github.com/whyslow/whyslow/internal/slou"
+	"github.com/whyslow/whyslow/internal/slou/sloutest"
 )
 
 // The rule once more, as slow and as plain as possible: it searches the list of events for each fact and gives
 // each nanosecond its name.
 
 type brute struct {
-	*randomRun
+	*sloutest.Run
 	dataOnly bool
 }
 
 // find gives the last event by t that fits.
-func (b brute) find(t int64, fits func(event) bool) (best event, ok bool) {
-	for _, e := range b.events {
-		if e.t-e.late <= t && fits(e) && (!ok || e.t-e.late >= best.t-best.late) {
+func (b brute) find(t int64, fits func(sloutest.Event) bool) (best sloutest.Event, ok bool) {
+	for _, e := range b.Events {
+		if e.Time-e.Late <= t && fits(e) && (!ok || e.Time-e.Late >= best.Time-best.Late) {
 			best, ok = e, true
 		}
 	}
@@ -33,23 +32,23 @@ func (b brute) find(t int64, fits func(event) bool) (best event, ok bool) {
 
 const always = int64(1 << 60)
 
-func (b brute) event(kind, cf string) (event, bool) {
-	return b.find(always, func(e event) bool { return e.kind == kind && e.cf == cf })
+func (b brute) last(kind, cf string) (sloutest.Event, bool) {
+	return b.find(always, func(e sloutest.Event) bool { return e.Kind == kind && e.CF == cf })
 }
 
 func (b brute) atomic(cf string) bool {
-	c, _ := b.event("CFEvents.onCreated", cf)
-	return c.code <= atomicCodes
+	c, _ := b.last("CFEvents.onCreated", cf)
+	return c.Code <= sloutest.AtomicCodes
 }
 
 // produced is when an input was there for those who need it: the end of the atomic CF that made it.
 func (b brute) produced(df int) int64 {
-	made, _ := b.find(always, func(e event) bool { return e.kind == "DFEvents.onCreate" && e.df == df })
-	if !b.atomic(made.cf) {
-		return made.t
+	made, _ := b.find(always, func(e sloutest.Event) bool { return e.Kind == "DFEvents.onCreate" && e.DF == df })
+	if !b.atomic(made.CF) {
+		return made.Time
 	}
-	end, _ := b.event("CFEvents.onFinished", made.cf)
-	return end.t
+	end, _ := b.last("CFEvents.onFinished", made.CF)
+	return end.Time
 }
 
 // input is an input of a CF with the node at which it counts.
@@ -57,12 +56,14 @@ type input struct{ df, node int }
 
 // inputs are those of a CF and, for all its ancestors, those of the execution that created the next one.
 func (b brute) inputs(cf string, exec int) (list []input) {
-	start, _ := b.find(always, func(e event) bool { return e.kind == "CFEvents.onStarted" && e.cf == cf && e.exec == exec })
-	for _, df := range start.inputs {
-		list = append(list, input{df, start.node})
+	start, _ := b.find(always, func(e sloutest.Event) bool {
+		return e.Kind == "CFEvents.onStarted" && e.CF == cf && e.Execution == exec
+	})
+	for _, df := range start.Inputs {
+		list = append(list, input{df, start.Node})
 	}
-	if c, _ := b.event("CFEvents.onCreated", cf); c.parent != "" && !b.dataOnly {
-		list = append(list, b.inputs(c.parent, c.exec)...)
+	if c, _ := b.last("CFEvents.onCreated", cf); c.Parent != "" && !b.dataOnly {
+		list = append(list, b.inputs(c.Parent, c.Execution)...)
 	}
 	return list
 }
@@ -75,82 +76,86 @@ type mark struct {
 
 // walk gives the marks from the start of a CF backwards; the last one reaches back for ever.
 func (b brute) walk(cf string, node int, d int64) []mark {
-	ready, _ := b.find(d, func(e event) bool { return e.kind == "CFEvents.onReady" && e.cf == cf && e.node == node })
-	r := ready.t - ready.late
+	ready, _ := b.find(d, func(e sloutest.Event) bool { return e.Kind == "CFEvents.onReady" && e.CF == cf && e.Node == node })
+	r := ready.Time - ready.Late
 	return append([]mark{{r, "O.dispatch"}}, b.beforeReady(cf, node, r)...)
 }
 
-func (b brute) receipt(df, node int, t int64) (event, bool) {
-	return b.find(t, func(e event) bool { return e.kind == "DFEvents.onReceived" && e.df == df && e.node == node })
+func (b brute) receipt(df, node int, t int64) (sloutest.Event, bool) {
+	return b.find(t, func(e sloutest.Event) bool { return e.Kind == "DFEvents.onReceived" && e.DF == df && e.Node == node })
 }
 
-func (b brute) came(cf string, node int, t int64) (event, bool) {
-	return b.find(t, func(e event) bool { return e.kind == "CFEvents.onReceived" && e.cf == cf && e.node == node })
+func (b brute) came(cf string, node int, t int64) (sloutest.Event, bool) {
+	return b.find(t, func(e sloutest.Event) bool { return e.Kind == "CFEvents.onReceived" && e.CF == cf && e.Node == node })
 }
 
 func (b brute) beforeReady(cf string, node int, ready int64) []mark {
-	created, _ := b.event("CFEvents.onCreated", cf)
+	created, _ := b.last("CFEvents.onCreated", cf)
 	came, moved := b.came(cf, node, ready)
-	start, _ := b.event("CFEvents.onStarted", cf)
-	var last event
+	start, _ := b.last("CFEvents.onStarted", cf)
+	var last sloutest.Event
 	have := false
 	for _, in := range b.inputs(cf, 1) {
-		own := slices.Contains(start.inputs, in.df)
+		own := slices.Contains(start.Inputs, in.df)
 		if !own && (moved || in.node != node) {
 			continue // a control input that was taken elsewhere
 		}
-		if e, ok := b.receipt(in.df, node, ready); ok && (!have || e.t > last.t) {
+		if e, ok := b.receipt(in.df, node, ready); ok && (!have || e.Time > last.Time) {
 			last, have = e, true
 		}
 	}
 	switch {
-	case moved && (!have || came.t >= last.t):
-		return append([]mark{{came.t, "O.deliver"}}, b.beforeCame(cf, came)...)
-	case have && !moved && created.t > last.t:
-		return append([]mark{{created.t, "O.deliver"}, {last.t, "O.create"}}, b.beforeReceipt(cf, node, ready, last)...)
+	case moved && (!have || came.Time >= last.Time):
+		return append([]mark{{came.Time, "O.deliver"}}, b.beforeCame(cf, came)...)
+	case have && !moved && created.Time > last.Time:
+		return append([]mark{{created.Time, "O.deliver"}, {last.Time, "O.create"}}, b.beforeReceipt(cf, node, ready, last)...)
 	case have:
-		return append([]mark{{last.t, "O.deliver"}}, b.beforeReceipt(cf, node, ready, last)...)
+		return append([]mark{{last.Time, "O.deliver"}}, b.beforeReceipt(cf, node, ready, last)...)
 	}
-	return []mark{{created.t, "O.deliver"}, {-always, "O.create"}}
+	return []mark{{created.Time, "O.deliver"}, {-always, "O.create"}}
 }
 
-func (b brute) beforeCame(cf string, came event) []mark {
-	sent, _ := b.find(came.t, func(e event) bool {
-		return (e.kind == "CFEvents.onMigrated" || e.kind == "CFEvents.onStolen") && e.cf == cf && e.node == came.peer
+func (b brute) beforeCame(cf string, came sloutest.Event) []mark {
+	sent, _ := b.find(came.Time, func(e sloutest.Event) bool {
+		return (e.Kind == "CFEvents.onMigrated" || e.Kind == "CFEvents.onStolen") && e.CF == cf && e.Node == came.Peer
 	})
-	marks := []mark{{sent.t, fmt.Sprintf("L.%d->%d", sent.node, came.node)}}
-	if sent.kind == "CFEvents.onStolen" {
-		ready, _ := b.find(sent.t, func(e event) bool { return e.kind == "CFEvents.onReady" && e.cf == cf && e.node == sent.node })
-		return append(append(marks, mark{ready.t, "O.steal"}), b.beforeReady(cf, sent.node, ready.t)...)
+	marks := []mark{{sent.Time, fmt.Sprintf("L.%d->%d", sent.Node, came.Node)}}
+	if sent.Kind == "CFEvents.onStolen" {
+		ready, _ := b.find(sent.Time, func(e sloutest.Event) bool { return e.Kind == "CFEvents.onReady" && e.CF == cf && e.Node == sent.Node })
+		return append(append(marks, mark{ready.Time, "O.steal"}), b.beforeReady(cf, sent.Node, ready.Time)...)
 	}
-	if before, ok := b.came(cf, sent.node, sent.t); ok {
-		return append(append(marks, mark{before.t, "O.send"}), b.beforeCame(cf, before)...)
+	if before, ok := b.came(cf, sent.Node, sent.Time); ok {
+		return append(append(marks, mark{before.Time, "O.send"}), b.beforeCame(cf, before)...)
 	}
-	created, _ := b.event("CFEvents.onCreated", cf)
-	return append(marks, mark{created.t, "O.send"}, mark{-always, "O.create"})
+	created, _ := b.last("CFEvents.onCreated", cf)
+	return append(marks, mark{created.Time, "O.send"}, mark{-always, "O.create"})
 }
 
 // beforeReceipt goes back from the receipt of a DF; home is where the CF was ready.
-func (b brute) beforeReceipt(cf string, home int, ready int64, got event) []mark {
-	sent, _ := b.find(got.t, func(e event) bool { return e.kind == "DFEvents.onSent" && e.number == got.number })
-	marks := []mark{{sent.t, fmt.Sprintf("L.%d->%d", sent.node, got.node)}}
-	before, relayed := b.receipt(got.df, sent.node, sent.t)
-	made, isMade := b.find(sent.t, func(e event) bool { return e.kind == "DFEvents.onCreate" && e.df == got.df && e.node == sent.node })
-	came := max(before.t*int64(boolInt(relayed)), made.t*int64(boolInt(isMade)))
-	if sent.req != "" {
-		q, _ := b.find(sent.t, func(e event) bool { return e.kind == "DFEvents.onRequestReceived" && e.req == sent.req })
-		if q.t > came {
-			asked, _ := b.find(q.t, func(e event) bool { return e.kind == "DFEvents.onRequested" && e.req == sent.req })
-			marks = append(marks, mark{q.t, "O.send"}, mark{asked.t, fmt.Sprintf("L.%d->%d", asked.node, sent.node)})
+func (b brute) beforeReceipt(cf string, home int, ready int64, got sloutest.Event) []mark {
+	sent, _ := b.find(got.Time, func(e sloutest.Event) bool { return e.Kind == "DFEvents.onSent" && e.Message == got.Message })
+	marks := []mark{{sent.Time, fmt.Sprintf("L.%d->%d", sent.Node, got.Node)}}
+	before, relayed := b.receipt(got.DF, sent.Node, sent.Time)
+	made, isMade := b.find(sent.Time, func(e sloutest.Event) bool {
+		return e.Kind == "DFEvents.onCreate" && e.DF == got.DF && e.Node == sent.Node
+	})
+	came := max(before.Time*int64(boolInt(relayed)), made.Time*int64(boolInt(isMade)))
+	if sent.Request != "" {
+		q, _ := b.find(sent.Time, func(e sloutest.Event) bool {
+			return e.Kind == "DFEvents.onRequestReceived" && e.Request == sent.Request
+		})
+		if q.Time > came {
+			asked, _ := b.find(q.Time, func(e sloutest.Event) bool { return e.Kind == "DFEvents.onRequested" && e.Request == sent.Request })
+			marks = append(marks, mark{q.Time, "O.send"}, mark{asked.Time, fmt.Sprintf("L.%d->%d", asked.Node, sent.Node)})
 			if c, ok := b.came(cf, home, ready); ok {
-				return append(append(marks, mark{c.t, "O.request"}), b.beforeCame(cf, c)...)
+				return append(append(marks, mark{c.Time, "O.request"}), b.beforeCame(cf, c)...)
 			}
-			created, _ := b.event("CFEvents.onCreated", cf)
-			return append(marks, mark{created.t, "O.request"}, mark{-always, "O.create"})
+			created, _ := b.last("CFEvents.onCreated", cf)
+			return append(marks, mark{created.Time, "O.request"}, mark{-always, "O.create"})
 		}
 	}
 	if relayed && !isMade {
-		return append(append(marks, mark{before.t, "O.send"}), b.beforeReceipt(cf, home, ready, before)...)
+		return append(append(marks, mark{before.Time, "O.send"}), b.beforeReceipt(cf, home, ready, before)...)
 	}
 	return append(marks, mark{-always, "O.send"})
 }
@@ -165,18 +170,18 @@ func boolInt(v bool) int {
 // starving names the part of S at an instant.
 func (b brute) starving(node int, t int64) string {
 	name := "S.nowhere"
-	for _, e := range b.events {
-		if e.kind != "CFEvents.onReady" || !b.atomic(e.cf) || e.t-e.late > t {
+	for _, e := range b.Events {
+		if e.Kind != "CFEvents.onReady" || !b.atomic(e.CF) || e.Time-e.Late > t {
 			continue
 		}
-		gone := slices.ContainsFunc(b.events, func(g event) bool {
-			leaves := g.kind == "CFEvents.onStarted" || g.kind == "CFEvents.onMigrated" || g.kind == "CFEvents.onStolen"
-			return leaves && g.cf == e.cf && g.node == e.node && g.t >= e.t-e.late && g.t <= t
+		gone := slices.ContainsFunc(b.Events, func(g sloutest.Event) bool {
+			leaves := g.Kind == "CFEvents.onStarted" || g.Kind == "CFEvents.onMigrated" || g.Kind == "CFEvents.onStolen"
+			return leaves && g.CF == e.CF && g.Node == e.Node && g.Time >= e.Time-e.Late && g.Time <= t
 		})
 		if gone {
 			continue
 		}
-		if e.node != node {
+		if e.Node != node {
 			return "S.elsewhere"
 		}
 		name = "S.here"
@@ -188,20 +193,20 @@ func (b brute) starving(node int, t int64) string {
 func (b brute) worker(node, stream int, end int64) []string {
 	names := make([]string, end)
 	a := int64(0)
-	for _, e := range b.events {
-		if e.kind != "CFEvents.onStarted" || e.node != node || e.stream != stream || !b.atomic(e.cf) {
+	for _, e := range b.Events {
+		if e.Kind != "CFEvents.onStarted" || e.Node != node || e.Stream != stream || !b.atomic(e.CF) {
 			continue
 		}
-		finish, _ := b.event("CFEvents.onFinished", e.cf)
-		borders := b.walk(e.cf, node, e.t)
+		finish, _ := b.last("CFEvents.onFinished", e.CF)
+		borders := b.walk(e.CF, node, e.Time)
 		last, any := a, false
-		for _, in := range b.inputs(e.cf, 1) {
+		for _, in := range b.inputs(e.CF, 1) {
 			last, any = max(last, b.produced(in.df)), true
 		}
 		if !any {
 			last = a
 		}
-		for t := a; t < e.t; t++ {
+		for t := a; t < e.Time; t++ {
 			if t < last {
 				names[t] = b.starving(node, t)
 				continue
@@ -209,13 +214,13 @@ func (b brute) worker(node, stream int, end int64) []string {
 			i := slices.IndexFunc(borders, func(m mark) bool { return t >= m.t })
 			names[t] = borders[i].name
 		}
-		for t := e.t; t < finish.t; t++ {
+		for t := e.Time; t < finish.Time; t++ {
 			names[t] = "U"
-			if finish.cpu >= 0 && t-e.t >= finish.cpu {
+			if finish.CPU >= 0 && t-e.Time >= finish.CPU {
 				names[t] = "O.preempt"
 			}
 		}
-		a = finish.t
+		a = finish.Time
 	}
 	for t := a; t < end; t++ {
 		names[t] = b.starving(node, t)
@@ -236,9 +241,9 @@ func pieceName(p slou.Piece) string {
 // TestBruteForce compares the rule with the plain one on random runs.
 func TestBruteForce(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
-		run := newRandomRun(rt)
-		text := run.text()
-		m := build(t, text)
+		run := sloutest.Random(rt)
+		text := run.Text()
+		m := sloutest.Build(t, text)
 		for _, dataOnly := range []bool{false, true} {
 			opt := slou.Options{DataInputsOnly: dataOnly}
 			pieces, err := slou.Pieces(context.Background(), m, opt)
@@ -256,7 +261,7 @@ func TestBruteForce(t *testing.T) {
 				want := brute{run, dataOnly}.worker(w.Node, w.Worker, m.End)
 				for i := range want {
 					if got[i] != want[i] {
-						rt.Fatalf("worker %d.%d at %d (data inputs only: %v): %s, the plain rule says %s\n%s\n%s", w.Node, w.Worker, i, dataOnly, got[i], want[i], shorten(text), pieceText(w))
+						rt.Fatalf("worker %d.%d at %d (data inputs only: %v): %s, the plain rule says %s\n%s\n%s", w.Node, w.Worker, i, dataOnly, got[i], want[i], run.EventText(), pieceText(w))
 					}
 				}
 			}
@@ -271,67 +276,18 @@ func pieceText(w slou.WorkerPieces) (s string) {
 	return s
 }
 
-// shorten leaves the definitions out.
-func shorten(text string) string {
-	var out []string
-	for line := range strings.Lines(text) {
-		if !strings.HasPrefix(line, "#") {
-			out = append(out, line)
-		}
-	}
-	return strings.Join(out, "")
-}
-
-// TestAbsurd makes nonsense of random runs: events vanish, clocks jump and run backwards, ids are mixed up. The
-// parts must add up all the same, and no piece may be empty or turned round.
+// TestAbsurd makes nonsense of random runs. The parts must add up all the same, and no piece may be empty or turned
+// round.
 func TestAbsurd(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
-		run := newRandomRun(rt)
-		rnd := rand.New(rand.NewPCG(rapid.Uint64().Draw(rt, "seed"), 1))
-		harm := rapid.IntRange(1, 60).Draw(rt, "harm")
-		odd := func() bool { return rnd.IntN(100) < harm }
-		rare := func() bool { return rnd.IntN(10000) < harm*harm }
-		var out []event
-		for _, e := range run.events {
-			if rare() {
-				continue
-			}
-			if odd() {
-				e.t += int64(rnd.IntN(61) - 30)
-			}
-			other := run.events[rnd.IntN(len(run.events))]
-			if rare() && other.cf != "" && e.cf != "" {
-				e.cf = other.cf
-			}
-			if rare() {
-				e.stream = rnd.IntN(3)
-			}
-			if rare() && e.parent != "" {
-				e.parent = e.cf
-			}
-			if rare() && len(run.dfs) > 0 && e.df > 0 {
-				e.df = 1 + rnd.IntN(len(run.dfs))
-			}
-			if rare() && other.number != "" && e.number != "" {
-				e.number = other.number
-			}
-			out = append(out, e)
-			if rare() {
-				out = append(out, event{t: e.t, node: e.node, stream: e.stream, kind: []string{"SyncEvents.onWaitStarted", "SyncEvents.onWaitEnded",
-					"GlobalEvents.onLost", "GlobalEvents.onIdle", "GlobalEvents.onBusy", "GlobalEvents.onProgramFinished"}[rnd.IntN(6)], late: e.t - int64(rnd.IntN(20))})
-			}
-			if rare() && e.cf != "" {
-				out = append(out, event{t: e.t + int64(rnd.IntN(9)), node: e.node, stream: system, cf: e.cf, kind: []string{"CFEvents.onHeld", "CFEvents.onResumed"}[rnd.IntN(2)]})
-			}
-		}
-		run.events = out
-		text := run.text()
+		run := sloutest.Random(rt)
+		run.Harm(rt)
 		defer func() {
 			if rt.Failed() {
-				rt.Log(shorten(text))
+				rt.Log(run.EventText())
 			}
 		}()
-		m := build(t, text)
+		m := sloutest.Build(t, run.Text())
 		for _, dataOnly := range []bool{false, true} {
 			opt := slou.Options{DataInputsOnly: dataOnly}
 			pieces, err := slou.Pieces(context.Background(), m, opt)

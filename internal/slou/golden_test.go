@@ -13,7 +13,7 @@ import (
 
 	"github.com/whyslow/whyslow/internal/model"
 	"github.com/whyslow/whyslow/internal/slou"
-	"github.com/whyslow/whyslow/trace"
+	"github.com/whyslow/whyslow/internal/slou/sloutest"
 )
 
 var update = flag.Bool("update", false, "rewrite the expected pieces (then check them on paper)")
@@ -32,33 +32,6 @@ func sections(text string) (map[string]string, []string) {
 	return files, order
 }
 
-func build(t testing.TB, text string) *model.Model {
-	t.Helper()
-	dir, err := os.MkdirTemp("", "slou")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer os.RemoveAll(dir)
-	if err := trace.Parse(strings.NewReader(text), dir); err != nil {
-		t.Fatal(err)
-	}
-	return load(t, dir)
-}
-
-func load(t testing.TB, dir string) *model.Model {
-	t.Helper()
-	r, err := trace.Open(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer r.Close()
-	m, err := model.Build(context.Background(), r, model.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return m
-}
-
 // TestGolden divides hand-written traces. Each file opens with its story and works out every piece on paper.
 func TestGolden(t *testing.T) {
 	files, err := filepath.Glob("testdata/*.txtar")
@@ -72,7 +45,7 @@ func TestGolden(t *testing.T) {
 				t.Fatal(err)
 			}
 			parts, order := sections(string(text))
-			m := build(t, parts["trace"])
+			m := sloutest.Build(t, parts["trace"])
 			for _, name := range order {
 				if !strings.HasPrefix(name, "pieces") {
 					continue

@@ -8,6 +8,7 @@ import (
 	"github.com/whyslow/whyslow/internal/clock"
 	"github.com/whyslow/whyslow/internal/model"
 	"github.com/whyslow/whyslow/internal/slou"
+	"github.com/whyslow/whyslow/internal/slou/sloutest"
 	"github.com/whyslow/whyslow/trace"
 )
 
@@ -49,7 +50,7 @@ func BenchmarkCompute(b *testing.B) {
 	if path == "" {
 		b.Skip("WHYSLOW_TRACE names no trace")
 	}
-	m := load(b, path)
+	m := sloutest.Load(b, path)
 	cpu := clock.ProcessCPU()
 	for b.Loop() {
 		if _, err := slou.Compute(context.Background(), m, slou.Options{Parallel: 1}); err != nil {

@@ -1,0 +1,51 @@
+package sloutest
+
+import (
+	"context"
+	"os"
+	"strings"
+
+	"github.com/whyslow/whyslow/internal/model"
+	"github.com/whyslow/whyslow/trace"
+)
+
+// TB is what testing.TB and rapid.T have in common as far as it is needed here.
+type TB interface {
+	Helper()
+	Fatal(args ...any)
+}
+
+// Build gives the model of a trace written as text.
+func Build(t TB, text string) *model.Model {
+	t.Helper()
+	dir, err := os.MkdirTemp("", "sloutest")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		if err := os.RemoveAll(dir); err != nil {
+			t.Fatal(err)
+		}
+	}()
+	if err := trace.Parse(strings.NewReader(text), dir); err != nil {
+		t.Fatal(err)
+	}
+	return Load(t, dir)
+}
+
+// Load gives the model of the trace in a directory.
+func Load(t TB, dir string) *model.Model {
+	t.Helper()
+	r, err := trace.Open(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	m, err := model.Build(context.Background(), r, model.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := r.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return m
+}
