@@ -31,7 +31,7 @@ func init() {
 			"DFEvents.onCreate", "DFEvents.onDestroy", "DFEvents.onStored", "DFEvents.onDropped", "DFEvents.onSent", "DFEvents.onReceived",
 			"SyncEvents.onWaitStarted", "SyncEvents.onWaitEnded"},
 		Params: []prof.Param{
-			{Name: "file", Default: "perfetto.json", Doc: `where to: a file, "-" standard output, "tcp://HOST:PORT"`},
+			{Name: "file", Default: "perfetto.json", Doc: "where to: a file, - (standard output), tcp://HOST:PORT; empty: the terminal (standard error)"},
 			{Name: "precision", Default: "ns", Choices: []string{"ns", "us"}, Doc: "of times, which are in microseconds: ns keeps fractions, us gives whole numbers"},
 			{Name: "counters", Default: perfettoCounters, Doc: "of each node: DFSizer (bytes of DFs created and destroyed so far), DFHeld (bytes of copies held), ReadyQueue, SendQueue (lengths)"},
 			{Name: "flows", Default: true, Doc: "DFs sent and received, with an arrow from the sender to the receiver"},

@@ -29,7 +29,7 @@ func init() {
 		Cost:   "about 45 ns an event, no lock; 24 bytes for each CF that exists, a few kB for each code fragment and worker",
 		Events: []string{"CFEvents.onCreated", "CFEvents.onReceived", "CFEvents.onStarted", "CFEvents.onFinished", "CFEvents.onDestroyed", "DFEvents.onCreate"},
 		Params: []prof.Param{
-			{Name: "file", Default: "profile.json", Doc: `where to: a file, "" the terminal, "-" standard output, "tcp://HOST:PORT"`},
+			{Name: "file", Default: "profile.json", Doc: "where to: a file, - (standard output), tcp://HOST:PORT; empty: the terminal (standard error)"},
 			{Name: "format", Default: "json", Choices: []string{"json", "table"}, Doc: "JSON for programs or a table for people"},
 		},
 		New: func() prof.Module { return &Profile{} },
@@ -314,6 +314,25 @@ func (m *Profile) Fragments() []Fragment {
 		return cmp.Or(cmp.Compare(b.Total.Execution.Total, a.Total.Execution.Total), cmp.Compare(a.Code, b.Code), cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.At, b.At))
 	})
 	return list
+}
+
+// Execution sums up, up to now, the executions of the code fragments of that name on all nodes: how many, and in
+// nanoseconds their sum and quantiles. It may be called like Fragments, also by modules outside of this repository,
+// to which the types of this package are not known.
+func (m *Profile) Execution(code string) (count, totalNS, p50, p90, p99 int64) {
+	m.mu.Lock()
+	codes := slices.Clone(m.codes)
+	m.mu.Unlock()
+	var s summary
+	m.streams.All(func(_ *prof.Stream, st *profileStream) {
+		for i, sums := range st.list() {
+			if sums != nil && i < len(codes) && codes[i].Code == code {
+				s.merge(&sums.execution)
+			}
+		}
+	})
+	d := s.durations()
+	return d.Count, d.Total, d.P50, d.P90, d.P99
 }
 
 // profileFile is the JSON that the module writes.

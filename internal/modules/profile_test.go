@@ -60,6 +60,18 @@ func TestProfileJSON(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "profile.json")
 	ses, run := viewed(t, ProfileName, prof.RunFacts{Nodes: 2}, map[string]any{"file": file})
 	profiled(ses)
+	m := run.Get(ProfileName).(interface {
+		Execution(code string) (count, totalNS, p50, p90, p99 int64)
+	})
+	if count, total, p50, p90, p99 := m.Execution("block_5"); count != 2 || total != 400_000 || p50 != 100_000 || p90 < 295_000 || p99 > 300_000 {
+		t.Error(count, total, p50, p90, p99)
+	}
+	if count, total, p50, p90, p99 := m.Execution("for"); count != 4 || total != 2300 || p50 != 100 || p90 < 1960 || p99 > 2000 {
+		t.Error(count, total, p50, p90, p99)
+	}
+	if count, total, p50, p90, p99 := m.Execution("none"); count|total|p50|p90|p99 != 0 {
+		t.Error(count, total, p50, p90, p99)
+	}
 	if err := run.Finish(); err != nil {
 		t.Fatal(err)
 	}

@@ -34,7 +34,7 @@ func init() {
 		Emits: []string{loadEvent},
 		Params: []prof.Param{
 			{Name: "interval", Default: 0, Doc: "milliseconds between two lines; 0: no lines"},
-			{Name: "file", Default: "", Doc: `where the lines go: a file, "" the terminal, "-" standard output, "tcp://HOST:PORT"`},
+			{Name: "file", Default: "", Doc: "where to: a file, - (standard output), tcp://HOST:PORT; empty: the terminal (standard error)"},
 			{Name: "emit", Default: 0, Doc: "milliseconds between two StateEvents.onLoad of a node, at least; 0: none"},
 		},
 		New: func() prof.Module { return &State{} },

@@ -3,7 +3,11 @@
 package modules
 
 import (
+	"bytes"
+	"os"
+	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -59,6 +63,42 @@ func viewed(t testing.TB, module string, facts prof.RunFacts, params map[string]
 		t.Fatal(err)
 	}
 	return ses, run
+}
+
+// The parts of docs/modules.md that show what these modules write.
+func init() {
+	examples = append(examples,
+		example{"perfetto_module example", func(t *testing.T) string {
+			ses, read, finish := perfettoRun(t, prof.RunFacts{Nodes: 2, Workers: 2}, map[string]any{"args": true})
+			perfettoStory(ses)
+			finish()
+			return some(func(*testing.T) string { return read() }, "block_5", "DFSizer", "send", "receive")(t)
+		}},
+		example{"profile_module example", func(t *testing.T) string {
+			var out bytes.Buffer
+			ses, run := viewed(t, ProfileName, prof.RunFacts{Nodes: 2, Out: &out}, map[string]any{"file": "", "format": "table"})
+			profiled(ses)
+			if err := run.Finish(); err != nil {
+				t.Fatal(err)
+			}
+			return out.String()
+		}},
+		example{"profile_module json", func(t *testing.T) string {
+			file := filepath.Join(t.TempDir(), "profile.json")
+			ses, run := viewed(t, ProfileName, prof.RunFacts{Nodes: 2}, map[string]any{"file": file})
+			profiled(ses)
+			if err := run.Finish(); err != nil {
+				t.Fatal(err)
+			}
+			b, err := os.ReadFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			// As far as the first node's figures.
+			text, _, _ := strings.Cut(string(b), "        {\n          \"node\": 1")
+			return text
+		}},
+	)
 }
 
 // An unknown value of a parameter keeps the run from starting.
