@@ -1913,7 +1913,7 @@ inline bool Host::start(const std::string &events, const std::string &settings) 
     for (const std::pair<const std::string, Config::Module> &m : config_.modules)
         if (m.first != wanted[0]) wanted.push_back(m.first);
     for (const std::string &name : wanted) {
-        if (!ok_ || !config_.on(name, name == wanted[0]) || find(name)) continue;
+        if (!config_.ok || !config_.on(name, name == wanted[0]) || find(name)) continue;
         const Config::Module *m = config_.modules.count(name) ? &config_.modules[name] : nullptr;
         std::string error;
         std::unique_ptr<IEventModule> module;
@@ -2362,7 +2362,7 @@ class Track {
         if (atomic && !worker_ && !atomics_) out = become_worker(s);
         Function *f = function(s, name, atomic ? WS_ATOMIC : WS_SUB);
         const int64_t now = ws_now();
-        Open o = {f, 0, now, -1, atomic};
+        Open o = {f, out, 0, now, -1, atomic};
         if (atomic && atomics_++) {
             open_.push_back(o); // its time is the outer one's
             return;
@@ -2376,6 +2376,7 @@ class Track {
                 input = work(s);
                 ws_df_create_at(beside(s), ready, input, 0, 0);
             }
+            if (!open_.empty()) ready = std::max(ready, open_.back().start); // the CF around it was there before
             if (cpu < 0 && (s.cpu == Shared::On || (s.cpu == Shared::Auto && (f->count < 4 || f->total >= long_cf * static_cast<int64_t>(f->count))))) cpu = ws_thread_cpu();
             if (s.cpu != Shared::Off) o.cpu = cpu;
         }
@@ -2391,13 +2392,13 @@ class Track {
     // end ends the innermost execution of that kind and, if name is given, of that name; what was left open in it ends, too.
     // waits: the CF is not finished, but waits.
     void end(Shared &s, const char *name, bool atomic, bool waits) {
-        ws_stream *out = stream(s);
+        stream(s);
         std::size_t i = open_.size();
         while (i > 0 && (open_[i - 1].atomic != atomic || (name && open_[i - 1].function->name != name))) i--;
         if (i == 0) return;
         const int64_t now = ws_now();
-        if (waits) ws_cf_waiting_at(out, now, open_[i - 1].cf, nullptr, 0);
-        while (open_.size() >= i) close(out, now, true);
+        if (waits) ws_cf_waiting_at(open_[i - 1].out, now, open_[i - 1].cf, nullptr, 0);
+        while (open_.size() >= i) close(now, true);
     }
 
     // The thread parks, and goes on.
@@ -2453,7 +2454,7 @@ class Track {
 
     // finish ends what is still open; nobody uses the track any more.
     void finish(int64_t now) {
-        while (!open_.empty()) close(stream_, now, false);
+        while (!open_.empty()) close(now, false);
     }
 
     // Kinds of user events, by event; for the writer.
@@ -2462,7 +2463,8 @@ class Track {
   private:
     struct Open {
         Function *function;
-        ws_cf cf; // 0: inside an atomic CF
+        ws_stream *out; // where it was started
+        ws_cf cf;       // 0: inside an atomic CF
         int64_t start, cpu;
         bool atomic;
     };
@@ -2472,7 +2474,7 @@ class Track {
         return beside_;
     }
 
-    void close(ws_stream *out, int64_t now, bool measured) {
+    void close(int64_t now, bool measured) {
         const Open o = open_.back();
         open_.pop_back();
         if (o.atomic) atomics_--;
@@ -2486,7 +2488,7 @@ class Track {
             o.function->count++, o.function->total += now - o.start;
             last_end_ = now, slept_ = waited_ = 0;
         }
-        ws_cf_finished_at(out, now, o.cf, 1, cpu);
+        ws_cf_finished_at(o.out, now, o.cf, 1, cpu);
     }
 
     // take_over is called when another thread begins to use the track: what its forerunner left open ended with that.

@@ -229,6 +229,7 @@ static int starve() {
     EMIT_EVENT(SyncEvents, onWaitStarted, "lock");
     EMIT_EVENT(SyncEvents, onWaitEnded, "lock");
     EMIT_EVENT(GlobalEvents, onReadyQueue, 7u);
+    EMIT_EVENT(GlobalEvents, onReadyQueue, 0);
     EMIT_EVENT(GlobalEvents, onIdle);
     EMIT_EVENT(GlobalEvents, onBusy);
     EMIT_EVENT(My, onStep, 1, 2u, 0.5, true, "text", std::chrono::milliseconds(3), Point{1, 2});

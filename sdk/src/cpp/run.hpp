@@ -37,7 +37,7 @@ inline bool Host::start(const std::string &events, const std::string &settings) 
     for (const std::pair<const std::string, Config::Module> &m : config_.modules)
         if (m.first != wanted[0]) wanted.push_back(m.first);
     for (const std::string &name : wanted) {
-        if (!ok_ || !config_.on(name, name == wanted[0]) || find(name)) continue;
+        if (!config_.ok || !config_.on(name, name == wanted[0]) || find(name)) continue;
         const Config::Module *m = config_.modules.count(name) ? &config_.modules[name] : nullptr;
         std::string error;
         std::unique_ptr<IEventModule> module;

@@ -1,0 +1,235 @@
+package sdk
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/whyslow/whyslow/trace"
+)
+
+// A worker that sleeps is starved, one that computes between two functions has overhead; the main thread is no worker.
+// All sorts of events get into the trace.
+func TestTraceOfEvents(t *testing.T) {
+	t.Parallel()
+	res := cppRun(t, hpp(t, "asan"), "", `{"trace_writer_module": {"params": {"cpu": "on", "workers": 1, "dri": "x"}}}`, nil, "starve")
+	res.ok(t, 0, "whyslow: module \"trace_writer_module\" has no parameter \"dri\" (did you mean \"dir\"?)\n")
+	sound(t, res.trace)
+	const ms = 1000000
+	sum := report(t, res.trace)
+	// Four times it slept 20 ms, computed up to 10 ms and ran block_1 for up to 2 ms. Others may use the processor, too.
+	if f := sum.Factors; f.U == nil || f.U.NS <= 0 || f.U.NS > 9*ms || f.U.MeasuredNS != f.U.NS || f.S == nil || f.S.NS < 79*ms || f.O == nil || f.O.NS <= 0 {
+		t.Errorf("U %+v S %+v O %+v", f.U, f.S, f.O)
+	}
+	if len(sum.Fragments) != 1 || sum.Fragments[0].Code != "block_1" || sum.Fragments[0].Count != 4 {
+		t.Errorf("%+v", sum.Fragments)
+	}
+	text := dump(t, res.trace)
+	for _, want := range []string{
+		`CFEventsUser.onCreated arg1="never started"`, `#code 1 task sub`, "inputs=[", "SyncEvents.onWaitStarted name=lock", "GlobalEvents.onReadyQueue length=7",
+		`My.onStep arg1=1 arg2=2 arg3=0.5 arg4=1 arg5=text arg6=3000000 arg7=Point`, `My.onStep2 arg1="other types"`, `"workers":1}`,
+		"GlobalEvents.onIdle\n", "GlobalEvents.onBusy\n", "size=10 reason=expired", "#df", " result [0",
+	} {
+		if !strings.Contains(text, want) {
+			t.Errorf("the trace lacks %s", want)
+		}
+	}
+	if t.Failed() {
+		t.Log(text)
+	}
+}
+
+// Where functions are off, a CF's start and end are an execution.
+func TestTraceOfCFs(t *testing.T) {
+	t.Parallel()
+	events := `{"eventsSettings": {"CFEvents": {"onStarted": true, "onFinished": true}}}`
+	res := cppRun(t, hpp(t, "asan"), events, "", nil, "starve")
+	res.ok(t, 0, "")
+	sound(t, res.trace)
+	if sum := report(t, res.trace); len(sum.Fragments) != 1 || sum.Fragments[0].Code != "task" || sum.Fragments[0].Count != 4 {
+		t.Errorf("%+v", sum.Fragments)
+	}
+}
+
+// A module is loaded from a library that knows nothing of the program; it uses another module and emits an event.
+func TestSharedModule(t *testing.T) {
+	t.Parallel()
+	library := compileCPP(t, "libshared_module.so", []string{"-std=c++11", "-shared", "-fPIC"}, "testdata/hppmodule.cpp")
+	dir := t.TempDir()
+	text, err := os.ReadFile(library)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, "libshared_module.so"), text, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	const log = `"logger_module": {"params": {"events": ["SharedEvents::*"], "format": "csv", "file": "-"}}`
+	for _, c := range []struct{ settings, env string }{
+		{`{"shared_module": {"params": {"step": 3}, "library": "` + library + `"}, ` + log + `}`, ""},
+		{`{"libshared_module": {"params": {"step": 3}}, ` + log + `}`, "WHYSLOW_MODULES=/nowhere:" + dir},
+	} {
+		res := cppRun(t, hpp(t, "asan"), "", c.settings, []string{c.env}, "listings")
+		if res.stderr != "" || !strings.HasPrefix(res.stdout, "time,thread,event,arguments\n") || strings.Count(res.stdout, ",SharedEvents::onSeen,CF created") != 2 ||
+			!strings.Contains(res.stdout, "shared_module saw 6, logged\n") {
+			t.Errorf("%s%s", res.stdout, res.stderr)
+		}
+		if text := dump(t, res.trace); strings.Count(text, "SharedEvents.onSeen arg1=") != 2 {
+			t.Error(text)
+		}
+	}
+}
+
+// What is wrong with the configuration is said with its place, and the run goes on.
+func TestConfigMistakes(t *testing.T) {
+	t.Parallel()
+	events := `{
+  "eventSettings": {},
+  "eventsSettings": {
+    "CFEvents": {"onCreatd": true, "onCreated": {"enable": true, "rule": "entry", "args": [], "functions": "x"}, "onStarted": 1, "onMine": {"rule": "entry"}},
+    "Mine": {"anything": true}, "DFEvents": true
+  },
+  "groups": {
+    "A": {"enabled": 1, "events": ["CFEvents::onCreated", "nonsense", 3, "DFEvents.onCreateSise"], "x": 0},
+    "A": {"enabled": false}
+  }
+}`
+	modules := `{
+  "globalSettings": {"enabled": true, "enabld": true},
+  "logger_module": {"priority": 1.5, "params": {"file": {}, "fil": "x", "format": 3}, "colour": "red", "enabled": "yes"},
+  "liblogger_module": {},
+  "printer_module": {"enabled": true}, "my_module": {}, "broken_module": {"library": "/dev/null"}, "cf_counter_events_module": {"params": {"file": "/nowhere/x"}}
+}`
+	res := cppRun(t, hpp(t, "asan"), events, modules, []string{"WHYSLOW_MODULES="}, "listings")
+	got := regexp.MustCompile(`libmy_module.so in .*;`).ReplaceAllString(res.stderr, "libmy_module.so in DIR;")
+	got = regexp.MustCompile(`(?m)^\d+\.\d+ \d+ CFEvents::onCreated .*\n`).ReplaceAllString(got, "") // logged
+	want := `whyslow: events_config.json:2:3: unknown key "eventSettings" (did you mean "eventsSettings"?); skipped
+whyslow: events_config.json:4:18: there is no event CFEvents::onCreatd (did you mean "CFEvents::onCreated"?); skipped
+whyslow: events_config.json:4:50: unknown key "enable" (did you mean "enabled"?); skipped
+whyslow: events_config.json:4:127: event "CFEvents::onStarted" must be true, false or an object, not a number; skipped
+whyslow: events_config.json:5:45: "DFEvents" must be an object, not true or false; skipped
+whyslow: events_config.json:8:22: "enabled" must be true or false, not a number; skipped
+whyslow: events_config.json:8:100: unknown key "x"; skipped
+whyslow: events_config.json:8:59: "nonsense" is no event: write Namespace::onName; skipped
+whyslow: events_config.json:8:71: "event of a group" must be a string, not a number; skipped
+whyslow: events_config.json:8:74: there is no event DFEvents::onCreateSise (did you mean "DFEvents::onCreateSize"?); skipped
+whyslow: events_config.json:9:5: there is a group "A" already; skipped
+whyslow: modules_settings.json:2:39: unknown key "enabld" (did you mean "enabled"?); skipped
+whyslow: modules_settings.json:3:33: "priority" must be a whole number; skipped
+whyslow: modules_settings.json:3:57: parameter "file" must be a string, a number, true, false or a list of strings; skipped
+whyslow: modules_settings.json:3:87: unknown key "colour"; skipped
+whyslow: modules_settings.json:3:115: "enabled" must be true or false, not a string; skipped
+whyslow: modules_settings.json:4:3: module "logger_module" has settings already; skipped
+whyslow: module "broken_module" cannot be loaded: /dev/null: file too short; it is off
+whyslow: module "my_module" is not in the program, and there is no libmy_module.so in DIR; it is off
+whyslow: module "cf_counter_events_module" cannot start: cannot write /nowhere/x: No such file or directory; it is off
+whyslow: module logger_module: parameter format must be a string; the default is taken
+whyslow: module "logger_module" has no parameter "fil" (did you mean "file"?)
+`
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+	res.stdoutIs(t, "CF created\nCF created elsewhere\n")
+	for events, want := range map[string]string{
+		"{":            "whyslow: events_config.json:1:2: a key in quotation marks or } is missing; nothing is profiled\n",
+		"":             "whyslow: cannot read /nowhere: No such file or directory; nothing is profiled\n",
+		"\n // x\n[1]": "whyslow: events_config.json:3:1: the file must hold an object, not a list; nothing is profiled\n",
+	} {
+		env := []string{}
+		if events == "" {
+			env = append(env, "WHYSLOW_EVENTS=/nowhere")
+		}
+		if res := cppRun(t, hpp(t, "asan"), events, "", env, "init"); res.stderr != want || res.code != 1 {
+			t.Errorf("exit code %d, %s", res.code, res.stderr)
+		}
+	}
+}
+
+// Whatever is in the files, they are read or refused, not more.
+func TestConfigsAtRandom(t *testing.T) {
+	t.Parallel()
+	seed := []byte(`{"eventsSettings": {"CFEvents": {"onCreated": true, "a\u00e9\ud83d\ude00\n": {"enabled": false, "rule": "entry", "args": ["x"]}}}, // c
+ "groups": {"G": {"enabled": true, "events": ["CFEvents::onCreated", "X.y", ],},}, /* */ "globalSettings": {"enabled": -1.5e3},
+ "logger_module": {"enabled": true, "overrideEnabled": false, "priority": 12, "params": {"a": [1, "b"], "c": null, "d": ["e"]}, "library": "x"}}`)
+	pieces := []string{"{", "}", "[", "]", `"`, ":", ",", "\\", "\\u", "\\ud800", "//", "/*", "*/", "\n", "\x00", "\xff", "-", "1e", "true", "nul", "0", "[[[[[[[[[[[[[[[[", `{"a":`, `"CFEvents::onCreated"`}
+	random := rand.New(rand.NewPCG(1, 2))
+	dir := t.TempDir()
+	args := []string{"configs"}
+	for i := range 1500 {
+		text := append([]byte{}, seed...)
+		for range random.IntN(6) * min(i, 1) {
+			at := random.IntN(len(text) + 1)
+			switch random.IntN(4) {
+			case 0:
+				text = text[:at]
+			case 1:
+				text = append(text[:at:at], text[min(len(text), at+random.IntN(20)):]...)
+			case 2:
+				if at < len(text) {
+					text[at] = byte(random.IntN(256))
+				}
+			default:
+				text = append(text[:at:at], append([]byte(pieces[random.IntN(len(pieces))]), text[at:]...)...)
+			}
+		}
+		if i == 1 {
+			text = []byte(strings.Repeat("[", 100000))
+		}
+		file := filepath.Join(dir, fmt.Sprint(i))
+		if err := os.WriteFile(file, text, 0o644); err != nil {
+			t.Fatal(err)
+		}
+		args = append(args, file)
+	}
+	res := run(t, hpp(t, "asan"), nil, args...)
+	if res.code != 0 || strings.Count(res.stdout, "\n") != 1500 || !strings.HasPrefix(res.stdout, "1110\n0000\n") {
+		t.Errorf("exit code %d, %d files\n%s\n%.2000s", res.code, strings.Count(res.stdout, "\n"), res.stdout[:min(40, len(res.stdout))], res.stderr)
+	}
+	if strings.Contains(res.stderr, "Sanitizer") {
+		t.Error(res.stderr)
+	}
+}
+
+// The example works as it is: what it emits by hand is in the trace.
+func TestExampleCPP(t *testing.T) {
+	t.Parallel()
+	const dir = "../examples/cpp/"
+	path := compileCPP(t, "product", []string{"-std=c++11", "-O1", "-I" + dir}, dir+"blocks.cpp", dir+"rts.cpp", dir+"kernels.cpp")
+	work := t.TempDir()
+	if err := os.CopyFS(work, os.DirFS(dir)); err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command(path, "3", "20", "2")
+	cmd.Dir = work
+	cmd.Env = append(os.Environ(), "WHYSLOW_TRACE="+filepath.Join(work, "t"))
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	// 9 blocks of each matrix, 27 of the product, of 20 x 20 elements.
+	want := "sum of the product: 1.296e+06\nTotal DF size created: 144000 bytes\nTotal DF size destroyed: 144000 bytes\n"
+	if string(out) != want {
+		t.Errorf("%s", out)
+	}
+	n := 0
+	var b trace.Batch
+	r := open(t, filepath.Join(work, "t"))
+	for _, s := range r.Streams() {
+		for c := r.Stream(s.Node, s.Stream); c.Next(&b); {
+			for i := range b.N {
+				if b.Kind[i] == trace.KindDFDestroy {
+					n++
+				}
+			}
+		}
+	}
+	if n != 45 {
+		t.Errorf("%d DFs destroyed", n)
+	}
+}
