@@ -12,7 +12,7 @@ import (
 
 // What a module adds to each event that it listens to, in the life of a CF that makes a DF and sends it away. The events
 // go to no trace; what they cost without the module is measured as "none".
-func BenchmarkViews(b *testing.B) {
+func BenchmarkModuleViews(b *testing.B) {
 	for _, m := range []struct {
 		name, module string
 		heard        int // events of a life
