@@ -14,7 +14,7 @@ func (b *bench) overheadEvents() error {
 	t := b.table("An event with its modules", "Nanoseconds of a worker per event, reading the clock included: workers that only emit the four events of user functions and of DFs in turn, "+
 		"each on its own stream. Of what a mode does not listen to, the events are off and not counted.",
 		"mode", "ns/event, one worker", "ns/event, two workers", "two workers, ratio to one")
-	n := b.pick(200_000, 1_000)
+	n := b.pick(50_000, 1_000)
 	ns := map[recording]*[2][]float64{}
 	open := map[recording]*profiled{}
 	for _, rec := range recs {

@@ -57,15 +57,15 @@ var modes = [...]mode{
 	nothing:    {name: "no events"},
 	fragments:  {name: "CF and DF events, trace", modules: []string{modules.TraceWriterName}, events: []string{"CFEvents.*", "DFEvents.*", "GlobalEvents.onProgramStarted", "GlobalEvents.onProgramFinished"}},
 	everything: {name: "all events, trace", modules: []string{modules.TraceWriterName}, goal: "1 %", papers: "154.6 %"},
-	naive:      {name: "all events, a file opened, written and closed for each", papers: "698.3 %"},
+	naive:      {name: "all events, naive logging", papers: "698.3 %"},
 	functions:  {name: "functions", modules: []string{timerModule}, events: foreignEvents, goal: "0.5 %", papers: "2-3 %"},
 	memory:     {name: "memory", modules: []string{sizerModule}, events: dfEvents, goal: "0.5 %", papers: "8-11 %"},
 	both: {name: "functions and memory", modules: []string{timerModule, sizerModule},
 		events: slices.Concat(foreignEvents, dfEvents), papers: "9-13 %"},
 	standard:        {name: "all events, all standard modules, trace", modules: []string{"*"}},
-	lockedFunctions: {name: "functions, with locks and look-ups by name", events: foreignEvents, papers: "2-3 %"},
-	lockedMemory:    {name: "memory, with locks and look-ups by name", events: dfEvents, papers: "8-11 %"},
-	lockedBoth:      {name: "functions and memory, with locks and look-ups by name", events: slices.Concat(foreignEvents, dfEvents), papers: "9-13 %"},
+	lockedFunctions: {name: "functions, the papers' design", events: foreignEvents, papers: "2-3 %"},
+	lockedMemory:    {name: "memory, the papers' design", events: dfEvents, papers: "8-11 %"},
+	lockedBoth:      {name: "functions and memory, the papers' design", events: slices.Concat(foreignEvents, dfEvents), papers: "9-13 %"},
 	byKind:          {},
 }
 
@@ -134,7 +134,7 @@ func newProfiled(s *setup) (*profiled, error) {
 	return r, err
 }
 
-// start starts the modules of a mode as the command does, except that what they say goes to files in s.dir, or nowhere.
+// start starts the modules of a mode as the command does, except that what they write goes to files in s.dir.
 func (r *profiled) start(s *setup, m *mode) error {
 	var uses []prof.Use
 	for _, info := range prof.Modules() {
@@ -142,19 +142,19 @@ func (r *profiled) start(s *setup, m *mode) error {
 			continue
 		}
 		u := prof.Use{Info: info, Priority: prof.DefaultPriority, Params: map[string]any{}}
+		for _, name := range []string{"file", "dir"} {
+			if info.Param(name) != nil {
+				u.Params[name] = filepath.Join(s.dir, info.Name)
+			}
+		}
 		if info.Name == modules.TraceWriterName {
-			u.Priority = 0
-			u.Params["sync"] = s.sync
+			u.Priority = 0 // it wants an empty folder
+			u.Params["dir"], u.Params["sync"] = s.dir, s.sync
 			if s.bufferBytes > 0 {
 				u.Params["buffer"] = strconv.Itoa(s.bufferBytes)
 			}
 		} else {
 			r.listens = true
-		}
-		for _, name := range []string{"file", "dir"} {
-			if p := info.Param(name); p != nil {
-				u.Params[name] = filepath.Join(s.dir, info.Name)
-			}
 		}
 		uses = append(uses, u)
 	}

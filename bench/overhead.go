@@ -16,20 +16,25 @@ func (s blocks) String() string {
 
 const matrices = "../examples/mxm/mxm.fa"
 
+// order is in what turns the recordings are compared: those with a goal are made more often.
+var order = []recording{functions, memory, everything, nothing, both, functions, memory, everything, lockedFunctions, lockedMemory,
+	functions, memory, everything, lockedBoth, nothing}
+
 // benchOverhead measures what profiling costs the block matrix product: CPU time, user and system, of all threads,
 // those of the trace writer included.
 func benchOverhead(ctx context.Context, b *bench) error {
-	plot := &overheadPlot{}
-	turns := []blocks{{6, 200}, {10, 100}, {20, 20}}
+	turns := []blocks{{20, 20}, {5, 200}, {10, 100}}
 	processes := []blocks{{8, 200}, {16, 100}}
 	switch {
 	case b.quick:
-		turns, processes = []blocks{{3, 20}}, []blocks{{3, 20}}
+		turns, processes = []blocks{{4, 10}, {3, 20}}, []blocks{{3, 20}}
 	case b.full:
-		turns, processes = []blocks{{20, 200}, {40, 100}, {20, 20}}, []blocks{{20, 200}, {40, 100}}
+		turns, processes = []blocks{{20, 20}, {20, 200}, {40, 100}}, []blocks{{20, 200}, {40, 100}}
 	}
-	for _, size := range turns {
-		if err := b.overheadTurns(ctx, size, plot); err != nil {
+	tables, plot := len(b.tables), &overheadPlot{}
+	perEvent := map[recording]float64{}
+	for i, size := range turns {
+		if err := b.overheadTurns(ctx, size, i == 0, perEvent, plot); err != nil {
 			return err
 		}
 	}
@@ -45,61 +50,81 @@ func benchOverhead(ctx context.Context, b *bench) error {
 	if err != nil {
 		return err
 	}
-	b.tables[len(b.tables)-1].figure = &figure{"overhead.svg", "More CPU time of the block matrix product by what is recorded", svg}
+	b.tables[tables].figure = &figure{"overhead.svg", "More CPU time of the block matrix product by what is recorded", svg}
 	return nil
 }
 
-// overheadTurns compares recordings within processes.
-func (b *bench) overheadTurns(ctx context.Context, size blocks, plot *overheadPlot) error {
-	recs := []recording{nothing, functions, memory, both, everything, lockedFunctions, lockedMemory, lockedBoth}
-	processes, rounds := b.pick(5, 1), b.pick(9, 3)
+// overheadTurns compares recordings within processes. The first size has blocks so small that what an event costs can be told
+// exactly; it is noted in perEvent, in ns, and for the sizes of the papers it gives what is to be expected.
+func (b *bench) overheadTurns(ctx context.Context, size blocks, first bool, perEvent map[recording]float64, plot *overheadPlot) error {
+	processes, rounds := 5, 5
 	switch {
-	case size.size < 50:
-		rounds = b.pick(30, 3)
+	case b.quick:
+		processes, rounds = 1, 1
+	case first: // these are short
+		rounds = 12
 	case b.full:
-		rounds = 3
+		rounds = 1
 	}
 	c := newCompared()
 	var counts map[string]uint64
 	for range processes {
-		out, err := once(ctx, spec{File: matrices, Nodes: 1, Workers: 2, Args: size.args(), Turns: recs, Rounds: rounds})
+		fmt.Fprint(b.log, ".")
+		out, err := once(ctx, spec{File: matrices, Nodes: 1, Workers: 2, Args: size.args(), Turns: order, Rounds: rounds})
 		if err != nil {
 			return err
 		}
 		// Each round is a sequence of its own.
-		for n := 2*len(recs) + 1; len(out.Turns) >= n; out.Turns = out.Turns[n:] {
+		for n := 2*len(order) + 1; len(out.Turns) >= n; out.Turns = out.Turns[n:] {
 			c.add(out.Turns[:n])
 		}
 		counts = out.Counts
 	}
 	seconds := median(c.plain) / 1e9
-	t := b.table(fmt.Sprintf("Profiling the block matrix product, blocks of %d x %d", size.size, size.size), fmt.Sprintf(
-		"%s, one node of two workers. In each of %d processes the product is computed %d times for every mode, in turns: no events, a mode, no events, the next mode. "+
-			"A run is compared to the two beside it; medians with their 95 %% intervals (order statistics). The modules and the trace stay open: see below for what opening "+
-			"and closing cost. The row of no events is compared to no events: what the machine does to such figures. %.2f s CPU time without events.",
-		size, processes, rounds, seconds),
-		"mode", "more CPU time", "95 % interval", "goal", "the papers", "more wall time", "events per CPU s", "ns/event")
-	for _, rec := range recs {
-		m := &modes[rec]
-		low, high := interval(c.cpu[rec])
-		row := []any{m.name, percent(median(c.cpu[rec])), percents(low, high), m.goal, m.papers, percent(median(c.wall[rec])), "", ""}
+	about := fmt.Sprintf("%s, one node of two workers; %.3f s CPU time without events. ", size, seconds)
+	if first {
+		about += fmt.Sprintf("Within each of %d processes the product is computed again and again: no events, a mode, no events, the next mode, ... A run is compared to the two beside it; "+
+			"medians of all pairs with their 95 %% intervals (order statistics). The modules and the trace stay open: what opening and closing cost is measured below. In the row of no events these "+
+			"are compared to themselves: what the machine does to such figures. The blocks are much smaller than the papers', so that it can be seen what an event costs and how the designs differ.", processes)
+	} else {
+		about += "As above, with blocks of a size that the papers have. What is expected is the number of events times what one cost above: to say how much less than the noise of the machine it is."
+	}
+	last := "ns/event"
+	if !first {
+		last = "expected"
+	}
+	t := b.table(fmt.Sprintf("Profiling the block matrix product, blocks of %d x %d", size.size, size.size), about,
+		"mode", "more CPU time", "95 % interval", "goal", "the papers", last, "more wall time", "pairs", "events per CPU s")
+	for _, rec := range []recording{nothing, functions, memory, both, everything, lockedFunctions, lockedMemory, lockedBoth} {
+		m, more := &modes[rec], c.cpu[rec]
+		low, high := interval(more)
+		goal := m.goal
+		if first { // it is for the sizes of the papers
+			goal = ""
+		}
+		row := []any{m.name, percent(median(more)), percents(low, high), goal, m.papers, "", percent(median(c.wall[rec])), len(more), ""}
 		if rec != nothing {
-			events := m.count(counts)
-			row[6], row[7] = float64(events)/seconds, median(c.cpu[rec])/100*seconds*1e9/float64(events)
+			perSecond := float64(m.count(counts)) / seconds
+			if first {
+				perEvent[rec] = median(more) / 100 * 1e9 / perSecond
+				row[5] = perEvent[rec]
+			} else {
+				row[5] = fmt.Sprintf("%+.3f %%", perEvent[rec]*perSecond/1e9*100)
+			}
+			row[8] = perSecond
 		}
 		t.row(row...)
-		plot.add(fmt.Sprintf("blocks of %d x %d", size.size, size.size), rec, c.cpu[rec])
+		plot.add(size, rec, more)
 	}
 	switch {
-	case size.size < 50:
-		t.note("Much smaller blocks than the papers' (%.0f us a product), so that the difference between the designs can be seen", seconds*1e6/float64(size.number*size.number*size.number))
-	case !b.full:
+	case first:
+		t.note("The papers' figures are wall times of LuNA on another machine: 2-3 %%, 8-11 %% and 9-13 %% with modules that lock, 154.6 %% of another prototype that records all events. " +
+			"The papers' design is written in Go here, for the same engine: events found by name in a table behind a lock, times in a map by function, process and thread " +
+			"and sums of sizes behind a mutex each")
+	case !b.full && !b.quick:
 		t.note("The papers multiply 20 x 20 blocks of 200 x 200 and 40 x 40 of 100 x 100, which takes over 10 s a run here. Fewer blocks have somewhat more events in a second of work, " +
 			"so nothing is made to look better (`-full` takes all blocks)")
 	}
-	t.note("The papers' figures are wall times of LuNA on another machine: 2-3 %%, 8-11 %% and 9-13 %% with modules that lock, 154.6 %% of another prototype that records all events. " +
-		"\"With locks and look-ups by name\" is their design in Go, in the same engine: events found by name in a table behind a lock, times in a map by function, process and thread " +
-		"and sums of sizes behind a mutex each")
 	return nil
 }
 
@@ -114,8 +139,9 @@ func (b *bench) overheadProcesses(ctx context.Context, size blocks, plot *overhe
 	if _, err := run(nothing); err != nil { // compiles the C++, fills the caches
 		return err
 	}
-	rounds := b.pick(18, 2)
+	rounds := b.pick(15, 2)
 	for round := range rounds {
+		fmt.Fprint(b.log, ".")
 		recs := []recording{everything, nothing}
 		if round%3 == 0 {
 			recs = append(recs, standard, naive)
@@ -144,10 +170,10 @@ func (b *bench) overheadProcesses(ctx context.Context, size blocks, plot *overhe
 		}
 		t.row(row...)
 		if rec == standard || rec == naive {
-			plot.add(fmt.Sprintf("blocks of %d x %d", size.size, size.size), rec, c.cpu[rec])
+			plot.add(size, rec, c.cpu[rec])
 		}
 	}
-	t.note("The naive logging is done by a handler of all events (prof) that writes a line of text; each worker has a file of its own, so that they do not wait for each other. All standard modules at once: " +
+	t.note("The naive logging opens a file, writes a line of text and closes the file for each event, in a handler (prof); each worker has a file of its own, so that they do not wait for each other. All standard modules at once: " +
 		"the events as text in several formats are among what they write")
 	return nil
 }

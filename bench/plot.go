@@ -2,10 +2,12 @@ package main
 
 import (
 	"bytes"
+	"fmt"
 	"image/color"
 	"math"
 
 	"gonum.org/v1/plot"
+	"gonum.org/v1/plot/font"
 	"gonum.org/v1/plot/plotter"
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
@@ -46,14 +48,14 @@ func place(list *[]string, name string) int {
 	return len(*list) - 1
 }
 
-func (p *overheadPlot) add(size string, rec recording, more []float64) {
+func (p *overheadPlot) add(size blocks, rec recording, more []float64) {
 	known := len(p.modes)
 	m := place(&p.modes, modes[rec].name)
 	low, high := interval(more)
 	if math.IsInf(low, 0) {
 		low, high = median(more), median(more)
 	}
-	p.bars = append(p.bars, overheadBar{m, place(&p.sizes, size), median(more), low, high})
+	p.bars = append(p.bars, overheadBar{m, place(&p.sizes, fmt.Sprintf("blocks of %d x %d", size.size, size.size)), median(more), low, high})
 	if c, ok := cited[rec]; ok && m == known {
 		p.cited = append(p.cited, citation{m, c[0], c[1]})
 	}
@@ -70,7 +72,21 @@ func (aboutZero) Normalize(low, high, x float64) float64 {
 var barColors = []color.Color{color.RGBA{31, 119, 180, 255}, color.RGBA{255, 158, 74, 255}, color.RGBA{148, 190, 140, 255}}
 
 func (p *overheadPlot) svg() ([]byte, error) {
-	const barWidth = 7
+	pl, err := p.plot()
+	if err != nil {
+		return nil, err
+	}
+	canvas := vgsvg.New(vg.Points(760), vg.Points(float64(len(p.modes)*(len(p.sizes)*barWidth+8)+60)))
+	pl.Draw(draw.New(canvas))
+	var out bytes.Buffer
+	_, err = canvas.WriteTo(&out)
+	return out.Bytes(), err
+}
+
+const barWidth = 7 // points
+
+func (p *overheadPlot) plot() (*plot.Plot, error) {
+	plot.DefaultFont = font.Font{Typeface: "Liberation", Variant: "Sans"}
 	pl := plot.New()
 	pl.BackgroundColor = color.White
 	pl.X.Label.Text = "more CPU time, %; lines with ends: 95 % intervals"
@@ -80,7 +96,7 @@ func (p *overheadPlot) svg() ([]byte, error) {
 	pl.X.Tick.Marker = ticks
 	grid := plotter.NewGrid()
 	grid.Horizontal.Color = nil
-	grid.Vertical.Color = color.Gray{225}
+	grid.Vertical.Color = color.Gray{205}
 	pl.Add(grid)
 	rows := len(p.modes)
 	at := func(mode, size int) float64 {
@@ -137,11 +153,7 @@ func (p *overheadPlot) svg() ([]byte, error) {
 	pl.Y.Min, pl.Y.Max = -0.6, float64(rows)-0.4
 	pl.X.Min, pl.X.Max = math.Min(-1, pl.X.Min), math.Max(1000, pl.X.Max)
 	pl.Legend.Top, pl.Legend.Left = true, false
-	canvas := vgsvg.New(vg.Points(760), vg.Points(float64(rows*(len(p.sizes)*barWidth+8)+60)))
-	pl.Draw(draw.New(canvas))
-	var out bytes.Buffer
-	_, err := canvas.WriteTo(&out)
-	return out.Bytes(), err
+	return pl, nil
 }
 
 // errorPoints are points with an interval in X.

@@ -35,7 +35,7 @@ func between(recs []recording) []recording {
 	return order
 }
 
-// turns runs the program again and again, s.Rounds times each of the recordings s.Turns.
+// turns runs the program again and again, s.Rounds times the recordings s.Turns in this order.
 func (p *program) turns(ctx context.Context, s *spec) (out outcome, err error) {
 	dir, err := os.MkdirTemp("", "bench")
 	if err != nil {
@@ -67,11 +67,8 @@ func (p *program) turns(ctx context.Context, s *spec) (out outcome, err error) {
 			out.Counts[trace.Kind(k).String()] = n
 		}
 	}
-	for round := range s.Rounds {
-		// Another one begins each time, so that none is always behind the same other one.
-		first := round % len(s.Turns)
-		order := append(append([]recording{}, s.Turns[first:]...), s.Turns[:first]...)
-		for _, rec := range between(order) {
+	for range s.Rounds {
+		for _, rec := range between(s.Turns) {
 			runtime.GC() // everyone pays for garbage of its own only
 			watch := start()
 			if _, err := p.engine(ctx, s, open[rec]); err != nil {
