@@ -280,7 +280,7 @@ func TestRuleFunctions(t *testing.T) {
 		if got := w.by("A.onX", "func"); o.err != nil || got != c.want {
 			t.Errorf("%v: %s, wanted %s; %v", c.patterns, got, c.want, o.err)
 		}
-		if want := "[e.json:3:4: event A.onX: the program has no code fragment [fp]*, pu]"; (c.want == "") != (fmt.Sprint(warned) == want) {
+		if want := "[e.json:3:4: event A.onX: the program has no code fragment called [fp]* or pu]"; (c.want == "") != (fmt.Sprint(warned) == want) {
 			t.Errorf("%v: warned %v", c.patterns, warned)
 		}
 	}

@@ -30,8 +30,8 @@ type ledger struct {
 }
 
 type account struct {
-	cfs, copies, bytes, inner, outer, ready, idle, running, foreign, dfs int64
-	sending                                                              map[uint64]uint64
+	cfs, copies, bytes, inner, outer, ready, idle, running, foreign int64
+	sending                                                         map[uint64]uint64
 }
 
 func (l *ledger) fault(format string, args ...any) {

@@ -231,7 +231,7 @@ func (e *engine) addRule(r *Rule) error {
 		if where != "" {
 			where += ": "
 		}
-		e.cfg.Warn(fmt.Sprintf("%sevent %s: the program has no code fragment %s", where, r, strings.Join(r.Functions, ", ")))
+		e.cfg.Warn(fmt.Sprintf("%sevent %s: the program has no code fragment called %s", where, r, strings.Join(r.Functions, " or ")))
 	}
 	fields, args, err := readArgs(r.Args)
 	if err != nil {
