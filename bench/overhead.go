@@ -23,7 +23,7 @@ var order = []recording{functions, memory, everything, nothing, both, functions,
 // benchOverhead measures what profiling costs the block matrix product: CPU time, user and system, of all threads,
 // those of the trace writer included.
 func benchOverhead(ctx context.Context, b *bench) error {
-	turns := []blocks{{20, 20}, {5, 200}, {10, 100}}
+	turns := []blocks{{20, 20}, {5, 200}, {8, 100}}
 	processes := []blocks{{8, 200}, {16, 100}}
 	switch {
 	case b.quick:
@@ -62,7 +62,7 @@ func (b *bench) overheadTurns(ctx context.Context, size blocks, first bool, perE
 	case b.quick:
 		processes, rounds = 1, 1
 	case first: // these are short
-		rounds = 12
+		rounds = 10
 	case b.full:
 		rounds = 1
 	}
@@ -139,12 +139,12 @@ func (b *bench) overheadProcesses(ctx context.Context, size blocks, plot *overhe
 	if _, err := run(nothing); err != nil { // compiles the C++, fills the caches
 		return err
 	}
-	rounds := b.pick(15, 2)
+	rounds := b.pick(18, 2)
 	for round := range rounds {
 		fmt.Fprint(b.log, ".")
-		recs := []recording{everything, nothing}
+		recs := []recording{everything}
 		if round%3 == 0 {
-			recs = append(recs, standard, naive)
+			recs = append(recs, nothing, standard, naive)
 		}
 		var turns []turn
 		for _, rec := range between(recs) {
@@ -159,7 +159,7 @@ func (b *bench) overheadProcesses(ctx context.Context, size blocks, plot *overhe
 	seconds := median(c.plain) / 1e9
 	t := b.table(fmt.Sprintf("Recording everything, a process for each run, blocks of %d x %d", size.size, size.size), fmt.Sprintf(
 		"%s, one node of two workers. Runs with and without recording take turns, %d times, each in a process of its own; opening and closing the modules and the trace is included. "+
-			"All standard modules at once and the naive logging run %d times. %.2f s CPU time without events.", size, rounds, (rounds+2)/3, seconds),
+			"The other modes run %d times. %.2f s CPU time without events.", size, rounds, (rounds+2)/3, seconds),
 		"mode", "more CPU time", "95 % interval", "goal", "the papers", "more wall time", "events per CPU s")
 	for _, rec := range []recording{nothing, everything, standard, naive} {
 		m := &modes[rec]
