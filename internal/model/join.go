@@ -146,7 +146,7 @@ func (b *builder) joinExecutions() {
 			w := &m.Nodes[s.node].Workers[s.id]
 			w.First, w.End = first, len(m.ExecCF)
 			if w.End > w.First {
-				m.byEnd = append(m.byEnd, workerRef{w, int32(s.node)})
+				m.byEnd = append(m.byEnd, workerRef{w, int32(s.node), int32(s.id)})
 			}
 		}
 	}

@@ -172,7 +172,7 @@ type dfRef struct {
 
 type workerRef struct {
 	*Worker
-	node int32
+	node, number int32
 }
 
 type readyAt struct {

@@ -1,0 +1,98 @@
+package model
+
+import (
+	"iter"
+	"slices"
+	"sort"
+)
+
+// WorkerID names a worker: its node, and its number on that node.
+type WorkerID struct{ Node, Worker int }
+
+// AllWorkers gives the workers of all nodes in the order of nodes and workers.
+func (m *Model) AllWorkers() iter.Seq2[WorkerID, *Worker] {
+	return func(yield func(WorkerID, *Worker) bool) {
+		for n := range m.Nodes {
+			for w := range m.Nodes[n].Workers {
+				if !yield(WorkerID{n, w}, &m.Nodes[n].Workers[w]) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// WorkerIDOf gives the worker of an execution; false for one on a stream that is no worker.
+func (m *Model) WorkerIDOf(execution int) (WorkerID, bool) {
+	i := sort.Search(len(m.byEnd), func(i int) bool { return m.byEnd[i].End > execution })
+	if i == len(m.byEnd) || m.byEnd[i].First > execution {
+		return WorkerID{}, false
+	}
+	return WorkerID{int(m.byEnd[i].node), int(m.byEnd[i].number)}, true
+}
+
+// CFs gives every CF of which an event was recorded: its creation, that it was ready, an execution or a migration.
+func (m *Model) CFs() iter.Seq[CF] {
+	return func(yield func(CF) bool) {
+		for i := range m.Created {
+			cf := CF(i)
+			if m.Created[i] == None && m.Ready[i] == None && m.ExecOf[i] == 0 && len(m.MovesOf(cf)) == 0 {
+				continue
+			}
+			if cf != 0 && !yield(cf) {
+				return
+			}
+		}
+	}
+}
+
+// ExecutionsOf gives the executions of a CF in order of start.
+func (m *Model) ExecutionsOf(cf CF) iter.Seq[int] {
+	return func(yield func(int) bool) {
+		last := m.ExecOf[cf]
+		if last == 0 {
+			return
+		}
+		list, many := m.multi[cf]
+		if !many {
+			yield(int(last - 1))
+			return
+		}
+		for _, e := range list {
+			if !yield(int(e)) {
+				return
+			}
+		}
+	}
+}
+
+// Receipts gives the messages, as indices into DFMessages, with which a node received a DF, in order of time.
+func (m *Model) Receipts(df DF, node int) []uint32 {
+	if df == 0 || node < 0 || node >= len(m.received) || !m.Travelled(df) {
+		return nil
+	}
+	r := &m.received[node]
+	from, found := slices.BinarySearch(r.df, df)
+	if !found {
+		return nil
+	}
+	to := from + sort.Search(len(r.df)-from, func(i int) bool { return r.df[from+i] > df })
+	return r.message[from:to:to]
+}
+
+// ReceiptsAt gives all messages with DFs that a node received, as indices into DFMessages, by DF, then time.
+func (m *Model) ReceiptsAt(node int) []uint32 {
+	if node < 0 || node >= len(m.received) {
+		return nil
+	}
+	return slices.Clip(m.received[node].message)
+}
+
+// Creations gives the creations of a DF in order of time: indices from first up to but not including end into
+// MadeTime, MadeBy, MadeNode and MadeSize.
+func (m *Model) Creations(df DF) (first, end int) {
+	return int(m.MadeFrom[df]), int(m.MadeFrom[df+1])
+}
+
+// DFs gives the number of DFs plus one: DFs are numbered from 1 and below it.
+func (m *Model) DFs() int { return len(m.DFName) }
