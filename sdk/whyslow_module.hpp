@@ -370,7 +370,7 @@ private:
     std::vector<std::unique_ptr<detail::Kept>> kept_;
 };
 
-/* The name used in the sources of LuNA's modules. */
+/* The name that modules of LuNA programs know it by. */
 typedef Module IEventModule;
 
 /* What users are told of a module. */

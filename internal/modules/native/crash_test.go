@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/whyslow/whyslow/internal/cpp"
@@ -64,19 +65,36 @@ func TestCrashWithPrograms(t *testing.T) {
 	}
 }
 
-// A crash while a library is loaded is an error. Nothing can be loaded afterwards, hence a process of its own.
+// A crash while a library is loaded is an error. The loader stays locked, so that a process of its own has it, which leaves
+// without the race detector's last words: they need the loader.
 func TestCrashWhileLoading(t *testing.T) {
-	path := os.Getenv(childVariable)
-	if path == "" {
-		cmd := exec.Command(os.Args[0], "-test.run=^TestCrashWhileLoading$")
-		cmd.Env = append(os.Environ(), childVariable+"="+library(t, "broken_loading", "testdata/broken.c", "-DCRASHES"))
-		if out, err := cmd.CombinedOutput(); err != nil {
-			t.Errorf("%v\n%s", err, out)
+	if path := os.Getenv(childVariable); path != "" {
+		_, err := Open(path)
+		os.Stdout.WriteString(err.Error())
+		_ = syscall.Kill(os.Getpid(), syscall.SIGKILL)
+	}
+	cmd := exec.Command(os.Args[0], "-test.run=^TestCrashWhileLoading$")
+	cmd.Env = append(os.Environ(), childVariable+"="+library(t, "broken_loading", "testdata/broken.c", "-DCRASHES"))
+	out, _ := cmd.CombinedOutput()
+	if !strings.HasSuffix(string(out), "libbroken_loading.so: it has crashed meanwhile: segmentation fault (SIGSEGV): access to address 0x30 in libbroken_loading.so") {
+		t.Errorf("%s", out)
+	}
+}
+
+// A module that calls exit ends the process, but not without a word.
+func TestExit(t *testing.T) {
+	if os.Getenv(childVariable) == "" {
+		cmd := exec.Command(os.Args[0], "-test.run=^TestExit$")
+		cmd.Env = append(os.Environ(), childVariable+"=1")
+		out, _ := cmd.CombinedOutput()
+		if got, want := string(out), "whyslow: module plain_module has called exit: this ends the run, and the trace is not complete\n"; got != want || cmd.ProcessState.ExitCode() != 5 {
+			t.Errorf("exit code %d, %q", cmd.ProcessState.ExitCode(), got)
 		}
 		return
 	}
-	_, err := Open(path)
-	if err == nil || !strings.HasSuffix(err.Error(), "libbroken_loading.so: it has crashed meanwhile: segmentation fault (SIGSEGV): access to address 0x30 in libbroken_loading.so") {
-		t.Error(err)
+	ses := newSession(t)
+	if err := ses.start(t, use(t, "plain_module", map[string]any{"mode": "exit"})); err != nil {
+		t.Fatal(err)
 	}
+	ses.CFFinished.Emit(ses.Stream(0, 0, nil), trace.MakeCF(0, 1), 1, 0)
 }

@@ -90,7 +90,7 @@ func (m *module) Start(h *prof.Host) error {
 	})
 	m.makeParams()
 	m.ref = cgo.NewHandle(m)
-	m.host = C.wn_host(C.uintptr_t(m.ref), m.facts())
+	m.host = C.wn_host(C.uintptr_t(m.ref), m.desc, m.facts())
 	m.hostRef = C.uintptr_t(uintptr(unsafe.Pointer(m.host)))
 	for _, name := range m.info.Requires {
 		m.peer(name) // now, when all of them run: some will have finished before this one asks

@@ -170,6 +170,31 @@ func TestExample(t *testing.T) {
 	}
 }
 
+// Runs in one process do not know of each other.
+func TestRunsAtOnce(t *testing.T) {
+	var wg sync.WaitGroup
+	for i := range 4 {
+		ses := newSession(t)
+		plain := use(t, "plain_module", nil)
+		if err := ses.start(t, use(t, "reader_module", map[string]any{"file": "reader"}), plain); err != nil {
+			t.Fatal(err)
+		}
+		wg.Go(func() {
+			s := ses.Stream(0, 0, nil)
+			for n := range 100 * (i + 1) {
+				ses.CFStarted.Emit(s, trace.MakeCF(0, uint64(n)), 1, []trace.DF{1, 2})
+			}
+			if err := ses.Finish(); err != nil {
+				t.Error(err)
+			}
+			if got, want := ses.read(t, "reader"), fmt.Sprintf("%d calls, %d; plain:", 100*(i+1), 300*(i+1)); !strings.Contains(got, want) {
+				t.Errorf("%s, want %s", got, want)
+			}
+		})
+	}
+	wg.Wait()
+}
+
 // A module that does wrong at the start keeps the program from starting.
 func TestFailingStart(t *testing.T) {
 	for _, test := range []struct{ module, mode, want string }{

@@ -32,6 +32,7 @@
 
 typedef struct context {
 	jmp_buf env;
+	const char *name; // of the module
 	wn_crash crash;
 	uint64_t pc;
 } context;
@@ -96,8 +97,23 @@ static void on_signal(int sig, siginfo_t *info, void *uc)
 	errno = saved_errno;
 }
 
+// on_exit_called tells who has ended the process, if a module has called exit. The Go runtime does not.
+static void on_exit_called(void)
+{
+	context *c = current;
+	if (!c) return;
+	char line[256];
+	int n = snprintf(line, sizeof line, "whyslow: module %.100s has called exit: this ends the run, and the trace is not complete\n", c->name);
+	for (char *at = line; n > 0;) {
+		ssize_t w = write(STDERR_FILENO, at, (size_t)n);
+		if (w <= 0) break;
+		at += w, n -= (int)w;
+	}
+}
+
 int wn_guard(void)
 {
+	if (atexit(on_exit_called)) return -1;
 	for (int i = 0; i < SIGNALS; i++) {
 		struct sigaction a;
 		memset(&a, 0, sizeof a);
@@ -123,9 +139,15 @@ static __attribute__((noinline)) wn_crash *crashed(context *c)
 
 // ---- Calls of modules
 
-// GUARDED runs statements in which the module may crash.
-#define GUARDED(statements) \
+typedef struct named_host {
+	wsm_host host; // what the module sees
+	const char *name;
+} named_host;
+
+// GUARDED runs statements in which the module of that name may crash.
+#define GUARDED(module_name, statements) \
 	context c; \
+	c.name = module_name; \
 	memset(&c.crash, 0, sizeof c.crash); \
 	if (_setjmp(c.env)) return crashed(&c); \
 	current = &c; \
@@ -135,7 +157,7 @@ static __attribute__((noinline)) wn_crash *crashed(context *c)
 
 wn_crash *wn_open(const char *path, const wsm_module **descriptor, char **error)
 {
-	GUARDED({
+	GUARDED(path, {
 		void *h = dlopen(path, RTLD_NOW | RTLD_LOCAL);
 		const wsm_module *(*f)(void) = NULL;
 		if (h) *(void **)&f = dlsym(h, "whyslow_module");
@@ -151,17 +173,17 @@ wn_crash *wn_open(const char *path, const wsm_module **descriptor, char **error)
 
 wn_crash *wn_start(const wsm_module *m, const wsm_host *host, uintptr_t *self)
 {
-	GUARDED(*self = (uintptr_t)m->start(host));
+	GUARDED(m->name, *self = (uintptr_t)m->start(host));
 }
 
 wn_crash *wn_finish(const wsm_module *m, uintptr_t self)
 {
-	GUARDED(m->finish((void *)self));
+	GUARDED(m->name, m->finish((void *)self));
 }
 
 wn_crash *wn_release(const wsm_module *m, uintptr_t self)
 {
-	GUARDED({
+	GUARDED(m->name, {
 		if (m->release) m->release((void *)self);
 		fflush(NULL); // what it has printed by itself: nobody runs exit functions
 	});
@@ -169,19 +191,19 @@ wn_crash *wn_release(const wsm_module *m, uintptr_t self)
 
 wn_crash *wn_query(const wsm_module *m, uintptr_t self, const char *what, int node, double *value, int *known)
 {
-	GUARDED(*known = m->query((void *)self, what, node, value));
+	GUARDED(m->name, *known = m->query((void *)self, what, node, value));
 }
 
 wn_crash *wn_api(const wsm_module *m, uintptr_t self, uintptr_t *api)
 {
-	GUARDED(*api = (uintptr_t)m->api((void *)self));
+	GUARDED(m->name, *api = (uintptr_t)m->api((void *)self));
 }
 
 wn_crash *wn_handle(uintptr_t handler, uintptr_t user, uintptr_t host, uintptr_t spec, uintptr_t ref, int64_t time, int32_t node, int32_t stream,
                     const uint64_t *words, uint32_t count)
 {
 	wsm_event e = {(const wsm_host *)host, (const wsm_spec *)spec, time, node, stream, words, count, ref};
-	GUARDED(((wsm_handler)handler)(&e, (void *)user));
+	GUARDED(((const named_host *)host)->name, ((wsm_handler)handler)(&e, (void *)user));
 }
 
 // ---- Calls of the host
@@ -219,11 +241,12 @@ static void host_warn(const wsm_host *h, const char *message) { TO_GO(wnWarn(h->
 static void host_fail(const wsm_host *h, const char *message) { TO_GO(wnFail(h->ref, (char *)message)); }
 static int64_t host_now(const wsm_host *h) { (void)h; IN_GO(int64_t, wnNow()); }
 
-wsm_host *wn_host(uintptr_t ref, const wsm_run *run)
+wsm_host *wn_host(uintptr_t ref, const wsm_module *m, const wsm_run *run)
 {
-	wsm_host *h = malloc(sizeof *h);
+	named_host *h = malloc(sizeof *h);
 	if (!h) return NULL;
-	*h = (wsm_host){WSM_VERSION, ref, run, host_connect, host_define, host_spec, host_emit, host_text, host_df, host_site, host_param,
+	h->name = m->name;
+	h->host = (wsm_host){WSM_VERSION, ref, run, host_connect, host_define, host_spec, host_emit, host_text, host_df, host_site, host_param,
 	                host_get_module, host_query, host_open, host_write, host_warn, host_fail, host_now};
-	return h;
+	return &h->host;
 }

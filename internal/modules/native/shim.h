@@ -26,6 +26,6 @@ wn_crash *wn_handle(uintptr_t handler, uintptr_t user, uintptr_t host, uintptr_t
                     const uint64_t *words, uint32_t count);
 
 // wn_host makes the table of functions that a module is given.
-wsm_host *wn_host(uintptr_t ref, const wsm_run *run);
+wsm_host *wn_host(uintptr_t ref, const wsm_module *m, const wsm_run *run);
 
 #endif

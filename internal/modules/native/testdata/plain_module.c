@@ -33,6 +33,7 @@ static void on_finished(const wsm_event *e, void *user) {
     state *s = user;
     if (is(s, "crash")) *(volatile int *)0x10 = 1;
     if (is(s, "abort")) abort();
+    if (is(s, "exit")) exit(5);
     if (is(s, "overflow")) s->cpu = overflow(0);
     if (is(s, "divide")) s->cpu = 1000 / (int)s->cpu;
     if (is(s, "fail")) s->host->fail(s->host, "as it was told to");
