@@ -89,7 +89,6 @@ type profiled struct {
 	ses     *prof.Session // nil: nothing is recorded
 	run     *prof.ModuleRun
 	writers []*trace.Writer
-	listens bool // modules other than the trace writer run
 	text    *naiveLog
 	counts  *[256]atomic.Uint64 // by kind
 }
@@ -153,8 +152,6 @@ func (r *profiled) start(s *setup, m *mode) error {
 			if s.bufferBytes > 0 {
 				u.Params["buffer"] = strconv.Itoa(s.bufferBytes)
 			}
-		} else {
-			r.listens = true
 		}
 		uses = append(uses, u)
 	}

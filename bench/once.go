@@ -83,7 +83,7 @@ func (p *program) record(s *spec, rec recording, dir string) (*profiled, error) 
 
 // engine runs the program with that session.
 func (p *program) engine(ctx context.Context, s *spec, r *profiled) (*engine.Result, error) {
-	return engine.Run(ctx, engine.Config{Program: p.prog, Library: p.lib, Nodes: s.Nodes, Workers: s.Workers, Args: s.Args, Session: r.ses, Writers: r.writers, DescribeDFs: r.listens})
+	return engine.Run(ctx, engine.Config{Program: p.prog, Library: p.lib, Nodes: s.Nodes, Workers: s.Workers, Args: s.Args, Session: r.ses, Writers: r.writers, DescribeDFs: r.run.WantsDFs()})
 }
 
 // run executes the program in this process.

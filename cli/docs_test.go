@@ -8,11 +8,11 @@ import (
 	"testing"
 )
 
-// shBlock is a command in a document that must work as it stands.
-var shBlock = regexp.MustCompile("(?ms)^```sh\n(.*?)^```$")
+// shBlock is a command in a document that must work as it stands: one marked sh in a folder that has the examples, one marked
+// "sh root" in the root of the repository. What that makes goes to build/.
+var shBlock = regexp.MustCompile("(?ms)^```sh( root)?\n(.*?)^```$")
 
-// TestDocs runs every block marked sh in README.md and docs/, those of a page one after the other, in a folder that has the
-// examples.
+// TestDocs runs every block marked sh in README.md and docs/, those of a page one after the other.
 func TestDocs(t *testing.T) {
 	if !canRun {
 		t.Skip("built without the engine")
@@ -22,6 +22,10 @@ func TestDocs(t *testing.T) {
 		t.Fatal(err)
 	}
 	home := lunaHome(t)
+	root, err := filepath.Abs("..")
+	if err != nil {
+		t.Fatal(err)
+	}
 	examples := filepath.Join(t.TempDir(), "examples") // one for all, so that each is compiled once
 	if err := os.CopyFS(examples, os.DirFS("../examples")); err != nil {
 		t.Fatal(err)
@@ -42,8 +46,12 @@ func TestDocs(t *testing.T) {
 				t.Fatal(err)
 			}
 			for _, b := range blocks {
-				line := 1 + strings.Count(string(text[:b[2]]), "\n")
-				stdout, stderr, code, err := shell(dir, home, "set -eu\n"+string(text[b[2]:b[3]]))
+				line := 2 + strings.Count(string(text[:b[0]]), "\n")
+				where := dir
+				if b[2] >= 0 {
+					where = root
+				}
+				stdout, stderr, code, err := shell(where, home, "set -eu\n"+string(text[b[4]:b[5]]))
 				if err != nil || code != 0 {
 					t.Fatalf("%s:%d: exit code %d, %v\n%s%s", page, line, code, err, stdout, stderr)
 				}

@@ -115,7 +115,7 @@ func runProgram(ctx context.Context, io stdio, o *runOptions, plan *config.Plan,
 	if err != nil {
 		return err
 	}
-	cfg.Session, cfg.Writers, cfg.DescribeDFs, cfg.Rules = p.session, p.writers(), p.listening, p.rules
+	cfg.Session, cfg.Writers, cfg.DescribeDFs, cfg.Rules = p.session, p.writers(), p.run.WantsDFs(), p.rules
 	res, runErr := engine.Run(ctx, cfg)
 	closeLibrary(library, runErr, cfg.Warn)
 	outcome := runOutcome(io, runErr)

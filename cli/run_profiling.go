@@ -22,12 +22,11 @@ import (
 
 // profiling is what happens to the events of a run: a session with modules, one of which writes the trace.
 type profiling struct {
-	session   *prof.Session // nil: no module runs
-	run       *prof.ModuleRun
-	trace     *modules.TraceWriter // nil: no trace
-	info      trace.RunInfo
-	listening bool // other modules than the trace's run
-	rules     []engine.Rule
+	session *prof.Session // nil: no module runs
+	run     *prof.ModuleRun
+	trace   *modules.TraceWriter // nil: no trace
+	info    trace.RunInfo
+	rules   []engine.Rule
 }
 
 // startProfiling starts the modules that the plan switches on.
@@ -39,10 +38,10 @@ func startProfiling(io stdio, o *runOptions, args []string, plan *config.Plan) (
 			continue
 		}
 		u := prof.Use{Info: m.Info, Priority: m.Priority, Params: m.Params}
-		if m.Name != modules.TraceWriterName {
-			p.listening = true
-		} else if err := chooseTraceDir(io, o, &u); err != nil {
-			return nil, err
+		if m.Name == modules.TraceWriterName {
+			if err := chooseTraceDir(io, o, &u); err != nil {
+				return nil, err
+			}
 		}
 		uses = append(uses, u)
 	}

@@ -34,6 +34,7 @@ type ModuleRun struct {
 	hosts   []*Host
 	modules []Module
 	outputs []*Output
+	dfs     bool // somebody asks for the names of DFs
 }
 
 // StartModules makes the modules and starts them, those that others require first, then by
@@ -92,6 +93,10 @@ func (r *ModuleRun) Names() []string {
 	return names
 }
 
+// WantsDFs reports whether a module called Host.WantDFs: whoever describes DFs keeps their
+// identities then.
+func (r *ModuleRun) WantsDFs() bool { return r != nil && r.dfs }
+
 // Finish lets all modules write their results and closes their files. No stream may be in
 // use. One that fails does not keep the others from finishing. Finishing again does nothing.
 func (r *ModuleRun) Finish() error {
@@ -122,6 +127,10 @@ func (h *Host) Session() *Session { return h.run.ses }
 
 // Describe tells what numbers in events stand for.
 func (h *Host) Describe() Describer { return h.run.ses.Describe() }
+
+// WantDFs says, during Start, that the module will ask for the names of DFs. To keep them costs the run
+// some time and memory for each DF; without it Describe may not know them.
+func (h *Host) WantDFs() { h.run.dfs = true }
 
 // Run tells about the run.
 func (h *Host) Run() RunFacts { return h.run.facts }

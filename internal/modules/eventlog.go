@@ -56,6 +56,7 @@ func logInfo(name, doc, events string) prof.ModuleInfo {
 
 // Start connects the module.
 func (l *eventLog) Start(h *prof.Host) error {
+	h.WantDFs()
 	size := h.Int("buffer")
 	if size < 0 {
 		return fmt.Errorf("buffer=%d: say a number of bytes, or 0 for each line at once", size)

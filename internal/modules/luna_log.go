@@ -36,6 +36,7 @@ type lunaLog struct {
 
 // Start connects the module.
 func (m *lunaLog) Start(h *prof.Host) error {
+	h.WantDFs()
 	size := h.Int("buffer")
 	if size < 0 {
 		return fmt.Errorf("buffer=%d: say a number of bytes, or 0 for each line at once", size)

@@ -137,7 +137,9 @@ func (m *Perfetto) Start(h *prof.Host) error {
 		return err
 	}
 	m.run, m.describe, m.start = h.Run(), h.Describe, h.Run().StartNS
-	m.args, m.structured = h.Bool("args"), h.Bool("structured")
+	if m.args, m.structured = h.Bool("args"), h.Bool("structured"); m.args {
+		h.WantDFs()
+	}
 	m.nodes = map[int]*perfettoNode{}
 	m.tids = m.pid(m.run.Nodes) + m.run.Nodes*m.threads()
 	m.streams = prof.NewPerStream(h.Session(), m.join)

@@ -29,7 +29,7 @@ func init() {
 		Cost:   "about 45 ns an event, no lock; 24 bytes for each CF that exists, a few kB for each code fragment and worker",
 		Events: []string{"CFEvents.onCreated", "CFEvents.onReceived", "CFEvents.onStarted", "CFEvents.onFinished", "CFEvents.onDestroyed", "DFEvents.onCreate"},
 		Params: []prof.Param{
-			{Name: "file", Default: "profile.json", Doc: "where to: a file, - (standard output), tcp://HOST:PORT; empty: the terminal (standard error)"},
+			{Name: "file", Default: "", Doc: "where to: a file, - (standard output), tcp://HOST:PORT; empty: profile.json, a table to the terminal (standard error)"},
 			{Name: "format", Default: "json", Choices: []string{"json", "table"}, Doc: "JSON for programs or a table for people"},
 		},
 		New: func() prof.Module { return &Profile{} },
@@ -130,7 +130,11 @@ func (m *Profile) Start(h *prof.Host) error {
 		return fmt.Errorf("format=%s: say json or table", f)
 	}
 	var err error
-	if m.out, err = h.Open(h.String("file")); err != nil {
+	file := h.String("file")
+	if file == "" && h.String("format") == "json" {
+		file = "profile.json"
+	}
+	if m.out, err = h.Open(file); err != nil {
 		return err
 	}
 	m.h = h
