@@ -12,11 +12,13 @@ import (
 
 	"github.com/whyslow/whyslow/prof"
 	"github.com/whyslow/whyslow/prof/config"
+	"github.com/whyslow/whyslow/sdk"
 )
 
 type modulesOptions struct {
 	profile profileOptions
 	json    bool
+	header  string
 }
 
 func modulesCommand(io stdio) *cobra.Command {
@@ -33,6 +35,15 @@ The configuration is that of the program, or of the folder (default: the current
   whyslow modules --json | jq '.[] | select(.on).name'`,
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
+			switch o.header {
+			case "":
+			case "c":
+				return writeText(io, sdk.ModuleHeader)
+			case "c++":
+				return writeText(io, sdk.ModuleHeaderCPP)
+			default:
+				return badCommandLine("modules: --header=%s: say c or c++", o.header)
+			}
 			dir := "."
 			if len(args) > 0 {
 				info, err := os.Stat(args[0])
@@ -61,8 +72,14 @@ The configuration is that of the program, or of the folder (default: the current
 		},
 	}
 	o.profile.addTo(cmd)
+	cmd.Flags().StringVar(&o.header, "header", "", "print a header for modules in shared libraries: `c` (whyslow_module.h) or c++ (whyslow_module.hpp, which needs the other)")
 	cmd.Flags().BoolVar(&o.json, "json", false, "print as JSON")
 	return cmd
+}
+
+func writeText(io stdio, text string) error {
+	_, err := fmt.Fprint(io.out, text)
+	return badInput(err)
 }
 
 // moduleDescription is what users are told about a module.

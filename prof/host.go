@@ -35,6 +35,7 @@ type ModuleRun struct {
 	modules []Module
 	outputs []*Output
 	dfs     bool // somebody asks for the names of DFs
+	ended   bool // the modules finish or have finished
 }
 
 // StartModules makes the modules and starts them, those that others require first, then by
@@ -54,7 +55,7 @@ func (s *Session) StartModules(uses []Use, facts RunFacts) (*ModuleRun, error) {
 		r.hosts, r.modules = append(r.hosts, h), append(r.modules, m)
 		if err := guard(u.Info.Name, func() error { return m.Start(h) }); err != nil {
 			s.Disconnect(u.Info.Name)
-			r.hosts, r.modules = r.hosts[:i], r.modules[:i]
+			r.hosts, r.modules = r.hosts[:i], r.modules[:i] // it is not finished
 			return nil, errors.Join(err, r.Finish())
 		}
 	}
@@ -97,20 +98,25 @@ func (r *ModuleRun) Names() []string {
 // identities then.
 func (r *ModuleRun) WantsDFs() bool { return r != nil && r.dfs }
 
-// Finish lets all modules write their results and closes their files. No stream may be in
-// use. One that fails does not keep the others from finishing. Finishing again does nothing.
+// Finish lets all modules write their results, closes their files and disconnects their handlers. No stream may be
+// in use. One that fails does not keep the others from finishing. Finishing again does nothing.
 func (r *ModuleRun) Finish() error {
+	if r.ended {
+		return nil
+	}
+	r.ended = true
 	var errs []error
-	modules, outputs := r.modules, r.outputs
-	r.modules, r.outputs = nil, nil
-	for _, o := range outputs {
+	for _, o := range r.outputs {
 		o.finishing()
 	}
-	for i, m := range modules {
-		errs = append(errs, guard(r.hosts[i].use.Info.Name, m.Finish))
+	for i, m := range r.modules {
+		errs = append(errs, guard(r.hosts[i].Name(), m.Finish))
 	}
-	for _, o := range outputs {
+	for _, o := range r.outputs {
 		errs = append(errs, o.close())
+	}
+	for _, h := range r.hosts {
+		r.ses.Disconnect(h.Name())
 	}
 	return errors.Join(errs...)
 }

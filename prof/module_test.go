@@ -67,6 +67,9 @@ func TestModulesInOrder(t *testing.T) {
 	if err := run.Finish(); err != nil {
 		t.Error(err)
 	}
+	if ses.Idle.On() || run.Get("base") == nil {
+		t.Error("after the end handlers are connected, or modules cannot be asked")
+	}
 }
 
 // Random requirements: either an order that keeps them, or a circle that is one.

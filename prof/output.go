@@ -2,6 +2,7 @@ package prof
 
 import (
 	"bufio"
+	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -33,6 +34,9 @@ const dialTimeout = 5 * time.Second
 // run), "-" standard output, "tcp://HOST:PORT" a network connection, anything else a file, which
 // is made anew. It is closed after the modules have finished.
 func (h *Host) Open(where string) (*Output, error) {
+	if h.run.ended {
+		return nil, errors.New("a module opens its outputs when it starts, not when it finishes")
+	}
 	o := &Output{host: h}
 	var to io.Writer
 	switch address, network := strings.CutPrefix(where, "tcp://"); {

@@ -82,6 +82,7 @@ type group struct {
 
 // Start starts the module, which connects its handlers.
 func (m *module) Start(h *prof.Host) error {
+	h.WantDFs() // the library may ask
 	m.h = h
 	m.own, m.user, m.sites = map[*C.wsm_spec]*prof.UserEvent{}, map[string]*C.wsm_spec{}, map[siteKey]*C.wsm_site{}
 	m.peers, m.asked = map[string]*C.wsm_peer{}, map[*C.wsm_peer]prof.Module{}

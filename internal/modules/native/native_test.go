@@ -408,29 +408,3 @@ func TestOpen(t *testing.T) {
 func init() {
 	prof.RegisterModule(prof.ModuleInfo{Name: "taken_module", New: func() prof.Module { return stateModule{} }})
 }
-
-func TestFind(t *testing.T) {
-	a, b := t.TempDir(), t.TempDir()
-	for _, f := range []string{filepath.Join(a, "x_module.so"), filepath.Join(b, "libx_module.so"), filepath.Join(b, "x_module.so"), filepath.Join(b, "liby_module.so")} {
-		if err := os.WriteFile(f, nil, 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if err := os.Mkdir(filepath.Join(a, "liby_module.so"), 0o755); err != nil {
-		t.Fatal(err)
-	}
-	t.Setenv(PathVariable, "/nowhere::"+b)
-	for name, want := range map[string]string{"x_module": a + "/x_module.so", "libx_module": a + "/x_module.so", "y_module": b + "/liby_module.so"} {
-		if got, err := Find(name, []string{a}); got != want || err != nil {
-			t.Error(name, got, err)
-		}
-	}
-	if got, err := Find("x_module", nil); got != b+"/libx_module.so" || err != nil {
-		t.Error(got, err)
-	}
-	_, err := Find("libz_module", []string{a, a})
-	want := fmt.Sprintf(`there is no module z_module, nor its library libz_module.so: it is not in %s, /nowhere, %s; give its path as "library" in the settings of modules, or its folder in WHYSLOW_MODULES`, a, b)
-	if err == nil || err.Error() != want {
-		t.Error(err)
-	}
-}
