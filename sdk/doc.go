@@ -1,6 +1,6 @@
-// Package sdk holds whyslow.h, which records traces from C and C++. It is one header
-// file without dependencies: docs/c-sdk.md tells how to use it, the parts in src what
-// is inside.
+// Package sdk holds whyslow.h and whyslow.hpp. The first records traces from C and C++: docs/c-sdk.md tells how to use it.
+// The second, on top of it, gives C++ run-time systems events, modules and configuration: docs/cpp-sdk.md. Both are
+// put together by gen from the parts in src.
 package sdk
 
 import _ "embed"
@@ -11,3 +11,8 @@ import _ "embed"
 //
 //go:embed whyslow.h
 var Header string
+
+// HeaderCPP is the text of whyslow.hpp.
+//
+//go:embed whyslow.hpp
+var HeaderCPP string

@@ -12,7 +12,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/whyslow/whyslow/trace"
+	"github.com/whyslow/whyslow/internal/instrument"
 )
 
 // A worker that sleeps is starved, one that computes between two functions has overhead; the main thread is no worker.
@@ -196,13 +196,25 @@ func TestConfigsAtRandom(t *testing.T) {
 	}
 }
 
-// The example works as it is: what it emits by hand is in the trace.
-func TestExampleCPP(t *testing.T) {
-	t.Parallel()
-	const dir = "../examples/cpp/"
-	path := compileCPP(t, "product", []string{"-std=c++11", "-O1", "-I" + dir}, dir+"blocks.cpp", dir+"rts.cpp", dir+"kernels.cpp")
+const exampleDir = "../examples/cpp/"
+
+var exampleFlags = []string{"-std=c++11", "-I" + exampleDir}
+
+func exampleObject(t *testing.T, source string, flags ...string) string {
+	t.Helper()
+	return compileCPP(t, filepath.Base(source)+".o", append(append(flags, exampleFlags...), "-c"), source)
+}
+
+// exampleCPP compiles the example with one of its files replaced, runs it and returns its output and its trace.
+func exampleCPP(t *testing.T, name, blocks string) (string, string) {
+	t.Helper()
+	var objects []string
+	for _, source := range []string{blocks, exampleDir + "rts.cpp", exampleDir + "kernels.cpp", exampleDir + "profiling.cpp"} {
+		objects = append(objects, exampleObject(t, source))
+	}
+	path := compileCPP(t, name, exampleFlags, objects...)
 	work := t.TempDir()
-	if err := os.CopyFS(work, os.DirFS(dir)); err != nil {
+	if err := os.CopyFS(work, os.DirFS(exampleDir)); err != nil {
 		t.Fatal(err)
 	}
 	cmd := exec.Command(path, "3", "20", "2")
@@ -212,24 +224,92 @@ func TestExampleCPP(t *testing.T) {
 	if err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
+	return string(out), filepath.Join(work, "t")
+}
+
+// The example works as it is, when what it emits by hand is in the trace; and when events have been inserted by its rules.
+func TestExampleCPP(t *testing.T) {
+	t.Parallel()
 	// 9 blocks of each matrix, 27 of the product, of 20 x 20 elements.
-	want := "sum of the product: 1.296e+06\nTotal DF size created: 144000 bytes\nTotal DF size destroyed: 144000 bytes\n"
-	if string(out) != want {
+	const want = "sum of the product: 1.296e+06\nTotal DF size created: 144000 bytes\nTotal DF size destroyed: 144000 bytes\n"
+	const blocks = exampleDir + "blocks.cpp"
+	out, path := exampleCPP(t, "product", blocks)
+	if out != want {
 		t.Errorf("%s", out)
 	}
-	n := 0
-	var b trace.Batch
-	r := open(t, filepath.Join(work, "t"))
-	for _, s := range r.Streams() {
-		for c := r.Stream(s.Node, s.Stream); c.Next(&b); {
-			for i := range b.N {
-				if b.Kind[i] == trace.KindDFDestroy {
-					n++
-				}
-			}
+	consistent(t, path)
+	if text := dump(t, path); strings.Count(text, "DFEvents.onDestroy ") != 45 || strings.Count(text, "Product.onResult arg1=1.296e+06") != 1 {
+		t.Errorf("%s", text)
+	}
+
+	rules, warnings, err := instrument.ReadRules(exampleDir + "config/events_config.json")
+	if err != nil || len(warnings) > 0 {
+		t.Fatal(err, warnings)
+	}
+	source, err := os.ReadFile(blocks)
+	if err != nil {
+		t.Fatal(err)
+	}
+	changed, _, doubts := instrument.Source(blocks, source, rules)
+	if len(doubts) > 0 {
+		t.Error(doubts)
+	}
+	file := filepath.Join(t.TempDir(), "instrumented.cpp")
+	if err := os.WriteFile(file, changed, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	out, path = exampleCPP(t, "instrumented", file)
+	if !strings.HasPrefix(out, want) {
+		t.Errorf("%s", out)
+	}
+	for _, block := range []string{"block_1", "block_2", "block_5", "block_7"} {
+		if !regexp.MustCompile("(?m)^Func: " + block + `, PID: \d+, TID: \d+ => \d+ ms total$`).MatchString(out) {
+			t.Errorf("no time of %s:\n%s", block, out)
 		}
 	}
-	if n != 45 {
-		t.Errorf("%d DFs destroyed", n)
+	sound(t, path)
+	got := map[string]int{}
+	for _, f := range report(t, path).Fragments {
+		got[f.Code] = int(f.Count)
+	}
+	if diff := cmp.Diff(map[string]int{"block_1": 9, "block_2": 9, "block_5": 27, "block_7": 9}, got); diff != "" {
+		t.Error(diff)
+	}
+	text := dump(t, path)
+	for event, n := range map[string]int{"onExited": 1 + 9 + 9 + 27 + 1, "onContinued": 2*27 + 1} {
+		if got := strings.Count(text, "GlobalEvents."+event+" "); got != n {
+			t.Errorf("%d %s, want %d", got, event, n)
+		}
+	}
+}
+
+// The program in docs/cpp-sdk.md, with the configuration there, prints what is there.
+func TestPageCPP(t *testing.T) {
+	t.Parallel()
+	page, err := os.ReadFile("../docs/cpp-sdk.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var blocks []string
+	for _, m := range regexp.MustCompile("(?ms)^```(cpp|json)\n(.*?)^```$").FindAllSubmatch(page, -1) {
+		blocks = append(blocks, string(m[2]))
+	}
+	if len(blocks) != 3 {
+		t.Fatalf("%d blocks", len(blocks))
+	}
+	source := filepath.Join(t.TempDir(), "squares.cpp")
+	if err := os.WriteFile(source, []byte(blocks[0]), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	// The implementation, which takes long to compile, is the example's.
+	program := exampleObject(t, source, "-DWHYSLOW_IMPLEMENTED", "-DWHYSLOW_HPP_IMPLEMENTED")
+	res := cppRun(t, compileCPP(t, "squares", exampleFlags, program, exampleObject(t, exampleDir+"profiling.cpp")), blocks[1], blocks[2], nil)
+	res.ok(t, 0, "")
+	if !strings.Contains(string(page), "```\n"+res.stdout+"```\n") {
+		t.Errorf("the page lacks\n%s", res.stdout)
+	}
+	sound(t, res.trace)
+	if sum := report(t, res.trace); len(sum.Fragments) != 1 || sum.Fragments[0].Code != "square" || sum.Fragments[0].Count != 8 || len(sum.Nodes[0].Workers) < 1 {
+		t.Errorf("%+v", sum)
 	}
 }

@@ -630,7 +630,8 @@ class IEventModule {
 
     const std::string &name() const { return settings_.name; }
     int priority() const { return settings_.priority; }
-    // The parameters, to be read in registerEvents; of the wrong type: a warning, and the default.
+    // The parameters, from registerEvents to finish; of the wrong type: a warning, and the default. One that the module has
+    // never asked for is reported at the end.
     std::string text(const char *param, const std::string &otherwise) const;
     double number(const char *param, double otherwise) const;
     bool flag(const char *param, bool otherwise) const;
@@ -646,7 +647,11 @@ class IEventModule {
 };
 
 inline const Param *IEventModule::find(const char *param, Param::Type type, const char *wanted) const {
-    settings_.asked[param] = true;
+    {
+        static std::mutex lock; // handlers may ask, too
+        std::lock_guard<std::mutex> guard(lock);
+        settings_.asked[param] = true;
+    }
     std::map<std::string, Param>::const_iterator i = settings_.params.find(param);
     if (i == settings_.params.end()) return nullptr;
     if (i->second.type == type) return &i->second;
@@ -1839,7 +1844,8 @@ class Host final : public EventsManager, public ModulesManager {
     }
 
     void start_modules();
-    bool start_module(const std::string &name);
+    void start_module(const std::string &name);
+    static void unasked(const IEventModule &m);
     void drop(const std::string &name, const std::string &why);
     bool requirements(const Running &r, bool *ready);
     std::unique_ptr<IEventModule> load(const std::string &name, const std::string &library, std::string *error);
@@ -1856,6 +1862,7 @@ class Host final : public EventsManager, public ModulesManager {
     std::vector<Matcher> matchers_;
     std::map<std::string, std::unique_ptr<IEventModule> (*)()> offers_;
     std::vector<Running> modules_;
+    std::vector<std::unique_ptr<IEventModule>> failed_;
     IEventModule *registering_ = nullptr;
     uint64_t order_ = 0;
     pid_t pid_ = 0;
@@ -2053,7 +2060,7 @@ inline void Host::start_modules() {
     }
 }
 
-inline bool Host::start_module(const std::string &name) {
+inline void Host::start_module(const std::string &name) {
     IEventModule *m = find(name)->module.get();
     ModuleSettings s;
     if (config_.modules.count(name)) s = config_.modules[name].settings;
@@ -2076,15 +2083,18 @@ inline bool Host::start_module(const std::string &name) {
     if (!why.empty()) {
         drop(name, "cannot start: " + why);
         disconnect(m);
-        for (std::size_t i = 0; i < modules_.size(); i++)
-            if (modules_[i].name == name) modules_.erase(modules_.begin() + static_cast<std::ptrdiff_t>(i));
-        return false;
+        Running *r = find(name);
+        failed_.push_back(std::move(r->module)); // another thread may be in one of its handlers
+        modules_.erase(modules_.begin() + (r - &modules_[0]));
     }
+}
+
+// unasked tells of parameters that the module has never asked for.
+inline void Host::unasked(const IEventModule &m) {
     std::vector<std::string> known;
-    for (const std::pair<const std::string, bool> &p : m->settings_of_().asked) known.push_back(p.first);
-    for (const std::pair<const std::string, Param> &p : s.params)
-        if (!has(known, p.first)) say("module \"" + name + "\" has no parameter \"" + p.first + "\"" + suggestion(p.first, known));
-    return true;
+    for (const std::pair<const std::string, bool> &p : m.settings_of_().asked) known.push_back(p.first);
+    for (const std::pair<const std::string, Param> &p : m.settings_of_().params)
+        if (!has(known, p.first)) say("module \"" + m.name() + "\" has no parameter \"" + p.first + "\"" + suggestion(p.first, known));
 }
 
 inline ThreadState *Host::thread() {
@@ -2148,6 +2158,7 @@ inline void Host::end() {
         } catch (...) {
             say("module \"" + modules_[i].name + "\" failed at the end");
         }
+        unasked(*modules_[i].module);
     }
     {
         Guard guard(lock_);
@@ -2194,7 +2205,6 @@ void finish() { detail::host().end(); }
 // - onCreateSize makes a DF named by its size; onDestroySize destroys the one of that size that was created last.
 
 #include <sys/resource.h>
-#include <unordered_map>
 
 namespace whyslow {
 namespace detail {
@@ -2247,7 +2257,7 @@ class DFPool {
         if (!c) {
             std::unique_ptr<Stack> &live = live_[size];
             if (!live) live.reset(new Stack);
-            c.reset(new Class{{}, live.get(), ws_define_name(ctx_, name.c_str()), size, {0}});
+            c.reset(new Class{{}, live.get(), name, ws_define_name(ctx_, name.c_str()), size, {0}});
         }
         return c.get();
     }
@@ -2291,6 +2301,7 @@ class DFPool {
     struct Class {
         Stack dead;
         Stack *live;
+        std::string text;
         ws_name name;
         int64_t size;
         std::atomic<uint64_t> made;
@@ -2357,7 +2368,7 @@ class Track {
     }
 
     // begin starts an execution: of an atomic CF (one in another is not told apart), or of a CF around such ones.
-    void begin(Shared &s, const char *name, bool atomic) {
+    Function *begin(Shared &s, const char *name, bool atomic) {
         ws_stream *out = stream(s);
         if (atomic && !worker_ && !atomics_) out = become_worker(s);
         Function *f = function(s, name, atomic ? WS_ATOMIC : WS_SUB);
@@ -2365,7 +2376,7 @@ class Track {
         Open o = {f, out, 0, now, -1, atomic};
         if (atomic && atomics_++) {
             open_.push_back(o); // its time is the outer one's
-            return;
+            return f;
         }
         int64_t ready = now, cpu = -1;
         ws_df input = 0;
@@ -2387,6 +2398,7 @@ class Track {
         ws_cf_started_at(out, now, o.cf, 1, &input, input != 0);
         if (input) ws_df_destroy_at(out, now, input, 0, WS_EXPIRED);
         open_.push_back(o);
+        return f;
     }
 
     // end ends the innermost execution of that kind and, if name is given, of that name; what was left open in it ends, too.
@@ -2448,8 +2460,10 @@ class Track {
     }
 
     DFPool::Class *df_class(Shared &s, const char *name, int64_t size) {
+        DFPool::Class *&hint = class_hints_[static_cast<uint64_t>(size) * 0x9E3779B97F4A7C15u >> 58];
+        if (hint && hint->size == size && hint->text == name) return hint;
         DFPool::Class *&c = classes_[std::make_pair(std::string(name), size)];
-        return c ? c : c = s.dfs->find(name, size);
+        return hint = c ? c : c = s.dfs->find(name, size);
     }
 
     // finish ends what is still open; nobody uses the track any more.
@@ -2457,8 +2471,18 @@ class Track {
         while (!open_.empty()) close(now, false);
     }
 
-    // Kinds of user events, by event; for the writer.
-    std::unordered_map<const void *, std::pair<std::string, ws_kind>> kinds;
+    // What the writer knows of an event: how it is recorded and, if as a user event, its kind for arguments of some types.
+    struct Known {
+        const void *event;
+        int way;
+        ws_kind kind;
+        char types[20];
+    };
+    Known &known(const void *event) {
+        Known &hint = known_[(reinterpret_cast<std::uintptr_t>(event) >> 6) % 32];
+        if (hint.event != event) hint = Known{event, -1, 0, ""};
+        return hint;
+    }
 
   private:
     struct Open {
@@ -2567,6 +2591,8 @@ class Track {
     Function *hints_[hint_count] = {};
     int hint_kind_[hint_count] = {};
     std::map<std::pair<std::string, int64_t>, DFPool::Class *> classes_;
+    DFPool::Class *class_hints_[64] = {};
+    Known known_[32] = {};
 };
 
 } // namespace detail
@@ -2608,7 +2634,7 @@ class TraceWriter final : public IEventModule {
 
         EventsManager *events = EventsManager::instance();
         functions_ = events->active("GlobalEvents", "onForeignStarted");
-        events->connect_matching(std::vector<std::string>(1, "*"), [this](const Event &e, const Value *v, std::size_t n) { (this->*way(e))(tracks_.get(), e, v, n); });
+        events->connect_matching(std::vector<std::string>(1, "*"), [this](const Event &e, const Value *v, std::size_t n) { record(e, v, n); });
     }
 
     void finish() override {
@@ -2621,15 +2647,24 @@ class TraceWriter final : public IEventModule {
   private:
     typedef void (TraceWriter::*Way)(Track &, const Event &, const Value *, std::size_t);
 
-    // way finds how an event is recorded, once per event and thread.
-    Way way(const Event &e) {
-        std::unordered_map<const void *, Way> &known = ways_.get();
-        std::unordered_map<const void *, Way>::iterator i = known.find(&e);
-        if (i != known.end()) return i->second;
-        static const struct {
-            const char *key;
-            Way way;
-        } all[] = {
+    // record finds how an event is recorded, once per event and thread, and does it.
+    void record(const Event &e, const Value *v, std::size_t n) {
+        Track &t = tracks_.get();
+        Track::Known &known = t.known(&e);
+        if (known.way < 0) known.way = way(e);
+        (this->*ways()[known.way].way)(t, e, v, n);
+    }
+    struct Named {
+        const char *key; // null: others
+        Way way;
+    };
+    static int way(const Event &e) {
+        int i = 0;
+        while (ways()[i].key && e.key() != ways()[i].key) i++;
+        return i;
+    }
+    static const Named *ways() {
+        static const Named all[] = {
             {"GlobalEvents::onForeignStarted", &TraceWriter::foreign_started}, {"GlobalEvents::onForeignEnded", &TraceWriter::foreign_ended},
             {"GlobalEvents::onStarted", &TraceWriter::block<WS_BLOCK_STARTED>}, {"GlobalEvents::onExited", &TraceWriter::block<WS_BLOCK_EXITED>},
             {"GlobalEvents::onWaiting", &TraceWriter::block<WS_BLOCK_WAITING>}, {"GlobalEvents::onMigrated", &TraceWriter::block<WS_BLOCK_MIGRATED>},
@@ -2639,11 +2674,8 @@ class TraceWriter final : public IEventModule {
             {"CFEvents::onWaiting", &TraceWriter::cf_waiting}, {"DFEvents::onCreate", &TraceWriter::df_create},
             {"DFEvents::onCreateSize", &TraceWriter::df_create}, {"DFEvents::onDestroy", &TraceWriter::df_destroy},
             {"DFEvents::onDestroySize", &TraceWriter::df_destroy}, {"SyncEvents::onWaitStarted", &TraceWriter::sync<true>},
-            {"SyncEvents::onWaitEnded", &TraceWriter::sync<false>}};
-        Way found = &TraceWriter::user;
-        for (const auto &a : all)
-            if (e.key() == a.key) found = a.way;
-        return known[&e] = found;
+            {"SyncEvents::onWaitEnded", &TraceWriter::sync<false>}, {nullptr, &TraceWriter::user}};
+        return all;
     }
 
     // name returns the first argument, which must be a string.
@@ -2659,8 +2691,8 @@ class TraceWriter final : public IEventModule {
 
     void foreign_started(Track &t, const Event &e, const Value *v, std::size_t n) {
         const char *f = name(e, v, n, "a function's name");
-        t.begin(s_, f, true);
-        ws_foreign_started(t.stream(s_), t.function(s_, f, WS_ATOMIC)->site);
+        const Function *known = t.begin(s_, f, true);
+        ws_foreign_started(t.stream(s_), known->site);
     }
     void foreign_ended(Track &t, const Event &e, const Value *v, std::size_t n) {
         const char *f = name(e, v, n, "a function's name");
@@ -2705,10 +2737,13 @@ class TraceWriter final : public IEventModule {
     // user records any other event as a kind of its own, with fields after the types of the arguments.
     void user(Track &t, const Event &e, const Value *v, std::size_t n) {
         static const char letters[] = "iufbtTdo";
-        char types[24] = "";
+        char types[20] = "";
         for (std::size_t i = 0; i < n && i < 16; i++) types[i] = letters[v[i].type];
-        std::pair<std::string, ws_kind> &known = t.kinds[&e];
-        if (!known.second || known.first != types) known = std::make_pair(std::string(types), kind(e, v, std::min<std::size_t>(n, 16), types));
+        Track::Known &known = t.known(&e);
+        if (!known.kind || std::strcmp(known.types, types) != 0) {
+            known.kind = kind(e, v, std::min<std::size_t>(n, 16), types);
+            std::memcpy(known.types, types, sizeof types);
+        }
         uint64_t words[16];
         for (std::size_t i = 0; i < n && i < 16; i++) {
             switch (v[i].type) {
@@ -2718,7 +2753,7 @@ class TraceWriter final : public IEventModule {
             default: words[i] = v[i].u;
             }
         }
-        if (known.second) ws_emit(t.stream(s_), known.second, words, std::min<std::size_t>(n, 16));
+        if (known.kind) ws_emit(t.stream(s_), known.kind, words, std::min<std::size_t>(n, 16));
     }
 
     // kind declares an event. One that is emitted with several lists of types gets a kind for each.
@@ -2757,7 +2792,6 @@ class TraceWriter final : public IEventModule {
     Shared s_;
     bool functions_ = false;
     PerThread<Track> tracks_;
-    PerThread<std::unordered_map<const void *, Way>> ways_;
     std::map<std::string, std::vector<std::pair<std::string, ws_kind>>> kinds_; // under s_.lock
 };
 

@@ -5,7 +5,6 @@
 //     sum(c[0][0][N], c[0][1][N], ...);
 //
 // is a CF, cut into blocks where it has to wait for a DF.
-#define WHYSLOW_IMPLEMENTATION
 #include "rts.hpp"
 
 #include <cstdlib>

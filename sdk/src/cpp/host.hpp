@@ -277,7 +277,8 @@ class Host final : public EventsManager, public ModulesManager {
     }
 
     void start_modules();
-    bool start_module(const std::string &name);
+    void start_module(const std::string &name);
+    static void unasked(const IEventModule &m);
     void drop(const std::string &name, const std::string &why);
     bool requirements(const Running &r, bool *ready);
     std::unique_ptr<IEventModule> load(const std::string &name, const std::string &library, std::string *error);
@@ -294,6 +295,7 @@ class Host final : public EventsManager, public ModulesManager {
     std::vector<Matcher> matchers_;
     std::map<std::string, std::unique_ptr<IEventModule> (*)()> offers_;
     std::vector<Running> modules_;
+    std::vector<std::unique_ptr<IEventModule>> failed_;
     IEventModule *registering_ = nullptr;
     uint64_t order_ = 0;
     pid_t pid_ = 0;

@@ -40,7 +40,8 @@ class IEventModule {
 
     const std::string &name() const { return settings_.name; }
     int priority() const { return settings_.priority; }
-    // The parameters, to be read in registerEvents; of the wrong type: a warning, and the default.
+    // The parameters, from registerEvents to finish; of the wrong type: a warning, and the default. One that the module has
+    // never asked for is reported at the end.
     std::string text(const char *param, const std::string &otherwise) const;
     double number(const char *param, double otherwise) const;
     bool flag(const char *param, bool otherwise) const;
@@ -56,7 +57,11 @@ class IEventModule {
 };
 
 inline const Param *IEventModule::find(const char *param, Param::Type type, const char *wanted) const {
-    settings_.asked[param] = true;
+    {
+        static std::mutex lock; // handlers may ask, too
+        std::lock_guard<std::mutex> guard(lock);
+        settings_.asked[param] = true;
+    }
     std::map<std::string, Param>::const_iterator i = settings_.params.find(param);
     if (i == settings_.params.end()) return nullptr;
     if (i->second.type == type) return &i->second;

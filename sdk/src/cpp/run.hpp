@@ -177,7 +177,7 @@ inline void Host::start_modules() {
     }
 }
 
-inline bool Host::start_module(const std::string &name) {
+inline void Host::start_module(const std::string &name) {
     IEventModule *m = find(name)->module.get();
     ModuleSettings s;
     if (config_.modules.count(name)) s = config_.modules[name].settings;
@@ -200,15 +200,18 @@ inline bool Host::start_module(const std::string &name) {
     if (!why.empty()) {
         drop(name, "cannot start: " + why);
         disconnect(m);
-        for (std::size_t i = 0; i < modules_.size(); i++)
-            if (modules_[i].name == name) modules_.erase(modules_.begin() + static_cast<std::ptrdiff_t>(i));
-        return false;
+        Running *r = find(name);
+        failed_.push_back(std::move(r->module)); // another thread may be in one of its handlers
+        modules_.erase(modules_.begin() + (r - &modules_[0]));
     }
+}
+
+// unasked tells of parameters that the module has never asked for.
+inline void Host::unasked(const IEventModule &m) {
     std::vector<std::string> known;
-    for (const std::pair<const std::string, bool> &p : m->settings_of_().asked) known.push_back(p.first);
-    for (const std::pair<const std::string, Param> &p : s.params)
-        if (!has(known, p.first)) say("module \"" + name + "\" has no parameter \"" + p.first + "\"" + suggestion(p.first, known));
-    return true;
+    for (const std::pair<const std::string, bool> &p : m.settings_of_().asked) known.push_back(p.first);
+    for (const std::pair<const std::string, Param> &p : m.settings_of_().params)
+        if (!has(known, p.first)) say("module \"" + m.name() + "\" has no parameter \"" + p.first + "\"" + suggestion(p.first, known));
 }
 
 inline ThreadState *Host::thread() {
@@ -272,6 +275,7 @@ inline void Host::end() {
         } catch (...) {
             say("module \"" + modules_[i].name + "\" failed at the end");
         }
+        unasked(*modules_[i].module);
     }
     {
         Guard guard(lock_);

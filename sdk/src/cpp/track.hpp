@@ -15,7 +15,6 @@
 // - onCreateSize makes a DF named by its size; onDestroySize destroys the one of that size that was created last.
 
 #include <sys/resource.h>
-#include <unordered_map>
 
 namespace whyslow {
 namespace detail {
@@ -68,7 +67,7 @@ class DFPool {
         if (!c) {
             std::unique_ptr<Stack> &live = live_[size];
             if (!live) live.reset(new Stack);
-            c.reset(new Class{{}, live.get(), ws_define_name(ctx_, name.c_str()), size, {0}});
+            c.reset(new Class{{}, live.get(), name, ws_define_name(ctx_, name.c_str()), size, {0}});
         }
         return c.get();
     }
@@ -112,6 +111,7 @@ class DFPool {
     struct Class {
         Stack dead;
         Stack *live;
+        std::string text;
         ws_name name;
         int64_t size;
         std::atomic<uint64_t> made;
@@ -178,7 +178,7 @@ class Track {
     }
 
     // begin starts an execution: of an atomic CF (one in another is not told apart), or of a CF around such ones.
-    void begin(Shared &s, const char *name, bool atomic) {
+    Function *begin(Shared &s, const char *name, bool atomic) {
         ws_stream *out = stream(s);
         if (atomic && !worker_ && !atomics_) out = become_worker(s);
         Function *f = function(s, name, atomic ? WS_ATOMIC : WS_SUB);
@@ -186,7 +186,7 @@ class Track {
         Open o = {f, out, 0, now, -1, atomic};
         if (atomic && atomics_++) {
             open_.push_back(o); // its time is the outer one's
-            return;
+            return f;
         }
         int64_t ready = now, cpu = -1;
         ws_df input = 0;
@@ -208,6 +208,7 @@ class Track {
         ws_cf_started_at(out, now, o.cf, 1, &input, input != 0);
         if (input) ws_df_destroy_at(out, now, input, 0, WS_EXPIRED);
         open_.push_back(o);
+        return f;
     }
 
     // end ends the innermost execution of that kind and, if name is given, of that name; what was left open in it ends, too.
@@ -269,8 +270,10 @@ class Track {
     }
 
     DFPool::Class *df_class(Shared &s, const char *name, int64_t size) {
+        DFPool::Class *&hint = class_hints_[static_cast<uint64_t>(size) * 0x9E3779B97F4A7C15u >> 58];
+        if (hint && hint->size == size && hint->text == name) return hint;
         DFPool::Class *&c = classes_[std::make_pair(std::string(name), size)];
-        return c ? c : c = s.dfs->find(name, size);
+        return hint = c ? c : c = s.dfs->find(name, size);
     }
 
     // finish ends what is still open; nobody uses the track any more.
@@ -278,8 +281,18 @@ class Track {
         while (!open_.empty()) close(now, false);
     }
 
-    // Kinds of user events, by event; for the writer.
-    std::unordered_map<const void *, std::pair<std::string, ws_kind>> kinds;
+    // What the writer knows of an event: how it is recorded and, if as a user event, its kind for arguments of some types.
+    struct Known {
+        const void *event;
+        int way;
+        ws_kind kind;
+        char types[20];
+    };
+    Known &known(const void *event) {
+        Known &hint = known_[(reinterpret_cast<std::uintptr_t>(event) >> 6) % 32];
+        if (hint.event != event) hint = Known{event, -1, 0, ""};
+        return hint;
+    }
 
   private:
     struct Open {
@@ -388,6 +401,8 @@ class Track {
     Function *hints_[hint_count] = {};
     int hint_kind_[hint_count] = {};
     std::map<std::pair<std::string, int64_t>, DFPool::Class *> classes_;
+    DFPool::Class *class_hints_[64] = {};
+    Known known_[32] = {};
 };
 
 } // namespace detail

@@ -34,7 +34,7 @@ class TraceWriter final : public IEventModule {
 
         EventsManager *events = EventsManager::instance();
         functions_ = events->active("GlobalEvents", "onForeignStarted");
-        events->connect_matching(std::vector<std::string>(1, "*"), [this](const Event &e, const Value *v, std::size_t n) { (this->*way(e))(tracks_.get(), e, v, n); });
+        events->connect_matching(std::vector<std::string>(1, "*"), [this](const Event &e, const Value *v, std::size_t n) { record(e, v, n); });
     }
 
     void finish() override {
@@ -47,15 +47,24 @@ class TraceWriter final : public IEventModule {
   private:
     typedef void (TraceWriter::*Way)(Track &, const Event &, const Value *, std::size_t);
 
-    // way finds how an event is recorded, once per event and thread.
-    Way way(const Event &e) {
-        std::unordered_map<const void *, Way> &known = ways_.get();
-        std::unordered_map<const void *, Way>::iterator i = known.find(&e);
-        if (i != known.end()) return i->second;
-        static const struct {
-            const char *key;
-            Way way;
-        } all[] = {
+    // record finds how an event is recorded, once per event and thread, and does it.
+    void record(const Event &e, const Value *v, std::size_t n) {
+        Track &t = tracks_.get();
+        Track::Known &known = t.known(&e);
+        if (known.way < 0) known.way = way(e);
+        (this->*ways()[known.way].way)(t, e, v, n);
+    }
+    struct Named {
+        const char *key; // null: others
+        Way way;
+    };
+    static int way(const Event &e) {
+        int i = 0;
+        while (ways()[i].key && e.key() != ways()[i].key) i++;
+        return i;
+    }
+    static const Named *ways() {
+        static const Named all[] = {
             {"GlobalEvents::onForeignStarted", &TraceWriter::foreign_started}, {"GlobalEvents::onForeignEnded", &TraceWriter::foreign_ended},
             {"GlobalEvents::onStarted", &TraceWriter::block<WS_BLOCK_STARTED>}, {"GlobalEvents::onExited", &TraceWriter::block<WS_BLOCK_EXITED>},
             {"GlobalEvents::onWaiting", &TraceWriter::block<WS_BLOCK_WAITING>}, {"GlobalEvents::onMigrated", &TraceWriter::block<WS_BLOCK_MIGRATED>},
@@ -65,11 +74,8 @@ class TraceWriter final : public IEventModule {
             {"CFEvents::onWaiting", &TraceWriter::cf_waiting}, {"DFEvents::onCreate", &TraceWriter::df_create},
             {"DFEvents::onCreateSize", &TraceWriter::df_create}, {"DFEvents::onDestroy", &TraceWriter::df_destroy},
             {"DFEvents::onDestroySize", &TraceWriter::df_destroy}, {"SyncEvents::onWaitStarted", &TraceWriter::sync<true>},
-            {"SyncEvents::onWaitEnded", &TraceWriter::sync<false>}};
-        Way found = &TraceWriter::user;
-        for (const auto &a : all)
-            if (e.key() == a.key) found = a.way;
-        return known[&e] = found;
+            {"SyncEvents::onWaitEnded", &TraceWriter::sync<false>}, {nullptr, &TraceWriter::user}};
+        return all;
     }
 
     // name returns the first argument, which must be a string.
@@ -85,8 +91,8 @@ class TraceWriter final : public IEventModule {
 
     void foreign_started(Track &t, const Event &e, const Value *v, std::size_t n) {
         const char *f = name(e, v, n, "a function's name");
-        t.begin(s_, f, true);
-        ws_foreign_started(t.stream(s_), t.function(s_, f, WS_ATOMIC)->site);
+        const Function *known = t.begin(s_, f, true);
+        ws_foreign_started(t.stream(s_), known->site);
     }
     void foreign_ended(Track &t, const Event &e, const Value *v, std::size_t n) {
         const char *f = name(e, v, n, "a function's name");
@@ -131,10 +137,13 @@ class TraceWriter final : public IEventModule {
     // user records any other event as a kind of its own, with fields after the types of the arguments.
     void user(Track &t, const Event &e, const Value *v, std::size_t n) {
         static const char letters[] = "iufbtTdo";
-        char types[24] = "";
+        char types[20] = "";
         for (std::size_t i = 0; i < n && i < 16; i++) types[i] = letters[v[i].type];
-        std::pair<std::string, ws_kind> &known = t.kinds[&e];
-        if (!known.second || known.first != types) known = std::make_pair(std::string(types), kind(e, v, std::min<std::size_t>(n, 16), types));
+        Track::Known &known = t.known(&e);
+        if (!known.kind || std::strcmp(known.types, types) != 0) {
+            known.kind = kind(e, v, std::min<std::size_t>(n, 16), types);
+            std::memcpy(known.types, types, sizeof types);
+        }
         uint64_t words[16];
         for (std::size_t i = 0; i < n && i < 16; i++) {
             switch (v[i].type) {
@@ -144,7 +153,7 @@ class TraceWriter final : public IEventModule {
             default: words[i] = v[i].u;
             }
         }
-        if (known.second) ws_emit(t.stream(s_), known.second, words, std::min<std::size_t>(n, 16));
+        if (known.kind) ws_emit(t.stream(s_), known.kind, words, std::min<std::size_t>(n, 16));
     }
 
     // kind declares an event. One that is emitted with several lists of types gets a kind for each.
@@ -183,7 +192,6 @@ class TraceWriter final : public IEventModule {
     Shared s_;
     bool functions_ = false;
     PerThread<Track> tracks_;
-    PerThread<std::unordered_map<const void *, Way>> ways_;
     std::map<std::string, std::vector<std::pair<std::string, ws_kind>>> kinds_; // under s_.lock
 };
 
