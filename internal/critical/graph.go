@@ -1,0 +1,240 @@
+package critical
+
+import (
+	"cmp"
+	"context"
+	"runtime"
+	"slices"
+	"sync"
+	"sync/atomic"
+
+	"github.com/whyslow/whyslow/internal/model"
+)
+
+// The graph of who waited for whom: its points are executions, its edges their holds.
+//
+// Budgets. A trace of 10 million events has about a million executions and four times as many edges. An edge is an
+// execution and a time, 12 bytes; times on links and useful time after an execution let go are kept only for stretches
+// of executions in which there are any. Holds are found for stretches of neighbouring executions, several at once; each
+// keeps its edges to itself, so that nothing is copied or counted before. What follows from the graph are single
+// passes over the executions in the order of before.
+
+// graph is the executions of a run with what held them up.
+type graph struct {
+	m      *model.Model
+	useful []int64  // by execution: useful time; 0 of structured CFs, -1 if it is on no worker
+	order  []uint32 // the executions on workers: whoever is waited for comes first
+	edges  []edges  // by execution >> stretchBits
+}
+
+const (
+	stretchBits = 14
+	stretchLen  = 1 << stretchBits
+)
+
+// edges are the holds of neighbouring executions that are other executions.
+type edges struct {
+	at     []uint32 // by execution: where its edges start; and one more
+	from   []uint32 // the execution waited for; with workerBit if only for the worker
+	play   []int64
+	early  []int64 // nil where all are 0
+	flight []int64 // nil where all are 0
+}
+
+const workerBit = 1 << 31
+
+// of gives the edges of an execution: i to k in the list.
+func (g *graph) of(e uint32) (s *edges, i, k uint32) {
+	s = &g.edges[e>>stretchBits]
+	e &= stretchLen - 1
+	return s, s.at[e], s.at[e+1]
+}
+
+// parallel calls f for 0 to n-1 in several goroutines, each of which has called begin once.
+func parallel[T any](ctx context.Context, limit, n int, begin func() T, f func(state T, i int)) error {
+	if limit <= 0 {
+		limit = runtime.GOMAXPROCS(0)
+	}
+	var next atomic.Int64
+	var wg sync.WaitGroup
+	for range min(limit, n) {
+		wg.Go(func() {
+			state := begin()
+			for i := int(next.Add(1)) - 1; i < n && ctx.Err() == nil; i = int(next.Add(1)) - 1 {
+				f(state, i)
+			}
+		})
+	}
+	wg.Wait()
+	return ctx.Err()
+}
+
+func newGraph(ctx context.Context, m *model.Model, limit int) (*graph, error) {
+	n := m.Executions()
+	g := &graph{m: m, useful: make([]int64, n), edges: make([]edges, (n+stretchLen-1)>>stretchBits)}
+	for e := range g.useful {
+		g.useful[e] = -1
+	}
+	var workers []*model.Worker
+	for i := range m.Nodes {
+		for k := range m.Nodes[i].Workers {
+			if w := &m.Nodes[i].Workers[k]; w.First < w.End {
+				workers = append(workers, w)
+			}
+		}
+	}
+	lists := make([][]uint32, len(workers))
+	err := parallel(ctx, limit, len(workers), func() struct{} { return struct{}{} }, func(_ struct{}, i int) {
+		findUseful(m, workers[i], g.useful)
+		lists[i] = inOrder(m, workers[i])
+	})
+	if err != nil {
+		return nil, err
+	}
+	g.order = merge(m, lists)
+	err = parallel(ctx, limit, len(g.edges), func() *holder { return &holder{m: m, useful: g.useful} }, func(h *holder, i int) {
+		g.edges[i] = h.stretch(i<<stretchBits, min((i+1)<<stretchBits, n))
+	})
+	return g, err
+}
+
+// inOrder gives the executions of a worker in the order of before. That is nearly always their own.
+func inOrder(m *model.Model, w *model.Worker) []uint32 {
+	list := make([]uint32, w.End-w.First)
+	sorted := true
+	for i := range list {
+		list[i] = uint32(w.First + i)
+		sorted = sorted && (i == 0 || before(m, w.First+i-1, w.First+i))
+	}
+	if !sorted {
+		slices.SortFunc(list, func(a, b uint32) int {
+			return cmp.Or(cmp.Compare(m.ExecStart[a], m.ExecStart[b]), cmp.Compare(endOf(m, int(a)), endOf(m, int(b))), cmp.Compare(a, b))
+		})
+	}
+	return list
+}
+
+// merge joins lists that are in the order of before.
+func merge(m *model.Model, lists [][]uint32) []uint32 {
+	if len(lists) == 0 {
+		return nil
+	}
+	if len(lists) == 1 {
+		return lists[0]
+	}
+	var x, y []uint32
+	var wg sync.WaitGroup
+	wg.Go(func() { x = merge(m, lists[:len(lists)/2]) })
+	y = merge(m, lists[len(lists)/2:])
+	wg.Wait()
+	out := make([]uint32, 0, len(x)+len(y))
+	for len(x) > 0 && len(y) > 0 {
+		if before(m, int(y[0]), int(x[0])) {
+			x, y = y, x
+		}
+		out = append(out, x[0])
+		x = x[1:]
+	}
+	return append(append(out, x...), y...)
+}
+
+// stretch finds the edges of the executions from first to end.
+func (h *holder) stretch(first, end int) edges {
+	s := edges{at: make([]uint32, 0, end-first+1)}
+	// Room for what most programs have; where it is not enough, lists grow.
+	s.from, s.play = make([]uint32, 0, 4*(end-first)), make([]int64, 0, 4*(end-first))
+	for e := first; e < end; e++ {
+		s.at = append(s.at, uint32(len(s.from)))
+		for i, list := 0, h.find(e); i < len(list); i++ {
+			l := &list[i]
+			if l.from < 0 {
+				continue
+			}
+			from := uint32(l.from)
+			if l.reason == ReasonWorker || l.reason == ReasonUnknown {
+				from |= workerBit
+			}
+			s.early, s.flight = addRare(s.early, len(s.from), l.early), addRare(s.flight, len(s.from), l.flight)
+			s.from, s.play = append(s.from, from), append(s.play, l.play)
+		}
+	}
+	s.at = append(s.at, uint32(len(s.from)))
+	s.early, s.flight = filled(s.early, len(s.from)), filled(s.flight, len(s.from))
+	return s
+}
+
+// addRare puts v at index i of a list that stays nil as long as there are only zeros.
+func addRare(list []int64, i int, v int64) []int64 {
+	if v == 0 {
+		return list
+	}
+	return append(grown(list, i), v)
+}
+
+// filled gives a list its full length, if it is not nil.
+func filled(list []int64, n int) []int64 {
+	if list == nil {
+		return nil
+	}
+	return grown(list, n)
+}
+
+func grown(list []int64, n int) []int64 {
+	return append(list, make([]int64, n-len(list))...)
+}
+
+// chain is the longest chain of useful times.
+type chain struct {
+	ns    int64
+	count int64         // atomic CFs on it
+	codes map[int]int64 // useful time by code fragment; what is missing to ns was on links
+}
+
+// longest finds the longest chain along edges that are no worker's order, without or with the time on links. depth is
+// overwritten: what the chain that ends in an execution lasts.
+func (g *graph) longest(depth []int64, transfers bool) chain {
+	last := -1
+	for _, e := range g.order {
+		_, above, _ := g.above(depth, e, transfers)
+		depth[e] = above + g.useful[e]
+		if last < 0 || depth[e] > depth[last] {
+			last = int(e)
+		}
+	}
+	c := chain{codes: map[int]int64{}}
+	if last >= 0 {
+		c.ns = depth[last]
+	}
+	for early := int64(0); last >= 0; {
+		if cf := g.m.ExecCF[last]; g.m.Atomic(cf) {
+			c.count++
+			c.codes[g.m.CodeOf(cf)] += g.useful[last] - early
+		}
+		last, _, early = g.above(depth, uint32(last), transfers)
+	}
+	return c
+}
+
+// above gives the execution through which the longest chain comes to e, -1 for none, how long that chain is, and how
+// much of the useful time of that execution is no part of it, because it came after it had let e go.
+func (g *graph) above(depth []int64, e uint32, transfers bool) (best int, longest, early int64) {
+	best = -1
+	s, i, k := g.of(e)
+	for ; i < k; i++ {
+		from, after := s.from[i], int64(0)
+		if from&workerBit != 0 {
+			continue
+		}
+		if s.early != nil {
+			after = s.early[i]
+		}
+		d := depth[from] - after
+		if transfers && s.flight != nil {
+			d += s.flight[i]
+		}
+		if d > longest || best < 0 {
+			best, longest, early = int(from), d, after
+		}
+	}
+	return best, longest, early
+}

@@ -1,0 +1,328 @@
+package critical
+
+import (
+	"github.com/whyslow/whyslow/internal/model"
+)
+
+// What an execution had to wait for before it could start.
+//
+// The holds of an execution are the producers of its inputs, what gave it control (the execution that created the CF or,
+// for one that runs again, its execution before) and the execution before it on its worker. Each let it go at some time
+// (left) and reached it at some time: an input when it was produced here or received, control when the CF was created
+// here or came, the worker when it was free. The execution was ready when the last input and control had reached it, and
+// started when it was ready and the worker was free; what passed between these and the events ready and start is taken
+// as a fixed cost of this execution, so is what passed between left and the arrival.
+//
+// An input that was asked for late did not hold up its CF by when it was produced but by when it was asked for, that is by
+// control: late is how long the producer could have gone on before the request came.
+//
+// play is by how much the other execution could have let go later without this one starting later. At least one hold
+// has none: that is where the critical path goes on.
+
+// Reason is a way in which an execution had to wait for another one.
+type Reason uint8
+
+// The reasons.
+const (
+	ReasonNone    Reason = iota // the program made it at its start
+	ReasonInput                 // it produced an input, on the same node
+	ReasonLink                  // it produced an input, which came over a link
+	ReasonCreated               // it created the CF
+	ReasonAgain                 // it is the execution before of the same CF
+	ReasonWorker                // it kept the worker busy while the CF was ready
+	ReasonUnknown               // it ran before on the worker; what really held up the CF was not recorded
+	reasonCount
+)
+
+var reasonNames = [reasonCount]string{"start", "input", "link", "created", "again", "worker", "unknown"}
+
+// String gives the name used in reports.
+func (r Reason) String() string { return reasonNames[r] }
+
+// hold is one of the things an execution had to wait for.
+type hold struct {
+	from   int      // the execution it waited for; -1: none, or none that is known
+	reason Reason   // ReasonNone: the program made the CF at its start
+	df     model.DF // of ReasonInput and ReasonLink
+	left   int64    // when it was let go
+	play   int64    // >= 0
+	early  int64    // useful time of from after left
+	flight int64    // time under way on links
+}
+
+// maxHops bounds how far a DF that was relayed, or a CF that was stolen, is followed back.
+const maxHops = 256
+
+// holder finds the holds of one execution after the other.
+type holder struct {
+	m      *model.Model
+	useful []int64 // by execution; -1: not on a worker
+
+	worker *model.Worker // of the present execution
+	node   int32
+	list   []hold
+	late   []model.DF // inputs that were asked for late
+	ready  int64      // None where not known
+	origin hold
+	came   bool // it migrated since origin
+	where  int32
+}
+
+// before is the order in which executions can wait for each other. Holds against it, which only clocks that disagree
+// and damaged traces have, are not known.
+func before(m *model.Model, a, b int) bool {
+	if x, y := m.ExecStart[a], m.ExecStart[b]; x != y {
+		return x < y
+	}
+	if x, y := endOf(m, a), endOf(m, b); x != y {
+		return x < y
+	}
+	return a < b
+}
+
+// endOf gives the end of an execution; one that did not end lasts as long as the run.
+func endOf(m *model.Model, e int) int64 {
+	if m.ExecEnd[e] == model.None {
+		return m.End
+	}
+	return max(m.ExecEnd[e], m.ExecStart[e])
+}
+
+// at moves to an execution; false if it is on no worker.
+func (h *holder) at(e int) bool {
+	if h.worker == nil || e < h.worker.First || e >= h.worker.End {
+		h.worker, h.node = h.m.WorkerOf(e)
+	}
+	return h.worker != nil
+}
+
+// find gives the holds of an execution, inputs first, the worker last. The list is overwritten by the next call.
+func (h *holder) find(e int) []hold {
+	m := h.m
+	h.list, h.late = h.list[:0], h.late[:0]
+	if !h.at(e) {
+		return nil
+	}
+	cf, start := m.ExecCF[e], m.ExecStart[e]
+	known := h.findOrigin(e)
+	h.ready = model.None
+	if t, ok := m.LastReady(cf, h.node, start); ok && (!known || t >= h.origin.left) {
+		h.ready = t
+	}
+	prev, free := h.previous(e)
+	moves := m.MovesOf(cf)
+	h.came = false
+	node, t, base := h.node, start, int64(0)
+	if h.ready != model.None {
+		t = h.ready
+	}
+	top := max(t, free) // when the last of all holds was over
+	for hop := range maxHops {
+		first, last := len(h.list), model.None
+		control := h.origin.left
+		came := lastMove(moves, node, t)
+		if came != nil && (!known || came.Received >= control) {
+			control, h.came = came.Received, true
+		} else {
+			came = nil
+		}
+		for _, df := range m.Inputs(e) {
+			arrived, late := h.input(e, df, node, t)
+			last = max(last, arrived)
+			if late {
+				control = max(control, arrived)
+			}
+		}
+		if known || came != nil {
+			last = max(last, control)
+		}
+		if hop == 0 && h.ready == model.None {
+			top = max(last, free)
+		}
+		if last == model.None {
+			break // nothing is known
+		}
+		if hop == 0 {
+			base = top - last
+			if h.ready != model.None {
+				base = top - h.ready
+			}
+		}
+		for i := first; i < len(h.list); i++ {
+			h.list[i].play += base + last
+		}
+		if known || came != nil {
+			h.origin.play = base + last - control
+		}
+		if came == nil || !came.Stolen || came.Sent == model.None {
+			break
+		}
+		// A stolen CF was ready at its victim first.
+		ready, ok := m.LastReady(cf, came.From, came.Sent)
+		if !ok || known && ready < h.origin.left || ready > t {
+			break
+		}
+		node, t, base = came.From, ready, h.origin.play
+	}
+	if known {
+		h.origin.flight = flights(moves, h.origin.left, start)
+		h.list = append(h.list, h.origin)
+	}
+	if prev >= 0 {
+		h.list = append(h.list, hold{from: prev, reason: ReasonWorker, left: free, play: top - free})
+	}
+	h.settle()
+	return h.list
+}
+
+// settle sees to it that something holds the execution up: the one before on its worker, if what did is not known.
+func (h *holder) settle() {
+	for i := range h.list {
+		if l := &h.list[i]; l.play == 0 && (l.from >= 0 || l.reason == ReasonNone) {
+			return
+		}
+	}
+	if n := len(h.list); n > 0 && h.list[n-1].reason == ReasonWorker {
+		h.list[n-1].reason, h.list[n-1].play = ReasonUnknown, 0
+	}
+}
+
+// findOrigin finds out where the control came from; false if that is not known.
+func (h *holder) findOrigin(e int) bool {
+	m, cf := h.m, h.m.ExecCF[e]
+	if n := m.ExecNumber[e]; n > 1 {
+		if p, ok := m.Execution(cf, n-1); ok && p != e && h.useful[p] >= 0 && before(m, p, e) {
+			_, h.where = m.WorkerOf(p)
+			h.origin = hold{from: p, reason: ReasonAgain, left: min(endOf(m, p), m.ExecStart[e])}
+			return true
+		}
+	}
+	created := m.Created[cf]
+	if created == model.None {
+		h.origin = hold{from: -1, reason: ReasonUnknown, left: model.None}
+		return false
+	}
+	h.where = int32(m.CFID(cf).Node())
+	h.origin = hold{from: -1, left: min(created, m.ExecStart[e])}
+	if parent := m.Parent[cf]; parent != 0 {
+		h.origin.reason = ReasonUnknown
+		if p, ok := m.Execution(parent, m.ParentExec[cf]); ok {
+			h.follow(&h.origin, p, e, ReasonCreated)
+		}
+	}
+	return true
+}
+
+// follow makes p, if it can be, the execution that is behind a hold of e.
+func (h *holder) follow(l *hold, p, e int, reason Reason) {
+	if h.useful[p] < 0 || !before(h.m, p, e) {
+		return
+	}
+	l.from, l.reason = p, reason
+	l.early = h.useful[p] - min(h.useful[p], max(l.left-h.m.ExecStart[p], 0))
+}
+
+// input appends the hold of an input that reached a node by t, its play short of what all inputs share, and gives
+// the time at which it arrived and whether it was asked for late.
+func (h *holder) input(e int, df model.DF, node int32, t int64) (int64, bool) {
+	m := h.m
+	l := hold{from: -1, reason: ReasonUnknown, df: df, left: model.None}
+	producer := -1
+	if i, ok := m.Creation(df, t); ok {
+		l.left = min(m.MadeTime[i], t)
+		if by := m.MadeBy[i]; by != 0 {
+			if p, ok := m.ExecutionAt(by, m.MadeTime[i]); ok {
+				producer = p
+				if end := m.ExecEnd[p]; end != model.None && end <= t && m.Atomic(by) {
+					l.left = end
+				}
+			}
+		}
+	} else if first, ok := m.FirstSeen(df); ok {
+		l.left = min(first, t)
+	}
+	arrived, reason, late := l.left, ReasonInput, int64(0)
+	if g, ok := m.LastReceipt(df, node, t); ok && m.DFMessages[g].Received >= l.left {
+		arrived, reason = m.DFMessages[g].Received, ReasonLink
+		l.flight, late = h.way(df, g, l.left)
+	}
+	if arrived == model.None {
+		return model.None, false // nothing is known of it
+	}
+	if producer >= 0 {
+		h.follow(&l, producer, e, reason)
+	}
+	l.play = late - arrived
+	h.list = append(h.list, l)
+	if late > 0 {
+		h.late = append(h.late, df)
+	}
+	return arrived, late > 0
+}
+
+// way follows a DF from its receipt back to where it was made: how long it was on links, and how long it lay at senders
+// because nobody had asked.
+func (h *holder) way(df model.DF, g uint32, made int64) (flight, late int64) {
+	m := h.m
+	arrived := m.DFMessages[g].Received
+	for range maxHops {
+		msg := &m.DFMessages[g]
+		if msg.Sent == model.None || msg.From < 0 {
+			break
+		}
+		flight += max(msg.Received-msg.Sent, 0)
+		node, t := msg.From, msg.Sent
+		there, isMade := m.CreationAt(df, node, t)
+		before, relayed := m.LastReceipt(df, node, t)
+		if relayed && (!isMade || m.DFMessages[before].Received > there) {
+			there = m.DFMessages[before].Received
+		} else {
+			relayed = false
+			if !isMade {
+				there = made
+			}
+		}
+		if msg.Request != 0 {
+			if q := &m.Requests[msg.Request]; q.Received != model.None && q.Received <= t && q.Received > there {
+				late += q.Received - there
+			}
+		}
+		if !relayed {
+			break
+		}
+		g = before
+	}
+	return min(flight, max(arrived-made, 0)), late
+}
+
+// previous gives the execution before another one on its worker, and since when the worker was free; -1 and None if it
+// is the first.
+func (h *holder) previous(e int) (int, int64) {
+	for p := e - 1; p >= h.worker.First; p-- {
+		if before(h.m, p, e) {
+			return p, min(endOf(h.m, p), h.m.ExecStart[e])
+		}
+	}
+	return -1, model.None
+}
+
+// lastMove gives the last migration to a node by t; nil for none.
+func lastMove(moves []model.Message, node int32, t int64) (best *model.Message) {
+	for i := range moves {
+		g := &moves[i]
+		if g.Received != model.None && g.To == node && g.Received <= t && (best == nil || g.Received > best.Received) {
+			best = g
+		}
+	}
+	return best
+}
+
+// flights is the time a CF was on links between two times.
+func flights(moves []model.Message, from, to int64) (ns int64) {
+	for i := range moves {
+		if g := &moves[i]; g.Sent != model.None && g.Received != model.None && g.Sent >= from && g.Received <= to {
+			ns += max(g.Received-g.Sent, 0)
+		}
+	}
+	return min(ns, max(to-from, 0))
+}
