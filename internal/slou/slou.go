@@ -26,6 +26,15 @@ type Options struct {
 	DataInputsOnly bool
 	// Parallel is the number of workers divided at once; 0 means as many as there are cores.
 	Parallel int
+	// Splits asks Compute for Result.Splits: by "node", "worker", "code" (the code fragment that ran, or that the
+	// worker ran next) or "index:K" (the value of the K-th index, from 0, in the label of that CF).
+	Splits []string
+	// MaxGroups is how many groups a split lists, the largest; what is beyond is one group. 0 means all.
+	MaxGroups int
+	// Windows asks Compute for Result.Windows: into so many equal windows, or fewer where a window would be shorter
+	// than a nanosecond. WindowNS gives their length instead. 0 and 0: no windows.
+	Windows  int
+	WindowNS int64
 }
 
 // run is a computation in progress.
@@ -36,6 +45,8 @@ type run struct {
 	queue   *queue
 	awaited []awaited
 	workers []workerRef
+	by      []by  // opt.Splits
+	window  int64 // length of the windows, 0 for none
 }
 
 type workerRef struct{ node, worker int }
@@ -116,16 +127,13 @@ func leaves(m *model.Model, cf model.CF, node int, t int64) (int64, bool) {
 	return 0, false
 }
 
-// each divides every worker's time, several at once; begin makes the divider's callbacks for a worker.
-func (r *run) each(ctx context.Context, begin func(i int, d *divider)) error {
-	n := r.opt.Parallel
-	if n <= 0 {
-		n = runtime.GOMAXPROCS(0)
-	}
+// each divides every worker's time, several at once; begin makes the divider's callbacks for a worker. Workers of one
+// lane come one after another.
+func (r *run) each(ctx context.Context, begin func(i, lane int, d *divider)) error {
 	errs := make([]error, len(r.workers))
 	var next atomic.Int64
 	var wg sync.WaitGroup
-	for range min(n, len(r.workers)) {
+	for lane := range r.lanes() {
 		wg.Go(func() {
 			for {
 				i := int(next.Add(1)) - 1
@@ -138,7 +146,7 @@ func (r *run) each(ctx context.Context, begin func(i int, d *divider)) error {
 				ref := r.workers[i]
 				d := &divider{m: r.m, facts: r.facts, dataOnly: r.opt.DataInputsOnly, node: ref.node,
 					worker: &r.m.Nodes[ref.node].Workers[ref.worker], starved: r.queue.at(ref.node), awaited: r.awaited}
-				begin(i, d)
+				begin(i, lane, d)
 				errs[i] = d.run()
 			}
 		})
@@ -152,6 +160,15 @@ func (r *run) each(ctx context.Context, begin func(i int, d *divider)) error {
 	return nil
 }
 
+// lanes is the number of workers divided at once.
+func (r *run) lanes() int {
+	n := r.opt.Parallel
+	if n <= 0 {
+		n = runtime.GOMAXPROCS(0)
+	}
+	return min(n, len(r.workers))
+}
+
 // WorkerPieces are the pieces of one worker in order of time.
 type WorkerPieces struct {
 	Node, Worker int
@@ -163,7 +180,7 @@ type WorkerPieces struct {
 func Pieces(ctx context.Context, m *model.Model, opt Options) ([]WorkerPieces, error) {
 	r := newRun(m, opt)
 	out := make([]WorkerPieces, len(r.workers))
-	err := r.each(ctx, func(i int, d *divider) {
+	err := r.each(ctx, func(i, _ int, d *divider) {
 		w := &out[i]
 		w.Node, w.Worker = r.workers[i].node, r.workers[i].worker
 		d.visit = func(p *Piece) { w.Pieces = append(w.Pieces, *p) }
@@ -191,51 +208,89 @@ func merge(list []Piece) []Piece {
 	return out
 }
 
-// Compute divides all processor time of a run. It fails when ctx ends, or when the parts of a worker do not
-// add up to its time, which is an error of this program.
+// Compute divides all processor time of a run. It fails when ctx ends, when the options cannot be met, or when the parts
+// of a worker, of a split or of the windows do not add up to the whole, which is an error of this program.
 func Compute(ctx context.Context, m *model.Model, opt Options) (*Result, error) {
+	var splits []by
+	for _, what := range opt.Splits {
+		b, err := parseBy(what)
+		if err != nil {
+			return nil, err
+		}
+		splits = append(splits, b)
+	}
+	window, err := windowLength(m, opt)
+	if err != nil {
+		return nil, err
+	}
 	r := newRun(m, opt)
+	r.by, r.window = splits, window
 	workers := make([]*sums, len(r.workers))
-	err := r.each(ctx, func(i int, d *divider) {
-		s := newSums(m)
+	tallies := make([]*tally, max(r.lanes(), 1))
+	for i := range tallies {
+		tallies[i] = newTally(m, splits)
+	}
+	err = r.each(ctx, func(i, lane int, d *divider) {
+		s := newSums(tallies[lane])
+		if window > 0 {
+			s.windows = newWindowSums(m, window)
+		}
 		workers[i] = s
 		d.visit, d.structured, d.executed = s.add, s.ran, s.executed
 	})
 	if err != nil {
 		return nil, err
 	}
+	t := tallies[0]
+	for _, o := range tallies[1:] {
+		t.join(o)
+	}
+	return r.result(workers, t)
+}
+
+// result puts together what the workers' sums and the joined tally say.
+func (r *run) result(workers []*sums, t *tally) (*Result, error) {
+	m := r.m
 	null, missing := missingEvents(m)
 	res := &Result{Program: m.Info.Program, Ended: m.Info.Ended, WallNS: m.Wall(), Missing: missing, Killed: m.Killed,
-		DataInputs: opt.DataInputsOnly, Problems: append(append([]string{}, m.Problems...), m.Collisions...), Nodes: []Node{}}
-	all := newSums(m)
+		DataInputs: r.opt.DataInputsOnly, Problems: append(append([]string{}, m.Problems...), m.Collisions...), Nodes: []Node{}}
+	all := newSums(t)
 	for n := range m.Nodes {
 		node := Node{Node: n, Host: m.Nodes[n].Host, Workers: []Worker{}}
-		sum := newSums(m)
+		sum := newSums(t)
 		for i, ref := range r.workers {
 			if ref.node != n {
 				continue
 			}
 			s := workers[i]
-			node.Workers = append(node.Workers, Worker{Worker: ref.worker, TotalNS: s.total(), LossNS: s.ns[FactorLoss],
+			node.Workers = append(node.Workers, Worker{Worker: ref.worker, TotalNS: s.cells.total(), LossNS: s.cells[FactorLoss],
 				CFs: s.useful.count, Factors: s.factors(null)})
 			sum.join(s)
 		}
-		node.TotalNS, node.LossNS, node.CFs, node.Factors = sum.total(), sum.ns[FactorLoss], sum.useful.count, sum.factors(null)
+		node.TotalNS, node.LossNS, node.CFs, node.Factors = sum.cells.total(), sum.cells[FactorLoss], sum.useful.count, sum.factors(null)
 		if len(node.Workers) > 0 {
 			res.Nodes = append(res.Nodes, node)
 		}
 		all.join(sum)
 	}
 	res.ExtraCoresNS = extraCores(m)
-	all.ns[FactorO] += res.ExtraCoresNS
-	all.parts[PartExtra] += res.ExtraCoresNS
 	if res.ExtraCoresNS > 0 {
-		all.causes[causeKey{factor: FactorO, part: PartExtra}] = &causeSum{ns: res.ExtraCoresNS, count: 1}
+		extra := cell(FactorO, PartExtra)
+		all.cells[extra] += res.ExtraCoresNS
+		t.codes[0].before[extra] += res.ExtraCoresNS
+		t.causes[causeKey{factor: FactorO, part: PartExtra}] = &causeSum{ns: res.ExtraCoresNS, count: 1}
 	}
-	res.TotalNS, res.UndividedNS = all.total(), all.undivided(null)
-	res.Loss = Loss{NS: all.ns[FactorLoss], Events: m.LostCount}
+	res.TotalNS, res.UndividedNS = all.cells.total(), all.cells.undivided(null)
+	res.Loss = Loss{NS: all.cells[FactorLoss], Events: m.LostCount}
 	res.Factors = all.factors(null)
-	res.Fragments, res.Structured, res.Causes = all.fragments(), all.structuredList(), all.causeList(null)
+	res.Fragments, res.Structured, res.Causes = t.fragments(), t.structuredList(), t.causeList(null)
 	res.Hosts, res.Messages, res.Unfinished = hosts(m), messages(m), unfinished(m)
-	return res, nil
+	var err error
+	if res.Splits, err = r.splits(res, workers, t, null); err != nil {
+		return nil, err
+	}
+	if r.window > 0 {
+		res.Windows, err = r.windows(res, workers, null)
+	}
+	return res, err
 }

@@ -44,18 +44,31 @@ func report(b *testing.B, events uint64, cpu int64) {
 	b.ReportMetric(float64(events)*float64(b.N)/used*1e3, "Mevents/cpu-s")
 }
 
-// BenchmarkCompute divides the time of a model that is in memory.
+// BenchmarkCompute divides the time of a model that is in memory: alone, with 100 windows, and with all splits too.
 func BenchmarkCompute(b *testing.B) {
 	path := os.Getenv("WHYSLOW_TRACE")
 	if path == "" {
 		b.Skip("WHYSLOW_TRACE names no trace")
 	}
 	m := sloutest.Load(b, path)
-	cpu := clock.ProcessCPU()
-	for b.Loop() {
-		if _, err := slou.Compute(context.Background(), m, slou.Options{Parallel: 1}); err != nil {
-			b.Fatal(err)
-		}
+	for _, c := range []struct {
+		name string
+		opt  slou.Options
+	}{
+		{"alone", slou.Options{}},
+		{"windows", slou.Options{Windows: 100}},
+		{"splits", slou.Options{Splits: []string{"node", "worker", "code", "index:0"}}},
+		{"all", slou.Options{Windows: 100, Splits: []string{"node", "worker", "code", "index:0"}}},
+	} {
+		b.Run(c.name, func(b *testing.B) {
+			c.opt.Parallel = 1
+			cpu := clock.ProcessCPU()
+			for b.Loop() {
+				if _, err := slou.Compute(context.Background(), m, c.opt); err != nil {
+					b.Fatal(err)
+				}
+			}
+			report(b, m.Events, cpu)
+		})
 	}
-	report(b, m.Events, cpu)
 }

@@ -8,24 +8,31 @@ import (
 	"github.com/whyslow/whyslow/internal/model"
 )
 
-// sums collects the pieces of one worker.
+// sums collects the pieces of one worker. What is told of the whole run only goes to a tally, which those workers share
+// that are divided one after another.
 type sums struct {
-	m      *model.Model
-	ns     [FactorLoss + 1]int64
-	parts  [partCount]int64
-	link   map[Link]int64
-	wait   map[string]int64
-	useful struct{ measured, count int64 }
+	*tally
+	cells   cells
+	link    map[Link]int64
+	wait    map[string]int64
+	useful  struct{ measured, count int64 }
+	windows *windowSums // nil: nobody asked
+}
 
-	codes      []codeSum // by code fragment
-	structured []codeSum
+// tally collects pieces by code fragment, cause and index.
+type tally struct {
+	m          *model.Model
+	codes      []codeSum // 0 for what belongs to no CF, else 1 + code fragment
+	structured []codeSum // by code fragment
 	causes     map[causeKey]*causeSum
 	recent     [64]recentCause
+	indices    []*indexGroups
 }
 
 type codeSum struct {
-	count, ns, max int64
-	caused, before [FactorLoss + 1]int64
+	count, ns, max, measured int64
+	caused                   [FactorLoss + 1]int64
+	before                   cells
 }
 
 type causeKey struct {
@@ -44,45 +51,66 @@ type recentCause struct {
 	sum *causeSum
 }
 
-func newSums(m *model.Model) *sums {
-	return &sums{m: m, link: map[Link]int64{}, wait: map[string]int64{}, causes: map[causeKey]*causeSum{},
-		codes: make([]codeSum, len(m.Codes)), structured: make([]codeSum, len(m.Codes))}
+func newTally(m *model.Model, splits []by) *tally {
+	t := &tally{m: m, causes: map[causeKey]*causeSum{}, codes: make([]codeSum, len(m.Codes)+1), structured: make([]codeSum, len(m.Codes))}
+	for _, b := range splits {
+		if b.what == byIndex {
+			t.indices = append(t.indices, newIndexGroups(m, b.index))
+		}
+	}
+	return t
+}
+
+func newSums(t *tally) *sums {
+	return &sums{tally: t, link: map[Link]int64{}, wait: map[string]int64{}}
 }
 
 func (s *sums) executed(cf model.CF, useful int64, measured bool) {
-	c := &s.codes[s.m.CodeOf(cf)]
+	c := &s.codes[s.m.CodeOf(cf)+1]
 	c.count++
 	c.ns += useful
 	c.max = max(c.max, useful)
 	s.useful.count++
+	known := int64(0)
 	if measured {
-		s.useful.measured += useful
+		known = useful
+	}
+	c.measured += known
+	s.useful.measured += known
+	for _, x := range s.indices {
+		g := &x.groups[x.group(cf)]
+		g.cfs++
+		g.measured += known
 	}
 }
 
-func (s *sums) ran(cf model.CF, ns int64) {
-	c := &s.structured[s.m.CodeOf(cf)]
+func (t *tally) ran(cf model.CF, ns int64) {
+	c := &t.structured[t.m.CodeOf(cf)]
 	c.count++
 	c.ns += ns
 	c.max = max(c.max, ns)
 }
 
 // code gives 1 + the code fragment of a CF, 0 for no CF.
-func (s *sums) code(cf model.CF) int32 {
+func (t *tally) code(cf model.CF) int32 {
 	if cf == 0 {
 		return 0
 	}
-	return int32(s.m.CodeOf(cf)) + 1
+	return int32(t.m.CodeOf(cf)) + 1
 }
 
 func (s *sums) add(p *Piece) {
 	ns := p.To - p.From
-	s.ns[p.Factor] += ns
-	s.parts[p.Part] += ns
-	key := causeKey{factor: p.Factor, part: p.Part, consumer: s.code(p.Consumer)}
-	if key.consumer != 0 {
-		s.codes[key.consumer-1].before[p.Factor] += ns
+	at := cell(p.Factor, p.Part)
+	s.cells[at] += ns
+	if s.windows != nil {
+		s.windows.add(p, at)
 	}
+	for _, x := range s.indices {
+		x.add(p, at)
+	}
+	key := causeKey{factor: p.Factor, part: p.Part, consumer: s.code(p.Consumer)}
+	s.codes[key.consumer].before[at] += ns
 	blamed := key.consumer
 	queued := int64(0)
 	switch p.Factor {
@@ -103,7 +131,7 @@ func (s *sums) add(p *Piece) {
 		key.name = p.Name
 	}
 	if blamed != 0 {
-		s.codes[blamed-1].caused[p.Factor] += ns
+		s.codes[blamed].caused[p.Factor] += ns
 	}
 	c := s.cause(key)
 	c.ns += ns
@@ -115,42 +143,37 @@ func (s *sums) add(p *Piece) {
 
 // cause finds the sum of a cause. A few causes make up nearly all pieces, so a small table comes before the
 // map.
-func (s *sums) cause(key causeKey) *causeSum {
+func (t *tally) cause(key causeKey) *causeSum {
 	h := (uint32(key.factor)*31+uint32(key.part))*0x9e3779b1 + uint32(key.consumer)*0x85ebca6b +
 		uint32(key.producer)*0xc2b2ae35 + key.df*0x27d4eb2f + uint32(key.link.From)*0x165667b1 + uint32(key.link.To)*0x9e3779b1
-	slot := &s.recent[h>>26]
+	slot := &t.recent[h>>26]
 	if slot.sum != nil && slot.key == key {
 		return slot.sum
 	}
-	c := s.causes[key]
+	c := t.causes[key]
 	if c == nil {
 		c = new(causeSum)
-		s.causes[key] = c
+		t.causes[key] = c
 	}
 	*slot = recentCause{key, c}
 	return c
 }
 
 // queued is how long a CF was ready before it started.
-func (s *sums) queued(cf model.CF) int64 {
+func (t *tally) queued(cf model.CF) int64 {
 	if cf == 0 {
 		return 0
 	}
-	e := s.m.ExecOf[cf]
-	if e == 0 || s.m.Ready[cf] == model.None || !s.m.Atomic(cf) {
+	e := t.m.ExecOf[cf]
+	if e == 0 || t.m.Ready[cf] == model.None || !t.m.Atomic(cf) {
 		return 0
 	}
-	return max(s.m.ExecStart[e-1]-s.m.Ready[cf], 0)
+	return max(t.m.ExecStart[e-1]-t.m.Ready[cf], 0)
 }
 
-// join adds the sums of another worker.
+// join adds the sums of another worker. The tallies are joined apart.
 func (s *sums) join(o *sums) {
-	for i := range s.ns {
-		s.ns[i] += o.ns[i]
-	}
-	for i := range s.parts {
-		s.parts[i] += o.parts[i]
-	}
+	s.cells.join(&o.cells)
 	for k, v := range o.link {
 		s.link[k] += v
 	}
@@ -159,17 +182,23 @@ func (s *sums) join(o *sums) {
 	}
 	s.useful.measured += o.useful.measured
 	s.useful.count += o.useful.count
-	joinCodes(s.codes, o.codes)
-	joinCodes(s.structured, o.structured)
+}
+
+func (t *tally) join(o *tally) {
+	joinCodes(t.codes, o.codes)
+	joinCodes(t.structured, o.structured)
 	for k, v := range o.causes {
-		c := s.causes[k]
+		c := t.causes[k]
 		if c == nil {
 			c = new(causeSum)
-			s.causes[k] = c
+			t.causes[k] = c
 		}
 		c.ns += v.ns
 		c.count += v.count
 		c.queued += v.queued
+	}
+	for i := range t.indices {
+		t.indices[i].join(o.indices[i])
 	}
 }
 
@@ -179,45 +208,37 @@ func joinCodes(to, from []codeSum) {
 		a.count += b.count
 		a.ns += b.ns
 		a.max = max(a.max, b.max)
+		a.measured += b.measured
+		a.before.join(&b.before)
 		for f := range b.caused {
 			a.caused[f] += b.caused[f]
-			a.before[f] += b.before[f]
 		}
 	}
 }
 
 func (l Link) String() string { return fmt.Sprintf("%d->%d", l.From, l.To) }
 
-// total is the time the factors add up to.
-func (s *sums) total() (ns int64) {
-	for _, v := range s.ns[:FactorLoss] {
-		ns += v
-	}
-	return ns
-}
-
 // factors gives the shares, leaving out those that cannot be computed.
 func (s *sums) factors(null map[Factor]bool) (f Factors) {
-	share := func(factor Factor, parts ...Part) *Share {
+	share := func(factor Factor) *Share {
 		if null[factor] {
 			return nil
 		}
-		h := &Share{NS: s.ns[factor], Parts: map[string]int64{}}
-		for _, p := range parts {
-			h.Parts[p.String()] = s.parts[p]
+		h := &Share{NS: s.cells.factor(factor), Parts: map[string]int64{}}
+		for _, p := range partsOf[factor] {
+			h.Parts[p.String()] = s.cells.part(p)
 		}
 		return h
 	}
 	if u := share(FactorU); u != nil {
 		f.U = &Useful{Share: *u, MeasuredNS: s.useful.measured}
 	}
-	f.S = share(FactorS, PartNowhere, PartHere, PartElsewhere)
+	f.S, f.O = share(FactorS), share(FactorO)
 	if f.L = share(FactorL); f.L != nil {
 		for k, v := range s.link {
 			f.L.Parts[k.String()] = v
 		}
 	}
-	f.O = share(FactorO, PartCreate, PartRequest, PartSend, PartDeliver, PartDispatch, PartPreempt, PartSteal, PartExtra)
 	if f.W = share(FactorW); f.W != nil {
 		for k, v := range s.wait {
 			f.W.Parts[k] = v
@@ -226,26 +247,17 @@ func (s *sums) factors(null map[Factor]bool) (f Factors) {
 	return f
 }
 
-func (s *sums) undivided(null map[Factor]bool) (ns int64) {
-	for f := range FactorLoss {
-		if null[f] {
-			ns += s.ns[f]
-		}
-	}
-	return ns
-}
-
-func (s *sums) fragments() []Fragment {
+func (t *tally) fragments() []Fragment {
 	out := []Fragment{}
-	for i := range s.codes {
-		c := &s.codes[i]
+	for i := range t.m.Codes {
+		c := &t.codes[i+1]
 		if c.count == 0 && c.caused == [FactorLoss + 1]int64{} {
 			continue
 		}
-		code := &s.m.Codes[i]
+		code := &t.m.Codes[i]
 		f := Fragment{Code: code.Name, Count: c.count, UsefulNS: c.ns, MaxNS: c.max, File: code.File, Line: code.Line,
 			Caused: Caused{S: c.caused[FactorS], L: c.caused[FactorL], O: c.caused[FactorO]},
-			Before: Before{c.before[FactorU], c.before[FactorS], c.before[FactorL], c.before[FactorO], c.before[FactorW]}}
+			Before: Before{c.before.factor(FactorU), c.before.factor(FactorS), c.before.factor(FactorL), c.before.factor(FactorO), c.before.factor(FactorW)}}
 		if c.count > 0 {
 			f.MeanNS = c.ns / c.count
 		}
@@ -257,30 +269,30 @@ func (s *sums) fragments() []Fragment {
 	return out
 }
 
-func (s *sums) structuredList() []Structured {
+func (t *tally) structuredList() []Structured {
 	out := []Structured{}
-	for i := range s.structured {
-		if c := &s.structured[i]; c.count > 0 {
-			out = append(out, Structured{Code: s.m.Codes[i].Name, Kind: s.m.Codes[i].Kind.String(), Count: c.count, NS: c.ns})
+	for i := range t.structured {
+		if c := &t.structured[i]; c.count > 0 {
+			out = append(out, Structured{Code: t.m.Codes[i].Name, Kind: t.m.Codes[i].Kind.String(), Count: c.count, NS: c.ns})
 		}
 	}
 	slices.SortStableFunc(out, func(a, b Structured) int { return cmp.Or(cmp.Compare(b.NS, a.NS), cmp.Compare(a.Code, b.Code)) })
 	return out
 }
 
-func (s *sums) causeList(null map[Factor]bool) []Cause {
+func (t *tally) causeList(null map[Factor]bool) []Cause {
 	name := func(code int32) string {
 		if code == 0 {
 			return ""
 		}
-		return s.m.Codes[code-1].Name
+		return t.m.Codes[code-1].Name
 	}
 	out := []Cause{}
-	for k, v := range s.causes {
+	for k, v := range t.causes {
 		if null[k.factor] {
 			continue
 		}
-		c := Cause{Factor: k.factor.String(), Part: k.part.String(), Producer: name(k.producer), DF: s.m.Names[k.df],
+		c := Cause{Factor: k.factor.String(), Part: k.part.String(), Producer: name(k.producer), DF: t.m.Names[k.df],
 			Consumer: name(k.consumer), NS: v.ns, Count: v.count, QueuedNS: v.queued}
 		switch k.factor {
 		case FactorL:
