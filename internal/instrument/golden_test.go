@@ -138,3 +138,21 @@ func reversible(t interface {
 		t.Fatalf("what was inserted into:\n%q\ngiving:\n%q\nis not taken out:\n%q", original, out, back)
 	}
 }
+
+// goldenSources are the inputs and results of all golden files.
+func goldenSources(t testing.TB) (list [][]byte) {
+	names, err := filepath.Glob("testdata/golden/*.txtar")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range names {
+		golden, err := txtar.ParseFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, f := range golden.Files {
+			list = append(list, f.Data)
+		}
+	}
+	return list
+}

@@ -67,6 +67,7 @@ const maxDepth = 2000
 type parser struct {
 	toks  []token
 	match []int // of a bracket: the index of its partner
+	depth int   // of statements
 	// Words for constexpr.
 	constexpr map[string]bool
 	reading
@@ -308,7 +309,8 @@ func (p *parser) declaration(start, end int, in scope) int {
 			}
 			j++
 		case t.is(":"):
-			if body := p.initialisers(start, j, end, outside, in); body > 0 {
+			if body := p.initialisers(start, j, end, in); body > 0 {
+				p.expression(j+1, body, outside, in)
 				d, _ := p.declarator(start, j, in)
 				return p.definition(start, j, body, end, d, in)
 			}
@@ -444,7 +446,7 @@ func (p *parser) isRequires(i int) bool {
 }
 
 // initialisers reads a constructor's list whose colon is at i and returns the { of the body; 0: the colon is another one.
-func (p *parser) initialisers(start, i, end int, st *statement, in scope) int {
+func (p *parser) initialisers(start, i, end int, in scope) int {
 	if _, ok := p.declarator(start, i, in); !ok {
 		return 0
 	}
@@ -464,7 +466,6 @@ func (p *parser) initialisers(start, i, end int, st *statement, in scope) int {
 		if j >= end {
 			return 0
 		}
-		p.expression(j+1, p.match[j], st, in)
 		if j = p.match[j] + 1; p.is(j, "...") {
 			j++
 		}
@@ -489,16 +490,7 @@ func (p *parser) definition(start, headEnd, body, end int, d declarator, in scop
 	}
 	p.functions = append(p.functions, f)
 	p.block(body, f)
-	i := p.match[body] + 1
-	for p.is(i, "catch") && p.is(i+1, "(") { // of a function that is a try block
-		j := p.match[i+1] + 1
-		if j >= end || !p.is(j, "{") {
-			break
-		}
-		p.block(j, f)
-		i = p.match[j] + 1
-	}
-	return i
+	return p.handlers(p.match[body]+1, end, f) // of a function that is a try block
 }
 
 // prototype notes a function that is declared here without a body.

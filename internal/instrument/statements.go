@@ -5,8 +5,11 @@ var (
 	// Of these, those that may only begin a statement: met within one, they end a macro that has no ; of its own.
 	beginners       = set("return if for while do switch break continue goto case default try else")
 	expressionWords = set("return else do case throw co_return co_yield co_await and or not xor")
-	unevaluated     = set("sizeof decltype noexcept typeid alignof static_assert _Static_assert alignas __attribute__ __attribute __declspec typeof __typeof__")
-	lambdaWords     = set("mutable constexpr consteval static noexcept throw __attribute__ const")
+	// What continues a statement behind a block that belongs to a macro, and what does not behind any block.
+	afterBlock    = set(". -> , ; =")
+	notAfterBlock = set("{ ++ -- :: ~")
+	unevaluated   = set("sizeof decltype noexcept typeid alignof static_assert _Static_assert alignas __attribute__ __attribute __declspec typeof __typeof__")
+	lambdaWords   = set("mutable constexpr consteval static noexcept throw __attribute__ const")
 )
 
 // block reads the statements between { at i and its partner.
@@ -23,6 +26,10 @@ func (p *parser) statement(i, start, end int, sub bool, fn *function) int {
 	if i >= end {
 		p.fail(i, "a statement is missing")
 	}
+	if p.depth++; p.depth > 5*maxDepth {
+		p.fail(i, "statements are nested too deep")
+	}
+	defer func() { p.depth-- }()
 	if p.is(i, "[") && p.is(i+1, "[") {
 		return p.statement(p.match[i]+1, start, end, sub || p.toks[i].pragma != noPragma, fn)
 	}
@@ -92,14 +99,9 @@ func (p *parser) statement(i, start, end int, sub bool, fn *function) int {
 		return done(p.match[j+1] + 2)
 	case t.spelling == "try" && p.is(i+1, "{"):
 		p.block(i+1, fn)
-		return p.match[i+1] + 1
-	case t.spelling == "catch" && p.is(i+1, "("):
-		j := p.match[i+1] + 1
-		if j >= end || !p.is(j, "{") {
-			p.fail(i, "`catch` without `{`")
-		}
-		p.block(j, fn)
-		return p.match[j] + 1
+		return p.handlers(p.match[i+1]+1, end, fn)
+	case t.spelling == "catch" && p.is(i+1, "("): // of a try that a macro hides
+		return p.handlers(i, end, fn)
 	case (t.spelling == "asm" || t.spelling == "__asm" || t.spelling == "__asm__") && p.is(i+1, "{"):
 		return p.match[i+1] + 1
 	case t.spelling == "return":
@@ -137,6 +139,19 @@ func (p *parser) statement(i, start, end int, sub bool, fn *function) int {
 	return done(j)
 }
 
+// handlers reads the catch blocks at i.
+func (p *parser) handlers(i, end int, fn *function) int {
+	for i < end && p.is(i, "catch") && p.is(i+1, "(") {
+		j := p.match[i+1] + 1
+		if j >= end || !p.is(j, "{") {
+			p.fail(i, "`catch` without `{`")
+		}
+		p.block(j, fn)
+		i = p.match[j] + 1
+	}
+	return i
+}
+
 // labelled reads the statement after a label; at the end of a block there may be none.
 func (p *parser) labelled(i, end int, sub bool, fn *function) int {
 	if i >= end {
@@ -167,11 +182,12 @@ func (p *parser) simple(i, end int) (next int, ended bool) {
 		case p.is(j, "requires") && p.requires(j) > 0:
 			j = p.requires(j)
 		case p.is(j, "{"):
-			if !p.holdsStatements(j) {
+			macro := p.is(j-1, ")") && p.match[j-1] == i+1 // MACRO(x) {}
+			if !macro && !p.holdsStatements(j) {
 				j = p.match[j] + 1
 				continue
 			}
-			if j = p.match[j] + 1; j < end && p.toks[j].kind == punct && !p.is(j, "{") && !p.is(j, "++") && !p.is(j, "--") {
+			if j = p.match[j] + 1; j < end && p.toks[j].kind == punct && (!macro || p.in(j, afterBlock)) && !p.in(j, notAfterBlock) {
 				continue
 			}
 			return j, true // a block after a macro
