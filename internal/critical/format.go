@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"fmt"
 	"io"
+	"strconv"
 )
 
 // Write writes a result as text: the steps of the path, one line each,
@@ -55,8 +56,12 @@ func Write(w io.Writer, r *Result) error {
 		}
 	}
 	for _, f := range r.Slack {
-		fmt.Fprintf(out, "slack %s min %d all %d mean %d sum %d max %d of %d, critical %d, on path %d\n",
-			f.Code, f.MinNS, f.AllNS, f.MeanNS, f.SumNS, f.MaxNS, f.Count, f.Critical, f.OnPath)
+		all := "?"
+		if f.AllNS != nil {
+			all = strconv.FormatInt(*f.AllNS, 10)
+		}
+		fmt.Fprintf(out, "slack %s min %d all %s mean %d sum %d max %d of %d, critical %d, on path %d\n",
+			f.Code, f.MinNS, all, f.MeanNS, f.SumNS, f.MaxNS, f.Count, f.Critical, f.OnPath)
 	}
 	return out.Flush()
 }

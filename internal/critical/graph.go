@@ -25,6 +25,7 @@ type graph struct {
 	useful []int64  // by execution: useful time; 0 of structured CFs, -1 if it is on no worker
 	order  []uint32 // the executions on workers: whoever is waited for comes first
 	edges  []edges  // by execution >> stretchBits
+	moves  []uint32 // by CF: 1 + its first migration, 0 none; nil if no CF migrated
 }
 
 const (
@@ -69,6 +70,8 @@ func parallel[T any](ctx context.Context, limit, n int, begin func() T, f func(s
 	return ctx.Err()
 }
 
+func (g *graph) holder() *holder { return &holder{m: g.m, useful: g.useful, moves: g.moves} }
+
 func newGraph(ctx context.Context, m *model.Model, limit int) (*graph, error) {
 	n := m.Executions()
 	g := &graph{m: m, useful: make([]int64, n), edges: make([]edges, (n+stretchLen-1)>>stretchBits)}
@@ -92,7 +95,15 @@ func newGraph(ctx context.Context, m *model.Model, limit int) (*graph, error) {
 		return nil, err
 	}
 	g.order = merge(m, lists)
-	err = parallel(ctx, limit, len(g.edges), func() *holder { return &holder{m: m, useful: g.useful} }, func(h *holder, i int) {
+	if len(m.Moves) > 0 {
+		g.moves = make([]uint32, len(m.Created))
+		for i := range m.Moves {
+			if cf := m.Moves[i].CF; g.moves[cf] == 0 {
+				g.moves[cf] = uint32(i) + 1
+			}
+		}
+	}
+	err = parallel(ctx, limit, len(g.edges), g.holder, func(h *holder, i int) {
 		g.edges[i] = h.stretch(i<<stretchBits, min((i+1)<<stretchBits, n))
 	})
 	return g, err
@@ -138,13 +149,15 @@ func merge(m *model.Model, lists [][]uint32) []uint32 {
 	return append(append(out, x...), y...)
 }
 
-// stretch finds the edges of the executions from first to end.
+// stretch finds the edges of the executions from first to end. They are collected in lists that are used again and again,
+// then copied, so that no room is wasted.
 func (h *holder) stretch(first, end int) edges {
-	s := edges{at: make([]uint32, 0, end-first+1)}
-	// Room for what most programs have; where it is not enough, lists grow.
-	s.from, s.play = make([]uint32, 0, 4*(end-first)), make([]int64, 0, 4*(end-first))
+	s := &h.edges
+	s.from, s.play, s.early, s.flight = s.from[:0], s.play[:0], s.early[:0], s.flight[:0]
+	at := make([]uint32, 0, end-first+1)
+	early, flight := false, false
 	for e := first; e < end; e++ {
-		s.at = append(s.at, uint32(len(s.from)))
+		at = append(at, uint32(len(s.from)))
 		for i, list := 0, h.find(e); i < len(list); i++ {
 			l := &list[i]
 			if l.from < 0 {
@@ -154,33 +167,20 @@ func (h *holder) stretch(first, end int) edges {
 			if l.reason == ReasonWorker || l.reason == ReasonUnknown {
 				from |= workerBit
 			}
-			s.early, s.flight = addRare(s.early, len(s.from), l.early), addRare(s.flight, len(s.from), l.flight)
+			early, flight = early || l.early > 0, flight || l.flight > 0
 			s.from, s.play = append(s.from, from), append(s.play, l.play)
+			s.early, s.flight = append(s.early, l.early), append(s.flight, l.flight)
 		}
 	}
-	s.at = append(s.at, uint32(len(s.from)))
-	s.early, s.flight = filled(s.early, len(s.from)), filled(s.flight, len(s.from))
-	return s
-}
-
-// addRare puts v at index i of a list that stays nil as long as there are only zeros.
-func addRare(list []int64, i int, v int64) []int64 {
-	if v == 0 {
-		return list
+	at = append(at, uint32(len(s.from)))
+	out := edges{at: at, from: slices.Clone(s.from), play: slices.Clone(s.play)}
+	if early {
+		out.early = slices.Clone(s.early)
 	}
-	return append(grown(list, i), v)
-}
-
-// filled gives a list its full length, if it is not nil.
-func filled(list []int64, n int) []int64 {
-	if list == nil {
-		return nil
+	if flight {
+		out.flight = slices.Clone(s.flight)
 	}
-	return grown(list, n)
-}
-
-func grown(list []int64, n int) []int64 {
-	return append(list, make([]int64, n-len(list))...)
+	return out
 }
 
 // chain is the longest chain of useful times.

@@ -56,7 +56,9 @@ const maxHops = 256
 // holder finds the holds of one execution after the other.
 type holder struct {
 	m      *model.Model
-	useful []int64 // by execution; -1: not on a worker
+	useful []int64  // by execution; -1: not on a worker
+	moves  []uint32 // as in graph
+	edges  edges    // of stretch
 
 	worker *model.Worker // of the present execution
 	node   int32
@@ -64,8 +66,7 @@ type holder struct {
 	late   []model.DF // inputs that were asked for late
 	ready  int64      // None where not known
 	origin hold
-	came   bool // it migrated since origin
-	where  int32
+	where  int32 // the node of origin
 }
 
 // before is the order in which executions can wait for each other. Holds against it, which only clocks that disagree
@@ -110,8 +111,7 @@ func (h *holder) find(e int) []hold {
 		h.ready = t
 	}
 	prev, free := h.previous(e)
-	moves := m.MovesOf(cf)
-	h.came = false
+	moves := h.movesOf(cf)
 	node, t, base := h.node, start, int64(0)
 	if h.ready != model.None {
 		t = h.ready
@@ -122,7 +122,7 @@ func (h *holder) find(e int) []hold {
 		control := h.origin.left
 		came := lastMove(moves, node, t)
 		if came != nil && (!known || came.Received >= control) {
-			control, h.came = came.Received, true
+			control = came.Received
 		} else {
 			came = nil
 		}
@@ -304,6 +304,19 @@ func (h *holder) previous(e int) (int, int64) {
 		}
 	}
 	return -1, model.None
+}
+
+// movesOf gives the migrations of a CF, which are neighbours.
+func (h *holder) movesOf(cf model.CF) []model.Message {
+	if h.moves == nil || h.moves[cf] == 0 || cf == 0 {
+		return nil
+	}
+	first := int(h.moves[cf]) - 1
+	end := first + 1
+	for end < len(h.m.Moves) && h.m.Moves[end].CF == cf {
+		end++
+	}
+	return h.m.Moves[first:end]
 }
 
 // lastMove gives the last migration to a node by t; nil for none.

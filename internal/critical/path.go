@@ -62,9 +62,11 @@ type walker struct {
 	first   []int // by node: index of its first worker in cuts
 	present []cut // those of the present worker
 	names   []string
-	steps   []Step // latest first
-	pos     int64  // on the common clock
-	next    Step   // what steps that are taken have in common
+	steps   []Step // latest first; older ones are in full
+	full    [][]Step
+	pos     int64 // on the common clock
+	next    Step  // what steps that are taken have in common
+	facts   facts
 	spare   []slou.Piece
 	parts   []cut
 
@@ -93,7 +95,8 @@ func lastEnded(m *model.Model, g *graph) int {
 }
 
 func newWalker(m *model.Model, g *graph) *walker {
-	w := &walker{holder: &holder{m: m, useful: g.useful}, pos: m.End, count: make([]int64, len(m.Codes))}
+	w := &walker{holder: g.holder(), pos: m.End, count: make([]int64, len(m.Codes))}
+	w.facts.holder = w.holder
 	for n := range m.Nodes {
 		w.first = append(w.first, len(w.cuts))
 		w.cuts = append(w.cuts, make([][]cut, len(m.Nodes[n].Workers))...)
@@ -123,8 +126,24 @@ func (w *walker) walk(ctx context.Context, e int) error {
 		}
 		e = w.step(e)
 	}
-	slices.Reverse(w.steps)
 	return nil
+}
+
+// inOrder gives the steps in order of time.
+func (w *walker) inOrder() []Step {
+	n := len(w.steps)
+	for _, list := range w.full {
+		n += len(list)
+	}
+	out := make([]Step, n)
+	for _, list := range append(w.full, w.steps) {
+		for i := range list {
+			n--
+			out[n] = list[i]
+		}
+	}
+	w.full, w.steps = nil, nil
+	return out
 }
 
 // step takes the time of an execution and of what held it up, and returns the execution that did; -1 where the path
@@ -157,6 +176,12 @@ func (w *walker) take(t int64, s Step) {
 	s.CF, s.Execution, s.Worker, s.Reason, s.Running = w.next.CF, w.next.Execution, w.next.Worker, w.next.Reason, w.next.Running
 	if s.Kind != KindTransfer {
 		s.Node = w.next.Node
+	}
+	if len(w.steps) == cap(w.steps) {
+		if w.steps != nil {
+			w.full = append(w.full, w.steps)
+		}
+		w.steps = make([]Step, 0, min(2*cap(w.steps)+64, 1<<12))
 	}
 	w.steps = append(w.steps, s)
 	w.pos = t
@@ -274,11 +299,12 @@ func (w *walker) gap(e int, l hold) {
 
 // walkBack takes what lies between an execution and a hold that is no worker's, by the rule of slou.
 func (w *walker) walkBack(e int, l hold) {
-	facts := &facts{walker: w, known: w.late}
+	w.facts.known = w.facts.known[:0]
 	if l.df != 0 {
-		facts.known = append([]model.DF{l.df}, w.late...)
+		w.facts.known = append(w.facts.known, l.df)
 	}
-	w.spare = slou.Divide(facts, slou.Gap{Node: w.node, CF: w.next.CF, Execution: e, A: l.left, D: w.m.ExecStart[e]}, true, w.spare[:0])
+	w.facts.known = append(w.facts.known, w.late...)
+	w.spare = slou.Divide(&w.facts, slou.Gap{Node: w.node, CF: w.next.CF, Execution: e, A: l.left, D: w.m.ExecStart[e]}, true, w.spare[:0])
 	for i := range w.spare {
 		p := &w.spare[i]
 		s := Step{Kind: KindOverhead, Factor: p.Factor, Part: p.Part}
@@ -296,7 +322,7 @@ func (w *walker) walkBack(e int, l hold) {
 // facts answers the rule's questions about an execution whose holds have just been found. It knows of no producers: how
 // far to go back is decided by its holds.
 type facts struct {
-	*walker
+	*holder
 	known []model.DF
 }
 
@@ -315,7 +341,7 @@ func (f *facts) Created(model.CF) (int64, int32, bool) {
 }
 
 func (f *facts) Came(cf model.CF, node int32, t int64) slou.Message {
-	if g := lastMove(f.m.MovesOf(cf), node, t); g != nil && (f.origin.left == model.None || g.Received >= f.origin.left) {
+	if g := lastMove(f.movesOf(cf), node, t); g != nil && (f.origin.left == model.None || g.Received >= f.origin.left) {
 		return message(g)
 	}
 	return slou.Message{}

@@ -159,10 +159,11 @@ type Fragment struct {
 	Critical int64 `json:"critical"`
 	OnPath   int64 `json:"on_path"`
 	// MinNS is by how much any one of them could end later; AllNS by how much all of them at once could: each
-	// takes that much longer. AllNS <= MinNS.
-	MinNS  int64 `json:"min_ns"`
-	AllNS  int64 `json:"all_ns"`
-	MeanNS int64 `json:"mean_ns"`
-	SumNS  int64 `json:"sum_ns"`
-	MaxNS  int64 `json:"max_ns"`
+	// takes that much longer. AllNS <= MinNS; nil where a very long run has so many code fragments that it would take
+	// too long to find out.
+	MinNS  int64  `json:"min_ns"`
+	AllNS  *int64 `json:"all_ns"`
+	MeanNS int64  `json:"mean_ns"`
+	SumNS  int64  `json:"sum_ns"`
+	MaxNS  int64  `json:"max_ns"`
 }

@@ -64,7 +64,7 @@ func (g *graph) fragments(ctx context.Context, list []int64, end int64, onPath [
 		f.SumNS = int64(sum)
 		high[code] += carry
 	}
-	out := []Fragment{}
+	out, index := []Fragment{}, []int(nil)
 	for i := range codes {
 		f := &codes[i]
 		if f.Count == 0 {
@@ -78,6 +78,18 @@ func (g *graph) fragments(ctx context.Context, list []int64, end int64, onPath [
 			f.SumNS = math.MaxInt64
 		}
 		out = append(out, *f)
+		index = append(index, i)
+	}
+	search, budget := together{graph: g}, triesOf
+	for i := range out {
+		all := out[i].MinNS
+		if all > 0 && out[i].Count > 1 {
+			var ok bool
+			if all, ok = search.all(ctx, index[i], all, end, &budget); !ok {
+				continue
+			}
+		}
+		out[i].AllNS = &all
 	}
 	slices.SortStableFunc(out, func(a, b Fragment) int {
 		return cmp.Or(cmp.Compare(a.MinNS, b.MinNS), cmp.Compare(b.UsefulNS, a.UsefulNS), cmp.Compare(b.Count, a.Count))

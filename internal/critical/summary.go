@@ -15,26 +15,30 @@ const longestSteps = 10
 // result sums the steps up. undivided: L and O cannot be told apart.
 func (w *walker) result(longest int, undivided bool) *Path {
 	m := w.m
-	p := &Path{Last: w.last, LengthNS: m.Wall(), Count: int64(len(w.steps)), Steps: w.steps, names: w.names, m: m,
+	steps := w.inOrder()
+	p := &Path{Last: w.last, LengthNS: m.Wall(), Count: int64(len(steps)), Steps: steps, names: w.names, m: m,
 		Fragments: []PathFragment{}, Longest: []NamedStep{}}
 	var factors [slou.FactorLoss + 1]int64
 	var kinds [kindCount]Part
+	for k := range kinds {
+		kinds[k].Name = Kind(k).String()
+	}
 	parts, codes := map[Step]*Part{}, make([]PathFragment, len(m.Codes)+1)
 	tail := &codes[len(m.Codes)]
 	run, end := ReasonSum{Reason: "run"}, ReasonSum{Reason: "tail"}
-	for i := range w.steps {
-		s := &w.steps[i]
+	for i := range steps {
+		s := &steps[i]
 		ns := s.To - s.From
 		factors[s.Factor] += ns
-		kinds[s.Kind].add(s.Kind.String(), ns)
+		kinds[s.Kind].add(ns)
 		key := Step{Factor: s.Factor, Part: s.Part, name: s.name}
 		if s.Factor == slou.FactorL {
 			key.Node, key.Peer = s.Node, s.Peer
 		}
 		if parts[key] == nil {
-			parts[key] = new(Part)
+			parts[key] = &Part{Name: p.Name(s)}
 		}
-		parts[key].add(p.Name(s), ns)
+		parts[key].add(ns)
 		f := tail
 		if s.Kind == KindTail {
 			p.TailNS += ns
@@ -93,8 +97,7 @@ func (w *walker) result(longest int, undivided bool) *Path {
 	return p
 }
 
-func (p *Part) add(name string, ns int64) {
-	p.Name = name
+func (p *Part) add(ns int64) {
 	p.NS += ns
 	p.Count++
 }
