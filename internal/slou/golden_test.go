@@ -47,6 +47,13 @@ func TestGolden(t *testing.T) {
 			parts, order := sections(string(text))
 			m := sloutest.Build(t, parts["trace"])
 			for _, name := range order {
+				if opt, ok := goldenOptions(name); ok {
+					got := computeText(t, m, opt)
+					if diff := cmp.Diff(lines(parts[name]), lines(got)); diff != "" && !*update {
+						t.Errorf("%s (-want +got):\n%s", name, diff)
+					}
+					parts[name] = got + "\n"
+				}
 				if !strings.HasPrefix(name, "pieces") {
 					continue
 				}
