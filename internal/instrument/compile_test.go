@@ -8,10 +8,11 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/whyslow/whyslow/trace"
 )
 
-// compiled builds and runs a program.
-func compileAndRun(t *testing.T, dir string, args ...string) string {
+// compileAndRun builds and runs a program.
+func compileAndRun(t *testing.T, dir string, words, env []string, args ...string) string {
 	t.Helper()
 	program := filepath.Join(dir, "program")
 	cmd := exec.Command("g++", append(args, "-fmax-errors=3", "-o", program)...)
@@ -19,8 +20,8 @@ func compileAndRun(t *testing.T, dir string, args ...string) string {
 	if out, err := cmd.CombinedOutput(); err != nil {
 		t.Fatalf("g++ %v: %v\n%s", args, err, out)
 	}
-	run := exec.Command(program)
-	run.Dir = dir
+	run := exec.Command(program, words...)
+	run.Dir, run.Env = dir, append(os.Environ(), env...)
 	out, err := run.CombinedOutput()
 	if err != nil {
 		t.Fatalf("%v\n%s", err, out)
@@ -31,9 +32,8 @@ func compileAndRun(t *testing.T, dir string, args ...string) string {
 // TestCompiled compiles a program with statements of many shapes as it is and instrumented: it must do the same, and emit
 // as many events as testdata/compile/counts.txt says, which was checked by hand.
 func TestCompiled(t *testing.T) {
-	if _, err := exec.LookPath("g++"); err != nil {
-		t.Skip("there is no g++")
-	}
+	t.Parallel()
+	needCompiler(t)
 	source := filepath.Join("testdata", "compile", "shapes.cpp")
 	rules := readRules(t, []byte(read(t, filepath.Join("testdata", "compile", "events_config.json"))))
 	dir := t.TempDir()
@@ -53,9 +53,9 @@ func TestCompiled(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	plain := strings.Split(compileAndRun(t, t.TempDir(), "-std=c++20", "-I", include, path), "\n")[0]
+	plain := strings.Split(compileAndRun(t, t.TempDir(), nil, nil, "-std=c++20", "-I", include, path), "\n")[0]
 	for _, define := range []string{"-UVERBOSE", "-DEARLY"} {
-		got := compileAndRun(t, dir, "-std=c++20", "-Wall", "-Wno-unused", "-I", include, define, "shapes.cpp")
+		got := compileAndRun(t, dir, nil, nil, "-std=c++20", "-Wall", "-Wno-unused", "-I", include, define, "shapes.cpp")
 		first, counts, _ := strings.Cut(got, "\n")
 		if define == "-DEARLY" {
 			continue // another branch: it compiles and runs
@@ -73,5 +73,67 @@ func TestCompiled(t *testing.T) {
 		if d := cmp.Diff(read(t, name), counts); d != "" {
 			t.Errorf("-want +got:\n%s", d)
 		}
+	}
+}
+
+func needCompiler(t *testing.T) {
+	t.Helper()
+	if _, err := exec.LookPath("g++"); err != nil {
+		t.Skip("there is no g++")
+	}
+}
+
+// TestExample instruments the run-time system in examples/cpp, runs it, and looks for what its rules must give in the trace.
+func TestExample(t *testing.T) {
+	t.Parallel()
+	needCompiler(t)
+	root, err := filepath.Abs("../..")
+	if err != nil {
+		t.Fatal(err)
+	}
+	example := filepath.Join(root, "examples", "cpp")
+	sources, err := filepath.Glob(filepath.Join(example, "*.?pp"))
+	if err != nil || len(sources) == 0 {
+		t.Fatal("no sources", err)
+	}
+	rules, configWarnings, err := ReadRules(filepath.Join(example, "config", "events_config.json"))
+	if err != nil || len(configWarnings) > 0 {
+		t.Fatal(err, configWarnings)
+	}
+	dir := t.TempDir()
+	if err := os.CopyFS(filepath.Join(dir, "config"), os.DirFS(filepath.Join(example, "config"))); err != nil {
+		t.Fatal(err)
+	}
+	res, err := Run(sources, rules, Options{OutDir: dir})
+	if err != nil || len(res.Warnings) > 0 {
+		t.Fatal(err, res.Warnings)
+	}
+	args := []string{"-std=c++11", "-pthread", "-Wall", "-Werror", "-I", filepath.Join(root, "sdk")}
+	for _, f := range res.Files {
+		if len(f.Warnings) > 0 {
+			t.Error(f.Warnings)
+		}
+		if strings.HasSuffix(f.Target, ".cpp") {
+			args = append(args, f.Target)
+		}
+	}
+	// The product of 3 x 3 blocks of 10 x 10 elements: 18 CFs make the factors, 27 multiply, one sums up, one creates them all.
+	path := filepath.Join(dir, "trace")
+	if out := compileAndRun(t, dir, []string{"3", "10", "2"}, []string{"WHYSLOW_TRACE=" + path}, args...); !strings.HasPrefix(out, "sum of the product: ") {
+		t.Errorf("%s", out)
+	}
+	r, err := trace.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	var text strings.Builder
+	if err := trace.Dump(&text, r); err != nil {
+		t.Fatal(err)
+	}
+	n := func(event string) int { return strings.Count(text.String(), " GlobalEvents."+event+" ") }
+	got := []int{n("onExited"), n("onContinued"), n("onForeignStarted"), n("onForeignEnded"), n("onStarted") - n("onExited") - n("onContinued") - n("onWaiting")}
+	if d := cmp.Diff([]int{18 + 27 + 1 + 1, 2*27 + 1, 18 + 27 + 9, 18 + 27 + 9, 0}, got); d != "" {
+		t.Errorf("-want +got:\n%s%s", d, text.String())
 	}
 }

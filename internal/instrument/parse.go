@@ -68,8 +68,7 @@ type parser struct {
 	toks  []token
 	match []int // of a bracket: the index of its partner
 	depth int   // of statements
-	// Words for constexpr.
-	constexpr map[string]bool
+	*vocabulary
 	reading
 }
 
@@ -88,8 +87,8 @@ func (s scope) named(name ...string) []string {
 }
 
 // parse reads one variant.
-func parse(toks []token, constexpr map[string]bool) (r *reading, err *problem) {
-	p := &parser{toks: toks, constexpr: constexpr}
+func parse(toks []token, v *vocabulary) (r *reading, err *problem) {
+	p := &parser{toks: toks, vocabulary: v}
 	if err := p.pair(); err != nil {
 		return nil, err
 	}
@@ -493,12 +492,12 @@ func (p *parser) definition(start, headEnd, body, end int, d declarator, in scop
 	return p.handlers(p.match[body]+1, end, f) // of a function that is a try block
 }
 
-// prototype notes a function that is declared here without a body.
+// prototype notes functions that are declared here without a body: blocks, and what is user code if it has C linkage.
 func (p *parser) prototype(start, end int, in scope) {
 	if p.is(start, "typedef") || p.is(start, "using") || p.is(start, "friend") || in.fn != nil {
 		return
 	}
-	linkage := in.linkage && !in.class
+	linkage := in.linkage && !in.class || p.in(start, p.linkage)
 	if p.is(start, "extern") && start+1 < end && p.toks[start+1].kind == text {
 		linkage = p.toks[start+1].spelling == `"C"`
 	}
@@ -506,17 +505,21 @@ func (p *parser) prototype(start, end int, in scope) {
 	if !ok {
 		return
 	}
-	if linkage {
-		p.foreign = append(p.foreign, in.named(d.name...))
-		for i := d.close + 1; i < end; i = p.over(i) { // int f(int), g(int);
-			if p.is(i, ",") {
-				if d, ok := p.declarator(i+1, end, in); ok {
-					p.foreign = append(p.foreign, in.named(d.name...))
-				}
-			}
-		}
-	}
 	if p.givesBlock(start, end, d) {
 		p.blocks = append(p.blocks, in.named(d.name...))
+		return
+	}
+	for i := d.close + 1; linkage; { // int f(int), g(int);
+		p.foreign = append(p.foreign, in.named(d.name...))
+		for i < end && !p.is(i, ",") {
+			i = p.over(i)
+		}
+		if i >= end {
+			break
+		}
+		i++
+		if d, linkage = p.declarator(i, end, in); linkage {
+			i = d.close + 1
+		}
 	}
 }

@@ -14,7 +14,7 @@ type Rule struct {
 	Event     string // "Namespace::onName"
 	At        config.Rule
 	Args      []string // C++ expressions, passed to the event in this order
-	Functions []string // patterns with * and ?, see function.fits; none: all functions
+	Functions []string // patterns with * and ?, see compiled.allows; none: all functions
 	Pos       string   // where it was configured, "file:line:col"
 }
 

@@ -82,9 +82,9 @@ func Run(paths []string, rules []Rule, o Options) (*Result, error) {
 		}
 		files = append(files, open(name, text))
 	}
-	constexpr := constexprMacros(files)
+	v := readMacros(files)
 	for _, f := range files {
-		f.parse(constexpr)
+		f.parse(v)
 		for _, list := range f.foreign {
 			foreign.add(list)
 		}

@@ -52,7 +52,7 @@ type macro struct {
 func Source(name string, text []byte, rules []Rule) (out []byte, insertions []Insertion, warnings []Warning) {
 	list, warnings := compile(rules)
 	f := open(name, text)
-	f.parse(constexprMacros([]*file{f}))
+	f.parse(readMacros([]*file{f}))
 	out, insertions, more := f.apply(list, f.foreign, f.blocks)
 	return out, insertions, append(warnings, more...)
 }
@@ -97,27 +97,47 @@ func open(name string, given []byte) *file {
 	return f
 }
 
-// constexprMacros are the names that stand for constexpr, perhaps with attributes.
-func constexprMacros(files []*file) map[string]bool {
-	names := set("constexpr consteval")
-	for more := true; more; {
+// vocabulary is what macros of the files stand for.
+type vocabulary struct {
+	constexpr map[string]bool // constexpr, perhaps with attributes
+	linkage   map[string]bool // extern "C", perhaps with attributes
+}
+
+func readMacros(files []*file) *vocabulary {
+	v := &vocabulary{set("constexpr consteval"), map[string]bool{}}
+	for more := true; more; { // macros of macros
 		more = false
 		for _, f := range files {
 			for _, m := range f.macros {
-				if names[m.name] || slices.ContainsFunc(m.toks, func(t token) bool { return t.is("{") || t.is(";") }) {
+				if slices.ContainsFunc(m.toks, func(t token) bool { return t.is("{") || t.is(";") }) {
 					continue
 				}
-				if slices.ContainsFunc(m.toks, func(t token) bool { return t.kind == word && names[t.spelling] }) {
-					names[m.name], more = true, true
-				}
+				more = learn(v.constexpr, m, func(i int) bool { return v.constexpr[m.toks[i].spelling] }) || more
+				more = learn(v.linkage, m, func(i int) bool {
+					return v.linkage[m.toks[i].spelling] || m.toks[i].is("extern") && i+1 < len(m.toks) && m.toks[i+1].spelling == `"C"`
+				}) || more
 			}
 		}
 	}
-	return names
+	return v
+}
+
+// learn adds the macro to the names if a word of it means the same.
+func learn(names map[string]bool, m macro, means func(i int) bool) bool {
+	if names[m.name] {
+		return false
+	}
+	for i, t := range m.toks {
+		if t.kind == word && means(i) {
+			names[m.name] = true
+			return true
+		}
+	}
+	return false
 }
 
 // parse finds what the source holds.
-func (f *file) parse(constexpr map[string]bool) {
+func (f *file) parse(v *vocabulary) {
 	if f.problem != nil {
 		return
 	}
@@ -127,7 +147,7 @@ func (f *file) parse(constexpr map[string]bool) {
 		return
 	}
 	complete := variants(top, all, func(toks []token, where string) bool {
-		r, err := parse(toks, constexpr)
+		r, err := parse(toks, v)
 		if err != nil {
 			f.skip(*err, where)
 			return false
