@@ -66,6 +66,34 @@ func (g *group) join(o *group) {
 	g.measured += o.measured
 }
 
+// groups is a list of groups that grows without being copied.
+type groups struct {
+	chunks [][]group
+	n      int
+}
+
+const (
+	chunkBits = 8
+	chunkLen  = 1 << chunkBits
+)
+
+// add appends a group and gives its number.
+func (l *groups) add(g group) int {
+	if l.n&(chunkLen-1) == 0 {
+		size := chunkLen
+		if l.n == 0 {
+			size = 4 // many lists stay short
+		}
+		l.chunks = append(l.chunks, make([]group, 0, size))
+	}
+	last := &l.chunks[len(l.chunks)-1]
+	*last = append(*last, g)
+	l.n++
+	return l.n - 1
+}
+
+func (l *groups) at(g int) *group { return &l.chunks[g>>chunkBits][g&(chunkLen-1)] }
+
 type groupLink struct {
 	group int
 	link  Link
@@ -78,7 +106,7 @@ type groupWait struct {
 
 // grouping is a split before the groups to be shown are chosen. Group 0 is the remainder.
 type grouping struct {
-	groups []group
+	groups groups
 	links  map[groupLink]int64
 	waits  map[groupWait]int64
 	name   func(g int) (key string, index int64)
@@ -87,13 +115,14 @@ type grouping struct {
 }
 
 func newGrouping(name func(g int) (string, int64)) *grouping {
-	return &grouping{groups: make([]group, 1), links: map[groupLink]int64{}, waits: map[groupWait]int64{}, name: name}
+	x := &grouping{links: map[groupLink]int64{}, waits: map[groupWait]int64{}, name: name}
+	x.groups.add(group{})
+	return x
 }
 
 // add appends the sums of one or several workers as a group.
 func (x *grouping) add(s *sums) {
-	g := len(x.groups)
-	x.groups = append(x.groups, group{s.cells, s.useful.count, s.useful.measured})
+	g := x.groups.add(group{s.cells, s.useful.count, s.useful.measured})
 	for k, v := range s.link {
 		x.links[groupLink{g, k}] += v
 	}
@@ -107,15 +136,15 @@ type indexGroups struct {
 	grouping
 	m       *model.Model
 	at      int           // position of the index in the label
-	values  []int64       // by group
+	values  []int32       // by group
 	numbers map[int32]int // group of a value
 	last    model.CF
 	present int // group of last
 }
 
 func newIndexGroups(m *model.Model, at int) *indexGroups {
-	x := &indexGroups{m: m, at: at, values: []int64{0}, numbers: map[int32]int{}}
-	x.grouping = *newGrouping(func(g int) (string, int64) { return strconv.FormatInt(x.values[g], 10), x.values[g] })
+	x := &indexGroups{m: m, at: at, values: []int32{0}, numbers: map[int32]int{}}
+	x.grouping = *newGrouping(func(g int) (string, int64) { return strconv.Itoa(int(x.values[g])), int64(x.values[g]) })
 	x.order = func(a, b int) int { return cmp.Compare(x.values[a], x.values[b]) }
 	return x
 }
@@ -128,7 +157,7 @@ func (x *indexGroups) group(cf model.CF) int {
 	g := 0
 	if label := x.m.Label(cf); x.at < len(label) {
 		v := label[x.at]
-		if x.present != 0 && x.values[x.present] == int64(v) {
+		if x.present != 0 && x.values[x.present] == v {
 			g = x.present // CFs of one time step follow each other
 		} else {
 			g = x.number(v)
@@ -141,16 +170,16 @@ func (x *indexGroups) group(cf model.CF) int {
 func (x *indexGroups) number(v int32) int {
 	g, ok := x.numbers[v]
 	if !ok {
-		g = len(x.groups)
+		g = x.groups.add(group{})
 		x.numbers[v] = g
-		x.groups, x.values = append(x.groups, group{}), append(x.values, int64(v))
+		x.values = append(x.values, v)
 	}
 	return g
 }
 
 func (x *indexGroups) add(p *Piece, at int) {
 	g, ns := x.group(p.Consumer), p.To-p.From
-	x.groups[g].cells[at] += ns
+	x.groups.at(g).cells[at] += ns
 	switch p.Factor {
 	case FactorL:
 		x.links[groupLink{g, p.Link}] += ns
@@ -160,11 +189,15 @@ func (x *indexGroups) add(p *Piece, at int) {
 }
 
 func (x *indexGroups) join(o *indexGroups) {
-	to := make([]int, len(o.groups))
-	x.groups[0].join(&o.groups[0])
-	for g := 1; g < len(o.groups); g++ {
-		to[g] = x.number(int32(o.values[g]))
-		x.groups[to[g]].join(&o.groups[g])
+	to := make([]int, o.groups.n)
+	for g := range to {
+		if g > 0 {
+			to[g] = x.number(o.values[g])
+		}
+		x.groups.at(to[g]).join(o.groups.at(g))
+		if g&(chunkLen-1) == chunkLen-1 {
+			o.groups.chunks[g>>chunkBits] = nil // there may be millions
+		}
 	}
 	for k, v := range o.links {
 		x.links[groupLink{to[k.group], k.link}] += v
@@ -179,22 +212,22 @@ func (t *tally) byCode() *grouping {
 	var codes []int // by group
 	x := newGrouping(func(g int) (string, int64) { return t.m.Codes[codes[g]-1].Name, int64(codes[g] - 1) })
 	x.order = func(a, b int) int {
-		return cmp.Or(cmp.Compare(x.groups[b].cells.total(), x.groups[a].cells.total()), cmp.Compare(a, b))
+		return cmp.Or(cmp.Compare(x.groups.at(b).cells.total(), x.groups.at(a).cells.total()), cmp.Compare(a, b))
 	}
-	groups := make([]int, len(t.codes))
+	of := make([]int, len(t.codes)) // group of each
 	codes = []int{0}
 	for i := range t.codes {
 		c := &t.codes[i]
 		g := group{c.before, c.count, c.measured}
 		if i == 0 {
-			x.groups[0] = g
+			*x.groups.at(0) = g
 		} else if g != (group{}) {
-			groups[i] = len(x.groups)
-			codes, x.groups = append(codes, i), append(x.groups, g)
+			of[i] = x.groups.add(g)
+			codes = append(codes, i)
 		}
 	}
 	for k, v := range t.causes {
-		switch g := groups[k.consumer]; k.factor {
+		switch g := of[k.consumer]; k.factor {
 		case FactorL:
 			x.links[groupLink{g, k.link}] += v.ns
 		case FactorW:
@@ -206,13 +239,13 @@ func (t *tally) byCode() *grouping {
 
 // choose gives the groups to be shown, in their order: all but the remainder, or the largest.
 func (x *grouping) choose(limit int) []int {
-	list := make([]int, 0, len(x.groups)-1)
-	for g := 1; g < len(x.groups); g++ {
+	list := make([]int, 0, x.groups.n-1)
+	for g := 1; g < x.groups.n; g++ {
 		list = append(list, g)
 	}
 	if limit > 0 && len(list) > limit {
-		size := func(g int) int64 { return x.groups[g].cells.total() + x.groups[g].cells[FactorLoss] }
-		slices.SortStableFunc(list, func(a, b int) int { return cmp.Compare(size(b), size(a)) })
+		size := func(g int) int64 { c := &x.groups.at(g).cells; return c.total() + c[FactorLoss] }
+		slices.SortFunc(list, func(a, b int) int { return cmp.Or(cmp.Compare(size(b), size(a)), cmp.Compare(a, b)) })
 		list = list[:limit]
 		slices.Sort(list)
 	}
@@ -226,7 +259,7 @@ func (x *grouping) choose(limit int) []int {
 func (x *grouping) split(name string, limit int, null map[Factor]bool) Split {
 	list := x.choose(limit)
 	const others, rest = 0, 1
-	to := make([]int, len(x.groups)) // others
+	to := make([]int, x.groups.n) // others
 	to[0] = rest
 	for i, g := range list {
 		to[g] = i + 2
@@ -235,11 +268,11 @@ func (x *grouping) split(name string, limit int, null map[Factor]bool) Split {
 	for i := range all {
 		all[i] = newSums(nil)
 	}
-	for g := range x.groups {
-		s := all[to[g]]
-		s.cells.join(&x.groups[g].cells)
-		s.useful.count += x.groups[g].cfs
-		s.useful.measured += x.groups[g].measured
+	for i, to := range to {
+		s, g := all[to], x.groups.at(i)
+		s.cells.join(&g.cells)
+		s.useful.count += g.cfs
+		s.useful.measured += g.measured
 	}
 	for k, v := range x.links {
 		all[to[k.group]].link[k.link] += v
@@ -257,7 +290,7 @@ func (x *grouping) split(name string, limit int, null map[Factor]bool) Split {
 		key, index := x.name(g)
 		add(all[i+2], Group{Key: key, Index: index})
 	}
-	if n := len(x.groups) - 1 - len(list); n > 0 {
+	if n := x.groups.n - 1 - len(list); n > 0 {
 		add(all[others], Group{Key: KeyOthers, Joined: int64(n)})
 	}
 	if all[rest].cells != (cells{}) || all[rest].useful.count > 0 {

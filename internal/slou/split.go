@@ -62,7 +62,7 @@ func (r *run) splits(res *Result, workers []*sums, all *tally, null map[Factor]b
 			x, indices = &indices[0].grouping, indices[1:]
 		}
 		if b.what == byNode || b.what == byWorker || b.what == byIndex {
-			x.groups[0].cells[cell(FactorO, PartExtra)] += res.ExtraCoresNS
+			x.groups.at(0).cells[cell(FactorO, PartExtra)] += res.ExtraCoresNS
 		}
 		out = append(out, x.split(r.opt.Splits[i], r.opt.MaxGroups, null))
 		if err := out[i].check(res); err != nil {

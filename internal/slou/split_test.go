@@ -161,3 +161,19 @@ func TestNullSplits(t *testing.T) {
 		t.Errorf("windows: %d undivided, of %d; rows %v", undivided, res.UndividedNS, res.Windows.Rows)
 	}
 }
+
+// FuzzCheckBy: what is accepted is one of the three words or a small position.
+func FuzzCheckBy(f *testing.F) {
+	for _, by := range []string{"node", "worker", "code", "index:0", "index:65535", "index:65536", "index:+1", "index:1x", ""} {
+		f.Add(by)
+	}
+	f.Fuzz(func(t *testing.T, by string) {
+		err := slou.CheckBy(by)
+		var k int
+		_, scan := fmt.Sscanf(by, "index:%d", &k)
+		want := by == "node" || by == "worker" || by == "code" || scan == nil && k >= 0 && k < 1<<16 && strings.Trim(by[len("index:"):], "0123456789") == ""
+		if (err == nil) != want {
+			t.Errorf("%q: error %v", by, err)
+		}
+	})
+}

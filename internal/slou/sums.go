@@ -78,7 +78,7 @@ func (s *sums) executed(cf model.CF, useful int64, measured bool) {
 	c.measured += known
 	s.useful.measured += known
 	for _, x := range s.indices {
-		g := &x.groups[x.group(cf)]
+		g := x.groups.at(x.group(cf))
 		g.cfs++
 		g.measured += known
 	}
