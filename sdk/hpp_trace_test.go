@@ -313,3 +313,16 @@ func TestPageCPP(t *testing.T) {
 		t.Errorf("%+v", sum)
 	}
 }
+
+// BenchmarkEventCPP prints nanoseconds of an event that nobody wants, one in the trace, a function and a DF, with the
+// trace and with other modules instead.
+func BenchmarkEventCPP(b *testing.B) {
+	path := compileCPP(b, "hpp-bench", []string{"-std=c++11", "-O2", "-DWHOLE"}, "testdata/hpp.cpp", "testdata/hpp2.cpp")
+	events := `{"eventsSettings": {"On": {"onStep": true}, "DFEvents": {"onCreateSize": true, "onDestroySize": true},
+  "GlobalEvents": {"onForeignStarted": true, "onForeignEnded": true}}}`
+	for b.Loop() {
+		for _, modules := range []string{"", `{"trace_writer_module": {"enabled": false}, "df_sizer_events_module": {}, "foreign_block_timer_module": {}}`} {
+			b.Logf("%s\n%s", modules, cppRun(b, path, events, modules, nil, "bench").stdout)
+		}
+	}
+}

@@ -312,7 +312,7 @@ class IEventModule;
 // that has one, or its own: indices of ended threads are given to new ones.
 struct ThreadState {
     std::size_t index;
-    std::uint64_t generation; // how many threads had the index before
+    std::atomic<std::uint64_t> generation; // how many threads had the index before
     std::atomic<int> depth; // emissions the thread is in: more than one when handlers emit
     std::atomic<bool> ended;
     ThreadState *next; // all there are
@@ -2262,8 +2262,9 @@ class DFPool {
         return c.get();
     }
 
-    // create returns the number of a new DF, 0 if there are too many.
-    ws_df create(Class *c) {
+    // create returns the number of a new DF, 0 if there are too many, and when it was made: between the last time it was destroyed
+    // and the next.
+    ws_df create(Class *c, int64_t *t) {
         uint32_t i = pop(c->dead);
         if (!i) {
             if (count_.load(std::memory_order_relaxed) >= max_nodes || (i = ++count_) >= max_nodes) return 0;
@@ -2272,17 +2273,19 @@ class DFPool {
             n.home = c;
             n.df = ws_define_df(ctx_, c->name, identity, 4);
         }
-        const ws_df df = node(i).df; // before another thread can destroy it
+        const ws_df df = node(i).df;
+        *t = ws_now();
         push(*c->live, i);
         return df;
     }
 
-    // destroy returns the number of the youngest DF of the class's size, 0 if there is none.
-    ws_df destroy(Class *c) {
+    // destroy returns the number of the youngest DF of the class's size, 0 if there is none, and when it went.
+    ws_df destroy(Class *c, int64_t *t) {
         const uint32_t i = pop(*c->live);
         if (!i) return 0;
         Node &n = node(i);
         const ws_df df = n.df;
+        *t = ws_now();
         push(n.home->dead, i);
         return df;
     }
@@ -2342,6 +2345,18 @@ class DFPool {
     std::atomic<uint32_t> count_;
 };
 
+class Track;
+
+// Worker is a place in the trace. A thread takes that of one that has ended, if there is one.
+struct Worker {
+    ws_stream *stream, *beside; // beside: for what is known late
+    ws_df work;
+    int64_t last_end;         // of its last atomic CF
+    Track *track;             // of the thread that has it; null: none
+    const ThreadState *owner; // that thread
+    uint64_t generation;
+};
+
 // Shared is what all tracks use.
 struct Shared {
     ws_context *ctx;
@@ -2350,11 +2365,21 @@ struct Shared {
     enum { Auto, On, Off } cpu;
     int64_t since; // when the program was loaded
     std::mutex lock;
-    std::vector<ws_stream *> prepared; // workers that no thread has claimed yet; under lock
+    std::vector<std::unique_ptr<Worker>> workers; // under lock
     ws_name work;
+
+    // add_worker makes one more; lock is held.
+    Worker *add_worker() {
+        const int i = static_cast<int>(workers.size());
+        const int64_t identity[3] = {0, static_cast<int64_t>(work), i};
+        ws_stream *stream = ws_worker_open(ctx, since); // beyond WS_NO_WORKER it records nothing
+        ws_stream *beside = i < WS_NO_WORKER ? ws_stream_open(ctx, WS_NO_WORKER + i) : stream;
+        workers.emplace_back(new Worker{stream, beside, ws_define_df(ctx, work, identity, 3), since, nullptr, nullptr, 0});
+        return workers.back().get();
+    }
 };
 
-// Track records what a thread does. Threads that follow one another may share it: they are one worker.
+// Track records what a thread does. Threads that follow one another may share it.
 class Track {
   public:
     // Where it pays to read the thread's CPU clock, a system call: around CFs that last so long on average, and after a
@@ -2362,43 +2387,45 @@ class Track {
     static const int64_t long_cf = 50000, long_gap = 20000;
 
     ws_stream *stream(Shared &s) {
-        if (generation_ != thread_state()->generation + 1) take_over(s);
-        if (!stream_) stream_ = ws_stream_open(s.ctx, WS_NO_WORKER + 2 * static_cast<int>(thread_state()->index));
+        if (generation_ != thread_state()->generation.load(std::memory_order_relaxed) + 1) take_over(s);
+        if (!stream_) stream_ = ws_stream_open(s.ctx, 2 * WS_NO_WORKER + static_cast<int>(thread_state()->index));
         return stream_;
     }
 
-    // begin starts an execution: of an atomic CF (one in another is not told apart), or of a CF around such ones.
-    Function *begin(Shared &s, const char *name, bool atomic) {
+    // begin starts an execution: of an atomic CF (one in another is not told apart), or of a CF around such ones. foreign:
+    // it is user code.
+    void begin(Shared &s, const char *name, bool atomic, bool foreign) {
         ws_stream *out = stream(s);
-        if (atomic && !worker_ && !atomics_) out = become_worker(s);
+        if (atomic && !worker_) out = become_worker(s);
         Function *f = function(s, name, atomic ? WS_ATOMIC : WS_SUB);
         const int64_t now = ws_now();
-        Open o = {f, out, 0, now, -1, atomic};
+        Open o = {f, out, 0, now, -1, atomic, foreign};
         if (atomic && atomics_++) {
             open_.push_back(o); // its time is the outer one's
-            return f;
+            if (foreign) ws_foreign_started_at(out, now, f->site);
+            return;
         }
         int64_t ready = now, cpu = -1;
         ws_df input = 0;
         if (atomic) {
             const int64_t slept = idle(s, now, &cpu);
-            ready = last_end_ + slept;
+            ready = worker_->last_end + slept;
             if (slept > 0) {
-                input = work(s);
-                ws_df_create_at(beside(s), ready, input, 0, 0);
+                input = worker_->work;
+                ws_df_create_at(worker_->beside, ready, input, 0, 0);
             }
             if (!open_.empty()) ready = std::max(ready, open_.back().start); // the CF around it was there before
             if (cpu < 0 && (s.cpu == Shared::On || (s.cpu == Shared::Auto && (f->count < 4 || f->total >= long_cf * static_cast<int64_t>(f->count))))) cpu = ws_thread_cpu();
             if (s.cpu != Shared::Off) o.cpu = cpu;
         }
         o.cf = ws_new_id(s.ctx);
-        ws_stream *before = atomic ? beside(s) : out;
+        ws_stream *before = atomic ? worker_->beside : out;
         ws_cf_created_at(before, ready, o.cf, f->site, current(), current() != 0, 1, nullptr, 0);
         ws_cf_ready_at(before, ready, o.cf, 0);
         ws_cf_started_at(out, now, o.cf, 1, &input, input != 0);
         if (input) ws_df_destroy_at(out, now, input, 0, WS_EXPIRED);
+        if (foreign) ws_foreign_started_at(out, now, f->site);
         open_.push_back(o);
-        return f;
     }
 
     // end ends the innermost execution of that kind and, if name is given, of that name; what was left open in it ends, too.
@@ -2423,7 +2450,7 @@ class Track {
     void unpark(Shared &s) {
         ws_stream *out = stream(s);
         const int64_t now = ws_now();
-        if (parked_) slept_ += now - std::max(parked_, last_end_);
+        if (parked_) slept_ += now - std::max(parked_, last_end());
         parked_ = 0;
         ws_busy_at(out, now);
     }
@@ -2432,7 +2459,7 @@ class Track {
     void wait(Shared &s, ws_name what, bool on) {
         ws_stream *out = stream(s);
         const int64_t now = ws_now();
-        if (!on && waiting_) waited_ += now - std::max(waiting_, last_end_);
+        if (!on && waiting_) waited_ += now - std::max(waiting_, last_end());
         waiting_ = on ? now : 0;
         if (on) ws_wait_started_at(out, now, what);
         else ws_wait_ended_at(out, now, what);
@@ -2490,18 +2517,16 @@ class Track {
         ws_stream *out; // where it was started
         ws_cf cf;       // 0: inside an atomic CF
         int64_t start, cpu;
-        bool atomic;
+        bool atomic, foreign;
     };
 
-    ws_stream *beside(Shared &s) {
-        if (!beside_) beside_ = ws_stream_open(s.ctx, WS_NO_WORKER + 2 * static_cast<int>(thread_state()->index) + 1);
-        return beside_;
-    }
+    int64_t last_end() const { return worker_ ? worker_->last_end : 0; }
 
     void close(int64_t now, bool measured) {
         const Open o = open_.back();
         open_.pop_back();
         if (o.atomic) atomics_--;
+        if (o.foreign) ws_foreign_ended_at(o.out, now, o.function->site);
         if (!o.cf) return;
         int64_t cpu = -1;
         if (o.atomic) {
@@ -2510,40 +2535,49 @@ class Track {
                 cpu = seen_cpu_ - o.cpu;
             }
             o.function->count++, o.function->total += now - o.start;
-            last_end_ = now, slept_ = waited_ = 0;
+            worker_->last_end = now, slept_ = waited_ = 0;
         }
         ws_cf_finished_at(o.out, now, o.cf, 1, cpu);
     }
 
     // take_over is called when another thread begins to use the track: what its forerunner left open ended with that.
     void take_over(Shared &s) {
-        const bool first = generation_ == 0;
-        generation_ = thread_state()->generation + 1;
-        if (!first) finish(last_end_ > 0 ? std::max(last_end_, open_.empty() ? 0 : open_.back().start) : ws_now());
-        if (first) last_end_ = s.since;
-        seen_ = last_end_, seen_cpu_ = 0; // a thread has used no CPU time before it was there
+        std::lock_guard<std::mutex> guard(s.lock);
+        leave();
+        generation_ = thread_state()->generation.load(std::memory_order_relaxed) + 1;
         parks_ = false, parked_ = slept_ = waiting_ = waited_ = 0;
         switches_ = -1;
     }
 
+    // leave gives up the worker's place; the lock is held, and the thread that had it has ended.
+    void leave() {
+        if (!open_.empty()) finish(ws_now());
+        if (worker_) worker_->track = nullptr;
+        worker_ = nullptr, stream_ = nullptr;
+    }
+
     ws_stream *become_worker(Shared &s) {
-        {
-            std::lock_guard<std::mutex> guard(s.lock);
-            if (!s.prepared.empty()) {
-                worker_ = s.prepared.front();
-                s.prepared.erase(s.prepared.begin());
-            }
+        std::lock_guard<std::mutex> guard(s.lock);
+        for (const std::unique_ptr<Worker> &w : s.workers) {
+            if (w->track && !w->owner->ended.load(std::memory_order_acquire) && w->owner->generation.load(std::memory_order_acquire) == w->generation) continue;
+            if (w->track) w->track->leave();
+            worker_ = w.get();
+            break;
         }
-        if (!worker_) worker_ = ws_worker_open(s.ctx, s.since);
-        return stream_ = worker_;
+        if (!worker_) worker_ = s.add_worker();
+        worker_->track = this;
+        worker_->owner = thread_state();
+        worker_->generation = generation_ - 1;
+        seen_ = worker_->last_end, seen_cpu_ = 0; // a thread has used no CPU time before it was there
+        return stream_ = worker_->stream;
     }
 
     // idle returns how much of the time since the last CF the thread slept; where it reads the CPU clock it gives that, too.
-    int64_t idle(Shared &s, int64_t now, int64_t *cpu) {
-        const int64_t gap = now - last_end_;
+    int64_t idle(const Shared &s, int64_t now, int64_t *cpu) {
+        const int64_t gap = now - worker_->last_end;
         int64_t slept = 0;
         if (parks_) {
-            if (parked_) slept_ += now - std::max(parked_, last_end_);
+            if (parked_) slept_ += now - std::max(parked_, last_end());
             parked_ = 0;
             slept = slept_;
         } else if (s.cpu != Shared::Off && gap >= long_gap) {
@@ -2552,7 +2586,7 @@ class Track {
             if (slept >= 5000 && !gave_up_processor()) slept = 0;
             seen_ = now, seen_cpu_ = *cpu;
         }
-        return slept < 5000 ? 0 : std::min(slept, gap);
+        return slept < 5000 ? 0 : std::min(slept, gap - 1); // before the start, so that the order is clear
     }
 
     // gave_up_processor tells whether the thread has slept since the last call; otherwise it only lost its core to others.
@@ -2568,20 +2602,11 @@ class Track {
 #endif
     }
 
-    ws_df work(Shared &s) {
-        if (!work_) {
-            const int64_t identity[3] = {0, static_cast<int64_t>(s.work), static_cast<int64_t>(thread_state()->index)};
-            work_ = ws_define_df(s.ctx, s.work, identity, 3);
-        }
-        return work_;
-    }
-
     uint64_t generation_ = 0; // that of the thread, plus 1
-    ws_stream *stream_ = nullptr, *worker_ = nullptr, *beside_ = nullptr;
-    ws_df work_ = 0;
+    ws_stream *stream_ = nullptr;
+    Worker *worker_ = nullptr;
     std::vector<Open> open_;
     int atomics_ = 0;      // how many of them are atomic
-    int64_t last_end_ = 0; // of an atomic CF
     bool parks_ = false;   // the thread tells when it sleeps
     int64_t parked_ = 0, slept_ = 0, waiting_ = 0, waited_ = 0;
     long switches_ = -1; // times that the thread gave up the processor of its own accord
@@ -2629,7 +2654,7 @@ class TraceWriter final : public IEventModule {
         s_.since = ws_now() - (monotonic_ns() - process_start);
         s_.dfs.reset(new DFPool(s_.ctx));
         s_.work = ws_define_name(s_.ctx, "work");
-        for (int i = 0; i < workers; i++) s_.prepared.push_back(ws_worker_open(s_.ctx, s_.since));
+        for (int i = 0; i < workers; i++) s_.add_worker();
         ws_setting(s_.ctx, "collector", "whyslow.hpp");
 
         EventsManager *events = EventsManager::instance();
@@ -2689,16 +2714,8 @@ class TraceWriter final : public IEventModule {
         return x;
     }
 
-    void foreign_started(Track &t, const Event &e, const Value *v, std::size_t n) {
-        const char *f = name(e, v, n, "a function's name");
-        const Function *known = t.begin(s_, f, true);
-        ws_foreign_started(t.stream(s_), known->site);
-    }
-    void foreign_ended(Track &t, const Event &e, const Value *v, std::size_t n) {
-        const char *f = name(e, v, n, "a function's name");
-        ws_foreign_ended(t.stream(s_), t.function(s_, f, WS_ATOMIC)->site);
-        t.end(s_, f, true, false);
-    }
+    void foreign_started(Track &t, const Event &e, const Value *v, std::size_t n) { t.begin(s_, name(e, v, n, "a function's name"), true, true); }
+    void foreign_ended(Track &t, const Event &e, const Value *v, std::size_t n) { t.end(s_, name(e, v, n, "a function's name"), true, false); }
     template <ws_kind kind> void block(Track &t, const Event &e, const Value *v, std::size_t n) {
         ws_stream *out = t.stream(s_);
         const Function *f = t.function(s_, name(e, v, n, "a function's name"), WS_ATOMIC);
@@ -2719,19 +2736,22 @@ class TraceWriter final : public IEventModule {
     }
 
     // Where functions are recorded a CF is what is around them; else it is what executes.
-    void cf_started(Track &t, const Event &e, const Value *v, std::size_t n) { t.begin(s_, name(e, v, n, "a message"), !functions_); }
+    void cf_started(Track &t, const Event &e, const Value *v, std::size_t n) { t.begin(s_, name(e, v, n, "a message"), !functions_, false); }
     void cf_finished(Track &t, const Event &, const Value *, std::size_t) { t.end(s_, nullptr, !functions_, false); }
     void cf_waiting(Track &t, const Event &, const Value *, std::size_t) { t.end(s_, nullptr, !functions_, true); }
 
     void df_create(Track &t, const Event &e, const Value *v, std::size_t n) {
         const int64_t size = number(e, v, n, "a size");
         ws_stream *out = t.stream(s_);
-        if (const ws_df df = s_.dfs->create(t.df_class(s_, n > 1 && v[0].type == Value::Text ? v[0].text : "DF", size))) ws_df_create(out, df, size, t.current());
+        int64_t now;
+        if (const ws_df df = s_.dfs->create(t.df_class(s_, n > 1 && v[0].type == Value::Text ? v[0].text : "DF", size), &now))
+            ws_df_create_at(out, now, df, size, t.current());
     }
     void df_destroy(Track &t, const Event &e, const Value *v, std::size_t n) {
         const int64_t size = number(e, v, n, "a size");
         ws_stream *out = t.stream(s_);
-        if (const ws_df df = s_.dfs->destroy(t.df_class(s_, "DF", size))) ws_df_destroy(out, df, size, WS_EXPIRED);
+        int64_t now;
+        if (const ws_df df = s_.dfs->destroy(t.df_class(s_, "DF", size), &now)) ws_df_destroy_at(out, now, df, size, WS_EXPIRED);
     }
 
     // user records any other event as a kind of its own, with fields after the types of the arguments.

@@ -4,6 +4,7 @@
 #endif
 #include "whyslow.hpp"
 
+#include <algorithm>
 #include <iostream>
 
 #include <sys/wait.h>
@@ -237,32 +238,30 @@ static int starve() {
     return 0;
 }
 
-static int bench() {
-    const int n = 2000000;
-    for (int round = 0; round < 3; round++) {
-        myTime a = now();
-        for (int i = 0; i < n; i++) {
-            EMIT_EVENT(Off, onNever, i);
-            __asm__ __volatile__("" ::: "memory");
-        }
-        myTime b = now();
-        for (int i = 0; i < n / 10; i++) EMIT_EVENT(On, onStep, i);
-        myTime c = now();
-        for (int i = 0; i < n / 10; i++) {
-            EMIT_EVENT(GlobalEvents, onForeignStarted, __func__, b);
-            EMIT_EVENT(GlobalEvents, onForeignEnded, __func__, b);
-        }
-        myTime d = now();
-        for (int i = 0; i < n / 10; i++) {
-            EMIT_EVENT(DFEvents, onCreateSize, 800);
-            EMIT_EVENT(DFEvents, onDestroySize, 800);
-        }
-        myTime e = now();
-        if (round == 2)
-            std::cout << "off " << std::chrono::duration<double, std::nano>(b - a).count() / n << ", on " << std::chrono::duration<double, std::nano>(c - b).count() * 10 / n
-                      << ", function " << std::chrono::duration<double, std::nano>(d - c).count() * 10 / n << ", DF " << std::chrono::duration<double, std::nano>(e - d).count() * 10 / n
-                      << " ns" << std::endl;
+// Nanoseconds of the fastest of some rounds.
+template <class F> static double fastest(int n, F f) {
+    double best = 1e9;
+    for (int round = 0; round < 20; round++) {
+        const myTime a = now();
+        for (int i = 0; i < n; i++) f(i);
+        best = std::min(best, std::chrono::duration<double, std::nano>(now() - a).count() / n);
     }
+    return best;
+}
+
+static int bench() {
+    const myTime t = now();
+    std::cout << "off " << fastest(1000000, [](int i) {
+        EMIT_EVENT(Off, onNever, i);
+        __asm__ __volatile__("" ::: "memory");
+    }) << ", on " << fastest(20000, [](int i) { EMIT_EVENT(On, onStep, i); })
+              << ", function " << fastest(10000, [t](int) {
+        EMIT_EVENT(GlobalEvents, onForeignStarted, __func__, t);
+        EMIT_EVENT(GlobalEvents, onForeignEnded, __func__, t);
+    }) << ", DF " << fastest(20000, [](int) {
+        EMIT_EVENT(DFEvents, onCreateSize, 800);
+        EMIT_EVENT(DFEvents, onDestroySize, 800);
+    }) << " ns" << std::endl;
     return 0;
 }
 

@@ -10,7 +10,7 @@ class IEventModule;
 // that has one, or its own: indices of ended threads are given to new ones.
 struct ThreadState {
     std::size_t index;
-    std::uint64_t generation; // how many threads had the index before
+    std::atomic<std::uint64_t> generation; // how many threads had the index before
     std::atomic<int> depth; // emissions the thread is in: more than one when handlers emit
     std::atomic<bool> ended;
     ThreadState *next; // all there are

@@ -29,7 +29,7 @@ class TraceWriter final : public IEventModule {
         s_.since = ws_now() - (monotonic_ns() - process_start);
         s_.dfs.reset(new DFPool(s_.ctx));
         s_.work = ws_define_name(s_.ctx, "work");
-        for (int i = 0; i < workers; i++) s_.prepared.push_back(ws_worker_open(s_.ctx, s_.since));
+        for (int i = 0; i < workers; i++) s_.add_worker();
         ws_setting(s_.ctx, "collector", "whyslow.hpp");
 
         EventsManager *events = EventsManager::instance();
@@ -89,16 +89,8 @@ class TraceWriter final : public IEventModule {
         return x;
     }
 
-    void foreign_started(Track &t, const Event &e, const Value *v, std::size_t n) {
-        const char *f = name(e, v, n, "a function's name");
-        const Function *known = t.begin(s_, f, true);
-        ws_foreign_started(t.stream(s_), known->site);
-    }
-    void foreign_ended(Track &t, const Event &e, const Value *v, std::size_t n) {
-        const char *f = name(e, v, n, "a function's name");
-        ws_foreign_ended(t.stream(s_), t.function(s_, f, WS_ATOMIC)->site);
-        t.end(s_, f, true, false);
-    }
+    void foreign_started(Track &t, const Event &e, const Value *v, std::size_t n) { t.begin(s_, name(e, v, n, "a function's name"), true, true); }
+    void foreign_ended(Track &t, const Event &e, const Value *v, std::size_t n) { t.end(s_, name(e, v, n, "a function's name"), true, false); }
     template <ws_kind kind> void block(Track &t, const Event &e, const Value *v, std::size_t n) {
         ws_stream *out = t.stream(s_);
         const Function *f = t.function(s_, name(e, v, n, "a function's name"), WS_ATOMIC);
@@ -119,19 +111,22 @@ class TraceWriter final : public IEventModule {
     }
 
     // Where functions are recorded a CF is what is around them; else it is what executes.
-    void cf_started(Track &t, const Event &e, const Value *v, std::size_t n) { t.begin(s_, name(e, v, n, "a message"), !functions_); }
+    void cf_started(Track &t, const Event &e, const Value *v, std::size_t n) { t.begin(s_, name(e, v, n, "a message"), !functions_, false); }
     void cf_finished(Track &t, const Event &, const Value *, std::size_t) { t.end(s_, nullptr, !functions_, false); }
     void cf_waiting(Track &t, const Event &, const Value *, std::size_t) { t.end(s_, nullptr, !functions_, true); }
 
     void df_create(Track &t, const Event &e, const Value *v, std::size_t n) {
         const int64_t size = number(e, v, n, "a size");
         ws_stream *out = t.stream(s_);
-        if (const ws_df df = s_.dfs->create(t.df_class(s_, n > 1 && v[0].type == Value::Text ? v[0].text : "DF", size))) ws_df_create(out, df, size, t.current());
+        int64_t now;
+        if (const ws_df df = s_.dfs->create(t.df_class(s_, n > 1 && v[0].type == Value::Text ? v[0].text : "DF", size), &now))
+            ws_df_create_at(out, now, df, size, t.current());
     }
     void df_destroy(Track &t, const Event &e, const Value *v, std::size_t n) {
         const int64_t size = number(e, v, n, "a size");
         ws_stream *out = t.stream(s_);
-        if (const ws_df df = s_.dfs->destroy(t.df_class(s_, "DF", size))) ws_df_destroy(out, df, size, WS_EXPIRED);
+        int64_t now;
+        if (const ws_df df = s_.dfs->destroy(t.df_class(s_, "DF", size), &now)) ws_df_destroy_at(out, now, df, size, WS_EXPIRED);
     }
 
     // user records any other event as a kind of its own, with fields after the types of the arguments.
