@@ -1,0 +1,346 @@
+package lifecycle
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	"github.com/whyslow/whyslow/internal/model"
+	"github.com/whyslow/whyslow/trace"
+)
+
+// makers tells who could still make a DF.
+type makers struct {
+	f *finder
+	// sites gives, by name of DFs, the statements whose CFs made such DFs, in the order of the source.
+	sites map[uint32][]uint32
+	// through is the same with the statements whose CFs did it through others that they created, or, where none has run,
+	// that name it; for the statements of left.
+	through map[uint32][]uint32
+	// anything are the statements of left of which nothing is known.
+	anything []uint32
+	// left counts, by statement and state, the CFs that are left and not in exact.
+	left map[uint32]map[State]int64
+	// exact gives the waiting CF that would make a DF, and inside that would make some DFs whose names begin like it.
+	exact, inside map[string]made
+	copies        map[model.DF][]model.Copy // of awaited DFs that have a value
+}
+
+// made says which CF would make a DF; guess that another reading of its statement is possible.
+type made struct {
+	cf    model.CF
+	guess bool
+}
+
+// maxExact bounds how many CFs are looked at one by one; the others count by their statements.
+const maxExact = 100_000
+
+func newMakers(f *finder, left []standing) *makers {
+	s := &makers{f: f, sites: map[uint32][]uint32{}, through: map[uint32][]uint32{}, left: map[uint32]map[State]int64{},
+		exact: map[string]made{}, inside: map[string]made{}}
+	m := f.m
+	calls := map[uint32]*call{}
+	structured := false
+	for i := range left {
+		site := m.SiteOf[left[i].cf]
+		if _, known := calls[site]; !known {
+			calls[site] = parseCall(m.Sites[site].Text)
+		}
+		structured = structured || !m.Atomic(left[i].cf)
+	}
+	s.findSites(calls)
+	for i := range left {
+		p := &left[i]
+		site := m.SiteOf[p.cf]
+		c := calls[site]
+		if p.state == Waiting && c != nil && i < maxExact && s.solve(p, c) {
+			continue
+		}
+		if s.left[site] == nil {
+			s.left[site] = map[State]int64{}
+		}
+		s.left[site][p.state]++
+	}
+	s.findThrough(calls, structured)
+	s.findCopies(left)
+	return s
+}
+
+// solve finds what a waiting CF would make from its statement; false if that does not tell.
+func (s *makers) solve(p *standing, c *call) bool {
+	m := s.f.m
+	awaited, guess := map[string]bool{}, false
+	var vars bindings
+	for _, df := range m.Awaits.Of(p.await) {
+		if df == 0 {
+			return false
+		}
+		full := m.DFString(df)
+		name, indices, ok := splitDF(full)
+		if !ok || !c.match(name, indices, &vars, &guess) {
+			return false
+		}
+		awaited[full] = true
+	}
+	var out []string
+	for i := range c.args {
+		if c.args[i].name == "" || c.makes != nil && !c.makes[i] {
+			continue
+		}
+		full, ok := c.args[i].text(vars)
+		if !ok {
+			return false
+		}
+		out = append(out, full)
+	}
+	to := s.exact
+	if !m.Atomic(p.cf) {
+		to = s.inside
+	}
+	for _, full := range out {
+		if _, taken := to[full]; !taken && !awaited[full] {
+			to[full] = made{p.cf, guess}
+		}
+	}
+	return true
+}
+
+// samples is how many CFs of each code fragment are looked at to see which of its arguments they make.
+const samples = 16
+
+// findSites goes through the creations of all DFs.
+func (s *makers) findSites(calls map[uint32]*call) {
+	m := s.f.m
+	seenOf, byCode := make([]int, len(m.Codes)), make([][]*call, len(m.Codes))
+	for site, c := range calls {
+		if code := m.Sites[site].Code; c != nil && m.Codes[code].Kind == trace.Atomic {
+			byCode[code] = append(byCode[code], c)
+		}
+	}
+	type pair struct{ name, site uint32 }
+	seen, last := map[pair]bool{}, pair{}
+	for df := 1; df < m.DFs(); df++ {
+		for i := m.MadeFrom[df]; i < m.MadeFrom[df+1]; i++ {
+			if code := m.CodeOf(m.MadeBy[i]); byCode[code] != nil && seenOf[code] < samples && m.MadeBy[i] != 0 {
+				seenOf[code]++
+				s.learn(model.DF(df), m.MadeBy[i], byCode[code])
+			}
+			k := pair{m.DFName[df], m.SiteOf[m.MadeBy[i]]}
+			if k == last || m.MadeBy[i] == 0 || seen[k] {
+				continue
+			}
+			last, seen[k] = k, true
+			s.sites[k.name] = append(s.sites[k.name], k.site)
+		}
+	}
+	for _, list := range s.sites {
+		s.sort(list)
+	}
+}
+
+// learn looks at the statement of a CF that made a DF; all calls of the same code fragment make the same arguments.
+func (s *makers) learn(df model.DF, by model.CF, calls []*call) {
+	m := s.f.m
+	e := m.ExecOf[by]
+	c := parseCall(m.Sites[m.SiteOf[by]].Text)
+	name, indices, ok := splitDF(m.DFString(df))
+	if c == nil || e == 0 || !ok {
+		return
+	}
+	var inputs []string
+	for _, in := range m.Inputs(int(e - 1)) {
+		inputs = append(inputs, m.DFString(in))
+	}
+	c.learn(name, indices, inputs)
+	at := slices.Index(c.makes, true)
+	for _, o := range calls {
+		if at < 0 || len(o.args) != len(c.args) {
+			continue
+		}
+		if o.makes == nil {
+			o.makes = make([]bool, len(o.args))
+		}
+		o.makes[at] = true
+	}
+}
+
+func (s *makers) sort(sites []uint32) {
+	slices.SortFunc(sites, func(a, b uint32) int {
+		x, y := &s.f.m.Sites[a], &s.f.m.Sites[b]
+		return cmp.Or(cmp.Compare(x.File, y.File), cmp.Compare(x.Line, y.Line), cmp.Compare(a, b))
+	})
+}
+
+// findThrough finds what the statements of left have made through the CFs that their CFs created.
+func (s *makers) findThrough(calls map[uint32]*call, structured bool) {
+	m := s.f.m
+	names := map[uint32]map[uint32]bool{} // by statement
+	add := func(site, name uint32) {
+		if names[site] == nil {
+			names[site] = map[uint32]bool{}
+		}
+		names[site][name] = true
+	}
+	for name, sites := range s.sites {
+		for _, site := range sites {
+			add(site, name)
+		}
+	}
+	if structured {
+		type edge struct{ up, down uint32 }
+		edges, last := map[edge]bool{}, edge{}
+		for cf, p := range m.Parent {
+			if k := (edge{m.SiteOf[p], m.SiteOf[cf]}); p != 0 && k != last {
+				edges[k], last = true, k
+			}
+		}
+		for grown := true; grown; {
+			grown = false
+			for k := range edges {
+				before := len(names[k.up])
+				for name := range names[k.down] {
+					add(k.up, name)
+				}
+				grown = grown || len(names[k.up]) > before
+			}
+		}
+	}
+	for site := range s.left {
+		if len(names[site]) == 0 {
+			c := calls[site]
+			if c == nil {
+				if !s.ran(site) {
+					s.anything = append(s.anything, site)
+				}
+				continue
+			}
+			for i := range c.args {
+				for name, text := range m.Names {
+					if text != "" && text == c.args[i].name {
+						add(site, uint32(name))
+					}
+				}
+			}
+		}
+		for name := range names[site] {
+			s.through[name] = append(s.through[name], site)
+		}
+	}
+	for _, list := range s.through {
+		s.sort(list)
+	}
+	s.sort(s.anything)
+}
+
+// ran tells whether a CF of a statement has ended: if it made nothing, others of it will not either.
+func (s *makers) ran(site uint32) bool {
+	m := s.f.m
+	for e, cf := range m.ExecCF {
+		if m.SiteOf[cf] == site && m.ExecEnd[e] != model.None {
+			return true
+		}
+	}
+	return false
+}
+
+func (s *makers) findCopies(left []standing) {
+	m := s.f.m
+	want, some := newBits(m.DFs()), false
+	for i := range left {
+		if left[i].state != Waiting {
+			continue
+		}
+		for _, df := range m.Awaits.Of(left[i].await) {
+			if s.f.made(df) {
+				want.set(df)
+				some = true
+			}
+		}
+	}
+	s.copies = map[model.DF][]model.Copy{}
+	for i := range m.Copies {
+		if c := m.Copies[i]; some && want.has(c.DF) {
+			s.copies[c.DF] = append(s.copies[c.DF], c)
+		}
+	}
+}
+
+// why says why a DF does not come to a CF that waits for it since a time; its kind is "" if it has come.
+func (s *makers) why(cf model.CF, df model.DF, since int64) why {
+	m := s.f.m
+	if s.f.made(df) {
+		return s.whereabouts(cf, df, since)
+	}
+	full := m.DFString(df)
+	if q, ok := s.exact[full]; ok && q.cf != cf {
+		return q.why(df, m.SiteOf[q.cf])
+	}
+	for prefix := full; prefix != ""; prefix = parentDF(prefix) {
+		if q, ok := s.inside[prefix]; ok && q.cf != cf {
+			q.guess = true // it may make other indices only
+			return q.why(df, m.SiteOf[q.cf])
+		}
+	}
+	best := why{df: df, kind: NobodyMakes}
+	for _, list := range [][]uint32{s.through[m.DFName[df]], s.anything} {
+		for _, site := range list {
+			for _, state := range []State{Running, Ready, Moving, Created} {
+				if n := s.left[site][state]; n > 0 {
+					return why{df: df, kind: UnderWay, site: site, n: n, state: state}
+				}
+			}
+			n := s.left[site][Waiting]
+			if m.SiteOf[cf] == site {
+				n--
+			}
+			if n > 0 && best.kind == NobodyMakes {
+				best = why{df: df, kind: MayMake, site: site, n: n}
+			}
+		}
+	}
+	return best
+}
+
+func (q made) why(df model.DF, site uint32) why {
+	w := why{df: df, kind: WouldMake, by: q.cf, site: site}
+	if q.guess {
+		w.kind = MayMake
+	}
+	return w
+}
+
+// whereabouts tells what became of a DF with a value that a CF waits for.
+func (s *makers) whereabouts(cf model.CF, df model.DF, since int64) why {
+	f, m := s.f, s.f.m
+	node := f.nodeAt(cf, m.End)
+	first, end := m.Creations(df)
+	for i := first; i < end; i++ {
+		if int(m.MadeNode[i]) == node && m.MadeTime[i] >= since && m.Count[trace.KindDFStored] == 0 {
+			return why{}
+		}
+	}
+	for _, i := range m.Receipts(df, node) {
+		if m.DFMessages[i].Received >= since {
+			return why{}
+		}
+	}
+	w := why{df: df, kind: Elsewhere, node: int32(m.MadeNode[end-1])}
+	at := model.None
+	for _, c := range s.copies[df] {
+		switch {
+		case c.What == model.CopyStored && int(c.Node) == node && c.Time >= since:
+			return why{}
+		case (c.What == model.CopyExpired || c.What == model.CopyDeleted) && c.Time >= at:
+			w.kind, w.node, w.what, at = Destroyed, int32(c.Node), c.What, c.Time
+		}
+	}
+	return w
+}
+
+// parentDF is the name of a DF without its last index, "" of one without indices.
+func parentDF(full string) string {
+	if i := strings.LastIndexByte(full, '['); i >= 0 {
+		return full[:i]
+	}
+	return ""
+}

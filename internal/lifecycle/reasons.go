@@ -1,0 +1,226 @@
+package lifecycle
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/whyslow/whyslow/internal/model"
+)
+
+// Why a DF that a CF waits for does not come.
+//
+// Plan. A DF that has a value came too late, went elsewhere or was destroyed; that is in the trace. For one without a value
+// the question is who could still make it, and the trace does not say what a CF that has not run would make. Two things do:
+//
+//   - The statement as written. add(sum[i], part[i], sum[i + 1]) that waits for part[3] has i = 3, so it deals with sum[3],
+//     part[3] and sum[4]. What it needs it has or waits for; a DF without a value that it deals with and does not wait for is
+//     what it would make (maker.go).
+//   - Otherwise its fellows: a statement whose CFs have made DFs of that name, themselves or through CFs that they
+//     created, may make this one, too.
+//
+// A CF that waits only for what other waiting CFs would, or may, make is not a root.
+
+// Kind says in one word why a DF does not come.
+type Kind string
+
+// The kinds of reasons.
+const (
+	NobodyMakes Kind = "nobody"  // no CF that is left can make it
+	WouldMake   Kind = "waits"   // a CF that waits, too, would make it
+	MayMake     Kind = "maybe"   // CFs of a statement that may make it wait, too
+	UnderWay    Kind = "running" // CFs of a statement that may make it were ready, running or not looked at
+	Destroyed   Kind = "destroyed"
+	Elsewhere   Kind = "elsewhere" // it has a value and did not come
+	NotKnown    Kind = "unknown"   // which DFs it waits for was not recorded
+)
+
+// Reason is why DFs of one name do not come to the CFs of a group.
+type Reason struct {
+	Kind     Kind     `json:"kind"`
+	Name     string   `json:"name"` // of the DFs, without indices
+	Why      string   `json:"why"`  // in words
+	Count    int64    `json:"count"`
+	DFs      []string `json:"dfs"`      // some of them
+	Makers   []Place  `json:"makers"`   // statements that make DFs of this name, as far as the run shows
+	MoreBy   int      `json:"more_by"`  // makers that are not listed
+	Examples []string `json:"examples"` // CFs that would make them
+}
+
+// why is the reason for one DF of one CF.
+type why struct {
+	df    model.DF
+	kind  Kind
+	by    model.CF // WouldMake: who
+	site  uint32   // WouldMake, MayMake, UnderWay: whose statement
+	n     int64    // UnderWay, MayMake: how many CFs of it are left
+	state State    // UnderWay
+	node  int32    // Destroyed, Elsewhere: where
+	what  model.CopyChange
+}
+
+// sameReason is a why without what differs from DF to DF.
+type sameReason struct {
+	name, site uint32
+	kind       Kind
+	state      State
+	node       int32
+	what       model.CopyChange
+}
+
+// makersShown is how many statements a reason names.
+const makersShown = 3
+
+// reasons finds out for each CF that waits what it waits for and whether it is a root.
+func (f *finder) reasons(left []standing) {
+	s := newMakers(f, left)
+	f.makers = s
+	for i := range left {
+		p := &left[i]
+		if p.state != Waiting {
+			continue
+		}
+		p.root = true
+		for _, df := range f.m.Awaits.Of(p.await) {
+			if df == 0 {
+				continue
+			}
+			w := s.why(p.cf, df, p.since)
+			if w.kind == "" {
+				continue // it came since
+			}
+			p.why = append(p.why, w)
+			if w.kind == WouldMake || w.kind == MayMake {
+				p.root = false
+			}
+		}
+		// One thing that nothing can make is enough to be at the bottom.
+		if slices.ContainsFunc(p.why, func(w why) bool { return w.kind == NobodyMakes || w.kind == Destroyed }) {
+			p.root = true
+		}
+	}
+}
+
+// reasons collects why DFs do not come to the CFs of one group.
+type reasons struct {
+	f     *finder
+	index map[sameReason]*Reason
+	order []*Reason
+	seen  map[model.DF]bool
+}
+
+func (r *reasons) add(w *why) {
+	if r.index == nil {
+		r.index, r.seen = map[sameReason]*Reason{}, map[model.DF]bool{}
+	}
+	if r.seen[w.df] {
+		return
+	}
+	r.seen[w.df] = true
+	f := r.f
+	key := sameReason{f.m.DFName[w.df], w.site, w.kind, w.state, w.node, w.what}
+	g := r.index[key]
+	if g == nil {
+		g = &Reason{Kind: w.kind, Name: f.m.DFNameOf(w.df), DFs: []string{}, Makers: []Place{}, Examples: []string{}}
+		g.Why = f.words(w, g)
+		r.index[key] = g
+		r.order = append(r.order, g)
+	}
+	g.Count++
+	if len(g.DFs) < f.opt.Examples {
+		g.DFs = append(g.DFs, f.m.DFString(w.df))
+	}
+	if w.by != 0 && len(g.Examples) < f.opt.Examples {
+		g.Examples = append(g.Examples, f.m.CFString(w.by))
+	}
+}
+
+func (r *reasons) list(limit int) ([]Reason, int) {
+	slices.SortStableFunc(r.order, func(a, b *Reason) int {
+		return cmp.Or(cmp.Compare(a.Kind.rank(), b.Kind.rank()), cmp.Compare(b.Count, a.Count))
+	})
+	out := []Reason{}
+	for i, g := range r.order {
+		if i == limit {
+			break
+		}
+		out = append(out, *g)
+	}
+	return out, len(r.order) - len(out)
+}
+
+// rank puts first what no other CF can help with.
+func (k Kind) rank() int {
+	return slices.Index([]Kind{NobodyMakes, Destroyed, Elsewhere, UnderWay, WouldMake, MayMake, NotKnown}, k)
+}
+
+// words says why in the words of `whyslow run`.
+func (f *finder) words(w *why, g *Reason) string {
+	m := f.m
+	name := m.DFNameOf(w.df)
+	statement := func() string { return f.placeOf(int(w.site)).String() }
+	switch w.kind {
+	case WouldMake:
+		g.Makers = append(g.Makers, f.placeOf(int(w.site)))
+		return "would be made by " + statement() + ", which waits too"
+	case MayMake:
+		g.Makers = append(g.Makers, f.placeOf(int(w.site)))
+		if w.by != 0 {
+			return "may be made by " + statement() + ", which waits too"
+		}
+		return fmt.Sprintf("may be made by %s, of which %s", statement(), plural(w.n, "CF waits too", "CFs wait too"))
+	case UnderWay:
+		g.Makers = append(g.Makers, f.placeOf(int(w.site)))
+		if w.by != 0 {
+			return "may be made by " + statement() + ", which waits too"
+		}
+		return fmt.Sprintf("may be made by %s, of which %s when the trace ends", statement(), plural(w.n, "CF was ", "CFs were ")+stateWords[w.state])
+	case Destroyed:
+		if w.what == model.CopyDeleted {
+			return fmt.Sprintf("it was made, and deleted on node %d before it was asked for", w.node)
+		}
+		return fmt.Sprintf("it was made, and its requests on node %d were used up: its req_count serves fewer requests than there are", w.node)
+	case Elsewhere:
+		return fmt.Sprintf("it was made on node %d, and did not come", w.node)
+	case NobodyMakes:
+		sites := f.makers.sites[m.DFName[w.df]]
+		if len(sites) == 0 {
+			return fmt.Sprintf("nothing that is left is known to make it; no CF of this run made %s", name)
+		}
+		var list []string
+		for i, site := range sites {
+			if i == makersShown {
+				g.MoreBy = len(sites) - i
+				list = append(list, fmt.Sprintf("%d more", g.MoreBy))
+				break
+			}
+			p := f.placeOf(int(site))
+			g.Makers = append(g.Makers, p)
+			list = append(list, p.String())
+		}
+		return fmt.Sprintf("nothing that is left can make it; %s is made by %s", name, strings.Join(list, ", "))
+	}
+	return "what it waits for was not recorded"
+}
+
+var stateWords = map[State]string{Created: "not looked at yet", Ready: "ready", Running: "running", Moving: "on the way to another node"}
+
+// String is "add(sum[i], part[i], sum[i + 1]) at wrong.fa:16".
+func (p Place) String() string {
+	s := p.Text
+	if s == "" {
+		s = p.Code
+	}
+	if p.File != "" {
+		s += fmt.Sprintf(" at %s:%d", p.File, p.Line)
+	}
+	return s
+}
+
+func plural(n int64, one, many string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	return fmt.Sprintf("%d %s", n, many)
+}

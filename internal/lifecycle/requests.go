@@ -1,0 +1,122 @@
+package lifecycle
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/whyslow/whyslow/internal/model"
+	"github.com/whyslow/whyslow/trace"
+)
+
+// findLate goes through the requests that came to a node for a DF that had been destroyed there and was not stored again.
+func (f *finder) findLate() {
+	m := f.m
+	if !f.need("late_requests", trace.KindDFRequestReceived, trace.KindDFDestroy) {
+		return
+	}
+	g := f.groups()
+	f.res.LateRequests = g.finding()
+	if len(m.Requests) <= 1 {
+		return
+	}
+	// The first destruction of each DF anywhere rules out nearly all; only the others are looked at closely.
+	first := make([]int64, m.DFs())
+	for i := range first {
+		first[i] = math.MaxInt64
+	}
+	for i := range m.Copies {
+		if c := &m.Copies[i]; c.What >= model.CopyExpired && c.What != model.CopyEnd {
+			first[c.DF] = min(first[c.DF], c.Time)
+		}
+	}
+	var late []uint32
+	suspect := newBits(m.DFs())
+	for i := 1; i < len(m.Requests); i++ {
+		if q := &m.Requests[i]; q.Received != model.None && q.DF != 0 && first[q.DF] <= q.Received {
+			late = append(late, uint32(i))
+			suspect.set(q.DF)
+		}
+	}
+	if len(late) == 0 {
+		return
+	}
+	type key struct {
+		df   model.DF
+		node uint16
+	}
+	changes := map[key][]model.Copy{}
+	for i := range m.Copies {
+		if c := m.Copies[i]; suspect.has(c.DF) && c.What != model.CopyDropped && c.What != model.CopyEnd {
+			changes[key{c.DF, c.Node}] = append(changes[key{c.DF, c.Node}], c)
+		}
+	}
+	for _, list := range changes {
+		slices.SortStableFunc(list, func(a, b model.Copy) int { return cmp.Compare(a.Time, b.Time) })
+	}
+	for _, i := range late {
+		q := &m.Requests[i]
+		list := changes[key{q.DF, uint16(q.To)}]
+		n, _ := slices.BinarySearchFunc(list, q.Received, func(c model.Copy, t int64) int {
+			if c.Time <= t {
+				return -1
+			}
+			return 1
+		})
+		if n == 0 || list[n-1].What == model.CopyStored {
+			continue
+		}
+		why := "its requests were used up"
+		if list[n-1].What == model.CopyDeleted {
+			why = "it had been deleted"
+		}
+		x := g.add(q.DF, q.CF, 0, why, 0)
+		if g.wants() {
+			to := int(q.To)
+			x.Examples = append(x.Examples, Example{DF: m.DFString(q.DF), CF: f.cf(q.CF), Node: int(q.From), To: &to,
+				AtNS: f.at(q.Received), DestroyedNS: f.at(list[n-1].Time)})
+		}
+	}
+	f.res.LateRequests = g.finding()
+}
+
+// findUnanswered goes through the requests that no message answers.
+func (f *finder) findUnanswered() {
+	m := f.m
+	if !f.need("unanswered", trace.KindDFRequested, trace.KindDFReceived) {
+		return
+	}
+	g := f.groups()
+	const sent, came = 1, 2
+	answer := make([]uint8, len(m.Requests))
+	for i := range m.DFMessages {
+		if r := m.DFMessages[i].Request; r != 0 {
+			answer[r] = max(answer[r], sent)
+			if m.DFMessages[i].Received != model.None {
+				answer[r] = came
+			}
+		}
+	}
+	for i := 1; i < len(m.Requests); i++ {
+		q := &m.Requests[i]
+		if q.Sent == model.None && q.Received == model.None || answer[i] == came {
+			continue
+		}
+		why := fmt.Sprintf("node %d never answered", q.To)
+		switch {
+		case answer[i] == sent:
+			why = fmt.Sprintf("node %d answered, and the answer never came", q.To)
+		case q.Received == model.None && m.Count[trace.KindDFRequestReceived] > 0:
+			why = fmt.Sprintf("the request never came to node %d", q.To)
+		case !f.made(q.DF) && m.Count[trace.KindDFCreate] > 0:
+			why = "the DF was never produced"
+		}
+		x := g.add(q.DF, q.CF, 0, why, 0)
+		if g.wants() {
+			to := int(q.To)
+			x.Examples = append(x.Examples, Example{DF: m.DFString(q.DF), CF: f.cf(q.CF), Node: int(q.From), To: &to, AtNS: f.at(q.Sent)})
+		}
+	}
+	f.res.Unanswered = g.finding()
+}
