@@ -80,14 +80,6 @@ func (m *Model) Receipts(df DF, node int) []uint32 {
 	return r.message[from:to:to]
 }
 
-// ReceiptsAt gives all messages with DFs that a node received, as indices into DFMessages, by DF, then time.
-func (m *Model) ReceiptsAt(node int) []uint32 {
-	if node < 0 || node >= len(m.received) {
-		return nil
-	}
-	return slices.Clip(m.received[node].message)
-}
-
 // Creations gives the creations of a DF in order of time: indices from first up to but not including end into
 // MadeTime, MadeBy, MadeNode and MadeSize.
 func (m *Model) Creations(df DF) (first, end int) {

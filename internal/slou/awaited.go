@@ -56,7 +56,7 @@ func findAwaited(m *model.Model, f *facts, dataOnly bool) []awaited {
 // heldUp gives the execution that held up another one last, and when that was over; -1 for none.
 func heldUp(m *model.Model, f *facts, e int, dataOnly bool) (int, int64) {
 	before, t := previous(m, e)
-	s := lastSource(f, Gap{CF: m.ExecCF[e], Execution: e, D: m.ExecStart[e]}, dataOnly)
+	s := LastInput(f, Gap{CF: m.ExecCF[e], Execution: e, D: m.ExecStart[e]}, dataOnly)
 	if s.Known && s.Producer != 0 && s.End > t {
 		if p, ok := m.ExecutionAt(s.Producer, s.End); ok {
 			return p, s.End

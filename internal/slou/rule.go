@@ -161,7 +161,7 @@ func Divide(look Lookup, gap Gap, dataOnly bool, out []Piece) []Piece {
 	if gap.A >= gap.D {
 		return out
 	}
-	last := lastSource(look, gap, dataOnly)
+	last := LastInput(look, gap, dataOnly)
 	floor := gap.A
 	if last.Known {
 		floor = min(max(last.End, gap.A), gap.D)
@@ -179,9 +179,7 @@ func Divide(look Lookup, gap Gap, dataOnly bool, out []Piece) []Piece {
 
 // LastInput gives the source of the last input that a gap's CF needed, control inputs included unless dataOnly leaves them
 // out: of what produced it, the CF was waiting to the last. Its Known is false for a CF without inputs.
-func LastInput(look Lookup, gap Gap, dataOnly bool) Source { return lastSource(look, gap, dataOnly) }
-
-func lastSource(look Lookup, gap Gap, dataOnly bool) (last Source) {
+func LastInput(look Lookup, gap Gap, dataOnly bool) (last Source) {
 	for _, df := range look.Inputs(gap.Execution) {
 		if s := look.Made(df, gap.D); s.Known && (!last.Known || s.End > last.End) {
 			last = s

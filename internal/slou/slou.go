@@ -45,19 +45,15 @@ type run struct {
 	facts   *facts
 	queue   *queue
 	awaited []awaited
-	workers []workerRef
+	workers []model.WorkerID
 	by      []by  // opt.Splits
 	window  int64 // length of the windows, 0 for none
 }
 
-type workerRef struct{ node, worker int }
-
 func newRun(m *model.Model, opt Options) *run {
 	r := &run{m: m, opt: opt}
-	for n := range m.Nodes {
-		for w := range m.Nodes[n].Workers {
-			r.workers = append(r.workers, workerRef{n, w})
-		}
+	for id := range m.AllWorkers() {
+		r.workers = append(r.workers, id)
 	}
 	var wg sync.WaitGroup
 	wg.Go(func() { r.facts = newFacts(m, opt.DataInputsOnly) })
@@ -145,8 +141,8 @@ func (r *run) each(ctx context.Context, begin func(i, lane int, d *divider)) err
 					return
 				}
 				ref := r.workers[i]
-				d := &divider{m: r.m, facts: r.facts, dataOnly: r.opt.DataInputsOnly, node: ref.node,
-					worker: &r.m.Nodes[ref.node].Workers[ref.worker], starved: r.queue.at(ref.node), awaited: r.awaited}
+				d := &divider{m: r.m, facts: r.facts, dataOnly: r.opt.DataInputsOnly, node: ref.Node,
+					worker: &r.m.Nodes[ref.Node].Workers[ref.Worker], starved: r.queue.at(ref.Node), awaited: r.awaited}
 				begin(i, lane, d)
 				errs[i] = d.run()
 			}
@@ -183,7 +179,7 @@ func Pieces(ctx context.Context, m *model.Model, opt Options) ([]WorkerPieces, e
 	out := make([]WorkerPieces, len(r.workers))
 	err := r.each(ctx, func(i, _ int, d *divider) {
 		w := &out[i]
-		w.Node, w.Worker = r.workers[i].node, r.workers[i].worker
+		w.Node, w.Worker = r.workers[i].Node, r.workers[i].Worker
 		d.visit = func(p *Piece) { w.Pieces = append(w.Pieces, *p) }
 	})
 	for i := range out {
@@ -260,11 +256,11 @@ func (r *run) result(workers []*sums, t *tally) (*Result, error) {
 		node := Node{Node: n, Host: m.Nodes[n].Host, Workers: []Worker{}}
 		sum := newSums(t)
 		for i, ref := range r.workers {
-			if ref.node != n {
+			if ref.Node != n {
 				continue
 			}
 			s := workers[i]
-			node.Workers = append(node.Workers, Worker{Worker: ref.worker, TotalNS: s.cells.total(), LossNS: s.cells[FactorLoss],
+			node.Workers = append(node.Workers, Worker{Worker: ref.Worker, TotalNS: s.cells.total(), LossNS: s.cells[FactorLoss],
 				CFs: s.useful.count, Factors: s.factors(null)})
 			sum.join(s)
 		}

@@ -42,7 +42,7 @@ func (r *run) splits(res *Result, workers []*sums, all *tally, null map[Factor]b
 			for _, node := range res.Nodes {
 				sum := newSums(nil)
 				for w, ref := range r.workers {
-					if ref.node == node.Node {
+					if ref.Node == node.Node {
 						sum.join(workers[w])
 					}
 				}
@@ -51,7 +51,7 @@ func (r *run) splits(res *Result, workers []*sums, all *tally, null map[Factor]b
 		case byWorker:
 			x = newGrouping(func(g int) (string, int64) {
 				ref := r.workers[g-1]
-				return fmt.Sprintf("%d.%d", ref.node, ref.worker), int64(g - 1)
+				return fmt.Sprintf("%d.%d", ref.Node, ref.Worker), int64(g - 1)
 			})
 			for _, s := range workers {
 				x.add(s)

@@ -159,11 +159,11 @@ func (r *run) windows(res *Result, workers []*sums, null map[Factor]bool) (*Wind
 		sum := newWindowSums(r.m, r.window)
 		n := NodeWindows{Node: node.Node}
 		for i, ref := range r.workers {
-			if ref.node == node.Node {
+			if ref.Node == node.Node {
 				for at := range sum.cells {
 					sum.cells[at].join(&workers[i].windows.cells[at])
 				}
-				n.Workers = append(n.Workers, WorkerWindows{ref.worker, workers[i].windows.table(rows)})
+				n.Workers = append(n.Workers, WorkerWindows{ref.Worker, workers[i].windows.table(rows)})
 			}
 		}
 		n.NS = sum.table(rows)
