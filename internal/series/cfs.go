@@ -73,7 +73,7 @@ func (r *run) cfs() error {
 		return err
 	}
 	for s, name := range stateSeries {
-		if !r.wants(name) {
+		if !r.wants(name) || s == int(moving) && len(r.m.Moves) == 0 {
 			continue
 		}
 		own := list[s*(nodes+1) : (s+1)*(nodes+1)]
@@ -142,7 +142,7 @@ func (l *life) follow(cf model.CF) {
 		return
 	}
 	l.collect(cf, moves)
-	l.walk()
+	l.walk(int32(m.CFID(cf).Node()))
 }
 
 // simple follows a CF that lived as nearly all do: created, perhaps sent to another node, ready there, executed once. It tells
@@ -152,7 +152,9 @@ func (l *life) simple(cf model.CF, e int, moves []model.Message) bool {
 	from, r, start, end := m.Created[cf], m.Ready[cf], m.ExecStart[e], m.ExecEnd[e]
 	node, at := int32(m.CFID(cf).Node()), int32(m.ReadyNode[cf])
 	if r == model.None || from == model.None {
-		_, at = m.WorkerOf(e)
+		if _, at = m.WorkerOf(e); at < 0 {
+			at = node // on a stream that is no worker
+		}
 	}
 	if r == model.None {
 		r = start // as if it became ready at once: it is waiting or running
@@ -203,7 +205,7 @@ func (l *life) collect(cf model.CF, moves []model.Message) {
 		add(moves[i].Received, moves[i].To, arrived)
 	}
 	for e := range m.ExecutionsOf(cf) {
-		_, node := m.WorkerOf(e)
+		_, node := m.WorkerOf(e) // -1 on a stream that is no worker
 		add(m.ExecStart[e], node, started)
 		if end := m.ExecEnd[e]; end != model.None {
 			add(max(end, m.ExecStart[e]), node, ended)
@@ -223,8 +225,8 @@ func (w what) rank() what {
 
 // walk follows the listed events. What does not fit, as in a damaged trace, changes the state as if what must have come
 // before it had not been recorded.
-func (l *life) walk() {
-	l.now = absent
+func (l *life) walk(home int32) {
+	l.now, l.node = absent, home
 	again := false // became ready for the next execution while it still ran
 	for i := range l.list {
 		v := &l.list[i]
@@ -262,6 +264,9 @@ func (l *life) walk() {
 // to changes the state to one at the node of an event.
 func (l *life) to(v *moment, next state) {
 	t := v.t
+	if v.node < 0 {
+		v.node = l.node
+	}
 	switch {
 	case l.now == moving || l.now == absent:
 		l.step(t, v.node, l.now, next)

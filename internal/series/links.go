@@ -42,6 +42,11 @@ func (x *matrix) of(g *model.Message) int32 {
 	return i
 }
 
+// numbered leaves out what has no number: what a node did not send but had itself.
+func numbered(list []model.Message) []model.Message {
+	return list[min(1, len(list)):]
+}
+
 func exchanged(g *model.Message) bool { return g.Sent != model.None || g.Received != model.None }
 
 // flight adds the way of a message to the sums and gives the part of its time to add.
@@ -69,7 +74,7 @@ func (x *matrix) collect(m *model.Model) {
 			}
 		}
 	}
-	each(m.DFMessages, func(t *Traffic, g *model.Message) {
+	each(numbered(m.DFMessages), func(t *Traffic, g *model.Message) {
 		t.DFs++
 		t.DFBytes += g.Bytes
 		t.DFFlightNS += t.flight(g)
@@ -82,7 +87,7 @@ func (x *matrix) collect(m *model.Model) {
 			t.Stolen++
 		}
 	})
-	each(m.Requests, func(t *Traffic, g *model.Message) {
+	each(numbered(m.Requests), func(t *Traffic, g *model.Message) {
 		t.Requests++
 		t.RequestFlightNS += t.flight(g)
 	})
@@ -130,9 +135,11 @@ func (r *run) links() error {
 
 // ownSeries says, for each link of the matrix, which one it is of those that get series; -1 for none.
 func (r *run) ownSeries(x *matrix) []int32 {
-	byBytes := make([]int, len(x.list))
-	for i := range byBytes {
-		byBytes[i] = i
+	var byBytes []int
+	for i := range x.list {
+		if x.list[i].DFs+x.list[i].CFs > 0 {
+			byBytes = append(byBytes, i)
+		}
 	}
 	bytes := func(i int) int64 { return x.list[i].DFBytes + x.list[i].CFBytes }
 	slices.SortFunc(byBytes, func(a, b int) int {
@@ -156,7 +163,7 @@ func (r *run) ownSeries(x *matrix) []int32 {
 
 // eachMessage visits DFs and CFs sent with the number of their link's series.
 func (r *run) eachMessage(x *matrix, own []int32, visit func(g *model.Message, key int32)) {
-	for _, list := range [][]model.Message{r.m.DFMessages, r.m.Moves} {
+	for _, list := range [][]model.Message{numbered(r.m.DFMessages), r.m.Moves} {
 		for i := range list {
 			if g := &list[i]; exchanged(g) {
 				if n := x.of(g); n >= 0 {
