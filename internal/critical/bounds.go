@@ -34,7 +34,7 @@ func (g *graph) work(list []int64, own int64, noLinks bool) *Work {
 		w.HelpfulWorkers = max(ceil(w.T1NS, w.TinfNS), 1)
 	}
 	w.Own = w.bound(max(own, 1))
-	w.LostNS = g.m.Wall() - w.Own.LeastNS
+	w.LostNS = max(g.m.Wall()-w.Own.LeastNS, 0)
 	for p := int64(1); ; p *= 2 {
 		w.Bounds = append(w.Bounds, w.bound(p))
 		if p >= w.HelpfulWorkers || p > 1<<40 {

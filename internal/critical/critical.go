@@ -51,7 +51,7 @@ func Compute(ctx context.Context, m *model.Model, opt Options) (*Result, error) 
 		res.Work = g.work(list, int64(res.Workers), null["tinf_links_ns"])
 	}
 	if !null["slack"] && last >= 0 {
-		res.Slack, err = g.fragments(ctx, list, endOf(m, last), w.count)
+		res.Slack, err = g.fragments(ctx, list, endOf(m, last), w.ended)
 	}
 	return res, err
 }

@@ -11,8 +11,8 @@ import (
 //
 //	FROM TO KIND FACTOR.PART NODE.WORKER CF <- DF (REASON)
 //
-// then its sums, the bounds and the slack, with times in nanoseconds since the start of the run. It is what the tests
-// are written in.
+// (a step on a link has no worker), then its sums, the bounds and the slack, with times in nanoseconds since the start
+// of the run. It is what the tests are written in.
 func Write(w io.Writer, r *Result) error {
 	out := bufio.NewWriter(w)
 	for _, m := range r.Missing {
@@ -27,7 +27,8 @@ func Write(w io.Writer, r *Result) error {
 			fmt.Fprintf(out, "part %s %d in %d\n", v.Name, v.NS, v.Count)
 		}
 		for _, f := range p.Fragments {
-			fmt.Fprintf(out, "code %s %d of %d: U %d S %d L %d O %d W %d loss %d\n", orDash(f.Code), f.NS, f.Count, f.U, f.S, f.L, f.O, f.W, f.Loss)
+			fmt.Fprintf(out, "code %s %d of %d: U %d S %d L %s O %s W %d loss %d\n",
+				orDash(f.Code), f.NS, f.Count, f.U, f.S, orUnknown(f.L), orUnknown(f.O), f.W, f.Loss)
 		}
 		for _, v := range p.Reasons {
 			fmt.Fprintf(out, "reason %s %d in %d", v.Reason, v.NS, v.Count)
@@ -56,12 +57,8 @@ func Write(w io.Writer, r *Result) error {
 		}
 	}
 	for _, f := range r.Slack {
-		all := "?"
-		if f.AllNS != nil {
-			all = strconv.FormatInt(*f.AllNS, 10)
-		}
 		fmt.Fprintf(out, "slack %s min %d all %s mean %d sum %d max %d of %d, critical %d, on path %d\n",
-			f.Code, f.MinNS, all, f.MeanNS, f.SumNS, f.MaxNS, f.Count, f.Critical, f.OnPath)
+			f.Code, f.MinNS, orUnknown(f.AllNS), f.MeanNS, f.SumNS, f.MaxNS, f.Count, f.Critical, f.OnPath)
 	}
 	return out.Flush()
 }
@@ -69,7 +66,10 @@ func Write(w io.Writer, r *Result) error {
 func (p *Path) writeStep(out io.Writer, s NamedStep) {
 	fmt.Fprintf(out, "%d %d %s %s", s.FromNS, s.ToNS, s.Kind, s.Name)
 	if s.CF != "" {
-		fmt.Fprintf(out, " %d.%d %s", s.Node, s.Worker, s.CF)
+		if s.Link == "" {
+			fmt.Fprintf(out, " %d.%d", s.Node, s.Worker)
+		}
+		fmt.Fprintf(out, " %s", s.CF)
 		if s.DF != "" {
 			fmt.Fprintf(out, " <- %s", s.DF)
 		}
@@ -83,4 +83,11 @@ func orDash(s string) string {
 		return "-"
 	}
 	return s
+}
+
+func orUnknown(ns *int64) string {
+	if ns == nil {
+		return "?"
+	}
+	return strconv.FormatInt(*ns, 10)
 }

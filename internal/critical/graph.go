@@ -1,7 +1,6 @@
 package critical
 
 import (
-	"cmp"
 	"context"
 	"runtime"
 	"slices"
@@ -26,6 +25,7 @@ type graph struct {
 	order  []uint32 // the executions on workers: whoever is waited for comes first
 	edges  []edges  // by execution >> stretchBits
 	moves  []uint32 // by CF: 1 + its first migration, 0 none; nil if no CF migrated
+	until  []int64  // by execution: how long it kept its worker busy
 }
 
 const (
@@ -70,7 +70,9 @@ func parallel[T any](ctx context.Context, limit, n int, begin func() T, f func(s
 	return ctx.Err()
 }
 
-func (g *graph) holder() *holder { return &holder{m: g.m, useful: g.useful, moves: g.moves} }
+func (g *graph) holder() *holder {
+	return &holder{m: g.m, useful: g.useful, moves: g.moves, until: g.until}
+}
 
 func newGraph(ctx context.Context, m *model.Model, limit int) (*graph, error) {
 	n := m.Executions()
@@ -86,6 +88,7 @@ func newGraph(ctx context.Context, m *model.Model, limit int) (*graph, error) {
 			}
 		}
 	}
+	g.findUntil()
 	lists := make([][]uint32, len(workers))
 	err := parallel(ctx, limit, len(workers), func() struct{} { return struct{}{} }, func(_ struct{}, i int) {
 		findUseful(m, workers[i], g.useful)
@@ -109,6 +112,31 @@ func newGraph(ctx context.Context, m *model.Model, limit int) (*graph, error) {
 	return g, err
 }
 
+// findUntil finds the end of each execution. A structured CF makes CFs and posts values after the event that says it has
+// finished; that lasts until the last CF it made before its worker went on.
+func (g *graph) findUntil() {
+	m := g.m
+	g.until = make([]int64, m.Executions())
+	for e := range g.until {
+		g.until[e] = endOf(m, e)
+	}
+	for i, t := range m.Created {
+		cf := model.CF(i)
+		parent := m.Parent[cf]
+		if t == model.None || parent == 0 || m.Atomic(parent) {
+			continue
+		}
+		e, ok := m.Execution(parent, m.ParentExec[cf])
+		if !ok || t <= g.until[e] {
+			continue
+		}
+		w, node := m.WorkerOf(e)
+		if w != nil && int(node) == m.CFID(cf).Node() && (e+1 == w.End || t <= m.ExecStart[e+1]) {
+			g.until[e] = min(t, m.End)
+		}
+	}
+}
+
 // inOrder gives the executions of a worker in the order of before. That is nearly always their own.
 func inOrder(m *model.Model, w *model.Worker) []uint32 {
 	list := make([]uint32, w.End-w.First)
@@ -119,7 +147,13 @@ func inOrder(m *model.Model, w *model.Worker) []uint32 {
 	}
 	if !sorted {
 		slices.SortFunc(list, func(a, b uint32) int {
-			return cmp.Or(cmp.Compare(m.ExecStart[a], m.ExecStart[b]), cmp.Compare(endOf(m, int(a)), endOf(m, int(b))), cmp.Compare(a, b))
+			switch {
+			case a == b:
+				return 0
+			case before(m, int(a), int(b)):
+				return -1
+			}
+			return 1
 		})
 	}
 	return list

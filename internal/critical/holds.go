@@ -58,6 +58,7 @@ type holder struct {
 	m      *model.Model
 	useful []int64  // by execution; -1: not on a worker
 	moves  []uint32 // as in graph
+	until  []int64  // likewise
 	edges  edges    // of stretch
 
 	worker *model.Worker // of the present execution
@@ -69,13 +70,20 @@ type holder struct {
 	where  int32 // the node of origin
 }
 
-// before is the order in which executions can wait for each other. Holds against it, which only clocks that disagree
-// and damaged traces have, are not known.
+// before is the order in which executions can wait for each other: by start, and where clocks are so coarse that this is
+// the same, by end, then by creation. Holds against it, which only clocks that disagree and damaged traces have, are not
+// known.
 func before(m *model.Model, a, b int) bool {
 	if x, y := m.ExecStart[a], m.ExecStart[b]; x != y {
 		return x < y
 	}
-	if x, y := endOf(m, a), endOf(m, b); x != y {
+	if x, y := endOf(m, a) > m.ExecStart[a], endOf(m, b) > m.ExecStart[b]; x != y {
+		return y
+	}
+	if x, y := m.ExecCF[a], m.ExecCF[b]; x != y {
+		if m.Created[x] != m.Created[y] {
+			return m.Created[x] < m.Created[y]
+		}
 		return x < y
 	}
 	return a < b
@@ -300,7 +308,7 @@ func (h *holder) way(df model.DF, g uint32, made int64) (flight, late int64) {
 func (h *holder) previous(e int) (int, int64) {
 	for p := e - 1; p >= h.worker.First; p-- {
 		if before(h.m, p, e) {
-			return p, min(endOf(h.m, p), h.m.ExecStart[e])
+			return p, min(h.until[p], h.m.ExecStart[e])
 		}
 	}
 	return -1, model.None

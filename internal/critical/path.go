@@ -72,6 +72,7 @@ type walker struct {
 
 	last    string
 	count   []int64 // by code fragment: executions on the path
+	ended   []int64 // those of them that ended
 	reasons [reasonCount]ReasonSum
 }
 
@@ -95,7 +96,7 @@ func lastEnded(m *model.Model, g *graph) int {
 }
 
 func newWalker(m *model.Model, g *graph) *walker {
-	w := &walker{holder: g.holder(), pos: m.End, count: make([]int64, len(m.Codes))}
+	w := &walker{holder: g.holder(), pos: m.End, count: make([]int64, len(m.Codes)), ended: make([]int64, len(m.Codes))}
 	w.facts.holder = w.holder
 	for n := range m.Nodes {
 		w.first = append(w.first, len(w.cuts))
@@ -150,7 +151,11 @@ func (w *walker) inOrder() []Step {
 // ends.
 func (w *walker) step(e int) int {
 	w.locate(e)
-	w.count[w.m.CodeOf(w.next.CF)]++
+	code := w.m.CodeOf(w.next.CF)
+	w.count[code]++
+	if w.m.ExecEnd[e] != model.None {
+		w.ended[code]++
+	}
 	l := w.holdOf(e)
 	w.next.Reason, w.next.Running = l.reason, true
 	w.execution(e)
@@ -293,8 +298,8 @@ func (w *walker) gap(e int, l hold) {
 		w.take(w.m.Start, Step{Kind: KindStart, Factor: slou.FactorO, Part: slou.PartCreate})
 		return
 	}
-	// A structured CF goes on creating CFs and posting values after it has ended.
-	w.take(endOf(w.m, l.from), Step{Kind: KindOverhead, Factor: slou.FactorO, Part: slou.PartCreate})
+	// A structured CF may create CFs and post values even after its worker has gone on.
+	w.take(w.until[l.from], Step{Kind: KindOverhead, Factor: slou.FactorO, Part: slou.PartCreate})
 }
 
 // walkBack takes what lies between an execution and a hold that is no worker's, by the rule of slou.

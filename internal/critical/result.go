@@ -41,11 +41,12 @@ type Path struct {
 	Longest   []NamedStep    `json:"longest"`   // by time, most first
 	Steps     []Step         `json:"-"`         // all, in order of time
 
-	names []string // of what was waited for
-	m     *model.Model
+	names     []string // of what was waited for
+	m         *model.Model
+	undivided bool
 }
 
-// Factors are the times of the factors on the path. L and O are nil where the events that tell them apart were not
+// Factors are the times of the factors on the path, or on a part of it. L and O are nil where the events that tell them apart were not
 // recorded. S is the tail and what was not recorded of the reasons: nothing on the path waits without a cause.
 type Factors struct {
 	U    int64  `json:"U"`
@@ -58,7 +59,9 @@ type Factors struct {
 
 // Part is a share of the path.
 type Part struct {
-	Name  string `json:"name"` // "U", "O.dispatch", "L.0->1", "W.lock", "S", "loss"; or a kind of step
+	// Name is "U", "O.dispatch", "L.0->1", "W.lock", "S" or "loss", or "L+O" where these two cannot be told apart; or a
+	// kind of step.
+	Name  string `json:"name"`
 	NS    int64  `json:"ns"`
 	Count int64  `json:"count"` // steps
 }
@@ -71,12 +74,7 @@ type PathFragment struct {
 	Line  int    `json:"line"`
 	Count int64  `json:"count"` // executions on the path
 	NS    int64  `json:"ns"`
-	U     int64  `json:"U"`
-	S     int64  `json:"S"`
-	L     int64  `json:"L"`
-	O     int64  `json:"O"`
-	W     int64  `json:"W"`
-	Loss  int64  `json:"loss"`
+	Factors
 }
 
 // ReasonSum sums up how the path came from one CF to the next: because the next needed an input of the first, "input" or,

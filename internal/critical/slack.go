@@ -34,8 +34,8 @@ func (g *graph) slack(list []int64, end int64) {
 
 // room is how much later an execution could end if nothing waited for it.
 func (g *graph) room(e uint32, end int64) int64 {
-	if t := g.m.ExecEnd[e]; t != model.None && g.useful[e] >= 0 {
-		return max(end-t, 0)
+	if g.m.ExecEnd[e] != model.None && g.useful[e] >= 0 {
+		return max(end-endOf(g.m, int(e)), 0)
 	}
 	return unbounded
 }

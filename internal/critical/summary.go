@@ -16,14 +16,14 @@ const longestSteps = 10
 func (w *walker) result(longest int, undivided bool) *Path {
 	m := w.m
 	steps := w.inOrder()
-	p := &Path{Last: w.last, LengthNS: m.Wall(), Count: int64(len(steps)), Steps: steps, names: w.names, m: m,
+	p := &Path{Last: w.last, LengthNS: m.Wall(), Count: int64(len(steps)), Steps: steps, names: w.names, m: m, undivided: undivided,
 		Fragments: []PathFragment{}, Longest: []NamedStep{}}
-	var factors [slou.FactorLoss + 1]int64
+	var factors factorSums
 	var kinds [kindCount]Part
 	for k := range kinds {
 		kinds[k].Name = Kind(k).String()
 	}
-	parts, codes := map[Step]*Part{}, make([]PathFragment, len(m.Codes)+1)
+	parts, codes := map[Step]*Part{}, make([]factorSums, len(m.Codes)+1)
 	tail := &codes[len(m.Codes)]
 	run, end := ReasonSum{Reason: "run"}, ReasonSum{Reason: "tail"}
 	for i := range steps {
@@ -32,7 +32,10 @@ func (w *walker) result(longest int, undivided bool) *Path {
 		factors[s.Factor] += ns
 		kinds[s.Kind].add(ns)
 		key := Step{Factor: s.Factor, Part: s.Part, name: s.name}
-		if s.Factor == slou.FactorL {
+		switch {
+		case undivided && (s.Factor == slou.FactorL || s.Factor == slou.FactorO):
+			key = Step{Factor: slou.FactorO}
+		case s.Factor == slou.FactorL:
 			key.Node, key.Peer = s.Node, s.Peer
 		}
 		if parts[key] == nil {
@@ -47,17 +50,13 @@ func (w *walker) result(longest int, undivided bool) *Path {
 		} else {
 			f = &codes[m.CodeOf(s.CF)]
 		}
-		f.NS += ns
-		*[...]*int64{&f.U, &f.S, &f.L, &f.O, &f.W, &f.Loss}[s.Factor] += ns
+		f[s.Factor] += ns
 		if s.Running {
 			run.NS += ns
 		}
 	}
 	p.LengthNS -= p.TailNS
-	p.Factors = Factors{U: factors[slou.FactorU], S: factors[slou.FactorS], W: factors[slou.FactorW], Loss: factors[slou.FactorLoss]}
-	if !undivided {
-		p.Factors.L, p.Factors.O = &factors[slou.FactorL], &factors[slou.FactorO]
-	}
+	p.Factors = factors.factors(undivided)
 	for _, part := range parts {
 		p.Parts = append(p.Parts, *part)
 	}
@@ -66,7 +65,10 @@ func (w *walker) result(longest int, undivided bool) *Path {
 		slices.SortFunc(list, func(a, b Part) int { return cmp.Or(cmp.Compare(b.NS, a.NS), cmp.Compare(a.Name, b.Name)) })
 	}
 	for i := range codes {
-		f := &codes[i]
+		f := PathFragment{Factors: codes[i].factors(undivided)}
+		for _, ns := range codes[i] {
+			f.NS += ns
+		}
 		if i < len(m.Codes) {
 			f.Code, f.Kind, f.File, f.Line, f.Count = m.Codes[i].Name, m.Codes[i].Kind.String(), m.Codes[i].File, m.Codes[i].Line, w.count[i]
 			if m.Codes[i].Kind == trace.Atomic {
@@ -76,7 +78,7 @@ func (w *walker) result(longest int, undivided bool) *Path {
 			}
 		}
 		if f.Count > 0 || f.NS > 0 {
-			p.Fragments = append(p.Fragments, *f)
+			p.Fragments = append(p.Fragments, f)
 		}
 	}
 	slices.SortStableFunc(p.Fragments, func(a, b PathFragment) int { return cmp.Compare(b.NS, a.NS) })
@@ -95,6 +97,19 @@ func (w *walker) result(longest int, undivided bool) *Path {
 		p.Longest = append(p.Longest, p.Named(&p.Steps[i]))
 	}
 	return p
+}
+
+// factorSums are times by factor.
+type factorSums [slou.FactorLoss + 1]int64
+
+// factors gives the sums in words, without those that cannot be told apart.
+func (s *factorSums) factors(undivided bool) Factors {
+	f := Factors{U: s[slou.FactorU], S: s[slou.FactorS], W: s[slou.FactorW], Loss: s[slou.FactorLoss]}
+	if !undivided {
+		l, o := s[slou.FactorL], s[slou.FactorO]
+		f.L, f.O = &l, &o
+	}
+	return f
 }
 
 func (p *Part) add(ns int64) {
@@ -119,9 +134,11 @@ func (p *Path) longest(n int) (list []int) {
 	return list
 }
 
-// Name is the factor of a step, and its part: "O.dispatch", "L.0->1", "W.lock".
+// Name is the factor of a step, and its part, as in Part.Name.
 func (p *Path) Name(s *Step) string {
 	switch {
+	case p.undivided && (s.Factor == slou.FactorL || s.Factor == slou.FactorO):
+		return "L+O"
 	case s.Factor == slou.FactorL:
 		return s.Factor.String() + "." + p.link(s)
 	case s.name > 0:
