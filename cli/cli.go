@@ -24,6 +24,7 @@ const (
 	exitUsage       = 2 // usage or bad input
 	exitStuck       = 3 // CFs left waiting
 	exitDamaged     = 4 // a trace is damaged or ends early
+	exitCondition   = 5 // a condition of --fail-if holds
 	exitInterrupted = 130
 )
 
@@ -153,7 +154,7 @@ fragments, links and data fragments are the cause.`,
 	root.SetErr(io.err)
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error { return badCommandLine("%w", err) })
 	root.AddCommand(
-		runCommand(io), reportCommand(io), dumpCommand(io), lunaCommand(io), rtsCommand(io),
+		runCommand(io), reportCommand(io), dumpCommand(io), diffCommand(io), lunaCommand(io), rtsCommand(io),
 		initCommand(io), modulesCommand(io), instrumentCommand(io), doctorCommand(io), versionCommand(io),
 	)
 	return root

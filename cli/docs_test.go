@@ -60,6 +60,8 @@ func TestDocs(t *testing.T) {
 	}
 }
 
+var codeBlock = regexp.MustCompile("(?ms)^```.*?^```$")
+
 var mdLink = regexp.MustCompile(`\]\(([^)#:]+)(#[^)]*)?\)`)
 
 // TestDocLinks checks that what the documents point to in this repository exists.
@@ -77,7 +79,7 @@ func TestDocLinks(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, m := range mdLink.FindAllStringSubmatch(string(text), -1) {
+		for _, m := range mdLink.FindAllStringSubmatch(codeBlock.ReplaceAllString(string(text), ""), -1) {
 			if _, err := os.Stat(filepath.Join(filepath.Dir(page), m[1])); err != nil {
 				t.Errorf("%s: link to %s: %v", page, m[1], err)
 			}

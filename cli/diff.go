@@ -1,0 +1,303 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"strings"
+
+	pretty "github.com/jedib0t/go-pretty/v6/table"
+	"github.com/jedib0t/go-pretty/v6/text"
+	"github.com/spf13/cobra"
+
+	"github.com/whyslow/whyslow/internal/compare"
+	"github.com/whyslow/whyslow/internal/critical"
+	"github.com/whyslow/whyslow/internal/model"
+	"github.com/whyslow/whyslow/internal/series"
+	"github.com/whyslow/whyslow/internal/slou"
+	"github.com/whyslow/whyslow/trace"
+)
+
+type diffOptions struct {
+	json   bool
+	failIf []string
+	top    int
+	inputs string
+
+	conditions []compare.Condition
+}
+
+func diffCommand(io stdio) *cobra.Command {
+	var o diffOptions
+	cmd := &cobra.Command{
+		Use:   "diff [flags] TRACE-A TRACE-B",
+		Short: "Compare two runs: what got better or worse, and by how much of the difference",
+		Long: `Compare two recorded runs, of different sizes or versions too: factors and their parts, code fragments, critical path, memory and
+traffic. The differences of the factors, and those of the code fragments, add up to the difference of the processor time
+exactly; "of it" tells which part each makes.
+
+--fail-if ends with exit code 5 if a condition holds, for scripts: wall>+5%, S>20%, code:solve>+10%, memory>2Gi.
+` + exitCodesHelp + `
+  5    a condition of --fail-if holds`,
+		Example: `  whyslow diff before.trace after.trace
+  whyslow diff --fail-if 'wall>+5%' --fail-if 'S>30%' before.trace after.trace
+  whyslow diff --json before.trace after.trace | jq .factors`,
+		Args: func(cmd *cobra.Command, args []string) error {
+			if len(args) != 2 {
+				return badCommandLine("diff: give two traces, %d given", len(args))
+			}
+			return nil
+		},
+		RunE: func(cmd *cobra.Command, args []string) error {
+			for _, text := range o.failIf {
+				c, err := compare.ParseCondition(text)
+				if err != nil {
+					return badCommandLine("diff: --fail-if: %w", err)
+				}
+				o.conditions = append(o.conditions, c)
+			}
+			if o.inputs != "all" && o.inputs != "data" {
+				return badCommandLine("diff: --inputs=%s: say all or data", o.inputs)
+			}
+			return runDiff(cmd.Context(), io, &o, args[0], args[1])
+		},
+		ValidArgsFunction: completeTrace,
+	}
+	f := cmd.Flags()
+	f.BoolVar(&o.json, "json", false, "print as JSON")
+	f.StringArrayVar(&o.failIf, "fail-if", nil, "exit with 5 if this `condition` holds (repeatable)")
+	f.IntVar(&o.top, "top", 10, "`number` of code fragments shown")
+	f.StringVar(&o.inputs, "inputs", "all", "`which` inputs a CF waits for: all, or data (not those of the loops and conditions around it)")
+	return cmd
+}
+
+func runDiff(ctx context.Context, io stdio, o *diffOptions, a, b string) error {
+	line := startProgress(io)
+	damaged := false
+	var runs []compare.Run
+	for _, path := range []string{a, b} {
+		run, problems, err := compared(ctx, o, path, line)
+		if err != nil {
+			line.end()
+			return err
+		}
+		for _, p := range problems {
+			io.say("warning: %s: %s", path, p)
+			damaged = true
+		}
+		runs = append(runs, run)
+	}
+	line.end()
+	res := compare.Compute(runs[0], runs[1])
+	if o.json {
+		if err := writeJSON(io.out, res); err != nil {
+			return badInput(err)
+		}
+	} else {
+		printDiff(io, res, o.top)
+	}
+	held := false
+	for i := range o.conditions {
+		c := &o.conditions[i]
+		holds, found, err := c.Holds(res)
+		if err != nil {
+			return badCommandLine("diff: --fail-if: %w", err)
+		}
+		if holds {
+			held = true
+			io.say("%s holds: %s", c.Text, found)
+		}
+	}
+	switch {
+	case held:
+		return exitWith(exitCondition, nil)
+	case damaged:
+		return exitWith(exitDamaged, nil)
+	}
+	return nil
+}
+
+// compared analyses one of the runs.
+func compared(ctx context.Context, o *diffOptions, path string, line *progress) (run compare.Run, problems []string, err error) {
+	r, err := trace.Open(path)
+	if err != nil {
+		return run, nil, badInput(err)
+	}
+	defer r.Close()
+	line.set("reading %s", path)
+	run.Name = filepath.Clean(path)
+	m, err := model.Build(ctx, r, model.Options{Progress: func(done, total int64) { line.set("reading %s: %d %%", path, 100*done/max(total, 1)) }})
+	if err == nil {
+		line.set("%s: dividing the time of %d events", path, m.Events)
+		run.SLOU, err = slou.Compute(ctx, m, slou.Options{DataInputsOnly: o.inputs == "data", Splits: []string{"code"}})
+	}
+	if err == nil {
+		line.set("%s: critical path", path)
+		run.Critical, err = critical.Compute(ctx, m, critical.Options{})
+	}
+	if err == nil {
+		line.set("%s: memory and traffic", path)
+		run.Series, err = series.Compute(ctx, m, series.Options{Windows: 1})
+	}
+	switch {
+	case ctx.Err() != nil:
+		return run, nil, exitWith(exitInterrupted, errors.New("interrupted"))
+	case err != nil:
+		return run, nil, badInput(fmt.Errorf("%s: %w", path, err))
+	}
+	return run, missing(r), nil
+}
+
+// printDiff prints a comparison for people.
+func printDiff(io stdio, r *compare.Result, top int) {
+	fmt.Fprintf(io.out, "A  %s\nB  %s\n", describeSide(&r.A), describeSide(&r.B))
+	p := diffPrinter{io: io}
+	p.section("Run", "")
+	for i := range r.Whole {
+		p.row(&r.Whole[i], wholeWords[r.Whole[i].Name], false)
+	}
+	p.print()
+	p.section("Factors", "of it")
+	for i := range r.Factors {
+		f := &r.Factors[i]
+		p.row(f, f.Name+"  "+factorWords[f.Name], true)
+		for k := range r.Parts {
+			if strings.HasPrefix(r.Parts[k].Name, f.Name+".") && worthShowing(&r.Parts[k], r) {
+				p.row(&r.Parts[k], "     "+strings.TrimPrefix(r.Parts[k].Name, f.Name+"."), true)
+			}
+		}
+	}
+	p.print()
+	p.section("Code fragments, with the time before their CFs", "of it")
+	shown := 0
+	for i := range r.Fragments {
+		f := &r.Fragments[i]
+		if shown == top && f.Code != "" {
+			continue
+		}
+		name := fmt.Sprintf("%s (%d -> %d CFs)", printableName(f.Code), f.CountA, f.CountB)
+		if f.Code == "" {
+			name = "no CF: ends, extra cores"
+		} else {
+			shown++
+		}
+		p.row(&f.Time, name, true)
+		if f.Mean.A != nil || f.Mean.B != nil {
+			p.row(&f.Mean, "     useful, mean of a CF", false)
+		}
+	}
+	p.print()
+	if n := len(r.Fragments) - 1 - shown; n > 0 {
+		fmt.Fprintf(io.out, "%d more, see --top and --json\n", n)
+	}
+	if len(r.Path) > 0 {
+		p.section("Critical path", "of it")
+		for i := range r.Path {
+			if i > 0 && !worthShowing(&r.Path[i], r) || i >= 6+top {
+				continue
+			}
+			name := strings.TrimPrefix(strings.TrimPrefix(r.Path[i].Name, "path."), "code:")
+			p.row(&r.Path[i], printableName(name), i > 0)
+		}
+		p.print()
+	}
+}
+
+// worthShowing leaves out rows that are next to nothing in both runs.
+func worthShowing(row *compare.Row, r *compare.Result) bool {
+	least := *r.Find("total").B / 1000
+	return row.A != nil && *row.A > least || row.B != nil && *row.B > least
+}
+
+var wholeWords = map[string]string{
+	"wall": "wall time", "total": "processor time", "workers": "workers", "cfs": "CFs executed", "t1": "useful work (T1)", "tinf": "longest chain (Tinf)",
+	"memory": "most held by DFs", "messages": "messages", "bytes": "bytes sent",
+}
+
+var factorWords = map[string]string{"U": "Useful work", "S": "Starvation", "L": "Latency", "O": "Overhead", "W": "Waiting"}
+
+func describeSide(s *compare.Side) string {
+	ended := ""
+	if s.Ended != "done" {
+		ended = ", " + s.Ended
+		if s.Ended == "" {
+			ended = ", without an end"
+		}
+	}
+	return fmt.Sprintf("%s: %s, %d nodes, %d workers%s", printableName(s.Name), printableName(s.Program), s.Nodes, s.Workers, ended)
+}
+
+// printableName makes a name from a trace fit for a terminal.
+func printableName(s string) string {
+	return strings.Map(func(r rune) rune {
+		if r < ' ' || r == 0x7f || r >= 0x80 && r < 0xa0 || r >= 0x202a && r <= 0x202e || r >= 0x2066 && r <= 0x2069 {
+			return '?'
+		}
+		return r
+	}, s)
+}
+
+// diffPrinter prints tables of rows.
+type diffPrinter struct {
+	io  stdio
+	w   pretty.Writer
+	own string
+}
+
+func (p *diffPrinter) section(title, share string) {
+	p.w = pretty.NewWriter()
+	p.w.SetStyle(pretty.Style{Box: pretty.BoxStyle{PaddingRight: "  "}, Options: pretty.OptionsNoBordersAndSeparators})
+	var right []pretty.ColumnConfig
+	for i := 2; i <= 6; i++ {
+		right = append(right, pretty.ColumnConfig{Number: i, Align: text.AlignRight})
+	}
+	p.w.SetColumnConfigs(right)
+	p.own = title
+	p.w.AppendRow(pretty.Row{"", "A", "B", "B - A", "B / A", share})
+}
+
+func (p *diffPrinter) row(r *compare.Row, name string, share bool) {
+	cell := func(v *int64) string {
+		if v == nil {
+			return "-"
+		}
+		return compare.Figure(*v, r.Unit)
+	}
+	cells := pretty.Row{name, cell(r.A), cell(r.B), "", "", ""}
+	if d, ok := r.Change(); ok {
+		cells[3] = p.colour(d, r.Unit, plus(d, r.Unit))
+		if *r.A != 0 {
+			cells[4] = fmt.Sprintf("%.2f", float64(*r.B)/float64(*r.A))
+		}
+		if share && r.Share != 0 {
+			cells[5] = fmt.Sprintf("%.0f %%", 100*r.Share)
+		}
+	}
+	p.w.AppendRow(cells)
+}
+
+func plus(d int64, unit string) string {
+	if d > 0 {
+		return "+" + compare.Figure(d, unit)
+	}
+	return compare.Figure(d, unit)
+}
+
+// colour shows what got worse: more time, more memory, more traffic.
+func (p *diffPrinter) colour(d int64, unit, s string) string {
+	switch {
+	case !p.io.outColor() || unit == "count" || d == 0:
+		return s
+	case d > 0:
+		return "\x1b[31m" + s + "\x1b[0m"
+	}
+	return "\x1b[32m" + s + "\x1b[0m"
+}
+
+func (p *diffPrinter) print() {
+	fmt.Fprintf(p.io.out, "\n%s\n", p.own)
+	for _, l := range strings.Split(p.w.Render(), "\n") {
+		fmt.Fprintln(p.io.out, strings.TrimRight(l, " "))
+	}
+}
