@@ -123,6 +123,8 @@ func (b *brute) holds(i int) (list []bruteHold) {
 	if known {
 		t = ready
 	}
+	// A CF that only the program can have made was made once its inputs were there.
+	follows := origin.start && len(x.inputs) > 0
 	for first := true; ; first = false {
 		control := left
 		came, moved := b.find(t, func(e sloutest.Event) bool {
@@ -137,6 +139,9 @@ func (b *brute) holds(i int) (list []bruteHold) {
 		}
 		var inputs []arrival
 		last := control
+		if follows {
+			last = -1
+		}
 		for _, df := range x.inputs {
 			a := arrival{}
 			made, _ := b.find(always, func(e sloutest.Event) bool { return e.Kind == "DFEvents.onCreate" && e.DF == df })
@@ -155,11 +160,16 @@ func (b *brute) holds(i int) (list []bruteHold) {
 			if a.late > 0 {
 				control = max(control, a.t)
 			}
-			last = max(last, a.t, control)
+			if follows {
+				a.late, last = 0, max(last, a.t)
+			} else {
+				last = max(last, a.t, control)
+			}
 			inputs = append(inputs, a)
 		}
 		if first && !known {
-			ready, started = last, max(free, last)
+			ready = max(last, control)
+			started = max(free, ready)
 		}
 		if first {
 			lag = started - ready
@@ -169,7 +179,7 @@ func (b *brute) holds(i int) (list []bruteHold) {
 			list = append(list, a.bruteHold)
 		}
 		origin.play = lag + last - control
-		if !moved {
+		if !moved || follows {
 			break
 		}
 		sent := b.departure(came)
@@ -179,7 +189,9 @@ func (b *brute) holds(i int) (list []bruteHold) {
 		}
 		node, t, lag = sent.Node, r, origin.play
 	}
-	list = append(list, origin)
+	if !follows {
+		list = append(list, origin)
+	}
 	if prev >= 0 {
 		list = append(list, bruteHold{from: prev, worker: true, left: free, play: started - free})
 	}

@@ -16,6 +16,10 @@ import (
 // An input that was asked for late did not hold up its CF by when it was produced but by when it was asked for, that is by
 // control: late is how long the producer could have gone on before the request came.
 //
+// A CF that has no parent was made by the program itself. If it has inputs, the program is taken to have made it because
+// they were there, as a Go program does that waits for its goroutines: that it was made later is then a cost. If it has
+// none, the path ends where it was made.
+//
 // play is by how much the other execution could have let go later without this one starting later. At least one hold
 // has none: that is where the critical path goes on.
 
@@ -24,7 +28,7 @@ type Reason uint8
 
 // The reasons.
 const (
-	ReasonNone    Reason = iota // the program made it at its start
+	ReasonNone    Reason = iota // the program made it; nothing is known to have come before
 	ReasonInput                 // it produced an input, on the same node
 	ReasonLink                  // it produced an input, which came over a link
 	ReasonCreated               // it created the CF
@@ -42,12 +46,15 @@ func (r Reason) String() string { return reasonNames[r] }
 // hold is one of the things an execution had to wait for.
 type hold struct {
 	from   int      // the execution it waited for; -1: none, or none that is known
-	reason Reason   // ReasonNone: the program made the CF at its start
+	reason Reason   // ReasonNone: see there
 	df     model.DF // of ReasonInput and ReasonLink
 	left   int64    // when it was let go
 	play   int64    // >= 0
 	early  int64    // useful time of from after left
 	flight int64    // time under way on links
+
+	arrived int64 // of inputs: when it reached the node
+	late    int64 // of inputs: for how long it had been asked for too late
 }
 
 // maxHops bounds how far a DF that was relayed, or a CF that was stolen, is followed back.
@@ -119,55 +126,50 @@ func (h *holder) find(e int) []hold {
 		h.ready = t
 	}
 	prev, free := h.previous(e)
-	moves := h.movesOf(cf)
+	top := free // when the last of all holds was over
 	node, t, base := h.node, start, int64(0)
 	if h.ready != model.None {
 		t = h.ready
 	}
-	top := max(t, free) // when the last of all holds was over
+	moves := h.movesOf(cf)
 	for hop := range maxHops {
-		first, last := len(h.list), model.None
-		control := h.origin.left
+		first := len(h.list)
 		came := lastMove(moves, node, t)
-		if came != nil && (!known || came.Received >= control) {
-			control = came.Received
-		} else {
+		if came != nil && known && came.Received < h.origin.left {
 			came = nil
 		}
-		for _, df := range m.Inputs(e) {
-			arrived, late := h.input(e, df, node, t)
-			last = max(last, arrived)
-			if late {
-				control = max(control, arrived)
-			}
-		}
-		if known || came != nil {
-			last = max(last, control)
-		}
-		if hop == 0 && h.ready == model.None {
-			top = max(last, free)
-		}
-		if last == model.None {
+		last, control := h.arrive(e, node, t, came)
+		if last == model.None && control == model.None {
 			break // nothing is known
 		}
 		if hop == 0 {
-			base = top - last
+			ready := max(last, control)
 			if h.ready != model.None {
-				base = top - h.ready
+				ready = h.ready
 			}
+			top = max(top, ready)
+			base = top - ready
+			known = known && !h.followsInputs()
+		}
+		if known || came != nil && h.origin.reason != ReasonNone {
+			last = max(last, control)
+			h.origin.play = base + last - control
+		} else {
+			h.late = h.late[:0]
 		}
 		for i := first; i < len(h.list); i++ {
-			h.list[i].play += base + last
+			l := &h.list[i]
+			l.play = base + last - l.arrived
+			if known {
+				l.play += l.late
+			}
 		}
-		if known || came != nil {
-			h.origin.play = base + last - control
-		}
-		if came == nil || !came.Stolen || came.Sent == model.None {
+		if !known || came == nil || !came.Stolen || came.Sent == model.None {
 			break
 		}
 		// A stolen CF was ready at its victim first.
 		ready, ok := m.LastReady(cf, came.From, came.Sent)
-		if !ok || known && ready < h.origin.left || ready > t {
+		if !ok || ready < h.origin.left || ready > t {
 			break
 		}
 		node, t, base = came.From, ready, h.origin.play
@@ -181,6 +183,42 @@ func (h *holder) find(e int) []hold {
 	}
 	h.settle()
 	return h.list
+}
+
+// arrive appends the holds of the inputs that reached a node by t, and gives when the last of them and when control did;
+// None where that is not known.
+func (h *holder) arrive(e int, node int32, t int64, came *model.Message) (last, control int64) {
+	last, control = model.None, h.origin.left
+	if came != nil {
+		control = came.Received
+	}
+	for _, df := range h.m.Inputs(e) {
+		l, ok := h.input(e, df, node, t)
+		if !ok {
+			continue
+		}
+		h.list = append(h.list, l)
+		last = max(last, l.arrived)
+		if l.late > 0 {
+			h.late = append(h.late, df)
+			control = max(control, l.arrived)
+		}
+	}
+	return last, control
+}
+
+// followsInputs tells that the program made the CF once its inputs were there: it has inputs, and nobody is known to have
+// made it. When it was made is then no reason but a cost.
+func (h *holder) followsInputs() bool {
+	if h.origin.reason != ReasonNone {
+		return false
+	}
+	for i := range h.list {
+		if h.list[i].from >= 0 {
+			return true
+		}
+	}
+	return false
 }
 
 // settle sees to it that something holds the execution up: the one before on its worker, if what did is not known.
@@ -230,9 +268,8 @@ func (h *holder) follow(l *hold, p, e int, reason Reason) {
 	l.early = h.useful[p] - min(h.useful[p], max(l.left-h.m.ExecStart[p], 0))
 }
 
-// input appends the hold of an input that reached a node by t, its play short of what all inputs share, and gives
-// the time at which it arrived and whether it was asked for late.
-func (h *holder) input(e int, df model.DF, node int32, t int64) (int64, bool) {
+// input gives the hold of an input that reached a node by t, without its play; false if nothing is known of it.
+func (h *holder) input(e int, df model.DF, node int32, t int64) (hold, bool) {
 	m := h.m
 	l := hold{from: -1, reason: ReasonUnknown, df: df, left: model.None}
 	producer := -1
@@ -249,23 +286,16 @@ func (h *holder) input(e int, df model.DF, node int32, t int64) (int64, bool) {
 	} else if first, ok := m.FirstSeen(df); ok {
 		l.left = min(first, t)
 	}
-	arrived, reason, late := l.left, ReasonInput, int64(0)
+	reason := ReasonInput
+	l.arrived = l.left
 	if g, ok := m.LastReceipt(df, node, t); ok && m.DFMessages[g].Received >= l.left {
-		arrived, reason = m.DFMessages[g].Received, ReasonLink
-		l.flight, late = h.way(df, g, l.left)
-	}
-	if arrived == model.None {
-		return model.None, false // nothing is known of it
+		l.arrived, reason = m.DFMessages[g].Received, ReasonLink
+		l.flight, l.late = h.way(df, g, l.left)
 	}
 	if producer >= 0 {
 		h.follow(&l, producer, e, reason)
 	}
-	l.play = late - arrived
-	h.list = append(h.list, l)
-	if late > 0 {
-		h.late = append(h.late, df)
-	}
-	return arrived, late > 0
+	return l, l.arrived != model.None
 }
 
 // way follows a DF from its receipt back to where it was made: how long it was on links, and how long it lay at senders
