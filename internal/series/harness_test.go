@@ -2,6 +2,7 @@ package series_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"testing"
@@ -122,7 +123,7 @@ func TestOptions(t *testing.T) {
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
-	if _, err := series.Compute(ctx, m, series.Options{}); err != context.Canceled {
+	if _, err := series.Compute(ctx, m, series.Options{}); !errors.Is(err, context.Canceled) {
 		t.Error(err)
 	}
 }
