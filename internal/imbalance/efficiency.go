@@ -62,7 +62,7 @@ func (r *run) efficiencyOf(workers []slou.Worker, node func(i int) int) Efficien
 	e.Communication = ratio(float64(e.MaxNS), wall)
 	e.Parallel = ratio(mean, wall)
 	left := r.res.WallNS
-	for _, s := range steps(w) {
+	for _, s := range steps(w, r.starvationDivided()) {
 		before := left
 		left -= s.NS
 		s.Efficiency = ratio(float64(left), float64(before))
@@ -71,8 +71,15 @@ func (r *run) efficiencyOf(workers []slou.Worker, node func(i int) int) Efficien
 	return e
 }
 
+// starvationDivided tells whether it is known when CFs were ready, and so, when a worker starved, whether any were.
+func (r *run) starvationDivided() bool {
+	return !slices.ContainsFunc(r.slou.Missing, func(m slou.Missing) bool {
+		return slices.Contains(m.Parts, slou.FactorS.String()+"."+slou.PartHere.String())
+	})
+}
+
 // steps lists what kept a worker from being useful. The steps and its useful time add up to its time.
-func steps(w *slou.Worker) []Step {
+func steps(w *slou.Worker, divided bool) []Step {
 	f := &w.Factors
 	part := func(s *slou.Share, names ...string) (ns int64) {
 		if s == nil {
@@ -92,8 +99,13 @@ func steps(w *slou.Worker) []Step {
 		return s.NS
 	}
 	preempt, nowhere := part(f.O, slou.PartPreempt.String()), part(f.S, slou.PartNowhere.String())
-	list := []Step{{Name: "runtime", NS: whole(f.O) - preempt}, {Name: "preemption", NS: preempt}, {Name: "transfer", NS: whole(f.L)},
-		{Name: "serialisation", NS: nowhere}, {Name: "placement", NS: whole(f.S) - nowhere}, {Name: "waiting", NS: whole(f.W)}}
+	list := []Step{{Name: "runtime", NS: whole(f.O) - preempt}, {Name: "preemption", NS: preempt}, {Name: "transfer", NS: whole(f.L)}}
+	if divided {
+		list = append(list, Step{Name: "serialisation", NS: nowhere}, Step{Name: "placement", NS: whole(f.S) - nowhere})
+	} else {
+		list = append(list, Step{Name: "starvation", NS: whole(f.S)})
+	}
+	list = append(list, Step{Name: "waiting", NS: whole(f.W)})
 	if rest := w.TotalNS - f.U.NS - whole(f.O) - whole(f.L) - whole(f.S) - whole(f.W); rest != 0 {
 		list = append(list, Step{Name: "undivided", NS: rest})
 	}
@@ -107,7 +119,7 @@ func (r *run) findMissing() {
 		if slices.Contains(miss.Factors, "U") {
 			what = append(what, "efficiency")
 		}
-		if len(miss.Factors) > 0 || slices.Contains(miss.Parts, "S.here") {
+		if len(miss.Factors) > 0 || !r.starvationDivided() && len(miss.Parts) > 0 {
 			what = append(what, "communication")
 		}
 		if slices.Contains(miss.Factors, "S") {

@@ -25,6 +25,7 @@
 //	transfer       L: data or CFs were under way
 //	serialisation  S.nowhere: nowhere was anything ready to be executed
 //	placement      S.here and S.elsewhere: something was ready, but this worker did not execute it
+//	starvation     instead of these two: S, where onReady was not recorded
 //	waiting        W: locks, exclusive resources, collectives
 //	undivided      factors that the recorded events do not allow to compute, together
 //	unrecorded     time of which nothing is known
@@ -89,7 +90,9 @@ type Result struct {
 // Missing names an event that was not recorded and what it is needed for.
 type Missing struct {
 	Event string   `json:"event"`
-	For   []string `json:"for"` // "efficiency", "communication", "waited", "cfs_ready", "bytes_held", "weights"
+	// For lists: "efficiency" (and all that needs useful time), "communication" (its steps), "waited", "cfs_ready",
+	// "bytes_held" (of Time.Variations), "weights".
+	For []string `json:"for"`
 }
 
 // Efficiency of some workers. An efficiency is from 0 to 1 and nil where it would be a quotient of nothing: a run of no
