@@ -363,6 +363,47 @@ func TestOutput(t *testing.T) {
 	}
 }
 
+// A file has one writer: neither another module nor another run may spoil it.
+func TestOutputIsWrittenByOne(t *testing.T) {
+	dir := t.TempDir()
+	file := filepath.Join(dir, "out.txt")
+	start := func(names ...string) (*ModuleRun, error) {
+		var uses []Use
+		for _, n := range names {
+			uses = append(uses, use(n, 0, func(h *Host) error {
+				out, err := h.Open(file)
+				if err == nil {
+					fmt.Fprintln(out, n)
+				}
+				return err
+			}))
+		}
+		return New().StartModules(uses, RunFacts{})
+	}
+	if err := os.WriteFile(file, []byte("longer text of an older run\n"), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	first, err := start("a")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := start("b"); err == nil || err.Error() != "module b: "+file+" is being written by another run; name another place, or wait" {
+		t.Error(err)
+	}
+	if err := first.Finish(); err != nil {
+		t.Error(err)
+	}
+	if text, err := os.ReadFile(file); string(text) != "a\n" {
+		t.Errorf("%q, %v", text, err)
+	}
+	if _, err := start("a", "b"); err == nil || err.Error() != "module b: "+file+" is written by a already; name another place" {
+		t.Error(err)
+	}
+	if again, err := start("c"); err != nil || again.Finish() != nil {
+		t.Error(err)
+	}
+}
+
 // An error that comes up only at the end is returned by Finish, once and with the module's name.
 func TestOutputFullAtTheEnd(t *testing.T) {
 	ses, told := New(), 0

@@ -20,6 +20,7 @@ type Output struct {
 	mu      sync.Mutex
 	w       *bufio.Writer
 	closer  io.Closer
+	file    os.FileInfo // of a file
 	err     error
 	host    *Host
 	told    bool // of err, or it is on its way
@@ -32,7 +33,8 @@ const dialTimeout = 5 * time.Second
 
 // Open opens what a parameter like "file" names: "" the terminal (standard error of whyslow
 // run), "-" standard output, "tcp://HOST:PORT" a network connection, anything else a file, which
-// is made anew. It is closed after the modules have finished.
+// is made anew. It is closed after the modules have finished. A file to which another module or another run
+// writes at the time is an error, and stays as it is.
 func (h *Host) Open(where string) (*Output, error) {
 	if h.run.ended {
 		return nil, errors.New("a module opens its outputs when it starts, not when it finishes")
@@ -51,7 +53,7 @@ func (h *Host) Open(where string) (*Output, error) {
 		}
 		to, o.closer = c, c
 	default:
-		f, err := os.Create(where)
+		f, err := h.create(where, o)
 		if err != nil {
 			return nil, err
 		}
@@ -60,6 +62,33 @@ func (h *Host) Open(where string) (*Output, error) {
 	o.w = bufio.NewWriterSize(to, 1<<16)
 	h.run.outputs = append(h.run.outputs, o)
 	return o, nil
+}
+
+// create makes a file anew, unless somebody writes to it: it is emptied only when it is locked.
+func (h *Host) create(where string, o *Output) (*os.File, error) {
+	f, err := os.OpenFile(where, os.O_RDWR|os.O_CREATE, 0o666)
+	if err != nil {
+		if path := (*os.PathError)(nil); errors.As(err, &path) {
+			err = path.Err
+		}
+		return nil, fmt.Errorf("cannot write to %s: %w; name another place", where, err)
+	}
+	if o.file, err = f.Stat(); err != nil || !o.file.Mode().IsRegular() {
+		return f, err
+	}
+	if !lock(f) {
+		defer f.Close()
+		for _, other := range h.run.outputs {
+			if other.file != nil && os.SameFile(o.file, other.file) {
+				return nil, fmt.Errorf("%s is written by %s already; name another place", where, other.host.Name())
+			}
+		}
+		return nil, fmt.Errorf("%s is being written by another run; name another place, or wait", where)
+	}
+	if err := f.Truncate(0); err != nil {
+		return nil, errors.Join(err, f.Close())
+	}
+	return f, nil
 }
 
 // Write appends text.

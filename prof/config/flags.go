@@ -2,6 +2,7 @@ package config
 
 import (
 	"fmt"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -11,7 +12,7 @@ import (
 
 // Flags are the choices of the command line.
 //
-// A value of Events or Modules that ends in .json is the file to read. Any other is a comma-separated list: names alone mean
+// A value of Events or Modules that ends in .json or .jsonc or has a slash is the file to read. Any other is a comma-separated list: names alone mean
 // that exactly these are on; +NAME and -NAME change what the configuration says; all and none stand alone. Lists without
 // signs are taken together, those with signs follow in their order. Events may be patterns.
 // The trace is kept by a list of modules that does not name it; -trace_writer_module or
@@ -47,7 +48,9 @@ func oneFile(flag string, values []string) (string, error) {
 	return file, nil
 }
 
-func isFile(value string) bool { return strings.HasSuffix(value, ".json") }
+func isFile(value string) bool {
+	return strings.HasSuffix(value, ".json") || strings.HasSuffix(value, ".jsonc") || strings.ContainsAny(value, "/"+string(filepath.Separator))
+}
 
 // choice is what --events or --modules say.
 type choice struct {

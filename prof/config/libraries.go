@@ -1,6 +1,7 @@
 package config
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"path/filepath"
@@ -38,6 +39,7 @@ func (p *Plan) OpenLibraries(open func(path string) (prof.ModuleInfo, error)) er
 		}
 		i = -1 // what it requires may be in a library, too
 	}
+	slices.SortStableFunc(p.Modules, func(a, b ModuleState) int { return cmp.Compare(a.Name, b.Name) })
 	p.deaf()
 	return nil
 }
@@ -129,4 +131,9 @@ func (m *ModuleState) findLibrary(in Input) error {
 		m.Library = path
 	}
 	return nil
+}
+
+// notIn says where the library of a module was looked for in vain.
+func notIn(name string, in Input) string {
+	return fmt.Sprintf("; lib%s.so is not in %s", name, strings.Join(in.dirs(), ", "))
 }

@@ -46,7 +46,12 @@ func TestSyntax(t *testing.T) {
 		{`{"a": "C:\data"}`, `e.json:1:7: this string is not valid: line breaks and tabs in it are written as \n and \t, and a \ as \\`},
 		{"{} x", "e.json:1:4: invalid character 'x' after top-level value"},
 		{strings.Repeat("[", 2000), "e.json:1:1001: objects or lists are nested more than 1000 deep"},
-		{strings.Repeat(" ", 1<<20+1), "e.json:1:1: the file has 1048577 bytes, too many for a configuration (at most 1048576)"},
+		{strings.Repeat(" ", 1<<20+1), "e.json:1:1: the file is too long for a configuration: it has more than 1048576 bytes"},
+		{"\xff\xfe{\x00}\x00", "e.json:1:1: the file is UTF-16: save it as UTF-8"},
+		{"\xfe\xff\x00{\x00}", "e.json:1:1: the file is UTF-16: save it as UTF-8"},
+		{"\x00{\x00}", "e.json:1:1: the file is UTF-16: save it as UTF-8"},
+		{"{\r\n} // caf\xe9 x", "e.json:2:9: the file is not UTF-8: save it as that"},
+		{"{\"caf\xe9\": 1}", "e.json:1:6: the file is not UTF-8: save it as that"},
 		{"\ufeff{} // with a byte order mark, and no line end", ""},
 	} {
 		_, _, err := ReadEvents("e.json", []byte(c.text))
@@ -127,6 +132,8 @@ func TestLoad(t *testing.T) {
 		{Flags{Modules: []string{in("none.json")}}, "cannot read the configuration of modules: open " + in("none.json") + ": no such file or directory"},
 		{Flags{Events: []string{in("broken.json")}}, in("broken.json") + ":1:2: the file ends too early: an object or list is not closed"},
 		{Flags{Modules: []string{in("broken.json")}}, in("broken.json") + ":1:2: the file ends too early: an object or list is not closed"},
+		{Flags{Modules: []string{"/dev/zero"}}, "/dev/zero:1:1: the file is too long for a configuration: it has more than 1048576 bytes"},
+		{Flags{Events: []string{in("none.jsonc")}}, "cannot read the configuration of events: open " + in("none.jsonc") + ": no such file or directory"},
 		{Flags{Modules: []string{"a.json", "b.json"}}, "--modules names two files, a.json and b.json: give one"},
 	} {
 		if _, err := Load(dir, c.flags, known()); err == nil || err.Error() != c.want {
@@ -164,7 +171,7 @@ func TestOpenLibraries(t *testing.T) {
 	}
 
 	_, err := load(Flags{})
-	if err == nil || err.Error() != "module own_module requires third_module, which there is not" {
+	if err == nil || err.Error() != "module own_module (listed, "+filepath.Join(dir, ModulesFile)+":2:3) requires third_module, which there is not; libthird_module.so is not in "+dir {
 		t.Error(err)
 	}
 	own := infos["libown_module.so"]
@@ -202,6 +209,17 @@ func TestOpenLibraries(t *testing.T) {
 	}
 	if _, err = load(Flags{Sets: []string{"own_module.rat=1"}}); err == nil || err.Error() != "--set own_module.rat=1: own_module has no parameter \"rat\"; did you mean \"rate\"?" {
 		t.Error(err)
+	}
+	// It may be in a library that nothing else names.
+	own.Requires = []string{"far_module"}
+	infos["libown_module.so"], infos["libfar_module.so"] = own, prof.ModuleInfo{Name: "far_module"}
+	if err := os.WriteFile(filepath.Join(dir, "libfar_module.so"), nil, 0o666); err != nil {
+		t.Fatal(err)
+	}
+	if p, err = load(Flags{}); err != nil {
+		t.Error(err)
+	} else if m := p.Module("far_module"); m == nil || !m.On || m.Why != "required by own_module" || m.Info.Name == "" || p.Modules[len(p.Modules)-1].Name != "trace_writer_module" {
+		t.Error(m)
 	}
 	delete(infos, "libown_module.so")
 	if _, err = load(Flags{}); err == nil || err.Error() != "module own_module is on (listed, "+file+":2:3): not a library" {

@@ -2,6 +2,7 @@ package config
 
 import (
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 
@@ -89,7 +90,7 @@ func Load(programDir string, flags Flags, known []prof.ModuleInfo) (*Plan, error
 	}
 	var warnings []Warning
 	if events != "" {
-		text, err := os.ReadFile(events)
+		text, err := readFile(events)
 		if err != nil {
 			return nil, fmt.Errorf("cannot read the configuration of events: %w", err)
 		}
@@ -100,7 +101,7 @@ func Load(programDir string, flags Flags, known []prof.ModuleInfo) (*Plan, error
 		in.Events, warnings = ev, append(warnings, ws...)
 	}
 	if modules != "" {
-		text, err := os.ReadFile(modules)
+		text, err := readFile(modules)
 		if err != nil {
 			return nil, fmt.Errorf("cannot read the configuration of modules: %w", err)
 		}
@@ -116,6 +117,16 @@ func Load(programDir string, flags Flags, known []prof.ModuleInfo) (*Plan, error
 	}
 	plan.Warnings = append(warnings, plan.Warnings...)
 	return plan, nil
+}
+
+// readFile reads a file as far as it takes to know that it is too long, so that /dev/zero does too.
+func readFile(path string) ([]byte, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	return io.ReadAll(io.LimitReader(f, maxText+1))
 }
 
 // Find returns the configuration files of the programs in a folder: those beside the program,

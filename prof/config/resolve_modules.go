@@ -116,7 +116,11 @@ func (p *Plan) chooseModules(in Input) error {
 		if m == nil {
 			// A module of the user's that only the command line names.
 			if !moduleName(name) || !e.on || lookFor("", name, in.dirs()) == "" {
-				return fmt.Errorf("%s: %w", e.pos, p.noModule(e.name))
+				err := p.noModule(e.name)
+				if e.on && moduleName(name) && nearModule(name, moduleNames(in.Known)) == "" {
+					err = fmt.Errorf("%w%s", err, notIn(name, in))
+				}
+				return fmt.Errorf("%s: %w", e.pos, err)
 			}
 			p.Modules = append(p.Modules, p.module(name, prof.ModuleInfo{}, nil))
 			m = &p.Modules[len(p.Modules)-1]
@@ -146,7 +150,7 @@ func (p *Plan) set(s setting) {
 	}
 }
 
-// require switches on what the modules that are on require.
+// require switches on what the modules that are on require; that may be in libraries that nothing else names.
 func (p *Plan) require() error {
 	for again := true; again; {
 		again = false
@@ -157,9 +161,14 @@ func (p *Plan) require() error {
 			}
 			for _, name := range m.Info.Requires {
 				r := p.Module(name)
+				if r == nil {
+					if lookFor("", name, p.input.dirs()) == "" {
+						return fmt.Errorf("module %s (%s) requires %s, which there is not%s", m.Name, m.because(), name, notIn(name, p.input))
+					}
+					p.Modules = append(p.Modules, p.module(name, prof.ModuleInfo{}, nil))
+					m, r = &p.Modules[i], &p.Modules[len(p.Modules)-1]
+				}
 				switch {
-				case r == nil:
-					return fmt.Errorf("module %s requires %s, which there is not", m.Name, name)
 				case r.off:
 					return fmt.Errorf("module %s requires %s, which is off (%s): switch that on, or %s off (%s)", m.Name, name, r.because(), m.Name, m.because())
 				case !r.On:

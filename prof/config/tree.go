@@ -64,10 +64,20 @@ func open(name string, text []byte) (*file, *hujson.Object, int, error) {
 	return f, o, v.StartOffset, nil
 }
 
-// bounds refuses what would overflow the parser's stack.
+// bounds refuses what would overflow the parser's stack, and text that is not UTF-8.
 func (f *file) bounds() error {
 	if len(f.text) > maxText {
-		return fmt.Errorf("%s: the file has %d bytes, too many for a configuration (at most %d)", f.pos(0), len(f.text), maxText)
+		return fmt.Errorf("%s: the file is too long for a configuration: it has more than %d bytes", f.pos(0), maxText)
+	}
+	if start := f.text[:min(len(f.text), 2)]; bytes.Contains(start, []byte{0}) || string(start) == "\xff\xfe" || string(start) == "\xfe\xff" {
+		return fmt.Errorf("%s: the file is UTF-16: save it as UTF-8", f.pos(0))
+	}
+	for at := 0; at < len(f.text); {
+		r, size := utf8.DecodeRune(f.text[at:])
+		if r == utf8.RuneError && size == 1 {
+			return fmt.Errorf("%s: the file is not UTF-8: save it as that", f.pos(at))
+		}
+		at += size
 	}
 	depth := 0
 	for i, c := range f.text {

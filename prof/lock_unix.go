@@ -1,0 +1,15 @@
+//go:build linux || darwin || freebsd || netbsd || openbsd || dragonfly
+
+package prof
+
+import (
+	"errors"
+	"os"
+	"syscall"
+)
+
+// lock makes a file ours until it is closed, and reports whether nobody else has it. Where files cannot be
+// locked they are nobody's.
+func lock(f *os.File) bool {
+	return !errors.Is(syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB), syscall.EWOULDBLOCK)
+}
