@@ -89,7 +89,7 @@ type Result struct {
 
 // Missing names an event that was not recorded and what it is needed for.
 type Missing struct {
-	Event string   `json:"event"`
+	Event string `json:"event"`
 	// For lists: "efficiency" (and all that needs useful time), "communication" (its steps), "waited", "cfs_ready",
 	// "bytes_held" (of Time.Variations), "weights".
 	For []string `json:"for"`
