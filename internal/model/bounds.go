@@ -70,6 +70,7 @@ func (s *stream) correct(syncs []sync1) {
 	}
 	each(&s.moves, func(v *move) { fix(&v.time) })
 	each(&s.copies, func(c *Copy) { fix(&c.Time) })
+	each(&s.queues, func(q *Queue) { fix(&q.Time) })
 	each(&s.awaits, func(a *await) { fix(&a.time) })
 	for i := range s.held {
 		fix(&s.held[i].time)

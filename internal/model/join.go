@@ -15,6 +15,14 @@ type Copy struct {
 	What CopyChange
 }
 
+// Queue is the length of a queue of a node at a time.
+type Queue struct {
+	Time   int64
+	Length int64
+	Node   int32
+	Peer   int32 // messages to that node; -1: CFs that are ready
+}
+
 // CopyChange says what happened to a copy of a DF.
 type CopyChange uint8
 
@@ -371,6 +379,7 @@ func (b *builder) joinRest() {
 		})
 		m.Awaits.dfs = s.awaited.move(m.Awaits.dfs)
 		m.Copies = s.copies.move(m.Copies)
+		m.Queues = s.queues.move(m.Queues)
 		m.Duplicates = append(m.Duplicates, s.duplicates...)
 	}
 	m.Held = map[CF][]Interval{}

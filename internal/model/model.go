@@ -146,6 +146,7 @@ type Model struct {
 	Requests   []Message // by request number; likewise
 	Moves      []Message // migrations of CFs, ordered by CF, then time
 	Copies     []Copy    // by node and stream, in order of time within one
+	Queues     []Queue   // likewise
 	Awaits     Awaits
 	Duplicates []Duplicate
 	Held       map[CF][]Interval // stopped by a debugger

@@ -34,6 +34,7 @@ type stream struct {
 	asked, askedHere column[end] // requests
 	moves            column[move]
 	copies           column[Copy]
+	queues           column[Queue]
 	awaits           column[await]
 	awaited          column[DF]
 
@@ -253,6 +254,10 @@ func (s *stream) rare(t int64, kind trace.Kind, a []uint64) {
 				break
 			}
 		}
+	case trace.KindReadyQueue:
+		s.queues.add(Queue{t, length(a[0]), int32(s.node), -1})
+	case trace.KindSendQueue:
+		s.queues.add(Queue{t, length(a[1]), int32(s.node), node32(a[0])})
 	case trace.KindLost:
 		s.lost = append(s.lost, loss{count: a[0], first: int64(a[1]), last: int64(a[2]), stream: a[3]})
 	case trace.KindClockSync:
@@ -261,5 +266,8 @@ func (s *stream) rare(t int64, kind trace.Kind, a []uint64) {
 }
 
 func (s *stream) name(v uint64) string { return s.defs.Name(trace.Name(v)) }
+
+// length bounds what a damaged trace can claim, so that lengths can be added.
+func length(v uint64) int64 { return int64(min(v, 1<<40)) }
 
 func node32(v uint64) int32 { return int32(min(v, trace.MaxNode)) }

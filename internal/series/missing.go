@@ -50,7 +50,9 @@ func (r *run) findMissing() {
 	need(trace.KindDFStored, count(trace.KindDFDropped) > 0 || count(trace.KindDFCreate) > 0, BytesHeld, CopiesHeld)
 	need(trace.KindDFDropped, count(trace.KindDFStored) > 0 && done, BytesHeld, CopiesHeld)
 	need(trace.KindDFDestroy, count(trace.KindDFCreate) > 0 && done, DFs)
+	need(trace.KindReadyQueue, false, ReadyQueue)
 	if len(m.Nodes) > 1 {
+		need(trace.KindSendQueue, false, SendQueue)
 		sent, received := count(trace.KindDFSent) > 0, count(trace.KindDFReceived) > 0
 		need(trace.KindDFSent, received, MessagesInFlight, BytesInFlight)
 		need(trace.KindDFReceived, sent, MessagesInFlight, BytesInFlight)

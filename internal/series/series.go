@@ -28,6 +28,8 @@
 //	messages_sent       DFs and CFs sent, by link (amount)
 //	bytes_sent          their bytes (amount)
 //	cfs_moved           CFs sent away, migrated or stolen, by link (amount)
+//	ready_queue         length of the queue of ready CFs as recorded last, by node
+//	send_queue          length of the queue of messages as recorded last, by link
 //
 // At every moment cfs = cfs_waiting + cfs_ready + cfs_running + cfs_moving; a CF under way is on no node.
 //
@@ -60,6 +62,8 @@ const (
 	MessagesSent     = "messages_sent"
 	BytesSent        = "bytes_sent"
 	CFsMoved         = "cfs_moved"
+	ReadyQueue       = "ready_queue"
+	SendQueue        = "send_queue"
 )
 
 // Options of Compute; the zero value means the defaults.
@@ -219,7 +223,7 @@ func Compute(ctx context.Context, m *model.Model, opt Options) (*Result, error) 
 	r := &run{m: m, opt: opt, ctx: ctx, grid: newGrid(m.Start, m.End, opt.Windows)}
 	r.res = &Result{WallNS: m.Wall(), WindowNS: r.grid.width, Windows: r.grid.n, Series: []Series{}}
 	r.findMissing()
-	if err := r.each([]func() error{r.cfs, r.copies, r.links, r.dfs}); err != nil {
+	if err := r.each([]func() error{r.cfs, r.copies, r.links, r.dfs, r.readyQueues, r.sendQueues}); err != nil {
 		return nil, err
 	}
 	slices.SortStableFunc(r.res.Series, func(a, b Series) int { return slices.Index(order, a.Name) - slices.Index(order, b.Name) })
@@ -228,7 +232,7 @@ func Compute(ctx context.Context, m *model.Model, opt Options) (*Result, error) 
 
 // order is that in which series are listed.
 var order = []string{BytesHeld, CopiesHeld, DFs, CFs, CFsWaiting, CFsReady, CFsRunning, CFsMoving,
-	MessagesInFlight, BytesInFlight, MessagesSent, BytesSent, CFsMoved}
+	MessagesInFlight, BytesInFlight, MessagesSent, BytesSent, CFsMoved, ReadyQueue, SendQueue}
 
 // each does tasks, several at once.
 func (r *run) each(tasks []func() error) error {
