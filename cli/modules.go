@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/spf13/cobra"
 
@@ -62,11 +63,12 @@ The configuration is that of the program, or of the folder (default: the current
 			if o.json {
 				return writeJSON(io.out, describeModules(plan))
 			}
+			columns := width(os.Stdout, io.outTerm)
 			for i, m := range describeModules(plan) {
 				if i > 0 {
 					fmt.Fprintln(io.out)
 				}
-				m.print(io)
+				m.print(io, columns)
 			}
 			return nil
 		},
@@ -140,22 +142,25 @@ func typeName(p prof.Param) string {
 	return "string"
 }
 
-func (m *moduleDescription) print(io stdio) {
+// print writes what users are told, in lines of at most width columns if that is not 0.
+func (m *moduleDescription) print(io stdio, width int) {
 	state := "off"
 	if m.On {
 		state = "on"
 	}
-	if io.outColor() {
-		state = map[bool]string{true: "\x1b[32mon\x1b[0m", false: "\x1b[2moff\x1b[0m"}[m.On]
-	}
-	fmt.Fprintf(io.out, "%s: %s, %s", m.Name, state, m.Why)
+	why := m.Why
 	if m.Place != "" {
-		fmt.Fprintf(io.out, " (%s)", m.Place)
+		why += " (" + m.Place + ")"
 	}
-	fmt.Fprintln(io.out)
-	line := func(what, text string) {
-		if text != "" {
-			fmt.Fprintf(io.out, "  %-9s %s\n", what, text)
+	head := fold(m.Name+": "+state+", ", why, 4, width)
+	if io.outColor() {
+		colored := map[bool]string{true: "\x1b[32mon\x1b[0m", false: "\x1b[2moff\x1b[0m"}[m.On]
+		head = strings.Replace(head, ": "+state, ": "+colored, 1)
+	}
+	fmt.Fprint(io.out, head)
+	line := func(what, content string) {
+		if content != "" {
+			fmt.Fprint(io.out, fold(fmt.Sprintf("  %-9s ", what), content, 12, width))
 		}
 	}
 	line("", m.Doc)
@@ -168,6 +173,7 @@ func (m *moduleDescription) print(io stdio) {
 	if m.On {
 		line("priority", fmt.Sprint(m.Priority))
 	}
+	const docColumn = 37 // of what parameters mean
 	for i, p := range m.Params {
 		what := ""
 		if i == 0 {
@@ -177,6 +183,34 @@ func (m *moduleDescription) print(io stdio) {
 		if len(p.Choices) > 0 {
 			doc += " (" + strings.Join(p.Choices, ", ") + ")"
 		}
-		line(what, fmt.Sprintf("%-24s %s", fmt.Sprintf("%s=%v", p.Name, p.Value), doc))
+		first, indent := fmt.Sprintf("  %-9s %-24s ", what, fmt.Sprintf("%s=%v", p.Name, p.Value)), docColumn
+		if width > 0 && (width < docColumn+30 || utf8.RuneCountInString(first) > docColumn) {
+			fmt.Fprint(io.out, fold("", strings.TrimRight(first, " "), 16, width))
+			first, indent = strings.Repeat(" ", 16), 16
+		}
+		fmt.Fprint(io.out, fold(first, doc, indent, width))
 	}
+}
+
+// fold writes a text behind the beginning of a line. What does not fit into width goes into further lines, indented; a width of 0
+// is none. Words are not broken.
+func fold(first, content string, indent, width int) string {
+	var b strings.Builder
+	b.WriteString(first)
+	column, begins := utf8.RuneCountInString(first), true
+	for _, word := range strings.Fields(content) {
+		n := utf8.RuneCountInString(word)
+		switch {
+		case begins:
+		case width > 0 && column+1+n > width:
+			b.WriteString("\n" + strings.Repeat(" ", indent))
+			column = indent
+		default:
+			b.WriteByte(' ')
+			column++
+		}
+		b.WriteString(word)
+		column, begins = column+n, false
+	}
+	return b.String() + "\n"
 }

@@ -8,7 +8,6 @@ import (
 	"github.com/whyslow/whyslow/internal/modules/native"
 	"github.com/whyslow/whyslow/prof"
 	"github.com/whyslow/whyslow/prof/config"
-	"github.com/whyslow/whyslow/trace"
 )
 
 // profileOptions say which events are recorded and which modules get them.
@@ -18,47 +17,17 @@ type profileOptions struct {
 
 func (o *profileOptions) addTo(cmd *cobra.Command) {
 	f := cmd.Flags()
-	f.StringArrayVar(&o.flags.Events, "events", nil, "`which` events are on: a file like events_config.json, or a list: DFEvents.*,CFEvents.onReady (only these), +NAME,-NAME (changes), all, none")
-	f.StringArrayVar(&o.flags.Modules, "modules", nil, "`which` modules run: a file like modules_settings.json, or a list: logger_module (only these), +NAME,-NAME (changes), all, none")
+	f.StringArrayVar(&o.flags.Events, "events", nil, "`which` events are on: a file like events_config.json (.json or a path), or a list: DFEvents.*,CFEvents.onReady (only these), +NAME,-NAME (changes), all, none")
+	f.StringArrayVar(&o.flags.Modules, "modules", nil, "`which` modules run: a file like modules_settings.json (.json or a path), or a list: logger_module (only these), +NAME,-NAME (changes), all, none")
 	f.StringArrayVar(&o.flags.Groups, "group", nil, "switch a group of events: `NAME=on|off` (repeatable)")
 	f.StringArrayVar(&o.flags.Sets, "set", nil, "set a parameter of a module: `MODULE.PARAM=VALUE` (repeatable)")
-	for flag, complete := range map[string]func() []string{"events": eventNames, "modules": moduleNames, "set": paramNames} {
-		err := cmd.RegisterFlagCompletionFunc(flag, func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
-			return complete(), cobra.ShellCompDirectiveDefault | cobra.ShellCompDirectiveNoSpace
-		})
-		if err != nil {
-			panic(err) // the flag was added above
-		}
-	}
-}
-
-func eventNames() (names []string) {
-	for _, k := range trace.Kinds() {
-		names = append(names, k.String()+"\t"+k.Doc)
-	}
-	return names
-}
-
-func moduleNames() (names []string) {
-	for _, m := range prof.Modules() {
-		names = append(names, m.Name+"\t"+m.Doc)
-	}
-	return names
-}
-
-func paramNames() (names []string) {
-	for _, m := range prof.Modules() {
-		for _, p := range m.Params {
-			names = append(names, m.Name+"."+p.Name+"=\t"+p.Doc)
-		}
-	}
-	return names
+	o.complete(cmd)
 }
 
 // load makes the plan for a program in a folder. Modules in shared libraries are loaded, so that the plan knows
 // their parameters, and what they require.
 func (o *profileOptions) load(verb, dir string) (*config.Plan, error) {
-	plan, err := config.Load(dir, o.flags, prof.Modules())
+	plan, err := o.plan(dir)
 	if err == nil {
 		err = plan.OpenLibraries(native.Open)
 	}
@@ -76,4 +45,9 @@ func warnPlan(io stdio, plan *config.Plan) {
 	for _, w := range plan.Warnings {
 		io.say("warning: %v", w)
 	}
+}
+
+// plan is load without what only libraries know.
+func (o *profileOptions) plan(dir string) (*config.Plan, error) {
+	return config.Load(dir, o.flags, prof.Modules())
 }

@@ -171,6 +171,18 @@ func (p *Plan) On(ns, name string) bool {
 	return on
 }
 
+// Groups returns the names of the groups of events.
+func (p *Plan) Groups() (names []string) {
+	ev := p.input.Events
+	if ev == nil {
+		ev = everything()
+	}
+	for _, g := range ev.Groups {
+		names = append(names, g.Name)
+	}
+	return names
+}
+
 // Module returns the state of a module, nil if the plan has none of that name.
 func (p *Plan) Module(name string) *ModuleState {
 	for i := range p.Modules {
