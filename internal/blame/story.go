@@ -46,10 +46,13 @@ type Who struct {
 	ToNS   int64 `json:"to_ns"`
 }
 
-// Flight is a part of a wait in which something was on a link.
+// Flight is a part of a wait in which something was on a link: a DF, a request for it or, without a DF, the consumer itself.
 type Flight struct {
-	Link string `json:"link"`
-	NS   int64  `json:"ns"`
+	Link    string `json:"link"` // "0->1"
+	DF      string `json:"df"`
+	Request bool   `json:"request"`
+	Size    int64  `json:"size"` // of the DF's value
+	NS      int64  `json:"ns"`
 }
 
 // stories tells of the longest waits of all workers.
@@ -99,7 +102,7 @@ func (b *blamer) story(x *wait) Wait {
 				longest = p
 			}
 		case slou.FactorL:
-			w.Flights = append(w.Flights, Flight{p.Link.String(), p.To - p.From})
+			w.Flights = append(w.Flights, b.flight(x, p, start))
 			if longest == nil && p.DF != 0 {
 				longest = p
 			}
@@ -137,6 +140,19 @@ func (b *blamer) story(x *wait) Wait {
 	w.Others = max(len(producers)-1, 0)
 	w.Text = w.tell()
 	return w
+}
+
+// flight tells of a piece of L. What leaves the node where the CF is to run is a request: the DF comes there.
+func (b *blamer) flight(x *wait, p *slou.Piece, start int64) Flight {
+	f := Flight{Link: p.Link.String(), NS: p.To - p.From}
+	if p.DF == 0 {
+		return f
+	}
+	f.DF, f.Request = b.m.DFString(p.DF), int(p.Link.From) == x.node
+	if i, ok := b.m.Creation(p.DF, start); ok {
+		f.Size = b.m.MadeSize[i]
+	}
+	return f
 }
 
 // consumed gives the execution of the consumer on the worker that waited: the first that ends after the wait began.
@@ -216,28 +232,48 @@ func (w *Wait) tell() string {
 		say("waited, and it was not recorded for what")
 	case w.SNS > 0:
 		say("waited for something whose maker was not recorded")
-	default:
-		say("was on its way itself")
 	}
 	for i, f := range w.Flights {
-		if i == 3 && len(w.Flights) > 4 {
-			say("and over %d more links", len(w.Flights)-i)
+		if i == flightsShown && len(w.Flights) > flightsShown+1 {
+			say("and so on over %d more links", len(w.Flights)-i)
 			break
 		}
-		from, to, _ := strings.Cut(f.Link, "->")
-		what := ""
-		if i == 0 && w.DF != "" && w.Size > 0 {
-			what = " (" + size(w.Size) + ")"
-		}
-		say("under way from node %s to node %s for %s%s", from, to, duration(f.NS), what)
+		say("%s", f.tell(sep != ","))
 	}
 	if w.WNS > 0 {
 		say("waited for %s for %s", w.For, duration(w.WNS))
 	}
 	if w.ONS > 0 && w.ONS*10 >= w.NS {
-		say("was held up by the run-time system for %s, mostly %s", duration(w.ONS), partWords[w.Part])
+		and := ""
+		if sep == "," {
+			and = "and "
+		}
+		say(and+"was held up by the run-time system for %s, mostly %s", duration(w.ONS), partWords[w.Part])
 	}
 	return s.String()
+}
+
+// flightsShown is how many flights a story tells of.
+const flightsShown = 3
+
+func (f *Flight) tell(first bool) string {
+	from, to, _ := strings.Cut(f.Link, "->")
+	way := fmt.Sprintf("on its way from node %s to node %s for %s", from, to, duration(f.NS))
+	verb := "then"
+	if first {
+		verb = "waited"
+	}
+	switch {
+	case f.DF == "":
+		return "was " + way + " itself"
+	case f.Request:
+		return fmt.Sprintf("%s for the request for %s, %s", verb, f.DF, way)
+	}
+	df := f.DF
+	if f.Size > 0 {
+		df += " (" + size(f.Size) + ")"
+	}
+	return fmt.Sprintf("%s for %s, %s", verb, df, way)
 }
 
 var partWords = map[string]string{"create": "before it was created", "request": "before its input was requested", "send": "before it or its input was sent",
