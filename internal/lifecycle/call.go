@@ -129,28 +129,33 @@ func parseLinear(text string) linear {
 	return linear{opaque: true}
 }
 
-// match finds the argument that an awaited DF is and binds its variables; false if there is none. Where several can be,
-// with different values of the variables, it takes the first, as what is made mostly comes last, and sets guess.
-func (c *call) match(name string, indices []int64, vars *bindings, guess *bool) bool {
-	var found bindings
+// maxReadings bounds how many ways of reading a statement are tried.
+const maxReadings = 16
+
+// match narrows down the readings of the statement to those in which an awaited DF is one of its arguments.
+func (c *call) match(name string, indices []int64, readings []bindings) (out []bindings) {
+	for _, vars := range readings {
+		for i := range c.args {
+			a := &c.args[i]
+			if a.name != name || len(a.indices) != len(indices) || c.makes != nil && c.makes[i] {
+				continue
+			}
+			b, ok := a.bind(indices, vars)
+			if ok && len(out) < maxReadings && !slices.ContainsFunc(out, func(o bindings) bool { return maps.Equal(o, b) }) {
+				out = append(out, b)
+			}
+		}
+	}
+	return out
+}
+
+// possible tells whether a CF can wait for just what it waits for: what it needs besides must have a value.
+func (c *call) possible(vars bindings, has func(full string) bool) bool {
 	for i := range c.args {
-		a := &c.args[i]
-		if a.name != name || len(a.indices) != len(indices) || c.makes != nil && c.makes[i] {
-			continue
-		}
-		b, ok := a.bind(indices, *vars)
-		switch {
-		case !ok:
-		case found == nil:
-			found = b
-		case !maps.Equal(found, b):
-			*guess = true
+		if full, ok := c.args[i].text(vars); ok && len(c.args[i].indices) > 0 && c.makes != nil && !c.makes[i] && !has(full) {
+			return false
 		}
 	}
-	if found == nil {
-		return false
-	}
-	*vars = found
 	return true
 }
 

@@ -23,7 +23,8 @@ type makers struct {
 	left map[uint32]map[State]int64
 	// exact gives the waiting CF that would make a DF, and inside that would make some DFs whose names begin like it.
 	exact, inside map[string]made
-	copies        map[model.DF][]model.Copy // of awaited DFs that have a value
+	values        map[string]map[string]bool // by name: the DFs of that name with a value, where somebody asked
+	copies        map[model.DF][]model.Copy  // of awaited DFs that have a value
 }
 
 // made says which CF would make a DF; guess that another reading of its statement is possible.
@@ -37,7 +38,7 @@ const maxExact = 100_000
 
 func newMakers(f *finder, left []standing) *makers {
 	s := &makers{f: f, sites: map[uint32][]uint32{}, through: map[uint32][]uint32{}, left: map[uint32]map[State]int64{},
-		exact: map[string]made{}, inside: map[string]made{}}
+		exact: map[string]made{}, inside: map[string]made{}, values: map[string]map[string]bool{}}
 	m := f.m
 	calls := map[uint32]*call{}
 	structured := false
@@ -61,7 +62,7 @@ func newMakers(f *finder, left []standing) *makers {
 		}
 		s.left[site][p.state]++
 	}
-	s.findThrough(calls, structured)
+	s.findThrough(calls, left, structured)
 	s.findCopies(left)
 	return s
 }
@@ -69,25 +70,32 @@ func newMakers(f *finder, left []standing) *makers {
 // solve finds what a waiting CF would make from its statement; false if that does not tell.
 func (s *makers) solve(p *standing, c *call) bool {
 	m := s.f.m
-	awaited, guess := map[string]bool{}, false
-	var vars bindings
+	awaited, readings := map[string]bool{}, []bindings{{}}
 	for _, df := range m.Awaits.Of(p.await) {
-		if df == 0 {
-			return false
-		}
 		full := m.DFString(df)
 		name, indices, ok := splitDF(full)
-		if !ok || !c.match(name, indices, &vars, &guess) {
+		if !ok || df == 0 {
+			return false
+		}
+		if readings = c.match(name, indices, readings); len(readings) == 0 {
 			return false
 		}
 		awaited[full] = true
+	}
+	if len(readings) > 1 {
+		readings = slices.DeleteFunc(readings, func(vars bindings) bool {
+			return !c.possible(vars, func(full string) bool { return awaited[full] || s.hasValue(full) })
+		})
+		if len(readings) == 0 {
+			return false
+		}
 	}
 	var out []string
 	for i := range c.args {
 		if c.args[i].name == "" || c.makes != nil && !c.makes[i] {
 			continue
 		}
-		full, ok := c.args[i].text(vars)
+		full, ok := c.args[i].text(readings[0])
 		if !ok {
 			return false
 		}
@@ -99,10 +107,26 @@ func (s *makers) solve(p *standing, c *call) bool {
 	}
 	for _, full := range out {
 		if _, taken := to[full]; !taken && !awaited[full] {
-			to[full] = made{p.cf, guess}
+			// Where several readings are possible the first is taken: what is made mostly comes last.
+			to[full] = made{p.cf, len(readings) > 1}
 		}
 	}
 	return true
+}
+
+// hasValue tells whether the DF with this name and these indices got a value.
+func (s *makers) hasValue(full string) bool {
+	m := s.f.m
+	name, _, _ := strings.Cut(full, "[")
+	if s.values[name] == nil {
+		s.values[name] = map[string]bool{}
+		for df := model.DF(1); int(df) < m.DFs(); df++ {
+			if m.DFNameOf(df) == name && s.f.made(df) {
+				s.values[name][m.DFString(df)] = true
+			}
+		}
+	}
+	return s.values[name][full]
 }
 
 // samples is how many CFs of each code fragment are looked at to see which of its arguments they make.
@@ -172,7 +196,7 @@ func (s *makers) sort(sites []uint32) {
 }
 
 // findThrough finds what the statements of left have made through the CFs that their CFs created.
-func (s *makers) findThrough(calls map[uint32]*call, structured bool) {
+func (s *makers) findThrough(calls map[uint32]*call, left []standing, structured bool) {
 	m := s.f.m
 	names := map[uint32]map[uint32]bool{} // by statement
 	add := func(site, name uint32) {
@@ -205,20 +229,18 @@ func (s *makers) findThrough(calls map[uint32]*call, structured bool) {
 			}
 		}
 	}
+	for name, list := range s.unrun(calls, left) {
+		for _, site := range list {
+			add(site, name)
+		}
+	}
 	for site := range s.left {
-		if len(names[site]) == 0 {
-			c := calls[site]
-			if c == nil {
-				if !s.ran(site) {
-					s.anything = append(s.anything, site)
-				}
-				continue
-			}
-			for i := range c.args {
-				for name, text := range m.Names {
-					if text != "" && text == c.args[i].name {
-						add(site, uint32(name))
-					}
+		if len(names[site]) == 0 && m.Codes[m.Sites[site].Code].Kind == trace.Atomic && !s.ran(site) {
+			if c := calls[site]; c == nil {
+				s.anything = append(s.anything, site)
+			} else {
+				for _, name := range s.named(c) {
+					add(site, name)
 				}
 			}
 		}
@@ -231,6 +253,76 @@ func (s *makers) findThrough(calls map[uint32]*call, structured bool) {
 	}
 	s.sort(s.anything)
 }
+
+// named gives the names of DFs that a statement names.
+func (s *makers) named(c *call) (names []uint32) {
+	for i := range c.args {
+		for name, text := range s.f.m.Names {
+			if text != "" && text == c.args[i].name {
+				names = append(names, uint32(name))
+			}
+		}
+	}
+	return names
+}
+
+// unrun finds, by name of DFs, the structured statements of left of which no CF has run that may make such DFs. What is in
+// their blocks is not known, but these can only be statements of which no CF has been created, further down in the same
+// file. These name the DFs, unless they call them by the name of a parameter: so what was passed to the subs around
+// counts, too. In a run that was cut short, a statement whose CFs have run may not have created all of its block.
+func (s *makers) unrun(calls map[uint32]*call, left []standing) map[uint32][]uint32 {
+	m := s.f.m
+	out := map[uint32][]uint32{}
+	var created []bool
+	done := map[uint32]bool{}
+	for i := range left {
+		site := m.SiteOf[left[i].cf]
+		if m.Atomic(left[i].cf) || done[site] || s.left[site] == nil || s.f.res.Final && s.ran(site) {
+			continue
+		}
+		done[site] = true
+		if created == nil {
+			created = make([]bool, len(m.Sites))
+			for cf := range m.SiteOf {
+				created[m.SiteOf[cf]] = created[m.SiteOf[cf]] || m.Created[cf] != model.None
+			}
+		}
+		about := map[uint32]bool{}
+		note := func(c *call) {
+			if c == nil {
+				return
+			}
+			for _, name := range s.named(c) {
+				about[name] = true
+			}
+		}
+		note(calls[site])
+		here := &m.Sites[site]
+		known := here.Text != "" && here.File != ""
+		for k := range m.Sites {
+			x := &m.Sites[k]
+			if !created[k] && x.File == here.File && x.Line >= here.Line && x.Text != "" {
+				c := parseCall(x.Text)
+				note(c)
+				known = known && (c != nil || m.Codes[x.Code].Kind != trace.Atomic)
+			}
+		}
+		for up, n := m.Parent[left[i].cf], 0; up != 0 && n < maxDepth; up, n = m.Parent[up], n+1 {
+			note(parseCall(m.Sites[m.SiteOf[up]].Text))
+		}
+		if !known {
+			s.anything = append(s.anything, site)
+			continue
+		}
+		for name := range about {
+			out[name] = append(out[name], site)
+		}
+	}
+	return out
+}
+
+// maxDepth ends a way up through ancestors that absurd traces make a circle.
+const maxDepth = 1000
 
 // ran tells whether a CF of a statement has ended: if it made nothing, others of it will not either.
 func (s *makers) ran(site uint32) bool {
