@@ -4,7 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
+	"slices"
+	"time"
 
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
@@ -17,18 +20,30 @@ import (
 
 // reportOptions say what a report shows and where it goes.
 type reportOptions struct {
-	by     string // node, worker, code
-	inputs string // all, data
-	json   string // file, "-" standard output, "" no JSON
+	by      string        // as slou.Options.Splits
+	inputs  string        // all, data
+	windows int           // into how many windows the run is cut, 0 the default
+	window  time.Duration // or how long each is
+	full    bool          // all tables in the terminal
+	// Where the other faces go: a file, "-" standard output, "" nowhere.
+	json, html, csv string
 }
+
+// splitAll are the splits shown where there is room for them.
+var splitAll = []string{"node", "worker", "code", "index:0"}
 
 func (o *reportOptions) addTo(cmd *cobra.Command) {
 	f := cmd.Flags()
-	f.StringVar(&o.by, "by", "", "split the factors by `what`: node, worker or code (fragment)")
+	f.StringVar(&o.by, "by", "", "split the factors by `what`: node, worker, code (fragment), or index:0 (the value of the first index of the CFs' labels, ...)")
 	f.StringVar(&o.inputs, "inputs", "all", "`which` inputs a CF waits for: all, or data (not those of the loops and conditions around it)")
 	f.StringVar(&o.json, "json", "", "write the report as JSON to standard output, or with --json=`FILE` to a file")
 	f.Lookup("json").NoOptDefVal = "-"
-	for flag, values := range map[string][]string{"by": {"node", "worker", "code"}, "inputs": {"all", "data"}} {
+	f.StringVar(&o.html, "html", "", "write the report as one HTML page with plots to `FILE`; - is standard output")
+	f.StringVar(&o.csv, "csv", "", "write factors, memory, CFs and traffic over time as a table to `FILE`; - is standard output")
+	f.IntVar(&o.windows, "windows", 0, "cut the run into `N` windows for what is shown over time (default 120)")
+	f.DurationVar(&o.window, "window", 0, "or into windows of this `length`: 10ms")
+	f.BoolVar(&o.full, "full", false, "show all tables")
+	for flag, values := range map[string][]string{"by": splitAll, "inputs": {"all", "data"}} {
 		if err := cmd.RegisterFlagCompletionFunc(flag, cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp)); err != nil {
 			panic(err) // the flag was added above
 		}
@@ -36,16 +51,51 @@ func (o *reportOptions) addTo(cmd *cobra.Command) {
 }
 
 func (o *reportOptions) check(verb string) error {
-	if err := report.CheckBy(o.by); err != nil {
-		return badCommandLine("%s: --by: %w", verb, err)
+	if o.by != "" {
+		if err := slou.CheckBy(o.by); err != nil {
+			return badCommandLine("%s: --by: %w", verb, err)
+		}
 	}
 	if o.inputs != "all" && o.inputs != "data" {
 		return badCommandLine("%s: --inputs=%s: say all or data", verb, o.inputs)
 	}
+	switch {
+	case o.windows < 0:
+		return badCommandLine("%s: --windows=%d: say how many, 1 or more", verb, o.windows)
+	case o.window < 0:
+		return badCommandLine("%s: --window=%s: a length cannot be negative", verb, o.window)
+	case o.windows > 0 && o.window > 0:
+		return badCommandLine("%s: give either --windows or --window", verb)
+	}
+	toOutput := 0
+	for _, f := range o.faces() {
+		if f.file == "-" {
+			toOutput++
+		}
+	}
+	if toOutput > 1 {
+		return badCommandLine("%s: only one of --json, --html and --csv can go to standard output", verb)
+	}
 	return nil
 }
 
-func reportCommand(io stdio) *cobra.Command {
+// face is a way to write a report, and where it goes.
+type face struct {
+	file  string
+	write func(io.Writer, *report.Everything, report.Options) error
+}
+
+// faces are those asked for beside the terminal's.
+func (o *reportOptions) faces() (list []face) {
+	for _, f := range []face{{o.json, report.JSON}, {o.html, report.HTML}, {o.csv, report.CSV}} {
+		if f.file != "" {
+			list = append(list, f)
+		}
+	}
+	return list
+}
+
+func reportCommand(std stdio) *cobra.Command {
 	var o reportOptions
 	cmd := &cobra.Command{
 		Use:   "report [flags] TRACE",
@@ -56,13 +106,15 @@ A trace that is damaged or ends early is read as far as it goes; what is missing
 ` + exitCodesHelp,
 		Example: `  whyslow report prog.001.trace
   whyslow report --by code prog.001.trace
+  whyslow report --html report.html prog.001.trace
+  whyslow report --full prog.001.trace | less
   whyslow report --json prog.001.trace | jq .factors`,
 		Args: oneArg("trace"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := o.check("report"); err != nil {
 				return err
 			}
-			return reportTrace(cmd.Context(), io, &o, args[0])
+			return reportTrace(cmd.Context(), std, &o, args[0])
 		},
 		ValidArgsFunction: completeTrace,
 	}
@@ -70,34 +122,39 @@ A trace that is damaged or ends early is read as far as it goes; what is missing
 	return cmd
 }
 
-// reportTrace reports on a trace to standard output.
-func reportTrace(ctx context.Context, io stdio, o *reportOptions, path string) error {
-	line := startProgress(io)
-	res, problems, err := analyse(ctx, o, path, line)
+// reportTrace reports on a trace: to standard output, or to where the options say.
+func reportTrace(ctx context.Context, std stdio, o *reportOptions, path string) error {
+	line := startProgress(std)
+	all, problems, err := analyse(ctx, o, path, line)
 	line.end()
 	if err != nil {
 		return err
 	}
 	for _, p := range problems {
-		io.say("warning: %s", p)
+		std.say("warning: %s", p)
+	}
+	if len(o.faces()) > 0 {
+		err = o.writeFaces(std, all)
+	} else {
+		err = report.Terminal(std.out, all, o.terminal(std.outColor(), width(os.Stdout, std.outTerm)))
 	}
 	switch {
-	case o.json != "":
-		err = o.writeJSON(io, res)
-	default:
-		err = report.Terminal(io.out, res, report.Options{Color: io.outColor(), Width: width(os.Stdout, io.outTerm), By: o.by})
-	}
-	if err != nil {
+	case err != nil:
 		return badInput(err)
-	}
-	if len(problems) > 0 {
+	case all.FactorsError() != nil:
+		return badInput(fmt.Errorf("%s: %w", path, all.FactorsError()))
+	case len(problems) > 0:
 		return exitWith(exitDamaged, nil)
 	}
 	return nil
 }
 
-// analyse reads a trace and divides its time. problems says what is missing or damaged.
-func analyse(ctx context.Context, o *reportOptions, path string, line *progress) (res *slou.Result, problems []string, err error) {
+func (o *reportOptions) terminal(color bool, columns int) report.Options {
+	return report.Options{Color: color, Width: columns, By: o.by, Full: o.full}
+}
+
+// analyse reads a trace and does all analyses. problems says what is missing or damaged.
+func analyse(ctx context.Context, o *reportOptions, path string, line *progress) (all *report.Everything, problems []string, err error) {
 	r, err := trace.Open(path)
 	if err != nil {
 		return nil, nil, badInput(err)
@@ -109,8 +166,15 @@ func analyse(ctx context.Context, o *reportOptions, path string, line *progress)
 		for _, c := range m.Collisions {
 			line.io.say("warning: %s", c)
 		}
-		line.set("dividing the time of %d events", m.Events)
-		res, err = slou.Compute(ctx, m, slou.Options{DataInputsOnly: o.inputs == "data"})
+		want := report.Wanted{DataInputsOnly: o.inputs == "data", Windows: o.windows, WindowNS: o.window.Nanoseconds(),
+			Progress: func(what string) { line.set("analysing %d events: %s", m.Events, what) }}
+		if o.json != "" || o.html != "" || o.full {
+			want.Splits = append(want.Splits, splitAll...)
+		}
+		if o.by != "" && !slices.Contains(want.Splits, o.by) {
+			want.Splits = append(want.Splits, o.by)
+		}
+		all, err = report.Compute(ctx, m, want)
 	}
 	switch {
 	case ctx.Err() != nil:
@@ -118,7 +182,7 @@ func analyse(ctx context.Context, o *reportOptions, path string, line *progress)
 	case err != nil:
 		return nil, nil, badInput(fmt.Errorf("%s: %w", path, err))
 	}
-	return res, missing(r), nil
+	return all, missing(r), nil
 }
 
 // missing lists what a trace lacks. The streams of a run that failed or was interrupted may be without an end; that is how it ended.
@@ -133,38 +197,46 @@ func missing(r *trace.Reader) (problems []string) {
 	return problems
 }
 
-// reportRun reports on the run that has just ended, to standard error.
-func reportRun(ctx context.Context, io stdio, o *reportOptions, quiet bool, path string) error {
-	if quiet && o.json == "" {
+// reportRun reports on the run that has just ended, to standard error, and to where the options say.
+func reportRun(ctx context.Context, std stdio, o *reportOptions, quiet bool, path string) error {
+	if quiet && len(o.faces()) == 0 {
 		return nil
 	}
-	line := startProgress(io)
-	res, _, err := analyse(ctx, o, path, line)
+	line := startProgress(std)
+	all, _, err := analyse(ctx, o, path, line)
 	line.end()
 	if err != nil {
 		return err
 	}
 	if !quiet {
-		opt := report.Options{Color: io.errColor(), Width: width(os.Stderr, io.errTerm), By: o.by}
-		if err := report.Terminal(io.err, res, opt); err != nil {
+		if err := report.Terminal(std.err, all, o.terminal(std.errColor(), width(os.Stderr, std.errTerm))); err != nil {
 			return badInput(err)
 		}
 	}
-	if o.json != "" {
-		return o.writeJSON(io, res)
-	}
-	return nil
-}
-
-func (o *reportOptions) writeJSON(io stdio, res *slou.Result) error {
-	if o.json == "-" {
-		return badInput(report.JSON(io.out, res, report.Options{}))
-	}
-	f, err := os.Create(o.json)
-	if err != nil {
+	if err := o.writeFaces(std, all); err != nil {
 		return badInput(err)
 	}
-	return badInput(errors.Join(report.JSON(f, res, report.Options{}), f.Close()))
+	return badInput(all.FactorsError())
+}
+
+// writeFaces writes the faces that were asked for.
+func (o *reportOptions) writeFaces(std stdio, all *report.Everything) error {
+	for _, f := range o.faces() {
+		if f.file == "-" {
+			if err := f.write(std.out, all, report.Options{}); err != nil {
+				return err
+			}
+			continue
+		}
+		out, err := os.Create(f.file)
+		if err != nil {
+			return err
+		}
+		if err := errors.Join(f.write(out, all, report.Options{}), out.Close()); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // width is the number of columns of a terminal, 0 for anything else.

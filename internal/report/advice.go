@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/whyslow/whyslow/internal/slou"
+	"github.com/whyslow/whyslow/internal/units"
 )
 
 // Advice is one reason why the program is slow and what to try.
@@ -129,7 +130,7 @@ func (a *advisor) distribution(s *slou.Share) {
 		}
 		a.add("one-node", starved, map[string]any{"node": loaded.Node, "nodes": len(a.res.Nodes), "cfs": all, "starved_ns": starved},
 			"All %s ran on node %d of %d; the others did nothing. Without a locator everything goes to node 0: spread the CFs with `@ { locator_cyclic: expression; }` on the calls or loops, and the DFs with `locator_cyclic name[i] => expression;`.",
-			count(all, "CF"), loaded.Node, len(a.res.Nodes))
+			units.Count(all, "CF"), loaded.Node, len(a.res.Nodes))
 		return
 	}
 	if idle == nil || loaded == nil || idle == loaded {
@@ -139,11 +140,11 @@ func (a *advisor) distribution(s *slou.Share) {
 		func(c *slou.Cause) [4]string { return [4]string{c.Consumer} }, lost)
 	before := ""
 	if c.Consumer != "" {
-		before = fmt.Sprintf(", %s of it before `%s`", duration(c.NS), c.Consumer)
+		before = fmt.Sprintf(", %s of it before `%s`", units.Duration(c.NS), c.Consumer)
 	}
 	a.add("distribution", gain, map[string]any{"idle_node": idle.Node, "idle_ns": idle.Factors.S.Parts["elsewhere"], "loaded_node": loaded.Node, "loaded_cfs": loaded.CFs, "cfs": all, "consumer": c.Consumer},
 		"Workers had nothing to do for %s (%s) while CFs were ready on other nodes%s. Node %d idled most (%s); node %d ran %d of %d CFs. Change the locators so that the load is even, or switch on work stealing.",
-		duration(gain), a.share(gain), before, idle.Node, duration(idle.Factors.S.Parts["elsewhere"]), loaded.Node, loaded.CFs, all)
+		units.Duration(gain), a.share(gain), before, idle.Node, units.Duration(idle.Factors.S.Parts["elsewhere"]), loaded.Node, loaded.CFs, all)
 }
 
 // order: the CF everybody waited for had been ready, but others were taken first.
@@ -159,7 +160,7 @@ func (a *advisor) order() {
 	}
 	a.add("order", gain, map[string]any{"producer": c.Producer, "df": c.DF, "consumer": c.Consumer, "queued_ns": c.QueuedNS, "waited_ns": c.NS},
 		"Workers waited %s for the results of `%s`, whose CFs were ready but stood in the queue behind others: up to %s of it would not have been lost had they been started at once. They are on the critical path: create them earlier or give them priority.",
-		duration(c.NS), c.Producer, duration(c.QueuedNS))
+		units.Duration(c.NS), c.Producer, units.Duration(c.QueuedNS))
 }
 
 // parallelism: no CF was ready anywhere.
@@ -187,12 +188,12 @@ func (a *advisor) parallelism(s *slou.Share) {
 	parallel := float64(a.res.Factors.U.NS) / float64(a.res.WallNS)
 	blame, try := "", "Divide the data into more fragments"
 	if c.Producer != "" {
-		blame = fmt.Sprintf(" Most of it, %s, was spent waiting for `%s`.", duration(c.NS), c.Producer)
+		blame = fmt.Sprintf(" Most of it, %s, was spent waiting for `%s`.", units.Duration(c.NS), c.Producer)
 		try = fmt.Sprintf("Divide `%s` into smaller CFs that can run side by side", c.Producer)
 	}
 	a.add("parallelism", gain, map[string]any{"parallelism": parallel, "workers": workers, "producer": c.Producer, "waited_ns": c.NS, "count": c.Count},
 		"No CF was ready on any node for %s (%s) of the workers' time: the program keeps %.1f of %d workers busy on average.%s %s, or use fewer workers.",
-		duration(gain), a.share(gain), parallel, workers, blame, try)
+		units.Duration(gain), a.share(gain), parallel, workers, blame, try)
 }
 
 // latency: DFs or CFs were on their way.
@@ -217,17 +218,17 @@ func (a *advisor) latency(l *slou.Share) {
 		what = fmt.Sprintf("`%s` for `%s`", c.Consumer, c.DF)
 	}
 	head := fmt.Sprintf("Workers waited %s (%s) for messages, most of all (%s, %s) %s on the link %s.",
-		duration(l.NS), a.share(l.NS), duration(c.NS), count(c.Count, "time"), what, c.Link)
+		units.Duration(l.NS), a.share(l.NS), units.Duration(c.NS), units.Count(c.Count, "time"), what, c.Link)
 	switch {
 	case g.Repeated*5 >= g.Count && g.Repeated > 0:
 		evidence["repeated_bytes"] = g.RepeatBytes
 		a.add("replicate", l.NS, evidence,
 			"%s %d of %d messages (%s) brought a node a DF it had received before: keep a copy there with `locator_replicating name => all;`, or run the CFs that share it on one node.",
-			head, g.Repeated, g.Count, byteCount(g.RepeatBytes))
+			head, g.Repeated, g.Count, units.Bytes(g.RepeatBytes))
 	case user != nil && user.Count > 0 && flight > 4*user.MeanNS:
 		a.add("too-small-to-send", l.NS, evidence,
 			"%s A message takes %s on average, a CF of `%s` %s: it does not pay to send so little work to the data. Make the fragments larger, or place `%s` where its DFs are.",
-			head, duration(flight), c.Consumer, duration(user.MeanNS), c.Consumer)
+			head, units.Duration(flight), c.Consumer, units.Duration(user.MeanNS), c.Consumer)
 	case c.DF == "":
 		a.add("migration", l.NS, evidence, "%s Create CFs where they run: give the enclosing loop or sub the same locator.", head)
 	default:
@@ -283,20 +284,20 @@ func (a *advisor) granularity(o *slou.Share) {
 	}
 	each := f.Caused.O / f.Count
 	evidence := map[string]any{"code": f.Code, "count": f.Count, "mean_ns": f.MeanNS, "overhead_ns": f.Caused.O, "overhead_mean_ns": each, "part": largest.name, "part_ns": largest.ns}
-	head := fmt.Sprintf("The run-time system used %s (%s) of the workers' time, most of it %s (%s).", duration(gain), a.share(gain), partWords[largest.name], duration(largest.ns))
+	head := fmt.Sprintf("The run-time system used %s (%s) of the workers' time, most of it %s (%s).", units.Duration(gain), a.share(gain), partWords[largest.name], units.Duration(largest.ns))
 	switch {
 	case largest.name == "dispatch" && a.crowded() != nil:
 		a.add("too-many-workers", gain, evidence, "%s A worker that has no core cannot start what is ready: %s", head, a.whoTookCores())
 	case largest.name == "request" || largest.name == "send":
 		a.add("late-transfer", gain, evidence,
 			"%s `%s` needs DFs that are asked for or sent late (%s per CF): store them where they are used (`locator_cyclic name[i] => expression;`), so that they are sent as soon as they are made.",
-			head, f.Code, duration(each))
+			head, f.Code, units.Duration(each))
 	case each > f.MeanNS/4:
 		a.add("too-small", gain, evidence,
 			"%s A CF of `%s` works for %s on average and costs %s to run (%s): give each one more to do.",
-			head, f.Code, duration(f.MeanNS), duration(each), count(f.Count, "CF"))
+			head, f.Code, units.Duration(f.MeanNS), units.Duration(each), units.Count(f.Count, "CF"))
 	default:
-		a.add("overhead", gain, evidence, "%s `%s` causes most of it: %s per CF, in %s.", head, f.Code, duration(each), count(f.Count, "CF"))
+		a.add("overhead", gain, evidence, "%s `%s` causes most of it: %s per CF, in %s.", head, f.Code, units.Duration(each), units.Count(f.Count, "CF"))
 	}
 }
 
@@ -304,10 +305,10 @@ func (a *advisor) granularity(o *slou.Share) {
 func (a *advisor) processors(o *slou.Share) {
 	gain := o.Parts["preempt"]
 	a.add("preempted", gain, map[string]any{"preempt_ns": gain},
-		"CFs that were running lost the processor for %s (%s): %s", duration(gain), a.share(gain), a.whoTookCores())
+		"CFs that were running lost the processor for %s (%s): %s", units.Duration(gain), a.share(gain), a.whoTookCores())
 	gain = o.Parts["extra"]
 	a.add("extra-cores", gain, map[string]any{"extra_ns": gain},
-		"The processes used %s (%s) of processor time beyond their workers': communication and system threads need cores of their own. Larger fragments mean fewer messages.", duration(gain), a.share(gain))
+		"The processes used %s (%s) of processor time beyond their workers': communication and system threads need cores of their own. Larger fragments mean fewer messages.", units.Duration(gain), a.share(gain))
 }
 
 // crowded is a host with more workers than cores, nil if there is none.
@@ -323,7 +324,7 @@ func (a *advisor) crowded() *slou.Host {
 // whoTookCores says why CFs were pre-empted, and what to do.
 func (a *advisor) whoTookCores() string {
 	if h := a.crowded(); h != nil {
-		return fmt.Sprintf("%s run on %s of host %s. Use fewer workers.", count(int64(h.Workers), "worker"), count(int64(h.Cores), "core"), printable(h.Host))
+		return fmt.Sprintf("%s run on %s of host %s. Use fewer workers.", units.Count(int64(h.Workers), "worker"), units.Count(int64(h.Cores), "core"), printable(h.Host))
 	}
 	return "other threads ran on their cores, such as other programs, messages or recording. Stop what else runs on the machine, or leave it a core."
 }
@@ -340,5 +341,5 @@ func (a *advisor) contention(w *slou.Share) {
 	c := a.top(func(c *slou.Cause) bool { return c.Factor == "W" && c.Part == name }, func(c *slou.Cause) [4]string { return [4]string{c.Consumer} }, lost)
 	a.add("contention", w.NS, map[string]any{"name": name, "waited_ns": parts[0].ns, "consumer": c.Consumer},
 		"Workers waited %s (%s) for each other, most at `%s` (%s), most often in `%s`. Hold it for a shorter time, or give each worker its own.",
-		duration(w.NS), a.share(w.NS), name, duration(parts[0].ns), c.Consumer)
+		units.Duration(w.NS), a.share(w.NS), name, units.Duration(parts[0].ns), c.Consumer)
 }

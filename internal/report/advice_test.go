@@ -123,7 +123,7 @@ func TestNull(t *testing.T) {
 	res.Factors = slou.Factors{}
 	res.UndividedNS = res.TotalNS
 	res.Missing = []slou.Missing{{Event: "CFEvents.onStarted", Factors: []string{"U", "S"}}}
-	text := render(t, res, "terminal")
+	text := render(t, only(res), "terminal")
 	for _, want := range []string{"not recorded", "not divided", "CFEvents.onStarted was not recorded: U, S cannot be computed."} {
 		if !strings.Contains(text, want) {
 			t.Errorf("no %q in:\n%s", want, text)

@@ -1,8 +1,9 @@
-// Package report shows the division of a run's processor time: for people in a terminal, and as JSON for
-// programs.
+// Package report shows what the analyses tell about a run: for people in a terminal and as an HTML page, for programs as
+// JSON and CSV. Compute does the analyses; Terminal, HTML, JSON and CSV are the faces.
 package report
 
 import (
+	"bytes"
 	"cmp"
 	"encoding/json"
 	"fmt"
@@ -10,45 +11,111 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/whyslow/whyslow/internal/critical"
+	"github.com/whyslow/whyslow/internal/lifecycle"
+	"github.com/whyslow/whyslow/internal/series"
 	"github.com/whyslow/whyslow/internal/slou"
+	"github.com/whyslow/whyslow/internal/units"
 )
 
 // Options of the faces; the zero value is a plain report for a terminal of 80 columns.
 type Options struct {
 	Color bool   // use ANSI colours
 	Width int    // columns of the terminal; 0 means 80
-	By    string // "", "node", "worker" or "code": adds a table split so
+	By    string // the terminal shows the split by this, if it was computed: as slou.Options.Splits; "" none
 	Top   int    // rows of the tables of fragments and causes; 0 means 10
-}
-
-// CheckBy tells what is wrong with a value for Options.By.
-func CheckBy(by string) error {
-	if slices.Contains([]string{"", "node", "worker", "code"}, by) {
-		return nil
-	}
-	return fmt.Errorf("cannot split by %q; use node, worker or code", by)
+	Full  bool   // the terminal shows all tables
 }
 
 // document is the JSON face.
 type document struct {
 	*slou.Result
-	Warnings []string `json:"warnings"`
-	Advice   []Advice `json:"advice"`
+	Warnings  []string          `json:"warnings"`
+	Advice    []Advice          `json:"advice"`
+	Critical  *critical.Result  `json:"critical"`
+	Series    *series.Result    `json:"series"`
+	Lifecycle *lifecycle.Result `json:"lifecycle"`
+	Run       *Run              `json:"run"`
+	Failed    []Failure         `json:"failed"`
 }
 
-// JSON writes a result as one JSON object, times in integer nanoseconds.
-func JSON(w io.Writer, res *slou.Result, opt Options) error {
-	doc := document{res, Warnings(res), Advise(res)}
-	if doc.Advice == nil {
-		doc.Advice = []Advice{}
+// JSON writes everything as one JSON object, times in integer nanoseconds. It begins with the members of slou.Result.
+func JSON(w io.Writer, all *Everything, opt Options) error {
+	doc := document{Result: all.SLOU, Warnings: append([]string{}, all.warnings()...), Advice: []Advice{}, Critical: all.Critical, Series: all.Series, Lifecycle: all.Lifecycle,
+		Run: all.Run, Failed: append([]Failure{}, all.Failed...)}
+	if all.SLOU != nil {
+		doc.Advice = append(doc.Advice, Advise(all.SLOU)...)
 	}
-	if doc.Warnings == nil {
-		doc.Warnings = []string{}
-	}
-	e := json.NewEncoder(w)
+	var text bytes.Buffer
+	e := json.NewEncoder(&text)
 	e.SetEscapeHTML(false)
-	e.SetIndent("", "  ")
-	return e.Encode(doc)
+	if err := e.Encode(doc); err != nil {
+		return err
+	}
+	_, err := w.Write(indent(text.Bytes()))
+	return err
+}
+
+// indent lays compact JSON out in lines, as json.Indent does with two blanks, but leaves lists of numbers, of which
+// there may be thousands, in one line.
+func indent(src []byte) []byte {
+	dst := make([]byte, 0, len(src)+len(src)/2)
+	depth, inString, inNumbers := 0, false, false
+	line := func() {
+		dst = append(dst, '\n')
+		for range depth {
+			dst = append(dst, ' ', ' ')
+		}
+	}
+	for i := 0; i < len(src); i++ {
+		c := src[i]
+		if inString {
+			dst = append(dst, c)
+			if c == '\\' {
+				i++
+				dst = append(dst, src[i])
+			}
+			inString = c != '"'
+			continue
+		}
+		switch c {
+		case '"':
+			inString = true
+			dst = append(dst, c)
+		case '{', '[':
+			dst = append(dst, c)
+			switch next := src[i+1]; {
+			case next == c+2: // empty; ']' and '}' are two after their openings
+				i++
+				dst = append(dst, next)
+			case c == '[' && (next == '-' || next >= '0' && next <= '9'):
+				inNumbers = true
+			default:
+				depth++
+				line()
+			}
+		case '}', ']':
+			if inNumbers {
+				inNumbers = false
+			} else {
+				depth--
+				line()
+			}
+			dst = append(dst, c)
+		case ',':
+			dst = append(dst, c)
+			if inNumbers {
+				dst = append(dst, ' ')
+			} else {
+				line()
+			}
+		case ':':
+			dst = append(dst, ':', ' ')
+		default:
+			dst = append(dst, c)
+		}
+	}
+	return dst
 }
 
 // Warnings are sentences about what makes the numbers less certain than they look.
@@ -60,9 +127,9 @@ func Warnings(res *slou.Result) (out []string) {
 	if res.Loss.Events > 0 || res.Loss.NS > 0 {
 		what := "an unknown number of events"
 		if res.Loss.Events > 0 {
-			what = count(int64(res.Loss.Events), "event")
+			what = units.Count(int64(res.Loss.Events), "event")
 		}
-		warn("%s lost: nothing is known of %s of the workers' time (%s), which is in no factor.", what, duration(res.Loss.NS), percent(res.Loss.NS, res.Loss.NS+res.TotalNS))
+		warn("%s lost: nothing is known of %s of the workers' time (%s), which is in no factor.", what, units.Duration(res.Loss.NS), percent(res.Loss.NS, res.Loss.NS+res.TotalNS))
 	}
 	for _, m := range res.Missing {
 		if len(m.Factors) > 0 {
@@ -78,30 +145,22 @@ func Warnings(res *slou.Result) (out []string) {
 				name = "the host"
 			}
 			warn("%d workers share %s on %s: they take turns, so some of the useful time may be waiting for a core. Use at most %s there.",
-				h.Workers, count(int64(h.Cores), "core"), name, count(int64(h.Cores), "worker"))
+				h.Workers, units.Count(int64(h.Cores), "core"), name, units.Count(int64(h.Cores), "worker"))
 			if u := res.Factors.U; u != nil && u.MeasuredNS < u.NS {
 				warn("%s of the useful time was not measured by a thread's clock and includes pre-emption.", percent(u.NS-u.MeasuredNS, u.NS))
 			}
 		}
 	}
 	if g := res.Messages; g.Violations > 0 {
-		warn("By the clocks of the nodes, %d of %s arrived before being sent. Time on the link counts as 0 for them.", g.Violations, count(g.Count, "message"))
+		warn("By the clocks of the nodes, %d of %s arrived before being sent. Time on the link counts as 0 for them.", g.Violations, units.Count(g.Count, "message"))
 	}
 	if res.Messages.Half > 0 {
-		warn("Only one end was recorded of %s; their time on the link counts as 0.", count(res.Messages.Half, "message"))
+		warn("Only one end was recorded of %s; their time on the link counts as 0.", units.Count(res.Messages.Half, "message"))
 	}
 	if res.Unfinished > 0 {
-		warn("%s started and did not end.", count(int64(res.Unfinished), "CF"))
+		warn("%s started and did not end.", units.Count(int64(res.Unfinished), "CF"))
 	}
 	return out
-}
-
-// count writes "1 CF", "3 CFs".
-func count(n int64, what string) string {
-	if n == 1 {
-		return "1 " + what
-	}
-	return fmt.Sprintf("%d %ss", n, what)
 }
 
 func percent(ns, of int64) string {
@@ -109,39 +168,6 @@ func percent(ns, of int64) string {
 		return "0.0 %"
 	}
 	return fmt.Sprintf("%.1f %%", 100*float64(ns)/float64(of))
-}
-
-// duration writes a time with three or four digits and a unit that fits.
-func duration(ns int64) string {
-	for _, u := range []struct {
-		ns   float64
-		name string
-	}{{1e9, "s"}, {1e6, "ms"}, {1e3, "us"}} {
-		if v := float64(ns) / u.ns; v >= 0.9995 {
-			switch {
-			case v >= 100:
-				return fmt.Sprintf("%.0f %s", v, u.name)
-			case v >= 10:
-				return fmt.Sprintf("%.1f %s", v, u.name)
-			}
-			return fmt.Sprintf("%.2f %s", v, u.name)
-		}
-	}
-	return fmt.Sprintf("%d ns", ns)
-}
-
-func byteCount(n int64) string {
-	v := float64(n)
-	for _, u := range []string{"bytes", "KB", "MB", "GB"} {
-		if v < 1000 {
-			if u == "bytes" {
-				return count(n, "byte")
-			}
-			return fmt.Sprintf("%.1f %s", v, u)
-		}
-		v /= 1000
-	}
-	return fmt.Sprintf("%.1f TB", v)
 }
 
 // part is a named amount of time.

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/rogpeppe/go-internal/txtar"
 
 	"github.com/whyslow/whyslow/internal/model"
 	"github.com/whyslow/whyslow/internal/slou"
@@ -19,7 +20,8 @@ import (
 
 var update = flag.Bool("update", false, "rewrite the goldens")
 
-func compute(t testing.TB, text string) *slou.Result {
+// load builds the model of a trace written as text.
+func load(t testing.TB, text string) *model.Model {
 	t.Helper()
 	dir := t.TempDir()
 	if err := trace.Parse(strings.NewReader(text), dir); err != nil {
@@ -34,15 +36,23 @@ func compute(t testing.TB, text string) *slou.Result {
 	if err != nil {
 		t.Fatal(err)
 	}
-	res, err := slou.Compute(context.Background(), m, slou.Options{})
+	return m
+}
+
+func compute(t testing.TB, text string, splits ...string) *Everything {
+	t.Helper()
+	all, err := Compute(context.Background(), load(t, text), Wanted{Splits: splits, Windows: 12})
 	if err != nil {
 		t.Fatal(err)
 	}
-	return res
+	for _, f := range all.Failed {
+		t.Errorf("%s failed: %s", f.Analysis, f.Why)
+	}
+	return all
 }
 
-// TestGolden renders each trace as its sections say: "terminal", "terminal by=worker width=60", "terminal
-// colour", "json".
+// TestGolden renders each trace as its sections say: "terminal", "terminal by=worker width=60", "terminal colour",
+// "terminal full", "json" (of the factors alone), "html" (its text and plots, see outlineHTML).
 func TestGolden(t *testing.T) {
 	files, _ := filepath.Glob("testdata/*.txtar")
 	if len(files) == 0 {
@@ -50,37 +60,21 @@ func TestGolden(t *testing.T) {
 	}
 	for _, file := range files {
 		t.Run(filepath.Base(file), func(t *testing.T) {
-			text, err := os.ReadFile(file)
+			ar, err := txtar.ParseFile(file)
 			if err != nil {
 				t.Fatal(err)
 			}
-			var names []string
-			parts, name := map[string]string{}, ""
-			for line := range strings.Lines(string(text)) {
-				if n, ok := strings.CutPrefix(strings.TrimSpace(line), "-- "); ok && strings.HasSuffix(n, " --") {
-					name = strings.TrimSuffix(n, " --")
-					names = append(names, name)
-					continue
+			all := compute(t, string(ar.Files[0].Data), "node", "worker", "code", "index:0")
+			for i := range ar.Files[1:] {
+				f := &ar.Files[i+1]
+				got := render(t, all, f.Name)
+				if diff := cmp.Diff(strings.Split(string(f.Data), "\n"), strings.Split(got, "\n")); diff != "" && !*update {
+					t.Errorf("%s (-want +got):\n%s", f.Name, diff)
 				}
-				parts[name] += line
-			}
-			res := compute(t, parts["trace"])
-			for _, name := range names {
-				if name == "trace" {
-					continue
-				}
-				got := render(t, res, name)
-				if diff := cmp.Diff(strings.Split(parts[name], "\n"), strings.Split(got, "\n")); diff != "" && !*update {
-					t.Errorf("%s (-want +got):\n%s", name, diff)
-				}
-				parts[name] = got
+				f.Data = []byte(got)
 			}
 			if *update {
-				out := parts[""]
-				for _, name := range names {
-					out += "-- " + name + " --\n" + parts[name]
-				}
-				if err := os.WriteFile(file, []byte(out), 0o666); err != nil {
+				if err := os.WriteFile(file, txtar.Format(ar), 0o666); err != nil {
 					t.Fatal(err)
 				}
 			}
@@ -88,7 +82,7 @@ func TestGolden(t *testing.T) {
 	}
 }
 
-func render(t testing.TB, res *slou.Result, how string) string {
+func render(t testing.TB, all *Everything, how string) string {
 	t.Helper()
 	var out bytes.Buffer
 	var opt Options
@@ -104,22 +98,37 @@ func render(t testing.TB, res *slou.Result, how string) string {
 			}
 		case "colour":
 			opt.Color = true
+		case "full":
+			opt.Full = true
 		}
 	}
 	face := Terminal
-	if words[0] == "json" {
-		face = JSON
+	switch words[0] {
+	case "json":
+		res := *all.SLOU
+		res.Splits, res.Windows = nil, nil
+		face, all = JSON, &Everything{SLOU: &res}
+	case "html":
+		face = HTML
 	}
-	if err := face(&out, res, opt); err != nil {
+	if err := face(&out, all, opt); err != nil {
 		t.Fatal(err)
+	}
+	if words[0] == "html" {
+		return outlineHTML(t, out.String())
 	}
 	// A golden shows the escapes.
 	return strings.ReplaceAll(out.String(), "\x1b", "^")
 }
 
+// only is a result without the other analyses.
+func only(res *slou.Result) *Everything {
+	return &Everything{Run: &Run{Info: &trace.RunInfo{}, WallNS: res.WallNS}, SLOU: res}
+}
+
 // TestJSONShape checks the names that programs rely on.
 func TestJSONShape(t *testing.T) {
-	text := render(t, &slou.Result{Factors: slou.Factors{S: &slou.Share{Parts: map[string]int64{}}}}, "json")
+	text := render(t, only(&slou.Result{Factors: slou.Factors{S: &slou.Share{Parts: map[string]int64{}}}}), "json")
 	var doc map[string]any
 	if err := json.Unmarshal([]byte(text), &doc); err != nil {
 		t.Fatal(err)
@@ -140,21 +149,13 @@ func TestJSONShape(t *testing.T) {
 	}
 }
 
-func TestDuration(t *testing.T) {
-	for ns, want := range map[int64]string{0: "0 ns", 999: "999 ns", 1000: "1.00 us", 12345: "12.3 us", 999_999: "1.00 ms", 123_456_789: "123 ms", 61_500_000_000: "61.5 s"} {
-		if got := duration(ns); got != want {
-			t.Errorf("duration(%d) is %q, want %q", ns, got, want)
-		}
-	}
-}
-
 // TestHostileNames: names in a trace cannot steer the terminal.
 func TestHostileNames(t *testing.T) {
 	res := compute(t, "#run {\"program\":\"a\\u001b[31m.fa\"}\n#code 1 \"x\\x1b[2J\\n\" atomic\n#site 1 code=1\n"+
-		"0 Global.onProgramStarted\n0 CF.onCreated 0.1 1\n2 CF.onReady 0.1\n9 CF.onStarted 0.1\n12 CF.onFinished 0.1\n20 Global.onProgramFinished\n")
-	for _, by := range []string{"", "code", "node", "worker"} {
-		if text := render(t, res, "terminal by="+by); strings.Contains(text, "^") || !strings.Contains(text, "x?[2J?") {
-			t.Errorf("by %s:\n%q", by, text)
+		"0 Global.onProgramStarted\n0 CF.onCreated 0.1 1\n2 CF.onReady 0.1\n9 CF.onStarted 0.1\n12 CF.onFinished 0.1\n20 Global.onProgramFinished\n", "code", "node", "worker")
+	for _, how := range []string{"terminal", "terminal by=code", "terminal full"} {
+		if text := render(t, res, how); strings.Contains(text, "^") || !strings.Contains(text, "x?[2J?") {
+			t.Errorf("%s:\n%q", how, text)
 		}
 	}
 }

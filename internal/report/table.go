@@ -10,8 +10,8 @@ import (
 
 // table aligns columns: no borders, two blanks between columns. Cells may hold colours, which take no room.
 type table struct {
-	right [2]int // the columns from right[0] to right[1], counted from 1, are aligned to the right
-	rows  []pretty.Row
+	numbers []int // the columns, counted from 1, that are aligned to the right
+	rows    []pretty.Row
 }
 
 func (t *table) row(cells ...any) {
@@ -27,7 +27,7 @@ func (t *table) lines() []string {
 	w := pretty.NewWriter()
 	w.SetStyle(pretty.Style{Box: pretty.BoxStyle{PaddingRight: "  "}, Options: pretty.OptionsNoBordersAndSeparators})
 	var columns []pretty.ColumnConfig
-	for i := t.right[0]; i <= t.right[1]; i++ {
+	for _, i := range t.numbers {
 		columns = append(columns, pretty.ColumnConfig{Number: i, Align: text.AlignRight})
 	}
 	w.SetColumnConfigs(columns)
@@ -39,11 +39,29 @@ func (t *table) lines() []string {
 	return lines
 }
 
-// wrap breaks text at blanks into lines of at most width columns.
-func wrap(s string, width int) []string {
-	lines := strings.Split(text.WrapSoft(strings.Join(strings.Fields(s), " "), width), "\n")
-	for i, l := range lines {
-		lines[i] = strings.TrimRight(l, " ")
+// wrap breaks text at blanks into lines of at most width columns. A number and what follows it stay together.
+func wrap(s string, width int) (lines []string) {
+	var words []string
+	for _, w := range strings.Fields(s) {
+		if n := len(words); n > 0 && endsInDigit(words[n-1]) && !strings.Contains(words[n-1], " ") {
+			words[n-1] += " " + w
+		} else {
+			words = append(words, w)
+		}
+	}
+	room := -1
+	for _, w := range words {
+		n := text.StringWidthWithoutEscSequences(w)
+		if room -= n + 1; room < 0 {
+			lines, room = append(lines, w), width-n
+		} else {
+			lines[len(lines)-1] += " " + w
+		}
 	}
 	return lines
+}
+
+func endsInDigit(s string) bool {
+	c := s[len(s)-1]
+	return c >= '0' && c <= '9'
 }

@@ -11,42 +11,46 @@ import (
 	"github.com/jedib0t/go-pretty/v6/text"
 
 	"github.com/whyslow/whyslow/internal/slou"
+	"github.com/whyslow/whyslow/internal/units"
 )
 
 // terminal writes the report for people.
 type terminal struct {
 	w   *bufio.Writer
+	all *Everything
 	res *slou.Result
 	opt Options
 }
 
-// Terminal writes the report: the five factors with their parts, the code fragments that do the work, what was
-// waited for most, and in words what to change. Colours are used only if opt says so.
-func Terminal(w io.Writer, res *slou.Result, opt Options) error {
-	if err := CheckBy(opt.By); err != nil {
-		return err
-	}
+// Terminal writes the report: the five factors with their parts, how they changed, the code fragments that do the work,
+// what was waited for most, a few lines for each other analysis, and in words what to change. With opt.Full all tables
+// of the HTML face follow. Colours are used only if opt says so.
+func Terminal(w io.Writer, all *Everything, opt Options) error {
 	if opt.Width <= 0 {
 		opt.Width = 80
 	}
 	if opt.Top <= 0 {
 		opt.Top = 10
 	}
-	t := &terminal{bufio.NewWriter(w), res, opt}
-	t.header()
-	t.factors()
-	switch opt.By {
-	case "node":
-		t.byNode(false)
-	case "worker":
-		t.byNode(true)
-	case "code":
-		t.byCode()
+	t := &terminal{bufio.NewWriter(w), all, all.SLOU, opt}
+	if t.res == nil {
+		t.printf("%s: %s on %s x %s\n\n", t.paint("bold", printable(title(all))), units.Duration(all.Run.WallNS), units.Count(int64(all.Run.Nodes), "node"), units.Count(int64(all.Run.Workers), "worker"))
+	} else {
+		t.header()
+		t.factors()
+		t.overTime()
+		t.split()
+		t.fragments()
+		t.causes()
 	}
-	t.fragments()
-	t.causes()
-	t.advice()
+	t.outline()
+	if t.res != nil {
+		t.advice()
+	}
 	t.warnings()
+	if opt.Full {
+		t.full()
+	}
 	return t.w.Flush()
 }
 
@@ -70,9 +74,9 @@ func (t *terminal) header() {
 		workers += len(r.Nodes[i].Workers)
 		even = even && len(r.Nodes[i].Workers) == len(r.Nodes[0].Workers)
 	}
-	where := count(int64(workers), "worker") + " on " + count(int64(len(r.Nodes)), "node")
+	where := units.Count(int64(workers), "worker") + " on " + units.Count(int64(len(r.Nodes)), "node")
 	if even && len(r.Nodes) > 0 {
-		where = count(int64(len(r.Nodes)), "node") + " x " + count(int64(len(r.Nodes[0].Workers)), "worker")
+		where = units.Count(int64(len(r.Nodes)), "node") + " x " + units.Count(int64(len(r.Nodes[0].Workers)), "worker")
 	}
 	program := printable(r.Program)
 	if program == "" {
@@ -82,7 +86,7 @@ func (t *terminal) header() {
 	if r.Ended != "" && r.Ended != "done" {
 		ended = " (" + r.Ended + ")"
 	}
-	t.printf("%s%s: %s on %s, %s of processor time\n\n", t.paint("bold", program), ended, duration(r.WallNS), where, duration(r.TotalNS))
+	t.printf("%s%s: %s on %s, %s of processor time\n\n", t.paint("bold", program), ended, units.Duration(r.WallNS), where, units.Duration(r.TotalNS))
 }
 
 var factorNames = []struct{ letter, name string }{
@@ -189,7 +193,10 @@ func seconds(ns, total int64) string {
 
 // table starts a table whose columns from right to rightEnd, counted from 1, are aligned to the right.
 func (t *terminal) table(right, rightEnd int, heads ...string) *table {
-	tab := &table{right: [2]int{right, rightEnd}}
+	tab := &table{}
+	for i := right; i <= rightEnd; i++ {
+		tab.numbers = append(tab.numbers, i)
+	}
 	var row []any
 	for _, h := range heads {
 		row = append(row, t.paint("dim", h))
@@ -218,57 +225,35 @@ func (t *terminal) shareRow(name, total string, of int64, list []*slou.Share) []
 	return row
 }
 
-func (t *terminal) byNode(workers bool) {
-	name := "node"
-	if workers {
-		name = "worker"
-	}
-	t.title("By " + name)
-	tab := t.table(2, 8, name, "seconds", "U", "S", "L", "O", "W", "CFs")
-	for i := range t.res.Nodes {
-		n := &t.res.Nodes[i]
-		if !workers {
-			label := fmt.Sprint(n.Node)
-			if n.Host != "" {
-				label += " " + printable(n.Host)
-			}
-			tab.row(append(t.shareRow(label, seconds(n.TotalNS, t.res.TotalNS), n.TotalNS, shares(&n.Factors)), n.CFs)...)
-			continue
-		}
-		for j := range n.Workers {
-			w := &n.Workers[j]
-			tab.row(append(t.shareRow(fmt.Sprintf("%d.%d", n.Node, w.Worker), seconds(w.TotalNS, t.res.TotalNS), w.TotalNS, shares(&w.Factors)), w.CFs)...)
+// split shows the split that was asked for.
+func (t *terminal) split() {
+	var s *slou.Split
+	for i := range t.res.Splits {
+		if t.res.Splits[i].By == t.opt.By {
+			s = &t.res.Splits[i]
 		}
 	}
-	t.render(tab)
-	t.printf("\n")
-}
-
-func (t *terminal) byCode() {
-	t.title("By code fragment: time in its CFs and in the gaps before them")
-	tab := t.table(2, 8, "code fragment", "seconds", "U", "S", "L", "O", "W", "CFs")
-	rest := t.res.TotalNS
-	for i := range t.res.Fragments {
-		f := &t.res.Fragments[i]
-		b := f.Before
-		sum := b.U + b.S + b.L + b.O + b.W
-		if sum == 0 {
-			continue
-		}
-		rest -= sum
-		list := []*slou.Share{{NS: b.U}, {NS: b.S}, {NS: b.L}, {NS: b.O}, {NS: b.W}}
-		for j, s := range shares(&t.res.Factors) {
-			if s == nil {
-				list[j] = nil
-			}
-		}
-		tab.row(append(t.shareRow(t.clip(f.Code, 24), seconds(sum, t.res.TotalNS), sum, list), f.Count)...)
+	if s == nil {
+		return
 	}
-	if rest -= t.res.ExtraCoresNS; rest > 0 {
-		tab.row("after the last CF", seconds(rest, t.res.TotalNS))
-	}
-	if t.res.ExtraCoresNS > 0 {
-		tab.row("cores beyond the workers", seconds(t.res.ExtraCoresNS, t.res.TotalNS))
+	heading, column := splitName(s.By)
+	t.title(heading)
+	tab := t.table(2, 8, column, "seconds", "U", "S", "L", "O", "W", "CFs")
+	for i := range s.Groups {
+		g := &s.Groups[i]
+		if i == maxRows && len(s.Groups) > maxRows {
+			tab.row(fmt.Sprintf("%d more", len(s.Groups)-i))
+			break
+		}
+		name := groupName(s.By, g)
+		if s.By == "node" {
+			name = strings.TrimSpace(name + " " + t.all.host(g))
+		}
+		row := t.shareRow(t.clip(name, 24), seconds(g.TotalNS, t.res.TotalNS), g.TotalNS, shares(&g.Factors))
+		if g.CFs > 0 || !g.Rest {
+			row = append(row, g.CFs)
+		}
+		tab.row(row...)
 	}
 	t.render(tab)
 	t.printf("\n")
@@ -283,7 +268,7 @@ func (t *terminal) fragments() {
 			continue
 		}
 		n++
-		tab.row(t.clip(f.Code, t.opt.Width-50), f.Count, duration(f.UsefulNS), percent(f.UsefulNS, t.res.TotalNS), duration(f.MeanNS), duration(f.MaxNS))
+		tab.row(t.clip(f.Code, t.opt.Width-50), f.Count, units.Duration(f.UsefulNS), percent(f.UsefulNS, t.res.TotalNS), units.Duration(f.MeanNS), units.Duration(f.MaxNS))
 	}
 	if n == 0 || t.res.Factors.U == nil {
 		return
@@ -305,7 +290,7 @@ func (t *terminal) causes() {
 		if c.Part != "" {
 			name += "." + printable(c.Part)
 		}
-		tab.row(duration(c.NS), percent(c.NS, t.res.TotalNS), c.Count, t.paint(c.Factor, name), t.clip(why(&c), t.opt.Width-42))
+		tab.row(units.Duration(c.NS), percent(c.NS, t.res.TotalNS), c.Count, t.paint(c.Factor, name), t.clip(why(&c), t.opt.Width-42))
 	}
 	if n == 0 {
 		return
@@ -368,13 +353,16 @@ func (t *terminal) advice() {
 	}
 	t.title("What to change")
 	for i, a := range list {
-		t.paragraph(fmt.Sprintf("%d. ", i+1), fmt.Sprintf("%s (at most %s, %s)", a.Text, duration(a.GainNS), percent(a.GainNS, t.res.TotalNS)))
+		t.paragraph(fmt.Sprintf("%d. ", i+1), fmt.Sprintf("%s (at most %s, %s)", a.Text, units.Duration(a.GainNS), percent(a.GainNS, t.res.TotalNS)))
 	}
 	t.printf("\n")
 }
 
 func (t *terminal) warnings() {
-	for _, s := range Warnings(t.res) {
+	for _, f := range t.all.Failed {
+		t.paragraph(t.paint("S", "warning:")+" ", fmt.Sprintf("An analysis failed (%s): %s", f.Analysis, f.Why))
+	}
+	for _, s := range t.all.warnings() {
 		t.paragraph(t.paint("S", "warning:")+" ", s)
 	}
 }

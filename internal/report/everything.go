@@ -1,0 +1,172 @@
+package report
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/whyslow/whyslow/internal/critical"
+	"github.com/whyslow/whyslow/internal/lifecycle"
+	"github.com/whyslow/whyslow/internal/model"
+	"github.com/whyslow/whyslow/internal/series"
+	"github.com/whyslow/whyslow/internal/slou"
+	"github.com/whyslow/whyslow/trace"
+)
+
+// Everything is what there is to tell about a run. What is nil was not computed; Failed says why.
+type Everything struct {
+	Run       *Run
+	SLOU      *slou.Result
+	Critical  *critical.Result
+	Series    *series.Result
+	Lifecycle *lifecycle.Result
+	Failed    []Failure
+}
+
+// Names of the analyses, as in Failure.Analysis.
+const (
+	analysisSLOU      = "factors"
+	analysisCritical  = "critical path"
+	analysisSeries    = "series"
+	analysisLifecycle = "correctness"
+)
+
+// Failure is an analysis that could not be done.
+type Failure struct {
+	Analysis string `json:"analysis"`
+	Why      string `json:"why"`
+	Err      error  `json:"-"`
+}
+
+// Run is what is known of the run without any analysis.
+type Run struct {
+	Info    *trace.RunInfo `json:"info"`
+	WallNS  int64          `json:"wall_ns"`
+	Nodes   int            `json:"nodes"`
+	Workers int            `json:"workers"`
+	Killed  bool           `json:"killed"` // some worker's trace has no end
+	Events  uint64         `json:"events"` // read
+	Lost    uint64         `json:"lost"`   // events known to be lost
+	Kinds   []Kind         `json:"kinds"`  // of standard events, most first
+	// Problems says what could not be read.
+	Problems []string `json:"problems"`
+}
+
+// Kind counts the events of one kind.
+type Kind struct {
+	Event string `json:"event"`
+	Count uint64 `json:"count"`
+}
+
+// Wanted says what Compute is to compute; the zero value is what a report in a terminal needs.
+type Wanted struct {
+	DataInputsOnly bool     // as slou.Options.DataInputsOnly
+	Splits         []string // as slou.Options.Splits
+	Windows        int      // how many windows the run is cut into; 0 and no WindowNS: 120
+	WindowNS       int64    // or how long each is
+	// Progress, if not nil, is told what is being done; by several goroutines.
+	Progress func(what string)
+}
+
+const (
+	defaultWindows = 120
+	// maxGroups is how many groups of a split are told apart.
+	maxGroups = 1000
+)
+
+// Compute does all analyses of a run, several at once. One that fails is noted in Everything.Failed and leaves the others
+// alone; an error is returned only when ctx ends.
+func Compute(ctx context.Context, m *model.Model, want Wanted) (*Everything, error) {
+	if want.Windows == 0 && want.WindowNS == 0 {
+		want.Windows = defaultWindows
+	}
+	windows := want.Windows
+	if want.WindowNS > 0 {
+		windows = int(min((m.Wall()+want.WindowNS-1)/want.WindowNS, 1<<20))
+	}
+	all := &Everything{Run: runOf(m)}
+	jobs := []struct {
+		name string
+		do   func() error
+	}{
+		{analysisSLOU, func() (err error) {
+			all.SLOU, err = slou.Compute(ctx, m, slou.Options{DataInputsOnly: want.DataInputsOnly, Splits: want.Splits, MaxGroups: maxGroups,
+				Windows: want.Windows, WindowNS: want.WindowNS})
+			return err
+		}},
+		{analysisCritical, func() (err error) {
+			all.Critical, err = critical.Compute(ctx, m, critical.Options{})
+			return err
+		}},
+		{analysisSeries, func() (err error) {
+			all.Series, err = series.Compute(ctx, m, series.Options{Windows: windows})
+			return err
+		}},
+		{analysisLifecycle, func() (err error) {
+			all.Lifecycle, err = lifecycle.Compute(ctx, m, lifecycle.Options{})
+			return err
+		}},
+	}
+	var mu sync.Mutex
+	var wg sync.WaitGroup
+	running := []string{}
+	tell := func() {
+		if want.Progress != nil && len(running) > 0 {
+			want.Progress(strings.Join(running, ", "))
+		}
+	}
+	for _, job := range jobs {
+		running = append(running, job.name)
+	}
+	tell()
+	for _, job := range jobs {
+		wg.Go(func() {
+			err := guarded(job.do)
+			mu.Lock()
+			defer mu.Unlock()
+			if err != nil {
+				all.Failed = append(all.Failed, Failure{job.name, err.Error(), err})
+			}
+			running = slices.DeleteFunc(running, func(s string) bool { return s == job.name })
+			tell()
+		})
+	}
+	wg.Wait()
+	slices.SortFunc(all.Failed, func(a, b Failure) int { return cmp.Compare(a.Analysis, b.Analysis) })
+	return all, ctx.Err()
+}
+
+// guarded makes a panic in an analysis an error: the others are worth having.
+func guarded(do func() error) (err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("internal error: %v", p)
+		}
+	}()
+	return do()
+}
+
+// FactorsError is why the factors could not be computed, nil if they were.
+func (a *Everything) FactorsError() error {
+	for _, f := range a.Failed {
+		if f.Analysis == analysisSLOU {
+			return f.Err
+		}
+	}
+	return nil
+}
+
+func runOf(m *model.Model) *Run {
+	r := &Run{Info: m.Info, WallNS: m.Wall(), Nodes: len(m.Nodes), Workers: m.Workers(), Killed: m.Killed, Events: m.Events, Lost: m.LostCount,
+		Kinds: []Kind{}, Problems: append([]string{}, m.Problems...)}
+	for k, n := range m.Count {
+		if n > 0 {
+			r.Kinds = append(r.Kinds, Kind{trace.Kind(k).String(), n})
+		}
+	}
+	slices.SortFunc(r.Kinds, func(a, b Kind) int { return cmp.Or(cmp.Compare(b.Count, a.Count), cmp.Compare(a.Event, b.Event)) })
+	return r
+}

@@ -1,0 +1,113 @@
+package report
+
+import (
+	"strings"
+
+	"github.com/jedib0t/go-pretty/v6/text"
+)
+
+// full writes the sections of the HTML face as text: paragraphs and tables, without plots.
+func (t *terminal) full() {
+	for _, s := range sections(t.all, t.opt) {
+		if s.ID == "summary" || s.ID == "why" {
+			continue // they are there already
+		}
+		t.printf("\n%s\n%s\n", t.paint("bold", s.Title), strings.Repeat("=", len(s.Title)))
+		t.blocks(s.Blocks)
+	}
+}
+
+func (t *terminal) blocks(list []block) {
+	for i := range list {
+		b := &list[i]
+		switch {
+		case b.Text != "":
+			t.paragraph("", b.Text)
+			t.printf("\n")
+		case b.Warning != "":
+			t.paragraph(t.paint("S", "warning:")+" ", b.Warning)
+			t.printf("\n")
+		case b.Table != nil:
+			t.grid(b.Table)
+		case b.Details != nil:
+			t.blocks(b.Details.Blocks)
+		}
+	}
+}
+
+// indentPart stands before what is a part of the row above.
+const indentPart = "     "
+
+// grid writes a table; columns of plots are left out, words are cut to what fits.
+func (t *terminal) grid(g *grid) {
+	if len(g.Rows) == 0 {
+		return
+	}
+	heads := g.Heads
+	for len(heads) > 0 && heads[len(heads)-1].Wide {
+		heads = heads[:len(heads)-1]
+	}
+	width := make([]int, len(heads))
+	for i, h := range heads {
+		width[i] = text.StringWidthWithoutEscSequences(h.Name)
+		for _, row := range g.Rows {
+			if i < len(row) {
+				n := text.StringWidthWithoutEscSequences(printable(row[i].Text))
+				if row[i].Class == "part" {
+					n += len(indentPart)
+				}
+				width[i] = max(width[i], n)
+			}
+		}
+	}
+	room := t.opt.Width - 2*(len(heads)-1)
+	for i, h := range heads {
+		if h.Number {
+			room -= width[i]
+		}
+	}
+	limit := maxWord // of words: as wide as all of them fit
+	for ; limit > 16; limit-- {
+		sum := 0
+		for i, h := range heads {
+			if !h.Number {
+				sum += min(width[i], limit)
+			}
+		}
+		if sum <= room {
+			break
+		}
+	}
+	t.title(g.Caption)
+	tab := &table{}
+	var names []any
+	for i, h := range heads {
+		if h.Number {
+			tab.numbers = append(tab.numbers, i+1)
+		}
+		names = append(names, t.paint("dim", h.Name))
+	}
+	tab.row(names...)
+	for _, row := range g.Rows {
+		var cells []any
+		for i := range heads {
+			switch {
+			case i >= len(row):
+			case heads[i].Number:
+				cells = append(cells, printable(row[i].Text))
+			default:
+				s := row[i].Text
+				if row[i].Class == "part" {
+					s = indentPart + s
+				}
+				cells = append(cells, t.clip(s, limit))
+			}
+		}
+		tab.row(cells...)
+	}
+	t.render(tab)
+	if g.More > 0 {
+		t.printf("%d more\n", g.More)
+	}
+	t.printf("\n")
+}

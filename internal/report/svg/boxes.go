@@ -1,0 +1,180 @@
+package svg
+
+import "fmt"
+
+// Part is a piece of a bar.
+type Part struct {
+	Class string
+	Value float64
+	Tip   string
+}
+
+// Bar is a row of parts beside a label.
+type Bar struct {
+	Label string
+	Parts []Part
+	Note  string // at the right end
+}
+
+const (
+	barHeight = 20
+	barGap    = 6
+	// labelRunes is how much of a label fits into each margin.
+	labelSmall, labelMiddle, labelLarge = 8, 17, 27
+)
+
+// Bars draws horizontal bars, one below the other; their parts are drawn from left to right on the x axis.
+func Bars(f Frame, bars []Bar) string {
+	step := barHeight + barGap
+	d := open(f, max(len(bars)*step-barGap, barHeight), top)
+	for i, b := range bars {
+		y := float64(i * step)
+		d.label(b.Label, y+barHeight/2+4)
+		from := 0.0
+		for _, p := range b.Parts {
+			if !(p.Value > 0) {
+				continue
+			}
+			d.rect(p.Class, d.x(from), num(100*share(p.Value, d.frame.X.Max))+"%", y, barHeight, "", p.Tip)
+			from += p.Value
+		}
+		if b.Note != "" {
+			d.add(`<text class="tn" x="%s" dx="6" y="%s">%s</text>`, d.x(from), num(y+barHeight/2+4), esc(b.Note))
+		}
+	}
+	return d.close()
+}
+
+// Strip draws one bar of parts, without axes, to stand in a table or above one. height is in pixels.
+func Strip(label string, height int, parts []Part) string {
+	d := &drawing{frame: Frame{Left: 0}, height: float64(height)}
+	sum := 0.0
+	for _, p := range parts {
+		sum += p.Value
+	}
+	d.frame.X.Max = sum
+	d.add(`<svg class="strip" role="img" aria-label="%s" width="100%%" height="%d">`, esc(label), height)
+	from := 0.0
+	for _, p := range parts {
+		if p.Value > 0 {
+			d.rect(p.Class, d.x(from), num(100*share(p.Value, sum))+"%", 0, d.height, "", p.Tip)
+			from += p.Value
+		}
+	}
+	d.add(`</svg>`)
+	return d.String()
+}
+
+// Heat draws a matrix of cells coloured by value: rows from the top, columns from the left. columns may be nil, where
+// the x axis labels them. Cells without a value (0 or less) stay empty.
+type Heat struct {
+	Class         func(row, column int) string
+	Rows, Columns []string
+	RowHeight     int // pixels, 0 means 20
+	Value         func(row, column int) float64
+	Max           float64 // value of the full colour
+	Count         int     // columns
+	Width         float64 // of a column as a share of the whole; 0: all columns fill it
+	Tip           func(row, column int) string
+	Text          func(row, column int) string // in the cells, may be nil
+}
+
+// levels is how many shades there are.
+const levels = 12
+
+// Draw draws the matrix.
+func (h *Heat) Draw(f Frame) string {
+	rh := h.RowHeight
+	if rh == 0 {
+		rh = 20
+	}
+	above := top
+	if h.Columns != nil {
+		above = 26
+	}
+	d := open(f, max(len(h.Rows)*rh, 1), above)
+	width := 100 / float64(max(h.Count, 1))
+	if h.Width > 0 {
+		width = 100 * h.Width
+	}
+	for c, name := range h.Columns {
+		d.add(`<text class="tx" x="%s%%" y="-8">%s</text>`, num((float64(c)+0.5)*width), esc(name))
+	}
+	for r, name := range h.Rows {
+		y := float64(r * rh)
+		d.label(name, y+float64(rh)/2+4)
+		for c := range h.Count {
+			level := h.level(r, c)
+			if level == 0 && (h.Columns == nil || h.Value(r, c) <= 0) {
+				continue
+			}
+			x := float64(c) * width
+			d.rect(h.Class(r, c), num(x)+"%", num(min(width, 100-x))+"%", y+0.5, float64(rh)-1,
+				fmt.Sprintf(` fill-opacity="%s"`, num(0.06+0.94*float64(level)/levels)), h.Tip(r, c))
+			if h.Text != nil {
+				d.add(`<text class="tc" x="%s%%" y="%s">%s</text>`, num((float64(c)+0.5)*width), num(y+float64(rh)/2+4), esc(h.Text(r, c)))
+			}
+		}
+	}
+	return d.close()
+}
+
+func (h *Heat) level(r, c int) int {
+	return int(levels*share(h.Value(r, c), h.Max) + 0.5)
+}
+
+// Box is a stretch of time on a lane.
+type Box struct {
+	Lane     int
+	From, To float64
+	Class    string
+	Tip      string
+}
+
+// Lanes draws boxes on lanes, as in a Gantt chart. joined connects each box with the next one by a line.
+func Lanes(f Frame, names []string, boxes []Box, joined bool) string {
+	const row = 22
+	d := open(f, max(len(names)*row, row), top)
+	for i, name := range names {
+		y := float64(i * row)
+		d.label(name, y+row/2+4)
+		d.add(`<line class="grid" x1="0" x2="100%%" y1="%s" y2="%s"/>`, num(y+row-0.5), num(y+row-0.5))
+	}
+	if joined && len(boxes) > 1 {
+		d.openPaths()
+		at := func(lane int) string { return num((float64(lane) + 0.5) / float64(len(names)) * high) }
+		d.add(`<path class="join" d="`)
+		for i := range boxes[1:] {
+			a, b := &boxes[i], &boxes[i+1]
+			if a.Lane != b.Lane {
+				d.add(`M%s %sL%s %s`, d.px(a.To), at(a.Lane), d.px(b.From), at(b.Lane))
+			}
+		}
+		d.add(`"/>`)
+		d.closePaths()
+	}
+	for i := range boxes {
+		b := &boxes[i]
+		d.rect(b.Class, d.x(b.From), num(100*share(b.To-b.From, f.X.Max))+"%", float64(b.Lane*row)+3, row-6, "", b.Tip)
+	}
+	return d.close()
+}
+
+// label writes the name of a row into the left margin, cut to what fits; the whole is its tooltip.
+func (d *drawing) label(s string, y float64) {
+	if s == "" {
+		return
+	}
+	limit := labelSmall
+	if d.frame.Left > 60 {
+		limit = labelMiddle
+	}
+	if d.frame.Left > 110 {
+		limit = labelLarge
+	}
+	short := []rune(s)
+	if len(short) > limit {
+		short = append(short[:limit-1:limit-1], '…')
+	}
+	d.add(`<text class="tl" x="-6" y="%s">%s<title>%s</title></text>`, num(y), esc(string(short)), esc(s))
+}

@@ -1,0 +1,97 @@
+package svg
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+)
+
+// Count is an axis for numbers without a unit from 0 to max, with about n ticks at round numbers.
+func Count(maximum float64, n int) Axis {
+	step := roundStep(maximum, n)
+	return axis(maximum, step, func(v float64) string { return scaled(v, step, maximum, 1000, []string{"", "k", "M", "G", "T"}, "") })
+}
+
+// Bytes is an axis for sizes.
+func Bytes(maximum float64, n int) Axis {
+	step := roundStep(maximum, n)
+	return axis(maximum, step, func(v float64) string {
+		return scaled(v, step, maximum, 1000, []string{"B", "KB", "MB", "GB", "TB"}, " ")
+	})
+}
+
+// Percent is an axis from 0 to 1 labelled in per cent.
+func Percent() Axis {
+	return axis(1, 0.25, func(v float64) string { return strconv.Itoa(int(math.Round(100*v))) + " %" })
+}
+
+// long are steps of times beyond minutes, in seconds.
+var long = []float64{60, 120, 300, 600, 900, 1800, 3600, 7200, 14400, 21600, 43200, 86400, 172800, 432000, 864000}
+
+// Time is an axis for times in nanoseconds.
+func Time(maximum float64, n int) Axis {
+	if maximum >= 180e9 {
+		for _, s := range long {
+			if maximum/(s*1e9) <= float64(n) || s == long[len(long)-1] {
+				return axis(maximum, s*1e9, clock)
+			}
+		}
+	}
+	step := roundStep(maximum, n)
+	return axis(maximum, step, func(v float64) string {
+		return scaled(v, step, maximum, 1000, []string{"ns", "us", "ms", "s"}, " ")
+	})
+}
+
+// clock writes hours and minutes.
+func clock(ns float64) string {
+	m := int64(math.Round(ns / 60e9))
+	switch {
+	case m == 0:
+		return "0"
+	case m%60 == 0:
+		return fmt.Sprintf("%d h", m/60)
+	case m < 60:
+		return fmt.Sprintf("%d min", m)
+	}
+	return fmt.Sprintf("%d h %02d", m/60, m%60)
+}
+
+// axis has ticks at multiples of step.
+func axis(maximum, step float64, text func(float64) string) Axis {
+	a := Axis{Max: maximum}
+	if !(step > 0) || !(maximum > 0) || math.IsInf(maximum, 0) {
+		return a
+	}
+	for i := 0; i <= 1000 && float64(i)*step <= maximum*(1+1e-9); i++ {
+		a.Ticks = append(a.Ticks, Tick{float64(i) * step, text(float64(i) * step)})
+	}
+	return a
+}
+
+// roundStep is 1, 2 or 5 times a power of ten such that about n of them, at most, make up maximum.
+func roundStep(maximum float64, n int) float64 {
+	if !(maximum > 0) || math.IsInf(maximum, 0) {
+		return 0
+	}
+	power := math.Pow(10, math.Floor(math.Log10(maximum/float64(n))))
+	for _, f := range []float64{1, 2, 5, 10} {
+		if maximum <= f*power*float64(n)*(1+1e-9) {
+			return f * power
+		}
+	}
+	return 10 * power
+}
+
+// scaled writes v in the unit that suits maximum, with the decimals that step needs.
+func scaled(v, step, maximum, base float64, units []string, space string) string {
+	if v == 0 {
+		return "0"
+	}
+	i := 0
+	for ; i < len(units)-1 && maximum >= base; i++ {
+		v, step, maximum = v/base, step/base, maximum/base
+	}
+	decimals := max(0, int(math.Ceil(-math.Log10(step)-1e-9)))
+	return strconv.FormatFloat(v, 'f', decimals, 64) + space + units[i]
+}
