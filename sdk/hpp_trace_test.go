@@ -86,6 +86,24 @@ func TestSharedModule(t *testing.T) {
 	}
 }
 
+// Of two modules that write to one file the second is refused, and what the first writes is whole.
+func TestOneWriterOfAFile(t *testing.T) {
+	t.Parallel()
+	file := filepath.Join(t.TempDir(), "log")
+	if err := os.WriteFile(file, []byte(strings.Repeat("of an older run\n", 1000)), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	logs := fmt.Sprintf(`{"cf_events_module": {"params": {"file": %[1]q}}, "global_events_module": {"params": {"file": %[1]q}}}`, file)
+	res := cppRun(t, hpp(t, "asan"), "", logs, nil, "listings")
+	if want := "whyslow: module \"global_events_module\" cannot start: " + file + " is being written by another module or another run: name another file; it is off\n"; res.stderr != want {
+		t.Error(res.stderr)
+	}
+	text, err := os.ReadFile(file)
+	if err != nil || !strings.Contains(string(text), "CFEvents::onCreated") || strings.Contains(string(text), "older") || strings.Contains(string(text), "GlobalEvents") {
+		t.Errorf("%s %v", text, err)
+	}
+}
+
 // What is wrong with the configuration is said with its place, and the run goes on.
 func TestConfigMistakes(t *testing.T) {
 	t.Parallel()

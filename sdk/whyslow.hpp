@@ -72,7 +72,10 @@
 #include <cxxabi.h>
 #endif
 
+#include <fcntl.h>
 #include <pthread.h>
+#include <sys/file.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "whyslow.h"
@@ -800,11 +803,26 @@ class Output {
     Output() : f_(nullptr) {}
     ~Output() { close(); }
     Output(const Output &) = delete;
-    // open throws std::runtime_error if the file cannot be written.
+    // open makes a file anew. It throws std::runtime_error if the file cannot be written, or if another module or another
+    // run writes to it at the time.
     void open(const std::string &file) {
-        if (file.empty()) f_ = stderr;
-        else if (file == "-") f_ = stdout;
-        else if (!(f_ = std::fopen(file.c_str(), "w"))) throw std::runtime_error("cannot write " + file + ": " + std::strerror(errno));
+        if (file.empty() || file == "-") {
+            f_ = file.empty() ? stderr : stdout;
+            return;
+        }
+        const int fd = ::open(file.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0666);
+        if (fd < 0) throw std::runtime_error("cannot write " + file + ": " + std::strerror(errno));
+        struct stat st;
+        const bool regular = !::fstat(fd, &st) && S_ISREG(st.st_mode);
+        if (regular && ::flock(fd, LOCK_EX | LOCK_NB) && errno == EWOULDBLOCK) {
+            ::close(fd);
+            throw std::runtime_error(file + " is being written by another module or another run: name another file");
+        }
+        if ((regular && ::ftruncate(fd, 0)) || !(f_ = ::fdopen(fd, "w"))) {
+            const int why = errno;
+            ::close(fd);
+            throw std::runtime_error("cannot write " + file + ": " + std::strerror(why));
+        }
     }
     // write writes whole lines.
     void write(const std::string &s) {
