@@ -12,9 +12,11 @@ import (
 )
 
 var (
-	ownSub     = regexp.MustCompile(subPrefix + `[0-9]+_(\w+)`)
-	fromOurs   = regexp.MustCompile(`(?m)^In file included from ` + generatedName + `:[0-9]+[:,]\n`)
-	tempObject = regexp.MustCompile(`[0-9]+/out\.[do]`)
+	ownSub   = regexp.MustCompile(subPrefix + `[0-9]+_(\w+)`)
+	fromOurs = regexp.MustCompile(`(?m)^In file included from ` + generatedName + `:[0-9]+[:,]\n`)
+	// The linker's trace, asked for by -t, is the name of a file in each line.
+	linkerTrace = regexp.MustCompile(`(?m)^[^:\n]*\.(?:o|a|so)(?:\.[0-9]+)*\)?\n`)
+	tempObject  = regexp.MustCompile(`[0-9]+/out\.[do]`)
 )
 
 // readable replaces our names for the user's subs.
@@ -22,6 +24,7 @@ func readable(s string) string { return ownSub.ReplaceAllString(s, "$1") }
 
 // clean gives a compiler's or linker's message the user's names: files of ours become what they were made from.
 func (b *builder) clean(s string) string {
+	s = linkerTrace.ReplaceAllString(s, "")
 	s = fromOurs.ReplaceAllString(s, "")
 	for _, u := range b.units {
 		if u.obj != "" {

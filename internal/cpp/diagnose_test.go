@@ -114,7 +114,7 @@ func TestLinkErrors(t *testing.T) {
 			t.Errorf("want %s in\n%v", want, err)
 		}
 	}
-	for _, bad := range []string{testCache, ".o:", "fa.cpp", "tmp-"} {
+	for _, bad := range []string{testCache, ".o:", "fa.cpp", "tmp-", ".so\n", "crti.o", "\na.cpp\n"} {
 		if strings.Contains(err.Error(), bad) {
 			t.Errorf("%s in\n%v", bad, err)
 		}
