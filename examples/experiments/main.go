@@ -1,145 +1,103 @@
-// Command experiments runs three series and prints how the factors follow the parameter: starvation against the number of
-// chains, overhead against the number of CFs the same work is cut into, latency against the size of the DFs that travel.
+// Command experiments shows that the factors follow what they are said to follow: starvation the number of chains that can run
+// at once, overhead the number of CFs the same work is cut into, latency the size of the DFs that travel; and how a real
+// program, particle in cell, fares on one node and on four.
 //
-//	go run ./examples/experiments -whyslow ./whyslow
+//	go run ./examples/experiments [flags] [starvation|overhead|latency|pic]...
+//
+// It ends with code 1 if something is not as expected.
 package main
 
 import (
+	"context"
 	"encoding/json"
+	"errors"
 	"flag"
 	"fmt"
 	"os"
 	"os/exec"
+	"os/signal"
 	"path/filepath"
-	"runtime"
-	"strconv"
+	"syscall"
+
+	"golang.org/x/term"
+
+	"github.com/whyslow/whyslow/internal/experiment"
 )
 
-// A series varies one argument of a program.
-type series struct {
-	title, parameter, expect string
-	flags                    []string
-	program                  string
-	args                     func(value int) []string
-	values                   []int
-}
-
 func main() {
-	whyslow := flag.String("whyslow", "whyslow", "the whyslow to use")
-	examples := flag.String("examples", "examples", "folder of the example programs")
-	work := flag.Int("work", 400_000_000, "iterations of each run; more gives steadier figures")
-	flag.Parse()
-	if err := run(*whyslow, *examples, *work); err != nil {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	err := run(ctx)
+	switch {
+	case ctx.Err() != nil:
+		fmt.Fprintln(os.Stderr, "experiments: interrupted; nothing was written")
+		os.Exit(130)
+	case err != nil:
 		fmt.Fprintln(os.Stderr, "experiments:", err)
 		os.Exit(1)
 	}
 }
 
-// crossings is the number of CFs of each of the two chains that cross.
-const crossings = 200
-
-// experiments are the three series; work is the number of iterations of each run.
-func experiments(cores, work int) []series {
-	var chains []int
-	for n := 1; n <= 2*cores; n++ {
-		chains = append(chains, n)
+func run(ctx context.Context) error {
+	opt := experiment.Options{}
+	flag.StringVar(&opt.Whyslow, "whyslow", "", "the whyslow to use (default: built from ./cmd/whyslow)")
+	flag.IntVar(&opt.Repeats, "repeats", 0, "runs of each point (default: 5)")
+	flag.BoolVar(&opt.Quick, "quick", false, "small sizes, to see that everything works")
+	page := flag.String("page", "", "page to put the results in, such as docs/experiments.md; figures go beside it")
+	asJSON := flag.String("json", "", "`file` for all runs as JSON, - for standard output")
+	flag.Parse()
+	if err := experiment.CheckNames(flag.Args()); err != nil {
+		return err
 	}
-	return []series{
-		{
-			title: "Starvation: N independent chains of 100 CFs", parameter: "N",
-			expect:  fmt.Sprintf("S falls until N reaches the number of workers, %d, and rises where the workers do not divide N", cores),
-			flags:   []string{"-n", "1", "-w", strconv.Itoa(cores)},
-			program: "chains/chains.fa",
-			args:    func(n int) []string { return words(n, 100, work) }, values: chains,
-		},
-		{
-			title: "Overhead: one chain, the same work cut into COUNT CFs", parameter: "COUNT",
-			expect:  "O grows with COUNT",
-			flags:   []string{"-n", "1", "-w", "1"},
-			program: "granularity/granularity.fa",
-			args:    func(n int) []string { return words(n, work) }, values: []int{100, 1000, 10_000, 100_000, 300_000},
-		},
-		{
-			title: "Latency: two chains that cross between two nodes, links of 1 GB/s", parameter: "BYTES",
-			expect:  "L grows with BYTES",
-			flags:   []string{"-n", "2", "-w", "1", "--link-bandwidth=1G"},
-			program: "crossed/crossed.fa",
-			args:    func(n int) []string { return words(crossings, n, work/2/crossings) },
-			values:  []int{1000, 10_000, 100_000, 1_000_000, 4_000_000},
-		},
+	if opt.Whyslow == "" {
+		dir, err := os.MkdirTemp("", "experiments-*")
+		if err != nil {
+			return err
+		}
+		defer os.RemoveAll(dir)
+		opt.Whyslow = filepath.Join(dir, "whyslow")
+		if out, err := exec.CommandContext(ctx, "go", "build", "-o", opt.Whyslow, "./cmd/whyslow").CombinedOutput(); err != nil {
+			return fmt.Errorf("building whyslow (-whyslow names one that is built): %w\n%s", err, out)
+		}
 	}
-}
-
-func run(whyslow, examples string, work int) error {
-	scratch, err := os.MkdirTemp("", "experiments-*")
+	if term.IsTerminal(int(os.Stderr.Fd())) {
+		opt.Progress = func(done, all int, what string) { fmt.Fprintf(os.Stderr, "\r\x1b[K%d of %d: %s", done+1, all, what) }
+	}
+	r, err := experiment.Execute(ctx, flag.Args(), opt)
+	if opt.Progress != nil {
+		fmt.Fprint(os.Stderr, "\r\x1b[K")
+	}
 	if err != nil {
 		return err
 	}
-	defer os.RemoveAll(scratch)
-	for i, s := range experiments(runtime.NumCPU(), work) {
-		if i > 0 {
-			fmt.Println()
-		}
-		fmt.Printf("%s\n(%s)\n\n%10s %10s %8s %8s %8s %8s %14s\n",
-			s.title, s.expect, s.parameter, "wall, ms", "U", "S", "L", "O", "of it preempt")
-		for _, v := range s.values {
-			r, err := s.measure(whyslow, examples, filepath.Join(scratch, fmt.Sprintf("%d-%d", i, v)), v)
-			if err != nil {
-				return err
-			}
-			fmt.Printf("%10d %10.1f", v, float64(r.Wall)/1e6)
-			for _, f := range []string{"U", "S", "L", "O"} {
-				fmt.Printf(" %7.2f%%", 100*r.share(f))
-			}
-			// Other programs on the machine show here, not in what the experiment is about.
-			fmt.Printf(" %13.2f%%\n", 100*r.preempted())
-		}
+	if err := write(r, *page, *asJSON); err != nil {
+		return err
+	}
+	if !r.Holds() {
+		return errors.New("not everything is as expected")
 	}
 	return nil
 }
 
-func words(values ...int) []string {
-	var w []string
-	for _, v := range values {
-		w = append(w, strconv.Itoa(v))
+func write(r *experiment.Report, page, asJSON string) error {
+	if page != "" {
+		if err := r.WritePage(page); err != nil {
+			return err
+		}
 	}
-	return w
-}
-
-// result is the beginning of the JSON report.
-type result struct {
-	Wall    int64 `json:"wall_ns"`
-	Total   int64 `json:"total_ns"`
-	Factors map[string]struct {
-		NS    int64            `json:"ns"`
-		Parts map[string]int64 `json:"parts"`
-	} `json:"factors"`
-}
-
-// share is a factor's part of all processor time, 0 to 1.
-func (r *result) share(factor string) float64 {
-	return float64(r.Factors[factor].NS) / float64(r.Total)
-}
-
-// preempted is the part of all processor time that running CFs lost to other programs, 0 to 1.
-func (r *result) preempted() float64 {
-	return float64(r.Factors["O"].Parts["preempt"]) / float64(r.Total)
-}
-
-func (s *series) measure(whyslow, examples, scratch string, value int) (*result, error) {
-	args := append([]string{"run", "-q", "-o", scratch + ".trace", "--json=" + scratch + ".json"}, s.flags...)
-	args = append(args, filepath.Join(examples, s.program))
-	args = append(args, s.args(value)...)
-	if out, err := exec.Command(whyslow, args...).CombinedOutput(); err != nil {
-		return nil, fmt.Errorf("%s %v: %w\n%s", whyslow, args, err, out)
+	if asJSON != "" {
+		text, err := json.MarshalIndent(r, "", "  ")
+		if err != nil {
+			return err
+		}
+		text = append(text, '\n')
+		if asJSON == "-" {
+			_, err = os.Stdout.Write(text)
+			return err
+		}
+		if err := experiment.WriteFile(asJSON, string(text)); err != nil {
+			return err
+		}
 	}
-	text, err := os.ReadFile(scratch + ".json")
-	if err != nil {
-		return nil, err
-	}
-	var r result
-	if err := json.Unmarshal(text, &r); err != nil {
-		return nil, fmt.Errorf("%s: %w", scratch+".json", err)
-	}
-	return &r, nil
+	return r.Text(os.Stdout)
 }

@@ -1,0 +1,9 @@
+// Package examples holds the example programs that whyslow runs itself, so that it needs no folder of them.
+package examples
+
+import "embed"
+
+// Experiments are the programs of the experiments: a folder each, with all that it is compiled from.
+//
+//go:embed chains/*.fa chains/*.cpp granularity/*.fa granularity/*.cpp crossed/*.fa crossed/*.cpp pic/*.fa pic/*.cpp pic/*.hpp
+var Experiments embed.FS

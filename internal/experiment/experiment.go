@@ -1,0 +1,206 @@
+// Package experiment runs the experiments that show that the factors follow what they are said to follow: starvation the
+// number of chains that can run at once, overhead the number of CFs that the same work is cut into, latency the size of the
+// DFs that travel; and a real program, particle in cell, on one node and on four.
+//
+// Each run is a process of its own, whyslow with an example program; its trace is divided as `whyslow report --inputs=data`
+// does. All points of an experiment take turns, several times over, so that what disturbs the machine for a while does not
+// meet one of them only. Whatever is shown of a point is its run of median wall time, whole: its factors add up to its total.
+// What an experiment claims is checked with the medians of each factor and with how far the runs are apart.
+package experiment
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+
+	"github.com/whyslow/whyslow/examples"
+)
+
+// Options say how to run experiments.
+type Options struct {
+	Whyslow string // the program that runs everything; must have the engine
+	// Repeats is how often each point runs; 0 means as often as the experiment is meant to.
+	Repeats int
+	// Cores is how many cores to use; 0 means all that are available.
+	Cores int
+	Quick bool // sizes that show that everything works, and nothing else
+	// Progress is called before every run, with the runs done and those to be done in all. nil: nobody wants to know.
+	Progress func(done, all int, what string)
+}
+
+// Report is what all experiments found.
+type Report struct {
+	OS          string        `json:"os"`
+	Arch        string        `json:"arch"`
+	Cores       int           `json:"cores"` // that were used
+	Quick       bool          `json:"quick"`
+	Experiments []*Experiment `json:"experiments"`
+}
+
+// Experiment is a series of runs of one program, and what it shows.
+type Experiment struct {
+	Name      string   `json:"name"`
+	Title     string   `json:"title"`
+	Parameter string   `json:"parameter"` // what differs between points
+	Repeats   int      `json:"repeats"`
+	Points    []*Point `json:"points"`
+	Checks    []Check  `json:"checks"` // what was expected, and whether it is so
+	judge     func(*Experiment) []Check
+}
+
+// Point is one way to run the program.
+type Point struct {
+	Label   string   `json:"label"` // value of the parameter
+	Value   int64    `json:"value"`
+	Nodes   int      `json:"nodes"`
+	Workers int      `json:"workers"` // of each node
+	Flags   []string `json:"flags"`   // of whyslow run
+	Program string   `json:"program"` // in the folder of examples
+	Args    []string `json:"args"`
+	Runs    []Run    `json:"runs"` // by wall time, shortest first
+}
+
+// Run is one execution. Times are nanoseconds.
+type Run struct {
+	WallNS       int64  `json:"wall_ns"`
+	TotalNS      int64  `json:"total_ns"` // all processor time: workers x wall and what the run-time system took beyond
+	ExtraNS      int64  `json:"extra_ns"` // the latter; part of O
+	UNS          int64  `json:"u_ns"`
+	SNS          int64  `json:"s_ns"`
+	LNS          int64  `json:"l_ns"`
+	ONS          int64  `json:"o_ns"`
+	WNS          int64  `json:"w_ns"`
+	PreemptNS    int64  `json:"preempt_ns"` // part of O: taken from running CFs by other threads and programs
+	CFs          int64  `json:"cfs"`        // atomic CFs executed
+	Output       string `json:"output"`     // what the program printed
+	MessageBytes int64  `json:"message_bytes"`
+}
+
+// Sum is what the factors add up to.
+func (r *Run) Sum() int64 { return r.UNS + r.SNS + r.LNS + r.ONS + r.WNS }
+
+// Check is a claim about an experiment.
+type Check struct {
+	Claim string `json:"claim"`
+	Holds bool   `json:"holds"`
+	Saw   string `json:"saw"`
+}
+
+// Holds tells whether everything is as expected.
+func (r *Report) Holds() bool {
+	for _, e := range r.Experiments {
+		if slices.ContainsFunc(e.Checks, func(c Check) bool { return !c.Holds }) {
+			return false
+		}
+	}
+	return true
+}
+
+// Names are the experiments there are, in order.
+func Names() []string {
+	var names []string
+	for _, d := range definitions {
+		names = append(names, d.name)
+	}
+	return names
+}
+
+// Check tells what is wrong with names of experiments.
+func CheckNames(names []string) error {
+	for _, n := range names {
+		if !slices.Contains(Names(), n) {
+			return fmt.Errorf("there is no experiment %q: say %v", n, Names())
+		}
+	}
+	return nil
+}
+
+// Plan gives experiments without runs. No names: all.
+func Plan(names []string, opt Options) ([]*Experiment, error) {
+	if err := CheckNames(names); err != nil {
+		return nil, err
+	}
+	if opt.Cores == 0 {
+		opt.Cores = runtime.GOMAXPROCS(0)
+	}
+	var plan []*Experiment
+	for _, d := range definitions {
+		if len(names) == 0 || slices.Contains(names, d.name) {
+			e := d.make(opt)
+			e.Name = d.name
+			if opt.Repeats > 0 {
+				e.Repeats = opt.Repeats
+			}
+			plan = append(plan, e)
+		}
+	}
+	return plan, nil
+}
+
+// Execute runs experiments, all if none is named. Nothing is left behind, however it ends.
+func Execute(ctx context.Context, names []string, opt Options) (*Report, error) {
+	plan, err := Plan(names, opt)
+	if err != nil {
+		return nil, err
+	}
+	scratch, err := os.MkdirTemp("", "whyslow-experiment-*")
+	if err != nil {
+		return nil, err
+	}
+	defer os.RemoveAll(scratch)
+	programs := filepath.Join(scratch, "examples")
+	if err := os.CopyFS(programs, examples.Experiments); err != nil {
+		return nil, err
+	}
+	r := &Report{OS: runtime.GOOS, Arch: runtime.GOARCH, Cores: cmp.Or(opt.Cores, runtime.GOMAXPROCS(0)), Quick: opt.Quick, Experiments: plan}
+	all, done := 0, 0
+	for _, e := range plan {
+		all += e.Repeats * len(e.Points)
+	}
+	for _, e := range plan {
+		for range e.Repeats {
+			for _, p := range e.Points {
+				if opt.Progress != nil {
+					opt.Progress(done, all, fmt.Sprintf("%s, %s %s", e.Name, e.Parameter, p.Label))
+				}
+				run, err := p.run(ctx, opt.Whyslow, programs, filepath.Join(scratch, "trace"))
+				if err != nil {
+					return nil, err
+				}
+				p.Runs = append(p.Runs, *run)
+				done++
+			}
+		}
+		for _, p := range e.Points {
+			slices.SortStableFunc(p.Runs, func(a, b Run) int { return cmp.Compare(a.WallNS, b.WallNS) })
+		}
+		e.Checks = e.judge(e)
+	}
+	return r, nil
+}
+
+// Median is the run whose wall time is the median; of an even number of runs, the shorter of the two in the middle.
+func (p *Point) Median() *Run { return &p.Runs[(len(p.Runs)-1)/2] }
+
+// factor reads a time of a run.
+type factor func(*Run) int64
+
+func starvation(r *Run) int64 { return r.SNS }
+func latency(r *Run) int64    { return r.LNS }
+
+// overhead leaves out what other programs and threads took from running CFs: that is no work of the run-time system.
+func overhead(r *Run) int64 { return r.ONS - r.PreemptNS }
+
+// median is the median of a time over the runs, spread half of what lies between its largest and its smallest.
+func (p *Point) median(f factor) (median, spread int64) {
+	var v []int64
+	for i := range p.Runs {
+		v = append(v, f(&p.Runs[i]))
+	}
+	slices.Sort(v)
+	return v[(len(v)-1)/2], (v[len(v)-1] - v[0]) / 2
+}

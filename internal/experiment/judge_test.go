@@ -1,0 +1,132 @@
+package experiment
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// series makes an experiment of points with the given overheads, of a total of 100 ms each; every point has three runs,
+// apart ns from each other.
+func series(apart int64, overheads ...int64) *Experiment {
+	e := &Experiment{Name: "overhead", Title: "made up", Parameter: "CFs"}
+	for i, o := range overheads {
+		e.add(i, string(rune('a'+i)), Point{Nodes: 1, Workers: 1, Program: "x.fa"})
+		for _, d := range []int64{apart, 0, -apart} {
+			const total, preempt = 100e6, 1e6
+			r := Run{WallNS: total + d, TotalNS: total, ONS: o + preempt + d, PreemptNS: preempt}
+			r.UNS = total - r.ONS
+			e.Points[i].Runs = append(e.Points[i].Runs, r)
+		}
+	}
+	return e
+}
+
+// TestOrderWithinNoise: an order is broken by more than both noises, and by nothing less.
+func TestOrderWithinNoise(t *testing.T) {
+	for _, c := range []struct {
+		name  string
+		e     *Experiment
+		holds bool
+	}{
+		{"falls", series(0, 50e6, 20e6, 5e6), true},
+		{"stays", series(0, 5e6, 5e6, 5e6), true},
+		{"grows by less than a hundredth of the total", series(0, 50e6, 5e6, 5.9e6), true},
+		{"grows by more", series(0, 50e6, 5e6, 6.1e6), false},
+		{"grows by less than runs are apart", series(4e6, 50e6, 5e6, 12e6), true},
+		{"grows by more than runs are apart", series(4e6, 50e6, 5e6, 14e6), false},
+	} {
+		if holds, saw := c.e.falls(c.e.Points, overhead, 1); holds != c.holds {
+			t.Errorf("%s: %v, %s", c.name, holds, saw)
+		}
+	}
+	up := series(0, 5e6, 20e6, 50e6)
+	if holds, _ := up.falls(up.Points, overhead, -1); !holds {
+		t.Error("what grows does not grow")
+	}
+	if holds, _ := up.falls(up.Points, overhead, 1); holds {
+		t.Error("what grows falls")
+	}
+}
+
+// TestVerdict: what is not as expected is said so, everywhere.
+func TestVerdict(t *testing.T) {
+	good, bad := series(0, 50e6, 20e6, 5e6), series(0, 5e6, 20e6, 50e6)
+	for _, e := range []*Experiment{good, bad} {
+		e.Checks = judgeOverhead(e)
+		r := &Report{Experiments: []*Experiment{e}}
+		var text strings.Builder
+		if err := r.Text(&text); err != nil {
+			t.Fatal(err)
+		}
+		page := r.markdown(e, "x.svg")
+		if e == good != r.Holds() || e == good != strings.Contains(page, "This is as expected.") ||
+			e == bad != strings.Contains(page, "**not**") || e == bad != strings.Contains(text.String(), "NO") {
+			t.Errorf("%v\n%s\n%s", r.Holds(), text.String(), page)
+		}
+	}
+	lost := series(0, 50e6, 20e6, 5e6)
+	lost.Points[1].Runs[2].UNS--
+	if c := lost.sums(); c.Holds || !strings.Contains(c.Saw, "99999999 ns of 100000000 ns at b") {
+		t.Errorf("%+v", c)
+	}
+	if got := good.Points[0].Median().WallNS; got != 100e6 {
+		t.Errorf("the run in the middle takes %d", got)
+	}
+}
+
+// TestWholeOrNothing: where something cannot be written, nothing is.
+func TestWholeOrNothing(t *testing.T) {
+	dir := t.TempDir()
+	good := filepath.Join(dir, "good")
+	if err := WriteFile(good, "old"); err != nil {
+		t.Fatal(err)
+	}
+	if err := replace(map[string]string{good: "new", filepath.Join(dir, "none", "bad"): "new"}); err == nil {
+		t.Error("no error")
+	}
+	text, err := os.ReadFile(good)
+	files, listErr := os.ReadDir(dir)
+	if err != nil || listErr != nil || string(text) != "old" || len(files) != 1 {
+		t.Errorf("%q, %v, %v, %v", text, files, err, listErr)
+	}
+
+	e := series(0, 50e6, 20e6, 5e6)
+	e.Checks = judgeOverhead(e)
+	r := &Report{Experiments: []*Experiment{e}}
+	page := filepath.Join(dir, "page.md")
+	if err := WriteFile(page, "# Nothing marked\n"); err != nil {
+		t.Fatal(err)
+	}
+	if err := r.WritePage(page); err == nil || !strings.Contains(err.Error(), page) || !strings.Contains(err.Error(), "experiment overhead") {
+		t.Errorf("%v", err)
+	}
+	if text, err := os.ReadFile(page); err != nil || string(text) != "# Nothing marked\n" {
+		t.Errorf("%q, %v", text, err)
+	}
+}
+
+// TestPlan: the parameters are those of the paper, scaled to the machine.
+func TestPlan(t *testing.T) {
+	plan, err := Plan(nil, Options{Cores: 32})
+	if err != nil {
+		t.Fatal(err)
+	}
+	starvation, overhead, latency, pic := plan[0], plan[1], plan[2], plan[3]
+	if n := len(starvation.Points); n != 16 || starvation.Points[0].Workers != 8 || starvation.Points[15].Value != 16 {
+		t.Errorf("%+v", starvation)
+	}
+	for i, p := range overhead.Points[1:] {
+		if p.Value*2 != overhead.Points[i].Value || p.Workers != 1 || p.Nodes != 1 {
+			t.Errorf("%+v", p)
+		}
+	}
+	if first, last := latency.Points[0], latency.Points[len(latency.Points)-1]; first.Label != "8 B" || last.Label != "16 MiB" || first.Nodes != 2 {
+		t.Errorf("%+v, %+v", first, last)
+	}
+	if got, want := pic.Points[1].command(), "whyslow run -n 4 -w 1 --link-latency=20us --link-bandwidth=1250M --inputs=data"+
+		" examples/pic/pic.fa 100 1000000 25 10 0.0001 4"; got != want {
+		t.Errorf("%s", got)
+	}
+}

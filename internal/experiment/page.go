@@ -1,0 +1,108 @@
+package experiment
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+// The page of results has its own text and, for each experiment, a pair of marks:
+//
+//	<!-- experiment NAME -->
+//	<!-- end of NAME -->
+//
+// What is between them is replaced; the figure is a file beside the page. All files are written under other names first, so
+// that each is either the old one or the new one whenever writing is cut short.
+
+func marks(name string) (begin, end string) {
+	return "<!-- experiment " + name + " -->\n", "<!-- end of " + name + " -->\n"
+}
+
+// hasFigure tells whether an experiment is a curve; particle in cell is a table of two rows.
+func (e *Experiment) hasFigure() bool { return len(e.Points) > 2 }
+
+// Figures are the names of files that WritePage writes beside the page, and what is in them.
+func (r *Report) figures() map[string]string {
+	files := map[string]string{}
+	for _, e := range r.Experiments {
+		if e.hasFigure() {
+			files[e.figureName()] = e.figure()
+		}
+	}
+	return files
+}
+
+func (e *Experiment) figureName() string { return "experiment-" + e.Name + ".svg" }
+
+// page replaces the sections of the experiments that ran.
+func (r *Report) page(old string) (string, error) {
+	for _, e := range r.Experiments {
+		begin, end := marks(e.Name)
+		head, rest, ok := strings.Cut(old, begin)
+		_, tail, closed := strings.Cut(rest, end)
+		if !ok || !closed {
+			return "", fmt.Errorf("there is no section %q closed by %q", strings.TrimSpace(begin), strings.TrimSpace(end))
+		}
+		name := ""
+		if e.hasFigure() {
+			name = e.figureName()
+		}
+		old = head + begin + "\n" + r.markdown(e, name) + "\n" + end + tail
+	}
+	return old, nil
+}
+
+// WritePage renews the sections of a page of results, and the figures beside it.
+func (r *Report) WritePage(file string) error {
+	old, err := os.ReadFile(file)
+	if err != nil {
+		return err
+	}
+	page, err := r.page(string(old))
+	if err != nil {
+		return fmt.Errorf("%s: %w", file, err)
+	}
+	files := map[string]string{file: page}
+	for name, text := range r.figures() {
+		files[filepath.Join(filepath.Dir(file), name)] = text
+	}
+	return replace(files)
+}
+
+// replace writes files, all of them or, if one cannot be written, none.
+func replace(files map[string]string) (err error) {
+	written := map[string]string{} // by the name it gets
+	defer func() {
+		for _, temporary := range written {
+			os.Remove(temporary)
+		}
+	}()
+	for name, text := range files {
+		f, err := os.CreateTemp(filepath.Dir(name), ".new-*")
+		if err != nil {
+			return err
+		}
+		written[name] = f.Name()
+		_, err = f.WriteString(text)
+		if closed := f.Close(); err == nil {
+			err = closed
+		}
+		if err == nil {
+			err = os.Chmod(f.Name(), 0o644)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	for name, temporary := range written {
+		if err := os.Rename(temporary, name); err != nil {
+			return err
+		}
+		delete(written, name)
+	}
+	return nil
+}
+
+// WriteFile writes one file, whole or not at all.
+func WriteFile(name, text string) error { return replace(map[string]string{name: text}) }
