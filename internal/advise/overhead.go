@@ -1,0 +1,195 @@
+package advise
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+	"unicode"
+
+	"github.com/whyslow/whyslow/internal/slou"
+	"github.com/whyslow/whyslow/internal/units"
+)
+
+// partWords say what the system did.
+var partWords = map[string]string{
+	"create":   "creating CFs",
+	"request":  "before DFs are requested",
+	"send":     "before DFs are sent",
+	"deliver":  "from arrival to ready",
+	"dispatch": "from ready to start",
+	"steal":    "stealing CFs",
+}
+
+// part is a named amount of time.
+type part struct {
+	name string
+	ns   int64
+}
+
+func sortedParts(parts map[string]int64) []part {
+	var out []part
+	for k, v := range parts {
+		if v > 0 {
+			out = append(out, part{k, v})
+		}
+	}
+	slices.SortFunc(out, func(a, b part) int { return cmp.Or(cmp.Compare(b.ns, a.ns), cmp.Compare(a.name, b.name)) })
+	return out
+}
+
+// littleOverhead is the share of a CF's time that the system may take.
+const littleOverhead = 1 - goodUseful
+
+// granularity: the run-time system's work per CF.
+func (a *advisor) granularity() {
+	o := a.res.Factors.O
+	if o == nil {
+		return
+	}
+	system := o.NS - o.Parts["preempt"] - o.Parts["extra"]
+	var f *slou.Fragment
+	for i := range a.res.Fragments {
+		if g := &a.res.Fragments[i]; g.Count > 0 && (f == nil || g.Caused.O > f.Caused.O) {
+			f = g
+		}
+	}
+	if f == nil {
+		return
+	}
+	largest := part{}
+	for _, p := range sortedParts(o.Parts) {
+		if partWords[p.name] != "" {
+			largest = p
+			break
+		}
+	}
+	if largest.ns == 0 {
+		return
+	}
+	each := f.Caused.O / f.Count
+	evidence := map[string]any{"code": f.Code, "count": f.Count, "mean_ns": f.MeanNS, "overhead_ns": f.Caused.O, "overhead_mean_ns": each, "part": largest.name, "part_ns": largest.ns}
+	head := fmt.Sprintf("The run-time system used %s (%s) of the workers' time, most of it %s (%s).", units.Duration(system), a.share(system), partWords[largest.name], units.Duration(largest.ns))
+	switch {
+	case largest.name == "dispatch" && a.crowded() != nil:
+		h := a.crowded()
+		spare := int64(h.Workers-h.Cores) * a.res.WallNS
+		a.add("too-many-workers", 0, min(system+o.Parts["preempt"], spare), a.coresBound(h), evidence,
+			"%s A worker that has no core cannot start what is ready: %s", head, a.whoTookCores())
+	case largest.name == "request" || largest.name == "send":
+		if a.had("late-transfer", "locators-disagree", "replicate", "asked-again", "far-data") != nil {
+			return // the same time
+		}
+		a.addTime("late-transfer", system, "The system used that much time.", evidence,
+			"%s %s needs DFs that are asked for or sent late (%s per CF): store them where they are used (`locator_cyclic name[i] => expression;`), so that they are sent as soon as they are made.",
+			head, a.named(f.Code), units.Duration(each))
+	case each > f.MeanNS/4:
+		a.tooSmall(f, system, each, head, evidence)
+	default:
+		a.addTime("overhead", system, "The system used that much time.", evidence, "%s %s causes most of it: %s per CF, in %s.", head, a.named(f.Code), units.Duration(each), units.Count(f.Count, "CF"))
+	}
+}
+
+// tooSmall: a CF is not worth what it costs to run.
+func (a *advisor) tooSmall(f *slou.Fragment, system, each int64, head string, evidence map[string]any) {
+	times := max(int64(float64(each)/(littleOverhead*float64(max(f.MeanNS, 1)))), 2)
+	times = max(min(times, f.Count/max(a.workers, 1)), 1) // every worker still needs one
+	evidence["times"] = times
+	const text = "%s A CF of %s works for %s on average and costs %s to run (%s): give each one more to do."
+	args := []any{head, a.named(f.Code), units.Duration(f.MeanNS), units.Duration(each), units.Count(f.Count, "CF")}
+	if a.replay == nil {
+		a.addTime("too-small", system, "The system used that much time.", evidence, text, args...)
+		return
+	}
+	// As many CFs as now, each at its share of the cost of one that does the work of so many: that is one in so many, at
+	// the cost of one.
+	wall := a.res.WallNS - a.replay.wall(change{
+		rest: func(_ uint32, ns int64) int64 {
+			if ns > 0 {
+				return ns / times
+			}
+			return ns
+		},
+		length: func(e uint32, ns int64) int64 {
+			if a.replay.atomic(e) {
+				return ns
+			}
+			return ns / times
+		},
+	})
+	a.addWall("too-small", wall, fmt.Sprintf("With one CF for %d and what each costs as it is, the run would take %s.", times, units.Duration(a.res.WallNS-wall)), evidence, text+" One should do the work of %d.", append(args, times)...)
+}
+
+// crowded is a host with more workers than cores, nil if there is none.
+func (a *advisor) crowded() *slou.Host {
+	for i, h := range a.res.Hosts {
+		if h.Cores > 0 && h.Workers > h.Cores {
+			return &a.res.Hosts[i]
+		}
+	}
+	return nil
+}
+
+func (a *advisor) coresBound(h *slou.Host) string {
+	return fmt.Sprintf("%s cannot do more than %s at a time.", units.Count(int64(h.Cores), "core"), units.Count(int64(h.Cores), "CF"))
+}
+
+// whoTookCores says why CFs were pre-empted, and what to do.
+func (a *advisor) whoTookCores() string {
+	if h := a.crowded(); h != nil {
+		return fmt.Sprintf("%s run on %s of host %s. Use fewer workers.", units.Count(int64(h.Workers), "worker"), units.Count(int64(h.Cores), "core"), printable(h.Host))
+	}
+	return "other threads ran on their cores, such as other programs, messages or recording. Stop what else runs on the machine, or leave it a core."
+}
+
+// printable replaces what a terminal might take for a command.
+func printable(s string) string {
+	return strings.Map(func(r rune) rune {
+		if unicode.IsPrint(r) {
+			return r
+		}
+		return '?'
+	}, s)
+}
+
+// preempted: the operating system gave the cores to others.
+func (a *advisor) preempted() {
+	if a.res.Factors.O == nil {
+		return
+	}
+	ns := a.res.Factors.O.Parts["preempt"]
+	evidence := map[string]any{"preempt_ns": ns}
+	text, who := "CFs that were running lost the processor for %s (%s): %s", a.whoTookCores()
+	if h := a.crowded(); h != nil {
+		a.add("preempted", 0, ns, a.coresBound(h), evidence, text, units.Duration(ns), a.share(ns), who)
+		return
+	}
+	a.addTime("preempted", ns, "They would have ended that much sooner on cores of their own.", evidence, text, units.Duration(ns), a.share(ns), who)
+}
+
+// extraCores: the run used more than its workers' cores.
+func (a *advisor) extraCores() {
+	if a.res.Factors.O == nil {
+		return
+	}
+	ns := a.res.Factors.O.Parts["extra"]
+	a.add("extra-cores", 0, ns, "This time was used beside the workers; the run need not become shorter without it.", map[string]any{"extra_ns": ns},
+		"The processes used %s (%s) of processor time beyond their workers': communication and system threads need cores of their own. Larger fragments mean fewer messages.", units.Duration(ns), a.share(ns))
+}
+
+// contention: workers waited for a lock, a resource or a collective.
+func (a *advisor) contention() {
+	w := a.res.Factors.W
+	if w == nil {
+		return
+	}
+	parts := sortedParts(w.Parts)
+	if len(parts) == 0 || parts[0].name == "held" {
+		return // held is a debugger's doing
+	}
+	name := parts[0].name
+	c := a.top(func(c *slou.Cause) bool { return c.Factor == "W" && c.Part == name }, func(c *slou.Cause) [4]string { return [4]string{c.Consumer} }, lost)
+	a.addTime("contention", w.NS, "Without any waiting, as much time of the workers would be free.", map[string]any{"name": name, "waited_ns": parts[0].ns, "consumer": c.Consumer},
+		"Workers waited %s (%s) for each other, most at `%s` (%s), most often in %s. Hold it for a shorter time, or give each worker its own.",
+		units.Duration(w.NS), a.share(w.NS), name, units.Duration(parts[0].ns), a.named(c.Consumer))
+}

@@ -1,0 +1,309 @@
+package advise
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/whyslow/whyslow/internal/critical"
+	"github.com/whyslow/whyslow/internal/model"
+	"github.com/whyslow/whyslow/internal/slou"
+	"github.com/whyslow/whyslow/internal/units"
+)
+
+// loads finds the node that ran most CFs and how many nodes ran any.
+func (a *advisor) loads() (loaded *slou.Node, busy int, all int64) {
+	for i := range a.res.Nodes {
+		n := &a.res.Nodes[i]
+		all += n.CFs
+		if n.CFs > 0 {
+			busy++
+		}
+		if loaded == nil || n.CFs > loaded.CFs {
+			loaded = n
+		}
+	}
+	return loaded, busy, all
+}
+
+// spread is what the run would gain if any worker could run any CF: the busiest node would have less to do; false where the
+// longest chain is not known.
+func (a *advisor) spread() (wall int64, bound string, ok bool) {
+	if a.Critical == nil || a.Critical.Work == nil {
+		return 0, "", false
+	}
+	w := a.Critical.Work
+	even := ceil(w.T1NS, a.workers)
+	return min(a.busiest(), a.res.WallNS) - max(even, w.TinfNS), fmt.Sprintf("The busiest node has %s of useful work for each worker. Spread evenly it is %s for each; the longest chain of CFs that need each other takes %s.",
+		units.Duration(a.busiest()), units.Duration(even), units.Duration(w.TinfNS)), true
+}
+
+// busiest is the useful time of a worker of the node where that is most, were its CFs spread evenly over its workers.
+func (a *advisor) busiest() (most int64) {
+	for i := range a.res.Nodes {
+		if n := &a.res.Nodes[i]; n.Factors.U != nil {
+			most = max(most, ceil(n.Factors.U.NS, int64(len(n.Workers))))
+		}
+	}
+	return most
+}
+
+// mostly names the code fragment that takes most useful time on a node, and where its CFs are created: ", mostly of `f` (p.fa:7)".
+func (a *advisor) mostly(node int) (text, code string) {
+	m := a.Model
+	if m == nil || node >= len(m.Nodes) {
+		return "", ""
+	}
+	sums := make([]int64, len(m.Sites))
+	for _, w := range m.Nodes[node].Workers {
+		for e := w.First; e < w.End; e++ {
+			if cf := m.ExecCF[e]; m.ExecEnd[e] != model.None && m.Atomic(cf) {
+				sums[m.SiteOf[cf]] += m.ExecEnd[e] - m.ExecStart[e]
+			}
+		}
+	}
+	best := 0
+	for i := range sums {
+		if sums[i] > sums[best] {
+			best = i
+		}
+	}
+	s := &m.Sites[best]
+	if sums[best] == 0 {
+		return "", ""
+	}
+	code = m.Codes[s.Code].Name
+	text = fmt.Sprintf(", mostly of `%s`", code)
+	if s.File != "" && s.Line > 0 {
+		text = fmt.Sprintf(", mostly of `%s` (%s:%d)", code, s.File, s.Line)
+	}
+	return text, code
+}
+
+// oneNode: only one of several nodes ran anything. The others starve because nothing is sent to them, whether or not
+// something was ready.
+func (a *advisor) oneNode() {
+	loaded, busy, all := a.loads()
+	if a.res.Factors.S == nil || busy != 1 || len(a.res.Nodes) < 2 {
+		return
+	}
+	var starved int64
+	for i := range a.res.Nodes {
+		if n := &a.res.Nodes[i]; n != loaded && n.Factors.S != nil {
+			starved += n.Factors.S.NS
+		}
+	}
+	text := "All %s ran on node %d of %d%s; the others did nothing. Without a locator everything goes to node 0: spread the CFs with `@ { locator_cyclic: expression; }` on the calls or loops, and the DFs with `locator_cyclic name[i] => expression;`."
+	mostly, code := a.mostly(loaded.Node)
+	evidence := map[string]any{"node": loaded.Node, "nodes": len(a.res.Nodes), "cfs": all, "starved_ns": starved, "code": code}
+	if wall, bound, ok := a.spread(); ok {
+		a.add("one-node", wall, min(wall*a.workers, starved), bound, evidence, text, units.Count(all, "CF"), loaded.Node, len(a.res.Nodes), mostly)
+		return
+	}
+	a.addTime("one-node", starved, "The other nodes did nothing for that long.", evidence, text, units.Count(all, "CF"), loaded.Node, len(a.res.Nodes), mostly)
+}
+
+// distribution: CFs were ready on other nodes while workers had nothing to do.
+func (a *advisor) distribution() {
+	s := a.res.Factors.S
+	loaded, busy, all := a.loads()
+	if s == nil || busy < 2 || float64(s.Parts["elsewhere"]) < worthwhile*float64(a.res.TotalNS) {
+		return
+	}
+	elsewhere := s.Parts["elsewhere"]
+	var idle *slou.Node
+	for i := range a.res.Nodes {
+		n := &a.res.Nodes[i]
+		if n.Factors.S != nil && (idle == nil || n.Factors.S.Parts["elsewhere"] > idle.Factors.S.Parts["elsewhere"]) {
+			idle = n
+		}
+	}
+	if idle == nil || idle == loaded {
+		return
+	}
+	c := a.top(func(c *slou.Cause) bool { return c.Factor == "S" && c.Part == "elsewhere" },
+		func(c *slou.Cause) [4]string { return [4]string{c.Consumer} }, lost)
+	before := ""
+	if c.Consumer != "" {
+		before = fmt.Sprintf(", %s of it before %s", units.Duration(c.NS), a.named(c.Consumer))
+	}
+	mostly, code := a.mostly(loaded.Node)
+	evidence := map[string]any{"idle_node": idle.Node, "idle_ns": idle.Factors.S.Parts["elsewhere"], "loaded_node": loaded.Node,
+		"loaded_cfs": loaded.CFs, "cfs": all, "consumer": c.Consumer, "elsewhere_ns": elsewhere, "code": code}
+	total, bound := elsewhere, "Workers had nothing to do for that long while CFs were ready on other nodes."
+	wall := total / max(a.workers, 1)
+	if w, b, ok := a.spread(); ok {
+		wall, total, bound = w, min(w*a.workers, s.NS), b
+	}
+	a.add("distribution", wall, total, bound, evidence,
+		"Workers had nothing to do for %s (%s) while CFs were ready on other nodes%s. Node %d idled most (%s); node %d ran %d of %d CFs%s. Change the locators so that the load is even, or switch on work stealing.",
+		units.Duration(elsewhere), a.share(elsewhere), before, idle.Node, units.Duration(idle.Factors.S.Parts["elsewhere"]), loaded.Node, loaded.CFs, all, mostly)
+}
+
+// order: CFs that others waited for, or with the longest chain behind them, had been ready, but others were taken first.
+func (a *advisor) order() {
+	if a.res.Factors.S == nil {
+		return
+	}
+	var gain int64
+	for i := range a.res.Causes {
+		gain += a.res.Causes[i].QueuedNS
+	}
+	c := a.top(func(c *slou.Cause) bool { return c.QueuedNS > 0 }, func(c *slou.Cause) [4]string { return [4]string{c.Producer} },
+		func(c *slou.Cause) int64 { return c.QueuedNS })
+	evidence := map[string]any{"producer": c.Producer, "df": c.DF, "consumer": c.Consumer, "queued_ns": c.QueuedNS, "waited_ns": c.NS}
+	if a.Model == nil || a.Critical == nil || a.Critical.Work == nil || a.Critical.Path == nil || a.res.Factors.U == nil {
+		if c.Producer == "" {
+			return
+		}
+		a.addTime("order", gain, "They had been ready for that long while their workers ran others.", evidence,
+			"Workers waited %s for the results of %s, whose CFs were ready but stood in the queue behind others: up to %s of it would not have been lost had they been started at once. They are on the critical path: create them earlier or give them priority.",
+			units.Duration(c.NS), a.named(c.Producer), units.Duration(c.QueuedNS))
+		return
+	}
+	// In another order, every node still has its own CFs to run, the last of which its workers cannot share, and the chain still
+	// takes its time.
+	work := a.Critical.Work
+	least := a.busiest()
+	if f := a.chain(); f != nil && a.workers > int64(len(a.res.Nodes)) {
+		least += f.MeanNS / 2
+	}
+	least = max(least, work.TinfNS)
+	if work.TinfLinksNS != nil {
+		least = max(least, *work.TinfLinksNS)
+	}
+	ready, cf := a.queuedOnPath()
+	if cf == 0 {
+		return
+	}
+	code := a.Model.Codes[a.Model.CodeOf(cf)].Name
+	wall := min(a.res.WallNS-least, ready, a.res.Factors.S.NS/max(a.workers, 1))
+	evidence["producer"], evidence["ready_ns"], evidence["chain_ns"], evidence["created_at"] = code, ready, work.TinfNS, a.statement(cf)
+	a.addWall("order", wall, fmt.Sprintf("Wherever the CFs run now, no order of them takes less than %s: the work of the busiest node, or the longest chain.", units.Duration(least)), evidence,
+		"CFs of %s, at the head of a chain of CFs that need each other (the longest takes %s), were ready for %s but stood in the queue behind others; in the end workers had nothing to do but wait for the chain. They are on the critical path: create them earlier or give them priority.",
+		a.named(code), units.Duration(work.TinfNS), units.Duration(ready))
+}
+
+// chain is the code fragment with most useful time on the longest chain, nil if it is not known.
+func (a *advisor) chain() *slou.Fragment {
+	if chain := a.Critical.Work.Chain; len(chain) > 0 {
+		return a.fragment(chain[0].Code)
+	}
+	return nil
+}
+
+// queuedOnPath finds the CF on the critical path that was ready longest while its worker ran others, and with which a chain
+// of CFs begins, each of which waits for the one before: only such a CF is worth being preferred. 0 if there is none.
+func (a *advisor) queuedOnPath() (ready int64, cf model.CF) {
+	m := a.Model
+	length := 0 // CFs behind this one that the path goes through without waiting for a worker
+	steps := a.Critical.Path.Steps
+	for i, s := range slices.Backward(steps) {
+		if !s.Running || s.Kind != critical.KindExecute || i > 0 && steps[i-1].Running && steps[i-1].Execution == s.Execution {
+			continue
+		}
+		if s.Reason != critical.ReasonWorker {
+			length++
+			continue
+		}
+		id, ok := m.WorkerIDOf(int(s.Execution))
+		start := m.ExecStart[s.Execution]
+		if t, known := m.LastReady(s.CF, int32(id.Node), start); ok && known && length >= 2 && start-t > ready {
+			ready, cf = start-t, s.CF
+		}
+		length = 0
+	}
+	return ready, cf
+}
+
+// parallelism: no CF was ready anywhere.
+func (a *advisor) parallelism() {
+	s := a.res.Factors.S
+	if s == nil || a.res.Factors.U == nil || a.res.WallNS == 0 || a.workers < 2 || a.had("one-node") != nil {
+		return // of one-node it is the same time
+	}
+	nowhere := s.Parts["nowhere"]
+	for i := range a.res.Causes {
+		if c := &a.res.Causes[i]; c.Factor == "S" && c.Part == "nowhere" {
+			nowhere -= c.QueuedNS
+		}
+	}
+	c := a.top(func(c *slou.Cause) bool { return c.Factor == "S" && c.Part == "nowhere" && c.Producer != "" },
+		func(c *slou.Cause) [4]string { return [4]string{c.Producer} }, lost)
+	parallel := float64(a.res.Factors.U.NS) / float64(a.res.WallNS)
+	blame, try, code := "", "Divide the data into more fragments", c.Producer
+	if c.Producer != "" {
+		blame = fmt.Sprintf(" Most of it, %s, was spent waiting for %s.", units.Duration(c.NS), a.named(c.Producer))
+	}
+	total := nowhere
+	wall := total / a.workers
+	bound := "No CF was ready for that long."
+	if a.replay != nil && a.Critical != nil && a.Critical.Work != nil {
+		if chain := a.Critical.Work.Chain; len(chain) > 0 {
+			code = chain[0].Code
+		}
+		whole := a.replay.wall(change{length: func(e uint32, ns int64) int64 {
+			if a.Model.Codes[a.Model.CodeOf(a.Model.ExecCF[e])].Name == code {
+				return ns / a.workers
+			}
+			return ns
+		}})
+		least := max(whole, ceil(a.Critical.Work.T1NS, a.workers))
+		wall = min(wall, a.res.WallNS-least)
+		if other := a.had("distribution", "order"); other != nil {
+			wall -= other.GainWallNS // the same time
+		}
+		total = wall * a.workers
+		bound = fmt.Sprintf("With every CF of `%s` divided into %d that run side by side, the run cannot take less than %s.", code, a.workers, units.Duration(least))
+	}
+	if code != "" {
+		try = fmt.Sprintf("Divide %s into smaller CFs that can run side by side", a.named(code))
+	}
+	a.add("parallelism", wall, total, bound,
+		map[string]any{"parallelism": parallel, "workers": a.workers, "producer": code, "waited_ns": c.NS, "count": c.Count, "nowhere_ns": nowhere},
+		"No CF was ready on any node for %s (%s) of the workers' time: the program keeps %.1f of %d workers busy on average.%s %s, or use fewer workers.",
+		units.Duration(nowhere), a.share(nowhere), parallel, a.workers, blame, try)
+}
+
+// fewerWorkers: dependencies keep more workers idle than they keep busy, however the CFs are arranged.
+func (a *advisor) fewerWorkers() {
+	if a.Critical == nil || a.Critical.Work == nil || a.res.Factors.S == nil {
+		return
+	}
+	w := a.Critical.Work
+	helpful := w.HelpfulWorkers
+	if w.T1NS == 0 || 4*helpful > 3*a.workers {
+		return
+	}
+	a.add("fewer-workers", 0, min((a.workers-helpful)*a.res.WallNS, a.res.Factors.S.NS),
+		fmt.Sprintf("%s of useful work, a longest chain of %s: more than %s cannot be busy on average, and %d can reach the same time.",
+			units.Duration(w.T1NS), units.Duration(w.TinfNS), units.Count(helpful, "worker"), helpful),
+		map[string]any{"workers": a.workers, "helpful_workers": helpful, "parallelism": w.Parallelism, "work_ns": w.T1NS, "chain_ns": w.TinfNS},
+		"The program is too small for %s: what its CFs need from each other keeps at most %.1f busy on average. With %d it can be as fast. Use fewer, or divide the work into more CFs.",
+		units.Count(a.workers, "worker"), w.Parallelism, helpful)
+}
+
+// manyNodes: one node would do all the work in less time, because nothing would have to travel.
+func (a *advisor) manyNodes() {
+	l := a.res.Factors.L
+	if len(a.res.Nodes) < 2 || a.Critical == nil || a.Critical.Work == nil || l == nil {
+		return
+	}
+	if _, busy, _ := a.loads(); busy < 2 {
+		return
+	}
+	w, p := a.Critical.Work, int64(len(a.res.Nodes[0].Workers))
+	if p == 0 {
+		return
+	}
+	// Any order that leaves no worker idle (Graham): T1/p + Tinf (1 - 1/p).
+	alone := ceil(w.T1NS-w.TinfNS, p) + w.TinfNS
+	wall := a.res.WallNS - alone
+	if float64(wall) < worthwhile*float64(a.res.WallNS) {
+		return
+	}
+	a.add("too-many-nodes", wall, a.res.WallNS*a.workers-alone*p,
+		fmt.Sprintf("All useful work, %s, on %s of one node takes at most %s however it is ordered, and the system's own work.", units.Duration(w.T1NS), units.Count(p, "worker"), units.Duration(alone)),
+		map[string]any{"nodes": len(a.res.Nodes), "workers": a.workers, "work_ns": w.T1NS, "alone_ns": alone, "latency_ns": l.NS, "messages": a.res.Messages.Count},
+		"%d nodes take %s; one node alone would take about %s: %s between nodes cost more than the other nodes contribute (%s of latency). Use fewer nodes, or larger fragments.",
+		len(a.res.Nodes), units.Duration(a.res.WallNS), units.Duration(alone), units.Count(a.res.Messages.Count, "message"), units.Duration(l.NS))
+}
