@@ -2,8 +2,10 @@ package cli
 
 import (
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -166,7 +168,8 @@ func (o *runOptions) check(f *pflag.FlagSet, args []string) error {
 func (o *runOptions) plan(io stdio, f *pflag.FlagSet) (*config.Plan, error) {
 	p := o.profile
 	p.flags.NoTrace = o.noTrace
-	p.flags.Sets = append(o.trace.sets(f), p.flags.Sets...)
+	p.flags.Written = o.trace.sets(f)
+	p.flags.Sets = append(slices.Sorted(maps.Keys(p.flags.Written)), p.flags.Sets...)
 	plan, err := p.load("run", filepath.Dir(o.source.file))
 	if err != nil {
 		return nil, err

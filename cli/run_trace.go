@@ -37,18 +37,19 @@ func (o *traceOptions) check() error {
 // traceFlags are the flags of traceOptions.
 var traceFlags = []string{"trace-buffer", "trace-pool", "trace-level", "trace-sync", "trace-full"}
 
-// sets turns the flags that were given into settings of the trace writer.
-func (o *traceOptions) sets(f *pflag.FlagSet) (sets []string) {
-	set := func(flag, param string) {
+// sets turns the flags that were given into settings of the trace writer, each with what the user wrote.
+func (o *traceOptions) sets(f *pflag.FlagSet) map[string]string {
+	sets := map[string]string{}
+	set := func(param, value, written string) { sets[modules.TraceWriterName+"."+param+"="+value] = written }
+	for _, flag := range traceFlags {
 		if f.Changed(flag) {
-			sets = append(sets, modules.TraceWriterName+"."+param+"="+f.Lookup(flag).Value.String())
+			value := f.Lookup(flag).Value.String()
+			set(strings.TrimPrefix(flag, "trace-"), value, "--"+flag+"="+value)
 		}
 	}
-	for _, flag := range traceFlags {
-		set(flag, strings.TrimPrefix(flag, "trace-"))
-	}
-	if set("output", "dir"); f.Changed("output") {
-		sets = append(sets, modules.TraceWriterName+".enabled=true")
+	if dir := f.Lookup("output"); dir.Changed {
+		set("dir", dir.Value.String(), "-o "+dir.Value.String())
+		set("enabled", "true", "-o "+dir.Value.String())
 	}
 	return sets
 }

@@ -23,6 +23,9 @@ type Flags struct {
 	Groups  []string // --group NAME=on or NAME=off
 	Sets    []string // --set MODULE.PARAM=VALUE, also MODULE.priority=N and MODULE.enabled=true or false
 	NoTrace bool     // --no-trace
+	// Written says what the user wrote for those of Sets that stand for flags of their own: "-o x" for
+	// "trace_writer_module.dir=x".
+	Written map[string]string
 }
 
 // Files returns the files named by Events and Modules, "" if none is.
@@ -155,6 +158,9 @@ type setting struct {
 func (p *Plan) settings() (list []setting, err error) {
 	for _, f := range p.input.Flags.Sets {
 		s := setting{pos: Pos{File: "--set " + f}}
+		if written, ok := p.input.Flags.Written[f]; ok {
+			s.pos.File = written
+		}
 		name, text, found := strings.Cut(f, "=")
 		given, key, dot := strings.Cut(name, ".")
 		if !found || !dot || key == "" {
