@@ -8,7 +8,9 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/whyslow/whyslow/internal/blame"
 	"github.com/whyslow/whyslow/internal/critical"
+	"github.com/whyslow/whyslow/internal/imbalance"
 	"github.com/whyslow/whyslow/internal/lifecycle"
 	"github.com/whyslow/whyslow/internal/model"
 	"github.com/whyslow/whyslow/internal/series"
@@ -23,6 +25,8 @@ type Everything struct {
 	Critical  *critical.Result
 	Series    *series.Result
 	Lifecycle *lifecycle.Result
+	Imbalance *imbalance.Result
+	Blame     *blame.Result
 	Failed    []Failure
 }
 
@@ -32,6 +36,8 @@ const (
 	analysisCritical  = "critical path"
 	analysisSeries    = "series"
 	analysisLifecycle = "correctness"
+	analysisImbalance = "balance"
+	analysisBlame     = "blame"
 )
 
 // Failure is an analysis that could not be done.
@@ -88,55 +94,79 @@ func Compute(ctx context.Context, m *model.Model, want Wanted) (*Everything, err
 		windows = int(min((m.Wall()+want.WindowNS-1)/want.WindowNS, 1<<20))
 	}
 	all := &Everything{Run: runOf(m)}
-	jobs := []struct {
-		name string
-		do   func() error
-	}{
-		{analysisSLOU, func() (err error) {
+	jobs := []job{
+		{analysisSLOU, nil, func() (err error) {
 			all.SLOU, err = slou.Compute(ctx, m, slou.Options{DataInputsOnly: want.DataInputsOnly, Splits: want.Splits, MaxGroups: maxGroups,
 				Windows: want.Windows, WindowNS: want.WindowNS})
 			return err
 		}},
-		{analysisCritical, func() (err error) {
-			all.Critical, err = critical.Compute(ctx, m, critical.Options{})
-			return err
-		}},
-		{analysisSeries, func() (err error) {
+		{analysisSeries, nil, func() (err error) {
 			all.Series, err = series.Compute(ctx, m, series.Options{Windows: windows})
 			return err
 		}},
-		{analysisLifecycle, func() (err error) {
+		{analysisCritical, nil, func() (err error) {
+			all.Critical, err = critical.Compute(ctx, m, critical.Options{})
+			return err
+		}},
+		{analysisLifecycle, nil, func() (err error) {
 			all.Lifecycle, err = lifecycle.Compute(ctx, m, lifecycle.Options{})
 			return err
 		}},
+		{analysisImbalance, []string{analysisSLOU, analysisSeries}, func() (err error) {
+			all.Imbalance, err = imbalance.Compute(ctx, m, imbalance.Options{SLOU: all.SLOU, Series: all.Series, DataInputsOnly: want.DataInputsOnly})
+			return err
+		}},
+		{analysisBlame, []string{analysisSLOU}, func() (err error) {
+			all.Blame, err = blame.Compute(ctx, m, blame.Options{SLOU: all.SLOU, DataInputsOnly: want.DataInputsOnly})
+			return err
+		}},
+	}
+	all.Failed = runAll(jobs, want.Progress)
+	return all, ctx.Err()
+}
+
+// job is one analysis.
+type job struct {
+	name  string
+	after []string // the jobs whose results it takes
+	do    func() error
+}
+
+// runAll does jobs, several at once, and tells which failed. progress, if not nil, is told which are under way.
+func runAll(jobs []job, progress func(string)) (failed []Failure) {
+	done := map[string]chan struct{}{}
+	var running []string
+	for _, j := range jobs {
+		done[j.name] = make(chan struct{})
+		running = append(running, j.name)
 	}
 	var mu sync.Mutex
 	var wg sync.WaitGroup
-	running := []string{}
 	tell := func() {
-		if want.Progress != nil && len(running) > 0 {
-			want.Progress(strings.Join(running, ", "))
+		if progress != nil && len(running) > 0 {
+			progress(strings.Join(running, ", "))
 		}
 	}
-	for _, job := range jobs {
-		running = append(running, job.name)
-	}
 	tell()
-	for _, job := range jobs {
+	for _, j := range jobs {
 		wg.Go(func() {
-			err := guarded(job.do)
+			defer close(done[j.name])
+			for _, name := range j.after {
+				<-done[name]
+			}
+			err := guarded(j.do)
 			mu.Lock()
 			defer mu.Unlock()
 			if err != nil {
-				all.Failed = append(all.Failed, Failure{job.name, err.Error(), err})
+				failed = append(failed, Failure{j.name, err.Error(), err})
 			}
-			running = slices.DeleteFunc(running, func(s string) bool { return s == job.name })
+			running = slices.DeleteFunc(running, func(s string) bool { return s == j.name })
 			tell()
 		})
 	}
 	wg.Wait()
-	slices.SortFunc(all.Failed, func(a, b Failure) int { return cmp.Compare(a.Analysis, b.Analysis) })
-	return all, ctx.Err()
+	slices.SortFunc(failed, func(a, b Failure) int { return cmp.Compare(a.Analysis, b.Analysis) })
+	return failed
 }
 
 // guarded makes a panic in an analysis an error: the others are worth having.

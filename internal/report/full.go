@@ -35,8 +35,13 @@ func (t *terminal) blocks(list []block) {
 	}
 }
 
-// indentPart stands before what is a part of the row above.
-const indentPart = "     "
+// indentOf stands before what is a part of a row above: its class is d1, d2, ...
+func indentOf(c cell) string {
+	if len(c.Class) == 2 && c.Class[0] == 'd' {
+		return strings.Repeat("  ", int(c.Class[1]-'0'))
+	}
+	return ""
+}
 
 // grid writes a table; columns of plots are left out, words are cut to what fits.
 func (t *terminal) grid(g *grid) {
@@ -53,10 +58,7 @@ func (t *terminal) grid(g *grid) {
 		for _, row := range g.Rows {
 			if i < len(row) {
 				n := text.StringWidthWithoutEscSequences(printable(row[i].Text))
-				if row[i].Class == "part" {
-					n += len(indentPart)
-				}
-				width[i] = max(width[i], n)
+				width[i] = max(width[i], len(indentOf(row[i]))+n)
 			}
 		}
 	}
@@ -96,11 +98,7 @@ func (t *terminal) grid(g *grid) {
 			case heads[i].Number:
 				cells = append(cells, printable(row[i].Text))
 			default:
-				s := row[i].Text
-				if row[i].Class == "part" {
-					s = indentPart + s
-				}
-				cells = append(cells, t.clip(s, limit))
+				cells = append(cells, t.clip(indentOf(row[i])+row[i].Text, limit))
 			}
 		}
 		tab.row(cells...)

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"io"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/whyslow/whyslow/internal/report/svg"
 	"github.com/whyslow/whyslow/internal/slou"
@@ -177,6 +179,12 @@ func shade(class string, i int) string {
 		return class
 	}
 	return fmt.Sprintf("%s p%d", class, min(i, 5))
+}
+
+// sentence begins with a capital letter and ends with a full stop.
+func sentence(s string) string {
+	r, n := utf8.DecodeRuneInString(s)
+	return string(unicode.ToUpper(r)) + strings.TrimSuffix(s[n:], ".") + "."
 }
 
 // inWords explains a part of a factor: " (ready on other nodes)"; "" where its name says all.

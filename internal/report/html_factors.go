@@ -2,6 +2,7 @@ package report
 
 import (
 	"fmt"
+	"path/filepath"
 	"strings"
 
 	"github.com/whyslow/whyslow/internal/report/svg"
@@ -35,10 +36,10 @@ func (h *htmlFace) factors() []block {
 				for _, p := range list[j:] {
 					rest += p.ns
 				}
-				row(fmt.Sprintf("%d others", len(list)-j), "part", shade(class, j), rest)
+				row(fmt.Sprintf("%d others", len(list)-j), "d1", shade(class, j), rest)
 				break
 			}
-			row(p.name+inWords(f.letter, p.name), "part", shade(class, j), p.ns)
+			row(p.name+inWords(f.letter, p.name), "d1", shade(class, j), p.ns)
 		}
 	}
 	if r.UndividedNS > 0 {
@@ -76,18 +77,23 @@ func (h *htmlFace) fragments() *grid {
 		if f.Count == 0 && f.Caused == (slou.Caused{}) {
 			continue
 		}
-		g.row(word(f.Code), word(place(f.File, f.Line)), number(f.Count), timeCell(f.UsefulNS), shareCell(f.UsefulNS, h.SLOU.TotalNS), timeCell(f.MeanNS), timeCell(f.MaxNS),
+		g.row(word(f.Code), place(f.File, f.Line), number(f.Count), timeCell(f.UsefulNS), shareCell(f.UsefulNS, h.SLOU.TotalNS), timeCell(f.MeanNS), timeCell(f.MaxNS),
 			timeCell(f.Caused.S), timeCell(f.Caused.L), timeCell(f.Caused.O))
 	}
 	return g
 }
 
-// place is file:line, "" where not known.
-func place(file string, line int) string {
-	if file == "" || line == 0 {
-		return file
+// place is the name of a file and a line; the path is the tooltip.
+func place(file string, line int) cell {
+	c := word(filepath.Base(file))
+	if file == "" {
+		return word("")
 	}
-	return fmt.Sprintf("%s:%d", file, line)
+	c.Tip = file
+	if line > 0 {
+		c.Text += fmt.Sprintf(":%d", line)
+	}
+	return c
 }
 
 // splitNames are the headings of splits.

@@ -76,6 +76,3 @@ func (h *htmlFace) facts() []block {
 	}
 	return append(out, block{Details: &details{"Events by kind", []block{{Table: kinds}}}})
 }
-
-// balance is shown once it is computed.
-func (h *htmlFace) balance() []block { return nil }

@@ -27,7 +27,7 @@ func (h *htmlFace) memory() []block {
 	if s := r.Find(series.BytesHeld, -1, ""); s != nil {
 		out = append(out, block{Heading: "Memory held by data fragments"})
 		if r.Memory != nil {
-			out = append(out, para("%s", memoryWords(r.Memory)))
+			out = append(out, para("%s", sentence(memoryWords(r.Memory))))
 		}
 		out = append(out, h.level(s, "Bytes held by copies of DFs on all nodes", svg.Bytes, units.Bytes, "b"))
 		out = append(out, h.byNode(series.BytesHeld, svg.Bytes, units.Bytes)...)
@@ -41,7 +41,7 @@ func (h *htmlFace) memory() []block {
 	if s := r.Find(series.BytesSent, -1, ""); s != nil && s.End > 0 {
 		out = append(out, block{Heading: "Traffic between nodes"})
 		if r.Messages != nil {
-			out = append(out, para("%s", trafficWords(r)))
+			out = append(out, para("%s", sentence(trafficWords(r))))
 		}
 		out = append(out, h.amount(s))
 		if s := r.Find(series.MessagesInFlight, -1, ""); s != nil && s.Peak > 0 {

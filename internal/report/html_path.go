@@ -10,6 +10,7 @@ import (
 	"github.com/whyslow/whyslow/internal/report/svg"
 	"github.com/whyslow/whyslow/internal/slou"
 	"github.com/whyslow/whyslow/internal/units"
+	"github.com/whyslow/whyslow/trace"
 )
 
 const (
@@ -58,6 +59,9 @@ func (h *htmlFace) pathBlocks(p *critical.Path) []block {
 		"#U", "#L", "#O", "#W", "~")
 	for i := range p.Fragments {
 		f := &p.Fragments[i]
+		if g.small(f.NS, h.Critical.WallNS) {
+			continue
+		}
 		name := f.Code
 		if name == "" {
 			name = "(after the last CF)"
@@ -74,7 +78,7 @@ func (h *htmlFace) pathBlocks(p *critical.Path) []block {
 			}
 		}
 		parts = append(parts, svg.Part{Class: "w", Value: float64(f.W)}, svg.Part{Class: "x", Value: float64(rest)}, svg.Part{Class: "none", Value: float64(h.Critical.WallNS - f.NS)})
-		g.row(word(name), word(place(f.File, f.Line)), number(f.Count), timeCell(f.NS), shareCell(f.NS, h.Critical.WallNS), timeCell(f.U), lo[0], lo[1], timeCell(f.W),
+		g.row(word(name), place(f.File, f.Line), number(f.Count), timeCell(f.NS), shareCell(f.NS, h.Critical.WallNS), timeCell(f.U), lo[0], lo[1], timeCell(f.W),
 			plotCell(svg.Strip(percent(f.NS, h.Critical.WallNS)+" of the run", 12, parts)))
 	}
 	out = append(out, block{Table: g})
@@ -335,15 +339,18 @@ func boundWords(k *critical.Work, wall int64) string {
 }
 
 func (h *htmlFace) slack(list []critical.Fragment) *grid {
-	g := newGrid("Slack by code fragment", "code fragment", "kind", "#CFs", "#useful", "#without slack", "#on the path", "#least|by how much any one of them could end later",
+	g := newGrid("Slack by code fragment", "code fragment", "#CFs", "#useful", "#without slack", "#on the path", "#least|by how much any one of them could end later",
 		"#all at once|by how much each of them could take longer at once", "#mean", "#most")
 	for i := range list {
 		f := &list[i]
+		if f.Kind != trace.Atomic.String() {
+			continue // made faster they change little
+		}
 		all := none()
 		if f.AllNS != nil {
 			all = timeCell(*f.AllNS)
 		}
-		g.row(word(f.Code), word(f.Kind), number(f.Count), timeCell(f.UsefulNS), number(f.Critical), number(f.OnPath), timeCell(f.MinNS), all, timeCell(f.MeanNS), timeCell(f.MaxNS))
+		g.row(word(f.Code), number(f.Count), timeCell(f.UsefulNS), number(f.Critical), number(f.OnPath), timeCell(f.MinNS), all, timeCell(f.MeanNS), timeCell(f.MaxNS))
 	}
 	return g
 }

@@ -196,37 +196,3 @@ func (h *htmlFace) timeTable(w *slou.Windows) *grid {
 	}
 	return g
 }
-
-// blame: what was waited for.
-func (h *htmlFace) blame() []block {
-	r := h.SLOU
-	if r == nil {
-		return []block{h.failed(analysisSLOU)}
-	}
-	if len(r.Causes) == 0 {
-		return []block{para("Nobody waited for anything.")}
-	}
-	out := []block{para("Who waited for whom. Each piece of lost time is booked on what the worker waited for: for S the code fragment that was not done yet, for L the link, for O the work of the run-time system for the CF that ran next.")}
-	for i, f := range factorNames[1:] {
-		if s := shares(&r.Factors)[i+1]; s == nil || s.NS == 0 {
-			continue
-		}
-		g := newGrid(f.name+": what was waited for most", "part", "code fragment that waited", "DF", "made by", "#time", "#share|of all processor time", "#times",
-			"#queued|at most so much of it would not have been lost, had the CF that was waited for been started as soon as it was ready")
-		for j := range r.Causes {
-			c := &r.Causes[j]
-			if c.Factor != f.letter || c.NS == 0 {
-				continue
-			}
-			who := c.Consumer
-			if who == "" && c.Part == "extra" {
-				who = "the run-time system's own threads"
-			} else if who == "" {
-				who = "(the end of the run)"
-			}
-			g.row(word(c.Part), word(who), word(c.DF), word(c.Producer), timeCell(c.NS), shareCell(c.NS, r.TotalNS), number(c.Count), timeCell(c.QueuedNS))
-		}
-		out = append(out, block{Table: g})
-	}
-	return out
-}

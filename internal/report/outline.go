@@ -78,6 +78,9 @@ func (t *terminal) outline() {
 			line("Parallelism", boundWords(c.Work, c.WallNS))
 		}
 	}
+	if b := a.Imbalance; b != nil && b.Efficiency != nil {
+		line("Balance", balanceWords(b))
+	}
 	if s := a.Series; s != nil {
 		if s.Memory != nil && s.Memory.Total.Bytes > 0 {
 			line("Memory", memoryWords(s.Memory)+".")

@@ -145,6 +145,18 @@ func (g *grid) row(cells ...cell) {
 	g.add(cells)
 }
 
+// few is how many rows a table shows however little they say.
+const few = 8
+
+// small tells that the next row says too little about a whole to be shown, and counts it as left out.
+func (g *grid) small(ns, whole int64) bool {
+	if len(g.Rows) < few || ns > whole/200 {
+		return false
+	}
+	g.More++
+	return true
+}
+
 // fixed adds a row that stays at the end.
 func (g *grid) fixed(cells ...cell) {
 	g.Fixed++
@@ -167,10 +179,15 @@ func (g *grid) FixedFrom() int { return len(g.Rows) - g.Fixed }
 const maxWord = 160
 
 func word(s string) cell {
-	if utf8.RuneCountInString(s) <= maxWord {
-		return cell{Text: s}
+	c := cell{Text: s}
+	n := utf8.RuneCountInString(s)
+	if n > 28 {
+		c.Class = "words"
 	}
-	return cell{Text: string([]rune(s)[:maxWord-1]) + "…", Value: s, Tip: s}
+	if n > maxWord {
+		c.Text, c.Value, c.Tip = string([]rune(s)[:maxWord-1])+"…", s, s
+	}
+	return c
 }
 
 func number[T int | int64 | uint64](n T) cell {

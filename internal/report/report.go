@@ -11,7 +11,9 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/whyslow/whyslow/internal/blame"
 	"github.com/whyslow/whyslow/internal/critical"
+	"github.com/whyslow/whyslow/internal/imbalance"
 	"github.com/whyslow/whyslow/internal/lifecycle"
 	"github.com/whyslow/whyslow/internal/series"
 	"github.com/whyslow/whyslow/internal/slou"
@@ -35,6 +37,8 @@ type document struct {
 	Critical  *critical.Result  `json:"critical"`
 	Series    *series.Result    `json:"series"`
 	Lifecycle *lifecycle.Result `json:"lifecycle"`
+	Imbalance *imbalance.Result `json:"imbalance"`
+	Blame     *blame.Result     `json:"blame"`
 	Run       *Run              `json:"run"`
 	Failed    []Failure         `json:"failed"`
 }
@@ -42,6 +46,7 @@ type document struct {
 // JSON writes everything as one JSON object, times in integer nanoseconds. It begins with the members of slou.Result.
 func JSON(w io.Writer, all *Everything, opt Options) error {
 	doc := document{Result: all.SLOU, Warnings: append([]string{}, all.warnings()...), Advice: []Advice{}, Critical: all.Critical, Series: all.Series, Lifecycle: all.Lifecycle,
+		Imbalance: all.Imbalance, Blame: all.Blame,
 		Run: all.Run, Failed: append([]Failure{}, all.Failed...)}
 	if all.SLOU != nil {
 		doc.Advice = append(doc.Advice, Advise(all.SLOU)...)

@@ -1,10 +1,11 @@
 // Package svg draws the plots of the HTML report as inline SVG: stacks and lines over time, bars, heat maps and strips.
 //
-// A plot is as wide as the page leaves it and its text stays of one size: horizontal positions are percentages of an inner
-// svg element, vertical ones are pixels, and only paths, which know no percentages, are stretched. Colours are classes: the
-// page's style sheet gives them for light, dark and print. The classes used here are
+// A plot is as wide as the page leaves it and its text stays of one size: horizontal positions are percentages of the svg
+// element, which is as wide as the plotting area, vertical ones are pixels, and only paths, which know no percentages, are
+// stretched. What stands beside the plotting area overflows into margins that the page's style sheet leaves. It also gives
+// the colours, for light, dark and print, to classes. Those used here are
 //
-//	plot, in      the whole and the plotting area; mN: its left margin is N pixels wide (see Frame.Left)
+//	plot          the whole; mN: its left margin is N pixels wide (see Frame.Left)
 //	grid, axis    lines
 //	tx, ty, tl    text: under the x axis, beside the y axis, labels of rows; odd: may be left out where there is little room
 //	hit           invisible, carries a tooltip
@@ -69,8 +70,7 @@ func open(f Frame, height, above int) *drawing {
 	if len(f.X.Ticks) == 0 {
 		below = 6
 	}
-	d.add(`<svg class="plot" role="img" aria-label="%s" width="100%%" height="%d">`, esc(f.Label), above+height+below)
-	d.add(`<svg class="in m%d" x="%d" y="%d" width="90%%" height="%d">`, f.Left, f.Left, above, height)
+	d.add(`<svg class="plot m%d" role="img" aria-label="%s" height="%d"><g transform="translate(0,%d)">`, f.Left, esc(f.Label), above+height+below, above)
 	for _, t := range f.Y.Ticks {
 		y := d.y(t.At)
 		d.add(`<line class="grid" x1="0" x2="100%%" y1="%s" y2="%s"/><text class="ty" x="-6" y="%s">%s</text>`, num(y), num(y), num(y+4), esc(t.Text))
@@ -89,7 +89,7 @@ func (d *drawing) close() string {
 	if len(d.frame.X.Ticks) > 0 {
 		d.add(`<line class="axis" x1="0" x2="100%%" y1="%s" y2="%s"/>`, num(d.height), num(d.height))
 	}
-	d.add(`</svg></svg>`)
+	d.add(`</g></svg>`)
 	return d.String()
 }
 
@@ -105,7 +105,7 @@ func (d *drawing) py(v float64) string { return num(math.Round(high * (1 - share
 
 // paths are stretched to fill the plotting area.
 func (d *drawing) openPaths() {
-	d.add(`<svg viewBox="0 0 %d %d" preserveAspectRatio="none" width="100%%" height="100%%">`, wide, high)
+	d.add(`<svg viewBox="0 0 %d %d" preserveAspectRatio="none" width="100%%" height="%s">`, wide, high, num(d.height))
 }
 
 func (d *drawing) closePaths() { d.add(`</svg>`) }
