@@ -97,7 +97,11 @@ func runInstrument(io stdio, o *instrumentOptions, files []string) error {
 		case !o.check && f.Changed && o.remove:
 			fmt.Fprintf(io.out, "%s: restored\n", f.Target)
 		case !o.check && f.Changed:
-			fmt.Fprintf(io.out, "%s: %d events inserted\n", f.Target, len(f.Insertions))
+			events := "events"
+			if len(f.Insertions) == 1 {
+				events = "event"
+			}
+			fmt.Fprintf(io.out, "%s: %d %s inserted\n", f.Target, len(f.Insertions), events)
 		}
 	}
 	if o.json {

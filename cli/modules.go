@@ -63,14 +63,11 @@ The configuration is that of the program, or of the folder (default: the current
 			if o.json {
 				return writeJSON(io.out, describeModules(plan))
 			}
-			columns := width(os.Stdout, io.outTerm)
-			for i, m := range describeModules(plan) {
-				if i > 0 {
-					fmt.Fprintln(io.out)
-				}
-				m.print(io, columns)
+			var list []string
+			for _, m := range describeModules(plan) {
+				list = append(list, m.text(io.outColor(), width(os.Stdout, io.outTerm)))
 			}
-			return nil
+			return writeText(io, strings.Join(list, "\n"))
 		},
 	}
 	o.profile.addTo(cmd)
@@ -142,8 +139,9 @@ func typeName(p prof.Param) string {
 	return "string"
 }
 
-// print writes what users are told, in lines of at most width columns if that is not 0.
-func (m *moduleDescription) print(io stdio, width int) {
+// text is what users are told, in lines of at most width columns if that is not 0.
+func (m *moduleDescription) text(color bool, width int) string {
+	var b strings.Builder
 	state := "off"
 	if m.On {
 		state = "on"
@@ -153,14 +151,14 @@ func (m *moduleDescription) print(io stdio, width int) {
 		why += " (" + m.Place + ")"
 	}
 	head := fold(m.Name+": "+state+", ", why, 4, width)
-	if io.outColor() {
+	if color {
 		colored := map[bool]string{true: "\x1b[32mon\x1b[0m", false: "\x1b[2moff\x1b[0m"}[m.On]
 		head = strings.Replace(head, ": "+state, ": "+colored, 1)
 	}
-	fmt.Fprint(io.out, head)
+	b.WriteString(head)
 	line := func(what, content string) {
 		if content != "" {
-			fmt.Fprint(io.out, fold(fmt.Sprintf("  %-9s ", what), content, 12, width))
+			b.WriteString(fold(fmt.Sprintf("  %-9s ", what), content, 12, width))
 		}
 	}
 	line("", m.Doc)
@@ -183,13 +181,15 @@ func (m *moduleDescription) print(io stdio, width int) {
 		if len(p.Choices) > 0 {
 			doc += " (" + strings.Join(p.Choices, ", ") + ")"
 		}
-		first, indent := fmt.Sprintf("  %-9s %-24s ", what, fmt.Sprintf("%s=%v", p.Name, p.Value)), docColumn
+		value := fmt.Sprintf("%s=%v", p.Name, p.Value)
+		first, indent := fmt.Sprintf("  %-9s %-24s ", what, value), docColumn
 		if width > 0 && (width < docColumn+30 || utf8.RuneCountInString(first) > docColumn) {
-			fmt.Fprint(io.out, fold("", strings.TrimRight(first, " "), 16, width))
+			b.WriteString(fold(fmt.Sprintf("  %-9s ", what), value, 16, width))
 			first, indent = strings.Repeat(" ", 16), 16
 		}
-		fmt.Fprint(io.out, fold(first, doc, indent, width))
+		b.WriteString(fold(first, doc, indent, width))
 	}
+	return b.String()
 }
 
 // fold writes a text behind the beginning of a line. What does not fit into width goes into further lines, indented; a width of 0

@@ -20,11 +20,11 @@ func TestModulesFitTheTerminal(t *testing.T) {
 		t.Fatal(err)
 	}
 	show := func(width int) string {
-		var out bytes.Buffer
+		text := ""
 		for _, m := range describeModules(plan) {
-			m.print(stdio{out: &out}, width)
+			text += m.text(false, width)
 		}
-		return out.String()
+		return text
 	}
 	wide := show(0)
 	for _, width := range []int{40, 60, 80, 120} {
@@ -33,6 +33,9 @@ func TestModulesFitTheTerminal(t *testing.T) {
 			if words := strings.Fields(l); utf8.RuneCountInString(l) > width && len(words) > 1 && !strings.HasPrefix(l, "  events") && !strings.HasPrefix(l, "  emits") {
 				t.Errorf("%d columns: %s", width, l)
 			}
+		}
+		if width < 80 && !strings.Contains(text, "\n  params    by_code=false\n                also print") {
+			t.Errorf("%d columns: a parameter and what it means are not in two lines:\n%s", width, text)
 		}
 		if !slices.Equal(strings.Fields(text), strings.Fields(wide)) {
 			t.Errorf("%d columns: words are missing", width)

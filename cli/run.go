@@ -180,7 +180,7 @@ func (o *runOptions) plan(io stdio, f *pflag.FlagSet) (*config.Plan, error) {
 		warnPlan(io, plan)
 		return plan, nil
 	case o.report.json == "":
-		return plan, plan.Explain(io.out)
+		return plan, badInput(plan.Explain(io.out))
 	}
 	return plan, writeJSON(io.out, plan)
 }
