@@ -192,6 +192,9 @@ func (t *tree) list(at int32, place func(int) Place) []Blamed {
 		for i := range b.Behind {
 			b.NS += b.Behind[i].NS
 		}
+		if b.NS == 0 {
+			continue // all of it lay in what is no S
+		}
 		slices.SortFunc(b.Doing, compareDoing)
 		out = append(out, b)
 	}

@@ -1,7 +1,6 @@
 package lifecycle
 
 import (
-	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -9,7 +8,8 @@ import (
 
 // call is a statement that calls a code fragment, as far as it is needed to tell which DFs a CF of it deals with.
 type call struct {
-	args []arg
+	args      []arg
+	variables []string
 	// makes marks the arguments that CFs of the code fragment have been seen to make; none: it is not known which they make.
 	makes []bool
 }
@@ -22,13 +22,19 @@ type arg struct {
 
 // linear is an index variable + plus, or plus alone. One of another form is opaque.
 type linear struct {
-	variable string
+	variable int // index into variables, -1 none
 	plus     int64
 	opaque   bool
 }
 
-// bindings are the values of variables, as far as found.
-type bindings map[string]int64
+// maxVariables is how many variables a statement may have to be understood.
+const maxVariables = 8
+
+// bindings are the values of variables, as far as known.
+type bindings struct {
+	value [maxVariables]int64
+	known uint8 // a bit for each
+}
 
 // parseCall reads a statement such as add(sum[i], part[i], sum[i + 1]); nil for one of another form, such as a loop.
 func parseCall(text string) *call {
@@ -50,10 +56,13 @@ func parseCall(text string) *call {
 			depth--
 		}
 		if depth == 0 || depth == 1 && text[i] == ',' {
-			c.args = append(c.args, parseArg(text[start:i]))
+			c.args = append(c.args, c.parseArg(text[start:i]))
 			start = i + 1
 		}
 		if depth == 0 {
+			if len(c.variables) > maxVariables {
+				return nil
+			}
 			return c
 		}
 	}
@@ -71,7 +80,7 @@ func isName(s string) bool {
 	return s != ""
 }
 
-func parseArg(text string) arg {
+func (c *call) parseArg(text string) arg {
 	name, rest, _ := strings.Cut(strings.TrimSpace(text), "[")
 	if name = strings.TrimSpace(name); !isName(name) {
 		return arg{}
@@ -90,7 +99,7 @@ func parseArg(text string) arg {
 		if depth > 0 {
 			return arg{}
 		}
-		a.indices = append(a.indices, parseLinear(rest[:end-1]))
+		a.indices = append(a.indices, c.parseLinear(rest[:end-1]))
 		rest = strings.TrimSpace(rest[end:])
 		if rest == "" {
 			break
@@ -104,29 +113,38 @@ func parseArg(text string) arg {
 }
 
 // parseLinear reads i, 3, i + 1, i - 1 or 1 + i.
-func parseLinear(text string) linear {
+func (c *call) parseLinear(text string) linear {
 	text = strings.ReplaceAll(text, " ", "")
 	if n, err := strconv.ParseInt(text, 10, 32); err == nil {
-		return linear{plus: n}
+		return linear{variable: -1, plus: n}
 	}
 	if isName(text) {
-		return linear{variable: text}
+		return linear{variable: c.variable(text)}
 	}
 	at := strings.LastIndexAny(text, "+-")
 	if at <= 0 {
-		return linear{opaque: true}
+		return linear{variable: -1, opaque: true}
 	}
 	left, right := text[:at], text[at+1:]
 	if n, err := strconv.ParseInt(right, 10, 32); err == nil && isName(left) {
 		if text[at] == '-' {
 			n = -n
 		}
-		return linear{variable: left, plus: n}
+		return linear{variable: c.variable(left), plus: n}
 	}
 	if n, err := strconv.ParseInt(left, 10, 32); err == nil && isName(right) && text[at] == '+' {
-		return linear{variable: right, plus: n}
+		return linear{variable: c.variable(right), plus: n}
 	}
-	return linear{opaque: true}
+	return linear{variable: -1, opaque: true}
+}
+
+func (c *call) variable(name string) int {
+	i := slices.Index(c.variables, name)
+	if i < 0 {
+		i = len(c.variables)
+		c.variables = append(c.variables, name)
+	}
+	return i
 }
 
 // maxReadings bounds how many ways of reading a statement are tried.
@@ -141,7 +159,7 @@ func (c *call) match(name string, indices []int64, readings []bindings) (out []b
 				continue
 			}
 			b, ok := a.bind(indices, vars)
-			if ok && len(out) < maxReadings && !slices.ContainsFunc(out, func(o bindings) bool { return maps.Equal(o, b) }) {
+			if ok && len(out) < maxReadings && !slices.Contains(out, b) {
 				out = append(out, b)
 			}
 		}
@@ -168,7 +186,7 @@ func (c *call) learn(name string, indices []int64, inputs []string) {
 		if a.name != name || len(a.indices) != len(indices) {
 			continue
 		}
-		vars, ok := a.bind(indices, nil)
+		vars, ok := a.bind(indices, bindings{})
 		for k := 0; ok && k < len(inputs); k++ {
 			ok = slices.ContainsFunc(c.args, func(o arg) bool {
 				text, known := o.text(vars)
@@ -192,48 +210,47 @@ func (c *call) learn(name string, indices []int64, inputs []string) {
 }
 
 // bind gives the variables' values with which the argument has these indices.
-func (a *arg) bind(indices []int64, known bindings) (bindings, bool) {
-	out := bindings{}
-	for k, v := range known {
-		out[k] = v
-	}
+func (a *arg) bind(indices []int64, vars bindings) (bindings, bool) {
 	for i, x := range a.indices {
 		switch {
 		case x.opaque:
-		case x.variable == "":
+		case x.variable < 0:
 			if x.plus != indices[i] {
-				return nil, false
+				return vars, false
 			}
 		default:
-			v, ok := out[x.variable]
-			if ok && v+x.plus != indices[i] {
-				return nil, false
+			if vars.known&(1<<x.variable) != 0 && vars.value[x.variable]+x.plus != indices[i] {
+				return vars, false
 			}
-			out[x.variable] = indices[i] - x.plus
+			vars.value[x.variable] = indices[i] - x.plus
+			vars.known |= 1 << x.variable
 		}
 	}
-	return out, true
+	return vars, true
 }
 
 // text is the DF the argument stands for; false if that is not known. An argument without indices may be a value and no
 // DF; as such it does no harm.
 func (a *arg) text(vars bindings) (string, bool) {
-	s := a.name
+	if len(a.indices) == 0 {
+		return a.name, true
+	}
+	s := make([]byte, 0, 32)
+	s = append(s, a.name...)
 	for _, x := range a.indices {
 		n := x.plus
 		if x.opaque {
 			return "", false
 		}
-		if x.variable != "" {
-			v, ok := vars[x.variable]
-			if !ok {
+		if x.variable >= 0 {
+			if vars.known&(1<<x.variable) == 0 {
 				return "", false
 			}
-			n += v
+			n += vars.value[x.variable]
 		}
-		s += "[" + strconv.FormatInt(n, 10) + "]"
+		s = append(strconv.AppendInt(append(s, '['), n, 10), ']')
 	}
-	return s, true
+	return string(s), true
 }
 
 // splitDF takes grid[7][3] apart.

@@ -139,6 +139,7 @@ func (f *finder) stand(cf model.CF, await int) (standing, bool) {
 		start, end = m.ExecStart[e-1], m.ExecEnd[e-1]
 		s.again = true
 		if end == model.None {
+			s.again = m.ExecNumber[e-1] > 1
 			s.state, s.since = Running, start
 			return s, true
 		}

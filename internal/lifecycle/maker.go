@@ -23,8 +23,22 @@ type makers struct {
 	left map[uint32]map[State]int64
 	// exact gives the waiting CF that would make a DF, and inside that would make some DFs whose names begin like it.
 	exact, inside map[string]made
+	awaited       []string // of solve
+	readings      []bindings
 	values        map[string]map[string]bool // by name: the DFs of that name with a value, where somebody asked
 	copies        map[model.DF][]model.Copy  // of awaited DFs that have a value
+	coming        map[model.DF][]int32       // likewise: the nodes they were sent to and had not come to
+	asked         map[asking]asked           // likewise: requests to other nodes
+}
+
+type asking struct {
+	df model.DF
+	cf model.CF
+}
+
+type asked struct {
+	node     int32
+	answered bool
 }
 
 // made says which CF would make a DF; guess that another reading of its statement is possible.
@@ -34,7 +48,7 @@ type made struct {
 }
 
 // maxExact bounds how many CFs are looked at one by one; the others count by their statements.
-const maxExact = 100_000
+const maxExact = 1 << 18
 
 func newMakers(f *finder, left []standing) *makers {
 	s := &makers{f: f, sites: map[uint32][]uint32{}, through: map[uint32][]uint32{}, left: map[uint32]map[State]int64{},
@@ -70,7 +84,7 @@ func newMakers(f *finder, left []standing) *makers {
 // solve finds what a waiting CF would make from its statement; false if that does not tell.
 func (s *makers) solve(p *standing, c *call) bool {
 	m := s.f.m
-	awaited, readings := map[string]bool{}, []bindings{{}}
+	awaited, readings := s.awaited[:0], append(s.readings[:0], bindings{})
 	for _, df := range m.Awaits.Of(p.await) {
 		full := m.DFString(df)
 		name, indices, ok := splitDF(full)
@@ -80,11 +94,12 @@ func (s *makers) solve(p *standing, c *call) bool {
 		if readings = c.match(name, indices, readings); len(readings) == 0 {
 			return false
 		}
-		awaited[full] = true
+		awaited = append(awaited, full)
 	}
+	s.awaited = awaited
 	if len(readings) > 1 {
 		readings = slices.DeleteFunc(readings, func(vars bindings) bool {
-			return !c.possible(vars, func(full string) bool { return awaited[full] || s.hasValue(full) })
+			return !c.possible(vars, func(full string) bool { return slices.Contains(awaited, full) || s.hasValue(full) })
 		})
 		if len(readings) == 0 {
 			return false
@@ -106,7 +121,7 @@ func (s *makers) solve(p *standing, c *call) bool {
 		to = s.inside
 	}
 	for _, full := range out {
-		if _, taken := to[full]; !taken && !awaited[full] {
+		if _, taken := to[full]; !taken && !slices.Contains(awaited, full) {
 			// Where several readings are possible the first is taken: what is made mostly comes last.
 			to[full] = made{p.cf, len(readings) > 1}
 		}
@@ -349,10 +364,28 @@ func (s *makers) findCopies(left []standing) {
 			}
 		}
 	}
-	s.copies = map[model.DF][]model.Copy{}
+	s.copies, s.coming, s.asked = map[model.DF][]model.Copy{}, map[model.DF][]int32{}, map[asking]asked{}
+	if !some {
+		return
+	}
 	for i := range m.Copies {
-		if c := m.Copies[i]; some && want.has(c.DF) {
+		if c := m.Copies[i]; want.has(c.DF) {
 			s.copies[c.DF] = append(s.copies[c.DF], c)
+		}
+	}
+	answered := map[uint32]bool{}
+	for i := range m.DFMessages {
+		switch g := &m.DFMessages[i]; {
+		case !want.has(g.DF):
+		case g.Received != model.None:
+			answered[g.Request] = true
+		case g.Sent != model.None:
+			s.coming[g.DF] = append(s.coming[g.DF], g.To)
+		}
+	}
+	for i := 1; i < len(m.Requests); i++ {
+		if q := &m.Requests[i]; q.Sent != model.None && want.has(q.DF) {
+			s.asked[asking{q.DF, q.CF}] = asked{q.To, answered[uint32(i)]}
 		}
 	}
 }
@@ -401,30 +434,44 @@ func (q made) why(df model.DF, site uint32) why {
 	return w
 }
 
-// whereabouts tells what became of a DF with a value that a CF waits for.
+// whereabouts tells what became of a DF with a value that a CF waits for: what it asked another node for comes as the answer,
+// anything else by itself.
 func (s *makers) whereabouts(cf model.CF, df model.DF, since int64) why {
 	f, m := s.f, s.f.m
 	node := f.nodeAt(cf, m.End)
 	first, end := m.Creations(df)
-	for i := first; i < end; i++ {
-		if int(m.MadeNode[i]) == node && m.MadeTime[i] >= since && m.Count[trace.KindDFStored] == 0 {
-			return why{}
+	request, remote := s.asked[asking{df, cf}]
+	if remote && request.answered {
+		return why{}
+	}
+	w := why{df: df, kind: Elsewhere, node: int32(m.MadeNode[end-1]), asked: int32(node)}
+	if remote {
+		w.asked = request.node
+	} else {
+		for i := first; i < end; i++ {
+			if int(m.MadeNode[i]) == node && m.MadeTime[i] >= since && m.Count[trace.KindDFStored] == 0 {
+				return why{}
+			}
+		}
+		for _, i := range m.Receipts(df, node) {
+			if m.DFMessages[i].Received >= since {
+				return why{}
+			}
 		}
 	}
-	for _, i := range m.Receipts(df, node) {
-		if m.DFMessages[i].Received >= since {
-			return why{}
-		}
-	}
-	w := why{df: df, kind: Elsewhere, node: int32(m.MadeNode[end-1])}
 	at := model.None
 	for _, c := range s.copies[df] {
 		switch {
-		case c.What == model.CopyStored && int(c.Node) == node && c.Time >= since:
+		case c.What == model.CopyStored && int(c.Node) == node && c.Time >= since && !remote:
 			return why{}
+		case c.What == model.CopyStored && w.kind == Elsewhere:
+			w.node = int32(c.Node)
 		case (c.What == model.CopyExpired || c.What == model.CopyDeleted) && c.Time >= at:
 			w.kind, w.node, w.what, at = Destroyed, int32(c.Node), c.What, c.Time
 		}
+	}
+	if slices.Contains(s.coming[df], int32(node)) {
+		w = why{df: df, kind: Coming}
 	}
 	return w
 }

@@ -32,6 +32,7 @@ const (
 	MayMake     Kind = "maybe"   // CFs of a statement that may make it wait, too
 	UnderWay    Kind = "running" // CFs of a statement that may make it were ready, running or not looked at
 	Destroyed   Kind = "destroyed"
+	Coming      Kind = "coming"    // it was on its way
 	Elsewhere   Kind = "elsewhere" // it has a value and did not come
 	NotKnown    Kind = "unknown"   // which DFs it waits for was not recorded
 )
@@ -57,6 +58,7 @@ type why struct {
 	n     int64    // UnderWay, MayMake: how many CFs of it are left
 	state State    // UnderWay
 	node  int32    // Destroyed, Elsewhere: where
+	asked int32    // Elsewhere: the node that was asked for it
 	what  model.CopyChange
 }
 
@@ -66,6 +68,7 @@ type sameReason struct {
 	kind       Kind
 	state      State
 	node       int32
+	asked      int32
 	what       model.CopyChange
 }
 
@@ -119,7 +122,7 @@ func (r *reasons) add(w *why) {
 	}
 	r.seen[w.df] = true
 	f := r.f
-	key := sameReason{f.m.DFName[w.df], w.site, w.kind, w.state, w.node, w.what}
+	key := sameReason{f.m.DFName[w.df], w.site, w.kind, w.state, w.node, w.asked, w.what}
 	g := r.index[key]
 	if g == nil {
 		g = &Reason{Kind: w.kind, Name: f.m.DFNameOf(w.df), DFs: []string{}, Makers: []Place{}, Examples: []string{}}
@@ -152,7 +155,7 @@ func (r *reasons) list(limit int) ([]Reason, int) {
 
 // rank puts first what no other CF can help with.
 func (k Kind) rank() int {
-	return slices.Index([]Kind{NobodyMakes, Destroyed, Elsewhere, UnderWay, WouldMake, MayMake, NotKnown}, k)
+	return slices.Index([]Kind{NobodyMakes, Destroyed, Elsewhere, Coming, UnderWay, WouldMake, MayMake, NotKnown}, k)
 }
 
 // words says why in the words of `whyslow run`.
@@ -182,7 +185,16 @@ func (f *finder) words(w *why, g *Reason) string {
 		}
 		return fmt.Sprintf("it was made, and its requests on node %d were used up: its req_count serves fewer requests than there are", w.node)
 	case Elsewhere:
-		return fmt.Sprintf("it was made on node %d, and did not come", w.node)
+		did := "did not come"
+		if !f.res.Final {
+			did = "had not come when the trace ends"
+		}
+		if w.asked != w.node {
+			return fmt.Sprintf("it was made, and is on node %d; node %d was asked for it, and it %s", w.node, w.asked, did)
+		}
+		return fmt.Sprintf("it was made on node %d, and %s", w.node, did)
+	case Coming:
+		return "it was made, and was on its way when the trace ends"
 	case NobodyMakes:
 		sites := f.makers.sites[m.DFName[w.df]]
 		if len(sites) == 0 {

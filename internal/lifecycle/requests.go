@@ -2,7 +2,6 @@ package lifecycle
 
 import (
 	"cmp"
-	"fmt"
 	"math"
 	"slices"
 
@@ -103,12 +102,12 @@ func (f *finder) findUnanswered() {
 		if q.Sent == model.None && q.Received == model.None || answer[i] == came {
 			continue
 		}
-		why := fmt.Sprintf("node %d never answered", q.To)
+		why := "it was never answered"
 		switch {
 		case answer[i] == sent:
-			why = fmt.Sprintf("node %d answered, and the answer never came", q.To)
+			why = "the answer was sent, and never came"
 		case q.Received == model.None && m.Count[trace.KindDFRequestReceived] > 0:
-			why = fmt.Sprintf("the request never came to node %d", q.To)
+			why = "the request never came"
 		case !f.made(q.DF) && m.Count[trace.KindDFCreate] > 0:
 			why = "the DF was never produced"
 		}
