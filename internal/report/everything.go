@@ -3,11 +3,13 @@ package report
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
 	"sync"
 
+	"github.com/whyslow/whyslow/internal/advise"
 	"github.com/whyslow/whyslow/internal/blame"
 	"github.com/whyslow/whyslow/internal/critical"
 	"github.com/whyslow/whyslow/internal/imbalance"
@@ -27,6 +29,7 @@ type Everything struct {
 	Lifecycle *lifecycle.Result
 	Imbalance *imbalance.Result
 	Blame     *blame.Result
+	Advice    []advise.Advice // the largest gain first
 	Failed    []Failure
 }
 
@@ -38,6 +41,7 @@ const (
 	analysisLifecycle = "correctness"
 	analysisImbalance = "balance"
 	analysisBlame     = "blame"
+	analysisAdvice    = "advice"
 )
 
 // Failure is an analysis that could not be done.
@@ -119,6 +123,13 @@ func Compute(ctx context.Context, m *model.Model, want Wanted) (*Everything, err
 		{analysisBlame, []string{analysisSLOU}, func() (err error) {
 			all.Blame, err = blame.Compute(ctx, m, blame.Options{SLOU: all.SLOU, DataInputsOnly: want.DataInputsOnly})
 			return err
+		}},
+		{analysisAdvice, []string{analysisSLOU, analysisCritical, analysisLifecycle}, func() error {
+			if all.SLOU == nil {
+				return errors.New("it rests on the factors, which could not be computed")
+			}
+			all.Advice = advise.Advise(advise.Input{SLOU: all.SLOU, Model: m, Critical: all.Critical, Lifecycle: all.Lifecycle})
+			return nil
 		}},
 	}
 	all.Failed = runAll(jobs, want.Progress)

@@ -1,6 +1,7 @@
 package report
 
 import (
+	"fmt"
 	"strings"
 
 	"github.com/jedib0t/go-pretty/v6/text"
@@ -9,8 +10,8 @@ import (
 // full writes the sections of the HTML face as text: paragraphs and tables, without plots.
 func (t *terminal) full() {
 	for _, s := range sections(t.all, t.opt) {
-		if s.ID == "summary" || s.ID == "why" {
-			continue // they are there already
+		if s.ID == "summary" {
+			continue // it is there already
 		}
 		t.printf("\n%s\n%s\n", t.paint("bold", s.Title), strings.Repeat("=", len(s.Title)))
 		t.blocks(s.Blocks)
@@ -26,6 +27,13 @@ func (t *terminal) blocks(list []block) {
 			t.printf("\n")
 		case b.Warning != "":
 			t.paragraph(t.paint("S", "warning:")+" ", b.Warning)
+			t.printf("\n")
+		case b.Heading != "":
+			t.title(b.Heading)
+		case b.List != nil:
+			for i, s := range b.List {
+				t.paragraph(fmt.Sprintf("%d. ", i+1), s)
+			}
 			t.printf("\n")
 		case b.Table != nil:
 			t.grid(b.Table)

@@ -119,21 +119,30 @@ func (a *Everything) warnings() []string {
 	return Warnings(a.SLOU)
 }
 
+// goodUseful is the share of useful work above which a run is not slow.
+const goodUseful = 0.95
+
 func (h *htmlFace) why() []block {
 	if h.SLOU == nil {
 		return []block{h.failed(analysisSLOU)}
 	}
 	var list []string
-	for _, a := range Advise(h.SLOU) {
-		list = append(list, fmt.Sprintf("%s (at most %s, %s)", a.Text, units.Duration(a.GainNS), percent(a.GainNS, h.SLOU.TotalNS)))
+	for i := range h.Advice {
+		a := &h.Advice[i]
+		list = append(list, strings.TrimSpace(fmt.Sprintf("%s Gain: %s. %s", a.Text, gain(a, h.SLOU), a.Bound)))
+	}
+	for _, f := range h.Failed {
+		if f.Analysis == analysisAdvice {
+			return []block{h.failed(analysisAdvice)}
+		}
 	}
 	if len(list) == 0 {
 		if u := h.SLOU.Factors.U; u != nil && float64(u.NS) >= goodUseful*float64(h.SLOU.TotalNS) {
 			return []block{para("It is not: %s of all processor time was useful work. Only faster user code, or more workers, would make it quicker.", percent(u.NS, h.SLOU.TotalNS))}
 		}
-		return []block{para("Nothing stands out: no single reason explains more than %.0f %% of the time.", 100*worthwhile)}
+		return []block{para("Nothing stands out: no single reason explains much of the lost time.")}
 	}
-	return []block{para("The main reasons, the one with the largest possible gain first:"), {List: list}}
+	return []block{para("The reasons, the one with the largest possible gain first. Gains of several may be of the same time."), {List: list}}
 }
 
 // sharesInWords is the text alternative of a bar of factors.

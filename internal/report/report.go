@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/whyslow/whyslow/internal/advise"
 	"github.com/whyslow/whyslow/internal/blame"
 	"github.com/whyslow/whyslow/internal/critical"
 	"github.com/whyslow/whyslow/internal/imbalance"
@@ -33,7 +34,7 @@ type Options struct {
 type document struct {
 	*slou.Result
 	Warnings  []string          `json:"warnings"`
-	Advice    []Advice          `json:"advice"`
+	Advice    []advise.Advice   `json:"advice"`
 	Critical  *critical.Result  `json:"critical"`
 	Series    *series.Result    `json:"series"`
 	Lifecycle *lifecycle.Result `json:"lifecycle"`
@@ -45,12 +46,9 @@ type document struct {
 
 // JSON writes everything as one JSON object, times in integer nanoseconds. It begins with the members of slou.Result.
 func JSON(w io.Writer, all *Everything, opt Options) error {
-	doc := document{Result: all.SLOU, Warnings: append([]string{}, all.warnings()...), Advice: []Advice{}, Critical: all.Critical, Series: all.Series, Lifecycle: all.Lifecycle,
+	doc := document{Result: all.SLOU, Warnings: append([]string{}, all.warnings()...), Advice: append([]advise.Advice{}, all.Advice...), Critical: all.Critical, Series: all.Series, Lifecycle: all.Lifecycle,
 		Imbalance: all.Imbalance, Blame: all.Blame,
 		Run: all.Run, Failed: append([]Failure{}, all.Failed...)}
-	if all.SLOU != nil {
-		doc.Advice = append(doc.Advice, Advise(all.SLOU)...)
-	}
 	var text bytes.Buffer
 	e := json.NewEncoder(&text)
 	e.SetEscapeHTML(false)
@@ -190,4 +188,17 @@ func sortedParts(parts map[string]int64) []part {
 	}
 	slices.SortFunc(out, func(a, b part) int { return cmp.Or(cmp.Compare(b.ns, a.ns), cmp.Compare(a.name, b.name)) })
 	return out
+}
+
+// gain says what following advice would give.
+func gain(a *advise.Advice, res *slou.Result) string {
+	switch {
+	case a.Blocking:
+		return "without this the program cannot end"
+	case a.GainBytes > 0:
+		return fmt.Sprintf("up to %s less memory at the peak", units.Bytes(a.GainBytes))
+	case a.GainWallNS > 0:
+		return fmt.Sprintf("up to %s of the run's %s, %s", units.Duration(a.GainWallNS), units.Duration(res.WallNS), percent(a.GainWallNS, res.WallNS))
+	}
+	return fmt.Sprintf("up to %s of processor time, %s", units.Duration(a.GainNS), percent(a.GainNS, res.TotalNS))
 }

@@ -346,14 +346,20 @@ func printable(s string) string {
 	}, s)
 }
 
+// maxAdvice is how many reasons the terminal names.
+const maxAdvice = 3
+
 func (t *terminal) advice() {
-	list := Advise(t.res)
+	list := t.all.Advice
 	if len(list) == 0 {
 		return
 	}
 	t.title("What to change")
-	for i, a := range list {
-		t.paragraph(fmt.Sprintf("%d. ", i+1), fmt.Sprintf("%s (at most %s, %s)", a.Text, units.Duration(a.GainNS), percent(a.GainNS, t.res.TotalNS)))
+	for i := range list[:min(len(list), maxAdvice)] {
+		t.paragraph(fmt.Sprintf("%d. ", i+1), fmt.Sprintf("%s (%s)", list[i].Text, gain(&list[i], t.res)))
+	}
+	if more := len(list) - maxAdvice; more > 0 && !t.opt.Full {
+		t.printf("%d more: whyslow report --full\n", more)
 	}
 	t.printf("\n")
 }
