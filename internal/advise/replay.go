@@ -20,20 +20,17 @@ import (
 
 // transfer is the way of a DF from where it was made to the node of a CF that takes it.
 type transfer struct {
-	df         model.DF
-	maker      int32 // node; -1 not known
-	store      int32 // that sent it to the user; maker if it came directly
-	user       int32
-	reader     uint32 // the execution that takes it
-	post       int64  // time on the links from the maker to the store
-	ask        int64  // time of the request on the link
-	answer     int64  // time on the link from the store to the user
-	late       int64  // from when the DF was at the store until the request came; 0 if it was there before
-	delay      int64  // from when both were there until the DF was sent, and from when it was made until it was posted
-	bytes      int64
-	requested  bool
-	made, here int64 // when it was made and when it came
-	message    uint32
+	df        model.DF
+	maker     int32 // node; -1 not known
+	store     int32 // that sent it to the user; maker if it came directly
+	user      int32
+	reader    uint32 // the execution that takes it
+	post      int64  // time on the links from the maker to the store
+	ask       int64  // time of the request on the link
+	answer    int64  // time on the link from the store to the user
+	bytes     int64
+	message   uint32
+	requested bool
 }
 
 // edge is something an execution waits for.
@@ -99,6 +96,12 @@ func newReplay(m *model.Model) *replay {
 		r.rank[e] = uint32(i) + 1
 	}
 	r.findUntil()
+	edges := n
+	for e := range n {
+		edges += len(m.Inputs(e))
+	}
+	r.edges = make([]edge, 0, edges+len(m.Requests))
+	r.transfers = make([]transfer, 0, min(edges-n, len(m.DFMessages)))
 	for id, w := range m.AllWorkers() {
 		for e := w.First; e < w.End; e++ {
 			r.find(uint32(e), int32(id.Node))
@@ -206,9 +209,9 @@ func (r *replay) input(e uint32, df model.DF, node int32, control int64) {
 		r.edges = append(r.edges, x)
 		return
 	}
-	w := transfer{df: df, maker: int32(m.MadeNode[i]), user: node, reader: e, made: left, message: g}
+	w := transfer{df: df, maker: int32(m.MadeNode[i]), user: node, reader: e, message: g}
 	msg := &m.DFMessages[g]
-	w.store, w.bytes, w.here = msg.From, msg.Bytes, msg.Received
+	w.store, w.bytes = msg.From, msg.Bytes
 	if msg.Sent == model.None || msg.From < 0 {
 		x.lag += msg.Received - left
 		r.edges = append(r.edges, x)
@@ -228,13 +231,11 @@ func (r *replay) input(e uint32, df model.DF, node int32, control int64) {
 	q := &m.Requests[msg.Request]
 	w.requested = msg.Request != 0 && q.Received != model.None && q.Received <= msg.Sent
 	if w.requested {
-		w.late = max(q.Received-there, 0)
 		both = max(both, q.Received)
 		if q.Sent != model.None {
 			w.ask = max(q.Received-q.Sent, 0)
 		}
 	}
-	w.delay = max(msg.Sent-both, 0) + max(there-left-w.post, 0)
 	r.transfers = append(r.transfers, w)
 	x.way = uint32(len(r.transfers))
 	x.lag += (there - left) + (msg.Sent - both) + (msg.Received - msg.Sent)

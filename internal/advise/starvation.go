@@ -295,15 +295,21 @@ func (a *advisor) manyNodes() {
 	if p == 0 {
 		return
 	}
-	// Any order that leaves no worker idle (Graham): T1/p + Tinf (1 - 1/p).
-	alone := ceil(w.T1NS-w.TinfNS, p) + w.TinfNS
+	// What the system does for each CF it would do there, too. Any order that leaves no worker idle takes at most
+	// T1/p + Tinf (1 - 1/p) (Graham).
+	system := int64(0)
+	if o := a.res.Factors.O; o != nil {
+		system = o.Parts["create"] + o.Parts["dispatch"]
+	}
+	alone := ceil(w.T1NS+system-w.TinfNS, p) + w.TinfNS
 	wall := a.res.WallNS - alone
 	if float64(wall) < worthwhile*float64(a.res.WallNS) {
 		return
 	}
 	a.add("too-many-nodes", wall, a.res.WallNS*a.workers-alone*p,
-		fmt.Sprintf("All useful work, %s, on %s of one node takes at most %s however it is ordered, and the system's own work.", units.Duration(w.T1NS), units.Count(p, "worker"), units.Duration(alone)),
-		map[string]any{"nodes": len(a.res.Nodes), "workers": a.workers, "work_ns": w.T1NS, "alone_ns": alone, "latency_ns": l.NS, "messages": a.res.Messages.Count},
+		fmt.Sprintf("All useful work, %s, and what the system does for it, %s, take %s of one node at most %s however they are ordered.",
+			units.Duration(w.T1NS), units.Duration(system), units.Count(p, "worker"), units.Duration(alone)),
+		map[string]any{"nodes": len(a.res.Nodes), "workers": a.workers, "work_ns": w.T1NS, "system_ns": system, "alone_ns": alone, "latency_ns": l.NS, "messages": a.res.Messages.Count},
 		"%d nodes take %s; one node alone would take about %s: %s between nodes cost more than the other nodes contribute (%s of latency). Use fewer nodes, or larger fragments.",
 		len(a.res.Nodes), units.Duration(a.res.WallNS), units.Duration(alone), units.Count(a.res.Messages.Count, "message"), units.Duration(l.NS))
 }
