@@ -109,7 +109,7 @@ func Names() []string {
 	return names
 }
 
-// Check tells what is wrong with names of experiments.
+// CheckNames tells what is wrong with names of experiments.
 func CheckNames(names []string) error {
 	for _, n := range names {
 		if !slices.Contains(Names(), n) {

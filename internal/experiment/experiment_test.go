@@ -12,42 +12,52 @@ import (
 	"path/filepath"
 	"reflect"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 )
 
-var whyslow string
+// What all tests share is gone when they end.
+var shared string
 
 func TestMain(m *testing.M) {
 	os.Exit(func() int {
-		dir, err := os.MkdirTemp("", "experiment-*")
-		if err == nil {
-			defer os.RemoveAll(dir)
-			whyslow = filepath.Join(dir, "whyslow")
-			var out []byte
-			if out, err = exec.Command("go", "build", "-o", whyslow, "../../cmd/whyslow").CombinedOutput(); err != nil {
-				err = fmt.Errorf("%w\n%s", err, out)
-			}
-		}
-		if err == nil {
-			err = os.Setenv("XDG_CACHE_HOME", filepath.Join(dir, "cache")) // the C++ that is compiled goes there
-		}
-		if err != nil {
+		var err error
+		if shared, err = os.MkdirTemp("", "experiment-*"); err != nil {
 			fmt.Fprintln(os.Stderr, err)
 			return 1
 		}
+		defer os.RemoveAll(shared)
 		return m.Run()
 	}())
 }
 
-func quick() Options { return Options{Whyslow: whyslow, Cores: 2, Quick: true, Repeats: 1} }
+var build = sync.OnceValues(func() (string, error) {
+	whyslow := filepath.Join(shared, "whyslow")
+	out, err := exec.Command("go", "build", "-o", whyslow, "../../cmd/whyslow").CombinedOutput()
+	if err != nil {
+		err = fmt.Errorf("%w\n%s", err, out)
+	}
+	return whyslow, err
+})
+
+// quick are options for small experiments; the C++ that is compiled is kept for other tests.
+func quick(t *testing.T) Options {
+	t.Helper()
+	whyslow, err := build()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("XDG_CACHE_HOME", filepath.Join(shared, "cache"))
+	return Options{Whyslow: whyslow, Cores: 2, Quick: true, Repeats: 1}
+}
 
 // TestQuick runs all experiments: what does not depend on how fast anything is must hold, and all faces must be whole.
 func TestQuick(t *testing.T) {
+	opt := quick(t)
 	temporary := t.TempDir()
 	t.Setenv("TMPDIR", temporary)
 	steps := 0
-	opt := quick()
 	opt.Progress = func(done, all int, what string) {
 		if done != steps || done >= all || what == "" {
 			t.Errorf("progress: %d of %d, %q", done, all, what)
@@ -186,6 +196,7 @@ func faces(t *testing.T, r *Report) {
 // TestOrder: what the experiments are about, at two or three points each and with margins that leave room for a busy machine;
 // a machine that does something else at the wrong moment may spoil a run, but not every one.
 func TestOrder(t *testing.T) {
+	opt := quick(t)
 	for name, holds := range map[string]func(first, last *Point) bool{
 		// Of two workers a single chain leaves one idle.
 		"starvation": func(one, more *Point) bool {
@@ -204,7 +215,7 @@ func TestOrder(t *testing.T) {
 	} {
 		var said []string
 		for range 12 {
-			plan, err := Plan([]string{name}, quick())
+			plan, err := Plan([]string{name}, opt)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -214,7 +225,7 @@ func TestOrder(t *testing.T) {
 				last = e.Points[1] // as many chains as workers
 			}
 			for _, p := range []*Point{first, last} {
-				r, err := p.run(t.Context(), whyslow, "../../examples", filepath.Join(t.TempDir(), "trace"))
+				r, err := p.run(t.Context(), opt.Whyslow, "../../examples", filepath.Join(t.TempDir(), "trace"))
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -234,11 +245,11 @@ func TestOrder(t *testing.T) {
 
 // TestInterrupted: an interrupted experiment leaves nothing behind, no process either.
 func TestInterrupted(t *testing.T) {
+	opt := quick(t)
 	temporary := t.TempDir()
 	t.Setenv("TMPDIR", temporary)
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
-	opt := quick()
 	opt.Progress = func(done, _ int, _ string) {
 		if done == 1 {
 			cancel()
@@ -256,7 +267,7 @@ func TestInterrupted(t *testing.T) {
 	started := make(chan error, 1)
 	folder := filepath.Join(temporary, "trace")
 	go func() {
-		_, err := p.run(ctx, whyslow, "../../examples", folder)
+		_, err := p.run(ctx, opt.Whyslow, "../../examples", folder)
 		started <- err
 	}()
 	for { // until it records, or ends by itself, which would be wrong
@@ -279,16 +290,17 @@ func TestInterrupted(t *testing.T) {
 }
 
 func TestErrors(t *testing.T) {
-	if _, err := Execute(t.Context(), []string{"overhead", "speed"}, quick()); err == nil || !strings.Contains(err.Error(), `no experiment "speed"`) {
+	opt := quick(t)
+	if _, err := Execute(t.Context(), []string{"overhead", "speed"}, opt); err == nil || !strings.Contains(err.Error(), `no experiment "speed"`) {
 		t.Errorf("%v", err)
 	}
-	opt := quick()
-	opt.Whyslow = filepath.Join(t.TempDir(), "missing")
-	if _, err := Execute(t.Context(), []string{"pic"}, opt); err == nil || !strings.Contains(err.Error(), opt.Whyslow) {
+	missing := opt
+	missing.Whyslow = filepath.Join(t.TempDir(), "missing")
+	if _, err := Execute(t.Context(), []string{"pic"}, missing); err == nil || !strings.Contains(err.Error(), missing.Whyslow) {
 		t.Errorf("%v", err)
 	}
 	p := &Point{Nodes: 1, Workers: 1, Program: "pic/pic.fa", Args: []string{"3", "1", "1", "1", "1.0", "1"}}
-	if _, err := p.run(t.Context(), whyslow, "../../examples", filepath.Join(t.TempDir(), "trace")); err == nil || !strings.Contains(err.Error(), "the mesh must be even") {
+	if _, err := p.run(t.Context(), opt.Whyslow, "../../examples", filepath.Join(t.TempDir(), "trace")); err == nil || !strings.Contains(err.Error(), "the mesh must be even") {
 		t.Errorf("%v", err)
 	}
 }

@@ -130,3 +130,29 @@ func TestPlan(t *testing.T) {
 		t.Errorf("%s", got)
 	}
 }
+
+// FuzzPage: whatever a page holds, what is outside the marks stays, and a second renewal changes nothing more.
+func FuzzPage(f *testing.F) {
+	begin, end := marks("overhead")
+	f.Add("head\n", "old\n", "tail\n")
+	f.Add(begin, end, begin+end)
+	f.Add("", "", "")
+	e := series(0, 50e6, 20e6, 5e6)
+	e.Checks = judgeOverhead(e)
+	r := &Report{Experiments: []*Experiment{e}}
+	f.Fuzz(func(t *testing.T, head, old, tail string) {
+		if page, err := r.page(head); err == nil && !strings.Contains(head, begin) {
+			t.Errorf("no marks, no error: %q", page)
+		}
+		if strings.Contains(head, begin) || strings.Contains(old, end) || strings.Contains(head+begin+old+end, begin+end) {
+			return
+		}
+		page, err := r.page(head + begin + old + end + tail)
+		if err != nil || !strings.HasPrefix(page, head+begin) || !strings.HasSuffix(page, end+tail) {
+			t.Fatalf("%v\n%s", err, page)
+		}
+		if again, err := r.page(page); err != nil || again != page {
+			t.Errorf("%v\n%s", err, again)
+		}
+	})
+}

@@ -22,7 +22,7 @@ func marks(name string) (begin, end string) {
 // hasFigure tells whether an experiment is a curve; particle in cell is a table of two rows.
 func (e *Experiment) hasFigure() bool { return len(e.Points) > 2 }
 
-// Figures are the names of files that WritePage writes beside the page, and what is in them.
+// figures are the files that WritePage writes beside the page, by name.
 func (r *Report) figures() map[string]string {
 	files := map[string]string{}
 	for _, e := range r.Experiments {
