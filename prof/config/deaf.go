@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// deaf warns of modules that are on and listen to events that are off; of each module once.
+// deaf warns of modules that are on and listen to events that are off or do not exist; of each module once.
 func (p *Plan) deaf() {
 	for i := range p.Modules {
 		m := &p.Modules[i]
@@ -16,7 +16,19 @@ func (p *Plan) deaf() {
 		m.checked = true
 		var off []*EventState
 		hears := false
-		for _, pattern := range m.Info.Events {
+		patterns, place := m.Info.Events, m.Pos
+		if chosen, ok := m.Params["events"].([]string); ok { // as the loggers have it
+			patterns, place = chosen, m.paramPos["events"]
+		}
+		if len(patterns) == 0 {
+			p.warn(place, "module %s is on, but listens to no events", m.Name)
+			continue
+		}
+		for _, pattern := range patterns {
+			if problem := p.nothing(pattern); problem != "" {
+				p.warn(place, "module %s listens to %s: %s", m.Name, shown(pattern), problem)
+				hears = true // said enough
+			}
 			hears = hears || !p.matches(pattern) // events of others, defined later
 			for j := range p.Events {
 				e := &p.Events[j]
@@ -30,11 +42,25 @@ func (p *Plan) deaf() {
 		}
 		switch {
 		case !hears:
-			p.warn(m.Pos, "module %s is on, but all events it listens to are off: %s", m.Name, strings.Join(m.Info.Events, ", "))
+			p.warn(m.Pos, "module %s is on, but all events it listens to are off: %s", m.Name, strings.Join(patterns, ", "))
 		case len(off) > 0:
 			p.warn(off[0].Pos, "module %s listens to events that are off: %s", m.Name, several(off))
 		}
 	}
+}
+
+// nothing says why a pattern can fit no event, "" if it can. Namespaces that are not standard may get events at any time.
+func (p *Plan) nothing(pattern string) string {
+	ns, name, found := strings.Cut(strings.ReplaceAll(pattern, "::", "."), ".")
+	switch {
+	case !found && !isPattern(pattern):
+		return "that is no name of an event, such as CFEvents.onStarted"
+	case !standardNamespace(ns) || p.matches(pattern):
+		return ""
+	case isPattern(name):
+		return "there is no such event"
+	}
+	return noEvent(ns, name)
 }
 
 func (p *Plan) warn(pos Pos, format string, args ...any) {

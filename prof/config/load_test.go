@@ -231,6 +231,40 @@ func TestOpenLibraries(t *testing.T) {
 	}
 }
 
+// What modules listen to exists and is on; if not, the user is told before the run.
+func TestDeaf(t *testing.T) {
+	listens := append(known(), prof.ModuleInfo{Name: "odd_module", Events: []string{"CFEvents.onStartd", "Mine.onX", "DFEvents::onCreateSize"}})
+	ev, _ := readEvents(t, `{"eventsSettings": {"DFEvents": {"onCreate": true}, "GlobalEvents": {"onLeft": {"rule": "before return EXIT"}}}}`)
+	for _, c := range []struct{ sets, want string }{
+		{"", ""},
+		{"logger_module.events=DFEvents.onCreate,GlobalEvents.onLeft,Mine.*,*", ""},
+		{"logger_module.events=DFEvents.onCreat", "listens to DFEvents.onCreat: there is no event DFEvents.onCreat; did you mean DFEvents.onCreate?"},
+		{"logger_module.events=DFEvents.onCrate*", "listens to DFEvents.onCrate*: there is no such event"},
+		{"logger_module.events=onCreate", "listens to onCreate: that is no name of an event, such as CFEvents.onStarted"},
+		{"logger_module.events=", "is on, but listens to no events"},
+		{"logger_module.events=CFEvents.onReady", "is on, but all events it listens to are off: CFEvents.onReady"},
+	} {
+		in := Input{Events: ev, Known: known(), Flags: Flags{Modules: []string{"logger_module"}}}
+		want, place := "", "--set "+c.sets
+		if c.sets != "" {
+			in.Flags.Sets = []string{c.sets}
+		}
+		if strings.Contains(c.want, "are off") {
+			place = "--modules=logger_module"
+		}
+		if c.want != "" {
+			want = place + ": module logger_module " + c.want + "\n"
+		}
+		if p, err := Resolve(in); err != nil || lines(p.Warnings) != want {
+			t.Errorf("%s: %v\n%swant %s", c.sets, err, lines(p.Warnings), want)
+		}
+	}
+	p, err := Resolve(Input{Known: listens, Flags: Flags{Modules: []string{"odd_module"}}})
+	if want := "--modules=odd_module: module odd_module listens to CFEvents.onStartd: there is no event CFEvents.onStartd; did you mean CFEvents.onStarted?\n"; err != nil || lines(p.Warnings) != want {
+		t.Error(err, lines(p.Warnings))
+	}
+}
+
 func TestPlanAsJSON(t *testing.T) {
 	ev, _ := readEvents(t, listing1)
 	p, err := Resolve(Input{Events: ev, Known: known()})
