@@ -3,6 +3,7 @@ package advise
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"unicode"
@@ -47,18 +48,22 @@ func (a *advisor) granularity() {
 	if o == nil {
 		return
 	}
-	system := o.NS - o.Parts["preempt"] - o.Parts["extra"]
+	late, lateOf := a.lateStarts()
+	system := o.NS - o.Parts["preempt"] - o.Parts["extra"] - late
 	var f *slou.Fragment
+	caused := int64(0)
 	for i := range a.res.Fragments {
-		if g := &a.res.Fragments[i]; g.Count > 0 && (f == nil || g.Caused.O > f.Caused.O) {
-			f = g
+		if g := &a.res.Fragments[i]; g.Count > 0 && (f == nil || g.Caused.O-lateOf[g.Code] > caused) {
+			f, caused = g, g.Caused.O-lateOf[g.Code]
 		}
 	}
-	if f == nil {
+	if f == nil || system <= 0 {
 		return
 	}
+	parts := maps.Clone(o.Parts)
+	parts["dispatch"] -= late
 	largest := part{}
-	for _, p := range sortedParts(o.Parts) {
+	for _, p := range sortedParts(parts) {
 		if partWords[p.name] != "" {
 			largest = p
 			break
@@ -67,8 +72,8 @@ func (a *advisor) granularity() {
 	if largest.ns == 0 {
 		return
 	}
-	each := f.Caused.O / f.Count
-	evidence := map[string]any{"code": f.Code, "count": f.Count, "mean_ns": f.MeanNS, "overhead_ns": f.Caused.O, "overhead_mean_ns": each, "part": largest.name, "part_ns": largest.ns}
+	each := max(caused, 0) / f.Count
+	evidence := map[string]any{"code": f.Code, "count": f.Count, "mean_ns": f.MeanNS, "overhead_ns": caused, "overhead_mean_ns": each, "part": largest.name, "part_ns": largest.ns}
 	head := fmt.Sprintf("The run-time system used %s (%s) of the workers' time, most of it %s (%s).", units.Duration(system), a.share(system), partWords[largest.name], units.Duration(largest.ns))
 	switch {
 	case largest.name == "dispatch" && a.crowded() != nil:
@@ -105,10 +110,10 @@ func (a *advisor) tooSmall(f *slou.Fragment, system, each int64, head string, ev
 	// the cost of one.
 	wall := a.res.WallNS - a.replay.wall(change{
 		rest: func(_ uint32, ns int64) int64 {
-			if ns > 0 {
-				return ns / times
+			if ns <= 0 || ns > longStart {
+				return ns
 			}
-			return ns
+			return ns / times
 		},
 		length: func(e uint32, ns int64) int64 {
 			if a.replay.atomic(e) {
@@ -152,19 +157,54 @@ func printable(s string) string {
 	}, s)
 }
 
-// preempted: the operating system gave the cores to others.
+// longStart is how long it takes at most to start a CF on a worker that has a core: waking its thread takes some tens of
+// microseconds. What took longer had to wait for a core.
+const longStart = 100_000 // ns
+
+// lateStarts is the part of O.dispatch in which workers had no core to start what was ready; of all and of each code
+// fragment. 0 without a model.
+func (a *advisor) lateStarts() (total int64, of map[string]int64) {
+	of = map[string]int64{}
+	if a.replay == nil {
+		return 0, of
+	}
+	m := a.Model
+	dispatch := a.res.Factors.O.Parts["dispatch"]
+	for _, e := range a.replay.order {
+		since := a.replay.base[e]
+		if t, ok := m.LastReady(m.ExecCF[e], a.replay.node[e], m.ExecStart[e]); ok {
+			since = max(since, t)
+		}
+		ns := m.ExecStart[e] - since
+		if ns <= longStart || !a.replay.atomic(e) || total >= dispatch {
+			continue
+		}
+		ns = min(ns, dispatch-total)
+		total += ns
+		of[m.Codes[m.CodeOf(m.ExecCF[e])].Name] += ns
+	}
+	return total, of
+}
+
+// preempted: the operating system gave the cores to others, while CFs ran or when they were to start.
 func (a *advisor) preempted() {
 	if a.res.Factors.O == nil {
 		return
 	}
 	ns := a.res.Factors.O.Parts["preempt"]
-	evidence := map[string]any{"preempt_ns": ns}
-	text, who := "CFs that were running lost the processor for %s (%s): %s", a.whoTookCores()
+	late, _ := a.lateStarts()
+	evidence := map[string]any{"preempt_ns": ns, "late_ns": late}
+	text := fmt.Sprintf("CFs that were running lost the processor for %s (%s)", units.Duration(ns), a.share(ns))
+	if late > 0 {
+		text += fmt.Sprintf(", and workers with something to start had none for %s (%s)", units.Duration(late), a.share(late))
+	}
+	ns += late
+	who := a.whoTookCores()
 	if h := a.crowded(); h != nil {
-		a.add("preempted", 0, ns, a.coresBound(h), evidence, text, units.Duration(ns), a.share(ns), who)
+		a.add("preempted", 0, min(ns, max(ns-late, int64(h.Workers-h.Cores)*a.res.WallNS)), a.coresBound(h), evidence, "%s: %s", text, who)
 		return
 	}
-	a.addTime("preempted", ns, "They would have ended that much sooner on cores of their own.", evidence, text, units.Duration(ns), a.share(ns), who)
+	a.addTime("preempted", ns, "With cores of their own, CFs would have started and ended that much sooner.", evidence, "%s: %s", text, who)
 }
 
 // extraCores: the run used more than its workers' cores.
