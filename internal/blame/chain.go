@@ -155,7 +155,7 @@ func (c *chaser) walk(cf model.CF, e int, known bool) {
 		if !isWorker {
 			node = int32(m.CFID(cf).Node())
 		}
-		c.steps = slou.Divide(c.look, slou.Gap{Node: node, CF: cf, Execution: e, A: from, D: max(start, pos)}, c.opt.DataInputsOnly, c.steps[:0])
+		c.steps = slou.Divide(c.look, slou.Gap{Node: node, CF: cf, Execution: e, A: from, D: start}, c.opt.DataInputsOnly, c.steps[:0])
 		next := model.CF(0)
 		known = false
 		for i := range c.steps {
@@ -166,7 +166,7 @@ func (c *chaser) walk(cf model.CF, e int, known bool) {
 			switch {
 			case q.Factor == slou.FactorS:
 				next = q.Producer
-				if s := c.look.Made(q.DF, max(start, pos)); s.Known && next != 0 {
+				if s := c.look.Made(q.DF, start); s.Known && next != 0 {
 					e, known = m.ExecutionAt(next, s.End)
 				}
 				continue // pos stays at the end of it

@@ -150,8 +150,8 @@ func (c *call) variable(name string) int {
 // maxReadings bounds how many ways of reading a statement are tried.
 const maxReadings = 16
 
-// match narrows down the readings of the statement to those in which an awaited DF is one of its arguments.
-func (c *call) match(name string, indices []int64, readings []bindings) (out []bindings) {
+// match appends to out those readings of the statement in which an awaited DF is one of its arguments.
+func (c *call) match(name string, indices []int64, readings, out []bindings) []bindings {
 	for _, vars := range readings {
 		for i := range c.args {
 			a := &c.args[i]

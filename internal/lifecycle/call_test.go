@@ -84,7 +84,7 @@ func TestReadings(t *testing.T) {
 			if !ok {
 				t.Fatal(df)
 			}
-			readings = c.match(name, indices, readings)
+			readings = c.match(name, indices, readings, nil)
 		}
 		for _, r := range readings {
 			same := true
@@ -109,7 +109,7 @@ func FuzzCall(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text, df string) {
 		name, indices, ok := splitDF(df)
 		if c := parseCall(text); c != nil && ok {
-			for _, r := range c.match(name, indices, []bindings{{}}) {
+			for _, r := range c.match(name, indices, []bindings{{}}, nil) {
 				found := false
 				for i := range c.args {
 					full, known := c.args[i].text(r)

@@ -24,7 +24,9 @@ type makers struct {
 	// exact gives the waiting CF that would make a DF, and inside that would make some DFs whose names begin like it.
 	exact, inside map[string]made
 	awaited       []string // of solve
-	readings      []bindings
+	readings      [2][]bindings
+	identities    []identity                 // of DFs that were looked at
+	identityOf    []uint32                   // by DF: 1 + index into identities, 0 not looked at
 	values        map[string]map[string]bool // by name: the DFs of that name with a value, where somebody asked
 	copies        map[model.DF][]model.Copy  // of awaited DFs that have a value
 	coming        map[model.DF][]int32       // likewise: the nodes they were sent to and had not come to
@@ -84,18 +86,20 @@ func newMakers(f *finder, left []standing) *makers {
 // solve finds what a waiting CF would make from its statement; false if that does not tell.
 func (s *makers) solve(p *standing, c *call) bool {
 	m := s.f.m
-	awaited, readings := s.awaited[:0], append(s.readings[:0], bindings{})
+	awaited, readings, spare := s.awaited[:0], append(s.readings[0][:0], bindings{}), s.readings[1]
 	for _, df := range m.Awaits.Of(p.await) {
-		full := m.DFString(df)
-		name, indices, ok := splitDF(full)
-		if !ok || df == 0 {
+		d := s.identity(df)
+		if !d.ok || df == 0 {
 			return false
 		}
-		if readings = c.match(name, indices, readings); len(readings) == 0 {
+		spare = c.match(d.name, d.indices, readings, spare[:0])
+		readings, spare = spare, readings
+		if len(readings) == 0 {
 			return false
 		}
-		awaited = append(awaited, full)
+		awaited = append(awaited, d.full)
 	}
+	s.readings = [2][]bindings{readings, spare}
 	s.awaited = awaited
 	if len(readings) > 1 {
 		readings = slices.DeleteFunc(readings, func(vars bindings) bool {
@@ -127,6 +131,28 @@ func (s *makers) solve(p *standing, c *call) bool {
 		}
 	}
 	return true
+}
+
+// identity is the name of a DF taken apart. Many CFs wait for the same DF.
+type identity struct {
+	full, name string
+	indices    []int64
+	ok         bool
+}
+
+func (s *makers) identity(df model.DF) *identity {
+	if s.identityOf == nil {
+		s.identityOf, s.identities = make([]uint32, s.f.m.DFs()), make([]identity, 0, 1024)
+	}
+	i := s.identityOf[df]
+	if i == 0 {
+		d := identity{full: s.f.m.DFString(df)}
+		d.name, d.indices, d.ok = splitDF(d.full)
+		s.identities = append(s.identities, d)
+		i = uint32(len(s.identities))
+		s.identityOf[df] = i
+	}
+	return &s.identities[i-1]
 }
 
 // hasValue tells whether the DF with this name and these indices got a value.
@@ -182,15 +208,15 @@ func (s *makers) learn(df model.DF, by model.CF, calls []*call) {
 	m := s.f.m
 	e := m.ExecOf[by]
 	c := parseCall(m.Sites[m.SiteOf[by]].Text)
-	name, indices, ok := splitDF(m.DFString(df))
-	if c == nil || e == 0 || !ok {
+	d := *s.identity(df)
+	if c == nil || e == 0 || !d.ok {
 		return
 	}
 	var inputs []string
 	for _, in := range m.Inputs(int(e - 1)) {
-		inputs = append(inputs, m.DFString(in))
+		inputs = append(inputs, s.identity(in).full)
 	}
-	c.learn(name, indices, inputs)
+	c.learn(d.name, d.indices, inputs)
 	at := slices.Index(c.makes, true)
 	for _, o := range calls {
 		if at < 0 || len(o.args) != len(c.args) {
@@ -396,11 +422,11 @@ func (s *makers) why(cf model.CF, df model.DF, since int64) why {
 	if s.f.made(df) {
 		return s.whereabouts(cf, df, since)
 	}
-	full := m.DFString(df)
+	full := s.identity(df).full
 	if q, ok := s.exact[full]; ok && q.cf != cf {
 		return q.why(df, m.SiteOf[q.cf])
 	}
-	for prefix := full; prefix != ""; prefix = parentDF(prefix) {
+	for prefix := full; prefix != "" && len(s.inside) > 0; prefix = parentDF(prefix) {
 		if q, ok := s.inside[prefix]; ok && q.cf != cf {
 			q.guess = true // it may make other indices only
 			return q.why(df, m.SiteOf[q.cf])

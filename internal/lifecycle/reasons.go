@@ -79,12 +79,20 @@ const makersShown = 3
 func (f *finder) reasons(left []standing) {
 	s := newMakers(f, left)
 	f.makers = s
+	n := 0
+	for i := range left {
+		if left[i].state == Waiting {
+			n += len(f.m.Awaits.Of(left[i].await))
+		}
+	}
+	all := make([]why, 0, n)
 	for i := range left {
 		p := &left[i]
 		if p.state != Waiting {
 			continue
 		}
 		p.root = true
+		first := len(all)
 		for _, df := range f.m.Awaits.Of(p.await) {
 			if df == 0 {
 				continue
@@ -93,11 +101,12 @@ func (f *finder) reasons(left []standing) {
 			if w.kind == "" {
 				continue // it came since
 			}
-			p.why = append(p.why, w)
+			all = append(all, w)
 			if w.kind == WouldMake || w.kind == MayMake {
 				p.root = false
 			}
 		}
+		p.why = slices.Clip(all[first:])
 		// One thing that nothing can make is enough to be at the bottom.
 		if slices.ContainsFunc(p.why, func(w why) bool { return w.kind == NobodyMakes || w.kind == Destroyed }) {
 			p.root = true
