@@ -34,15 +34,17 @@ type Result struct {
 	Killed bool   `json:"killed"` // some worker's trace has no end
 	// Final says that nothing could happen any more at the end: what is left then is a fault of the program. Otherwise the
 	// run was cut short, and CFs and requests that are left were under way.
-	Final         bool      `json:"final"`
-	CFs           *CFs      `json:"cfs"`
-	NeverProduced *Finding  `json:"never_produced"` // DFs that CFs waited for or requested
-	ProducedTwice *Finding  `json:"produced_twice"` // DFs assigned again while they had a value
-	NeverUsed     *Finding  `json:"never_used"`     // DFs that no CF was given, waited for or requested
-	HeldToEnd     *Finding  `json:"held_to_end"`    // DFs that the program did not delete; no error in LuNA
-	LateRequests  *Finding  `json:"late_requests"`  // requests that came to a node where the DF had been destroyed
-	Unanswered    *Finding  `json:"unanswered"`     // requests to other nodes without an answer
-	Missing       []Missing `json:"missing"`
+	Final         bool     `json:"final"`
+	CFs           *CFs     `json:"cfs"`
+	NeverProduced *Finding `json:"never_produced"` // DFs that CFs waited for or requested
+	ProducedTwice *Finding `json:"produced_twice"` // DFs assigned again while they had a value
+	// NeverUsed are DFs that no CF was given, waited for or requested from another node. Where CFs are left that wait for
+	// other DFs, one of them may have asked its own node for such a DF.
+	NeverUsed    *Finding  `json:"never_used"`
+	HeldToEnd    *Finding  `json:"held_to_end"`   // DFs that the program did not delete; no error in LuNA
+	LateRequests *Finding  `json:"late_requests"` // requests that came to a node where the DF had been destroyed
+	Unanswered   *Finding  `json:"unanswered"`    // requests to other nodes without an answer
+	Missing      []Missing `json:"missing"`
 }
 
 // Missing names an event that was not recorded, and the findings, by their names in JSON, that need it.
