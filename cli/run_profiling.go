@@ -62,7 +62,7 @@ func startProfiling(io stdio, o *runOptions, args []string, plan *config.Plan) (
 		Started: started, StartNS: prof.Now(), Out: io.err,
 	})
 	if err != nil {
-		return nil, exitWith(exitUsage, err)
+		return nil, exitWith(exitUsage, errors.Join(err, removeTrace(uses)))
 	}
 	if w, ok := p.run.Get(modules.TraceWriterName).(*modules.TraceWriter); ok {
 		p.trace = w
@@ -92,6 +92,16 @@ func chooseTraceDir(io stdio, o *runOptions, u *prof.Use) error {
 	}
 	params["dir"] = dir
 	u.Params = params
+	return nil
+}
+
+// removeTrace removes the folder of the trace of a run that did not start. It was new or empty.
+func removeTrace(uses []prof.Use) error {
+	for _, u := range uses {
+		if dir, _ := u.Params["dir"].(string); u.Info.Name == modules.TraceWriterName && dir != "" {
+			return os.RemoveAll(dir)
+		}
+	}
 	return nil
 }
 

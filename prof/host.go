@@ -39,7 +39,7 @@ type ModuleRun struct {
 }
 
 // StartModules makes the modules and starts them, those that others require first, then by
-// priority. If one fails, those started before are finished and the error names it.
+// priority. If one fails, those started before are finished, what they write goes nowhere, and the error names it.
 func (s *Session) StartModules(uses []Use, facts RunFacts) (*ModuleRun, error) {
 	sorted, err := order(uses)
 	if err != nil {
@@ -56,8 +56,14 @@ func (s *Session) StartModules(uses []Use, facts RunFacts) (*ModuleRun, error) {
 		if err := guard(u.Info.Name, func() error { return m.Start(h) }); err != nil {
 			s.Disconnect(u.Info.Name)
 			r.hosts, r.modules = r.hosts[:i], r.modules[:i] // it is not finished
+			for _, o := range r.outputs {
+				o.abandon()
+			}
 			return nil, errors.Join(err, r.Finish())
 		}
+	}
+	for _, o := range r.outputs {
+		o.begin()
 	}
 	return r, nil
 }

@@ -20,7 +20,7 @@ type Output struct {
 	mu      sync.Mutex
 	w       *bufio.Writer
 	closer  io.Closer
-	file    os.FileInfo // of a file
+	file    *anew // if it is a file
 	err     error
 	host    *Host
 	told    bool // of err, or it is on its way
@@ -53,42 +53,87 @@ func (h *Host) Open(where string) (*Output, error) {
 		}
 		to, o.closer = c, c
 	default:
-		f, err := h.create(where, o)
+		f, err := h.create(where)
 		if err != nil {
 			return nil, err
 		}
-		to, o.closer = f, f
+		to, o.closer, o.file = f, f, f
 	}
 	o.w = bufio.NewWriterSize(to, 1<<16)
 	h.run.outputs = append(h.run.outputs, o)
 	return o, nil
 }
 
-// create makes a file anew, unless somebody writes to it: it is emptied only when it is locked.
-func (h *Host) create(where string, o *Output) (*os.File, error) {
-	f, err := os.OpenFile(where, os.O_RDWR|os.O_CREATE, 0o666)
+// anew is a file that loses what was in it at the first write, or when all modules have started: until then the run may
+// come to nothing, and then the results of the run before stay.
+type anew struct {
+	*os.File
+	emptied bool
+}
+
+func (f *anew) empty() error {
+	if f.emptied {
+		return nil
+	}
+	f.emptied = true
+	return f.Truncate(0)
+}
+
+// Write writes.
+func (f *anew) Write(p []byte) (int, error) {
+	if err := f.empty(); err != nil {
+		return 0, err
+	}
+	return f.File.Write(p)
+}
+
+// create makes a file anew, unless somebody writes to it.
+func (h *Host) create(where string) (*anew, error) {
+	file, err := os.OpenFile(where, os.O_RDWR|os.O_CREATE, 0o666)
 	if err != nil {
 		if path := (*os.PathError)(nil); errors.As(err, &path) {
 			err = path.Err
 		}
 		return nil, fmt.Errorf("cannot write to %s: %w; name another place", where, err)
 	}
-	if o.file, err = f.Stat(); err != nil || !o.file.Mode().IsRegular() {
-		return f, err
-	}
-	if !lock(f) {
-		defer f.Close()
-		for _, other := range h.run.outputs {
-			if other.file != nil && os.SameFile(o.file, other.file) {
-				return nil, fmt.Errorf("%s is written by %s already; name another place", where, other.host.Name())
-			}
-		}
-		return nil, fmt.Errorf("%s is being written by another run; name another place, or wait", where)
-	}
-	if err := f.Truncate(0); err != nil {
+	f := &anew{File: file}
+	info, err := f.Stat()
+	if err != nil {
 		return nil, errors.Join(err, f.Close())
 	}
-	return f, nil
+	if !info.Mode().IsRegular() {
+		f.emptied = true
+		return f, nil
+	}
+	if lock(file) {
+		return f, nil
+	}
+	defer f.Close()
+	for _, other := range h.run.outputs {
+		if other.file == nil {
+			continue
+		}
+		if theirs, err := other.file.Stat(); err == nil && os.SameFile(info, theirs) {
+			return nil, fmt.Errorf("%s is written by %s already; name another place", where, other.host.Name())
+		}
+	}
+	return nil, fmt.Errorf("%s is being written by another run; name another place, or wait", where)
+}
+
+// begin is called when all modules have started.
+func (o *Output) begin() {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.file != nil {
+		o.note(o.file.empty())
+	}
+}
+
+// abandon drops what is written from now on: not all modules have started.
+func (o *Output) abandon() {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.w.Reset(io.Discard)
 }
 
 // Write appends text.
