@@ -396,7 +396,7 @@ func TestOutputIsWrittenByOne(t *testing.T) {
 	if text, err := os.ReadFile(file); string(text) != "a\n" {
 		t.Errorf("%q, %v", text, err)
 	}
-	if _, err := start("x", "b"); err == nil || err.Error() != "module b: "+file+" is written by x already; name another place" {
+	if _, err := start("b", "x"); err == nil || err.Error() != "module x: "+file+" is written by b already; name another place" {
 		t.Error(err)
 	}
 	// A run that does not start leaves the results of the one before.
