@@ -3,6 +3,7 @@ package advise
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 
 	"github.com/whyslow/whyslow/internal/model"
@@ -12,14 +13,17 @@ import (
 
 // Data fragments on links.
 //
-// All transfers of DFs of one name are looked at together: they have the same locator. For each name the first of these
-// that holds is said: the DFs are stored where nobody makes or uses them; the same DF comes to a node again and again;
-// they take long because they are large; the CFs that take them are shorter than their way; they are asked for late;
-// or else they are used far from where they are made.
+// All transfers of DFs of one name are looked at together: they have the same locator; and so are names that mostly go from
+// CFs of one code fragment to CFs of another, such as the two halves of a border: mending only one of them would change
+// little. For each such flow the first of these that holds is said: the DFs are stored where nobody makes or uses them;
+// the same DF comes to a node again and again; they take long because they are large; the CFs that take them are shorter
+// than their way; they are asked for late; or else they are used far from where they are made.
 
-// flow sums up the transfers of the DFs of one name.
+// flow sums up the transfers of the DFs of some names.
 type flow struct {
-	name     string
+	names    map[uint32]bool
+	name     string  // the one with the most time on links
+	also     string  // the others, to be said: "", " (and `b`)"
 	ways     []int32 // indices into transfers
 	pairs    int64   // different DF and user
 	messages int64
@@ -27,45 +31,91 @@ type flow struct {
 	links    int64 // time on links
 	astray   int64 // stored neither where made nor where used
 	asked    int64
-	users    int64          // most nodes that use one DF
-	link     string         // the one used most
-	maker    model.CF       // of one of them
-	reader   model.CF       // likewise
-	again    map[int32]bool // nodes that got the same DF again
+	users    int64    // most nodes that use one DF
+	link     string   // the one used most
+	maker    model.CF // one of the code fragment that makes most
+	reader   model.CF // likewise
 }
 
-// maxFlows is how many names are looked at closely: those with the most time on links.
-const maxFlows = 8
+const (
+	// maxFlows is how many flows are looked at closely: those with the most time on links.
+	maxFlows = 8
+	// pieces is into how many parts advice divides what is too large.
+	pieces = 8
+)
 
-// parts into which advice divides what is too large.
-const pieces = 8
+// ends are the code fragments at both ends of a transfer.
+type ends struct{ maker, reader int }
 
 func (a *advisor) flows() []*flow {
 	r, m := a.replay, a.Model
-	byName := map[uint32]*flow{}
-	var order []*flow
+	type named struct {
+		ways  []int32
+		links int64
+		ends  map[ends]int64
+		some  map[ends]int32 // one of them
+	}
+	byName := map[uint32]*named{}
+	var order []uint32
 	for i := range r.transfers {
 		w := &r.transfers[i]
-		name := m.DFName[w.df]
-		f := byName[name]
-		if f == nil {
-			f = &flow{name: m.Names[name], again: map[int32]bool{}}
-			byName[name] = f
-			order = append(order, f)
+		n := byName[m.DFName[w.df]]
+		if n == nil {
+			n = &named{ends: map[ends]int64{}, some: map[ends]int32{}}
+			byName[m.DFName[w.df]] = n
+			order = append(order, m.DFName[w.df])
 		}
-		f.ways = append(f.ways, int32(i))
-		f.links += w.post + w.ask + w.answer
+		n.ways = append(n.ways, int32(i))
+		ns := w.post + w.ask + w.answer
+		n.links += ns
+		k := ends{m.CodeOf(r.maker(w)), m.CodeOf(m.ExecCF[w.reader])}
+		n.ends[k] += ns
+		n.some[k] = int32(i)
 	}
-	slices.SortStableFunc(order, func(x, y *flow) int { return cmp.Compare(y.links, x.links) })
-	order = order[:min(len(order), maxFlows)]
-	for _, f := range order {
-		f.sum(r, m)
+	slices.SortStableFunc(order, func(x, y uint32) int { return cmp.Compare(byName[y].links, byName[x].links) })
+	var list []*flow
+	index := map[ends]*flow{}
+	for _, name := range order {
+		n := byName[name]
+		most, first := ends{}, true
+		for k, ns := range n.ends {
+			old := n.ends[most]
+			if first || ns > old || ns == old && cmp.Or(cmp.Compare(k.maker, most.maker), cmp.Compare(k.reader, most.reader)) < 0 {
+				most, first = k, false
+			}
+		}
+		f := index[most]
+		if f == nil {
+			w := &r.transfers[n.some[most]]
+			f = &flow{names: map[uint32]bool{}, name: m.Names[name], maker: r.maker(w), reader: m.ExecCF[w.reader]}
+			index[most] = f
+			list = append(list, f)
+		} else {
+			f.also += ", `" + m.Names[name] + "`"
+		}
+		f.names[name] = true
+		f.ways = append(f.ways, n.ways...)
+		f.links += n.links
 	}
-	return order
+	slices.SortStableFunc(list, func(x, y *flow) int { return cmp.Compare(y.links, x.links) })
+	list = list[:min(len(list), maxFlows)]
+	for _, f := range list {
+		f.sum(r)
+	}
+	return list
 }
 
-// sum works out all but the name and the time on links.
-func (f *flow) sum(r *replay, m *model.Model) {
+// maker is the CF that made the DF of a transfer, 0 where it is not known.
+func (r *replay) maker(w *transfer) model.CF {
+	if i, ok := r.m.Creation(w.df, r.m.ExecStart[w.reader]); ok {
+		return r.m.MadeBy[i]
+	}
+	return 0
+}
+
+// sum works out what is told of all transfers together.
+func (f *flow) sum(r *replay) {
+	f.pairs, f.messages, f.bytes, f.astray, f.asked, f.users = 0, 0, 0, 0, 0, 0
 	slices.SortFunc(f.ways, func(i, k int32) int {
 		x, y := &r.transfers[i], &r.transfers[k]
 		return cmp.Or(cmp.Compare(x.df, y.df), cmp.Compare(x.user, y.user), cmp.Compare(x.message, y.message), cmp.Compare(i, k))
@@ -88,8 +138,6 @@ func (f *flow) sum(r *replay, m *model.Model) {
 			f.pairs++
 			users++
 			f.users = max(f.users, users)
-		} else if newMessage {
-			f.again[w.user] = true
 		}
 		if newMessage {
 			f.messages++
@@ -109,11 +157,6 @@ func (f *flow) sum(r *replay, m *model.Model) {
 			most, f.link = n, l.String()
 		}
 	}
-	w := &r.transfers[f.ways[0]]
-	f.reader = m.ExecCF[w.reader]
-	if i, ok := m.Creation(w.df, m.ExecStart[w.reader]); ok {
-		f.maker = m.MadeBy[i]
-	}
 }
 
 // direct is the way of a DF that is stored where it is used: it leaves as soon as it is made.
@@ -126,11 +169,10 @@ func direct(w *transfer) (post, ask, answer int64) {
 
 func nowhere(*transfer) (post, ask, answer int64) { return 0, 0, 0 }
 
-// only changes the transfers of one name.
+// only changes the transfers of some names.
 func (a *advisor) only(f *flow, links func(*transfer) (post, ask, answer int64)) change {
-	name := a.Model.DFName[a.replay.transfers[f.ways[0]].df]
 	return change{links: func(w *transfer) (int64, int64, int64) {
-		if a.Model.DFName[w.df] != name {
+		if !f.names[a.Model.DFName[w.df]] {
 			return w.post, w.ask, w.answer
 		}
 		return links(w)
@@ -148,12 +190,25 @@ func (a *advisor) latency() {
 		return
 	}
 	worth := int64(worthwhile * float64(a.res.WallNS))
-	for _, f := range a.flows() {
-		best := a.res.WallNS - a.replay.wall(a.only(f, nowhere))
-		if best*a.workers < int64(worthwhile*float64(a.res.TotalNS)) || best < worth {
-			continue
+	flows, given := a.flows(), len(a.list)
+	for _, f := range flows {
+		if best := a.res.WallNS - a.replay.wall(a.only(f, nowhere)); best >= worth {
+			a.flow(f, best)
 		}
-		a.flow(f, best)
+	}
+	if len(a.list) > given || len(flows) < 2 {
+		return
+	}
+	// Where several hold the run up alike, mending one of them gives nothing.
+	all := flows[0]
+	for _, f := range flows[1:] {
+		all.also += ", `" + f.name + "`" + f.also
+		maps.Copy(all.names, f.names)
+		all.ways = append(all.ways, f.ways...)
+	}
+	if best := a.res.WallNS - a.replay.wall(a.only(all, nowhere)); best >= worth {
+		all.sum(a.replay)
+		a.flow(all, best)
 	}
 }
 
@@ -164,16 +219,16 @@ func (a *advisor) flow(f *flow, best int64) {
 	producer, consumer := m.Codes[m.CodeOf(f.maker)].Name, m.Codes[m.CodeOf(f.reader)].Name
 	flight := a.meanAnswer(f)
 	evidence := map[string]any{"df": name, "producer": producer, "consumer": consumer, "link": f.link, "messages": f.messages, "bytes": f.bytes,
-		"flight_ns": flight, "dfs": f.pairs, "made_at": a.statement(f.maker), "used_at": a.statement(f.reader)}
+		"flight_ns": flight, "dfs": f.pairs, "names": len(f.names), "made_at": a.statement(f.maker), "used_at": a.statement(f.reader)}
 	var waited, count int64
 	for i := range a.res.Causes {
-		if c := &a.res.Causes[i]; c.Factor == "L" && c.DF == name {
+		if c := &a.res.Causes[i]; c.Factor == "L" && f.has(m, c.DF) {
 			waited += c.NS
 			count += c.Count
 		}
 	}
 	evidence["waited_ns"], evidence["count"] = waited, count
-	head := fmt.Sprintf("Workers waited %s (%s, %s) for `%s`%s%s, most often on the link %s.", units.Duration(waited), a.share(waited), units.Count(count, "time"), name,
+	head := fmt.Sprintf("Workers waited %s (%s, %s) for `%s`%s%s%s, most often on the link %s.", units.Duration(waited), a.share(waited), units.Count(count, "time"), name, f.also,
 		a.by(" from ", producer, f.maker), a.by(" before ", consumer, f.reader), f.link)
 	within := func(wall int64, what string) string {
 		return fmt.Sprintf("%s, with everything else as it is, the run would take %s.", what, units.Duration(a.res.WallNS-wall))
@@ -183,7 +238,7 @@ func (a *advisor) flow(f *flow, best int64) {
 	case 2*f.astray > f.messages:
 		evidence["stored_elsewhere"] = f.astray
 		a.addWall("locators-disagree", push, within(push, "Stored where they are used"), evidence,
-			"%s They are stored on a node that neither makes nor uses them: their locator and those of the CFs disagree. Give `%s` the locator of the CFs that use it: `locator_cyclic %s[i] => expression;`, with the expression of their `locator_cyclic`.", head, name, name)
+			"%s They are stored on a node that neither makes nor uses them: their locator and those of the CFs disagree. Give `%s`%s the locator of the CFs that use them: `locator_cyclic %s[i] => expression;`, with the expression of their `locator_cyclic`.", head, name, f.also, name)
 	case f.messages >= 2*f.pairs && f.users > 1:
 		evidence["repeated"] = f.messages - f.pairs
 		a.addWall("replicate", push, within(push, "With a copy on every node"), evidence,
@@ -224,7 +279,7 @@ func (a *advisor) once(f *flow, best, push, flight int64, head, consumer string,
 			overlap = fmt.Sprintf(" With %.1f CFs per worker there is little else to do meanwhile: smaller fragments would let transfers overlap with work.", n)
 		}
 		a.addWall("far-data", best, within(best, "Made and used on one node"), evidence,
-			"%s Give `%s` and the code fragments that make and use it the same locator, so that they meet on one node.%s", head, f.name, overlap)
+			"%s Give `%s`%s and the code fragments that make and use them the same locator, so that they meet on one node.%s", head, f.name, f.also, overlap)
 	}
 }
 
@@ -277,6 +332,16 @@ func (a *advisor) by(word, code string, cf model.CF) string {
 		return fmt.Sprintf("%s`%s` (%s)", word, code, at)
 	}
 	return fmt.Sprintf("%s`%s`", word, code)
+}
+
+// has tells whether DFs of that name are in the flow.
+func (f *flow) has(m *model.Model, name string) bool {
+	for n := range f.names {
+		if m.Names[n] == name {
+			return true
+		}
+	}
+	return false
 }
 
 func (a *advisor) meanAnswer(f *flow) int64 {

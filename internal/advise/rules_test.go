@@ -35,6 +35,7 @@ var pairs = []pair{
 	{name: "one-node", fault: shape{nodes: 2, workers: 1}, words: []string{"All 10 CFs ran on node 0 of 2", "locator_cyclic"}},
 	{name: "order", fault: shape{nodes: 1, workers: 2}, words: []string{"`step`", "critical path"}},
 	{name: "far-data", fault: shape{nodes: 2, workers: 1, latency: 3 * time.Millisecond}, words: []string{"`y`", "`step` (fault.fa:7)", "same locator"}},
+	{name: "crossed", id: "far-data", fault: shape{nodes: 2, workers: 1, latency: 3 * time.Millisecond}, words: []string{"`a`", "`b`", "same locator"}},
 	{name: "too-small-to-send", fault: shape{nodes: 2, workers: 1, latency: lat}, words: []string{"`step`", "larger"}},
 	{name: "replicate", fault: shape{nodes: 3, workers: 1, latency: lat}, words: []string{"`c`", "locator_replicating c => all"}},
 	{name: "asked-again", fault: shape{nodes: 2, workers: 1, latency: lat}, words: []string{"`c`", "6 messages for 1 DF"}},
