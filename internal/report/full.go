@@ -51,6 +51,9 @@ func indentOf(c cell) string {
 	return ""
 }
 
+// minWord is how narrow a column of words may become.
+const minWord = 16
+
 // grid writes a table; columns of plots are left out, words are cut to what fits.
 func (t *terminal) grid(g *grid) {
 	if len(g.Rows) == 0 {
@@ -76,18 +79,32 @@ func (t *terminal) grid(g *grid) {
 			room -= width[i]
 		}
 	}
-	limit := maxWord // of words: as wide as all of them fit
-	for ; limit > 16; limit-- {
-		sum := 0
-		for i, h := range heads {
-			if !h.Number {
-				sum += min(width[i], limit)
+	// Words get as much as there is; where even that is too little, columns at the right end are left out.
+	fit := func() (limit int) {
+		for limit = maxWord; limit > minWord; limit-- {
+			sum := 0
+			for i, h := range heads {
+				if !h.Number {
+					sum += min(width[i], limit)
+				}
+			}
+			if sum <= room {
+				return limit
 			}
 		}
-		if sum <= room {
-			break
-		}
+		return 0
 	}
+	limit := fit()
+	left := ""
+	for ; limit == 0 && len(heads) > 2; limit = fit() {
+		last := len(heads) - 1
+		left = heads[last].Name + "; " + left
+		if room += 2; heads[last].Number {
+			room += width[last]
+		}
+		heads = heads[:last]
+	}
+	limit = max(limit, minWord)
 	t.title(g.Caption)
 	tab := &table{}
 	var names []any
@@ -95,7 +112,11 @@ func (t *terminal) grid(g *grid) {
 		if h.Number {
 			tab.numbers = append(tab.numbers, i+1)
 		}
-		names = append(names, t.paint("dim", h.Name))
+		name := h.Name
+		if !h.Number {
+			name = t.clip(name, limit)
+		}
+		names = append(names, t.paint("dim", name))
 	}
 	tab.row(names...)
 	for _, row := range g.Rows {
@@ -112,6 +133,9 @@ func (t *terminal) grid(g *grid) {
 		tab.row(cells...)
 	}
 	t.render(tab)
+	if left != "" {
+		t.paragraph("", "No room for the columns "+strings.TrimSuffix(left, "; ")+".")
+	}
 	if g.More > 0 {
 		t.printf("%d more\n", g.More)
 	}

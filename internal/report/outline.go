@@ -22,7 +22,7 @@ func (t *terminal) overTime() {
 		return
 	}
 	n := min(w.Count, maxSpark, max(t.opt.Width-30, 10))
-	t.title(fmt.Sprintf("Over time: from start to end in %d steps of about %s, a full block is all workers", n, units.Duration(t.res.WallNS/int64(n))))
+	t.title(fmt.Sprintf("Over time: %d steps of about %s", n, units.Duration(t.res.WallNS/int64(n))))
 	tab := t.table(3, 4, "", "", "least", "most")
 	for i, s := range shares(&t.res.Factors) {
 		f := factorNames[i]

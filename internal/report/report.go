@@ -194,7 +194,7 @@ func sortedParts(parts map[string]int64) []part {
 func gain(a *advise.Advice, res *slou.Result) string {
 	switch {
 	case a.Blocking:
-		return "without this the program cannot end"
+		return "only then can the program end"
 	case a.GainBytes > 0:
 		return fmt.Sprintf("up to %s less memory at the peak", units.Bytes(a.GainBytes))
 	case a.GainWallNS > 0:

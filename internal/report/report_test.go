@@ -3,16 +3,21 @@ package report
 import (
 	"bytes"
 	"context"
+	"encoding/csv"
 	"encoding/json"
+	"errors"
 	"flag"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/jedib0t/go-pretty/v6/text"
 	"github.com/rogpeppe/go-internal/txtar"
 
+	"github.com/whyslow/whyslow/internal/advise"
 	"github.com/whyslow/whyslow/internal/model"
 	"github.com/whyslow/whyslow/internal/slou"
 	"github.com/whyslow/whyslow/trace"
@@ -65,6 +70,9 @@ func TestGolden(t *testing.T) {
 				t.Fatal(err)
 			}
 			all := compute(t, string(ar.Files[0].Data), "node", "worker", "code", "index:0")
+			// What is advised is not what this is about.
+			all.Advice = []advise.Advice{{Text: "Make a DF called `part`.", Blocking: true}, {Text: "Call `use` earlier.", GainNS: 20e3, GainWallNS: 10e3, Bound: "The rest of the run takes no longer."},
+				{Text: "Delete `x`.", GainBytes: 8000}, {Text: "Use fewer workers.", GainNS: 5e3}}
 			for i := range ar.Files[1:] {
 				f := &ar.Files[i+1]
 				got := render(t, all, f.Name)
@@ -169,5 +177,94 @@ func TestNull(t *testing.T) {
 		if !strings.Contains(text, want) {
 			t.Errorf("no %q in:\n%s", want, text)
 		}
+	}
+}
+
+// TestWidth: no line is wider than the terminal.
+func TestWidth(t *testing.T) {
+	files, _ := filepath.Glob("testdata/*.txtar")
+	for _, file := range files {
+		ar, err := txtar.ParseFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		all := compute(t, string(ar.Files[0].Data), "node", "worker", "code", "index:0")
+		for width := 60; width <= 200; width += 20 {
+			for _, how := range []string{"by=node", "by=code", "by=index:0", "full"} {
+				for line := range strings.Lines(render(t, all, fmt.Sprintf("terminal %s width=%d", how, width))) {
+					if n := text.StringWidthWithoutEscSequences(strings.TrimSuffix(line, "\n")); n > width {
+						t.Errorf("%s, %s: %d columns instead of %d: %s", file, how, n, width, line)
+					}
+				}
+			}
+		}
+	}
+}
+
+// TestFailures: an analysis that fails, or panics, leaves the others alone, and every face says why.
+func TestFailures(t *testing.T) {
+	failed := runAll([]job{
+		{"a", nil, func() error { return errors.New("no") }},
+		{"b", []string{"a"}, func() error { panic("bad") }},
+		{"c", []string{"a", "b"}, func() error { return nil }},
+	}, func(string) {})
+	if len(failed) != 2 || failed[0].Why != "no" || failed[1].Why != "internal error: bad" {
+		t.Errorf("failures are %v", failed)
+	}
+	all := compute(t, hostile(t, "x"))
+	whole := *all
+	for _, f := range []struct {
+		name string
+		drop func(*Everything)
+	}{
+		{analysisSLOU, func(a *Everything) { a.SLOU, a.Advice = nil, nil }}, {analysisCritical, func(a *Everything) { a.Critical = nil }},
+		{analysisSeries, func(a *Everything) { a.Series = nil }}, {analysisLifecycle, func(a *Everything) { a.Lifecycle = nil }},
+		{analysisImbalance, func(a *Everything) { a.Imbalance = nil }}, {analysisBlame, func(a *Everything) { a.Blame = nil }},
+		{analysisAdvice, func(a *Everything) { a.Advice = nil }},
+	} {
+		some := whole
+		f.drop(&some)
+		some.Failed = []Failure{{Analysis: f.name, Why: "it rained", Err: errors.New("it rained")}}
+		page := pageOf(t, &some)
+		checkPage(t, page)
+		for face, text := range map[string]string{"html": page, "terminal": render(t, &some, "terminal"), "full": render(t, &some, "terminal full")} {
+			if !strings.Contains(text, "it rained") {
+				t.Errorf("without %s the %s does not say why", f.name, face)
+			}
+		}
+		var out bytes.Buffer
+		if err := errors.Join(JSON(&out, &some, Options{}), CSV(&out, &some, Options{})); err != nil || !strings.Contains(out.String(), "it rained") {
+			t.Errorf("without %s: %v, %s", f.name, err, out.String())
+		}
+		if got := some.FactorsError() != nil; got != (f.name == analysisSLOU) {
+			t.Errorf("without %s the factors' error is %v", f.name, some.FactorsError())
+		}
+	}
+}
+
+// TestCSV: sums of the factors over the windows are those of the report.
+func TestCSV(t *testing.T) {
+	all := compute(t, hostile(t, "x"))
+	var out bytes.Buffer
+	if err := CSV(&out, all, Options{}); err != nil {
+		t.Fatal(err)
+	}
+	rows, err := csv.NewReader(&out).ReadAll()
+	if err != nil {
+		t.Fatal(err)
+	}
+	sums := map[string]int64{}
+	for _, r := range rows[1:] {
+		if r[2] == "ns" && r[3] == "" {
+			var ns int64
+			if err := json.Unmarshal([]byte(r[9]), &ns); err != nil {
+				t.Fatal(err)
+			}
+			sums[r[1]+r[4]] += ns
+		}
+	}
+	f := &all.SLOU.Factors
+	if sums["U"] != f.U.NS || sums["S.nowhere"] != f.S.Parts["nowhere"] || sums["L1->0"] != f.L.Parts["1->0"] || f.U.NS == 0 || f.L.NS == 0 {
+		t.Errorf("the sums are %v", sums)
 	}
 }

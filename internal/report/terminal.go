@@ -34,7 +34,8 @@ func Terminal(w io.Writer, all *Everything, opt Options) error {
 	}
 	t := &terminal{bufio.NewWriter(w), all, all.SLOU, opt}
 	if t.res == nil {
-		t.printf("%s: %s on %s x %s\n\n", t.paint("bold", printable(title(all))), units.Duration(all.Run.WallNS), units.Count(int64(all.Run.Nodes), "node"), units.Count(int64(all.Run.Workers), "worker"))
+		t.paragraph("", fmt.Sprintf("%s: %s on %s x %s", title(all), units.Duration(all.Run.WallNS), units.Count(int64(all.Run.Nodes), "node"), units.Count(int64(all.Run.Workers), "worker")))
+		t.printf("\n")
 	} else {
 		t.header()
 		t.factors()
@@ -86,7 +87,9 @@ func (t *terminal) header() {
 	if r.Ended != "" && r.Ended != "done" {
 		ended = " (" + r.Ended + ")"
 	}
-	t.printf("%s%s: %s on %s, %s of processor time\n\n", t.paint("bold", program), ended, units.Duration(r.WallNS), where, units.Duration(r.TotalNS))
+	lines := wrap(fmt.Sprintf("%s%s: %s on %s, %s of processor time", program, ended, units.Duration(r.WallNS), where, units.Duration(r.TotalNS)), t.opt.Width)
+	lines[0] = strings.Replace(lines[0], program, t.paint("bold", program), 1)
+	t.printf("%s\n\n", strings.Join(lines, "\n"))
 }
 
 var factorNames = []struct{ letter, name string }{
@@ -121,10 +124,10 @@ const maxParts = 8
 func (t *terminal) factors() {
 	tab := t.table(2, 3, "", "seconds", "share", "")
 	total := t.res.TotalNS
-	width := max(min(t.opt.Width-58, 40), 10)
+	width := min(t.opt.Width-58, 40)
 	row := func(name, colour string, ns int64, bar bool) {
 		b := ""
-		if bar {
+		if bar && width > 5 {
 			b = t.paint(colour, barOf(ns, total, width))
 		}
 		tab.row(name, seconds(ns, total), percent(ns, total), b)
@@ -159,7 +162,7 @@ func (t *terminal) factors() {
 	}
 	t.render(tab)
 	if u := t.res.Factors.U; u != nil && u.NS > 0 {
-		t.printf("%s of the useful time was measured by the threads' own clocks.\n", percent(u.MeasuredNS, u.NS))
+		t.paragraph("", percent(u.MeasuredNS, u.NS)+" of the useful time was measured by the threads' own clocks.")
 	}
 	t.printf("\n")
 }
@@ -211,18 +214,10 @@ func (t *terminal) render(tab *table) {
 	}
 }
 
-func (t *terminal) title(s string) { t.printf("%s\n", t.paint("bold", s)) }
-
-func (t *terminal) shareRow(name, total string, of int64, list []*slou.Share) []any {
-	row := []any{name, total}
-	for i, s := range list {
-		if s == nil {
-			row = append(row, "-")
-		} else {
-			row = append(row, t.paint(factorNames[i].letter, percent(s.NS, of)))
-		}
+func (t *terminal) title(s string) {
+	for _, line := range wrap(printable(s), t.opt.Width) {
+		t.printf("%s\n", t.paint("bold", line))
 	}
-	return row
 }
 
 // split shows the split that was asked for.
@@ -238,7 +233,19 @@ func (t *terminal) split() {
 	}
 	heading, column := splitName(s.By)
 	t.title(heading)
-	tab := t.table(2, 8, column, "seconds", "U", "S", "L", "O", "W", "CFs")
+	// A narrow terminal has no room for times, nor for factors that say nothing.
+	narrow := t.opt.Width < 80
+	heads := []string{column}
+	if !narrow {
+		heads = append(heads, "seconds")
+	}
+	var factors []int
+	for i, f := range shares(&t.res.Factors) {
+		if !narrow || f != nil && f.NS > 0 {
+			factors, heads = append(factors, i), append(heads, factorNames[i].letter)
+		}
+	}
+	tab := t.table(2, len(heads)+1, append(heads, "CFs")...)
 	for i := range s.Groups {
 		g := &s.Groups[i]
 		if i == maxRows && len(s.Groups) > maxRows {
@@ -249,7 +256,20 @@ func (t *terminal) split() {
 		if s.By == "node" {
 			name = strings.TrimSpace(name + " " + t.all.host(g))
 		}
-		row := t.shareRow(t.clip(name, 24), seconds(g.TotalNS, t.res.TotalNS), g.TotalNS, shares(&g.Factors))
+		row := []any{t.clip(name, 24)}
+		if narrow {
+			row[0] = t.clip(name, 16)
+		} else {
+			row = append(row, seconds(g.TotalNS, t.res.TotalNS))
+		}
+		list := shares(&g.Factors)
+		for _, f := range factors {
+			if list[f] == nil {
+				row = append(row, "-")
+			} else {
+				row = append(row, t.paint(factorNames[f].letter, percent(list[f].NS, g.TotalNS)))
+			}
+		}
 		if g.CFs > 0 || !g.Rest {
 			row = append(row, g.CFs)
 		}

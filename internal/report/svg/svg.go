@@ -121,10 +121,10 @@ func (d *drawing) rect(class, x, width string, y, height float64, attributes, ti
 
 // share is v as a part of whole, between 0 and 1.
 func share(v, whole float64) float64 {
-	if !(whole > 0) || !(v > 0) {
-		return 0
+	if q := v / whole; whole > 0 && q > 0 { // false where it is no number
+		return min(q, 1)
 	}
-	return math.Min(v/whole, 1)
+	return 0
 }
 
 // num writes a number with at most three decimals.

@@ -26,16 +26,19 @@ func Percent() Axis {
 }
 
 // long are steps of times beyond minutes, in seconds.
-var long = []float64{60, 120, 300, 600, 900, 1800, 3600, 7200, 14400, 21600, 43200, 86400, 172800, 432000, 864000}
+var long = []float64{60, 120, 300, 600, 900, 1800, 3600, 7200, 14400, 21600, 43200}
+
+const day = 86400e9
 
 // Time is an axis for times in nanoseconds.
 func Time(maximum float64, n int) Axis {
 	if maximum >= 180e9 {
 		for _, s := range long {
-			if maximum/(s*1e9) <= float64(n) || s == long[len(long)-1] {
+			if maximum/(s*1e9) <= float64(n) {
 				return axis(maximum, s*1e9, clock)
 			}
 		}
+		return axis(maximum, max(roundStep(maximum/day, n), 1)*day, clock)
 	}
 	step := roundStep(maximum, n)
 	return axis(maximum, step, func(v float64) string {
@@ -49,6 +52,8 @@ func clock(ns float64) string {
 	switch {
 	case m == 0:
 		return "0"
+	case m%(24*60) == 0:
+		return fmt.Sprintf("%d d", m/(24*60))
 	case m%60 == 0:
 		return fmt.Sprintf("%d h", m/60)
 	case m < 60:
