@@ -198,15 +198,5 @@ func (a *advisor) top(fits func(*slou.Cause) bool, key func(*slou.Cause) [4]stri
 
 func lost(c *slou.Cause) int64 { return c.NS }
 
-// least is the shortest the run could be with some workers if everything were spread at will and cost nothing:
-// max(T1/p, Tinf); false where that is not known.
-func (a *advisor) least(workers int64) (int64, bool) {
-	if a.Critical != nil && a.Critical.Work != nil {
-		w := a.Critical.Work
-		return max(ceil(w.T1NS, workers), w.TinfNS), true
-	}
-	return 0, false
-}
-
 // ceil is x/y rounded up.
 func ceil(x, y int64) int64 { return (x + y - 1) / max(y, 1) }
