@@ -103,11 +103,14 @@ func (n *Network) receive(b *box) {
 			n.deliver(m)
 		case wait == 0:
 			<-b.wake
+		case wait <= coarse:
+			// Slices, since what is due earlier may come meanwhile.
+			nap(min(wait, slice))
 		default:
 			if timer == nil {
-				timer = time.NewTimer(wait)
+				timer = time.NewTimer(wait - coarse)
 			} else {
-				timer.Reset(wait)
+				timer.Reset(wait - coarse)
 			}
 			select {
 			case <-timer.C:
@@ -117,6 +120,13 @@ func (n *Network) receive(b *box) {
 		}
 	}
 }
+
+// A process in which nothing runs is woken by Go's timers up to a millisecond late: they are for the time before the last
+// coarse bit of a wait only, which is slept through in slices.
+const (
+	coarse = 2 * time.Millisecond
+	slice  = 100 * time.Microsecond
+)
 
 // box holds the messages on their way to one node, earliest due first; equal times in the order of sending.
 type box struct {
