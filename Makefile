@@ -38,8 +38,8 @@ bench:                   ## micro-benchmarks, then the figures of the README
 bench-overhead:          ## what profiling costs the block matrix product, by modes: renews that section of docs/benchmarks.md, and its plot
 	cd bench && go run . -o ../docs/benchmarks.md overhead
 
-experiments: build       ## how S, O and L follow the number of chains, the size of a CF and the size of a DF
-	go run ./examples/experiments -whyslow ./whyslow
+experiments: build       ## how S, O and L follow the number of chains, the size of a CF and the size of a DF; writes docs/experiments.md
+	./whyslow experiment --page docs/experiments.md
 
 fuzz:                    ## every fuzz target for 20 s
 	@grep -rl '^func Fuzz' --include='*_test.go' . | xargs -n1 dirname | sort -u | while read dir; do \

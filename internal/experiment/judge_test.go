@@ -80,7 +80,7 @@ func TestVerdict(t *testing.T) {
 func TestWholeOrNothing(t *testing.T) {
 	dir := t.TempDir()
 	good := filepath.Join(dir, "good")
-	if err := WriteFile(good, "old"); err != nil {
+	if err := os.WriteFile(good, []byte("old"), 0o666); err != nil {
 		t.Fatal(err)
 	}
 	if err := replace(map[string]string{good: "new", filepath.Join(dir, "none", "bad"): "new"}); err == nil {
@@ -96,7 +96,7 @@ func TestWholeOrNothing(t *testing.T) {
 	e.Checks = judgeOverhead(e)
 	r := &Report{Experiments: []*Experiment{e}}
 	page := filepath.Join(dir, "page.md")
-	if err := WriteFile(page, "# Nothing marked\n"); err != nil {
+	if err := os.WriteFile(page, []byte("# Nothing marked\n"), 0o666); err != nil {
 		t.Fatal(err)
 	}
 	if err := r.WritePage(page); err == nil || !strings.Contains(err.Error(), page) || !strings.Contains(err.Error(), "experiment overhead") {

@@ -103,6 +103,3 @@ func replace(files map[string]string) (err error) {
 	}
 	return nil
 }
-
-// WriteFile writes one file, whole or not at all.
-func WriteFile(name, text string) error { return replace(map[string]string{name: text}) }
