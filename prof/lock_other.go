@@ -5,3 +5,5 @@ package prof
 import "os"
 
 func lock(*os.File) bool { return true }
+
+func unlock(*os.File) {}

@@ -87,6 +87,12 @@ func (f *anew) Write(p []byte) (int, error) {
 	return f.File.Write(p)
 }
 
+// Close closes the file. It is unlocked first: a process that user code has forked would keep the lock.
+func (f *anew) Close() error {
+	unlock(f.File)
+	return f.File.Close()
+}
+
 // create makes a file anew, unless somebody writes to it.
 func (h *Host) create(where string) (*anew, error) {
 	file, err := os.OpenFile(where, os.O_RDWR|os.O_CREATE, 0o666)

@@ -829,8 +829,13 @@ class Output {
         if (f_) std::fwrite(s.data(), 1, s.size(), f_);
     }
     void close() {
-        if (f_ == stderr || f_ == stdout) std::fflush(f_);
-        else if (f_ && std::fclose(f_)) std::fprintf(stderr, "whyslow: a file of results could not be written to its end: %s\n", std::strerror(errno));
+        const bool own = f_ && f_ != stderr && f_ != stdout;
+        int error = f_ && std::fflush(f_) ? errno : 0;
+        if (own) {
+            ::flock(::fileno(f_), LOCK_UN); // a process that was forked would keep the lock
+            if (std::fclose(f_) && !error) error = errno;
+            if (error) std::fprintf(stderr, "whyslow: a file of results could not be written to its end: %s\n", std::strerror(error));
+        }
         f_ = nullptr;
     }
 

@@ -2,6 +2,7 @@
 // code fragment. Compiled once per set of flags.
 #include <cxxabi.h>
 #include <whyslow_wrap.h>
+#include <unistd.h>
 
 extern "C" {
 extern void *__dso_handle __attribute__((visibility("hidden")));
@@ -255,11 +256,12 @@ DF DF::operator%(const DF &o) const { return detail::binary(*this, o, "%", detai
 } // namespace luna
 
 // exit and its kin end the program under test, not the process that watches it. The linker renames the calls
-// (--wrap) of the user's files.
+// (--wrap) of the user's files. In a process that user code has forked they are what they always were.
+static const pid_t whyslow_process = ::getpid();
 #define WS_WRAP(NAME, FLUSH)                                                                                           \
 	extern "C" __attribute__((noreturn, visibility("hidden"))) void __wrap_##NAME(int code)                            \
 	{                                                                                                                  \
-		if (!luna::ucenv::detail::host) __real_##NAME(code);                                                           \
+		if (!luna::ucenv::detail::host || ::getpid() != whyslow_process) __real_##NAME(code);                                                           \
 		if (FLUSH) {                                                                                                   \
 			luna::ucenv::detail::flush();                                                                              \
 			std::fflush(nullptr);                                                                                      \
