@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"path/filepath"
 	"strings"
 	"time"
@@ -116,8 +117,16 @@ func runProgram(ctx context.Context, io stdio, o *runOptions, plan *config.Plan,
 		return err
 	}
 	cfg.Session, cfg.Writers, cfg.DescribeDFs, cfg.Rules = p.session, p.writers(), p.run.WantsDFs(), p.rules
+	// User code may change the current folder; names of files of ours stand for what they stood for before.
+	folder, folderErr := os.Getwd()
 	res, runErr := engine.Run(ctx, cfg)
 	closeLibrary(library, runErr, cfg.Warn)
+	if folderErr == nil {
+		folderErr = os.Chdir(folder)
+	}
+	if folderErr != nil {
+		io.say("warning: the current folder may have changed: %v", folderErr)
+	}
 	outcome := runOutcome(io, runErr)
 	endErr := p.end(io, runErr, outcome)
 	if p.trace == nil {
