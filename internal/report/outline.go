@@ -26,10 +26,11 @@ func (t *terminal) overTime() {
 	tab := t.table(3, 4, "", "", "least", "most")
 	for i, s := range shares(&t.res.Factors) {
 		f := factorNames[i]
-		if s == nil || float64(s.NS-s.Parts["extra"]) < seldom*float64(t.res.TotalNS) {
+		ns := w.Factor(w.Rows, w.NS, f.letter)
+		if s == nil || ns == nil || float64(s.NS-s.Parts["extra"]) < seldom*float64(t.res.TotalNS) {
 			continue
 		}
-		line, least, most := t.spark(w.Factor(w.Rows, w.NS, f.letter), n)
+		line, least, most := t.spark(ns, n)
 		tab.row(t.paint(f.letter, f.letter), t.paint(f.letter, line), least, most)
 	}
 	t.render(tab)
