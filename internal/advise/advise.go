@@ -19,6 +19,7 @@ import (
 	"github.com/whyslow/whyslow/internal/lifecycle"
 	"github.com/whyslow/whyslow/internal/model"
 	"github.com/whyslow/whyslow/internal/slou"
+	"github.com/whyslow/whyslow/trace"
 )
 
 // Input is what is known of a run. SLOU is needed; everything else may be nil: rules that need it are silent or work with
@@ -72,7 +73,8 @@ func Advise(in Input) []Advice {
 	a.stuckLocators()
 	a.neverFreed()
 	f := &a.res.Factors
-	if a.res.TotalNS > 0 && (f.U == nil || float64(f.U.NS) < goodUseful*float64(a.res.TotalNS)) {
+	stuck := a.Model != nil && a.Model.Info.Ended == trace.EndedStuck // it matters more that it ends than when
+	if !stuck && a.res.TotalNS > 0 && (f.U == nil || float64(f.U.NS) < goodUseful*float64(a.res.TotalNS)) {
 		if a.Model != nil && f.U != nil && f.L != nil && f.O != nil {
 			a.replay = newReplay(a.Model)
 		}

@@ -194,14 +194,25 @@ func (a *advisor) preempted() {
 	ns := a.res.Factors.O.Parts["preempt"]
 	late, _ := a.lateStarts()
 	evidence := map[string]any{"preempt_ns": ns, "late_ns": late}
-	text := fmt.Sprintf("CFs that were running lost the processor for %s (%s)", units.Duration(ns), a.share(ns))
-	if late > 0 {
-		text += fmt.Sprintf(", and workers with something to start had none for %s (%s)", units.Duration(late), a.share(late))
+	var lost []string
+	little := a.res.TotalNS / 200 // beside the other part not worth the words
+	if ns > little || ns > late {
+		lost = append(lost, fmt.Sprintf("CFs that were running lost the processor for %s (%s)", units.Duration(ns), a.share(ns)))
+	}
+	if late > little || late > ns {
+		lost = append(lost, fmt.Sprintf("workers that had a CF to start had no processor for %s (%s)", units.Duration(late), a.share(late)))
+	}
+	text := strings.Join(lost, ", and ")
+	if text != "" {
+		text = strings.ToUpper(text[:1]) + text[1:]
 	}
 	ns += late
 	who := a.whoTookCores()
 	if h := a.crowded(); h != nil {
 		a.add("preempted", 0, min(ns, max(ns-late, int64(h.Workers-h.Cores)*a.res.WallNS)), a.coresBound(h), evidence, "%s: %s", text, who)
+		if a.had("preempted") != nil { // the same fault is said once
+			a.list = slices.DeleteFunc(a.list, func(x Advice) bool { return x.ID == "too-many-workers" })
+		}
 		return
 	}
 	a.addTime("preempted", ns, "With cores of their own, CFs would have started and ended that much sooner.", evidence, "%s: %s", text, who)

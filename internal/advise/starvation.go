@@ -33,15 +33,20 @@ func (a *advisor) spread() (wall int64, bound string, ok bool) {
 	}
 	w := a.Critical.Work
 	even := ceil(w.T1NS, a.workers)
-	return min(a.busiest(), a.res.WallNS) - max(even, w.TinfNS), fmt.Sprintf("The busiest node has %s of useful work for each worker. Spread evenly it is %s for each; the longest chain of CFs that need each other takes %s.",
-		units.Duration(a.busiest()), units.Duration(even), units.Duration(w.TinfNS)), true
+	return min(a.busiest(false), a.res.WallNS) - max(even, w.TinfNS), fmt.Sprintf("The busiest node has %s of useful work for each worker. Spread evenly it is %s for each; the longest chain of CFs that need each other takes %s.",
+		units.Duration(a.busiest(false)), units.Duration(even), units.Duration(w.TinfNS)), true
 }
 
-// busiest is the useful time of a worker of the node where that is most, were its CFs spread evenly over its workers.
-func (a *advisor) busiest() (most int64) {
+// busiest is the useful time of a worker of the node where that is most, were its CFs spread evenly over its workers; with
+// the system's work for them, if that is asked for.
+func (a *advisor) busiest(system bool) (most int64) {
 	for i := range a.res.Nodes {
 		if n := &a.res.Nodes[i]; n.Factors.U != nil {
-			most = max(most, ceil(n.Factors.U.NS, int64(len(n.Workers))))
+			ns := n.Factors.U.NS
+			if o := n.Factors.O; o != nil && system {
+				ns += o.NS
+			}
+			most = max(most, ceil(ns, int64(len(n.Workers))))
 		}
 	}
 	return most
@@ -126,8 +131,19 @@ func (a *advisor) distribution() {
 	if c.Consumer != "" {
 		before = fmt.Sprintf(", %s of it before %s", units.Duration(c.NS), a.named(c.Consumer))
 	}
+	stealing, stolen := ", or let idle nodes take some of them by work stealing: mark calls `stealable`", 0
+	if a.Model != nil {
+		for i := range a.Model.Moves {
+			if a.Model.Moves[i].Stolen {
+				stolen++
+			}
+		}
+	}
+	if stolen > 0 {
+		stealing = fmt.Sprintf(": the %s that idle nodes took by work stealing were too few or came too late", units.Count(int64(stolen), "CF"))
+	}
 	mostly, code := a.mostly(loaded.Node)
-	evidence := map[string]any{"idle_node": idle.Node, "idle_ns": idle.Factors.S.Parts["elsewhere"], "loaded_node": loaded.Node,
+	evidence := map[string]any{"stolen": stolen, "idle_node": idle.Node, "idle_ns": idle.Factors.S.Parts["elsewhere"], "loaded_node": loaded.Node,
 		"loaded_cfs": loaded.CFs, "cfs": all, "consumer": c.Consumer, "elsewhere_ns": elsewhere, "code": code}
 	total, bound := elsewhere, "Workers had nothing to do for that long while CFs were ready on other nodes."
 	wall := total / max(a.workers, 1)
@@ -135,8 +151,8 @@ func (a *advisor) distribution() {
 		wall, total, bound = w, min(w*a.workers, s.NS), b
 	}
 	a.add("distribution", wall, total, bound, evidence,
-		"Workers had nothing to do for %s (%s) while CFs were ready on other nodes%s. Node %d idled most (%s); node %d ran %d of %d CFs%s. Change the locators so that the load is even, or switch on work stealing.",
-		units.Duration(elsewhere), a.share(elsewhere), before, idle.Node, units.Duration(idle.Factors.S.Parts["elsewhere"]), loaded.Node, loaded.CFs, all, mostly)
+		"Workers had nothing to do for %s (%s) while CFs were ready on other nodes%s. Node %d idled most (%s); node %d ran %d of %d CFs%s. Change the locators so that the load is even%s.",
+		units.Duration(elsewhere), a.share(elsewhere), before, idle.Node, units.Duration(idle.Factors.S.Parts["elsewhere"]), loaded.Node, loaded.CFs, all, mostly, stealing)
 }
 
 // order: CFs that others waited for, or with the longest chain behind them, had been ready, but others were taken first.
@@ -163,7 +179,7 @@ func (a *advisor) order() {
 	// In another order, every node still has its own CFs to run, the last of which its workers cannot share, and the chain still
 	// takes its time.
 	work := a.Critical.Work
-	least := a.busiest()
+	least := a.busiest(true)
 	if f := a.chain(); f != nil && a.workers > int64(len(a.res.Nodes)) {
 		least += f.MeanNS / 2
 	}

@@ -83,7 +83,7 @@ func (r *run) balance(f *Fragment, shares []Share, starved int64) {
 // balanceOf gives the distribution over workers, or nodes with a number of workers each; 0 stands for a worker.
 func balanceOf(shares []Share, workers []int) Balance {
 	b := Balance{Of: slices.Clone(shares)}
-	var ns, count float64
+	var ns, count, most float64
 	all := 0
 	for i, s := range shares {
 		n := max(workers[i], 1)
@@ -97,6 +97,7 @@ func balanceOf(shares []Share, workers []int) Balance {
 				b.Most += "." + strconv.Itoa(s.Worker)
 			}
 		}
+		most = max(most, float64(s.UsefulNS)/float64(n))
 		b.MaxCount = max(b.MaxCount, float64(s.Count)/float64(n))
 		ns += float64(s.UsefulNS)
 		count += float64(s.Count)
@@ -107,7 +108,8 @@ func balanceOf(shares []Share, workers []int) Balance {
 	}
 	mean := ns / float64(all)
 	b.MeanNS, b.MeanCount = int64(mean), count/float64(all)
-	if b.Imbalance = ratio(float64(b.MaxNS), mean); b.Imbalance != nil {
+	if b.Imbalance = ratio(most, mean); b.Imbalance != nil {
+		*b.Imbalance = max(*b.Imbalance, 1) // rounded
 		percent := 100 * (*b.Imbalance - 1)
 		b.Percent = &percent
 	}
