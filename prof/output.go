@@ -114,7 +114,7 @@ func (h *Host) create(where string) (*anew, error) {
 	if lock(file) {
 		return f, nil
 	}
-	defer f.Close()
+	defer file.Close()
 	for _, other := range h.run.outputs {
 		if other.file == nil {
 			continue
