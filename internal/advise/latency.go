@@ -239,7 +239,7 @@ func (a *advisor) flow(f *flow, best int64) {
 		evidence["stored_elsewhere"] = f.astray
 		a.addWall("locators-disagree", push, within(push, "Stored where they are used"), evidence,
 			"%s They are stored on a node that neither makes nor uses them: their locator and those of the CFs disagree. Give `%s`%s the locator of the CFs that use them: `locator_cyclic %s[i] => expression;`, with the expression of their `locator_cyclic`.", head, name, f.also, name)
-	case f.messages >= 2*f.pairs && f.users > 1:
+	case f.messages >= 2*f.pairs && (f.users > 1 || a.usedAtHome(f)):
 		evidence["repeated"] = f.messages - f.pairs
 		a.addWall("replicate", push, within(push, "With a copy on every node"), evidence,
 			"%s %d of %d messages brought a node a DF it had received before: keep a copy on every node with `locator_replicating %s => all;`, or run the CFs that share it on one node.", head, f.messages-f.pairs, f.messages, name)
@@ -250,6 +250,27 @@ func (a *advisor) flow(f *flow, best int64) {
 	default:
 		a.once(f, best, push, flight, head, consumer, evidence, within)
 	}
+}
+
+// usedAtHome tells whether a DF of a flow is also taken by CFs on the node where it was made: then no one place is right for it.
+func (a *advisor) usedAtHome(f *flow) bool {
+	m := a.Model
+	sent := map[model.DF]int32{}
+	for _, i := range f.ways {
+		w := &a.replay.transfers[i]
+		sent[w.df] = w.maker
+	}
+	for _, e := range a.replay.order {
+		if !a.replay.atomic(e) {
+			continue
+		}
+		for _, df := range m.Inputs(int(e)) {
+			if maker, ok := sent[df]; ok && maker == a.replay.node[e] {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // once: every DF comes to a node once.

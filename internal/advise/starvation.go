@@ -237,6 +237,9 @@ func (a *advisor) parallelism() {
 	if s == nil || a.res.Factors.U == nil || a.res.WallNS == 0 || a.workers < 2 || a.had("one-node") != nil {
 		return // of one-node it is the same time
 	}
+	if a.Model != nil && a.res.Factors.L == nil {
+		return // what the CFs that were waited for waited for may have been messages
+	}
 	nowhere := s.Parts["nowhere"]
 	for i := range a.res.Causes {
 		if c := &a.res.Causes[i]; c.Factor == "S" && c.Part == "nowhere" {
