@@ -9,7 +9,7 @@ import (
 
 // full writes the sections of the HTML face as text: paragraphs and tables, without plots.
 func (t *terminal) full() {
-	for _, s := range sections(t.all, t.opt) {
+	for _, s := range sections(t.all) {
 		if s.ID == "summary" {
 			continue // it is there already
 		}

@@ -14,15 +14,15 @@ import (
 )
 
 // HTML writes all there is to tell about a run as one HTML file that needs nothing else: no network, no script to be read.
-func HTML(w io.Writer, all *Everything, opt Options) error {
-	p := &page{Title: title(all), Sections: sections(all, opt),
+func HTML(w io.Writer, all *Everything, _ Options) error {
+	p := &page{Title: title(all), Sections: sections(all),
 		Footer: "Written by whyslow. What the words mean is explained in docs/reading-the-report.md; all numbers are in the JSON report (whyslow report --json)."}
 	return p.write(w)
 }
 
 // sections makes the sections of the page.
-func sections(all *Everything, opt Options) (out []section) {
-	h := &htmlFace{all, opt}
+func sections(all *Everything) (out []section) {
+	h := &htmlFace{all}
 	for _, s := range []section{
 		{"summary", "Summary", h.summary()},
 		{"why", "Why it is slow", h.why()},
@@ -45,7 +45,6 @@ func sections(all *Everything, opt Options) (out []section) {
 // htmlFace makes the sections.
 type htmlFace struct {
 	*Everything
-	opt Options
 }
 
 func title(all *Everything) string {

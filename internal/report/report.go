@@ -45,7 +45,7 @@ type document struct {
 }
 
 // JSON writes everything as one JSON object, times in integer nanoseconds. It begins with the members of slou.Result.
-func JSON(w io.Writer, all *Everything, opt Options) error {
+func JSON(w io.Writer, all *Everything, _ Options) error {
 	doc := document{Result: all.SLOU, Warnings: append([]string{}, all.warnings()...), Advice: append([]advise.Advice{}, all.Advice...), Critical: all.Critical, Series: all.Series, Lifecycle: all.Lifecycle,
 		Imbalance: all.Imbalance, Blame: all.Blame,
 		Run: all.Run, Failed: append([]Failure{}, all.Failed...)}

@@ -40,6 +40,7 @@ func TestTicks(t *testing.T) {
 		{Bytes(800, 4), "0, 200 B, 400 B, 600 B, 800 B"},
 		{Count(4, 4), "0, 1, 2, 3, 4"},
 		{Count(1, 4), "0, 0.5, 1.0"},
+		{Count(1100, 4), "0, 500, 1000"},
 		{Count(4e6, 4), "0, 1M, 2M, 3M, 4M"},
 		{Count(0, 4), ""},
 		{Count(math.NaN(), 4), ""},

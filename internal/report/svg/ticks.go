@@ -9,7 +9,11 @@ import (
 // Count is an axis for numbers without a unit from 0 to max, with about n ticks at round numbers.
 func Count(maximum float64, n int) Axis {
 	step := roundStep(maximum, n)
-	return axis(maximum, step, func(v float64) string { return scaled(v, step, maximum, 1000, []string{"", "k", "M", "G", "T"}, "") })
+	steps := []string{"", "k", "M", "G", "T"}
+	if maximum < 10_000 {
+		steps = steps[:1]
+	}
+	return axis(maximum, step, func(v float64) string { return scaled(v, step, maximum, 1000, steps, "") })
 }
 
 // Bytes is an axis for sizes.
