@@ -55,6 +55,8 @@ type Factors struct {
 	O    *int64 `json:"O"`
 	W    int64  `json:"W"`
 	Loss int64  `json:"loss"`
+	// Undivided is L and O together where they cannot be told apart, else 0.
+	Undivided int64 `json:"undivided"`
 }
 
 // Part is a share of the path.

@@ -108,6 +108,8 @@ func (s *factorSums) factors(undivided bool) Factors {
 	if !undivided {
 		l, o := s[slou.FactorL], s[slou.FactorO]
 		f.L, f.O = &l, &o
+	} else {
+		f.Undivided = s[slou.FactorL] + s[slou.FactorO]
 	}
 	return f
 }
