@@ -5,12 +5,8 @@ import (
 	"context"
 	"errors"
 	"flag"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
-
-	"github.com/google/go-cmp/cmp"
 
 	"github.com/whyslow/whyslow/internal/blame"
 	"github.com/whyslow/whyslow/internal/model"
@@ -21,30 +17,9 @@ var update = flag.Bool("update", false, "rewrite what is expected (then check it
 
 // TestGolden looks at hand-written traces. Each file opens with its story, worked out on paper.
 func TestGolden(t *testing.T) {
-	files, err := filepath.Glob("testdata/*.txtar")
-	if err != nil || len(files) == 0 {
-		t.Fatal("no goldens", err)
-	}
-	for _, file := range files {
-		t.Run(strings.TrimSuffix(filepath.Base(file), ".txtar"), func(t *testing.T) {
-			text, err := os.ReadFile(file)
-			if err != nil {
-				t.Fatal(err)
-			}
-			story, rest, _ := strings.Cut(string(text), "-- trace --\n")
-			traced, want, _ := strings.Cut(rest, "-- blame --\n")
-			got := write(t, compute(t, sloutest.Build(t, traced), blame.Options{}))
-			if *update {
-				if err := os.WriteFile(file, []byte(story+"-- trace --\n"+traced+"-- blame --\n"+got), 0o666); err != nil {
-					t.Fatal(err)
-				}
-				return
-			}
-			if diff := cmp.Diff(want, got); diff != "" {
-				t.Errorf("(-want +got):\n%s", diff)
-			}
-		})
-	}
+	sloutest.Goldens(t, *update, func(t *testing.T, files map[string]string) map[string]string {
+		return map[string]string{"blame": write(t, compute(t, sloutest.Build(t, files["trace"]), blame.Options{}))}
+	})
 }
 
 func compute(t sloutest.TB, m *model.Model, opt blame.Options) *blame.Result {
@@ -63,17 +38,6 @@ func write(t sloutest.TB, res *blame.Result) string {
 		t.Fatal(err)
 	}
 	return out.String()
-}
-
-func golden(t *testing.T, name string) string {
-	t.Helper()
-	text, err := os.ReadFile(filepath.Join("testdata", name+".txtar"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	_, rest, _ := strings.Cut(string(text), "-- trace --\n")
-	traced, _, _ := strings.Cut(rest, "-- blame --\n")
-	return traced
 }
 
 // without leaves out the events of some kinds.
@@ -99,7 +63,7 @@ func TestMissing(t *testing.T) {
 		{"CF.onFinished", "SLO", "CFEvents.onFinished"},
 		{"", "", ""},
 	} {
-		text := golden(t, "links")
+		text := sloutest.Golden(t, "links")
 		if c.off != "" {
 			text = without(text, c.off)
 		}
@@ -120,7 +84,7 @@ func TestMissing(t *testing.T) {
 
 // TestDepth: with a depth of one, what is behind the first code fragment is told as further.
 func TestDepth(t *testing.T) {
-	res := compute(t, sloutest.Build(t, golden(t, "chain")), blame.Options{Depth: 1})
+	res := compute(t, sloutest.Build(t, sloutest.Golden(t, "chain")), blame.Options{Depth: 1})
 	for _, c := range res.S.Chains {
 		if len(c.Behind) > 0 {
 			t.Errorf("behind %s is %+v", c.Code, c.Behind)
@@ -132,7 +96,7 @@ func TestDepth(t *testing.T) {
 }
 
 func TestCancelled(t *testing.T) {
-	m := sloutest.Build(t, golden(t, "figure1"))
+	m := sloutest.Build(t, sloutest.Golden(t, "figure1"))
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
 	if _, err := blame.Compute(ctx, m, blame.Options{}); !errors.Is(err, context.Canceled) {

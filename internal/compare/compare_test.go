@@ -4,12 +4,8 @@ import (
 	"context"
 	"encoding/json"
 	"flag"
-	"os"
-	"path/filepath"
-	"strings"
 	"testing"
 
-	"github.com/rogpeppe/go-internal/txtar"
 	"pgregory.net/rapid"
 
 	"github.com/whyslow/whyslow/internal/critical"
@@ -39,41 +35,17 @@ func analysed(t sloutest.TB, name string, m *model.Model) Run {
 
 // The goldens hold two traces and what is told of their difference.
 func TestGolden(t *testing.T) {
-	files, err := filepath.Glob("testdata/*.txtar")
-	if err != nil || len(files) == 0 {
-		t.Fatal(err, "no goldens")
-	}
-	for _, file := range files {
-		t.Run(filepath.Base(file), func(t *testing.T) {
-			ar, err := txtar.ParseFile(file)
-			if err != nil {
-				t.Fatal(err)
-			}
-			parts := map[string]*txtar.File{}
-			for i := range ar.Files {
-				parts[ar.Files[i].Name] = &ar.Files[i]
-			}
-			var runs []Run
-			for _, n := range []string{"a", "b"} {
-				runs = append(runs, analysed(t, n+".trace", sloutest.Build(t, string(parts[n].Data))))
-			}
-			var text strings.Builder
-			e := json.NewEncoder(&text)
-			e.SetIndent("", " ")
-			if err := e.Encode(Compute(runs[0], runs[1])); err != nil {
-				t.Fatal(err)
-			}
-			if *update {
-				parts["json"].Data = []byte(text.String())
-				if err := os.WriteFile(file, txtar.Format(ar), 0o666); err != nil {
-					t.Fatal(err)
-				}
-			}
-			if text.String() != string(parts["json"].Data) {
-				t.Errorf("got\n%s\nrun with -update and look at the difference", text.String())
-			}
-		})
-	}
+	sloutest.Goldens(t, *update, func(t *testing.T, files map[string]string) map[string]string {
+		var runs []Run
+		for _, n := range []string{"a", "b"} {
+			runs = append(runs, analysed(t, n+".trace", sloutest.Build(t, files[n])))
+		}
+		text, err := json.MarshalIndent(Compute(runs[0], runs[1]), "", " ")
+		if err != nil {
+			t.Fatal(err)
+		}
+		return map[string]string{"json": string(text) + "\n"}
+	})
 }
 
 // Whatever the runs are like, the differences of factors and of code fragments add up to that of the processor time, and

@@ -4,8 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 
@@ -13,21 +11,10 @@ import (
 	"github.com/whyslow/whyslow/internal/slou/sloutest"
 )
 
-func golden(t *testing.T, name string) string {
-	t.Helper()
-	text, err := os.ReadFile(filepath.Join("testdata", name+".txtar"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	_, rest, _ := strings.Cut(string(text), "-- trace --\n")
-	trace, _, _ := strings.Cut(rest, "-- result --\n")
-	return trace
-}
-
 func TestCancelled(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
-	if _, err := critical.Compute(ctx, sloutest.Build(t, golden(t, "chain")), critical.Options{}); !errors.Is(err, context.Canceled) {
+	if _, err := critical.Compute(ctx, sloutest.Build(t, sloutest.Golden(t, "chain")), critical.Options{}); !errors.Is(err, context.Canceled) {
 		t.Errorf("error %v", err)
 	}
 }
@@ -41,7 +28,7 @@ func TestEmpty(t *testing.T) {
 }
 
 func TestLongest(t *testing.T) {
-	m := sloutest.Build(t, golden(t, "late_transfer"))
+	m := sloutest.Build(t, sloutest.Golden(t, "late_transfer"))
 	for longest, want := range map[int]int{-1: 0, 0: 7, 2: 2, 100: 7} {
 		r, err := critical.Compute(context.Background(), m, critical.Options{Longest: longest})
 		if err != nil {
@@ -63,7 +50,7 @@ func TestNull(t *testing.T) {
 		"no_sent":       {`"L":null,"O":null`, `"tinf_links_ns":null`, `"event":"DFEvents.onSent"`},
 		"late_transfer": {`"L":48,"O":4`, `"tinf_links_ns":66`, `"missing":[]`},
 	} {
-		_, r := compute(t, golden(t, name))
+		_, r := compute(t, sloutest.Golden(t, name))
 		text, err := json.Marshal(r)
 		if err != nil {
 			t.Fatal(err)
@@ -79,7 +66,7 @@ func TestNull(t *testing.T) {
 // TestParallel checks that the result does not depend on the number of goroutines.
 func TestParallel(t *testing.T) {
 	for _, name := range []string{"while", "stolen", "workers"} {
-		m := sloutest.Build(t, golden(t, name))
+		m := sloutest.Build(t, sloutest.Golden(t, name))
 		var texts []string
 		for _, n := range []int{1, 4} {
 			r, err := critical.Compute(context.Background(), m, critical.Options{Parallel: n})

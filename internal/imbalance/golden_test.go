@@ -3,14 +3,9 @@ package imbalance_test
 import (
 	"flag"
 	"fmt"
-	"os"
-	"path/filepath"
 	"strconv"
 	"strings"
 	"testing"
-
-	"github.com/google/go-cmp/cmp"
-	"github.com/rogpeppe/go-internal/txtar"
 
 	"github.com/whyslow/whyslow/internal/imbalance"
 	"github.com/whyslow/whyslow/internal/slou/sloutest"
@@ -20,35 +15,13 @@ var update = flag.Bool("update", false, "rewrite the expected results (then chec
 
 // TestGolden looks at hand-written traces. Each file opens with its story, and the file windows says how many there are.
 func TestGolden(t *testing.T) {
-	files, err := filepath.Glob("testdata/*.txtar")
-	if err != nil || len(files) == 0 {
-		t.Fatal("no goldens", err)
-	}
-	for _, file := range files {
-		t.Run(strings.TrimSuffix(filepath.Base(file), ".txtar"), func(t *testing.T) {
-			a, err := txtar.ParseFile(file)
-			if err != nil {
-				t.Fatal(err)
-			}
-			parts := map[string]*txtar.File{}
-			for i := range a.Files {
-				parts[a.Files[i].Name] = &a.Files[i]
-			}
-			windows, err := strconv.Atoi(strings.TrimSpace(string(parts["windows"].Data)))
-			if err != nil {
-				t.Fatal(err)
-			}
-			got := text(compute(t, sloutest.Build(t, string(parts["trace"].Data)), imbalance.Options{Windows: windows}))
-			if d := cmp.Diff(string(parts["result"].Data), got); d != "" && !*update {
-				t.Errorf("-want +got:\n%s", d)
-			}
-			if parts["result"].Data = []byte(got); *update {
-				if err := os.WriteFile(file, txtar.Format(a), 0o666); err != nil {
-					t.Fatal(err)
-				}
-			}
-		})
-	}
+	sloutest.Goldens(t, *update, func(t *testing.T, files map[string]string) map[string]string {
+		windows, err := strconv.Atoi(strings.TrimSpace(files["windows"]))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return map[string]string{"result": text(compute(t, sloutest.Build(t, files["trace"]), imbalance.Options{Windows: windows}))}
+	})
 }
 
 // number shows a number that may not be there.

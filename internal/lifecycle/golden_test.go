@@ -5,12 +5,8 @@ import (
 	"context"
 	"errors"
 	"flag"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
-
-	"github.com/google/go-cmp/cmp"
 
 	"github.com/whyslow/whyslow/internal/lifecycle"
 	"github.com/whyslow/whyslow/internal/model"
@@ -21,34 +17,14 @@ var update = flag.Bool("update", false, "rewrite what is expected (then check it
 
 // TestGolden looks at traces written as text. Each file opens with its story.
 func TestGolden(t *testing.T) {
-	files, err := filepath.Glob("testdata/*.txtar")
-	if err != nil || len(files) == 0 {
-		t.Fatal("no goldens", err)
-	}
-	for _, file := range files {
-		t.Run(strings.TrimSuffix(filepath.Base(file), ".txtar"), func(t *testing.T) {
-			text, err := os.ReadFile(file)
-			if err != nil {
-				t.Fatal(err)
-			}
-			story, rest, _ := strings.Cut(string(text), "-- trace --\n")
-			traced, want, _ := strings.Cut(rest, "-- found --\n")
-			m := sloutest.Build(t, traced)
-			got := write(t, compute(t, m, lifecycle.Options{}))
-			if all := write(t, compute(t, m, lifecycle.Options{All: true})); all != got {
-				got += "all:\n" + all
-			}
-			if *update {
-				if err := os.WriteFile(file, []byte(story+"-- trace --\n"+traced+"-- found --\n"+got), 0o666); err != nil {
-					t.Fatal(err)
-				}
-				return
-			}
-			if diff := cmp.Diff(want, got); diff != "" {
-				t.Errorf("(-want +got):\n%s", diff)
-			}
-		})
-	}
+	sloutest.Goldens(t, *update, func(t *testing.T, files map[string]string) map[string]string {
+		m := sloutest.Build(t, files["trace"])
+		got := write(t, compute(t, m, lifecycle.Options{}))
+		if all := write(t, compute(t, m, lifecycle.Options{All: true})); all != got {
+			got += "all:\n" + all
+		}
+		return map[string]string{"found": got}
+	})
 }
 
 func compute(t sloutest.TB, m *model.Model, opt lifecycle.Options) *lifecycle.Result {
@@ -67,17 +43,6 @@ func write(t sloutest.TB, res *lifecycle.Result) string {
 		t.Fatal(err)
 	}
 	return out.String()
-}
-
-func golden(t *testing.T, name string) string {
-	t.Helper()
-	text, err := os.ReadFile(filepath.Join("testdata", name+".txtar"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	_, rest, _ := strings.Cut(string(text), "-- trace --\n")
-	traced, _, _ := strings.Cut(rest, "-- found --\n")
-	return traced
 }
 
 // without leaves out the events of a kind and says in the trace that they were off.
@@ -106,11 +71,11 @@ func TestMissing(t *testing.T) {
 		{"requests", "DFEvents.onRequested", "unanswered"},
 		{"requests", "DFEvents.onReceived", "unanswered"},
 	} {
-		all := compute(t, sloutest.Build(t, golden(t, c.golden)), lifecycle.Options{})
+		all := compute(t, sloutest.Build(t, sloutest.Golden(t, c.golden)), lifecycle.Options{})
 		if len(all.Missing) > 0 {
 			t.Errorf("%s: missing %+v", c.golden, all.Missing)
 		}
-		res := compute(t, sloutest.Build(t, without(golden(t, c.golden), c.off)), lifecycle.Options{})
+		res := compute(t, sloutest.Build(t, without(sloutest.Golden(t, c.golden), c.off)), lifecycle.Options{})
 		var null []string
 		for _, f := range []struct {
 			name string
@@ -131,7 +96,7 @@ func TestMissing(t *testing.T) {
 }
 
 func TestCancelled(t *testing.T) {
-	m := sloutest.Build(t, golden(t, "dfs"))
+	m := sloutest.Build(t, sloutest.Golden(t, "dfs"))
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
 	if _, err := lifecycle.Compute(ctx, m, lifecycle.Options{}); !errors.Is(err, context.Canceled) {
@@ -141,7 +106,7 @@ func TestCancelled(t *testing.T) {
 
 // TestCaps: groups and examples are capped, with the totals.
 func TestCaps(t *testing.T) {
-	m := sloutest.Build(t, golden(t, "dfs"))
+	m := sloutest.Build(t, sloutest.Golden(t, "dfs"))
 	res := compute(t, m, lifecycle.Options{Groups: 1, Examples: 1})
 	if f := res.HeldToEnd; f.Count != 3 || f.Bytes != 158 || len(f.Groups) != 1 || f.More != 1 || f.Groups[0].Count != 2 || len(f.Groups[0].Examples) != 1 {
 		t.Errorf("%+v", f)
