@@ -32,7 +32,7 @@ func (t *terminal) blocks(list []block) {
 			t.title(b.Heading)
 		case b.List != nil:
 			for i, s := range b.List {
-				t.paragraph(fmt.Sprintf("%d. ", i+1), s)
+				t.paragraph(fmt.Sprintf("%d. ", b.Start()+i), s)
 			}
 			t.printf("\n")
 		case b.Table != nil:

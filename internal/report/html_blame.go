@@ -41,7 +41,7 @@ func (h *htmlFace) blame() []block {
 			}
 			out = append(out, block{Heading: "The longest waits"}, block{List: list[:min(len(list), few)]})
 			if len(list) > few {
-				out = append(out, block{Details: &details{fmt.Sprintf("%d more", len(list)-few), []block{{List: list[few:]}}}})
+				out = append(out, block{Details: &details{fmt.Sprintf("%d more", len(list)-few), []block{{List: list[few:], From: few}}}})
 			}
 		}
 	}

@@ -65,6 +65,7 @@ type block struct {
 	Warning string
 	Heading string
 	List    []string // numbered
+	From    int      // how many came before List
 	Tiles   []tile
 	Figure  *figure
 	Table   *grid
@@ -172,6 +173,9 @@ func (g *grid) add(cells []cell) {
 
 // FixedFrom is the index of the first row that is not sorted.
 func (g *grid) FixedFrom() int { return len(g.Rows) - g.Fixed }
+
+// Start is the number of the first entry of List.
+func (b block) Start() int { return b.From + 1 }
 
 // Cells of several kinds.
 
