@@ -14,7 +14,6 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"github.com/google/go-cmp/cmp"
 	"github.com/rogpeppe/go-internal/txtar"
 	"golang.org/x/net/html"
 )
@@ -326,8 +325,10 @@ func TestShape(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff(strings.Split(string(want), "\n"), strings.Split(got, "\n")); diff != "" {
-		t.Errorf("the JSON's shape (-want +got):\n%s", diff)
+	for line := range strings.Lines(string(want)) {
+		if !shape[strings.TrimSuffix(line, "\n")] {
+			t.Errorf("the JSON no longer has %s", line)
+		}
 	}
 }
 

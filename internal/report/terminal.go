@@ -34,7 +34,7 @@ func Terminal(w io.Writer, all *Everything, opt Options) error {
 	}
 	t := &terminal{bufio.NewWriter(w), all, all.SLOU, opt}
 	if t.res == nil {
-		t.paragraph("", fmt.Sprintf("%s: %s on %s x %s", title(all), units.Duration(all.Run.WallNS), units.Count(int64(all.Run.Nodes), "node"), units.Count(int64(all.Run.Workers), "worker")))
+		t.paragraph("", fmt.Sprintf("%s: %s on %s, %s", title(all), units.Duration(all.Run.WallNS), units.Count(int64(all.Run.Nodes), "node"), units.Count(int64(all.Run.Workers), "worker")))
 		t.printf("\n")
 	} else {
 		t.header()
