@@ -21,11 +21,9 @@ import (
 
 type diffOptions struct {
 	json   bool
-	failIf []string
+	failIf failIf
 	top    int
 	inputs string
-
-	conditions []compare.Condition
 }
 
 func diffCommand(io stdio) *cobra.Command {
@@ -50,12 +48,8 @@ exactly; "of it" tells which part each makes.
 			return nil
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
-			for _, text := range o.failIf {
-				c, err := compare.ParseCondition(text)
-				if err != nil {
-					return badCommandLine("diff: --fail-if: %w", err)
-				}
-				o.conditions = append(o.conditions, c)
+			if err := o.failIf.check("diff"); err != nil {
+				return err
 			}
 			if o.inputs != "all" && o.inputs != "data" {
 				return badCommandLine("diff: --inputs=%s: say all or data", o.inputs)
@@ -66,7 +60,7 @@ exactly; "of it" tells which part each makes.
 	}
 	f := cmd.Flags()
 	f.BoolVar(&o.json, "json", false, "print as JSON")
-	f.StringArrayVar(&o.failIf, "fail-if", nil, "exit with 5 if this `condition` holds (repeatable)")
+	o.failIf.addTo(f)
 	f.IntVar(&o.top, "top", 10, "`number` of code fragments shown")
 	f.StringVar(&o.inputs, "inputs", "all", "`which` inputs a CF waits for: all, or data (not those of the loops and conditions around it)")
 	return cmd
@@ -97,17 +91,9 @@ func runDiff(ctx context.Context, io stdio, o *diffOptions, a, b string) error {
 	} else {
 		printDiff(io, res, o.top)
 	}
-	held := false
-	for i := range o.conditions {
-		c := &o.conditions[i]
-		holds, found, err := c.Holds(res)
-		if err != nil {
-			return badCommandLine("diff: --fail-if: %w", err)
-		}
-		if holds {
-			held = true
-			io.say("%s holds: %s", c.Text, found)
-		}
+	held, err := o.failIf.holds(io, "diff", res)
+	if err != nil {
+		return err
 	}
 	switch {
 	case held:

@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
 
+	"github.com/whyslow/whyslow/internal/compare"
 	"github.com/whyslow/whyslow/internal/model"
 	"github.com/whyslow/whyslow/internal/report"
 	"github.com/whyslow/whyslow/internal/slou"
@@ -25,6 +26,7 @@ type reportOptions struct {
 	windows int           // into how many windows the run is cut, 0 the default
 	window  time.Duration // or how long each is
 	full    bool          // all tables in the terminal
+	splits  []string      // computed in any case
 	// Where the other faces go: a file, "-" standard output, "" nowhere.
 	json, html, csv string
 }
@@ -97,13 +99,17 @@ func (o *reportOptions) faces() (list []face) {
 
 func reportCommand(std stdio) *cobra.Command {
 	var o reportOptions
+	var fail failIf
 	cmd := &cobra.Command{
 		Use:   "report [flags] TRACE",
 		Short: "Report where the time of a recorded run went",
 		Long: `Divide the processor time of a recorded run among Useful work, Starvation, Latency, Overhead and Waiting, and name the causes.
 
 A trace that is damaged or ends early is read as far as it goes; what is missing is said.
-` + exitCodesHelp,
+
+--fail-if ends with exit code 5 if a condition holds, for scripts: S>20%, wall>2s, memory>2Gi, code:solve>30%.
+` + exitCodesHelp + `
+  5    a condition of --fail-if holds`,
 		Example: `  whyslow report prog.001.trace
   whyslow report --by code prog.001.trace
   whyslow report --html report.html prog.001.trace
@@ -111,20 +117,24 @@ A trace that is damaged or ends early is read as far as it goes; what is missing
   whyslow report --json prog.001.trace | jq .factors`,
 		Args: oneArg("trace"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := o.check("report"); err != nil {
+			if err := errors.Join(o.check("report"), fail.check("report")); err != nil {
 				return err
 			}
-			return reportTrace(cmd.Context(), std, &o, args[0])
+			return reportTrace(cmd.Context(), std, &o, &fail, args[0])
 		},
 		ValidArgsFunction: completeTrace,
 	}
 	o.addTo(cmd)
+	fail.addTo(cmd.Flags())
 	return cmd
 }
 
 // reportTrace reports on a trace: to standard output, or to where the options say.
-func reportTrace(ctx context.Context, std stdio, o *reportOptions, path string) error {
+func reportTrace(ctx context.Context, std stdio, o *reportOptions, fail *failIf, path string) error {
 	line := startProgress(std)
+	if len(fail.conditions) > 0 {
+		o.splits = append(o.splits, "code")
+	}
 	all, problems, err := analyse(ctx, o, path, line)
 	line.end()
 	if err != nil {
@@ -143,6 +153,15 @@ func reportTrace(ctx context.Context, std stdio, o *reportOptions, path string) 
 		return badInput(err)
 	case all.FactorsError() != nil:
 		return badInput(fmt.Errorf("%s: %w", path, all.FactorsError()))
+	}
+	// Nothing to compare with: the run beside itself has its figures, and no growth.
+	run := compare.Run{Name: path, SLOU: all.SLOU, Critical: all.Critical, Series: all.Series}
+	held, err := fail.holds(std, "report", compare.Compute(run, run))
+	switch {
+	case err != nil:
+		return err
+	case held:
+		return exitWith(exitCondition, nil)
 	case len(problems) > 0:
 		return exitWith(exitDamaged, nil)
 	}
@@ -168,8 +187,9 @@ func analyse(ctx context.Context, o *reportOptions, path string, line *progress)
 		}
 		want := report.Wanted{DataInputsOnly: o.inputs == "data", Windows: o.windows, WindowNS: o.window.Nanoseconds(),
 			Progress: func(what string) { line.set("analysing %d events: %s", m.Events, what) }}
+		want.Splits = slices.Clone(o.splits)
 		if o.json != "" || o.html != "" || o.full {
-			want.Splits = append(want.Splits, splitAll...)
+			want.Splits = slices.Clone(splitAll)
 		}
 		if o.by != "" && !slices.Contains(want.Splits, o.by) {
 			want.Splits = append(want.Splits, o.by)
