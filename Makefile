@@ -5,7 +5,7 @@ GOLANGCI_LINT := github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0
 CONCURRENT    := ./internal/engine ./internal/transport/... ./internal/model ./internal/modules/... ./internal/slou ./trace ./prof
 DEMO_ARGS     := -n 2 -w 1 examples/mxm/mxm.fa 8 100
 
-.PHONY: build demo test node lint bench bench-overhead experiments fuzz clean
+.PHONY: build demo test tools lint bench bench-overhead experiments fuzz clean
 
 build:                   ## ./whyslow
 	go build -o whyslow ./cmd/whyslow
@@ -13,13 +13,15 @@ build:                   ## ./whyslow
 demo: build              ## run an example on two nodes and report
 	./whyslow run $(DEMO_ARGS)
 
-# The traces for Perfetto are read by its own trace processor, which runs in node.js.
-node:
-	@command -v node >/dev/null && command -v npm >/dev/null || { \
-		if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then apt-get update -qq && apt-get install -y -qq --no-install-recommends nodejs npm >/dev/null; \
-		else echo "node and npm are missing, so that test is skipped: apt-get install nodejs npm"; fi; }
+# What tests need beyond Go and the compiler: node.js runs Perfetto's trace processor, which reads the traces written for it;
+# Chromium looks at the page. Without them these tests are skipped.
+PACKAGES = $$(command -v node >/dev/null && command -v npm >/dev/null || echo nodejs npm; command -v chromium >/dev/null || echo chromium)
+tools:
+	@missing="$(PACKAGES)"; test -z "$$missing" || { \
+		if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then apt-get update -qq && apt-get install -y -qq --no-install-recommends $$missing >/dev/null; \
+		else echo "some tests are skipped; to have them: apt-get install" $$missing; fi; }
 
-test: node               ## everything that must hold before a commit
+test: tools              ## everything that must hold before a commit
 	@test -z "$$(gofmt -l .)" || { echo "run gofmt on:"; gofmt -l .; exit 1; }
 	go vet ./...
 	CGO_ENABLED=0 go test ./cli

@@ -19,6 +19,7 @@ import (
 	"github.com/whyslow/whyslow/internal/lifecycle"
 	"github.com/whyslow/whyslow/internal/model"
 	"github.com/whyslow/whyslow/internal/slou"
+	"github.com/whyslow/whyslow/internal/units"
 	"github.com/whyslow/whyslow/trace"
 )
 
@@ -132,14 +133,7 @@ func (a *advisor) had(ids ...string) *Advice {
 	return nil
 }
 
-func (a *advisor) share(ns int64) string { return percent(ns, a.res.TotalNS) }
-
-func percent(ns, of int64) string {
-	if of <= 0 {
-		return "0.0 %"
-	}
-	return fmt.Sprintf("%.1f %%", 100*float64(ns)/float64(of))
-}
+func (a *advisor) share(ns int64) string { return units.Percent(ns, a.res.TotalNS) }
 
 // fragment gives what is known of a code fragment, nil if it is not there.
 func (a *advisor) fragment(code string) *slou.Fragment {

@@ -116,24 +116,6 @@ func check(what string, got, want int64) error {
 	return nil
 }
 
-// duration is "2.41 ms": three digits.
-func duration(ns int64) string {
-	v, unit := float64(ns), "ns"
-	for _, u := range []string{"us", "ms", "s"} {
-		if v < 999.5 {
-			break
-		}
-		v, unit = v/1000, u
-	}
-	switch {
-	case unit == "ns" || v >= 99.95:
-		return fmt.Sprintf("%.0f %s", v, unit)
-	case v >= 9.995:
-		return fmt.Sprintf("%.1f %s", v, unit)
-	}
-	return fmt.Sprintf("%.2f %s", v, unit)
-}
-
 // moment is a time of day in a run, with enough digits to tell it from a time some of it later.
 func moment(ns, some int64) string {
 	unit, name := int64(1), "ns"
@@ -148,21 +130,6 @@ func moment(ns, some int64) string {
 		digits++
 	}
 	return fmt.Sprintf("%.*f %s", min(digits, 9), float64(ns)/float64(unit), name)
-}
-
-// size is "1.2 MB".
-func size(n int64) string {
-	v, unit := float64(n), "B"
-	for _, u := range []string{"kB", "MB", "GB", "TB"} {
-		if v < 999.5 {
-			break
-		}
-		v, unit = v/1000, u
-	}
-	if unit == "B" {
-		return fmt.Sprintf("%d B", n)
-	}
-	return fmt.Sprintf("%.3g %s", v, unit)
 }
 
 // top keeps the n largest of what is added.

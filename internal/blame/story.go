@@ -6,6 +6,7 @@ import (
 
 	"github.com/whyslow/whyslow/internal/model"
 	"github.com/whyslow/whyslow/internal/slou"
+	"github.com/whyslow/whyslow/internal/units"
 )
 
 // Wait is a time in which one worker did no useful work: between two of its CFs, after its last one, or in a CF that waited.
@@ -200,7 +201,7 @@ func (w *Wait) tell() string {
 	case w.Kind == "O":
 		did = "did nothing useful"
 	}
-	fmt.Fprintf(&s, "worker %d of node %d %s from %s to %s (%s):", w.Worker, w.Node, did, t(w.FromNS), until, duration(w.NS))
+	fmt.Fprintf(&s, "worker %d of node %d %s from %s to %s (%s):", w.Worker, w.Node, did, t(w.FromNS), until, units.Duration(w.NS))
 	who := "the run"
 	if w.Consumer != nil {
 		who = w.Consumer.CF
@@ -209,7 +210,7 @@ func (w *Wait) tell() string {
 	if p := w.Producer; p != nil {
 		made = fmt.Sprintf("%s on node %d until %s", p.CF, p.Node, t(p.ToNS))
 		if p.FromNS > w.FromNS {
-			made = fmt.Sprintf("%s on node %d, which ran for %s until %s", p.CF, p.Node, duration(p.ToNS-p.FromNS), t(p.ToNS))
+			made = fmt.Sprintf("%s on node %d, which ran for %s until %s", p.CF, p.Node, units.Duration(p.ToNS-p.FromNS), t(p.ToNS))
 		}
 	}
 	sep := " " + who
@@ -241,14 +242,14 @@ func (w *Wait) tell() string {
 		say("%s", f.tell(sep != ","))
 	}
 	if w.WNS > 0 {
-		say("waited for %s for %s", w.For, duration(w.WNS))
+		say("waited for %s for %s", w.For, units.Duration(w.WNS))
 	}
 	if w.ONS > 0 && w.ONS*10 >= w.NS {
 		and := ""
 		if sep == "," {
 			and = "and "
 		}
-		say(and+"was held up by the run-time system for %s, mostly %s", duration(w.ONS), partWords[w.Part])
+		say(and+"was held up by the run-time system for %s, mostly %s", units.Duration(w.ONS), partWords[w.Part])
 	}
 	return s.String()
 }
@@ -258,7 +259,7 @@ const flightsShown = 3
 
 func (f *Flight) tell(first bool) string {
 	from, to, _ := strings.Cut(f.Link, "->")
-	way := fmt.Sprintf("on its way from node %s to node %s for %s", from, to, duration(f.NS))
+	way := fmt.Sprintf("on its way from node %s to node %s for %s", from, to, units.Duration(f.NS))
 	verb := "then"
 	if first {
 		verb = "waited"
@@ -271,7 +272,7 @@ func (f *Flight) tell(first bool) string {
 	}
 	df := f.DF
 	if f.Size > 0 {
-		df += " (" + size(f.Size) + ")"
+		df += " (" + units.Bytes(f.Size) + ")"
 	}
 	return fmt.Sprintf("%s for %s, %s", verb, df, way)
 }

@@ -88,7 +88,7 @@ func (h *htmlFace) summary() (out []block) {
 			f := factorNames[i]
 			value := "not recorded"
 			if s != nil {
-				value = percent(s.NS, r.TotalNS)
+				value = units.Percent(s.NS, r.TotalNS)
 			}
 			tiles = append(tiles, tile{value, f.name, strings.ToLower(f.letter)})
 		}
@@ -137,7 +137,7 @@ func (h *htmlFace) why() []block {
 	}
 	if len(list) == 0 {
 		if u := h.SLOU.Factors.U; u != nil && float64(u.NS) >= goodUseful*float64(h.SLOU.TotalNS) {
-			return []block{para("It is not: %s of all processor time was useful work. Only faster user code, or more workers, would make it quicker.", percent(u.NS, h.SLOU.TotalNS))}
+			return []block{para("It is not: %s of all processor time was useful work. Only faster user code, or more workers, would make it quicker.", units.Percent(u.NS, h.SLOU.TotalNS))}
 		}
 		return []block{para("Nothing stands out: no single reason explains much of the lost time.")}
 	}
@@ -149,7 +149,7 @@ func sharesInWords(f *slou.Factors, total int64) string {
 	var list []string
 	for i, s := range shares(f) {
 		if s != nil {
-			list = append(list, factorNames[i].name+" "+percent(s.NS, total))
+			list = append(list, factorNames[i].name+" "+units.Percent(s.NS, total))
 		}
 	}
 	return strings.Join(list, ", ")
@@ -164,7 +164,7 @@ func factorParts(f *slou.Factors, total int64, parts bool) (out []svg.Part) {
 		}
 		rest -= s.NS
 		class := strings.ToLower(factorNames[i].letter)
-		tip := fmt.Sprintf("%s: %s, %s", factorNames[i].name, percent(s.NS, total), units.Duration(s.NS))
+		tip := fmt.Sprintf("%s: %s, %s", factorNames[i].name, units.Percent(s.NS, total), units.Duration(s.NS))
 		list := sortedParts(s.Parts)
 		if !parts || len(list) == 0 {
 			out = append(out, svg.Part{Class: class, Value: float64(s.NS), Tip: tip})
@@ -172,11 +172,11 @@ func factorParts(f *slou.Factors, total int64, parts bool) (out []svg.Part) {
 		}
 		for j, p := range list {
 			out = append(out, svg.Part{Class: shade(class, j), Value: float64(p.ns),
-				Tip: fmt.Sprintf("%s.%s%s: %s, %s", factorNames[i].letter, p.name, inWords(factorNames[i].letter, p.name), percent(p.ns, total), units.Duration(p.ns))})
+				Tip: fmt.Sprintf("%s.%s%s: %s, %s", factorNames[i].letter, p.name, inWords(factorNames[i].letter, p.name), units.Percent(p.ns, total), units.Duration(p.ns))})
 		}
 	}
 	if rest > 0 {
-		out = append(out, svg.Part{Class: "x", Value: float64(rest), Tip: fmt.Sprintf("not divided: %s, %s", percent(rest, total), units.Duration(rest))})
+		out = append(out, svg.Part{Class: "x", Value: float64(rest), Tip: fmt.Sprintf("not divided: %s, %s", units.Percent(rest, total), units.Duration(rest))})
 	}
 	return out
 }

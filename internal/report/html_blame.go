@@ -88,12 +88,12 @@ func nameOf(p blame.Place) string {
 
 // bar draws ns as a share of whole.
 func bar(class string, ns, whole int64) cell {
-	return plotCell(svg.Strip(percent(ns, whole), 12, []svg.Part{{Class: class, Value: float64(ns)}, {Class: "none", Value: float64(whole - ns)}}))
+	return plotCell(svg.Strip(units.Percent(ns, whole), 12, []svg.Part{{Class: class, Value: float64(ns)}, {Class: "none", Value: float64(whole - ns)}}))
 }
 
 func (h *htmlFace) starved(s *blame.Starved) []block {
 	total := h.SLOU.TotalNS
-	g := newGrid(fmt.Sprintf("What all starvation (%s, %s) comes down to", units.Duration(s.NS), percent(s.NS, total)), "code fragment", "where", "what it did meanwhile", "#time", "#share|of all processor time", "~")
+	g := newGrid(fmt.Sprintf("What all starvation (%s, %s) comes down to", units.Duration(s.NS), units.Percent(s.NS, total)), "code fragment", "where", "what it did meanwhile", "#time", "#share|of all processor time", "~")
 	for _, x := range s.Roots {
 		if g.small(x.NS, s.NS) {
 			continue
@@ -143,7 +143,7 @@ func rate(v float64) cell {
 
 func (h *htmlFace) latency(l *blame.Latency) []block {
 	total := h.SLOU.TotalNS
-	links := newGrid(fmt.Sprintf("Latency (%s, %s) by link", units.Duration(l.NS), percent(l.NS, total)), "link", "#waited", "#share|of all processor time", "#messages", "#bytes", "#mean size", "#mean flight",
+	links := newGrid(fmt.Sprintf("Latency (%s, %s) by link", units.Duration(l.NS), units.Percent(l.NS, total)), "link", "#waited", "#share|of all processor time", "#messages", "#bytes", "#mean size", "#mean flight",
 		"#shortest flight", "#busy|how long something was under way", "#rate|bytes per second while something was under way", "~")
 	for i := range l.Links {
 		x := &l.Links[i]
@@ -176,7 +176,7 @@ func (h *htmlFace) latency(l *blame.Latency) []block {
 
 func (h *htmlFace) overheads(o *blame.Overheads) []block {
 	total := h.SLOU.TotalNS
-	g := newGrid(fmt.Sprintf("Overhead of single CFs (%s, %s): is a CF worth what it costs?", units.Duration(o.NS), percent(o.NS, total)), "code fragment", "#CFs", "#useful, each", "#overhead, each",
+	g := newGrid(fmt.Sprintf("Overhead of single CFs (%s, %s): is a CF worth what it costs?", units.Duration(o.NS), units.Percent(o.NS, total)), "code fragment", "#CFs", "#useful, each", "#overhead, each",
 		fmt.Sprintf("#should work|useful time of a CF for which its overhead would be %.0f %% of its time", 100*o.Share), "#overhead", "#share|of all processor time", "advice", "~")
 	for i := range o.Fragments {
 		x := &o.Fragments[i]

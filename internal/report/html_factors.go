@@ -26,7 +26,7 @@ func (h *htmlFace) factors() []block {
 		class := strings.ToLower(f.letter)
 		row := func(name, nameClass, class string, ns int64) {
 			g.add([]cell{{Text: name, Class: nameClass}, timeCell(ns), shareCell(ns, r.TotalNS),
-				plotCell(svg.Strip(percent(ns, r.TotalNS), 12, []svg.Part{{Class: class, Value: float64(ns)}, {Class: "none", Value: float64(r.TotalNS - ns)}}))})
+				plotCell(svg.Strip(units.Percent(ns, r.TotalNS), 12, []svg.Part{{Class: class, Value: float64(ns)}, {Class: "none", Value: float64(r.TotalNS - ns)}}))})
 		}
 		row(f.letter+"  "+f.name, "", class, s.NS)
 		list := sortedParts(s.Parts)
@@ -51,7 +51,7 @@ func (h *htmlFace) factors() []block {
 		{Table: g},
 	}
 	if u := r.Factors.U; u != nil && u.NS > 0 {
-		out = append(out, para("%s of the useful time was measured by the threads' own clocks.", percent(u.MeasuredNS, u.NS)))
+		out = append(out, para("%s of the useful time was measured by the threads' own clocks.", units.Percent(u.MeasuredNS, u.NS)))
 	}
 	for i := range r.Splits {
 		out = append(out, h.split(&r.Splits[i])...)

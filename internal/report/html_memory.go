@@ -247,7 +247,7 @@ func memoryWords(m *series.Memory) string {
 	}
 	s := fmt.Sprintf("at most %s in %d copies at %s", units.Bytes(p.Bytes), p.Copies, units.Duration(p.NS))
 	if len(p.Holders) > 0 {
-		s += fmt.Sprintf(", %s of it `%s`", percent(p.Holders[0].Bytes, p.Bytes), p.Holders[0].DF)
+		s += fmt.Sprintf(", %s of it `%s`", units.Percent(p.Holders[0].Bytes, p.Bytes), p.Holders[0].DF)
 	}
 	s += fmt.Sprintf("; %s still held at the end", units.Bytes(p.EndBytes))
 	if m.Unsized > 0 {

@@ -79,7 +79,7 @@ func (h *htmlFace) pathBlocks(p *critical.Path) []block {
 		}
 		parts = append(parts, svg.Part{Class: "w", Value: float64(f.W)}, svg.Part{Class: "x", Value: float64(rest)}, svg.Part{Class: "none", Value: float64(h.Critical.WallNS - f.NS)})
 		g.row(word(name), place(f.File, f.Line), number(f.Count), timeCell(f.NS), shareCell(f.NS, h.Critical.WallNS), timeCell(f.U), lo[0], lo[1], timeCell(f.W),
-			plotCell(svg.Strip(percent(f.NS, h.Critical.WallNS)+" of the run", 12, parts)))
+			plotCell(svg.Strip(units.Percent(f.NS, h.Critical.WallNS)+" of the run", 12, parts)))
 	}
 	out = append(out, block{Table: g})
 	return append(out, block{Details: &details{"Parts, ways and longest steps of the path", []block{{Table: h.pathParts(p)}, {Table: h.pathReasons(p)}, {Table: h.pathLongest(p)}}}})
@@ -87,15 +87,15 @@ func (h *htmlFace) pathBlocks(p *critical.Path) []block {
 
 // pathShares sums up a path in words.
 func pathShares(p *critical.Path, wall int64) string {
-	list := []string{percent(p.Factors.U, wall) + " of it is useful work"}
+	list := []string{units.Percent(p.Factors.U, wall) + " of it is useful work"}
 	if l := p.Factors.L; l != nil && *l > 0 {
-		list = append(list, percent(*l, wall)+" messages on their way")
+		list = append(list, units.Percent(*l, wall)+" messages on their way")
 	}
 	if o := p.Factors.O; o != nil && *o > 0 {
-		list = append(list, percent(*o, wall)+" overhead")
+		list = append(list, units.Percent(*o, wall)+" overhead")
 	}
 	if p.Factors.W > 0 {
-		list = append(list, percent(p.Factors.W, wall)+" waiting")
+		list = append(list, units.Percent(p.Factors.W, wall)+" waiting")
 	}
 	unknown := wall - p.TailNS - p.Factors.U - p.Factors.W
 	for _, ns := range []*int64{p.Factors.L, p.Factors.O} {
@@ -104,10 +104,10 @@ func pathShares(p *critical.Path, wall int64) string {
 		}
 	}
 	if unknown > 0 {
-		list = append(list, percent(unknown, wall)+" without a known cause")
+		list = append(list, units.Percent(unknown, wall)+" without a known cause")
 	}
 	if p.TailNS > 0 {
-		list = append(list, percent(p.TailNS, wall)+" after the last CF")
+		list = append(list, units.Percent(p.TailNS, wall)+" after the last CF")
 	}
 	return strings.Join(list, ", ")
 }

@@ -66,7 +66,7 @@ func (h *htmlFace) timeHint() string {
 		}
 	}
 	from, to := windowBounds(h.SLOU, least)
-	return fmt.Sprintf("Least useful work was done between %s and %s: %s.", units.Duration(from), units.Duration(to), percent(u[least], (to-from)*int64(h.Run.Workers)))
+	return fmt.Sprintf("Least useful work was done between %s and %s: %s.", units.Duration(from), units.Duration(to), units.Percent(u[least], (to-from)*int64(h.Run.Workers)))
 }
 
 // byFactor gives the five factors and what is in none, by window, in the order of the stack, with their classes and
@@ -99,7 +99,7 @@ func (h *htmlFace) stack(rows []slou.Row, ns [][]int64, workers, height int) str
 			sum += v
 		}
 		layers = append(layers, l)
-		label += fmt.Sprintf("; %s %s on average", keys[i].Name, percent(sum, h.SLOU.WallNS*int64(workers)))
+		label += fmt.Sprintf("; %s %s on average", keys[i].Name, units.Percent(sum, h.SLOU.WallNS*int64(workers)))
 	}
 	f := svg.Frame{Label: label, Height: height, X: svg.Time(float64(h.SLOU.WallNS), 8), Y: svg.Count(float64(workers), min(workers, 4))}
 	tip := func(i int) string {
@@ -107,7 +107,7 @@ func (h *htmlFace) stack(rows []slou.Row, ns [][]int64, workers, height int) str
 		s := fmt.Sprintf("%s to %s", units.Duration(from), units.Duration(to))
 		for j, list := range lists {
 			if list != nil && list[i] > 0 {
-				s += fmt.Sprintf("\n%s %s", keys[j].Name, percent(list[i], (to-from)*int64(workers)))
+				s += fmt.Sprintf("\n%s %s", keys[j].Name, units.Percent(list[i], (to-from)*int64(workers)))
 			}
 		}
 		return s

@@ -104,7 +104,7 @@ func pathLine(p *critical.Path, wall int64) string {
 	var most []string
 	for i := range p.Fragments {
 		if f := &p.Fragments[i]; f.Code != "" && len(most) < 3 && f.NS*20 >= wall {
-			most = append(most, fmt.Sprintf("`%s` (%s)", f.Code, percent(f.NS, wall)))
+			most = append(most, fmt.Sprintf("`%s` (%s)", f.Code, units.Percent(f.NS, wall)))
 		}
 	}
 	if len(most) > 0 {

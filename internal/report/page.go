@@ -206,7 +206,7 @@ func timeCell(ns int64) cell { return cell{Text: units.Duration(ns), Value: fmt.
 
 // shareCell writes a share; its tooltip is the time.
 func shareCell(ns, of int64) cell {
-	c := cell{Text: percent(ns, of), Value: "0", Tip: units.Duration(ns)}
+	c := cell{Text: units.Percent(ns, of), Value: "0", Tip: units.Duration(ns)}
 	if of > 0 {
 		c.Value = strconv.FormatFloat(float64(ns)/float64(of), 'g', 6, 64)
 	}

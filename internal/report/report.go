@@ -132,7 +132,7 @@ func Warnings(res *slou.Result) (out []string) {
 		if res.Loss.Events > 0 {
 			what = units.Count(int64(res.Loss.Events), "event")
 		}
-		warn("%s lost: nothing is known of %s of the workers' time (%s), which is in no factor.", what, units.Duration(res.Loss.NS), percent(res.Loss.NS, res.Loss.NS+res.TotalNS))
+		warn("%s lost: nothing is known of %s of the workers' time (%s), which is in no factor.", what, units.Duration(res.Loss.NS), units.Percent(res.Loss.NS, res.Loss.NS+res.TotalNS))
 	}
 	for _, m := range res.Missing {
 		if len(m.Factors) > 0 {
@@ -150,7 +150,7 @@ func Warnings(res *slou.Result) (out []string) {
 			warn("%d workers share %s on %s: they take turns, so some of the useful time may be waiting for a core. Use at most %s there.",
 				h.Workers, units.Count(int64(h.Cores), "core"), name, units.Count(int64(h.Cores), "worker"))
 			if u := res.Factors.U; u != nil && u.MeasuredNS < u.NS {
-				warn("%s of the useful time was not measured by a thread's clock and includes pre-emption.", percent(u.NS-u.MeasuredNS, u.NS))
+				warn("%s of the useful time was not measured by a thread's clock and includes pre-emption.", units.Percent(u.NS-u.MeasuredNS, u.NS))
 			}
 		}
 	}
@@ -164,13 +164,6 @@ func Warnings(res *slou.Result) (out []string) {
 		warn("%s started and did not end.", units.Count(int64(res.Unfinished), "CF"))
 	}
 	return out
-}
-
-func percent(ns, of int64) string {
-	if of <= 0 {
-		return "0.0 %"
-	}
-	return fmt.Sprintf("%.1f %%", 100*float64(ns)/float64(of))
 }
 
 // part is a named amount of time.
@@ -198,7 +191,7 @@ func gain(a *advise.Advice, res *slou.Result) string {
 	case a.GainBytes > 0:
 		return fmt.Sprintf("up to %s less memory at the peak", units.Bytes(a.GainBytes))
 	case a.GainWallNS > 0:
-		return fmt.Sprintf("up to %s of the run's %s, %s", units.Duration(a.GainWallNS), units.Duration(res.WallNS), percent(a.GainWallNS, res.WallNS))
+		return fmt.Sprintf("up to %s of the run's %s, %s", units.Duration(a.GainWallNS), units.Duration(res.WallNS), units.Percent(a.GainWallNS, res.WallNS))
 	}
-	return fmt.Sprintf("up to %s of processor time, %s", units.Duration(a.GainNS), percent(a.GainNS, res.TotalNS))
+	return fmt.Sprintf("up to %s of processor time, %s", units.Duration(a.GainNS), units.Percent(a.GainNS, res.TotalNS))
 }

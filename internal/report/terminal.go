@@ -130,7 +130,7 @@ func (t *terminal) factors() {
 		if bar && width > 5 {
 			b = t.paint(colour, barOf(ns, total, width))
 		}
-		tab.row(name, seconds(ns, total), percent(ns, total), b)
+		tab.row(name, seconds(ns, total), units.Percent(ns, total), b)
 	}
 	for i, s := range shares(&t.res.Factors) {
 		f := factorNames[i]
@@ -162,7 +162,7 @@ func (t *terminal) factors() {
 	}
 	t.render(tab)
 	if u := t.res.Factors.U; u != nil && u.NS > 0 {
-		t.paragraph("", percent(u.MeasuredNS, u.NS)+" of the useful time was measured by the threads' own clocks.")
+		t.paragraph("", units.Percent(u.MeasuredNS, u.NS)+" of the useful time was measured by the threads' own clocks.")
 	}
 	t.printf("\n")
 }
@@ -267,7 +267,7 @@ func (t *terminal) split() {
 			if list[f] == nil {
 				row = append(row, "-")
 			} else {
-				row = append(row, t.paint(factorNames[f].letter, percent(list[f].NS, g.TotalNS)))
+				row = append(row, t.paint(factorNames[f].letter, units.Percent(list[f].NS, g.TotalNS)))
 			}
 		}
 		if g.CFs > 0 || !g.Rest {
@@ -288,7 +288,7 @@ func (t *terminal) fragments() {
 			continue
 		}
 		n++
-		tab.row(t.clip(f.Code, t.opt.Width-50), f.Count, units.Duration(f.UsefulNS), percent(f.UsefulNS, t.res.TotalNS), units.Duration(f.MeanNS), units.Duration(f.MaxNS))
+		tab.row(t.clip(f.Code, t.opt.Width-50), f.Count, units.Duration(f.UsefulNS), units.Percent(f.UsefulNS, t.res.TotalNS), units.Duration(f.MeanNS), units.Duration(f.MaxNS))
 	}
 	if n == 0 || t.res.Factors.U == nil {
 		return
@@ -310,7 +310,7 @@ func (t *terminal) causes() {
 		if c.Part != "" {
 			name += "." + printable(c.Part)
 		}
-		tab.row(units.Duration(c.NS), percent(c.NS, t.res.TotalNS), c.Count, t.paint(c.Factor, name), t.clip(why(&c), t.opt.Width-42))
+		tab.row(units.Duration(c.NS), units.Percent(c.NS, t.res.TotalNS), c.Count, t.paint(c.Factor, name), t.clip(why(&c), t.opt.Width-42))
 	}
 	if n == 0 {
 		return

@@ -50,3 +50,11 @@ func Count(n int64, what string) string {
 	}
 	return fmt.Sprintf("%d %ss", n, what)
 }
+
+// Percent writes which part of a time another one is: "12.3 %".
+func Percent(ns, of int64) string {
+	if of <= 0 {
+		return "0.0 %"
+	}
+	return fmt.Sprintf("%.1f %%", 100*float64(ns)/float64(of))
+}
