@@ -39,6 +39,9 @@ func New(nodes int, opt Options, deliver func(*transport.Message)) *Network {
 	n := &Network{opt: opt, deliver: deliver, links: make([]link, nodes*nodes), origin: time.Now()}
 	for range nodes {
 		b := &box{wake: make(chan struct{}, 1)}
+		if opt.Latency > 0 || opt.Bandwidth > 0 {
+			b.alarm = newAlarm()
+		}
 		n.boxes = append(n.boxes, b)
 		n.wg.Add(1)
 		go n.receive(b)
@@ -84,10 +87,17 @@ func (n *Network) Close() {
 	for _, b := range n.boxes {
 		b.mu.Lock()
 		b.closed = true
+		b.alarm.ring()
 		b.mu.Unlock()
 		b.signal()
 	}
 	n.wg.Wait()
+	for _, b := range n.boxes {
+		b.mu.Lock()
+		b.alarm.close()
+		b.alarm = alarm{}
+		b.mu.Unlock()
+	}
 }
 
 func (n *Network) receive(b *box) {
@@ -104,8 +114,7 @@ func (n *Network) receive(b *box) {
 		case wait == 0:
 			<-b.wake
 		case wait <= coarse:
-			// Slices, since what is due earlier may come meanwhile.
-			nap(min(wait, slice))
+			b.alarm.nap(wait)
 		default:
 			if timer == nil {
 				timer = time.NewTimer(wait - coarse)
@@ -121,12 +130,9 @@ func (n *Network) receive(b *box) {
 	}
 }
 
-// A process in which nothing runs is woken by Go's timers up to a millisecond late: they are for the time before the last
-// coarse bit of a wait only, which is slept through in slices.
-const (
-	coarse = 2 * time.Millisecond
-	slice  = 100 * time.Microsecond
-)
+// coarse is the last bit of a wait, for which Go's timers are not good enough: a process in which nothing runs is woken by
+// them up to a millisecond late.
+const coarse = 2 * time.Millisecond
 
 // box holds the messages on their way to one node, earliest due first; equal times in the order of sending.
 type box struct {
@@ -135,6 +141,9 @@ type box struct {
 	seq    uint64
 	closed bool
 	wake   chan struct{}
+	// napping: the receiver sleeps until the first item is due, and is woken by alarm, not by wake.
+	napping bool
+	alarm   alarm
 }
 
 func (b *box) put(m *transport.Message, due time.Duration) {
@@ -146,8 +155,14 @@ func (b *box) put(m *transport.Message, due time.Duration) {
 	}
 	b.seq++
 	heap.Push(&b.items, item{m, due, b.seq})
+	if b.napping && b.items[0].seq == b.seq {
+		b.alarm.ring() // under the lock: it may be closed afterwards
+	}
+	napping := b.napping
 	b.mu.Unlock()
-	b.signal()
+	if !napping {
+		b.signal()
+	}
 }
 
 func release(m *transport.Message) {
@@ -167,6 +182,7 @@ func (b *box) signal() {
 func (b *box) take(now time.Duration) (m *transport.Message, wait time.Duration, closed bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
+	b.napping = false
 	if b.closed {
 		for _, it := range b.items {
 			release(it.m)
@@ -177,8 +193,9 @@ func (b *box) take(now time.Duration) (m *transport.Message, wait time.Duration,
 	if len(b.items) == 0 {
 		return nil, 0, false
 	}
-	if d := b.items[0].due; d > now {
-		return nil, d - now, false
+	if d := b.items[0].due - now; d > 0 {
+		b.napping = d <= coarse
+		return nil, d, false
 	}
 	return heap.Pop(&b.items).(item).m, 0, false
 }
