@@ -36,7 +36,8 @@ type Result struct {
 	// Fragments are the code fragments with the time before and in their CFs; what belongs to none is the last, with
 	// an empty name. By the size of the difference, largest first.
 	Fragments []Fragment `json:"fragments"`
-	// Path are the factors of the critical path, and then its code fragments; nil where a run has none.
+	// Path are the factors of the critical path, with what was lost or could not be divided where there is such, and then its
+	// code fragments and the tail after the last CF; nil where a run has none. Factors add up to the path, so do the others.
 	Path []Row `json:"path"`
 }
 
@@ -270,6 +271,12 @@ func (r *Result) path(a, b *critical.Result) {
 	add("path.L", fa.L, fb.L)
 	add("path.O", fa.O, fb.O)
 	add("path.W", &fa.W, &fb.W)
+	if fa.Loss != 0 || fb.Loss != 0 {
+		add("path.loss", &fa.Loss, &fb.Loss)
+	}
+	if fa.Undivided != 0 || fb.Undivided != 0 {
+		add("path.undivided", &fa.Undivided, &fb.Undivided)
+	}
 	sums := map[string]*[2]int64{}
 	var codes []string
 	for k, p := range []*critical.Path{a.Path, b.Path} {
@@ -293,6 +300,7 @@ func (r *Result) path(a, b *critical.Result) {
 	for _, c := range codes {
 		add("path.code:"+c, &sums[c][0], &sums[c][1])
 	}
+	add("path.tail", &a.Path.TailNS, &b.Path.TailNS)
 }
 
 // Find returns the row of a name: of Whole, Factors, Parts, Path, or "code:NAME" for the time of a code

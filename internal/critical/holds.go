@@ -18,7 +18,7 @@ import (
 //
 // A CF that has no parent was made by the program itself. If it has inputs, the program is taken to have made it because
 // they were there, as a Go program does that waits for its goroutines: that it was made later is then a cost. If it has
-// none, the path ends where it was made.
+// none, the path ends where it was made: what the program did before is not known.
 //
 // play is by how much the other execution could have let go later without this one starting later. At least one hold
 // has none: that is where the critical path goes on.

@@ -26,7 +26,7 @@ const (
 	KindTransfer             // a DF, a request or a CF is on a link
 	KindOverhead             // a part of O: the CF or its input is on its way within a node
 	KindWait                 // for a lock, an exclusive resource, a collective or a debugger
-	KindStart                // from the start of the run until the program made the first CF of the path
+	KindStart                // from the start of the run until the program made the first CF of the path, or the first CF of all ended
 	KindTail                 // from the end of the last CF to that of the run
 	KindUnknown              // what held up the CF was not recorded
 	KindLost                 // nothing was recorded
@@ -61,14 +61,16 @@ type walker struct {
 	known   []bool
 	first   []int // by node: index of its first worker in cuts
 	present []cut // those of the present worker
-	names   []string
-	steps   []Step // latest first; older ones are in full
-	full    [][]Step
-	pos     int64 // on the common clock
-	next    Step  // what steps that are taken have in common
-	facts   facts
-	spare   []slou.Piece
-	parts   []cut
+	// firstEnd is the end of the atomic CF that ended first.
+	firstEnd int64
+	names    []string
+	steps    []Step // latest first; older ones are in full
+	full     [][]Step
+	pos      int64 // on the common clock
+	next     Step  // what steps that are taken have in common
+	facts    facts
+	spare    []slou.Piece
+	parts    []cut
 
 	last    string
 	count   []int64 // by code fragment: executions on the path
@@ -103,6 +105,15 @@ func newWalker(m *model.Model, g *graph) *walker {
 		w.cuts = append(w.cuts, make([][]cut, len(m.Nodes[n].Workers))...)
 	}
 	w.known = make([]bool, len(w.cuts))
+	w.firstEnd = m.End
+	for _, worker := range m.AllWorkers() {
+		for e := worker.First; e < worker.End; e++ {
+			if m.Atomic(m.ExecCF[e]) {
+				w.firstEnd = min(w.firstEnd, endOf(m, e))
+				break
+			}
+		}
+	}
 	return w
 }
 
@@ -295,6 +306,8 @@ func (w *walker) gap(e int, l hold) {
 		w.walkBack(e, l)
 	}
 	if l.from < 0 {
+		// What the program did while CFs ran is not known: it may have waited for them.
+		w.take(w.firstEnd, Step{Kind: KindUnknown, Factor: slou.FactorS})
 		w.take(w.m.Start, Step{Kind: KindStart, Factor: slou.FactorO, Part: slou.PartCreate})
 		return
 	}
