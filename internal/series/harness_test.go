@@ -121,6 +121,11 @@ func TestOptions(t *testing.T) {
 			t.Errorf("%+v is taken", bad)
 		}
 	}
+	// More than can be held is refused before anything is made.
+	large := &model.Model{Info: m.Info, Nodes: make([]model.Node, 30), End: 1e9}
+	if _, err := series.Compute(context.Background(), large, series.Options{Windows: 1 << 20}); err == nil || !strings.Contains(err.Error(), "use at most") {
+		t.Error(err)
+	}
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
 	if _, err := series.Compute(ctx, m, series.Options{}); !errors.Is(err, context.Canceled) {

@@ -183,6 +183,7 @@ type Missing struct {
 const (
 	defaultWindows = 200
 	maxWindows     = 1 << 20
+	maxCells       = 1 << 23 // windows of all series together, if more than defaultWindows are asked for
 	defaultHolders = 10
 	defaultLinks   = 64
 )
@@ -219,6 +220,18 @@ func Compute(ctx context.Context, m *model.Model, opt Options) (*Result, error) 
 		if !slices.Contains(order, name) {
 			return nil, fmt.Errorf("series: there is no series %q; those there are: %v", name, order)
 		}
+	}
+	names := len(order)
+	if len(opt.Only) > 0 {
+		names = len(opt.Only)
+	}
+	nodes := len(m.Nodes)
+	links := nodes * (nodes - 1)
+	if opt.Links >= 0 {
+		links = min(links, opt.Links)
+	}
+	if most := max(maxCells/max(names*(1+nodes+links), 1), defaultWindows); opt.Windows > most && m.Wall() > int64(most) {
+		return nil, fmt.Errorf("%d windows of %d nodes are too many; use at most %d", opt.Windows, nodes, most)
 	}
 	r := &run{m: m, opt: opt, ctx: ctx, grid: newGrid(m.Start, m.End, opt.Windows)}
 	r.res = &Result{WallNS: m.Wall(), WindowNS: r.grid.width, Windows: r.grid.n, Series: []Series{}}
