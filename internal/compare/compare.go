@@ -128,8 +128,14 @@ func (r *Result) whole(a, b Run) {
 		}
 		return &x.Series.Memory.Total.Bytes
 	})
-	add("messages", "count", func(x Run) *int64 { return &x.SLOU.Messages.Count })
-	add("bytes", "bytes", func(x Run) *int64 { return &x.SLOU.Messages.Bytes })
+	sent := func(n *int64, x Run) *int64 {
+		if x.Series != nil && *n == 0 && slices.ContainsFunc(x.Series.Missing, func(m series.Missing) bool { return slices.Contains(m.Series, series.MessagesSent) }) {
+			return nil
+		}
+		return n
+	}
+	add("messages", "count", func(x Run) *int64 { return sent(&x.SLOU.Messages.Count, x) })
+	add("bytes", "bytes", func(x Run) *int64 { return sent(&x.SLOU.Messages.Bytes, x) })
 	for i := range r.Whole {
 		if w := &r.Whole[i]; w.Name == "total" {
 			w.Share = share(w, a.SLOU.TotalNS, b.SLOU.TotalNS)
