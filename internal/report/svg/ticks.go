@@ -37,8 +37,11 @@ const day = 86400e9
 // Time is an axis for times in nanoseconds.
 func Time(maximum float64, n int) Axis {
 	if maximum >= 180e9 {
-		for _, s := range long {
+		for i, s := range long {
 			if maximum/(s*1e9) <= float64(n) {
+				if s*1e9 > maximum { // one tick is no axis
+					s = long[i-1]
+				}
 				return axis(maximum, s*1e9, clock)
 			}
 		}
@@ -85,8 +88,11 @@ func roundStep(maximum float64, n int) float64 {
 	}
 	power := math.Pow(10, math.Floor(math.Log10(maximum/float64(n))))
 	for _, f := range []float64{1, 2, 5, 10} {
-		if maximum <= f*power*float64(n)*(1+1e-9) {
-			return f * power
+		if step := f * power; maximum <= step*float64(n)*(1+1e-9) {
+			if step > maximum { // one tick is no axis
+				step /= 2
+			}
+			return step
 		}
 	}
 	return 10 * power

@@ -9,19 +9,39 @@ class Output {
     Output() : f_(nullptr) {}
     ~Output() { close(); }
     Output(const Output &) = delete;
-    // open throws std::runtime_error if the file cannot be written.
+    // open makes a file anew. It throws std::runtime_error if the file cannot be written, or if another module or another
+    // run writes to it at the time.
     void open(const std::string &file) {
-        if (file.empty()) f_ = stderr;
-        else if (file == "-") f_ = stdout;
-        else if (!(f_ = std::fopen(file.c_str(), "w"))) throw std::runtime_error("cannot write " + file + ": " + std::strerror(errno));
+        if (file.empty() || file == "-") {
+            f_ = file.empty() ? stderr : stdout;
+            return;
+        }
+        const int fd = ::open(file.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0666);
+        if (fd < 0) throw std::runtime_error("cannot write " + file + ": " + std::strerror(errno));
+        struct stat st;
+        const bool regular = !::fstat(fd, &st) && S_ISREG(st.st_mode);
+        if (regular && ::flock(fd, LOCK_EX | LOCK_NB) && errno == EWOULDBLOCK) {
+            ::close(fd);
+            throw std::runtime_error(file + " is being written by another module or another run: name another file");
+        }
+        if ((regular && ::ftruncate(fd, 0)) || !(f_ = ::fdopen(fd, "w"))) {
+            const int why = errno;
+            ::close(fd);
+            throw std::runtime_error("cannot write " + file + ": " + std::strerror(why));
+        }
     }
     // write writes whole lines.
     void write(const std::string &s) {
         if (f_) std::fwrite(s.data(), 1, s.size(), f_);
     }
     void close() {
-        if (f_ == stderr || f_ == stdout) std::fflush(f_);
-        else if (f_ && std::fclose(f_)) std::fprintf(stderr, "whyslow: a file of results could not be written to its end: %s\n", std::strerror(errno));
+        const bool own = f_ && f_ != stderr && f_ != stdout;
+        int error = f_ && std::fflush(f_) ? errno : 0;
+        if (own) {
+            ::flock(::fileno(f_), LOCK_UN); // a process that was forked would keep the lock
+            if (std::fclose(f_) && !error) error = errno;
+            if (error) std::fprintf(stderr, "whyslow: a file of results could not be written to its end: %s\n", std::strerror(error));
+        }
         f_ = nullptr;
     }
 

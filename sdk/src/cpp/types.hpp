@@ -70,7 +70,10 @@
 #include <cxxabi.h>
 #endif
 
+#include <fcntl.h>
 #include <pthread.h>
+#include <sys/file.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "whyslow.h"
