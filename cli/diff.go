@@ -16,6 +16,7 @@ import (
 	"github.com/whyslow/whyslow/internal/model"
 	"github.com/whyslow/whyslow/internal/series"
 	"github.com/whyslow/whyslow/internal/slou"
+	"github.com/whyslow/whyslow/internal/units"
 	"github.com/whyslow/whyslow/trace"
 )
 
@@ -163,6 +164,9 @@ func printDiff(io stdio, r *compare.Result, top int) {
 			continue
 		}
 		name := fmt.Sprintf("%s (%d -> %d CFs)", printableName(f.Code), f.CountA, f.CountB)
+		if f.CountA == f.CountB {
+			name = fmt.Sprintf("%s (%s)", printableName(f.Code), units.Count(f.CountA, "CF"))
+		}
 		if f.Code == "" {
 			name = "no CF: ends, extra cores"
 		} else {
@@ -211,7 +215,7 @@ func describeSide(s *compare.Side) string {
 			ended = ", without an end"
 		}
 	}
-	return fmt.Sprintf("%s: %s, %d nodes, %d workers%s", printableName(s.Name), printableName(s.Program), s.Nodes, s.Workers, ended)
+	return fmt.Sprintf("%s: %s, %s, %s%s", printableName(s.Name), printableName(s.Program), units.Count(int64(s.Nodes), "node"), units.Count(int64(s.Workers), "worker"), ended)
 }
 
 // printableName makes a name from a trace fit for a terminal.

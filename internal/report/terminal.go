@@ -86,6 +86,8 @@ func (t *terminal) header() {
 	ended := ""
 	if r.Ended != "" && r.Ended != "done" {
 		ended = " (" + r.Ended + ")"
+	} else if r.Ended == "" && r.Killed {
+		ended = " (killed)"
 	}
 	lines := wrap(fmt.Sprintf("%s%s: %s on %s, %s of processor time", program, ended, units.Duration(r.WallNS), where, units.Duration(r.TotalNS)), t.opt.Width)
 	lines[0] = strings.Replace(lines[0], program, t.paint("bold", program), 1)
