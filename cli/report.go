@@ -26,6 +26,7 @@ type reportOptions struct {
 	windows int           // into how many windows the run is cut, 0 the default
 	window  time.Duration // or how long each is
 	full    bool          // all tables in the terminal
+	all     bool          // every CF that never ran, not only the roots
 	splits  []string      // computed in any case
 	// Where the other faces go: a file, "-" standard output, "" nowhere.
 	json, html, csv string
@@ -45,6 +46,7 @@ func (o *reportOptions) addTo(cmd *cobra.Command) {
 	f.IntVar(&o.windows, "windows", 0, "cut the run into `N` windows for what is shown over time (default 120)")
 	f.DurationVar(&o.window, "window", 0, "or into windows of this `length`: 10ms")
 	f.BoolVar(&o.full, "full", false, "show all tables")
+	f.BoolVar(&o.all, "all", false, "of CFs that never ran, name all, not only those that the others wait for (with --full, --html, --json)")
 	for flag, values := range map[string][]string{"by": splitAll, "inputs": {"all", "data"}} {
 		if err := cmd.RegisterFlagCompletionFunc(flag, cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp)); err != nil {
 			panic(err) // the flag was added above
@@ -185,7 +187,7 @@ func analyse(ctx context.Context, o *reportOptions, path string, line *progress)
 		for _, c := range m.Collisions {
 			line.io.say("warning: %s", c)
 		}
-		want := report.Wanted{DataInputsOnly: o.inputs == "data", Windows: o.windows, WindowNS: o.window.Nanoseconds(),
+		want := report.Wanted{DataInputsOnly: o.inputs == "data", Windows: o.windows, WindowNS: o.window.Nanoseconds(), All: o.all,
 			Progress: func(what string) { line.set("analysing %d events: %s", m.Events, what) }}
 		want.Splits = slices.Clone(o.splits)
 		if o.json != "" || o.html != "" || o.full {

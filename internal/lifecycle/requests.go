@@ -41,6 +41,7 @@ func (f *finder) findLate() {
 	if len(late) == 0 {
 		return
 	}
+	f.inOrder(late, func(q *model.Message) int64 { return q.Received })
 	type key struct {
 		df   model.DF
 		node uint16
@@ -97,11 +98,15 @@ func (f *finder) findUnanswered() {
 			}
 		}
 	}
+	var open []uint32
 	for i := 1; i < len(m.Requests); i++ {
-		q := &m.Requests[i]
-		if q.Sent == model.None && q.Received == model.None || answer[i] == came {
-			continue
+		if q := &m.Requests[i]; (q.Sent != model.None || q.Received != model.None) && answer[i] != came {
+			open = append(open, uint32(i))
 		}
+	}
+	f.inOrder(open, func(q *model.Message) int64 { return q.Sent })
+	for _, i := range open {
+		q := &m.Requests[i]
 		why := "it was never answered"
 		switch {
 		case answer[i] == sent:
@@ -118,4 +123,13 @@ func (f *finder) findUnanswered() {
 		}
 	}
 	f.res.Unanswered = g.finding()
+}
+
+// inOrder sorts requests by a time of theirs: their numbers depend on which stream was read first.
+func (f *finder) inOrder(requests []uint32, at func(*model.Message) int64) {
+	slices.SortFunc(requests, func(a, b uint32) int {
+		p, q := &f.m.Requests[a], &f.m.Requests[b]
+		return cmp.Or(cmp.Compare(at(p), at(q)), cmp.Compare(p.To, q.To), cmp.Compare(f.m.CFID(p.CF), f.m.CFID(q.CF)),
+			cmp.Compare(f.m.DFString(p.DF), f.m.DFString(q.DF)))
+	})
 }

@@ -77,6 +77,7 @@ type Wanted struct {
 	Splits         []string // as slou.Options.Splits
 	Windows        int      // how many windows the run is cut into; 0 and no WindowNS: 120
 	WindowNS       int64    // or how long each is
+	All            bool     // as lifecycle.Options.All
 	// Progress, if not nil, is told what is being done; by several goroutines.
 	Progress func(what string)
 }
@@ -113,7 +114,7 @@ func Compute(ctx context.Context, m *model.Model, want Wanted) (*Everything, err
 			return err
 		}},
 		{analysisLifecycle, nil, func() (err error) {
-			all.Lifecycle, err = lifecycle.Compute(ctx, m, lifecycle.Options{})
+			all.Lifecycle, err = lifecycle.Compute(ctx, m, lifecycle.Options{All: want.All})
 			return err
 		}},
 		{analysisImbalance, []string{analysisSLOU, analysisSeries}, func() (err error) {
