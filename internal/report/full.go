@@ -2,6 +2,7 @@ package report
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/jedib0t/go-pretty/v6/text"
@@ -29,6 +30,9 @@ func (t *terminal) blocks(list []block) {
 			t.paragraph(t.paint("S", "warning:")+" ", b.Warning)
 			t.printf("\n")
 		case b.Heading != "":
+			if i+1 < len(list) && list[i+1].Table != nil && list[i+1].Table.Caption == b.Heading {
+				continue // the table says it
+			}
 			t.title(b.Heading)
 		case b.List != nil:
 			for i, s := range b.List {
@@ -108,6 +112,7 @@ func (t *terminal) grid(g *grid) {
 	t.title(g.Caption)
 	tab := &table{}
 	var names []any
+	var below []string
 	for i, h := range heads {
 		if h.Number {
 			tab.numbers = append(tab.numbers, i+1)
@@ -127,12 +132,19 @@ func (t *terminal) grid(g *grid) {
 			case heads[i].Number:
 				cells = append(cells, printable(row[i].Text))
 			default:
-				cells = append(cells, t.clip(indentOf(row[i])+row[i].Text, limit))
+				whole := indentOf(row[i]) + row[i].Text
+				cells = append(cells, t.clip(whole, limit))
+				if heads[i].Whole && t.clip(whole, limit) != printable(whole) && !slices.Contains(below, whole) {
+					below = append(below, whole)
+				}
 			}
 		}
 		tab.row(cells...)
 	}
 	t.render(tab)
+	for _, s := range below {
+		t.paragraph("  ", s)
+	}
 	if left != "" {
 		t.paragraph("", "No room for the columns "+strings.TrimSuffix(left, "; ")+".")
 	}

@@ -90,6 +90,7 @@ func (h *htmlFace) correctness() []block {
 // left lists the CFs that had something left to do.
 func (h *htmlFace) left(c *lifecycle.CFs) []block {
 	g := newGrid("CFs that did not finish", "state", "statement", "#CFs", "for example", "waits for", "because")
+	g.Heads[len(g.Heads)-1].Whole = true
 	for i := range c.Groups {
 		x := &c.Groups[i]
 		var examples, dfs, why []string

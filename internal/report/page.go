@@ -109,6 +109,7 @@ type head struct {
 	Name, Tip string
 	Number    bool // aligned to the right, sorted by number
 	Wide      bool // takes the room that is left
+	Whole     bool // as text, what is cut in the table is told in full below it
 }
 
 type cell struct {
