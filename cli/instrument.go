@@ -3,13 +3,10 @@ package cli
 import (
 	"errors"
 	"fmt"
-	"os"
 
 	"github.com/spf13/cobra"
 
 	"github.com/whyslow/whyslow/internal/instrument"
-	"github.com/whyslow/whyslow/prof"
-	"github.com/whyslow/whyslow/prof/config"
 )
 
 type instrumentOptions struct {
@@ -123,21 +120,13 @@ func (o *instrumentOptions) rules(io stdio) ([]instrument.Rule, error) {
 	if o.remove {
 		return nil, nil
 	}
-	text, err := os.ReadFile(o.events)
-	if err != nil {
-		return nil, badInput(err)
-	}
-	events, warnings, err := config.ReadEvents(o.events, text)
+	rules, warnings, err := instrument.ReadRules(o.events, o.groups...)
 	if err != nil {
 		return nil, exitWith(exitUsage, err)
 	}
-	plan, err := config.Resolve(config.Input{Events: events, Known: prof.Modules(), Flags: config.Flags{Groups: o.groups, NoTrace: true}})
-	if err != nil {
-		return nil, badCommandLine("instrument: %w", err)
+	for _, w := range warnings {
+		io.say("warning: %v", w)
 	}
-	plan.Warnings = append(warnings, plan.Warnings...)
-	warnPlan(io, plan)
-	rules := instrument.Rules(plan)
 	if len(rules) == 0 {
 		return nil, exitWith(exitUsage, errors.New(o.events+": no event that is on has a rule: nothing to insert"))
 	}

@@ -1,7 +1,6 @@
 package advise
 
 import (
-	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -20,23 +19,6 @@ var partWords = map[string]string{
 	"deliver":  "from arrival to ready",
 	"dispatch": "from ready to start",
 	"steal":    "stealing CFs",
-}
-
-// part is a named amount of time.
-type part struct {
-	name string
-	ns   int64
-}
-
-func sortedParts(parts map[string]int64) []part {
-	var out []part
-	for k, v := range parts {
-		if v > 0 {
-			out = append(out, part{k, v})
-		}
-	}
-	slices.SortFunc(out, func(a, b part) int { return cmp.Or(cmp.Compare(b.ns, a.ns), cmp.Compare(a.name, b.name)) })
-	return out
 }
 
 // littleOverhead is the share of a CF's time that the system may take.
@@ -62,26 +44,26 @@ func (a *advisor) granularity() {
 	}
 	parts := maps.Clone(o.Parts)
 	parts["dispatch"] -= late
-	largest := part{}
-	for _, p := range sortedParts(parts) {
-		if partWords[p.name] != "" {
+	largest := slou.Amount{}
+	for _, p := range slou.Largest(parts) {
+		if partWords[p.Name] != "" {
 			largest = p
 			break
 		}
 	}
-	if largest.ns == 0 {
+	if largest.NS == 0 {
 		return
 	}
 	each := max(caused, 0) / f.Count
-	evidence := map[string]any{"code": f.Code, "count": f.Count, "mean_ns": f.MeanNS, "overhead_ns": caused, "overhead_mean_ns": each, "part": largest.name, "part_ns": largest.ns}
-	head := fmt.Sprintf("The run-time system used %s (%s) of the workers' time, most of it %s (%s).", units.Duration(system), a.share(system), partWords[largest.name], units.Duration(largest.ns))
+	evidence := map[string]any{"code": f.Code, "count": f.Count, "mean_ns": f.MeanNS, "overhead_ns": caused, "overhead_mean_ns": each, "part": largest.Name, "part_ns": largest.NS}
+	head := fmt.Sprintf("The run-time system used %s (%s) of the workers' time, most of it %s (%s).", units.Duration(system), a.share(system), partWords[largest.Name], units.Duration(largest.NS))
 	switch {
-	case largest.name == "dispatch" && a.crowded() != nil:
+	case largest.Name == "dispatch" && a.crowded() != nil:
 		h := a.crowded()
 		spare := int64(h.Workers-h.Cores) * a.res.WallNS
 		a.add("too-many-workers", 0, min(system+o.Parts["preempt"], spare), a.coresBound(h), evidence,
 			"%s A worker that has no core cannot start what is ready: %s", head, a.whoTookCores())
-	case largest.name == "request" || largest.name == "send":
+	case largest.Name == "request" || largest.Name == "send":
 		if a.had("late-transfer", "locators-disagree", "replicate", "asked-again", "far-data") != nil {
 			return // the same time
 		}
@@ -234,13 +216,13 @@ func (a *advisor) contention() {
 	if w == nil {
 		return
 	}
-	parts := sortedParts(w.Parts)
-	if len(parts) == 0 || parts[0].name == "held" {
+	parts := slou.Largest(w.Parts)
+	if len(parts) == 0 || parts[0].Name == "held" {
 		return // held is a debugger's doing
 	}
-	name := parts[0].name
+	name := parts[0].Name
 	c := a.top(func(c *slou.Cause) bool { return c.Factor == "W" && c.Part == name }, func(c *slou.Cause) [4]string { return [4]string{c.Consumer} }, lost)
-	a.addTime("contention", w.NS, "Without any waiting, as much time of the workers would be free.", map[string]any{"name": name, "waited_ns": parts[0].ns, "consumer": c.Consumer},
+	a.addTime("contention", w.NS, "Without any waiting, as much time of the workers would be free.", map[string]any{"name": name, "waited_ns": parts[0].NS, "consumer": c.Consumer},
 		"Workers waited %s (%s) for each other, most at `%s` (%s), most often in %s. Hold it for a shorter time, or give each worker its own.",
-		units.Duration(w.NS), a.share(w.NS), name, units.Duration(parts[0].ns), a.named(c.Consumer))
+		units.Duration(w.NS), a.share(w.NS), name, units.Duration(parts[0].NS), a.named(c.Consumer))
 }

@@ -18,9 +18,9 @@ type Rule struct {
 	Pos       string   // where it was configured, "file:line:col"
 }
 
-// ReadRules reads the rules of an events_config.json. The warnings are about the file; the error is one line
-// with the place.
-func ReadRules(path string) (rules []Rule, warnings []config.Warning, err error) {
+// ReadRules reads the rules of an events_config.json, with groups switched as "NAME=on" or "NAME=off". The warnings are about
+// the file; the error is one line with the place.
+func ReadRules(path string, groups ...string) (rules []Rule, warnings []config.Warning, err error) {
 	text, err := os.ReadFile(path)
 	if err != nil {
 		return nil, nil, fmt.Errorf("cannot read the configuration of events: %w", err)
@@ -29,7 +29,7 @@ func ReadRules(path string) (rules []Rule, warnings []config.Warning, err error)
 	if err != nil {
 		return nil, nil, err
 	}
-	plan, err := config.Resolve(config.Input{Events: events})
+	plan, err := config.Resolve(config.Input{Events: events, Flags: config.Flags{Groups: groups}})
 	if err != nil {
 		return nil, nil, err
 	}

@@ -165,14 +165,14 @@ func factorParts(f *slou.Factors, total int64, parts bool) (out []svg.Part) {
 		rest -= s.NS
 		class := strings.ToLower(factorNames[i].letter)
 		tip := fmt.Sprintf("%s: %s, %s", factorNames[i].name, units.Percent(s.NS, total), units.Duration(s.NS))
-		list := sortedParts(s.Parts)
+		list := slou.Largest(s.Parts)
 		if !parts || len(list) == 0 {
 			out = append(out, svg.Part{Class: class, Value: float64(s.NS), Tip: tip})
 			continue
 		}
 		for j, p := range list {
-			out = append(out, svg.Part{Class: shade(class, j), Value: float64(p.ns),
-				Tip: fmt.Sprintf("%s.%s%s: %s, %s", factorNames[i].letter, p.name, inWords(factorNames[i].letter, p.name), units.Percent(p.ns, total), units.Duration(p.ns))})
+			out = append(out, svg.Part{Class: shade(class, j), Value: float64(p.NS),
+				Tip: fmt.Sprintf("%s.%s%s: %s, %s", factorNames[i].letter, p.Name, inWords(factorNames[i].letter, p.Name), units.Percent(p.NS, total), units.Duration(p.NS))})
 		}
 	}
 	if rest > 0 {

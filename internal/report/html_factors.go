@@ -29,17 +29,17 @@ func (h *htmlFace) factors() []block {
 				plotCell(svg.Strip(units.Percent(ns, r.TotalNS), 12, []svg.Part{{Class: class, Value: float64(ns)}, {Class: "none", Value: float64(r.TotalNS - ns)}}))})
 		}
 		row(f.letter+"  "+f.name, "", class, s.NS)
-		list := sortedParts(s.Parts)
+		list := slou.Largest(s.Parts)
 		for j, p := range list {
 			if j == maxParts && len(list) > maxParts+1 {
 				rest := int64(0)
 				for _, p := range list[j:] {
-					rest += p.ns
+					rest += p.NS
 				}
 				row(fmt.Sprintf("%d others", len(list)-j), "d1", shade(class, j), rest)
 				break
 			}
-			row(p.name+inWords(f.letter, p.name), "d1", shade(class, j), p.ns)
+			row(p.Name+inWords(f.letter, p.Name), "d1", shade(class, j), p.NS)
 		}
 	}
 	if r.UndividedNS > 0 {

@@ -4,11 +4,9 @@ package report
 
 import (
 	"bytes"
-	"cmp"
 	"encoding/json"
 	"fmt"
 	"io"
-	"slices"
 	"strings"
 
 	"github.com/whyslow/whyslow/internal/advise"
@@ -163,23 +161,6 @@ func Warnings(res *slou.Result) (out []string) {
 	if res.Unfinished > 0 {
 		warn("%s started and did not end.", units.Count(int64(res.Unfinished), "CF"))
 	}
-	return out
-}
-
-// part is a named amount of time.
-type part struct {
-	name string
-	ns   int64
-}
-
-func sortedParts(parts map[string]int64) []part {
-	var out []part
-	for k, v := range parts {
-		if v > 0 {
-			out = append(out, part{k, v})
-		}
-	}
-	slices.SortFunc(out, func(a, b part) int { return cmp.Or(cmp.Compare(b.ns, a.ns), cmp.Compare(a.name, b.name)) })
 	return out
 }
 

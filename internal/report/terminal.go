@@ -142,18 +142,18 @@ func (t *terminal) factors() {
 			continue
 		}
 		row(label, f.letter, s.NS, true)
-		parts := sortedParts(s.Parts)
+		parts := slou.Largest(s.Parts)
 		rest := int64(0)
 		for j, p := range parts {
 			if j >= maxParts {
-				rest += p.ns
+				rest += p.NS
 				continue
 			}
-			name := printable(p.name)
-			if words := partWords[p.name]; words != "" && f.letter != "W" && f.letter != "L" {
-				name = p.name + ": " + words
+			name := printable(p.Name)
+			if words := partWords[p.Name]; words != "" && f.letter != "W" && f.letter != "L" {
+				name = p.Name + ": " + words
 			}
-			row(t.paint("dim", "     "+name), "dim", p.ns, false)
+			row(t.paint("dim", "     "+name), "dim", p.NS, false)
 		}
 		if rest > 0 {
 			row(t.paint("dim", fmt.Sprintf("     %d others", len(parts)-maxParts)), "dim", rest, false)

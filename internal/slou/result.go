@@ -1,5 +1,10 @@
 package slou
 
+import (
+	"cmp"
+	"slices"
+)
+
 // Result is the division of all processor time of a run. All times are nanoseconds.
 type Result struct {
 	Program      string  `json:"program"`
@@ -52,6 +57,24 @@ type Factors struct {
 type Share struct {
 	NS    int64            `json:"ns"`
 	Parts map[string]int64 `json:"parts"`
+}
+
+// Amount is a named amount of time, in nanoseconds.
+type Amount struct {
+	Name string
+	NS   int64
+}
+
+// Largest lists the parts that took any time, most first.
+func Largest(parts map[string]int64) []Amount {
+	var out []Amount
+	for k, v := range parts {
+		if v > 0 {
+			out = append(out, Amount{k, v})
+		}
+	}
+	slices.SortFunc(out, func(a, b Amount) int { return cmp.Or(cmp.Compare(b.NS, a.NS), cmp.Compare(a.Name, b.Name)) })
+	return out
 }
 
 // Useful is the time in user code; MeasuredNS of it was measured by a thread's clock.
