@@ -14,10 +14,11 @@ import "sync"
 // and word 0 is stored last. The word after the newest record is 0 until the next
 // record is complete. So the buffer can be walked at any moment, even by another
 // goroutine while the owner is in the middle of a record: that is what Abandon does
-// when a worker has crashed and the others cannot be stopped. (On amd64 stores
-// become visible in program order. Where they may not, Abandon's pause before it
-// copies makes up for it.) The price is one store per event; a lock or an atomic
-// store per event would cost as much as the event itself.
+// when a worker has crashed and the others cannot be stopped, and what the flusher
+// (flush.go) does all the time. (On amd64 stores become visible in program order.
+// Where they may not, the pause before the copy makes up for it.) The price is one
+// store per event; a lock or an atomic store per event would cost as much as the event
+// itself.
 
 const (
 	kindBits = 10
@@ -45,8 +46,11 @@ type Stream struct {
 	w  *Writer
 	id int
 
-	// mu is held where buf changes, and by Abandon.
-	mu sync.Mutex
+	// mu is held where buf changes, by the flusher where it hands over a copy, and by
+	// Abandon.
+	mu   sync.Mutex
+	sent int    // words of buf that the flusher has handed over
+	gen  uint64 // how often buf changed
 
 	lost    uint64 // events dropped since the last onLost
 	first   int64  // times of the first and last of them
@@ -113,10 +117,7 @@ func (s *Stream) reserveSlow(n int) []uint64 {
 	if next == nil {
 		return s.drop(n)
 	}
-	s.mu.Lock()
-	s.n = 0
-	s.buf = next
-	s.mu.Unlock()
+	s.change(next)
 	if s.lost > 0 {
 		s.emitLost()
 	}
@@ -145,11 +146,24 @@ func (s *Stream) handOver() bool {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if !s.w.submit(full{s.id, s.buf, s.n}) {
+	if !s.w.submit(full{s.id, s.buf, s.sent, s.n}) {
 		return false
 	}
-	s.buf, s.n = nil, 0
+	s.changed(nil)
 	return true
+}
+
+// change gives the stream a buffer.
+func (s *Stream) change(buf []uint64) {
+	buf[0] = 0 // it may have been used before, and be walked before its first record is whole
+	s.mu.Lock()
+	s.changed(buf)
+	s.mu.Unlock()
+}
+
+func (s *Stream) changed(buf []uint64) {
+	s.buf, s.n, s.sent = buf, 0, 0
+	s.gen++
 }
 
 // drop gives the caller a place to store an event that nobody will see. Its time
@@ -185,51 +199,9 @@ func (s *Stream) Flush() {
 	if s.lost > 0 {
 		// The loss is told even if no event follows.
 		if next := s.w.takeNow(lostWords + 1); next != nil {
-			s.mu.Lock()
-			s.buf, s.n = next, 0
-			s.mu.Unlock()
+			s.change(next)
 			s.emitLost()
 		}
 	}
 	s.handOver()
-}
-
-// walk returns the number of words of whole records at the start of buf, to which the
-// owner may be appending.
-//
-//go:norace
-func (w *Writer) walk(buf []uint64) int {
-	for i := 0; ; {
-		if i >= len(buf) {
-			return len(buf)
-		}
-		h := buf[i]
-		if h == 0 {
-			return i
-		}
-		lay := w.layout(headerKind(h))
-		if lay == nil {
-			return i
-		}
-		n := 1 + lay.fixed
-		if lay.list {
-			if i+n >= len(buf) || buf[i+n] > uint64(len(buf)) {
-				return i
-			}
-			n += 1 + int(buf[i+n])
-		}
-		if i+n > len(buf) {
-			return i
-		}
-		i += n
-	}
-}
-
-// snapshot copies whole records of a buffer whose owner may be appending.
-//
-//go:norace
-func snapshot(dst, buf []uint64) {
-	for i := range dst { // not copy: the race detector looks into that, norace or not
-		dst[i] = buf[i]
-	}
 }

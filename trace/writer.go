@@ -28,6 +28,10 @@ type Options struct {
 	Level       int        // zstd level: 0 default (1), 1 fastest to 4 best, negative: blocks are stored as they are
 	Sync        bool       // the emitter itself packs and writes full buffers
 	Full        FullPolicy // what happens when no buffer is free
+	// FlushEvery > 0: whatever was recorded is in the file about so long after, however
+	// few events there are, for those who follow it (Follower) and if the program is killed;
+	// 2 ms at least. It costs emitters nothing. 0: only full buffers are written.
+	FlushEvery time.Duration
 	// OnError is called once, with the first error met in writing: from then on nothing
 	// of this node is recorded, and the program goes on. It is called in the goroutine
 	// that writes and must not use the Writer; nil: nobody is told before Close.
@@ -61,6 +65,9 @@ type Writer struct {
 	closing bool
 	refuse  bool          // no more buffers are taken over
 	done    chan struct{} // the writer goroutine has ended
+	stop    chan struct{} // the flusher is to end; nil: there is none
+	stopped sync.Once
+	flushed chan struct{} // it has ended
 
 	layouts [MaxKind + 1]atomic.Pointer[layout]
 
@@ -70,11 +77,11 @@ type Writer struct {
 	ioMu sync.Mutex
 }
 
-// full is a buffer with n used words on its way to the file.
+// full is a buffer on its way to the file, of which the words from to n are to be written.
 type full struct {
-	stream int
-	buf    []uint64
-	n      int
+	stream  int
+	buf     []uint64
+	from, n int
 }
 
 // FileName returns the name of a node's file within a trace: "00012.wst".
@@ -134,6 +141,10 @@ func newWriter(out output, node int, opt Options) (*Writer, error) {
 		close(w.done)
 	} else {
 		go w.run()
+	}
+	if opt.FlushEvery > 0 {
+		w.stop, w.flushed = make(chan struct{}), make(chan struct{})
+		go w.flush()
 	}
 	return w, nil
 }
@@ -278,7 +289,7 @@ func (w *Writer) run() {
 // its events had made the definitions before.
 func (w *Writer) write(f full) {
 	w.writeDefs()
-	rest := f.buf[:f.n]
+	rest := f.buf[f.from:f.n]
 	if !w.file.failed {
 		var err error
 		if rest, err = w.file.data(w, f.stream, rest); err != nil {
@@ -335,6 +346,9 @@ func (w *Writer) Close() error {
 	}
 	streams := w.sortedStreams()
 	w.mu.Unlock()
+	if w.stopFlusher() {
+		<-w.flushed
+	}
 	for _, s := range streams {
 		s.Flush()
 	}
@@ -347,6 +361,15 @@ func (w *Writer) Close() error {
 	defer w.ioMu.Unlock()
 	w.finish()
 	return w.Err()
+}
+
+// stopFlusher tells the flusher to end and reports whether there is one.
+func (w *Writer) stopFlusher() bool {
+	if w.stop == nil {
+		return false
+	}
+	w.stopped.Do(func() { close(w.stop) })
+	return true
 }
 
 func (w *Writer) sortedStreams() []*Stream {
@@ -409,6 +432,7 @@ func (w *Writer) abandon(deadline time.Time) {
 	w.refuse = true
 	w.mu.Unlock()
 	w.cond.Broadcast()
+	w.stopFlusher()
 
 	var rest []full
 	var live [][]uint64
@@ -417,13 +441,14 @@ func (w *Writer) abandon(deadline time.Time) {
 			continue
 		}
 		if s.buf != nil {
-			n := w.walk(s.buf)
-			rest = append(rest, full{s.id, make([]uint64, n), n})
-			live = append(live, s.buf[:n])
+			end, _ := w.walk(s.buf, s.sent, len(s.buf))
+			n := end - s.sent
+			rest = append(rest, full{s.id, make([]uint64, n), 0, n})
+			live = append(live, s.buf[s.sent:end])
 		}
 		s.mu.Unlock()
 	}
-	time.Sleep(time.Millisecond) // see the note in stream.go
+	time.Sleep(flushPause) // see the note in stream.go
 	for i, f := range rest {
 		snapshot(f.buf, live[i])
 	}

@@ -265,9 +265,9 @@ func TestDiskFull(t *testing.T) {
 // A worker crashes while others go on appending: all that was recorded before is in
 // the file, and nothing in it is made up.
 func TestAbandonWhileOthersAppend(t *testing.T) {
-	for _, sync := range []bool{false, true} {
+	for i := range 4 {
 		dir := t.TempDir()
-		w, err := Create(dir, 0, Options{BufferBytes: 4 << 10, Sync: sync})
+		w, err := Create(dir, 0, Options{BufferBytes: 4 << 10, Sync: i&1 > 0, FlushEvery: time.Duration(i & 2)})
 		if err != nil {
 			t.Fatal(err)
 		}
