@@ -427,6 +427,8 @@ func (b *Batch) readList(rest []byte, u *usedKind, pos []uint32, lens []uint64) 
 	return rest, nil
 }
 
+var errChecksum = errors.New("checksum is wrong")
+
 // readPayload reads a block's payload and checks its sum.
 func readPayload(f io.ReaderAt, buf []byte, at int64, h *header) ([]byte, error) {
 	buf = resize(buf, int(h.packed))
@@ -434,7 +436,7 @@ func readPayload(f io.ReaderAt, buf []byte, at int64, h *header) ([]byte, error)
 		return buf, fmt.Errorf("cannot be read: %w", err)
 	}
 	if checksum(buf) != h.sum {
-		return buf, errors.New("checksum is wrong")
+		return buf, errChecksum
 	}
 	return buf, nil
 }

@@ -209,11 +209,16 @@ func (f *blockFile) put(h *header) error {
 		return err
 	}
 	if h.kind != blockIndex {
-		f.index = binary.LittleEndian.AppendUint64(f.index, uint64(f.at-int64(len(b))))
-		f.index = append(f.index, b[:blockHeader]...)
-		f.entries++
+		f.enter(f.at-int64(len(b)), b[:blockHeader])
 	}
 	return nil
+}
+
+// enter notes a block for the index.
+func (f *blockFile) enter(at int64, header []byte) {
+	f.index = binary.LittleEndian.AppendUint64(f.index, uint64(at))
+	f.index = append(f.index, header...)
+	f.entries++
 }
 
 // appendSkippable appends at least n bytes that zstd decoders pass over.

@@ -170,7 +170,7 @@ func Open(path string) (*Reader, error) {
 	slices.SortFunc(r.files, func(a, b *nodeFile) int { return a.node - b.node })
 	if folder {
 		r.findMissing(errs)
-		r.findUnwritten()
+		r.problems = append(r.problems, r.run.unwritten()...)
 	}
 	if len(r.files) <= keepOpen {
 		for _, f := range r.files {
@@ -223,12 +223,13 @@ func (r *Reader) findMissing(unreadable []*Problem) {
 	}
 }
 
-// findUnwritten reports what the writers could not write.
-func (r *Reader) findUnwritten() {
-	if r.run == nil {
-		return
+// unwritten is what the writers could not write.
+func (info *RunInfo) unwritten() []Problem {
+	if info == nil {
+		return nil
 	}
-	for _, n := range r.run.Nodes {
+	var list []Problem
+	for _, n := range info.Nodes {
 		if n.Unwritten == 0 && n.Error == "" || n.Node < 0 || n.Node > MaxNode {
 			continue
 		}
@@ -236,8 +237,9 @@ func (r *Reader) findUnwritten() {
 		if what == "" {
 			what = "not everything could be written"
 		}
-		r.problems = append(r.problems, Problem{Kind: Unwritten, File: FileName(n.Node), What: what, Node: n.Node, Stream: -1, Events: n.Unwritten})
+		list = append(list, Problem{Kind: Unwritten, File: FileName(n.Node), What: what, Node: n.Node, Stream: -1, Events: n.Unwritten})
 	}
+	return list
 }
 
 // globEscape keeps special characters of a folder's name from being a pattern.
@@ -342,19 +344,29 @@ func (r *Reader) read(f *nodeFile, blk *block, b *Batch) error {
 	if b.file, err = readPayload(file, b.file, blk.at, &blk.header); err != nil {
 		return r.bad(f, blk, err)
 	}
-	if b.raw, err = unpack(b.raw, &blk.header, b.file); err != nil {
-		return r.bad(f, blk, err)
-	}
-	b.Node, b.Stream, b.Offset = f.node, int(blk.stream), blk.at
-	if err := b.decode(b.raw, &blk.header, &f.defs); err != nil {
+	if err := b.take(f.node, blk, b.file, &f.defs); err != nil {
 		return r.bad(f, blk, err)
 	}
 	return nil
 }
 
-func (r *Reader) bad(f *nodeFile, blk *block, err error) error {
-	p := Problem{Kind: Damaged, File: f.name, Offset: blk.at, What: "block " + err.Error(), Node: f.node, Stream: int(blk.stream),
+// take fills the batch from the payload of a block.
+func (b *Batch) take(node int, blk *block, payload []byte, defs *Defs) (err error) {
+	if b.raw, err = unpack(b.raw, &blk.header, payload); err != nil {
+		return err
+	}
+	b.Node, b.Stream, b.Offset = node, int(blk.stream), blk.at
+	return b.decode(b.raw, &blk.header, defs)
+}
+
+// badBlock is the problem of a data block that cannot be read.
+func (f *nodeFile) badBlock(blk *block, err error) Problem {
+	return Problem{Kind: Damaged, File: f.name, Offset: blk.at, What: "block " + err.Error(), Node: f.node, Stream: int(blk.stream),
 		Timed: true, From: blk.first, To: blk.last, Events: uint64(blk.count)}
+}
+
+func (r *Reader) bad(f *nodeFile, blk *block, err error) error {
+	p := f.badBlock(blk, err)
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if !r.damaged[blk] {

@@ -1,6 +1,8 @@
 package trace
 
 import (
+	"crypto/rand"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -21,6 +23,7 @@ const (
 // RunInfo is what run.json says about a run. Every fact may be missing: a trace
 // opens without run.json.
 type RunInfo struct {
+	ID          string            `json:"id,omitempty"`      // of the run, wherever its trace is: NewRunID; "": unknown
 	Program     string            `json:"program,omitempty"` // file name of the program
 	Args        []string          `json:"args,omitempty"`    // the program's own arguments
 	CommandLine []string          `json:"command_line,omitempty"`
@@ -57,6 +60,13 @@ type NodeInfo struct {
 	// itself tells of, and Error why.
 	Unwritten uint64 `json:"unwritten,omitempty"`
 	Error     string `json:"error,omitempty"`
+}
+
+// NewRunID returns a random id for a run: 32 hex digits.
+func NewRunID() string {
+	var b [16]byte
+	_, _ = rand.Read(b[:]) // it never fails
+	return hex.EncodeToString(b[:])
 }
 
 const runFile = "run.json"

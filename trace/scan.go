@@ -29,8 +29,11 @@ type nodeFile struct {
 	defs   Defs
 	blocks []block // data blocks in the order of the file
 	defsAt []block // definition blocks
-	closed bool    // has its index: the writer finished it
-	found  []Problem
+	scanned
+	defined uint32 // definition blocks up to the last one there is
+	need    uint32 // as many does an event need
+	closed  bool   // has its index: the writer finished it
+	found   []Problem
 }
 
 // block is a block and its place.
@@ -100,7 +103,12 @@ func (f *nodeFile) load() error {
 	if err := f.readFileHeader(); err != nil {
 		return err
 	}
-	if !f.readIndex() {
+	if blocks, ok := f.readIndex(); ok {
+		f.closed = true
+		for _, b := range blocks {
+			f.addBlock(b)
+		}
+	} else {
 		f.scan()
 	}
 	f.loadDefs()
@@ -154,47 +162,43 @@ func (f *nodeFile) hasBlocks() bool {
 	return ok
 }
 
-// readIndex takes the blocks from the index and reports whether there is a whole one.
-func (f *nodeFile) readIndex() bool {
+// readIndex returns the blocks that the index tells of, and whether there is a whole one.
+func (f *nodeFile) readIndex() ([]block, bool) {
 	var t [trailerLength]byte
 	if _, err := f.file.ReadAt(t[:], f.size-trailerLength); err != nil || string(t[8:]) != trailerMagic {
-		return false
+		return nil, false
 	}
 	at := int64(binary.LittleEndian.Uint64(t[:]))
 	h, ok := f.headerAt(at)
 	if !ok || h.kind != blockIndex || at+blockHeader+int64(h.packed)+trailerLength != f.size {
-		return false
+		return nil, false
 	}
 	payload, err := readPayload(f.file, nil, at, &h)
 	if err != nil {
-		return false
+		return nil, false
 	}
 	raw, err := unpack(nil, &h, payload)
 	const entry = 8 + blockHeader
 	if err != nil || len(raw) != int(h.count)*entry {
-		return false
+		return nil, false
 	}
 	end := int64(fileHeader)
 	var blocks []block
 	for ; len(raw) > 0; raw = raw[entry:] {
 		b := block{at: int64(binary.LittleEndian.Uint64(raw))}
 		if b.parse(raw[8:entry]) != nil || b.at < end || b.end() > at {
-			return false
+			return nil, false
 		}
 		if b.at > end {
-			return false // something between the blocks: let the scan look at it
+			return nil, false // something between the blocks: let the scan look at it
 		}
 		end = b.end()
 		blocks = append(blocks, b)
 	}
 	if end != at {
-		return false
+		return nil, false
 	}
-	for _, b := range blocks {
-		f.addBlock(b)
-	}
-	f.closed = true
-	return true
+	return blocks, true
 }
 
 func (b *block) end() int64 { return b.at + blockHeader + int64(b.packed) }
@@ -222,62 +226,100 @@ func (f *nodeFile) headerAt(at int64) (h header, ok bool) {
 
 // scan finds the blocks without the index.
 func (f *nodeFile) scan() {
-	at := int64(fileHeader)
 	if f.size < fileHeader {
 		f.problem(Truncated, f.size, "file ends within its header")
 		return
 	}
-	prev := block{at: -1}
-	for at < f.size {
-		h, ok := f.headerAt(at)
-		b := block{h, at}
+	f.scanned = scanned{at: fileHeader}
+	for {
+		b, ok := f.next(true)
+		if !ok {
+			return
+		}
+		f.addBlock(b)
+	}
+}
+
+// scanned is how far a scan got.
+type scanned struct {
+	at       int64  // here the next block should begin
+	prev     header // of the block before, if there is no gap between
+	joined   bool   // there is none
+	searched int64  // up to here no header of a later block was found
+}
+
+// next finds the next block and passes over what is none. Where the file is still
+// growing (final is false) it says no, and can be asked again, while what is missing of
+// the next block may come.
+func (f *nodeFile) next(final bool) (block, bool) {
+	s := &f.scanned
+	for s.at < f.size {
+		if s.joined && s.prev.kind == blockIndex {
+			var t [trailerLength]byte
+			if _, err := f.file.ReadAt(t[:], s.at); err == nil && string(t[8:]) == trailerMagic {
+				s.at += trailerLength
+				s.joined = false
+				f.closed = s.at >= f.size
+				continue
+			}
+		}
+		h, ok := f.headerAt(s.at)
+		b := block{h, s.at}
 		switch {
-		case ok && b.end() > f.size:
-			f.cut(&b)
-			// Whole blocks may follow if the file was damaged rather than cut.
-			next, found := f.search(at+1, f.size)
-			if !found {
-				return
-			}
-			at = next
-			prev.at = -1
+		case ok && b.end() <= f.size:
+			s.prev, s.joined, s.at = h, true, b.end()
+			return b, true
 		case ok:
-			f.addBlock(b)
-			if h.kind == blockIndex {
-				at = b.end()
-				var t [trailerLength]byte
-				if _, err := f.file.ReadAt(t[:], at); err == nil && string(t[8:]) == trailerMagic {
-					at += trailerLength
-					f.closed = at >= f.size
-				}
-			} else {
-				at = b.end()
+			// An index is made of headers: none of them is a later block.
+			if !final && h.kind == blockIndex {
+				return block{}, false
 			}
-			prev = b
+			// Whole blocks may follow if the file was damaged rather than cut.
+			next, found := f.searchOn(s.at+1, final)
+			if !found && !final {
+				return block{}, false
+			}
+			f.cut(&b)
+			if !found {
+				return block{}, false
+			}
+			s.at, s.joined = next, false
+		case !final && f.size-s.at < blockHeader:
+			return block{}, false
 		default:
-			from := at
-			if prev.at >= 0 {
-				if _, err := readPayload(f.file, nil, prev.at, &prev.header); err != nil {
+			from := s.at
+			if s.joined {
+				at := s.at - blockHeader - int64(s.prev.packed)
+				if _, err := readPayload(f.file, nil, at, &s.prev); err != nil {
 					// The block before is damaged as well, and bytes may be missing from
 					// it: the next one may begin inside what it claims to be.
-					from = prev.at + blockHeader
+					from = at + blockHeader
 				}
 			}
-			prev.at = -1
-			next, found := f.search(from, f.size)
-			if !found {
+			next, found := f.searchOn(from, final)
+			switch {
+			case !found && !final:
+				return block{}, false
+			case !found:
 				next = f.size
+				f.problem(Truncated, s.at, "%d bytes at the end of the file are no whole block", next-s.at)
+			case next > s.at:
+				f.problem(Damaged, s.at, "%d bytes are no valid block", next-s.at)
 			}
-			if next > at || !found {
-				if !found {
-					f.problem(Truncated, at, "%d bytes at the end of the file are no whole block", next-at)
-				} else {
-					f.problem(Damaged, at, "%d bytes are no valid block", next-at)
-				}
-			}
-			at = next
+			s.at, s.joined = next, false
 		}
 	}
+	return block{}, false
+}
+
+// searchOn is search up to the end of the file, without what was searched before it grew.
+func (f *nodeFile) searchOn(from int64, final bool) (int64, bool) {
+	next, found := f.search(max(from, f.searched), f.size)
+	f.searched = 0
+	if !found && !final {
+		f.searched = f.size - blockHeader + 1 // the header of a block may lack its end
+	}
+	return next, found
 }
 
 // cut notes a block whose end is missing.
@@ -321,50 +363,77 @@ func (f *nodeFile) loadDefs() {
 		b := &f.defsAt[i]
 		var err error
 		if buf, err = readPayload(f.file, buf, b.at, &b.header); err == nil {
-			if raw, err = unpack(raw, &b.header, buf); err == nil {
-				err = f.defs.add(raw)
-			}
+			raw, err = f.addDefs(raw, buf, b)
 		}
 		if err != nil {
-			f.problem(Damaged, b.at, "definition block %d: %v; what it defines is shown by number", b.seq, err)
+			f.badDefs(b, err)
 		}
 	}
-	next := uint32(0)
 	for i := range f.defsAt {
-		b := &f.defsAt[i]
-		if b.seq > next {
-			f.problem(Damaged, b.at, "%d definition blocks before this one are lost; what they define is shown by number", b.seq-next)
-		}
-		next = b.seq + 1
+		f.defsGap(&f.defsAt[i])
 	}
-	need := uint32(0)
 	for i := range f.blocks {
-		need = max(need, f.blocks[i].defs)
+		f.need = max(f.need, f.blocks[i].defs)
 	}
-	if need > next {
-		f.problem(Damaged, f.size, "%d definition blocks are lost; what they define is shown by number", need-next)
+	if f.need > f.defined {
+		f.found = append(f.found, f.lostDefs())
 	}
+}
+
+// addDefs takes in the payload of a definition block; raw is space for it.
+func (f *nodeFile) addDefs(raw, payload []byte, b *block) ([]byte, error) {
+	raw, err := unpack(raw, &b.header, payload)
+	if err == nil {
+		err = f.defs.add(raw)
+	}
+	return raw, err
+}
+
+func (f *nodeFile) badDefs(b *block, err error) {
+	f.problem(Damaged, b.at, "definition block %d: %v; what it defines is shown by number", b.seq, err)
+}
+
+// defsGap reports definition blocks that are missing before b.
+func (f *nodeFile) defsGap(b *block) {
+	if b.seq > f.defined {
+		f.problem(Damaged, b.at, "%d definition blocks before this one are lost; what they define is shown by number", b.seq-f.defined)
+	}
+	f.defined = b.seq + 1
+}
+
+// lostDefs is the problem of definition blocks that events need and that are nowhere.
+func (f *nodeFile) lostDefs() Problem {
+	return Problem{Kind: Damaged, File: f.name, Offset: f.size, Node: f.node, Stream: -1,
+		What: fmt.Sprintf("%d definition blocks are lost; what they define is shown by number", f.need-f.defined)}
 }
 
 // findGaps reports blocks that are missing between others of their stream.
 func (f *nodeFile) findGaps() {
-	type state struct {
-		next uint32
-		last int64
-	}
-	streams := map[uint32]state{}
+	ends := streamEnds{}
 	for i := range f.blocks {
-		b := &f.blocks[i]
-		s, ok := streams[b.stream]
-		if !ok {
-			s.last = math.MinInt64
-		}
-		if b.seq > s.next && !f.cutEarlier(b) {
-			p := f.problem(Damaged, b.at, "%d blocks of stream %d before this one are lost", b.seq-s.next, b.stream)
-			p.Stream, p.From, p.To, p.Timed = int(b.stream), s.last, b.first, true
-		}
-		streams[b.stream] = state{b.seq + 1, max(s.last, b.last)}
+		f.gapBefore(&f.blocks[i], ends)
 	}
+}
+
+// streamEnds is how far each stream got.
+type streamEnds map[uint32]streamEnd
+
+type streamEnd struct {
+	next uint32 // number of the next block
+	last int64  // time
+}
+
+// gapBefore reports blocks of b's stream that are missing before it.
+func (f *nodeFile) gapBefore(b *block, ends streamEnds) {
+	s, ok := ends[b.stream]
+	if !ok {
+		s.last = math.MinInt64
+	}
+	if b.seq > s.next && !f.cutEarlier(b) {
+		p := f.problem(Damaged, b.at, "%d blocks of stream %d before this one are lost", b.seq-s.next, b.stream)
+		p.Stream, p.From, p.To, p.Timed = int(b.stream), s.last, b.first, true
+	}
+	ends[b.stream] = streamEnd{b.seq + 1, max(s.last, b.last)}
 }
 
 // cutEarlier reports whether the blocks missing before b are told of already.

@@ -1,0 +1,138 @@
+package trace
+
+import (
+	"fmt"
+	"io"
+	"maps"
+	"os"
+	"path/filepath"
+)
+
+// Have tells which blocks of a node are there: how many of each, by the number after the
+// last one, which is the number expected next.
+type Have struct {
+	Defs    uint32
+	Streams map[int]uint32
+}
+
+// Appender writes a node's file from blocks that were made elsewhere. One goroutine at a
+// time may use it.
+type Appender struct {
+	path string
+	file *os.File
+	out  *blockFile
+	have Have
+}
+
+// OpenAppend opens the file of a node in the folder dir for further blocks, making both if
+// need be. An existing file is continued after its last whole block: what comes after that,
+// half a block or an index, is cut off.
+func OpenAppend(dir string, node int) (*Appender, error) {
+	if node < 0 || node > MaxNode {
+		return nil, fmt.Errorf("trace: node %d is not in 0 to %d", node, MaxNode)
+	}
+	if err := os.MkdirAll(dir, 0o777); err != nil {
+		return nil, err
+	}
+	a := &Appender{path: filepath.Join(dir, FileName(node)), have: Have{Streams: map[int]uint32{}}}
+	var err error
+	if a.file, err = os.OpenFile(a.path, os.O_RDWR|os.O_CREATE, 0o666); err != nil {
+		return nil, err
+	}
+	if err = a.begin(node); err != nil {
+		a.file.Close()
+		return nil, fmt.Errorf("cannot continue %s: %w", a.path, err)
+	}
+	return a, nil
+}
+
+func (a *Appender) begin(node int) error {
+	st, err := a.file.Stat()
+	if err != nil {
+		return err
+	}
+	if st.Size() < fileHeader { // new, or its writer was killed at once
+		if err := a.file.Truncate(0); err != nil {
+			return err
+		}
+		a.out, err = newBlockFile(a.file, node, 1)
+		return err
+	}
+	f := &nodeFile{name: FileName(node), path: a.path, file: a.file, size: st.Size()}
+	if err := f.readFileHeader(); err != nil {
+		return err
+	}
+	if f.node != node {
+		return fmt.Errorf("it holds node %d", f.node)
+	}
+	a.out = &blockFile{out: a.file, at: fileHeader, zstd: encoders[0]()}
+	f.scanned = scanned{at: fileHeader}
+	var buf []byte
+	for {
+		b, ok := f.next(true)
+		if !ok {
+			break
+		}
+		if b.kind != blockData && b.kind != blockDefs {
+			continue
+		}
+		if buf, err = readRaw(a.file, buf, &b); err != nil {
+			continue // it stays as damaged as it is, and may be the end
+		}
+		a.enter(&b, buf[:blockHeader])
+	}
+	if err := a.file.Truncate(a.out.at); err != nil {
+		return err
+	}
+	_, err = a.file.Seek(a.out.at, io.SeekStart)
+	return err
+}
+
+// enter notes a whole block.
+func (a *Appender) enter(b *block, header []byte) {
+	a.out.at = b.end()
+	a.out.enter(b.at, header)
+	if b.kind == blockDefs {
+		a.have.Defs = max(a.have.Defs, b.seq+1)
+	} else {
+		s := int(b.stream)
+		a.have.Streams[s] = max(a.have.Streams[s], b.seq+1)
+	}
+}
+
+// Have returns what the file holds.
+func (a *Appender) Have() Have { return Have{a.have.Defs, maps.Clone(a.have.Streams)} }
+
+// Append appends a block of definitions or events, header and payload, after checking its
+// sums. A block that is there already, because its number is below the one expected, is
+// left out without an error; a number above that is taken, and leaves a gap that readers
+// tell of. After an error in writing the file is as before.
+func (a *Appender) Append(raw []byte) error {
+	r, size, err := ParseBlockHeader(raw)
+	switch {
+	case err != nil:
+		return err
+	case size != len(raw):
+		return fmt.Errorf("a block of %d bytes came as %d", size, len(raw))
+	case r.Defs && r.Number < a.have.Defs, !r.Defs && r.Number < a.have.Streams[r.Stream]:
+		return nil
+	}
+	r.blk.at = a.out.at
+	a.out.block = append(a.out.block[:0], raw...)
+	if err := a.out.flush(); err != nil {
+		return fmt.Errorf("cannot write %s: %w", a.path, err)
+	}
+	a.enter(&r.blk, raw[:blockHeader])
+	return nil
+}
+
+// Finish writes the index and closes the file.
+func (a *Appender) Finish() error {
+	if err := a.out.close(); err != nil {
+		return fmt.Errorf("cannot write %s: %w", a.path, err)
+	}
+	return nil
+}
+
+// Close closes the file without an index: more may come later.
+func (a *Appender) Close() error { return a.file.Close() }

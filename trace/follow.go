@@ -1,0 +1,360 @@
+package trace
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// Reading a trace while it is written.
+//
+// The scan that finds blocks without an index (scan.go) can be asked again after the
+// file has grown, so a Follower is such a scan for each file and the numbers seen so far.
+// What it gives depends on the bytes only, not on when it looked, but for this:
+//
+//   - A block whose bytes are not all there is waited for. When a whole header of another
+//     block follows within what it claims to be, it will never be complete: it is given up
+//     and the scan goes on there.
+//   - A block at the very end of the file with a wrong sum is waited for, until something
+//     follows.
+//   - As soon as there is a whole index, it tells what comes next, as it does a Reader. So
+//     a block with a damaged header is found if the file was finished before the Follower
+//     came to it, and passed over otherwise.
+//
+// No file stays open between two calls of Poll: with hundreds of nodes there would be too
+// many, and opening costs little against what there is to read.
+
+// Follower reads a trace while it is written, or a whole one, or one that comes to exist
+// later. One goroutine at a time may use it.
+type Follower struct {
+	path  string
+	files []*followed // by name
+
+	info    *RunInfo
+	infoAt  fs.FileInfo // run.json as last read
+	infoErr error
+	version int
+
+	raw []byte
+	buf []byte
+}
+
+// followed is a file of the trace.
+type followed struct {
+	nodeFile
+	stat    fs.FileInfo // nil: not looked at
+	headed  bool        // the file header was read
+	headErr error       // why not
+	over    bool        // there is nothing more to come, or it is given up
+	idle    bool        // all was given that was there at the last look
+
+	indexed []block // what the index says is left
+	held    *block  // given, but the call failed: to be given again
+	ends    streamEnds
+}
+
+// NewFollower follows the trace in the folder dir, or a single file of one. It need not
+// be there yet.
+func NewFollower(dir string) *Follower { return &Follower{path: dir, info: &RunInfo{}} }
+
+// Info returns what run.json says, as last read by Poll: with nothing in it before there is
+// one, never nil. It is not changed later; a new one has another InfoVersion.
+func (f *Follower) Info() *RunInfo { return f.info }
+
+// InfoVersion grows with every new Info; 0: there was no run.json.
+func (f *Follower) InfoVersion() int { return f.version }
+
+// Nodes returns the numbers of the nodes whose files have begun, ascending.
+func (f *Follower) Nodes() []int {
+	var nodes []int
+	for _, ff := range f.files {
+		if ff.headed {
+			nodes = append(nodes, ff.node)
+		}
+	}
+	slices.Sort(nodes)
+	return nodes
+}
+
+func (f *Follower) node(node int) *followed {
+	for _, ff := range f.files {
+		if ff.headed && ff.node == node {
+			return ff
+		}
+	}
+	return nil
+}
+
+// Defs returns the definitions of a node's file so far, nil if there is no file. Poll adds
+// to them.
+func (f *Follower) Defs(node int) *Defs {
+	if ff := f.node(node); ff != nil {
+		return &ff.defs
+	}
+	return nil
+}
+
+// Closed reports whether a node's file has its index: its writer has finished it. All of
+// its blocks were given then, unless Poll ended with an error.
+func (f *Follower) Closed(node int) bool {
+	ff := f.node(node)
+	return ff != nil && ff.closed
+}
+
+// Problems returns what is wrong with what came so far. That something has not come is none.
+func (f *Follower) Problems() []Problem {
+	var list []Problem
+	if f.infoErr != nil {
+		list = append(list, Problem{Kind: Damaged, File: runFile, What: f.infoErr.Error(), Node: -1, Stream: -1})
+	}
+	for _, ff := range f.files {
+		list = append(list, ff.found...)
+		if ff.need > ff.defined {
+			list = append(list, ff.lostDefs())
+		}
+		if ff.headErr != nil {
+			list = append(list, Problem{Kind: Damaged, File: ff.name, What: ff.headErr.Error(), Node: ff.nodeByName(), Stream: -1})
+		}
+	}
+	return append(list, f.info.unwritten()...)
+}
+
+// Close ends the following.
+func (f *Follower) Close() error {
+	*f = Follower{path: f.path, info: f.info, version: f.version}
+	return nil
+}
+
+// Poll calls fn for every whole block of definitions and events that came since the last
+// call, file by file and in the order of each file, and returns for how many. A block
+// whose bytes are not all there yet waits for the next call. Damaged bytes are passed over
+// and noted. Where fn fails, Poll returns its error, and begins with that block the next time.
+func (f *Follower) Poll(ctx context.Context, fn func(b *RawBlock) error) (int, error) {
+	f.readInfo()
+	if err := f.look(); err != nil {
+		return 0, err
+	}
+	n := 0
+	for _, ff := range f.files {
+		k, err := f.poll(ctx, ff, fn)
+		n += k
+		if err != nil {
+			return n, err
+		}
+	}
+	return n, nil
+}
+
+// readInfo reads run.json if it is another one than last time.
+func (f *Follower) readInfo() {
+	st, err := os.Stat(filepath.Join(f.path, runFile))
+	if err != nil || f.infoAt != nil && os.SameFile(st, f.infoAt) && st.ModTime().Equal(f.infoAt.ModTime()) && st.Size() == f.infoAt.Size() {
+		return
+	}
+	info, err := ReadRunInfo(f.path)
+	if f.infoErr = err; err != nil {
+		return // the next time, if it is being written over
+	}
+	f.info, f.infoAt = info, st
+	f.version++
+}
+
+// look finds the files there are.
+func (f *Follower) look() error {
+	var names []string
+	entries, err := os.ReadDir(f.path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+	case err != nil:
+		if st, serr := os.Stat(f.path); serr != nil || st.IsDir() {
+			return err
+		}
+		names = []string{""}
+	}
+	for _, e := range entries {
+		if strings.HasSuffix(e.Name(), ".wst") {
+			names = append(names, e.Name())
+		}
+	}
+	for _, name := range names {
+		path := filepath.Join(f.path, name)
+		i, known := slices.BinarySearchFunc(f.files, path, func(ff *followed, path string) int { return cmp.Compare(ff.path, path) })
+		if !known {
+			ff := &followed{nodeFile: nodeFile{path: path, name: filepath.Base(path), node: -1}, ends: streamEnds{}}
+			f.files = slices.Insert(f.files, i, ff)
+		}
+	}
+	return nil
+}
+
+// giveUp notes why a file is not read any further.
+func (ff *followed) giveUp(format string, args ...any) {
+	ff.problem(Damaged, ff.at, format, args...)
+	ff.over = true
+}
+
+// open opens a file if there may be something new in it.
+func (ff *followed) open() *os.File {
+	st, err := os.Stat(ff.path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist) && ff.stat == nil:
+		return nil
+	case errors.Is(err, fs.ErrNotExist):
+		ff.giveUp("the file was removed while it was read")
+		return nil
+	case err != nil:
+		ff.headErr = errors.New(plain(err))
+		return nil
+	case !st.Mode().IsRegular(): // opening a pipe might wait for ever
+		ff.giveUp("not a file but a %s", fileType(st.Mode()))
+		return nil
+	case ff.idle && st.Size() == ff.size && os.SameFile(st, ff.stat):
+		return nil
+	}
+	file, err := os.Open(ff.path)
+	if err == nil {
+		if st, err = file.Stat(); err != nil {
+			file.Close()
+		}
+	}
+	switch {
+	case err != nil:
+		ff.headErr = errors.New(plain(err))
+		return nil
+	case ff.stat != nil && !os.SameFile(st, ff.stat):
+		ff.giveUp("another file took its place while it was read; what that holds is not shown")
+	case st.Size() < ff.at:
+		ff.giveUp("the file was cut to %d bytes while it was read; what it holds from now on is not shown", st.Size())
+	}
+	if ff.over {
+		file.Close()
+		return nil
+	}
+	ff.headErr = nil
+	ff.stat, ff.size = st, st.Size()
+	ff.searched = min(ff.searched, ff.size)
+	return file
+}
+
+// poll gives the new blocks of a file.
+func (f *Follower) poll(ctx context.Context, ff *followed, fn func(b *RawBlock) error) (int, error) {
+	if ff.over {
+		return 0, nil
+	}
+	file := ff.open()
+	if file == nil {
+		return 0, nil
+	}
+	defer file.Close()
+	ff.file, ff.idle = file, false
+	if !ff.headed && !f.begin(ff) {
+		ff.idle = true
+		return 0, nil
+	}
+	if blocks, ok := ff.readIndex(); ok && !ff.closed {
+		ff.closed = true
+		ff.indexed = slices.DeleteFunc(blocks, func(b block) bool { return b.at < ff.at })
+	}
+	n := 0
+	for {
+		if err := ctx.Err(); err != nil {
+			return n, err
+		}
+		again := ff.held != nil
+		before := ff.scanned
+		b, ok := ff.nextBlock()
+		if !ok {
+			ff.idle = true
+			ff.over = ff.closed
+			return n, nil
+		}
+		if b.kind != blockData && b.kind != blockDefs {
+			continue
+		}
+		var err error
+		if f.raw, err = readRaw(file, f.raw, &b); err != nil && !again && !ff.closed && b.end() == ff.size {
+			ff.scanned = before // maybe its bytes are not all there
+			return n, nil
+		}
+		if !again {
+			ff.count(&b)
+		}
+		if err != nil {
+			ff.bad(&b, err)
+			continue
+		}
+		if b.kind == blockDefs && !again {
+			if f.buf, err = ff.addDefs(f.buf, f.raw[blockHeader:], &b); err != nil {
+				ff.badDefs(&b, err)
+			}
+		}
+		raw := newRawBlock(ff.node, &b)
+		raw.Bytes, raw.defs, raw.note = f.raw, &ff.defs, ff.bad
+		if err := fn(&raw); err != nil {
+			ff.held = &b
+			return n, err
+		}
+		n++
+	}
+}
+
+// begin reads the file header, once it is there.
+func (f *Follower) begin(ff *followed) bool {
+	if ff.size < fileHeader {
+		return false
+	}
+	if ff.headErr = ff.readFileHeader(); ff.headErr != nil {
+		return false // it may be one that is damaged, of which blocks will tell
+	}
+	if f.node(ff.node) != nil {
+		ff.giveUp("another file holds node %d, too: this one is left out", ff.node)
+		return false
+	}
+	ff.headed = true
+	ff.at = fileHeader
+	return true
+}
+
+// nextBlock is the block to be given next.
+func (ff *followed) nextBlock() (block, bool) {
+	switch {
+	case ff.held != nil:
+		b := *ff.held
+		ff.held = nil
+		return b, true
+	case len(ff.indexed) > 0:
+		b := ff.indexed[0]
+		ff.indexed = ff.indexed[1:]
+		return b, true
+	case ff.closed:
+		return block{}, false
+	}
+	return ff.next(false)
+}
+
+// count notes what is missing before a block.
+func (ff *followed) count(b *block) {
+	if b.kind == blockDefs {
+		ff.defsGap(b)
+		return
+	}
+	ff.gapBefore(b, ff.ends)
+	ff.need = max(ff.need, b.defs)
+}
+
+// bad notes a block that cannot be read.
+func (ff *followed) bad(b *block, err error) {
+	if b.kind == blockDefs {
+		ff.badDefs(b, err)
+		return
+	}
+	p := ff.badBlock(b, err)
+	if last := ff.problem(p.Kind, p.Offset, "%s", p.What); last != nil {
+		*last = p
+	}
+}
