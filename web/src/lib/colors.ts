@@ -1,0 +1,109 @@
+// All colours, for style sheets and canvases alike: the palette of the reports (Okabe and Ito's, which people who see colours
+// differently tell apart), light and dark.
+
+import { current } from "./run.svelte";
+import { app } from "./state.svelte";
+
+const names = ["back", "card", "text", "faint", "rule", "link", "alarm", "u", "s", "l", "o", "w", "x", "a", "b"] as const;
+export type Palette = Record<(typeof names)[number], string>;
+
+const of = (...values: string[]) => Object.fromEntries(names.map((n, i) => [n, values[i]])) as Palette;
+const light = of("#ffffff", "#f5f6f8", "#1b1e24", "#5a6270", "#d9dde3", "#0b57a8", "#a32d00", "#009e73", "#d55e00", "#0072b2", "#cc79a7", "#e6b800", "#8b929c", "#0072b2", "#b35c00");
+const dark = of("#16181d", "#20242b", "#e4e7ec", "#a3acba", "#39404b", "#7ab8ff", "#ffa680", "#1bb389", "#e8782a", "#3e9fe0", "#d48fb6", "#f0d04a", "#7d8590", "#3e9fe0", "#e8a04a");
+
+/** The colours of the theme that is shown. */
+export function palette(): Palette {
+  return app.dark ? dark : light;
+}
+
+/** Gives the style sheet its colours. */
+export function applyTheme(): void {
+  const style = document.documentElement.style;
+  style.colorScheme = app.dark ? "dark" : "light";
+  for (const [name, color] of Object.entries(palette())) style.setProperty(`--${name}`, color);
+}
+
+const factorKeys: Record<string, keyof Palette> = { U: "u", S: "s", L: "l", O: "o", W: "w", loss: "x" };
+
+export function factorColor(f: string): string {
+  return palette()[factorKeys[f] ?? "x"];
+}
+
+// Hues that differ in lightness too, so that neighbours can be told apart without colour.
+const codesLight = ["#4477aa", "#88ccee", "#117733", "#ddaa33", "#cc6677", "#882255", "#44aa99", "#999933", "#aa4499", "#66a61e", "#bb5566", "#5e4fa2", "#a6761d", "#7fb8d8", "#2f7f5f", "#c994c7", "#6a8caf", "#d6604d"];
+const codesDark = ["#6699cc", "#99ddff", "#33995a", "#eecc66", "#ee99aa", "#b0467f", "#55ccbb", "#bbbb55", "#cc77bb", "#88cc44", "#dd7788", "#8f80d0", "#c99a45", "#a8d4ea", "#4fa585", "#dcb5da", "#8fb0d0", "#ee8a78"];
+
+/** A number of a name that is always the same. */
+export function hash(name: string): number {
+  let h = 2166136261;
+  for (let i = 0; i < name.length; i++) h = Math.imul(h ^ name.charCodeAt(i), 16777619);
+  return (h ^ (h >>> 13)) >>> 0;
+}
+
+/** Gives each name a place of so many: its own by its hash, else the next free one. Depends on nothing but the names. */
+export function spread(names: string[], places: number): Map<string, number> {
+  const out = new Map<string, number>();
+  let used = new Set<number>();
+  for (const name of [...new Set(names)].sort()) {
+    if (used.size === places) used = new Set();
+    let at = hash(name) % places;
+    while (used.has(at)) at = (at + 1) % places;
+    used.add(at);
+    out.set(name, at);
+  }
+  return out;
+}
+
+let spreadOf: unknown;
+let places = new Map<string, number>();
+
+/** The colour of a name: that of the run's code fragment of this name, else by its hash. */
+export function nameColor(name: string): string {
+  const run = current.run;
+  if (spreadOf !== run) {
+    spreadOf = run;
+    places = spread(run?.codes.slice(1).map((c) => c.name) ?? [], codesLight.length);
+  }
+  const colors = app.dark ? codesDark : codesLight;
+  return colors[places.get(name) ?? hash(name) % colors.length];
+}
+
+/** The colour of the run's code fragment of that number. */
+export function codeColor(n: number): string {
+  const c = current.run?.codes[n];
+  return n === 0 || !c ? palette().x : nameColor(c.name);
+}
+
+/** The colour of the i-th of several series. */
+export function seriesColor(i: number): string {
+  const colors = app.dark ? codesDark : codesLight;
+  return colors[(i * 7) % colors.length];
+}
+
+export function rgb(color: string): [number, number, number] {
+  const n = parseInt(color.slice(1), 16);
+  return [n >> 16, (n >> 8) & 255, n & 255];
+}
+
+/** A colour between two: share 0 is a, 1 is b. */
+export function mix(a: string, b: string, share: number): string {
+  const [x, y] = [rgb(a), rgb(b)];
+  return "#" + x.map((v, i) => Math.round(v + (y[i] - v) * share).toString(16).padStart(2, "0")).join("");
+}
+
+/** How light a colour is to the eye, 0 to 1 (WCAG's relative luminance). */
+export function luminance(color: string): number {
+  const [r, g, b] = rgb(color).map((v) => ((v /= 255) <= 0.04045 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4));
+  return 0.2126 * r + 0.7152 * g + 0.0722 * b;
+}
+
+/** Black or white, whichever is read better on a colour. */
+export function textOn(color: string): string {
+  return luminance(color) > 0.179 ? "#000000" : "#ffffff";
+}
+
+/** From nothing (0) to the most (1). */
+export function heat(v: number): string {
+  const p = palette();
+  return mix(p.back, p.l, 0.06 + 0.94 * Math.min(Math.max(v, 0), 1));
+}

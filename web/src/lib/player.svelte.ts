@@ -1,0 +1,31 @@
+// Moves the cursor while playing.
+
+import { reveal } from "./axis";
+import { app } from "./state.svelte";
+
+/** Call once while the page is made. */
+export function play(): void {
+  $effect(() => {
+    if (!app.playing) return;
+    let frame = 0;
+    let last = performance.now();
+    let t = app.now >= app.end ? 0 : app.now;
+    let own = t;
+    const step = (now: number) => {
+      if (app.now !== own) t = app.now; // the user has moved it
+      t += (now - last) * 1e6 * app.speed;
+      last = now;
+      own = Math.min(Math.round(t), app.end);
+      app.set({ t: own, ...(app.vis ? { vis: reveal(app.vis, own, app.end) } : {}) });
+      if (t >= app.end) app.set({ playing: false });
+      else frame = requestAnimationFrame(step);
+    };
+    frame = requestAnimationFrame(step);
+    return () => cancelAnimationFrame(frame);
+  });
+}
+
+export function toggle(): void {
+  if (!app.playing && app.now >= app.end) app.set({ t: 0 });
+  app.set({ playing: !app.playing });
+}

@@ -1,0 +1,92 @@
+// The runs there are and the one that is shown: kept current by the server's updates.
+
+import type { Code, Run, RunSummary, Update } from "../api";
+import { get, listen, runPath, ApiError } from "./client";
+import { common } from "./i18n";
+import { app } from "./state.svelte";
+import { toast } from "./toast.svelte";
+
+export const runs = $state<{ list: RunSummary[]; loaded: boolean; connected: boolean }>({ list: [], loaded: false, connected: true });
+
+class Current {
+  run = $state.raw<Run | undefined>();
+  update = $state.raw<Update | undefined>();
+  connected = $state(true);
+  /** Why the run cannot be shown; null where it can. */
+  error = $state<string | null>(null);
+  readonly version = $derived(this.update?.version ?? this.run?.version ?? 0);
+  readonly live = $derived((this.update?.state ?? this.run?.state) === "live");
+}
+
+export const current = new Current();
+
+/** Starts to listen. Call it once, within a component or $effect.root. */
+export function follow(): void {
+  $effect(() =>
+    listen<RunSummary[]>(
+      "/api/updates",
+      (list) => {
+        runs.list = list;
+        runs.loaded = true;
+        if (!app.run && list.length) app.set({ run: list[0].id }, "replace");
+      },
+      (connected) => (runs.connected = connected),
+    ),
+  );
+  $effect(() => {
+    const id = app.run;
+    if (!id) return;
+    current.run = current.update = undefined;
+    current.error = null;
+    let asked = -1; // version of the last run.json that was asked for
+    let last = 0;
+    const control = new AbortController();
+    const load = async () => {
+      try {
+        const run = await get<Run>(runPath(), {}, control.signal);
+        current.run = run;
+        current.error = null;
+        app.ended(Math.max(run.wall_ns, current.update?.wall_ns ?? 0), run.state === "live");
+      } catch (e) {
+        if (control.signal.aborted) return;
+        const text = e instanceof ApiError && e.status === 0 ? common.unreachable : (e as Error).message;
+        if (!current.run) current.error = text;
+        else toast(text);
+      }
+    };
+    const stop = listen<Update>(
+      `/api/runs/${encodeURIComponent(id)}/updates`,
+      (u) => {
+        const stateChanged = current.update?.state !== u.state;
+        current.update = u;
+        app.ended(u.wall_ns, u.state === "live");
+        // What the run consists of (its code fragments, lanes, warnings) grows seldom: asked for now and then.
+        const now = performance.now();
+        if (u.version !== asked && (stateChanged || !current.run || now - last > 2000)) {
+          asked = u.version;
+          last = now;
+          void load();
+        }
+      },
+      (connected) => (current.connected = connected),
+    );
+    void load();
+    return () => {
+      stop();
+      control.abort();
+    };
+  });
+}
+
+const unknown: Code = { name: "?", kind: "atomic", file: "", line: 0, count: 0 };
+
+/** A code fragment of the run by its number; the unknown one where there is none. */
+export function codeOf(n: number): Code {
+  return current.run?.codes[n] ?? current.run?.codes[0] ?? unknown;
+}
+
+/** A lane as "node.worker". */
+export function laneName(lane: number): string {
+  const l = current.run?.lanes[lane];
+  return l ? `${l.node}.${l.worker}` : "?";
+}

@@ -1,0 +1,64 @@
+// Saving what is shown.
+
+import { hasToken, request } from "./client";
+import { toast } from "./toast.svelte";
+
+/** Gives the user a file. */
+export function download(name: string, data: BlobPart, type: string): void {
+  const address = URL.createObjectURL(data instanceof Blob ? data : new Blob([data], { type }));
+  const a = document.createElement("a");
+  a.href = address;
+  a.download = name;
+  a.click();
+  setTimeout(() => URL.revokeObjectURL(address), 10_000);
+}
+
+/** Rows as CSV (RFC 4180). A text that a spreadsheet would take for a formula gets an apostrophe. */
+export function csv(rows: unknown[][]): string {
+  const cell = (v: unknown) => {
+    if (v === null || v === undefined) return "";
+    let s = String(v);
+    if (typeof v === "string" && /^[=+\-@\t\r]/.test(s)) s = "'" + s;
+    return /[",\r\n]/.test(s) ? `"${s.replaceAll('"', '""')}"` : s;
+  };
+  return rows.map((r) => r.map(cell).join(",") + "\r\n").join("");
+}
+
+export function saveCSV(text: string, name: string): void {
+  download(`${name}.csv`, text, "text/csv;charset=utf-8");
+}
+
+export function saveSVG(text: string, name: string): void {
+  download(`${name}.svg`, text, "image/svg+xml");
+}
+
+/** Saves a canvas as it is, on the colour given where it is transparent. */
+export function savePNG(canvas: HTMLCanvasElement, name: string, back?: string): void {
+  let from = canvas;
+  if (back) {
+    from = document.createElement("canvas");
+    from.width = canvas.width;
+    from.height = canvas.height;
+    const c = from.getContext("2d")!;
+    c.fillStyle = back;
+    c.fillRect(0, 0, from.width, from.height);
+    c.drawImage(canvas, 0, 0);
+  }
+  from.toBlob((blob) => blob && download(`${name}.png`, blob, "image/png"), "image/png");
+}
+
+/** Saves what the server makes, streamed by the browser; where a token is needed, through the page. */
+export async function saveFrom(address: string, name: string): Promise<void> {
+  if (hasToken()) {
+    try {
+      download(name, await (await request(address, undefined, undefined, "*/*")).blob(), "");
+    } catch (e) {
+      toast((e as Error).message);
+    }
+    return;
+  }
+  const a = document.createElement("a");
+  a.href = address;
+  a.download = name;
+  a.click();
+}

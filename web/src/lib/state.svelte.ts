@@ -1,0 +1,169 @@
+// What is shown now: one state for all views, which is also the address. Views read and set it here and keep no copies.
+
+import { clampInterval } from "./axis";
+import { format, parse, type Interval, type Place } from "./url";
+
+export type { Interval, Pick, ViewName } from "./url";
+
+/** What can be changed. */
+export type Change = Partial<Omit<Place, "filters"> & { filters: Record<string, string>; playing: boolean }>;
+
+const inBrowser = typeof window !== "undefined";
+const remembered = (name: string) => (inBrowser ? localStorage.getItem(`whyslow.${name}`) : null);
+const same = (a: unknown, b: unknown) => JSON.stringify(a) === JSON.stringify(b);
+
+class App {
+  #place = $state.raw<Place>(parse(inBrowser ? location.search : ""));
+  #lang = $state<"en" | "ru">("en");
+  #theme = $state<"light" | "dark" | "auto">("auto");
+  #systemDark = $state(false);
+  #pending: ReturnType<typeof setTimeout> | undefined;
+
+  /** What the run's side tells: how long it is so far and whether it goes on. */
+  #end = $state(1);
+  #live = $state(false);
+  #playing = $state(false);
+
+  readonly run = $derived(this.#place.run);
+  readonly view = $derived(this.#place.view);
+  readonly t = $derived(this.#place.t);
+  readonly sel = $derived(this.#place.sel);
+  readonly pick = $derived(this.#place.pick);
+  readonly filters = $derived(this.#place.filters);
+  readonly follow = $derived(this.#place.follow);
+  readonly lang = $derived(this.#place.lang || this.#lang);
+  readonly theme = $derived(this.#place.theme || this.#theme);
+  readonly dark = $derived(this.theme === "auto" ? this.#systemDark : this.theme === "dark");
+  readonly end = $derived(this.#end);
+  readonly playing = $derived(this.#playing);
+
+  /** Nanoseconds of the run per nanosecond of the user, by default such that the run takes some twenty seconds. */
+  readonly speed = $derived(this.#place.speed || defaultSpeed(this.#end));
+
+  /** The visible interval if it is not the whole run. While following, it ends at the live edge. */
+  readonly vis: Interval | null = $derived.by(() => {
+    const vis = this.#place.vis;
+    if (!vis) return null;
+    return this.#live && this.#place.follow ? clampInterval([this.#end - (vis[1] - vis[0]), this.#end], this.#end) : vis;
+  });
+
+  /** The cursor's time; where it is not set, the live edge, or the middle of a run that has ended (at its end there is nothing left to see). */
+  readonly now = $derived(Math.min(this.#place.t ?? (this.#live ? this.#end : Math.round(this.#end / 2)), this.#end));
+
+  #interval: Interval = $derived(this.#place.sel ?? [0, this.#end]);
+  #visible: Interval = $derived(this.vis ?? [0, this.#end]);
+
+  /** What tables and sums are about: the selected interval or the whole run. */
+  get interval(): Interval {
+    return this.#interval;
+  }
+  /** The x axis of every plot. */
+  get visible(): Interval {
+    return this.#visible;
+  }
+
+  constructor() {
+    if (!inBrowser) return;
+    const lang = remembered("lang");
+    this.#lang = lang === "ru" || lang === "en" ? lang : navigator.language.startsWith("ru") ? "ru" : "en";
+    const theme = remembered("theme");
+    if (theme === "light" || theme === "dark") this.#theme = theme;
+    const dark = matchMedia("(prefers-color-scheme: dark)");
+    this.#systemDark = dark.matches;
+    dark.addEventListener("change", () => (this.#systemDark = dark.matches));
+    addEventListener("popstate", () => {
+      clearTimeout(this.#pending);
+      this.#pending = undefined;
+      this.#playing = false;
+      this.#place = parse(location.search);
+    });
+    // Links within the page change the state and load nothing.
+    document.addEventListener("click", (e) => {
+      const a = (e.target as Element).closest?.("a[href^='?']");
+      if (!a || e.defaultPrevented || e.button !== 0 || e.ctrlKey || e.metaKey || e.shiftKey || e.altKey || a.hasAttribute("download")) return;
+      e.preventDefault();
+      this.#apply(parse(a.getAttribute("href")!), "push");
+    });
+  }
+
+  /** Changes the state. Moves of the cursor and of the visible interval replace the address, all else is a step to go back from. */
+  set(change: Change, history?: "push" | "replace"): void {
+    const { playing, ...rest } = change;
+    if (playing !== undefined) {
+      this.#playing = playing;
+      if (playing && this.#place.follow) this.#apply({ ...this.#place, follow: false }, "replace");
+    }
+    const keys = Object.keys(rest);
+    if (keys.length === 0) return;
+    if (rest.lang && inBrowser) localStorage.setItem("whyslow.lang", rest.lang);
+    if (rest.theme && inBrowser) localStorage.setItem("whyslow.theme", rest.theme);
+    const moves = keys.every((k) => k === "t" || k === "vis" || k === "speed" || k === "lang" || k === "theme" || k === "follow");
+    this.#apply(this.#changed(rest), history ?? (moves ? "replace" : "push"));
+  }
+
+  /** Sets a filter, or with null removes it. */
+  filter(name: string, value: string | null): void {
+    const filters = { ...this.#place.filters };
+    if (value) filters[name] = value;
+    else delete filters[name];
+    if (!same(filters, this.#place.filters)) this.#apply({ ...this.#place, filters }, "push");
+  }
+
+  /** The address of this state with a change. */
+  href(change: Omit<Change, "playing">): string {
+    return format(this.#changed(change)) || "?";
+  }
+
+  /** Zooms to an interval, else to the selected one, else to the whole run. */
+  fit(interval?: Interval): void {
+    const to = interval ?? this.#place.sel;
+    if (!to || (!interval && same(this.vis, to))) this.set({ vis: null });
+    else this.set({ vis: clampInterval(to, this.#end) });
+  }
+
+  /** For run.svelte.ts only. */
+  ended(end: number, live: boolean): void {
+    this.#end = Math.max(end, 1);
+    this.#live = live;
+  }
+
+  #changed(change: Omit<Change, "playing">): Place {
+    const p = { ...this.#place };
+    // What is shown of one run means nothing in another one.
+    if (change.run !== undefined && change.run !== p.run) Object.assign(p, { t: null, sel: null, vis: null, pick: null, filters: {} });
+    Object.assign(p, change);
+    // Who looks at a moment of the past does not follow the live edge; who zooms at it does.
+    if (p.follow && change.follow === undefined) {
+      const vis = change.vis;
+      if (change.t != null || (vis && vis[1] < this.#end - (vis[1] - vis[0]) / 50)) p.follow = false;
+    }
+    return p;
+  }
+
+  #apply(p: Place, history: "push" | "replace"): void {
+    if (inBrowser) {
+      const to = format(p) || location.pathname;
+      if (history === "push") {
+        if (this.#pending !== undefined) this.#write();
+        if (to !== location.search) window.history.pushState(null, "", to);
+      } else this.#pending ??= setTimeout(() => this.#write(), 250); // browsers refuse too many changes a second
+    }
+    this.#place = p;
+  }
+
+  #write(): void {
+    clearTimeout(this.#pending);
+    this.#pending = undefined;
+    window.history.replaceState(null, "", format(this.#place) || location.pathname);
+  }
+}
+
+/** Speeds to choose from. */
+export const speeds = [1e-5, 1e-4, 0.001, 0.01, 0.1, 1, 10, 100];
+
+function defaultSpeed(end: number): number {
+  const wanted = end / 20e9;
+  return speeds.reduce((best, s) => (Math.abs(Math.log(s / wanted)) < Math.abs(Math.log(best / wanted)) ? s : best));
+}
+
+export const app = new App();
