@@ -1,0 +1,40 @@
+// Asks the layout worker. There is one for the page; a worker whose answer nobody waits for any more is ended, so that the next
+// question is not behind a layout that takes long.
+
+import type { Layout, LayoutInput } from "./layout";
+
+let worker: Worker | undefined;
+let waiting: { id: number; done: (l: Layout) => void; failed: (e: Error) => void } | undefined;
+let count = 0;
+
+/** The layout of a graph. A newer question makes the older one end with an AbortError. */
+export function layoutOf(input: LayoutInput): Promise<Layout> {
+  if (waiting) {
+    waiting.failed(new DOMException("a newer layout was asked for", "AbortError"));
+    worker?.terminate();
+    worker = undefined;
+  }
+  worker ??= start();
+  const id = ++count;
+  return new Promise((done, failed) => {
+    waiting = { id, done, failed };
+    worker!.postMessage({ id, input });
+  });
+}
+
+function start(): Worker {
+  const w = new Worker(new URL("./layout.worker.ts", import.meta.url), { type: "module" });
+  w.onmessage = (e: MessageEvent<{ id: number; layout?: Layout; error?: string }>) => {
+    if (e.data.id !== waiting?.id) return;
+    const { done, failed } = waiting;
+    waiting = undefined;
+    if (e.data.layout) done(e.data.layout);
+    else failed(new Error(e.data.error));
+  };
+  w.onerror = (e) => {
+    waiting?.failed(new Error(e.message || "layout worker"));
+    waiting = undefined;
+    worker = undefined;
+  };
+  return w;
+}

@@ -1,0 +1,38 @@
+import { dictionary } from "../lib/i18n";
+
+export const text = dictionary(
+  {
+    title: "Nodes at the cursor",
+    intro: "What every node holds and does at the time of the cursor. A click on a row tells about the node.",
+    node: "Node", cfs: "CFs", copies: "Copies of DFs", objects: "Objects", bytes: "Bytes held", inner: "Inner relations", outer: "Outer relations",
+    running: "Running", workers: "Workers", utilisation: "Utilisation", ready_queue: "Ready queue", weight: "Weight", waiting: "Waiting", ready: "Ready",
+    tipObjects: "CFs and copies of DFs that are here", tipCopies: "Copies of DFs stored here", tipInner: "Relations between a CF and a DF with both ends here", tipOuter: "Relations between a CF and a DF with one end here",
+    tipRunning: "CFs that run at this moment", tipUtilisation: "Share of the node's workers that run a CF", tipQueue: "Length of the queue of ready CFs, as the node told it", tipWeight: "Sum of the weights of the CFs here",
+    tipWaiting: "CFs that wait for their inputs", tipReady: "CFs whose inputs are all here and that do not run yet",
+    spread: "How uneven the nodes are", property: "Property", min: "Least", max: "Greatest", mean: "Mean", variation: "Variation",
+    tipVariation: "(greatest - least) / mean: 0 where all nodes have the same",
+    cluster: (share: string) => `${share} of all workers run a CF at this moment.`,
+    plots: "Over time", properties: "Properties", nodes: "Nodes", sum: "all together", each: "each", some: "some of them", whichNodes: "Which nodes, like 0-3,7",
+    onlyNode: (n: string) => `Only node ${n}`, clear: "Show all",
+    choose: "Choose a property above to see it over time.", none: "Nothing was recorded of this.", perSecond: "per second",
+    start: "Start", length: "Length", whole: "Whole run", toSelection: "To the selection", window: "What is shown",
+    band: "Least and greatest",  tipBand: "Besides the mean of each point, the least and greatest value within it",
+  },
+  {
+    title: "Узлы в момент курсора",
+    intro: "Что хранит и делает каждый узел в момент курсора. Щелчок по строке расскажет об узле.",
+    node: "Узел", cfs: "ФВ", copies: "Копии ФД", objects: "Объекты", bytes: "Память", inner: "Внутренние связи", outer: "Внешние связи",
+    running: "Выполняется", workers: "Рабочие потоки", utilisation: "Загрузка", ready_queue: "Очередь готовых", weight: "Вес", waiting: "Ожидают", ready: "Готовы",
+    tipObjects: "ФВ и копии ФД, находящиеся на узле", tipCopies: "Копии ФД, хранимые на узле", tipInner: "Связи ФВ с ФД, оба конца которых на узле", tipOuter: "Связи ФВ с ФД, один конец которых на узле",
+    tipRunning: "ФВ, которые выполняются в этот момент", tipUtilisation: "Доля рабочих потоков узла, выполняющих ФВ", tipQueue: "Длина очереди готовых ФВ, как её сообщил узел", tipWeight: "Сумма весов ФВ узла",
+    tipWaiting: "ФВ, ожидающие входных данных", tipReady: "ФВ, у которых есть все входные данные, но которые ещё не выполняются",
+    spread: "Насколько узлы различаются", property: "Свойство", min: "Наименьшее", max: "Наибольшее", mean: "Среднее", variation: "Разброс",
+    tipVariation: "(наибольшее - наименьшее) / среднее: 0, если у всех узлов одинаково",
+    cluster: (share) => `В этот момент ФВ выполняют ${share} всех рабочих потоков.`,
+    plots: "Во времени", properties: "Свойства", nodes: "Узлы", sum: "все вместе", each: "каждый", some: "некоторые", whichNodes: "Какие узлы, например 0-3,7",
+    onlyNode: (n) => `Только узел ${n}`, clear: "Показать все",
+    choose: "Выберите свойство, чтобы увидеть его во времени.", none: "Об этом ничего не записано.", perSecond: "в секунду",
+    start: "Начало", length: "Длина", whole: "Весь запуск", toSelection: "К выбранному", window: "Что показано",
+    band: "Наименьшее и наибольшее", tipBand: "Кроме среднего значения в каждой точке, наименьшее и наибольшее",
+  },
+);
