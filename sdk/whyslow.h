@@ -1244,7 +1244,7 @@ static const wsi_layout wsi_standard[] = {
     {75, 0, 1, 0, "GlobalEvents", "onReadyQueue", 0, {WSI_UINT}},
     {76, 0, 2, 0, "GlobalEvents", "onSendQueue", 0, {WSI_NODE, WSI_UINT}},
     {77, 0, 2, 0, "GlobalEvents", "onRelations", 0, {WSI_INT, WSI_INT}},
-    {78, 0, 2, 0, "GlobalEvents", "onClockSync", 0, {WSI_INT, WSI_NS}},
+    {78, 4, 2, 0, "GlobalEvents", "onClockSync", 0, {WSI_INT, WSI_NS}},
     {79, 0, 4, 0, "GlobalEvents", "onLost", 0, {WSI_UINT, WSI_NS, WSI_NS, WSI_UINT}},
     {96, 0, 1, 0, "SyncEvents", "onWaitStarted", 0, {WSI_NAME}},
     {97, 0, 1, 0, "SyncEvents", "onWaitEnded", 0, {WSI_NAME}},

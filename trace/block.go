@@ -40,6 +40,7 @@ const (
 const (
 	flagStarted  = 1 // holds an onProgramStarted
 	flagFinished = 2 // holds an onProgramFinished
+	flagSync     = 4 // holds an onClockSync
 )
 
 // Limits that a reader may rely on: what claims to be beyond them is damaged.

@@ -2,6 +2,7 @@ package trace
 
 import (
 	"math"
+	"slices"
 	"sync"
 	"sync/atomic"
 )
@@ -96,6 +97,26 @@ func (r *Reader) EachIn(workers int, in Span, f func(b *Batch) error) error {
 // within reports whether the block may hold events of a time in the span.
 func (h *header) within(in Span) bool { return h.last >= in.From && h.first <= in.To }
 
+// EachMark calls f for the blocks that hold an onProgramStarted, onProgramFinished or
+// onClockSync, in the order of the files, and reads no others: with the headers of the
+// blocks they tell when the run was, and what time it is on each node. It stops at the
+// first error of f and returns it. Damaged blocks are left out and noted.
+func (r *Reader) EachMark(f func(b *Batch) error) error {
+	var b Batch
+	for _, file := range r.files {
+		for i := range file.blocks {
+			blk := &file.blocks[i]
+			if blk.flags&(flagStarted|flagFinished|flagSync) == 0 || r.read(file, blk, &b) != nil {
+				continue
+			}
+			if err := f(&b); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
 // EachStream calls f with a cursor for every stream, from up to workers goroutines at
 // once. It stops at the first error of f and returns it.
 func (r *Reader) EachStream(workers int, f func(c *Cursor) error) error {
@@ -139,6 +160,12 @@ func (r *Reader) StreamIn(node, stream int, in Span) *Cursor {
 		}
 	}
 	return c
+}
+
+// Within passes over all blocks to come that hold no events of a time in the span, without
+// reading them.
+func (c *Cursor) Within(in Span) {
+	c.blocks = slices.DeleteFunc(c.blocks, func(b *block) bool { return !b.within(in) })
 }
 
 // Next reads the next whole block into b and reports whether there was one. Damaged

@@ -34,9 +34,9 @@
 //
 // kind: 1 definitions, 2 data, 3 index; others are for later versions and are passed
 // over. codec: 0 stored, 1 zstd (one frame, maybe followed by skippable ones). flags of
-// a data block: 1 holds an onProgramStarted, 2 holds an onProgramFinished. stream: of a
-// data block. count: events, definitions or index entries. base is the time of the first
-// event, first and last the least and the greatest time. number counts the blocks of a
+// a data block: 1 holds an onProgramStarted, 2 an onProgramFinished, 4 an onClockSync.
+// stream: of a data block. count: events, definitions or index entries. base is the time of
+// the first event, first and last the least and the greatest time. number counts the blocks of a
 // stream from 0, and definition blocks likewise, so that a gap tells what is lost. defs
 // is the number of definition blocks that come before the block: a data block uses
 // nothing that is not defined in them.

@@ -38,6 +38,8 @@ func newLayout(s *KindSpec) *layout {
 		lay.flags = flagStarted
 	case KindProgramFinished:
 		lay.flags = flagFinished
+	case KindClockSync:
+		lay.flags = flagSync
 	}
 	return lay
 }

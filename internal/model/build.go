@@ -13,6 +13,10 @@ import (
 // Options of Build; the zero value means the defaults.
 type Options struct {
 	Parallel int // streams read at once; 0 means as many as there are cores
+	// In: only blocks with events of these times, on the common clock, are read; nil: all. What else such a block holds is
+	// in the model too, and facts of other times that belong to it are missing: a CF of before may lack its creation.
+	// Start, End, the workers with their start and end, and the clocks are those of the whole run.
+	In *trace.Span
 	// Progress is called after every block that was read, from several goroutines at once, with the bytes read so
 	// far and those to be read in all. nil: nobody wants to know.
 	Progress func(done, total int64)
@@ -88,9 +92,12 @@ func (b *builder) finish() *Model {
 func Build(ctx context.Context, r *trace.Reader, opt Options) (*Model, error) {
 	b := newBuilder(r.Run(), r.Nodes())
 	perNode := make([]nodeTables, len(b.m.Nodes))
+	b.m.numbers = make([][]DF, len(b.m.Nodes))
 	for _, n := range r.Nodes() {
 		perNode[n] = b.tables.add(n, r.Defs(n))
+		b.m.numbers[n] = perNode[n].dfs
 	}
+	b.m.late = b.tables.late
 	parallel := opt.Parallel
 	if parallel <= 0 {
 		parallel = runtime.GOMAXPROCS(0)
@@ -100,16 +107,23 @@ func Build(ctx context.Context, r *trace.Reader, opt Options) (*Model, error) {
 		before, total := r.BytesRead(), r.Size()
 		progress = func() { opt.Progress(min(r.BytesRead()-before, total), total) }
 	}
+	part, err := findPart(ctx, r, opt.In)
+	if err != nil {
+		return nil, err
+	}
 	var mu sync.Mutex
-	err := r.EachStream(parallel, func(c *trace.Cursor) error {
+	err = r.EachStream(parallel, func(c *trace.Cursor) error {
 		s := newStream(b, c.Node, c.Stream, perNode[c.Node])
+		part.enter(s, c)
 		var batch trace.Batch
 		for c.Next(&batch) {
 			if err := ctx.Err(); err != nil {
 				return err
 			}
 			for i, t := range batch.Time {
-				s.event(t, batch.Kind[i], batch.Args(i))
+				if k := batch.Kind[i]; part == nil || !mark(k) {
+					s.event(t, k, batch.Args(i))
+				}
 			}
 			progress()
 		}

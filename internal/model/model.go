@@ -162,7 +162,10 @@ type Model struct {
 
 	cfs    *ids
 	dfHome []dfRef
-	defs   []*trace.Defs // by node
+	// By node, then its file's numbers of DFs: theirs here. Those that no definition tells of are in late.
+	numbers [][]DF
+	late    map[dfRef]DF
+	defs    []*trace.Defs // by node
 }
 
 // dfRef says where the identity of a DF stands.

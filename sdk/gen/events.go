@@ -134,6 +134,8 @@ func table() string {
 			flags = 1
 		case trace.KindProgramFinished:
 			flags = 2
+		case trace.KindClockSync:
+			flags = 4
 		}
 		fixed, list := k.List()
 		lists := 0

@@ -1,0 +1,33 @@
+package model
+
+import (
+	"strconv"
+	"strings"
+
+	"github.com/whyslow/whyslow/trace"
+)
+
+// DFKey names a DF outside of this model: "NODE:NUMBER", its number in the file of the first node that mentions it. While
+// a trace grows, or in a model of a part of it, such a key stands for the same DF, though a DF may get another one
+// too. "" for no DF.
+func (m *Model) DFKey(df DF) string {
+	if df == 0 || int(df) >= len(m.dfHome) {
+		return ""
+	}
+	home := m.dfHome[df]
+	return strconv.FormatUint(uint64(home.node), 10) + ":" + strconv.FormatUint(uint64(home.df), 10)
+}
+
+// FindDF gives the DF with a key of any node that mentions it; 0 where there is none, or where that is no key.
+func (m *Model) FindDF(key string) DF {
+	left, right, _ := strings.Cut(key, ":")
+	node, err1 := strconv.ParseUint(left, 10, 16)
+	number, err2 := strconv.ParseUint(right, 10, 32)
+	if err1 != nil || err2 != nil || node >= uint64(len(m.numbers)) {
+		return 0
+	}
+	if list := m.numbers[node]; number < uint64(len(list)) && list[number] != 0 {
+		return list[number]
+	}
+	return m.late[dfRef{uint32(node), trace.DF(number)}]
+}

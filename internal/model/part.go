@@ -1,0 +1,96 @@
+package model
+
+import (
+	"context"
+	"slices"
+
+	"github.com/whyslow/whyslow/trace"
+)
+
+// part is what must be known of the whole run to build a model of a stretch of it: the marks, which are read first, and
+// the times of the streams, which headers tell. A nil part is the whole run.
+type part struct {
+	in    trace.Span // on the common clock
+	marks map[streamKey][]markEvent
+	low   []int64 // by node: the least and the greatest offset of its clock
+	high  []int64
+	spans map[streamKey]trace.Span
+}
+
+type streamKey struct{ node, stream int }
+
+type markEvent struct {
+	time int64
+	kind trace.Kind
+	args []uint64
+}
+
+// mark tells whether events of a kind are read wherever they are.
+func mark(k trace.Kind) bool {
+	return k == trace.KindProgramStarted || k == trace.KindProgramFinished || k == trace.KindClockSync
+}
+
+func findPart(ctx context.Context, r *trace.Reader, in *trace.Span) (*part, error) {
+	if in == nil {
+		return nil, nil
+	}
+	p := &part{in: *in, marks: map[streamKey][]markEvent{}, spans: map[streamKey]trace.Span{}}
+	for _, s := range r.Streams() {
+		p.spans[streamKey{s.Node, s.Stream}] = trace.Span{From: s.First, To: s.Last}
+	}
+	err := r.EachMark(func(b *trace.Batch) error {
+		key := streamKey{b.Node, b.Stream}
+		for i, k := range b.Kind {
+			if !mark(k) {
+				continue
+			}
+			e := markEvent{b.Time[i], k, slices.Clone(b.Args(i))}
+			p.marks[key] = append(p.marks[key], e)
+			if k == trace.KindClockSync {
+				p.offset(b.Node, int64(e.args[0]))
+			}
+		}
+		return ctx.Err()
+	})
+	return p, err
+}
+
+func (p *part) offset(node int, offset int64) {
+	for len(p.low) <= node {
+		p.low, p.high = append(p.low, None), append(p.high, None)
+	}
+	if p.low[node] == None {
+		p.low[node], p.high[node] = offset, offset
+	}
+	p.low[node], p.high[node] = min(p.low[node], offset), max(p.high[node], offset)
+}
+
+// enter gives a stream what is known of the whole run and restricts its cursor to the part.
+func (p *part) enter(s *stream, c *trace.Cursor) {
+	if p == nil {
+		return
+	}
+	key := streamKey{s.node, s.id}
+	for _, e := range p.marks[key] {
+		s.event(e.time, e.kind, e.args)
+	}
+	span := p.spans[key]
+	s.first, s.last = span.From, span.To
+	in := p.in
+	if s.node < len(p.low) && p.low[s.node] != None {
+		in.From, in.To = minus(in.From, p.high[s.node]), minus(in.To, p.low[s.node])
+	}
+	c.Within(in)
+}
+
+// minus is t - d, at most as far out as times go.
+func minus(t, d int64) int64 {
+	r := t - d
+	switch {
+	case d > 0 && r > t:
+		return trace.Always.From
+	case d < 0 && r < t:
+		return trace.Always.To
+	}
+	return r
+}
