@@ -1,0 +1,217 @@
+package stream
+
+import (
+	"bufio"
+	"encoding/binary"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+
+	"github.com/whyslow/whyslow/trace"
+)
+
+// Protocol is the name and version of the protocol in the Upgrade header.
+const Protocol = "whyslow-stream/1"
+
+// Path is where a collector takes streams.
+const Path = "/stream"
+
+// Type is the type of a frame.
+type Type byte
+
+// The types of frames; the package comment says what each holds.
+const (
+	TypeHello   Type = 1
+	TypeOpen    Type = 2
+	TypeBlock   Type = 3
+	TypeInfo    Type = 4
+	TypeClose   Type = 5
+	TypeEnd     Type = 6
+	TypeLost    Type = 7
+	TypePing    Type = 8
+	TypeWelcome Type = 16
+	TypeHave    Type = 17
+	TypeAck     Type = 18
+	TypeRefuse  Type = 19
+)
+
+// Counted says whether acks count frames of the type.
+func (t Type) Counted() bool { return t >= TypeBlock && t <= TypeEnd }
+
+func (t Type) String() string {
+	switch t {
+	case TypeHello:
+		return "hello"
+	case TypeOpen:
+		return "open"
+	case TypeBlock:
+		return "block"
+	case TypeInfo:
+		return "info"
+	case TypeClose:
+		return "close"
+	case TypeEnd:
+		return "end"
+	case TypeLost:
+		return "lost"
+	case TypePing:
+		return "ping"
+	case TypeWelcome:
+		return "welcome"
+	case TypeHave:
+		return "have"
+	case TypeAck:
+		return "ack"
+	case TypeRefuse:
+		return "refuse"
+	}
+	return fmt.Sprintf("type %d", byte(t))
+}
+
+const frameHeader = 5
+
+// DefaultMaxFrame is how long a frame may be, in bytes: the longest block that the format
+// allows, and what comes with it.
+const DefaultMaxFrame = trace.MaxBlockSize + 4<<10
+
+// MinMaxFrame is the least that a collector may allow: what every frame of the protocol but block, hello and info fits in.
+const MinMaxFrame = 4 << 10
+
+// Frame is one frame; Body is valid until the next one is read.
+type Frame struct {
+	Type Type
+	Body []byte
+}
+
+// ErrProtocol is in the error of everything that is no proper frame.
+var ErrProtocol = errors.New("not what the protocol allows")
+
+func protocolError(format string, args ...any) error {
+	return fmt.Errorf("%w: %s", ErrProtocol, fmt.Sprintf(format, args...))
+}
+
+// FrameReader reads frames. What it allocates is bounded by what has arrived, not by what
+// a frame claims to be.
+type FrameReader struct {
+	r   *bufio.Reader
+	buf []byte
+	// Max is the longest body it takes, in bytes; a longer one is an error.
+	Max int
+	// Begin, where set, is called when the header of a frame is there, before its body of
+	// so many bytes is read.
+	Begin func(length int)
+}
+
+// NewFrameReader returns a reader of frames of up to max bytes.
+func NewFrameReader(r io.Reader, max int) *FrameReader {
+	return &FrameReader{r: bufio.NewReaderSize(r, 32<<10), Max: max}
+}
+
+// Buffered is the number of bytes that arrived and are not read.
+func (r *FrameReader) Buffered() int { return r.r.Buffered() }
+
+// keepBuffer is the size of buffer that is kept between frames.
+const keepBuffer = 256 << 10
+
+// Next reads a frame. At the end of the input between two frames the error is io.EOF.
+func (r *FrameReader) Next() (Frame, error) {
+	var head [frameHeader]byte
+	if _, err := io.ReadFull(r.r, head[:]); err != nil {
+		return Frame{}, err
+	}
+	n, t := binary.LittleEndian.Uint32(head[:]), Type(head[4])
+	if int64(n) > int64(r.Max) {
+		return Frame{}, protocolError("a %v frame of %d bytes, %d are allowed", t, n, r.Max)
+	}
+	if r.Begin != nil {
+		r.Begin(int(n))
+	}
+	if cap(r.buf) > keepBuffer {
+		r.buf = nil
+	}
+	b := r.buf[:0]
+	for len(b) < int(n) {
+		part := min(int(n)-len(b), max(len(b), 16<<10))
+		b = slices.Grow(b, part)
+		m, err := io.ReadFull(r.r, b[len(b):len(b)+part])
+		b = b[:len(b)+m]
+		if err != nil {
+			if errors.Is(err, io.EOF) {
+				err = io.ErrUnexpectedEOF
+			}
+			return Frame{}, err
+		}
+	}
+	r.buf = b
+	return Frame{t, b}, nil
+}
+
+// begin appends the header of a frame whose body follows; end sets its length.
+func begin(b []byte, t Type) []byte { return append(b, 0, 0, 0, 0, byte(t)) }
+
+func end(b []byte, at int) []byte {
+	binary.LittleEndian.PutUint32(b[at:], uint32(len(b)-at-frameHeader))
+	return b
+}
+
+// AppendJSON appends a hello (Hello), info (trace.RunInfo), welcome (Welcome) or refuse
+// (Refusal) frame.
+func AppendJSON(b []byte, t Type, v any) ([]byte, error) {
+	text, err := json.Marshal(v)
+	if err != nil {
+		return b, fmt.Errorf("%v frame: %w", t, err)
+	}
+	at := len(b)
+	return end(append(begin(b, t), text...), at), nil
+}
+
+// AppendBlock appends a block frame: a block of the node's file, header and payload.
+func AppendBlock(b []byte, node int, block []byte) []byte {
+	at := len(b)
+	b = binary.LittleEndian.AppendUint32(begin(b, TypeBlock), uint32(node))
+	return end(append(b, block...), at)
+}
+
+// AppendNode appends an open or close frame.
+func AppendNode(b []byte, t Type, node int) []byte {
+	at := len(b)
+	return end(binary.LittleEndian.AppendUint32(begin(b, t), uint32(node)), at)
+}
+
+// AppendEnd appends an end frame.
+func AppendEnd(b []byte) []byte { return begin(b, TypeEnd) }
+
+// AppendNumber appends an ack or ping frame.
+func AppendNumber(b []byte, t Type, v uint64) []byte {
+	at := len(b)
+	return end(binary.LittleEndian.AppendUint64(begin(b, t), v), at)
+}
+
+// Lost is what a sender had to drop of a node since it began.
+type Lost struct {
+	Node   int
+	Blocks uint64
+	Events uint64
+}
+
+// AppendLost appends a lost frame.
+func AppendLost(b []byte, l Lost) []byte {
+	at := len(b)
+	le := binary.LittleEndian
+	b = le.AppendUint32(begin(b, TypeLost), uint32(l.Node))
+	return end(le.AppendUint64(le.AppendUint64(b, l.Blocks), l.Events), at)
+}
+
+// AppendHave appends a have frame.
+func AppendHave(b []byte, node int, h trace.Have) []byte {
+	at := len(b)
+	le := binary.LittleEndian
+	b = le.AppendUint32(begin(b, TypeHave), uint32(node))
+	b = le.AppendUint32(b, h.Defs)
+	for s, n := range h.Streams {
+		b = le.AppendUint32(le.AppendUint32(b, uint32(s)), n)
+	}
+	return end(b, at)
+}

@@ -1,0 +1,477 @@
+package stream
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"sync"
+	"time"
+
+	"github.com/whyslow/whyslow/trace"
+)
+
+// Config says what a Sender sends where. Zero values mean the defaults.
+type Config struct {
+	Target Target
+	Source Source
+	// Name names the sender: the same after it was started again, and another for every
+	// other one. Default: host and source. At most 256 bytes.
+	Name    string
+	Version string        // of whyslow, shown at the collector
+	Window  int64         // bytes read and not acknowledged; default 4 MiB
+	Poll    time.Duration // how often the source is looked at; default 100 ms
+	Within  time.Duration // for connecting, until the welcome; default 10 s
+	Retry   time.Duration // the first wait before connecting again; default 100 ms, at most 15 s later
+	// Notify is told, in one line each, what a user should know: that the collector
+	// cannot be reached, that it can again, that it refuses. Default: nobody.
+	Notify func(line string)
+}
+
+// maxRetry is the longest wait before connecting again.
+const maxRetry = 15 * time.Second
+
+// Amount is a number of blocks with what is in them. Definitions count as blocks, not as
+// events.
+type Amount struct {
+	Blocks uint64
+	Bytes  uint64
+	Events uint64
+}
+
+func (a *Amount) add(it *item) {
+	a.Blocks++
+	a.Bytes += uint64(len(it.frame) - frameHeader - 4)
+	a.Events += uint64(it.events)
+}
+
+func (a *Amount) remove(it *item) {
+	a.Blocks--
+	a.Bytes -= uint64(len(it.frame) - frameHeader - 4)
+	a.Events -= uint64(it.events)
+}
+
+// Stats is how a Sender is doing.
+type Stats struct {
+	Connected bool
+	Connects  int    // how often it connected
+	Folder    string // name of the trace's folder at the collector, "" before the first welcome
+	Sent      Amount // acknowledged by the collector
+	Unsent    Amount // read from the source and not acknowledged
+	Dropped   Amount // by a Queue that was full, or longer than the collector takes; Bytes is 0
+	// Lag is the age of the newest moment until which everything recorded is at the
+	// collector.
+	Lag  time.Duration
+	Err  error // why it is not connected, nil if it is or was not yet tried
+	Done bool  // everything is at the collector, it has said so
+	Over bool  // no more is sent: done, refused for good, or ended
+}
+
+// Sender sends a source to a collector, through any number of connections. Its methods may
+// be used by many goroutines.
+type Sender struct {
+	cfg      Config
+	draining chan struct{}
+	drain    sync.Once
+	done     chan struct{} // Run has returned
+	ready    chan struct{} // there is something to send
+	space    chan struct{} // the window got smaller
+
+	mu       sync.Mutex
+	items    []item // the window
+	size     int64  // bytes of it
+	passed   int    // items of it sent, or found not to be needed, in this connection
+	counted  uint64 // counted frames of this connection
+	acked    uint64 // of these, acknowledged
+	maxFrame int
+	nodes    map[int]bool // met in the source
+	opened   map[int]bool // asked for in this connection
+	have     map[int]trace.Have
+	there    map[int]trace.Have // what the collector has acknowledged
+	lost     map[int]Lost       // dropped by the source
+	long     map[int]Lost       // dropped because the collector takes no frames that long
+	lostSent map[int]Lost
+	info     *trace.RunInfo
+	caught   time.Time
+	up       bool
+	connects int
+	folder   string
+	sent     Amount
+	waiting  Amount
+	lastErr  error
+	told     string // the trouble Notify was told of last
+	ended    bool
+	result   error // of Run
+}
+
+// NewSender returns a sender; Run makes it send.
+func NewSender(cfg Config) *Sender {
+	if cfg.Window <= 0 {
+		cfg.Window = 4 << 20
+	}
+	cfg.Poll = cmp.Or(cfg.Poll, 100*time.Millisecond)
+	cfg.Within = cmp.Or(cfg.Within, 10*time.Second)
+	cfg.Retry = cmp.Or(cfg.Retry, 100*time.Millisecond)
+	cfg.Name = cmp.Or(cfg.Name, hostName()+":"+cfg.Source.name())
+	if len(cfg.Name) > maxName {
+		cfg.Name = cfg.Name[len(cfg.Name)-maxName:]
+	}
+	return &Sender{cfg: cfg, draining: make(chan struct{}), done: make(chan struct{}),
+		ready: make(chan struct{}, 1), space: make(chan struct{}, 1), caught: time.Now(),
+		nodes: map[int]bool{}, opened: map[int]bool{}, have: map[int]trace.Have{}, there: map[int]trace.Have{},
+		lost: map[int]Lost{}, long: map[int]Lost{}, lostSent: map[int]Lost{}}
+}
+
+var (
+	errRewind = errors.New("the collector lost what it had")
+	errEnded  = errors.New("everything is sent")
+)
+
+// Run sends until everything is at the collector after Drain was called (nil), the
+// collector refuses for good (a *Refusal is in the error), or ctx ends. It is called once.
+func (s *Sender) Run(ctx context.Context) error {
+	err := s.run(ctx)
+	s.mu.Lock()
+	s.result = err
+	s.mu.Unlock()
+	close(s.done)
+	return err
+}
+
+func (s *Sender) run(ctx context.Context) error {
+	p := s.startPump(ctx)
+	defer func() { p.stop() }()
+	for wait := s.cfg.Retry; ; {
+		if !s.hasInfo(ctx) {
+			return ctx.Err()
+		}
+		before := s.Stats().Sent.Blocks
+		err := s.connection(ctx)
+		var refusal *Refusal
+		switch {
+		case errors.Is(err, errEnded):
+			return nil
+		case ctx.Err() != nil:
+			return ctx.Err()
+		case errors.Is(err, errRewind):
+			p.stop()
+			s.rewind()
+			p = s.startPump(ctx)
+			continue
+		case errors.As(err, &refusal) && refusal.Final:
+			err = fmt.Errorf("collector %s: %w", s.cfg.Target.Addr, refusal)
+			s.down(err)
+			s.tell(fmt.Sprintf("%v; nothing more is sent to it", err))
+			return err
+		}
+		err = fmt.Errorf("collector %s: %w", s.cfg.Target.Addr, err)
+		s.down(err)
+		s.tell(fmt.Sprintf("%v; trying again", err))
+		if s.Stats().Sent.Blocks > before {
+			wait = s.cfg.Retry
+		}
+		// Many senders that lost the same collector do not come back all at once.
+		pause := wait/2 + rand.N(wait/2+1)
+		wait = min(2*wait, maxRetry)
+		draining := s.isDraining()
+		if draining {
+			pause = min(pause, time.Second) // somebody is waiting
+		}
+		if err := s.sleep(ctx, pause, draining); err != nil {
+			return err
+		}
+	}
+}
+
+// pump is the goroutine that reads the source.
+type pump struct {
+	cancel context.CancelFunc
+	done   chan struct{}
+}
+
+func (p *pump) stop() {
+	p.cancel()
+	<-p.done
+}
+
+func (s *Sender) startPump(ctx context.Context) *pump {
+	ctx, cancel := context.WithCancel(ctx)
+	p := &pump{cancel, make(chan struct{})}
+	go func() {
+		defer close(p.done)
+		if s.cfg.Source.follow(ctx, s) == nil {
+			// An error is that of ctx: then nobody wants the end.
+			_ = s.put(ctx, item{kind: TypeEnd, frame: AppendEnd(nil)})
+		}
+	}()
+	return p
+}
+
+// hasInfo waits until it is known what run this is.
+func (s *Sender) hasInfo(ctx context.Context) bool {
+	for {
+		s.mu.Lock()
+		info, n := s.info, len(s.items)
+		ended := n > 0 && s.items[n-1].kind == TypeEnd
+		s.mu.Unlock()
+		if info != nil || ended {
+			return true
+		}
+		select {
+		case <-s.ready:
+		case <-ctx.Done():
+			return false
+		}
+	}
+}
+
+// connection is one connection from dialling to its end, which is always an error.
+func (s *Sender) connection(ctx context.Context) error {
+	s.mu.Lock()
+	info := s.info
+	s.mu.Unlock()
+	if info == nil { // the source ended without a run in it
+		return errEnded
+	}
+	conn, err := s.cfg.Target.dial(ctx, s.cfg.Within)
+	if err != nil {
+		return err
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	closed := context.AfterFunc(ctx, func() { conn.Close() })
+	defer closed()
+	hello, err := AppendJSON(nil, TypeHello, Hello{FormatVersion, runID(info, s.cfg.Source.name()), s.cfg.Name, s.cfg.Version, info})
+	if err != nil {
+		return err
+	}
+	conn.SetMaxFrame(DefaultMaxFrame)
+	_, werr := conn.Write(hello)
+	// Even if it took not all of the hello: it may have said why.
+	welcome, err := s.welcome(conn)
+	var refusal *Refusal
+	switch {
+	case errors.As(err, &refusal):
+		return err
+	case werr != nil:
+		return plain(werr)
+	case err != nil:
+		return plain(err)
+	}
+	conn.SetIdle(welcome.Idle)
+	s.connected(welcome)
+
+	heard := make(chan error, 1)
+	go func() { heard <- s.listen(conn) }()
+	err = s.speak(conn, welcome.Idle/4, heard)
+	cancel()
+	return plain(err)
+}
+
+func (s *Sender) welcome(conn *Conn) (*Welcome, error) {
+	f, err := conn.Next()
+	if err != nil {
+		return nil, err
+	}
+	switch f.Type {
+	case TypeWelcome:
+		return ParseWelcome(f.Body)
+	case TypeRefuse:
+		return nil, refused(f.Body)
+	}
+	return nil, protocolError("it greets with a %v frame", f.Type)
+}
+
+func refused(body []byte) error {
+	r, err := ParseRefusal(body)
+	if err != nil {
+		return err
+	}
+	return r
+}
+
+// listen reads what the collector says until the connection ends.
+func (s *Sender) listen(conn *Conn) error {
+	for {
+		f, err := conn.Next()
+		if err != nil {
+			return err
+		}
+		switch f.Type {
+		case TypeHave:
+			var node int
+			var h trace.Have
+			if node, h, err = ParseHave(f.Body); err == nil {
+				err = s.setHave(node, h)
+			}
+		case TypeAck:
+			var n uint64
+			if n, err = ParseNumber(f.Body); err == nil {
+				err = s.setAck(n)
+			}
+		case TypeRefuse:
+			err = refused(f.Body)
+		default:
+			err = protocolError("it sends a %v frame", f.Type)
+		}
+		if err != nil {
+			return err
+		}
+	}
+}
+
+// speak sends until the connection ends, and waits for listen.
+func (s *Sender) speak(conn *Conn, every time.Duration, heard chan error) error {
+	ping := time.NewTicker(every)
+	defer ping.Stop()
+	var b []byte
+	for {
+		if b = s.next(b[:0]); len(b) == 0 {
+			if s.isEnded() {
+				conn.Cut()
+				<-heard
+				return errEnded
+			}
+			select {
+			case err := <-heard:
+				return err
+			case <-s.ready:
+			case <-ping.C:
+				s.tell("") // it has lasted for a while
+				b = AppendNumber(b, TypePing, uint64(s.Stats().Lag))
+			}
+		}
+		select {
+		case err := <-heard:
+			return err
+		default:
+		}
+		if _, err := conn.Write(b); err != nil {
+			// What the collector said before it hung up tells more.
+			last := time.AfterFunc(time.Second, conn.Cut)
+			defer last.Stop()
+			if said := <-heard; !errors.Is(said, ErrCut) {
+				return said
+			}
+			return err
+		}
+		if cap(b) > keepBuffer {
+			b = nil
+		}
+	}
+}
+
+// Done is closed when Run has returned.
+func (s *Sender) Done() <-chan struct{} { return s.done }
+
+// Drain says that the source gets no more, and waits until everything is at the collector.
+// The error says what is not, when ctx ends or the collector refuses.
+func (s *Sender) Drain(ctx context.Context) error {
+	s.EndSource()
+	select {
+	case <-s.done:
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		return s.result
+	case <-ctx.Done():
+	}
+	st := s.Stats()
+	why := ctx.Err()
+	if st.Err != nil {
+		why = st.Err
+	}
+	return fmt.Errorf("not everything is at collector %s (%d events are, at least %d are not): %w", s.cfg.Target.Addr, st.Sent.Events, st.Unsent.Events, why)
+}
+
+// EndSource says that the source gets no more: Run returns when everything is at the
+// collector. Drain also waits for that.
+func (s *Sender) EndSource() { s.drain.Do(func() { close(s.draining) }) }
+
+func (s *Sender) isEnded() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.ended
+}
+
+func (s *Sender) isDraining() bool {
+	select {
+	case <-s.draining:
+		return true
+	default:
+		return false
+	}
+}
+
+// pause waits until the source is to be looked at again.
+func (s *Sender) pause(ctx context.Context, draining bool) error {
+	if draining {
+		return ctx.Err()
+	}
+	return s.sleep(ctx, s.cfg.Poll, false)
+}
+
+// sleep waits for some time, shorter if draining begins.
+func (s *Sender) sleep(ctx context.Context, d time.Duration, draining bool) error {
+	wake := s.draining
+	if draining {
+		wake = nil
+	}
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+	case <-wake:
+	case <-ctx.Done():
+	}
+	return ctx.Err()
+}
+
+// Stats tells how the sender is doing.
+func (s *Sender) Stats() Stats {
+	over := false
+	select {
+	case <-s.done:
+		over = true
+	default:
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	st := Stats{Connected: s.up, Connects: s.connects, Folder: s.folder, Sent: s.sent, Unsent: s.waiting,
+		Lag: time.Since(s.caught), Err: s.lastErr, Done: s.ended, Over: over}
+	if s.ended {
+		st.Lag = 0
+	}
+	for node := range s.nodes {
+		l := s.dropped(node)
+		st.Dropped.Blocks += l.Blocks
+		st.Dropped.Events += l.Events
+	}
+	return st
+}
+
+// down notes that there is no connection, and why.
+func (s *Sender) down(err error) {
+	s.mu.Lock()
+	s.up, s.lastErr = false, err
+	s.mu.Unlock()
+}
+
+// trouble tells of something that is not the connection's end.
+func (s *Sender) trouble(format string, args ...any) { s.tell(fmt.Sprintf(format, args...)) }
+
+// tell passes a line to Notify unless it was told last; "" after a line says that all is
+// well again.
+func (s *Sender) tell(line string) {
+	s.mu.Lock()
+	same := s.told == line
+	s.told = line
+	s.mu.Unlock()
+	if same || s.cfg.Notify == nil {
+		return
+	}
+	if line == "" {
+		line = fmt.Sprintf("collector %s: connected again", s.cfg.Target.Addr)
+	}
+	s.cfg.Notify(line)
+}
