@@ -1,4 +1,4 @@
-// Asking the server. A token is kept for the browser's tab only and sent as a header, never in an address.
+// Asking the server.
 
 import { app } from "./state.svelte";
 
@@ -14,8 +14,7 @@ export class ApiError extends Error {
   }
 }
 
-let token = "";
-let ask: Promise<void> | undefined;
+let asking: Promise<void> | undefined;
 let asker: ((wrong: boolean) => Promise<string>) | undefined;
 
 /** App gives what asks the user for the token. */
@@ -23,22 +22,12 @@ export function setAsker(f: typeof asker): void {
   asker = f;
 }
 
-/** Takes the token from the address ("?token=" or "#token="), from where it is removed, or from this tab's memory. */
-export function takeToken(): void {
-  const query = new URLSearchParams(location.search);
-  const hash = new URLSearchParams(location.hash.slice(1));
-  const given = query.get("token") ?? hash.get("token");
-  if (given) {
-    sessionStorage.setItem("whyslow.token", given);
-    query.delete("token");
-    const rest = query.toString();
-    history.replaceState(null, "", location.pathname + (rest ? "?" + rest : ""));
+// The server keeps a right token in a cookie of its own, which also goes with downloads.
+async function unlock(): Promise<void> {
+  for (let wrong = false; ; wrong = true) {
+    const token = await asker!(wrong);
+    if ((await fetch(url("/", { token }))).ok) return;
   }
-  token = sessionStorage.getItem("whyslow.token") ?? "";
-}
-
-export function hasToken(): boolean {
-  return token !== "";
 }
 
 /** An address with parameters; those that are null, undefined or "" are left out. */
@@ -54,28 +43,20 @@ export function runPath(rest = ""): string {
   return `/api/runs/${encodeURIComponent(app.run)}${rest ? "/" + rest : ""}`;
 }
 
-/** Asks, with the token; asks the user for it where the server wants one. */
+/** Asks; where the server wants a token, the user is asked for it. */
 export async function request(path: string, params?: Params, signal?: AbortSignal, accept = "application/json"): Promise<Response> {
-  for (let wrong = false; ; ) {
-    const sent = token;
+  for (;;) {
     let answer: Response;
     try {
-      answer = await fetch(url(path, params), { signal, headers: { Accept: accept, ...(sent ? { Authorization: `Bearer ${sent}` } : {}) } });
+      answer = await fetch(url(path, params), { signal, headers: { Accept: accept } });
     } catch (e) {
       if (signal?.aborted) throw e;
       throw new ApiError(0, "");
     }
     if (answer.ok) return answer;
     if (answer.status === 401 && asker) {
-      if (sent === token) {
-        ask ??= asker(wrong || sent !== "").then((given) => {
-          token = given;
-          sessionStorage.setItem("whyslow.token", given);
-          ask = undefined;
-        });
-        await ask;
-      }
-      wrong = true;
+      asking ??= unlock().finally(() => (asking = undefined));
+      await asking;
       continue;
     }
     let message = `${answer.status} ${answer.statusText}`;
@@ -99,8 +80,8 @@ export async function getBinary(path: string, params?: Params, signal?: AbortSig
 
 /**
  * Listens to server-sent events and calls f with each one's data until stop is called; connects again when the connection
- * is lost. EventSource cannot send a token. A page that is not seen does not listen: that would cost the run for nothing, and
- * a browser has six connections per server.
+ * is lost. (EventSource would not tell that a token is wanted.) A page that is not seen does not listen: that would cost the run
+ * for nothing, and a browser has six connections per server.
  */
 export function listen<T>(path: string, f: (data: T) => void, status: (connected: boolean) => void): () => void {
   let control: AbortController | undefined;

@@ -79,7 +79,7 @@ export function factorName(f: string): string {
 }
 
 export function factorHint(f: Factor): string {
-  return common[f === "loss" ? "hintLoss" : `hint${f}`];
+  return common[f === "loss" ? "hintLoss" : `hint${f}` as const];
 }
 
 const parts = dictionary(

@@ -53,6 +53,7 @@ export function query<T>(f: () => [path: string, params?: Params] | undefined, o
     last = own.since;
     version = current.version;
     loading = true;
+    let again = false;
     try {
       const got = await get<T>(own.address, undefined, own.control.signal);
       if (own.control.signal.aborted) return;
@@ -62,11 +63,13 @@ export function query<T>(f: () => [path: string, params?: Params] | undefined, o
     } catch (e) {
       if (own.control.signal.aborted) return;
       error = e instanceof ApiError && e.status === 0 ? common.unreachable : (e as Error).message;
-      if (!options.quiet) toast(error);
+      if (e instanceof ApiError && e.status === 503 && current.live) again = true; // nothing has arrived yet
+      else if (!options.quiet) toast(error);
     }
     running = undefined;
     if (wanted && wanted !== own.address) void ask();
     else loading = false;
+    if (again) timer ??= setTimeout(ask, 1000);
   }
 
   function stop() {

@@ -50,6 +50,7 @@ export function follow(): void {
       } catch (e) {
         if (control.signal.aborted) return;
         const text = e instanceof ApiError && e.status === 0 ? common.unreachable : (e as Error).message;
+        if (e instanceof ApiError && e.status === 503 && current.live) return; // nothing has arrived yet; the next update asks again
         if (!current.run) current.error = text;
         else toast(text);
       }

@@ -1,8 +1,5 @@
 // Saving what is shown.
 
-import { hasToken, request } from "./client";
-import { toast } from "./toast.svelte";
-
 /** Gives the user a file. */
 export function download(name: string, data: BlobPart, type: string): void {
   const address = URL.createObjectURL(data instanceof Blob ? data : new Blob([data], { type }));
@@ -47,16 +44,8 @@ export function savePNG(canvas: HTMLCanvasElement, name: string, back?: string):
   from.toBlob((blob) => blob && download(`${name}.png`, blob, "image/png"), "image/png");
 }
 
-/** Saves what the server makes, streamed by the browser; where a token is needed, through the page. */
-export async function saveFrom(address: string, name: string): Promise<void> {
-  if (hasToken()) {
-    try {
-      download(name, await (await request(address, undefined, undefined, "*/*")).blob(), "");
-    } catch (e) {
-      toast((e as Error).message);
-    }
-    return;
-  }
+/** Saves what the server makes. */
+export function saveFrom(address: string, name: string): void {
   const a = document.createElement("a");
   a.href = address;
   a.download = name;

@@ -1,0 +1,153 @@
+// Fetches tiles and boxes for what is in sight, a few at a time, and says when there is something new to draw.
+
+import type { Boxes } from "../api";
+import { ApiError, get, getBinary, runPath } from "../lib/client";
+import { current } from "../lib/run.svelte";
+import { app, type Interval } from "../lib/state.svelte";
+import { toast } from "../lib/toast.svelte";
+import { around, BoxSet, worthAsking, type Density } from "./boxes";
+import { ranges } from "./layout";
+import { blocksOf, decode, lanesOf, levelFor, nameOf, TileCache, timesOf, wanted, type Tile, type TileKey } from "./tiles";
+
+const atOnce = 3;
+export const boxLimit = 10_000;
+
+export class Loader {
+  readonly cache = new TileCache();
+  boxes = $state.raw<BoxSet | null>(null);
+  /** Grows when there is something new to draw. */
+  changed = $state(0);
+  /** How many boxes there are where they are too many to be shown; 0: they are not. */
+  tooMany = $state(0);
+  loading = $state(false);
+
+  private running = new Map<string, AbortController>();
+  private boxControl: AbortController | undefined;
+  private boxAsked = "";
+  private boxTime = 0;
+  private density: Density | undefined;
+  private view: { by: TileKey["by"]; level: number; visible: Interval; lanes: number[]; all: number } | undefined;
+  private timer: ReturnType<typeof setTimeout> | undefined;
+  private failed = new Map<string, number>();
+
+  /** Tells what is in sight. Call it for every frame: it asks only for what is lacking. */
+  show(by: TileKey["by"], visible: Interval, lanes: number[], all: number, pixels: number): void {
+    const level = levelFor((visible[1] - visible[0]) / Math.max(pixels, 1));
+    this.view = { by, level, visible, lanes, all };
+    this.next();
+    clearTimeout(this.timer);
+    this.timer = setTimeout(() => this.askBoxes(), 60); // not for every step of a zoom
+  }
+
+  /** The tiles to draw now. */
+  tiles(): Tile[] {
+    const v = this.view;
+    if (!v) return [];
+    return this.cache.drawn(v.by, v.level, v.visible, blocksOf(v.lanes), this.deepest());
+  }
+
+  stop(): void {
+    clearTimeout(this.timer);
+    this.boxControl?.abort();
+    for (const c of this.running.values()) c.abort();
+  }
+
+  // The level at which one tile holds the whole run.
+  private deepest(): number {
+    return Math.max(Math.ceil(Math.log2(app.end / 512)), 0);
+  }
+
+  // Of a run that goes on, tiles near its end change with every version, older ones for as long as something comes late.
+  private old = (t: Tile): boolean => {
+    if (t.version >= current.version) return false;
+    if (!current.live) return true;
+    const known = current.update?.snapshot_ns ?? app.end;
+    const age = performance.now() - t.asked;
+    return age > (timesOf(t.key)[1] > known - 2e9 ? 700 : 5000);
+  };
+
+  private next(): void {
+    const v = this.view;
+    if (!v) return;
+    const blocks = blocksOf(v.lanes);
+    const keys = wanted(v.by, v.level, v.visible, blocks);
+    // The whole run once: whatever is looked at next, something is there to be drawn.
+    const base = wanted(v.by, this.deepest(), [0, Math.max(app.end, 1)], blocks).filter((k) => !this.cache.get(k));
+    const names = new Set([...keys, ...base].map(nameOf));
+    for (const [name, control] of this.running) {
+      if (names.has(name)) continue;
+      control.abort();
+      this.running.delete(name);
+    }
+    for (const k of [...base, ...this.cache.lacking(keys, this.old)]) {
+      if (this.running.size >= atOnce) break;
+      const name = nameOf(k);
+      if (this.running.has(name) || performance.now() - (this.failed.get(name) ?? -1e9) < 5000) continue;
+      void this.ask(k, v.all);
+    }
+    this.loading = this.running.size > 0;
+  }
+
+  private async ask(k: TileKey, all: number): Promise<void> {
+    const control = new AbortController();
+    const name = nameOf(k);
+    this.running.set(name, control);
+    const [from, to] = timesOf(k);
+    const version = current.version;
+    const asked = performance.now();
+    try {
+      const data = decode(await getBinary(runPath("tile"), { from, to, width: 512, by: k.by, lanes: lanesOf(k.block, all) }, control.signal));
+      if (data && !control.signal.aborted) {
+        this.cache.put({ key: k, ...data, version, asked, used: 0 });
+        this.failed.delete(name);
+      }
+    } catch (e) {
+      if (!control.signal.aborted) {
+        this.failed.set(name, performance.now());
+        if (!(e instanceof ApiError && e.status === 503)) toast((e as Error).message);
+      }
+    }
+    if (this.running.get(name) === control) this.running.delete(name);
+    if (control.signal.aborted) return;
+    this.changed++;
+    this.next();
+  }
+
+  private async askBoxes(): Promise<void> {
+    const v = this.view;
+    if (!v || v.lanes.length === 0) return;
+    const width = v.visible[1] - v.visible[0];
+    const have = this.boxes;
+    const lanes = ranges(v.lanes);
+    if (have && have.covers(v.visible, v.lanes) && (have.version === current.version || (current.live && performance.now() - this.boxTime < 1000))) {
+      this.tooMany = 0;
+      return;
+    }
+    if (!worthAsking(this.density, width * 2, v.lanes.length, boxLimit)) {
+      if (this.density) this.tooMany = Math.round((this.density.count * width * v.lanes.length) / (this.density.width * this.density.lanes));
+      this.boxes = null;
+      return;
+    }
+    const asked = JSON.stringify([v.visible, lanes, current.version]);
+    if (this.boxAsked === asked) return;
+    this.boxAsked = asked;
+    this.boxControl?.abort();
+    const control = (this.boxControl = new AbortController());
+    const version = current.version;
+    this.boxTime = performance.now();
+    const [from, to] = around(v.visible, app.end);
+    try {
+      const got = await get<Boxes>(runPath("boxes"), { from, to, lanes, limit: boxLimit }, control.signal);
+      if (control.signal.aborted) return;
+      const set = new BoxSet(got, new Set(v.lanes), version);
+      this.density = { count: got.more || set.size, width: to - from, lanes: v.lanes.length };
+      this.tooMany = got.more ? Math.round((got.more * width) / (to - from)) : 0;
+      this.boxes = got.more ? null : set;
+    } catch (e) {
+      if (control.signal.aborted) return;
+      this.boxAsked = "";
+      if (!(e instanceof ApiError && e.status === 503)) toast((e as Error).message);
+    }
+    this.changed++;
+  }
+}
