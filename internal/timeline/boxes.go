@@ -1,0 +1,175 @@
+package timeline
+
+import (
+	"sort"
+
+	"github.com/whyslow/whyslow/internal/model"
+)
+
+// BoxQuery asks for single CFs and gaps.
+type BoxQuery struct {
+	From, To int64 // nanoseconds since the start of the run
+	Lanes    []int // nil: all
+	Limit    int   // 1 to 1000000; 0 means 10000
+}
+
+// Boxes are the CFs and gaps of some lanes in some time, lane by lane, in order of start. A CF ends at the latest where its
+// worker starts the next atomic one. CFs of atomic code fragments and gaps tile each lane; gaps within CFs are where the
+// worker stood still (W), or what of it was lost. Structured CFs lie upon gaps: they neither end them nor are taken out of them.
+type Boxes struct {
+	From int64 `json:"from"`
+	To   int64 `json:"to"`
+	More int   `json:"more"` // more than 0: how many there are; they are too many, and none is given
+	CFs  CFs   `json:"cfs"`
+	Gaps Gaps  `json:"gaps"`
+}
+
+// CFs are executions by column.
+type CFs struct {
+	Lane       []int    `json:"lane"`
+	Start      []int64  `json:"start"`
+	End        []int64  `json:"end"`
+	CF         []string `json:"cf"`
+	Code       []int    `json:"code"`
+	Label      []string `json:"label"`      // with indices
+	Structured []int    `json:"structured"` // 1: run by the system
+	Running    []int    `json:"running"`    // 1: has not ended
+}
+
+// Gaps are stretches of a worker's time by column.
+type Gaps struct {
+	Lane     []int    `json:"lane"`
+	Start    []int64  `json:"start"`
+	End      []int64  `json:"end"`
+	Factor   []string `json:"factor"` // a row of FactorWindows
+	Part     []string `json:"part"`   // "dispatch", "0->1", what was waited for; "" for none
+	Consumer []string `json:"consumer"`
+	Producer []string `json:"producer"`
+	DF       []string `json:"df"`
+}
+
+// Boxes gives the CFs and gaps within an interval: those of which any part is. They are whole: they begin and end where they do.
+func (t *Timeline) Boxes(q BoxQuery) (*Boxes, error) {
+	if err := (stretch{q.From, q.To}).check(); err != nil {
+		return nil, err
+	}
+	lanes, err := t.chosen(q.Lanes)
+	if err != nil {
+		return nil, err
+	}
+	most, err := limit(q.Limit, 10000)
+	if err != nil {
+		return nil, err
+	}
+	out := &Boxes{From: q.From, To: q.To, CFs: emptyCFs(), Gaps: emptyGaps()}
+	within := make([]inRange, len(lanes))
+	count := 0
+	for i, n := range lanes {
+		within[i] = t.within(&t.lanes[n], stretch{q.From, q.To})
+		count += within[i].count
+	}
+	if count > most {
+		out.More = count
+		return out, nil
+	}
+	for i, n := range lanes {
+		t.addBoxes(out, n, &within[i])
+	}
+	return out, nil
+}
+
+func emptyCFs() CFs {
+	return CFs{[]int{}, []int64{}, []int64{}, []string{}, []int{}, []string{}, []int{}, []int{}}
+}
+
+func emptyGaps() Gaps {
+	return Gaps{[]int{}, []int64{}, []int64{}, []string{}, []string{}, []string{}, []string{}, []string{}}
+}
+
+// inRange is what of a lane is within an interval.
+type inRange struct {
+	early       []int // executions that started before it
+	first, end  int   // those that start within it
+	piece, stop int   // pieces
+	count       int
+}
+
+func (t *Timeline) within(l *lane, r stretch) (out inRange) {
+	m, w := t.m, l.worker
+	start := func(at int64) int {
+		return w.First + sort.Search(w.End-w.First, func(i int) bool {
+			return min(max(m.ExecStart[w.First+i], m.Start), m.End)-m.Start >= at
+		})
+	}
+	out.first, out.end = start(r.from), start(r.to)
+	for i, latest := range l.ends {
+		e := w.First + i*endStride
+		if e >= out.first {
+			break
+		}
+		if latest <= r.from {
+			continue
+		}
+		for last := min(e+endStride, out.first); e < last; e++ {
+			if _, to := bounds(m, w, e); to > r.from {
+				out.early = append(out.early, e)
+			}
+		}
+	}
+	a, b := max(r.from, 0), min(r.to, t.Wall())
+	if a < b {
+		out.piece = l.find(a, 0)
+		out.stop = l.find(b-1, out.piece) + 1
+	}
+	out.count = len(out.early) + out.end - out.first + t.boxesBefore(l, out.stop) - t.boxesBefore(l, out.piece)
+	return out
+}
+
+// boxesBefore counts the pieces before i that are boxes.
+func (t *Timeline) boxesBefore(l *lane, i int) int {
+	mark := i >> l.shift
+	n := int(l.boxes[mark])
+	for k := mark << l.shift; k < i; k++ {
+		if t.isBox(l.part[k]) {
+			n++
+		}
+	}
+	return n
+}
+
+func (t *Timeline) addBoxes(out *Boxes, n int, r *inRange) {
+	m, l := t.m, &t.lanes[n]
+	add := func(e int) {
+		c, cf := &out.CFs, m.ExecCF[e]
+		from, to := bounds(m, l.worker, e)
+		c.Lane, c.Start, c.End = append(c.Lane, n), append(c.Start, from), append(c.End, to)
+		c.CF, c.Code, c.Label = append(c.CF, t.CFKey(cf)), append(c.Code, m.CodeOf(cf)), append(c.Label, t.Title(cf))
+		c.Structured = append(c.Structured, one(!m.Atomic(cf)))
+		c.Running = append(c.Running, one(m.ExecEnd[e] == model.None && e+1 == l.worker.End))
+	}
+	for _, e := range r.early {
+		add(e)
+	}
+	for e := r.first; e < r.end; e++ {
+		add(e)
+	}
+	g := &out.Gaps
+	for i := r.piece; i < r.stop; i++ {
+		p := l.part[i]
+		if !t.isBox(p) {
+			continue
+		}
+		p &^= inside
+		g.Lane, g.Start, g.End = append(g.Lane, n), append(g.Start, l.from(i)), append(g.End, l.end[i])
+		g.Factor, g.Part = append(g.Factor, t.names[t.rows[p]]), append(g.Part, t.parts[p].String())
+		g.Consumer, g.Producer = append(g.Consumer, t.CFKey(l.consumer[i])), append(g.Producer, t.CFKey(l.producer[i]))
+		g.DF = append(g.DF, t.DFKey(l.df[i]))
+	}
+}
+
+func one(b bool) int {
+	if b {
+		return 1
+	}
+	return 0
+}

@@ -1,0 +1,72 @@
+package timeline
+
+import (
+	"sync"
+
+	"github.com/whyslow/whyslow/internal/model"
+)
+
+// spans finds the messages of a list that were on their way at some time. They are sorted into as many equal stretches of the
+// run as make sixty-four messages each on average, by when their way begins; of each stretch the latest end is known, so that
+// one with nothing that lasts long is passed over.
+type spans struct {
+	once   sync.Once
+	length int64 // of a stretch
+	group  group // key 1 is the first stretch
+	latest []int64
+}
+
+// way gives when a message left and came, since the start of the run; where one was not recorded it is the other. t0 can be
+// after t1 where the clocks disagree.
+func (t *Timeline) way(g *model.Message) (t0, t1 int64) {
+	t0, t1 = g.Sent, g.Received
+	if t0 == model.None {
+		t0 = t1
+	}
+	if t1 == model.None {
+		t1 = t0
+	}
+	return t.at(t0), t.at(t1)
+}
+
+// crossed tells that a message went from one node to another.
+func crossed(g *model.Message) bool { return g.From != g.To && known(g) }
+
+func (s *spans) make(t *Timeline, list []model.Message) {
+	n := max(len(list)/64, 1)
+	s.length = t.Wall()/int64(n) + 1
+	n = int(t.Wall()/s.length) + 1
+	key := func(at int64) uint32 { return uint32(min(max(at/s.length, 0), int64(n-1))) + 1 }
+	s.latest = make([]int64, n+1)
+	for i := range s.latest {
+		s.latest[i] = model.None
+	}
+	s.group.make(n+1, len(list), func(i int, has func(uint32)) {
+		if !crossed(&list[i]) {
+			return
+		}
+		t0, t1 := t.way(&list[i])
+		k := key(min(t0, t1))
+		s.latest[k] = max(s.latest[k], t0, t1)
+		has(k)
+	})
+}
+
+// each calls f for every message of which any part is within an interval.
+func (s *spans) each(t *Timeline, list []model.Message, r stretch, f func(i uint32)) {
+	s.once.Do(func() { s.make(t, list) })
+	for k := 1; k < len(s.latest); k++ {
+		if k > 1 && int64(k-1)*s.length >= r.to {
+			break
+		}
+		if s.latest[k] < r.from {
+			continue
+		}
+		for _, i := range s.group.list(uint32(k)) {
+			t0, t1 := t.way(&list[i])
+			if min(t0, t1) < r.to && max(t0, t1) >= r.from {
+				f(i)
+			}
+		}
+	}
+}
