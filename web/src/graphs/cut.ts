@@ -1,0 +1,6 @@
+/** A text cut to so many letters; in the middle, because names often differ at their ends. */
+export function cut(s: string, letters: number): string {
+  if (s.length <= letters) return s;
+  const front = Math.ceil((letters - 1) / 2);
+  return `${s.slice(0, front)}…${s.slice(s.length - (letters - 1 - front))}`;
+}
