@@ -1,0 +1,40 @@
+import { dictionary } from "../lib/i18n";
+
+export const text = dictionary(
+  {
+    why: "Why it is slow", noAdvice: "Nothing stands out: no single reason explains much of the time.", stillRunning: "The run goes on. Reasons are worked out from what has arrived so far.", gain: "Gain", bound: "Why no more", blocking: "only then can the program end",
+    gainBytes: (n: string) => `up to ${n} less memory at the peak`, gainWall: (t: string, of: string, p: string) => `up to ${t} of the run's ${of}, ${p}`, gainTime: (t: string, p: string) => `up to ${t} of processor time, ${p}`,
+    factors: "Where the time goes", overTime: "Factors over time", perNode: "By node and worker", of: (t: string) => `${t} of processor time`, interval: (t: string) => `over the selected ${t}`, whole: "over the whole run", byWorker: "workers", extra: (t: string) => `and ${t} on cores beyond the workers`,
+    facts: "The run", program: "Program", args: "Arguments", state: "State", started: "Started", wall: "Lasted", size: "Nodes × workers", events: "Events", lost: "lost", trace: "Trace", bytes: "Size", hosts: "Hosts", kinds: "Events by kind", codes: "CFs by code fragment",
+    warnings: "Warnings", problems: "Problems of the trace", balance: "What does not add up at the end", balanceOk: "Everything that was created is gone at the end: zero balance holds.",
+    live: "Receiving", connected: "connected", away: "not connected", lag: "behind", unsent: "blocks the sender dropped", causes: "What was waited for most", producer: "Made by", consumer: "Needed by", df: "DF", times: "Times", part: "How",
+    fragments: "Code fragments", useful: "Useful", mean: "Mean", caused: "Others waited", english: "", imbalance: "Longest to shortest worker",
+  },
+  {
+    why: "Почему медленно", noAdvice: "Ничто не выделяется: ни одна причина не объясняет заметной доли времени.", stillRunning: "Запуск идёт. Причины найдены по тому, что получено к этому времени.", gain: "Выигрыш", bound: "Почему не больше", blocking: "только тогда программа сможет завершиться",
+    gainBytes: (n) => `до ${n} памяти в наибольшем`, gainWall: (t, of, p) => `до ${t} из ${of}, ${p}`, gainTime: (t, p) => `до ${t} процессорного времени, ${p}`,
+    factors: "На что уходит время", overTime: "Факторы во времени", perNode: "По узлам и рабочим потокам", of: (t) => `процессорное время: ${t}`, interval: (t) => `за выбранные ${t}`, whole: "за весь запуск", byWorker: "рабочие потоки", extra: (t) => `и ещё ${t} на ядрах сверх рабочих потоков`,
+    facts: "Запуск", program: "Программа", args: "Аргументы", state: "Состояние", started: "Начат", wall: "Длился", size: "Узлы × рабочие потоки", events: "События", lost: "потеряно", trace: "Трасса", bytes: "Размер", hosts: "Машины", kinds: "События по видам", codes: "ФВ по фрагментам кода",
+    warnings: "Предупреждения", problems: "Недостатки трассы", balance: "Что не сходится в конце", balanceOk: "Всё созданное к концу исчезло: нулевой баланс соблюдён.",
+    live: "Приём", connected: "на связи", away: "нет связи", lag: "отставание", unsent: "блоков отброшено отправителем", causes: "Чего ждали больше всего", producer: "Создаёт", consumer: "Нужно для", df: "ФД", times: "Раз", part: "Как",
+    fragments: "Фрагменты кода", useful: "Полезное", mean: "Среднее", caused: "Из-за него ждали", english: "Подробности на английском, как в отчёте командной строки.", imbalance: "Самый долгий поток к самому короткому",
+  },
+);
+
+// What a piece of advice says, in a few words, by its name.
+export const headlines = dictionary(
+  {
+    "one-node": "Nearly all work is on one node: spread it", distribution: "Work is uneven: some nodes idle while others have CFs ready", order: "CFs that others wait for are run late: run them first", parallelism: "There is too little to do at the same time",
+    "fewer-workers": "Fewer workers would be as fast", "too-many-nodes": "Fewer nodes would be faster", "too-many-workers": "There are more workers than cores", contention: "Workers wait for a lock or for something outside", "far-data": "Data is made far from where it is used",
+    "late-transfer": "Data is sent late: store it where it is used", migration: "CFs are created far from where they run", overhead: "The system's own work takes long", preempted: "Other work takes the processor from running CFs", replicate: "The same data is sent again and again: keep a copy on every node",
+    "too-small": "CFs are too small for what each costs", "too-small-to-send": "CFs are too small to be worth sending their data", "asked-again": "The same node asks for the same data again", "too-large": "Messages are large and nothing is done meanwhile", "extra-cores": "Time was used beside the workers",
+    "locators-disagree": "Locators of data and CFs disagree", "never-freed": "Data is kept longer than it is needed",
+  },
+  {
+    "one-node": "Почти вся работа на одном узле: распределите её", distribution: "Нагрузка неравномерна: одни узлы простаивают, когда на других есть готовые ФВ", order: "ФВ, которых ждут другие, выполняются поздно: выполняйте их раньше", parallelism: "Одновременно слишком мало работы",
+    "fewer-workers": "Меньше рабочих потоков дали бы ту же скорость", "too-many-nodes": "На меньшем числе узлов было бы быстрее", "too-many-workers": "Рабочих потоков больше, чем ядер", contention: "Рабочие потоки ждут блокировку или внешнее", "far-data": "Данные создаются далеко от места использования",
+    "late-transfer": "Данные отправляются поздно: храните их там, где они нужны", migration: "ФВ создаются далеко от места выполнения", overhead: "Много времени уходит на работу самой системы", preempted: "Процессор отбирают у выполняющихся ФВ", replicate: "Одни и те же данные передаются снова и снова: храните копию на каждом узле",
+    "too-small": "ФВ слишком мелкие по сравнению с накладными расходами", "too-small-to-send": "ФВ слишком мелкие, чтобы передавать для них данные", "asked-again": "Один узел снова запрашивает те же данные", "too-large": "Сообщения велики, и во время передачи нечего делать", "extra-cores": "Время потрачено помимо рабочих потоков",
+    "locators-disagree": "Локаторы данных и ФВ не согласованы", "never-freed": "Данные хранятся дольше, чем нужны",
+  },
+);
