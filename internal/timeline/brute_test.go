@@ -278,3 +278,14 @@ func checkWhole(t sloutest.TB, tl *Timeline, res *slou.Result) {
 		t.Fatal("extra", f.ExtraCoresNS, d)
 	}
 }
+
+// emptyRun has two workers that do nothing.
+func emptyRun(t sloutest.TB) *model.Model {
+	return sloutest.Build(t, `#run {"ended":"done","nodes":[{"node":0,"workers":2}]}
+#node 0
+0 n0 s0 Global.onProgramStarted
+0 n0 s1 Global.onProgramStarted
+9 n0 s0 Global.onProgramFinished
+9 n0 s1 Global.onProgramFinished
+`)
+}

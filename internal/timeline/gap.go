@@ -33,12 +33,18 @@ func (t *Timeline) Before(e int) (c Cost) {
 	}
 	l := &t.lanes[n]
 	start, _ := bounds(t.m, l.worker, e)
-	for i := l.find(start-1, 0); start > 0 && i >= 0; i-- {
-		p := l.part[i]
-		if p&inside != 0 || l.consumer[i] != t.m.ExecCF[e] {
+	begin := int64(0)
+	for k := e - 1; k >= l.worker.First; k-- {
+		if t.m.Atomic(t.m.ExecCF[k]) {
+			_, begin = bounds(t.m, l.worker, k)
 			break
 		}
-		ns := l.end[i] - l.from(i)
+	}
+	for i := l.find(begin, 0); begin < start && l.from(i) < start; i++ {
+		if l.consumer[i] != t.m.ExecCF[e] {
+			continue
+		}
+		p, ns := l.part[i], l.end[i]-l.from(i)
 		switch slou.Factor(t.rows[p]) {
 		case slou.FactorS:
 			c.S += ns

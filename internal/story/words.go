@@ -1,0 +1,141 @@
+package story
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/whyslow/whyslow/internal/model"
+	"github.com/whyslow/whyslow/internal/units"
+)
+
+// Languages.
+const (
+	en = iota
+	ru
+)
+
+// words is a text in every language; it may take arguments.
+type words [2]string
+
+func language(s string) int {
+	if s == "ru" {
+		return ru
+	}
+	return en
+}
+
+// What is told of a CF.
+var (
+	created       = words{"was created on node %d", "создан на узле %d"}
+	createdBy     = words{"was created on node %d by %s", "создан на узле %d, создал его %s"}
+	createdAt     = words{", as %s in the source", ", в программе: %s"}
+	beganToWait   = words{"began to wait for %s", "начал ждать: %s"}
+	becameReady   = words{"was ready on node %d", "готов на узле %d"}
+	left          = words{"left node %d for node %d", "отправлен с узла %d на узел %d"}
+	stolen        = words{"was taken from node %d by node %d, which had nothing to do", "взят с узла %d узлом %d, которому нечего было делать"}
+	cameAfter     = words{"came to node %d from node %d after %s", "пришёл на узел %d с узла %d через %s"}
+	came          = words{"came to node %d from node %d", "пришёл на узел %d с узла %d"}
+	held          = words{"was stopped by a debugger for %s", "остановлен отладчиком на %s"}
+	ran           = words{"ran on worker %d of node %d for %s", "исполнялся рабочим потоком %d узла %d: %s"}
+	ranNumber     = words{"ran on worker %d of node %d for %s, execution %d", "исполнялся рабочим потоком %d узла %d: %s, исполнение %d"}
+	hadProcessor  = words{", of which it had the processor for %s", ", из них процессор был занят им %s"}
+	lostBefore    = words{"before it worker %d of node %d had lost %s: %s", "перед ним рабочий поток %d узла %d потерял %s: %s"}
+	started       = words{"started on worker %d of node %d and had not ended when the trace ends", "начат рабочим потоком %d узла %d и к концу трассы не закончен"}
+	stoodFor      = words{"waited for %s for %s", "ждал %s: %s"}
+	makes         = words{"made %s", "вычислил %s"}
+	makesFor      = words{"made %s, used by %s", "вычислил %s, используют: %s"}
+	creates       = words{"created %s", "создал %s"}
+	givenUnknown  = words{"was given %s; who made it was not recorded", "получил %s; кто его вычислил, не записано"}
+	madeBy        = words{"%s was made by %s on node %d", "%s вычислен на узле %[3]d, вычислил его %[2]s"}
+	madeOn        = words{"%s was made on node %d", "%s вычислен на узле %d"}
+	asked1        = words{"node %d asked node %d for %s", "узел %d запросил у узла %d %s"}
+	askedThere    = words{"the request for %s came to node %d after %s", "запрос на %s пришёл на узел %d через %s"}
+	sent          = words{"%s was sent over link %s", "%s отправлен по связи %s"}
+	receivedAfter = words{"%s came to node %d over link %s after %s", "%s пришёл на узел %d по связи %s через %s"}
+	received      = words{"%s came to node %d over link %s", "%s пришёл на узел %d по связи %s"}
+
+	notLookedAt  = words{"no worker had looked at it when the trace ends", "к концу трассы ни один рабочий поток его не рассмотрел"}
+	neverStarted = words{"was ready and had not started when the trace ends", "был готов и к концу трассы не начат"}
+	onItsWay     = words{"was on its way to node %d when the trace ends", "к концу трассы был в пути на узел %d"}
+	waitsNotMade = words{"waits for %s, which was not made", "ждёт %s, который не вычислен"}
+	waitsMakers  = words{"waits for %s, which was not made; others of that name are made by %s", "ждёт %s, который не вычислен; другие с этим именем вычисляет: %s"}
+	waitsComing  = words{"waits for %s, which was on its way to node %d when the trace ends", "ждёт %s, который к концу трассы был в пути на узел %d"}
+	waitsGone    = words{"waits for %s, which was made by %s and destroyed on node %d", "ждёт %s, который вычислил %s и который уничтожен на узле %d"}
+	waitsMade    = words{"waits for %s, which was made by %s on node %d and had not come when the trace ends", "ждёт %s, который вычислил %s на узле %d и который к концу трассы не пришёл"}
+	andMoreLines = words{"and more: %d lines are left out", "и так далее: пропущено строк: %d"}
+)
+
+// What is told of a DF.
+var (
+	dfMadeBy  = words{"was made by %s on node %d", "вычислен на узле %[2]d, вычислил его %[1]s"}
+	dfMade    = words{"was made on node %d", "вычислен на узле %d"}
+	dfTwice   = words{"was made again by %s, after %s: a DF gets its value once", "вычислен ещё раз, вычислил %s, а первым %s: ФД получает значение один раз"}
+	dfAsked   = words{"node %d asked node %d for it, for %s", "узел %d запросил его у узла %d, нужен для %s"}
+	dfAskedBy = words{"node %d asked node %d for it", "узел %d запросил его у узла %d"}
+	dfAskedAt = words{"the request came to node %d after %s", "запрос пришёл на узел %d через %s"}
+	dfSent    = words{"was sent over link %s, %s", "отправлен по связи %s, %s"}
+	dfCame    = words{"came to node %d over link %s after %s", "пришёл на узел %d по связи %s через %s"}
+	dfCameOdd = words{"came to node %d over link %s", "пришёл на узел %d по связи %s"}
+	dfStored  = words{"is held on node %d from now on", "с этого времени хранится на узле %d"}
+	dfDropped = words{"is given up on node %d", "больше не хранится на узле %d"}
+	dfUsed    = words{"%s was given it and started", "%s получил его и начат"}
+	dfWaited  = words{"%s began to wait for it", "%s начал его ждать"}
+	dfExpired = words{"was destroyed on node %d: it had been asked for as often as announced", "уничтожен на узле %d: запрошен столько раз, сколько объявлено"}
+	dfDeleted = words{"was deleted by the program on node %d", "удалён программой на узле %d"}
+	dfEnded   = words{"was held on node %d to the end of the run", "хранился на узле %d до конца запуска"}
+)
+
+var (
+	and         = words{" and ", " и "}
+	andMore     = words{" and %d more", " и ещё %d"}
+	factorNames = []words{{"Starvation", "Голодание"}, {"Latency", "Задержка связи"}, {"Overhead", "Накладные расходы"}, {"Waiting", "Ожидание"}}
+)
+
+func (w *teller) text(t words, args ...any) string {
+	if len(args) == 0 {
+		return t[w.lang]
+	}
+	return fmt.Sprintf(t[w.lang], args...)
+}
+
+// list joins the first few of n names.
+func (w *teller) list(n int, name func(i int) string) string {
+	var s strings.Builder
+	for i := range min(n, namesShown) {
+		switch {
+		case i > 0 && i == n-1:
+			s.WriteString(w.text(and))
+		case i > 0:
+			s.WriteString(", ")
+		}
+		s.WriteString(name(i))
+	}
+	if n > namesShown {
+		s.WriteString(w.text(andMore, n-namesShown))
+	}
+	return s.String()
+}
+
+// cfs joins the first few of count CFs.
+func (w *teller) cfs(list []model.CF, count int) string {
+	return w.list(count, func(i int) string { return w.m.CFString(list[i]) })
+}
+
+func (w *teller) duration(ns int64) string { return w.unit(units.Duration(ns)) }
+func (w *teller) bytes(n int64) string     { return w.unit(units.Bytes(n)) }
+
+// russianUnits are the units of package units.
+var russianUnits = map[string]string{"s": "с", "ms": "мс", "us": "мкс", "ns": "нс",
+	"byte": "байт", "bytes": "байт", "KB": "КБ", "MB": "МБ", "GB": "ГБ", "TB": "ТБ"}
+
+// unit writes a number with a unit in the language of the story.
+func (w *teller) unit(s string) string {
+	if w.lang != ru {
+		return s
+	}
+	number, unit, _ := strings.Cut(s, " ")
+	return strings.Replace(number, ".", ",", 1) + " " + russianUnits[unit]
+}
+
+func position(file string, line int) string { return file + ":" + strconv.Itoa(line) }
