@@ -7,6 +7,7 @@ import { stack } from "./tile";
 export interface AreaLook {
   width: number;
   height: number;
+  grain: number; // size of a pixel of the device: edges lie on pixels, or seams would be seen
   share: number; // of the width that the run's part takes; the rest lies behind its end
   full: number; // time that the whole height stands for, per window
   colors: string[]; // by row
@@ -25,8 +26,8 @@ export function areas(pen: Draw, f: FactorWindows, look: AreaLook): void {
       // Windows of equal height are one rectangle: an SVG of them stays small.
       let j = i + 1;
       while (j < high.length && high[j] === high[i] && low[j] === low[i]) j++;
-      const a = Math.round(i * each * 2) / 2;
-      const b = Math.round(j * each * 2) / 2;
+      const a = Math.round((i * each) / look.grain) * look.grain;
+      const b = Math.round((j * each) / look.grain) * look.grain;
       if (high[i] > low[i]) pen.fillRect(a, look.height * (1 - high[i]), b - a, look.height * (high[i] - low[i]));
       i = j;
     }

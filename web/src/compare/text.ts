@@ -7,7 +7,7 @@ export const text = dictionary(
     color: "Colour", byFactor: "by factor", byCode: "by code fragment", factors: "Factors over time", lanes: "Workers", whole: "Whole axis", help: "Wheel: zoom. Drag: move. Double click: the whole axis.",
     scale: "Height", equalHeight: "same scale", ownHeight: "all workers", tipEqual: "Heights in workers: a run with twice as many is twice as high", tipOwn: "The height is all workers of the run",
     tables: "Figures", wholeRows: "The runs", factorRows: "By factor", partRows: "By part of a factor", fragmentRows: "By code fragment", pathRows: "Critical path", noPath: "One of the runs has no critical path: its events are not complete.",
-    name: "Figure", a: "A", b: "B", change: "Change", relative: "Change, %", share: "Share of the difference", tipShare: "How much of the difference of all processor time this row makes", code: "Code fragment", countA: "CFs A", countB: "CFs B", timeA: "Time A", timeB: "Time B", meanA: "Useful per CF A", meanB: "Useful per CF B",
+    name: "Figure", a: "A", b: "B", change: "Change", relative: "%", share: "Share", tipShare: "How much of the difference of all processor time this row makes", code: "Code fragment", countA: "CFs A", countB: "CFs B", timeA: "Time A", timeB: "Time B", meanA: "Useful per CF A", meanB: "Useful per CF B",
     tipTime: "All processor time before and in its CFs", none: "(none)", side: (nodes: number, workers: number, ended: string) => `${nodes} × ${workers / Math.max(nodes, 1)} workers, ${ended}`, ended: "ended here", workers: (n: number) => `${n} workers`,
   },
   {
@@ -16,7 +16,7 @@ export const text = dictionary(
     color: "Цвет", byFactor: "по фактору", byCode: "по фрагменту кода", factors: "Факторы во времени", lanes: "Рабочие потоки", whole: "Вся ось", help: "Колесо: масштаб. Перетаскивание: сдвиг. Двойной щелчок: вся ось.",
     scale: "Высота", equalHeight: "один масштаб", ownHeight: "все потоки", tipEqual: "Высота в рабочих потоках: запуск с вдвое большим их числом вдвое выше", tipOwn: "Высота - все рабочие потоки запуска",
     tables: "Показатели", wholeRows: "Запуски", factorRows: "По факторам", partRows: "По частям факторов", fragmentRows: "По фрагментам кода", pathRows: "Критический путь", noPath: "У одного из запусков нет критического пути: его события неполны.",
-    name: "Показатель", a: "A", b: "B", change: "Изменение", relative: "Изменение, %", share: "Доля разницы", tipShare: "Какую часть разницы всего процессорного времени составляет эта строка", code: "Фрагмент кода", countA: "ФВ A", countB: "ФВ B", timeA: "Время A", timeB: "Время B", meanA: "Полезного на ФВ A", meanB: "Полезного на ФВ B",
+    name: "Показатель", a: "A", b: "B", change: "Разность", relative: "%", share: "Доля", tipShare: "Какую часть разницы всего процессорного времени составляет эта строка", code: "Фрагмент кода", countA: "ФВ A", countB: "ФВ B", timeA: "Время A", timeB: "Время B", meanA: "Полезного на ФВ A", meanB: "Полезного на ФВ B",
     tipTime: "Всё процессорное время перед его ФВ и в них", none: "(нет)", side: (nodes, workers, ended) => `${nodes} × ${workers / Math.max(nodes, 1)} рабочих потоков, ${ended}`, ended: "конец", workers: (n) => `рабочих потоков: ${n}`,
   },
 );

@@ -2,8 +2,8 @@ import { dictionary, plural } from "../lib/i18n";
 
 export const text = dictionary(
   {
-    codes: "Code fragments", userEvents: "User events", over: (s: string) => `over ${s}`, name: "Code fragment", count: "CFs", total: "Total", mean: "Mean", min: "Least", p50: "Median", p90: "90 %", p99: "99 %", max: "Greatest",
-    causedS: "Caused S", causedL: "Caused L", causedO: "Caused O", before: "Waited before",
+    codes: "Code fragments", userEvents: "User events", over: (s: string) => `over ${s}`, name: "Code fragment", count: "CFs", total: "Total", mean: "Mean", min: "Min", p50: "Median", p90: "90 %", p99: "99 %", max: "Max",
+    causedS: "Caused S", causedL: "Caused L", causedO: "Caused O", before: "Lost before",
     tipCausedS: "Starvation of workers that waited for what this code fragment produces", tipCausedL: "Latency of what this code fragment sent", tipCausedO: "Overhead of creating and dispatching its CFs",
     tipBefore: "Time that workers lost just before its CFs started, by whatever cause", source: "Source", atomic: "runs user code", structured: "run by the system",
     choose: "A click on a code fragment shows how its CFs differ.", distribution: "How long its CFs take", logCount: "Logarithmic count", byNode: "By node", node: "Node",
@@ -13,8 +13,8 @@ export const text = dictionary(
     event: "Event", field: "Field", type: "Type", sum: "Sum", values: "Frequent values", perNode: "Per node", times: (n: number) => plural(n, "time", "times"), different: "values",
   },
   {
-    codes: "Фрагменты кода", userEvents: "События пользователя", over: (s) => `за ${s}`, name: "Фрагмент кода", count: "ФВ", total: "Всего", mean: "Среднее", min: "Наименьшее", p50: "Медиана", p90: "90 %", p99: "99 %", max: "Наибольшее",
-    causedS: "Вызвал S", causedL: "Вызвал L", causedO: "Вызвал O", before: "Ждали перед ним",
+    codes: "Фрагменты кода", userEvents: "События пользователя", over: (s) => `за ${s}`, name: "Фрагмент кода", count: "ФВ", total: "Всего", mean: "Среднее", min: "Мин.", p50: "Медиана", p90: "90 %", p99: "99 %", max: "Макс.",
+    causedS: "Вызвал S", causedL: "Вызвал L", causedO: "Вызвал O", before: "До него",
     tipCausedS: "Голодание рабочих потоков, ждавших того, что производит этот фрагмент кода", tipCausedL: "Задержка связи для того, что он отправил", tipCausedO: "Накладные расходы на создание и запуск его ФВ",
     tipBefore: "Время, потерянное рабочими потоками непосредственно перед его ФВ, по любой причине", source: "Исходный текст", atomic: "выполняет код пользователя", structured: "выполняет система",
     choose: "Щелчок по фрагменту кода покажет, чем различаются его ФВ.", distribution: "Сколько длятся его ФВ", logCount: "Логарифм количества", byNode: "По узлам", node: "Узел",

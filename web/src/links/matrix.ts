@@ -19,7 +19,7 @@ export function layout(nodes: number, room: number): Layout {
   const left = 12 + 7 * String(Math.max(nodes - 1, 0)).length;
   const top = 18;
   const space = Math.max(room - left, 40);
-  const cell = Math.min(space / Math.max(nodes, 1), 72);
+  const cell = Math.min(space / Math.max(nodes, 1), 96);
   const whole = cell >= 4 ? Math.floor(cell) : cell;
   let every = 1;
   for (const n of [1, 2, 4, 8, 16, 32, 64, 128]) {

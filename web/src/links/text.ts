@@ -12,8 +12,8 @@ export const text = dictionary(
     cell: (from: number, to: number, v: string) => `${from} → ${to}: ${v}`, nothing: "nothing", none: "Nothing was sent between nodes in this interval.",
     over: "Over", greatest: "Cells", sent: (v: string) => `sent in all: ${v}`, total: (v: string) => `Total ${v}`, amount: "Value", notRecorded: "This value was not recorded.",
     cost: "What links cost", costHelp: "Latency: the time workers waited for what was on its way over the link.", latency: "Latency", bytes: "Bytes", ofLatency: (s: string) => `${s} of the latency of the whole run`,
-    causes: "For which data workers waited", causesOf: (l: string) => `For which data workers waited: ${l}`, wholeRun: "whole run", df: "DF", producer: "Produced by", consumer: "Waited for by", time: "Time lost", times: "Times",
-    noCost: "No worker waited for this link.", noCosts: "No worker waited for a link.", onlyLink: (l: string) => `Only link ${l}`, clear: "Show all", events: "Its events", plots: "Over time", links: "Links", sum: "all together", top: "the busiest", each: "each",
+    causes: "For which data workers waited", causesOf: (l: string) => `For which data workers waited: ${l}`, wholeRun: "whole run", df: "DF", producer: "Produced", consumer: "Waited", time: "Lost", times: "Times",
+    noCost: "No worker waited for this link.", noCosts: "No worker waited for a link.", events: "Its events", plots: "Over time", links: "Links", sum: "all together", top: "the busiest", each: "each",
   },
   {
     title: "Связи в момент курсора", link: "Связь", from: "Откуда", to: "Куда",
@@ -26,7 +26,7 @@ export const text = dictionary(
     cell: (from, to, v) => `${from} → ${to}: ${v}`, nothing: "ничего", none: "В этом интервале между узлами ничего не передавалось.",
     over: "За", greatest: "Ячейки", sent: (v) => `всего отправлено: ${v}`, total: (v) => `Всего ${v}`, amount: "Значение", notRecorded: "Это значение не записано.",
     cost: "Во что обходятся связи", costHelp: "Задержка: время, которое рабочие потоки ждали того, что было в пути по связи.", latency: "Задержка", bytes: "Байты", ofLatency: (s) => `${s} задержки всего запуска`,
-    causes: "Каких данных ждали рабочие потоки", causesOf: (l) => `Каких данных ждали рабочие потоки: ${l}`, wholeRun: "весь запуск", df: "ФД", producer: "Производит", consumer: "Ждёт", time: "Потеряно времени", times: "Раз",
-    noCost: "Этой связи никто не ждал.", noCosts: "Связей никто не ждал.", onlyLink: (l) => `Только связь ${l}`, clear: "Показать все", events: "Её события", plots: "Во времени", links: "Связи", sum: "все вместе", top: "самые занятые", each: "каждая",
+    causes: "Каких данных ждали рабочие потоки", causesOf: (l) => `Каких данных ждали рабочие потоки: ${l}`, wholeRun: "весь запуск", df: "ФД", producer: "Производит", consumer: "Ждёт", time: "Потеряно", times: "Раз",
+    noCost: "Этой связи никто не ждал.", noCosts: "Связей никто не ждал.", events: "Её события", plots: "Во времени", links: "Связи", sum: "все вместе", top: "самые занятые", each: "каждая",
   },
 );
