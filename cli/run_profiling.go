@@ -147,7 +147,7 @@ func (p *profiling) writers() []*trace.Writer {
 func (p *profiling) describe(o *runOptions, args []string, host string, started time.Time, plan *config.Plan) {
 	v := readVersion()
 	p.info = trace.RunInfo{
-		Program: filepath.Base(o.source.file), Args: args, CommandLine: os.Args, Started: started, Hosts: []string{host},
+		ID: trace.NewRunID(), Program: filepath.Base(o.source.file), Args: args, CommandLine: os.Args, Started: started, Hosts: []string{host},
 		Processes: []trace.ProcessInfo{{
 			PID: os.Getpid(), Host: host, Cores: availableCores(), Affinity: affinity(), GOMAXPROCS: availableCores(),
 		}},

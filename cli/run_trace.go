@@ -16,6 +16,7 @@ type traceOptions struct {
 	level  int
 	sync   bool
 	full   string
+	flush  string
 }
 
 func (o *traceOptions) addTo(f *pflag.FlagSet) {
@@ -24,18 +25,19 @@ func (o *traceOptions) addTo(f *pflag.FlagSet) {
 	f.IntVar(&o.level, "trace-level", 1, "`level` of compression, 1 (fastest) to 4 (best); 0: none")
 	f.BoolVar(&o.sync, "trace-sync", false, "workers write their full buffers themselves, and wait for the disk")
 	f.StringVar(&o.full, "trace-full", "wait", "`what` to do when all buffers are full: wait for the disk, or drop events (counted, and told by the report)")
+	f.StringVar(&o.flush, "trace-flush", "1s", "write what was recorded about so `long` after, though no buffer is full; 0: never (with --to: 200ms)")
 }
 
 // check finds what is wrong with the flags.
 func (o *traceOptions) check() error {
-	if _, err := modules.TraceOptions(o.buffer, o.pool, o.level, o.sync, o.full); err != nil {
+	if _, err := modules.TraceOptions(o.buffer, o.pool, o.level, o.sync, o.full, o.flush); err != nil {
 		return badCommandLine("run: --trace-%w", err)
 	}
 	return nil
 }
 
 // traceFlags are the flags of traceOptions.
-var traceFlags = []string{"trace-buffer", "trace-pool", "trace-level", "trace-sync", "trace-full"}
+var traceFlags = []string{"trace-buffer", "trace-pool", "trace-level", "trace-sync", "trace-full", "trace-flush"}
 
 // sets turns the flags that were given into settings of the trace writer, each with what the user wrote.
 func (o *traceOptions) sets(f *pflag.FlagSet) map[string]string {

@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/whyslow/whyslow/prof"
 	"github.com/whyslow/whyslow/trace"
@@ -30,6 +31,7 @@ func init() {
 			{Name: "level", Default: 1, Doc: "compression, 1 (fastest) to 4 (best); 0: none (run --trace-level)"},
 			{Name: "sync", Default: false, Doc: "workers write their full buffers themselves, and wait for the disk (run --trace-sync)"},
 			{Name: "full", Default: "wait", Choices: []string{"wait", "drop"}, Doc: "when all buffers are full: wait for the disk, or drop events, which are counted (run --trace-full)"},
+			{Name: "flush", Default: "1s", Doc: "what was recorded is written about so long after, though no buffer is full: 2ms to 1h, or 0 for never (run --trace-flush)"},
 		},
 		New: func() prof.Module { return &TraceWriter{} },
 	})
@@ -40,12 +42,15 @@ const (
 	minTraceBuffer = 1 << 10
 	maxTraceBuffer = 4 << 20
 	maxTracePool   = 1 << 16
+	minTraceFlush  = 2 * time.Millisecond
+	maxTraceFlush  = time.Hour
 )
 
 // TraceOptions checks the parameters of the trace writer and turns them into what package trace takes. An error begins
 // with "NAME=VALUE: ".
-func TraceOptions(buffer string, pool, level int, sync bool, full string) (trace.Options, error) {
+func TraceOptions(buffer string, pool, level int, sync bool, full, flush string) (trace.Options, error) {
 	size, err := parseSize(buffer)
+	every, flushErr := time.ParseDuration(flush)
 	switch {
 	case err != nil || size < minTraceBuffer || size > maxTraceBuffer:
 		err = fmt.Errorf("buffer=%s: say 1Ki to 4Mi bytes", buffer)
@@ -55,8 +60,10 @@ func TraceOptions(buffer string, pool, level int, sync bool, full string) (trace
 		err = fmt.Errorf("level=%d: say 1 (fastest) to 4 (best), or 0 for none", level)
 	case full != "wait" && full != "drop":
 		err = fmt.Errorf("full=%s: say wait or drop", full)
+	case flushErr != nil || every != 0 && (every < minTraceFlush || every > maxTraceFlush):
+		err = fmt.Errorf("flush=%s: say %v to 1h, such as 200ms, or 0 for never", flush, minTraceFlush)
 	}
-	opt := trace.Options{BufferBytes: size, Pool: pool, Level: level, Sync: sync}
+	opt := trace.Options{BufferBytes: size, Pool: pool, Level: level, Sync: sync, FlushEvery: every}
 	if level == 0 {
 		opt.Level = -1
 	}
@@ -76,7 +83,7 @@ type TraceWriter struct {
 
 // Start makes the folder and a writer for each node.
 func (w *TraceWriter) Start(h *prof.Host) error {
-	opt, err := TraceOptions(h.String("buffer"), h.Int("pool"), h.Int("level"), h.Bool("sync"), h.String("full"))
+	opt, err := TraceOptions(h.String("buffer"), h.Int("pool"), h.Int("level"), h.Bool("sync"), h.String("full"), h.String("flush"))
 	if err != nil {
 		return err
 	}
