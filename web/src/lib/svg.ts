@@ -69,6 +69,7 @@ export class Svg {
     this.out.push(`<text x="${n(x + this.x)}" y="${n(y + this.y + down)}" text-anchor="${anchor}" font-family="system-ui, sans-serif" font-size="${n(size)}"${bold} fill="${this.fillStyle}"${this.alpha()}>${escape(text)}</text>`);
   }
   measureText(text: string): TextMetrics {
+    if (typeof document === "undefined") return { width: text.length * 6.6 } as TextMetrics; // no fonts to measure by
     this.measure ??= document.createElement("canvas").getContext("2d")!;
     this.measure.font = this.font;
     return this.measure.measureText(text);
