@@ -1,0 +1,187 @@
+package eventlist
+
+import (
+	"cmp"
+	"context"
+	"math"
+	"runtime"
+	"slices"
+	"sync"
+
+	"github.com/whyslow/whyslow/internal/model"
+	"github.com/whyslow/whyslow/trace"
+)
+
+// block is what is known of a block without reading it.
+type block struct {
+	stream  int32 // index into List.streams
+	ordinal int32 // in its stream
+	n       int32
+	lo, hi  int64 // its events are within these times on the common clock
+	kinds   kindSet
+	at      trace.Cursor // stands before it
+}
+
+// kindSet holds standard kinds, and in bit 0 whether there is any other.
+type kindSet [trace.FirstUserKind / 64]uint64
+
+func (s *kindSet) add(k trace.Kind) {
+	if k >= trace.FirstUserKind {
+		k = 0
+	}
+	s[k/64] |= 1 << (k % 64)
+}
+
+func (s *kindSet) has(k trace.Kind) bool {
+	if k >= trace.FirstUserKind {
+		k = 0
+	}
+	return s[k/64]&(1<<(k%64)) != 0
+}
+
+func (s *kindSet) meets(o *kindSet) bool {
+	for i := range s {
+		if s[i]&o[i] != 0 {
+			return true
+		}
+	}
+	return false
+}
+
+type stream struct{ node, stream int }
+
+// node is what is needed of a node's definitions.
+type node struct {
+	number int
+	defs   *trace.Defs
+	clock  clock
+	user   map[trace.Kind]*shape
+	sites  []int32 // by trace.Site: code fragment of the model
+}
+
+// codeOf gives the code fragment of a site, 0 where it is not known.
+func (n *node) codeOf(site uint64) int {
+	if site < uint64(len(n.sites)) {
+		return int(n.sites[site])
+	}
+	return 0
+}
+
+func (n *node) shape(k trace.Kind) *shape {
+	if k < trace.FirstUserKind {
+		return standard[k]
+	}
+	return n.user[k]
+}
+
+// ready reads the whole trace once, unless that has been done: what blocks there are, what is in them, and the comparisons
+// of clocks.
+func (l *List) ready(ctx context.Context) error {
+	select {
+	case l.building <- struct{}{}:
+		defer func() { <-l.building }()
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	if l.all != nil {
+		return nil
+	}
+	type found struct {
+		stream
+		blocks []block
+		spans  []trace.Span // of the blocks, on the node's own clock
+		syncs  []sync1
+	}
+	var mu sync.Mutex
+	var streams []found
+	err := l.r.EachStream(runtime.GOMAXPROCS(0), func(c *trace.Cursor) error {
+		f := found{stream: stream{c.Node, c.Stream}}
+		var b trace.Batch
+		for {
+			at := *c
+			if !c.Next(&b) {
+				break
+			}
+			if err := ctx.Err(); err != nil {
+				return err
+			}
+			blk := block{ordinal: int32(len(f.blocks)), n: int32(b.N), at: at}
+			for i, k := range b.Kind {
+				blk.kinds.add(k)
+				if k == trace.KindClockSync {
+					f.syncs = append(f.syncs, sync1{b.Time[i], int64(b.Args(i)[0])})
+				}
+			}
+			if b.N > 0 {
+				f.blocks, f.spans = append(f.blocks, blk), append(f.spans, trace.Span{From: b.First, To: b.Last})
+			}
+		}
+		mu.Lock()
+		streams = append(streams, f)
+		mu.Unlock()
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	slices.SortFunc(streams, func(a, b found) int {
+		return cmp.Or(cmp.Compare(a.node, b.node), cmp.Compare(a.stream.stream, b.stream.stream))
+	})
+	l.nodes = map[int]*node{}
+	for _, n := range l.r.Nodes() {
+		l.nodes[n] = l.newNode(n)
+	}
+	for i := range streams {
+		n := l.nodes[streams[i].node]
+		n.clock = append(n.clock, streams[i].syncs...)
+	}
+	for _, n := range l.nodes {
+		n.clock = newClock(n.clock)
+	}
+	var blocks []block
+	for i := range streams {
+		f := &streams[i]
+		l.streams = append(l.streams, f.stream)
+		for k := range f.blocks {
+			b := &f.blocks[k]
+			b.stream = int32(i)
+			b.lo, b.hi = l.nodes[f.node].clock.bounds(f.spans[k].From, f.spans[k].To)
+		}
+		blocks = append(blocks, f.blocks...)
+	}
+	slices.SortStableFunc(blocks, func(a, b block) int { return cmp.Compare(a.lo, b.lo) })
+	l.blocks = blocks
+	parts := make([]part, len(blocks))
+	for i := range parts {
+		parts[i] = part{block: int32(i), n: blocks[i].n}
+	}
+	l.all = newView(l, parts)
+	return nil
+}
+
+func (l *List) newNode(number int) *node {
+	n := &node{number: number, defs: l.r.Defs(number), user: map[trace.Kind]*shape{}}
+	for _, s := range n.defs.UserKinds() {
+		n.user[s.Kind] = newShape(s)
+	}
+	codes := map[model.Code]int32{}
+	for i, c := range l.m.Codes {
+		codes[c] = int32(i)
+	}
+	n.defs.EachSite(func(s trace.SiteDef) {
+		def, ok := n.defs.Code(s.Code)
+		if !ok || s.Site >= 1<<24 {
+			return // far out: as if it were not defined
+		}
+		for int(s.Site) >= len(n.sites) {
+			n.sites = append(n.sites, 0)
+		}
+		n.sites[s.Site] = codes[model.Code{Name: n.defs.Name(def.Name), Kind: def.Kind, File: n.defs.Name(def.File), Line: def.Line}]
+	})
+	return n
+}
+
+const (
+	minTime = int64(math.MinInt64)
+	maxTime = int64(math.MaxInt64)
+)

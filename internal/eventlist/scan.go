@@ -1,0 +1,241 @@
+package eventlist
+
+import (
+	"container/list"
+	"context"
+	"runtime"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/whyslow/whyslow/trace"
+)
+
+// Looking through the trace for a filter.
+//
+// What passes a filter is kept per block: how many events, and a bit for each. So it takes at most a bit per event of the
+// trace, and any interval of time can be asked about. Only blocks that overlap the interval are looked at, in order of time,
+// by goroutines that go on after the answer was given: until all is done, or nobody has asked for a while (lease), or the
+// filter is thrown out, or Close. What was found up to then stays.
+
+// maxFilters is how many filters are remembered.
+const maxFilters = 8
+
+// results are what passes one filter.
+type results struct {
+	key    string
+	filter *filter
+
+	mu   sync.Mutex
+	done []bool // by block
+	n    []int32
+	bits [][]uint64
+	job  *job // the last one; nil: none yet
+}
+
+// job looks through the blocks that overlap an interval.
+type job struct {
+	from, to int64
+	until    atomic.Int64 // the lease, in nanoseconds since 1970
+	cancel   context.CancelFunc
+	over     chan struct{} // closed at the end
+	err      error         // to be read after over
+}
+
+// resultsOf finds or makes the results of a query's filter.
+func (l *List) resultsOf(q *Query) (*results, error) {
+	key := q.key()
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if e := l.filters[key]; e != nil {
+		l.recent.MoveToFront(e)
+		return e.Value.(*results), nil
+	}
+	f, err := l.compile(q)
+	if err != nil {
+		return nil, err
+	}
+	r := &results{key: key, filter: f, done: make([]bool, len(l.blocks)), n: make([]int32, len(l.blocks)), bits: make([][]uint64, len(l.blocks))}
+	for i := range l.blocks {
+		if b := &l.blocks[i]; !f.passes(b) {
+			r.done[i] = true
+		} else if !f.needed && f.all(b) {
+			r.done[i], r.n[i] = true, b.n
+		}
+	}
+	if l.filters == nil {
+		l.filters, l.recent = map[string]*list.Element{}, list.New()
+	}
+	l.filters[key] = l.recent.PushFront(r)
+	if l.recent.Len() > maxFilters {
+		last := l.recent.Back()
+		old := last.Value.(*results)
+		delete(l.filters, old.key)
+		l.recent.Remove(last)
+		old.stop()
+	}
+	return r, nil
+}
+
+// all tells that every event of a block passes, given that its node does.
+func (f *filter) all(b *block) bool {
+	for i := range b.kinds {
+		if b.kinds[i]&^f.kinds[i] != 0 {
+			return false
+		}
+	}
+	return true
+}
+
+func (r *results) stop() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.job != nil {
+		r.job.cancel()
+	}
+}
+
+// blocksOf lists the blocks that may have events from one time to another, both included, in order of time.
+func (l *List) blocksOf(from, to int64) []int {
+	_, parts := l.all.around(from, to)
+	return parts
+}
+
+// look gives the events that pass from one time to another, both included, as far as they are known once patience is over
+// (0: all): those before frontier. scanned is how much of the interval was looked through.
+func (l *List) look(ctx context.Context, r *results, from, to int64, patience time.Duration) (v *view, frontier int64, scanned float64, err error) {
+	blocks := l.blocksOf(from, to)
+	if j := l.start(r, blocks, from, to); j != nil {
+		if err := j.wait(ctx, patience); err != nil {
+			return nil, 0, 0, err
+		}
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	var parts []part
+	frontier = maxTime
+	whole, known := 0, 0
+	for _, b := range blocks {
+		n := int(l.blocks[b].n)
+		whole += n
+		if !r.done[b] {
+			frontier = min(frontier, l.blocks[b].lo)
+			continue
+		}
+		known += n
+		if frontier == maxTime && r.n[b] > 0 {
+			parts = append(parts, part{int32(b), r.n[b], r.bits[b]})
+		}
+	}
+	scanned = 1
+	if known < whole {
+		scanned = float64(known) / float64(whole)
+	}
+	return newView(l, parts), frontier, scanned, nil
+}
+
+// wait waits until the job is over, at most for patience; 0 is for ever.
+func (j *job) wait(ctx context.Context, patience time.Duration) error {
+	every := patience
+	if every == 0 {
+		every = lease / 2
+	}
+	tick := time.NewTicker(every)
+	defer tick.Stop()
+	for {
+		select {
+		case <-j.over:
+			return j.err
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-tick.C:
+			if patience > 0 {
+				return nil
+			}
+			j.renew()
+		}
+	}
+}
+
+// lease is how long a job goes on after it was last asked for.
+const lease = 10 * time.Second
+
+func (j *job) renew() { j.until.Store(time.Now().Add(lease).UnixNano()) }
+
+// start sees to it that the blocks are being looked through; nil if that is done.
+func (l *List) start(r *results, blocks []int, from, to int64) *job {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	var todo []int
+	for _, b := range blocks {
+		if !r.done[b] {
+			todo = append(todo, b)
+		}
+	}
+	if len(todo) == 0 {
+		return nil
+	}
+	if j := r.job; j != nil && j.from <= from && j.to >= to {
+		select {
+		case <-j.over:
+		default:
+			j.renew()
+			return j
+		}
+	}
+	if r.job != nil {
+		r.job.cancel()
+	}
+	ctx, cancel := context.WithCancel(l.ctx)
+	j := &job{from: from, to: to, cancel: cancel, over: make(chan struct{})}
+	j.renew()
+	r.job = j
+	l.wg.Add(1) // the caller holds l open
+	go func() {
+		defer l.wg.Done()
+		defer close(j.over)
+		defer cancel()
+		j.err = l.scan(ctx, r, j, todo)
+	}()
+	return j
+}
+
+// scan looks through blocks. That it was cancelled is no error: what was found is there.
+func (l *List) scan(ctx context.Context, r *results, j *job, todo []int) error {
+	workers := min(runtime.GOMAXPROCS(0), len(todo))
+	var next atomic.Int64
+	errs := make([]error, workers)
+	var wg sync.WaitGroup
+	for w := range workers {
+		wg.Go(func() {
+			b := batches.Get().(*trace.Batch)
+			defer batches.Put(b)
+			var space []byte
+			for ctx.Err() == nil && time.Now().UnixNano() < j.until.Load() {
+				i := int(next.Add(1)) - 1
+				if i >= len(todo) {
+					return
+				}
+				e, err := l.read(todo[i], b)
+				if err != nil {
+					errs[w] = err
+					j.cancel()
+					return
+				}
+				var n int32
+				var bits []uint64
+				n, bits, space = r.filter.match(&e, space)
+				r.mu.Lock()
+				r.done[todo[i]], r.n[todo[i]], r.bits[todo[i]] = true, n, bits
+				r.mu.Unlock()
+			}
+		})
+	}
+	wg.Wait()
+	for _, err := range errs {
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
