@@ -69,7 +69,13 @@ type Division struct {
 	start, end int64 // of the run, when it was last settled
 	clockFrom  int64 // a clock was corrected from that time on
 	tangled    bool  // something came that only a new start gets right
-	late       int64
+
+	horizon int64 // what ended before is fixed; none: nothing
+	folded  int64 // since the start: up to there only sums by bucket are known
+	bucket  int64 // their length
+	late    int64 // events
+	added   int64 // events since the memory was looked at
+	weighed int64 // bytes that could not be got rid of
 }
 
 // damage is a stretch of a stream's time that could not be read.
@@ -81,7 +87,7 @@ type damage struct {
 // New makes an empty division.
 func New(opt Options) *Division {
 	d := &Division{facts: newFacts(opt.DataInputsOnly), info: opt.Info, limit: opt.MaxBytes, homes: []home{{}},
-		dfOf: map[uint64]model.DF{}, clashes: map[uint64][]model.DF{}, chunks: []*chunk{nil}, clockFrom: forever}
+		dfOf: map[uint64]model.DF{}, clashes: map[uint64][]model.DF{}, chunks: []*chunk{nil}, clockFrom: forever, horizon: none, bucket: firstBucket}
 	d.SetInfo(opt.Info)
 	return d
 }
@@ -133,6 +139,20 @@ func (d *Division) Late() int64 {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return d.late
+}
+
+// History says what is known of the time so far, in nanoseconds since the start of the run: before Horizon nothing changes any
+// more, before Folded only the sums of buckets of length Bucket are exact. 0, 0 and 0 while memory suffices.
+type History struct{ Horizon, Folded, Bucket int64 }
+
+// History tells what has been forgotten.
+func (d *Division) History() History {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.horizon == none {
+		return History{}
+	}
+	return History{max(d.horizon-d.start, 0), d.folded, d.bucket}
 }
 
 // Span gives the start and the end of the run as far as it has arrived, in nanoseconds on the common clock.
@@ -210,6 +230,9 @@ func (d *Division) settle() {
 	if d.tangled {
 		d.restart()
 	}
+	if d.horizon != none {
+		start, end = d.start, max(end, d.start)
+	}
 	if start != d.start {
 		d.start = start
 		for w := range d.eachWorker {
@@ -275,7 +298,8 @@ func (d *Division) restart() {
 	d.tangled = false
 	d.epoch++
 	for w := range d.eachWorker {
-		w.chunks, w.tree, w.dirty = nil, nil, nil
+		w.chunks, w.dirty = w.chunks[:w.frozen], nil
+		w.replant()
 		w.kept, w.cutsChanged = waitState{}, true
 	}
 	d.chunks, d.touched, d.dirty = []*chunk{nil}, nil, 0

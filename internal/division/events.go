@@ -22,6 +22,13 @@ func (d *Division) Add(defs *trace.Defs, b *trace.Batch) {
 	if d.dirty > max(maxDirty, 4*d.workers()) {
 		d.settle()
 	}
+	if d.added += int64(b.N); d.limit > 0 && d.added > d.limit/1000 {
+		// An event takes some dozens of bytes: look often enough, and no more often.
+		d.added = 0
+		if n := d.bytes(); n > d.limit && n > d.weighed*9/8 {
+			d.shrink()
+		}
+	}
 }
 
 // maxDirty is how many chunks may wait for being divided.
@@ -34,6 +41,9 @@ func (d *Division) event(s *stream, t int64, kind trace.Kind, a []uint64) {
 	if t < s.first || s.first == none {
 		s.first = t
 	}
+	if t < d.horizon && d.at(t, s.number) < d.horizon {
+		d.late++
+	}
 	switch kind {
 	case trace.KindCFCreated:
 		d.created(s, t, a)
@@ -45,8 +55,14 @@ func (d *Division) event(s *stream, t int64, kind trace.Kind, a []uint64) {
 		d.ended(s, t, d.cf(a[0]), int64(a[2]))
 	case trace.KindDFCreate:
 		d.make(s, t, d.df(s.node, a[0]), d.cf(a[2]))
-	case trace.KindDFStored, trace.KindDFDropped, trace.KindDFDestroy:
+	case trace.KindDFStored, trace.KindDFDropped:
 		d.mention(s, t, uint32(d.df(s.node, a[0])))
+	case trace.KindDFDestroy:
+		n := uint32(d.df(s.node, a[0]))
+		d.dfs.at(n).gone = true
+		d.mention(s, t, n)
+	case trace.KindCFDestroyed:
+		d.cfs.at(d.cf(a[0])).gone = true
 	case trace.KindDFSent:
 		d.sent(s, t, uint32(d.df(s.node, a[0])), d.message(a[3]), d.request(a[4]))
 	case trace.KindDFReceived:

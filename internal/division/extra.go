@@ -77,7 +77,7 @@ func (w *worker) idleTime(from, to int64) int64 {
 	if k.count == count && k.start == d.start && k.end == d.end && k.epoch == d.epoch {
 		return k.ns
 	}
-	*k = idleSum{start: d.start, end: d.end, count: count, epoch: d.epoch}
+	*k = idleSum{start: d.start, end: d.end, count: count, epoch: d.epoch, ns: s.idled}
 	list := make([]span, 0, len(s.idle)+1)
 	for _, v := range s.idle {
 		list = append(list, d.fixSpan(v, s.number))

@@ -24,6 +24,7 @@ type cf struct {
 	home                 uint16 // the node that its id names
 	structured           bool
 	known                bool // its creation was recorded
+	gone                 bool // it will not run again
 	several              bool // executions, see facts.multi
 	moreReady            bool // see facts.moreReady
 	moved                bool // see facts.moves
@@ -47,6 +48,7 @@ type df struct {
 	made     uint32 // its creations, latest first: a list through made.before
 	uses     uint32 // executions that were given it
 	receipts uint32 // latest first
+	gone     bool   // it was destroyed
 }
 
 type made struct {

@@ -14,8 +14,9 @@ type node struct {
 	streams []*stream // by id
 	workers []*worker
 	defs    *trace.Defs
-	dfs     []model.DF          // by number in the node's file
-	odd     map[uint64]model.DF // the same for numbers far out, or not defined (yet)
+	dfs     []model.DF          // by number in the node's file, from base on
+	base    uint64              //
+	odd     map[uint64]model.DF // the same for numbers below or far out, or not defined (yet)
 }
 
 // loss is what an onLost event tells.
@@ -39,6 +40,7 @@ type stream struct {
 	waits     []span // to is forever where it has not ended
 	openWaits []openWait
 	idle      []span
+	idled     int64 // time in such spans that are forgotten
 	idleSince int64
 }
 
@@ -107,13 +109,16 @@ func (d *Division) setWorkers(n *node) {
 
 // df gives the number of a DF that a node's file mentions.
 func (d *Division) df(n *node, v uint64) model.DF {
-	if v < uint64(len(n.dfs)) && n.dfs[v] != 0 {
-		return n.dfs[v]
+	if i := v - n.base; i < uint64(len(n.dfs)) && n.dfs[i] != 0 {
+		return n.dfs[i]
 	}
 	if v == 0 {
 		return 0
 	}
 	g, met := n.odd[v]
+	if met && d.homes[g] != (home{}) {
+		return g
+	}
 	_, identity, defined := n.defs.DF(trace.DF(v), d.identity[:0])
 	d.identity = identity
 	if met && !defined {
@@ -124,14 +129,12 @@ func (d *Division) df(n *node, v uint64) model.DF {
 		n.odd[v] = g
 		return g
 	}
-	if !met || d.homes[g] == (home{}) {
-		g = d.identified(home{n, trace.DF(v)}, identity, g)
-	}
-	if limit := 4*n.defs.DFCount() + 1024; v < uint64(limit) {
-		if v >= uint64(len(n.dfs)) {
-			n.dfs = slices.Grow(n.dfs, int(v)+1-len(n.dfs))[:v+1]
+	g = d.identified(home{n, trace.DF(v)}, identity, g)
+	if i := v - n.base; i < uint64(2*len(n.dfs)+1024) {
+		if i >= uint64(len(n.dfs)) {
+			n.dfs = slices.Grow(n.dfs, int(i)+1-len(n.dfs))[:i+1]
 		}
-		n.dfs[v] = g
+		n.dfs[i] = g
 		delete(n.odd, v)
 	} else {
 		n.odd[v] = g

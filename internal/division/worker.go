@@ -17,6 +17,7 @@ type worker struct {
 	stream *stream // nil: nothing has come from it
 
 	chunks []*chunk
+	frozen int // how many of them, the first ones, stay as they are
 	tree   fenwick
 	dirty  []*chunk
 
@@ -48,19 +49,19 @@ func (c *chunk) touch() {
 // insert puts the execution of an atomic CF in its place. Executions of a worker come in order, unless clocks run backwards.
 func (w *worker) insert(e uint32) {
 	d := w.d
-	if len(w.chunks) == 0 {
-		w.addChunk(0)
-	}
 	start := d.started(e)
+	if w.frozen > 0 && start < w.chunks[w.frozen-1].to {
+		return // too late
+	}
+	if len(w.chunks) == w.frozen {
+		w.addChunk(w.frozen)
+	}
 	at := len(w.chunks) - 1
 	if last := w.chunks[at]; len(last.execs) > 0 && d.started(last.execs[0]) > start {
-		at = max(sort.Search(at, func(i int) bool { return d.started(w.chunks[i].execs[0]) > start })-1, 0)
+		list := w.chunks[w.frozen:at]
+		at = w.frozen + max(sort.Search(len(list), func(i int) bool { return d.started(list[i].execs[0]) > start })-1, 0)
 	}
 	c := w.chunks[at]
-	if c.frozen {
-		d.late++
-		return
-	}
 	i := len(c.execs)
 	for i > 0 && d.execOrder(e, c.execs[i-1]) < 0 {
 		i--
@@ -130,10 +131,6 @@ func (d *Division) remove(e uint32) {
 	c := d.chunks[x.chunk]
 	x.chunk = 0
 	c.touch()
-	if c.frozen {
-		d.late++
-		return
-	}
 	if i := slices.Index(c.execs, e); i >= 0 {
 		c.execs = slices.Delete(c.execs, i, i+1)
 	}
@@ -319,7 +316,7 @@ func (w *worker) finish() {
 	}
 	end := min(d.end, lost)
 	k := cutter{w: w, cuts: w.cuts, left: forever}
-	w.whole = from > end
+	w.whole = from > end && w.frozen == 0
 	if w.whole {
 		// Clocks that run backwards, or events after the end: the chunks reach too far.
 		from = d.start
