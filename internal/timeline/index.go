@@ -13,30 +13,58 @@ type group struct {
 	item []uint32
 }
 
-// make lists, for each of keys keys, the items below n that have it; of calls its second argument for each key of an item.
-// Keys 0 are left out.
-func (g *group) make(keys, n int, of func(i int, has func(key uint32))) {
+// one lists, for each of keys keys, the items below n whose key it is. Items with the key 0 are left out.
+func (g *group) one(keys, n int, key func(i int) uint32) {
 	g.at = make([]uint32, keys+2)
 	for i := range n {
-		of(i, func(key uint32) {
-			if key != 0 {
-				g.at[key+1]++
-			}
-		})
+		g.at[key(i)+1]++
 	}
+	g.begin()
+	for i := range n {
+		g.put(key(i), i)
+	}
+	g.done()
+}
+
+// several does the same for items that have several keys each.
+func (g *group) several(keys, n int, of func(i int) []model.DF) {
+	g.at = make([]uint32, keys+2)
+	for i := range n {
+		for _, key := range of(i) {
+			g.at[key+1]++
+		}
+	}
+	g.begin()
+	for i := range n {
+		for _, key := range of(i) {
+			g.put(uint32(key), i)
+		}
+	}
+	g.done()
+}
+
+// begin turns counts, each at the place after its key, into where the items of each key begin.
+func (g *group) begin() {
+	g.at[1] = 0
 	for k := 1; k < len(g.at); k++ {
 		g.at[k] += g.at[k-1]
 	}
 	g.item = make([]uint32, g.at[len(g.at)-1])
-	next := append([]uint32(nil), g.at...)
-	for i := range n {
-		of(i, func(key uint32) {
-			if key != 0 {
-				g.item[next[key]] = uint32(i)
-				next[key]++
-			}
-		})
+}
+
+// put adds an item; at counts up meanwhile.
+func (g *group) put(key uint32, i int) {
+	if key == 0 {
+		return
 	}
+	g.item[g.at[key]] = uint32(i)
+	g.at[key]++
+}
+
+// done turns ends into beginnings again.
+func (g *group) done() {
+	copy(g.at[1:], g.at)
+	g.at[0], g.at[1] = 0, 0
 }
 
 func (g *group) list(key uint32) []uint32 {
@@ -53,21 +81,15 @@ type indexes struct{ uses, outputs, children, awaits, waiters, sent, requests, c
 // Uses gives the executions that were given a DF, in ascending order; one that was given it twice is there twice.
 func (t *Timeline) Uses(df model.DF) []uint32 {
 	g := &t.groups.uses
-	g.once.Do(func() {
-		g.make(t.m.DFs(), t.m.Executions(), func(e int, has func(uint32)) {
-			for _, df := range t.m.Inputs(e) {
-				has(uint32(df))
-			}
-		})
-	})
+	g.once.Do(func() { g.several(t.m.DFs(), t.m.Executions(), t.m.Inputs) })
 	return g.list(uint32(df))
 }
 
-// Outputs gives the creations of DFs by a CF: indices into model.Model.MadeTime and its neighbours, and which DF each is.
+// Outputs gives the creations of DFs by a CF: indices into model.Model.MadeTime and its neighbours. DFMade tells which DF each is.
 func (t *Timeline) Outputs(cf model.CF) []uint32 {
 	g := &t.groups.outputs
 	g.once.Do(func() {
-		g.make(len(t.m.Created), len(t.m.MadeBy), func(i int, has func(uint32)) { has(uint32(t.m.MadeBy[i])) })
+		g.one(len(t.m.Created), len(t.m.MadeBy), func(i int) uint32 { return uint32(t.m.MadeBy[i]) })
 	})
 	return g.list(uint32(cf))
 }
@@ -76,7 +98,7 @@ func (t *Timeline) Outputs(cf model.CF) []uint32 {
 func (t *Timeline) Children(cf model.CF) []uint32 {
 	g := &t.groups.children
 	g.once.Do(func() {
-		g.make(len(t.m.Created), len(t.m.Parent), func(i int, has func(uint32)) { has(uint32(t.m.Parent[i])) })
+		g.one(len(t.m.Created), len(t.m.Parent), func(i int) uint32 { return uint32(t.m.Parent[i]) })
 	})
 	return g.list(uint32(cf))
 }
@@ -85,7 +107,7 @@ func (t *Timeline) Children(cf model.CF) []uint32 {
 func (t *Timeline) Awaits(cf model.CF) []uint32 {
 	g := &t.groups.awaits
 	g.once.Do(func() {
-		g.make(len(t.m.Created), len(t.m.Awaits.CF), func(i int, has func(uint32)) { has(uint32(t.m.Awaits.CF[i])) })
+		g.one(len(t.m.Created), len(t.m.Awaits.CF), func(i int) uint32 { return uint32(t.m.Awaits.CF[i]) })
 	})
 	return g.list(uint32(cf))
 }
@@ -93,47 +115,38 @@ func (t *Timeline) Awaits(cf model.CF) []uint32 {
 // Waiters gives the times a DF was waited for: indices into model.Model.Awaits.
 func (t *Timeline) Waiters(df model.DF) []uint32 {
 	g := &t.groups.waiters
-	g.once.Do(func() {
-		g.make(t.m.DFs(), len(t.m.Awaits.CF), func(i int, has func(uint32)) {
-			for _, df := range t.m.Awaits.Of(i) {
-				has(uint32(df))
-			}
-		})
-	})
+	g.once.Do(func() { g.several(t.m.DFs(), len(t.m.Awaits.CF), t.m.Awaits.Of) })
 	return g.list(uint32(df))
 }
 
 // Messages gives the messages with a DF: indices into model.Model.DFMessages.
 func (t *Timeline) Messages(df model.DF) []uint32 {
 	g := &t.groups.sent
-	g.once.Do(func() {
-		g.make(t.m.DFs(), len(t.m.DFMessages), func(i int, has func(uint32)) {
-			if known(&t.m.DFMessages[i]) {
-				has(uint32(t.m.DFMessages[i].DF))
-			}
-		})
-	})
+	g.once.Do(func() { g.one(t.m.DFs(), len(t.m.DFMessages), dfOf(t.m.DFMessages)) })
 	return g.list(uint32(df))
 }
 
 // Requests gives the requests for a DF: indices into model.Model.Requests.
 func (t *Timeline) Requests(df model.DF) []uint32 {
 	g := &t.groups.requests
-	g.once.Do(func() {
-		g.make(t.m.DFs(), len(t.m.Requests), func(i int, has func(uint32)) {
-			if known(&t.m.Requests[i]) {
-				has(uint32(t.m.Requests[i].DF))
-			}
-		})
-	})
+	g.once.Do(func() { g.one(t.m.DFs(), len(t.m.Requests), dfOf(t.m.Requests)) })
 	return g.list(uint32(df))
+}
+
+func dfOf(list []model.Message) func(i int) uint32 {
+	return func(i int) uint32 {
+		if !known(&list[i]) {
+			return 0
+		}
+		return uint32(list[i].DF)
+	}
 }
 
 // Copies gives the changes in who holds a DF: indices into model.Model.Copies.
 func (t *Timeline) Copies(df model.DF) []uint32 {
 	g := &t.groups.copies
 	g.once.Do(func() {
-		g.make(t.m.DFs(), len(t.m.Copies), func(i int, has func(uint32)) { has(uint32(t.m.Copies[i].DF)) })
+		g.one(t.m.DFs(), len(t.m.Copies), func(i int) uint32 { return uint32(t.m.Copies[i].DF) })
 	})
 	return g.list(uint32(df))
 }

@@ -41,14 +41,14 @@ func (s *spans) make(t *Timeline, list []model.Message) {
 	for i := range s.latest {
 		s.latest[i] = model.None
 	}
-	s.group.make(n+1, len(list), func(i int, has func(uint32)) {
+	s.group.one(n+1, len(list), func(i int) uint32 {
 		if !crossed(&list[i]) {
-			return
+			return 0
 		}
 		t0, t1 := t.way(&list[i])
 		k := key(min(t0, t1))
 		s.latest[k] = max(s.latest[k], t0, t1)
-		has(k)
+		return k
 	})
 }
 
