@@ -12,6 +12,7 @@ import (
 	"github.com/whyslow/whyslow/internal/model"
 	"github.com/whyslow/whyslow/internal/slou"
 	"github.com/whyslow/whyslow/internal/slou/sloutest"
+	"github.com/whyslow/whyslow/trace"
 )
 
 // known1 is what a nanosecond of a worker's time is.
@@ -73,6 +74,64 @@ func randomRun(t *rapid.T) *model.Model {
 		run.Stick(t)
 	}
 	return sloutest.Build(t, run.Text())
+}
+
+// A part of the run shows as the whole does, the rest as nothing.
+func TestKnown(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		m := randomRun(t)
+		all, _ := made(t, m)
+		var known trace.Span
+		known.From, known.To = drawRange(t, m.Wall())
+		tl, err := Build(context.Background(), m, Options{Known: &known})
+		if err != nil {
+			t.Fatal(err)
+		}
+		smallStride(tl, rapid.UintRange(0, 3).Draw(t, "shift"))
+		f, err := tl.Factors(FactorQuery{To: m.Wall() + 1, Windows: 5})
+		if err != nil {
+			t.Fatal(err)
+		}
+		want, err := all.Factors(FactorQuery{From: known.From, To: known.To, Windows: 1})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if d := cmp.Diff(want.Sum, f.Sum); d != "" {
+			t.Fatal(d)
+		}
+		for _, by := range []string{"code", "factor"} {
+			width := int(m.Wall()) + 1
+			got, err := tl.Tile(TileQuery{To: m.Wall() + 1, Width: width, By: by})
+			if err != nil {
+				t.Fatal(err)
+			}
+			whole, err := all.Tile(TileQuery{To: m.Wall() + 1, Width: width, By: by})
+			if err != nil {
+				t.Fatal(err)
+			}
+			for lane := range tl.lanes {
+				for i := range width {
+					k := 8 + lane*width*3 + 2*i
+					want := binary.LittleEndian.Uint16(whole[k:])
+					if int64(i) < known.From || int64(i) >= known.To {
+						want = 0
+					}
+					if class := binary.LittleEndian.Uint16(got[k:]); class != want {
+						t.Fatalf("%x at %d of lane %d, want %x: known is %v", class, i, lane, want, known)
+					}
+				}
+			}
+		}
+		boxes, err := tl.Boxes(BoxQuery{To: m.Wall() + 1, Limit: 100000})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i, from := range boxes.Gaps.Start {
+			if from < known.From || boxes.Gaps.End[i] > known.To {
+				t.Fatalf("a gap [%d, %d], known is %v", from, boxes.Gaps.End[i], known)
+			}
+		}
+	})
 }
 
 func made(t sloutest.TB, m *model.Model) (*Timeline, *slou.Result) {

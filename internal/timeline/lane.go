@@ -5,6 +5,7 @@ import (
 
 	"github.com/whyslow/whyslow/internal/model"
 	"github.com/whyslow/whyslow/internal/slou"
+	"github.com/whyslow/whyslow/trace"
 )
 
 // part is what a piece is given to.
@@ -58,6 +59,7 @@ const (
 type classes struct {
 	t     *Timeline
 	null  [rowCount]bool
+	known trace.Span
 	list  []uint16
 	of    [1 << 16]uint16 // 1 + the number of a class
 	parts []part
@@ -67,7 +69,7 @@ type classes struct {
 }
 
 func newClasses(t *Timeline, null [rowCount]bool) *classes {
-	return &classes{t: t, null: null, index: map[part]uint32{}}
+	return &classes{t: t, null: null, index: map[part]uint32{}, known: trace.Always}
 }
 
 func (c *classes) class(v uint16) uint16 {
@@ -99,9 +101,21 @@ func (c *classes) part(p *slou.Piece) uint32 {
 	return i
 }
 
+// unread is the part of time beyond what is known.
+func (c *classes) unread() uint32 {
+	key := part{factor: slou.Factor(rowUnread)}
+	i, ok := c.index[key]
+	if !ok {
+		i = uint32(len(c.parts))
+		c.parts, c.rows = append(c.parts, key), append(c.rows, uint8(rowUnread))
+		c.index[key] = i
+	}
+	return i
+}
+
 // ofRow is the class of a column by factor, and of a gap.
 func ofRow(row uint8) uint16 {
-	if int(row) == rowUndivided {
+	if int(row) >= rowUndivided {
 		return 0
 	}
 	return Factor + 1 + uint16(row)
@@ -147,11 +161,23 @@ func (l *lane) fill(c *classes, pieces []slou.Piece) {
 					class = c.class(ofCode(m.CodeOf(m.ExecCF[e])))
 				}
 			}
-			l.end, l.part, l.class = append(l.end, stop), append(l.part, k|flag), append(l.class, class)
-			l.consumer, l.producer, l.df = append(l.consumer, p.Consumer), append(l.producer, p.Producer), append(l.df, p.DF)
+			if at < c.known.From || at >= c.known.To {
+				if at < c.known.From {
+					stop = min(stop, c.known.From)
+				}
+				l.add(stop, c.unread(), c.class(0), &slou.Piece{})
+			} else {
+				stop = min(stop, c.known.To)
+				l.add(stop, k|flag, class, p)
+			}
 			at = stop
 		}
 	}
+}
+
+func (l *lane) add(end int64, part uint32, class uint16, p *slou.Piece) {
+	l.end, l.part, l.class = append(l.end, end), append(l.part, part), append(l.class, class)
+	l.consumer, l.producer, l.df = append(l.consumer, p.Consumer), append(l.producer, p.Producer), append(l.df, p.DF)
 }
 
 // nextAtomic gives the first execution of an atomic CF from e on, worker.End if there is none.
@@ -226,7 +252,7 @@ func (l *lane) index(t *Timeline, shift uint) {
 // isBox tells whether a piece is shown beside the CFs: all gaps, and what is known of a worker that stood still in a CF.
 func (t *Timeline) isBox(p uint32) bool {
 	if p&inside == 0 {
-		return true
+		return int(t.rows[p]) != rowUnread
 	}
 	f := t.parts[p&^inside].factor
 	return f == slou.FactorW || f == slou.FactorLoss

@@ -104,6 +104,9 @@ func (p *painter) lane(l *lane, classes, shares []byte) {
 		clear(p.sums)
 		piece = l.find(a, piece)
 		l.sum(p.t, p.q.By == "code", a, piece, b, l.find(b, piece), p.sums)
+		if p.q.By == "factor" {
+			p.sums[rowUndivided], p.sums[rowUnread] = p.sums[rowUndivided]+p.sums[rowUnread], 0 // both are not known
+		}
 		class, most := uint16(0), int64(0)
 		for k, ns := range p.sums {
 			if ns > most || ns == most && ns > 0 && p.class[k] < class {

@@ -22,6 +22,7 @@ import (
 	"github.com/whyslow/whyslow/internal/critical"
 	"github.com/whyslow/whyslow/internal/model"
 	"github.com/whyslow/whyslow/internal/slou"
+	"github.com/whyslow/whyslow/trace"
 )
 
 // Options of Build; the zero value means the defaults.
@@ -33,6 +34,9 @@ type Options struct {
 	// they are computed. Pieces are not kept.
 	SLOU   *slou.Result
 	Pieces []slou.WorkerPieces
+	// Known is the part of the run, since its start, whose events the model has; nil: all. What lies beyond it is time of which
+	// nothing is known: 0 in tiles, no gap, in no factor.
+	Known *trace.Span
 }
 
 // Timeline is the time of all workers of a run.
@@ -62,7 +66,8 @@ type Timeline struct {
 const (
 	rowLoss      = int(slou.FactorLoss)
 	rowUndivided = rowLoss + 1
-	rowCount     = rowUndivided + 1
+	rowUnread    = rowUndivided + 1 // beyond Options.Known; never told
+	rowCount     = rowUnread + 1
 )
 
 // Build cuts the time of all workers. It fails when ctx ends.
@@ -98,6 +103,9 @@ func Build(ctx context.Context, m *model.Model, opt Options) (*Timeline, error) 
 		}
 	}
 	c := newClasses(t, null)
+	if opt.Known != nil {
+		c.known = *opt.Known
+	}
 	for i := range pieces {
 		w := &pieces[i]
 		t.lanes[t.first[w.Node]+w.Worker].fill(c, w.Pieces)
