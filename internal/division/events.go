@@ -56,11 +56,11 @@ func (d *Division) event(s *stream, t int64, kind trace.Kind, a []uint64) {
 	case trace.KindDFCreate:
 		d.make(s, t, d.df(s.node, a[0]), d.cf(a[2]))
 	case trace.KindDFStored, trace.KindDFDropped:
-		d.mention(s, t, uint32(d.df(s.node, a[0])))
+		d.copied(s, t, uint32(d.df(s.node, a[0])))
 	case trace.KindDFDestroy:
 		n := uint32(d.df(s.node, a[0]))
 		d.dfs.at(n).gone = true
-		d.mention(s, t, n)
+		d.copied(s, t, n)
 	case trace.KindCFDestroyed:
 		d.cfs.at(d.cf(a[0])).gone = true
 	case trace.KindDFSent:
@@ -342,18 +342,38 @@ func (d *Division) placeMade(r *df, k uint32) {
 	*at = k
 }
 
-// mention notes an event of a DF: of one whose creation was not recorded the first tells when it was there.
-func (d *Division) mention(s *stream, t int64, n uint32) {
+// sighted gives what is known of a DF whose creation was not recorded, nil where it was.
+func (d *Division) sighted(n uint32) *sighting {
 	if n == 0 || d.dfs.at(n).made != 0 {
+		return nil
+	}
+	v := d.seen[n]
+	if v == nil {
+		v = &sighting{}
+		d.seen[n] = v
+	}
+	return v
+}
+
+func appendOnce(list []uint32, n uint32) []uint32 {
+	if slices.Contains(list, n) {
+		return list
+	}
+	return append(list, n)
+}
+
+// copied notes that a node held, or gave up, a copy of a DF.
+func (d *Division) copied(s *stream, t int64, n uint32) {
+	v := d.sighted(n)
+	if v == nil {
 		return
 	}
-	list := d.seen[n]
-	i := slices.IndexFunc(list, func(o stamp) bool { return d.streams[o.stream].node == s.node })
+	i := slices.IndexFunc(v.copies, func(o stamp) bool { return d.streams[o.stream].node == s.node })
 	switch {
 	case i < 0:
-		d.seen[n] = append(list, stamp{t, s.number})
-	case t < list[i].time:
-		list[i] = stamp{t, s.number}
+		v.copies = append(v.copies, stamp{t, s.number})
+	case t < v.copies[i].time:
+		v.copies[i] = stamp{t, s.number}
 	default:
 		return
 	}
@@ -361,24 +381,31 @@ func (d *Division) mention(s *stream, t int64, n uint32) {
 }
 
 func (d *Division) sent(s *stream, t int64, n, number, req uint32) {
-	d.mention(s, t, n)
 	g := d.messages.at(number)
 	if g.sent != none && d.streamOrder(s.number, g.sender) < 0 {
 		return
 	}
 	g.sent, g.sender, g.request = t, s.number, req
 	if req != 0 {
-		d.requests.at(req).df = n
+		d.requests.at(req).answer = n
 	}
 	if g.received == none {
 		g.df, g.from = n, int32(s.node.number)
-		return
+	} else {
+		d.dfChanged(g.df, d.at(g.received, g.receiver), noNode)
 	}
-	d.dfChanged(g.df, d.at(g.received, g.receiver), noNode)
+	d.inMessage(g.df, number)
+}
+
+// inMessage notes that a message has a DF.
+func (d *Division) inMessage(n, number uint32) {
+	if v := d.sighted(n); v != nil {
+		v.messages = appendOnce(v.messages, number)
+		d.dfChanged(n, none, anyNode)
+	}
 }
 
 func (d *Division) received(s *stream, t int64, n uint32, from int32, number, req uint32) {
-	d.mention(s, t, n)
 	if number == 0 {
 		number = d.messages.add(newMessage)
 	}
@@ -394,11 +421,12 @@ func (d *Division) received(s *stream, t int64, n uint32, from int32, number, re
 	if g.sent == none {
 		g.request = req
 		if req != 0 {
-			d.requests.at(req).df = n
+			d.requests.at(req).answer = n
 		}
 	}
 	d.placeReceipt(d.receipts.add(receipt{message: number, node: uint32(s.node.number)}))
 	d.dfChanged(n, d.at(t, s.number), int32(s.node.number))
+	d.inMessage(n, number)
 }
 
 // placeReceipt puts a receipt into the list of its DF, latest first.
@@ -418,26 +446,34 @@ func (d *Division) placeReceipt(k uint32) {
 }
 
 func (d *Division) asked(s *stream, t int64, n, number uint32) {
-	d.mention(s, t, n)
 	q := d.requests.at(number)
 	if q.sent != none && d.streamOrder(s.number, q.sender) < 0 {
 		return
 	}
 	q.sent, q.sender = t, s.number
 	if q.received == none {
-		q.from = int32(s.node.number)
+		q.from, q.df = int32(s.node.number), n
 	}
-	d.dfChanged(q.df, d.at(t, s.number), noNode)
+	d.inRequest(q.df, number)
+	d.dfChanged(q.answer, d.at(t, s.number), noNode)
 }
 
 func (d *Division) askedHere(s *stream, t int64, n uint32, from int32, number uint32) {
-	d.mention(s, t, n)
 	q := d.requests.at(number)
 	if q.received != none && d.streamOrder(s.number, q.receiver) < 0 {
 		return
 	}
-	q.received, q.receiver, q.from = t, s.number, from
-	d.dfChanged(q.df, d.at(t, s.number), noNode)
+	q.received, q.receiver, q.from, q.df = t, s.number, from, n
+	d.inRequest(n, number)
+	d.dfChanged(q.answer, d.at(t, s.number), noNode)
+}
+
+// inRequest notes that a request is for a DF.
+func (d *Division) inRequest(n, number uint32) {
+	if v := d.sighted(n); v != nil {
+		v.requests = appendOnce(v.requests, number)
+		d.dfChanged(n, none, anyNode)
+	}
 }
 
 func (d *Division) move(n uint32, m move) {

@@ -64,12 +64,11 @@ type receipt struct{ message, node, next uint32 }
 
 // message is the way of a DF.
 type message struct {
-	sent, received     int64
-	sender, receiver   uint32 // streams
-	from               int32
-	df, sentDF         uint32 // as both ends say, and as the sender says
-	request, sentReq   uint32
-	wasSent, wasBroght bool
+	sent, received   int64
+	sender, receiver uint32 // streams
+	from             int32
+	df               uint32 // as both ends say, or the receiver
+	request          uint32
 }
 
 // request is the way of a request for a DF.
@@ -77,7 +76,15 @@ type request struct {
 	sent, received   int64
 	sender, receiver uint32
 	from             int32
-	df               uint32
+	df               uint32 // as the event says; the answering node's where both were recorded
+	answer           uint32 // the DF of the message that answers it
+}
+
+// sighting is what was recorded of a DF whose creation was not: when it was first there has to be found out from that. Of
+// messages and requests that were recorded several times, as when a node asks again, only what counts of them does.
+type sighting struct {
+	copies             []stamp // the first event of each node
+	messages, requests []uint32
 }
 
 type stamp struct {
@@ -136,9 +143,9 @@ type facts struct {
 	multi                      map[uint32][]uint32 // executions of a CF with several, in order of start
 	moreReady                  map[uint32][]stamp
 	moves                      map[uint32]*moves
-	children                   map[uint64]uint32  // CFs by parent and number of its execution
-	seen                       map[uint32][]stamp // of DFs whose creation was not recorded: the first event of each node
-	remade                     map[uint32]bool    // DFs created more than once
+	children                   map[uint64]uint32    // CFs by parent and number of its execution
+	seen                       map[uint32]*sighting // of DFs whose creation was not recorded
+	remade                     map[uint32]bool      // DFs created more than once
 	held                       map[uint32][]holding
 
 	epoch uint32 // of what is worked out of times; grows when a clock is corrected
@@ -159,7 +166,7 @@ func newFacts(dataOnly bool) *facts {
 		cfs: newPool(cf{created: none, ready: none}), execs: newPool(exec{}), dfs: newPool(df{}), mades: newPool(made{}), uses: newPool(use{}),
 		receipts: newPool(receipt{}), messages: newPool(newMessage), requests: newPool(newRequest), controls: newPool(control{}),
 		cfOf: map[uint64]uint32{}, messageOf: map[uint64]uint32{}, requestOf: map[uint64]uint32{}, multi: map[uint32][]uint32{},
-		moreReady: map[uint32][]stamp{}, moves: map[uint32]*moves{}, children: map[uint64]uint32{}, seen: map[uint32][]stamp{},
+		moreReady: map[uint32][]stamp{}, moves: map[uint32]*moves{}, children: map[uint64]uint32{}, seen: map[uint32]*sighting{},
 		remade: map[uint32]bool{}, held: map[uint32][]holding{}, epoch: 1}
 }
 
@@ -340,10 +347,32 @@ func (f *facts) Made(d model.DF, t int64) slou.Source {
 }
 
 func (f *facts) firstSeen(d uint32) (int64, bool) {
+	v := f.seen[d]
+	if v == nil || d == 0 {
+		return 0, false
+	}
 	first, ok := int64(0), false
-	for _, s := range f.seen[d] {
-		if t := f.at(s.time, s.stream); !ok || t < first {
+	see := func(t int64, stream uint32) {
+		if t == none {
+			return
+		}
+		if t = f.at(t, stream); !ok || t < first {
 			first, ok = t, true
+		}
+	}
+	for _, s := range v.copies {
+		see(s.time, s.stream)
+	}
+	for _, n := range v.messages {
+		if g := f.messages.at(n); g.df == d {
+			see(g.sent, g.sender)
+			see(g.received, g.receiver)
+		}
+	}
+	for _, n := range v.requests {
+		if q := f.requests.at(n); q.df == d {
+			see(q.sent, q.sender)
+			see(q.received, q.receiver)
 		}
 	}
 	return first, ok

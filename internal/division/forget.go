@@ -147,8 +147,10 @@ func (k *keeper) roots() {
 		if g.receipts != 0 {
 			keep = keep || d.receivedAt(d.facts.receipts.at(g.receipts).message) >= d.horizon
 		}
-		for _, s := range d.seen[n] {
-			keep = keep || k.young(s.time, s.stream)
+		if v := d.seen[n]; v != nil {
+			for _, s := range v.copies {
+				keep = keep || k.young(s.time, s.stream)
+			}
 		}
 		if keep {
 			k.df(n)
@@ -163,9 +165,8 @@ func (k *keeper) roots() {
 	}
 	for n := uint32(1); n < d.facts.requests.n; n++ {
 		q := d.facts.requests.at(n)
-		if k.young(q.sent, q.sender) || k.young(q.received, q.receiver) || q.df == 0 && k.age < 1 {
-			k.requests[n] = true
-			k.df(q.df)
+		if k.young(q.sent, q.sender) || k.young(q.received, q.receiver) || q.answer == 0 && k.age < 1 {
+			k.request(n)
 		}
 	}
 }
@@ -216,6 +217,14 @@ func (k *keeper) df(n uint32) {
 	for r := g.receipts; r != 0; r = k.facts.receipts.at(r).next {
 		k.message(k.facts.receipts.at(r).message)
 	}
+	if v := k.seen[n]; v != nil {
+		for _, m := range v.messages {
+			k.message(m)
+		}
+		for _, q := range v.requests {
+			k.request(q)
+		}
+	}
 }
 
 func (k *keeper) message(n uint32) {
@@ -225,8 +234,14 @@ func (k *keeper) message(n uint32) {
 	k.mess[n] = true
 	g := k.facts.messages.at(n)
 	k.df(g.df)
-	k.requests[g.request] = true
-	k.df(k.facts.requests.at(g.request).df)
+	k.request(g.request)
+}
+
+func (k *keeper) request(n uint32) {
+	k.requests[n] = true
+	q := k.facts.requests.at(n)
+	k.df(q.df)
+	k.df(q.answer)
 }
 
 // copied copies the records of a pool that stay and gives their new numbers.
@@ -301,13 +316,21 @@ func (d *Division) take(k *keeper) {
 		}
 	}
 	f.linkDFs(old, k, dfs, cfs, execs, messages)
-	for i := uint32(1); i < f.messages.n; i++ {
+	for i := range f.messages.n {
 		g := f.messages.at(i)
 		g.df, g.request = dfs[g.df], requests[g.request]
 	}
-	for i := uint32(1); i < f.requests.n; i++ {
+	for i := range f.requests.n {
 		q := f.requests.at(i)
-		q.df = dfs[q.df]
+		q.df, q.answer = dfs[q.df], dfs[q.answer]
+	}
+	for _, v := range f.seen {
+		for i, n := range v.messages {
+			v.messages[i] = messages[n]
+		}
+		for i, n := range v.requests {
+			v.requests[i] = requests[n]
+		}
 	}
 	d.facts = f
 	d.rename(dfs, execs)
