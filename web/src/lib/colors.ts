@@ -30,8 +30,8 @@ export function factorColor(f: string): string {
 }
 
 // Hues that differ in lightness too, so that neighbours can be told apart without colour, and none of a factor's.
-const codesLight = ["#332288", "#117733", "#44aa99", "#999933", "#882255", "#aa4499", "#6699cc", "#661100", "#5c9a00", "#a6761d", "#7b68c8", "#cc6677", "#1f7a8c", "#6b6b00", "#9467bd", "#8c6d5a", "#2e5aac", "#b08fc7"];
-const codesDark = ["#8f84e0", "#3fa568", "#5fcbb9", "#c2c25c", "#c75c93", "#d083c6", "#8fb8e4", "#b5654f", "#8fc93a", "#d0a24c", "#a99bec", "#e891a0", "#4db3c8", "#a5a53a", "#bf9be0", "#b89a86", "#6c94e8", "#d3bce4"];
+const codesLight = ["#332288", "#117733", "#44aa99", "#999933", "#882255", "#aa4499", "#6699cc", "#661100", "#5c9a00", "#a6761d", "#7b68c8", "#cc6677", "#1f7a8c", "#6b6b00", "#9467bd", "#8c6d5a", "#2e5aac", "#3d6b35"];
+const codesDark = ["#8f84e0", "#3fa568", "#5fcbb9", "#c2c25c", "#c75c93", "#d083c6", "#8fb8e4", "#b5654f", "#8fc93a", "#d0a24c", "#a99bec", "#e891a0", "#4db3c8", "#a5a53a", "#bf9be0", "#b89a86", "#6c94e8", "#86b87c"];
 
 /** A number of a name that is always the same. */
 export function hash(name: string): number {

@@ -276,7 +276,7 @@ function drawPath(g: Draw, s: Scene, steps: CriticalPath["steps"]): void {
   g.beginPath();
   let drawn = -10;
   for (const [x0, y0, x1, y1] of lines) {
-    if (x1 - drawn < 0.5) continue;
+    if (x1 - drawn < 3) continue;
     drawn = x1;
     g.moveTo(x0, y0);
     g.lineTo(x1, y1);
