@@ -41,6 +41,7 @@ type Collector struct {
 	lock  *os.File
 	bytes atomic.Int64 // of all runs
 	seats counter
+	old   chan struct{}   // turns of runs to be forwarded that nobody sends
 	ctx   context.Context // ends with Close
 	stop  context.CancelFunc
 	work  sync.WaitGroup // connections and forwarders
@@ -67,7 +68,7 @@ func New(cfg Config) (*Collector, error) {
 	if err := os.MkdirAll(dir, 0o777); err != nil {
 		return nil, err
 	}
-	c := &Collector{cfg: cfg, dir: dir, runs: map[string]*run{}, conns: map[*conn]bool{},
+	c := &Collector{cfg: cfg, dir: dir, runs: map[string]*run{}, conns: map[*conn]bool{}, old: make(chan struct{}, forwardOld),
 		seats: counter{all: cfg.Limits.Connections, each: cfg.Limits.PerAddress}}
 	if c.lock, err = lock(dir); err != nil {
 		return nil, fmt.Errorf("%s: %w", dir, err)

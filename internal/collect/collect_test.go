@@ -86,7 +86,7 @@ func send(t testing.TB, cfg stream.Config) *stream.Sender {
 
 // quick is a sender's configuration with short times.
 func quick(addr, dir string) stream.Config {
-	return stream.Config{Target: stream.Target{Addr: addr}, Source: stream.Folder(dir), Poll: 5 * time.Millisecond, Retry: 2 * time.Millisecond}
+	return stream.Config{Target: stream.Target{Addr: addr}, Source: stream.Folder(dir), Poll: 5 * time.Millisecond, Retry: 2 * time.Millisecond, Longest: 20 * time.Millisecond}
 }
 
 // writeTrace writes the trace of some nodes with so many events each, of a run with a
@@ -165,7 +165,11 @@ func twin(t testing.TB, dir string) string {
 func same(t testing.TB, got, want string) {
 	t.Helper()
 	if a, b := twin(t, got), twin(t, want); a != b {
-		t.Errorf("%s (%d bytes of text) is another trace than %s (%d)", got, len(a), want, len(b))
+		i := 0
+		for i < min(len(a), len(b)) && a[i] == b[i] {
+			i++
+		}
+		t.Errorf("%s is another trace than %s: from byte %d on %.200q instead of %.200q", got, want, i, a[i:], b[i:])
 	}
 }
 

@@ -49,7 +49,7 @@ func (c *Collector) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		answer(http.StatusInternalServerError, "streams cannot be taken here: %v", err)
 		return
 	}
-	defer raw.Close()
+	defer func() { _ = raw.Close() }()
 	if err := raw.SetDeadline(time.Now().Add(c.cfg.Limits.Handshake)); err != nil {
 		return
 	}
@@ -89,7 +89,7 @@ func (k *conn) cut(why *stream.Refusal) {
 
 // serve talks with a sender until one of them has enough.
 func (c *Collector) serve(raw net.Conn, r io.Reader, addr string) {
-	k := &conn{Conn: stream.NewConn(raw, r, c.cfg.Limits.Handshake, c.cfg.Limits.Frame), c: c, addr: addr, files: map[int]*file{}}
+	k := &conn{Conn: stream.NewConn(raw, r, c.cfg.Limits.Handshake, c.cfg.Limits.infoFrame()), c: c, addr: addr, files: map[int]*file{}}
 	c.mu.Lock()
 	if c.closed {
 		c.mu.Unlock()
@@ -190,6 +190,7 @@ func (k *conn) greet() error {
 		return err
 	}
 	k.SetIdle(k.c.cfg.Limits.Idle)
+	k.SetMaxFrame(k.c.cfg.Limits.Frame)
 	_, err = k.Write(welcome)
 	return err
 }
@@ -215,6 +216,9 @@ func (k *conn) take(f stream.Frame) error {
 		}
 		return k.block(node, block)
 	case stream.TypeInfo:
+		if most := k.c.cfg.Limits.infoFrame(); len(f.Body) > most {
+			return fmt.Errorf("%w: a run.json of %d bytes, %d are allowed", stream.ErrProtocol, len(f.Body), most)
+		}
 		info, err := stream.ParseInfo(f.Body)
 		if err != nil {
 			return err

@@ -40,9 +40,34 @@ func (r *run) startForwarding() {
 	c.work.Add(1)
 	go func() {
 		defer c.work.Done()
-		for r.forward(c.ctx) {
+		for again := true; again; {
+			leave, ok := r.turn(c.ctx)
+			if !ok {
+				return
+			}
+			again = r.forward(c.ctx)
+			leave()
 		}
 	}()
+}
+
+// forwardOld is how many runs that nobody sends any more are forwarded at once.
+const forwardOld = 32
+
+// turn waits until the run may be forwarded: at once if somebody sends it, otherwise, as
+// after a restart with many runs, when there are not too many others. leave gives the turn
+// to the next.
+func (r *run) turn(ctx context.Context) (leave func(), ok bool) {
+	for !r.busy() {
+		select {
+		case r.c.old <- struct{}{}:
+			return func() { <-r.c.old }, true
+		case <-r.changed:
+		case <-ctx.Done():
+			return nil, false
+		}
+	}
+	return func() {}, ctx.Err() == nil
 }
 
 // forward sends a run on until it is all sent or, for now, nothing comes any more. It

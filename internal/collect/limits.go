@@ -76,6 +76,10 @@ func (l *Limits) check() error {
 	return nil
 }
 
+// infoFrame is how long a frame with a run.json may be, in bytes: as JSON it takes many
+// times its length when it is read.
+func (l *Limits) infoFrame() int { return min(l.Frame, 64<<10+512*l.Nodes) }
+
 // TokenOK reports whether the token that was given is the one wanted, in a time that tells
 // nothing of it. Without one wanted any is right.
 func TokenOK(given, wanted string) bool {
@@ -144,7 +148,7 @@ func (l *listener) Accept() (net.Conn, error) {
 		if free, ok := l.take(c.RemoteAddr().String()); ok {
 			return &limited{c, free}, nil
 		}
-		c.Close()
+		_ = c.Close()
 	}
 }
 

@@ -29,6 +29,7 @@ type run struct {
 	forwarded string         // the collector that has all of it
 	forwarder bool           // there is one
 	changed   chan struct{}  // for it: capacity 1
+	dirty     bool           // saveSoon was called, and save not since then
 }
 
 func (c *Collector) newRun(id, dir string) *run {
@@ -54,7 +55,9 @@ func (r *run) live() bool {
 func (r *run) join(k *conn, h *stream.Hello) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	i := slices.IndexFunc(r.senders, func(s *sender) bool { return s.Name == h.Sender })
+	// One that is connected already is another of the same name, or a connection of which
+	// this sender knows that it is gone: opening its nodes ends that.
+	i := slices.IndexFunc(r.senders, func(s *sender) bool { return s.Name == h.Sender && s.conn == nil })
 	if i < 0 {
 		if len(r.senders) >= r.c.cfg.Limits.Nodes {
 			return &stream.Refusal{Code: stream.RefusedLimit, Text: fmt.Sprintf("%d senders send nodes of this run, no more are allowed", len(r.senders)), Final: true}
@@ -63,10 +66,6 @@ func (r *run) join(k *conn, h *stream.Hello) error {
 		r.senders = append(r.senders, &sender{Name: h.Sender})
 	}
 	s := r.senders[i]
-	if s.conn != nil {
-		// It would not come again if it knew of that connection.
-		s.conn.cut(&stream.Refusal{Code: stream.RefusedTaken, Text: "the same sender has connected again", Final: true})
-	}
 	s.conn, s.Info, s.Version, s.Ended = k, h.Info, h.Version, false
 	k.sender = s
 	r.forwarded = ""
@@ -81,7 +80,7 @@ func (r *run) leave(k *conn) {
 	r.mu.Lock()
 	if s := k.sender; s != nil && s.conn == k {
 		s.conn = nil
-		if len(s.Nodes) == 0 && !s.Ended {
+		if len(s.Nodes) == 0 && (!s.Ended || len(r.senders) > 1) {
 			r.senders = slices.DeleteFunc(r.senders, func(o *sender) bool { return o == s })
 		}
 	}
@@ -100,12 +99,36 @@ func (r *run) tell(k *conn, change func(s *sender)) error {
 		return stream.ErrCut
 	}
 	change(k.sender)
-	return r.save()
+	if k.sender.Ended {
+		return r.save()
+	}
+	r.saveSoon()
+	return nil
+}
+
+// saveSoon makes sure that save is called before long; r.mu is held. With thousands of
+// nodes, writing everything for each would take most of the time.
+func (r *run) saveSoon() {
+	if r.dirty {
+		return
+	}
+	r.dirty = true
+	time.AfterFunc(50*time.Millisecond, func() {
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		if !r.dirty { // somebody else has saved it, the last who left at the latest
+			return
+		}
+		if err := r.save(); err != nil {
+			r.err = err.Error()
+		}
+	})
 }
 
 // save writes run.json and collect.json, as far as they change; r.mu is held. What is in
 // the way is a Refusal.
 func (r *run) save() error {
+	r.dirty = false
 	info := merge(r.id, r.senders, r.broken)
 	st := &state{ID: r.id, Senders: r.senders, Forwarded: r.forwarded}
 	for node, f := range r.files {
@@ -181,7 +204,8 @@ func (r *run) open(k *conn, node int) (trace.Have, error) {
 	}
 	k.sender.Nodes = append(k.sender.Nodes, node)
 	slices.Sort(k.sender.Nodes)
-	return have, r.save()
+	r.saveSoon()
+	return have, nil
 }
 
 // lag notes how far behind the sender of a connection says it is.
@@ -209,7 +233,7 @@ func (r *run) fail(node int, err error) *stream.Refusal {
 	defer r.mu.Unlock()
 	r.err = refusal.Text
 	r.broken[node] = refusal.Text
-	_ = r.save() // the disk is full, or whatever it is
+	r.saveSoon()
 	return refusal
 }
 
@@ -225,5 +249,5 @@ func (r *run) mended(node int) {
 	for _, why := range r.broken {
 		r.err = why
 	}
-	_ = r.save() // the next change of what is known is saved as well
+	r.saveSoon()
 }

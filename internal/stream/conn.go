@@ -2,7 +2,6 @@ package stream
 
 import (
 	"errors"
-	"fmt"
 	"io"
 	"net"
 	"os"
@@ -72,7 +71,7 @@ func (c *Conn) Next() (Frame, error) {
 	case err != nil && c.cut.Load():
 		err = ErrCut
 	case errors.Is(err, os.ErrDeadlineExceeded):
-		err = fmt.Errorf("nothing heard for too long: %w", err)
+		err = errorText{"nothing heard for too long", err}
 	}
 	return f, err
 }
@@ -94,7 +93,7 @@ func (c *Conn) Write(b []byte) (int, error) {
 		n, err := c.net.Write(b[done:min(done+chunk, len(b))])
 		done += n
 		if errors.Is(err, os.ErrDeadlineExceeded) {
-			err = fmt.Errorf("nothing was taken for too long: %w", err)
+			err = errorText{"nothing was taken for too long", err}
 		}
 		if err != nil {
 			return done, err

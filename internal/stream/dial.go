@@ -89,7 +89,7 @@ func (t Target) dial(ctx context.Context, within time.Duration) (*Conn, error) {
 	}
 	conn, err := t.ask(ctx, c)
 	if err != nil {
-		c.Close()
+		_ = c.Close()
 		return nil, plain(err)
 	}
 	return conn, nil
@@ -132,7 +132,7 @@ func (t Target) ask(ctx context.Context, c net.Conn) (*Conn, error) {
 	if err != nil {
 		return nil, fmt.Errorf("no proper answer: %w", err)
 	}
-	defer resp.Body.Close()
+	defer func() { _ = resp.Body.Close() }()
 	if resp.StatusCode != http.StatusSwitchingProtocols || resp.Header.Get("Upgrade") != Protocol {
 		return nil, httpRefusal(resp)
 	}
@@ -190,11 +190,14 @@ func plain(err error) error {
 	var errno syscall.Errno
 	var timeout net.Error
 	var refusal *Refusal
+	var worded errorText
 	switch {
 	case errors.As(err, &refusal):
 		return refusal
+	case errors.As(err, &worded):
+		return worded
 	case errors.As(err, &dns):
-		return fmt.Errorf("%w", errorText{"its name is not known: " + dns.Err, err})
+		return errorText{"its name is not known: " + dns.Err, err}
 	case errors.As(err, &errno):
 		return errorText{errno.Error(), err}
 	case errors.As(err, &timeout) && timeout.Timeout() || errors.Is(err, context.DeadlineExceeded):

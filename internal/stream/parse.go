@@ -120,6 +120,9 @@ func ParseInfo(b []byte) (*trace.RunInfo, error) {
 
 // CheckInfo reports what in a run.json from elsewhere cannot be.
 func CheckInfo(info *trace.RunInfo) error {
+	if len(info.Nodes) > trace.MaxNode+1 {
+		return protocolError("run.json has %d nodes", len(info.Nodes))
+	}
 	for _, n := range info.Nodes {
 		if n.Node < 0 || n.Node > trace.MaxNode || n.Workers < 0 || n.Workers > math.MaxInt32 {
 			return protocolError("run.json has a node %d of %d workers", n.Node, n.Workers)

@@ -64,7 +64,7 @@ func (q *Queue) Put(node int, block []byte) error {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	n := int64(len(block))
-	for q.size+n > q.limit && len(q.data) > 0 {
+	for q.size+n > q.limit && len(q.data) > 0 && n <= q.limit {
 		old := first(&q.data)
 		q.size -= int64(len(old.raw))
 		q.drop(old.node, old.head.Count)

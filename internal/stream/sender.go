@@ -23,14 +23,12 @@ type Config struct {
 	Window  int64         // bytes read and not acknowledged; default 4 MiB
 	Poll    time.Duration // how often the source is looked at; default 100 ms
 	Within  time.Duration // for connecting, until the welcome; default 10 s
-	Retry   time.Duration // the first wait before connecting again; default 100 ms, at most 15 s later
+	Retry   time.Duration // the first wait before connecting again, doubled each time; default 100 ms
+	Longest time.Duration // the longest such wait; default 15 s
 	// Notify is told, in one line each, what a user should know: that the collector
 	// cannot be reached, that it can again, that it refuses. Default: nobody.
 	Notify func(line string)
 }
-
-// maxRetry is the longest wait before connecting again.
-const maxRetry = 15 * time.Second
 
 // Amount is a number of blocks with what is in them. Definitions count as blocks, not as
 // events.
@@ -95,6 +93,7 @@ type Sender struct {
 	info     *trace.RunInfo
 	caught   time.Time
 	up       bool
+	heard    bool // of the collector, after its welcome
 	connects int
 	folder   string
 	sent     Amount
@@ -113,6 +112,7 @@ func NewSender(cfg Config) *Sender {
 	cfg.Poll = cmp.Or(cfg.Poll, 100*time.Millisecond)
 	cfg.Within = cmp.Or(cfg.Within, 10*time.Second)
 	cfg.Retry = cmp.Or(cfg.Retry, 100*time.Millisecond)
+	cfg.Longest = cmp.Or(cfg.Longest, 15*time.Second)
 	cfg.Name = cmp.Or(cfg.Name, hostName()+":"+cfg.Source.name())
 	if len(cfg.Name) > maxName {
 		cfg.Name = cfg.Name[len(cfg.Name)-maxName:]
@@ -173,7 +173,7 @@ func (s *Sender) run(ctx context.Context) error {
 		}
 		// Many senders that lost the same collector do not come back all at once.
 		pause := wait/2 + rand.N(wait/2+1)
-		wait = min(2*wait, maxRetry)
+		wait = min(2*wait, s.cfg.Longest)
 		draining := s.isDraining()
 		if draining {
 			pause = min(pause, time.Second) // somebody is waiting
@@ -240,7 +240,7 @@ func (s *Sender) connection(ctx context.Context) error {
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	closed := context.AfterFunc(ctx, func() { conn.Close() })
+	closed := context.AfterFunc(ctx, func() { _ = conn.Close() })
 	defer closed()
 	hello, err := AppendJSON(nil, TypeHello, Hello{FormatVersion, runID(info, s.cfg.Source.name()), s.cfg.Name, s.cfg.Version, info})
 	if err != nil {
@@ -330,15 +330,16 @@ func (s *Sender) speak(conn *Conn, every time.Duration, heard chan error) error 
 		if b = s.next(b[:0]); len(b) == 0 {
 			if s.isEnded() {
 				conn.Cut()
-				<-heard
-				return errEnded
+				return fmt.Errorf("%w: %w", errEnded, <-heard)
 			}
 			select {
 			case err := <-heard:
 				return err
 			case <-s.ready:
 			case <-ping.C:
-				s.tell("") // it has lasted for a while
+				if s.lasting() {
+					s.tell("")
+				}
 				b = AppendNumber(b, TypePing, uint64(s.Stats().Lag))
 			}
 		}
@@ -387,6 +388,13 @@ func (s *Sender) Drain(ctx context.Context) error {
 // EndSource says that the source gets no more: Run returns when everything is at the
 // collector. Drain also waits for that.
 func (s *Sender) EndSource() { s.drain.Do(func() { close(s.draining) }) }
+
+// lasting reports whether the collector has said anything after its welcome.
+func (s *Sender) lasting() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.heard
+}
 
 func (s *Sender) isEnded() bool {
 	s.mu.Lock()

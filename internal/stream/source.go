@@ -41,7 +41,7 @@ const infoWait = 3 * time.Second
 
 func (f Folder) follow(ctx context.Context, s *Sender) error {
 	in := trace.NewFollower(string(f))
-	defer in.Close()
+	defer func() { _ = in.Close() }()
 	version := 0
 	info := func() error {
 		if v := in.InfoVersion(); v != version {

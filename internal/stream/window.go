@@ -225,7 +225,7 @@ func (s *Sender) connected(w *Welcome) {
 	clear(s.have)
 	clear(s.opened)
 	clear(s.lostSent)
-	s.maxFrame, s.folder, s.up = w.MaxFrame, w.Folder, true
+	s.maxFrame, s.folder, s.up, s.heard = w.MaxFrame, w.Folder, true, false
 	s.connects++
 	s.lastErr = nil
 }
@@ -251,6 +251,7 @@ func (s *Sender) setHave(node int, h trace.Have) error {
 		s.there[node] = trace.Have{Defs: h.Defs, Streams: maps.Clone(h.Streams)}
 	}
 	s.have[node] = h
+	s.heard = true
 	signal(s.ready)
 	return nil
 }
@@ -263,6 +264,7 @@ func (s *Sender) setAck(n uint64) error {
 		return protocolError("it acknowledges %d frames of %d, %d before", n, s.counted, s.acked)
 	}
 	s.acked = n
+	s.heard = true
 	s.pop()
 	return nil
 }
