@@ -152,8 +152,8 @@ func (x *Index) Search(q string, limit int) ([]Found, error) {
 	slices.SortStableFunc(groups, func(a, b *hits) int {
 		return cmp.Or(cmp.Compare(a.fit, b.fit), cmp.Compare(a.kind, b.kind), cmp.Compare(len(a.name), len(b.name)))
 	})
-	share := max(limit/max(len(groups), 1), 3)
-	for _, g := range groups {
+	for k, g := range groups {
+		share := max((limit-len(out))/(len(groups)-k), 3)
 		n := min(share, len(g.list)+len(g.long), limit-len(out))
 		for i := range n {
 			found := x.found(g, i)

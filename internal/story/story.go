@@ -120,9 +120,12 @@ func (w *teller) users(df model.DF, most int) (first []model.CF, count int) {
 			}
 			seen[cf] = true
 		}
+		if slices.Contains(first, cf) {
+			continue // damaged: two executions with the same number
+		}
 		count++
 		start := m.ExecStart[e]
-		if len(first) == most && start >= starts[most-1] || slices.Contains(first, cf) {
+		if len(first) == most && start >= starts[most-1] {
 			continue
 		}
 		i, _ := slices.BinarySearchFunc(starts, start, func(a, b int64) int { return cmp.Or(cmp.Compare(a, b), -1) })
