@@ -13,7 +13,7 @@ export const text = dictionary(
     choose: "A click on a code fragment lists its CFs; a click on one of them shows what is around it.", theirCFs: (name: string) => `CFs of ${name}`, cf: "CF", start: "Start", time: "Time", node: "Node", close: "Close",
     chooseOne: "Choose a CF or DF: by a click in any view, by search (/), or in the graph of code fragments.", depth: "Depth", limit: "At most", centre: "Centre here", back: "Code fragments",
     at: (t: string) => `at ${t}`, nodeBand: (n: number) => `Node ${n}`, nowhere: "not here", tipNowhere: "On no node at this time, or on several",
-    waiting: "waits", ready: "ready", running: "runs", finished: "finished", moving: "on its way", held: "held", gone: "gone", later: "not yet", more: (n: string) => `${n} more beyond these.`,
+    waiting: "waits", ready: "ready", running: "runs", finished: "finished", moving: "on its way", held: "held", made: "created", gone: "gone", absent: "not yet", more: (n: string) => `${n} more beyond these.`,
     codesNone: "No CF is known in this interval.", double: "Double click or Enter: centre there.",
   },
   {
@@ -28,7 +28,7 @@ export const text = dictionary(
     choose: "Щелчок по фрагменту кода покажет список его ФВ, щелчок по ФВ - то, что вокруг него.", theirCFs: (name) => `ФВ фрагмента ${name}`, cf: "ФВ", start: "Начало", time: "Время", node: "Узел", close: "Закрыть",
     chooseOne: "Выберите ФВ или ФД: щелчком в любом виде, поиском (/) или в графе фрагментов кода.", depth: "Глубина", limit: "Не более", centre: "В центр", back: "Фрагменты кода",
     at: (t) => `в момент ${t}`, nodeBand: (n) => `Узел ${n}`, nowhere: "не здесь", tipNowhere: "В этот момент ни на одном узле или на нескольких",
-    waiting: "ожидает", ready: "готов", running: "выполняется", finished: "завершён", moving: "в пути", held: "хранится", gone: "удалён", later: "ещё нет", more: (n) => `Дальше ещё ${n}.`,
+    waiting: "ожидает", ready: "готов", running: "выполняется", finished: "завершён", moving: "в пути", held: "хранится", made: "создан", gone: "удалён", absent: "ещё нет", more: (n) => `Дальше ещё ${n}.`,
     codesNone: "В этом интервале ФВ неизвестны.", double: "Двойной щелчок или Enter: в центр.",
   },
 );
