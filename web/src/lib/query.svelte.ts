@@ -23,8 +23,12 @@ export interface Options {
   every?: number; // ms between questions for new versions, default 1000
 }
 
-/** How long an answer to inputs of before is waited for before it is given up, ms: a cursor that moves on and on must not keep every answer from coming. */
+/**
+ * How long an answer is waited for before the next question is asked beside it, ms. It is not given up: while a cursor moves on
+ * and on or a run grows, each answer would be given up for the next one and none would ever come.
+ */
 const patience = 400;
+const atOnce = 2;
 
 /** Asks for what f tells: a path (relative to the run unless it begins with "/") and parameters; undefined: nothing. Call it while a component is made. */
 export function query<T>(f: () => [path: string, params?: Params] | undefined, options: Options = {}): Query<T> {
@@ -35,8 +39,13 @@ export function query<T>(f: () => [path: string, params?: Params] | undefined, o
   let forced = $state(0);
   let wanted = ""; // address
   let run = "";
-  let running: { control: AbortController; since: number; address: string } | undefined;
-  let timer: ReturnType<typeof setTimeout> | undefined;
+  let running: { control: AbortController; number: number; address: string }[] = [];
+  let number = 0; // of the last question
+  let lastAddress = "";
+  let done = 0; // refreshes
+  let shown = 0; // the question whose answer is shown
+  let timer: ReturnType<typeof setTimeout> | undefined; // for a new version
+  let soon: ReturnType<typeof setTimeout> | undefined; // for new inputs
   let last = 0; // when the last question was asked
   let version = 0; // of the run as known then
 
@@ -48,57 +57,70 @@ export function query<T>(f: () => [path: string, params?: Params] | undefined, o
   });
 
   async function ask() {
-    timer = undefined;
-    const own = (running = { control: new AbortController(), since: performance.now(), address: wanted });
-    last = own.since;
+    clearTimeout(timer);
+    clearTimeout(soon);
+    timer = soon = undefined;
+    const own = { control: new AbortController(), number: ++number, address: (lastAddress = wanted) };
+    running.push(own);
+    last = performance.now();
     version = current.version;
     loading = true;
-    let again = false;
     try {
       const got = await get<T>(own.address, undefined, own.control.signal);
       if (own.control.signal.aborted) return;
-      data = got;
-      answered = own.address;
-      error = null;
+      if (own.number > shown) {
+        shown = own.number;
+        data = got;
+        answered = own.address;
+        error = null;
+      }
     } catch (e) {
       if (own.control.signal.aborted) return;
-      error = e instanceof ApiError && e.status === 0 ? common.unreachable : (e as Error).message;
-      if (e instanceof ApiError && e.status === 503 && current.live) again = true; // nothing has arrived yet
-      else if (!options.quiet) toast(error);
+      if (e instanceof ApiError && e.status === 503 && current.live) {
+        timer ??= setTimeout(ask, 1000); // nothing has arrived yet
+      } else if (own.number > shown) {
+        error = e instanceof ApiError && e.status === 0 ? common.unreachable : (e as Error).message;
+        if (!options.quiet) toast(error);
+      }
     }
-    running = undefined;
-    if (wanted && wanted !== own.address) void ask();
-    else loading = false;
-    if (again) timer ??= setTimeout(ask, 1000);
+    running = running.filter((r) => r !== own);
+    loading = running.length > 0;
+    changed();
   }
 
+  // Asks for what is wanted now, unless it is on its way.
+  function changed() {
+    if (!wanted || running.at(-1)?.address === wanted || (running.length === 0 && lastAddress === wanted) || running.length >= atOnce) return;
+    const wait = running.length ? last + patience - performance.now() : 0;
+    if (wait > 0) soon ??= setTimeout(() => ((soon = undefined), changed()), wait);
+    else void ask();
+  }
   function stop() {
     clearTimeout(timer);
-    timer = undefined;
-    running?.control.abort();
-    running = undefined;
+    clearTimeout(soon);
+    timer = soon = undefined;
+    for (const r of running) r.control.abort();
+    running = [];
+    lastAddress = "";
+    loading = false;
   }
 
   $effect(() => {
     const to = address;
-    void forced;
+    const again = forced;
     untrack(() => {
       if (run !== app.run) {
         run = app.run;
         data = undefined;
+        error = null;
         stop();
       }
       wanted = to;
-      if (!to) {
-        stop();
-        loading = false;
-        return;
-      }
-      if (running && running.address !== to && performance.now() - running.since > patience) stop();
-      if (!running) {
-        clearTimeout(timer);
+      if (!to) stop();
+      else if (again !== done) {
+        done = again;
         void ask();
-      }
+      } else changed();
     });
   });
   // New versions: at most so often, the last one always.
@@ -108,12 +130,12 @@ export function query<T>(f: () => [path: string, params?: Params] | undefined, o
       // The first version that is heard of is the one that was answered, unless the run goes on.
       if (version === 0 && !current.live) version = current.version;
       if (!wanted || timer !== undefined || last === 0 || version === current.version) return;
-      const soon = () => {
+      const next = () => {
         timer = undefined;
-        if (running) timer = setTimeout(soon, 200);
+        if (running.length) timer = setTimeout(next, 200);
         else if (wanted) void ask();
       };
-      timer = setTimeout(soon, Math.max(0, last + (options.every ?? 1000) - performance.now()));
+      timer = setTimeout(next, Math.max(0, last + (options.every ?? 1000) - performance.now()));
     });
   });
   $effect(() => () => stop());

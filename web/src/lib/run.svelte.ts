@@ -46,7 +46,7 @@ export function follow(): void {
         const run = await get<Run>(runPath(), {}, control.signal);
         current.run = run;
         current.error = null;
-        app.ended(Math.max(run.wall_ns, current.update?.wall_ns ?? 0), run.state === "live");
+        app.grown(Math.max(run.wall_ns, current.update?.wall_ns ?? 0), (current.update?.state ?? run.state) === "live");
       } catch (e) {
         if (control.signal.aborted) return;
         const text = e instanceof ApiError && e.status === 0 ? common.unreachable : (e as Error).message;
@@ -60,7 +60,7 @@ export function follow(): void {
       (u) => {
         const stateChanged = current.update?.state !== u.state;
         current.update = u;
-        app.ended(u.wall_ns, u.state === "live");
+        app.grown(u.wall_ns, u.state === "live", u.snapshot_ns);
         // What the run consists of (its code fragments, lanes, warnings) grows seldom: asked for now and then.
         const now = performance.now();
         if (u.version !== asked && (stateChanged || !current.run || now - last > 2000)) {

@@ -22,6 +22,8 @@ class App {
   /** What the run's side tells: how long it is so far and whether it goes on. */
   #end = $state(1);
   #live = $state(false);
+  #known = $state(0); // up to where single CFs are known
+  #grown = 0; // when the end was last moved, ms
   #playing = $state(false);
 
   readonly run = $derived(this.#place.run);
@@ -40,11 +42,13 @@ class App {
   /** Nanoseconds of the run per nanosecond of the user, by default such that the run takes some twenty seconds. */
   readonly speed = $derived(this.#place.speed || defaultSpeed(this.#end));
 
-  /** The visible interval if it is not the whole run. While following, it ends at the live edge. */
+  /** The visible interval if it is not the whole run. While following, it ends at the live edge: in the timeline, of what it can show. */
   readonly vis: Interval | null = $derived.by(() => {
     const vis = this.#place.vis;
     if (!vis) return null;
-    return this.#live && this.#place.follow ? clampInterval([this.#end - (vis[1] - vis[0]), this.#end], this.#end) : vis;
+    if (!this.#live || !this.#place.follow) return vis;
+    const edge = this.#place.view === "timeline" && this.#known > 0 ? this.#known : this.#end;
+    return clampInterval([edge - (vis[1] - vis[0]), edge], this.#end);
   });
 
   /** The cursor's time; where it is not set, the live edge, or the middle of a run that has ended (at its end there is nothing left to see). */
@@ -121,9 +125,13 @@ class App {
     else this.set({ vis: clampInterval(to, this.#end) });
   }
 
-  /** For run.svelte.ts only. */
-  ended(end: number, live: boolean): void {
+  /** For run.svelte.ts only: how long the run is, and up to where single CFs are known. Everything follows the end, so it moves only now and then. */
+  grown(end: number, live: boolean, known = this.#known): void {
+    const now = performance.now();
+    if (live && this.#live && end > this.#end && now - this.#grown < 700) return;
+    this.#grown = now;
     this.#end = Math.max(end, 1);
+    this.#known = Math.min(known, end);
     this.#live = live;
   }
 

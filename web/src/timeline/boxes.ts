@@ -16,7 +16,7 @@ export class BoxSet {
   constructor(
     readonly data: Boxes,
     readonly lanes: ReadonlySet<number>,
-    readonly version: number,
+    readonly epoch: number,
   ) {
     this.cfs = byLane(data.cfs.lane);
     this.gaps = byLane(data.gaps.lane);

@@ -57,13 +57,16 @@ export class Loader {
     return Math.max(Math.ceil(Math.log2(app.end / 512)), 0);
   }
 
-  // Of a run that goes on, tiles near its end change with every version, older ones for as long as something comes late.
+  // What tiles and boxes are made from: of a run that goes on the newest snapshot, of one that is over all of it.
+  private epoch(): number {
+    return current.live ? (current.update?.snapshot_ns ?? 0) : -current.version;
+  }
+
+  // With a new snapshot tiles near its end change, older ones where something came late: those are asked for less often.
   private old = (t: Tile): boolean => {
-    if (t.version >= current.version) return false;
-    if (!current.live) return true;
-    const known = current.update?.snapshot_ns ?? app.end;
-    const age = performance.now() - t.asked;
-    return age > (timesOf(t.key)[1] > known - 2e9 ? 700 : 5000);
+    const epoch = this.epoch();
+    if (t.epoch === epoch) return false;
+    return t.epoch < 0 || epoch < 0 || timesOf(t.key)[1] > t.epoch - 1e9 || performance.now() - t.asked > 10_000;
   };
 
   private next(): void {
@@ -93,12 +96,12 @@ export class Loader {
     const name = nameOf(k);
     this.running.set(name, control);
     const [from, to] = timesOf(k);
-    const version = current.version;
+    const epoch = this.epoch();
     const asked = performance.now();
     try {
       const data = decode(await getBinary(runPath("tile"), { from, to, width: 512, by: k.by, lanes: lanesOf(k.block, all) }, control.signal));
       if (data && !control.signal.aborted) {
-        this.cache.put({ key: k, ...data, version, asked, used: 0 });
+        this.cache.put({ key: k, ...data, epoch, asked, used: 0 });
         this.failed.delete(name);
       }
     } catch (e) {
@@ -119,7 +122,7 @@ export class Loader {
     const width = v.visible[1] - v.visible[0];
     const have = this.boxes;
     const lanes = ranges(v.lanes);
-    if (have && have.covers(v.visible, v.lanes) && (have.version === current.version || (current.live && performance.now() - this.boxTime < 1000))) {
+    if (have && have.covers(v.visible, v.lanes) && (have.epoch === this.epoch() || (current.live && performance.now() - this.boxTime < 1000))) {
       this.tooMany = 0;
       return;
     }
@@ -128,18 +131,18 @@ export class Loader {
       this.boxes = null;
       return;
     }
-    const asked = JSON.stringify([v.visible, lanes, current.version]);
+    const asked = JSON.stringify([v.visible, lanes, this.epoch()]);
     if (this.boxAsked === asked) return;
     this.boxAsked = asked;
     this.boxControl?.abort();
     const control = (this.boxControl = new AbortController());
-    const version = current.version;
+    const epoch = this.epoch();
     this.boxTime = performance.now();
     const [from, to] = around(v.visible, app.end);
     try {
       const got = await get<Boxes>(runPath("boxes"), { from, to, lanes, limit: boxLimit }, control.signal);
       if (control.signal.aborted) return;
-      const set = new BoxSet(got, new Set(v.lanes), version);
+      const set = new BoxSet(got, new Set(v.lanes), epoch);
       this.density = { count: got.more || set.size, width: to - from, lanes: v.lanes.length };
       this.tooMany = got.more ? Math.round((got.more * width) / (to - from)) : 0;
       this.boxes = got.more ? null : set;

@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { FACTOR } from "../api";
 import { blocksOf, columns, decode, factorOf, lanesOf, levelFor, nameOf, TileCache, timesOf, wanted, type Tile, type TileKey } from "./tiles";
 
-const tile = (key: TileKey): Tile => ({ key, lanes: 1, width: 1, classes: new Uint16Array(1), shares: new Uint8Array(1), version: 1, asked: 0, used: 0 });
+const tile = (key: TileKey): Tile => ({ key, lanes: 1, width: 1, classes: new Uint16Array(1), shares: new Uint8Array(1), epoch: 1, asked: 0, used: 0 });
 const key = (level: number, index: number, block = 0): TileKey => ({ by: "code", level, index, block });
 
 test("a column is at most a pixel, and more than half of one", () => {

@@ -21,7 +21,7 @@ export interface Tile {
   width: number;
   classes: Uint16Array; // by lane, then column
   shares: Uint8Array;
-  version: number; // of the run when it was asked for
+  epoch: number; // what was known of the run when it was asked for
   asked: number; // ms
   used: number; // when it was drawn last, for what to forget
   picture?: unknown; // what it looks like in the colours of `look`
