@@ -2,10 +2,12 @@ package division
 
 import (
 	"cmp"
+	"math/rand/v2"
 	"os"
 	"runtime"
 	"slices"
 	"testing"
+	"time"
 
 	"github.com/whyslow/whyslow/internal/clock"
 	"github.com/whyslow/whyslow/trace"
@@ -36,21 +38,54 @@ func blocks(t failer, path string) (*trace.RunInfo, []block) {
 	return r.Run(), list
 }
 
-// BenchmarkAdd takes in the trace named by WHYSLOW_TRACE block by block, asking for 300 windows 100 times meanwhile, on one
-// core.
+// shuffled puts blocks of different streams in random order, up to so many of a stream ahead of the others.
+func shuffled(list []block) []block {
+	rnd := rand.New(rand.NewPCG(1, 1))
+	streams := map[[2]int][]block{}
+	var keys [][2]int
+	for _, b := range list {
+		k := [2]int{b.Node, b.Stream}
+		if streams[k] == nil {
+			keys = append(keys, k)
+		}
+		streams[k] = append(streams[k], b)
+	}
+	out := make([]block, 0, len(list))
+	for len(keys) > 0 {
+		i := rnd.IntN(len(keys))
+		k := keys[i]
+		n := min(1+rnd.IntN(50), len(streams[k]))
+		out = append(out, streams[k][:n]...)
+		if streams[k] = streams[k][n:]; len(streams[k]) == 0 {
+			keys = slices.Delete(keys, i, i+1)
+		}
+	}
+	return out
+}
+
+// BenchmarkAdd takes in the trace named by WHYSLOW_TRACE block by block, asking for 300 windows meanwhile, on one core.
 func BenchmarkAdd(b *testing.B) {
 	path := os.Getenv("WHYSLOW_TRACE")
 	if path == "" {
 		b.Skip("WHYSLOW_TRACE names no trace")
 	}
 	for _, c := range []struct {
-		name string
-		asks int
-		opt  Options
-	}{{"asked once", 1, Options{}}, {"asked 100 times", 100, Options{}}, {"64 MB", 100, Options{MaxBytes: 64 << 20}}} {
+		name    string
+		asks    int
+		shuffle bool
+		opt     Options
+	}{
+		{"asked once", 1, false, Options{}},
+		{"asked 100 times", 100, false, Options{}},
+		{"out of order", 100, true, Options{}},
+		{"8 MB", 100, false, Options{MaxBytes: 8 << 20}},
+	} {
 		b.Run(c.name, func(b *testing.B) {
 			info, list := blocks(b, path)
-			events, bytes := 0, uint64(0)
+			if c.shuffle {
+				list = shuffled(list)
+			}
+			events, bytes, late, asked := 0, uint64(0), int64(0), time.Duration(0)
 			c.opt.Info = info
 			cpu := clock.ProcessCPU()
 			for b.Loop() {
@@ -61,14 +96,21 @@ func BenchmarkAdd(b *testing.B) {
 					d.Add(k.defs, k.Batch)
 					events += k.N
 					if i*c.asks/len(list) != (i+1)*c.asks/len(list) {
+						now := time.Now()
 						d.Windows(0, d.end-d.start, 300, nil)
+						asked += time.Since(now)
 					}
 				}
-				bytes = heap() - before
+				bytes, late = heap()-before, d.Late()
 				runtime.KeepAlive(d)
 			}
 			b.ReportMetric(float64(events)*float64(b.N)/float64(clock.ProcessCPU()-cpu)*1e3, "Mevents/cpu-s")
 			b.ReportMetric(float64(bytes)/float64(events), "B/event")
+			b.ReportMetric(asked.Seconds()*1e3/float64(c.asks*b.N), "ms/question")
+			if c.opt.MaxBytes > 0 {
+				b.ReportMetric(float64(bytes)/(1<<20), "MB")
+				b.ReportMetric(float64(late), "late")
+			}
 		})
 	}
 }

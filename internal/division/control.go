@@ -42,7 +42,11 @@ func (f *facts) ControlReceipt(c model.CF) (model.DF, slou.Message) {
 
 func (f *facts) use(d, e uint32) {
 	r := f.dfs.at(d)
-	r.uses = f.uses.add(use{e, r.uses})
+	latest := f.started(e)
+	if r.uses != 0 {
+		latest = max(latest, f.uses.at(r.uses).latest)
+	}
+	r.uses = f.uses.add(use{e, r.uses, latest})
 }
 
 func (f *facts) above(c uint32) *control {

@@ -9,13 +9,14 @@
 // slou.Compute of the trace. The order in which blocks of different streams arrive does not matter. There are three
 // exceptions:
 //
-//   - Traces that contradict themselves: the same message sent or received twice with different DFs, circles of parents.
-//     Even then every worker's pieces add up to its time.
+//   - Traces that contradict themselves: a message that is received twice, a CF created twice whose creations change places
+//     when a clock is corrected, circles of parents. Even then every worker's pieces add up to its time.
 //   - A DF that was mentioned before its definition, which happens only where definition blocks were lost, and is known to
 //     another node by then, stays two.
-//   - With Options.MaxBytes, what is older than the horizon (Horizon): it was exact when it was forgotten, and what came too late to
+//   - With Options.MaxBytes, what is older than the horizon (History): it was exact when it was forgotten, and what came too late to
 //     change it is counted (Late). Still older, it is known by buckets only: windows whose ends lie on edges of buckets
-//     are exact, within a bucket time is taken to be spread evenly.
+//     are exact, within a bucket time is taken to be spread evenly. If even what is alive is too much, CFs and DFs that
+//     nothing was heard of since the horizon are forgotten too, and later gaps that depend on them may be divided otherwise.
 //
 // Parts of factors and causes are left to snapshots: parts of S depend on the whole run, factors only on one CF, its
 // ancestors and its inputs.
@@ -43,7 +44,7 @@ type Options struct {
 	Info *trace.RunInfo // run.json as far as it is known; nil: not yet
 	// DataInputsOnly leaves control inputs (those of a CF's ancestors) out, as in slou.
 	DataInputsOnly bool
-	// MaxBytes bounds the memory taken, roughly; 0: everything is kept.
+	// MaxBytes bounds the memory taken, roughly and without the definitions given to Add, which are the caller's; 0: everything is kept.
 	MaxBytes int64
 }
 
@@ -68,6 +69,7 @@ type Division struct {
 
 	start, end int64 // of the run, when it was last settled
 	clockFrom  int64 // a clock was corrected from that time on
+	corrected  bool  // some clock is
 	tangled    bool  // something came that only a new start gets right
 
 	horizon int64 // what ended before is fixed; none: nothing

@@ -319,3 +319,30 @@ func TestHarmed(t *testing.T) {
 		tell(t, s, randomOptions(t))
 	})
 }
+
+// TestTogether asks while events come in.
+func TestTogether(t *testing.T) {
+	dir := t.TempDir()
+	pipeline(t, dir, 200)
+	info, list := blocks(t, dir)
+	d := New(Options{Info: info, MaxBytes: 1 << 20})
+	done := make(chan bool)
+	go func() {
+		defer close(done)
+		for _, b := range list {
+			d.Add(b.defs, b.Batch)
+		}
+	}()
+	for {
+		select {
+		case <-done:
+			return
+		default:
+			span := d.Span()
+			w := d.Windows(0, span.To-span.From, 10, nil)
+			if sum := w.Sum[0]; sum < 0 || d.Late() < 0 || d.History().Horizon < 0 {
+				t.Fatal("negative")
+			}
+		}
+	}
+}

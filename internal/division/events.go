@@ -121,7 +121,7 @@ func (d *Division) global(s *stream, t int64, kind trace.Kind, a []uint64) {
 		}
 	case trace.KindClockSync:
 		from, straight := s.clock.add(measurement{t, int64(a[0]), s.id})
-		d.clockFrom = min(d.clockFrom, from)
+		d.clockFrom, d.corrected = min(d.clockFrom, from), d.corrected || s.clock.on
 		d.tangled = d.tangled || !straight
 	}
 }
@@ -162,6 +162,7 @@ func (d *Division) created(s *stream, t int64, a []uint64) {
 		key := childKey(parent, c.parentNumber)
 		c.sibling = d.children[key]
 		d.children[key] = n
+		d.parental(parent)
 	}
 	structured := false
 	if site, ok := s.defs.Site(trace.Site(a[1])); ok && a[1] < 1<<24 {
@@ -190,6 +191,18 @@ func (d *Division) created(s *stream, t int64, a []uint64) {
 	}
 }
 
+// parental marks a CF as one that creates others.
+func (d *Division) parental(n uint32) {
+	c := d.cfs.at(n)
+	if c.parental {
+		return
+	}
+	c.parental = true
+	for i, e := range d.multi[n] {
+		d.tangled = d.tangled || i > 0 && d.execs.at(d.multi[n][i-1]).number > d.execs.at(e).number
+	}
+}
+
 func (d *Division) unlink(key uint64, n uint32) {
 	if d.children[key] == n {
 		d.children[key] = d.cfs.at(n).sibling
@@ -210,7 +223,7 @@ func (d *Division) ready(s *stream, t int64, n uint32) {
 		d.moreReady[n] = append(d.moreReady[n], stamp{c.ready, c.readyBy})
 	}
 	c.ready, c.readyBy = t, s.number
-	if c.exec != 0 {
+	if c.exec != 0 && !c.structured {
 		x := d.at(t, s.number)
 		for e := range d.executions(n) {
 			d.gapChanged(e, x)
@@ -242,7 +255,7 @@ func (d *Division) execute(s *stream, t int64, n, number uint32, inputs []uint64
 	if s.worker != nil && !c.structured {
 		s.worker.insert(e)
 	}
-	if len(d.children) > 0 {
+	if c.parental {
 		d.descend(e)
 		if !c.structured {
 			d.chainBelow(e)
@@ -267,9 +280,11 @@ func (d *Division) again(n, e uint32) {
 	c.exec = list[len(list)-1]
 	for i := max(at, 1); i < min(at+2, len(list)); i++ {
 		// They are looked up by number in order of time. Where that is not the order of numbers, others may be found than before.
-		d.tangled = d.tangled || d.execs.at(list[i-1]).number >= d.execs.at(list[i]).number
+		d.tangled = d.tangled || c.parental && d.execs.at(list[i-1]).number > d.execs.at(list[i]).number
 	}
-	d.producerChanged(n)
+	if !c.structured {
+		d.producerChanged(n)
+	}
 }
 
 // execOrder orders executions by start, then as they were recorded.
@@ -501,6 +516,9 @@ func (d *Division) gapChanged(e uint32, from int64) {
 
 // cfChanged tells that something about a CF itself has changed.
 func (d *Division) cfChanged(n uint32) {
+	if d.cfs.at(n).structured {
+		return // there are no gaps before it
+	}
 	for e := range d.executions(n) {
 		d.gapChanged(e, none)
 	}
@@ -517,8 +535,12 @@ func (d *Division) dfChanged(n uint32, from int64, node int32) {
 	if n == 0 {
 		return
 	}
-	for k := d.dfs.at(n).uses; k != 0; {
+	g := d.dfs.at(n)
+	for k := g.uses; k != 0; {
 		u := d.uses.at(k)
+		if u.latest < from && !g.far && !d.corrected {
+			return // all others started earlier
+		}
 		d.gapChanged(u.exec, from)
 		if node != noNode && d.hasControl(u.exec) && d.started(u.exec) >= from &&
 			(node == anyNode || node == d.nodeOf(u.exec)) {
@@ -530,7 +552,16 @@ func (d *Division) dfChanged(n uint32, from int64, node int32) {
 
 // producerChanged tells that a CF may have ended at another time than what it made was thought to be there.
 func (d *Division) producerChanged(n uint32) {
-	for k := d.cfs.at(n).products; k != 0 && n != 0; k = d.mades.at(k).product {
-		d.dfChanged(d.mades.at(k).df, none, anyNode)
+	if n == 0 {
+		return
+	}
+	for k := d.cfs.at(n).products; k != 0; {
+		m := d.mades.at(k)
+		from := none // the first creation counts for those who started before it, too
+		if m.before != 0 {
+			from = d.at(m.time, m.stream)
+		}
+		d.dfChanged(m.df, from, anyNode)
+		k = m.product
 	}
 }

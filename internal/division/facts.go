@@ -25,6 +25,7 @@ type cf struct {
 	structured           bool
 	known                bool // its creation was recorded
 	gone                 bool // it will not run again
+	parental             bool // it creates CFs
 	several              bool // executions, see facts.multi
 	moreReady            bool // see facts.moreReady
 	moved                bool // see facts.moves
@@ -49,6 +50,7 @@ type df struct {
 	uses     uint32 // executions that were given it
 	receipts uint32 // latest first
 	gone     bool   // it was destroyed
+	far      bool   // a gap asked for facts about it later than the gap
 }
 
 type made struct {
@@ -58,7 +60,10 @@ type made struct {
 	before, product uint32
 }
 
-type use struct{ exec, next uint32 }
+type use struct {
+	exec, next uint32
+	latest     int64 // when the last of this one and those before it started
+}
 
 type receipt struct{ message, node, next uint32 }
 

@@ -359,10 +359,10 @@ func (f *facts) linkDFs(old *facts, k *keeper, dfs, cfs, execs, messages []uint3
 			continue
 		}
 		r, was := f.dfs.at(dfs[g]), old.dfs.at(g)
-		*r = df{gone: was.gone}
+		*r = df{gone: was.gone, far: was.far}
 		for u := was.uses; u != 0; u = old.uses.at(u).next {
 			if e := old.uses.at(u).exec; k.execs[e] {
-				r.uses = f.uses.add(use{execs[e], r.uses})
+				f.use(dfs[g], execs[e])
 			}
 		}
 		at := &r.made

@@ -253,7 +253,12 @@ func (k *cutter) gap(e uint32, x *exec, a, start int64) {
 	d.gap, d.facts.begin, d.far = e, start, false
 	g := slou.Gap{Node: int32(k.w.node.number), CF: model.CF(x.cf), Execution: int(e), A: a, D: start}
 	d.steps = slou.Divide(d.facts, g, d.dataOnly, d.steps[:0])
-	x.far = d.far
+	if x.far = d.far; x.far {
+		for _, g := range d.inputs.at(x.inputs, x.count) {
+			d.dfs.at(uint32(g)).far = true
+		}
+		d.dfs.at(x.fetched).far = true
+	}
 	for i := len(d.steps) - 1; i >= 0; i-- {
 		k.clip(d.steps[i].Factor, d.steps[i].From, d.steps[i].To)
 	}
