@@ -2,7 +2,8 @@ package steps
 
 import "math"
 
-// Of makes a step function of changes in order of time; those at the same time count together.
+// Of makes a step function of changes in order of time; those at the same time count together. Several goroutines may ask it
+// until something is added.
 func Of(changes []Change) *Steps {
 	s := &Steps{}
 	level := make([]*node, 0, len(changes)/leafLen+1)
@@ -42,6 +43,7 @@ func Of(changes []Change) *Steps {
 	if len(level) == 1 {
 		s.root, s.cur = level[0], s.last
 	}
+	s.tree()
 	return s
 }
 
