@@ -151,7 +151,7 @@ export function query<T>(f: () => [path: string, params?: Params] | undefined, o
       return error;
     },
     get stale() {
-      return data !== undefined && answered !== address;
+      return data !== undefined && answered !== address && !current.live; // a run that goes on always is a bit further
     },
     refresh() {
       forced++;
