@@ -16,12 +16,11 @@
 package eventlist
 
 import (
+	"container/list"
 	"context"
 	"errors"
 	"sync"
 	"time"
-
-	"container/list"
 
 	"github.com/whyslow/whyslow/internal/model"
 	"github.com/whyslow/whyslow/internal/query"
@@ -163,8 +162,10 @@ func (l *List) choose(ctx context.Context, q *Query, patience time.Duration) (s 
 		if s.view, frontier, s.scanned, err = l.look(ctx, r, from, to, patience); err != nil {
 			return s, err
 		}
-		// The model does not know CFs that only rare events name: whether this one exists shows here.
-		if cf := r.filter.cf; cf != 0 && s.total == 0 && s.scanned == 1 && l.m.FindCF(cf) == 0 {
+		// The model has numbers for CFs that nothing is known of, and none for some that only rare events name: whether this one
+		// exists shows here.
+		only := q.From == nil && q.To == nil && r.key == (&Query{CF: q.CF}).key()
+		if cf := r.filter.cf; cf != 0 && s.total == 0 && s.scanned == 1 && (only || l.m.FindCF(cf) == 0) {
 			return s, query.Missing("there is no CF %s among these events", cf)
 		}
 	}

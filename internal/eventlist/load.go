@@ -119,7 +119,7 @@ func (l *List) load(ctx context.Context, blocks []int) ([]*decoded, error) {
 			missing = append(missing, i)
 		}
 	}
-	err := parallel(ctx, len(missing), func(i int) (err error) {
+	err := parallel(ctx, len(missing), func(_, i int) (err error) {
 		k := missing[i]
 		if out[k], err = l.decode(blocks[k]); err == nil {
 			l.cache.put(blocks[k], out[k])
@@ -129,8 +129,8 @@ func (l *List) load(ctx context.Context, blocks []int) ([]*decoded, error) {
 	return out, err
 }
 
-// parallel calls f for 0 to n-1 from several goroutines until one fails or ctx ends.
-func parallel(ctx context.Context, n int, f func(i int) error) error {
+// parallel calls f(worker, i) for i from 0 to n-1 from several goroutines until one fails or ctx ends.
+func parallel(ctx context.Context, n int, f func(worker, i int) error) error {
 	if n == 0 {
 		return ctx.Err()
 	}
@@ -147,7 +147,7 @@ func parallel(ctx context.Context, n int, f func(i int) error) error {
 					return
 				}
 				if errs[w] = ctx.Err(); errs[w] == nil {
-					errs[w] = f(i)
+					errs[w] = f(w, i)
 				}
 				if errs[w] != nil {
 					failed.Store(true)
