@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/whyslow/whyslow/internal/modules"
 	"github.com/whyslow/whyslow/prof/config"
 )
 
@@ -34,6 +35,7 @@ type runOptions struct {
 	hold           []string
 	noSteal        bool
 	trace          traceOptions
+	send           sendOptions
 	profile        profileOptions
 	explain        bool // print the plan instead of running
 	report         reportOptions
@@ -66,7 +68,8 @@ Nodes share this process. --link-latency and --link-bandwidth make the links bet
 ` + exitCodesHelp,
 		Example: `  whyslow run prog.fa 100
   whyslow run -n 2 -w 1 --link-latency=50us --by node prog.fa 100
-  whyslow run --json=report.json -o first.trace prog.fa`,
+  whyslow run --json=report.json -o first.trace prog.fa
+  whyslow run --to head:7568 prog.fa 100`,
 		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 0 {
 				return badCommandLine("run: no program given")
@@ -97,6 +100,7 @@ Nodes share this process. --link-latency and --link-bandwidth make the links bet
 	f.StringArrayVar(&o.hold, "hold", nil, "hold each CF of a code fragment before it may start: `CODE=DURATION` (repeatable)")
 	f.BoolVar(&o.noSteal, "no-steal", false, "idle nodes do not take stealable CFs from others")
 	o.trace.addTo(f)
+	o.send.addTo(f)
 	o.profile.addTo(cmd)
 	f.BoolVar(&o.explain, "explain-config", false, "say of every event and module whether it is on, and which line or flag decided; run nothing (--json: as JSON)")
 	o.report.addTo(cmd)
@@ -156,8 +160,11 @@ func (o *runOptions) check(f *pflag.FlagSet, args []string) error {
 	if err := o.trace.check(); err != nil {
 		return err
 	}
+	if err := o.send.check(f); err != nil {
+		return err
+	}
 	for _, flag := range traceFlags {
-		if o.noTrace && f.Changed(flag) {
+		if o.noTrace && !o.send.on() && f.Changed(flag) {
 			return badCommandLine("run: --no-trace records nothing: --trace-buffer and the like make no sense with it")
 		}
 	}
@@ -167,12 +174,15 @@ func (o *runOptions) check(f *pflag.FlagSet, args []string) error {
 // plan decides which events are on and which modules run.
 func (o *runOptions) plan(io stdio, f *pflag.FlagSet) (*config.Plan, error) {
 	p := o.profile
-	p.flags.NoTrace = o.noTrace
+	p.flags.NoTrace = o.noTrace && !o.send.on() // what is sent must be recorded
 	p.flags.Written = o.trace.sets(f)
 	p.flags.Sets = append(slices.Sorted(maps.Keys(p.flags.Written)), p.flags.Sets...)
 	plan, err := p.load("run", filepath.Dir(o.source.file))
 	if err != nil {
 		return nil, err
+	}
+	if o.send.on() && !slices.ContainsFunc(plan.Modules, func(m config.ModuleState) bool { return m.Name == modules.TraceWriterName && m.On }) {
+		return nil, badCommandLine("run: --to: the module %s is off, so there is nothing to send", modules.TraceWriterName)
 	}
 	checkRules(plan)
 	switch {

@@ -129,7 +129,8 @@ func runProgram(ctx context.Context, io stdio, o *runOptions, plan *config.Plan,
 	}
 	outcome := runOutcome(io, runErr)
 	endErr := p.end(io, runErr, outcome)
-	if p.trace == nil {
+	if p.dir() == "" {
+		p.send.finish(io, o.quiet)
 		if res != nil && !o.quiet {
 			io.say("%v, %d CFs, %d messages between nodes; no trace",
 				time.Duration(res.WallNS).Round(time.Microsecond), res.CFs, res.Messages)
@@ -137,7 +138,8 @@ func runProgram(ctx context.Context, io stdio, o *runOptions, plan *config.Plan,
 		return cmp.Or(outcome, endErr)
 	}
 	// The run is over: a Ctrl+C that ended it must not stop the report as well.
-	reportErr := reportRun(context.WithoutCancel(ctx), io, &o.report, o.quiet, p.trace.Dir())
+	reportErr := reportRun(context.WithoutCancel(ctx), io, &o.report, o.quiet, p.dir())
+	p.send.finish(io, o.quiet)
 	if outcome = cmp.Or(outcome, reportErr, endErr); outcome != nil {
 		// The path is the last line: what there is to say about the run comes before it.
 		var exit *exitError
@@ -146,7 +148,7 @@ func runProgram(ctx context.Context, io stdio, o *runOptions, plan *config.Plan,
 			outcome = exitWith(exit.code, nil)
 		}
 	}
-	fmt.Fprintln(io.err, p.trace.Dir())
+	fmt.Fprintln(io.err, p.dir())
 	return outcome
 }
 

@@ -9,12 +9,14 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/whyslow/whyslow/internal/clock"
 	"github.com/whyslow/whyslow/internal/engine"
 	"github.com/whyslow/whyslow/internal/modules"
+	"github.com/whyslow/whyslow/internal/stream"
 	"github.com/whyslow/whyslow/prof"
 	"github.com/whyslow/whyslow/prof/config"
 	"github.com/whyslow/whyslow/trace"
@@ -24,7 +26,9 @@ import (
 type profiling struct {
 	session *prof.Session // nil: no module runs
 	run     *prof.ModuleRun
-	trace   *modules.TraceWriter // nil: no trace
+	trace   *modules.TraceWriter // nil: nothing is recorded
+	queue   *stream.Queue        // holds what is recorded and not yet sent, where there is no trace on disk; else nil
+	send    *sending             // nil: to nobody
 	info    trace.RunInfo
 	rules   []engine.Rule
 }
@@ -39,7 +43,7 @@ func startProfiling(io stdio, o *runOptions, args []string, plan *config.Plan) (
 		}
 		u := prof.Use{Info: m.Info, Priority: m.Priority, Params: m.Params}
 		if m.Name == modules.TraceWriterName {
-			if err := chooseTraceDir(io, o, &u); err != nil {
+			if err := p.prepareTrace(io, o, &u); err != nil {
 				return nil, err
 			}
 		}
@@ -67,15 +71,35 @@ func startProfiling(io stdio, o *runOptions, args []string, plan *config.Plan) (
 	if w, ok := p.run.Get(modules.TraceWriterName).(*modules.TraceWriter); ok {
 		p.trace = w
 		p.describe(o, args, host, started, plan)
-		if err := trace.WriteRunInfo(w.Dir(), &p.info); err != nil {
+		if err := p.writeInfo(); err != nil {
 			return nil, badInput(err)
+		}
+		if o.send.on() {
+			p.startSending(io, &o.send)
 		}
 	}
 	return p, nil
 }
 
-// chooseTraceDir gives the trace writer its folder.
-func chooseTraceDir(io stdio, o *runOptions, u *prof.Use) error {
+// followedFlush is how soon what was recorded is written where somebody looks on.
+const followedFlush = "200ms"
+
+// prepareTrace tells the trace writer where to write, and how soon.
+func (p *profiling) prepareTrace(io stdio, o *runOptions, u *prof.Use) error {
+	u.Params = maps.Clone(u.Params)
+	if u.Params == nil {
+		u.Params = map[string]any{}
+	}
+	if _, given := u.Params["flush"]; o.send.on() && !given {
+		u.Params["flush"] = followedFlush
+	}
+	if o.noTrace {
+		p.queue = stream.NewQueue(0, nil)
+		u.Info.New = func() prof.Module {
+			return &modules.TraceWriter{Sink: func(b *trace.RawBlock) error { return p.queue.Put(b.Node, b.Bytes) }}
+		}
+		return nil
+	}
 	if dir, _ := u.Params["dir"].(string); dir != "" {
 		return badInput(makeTraceDir(dir))
 	}
@@ -86,12 +110,35 @@ func chooseTraceDir(io stdio, o *runOptions, u *prof.Use) error {
 	if note != "" {
 		io.say("%s", note)
 	}
-	params := maps.Clone(u.Params)
-	if params == nil {
-		params = map[string]any{}
+	u.Params["dir"] = dir
+	return nil
+}
+
+// startSending sends what is recorded while it is.
+func (p *profiling) startSending(io stdio, o *sendOptions) {
+	var source stream.Source = stream.Folder(p.dir())
+	if p.queue != nil {
+		source = p.queue
 	}
-	params["dir"] = dir
-	u.Params = params
+	p.send = startSending(io, o, source)
+}
+
+// dir is the folder of the trace, "" if there is none.
+func (p *profiling) dir() string {
+	if p.trace == nil {
+		return ""
+	}
+	return p.trace.Dir()
+}
+
+// writeInfo tells what is known of the run to whoever reads or gets the trace.
+func (p *profiling) writeInfo() error {
+	if p.queue == nil {
+		return trace.WriteRunInfo(p.dir(), &p.info)
+	}
+	info := p.info
+	info.Nodes = slices.Clone(info.Nodes)
+	p.queue.SetInfo(&info)
 	return nil
 }
 
@@ -228,9 +275,15 @@ func (p *profiling) endTrace(io stdio, runErr, outcome error) error {
 			p.info.Ended = trace.EndedFailed
 		}
 	}
-	if infoErr := trace.WriteRunInfo(p.trace.Dir(), &p.info); err == nil {
+	if infoErr := p.writeInfo(); err == nil {
 		err = infoErr
 	}
+	if p.queue != nil {
+		for _, n := range p.info.Nodes {
+			p.queue.CloseNode(n.Node)
+		}
+	}
+	p.send.ended()
 	if lost > 0 {
 		io.say("warning: %d events were not recorded", lost)
 	}

@@ -56,6 +56,7 @@ func TestScript(t *testing.T) {
 		},
 		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){
 			"exits":     exits,
+			"collect":   collectInto,
 			"lastline":  lastLine,
 			"truncated": truncated,
 			"sumsup":    sumsUp,

@@ -29,7 +29,7 @@ type Appender struct {
 // half a block or an index, is cut off.
 func OpenAppend(dir string, node int) (*Appender, error) {
 	if node < 0 || node > MaxNode {
-		return nil, fmt.Errorf("trace: node %d is not in 0 to %d", node, MaxNode)
+		return nil, errNode(node)
 	}
 	if err := os.MkdirAll(dir, 0o777); err != nil {
 		return nil, err

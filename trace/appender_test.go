@@ -2,6 +2,7 @@ package trace
 
 import (
 	"context"
+	"errors"
 	"maps"
 	"os"
 	"path/filepath"
@@ -181,4 +182,44 @@ func FuzzRawBlock(f *testing.F) {
 		var batch Batch
 		_ = b.Read(&batch)
 	})
+}
+
+// The blocks that a Writer without a file gives make the file that one with a file writes.
+func TestSink(t *testing.T) {
+	dir := t.TempDir()
+	a, err := OpenAppend(dir, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	w, err := CreateSink(0, Options{BufferBytes: 1 << 10}, func(b *RawBlock) error {
+		if b.Node != 0 {
+			t.Errorf("a block of node %d", b.Node)
+		}
+		return a.Append(b.Bytes)
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range 1000 {
+		w.DefineDF(DF(i+1), w.Name("x"), []int64{int64(i)})
+		w.Stream(i%2).Emit(int64(i), KindDFStored, uint64(i+1), 0)
+	}
+	if err := errors.Join(w.Close(), a.Finish()); err != nil {
+		t.Fatal(err)
+	}
+	r := open(t, dir)
+	noProblems(t, r)
+	if r.Events() != 1000 || r.Defs(0).DFCount() != 1000 {
+		t.Errorf("%d events of %d DFs", r.Events(), r.Defs(0).DFCount())
+	}
+	if w, err = CreateSink(0, Options{}, func(*RawBlock) error { return errFull }); err != nil {
+		t.Fatal(err)
+	}
+	w.Stream(0).Emit(1, KindIdle)
+	if err := w.Close(); !errors.Is(err, errFull) || w.Lost() != 1 {
+		t.Error(err, w.Lost())
+	}
+	if _, err := CreateSink(-1, Options{}, nil); err == nil {
+		t.Error("node -1")
+	}
 }

@@ -1,6 +1,7 @@
 package trace
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"os"
@@ -91,14 +92,7 @@ func FileName(node int) string { return fmt.Sprintf("%05d.wst", node) }
 // An existing file is replaced.
 func Create(dir string, node int, opt Options) (*Writer, error) {
 	if node < 0 || node > MaxNode {
-		return nil, fmt.Errorf("trace: node %d is not in 0 to %d", node, MaxNode)
-	}
-	if opt.BufferBytes == 0 {
-		opt.BufferBytes = DefaultBuffer
-	}
-	opt.BufferBytes = min(max(opt.BufferBytes, 1<<10), maxBuffer)
-	if opt.Pool <= 0 {
-		opt.Pool = DefaultPool
+		return nil, errNode(node)
 	}
 	if err := os.MkdirAll(dir, 0o777); err != nil {
 		return nil, err
@@ -117,6 +111,8 @@ func Create(dir string, node int, opt Options) (*Writer, error) {
 	return w, nil
 }
 
+func errNode(node int) error { return fmt.Errorf("trace: node %d is not in 0 to %d", node, MaxNode) }
+
 // output is what a Writer needs of a file.
 type output interface {
 	Write([]byte) (int, error)
@@ -126,6 +122,10 @@ type output interface {
 }
 
 func newWriter(out output, node int, opt Options) (*Writer, error) {
+	opt.BufferBytes = min(max(cmp.Or(opt.BufferBytes, DefaultBuffer), 1<<10), maxBuffer)
+	if opt.Pool <= 0 {
+		opt.Pool = DefaultPool
+	}
 	w := &Writer{node: node, opt: opt, streams: map[int]*Stream{}, done: make(chan struct{})}
 	w.cond.L = &w.mu
 	for i := range kinds {

@@ -76,6 +76,10 @@ func TraceOptions(buffer string, pool, level int, sync bool, full, flush string)
 // TraceWriter is the module trace_writer_module. Its work is done where events are emitted: a stream made with one
 // of its writers records every event that is on, before any handler sees it.
 type TraceWriter struct {
+	// Sink, where it is set, gets the blocks of all nodes, and there are no files: see trace.CreateSink. Calls for different
+	// nodes may come at once.
+	Sink func(b *trace.RawBlock) error
+
 	dir      string
 	writers  []*trace.Writer
 	finished bool
@@ -87,11 +91,15 @@ func (w *TraceWriter) Start(h *prof.Host) error {
 	if err != nil {
 		return err
 	}
-	if w.dir = h.String("dir"); w.dir == "" {
-		return errors.New("dir: no folder for the trace is given")
-	}
-	if entries, err := os.ReadDir(w.dir); err == nil && len(entries) > 0 {
-		return fmt.Errorf("%s: already there and not empty; choose another name or remove it", w.dir)
+	create := func(node int) (*trace.Writer, error) { return trace.CreateSink(node, opt, w.Sink) }
+	if w.Sink == nil {
+		if w.dir = h.String("dir"); w.dir == "" {
+			return errors.New("dir: no folder for the trace is given")
+		}
+		if entries, err := os.ReadDir(w.dir); err == nil && len(entries) > 0 {
+			return fmt.Errorf("%s: already there and not empty; choose another name or remove it", w.dir)
+		}
+		create = func(node int) (*trace.Writer, error) { return trace.Create(w.dir, node, opt) }
 	}
 	var once sync.Once
 	opt.OnError = func(err error) {
@@ -100,7 +108,7 @@ func (w *TraceWriter) Start(h *prof.Host) error {
 		})
 	}
 	for node := range h.Run().Nodes {
-		tw, err := trace.Create(w.dir, node, opt)
+		tw, err := create(node)
 		if err != nil {
 			return errors.Join(err, w.Finish())
 		}
@@ -121,7 +129,7 @@ func (w *TraceWriter) Finish() error {
 	return cmp.Or(errs...)
 }
 
-// Dir is the folder of the trace.
+// Dir is the folder of the trace, "" where a Sink gets it.
 func (w *TraceWriter) Dir() string { return w.dir }
 
 // Writers are the writers of the nodes.

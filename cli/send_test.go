@@ -1,0 +1,99 @@
+package cli
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"testing"
+	"time"
+
+	"github.com/rogpeppe/go-internal/testscript"
+
+	"github.com/whyslow/whyslow/internal/collect"
+	"github.com/whyslow/whyslow/internal/stream"
+	"github.com/whyslow/whyslow/trace"
+)
+
+// collect FOLDER [TOKEN]: a collector that keeps what it gets in a folder listens at $COLLECTOR until the script ends.
+func collectInto(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) < 1 || len(args) > 2 {
+		ts.Fatalf("usage: collect FOLDER [TOKEN]")
+	}
+	cfg := collect.Config{Dir: ts.MkAbs(args[0])}
+	if len(args) > 1 {
+		cfg.Token = args[1]
+	}
+	c, err := collect.New(cfg)
+	ts.Check(err)
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	ts.Check(err)
+	mux := http.NewServeMux()
+	mux.Handle(stream.Path, c)
+	server, err := collect.Server(mux, cfg.Limits, nil)
+	ts.Check(err)
+	done := make(chan error, 1)
+	go func() { done <- server.Serve(l) }()
+	ts.Setenv("COLLECTOR", l.Addr().String())
+	ts.Defer(func() {
+		if err := errors.Join(c.Close(), server.Close()); err != nil {
+			ts.Logf("collector: %v", err)
+		}
+		<-done
+	})
+}
+
+// A collector that takes the connection and then says nothing: the program runs to its end, and Ctrl+C ends the waiting.
+func TestSilentCollector(t *testing.T) {
+	if !canRun {
+		t.Skip("built without the engine")
+	}
+	home := lunaHome(t)
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	dir := t.TempDir()
+	source := "C++ sub say() ${{ printf(\"said\\n\"); $}}\nsub main() say();\n"
+	if err := os.WriteFile(filepath.Join(dir, "say.fa"), []byte(source), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command(filepath.Join(home, "bin", "whyslow"), "run", "-q", "--to", l.Addr().String(), "--to-wait=10m", filepath.Join(dir, "say.fa"))
+	var stderr bytes.Buffer
+	cmd.Stderr = &stderr
+	stdout, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	defer cmd.Process.Kill()
+	if line, err := bufio.NewReader(stdout).ReadString('\n'); line != "said\n" {
+		t.Fatalf("%q %v", line, err)
+	}
+	run := filepath.Join(dir, "say.001.trace")
+	for { // until it waits
+		if info, err := trace.ReadRunInfo(run); err == nil && info.Ended == trace.EndedDone {
+			break
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+	time.Sleep(200 * time.Millisecond)
+	if err := cmd.Process.Signal(os.Interrupt); err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Wait(); err != nil {
+		t.Errorf("%v\n%s", err, stderr.String())
+	}
+	want := regexp.MustCompile(`^whyslow: warning: 0 events were sent to 127.0.0.1:\d+, at least \d+ were not: interrupted; the trace has everything\n` + regexp.QuoteMeta(run) + "\n$")
+	if !want.MatchString(stderr.String()) {
+		t.Errorf("%s", stderr.String())
+	}
+}
