@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { arc, circle, slice, width } from "./circle";
 import { layered, smooth } from "./layout";
-import { place, size, wire, type Box } from "./lanes";
+import { gather, place, size, wire, type Box } from "./lanes";
 
 describe("layered layout", () => {
   const nodes = ["a", "b", "c", "d"].map((id) => ({ id, width: 100, height: 30 }));
@@ -75,6 +75,18 @@ describe("fragments on nodes", () => {
     expect(later.at.x.x).toBe(place(boxes).at.x.x);
     expect(later.bands.map((b) => b.node)).toEqual([0, -1]);
   });
+  test("many alike are put on a heap, but not what is to be kept", () => {
+    const many: Box[] = Array.from({ length: 20 }, (_, i) => ({ id: `b${i}`, node: 0, rank: 1, order: i }));
+    const g = gather([...many, ...boxes], (b) => b.id[0], (b) => b.id === "b7", 5);
+    expect(g.heaps.length).toBe(1);
+    expect(g.heaps[0].of.length).toBe(15);
+    expect(g.boxes.length).toBe(4 + 1 + 1 + boxes.length);
+    expect(g.place.get("b7")).toBe("b7");
+    expect(g.place.get("b19")).toBe(g.heaps[0].id);
+    expect(new Set(g.place.keys()).size).toBe(24);
+    for (const to of g.place.values()) expect(g.boxes.some((b) => b.id === to)).toBe(true);
+  });
+  test("few stay as they are", () => expect(gather(boxes, () => "", () => false, 5)).toMatchObject({ boxes: expect.arrayContaining(boxes), heaps: [] }));
   test("none", () => expect(place([]).bands).toEqual([]));
   test("wires leave on the side of the other", () => {
     expect(wire({ x: 0, y: 0 }, { x: 400, y: 0 })).toMatch(/^M84 0C/);

@@ -19,6 +19,44 @@ export interface Placed {
   at: Record<string, { x: number; y: number }>; // middle of each
 }
 
+/** What stands for boxes that are alike and too many to draw each: their place, and how many they are. */
+export interface Heap {
+  id: string;
+  of: string[];
+}
+
+/**
+ * Puts boxes that are alike (by `alike`, of the same node and layer) on a heap where there are more than `most`: the first of
+ * them stay, the heap stands for the others. What `keep` tells is never put on one.
+ */
+export function gather<B extends Box>(boxes: readonly B[], alike: (b: B) => string, keep: (b: B) => boolean, most: number): { boxes: Box[]; heaps: Heap[]; place: Map<string, string> } {
+  const groups = new Map<string, B[]>();
+  for (const b of boxes) {
+    const key = keep(b) ? `one ${b.id}` : `${b.node} ${b.rank} ${alike(b)}`;
+    const group = groups.get(key);
+    if (group) group.push(b);
+    else groups.set(key, [b]);
+  }
+  const out: Box[] = [];
+  const heaps: Heap[] = [];
+  const place = new Map<string, string>();
+  for (const group of groups.values()) {
+    group.sort((a, b) => a.order - b.order || (a.id < b.id ? -1 : 1));
+    const shown = group.length > most ? most - 1 : group.length;
+    for (const b of group.slice(0, shown)) {
+      out.push(b);
+      place.set(b.id, b.id);
+    }
+    const rest = group.slice(shown);
+    if (rest.length === 0) continue;
+    const id = `heap ${rest[0].id}`;
+    out.push({ ...rest[0], id });
+    heaps.push({ id, of: rest.map((b) => b.id) });
+    for (const b of rest) place.set(b.id, id);
+  }
+  return { boxes: out, heaps, place };
+}
+
 /** Sizes: of a box and the room between, and the column of names at the left. */
 export const size = { width: 168, height: 40, gapX: 46, gapY: 8, pad: 10, names: 66 };
 

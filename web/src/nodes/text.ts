@@ -14,7 +14,7 @@ export const text = dictionary(
     tipVariation: "(greatest - least) / mean: 0 where all nodes have the same",
     cluster: (share: string) => `${share} of all workers run a CF at this moment.`,
     plots: "Over time", properties: "Properties", nodes: "Nodes", sum: "all together", each: "each", some: "some of them", whichNodes: "Which nodes, like 0-3,7",
-    choose: "Choose a property above to see it over time.", none: "Nothing was recorded of this.", perSecond: "per second",
+    choose: "Choose a property above to see it over time.", none: "Not recorded, or known of all nodes together only.", perSecond: "per second",
     start: "Start", length: "Length", whole: "Whole run", toSelection: "To the selection", window: "What is shown",
   },
   {
@@ -30,7 +30,7 @@ export const text = dictionary(
     tipVariation: "(наибольшее - наименьшее) / среднее: 0, если у всех узлов одинаково",
     cluster: (share) => `В этот момент ФВ выполняют ${share} всех рабочих потоков.`,
     plots: "Во времени", properties: "Свойства", nodes: "Узлы", sum: "все вместе", each: "каждый", some: "некоторые", whichNodes: "Какие узлы, например 0-3,7",
-    choose: "Выберите свойство, чтобы увидеть его во времени.", none: "Об этом ничего не записано.", perSecond: "в секунду",
+    choose: "Выберите свойство, чтобы увидеть его во времени.", none: "Не записано или известно только для всех узлов вместе.", perSecond: "в секунду",
     start: "Начало", length: "Длина", whole: "Весь запуск", toSelection: "К выбранному", window: "Что показано",
   },
 );
