@@ -6,6 +6,7 @@ export interface Column<R> {
   title: string;
   value: (r: R) => Cell; // what is sorted by and saved
   text?: (r: R) => string; // what is shown
+  unit?: string; // of value, for the head of the saved table: "ns", "bytes"
   number?: boolean; // right-aligned; the first click sorts greatest first
   wide?: boolean; // takes the room that is left
   width?: number; // px
