@@ -203,8 +203,11 @@ func (k *conn) take(f stream.Frame) error {
 		if err != nil {
 			return err
 		}
-		have, err := k.run.open(k, node)
-		if err != nil {
+		var have trace.Have
+		if err := k.during(k.c.cfg.Limits.Idle/4, func() (err error) {
+			have, err = k.run.open(k, node)
+			return err
+		}); err != nil {
 			return err
 		}
 		_, err = k.Write(stream.AppendHave(nil, node, have))
@@ -255,6 +258,31 @@ func (k *conn) take(f stream.Frame) error {
 		return nil
 	}
 	return fmt.Errorf("%w: a %v frame", stream.ErrProtocol, f.Type)
+}
+
+// during does something that may take long, as looking through a large file does, and shows
+// the sender meanwhile that somebody is there.
+func (k *conn) during(every time.Duration, do func() error) error {
+	stop, stopped := make(chan bool), make(chan bool)
+	go func() {
+		defer close(stopped)
+		tick := time.NewTicker(every)
+		defer tick.Stop()
+		for {
+			select {
+			case <-stop:
+				return
+			case <-tick.C:
+				// An error comes again at the next frame.
+				_, _ = k.Write(stream.AppendNumber(nil, stream.TypeAck, k.acked))
+			}
+		}
+	}()
+	defer func() {
+		close(stop)
+		<-stopped
+	}()
+	return do()
 }
 
 func notOpened(node int) error {

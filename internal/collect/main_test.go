@@ -21,7 +21,7 @@ func TestMain(m *testing.M) {
 	}
 	goroutines, files := runtime.NumGoroutine(), openFiles()
 	code := m.Run()
-	if code == 0 && flag.Lookup("test.fuzz").Value.String() == "" {
+	if code == 0 && flag.Lookup("test.fuzz").Value.String()+flag.Lookup("test.bench").Value.String() == "" {
 		if left := leftOver(goroutines, files+2); left != "" { // the poller of the runtime has two
 			fmt.Println(left)
 			code = 1

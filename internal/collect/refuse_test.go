@@ -345,6 +345,31 @@ func TestTooManyBytes(t *testing.T) {
 	retried(t, quick(s.addr, src), "at most 50000 bytes of all runs")
 }
 
+// A collector that looks through a large file says meanwhile that it is there.
+func TestLongLook(t *testing.T) {
+	here, there := net.Pipe()
+	defer here.Close()
+	k := &conn{Conn: stream.NewConn(there, there, time.Second, 1<<20), acked: 7}
+	heard := make(chan uint64)
+	go func() {
+		f, err := stream.NewConn(here, here, 10*time.Second, 1<<20).Next()
+		n, perr := stream.ParseNumber(f.Body)
+		if err != nil || perr != nil || f.Type != stream.TypeAck {
+			t.Error(err, perr, f.Type)
+		}
+		heard <- n
+	}()
+	if err := k.during(time.Millisecond, func() error {
+		if n := <-heard; n != 7 {
+			t.Errorf("%d are acknowledged", n)
+		}
+		here.Close()
+		return errLocked
+	}); !errors.Is(err, errLocked) {
+		t.Error(err)
+	}
+}
+
 // Nobody there, and nobody who is a collector but says nothing.
 func TestCannotBeReached(t *testing.T) {
 	src := filepath.Join(t.TempDir(), "a.trace")

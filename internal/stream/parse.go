@@ -33,19 +33,18 @@ type Welcome struct {
 
 // Codes of a Refusal.
 const (
-	RefusedVersion = "version"   // another version of the trace's format
-	RefusedHello   = "hello"     // the hello is not in order
-	RefusedFrame   = "frame"     // a frame is not in order
-	RefusedTaken   = "taken"     // another connection sends the node now
-	RefusedLimit   = "limit"     // more than the collector is set to take
-	RefusedDisk    = "disk"      // the collector cannot write
-	RefusedClosing = "closing"   // the collector ends
-	RefusedIdle    = "idle"      // nothing came for too long
-	refusedToken   = "token"     // 401
-	refusedHTTP    = "http"      // another answer that is none of a collector
-	refusedTLS     = "tls"       // the certificate is not accepted
-	refusedBusy    = "busy"      // 503
-	refusedSource  = "collector" // the collector breaks the protocol
+	RefusedVersion = "version" // another version of the trace's format
+	RefusedHello   = "hello"   // the hello is not in order
+	RefusedFrame   = "frame"   // a frame is not in order
+	RefusedTaken   = "taken"   // another connection sends the node now
+	RefusedLimit   = "limit"   // more than the collector is set to take
+	RefusedDisk    = "disk"    // the collector cannot write
+	RefusedClosing = "closing" // the collector ends
+	RefusedIdle    = "idle"    // nothing came for too long
+	refusedToken   = "token"   // 401
+	refusedHTTP    = "http"    // another answer that is none of a collector
+	refusedTLS     = "tls"     // the certificate is not accepted
+	refusedBusy    = "busy"    // 503
 )
 
 // Refusal says why a collector takes no more from a connection. Final: asking again is of
@@ -144,6 +143,7 @@ func ParseWelcome(b []byte) (*Welcome, error) {
 	if w.Idle < 10*time.Millisecond || w.MaxFrame < MinMaxFrame {
 		return nil, protocolError("welcome with an idle time of %v and frames of %d bytes", w.Idle, w.MaxFrame)
 	}
+	w.Collector, w.Folder = oneLine(w.Collector), oneLine(w.Folder)
 	return w, nil
 }
 

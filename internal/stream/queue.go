@@ -40,7 +40,9 @@ type queued struct {
 	head trace.RawBlock
 }
 
-// NewQueue returns a queue of so many bytes (0: DefaultQueue) for a run.
+// NewQueue returns a queue of so many bytes (0: DefaultQueue) for a run. Nothing is sent
+// before it is known what run that is: info may be nil until SetInfo is called. It must
+// not be changed later.
 func NewQueue(limit int64, info *trace.RunInfo) *Queue {
 	if limit <= 0 {
 		limit = DefaultQueue
@@ -104,7 +106,7 @@ func (q *Queue) CloseNode(node int) {
 	signal(q.wake)
 }
 
-// SetInfo replaces what is known of the run.
+// SetInfo replaces what is known of the run; info must not be changed later.
 func (q *Queue) SetInfo(info *trace.RunInfo) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
