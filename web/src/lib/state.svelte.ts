@@ -138,7 +138,7 @@ class App {
   #changed(change: Omit<Change, "playing">): Place {
     const p = { ...this.#place };
     // What is shown of one run means nothing in another one.
-    if (change.run !== undefined && change.run !== p.run) Object.assign(p, { t: null, sel: null, vis: null, pick: null, filters: {} });
+    if (change.run !== undefined && change.run !== p.run && p.run) Object.assign(p, { t: null, sel: null, vis: null, pick: null, filters: {} });
     Object.assign(p, change);
     if (change.vis && change.vis[0] <= 0 && change.vis[1] >= this.#end) p.vis = null; // the whole run, also when it grows
     // Who looks at a moment of the past does not follow the live edge; who zooms at it does.
