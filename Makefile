@@ -2,19 +2,22 @@
 
 GOLANGCI_LINT := github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0
 # What runs in several goroutines at once.
-CONCURRENT    := ./internal/engine ./internal/transport/... ./internal/model ./internal/modules/... ./internal/slou ./trace ./prof
+CONCURRENT    := ./internal/api ./internal/collect ./internal/engine ./internal/live ./internal/stream ./internal/transport/... ./internal/model ./internal/modules/... ./internal/slou ./trace ./prof
 DEMO_ARGS     := -n 2 -w 1 examples/mxm/mxm.fa 8 100
 
-.PHONY: build demo test tools lint bench bench-overhead experiments fuzz clean
+.PHONY: build page demo test tools lint bench bench-overhead experiments fuzz clean
 
 build:                   ## ./whyslow
 	go build -o whyslow ./cmd/whyslow
 
+page:                    ## web/dist, from the sources of the page; it is committed
+	cd web && npm ci --no-audit --no-fund && npm run build
+
 demo: build              ## run an example on two nodes and report
 	./whyslow run $(DEMO_ARGS)
 
-# What tests need beyond Go and the compiler: node.js runs Perfetto's trace processor, which reads the traces written for it;
-# Chromium looks at the page. Without them these tests are skipped.
+# What tests need beyond Go and the compiler: node.js runs Perfetto's trace processor, which reads the traces written for it, and
+# builds the page; Chromium looks at it. Without them these tests are skipped.
 PACKAGES = $$(command -v node >/dev/null && command -v npm >/dev/null || echo nodejs npm; command -v chromium >/dev/null || echo chromium)
 tools:
 	@missing="$(PACKAGES)"; test -z "$$missing" || { \

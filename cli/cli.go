@@ -155,7 +155,7 @@ fragments, links and data fragments are the cause.`,
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error { return badCommandLine("%w", err) })
 	root.AddCommand(
 		runCommand(io), reportCommand(io), dumpCommand(io), diffCommand(io), experimentCommand(io), lunaCommand(io), rtsCommand(io),
-		initCommand(io), modulesCommand(io), instrumentCommand(io), doctorCommand(io), versionCommand(io),
+		viewCommand(io), serveCommand(io), initCommand(io), modulesCommand(io), instrumentCommand(io), doctorCommand(io), versionCommand(io),
 	)
 	return root
 }

@@ -28,13 +28,12 @@ export interface Run extends RunSummary {
   codes: Code[]; // by number; codes[0] stands for what is not known
   info: Record<string, unknown>; // run.json
   kinds: { event: string; count: number }[]; // of events, standard and of the user, most first
-  warnings: string[];
-  problems: string[];
-  balance: Violation[]; // what zero balance finds; of a run that has ended
   span: [number, number]; // of which single CFs can be shown; the whole run unless memory is short
 }
 export interface Lane { node: number; worker: number; host: string }
 export interface Code { name: string; kind: "atomic" | "sub" | "call" | "for" | "while" | "if"; file: string; line: number; count: number }
+/** GET /api/runs/ID/checks: what makes the figures doubtful, of a run that is over. */
+export interface Checks { warnings: string[]; problems: string[]; balance: Violation[] /* what zero balance finds */ }
 export interface Violation { node: number; link?: string; what: string; value: number; text: string }
 
 /** SSE /api/runs/ID/updates, several times a second while the run is live, once otherwise. */
@@ -53,9 +52,9 @@ export interface Report {
   warnings: string[];
   [more: string]: unknown;
 }
-export interface Share { ns: number; parts: Record<string, number> }
-export type Factors = Record<"U" | "S" | "L" | "O" | "W", (Share & { measured_ns?: number }) | null>;
-export interface Advice { id: string; text: string; bound: string; evidence: Record<string, unknown>; gain_ns: number; gain_wall_ns: number; gain_bytes: number; blocking: boolean }
+export interface Share { ns: number; parts: Record<string, number>; measured_ns?: number /* of U: by threads' clocks */ }
+export type Factors = Record<"U" | "S" | "L" | "O" | "W", Share | null>;
+export interface Advice { id: string; text: string; bound: string; evidence: Record<string, unknown>; gain_ns: number; gain_wall_ns: number; gain_bytes?: number; blocking?: boolean }
 
 /** GET /api/runs/ID/factors?from&to&windows&lanes (lanes: "0-3,7", default all): time by factor, exact. */
 export interface FactorWindows {
@@ -89,7 +88,7 @@ export interface Arrow {
   from_node: number; to_node: number; what: string; bytes: number; producer: string; consumer: string; link: string;
 }
 
-/** GET /api/runs/ID/path: the critical path, in order of time. */
+/** GET /api/runs/ID/path?from&to&limit: the critical path, in order of time; steps shorter than the interval / limit (default 10000) are joined. */
 export interface CriticalPath { steps: { from: number; to: number; lane: number; factor: string; part: string; cf: string; title: string; code: number }[]; missing: string[] }
 
 /** GET /api/runs/ID/cf/CF?lang: the story of a CF. */
@@ -169,4 +168,4 @@ export interface Comparison { a: CompareSide; b: CompareSide; whole: CompareRow[
 export interface CompareSide { name: string; program: string; ended: string; nodes: number; workers: number }
 export interface CompareRow { name: string; unit: "ns" | "bytes" | "count"; a: number | null; b: number | null; share: number }
 
-/** GET /api/runs/ID/export?from&to: the interval as a trace, a .tar.gz with the folder in it. GET /api/runs/ID/events.csv, /fragments.csv: tables. */
+/** GET /api/runs/ID/export?from&to: the interval as a trace, a .tar.gz with the folder in it. GET /api/runs/ID/events.csv: the list as /events has it, whole. */

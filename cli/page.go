@@ -1,0 +1,173 @@
+package cli
+
+import (
+	"cmp"
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"net"
+	"net/url"
+	"os"
+	"os/exec"
+	"runtime"
+	"strings"
+	"sync"
+	"syscall"
+
+	"github.com/spf13/pflag"
+
+	"github.com/whyslow/whyslow/internal/api"
+	"github.com/whyslow/whyslow/internal/collect"
+	"github.com/whyslow/whyslow/internal/live"
+)
+
+// tokenVariable is the environment variable that gives tokens, so that they need not stand in command lines that everybody can see.
+const tokenVariable = "WHYSLOW_TOKEN"
+
+// pageOptions say where the page is served and to whom.
+type pageOptions struct {
+	listen    string
+	token     string
+	insecure  bool
+	cert, key string
+	noBrowser bool
+	memory    string
+	chosen    bool // the address was given by the user
+
+	memoryBytes int64
+	tls         *tls.Config
+}
+
+func (o *pageOptions) addTo(f *pflag.FlagSet, listen string) {
+	f.StringVar(&o.listen, "listen", listen, "serve the page at this `address`, HOST:PORT; port 0: any free one")
+	f.StringVar(&o.token, "token", "", "`word` that whoever connects must give (default: $"+tokenVariable+")")
+	f.BoolVar(&o.insecure, "insecure", false, "let everybody in who can reach the address")
+	f.StringVar(&o.cert, "tls-cert", "", "`file` with the certificate: serve https")
+	f.StringVar(&o.key, "tls-key", "", "`file` with its key")
+	f.StringVar(&o.memory, "memory", "4Gi", "about how many `bytes` a run may take in memory; of longer ones a part is shown in detail at a time")
+}
+
+func (o *pageOptions) addBrowser(f *pflag.FlagSet) {
+	f.BoolVar(&o.noBrowser, "no-browser", false, "do not open the browser")
+}
+
+func (o *pageOptions) check(verb string, f *pflag.FlagSet) error {
+	o.chosen = f.Changed("listen")
+	o.token = cmp.Or(o.token, os.Getenv(tokenVariable))
+	if err := api.CheckAddress(o.listen, o.token, o.insecure); err != nil {
+		return badCommandLine("%s: --listen: %w", verb, err)
+	}
+	n, err := parseBandwidth(o.memory)
+	if err != nil || n < 64<<20 {
+		return badCommandLine("%s: --memory=%s: say at least 64Mi bytes, such as 4Gi", verb, o.memory)
+	}
+	o.memoryBytes = int64(n)
+	switch {
+	case (o.cert == "") != (o.key == ""):
+		return badCommandLine("%s: give both --tls-cert and --tls-key", verb)
+	case o.cert != "":
+		pair, err := tls.LoadX509KeyPair(o.cert, o.key)
+		if err != nil {
+			return badInput(fmt.Errorf("the certificate cannot be used: %w", fileError(err)))
+		}
+		o.tls = &tls.Config{Certificates: []tls.Certificate{pair}, MinVersion: tls.VersionTLS12, NextProtos: []string{"http/1.1"}}
+	}
+	return nil
+}
+
+// page is the page while it is being served.
+type page struct {
+	url     string // where it is, without the token
+	open    string // with it
+	address string // HOST:PORT
+	stop    func()
+	done    chan error
+}
+
+// serve starts serving the page.
+func (o *pageOptions) serve(io stdio, runs *live.Set, collector *collect.Collector) (*page, error) {
+	l, err := net.Listen("tcp", o.listen)
+	if errors.Is(err, syscall.EADDRINUSE) && !o.chosen {
+		// The usual port is taken, by another page likely: any will do.
+		host, _, _ := net.SplitHostPort(o.listen)
+		l, err = net.Listen("tcp", net.JoinHostPort(host, "0"))
+	}
+	if err != nil {
+		var op *net.OpError
+		if errors.As(err, &op) {
+			err = op.Err
+		}
+		return nil, badInput(fmt.Errorf("cannot listen on %s: %w; choose another address with --listen", o.listen, err))
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	server := api.New(api.Config{Runs: runs, Token: o.token, Collector: collector, TLS: o.tls, Log: func(text string) { io.say("warning: %s", text) }})
+	p := &page{done: make(chan error, 1)}
+	var once sync.Once
+	go func() { p.done <- server.Serve(ctx, l) }()
+	p.stop = func() { once.Do(cancel) }
+	scheme := "http"
+	if o.tls != nil {
+		scheme = "https"
+	}
+	host, port, err := net.SplitHostPort(l.Addr().String())
+	if err != nil {
+		host, port = "127.0.0.1", ""
+	}
+	if ip := net.ParseIP(host); ip != nil && ip.IsUnspecified() {
+		host = "localhost"
+		if name, err := os.Hostname(); err == nil {
+			host = name
+		}
+	}
+	p.address = net.JoinHostPort(host, port)
+	p.url = scheme + "://" + p.address + "/"
+	p.open = p.url
+	if o.token != "" {
+		p.open += "?token=" + url.QueryEscape(o.token)
+	}
+	return p, nil
+}
+
+// browse opens the page in the user's browser, if there is a screen to show it on.
+func (p *page) browse(o *pageOptions) {
+	if o.noBrowser {
+		return
+	}
+	command := "xdg-open"
+	switch {
+	case runtime.GOOS == "darwin":
+		command = "open"
+	case os.Getenv("DISPLAY") == "" && os.Getenv("WAYLAND_DISPLAY") == "":
+		return
+	}
+	cmd := exec.Command(command, p.open)
+	if cmd.Start() == nil {
+		go cmd.Wait() //nolint:errcheck // a browser that does not start is no fault of ours: the address stands there
+	}
+}
+
+// until keeps the page until ctx ends or it cannot be served any more.
+func (p *page) until(ctx context.Context) error {
+	defer p.stop()
+	select {
+	case <-ctx.Done():
+		return nil
+	case err := <-p.done:
+		return badInput(err)
+	}
+}
+
+// isTrace tells whether a folder looks like a trace.
+func isTrace(dir string) bool {
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return false
+	}
+	for _, e := range entries {
+		if e.Name() == "run.json" || strings.HasSuffix(e.Name(), ".wst") {
+			return true
+		}
+	}
+	return false
+}

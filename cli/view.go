@@ -1,0 +1,67 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"os"
+
+	"github.com/spf13/cobra"
+
+	"github.com/whyslow/whyslow/internal/api"
+	"github.com/whyslow/whyslow/internal/live"
+)
+
+func viewCommand(io stdio) *cobra.Command {
+	var o pageOptions
+	cmd := &cobra.Command{
+		Use:   "view [flags] TRACE...",
+		Short: "Show recorded runs in the browser",
+		Long: `Show recorded runs on a page in the browser: why they are slow, timelines, nodes and links, graphs, events, memory, and two of them
+compared. A trace that is still being written is followed.
+
+The page is served at --listen until Ctrl+C. Its address is printed on standard output.
+` + exitCodesHelp,
+		Example: `  whyslow view prog.001.trace
+  whyslow view before.trace after.trace
+  whyslow view --listen 127.0.0.1:8080 --no-browser prog.001.trace`,
+		Args: func(cmd *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return badCommandLine("view: no trace given")
+			}
+			return nil
+		},
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := o.check("view", cmd.Flags()); err != nil {
+				return err
+			}
+			return viewTraces(cmd.Context(), io, &o, args)
+		},
+		ValidArgsFunction: completeTrace,
+	}
+	o.addTo(cmd.Flags(), fmt.Sprintf("127.0.0.1:%d", api.DefaultPort))
+	o.addBrowser(cmd.Flags())
+	return cmd
+}
+
+func viewTraces(ctx context.Context, io stdio, o *pageOptions, traces []string) error {
+	runs := live.NewSet()
+	defer runs.Close()
+	for _, dir := range traces {
+		if st, err := os.Stat(dir); err != nil {
+			return badInput(err)
+		} else if !st.IsDir() || !isTrace(dir) {
+			return badInput(fmt.Errorf("%s: is no trace: give the folder that whyslow run has written", dir))
+		}
+		if _, err := runs.Add(dir, live.Options{Memory: o.memoryBytes}); err != nil {
+			return badInput(err)
+		}
+	}
+	p, err := o.serve(io, runs, nil)
+	if err != nil {
+		return err
+	}
+	fmt.Fprintln(io.out, p.url)
+	io.say("the page stays until Ctrl+C")
+	p.browse(o)
+	return p.until(ctx)
+}

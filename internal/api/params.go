@@ -1,0 +1,155 @@
+package api
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"math"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+)
+
+// params reads the parameters of a question and remembers the first that is wrong.
+type params struct {
+	q    url.Values
+	used []string
+	err  error
+}
+
+func newParams(r *http.Request) *params {
+	q, err := url.ParseQuery(r.URL.RawQuery)
+	if err != nil {
+		err = fmt.Errorf("%w: the query cannot be read: %v", fs.ErrInvalid, err)
+	}
+	return &params{q: q, err: err}
+}
+
+func (p *params) bad(name, value, want string) {
+	if p.err == nil {
+		if len(value) > 80 {
+			value = value[:80] + "..."
+		}
+		p.err = fmt.Errorf("%w: %s=%q: %s", fs.ErrInvalid, name, value, want)
+	}
+}
+
+func (p *params) has(name string) bool { return p.q.Get(name) != "" }
+
+// text is at most max bytes long.
+func (p *params) text(name string, max int) string {
+	p.used = append(p.used, name)
+	v := p.q.Get(name)
+	if len(v) > max || !utf8.ValidString(v) {
+		p.bad(name, v, fmt.Sprintf("a text of at most %d bytes", max))
+		return ""
+	}
+	return v
+}
+
+func (p *params) number(name string, least, most, preset int64) int64 {
+	p.used = append(p.used, name)
+	v := p.q.Get(name)
+	if v == "" {
+		return preset
+	}
+	n, err := strconv.ParseInt(v, 10, 64)
+	if err != nil || n < least || n > most {
+		p.bad(name, v, fmt.Sprintf("a whole number from %d to %d", least, most))
+		return preset
+	}
+	return n
+}
+
+func (p *params) count(name string, most, preset int) int {
+	return int(p.number(name, 0, int64(most), int64(preset)))
+}
+
+// span is from and to, nanoseconds since the start of the run; by default all of it.
+func (p *params) span(wall int64) (from, to int64) {
+	from = p.number("from", -timeLimit, timeLimit, 0)
+	to = p.number("to", -timeLimit, timeLimit, wall)
+	if from > to {
+		p.bad("from", p.q.Get("from"), "is after to")
+		return 0, wall
+	}
+	return from, to
+}
+
+const timeLimit = 1 << 53
+
+// choice is one of several words, the first by default.
+func (p *params) choice(name string, words ...string) string {
+	p.used = append(p.used, name)
+	v := p.q.Get(name)
+	if v == "" {
+		return words[0]
+	}
+	if !slices.Contains(words, v) {
+		p.bad(name, v, "say "+strings.Join(words, ", "))
+		return words[0]
+	}
+	return v
+}
+
+// ranges are numbers as in "0-3,7"; nil means all.
+func (p *params) ranges(name string, most int) []int {
+	p.used = append(p.used, name)
+	v := p.q.Get(name)
+	if v == "" || v == "all" {
+		return nil
+	}
+	list, err := parseRanges(v, most)
+	if err != nil {
+		p.bad(name, v, err.Error())
+	}
+	return list
+}
+
+// parseRanges reads "0-3,7": numbers from 0 to most, each once, ascending.
+func parseRanges(s string, most int) ([]int, error) {
+	seen := map[int]bool{}
+	for part := range strings.SplitSeq(s, ",") {
+		a, b, isRange := strings.Cut(part, "-")
+		if !isRange {
+			b = a
+		}
+		first, err1 := strconv.Atoi(a)
+		last, err2 := strconv.Atoi(b)
+		switch {
+		case err1 != nil || err2 != nil || first < 0 || last < first:
+			return nil, errors.New("numbers as in 0-3,7")
+		case last > most:
+			return nil, fmt.Errorf("numbers go up to %d", most)
+		}
+		for i := first; i <= last; i++ {
+			seen[i] = true
+		}
+	}
+	list := make([]int, 0, len(seen))
+	for i := range seen {
+		list = append(list, i)
+	}
+	slices.Sort(list)
+	return list, nil
+}
+
+func (p *params) lang() string { return p.choice("lang", "en", "ru") }
+
+// node is a number of a node, or none: ok is false.
+func (p *params) node(name string) (int, bool) {
+	n := p.number(name, 0, math.MaxUint16, -1)
+	return int(n), n >= 0
+}
+
+// fail answers with an error: {"error": "..."}.
+func fail(w http.ResponseWriter, status int, text string) {
+	w.Header().Set("Content-Type", "application/json")
+	w.Header().Set("Cache-Control", "no-store")
+	w.WriteHeader(status)
+	_ = json.NewEncoder(w).Encode(map[string]string{"error": text}) // whoever went away is not to be told
+}

@@ -1,0 +1,30 @@
+package live
+
+import "sync"
+
+// lazy is a value that is computed when first asked for, once; whoever asks meanwhile waits. Its computation must not depend on
+// the request that happened to be first.
+type lazy[T any] struct {
+	once sync.Once
+	mu   sync.Mutex
+	v    T
+	err  error
+	done bool
+}
+
+func (l *lazy[T]) get(f func() (T, error)) (T, error) {
+	l.once.Do(func() {
+		v, err := f()
+		l.mu.Lock()
+		l.v, l.err, l.done = v, err, true
+		l.mu.Unlock()
+	})
+	return l.v, l.err
+}
+
+// ready gives the value if it has been computed.
+func (l *lazy[T]) ready() (v T, ok bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.v, l.done && l.err == nil
+}

@@ -1,0 +1,227 @@
+package live
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"time"
+
+	"github.com/whyslow/whyslow/internal/model"
+	"github.com/whyslow/whyslow/trace"
+)
+
+// How snapshots are made: in the background while somebody watches, and of parts of runs that are too long.
+
+const (
+	// share of one core that snapshots of a live run may take.
+	share = 0.2
+	// snapshotBytes is the memory an event takes in a snapshot with all that is derived from it.
+	snapshotBytes = 60
+	// keepParts is how many snapshots of parts are kept beside the newest.
+	keepParts = 2
+)
+
+// ErrNothingYet is why there is no snapshot of a run that has only begun.
+var ErrNothingYet = errors.New("nothing has arrived of this run yet")
+
+// limit is the number of events that one snapshot may have.
+func (r *Run) limit() uint64 { return uint64(r.opt.Memory / (1 + keepParts) / snapshotBytes) }
+
+// refresh starts making a snapshot of a live run if somebody watches, there is something new, and it is time.
+func (r *Run) refresh() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.making != nil || time.Since(r.watched) > unwatched || r.snap != nil && r.snap.arrived == r.arrived {
+		return
+	}
+	if pause := time.Duration(float64(r.pace) * (1/share - 1)); time.Since(r.made) < pause {
+		return
+	}
+	r.startMaking()
+}
+
+// startMaking makes the newest snapshot in the background; the caller holds mu.
+func (r *Run) startMaking() {
+	done := make(chan struct{})
+	r.making = done
+	arrived, whole := r.arrived, r.status.Events <= r.limit()
+	r.wg.Go(func() {
+		defer close(done)
+		began := time.Now()
+		var in *trace.Span
+		var err error
+		if !whole {
+			in, err = r.newest()
+		}
+		var s *Snapshot
+		if err == nil {
+			s, err = r.build(in)
+		}
+		r.mu.Lock()
+		r.making, r.pace, r.made = nil, time.Since(began), time.Now()
+		if err != nil {
+			r.mu.Unlock()
+			return
+		}
+		s.arrived = arrived
+		r.replace(s)
+		live := r.status.State == StateLive
+		if !live && whole {
+			r.status.WallNS, r.status.Lost = s.Model.Wall(), s.Model.LostCount
+		}
+		r.mu.Unlock()
+		r.update(func(st *Status) { st.SnapshotNS = s.Span.To })
+	})
+}
+
+// replace makes a snapshot the newest; the caller holds mu.
+func (r *Run) replace(s *Snapshot) {
+	if r.snap != nil {
+		r.snap.Release()
+	}
+	r.snap = s
+}
+
+// Snapshot gives the newest snapshot, and waits for the first one. The caller releases it. Of a run that is too long for one it
+// has the newest part.
+func (r *Run) Snapshot(ctx context.Context) (*Snapshot, error) {
+	r.Watch()
+	for tried := false; ; tried = true {
+		r.mu.Lock()
+		// A run that is over gets no further snapshots in the background.
+		stale := r.snap != nil && r.status.State != StateLive && r.snap.arrived != r.arrived
+		if r.snap != nil && (!stale || tried) {
+			s := r.snap
+			s.refs.Add(1)
+			r.mu.Unlock()
+			return s, nil
+		}
+		if tried {
+			r.mu.Unlock()
+			return nil, r.why()
+		}
+		if r.making == nil {
+			r.startMaking()
+		}
+		done := r.making
+		r.mu.Unlock()
+		select {
+		case <-done:
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
+	}
+}
+
+// why there is no snapshot.
+func (r *Run) why() error {
+	reader, err := trace.Open(r.dir)
+	if err == nil {
+		reader.Close()
+		return fmt.Errorf("%s: %w", r.dir, ErrNothingYet)
+	}
+	return err
+}
+
+// SnapshotIn gives a snapshot that has the events of an interval, nanoseconds since the start of the run, or of as much of it as
+// memory allows, from its beginning. The caller releases it.
+func (r *Run) SnapshotIn(ctx context.Context, from, to int64) (*Snapshot, error) {
+	newest, err := r.Snapshot(ctx)
+	if err != nil || newest.Span.From <= from || to <= from {
+		return newest, err
+	}
+	defer newest.Release()
+	r.mu.Lock()
+	for i, s := range r.parts {
+		if s.Span.From <= from && (to <= s.Span.To || s.full) {
+			copy(r.parts[1:i+1], r.parts[:i])
+			r.parts[0] = s
+			s.refs.Add(1)
+			r.mu.Unlock()
+			return s, nil
+		}
+	}
+	r.mu.Unlock()
+
+	in, full := r.around(newest, from, to)
+	s, err := r.build(in)
+	if err != nil {
+		return nil, err
+	}
+	s.full = full
+	s.refs.Add(1)
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.parts = append([]*Snapshot{s}, r.parts...)
+	if len(r.parts) > keepParts {
+		r.parts[keepParts].Release()
+		r.parts = r.parts[:keepParts]
+	}
+	return s, nil
+}
+
+// newest is the part of a long run that fits into one snapshot, up to its last event.
+func (r *Run) newest() (*trace.Span, error) {
+	reader, err := trace.Open(r.dir)
+	if err != nil {
+		return nil, err
+	}
+	defer reader.Close()
+	all := reader.Span()
+	from := least(all.From, all.To, func(t int64) bool { return r.fits(reader, t, all.To) })
+	return &trace.Span{From: from, To: all.To}, nil
+}
+
+func (r *Run) fits(reader *trace.Reader, from, to int64) bool {
+	return uint64(reader.EventsIn(trace.Span{From: from, To: to})) <= r.limit()
+}
+
+// around widens an interval as far as fits, so that small steps to its sides need no other snapshot; where the interval itself does not
+// fit it is cut at its end, and full is true.
+func (r *Run) around(newest *Snapshot, from, to int64) (in *trace.Span, full bool) {
+	start := newest.Model.Start
+	from, to = from+start, to+start
+	reader := newest.Reader
+	if !r.fits(reader, from, to) {
+		return &trace.Span{From: from, To: -least(-to, -from, func(t int64) bool { return r.fits(reader, from, -t) })}, true
+	}
+	// By twice the width, then half as much, as long as it fits.
+	for by := 2 * (to - from); by > (to-from)/8; by /= 2 {
+		if r.fits(reader, from-by, to+by) {
+			return &trace.Span{From: max(from-by, start), To: to + by}, false
+		}
+	}
+	return &trace.Span{From: from, To: to}, false
+}
+
+// least is the least t in [from, to] for which ok holds, ok being false below some t and true from there on.
+func least(from, to int64, ok func(int64) bool) int64 {
+	for from < to {
+		if t := from + (to-from)/2; ok(t) {
+			to = t
+		} else {
+			from = t + 1
+		}
+	}
+	return from
+}
+
+// build makes a snapshot of the whole run, or of the part in a span.
+func (r *Run) build(in *trace.Span) (*Snapshot, error) {
+	reader, err := trace.Open(r.dir)
+	if err != nil {
+		return nil, err
+	}
+	m, err := model.Build(r.ctx, reader, model.Options{In: in})
+	if err != nil {
+		reader.Close()
+		return nil, err
+	}
+	s := &Snapshot{Reader: reader, Model: m, ctx: r.ctx, name: filepath.Clean(r.dir), Span: trace.Span{From: 0, To: m.Wall()}}
+	if in != nil {
+		s.Span = trace.Span{From: max(0, in.From-m.Start), To: min(m.Wall(), in.To-m.Start)}
+	}
+	s.refs.Store(1)
+	return s, nil
+}

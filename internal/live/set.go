@@ -1,0 +1,91 @@
+package live
+
+import (
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+)
+
+// Set is the runs that are shown.
+type Set struct {
+	mu      sync.Mutex
+	runs    []*Run
+	changed chan struct{}
+}
+
+// NewSet makes an empty set.
+func NewSet() *Set { return &Set{changed: make(chan struct{})} }
+
+// Add shows one more run; one that is shown already is given again.
+func (s *Set) Add(dir string, opt Options) (*Run, error) {
+	id := RunID(dir)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, r := range s.runs {
+		if r.id == id {
+			return r, nil
+		}
+	}
+	r, err := Open(dir, opt)
+	if err != nil {
+		return nil, err
+	}
+	s.runs = append(s.runs, r)
+	close(s.changed)
+	s.changed = make(chan struct{})
+	return r, nil
+}
+
+// Get gives a run by its id, nil if there is none.
+func (s *Set) Get(id string) *Run {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, r := range s.runs {
+		if r.id == id {
+			return r
+		}
+	}
+	return nil
+}
+
+// List gives all runs, the one that started last first, and a channel that is closed when there is another one.
+func (s *Set) List() ([]*Run, <-chan struct{}) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	list := slices.Clone(s.runs)
+	started := map[*Run]time.Time{}
+	for _, r := range list {
+		started[r] = r.Info().Started
+	}
+	slices.SortStableFunc(list, func(a, b *Run) int {
+		if c := started[b].Compare(started[a]); c != 0 {
+			return c
+		}
+		return strings.Compare(a.dir, b.dir)
+	})
+	return list, s.changed
+}
+
+// Close ends all runs.
+func (s *Set) Close() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, r := range s.runs {
+		r.Close()
+	}
+	s.runs = nil
+}
+
+// globEscape makes a path match itself only.
+func globEscape(path string) string {
+	var b strings.Builder
+	for _, c := range path {
+		if strings.ContainsRune(`*?[\`, c) {
+			b.WriteByte('\\')
+		}
+		b.WriteRune(c)
+	}
+	return filepath.Clean(b.String())
+}

@@ -1,0 +1,123 @@
+package web_test
+
+import (
+	"bytes"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/whyslow/whyslow/web"
+)
+
+// TestPage checks the sources of the page, runs their tests, and sees whether the built files that are committed are what they make.
+// It needs node.js and npm, and is skipped without them.
+func TestPage(t *testing.T) {
+	if testing.Short() {
+		t.Skip("builds the page")
+	}
+	for _, tool := range []string{"node", "npm"} {
+		if _, err := exec.LookPath(tool); err != nil {
+			t.Skip("needs node.js and npm: apt-get install nodejs npm")
+		}
+	}
+	sources(t)
+	if !installed() {
+		if out, err := npm("ci", "--no-audit", "--no-fund", "--prefer-offline"); err != nil {
+			t.Fatalf("npm ci: %v\n%s", err, out)
+		}
+	}
+	for _, script := range []string{"check", "test"} {
+		t.Run(script, func(t *testing.T) {
+			if out, err := npm("run", script); err != nil {
+				t.Fatalf("npm run %s: %v\n%s", script, err, out)
+			}
+		})
+	}
+	t.Run("dist", func(t *testing.T) {
+		dir := t.TempDir()
+		if out, err := npm("run", "build", "--", "--outDir", dir, "--emptyOutDir"); err != nil {
+			t.Fatalf("npm run build: %v\n%s", err, out)
+		}
+		committed, built := contents(t, web.Files()), contents(t, os.DirFS(dir))
+		for name, data := range built {
+			if !bytes.Equal(committed[name], data) {
+				t.Errorf("dist/%s is not what the sources make: run make page", name)
+			}
+			delete(committed, name)
+		}
+		for name := range committed {
+			t.Errorf("dist/%s is not made by the sources: run make page", name)
+		}
+	})
+}
+
+// installed tells whether node_modules is what package-lock.json asks for, as far as times tell.
+func installed() bool {
+	have, err1 := os.Stat("node_modules/.package-lock.json")
+	want, err2 := os.Stat("package-lock.json")
+	return err1 == nil && err2 == nil && !have.ModTime().Before(want.ModTime())
+}
+
+func npm(args ...string) ([]byte, error) {
+	cmd := exec.Command("npm", args...)
+	cmd.Env = append(os.Environ(), "CI=1", "NO_COLOR=1", "NO_UPDATE_NOTIFIER=1")
+	return cmd.CombinedOutput()
+}
+
+// sources reads everything the page is made of, so that go test knows that the result depends on it.
+func sources(t *testing.T) {
+	t.Helper()
+	err := filepath.WalkDir(".", func(path string, d fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return err
+		case d.IsDir() && (d.Name() == "node_modules" || d.Name() == "dist"):
+			return fs.SkipDir
+		case d.IsDir():
+			return nil
+		}
+		_, err = os.ReadFile(path)
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func contents(t *testing.T, files fs.FS) map[string][]byte {
+	t.Helper()
+	all := map[string][]byte{}
+	err := fs.WalkDir(files, ".", func(path string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		all[path], err = fs.ReadFile(files, path)
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return all
+}
+
+// TestNothingFromElsewhere: the page asks nobody but the server it came from.
+func TestNothingFromElsewhere(t *testing.T) {
+	for name, data := range contents(t, web.Files()) {
+		text := string(data)
+		for _, part := range strings.Split(text, "://")[1:] {
+			host, _, _ := strings.Cut(part, "/")
+			if end := strings.IndexAny(host, "\"'` )\\"); end >= 0 {
+				host = host[:end]
+			}
+			switch host {
+			case "www.w3.org": // names of XML vocabularies
+			case "svelte.dev": // in messages for developers
+			default:
+				t.Errorf("dist/%s names %.60q", name, host)
+			}
+		}
+	}
+}
