@@ -244,7 +244,7 @@ func (w *writer) row(d *decoded, i int) EventRow {
 	k, args := d.kind[i], d.args(i)
 	w.b = w.b[:0]
 	w.sentence(k, args)
-	row := EventRow{T: d.time[i] - w.l.m.Start, Node: d.number, Stream: int(d.stream), Kind: k.String(), Text: string(w.b)}
+	row := EventRow{T: d.time[i] - w.l.m.Start, Node: d.number, Stream: d.stream, Kind: k.String(), Text: string(w.b)}
 	if s := d.shape(k); s != nil {
 		row.Kind = s.spec.String()
 		for _, f := range s.cfs {

@@ -55,6 +55,13 @@ func TestGoldens(t *testing.T) {
 				t.Fatal(err)
 			}
 			out[name] = lines(t, rows)
+			var table strings.Builder
+			if err := WriteCSV(&table, rows); err != nil {
+				t.Fatal(err)
+			}
+			if to[1] == m.Wall() {
+				out["csv"] = table.String()
+			}
 		}
 		d, err := x.Detail(DetailQuery{Code: 1, To: m.Wall(), Bins: 4, Node: -1})
 		if err != nil {
