@@ -91,16 +91,20 @@ export function listen<T>(path: string, f: (data: T) => void, status: (connected
     if (stopped || control || document.hidden) return;
     const own = (control = new AbortController());
     let wait = 1000;
+    let refused = false; // that is an answer, and not a lost connection
     try {
       const answer = await request(path, undefined, own.signal, "text/event-stream");
       status(true);
       for await (const data of events(answer.body!)) f(JSON.parse(data));
     } catch (e) {
-      if (e instanceof ApiError && e.status >= 400 && e.status < 500) wait = 10_000;
+      if (e instanceof ApiError && e.status >= 400 && e.status < 500) {
+        wait = 10_000;
+        refused = true;
+      }
     }
     if (control === own) control = undefined;
     if (stopped || own.signal.aborted) return;
-    status(false);
+    status(refused);
     clearTimeout(timer);
     timer = setTimeout(connect, wait);
   };

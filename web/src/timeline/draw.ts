@@ -363,6 +363,7 @@ export interface Marks {
   now: number;
   sel: Interval | null;
   hover: { row: Row; from: number; to: number } | null;
+  picked: { lane: number; t: number }[]; // where the picked CF began to run
   known: number | null; // up to where single CFs are known, of a live run
 }
 
@@ -396,6 +397,21 @@ export function drawMarks(g: CanvasRenderingContext2D, s: Scene, m: Marks): void
     g.lineWidth = 1;
     const [a, b] = [Math.max(xOf(s, m.hover.from), labelWidth - 2), Math.min(xOf(s, m.hover.to), s.width + 2)];
     g.strokeRect(a, axisHeight + m.hover.row.y - s.scroll + 0.5, Math.max(b - a, 1), inner(s.layout) - 1);
+  }
+  for (const at of m.picked) {
+    const row = s.layout.place.get(at.lane);
+    if (!row) continue;
+    const [px, py] = [xOf(s, at.t), axisHeight + row.y - s.scroll + inner(s.layout)];
+    g.beginPath();
+    g.moveTo(px, py - 5);
+    g.lineTo(px - 6, py + 5);
+    g.lineTo(px + 6, py + 5);
+    g.closePath();
+    g.fillStyle = p.text;
+    g.strokeStyle = p.back;
+    g.lineWidth = 1.5;
+    g.fill();
+    g.stroke();
   }
   const x = xOf(s, m.now);
   g.fillStyle = p.link;
