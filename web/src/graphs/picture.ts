@@ -83,7 +83,8 @@ function paint(pen: CanvasRenderingContext2D, el: Element): void {
     pen.font = `${style.fontWeight} ${style.fontSize} system-ui, sans-serif`;
     pen.textAlign = style.textAnchor === "middle" ? "center" : style.textAnchor === "end" ? "right" : "left";
     pen.textBaseline = style.dominantBaseline === "central" || style.dominantBaseline === "middle" ? "middle" : "alphabetic";
-    pen.fillText(el.textContent ?? "", Number(el.getAttribute("x")), Number(el.getAttribute("y")));
+    const own = [...el.childNodes].filter((n) => n.nodeType === Node.TEXT_NODE); // its <title> is not drawn
+    pen.fillText(own.map((n) => n.textContent).join(""), Number(el.getAttribute("x")), Number(el.getAttribute("y")));
   }
   for (const child of el.children) paint(pen, child);
   pen.restore();
