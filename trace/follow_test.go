@@ -340,3 +340,56 @@ func FuzzFollow(f *testing.F) {
 		}
 	})
 }
+
+// BenchmarkFollow follows a trace that is all there: blocks as they are, and decoded.
+func BenchmarkFollow(b *testing.B) {
+	dir := b.TempDir()
+	wl := cholesky(b, dir, 60, 2, 2, Options{})
+	for _, read := range []bool{false, true} {
+		b.Run(map[bool]string{false: "blocks", true: "events"}[read], func(b *testing.B) {
+			b.SetBytes(wl.bytes)
+			var batch Batch
+			for range b.N {
+				f := NewFollower(dir)
+				_, err := f.Poll(context.Background(), func(blk *RawBlock) error {
+					if read && !blk.Defs {
+						return blk.Read(&batch)
+					}
+					return nil
+				})
+				if err != nil || len(f.Problems()) > 0 {
+					b.Fatal(err, f.Problems())
+				}
+			}
+			b.ReportMetric(float64(wl.events)*float64(b.N)/b.Elapsed().Seconds()/1e6, "Mevents/s")
+		})
+	}
+}
+
+// BenchmarkFollowIdle is a look at a trace of many nodes in which nothing is new.
+func BenchmarkFollowIdle(b *testing.B) {
+	dir := b.TempDir()
+	const nodes = 64
+	for node := range nodes {
+		w, err := Create(dir, node, Options{})
+		if err != nil {
+			b.Fatal(err)
+		}
+		defer w.Close()
+		w.Stream(0).Emit(0, KindIdle)
+		w.Stream(0).Flush()
+	}
+	f := NewFollower(dir)
+	for n := 0; n < nodes; {
+		k, err := f.Poll(context.Background(), func(*RawBlock) error { return nil })
+		if err != nil {
+			b.Fatal(err)
+		}
+		n += k
+	}
+	for b.Loop() {
+		if _, err := f.Poll(context.Background(), func(*RawBlock) error { return nil }); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
