@@ -2,10 +2,14 @@ package properties_test
 
 import (
 	"context"
+	"encoding/json"
+	"flag"
 	"fmt"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
+	"testing"
 
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
@@ -180,4 +184,33 @@ func same(t *rapid.T, got, want properties.Set, wall int64) error {
 		}
 	}
 	return nil
+}
+
+func asJSON(t sloutest.TB, v any) string {
+	t.Helper()
+	text, err := json.Marshal(v)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
+var update = flag.Bool("update", false, "rewrite the expected results (then check them on paper)")
+
+// golden compares a text with testdata/NAME.txt.
+func golden(t *testing.T, name, got string) {
+	t.Helper()
+	path := filepath.Join("testdata", name+".txt")
+	if *update {
+		if err := os.WriteFile(path, []byte(got), 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if d := cmp.Diff(string(want), got); d != "" {
+		t.Errorf("%s (-want +got):\n%s", path, d)
+	}
 }

@@ -78,7 +78,7 @@ func emitCopy(out sink, node int32, c *change, size, sign int64) {
 }
 
 // oddSizes sizes the copies of a DF that was created several times: that of the value there when a copy was stored; the
-// oldest copy is dropped first.
+// oldest copy is dropped first, whatever the clocks say.
 func oddSizes(list []change, made []value) []int64 {
 	order := make([]int, len(list))
 	for i := range order {
@@ -86,13 +86,16 @@ func oddSizes(list []change, made []value) []int64 {
 	}
 	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(list[a].t, list[b].t) })
 	sizes := make([]int64, len(list))
-	var held []int64
+	var stored []int64
 	for _, i := range order {
 		if !list[i].end {
 			sizes[i] = valueAt(made, list[i].t)
-			held = append(held, sizes[i])
-		} else if len(held) > 0 {
-			sizes[i], held = held[0], held[1:]
+			stored = append(stored, sizes[i])
+		}
+	}
+	for _, i := range order {
+		if list[i].end && len(stored) > 0 {
+			sizes[i], stored = stored[0], stored[1:]
 		}
 	}
 	return sizes

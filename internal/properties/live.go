@@ -65,7 +65,7 @@ type Live struct {
 	newest    int64 // latest time seen, on the common clock
 	forgotten int64 // facts of CFs and DFs up to then may have been forgotten
 	trimAt    int64 // bytes at which something is forgotten
-	unchecked int   // events since memory was last looked at
+	checkIn   int   // events until memory is looked at again
 	fold      int64 // resolution of what is folded
 	full      bool  // nothing can be forgotten any more
 	late      uint64
@@ -107,7 +107,7 @@ func NewLive(opt Options) *Live {
 		opt.MaxBytes = defaultBytes
 	}
 	l := &Live{max: opt.MaxBytes, byID: map[uint64]uint32{}, byNumber: map[uint64]uint32{}, queues: map[queueKey]*samples{}, newest: none, forgotten: none, stale: true}
-	l.trimAt = opt.MaxBytes
+	l.trimAt, l.checkIn = opt.MaxBytes, checkSoon
 	l.run.links = newLinkTable()
 	l.run.stored = l.tree
 	l.cfs.chunks = map[uint64]*cfChunk{}
@@ -181,8 +181,7 @@ func (l *Live) Add(defs *trace.Defs, b *trace.Batch) {
 			}
 		}
 	}
-	if l.unchecked += b.N; l.unchecked >= checkEvery {
-		l.unchecked = 0
+	if l.checkIn -= b.N; l.checkIn <= 0 {
 		l.trim()
 	}
 }

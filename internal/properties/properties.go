@@ -127,7 +127,7 @@ func All() []Property { return slices.Clone(table) }
 // named gives the properties a name stands for: one of nodes, one of links, or one of each.
 func named(name string) (list []*Property, err error) {
 	for i := range table {
-		if p := &table[i]; p.Name == name || p.alias == name {
+		if p := &table[i]; p.Name == name || name != "" && p.alias == name {
 			list = append(list, p)
 		}
 	}

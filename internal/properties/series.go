@@ -33,7 +33,7 @@ type SeriesAnswer struct {
 	Series   []Series `json:"series"`
 }
 
-// Series is one property of a node, a link or the whole run. Mean is nil in windows beyond the end of the run, and in all of them
+// Series is one property of a node, a link or the whole run. Mean is nil in windows from the end of the run on, and in all of them
 // where the property was not recorded; then there are no other values. A level has its mean, least, greatest and last
 // value in each window, an amount its sum and, as the mean, its rate per second.
 type Series struct {
@@ -221,8 +221,8 @@ func (r *run) fill(s *Series, p *Property, place int32, from, to, width int64) {
 			sum := r.before(f, b)
 			s.Sum[i] = float64(sum - before)
 			before = sum
-			if a <= end {
-				values[i] = s.Sum[i] / float64(b-a) * 1e9
+			if a < end || a == 0 {
+				values[i] = s.Sum[i] / float64(max(min(b, end)-max(a, 0), 1)) * 1e9
 				s.Mean[i] = &values[i]
 			}
 		}
@@ -235,7 +235,7 @@ func (r *run) fill(s *Series, p *Property, place int32, from, to, width int64) {
 		b := min(a+width, to)
 		w := r.window(f, a, b, final)
 		s.Min[i], s.Max[i], s.Last[i] = float64(w.Min)/unit, float64(w.Max)/unit, float64(w.Last)/unit
-		if a <= end {
+		if a < end || a == 0 {
 			values[i] = w.Mean / unit
 			s.Mean[i] = &values[i]
 		}

@@ -13,12 +13,17 @@ import (
 // What a run takes grows with its events. When it is too much, the older half of what is remembered is coarsened and
 // forgotten: step functions are folded, so that history stays on the page with less detail, and the facts of CFs, DFs and
 // messages that are gone are dropped; what they have changed stays. If that does not do, it is done with the older three
-// quarters, and so on. The resolution of folded history grows with the run. Facts of what is not gone are kept; if they alone
-// are too many, CFs, DFs and messages that are not known yet are left out and counted in Late, so that memory stays bounded
-// whatever arrives.
+// quarters, and so on, but only up to where every stream that goes on has arrived, unless a stream has fallen silent and memory is
+// half as much again as it should. The resolution of folded history grows with the run. Facts of what is not gone are kept; if they
+// alone are too many, CFs, DFs and messages that are not known yet are left out and counted in Late, so that memory stays
+// bounded whatever arrives.
 
-// checkEvery is after how many events memory is looked at.
-const checkEvery = 1 << 15
+// Memory is looked at after so many events: the sooner the less is free.
+const (
+	checkSoon  = 1 << 12
+	checkLater = 1 << 16
+	perEvent   = 512 // bytes that an event takes at most
+)
 
 // tooLate tells that nothing new can begin with an event at t, and counts it.
 func (l *Live) tooLate(t int64) bool {
@@ -68,33 +73,51 @@ func (l *Live) allSteps() (list []*steps.Steps) {
 // trim looks after memory.
 func (l *Live) trim() {
 	size := l.Bytes()
+	defer func() { l.checkIn = int(min(max((l.trimAt-size)/perEvent, checkSoon), checkLater)) }()
 	if size <= l.trimAt {
 		return
 	}
 	r := l.now()
 	from := max(r.start, l.forgotten)
-	for range 5 {
-		// The middle of what is left, without overflow.
-		from += int64((uint64(l.newest) - uint64(from)) / 2)
-		if from >= l.newest {
-			break
+	back := func(target int64, enough int64) {
+		for i := 0; i < 5 && size > enough && from < target; i++ {
+			// The middle of what is left, without overflow.
+			from += int64((uint64(target) - uint64(from) + 1) / 2)
+			l.forget(from)
+			l.coarsen(from)
+			size = l.Bytes()
 		}
-		l.forget(from)
-		l.coarsen(from)
-		if size = l.Bytes(); size <= l.max*3/4 {
-			break
-		}
+	}
+	back(l.arrived(), l.max*3/4)
+	if size > l.max+l.max/2 {
+		back(l.newest, l.max)
 	}
 	// Where little can be forgotten it is not tried again at once.
 	l.trimAt = max(l.max, size+l.max/8)
 	l.full = size > l.max+l.max/2
 }
 
+// arrived is a time, on the common clock, up to which every stream has arrived that goes on.
+func (l *Live) arrived() int64 {
+	t := l.newest
+	for _, n := range l.nodes {
+		if n == nil {
+			continue
+		}
+		for _, s := range n.streams {
+			if s.finished == none {
+				t = min(t, n.clock.common(s.last))
+			}
+		}
+	}
+	return t
+}
+
 // coarsen folds the step functions up to a time.
 func (l *Live) coarsen(until int64) {
 	list := l.allSteps()
 	// A quarter of the memory is for what is folded: so many stretches of each function, of six changes.
-	stretches := max(l.max/4/(6*24)/int64(max(len(list), 1)), 16)
+	stretches := max(l.max/4/(6*20)/int64(max(len(list), 1)), 16)
 	l.fold = max(l.fold, 1<<10)
 	for (uint64(until)-uint64(l.run.start))/uint64(l.fold) > uint64(stretches) && l.fold < 1<<50 {
 		l.fold *= 2

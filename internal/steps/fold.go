@@ -25,6 +25,7 @@ func Of(changes []Change) *Steps {
 			s.last.next = leaf
 		}
 		s.last = leaf
+		s.leaves++
 		level = append(level, leaf)
 	}
 	for len(level) > 1 {
