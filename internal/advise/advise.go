@@ -8,6 +8,9 @@
 // fault taken away (replay.go), others compare it with what the given number of workers can reach (critical.Work).
 //
 // Without a model the rules go by the sums of slou.Result alone, as well as these allow.
+//
+// A rule says each sentence in English and Russian side by side, with the same arguments (units.Say), and knows nothing of
+// the language that is wanted.
 package advise
 
 import (
@@ -30,6 +33,7 @@ type Input struct {
 	Model     *model.Model
 	Critical  *critical.Result
 	Lifecycle *lifecycle.Result
+	Lang      string // of the texts: "en" or "ru"; anything else is "en"
 }
 
 // Advice is one reason why the program is slow and what to try.
@@ -59,6 +63,7 @@ const (
 type advisor struct {
 	Input
 	res     *slou.Result
+	lang    units.Lang
 	workers int64
 	replay  *replay // nil without a model
 	list    []Advice
@@ -67,7 +72,7 @@ type advisor struct {
 // Advise gives the reasons why a run was slow, the one with the largest gain first, those that keep it from ending before
 // all; none when nearly all time was useful or nothing stands out. Gains of different advice may be of the same time.
 func Advise(in Input) []Advice {
-	a := &advisor{Input: in, res: in.SLOU}
+	a := &advisor{Input: in, res: in.SLOU, lang: units.LangOf(in.Lang)}
 	for i := range a.res.Nodes {
 		a.workers += int64(len(a.res.Nodes[i].Workers))
 	}
@@ -105,22 +110,22 @@ func Advise(in Input) []Advice {
 }
 
 // add takes up advice if it is worth it. wall is what it saves of the run's time, total of the processors'.
-func (a *advisor) add(id string, wall, total int64, bound string, evidence map[string]any, format string, args ...any) {
+func (a *advisor) add(id string, wall, total int64, bound units.Text, evidence map[string]any, text units.Text) {
 	total = min(total, a.res.TotalNS)
 	if float64(total) < worthwhile*float64(a.res.TotalNS) || total <= 0 {
 		return
 	}
-	a.list = append(a.list, Advice{ID: id, Text: fmt.Sprintf(format, args...), Evidence: evidence, GainNS: total, GainWallNS: max(min(wall, a.res.WallNS), 0), Bound: bound})
+	a.list = append(a.list, Advice{ID: id, Text: text.In(a.lang), Evidence: evidence, GainNS: total, GainWallNS: max(min(wall, a.res.WallNS), 0), Bound: bound.In(a.lang)})
 }
 
 // addWall is add for what makes the run shorter, on the same workers.
-func (a *advisor) addWall(id string, wall int64, bound string, evidence map[string]any, format string, args ...any) {
-	a.add(id, wall, wall*a.workers, bound, evidence, format, args...)
+func (a *advisor) addWall(id string, wall int64, bound units.Text, evidence map[string]any, text units.Text) {
+	a.add(id, wall, wall*a.workers, bound, evidence, text)
 }
 
 // addTime is add for processor time that would go, as much on every worker.
-func (a *advisor) addTime(id string, total int64, bound string, evidence map[string]any, format string, args ...any) {
-	a.add(id, total/max(a.workers, 1), total, bound, evidence, format, args...)
+func (a *advisor) addTime(id string, total int64, bound units.Text, evidence map[string]any, text units.Text) {
+	a.add(id, total/max(a.workers, 1), total, bound, evidence, text)
 }
 
 // had is the advice of that name that was given, nil if none.
@@ -133,7 +138,11 @@ func (a *advisor) had(ids ...string) *Advice {
 	return nil
 }
 
-func (a *advisor) share(ns int64) string { return units.Percent(ns, a.res.TotalNS) }
+// share is which part of all time that is.
+func (a *advisor) share(ns int64) units.Share { return units.Share{Part: ns, Whole: a.res.TotalNS} }
+
+// often is how often something was.
+func often(n int64) units.Number { return units.Number{N: n, What: units.Times} }
 
 // fragment gives what is known of a code fragment, nil if it is not there.
 func (a *advisor) fragment(code string) *slou.Fragment {

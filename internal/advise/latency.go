@@ -2,7 +2,6 @@ package advise
 
 import (
 	"cmp"
-	"fmt"
 	"maps"
 	"slices"
 
@@ -228,25 +227,33 @@ func (a *advisor) flow(f *flow, best int64) {
 		}
 	}
 	evidence["waited_ns"], evidence["count"] = waited, count
-	head := fmt.Sprintf("Workers waited %s (%s, %s) for `%s`%s%s%s, most often on the link %s.", units.Duration(waited), a.share(waited), units.Count(count, "time"), name, f.also,
-		a.by(" from ", producer, f.maker), a.by(" before ", consumer, f.reader), f.link)
-	within := func(wall int64, what string) string {
-		return fmt.Sprintf("%s, with everything else as it is, the run would take %s.", what, units.Duration(a.res.WallNS-wall))
+	head := units.Say("Workers waited %s (%s, %s) for `%s`%s%s%s, most often on the link %s.", "Рабочие потоки ждали ФД `%[4]s`%[5]s%[6]s%[7]s: %[1]s (%[2]s, %[3]s), чаще всего на связи %[8]s.",
+		units.Time(waited), a.share(waited), often(count), name, f.also,
+		a.by(" from ", " от ", producer, f.maker), a.by(" before ", " для ", consumer, f.reader), f.link)
+	within := func(wall int64, what units.Text) units.Text {
+		return units.Say("%s, with everything else as it is, the run would take %s.", "Если %s, а остальное не менять, запуск займёт %s.", what, units.Time(a.res.WallNS-wall))
 	}
+	whereUsed := units.Say("Stored where they are used", "хранить их там, где они используются")
 	push := a.res.WallNS - r.wall(a.only(f, direct))
 	switch {
 	case 2*f.astray > f.messages:
 		evidence["stored_elsewhere"] = f.astray
-		a.addWall("locators-disagree", push, within(push, "Stored where they are used"), evidence,
-			"%s They are stored on a node that neither makes nor uses them: their locator and those of the CFs disagree. Give `%s`%s the locator of the CFs that use them: `locator_cyclic %s[i] => expression;`, with the expression of their `locator_cyclic`.", head, name, f.also, name)
+		a.addWall("locators-disagree", push, within(push, whereUsed), evidence, units.Say(
+			"%s They are stored on a node that neither makes nor uses them: their locator and those of the CFs disagree. Give `%s`%s the locator of the CFs that use them: `locator_cyclic %s[i] => expression;`, with the expression of their `locator_cyclic`.",
+			"%s Эти ФД хранятся на узле, где их не вычисляют и не используют: их локатор не согласован с локаторами ФВ. Задайте для ФД `%s`%s локатор тех ФВ, которые их используют: `locator_cyclic %s[i] => выражение;` с тем же выражением, что в `locator_cyclic` этих ФВ.",
+			head, name, f.also, name))
 	case f.messages >= 2*f.pairs && (f.users > 1 || a.usedAtHome(f)):
 		evidence["repeated"] = f.messages - f.pairs
-		a.addWall("replicate", push, within(push, "With a copy on every node"), evidence,
-			"%s %d of %d messages brought a node a DF it had received before: keep a copy on every node with `locator_replicating %s => all;`, or run the CFs that share it on one node.", head, f.messages-f.pairs, f.messages, name)
+		a.addWall("replicate", push, within(push, units.Say("With a copy on every node", "держать по копии на каждом узле")), evidence, units.Say(
+			"%s %d of %s brought a node a DF it had received before: keep a copy on every node with `locator_replicating %s => all;`, or run the CFs that share it on one node.",
+			"%s В %d из %s узлу приходил ФД, который он уже получал: держите по копии на каждом узле (`locator_replicating %s => all;`) или исполняйте все ФВ, которым он нужен, на одном узле.",
+			head, f.messages-f.pairs, units.Number{N: f.messages, What: units.OfMessages.AlwaysMore()}, name))
 	case f.messages >= 2*f.pairs:
 		evidence["repeated"] = f.messages - f.pairs
-		a.addWall("asked-again", push, within(push, "Stored where they are used"), evidence,
-			"%s The same node asked for the same DF again for every CF: %d messages for %s. Store it where those CFs run: `locator_cyclic %s => expression;`.", head, f.messages, units.Count(f.pairs, "DF"), name)
+		a.addWall("asked-again", push, within(push, whereUsed), evidence, units.Say(
+			"%s The same node asked for the same DF again for every CF: %s for %s. Store it where those CFs run: `locator_cyclic %s => expression;`.",
+			"%s Один и тот же узел запрашивает один и тот же ФД заново для каждого ФВ: %s на %s. Храните его там, где исполняются эти ФВ: `locator_cyclic %s => выражение;`.",
+			head, units.Number{N: f.messages, What: units.Messages.AlwaysMore()}, units.Number{N: f.pairs, What: units.DFs}, name))
 	default:
 		a.once(f, best, push, flight, head, consumer, evidence, within)
 	}
@@ -274,34 +281,47 @@ func (a *advisor) usedAtHome(f *flow) bool {
 }
 
 // once: every DF comes to a node once.
-func (a *advisor) once(f *flow, best, push, flight int64, head, consumer string, evidence map[string]any, within func(int64, string) string) {
+func (a *advisor) once(f *flow, best, push, flight int64, head units.Text, consumer string, evidence map[string]any, within func(int64, units.Text) units.Text) {
 	if parts, n := a.tooLarge(f, flight); n > 0 {
 		evidence["parts"], evidence["cfs_per_worker"] = pieces, a.cfsPerWorker()
 		if 2*parts >= best*(pieces-1)/pieces*9/10 {
-			a.addWall("too-large", parts, within(parts, fmt.Sprintf("In %d parts each, worked on while the next is on its way", pieces)), evidence,
-				"%s They are large (%s each, %s on the link), and with %.1f CFs per worker there is little else to do meanwhile: divide them and `%s` into smaller fragments, so that one part is worked on while the next is on its way.",
-				head, units.Bytes(f.bytes/max(f.messages, 1)), units.Duration(flight), a.cfsPerWorker(), consumer)
+			what := units.Say("In %d parts each, worked on while the next is on its way", "разделить каждый на %d частей и обрабатывать одну часть, пока идёт следующая", pieces)
+			a.addWall("too-large", parts, within(parts, what), evidence, units.Say(
+				"%s They are large (%s each, %s on the link), and with %s CFs per worker there is little else to do meanwhile: divide them and `%s` into smaller fragments, so that one part is worked on while the next is on its way.",
+				"%s Эти ФД велики (по %s, в пути %s), а на рабочий поток приходится лишь %s ФВ, и заняться в это время почти нечем. Разделите их и `%s` на фрагменты поменьше, чтобы одна часть обрабатывалась, пока идёт следующая.",
+				head, units.Size(f.bytes/max(f.messages, 1)), units.Time(flight), units.Decimal(a.cfsPerWorker()), consumer))
 			return
 		}
 	}
 	user := a.fragment(consumer)
+	oneNode := units.Say("Made and used on one node", "вычислять и использовать их на одном узле")
 	switch {
 	case user != nil && user.Count > 0 && flight > 4*user.MeanNS && flight < 4*a.shortest():
-		a.addWall("too-small-to-send", best, within(best, "Made and used on one node"), evidence,
-			"%s A message takes %s on average, a CF of %s %s: it does not pay to send so little work to the data. Make the fragments larger, or place `%s` where its DFs are.",
-			head, units.Duration(flight), a.named(consumer), units.Duration(user.MeanNS), consumer)
+		a.addWall("too-small-to-send", best, within(best, oneNode), evidence, tooSmallToSend(head, flight, a.named(consumer), user))
 	case f.asked > 0 && 10*push >= 7*best:
-		a.addWall("late-transfer", push, within(push, "Stored where they are used, and sent as soon as they are made"), evidence,
-			"%s They are sent only when they are asked for, after a CF needs them: store them where they are used (`locator_cyclic %s[i] => expression;`), so that they are sent as soon as they are made.", head, f.name)
+		a.addWall("late-transfer", push, within(push, units.Say("Stored where they are used, and sent as soon as they are made", "хранить их там, где они используются, и отправлять сразу после вычисления")), evidence, units.Say(
+			"%s They are sent only when they are asked for, after a CF needs them: store them where they are used (`locator_cyclic %s[i] => expression;`), so that they are sent as soon as they are made.",
+			"%s Эти ФД отправляются только по запросу, когда они уже понадобились ФВ. Храните их там, где они используются (`locator_cyclic %s[i] => выражение;`): тогда они будут отправляться сразу после вычисления.",
+			head, f.name))
 	default:
-		overlap := ""
+		var overlap units.Text
 		if n := a.cfsPerWorker(); n < fewPerWorker {
 			evidence["cfs_per_worker"] = n
-			overlap = fmt.Sprintf(" With %.1f CFs per worker there is little else to do meanwhile: smaller fragments would let transfers overlap with work.", n)
+			overlap = units.Say(" With %s CFs per worker there is little else to do meanwhile: smaller fragments would let transfers overlap with work.",
+				" На рабочий поток приходится лишь %s ФВ, и во время передачи почти нечем заняться: с фрагментами поменьше передача шла бы одновременно с работой.", units.Decimal(n))
 		}
-		a.addWall("far-data", best, within(best, "Made and used on one node"), evidence,
-			"%s Give `%s`%s and the code fragments that make and use them the same locator, so that they meet on one node.%s", head, f.name, f.also, overlap)
+		a.addWall("far-data", best, within(best, oneNode), evidence, units.Say(
+			"%s Give `%s`%s and the code fragments that make and use them the same locator, so that they meet on one node.%s",
+			"%s Задайте один и тот же локатор для ФД `%s`%s и для фрагментов кода, которые их вычисляют и используют, чтобы всё оказалось на одном узле.%s",
+			head, f.name, f.also, overlap))
 	}
+}
+
+// tooSmallToSend is said where a message takes longer than the CFs that wait for it.
+func tooSmallToSend(head units.Text, flight int64, named string, user *slou.Fragment) units.Text {
+	return units.Say("%s A message takes %s on average, a CF of %s %s: it does not pay to send so little work to the data. Make the fragments larger, or place `%s` where its DFs are.",
+		"%s Сообщение идёт в среднем %s, а ФВ %s исполняется %s: пересылка не окупается столь малой работой. Укрупните фрагменты или исполняйте `%s` там, где его ФД.",
+		head, units.Time(flight), named, units.Time(user.MeanNS), user.Code)
 }
 
 // fewPerWorker is the number of CFs per worker below which a transfer has little to overlap with.
@@ -344,15 +364,16 @@ func (a *advisor) shortest() int64 {
 	return least
 }
 
-// by names a code fragment and the statement that called it.
-func (a *advisor) by(word, code string, cf model.CF) string {
+// by names a code fragment and the statement that called it, after a word; nothing where they are not known.
+func (a *advisor) by(english, russian, code string, cf model.CF) units.Text {
 	if cf == 0 || code == "" {
-		return ""
+		return units.Text{}
 	}
+	named := "`" + code + "`"
 	if at := a.statement(cf); at != "" {
-		return fmt.Sprintf("%s`%s` (%s)", word, code, at)
+		named += " (" + at + ")"
 	}
-	return fmt.Sprintf("%s`%s`", word, code)
+	return units.Say(english+"%s", russian+"%s", named)
 }
 
 // has tells whether DFs of that name are in the flow.
@@ -398,21 +419,29 @@ func (a *advisor) migration() {
 			break
 		}
 	}
-	a.addWall("migration", wall, fmt.Sprintf("Created where they run, with everything else as it is, the run would take %s.", units.Duration(a.res.WallNS-wall)),
+	a.addWall("migration", wall, units.Say("Created where they run, with everything else as it is, the run would take %s.",
+		"Если создавать их там, где они исполняются, а остальное не менять, запуск займёт %s.", units.Time(a.res.WallNS-wall)),
 		map[string]any{"link": c.Link, "consumer": c.Consumer, "waited_ns": c.NS, "count": c.Count, "migrations": len(a.Model.Moves), "created_at": at},
-		"%s Create CFs where they run: give the enclosing loop or sub the same locator.", a.waitedFor(l, &c))
+		createThere(a.waitedFor(l, &c)))
+}
+
+func createThere(head units.Text) units.Text {
+	return units.Say("%s Create CFs where they run: give the enclosing loop or sub the same locator.",
+		"%s Создавайте ФВ там, где они исполняются: задайте охватывающему циклу или подпрограмме (`sub`) тот же локатор.", head)
 }
 
 // waitedFor says what was waited for most.
-func (a *advisor) waitedFor(l *slou.Share, c *slou.Cause) string {
-	what := fmt.Sprintf("%s for `%s` from %s", a.named(c.Consumer), c.DF, a.named(c.Producer))
+func (a *advisor) waitedFor(l *slou.Share, c *slou.Cause) units.Text {
+	consumer := a.named(c.Consumer)
+	what := units.Say("%s for `%s` from %s", "ФД `%[2]s` от %[3]s для %[1]s", consumer, c.DF, a.named(c.Producer))
 	if c.DF == "" {
-		what = fmt.Sprintf("for CFs of %s that migrated", a.named(c.Consumer))
+		what = units.Say("for CFs of %s that migrated", "переноса ФВ %s", consumer)
 	} else if c.Producer == "" {
-		what = fmt.Sprintf("%s for `%s`", a.named(c.Consumer), c.DF)
+		what = units.Say("%s for `%s`", "ФД `%[2]s` для %[1]s", consumer, c.DF)
 	}
-	return fmt.Sprintf("Workers waited %s (%s) for messages, most of all (%s, %s) %s on the link %s.",
-		units.Duration(l.NS), a.share(l.NS), units.Duration(c.NS), units.Count(c.Count, "time"), what, c.Link)
+	return units.Say("Workers waited %s (%s) for messages, most of all (%s, %s) %s on the link %s.",
+		"Рабочие потоки ждали сообщений %s (%s), дольше всего (%s, %s) ждали %s на связи %s.",
+		units.Time(l.NS), a.share(l.NS), units.Time(c.NS), often(c.Count), what, c.Link)
 }
 
 // latencySums is latency by the sums alone.
@@ -431,21 +460,22 @@ func (a *advisor) latencySums(l *slou.Share) {
 	evidence := map[string]any{"link": c.Link, "df": c.DF, "producer": c.Producer, "consumer": c.Consumer, "waited_ns": c.NS, "count": c.Count,
 		"messages": g.Count, "bytes": g.Bytes, "flight_ns": flight, "repeated": g.Repeated}
 	head := a.waitedFor(l, &c)
-	const bound = "Workers waited that long for messages."
+	bound := units.Say("Workers waited that long for messages.", "Столько времени рабочие потоки ждали сообщений.")
 	switch {
 	case g.Repeated*5 >= g.Count && g.Repeated > 0:
 		evidence["repeated_bytes"] = g.RepeatBytes
-		a.addTime("replicate", l.NS, bound, evidence,
-			"%s %d of %d messages (%s) brought a node a DF it had received before: keep a copy there with `locator_replicating name => all;`, or run the CFs that share it on one node.",
-			head, g.Repeated, g.Count, units.Bytes(g.RepeatBytes))
+		a.addTime("replicate", l.NS, bound, evidence, units.Say(
+			"%s %d of %s (%s) brought a node a DF it had received before: keep a copy there with `locator_replicating name => all;`, or run the CFs that share it on one node.",
+			"%s В %d из %s (%s) узлу приходил ФД, который он уже получал: держите там копию (`locator_replicating имя => all;`) или исполняйте все ФВ, которым он нужен, на одном узле.",
+			head, g.Repeated, units.Number{N: g.Count, What: units.OfMessages.AlwaysMore()}, units.Size(g.RepeatBytes)))
 	case user != nil && user.Count > 0 && flight > 4*user.MeanNS:
-		a.addTime("too-small-to-send", l.NS, bound, evidence,
-			"%s A message takes %s on average, a CF of `%s` %s: it does not pay to send so little work to the data. Make the fragments larger, or place `%s` where its DFs are.",
-			head, units.Duration(flight), c.Consumer, units.Duration(user.MeanNS), c.Consumer)
+		a.addTime("too-small-to-send", l.NS, bound, evidence, tooSmallToSend(head, flight, "`"+c.Consumer+"`", user))
 	case c.DF == "":
-		a.addTime("migration", l.NS, bound, evidence, "%s Create CFs where they run: give the enclosing loop or sub the same locator.", head)
+		a.addTime("migration", l.NS, bound, evidence, createThere(head))
 	default:
-		a.addTime("far-data", l.NS, bound, evidence,
-			"%s Give `%s` and the code fragments that make and use it the same locator, so that they meet on one node.", head, c.DF)
+		a.addTime("far-data", l.NS, bound, evidence, units.Say(
+			"%s Give `%s` and the code fragments that make and use it the same locator, so that they meet on one node.",
+			"%s Задайте один и тот же локатор для ФД `%s` и для фрагментов кода, которые его вычисляют и используют, чтобы всё оказалось на одном узле.",
+			head, c.DF))
 	}
 }

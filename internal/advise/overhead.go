@@ -1,7 +1,6 @@
 package advise
 
 import (
-	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -12,14 +11,17 @@ import (
 )
 
 // partWords say what the system did.
-var partWords = map[string]string{
-	"create":   "creating CFs",
-	"request":  "before DFs are requested",
-	"send":     "before DFs are sent",
-	"deliver":  "from arrival to ready",
-	"dispatch": "from ready to start",
-	"steal":    "stealing CFs",
+var partWords = map[string]units.Text{
+	"create":   units.Say("creating CFs", "на создание ФВ"),
+	"request":  units.Say("before DFs are requested", "до запроса ФД"),
+	"send":     units.Say("before DFs are sent", "до отправки ФД"),
+	"deliver":  units.Say("from arrival to ready", "от прихода ФД до готовности ФВ"),
+	"dispatch": units.Say("from ready to start", "от готовности ФВ до его начала"),
+	"steal":    units.Say("stealing CFs", "на перехват ФВ"),
 }
+
+// systemTime is the bound of what only the sums tell.
+var systemTime = units.Say("The system used that much time.", "Столько времени заняла работа самой системы.")
 
 // littleOverhead is the share of a CF's time that the system may take.
 const littleOverhead = 1 - goodUseful
@@ -46,7 +48,7 @@ func (a *advisor) granularity() {
 	parts["dispatch"] -= late
 	largest := slou.Amount{}
 	for _, p := range slou.Largest(parts) {
-		if partWords[p.Name] != "" {
+		if _, ok := partWords[p.Name]; ok {
 			largest = p
 			break
 		}
@@ -56,36 +58,40 @@ func (a *advisor) granularity() {
 	}
 	each := max(caused, 0) / f.Count
 	evidence := map[string]any{"code": f.Code, "count": f.Count, "mean_ns": f.MeanNS, "overhead_ns": caused, "overhead_mean_ns": each, "part": largest.Name, "part_ns": largest.NS}
-	head := fmt.Sprintf("The run-time system used %s (%s) of the workers' time, most of it %s (%s).", units.Duration(system), a.share(system), partWords[largest.Name], units.Duration(largest.NS))
+	head := units.Say("The run-time system used %s (%s) of the workers' time, most of it %s (%s).", "Исполнительная система заняла %s (%s) времени рабочих потоков, больше всего — %s (%s).",
+		units.Time(system), a.share(system), partWords[largest.Name], units.Time(largest.NS))
 	switch {
 	case largest.Name == "dispatch" && a.crowded() != nil:
 		h := a.crowded()
 		spare := int64(h.Workers-h.Cores) * a.res.WallNS
-		a.add("too-many-workers", 0, min(system+o.Parts["preempt"], spare), a.coresBound(h), evidence,
-			"%s A worker that has no core cannot start what is ready: %s", head, a.whoTookCores())
+		a.add("too-many-workers", 0, min(system+o.Parts["preempt"], spare), coresBound(h), evidence, units.Say(
+			"%s A worker that has no core cannot start what is ready: %s", "%s Рабочий поток, которому не досталось ядра, не может начать готовый ФВ: %s", head, a.whoTookCores()))
 	case largest.Name == "request" || largest.Name == "send":
 		if a.had("late-transfer", "locators-disagree", "replicate", "asked-again", "far-data") != nil {
 			return // the same time
 		}
-		a.addTime("late-transfer", system, "The system used that much time.", evidence,
+		a.addTime("late-transfer", system, systemTime, evidence, units.Say(
 			"%s %s needs DFs that are asked for or sent late (%s per CF): store them where they are used (`locator_cyclic name[i] => expression;`), so that they are sent as soon as they are made.",
-			head, a.named(f.Code), units.Duration(each))
+			"%s ФД для %s поздно запрашиваются или отправляются (%s на каждый ФВ). Храните их там, где они используются (`locator_cyclic имя[i] => выражение;`): тогда они будут отправляться сразу после вычисления.",
+			head, a.named(f.Code), units.Time(each)))
 	case each > f.MeanNS/4:
 		a.tooSmall(f, system, each, head, evidence)
 	default:
-		a.addTime("overhead", system, "The system used that much time.", evidence, "%s %s causes most of it: %s per CF, in %s.", head, a.named(f.Code), units.Duration(each), units.Count(f.Count, "CF"))
+		a.addTime("overhead", system, systemTime, evidence, units.Say("%s %s causes most of it: %s per CF, in %s.", "%s Больше всего этой работы приходится на %s: по %s на каждый из %s.",
+			head, a.named(f.Code), units.Time(each), units.Number{N: f.Count, What: units.CFs}))
 	}
 }
 
 // tooSmall: a CF is not worth what it costs to run.
-func (a *advisor) tooSmall(f *slou.Fragment, system, each int64, head string, evidence map[string]any) {
+func (a *advisor) tooSmall(f *slou.Fragment, system, each int64, head units.Text, evidence map[string]any) {
 	times := max(int64(float64(each)/(littleOverhead*float64(max(f.MeanNS, 1)))), 2)
 	times = max(min(times, f.Count/max(a.workers, 1)), 1) // every worker still needs one
 	evidence["times"] = times
-	const text = "%s A CF of %s works for %s on average and costs %s to run (%s): give each one more to do."
-	args := []any{head, a.named(f.Code), units.Duration(f.MeanNS), units.Duration(each), units.Count(f.Count, "CF")}
+	text := units.Say("%s A CF of %s works for %s on average and costs %s to run (%s): give each one more to do.",
+		"%s Один ФВ %s исполняется в среднем %s, а накладные расходы на него — %s (всего %s): пусть каждый делает больше.",
+		head, a.named(f.Code), units.Time(f.MeanNS), units.Time(each), units.Number{N: f.Count, What: units.CFs})
 	if a.replay == nil {
-		a.addTime("too-small", system, "The system used that much time.", evidence, text, args...)
+		a.addTime("too-small", system, systemTime, evidence, text)
 		return
 	}
 	// As many CFs as now, each at its share of the cost of one that does the work of so many: that is one in so many, at
@@ -104,7 +110,9 @@ func (a *advisor) tooSmall(f *slou.Fragment, system, each int64, head string, ev
 			return ns / times
 		},
 	})
-	a.addWall("too-small", wall, fmt.Sprintf("With one CF for %d and what each costs as it is, the run would take %s.", times, units.Duration(a.res.WallNS-wall)), evidence, text+" One should do the work of %d.", append(args, times)...)
+	a.addWall("too-small", wall, units.Say("With one CF for %d and what each costs as it is, the run would take %s.",
+		"Если объединить ФВ по %d, а накладные расходы на один ФВ не изменятся, запуск займёт %s.", times, units.Time(a.res.WallNS-wall)),
+		evidence, units.Say("%s One should do the work of %d.", "%s Стоит объединить их по %d.", text, times))
 }
 
 // crowded is a host with more workers than cores, nil if there is none.
@@ -117,16 +125,23 @@ func (a *advisor) crowded() *slou.Host {
 	return nil
 }
 
-func (a *advisor) coresBound(h *slou.Host) string {
-	return fmt.Sprintf("%s cannot do more than %s at a time.", units.Count(int64(h.Cores), "core"), units.Count(int64(h.Cores), "CF"))
+func coresBound(h *slou.Host) units.Text {
+	return units.Say("%s cannot do more than %s at a time.", "На %s не может исполняться больше %s одновременно.",
+		units.Number{N: int64(h.Cores), What: units.OnCores}, units.Number{N: int64(h.Cores), What: units.CFs})
 }
 
 // whoTookCores says why CFs were pre-empted, and what to do.
-func (a *advisor) whoTookCores() string {
+func (a *advisor) whoTookCores() units.Text {
 	if h := a.crowded(); h != nil {
-		return fmt.Sprintf("%s run on %s of host %s. Use fewer workers.", units.Count(int64(h.Workers), "worker"), units.Count(int64(h.Cores), "core"), printable(h.Host))
+		name := units.Say("%s", " `%s`", printable(h.Host))
+		if h.Host == "" {
+			name = units.Text{}
+		}
+		return units.Say("%s run on %s of host %s. Use fewer workers.", "на %s приходится %s хоста%s. Уменьшите число рабочих потоков.",
+			units.Number{N: int64(h.Workers), What: units.Workers}, units.Number{N: int64(h.Cores), What: units.Cores}, name)
 	}
-	return "other threads ran on their cores, such as other programs, messages or recording. Stop what else runs on the machine, or leave it a core."
+	return units.Say("other threads ran on their cores, such as other programs, messages or recording. Stop what else runs on the machine, or leave it a core.",
+		"их ядра занимали другие потоки (других программ, передачи сообщений, записи трассы). Остановите на машине всё лишнее или оставьте для остального отдельное ядро.")
 }
 
 // printable replaces what a terminal might take for a command.
@@ -176,28 +191,29 @@ func (a *advisor) preempted() {
 	ns := a.res.Factors.O.Parts["preempt"]
 	late, _ := a.lateStarts()
 	evidence := map[string]any{"preempt_ns": ns, "late_ns": late}
-	var lost []string
+	var text units.Text
 	little := a.res.TotalNS / 200 // beside the other part not worth the words
 	if ns > little || ns > late {
-		lost = append(lost, fmt.Sprintf("CFs that were running lost the processor for %s (%s)", units.Duration(ns), a.share(ns)))
+		text = units.Say("CFs that were running lost the processor for %s (%s)", "У исполнявшихся ФВ процессор был отобран на %s (%s)", units.Time(ns), a.share(ns))
 	}
 	if late > little || late > ns {
-		lost = append(lost, fmt.Sprintf("workers that had a CF to start had no processor for %s (%s)", units.Duration(late), a.share(late)))
-	}
-	text := strings.Join(lost, ", and ")
-	if text != "" {
-		text = strings.ToUpper(text[:1]) + text[1:]
+		workers := units.Say("Workers", "Рабочие потоки")
+		if ns > little {
+			workers = units.Say("%s, and workers", "%s, а рабочие потоки", text)
+		}
+		text = units.Say("%s that had a CF to start had no processor for %s (%s)", "%s, которым было что исполнять, оставались без процессора %s (%s)", workers, units.Time(late), a.share(late))
 	}
 	ns += late
-	who := a.whoTookCores()
+	text = units.Say("%s: %s", "%s: %s", text, a.whoTookCores())
 	if h := a.crowded(); h != nil {
-		a.add("preempted", 0, min(ns, max(ns-late, int64(h.Workers-h.Cores)*a.res.WallNS)), a.coresBound(h), evidence, "%s: %s", text, who)
+		a.add("preempted", 0, min(ns, max(ns-late, int64(h.Workers-h.Cores)*a.res.WallNS)), coresBound(h), evidence, text)
 		if a.had("preempted") != nil { // the same fault is said once
 			a.list = slices.DeleteFunc(a.list, func(x Advice) bool { return x.ID == "too-many-workers" })
 		}
 		return
 	}
-	a.addTime("preempted", ns, "With cores of their own, CFs would have started and ended that much sooner.", evidence, "%s: %s", text, who)
+	a.addTime("preempted", ns, units.Say("With cores of their own, CFs would have started and ended that much sooner.",
+		"Будь у рабочих потоков собственные ядра, ФВ начинались и заканчивались бы раньше на это время."), evidence, text)
 }
 
 // extraCores: the run used more than its workers' cores.
@@ -206,8 +222,11 @@ func (a *advisor) extraCores() {
 		return
 	}
 	ns := a.res.Factors.O.Parts["extra"]
-	a.add("extra-cores", 0, ns, "This time was used beside the workers; the run need not become shorter without it.", map[string]any{"extra_ns": ns},
-		"The processes used %s (%s) of processor time beyond their workers': communication and system threads need cores of their own. Larger fragments mean fewer messages.", units.Duration(ns), a.share(ns))
+	a.add("extra-cores", 0, ns, units.Say("This time was used beside the workers; the run need not become shorter without it.", "Это время потрачено помимо рабочих потоков: без него запуск не обязательно станет короче."),
+		map[string]any{"extra_ns": ns}, units.Say(
+			"The processes used %s (%s) of processor time beyond their workers': communication and system threads need cores of their own. Larger fragments mean fewer messages.",
+			"Помимо рабочих потоков процессы заняли %s (%s) процессорного времени: системным потокам и потокам передачи сообщений нужны свои ядра. Чем крупнее фрагменты, тем меньше сообщений.",
+			units.Time(ns), a.share(ns)))
 }
 
 // contention: workers waited for a lock, a resource or a collective.
@@ -222,7 +241,9 @@ func (a *advisor) contention() {
 	}
 	name := parts[0].Name
 	c := a.top(func(c *slou.Cause) bool { return c.Factor == "W" && c.Part == name }, func(c *slou.Cause) [4]string { return [4]string{c.Consumer} }, lost)
-	a.addTime("contention", w.NS, "Without any waiting, as much time of the workers would be free.", map[string]any{"name": name, "waited_ns": parts[0].NS, "consumer": c.Consumer},
-		"Workers waited %s (%s) for each other, most at `%s` (%s), most often in %s. Hold it for a shorter time, or give each worker its own.",
-		units.Duration(w.NS), a.share(w.NS), name, units.Duration(parts[0].NS), a.named(c.Consumer))
+	a.addTime("contention", w.NS, units.Say("Without any waiting, as much time of the workers would be free.", "Столько времени рабочих потоков освободилось бы, если бы они совсем не ждали."),
+		map[string]any{"name": name, "waited_ns": parts[0].NS, "consumer": c.Consumer}, units.Say(
+			"Workers waited %s (%s) for each other, most at `%s` (%s), most often in %s. Hold it for a shorter time, or give each worker its own.",
+			"Рабочие потоки ждали друг друга %s (%s): дольше всего на `%s` (%s), чаще всего в %s. Сократите время, на которое этот ресурс занимают, или дайте каждому рабочему потоку свой.",
+			units.Time(w.NS), a.share(w.NS), name, units.Time(parts[0].NS), a.named(c.Consumer)))
 }

@@ -3,6 +3,7 @@ package advise_test
 import (
 	"context"
 	"os"
+	"reflect"
 	"strings"
 	"testing"
 
@@ -50,7 +51,17 @@ func TestAnyRun(t *testing.T) {
 			}
 		}
 		list := advise.Advise(in)
+		in.Lang = "ru"
+		russian := advise.Advise(in)
+		if len(russian) != len(list) {
+			t.Fatalf("%d pieces of advice, in Russian %d", len(list), len(russian))
+		}
 		for i, a := range list {
+			b := russian[i]
+			onlyRussian(t, b.Text+"\n"+b.Bound)
+			if b.Text, b.Bound = a.Text, a.Bound; !reflect.DeepEqual(a, b) {
+				t.Fatalf("%+v is in Russian %+v", a, b)
+			}
 			if a.ID == "" || a.Text == "" || a.Bound == "" || a.Evidence == nil || strings.Contains(a.Text+a.Bound, "%!") {
 				t.Fatalf("%+v", a)
 			}

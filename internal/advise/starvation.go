@@ -27,14 +27,15 @@ func (a *advisor) loads() (loaded *slou.Node, busy int, all int64) {
 
 // spread is what the run would gain if any worker could run any CF: the busiest node would have less to do; false where the
 // longest chain is not known.
-func (a *advisor) spread() (wall int64, bound string, ok bool) {
+func (a *advisor) spread() (wall int64, bound units.Text, ok bool) {
 	if a.Critical == nil || a.Critical.Work == nil {
-		return 0, "", false
+		return 0, units.Text{}, false
 	}
 	w := a.Critical.Work
 	even := ceil(w.T1NS, a.workers)
-	return min(a.busiest(false), a.res.WallNS) - max(even, w.TinfNS), fmt.Sprintf("The busiest node has %s of useful work for each worker. Spread evenly it is %s for each; the longest chain of CFs that need each other takes %s.",
-		units.Duration(a.busiest(false)), units.Duration(even), units.Duration(w.TinfNS)), true
+	return min(a.busiest(false), a.res.WallNS) - max(even, w.TinfNS), units.Say("The busiest node has %s of useful work for each worker. Spread evenly it is %s for each; the longest chain of CFs that need each other takes %s.",
+		"На самом загруженном узле на каждый рабочий поток приходится %s полезной работы, а при равномерном распределении было бы %s; самая длинная цепочка зависимых ФВ занимает %s.",
+		units.Time(a.busiest(false)), units.Time(even), units.Time(w.TinfNS)), true
 }
 
 // busiest is the useful time of a worker of the node where that is most, were its CFs spread evenly over its workers; with
@@ -53,10 +54,10 @@ func (a *advisor) busiest(system bool) (most int64) {
 }
 
 // mostly names the code fragment that takes most useful time on a node, and where its CFs are created: ", mostly of `f` (p.fa:7)".
-func (a *advisor) mostly(node int) (text, code string) {
+func (a *advisor) mostly(node int) (text units.Text, code string) {
 	m := a.Model
 	if m == nil || node >= len(m.Nodes) {
-		return "", ""
+		return text, ""
 	}
 	sums := make([]int64, len(m.Sites))
 	for _, w := range m.Nodes[node].Workers {
@@ -74,14 +75,14 @@ func (a *advisor) mostly(node int) (text, code string) {
 	}
 	s := &m.Sites[best]
 	if sums[best] == 0 {
-		return "", ""
+		return text, ""
 	}
 	code = m.Codes[s.Code].Name
-	text = fmt.Sprintf(", mostly of `%s`", code)
+	named := "`" + code + "`"
 	if s.File != "" && s.Line > 0 {
-		text = fmt.Sprintf(", mostly of `%s` (%s:%d)", code, s.File, s.Line)
+		named = fmt.Sprintf("`%s` (%s:%d)", code, s.File, s.Line)
 	}
-	return text, code
+	return units.Say(", mostly of %s", ", в основном это %s", named), code
 }
 
 // oneNode: only one of several nodes ran anything. The others starve because nothing is sent to them, whether or not
@@ -97,14 +98,16 @@ func (a *advisor) oneNode() {
 			starved += n.Factors.S.NS
 		}
 	}
-	text := "All %s ran on node %d of %d%s; the others did nothing. Without a locator everything goes to node 0: spread the CFs with `@ { locator_cyclic: expression; }` on the calls or loops, and the DFs with `locator_cyclic name[i] => expression;`."
 	mostly, code := a.mostly(loaded.Node)
+	text := units.Say("All %s ran on node %d of %d%s; the others did nothing. Without a locator everything goes to node 0: spread the CFs with `@ { locator_cyclic: expression; }` on the calls or loops, and the DFs with `locator_cyclic name[i] => expression;`.",
+		"Все %s исполнены на узле %d%[4]s; остальные узлы бездействовали (всего узлов: %[3]d). Без локатора всё попадает на узел 0: распределите ФВ, указав у вызовов или циклов `@ { locator_cyclic: выражение; }`, а ФД — указав `locator_cyclic имя[i] => выражение;`.",
+		units.Number{N: all, What: units.CFs}, loaded.Node, len(a.res.Nodes), mostly)
 	evidence := map[string]any{"node": loaded.Node, "nodes": len(a.res.Nodes), "cfs": all, "starved_ns": starved, "code": code}
 	if wall, bound, ok := a.spread(); ok {
-		a.add("one-node", wall, min(wall*a.workers, starved), bound, evidence, text, units.Count(all, "CF"), loaded.Node, len(a.res.Nodes), mostly)
+		a.add("one-node", wall, min(wall*a.workers, starved), bound, evidence, text)
 		return
 	}
-	a.addTime("one-node", starved, "The other nodes did nothing for that long.", evidence, text, units.Count(all, "CF"), loaded.Node, len(a.res.Nodes), mostly)
+	a.addTime("one-node", starved, units.Say("The other nodes did nothing for that long.", "Столько времени остальные узлы бездействовали."), evidence, text)
 }
 
 // distribution: CFs were ready on other nodes while workers had nothing to do.
@@ -127,11 +130,11 @@ func (a *advisor) distribution() {
 	}
 	c := a.top(func(c *slou.Cause) bool { return c.Factor == "S" && c.Part == "elsewhere" },
 		func(c *slou.Cause) [4]string { return [4]string{c.Consumer} }, lost)
-	before := ""
+	var before units.Text
 	if c.Consumer != "" {
-		before = fmt.Sprintf(", %s of it before %s", units.Duration(c.NS), a.named(c.Consumer))
+		before = units.Say(", %s of it before %s", " (из этого времени %s — перед %s)", units.Time(c.NS), a.named(c.Consumer))
 	}
-	stealing, stolen := ", or let idle nodes take some of them by work stealing: mark calls `stealable`", 0
+	stealing, stolen := units.Say(", or let idle nodes take some of them by work stealing: mark calls `stealable`", ", или позвольте простаивающим узлам перехватывать ФВ: пометьте вызовы словом `stealable`"), 0
 	if a.Model != nil {
 		for i := range a.Model.Moves {
 			if a.Model.Moves[i].Stolen {
@@ -140,19 +143,21 @@ func (a *advisor) distribution() {
 		}
 	}
 	if stolen > 0 {
-		stealing = fmt.Sprintf(": the %s that idle nodes took by work stealing were too few or came too late", units.Count(int64(stolen), "CF"))
+		stealing = units.Say(": the %s that idle nodes took by work stealing were too few or came too late", ": того, что перехватили простаивающие узлы (%s), было слишком мало, или оно пришло слишком поздно",
+			units.Number{N: int64(stolen), What: units.CFs})
 	}
 	mostly, code := a.mostly(loaded.Node)
 	evidence := map[string]any{"stolen": stolen, "idle_node": idle.Node, "idle_ns": idle.Factors.S.Parts["elsewhere"], "loaded_node": loaded.Node,
 		"loaded_cfs": loaded.CFs, "cfs": all, "consumer": c.Consumer, "elsewhere_ns": elsewhere, "code": code}
-	total, bound := elsewhere, "Workers had nothing to do for that long while CFs were ready on other nodes."
+	total, bound := elsewhere, units.Say("Workers had nothing to do for that long while CFs were ready on other nodes.", "Столько времени рабочим потокам было нечего делать, хотя на других узлах были готовые ФВ.")
 	wall := total / max(a.workers, 1)
 	if w, b, ok := a.spread(); ok {
 		wall, total, bound = w, min(w*a.workers, s.NS), b
 	}
-	a.add("distribution", wall, total, bound, evidence,
+	a.add("distribution", wall, total, bound, evidence, units.Say(
 		"Workers had nothing to do for %s (%s) while CFs were ready on other nodes%s. Node %d idled most (%s); node %d ran %d of %d CFs%s. Change the locators so that the load is even%s.",
-		units.Duration(elsewhere), a.share(elsewhere), before, idle.Node, units.Duration(idle.Factors.S.Parts["elsewhere"]), loaded.Node, loaded.CFs, all, mostly, stealing)
+		"Рабочим потокам было нечего делать %s (%s), хотя на других узлах были готовые ФВ%s. Дольше всех простаивал узел %d (%s); узел %d исполнил %d из %d ФВ%s. Измените локаторы так, чтобы нагрузка была равномерной%s.",
+		units.Time(elsewhere), a.share(elsewhere), before, idle.Node, units.Time(idle.Factors.S.Parts["elsewhere"]), loaded.Node, loaded.CFs, all, mostly, stealing))
 }
 
 // order: CFs that others waited for, or with the longest chain behind them, had been ready, but others were taken first.
@@ -171,9 +176,10 @@ func (a *advisor) order() {
 		if c.Producer == "" {
 			return
 		}
-		a.addTime("order", gain, "They had been ready for that long while their workers ran others.", evidence,
+		a.addTime("order", gain, units.Say("They had been ready for that long while their workers ran others.", "Столько времени они были готовы, пока их рабочие потоки исполняли другие ФВ."), evidence, units.Say(
 			"Workers waited %s for the results of %s, whose CFs were ready but stood in the queue behind others: up to %s of it would not have been lost had they been started at once. They are on the critical path: create them earlier or give them priority.",
-			units.Duration(c.NS), a.named(c.Producer), units.Duration(c.QueuedNS))
+			"Рабочие потоки %s ждали результатов %s, ФВ которого были готовы, но стояли в очереди за другими. Если бы их начинали сразу, не пропало бы до %s этого времени. Они лежат на критическом пути: создавайте их раньше или дайте им приоритет.",
+			units.Time(c.NS), a.named(c.Producer), units.Time(c.QueuedNS)))
 		return
 	}
 	// In another order, every node still has its own CFs to run, the last of which its workers cannot share, and the chain still
@@ -194,9 +200,11 @@ func (a *advisor) order() {
 	code := a.Model.Codes[a.Model.CodeOf(cf)].Name
 	wall := min(a.res.WallNS-least, ready, a.res.Factors.S.NS/max(a.workers, 1))
 	evidence["producer"], evidence["ready_ns"], evidence["chain_ns"], evidence["created_at"] = code, ready, work.TinfNS, a.statement(cf)
-	a.addWall("order", wall, fmt.Sprintf("Wherever the CFs run now, no order of them takes less than %s: the work of the busiest node, or the longest chain.", units.Duration(least)), evidence,
+	a.addWall("order", wall, units.Say("Wherever the CFs run now, no order of them takes less than %s: the work of the busiest node, or the longest chain.",
+		"Если ФВ исполняются там же, где сейчас, при любом порядке нужно не меньше %s: столько занимает работа самого загруженного узла или самая длинная цепочка.", units.Time(least)), evidence, units.Say(
 		"CFs of %s, at the head of a chain of CFs that need each other (the longest takes %s), were ready for %s but stood in the queue behind others; in the end workers had nothing to do but wait for the chain. They are on the critical path: create them earlier or give them priority.",
-		a.named(code), units.Duration(work.TinfNS), units.Duration(ready))
+		"ФВ %s, с которых начинается цепочка зависимых ФВ (самая длинная занимает %s), были готовы, но %s стояли в очереди за другими; под конец рабочим потокам оставалось только ждать эту цепочку. Они лежат на критическом пути: создавайте их раньше или дайте им приоритет.",
+		a.named(code), units.Time(work.TinfNS), units.Time(ready)))
 }
 
 // chain is the code fragment with most useful time on the longest chain, nil if it is not known.
@@ -249,13 +257,14 @@ func (a *advisor) parallelism() {
 	c := a.top(func(c *slou.Cause) bool { return c.Factor == "S" && c.Part == "nowhere" && c.Producer != "" },
 		func(c *slou.Cause) [4]string { return [4]string{c.Producer} }, lost)
 	parallel := float64(a.res.Factors.U.NS) / float64(a.res.WallNS)
-	blame, try, code := "", "Divide the data into more fragments", c.Producer
+	var blame units.Text
+	try, code := units.Say("Divide the data into more fragments", "Разделите данные на большее число фрагментов"), c.Producer
 	if c.Producer != "" {
-		blame = fmt.Sprintf(" Most of it, %s, was spent waiting for %s.", units.Duration(c.NS), a.named(c.Producer))
+		blame = units.Say(" Most of it, %s, was spent waiting for %s.", " Дольше всего, %s, ждали %s.", units.Time(c.NS), a.named(c.Producer))
 	}
 	total := nowhere
 	wall := total / a.workers
-	bound := "No CF was ready for that long."
+	bound := units.Say("No CF was ready for that long.", "Столько времени не было ни одного готового ФВ.")
 	if a.replay != nil && a.Critical != nil && a.Critical.Work != nil {
 		if chain := a.Critical.Work.Chain; len(chain) > 0 {
 			code = chain[0].Code
@@ -272,15 +281,17 @@ func (a *advisor) parallelism() {
 			wall -= other.GainWallNS // the same time
 		}
 		total = wall * a.workers
-		bound = fmt.Sprintf("With every CF of `%s` divided into %d that run side by side, the run cannot take less than %s.", code, a.workers, units.Duration(least))
+		bound = units.Say("With every CF of `%s` divided into %d that run side by side, the run cannot take less than %s.",
+			"Даже если каждый ФВ `%s` разделить по числу рабочих потоков (%d) и исполнять части одновременно, запуск займёт не меньше %s.", code, a.workers, units.Time(least))
 	}
 	if code != "" {
-		try = fmt.Sprintf("Divide %s into smaller CFs that can run side by side", a.named(code))
+		try = units.Say("Divide %s into smaller CFs that can run side by side", "Разделите %s на ФВ поменьше, которые могут исполняться одновременно,", a.named(code))
 	}
 	a.add("parallelism", wall, total, bound,
-		map[string]any{"parallelism": parallel, "workers": a.workers, "producer": code, "waited_ns": c.NS, "count": c.Count, "nowhere_ns": nowhere},
-		"No CF was ready on any node for %s (%s) of the workers' time: the program keeps %.1f of %d workers busy on average.%s %s, or use fewer workers.",
-		units.Duration(nowhere), a.share(nowhere), parallel, a.workers, blame, try)
+		map[string]any{"parallelism": parallel, "workers": a.workers, "producer": code, "waited_ns": c.NS, "count": c.Count, "nowhere_ns": nowhere}, units.Say(
+			"No CF was ready on any node for %s (%s) of the workers' time: the program keeps %s of %s busy on average.%s %s, or use fewer workers.",
+			"В течение %s (%s) времени рабочих потоков ни на одном узле не было готовых ФВ: в среднем программа занимает %s из %s.%s %s или уменьшите число рабочих потоков.",
+			units.Time(nowhere), a.share(nowhere), units.Decimal(parallel), units.Number{N: a.workers, What: units.OfWorkers.AlwaysMore()}, blame, try))
 }
 
 // fewerWorkers: dependencies keep more workers idle than they keep busy, however the CFs are arranged.
@@ -294,11 +305,13 @@ func (a *advisor) fewerWorkers() {
 		return
 	}
 	a.add("fewer-workers", 0, min((a.workers-helpful)*a.res.WallNS, a.res.Factors.S.NS),
-		fmt.Sprintf("%s of useful work, a longest chain of %s: more than %s cannot be busy on average, and %d can reach the same time.",
-			units.Duration(w.T1NS), units.Duration(w.TinfNS), units.Count(helpful, "worker"), helpful),
-		map[string]any{"workers": a.workers, "helpful_workers": helpful, "parallelism": w.Parallelism, "work_ns": w.T1NS, "chain_ns": w.TinfNS},
-		"The program is too small for %s: what its CFs need from each other keeps at most %.1f busy on average. With %d it can be as fast. Use fewer, or divide the work into more CFs.",
-		units.Count(a.workers, "worker"), w.Parallelism, helpful)
+		units.Say("%s of useful work, a longest chain of %s: more than %s cannot be busy on average, and %d can reach the same time.",
+			"Полезной работы %s, самая длинная цепочка зависимых ФВ — %s: в среднем может быть занято не больше %[3]s, и этого достаточно для того же времени.",
+			units.Time(w.T1NS), units.Time(w.TinfNS), units.Number{N: helpful, What: units.OfWorkers}, helpful),
+		map[string]any{"workers": a.workers, "helpful_workers": helpful, "parallelism": w.Parallelism, "work_ns": w.T1NS, "chain_ns": w.TinfNS}, units.Say(
+			"The program is too small for %s: what its CFs need from each other keeps at most %s busy on average. With %s it can be as fast. Use fewer, or divide the work into more CFs.",
+			"Программа слишком мала для %s: из-за зависимостей между ФВ в среднем может быть занято не больше %s. С %s она может работать так же быстро. Уменьшите число рабочих потоков или разделите работу на большее число ФВ.",
+			units.Number{N: a.workers, What: units.OfWorkers}, units.Decimal(w.Parallelism), units.Number{N: helpful, What: units.Noun{Russian: units.WithWorkers.Russian}}))
 }
 
 // manyNodes: one node would do all the work in less time, because nothing would have to travel.
@@ -326,9 +339,11 @@ func (a *advisor) manyNodes() {
 		return
 	}
 	a.add("too-many-nodes", wall, a.res.WallNS*a.workers-alone*p,
-		fmt.Sprintf("All useful work, %s, and what the system does for it, %s, take %s of one node at most %s however they are ordered.",
-			units.Duration(w.T1NS), units.Duration(system), units.Count(p, "worker"), units.Duration(alone)),
-		map[string]any{"nodes": len(a.res.Nodes), "workers": a.workers, "work_ns": w.T1NS, "system_ns": system, "alone_ns": alone, "latency_ns": l.NS, "messages": a.res.Messages.Count},
-		"%d nodes take %s; one node alone would take about %s: %s between nodes cost more than the other nodes contribute (%s of latency). Use fewer nodes, or larger fragments.",
-		len(a.res.Nodes), units.Duration(a.res.WallNS), units.Duration(alone), units.Count(a.res.Messages.Count, "message"), units.Duration(l.NS))
+		units.Say("All useful work, %s, and what the system does for it, %s, take %s of one node at most %s however they are ordered.",
+			"Вся полезная работа (%s) вместе с работой системы для неё (%s) займёт на одном узле с %s не больше %s при любом порядке.",
+			units.Time(w.T1NS), units.Time(system), units.Number{N: p, What: units.WithWorkers}, units.Time(alone)),
+		map[string]any{"nodes": len(a.res.Nodes), "workers": a.workers, "work_ns": w.T1NS, "system_ns": system, "alone_ns": alone, "latency_ns": l.NS, "messages": a.res.Messages.Count}, units.Say(
+			"%s take %s; one node alone would take about %s: %s between nodes cost more than the other nodes contribute (%s of latency). Use fewer nodes, or larger fragments.",
+			"На %s запуск занимает %s, а на одном занял бы около %s: обмен между узлами (%s, задержка связи %s) отнимает больше, чем дают остальные узлы. Уменьшите число узлов или укрупните фрагменты.",
+			units.Number{N: int64(len(a.res.Nodes)), What: units.OnNodes}, units.Time(a.res.WallNS), units.Time(alone), units.Number{N: a.res.Messages.Count, What: units.Messages}, units.Time(l.NS)))
 }

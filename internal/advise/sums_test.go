@@ -35,13 +35,16 @@ func sums(u, s, l, o, w map[string]int64, causes ...slou.Cause) *slou.Result {
 
 type ms = map[string]int64
 
-// TestSums gives one reason at a time, without a model, and looks for the words a programmer needs.
-func TestSums(t *testing.T) {
-	for name, c := range map[string]struct {
-		res   *slou.Result
-		id    string
-		words []string
-	}{
+// sumsCase is a result, the rule that it is to make speak first, and the words a programmer needs.
+type sumsCase struct {
+	res   *slou.Result
+	id    string
+	words []string
+}
+
+// sumsCases hold one reason each.
+func sumsCases() map[string]sumsCase {
+	return map[string]sumsCase{
 		"sequential": {sums(ms{"": 100}, ms{"nowhere": 100}, nil, nil, nil,
 			slou.Cause{Factor: "S", Part: "nowhere", Producer: "factor", DF: "l", Consumer: "solve", NS: 70, Count: 9}),
 			"parallelism", []string{"`factor`", "70.0 ms", "1.0 of 2 workers", "smaller CFs"}},
@@ -106,7 +109,12 @@ func TestSums(t *testing.T) {
 		"good":     {sums(ms{"": 191}, ms{"nowhere": 9}, nil, nil, nil), "", nil},
 		"nothing":  {sums(ms{"": 180}, ms{"nowhere": 9}, nil, ms{"create": 9}, nil), "", nil},
 		"unknown":  {&slou.Result{WallNS: 100e6, TotalNS: 200e6, UndividedNS: 200e6}, "", nil},
-	} {
+	}
+}
+
+// TestSums gives one reason at a time, without a model, and looks for the words.
+func TestSums(t *testing.T) {
+	for name, c := range sumsCases() {
 		t.Run(name, func(t *testing.T) {
 			list := advise.Advise(advise.Input{SLOU: c.res})
 			if c.id == "" {

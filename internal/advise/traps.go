@@ -2,7 +2,6 @@ package advise
 
 import (
 	"cmp"
-	"fmt"
 	"slices"
 
 	"github.com/whyslow/whyslow/internal/lifecycle"
@@ -57,12 +56,15 @@ func (a *advisor) stuckLocators() {
 			maker = m.MadeBy[i]
 		}
 		reader := m.Codes[m.CodeOf(f.cf)].Name
+		text := units.Say("%s never came: %s%s asks node %d for `%s`, which is stored on node %d%s. Two locators of `%[5]s` disagree; every sub and loop that mentions it must place it alike, and a sub needs its own rule for its parameter, with the same result.",
+			"ФВ не дождались %s: `%s`%s ищут на узле %d, а хранится он на узле %[6]d%[7]s. Локаторы `%[5]s` не согласованы: во всех подпрограммах и циклах, где упоминается этот ФД, размещение должно быть одинаковым, а подпрограмме (`sub`) для её параметра нужно своё правило, которое даёт тот же узел.",
+			units.Number{N: f.count, What: units.DFs}, m.DFString(f.df), a.by(" is not where it is looked for:", " для ", reader, f.cf), f.to, m.Names[f.name], f.at,
+			a.by(", where it was put after", ", куда помещён после ", m.Codes[m.CodeOf(maker)].Name, maker))
 		a.list = append(a.list, Advice{ID: "locators-disagree", Blocking: true,
-			Text: fmt.Sprintf("%s never came: %s%s asks node %d for `%s`, which is stored on node %d%s. Two locators of `%s` disagree; every sub and loop that mentions it must place it alike, and a sub needs its own rule for its parameter, with the same result.",
-				units.Count(f.count, "DF"), m.DFString(f.df), a.by(" is not where it is looked for:", reader, f.cf), f.to, m.Names[f.name], f.at, a.by(", where it was put after", m.Codes[m.CodeOf(maker)].Name, maker), m.Names[f.name]),
+			Text: text.In(a.lang),
 			Evidence: map[string]any{"df": m.Names[f.name], "example": m.DFString(f.df), "count": f.count, "asked_node": f.to, "stored_node": f.at,
 				"consumer": reader, "used_at": a.statement(f.cf), "made_at": a.statement(maker)},
-			Bound: "The program cannot end before this is mended."})
+			Bound: units.Say("The program cannot end before this is mended.", "Пока это не исправлено, программа не сможет завершиться.").In(a.lang)})
 	}
 }
 
@@ -147,15 +149,18 @@ func (a *advisor) neverFreed() {
 			count += g.Count
 		}
 	}
-	made := ""
+	var made units.Text
 	if most.By.Code != "" {
-		made = fmt.Sprintf(", made by `%s` (%s:%d)", most.By.Code, most.By.File, most.By.Line)
+		made = units.Say(", made by `%s` (%s:%d)", ", вычисляет `%s` (%s:%d)", most.By.Code, most.By.File, most.By.Line)
 	}
+	text := units.Say("DFs are never freed: %s of `%s` (%s%s) were still held at the end of the run, long after their last use. Freed in time, all DFs together would take %s at most instead of %s: give the number of reads where they are made (`@ { req_count %[2]s = N; }`), or delete them after the last one (`--> (%[2]s)`).",
+		"ФД не освобождаются: в конце запуска всё ещё хранилось %s `%s` (%s%s), давно никому не нужных. При своевременном освобождении все ФД вместе занимали бы не больше %s вместо %s: укажите число чтений там, где они вычисляются (`@ { req_count %[2]s = N; }`), или удаляйте их после последнего чтения (`--> (%[2]s)`).",
+		units.Number{N: count, What: units.DFs}, most.Name, units.Size(bytes), made, units.Size(least), units.Size(peak))
 	a.list = append(a.list, Advice{ID: "never-freed", GainBytes: peak - least,
-		Text: fmt.Sprintf("DFs are never freed: %s of `%s` (%s%s) were still held at the end of the run, long after their last use. Freed in time, all DFs together would take %s at most instead of %s: give the number of reads where they are made (`@ { req_count %s = N; }`), or delete them after the last one (`--> (%s)`).",
-			units.Count(count, "DF"), most.Name, units.Bytes(bytes), made, units.Bytes(least), units.Bytes(peak), most.Name, most.Name),
+		Text:     text.In(a.lang),
 		Evidence: map[string]any{"df": most.Name, "held": count, "held_bytes": bytes, "all_held_bytes": h.Bytes, "peak_bytes": peak, "needed_bytes": least},
-		Bound:    fmt.Sprintf("If every DF were freed right after its last use, %s would be held at the peak.", units.Bytes(least))})
+		Bound: units.Say("If every DF were freed right after its last use, %s would be held at the peak.",
+			"Если освобождать каждый ФД сразу после последнего чтения, в пике будет храниться %s.", units.Size(least)).In(a.lang)})
 }
 
 // memory gives the bytes that the DFs' copies take at their peak, and what they would take if each were freed when it was
