@@ -123,13 +123,14 @@ func (x *Index) cfs(executions []uint32) []uint32 {
 type keyed struct {
 	key int64
 	e   uint32
+	at  int // place in the order of starts
 }
 
 // longest gives the n CFs with most time, those first that started first where several have the same.
 func (x *Index) longest(cfs []uint32, n int) []keyed {
 	var top []keyed
 	for _, e := range cfs {
-		k := keyed{-x.Time(x.m.ExecCF[e]), e}
+		k := keyed{key: -x.Time(x.m.ExecCF[e]), e: e}
 		if len(top) == n && k.key >= top[n-1].key {
 			continue
 		}
@@ -144,8 +145,7 @@ func histogram(values []int64, n int) []Bin {
 	if len(values) == 0 {
 		return []Bin{}
 	}
-	slices.Sort(values)
-	least, most := values[0], values[len(values)-1]
+	least, most := slices.Min(values), slices.Max(values)
 	edges := []int64{least}
 	ratio := float64(most+1) / float64(max(least, 1))
 	for i := 1; i <= n; i++ {
@@ -162,11 +162,15 @@ func histogram(values []int64, n int) []Bin {
 		}
 	}
 	bins := make([]Bin, len(edges)-1)
-	at := 0
 	for i := range bins {
-		end := sort.Search(len(values), func(k int) bool { return values[k] >= edges[i+1] })
-		bins[i] = Bin{edges[i], edges[i+1], int64(end - at)}
-		at = end
+		bins[i].From, bins[i].To = edges[i], edges[i+1]
+	}
+	for _, v := range values {
+		i, exact := slices.BinarySearch(edges, v)
+		if !exact {
+			i--
+		}
+		bins[i].Count++
 	}
 	return bins
 }
@@ -284,7 +288,7 @@ func (x *Index) sort(cfs []uint32, by string) {
 	}
 	list := make([]keyed, len(cfs))
 	for i, e := range cfs {
-		k := keyed{e: e}
+		k := keyed{e: e, at: i}
 		switch name {
 		case "start":
 			k.key = m.ExecStart[e]
@@ -298,7 +302,7 @@ func (x *Index) sort(cfs []uint32, by string) {
 		}
 		list[i] = k
 	}
-	slices.SortStableFunc(list, func(a, b keyed) int { return cmp.Compare(a.key, b.key) })
+	slices.SortFunc(list, func(a, b keyed) int { return cmp.Or(cmp.Compare(a.key, b.key), cmp.Compare(a.at, b.at)) })
 	for i, k := range list {
 		cfs[i] = k.e
 	}
