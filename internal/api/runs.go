@@ -155,8 +155,9 @@ func askChecks(q *question) (any, error) {
 	return c, nil
 }
 
-// stream writes server-sent events. next gives the next one; it returns false when there will be none.
-func stream(w http.ResponseWriter, r *http.Request, next func() (any, <-chan struct{}, bool)) {
+// stream writes server-sent events. next gives the next one, and a channel that is closed when there is another.
+// here is called now and then while somebody listens.
+func stream(w http.ResponseWriter, r *http.Request, here func(), next func() (any, <-chan struct{})) {
 	h := w.Header()
 	h.Set("Content-Type", "text/event-stream")
 	h.Set("Cache-Control", "no-store")
@@ -165,7 +166,8 @@ func stream(w http.ResponseWriter, r *http.Request, next func() (any, <-chan str
 	beat := time.NewTicker(heartbeat)
 	defer beat.Stop()
 	for {
-		v, changed, more := next()
+		here()
+		v, changed := next()
 		data, err := json.Marshal(v)
 		if err != nil {
 			return
@@ -175,9 +177,6 @@ func stream(w http.ResponseWriter, r *http.Request, next func() (any, <-chan str
 		if _, err := fmt.Fprintf(w, "data: %s\n\n", data); err != nil || rc.Flush() != nil {
 			return
 		}
-		if !more {
-			changed = nil
-		}
 	wait:
 		for {
 			select {
@@ -186,6 +185,7 @@ func stream(w http.ResponseWriter, r *http.Request, next func() (any, <-chan str
 			case <-changed:
 				break wait
 			case <-beat.C:
+				here()
 				_ = rc.SetWriteDeadline(time.Now().Add(heartbeat))
 				if _, err := fmt.Fprint(w, ": still here\n\n"); err != nil || rc.Flush() != nil {
 					return
@@ -205,17 +205,17 @@ const updateEvery = 200 * time.Millisecond
 
 // listUpdates tells the list of runs whenever it changes.
 func (s *Server) listUpdates(w http.ResponseWriter, r *http.Request) {
-	stream(w, r, func() (any, <-chan struct{}, bool) {
+	stream(w, r, func() {}, func() (any, <-chan struct{}) {
 		all, changed := s.summaries()
 		for _, sum := range all {
 			if sum.State == live.StateLive {
 				// Their figures change all the time.
 				tick := make(chan struct{})
 				time.AfterFunc(time.Second, func() { close(tick) })
-				return all, tick, true
+				return all, tick
 			}
 		}
-		return all, changed, true
+		return all, changed
 	})
 }
 
@@ -226,8 +226,7 @@ func (s *Server) updates(w http.ResponseWriter, r *http.Request) {
 		fail(w, http.StatusNotFound, "no such run is shown")
 		return
 	}
-	stream(w, r, func() (any, <-chan struct{}, bool) {
-		run.Watch()
+	stream(w, r, run.Watch, func() (any, <-chan struct{}) {
 		st, changed := run.Status()
 		u := update{Version: st.Version, State: st.State, WallNS: st.WallNS, Events: st.Events, Lost: st.Lost, SnapshotNS: st.SnapshotNS, Sources: []sourceState{}}
 		if s.cfg.Collector != nil {
@@ -235,6 +234,6 @@ func (s *Server) updates(w http.ResponseWriter, r *http.Request) {
 				u.Sources = append(u.Sources, sourceState{src.Node, src.Connected, src.LagNS, int64(src.Unsent)})
 			}
 		}
-		return u, changed, true
+		return u, changed
 	})
 }

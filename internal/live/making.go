@@ -83,6 +83,22 @@ func (r *Run) replace(s *Snapshot) {
 	r.snap = s
 }
 
+// rest gives up the snapshots if nobody asked for one for some time. What still uses one keeps it.
+func (r *Run) rest(after time.Duration) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.making != nil || time.Since(r.watched) < after {
+		return
+	}
+	if r.snap != nil {
+		r.snap.Release()
+	}
+	for _, p := range r.parts {
+		p.Release()
+	}
+	r.snap, r.parts = nil, nil
+}
+
 // Snapshot gives the newest snapshot, and waits for the first one. The caller releases it. Of a run that is too long for one it
 // has the newest part.
 func (r *Run) Snapshot(ctx context.Context) (*Snapshot, error) {

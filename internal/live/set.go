@@ -13,10 +13,32 @@ type Set struct {
 	mu      sync.Mutex
 	runs    []*Run
 	changed chan struct{}
+	done    chan struct{}
 }
 
+// unused is how long after the last question about a run its snapshots are given up: of many runs only those looked at take memory.
+const unused = 5 * time.Minute
+
 // NewSet makes an empty set.
-func NewSet() *Set { return &Set{changed: make(chan struct{})} }
+func NewSet() *Set {
+	s := &Set{changed: make(chan struct{}), done: make(chan struct{})}
+	go func() {
+		tick := time.NewTicker(unused / 5)
+		defer tick.Stop()
+		for {
+			select {
+			case <-s.done:
+				return
+			case <-tick.C:
+				list, _ := s.List()
+				for _, r := range list {
+					r.rest(unused)
+				}
+			}
+		}
+	}()
+	return s
+}
 
 // Add shows one more run; one that is shown already is given again.
 func (s *Set) Add(dir string, opt Options) (*Run, error) {
@@ -70,6 +92,7 @@ func (s *Set) List() ([]*Run, <-chan struct{}) {
 
 // Close ends all runs.
 func (s *Set) Close() {
+	close(s.done)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, r := range s.runs {
