@@ -278,8 +278,8 @@ func TestAgainstBruteForce(t *testing.T) {
 		for range 8 {
 			q := randomQuery(t, b)
 			got, err := l.Page(context.Background(), q)
-			if errors.Is(err, fs.ErrNotExist) && q.CF != "" && b.page(&q).Total == 0 {
-				continue // the model may not know a CF that user events name
+			if errors.Is(err, fs.ErrNotExist) && q.CF+q.DF != "" && b.page(&q).Total == 0 {
+				continue // the model may not know a CF or DF that only user events name
 			}
 			if err != nil {
 				t.Fatalf("%+v: %v", q, err)
@@ -287,7 +287,7 @@ func TestAgainstBruteForce(t *testing.T) {
 			if d := gocmp.Diff(b.page(&q), got); d != "" {
 				t.Fatalf("%+v (-want +got):\n%s", q, d)
 			}
-			if q.CF == "" {
+			if q.CF+q.DF == "" {
 				b.checkCSV(t, q)
 			}
 		}

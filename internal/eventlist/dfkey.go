@@ -18,7 +18,7 @@ func (l *List) findDF(key string) (map[int]trace.DF, error) {
 		return nil, query.Bad("%q is no DF; DFs have keys like 0:17: node, number", key)
 	}
 	n := l.nodes[int(a)]
-	if n == nil || l.m.FindDF(key) == 0 {
+	if n == nil {
 		return nil, query.Missing("there is no DF %s in this trace", key)
 	}
 	out := map[int]trace.DF{n.number: trace.DF(b)}

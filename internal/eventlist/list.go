@@ -162,11 +162,10 @@ func (l *List) choose(ctx context.Context, q *Query, patience time.Duration) (s 
 		if s.view, frontier, s.scanned, err = l.look(ctx, r, from, to, patience); err != nil {
 			return s, err
 		}
-		// The model has numbers for CFs that nothing is known of, and none for some that only rare events name: whether this one
-		// exists shows here.
-		only := q.From == nil && q.To == nil && r.key == (&Query{CF: q.CF}).key()
-		if cf := r.filter.cf; cf != 0 && s.total == 0 && s.scanned == 1 && (only || l.m.FindCF(cf) == 0) {
-			return s, query.Missing("there is no CF %s among these events", cf)
+		if s.total == 0 && s.scanned == 1 {
+			if err := l.exists(q); err != nil {
+				return s, err
+			}
 		}
 	}
 	if s.base, err = s.rank(ctx, from); err != nil {
@@ -178,6 +177,21 @@ func (l *List) choose(ctx context.Context, q *Query, patience time.Duration) (s 
 	}
 	s.end = max(s.end, s.base)
 	return s, err
+}
+
+// exists tells, once no event passes a query, whether that is because the CF or DF it names does not exist. The model has numbers
+// for CFs of which nothing is known, and none for CFs and DFs that only rare events name.
+func (l *List) exists(q *Query) error {
+	if q.CF != "" {
+		only := q.From == nil && q.To == nil && q.key() == (&Query{CF: q.CF}).key()
+		if cf, err := query.ParseCF(q.CF); err == nil && (only || l.m.FindCF(cf) == 0) {
+			return query.Missing("there is no CF %s among these events", cf)
+		}
+	}
+	if q.DF != "" && l.m.FindDF(q.DF) == 0 {
+		return query.Missing("there is no DF %s among these events", q.DF)
+	}
+	return nil
 }
 
 // Page gives rows of the list. A query that makes no sense is fs.ErrInvalid, one about a CF, DF, node or code fragment that

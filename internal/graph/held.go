@@ -94,15 +94,19 @@ func (g *Graph) findOdd() map[int]int64 {
 	}
 	stored := map[place][]int64{}
 	for _, i := range list {
-		c := &m.Copies[i]
-		at := place{c.Node, c.DF}
-		if c.What == model.CopyStored {
+		if c := &m.Copies[i]; c.What == model.CopyStored {
 			odd[i] = g.size(c.DF, c.Time)
-			stored[at] = append(stored[at], odd[i])
-		} else if sizes := stored[at]; len(sizes) > 0 {
-			odd[i], stored[at] = sizes[0], sizes[1:]
-		} else {
-			odd[i] = 0
+			stored[place{c.Node, c.DF}] = append(stored[place{c.Node, c.DF}], odd[i])
+		}
+	}
+	for _, i := range list { // clocks may tell that one was dropped before it was stored
+		c := &m.Copies[i]
+		if c.What != model.CopyDropped {
+			continue
+		}
+		odd[i] = 0
+		if sizes := stored[place{c.Node, c.DF}]; len(sizes) > 0 {
+			odd[i], stored[place{c.Node, c.DF}] = sizes[0], sizes[1:]
 		}
 	}
 	return odd
