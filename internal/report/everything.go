@@ -17,6 +17,7 @@ import (
 	"github.com/whyslow/whyslow/internal/model"
 	"github.com/whyslow/whyslow/internal/series"
 	"github.com/whyslow/whyslow/internal/slou"
+	"github.com/whyslow/whyslow/internal/units"
 	"github.com/whyslow/whyslow/trace"
 )
 
@@ -31,6 +32,9 @@ type Everything struct {
 	Blame     *blame.Result
 	Advice    []advise.Advice // the largest gain first
 	Failed    []Failure
+
+	model *model.Model
+	lang  string // of Advice and Warnings
 }
 
 // Names of the analyses, as in Failure.Analysis.
@@ -78,6 +82,7 @@ type Wanted struct {
 	Windows        int      // how many windows the run is cut into; 0 and no WindowNS: 120
 	WindowNS       int64    // or how long each is
 	All            bool     // as lifecycle.Options.All
+	Lang           string   // of advice and warnings: "en" or "ru"; anything else is "en"
 	// Progress, if not nil, is told what is being done; by several goroutines.
 	Progress func(what string)
 }
@@ -98,7 +103,7 @@ func Compute(ctx context.Context, m *model.Model, want Wanted) (*Everything, err
 	if want.WindowNS > 0 {
 		windows = int(min((m.Wall()+want.WindowNS-1)/want.WindowNS, 1<<20))
 	}
-	all := &Everything{Run: runOf(m)}
+	all := &Everything{Run: runOf(m), model: m, lang: want.Lang}
 	jobs := []job{
 		{analysisSLOU, nil, func() (err error) {
 			all.SLOU, err = slou.Compute(ctx, m, slou.Options{DataInputsOnly: want.DataInputsOnly, Splits: want.Splits, MaxGroups: maxGroups,
@@ -129,12 +134,30 @@ func Compute(ctx context.Context, m *model.Model, want Wanted) (*Everything, err
 			if all.SLOU == nil {
 				return errors.New("it rests on the factors, which could not be computed")
 			}
-			all.Advice = advise.Advise(advise.Input{SLOU: all.SLOU, Model: m, Critical: all.Critical, Lifecycle: all.Lifecycle})
+			all.advise()
 			return nil
 		}},
 	}
 	all.Failed = runAll(jobs, want.Progress)
 	return all, ctx.Err()
+}
+
+func (a *Everything) advise() {
+	a.Advice = advise.Advise(advise.Input{SLOU: a.SLOU, Model: a.model, Critical: a.Critical, Lifecycle: a.Lifecycle, Lang: a.lang})
+}
+
+// In gives the same in another language, "en" or "ru": only the advice is worked out anew. It shares everything else with a,
+// which stays as it is.
+func (a *Everything) In(lang string) *Everything {
+	if units.LangOf(lang) == units.LangOf(a.lang) {
+		return a
+	}
+	other := *a
+	other.lang = lang
+	if len(a.Advice) > 0 {
+		other.advise()
+	}
+	return &other
 }
 
 // job is one analysis.

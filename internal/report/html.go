@@ -104,18 +104,10 @@ func (h *htmlFace) summary() (out []block) {
 	for _, f := range h.Failed {
 		out = append(out, block{Warning: fmt.Sprintf("An analysis failed (%s): %s", f.Analysis, f.Why)})
 	}
-	for _, s := range h.warnings() {
+	for _, s := range h.Warnings() {
 		out = append(out, block{Warning: s})
 	}
 	return out
-}
-
-// warnings are those of the factors.
-func (a *Everything) warnings() []string {
-	if a.SLOU == nil {
-		return nil
-	}
-	return Warnings(a.SLOU)
 }
 
 // goodUseful is the share of useful work above which a run is not slow.

@@ -7,7 +7,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"strings"
 
 	"github.com/whyslow/whyslow/internal/advise"
 	"github.com/whyslow/whyslow/internal/blame"
@@ -44,7 +43,7 @@ type document struct {
 
 // JSON writes everything as one JSON object, times in integer nanoseconds. It begins with the members of slou.Result.
 func JSON(w io.Writer, all *Everything, _ Options) error {
-	doc := document{Result: all.SLOU, Warnings: append([]string{}, all.warnings()...), Advice: append([]advise.Advice{}, all.Advice...), Critical: all.Critical, Series: all.Series, Lifecycle: all.Lifecycle,
+	doc := document{Result: all.SLOU, Warnings: append([]string{}, all.Warnings()...), Advice: append([]advise.Advice{}, all.Advice...), Critical: all.Critical, Series: all.Series, Lifecycle: all.Lifecycle,
 		Imbalance: all.Imbalance, Blame: all.Blame,
 		Run: all.Run, Failed: append([]Failure{}, all.Failed...)}
 	var text bytes.Buffer
@@ -117,51 +116,6 @@ func indent(src []byte) []byte {
 		}
 	}
 	return dst
-}
-
-// Warnings are sentences about what makes the numbers less certain than they look.
-func Warnings(res *slou.Result) (out []string) {
-	warn := func(format string, args ...any) { out = append(out, fmt.Sprintf(format, args...)) }
-	if res.Killed {
-		warn("The trace has no end: the program was killed or crashed. The run is taken to end at the last recorded time.")
-	}
-	if res.Loss.Events > 0 || res.Loss.NS > 0 {
-		what := "an unknown number of events"
-		if res.Loss.Events > 0 {
-			what = units.Count(int64(res.Loss.Events), "event")
-		}
-		warn("%s lost: nothing is known of %s of the workers' time (%s), which is in no factor.", what, units.Duration(res.Loss.NS), units.Percent(res.Loss.NS, res.Loss.NS+res.TotalNS))
-	}
-	for _, m := range res.Missing {
-		if len(m.Factors) > 0 {
-			warn("%s was not recorded: %s cannot be computed.", m.Event, strings.Join(m.Factors, ", "))
-		} else {
-			warn("%s was not recorded: %s cannot be told apart from the rest of their factors.", m.Event, strings.Join(m.Parts, ", "))
-		}
-	}
-	for _, h := range res.Hosts {
-		if h.Cores > 0 && h.Workers > h.Cores {
-			name := h.Host
-			if name == "" {
-				name = "the host"
-			}
-			warn("%d workers share %s on %s: they take turns, so some of the useful time may be waiting for a core. Use at most %s there.",
-				h.Workers, units.Count(int64(h.Cores), "core"), name, units.Count(int64(h.Cores), "worker"))
-			if u := res.Factors.U; u != nil && u.MeasuredNS < u.NS {
-				warn("%s of the useful time was not measured by a thread's clock and includes pre-emption.", units.Percent(u.NS-u.MeasuredNS, u.NS))
-			}
-		}
-	}
-	if g := res.Messages; g.Violations > 0 {
-		warn("By the clocks of the nodes, %d of %s arrived before being sent. Time on the link counts as 0 for them.", g.Violations, units.Count(g.Count, "message"))
-	}
-	if res.Messages.Half > 0 {
-		warn("Only one end was recorded of %s; their time on the link counts as 0.", units.Count(res.Messages.Half, "message"))
-	}
-	if res.Unfinished > 0 {
-		warn("%s started and did not end.", units.Count(int64(res.Unfinished), "CF"))
-	}
-	return out
 }
 
 // gain says what following advice would give.

@@ -390,7 +390,7 @@ func (t *terminal) warnings() {
 	for _, f := range t.all.Failed {
 		t.paragraph(t.paint("S", "warning:")+" ", fmt.Sprintf("An analysis failed (%s): %s", f.Analysis, f.Why))
 	}
-	for _, s := range t.all.warnings() {
+	for _, s := range t.all.Warnings() {
 		t.paragraph(t.paint("S", "warning:")+" ", s)
 	}
 }
