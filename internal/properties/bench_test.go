@@ -104,3 +104,35 @@ func BenchmarkFromModel(b *testing.B) {
 	b.ReportMetric(float64(clock.ProcessCPU()-cpu)/float64(b.N)/1e6, "cpu-ms/op")
 	b.ReportMetric(float64(o.m.Events)/1e6, "Mevents")
 }
+
+// BenchmarkMemory asks who holds what in the middle of a finished trace.
+func BenchmarkMemory(b *testing.B) {
+	path := os.Getenv("WHYSLOW_TRACE")
+	if path == "" {
+		b.Skip("WHYSLOW_TRACE names no trace")
+	}
+	o := load(b, path)
+	b.Cleanup(func() { o.r.Close() })
+	s, at := o.set(b), o.m.Wall()/2
+	for b.Loop() {
+		if _, err := s.Memory(context.Background(), properties.MemoryQuery{To: o.m.Wall(), T: &at}); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
+// BenchmarkQuestions follows a thousand points of every property of all nodes, asked of a Live at its end.
+func BenchmarkQuestions(b *testing.B) {
+	path := os.Getenv("WHYSLOW_TRACE")
+	if path == "" {
+		b.Skip("WHYSLOW_TRACE names no trace")
+	}
+	live := followed(b, path, properties.Options{MaxBytes: 1 << 30})
+	names, _ := allNames()
+	for b.Loop() {
+		if _, err := live.Series(properties.SeriesQuery{Names: names, Nodes: "all", To: live.Wall(), Points: 1000}); err != nil {
+			b.Fatal(err)
+		}
+		live.At(live.Wall() / 2)
+	}
+}

@@ -118,11 +118,12 @@ func holders(ctx context.Context, m *model.Model, t int64) (list []Holder, more 
 		df                    model.DF
 	}
 	groups := map[key]*group{}
+	var c collector
+	var stored []int64
 	err = eachHolding(ctx, m, func(df model.DF, node int32, changes []change, made []value) {
-		var c collector
+		c.list, stored = c.list[:0], stored[:0]
 		emitCopies(&c, node, changes, made, 1)
 		var held, size int64
-		var stored []int64
 		dropped := 0
 		for _, x := range c.list {
 			if x.t > t || x.place == whole {
