@@ -11,6 +11,7 @@ import (
 	"os"
 	"os/exec"
 	"runtime"
+	"runtime/debug"
 	"strings"
 	"sync"
 	"syscall"
@@ -75,6 +76,9 @@ func (o *pageOptions) check(verb string, f *pflag.FlagSet) error {
 	}
 	return nil
 }
+
+// limitMemory keeps this process, which does nothing but show runs, from letting garbage grow far beyond what the runs may take.
+func (o *pageOptions) limitMemory() { debug.SetMemoryLimit(o.memoryBytes) }
 
 // page is the page while it is being served.
 type page struct {

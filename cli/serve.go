@@ -81,6 +81,7 @@ func serve(ctx context.Context, io stdio, o *serveOptions) error {
 	if err := os.MkdirAll(o.dir, 0o777); err != nil {
 		return badInput(err)
 	}
+	o.page.limitMemory()
 	runs := live.NewSet()
 	defer runs.Close()
 	var collector *collect.Collector

@@ -44,6 +44,7 @@ The page is served at --listen until Ctrl+C. Its address is printed on standard 
 }
 
 func viewTraces(ctx context.Context, io stdio, o *pageOptions, traces []string) error {
+	o.limitMemory()
 	runs := live.NewSet()
 	defer runs.Close()
 	for _, dir := range traces {
