@@ -184,7 +184,7 @@ func askReport(q *question) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	text, err := s.ReportJSON()
+	text, err := s.ReportJSON(q.lang())
 	return json.RawMessage(text), err
 }
 

@@ -137,20 +137,25 @@ func askChecks(q *question) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	all, err := snap.Report()
+	lang := q.lang()
+	all, err := snap.Report(lang)
 	if err != nil {
 		return nil, err
 	}
-	if all.SLOU != nil {
-		c.Warnings = append(c.Warnings, report.Warnings(all.SLOU)...)
+	c.Warnings = append(c.Warnings, all.Warnings()...)
+	for _, p := range snap.Reader.Problems() {
+		c.Problems = append(c.Problems, report.Problem(p, lang))
 	}
-	c.Problems = append(c.Problems, snap.Model.Problems...)
+	c.Problems = append(c.Problems, snap.Model.Collisions...)
 	if !snap.Model.Killed {
 		set, err := snap.Properties()
 		if err != nil {
 			return nil, err
 		}
-		c.Balance = append(c.Balance, set.Balance()...)
+		for _, v := range set.Balance() {
+			v.Text = report.Leftover(v, lang)
+			c.Balance = append(c.Balance, v)
+		}
 	}
 	return c, nil
 }

@@ -309,7 +309,23 @@ func (r *Run) follow() {
 	infoVersion, problems := -1, 0
 	for {
 		events, lost := uint64(0), uint64(0)
+		news := false
+		// inform passes on what run.json says, before the events of the workers it names.
+		inform := func() {
+			if f.InfoVersion() == infoVersion {
+				return
+			}
+			infoVersion, news = f.InfoVersion(), true
+			r.mu.Lock()
+			r.info = f.Info()
+			r.mu.Unlock()
+			r.Ordered(func(p *properties.Live, d *division.Division) {
+				p.Info(f.Info())
+				d.SetInfo(f.Info())
+			})
+		}
 		n, err := f.Poll(r.ctx, func(b *trace.RawBlock) error {
+			inform()
 			if b.Defs {
 				return nil
 			}
@@ -344,17 +360,7 @@ func (r *Run) follow() {
 			problems = len(list)
 			r.Ordered(func(_ *properties.Live, d *division.Division) { d.SetProblems(list) })
 		}
-		news := f.InfoVersion() != infoVersion
-		if news {
-			infoVersion = f.InfoVersion()
-			r.mu.Lock()
-			r.info = f.Info()
-			r.mu.Unlock()
-			r.Ordered(func(p *properties.Live, d *division.Division) {
-				p.Info(f.Info())
-				d.SetInfo(f.Info())
-			})
-		}
+		inform()
 		if n > 0 || news {
 			size := folderSize(r.dir)
 			r.mu.Lock()

@@ -198,7 +198,7 @@ func TestFollow(t *testing.T) {
 	if diff := cmp.Diff(before, f.Sum); diff != "" {
 		t.Errorf("factors of the live run and of the finished one:\n%s", diff)
 	}
-	text, err := s.ReportJSON()
+	text, err := s.ReportJSON("en")
 	var doc struct {
 		Factors map[string]struct {
 			NS int64 `json:"ns"`

@@ -29,20 +29,20 @@ type Snapshot struct {
 	// Span is the part of the run, since its start, whose events the model has: all of it unless memory is short.
 	Span trace.Span
 
-	ctx       context.Context // ends with the run's being shown
-	arrived   uint64          // what had arrived of the run
-	full      bool            // the part that was asked for did not fit
-	name      string
-	refs      atomic.Int32
-	timeline  lazy[*timeline.Timeline]
-	fragments lazy[*fragments.Index]
-	graph     lazy[*graph.Graph]
-	events    lazy[*eventlist.List]
-	static    lazy[properties.Set]
-	counts    lazy[[]int64]
-	search    lazy[*story.Index]
-	report    lazy[*report.Everything]
-	json      lazy[[]byte]
+	ctx              context.Context // ends with the run's being shown
+	arrived          uint64          // what had arrived of the run
+	full             bool            // the part that was asked for did not fit
+	name             string
+	refs             atomic.Int32
+	timeline         lazy[*timeline.Timeline]
+	fragments        lazy[*fragments.Index]
+	graph            lazy[*graph.Graph]
+	events           lazy[*eventlist.List]
+	static           lazy[properties.Set]
+	counts           lazy[[]int64]
+	search           lazy[*story.Index]
+	report           lazy[*report.Everything]
+	english, russian lazy[[]byte]
 }
 
 // Release ends a use of the snapshot.
@@ -114,17 +114,25 @@ func (s *Snapshot) Properties() (properties.Set, error) {
 	return s.static.get(func() (properties.Set, error) { return properties.FromModel(s.ctx, s.Model, s.Reader) })
 }
 
-// Report is what all analyses tell.
-func (s *Snapshot) Report() (*report.Everything, error) {
-	return s.report.get(func() (*report.Everything, error) {
+// Report is what all analyses tell, with its sentences in a language, "en" or "ru".
+func (s *Snapshot) Report(lang string) (*report.Everything, error) {
+	all, err := s.report.get(func() (*report.Everything, error) {
 		return report.Compute(s.ctx, s.Model, report.Wanted{Splits: []string{"node", "worker", "code", "index:0"}})
 	})
+	if err != nil {
+		return nil, err
+	}
+	return all.In(lang), nil
 }
 
-// ReportJSON is what `whyslow report --json` writes.
-func (s *Snapshot) ReportJSON() ([]byte, error) {
-	return s.json.get(func() ([]byte, error) {
-		all, err := s.Report()
+// ReportJSON is what `whyslow report --json` writes, in a language.
+func (s *Snapshot) ReportJSON(lang string) ([]byte, error) {
+	text := &s.english
+	if lang == "ru" {
+		text = &s.russian
+	}
+	return text.get(func() ([]byte, error) {
+		all, err := s.Report(lang)
 		if err != nil {
 			return nil, err
 		}
@@ -139,7 +147,7 @@ func (s *Snapshot) ReportJSON() ([]byte, error) {
 
 // Compared is one side of a comparison.
 func (s *Snapshot) Compared() (compare.Run, error) {
-	all, err := s.Report()
+	all, err := s.Report("en")
 	if err == nil {
 		err = all.FactorsError()
 	}

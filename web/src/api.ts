@@ -32,7 +32,7 @@ export interface Run extends RunSummary {
 }
 export interface Lane { node: number; worker: number; host: string }
 export interface Code { name: string; kind: "atomic" | "sub" | "call" | "for" | "while" | "if"; file: string; line: number; count: number }
-/** GET /api/runs/ID/checks: what makes the figures doubtful, of a run that is over. */
+/** GET /api/runs/ID/checks?lang: what makes the figures doubtful, of a run that is over. */
 export interface Checks { warnings: string[]; problems: string[]; balance: Violation[] /* what zero balance finds */ }
 export interface Violation { node: number; link?: string; what: string; value: number; text: string }
 
@@ -40,7 +40,7 @@ export interface Violation { node: number; link?: string; what: string; value: n
 export interface Update { version: number; state: State; wall_ns: number; events: number; lost: number; snapshot_ns: number /* single CFs are shown up to here */; sources: Source[] }
 export interface Source { node: number; connected: boolean; lag_ns: number; unsent: number /* blocks that the sender had to drop */ }
 
-/** GET /api/runs/ID/report: as `whyslow report --json`. Only what the page uses is declared. */
+/** GET /api/runs/ID/report?lang (of advice and warnings): as `whyslow report --json`. Only what the page uses is declared. */
 export interface Report {
   program: string; ended: string; wall_ns: number; total_ns: number; extra_cores_ns: number;
   loss: { ns: number; events: number };
