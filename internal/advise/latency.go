@@ -312,7 +312,7 @@ func (a *advisor) once(f *flow, best, push, flight int64, head units.Text, consu
 		}
 		a.addWall("far-data", best, within(best, oneNode), evidence, units.Say(
 			"%s Give `%s`%s and the code fragments that make and use them the same locator, so that they meet on one node.%s",
-			"%s Задайте один и тот же локатор для ФД `%s`%s и для фрагментов кода, которые их вычисляют и используют, чтобы всё оказалось на одном узле.%s",
+			"%s Задайте один и тот же локатор для ФД `%s`%s и для фрагментов кода, которые их вычисляют и используют, чтобы они оказывались на одном узле.%s",
 			head, f.name, f.also, overlap))
 	}
 }
@@ -475,7 +475,7 @@ func (a *advisor) latencySums(l *slou.Share) {
 	default:
 		a.addTime("far-data", l.NS, bound, evidence, units.Say(
 			"%s Give `%s` and the code fragments that make and use it the same locator, so that they meet on one node.",
-			"%s Задайте один и тот же локатор для ФД `%s` и для фрагментов кода, которые его вычисляют и используют, чтобы всё оказалось на одном узле.",
+			"%s Задайте один и тот же локатор для ФД `%s` и для фрагментов кода, которые его вычисляют и используют, чтобы они оказывались на одном узле.",
 			head, c.DF))
 	}
 }

@@ -16,7 +16,7 @@ var partWords = map[string]units.Text{
 	"request":  units.Say("before DFs are requested", "до запроса ФД"),
 	"send":     units.Say("before DFs are sent", "до отправки ФД"),
 	"deliver":  units.Say("from arrival to ready", "от прихода ФД до готовности ФВ"),
-	"dispatch": units.Say("from ready to start", "от готовности ФВ до его начала"),
+	"dispatch": units.Say("from ready to start", "от готовности ФВ до старта"),
 	"steal":    units.Say("stealing CFs", "на перехват ФВ"),
 }
 
@@ -88,7 +88,7 @@ func (a *advisor) tooSmall(f *slou.Fragment, system, each int64, head units.Text
 	times = max(min(times, f.Count/max(a.workers, 1)), 1) // every worker still needs one
 	evidence["times"] = times
 	text := units.Say("%s A CF of %s works for %s on average and costs %s to run (%s): give each one more to do.",
-		"%s Один ФВ %s исполняется в среднем %s, а накладные расходы на него — %s (всего %s): пусть каждый делает больше.",
+		"%s Один ФВ %s исполняется в среднем %s, а накладные расходы на него — %s (всего %s): дайте каждому больше работы.",
 		head, a.named(f.Code), units.Time(f.MeanNS), units.Time(each), units.Number{N: f.Count, What: units.CFs})
 	if a.replay == nil {
 		a.addTime("too-small", system, systemTime, evidence, text)
@@ -213,7 +213,7 @@ func (a *advisor) preempted() {
 		return
 	}
 	a.addTime("preempted", ns, units.Say("With cores of their own, CFs would have started and ended that much sooner.",
-		"Будь у рабочих потоков собственные ядра, ФВ начинались и заканчивались бы раньше на это время."), evidence, text)
+		"Будь у рабочих потоков собственные ядра, ФВ начинались и заканчивались бы на столько же раньше."), evidence, text)
 }
 
 // extraCores: the run used more than its workers' cores.
@@ -244,6 +244,6 @@ func (a *advisor) contention() {
 	a.addTime("contention", w.NS, units.Say("Without any waiting, as much time of the workers would be free.", "Столько времени рабочих потоков освободилось бы, если бы они совсем не ждали."),
 		map[string]any{"name": name, "waited_ns": parts[0].NS, "consumer": c.Consumer}, units.Say(
 			"Workers waited %s (%s) for each other, most at `%s` (%s), most often in %s. Hold it for a shorter time, or give each worker its own.",
-			"Рабочие потоки ждали друг друга %s (%s): дольше всего на `%s` (%s), чаще всего в %s. Сократите время, на которое этот ресурс занимают, или дайте каждому рабочему потоку свой.",
+			"Рабочие потоки ждали друг друга %s (%s): дольше всего на `%s` (%s), чаще всего в %s. Занимайте его на меньшее время или дайте каждому рабочему потоку свой.",
 			units.Time(w.NS), a.share(w.NS), name, units.Time(parts[0].NS), a.named(c.Consumer)))
 }

@@ -178,7 +178,7 @@ func (a *advisor) order() {
 		}
 		a.addTime("order", gain, units.Say("They had been ready for that long while their workers ran others.", "Столько времени они были готовы, пока их рабочие потоки исполняли другие ФВ."), evidence, units.Say(
 			"Workers waited %s for the results of %s, whose CFs were ready but stood in the queue behind others: up to %s of it would not have been lost had they been started at once. They are on the critical path: create them earlier or give them priority.",
-			"Рабочие потоки %s ждали результатов %s, ФВ которого были готовы, но стояли в очереди за другими. Если бы их начинали сразу, не пропало бы до %s этого времени. Они лежат на критическом пути: создавайте их раньше или дайте им приоритет.",
+			"Рабочие потоки %s ждали результатов %s, ФВ которого были готовы, но стояли в очереди за другими. Если бы их начинали сразу, удалось бы избежать потери до %s. Они лежат на критическом пути: создавайте их раньше или дайте им приоритет.",
 			units.Time(c.NS), a.named(c.Producer), units.Time(c.QueuedNS)))
 		return
 	}
@@ -306,7 +306,7 @@ func (a *advisor) fewerWorkers() {
 	}
 	a.add("fewer-workers", 0, min((a.workers-helpful)*a.res.WallNS, a.res.Factors.S.NS),
 		units.Say("%s of useful work, a longest chain of %s: more than %s cannot be busy on average, and %d can reach the same time.",
-			"Полезной работы %s, самая длинная цепочка зависимых ФВ — %s: в среднем может быть занято не больше %[3]s, и этого достаточно для того же времени.",
+			"Полезной работы %s, самая длинная цепочка зависимых ФВ — %s: в среднем может быть занято не больше %[3]s, и этого хватит, чтобы уложиться в то же время.",
 			units.Time(w.T1NS), units.Time(w.TinfNS), units.Number{N: helpful, What: units.OfWorkers}, helpful),
 		map[string]any{"workers": a.workers, "helpful_workers": helpful, "parallelism": w.Parallelism, "work_ns": w.T1NS, "chain_ns": w.TinfNS}, units.Say(
 			"The program is too small for %s: what its CFs need from each other keeps at most %s busy on average. With %s it can be as fast. Use fewer, or divide the work into more CFs.",
