@@ -58,8 +58,8 @@ func (a *advisor) stuckLocators() {
 		reader := m.Codes[m.CodeOf(f.cf)].Name
 		text := units.Say("%s never came: %s%s asks node %d for `%s`, which is stored on node %d%s. Two locators of `%[5]s` disagree; every sub and loop that mentions it must place it alike, and a sub needs its own rule for its parameter, with the same result.",
 			"ФВ не дождались %s: `%s`%s ищут на узле %d, а хранится он на узле %[6]d%[7]s. Локаторы `%[5]s` не согласованы: во всех подпрограммах и циклах, где упоминается этот ФД, размещение должно быть одинаковым, а подпрограмме (`sub`) для её параметра нужно своё правило, которое даёт тот же узел.",
-			units.Number{N: f.count, What: units.DFs}, m.DFString(f.df), a.by(" is not where it is looked for:", " для ", reader, f.cf), f.to, m.Names[f.name], f.at,
-			a.by(", where it was put after", ", куда помещён после ", m.Codes[m.CodeOf(maker)].Name, maker))
+			units.Number{N: f.count, What: units.DFs}, m.DFString(f.df), a.by(" is not where it is looked for: ", " для ", reader, f.cf), f.to, m.Names[f.name], f.at,
+			a.by(", where it was put after ", ", куда помещён после ", m.Codes[m.CodeOf(maker)].Name, maker))
 		a.list = append(a.list, Advice{ID: "locators-disagree", Blocking: true,
 			Text: text.In(a.lang),
 			Evidence: map[string]any{"df": m.Names[f.name], "example": m.DFString(f.df), "count": f.count, "asked_node": f.to, "stored_node": f.at,

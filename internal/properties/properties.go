@@ -109,7 +109,7 @@ var table = []Property{
 		Text{"Bytes of the DFs and CFs sent.", "Объём отправленных ФД и ФВ."}, messageBytes, "bytes_sent"},
 	{"objects", "link", "count", "amount", Text{"Objects moved", "Перемещённые объекты"},
 		Text{"CFs that moved to another node: migrated or stolen. A DF that is sent is copied and does not move.",
-			"ФВ, перемещённые на другой узел: миграция или кража. Отправленный ФД копируется, а не перемещается."}, moved, "cfs_moved"},
+			"ФВ, перемещённые на другой узел: миграция или перехват. Отправленный ФД копируется, а не перемещается."}, moved, "cfs_moved"},
 	{"object_bytes", "link", "bytes", "amount", Text{"Object bytes", "Байты объектов"},
 		Text{"Bytes sent for CFs that moved.", "Объём данных, отправленных при перемещении ФВ."}, movedBytes, ""},
 	{"in_flight", "link", "count", "level", Text{"Messages under way", "Сообщения в пути"},
