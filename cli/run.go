@@ -36,6 +36,7 @@ type runOptions struct {
 	noSteal        bool
 	trace          traceOptions
 	send           sendOptions
+	live           liveOptions
 	profile        profileOptions
 	explain        bool // print the plan instead of running
 	report         reportOptions
@@ -69,6 +70,7 @@ Nodes share this process. --link-latency and --link-bandwidth make the links bet
 		Example: `  whyslow run prog.fa 100
   whyslow run -n 2 -w 1 --link-latency=50us --by node prog.fa 100
   whyslow run --json=report.json -o first.trace prog.fa
+  whyslow run --live prog.fa 100
   whyslow run --to head:7568 prog.fa 100`,
 		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 0 {
@@ -100,6 +102,7 @@ Nodes share this process. --link-latency and --link-bandwidth make the links bet
 	f.StringArrayVar(&o.hold, "hold", nil, "hold each CF of a code fragment before it may start: `CODE=DURATION` (repeatable)")
 	f.BoolVar(&o.noSteal, "no-steal", false, "idle nodes do not take stealable CFs from others")
 	o.trace.addTo(f)
+	o.live.addTo(f)
 	o.send.addTo(f)
 	o.profile.addTo(cmd)
 	f.BoolVar(&o.explain, "explain-config", false, "say of every event and module whether it is on, and which line or flag decided; run nothing (--json: as JSON)")
@@ -160,6 +163,9 @@ func (o *runOptions) check(f *pflag.FlagSet, args []string) error {
 	if err := o.trace.check(); err != nil {
 		return err
 	}
+	if err := o.live.check(f, o.noTrace); err != nil {
+		return err
+	}
 	if err := o.send.check(f); err != nil {
 		return err
 	}
@@ -181,8 +187,9 @@ func (o *runOptions) plan(io stdio, f *pflag.FlagSet) (*config.Plan, error) {
 	if err != nil {
 		return nil, err
 	}
-	if o.send.on() && !slices.ContainsFunc(plan.Modules, func(m config.ModuleState) bool { return m.Name == modules.TraceWriterName && m.On }) {
-		return nil, badCommandLine("run: --to: the module %s is off, so there is nothing to send", modules.TraceWriterName)
+	recorded := slices.ContainsFunc(plan.Modules, func(m config.ModuleState) bool { return m.Name == modules.TraceWriterName && m.On })
+	if !recorded && (o.send.on() || o.live.on) {
+		return nil, badCommandLine("run: the module %s is off: there is nothing for --live to show and --to to send", modules.TraceWriterName)
 	}
 	checkRules(plan)
 	switch {

@@ -148,6 +148,10 @@ func runProgram(ctx context.Context, io stdio, o *runOptions, plan *config.Plan,
 			outcome = exitWith(exit.code, nil)
 		}
 	}
+	if p.live != nil {
+		p.live.stay(ctx, io)
+		p.live.close()
+	}
 	fmt.Fprintln(io.err, p.dir())
 	return outcome
 }

@@ -29,6 +29,7 @@ type profiling struct {
 	trace   *modules.TraceWriter // nil: nothing is recorded
 	queue   *stream.Queue        // holds what is recorded and not yet sent, where there is no trace on disk; else nil
 	send    *sending             // nil: to nobody
+	live    *livePage            // nil: there is none
 	info    trace.RunInfo
 	rules   []engine.Rule
 }
@@ -74,6 +75,14 @@ func startProfiling(io stdio, o *runOptions, args []string, plan *config.Plan) (
 		if err := p.writeInfo(); err != nil {
 			return nil, badInput(err)
 		}
+		if o.live.on {
+			if p.live, err = startLive(io, &o.live, p.dir()); err != nil {
+				if err := errors.Join(p.run.Finish(), os.RemoveAll(p.dir())); err != nil {
+					io.say("warning: %v", err)
+				}
+				return nil, err
+			}
+		}
 		if o.send.on() {
 			p.startSending(io, &o.send)
 		}
@@ -90,7 +99,7 @@ func (p *profiling) prepareTrace(io stdio, o *runOptions, u *prof.Use) error {
 	if u.Params == nil {
 		u.Params = map[string]any{}
 	}
-	if _, given := u.Params["flush"]; o.send.on() && !given {
+	if _, given := u.Params["flush"]; (o.send.on() || o.live.on) && !given {
 		u.Params["flush"] = followedFlush
 	}
 	if o.noTrace {
@@ -284,6 +293,9 @@ func (p *profiling) endTrace(io stdio, runErr, outcome error) error {
 		}
 	}
 	p.send.ended()
+	if p.live != nil {
+		p.live.ended()
+	}
 	if lost > 0 {
 		io.say("warning: %d events were not recorded", lost)
 	}

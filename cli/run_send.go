@@ -30,7 +30,7 @@ type sendOptions struct {
 
 func (o *sendOptions) addTo(f *pflag.FlagSet) {
 	f.StringVar(&o.to, "to", "", "send the run to the collector at `HOST:PORT` (whyslow serve) while it goes on")
-	f.StringVar(&o.token, "to-token", "", "`word` that the collector asks for (default: $WHYSLOW_TOKEN)")
+	f.StringVar(&o.token, "to-token", "", "`word` that the collector asks for (default: $"+tokenVariable+")")
 	f.BoolVar(&o.tls, "to-tls", false, "send with TLS, as with --to https://HOST:PORT")
 	f.StringVar(&o.ca, "to-ca", "", "`file` with the certificate to trust there, where the system does not know it; TLS")
 	f.DurationVar(&o.wait, "to-wait", 10*time.Second, "at the end wait so `long` for what is left to be sent")
@@ -56,7 +56,7 @@ func (o *sendOptions) check(f *pflag.FlagSet) error {
 	if o.wait < 0 {
 		return badCommandLine("run: --to-wait=%v: cannot be negative", o.wait)
 	}
-	o.target.Token = cmp.Or(o.token, os.Getenv("WHYSLOW_TOKEN"))
+	o.target.Token = cmp.Or(o.token, os.Getenv(tokenVariable))
 	if o.tls && o.target.TLS == nil {
 		o.target.TLS = &tls.Config{MinVersion: tls.VersionTLS12}
 	}

@@ -25,7 +25,7 @@ func (o *traceOptions) addTo(f *pflag.FlagSet) {
 	f.IntVar(&o.level, "trace-level", 1, "`level` of compression, 1 (fastest) to 4 (best); 0: none")
 	f.BoolVar(&o.sync, "trace-sync", false, "workers write their full buffers themselves, and wait for the disk")
 	f.StringVar(&o.full, "trace-full", "wait", "`what` to do when all buffers are full: wait for the disk, or drop events (counted, and told by the report)")
-	f.StringVar(&o.flush, "trace-flush", "1s", "write what was recorded about so `long` after, though no buffer is full; 0: never (with --to: 200ms)")
+	f.StringVar(&o.flush, "trace-flush", "1s", "write what was recorded about so `long` after, though no buffer is full; 0: never (with --live or --to: 200ms)")
 }
 
 // check finds what is wrong with the flags.
