@@ -13,7 +13,7 @@ export const text = dictionary(
     event: "Event", field: "Field", type: "Type", sum: "Sum", values: "Frequent values", perNode: "Per node", times: (n: number) => plural(n, "time", "times"), different: "values",
   },
   {
-    codes: "Фрагменты кода", userEvents: "События пользователя", over: (s) => `за ${s}`, name: "Фрагмент кода", count: "ФВ", total: "Всего", mean: "Среднее", min: "Мин.", p50: "Медиана", p90: "90 %", p99: "99 %", max: "Макс.",
+    codes: "Фрагменты кода", userEvents: "События пользователя", over: (s) => `за ${s}`, name: "Фрагмент кода", count: "ФВ", total: "Всего", mean: "Сред.", min: "Мин.", p50: "50 %", p90: "90 %", p99: "99 %", max: "Макс.",
     causedS: "Вызвал S", causedL: "Вызвал L", causedO: "Вызвал O", before: "До него",
     tipCausedS: "Голодание рабочих потоков, ждавших того, что производит этот фрагмент кода", tipCausedL: "Задержка связи для того, что он отправил", tipCausedO: "Накладные расходы на создание и запуск его ФВ",
     tipBefore: "Время, потерянное рабочими потоками непосредственно перед его ФВ, по любой причине",

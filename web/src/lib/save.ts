@@ -1,5 +1,7 @@
 // Saving what is shown.
 
+import { request, type Params } from "./client";
+
 /** Gives the user a file. */
 export function download(name: string, data: BlobPart, type: string): void {
   const address = URL.createObjectURL(data instanceof Blob ? data : new Blob([data], { type }));
@@ -42,6 +44,22 @@ export function savePNG(canvas: HTMLCanvasElement, name: string, back?: string):
     c.drawImage(canvas, 0, 0);
   }
   from.toBlob((blob) => blob && download(`${name}.png`, blob, "image/png"), "image/png");
+}
+
+/** Saves what takes the server a while; told: bytes so far. Returns the name the server gave it. Throws what the server said, or that it was aborted. */
+export async function saveFetched(path: string, params: Params, signal: AbortSignal, told: (bytes: number) => void): Promise<string> {
+  const answer = await request(path, params, signal, "*/*");
+  const name = /filename="?([^";]+)/.exec(answer.headers.get("Content-Disposition") ?? "")?.[1] ?? "download";
+  const parts: Uint8Array<ArrayBuffer>[] = [];
+  const reader = answer.body!.getReader();
+  for (let n = 0; ; ) {
+    const { done, value } = await reader.read();
+    if (done) break;
+    parts.push(value);
+    told((n += value.length));
+  }
+  download(name, new Blob(parts), answer.headers.get("Content-Type") ?? "");
+  return name;
 }
 
 /** Saves what the server makes. */

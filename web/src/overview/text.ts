@@ -8,7 +8,7 @@ export const text = dictionary(
     facts: "The run", program: "Program", args: "Arguments", state: "State", started: "Started", wall: "Lasted", size: "Nodes × workers", events: "Events", lost: "lost", trace: "Trace", bytes: "Size", hosts: "Hosts", kinds: "Events by kind", codes: "CFs by code fragment",
     warnings: "Warnings", problems: "Problems of the trace", balance: "What does not add up at the end", balanceOk: "Everything that was created is gone at the end: zero balance holds.",
     live: "Receiving", connected: "connected", away: "not connected", lag: "behind", unsent: "blocks the sender dropped", causes: "What was waited for most", producer: "Made by", consumer: "Needed by", df: "DF", times: "Times", part: "How",
-    fragments: "Code fragments", useful: "Useful", mean: "Mean", caused: "Others waited", english: "", imbalance: "Longest to shortest worker",
+    fragments: "Code fragments", useful: "Useful", mean: "Mean", caused: "Others waited", imbalance: "Longest to shortest worker",
   },
   {
     why: "Почему медленно", noAdvice: "Ничто не выделяется: ни одна причина не объясняет заметной доли времени.", stillRunning: "Запуск идёт. Причины найдены по тому, что получено к этому времени.", gain: "Выигрыш", bound: "Почему не больше", blocking: "только тогда программа сможет завершиться",
@@ -17,7 +17,7 @@ export const text = dictionary(
     facts: "Запуск", program: "Программа", args: "Аргументы", state: "Состояние", started: "Начат", wall: "Длился", size: "Узлы × рабочие потоки", events: "События", lost: "потеряно", trace: "Трасса", bytes: "Размер", hosts: "Машины", kinds: "События по видам", codes: "ФВ по фрагментам кода",
     warnings: "Предупреждения", problems: "Недостатки трассы", balance: "Что не сходится в конце", balanceOk: "Всё созданное к концу исчезло: нулевой баланс соблюдён.",
     live: "Приём", connected: "на связи", away: "нет связи", lag: "отставание", unsent: "блоков отброшено отправителем", causes: "Чего ждали больше всего", producer: "Создаёт", consumer: "Нужно для", df: "ФД", times: "Раз", part: "Как",
-    fragments: "Фрагменты кода", useful: "Полезное", mean: "Среднее", caused: "Из-за него ждали", english: "Подробности на английском, как в отчёте командной строки.", imbalance: "Самый долгий поток к самому короткому",
+    fragments: "Фрагменты кода", useful: "Полезное", mean: "Среднее", caused: "Из-за него ждали", imbalance: "Самый долгий поток к самому короткому",
   },
 );
 

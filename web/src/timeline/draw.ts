@@ -364,6 +364,7 @@ export interface Marks {
   sel: Interval | null;
   hover: { row: Row; from: number; to: number } | null;
   picked: { lane: number; t: number }[]; // where the picked CF began to run
+  stop: { lane: number; start: number; end: number } | null; // where the keyboard is
   known: number | null; // up to where single CFs are known, of a live run
 }
 
@@ -397,6 +398,15 @@ export function drawMarks(g: CanvasRenderingContext2D, s: Scene, m: Marks): void
     g.lineWidth = 1;
     const [a, b] = [Math.max(xOf(s, m.hover.from), labelWidth - 2), Math.min(xOf(s, m.hover.to), s.width + 2)];
     g.strokeRect(a, axisHeight + m.hover.row.y - s.scroll + 0.5, Math.max(b - a, 1), inner(s.layout) - 1);
+  }
+  const stop = m.stop && s.layout.place.get(m.stop.lane);
+  if (m.stop && stop) {
+    const [a, b] = [Math.max(xOf(s, m.stop.start), labelWidth - 4) - 2, Math.min(xOf(s, m.stop.end), s.width + 4) + 2];
+    for (const [style, width] of [[p.back, 5], [p.link, 2.5]] as const) {
+      g.strokeStyle = style;
+      g.lineWidth = width;
+      g.strokeRect(a, axisHeight + stop.y - s.scroll, Math.max(b - a, 6), inner(s.layout));
+    }
   }
   for (const at of m.picked) {
     const row = s.layout.place.get(at.lane);

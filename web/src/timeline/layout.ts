@@ -20,7 +20,7 @@ export const nodeGap = 6;
 /** How high lanes are: they fill what there is, within what can be read; dense: all of them in sight, if a pixel each allows it. */
 export function laneHeight(lanes: number, nodes: number, room: number, dense: boolean): number {
   const fits = (room - nodeGap * Math.max(nodes - 1, 0)) / Math.max(lanes, 1);
-  return dense ? Math.min(Math.max(Math.floor(fits), 1), 40) : Math.min(Math.max(Math.floor(fits), 16), 40);
+  return Math.min(Math.max(Math.floor(fits), dense ? 1 : 16), 80);
 }
 
 /** The lanes that filters leave: of one node, or of the two ends of a link. */

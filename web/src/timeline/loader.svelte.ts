@@ -46,6 +46,10 @@ export class Loader {
     return this.cache.drawn(v.by, v.level, v.visible, blocksOf(v.lanes), this.deepest());
   }
 
+  /** Single CFs of a lane: what is at hand, else asked for. */
+  single = async (from: number, to: number, lane: number): Promise<Pick<Boxes, "cfs" | "more">> =>
+    this.boxes?.covers([from, to], [lane]) ? this.boxes.data : get<Boxes>(runPath("boxes"), { from, to, lanes: lane, limit: 2000 });
+
   stop(): void {
     clearTimeout(this.timer);
     this.boxControl?.abort();
