@@ -1,0 +1,407 @@
+package cli
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/chromedp/cdproto/browser"
+	"github.com/chromedp/cdproto/input"
+	"github.com/chromedp/cdproto/log"
+	"github.com/chromedp/cdproto/network"
+	"github.com/chromedp/cdproto/runtime"
+	"github.com/chromedp/chromedp"
+)
+
+// Tests of the page as a user has it: the real commands serve it, Chromium shows it. One Chromium serves all tests; each test has
+// windows of its own, with their own cookies. What is waited for is polled until it holds; how long that takes is no failure.
+
+var (
+	pictures  = flag.String("pictures", "", "`folder` for pictures of every view of the page, to be looked at")
+	bigEvents = flag.Int("big", 1_000_000, "about how many `events` the big trace has that the page is tried with")
+)
+
+// patience is how long anything is waited for. The computer may be busy with other tests.
+const patience = 90 * time.Second
+
+// TestPage looks at the page as a user does.
+func TestPage(t *testing.T) {
+	if testing.Short() {
+		t.Skip("-short: the page is not looked at")
+	}
+	if !canRun {
+		t.Skip("built without the engine: there are no runs to show")
+	}
+	p := startChromium(t)
+	for _, test := range []struct {
+		name string
+		f    func(t *testing.T, p *pages)
+	}{
+		{"big", pageBig}, {"live", pageLive}, {"collector", pageCollector}, {"views", pageViews}, {"address", pageAddress}, {"timeline", pageTimeline},
+		{"figures", pageFigures}, {"compare", pageCompare}, {"saved", pageSaved}, {"token", pageToken},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			test.f(t, p)
+		})
+	}
+}
+
+// pages is what all tests share: the browser, the program, and traces of the heat example on four nodes.
+type pages struct {
+	browser  context.Context
+	home     string // with bin/whyslow
+	examples string
+	heat     string // --link-latency 100us
+	heat2    string // 2ms
+}
+
+func startChromium(t *testing.T) *pages {
+	program := ""
+	for _, name := range []string{"chromium", "chromium-browser", "google-chrome"} {
+		if p, err := exec.LookPath(name); err == nil {
+			program = p
+			break
+		}
+	}
+	if program == "" {
+		t.Skip("there is no chromium to look at the page with")
+	}
+	opts := append(slices.Clone(chromedp.DefaultExecAllocatorOptions[:]), chromedp.ExecPath(program), chromedp.DisableGPU)
+	if os.Geteuid() == 0 {
+		opts = append(opts, chromedp.NoSandbox)
+	}
+	ctx, cancelAllocator := chromedp.NewExecAllocator(context.Background(), opts...)
+	t.Cleanup(cancelAllocator)
+	ctx, cancel := chromedp.NewContext(ctx)
+	t.Cleanup(cancel)
+	if err := chromedp.Do(ctx, chromedp.Navigate("about:blank")); err != nil {
+		t.Fatal(err)
+	}
+	p := &pages{browser: ctx, home: lunaHome(t), examples: filepath.Join(t.TempDir(), "examples")}
+	if err := os.CopyFS(p.examples, os.DirFS("../examples")); err != nil { // so that C++ is compiled there
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	p.heat, p.heat2 = filepath.Join(dir, "heat.trace"), filepath.Join(dir, "slower.trace")
+	p.whyslow(t, "run", "-q", "-n", "4", "-w", "1", "--link-latency", "100us", "-o", p.heat, p.example("heat"), "200", "8", "0.5", "4")
+	p.whyslow(t, "run", "-q", "-n", "4", "-w", "1", "--link-latency", "2ms", "-o", p.heat2, p.example("heat"), "200", "8", "0.5", "4")
+	return p
+}
+
+func (p *pages) example(name string) string { return filepath.Join(p.examples, name, name+".fa") }
+
+// command makes a command of whyslow; it is killed when the test ends.
+func (p *pages) command(t *testing.T, args ...string) (*exec.Cmd, *bytes.Buffer) {
+	cmd := exec.Command(filepath.Join(p.home, "bin", "whyslow"), args...)
+	cmd.Dir = t.TempDir()
+	stderr := new(bytes.Buffer)
+	cmd.Stderr = stderr
+	return cmd, stderr
+}
+
+// whyslow runs a command to its end and returns what it wrote to standard output.
+func (p *pages) whyslow(t *testing.T, args ...string) string {
+	t.Helper()
+	cmd, stderr := p.command(t, args...)
+	out, err := cmd.Output()
+	if err != nil {
+		t.Fatalf("whyslow %s: %v\n%s", strings.Join(args, " "), err, stderr)
+	}
+	return string(out)
+}
+
+// server is a command that serves the page.
+type server struct {
+	*exec.Cmd
+	url    string // with a slash at the end
+	stderr *bytes.Buffer
+	ended  chan error
+}
+
+// serve starts view or serve at a free port, or at the address given.
+func (p *pages) serve(t *testing.T, args ...string) *server {
+	t.Helper()
+	if !slices.Contains(args, "--listen") {
+		args = slices.Insert(args, 1, "--listen", "127.0.0.1:0")
+	}
+	if args[0] == "view" {
+		args = slices.Insert(args, 1, "--no-browser")
+	}
+	cmd, stderr := p.command(t, args...)
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	s := &server{Cmd: cmd, stderr: stderr, ended: make(chan error, 1)}
+	line, err := bufio.NewReader(out).ReadString('\n')
+	go func() { s.ended <- cmd.Wait() }()
+	if err != nil {
+		<-s.ended
+		t.Fatalf("whyslow %s: %v\n%s", strings.Join(args, " "), err, stderr)
+	}
+	s.url = strings.TrimSpace(line)
+	t.Cleanup(func() { s.end(t) })
+	return s
+}
+
+// end ends the server as Ctrl+C does, and checks that it had nothing to complain of.
+func (s *server) end(t *testing.T) {
+	if s.ended == nil {
+		return
+	}
+	if err := s.Process.Signal(os.Interrupt); err != nil {
+		t.Error(err)
+	}
+	err := <-s.ended
+	s.ended = nil
+	if err != nil || strings.Contains(s.stderr.String(), "panic") || strings.Contains(s.stderr.String(), "DATA RACE") {
+		t.Errorf("whyslow %s: %v\n%s", strings.Join(s.Args[1:], " "), err, s.stderr)
+	}
+}
+
+// kill ends the server without a chance to save anything.
+func (s *server) kill(t *testing.T) {
+	if err := s.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	<-s.ended
+	s.ended = nil
+}
+
+// tab is a page in a window of its own.
+type tab struct {
+	*testing.T
+	ctx       context.Context
+	downloads string // what is saved comes here
+
+	mu         sync.Mutex
+	origin     string
+	complaints []string
+	flying     map[network.RequestID]string // requests without an answer so far
+	rested     time.Time                    // since when there are none
+	forgive    *regexp.Regexp               // complaints that are to be expected
+	saving     map[string]string            // names of downloads, by their numbers
+	saved      map[string]bool              // downloads of any window that are whole and were not looked at
+}
+
+// open shows an address in a new window of 1280 x 800 pixels.
+func (p *pages) open(t *testing.T, url string) *tab {
+	t.Helper()
+	ctx, cancel := chromedp.NewContext(p.browser, chromedp.WithNewBrowserContext())
+	t.Cleanup(cancel)
+	b := &tab{T: t, ctx: ctx, downloads: t.TempDir(), flying: map[network.RequestID]string{}, saving: map[string]string{}, saved: map[string]bool{}}
+	b.origin = regexp.MustCompile(`^https?://[^/]*`).FindString(url)
+	if err := errors.Join(chromedp.Listen(ctx, b.event), chromedp.ListenBrowser(ctx, b.download)); err != nil {
+		t.Fatal(err)
+	}
+	b.do(chromedp.EmulateViewport(1280, 800), chromedp.Func(func(ctx context.Context, target *chromedp.Target) error {
+		events := true
+		_, err := chromedp.CallBrowser(ctx, browser.SetDownloadBehavior, browser.SetDownloadBehaviorParams{
+			Behavior: browser.SetDownloadBehaviorBehaviorAllowAndName, BrowserContextID: chromedp.FromContext(ctx).BrowserContextID, DownloadPath: b.downloads, EventsEnabled: &events,
+		})
+		return err
+	}), chromedp.Navigate(url))
+	t.Cleanup(func() {
+		if t.Failed() {
+			b.picture("failed-" + strings.ReplaceAll(t.Name(), "/", "-"))
+		}
+	})
+	return b
+}
+
+func (b *tab) event(ev any) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	switch ev := ev.(type) {
+	case *runtime.EventConsoleAPICalled:
+		text := "console." + string(ev.Type)
+		for _, a := range ev.Args {
+			text += fmt.Sprintf(" %s %s", a.Value, a.Description)
+		}
+		b.complain(text)
+	case *runtime.EventExceptionThrown:
+		text := "exception: " + ev.ExceptionDetails.Text
+		if e := ev.ExceptionDetails.Exception; e != nil {
+			text += " " + e.Description
+		}
+		b.complain(text)
+	case *log.EventEntryAdded:
+		b.complain(ev.Entry.Text + " " + ev.Entry.URL)
+	case *network.EventRequestWillBeSent:
+		u := ev.Request.URL
+		if !strings.HasPrefix(u, b.origin+"/") && !strings.HasPrefix(u, "blob:"+b.origin) && !strings.HasPrefix(u, "about:") {
+			b.complain("it asks for " + u)
+		}
+		if !strings.HasSuffix(u, "/updates") { // those never end
+			b.flying[ev.RequestID] = u
+		}
+	case *network.EventResponseReceived:
+		if ev.Response.Status >= 400 {
+			b.complain(fmt.Sprintf("%d for %s", ev.Response.Status, ev.Response.URL))
+		}
+	case *network.EventLoadingFinished:
+		b.landed(ev.RequestID)
+	case *network.EventLoadingFailed:
+		if !ev.Canceled {
+			b.complain(ev.ErrorText + " " + b.flying[ev.RequestID])
+		}
+		b.landed(ev.RequestID)
+	}
+}
+
+func (b *tab) download(ev any) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	switch ev := ev.(type) {
+	case *browser.EventDownloadWillBegin:
+		b.saving[ev.GUID] = ev.SuggestedFilename
+	case *browser.EventDownloadProgress:
+		if ev.State == browser.DownloadProgressStateCompleted {
+			b.saved[ev.GUID] = true
+		}
+	}
+}
+
+func (b *tab) landed(id network.RequestID) {
+	delete(b.flying, id)
+	if len(b.flying) == 0 {
+		b.rested = time.Now()
+	}
+}
+
+func (b *tab) complain(text string) {
+	if b.forgive == nil || !b.forgive.MatchString(text) {
+		b.complaints = append(b.complaints, text)
+	}
+}
+
+// forgiving lets the browser complain of what matches.
+func (b *tab) forgiving(expression string) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.forgive = regexp.MustCompile(expression)
+}
+
+// quiet checks that the browser has not complained since the last time.
+func (b *tab) quiet(where string) {
+	b.Helper()
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if len(b.complaints) > 0 {
+		b.Errorf("%s: the browser says %q", where, b.complaints)
+	}
+	b.complaints = nil
+}
+
+func (b *tab) do(actions ...chromedp.Action[chromedp.Void]) {
+	b.Helper()
+	ctx, cancel := context.WithTimeout(b.ctx, patience)
+	defer cancel()
+	if err := chromedp.Do(ctx, actions...); err != nil {
+		b.Fatal(err)
+	}
+}
+
+// query gives what a script yields.
+func query[T any](b *tab, script string, args ...any) T {
+	b.Helper()
+	if len(args) > 0 {
+		script = fmt.Sprintf(script, args...)
+	}
+	ctx, cancel := context.WithTimeout(b.ctx, patience)
+	defer cancel()
+	v, err := chromedp.Run(ctx, chromedp.Evaluate[T](script, chromedp.EvalAwaitPromise))
+	if err != nil {
+		b.Fatalf("%s: %v", script, err)
+	}
+	return v
+}
+
+// until waits until something holds.
+func (b *tab) until(what string, holds func() bool) {
+	b.Helper()
+	for began := time.Now(); !holds(); time.Sleep(30 * time.Millisecond) {
+		if time.Since(began) > patience {
+			b.mu.Lock()
+			defer b.mu.Unlock()
+			b.Fatalf("in vain waited until %s; the page is %s, on its way %v, it shows %.600q", what, query[string](b, `location.href`), b.flying, query[string](b, `document.body.innerText`))
+		}
+	}
+}
+
+// wait waits until a script yields true.
+func (b *tab) wait(script string, args ...any) {
+	b.Helper()
+	script = fmt.Sprintf(script, args...)
+	b.until(script, func() bool { return query[bool](b, `!!(`+script+`)`) })
+}
+
+// settle waits until everything has been answered and drawn.
+func (b *tab) settle() {
+	b.Helper()
+	began := time.Now() // what was done just before may still have to ask
+	b.until("everything is answered", func() bool {
+		b.mu.Lock()
+		rest := len(b.flying) == 0 && min(time.Since(b.rested), time.Since(began)) > 120*time.Millisecond
+		b.mu.Unlock()
+		return rest && query[bool](b, `document.readyState === "complete" && !!document.querySelector("main") && !document.querySelector("main .stale")`)
+	})
+	query[bool](b, `new Promise(f => requestAnimationFrame(() => requestAnimationFrame(() => f(true))))`)
+}
+
+// run is the identifier of the run that is shown.
+func (b *tab) run() string {
+	b.Helper()
+	b.wait(`new URLSearchParams(location.search).has("run")`)
+	return query[string](b, `new URLSearchParams(location.search).get("run")`)
+}
+
+// picture keeps a picture of the page where they are wanted.
+func (b *tab) picture(name string) {
+	if *pictures == "" {
+		return
+	}
+	data, err := chromedp.Run(b.ctx, chromedp.CaptureScreenshot())
+	if err == nil {
+		err = errors.Join(os.MkdirAll(*pictures, 0o777), os.WriteFile(filepath.Join(*pictures, name+".png"), data, 0o666))
+	}
+	if err != nil {
+		b.Error(err)
+	}
+}
+
+// click clicks the first element that a selector finds, or with a text the first of them that has this text.
+func (b *tab) click(selector string, text ...string) {
+	b.Helper()
+	find := fmt.Sprintf(`[...document.querySelectorAll(%q)].find(e => %v || e.textContent.trim() === %q)`, selector, len(text) == 0, strings.Join(text, ""))
+	b.wait(`%s`, find)
+	at := query[[]float64](b, `(e => { e.scrollIntoView({block: "nearest"}); const r = e.getBoundingClientRect(); return [r.x + r.width / 2, r.y + r.height / 2] })(%s)`, find)
+	b.do(chromedp.MouseClickXY(at[0], at[1]))
+}
+
+func (b *tab) keys(keys string) {
+	b.Helper()
+	b.do(chromedp.KeyEvent(keys))
+}
+
+// mouse does something with the mouse at a point; with keys held, 1 Alt, 2 Ctrl, 8 Shift.
+func (b *tab) mouse(what input.DispatchMouseEventType, x, y float64, held int64, more ...func(*input.DispatchMouseEventParams)) {
+	b.Helper()
+	b.do(chromedp.MouseEvent(what, x, y, append(more, func(p *input.DispatchMouseEventParams) { p.Modifiers = held })...))
+}

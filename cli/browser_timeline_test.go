@@ -1,0 +1,233 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"net/url"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/chromedp/cdproto/input"
+	"github.com/chromedp/chromedp"
+)
+
+// place is what an address holds.
+func (b *tab) place() url.Values {
+	b.Helper()
+	query := query[string](b, `location.search`)
+	v, err := url.ParseQuery(strings.TrimPrefix(query, "?"))
+	if err != nil {
+		b.Fatalf("%s: %v", query, err)
+	}
+	return v
+}
+
+// interval reads an interval of the address; both 0: it is not there.
+func (b *tab) interval(name string) (from, to float64) {
+	b.Helper()
+	text := b.place().Get(name)
+	if text == "" {
+		return 0, 0
+	}
+	if _, err := fmt.Sscanf(text, "%f-%f", &from, &to); err != nil {
+		b.Fatalf("%s=%s: %v", name, text, err)
+	}
+	return from, to
+}
+
+// lanes are where the lanes are on the page: the part that the time axis takes, and below.
+func (b *tab) lanes() (left, top, width, height float64) {
+	b.Helper()
+	r := query[[]float64](b, `(r => [r.x, r.y, r.width, r.height])(document.querySelector(".lanes .still").getBoundingClientRect())`)
+	const label, axis = 84, 24
+	return r[0] + label, r[1] + axis, r[2] - label, r[3] - axis
+}
+
+// drawn stands for what is drawn on the lanes.
+func (b *tab) drawn() string {
+	b.Helper()
+	return query[string](b, `(s => {
+		let n = 0;
+		for (let i = 0; i < s.length; i++) n = (Math.imul(n, 31) + s.charCodeAt(i)) | 0;
+		return String(n);
+	})(document.querySelector(".lanes canvas").toDataURL())`)
+}
+
+// changes does something that must change what is drawn.
+func (b *tab) changes(what string, f func()) {
+	b.Helper()
+	before := b.drawn()
+	f()
+	b.until(what+" changes the picture", func() bool { return b.drawn() != before })
+	b.settle()
+}
+
+// zoomed does something that must change the visible interval, and gives the new one.
+func (b *tab) zoomed(what string, f func()) (from, to float64) {
+	b.Helper()
+	before := b.place().Get("vis")
+	b.changes(what, f)
+	b.until(what+" changes the address", func() bool { return b.place().Get("vis") != before })
+	return b.interval("vis")
+}
+
+// pageTimeline moves and zooms the timeline, and asks it for the story of a CF.
+func pageTimeline(t *testing.T, p *pages) {
+	s := p.serve(t, "view", p.heat)
+	b := p.open(t, s.url+"?view=timeline&lang=en&theme=light")
+	b.settle()
+	run := b.run()
+	end := query[float64](b, `fetch("/api/runs/%s").then(r => r.json()).then(r => r.wall_ns)`, run)
+	tiles := b.rects()
+
+	// Keys.
+	from, to := b.zoomed("W", func() { b.keys("www") })
+	if to-from > end/2 {
+		t.Errorf("zoomed in thrice it shows %.0f of %.0f ns", to-from, end)
+	}
+	later, _ := b.zoomed("D", func() { b.keys("d") })
+	if later <= from {
+		t.Errorf("D moves from %.0f to %.0f", from, later)
+	}
+	earlier, until := b.zoomed("A", func() { b.keys("aa") })
+	if earlier >= later {
+		t.Errorf("A moves from %.0f to %.0f", later, earlier)
+	}
+	if a, z := b.zoomed("S", func() { b.keys("s") }); z-a <= until-earlier {
+		t.Errorf("S shows %.0f ns of %.0f", z-a, until-earlier)
+	}
+	b.zoomed("F", func() { b.keys("f") })
+	if b.place().Has("vis") {
+		t.Errorf("after F: %v", b.place())
+	}
+
+	// The wheel: what is below the mouse stays there.
+	left, top, width, height := b.lanes()
+	const share = 0.3
+	x, y := left+share*width, top+height/2
+	wheel := func(held int64, dy float64) func() {
+		return func() {
+			b.mouse(input.DispatchMouseEventTypeMouseWheel, x, y, held, func(p *input.DispatchMouseEventParams) { p.DeltaX, p.DeltaY = 0.001, dy })
+		}
+	}
+	from, to = b.zoomed("Ctrl and the wheel", wheel(2, -400))
+	if at := from + share*(to-from); math.Abs(at-share*end) > end/200 || to-from > end/2 {
+		t.Errorf("Ctrl and the wheel show %.0f to %.0f of %.0f ns", from, to, end)
+	}
+	if moved, _ := b.zoomed("Shift and the wheel", wheel(8, 200)); moved <= from {
+		t.Errorf("Shift and the wheel move from %.0f to %.0f", from, moved)
+	}
+	b.zoomed("F", func() { b.keys("f") })
+
+	// A drag selects; F shows what is selected, F again everything.
+	b.drag(left+0.5*width, left+0.52*width, y)
+	b.wait(`location.search.includes("sel=")`)
+	from, to = b.interval("sel")
+	if math.Abs(from-0.5*end) > end/300 || math.Abs(to-0.52*end) > end/300 {
+		t.Errorf("selected from %.0f to %.0f of %.0f ns", from, to, end)
+	}
+	if a, z := b.zoomed("F", func() { b.keys("f") }); a != from || z != to {
+		t.Errorf("F shows %.0f to %.0f, selected is %.0f to %.0f", a, z, from, to)
+	}
+	b.picture("timeline-boxes")
+	if boxes := b.rects(); boxes == tiles {
+		t.Errorf("%d rectangles are drawn of the whole run, and as many of a fiftieth", boxes)
+	}
+
+	// A click on a CF tells its story, which leads to others.
+	cf := query[struct {
+		CF         string
+		At         float64
+		Lane, More int
+	}](b, `fetch("/api/runs/%s/boxes?from=%.0f&to=%.0f&lanes=0-3").then(r => r.json()).then(r => {
+		let best = -1;
+		for (let i = 0; i < r.cfs.cf.length; i++)
+			if (r.cfs.start[i] > %[2]f && r.cfs.end[i] < %[3]f && !r.cfs.structured[i] && (best < 0 || r.cfs.end[i] - r.cfs.start[i] > r.cfs.end[best] - r.cfs.start[best])) best = i;
+		return {CF: r.cfs.cf[best], At: (r.cfs.start[best] + r.cfs.end[best]) / 2, Lane: r.cfs.lane[best], More: r.more};
+	})`, run, from, to)
+	for y = top + 2; b.place().Get("pick") != "cf:"+cf.CF; y += 7 {
+		if y > top+height {
+			t.Fatalf("%+v is not found by a click", cf)
+		}
+		b.settle()
+		left, _, width, _ := b.lanes() // a story takes some of the room
+		b.do(chromedp.MouseClickXY(left+(cf.At-from)/(to-from)*width, y))
+	}
+	b.settle()
+	b.picture("timeline-story")
+	for _, words := range []string{"CF " + cf.CF, "What happened", "Created by", "Ran"} {
+		b.wait(`document.querySelector("aside").innerText.includes(%q)`, words)
+	}
+	b.click(`aside dl a[href*="pick=cf"], aside li a[href*="pick=cf"]`)
+	b.wait(`!location.search.includes(%q)`, "pick=cf:"+cf.CF)
+	b.wait(`document.querySelector("aside").innerText.includes("What happened")`)
+	b.keys("\x1b") // Esc
+	b.wait(`!document.querySelector("aside")`)
+
+	// Search: by name, label and number.
+	for _, words := range []string{cf.CF, "larger", "u[3][1]"} {
+		want := words
+		if words == cf.CF {
+			want = "" // its title is the first that is found
+		}
+		b.slash()
+		b.wait(`document.activeElement.type === "search"`)
+		b.keys(words) // what was there is selected
+		b.wait(`document.querySelector("#found [aria-selected=true]")?.innerText.includes(%q)`, want)
+		b.picture("search")
+		b.keys("\r")
+		b.wait(`document.querySelector("aside h2, aside h3")`)
+		b.settle()
+		at := b.place()
+		now, _ := strconv.ParseFloat(at.Get("t"), 64)
+		if a, z := b.interval("vis"); !strings.Contains(query[string](b, `document.querySelector("aside").innerText`), words) || strings.HasPrefix(at.Get("pick"), "cf") && (now < a || now > z) {
+			t.Errorf("found %s: %v", words, at)
+		}
+		b.keys("\x1b")
+		b.wait(`!document.querySelector("aside")`)
+	}
+
+	// What is laid over.
+	b.changes("the critical path", func() { b.click(".bar button", "Critical path") })
+	b.picture("timeline-path")
+	b.changes("the messages", func() { b.click(".bar button", "Messages") })
+	b.picture("timeline-messages")
+	b.changes("colours by factor", func() { b.click(".bar button", "Factor") })
+	b.quiet("the timeline")
+}
+
+// drag drags from one point of the page to another one at the same height.
+func (b *tab) drag(from, to, y float64) {
+	b.Helper()
+	left := func(p *input.DispatchMouseEventParams) {
+		p.Button, p.Buttons, p.ClickCount = input.MouseButtonLeft, 1, 1
+	}
+	b.mouse(input.DispatchMouseEventTypeMousePressed, from, y, 0, left)
+	b.mouse(input.DispatchMouseEventTypeMouseMoved, (from+to)/2, y, 0, left)
+	b.mouse(input.DispatchMouseEventTypeMouseMoved, to, y, 0, left)
+	b.mouse(input.DispatchMouseEventTypeMouseReleased, to, y, 0, left)
+}
+
+// slash presses the key as a keyboard does: chromedp's own way types it whatever the page does with it.
+func (b *tab) slash() {
+	b.Helper()
+	b.do(chromedp.Func(func(ctx context.Context, _ *chromedp.Target) error {
+		key := input.DispatchKeyEventParams{Type: input.DispatchKeyEventTypeKeyDown, Key: "/", Code: "Slash", Text: "/", WindowsVirtualKeyCode: 191}
+		_, err := chromedp.Call(ctx, input.DispatchKeyEvent, key)
+		if err == nil {
+			key.Type, key.Text = input.DispatchKeyEventTypeKeyUp, ""
+			_, err = chromedp.Call(ctx, input.DispatchKeyEvent, key)
+		}
+		return err
+	}))
+}
+
+// rects is how many rectangles the picture of the lanes has when it is saved.
+func (b *tab) rects() int {
+	b.Helper()
+	_, data := b.save(`.bar [role=group] button`, "SVG")
+	checkXML(b.T, data)
+	return strings.Count(string(data), "<rect")
+}
