@@ -139,6 +139,7 @@ time among Useful work, Starvation, Latency, Overhead and Waiting: what the core
 fragments, links and data fragments are the cause.`,
 		Example: `  whyslow run prog.fa 100            run, record, report
   whyslow report prog.001.trace      report again, with other options
+  whyslow view prog.001.trace        look at it in the browser; or whyslow run --live
   whyslow dump prog.001.trace        every event as text`,
 		DisableFlagsInUseLine: true,
 
