@@ -7,7 +7,7 @@ import (
 
 	"github.com/whyslow/whyslow/internal/eventlist"
 	"github.com/whyslow/whyslow/internal/model"
-	"github.com/whyslow/whyslow/internal/slou"
+	"github.com/whyslow/whyslow/internal/timeline"
 	"github.com/whyslow/whyslow/trace"
 )
 
@@ -28,12 +28,12 @@ func BenchmarkFragments(b *testing.B) {
 		b.Fatal(err)
 	}
 	b.Run("build", func(b *testing.B) {
-		pieces, err := slou.Pieces(ctx, m, slou.Options{})
+		tl, err := timeline.Build(ctx, m, timeline.Options{})
 		if err != nil {
 			b.Fatal(err)
 		}
 		for b.Loop() {
-			if _, err := Build(ctx, m, pieces); err != nil {
+			if _, err := Build(ctx, m, tl.Visit); err != nil {
 				b.Fatal(err)
 			}
 		}

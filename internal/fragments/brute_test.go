@@ -15,6 +15,7 @@ import (
 	"github.com/whyslow/whyslow/internal/model"
 	"github.com/whyslow/whyslow/internal/slou"
 	"github.com/whyslow/whyslow/internal/slou/sloutest"
+	"github.com/whyslow/whyslow/internal/timeline"
 	"github.com/whyslow/whyslow/trace"
 )
 
@@ -39,7 +40,15 @@ func build(t *rapid.T, m *model.Model) (*Index, []slou.WorkerPieces) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	x, err := Build(context.Background(), m, pieces)
+	var source slou.Walk
+	if rapid.Bool().Draw(t, "of a timeline") {
+		tl, err := timeline.Build(context.Background(), m, timeline.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		source = tl.Visit
+	}
+	x, err := Build(context.Background(), m, source)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -15,6 +15,7 @@ package fragments
 import (
 	"cmp"
 	"context"
+	"iter"
 	"math"
 	"runtime"
 	"slices"
@@ -64,15 +65,14 @@ func (x *Index) span(from, to int64) span {
 // Model is what the index was made from.
 func (x *Index) Model() *model.Model { return x.m }
 
-// Build makes the index of a model. pieces are those of slou.Pieces with the default options, nil where the caller has none;
-// they are not kept. It fails when ctx ends.
-func Build(ctx context.Context, m *model.Model, pieces []slou.WorkerPieces) (*Index, error) {
-	x := &Index{m: m, time: make([]int64, m.Executions()), lost: make([]int64, len(m.Created)), of: make([][]uint32, len(m.Codes))}
-	own := pieces == nil
-	if own {
-		var err error
-		if pieces, err = slou.Pieces(ctx, m, slou.Options{}); err != nil {
-			return nil, err
+// Build makes the index of a model. pieces hands over what slou.Visit does with the default options, nil for slou.Visit itself. It
+// fails when ctx ends.
+func Build(ctx context.Context, m *model.Model, pieces slou.Walk) (*Index, error) {
+	x := &Index{m: m, time: make([]int64, m.Executions()), lost: make([]int64, len(m.Created)), of: make([][]uint32, len(m.Codes)),
+		lanes: make([]lane, m.Workers())}
+	if pieces == nil {
+		pieces = func(ctx context.Context, visit func(model.WorkerID, iter.Seq[[]slou.Piece])) error {
+			return slou.Visit(ctx, m, slou.Options{}, visit)
 		}
 	}
 	lanes := 0
@@ -84,16 +84,24 @@ func Build(ctx context.Context, m *model.Model, pieces []slou.WorkerPieces) (*In
 		x.time[e] = -1
 	}
 	c := &classer{m: m, numbers: map[Class]uint32{}}
-	for i := range pieces {
-		w := &pieces[i]
-		x.lanes = append(x.lanes, newLane(c, w))
-		x.measure(&m.Nodes[w.Node].Workers[w.Worker], w.Pieces)
-		if own {
-			w.Pieces = nil
+	var mu sync.Mutex
+	spare := sync.Pool{New: func() any { return new(lane) }}
+	err := pieces(ctx, func(id model.WorkerID, pieces iter.Seq[[]slou.Piece]) {
+		l := spare.Get().(*lane)
+		l.start, l.to, l.class = m.Start, l.to[:0], l.class[:0]
+		v := newMeasure(x, &m.Nodes[id.Node].Workers[id.Worker])
+		for list := range pieces {
+			mu.Lock()
+			l.append(c, id.Node, list)
+			v.add(list)
+			mu.Unlock()
 		}
-		if err := ctx.Err(); err != nil {
-			return nil, err
-		}
+		v.finish()
+		x.lanes[int(x.worker[id.Node])+id.Worker] = l.clone()
+		spare.Put(l)
+	})
+	if err != nil {
+		return nil, err
 	}
 	x.classes = c.list
 	x.whole = x.sumLanes(always)
@@ -111,47 +119,78 @@ func Build(ctx context.Context, m *model.Model, pieces []slou.WorkerPieces) (*In
 
 // measure takes the useful time of each execution of a worker's atomic CFs, the length of those of structured ones, and what
 // was lost before each CF.
-func (x *Index) measure(w *model.Worker, pieces []slou.Piece) {
-	m := x.m
+type measure struct {
+	x          *Index
+	w          *model.Worker
+	e          int   // the first execution of an atomic CF that ends after the pieces so far
+	start, end int64 // its bounds
+	after      int   // the next one
+}
+
+func newMeasure(x *Index, w *model.Worker) *measure {
+	v := &measure{x: x, w: w, end: x.m.Start}
+	v.after = v.next(w.First)
+	v.advance()
+	return v
+}
+
+// next finds the next execution of an atomic CF and measures the structured ones before it.
+func (v *measure) next(e int) int {
+	x, m := v.x, v.x.m
+	for ; e < v.w.End && !m.Atomic(m.ExecCF[e]); e++ {
+		if m.ExecEnd[e] != model.None {
+			x.time[e] = max(min(m.ExecEnd[e], m.End)-max(m.ExecStart[e], m.Start), 0)
+		}
+	}
+	return e
+}
+
+// advance goes on to the next execution.
+func (v *measure) advance() {
+	v.e = v.after
+	if v.e == v.w.End {
+		return
+	}
+	v.after = v.next(v.e + 1)
+	m, at := v.x.m, v.end
+	start, end := m.ExecStart[v.e], m.ExecEnd[v.e]
+	if end == model.None {
+		end = m.End
+	}
+	if v.after < v.w.End {
+		end = min(end, m.ExecStart[v.after]) // an end that was not recorded
+	}
+	v.start = min(max(start, at), m.End)
+	v.end = min(max(end, v.start), m.End)
+	v.x.time[v.e] = 0
+}
+
+// add takes some pieces, in order.
+func (v *measure) add(pieces []slou.Piece) {
+	x := v.x
 	for i := range pieces {
-		switch p := &pieces[i]; p.Factor {
-		case slou.FactorU, slou.FactorLoss:
-		default:
-			if p.Consumer != 0 {
-				x.lost[p.Consumer] += p.To - p.From
+		p := &pieces[i]
+		switch {
+		case p.Factor == slou.FactorU:
+			for v.e < v.w.End && v.start < p.To {
+				if from, to := max(p.From, v.start), min(p.To, v.end); from < to {
+					x.time[v.e] += to - from
+				}
+				if v.end > p.To {
+					break
+				}
+				v.advance()
 			}
+		case p.Factor != slou.FactorLoss && p.Consumer != 0:
+			x.lost[p.Consumer] += p.To - p.From
 		}
 	}
-	next := func(e int) int {
-		for ; e < w.End && !m.Atomic(m.ExecCF[e]); e++ {
-			if m.ExecEnd[e] != model.None {
-				x.time[e] = max(min(m.ExecEnd[e], m.End)-max(m.ExecStart[e], m.Start), 0)
-			}
-		}
-		return e
-	}
-	at, p := m.Start, 0
-	for e := next(w.First); e < w.End; {
-		after := next(e + 1)
-		start, end := m.ExecStart[e], m.ExecEnd[e]
-		if end == model.None {
-			end = m.End
-		}
-		if after < w.End {
-			end = min(end, m.ExecStart[after]) // an end that was not recorded
-		}
-		start = min(max(start, at), m.End)
-		end = min(max(end, start), m.End)
-		useful := int64(0)
-		for ; p < len(pieces) && pieces[p].To <= start; p++ {
-		}
-		for i := p; i < len(pieces) && pieces[i].From < end; i++ {
-			if pieces[i].Factor == slou.FactorU {
-				useful += min(pieces[i].To, end) - max(pieces[i].From, start)
-			}
-		}
-		x.time[e] = useful
-		e, at = after, end
+}
+
+// finish measures what comes after the last piece of useful time.
+func (v *measure) finish() {
+	for v.e < v.w.End {
+		v.advance()
 	}
 }
 

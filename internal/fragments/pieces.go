@@ -62,18 +62,22 @@ func (c *classer) of(node int, p *slou.Piece) uint32 {
 	return n
 }
 
-func newLane(c *classer, w *slou.WorkerPieces) lane {
-	l := lane{start: c.m.Start, to: make([]int64, 0, len(w.Pieces)), class: make([]uint32, 0, len(w.Pieces))}
-	for i := range w.Pieces {
-		p := &w.Pieces[i]
-		k := c.of(w.Node, p)
+// append takes some pieces of a worker of a node, in order.
+func (l *lane) append(c *classer, node int, pieces []slou.Piece) {
+	for i := range pieces {
+		p := &pieces[i]
+		k := c.of(node, p)
 		if n := len(l.class); n > 0 && l.class[n-1] == k {
 			l.to[n-1] = p.To // what differs is of no interest here
 			continue
 		}
 		l.to, l.class = append(l.to, p.To), append(l.class, k)
 	}
-	return l
+}
+
+// clone makes a copy that takes no more than it has to.
+func (l *lane) clone() lane {
+	return lane{l.start, append(make([]int64, 0, len(l.to)), l.to...), append(make([]uint32, 0, len(l.class)), l.class...)}
 }
 
 // add adds the time from one moment to another by class.

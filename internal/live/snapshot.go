@@ -86,9 +86,13 @@ func (s *Snapshot) Events() (*eventlist.List, error) {
 // Fragments is the run by code fragments.
 func (s *Snapshot) Fragments() (*fragments.Index, error) {
 	return s.fragments.get(func() (*fragments.Index, error) {
-		pieces, err := slou.Pieces(s.ctx, s.Model, slou.Options{})
+		t, err := s.Timeline()
 		if err != nil {
 			return nil, err
+		}
+		var pieces slou.Walk // of a part of the run the timeline has less than all
+		if t.Whole() {
+			pieces = t.Visit
 		}
 		return fragments.Build(s.ctx, s.Model, pieces)
 	})

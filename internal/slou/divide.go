@@ -19,6 +19,7 @@ type divider struct {
 
 	cuts  []Piece // what is cut out first; ordered, disjoint
 	cut   int     // the first cut that ends after the pieces visited so far
+	given int     // the first cut that has not been visited
 	sum   int64
 	steps []Piece // of one gap
 	split []Piece
@@ -30,13 +31,10 @@ type divider struct {
 	executed   func(cf model.CF, useful int64, measured bool)
 }
 
-// run visits every piece of the worker's time and checks that nothing is left over or counted twice.
+// run visits every piece of the worker's time, in order, and checks that nothing is left over or counted twice.
 func (d *divider) run() error {
 	m := d.m
 	d.findCuts()
-	for i := range d.cuts {
-		d.pass(d.cuts[i])
-	}
 	a := m.Start
 	next := d.nextAtomic(d.worker.First, d.structured)
 	for next < d.worker.End {
@@ -56,6 +54,7 @@ func (d *divider) run() error {
 		a = end
 	}
 	d.tail(a)
+	d.cutsBefore(m.End)
 	if d.sum != m.Wall() {
 		return fmt.Errorf("internal error: the parts of a worker of node %d add up to %d ns, its time is %d ns", d.node, d.sum, m.Wall())
 	}
@@ -130,6 +129,7 @@ func (d *divider) execution(e int, start, end int64) {
 }
 
 func (d *divider) emit(p Piece) {
+	d.cutsBefore(p.From)
 	if p.Factor == FactorU {
 		u := min(d.left, p.To-p.From)
 		d.left -= u
@@ -145,6 +145,13 @@ func (d *divider) emit(p Piece) {
 		}
 	}
 	d.pass(p)
+}
+
+// cutsBefore visits the cuts that begin before a time.
+func (d *divider) cutsBefore(t int64) {
+	for ; d.given < len(d.cuts) && d.cuts[d.given].From < t; d.given++ {
+		d.pass(d.cuts[d.given])
+	}
 }
 
 func (d *divider) pass(p Piece) {

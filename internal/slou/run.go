@@ -10,9 +10,9 @@ import (
 	"github.com/whyslow/whyslow/trace"
 )
 
-// extraCores is the processor time the processes used beyond that of their workers while these were not
-// parked. A process whose CPU time or whose workers' time is not wholly known counts as having used none.
-func extraCores(m *model.Model) (extra int64) {
+// ExtraCores is the processor time, in nanoseconds, that the processes used beyond that of their workers while these were
+// not parked. A process whose CPU time or whose workers' time is not wholly known counts as having used none.
+func ExtraCores(m *model.Model) (extra int64) {
 	awake := make([]int64, len(m.Processes))
 	known := make([]bool, len(m.Processes))
 	for i := range known {
@@ -143,6 +143,15 @@ func unfinished(m *model.Model) (n int) {
 		}
 	}
 	return n
+}
+
+// Null tells which factors cannot be computed from the events that were recorded: those that are nil in Result.Factors.
+func Null(m *model.Model) (null [FactorLoss]bool) {
+	missing, _ := missingEvents(m)
+	for f := range null {
+		null[f] = missing[Factor(f)]
+	}
+	return null
 }
 
 // missingEvents tells which factors cannot be computed because events were switched off: the trace says so, or

@@ -124,9 +124,8 @@ func leaves(m *model.Model, cf model.CF, node int, t int64) (int64, bool) {
 	return 0, false
 }
 
-// each divides every worker's time, several at once; begin makes the divider's callbacks for a worker. Workers of one
-// lane come one after another.
-func (r *run) each(ctx context.Context, begin func(i, lane int, d *divider)) error {
+// each calls do with a divider for every worker, several at once. Workers of one lane come one after another.
+func (r *run) each(ctx context.Context, do func(i, lane int, d *divider) error) error {
 	errs := make([]error, len(r.workers))
 	var next atomic.Int64
 	var wg sync.WaitGroup
@@ -143,8 +142,7 @@ func (r *run) each(ctx context.Context, begin func(i, lane int, d *divider)) err
 				ref := r.workers[i]
 				d := &divider{m: r.m, facts: r.facts, dataOnly: r.opt.DataInputsOnly, node: ref.Node,
 					worker: &r.m.Nodes[ref.Node].Workers[ref.Worker], starved: r.queue.at(ref.Node), awaited: r.awaited}
-				begin(i, lane, d)
-				errs[i] = d.run()
+				errs[i] = do(i, lane, d)
 			}
 		})
 	}
@@ -164,45 +162,6 @@ func (r *run) lanes() int {
 		n = runtime.GOMAXPROCS(0)
 	}
 	return min(n, len(r.workers))
-}
-
-// WorkerPieces are the pieces of one worker in order of time.
-type WorkerPieces struct {
-	Node, Worker int
-	Pieces       []Piece
-}
-
-// Pieces gives every piece of every worker's time: what Compute adds up. Neighbouring pieces that differ in
-// nothing are one.
-func Pieces(ctx context.Context, m *model.Model, opt Options) ([]WorkerPieces, error) {
-	r := newRun(m, opt)
-	out := make([]WorkerPieces, len(r.workers))
-	err := r.each(ctx, func(i, _ int, d *divider) {
-		w := &out[i]
-		w.Node, w.Worker = r.workers[i].Node, r.workers[i].Worker
-		d.visit = func(p *Piece) { w.Pieces = append(w.Pieces, *p) }
-	})
-	for i := range out {
-		slices.SortStableFunc(out[i].Pieces, func(a, b Piece) int { return cmp.Compare(a.From, b.From) })
-		out[i].Pieces = merge(out[i].Pieces)
-	}
-	return out, err
-}
-
-func merge(list []Piece) []Piece {
-	out := list[:0]
-	for _, p := range list {
-		if n := len(out); n > 0 && out[n-1].To == p.From {
-			q := out[n-1]
-			q.From, q.To, q.Again = p.From, p.To, p.Again
-			if q == p {
-				out[n-1].To = p.To
-				continue
-			}
-		}
-		out = append(out, p)
-	}
-	return out
 }
 
 // Compute divides all processor time of a run. It fails when ctx ends, when the options cannot be met, or when the parts
@@ -227,13 +186,14 @@ func Compute(ctx context.Context, m *model.Model, opt Options) (*Result, error) 
 	for i := range tallies {
 		tallies[i] = newTally(m, splits)
 	}
-	err = r.each(ctx, func(i, lane int, d *divider) {
+	err = r.each(ctx, func(i, lane int, d *divider) error {
 		s := newSums(tallies[lane])
 		if window > 0 {
 			s.windows = newWindowSums(m, window)
 		}
 		workers[i] = s
 		d.visit, d.structured, d.executed = s.add, s.ran, s.executed
+		return d.run()
 	})
 	if err != nil {
 		return nil, err
@@ -270,7 +230,7 @@ func (r *run) result(workers []*sums, t *tally) (*Result, error) {
 		}
 		all.join(sum)
 	}
-	res.ExtraCoresNS = extraCores(m)
+	res.ExtraCoresNS = ExtraCores(m)
 	if res.ExtraCoresNS > 0 {
 		extra := cell(FactorO, PartExtra)
 		all.cells[extra] += res.ExtraCoresNS

@@ -1,7 +1,9 @@
 package timeline
 
 import (
+	"slices"
 	"sort"
+	"sync"
 
 	"github.com/whyslow/whyslow/internal/model"
 	"github.com/whyslow/whyslow/internal/slou"
@@ -32,12 +34,7 @@ func (p *part) String() string {
 type lane struct {
 	id     model.WorkerID
 	worker *model.Worker
-
-	end                []int64  // since the start of the run
-	part               []uint32 // index into Timeline.parts, and inside
-	class              []uint16 // index into Timeline.classes
-	consumer, producer []model.CF
-	df                 []model.DF
+	columns
 
 	// Of every stride pieces, the sums of those before them, by class and by row, and how many of them are boxes.
 	shift   uint
@@ -46,6 +43,28 @@ type lane struct {
 	boxes   []uint32
 	ends    []int64 // of every endStride executions, the latest end
 }
+
+// columns are pieces.
+type columns struct {
+	end                []int64  // since the start of the run
+	part               []uint32 // index into Timeline.parts, and inside
+	class              []uint16 // index into Timeline.classes
+	consumer, producer []model.CF
+	df                 []model.DF
+}
+
+// reset makes room for about n pieces.
+func (c *columns) reset(n int) {
+	c.end, c.part, c.class = slices.Grow(c.end[:0], n), slices.Grow(c.part[:0], n), slices.Grow(c.class[:0], n)
+	c.consumer, c.producer, c.df = slices.Grow(c.consumer[:0], n), slices.Grow(c.producer[:0], n), slices.Grow(c.df[:0], n)
+}
+
+// clone makes a copy that takes no more than it has to.
+func (c *columns) clone() columns {
+	return columns{exact(c.end), exact(c.part), exact(c.class), exact(c.consumer), exact(c.producer), exact(c.df)}
+}
+
+func exact[T any](list []T) []T { return append(make([]T, 0, len(list)), list...) }
 
 // inside marks, in lane.part, a piece within the execution of an atomic CF.
 const inside = 1 << 31
@@ -57,6 +76,7 @@ const (
 
 // classes numbers the classes of columns, and the parts, while lanes are filled.
 type classes struct {
+	mu    sync.Mutex
 	t     *Timeline
 	null  [rowCount]bool
 	known trace.Span
@@ -129,55 +149,73 @@ func ofCode(code int) uint16 {
 	return uint16(code)
 }
 
-// fill takes the pieces of a worker.
-func (l *lane) fill(c *classes, pieces []slou.Piece) {
-	n := len(pieces)
-	l.end, l.part, l.class = make([]int64, 0, n), make([]uint32, 0, n), make([]uint16, 0, n)
-	l.consumer, l.producer, l.df = make([]model.CF, 0, n), make([]model.CF, 0, n), make([]model.DF, 0, n)
-	m := c.t.m
-	e := nextAtomic(m, l.worker, l.worker.First)
-	var from, to int64
-	if e < l.worker.End {
-		from, to = bounds(m, l.worker, e)
+// filler takes the pieces of a worker.
+type filler struct {
+	*columns
+	c        *classes
+	l        *lane
+	e        int   // the first execution of an atomic CF that ends after the pieces so far
+	from, to int64 // its bounds
+}
+
+// newFiller begins to fill a lane; into has no longer any other use.
+func newFiller(c *classes, l *lane, into *columns) *filler {
+	f := &filler{columns: into, c: c, l: l}
+	into.reset(2 * (l.worker.End - l.worker.First))
+	f.next(l.worker.First)
+	return f
+}
+
+// next goes on to the first execution from e on.
+func (f *filler) next(e int) {
+	m, w := f.c.t.m, f.l.worker
+	if f.e = nextAtomic(m, w, e); f.e < w.End {
+		f.from, f.to = bounds(m, w, f.e)
 	}
+}
+
+// fill takes some pieces, in order.
+func (f *filler) fill(pieces []slou.Piece) {
+	c, end := f.c, f.l.worker.End
+	m := c.t.m
+	c.mu.Lock()
+	defer c.mu.Unlock()
 	for i := range pieces {
 		p := &pieces[i]
 		k := c.part(p)
 		gap := c.class(ofRow(c.rows[k]))
-		for at, end := c.t.at(p.From), c.t.at(p.To); at < end; {
-			for e < l.worker.End && to <= at {
-				if e = nextAtomic(m, l.worker, e+1); e < l.worker.End {
-					from, to = bounds(m, l.worker, e)
-				}
+		for at, to := c.t.at(p.From), c.t.at(p.To); at < to; {
+			for f.e < end && f.to <= at {
+				f.next(f.e + 1)
 			}
-			flag, class, stop := uint32(0), gap, end
+			flag, class, stop := uint32(0), gap, to
 			switch {
-			case e == l.worker.End:
-			case at < from:
-				stop = min(end, from)
+			case f.e == end:
+			case at < f.from:
+				stop = min(to, f.from)
 			default:
-				flag, stop = inside, min(end, to)
+				flag, stop = inside, min(to, f.to)
 				if p.Factor != slou.FactorLoss {
-					class = c.class(ofCode(m.CodeOf(m.ExecCF[e])))
+					class = c.class(ofCode(m.CodeOf(m.ExecCF[f.e])))
 				}
 			}
 			if at < c.known.From || at >= c.known.To {
 				if at < c.known.From {
 					stop = min(stop, c.known.From)
 				}
-				l.add(stop, c.unread(), c.class(0), &slou.Piece{})
+				f.add(stop, c.unread(), c.class(0), &slou.Piece{})
 			} else {
 				stop = min(stop, c.known.To)
-				l.add(stop, k|flag, class, p)
+				f.add(stop, k|flag, class, p)
 			}
 			at = stop
 		}
 	}
 }
 
-func (l *lane) add(end int64, part uint32, class uint16, p *slou.Piece) {
-	l.end, l.part, l.class = append(l.end, end), append(l.part, part), append(l.class, class)
-	l.consumer, l.producer, l.df = append(l.consumer, p.Consumer), append(l.producer, p.Producer), append(l.df, p.DF)
+func (c *columns) add(end int64, part uint32, class uint16, p *slou.Piece) {
+	c.end, c.part, c.class = append(c.end, end), append(c.part, part), append(c.class, class)
+	c.consumer, c.producer, c.df = append(c.consumer, p.Consumer), append(c.producer, p.Producer), append(c.df, p.DF)
 }
 
 // nextAtomic gives the first execution of an atomic CF from e on, worker.End if there is none.

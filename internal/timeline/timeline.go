@@ -7,7 +7,7 @@
 // Problem. A tile of 2000 columns over ten million events has to be there before the user notices, and to be exact: the
 // colour of a column is what took most of it, not what was sampled there.
 //
-// Plan. slou.Pieces cuts every worker's time without remainder; lane.go keeps the pieces as columns of 26 bytes each, with the
+// Plan. slou.Visit cuts every worker's time without remainder; lane.go keeps the pieces as columns of 26 bytes each, with the
 // sums of all classes up to every so many pieces. What a stretch is made of is then the difference of two such sums and a few
 // pieces at either end: a column costs the logarithm of the pieces to find its ends, and at most two strides of them to add up,
 // however long it is. Sums by factor of any window are got in the same way, so they are exact, too.
@@ -17,6 +17,7 @@ package timeline
 
 import (
 	"context"
+	"iter"
 	"sync"
 
 	"github.com/whyslow/whyslow/internal/critical"
@@ -30,10 +31,6 @@ type Options struct {
 	// DataInputsOnly and Parallel are those of slou.Options.
 	DataInputsOnly bool
 	Parallel       int
-	// SLOU and Pieces are the results of slou.Compute and slou.Pieces with the same options where the caller has them; nil:
-	// they are computed. Pieces are not kept.
-	SLOU   *slou.Result
-	Pieces []slou.WorkerPieces
 	// Known is the part of the run, since its start, whose events the model has; nil: all. What lies beyond it is time of which
 	// nothing is known: 0 in tiles, no gap, in no factor.
 	Known *trace.Span
@@ -48,6 +45,7 @@ type Timeline struct {
 	rows  []uint8 // by part: its row
 	names []string
 	extra int64
+	whole bool // all of the run is known
 
 	classes []uint16 // of columns by code: what the numbers in lane.class stand for
 
@@ -72,30 +70,8 @@ const (
 
 // Build cuts the time of all workers. It fails when ctx ends.
 func Build(ctx context.Context, m *model.Model, opt Options) (*Timeline, error) {
-	t := &Timeline{m: m, dataOnly: opt.DataInputsOnly}
-	so := slou.Options{DataInputsOnly: opt.DataInputsOnly, Parallel: opt.Parallel}
-	var wg sync.WaitGroup
-	var whole *slou.Result
-	var err error
-	wg.Go(func() {
-		if whole = opt.SLOU; whole == nil {
-			whole, err = slou.Compute(ctx, m, so)
-		}
-	})
-	pieces := opt.Pieces
-	var piecesErr error
-	if pieces == nil {
-		pieces, piecesErr = slou.Pieces(ctx, m, so)
-	}
-	wg.Wait()
-	if err != nil {
-		return nil, err
-	}
-	if piecesErr != nil {
-		return nil, piecesErr
-	}
-	t.extra = whole.ExtraCoresNS
-	null := t.nameRows(&whole.Factors)
+	t := &Timeline{m: m, dataOnly: opt.DataInputsOnly, extra: slou.ExtraCores(m), whole: opt.Known == nil}
+	null := t.nameRows()
 	for n := range m.Nodes {
 		t.first = append(t.first, len(t.lanes))
 		for w := range m.Nodes[n].Workers {
@@ -106,27 +82,31 @@ func Build(ctx context.Context, m *model.Model, opt Options) (*Timeline, error) 
 	if opt.Known != nil {
 		c.known = *opt.Known
 	}
-	for i := range pieces {
-		w := &pieces[i]
-		t.lanes[t.first[w.Node]+w.Worker].fill(c, w.Pieces)
-		if opt.Pieces == nil {
-			w.Pieces = nil // most of the memory, and there may be many workers
+	// Of a lane it is known how long it is when all its pieces have come, so they are collected first.
+	spare := sync.Pool{New: func() any { return new(columns) }}
+	so := slou.Options{DataInputsOnly: opt.DataInputsOnly, Parallel: opt.Parallel}
+	err := slou.Visit(ctx, m, so, func(id model.WorkerID, pieces iter.Seq[[]slou.Piece]) {
+		f := newFiller(c, &t.lanes[t.first[id.Node]+id.Worker], spare.Get().(*columns))
+		for list := range pieces {
+			f.fill(list)
 		}
-		if err := ctx.Err(); err != nil {
-			return nil, err
-		}
+		f.l.columns = f.columns.clone()
+		spare.Put(f.columns)
+	})
+	if err != nil {
+		return nil, err
 	}
 	t.parts, t.rows, t.classes = c.parts, c.rows, c.list
 	for i := range t.lanes {
 		t.lanes[i].index(t, stride(len(t.classes)))
 	}
-	return t, nil
+	return t, ctx.Err()
 }
 
 // nameRows names the rows of sums by factor and tells which factors cannot be computed.
-func (t *Timeline) nameRows(f *slou.Factors) (null [rowCount]bool) {
-	null[slou.FactorU], null[slou.FactorS], null[slou.FactorL] = f.U == nil, f.S == nil, f.L == nil
-	null[slou.FactorO], null[slou.FactorW] = f.O == nil, f.W == nil
+func (t *Timeline) nameRows() (null [rowCount]bool) {
+	factors := slou.Null(t.m)
+	copy(null[:], factors[:])
 	any := false
 	for row := range rowUndivided {
 		t.names = append(t.names, slou.Factor(row).String())
