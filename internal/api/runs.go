@@ -213,8 +213,8 @@ func (s *Server) listUpdates(w http.ResponseWriter, r *http.Request) {
 	stream(w, r, func() {}, func() (any, <-chan struct{}) {
 		all, changed := s.summaries()
 		for _, sum := range all {
-			if sum.State == live.StateLive {
-				// Their figures change all the time.
+			if sum.State == live.StateLive || sum.State == live.StateKilled {
+				// Their figures change all the time, and what counted as killed may come back.
 				tick := make(chan struct{})
 				time.AfterFunc(time.Second, func() { close(tick) })
 				return all, tick

@@ -135,13 +135,48 @@ func Open(dir string, opt Options) (*Run, error) {
 			return nil, err
 		}
 		if r.status.Events <= r.limit() {
+			if state == StateKilled {
+				r.wg.Go(func() {
+					if r.wake() {
+						r.follow()
+					}
+				})
+			}
 			return r, nil
 		}
-		r.status.Events, r.status.Lost = 0, 0
 	}
-	r.props, r.division = properties.NewLive(properties.Options{MaxBytes: opt.Memory / 8}), division.New(division.Options{MaxBytes: opt.Memory / 8})
+	r.begin()
 	r.wg.Go(r.follow)
 	return r, nil
+}
+
+// begin makes what follows the run from its beginning.
+func (r *Run) begin() {
+	r.orderedMu.Lock()
+	r.props = properties.NewLive(properties.Options{MaxBytes: r.opt.Memory / 8})
+	r.division = division.New(division.Options{MaxBytes: r.opt.Memory / 8})
+	r.orderedMu.Unlock()
+	r.mu.Lock()
+	r.status.Events, r.status.Lost = 0, 0
+	r.mu.Unlock()
+}
+
+// wake waits until something more comes of a run that counted as killed: what sends it was only away, longer than anybody waits.
+// It is live again then, and to be followed from its beginning. false: the run was closed.
+func (r *Run) wake() bool {
+	st, _ := r.Status()
+	tick := time.NewTicker(5 * pollEvery)
+	defer tick.Stop()
+	for folderSize(r.dir) == st.Bytes {
+		select {
+		case <-r.ctx.Done():
+			return false
+		case <-tick.C:
+		}
+	}
+	r.begin()
+	r.update(func(s *Status) { s.State = StateLive })
+	return true
 }
 
 // Close ends showing the run; snapshots that are in use stay.
@@ -299,6 +334,12 @@ func folderSize(dir string) (n int64) {
 
 // follow takes in what arrives until the run is over.
 func (r *Run) follow() {
+	for r.followOnce() == StateKilled && r.wake() {
+	}
+}
+
+// followOnce takes in what arrives until the run seems to be over, and tells how it ended; "" if it was closed.
+func (r *Run) followOnce() string {
 	f := trace.NewFollower(r.dir)
 	defer f.Close()
 	tick := time.NewTicker(pollEvery)
@@ -347,11 +388,11 @@ func (r *Run) follow() {
 			return nil
 		})
 		if r.ctx.Err() != nil {
-			return
+			return ""
 		}
 		if err != nil {
 			r.update(func(s *Status) { s.State = StateKilled })
-			return
+			return "" // its folder cannot be read any more
 		}
 		if n > 0 {
 			heard = time.Now()
@@ -377,14 +418,18 @@ func (r *Run) follow() {
 		}
 		if n == 0 && !news {
 			if state := r.over(f, heard); state != "" {
+				size := folderSize(r.dir) // a block that was cut off makes it more than what was read
+				r.mu.Lock()
+				r.status.Bytes = size
+				r.mu.Unlock()
 				r.end(state)
-				return
+				return state
 			}
 		}
 		r.refresh()
 		select {
 		case <-r.ctx.Done():
-			return
+			return ""
 		case <-tick.C:
 		}
 	}

@@ -214,6 +214,62 @@ func TestFollow(t *testing.T) {
 	}
 }
 
+// TestWake: a run that counts as killed goes on when its sender comes back, whether it was followed all the time or not.
+func TestWake(t *testing.T) {
+	all := blocks(t, ring(t, 3000))
+	dir := filepath.Join(t.TempDir(), "asleep.trace")
+	if err := trace.WriteRunInfo(dir, info("")); err != nil {
+		t.Fatal(err)
+	}
+	files := map[int]*trace.Appender{}
+	for node := range 2 {
+		var err error
+		if files[node], err = trace.OpenAppend(dir, node); err != nil {
+			t.Fatal(err)
+		}
+	}
+	events := uint64(0)
+	add := func(list []trace.RawBlock) {
+		for _, b := range list {
+			if err := files[b.Node].Append(b.Bytes); err != nil {
+				t.Fatal(err)
+			}
+			if !b.Defs {
+				events += uint64(b.Count)
+			}
+		}
+	}
+	third := len(all) / 3
+	add(all[:third])
+	gone := func() (bool, bool) { return false, true }
+	open := func() *live.Run {
+		r, err := live.Open(dir, live.Options{Alive: gone})
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(r.Close)
+		return r
+	}
+	r := open()
+	add(all[third : 2*third])
+	for _, r := range []*live.Run{r, open()} {
+		until(t, r, "it counts as killed", func(st live.Status) bool { return st.State == live.StateKilled && st.Events == events })
+	}
+	second := open()
+	add(all[2*third:])
+	for _, f := range files {
+		if err := f.Finish(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := trace.WriteRunInfo(dir, info(trace.EndedDone)); err != nil {
+		t.Fatal(err)
+	}
+	for _, r := range []*live.Run{r, second} {
+		until(t, r, "it is done", func(st live.Status) bool { return st.State == trace.EndedDone && st.Events == events })
+	}
+}
+
 // sums are the factors of the whole run so far.
 func sums(t *testing.T, r *live.Run) (sum []int64) {
 	t.Helper()
