@@ -5,6 +5,8 @@ import (
 	"math"
 	"slices"
 	"sort"
+
+	"github.com/whyslow/whyslow/internal/model"
 )
 
 // none is the time of what was not recorded, forever that of what has not ended.
@@ -17,55 +19,38 @@ const (
 // measurements before and after. Facts are kept in the clock of the node that recorded them and corrected when they are
 // asked for, so a new measurement changes them all at once; what was worked out of them is worked out again.
 type correction struct {
-	syncs []measurement // by time
-	on    bool          // some offset is not 0
+	syncs   []model.ClockSync // by time, then stream
+	streams []int             // that they are of
+	on      bool              // some offset is not 0
 }
 
-type measurement struct {
-	time, offset int64
-	stream       int
-}
-
-// add takes in a measurement and gives the corrected time up to which nothing changes; straight is false where the
+// add takes in a measurement of a stream and gives the corrected time up to which nothing changes; straight is false where the
 // corrected clock runs backwards.
-func (c *correction) add(m measurement) (from int64, straight bool) {
+func (c *correction) add(m model.ClockSync, stream int) (from int64, straight bool) {
 	before := c.on
-	i, _ := slices.BinarySearchFunc(c.syncs, m, func(x, y measurement) int {
-		if x.time == y.time && x.stream == y.stream {
-			return -1
-		}
-		return cmp.Or(cmp.Compare(x.time, y.time), cmp.Compare(x.stream, y.stream))
+	i := sort.Search(len(c.syncs), func(i int) bool {
+		return cmp.Or(cmp.Compare(c.syncs[i].Time, m.Time), cmp.Compare(c.streams[i], stream)) > 0
 	})
-	c.syncs = slices.Insert(c.syncs, i, m)
-	c.on = c.on || m.offset != 0
+	c.syncs, c.streams = slices.Insert(c.syncs, i, m), slices.Insert(c.streams, i, stream)
+	c.on = c.on || m.Offset != 0
 	switch {
 	case !c.on:
 		return forever, true
 	case i == 0 || !before:
 		from = none
 	default:
-		from = c.syncs[i-1].time + c.syncs[i-1].offset
+		from = c.syncs[i-1].Time + c.syncs[i-1].Offset
 	}
 	straight = true
 	for k := max(i, 1); k < min(i+2, len(c.syncs)); k++ {
-		straight = straight && c.syncs[k-1].time+c.syncs[k-1].offset <= c.syncs[k].time+c.syncs[k].offset
+		straight = straight && c.syncs[k-1].Time+c.syncs[k-1].Offset <= c.syncs[k].Time+c.syncs[k].Offset
 	}
 	return from, straight
 }
 
 func (c *correction) fix(t int64) int64 {
-	if !c.on || t == none {
+	if !c.on {
 		return t
 	}
-	s := c.syncs
-	i := sort.Search(len(s), func(i int) bool { return s[i].time > t })
-	switch i {
-	case 0:
-		return t + s[0].offset
-	case len(s):
-		return t + s[i-1].offset
-	}
-	x, y := s[i-1], s[i]
-	share := float64(t-x.time) / float64(y.time-x.time)
-	return t + x.offset + int64(share*float64(y.offset-x.offset))
+	return model.Common(t, c.syncs)
 }

@@ -120,7 +120,7 @@ func (d *Division) global(s *stream, t int64, kind trace.Kind, a []uint64) {
 			w.cutsChanged = true
 		}
 	case trace.KindClockSync:
-		from, straight := s.clock.add(measurement{t, int64(a[0]), s.id})
+		from, straight := s.clock.add(model.ClockSync{Time: t, Offset: int64(a[0])}, s.id)
 		d.clockFrom, d.corrected = min(d.clockFrom, from), d.corrected || s.clock.on
 		d.tangled = d.tangled || !straight
 	}

@@ -4,37 +4,20 @@ import (
 	"cmp"
 	"math"
 	"slices"
-	"sort"
+
+	"github.com/whyslow/whyslow/internal/model"
 )
 
-// sync is one comparison of a node's clock with node 0's: offset is to be added at time, on the node's own clock.
-type sync1 struct{ time, offset int64 }
-
 // clock moves the times of one node to the common clock, exactly as the model does.
-type clock []sync1
+type clock []model.ClockSync
 
 // newClock takes the comparisons of all streams of a node, by stream and in recorded order.
-func newClock(syncs []sync1) clock {
-	slices.SortStableFunc(syncs, func(a, b sync1) int { return cmp.Compare(a.time, b.time) })
+func newClock(syncs []model.ClockSync) clock {
+	slices.SortStableFunc(syncs, func(a, b model.ClockSync) int { return cmp.Compare(a.Time, b.Time) })
 	return syncs
 }
 
-// correct adds to t the offset interpolated between the comparisons before and after it.
-func (c clock) correct(t int64) int64 {
-	if len(c) == 0 {
-		return t
-	}
-	i := sort.Search(len(c), func(i int) bool { return c[i].time > t })
-	switch {
-	case i == 0:
-		return t + c[0].offset
-	case i == len(c):
-		return t + c[i-1].offset
-	}
-	x, y := c[i-1], c[i]
-	share := float64(t-x.time) / float64(y.time-x.time)
-	return t + x.offset + int64(share*float64(y.offset-x.offset))
-}
+func (c clock) correct(t int64) int64 { return model.Common(t, c) }
 
 // far is beyond any time that can be computed with; only damaged traces have such.
 const far = 1 << 60
@@ -46,7 +29,7 @@ func (c clock) bounds(first, last int64) (lo, hi int64) {
 		return first, last
 	}
 	lo, hi = math.MaxInt64, math.MinInt64
-	least, most := c[0].offset, c[0].offset
+	least, most := c[0].Offset, c[0].Offset
 	see := func(t int64) {
 		v := c.correct(t)
 		lo, hi = min(lo, v), max(hi, v)
@@ -54,14 +37,14 @@ func (c clock) bounds(first, last int64) (lo, hi int64) {
 	see(first)
 	see(last)
 	for _, s := range c {
-		least, most = min(least, s.offset), max(most, s.offset)
-		if s.time < -far || s.time > far || s.offset < -far || s.offset > far {
+		least, most = min(least, s.Offset), max(most, s.Offset)
+		if s.Time < -far || s.Time > far || s.Offset < -far || s.Offset > far {
 			return math.MinInt64, math.MaxInt64
 		}
-		if s.time >= first && s.time <= last {
-			see(s.time)
-			if s.time > first {
-				see(s.time - 1)
+		if s.Time >= first && s.Time <= last {
+			see(s.Time)
+			if s.Time > first {
+				see(s.Time - 1)
 			}
 		}
 	}

@@ -90,7 +90,7 @@ func (l *List) ready(ctx context.Context) error {
 		stream
 		blocks []block
 		spans  []trace.Span // of the blocks, on the node's own clock
-		syncs  []sync1
+		syncs  []model.ClockSync
 	}
 	var mu sync.Mutex
 	var streams []found
@@ -109,7 +109,7 @@ func (l *List) ready(ctx context.Context) error {
 			for i, k := range b.Kind {
 				blk.kinds.add(k)
 				if k == trace.KindClockSync {
-					f.syncs = append(f.syncs, sync1{b.Time[i], int64(b.Args(i)[0])})
+					f.syncs = append(f.syncs, model.ClockSync{Time: b.Time[i], Offset: int64(b.Args(i)[0])})
 				}
 			}
 			if b.N > 0 {

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"math"
 	"slices"
-	"sort"
 
 	"github.com/whyslow/whyslow/trace"
 )
@@ -12,16 +11,16 @@ import (
 // correct moves the times of every stream to the common clock.
 func (b *builder) correct() {
 	for node := range b.m.Nodes {
-		var syncs []sync1
+		var syncs []ClockSync
 		for _, s := range b.streams {
 			if s.node == node {
 				syncs = append(syncs, s.syncs...)
 			}
 		}
-		if !slices.ContainsFunc(syncs, func(y sync1) bool { return y.offset != 0 }) {
+		if !slices.ContainsFunc(syncs, func(y ClockSync) bool { return y.Offset != 0 }) {
 			continue
 		}
-		slices.SortStableFunc(syncs, func(x, y sync1) int { return cmp.Compare(x.time, y.time) })
+		slices.SortStableFunc(syncs, func(x, y ClockSync) int { return cmp.Compare(x.Time, y.Time) })
 		for _, s := range b.streams {
 			if s.node == node {
 				s.correct(syncs)
@@ -29,36 +28,19 @@ func (b *builder) correct() {
 		}
 		for i := range b.damage {
 			if d := &b.damage[i]; d.node == node {
-				d.From = corrected(d.From, syncs)
+				d.From = Common(d.From, syncs)
 				if d.To != math.MaxInt64 {
-					d.To = corrected(d.To, syncs)
+					d.To = Common(d.To, syncs)
 				}
 			}
 		}
 	}
 }
 
-// corrected adds to t the offset interpolated between the measurements before and after it.
-func corrected(t int64, syncs []sync1) int64 {
-	if t == None {
-		return t
-	}
-	i := sort.Search(len(syncs), func(i int) bool { return syncs[i].time > t })
-	switch {
-	case i == 0:
-		return t + syncs[0].offset
-	case i == len(syncs):
-		return t + syncs[i-1].offset
-	}
-	x, y := syncs[i-1], syncs[i]
-	share := float64(t-x.time) / float64(y.time-x.time)
-	return t + x.offset + int64(share*float64(y.offset-x.offset))
-}
-
-func (s *stream) correct(syncs []sync1) {
+func (s *stream) correct(syncs []ClockSync) {
 	fix := func(times ...*int64) {
 		for _, t := range times {
-			*t = corrected(*t, syncs)
+			*t = Common(*t, syncs)
 		}
 	}
 	each(&s.creations, func(c *creation) { fix(&c.time) })

@@ -2,6 +2,7 @@ package model
 
 import (
 	"context"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -121,6 +122,7 @@ func TestStory(t *testing.T) {
 	run, _ := m.Execution(step, 1)
 	in := m.Inputs(run)
 	check("inputs", []string{m.DFString(in[0]), m.DFString(in[1])}, []string{"x[3][4]", "y"})
+	check("indices", []string{fmt.Sprint(m.Indices(in[0], []int64{9})), fmt.Sprint(m.Indices(in[1], nil)), fmt.Sprint(m.Indices(0, nil))}, []string{"[9 3 4]", "[]", "[]"})
 	c, ok := m.Creation(in[0], 10)
 	check("first instance", []any{ok, m.MadeTime[c], m.MadeBy[c], m.MadeSize[c]}, []any{true, int64(4), again, int64(80)})
 	c, _ = m.Creation(in[0], 25)

@@ -1,9 +1,9 @@
 package model
 
 import (
+	"slices"
 	"sort"
 	"strconv"
-	"strings"
 )
 
 // LastReady gives the last time, by t, at which a CF became ready at a node.
@@ -169,17 +169,26 @@ func (m *Model) Weight(cf CF) float64 {
 // DFNameOf gives the name of a DF without indices, "" for no DF.
 func (m *Model) DFNameOf(df DF) string { return m.Names[m.DFName[df]] }
 
+// Indices gives the indices of a DF, appended to dst: 3 and 0 of x[3][0].
+func (m *Model) Indices(df DF, dst []int64) []int64 {
+	ref := m.dfHome[df]
+	if int(ref.node) >= len(m.defs) || m.defs[ref.node] == nil {
+		return dst
+	}
+	n := len(dst)
+	_, dst, _ = m.defs[ref.node].DF(ref.df, dst)
+	// The creating node and the number of the name come first.
+	return slices.Delete(dst, n, min(n+2, len(dst)))
+}
+
 // DFString gives the name of a DF with its indices: "x[3][0]".
 func (m *Model) DFString(df DF) string {
-	name, indices := m.DFNameOf(df), m.identity(df)
-	var s strings.Builder
-	s.WriteString(name)
-	if len(indices) > 2 {
-		for _, i := range indices[2:] {
-			s.WriteString("[" + strconv.FormatInt(i, 10) + "]")
-		}
+	var space [8]int64
+	text := append(make([]byte, 0, 32), m.DFNameOf(df)...)
+	for _, i := range m.Indices(df, space[:0]) {
+		text = append(strconv.AppendInt(append(text, '['), i, 10), ']')
 	}
-	return s.String()
+	return string(text)
 }
 
 // CFString gives the label or code fragment of a CF, its indices, and its id: "mult[1][2] (0.17)".

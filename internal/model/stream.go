@@ -45,7 +45,7 @@ type stream struct {
 	openWaits  []int
 	idle       []Interval
 	idleSince  int64
-	syncs      []sync1
+	syncs      []ClockSync
 }
 
 type creation struct {
@@ -115,8 +115,6 @@ type loss struct {
 	count       uint64
 	first, last int64
 }
-
-type sync1 struct{ time, offset int64 }
 
 func newStream(b *builder, node, id int, tables nodeTables) *stream {
 	return &stream{b: b, node: node, id: id, nodeTables: tables, first: None, last: None, started: None, finished: None, idleSince: None, process: -1}
@@ -261,7 +259,7 @@ func (s *stream) rare(t int64, kind trace.Kind, a []uint64) {
 	case trace.KindLost:
 		s.lost = append(s.lost, loss{count: a[0], first: int64(a[1]), last: int64(a[2]), stream: a[3]})
 	case trace.KindClockSync:
-		s.syncs = append(s.syncs, sync1{t, int64(a[0])})
+		s.syncs = append(s.syncs, ClockSync{t, int64(a[0])})
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"slices"
 
+	"github.com/whyslow/whyslow/internal/model"
 	"github.com/whyslow/whyslow/internal/steps"
 	"github.com/whyslow/whyslow/trace"
 )
@@ -75,7 +76,7 @@ type Live struct {
 // liveNode is what is known of a node.
 type liveNode struct {
 	clock    clock
-	syncs    []clockSync // not in force yet
+	syncs    []model.ClockSync // not in force yet
 	streams  map[int]*liveStream
 	last     *liveStream
 	lastID   int
@@ -241,7 +242,7 @@ func (p *place) event(t int64, kind trace.Kind, a []uint64) {
 	case trace.KindRelations:
 		l.relations(p, t, int64(a[0]), int64(a[1]))
 	case trace.KindClockSync:
-		p.n.syncs = append(p.n.syncs, clockSync{t, int64(a[0])})
+		p.n.syncs = append(p.n.syncs, model.ClockSync{Time: t, Offset: int64(a[0])})
 	case trace.KindProgramStarted:
 		if p.s.started == none {
 			p.s.started = t

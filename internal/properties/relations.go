@@ -6,6 +6,7 @@ import (
 	"slices"
 	"sync"
 
+	"github.com/whyslow/whyslow/internal/model"
 	"github.com/whyslow/whyslow/trace"
 )
 
@@ -23,7 +24,7 @@ func (s *static) readRelations(ctx context.Context, r *trace.Reader) error {
 				return nil
 			}
 			var relations []sample
-			var syncs []clockSync
+			var syncs []model.ClockSync
 			var b trace.Batch
 			for c.Next(&b) {
 				if err := ctx.Err(); err != nil {
@@ -35,7 +36,7 @@ func (s *static) readRelations(ctx context.Context, r *trace.Reader) error {
 						a := b.Args(i)
 						relations = append(relations, sample{b.Time[i], int64(a[0]), int64(a[1])})
 					case trace.KindClockSync:
-						syncs = append(syncs, clockSync{b.Time[i], int64(b.Args(i)[0])})
+						syncs = append(syncs, model.ClockSync{Time: b.Time[i], Offset: int64(b.Args(i)[0])})
 					}
 				}
 			}
@@ -54,7 +55,7 @@ func (s *static) readRelations(ctx context.Context, r *trace.Reader) error {
 		}
 	}
 	for i := range s.clocks {
-		slices.SortStableFunc(s.clocks[i].syncs, func(a, b clockSync) int { return cmp.Compare(a.t, b.t) })
+		slices.SortStableFunc(s.clocks[i].syncs, func(a, b model.ClockSync) int { return cmp.Compare(a.Time, b.Time) })
 	}
 	return nil
 }

@@ -307,26 +307,9 @@ func (x *Index) table(name int) *dfTable {
 	t.once.Do(func() {
 		t.at = make([]uint32, 1, len(t.dfs)+1)
 		for _, df := range t.dfs {
-			t.list = appendIndices(t.list, m.DFString(df)[len(m.Names[name]):])
+			t.list = m.Indices(df, t.list)
 			t.at = append(t.at, uint32(len(t.list)))
 		}
 	})
 	return t
-}
-
-// appendIndices reads "[3][0]".
-func appendIndices(list []int64, s string) []int64 {
-	for len(s) > 0 {
-		end := strings.IndexByte(s, ']')
-		if end < 1 {
-			break
-		}
-		n, err := strconv.ParseInt(s[1:end], 10, 64)
-		if err != nil {
-			break
-		}
-		list = append(list, n)
-		s = s[end+1:]
-	}
-	return list
 }
