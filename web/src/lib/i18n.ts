@@ -41,37 +41,37 @@ export function tickLabel(t: number, to: number, step: number): string {
   return units.formatMoment(t, scaleOf(to, step), app.lang);
 }
 
-export type Factor = "U" | "S" | "L" | "O" | "W" | "loss";
+export type Factor = "U" | "S" | "L" | "O" | "W" | "loss" | "undivided";
 export const factors: Factor[] = ["U", "S", "L", "O", "W", "loss"];
 
 export const common = dictionary(
   {
     cf: "CF", df: "DF", cfs: "CFs", dfs: "DFs", node: "Node", nodes: "Nodes", worker: "Worker", workers: "Workers", link: "Link", links: "Links",
     code: "Code fragment", codes: "Code fragments", factor: "Factor", run: "Run", trace: "Trace", event: "Event", events: "Events",
-    U: "Useful work", S: "Starvation", L: "Latency", O: "Overhead", W: "Waiting", loss: "Not recorded", unknown: "unknown",
+    U: "Useful work", S: "Starvation", L: "Latency", O: "Overhead", W: "Waiting", loss: "Not recorded", undivided: "Cannot be divided", unknown: "unknown",
     hintU: "Running CFs", hintS: "No CF was ready to run: not enough work for the workers at this time", hintL: "A CF was ready but for data that was on its way from another node",
-    hintO: "The system's own work: dispatching, creating CFs, managing data", hintW: "Waiting for something outside: a lock, a device, the processor", hintLoss: "Events of this time were lost or not recorded",
+    hintO: "The system's own work: dispatching, creating CFs, managing data", hintW: "Waiting for something outside: a lock, a device, the processor", hintLoss: "Events of this time were lost or not recorded", hintUndivided: "Events that are needed to say what this time went to were not recorded",
     time: "Time", from: "From", to: "To", name: "Name", count: "Count", total: "Total", mean: "Mean", min: "Least", max: "Greatest", sum: "Sum", size: "Size", share: "Share", kind: "Kind", place: "Place",
     csv: "CSV", png: "PNG", svg: "SVG", save: "Save", copyLink: "Copy link", close: "Close", clear: "Clear", all: "all", none: "none", more: (n: number) => `${n} more`,
-    loading: "Loading…", nothing: "Nothing here", notRecorded: "Not recorded", unreachable: "The server cannot be reached. Is it running?", failed: "This could not be loaded", again: "Try again",
+    loading: "Loading…", nothing: "Nothing here", notRecorded: "Not recorded", missing: (events: string) => `This run did not record ${events}, which this is worked out from.`, unreachable: "The server cannot be reached. Is it running?", failed: "This could not be loaded", again: "Try again",
     nodeN: (n: number | string) => `Node ${n}`, workerN: (n: string) => `Worker ${n}`, linkN: (l: string) => `Link ${l.replace("->", " → ")}`,
     wholeRun: "the whole run", selected: "selected interval", cursor: "Cursor", bytes: "Bytes", structured: "run by the system", running: "running",
   },
   {
     cf: "ФВ", df: "ФД", cfs: "ФВ", dfs: "ФД", node: "Узел", nodes: "Узлы", worker: "Рабочий поток", workers: "Рабочие потоки", link: "Связь", links: "Связи",
     code: "Фрагмент кода", codes: "Фрагменты кода", factor: "Фактор", run: "Запуск", trace: "Трасса", event: "Событие", events: "События",
-    U: "Полезная работа", S: "Голодание", L: "Задержка связи", O: "Накладные расходы", W: "Ожидание", loss: "Не записано", unknown: "неизвестно",
+    U: "Полезная работа", S: "Голодание", L: "Задержка связи", O: "Накладные расходы", W: "Ожидание", loss: "Не записано", undivided: "Не разделить", unknown: "неизвестно",
     hintU: "Выполнение ФВ", hintS: "Нет ни одного готового ФВ: в это время рабочим потокам не хватает работы", hintL: "ФВ был бы готов, но данные ещё идут с другого узла",
-    hintO: "Работа самой системы: диспетчеризация, создание ФВ, управление данными", hintW: "Ожидание внешнего: блокировки, устройства, процессора", hintLoss: "События этого времени потеряны или не записаны",
+    hintO: "Работа самой системы: диспетчеризация, создание ФВ, управление данными", hintW: "Ожидание внешнего: блокировки, устройства, процессора", hintLoss: "События этого времени потеряны или не записаны", hintUndivided: "Не записаны события, по которым видно, на что ушло это время",
     time: "Время", from: "От", to: "До", name: "Имя", count: "Количество", total: "Всего", mean: "Среднее", min: "Наименьшее", max: "Наибольшее", sum: "Сумма", size: "Размер", share: "Доля", kind: "Вид", place: "Место",
     csv: "CSV", png: "PNG", svg: "SVG", save: "Сохранить", copyLink: "Скопировать ссылку", close: "Закрыть", clear: "Сбросить", all: "все", none: "нет", more: (n) => `ещё ${n}`,
-    loading: "Загрузка…", nothing: "Здесь ничего нет", notRecorded: "Не записано", unreachable: "Сервер недоступен. Он запущен?", failed: "Не удалось загрузить", again: "Повторить",
+    loading: "Загрузка…", nothing: "Здесь ничего нет", notRecorded: "Не записано", missing: (events) => `В этом запуске не записаны события ${events}, по которым это видно.`, unreachable: "Сервер недоступен. Он запущен?", failed: "Не удалось загрузить", again: "Повторить",
     nodeN: (n) => `Узел ${n}`, workerN: (n) => `Рабочий поток ${n}`, linkN: (l) => `Связь ${l.replace("->", " → ")}`,
     wholeRun: "весь запуск", selected: "выбранный интервал", cursor: "Курсор", bytes: "Байты", structured: "выполняет система", running: "выполняется",
   },
 );
 
-const isFactor = (f: string): f is Factor => (factors as string[]).includes(f);
+const isFactor = (f: string): f is Factor => f === "undivided" || (factors as string[]).includes(f);
 
 /** A factor in words; what is none stands for itself. */
 export function factorName(f: string): string {
@@ -79,7 +79,7 @@ export function factorName(f: string): string {
 }
 
 export function factorHint(f: Factor): string {
-  return common[f === "loss" ? "hintLoss" : `hint${f}` as const];
+  return common[f === "loss" ? "hintLoss" : f === "undivided" ? "hintUndivided" : `hint${f}` as const];
 }
 
 const parts = dictionary(

@@ -86,6 +86,12 @@ export function codeOf(n: number): Code {
   return current.run?.codes[n] ?? current.run?.codes[0] ?? unknown;
 }
 
+/** Those of the events that the run has none of. */
+export function notRecorded(...events: string[]): string[] {
+  const has = new Set(current.run?.kinds.map((k) => k.event));
+  return current.run && !current.live ? events.filter((e) => !has.has(e)) : [];
+}
+
 /** A lane as "node.worker". */
 export function laneName(lane: number): string {
   const l = current.run?.lanes[lane];

@@ -11,6 +11,7 @@ export interface Column<R> {
   wide?: boolean; // takes the room that is left
   width?: number; // px
   tip?: string;
+  hidden?: boolean; // saved, but not shown: there is no room
   href?: (r: R) => string | undefined;
   bar?: (r: R) => number; // 0..1: a bar behind the text
   color?: (r: R) => string | undefined; // a swatch before the text

@@ -9,6 +9,8 @@ export const text = dictionary(
     warnings: "Warnings", problems: "Problems of the trace", balance: "What does not add up at the end", balanceOk: "Everything that was created is gone at the end: zero balance holds.",
     live: "Receiving", connected: "connected", away: "not connected", lag: "behind", unsent: "blocks the sender dropped", causes: "What was waited for most", producer: "Made by", consumer: "Needed by", df: "DF", times: "Times", part: "How",
     fragments: "Code fragments", useful: "Useful", mean: "Mean", caused: "Others waited", imbalance: "Longest to shortest worker",
+    stuck: "The program could not finish", failed: "The program ended with an error", waitsFor: "waits for", leftCFs: (n: string) => `CFs left: ${n}`, leftMore: (n: string) => `CFs that wait for what these would have made: ${n}`, lookTimeline: "See it in the timeline", lookGraph: "Who makes what: the graph of code fragments",
+    because: (_kind: string, _makers: string, _examples: string) => "",
   },
   {
     why: "Почему медленно", noAdvice: "Ничто не выделяется: ни одна причина не объясняет заметной доли времени.", stillRunning: "Запуск идёт. Причины найдены по тому, что получено к этому времени.", gain: "Выигрыш", bound: "Почему не больше", blocking: "только тогда программа сможет завершиться",
@@ -18,6 +20,17 @@ export const text = dictionary(
     warnings: "Предупреждения", problems: "Недостатки трассы", balance: "Что не сходится в конце", balanceOk: "Всё созданное к концу исчезло: нулевой баланс соблюдён.",
     live: "Приём", connected: "на связи", away: "нет связи", lag: "отставание", unsent: "блоков отброшено отправителем", causes: "Чего ждали больше всего", producer: "Создаёт", consumer: "Нужно для", df: "ФД", times: "Раз", part: "Как",
     fragments: "Фрагменты кода", useful: "Полезное", mean: "Среднее", caused: "Из-за него ждали", imbalance: "Самый долгий поток к самому короткому",
+    stuck: "Программа не смогла завершиться", failed: "Программа завершилась с ошибкой", waitsFor: "ждёт", leftCFs: (n) => `осталось ФВ: ${n}`, leftMore: (n) => `ФВ, ждущих того, что создали бы эти: ${n}`, lookTimeline: "Посмотреть на временной шкале", lookGraph: "Кто что создаёт: граф фрагментов кода",
+    because: (kind, makers, examples) =>
+      ({
+        nobody: makers ? `ни один из оставшихся ФВ не может его создать; ФД с таким именем создаёт ${makers}` : "в этом запуске его никто не создаёт",
+        waits: `его создал бы ${examples || makers || "ФВ"}, который тоже ждёт`,
+        maybe: `его могут создать ${makers || "ФВ"}, которые тоже ждут`,
+        running: `его могли бы создать ФВ, которые не успели завершиться${makers ? `: ${makers}` : ""}`,
+        destroyed: "он был создан, но запросы к нему исчерпаны: req_count меньше, чем запросов",
+        coming: "он был создан и шёл сюда, когда трасса кончилась",
+        elsewhere: "он был создан, но сюда не пришёл",
+      })[kind] ?? "чего он ждёт, не записано",
   },
 );
 
