@@ -37,6 +37,7 @@ var benches = []entry{
 	{"read", "reading a trace into the model, and SLOU", benchRead},
 	{"overhead", "CPU time of the block matrix product, recorded and not", benchOverhead},
 	{"ingest", "taking in a run while it goes on, out of order", benchIngest},
+	{"stream", "from a sender to a collector, beside a plain copy", benchStream},
 	{"page", "the first picture of a long run, a frame with a million boxes", benchPage},
 	{"buffers", "synchronous and asynchronous writing by buffer size", benchBuffers},
 	{"engine", "an empty CF through the engine, recording on and off", benchEngine},
