@@ -1,10 +1,23 @@
+import { createHash } from "node:crypto";
+import { readdirSync, readFileSync } from "node:fs";
 import { svelte } from "@sveltejs/vite-plugin-svelte";
 import { loadEnv } from "vite";
 import { defineConfig } from "vitest/config";
 
+// What the page is built from: all of it in one sum, so that a test can tell, without node.js, whether dist is of these sources.
+function sources(): string {
+  const files = ["index.html", "package.json", "package-lock.json", "svelte.config.js", "tsconfig.json", "vite.config.ts"];
+  for (const dir of ["public", "src"])
+    for (const e of readdirSync(dir, { recursive: true, withFileTypes: true }))
+      if (e.isFile() && !e.name.endsWith(".test.ts")) files.push(`${e.parentPath}/${e.name}`);
+  const sum = createHash("sha256");
+  for (const f of files.sort()) sum.update(`${f}\0`).update(readFileSync(f)).update("\0");
+  return sum.digest("hex") + "\n";
+}
+
 // Names without hashes: the same sources give the same dist, and a change of one file changes one file.
 export default defineConfig(({ mode }) => ({
-  plugins: [svelte()],
+  plugins: [svelte(), { name: "sources", generateBundle() { this.emitFile({ type: "asset", fileName: "sources.sha256", source: sources() }) } }],
   base: "./",
   build: {
     target: "es2022",

@@ -2,26 +2,80 @@ package web_test
 
 import (
 	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
 	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/whyslow/whyslow/web"
 )
 
+// TestBuilt: the built files that are committed are of the sources beside them. It needs no node.js.
+func TestBuilt(t *testing.T) {
+	var files []string
+	for _, f := range []string{"index.html", "package.json", "package-lock.json", "svelte.config.js", "tsconfig.json", "vite.config.ts", "public", "src"} {
+		err := filepath.WalkDir(f, func(path string, d fs.DirEntry, err error) error {
+			if err == nil && !d.IsDir() && !strings.HasSuffix(path, ".test.ts") {
+				files = append(files, path)
+			}
+			return err
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	slices.Sort(files)
+	sum := sha256.New()
+	for _, f := range files {
+		data, err := os.ReadFile(f)
+		if err != nil {
+			t.Fatal(err)
+		}
+		sum.Write([]byte(f + "\x00"))
+		sum.Write(data)
+		sum.Write([]byte{0})
+	}
+	want, err := fs.ReadFile(web.Files(), "sources.sha256")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := hex.EncodeToString(sum.Sum(nil)) + "\n"; got != string(want) {
+		t.Error("dist was built of other sources: run make page")
+	}
+}
+
+// newEnough tells whether node.js and npm can build the page; if not, why.
+func newEnough() string {
+	for _, tool := range []struct {
+		name         string
+		major, minor int
+	}{{"node", 20, 19}, {"npm", 11, 0}} {
+		out, err := exec.Command(tool.name, "--version").Output()
+		if err != nil {
+			return "there is no " + tool.name
+		}
+		var major, minor int
+		if _, err := fmt.Sscanf(strings.TrimPrefix(string(out), "v"), "%d.%d", &major, &minor); err != nil || major < tool.major || major == tool.major && minor < tool.minor {
+			return fmt.Sprintf("%s is %s, the page is built with %d.%d or later", tool.name, strings.TrimSpace(string(out)), tool.major, tool.minor)
+		}
+	}
+	return ""
+}
+
 // TestPage checks the sources of the page, runs their tests, and sees whether the built files that are committed are what they make.
-// It needs node.js and npm, and is skipped without them.
+// It needs node.js and npm, and is skipped without them; TestBuilt is not.
 func TestPage(t *testing.T) {
 	if testing.Short() {
 		t.Skip("builds the page")
 	}
-	for _, tool := range []string{"node", "npm"} {
-		if _, err := exec.LookPath(tool); err != nil {
-			t.Skip("needs node.js and npm: apt-get install nodejs npm")
-		}
+	if why := newEnough(); why != "" {
+		t.Skip(why)
 	}
 	sources(t)
 	if !installed() {
