@@ -47,7 +47,7 @@ class App {
     const vis = this.#place.vis;
     if (!vis) return null;
     if (!this.#live || !this.#place.follow) return vis;
-    const edge = this.#place.view === "timeline" && this.#known > 0 ? this.#known : this.#end;
+    const edge = this.#edge(this.#place);
     return clampInterval([edge - (vis[1] - vis[0]), edge], this.#end);
   });
 
@@ -135,6 +135,11 @@ class App {
     this.#live = live;
   }
 
+  // The live edge of a view: of the timeline what it can show.
+  #edge(p: Place): number {
+    return p.view === "timeline" && this.#known > 0 ? this.#known : this.#end;
+  }
+
   #changed(change: Omit<Change, "playing">): Place {
     const p = { ...this.#place };
     // What is shown of one run means nothing in another one.
@@ -144,7 +149,7 @@ class App {
     // Who looks at a moment of the past does not follow the live edge; who zooms at it does.
     if (p.follow && change.follow === undefined) {
       const vis = change.vis;
-      if (change.t != null || (vis && vis[1] < this.#end - (vis[1] - vis[0]) / 50)) p.follow = false;
+      if (change.t != null || (vis && vis[1] < this.#edge(p) - (vis[1] - vis[0]) / 50)) p.follow = false;
     }
     return p;
   }
