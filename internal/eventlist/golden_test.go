@@ -63,10 +63,10 @@ func TestGoldens(t *testing.T) {
 			for _, r := range p.Rows {
 				fmt.Fprintf(&s, "%d n%d s%d %s: %s", r.T, r.Node, r.Stream, r.Kind, r.Text)
 				if r.CF != "" {
-					fmt.Fprintf(&s, " cf=%s", r.CF)
+					fmt.Fprintf(&s, " cf=%s=%s", r.CF, r.CFTitle)
 				}
 				if r.DF != "" {
-					fmt.Fprintf(&s, " df=%s", r.DF)
+					fmt.Fprintf(&s, " df=%s=%s", r.DF, r.DFTitle)
 				}
 				s.WriteString("\n")
 			}

@@ -68,6 +68,9 @@ type EventRow struct {
 	Text   string `json:"text"`
 	CF     string `json:"cf,omitempty"` // the first one it names
 	DF     string `json:"df,omitempty"` // key of the first one it names
+	// Their names for people, "mult[1][2]" and "x[3]"; "" where the trace does not tell.
+	CFTitle string `json:"cf_title,omitempty"`
+	DFTitle string `json:"df_title,omitempty"`
 }
 
 // List is the list of the events of one trace. Its methods may be used by many goroutines at once.
@@ -264,12 +267,14 @@ func (w *writer) row(d *decoded, i int) EventRow {
 		for _, f := range s.cfs {
 			if args[f] != 0 {
 				row.CF = trace.CF(args[f]).String()
+				row.CFTitle = w.cfTitle(trace.CF(args[f]))
 				break
 			}
 		}
 		for _, f := range s.dfs {
 			if args[f] != 0 {
 				row.DF = w.l.dfKey(d.number, args[f])
+				row.DFTitle, _ = w.defs.DFName(trace.DF(args[f]))
 				break
 			}
 		}

@@ -246,6 +246,16 @@ func (w *writer) cf(id trace.CF) {
 	}
 }
 
+// cfTitle is the name of a CF and its indices, "" where its creation was not recorded.
+func (w *writer) cfTitle(id trace.CF) string {
+	m := w.l.m
+	cf := m.FindCF(id)
+	if cf == 0 || m.CodeOf(cf) == 0 {
+		return ""
+	}
+	return m.CFTitle(cf)
+}
+
 // siteTitle is what the CFs of a statement are called.
 type siteTitle struct {
 	text   [languages][lettersCount]string

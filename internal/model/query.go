@@ -191,18 +191,25 @@ func (m *Model) DFString(df DF) string {
 	return string(text)
 }
 
-// CFString gives the label or code fragment of a CF, its indices, and its id: "mult[1][2] (0.17)".
-func (m *Model) CFString(cf CF) string {
+// CFTitle gives the label or code fragment of a CF and its indices: "mult[1][2]"; "" for no CF.
+func (m *Model) CFTitle(cf CF) string {
+	if cf == 0 {
+		return ""
+	}
 	site := &m.Sites[m.SiteOf[cf]]
-	s := site.Label
-	if s == "" {
-		s = m.Codes[site.Code].Name
+	name := site.Label
+	if name == "" {
+		name = m.Codes[site.Code].Name
 	}
+	text := append(make([]byte, 0, 32), name...)
 	for _, i := range m.Label(cf) {
-		s += "[" + strconv.Itoa(int(i)) + "]"
+		text = append(strconv.AppendInt(append(text, '['), int64(i), 10), ']')
 	}
-	return s + " (" + m.CFID(cf).String() + ")"
+	return string(text)
 }
+
+// CFString gives the label or code fragment of a CF, its indices, and its id: "mult[1][2] (0.17)".
+func (m *Model) CFString(cf CF) string { return m.CFTitle(cf) + " (" + m.CFID(cf).String() + ")" }
 
 // WasReadyTwice tells whether a CF became ready more than once.
 func (m *Model) WasReadyTwice(cf CF) bool {

@@ -35,6 +35,7 @@ type Arrow struct {
 	FromNode int    `json:"from_node"` // -1 where not known
 	ToNode   int    `json:"to_node"`
 	What     string `json:"what"` // the DF or CF: "x[3]"
+	DF       string `json:"df"`   // key of the DF; "" of a CF
 	Bytes    int64  `json:"bytes"`
 	Producer string `json:"producer"` // the CF that made the DF, "node.counter"; "" where not known
 	Consumer string `json:"consumer"` // the CF it is for; of a CF the CF itself
@@ -178,7 +179,7 @@ func (t *Timeline) arrow(kind int, g *model.Message) Arrow {
 		Producer: t.CFKey(e.producer), Consumer: t.CFKey(e.consumer), Link: slou.Link{From: g.From, To: g.To}.String()}
 	a.T0, a.T1 = t.way(g)
 	if kind != aCF {
-		a.What = t.m.DFString(g.DF)
+		a.What, a.DF = t.m.DFString(g.DF), t.DFKey(g.DF)
 	}
 	return a
 }

@@ -46,6 +46,10 @@ type Gaps struct {
 	Consumer []string `json:"consumer"`
 	Producer []string `json:"producer"`
 	DF       []string `json:"df"`
+	// Their names for people: "mult[1][2]", "x[3]"; "" for none.
+	ConsumerTitle []string `json:"consumer_title"`
+	ProducerTitle []string `json:"producer_title"`
+	DFTitle       []string `json:"df_title"`
 }
 
 // Boxes gives the CFs and gaps within an interval: those of which any part is. They are whole: they begin and end where they do.
@@ -83,7 +87,7 @@ func emptyCFs() CFs {
 }
 
 func emptyGaps() Gaps {
-	return Gaps{[]int{}, []int64{}, []int64{}, []string{}, []string{}, []string{}, []string{}, []string{}}
+	return Gaps{[]int{}, []int64{}, []int64{}, []string{}, []string{}, []string{}, []string{}, []string{}, []string{}, []string{}, []string{}}
 }
 
 // inRange is what of a lane is within an interval.
@@ -164,6 +168,8 @@ func (t *Timeline) addBoxes(out *Boxes, n int, r *inRange) {
 		g.Factor, g.Part = append(g.Factor, t.names[t.rows[p]]), append(g.Part, t.parts[p].String())
 		g.Consumer, g.Producer = append(g.Consumer, t.CFKey(l.consumer[i])), append(g.Producer, t.CFKey(l.producer[i]))
 		g.DF = append(g.DF, t.DFKey(l.df[i]))
+		g.ConsumerTitle, g.ProducerTitle = append(g.ConsumerTitle, t.Title(l.consumer[i])), append(g.ProducerTitle, t.Title(l.producer[i]))
+		g.DFTitle = append(g.DFTitle, m.DFString(l.df[i]))
 	}
 }
 

@@ -87,6 +87,12 @@ func TestBoxes(t *testing.T) {
 					w.Lane, w.Start, w.End, w.Factor = append(w.Lane, lane), append(w.Start, g.Start[i]), append(w.End, g.End[i]), append(w.Factor, g.Factor[i])
 					w.Part, w.Consumer = append(w.Part, g.Part[i]), append(w.Consumer, g.Consumer[i])
 					w.Producer, w.DF = append(w.Producer, g.Producer[i]), append(w.DF, g.DF[i])
+					title := func(key string) string {
+						cf, _ := tl.FindCF(key)
+						return tl.Title(cf)
+					}
+					w.ConsumerTitle, w.ProducerTitle = append(w.ConsumerTitle, title(g.Consumer[i])), append(w.ProducerTitle, title(g.Producer[i]))
+					w.DFTitle = append(w.DFTitle, m.DFString(m.FindDF(g.DF[i])))
 				}
 			}
 		}
@@ -178,7 +184,7 @@ func TestWaits(t *testing.T) {
 			for e := range m.ExecutionsOf(cf) {
 				for _, df := range m.Inputs(e) {
 					if !slices.ContainsFunc(got.Arrows, func(a Arrow) bool {
-						return a.Kind == "wait" && a.What == m.DFString(df) && a.T1 == m.ExecStart[e]-m.Start && a.ToLane == tl.LaneOf(e) && a.Consumer == tl.CFKey(cf)
+						return a.Kind == "wait" && a.What == m.DFString(df) && a.DF == tl.DFKey(df) && a.T1 == m.ExecStart[e]-m.Start && a.ToLane == tl.LaneOf(e) && a.Consumer == tl.CFKey(cf)
 					}) {
 						t.Fatalf("%s did not wait for %s", m.CFString(cf), m.DFString(df))
 					}

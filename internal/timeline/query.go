@@ -1,8 +1,6 @@
 package timeline
 
 import (
-	"strconv"
-
 	"github.com/whyslow/whyslow/internal/model"
 	"github.com/whyslow/whyslow/internal/query"
 )
@@ -89,20 +87,7 @@ func (t *Timeline) CFKey(cf model.CF) string {
 }
 
 // Title names a CF for people: its label, or the code fragment, with indices: "mult[1][2]"; "" for none.
-func (t *Timeline) Title(cf model.CF) string {
-	if cf == 0 {
-		return ""
-	}
-	site := &t.m.Sites[t.m.SiteOf[cf]]
-	s := []byte(site.Label)
-	if site.Label == "" {
-		s = []byte(t.m.Codes[site.Code].Name)
-	}
-	for _, i := range t.m.Label(cf) {
-		s = append(strconv.AppendInt(append(s, '['), int64(i), 10), ']')
-	}
-	return string(s)
-}
+func (t *Timeline) Title(cf model.CF) string { return t.m.CFTitle(cf) }
 
 // nodesOf tells, by node, whether one of its lanes is in a list.
 func (t *Timeline) nodesOf(lanes []int) []bool {

@@ -77,7 +77,7 @@ export const FACTOR = 0xff00;
 export interface Boxes {
   from: number; to: number; more: number; // > 0: how many there are; ask for less, or for a tile
   cfs: { lane: number[]; start: number[]; end: number[]; cf: string[]; code: number[]; label: string[]; structured: number[] /* 1: run by the system */; running: number[] /* 1: has not ended */ };
-  gaps: { lane: number[]; start: number[]; end: number[]; factor: string[]; part: string[]; consumer: string[]; producer: string[]; df: string[] };
+  gaps: { lane: number[]; start: number[]; end: number[]; factor: string[]; part: string[]; consumer: string[]; producer: string[]; df: string[]; consumer_title: string[]; producer_title: string[]; df_title: string[] /* for people */ };
 }
 
 /** GET /api/runs/ID/arrows?from&to&lanes&limit (default 2000; the longest first) or ?cf=: what a CF waited for, all of it. */
@@ -85,7 +85,7 @@ export interface Arrows { more: number; arrows: Arrow[] }
 export interface Arrow {
   kind: "df" | "cf" | "request" | "wait"; // wait: from the producer of an input to its consumer, on any nodes
   t0: number; t1: number; from_lane: number; to_lane: number; // -1 where not known: then the node
-  from_node: number; to_node: number; what: string; bytes: number; producer: string; consumer: string; link: string;
+  from_node: number; to_node: number; what: string; df: string /* key, "" none */; bytes: number; producer: string; consumer: string; link: string;
 }
 
 /** GET /api/runs/ID/path?from&to&limit: the critical path, in order of time; steps shorter than the interval / limit (default 10000) are joined. */
@@ -140,7 +140,7 @@ export interface Matrix { value: string; unit: "count" | "bytes" | "ns" | "bytes
 
 /** GET /api/runs/ID/events?offset|t&limit&kinds&nodes&link&code&cf&df&text&from&to&lang. rows from row `offset`, or from the first at or after t. */
 export interface EventPage { total: number; offset: number; rows: EventRow[]; scanned: number /* share of the trace that was looked through, 1 = all; total is of that part */ }
-export interface EventRow { t: number; node: number; stream: number; kind: string; text: string; cf?: string; df?: string }
+export interface EventRow { t: number; node: number; stream: number; kind: string; text: string; cf?: string; df?: string; cf_title?: string; df_title?: string }
 
 /** GET /api/runs/ID/fragments?from&to */
 export interface FragmentRow { code: number; name: string; count: number; total_ns: number; mean_ns: number; min_ns: number; p50_ns: number; p90_ns: number; p99_ns: number; max_ns: number; caused: { S: number; L: number; O: number }; before: { S: number; L: number; O: number; W: number }; atomic: boolean; file: string; line: number }

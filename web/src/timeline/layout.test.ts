@@ -41,7 +41,7 @@ test("lanes in a question", () => {
 const boxes: Boxes = {
   from: 0, to: 100, more: 0,
   cfs: { lane: [0, 0, 0, 1], start: [10, 20, 60, 0], end: [30, 25, 70, 50], cf: ["a", "s", "b", "c"], code: [1, 2, 1, 1], label: ["a", "s", "b", "c"], structured: [0, 1, 0, 0], running: [0, 0, 0, 0] },
-  gaps: { lane: [0, 0], start: [30, 70], end: [60, 100], factor: ["S", "L"], part: ["", ""], consumer: ["", ""], producer: ["", ""], df: ["", ""] },
+  gaps: { lane: [0, 0], start: [30, 70], end: [60, 100], factor: ["S", "L"], part: ["", ""], consumer: ["", ""], producer: ["", ""], df: ["", ""], consumer_title: ["", ""], producer_title: ["", ""], df_title: ["", ""] },
 };
 
 test("what is at a place", () => {
