@@ -115,9 +115,7 @@ func Compute(ctx context.Context, m *model.Model, opt Options) (*Result, error) 
 	if opt.Groups <= 0 {
 		opt.Groups = 20
 	}
-	ended := m.Info.Ended
-	f := &finder{m: m, opt: opt, res: &Result{Ended: ended, Killed: m.Killed,
-		Final: !m.Killed && (ended == trace.EndedDone || ended == trace.EndedStuck), Missing: []Missing{}}}
+	f := newFinder(m, opt)
 	var wg sync.WaitGroup
 	for _, find := range []func(){f.findCFs, f.findNeverProduced, f.findTwice, f.findHeldAndUnused, f.findLate, f.findUnanswered} {
 		if err := ctx.Err(); err != nil {
@@ -128,6 +126,12 @@ func Compute(ctx context.Context, m *model.Model, opt Options) (*Result, error) 
 	wg.Wait()
 	slices.SortFunc(f.res.Missing, func(a, b Missing) int { return cmp.Compare(a.Event, b.Event) })
 	return f.res, ctx.Err()
+}
+
+func newFinder(m *model.Model, opt Options) *finder {
+	ended := m.Info.Ended
+	return &finder{m: m, opt: opt, res: &Result{Ended: ended, Killed: m.Killed,
+		Final: !m.Killed && (ended == trace.EndedDone || ended == trace.EndedStuck), Missing: []Missing{}}}
 }
 
 // off tells that an event was switched off.

@@ -91,18 +91,26 @@ func (w *teller) unfinished(cf model.CF, state string, await int) {
 				break
 			}
 			if df != 0 {
-				w.awaited(node, df, m.Awaits.Time[await])
+				w.awaited(cf, node, df, m.Awaits.Time[await])
 			}
 		}
 	}
 }
 
 // awaited tells why a DF that a CF waits for at a node since some time has not come.
-func (w *teller) awaited(node int, df model.DF, since int64) {
+func (w *teller) awaited(cf model.CF, node int, df model.DF, since int64) {
 	m := w.m
 	name := m.DFString(df)
 	i, made := m.Creation(df, m.End)
 	if !made {
+		if by, sure := w.t.Makers().Of(cf, df); by != 0 {
+			text := waitsMay
+			if sure {
+				text = waitsWould
+			}
+			w.say(m.End, node, by, df, text, name, m.CFString(by))
+			return
+		}
 		if makers := w.makers(df); makers != "" {
 			w.say(m.End, node, 0, df, waitsMakers, name, makers)
 		} else {

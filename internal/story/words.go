@@ -60,6 +60,8 @@ var (
 	onItsWay     = words{"was on its way to node %d when the trace ends", "к концу трассы был в пути на узел %d"}
 	waitsNotMade = words{"waits for %s, which was not made", "ждёт %s, который не вычислен"}
 	waitsMakers  = words{"waits for %s, which was not made; others of that name are made by %s", "ждёт %s, который не вычислен; другие с этим именем вычисляет: %s"}
+	waitsWould   = words{"waits for %s, which would be made by %s, which waits, too", "ждёт %s, его вычислил бы %s, который тоже ждёт"}
+	waitsMay     = words{"waits for %s, which may be made by %s, which waits, too", "ждёт %s, его может вычислить %s, который тоже ждёт"}
 	waitsComing  = words{"waits for %s, which was on its way to node %d when the trace ends", "ждёт %s, который к концу трассы был в пути на узел %d"}
 	waitsGone    = words{"waits for %s, which was made by %s and destroyed on node %d", "ждёт %s, который вычислил %s и который уничтожен на узле %d"}
 	waitsMade    = words{"waits for %s, which was made by %s on node %d and had not come when the trace ends", "ждёт %s, который вычислил %s на узле %d и который к концу трассы не пришёл"}

@@ -21,6 +21,7 @@ import (
 	"sync"
 
 	"github.com/whyslow/whyslow/internal/critical"
+	"github.com/whyslow/whyslow/internal/lifecycle"
 	"github.com/whyslow/whyslow/internal/model"
 	"github.com/whyslow/whyslow/internal/slou"
 	"github.com/whyslow/whyslow/trace"
@@ -52,6 +53,9 @@ type Timeline struct {
 	lookOnce sync.Once
 	look     slou.Lookup
 	dataOnly bool
+
+	makersOnce sync.Once
+	makers     *lifecycle.Makers
 
 	groups   indexes
 	messages [3]spans
@@ -134,6 +138,12 @@ func (t *Timeline) LaneOf(execution int) int {
 		return -1
 	}
 	return t.first[id.Node] + id.Worker
+}
+
+// Makers tells which CFs that wait would make what others wait for. It is found out when first asked.
+func (t *Timeline) Makers() *lifecycle.Makers {
+	t.makersOnce.Do(func() { t.makers = lifecycle.FindMakers(t.m) })
+	return t.makers
 }
 
 // facts answers questions about inputs as the division does.
