@@ -54,7 +54,7 @@ func benchPage(ctx context.Context, b *bench) error {
 	if err := b.firstPaint(ctx, browser, dir); err != nil {
 		return err
 	}
-	if dir, err = b.cholesky(ctx, b.pick(150, 40), 2, 2); err != nil {
+	if dir, err = b.cholesky(ctx, b.pick(162, 40), 2, 2); err != nil {
 		return err
 	}
 	return b.frames(ctx, browser, dir)
@@ -64,6 +64,13 @@ func benchPage(ctx context.Context, b *bench) error {
 type painted struct {
 	Blank, Tiles, Factors, Advice, First float64
 	Origin                               float64 // ms since 1970
+	Answers                              []answer
+}
+
+// answer is how long the server took over a question of the page, ms.
+type answer struct {
+	Name string
+	MS   float64
 }
 
 // paint opens an address and waits for what is to be there.
@@ -76,7 +83,8 @@ func paint(browser context.Context, url, what string) (p painted, err error) {
 	if err := t.wait(`window.bench && bench.%s > 0`, what); err != nil {
 		return p, err
 	}
-	return eval[painted](t, `({...bench, first: performance.getEntriesByName("first-contentful-paint")[0]?.startTime ?? 0, origin: performance.timeOrigin})`)
+	return eval[painted](t, `({...bench, first: performance.getEntriesByName("first-contentful-paint")[0]?.startTime ?? 0, origin: performance.timeOrigin,
+		answers: performance.getEntriesByType("resource").filter((e) => e.responseStart > 0).map((e) => ({name: e.name.replace(/[?].*/, "").replace(/.*[/]/, ""), ms: e.responseEnd - e.requestStart}))})`)
 }
 
 // firstPaint measures when the first pictures are there.
@@ -90,7 +98,7 @@ func (b *bench) firstPaint(ctx context.Context, browser context.Context, dir str
 	add := func(name string, v float64) { ms[name] = append(ms[name], v) }
 	var run served
 	var memory [][2]float64
-	for range b.pick(5, 1) {
+	for range b.pick(7, 1) {
 		fmt.Fprint(b.log, ".")
 		p, err := paint(browser, "about:blank", "blank")
 		if err != nil {
@@ -126,6 +134,11 @@ func (b *bench) firstPaint(ctx context.Context, browser context.Context, dir str
 						return err
 					}
 					add(when+view, picture(p))
+					if when == "" {
+						for _, a := range p.Answers {
+							add("answer "+view+" "+a.Name, a.MS)
+						}
+					}
 					add(when+view+" first", p.First)
 					add(when+view+" all", max(p.Advice, p.Tiles))
 				}
@@ -163,6 +176,9 @@ func (b *bench) firstPaint(ctx context.Context, browser context.Context, dir str
 	row("Overview: factors, as figures and over time", "overview", "1000")
 	row("Overview: and the advice", "overview all", "")
 	row("Overview: all of it, once more", "again overview all", "")
+	for _, a := range [][2]string{{"timeline", "tile"}, {"overview", "factors"}, {"overview", "report"}} {
+		row(fmt.Sprintf("the server's part: /%s, asked for by the %s", a[1], a[0]), "answer "+a[0]+" "+a[1], "")
+	}
 	row("`whyslow view` from its start until the model is loaded", "loaded", "")
 	row("Timeline: the lanes, from the start of `whyslow view`", "cold timeline", "")
 	row("Overview: factors, from the start of `whyslow view`", "cold overview", "")

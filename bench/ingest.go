@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"path/filepath"
 	"runtime"
@@ -21,7 +22,7 @@ const (
 )
 
 // benchIngest measures how fast a run is taken in while it goes on: events of many streams, out of order, on one core.
-func benchIngest(ctx context.Context, b *bench) error {
+func benchIngest(ctx context.Context, b *bench) (err error) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
 	dir, err := b.cholesky(ctx, b.pick(90, 10), 4, 1)
 	if err != nil {
@@ -31,7 +32,7 @@ func benchIngest(ctx context.Context, b *bench) error {
 	if err != nil {
 		return err
 	}
-	defer a.close()
+	defer func() { err = errors.Join(err, a.close()) }()
 	if err := b.ingestParts(ctx, a); err != nil {
 		return err
 	}

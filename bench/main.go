@@ -37,6 +37,7 @@ var benches = []entry{
 	{"read", "reading a trace into the model, and SLOU", benchRead},
 	{"overhead", "CPU time of the block matrix product, recorded and not", benchOverhead},
 	{"ingest", "taking in a run while it goes on, out of order", benchIngest},
+	{"watched", "CPU time of the block matrix product, watched from another process and not", benchWatched},
 	{"stream", "from a sender to a collector, beside a plain copy", benchStream},
 	{"page", "the first picture of a long run, a frame with a million boxes", benchPage},
 	{"buffers", "synchronous and asynchronous writing by buffer size", benchBuffers},
@@ -55,6 +56,8 @@ type bench struct {
 	tables      []*table
 	binary      string // the built whyslow, "" before it is needed
 	rivals      bool   // the C programs of rivals are unpacked
+	// The bench of being watched: blocks in a row of the matrices, and how often everything runs.
+	watchedBlocks, watchedPairs int
 }
 
 // pick gives the number for an ordinary or a quick run.
@@ -146,6 +149,8 @@ func main() {
 	file := flag.String("o", "", "renew the tables of these benches in this file, Markdown")
 	flag.BoolVar(&b.quick, "quick", false, "as short as will still give numbers")
 	flag.BoolVar(&b.full, "full", false, "problem sizes of the sources, which take long")
+	flag.IntVar(&b.watchedBlocks, "watched-blocks", 8, "blocks of 200 x 200 in a row of the matrices, in the bench of being watched")
+	flag.IntVar(&b.watchedPairs, "watched-pairs", 16, "how often everything runs in the bench of being watched")
 	flag.Usage = func() {
 		fmt.Fprintf(flag.CommandLine.Output(), "usage: go run . [flags] [bench]...\nbenches: %s (default: all)\n", benchNames())
 		flag.PrintDefaults()

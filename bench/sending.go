@@ -90,10 +90,10 @@ func copied(b *bench, dir string) (s sent, err error) {
 	if err != nil {
 		return s, err
 	}
-	defer l.Close()
+	defer func() { _ = l.Close() }()
 	done := make(chan error, 1)
 	one := func(c net.Conn, name string) error {
-		defer c.Close()
+		defer func() { _ = c.Close() }()
 		f, err := os.Create(filepath.Join(to, name))
 		if err == nil {
 			_, err = io.Copy(f, c)
@@ -135,7 +135,7 @@ func copyFile(addr, name string) error {
 	if err != nil {
 		return err
 	}
-	defer c.Close()
+	defer func() { _ = c.Close() }()
 	f, err := os.Open(name)
 	if err != nil {
 		return err
