@@ -17,7 +17,7 @@ export interface Layout {
 /** Places the nodes of a graph in layers. */
 export function layered(input: LayoutInput): Layout {
   const g = new dagre.graphlib.Graph({ multigraph: true });
-  g.setGraph({ rankdir: input.direction, nodesep: 18, ranksep: 42, edgesep: 8, marginx: 12, marginy: 12 });
+  g.setGraph({ rankdir: input.direction, nodesep: 16, ranksep: 28, edgesep: 8, marginx: 12, marginy: 12 });
   g.setDefaultEdgeLabel(() => ({}));
   for (const n of input.nodes) g.setNode(n.id, { width: n.width, height: n.height });
   input.edges.forEach((e, i) => {

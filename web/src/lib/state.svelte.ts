@@ -95,7 +95,7 @@ class App {
     const { playing, ...rest } = change;
     if (playing !== undefined) {
       this.#playing = playing;
-      if (playing && this.#place.follow) this.#apply({ ...this.#place, follow: false }, "replace");
+      if (playing && this.#place.follow) this.#apply({ ...this.#place, vis: this.vis, follow: false }, "replace");
     }
     const keys = Object.keys(rest);
     if (keys.length === 0) return;
@@ -130,8 +130,10 @@ class App {
     const now = performance.now();
     if (live && this.#live && end > this.#end && now - this.#grown < 700) return;
     this.#grown = now;
+    const ended = this.#live && !live && this.#place.follow;
     this.#end = Math.max(end, 1);
     this.#known = Math.min(known, end);
+    if (ended) this.#apply({ ...this.#place, vis: this.vis && clampInterval([this.#end - (this.vis[1] - this.vis[0]), this.#end], this.#end), follow: false }, "replace"); // what was followed stays in sight
     this.#live = live;
   }
 
@@ -149,7 +151,10 @@ class App {
     // Who looks at a moment of the past does not follow the live edge; who zooms at it does.
     if (p.follow && change.follow === undefined) {
       const vis = change.vis;
-      if (change.t != null || (vis && vis[1] < this.#edge(p) - (vis[1] - vis[0]) / 50)) p.follow = false;
+      if (change.t != null || (vis && vis[1] < this.#edge(p) - (vis[1] - vis[0]) / 50)) {
+        p.follow = false;
+        if (change.vis === undefined) p.vis = this.vis; // what is seen stays
+      }
     }
     return p;
   }

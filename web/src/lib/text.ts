@@ -6,7 +6,7 @@ export const text = dictionary(
   {
     overview: "Overview", timeline: "Timeline", nodes: "Nodes", links: "Links", graphs: "Graphs", events: "Events", fragments: "Fragments", memory: "Memory", compare: "Compare",
     views: "Views", run: "Run", noRuns: "No runs yet.", waitingForRuns: "Runs appear here as soon as they begin or are received.", language: "Language", theme: "Theme", light: "Light", dark: "Dark", auto: "As the system", skip: "To the contents",
-    live: "live", done: "done", failed: "failed", stuck: "stuck", interrupted: "interrupted", killed: "killed", lostConnection: "Connection lost, trying again…",
+    live: "live", done: "done", failed: "failed", stuck: "stuck", interrupted: "interrupted", killed: "killed", lostConnection: "Connection lost, trying again…", away: (nodes: string) => `Nothing comes from node ${nodes} at present. When it comes back, the page goes on; if it does not, the run counts as killed.`, send: "From another terminal:",
     play: "Play", pause: "Pause", speed: "Speed", slower: (n: string) => `1:${n}`, follow: "Follow the live edge", cursor: "Cursor", selection: "Selected", visible: "Shown", clearSelection: "Clear the selection", fit: "Zoom to the selection (F)", wholeRun: "The whole run", toStart: "To the beginning", toEnd: "To the end", notAll: (s: string) => `single CFs up to ${s}`,
     position: "Time of the cursor",
     search: "Search (/)", searchHint: "Search by name, label x[3] or number (/)", found: (n: string) => `${n} found`, nothingFound: "Nothing found", instances: (n: string) => `${n} more like it`,
@@ -23,7 +23,7 @@ export const text = dictionary(
   {
     overview: "Обзор", timeline: "Временная шкала", nodes: "Узлы", links: "Связи", graphs: "Графы", events: "События", fragments: "Фрагменты", memory: "Память", compare: "Сравнение",
     views: "Виды", run: "Запуск", noRuns: "Запусков пока нет.", waitingForRuns: "Они появятся здесь, как только начнутся или будут получены.", language: "Язык", theme: "Тема", light: "Светлая", dark: "Тёмная", auto: "Как в системе", skip: "К содержанию",
-    live: "идёт", done: "завершён", failed: "ошибка", stuck: "застрял", interrupted: "прерван", killed: "убит", lostConnection: "Соединение потеряно, пробуем снова…",
+    live: "идёт", done: "завершён", failed: "ошибка", stuck: "застрял", interrupted: "прерван", killed: "убит", lostConnection: "Соединение потеряно, пробуем снова…", away: (nodes) => `Сейчас ничего не приходит: узел ${nodes}. Вернётся связь — продолжим; не вернётся — запуск будет считаться убитым.`, send: "Из другого терминала:",
     play: "Пуск", pause: "Пауза", speed: "Скорость", slower: (n) => `1:${n}`, follow: "Следовать за концом", cursor: "Курсор", selection: "Выбрано", visible: "Показано", clearSelection: "Снять выделение", fit: "Показать выбранное (F)", wholeRun: "Весь запуск", toStart: "В начало", toEnd: "В конец", notAll: (s) => `отдельные ФВ до ${s}`,
     position: "Время курсора",
     search: "Поиск (/)", searchHint: "Поиск по имени, метке x[3] или номеру (/)", found: (n) => `найдено: ${n}`, nothingFound: "Ничего не найдено", instances: (n) => `ещё ${n} таких`,

@@ -2,7 +2,7 @@ import { dictionary } from "../lib/i18n";
 
 export const text = dictionary(
   {
-    why: "Why it is slow", noAdvice: "Nothing stands out: no single reason explains much of the time.", stillRunning: "The run goes on. Reasons are worked out from what has arrived so far.", gain: "Gain", bound: "Why no more", blocking: "only then can the program end",
+    why: "Why it is slow", noAdvice: "Nothing stands out: no single reason explains much of the time.", stillRunning: (t: string) => `The run goes on. The reasons are those of its first ${t}; newer ones follow.`, gain: "Gain", bound: "Why no more", blocking: "only then can the program end",
     gainBytes: (n: string) => `up to ${n} less memory at the peak`, gainWall: (t: string, of: string, p: string) => `up to ${t} of the run's ${of}, ${p}`, gainTime: (t: string, p: string) => `up to ${t} of processor time, ${p}`,
     factors: "Where the time goes", overTime: "Factors over time", perNode: "By node and worker", of: (t: string) => `${t} of processor time`, interval: (t: string) => `over the selected ${t}`, whole: "over the whole run", byWorker: "workers", extra: (t: string) => `and ${t} on cores beyond the workers`,
     facts: "The run", program: "Program", args: "Arguments", state: "State", started: "Started", wall: "Lasted", size: "Nodes × workers", events: "Events", lost: "lost", trace: "Trace", bytes: "Size", hosts: "Hosts", kinds: "Events by kind", codes: "CFs by code fragment",
@@ -13,7 +13,7 @@ export const text = dictionary(
     because: (_kind: string, _makers: string, _examples: string) => "",
   },
   {
-    why: "Почему медленно", noAdvice: "Ничто не выделяется: ни одна причина не объясняет заметной доли времени.", stillRunning: "Запуск идёт. Причины найдены по тому, что получено к этому времени.", gain: "Выигрыш", bound: "Почему не больше", blocking: "только тогда программа сможет завершиться",
+    why: "Почему медленно", noAdvice: "Ничто не выделяется: ни одна причина не объясняет заметной доли времени.", stillRunning: (t) => `Запуск идёт. Причины найдены по его первым ${t}; новые появятся.`, gain: "Выигрыш", bound: "Почему не больше", blocking: "только тогда программа сможет завершиться",
     gainBytes: (n) => `до ${n} памяти в наибольшем`, gainWall: (t, of, p) => `до ${t} из ${of}, ${p}`, gainTime: (t, p) => `до ${t} процессорного времени, ${p}`,
     factors: "На что уходит время", overTime: "Факторы во времени", perNode: "По узлам и рабочим потокам", of: (t) => `процессорное время: ${t}`, interval: (t) => `за выбранные ${t}`, whole: "за весь запуск", byWorker: "рабочие потоки", extra: (t) => `и ещё ${t} на ядрах сверх рабочих потоков`,
     facts: "Запуск", program: "Программа", args: "Аргументы", state: "Состояние", started: "Начат", wall: "Длился", size: "Узлы × рабочие потоки", events: "События", lost: "потеряно", trace: "Трасса", bytes: "Размер", hosts: "Машины", kinds: "События по видам", codes: "ФВ по фрагментам кода",
