@@ -296,7 +296,7 @@ func TestToken(t *testing.T) {
 		t.Errorf("the page: %d", status)
 	}
 	for token, want := range map[string]int{"open sesame": 200, "open": 401, "": 401} {
-		req, err := http.NewRequest("GET", s.URL+"/api/runs", nil)
+		req, err := http.NewRequest(http.MethodGet, s.URL+"/api/runs", nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -320,12 +320,12 @@ func TestToken(t *testing.T) {
 	if resp.StatusCode != http.StatusSeeOther || resp.Header.Get("Location") != "/?view=events" || len(cookies) != 1 || !cookies[0].HttpOnly || cookies[0].SameSite != http.SameSiteStrictMode {
 		t.Fatalf("%d %v", resp.StatusCode, resp.Header)
 	}
-	req, err := http.NewRequest("GET", s.URL+"/api/runs", nil)
+	req, err := http.NewRequest(http.MethodGet, s.URL+"/api/runs", nil)
 	if err != nil {
 		t.Fatal(err)
 	}
 	req.AddCookie(cookies[0])
-	if resp, err = http.DefaultClient.Do(req); err != nil || resp.StatusCode != 200 {
+	if resp, err = http.DefaultClient.Do(req); err != nil || resp.StatusCode != http.StatusOK {
 		t.Fatal(err, resp)
 	}
 	resp.Body.Close()
@@ -358,7 +358,7 @@ func TestAddresses(t *testing.T) {
 	done := make(chan error, 1)
 	go func() { done <- api.New(api.Config{Runs: runs}).Serve(ctx, l) }()
 	for host, want := range map[string]int{"": 200, "localhost:1": 200, "evil.example": 421} {
-		req, err := http.NewRequest("GET", "http://"+l.Addr().String()+"/api/runs", nil)
+		req, err := http.NewRequest(http.MethodGet, "http://"+l.Addr().String()+"/api/runs", nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -384,7 +384,7 @@ func TestUpdates(t *testing.T) {
 	s, ids := serve(t, api.Config{}, golden(t, "figure1"))
 	for path, answer := range map[string]string{"/api/runs/" + ids[0] + "/updates": "Update", "/api/updates": "RunSummary[]"} {
 		ctx, cancel := context.WithCancel(context.Background())
-		req, err := http.NewRequestWithContext(ctx, "GET", s.URL+path, nil)
+		req, err := http.NewRequestWithContext(ctx, http.MethodGet, s.URL+path, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -424,7 +424,7 @@ func FuzzQuestions(f *testing.F) {
 		if err != nil || strings.HasSuffix(u.Path, "/updates") {
 			return
 		}
-		req := httptest.NewRequest("GET", "http://localhost/", nil)
+		req := httptest.NewRequest(http.MethodGet, "http://localhost/", nil)
 		req.URL, req.Host = u, "localhost"
 		w := httptest.NewRecorder()
 		h.ServeHTTP(w, req)

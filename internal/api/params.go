@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"math"
 	"net/http"
 	"net/url"
 	"slices"
@@ -16,15 +15,14 @@ import (
 
 // params reads the parameters of a question and remembers the first that is wrong.
 type params struct {
-	q    url.Values
-	used []string
-	err  error
+	q   url.Values
+	err error
 }
 
 func newParams(r *http.Request) *params {
 	q, err := url.ParseQuery(r.URL.RawQuery)
 	if err != nil {
-		err = fmt.Errorf("%w: the query cannot be read: %v", fs.ErrInvalid, err)
+		err = fmt.Errorf("%w: the query cannot be read: %w", fs.ErrInvalid, err)
 	}
 	return &params{q: q, err: err}
 }
@@ -42,7 +40,6 @@ func (p *params) has(name string) bool { return p.q.Get(name) != "" }
 
 // text is at most max bytes long.
 func (p *params) text(name string, max int) string {
-	p.used = append(p.used, name)
 	v := p.q.Get(name)
 	if len(v) > max || !utf8.ValidString(v) {
 		p.bad(name, v, fmt.Sprintf("a text of at most %d bytes", max))
@@ -52,7 +49,6 @@ func (p *params) text(name string, max int) string {
 }
 
 func (p *params) number(name string, least, most, preset int64) int64 {
-	p.used = append(p.used, name)
 	v := p.q.Get(name)
 	if v == "" {
 		return preset
@@ -63,10 +59,6 @@ func (p *params) number(name string, least, most, preset int64) int64 {
 		return preset
 	}
 	return n
-}
-
-func (p *params) count(name string, most, preset int) int {
-	return int(p.number(name, 0, int64(most), int64(preset)))
 }
 
 // span is from and to, nanoseconds since the start of the run; by default all of it.
@@ -84,7 +76,6 @@ const timeLimit = 1 << 53
 
 // choice is one of several words, the first by default.
 func (p *params) choice(name string, words ...string) string {
-	p.used = append(p.used, name)
 	v := p.q.Get(name)
 	if v == "" {
 		return words[0]
@@ -98,7 +89,6 @@ func (p *params) choice(name string, words ...string) string {
 
 // ranges are numbers as in "0-3,7"; nil means all.
 func (p *params) ranges(name string, most int) []int {
-	p.used = append(p.used, name)
 	v := p.q.Get(name)
 	if v == "" || v == "all" {
 		return nil
@@ -139,12 +129,6 @@ func parseRanges(s string, most int) ([]int, error) {
 }
 
 func (p *params) lang() string { return p.choice("lang", "en", "ru") }
-
-// node is a number of a node, or none: ok is false.
-func (p *params) node(name string) (int, bool) {
-	n := p.number(name, 0, math.MaxUint16, -1)
-	return int(n), n >= 0
-}
 
 // fail answers with an error: {"error": "..."}.
 func fail(w http.ResponseWriter, status int, text string) {

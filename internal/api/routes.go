@@ -254,11 +254,7 @@ func askPath(q *question) (any, error) {
 }
 
 func askCF(q *question) (any, error) {
-	s, err := q.snapshot()
-	if err != nil {
-		return nil, err
-	}
-	t, err := s.Timeline()
+	t, s, _, _, err := q.timeline()
 	if err != nil {
 		return nil, err
 	}
@@ -266,11 +262,7 @@ func askCF(q *question) (any, error) {
 }
 
 func askDF(q *question) (any, error) {
-	s, err := q.snapshot()
-	if err != nil {
-		return nil, err
-	}
-	t, err := s.Timeline()
+	t, s, _, _, err := q.timeline()
 	if err != nil {
 		return nil, err
 	}

@@ -84,7 +84,7 @@ func TestCollected(t *testing.T) {
 	}
 	send := func(ctx context.Context, node int) {
 		s := stream.NewSender(stream.Config{Target: stream.Target{Addr: addr}, Source: stream.Folder(parts[node]), Name: parts[node], Window: 64 << 10})
-		go s.Run(ctx) //nolint:errcheck // Drain tells
+		go s.Run(ctx)
 		s.EndSource()
 		if err := s.Drain(ctx); err != nil && ctx.Err() == nil {
 			t.Error(err)

@@ -341,7 +341,7 @@ func (r *Run) follow() {
 // followOnce takes in what arrives until the run seems to be over, and tells how it ended; "" if it was closed.
 func (r *Run) followOnce() string {
 	f := trace.NewFollower(r.dir)
-	defer f.Close()
+	defer func() { _ = f.Close() }() // it was only read
 	tick := time.NewTicker(pollEvery)
 	defer tick.Stop()
 	first, last := int64(math.MaxInt64), int64(math.MinInt64)
