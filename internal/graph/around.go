@@ -59,61 +59,9 @@ func (g *Graph) id(v thing) string {
 	return kindCF + g.key(v)
 }
 
-// walk collects things, breadth first.
-type walk struct {
-	g     *Graph
-	limit int
-	list  []thing
-	known map[thing]bool // true: it is in the list
-	more  int
-}
-
-func (w *walk) see(v thing) {
-	if v == (thing{}) {
-		return
-	}
-	if _, known := w.known[v]; known {
-		return
-	}
-	shown := len(w.list) < w.limit
-	w.known[v] = shown
-	if shown {
-		w.list = append(w.list, v)
-	} else {
-		w.more++
-	}
-}
-
-// neighbours calls f for what is one step from a thing: of a CF the one that created it, its inputs, what it made, and the CFs it
-// created; of a DF the CFs that made it and those it was an input of.
-func (g *Graph) neighbours(v thing, f func(thing)) {
-	m := g.m
-	if v.df != 0 {
-		first, end := m.Creations(v.df)
-		for i := first; i < end; i++ {
-			f(thing{cf: m.MadeBy[i]})
-		}
-		for _, e := range g.t.Uses(v.df) {
-			f(thing{cf: m.ExecCF[e]})
-		}
-		return
-	}
-	f(thing{cf: m.Parent[v.cf]})
-	for e := range m.ExecutionsOf(v.cf) {
-		for _, df := range m.Inputs(e) {
-			f(thing{df: df})
-		}
-	}
-	for _, i := range g.t.Outputs(v.cf) {
-		f(thing{df: g.t.DFMade(i)})
-	}
-	for _, c := range g.t.Children(v.cf) {
-		f(thing{cf: model.CF(c)})
-	}
-}
-
-// Around gives the CFs and DFs around one, those nearest first, each with its state and node at a time. It fails with
-// fs.ErrNotExist where there is no such CF or DF, with fs.ErrInvalid where the query makes no sense.
+// Around gives the CFs and DFs around one, those nearest first, each with its state and node at a time. Where there are too many,
+// each of those shown has some of its neighbours shown, of every sort, and More are those next to what is shown, within Depth, that
+// are not. It fails with fs.ErrNotExist where there is no such CF or DF, with fs.ErrInvalid where the query makes no sense.
 func (g *Graph) Around(q AroundQuery) (*CodeGraph, error) {
 	if q.Depth == 0 {
 		q.Depth = 1
@@ -143,32 +91,25 @@ func (g *Graph) Around(q AroundQuery) (*CodeGraph, error) {
 	if err != nil {
 		return nil, err
 	}
-	w := &walk{g: g, limit: q.Limit, known: map[thing]bool{}}
-	w.see(start)
-	for from, depth := 0, 0; depth < q.Depth; depth++ {
-		end := len(w.list)
-		for ; from < end; from++ {
-			g.neighbours(w.list[from], w.see)
-		}
-	}
-	out := &CodeGraph{Nodes: []GraphNode{}, Edges: []GraphEdge{}, More: w.more}
-	places := g.places(w.list, t)
-	for _, v := range w.list {
+	list, more := g.walk(start, q.Depth, q.Limit)
+	out := &CodeGraph{Nodes: []GraphNode{}, Edges: []GraphEdge{}, More: more}
+	places := g.places(list, t)
+	for _, v := range list {
 		if v.df != 0 {
 			out.Nodes = append(out.Nodes, g.dfNode(v.df, t, places[v.df]))
 		} else {
 			out.Nodes = append(out.Nodes, g.cfNode(v.cf, t))
 		}
 	}
-	out.Edges = append(out.Edges, g.edges(w)...)
+	out.Edges = append(out.Edges, g.edges(list)...)
 	return out, nil
 }
 
 // edges lists those between what is shown, by their ends in the order of the nodes.
-func (g *Graph) edges(w *walk) []GraphEdge {
+func (g *Graph) edges(list []thing) []GraphEdge {
 	m := g.m
-	number := make(map[thing]int, len(w.list))
-	for i, v := range w.list {
+	number := make(map[thing]int, len(list))
+	for i, v := range list {
 		number[v] = i
 	}
 	type key struct {
@@ -185,7 +126,7 @@ func (g *Graph) edges(w *walk) []GraphEdge {
 			s.bytes += bytes
 		}
 	}
-	for _, v := range w.list {
+	for _, v := range list {
 		if v.cf == 0 {
 			continue // every edge has a CF at one end, and both ends of "child" are; it is told by the child
 		}
@@ -208,7 +149,7 @@ func (g *Graph) edges(w *walk) []GraphEdge {
 	})
 	var out []GraphEdge
 	for _, k := range keys {
-		out = append(out, GraphEdge{g.id(w.list[k.from]), g.id(w.list[k.to]), sums[k].count, sums[k].bytes, k.kind.String()})
+		out = append(out, GraphEdge{g.id(list[k.from]), g.id(list[k.to]), sums[k].count, sums[k].bytes, k.kind.String()})
 	}
 	return out
 }

@@ -241,33 +241,44 @@ func TestAround(t *testing.T) {
 		}
 		start := rapid.SampledFrom(cfs).Draw(t, "cf")
 		at := rapid.Int64Range(0, m.Wall()).Draw(t, "t")
-		q := AroundQuery{CF: m.CFID(start).String(), Depth: rapid.IntRange(1, MaxDepth).Draw(t, "depth"), T: &at, Limit: rapid.SampledFrom([]int{3, 1000}).Draw(t, "limit")}
+		q := AroundQuery{CF: m.CFID(start).String(), Depth: rapid.IntRange(1, MaxDepth).Draw(t, "depth"), T: &at, Limit: rapid.SampledFrom([]int{1, 3, 6, 12, 1000}).Draw(t, "limit")}
 		got, err := g.Around(q)
 		if err != nil {
 			t.Fatal(err)
 		}
-		distance := map[string]int{cfID(start): 0}
-		for d := range q.Depth {
-			for e := range edges {
-				for i := range 2 {
-					if from, ok := distance[e[i]]; ok && from == d && e[1-i] != "cf-" && e[1-i] != "df" {
-						if _, ok := distance[e[1-i]]; !ok {
-							distance[e[1-i]] = d + 1
+		// distances are those of what a walk through only the things that pass finds, and what it sees beside its way.
+		distances := func(pass func(string) bool) map[string]int {
+			distance := map[string]int{cfID(start): 0}
+			for d := range q.Depth {
+				for e := range edges {
+					for i := range 2 {
+						if from, ok := distance[e[i]]; ok && from == d && pass(e[i]) && e[1-i] != "cf-" && e[1-i] != "df" {
+							if _, ok := distance[e[1-i]]; !ok {
+								distance[e[1-i]] = d + 1
+							}
 						}
 					}
 				}
 			}
-		}
-		if q.Limit == 1000 && (got.More != 0 || len(got.Nodes) != len(distance)) || len(got.Nodes)+got.More > len(distance) || len(got.Nodes) > q.Limit {
-			t.Fatalf("%d nodes and %d more, want %d", len(got.Nodes), got.More, len(distance))
+			return distance
 		}
 		shown, last := map[string]bool{}, 0
 		for _, n := range got.Nodes {
-			d, ok := distance[n.ID]
+			shown[n.ID] = true
+		}
+		found := distances(func(id string) bool { return shown[id] })
+		if len(got.Nodes)+got.More != len(found) || len(got.Nodes) != min(q.Limit, len(found)) || len(shown) != len(got.Nodes) {
+			t.Fatalf("%d nodes and %d more, want %d", len(got.Nodes), got.More, len(found))
+		}
+		if all := distances(func(string) bool { return true }); q.Limit == 1000 && len(got.Nodes) != len(all) {
+			t.Fatalf("%d nodes, there are %d", len(got.Nodes), len(all))
+		}
+		for _, n := range got.Nodes {
+			d, ok := found[n.ID]
 			if !ok || d < last {
 				t.Fatalf("%s is at distance %d after %d", n.ID, d, last)
 			}
-			last, shown[n.ID] = d, true
+			last = d
 		}
 		for _, e := range got.Edges {
 			if !edges[[3]string{e.From, e.To, e.Kind}] || !shown[e.From] || !shown[e.To] {
