@@ -198,17 +198,50 @@ function drawBoxes(g: Draw, s: Scene, set: BoxSet, rows: readonly Row[], look: L
   }
 }
 
+/** The four points of an arrow's curve; undefined where it is not in sight. */
+function curve(s: Scene, a: Arrow): [x0: number, y0: number, c0: number, c1: number, x1: number, y1: number] | undefined {
+  const ya = middle(s.layout, a.from_lane, a.from_node);
+  const yb = middle(s.layout, a.to_lane, a.to_node);
+  if (ya === undefined || yb === undefined || a.t1 < s.visible[0] || a.t0 > s.visible[1]) return undefined;
+  const [x0, y0, x1, y1] = [xOf(s, a.t0), axisHeight + ya - s.scroll, xOf(s, a.t1), axisHeight + yb - s.scroll];
+  if (Math.max(y0, y1) < axisHeight || Math.min(y0, y1) > s.height) return undefined;
+  const bend = Math.max(Math.min((x1 - x0) / 2, 60), 8);
+  return [x0, y0, x0 + bend, x1 - bend, x1, y1];
+}
+
+// x grows along the curve (but for arrows of a few pixels), so where it is at an x is found by halving.
+function heightAt([x0, y0, c0, c1, x1, y1]: [number, number, number, number, number, number], x: number): number {
+  let [a, b] = [0, 1];
+  for (let i = 0; i < 40; i++) {
+    const t = (a + b) / 2;
+    const u = 1 - t;
+    if (u * u * u * x0 + 3 * u * u * t * c0 + 3 * u * t * t * c1 + t * t * t * x1 < x) a = t;
+    else b = t;
+  }
+  const u = 1 - a;
+  return (u * u * u + 3 * u * u * a) * y0 + (3 * u * a * a + a * a * a) * y1;
+}
+
+/** The arrow under a place of the picture, the last drawn first. */
+export function arrowAt(s: Scene, x: number, y: number): Arrow | undefined {
+  return s.arrows.findLast((a) => {
+    const c = curve(s, a);
+    if (!c || x < c[0] - 5 || x > c[4] + 5 || y < Math.min(c[1], c[5]) - 5 || y > Math.max(c[1], c[5]) + 5) return false;
+    const low = heightAt(c, x - 4);
+    const high = heightAt(c, x + 4);
+    return y > Math.min(low, high) - 4 && y < Math.max(low, high) + 4;
+  });
+}
+
 const arrowColors = { df: "l", cf: "o", request: "faint", wait: "s" } as const;
 
 function drawArrows(g: Draw, s: Scene): void {
   const p = palette();
   g.lineWidth = 1.2;
   for (const a of s.arrows) {
-    const ya = middle(s.layout, a.from_lane, a.from_node);
-    const yb = middle(s.layout, a.to_lane, a.to_node);
-    if (ya === undefined || yb === undefined || a.t1 < s.visible[0] || a.t0 > s.visible[1]) continue;
-    const [x0, y0, x1, y1] = [xOf(s, a.t0), axisHeight + ya - s.scroll, xOf(s, a.t1), axisHeight + yb - s.scroll];
-    if (Math.max(y0, y1) < axisHeight || Math.min(y0, y1) > s.height) continue;
+    const c = curve(s, a);
+    if (!c) continue;
+    const [x0, y0, c0, c1, x1, y1] = c;
     const color = p[arrowColors[a.kind]];
     // A halo keeps the line in sight on any colour.
     for (const [style, width] of [[p.back, 3], [color, 1.4]] as const) {
@@ -217,8 +250,7 @@ function drawArrows(g: Draw, s: Scene): void {
       g.setLineDash(a.kind === "request" && width < 2 ? [4, 3] : []);
       g.beginPath();
       g.moveTo(x0, y0);
-      const bend = Math.max(Math.min((x1 - x0) / 2, 60), 8);
-      g.bezierCurveTo(x0 + bend, y0, x1 - bend, y1, x1, y1);
+      g.bezierCurveTo(c0, y0, c1, y1, x1, y1);
       g.stroke();
     }
     g.setLineDash([]);
@@ -436,7 +468,7 @@ export function drawMarks(g: CanvasRenderingContext2D, s: Scene, m: Marks): void
 }
 
 /** What is under the mouse. */
-export type Under = { t: number; row: Row; box?: BoxRef; class?: number; share?: number };
+export type Under = { t: number; row: Row; arrow?: Arrow; box?: BoxRef; class?: number; share?: number };
 
 /** The class and share that a tile shows at a time of a lane. */
 export function tileAt(tiles: readonly Tile[], lane: number, t: number): { class: number; share: number } | undefined {
