@@ -239,6 +239,11 @@ func randomQuery(t *rapid.T, b *brute) Query {
 	}
 	if yes("text") {
 		q.Text = rapid.SampledFrom([]string{"x[3]", "РАБОТ", "узл", "Mult", "NOTHING", "0.3"}).Draw(t, "text")
+		if len(b.rows) > 0 && rapid.Bool().Draw(t, "of a sentence") {
+			words := []rune(b.rows[rapid.IntRange(0, len(b.rows)-1).Draw(t, "row")].Text)
+			first := rapid.IntRange(0, len(words)-1).Draw(t, "first")
+			q.Text = string(words[first:rapid.IntRange(first+1, len(words)).Draw(t, "end")])
+		}
 	}
 	return q
 }

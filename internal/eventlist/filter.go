@@ -70,6 +70,7 @@ type filter struct {
 	cf     trace.CF
 	df     map[int]trace.DF // by node: its number there; nil: any
 	text   []byte           // in small letters
+	hints  *hints           // of text; nil: none
 	lang   Lang
 	needed bool // an event must be looked at, its kind and node do not tell
 }
@@ -143,6 +144,7 @@ func (l *List) compile(q *Query) (*filter, error) {
 		f.df = df
 		f.only(func(s *shape) bool { return len(s.dfs) > 0 || s.dfList })
 	}
+	f.hints = l.newHints(string(f.text), f.lang)
 	f.needed = f.user != nil || f.link != nil || f.code != 0 || f.cf != 0 || f.df != nil || len(f.text) > 0
 	return f, nil
 }
@@ -241,8 +243,11 @@ func (f *filter) event(e *events, i int, k trace.Kind, space *[]byte) bool {
 	} else if !f.fields(e, s, args) {
 		return false
 	}
-	if len(f.text) == 0 {
+	switch {
+	case len(f.text) == 0:
 		return true
+	case f.hints != nil && !f.hints.possible(f.l, e, k, args):
+		return false
 	}
 	w := writer{l: f.l, node: e.node, lang: f.lang, letters: small, b: (*space)[:0]}
 	w.sentence(k, args)
