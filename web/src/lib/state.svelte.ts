@@ -133,7 +133,7 @@ class App {
     const ended = this.#live && !live && this.#place.follow;
     this.#end = Math.max(end, 1);
     this.#known = Math.min(known, end);
-    if (ended) this.#apply({ ...this.#place, vis: this.vis && clampInterval([this.#end - (this.vis[1] - this.vis[0]), this.#end], this.#end), follow: false }, "replace"); // what was followed stays in sight
+    if (ended) this.#apply({ ...this.#place, t: this.#place.t ?? this.#end, vis: this.vis && clampInterval([this.#end - (this.vis[1] - this.vis[0]), this.#end], this.#end), follow: false }, "replace"); // what was followed stays in sight
     this.#live = live;
   }
 
