@@ -31,15 +31,12 @@ const maxRuns = 8
 
 // loose are the words that go with numbers and lists, in small letters: runs within them may be anywhere.
 var loose = func() (list []string) {
-	list = []string{"e", "nan", "inf", "bytes", "байта"} // of floats; amounts
+	list = []string{"e", "nan", "inf", "bytes", "байта", "ns", "us", "ms", "kb", "mb", "gb", "tb"} // of floats; amounts
 	for lang := range languages {
 		list = append(list, cfWord[lang], andMore[lang][0], andMore[lang][1])
 		for name, word := range unitWords[lang] {
 			list = append(list, name, word)
 		}
-	}
-	for _, unit := range []string{"ns", "us", "ms", "s", "kb", "mb", "gb", "tb"} {
-		list = append(list, unit)
 	}
 	for i, s := range list {
 		list[i] = string(lower(nil, []byte(s)))

@@ -14,7 +14,7 @@
 // snapshot is made, the ordered structures are dropped, and from then on everything comes from that model: the page shows exactly
 // what a report on the finished trace says.
 //
-// Memory: a model takes about 14 bytes an event and what is derived from it as much again. Where a trace is too long for
+// Memory: a model takes about 14 bytes an event, what is derived from it up to 45 more. Where a trace is too long for
 // Options.Memory, a snapshot has a part of the run only: the newest, or what a query asks for; whole views of the run's history
 // stay, from the ordered structures, which fold old detail.
 package live
