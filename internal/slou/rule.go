@@ -72,14 +72,14 @@ func (p Part) String() string { return partNames[p] }
 
 // Piece is an interval of one worker's time, given to one factor, with its cause. From < To.
 type Piece struct {
-	From, To int64 // nanoseconds on the common clock
-	Factor   Factor
-	Part     Part
-	Link     Link     // of L
+	From, To int64    // nanoseconds on the common clock
 	Name     string   // of W: what was waited for
+	Link     Link     // of L
 	Producer model.CF // whose result was waited for (S, L); 0 none
 	DF       model.DF // which result (S, L); 0 none
 	Consumer model.CF // the CF that could not start, or that ran; 0 none
+	Factor   Factor
+	Part     Part
 	// Again marks a piece whose gap has an earlier one of the same part: S may change its part many times
 	// before one CF.
 	Again bool
