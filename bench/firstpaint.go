@@ -98,7 +98,7 @@ func (b *bench) firstPaint(ctx context.Context, browser context.Context, dir str
 	add := func(name string, v float64) { ms[name] = append(ms[name], v) }
 	var run served
 	var memory [][2]float64
-	for range b.pick(7, 1) {
+	for range b.pick(5, 1) {
 		fmt.Fprint(b.log, ".")
 		p, err := paint(browser, "about:blank", "blank")
 		if err != nil {
@@ -129,11 +129,24 @@ func (b *bench) firstPaint(ctx context.Context, browser context.Context, dir str
 				add("loaded", float64(time.Since(s.started).Microseconds())/1e3)
 				url := fmt.Sprintf("%s/?run=%s&view=%s", s.url, run.ID, view)
 				for _, when := range []string{"", "again "} {
+					before, err := cpuOf(s.cmd.Process.Pid)
+					if err != nil {
+						return err
+					}
 					p, err := paint(browser, url, what)
 					if err != nil {
 						return err
 					}
+					after, err := cpuOf(s.cmd.Process.Pid)
+					if err != nil {
+						return err
+					}
 					add(when+view, picture(p))
+					cpu := (after - before) / 1e6
+					add("cpu "+when+view+" all", cpu)
+					if view == "timeline" {
+						add("cpu "+when+view, cpu)
+					}
 					if when == "" {
 						for _, a := range p.Answers {
 							add("answer "+view+" "+a.Name, a.MS)
@@ -163,9 +176,13 @@ func (b *bench) firstPaint(ctx context.Context, browser context.Context, dir str
 	t := b.table("The first picture of a long run", fmt.Sprintf("%.3g million events of the Cholesky example, recorded just before, shown by `whyslow view`; headless Chromium without a GPU, 1280 x 800 pixels, an empty cache each time. "+
 		"From the browser's asking for the page to the end of the frame that shows it. The server has been started for each of %d measurements and has loaded the model: it has answered `GET /api/runs/ID` once and nothing "+
 		"else. Beside it a page of one rectangle, from a server that does nothing else.", run.Events/1e6, len(ms["timeline"])),
-		"", "ms, median", "goal", "ratio to the rectangle", "longest")
+		"", "ms, median", "goal", "ratio to the rectangle", "longest", "CPU ms of the server")
 	row := func(name, of, goal string) {
-		t.row(name, median(ms[of]), goal, ratio(median(ms[of])/median(ms["rectangle"])), longest(ms[of]))
+		var cpu any = ""
+		if list := ms["cpu "+of]; len(list) > 0 {
+			cpu = median(list)
+		}
+		t.row(name, median(ms[of]), goal, ratio(median(ms[of])/median(ms["rectangle"])), longest(ms[of]), cpu)
 	}
 	row("about:blank", "blank", "")
 	row("a page of one rectangle", "rectangle", "")

@@ -150,7 +150,7 @@ func main() {
 	flag.BoolVar(&b.quick, "quick", false, "as short as will still give numbers")
 	flag.BoolVar(&b.full, "full", false, "problem sizes of the sources, which take long")
 	flag.IntVar(&b.watchedBlocks, "watched-blocks", 8, "blocks of 200 x 200 in a row of the matrices, in the bench of being watched")
-	flag.IntVar(&b.watchedPairs, "watched-pairs", 16, "how often everything runs in the bench of being watched")
+	flag.IntVar(&b.watchedPairs, "watched-pairs", 24, "how often everything runs in the bench of being watched")
 	flag.Usage = func() {
 		fmt.Fprintf(flag.CommandLine.Output(), "usage: go run . [flags] [bench]...\nbenches: %s (default: all)\n", benchNames())
 		flag.PrintDefaults()
