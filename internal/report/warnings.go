@@ -13,7 +13,6 @@ import (
 // What makes the numbers of a run less certain than they look, in English and Russian: warnings of the factors, faults of
 // the trace, what does not add up at its end.
 
-
 // Warnings are sentences about what makes the numbers less certain than they look, in the language of the advice; none if the factors could not be computed.
 func (a *Everything) Warnings() []string {
 	if a.SLOU == nil {
