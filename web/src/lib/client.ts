@@ -62,7 +62,7 @@ export async function request(path: string, params?: Params, signal?: AbortSigna
     let message = `${answer.status} ${answer.statusText}`;
     try {
       const body = await answer.json();
-      if (typeof body.error === "string") message = body.error;
+      if (typeof body.error === "string") message = body.error.replace(/^invalid argument: /, ""); // a kind of error for programs
     } catch {
       // not every answer is ours: a proxy's has no JSON
     }
