@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"github.com/chromedp/cdproto/browser"
+	"github.com/chromedp/cdproto/cdp"
 	"github.com/chromedp/cdproto/input"
 	"github.com/chromedp/cdproto/log"
 	"github.com/chromedp/cdproto/network"
@@ -193,6 +194,7 @@ type tab struct {
 	mu         sync.Mutex
 	origin     string
 	complaints []string
+	loader     cdp.LoaderID                 // of the page, which may be loaded again
 	flying     map[network.RequestID]string // requests without an answer so far
 	rested     time.Time                    // since when there are none
 	forgive    *regexp.Regexp               // complaints that are to be expected
@@ -248,12 +250,18 @@ func (b *tab) event(ev any) {
 		if !strings.HasPrefix(u, b.origin+"/") && !strings.HasPrefix(u, "blob:"+b.origin) && !strings.HasPrefix(u, "about:") {
 			b.complain("it asks for " + u)
 		}
-		if !strings.HasSuffix(u, "/updates") { // those never end
+		if ev.Type == network.ResourceTypeDocument {
+			clear(b.flying)
+			b.loader = ev.LoaderID
+		}
+		// What the page before it asks for to its end is not told to be over.
+		if ev.LoaderID == b.loader && !strings.HasSuffix(u, "/updates") { // those never end
 			b.flying[ev.RequestID] = u
 		}
 	case *network.EventResponseReceived:
 		if ev.Response.Status >= 400 {
 			b.complain(fmt.Sprintf("%d for %s", ev.Response.Status, ev.Response.URL))
+			b.landed(ev.RequestID) // nobody may read the rest
 		}
 	case *network.EventLoadingFinished:
 		b.landed(ev.RequestID)
