@@ -47,14 +47,18 @@ func viewTraces(ctx context.Context, io stdio, o *pageOptions, traces []string) 
 	o.limitMemory()
 	runs := live.NewSet()
 	defer runs.Close()
-	for _, dir := range traces {
+	for i, dir := range traces {
 		if st, err := os.Stat(dir); err != nil {
 			return badInput(err)
 		} else if !st.IsDir() || !isTrace(dir) {
 			return badInput(fmt.Errorf("%s: is no trace: give the folder that whyslow run has written", dir))
 		}
-		if _, err := runs.Add(dir, live.Options{Memory: o.memoryBytes}); err != nil {
+		r, err := runs.Add(dir, live.Options{Memory: o.memoryBytes})
+		if err != nil {
 			return badInput(err)
+		}
+		if i == 0 { // it will be looked at, when the browser is ready
+			r.Prepare()
 		}
 	}
 	p, err := o.serve(io, runs, nil)

@@ -113,6 +113,8 @@ func (s *Server) run(q *question) (any, error) {
 	if err != nil {
 		return nil, err
 	}
+	// Whoever looks at a run asks for these next.
+	q.run.Prepare()
 	m := snap.Model
 	for id := range m.AllWorkers() {
 		d.Lanes = append(d.Lanes, lane{id.Node, id.Worker, m.Nodes[id.Node].Host})

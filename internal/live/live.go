@@ -88,7 +88,8 @@ type Run struct {
 	info    *trace.RunInfo
 	status  Status
 	changed chan struct{} // closed when status changes
-	arrived uint64        // grows with everything that arrives
+	closed  bool
+	arrived uint64 // grows with everything that arrives
 	watched time.Time
 	snap    *Snapshot     // the newest
 	pace    time.Duration // how long it took
@@ -181,6 +182,9 @@ func (r *Run) wake() bool {
 
 // Close ends showing the run; snapshots that are in use stay.
 func (r *Run) Close() {
+	r.mu.Lock()
+	r.closed = true
+	r.mu.Unlock()
 	r.cancel()
 	r.wg.Wait()
 	r.mu.Lock()

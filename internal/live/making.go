@@ -105,6 +105,10 @@ func (r *Run) Snapshot(ctx context.Context) (*Snapshot, error) {
 	r.Watch()
 	for tried := false; ; tried = true {
 		r.mu.Lock()
+		if r.closed {
+			r.mu.Unlock()
+			return nil, context.Canceled
+		}
 		// A run that is over gets no further snapshots in the background.
 		stale := r.snap != nil && r.status.State != StateLive && r.snap.arrived != r.arrived
 		if r.snap != nil && (!stale || tried) {
@@ -128,6 +132,25 @@ func (r *Run) Snapshot(ctx context.Context) (*Snapshot, error) {
 			return nil, ctx.Err()
 		}
 	}
+}
+
+// Prepare begins to work out what the first views of a run that is over will ask for, in the background.
+func (r *Run) Prepare() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.closed || r.status.State == StateLive {
+		return
+	}
+	r.wg.Go(func() {
+		s, err := r.Snapshot(r.ctx)
+		if err != nil {
+			return // whoever asks is told
+		}
+		defer s.Release()
+		if _, err := s.Timeline(); err == nil && r.ctx.Err() == nil {
+			_, _ = s.Report("en") // likewise
+		}
+	})
 }
 
 // why there is no snapshot.
