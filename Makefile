@@ -5,7 +5,7 @@ GOLANGCI_LINT := github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0
 CONCURRENT    := ./internal/api ./internal/collect ./internal/engine ./internal/live ./internal/stream ./internal/transport/... ./internal/model ./internal/modules/... ./internal/slou ./trace ./prof
 DEMO_ARGS     := -n 2 -w 1 examples/mxm/mxm.fa 8 100
 
-.PHONY: build page demo test tools lint bench bench-overhead experiments fuzz clean
+.PHONY: build page demo test tools lint bench bench-overhead bench-page experiments fuzz clean
 
 build:                   ## ./whyslow
 	go build -o whyslow ./cmd/whyslow
@@ -42,6 +42,9 @@ bench:                   ## micro-benchmarks, then the figures of the README
 
 bench-overhead:          ## what profiling costs the block matrix product, by modes: renews that section of docs/benchmarks.md, and its plot
 	cd bench && go run . -o ../docs/benchmarks.md overhead
+
+bench-page:              ## first picture, frames, taking in, sending and being watched: renews those sections of docs/benchmarks.md
+	cd bench && go run . -o ../docs/benchmarks.md ingest watched stream page
 
 experiments: build       ## how S, O and L follow the number of chains, the size of a CF and the size of a DF; writes docs/experiments.md
 	./whyslow experiment --page docs/experiments.md
