@@ -149,15 +149,13 @@ func askChecks(q *question) (any, error) {
 		c.Problems = append(c.Problems, report.Problem(p, lang))
 	}
 	c.Problems = append(c.Problems, snap.Model.Collisions...)
-	if !snap.Model.Killed {
-		set, err := snap.Properties()
-		if err != nil {
-			return nil, err
-		}
-		for _, v := range set.Balance() {
-			v.Text = report.Leftover(v, lang)
-			c.Balance = append(c.Balance, v)
-		}
+	left, err := snap.Balance()
+	if err != nil {
+		return nil, err
+	}
+	for _, v := range left {
+		v.Text = report.Leftover(v, lang)
+		c.Balance = append(c.Balance, v)
 	}
 	return c, nil
 }

@@ -147,8 +147,11 @@ func (r *Run) Prepare() {
 			return // whoever asks is told
 		}
 		defer s.Release()
-		if _, err := s.Timeline(); err == nil && r.ctx.Err() == nil {
-			_, _ = s.Report("en") // likewise
+		if _, err := s.Timeline(); err != nil {
+			return
+		}
+		if _, err := s.Report("en"); err == nil {
+			_, _ = s.Balance() // likewise
 		}
 	})
 }

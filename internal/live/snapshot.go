@@ -39,6 +39,7 @@ type Snapshot struct {
 	graph            lazy[*graph.Graph]
 	events           lazy[*eventlist.List]
 	static           lazy[properties.Set]
+	balance          lazy[[]properties.Violation]
 	counts           lazy[[]int64]
 	search           lazy[*story.Index]
 	report           lazy[*report.Everything]
@@ -116,6 +117,20 @@ func (s *Snapshot) Graph() (*graph.Graph, error) {
 // Properties are those of nodes and links.
 func (s *Snapshot) Properties() (properties.Set, error) {
 	return s.static.get(func() (properties.Set, error) { return properties.FromModel(s.ctx, s.Model, s.Reader) })
+}
+
+// Balance is what is left over at the end of the run though it should have gone; nothing of a run without an end.
+func (s *Snapshot) Balance() ([]properties.Violation, error) {
+	return s.balance.get(func() ([]properties.Violation, error) {
+		if s.Model.Killed {
+			return nil, nil
+		}
+		set, err := s.Properties()
+		if err != nil {
+			return nil, err
+		}
+		return set.Balance(), nil
+	})
 }
 
 // Report is what all analyses tell, with its sentences in a language, "en" or "ru".
