@@ -49,7 +49,8 @@ export function follow(): void {
         app.grown(Math.max(run.wall_ns, current.update?.wall_ns ?? 0), (current.update?.state ?? run.state) === "live");
       } catch (e) {
         if (control.signal.aborted) return;
-        const text = e instanceof ApiError && e.status === 0 ? common.unreachable : (e as Error).message;
+        const status = e instanceof ApiError ? e.status : -1;
+        const text = status === 0 ? common.unreachable : status === 404 ? common.noRun : (e as Error).message;
         if (e instanceof ApiError && e.status === 503 && current.live) return; // nothing has arrived yet; the next update asks again
         if (!current.run) current.error = text;
         else toast(text);
