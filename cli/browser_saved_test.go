@@ -166,7 +166,7 @@ func pageToken(t *testing.T, p *pages) {
 	b.run()
 	b.settle()
 	b.forgiving(`^$`)
-	if status := query[int](b, `fetch("/api/runs").then(r => r.status)`); status != 200 {
+	if status := query[int](b, `fetch("/api/runs").then(r => r.text().then(() => r.status))`); status != 200 {
 		t.Errorf("after a reload: status %d", status)
 	}
 	b.view("memory")
