@@ -51,6 +51,9 @@ type Place struct {
 	Line int    `json:"line"`
 }
 
+// maxPieces bounds the memory of what Compute has to keep of the division of time: 3.6 GB.
+const maxPieces = 64 << 20
+
 // Compute tells who is to blame. It fails when ctx ends, or when the parts do not add up, which is an error of this
 // program.
 func Compute(ctx context.Context, m *model.Model, opt Options) (*Result, error) {
@@ -71,6 +74,7 @@ func Compute(ctx context.Context, m *model.Model, opt Options) (*Result, error) 
 		}
 	}
 	if opt.Pieces == nil {
+		s.MaxPieces = maxPieces
 		if opt.Pieces, err = slou.Pieces(ctx, m, s); err != nil {
 			return nil, err
 		}

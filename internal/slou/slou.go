@@ -32,6 +32,8 @@ type Options struct {
 	// MaxGroups is how many groups a split lists, the largest; what is beyond is one group. 0 means all: a listed group
 	// takes about a kilobyte, one that is not a sixth of that.
 	MaxGroups int
+	// MaxPieces lets Pieces fail where there are more, of 56 bytes each; 0: it takes what it takes.
+	MaxPieces int
 	// Windows asks Compute for Result.Windows: into so many equal windows, or fewer where a window would be shorter
 	// than a nanosecond. WindowNS gives their length instead. 0 and 0: no windows.
 	Windows  int

@@ -2,7 +2,9 @@ package slou
 
 import (
 	"context"
+	"fmt"
 	"iter"
+	"sync/atomic"
 
 	"github.com/whyslow/whyslow/internal/model"
 )
@@ -85,11 +87,21 @@ func Pieces(ctx context.Context, m *model.Model, opt Options) ([]WorkerPieces, e
 		}
 		out = append(out, WorkerPieces{Node: id.Node, Worker: id.Worker})
 	}
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	var n atomic.Int64
 	err := Visit(ctx, m, opt, func(id model.WorkerID, pieces iter.Seq[[]Piece]) {
 		w := &out[first[id.Node]+id.Worker]
 		for list := range pieces {
+			if opt.MaxPieces > 0 && n.Add(int64(len(list))) > int64(opt.MaxPieces) {
+				cancel(fmt.Errorf("the workers' time has more than %d pieces, which is too much to keep: idle workers have one for every CF that the others wait for", opt.MaxPieces))
+				return
+			}
 			w.Pieces = append(w.Pieces, list...)
 		}
 	})
+	if cause := context.Cause(ctx); err != nil && cause != nil {
+		err = cause
+	}
 	return out, err
 }
