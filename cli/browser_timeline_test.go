@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"net/url"
+	"regexp"
 	"strconv"
 	"strings"
 	"testing"
@@ -106,10 +107,10 @@ func pageTimeline(t *testing.T, p *pages) {
 	// The wheel: what is below the mouse stays there.
 	left, top, width, height := b.lanes()
 	const share = 0.3
-	x, y := left+share*width, top+height/2
+	x, middle := left+share*width, top+height/2
 	wheel := func(held int64, dy float64) func() {
 		return func() {
-			b.mouse(input.DispatchMouseEventTypeMouseWheel, x, y, held, func(p *input.DispatchMouseEventParams) { p.DeltaX, p.DeltaY = 0.001, dy })
+			b.mouse(input.DispatchMouseEventTypeMouseWheel, x, middle, held, func(p *input.DispatchMouseEventParams) { p.DeltaX, p.DeltaY = 0.001, dy })
 		}
 	}
 	from, to = b.zoomed("Ctrl and the wheel", wheel(2, -400))
@@ -122,7 +123,7 @@ func pageTimeline(t *testing.T, p *pages) {
 	b.zoomed("F", func() { b.keys("f") })
 
 	// A drag selects; F shows what is selected, F again everything.
-	b.drag(left+0.5*width, left+0.52*width, y)
+	b.drag(left+0.5*width, left+0.52*width, middle)
 	b.wait(`location.search.includes("sel=")`)
 	from, to = b.interval("sel")
 	if math.Abs(from-0.5*end) > end/300 || math.Abs(to-0.52*end) > end/300 {
@@ -139,22 +140,28 @@ func pageTimeline(t *testing.T, p *pages) {
 	// A click on a CF tells its story, which leads to others.
 	cf := query[struct {
 		CF         string
-		At         float64
-		Lane, More int
-	}](b, `fetch("/api/runs/%s/boxes?from=%.0f&to=%.0f&lanes=0-3").then(r => r.json()).then(r => {
-		let best = -1;
-		for (let i = 0; i < r.cfs.cf.length; i++)
-			if (r.cfs.start[i] > %[2]f && r.cfs.end[i] < %[3]f && !r.cfs.structured[i] && (best < 0 || r.cfs.end[i] - r.cfs.start[i] > r.cfs.end[best] - r.cfs.start[best])) best = i;
-		return {CF: r.cfs.cf[best], At: (r.cfs.start[best] + r.cfs.end[best]) / 2, Lane: r.cfs.lane[best], More: r.more};
-	})`, run, from, to)
-	for y = top + 2; b.place().Get("pick") != "cf:"+cf.CF; y += 7 {
-		if y > top+height {
-			t.Fatalf("%+v is not found by a click", cf)
-		}
-		b.settle()
-		left, _, width, _ := b.lanes() // a story takes some of the room
-		b.do(chromedp.MouseClickXY(left+(cf.At-from)/(to-from)*width, y))
+		Start, End float64
+		Lane       int
+	}](b, `fetch("/api/runs/%s/boxes?from=%.0f&to=%.0f&lanes=0-3").then(r => r.json()).then(({cfs}) => {
+		const long = i => cfs.structured[i] ? 0 : cfs.end[i] - cfs.start[i];
+		const best = cfs.cf.reduce((a, _, i) => long(i) > long(a) ? i : a, 0);
+		return {CF: cfs.cf[best], Start: cfs.start[best], End: cfs.end[best], Lane: cfs.lane[best]};
+	})`, run, 0.3*end, 0.7*end)
+	long := cf.End - cf.Start
+	b.do(chromedp.Navigate(fmt.Sprintf("%s?run=%s&view=timeline&lang=en&theme=light&vis=%.0f-%.0f", s.url, run, cf.Start-5*long, cf.End+5*long)))
+	b.settle()
+	_, data := b.save(`.bar [role=group] button`, "SVG")
+	label := regexp.MustCompile(fmt.Sprintf(`<text[^>]* y="([0-9.]+)"[^>]*>%d\.0<`, cf.Lane)).FindSubmatch(data)
+	if label == nil {
+		t.Fatalf("lane %d has no name: %.1000s", cf.Lane, data)
 	}
+	y, err := strconv.ParseFloat(string(label[1]), 64)
+	if err != nil {
+		t.Fatal(err)
+	}
+	left, top, width, _ = b.lanes()
+	b.do(chromedp.MouseClickXY(left+width/2, top-24+y))
+	b.wait(`location.search.includes(%q)`, "pick=cf:"+cf.CF)
 	b.settle()
 	b.picture("timeline-story")
 	for _, words := range []string{"CF " + cf.CF, "What happened", "Created by", "Ran"} {
