@@ -7,13 +7,14 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"net/http"
 	"os"
 	"path"
 	"path/filepath"
 	"strconv"
 	"strings"
+
+	"github.com/whyslow/whyslow/internal/query"
 
 	"github.com/whyslow/whyslow/trace"
 )
@@ -67,7 +68,7 @@ func (s *Server) export(w http.ResponseWriter, r *http.Request) {
 		name := fmt.Sprintf("%s.%d-%d.trace", base, from, to)
 		in := trace.Span{From: from + snap.Model.Start, To: to + snap.Model.Start}
 		if snap.Reader.EventsIn(in) == 0 {
-			return nil, fmt.Errorf("%w: there are no events from %d to %d", fs.ErrInvalid, from, to)
+			return nil, query.Bad("there are no events from %d to %d", from, to)
 		}
 		dir, err := os.MkdirTemp("", "whyslow-export-")
 		if err != nil {
@@ -76,7 +77,7 @@ func (s *Server) export(w http.ResponseWriter, r *http.Request) {
 		err = cut(q.ctx, snap.Reader, filepath.Join(dir, name), in, snap.Model.Info)
 		var nothing *trace.SyntaxError
 		if errors.As(err, &nothing) { // blocks reach there, and have no event there
-			err = fmt.Errorf("%w: there are no events from %d to %d", fs.ErrInvalid, from, to)
+			err = query.Bad("there are no events from %d to %d", from, to)
 		}
 		if err != nil {
 			return nil, errors.Join(err, os.RemoveAll(dir))

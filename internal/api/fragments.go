@@ -1,9 +1,9 @@
 package api
 
 import (
-	"fmt"
-	"io/fs"
 	"strconv"
+
+	"github.com/whyslow/whyslow/internal/query"
 
 	"github.com/whyslow/whyslow/internal/fragments"
 	"github.com/whyslow/whyslow/internal/graph"
@@ -21,7 +21,7 @@ func (q *question) fragments() (x *fragments.Index, s *live.Snapshot, from, to i
 func (q *question) code() (int, error) {
 	n, err := strconv.ParseUint(q.key, 10, 31)
 	if err != nil {
-		return 0, fmt.Errorf("%w: %.40q is no number of a code fragment", fs.ErrInvalid, q.key)
+		return 0, query.Bad("%.40q is no number of a code fragment", q.key)
 	}
 	return int(n), nil
 }

@@ -4,13 +4,14 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io/fs"
 	"net/http"
 	"net/url"
 	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/whyslow/whyslow/internal/query"
 )
 
 // params reads the parameters of a question and remembers the first that is wrong.
@@ -22,7 +23,7 @@ type params struct {
 func newParams(r *http.Request) *params {
 	q, err := url.ParseQuery(r.URL.RawQuery)
 	if err != nil {
-		err = fmt.Errorf("%w: the query cannot be read: %w", fs.ErrInvalid, err)
+		err = query.Bad("the query cannot be read: %v", err)
 	}
 	return &params{q: q, err: err}
 }
@@ -32,7 +33,7 @@ func (p *params) bad(name, value, want string) {
 		if len(value) > 80 {
 			value = value[:80] + "..."
 		}
-		p.err = fmt.Errorf("%w: %s=%q: %s", fs.ErrInvalid, name, value, want)
+		p.err = query.Bad("%s=%q: %s", name, value, want)
 	}
 }
 

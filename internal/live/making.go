@@ -158,6 +158,9 @@ func (r *Run) Prepare() {
 
 // why there is no snapshot.
 func (r *Run) why() error {
+	if st, _ := r.Status(); st.State == StateLive { // its files will come
+		return fmt.Errorf("%s: %w", r.dir, ErrNothingYet)
+	}
 	reader, err := trace.Open(r.dir)
 	if err == nil {
 		reader.Close()
