@@ -22,6 +22,7 @@ export default defineConfig(({ mode }) => ({
   build: {
     target: "es2022",
     sourcemap: false,
+    license: { fileName: "licenses.md" }, // of what is bundled
     modulePreload: { polyfill: false },
     assetsInlineLimit: 0, // data: addresses are not allowed by the page's policy
     chunkSizeWarningLimit: 1000,
