@@ -166,13 +166,13 @@ func (j *job) renew() { j.until.Store(time.Now().Add(lease).UnixNano()) }
 func (l *List) start(r *results, blocks []int, from, to int64) *job {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	var todo []int
+	var left []int
 	for _, b := range blocks {
 		if !r.done[b] {
-			todo = append(todo, b)
+			left = append(left, b)
 		}
 	}
-	if len(todo) == 0 {
+	if len(left) == 0 {
 		return nil
 	}
 	if j := r.job; j != nil && j.from <= from && j.to >= to {
@@ -195,14 +195,14 @@ func (l *List) start(r *results, blocks []int, from, to int64) *job {
 		defer l.wg.Done()
 		defer close(j.over)
 		defer cancel()
-		j.err = l.scan(ctx, r, j, todo)
+		j.err = l.scan(ctx, r, j, left)
 	}()
 	return j
 }
 
 // scan looks through blocks. That it was cancelled is no error: what was found is there.
-func (l *List) scan(ctx context.Context, r *results, j *job, todo []int) error {
-	workers := min(runtime.GOMAXPROCS(0), len(todo))
+func (l *List) scan(ctx context.Context, r *results, j *job, left []int) error {
+	workers := min(runtime.GOMAXPROCS(0), len(left))
 	var next atomic.Int64
 	errs := make([]error, workers)
 	var wg sync.WaitGroup
@@ -213,10 +213,10 @@ func (l *List) scan(ctx context.Context, r *results, j *job, todo []int) error {
 			var space []byte
 			for ctx.Err() == nil && time.Now().UnixNano() < j.until.Load() {
 				i := int(next.Add(1)) - 1
-				if i >= len(todo) {
+				if i >= len(left) {
 					return
 				}
-				e, err := l.read(todo[i], b)
+				e, err := l.read(left[i], b)
 				if err != nil {
 					errs[w] = err
 					j.cancel()
@@ -226,7 +226,7 @@ func (l *List) scan(ctx context.Context, r *results, j *job, todo []int) error {
 				var bits []uint64
 				n, bits, space = r.filter.match(&e, space)
 				r.mu.Lock()
-				r.done[todo[i]], r.n[todo[i]], r.bits[todo[i]] = true, n, bits
+				r.done[left[i]], r.n[left[i]], r.bits[left[i]] = true, n, bits
 				r.mu.Unlock()
 			}
 		})
