@@ -59,7 +59,7 @@ func (o *pageOptions) check(verb string, f *pflag.FlagSet) error {
 	if err := api.CheckAddress(o.listen, o.token, o.insecure); err != nil {
 		return badCommandLine("%s: --listen: %w", verb, err)
 	}
-	n, err := parseBandwidth(o.memory)
+	n, err := parseBytes(o.memory)
 	if err != nil || n < 64<<20 {
 		return badCommandLine("%s: --memory=%s: say at least 64Mi bytes, such as 4Gi", verb, o.memory)
 	}

@@ -140,7 +140,7 @@ func (o *runOptions) check(f *pflag.FlagSet, args []string) error {
 	}
 	if o.linkBandwidth != "" {
 		var err error
-		if o.bandwidth, err = parseBandwidth(o.linkBandwidth); err != nil {
+		if o.bandwidth, err = parseBytes(o.linkBandwidth); err != nil {
 			return badCommandLine("run: --link-bandwidth=%s: %v", o.linkBandwidth, err)
 		}
 	}
@@ -202,8 +202,8 @@ func (o *runOptions) plan(io stdio, f *pflag.FlagSet) (*config.Plan, error) {
 	return plan, writeJSON(io.out, plan)
 }
 
-// parseBandwidth reads bytes per second with an optional factor k, M, G (powers of 1000) or Ki, Mi, Gi.
-func parseBandwidth(s string) (float64, error) {
+// parseBytes reads a number of bytes, or of bytes per second, with an optional factor k, M, G (powers of 1000) or Ki, Mi, Gi.
+func parseBytes(s string) (float64, error) {
 	factors := []struct {
 		suffix string
 		factor float64

@@ -72,7 +72,7 @@ func serve(ctx context.Context, io stdio, o *serveOptions) error {
 		flag, text string
 		to         *int64
 	}{{"max-run-bytes", o.runMax, &o.limits.RunBytes}, {"max-bytes", o.allMax, &o.limits.AllBytes}} {
-		v, err := parseBandwidth(size.text)
+		v, err := parseBytes(size.text)
 		if err != nil {
 			return badCommandLine("serve: --%s=%s: say bytes, such as 50G", size.flag, size.text)
 		}

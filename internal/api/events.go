@@ -10,7 +10,7 @@ import (
 // eventQuery reads what is asked of the list of events.
 func (q *question) eventQuery() eventlist.Query {
 	e := eventlist.Query{
-		Offset: int(q.number("offset", 0, 1<<40, 0)), Limit: int(q.number("limit", 1, eventlist.MaxLimit, 100)), Nodes: q.ranges("nodes", 1<<16-1),
+		Offset: int(q.number("offset", 0, 1<<40, 0)), Limit: int(q.number("limit", 1, eventlist.MaxLimit, 100)), Nodes: q.numbers("nodes", 1<<16-1),
 		Link: q.text("link", 64), Code: int(q.number("code", 0, 1<<30, 0)), CF: q.text("cf", 64), DF: q.text("df", 64), Text: q.text("text", 500), Lang: q.lang(),
 	}
 	for name, dst := range map[string]**int64{"t": &e.T, "from": &e.From, "to": &e.To} {

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io/fs"
 	"net/http"
 	"net/url"
 	"slices"
@@ -88,45 +89,16 @@ func (p *params) choice(name string, words ...string) string {
 	return v
 }
 
-// ranges are numbers as in "0-3,7"; nil means all.
-func (p *params) ranges(name string, most int) []int {
-	v := p.q.Get(name)
-	if v == "" || v == "all" {
-		return nil
-	}
-	list, err := parseRanges(v, most)
-	if err != nil {
-		p.bad(name, v, err.Error())
+// numbers are a list as in "0-3,7", none above most; nil means all.
+func (p *params) numbers(name string, most int) []int {
+	list, err := query.Numbers(p.q.Get(name), name, most+1)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		p.bad(name, p.q.Get(name), fmt.Sprintf("numbers go up to %d", most))
+	case err != nil:
+		p.bad(name, p.q.Get(name), "numbers as in 0-3,7")
 	}
 	return list
-}
-
-// parseRanges reads "0-3,7": numbers from 0 to most, each once, ascending.
-func parseRanges(s string, most int) ([]int, error) {
-	seen := map[int]bool{}
-	for part := range strings.SplitSeq(s, ",") {
-		a, b, isRange := strings.Cut(part, "-")
-		if !isRange {
-			b = a
-		}
-		first, err1 := strconv.Atoi(a)
-		last, err2 := strconv.Atoi(b)
-		switch {
-		case err1 != nil || err2 != nil || first < 0 || last < first:
-			return nil, errors.New("numbers as in 0-3,7")
-		case last > most:
-			return nil, fmt.Errorf("numbers go up to %d", most)
-		}
-		for i := first; i <= last; i++ {
-			seen[i] = true
-		}
-	}
-	list := make([]int, 0, len(seen))
-	for i := range seen {
-		list = append(list, i)
-	}
-	slices.Sort(list)
-	return list, nil
 }
 
 func (p *params) lang() string { return p.choice("lang", "en", "ru") }

@@ -191,7 +191,7 @@ func askReport(q *question) (any, error) {
 func askFactors(q *question) (any, error) {
 	from, to := q.span(q.wall())
 	windows := int(q.number("windows", 1, 4096, 200))
-	lanes := q.ranges("lanes", maxLane)
+	lanes := q.numbers("lanes", maxLane)
 	if q.err != nil {
 		return nil, q.err
 	}
@@ -225,7 +225,7 @@ func askTile(q *question) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	data, err := t.Tile(timeline.TileQuery{From: from, To: to, Width: int(q.number("width", 1, 16384, 1000)), By: q.choice("by", "code", "factor"), Lanes: q.ranges("lanes", maxLane)})
+	data, err := t.Tile(timeline.TileQuery{From: from, To: to, Width: int(q.number("width", 1, 16384, 1000)), By: q.choice("by", "code", "factor"), Lanes: q.numbers("lanes", maxLane)})
 	return raw{kind: "application/octet-stream", data: data}, err
 }
 
@@ -234,7 +234,7 @@ func askBoxes(q *question) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	return t.Boxes(timeline.BoxQuery{From: from, To: to, Lanes: q.ranges("lanes", maxLane), Limit: int(q.number("limit", 1, 100_000, 10_000))})
+	return t.Boxes(timeline.BoxQuery{From: from, To: to, Lanes: q.numbers("lanes", maxLane), Limit: int(q.number("limit", 1, 100_000, 10_000))})
 }
 
 func askArrows(q *question) (any, error) {
@@ -242,7 +242,7 @@ func askArrows(q *question) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	return t.Arrows(timeline.ArrowQuery{From: from, To: to, Lanes: q.ranges("lanes", maxLane), Limit: int(q.number("limit", 1, 20_000, 2000)), CF: q.text("cf", 64)})
+	return t.Arrows(timeline.ArrowQuery{From: from, To: to, Lanes: q.numbers("lanes", maxLane), Limit: int(q.number("limit", 1, 20_000, 2000)), CF: q.text("cf", 64)})
 }
 
 func askPath(q *question) (any, error) {

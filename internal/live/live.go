@@ -259,8 +259,8 @@ func (r *Run) finished() (string, error) {
 	if r.info.Ended != "" {
 		return r.info.Ended, nil
 	}
-	files, err := filepath.Glob(filepath.Join(globEscape(r.dir), "*.wst"))
-	if err != nil || len(files) == 0 {
+	last, begun, err := lastChange(r.dir)
+	if err != nil || !begun {
 		return "", err
 	}
 	reader, err := trace.Open(r.dir)
@@ -277,19 +277,25 @@ func (r *Run) finished() (string, error) {
 		}
 		return StateKilled, nil
 	}
-	if time.Since(lastChange(files)) > silence {
+	if time.Since(last) > silence {
 		return StateKilled, nil
 	}
 	return "", nil
 }
 
-func lastChange(files []string) (t time.Time) {
-	for _, f := range files {
-		if st, err := os.Stat(f); err == nil && st.ModTime().After(t) {
-			t = st.ModTime()
+// lastChange tells when a file of a node changed last, and whether there is any.
+func lastChange(dir string) (last time.Time, begun bool, err error) {
+	entries, err := os.ReadDir(dir)
+	for _, e := range entries {
+		if filepath.Ext(e.Name()) != ".wst" {
+			continue
+		}
+		begun = true
+		if st, err := e.Info(); err == nil && st.ModTime().After(last) {
+			last = st.ModTime()
 		}
 	}
-	return t
+	return last, begun, err
 }
 
 // onThisHost asks the system for the processes of the run.

@@ -1,7 +1,6 @@
 package live
 
 import (
-	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -99,16 +98,4 @@ func (s *Set) Close() {
 		r.Close()
 	}
 	s.runs = nil
-}
-
-// globEscape makes a path match itself only.
-func globEscape(path string) string {
-	var b strings.Builder
-	for _, c := range path {
-		if strings.ContainsRune(`*?[\`, c) {
-			b.WriteByte('\\')
-		}
-		b.WriteRune(c)
-	}
-	return filepath.Clean(b.String())
 }
