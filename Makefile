@@ -1,14 +1,27 @@
-# Needs Go, a C++ compiler (g++ or $CXX) and make. Everything else is fetched by Go, at pinned versions.
+# Needs Go, a C++ compiler (g++ or $CXX) and make; for programs on many computers, and for OpenSHMEM, also Open MPI. Everything else
+# is fetched by Go, at pinned versions.
 
 GOLANGCI_LINT := github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0
 # What runs in several goroutines at once.
 CONCURRENT    := ./internal/api ./internal/collect ./internal/engine ./internal/live ./internal/stream ./internal/transport/... ./internal/model ./internal/modules/... ./internal/slou ./trace ./prof
+# What is built with the tag mpi, and the tests that need it.
+WITH_MPI      := ./internal/transport/... ./cli
+MPI_PACKAGES  := libopenmpi-dev openmpi-bin pkg-config
+HAVE_MPI       = { command -v mpirun && pkg-config --exists ompi-c; } >/dev/null 2>&1
+HAVE_SHMEM     = { command -v oshrun && command -v oshcc; } >/dev/null 2>&1
 DEMO_ARGS     := -n 2 -w 1 examples/mxm/mxm.fa 8 100
 
-.PHONY: build page demo test tools lint bench bench-overhead bench-page experiments fuzz clean
+.PHONY: build mpi sdk page demo test tools lint bench bench-overhead bench-page experiments fuzz clean
 
 build:                   ## ./whyslow
 	go build -o whyslow ./cmd/whyslow
+
+mpi:                     ## ./whyslow that can be started by mpirun
+	@$(HAVE_MPI) || { echo "Open MPI is not here: apt-get install" $(MPI_PACKAGES); exit 1; }
+	go build -tags mpi -o whyslow ./cmd/whyslow
+
+sdk:                     ## build/: the libraries that record OpenSHMEM and UPC programs, to be linked with, and their headers
+	go run ./cmd/whyslow shmem --library build
 
 page:                    ## web/dist, from the sources of the page; it is committed
 	cd web && npm ci --no-audit --no-fund && npm run build
@@ -17,8 +30,8 @@ demo: build              ## run an example on two nodes and report
 	./whyslow run $(DEMO_ARGS)
 
 # What tests need beyond Go and the compiler: node.js runs Perfetto's trace processor, which reads the traces written for it, and
-# builds the page; Chromium looks at it. Without them these tests are skipped.
-PACKAGES = $$(command -v node >/dev/null && command -v npm >/dev/null || echo nodejs npm; command -v chromium >/dev/null || echo chromium)
+# builds the page; Chromium looks at it; Open MPI starts many processes and has OpenSHMEM; xmllint holds Cube files against a schema. Without them these tests are skipped.
+PACKAGES = $$(command -v node >/dev/null && command -v npm >/dev/null || echo nodejs npm; command -v chromium >/dev/null || echo chromium; command -v xmllint >/dev/null || echo libxml2-utils; { $(HAVE_MPI) && $(HAVE_SHMEM); } || echo $(MPI_PACKAGES))
 tools:
 	@missing="$(PACKAGES)"; test -z "$$missing" || { \
 		if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then apt-get update -qq && apt-get install -y -qq --no-install-recommends $$missing >/dev/null; \
@@ -27,13 +40,15 @@ tools:
 test: tools              ## everything that must hold before a commit
 	@test -z "$$(gofmt -l .)" || { echo "run gofmt on:"; gofmt -l .; exit 1; }
 	go vet ./...
-	CGO_ENABLED=0 go test ./cli
+	CGO_ENABLED=0 go test -timeout 20m ./cli
 	go test -timeout 20m ./...
 	go test -timeout 20m -race $(CONCURRENT)
-	cd bench && go vet ./... && go test ./...
+	$(HAVE_MPI) || exit 0; go vet -tags mpi ./... && go test -timeout 20m -tags mpi ./internal/transport/... && go test -timeout 20m -tags mpi -parallel 4 -run MPI ./cli && cd bench && go vet -tags mpi ./...
+	cd bench && go vet ./... && go test -timeout 20m ./...
 
 lint:                    ## golangci-lint, see .golangci.yml
 	go run $(GOLANGCI_LINT) run ./...
+	$(HAVE_MPI) || exit 0; go run $(GOLANGCI_LINT) run --build-tags mpi $(WITH_MPI) && cd bench && go run $(GOLANGCI_LINT) run --build-tags mpi ./...
 	cd bench && go run $(GOLANGCI_LINT) run ./...
 
 bench:                   ## micro-benchmarks, then the figures of the README

@@ -239,6 +239,51 @@ func emitters(e *prof.Events, s *prof.Stream) []emitter {
 			e.WaitEnded.Emit(s, 1)
 		}
 	})
+	fixed("SyncEvents.onCollective", func(n int) {
+		for range n {
+			e.Collective.Emit(s, 1, 2, 0, 1, 32, -1, 64, 64)
+		}
+	})
+	fixed("SyncEvents.onAcquired", func(n int) {
+		for range n {
+			e.Acquired.Emit(s, 7)
+		}
+	})
+	fixed("SyncEvents.onReleased", func(n int) {
+		for range n {
+			e.Released.Emit(s, 7)
+		}
+	})
+	fixed("RegionEvents.onEntered", func(n int) {
+		for range n {
+			e.Entered.Emit(s, 1)
+		}
+	})
+	fixed("RegionEvents.onExited", func(n int) {
+		for range n {
+			e.Exited.Emit(s, 1)
+		}
+	})
+	fixed("MessageEvents.onPut", func(n int) {
+		for i := range n {
+			e.Put.Emit(s, 1, 4096, uint64(i))
+		}
+	})
+	fixed("MessageEvents.onGet", func(n int) {
+		for i := range n {
+			e.Get.Emit(s, 1, 4096, uint64(i))
+		}
+	})
+	fixed("MessageEvents.onRemoteAtomic", func(n int) {
+		for range n {
+			e.RemoteAtomic.Emit(s, 1, 8)
+		}
+	})
+	fixed("MessageEvents.onCompleted", func(n int) {
+		for i := range n {
+			e.Completed.Emit(s, uint64(i))
+		}
+	})
 	for _, elements := range []int{0, 4, 16, 64} {
 		all = append(all, emitter{"CFEvents.onCreated", elements, func(n int) {
 			for i := range n {

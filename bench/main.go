@@ -35,6 +35,7 @@ var benches = []entry{
 	{"record", "the cost of an event, beside other ways to record it", benchRecord},
 	{"size", "bytes per event on disk", benchSize},
 	{"read", "reading a trace into the model, and SLOU", benchRead},
+	{"share", "a trace of 256 nodes, analysed by one process and by several", benchShare},
 	{"overhead", "CPU time of the block matrix product, recorded and not", benchOverhead},
 	{"ingest", "taking in a run while it goes on, out of order", benchIngest},
 	{"watched", "CPU time of the block matrix product, watched from another process and not", benchWatched},
@@ -42,7 +43,10 @@ var benches = []entry{
 	{"page", "the first picture of a long run, a frame with a million boxes", benchPage},
 	{"buffers", "synchronous and asynchronous writing by buffer size", benchBuffers},
 	{"engine", "an empty CF through the engine, recording on and off", benchEngine},
+	{"cf", "CFs of two processes: from one to the other, and how many of them", benchCF},
 	{"start", "start-up of a program whose C++ is cached", benchStart},
+	{"mpi", "messages between two processes, beside plain MPI in C", benchMPI},
+	{"pgas", "UPC programs, recorded and not, beside a naive text tracer", benchPGAS},
 	{"compile", "compiling a LuNA program of 2 000 lines", benchCompile},
 }
 
@@ -58,6 +62,7 @@ type bench struct {
 	rivals      bool   // the C programs of rivals are unpacked
 	// The bench of being watched: blocks in a row of the matrices, and how often everything runs.
 	watchedBlocks, watchedPairs int
+	shareBlocks                 int // likewise of the run that is repeated on many nodes
 }
 
 // pick gives the number for an ordinary or a quick run.
@@ -150,6 +155,7 @@ func main() {
 	flag.BoolVar(&b.quick, "quick", false, "as short as will still give numbers")
 	flag.BoolVar(&b.full, "full", false, "problem sizes of the sources, which take long")
 	flag.IntVar(&b.watchedBlocks, "watched-blocks", 8, "blocks of 200 x 200 in a row of the matrices, in the bench of being watched")
+	flag.IntVar(&b.shareBlocks, "share-blocks", 67, "blocks in a row of the matrix of the run that is repeated on 256 nodes: 67 give 100 million events, the number grows with the cube")
 	flag.IntVar(&b.watchedPairs, "watched-pairs", 24, "how often everything runs in the bench of being watched")
 	flag.Usage = func() {
 		fmt.Fprintf(flag.CommandLine.Output(), "usage: go run . [flags] [bench]...\nbenches: %s (default: all)\n", benchNames())

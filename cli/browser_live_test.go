@@ -1,12 +1,20 @@
 package cli
 
 import (
+	"bufio"
+	"context"
+	"encoding/json"
 	"fmt"
+	"io"
+	"net/http"
 	"net/url"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
+	"time"
 
 	"github.com/chromedp/chromedp"
 )
@@ -55,6 +63,8 @@ func pageLive(t *testing.T, p *pages) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	// A run of which nothing has arrived yet is asked for again a second later, which the browser remarks.
+	b.forgiving(`\b503\b`)
 	run := p.endless(t, "--to", at.Host)
 
 	// It appears by itself, and grows.
@@ -150,13 +160,13 @@ func pageCollector(t *testing.T, p *pages) {
 	}
 	done := make(chan error, 1)
 	go func() { done <- cmd.Wait() }()
-	b := p.open(t, s.url+"?lang=en")
+	b := p.open(t, s.url+"?lang=en", `\b503\b`) // as above
 	b.run()
 	b.wait(`(%s) === "live"`, fmt.Sprintf(factValue, "State"))
 	b.until("something arrives", func() bool { return query[float64](b, eventsNow) > 1000 })
 	b.quiet("before the collector is killed")
 
-	b.forgiving(`Failed to load resource|net::ERR_`)
+	b.forgiving(`Failed to load resource|net::ERR_|\b503\b`)
 	s.kill(t)
 	b.wait(`document.querySelector(".bar .lost")`)
 	b.picture("collector-lost")
@@ -178,4 +188,124 @@ func pageCollector(t *testing.T, p *pages) {
 		t.Errorf("collected %+v, want %+v", got.Run, want.Run)
 	}
 	b.quiet("after the run")
+}
+
+// lateShmem is a program whose PE 1 comes 20 ms late to every barrier.
+const lateShmem = `#include <shmem.h>
+#include <unistd.h>
+int main(void) {
+    shmem_init();
+    for (int i = 0; i < 100; i++) {
+        if (shmem_my_pe() == 1) usleep(20000);
+        shmem_barrier_all();
+    }
+    shmem_finalize();
+    return 0;
+}
+`
+
+// TestShmemLive watches a program of oshrun, as the page does: waiting is shown as such while it goes on, nothing as starvation that is not, and in
+// the end the factors are those of the report.
+func TestShmemLive(t *testing.T) {
+	if !hasShmem() {
+		t.Skip("no OpenSHMEM here")
+	}
+	home, dir := lunaHome(t), t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, "late.c"), []byte(lateShmem), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	if _, stderr, code, err := shell(dir, home, "oshcc -g -o late late.c"); err != nil || code != 0 {
+		t.Fatalf("%v\n%s", err, stderr)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 4*time.Minute)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, filepath.Join(home, "bin", "whyslow"), "shmem", "-q", "--live", "--no-browser", "--", "oshrun", "-np", "2", "./late")
+	cmd.Dir = dir
+	cmd.Env = append(os.Environ(), "OMPI_ALLOW_RUN_AS_ROOT=1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1", "OMPI_MCA_rmaps_base_oversubscribe=1", "OMPI_MCA_hwloc_base_binding_policy=none")
+	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) } // so that oshrun ends its processes
+	cmd.WaitDelay = 10 * time.Second
+	pipe, err := cmd.StderrPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		cancel()
+		_ = cmd.Wait() // it was interrupted
+	}()
+	stderr, url := bufio.NewReader(pipe), ""
+	for url == "" {
+		line, err := stderr.ReadString('\n')
+		if err != nil {
+			t.Fatal("no address:", err)
+		}
+		if rest, ok := strings.CutPrefix(line, "whyslow: live at "); ok {
+			url = strings.TrimSpace(rest)
+		}
+	}
+	go func() { _, _ = io.Copy(io.Discard, stderr) }() // nobody is told more
+	get := func(path string, into any) {
+		t.Helper()
+		resp, err := http.Get(url + "api/runs" + path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer resp.Body.Close()
+		if err := json.NewDecoder(resp.Body).Decode(into); err != nil {
+			t.Fatalf("%s: %s, %v", path, resp.Status, err)
+		}
+	}
+	var runs []struct {
+		ID, State string
+		WallNS    int64 `json:"wall_ns"`
+	}
+	type factors struct {
+		Rows         []string
+		Sum          []int64
+		ExtraCoresNS int64 `json:"extra_cores_ns"`
+	}
+	var seen []map[string]int64
+	ask := func() map[string]int64 {
+		var f factors
+		get(fmt.Sprintf("/%s/factors?from=0&to=%d&windows=1", runs[0].ID, runs[0].WallNS), &f)
+		sums := map[string]int64{}
+		for i, row := range f.Rows {
+			sums[row] = f.Sum[i]
+		}
+		sums["O"] += f.ExtraCoresNS
+		return sums
+	}
+	for get("", &runs); len(runs) == 1 && runs[0].State == "live"; get("", &runs) {
+		if runs[0].WallNS > 0 {
+			seen = append(seen, ask())
+		}
+		time.Sleep(100 * time.Millisecond)
+	}
+	if len(runs) != 1 || runs[0].State != "done" {
+		t.Fatalf("%+v", runs)
+	}
+	final := ask()
+	var doc struct{ Factors map[string]struct{ NS int64 } }
+	get("/"+runs[0].ID+"/report", &doc)
+	for row, f := range doc.Factors {
+		if final[row] != f.NS {
+			t.Errorf("%s: %d ns on the page, %d in the report", row, final[row], f.NS)
+		}
+	}
+	waits := 0
+	for _, w := range seen {
+		for row, ns := range final {
+			if row != "undivided" && w[row] > ns {
+				t.Errorf("%s: %d ns while it went on, %d in the end", row, w[row], ns)
+			}
+		}
+		if w["W"] > 0 && w["U"] > 0 {
+			waits++
+		}
+	}
+	if waits < 2 {
+		t.Errorf("work and waiting were seen %d times of %d: the last is %v, the end %v", waits, len(seen), seen[max(0, len(seen)-1):], final)
+	}
 }

@@ -146,8 +146,7 @@ func pageToken(t *testing.T, p *pages) {
 			t.Errorf("%s: status %d, want %d", address, r.StatusCode, want)
 		}
 	}
-	b := p.open(t, s.url+"?view=nodes&lang=en")
-	b.forgiving(`401`)
+	b := p.open(t, s.url+"?view=nodes&lang=en", `401`)
 	b.wait(`document.querySelector("dialog[open] input[type=password]")`)
 	b.picture("token")
 	for _, token := range []string{"guess", "open sesame"} {

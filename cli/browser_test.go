@@ -51,7 +51,7 @@ func TestPage(t *testing.T) {
 		f    func(t *testing.T, p *pages)
 	}{
 		{"big", pageBig}, {"live", pageLive}, {"collector", pageCollector}, {"views", pageViews}, {"address", pageAddress}, {"timeline", pageTimeline},
-		{"figures", pageFigures}, {"compare", pageCompare}, {"saved", pageSaved}, {"token", pageToken},
+		{"figures", pageFigures}, {"compare", pageCompare}, {"saved", pageSaved}, {"token", pageToken}, {"patterns", pagePatterns},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
@@ -202,13 +202,16 @@ type tab struct {
 	saved      map[string]bool              // downloads of any window that are whole and were not looked at
 }
 
-// open shows an address in a new window of 1280 x 800 pixels.
-func (p *pages) open(t *testing.T, url string) *tab {
+// open shows an address in a new window of 1280 x 800 pixels. The browser may complain of what matches the expression, which may be at once.
+func (p *pages) open(t *testing.T, url string, forgive ...string) *tab {
 	t.Helper()
 	ctx, cancel := chromedp.NewContext(p.browser, chromedp.WithNewBrowserContext())
 	t.Cleanup(cancel)
 	b := &tab{T: t, ctx: ctx, downloads: t.TempDir(), flying: map[network.RequestID]string{}, saving: map[string]string{}, saved: map[string]bool{}}
 	b.origin = regexp.MustCompile(`^https?://[^/]*`).FindString(url)
+	for _, expression := range forgive {
+		b.forgiving(expression)
+	}
 	if err := errors.Join(chromedp.Listen(ctx, b.event), chromedp.ListenBrowser(ctx, b.download)); err != nil {
 		t.Fatal(err)
 	}
@@ -353,11 +356,13 @@ func (b *tab) until(what string, holds func() bool) {
 	}
 }
 
-// wait waits until a script yields true.
+// wait waits until a script yields true. It may look at what is not there yet.
 func (b *tab) wait(script string, args ...any) {
 	b.Helper()
 	script = fmt.Sprintf(script, args...)
-	b.until(script, func() bool { return query[bool](b, `!!(`+script+`)`) })
+	b.until(script, func() bool {
+		return query[bool](b, `(() => { try { return !!(`+script+`) } catch { return false } })()`)
+	})
 }
 
 // settle waits until everything has been answered and drawn.

@@ -22,6 +22,7 @@ type program struct {
 	Defines  []string          `json:"defines,omitempty"`
 	Includes map[string]string `json:"includes,omitempty"` // by path as found when it was compiled
 	Debug    bool              `json:"debug,omitempty"`
+	Read     []source          `json:"read"` // the user's files that the shared object was compiled from
 }
 
 // writeBundle copies the shared object to path and appends the program.

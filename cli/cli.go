@@ -8,13 +8,17 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
+	"slices"
+	"strconv"
 	"strings"
 	"syscall"
+	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+	"golang.org/x/term"
 
 	"github.com/whyslow/whyslow/trace"
-	"golang.org/x/term"
 )
 
 // Exit codes, the same for all verbs but luna (0 and 1) and rts (the program's own).
@@ -46,9 +50,11 @@ type stdio struct {
 }
 
 func terminal() stdio {
+	// Open MPI gives rank 0 a terminal of its own and copies what comes there to wherever mpirun writes.
+	_, copied := os.LookupEnv("OMPI_COMM_WORLD_SIZE")
 	return stdio{
 		in: os.Stdin, out: os.Stdout, err: os.Stderr,
-		outTerm: term.IsTerminal(int(os.Stdout.Fd())),
+		outTerm: !copied && term.IsTerminal(int(os.Stdout.Fd())),
 		errTerm: term.IsTerminal(int(os.Stderr.Fd())),
 	}
 }
@@ -97,8 +103,12 @@ func badCommandLine(format string, args ...any) error {
 	return &exitError{code: exitUsage, err: fmt.Errorf(format, args...), help: true}
 }
 
+// signalsAfter is how long after the first signal to end others do not count under mpirun.
+const signalsAfter = 5 * time.Second
+
 // execute is the whole program: argv with the name it was called by, the exit code as the answer.
 func execute(argv []string, io stdio) int {
+	io = onlyRank0(io)
 	switch strings.TrimSuffix(filepath.Base(argv[0]), ".exe") {
 	case "luna":
 		return runLuna(argv[1:], io)
@@ -107,8 +117,14 @@ func execute(argv []string, io stdio) int {
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	// A second Ctrl+C ends the process at once.
-	context.AfterFunc(ctx, stop)
+	// A second Ctrl+C ends the process at once. Under mpirun a second signal is no wish of the user's: whoever ends a job asks
+	// mpirun and the ranks, and mpirun asks the ranks again. It kills them, too, if need be.
+	context.AfterFunc(ctx, func() {
+		if mpiRanks() > 1 {
+			time.Sleep(signalsAfter)
+		}
+		stop()
+	})
 
 	root := rootCommand(io)
 	root.SetArgs(argv[1:])
@@ -117,6 +133,12 @@ func execute(argv []string, io stdio) int {
 		return exitDone
 	}
 	var exit *exitError
+	if rank, _ := mpiPlace(); rank > 0 {
+		if joined || errors.Is(err, errElsewhere) || !slices.Contains(verbsOfMany, cmd.Name()) {
+			return exitDone // rank 0 says it, and gives the exit code
+		}
+		cannotJoin(ctx, err)
+	}
 	if !errors.As(err, &exit) {
 		// What cobra itself finds wrong is always a mistake in the command line.
 		exit = &exitError{code: exitUsage, err: err, help: true}
@@ -146,6 +168,14 @@ fragments, links and data fragments are the cause.`,
 		SilenceErrors: true,
 		SilenceUsage:  true,
 		Args:          cobra.NoArgs,
+		PersistentPreRunE: func(cmd *cobra.Command, args []string) error {
+			if slices.Contains(verbsOfMany, cmd.Name()) {
+				sayIfAlone()
+			} else if rank, _ := mpiPlace(); rank > 0 {
+				return errElsewhere
+			}
+			return nil
+		},
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return cmd.Help()
 		},
@@ -153,12 +183,30 @@ fragments, links and data fragments are the cause.`,
 	root.SetIn(io.in)
 	root.SetOut(io.out)
 	root.SetErr(io.err)
-	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error { return badCommandLine("%w", err) })
+	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error { return badCommandLine("%w", flagError(err)) })
 	root.AddCommand(
-		runCommand(io), reportCommand(io), dumpCommand(io), diffCommand(io), experimentCommand(io), lunaCommand(io), rtsCommand(io),
-		viewCommand(io), serveCommand(io), initCommand(io), modulesCommand(io), instrumentCommand(io), doctorCommand(io), versionCommand(io),
+		runCommand(io), reportCommand(io), dumpCommand(io), diffCommand(io), convertCommand(io), experimentCommand(io), lunaCommand(io), rtsCommand(io),
+		viewCommand(io), serveCommand(io), initCommand(io), modulesCommand(io), instrumentCommand(io), shmemCommand(io), doctorCommand(io), versionCommand(io),
 	)
 	return root
+}
+
+// flagError words a value that is no number without the function that found so.
+func flagError(err error) error {
+	var value *pflag.InvalidValueError
+	var number *strconv.NumError
+	if !errors.As(err, &value) || !errors.As(err, &number) {
+		return err
+	}
+	what := "not a whole number"
+	if errors.Is(number.Err, strconv.ErrRange) {
+		what = "too large a number"
+	} else if kind := value.GetFlag().Value.Type(); strings.HasPrefix(kind, "float") {
+		what = "not a number"
+	} else if kind == "bool" {
+		what = "say true or false"
+	}
+	return fmt.Errorf("--%s=%s: %s", value.GetFlag().Name, value.GetValue(), what)
 }
 
 // oneArg demands exactly one argument and names it when it is missing.

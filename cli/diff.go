@@ -2,9 +2,9 @@ package cli
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	pretty "github.com/jedib0t/go-pretty/v6/table"
@@ -13,11 +13,10 @@ import (
 
 	"github.com/whyslow/whyslow/internal/compare"
 	"github.com/whyslow/whyslow/internal/critical"
-	"github.com/whyslow/whyslow/internal/model"
+	"github.com/whyslow/whyslow/internal/pattern"
 	"github.com/whyslow/whyslow/internal/series"
 	"github.com/whyslow/whyslow/internal/slou"
 	"github.com/whyslow/whyslow/internal/units"
-	"github.com/whyslow/whyslow/trace"
 )
 
 type diffOptions struct {
@@ -107,19 +106,18 @@ func runDiff(ctx context.Context, io stdio, o *diffOptions, a, b string) error {
 
 // compared analyses one of the runs.
 func compared(ctx context.Context, o *diffOptions, path string, line *progress) (run compare.Run, problems []string, err error) {
-	r, err := trace.Open(path)
-	if err != nil {
-		return run, nil, badInput(err)
-	}
-	defer r.Close()
-	line.set("reading %s", path)
 	run.Name = filepath.Clean(path)
-	m, err := model.Build(ctx, r, model.Options{Progress: func(done, total int64) { line.set("reading %s: %d %%", path, 100*done/max(total, 1)) }})
+	m, problems, err := readWhole(ctx, path, line)
+	if err != nil {
+		return run, nil, err
+	}
+	line.set("%s: patterns", path)
+	run.Pattern, err = pattern.Compute(ctx, m)
 	if err == nil {
 		line.set("%s: dividing the time of %d events", path, m.Events)
-		run.SLOU, err = slou.Compute(ctx, m, slou.Options{DataInputsOnly: o.inputs == "data", Splits: []string{"code"}})
+		run.SLOU, err = slou.Compute(ctx, m, slou.Options{DataInputsOnly: o.inputs == "data", Splits: []string{"code"}, Patterns: run.Pattern})
 	}
-	if err == nil {
+	if err == nil && !slou.OnlyRegions(m) { // that path is one of CFs
 		line.set("%s: critical path", path)
 		run.Critical, err = critical.Compute(ctx, m, critical.Options{})
 	}
@@ -127,13 +125,7 @@ func compared(ctx context.Context, o *diffOptions, path string, line *progress) 
 		line.set("%s: memory and traffic", path)
 		run.Series, err = series.Compute(ctx, m, series.Options{Windows: 1})
 	}
-	switch {
-	case ctx.Err() != nil:
-		return run, nil, exitWith(exitInterrupted, errors.New("interrupted"))
-	case err != nil:
-		return run, nil, badInput(fmt.Errorf("%s: %w", path, err))
-	}
-	return run, missing(r), nil
+	return run, problems, ofTrace(ctx, path, err)
 }
 
 // printDiff prints a comparison for people.
@@ -141,8 +133,17 @@ func printDiff(io stdio, r *compare.Result, top int) {
 	fmt.Fprintf(io.out, "A  %s\nB  %s\n", describeSide(&r.A), describeSide(&r.B))
 	p := diffPrinter{io: io}
 	p.section("Run", "")
+	ranCFs := len(r.Patterns) == 0 || slices.ContainsFunc(r.Fragments, func(f compare.Fragment) bool { return f.CountA+f.CountB > 0 })
 	for i := range r.Whole {
+		if !ranCFs && slices.Contains(ofCFs, r.Whole[i].Name) {
+			continue
+		}
 		p.row(&r.Whole[i], wholeWords[r.Whole[i].Name], false)
+	}
+	for _, name := range ofRegions {
+		if w := r.Find("pgas." + name); !ranCFs && w != nil {
+			p.row(w, wholeWords[name], false)
+		}
 	}
 	p.print()
 	p.section("Factors", "of it")
@@ -156,7 +157,11 @@ func printDiff(io stdio, r *compare.Result, top int) {
 		}
 	}
 	p.print()
-	p.section("Code fragments, with the time before their CFs", "of it")
+	heading, none := "Code fragments, with the time before their CFs", "no CF: ends, extra cores"
+	if !ranCFs {
+		heading, none = "Functions and operations", "none: before the start, after the end"
+	}
+	p.section(heading, "of it")
 	shown := 0
 	for i := range r.Fragments {
 		f := &r.Fragments[i]
@@ -167,8 +172,11 @@ func printDiff(io stdio, r *compare.Result, top int) {
 		if f.CountA == f.CountB {
 			name = fmt.Sprintf("%s (%s)", printableName(f.Code), units.Count(f.CountA, "CF"))
 		}
+		if f.CountA == 0 && f.CountB == 0 {
+			name = printableName(f.Code) // a region
+		}
 		if f.Code == "" {
-			name = "no CF: ends, extra cores"
+			name = none
 		} else {
 			shown++
 		}
@@ -180,6 +188,15 @@ func printDiff(io stdio, r *compare.Result, top int) {
 	p.print()
 	if n := len(r.Fragments) - 1 - shown; n > 0 {
 		fmt.Fprintf(io.out, "%d more, see --top and --json\n", n)
+	}
+	if len(r.Patterns) > 0 {
+		p.section("Regions and patterns", "of it")
+		for i := range r.Patterns {
+			if w := &r.Patterns[i]; w.Unit == "ns" && worthShowing(w, r) {
+				p.row(w, strings.TrimPrefix(w.Name, "pgas."), true)
+			}
+		}
+		p.print()
 	}
 	if len(r.Path) > 0 {
 		p.section("Critical path", "of it")
@@ -203,7 +220,14 @@ func worthShowing(row *compare.Row, r *compare.Result) bool {
 var wholeWords = map[string]string{
 	"wall": "wall time", "total": "processor time", "workers": "workers", "cfs": "CFs executed", "t1": "useful work (T1)", "tinf": "longest chain (Tinf)",
 	"memory": "most held by DFs", "messages": "messages", "bytes": "bytes sent",
+	"bytes-sent": "bytes put or sent", "bytes-received": "bytes got or received",
 }
+
+// ofCFs are the rows of the whole run that say nothing where neither run has CFs: transfers are no messages. ofRegions stand in their place.
+var (
+	ofCFs     = []string{"cfs", "t1", "tinf", "memory", "messages", "bytes"}
+	ofRegions = []string{"bytes-sent", "bytes-received"}
+)
 
 var factorWords = map[string]string{"U": "Useful work", "S": "Starvation", "L": "Latency", "O": "Overhead", "W": "Waiting"}
 

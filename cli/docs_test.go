@@ -9,14 +9,25 @@ import (
 )
 
 // shBlock is a command in a document that must work as it stands: one marked sh in a folder that has the examples, one marked
-// "sh root" in the root of the repository. What that makes goes to build/.
-var shBlock = regexp.MustCompile("(?ms)^```sh( root)?\n(.*?)^```$")
+// "sh root" in the root of the repository (what that makes goes to build/), one marked "sh mpi" where mpirun is there, one marked "sh shmem" where
+// OpenSHMEM is.
+var shBlock = regexp.MustCompile("(?ms)^```sh( root| mpi| shmem)?\n(.*?)^```$")
 
 // TestDocs runs every block marked sh in README.md and docs/, those of a page one after the other.
 func TestDocs(t *testing.T) {
 	if !canRun {
 		t.Skip("built without the engine")
 	}
+	testDocs(t, false)
+}
+
+// TestMPIDocs runs the pages that have blocks marked "sh mpi", with these.
+func TestMPIDocs(t *testing.T) {
+	needMPI(t)
+	testDocs(t, true)
+}
+
+func testDocs(t *testing.T, mpi bool) {
 	pages, err := filepath.Glob("../docs/*.md")
 	if err != nil {
 		t.Fatal(err)
@@ -36,7 +47,7 @@ func TestDocs(t *testing.T) {
 			t.Fatal(err)
 		}
 		blocks := shBlock.FindAllStringSubmatchIndex(string(text), -1)
-		if len(blocks) == 0 {
+		if len(blocks) == 0 || mpi && !strings.Contains(string(text), "\n```sh mpi\n") {
 			continue
 		}
 		t.Run(filepath.Base(page), func(t *testing.T) {
@@ -49,7 +60,18 @@ func TestDocs(t *testing.T) {
 				line := 2 + strings.Count(string(text[:b[0]]), "\n")
 				where := dir
 				if b[2] >= 0 {
-					where = root
+					switch string(text[b[2]:b[3]]) {
+					case " root":
+						where = root
+					case " mpi":
+						if !mpi {
+							continue
+						}
+					case " shmem":
+						if !hasShmem() {
+							continue
+						}
+					}
 				}
 				stdout, stderr, code, err := shell(where, home, "set -eu\n"+string(text[b[4]:b[5]]))
 				if err != nil || code != 0 {

@@ -23,12 +23,12 @@ type finding struct {
 }
 
 func doctorCommand(io stdio) *cobra.Command {
-	var asJSON bool
+	var asJSON, ranks bool
 	cmd := &cobra.Command{
 		Use:   "doctor [TRACE]",
 		Short: "Tell what this machine can do, or whether a trace is whole and consistent",
 		Long: `Without a trace: look at what running and measuring programs needs: the C++ compiler, the cores, the clock, the cache of
-compiled code. With a trace: read all of it and tell whether it is whole and does not contradict itself.
+compiled code, MPI and OpenSHMEM, by starting two processes of each. Started by mpirun itself it tells where the ranks are. With a trace: read all of it and tell whether it is whole and does not contradict itself.
 
 Exit codes:
   0  programs can be run and measured here; the trace is whole and consistent
@@ -36,14 +36,21 @@ Exit codes:
   2  usage or bad input
   4  the trace is damaged or ends early`,
 		Example: `  whyslow doctor
-  whyslow doctor prog.001.trace`,
+  whyslow doctor prog.001.trace
+  mpirun -n 4 whyslow doctor`,
 		Args:              cobra.MaximumNArgs(1),
 		ValidArgsFunction: completeTrace,
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if ranks {
+				return printRanks(io)
+			}
 			if len(args) == 1 {
 				return examineTrace(cmd.Context(), io, args[0], asJSON)
 			}
-			found := examine(cmd.Context())
+			found, err := examine(cmd.Context())
+			if err != nil || found == nil {
+				return err
+			}
 			if asJSON {
 				if err := writeJSON(io.out, found); err != nil {
 					return err
@@ -60,6 +67,8 @@ Exit codes:
 		},
 	}
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
+	cmd.Flags().BoolVar(&ranks, "ranks", false, "join the other ranks and print what each sees")
+	cmd.Flags().Lookup("ranks").Hidden = true // doctor starts itself with it
 	return cmd
 }
 
@@ -76,8 +85,18 @@ func printFindings(io stdio, found []finding) {
 	}
 }
 
-func examine(ctx context.Context) []finding {
-	return []finding{examineEngine(), examineCompiler(ctx), examineCores(), examineClock(), examineCache()}
+// examine looks at everything. Started on several ranks it returns nil at all but the first.
+func examine(ctx context.Context) ([]finding, error) {
+	var mpi []finding
+	if mpiRanks() > 1 {
+		var err error
+		if mpi, err = examineRanks(); err != nil || mpi == nil {
+			return nil, err
+		}
+	} else {
+		mpi = append(examineMPI(ctx), examineShmem(ctx)...) // a rank of a job cannot start another one
+	}
+	return append([]finding{examineEngine(), examineCompiler(ctx), examineCores(), examineClock(), examineCache()}, mpi...), nil
 }
 
 func examineEngine() finding {

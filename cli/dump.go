@@ -124,12 +124,5 @@ func dumpTrace(io stdio, o *dumpOptions, path string) error {
 	if err := errors.Join(err, w.Flush()); err != nil {
 		return badInput(err)
 	}
-	problems := missing(r)
-	for _, p := range problems {
-		io.say("warning: %s", p)
-	}
-	if len(problems) > 0 {
-		return exitWith(exitDamaged, nil)
-	}
-	return nil
+	return tellMissing(io, missing(r))
 }

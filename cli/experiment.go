@@ -3,6 +3,7 @@ package cli
 import (
 	"errors"
 	"os"
+	"os/exec"
 
 	"github.com/spf13/cobra"
 
@@ -26,12 +27,14 @@ func experimentCommand(io stdio) *cobra.Command {
 overhead the number of CFs that the same work is cut into, latency the size of the DFs that travel; and how a real program, particle
 in cell, fares on one node and on four. What is expected of each is checked. The programs are built in.
 
-Names: starvation, overhead, latency, pic; without names all of them, which takes some minutes.
+Names: starvation, overhead, latency, pic, with nodes in one process and emulated links; overhead-mpi, latency-shm, latency-tcp,
+pic-mpi, with a process for each node. The latter are started by mpirun and are left out where it is missing, or MPI is not built
+in. Without names all of them run, which takes some minutes.
 
 Exit codes:
   0    everything is as expected
   1    something is not
-  2    usage, or an experiment could not be run
+  2    usage, an experiment failed, or none of those named can be run here
   130  interrupted; nothing is written`,
 		Example: `  whyslow experiment --quick
   whyslow experiment latency
@@ -47,12 +50,15 @@ Exit codes:
 			if !canRun {
 				return exitWith(exitUsage, errors.New("this whyslow cannot run programs: it was built with CGO_ENABLED=0"))
 			}
+			if mpiRanks() > 1 {
+				return badCommandLine("experiment: leave out mpirun: experiments that need it start it themselves")
+			}
 			self, err := os.Executable()
 			if err != nil {
 				return badInput(err)
 			}
 			line := startProgress(io)
-			r, err := experiment.Execute(cmd.Context(), args, experiment.Options{Whyslow: self, Repeats: o.repeats, Cores: o.cores, Quick: o.quick,
+			r, err := experiment.Execute(cmd.Context(), args, experiment.Options{Whyslow: self, Repeats: o.repeats, Cores: o.cores, Quick: o.quick, NoMPI: whyNoMPI(),
 				Progress: func(done, all int, what string) { line.set("%d of %d runs done: %s", done, all, what) }})
 			line.end()
 			switch {
@@ -84,4 +90,15 @@ Exit codes:
 	f.StringVar(&o.page, "page", "", "put the results in this Markdown `file`, between its marks; figures go beside it")
 	f.BoolVar(&o.json, "json", false, "print all runs as JSON")
 	return cmd
+}
+
+// whyNoMPI tells why programs cannot be started by mpirun here, and is empty if they can.
+func whyNoMPI() string {
+	if startWorld == nil {
+		return "this whyslow was built without MPI, build it with 'make mpi'"
+	}
+	if _, err := exec.LookPath("mpirun"); err != nil {
+		return "mpirun is not found, install openmpi-bin or load the module of your cluster that has it"
+	}
+	return ""
 }

@@ -79,7 +79,15 @@ func endBy(t *testing.T, home, source string, signal os.Signal) (trace, stderr s
 	if err := os.WriteFile(file, []byte(source), 0o666); err != nil {
 		t.Fatal(err)
 	}
-	cmd := exec.Command(filepath.Join(home, "bin", "whyslow"), "run", file)
+	stderr, code = interrupt(t, signal, "", filepath.Join(home, "bin", "whyslow"), "run", file)
+	return strings.TrimSuffix(file, ".fa") + ".001.trace", stderr, code
+}
+
+// interrupt starts a command in a folder, sends it the signal a little after it has printed "ready", and waits for its end.
+func interrupt(t *testing.T, signal os.Signal, dir, name string, args ...string) (stderr string, code int) {
+	t.Helper()
+	cmd := exec.Command(name, args...)
+	cmd.Dir = dir
 	var errs bytes.Buffer
 	cmd.Stderr = &errs
 	stdout, err := cmd.StdoutPipe()
@@ -97,11 +105,11 @@ func endBy(t *testing.T, home, source string, signal os.Signal) (trace, stderr s
 	if err := cmd.Process.Signal(signal); err != nil {
 		t.Fatal(err)
 	}
-	late := time.AfterFunc(20*time.Second, func() { cmd.Process.Kill() })
+	late := time.AfterFunc(2*time.Minute, func() { cmd.Process.Kill() })
 	defer late.Stop()
 	if _, err := io.Copy(io.Discard, stdout); err != nil {
 		t.Fatal(err)
 	}
 	cmd.Wait() // its exit code is the answer
-	return strings.TrimSuffix(file, ".fa") + ".001.trace", errs.String(), cmd.ProcessState.ExitCode()
+	return errs.String(), cmd.ProcessState.ExitCode()
 }

@@ -129,43 +129,64 @@ func TestLang(t *testing.T) {
 	for _, path := range langTests(t) {
 		t.Run(filepath.Base(filepath.Dir(path)), func(t *testing.T) {
 			t.Parallel()
-			dir := t.TempDir()
-			if err := os.CopyFS(dir, os.DirFS(filepath.Dir(path))); err != nil {
-				t.Fatal(err)
-			}
-			c, err := readConf(path)
-			if err != nil {
-				t.Fatal(err)
-			}
-			before := list(t, dir)
-			stdout, stderr, code, err := shell(dir, home, c.run)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if code != c.retcode {
-				t.Errorf("exit code %d, want %d", code, c.retcode)
-			}
-			checkOutput(t, dir, "stdout", stdout, c.stdout, c.stdoutEmpty, c.stdoutMatch)
-			checkOutput(t, dir, "stderr", stderr, c.stderr, c.stderrEmpty, c.stderrMatch)
-			for _, command := range c.check {
-				if out, errs, code, err := shell(dir, home, command); code != 0 || err != nil {
-					t.Errorf("CHECK %s: exit code %d %v\n%s%s", command, code, err, out, errs)
-				}
-			}
-			for _, name := range c.clean {
-				if err := os.Remove(filepath.Join(dir, name)); err != nil {
-					t.Errorf("CLEAN: %v", err)
-				}
-			}
-			if after := list(t, dir); !slices.Equal(before, after) {
-				t.Errorf("files left over:\n%v\nwant\n%v", after, before)
-			}
-			if t.Failed() {
-				t.Logf("%s\n-- stdout\n%s-- stderr\n%s", c.run, stdout, stderr)
-			}
+			langTest(t, path, home, 1)
 		})
 	}
 }
+
+// expectedOn is the file of what is expected on several ranks, where a program prints which rank does what: FILE.RANKS.
+func expectedOn(dir, file string, ranks int) string {
+	on := fmt.Sprintf("%s.%d", file, ranks)
+	if _, err := os.Stat(filepath.Join(dir, on)); err == nil {
+		return on
+	}
+	return file
+}
+
+// langTest does what a conf file says. On several ranks the lines of the standard output may come in another order, and each
+// rank may leave record files.
+func langTest(t *testing.T, path, home string, ranks int) {
+	dir := t.TempDir()
+	if err := os.CopyFS(dir, os.DirFS(filepath.Dir(path))); err != nil {
+		t.Fatal(err)
+	}
+	c, err := readConf(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	before := list(t, dir)
+	stdout, stderr, code, err := shell(dir, home, c.run)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if code != c.retcode {
+		t.Errorf("exit code %d, want %d", code, c.retcode)
+	}
+	checkOutput(t, dir, "stdout", stdout, expectedOn(dir, c.stdout, ranks), c.stdoutEmpty, c.stdoutMatch, ranks > 1)
+	checkOutput(t, dir, "stderr", stderr, c.stderr, c.stderrEmpty, c.stderrMatch, ranks > 1)
+	for _, command := range c.check {
+		if out, errs, code, err := shell(dir, home, command); code != 0 || err != nil {
+			t.Errorf("CHECK %s: exit code %d %v\n%s%s", command, code, err, out, errs)
+		}
+	}
+	for _, name := range c.clean {
+		if err := os.Remove(filepath.Join(dir, name)); err != nil {
+			t.Errorf("CLEAN: %v", err)
+		}
+	}
+	after := slices.DeleteFunc(list(t, dir), func(name string) bool {
+		m := recordFile.FindStringSubmatch(name)
+		return ranks > 1 && m != nil && m[1] != "0"
+	})
+	if !slices.Equal(before, after) {
+		t.Errorf("files left over:\n%v\nwant\n%v", after, before)
+	}
+	if t.Failed() {
+		t.Logf("%s\n-- stdout\n%s-- stderr\n%s", c.run, stdout, stderr)
+	}
+}
+
+var recordFile = regexp.MustCompile(`^(?:id|cf|pending)\.(\d+)\.(?:map|json)\.list$`)
 
 func list(t *testing.T, dir string) []string {
 	entries, err := os.ReadDir(dir)
@@ -179,14 +200,14 @@ func list(t *testing.T, dir string) []string {
 	return names
 }
 
-func checkOutput(t *testing.T, dir, what, got, file string, empty bool, matches []*regexp.Regexp) {
+func checkOutput(t *testing.T, dir, what, got, file string, empty bool, matches []*regexp.Regexp, anyOrder bool) {
 	t.Helper()
 	if file != "" {
 		want, err := os.ReadFile(filepath.Join(dir, file))
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got != string(want) {
+		if got != string(want) && !(anyOrder && slices.Equal(sortedLines(got), sortedLines(string(want)))) {
 			t.Errorf("%s is not %s", what, file)
 		}
 	}
@@ -203,13 +224,16 @@ func checkOutput(t *testing.T, dir, what, got, file string, empty bool, matches 
 // programWords finds the program and its arguments in a conf's command.
 var programWords = regexp.MustCompile(`\S+\.fa\b[^&|;]*`)
 
-// TestLangShapes runs the programs that end well on other numbers of nodes and workers: the same lines must come out. Where
-// conf's command runs the program more than once, the file expected.run has what one run prints.
-func TestLangShapes(t *testing.T) {
-	if !canRun {
-		t.Skip("built without the engine")
-	}
-	home := lunaHome(t)
+// A lineProgram is a program of the language tests that ends well, and the lines that one run prints, sorted: what conf's
+// STDOUT says or, where its command runs the program more than once, the file expected.run.
+type lineProgram struct {
+	name  string
+	words string // the program and its arguments
+	want  []string
+	dir   string
+}
+
+func linePrograms(t *testing.T) (programs []lineProgram) {
 	for _, path := range langTests(t) {
 		c, err := readConf(path)
 		if err != nil {
@@ -226,21 +250,37 @@ func TestLangShapes(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		want := sortedLines(string(expected))
-		t.Run(filepath.Base(dir), func(t *testing.T) {
+		programs = append(programs, lineProgram{filepath.Base(dir), programWords.FindString(c.run), sortedLines(string(expected)), dir})
+	}
+	return programs
+}
+
+// TestLangShapes runs the programs that end well on other numbers of nodes and workers: the same lines must come out.
+func TestLangShapes(t *testing.T) {
+	if !canRun {
+		t.Skip("built without the engine")
+	}
+	home := lunaHome(t)
+	for _, p := range linePrograms(t) {
+		t.Run(p.name, func(t *testing.T) {
 			t.Parallel()
 			// One after the other: the first compiles, the others find it compiled.
 			for _, shape := range []string{"-n 1 -w 1", "-n 1 -w 4", "-n 4 -w 1"} {
-				command := fmt.Sprintf("whyslow run -q -o %s %s %s", filepath.Join(t.TempDir(), "t"), shape, programWords.FindString(c.run))
-				stdout, stderr, code, err := shell(dir, home, command)
-				if err != nil || code != 0 {
-					t.Fatalf("%s: exit code %d, %v\n%s", shape, code, err, stderr)
-				}
-				if got := sortedLines(stdout); !slices.Equal(got, want) {
-					t.Errorf("%s: got\n%s\nwant\n%s", shape, strings.Join(got, "\n"), strings.Join(want, "\n"))
-				}
+				p.run(t, home, "whyslow run "+shape, p.want)
 			}
 		})
+	}
+}
+
+// run runs the program by a command, which is to print these lines.
+func (p *lineProgram) run(t *testing.T, home, command string, want []string) {
+	t.Helper()
+	stdout, stderr, code, err := shell(p.dir, home, fmt.Sprintf("%s -q -o %s %s", command, filepath.Join(t.TempDir(), "t"), p.words))
+	if err != nil || code != 0 {
+		t.Fatalf("%s: exit code %d, %v\n%s", command, code, err, stderr)
+	}
+	if got := sortedLines(stdout); !slices.Equal(got, want) {
+		t.Errorf("%s: got\n%s\nwant\n%s", command, strings.Join(got, "\n"), strings.Join(want, "\n"))
 	}
 }
 

@@ -22,6 +22,9 @@ import (
 
 // LuNA's own command. It compiles the program, writes a library that carries it (bundle.go), and starts itself as rts to
 // run that: a process of its own, because the program's standard error is shown only when it fails.
+//
+// Started by mpirun, every rank compiles for itself and starts an rts, and these join. What a rank does beside that (keeping
+// files, printing) rank 0 does alone.
 
 type lunaCommandLine struct {
 	*lunaOptions
@@ -30,7 +33,10 @@ type lunaCommandLine struct {
 }
 
 // A fatalError is printed as LuNA does; details follow on lines of their own.
-type fatalError struct{ text, details string }
+type fatalError struct {
+	text, details string
+	running       bool // the program failed when it ran
+}
 
 func (e *fatalError) Error() string { return e.text }
 
@@ -38,7 +44,7 @@ func runLuna(words []string, io stdio) int {
 	opt, err := parseLuna(words)
 	if err != nil {
 		fmt.Fprintf(io.err, "luna: fatal error: %v\n", err)
-		return exitFailed
+		return exitOf(exitFailed)
 	}
 	if opt.help {
 		fmt.Fprint(io.out, lunaHelp)
@@ -52,6 +58,10 @@ func runLuna(words []string, io stdio) int {
 	l.clearProgress()
 	var fatal *fatalError
 	var faults *luna.Error
+	if rank, _ := mpiPlace(); rank > 0 && err != nil {
+		speakElsewhere(rank, err)
+		return exitFailed
+	}
 	switch {
 	case errors.As(err, &faults):
 		fmt.Fprintln(io.err, luna.LunaText(faults.First()))
@@ -64,6 +74,35 @@ func runLuna(words []string, io stdio) int {
 		return exitFailed
 	}
 	return exitDone
+}
+
+// exitOf is the exit code where all ranks fail alike: mpirun ends everybody when one ends with another code than 0, and rank 0
+// must be able to say why.
+func exitOf(code int) int {
+	if rank, _ := mpiPlace(); rank > 0 {
+		return exitDone
+	}
+	return code
+}
+
+// elsewherePatience is how long a rank that failed waits for rank 0 to fail as well, and mpirun to end all.
+const elsewherePatience = 30 * time.Second
+
+// speakElsewhere says what failed at a rank other than 0. Usually that is wrong everywhere (an error in the program, no
+// compiler), and rank 0 says it; if rank 0 does not, one rank of each computer does.
+func speakElsewhere(rank int, err error) {
+	var fatal *fatalError
+	details := ""
+	if errors.As(err, &fatal) {
+		details = fatal.details
+	}
+	if fatal == nil || !fatal.running {
+		time.Sleep(elsewherePatience)
+		if os.Getenv("OMPI_COMM_WORLD_LOCAL_RANK") != "0" {
+			return
+		}
+	}
+	fmt.Fprintf(os.Stderr, "luna: rank %d (%s): fatal error: %v\n%s", rank, hostName(), err, details)
 }
 
 func (l *lunaCommandLine) progress(stage string) {
@@ -81,6 +120,12 @@ func (l *lunaCommandLine) clearProgress() {
 }
 
 func (l *lunaCommandLine) run() error {
+	if rank, _ := mpiPlace(); rank > 0 {
+		if l.libraryOnly || l.compileOnly {
+			return nil // rank 0 does it
+		}
+		l.buildDir = "" // is rank 0's
+	}
 	l.progress("preprocessing")
 	prog, bundle, err := l.compile()
 	if err != nil {
@@ -109,12 +154,13 @@ func (l *lunaCommandLine) run() error {
 	}
 	built, err := cpp.Build(context.Background(), spec)
 	if err != nil {
-		return &fatalError{"so-build failed: 2 (see below):", strings.TrimRight(err.Error(), "\n") + "\n"}
+		return &fatalError{text: "so-build failed: 2 (see below):", details: strings.TrimRight(err.Error(), "\n") + "\n"}
 	}
 	library := filepath.Join(dir, "libucodes.so")
 	if l.libraryOnly {
 		library = l.libraryFile
 	}
+	bundle.Read = sources(built.Read)
 	if err := writeBundle(library, built.Path, bundle); err != nil {
 		return fileError(err)
 	}
@@ -140,8 +186,10 @@ func joinArgs(args []string) string {
 func (l *lunaCommandLine) compile() (*luna.Program, *program, error) {
 	text, err := os.ReadFile(l.file)
 	if err != nil {
-		return nil, nil, &fatalError{"preprocessing failed (see error messages below):",
-			fmt.Sprintf("pp.py: fatal error: failed to read '%s'\n", l.file)}
+		return nil, nil, &fatalError{
+			text:    "preprocessing failed (see error messages below):",
+			details: fmt.Sprintf("pp.py: fatal error: failed to read '%s'\n", l.file),
+		}
 	}
 	bundle := &program{File: l.file, Source: string(text), Defines: l.defines, Debug: l.debug, Includes: map[string]string{}}
 	prog, err := luna.Compile(luna.Options{
@@ -160,7 +208,8 @@ func (l *lunaCommandLine) compile() (*luna.Program, *program, error) {
 // makeBuildDir gives the folder of intermediate files and whether it is to be removed at the end.
 func (l *lunaCommandLine) makeBuildDir() (dir string, remove bool, err error) {
 	_, keep := os.LookupEnv("LUNA_NO_CLEANUP")
-	keep = keep || l.noCleanup || l.compileOnly
+	rank, _ := mpiPlace()
+	keep = rank == 0 && (keep || l.noCleanup || l.compileOnly)
 	if l.buildDir == "" && !keep {
 		dir, err := os.MkdirTemp("", "luna-*")
 		return dir, true, err
@@ -221,5 +270,5 @@ func (l *lunaCommandLine) execute(library string) error {
 	for line := range strings.Lines(stderr.String()) {
 		fmt.Fprintf(&details, "err> %s\n", strings.TrimRight(line, "\n"))
 	}
-	return &fatalError{fmt.Sprintf("run-time error: errcode=%d", code), details.String()}
+	return &fatalError{fmt.Sprintf("run-time error: errcode=%d", code), details.String(), true}
 }

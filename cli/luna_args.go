@@ -190,7 +190,8 @@ const rtsHelp = `rts - run a library made by "luna -c"
 
     rts [OPTION]... LIB.so [ARGUMENT]...
 
-    -n N                       nodes, all in this process (1); before LIB.so
+    -n N                       nodes, all in this process (1); before LIB.so. Started
+                               by mpirun, each rank is a node
     --worker-threads-count=N   worker threads of each node (4)
     -b                         let idle nodes take stealable CFs
     --help, --version

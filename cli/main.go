@@ -25,5 +25,8 @@ func Main() {
 	if _, set := os.LookupEnv("GOGC"); !set {
 		debug.SetGCPercent(400)
 	}
-	os.Exit(execute(os.Args, terminal()))
+	errLines = startStderrLines(os.Args)
+	code := execute(os.Args, terminal())
+	errLines.end()
+	os.Exit(code)
 }

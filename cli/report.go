@@ -13,6 +13,7 @@ import (
 	"golang.org/x/term"
 
 	"github.com/whyslow/whyslow/internal/compare"
+	"github.com/whyslow/whyslow/internal/group"
 	"github.com/whyslow/whyslow/internal/model"
 	"github.com/whyslow/whyslow/internal/report"
 	"github.com/whyslow/whyslow/internal/slou"
@@ -109,20 +110,30 @@ func reportCommand(std stdio) *cobra.Command {
 
 A trace that is damaged or ends early is read as far as it goes; what is missing is said.
 
---fail-if ends with exit code 5 if a condition holds, for scripts: S>20%, wall>2s, memory>2Gi, code:solve>30%.
+--fail-if ends with exit code 5 if a condition holds, for scripts: S>20%, wall>2s, memory>2Gi, code:solve>30%,
+pgas.wait-at-barrier>10%.
+
+A trace that is too large for one process is analysed by many: 'mpirun -n P whyslow report TRACE'. Each reads the files of some of
+the nodes. The report is the same.
 ` + exitCodesHelp + `
   5    a condition of --fail-if holds`,
 		Example: `  whyslow report prog.001.trace
   whyslow report --by code prog.001.trace
   whyslow report --html report.html prog.001.trace
   whyslow report --full prog.001.trace | less
-  whyslow report --json prog.001.trace | jq .factors`,
+  whyslow report --json prog.001.trace | jq .factors
+  mpirun -n 4 whyslow report prog.001.trace`,
 		Args: oneArg("trace"),
-		RunE: func(cmd *cobra.Command, args []string) error {
+		RunE: func(cmd *cobra.Command, args []string) (err error) {
 			if err := errors.Join(o.check("report"), fail.check("report")); err != nil {
 				return err
 			}
-			return reportTrace(cmd.Context(), std, &o, &fail, args[0])
+			w, err := joinWorld()
+			if err != nil {
+				return err
+			}
+			defer leaveWorld(w, &err)
+			return reportTrace(cmd.Context(), std, w, &o, &fail, args[0])
 		},
 		ValidArgsFunction: completeTrace,
 	}
@@ -131,16 +142,28 @@ A trace that is damaged or ends early is read as far as it goes; what is missing
 	return cmd
 }
 
-// reportTrace reports on a trace: to standard output, or to where the options say.
-func reportTrace(ctx context.Context, std stdio, o *reportOptions, fail *failIf, path string) error {
+// reportTrace reports on a trace: to standard output, or to where the options say. Where w is not nil all ranks analyse, and
+// rank 0 reports.
+func reportTrace(ctx context.Context, std stdio, w world, o *reportOptions, fail *failIf, path string) error {
 	line := startProgress(std)
 	if len(fail.conditions) > 0 {
 		o.splits = append(o.splits, "code")
 	}
-	all, problems, err := analyse(ctx, o, path, line)
+	done := func() {}
+	if w != nil { // the others are about to end, too, and what they still owe nobody can wait for; nothing is written before the analysis is complete
+		done = endAtOnce(ctx, func() {
+			line.end()
+			std.say("interrupted")
+		})
+	}
+	all, problems, err := analyse(ctx, w, o, path, line)
+	done()
 	line.end()
-	if err != nil {
+	switch {
+	case err != nil:
 		return err
+	case w != nil && w.Rank() > 0:
+		return errElsewhere
 	}
 	for _, p := range problems {
 		std.say("warning: %s", p)
@@ -157,7 +180,7 @@ func reportTrace(ctx context.Context, std stdio, o *reportOptions, fail *failIf,
 		return badInput(fmt.Errorf("%s: %w", path, all.FactorsError()))
 	}
 	// Nothing to compare with: the run beside itself has its figures, and no growth.
-	run := compare.Run{Name: path, SLOU: all.SLOU, Critical: all.Critical, Series: all.Series}
+	run := compare.Run{Name: path, SLOU: all.SLOU, Critical: all.Critical, Series: all.Series, Pattern: all.Pattern}
 	held, err := fail.holds(std, "report", compare.Compute(run, run))
 	switch {
 	case err != nil:
@@ -174,29 +197,42 @@ func (o *reportOptions) terminal(color bool, columns int) report.Options {
 	return report.Options{Color: color, Width: columns, By: o.by, Full: o.full}
 }
 
-// analyse reads a trace and does all analyses. problems says what is missing or damaged.
-func analyse(ctx context.Context, o *reportOptions, path string, line *progress) (all *report.Everything, problems []string, err error) {
-	r, err := trace.Open(path)
-	if err != nil {
-		return nil, nil, badInput(err)
+// analyse reads a trace and does all analyses; problems says what is missing or damaged. Where w is not nil all ranks do it
+// together, and rank 0 has the results.
+func analyse(ctx context.Context, w world, o *reportOptions, path string, line *progress) (all *report.Everything, problems []string, err error) {
+	g := group.Alone()
+	if w != nil {
+		g = w.Group()
+		shareHost(w)
 	}
-	defer r.Close()
+	var r *trace.Reader
+	var m *model.Model
+	defer func() {
+		if r != nil {
+			r.Close()
+		}
+	}()
+	if err := report.Together(g, func(group.Group) (err error) {
+		if r, err = trace.OpenShare(path, g.Rank(), g.Size()); err != nil {
+			return badInput(err)
+		}
+		return nil
+	}); err != nil {
+		return nil, nil, toUser(err)
+	}
 	line.set("reading %s", path)
-	m, err := model.Build(ctx, r, model.Options{Progress: func(done, total int64) { line.set("reading %s: %d %%", path, 100*done/max(total, 1)) }})
+	err = report.Together(g, func(g group.Group) (err error) {
+		m, err = model.BuildShare(ctx, r, model.Options{Progress: func(done, total int64) { line.set("reading %s: %d %%", path, 100*done/max(total, 1)) }}, g)
+		return err
+	})
 	if err == nil {
 		for _, c := range m.Collisions {
 			line.io.say("warning: %s", c)
 		}
-		want := report.Wanted{DataInputsOnly: o.inputs == "data", Windows: o.windows, WindowNS: o.window.Nanoseconds(), All: o.all,
-			Progress: func(what string) { line.set("analysing %d events: %s", m.Events, what) }}
-		want.Splits = slices.Clone(o.splits)
-		if o.json != "" || o.html != "" || o.full {
-			want.Splits = slices.Clone(splitAll)
-		}
-		if o.by != "" && !slices.Contains(want.Splits, o.by) {
-			want.Splits = append(want.Splits, o.by)
-		}
-		all, err = report.Compute(ctx, m, want)
+		all, err = report.ComputeShare(ctx, m, o.wanted(m, line), g)
+	}
+	if err == nil {
+		problems, err = gatherProblems(g, missing(r))
 	}
 	switch {
 	case ctx.Err() != nil:
@@ -204,7 +240,21 @@ func analyse(ctx context.Context, o *reportOptions, path string, line *progress)
 	case err != nil:
 		return nil, nil, badInput(fmt.Errorf("%s: %w", path, err))
 	}
-	return all, missing(r), nil
+	return all, problems, nil
+}
+
+// wanted says what is to be computed.
+func (o *reportOptions) wanted(m *model.Model, line *progress) report.Wanted {
+	want := report.Wanted{DataInputsOnly: o.inputs == "data", Windows: o.windows, WindowNS: o.window.Nanoseconds(), All: o.all,
+		Progress: func(what string) { line.set("analysing %d events: %s", m.Events, what) }}
+	want.Splits = slices.Clone(o.splits)
+	if o.json != "" || o.html != "" || o.full {
+		want.Splits = slices.Clone(splitAll)
+	}
+	if o.by != "" && !slices.Contains(want.Splits, o.by) {
+		want.Splits = append(want.Splits, o.by)
+	}
+	return want
 }
 
 // missing lists what a trace lacks. The streams of a run that failed or was interrupted may be without an end; that is how it ended.
@@ -219,13 +269,32 @@ func missing(r *trace.Reader) (problems []string) {
 	return problems
 }
 
+// tellMissing warns of what a trace lacks; where that is anything, it returns the exit code that says so.
+func tellMissing(std stdio, problems []string) error {
+	for _, p := range problems {
+		std.say("warning: %s", p)
+	}
+	if len(problems) > 0 {
+		return exitWith(exitDamaged, nil)
+	}
+	return nil
+}
+
+// afterRun is the context of what is left to do when a program has ended: a Ctrl+C that came before must not stop that as well.
+func afterRun(ctx context.Context) context.Context {
+	if ctx.Err() != nil {
+		return context.WithoutCancel(ctx)
+	}
+	return ctx
+}
+
 // reportRun reports on the run that has just ended, to standard error, and to where the options say.
 func reportRun(ctx context.Context, std stdio, o *reportOptions, quiet bool, path string) error {
 	if quiet && len(o.faces()) == 0 {
 		return nil
 	}
 	line := startProgress(std)
-	all, _, err := analyse(ctx, o, path, line)
+	all, _, err := analyse(ctx, nil, o, path, line)
 	line.end()
 	if err != nil {
 		return err

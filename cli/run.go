@@ -37,6 +37,8 @@ type runOptions struct {
 	trace          traceOptions
 	send           sendOptions
 	live           liveOptions
+	clock          clockOptions
+	localDir       string // where each process of many writes its part of the trace; "": where all do
 	profile        profileOptions
 	explain        bool // print the plan instead of running
 	report         reportOptions
@@ -65,33 +67,51 @@ func runCommand(io stdio) *cobra.Command {
 report, and as the last line the path of the trace. The trace goes to PROGRAM.NNN.trace beside the program; none is ever
 overwritten.
 
-Nodes share this process. --link-latency and --link-bandwidth make the links between them as slow as a network.
+Nodes share this process. --link-latency and --link-bandwidth make the links between them as slow as a network. Started by
+mpirun (of a whyslow built with 'make mpi') each rank is a node, and the links are real.
 ` + exitCodesHelp,
 		Example: `  whyslow run prog.fa 100
   whyslow run -n 2 -w 1 --link-latency=50us --by node prog.fa 100
   whyslow run --json=report.json -o first.trace prog.fa
   whyslow run --live prog.fa 100
-  whyslow run --to head:7568 prog.fa 100`,
+  whyslow run --to head:7568 prog.fa 100
+  mpirun -n 4 --bind-to none whyslow run prog.fa 100`,
 		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 0 {
 				return badCommandLine("run: no program given")
 			}
 			return nil
 		},
-		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := o.check(cmd.Flags(), args); err != nil {
+		RunE: func(cmd *cobra.Command, args []string) (err error) {
+			if err := o.clock.spoil(); err != nil {
 				return err
 			}
-			plan, err := o.plan(io, cmd.Flags())
-			if err != nil || o.explain {
+			started := endAtOnce(cmd.Context(), func() { io.say("interrupted") })
+			defer started()
+			w, err := joinWorld()
+			if err != nil {
 				return err
 			}
-			return runProgram(cmd.Context(), io, &o, plan, args[1:])
+			defer leaveUnlessInterrupted(cmd.Context(), w, &err)
+			io := hushed(io, w)
+			c, err := meet(w)
+			if err != nil {
+				return badInput(err)
+			}
+			var plan *config.Plan
+			if err = o.check(cmd.Flags(), args, c); err == nil {
+				plan, err = o.plan(io, cmd.Flags())
+			}
+			if err = c.agree(err); err != nil || o.explain {
+				return err
+			}
+			started()
+			return runProgram(cmd.Context(), io, c, &o, plan, args[1:])
 		},
 	}
 	f := cmd.Flags()
 	f.SetInterspersed(false) // what follows the program is its own
-	f.IntVarP(&o.nodes, "nodes", "n", 1, "`number` of nodes")
+	f.IntVarP(&o.nodes, "nodes", "n", 1, "`number` of nodes (under mpirun: of ranks)")
 	f.IntVarP(&o.workers, "workers", "w", 0, "`number` of workers of each node (default: available cores / nodes)")
 	f.StringVarP(&o.out, "output", "o", "", "`folder` for the trace; must be new or empty")
 	f.BoolVar(&o.noTrace, "no-trace", false, "record nothing: no trace, no report")
@@ -101,6 +121,8 @@ Nodes share this process. --link-latency and --link-bandwidth make the links bet
 	f.StringVar(&o.linkBandwidth, "link-bandwidth", "", "`bytes` per second of each link, such as 1G or 200M (default: unlimited)")
 	f.StringArrayVar(&o.hold, "hold", nil, "hold each CF of a code fragment before it may start: `CODE=DURATION` (repeatable)")
 	f.BoolVar(&o.noSteal, "no-steal", false, "idle nodes do not take stealable CFs from others")
+	o.clock.addTo(f)
+	f.StringVar(&o.localDir, "local-dir", "", "under mpirun, write each node's file below this `folder`, which may be another disk for each host, and gather them at the end")
 	o.trace.addTo(f)
 	o.live.addTo(f)
 	o.send.addTo(f)
@@ -116,13 +138,19 @@ Nodes share this process. --link-latency and --link-bandwidth make the links bet
 }
 
 // check fills in defaults and finds what is wrong with the flags.
-func (o *runOptions) check(f *pflag.FlagSet, args []string) error {
+func (o *runOptions) check(f *pflag.FlagSet, args []string, c *crew) error {
 	o.source.file = args[0]
 	if o.nodes < 1 || o.nodes > maxNodes {
 		return badCommandLine("run: -n %d: a number of nodes is 1 to %d", o.nodes, maxNodes)
 	}
+	if err := o.checkMany(f, c); err != nil {
+		return err
+	}
 	if !f.Changed("workers") {
 		o.workers = max(1, availableCores()/o.nodes)
+		if c != nil {
+			o.workers = c.workers()
+		}
 	}
 	if o.workers < 1 || o.workers > maxWorkers {
 		return badCommandLine("run: -w %d: a number of workers is 1 to %d", o.workers, maxWorkers)
@@ -166,7 +194,7 @@ func (o *runOptions) check(f *pflag.FlagSet, args []string) error {
 	if err := o.live.check(f, o.noTrace); err != nil {
 		return err
 	}
-	if err := o.send.check(f); err != nil {
+	if err := o.send.check(f, c); err != nil {
 		return err
 	}
 	for _, flag := range traceFlags {
@@ -175,6 +203,31 @@ func (o *runOptions) check(f *pflag.FlagSet, args []string) error {
 		}
 	}
 	return o.report.check("run")
+}
+
+// checkMany finds what does not go with many processes, or with one.
+func (o *runOptions) checkMany(f *pflag.FlagSet, c *crew) error {
+	if err := o.clock.check(f, c != nil); err != nil {
+		return err
+	}
+	if c == nil {
+		if o.localDir != "" {
+			return badCommandLine("run: --local-dir: one process writes its trace in one place (-o); it is for runs started by mpirun")
+		}
+		return nil
+	}
+	switch {
+	case o.nodes != 1 && o.nodes != c.Size():
+		return badCommandLine("run: -n %d: mpirun started %d ranks, each of which is a node; leave out -n", o.nodes, c.Size())
+	case o.linkLatency > 0 || o.linkBandwidth != "":
+		return badCommandLine("run: --link-latency and --link-bandwidth are for links within one process; under mpirun links are real")
+	case o.localDir != "" && o.noTrace:
+		return badCommandLine("run: --no-trace records nothing: --local-dir makes no sense with it")
+	case o.localDir != "" && o.live.on:
+		return badCommandLine("run: --live shows the folder of the trace while it is written: it makes no sense with --local-dir")
+	}
+	o.nodes = c.Size()
+	return nil
 }
 
 // plan decides which events are on and which modules run.

@@ -57,7 +57,7 @@ func macros(words []string) []luna.Define {
 }
 
 // buildLibrary compiles the C++ of a program, or finds it compiled already.
-func buildLibrary(ctx context.Context, io stdio, prog *luna.Program, src *sourceOptions) (string, error) {
+func buildLibrary(ctx context.Context, io stdio, prog *luna.Program, src *sourceOptions) (*cpp.Built, error) {
 	line := startProgress(io)
 	spec := cpp.Spec{
 		Prog: prog, Dir: filepath.Dir(src.file), CppDirs: src.cppDirs, Sources: src.cppSources, Optimize: "-O" + src.optimize,
@@ -71,39 +71,63 @@ func buildLibrary(ctx context.Context, io stdio, prog *luna.Program, src *source
 	var faults *cpp.CompileError
 	switch {
 	case err == nil:
-		return built.Path, nil
+		return built, nil
 	case ctx.Err() != nil:
-		return "", exitWith(exitInterrupted, errors.New("interrupted while compiling C++"))
+		return nil, exitWith(exitInterrupted, errors.New("interrupted while compiling C++"))
 	case errors.As(err, &faults):
-		fmt.Fprintln(io.err, faults.Error())
-		return "", exitWith(exitUsage, nil)
+		fmt.Fprintln(io.err, strings.TrimRight(faults.Error(), "\n"))
+		return nil, exitWith(exitUsage, nil)
 	}
-	return "", badInput(err)
+	return nil, exitWith(exitUsage, err)
+}
+
+// prepare compiles the program. All processes of a run of many call it.
+func prepare(ctx context.Context, io stdio, c *crew, o *runOptions, args []string) (*luna.Program, *cpp.Library, error) {
+	prog, err := compile(io, &o.source)
+	for name := range o.holds {
+		if err == nil && !hasCode(prog, name) {
+			err = badCommandLine("run: --hold=%s: the program has no such code fragment", name)
+		}
+	}
+	if err == nil {
+		err = badInput(engine.CheckArgs(prog, args))
+	}
+	if err = c.agree(err); err != nil {
+		return nil, nil, err
+	}
+	// One process of each host compiles the C++; the others find it compiled.
+	var built *cpp.Built
+	for _, first := range []bool{true, false} {
+		if first == (c == nil || c.HostRank() == 0) {
+			built, err = buildLibrary(ctx, io, prog, &o.source)
+		}
+		if err = c.agree(err); err != nil {
+			return nil, nil, err
+		}
+	}
+	warning, err := c.sameCode(programText(prog), built.Path, sources(built.Read))
+	if err = c.agree(err); err != nil {
+		return nil, nil, err
+	}
+	if warning != "" {
+		io.say("warning: %s", warning)
+	}
+	library, err := cpp.Open(built.Path, prog)
+	if err = c.agree(badInput(err)); err != nil {
+		return nil, nil, err
+	}
+	return prog, library, nil
 }
 
 // runProgram compiles, runs, and reports.
-func runProgram(ctx context.Context, io stdio, o *runOptions, plan *config.Plan, args []string) error {
-	prog, err := compile(io, &o.source)
+func runProgram(ctx context.Context, io stdio, c *crew, o *runOptions, plan *config.Plan, args []string) error {
+	if c != nil {
+		return runMany(ctx, io, c, o, plan, args)
+	}
+	prog, library, err := prepare(ctx, io, nil, o, args)
 	if err != nil {
 		return err
 	}
-	for name := range o.holds {
-		if !hasCode(prog, name) {
-			return badCommandLine("run: --hold=%s: the program has no such code fragment", name)
-		}
-	}
-	if err := engine.CheckArgs(prog, args); err != nil {
-		return badInput(err)
-	}
-	path, err := buildLibrary(ctx, io, prog, &o.source)
-	if err != nil {
-		return err
-	}
-	library, err := cpp.Open(path, prog)
-	if err != nil {
-		return badInput(err)
-	}
-
 	if cores := availableCores(); o.nodes*o.workers > cores {
 		io.say("warning: %d workers share %d available cores: expect pre-emption (-n, -w)", o.nodes*o.workers, cores)
 	}
@@ -112,7 +136,7 @@ func runProgram(ctx context.Context, io stdio, o *runOptions, plan *config.Plan,
 		LinkLatency: o.linkLatency, LinkBandwidth: o.bandwidth, ThreadClock: threadClocks[o.threadClock], Hold: o.holds,
 		Warn: func(text string) { io.say("warning: %s", text) },
 	}
-	p, err := startProfiling(io, o, args, plan)
+	p, err := startProfiling(io, io.err, nil, o, args, plan)
 	if err != nil {
 		return err
 	}
@@ -120,6 +144,7 @@ func runProgram(ctx context.Context, io stdio, o *runOptions, plan *config.Plan,
 	// User code may change the current folder; names of files of ours stand for what they stood for before.
 	folder, folderErr := os.Getwd()
 	res, runErr := engine.Run(ctx, cfg)
+	after := afterRun(ctx)
 	closeLibrary(library, runErr, cfg.Warn)
 	if folderErr == nil {
 		folderErr = os.Chdir(folder)
@@ -130,16 +155,21 @@ func runProgram(ctx context.Context, io stdio, o *runOptions, plan *config.Plan,
 	outcome := runOutcome(io, runErr)
 	endErr := p.end(io, runErr, outcome)
 	if p.dir() == "" {
-		p.send.finish(io, o.quiet)
+		p.send.finish(after, io, o.quiet)
 		if res != nil && !o.quiet {
 			io.say("%v, %d CFs, %d messages between nodes; no trace",
 				time.Duration(res.WallNS).Round(time.Microsecond), res.CFs, res.Messages)
 		}
 		return cmp.Or(outcome, endErr)
 	}
-	// The run is over: a Ctrl+C that ended it must not stop the report as well.
-	reportErr := reportRun(context.WithoutCancel(ctx), io, &o.report, o.quiet, p.dir())
-	p.send.finish(io, o.quiet)
+	return p.report(ctx, after, io, o, outcome, endErr)
+}
+
+// report is what the user gets when the run is over: the report, what was sent, and as the last line the path of the trace. after is what
+// afterRun made of ctx.
+func (p *profiling) report(ctx, after context.Context, io stdio, o *runOptions, outcome, endErr error) error {
+	reportErr := reportRun(after, io, &o.report, o.quiet, p.dir())
+	p.send.finish(after, io, o.quiet)
 	if outcome = cmp.Or(outcome, reportErr, endErr); outcome != nil {
 		// The path is the last line: what there is to say about the run comes before it.
 		var exit *exitError

@@ -6,6 +6,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"io"
 	"maps"
 	"os"
 	"path/filepath"
@@ -32,11 +33,19 @@ type profiling struct {
 	live    *livePage            // nil: there is none
 	info    trace.RunInfo
 	rules   []engine.Rule
+	folder  string           // of the trace; "": there is none
+	local   string           // folder of this process's part of it, where that is another one
+	old     string           // that folder once the part was gathered
+	source  *stream.NodeFile // what this process of many sends; nil: nothing, or a queue
+	group   []int            // nodes that are sent to the same collector as that of this process
 }
 
-// startProfiling starts the modules that the plan switches on.
-func startProfiling(io stdio, o *runOptions, args []string, plan *config.Plan) (*profiling, error) {
+// startProfiling starts the modules that the plan switches on; terminal is where they write if they are not told where to. All processes of a run of many call it.
+func startProfiling(io stdio, terminal io.Writer, c *crew, o *runOptions, args []string, plan *config.Plan) (*profiling, error) {
 	p := &profiling{}
+	if c != nil && len(o.send.targets) > 1 {
+		p.group = o.send.sharing(c.Rank(), c.Size())
+	}
 	var uses []prof.Use
 	for _, m := range plan.Modules {
 		if !m.On {
@@ -44,7 +53,7 @@ func startProfiling(io stdio, o *runOptions, args []string, plan *config.Plan) (
 		}
 		u := prof.Use{Info: m.Info, Priority: m.Priority, Params: m.Params}
 		if m.Name == modules.TraceWriterName {
-			if err := p.prepareTrace(io, o, &u); err != nil {
+			if err := p.prepareTrace(io, c, o, &u); err != nil {
 				return nil, err
 			}
 		}
@@ -53,48 +62,65 @@ func startProfiling(io stdio, o *runOptions, args []string, plan *config.Plan) (
 	if len(uses) == 0 {
 		return p, nil
 	}
-	host, err := os.Hostname()
-	if err != nil {
-		host = "localhost"
-	}
 	p.session = prof.New()
 	p.session.Report(func(message string) { io.say("warning: %s", message) })
 	p.session.Choose(plan.On)
 	p.rules = engineRules(plan)
-	started := time.Now()
-	p.run, err = p.session.StartModules(uses, prof.RunFacts{
-		Program: filepath.Base(o.source.file), Args: args, Nodes: o.nodes, Workers: o.workers, PID: os.Getpid(), Host: host,
-		Started: started, StartNS: prof.Now(), Out: io.err,
-	})
-	if err != nil {
-		return nil, exitWith(exitUsage, errors.Join(err, removeTrace(uses)))
+	facts := prof.RunFacts{
+		Program: filepath.Base(o.source.file), Args: args, Nodes: o.nodes, Workers: o.workers, PID: os.Getpid(), Host: hostName(),
+		Started: time.Now(), StartNS: prof.Now(), Out: terminal,
 	}
-	if w, ok := p.run.Get(modules.TraceWriterName).(*modules.TraceWriter); ok {
-		p.trace = w
-		p.describe(o, args, host, started, plan)
-		if err := p.writeInfo(); err != nil {
-			return nil, badInput(err)
-		}
-		if o.live.on {
-			if p.live, err = startLive(io, &o.live, p.dir()); err != nil {
-				if err := errors.Join(p.run.Finish(), os.RemoveAll(p.dir())); err != nil {
-					io.say("warning: %v", err)
-				}
-				return nil, err
-			}
-		}
-		if o.send.on() {
-			p.startSending(io, &o.send)
+	if c != nil {
+		facts.Nodes, facts.Node, facts.Processes = 1, c.node(), c.Size()
+	}
+	var err error
+	if p.run, err = p.session.StartModules(uses, facts); err != nil {
+		err = exitWith(exitUsage, err)
+	}
+	err = c.agree(err)
+	if err == nil {
+		if w, ok := p.run.Get(modules.TraceWriterName).(*modules.TraceWriter); ok {
+			p.trace = w
+			err = p.begin(io, c, o, args, facts.Started, plan)
 		}
 	}
-	return p, nil
+	if err == nil {
+		return p, nil
+	}
+	if p.run != nil {
+		if err := p.run.Finish(); err != nil {
+			io.say("warning: %v", err)
+		}
+	}
+	if err := p.removeFolders(c); err != nil {
+		io.say("warning: %v", err)
+	}
+	return nil, err
+}
+
+// begin tells whoever reads or gets the trace what run it is of.
+func (p *profiling) begin(io stdio, c *crew, o *runOptions, args []string, started time.Time, plan *config.Plan) error {
+	if c.speaks() {
+		p.describe(c, o, args, started, plan)
+	}
+	err := p.shareInfo(c)
+	if err == nil {
+		err = badInput(p.writeInfo(c.speaks()))
+	}
+	if err == nil && o.live.on && c.speaks() {
+		p.live, err = startLive(io, &o.live, p.folder)
+	}
+	if err = c.agree(err); err == nil && o.send.on() {
+		p.startSending(io, c, &o.send)
+	}
+	return err
 }
 
 // followedFlush is how soon what was recorded is written where somebody looks on.
 const followedFlush = "200ms"
 
 // prepareTrace tells the trace writer where to write, and how soon.
-func (p *profiling) prepareTrace(io stdio, o *runOptions, u *prof.Use) error {
+func (p *profiling) prepareTrace(io stdio, c *crew, o *runOptions, u *prof.Use) error {
 	u.Params = maps.Clone(u.Params)
 	if u.Params == nil {
 		u.Params = map[string]any{}
@@ -109,27 +135,47 @@ func (p *profiling) prepareTrace(io stdio, o *runOptions, u *prof.Use) error {
 		}
 		return nil
 	}
-	if dir, _ := u.Params["dir"].(string); dir != "" {
-		return badInput(makeTraceDir(dir))
+	var err error
+	if c.speaks() {
+		p.folder, err = makeFolder(io, o.source.file, u)
 	}
-	dir, note, err := newTraceDir(o.source.file)
-	if err != nil {
-		return badInput(err)
+	if err = c.agree(badInput(err)); err != nil {
+		return err
 	}
-	if note != "" {
-		io.say("%s", note)
+	if c == nil {
+		u.Params["dir"] = p.folder
+		return nil
 	}
-	u.Params["dir"] = dir
+	if err = c.agree(badInput(p.shareFolder(c, o.localDir))); err != nil {
+		return errors.Join(err, p.removeFolders(c))
+	}
+	u.Params["dir"] = cmp.Or(p.local, p.folder)
 	return nil
 }
 
-// startSending sends what is recorded while it is.
-func (p *profiling) startSending(io stdio, o *sendOptions) {
-	var source stream.Source = stream.Folder(p.dir())
-	if p.queue != nil {
-		source = p.queue
+// makeFolder makes the folder for the trace: that of the configuration, or a new one beside the program.
+func makeFolder(io stdio, program string, u *prof.Use) (string, error) {
+	if dir, _ := u.Params["dir"].(string); dir != "" {
+		return dir, makeTraceDir(dir)
 	}
-	p.send = startSending(io, o, source)
+	dir, note, err := newTraceDir(program)
+	if note != "" {
+		io.say("%s", note)
+	}
+	return dir, err
+}
+
+// startSending sends what is recorded while it is.
+func (p *profiling) startSending(io stdio, c *crew, o *sendOptions) {
+	tell := func(line string) { io.say("warning: %s", line) }
+	switch {
+	case c == nil && p.queue != nil:
+		p.send = startSending(o, o.targets[0], p.queue, tell)
+	case c == nil:
+		p.send = startSending(o, o.targets[0], stream.Folder(p.folder), tell)
+	default:
+		p.sendPart(c, o, tell)
+	}
 }
 
 // dir is the folder of the trace, "" if there is none.
@@ -137,28 +183,46 @@ func (p *profiling) dir() string {
 	if p.trace == nil {
 		return ""
 	}
-	return p.trace.Dir()
+	return p.folder
 }
 
-// writeInfo tells what is known of the run to whoever reads or gets the trace.
-func (p *profiling) writeInfo() error {
-	if p.queue == nil {
-		return trace.WriteRunInfo(p.dir(), &p.info)
+// writeInfo tells what is known of the run to whoever reads or gets the trace. Of many processes one has the folder.
+func (p *profiling) writeInfo(mine bool) error {
+	switch {
+	case p.queue != nil:
+		p.queue.SetInfo(p.copyInfo())
+		return nil
+	case p.source != nil:
+		p.source.SetInfo(p.copyInfo())
 	}
+	var err error
+	if p.local != "" { // a part that is never gathered can be read as well
+		err = trace.WriteRunInfo(p.local, &p.info)
+	}
+	if mine {
+		err = errors.Join(err, trace.WriteRunInfo(p.folder, &p.info))
+	}
+	return err
+}
+
+// copyInfo is what is known of the run now, for those to whom it is sent: one collector of several gets some nodes only.
+func (p *profiling) copyInfo() *trace.RunInfo {
 	info := p.info
-	info.Nodes = slices.Clone(info.Nodes)
-	p.queue.SetInfo(&info)
-	return nil
+	info.Processes = slices.Clone(info.Processes)
+	info.Nodes = slices.DeleteFunc(slices.Clone(info.Nodes), func(n trace.NodeInfo) bool { return p.group != nil && !slices.Contains(p.group, n.Node) })
+	return &info
 }
 
-// removeTrace removes the folder of the trace of a run that did not start. It was new or empty.
-func removeTrace(uses []prof.Use) error {
-	for _, u := range uses {
-		if dir, _ := u.Params["dir"].(string); u.Info.Name == modules.TraceWriterName && dir != "" {
-			return os.RemoveAll(dir)
-		}
+// removeFolders removes what was made for the trace of a run that did not start. It was new or empty.
+func (p *profiling) removeFolders(c *crew) error {
+	var errs []error
+	if p.local != "" {
+		errs = append(errs, os.RemoveAll(p.local))
 	}
-	return nil
+	if p.folder != "" && c.speaks() {
+		errs = append(errs, os.RemoveAll(p.folder))
+	}
+	return errors.Join(errs...)
 }
 
 // engineRules are the events that the engine is to emit at places the configuration names. Rules it cannot follow are
@@ -200,13 +264,11 @@ func (p *profiling) writers() []*trace.Writer {
 }
 
 // describe fills in what run.json tells about the run.
-func (p *profiling) describe(o *runOptions, args []string, host string, started time.Time, plan *config.Plan) {
+func (p *profiling) describe(c *crew, o *runOptions, args []string, started time.Time, plan *config.Plan) {
 	v := readVersion()
 	p.info = trace.RunInfo{
-		ID: trace.NewRunID(), Program: filepath.Base(o.source.file), Args: args, CommandLine: os.Args, Started: started, Hosts: []string{host},
-		Processes: []trace.ProcessInfo{{
-			PID: os.Getpid(), Host: host, Cores: availableCores(), Affinity: affinity(), GOMAXPROCS: availableCores(),
-		}},
+		ID: trace.NewRunID(), Program: filepath.Base(o.source.file), Args: args, CommandLine: os.Args, Started: started,
+		Hosts: []string{hostName()}, Processes: []trace.ProcessInfo{processInfo()},
 		Clock: clock.Name(), ThreadClock: threadClockNames[o.threadClock],
 		Versions: map[string]string{"whyslow": v.Version, "go": v.Go, "os": v.Platform},
 		Settings: map[string]string{}, Off: p.session.Off(),
@@ -243,7 +305,10 @@ func (p *profiling) describe(o *runOptions, args []string, host string, started 
 		}
 	}
 	for node := range o.nodes {
-		p.info.Nodes = append(p.info.Nodes, trace.NodeInfo{Node: node, Host: host, Workers: o.workers})
+		p.info.Nodes = append(p.info.Nodes, trace.NodeInfo{Node: node, Host: hostName(), Workers: o.workers})
+	}
+	if c != nil {
+		p.describeMany(c, o)
 	}
 }
 
@@ -267,13 +332,39 @@ func (p *profiling) end(io stdio, runErr, outcome error) error {
 
 func (p *profiling) endTrace(io stdio, runErr, outcome error) error {
 	err := p.trace.Finish()
-	lost := uint64(0)
+	lost := p.countLost(p.info.Nodes)
+	p.noteEnd(runErr, outcome)
+	if infoErr := p.writeInfo(true); err == nil {
+		err = infoErr
+	}
+	p.endSource()
+	if lost > 0 {
+		io.say("warning: %d events were not recorded", lost)
+	}
+	return incomplete(err)
+}
+
+// incomplete is the end of a run of which not everything is in the trace.
+func incomplete(err error) error {
+	if err == nil {
+		return nil
+	}
+	return exitWith(exitDamaged, fmt.Errorf("the trace is not complete: %w", fileError(err)))
+}
+
+// countLost says of the nodes of this process what could not be written, and returns how many events were lost.
+func (p *profiling) countLost(nodes []trace.NodeInfo) (lost uint64) {
 	for i, w := range p.trace.Writers() {
 		lost += w.Lost()
-		if n := &p.info.Nodes[i]; w.Err() != nil {
+		if n := &nodes[i]; w.Err() != nil {
 			n.Unwritten, n.Error = w.Unwritten(), w.Err().Error()
 		}
 	}
+	return lost
+}
+
+// noteEnd says how the run ended.
+func (p *profiling) noteEnd(runErr, outcome error) {
 	p.info.Ended = trace.EndedDone
 	var exit *exitError
 	if errors.As(outcome, &exit) {
@@ -284,23 +375,17 @@ func (p *profiling) endTrace(io stdio, runErr, outcome error) error {
 			p.info.Ended = trace.EndedFailed
 		}
 	}
-	if infoErr := p.writeInfo(); err == nil {
-		err = infoErr
-	}
+}
+
+// endSource tells those who follow the trace that it is whole.
+func (p *profiling) endSource() {
 	if p.queue != nil {
-		for _, n := range p.info.Nodes {
-			p.queue.CloseNode(n.Node)
+		for _, w := range p.trace.Writers() {
+			p.queue.CloseNode(w.Node())
 		}
 	}
 	p.send.ended()
 	if p.live != nil {
 		p.live.ended()
 	}
-	if lost > 0 {
-		io.say("warning: %d events were not recorded", lost)
-	}
-	if err != nil {
-		return exitWith(exitDamaged, fmt.Errorf("the trace is not complete: %w", fileError(err)))
-	}
-	return nil
 }

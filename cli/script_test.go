@@ -28,7 +28,35 @@ func (t tests) Run() int {
 	}
 	defer os.RemoveAll(dir)
 	os.Setenv("XDG_CACHE_HOME", dir)
+	for name, value := range mpirunSettings {
+		os.Setenv(name, value)
+	}
 	return t.m.Run()
+}
+
+// mpirunSettings let mpirun start any number of ranks here, whoever runs the tests, in a container or not, and end those that
+// hang.
+var mpirunSettings = map[string]string{
+	"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
+	"OMPI_MCA_rmaps_base_oversubscribe": "1", "OMPI_MCA_hwloc_base_binding_policy": "none", "MPIEXEC_TIMEOUT": "300",
+}
+
+// needMPI skips a test where programs cannot be started on many ranks.
+func needMPI(t *testing.T) {
+	t.Helper()
+	if startWorld == nil {
+		t.Skip("built without MPI; go test -tags mpi has it")
+	}
+	if _, err := exec.LookPath("mpirun"); err != nil {
+		t.Skip("no mpirun here")
+	}
+}
+
+// hasShmem tells whether OpenSHMEM programs can be compiled and started here.
+func hasShmem() bool {
+	_, compiler := exec.LookPath("oshcc")
+	_, launcher := exec.LookPath("oshrun")
+	return errors.Join(compiler, launcher) == nil
 }
 
 func TestScript(t *testing.T) {
@@ -43,12 +71,19 @@ func TestScript(t *testing.T) {
 			env.Setenv("EXAMPLES", examples)
 			env.Setenv("LANG_TESTS", filepath.Join(filepath.Dir(examples), "testdata", "lang"))
 			env.Setenv("NO_COLOR", "1")
+			for name, value := range mpirunSettings {
+				env.Setenv(name, value)
+			}
 			return nil
 		},
 		Condition: func(cond string) (bool, error) {
 			switch cond {
 			case "engine":
 				return canRun, nil
+			case "mpi":
+				return startWorld != nil, nil
+			case "shmem":
+				return hasShmem(), nil
 			case "root":
 				return os.Geteuid() == 0, nil
 			}

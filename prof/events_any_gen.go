@@ -3,279 +3,8 @@
 package prof
 
 import (
-	"math"
-
 	"github.com/whyslow/whyslow/trace"
 )
-
-func (e *CFCreated) connectAny(name string, priority int, f func(s *Stream, a *Any)) error {
-	if f == nil {
-		return connect(&e.event, &e.list, name, priority, nil, true)
-	}
-	spec := trace.KindCFCreated.Spec()
-	return e.Connect(name, priority, func(s *Stream, t int64, cf trace.CF, site trace.Site, parent trace.CF, execution uint64, weight float64, indices []int32) {
-		a := s.begin(spec, t)
-		defer s.end()
-		a.Words = append(a.Words, uint64(cf), uint64(site), uint64(parent), execution, math.Float64bits(weight), uint64(len(indices)))
-		for _, v := range indices {
-			a.Words = append(a.Words, uint64(v))
-		}
-		f(s, a)
-	})
-}
-
-func (e *CFReady) connectAny(name string, priority int, f func(s *Stream, a *Any)) error {
-	if f == nil {
-		return connect(&e.event, &e.list, name, priority, nil, true)
-	}
-	spec := trace.KindCFReady.Spec()
-	return e.Connect(name, priority, func(s *Stream, t int64, cf trace.CF, late int64) {
-		a := s.begin(spec, t)
-		defer s.end()
-		a.Words = append(a.Words, uint64(cf), uint64(late))
-		f(s, a)
-	})
-}
-
-func (e *CFStarted) connectAny(name string, priority int, f func(s *Stream, a *Any)) error {
-	if f == nil {
-		return connect(&e.event, &e.list, name, priority, nil, true)
-	}
-	spec := trace.KindCFStarted.Spec()
-	return e.Connect(name, priority, func(s *Stream, t int64, cf trace.CF, execution uint64, inputs []trace.DF) {
-		a := s.begin(spec, t)
-		defer s.end()
-		a.Words = append(a.Words, uint64(cf), execution, uint64(len(inputs)))
-		for _, v := range inputs {
-			a.Words = append(a.Words, uint64(v))
-		}
-		f(s, a)
-	})
-}
-
-func (e *CFFinished) connectAny(name string, priority int, f func(s *Stream, a *Any)) error {
-	if f == nil {
-		return connect(&e.event, &e.list, name, priority, nil, true)
-	}
-	spec := trace.KindCFFinished.Spec()
-	return e.Connect(name, priority, func(s *Stream, t int64, cf trace.CF, execution uint64, cpu int64) {
-		a := s.begin(spec, t)
-		defer s.end()
-		a.Words = append(a.Words, uint64(cf), execution, uint64(cpu))
-		f(s, a)
-	})
-}
-
-func (e *CFWaiting) connectAny(name string, priority int, f func(s *Stream, a *Any)) error {
-	if f == nil {
-		return connect(&e.event, &e.list, name, priority, nil, true)
-	}
-	spec := trace.KindCFWaiting.Spec()
-	return e.Connect(name, priority, func(s *Stream, t int64, cf trace.CF, awaited []trace.DF) {
-		a := s.begin(spec, t)
-		defer s.end()
-		a.Words = append(a.Words, uint64(cf), uint64(len(awaited)))
-		for _, v := range awaited {
-			a.Words = append(a.Words, uint64(v))
-		}
-		f(s, a)
-	})
-}
-
-func (e *CFMigrated) connectAny(name string, priority int, f func(s *Stream, a *Any)) error {
-	if f == nil {
-		return connect(&e.event, &e.list, name, priority, nil, true)
-	}
-	spec := trace.KindCFMigrated.Spec()
-	return e.Connect(name, priority, func(s *Stream, t int64, cf trace.CF, to int, bytes int64, weight float64) {
-		a := s.begin(spec, t)
-		defer s.end()
-		a.Words = append(a.Words, uint64(cf), uint64(to), uint64(bytes), math.Float64bits(weight))
-		f(s, a)
-	})
-}
-
-func (e *CFStolen) connectAny(name string, priority int, f func(s *Stream, a *Any)) error {
-	if f == nil {
-		return connect(&e.event, &e.list, name, priority, nil, true)
-	}
-	spec := trace.KindCFStolen.Spec()
-	return e.Connect(name, priority, func(s *Stream, t int64, cf trace.CF, by int, bytes int64, weight float64) {
-		a := s.begin(spec, t)
-		defer s.end()
-		a.Words = append(a.Words, uint64(cf), uint64(by), uint64(bytes), math.Float64bits(weight))
-		f(s, a)
-	})
-}
-
-func (e *CFReceived) connectAny(name string, priority int, f func(s *Stream, a *Any)) error {
-	if f == nil {
-		return connect(&e.event, &e.list, name, priority, nil, true)
-	}
-	spec := trace.KindCFReceived.Spec()
-	return e.Connect(name, priority, func(s *Stream, t int64, cf trace.CF, from int, bytes int64, weight float64) {
-		a := s.begin(spec, t)
-		defer s.end()
-		a.Words = append(a.Words, uint64(cf), uint64(from), uint64(bytes), math.Float64bits(weight))
-		f(s, a)
-	})
-}
-
-func (e *CFDestroyed) connectAny(name string, priority int, f func(s *Stream, a *Any)) error {
-	if f == nil {
-		return connect(&e.event, &e.list, name, priority, nil, true)
-	}
-	spec := trace.KindCFDestroyed.Spec()
-	return e.Connect(name, priority, func(s *Stream, t int64, cf trace.CF) {
-		a := s.begin(spec, t)
-		defer s.end()
-		a.Words = append(a.Words, uint64(cf))
-		f(s, a)
-	})
-}
-
-func (e *CFHeld) connectAny(name string, priority int, f func(s *Stream, a *Any)) error {
-	if f == nil {
-		return connect(&e.event, &e.list, name, priority, nil, true)
-	}
-	spec := trace.KindCFHeld.Spec()
-	return e.Connect(name, priority, func(s *Stream, t int64, cf trace.CF) {
-		a := s.begin(spec, t)
-		defer s.end()
-		a.Words = append(a.Words, uint64(cf))
-		f(s, a)
-	})
-}
-
-func (e *CFResumed) connectAny(name string, priority int, f func(s *Stream, a *Any)) error {
-	if f == nil {
-		return connect(&e.event, &e.list, name, priority, nil, true)
-	}
-	spec := trace.KindCFResumed.Spec()
-	return e.Connect(name, priority, func(s *Stream, t int64, cf trace.CF) {
-		a := s.begin(spec, t)
-		defer s.end()
-		a.Words = append(a.Words, uint64(cf))
-		f(s, a)
-	})
-}
-
-func (e *DFCreate) connectAny(name string, priority int, f func(s *Stream, a *Any)) error {
-	if f == nil {
-		return connect(&e.event, &e.list, name, priority, nil, true)
-	}
-	spec := trace.KindDFCreate.Spec()
-	return e.Connect(name, priority, func(s *Stream, t int64, df trace.DF, size int64, cf trace.CF) {
-		a := s.begin(spec, t)
-		defer s.end()
-		a.Words = append(a.Words, uint64(df), uint64(size), uint64(cf))
-		f(s, a)
-	})
-}
-
-func (e *DFRequested) connectAny(name string, priority int, f func(s *Stream, a *Any)) error {
-	if f == nil {
-		return connect(&e.event, &e.list, name, priority, nil, true)
-	}
-	spec := trace.KindDFRequested.Spec()
-	return e.Connect(name, priority, func(s *Stream, t int64, df trace.DF, cf trace.CF, node int, request uint64) {
-		a := s.begin(spec, t)
-		defer s.end()
-		a.Words = append(a.Words, uint64(df), uint64(cf), uint64(node), request)
-		f(s, a)
-	})
-}
-
-func (e *DFRequestReceived) connectAny(name string, priority int, f func(s *Stream, a *Any)) error {
-	if f == nil {
-		return connect(&e.event, &e.list, name, priority, nil, true)
-	}
-	spec := trace.KindDFRequestReceived.Spec()
-	return e.Connect(name, priority, func(s *Stream, t int64, df trace.DF, from int, request uint64) {
-		a := s.begin(spec, t)
-		defer s.end()
-		a.Words = append(a.Words, uint64(df), uint64(from), request)
-		f(s, a)
-	})
-}
-
-func (e *DFSent) connectAny(name string, priority int, f func(s *Stream, a *Any)) error {
-	if f == nil {
-		return connect(&e.event, &e.list, name, priority, nil, true)
-	}
-	spec := trace.KindDFSent.Spec()
-	return e.Connect(name, priority, func(s *Stream, t int64, df trace.DF, to int, bytes int64, message uint64, request uint64, cf trace.CF) {
-		a := s.begin(spec, t)
-		defer s.end()
-		a.Words = append(a.Words, uint64(df), uint64(to), uint64(bytes), message, request, uint64(cf))
-		f(s, a)
-	})
-}
-
-func (e *DFReceived) connectAny(name string, priority int, f func(s *Stream, a *Any)) error {
-	if f == nil {
-		return connect(&e.event, &e.list, name, priority, nil, true)
-	}
-	spec := trace.KindDFReceived.Spec()
-	return e.Connect(name, priority, func(s *Stream, t int64, df trace.DF, from int, bytes int64, message uint64, request uint64, cf trace.CF) {
-		a := s.begin(spec, t)
-		defer s.end()
-		a.Words = append(a.Words, uint64(df), uint64(from), uint64(bytes), message, request, uint64(cf))
-		f(s, a)
-	})
-}
-
-func (e *DFStored) connectAny(name string, priority int, f func(s *Stream, a *Any)) error {
-	if f == nil {
-		return connect(&e.event, &e.list, name, priority, nil, true)
-	}
-	spec := trace.KindDFStored.Spec()
-	return e.Connect(name, priority, func(s *Stream, t int64, df trace.DF, size int64) {
-		a := s.begin(spec, t)
-		defer s.end()
-		a.Words = append(a.Words, uint64(df), uint64(size))
-		f(s, a)
-	})
-}
-
-func (e *DFDropped) connectAny(name string, priority int, f func(s *Stream, a *Any)) error {
-	if f == nil {
-		return connect(&e.event, &e.list, name, priority, nil, true)
-	}
-	spec := trace.KindDFDropped.Spec()
-	return e.Connect(name, priority, func(s *Stream, t int64, df trace.DF, size int64) {
-		a := s.begin(spec, t)
-		defer s.end()
-		a.Words = append(a.Words, uint64(df), uint64(size))
-		f(s, a)
-	})
-}
-
-func (e *DFDestroy) connectAny(name string, priority int, f func(s *Stream, a *Any)) error {
-	if f == nil {
-		return connect(&e.event, &e.list, name, priority, nil, true)
-	}
-	spec := trace.KindDFDestroy.Spec()
-	return e.Connect(name, priority, func(s *Stream, t int64, df trace.DF, size int64, reason trace.Reason) {
-		a := s.begin(spec, t)
-		defer s.end()
-		a.Words = append(a.Words, uint64(df), uint64(size), uint64(reason))
-		f(s, a)
-	})
-}
-
-func (e *DFDuplicate) connectAny(name string, priority int, f func(s *Stream, a *Any)) error {
-	if f == nil {
-		return connect(&e.event, &e.list, name, priority, nil, true)
-	}
-	spec := trace.KindDFDuplicate.Spec()
-	return e.Connect(name, priority, func(s *Stream, t int64, df trace.DF, first trace.CF, second trace.CF) {
-		a := s.begin(spec, t)
-		defer s.end()
-		a.Words = append(a.Words, uint64(df), uint64(first), uint64(second))
-		f(s, a)
-	})
-}
 
 func (e *BlockStarted) connectAny(name string, priority int, f func(s *Stream, a *Any)) error {
 	if f == nil {
@@ -505,6 +234,123 @@ func (e *WaitEnded) connectAny(name string, priority int, f func(s *Stream, a *A
 		a := s.begin(spec, t)
 		defer s.end()
 		a.Words = append(a.Words, uint64(name))
+		f(s, a)
+	})
+}
+
+func (e *Collective) connectAny(name string, priority int, f func(s *Stream, a *Any)) error {
+	if f == nil {
+		return connect(&e.event, &e.list, name, priority, nil, true)
+	}
+	spec := trace.KindCollective.Spec()
+	return e.Connect(name, priority, func(s *Stream, t int64, kind trace.Name, sync trace.Name, start int, stride uint64, size uint64, root int64, sent int64, received int64) {
+		a := s.begin(spec, t)
+		defer s.end()
+		a.Words = append(a.Words, uint64(kind), uint64(sync), uint64(start), stride, size, uint64(root), uint64(sent), uint64(received))
+		f(s, a)
+	})
+}
+
+func (e *Acquired) connectAny(name string, priority int, f func(s *Stream, a *Any)) error {
+	if f == nil {
+		return connect(&e.event, &e.list, name, priority, nil, true)
+	}
+	spec := trace.KindAcquired.Spec()
+	return e.Connect(name, priority, func(s *Stream, t int64, lock uint64) {
+		a := s.begin(spec, t)
+		defer s.end()
+		a.Words = append(a.Words, lock)
+		f(s, a)
+	})
+}
+
+func (e *Released) connectAny(name string, priority int, f func(s *Stream, a *Any)) error {
+	if f == nil {
+		return connect(&e.event, &e.list, name, priority, nil, true)
+	}
+	spec := trace.KindReleased.Spec()
+	return e.Connect(name, priority, func(s *Stream, t int64, lock uint64) {
+		a := s.begin(spec, t)
+		defer s.end()
+		a.Words = append(a.Words, lock)
+		f(s, a)
+	})
+}
+
+func (e *Entered) connectAny(name string, priority int, f func(s *Stream, a *Any)) error {
+	if f == nil {
+		return connect(&e.event, &e.list, name, priority, nil, true)
+	}
+	spec := trace.KindEntered.Spec()
+	return e.Connect(name, priority, func(s *Stream, t int64, region trace.Site) {
+		a := s.begin(spec, t)
+		defer s.end()
+		a.Words = append(a.Words, uint64(region))
+		f(s, a)
+	})
+}
+
+func (e *Exited) connectAny(name string, priority int, f func(s *Stream, a *Any)) error {
+	if f == nil {
+		return connect(&e.event, &e.list, name, priority, nil, true)
+	}
+	spec := trace.KindExited.Spec()
+	return e.Connect(name, priority, func(s *Stream, t int64, region trace.Site) {
+		a := s.begin(spec, t)
+		defer s.end()
+		a.Words = append(a.Words, uint64(region))
+		f(s, a)
+	})
+}
+
+func (e *Put) connectAny(name string, priority int, f func(s *Stream, a *Any)) error {
+	if f == nil {
+		return connect(&e.event, &e.list, name, priority, nil, true)
+	}
+	spec := trace.KindPut.Spec()
+	return e.Connect(name, priority, func(s *Stream, t int64, to int, bytes int64, transfer uint64) {
+		a := s.begin(spec, t)
+		defer s.end()
+		a.Words = append(a.Words, uint64(to), uint64(bytes), transfer)
+		f(s, a)
+	})
+}
+
+func (e *Get) connectAny(name string, priority int, f func(s *Stream, a *Any)) error {
+	if f == nil {
+		return connect(&e.event, &e.list, name, priority, nil, true)
+	}
+	spec := trace.KindGet.Spec()
+	return e.Connect(name, priority, func(s *Stream, t int64, from int, bytes int64, transfer uint64) {
+		a := s.begin(spec, t)
+		defer s.end()
+		a.Words = append(a.Words, uint64(from), uint64(bytes), transfer)
+		f(s, a)
+	})
+}
+
+func (e *RemoteAtomic) connectAny(name string, priority int, f func(s *Stream, a *Any)) error {
+	if f == nil {
+		return connect(&e.event, &e.list, name, priority, nil, true)
+	}
+	spec := trace.KindRemoteAtomic.Spec()
+	return e.Connect(name, priority, func(s *Stream, t int64, on int, bytes int64) {
+		a := s.begin(spec, t)
+		defer s.end()
+		a.Words = append(a.Words, uint64(on), uint64(bytes))
+		f(s, a)
+	})
+}
+
+func (e *Completed) connectAny(name string, priority int, f func(s *Stream, a *Any)) error {
+	if f == nil {
+		return connect(&e.event, &e.list, name, priority, nil, true)
+	}
+	spec := trace.KindCompleted.Spec()
+	return e.Connect(name, priority, func(s *Stream, t int64, transfer uint64) {
+		a := s.begin(spec, t)
+		defer s.end()
+		a.Words = append(a.Words, transfer)
 		f(s, a)
 	})
 }

@@ -37,20 +37,24 @@ func (e *BlockStarted) Connect(name string, priority int, f func(s *Stream, t in
 func (e *BlockStarted) disconnect(name string) bool { return e.list.remove(name) }
 
 func (e *BlockStarted) emitNow(s *Stream, function trace.Site, block uint64) {
-	t := clock.Now()
-	if w := s.trace; w != nil {
-		rec := w.TryReserve(3)
-		if rec == nil {
-			rec = w.Reserve(3)
-		}
-		_ = rec[2]
-		rec[1] = uint64(function)
-		rec[2] = block
-		rec[0] = trace.Header(t, trace.KindBlockStarted)
+	w := s.trace
+	if w == nil || e.state.Load()&handled != 0 {
+		e.emitSlow(s, function, block)
+		return
 	}
-	if e.state.Load()&handled != 0 {
-		e.handle(s, t, function, block)
+	rec := w.TryReserve(3)
+	if rec == nil {
+		e.emitSlow(s, function, block)
+		return
 	}
+	_ = rec[2]
+	rec[1] = uint64(function)
+	rec[2] = block
+	rec[0] = trace.Header(clock.Now(), trace.KindBlockStarted)
+}
+
+func (e *BlockStarted) emitSlow(s *Stream, function trace.Site, block uint64) {
+	e.emit(s, clock.Now(), function, block)
 }
 
 func (e *BlockStarted) emit(s *Stream, t int64, function trace.Site, block uint64) {
@@ -103,20 +107,24 @@ func (e *BlockExited) Connect(name string, priority int, f func(s *Stream, t int
 func (e *BlockExited) disconnect(name string) bool { return e.list.remove(name) }
 
 func (e *BlockExited) emitNow(s *Stream, function trace.Site, block uint64) {
-	t := clock.Now()
-	if w := s.trace; w != nil {
-		rec := w.TryReserve(3)
-		if rec == nil {
-			rec = w.Reserve(3)
-		}
-		_ = rec[2]
-		rec[1] = uint64(function)
-		rec[2] = block
-		rec[0] = trace.Header(t, trace.KindBlockExited)
+	w := s.trace
+	if w == nil || e.state.Load()&handled != 0 {
+		e.emitSlow(s, function, block)
+		return
 	}
-	if e.state.Load()&handled != 0 {
-		e.handle(s, t, function, block)
+	rec := w.TryReserve(3)
+	if rec == nil {
+		e.emitSlow(s, function, block)
+		return
 	}
+	_ = rec[2]
+	rec[1] = uint64(function)
+	rec[2] = block
+	rec[0] = trace.Header(clock.Now(), trace.KindBlockExited)
+}
+
+func (e *BlockExited) emitSlow(s *Stream, function trace.Site, block uint64) {
+	e.emit(s, clock.Now(), function, block)
 }
 
 func (e *BlockExited) emit(s *Stream, t int64, function trace.Site, block uint64) {
@@ -169,20 +177,24 @@ func (e *BlockWaiting) Connect(name string, priority int, f func(s *Stream, t in
 func (e *BlockWaiting) disconnect(name string) bool { return e.list.remove(name) }
 
 func (e *BlockWaiting) emitNow(s *Stream, function trace.Site, block uint64) {
-	t := clock.Now()
-	if w := s.trace; w != nil {
-		rec := w.TryReserve(3)
-		if rec == nil {
-			rec = w.Reserve(3)
-		}
-		_ = rec[2]
-		rec[1] = uint64(function)
-		rec[2] = block
-		rec[0] = trace.Header(t, trace.KindBlockWaiting)
+	w := s.trace
+	if w == nil || e.state.Load()&handled != 0 {
+		e.emitSlow(s, function, block)
+		return
 	}
-	if e.state.Load()&handled != 0 {
-		e.handle(s, t, function, block)
+	rec := w.TryReserve(3)
+	if rec == nil {
+		e.emitSlow(s, function, block)
+		return
 	}
+	_ = rec[2]
+	rec[1] = uint64(function)
+	rec[2] = block
+	rec[0] = trace.Header(clock.Now(), trace.KindBlockWaiting)
+}
+
+func (e *BlockWaiting) emitSlow(s *Stream, function trace.Site, block uint64) {
+	e.emit(s, clock.Now(), function, block)
 }
 
 func (e *BlockWaiting) emit(s *Stream, t int64, function trace.Site, block uint64) {
@@ -235,20 +247,24 @@ func (e *BlockMigrated) Connect(name string, priority int, f func(s *Stream, t i
 func (e *BlockMigrated) disconnect(name string) bool { return e.list.remove(name) }
 
 func (e *BlockMigrated) emitNow(s *Stream, function trace.Site, block uint64) {
-	t := clock.Now()
-	if w := s.trace; w != nil {
-		rec := w.TryReserve(3)
-		if rec == nil {
-			rec = w.Reserve(3)
-		}
-		_ = rec[2]
-		rec[1] = uint64(function)
-		rec[2] = block
-		rec[0] = trace.Header(t, trace.KindBlockMigrated)
+	w := s.trace
+	if w == nil || e.state.Load()&handled != 0 {
+		e.emitSlow(s, function, block)
+		return
 	}
-	if e.state.Load()&handled != 0 {
-		e.handle(s, t, function, block)
+	rec := w.TryReserve(3)
+	if rec == nil {
+		e.emitSlow(s, function, block)
+		return
 	}
+	_ = rec[2]
+	rec[1] = uint64(function)
+	rec[2] = block
+	rec[0] = trace.Header(clock.Now(), trace.KindBlockMigrated)
+}
+
+func (e *BlockMigrated) emitSlow(s *Stream, function trace.Site, block uint64) {
+	e.emit(s, clock.Now(), function, block)
 }
 
 func (e *BlockMigrated) emit(s *Stream, t int64, function trace.Site, block uint64) {
@@ -301,20 +317,24 @@ func (e *BlockContinued) Connect(name string, priority int, f func(s *Stream, t 
 func (e *BlockContinued) disconnect(name string) bool { return e.list.remove(name) }
 
 func (e *BlockContinued) emitNow(s *Stream, function trace.Site, block uint64) {
-	t := clock.Now()
-	if w := s.trace; w != nil {
-		rec := w.TryReserve(3)
-		if rec == nil {
-			rec = w.Reserve(3)
-		}
-		_ = rec[2]
-		rec[1] = uint64(function)
-		rec[2] = block
-		rec[0] = trace.Header(t, trace.KindBlockContinued)
+	w := s.trace
+	if w == nil || e.state.Load()&handled != 0 {
+		e.emitSlow(s, function, block)
+		return
 	}
-	if e.state.Load()&handled != 0 {
-		e.handle(s, t, function, block)
+	rec := w.TryReserve(3)
+	if rec == nil {
+		e.emitSlow(s, function, block)
+		return
 	}
+	_ = rec[2]
+	rec[1] = uint64(function)
+	rec[2] = block
+	rec[0] = trace.Header(clock.Now(), trace.KindBlockContinued)
+}
+
+func (e *BlockContinued) emitSlow(s *Stream, function trace.Site, block uint64) {
+	e.emit(s, clock.Now(), function, block)
 }
 
 func (e *BlockContinued) emit(s *Stream, t int64, function trace.Site, block uint64) {
@@ -366,20 +386,22 @@ func (e *ForeignStarted) Connect(name string, priority int, f func(s *Stream, t 
 func (e *ForeignStarted) disconnect(name string) bool { return e.list.remove(name) }
 
 func (e *ForeignStarted) emitNow(s *Stream, function trace.Site) {
-	t := clock.Now()
-	if w := s.trace; w != nil {
-		rec := w.TryReserve(2)
-		if rec == nil {
-			rec = w.Reserve(2)
-		}
-		_ = rec[1]
-		rec[1] = uint64(function)
-		rec[0] = trace.Header(t, trace.KindForeignStarted)
+	w := s.trace
+	if w == nil || e.state.Load()&handled != 0 {
+		e.emitSlow(s, function)
+		return
 	}
-	if e.state.Load()&handled != 0 {
-		e.handle(s, t, function)
+	rec := w.TryReserve(2)
+	if rec == nil {
+		e.emitSlow(s, function)
+		return
 	}
+	_ = rec[1]
+	rec[1] = uint64(function)
+	rec[0] = trace.Header(clock.Now(), trace.KindForeignStarted)
 }
+
+func (e *ForeignStarted) emitSlow(s *Stream, function trace.Site) { e.emit(s, clock.Now(), function) }
 
 func (e *ForeignStarted) emit(s *Stream, t int64, function trace.Site) {
 	if w := s.trace; w != nil {
@@ -429,20 +451,22 @@ func (e *ForeignEnded) Connect(name string, priority int, f func(s *Stream, t in
 func (e *ForeignEnded) disconnect(name string) bool { return e.list.remove(name) }
 
 func (e *ForeignEnded) emitNow(s *Stream, function trace.Site) {
-	t := clock.Now()
-	if w := s.trace; w != nil {
-		rec := w.TryReserve(2)
-		if rec == nil {
-			rec = w.Reserve(2)
-		}
-		_ = rec[1]
-		rec[1] = uint64(function)
-		rec[0] = trace.Header(t, trace.KindForeignEnded)
+	w := s.trace
+	if w == nil || e.state.Load()&handled != 0 {
+		e.emitSlow(s, function)
+		return
 	}
-	if e.state.Load()&handled != 0 {
-		e.handle(s, t, function)
+	rec := w.TryReserve(2)
+	if rec == nil {
+		e.emitSlow(s, function)
+		return
 	}
+	_ = rec[1]
+	rec[1] = uint64(function)
+	rec[0] = trace.Header(clock.Now(), trace.KindForeignEnded)
 }
+
+func (e *ForeignEnded) emitSlow(s *Stream, function trace.Site) { e.emit(s, clock.Now(), function) }
 
 func (e *ForeignEnded) emit(s *Stream, t int64, function trace.Site) {
 	if w := s.trace; w != nil {

@@ -43,35 +43,37 @@ func (e *CFCreated) Connect(name string, priority int, f func(s *Stream, t int64
 func (e *CFCreated) disconnect(name string) bool { return e.list.remove(name) }
 
 func (e *CFCreated) emitNow(s *Stream, cf trace.CF, site trace.Site, parent trace.CF, execution uint64, weight float64, indices []int32) {
-	t := clock.Now()
-	if w := s.trace; w != nil {
-		n := 7 + len(indices)
-		rec := w.TryReserve(n)
-		if rec == nil {
-			rec = w.Reserve(n)
-		}
-		for i, v := range indices {
-			rec[7+i] = uint64(v)
-		}
-		rec[6] = uint64(len(indices))
-		rec[1] = uint64(cf)
-		rec[2] = uint64(site)
-		rec[3] = uint64(parent)
-		rec[4] = execution
-		rec[5] = math.Float64bits(weight)
-		rec[0] = trace.Header(t, trace.KindCFCreated)
+	w := s.trace
+	if w == nil || e.state.Load()&handled != 0 {
+		e.emitSlow(s, cf, site, parent, execution, weight, indices)
+		return
 	}
-	if e.state.Load()&handled != 0 {
-		e.handle(s, t, cf, site, parent, execution, weight, indices)
+	rec := w.TryReserve(7 + len(indices))
+	if rec == nil {
+		e.emitSlow(s, cf, site, parent, execution, weight, indices)
+		return
 	}
+	for i, v := range indices {
+		rec[7+i] = uint64(v)
+	}
+	rec[6] = uint64(len(indices))
+	rec[1] = uint64(cf)
+	rec[2] = uint64(site)
+	rec[3] = uint64(parent)
+	rec[4] = execution
+	rec[5] = math.Float64bits(weight)
+	rec[0] = trace.Header(clock.Now(), trace.KindCFCreated)
+}
+
+func (e *CFCreated) emitSlow(s *Stream, cf trace.CF, site trace.Site, parent trace.CF, execution uint64, weight float64, indices []int32) {
+	e.emit(s, clock.Now(), cf, site, parent, execution, weight, indices)
 }
 
 func (e *CFCreated) emit(s *Stream, t int64, cf trace.CF, site trace.Site, parent trace.CF, execution uint64, weight float64, indices []int32) {
 	if w := s.trace; w != nil {
-		n := 7 + len(indices)
-		rec := w.TryReserve(n)
+		rec := w.TryReserve(7 + len(indices))
 		if rec == nil {
-			rec = w.Reserve(n)
+			rec = w.Reserve(7 + len(indices))
 		}
 		for i, v := range indices {
 			rec[7+i] = uint64(v)
@@ -127,21 +129,23 @@ func (e *CFReady) Connect(name string, priority int, f func(s *Stream, t int64, 
 func (e *CFReady) disconnect(name string) bool { return e.list.remove(name) }
 
 func (e *CFReady) emitNow(s *Stream, cf trace.CF, late int64) {
-	t := clock.Now()
-	if w := s.trace; w != nil {
-		rec := w.TryReserve(3)
-		if rec == nil {
-			rec = w.Reserve(3)
-		}
-		_ = rec[2]
-		rec[1] = uint64(cf)
-		rec[2] = uint64(late)
-		rec[0] = trace.Header(t, trace.KindCFReady)
+	w := s.trace
+	if w == nil || e.state.Load()&handled != 0 {
+		e.emitSlow(s, cf, late)
+		return
 	}
-	if e.state.Load()&handled != 0 {
-		e.handle(s, t, cf, late)
+	rec := w.TryReserve(3)
+	if rec == nil {
+		e.emitSlow(s, cf, late)
+		return
 	}
+	_ = rec[2]
+	rec[1] = uint64(cf)
+	rec[2] = uint64(late)
+	rec[0] = trace.Header(clock.Now(), trace.KindCFReady)
 }
+
+func (e *CFReady) emitSlow(s *Stream, cf trace.CF, late int64) { e.emit(s, clock.Now(), cf, late) }
 
 func (e *CFReady) emit(s *Stream, t int64, cf trace.CF, late int64) {
 	if w := s.trace; w != nil {
@@ -194,32 +198,34 @@ func (e *CFStarted) Connect(name string, priority int, f func(s *Stream, t int64
 func (e *CFStarted) disconnect(name string) bool { return e.list.remove(name) }
 
 func (e *CFStarted) emitNow(s *Stream, cf trace.CF, execution uint64, inputs []trace.DF) {
-	t := clock.Now()
-	if w := s.trace; w != nil {
-		n := 4 + len(inputs)
-		rec := w.TryReserve(n)
-		if rec == nil {
-			rec = w.Reserve(n)
-		}
-		for i, v := range inputs {
-			rec[4+i] = uint64(v)
-		}
-		rec[3] = uint64(len(inputs))
-		rec[1] = uint64(cf)
-		rec[2] = execution
-		rec[0] = trace.Header(t, trace.KindCFStarted)
+	w := s.trace
+	if w == nil || e.state.Load()&handled != 0 {
+		e.emitSlow(s, cf, execution, inputs)
+		return
 	}
-	if e.state.Load()&handled != 0 {
-		e.handle(s, t, cf, execution, inputs)
+	rec := w.TryReserve(4 + len(inputs))
+	if rec == nil {
+		e.emitSlow(s, cf, execution, inputs)
+		return
 	}
+	for i, v := range inputs {
+		rec[4+i] = uint64(v)
+	}
+	rec[3] = uint64(len(inputs))
+	rec[1] = uint64(cf)
+	rec[2] = execution
+	rec[0] = trace.Header(clock.Now(), trace.KindCFStarted)
+}
+
+func (e *CFStarted) emitSlow(s *Stream, cf trace.CF, execution uint64, inputs []trace.DF) {
+	e.emit(s, clock.Now(), cf, execution, inputs)
 }
 
 func (e *CFStarted) emit(s *Stream, t int64, cf trace.CF, execution uint64, inputs []trace.DF) {
 	if w := s.trace; w != nil {
-		n := 4 + len(inputs)
-		rec := w.TryReserve(n)
+		rec := w.TryReserve(4 + len(inputs))
 		if rec == nil {
-			rec = w.Reserve(n)
+			rec = w.Reserve(4 + len(inputs))
 		}
 		for i, v := range inputs {
 			rec[4+i] = uint64(v)
@@ -273,21 +279,25 @@ func (e *CFFinished) Connect(name string, priority int, f func(s *Stream, t int6
 func (e *CFFinished) disconnect(name string) bool { return e.list.remove(name) }
 
 func (e *CFFinished) emitNow(s *Stream, cf trace.CF, execution uint64, cpu int64) {
-	t := clock.Now()
-	if w := s.trace; w != nil {
-		rec := w.TryReserve(4)
-		if rec == nil {
-			rec = w.Reserve(4)
-		}
-		_ = rec[3]
-		rec[1] = uint64(cf)
-		rec[2] = execution
-		rec[3] = uint64(cpu)
-		rec[0] = trace.Header(t, trace.KindCFFinished)
+	w := s.trace
+	if w == nil || e.state.Load()&handled != 0 {
+		e.emitSlow(s, cf, execution, cpu)
+		return
 	}
-	if e.state.Load()&handled != 0 {
-		e.handle(s, t, cf, execution, cpu)
+	rec := w.TryReserve(4)
+	if rec == nil {
+		e.emitSlow(s, cf, execution, cpu)
+		return
 	}
+	_ = rec[3]
+	rec[1] = uint64(cf)
+	rec[2] = execution
+	rec[3] = uint64(cpu)
+	rec[0] = trace.Header(clock.Now(), trace.KindCFFinished)
+}
+
+func (e *CFFinished) emitSlow(s *Stream, cf trace.CF, execution uint64, cpu int64) {
+	e.emit(s, clock.Now(), cf, execution, cpu)
 }
 
 func (e *CFFinished) emit(s *Stream, t int64, cf trace.CF, execution uint64, cpu int64) {
@@ -343,31 +353,33 @@ func (e *CFWaiting) Connect(name string, priority int, f func(s *Stream, t int64
 func (e *CFWaiting) disconnect(name string) bool { return e.list.remove(name) }
 
 func (e *CFWaiting) emitNow(s *Stream, cf trace.CF, awaited []trace.DF) {
-	t := clock.Now()
-	if w := s.trace; w != nil {
-		n := 3 + len(awaited)
-		rec := w.TryReserve(n)
-		if rec == nil {
-			rec = w.Reserve(n)
-		}
-		for i, v := range awaited {
-			rec[3+i] = uint64(v)
-		}
-		rec[2] = uint64(len(awaited))
-		rec[1] = uint64(cf)
-		rec[0] = trace.Header(t, trace.KindCFWaiting)
+	w := s.trace
+	if w == nil || e.state.Load()&handled != 0 {
+		e.emitSlow(s, cf, awaited)
+		return
 	}
-	if e.state.Load()&handled != 0 {
-		e.handle(s, t, cf, awaited)
+	rec := w.TryReserve(3 + len(awaited))
+	if rec == nil {
+		e.emitSlow(s, cf, awaited)
+		return
 	}
+	for i, v := range awaited {
+		rec[3+i] = uint64(v)
+	}
+	rec[2] = uint64(len(awaited))
+	rec[1] = uint64(cf)
+	rec[0] = trace.Header(clock.Now(), trace.KindCFWaiting)
+}
+
+func (e *CFWaiting) emitSlow(s *Stream, cf trace.CF, awaited []trace.DF) {
+	e.emit(s, clock.Now(), cf, awaited)
 }
 
 func (e *CFWaiting) emit(s *Stream, t int64, cf trace.CF, awaited []trace.DF) {
 	if w := s.trace; w != nil {
-		n := 3 + len(awaited)
-		rec := w.TryReserve(n)
+		rec := w.TryReserve(3 + len(awaited))
 		if rec == nil {
-			rec = w.Reserve(n)
+			rec = w.Reserve(3 + len(awaited))
 		}
 		for i, v := range awaited {
 			rec[3+i] = uint64(v)
@@ -416,20 +428,22 @@ func (e *CFDestroyed) Connect(name string, priority int, f func(s *Stream, t int
 func (e *CFDestroyed) disconnect(name string) bool { return e.list.remove(name) }
 
 func (e *CFDestroyed) emitNow(s *Stream, cf trace.CF) {
-	t := clock.Now()
-	if w := s.trace; w != nil {
-		rec := w.TryReserve(2)
-		if rec == nil {
-			rec = w.Reserve(2)
-		}
-		_ = rec[1]
-		rec[1] = uint64(cf)
-		rec[0] = trace.Header(t, trace.KindCFDestroyed)
+	w := s.trace
+	if w == nil || e.state.Load()&handled != 0 {
+		e.emitSlow(s, cf)
+		return
 	}
-	if e.state.Load()&handled != 0 {
-		e.handle(s, t, cf)
+	rec := w.TryReserve(2)
+	if rec == nil {
+		e.emitSlow(s, cf)
+		return
 	}
+	_ = rec[1]
+	rec[1] = uint64(cf)
+	rec[0] = trace.Header(clock.Now(), trace.KindCFDestroyed)
 }
+
+func (e *CFDestroyed) emitSlow(s *Stream, cf trace.CF) { e.emit(s, clock.Now(), cf) }
 
 func (e *CFDestroyed) emit(s *Stream, t int64, cf trace.CF) {
 	if w := s.trace; w != nil {
@@ -479,20 +493,22 @@ func (e *CFHeld) Connect(name string, priority int, f func(s *Stream, t int64, c
 func (e *CFHeld) disconnect(name string) bool { return e.list.remove(name) }
 
 func (e *CFHeld) emitNow(s *Stream, cf trace.CF) {
-	t := clock.Now()
-	if w := s.trace; w != nil {
-		rec := w.TryReserve(2)
-		if rec == nil {
-			rec = w.Reserve(2)
-		}
-		_ = rec[1]
-		rec[1] = uint64(cf)
-		rec[0] = trace.Header(t, trace.KindCFHeld)
+	w := s.trace
+	if w == nil || e.state.Load()&handled != 0 {
+		e.emitSlow(s, cf)
+		return
 	}
-	if e.state.Load()&handled != 0 {
-		e.handle(s, t, cf)
+	rec := w.TryReserve(2)
+	if rec == nil {
+		e.emitSlow(s, cf)
+		return
 	}
+	_ = rec[1]
+	rec[1] = uint64(cf)
+	rec[0] = trace.Header(clock.Now(), trace.KindCFHeld)
 }
+
+func (e *CFHeld) emitSlow(s *Stream, cf trace.CF) { e.emit(s, clock.Now(), cf) }
 
 func (e *CFHeld) emit(s *Stream, t int64, cf trace.CF) {
 	if w := s.trace; w != nil {
@@ -542,20 +558,22 @@ func (e *CFResumed) Connect(name string, priority int, f func(s *Stream, t int64
 func (e *CFResumed) disconnect(name string) bool { return e.list.remove(name) }
 
 func (e *CFResumed) emitNow(s *Stream, cf trace.CF) {
-	t := clock.Now()
-	if w := s.trace; w != nil {
-		rec := w.TryReserve(2)
-		if rec == nil {
-			rec = w.Reserve(2)
-		}
-		_ = rec[1]
-		rec[1] = uint64(cf)
-		rec[0] = trace.Header(t, trace.KindCFResumed)
+	w := s.trace
+	if w == nil || e.state.Load()&handled != 0 {
+		e.emitSlow(s, cf)
+		return
 	}
-	if e.state.Load()&handled != 0 {
-		e.handle(s, t, cf)
+	rec := w.TryReserve(2)
+	if rec == nil {
+		e.emitSlow(s, cf)
+		return
 	}
+	_ = rec[1]
+	rec[1] = uint64(cf)
+	rec[0] = trace.Header(clock.Now(), trace.KindCFResumed)
 }
+
+func (e *CFResumed) emitSlow(s *Stream, cf trace.CF) { e.emit(s, clock.Now(), cf) }
 
 func (e *CFResumed) emit(s *Stream, t int64, cf trace.CF) {
 	if w := s.trace; w != nil {

@@ -38,21 +38,25 @@ func (e *DFCreate) Connect(name string, priority int, f func(s *Stream, t int64,
 func (e *DFCreate) disconnect(name string) bool { return e.list.remove(name) }
 
 func (e *DFCreate) emitNow(s *Stream, df trace.DF, size int64, cf trace.CF) {
-	t := clock.Now()
-	if w := s.trace; w != nil {
-		rec := w.TryReserve(4)
-		if rec == nil {
-			rec = w.Reserve(4)
-		}
-		_ = rec[3]
-		rec[1] = uint64(df)
-		rec[2] = uint64(size)
-		rec[3] = uint64(cf)
-		rec[0] = trace.Header(t, trace.KindDFCreate)
+	w := s.trace
+	if w == nil || e.state.Load()&handled != 0 {
+		e.emitSlow(s, df, size, cf)
+		return
 	}
-	if e.state.Load()&handled != 0 {
-		e.handle(s, t, df, size, cf)
+	rec := w.TryReserve(4)
+	if rec == nil {
+		e.emitSlow(s, df, size, cf)
+		return
 	}
+	_ = rec[3]
+	rec[1] = uint64(df)
+	rec[2] = uint64(size)
+	rec[3] = uint64(cf)
+	rec[0] = trace.Header(clock.Now(), trace.KindDFCreate)
+}
+
+func (e *DFCreate) emitSlow(s *Stream, df trace.DF, size int64, cf trace.CF) {
+	e.emit(s, clock.Now(), df, size, cf)
 }
 
 func (e *DFCreate) emit(s *Stream, t int64, df trace.DF, size int64, cf trace.CF) {
@@ -108,22 +112,26 @@ func (e *DFRequested) Connect(name string, priority int, f func(s *Stream, t int
 func (e *DFRequested) disconnect(name string) bool { return e.list.remove(name) }
 
 func (e *DFRequested) emitNow(s *Stream, df trace.DF, cf trace.CF, node int, request uint64) {
-	t := clock.Now()
-	if w := s.trace; w != nil {
-		rec := w.TryReserve(5)
-		if rec == nil {
-			rec = w.Reserve(5)
-		}
-		_ = rec[4]
-		rec[1] = uint64(df)
-		rec[2] = uint64(cf)
-		rec[3] = uint64(node)
-		rec[4] = request
-		rec[0] = trace.Header(t, trace.KindDFRequested)
+	w := s.trace
+	if w == nil || e.state.Load()&handled != 0 {
+		e.emitSlow(s, df, cf, node, request)
+		return
 	}
-	if e.state.Load()&handled != 0 {
-		e.handle(s, t, df, cf, node, request)
+	rec := w.TryReserve(5)
+	if rec == nil {
+		e.emitSlow(s, df, cf, node, request)
+		return
 	}
+	_ = rec[4]
+	rec[1] = uint64(df)
+	rec[2] = uint64(cf)
+	rec[3] = uint64(node)
+	rec[4] = request
+	rec[0] = trace.Header(clock.Now(), trace.KindDFRequested)
+}
+
+func (e *DFRequested) emitSlow(s *Stream, df trace.DF, cf trace.CF, node int, request uint64) {
+	e.emit(s, clock.Now(), df, cf, node, request)
 }
 
 func (e *DFRequested) emit(s *Stream, t int64, df trace.DF, cf trace.CF, node int, request uint64) {
@@ -181,21 +189,25 @@ func (e *DFRequestReceived) Connect(name string, priority int, f func(s *Stream,
 func (e *DFRequestReceived) disconnect(name string) bool { return e.list.remove(name) }
 
 func (e *DFRequestReceived) emitNow(s *Stream, df trace.DF, from int, request uint64) {
-	t := clock.Now()
-	if w := s.trace; w != nil {
-		rec := w.TryReserve(4)
-		if rec == nil {
-			rec = w.Reserve(4)
-		}
-		_ = rec[3]
-		rec[1] = uint64(df)
-		rec[2] = uint64(from)
-		rec[3] = request
-		rec[0] = trace.Header(t, trace.KindDFRequestReceived)
+	w := s.trace
+	if w == nil || e.state.Load()&handled != 0 {
+		e.emitSlow(s, df, from, request)
+		return
 	}
-	if e.state.Load()&handled != 0 {
-		e.handle(s, t, df, from, request)
+	rec := w.TryReserve(4)
+	if rec == nil {
+		e.emitSlow(s, df, from, request)
+		return
 	}
+	_ = rec[3]
+	rec[1] = uint64(df)
+	rec[2] = uint64(from)
+	rec[3] = request
+	rec[0] = trace.Header(clock.Now(), trace.KindDFRequestReceived)
+}
+
+func (e *DFRequestReceived) emitSlow(s *Stream, df trace.DF, from int, request uint64) {
+	e.emit(s, clock.Now(), df, from, request)
 }
 
 func (e *DFRequestReceived) emit(s *Stream, t int64, df trace.DF, from int, request uint64) {
@@ -249,21 +261,23 @@ func (e *DFStored) Connect(name string, priority int, f func(s *Stream, t int64,
 func (e *DFStored) disconnect(name string) bool { return e.list.remove(name) }
 
 func (e *DFStored) emitNow(s *Stream, df trace.DF, size int64) {
-	t := clock.Now()
-	if w := s.trace; w != nil {
-		rec := w.TryReserve(3)
-		if rec == nil {
-			rec = w.Reserve(3)
-		}
-		_ = rec[2]
-		rec[1] = uint64(df)
-		rec[2] = uint64(size)
-		rec[0] = trace.Header(t, trace.KindDFStored)
+	w := s.trace
+	if w == nil || e.state.Load()&handled != 0 {
+		e.emitSlow(s, df, size)
+		return
 	}
-	if e.state.Load()&handled != 0 {
-		e.handle(s, t, df, size)
+	rec := w.TryReserve(3)
+	if rec == nil {
+		e.emitSlow(s, df, size)
+		return
 	}
+	_ = rec[2]
+	rec[1] = uint64(df)
+	rec[2] = uint64(size)
+	rec[0] = trace.Header(clock.Now(), trace.KindDFStored)
 }
+
+func (e *DFStored) emitSlow(s *Stream, df trace.DF, size int64) { e.emit(s, clock.Now(), df, size) }
 
 func (e *DFStored) emit(s *Stream, t int64, df trace.DF, size int64) {
 	if w := s.trace; w != nil {
@@ -315,21 +329,23 @@ func (e *DFDropped) Connect(name string, priority int, f func(s *Stream, t int64
 func (e *DFDropped) disconnect(name string) bool { return e.list.remove(name) }
 
 func (e *DFDropped) emitNow(s *Stream, df trace.DF, size int64) {
-	t := clock.Now()
-	if w := s.trace; w != nil {
-		rec := w.TryReserve(3)
-		if rec == nil {
-			rec = w.Reserve(3)
-		}
-		_ = rec[2]
-		rec[1] = uint64(df)
-		rec[2] = uint64(size)
-		rec[0] = trace.Header(t, trace.KindDFDropped)
+	w := s.trace
+	if w == nil || e.state.Load()&handled != 0 {
+		e.emitSlow(s, df, size)
+		return
 	}
-	if e.state.Load()&handled != 0 {
-		e.handle(s, t, df, size)
+	rec := w.TryReserve(3)
+	if rec == nil {
+		e.emitSlow(s, df, size)
+		return
 	}
+	_ = rec[2]
+	rec[1] = uint64(df)
+	rec[2] = uint64(size)
+	rec[0] = trace.Header(clock.Now(), trace.KindDFDropped)
 }
+
+func (e *DFDropped) emitSlow(s *Stream, df trace.DF, size int64) { e.emit(s, clock.Now(), df, size) }
 
 func (e *DFDropped) emit(s *Stream, t int64, df trace.DF, size int64) {
 	if w := s.trace; w != nil {
@@ -382,21 +398,25 @@ func (e *DFDestroy) Connect(name string, priority int, f func(s *Stream, t int64
 func (e *DFDestroy) disconnect(name string) bool { return e.list.remove(name) }
 
 func (e *DFDestroy) emitNow(s *Stream, df trace.DF, size int64, reason trace.Reason) {
-	t := clock.Now()
-	if w := s.trace; w != nil {
-		rec := w.TryReserve(4)
-		if rec == nil {
-			rec = w.Reserve(4)
-		}
-		_ = rec[3]
-		rec[1] = uint64(df)
-		rec[2] = uint64(size)
-		rec[3] = uint64(reason)
-		rec[0] = trace.Header(t, trace.KindDFDestroy)
+	w := s.trace
+	if w == nil || e.state.Load()&handled != 0 {
+		e.emitSlow(s, df, size, reason)
+		return
 	}
-	if e.state.Load()&handled != 0 {
-		e.handle(s, t, df, size, reason)
+	rec := w.TryReserve(4)
+	if rec == nil {
+		e.emitSlow(s, df, size, reason)
+		return
 	}
+	_ = rec[3]
+	rec[1] = uint64(df)
+	rec[2] = uint64(size)
+	rec[3] = uint64(reason)
+	rec[0] = trace.Header(clock.Now(), trace.KindDFDestroy)
+}
+
+func (e *DFDestroy) emitSlow(s *Stream, df trace.DF, size int64, reason trace.Reason) {
+	e.emit(s, clock.Now(), df, size, reason)
 }
 
 func (e *DFDestroy) emit(s *Stream, t int64, df trace.DF, size int64, reason trace.Reason) {
@@ -453,21 +473,25 @@ func (e *DFDuplicate) Connect(name string, priority int, f func(s *Stream, t int
 func (e *DFDuplicate) disconnect(name string) bool { return e.list.remove(name) }
 
 func (e *DFDuplicate) emitNow(s *Stream, df trace.DF, first trace.CF, second trace.CF) {
-	t := clock.Now()
-	if w := s.trace; w != nil {
-		rec := w.TryReserve(4)
-		if rec == nil {
-			rec = w.Reserve(4)
-		}
-		_ = rec[3]
-		rec[1] = uint64(df)
-		rec[2] = uint64(first)
-		rec[3] = uint64(second)
-		rec[0] = trace.Header(t, trace.KindDFDuplicate)
+	w := s.trace
+	if w == nil || e.state.Load()&handled != 0 {
+		e.emitSlow(s, df, first, second)
+		return
 	}
-	if e.state.Load()&handled != 0 {
-		e.handle(s, t, df, first, second)
+	rec := w.TryReserve(4)
+	if rec == nil {
+		e.emitSlow(s, df, first, second)
+		return
 	}
+	_ = rec[3]
+	rec[1] = uint64(df)
+	rec[2] = uint64(first)
+	rec[3] = uint64(second)
+	rec[0] = trace.Header(clock.Now(), trace.KindDFDuplicate)
+}
+
+func (e *DFDuplicate) emitSlow(s *Stream, df trace.DF, first trace.CF, second trace.CF) {
+	e.emit(s, clock.Now(), df, first, second)
 }
 
 func (e *DFDuplicate) emit(s *Stream, t int64, df trace.DF, first trace.CF, second trace.CF) {

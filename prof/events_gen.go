@@ -44,6 +44,15 @@ type Events struct {
 	Lost              Lost              // GlobalEvents.onLost
 	WaitStarted       WaitStarted       // SyncEvents.onWaitStarted
 	WaitEnded         WaitEnded         // SyncEvents.onWaitEnded
+	Collective        Collective        // SyncEvents.onCollective
+	Acquired          Acquired          // SyncEvents.onAcquired
+	Released          Released          // SyncEvents.onReleased
+	Entered           Entered           // RegionEvents.onEntered
+	Exited            Exited            // RegionEvents.onExited
+	Put               Put               // MessageEvents.onPut
+	Get               Get               // MessageEvents.onGet
+	RemoteAtomic      RemoteAtomic      // MessageEvents.onRemoteAtomic
+	Completed         Completed         // MessageEvents.onCompleted
 }
 
 func (e *Events) all() []hub {
@@ -86,6 +95,15 @@ func (e *Events) all() []hub {
 		&e.Lost,
 		&e.WaitStarted,
 		&e.WaitEnded,
+		&e.Collective,
+		&e.Acquired,
+		&e.Released,
+		&e.Entered,
+		&e.Exited,
+		&e.Put,
+		&e.Get,
+		&e.RemoteAtomic,
+		&e.Completed,
 	}
 }
 
@@ -128,4 +146,13 @@ func (e *Events) number() {
 	e.Lost.kind = trace.KindLost
 	e.WaitStarted.kind = trace.KindWaitStarted
 	e.WaitEnded.kind = trace.KindWaitEnded
+	e.Collective.kind = trace.KindCollective
+	e.Acquired.kind = trace.KindAcquired
+	e.Released.kind = trace.KindReleased
+	e.Entered.kind = trace.KindEntered
+	e.Exited.kind = trace.KindExited
+	e.Put.kind = trace.KindPut
+	e.Get.kind = trace.KindGet
+	e.RemoteAtomic.kind = trace.KindRemoteAtomic
+	e.Completed.kind = trace.KindCompleted
 }

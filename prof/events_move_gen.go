@@ -41,22 +41,26 @@ func (e *CFMigrated) Connect(name string, priority int, f func(s *Stream, t int6
 func (e *CFMigrated) disconnect(name string) bool { return e.list.remove(name) }
 
 func (e *CFMigrated) emitNow(s *Stream, cf trace.CF, to int, bytes int64, weight float64) {
-	t := clock.Now()
-	if w := s.trace; w != nil {
-		rec := w.TryReserve(5)
-		if rec == nil {
-			rec = w.Reserve(5)
-		}
-		_ = rec[4]
-		rec[1] = uint64(cf)
-		rec[2] = uint64(to)
-		rec[3] = uint64(bytes)
-		rec[4] = math.Float64bits(weight)
-		rec[0] = trace.Header(t, trace.KindCFMigrated)
+	w := s.trace
+	if w == nil || e.state.Load()&handled != 0 {
+		e.emitSlow(s, cf, to, bytes, weight)
+		return
 	}
-	if e.state.Load()&handled != 0 {
-		e.handle(s, t, cf, to, bytes, weight)
+	rec := w.TryReserve(5)
+	if rec == nil {
+		e.emitSlow(s, cf, to, bytes, weight)
+		return
 	}
+	_ = rec[4]
+	rec[1] = uint64(cf)
+	rec[2] = uint64(to)
+	rec[3] = uint64(bytes)
+	rec[4] = math.Float64bits(weight)
+	rec[0] = trace.Header(clock.Now(), trace.KindCFMigrated)
+}
+
+func (e *CFMigrated) emitSlow(s *Stream, cf trace.CF, to int, bytes int64, weight float64) {
+	e.emit(s, clock.Now(), cf, to, bytes, weight)
 }
 
 func (e *CFMigrated) emit(s *Stream, t int64, cf trace.CF, to int, bytes int64, weight float64) {
@@ -115,22 +119,26 @@ func (e *CFStolen) Connect(name string, priority int, f func(s *Stream, t int64,
 func (e *CFStolen) disconnect(name string) bool { return e.list.remove(name) }
 
 func (e *CFStolen) emitNow(s *Stream, cf trace.CF, by int, bytes int64, weight float64) {
-	t := clock.Now()
-	if w := s.trace; w != nil {
-		rec := w.TryReserve(5)
-		if rec == nil {
-			rec = w.Reserve(5)
-		}
-		_ = rec[4]
-		rec[1] = uint64(cf)
-		rec[2] = uint64(by)
-		rec[3] = uint64(bytes)
-		rec[4] = math.Float64bits(weight)
-		rec[0] = trace.Header(t, trace.KindCFStolen)
+	w := s.trace
+	if w == nil || e.state.Load()&handled != 0 {
+		e.emitSlow(s, cf, by, bytes, weight)
+		return
 	}
-	if e.state.Load()&handled != 0 {
-		e.handle(s, t, cf, by, bytes, weight)
+	rec := w.TryReserve(5)
+	if rec == nil {
+		e.emitSlow(s, cf, by, bytes, weight)
+		return
 	}
+	_ = rec[4]
+	rec[1] = uint64(cf)
+	rec[2] = uint64(by)
+	rec[3] = uint64(bytes)
+	rec[4] = math.Float64bits(weight)
+	rec[0] = trace.Header(clock.Now(), trace.KindCFStolen)
+}
+
+func (e *CFStolen) emitSlow(s *Stream, cf trace.CF, by int, bytes int64, weight float64) {
+	e.emit(s, clock.Now(), cf, by, bytes, weight)
 }
 
 func (e *CFStolen) emit(s *Stream, t int64, cf trace.CF, by int, bytes int64, weight float64) {
@@ -189,22 +197,26 @@ func (e *CFReceived) Connect(name string, priority int, f func(s *Stream, t int6
 func (e *CFReceived) disconnect(name string) bool { return e.list.remove(name) }
 
 func (e *CFReceived) emitNow(s *Stream, cf trace.CF, from int, bytes int64, weight float64) {
-	t := clock.Now()
-	if w := s.trace; w != nil {
-		rec := w.TryReserve(5)
-		if rec == nil {
-			rec = w.Reserve(5)
-		}
-		_ = rec[4]
-		rec[1] = uint64(cf)
-		rec[2] = uint64(from)
-		rec[3] = uint64(bytes)
-		rec[4] = math.Float64bits(weight)
-		rec[0] = trace.Header(t, trace.KindCFReceived)
+	w := s.trace
+	if w == nil || e.state.Load()&handled != 0 {
+		e.emitSlow(s, cf, from, bytes, weight)
+		return
 	}
-	if e.state.Load()&handled != 0 {
-		e.handle(s, t, cf, from, bytes, weight)
+	rec := w.TryReserve(5)
+	if rec == nil {
+		e.emitSlow(s, cf, from, bytes, weight)
+		return
 	}
+	_ = rec[4]
+	rec[1] = uint64(cf)
+	rec[2] = uint64(from)
+	rec[3] = uint64(bytes)
+	rec[4] = math.Float64bits(weight)
+	rec[0] = trace.Header(clock.Now(), trace.KindCFReceived)
+}
+
+func (e *CFReceived) emitSlow(s *Stream, cf trace.CF, from int, bytes int64, weight float64) {
+	e.emit(s, clock.Now(), cf, from, bytes, weight)
 }
 
 func (e *CFReceived) emit(s *Stream, t int64, cf trace.CF, from int, bytes int64, weight float64) {
@@ -265,24 +277,28 @@ func (e *DFSent) Connect(name string, priority int, f func(s *Stream, t int64, d
 func (e *DFSent) disconnect(name string) bool { return e.list.remove(name) }
 
 func (e *DFSent) emitNow(s *Stream, df trace.DF, to int, bytes int64, message uint64, request uint64, cf trace.CF) {
-	t := clock.Now()
-	if w := s.trace; w != nil {
-		rec := w.TryReserve(7)
-		if rec == nil {
-			rec = w.Reserve(7)
-		}
-		_ = rec[6]
-		rec[1] = uint64(df)
-		rec[2] = uint64(to)
-		rec[3] = uint64(bytes)
-		rec[4] = message
-		rec[5] = request
-		rec[6] = uint64(cf)
-		rec[0] = trace.Header(t, trace.KindDFSent)
+	w := s.trace
+	if w == nil || e.state.Load()&handled != 0 {
+		e.emitSlow(s, df, to, bytes, message, request, cf)
+		return
 	}
-	if e.state.Load()&handled != 0 {
-		e.handle(s, t, df, to, bytes, message, request, cf)
+	rec := w.TryReserve(7)
+	if rec == nil {
+		e.emitSlow(s, df, to, bytes, message, request, cf)
+		return
 	}
+	_ = rec[6]
+	rec[1] = uint64(df)
+	rec[2] = uint64(to)
+	rec[3] = uint64(bytes)
+	rec[4] = message
+	rec[5] = request
+	rec[6] = uint64(cf)
+	rec[0] = trace.Header(clock.Now(), trace.KindDFSent)
+}
+
+func (e *DFSent) emitSlow(s *Stream, df trace.DF, to int, bytes int64, message uint64, request uint64, cf trace.CF) {
+	e.emit(s, clock.Now(), df, to, bytes, message, request, cf)
 }
 
 func (e *DFSent) emit(s *Stream, t int64, df trace.DF, to int, bytes int64, message uint64, request uint64, cf trace.CF) {
@@ -345,24 +361,28 @@ func (e *DFReceived) Connect(name string, priority int, f func(s *Stream, t int6
 func (e *DFReceived) disconnect(name string) bool { return e.list.remove(name) }
 
 func (e *DFReceived) emitNow(s *Stream, df trace.DF, from int, bytes int64, message uint64, request uint64, cf trace.CF) {
-	t := clock.Now()
-	if w := s.trace; w != nil {
-		rec := w.TryReserve(7)
-		if rec == nil {
-			rec = w.Reserve(7)
-		}
-		_ = rec[6]
-		rec[1] = uint64(df)
-		rec[2] = uint64(from)
-		rec[3] = uint64(bytes)
-		rec[4] = message
-		rec[5] = request
-		rec[6] = uint64(cf)
-		rec[0] = trace.Header(t, trace.KindDFReceived)
+	w := s.trace
+	if w == nil || e.state.Load()&handled != 0 {
+		e.emitSlow(s, df, from, bytes, message, request, cf)
+		return
 	}
-	if e.state.Load()&handled != 0 {
-		e.handle(s, t, df, from, bytes, message, request, cf)
+	rec := w.TryReserve(7)
+	if rec == nil {
+		e.emitSlow(s, df, from, bytes, message, request, cf)
+		return
 	}
+	_ = rec[6]
+	rec[1] = uint64(df)
+	rec[2] = uint64(from)
+	rec[3] = uint64(bytes)
+	rec[4] = message
+	rec[5] = request
+	rec[6] = uint64(cf)
+	rec[0] = trace.Header(clock.Now(), trace.KindDFReceived)
+}
+
+func (e *DFReceived) emitSlow(s *Stream, df trace.DF, from int, bytes int64, message uint64, request uint64, cf trace.CF) {
+	e.emit(s, clock.Now(), df, from, bytes, message, request, cf)
 }
 
 func (e *DFReceived) emit(s *Stream, t int64, df trace.DF, from int, bytes int64, message uint64, request uint64, cf trace.CF) {

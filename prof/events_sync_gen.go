@@ -36,20 +36,22 @@ func (e *WaitStarted) Connect(name string, priority int, f func(s *Stream, t int
 func (e *WaitStarted) disconnect(name string) bool { return e.list.remove(name) }
 
 func (e *WaitStarted) emitNow(s *Stream, name trace.Name) {
-	t := clock.Now()
-	if w := s.trace; w != nil {
-		rec := w.TryReserve(2)
-		if rec == nil {
-			rec = w.Reserve(2)
-		}
-		_ = rec[1]
-		rec[1] = uint64(name)
-		rec[0] = trace.Header(t, trace.KindWaitStarted)
+	w := s.trace
+	if w == nil || e.state.Load()&handled != 0 {
+		e.emitSlow(s, name)
+		return
 	}
-	if e.state.Load()&handled != 0 {
-		e.handle(s, t, name)
+	rec := w.TryReserve(2)
+	if rec == nil {
+		e.emitSlow(s, name)
+		return
 	}
+	_ = rec[1]
+	rec[1] = uint64(name)
+	rec[0] = trace.Header(clock.Now(), trace.KindWaitStarted)
 }
+
+func (e *WaitStarted) emitSlow(s *Stream, name trace.Name) { e.emit(s, clock.Now(), name) }
 
 func (e *WaitStarted) emit(s *Stream, t int64, name trace.Name) {
 	if w := s.trace; w != nil {
@@ -99,20 +101,22 @@ func (e *WaitEnded) Connect(name string, priority int, f func(s *Stream, t int64
 func (e *WaitEnded) disconnect(name string) bool { return e.list.remove(name) }
 
 func (e *WaitEnded) emitNow(s *Stream, name trace.Name) {
-	t := clock.Now()
-	if w := s.trace; w != nil {
-		rec := w.TryReserve(2)
-		if rec == nil {
-			rec = w.Reserve(2)
-		}
-		_ = rec[1]
-		rec[1] = uint64(name)
-		rec[0] = trace.Header(t, trace.KindWaitEnded)
+	w := s.trace
+	if w == nil || e.state.Load()&handled != 0 {
+		e.emitSlow(s, name)
+		return
 	}
-	if e.state.Load()&handled != 0 {
-		e.handle(s, t, name)
+	rec := w.TryReserve(2)
+	if rec == nil {
+		e.emitSlow(s, name)
+		return
 	}
+	_ = rec[1]
+	rec[1] = uint64(name)
+	rec[0] = trace.Header(clock.Now(), trace.KindWaitEnded)
 }
+
+func (e *WaitEnded) emitSlow(s *Stream, name trace.Name) { e.emit(s, clock.Now(), name) }
 
 func (e *WaitEnded) emit(s *Stream, t int64, name trace.Name) {
 	if w := s.trace; w != nil {
@@ -131,4 +135,224 @@ func (e *WaitEnded) emit(s *Stream, t int64, name trace.Name) {
 
 func (e *WaitEnded) handle(s *Stream, t int64, name trace.Name) {
 	e.run(&e.event, func(f func(s *Stream, t int64, name trace.Name)) { f(s, t, name) })
+}
+
+// Collective is SyncEvents.onCollective: The region just entered is a collective operation of these nodes.
+//   - kind: what it does: `barrier`, `notify`, `wait`, `broadcast`, `scatter`, `gather`, `reduce`, `gather-all`, `exchange`, `permute`, `all-reduce`, `collect`, `prefix-reduce`, `alloc`, `free`, `start`, `finish`
+//   - sync: what may be read and written before all have entered and after one has left, as `IN/OUT` of `all`, `my` and `no`; empty where the interface has no such modes
+//   - start: the first member
+//   - stride: distance between members
+//   - size: number of members
+//   - root: the node that data comes from (`broadcast`, `scatter`, `permute`: for this member) or goes to (`gather`, `reduce`), or that has the first element (`prefix-reduce`); -1 where there is none or it is not known
+//   - sent: bytes this member sends to others
+//   - received: bytes it gets from others
+type Collective struct {
+	event
+	list[func(s *Stream, t int64, kind trace.Name, sync trace.Name, start int, stride uint64, size uint64, root int64, sent int64, received int64)]
+}
+
+// Emit records the event at the present time.
+func (e *Collective) Emit(s *Stream, kind trace.Name, sync trace.Name, start int, stride uint64, size uint64, root int64, sent int64, received int64) {
+	if e.state.Load() != 0 {
+		e.emitNow(s, kind, sync, start, stride, size, root, sent, received)
+	}
+}
+
+// EmitAt records the event at the time t, see Now.
+func (e *Collective) EmitAt(s *Stream, t int64, kind trace.Name, sync trace.Name, start int, stride uint64, size uint64, root int64, sent int64, received int64) {
+	if e.state.Load() != 0 {
+		e.emit(s, t, kind, sync, start, stride, size, root, sent, received)
+	}
+}
+
+// Connect adds a handler; see Session for what all handlers have in common.
+func (e *Collective) Connect(name string, priority int, f func(s *Stream, t int64, kind trace.Name, sync trace.Name, start int, stride uint64, size uint64, root int64, sent int64, received int64)) error {
+	return connect(&e.event, &e.list, name, priority, f, f == nil)
+}
+
+func (e *Collective) disconnect(name string) bool { return e.list.remove(name) }
+
+func (e *Collective) emitNow(s *Stream, kind trace.Name, sync trace.Name, start int, stride uint64, size uint64, root int64, sent int64, received int64) {
+	w := s.trace
+	if w == nil || e.state.Load()&handled != 0 {
+		e.emitSlow(s, kind, sync, start, stride, size, root, sent, received)
+		return
+	}
+	rec := w.TryReserve(9)
+	if rec == nil {
+		e.emitSlow(s, kind, sync, start, stride, size, root, sent, received)
+		return
+	}
+	_ = rec[8]
+	rec[1] = uint64(kind)
+	rec[2] = uint64(sync)
+	rec[3] = uint64(start)
+	rec[4] = stride
+	rec[5] = size
+	rec[6] = uint64(root)
+	rec[7] = uint64(sent)
+	rec[8] = uint64(received)
+	rec[0] = trace.Header(clock.Now(), trace.KindCollective)
+}
+
+func (e *Collective) emitSlow(s *Stream, kind trace.Name, sync trace.Name, start int, stride uint64, size uint64, root int64, sent int64, received int64) {
+	e.emit(s, clock.Now(), kind, sync, start, stride, size, root, sent, received)
+}
+
+func (e *Collective) emit(s *Stream, t int64, kind trace.Name, sync trace.Name, start int, stride uint64, size uint64, root int64, sent int64, received int64) {
+	if w := s.trace; w != nil {
+		rec := w.TryReserve(9)
+		if rec == nil {
+			rec = w.Reserve(9)
+		}
+		_ = rec[8]
+		rec[1] = uint64(kind)
+		rec[2] = uint64(sync)
+		rec[3] = uint64(start)
+		rec[4] = stride
+		rec[5] = size
+		rec[6] = uint64(root)
+		rec[7] = uint64(sent)
+		rec[8] = uint64(received)
+		rec[0] = trace.Header(t, trace.KindCollective)
+	}
+	if e.state.Load()&handled != 0 {
+		e.handle(s, t, kind, sync, start, stride, size, root, sent, received)
+	}
+}
+
+func (e *Collective) handle(s *Stream, t int64, kind trace.Name, sync trace.Name, start int, stride uint64, size uint64, root int64, sent int64, received int64) {
+	e.run(&e.event, func(f func(s *Stream, t int64, kind trace.Name, sync trace.Name, start int, stride uint64, size uint64, root int64, sent int64, received int64)) {
+		f(s, t, kind, sync, start, stride, size, root, sent, received)
+	})
+}
+
+// Acquired is SyncEvents.onAcquired: The worker has the lock; recorded before the region that asked for it is left.
+//   - lock: the lock, the same number on all nodes
+type Acquired struct {
+	event
+	list[func(s *Stream, t int64, lock uint64)]
+}
+
+// Emit records the event at the present time.
+func (e *Acquired) Emit(s *Stream, lock uint64) {
+	if e.state.Load() != 0 {
+		e.emitNow(s, lock)
+	}
+}
+
+// EmitAt records the event at the time t, see Now.
+func (e *Acquired) EmitAt(s *Stream, t int64, lock uint64) {
+	if e.state.Load() != 0 {
+		e.emit(s, t, lock)
+	}
+}
+
+// Connect adds a handler; see Session for what all handlers have in common.
+func (e *Acquired) Connect(name string, priority int, f func(s *Stream, t int64, lock uint64)) error {
+	return connect(&e.event, &e.list, name, priority, f, f == nil)
+}
+
+func (e *Acquired) disconnect(name string) bool { return e.list.remove(name) }
+
+func (e *Acquired) emitNow(s *Stream, lock uint64) {
+	w := s.trace
+	if w == nil || e.state.Load()&handled != 0 {
+		e.emitSlow(s, lock)
+		return
+	}
+	rec := w.TryReserve(2)
+	if rec == nil {
+		e.emitSlow(s, lock)
+		return
+	}
+	_ = rec[1]
+	rec[1] = lock
+	rec[0] = trace.Header(clock.Now(), trace.KindAcquired)
+}
+
+func (e *Acquired) emitSlow(s *Stream, lock uint64) { e.emit(s, clock.Now(), lock) }
+
+func (e *Acquired) emit(s *Stream, t int64, lock uint64) {
+	if w := s.trace; w != nil {
+		rec := w.TryReserve(2)
+		if rec == nil {
+			rec = w.Reserve(2)
+		}
+		_ = rec[1]
+		rec[1] = lock
+		rec[0] = trace.Header(t, trace.KindAcquired)
+	}
+	if e.state.Load()&handled != 0 {
+		e.handle(s, t, lock)
+	}
+}
+
+func (e *Acquired) handle(s *Stream, t int64, lock uint64) {
+	e.run(&e.event, func(f func(s *Stream, t int64, lock uint64)) { f(s, t, lock) })
+}
+
+// Released is SyncEvents.onReleased: The worker gives the lock back; recorded when the region that does it is entered.
+//   - lock: the lock, the same number on all nodes
+type Released struct {
+	event
+	list[func(s *Stream, t int64, lock uint64)]
+}
+
+// Emit records the event at the present time.
+func (e *Released) Emit(s *Stream, lock uint64) {
+	if e.state.Load() != 0 {
+		e.emitNow(s, lock)
+	}
+}
+
+// EmitAt records the event at the time t, see Now.
+func (e *Released) EmitAt(s *Stream, t int64, lock uint64) {
+	if e.state.Load() != 0 {
+		e.emit(s, t, lock)
+	}
+}
+
+// Connect adds a handler; see Session for what all handlers have in common.
+func (e *Released) Connect(name string, priority int, f func(s *Stream, t int64, lock uint64)) error {
+	return connect(&e.event, &e.list, name, priority, f, f == nil)
+}
+
+func (e *Released) disconnect(name string) bool { return e.list.remove(name) }
+
+func (e *Released) emitNow(s *Stream, lock uint64) {
+	w := s.trace
+	if w == nil || e.state.Load()&handled != 0 {
+		e.emitSlow(s, lock)
+		return
+	}
+	rec := w.TryReserve(2)
+	if rec == nil {
+		e.emitSlow(s, lock)
+		return
+	}
+	_ = rec[1]
+	rec[1] = lock
+	rec[0] = trace.Header(clock.Now(), trace.KindReleased)
+}
+
+func (e *Released) emitSlow(s *Stream, lock uint64) { e.emit(s, clock.Now(), lock) }
+
+func (e *Released) emit(s *Stream, t int64, lock uint64) {
+	if w := s.trace; w != nil {
+		rec := w.TryReserve(2)
+		if rec == nil {
+			rec = w.Reserve(2)
+		}
+		_ = rec[1]
+		rec[1] = lock
+		rec[0] = trace.Header(t, trace.KindReleased)
+	}
+	if e.state.Load()&handled != 0 {
+		e.handle(s, t, lock)
+	}
+}
+
+func (e *Released) handle(s *Stream, t int64, lock uint64) {
+	e.run(&e.event, func(f func(s *Stream, t int64, lock uint64)) { f(s, t, lock) })
 }

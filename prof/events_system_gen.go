@@ -37,20 +37,24 @@ func (e *ProgramStarted) Connect(name string, priority int, f func(s *Stream, t 
 func (e *ProgramStarted) disconnect(name string) bool { return e.list.remove(name) }
 
 func (e *ProgramStarted) emitNow(s *Stream, process uint64, cpu int64) {
-	t := clock.Now()
-	if w := s.trace; w != nil {
-		rec := w.TryReserve(3)
-		if rec == nil {
-			rec = w.Reserve(3)
-		}
-		_ = rec[2]
-		rec[1] = process
-		rec[2] = uint64(cpu)
-		rec[0] = trace.Header(t, trace.KindProgramStarted)
+	w := s.trace
+	if w == nil || e.state.Load()&handled != 0 {
+		e.emitSlow(s, process, cpu)
+		return
 	}
-	if e.state.Load()&handled != 0 {
-		e.handle(s, t, process, cpu)
+	rec := w.TryReserve(3)
+	if rec == nil {
+		e.emitSlow(s, process, cpu)
+		return
 	}
+	_ = rec[2]
+	rec[1] = process
+	rec[2] = uint64(cpu)
+	rec[0] = trace.Header(clock.Now(), trace.KindProgramStarted)
+}
+
+func (e *ProgramStarted) emitSlow(s *Stream, process uint64, cpu int64) {
+	e.emit(s, clock.Now(), process, cpu)
 }
 
 func (e *ProgramStarted) emit(s *Stream, t int64, process uint64, cpu int64) {
@@ -102,20 +106,22 @@ func (e *ProgramFinished) Connect(name string, priority int, f func(s *Stream, t
 func (e *ProgramFinished) disconnect(name string) bool { return e.list.remove(name) }
 
 func (e *ProgramFinished) emitNow(s *Stream, cpu int64) {
-	t := clock.Now()
-	if w := s.trace; w != nil {
-		rec := w.TryReserve(2)
-		if rec == nil {
-			rec = w.Reserve(2)
-		}
-		_ = rec[1]
-		rec[1] = uint64(cpu)
-		rec[0] = trace.Header(t, trace.KindProgramFinished)
+	w := s.trace
+	if w == nil || e.state.Load()&handled != 0 {
+		e.emitSlow(s, cpu)
+		return
 	}
-	if e.state.Load()&handled != 0 {
-		e.handle(s, t, cpu)
+	rec := w.TryReserve(2)
+	if rec == nil {
+		e.emitSlow(s, cpu)
+		return
 	}
+	_ = rec[1]
+	rec[1] = uint64(cpu)
+	rec[0] = trace.Header(clock.Now(), trace.KindProgramFinished)
 }
+
+func (e *ProgramFinished) emitSlow(s *Stream, cpu int64) { e.emit(s, clock.Now(), cpu) }
 
 func (e *ProgramFinished) emit(s *Stream, t int64, cpu int64) {
 	if w := s.trace; w != nil {
@@ -134,317 +140,6 @@ func (e *ProgramFinished) emit(s *Stream, t int64, cpu int64) {
 
 func (e *ProgramFinished) handle(s *Stream, t int64, cpu int64) {
 	e.run(&e.event, func(f func(s *Stream, t int64, cpu int64)) { f(s, t, cpu) })
-}
-
-// Idle is GlobalEvents.onIdle: The worker has nothing to do and parks.
-type Idle struct {
-	event
-	list[func(s *Stream, t int64)]
-}
-
-// Emit records the event at the present time.
-func (e *Idle) Emit(s *Stream) {
-	if e.state.Load() != 0 {
-		e.emitNow(s)
-	}
-}
-
-// EmitAt records the event at the time t, see Now.
-func (e *Idle) EmitAt(s *Stream, t int64) {
-	if e.state.Load() != 0 {
-		e.emit(s, t)
-	}
-}
-
-// Connect adds a handler; see Session for what all handlers have in common.
-func (e *Idle) Connect(name string, priority int, f func(s *Stream, t int64)) error {
-	return connect(&e.event, &e.list, name, priority, f, f == nil)
-}
-
-func (e *Idle) disconnect(name string) bool { return e.list.remove(name) }
-
-func (e *Idle) emitNow(s *Stream) {
-	t := clock.Now()
-	if w := s.trace; w != nil {
-		rec := w.TryReserve(1)
-		if rec == nil {
-			rec = w.Reserve(1)
-		}
-		rec[0] = trace.Header(t, trace.KindIdle)
-	}
-	if e.state.Load()&handled != 0 {
-		e.handle(s, t)
-	}
-}
-
-func (e *Idle) emit(s *Stream, t int64) {
-	if w := s.trace; w != nil {
-		rec := w.TryReserve(1)
-		if rec == nil {
-			rec = w.Reserve(1)
-		}
-		rec[0] = trace.Header(t, trace.KindIdle)
-	}
-	if e.state.Load()&handled != 0 {
-		e.handle(s, t)
-	}
-}
-
-func (e *Idle) handle(s *Stream, t int64) {
-	e.run(&e.event, func(f func(s *Stream, t int64)) { f(s, t) })
-}
-
-// Busy is GlobalEvents.onBusy: The parked worker goes on.
-type Busy struct {
-	event
-	list[func(s *Stream, t int64)]
-}
-
-// Emit records the event at the present time.
-func (e *Busy) Emit(s *Stream) {
-	if e.state.Load() != 0 {
-		e.emitNow(s)
-	}
-}
-
-// EmitAt records the event at the time t, see Now.
-func (e *Busy) EmitAt(s *Stream, t int64) {
-	if e.state.Load() != 0 {
-		e.emit(s, t)
-	}
-}
-
-// Connect adds a handler; see Session for what all handlers have in common.
-func (e *Busy) Connect(name string, priority int, f func(s *Stream, t int64)) error {
-	return connect(&e.event, &e.list, name, priority, f, f == nil)
-}
-
-func (e *Busy) disconnect(name string) bool { return e.list.remove(name) }
-
-func (e *Busy) emitNow(s *Stream) {
-	t := clock.Now()
-	if w := s.trace; w != nil {
-		rec := w.TryReserve(1)
-		if rec == nil {
-			rec = w.Reserve(1)
-		}
-		rec[0] = trace.Header(t, trace.KindBusy)
-	}
-	if e.state.Load()&handled != 0 {
-		e.handle(s, t)
-	}
-}
-
-func (e *Busy) emit(s *Stream, t int64) {
-	if w := s.trace; w != nil {
-		rec := w.TryReserve(1)
-		if rec == nil {
-			rec = w.Reserve(1)
-		}
-		rec[0] = trace.Header(t, trace.KindBusy)
-	}
-	if e.state.Load()&handled != 0 {
-		e.handle(s, t)
-	}
-}
-
-func (e *Busy) handle(s *Stream, t int64) {
-	e.run(&e.event, func(f func(s *Stream, t int64)) { f(s, t) })
-}
-
-// ReadyQueue is GlobalEvents.onReadyQueue: Length of the queue of ready CFs.
-//   - length: entries in the queue
-type ReadyQueue struct {
-	event
-	list[func(s *Stream, t int64, length uint64)]
-}
-
-// Emit records the event at the present time.
-func (e *ReadyQueue) Emit(s *Stream, length uint64) {
-	if e.state.Load() != 0 {
-		e.emitNow(s, length)
-	}
-}
-
-// EmitAt records the event at the time t, see Now.
-func (e *ReadyQueue) EmitAt(s *Stream, t int64, length uint64) {
-	if e.state.Load() != 0 {
-		e.emit(s, t, length)
-	}
-}
-
-// Connect adds a handler; see Session for what all handlers have in common.
-func (e *ReadyQueue) Connect(name string, priority int, f func(s *Stream, t int64, length uint64)) error {
-	return connect(&e.event, &e.list, name, priority, f, f == nil)
-}
-
-func (e *ReadyQueue) disconnect(name string) bool { return e.list.remove(name) }
-
-func (e *ReadyQueue) emitNow(s *Stream, length uint64) {
-	t := clock.Now()
-	if w := s.trace; w != nil {
-		rec := w.TryReserve(2)
-		if rec == nil {
-			rec = w.Reserve(2)
-		}
-		_ = rec[1]
-		rec[1] = length
-		rec[0] = trace.Header(t, trace.KindReadyQueue)
-	}
-	if e.state.Load()&handled != 0 {
-		e.handle(s, t, length)
-	}
-}
-
-func (e *ReadyQueue) emit(s *Stream, t int64, length uint64) {
-	if w := s.trace; w != nil {
-		rec := w.TryReserve(2)
-		if rec == nil {
-			rec = w.Reserve(2)
-		}
-		_ = rec[1]
-		rec[1] = length
-		rec[0] = trace.Header(t, trace.KindReadyQueue)
-	}
-	if e.state.Load()&handled != 0 {
-		e.handle(s, t, length)
-	}
-}
-
-func (e *ReadyQueue) handle(s *Stream, t int64, length uint64) {
-	e.run(&e.event, func(f func(s *Stream, t int64, length uint64)) { f(s, t, length) })
-}
-
-// SendQueue is GlobalEvents.onSendQueue: Length of the queue of messages to a peer.
-//   - peer: the receiver
-//   - length: entries in the queue
-type SendQueue struct {
-	event
-	list[func(s *Stream, t int64, peer int, length uint64)]
-}
-
-// Emit records the event at the present time.
-func (e *SendQueue) Emit(s *Stream, peer int, length uint64) {
-	if e.state.Load() != 0 {
-		e.emitNow(s, peer, length)
-	}
-}
-
-// EmitAt records the event at the time t, see Now.
-func (e *SendQueue) EmitAt(s *Stream, t int64, peer int, length uint64) {
-	if e.state.Load() != 0 {
-		e.emit(s, t, peer, length)
-	}
-}
-
-// Connect adds a handler; see Session for what all handlers have in common.
-func (e *SendQueue) Connect(name string, priority int, f func(s *Stream, t int64, peer int, length uint64)) error {
-	return connect(&e.event, &e.list, name, priority, f, f == nil)
-}
-
-func (e *SendQueue) disconnect(name string) bool { return e.list.remove(name) }
-
-func (e *SendQueue) emitNow(s *Stream, peer int, length uint64) {
-	t := clock.Now()
-	if w := s.trace; w != nil {
-		rec := w.TryReserve(3)
-		if rec == nil {
-			rec = w.Reserve(3)
-		}
-		_ = rec[2]
-		rec[1] = uint64(peer)
-		rec[2] = length
-		rec[0] = trace.Header(t, trace.KindSendQueue)
-	}
-	if e.state.Load()&handled != 0 {
-		e.handle(s, t, peer, length)
-	}
-}
-
-func (e *SendQueue) emit(s *Stream, t int64, peer int, length uint64) {
-	if w := s.trace; w != nil {
-		rec := w.TryReserve(3)
-		if rec == nil {
-			rec = w.Reserve(3)
-		}
-		_ = rec[2]
-		rec[1] = uint64(peer)
-		rec[2] = length
-		rec[0] = trace.Header(t, trace.KindSendQueue)
-	}
-	if e.state.Load()&handled != 0 {
-		e.handle(s, t, peer, length)
-	}
-}
-
-func (e *SendQueue) handle(s *Stream, t int64, peer int, length uint64) {
-	e.run(&e.event, func(f func(s *Stream, t int64, peer int, length uint64)) { f(s, t, peer, length) })
-}
-
-// Relations is GlobalEvents.onRelations: Neighbour relations changed.
-//   - inner: change in CF-DF edges with both ends here
-//   - outer: change in CF-DF edges with one end here
-type Relations struct {
-	event
-	list[func(s *Stream, t int64, inner int64, outer int64)]
-}
-
-// Emit records the event at the present time.
-func (e *Relations) Emit(s *Stream, inner int64, outer int64) {
-	if e.state.Load() != 0 {
-		e.emitNow(s, inner, outer)
-	}
-}
-
-// EmitAt records the event at the time t, see Now.
-func (e *Relations) EmitAt(s *Stream, t int64, inner int64, outer int64) {
-	if e.state.Load() != 0 {
-		e.emit(s, t, inner, outer)
-	}
-}
-
-// Connect adds a handler; see Session for what all handlers have in common.
-func (e *Relations) Connect(name string, priority int, f func(s *Stream, t int64, inner int64, outer int64)) error {
-	return connect(&e.event, &e.list, name, priority, f, f == nil)
-}
-
-func (e *Relations) disconnect(name string) bool { return e.list.remove(name) }
-
-func (e *Relations) emitNow(s *Stream, inner int64, outer int64) {
-	t := clock.Now()
-	if w := s.trace; w != nil {
-		rec := w.TryReserve(3)
-		if rec == nil {
-			rec = w.Reserve(3)
-		}
-		_ = rec[2]
-		rec[1] = uint64(inner)
-		rec[2] = uint64(outer)
-		rec[0] = trace.Header(t, trace.KindRelations)
-	}
-	if e.state.Load()&handled != 0 {
-		e.handle(s, t, inner, outer)
-	}
-}
-
-func (e *Relations) emit(s *Stream, t int64, inner int64, outer int64) {
-	if w := s.trace; w != nil {
-		rec := w.TryReserve(3)
-		if rec == nil {
-			rec = w.Reserve(3)
-		}
-		_ = rec[2]
-		rec[1] = uint64(inner)
-		rec[2] = uint64(outer)
-		rec[0] = trace.Header(t, trace.KindRelations)
-	}
-	if e.state.Load()&handled != 0 {
-		e.handle(s, t, inner, outer)
-	}
-}
-
-func (e *Relations) handle(s *Stream, t int64, inner int64, outer int64) {
-	e.run(&e.event, func(f func(s *Stream, t int64, inner int64, outer int64)) { f(s, t, inner, outer) })
 }
 
 // ClockSync is GlobalEvents.onClockSync: The clock was compared with node 0's.
@@ -477,20 +172,24 @@ func (e *ClockSync) Connect(name string, priority int, f func(s *Stream, t int64
 func (e *ClockSync) disconnect(name string) bool { return e.list.remove(name) }
 
 func (e *ClockSync) emitNow(s *Stream, offset int64, maxError int64) {
-	t := clock.Now()
-	if w := s.trace; w != nil {
-		rec := w.TryReserve(3)
-		if rec == nil {
-			rec = w.Reserve(3)
-		}
-		_ = rec[2]
-		rec[1] = uint64(offset)
-		rec[2] = uint64(maxError)
-		rec[0] = trace.Header(t, trace.KindClockSync)
+	w := s.trace
+	if w == nil || e.state.Load()&handled != 0 {
+		e.emitSlow(s, offset, maxError)
+		return
 	}
-	if e.state.Load()&handled != 0 {
-		e.handle(s, t, offset, maxError)
+	rec := w.TryReserve(3)
+	if rec == nil {
+		e.emitSlow(s, offset, maxError)
+		return
 	}
+	_ = rec[2]
+	rec[1] = uint64(offset)
+	rec[2] = uint64(maxError)
+	rec[0] = trace.Header(clock.Now(), trace.KindClockSync)
+}
+
+func (e *ClockSync) emitSlow(s *Stream, offset int64, maxError int64) {
+	e.emit(s, clock.Now(), offset, maxError)
 }
 
 func (e *ClockSync) emit(s *Stream, t int64, offset int64, maxError int64) {
@@ -545,22 +244,26 @@ func (e *Lost) Connect(name string, priority int, f func(s *Stream, t int64, cou
 func (e *Lost) disconnect(name string) bool { return e.list.remove(name) }
 
 func (e *Lost) emitNow(s *Stream, count uint64, first int64, last int64, stream uint64) {
-	t := clock.Now()
-	if w := s.trace; w != nil {
-		rec := w.TryReserve(5)
-		if rec == nil {
-			rec = w.Reserve(5)
-		}
-		_ = rec[4]
-		rec[1] = count
-		rec[2] = uint64(first)
-		rec[3] = uint64(last)
-		rec[4] = stream
-		rec[0] = trace.Header(t, trace.KindLost)
+	w := s.trace
+	if w == nil || e.state.Load()&handled != 0 {
+		e.emitSlow(s, count, first, last, stream)
+		return
 	}
-	if e.state.Load()&handled != 0 {
-		e.handle(s, t, count, first, last, stream)
+	rec := w.TryReserve(5)
+	if rec == nil {
+		e.emitSlow(s, count, first, last, stream)
+		return
 	}
+	_ = rec[4]
+	rec[1] = count
+	rec[2] = uint64(first)
+	rec[3] = uint64(last)
+	rec[4] = stream
+	rec[0] = trace.Header(clock.Now(), trace.KindLost)
+}
+
+func (e *Lost) emitSlow(s *Stream, count uint64, first int64, last int64, stream uint64) {
+	e.emit(s, clock.Now(), count, first, last, stream)
 }
 
 func (e *Lost) emit(s *Stream, t int64, count uint64, first int64, last int64, stream uint64) {

@@ -13,6 +13,8 @@ type RunFacts struct {
 	Program        string // name of its file
 	Args           []string
 	Nodes, Workers int // nodes of this process and the workers of each
+	Node           int // number of the first of them
+	Processes      int // of the run; those that are not this one have modules of their own. 0 is 1
 	PID            int
 	Host           string
 	Started        time.Time

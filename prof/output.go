@@ -7,6 +7,7 @@ import (
 	"io"
 	"net"
 	"os"
+	"path/filepath"
 	"strings"
 	"sync"
 	"time"
@@ -34,8 +35,17 @@ const dialTimeout = 5 * time.Second
 // Open opens what a parameter like "file" names: "" the terminal (standard error of whyslow
 // run), "-" standard output, "tcp://HOST:PORT" a network connection, anything else a file, which
 // is made anew. It is closed after the modules have finished. A file to which another module or another run
-// writes at the time is an error, and stays as it is.
+// writes at the time is an error, and stays as it is. In a run of several processes each has a file of its own: FileName
+// tells its name.
 func (h *Host) Open(where string) (*Output, error) {
+	if _, network := strings.CutPrefix(where, "tcp://"); where != "" && where != "-" && !network {
+		where = h.FileName(where)
+	}
+	return h.OpenNamed(where)
+}
+
+// OpenNamed is Open for files whose names the module has made such that no other process of the run has the same: by node.
+func (h *Host) OpenNamed(where string) (*Output, error) {
 	if h.run.ended {
 		return nil, errors.New("a module opens its outputs when it starts, not when it finishes")
 	}
@@ -62,6 +72,20 @@ func (h *Host) Open(where string) (*Output, error) {
 	o.w = bufio.NewWriterSize(to, 1<<16)
 	h.run.outputs = append(h.run.outputs, o)
 	return o, nil
+}
+
+// FileName is the name of the file in place of the one that a parameter names. In a run of several processes, which may share the
+// folder, it has the number of the process's first node in it: "profile.2.json". What is there and no ordinary file (/dev/null)
+// keeps its name.
+func (h *Host) FileName(name string) string {
+	if h.run.facts.Processes < 2 {
+		return name
+	}
+	if info, err := os.Stat(name); err == nil && !info.Mode().IsRegular() {
+		return name
+	}
+	ext := filepath.Ext(name)
+	return fmt.Sprintf("%s.%d%s", strings.TrimSuffix(name, ext), h.run.facts.Node, ext)
 }
 
 // anew is a file that loses what was in it at the first write, or when all modules have started: until then the run may

@@ -74,15 +74,23 @@ func TestProcesses(t *testing.T) {
 	}
 }
 
-// The page must name every setting that the header reads from the environment, and no other.
+// The page must name every setting that the header and the collectors read from the environment, and no other.
 func TestPageNamesSettings(t *testing.T) {
 	page, err := os.ReadFile("../docs/c-sdk.md")
 	if err != nil {
 		t.Fatal(err)
 	}
-	variable := regexp.MustCompile(`WHYSLOW_[A-Z]+`)
-	known := map[string]bool{"WHYSLOW_IMPLEMENTATION": true, "WHYSLOW_NO": true}
-	for _, m := range regexp.MustCompile(`wsi_env[a-z_]*\((?:ctx, )?"(WHYSLOW_[A-Z]+)"`).FindAllStringSubmatch(Header, -1) {
+	sources := Header
+	for _, name := range []string{"collect.h", "gasp.c"} {
+		text, err := PGAS.ReadFile("pgas/" + name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		sources += string(text)
+	}
+	variable := regexp.MustCompile(`WHYSLOW_[A-Z_]+`)
+	known := map[string]bool{"WHYSLOW_IMPLEMENTATION": true, "WHYSLOW_NO_DLOPEN": true}
+	for _, m := range regexp.MustCompile(`(?:wsi_env[a-z_]*|wsc_choice)\((?:ctx, )?"(WHYSLOW_[A-Z_]+)"`).FindAllStringSubmatch(sources, -1) {
 		known[m[1]] = true
 		if !bytes.Contains(page, []byte("`"+m[1]+"`")) {
 			t.Errorf("the page lacks %s", m[1])

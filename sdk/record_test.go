@@ -66,8 +66,10 @@ func TestMany(t *testing.T) {
 		{"c++", []string{"WHYSLOW_LEVEL=-1", "WHYSLOW_BUFFER=4k"}},
 		{"c", []string{"WHYSLOW_SYNC=1", "WHYSLOW_BUFFER=2k"}},
 		{"c", []string{"WHYSLOW_BUFFER=1k", "WHYSLOW_POOL=1", "WHYSLOW_CLOCK=monotonic"}},
-		{"asan", []string{"WHYSLOW_BUFFER=8k"}},
+		{"c", []string{"WHYSLOW_BUFFER=32k", "FLUSH=1"}},
+		{"asan", []string{"WHYSLOW_BUFFER=8k", "FLUSH=1"}},
 		{"tsan", []string{"WHYSLOW_BUFFER=8k", "WHYSLOW_POOL=2"}},
+		{"tsan", []string{"WHYSLOW_BUFFER=64k", "FLUSH=1"}},
 		{"tsan", []string{"WHYSLOW_BUFFER=8k", "WHYSLOW_SYNC=1"}},
 	} {
 		t.Run(fmt.Sprint(c.build, c.env), func(t *testing.T) {
@@ -137,8 +139,9 @@ func TestKill(t *testing.T) {
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
+	defer cmd.Process.Kill()
 	bufio.NewReader(out).ReadString('\n')
-	time.Sleep(200 * time.Millisecond)
+	written(t, dir, 2, func(n, _ int) bool { return n > 1000 })
 	cmd.Process.Kill()
 	cmd.Wait()
 	r := openAny(t, dir)
@@ -159,6 +162,43 @@ func TestKill(t *testing.T) {
 		t.Errorf("streams %v", r.Streams())
 	}
 	report0(t, dir)
+}
+
+// With flush_ms what was recorded is in the file soon, though its buffers are not full and its threads record nothing any more.
+func TestKillWhileIdle(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	cmd := exec.Command(compile(t, "testdata/many.c", "c"), "3", "1000", "idle")
+	cmd.Env = append(os.Environ(), "WHYSLOW_TRACE="+dir, "WHYSLOW_BUFFER=1m", "FLUSH=10")
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	defer cmd.Wait()
+	defer cmd.Process.Kill()
+	written(t, dir, 3, func(n, lost int) bool { return n == 1000 && lost == 0 })
+}
+
+// written waits until a trace that is being written has so many streams, and in each of them as many events as are wanted.
+func written(t *testing.T, dir string, streams int, enough func(events, lost int) bool) {
+	t.Helper()
+	all := func() bool {
+		r, err := trace.Open(dir)
+		if err != nil {
+			return false // not begun
+		}
+		defer r.Close()
+		for _, s := range r.Streams() {
+			if n, lost := checkSteps(t, r, s, false); !enough(int(n), int(lost)) {
+				return false
+			}
+		}
+		return len(r.Streams()) == streams && !r.Closed(0)
+	}
+	for end := time.Now().Add(2 * time.Minute); !all(); time.Sleep(10 * time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatal("the events are not in the file")
+		}
+	}
 }
 
 // report0 checks that a trace that ends early can be divided.
@@ -356,13 +396,16 @@ func TestLongLists(t *testing.T) {
 	}
 }
 
-// Blocks that compress better than readers allow are padded.
+// Blocks that compress better than readers allow are padded; a buffer that is larger than blocks may be becomes several.
 func TestSameEvents(t *testing.T) {
 	t.Parallel()
-	res := run(t, compile(t, "testdata/hard.c", "c"), []string{"WHYSLOW_LEVEL=1", "WHYSLOW_BUFFER=4m"}, "same")
-	res.ok(t, 0, "")
-	if n := open(t, res.trace).Events(); n != 1000002 {
-		t.Errorf("%d events", n)
+	for _, size := range []string{"4m", "64m"} {
+		res := run(t, compile(t, "testdata/hard.c", "c"), []string{"WHYSLOW_LEVEL=1", "WHYSLOW_BUFFER=" + size}, "same")
+		res.ok(t, 0, "")
+		r := open(t, res.trace)
+		if n, s := r.Events(), r.Streams()[0]; n != 1000002 || s.Blocks < 2 {
+			t.Errorf("%s: %d events, %d blocks", size, n, s.Blocks)
+		}
 	}
 }
 
@@ -419,7 +462,7 @@ func TestOff(t *testing.T) {
 		{"WHYSLOW_OFF=1", "-"},
 		{"WHYSLOW_OFF=yes", "WHYSLOW_OFF=yes: it must be 0 or 1; nothing is recorded"},
 		{"WHYSLOW_TRACE=/dev/null/x", "cannot write /dev/null/x/00000.wst: Not a directory; nothing is recorded"},
-		{"WHYSLOW_BUFFER=1g", "WHYSLOW_BUFFER=1g: it must be a number from 1024 to 4194304; nothing is recorded"},
+		{"WHYSLOW_BUFFER=1g", "WHYSLOW_BUFFER=1g: it must be a number from 1024 to 67108864; nothing is recorded"},
 		{"WHYSLOW_LEVEL=-", "WHYSLOW_LEVEL=-: it must be a number from -1 to 4; nothing is recorded"},
 		{"WHYSLOW_FULL=lose", "WHYSLOW_FULL=lose: it must be wait or drop; nothing is recorded"},
 		{"WHYSLOW_CLOCK=sun", "WHYSLOW_CLOCK=sun: it must be monotonic, tsc or auto; nothing is recorded"},

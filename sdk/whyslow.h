@@ -83,6 +83,22 @@ static inline uint64_t ws_id(int node, uint64_t counter) {
 /* Kinds of code fragments: user code, and the structured ones run by the system. */
 enum { WS_ATOMIC, WS_SUB, WS_CALL, WS_FOR, WS_WHILE, WS_IF };
 
+/* Kinds of regions, for programs that record what is entered and left rather than tasks: functions of the program, and
+ * operations of its run-time system by what their time is spent for. */
+enum {
+    WS_REGION_FUNCTION = 16,
+    WS_REGION_BARRIER,       /* all wait for all */
+    WS_REGION_COLLECTIVE,    /* data goes between all */
+    WS_REGION_LOCK,          /* locks asked for and given back */
+    WS_REGION_MEMORY,        /* shared memory and locks allocated and freed */
+    WS_REGION_BULK,          /* a block of bytes goes to or from another node's memory */
+    WS_REGION_ACCESS,        /* a single value does */
+    WS_REGION_REMOTE_ATOMIC, /* a value in another node's memory is changed at once */
+    WS_REGION_COMPLETION,    /* wait for the thread's own transfers */
+    WS_REGION_AWAIT,         /* wait for a value to be changed by others */
+    WS_REGION_RUNTIME        /* start, end and everything else */
+};
+
 /* Why a DF was destroyed, for ws_df_destroy. */
 enum { WS_EXPIRED, WS_DELETED, WS_END };
 
@@ -107,16 +123,20 @@ typedef struct ws_options {
                               -1: as many as ws_worker_open is called for, one node only */
     int per_process;       /* nodes per OS process, for contexts sharing one; default 1 */
     const char *const *hosts; /* the host of each of the nodes; default: only this one's is told */
-    size_t buffer_bytes;   /* size of a buffer, 1 KiB to 4 MiB; default 128 KiB [WHYSLOW_BUFFER, 64k, 1m] */
+    size_t buffer_bytes;   /* size of a buffer, 1 KiB to 64 MiB; default 128 KiB [WHYSLOW_BUFFER, 64k, 1m] */
     int pool;              /* buffers beyond one per stream; default 8 [WHYSLOW_POOL] */
     int level;             /* zstd: 0 default (1), 1 fastest to 4 best, negative: store [WHYSLOW_LEVEL] */
     int sync;              /* the emitter itself packs and writes full buffers [WHYSLOW_SYNC=0|1] */
+    int flush_ms;          /* what was recorded is written after so many milliseconds though no buffer is full, so that it
+                              is there if the program is killed; 0: never; not with sync */
     int full;              /* WS_WAIT or WS_DROP [WHYSLOW_FULL=wait|drop] */
     const char *clock;     /* "tsc", "monotonic" or "auto", see ws_now; of the first context
                               opened by the process [WHYSLOW_CLOCK] */
     int signals;           /* complete the trace also when a signal ends the program (SIGSEGV, SIGABRT,
                               SIGINT, SIGTERM ...); handlers set earlier are called after ours, those set
                               later replace ours [WHYSLOW_SIGNALS=0|1] */
+    int64_t since;         /* when the time of the workers begins, from ws_now; 0: when their streams are opened; */
+    int64_t since_cpu;     /* and ws_process_cpu then */
     int manual;            /* the program itself emits onProgramStarted and onProgramFinished */
     int no_run_info;       /* run.json is written by somebody else */
     int quiet;             /* no line on standard error when something goes wrong */
@@ -142,6 +162,10 @@ const char *ws_error(const ws_context *ctx);
 /* ws_lost_events returns the number of events dropped so far, for want of a buffer or because writing
  * failed. Any thread. */
 uint64_t ws_lost_events(const ws_context *ctx);
+
+/* ws_waited returns the time in nanoseconds that threads which record have spent so far waiting for a buffer or, with sync, packing and
+ * writing. run.json has it, too (settings, waited_ns), of node 0. Any thread. */
+int64_t ws_waited(const ws_context *ctx);
 
 /* ws_active tells whether anything is recorded: 0 in the child of a fork, for example. */
 int ws_active(const ws_context *ctx);
@@ -176,7 +200,7 @@ enum { WS_NO_WORKER = 4096 };
 ws_stream *ws_worker_open(ws_context *ctx, int64_t since);
 
 /* ws_flush hands over what the stream holds, so that it gets into the file even if the process
- * is killed. For the thread that uses the stream. */
+ * is killed (option flush_ms does so now and then). For the thread that uses the stream. */
 void ws_flush(ws_stream *s);
 
 /* ---- Definitions: any thread; before the first event that uses them ------------------------- */
@@ -322,6 +346,15 @@ enum {
     WS_LOST = 79, /* GlobalEvents.onLost */
     WS_WAIT_STARTED = 96, /* SyncEvents.onWaitStarted */
     WS_WAIT_ENDED = 97, /* SyncEvents.onWaitEnded */
+    WS_COLLECTIVE = 98, /* SyncEvents.onCollective */
+    WS_ACQUIRED = 99, /* SyncEvents.onAcquired */
+    WS_RELEASED = 100, /* SyncEvents.onReleased */
+    WS_ENTERED = 112, /* RegionEvents.onEntered */
+    WS_EXITED = 113, /* RegionEvents.onExited */
+    WS_PUT = 120, /* MessageEvents.onPut */
+    WS_GET = 121, /* MessageEvents.onGet */
+    WS_REMOTE_ATOMIC = 122, /* MessageEvents.onRemoteAtomic */
+    WS_COMPLETED = 123, /* MessageEvents.onCompleted */
     WS_FIRST_USER_KIND = 256
 };
 
@@ -890,6 +923,138 @@ static inline void ws_wait_ended(ws_stream *s, ws_name name) {
     if (s->cap) ws_wait_ended_at(s, ws_now(), name);
 }
 
+/* SyncEvents.onCollective: The region just entered is a collective operation of these nodes.
+ *   kind: what it does: "barrier", "notify", "wait", "broadcast", "scatter", "gather", "reduce", "gather-all", "exchange", "permute", "all-reduce", "collect", "prefix-reduce", "alloc", "free", "start", "finish"
+ *   sync: what may be read and written before all have entered and after one has left, as "IN/OUT" of "all", "my" and "no"; empty where the interface has no such modes
+ *   start: the first member
+ *   stride: distance between members
+ *   size: number of members
+ *   root: the node that data comes from ("broadcast", "scatter", "permute": for this member) or goes to ("gather", "reduce"), or that has the first element ("prefix-reduce"); -1 where there is none or it is not known
+ *   sent: bytes this member sends to others
+ *   received: bytes it gets from others */
+static inline void ws_collective_at(ws_stream *s, int64_t t, ws_name kind, ws_name sync, int start, uint64_t stride, uint64_t size, int64_t root, int64_t sent, int64_t received) {
+    uint64_t *r = ws_reserve(s, 9, t);
+    if (!r) return;
+    r[1] = kind;
+    r[2] = sync;
+    r[3] = (uint16_t)start;
+    r[4] = stride;
+    r[5] = size;
+    r[6] = (uint64_t)root;
+    r[7] = (uint64_t)sent;
+    r[8] = (uint64_t)received;
+    ws_commit(r, t, WS_COLLECTIVE);
+}
+static inline void ws_collective(ws_stream *s, ws_name kind, ws_name sync, int start, uint64_t stride, uint64_t size, int64_t root, int64_t sent, int64_t received) {
+    if (s->cap) ws_collective_at(s, ws_now(), kind, sync, start, stride, size, root, sent, received);
+}
+
+/* SyncEvents.onAcquired: The worker has the lock; recorded before the region that asked for it is left.
+ *   lock: the lock, the same number on all nodes */
+static inline void ws_acquired_at(ws_stream *s, int64_t t, uint64_t lock) {
+    uint64_t *r = ws_reserve(s, 2, t);
+    if (!r) return;
+    r[1] = lock;
+    ws_commit(r, t, WS_ACQUIRED);
+}
+static inline void ws_acquired(ws_stream *s, uint64_t lock) {
+    if (s->cap) ws_acquired_at(s, ws_now(), lock);
+}
+
+/* SyncEvents.onReleased: The worker gives the lock back; recorded when the region that does it is entered.
+ *   lock: the lock, the same number on all nodes */
+static inline void ws_released_at(ws_stream *s, int64_t t, uint64_t lock) {
+    uint64_t *r = ws_reserve(s, 2, t);
+    if (!r) return;
+    r[1] = lock;
+    ws_commit(r, t, WS_RELEASED);
+}
+static inline void ws_released(ws_stream *s, uint64_t lock) {
+    if (s->cap) ws_released_at(s, ws_now(), lock);
+}
+
+/* RegionEvents.onEntered: The worker enters a region: a function of the program or an operation of its run-time system.
+ *   region: the region, and where it is called */
+static inline void ws_entered_at(ws_stream *s, int64_t t, ws_site region) {
+    uint64_t *r = ws_reserve(s, 2, t);
+    if (!r) return;
+    r[1] = region;
+    ws_commit(r, t, WS_ENTERED);
+}
+static inline void ws_entered(ws_stream *s, ws_site region) {
+    if (s->cap) ws_entered_at(s, ws_now(), region);
+}
+
+/* RegionEvents.onExited: The worker leaves it.
+ *   region: the region, and where it is called */
+static inline void ws_exited_at(ws_stream *s, int64_t t, ws_site region) {
+    uint64_t *r = ws_reserve(s, 2, t);
+    if (!r) return;
+    r[1] = region;
+    ws_commit(r, t, WS_EXITED);
+}
+static inline void ws_exited(ws_stream *s, ws_site region) {
+    if (s->cap) ws_exited_at(s, ws_now(), region);
+}
+
+/* MessageEvents.onPut: The region just entered writes to another node's memory, or its own through the same interface.
+ *   to: the node whose memory is written
+ *   bytes: bytes written
+ *   transfer: 0: it is over when its region is; otherwise it goes on until "onCompleted" with the same number */
+static inline void ws_put_at(ws_stream *s, int64_t t, int to, int64_t bytes, uint64_t transfer) {
+    uint64_t *r = ws_reserve(s, 4, t);
+    if (!r) return;
+    r[1] = (uint16_t)to;
+    r[2] = (uint64_t)bytes;
+    r[3] = transfer;
+    ws_commit(r, t, WS_PUT);
+}
+static inline void ws_put(ws_stream *s, int to, int64_t bytes, uint64_t transfer) {
+    if (s->cap) ws_put_at(s, ws_now(), to, bytes, transfer);
+}
+
+/* MessageEvents.onGet: The region just entered reads another node's memory, or its own through the same interface.
+ *   from: the node whose memory is read
+ *   bytes: bytes read
+ *   transfer: 0: it is over when its region is; otherwise it goes on until "onCompleted" with the same number */
+static inline void ws_get_at(ws_stream *s, int64_t t, int from, int64_t bytes, uint64_t transfer) {
+    uint64_t *r = ws_reserve(s, 4, t);
+    if (!r) return;
+    r[1] = (uint16_t)from;
+    r[2] = (uint64_t)bytes;
+    r[3] = transfer;
+    ws_commit(r, t, WS_GET);
+}
+static inline void ws_get(ws_stream *s, int from, int64_t bytes, uint64_t transfer) {
+    if (s->cap) ws_get_at(s, ws_now(), from, bytes, transfer);
+}
+
+/* MessageEvents.onRemoteAtomic: The region just entered changes a value in another node's memory, or its own, at once.
+ *   on: the node whose memory is changed
+ *   bytes: size of the value */
+static inline void ws_remote_atomic_at(ws_stream *s, int64_t t, int on, int64_t bytes) {
+    uint64_t *r = ws_reserve(s, 3, t);
+    if (!r) return;
+    r[1] = (uint16_t)on;
+    r[2] = (uint64_t)bytes;
+    ws_commit(r, t, WS_REMOTE_ATOMIC);
+}
+static inline void ws_remote_atomic(ws_stream *s, int on, int64_t bytes) {
+    if (s->cap) ws_remote_atomic_at(s, ws_now(), on, bytes);
+}
+
+/* MessageEvents.onCompleted: The transfer is over; recorded before the region that waited for it is left.
+ *   transfer: the transfer; 0: all that this worker has begun */
+static inline void ws_completed_at(ws_stream *s, int64_t t, uint64_t transfer) {
+    uint64_t *r = ws_reserve(s, 2, t);
+    if (!r) return;
+    r[1] = transfer;
+    ws_commit(r, t, WS_COMPLETED);
+}
+static inline void ws_completed(ws_stream *s, uint64_t transfer) {
+    if (s->cap) ws_completed_at(s, ws_now(), transfer);
+}
+
 #ifdef __cplusplus
 }
 #endif
@@ -912,6 +1077,7 @@ static inline void ws_wait_ended(ws_stream *s, ws_name name) {
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/file.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/types.h>
@@ -974,7 +1140,8 @@ typedef struct wsi_words {
 typedef struct wsi_buffer {
     struct wsi_buffer *link;
     struct wsi_stream *stream;
-    size_t n, cap; /* words used, words */
+    size_t n, cap;  /* words used, words */
+    size_t written; /* words that are in the file already; under the stream's mu, of a queued one the writer's */
 } wsi_buffer;
 
 #define WSI_WORDS(b) ((uint64_t *)((b) + 1))
@@ -1040,13 +1207,16 @@ struct ws_context {
     /* Settings, fixed from ws_open on. */
     int node, nodes, workers, per_process, pool, level, sync, drop, manual, run_info, quiet, signals;
     int growing; /* workers grows, under mu, until refuse is set */
-    int64_t since, since_cpu; /* when the context was opened, and the CPU time of the process then */
+    int64_t flush; /* ns; 0: never */
+    int64_t since, since_cpu; /* when the context was opened, or as told, and the CPU time of the process then */
+    int told_since;
     size_t words; /* of a buffer */
     char *dir, *path, *program, **hosts;
     struct timespec started;
 
     int off;         /* nothing is recorded (any more); atomic */
     uint64_t lost;   /* atomic */
+    int64_t waited;  /* atomic; ns */
     uint64_t ids;    /* atomic: the last of ws_new_id */
     int failed;      /* atomic: error is set */
     char error[512]; /* written once */
@@ -1248,6 +1418,15 @@ static const wsi_layout wsi_standard[] = {
     {79, 0, 4, 0, "GlobalEvents", "onLost", 0, {WSI_UINT, WSI_NS, WSI_NS, WSI_UINT}},
     {96, 0, 1, 0, "SyncEvents", "onWaitStarted", 0, {WSI_NAME}},
     {97, 0, 1, 0, "SyncEvents", "onWaitEnded", 0, {WSI_NAME}},
+    {98, 0, 8, 0, "SyncEvents", "onCollective", 0, {WSI_NAME, WSI_NAME, WSI_NODE, WSI_UINT, WSI_UINT, WSI_INT, WSI_BYTES, WSI_BYTES}},
+    {99, 0, 1, 0, "SyncEvents", "onAcquired", 0, {WSI_UINT}},
+    {100, 0, 1, 0, "SyncEvents", "onReleased", 0, {WSI_UINT}},
+    {112, 0, 1, 0, "RegionEvents", "onEntered", 0, {WSI_SITE}},
+    {113, 0, 1, 0, "RegionEvents", "onExited", 0, {WSI_SITE}},
+    {120, 0, 3, 0, "MessageEvents", "onPut", 0, {WSI_NODE, WSI_BYTES, WSI_UINT}},
+    {121, 0, 3, 0, "MessageEvents", "onGet", 0, {WSI_NODE, WSI_BYTES, WSI_UINT}},
+    {122, 0, 2, 0, "MessageEvents", "onRemoteAtomic", 0, {WSI_NODE, WSI_BYTES}},
+    {123, 0, 1, 0, "MessageEvents", "onCompleted", 0, {WSI_UINT}},
 };
 
 
@@ -1503,7 +1682,8 @@ static void wsi_pack_kind(ws_context *ctx, wsi_bytes *out, const uint64_t *w, co
 static size_t wsi_pack(ws_context *ctx, wsi_bytes *out, const uint64_t *w, size_t n, wsi_header *h) {
     wsi_packer *p = &ctx->pack;
     size_t i = 0;
-    if (!wsi_pack_room(p, n)) return 0;
+    /* No more words than this get into a block, however large the buffer is. */
+    if (!wsi_pack_room(p, n < WSI_BLOCK_WORDS + WSI_MAX_RECORD ? n : WSI_BLOCK_WORDS + WSI_MAX_RECORD)) return 0;
     for (size_t j = 0; j < p->nused; j++) p->index[p->used[j]->kind] = 0;
     p->nused = 0;
     while (i < n && i < WSI_BLOCK_WORDS) {
@@ -1996,7 +2176,7 @@ static void wsi_numbers(ws_context *ctx, int tag, const uint64_t *v, int n) {
 
 ws_code ws_define_code(ws_context *ctx, const char *name, int kind, const char *file, int line, int column) {
     if (wsi_off(ctx)) return 0;
-    if (kind < WS_ATOMIC || kind > WS_IF) {
+    if (kind < WS_ATOMIC || kind > WS_REGION_RUNTIME || (kind > WS_IF && kind < WS_REGION_FUNCTION)) {
         wsi_fail(ctx, "code fragment %s: %d is no kind of code fragment: use WS_ATOMIC, WS_SUB ...", name, kind);
         kind = WS_ATOMIC;
     }
@@ -2167,7 +2347,7 @@ static wsi_buffer *wsi_new_buffer(size_t words) { /* which are all set by their 
     if (b) {
         b->link = 0;
         b->stream = 0;
-        b->n = 0;
+        b->n = b->written = 0;
         b->cap = words;
     }
     return b;
@@ -2192,7 +2372,9 @@ static wsi_buffer *wsi_take(ws_context *ctx, size_t n, int *ending) {
             break;
         }
         if (ctx->drop) break;
+        int64_t began = ws_now();
         pthread_cond_wait(&ctx->cond, &ctx->mu);
+        __atomic_fetch_add(&ctx->waited, ws_now() - began, __ATOMIC_RELAXED);
     }
     *ending = ctx->refuse;
     pthread_mutex_unlock(&ctx->mu);
@@ -2222,7 +2404,7 @@ static void wsi_enqueue(ws_context *ctx, wsi_buffer *b) {
 
 static void wsi_write_buffer(ws_context *ctx, wsi_buffer *b) {
     pthread_mutex_lock(&ctx->io);
-    wsi_write(ctx, b->stream, WSI_WORDS(b), b->n);
+    wsi_write(ctx, b->stream, WSI_WORDS(b) + b->written, b->n - b->written);
     pthread_mutex_unlock(&ctx->io);
     wsi_give(ctx, b);
 }
@@ -2234,7 +2416,11 @@ static int wsi_submit(ws_context *ctx, wsi_buffer *b) {
     int refuse = ctx->refuse;
     if (!refuse && !ctx->sync) wsi_enqueue(ctx, b);
     pthread_mutex_unlock(&ctx->mu);
-    if (!refuse && ctx->sync) wsi_write_buffer(ctx, b);
+    if (!refuse && ctx->sync) {
+        int64_t began = ws_now();
+        wsi_write_buffer(ctx, b);
+        __atomic_fetch_add(&ctx->waited, ws_now() - began, __ATOMIC_RELAXED);
+    }
     return !refuse;
 }
 
@@ -2244,15 +2430,73 @@ static wsi_buffer *wsi_dequeue(ws_context *ctx) { /* mu is held */
     return b;
 }
 
+/* wsi_walk returns the number of words of whole records in a buffer to which its owner may be
+ * appending. It begins at word i, where a record does. */
+static size_t wsi_walk(ws_context *ctx, const uint64_t *w, size_t i, size_t cap) {
+    while (i < cap) {
+        uint64_t head = __atomic_load_n(&w[i], __ATOMIC_ACQUIRE);
+        if (!head) break;
+        const wsi_layout *l = wsi_layout_of(ctx, head & (WSI_KINDS - 1));
+        i += 1 + l->fixed + (l->list ? 1 + w[i + 1 + l->fixed] : 0);
+    }
+    return i;
+}
+
+/* wsi_write_begun writes what a stream has recorded into the buffer that it is still using. Only the writer thread does so: buffers that are
+ * handed over meanwhile stay in the queue. */
+static void wsi_write_begun(ws_context *ctx, wsi_stream *s) {
+    size_t from = 0, n = 0;
+    pthread_mutex_lock(&s->mu);
+    wsi_buffer *b = s->buffer;
+    pthread_mutex_lock(&ctx->mu);
+    for (wsi_buffer *q = ctx->queue; q && b; q = q->link)
+        if (q->stream == s) b = 0; /* which come first */
+    pthread_mutex_unlock(&ctx->mu);
+    if (b) {
+        from = b->written;
+        n = b->written = wsi_walk(ctx, WSI_WORDS(b), from, b->cap);
+    }
+    pthread_mutex_unlock(&s->mu);
+    if (n == from) return;
+    pthread_mutex_lock(&ctx->io);
+    wsi_write(ctx, s, WSI_WORDS(b) + from, n - from);
+    pthread_mutex_unlock(&ctx->io);
+}
+
+/* wsi_wait waits for the writer's work, at most until then, a time of ws_now. ctx->mu is held. */
+static void wsi_wait(ws_context *ctx, int64_t then) {
+    struct timespec t;
+    if (!ctx->flush) {
+        pthread_cond_wait(&ctx->cond, &ctx->mu);
+        return;
+    }
+    clock_gettime(CLOCK_REALTIME, &t); /* the one of condition variables */
+    int64_t left = then - ws_now(), ns = t.tv_nsec + (left > 0 ? left : 0);
+    t.tv_sec += (time_t)(ns / 1000000000);
+    t.tv_nsec = (long)(ns % 1000000000);
+    pthread_cond_timedwait(&ctx->cond, &ctx->mu, &t);
+}
+
 static void *wsi_writer(void *arg) {
     ws_context *ctx = (ws_context *)arg;
+    int64_t then = ctx->flush ? ws_now() + ctx->flush : INT64_MAX;
     for (;;) {
         pthread_mutex_lock(&ctx->mu);
-        while (!ctx->queue && !ctx->closing) pthread_cond_wait(&ctx->cond, &ctx->mu);
+        while (!ctx->queue && !ctx->closing && (!ctx->flush || ws_now() < then)) wsi_wait(ctx, then);
         wsi_buffer *b = wsi_dequeue(ctx);
+        int closing = ctx->closing;
         pthread_mutex_unlock(&ctx->mu);
-        if (!b) return 0;
-        wsi_write_buffer(ctx, b);
+        if (b) wsi_write_buffer(ctx, b);
+        else if (closing) return 0;
+        if (closing || !ctx->flush || ws_now() < then) continue;
+        for (size_t i = 0;; i++) {
+            pthread_mutex_lock(&ctx->mu);
+            wsi_stream *s = i < ctx->nstreams ? ctx->streams[i] : 0;
+            pthread_mutex_unlock(&ctx->mu);
+            if (!s) break;
+            wsi_write_begun(ctx, s);
+        }
+        then = ws_now() + ctx->flush;
     }
 }
 
@@ -2280,7 +2524,9 @@ static void wsi_set_buffer(wsi_stream *s, wsi_buffer *b) { /* s->mu is held */
     s->pub.used = 0;
     s->pub.buf = b ? WSI_WORDS(b) : 0;
     s->pub.cap = b ? b->cap : 1;
-    if (b) __atomic_store_n(WSI_WORDS(b), (uint64_t)0, __ATOMIC_RELAXED);
+    if (!b) return;
+    b->written = 0;
+    __atomic_store_n(WSI_WORDS(b), (uint64_t)0, __ATOMIC_RELAXED);
 }
 
 /* wsi_hand_over gives the used part of the buffer to the writer. Where that refuses, because
@@ -2324,9 +2570,13 @@ uint64_t *ws_reserve_slow(ws_stream *pub, size_t n, int64_t t) {
         wsi_drop(s, t);
         return 0;
     }
-    if (!wsi_hand_over(s)) return 0;
-    int ending;
-    wsi_buffer *b = wsi_take(s->ctx, n + 1 + WSI_LOST_WORDS, &ending);
+    /* A thread that is cancelled in here must not take locks along. */
+    int ending = 0, cancel;
+    pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
+    int taken = wsi_hand_over(s);
+    wsi_buffer *b = taken ? wsi_take(s->ctx, n + 1 + WSI_LOST_WORDS, &ending) : 0;
+    pthread_setcancelstate(cancel, 0);
+    if (!taken) return 0;
     if (ending) pub->cap = 0; /* no event of the run any more: none is lost */
     else if (!b) wsi_drop(s, t);
     if (!b) return 0;
@@ -2339,7 +2589,12 @@ uint64_t *ws_reserve_slow(ws_stream *pub, size_t n, int64_t t) {
 
 void ws_flush(ws_stream *pub) {
     wsi_stream *s = (wsi_stream *)pub;
-    if (!pub->cap || wsi_off(s->ctx) || !wsi_hand_over(s)) return;
+    int cancel;
+    if (!pub->cap || wsi_off(s->ctx)) return;
+    pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
+    int taken = wsi_hand_over(s);
+    pthread_setcancelstate(cancel, 0);
+    if (!taken) return;
     pthread_mutex_lock(&s->mu);
     wsi_buffer *b = s->lost.count ? wsi_new_buffer(WSI_LOST_WORDS + 1) : 0;
     if (b) { /* the loss is told even if no event follows */
@@ -2347,7 +2602,9 @@ void ws_flush(ws_stream *pub) {
         wsi_record_lost(s);
     }
     pthread_mutex_unlock(&s->mu);
+    pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
     if (b) wsi_hand_over(s);
+    pthread_setcancelstate(cancel, 0);
 }
 
 void ws_emit_at(ws_stream *pub, int64_t t, ws_kind kind, const uint64_t *words, size_t n) {
@@ -2370,28 +2627,18 @@ void ws_emit_at(ws_stream *pub, int64_t t, ws_kind kind, const uint64_t *words, 
     ws_commit(r, t, kind);
 }
 
-/* wsi_walk returns the number of words of whole records in a buffer to which its owner may be
- * appending. */
-static size_t wsi_walk(ws_context *ctx, const uint64_t *w, size_t cap) {
-    size_t i = 0;
-    while (i < cap) {
-        uint64_t head = __atomic_load_n(&w[i], __ATOMIC_ACQUIRE);
-        if (!head) break;
-        const wsi_layout *l = wsi_layout_of(ctx, head & (WSI_KINDS - 1));
-        i += 1 + l->fixed + (l->list ? 1 + w[i + 1 + l->fixed] : 0);
-    }
-    return i;
-}
-
 /* wsi_rest copies what a stream still holds, for wsi_finish, with room for an onLost and an
  * onProgramFinished. */
 static wsi_buffer *wsi_rest(wsi_stream *s) {
-    size_t n = 0;
+    size_t n = 0, from = 0;
     pthread_mutex_lock(&s->mu);
-    if (s->buffer) n = wsi_walk(s->ctx, WSI_WORDS(s->buffer), s->buffer->cap);
+    if (s->buffer) {
+        from = s->buffer->written;
+        n = wsi_walk(s->ctx, WSI_WORDS(s->buffer), from, s->buffer->cap) - from;
+    }
     wsi_buffer *b = wsi_new_buffer(n + WSI_LOST_WORDS + (size_t)WSI_END_WORDS);
     if (b) {
-        if (n) memcpy(WSI_WORDS(b), WSI_WORDS(s->buffer), n * sizeof(uint64_t));
+        if (n) memcpy(WSI_WORDS(b), WSI_WORDS(s->buffer) + from, n * sizeof(uint64_t));
         b->n = n;
         b->stream = s;
         if (s->lost.count) {
@@ -2440,7 +2687,10 @@ ws_stream *ws_stream_open(ws_context *ctx, int id) {
         wsi_fail(ctx, "stream %d: no memory, its events are lost", id);
         return &wsi_no_stream.pub;
     }
-    if (begins) ws_program_started(&s->pub, (uint64_t)(ctx->node / ctx->per_process), ws_process_cpu());
+    if (begins) {
+        int64_t t = ctx->told_since ? ctx->since : ws_now(), cpu = ctx->told_since ? ctx->since_cpu : ws_process_cpu();
+        ws_program_started_at(&s->pub, t, (uint64_t)(ctx->node / ctx->per_process), cpu);
+    }
     return &s->pub;
 }
 
@@ -2642,6 +2892,11 @@ static void wsi_run_json(ws_context *ctx, wsi_bytes *b, const char *ended, int e
     wsi_key(b, "settings");
     wsi_text(b, "{");
     wsi_pair_json(b, "codec", ctx->zstd ? "zstd" : "stored");
+    if (ws_waited(ctx)) {
+        snprintf(text, sizeof text, "%lld", (long long)ws_waited(ctx));
+        wsi_text(b, ", ");
+        wsi_pair_json(b, "waited_ns", text);
+    }
     pthread_mutex_lock(&ctx->defs_mu);
     wsi_append(b, ctx->settings.p, ctx->settings.n);
     pthread_mutex_unlock(&ctx->defs_mu);
@@ -2888,7 +3143,7 @@ static void wsi_at_exit(int status, void *arg) {
 
 #if defined(__GLIBC__)
 #ifndef __cplusplus
-extern int on_exit(void (*f)(int, void *), void *arg); /* hidden by -std=c99 */
+extern __attribute__((visibility("default"))) int on_exit(void (*f)(int, void *), void *arg); /* hidden by -std=c99 */
 #endif
 static void wsi_register_exit(void) { on_exit(wsi_at_exit, 0); }
 #else
@@ -2954,10 +3209,11 @@ static int wsi_settings(ws_context *ctx, const ws_options *o) {
         return 0;
     }
     ctx->run_info = !o->no_run_info && ctx->node == 0;
-    ctx->words = (size_t)wsi_env_number(ctx, "WHYSLOW_BUFFER", wsi_clamp((long long)o->buffer_bytes, 128 << 10, 1 << 10, 4 << 20), 1 << 10, 4 << 20) / 8;
+    ctx->words = (size_t)wsi_env_number(ctx, "WHYSLOW_BUFFER", wsi_clamp((long long)o->buffer_bytes, 128 << 10, 1 << 10, 64 << 20), 1 << 10, 64 << 20) / 8;
     ctx->pool = (int)wsi_env_number(ctx, "WHYSLOW_POOL", wsi_clamp(o->pool, 8, 1, 1 << 20), 1, 1 << 20);
     ctx->level = (int)wsi_env_number(ctx, "WHYSLOW_LEVEL", wsi_clamp(o->level, 0, -1, 4), -1, 4);
     ctx->sync = wsi_env_choice(ctx, "WHYSLOW_SYNC", wsi_env("WHYSLOW_SYNC"), !!o->sync, "0", "1", 0);
+    ctx->flush = o->flush_ms > 0 ? (int64_t)o->flush_ms * 1000000 : 0;
     ctx->drop = wsi_env_choice(ctx, "WHYSLOW_FULL", wsi_env("WHYSLOW_FULL"), o->full == WS_DROP, "wait", "drop", 0);
     ctx->signals = wsi_env_choice(ctx, "WHYSLOW_SIGNALS", wsi_env("WHYSLOW_SIGNALS"), !!o->signals, "0", "1", 0);
     const char *clock = wsi_env("WHYSLOW_CLOCK");
@@ -2977,8 +3233,9 @@ static int wsi_settings(ws_context *ctx, const ws_options *o) {
     if (!ok) wsi_fail(ctx, "no memory: nothing is recorded");
     if (ok && !ctx->failed) {
         wsi_clock_start(wish);
-        ctx->since = ws_now();
-        ctx->since_cpu = ws_process_cpu();
+        ctx->told_since = o->since != 0;
+        ctx->since = o->since ? o->since : ws_now();
+        ctx->since_cpu = o->since ? o->since_cpu : ws_process_cpu();
     }
     return ok && !ctx->failed;
 }
@@ -2998,7 +3255,13 @@ static int wsi_make_dir(char *path) {
 /* wsi_begin opens the file, and for node 0 the trace. */
 static int wsi_begin(ws_context *ctx) {
     int err = wsi_make_dir(ctx->dir);
-    if (!err && (ctx->fd = open(ctx->path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666)) < 0) err = errno;
+    if (!err && (ctx->fd = open(ctx->path, O_WRONLY | O_CREAT | O_CLOEXEC, 0666)) < 0) err = errno;
+    /* The file may be somebody's who is still writing it: a program that has started this one, with the same environment. */
+    if (!err && flock(ctx->fd, LOCK_EX | LOCK_NB) && errno == EWOULDBLOCK) {
+        wsi_fail(ctx, "another process is writing %s; nothing is recorded", ctx->path);
+        return 0;
+    }
+    if (!err && ftruncate(ctx->fd, 0) && errno != EINVAL) err = errno; /* EINVAL: a pipe or device */
     if (!err) err = wsi_start_file(ctx);
     if (!err && !ctx->sync) err = wsi_start_writer(ctx);
     if (err) {
@@ -3065,6 +3328,7 @@ ws_context *ws_open(const ws_options *opt) {
 
 const char *ws_error(const ws_context *ctx) { return __atomic_load_n(&ctx->failed, __ATOMIC_ACQUIRE) ? ctx->error : 0; }
 uint64_t ws_lost_events(const ws_context *ctx) { return __atomic_load_n(&ctx->lost, __ATOMIC_RELAXED); }
+int64_t ws_waited(const ws_context *ctx) { return __atomic_load_n(&ctx->waited, __ATOMIC_RELAXED); }
 int ws_active(const ws_context *ctx) { return !wsi_off(ctx); }
 const char *ws_dir(const ws_context *ctx) { return ctx->dir ? ctx->dir : ""; }
 

@@ -1060,7 +1060,9 @@ class ForeignBlockTimerModule : public IEventModule {
     "GlobalEvents::onContinued", "GlobalEvents::onForeignStarted", "GlobalEvents::onForeignEnded", "GlobalEvents::onProgramStarted", \
     "GlobalEvents::onProgramFinished", "GlobalEvents::onIdle", "GlobalEvents::onBusy", "GlobalEvents::onReadyQueue", \
     "GlobalEvents::onSendQueue", "GlobalEvents::onRelations", "GlobalEvents::onClockSync", "GlobalEvents::onLost", \
-    "SyncEvents::onWaitStarted", "SyncEvents::onWaitEnded"
+    "SyncEvents::onWaitStarted", "SyncEvents::onWaitEnded", "SyncEvents::onCollective", "SyncEvents::onAcquired", \
+    "SyncEvents::onReleased", "RegionEvents::onEntered", "RegionEvents::onExited", "MessageEvents::onPut", \
+    "MessageEvents::onGet", "MessageEvents::onRemoteAtomic", "MessageEvents::onCompleted"
 
 
 // ---- JSON with comments and trailing commas -----------------------------------------------------------

@@ -188,6 +188,7 @@ typedef struct wsm_run {
     int nodes, workers, pid;  /* nodes of this process, workers of each */
     int64_t started_unix_ns;  /* nanoseconds since 1970 */
     int64_t start;            /* the same moment as the time of events */
+    int node, processes;      /* number of the first node of this process; processes of the run, each with modules of its own */
 } wsm_run;
 
 /* Another module of the run. */

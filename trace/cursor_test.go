@@ -315,3 +315,16 @@ func TestDumpOfPartIsATrace(t *testing.T) {
 		}
 	}
 }
+
+// A file that was not gathered yet is missing, and the reader says where it is.
+func TestPartElsewhere(t *testing.T) {
+	dir := twoNodes(t)
+	info := &RunInfo{Nodes: []NodeInfo{{Node: 0}, {Node: 1, Part: "far:/disk/p.node1.trace"}}}
+	if err := errors.Join(WriteRunInfo(dir, info), os.Remove(filepath.Join(dir, FileName(1)))); err != nil {
+		t.Fatal(err)
+	}
+	const want = "00001.wst: the file of node 1 is missing: it is in far:/disk/p.node1.trace, and belongs here"
+	if p := mustOpen(t, dir).Problems(); len(p) != 1 || p[0].String() != want {
+		t.Errorf("%v", p)
+	}
+}

@@ -15,9 +15,10 @@ import (
 // memoryReader reads one file from memory.
 func memoryReader(data []byte) (*Reader, error) {
 	f := &nodeFile{name: FileName(0), node: -1, file: bytes.NewReader(data), size: int64(len(data))}
-	if err := f.load(); err != nil {
+	if err := f.readFileHeader(); err != nil {
 		return nil, err
 	}
+	f.load()
 	f.findUnfinished(2)
 	return &Reader{files: []*nodeFile{f}, problems: f.found, damaged: map[*block]bool{}}, nil
 }

@@ -74,12 +74,30 @@ const (
 	If
 )
 
-var codeKindNames = []string{"atomic", "sub", "call", "for", "while", "if"}
+// Kinds of regions (RegionEvents), which are defined like code fragments: functions of the program, and operations of its run-time system by
+// what their time is spent for.
+const (
+	Function     CodeKind = 16 + iota
+	Barrier               // all wait for all
+	Collective            // data goes between all
+	Lock                  // locks asked for and given back
+	Memory                // shared memory and locks allocated and freed
+	Bulk                  // a block of bytes goes to or from another node's memory
+	Access                // a single value does
+	RemoteAtomic          // a value in another node's memory is changed at once
+	Completion            // wait for the worker's own transfers
+	Await                 // wait for a value to be changed by others
+	Runtime               // start, end and everything else
+)
+
+var codeKindNames = []string{"atomic", "sub", "call", "for", "while", "if",
+	Function: "function", Barrier: "barrier", Collective: "collective", Lock: "lock", Memory: "memory", Bulk: "bulk", Access: "access",
+	RemoteAtomic: "remote-atomic", Completion: "completion", Await: "await", Runtime: "runtime"}
 
 func (k CodeKind) String() string { return enumName(codeKindNames, uint64(k)) }
 
 func enumName(names []string, v uint64) string {
-	if v < uint64(len(names)) {
+	if v < uint64(len(names)) && names[v] != "" {
 		return names[v]
 	}
 	return strconv.FormatUint(v, 10)

@@ -142,6 +142,23 @@ const (
 const (
 	KindWaitStarted Kind = 96 + iota
 	KindWaitEnded
+	KindCollective
+	KindAcquired
+	KindReleased
+)
+
+// Standard kinds of RegionEvents.
+const (
+	KindEntered Kind = 112 + iota
+	KindExited
+)
+
+// Standard kinds of MessageEvents.
+const (
+	KindPut Kind = 120 + iota
+	KindGet
+	KindRemoteAtomic
+	KindCompleted
 )
 
 // minusOne is the default of fields where -1 means not measured.
@@ -160,6 +177,9 @@ var (
 	fMessage   = Field{Name: "message", Type: FieldMessage, Doc: "the message"}
 	fLength    = Field{Name: "length", Type: FieldUint, Doc: "entries in the queue"}
 	fCPU       = Field{Name: "cpu", Type: FieldNS, Doc: "CPU time of the process so far"}
+	fRegion    = Field{Name: "region", Type: FieldSite, Doc: "the region, and where it is called"}
+	fLock      = Field{Name: "lock", Type: FieldUint, Doc: "the lock, the same number on all nodes"}
+	fTransfer  = Field{Name: "transfer", Type: FieldUint, Doc: "0: it is over when its region is; otherwise it goes on until `onCompleted` with the same number"}
 	fWaitName  = Field{Name: "name", Type: FieldName, Doc: "name of the lock, resource or collective"}
 )
 
@@ -233,6 +253,26 @@ var kinds = []KindSpec{
 
 	{KindWaitStarted, "SyncEvents", "onWaitStarted", nil, []Field{fWaitName}, "The worker waits for a lock, exclusive resource or collective."},
 	{KindWaitEnded, "SyncEvents", "onWaitEnded", nil, []Field{fWaitName}, "The wait is over."},
+	{KindCollective, "SyncEvents", "onCollective", nil, []Field{
+		{Name: "kind", Type: FieldName, Doc: "what it does: `barrier`, `notify`, `wait`, `broadcast`, `scatter`, `gather`, `reduce`, `gather-all`, `exchange`, `permute`, `all-reduce`, `collect`, `prefix-reduce`, `alloc`, `free`, `start`, `finish`"},
+		{Name: "sync", Type: FieldName, Doc: "what may be read and written before all have entered and after one has left, as `IN/OUT` of `all`, `my` and `no`; empty where the interface has no such modes"},
+		node("start", "the first member"),
+		{Name: "stride", Type: FieldUint, Default: 1, Doc: "distance between members"},
+		{Name: "size", Type: FieldUint, Doc: "number of members"},
+		{Name: "root", Type: FieldInt, Default: minusOne, Doc: "the node that data comes from (`broadcast`, `scatter`, `permute`: for this member) or goes to (`gather`, `reduce`), or that has the first element (`prefix-reduce`); -1 where there is none or it is not known"},
+		{Name: "sent", Type: FieldBytes, Doc: "bytes this member sends to others"},
+		{Name: "received", Type: FieldBytes, Doc: "bytes it gets from others"}},
+		"The region just entered is a collective operation of these nodes."},
+	{KindAcquired, "SyncEvents", "onAcquired", nil, []Field{fLock}, "The worker has the lock; recorded before the region that asked for it is left."},
+	{KindReleased, "SyncEvents", "onReleased", nil, []Field{fLock}, "The worker gives the lock back; recorded when the region that does it is entered."},
+
+	{KindEntered, "RegionEvents", "onEntered", nil, []Field{fRegion}, "The worker enters a region: a function of the program or an operation of its run-time system."},
+	{KindExited, "RegionEvents", "onExited", nil, []Field{fRegion}, "The worker leaves it."},
+
+	{KindPut, "MessageEvents", "onPut", nil, []Field{node("to", "the node whose memory is written"), {Name: "bytes", Type: FieldBytes, Doc: "bytes written"}, fTransfer}, "The region just entered writes to another node's memory, or its own through the same interface."},
+	{KindGet, "MessageEvents", "onGet", nil, []Field{node("from", "the node whose memory is read"), {Name: "bytes", Type: FieldBytes, Doc: "bytes read"}, fTransfer}, "The region just entered reads another node's memory, or its own through the same interface."},
+	{KindRemoteAtomic, "MessageEvents", "onRemoteAtomic", nil, []Field{node("on", "the node whose memory is changed"), {Name: "bytes", Type: FieldBytes, Doc: "size of the value"}}, "The region just entered changes a value in another node's memory, or its own, at once."},
+	{KindCompleted, "MessageEvents", "onCompleted", nil, []Field{field(fTransfer, "transfer", "the transfer; 0: all that this worker has begun")}, "The transfer is over; recorded before the region that waited for it is left."},
 }
 
 // Kinds returns the standard kinds in the order of their numbers. The caller must

@@ -5,11 +5,13 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"maps"
 	"math"
 	"os"
 	"path/filepath"
 	"runtime"
 	"slices"
+	"sort"
 	"sync"
 	"sync/atomic"
 )
@@ -96,6 +98,10 @@ type Reader struct {
 	run   *RunInfo
 	files []*nodeFile // by node
 
+	part, parts int
+	nodes       map[int]*nodeFile // of all parts
+	ends        []int             // by part: the first node that belongs to a later one
+
 	bytesRead atomic.Int64
 
 	mu       sync.Mutex
@@ -112,12 +118,22 @@ var ErrNothingWhole = errors.New("nothing of the trace can be read")
 
 // Open opens a trace: a folder, or a single file of one. It fails only where nothing
 // at all can be read; everything else that is wrong is in Problems.
-func Open(path string) (*Reader, error) {
+func Open(path string) (*Reader, error) { return OpenShare(path, 0, 1) }
+
+// OpenShare is Open for one, part, of several processes, parts, that share the files:
+// each reads neighbouring nodes, about as many bytes. All methods are about the nodes of
+// this part only, but Run, AllNodes and ShareOf; Problems are those of the files of this
+// part, what is wrong with the whole being told by the first or the last part. It fails
+// in all processes or in none, as far as they see the same files.
+func OpenShare(path string, part, parts int) (*Reader, error) {
+	if part < 0 || part >= parts {
+		return nil, fmt.Errorf("part %d of %d of a trace: there is no such part", part, parts)
+	}
 	st, err := os.Stat(path)
 	if err != nil {
 		return nil, err
 	}
-	r := &Reader{path: path, damaged: map[*block]bool{}}
+	r := &Reader{path: path, part: part, parts: parts, damaged: map[*block]bool{}}
 	names := []string{path}
 	folder := st.IsDir()
 	if folder {
@@ -128,7 +144,7 @@ func Open(path string) (*Reader, error) {
 			return nil, fmt.Errorf("%s: %w", path, errNoTrace)
 		}
 		r.run, err = ReadRunInfo(path)
-		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		if err != nil && !errors.Is(err, fs.ErrNotExist) && part == 0 {
 			r.problems = append(r.problems, Problem{Kind: Damaged, File: runFile, What: err.Error(), Node: -1, Stream: -1})
 		}
 	}
@@ -136,27 +152,47 @@ func Open(path string) (*Reader, error) {
 	errs := make([]*Problem, len(names))
 	// A file that cannot be opened is no reason to leave out the others.
 	_ = each(runtime.GOMAXPROCS(0), len(names), func(_, i int) error {
-		files[i], errs[i] = openFile(names[i])
+		files[i], errs[i] = openFile(names[i], false)
 		return nil
 	})
+	r.share(files)
+	var own []int
 	for i, f := range files {
-		if errs[i] != nil {
-			r.problems = append(r.problems, *errs[i])
-			continue
+		if f != nil && r.nodes[f.node] == f && r.ShareOf(f.node) == part {
+			own = append(own, i)
 		}
-		if slices.ContainsFunc(r.files, func(g *nodeFile) bool { return g.node == f.node }) {
-			r.problems = append(r.problems, Problem{Kind: Damaged, File: f.name, Node: f.node, Stream: -1, What: fmt.Sprintf("another file holds node %d, too: this one is left out", f.node)})
-			continue
-		}
-		r.files = append(r.files, f)
-		workers := 0
-		if info := r.run.Node(f.node); info != nil {
-			workers = info.Workers
-		}
-		f.findUnfinished(workers)
-		r.problems = append(r.problems, f.found...)
 	}
-	if len(r.files) == 0 {
+	_ = each(runtime.GOMAXPROCS(0), len(own), func(_, k int) error {
+		files[own[k]], errs[own[k]] = openFile(names[own[k]], true)
+		return nil
+	})
+	for _, i := range own {
+		if f := files[i]; f != nil {
+			r.nodes[f.node] = f
+		}
+	}
+	at := 0 // the part that has the last file
+	for i, f := range files {
+		if f != nil {
+			at = r.ShareOf(f.node)
+		}
+		switch {
+		case at != part:
+		case errs[i] != nil:
+			r.problems = append(r.problems, *errs[i])
+		case r.nodes[f.node] != f:
+			r.problems = append(r.problems, Problem{Kind: Damaged, File: f.name, Node: f.node, Stream: -1, What: fmt.Sprintf("another file holds node %d, too: this one is left out", f.node)})
+		default:
+			r.files = append(r.files, f)
+			workers := 0
+			if info := r.run.Node(f.node); info != nil {
+				workers = info.Workers
+			}
+			f.findUnfinished(workers)
+			r.problems = append(r.problems, f.found...)
+		}
+	}
+	if len(r.ends) == 0 {
 		var all []error
 		for i, p := range errs {
 			p.File = names[i] // the user may not know which trace this is about
@@ -168,7 +204,7 @@ func Open(path string) (*Reader, error) {
 		return nil, errors.Join(all...)
 	}
 	slices.SortFunc(r.files, func(a, b *nodeFile) int { return a.node - b.node })
-	if folder {
+	if folder && part == parts-1 {
 		r.findMissing(errs)
 		r.problems = append(r.problems, r.run.unwritten()...)
 	}
@@ -185,11 +221,65 @@ func Open(path string) (*Reader, error) {
 	return r, nil
 }
 
+// share finds out which part has which nodes: neighbours, so that the part with most has
+// as few bytes as possible.
+func (r *Reader) share(files []*nodeFile) {
+	r.nodes = map[int]*nodeFile{}
+	total := int64(0)
+	for _, f := range files {
+		if f != nil && r.nodes[f.node] == nil {
+			r.nodes[f.node] = f
+			total += f.size
+		}
+	}
+	nodes := r.AllNodes()
+	// dealt gives the parts their nodes, of at most so many bytes each; false where those
+	// are too few.
+	dealt := func(most int64) bool {
+		r.ends = r.ends[:0]
+		sum := int64(0)
+		for i, n := range nodes {
+			size := r.nodes[n].size
+			if sum += size; sum > most && i > 0 {
+				r.ends = append(r.ends, nodes[i])
+				sum = size
+			}
+			if size > most {
+				return false
+			}
+		}
+		return len(r.ends) < r.parts
+	}
+	if len(nodes) > 0 {
+		dealt(int64(sort.Search(int(total), func(most int) bool { return dealt(int64(most)) })))
+		r.ends = append(r.ends, nodes[len(nodes)-1]+1)
+	}
+}
+
+// AllNodes returns the numbers of the nodes that there are files of, ascending: of all
+// parts.
+func (r *Reader) AllNodes() []int { return slices.Sorted(maps.Keys(r.nodes)) }
+
+// ShareOf returns the part that reads the file of a node. A node that there is no file
+// of belongs to the part of its neighbours.
+func (r *Reader) ShareOf(node int) int {
+	i, _ := slices.BinarySearch(r.ends, node+1)
+	return min(i, max(len(r.ends)-1, 0))
+}
+
+// Part returns which part of the trace this is, and of how many.
+func (r *Reader) Part() (part, parts int) { return r.part, r.parts }
+
+// Path returns what Open was called with.
+func (r *Reader) Path() string { return r.path }
+
 // findMissing reports nodes of which there is no file: those that run.json lists, and
 // those before the last one there is.
 func (r *Reader) findMissing(unreadable []*Problem) {
 	listed := map[int]bool{}
-	last := r.files[len(r.files)-1].node
+	nodes := r.AllNodes()
+	greatest := nodes[len(nodes)-1]
+	last := greatest
 	if r.run != nil {
 		for _, n := range r.run.Nodes {
 			if n.Node >= 0 && n.Node <= MaxNode {
@@ -206,15 +296,18 @@ func (r *Reader) findMissing(unreadable []*Problem) {
 	}
 	missing := 0
 	for n := range last + 1 {
-		if r.nodeFile(n) != nil || told[FileName(n)] {
+		if r.nodes[n] != nil || told[FileName(n)] {
 			continue
 		}
 		if missing++; missing > maxProblems {
 			continue
 		}
 		what := fmt.Sprintf("the file of node %d is missing", n)
+		if info := r.run.Node(n); info != nil && info.Part != "" {
+			what += fmt.Sprintf(": it is in %s, and belongs here", info.Part)
+		}
 		if !listed[n] {
-			what += fmt.Sprintf(" (there is one of node %d)", r.files[len(r.files)-1].node)
+			what += fmt.Sprintf(" (there is one of node %d)", greatest)
 		}
 		r.problems = append(r.problems, Problem{Kind: Missing, File: FileName(n), What: what, Node: n, Stream: -1})
 	}

@@ -48,14 +48,25 @@ type ProcessInfo struct {
 	Cores      int    `json:"cores,omitempty"`      // cores available to the process
 	Affinity   string `json:"affinity,omitempty"`   // list of cores as in /proc: "0-3,8"
 	GOMAXPROCS int    `json:"gomaxprocs,omitempty"` // 0: not a Go program
+	// Monotonic pairs the clock of the process with CLOCK_MONOTONIC of its host, at the start and at the end of a run of several
+	// processes: those of one host share that clock.
+	Monotonic []ClockPair `json:"monotonic,omitempty"`
+}
+
+// ClockPair is one moment on two clocks.
+type ClockPair struct {
+	Own         int64 `json:"own_ns"`       // time of events
+	Monotonic   int64 `json:"monotonic_ns"` // CLOCK_MONOTONIC
+	Uncertainty int64 `json:"uncertain_ns"` // how far the one may be from the other, at most
 }
 
 // NodeInfo describes a node.
 type NodeInfo struct {
 	Node    int    `json:"node"`
 	Host    string `json:"host,omitempty"`
-	Process int    `json:"process"` // index into RunInfo.Processes
-	Workers int    `json:"workers"` // streams 0 to Workers-1 are workers
+	Process int    `json:"process"`        // index into RunInfo.Processes
+	Workers int    `json:"workers"`        // streams 0 to Workers-1 are workers
+	Part    string `json:"part,omitempty"` // where its file is, as HOST:FOLDER, as long as it is not with this run.json
 	// Unwritten is how many events could not be written, beside those that the file
 	// itself tells of, and Error why.
 	Unwritten uint64 `json:"unwritten,omitempty"`

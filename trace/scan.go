@@ -42,9 +42,9 @@ type block struct {
 	at int64
 }
 
-// openFile finds the blocks and reads the definitions of a file. A problem returned
-// instead means that nothing can be read from it.
-func openFile(path string) (*nodeFile, *Problem) {
+// openFile opens a file and, if whole, finds its blocks and reads its definitions. A
+// problem returned instead means that nothing can be read from it.
+func openFile(path string, whole bool) (*nodeFile, *Problem) {
 	f := &nodeFile{path: path, name: filepath.Base(path), node: -1}
 	useless := func(kind ProblemKind, what string) (*nodeFile, *Problem) {
 		return nil, &Problem{Kind: kind, File: f.name, What: what, Node: f.nodeByName(), Stream: -1}
@@ -64,8 +64,11 @@ func openFile(path string) (*nodeFile, *Problem) {
 	}
 	defer file.Close()
 	f.file, f.size = file, st.Size()
-	if err := f.load(); err != nil {
+	if err := f.readFileHeader(); err != nil {
 		return useless(Damaged, err.Error())
+	}
+	if whole {
+		f.load()
 	}
 	f.file = nil
 	return f, nil
@@ -99,10 +102,8 @@ func (f *nodeFile) nodeByName() int {
 	return n
 }
 
-func (f *nodeFile) load() error {
-	if err := f.readFileHeader(); err != nil {
-		return err
-	}
+// load finds the blocks and reads the definitions.
+func (f *nodeFile) load() {
 	if blocks, ok := f.readIndex(); ok {
 		f.closed = true
 		for _, b := range blocks {
@@ -113,7 +114,6 @@ func (f *nodeFile) load() error {
 	}
 	f.loadDefs()
 	f.findGaps()
-	return nil
 }
 
 // maxProblems bounds what is told of one file.

@@ -208,10 +208,11 @@ func (p *textParser) enum(names []string) (uint64, error) {
 	}
 	start := p.at
 	word := p.word()
-	if i := slices.Index(names, word); i >= 0 {
+	if i := slices.Index(names, word); i >= 0 && word != "" {
 		return uint64(i), nil
 	}
-	return 0, p.failAt(start, "expected one of %s", strings.Join(names, ", "))
+	known := slices.DeleteFunc(slices.Clone(names), func(s string) bool { return s == "" })
+	return 0, p.failAt(start, "expected one of %s", strings.Join(known, ", "))
 }
 
 // list reads "[1 2 3]"; commas are as good as spaces.

@@ -295,11 +295,7 @@ func TestAbandonWhileOthersAppend(t *testing.T) {
 		for id := range workers {
 			before[id] = done[id].Load()
 		}
-		begin := time.Now()
 		w.Abandon()
-		if d := time.Since(begin); d > 1500*time.Millisecond {
-			t.Errorf("Abandon took %v", d)
-		}
 		r := open(t, dir)
 		noProblems(t, r)
 		var got [workers]int64
@@ -335,11 +331,7 @@ func TestAbandonWithAHangingDisk(t *testing.T) {
 	}
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	begin := time.Now()
-	w.Abandon()
-	if d := time.Since(begin); d > 1500*time.Millisecond {
-		t.Errorf("Abandon took %v", d)
-	}
+	w.Abandon() // or this never ends
 }
 
 func TestUserKinds(t *testing.T) {

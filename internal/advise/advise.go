@@ -3,7 +3,7 @@
 //
 // Every rule is a small function that looks at one way to be slow and adds a piece of advice or none: starvation.go (too
 // little to do: low parallelism, uneven distribution, wrong order, too many workers), latency.go (DFs and CFs on
-// links), overhead.go (the system's work, contention) and traps.go (what LuNA programs get wrong). The gain is not the
+// links), overhead.go (the system's work, contention) and traps.go (what LuNA programs get wrong); pgas.go has those of runs without CFs. The gain is not the
 // time lost but what is left of it after the rest of the program had its say: most rules work the run out again with the
 // fault taken away (replay.go), others compare it with what the given number of workers can reach (critical.Work).
 //
@@ -21,9 +21,9 @@ import (
 	"github.com/whyslow/whyslow/internal/critical"
 	"github.com/whyslow/whyslow/internal/lifecycle"
 	"github.com/whyslow/whyslow/internal/model"
+	"github.com/whyslow/whyslow/internal/pattern"
 	"github.com/whyslow/whyslow/internal/slou"
 	"github.com/whyslow/whyslow/internal/units"
-	"github.com/whyslow/whyslow/trace"
 )
 
 // Input is what is known of a run. SLOU is needed; everything else may be nil: rules that need it are silent or work with
@@ -31,9 +31,11 @@ import (
 type Input struct {
 	SLOU      *slou.Result
 	Model     *model.Model
+	Facts     *Facts // those of the model, where the caller has them and not all of the model
 	Critical  *critical.Result
 	Lifecycle *lifecycle.Result
-	Lang      string // of the texts: "en" or "ru"; anything else is "en"
+	Pattern   *pattern.Result // of a run with regions
+	Lang      string          // of the texts: "en" or "ru"; anything else is "en"
 }
 
 // Advice is one reason why the program is slow and what to try.
@@ -43,7 +45,7 @@ type Advice struct {
 	// Evidence holds the numbers and names the text rests on; keys that end in _ns are nanoseconds.
 	Evidence map[string]any `json:"evidence"`
 	// GainNS is the processor time that would be saved, GainWallNS by how much sooner the run would end; both 0 where it is not
-	// time that is saved (Blocking, GainBytes).
+	// time that is saved (Blocking, GainBytes), or nothing is to be saved (start-up).
 	GainNS     int64 `json:"gain_ns"`
 	GainWallNS int64 `json:"gain_wall_ns"`
 	// GainBytes is by how much less memory the DFs would take at their peak.
@@ -65,25 +67,38 @@ type advisor struct {
 	res     *slou.Result
 	lang    units.Lang
 	workers int64
-	replay  *replay // nil without a model
+	facts   *Facts  // nil without a model
+	replay  *replay // nil without a model, or without U, L or O
 	list    []Advice
+	weighs  map[string]int64 // of advice that saves nothing: it comes before what saves less than this, ns
 }
 
 // Advise gives the reasons why a run was slow, the one with the largest gain first, those that keep it from ending before
 // all; none when nearly all time was useful or nothing stands out. Gains of different advice may be of the same time.
 func Advise(in Input) []Advice {
-	a := &advisor{Input: in, res: in.SLOU, lang: units.LangOf(in.Lang)}
+	a := &advisor{Input: in, res: in.SLOU, lang: units.LangOf(in.Lang), facts: in.Facts}
 	for i := range a.res.Nodes {
 		a.workers += int64(len(a.res.Nodes[i].Workers))
 	}
+	if in.Model != nil && slou.OnlyRegions(in.Model) {
+		if in.Pattern != nil && slow(a.res) {
+			if a.facts == nil {
+				a.facts = factsOf(in)
+			}
+			a.pgas()
+		}
+		a.sort()
+		return a.list
+	}
+	if a.facts == nil && in.Model != nil {
+		a.facts = factsOf(in)
+	}
 	a.stuckLocators()
 	a.neverFreed()
-	f := &a.res.Factors
-	stuck := a.Model != nil && a.Model.Info.Ended == trace.EndedStuck // it matters more that it ends than when
-	if !stuck && a.res.TotalNS > 0 && (f.U == nil || float64(f.U.NS) < goodUseful*float64(a.res.TotalNS)) {
-		if a.Model != nil && f.U != nil && f.L != nil && f.O != nil {
-			a.replay = newReplay(a.Model)
-		}
+	if a.facts != nil {
+		a.replay = a.facts.replay
+	}
+	if slow(a.res) && (a.facts == nil || !a.facts.stuck()) { // else it matters more that it ends than when
 		a.oneNode()
 		a.distribution()
 		a.order()
@@ -97,6 +112,12 @@ func Advise(in Input) []Advice {
 		a.parallelism()
 		a.fewerWorkers()
 	}
+	a.sort()
+	return a.list
+}
+
+// sort puts what keeps the program from ending before all, then the largest gain first.
+func (a *advisor) sort() {
 	slices.SortStableFunc(a.list, func(x, y Advice) int {
 		if x.Blocking != y.Blocking {
 			if x.Blocking {
@@ -104,9 +125,14 @@ func Advise(in Input) []Advice {
 			}
 			return 1
 		}
-		return cmp.Or(cmp.Compare(y.GainNS, x.GainNS), cmp.Compare(y.GainBytes, x.GainBytes))
+		return cmp.Or(cmp.Compare(max(y.GainNS, a.weighs[y.ID]), max(x.GainNS, a.weighs[x.ID])), cmp.Compare(y.GainBytes, x.GainBytes))
 	})
-	return a.list
+}
+
+// slow tells whether there is something to say about time.
+func slow(res *slou.Result) bool {
+	u := res.Factors.U
+	return res.TotalNS > 0 && (u == nil || float64(u.NS) < goodUseful*float64(res.TotalNS))
 }
 
 // add takes up advice if it is worth it. wall is what it saves of the run's time, total of the processors'.
@@ -162,13 +188,22 @@ func (a *advisor) named(code string) string {
 	return "`" + code + "`"
 }
 
-// statement is the place of the statement that made a CF: "mxm.fa:12"; "" where it is not known.
-func (a *advisor) statement(cf model.CF) string {
-	s := &a.Model.Sites[a.Model.SiteOf[cf]]
+// statement is the place of a statement, which is 1 + its number: "mxm.fa:12"; "" where it is not known.
+func (a *advisor) statement(site uint32) string {
+	if site == 0 {
+		return ""
+	}
+	s := &a.facts.m.Sites[site-1]
 	if s.File == "" || s.Line == 0 {
 		return ""
 	}
 	return fmt.Sprintf("%s:%d", s.File, s.Line)
+}
+
+// codeOf is the name of the code fragment that a statement calls.
+func (a *advisor) codeOf(site uint32) string {
+	m := a.facts.m
+	return m.Codes[m.Sites[site].Code].Name
 }
 
 // top gives the largest cause that fits, its sums taken over all causes with the same key.

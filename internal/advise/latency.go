@@ -23,17 +23,17 @@ type flow struct {
 	names    map[uint32]bool
 	name     string  // the one with the most time on links
 	also     string  // the others, to be said: "", " (and `b`)"
-	ways     []int32 // indices into transfers
+	ways     []int32 // indices into Transfers
 	pairs    int64   // different DF and user
 	messages int64
 	bytes    int64
 	links    int64 // time on links
 	astray   int64 // stored neither where made nor where used
 	asked    int64
-	users    int64    // most nodes that use one DF
-	link     string   // the one used most
-	maker    model.CF // one of the code fragment that makes most
-	reader   model.CF // likewise
+	users    int64  // most nodes that use one DF
+	link     string // the one used most
+	made     uint32 // 1 + the statement of one of the code fragment that makes most, 0 not known
+	reader   uint32 // 1 + the statement of one of that that takes most
 }
 
 const (
@@ -47,7 +47,13 @@ const (
 type ends struct{ maker, reader int }
 
 func (a *advisor) flows() []*flow {
-	r, m := a.replay, a.Model
+	r, m := a.replay, a.facts.m
+	codeOf := func(made uint32) int {
+		if made == 0 {
+			return 0
+		}
+		return m.Sites[made-1].Code
+	}
 	type named struct {
 		ways  []int32
 		links int64
@@ -56,18 +62,18 @@ func (a *advisor) flows() []*flow {
 	}
 	byName := map[uint32]*named{}
 	var order []uint32
-	for i := range r.transfers {
-		w := &r.transfers[i]
-		n := byName[m.DFName[w.df]]
+	for i := range r.Transfers {
+		w := &r.Transfers[i]
+		n := byName[w.Name]
 		if n == nil {
 			n = &named{ends: map[ends]int64{}, some: map[ends]int32{}}
-			byName[m.DFName[w.df]] = n
-			order = append(order, m.DFName[w.df])
+			byName[w.Name] = n
+			order = append(order, w.Name)
 		}
 		n.ways = append(n.ways, int32(i))
-		ns := w.post + w.ask + w.answer
+		ns := w.Post + w.Ask + w.Answer
 		n.links += ns
-		k := ends{m.CodeOf(r.maker(w)), m.CodeOf(m.ExecCF[w.reader])}
+		k := ends{codeOf(w.Made), m.Sites[r.Site[w.Reader]].Code}
 		n.ends[k] += ns
 		n.some[k] = int32(i)
 	}
@@ -85,8 +91,8 @@ func (a *advisor) flows() []*flow {
 		}
 		f := index[most]
 		if f == nil {
-			w := &r.transfers[n.some[most]]
-			f = &flow{names: map[uint32]bool{}, name: m.Names[name], maker: r.maker(w), reader: m.ExecCF[w.reader]}
+			w := &r.Transfers[n.some[most]]
+			f = &flow{names: map[uint32]bool{}, name: m.Names[name], made: w.Made, reader: r.Site[w.Reader] + 1}
 			index[most] = f
 			list = append(list, f)
 		} else {
@@ -104,31 +110,23 @@ func (a *advisor) flows() []*flow {
 	return list
 }
 
-// maker is the CF that made the DF of a transfer, 0 where it is not known.
-func (r *replay) maker(w *transfer) model.CF {
-	if i, ok := r.m.Creation(w.df, r.m.ExecStart[w.reader]); ok {
-		return r.m.MadeBy[i]
-	}
-	return 0
-}
-
 // sum works out what is told of all transfers together.
 func (f *flow) sum(r *replay) {
 	f.pairs, f.messages, f.bytes, f.astray, f.asked, f.users = 0, 0, 0, 0, 0, 0
 	slices.SortFunc(f.ways, func(i, k int32) int {
-		x, y := &r.transfers[i], &r.transfers[k]
-		return cmp.Or(cmp.Compare(x.df, y.df), cmp.Compare(x.user, y.user), cmp.Compare(x.message, y.message), cmp.Compare(i, k))
+		x, y := &r.Transfers[i], &r.Transfers[k]
+		return cmp.Or(cmp.Compare(x.DF, y.DF), cmp.Compare(x.User, y.User), cmp.Compare(x.Message, y.Message), cmp.Compare(i, k))
 	})
 	links := map[slou.Link]int64{}
 	var users int64
 	for n, i := range f.ways {
-		w := &r.transfers[i]
+		w := &r.Transfers[i]
 		newDF, newPair, newMessage := true, true, true
 		if n > 0 {
-			old := &r.transfers[f.ways[n-1]]
-			newDF = old.df != w.df
-			newPair = newDF || old.user != w.user
-			newMessage = newPair || old.message != w.message
+			old := &r.Transfers[f.ways[n-1]]
+			newDF = old.DF != w.DF
+			newPair = newDF || old.User != w.User
+			newMessage = newPair || old.Message != w.Message
 		}
 		if newDF {
 			users = 0
@@ -140,12 +138,12 @@ func (f *flow) sum(r *replay) {
 		}
 		if newMessage {
 			f.messages++
-			f.bytes += w.bytes
-			links[slou.Link{From: w.store, To: w.user}]++
-			if w.store != w.maker && w.store != w.user {
+			f.bytes += w.Bytes
+			links[slou.Link{From: w.Store, To: w.User}]++
+			if w.Store != w.Maker && w.Store != w.User {
 				f.astray++
 			}
-			if w.requested {
+			if w.Requested {
 				f.asked++
 			}
 		}
@@ -160,10 +158,10 @@ func (f *flow) sum(r *replay) {
 
 // direct is the way of a DF that is stored where it is used: it leaves as soon as it is made.
 func direct(w *transfer) (post, ask, answer int64) {
-	if w.maker == w.user {
+	if w.Maker == w.User {
 		return 0, 0, 0
 	}
-	return max(w.post, w.answer), 0, 0
+	return max(w.Post, w.Answer), 0, 0
 }
 
 func nowhere(*transfer) (post, ask, answer int64) { return 0, 0, 0 }
@@ -171,8 +169,8 @@ func nowhere(*transfer) (post, ask, answer int64) { return 0, 0, 0 }
 // only changes the transfers of some names.
 func (a *advisor) only(f *flow, links func(*transfer) (post, ask, answer int64)) change {
 	return change{links: func(w *transfer) (int64, int64, int64) {
-		if !f.names[a.Model.DFName[w.df]] {
-			return w.post, w.ask, w.answer
+		if !f.names[w.Name] {
+			return w.Post, w.Ask, w.Answer
 		}
 		return links(w)
 	}}
@@ -213,15 +211,14 @@ func (a *advisor) latency() {
 
 // flow says what is wrong with the DFs of one name, whose way costs best of the run's time.
 func (a *advisor) flow(f *flow, best int64) {
-	m, r := a.Model, a.replay
-	name := f.name
-	producer, consumer := m.Codes[m.CodeOf(f.maker)].Name, m.Codes[m.CodeOf(f.reader)].Name
+	r := a.replay
+	name, producer, consumer := f.name, a.codeOf(max(f.made, 1)-1), a.codeOf(f.reader-1)
 	flight := a.meanAnswer(f)
 	evidence := map[string]any{"df": name, "producer": producer, "consumer": consumer, "link": f.link, "messages": f.messages, "bytes": f.bytes,
-		"flight_ns": flight, "dfs": f.pairs, "names": len(f.names), "made_at": a.statement(f.maker), "used_at": a.statement(f.reader)}
+		"flight_ns": flight, "dfs": f.pairs, "names": len(f.names), "made_at": a.statement(f.made), "used_at": a.statement(f.reader)}
 	var waited, count int64
 	for i := range a.res.Causes {
-		if c := &a.res.Causes[i]; c.Factor == "L" && f.has(m, c.DF) {
+		if c := &a.res.Causes[i]; c.Factor == "L" && f.has(a.facts.m, c.DF) {
 			waited += c.NS
 			count += c.Count
 		}
@@ -229,7 +226,7 @@ func (a *advisor) flow(f *flow, best int64) {
 	evidence["waited_ns"], evidence["count"] = waited, count
 	head := units.Say("Workers waited %s (%s, %s) for `%s`%s%s%s, most often on the link %s.", "Рабочие потоки ждали ФД `%[4]s`%[5]s%[6]s%[7]s: %[1]s (%[2]s, %[3]s), чаще всего на связи %[8]s.",
 		units.Time(waited), a.share(waited), often(count), name, f.also,
-		a.by(" from ", " от ", producer, f.maker), a.by(" before ", " для ", consumer, f.reader), f.link)
+		a.by(" from ", " от ", f.made), a.by(" before ", " для ", f.reader), f.link)
 	within := func(wall int64, what units.Text) units.Text {
 		return units.Say("%s, with everything else as it is, the run would take %s.", "Если %s, а остальное не менять, запуск займёт %s.", what, units.Time(a.res.WallNS-wall))
 	}
@@ -261,20 +258,14 @@ func (a *advisor) flow(f *flow, best int64) {
 
 // usedAtHome tells whether a DF of a flow is also taken by CFs on the node where it was made: then no one place is right for it.
 func (a *advisor) usedAtHome(f *flow) bool {
-	m := a.Model
-	sent := map[model.DF]int32{}
+	sent := map[uint64]int32{}
 	for _, i := range f.ways {
-		w := &a.replay.transfers[i]
-		sent[w.df] = w.maker
+		w := &a.replay.Transfers[i]
+		sent[w.DF] = w.Maker
 	}
-	for _, e := range a.replay.order {
-		if !a.replay.atomic(e) {
-			continue
-		}
-		for _, df := range m.Inputs(int(e)) {
-			if maker, ok := sent[df]; ok && maker == a.replay.node[e] {
-				return true
-			}
+	for df, node := range sent {
+		if a.facts.atHome[useAt{df, node}] {
+			return true
 		}
 	}
 	return false
@@ -296,7 +287,7 @@ func (a *advisor) once(f *flow, best, push, flight int64, head units.Text, consu
 	user := a.fragment(consumer)
 	oneNode := units.Say("Made and used on one node", "вычислять и использовать их на одном узле")
 	switch {
-	case user != nil && user.Count > 0 && flight > 4*user.MeanNS && flight < 4*a.shortest():
+	case user != nil && user.Count > 0 && flight > 4*user.MeanNS && flight < 4*a.facts.shortest:
 		a.addWall("too-small-to-send", best, within(best, oneNode), evidence, tooSmallToSend(head, flight, a.named(consumer), user))
 	case f.asked > 0 && 10*push >= 7*best:
 		a.addWall("late-transfer", push, within(push, units.Say("Stored where they are used, and sent as soon as they are made", "хранить их там, где они используются, и отправлять сразу после вычисления")), evidence, units.Say(
@@ -330,47 +321,33 @@ const fewPerWorker = 8
 // tooLarge is what is gained if DFs whose size makes their way long, and the CFs that take them, are divided: of each way
 // and the CF after it, all but one part of the shorter is hidden. Second: how many are that large.
 func (a *advisor) tooLarge(f *flow, flight int64) (int64, int) {
-	r, m := a.replay, a.Model
+	r := a.replay
 	if a.cfsPerWorker() >= fewPerWorker {
 		return 0, 0
 	}
-	latency := a.shortest()
+	latency := a.facts.shortest
 	if latency < 0 || flight < 4*latency {
 		return 0, 0
 	}
 	n := 0
 	hidden := func(w *transfer, ns int64) int64 {
-		e := w.reader
-		return max(min(ns-latency, r.end(e)-m.ExecStart[e]), 0) * (pieces - 1) / pieces
+		e := w.Reader
+		return max(min(ns-latency, r.End[e]-r.Start[e]), 0) * (pieces - 1) / pieces
 	}
 	wall := r.wall(a.only(f, func(w *transfer) (int64, int64, int64) {
 		n++
-		return w.post - hidden(w, w.post), w.ask, w.answer - hidden(w, w.answer)
+		return w.Post - hidden(w, w.Post), w.Ask, w.Answer - hidden(w, w.Answer)
 	}))
 	return a.res.WallNS - wall, n
 }
 
-// shortest is the shortest time of a message on a link, which tells the latency of the links; -1 if there is none.
-func (a *advisor) shortest() int64 {
-	m := a.Model
-	least := int64(-1)
-	for _, list := range [][]model.Message{m.Requests, m.DFMessages, m.Moves} {
-		for i := range list {
-			if g := &list[i]; g.Sent != model.None && g.Received >= g.Sent && (least < 0 || g.Received-g.Sent < least) {
-				least = g.Received - g.Sent
-			}
-		}
-	}
-	return least
-}
-
-// by names a code fragment and the statement that called it, after a word; nothing where they are not known.
-func (a *advisor) by(english, russian, code string, cf model.CF) units.Text {
-	if cf == 0 || code == "" {
+// by names the code fragment that a statement calls, and the statement, which is 1 + its number, after a word; nothing where they are not known.
+func (a *advisor) by(english, russian string, site uint32) units.Text {
+	if site == 0 || a.codeOf(site-1) == "" {
 		return units.Text{}
 	}
-	named := "`" + code + "`"
-	if at := a.statement(cf); at != "" {
+	named := "`" + a.codeOf(site-1) + "`"
+	if at := a.statement(site); at != "" {
 		named += " (" + at + ")"
 	}
 	return units.Say(english+"%s", russian+"%s", named)
@@ -389,8 +366,8 @@ func (f *flow) has(m *model.Model, name string) bool {
 func (a *advisor) meanAnswer(f *flow) int64 {
 	var sum int64
 	for _, i := range f.ways {
-		w := &a.replay.transfers[i]
-		sum += max(w.post, w.answer)
+		w := &a.replay.Transfers[i]
+		sum += max(w.Post, w.Answer)
 	}
 	return sum / int64(len(f.ways))
 }
@@ -412,16 +389,9 @@ func (a *advisor) migration() {
 		return
 	}
 	wall := a.res.WallNS - a.replay.wall(a.replay.createdInPlace())
-	at := ""
-	for i := range a.Model.Moves {
-		if cf := a.Model.Moves[i].CF; a.Model.Codes[a.Model.CodeOf(cf)].Name == c.Consumer {
-			at = a.statement(cf)
-			break
-		}
-	}
 	a.addWall("migration", wall, units.Say("Created where they run, with everything else as it is, the run would take %s.",
 		"Если создавать их там, где они исполняются, а остальное не менять, запуск займёт %s.", units.Time(a.res.WallNS-wall)),
-		map[string]any{"link": c.Link, "consumer": c.Consumer, "waited_ns": c.NS, "count": c.Count, "migrations": len(a.Model.Moves), "created_at": at},
+		map[string]any{"link": c.Link, "consumer": c.Consumer, "waited_ns": c.NS, "count": c.Count, "migrations": a.facts.moves, "created_at": a.statement(a.facts.movedSite(c.Consumer))},
 		createThere(a.waitedFor(l, &c)))
 }
 

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"unicode"
 
+	"github.com/whyslow/whyslow/internal/model"
 	"github.com/whyslow/whyslow/internal/slou"
 	"github.com/whyslow/whyslow/internal/units"
 )
@@ -165,20 +166,20 @@ func (a *advisor) lateStarts() (total int64, of map[string]int64) {
 	if a.replay == nil {
 		return 0, of
 	}
-	m := a.Model
+	r := a.replay
 	dispatch := a.res.Factors.O.Parts["dispatch"]
-	for _, e := range a.replay.order {
-		since := a.replay.base[e]
-		if t, ok := m.LastReady(m.ExecCF[e], a.replay.node[e], m.ExecStart[e]); ok {
+	for _, e := range r.order {
+		since := r.base[e]
+		if t := r.Ready[e]; t != model.None {
 			since = max(since, t)
 		}
-		ns := m.ExecStart[e] - since
-		if ns <= longStart || !a.replay.atomic(e) || total >= dispatch {
+		ns := r.Start[e] - since
+		if ns <= longStart || !r.atomic(e) || total >= dispatch {
 			continue
 		}
 		ns = min(ns, dispatch-total)
 		total += ns
-		of[m.Codes[m.CodeOf(m.ExecCF[e])].Name] += ns
+		of[r.code(e).Name] += ns
 	}
 	return total, of
 }

@@ -5,6 +5,8 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/whyslow/whyslow/internal/group"
+	"github.com/whyslow/whyslow/internal/model"
 	"github.com/whyslow/whyslow/internal/slou/sloutest"
 )
 
@@ -13,14 +15,14 @@ import (
 func TestReplay(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		m := sloutest.Build(t, random(t).Text())
-		r := newReplay(m)
+		r := replayOf(t, m)
 		if got := r.wall(change{}); got != m.Wall() {
 			t.Fatalf("the replay of a run of %d ns takes %d", m.Wall(), got)
 		}
-		for i := range r.transfers {
-			w := &r.transfers[i]
-			if w.post < 0 || w.ask < 0 || w.answer < 0 {
-				t.Fatalf("%s to node %d: %+v", m.DFString(w.df), w.user, *w)
+		for i := range r.Transfers {
+			w := &r.Transfers[i]
+			if w.Post < 0 || w.Ask < 0 || w.Answer < 0 {
+				t.Fatalf("%s to node %d: %+v", m.Names[w.Name], w.User, *w)
 			}
 		}
 		for name, c := range map[string]change{
@@ -33,6 +35,14 @@ func TestReplay(t *testing.T) {
 			}
 		}
 	})
+}
+
+func replayOf(t sloutest.TB, m *model.Model) *replay {
+	p, err := newPart(m, group.Alone())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return newReplay(m, []*part{p})
 }
 
 // random is a random run, often harmed.
@@ -89,12 +99,12 @@ func TestReplayByHand(t *testing.T) {
 17 s1 DF.onSent df=1 to=0 message=2.1 request=0.1
 40 Global.onProgramFinished
 `)
-	r := newReplay(m)
-	if len(r.transfers) != 1 {
-		t.Fatalf("%d transfers", len(r.transfers))
+	r := replayOf(t, m)
+	if len(r.Transfers) != 1 {
+		t.Fatalf("%d transfers", len(r.Transfers))
 	}
-	w := r.transfers[0]
-	if w.maker != 1 || w.store != 2 || w.user != 0 || w.post != 5 || w.ask != 4 || w.answer != 10 {
+	w := r.Transfers[0]
+	if w.Maker != 1 || w.Store != 2 || w.User != 0 || w.Post != 5 || w.Ask != 4 || w.Answer != 10 {
 		t.Errorf("%+v", w)
 	}
 	for _, c := range []struct {
@@ -102,10 +112,10 @@ func TestReplayByHand(t *testing.T) {
 		links func(*transfer) (int64, int64, int64)
 		want  int64
 	}{
-		{"as it was", func(w *transfer) (int64, int64, int64) { return w.post, w.ask, w.answer }, 40},
-		{"posted at once: the request comes at 8, x at 10", func(w *transfer) (int64, int64, int64) { return 0, w.ask, w.answer }, 35},
-		{"asked for 20 later: x leaves 13 later", func(w *transfer) (int64, int64, int64) { return w.post, w.ask + 20, w.answer }, 53},
-		{"answered at once", func(w *transfer) (int64, int64, int64) { return w.post, w.ask, 0 }, 30},
+		{"as it was", func(w *transfer) (int64, int64, int64) { return w.Post, w.Ask, w.Answer }, 40},
+		{"posted at once: the request comes at 8, x at 10", func(w *transfer) (int64, int64, int64) { return 0, w.Ask, w.Answer }, 35},
+		{"asked for 20 later: x leaves 13 later", func(w *transfer) (int64, int64, int64) { return w.Post, w.Ask + 20, w.Answer }, 53},
+		{"answered at once", func(w *transfer) (int64, int64, int64) { return w.Post, w.Ask, 0 }, 30},
 		{"straight to its user", direct, 40 - 5 - 10 + 10},
 	} {
 		if got := r.wall(change{links: c.links}); got != c.want {

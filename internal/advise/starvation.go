@@ -5,7 +5,6 @@ import (
 	"slices"
 
 	"github.com/whyslow/whyslow/internal/critical"
-	"github.com/whyslow/whyslow/internal/model"
 	"github.com/whyslow/whyslow/internal/slou"
 	"github.com/whyslow/whyslow/internal/units"
 )
@@ -55,29 +54,15 @@ func (a *advisor) busiest(system bool) (most int64) {
 
 // mostly names the code fragment that takes most useful time on a node, and where its CFs are created: ", mostly of `f` (p.fa:7)".
 func (a *advisor) mostly(node int) (text units.Text, code string) {
-	m := a.Model
-	if m == nil || node >= len(m.Nodes) {
+	if a.facts == nil {
 		return text, ""
 	}
-	sums := make([]int64, len(m.Sites))
-	for _, w := range m.Nodes[node].Workers {
-		for e := w.First; e < w.End; e++ {
-			if cf := m.ExecCF[e]; m.ExecEnd[e] != model.None && m.Atomic(cf) {
-				sums[m.SiteOf[cf]] += m.ExecEnd[e] - m.ExecStart[e]
-			}
-		}
-	}
-	best := 0
-	for i := range sums {
-		if sums[i] > sums[best] {
-			best = i
-		}
-	}
-	s := &m.Sites[best]
-	if sums[best] == 0 {
+	best := a.facts.nodes[node]
+	if best.NS == 0 {
 		return text, ""
 	}
-	code = m.Codes[s.Code].Name
+	s := &a.facts.m.Sites[best.Site]
+	code = a.codeOf(best.Site)
 	named := "`" + code + "`"
 	if s.File != "" && s.Line > 0 {
 		named = fmt.Sprintf("`%s` (%s:%d)", code, s.File, s.Line)
@@ -134,17 +119,13 @@ func (a *advisor) distribution() {
 	if c.Consumer != "" {
 		before = units.Say(", %s of it before %s", " (из этого времени %s — перед %s)", units.Time(c.NS), a.named(c.Consumer))
 	}
-	stealing, stolen := units.Say(", or let idle nodes take some of them by work stealing: mark calls `stealable`", ", или позвольте простаивающим узлам перехватывать ФВ: пометьте вызовы словом `stealable`"), 0
-	if a.Model != nil {
-		for i := range a.Model.Moves {
-			if a.Model.Moves[i].Stolen {
-				stolen++
-			}
-		}
+	stealing, stolen := units.Say(", or let idle nodes take some of them by work stealing: mark calls `stealable`", ", или позвольте простаивающим узлам перехватывать ФВ: пометьте вызовы словом `stealable`"), int64(0)
+	if a.facts != nil {
+		stolen = a.facts.stolen
 	}
 	if stolen > 0 {
 		stealing = units.Say(": the %s that idle nodes took by work stealing were too few or came too late", ": того, что перехватили простаивающие узлы (%s), было слишком мало, или оно пришло слишком поздно",
-			units.Number{N: int64(stolen), What: units.CFs})
+			units.Number{N: stolen, What: units.CFs})
 	}
 	mostly, code := a.mostly(loaded.Node)
 	evidence := map[string]any{"stolen": stolen, "idle_node": idle.Node, "idle_ns": idle.Factors.S.Parts["elsewhere"], "loaded_node": loaded.Node,
@@ -172,7 +153,7 @@ func (a *advisor) order() {
 	c := a.top(func(c *slou.Cause) bool { return c.QueuedNS > 0 }, func(c *slou.Cause) [4]string { return [4]string{c.Producer} },
 		func(c *slou.Cause) int64 { return c.QueuedNS })
 	evidence := map[string]any{"producer": c.Producer, "df": c.DF, "consumer": c.Consumer, "queued_ns": c.QueuedNS, "waited_ns": c.NS}
-	if a.Model == nil || a.Critical == nil || a.Critical.Work == nil || a.Critical.Path == nil || a.res.Factors.U == nil {
+	if a.facts == nil || a.Critical == nil || a.Critical.Work == nil || a.Critical.Path == nil || a.res.Factors.U == nil {
 		if c.Producer == "" {
 			return
 		}
@@ -193,13 +174,13 @@ func (a *advisor) order() {
 	if work.TinfLinksNS != nil {
 		least = max(least, *work.TinfLinksNS)
 	}
-	ready, cf := a.queuedOnPath()
-	if cf == 0 {
+	ready, site := a.queuedOnPath()
+	if site == 0 {
 		return
 	}
-	code := a.Model.Codes[a.Model.CodeOf(cf)].Name
+	code := a.codeOf(site - 1)
 	wall := min(a.res.WallNS-least, ready, a.res.Factors.S.NS/max(a.workers, 1))
-	evidence["producer"], evidence["ready_ns"], evidence["chain_ns"], evidence["created_at"] = code, ready, work.TinfNS, a.statement(cf)
+	evidence["producer"], evidence["ready_ns"], evidence["chain_ns"], evidence["created_at"] = code, ready, work.TinfNS, a.statement(site)
 	a.addWall("order", wall, units.Say("Wherever the CFs run now, no order of them takes less than %s: the work of the busiest node, or the longest chain.",
 		"Если ФВ исполняются там же, где сейчас, при любом порядке нужно не меньше %s: столько занимает работа самого загруженного узла или самая длинная цепочка.", units.Time(least)), evidence, units.Say(
 		"CFs of %s, at the head of a chain of CFs that need each other (the longest takes %s), were ready for %s but stood in the queue behind others; in the end workers had nothing to do but wait for the chain. They are on the critical path: create them earlier or give them priority.",
@@ -216,9 +197,9 @@ func (a *advisor) chain() *slou.Fragment {
 }
 
 // queuedOnPath finds the CF on the critical path that was ready longest while its worker ran others, and with which a chain
-// of CFs begins, each of which waits for the one before: only such a CF is worth being preferred. 0 if there is none.
-func (a *advisor) queuedOnPath() (ready int64, cf model.CF) {
-	m := a.Model
+// of CFs begins, each of which waits for the one before: only such a CF is worth being preferred. It gives 1 + its statement, 0 if there is
+// none.
+func (a *advisor) queuedOnPath() (ready int64, site uint32) {
 	length := 0 // CFs behind this one that the path goes through without waiting for a worker
 	steps := a.Critical.Path.Steps
 	for i, s := range slices.Backward(steps) {
@@ -229,14 +210,12 @@ func (a *advisor) queuedOnPath() (ready int64, cf model.CF) {
 			length++
 			continue
 		}
-		id, ok := m.WorkerIDOf(int(s.Execution))
-		start := m.ExecStart[s.Execution]
-		if t, known := m.LastReady(s.CF, int32(id.Node), start); ok && known && length >= 2 && start-t > ready {
-			ready, cf = start-t, s.CF
+		if length >= 2 && s.QueuedNS > ready {
+			ready, site = s.QueuedNS, a.facts.m.SiteOf[s.CF]+1
 		}
 		length = 0
 	}
-	return ready, cf
+	return ready, site
 }
 
 // parallelism: no CF was ready anywhere.
@@ -245,7 +224,7 @@ func (a *advisor) parallelism() {
 	if s == nil || a.res.Factors.U == nil || a.res.WallNS == 0 || a.workers < 2 || a.had("one-node") != nil {
 		return // of one-node it is the same time
 	}
-	if a.Model != nil && a.res.Factors.L == nil {
+	if a.facts != nil && a.res.Factors.L == nil {
 		return // what the CFs that were waited for waited for may have been messages
 	}
 	nowhere := s.Parts["nowhere"]
@@ -270,7 +249,7 @@ func (a *advisor) parallelism() {
 			code = chain[0].Code
 		}
 		whole := a.replay.wall(change{length: func(e uint32, ns int64) int64 {
-			if a.Model.Codes[a.Model.CodeOf(a.Model.ExecCF[e])].Name == code {
+			if a.replay.code(e).Name == code {
 				return ns / a.workers
 			}
 			return ns

@@ -12,6 +12,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"net/http/cookiejar"
 	"net/http/httptest"
 	"net/url"
 	"os"
@@ -331,6 +332,30 @@ func TestToken(t *testing.T) {
 	resp.Body.Close()
 	if status, _, _ := get(t, s.URL+"/?token=wrong"); status != 401 {
 		t.Errorf("a wrong token in the address: %d", status)
+	}
+}
+
+// TestTokens: a browser has cookies of hosts, not of ports; two servers with different tokens keep theirs all the same.
+func TestTokens(t *testing.T) {
+	jar, err := cookiejar.New(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	browser := &http.Client{Jar: jar}
+	ask := func(address string) int {
+		resp, err := browser.Get(address)
+		if err != nil {
+			t.Fatal(err)
+		}
+		resp.Body.Close()
+		return resp.StatusCode
+	}
+	a, _ := serve(t, api.Config{Token: "a"})
+	b, _ := serve(t, api.Config{Token: "b"})
+	for _, address := range []string{a.URL + "/?token=a", b.URL + "/?token=b", a.URL + "/api/runs", b.URL + "/api/runs"} {
+		if status := ask(address); status != http.StatusOK {
+			t.Errorf("%s: %d", address, status)
+		}
 	}
 }
 

@@ -8,7 +8,14 @@ import (
 	"strings"
 )
 
-const cookie = "whyslow_token"
+// cookie is the name of a server's cookie. Browsers send cookies to all ports of a host: servers with different tokens would
+// take the right one away from each other.
+func cookie(r *http.Request) string {
+	if _, port, err := net.SplitHostPort(r.Host); err == nil {
+		return "whyslow_token_" + port
+	}
+	return "whyslow_token"
+}
 
 // policy is what the page may load: nothing from elsewhere, and no code or style but its files. Canvases are saved through blobs.
 const policy = "default-src 'self'; img-src 'self' data: blob:; object-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
@@ -39,7 +46,7 @@ func (s *Server) guard(next http.Handler) http.Handler {
 				fail(w, http.StatusUnauthorized, "the token is wrong")
 				return
 			}
-			http.SetCookie(w, &http.Cookie{Name: cookie, Value: given, Path: "/", HttpOnly: true, Secure: s.cfg.TLS != nil, SameSite: http.SameSiteStrictMode})
+			http.SetCookie(w, &http.Cookie{Name: cookie(r), Value: given, Path: "/", HttpOnly: true, Secure: s.cfg.TLS != nil, SameSite: http.SameSiteStrictMode})
 			q := r.URL.Query()
 			q.Del("token")
 			r.URL.RawQuery = q.Encode()
@@ -48,7 +55,7 @@ func (s *Server) guard(next http.Handler) http.Handler {
 			return
 		}
 		given, _ := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
-		if c, err := r.Cookie(cookie); err == nil && given == "" {
+		if c, err := r.Cookie(cookie(r)); err == nil && given == "" {
 			given = c.Value
 		}
 		// The page itself holds no secrets, and has to be there to ask for the token.

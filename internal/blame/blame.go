@@ -11,7 +11,9 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/whyslow/whyslow/internal/group"
 	"github.com/whyslow/whyslow/internal/model"
+	"github.com/whyslow/whyslow/internal/pattern"
 	"github.com/whyslow/whyslow/internal/slou"
 )
 
@@ -21,6 +23,8 @@ type Options struct {
 	// nil: computed here.
 	SLOU   *slou.Result
 	Pieces []slou.WorkerPieces
+	// Patterns is what was found of the run's regions, where the caller has it, as in slou.Options.
+	Patterns *pattern.Result
 	// DataInputsOnly leaves control inputs out, as slou.Options says.
 	DataInputsOnly bool
 	// Depth is how many code fragments behind one another the tree of S has; 0 means 8.
@@ -57,6 +61,17 @@ const maxPieces = 64 << 20
 // Compute tells who is to blame. It fails when ctx ends, or when the parts do not add up, which is an error of this
 // program.
 func Compute(ctx context.Context, m *model.Model, opt Options) (*Result, error) {
+	return ComputeShare(ctx, m, opt, nil)
+}
+
+// ComputeShare is Compute by several processes at once, each with its model from model.BuildShare. All members of g call it with the same
+// options, but for Options.SLOU, which the process of rank 0 has, and Options.Pieces, of own nodes. It gets the result, which is that of
+// Compute on the whole trace; the others get nil. It fails at all members when it fails at one, but for what goes wrong last, where
+// rank 0 puts the result together.
+func ComputeShare(ctx context.Context, m *model.Model, opt Options, g group.Group) (*Result, error) {
+	if g == nil {
+		g = group.Alone()
+	}
 	if opt.Depth <= 0 {
 		opt.Depth = 8
 	}
@@ -66,46 +81,93 @@ func Compute(ctx context.Context, m *model.Model, opt Options) (*Result, error) 
 	if opt.Overhead <= 0 {
 		opt.Overhead = 0.1
 	}
-	var err error
-	s := slou.Options{DataInputsOnly: opt.DataInputsOnly, Parallel: opt.Parallel}
-	if opt.SLOU == nil {
-		if opt.SLOU, err = slou.Compute(ctx, m, s); err != nil {
-			return nil, err
-		}
-	}
-	if opt.Pieces == nil {
-		s.MaxPieces = maxPieces
-		if opt.Pieces, err = slou.Pieces(ctx, m, s); err != nil {
-			return nil, err
-		}
-	}
-	f := &opt.SLOU.Factors
-	res := &Result{Missing: opt.SLOU.Missing}
-	b := &blamer{m: m, opt: opt, look: slou.NewLookup(m, opt.DataInputsOnly)}
-	if err := b.visit(ctx, f); err != nil {
+	b := &blamer{m: m, g: g, opt: opt}
+	if err := b.divide(ctx); err != nil {
 		return nil, err
 	}
-	if f.S != nil {
-		if res.S, err = b.starved(f.S.NS); err != nil {
+	b.look = slou.NewLookup(m, opt.DataInputsOnly)
+	workers, err := b.visit(ctx)
+	if err := group.Agree(g, err); err != nil {
+		return nil, err
+	}
+	all, err := b.sum(workers)
+	if err != nil {
+		return nil, err
+	}
+	costs, err := b.costs()
+	if err != nil || all == nil {
+		return nil, err
+	}
+	f := &b.opt.SLOU.Factors
+	res := &Result{Missing: b.opt.SLOU.Missing}
+	if b.has.S {
+		if res.S, err = starved(all.Tree, f.S.NS); err != nil {
 			return nil, err
 		}
 	}
-	if f.L != nil {
-		if res.L, err = b.latency(ctx, f.L.NS); err != nil {
+	if b.has.L {
+		if res.L, err = all.latency(f.L.NS, costs); err != nil {
 			return nil, err
 		}
 	}
-	if f.O != nil && f.U != nil {
-		res.O = b.overheads(opt.SLOU.ExtraCoresNS)
+	if b.has.O && b.has.U {
+		res.O = b.overheads(all.Codes, b.opt.SLOU.ExtraCoresNS)
 	}
-	if f.S != nil && f.L != nil && f.O != nil {
-		res.Waits = b.stories()
+	if b.has.S && b.has.L && b.has.O {
+		res.Waits = all.waits()
 	}
 	return res, ctx.Err()
 }
 
-func (b *blamer) place(code int) Place {
-	c := &b.m.Codes[code]
+// divide gets the division of time where the caller does not have it, and tells all processes what of it is known.
+func (b *blamer) divide(ctx context.Context) (err error) {
+	s := slou.Options{DataInputsOnly: b.opt.DataInputsOnly, Patterns: b.opt.Patterns, Parallel: b.opt.Parallel}
+	var start struct {
+		Divided bool
+		Has     factors
+	}
+	tell := func() error {
+		if d := b.opt.SLOU; d != nil {
+			start.Divided = true
+			start.Has = factors{d.Factors.U != nil, d.Factors.S != nil, d.Factors.L != nil, d.Factors.O != nil}
+		}
+		told, err := group.Broadcast(b.g, 0, group.Encode(&start))
+		if err != nil {
+			return err
+		}
+		return group.Decode(told, &start)
+	}
+	if err := tell(); err != nil {
+		return err
+	}
+	if !start.Divided {
+		b.opt.SLOU, err = slou.ComputeShare(ctx, b.m, s, b.g)
+		if err := group.Agree(b.g, err); err != nil {
+			return err
+		}
+		if err := tell(); err != nil {
+			return err
+		}
+	}
+	b.has = start.Has
+	if b.opt.Pieces == nil {
+		s.MaxPieces = maxPieces
+		if b.opt.Pieces, err = slou.PiecesShare(ctx, b.m, s, b.g); err != nil {
+			return err
+		}
+	}
+	b.own[0], b.own[1] = b.m.OwnExecutions()
+	n, err := group.Sum(b.g, []int64{int64(b.own[1] - b.own[0])})
+	if err == nil {
+		b.executions = n[0]
+	}
+	return err
+}
+
+func (b *blamer) place(code int) Place { return placeOf(b.m, code) }
+
+func placeOf(m *model.Model, code int) Place {
+	c := &m.Codes[code]
 	return Place{Code: c.Name, File: c.File, Line: c.Line}
 }
 

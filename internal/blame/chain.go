@@ -32,9 +32,14 @@ import (
 // workers starve for the same long chain the steps could be as many as workers times executions, so each worker has a
 // budget of steps in proportion to the trace. Depth and budget that are used up leave the activity "further".
 
-// step budget of one worker: some, and so many for each of its pieces, and so many for each execution of the run, shared
-// between the workers.
+// Several processes. An execution is known wholly to the process that has its node, so the walk goes on there: a traveller takes what
+// is left of the wait along, and the way down the tree (travel.go).
+
+// The budget of steps of one worker: some, and so many for each of its pieces, and so many for each execution of the run, shared
+// between the workers. Each wait has some steps, and its share of these by its length, so that it does not matter in which
+// order waits are followed, and where.
 const (
+	waitSteps  = 256
 	someSteps  = 1 << 16
 	pieceSteps = 4
 	execSteps  = 8
@@ -43,175 +48,229 @@ const (
 // maxStalls ends a walk that goes round in circles without getting earlier, which only a damaged trace makes it do.
 const maxStalls = 64
 
-// chaser walks along the chains of producers for one worker that starves.
+// chaser walks along chains of producers.
 type chaser struct {
 	*blamer
-	tree   *tree
-	steps  []slou.Piece
-	budget int
-	at     [][]int // by node and worker: the piece that was looked at last
-	waits  int32   // followed so far
-	// hole are the pieces of the present wait: of S, and of W and losses between them, which are no S. Those after the first
-	// left have been given away.
-	hole []slou.Piece
-	left int
+	tree  *tree
+	parts []slou.Piece
+	at    [][]int // by node and worker: the piece that was looked at last
+	waits int32   // followed so far
+	away  [][]traveller
+	walk
 }
 
-func newChaser(b *blamer, worker int) *chaser {
-	c := &chaser{blamer: b, tree: newTree(b.m), at: make([][]int, len(b.pieces))}
+// walk is what is left of a wait.
+type walk struct {
+	// Hole are the times of S in the wait that have not been given away, in order; between them are W and losses, which are no S. From is
+	// where the first one begins.
+	Hole   []span
+	From   int64
+	Pos    int64 // from here on all has been given away
+	Steps  int   // that are left
+	Stalls int
+	at     int32   // place in the tree
+	been   []int32 // places in the tree where it has been counted
+}
+
+type span struct{ From, To int64 }
+
+func newChaser(b *blamer) *chaser {
+	c := &chaser{blamer: b, tree: newTree(b.m), at: make([][]int, len(b.pieces)), away: make([][]traveller, b.g.Size())}
 	for n := range b.pieces {
 		c.at[n] = make([]int, len(b.pieces[n]))
 	}
-	c.budget = someSteps + pieceSteps*len(b.opt.Pieces[worker].Pieces) + execSteps*b.m.Executions()/len(b.opt.Pieces)
 	return c
 }
 
-// follow gives the time of the pieces of S in hole, all with the same producer and consumer, to what the producer was doing.
-// start is when the worker started the CF it starved for; the end of the run in the tail.
-func (c *chaser) follow(hole []slou.Piece, start int64) {
-	c.hole, c.left = hole, len(hole)
+// budget is how many steps a worker's waits have by the nanosecond.
+func (b *blamer) budget(pieces []slou.Piece) float64 {
+	var ns int64
+	for i := range pieces {
+		if pieces[i].Factor == slou.FactorS {
+			ns += pieces[i].To - pieces[i].From
+		}
+	}
+	steps := someSteps + pieceSteps*len(pieces) + int(execSteps*b.executions/int64(max(b.m.Workers(), 1)))
+	return float64(steps) / float64(max(ns, 1))
+}
+
+// follow gives the time of the pieces of S in a wait, all with the same producer and consumer, to what the producer was doing.
+// start is when the worker started the CF it starved for; the end of the run in the tail. budget is of the worker.
+func (c *chaser) follow(wait []slou.Piece, start int64, budget float64) {
+	p := &wait[0]
+	until, ns := wait[len(wait)-1].To, int64(0)
+	c.walk = walk{Hole: c.Hole[:0], From: p.From, Pos: until, been: c.been[:0]}
+	for i := range wait {
+		if q := &wait[i]; q.Factor == slou.FactorS {
+			c.Hole = append(c.Hole, span{q.From, q.To})
+			ns += q.To - q.From
+		}
+	}
+	c.Steps = waitSteps + int(budget*float64(ns))
 	c.waits++
-	c.tree.nodes[0].count++
-	p := &hole[0]
-	until := hole[len(hole)-1].To
+	c.tree.Nodes[0].Count++
 	if p.DF != 0 {
 		if s := c.look.Made(p.DF, start); s.Known {
 			until = s.End
 		}
 	}
-	e, ok := c.m.ExecutionAt(p.Producer, until)
-	if !ok && p.Producer != 0 {
-		// In the tail, what the run waited for may not have started yet.
-		e, ok = int(c.m.ExecOf[p.Producer])-1, c.m.ExecOf[p.Producer] != 0
+	c.begin(p.Producer, until, 0)
+}
+
+// begin follows a wait from the execution of a producer that had started by a time; in the tail, what the run waited for may not have
+// started yet. come is how many processes have been asked for it.
+func (c *chaser) begin(cf model.CF, until int64, come int) {
+	e, ok := c.m.ExecutionAt(cf, until)
+	if !ok {
+		e, ok = int(c.m.ExecOf[cf])-1, c.m.ExecOf[cf] != 0
 	}
-	c.walk(p.Producer, e, ok)
+	to := c.m.Owner(c.m.CFID(cf).Node())
+	if ok {
+		to = c.m.ExecutedBy(e)
+	}
+	if cf != 0 && to != c.g.Rank() {
+		c.leave(to, cf, until, come)
+		return
+	}
+	if !ok {
+		e = -1
+	}
+	c.follows(cf, e, until)
 }
 
 // give gives what of the wait lies in an interval to an activity. Intervals come latest first.
-func (c *chaser) give(at int32, what Activity, with, from, to int64) {
+func (c *chaser) give(what Activity, with, from, to int64) {
 	var ns int64
-	for c.left > 0 {
-		p := &c.hole[c.left-1]
-		if p.To <= from {
+	for n := len(c.Hole); n > 0; n-- {
+		s := &c.Hole[n-1]
+		if s.To <= from {
 			break
 		}
-		if p.Factor == slou.FactorS {
-			ns += max(min(p.To, to)-max(p.From, from), 0)
-		}
-		if p.From < from {
+		ns += max(min(s.To, to)-max(s.From, from), 0)
+		if s.From < from {
 			break
 		}
-		c.left--
+		c.Hole = c.Hole[:n-1]
 	}
-	c.tree.take(at, what, with, ns)
+	c.tree.take(c.walk.at, what, with, ns)
 }
 
-// walk follows the chain from an execution of the producer.
-func (c *chaser) walk(cf model.CF, e int, known bool) {
-	m := c.m
-	from, pos := c.hole[0].From, c.hole[len(c.hole)-1].To
-	var at int32
-	for stalls := 0; from < pos; {
-		before := pos
+// follows follows the chain from an execution of the producer, the last that had started by a time; -1 if it is not known.
+func (c *chaser) follows(cf model.CF, e int, until int64) {
+	m, first, last := c.m, c.own[0], c.own[1]
+	for c.From < c.Pos {
+		if e >= 0 && (e < first || e >= last) {
+			c.leave(m.ExecutedBy(e), cf, until, 0)
+			return
+		}
+		from, pos := c.From, c.Pos
 		code := int32(-1)
 		if cf != 0 {
 			code = int32(m.CodeOf(cf))
 		}
 		var ok bool
-		c.budget--
-		if at, ok = c.tree.enter(at, code, int32(c.opt.Depth)); !ok || c.budget < 0 || stalls > maxStalls {
-			c.give(at, Further, 0, from, pos)
+		c.Steps--
+		if c.walk.at, ok = c.tree.enter(c.walk.at, code, int32(c.opt.Depth)); !ok || c.Steps < 0 || c.Stalls > maxStalls {
+			c.give(Further, 0, from, pos)
 			return
 		}
-		if n := &c.tree.nodes[at]; n.mark != c.waits {
+		if n := &c.tree.Nodes[c.walk.at]; n.mark != c.waits {
 			n.mark = c.waits
-			n.count++
+			n.Count++
+			c.been = append(c.been, c.walk.at)
 		}
-		if !known {
-			c.give(at, Unknown, 0, from, pos)
+		if e < 0 {
+			c.give(Unknown, 0, from, pos)
 			return
 		}
-		start, end := m.ExecStart[e], m.ExecEnd[e]
-		if end == model.None {
-			end = m.End
+		next, source := c.back(cf, e)
+		if c.Pos == pos {
+			c.Stalls++
 		}
-		if t := max(end, from); t < pos {
-			c.give(at, Ended, 0, t, pos)
-			pos = t
-		}
-		id, isWorker := m.WorkerIDOf(e)
-		if t := max(start, from); t < pos {
-			if isWorker && m.Atomic(cf) {
-				c.executed(at, id, t, pos)
-			} else {
-				c.give(at, Running, 0, t, pos)
+		if cf, e = next, -1; source.Known && next != 0 {
+			if p, ok := m.ExecutionAt(next, source.End); ok {
+				e, until = p, source.End
 			}
-			pos = t
-		}
-		if pos <= from {
-			return
-		}
-		node := int32(id.Node)
-		if !isWorker {
-			node = int32(m.CFID(cf).Node())
-		}
-		c.steps = slou.Divide(c.look, slou.Gap{Node: node, CF: cf, Execution: e, A: from, D: start}, c.opt.DataInputsOnly, c.steps[:0])
-		next := model.CF(0)
-		known = false
-		for i := range c.steps {
-			q := &c.steps[i]
-			if q.To = min(q.To, pos); q.From >= q.To {
-				continue
-			}
-			switch {
-			case q.Factor == slou.FactorS:
-				next = q.Producer
-				if s := c.look.Made(q.DF, start); s.Known && next != 0 {
-					e, known = m.ExecutionAt(next, s.End)
-				}
-				continue // pos stays at the end of it
-			case q.Factor == slou.FactorL:
-				c.give(at, Link, int64(q.Link.From)<<32|int64(q.Link.To), q.From, q.To)
-			case q.Part == slou.PartDispatch && isWorker:
-				c.queued(at, id, q.From, q.To)
-			default:
-				c.give(at, activityOf[q.Part], 0, q.From, q.To)
-			}
-			pos = q.From
-		}
-		cf = next
-		if pos == before {
-			stalls++
 		}
 	}
 }
 
+// back gives away what was an execution's own, and returns whom it waited for before, and when that was over.
+func (c *chaser) back(cf model.CF, e int) (next model.CF, source slou.Source) {
+	m, from := c.m, c.From
+	start, end := m.ExecStart[e], m.ExecEnd[e]
+	if end == model.None {
+		end = m.End
+	}
+	if t := max(end, from); t < c.Pos {
+		c.give(Ended, 0, t, c.Pos)
+		c.Pos = t
+	}
+	id, isWorker := m.WorkerIDOf(e)
+	if t := max(start, from); t < c.Pos {
+		if isWorker && m.Atomic(cf) {
+			c.executed(id, t, c.Pos)
+		} else {
+			c.give(Running, 0, t, c.Pos)
+		}
+		c.Pos = t
+	}
+	if c.Pos <= from {
+		return 0, source
+	}
+	if !isWorker { // in damaged traces only
+		c.give(Unknown, 0, from, c.Pos)
+		c.Pos = from
+		return 0, source
+	}
+	c.parts = slou.Divide(c.look, slou.Gap{Node: int32(id.Node), CF: cf, Execution: e, A: from, D: start}, c.opt.DataInputsOnly, c.parts[:0])
+	for i := range c.parts {
+		q := &c.parts[i]
+		if q.To = min(q.To, c.Pos); q.From >= q.To {
+			continue
+		}
+		switch {
+		case q.Factor == slou.FactorS:
+			next, source = q.Producer, c.look.Made(q.DF, start)
+			continue // all before the end of it is what that did
+		case q.Factor == slou.FactorL:
+			c.give(Link, int64(q.Link.From)<<32|int64(q.Link.To), q.From, q.To)
+		case q.Part == slou.PartDispatch:
+			c.queued(id, q.From, q.To)
+		default:
+			c.give(activityOf[q.Part], 0, q.From, q.To)
+		}
+		c.Pos = q.From
+	}
+	return next, source
+}
+
 // executed gives the time of an execution to what its worker did.
-func (c *chaser) executed(at int32, id model.WorkerID, from, to int64) {
+func (c *chaser) executed(id model.WorkerID, from, to int64) {
 	c.each(id, from, to, func(p *slou.Piece, from, to int64) {
 		switch {
 		case p == nil || p.Factor == slou.FactorLoss:
-			c.give(at, Lost, 0, from, to)
+			c.give(Lost, 0, from, to)
 		case p.Factor == slou.FactorW:
-			c.give(at, Waiting, c.tree.name(p.Name), from, to)
+			c.give(Waiting, c.tree.name(p.Name), from, to)
 		case p.Part == slou.PartPreempt:
-			c.give(at, Preempted, 0, from, to)
+			c.give(Preempted, 0, from, to)
 		default:
-			c.give(at, Running, 0, from, to)
+			c.give(Running, 0, from, to)
 		}
 	})
 }
 
 // queued gives the time that a CF was ready to what its worker executed meanwhile.
-func (c *chaser) queued(at int32, id model.WorkerID, from, to int64) {
+func (c *chaser) queued(id model.WorkerID, from, to int64) {
 	c.each(id, from, to, func(p *slou.Piece, from, to int64) {
 		switch {
 		case p == nil || p.Factor == slou.FactorLoss:
-			c.give(at, Lost, 0, from, to)
+			c.give(Lost, 0, from, to)
 		case p.Factor == slou.FactorU || p.Part == slou.PartPreempt || p.Factor == slou.FactorW && p.Consumer != 0:
-			c.give(at, Queued, int64(c.m.CodeOf(p.Consumer)), from, to)
+			c.give(Queued, int64(c.m.CodeOf(p.Consumer)), from, to)
 		default:
-			c.give(at, Dispatch, 0, from, to)
+			c.give(Dispatch, 0, from, to)
 		}
 	})
 }

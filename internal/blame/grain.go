@@ -42,23 +42,24 @@ type Grain struct {
 // perWorker is how many CFs of a kind each worker should have, so that it does not matter when some take longer.
 const perWorker = 4
 
-func (b *blamer) overheads(extra int64) *Overheads {
-	out := &Overheads{ExtraNS: extra, Share: min(b.opt.Overhead, 1), Fragments: []Grain{}}
-	sums := make([]codeSum, len(b.m.Codes))
-	for _, w := range b.workers {
-		for i := range w.codes {
-			s, o := &sums[i], &w.codes[i]
-			s.count += o.count
-			s.useful += o.useful
-			for k, ns := range o.parts {
-				s.parts[k] += ns
-			}
+// addCodes adds up by code fragment.
+func addCodes(sums, more []codeSum) {
+	for i := range more {
+		s, o := &sums[i], &more[i]
+		s.Count += o.Count
+		s.Useful += o.Useful
+		for k, ns := range o.Parts {
+			s.Parts[k] += ns
 		}
 	}
+}
+
+func (b *blamer) overheads(sums []codeSum, extra int64) *Overheads {
+	out := &Overheads{ExtraNS: extra, Share: min(b.opt.Overhead, 1), Fragments: []Grain{}}
 	for i := range sums {
 		s := &sums[i]
-		g := Grain{Place: b.place(i), CFs: s.count, UsefulNS: s.useful, Parts: map[string]int64{}, Times: 1, Left: s.count}
-		for k, ns := range s.parts {
+		g := Grain{Place: b.place(i), CFs: s.Count, UsefulNS: s.Useful, Parts: map[string]int64{}, Times: 1, Left: s.Count}
+		for k, ns := range s.Parts {
 			if Activity(k) == Preempted {
 				out.PreemptNS += ns
 			} else if ns > 0 {
@@ -66,7 +67,7 @@ func (b *blamer) overheads(extra int64) *Overheads {
 				g.OverheadNS += ns
 			}
 		}
-		if g.OverheadNS > 0 || s.count > 0 {
+		if g.OverheadNS > 0 || s.Count > 0 {
 			out.NS += g.OverheadNS
 			g.weigh(out.Share, b.m.Workers())
 			out.Fragments = append(out.Fragments, g)

@@ -2,9 +2,7 @@ package blame
 
 import (
 	"cmp"
-	"context"
 	"slices"
-	"sync"
 
 	"github.com/whyslow/whyslow/internal/model"
 	"github.com/whyslow/whyslow/internal/slou"
@@ -77,47 +75,24 @@ type flight struct {
 // flow is a link under way.
 type flow struct {
 	Flow
-	flights []flight
+	// Flights counts the messages with both ends, Measured their bytes.
+	Flights, Measured int64
+	flights           []flight
 }
 
-func (b *blamer) latency(ctx context.Context, want int64) (*Latency, error) {
-	out := &Latency{NS: want, Links: []Flow{}, Names: []Sent{}, Worst: []Cost{}}
-	flows := b.flows()
-	names := map[nameKey]*Sent{}
+func (all *sums) latency(want int64, costs []Cost) (*Latency, error) {
+	out := &Latency{NS: want, Links: []Flow{}, Names: []Sent{}, Worst: costs}
 	var sum [2]int64
-	for _, w := range b.workers {
-		for l, x := range w.l {
-			flowOf(flows, l.From, l.To).WaitNS += x.ns
-			sum[0] += x.ns
-		}
-		for k, x := range w.names {
-			s := b.sentOf(names, k)
-			s.WaitNS += x.ns
-			s.Waits += x.count
-			sum[1] += x.ns
-		}
-	}
-	for _, s := range sum {
-		if err := check("L", s, want); err != nil {
-			return nil, err
-		}
-	}
-	if err := ctx.Err(); err != nil {
-		return nil, err
-	}
-	var wg sync.WaitGroup
-	wg.Go(func() { b.sent(names) })
-	for _, f := range flows {
-		wg.Go(f.measure)
-	}
-	wg.Wait()
-	for _, f := range flows {
+	for _, f := range all.Links {
+		f.finish()
+		sum[0] += f.WaitNS
 		out.Links = append(out.Links, f.Flow)
 	}
 	slices.SortFunc(out.Links, func(a, b Flow) int {
 		return cmp.Or(cmp.Compare(b.WaitNS, a.WaitNS), cmp.Compare(b.Bytes, a.Bytes), cmp.Compare(a.From, b.From), cmp.Compare(a.To, b.To))
 	})
-	for _, s := range names {
+	for _, s := range all.Names {
+		sum[1] += s.WaitNS
 		if s.Messages > 0 {
 			s.MeanSize = s.Bytes / s.Messages
 		}
@@ -126,8 +101,12 @@ func (b *blamer) latency(ctx context.Context, want int64) (*Latency, error) {
 	slices.SortFunc(out.Names, func(a, b Sent) int {
 		return cmp.Or(cmp.Compare(b.WaitNS, a.WaitNS), cmp.Compare(b.Bytes, a.Bytes), cmp.Compare(a.Name, b.Name), comparePlace(a.By, b.By))
 	})
-	b.worst(out)
-	return out, ctx.Err()
+	for _, s := range sum {
+		if err := check("L", s, want); err != nil {
+			return nil, err
+		}
+	}
+	return out, nil
 }
 
 func flowOf(flows map[slou.Link]*flow, from, to int32) *flow {
@@ -143,23 +122,22 @@ func flowOf(flows map[slou.Link]*flow, from, to int32) *flow {
 func (b *blamer) sentOf(names map[nameKey]*Sent, k nameKey) *Sent {
 	s := names[k]
 	if s == nil {
-		s = &Sent{Name: b.m.Names[k.name]}
-		if k.code >= 0 {
-			s.By = b.place(int(k.code))
+		s = &Sent{Name: b.m.Names[k.Name]}
+		if k.Code >= 0 {
+			s.By = b.place(int(k.Code))
 		}
 		names[k] = s
 	}
 	return s
 }
 
-// flows collects what went over each link.
-func (b *blamer) flows() map[slou.Link]*flow {
-	flows := map[slou.Link]*flow{}
+// flows collects what went over each link. All messages that came over one are in the model of one process.
+func (b *blamer) flows(flows map[slou.Link]*flow) {
 	var last *flow
 	each := func(list []model.Message, add func(f *flow)) {
 		for i := range list {
 			g := &list[i]
-			if g.Sent == model.None && g.Received == model.None {
+			if !b.m.Counted(g) {
 				continue
 			}
 			if last == nil || last.From != int(g.From) || last.To != int(g.To) {
@@ -184,7 +162,6 @@ func (b *blamer) flows() map[slou.Link]*flow {
 	if len(b.m.Requests) > 0 {
 		each(b.m.Requests[1:], func(f *flow) { f.Requests++ })
 	}
-	return flows
 }
 
 // measure works out the times of a link: its flights are joined where they overlap or touch.
@@ -194,7 +171,6 @@ func (f *flow) measure() {
 		slices.SortFunc(f.flights, byStart)
 	}
 	var busy flight
-	var bytes int64
 	end := func() {
 		ns := busy.to - busy.from
 		f.BusyNS += ns
@@ -205,7 +181,7 @@ func (f *flow) measure() {
 	for i, x := range f.flights {
 		ns := x.to - x.from
 		f.FlightNS += ns
-		bytes += x.bytes
+		f.Measured += x.bytes
 		if i == 0 || ns < f.ShortestNS {
 			f.ShortestNS = ns
 		}
@@ -220,16 +196,30 @@ func (f *flow) measure() {
 		busy = x
 	}
 	end()
-	if n := int64(len(f.flights)); n > 0 {
-		f.MeanNS = f.FlightNS / n
+	f.Flights = int64(len(f.flights))
+	f.flights = nil
+}
+
+// join adds what another process knows of a link. What was measured is known to one only.
+func (f *flow) join(o *flow) {
+	f.WaitNS, f.Messages, f.DFs, f.CFs, f.Requests = f.WaitNS+o.WaitNS, f.Messages+o.Messages, f.DFs+o.DFs, f.CFs+o.CFs, f.Requests+o.Requests
+	f.Bytes, f.Half, f.Backwards = f.Bytes+o.Bytes, f.Half+o.Half, f.Backwards+o.Backwards
+	if o.Flights > 0 {
+		f.Flights, f.FlightNS, f.ShortestNS, f.BusyNS, f.Measured, f.Peak = o.Flights, o.FlightNS, o.ShortestNS, o.BusyNS, o.Measured, o.Peak
+	}
+}
+
+// finish works out means.
+func (f *flow) finish() {
+	if f.Flights > 0 {
+		f.MeanNS = f.FlightNS / f.Flights
 	}
 	if n := f.DFs + f.CFs; n > 0 {
 		f.MeanSize = f.Bytes / n
 	}
 	if f.BusyNS > 0 {
-		f.Bandwidth = float64(bytes) / float64(f.BusyNS) * 1e9
+		f.Bandwidth = float64(f.Measured) / float64(f.BusyNS) * 1e9
 	}
-	f.flights = nil
 }
 
 // sent collects the messages with DFs by name and producer.
@@ -239,12 +229,12 @@ func (b *blamer) sent(names map[nameKey]*Sent) {
 	var s *Sent
 	for i := range m.DFMessages {
 		g := &m.DFMessages[i]
-		if g.Sent == model.None && g.Received == model.None {
+		if !m.Counted(g) {
 			continue
 		}
 		k := nameKey{m.DFName[g.DF], -1}
 		if c, ok := m.Creation(g.DF, max(g.Sent, g.Received)); ok && m.MadeBy[c] != 0 {
-			k.code = int32(m.CodeOf(m.MadeBy[c]))
+			k.Code = int32(m.CodeOf(m.MadeBy[c]))
 		}
 		if s == nil || k != last {
 			last, s = k, b.sentOf(names, k)
@@ -258,47 +248,5 @@ func (s *Sent) add(g *model.Message) {
 	s.Bytes += g.Bytes
 	if g.Sent != model.None && g.Received != model.None {
 		s.FlightNS += max(g.Received-g.Sent, 0)
-	}
-}
-
-// worst finds the single DFs that cost most.
-func (b *blamer) worst(out *Latency) {
-	m := b.m
-	type entry struct {
-		df model.DF
-		ns int64
-	}
-	t := top[entry]{n: b.opt.Waits, cmp: func(a, b *entry) int { return cmp.Or(cmp.Compare(b.ns, a.ns), cmp.Compare(a.df, b.df)) }}
-	for df, ns := range b.dfWait {
-		if df > 0 && ns > 0 {
-			t.add(entry{model.DF(df), ns})
-		}
-	}
-	at := map[model.DF]int{}
-	for i, e := range t.list {
-		c := Cost{DF: m.DFString(e.df), WaitNS: e.ns}
-		if first, end := m.Creations(e.df); first < end {
-			c.Size = m.MadeSize[end-1]
-			if by := m.MadeBy[end-1]; by != 0 {
-				c.By = b.place(m.CodeOf(by))
-			}
-		}
-		at[e.df] = i
-		out.Worst = append(out.Worst, c)
-	}
-	if len(at) == 0 {
-		return
-	}
-	for i := range m.DFMessages {
-		g := &m.DFMessages[i]
-		if b.dfWait[g.DF] < t.list[len(t.list)-1].ns {
-			continue
-		}
-		if k, ok := at[g.DF]; ok && (g.Sent != model.None || g.Received != model.None) {
-			c := &out.Worst[k]
-			s := Sent{}
-			s.add(g)
-			c.Messages, c.Bytes, c.FlightNS = c.Messages+1, c.Bytes+s.Bytes, c.FlightNS+s.FlightNS
-		}
 	}
 }

@@ -56,25 +56,12 @@ type Flight struct {
 	NS      int64  `json:"ns"`
 }
 
-// stories tells of the longest waits of all workers.
-func (b *blamer) stories() []Wait {
-	t := top[wait]{n: b.opt.Waits, cmp: compareWaits}
-	for _, w := range b.workers {
-		for _, x := range w.longest.list {
-			t.add(x)
-		}
-	}
-	out := []Wait{}
-	for i := range t.list {
-		out = append(out, b.story(&t.list[i]))
-	}
-	return out
-}
-
-func (b *blamer) story(x *wait) Wait {
+// story tells of a wait, all but its producer and the text.
+func (b *blamer) story(x *wait) told {
 	m := b.m
+	var producer told
 	w := Wait{Node: x.node, Worker: x.worker, FromNS: b.at(x.from), ToNS: b.at(x.to), NS: x.to - x.from,
-		SNS: x.ns[slou.FactorS], LNS: x.ns[slou.FactorL], ONS: x.ns[slou.FactorO], WNS: x.ns[slou.FactorW], Flights: []Flight{}}
+		SNS: x.ns[slou.FactorS], LNS: x.ns[slou.FactorL], ONS: x.ns[slou.FactorO], WNS: x.ns[slou.FactorW]}
 	w.Tail = x.consumer == 0 && x.ns[slou.FactorW] < w.NS
 	best := int64(-1)
 	for _, f := range []slou.Factor{slou.FactorS, slou.FactorL, slou.FactorO, slou.FactorW} {
@@ -126,21 +113,12 @@ func (b *blamer) story(x *wait) Wait {
 				until = s.End
 			}
 		}
-		if longest.Producer != 0 {
-			e, ok := m.ExecutionAt(longest.Producer, until)
-			if !ok {
-				e = int(m.ExecOf[longest.Producer]) - 1
-			}
-			if longest.DF == 0 {
-				until = model.None
-			}
-			w.Producer = b.who(longest.Producer, e, until)
-		}
+		producer = told{Producer: m.CFID(longest.Producer), Site: m.SiteOf[longest.Producer], Until: until, Whole: longest.DF == 0}
 	}
 	w.Part = part.String()
 	w.Others = max(len(producers)-1, 0)
-	w.Text = w.tell()
-	return w
+	producer.Wait = w
+	return producer
 }
 
 // flight tells of a piece of L. What leaves the node where the CF is to run is a request: the DF comes there.

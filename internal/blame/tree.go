@@ -79,69 +79,79 @@ type Root struct {
 // tree collects the S of one worker. Node 0 is S itself.
 type tree struct {
 	m     *model.Model
-	nodes []treeNode
-	names []string // of what was waited for
+	Nodes []treeNode
+	Names []string // of what was waited for
 }
 
 type treeNode struct {
-	code        int32 // -1 where the producer is not known
-	parent      int32
-	child, next int32 // 0 none
-	depth       int32
-	count       int64
+	Code        int32 // -1 where the producer is not known
+	Parent      int32
+	Child, Next int32 // 0 none
+	Depth       int32
+	Count       int64
 	mark        int32 // number of the wait that was counted last
-	doing       []doing
+	Doing       []doing
 }
 
 type doing struct {
-	what Activity
-	with int64 // code fragment, index into names, or a link
-	ns   int64
+	What Activity
+	With int64 // code fragment, index into Names, or a link
+	NS   int64
 }
 
-func newTree(m *model.Model) *tree { return &tree{m: m, nodes: []treeNode{{code: -2}}} }
+func newTree(m *model.Model) *tree { return &tree{m: m, Nodes: []treeNode{{Code: -2}}} }
 
 // enter goes on from a node to a code fragment: back to where it already is on the path to the node, else to a child. It
 // gives false where the tree would become deeper than depth.
 func (t *tree) enter(at, code, depth int32) (int32, bool) {
-	for n := at; n != 0; n = t.nodes[n].parent {
-		if t.nodes[n].code == code {
+	for n := at; n != 0; n = t.Nodes[n].Parent {
+		if t.Nodes[n].Code == code {
 			return n, true
 		}
 	}
-	for n := t.nodes[at].child; n != 0; n = t.nodes[n].next {
-		if t.nodes[n].code == code {
+	for n := t.Nodes[at].Child; n != 0; n = t.Nodes[n].Next {
+		if t.Nodes[n].Code == code {
 			return n, true
 		}
 	}
-	if t.nodes[at].depth >= depth {
+	if t.Nodes[at].Depth >= depth {
 		return at, false
 	}
-	n := int32(len(t.nodes))
-	t.nodes = append(t.nodes, treeNode{code: code, parent: at, depth: t.nodes[at].depth + 1, next: t.nodes[at].child})
-	t.nodes[at].child = n
-	return n, true
+	return t.child(at, code), true
+}
+
+// child gives the child of a node with a code fragment.
+func (t *tree) child(at, code int32) int32 {
+	for n := t.Nodes[at].Child; n != 0; n = t.Nodes[n].Next {
+		if t.Nodes[n].Code == code {
+			return n
+		}
+	}
+	n := int32(len(t.Nodes))
+	t.Nodes = append(t.Nodes, treeNode{Code: code, Parent: at, Depth: t.Nodes[at].Depth + 1, Next: t.Nodes[at].Child})
+	t.Nodes[at].Child = n
+	return n
 }
 
 func (t *tree) take(at int32, what Activity, with, ns int64) {
 	if ns <= 0 {
 		return
 	}
-	n := &t.nodes[at]
-	for i := range n.doing {
-		if d := &n.doing[i]; d.what == what && d.with == with {
-			d.ns += ns
+	n := &t.Nodes[at]
+	for i := range n.Doing {
+		if d := &n.Doing[i]; d.What == what && d.With == with {
+			d.NS += ns
 			return
 		}
 	}
-	n.doing = append(n.doing, doing{what, with, ns})
+	n.Doing = append(n.Doing, doing{what, with, ns})
 }
 
 func (t *tree) name(s string) int64 {
-	i := slices.Index(t.names, s)
+	i := slices.Index(t.Names, s)
 	if i < 0 {
-		i = len(t.names)
-		t.names = append(t.names, s)
+		i = len(t.Names)
+		t.Names = append(t.Names, s)
 	}
 	return int64(i)
 }
@@ -150,28 +160,42 @@ func (t *tree) name(s string) int64 {
 func (t *tree) join(o *tree) { t.joinAt(0, o, 0) }
 
 func (t *tree) joinAt(at int32, o *tree, from int32) {
-	n := &o.nodes[from]
-	t.nodes[at].count += n.count
-	for _, d := range n.doing {
-		if d.what == Waiting {
-			d.with = t.name(o.names[d.with])
+	n := &o.Nodes[from]
+	t.Nodes[at].Count += n.Count
+	for _, d := range n.Doing {
+		if d.What == Waiting {
+			d.With = t.name(o.Names[d.With])
 		}
-		t.take(at, d.what, d.with, d.ns)
+		t.take(at, d.What, d.With, d.NS)
 	}
-	for c := n.child; c != 0; c = o.nodes[c].next {
-		child, _ := t.enter(at, o.nodes[c].code, math.MaxInt32)
+	for c := n.Child; c != 0; c = o.Nodes[c].Next {
+		child, _ := t.enter(at, o.Nodes[c].Code, math.MaxInt32)
 		t.joinAt(child, o, c)
 	}
 }
 
+// whole tells whether a tree that another process told makes sense.
+func (t *tree) whole() bool {
+	ok := len(t.Nodes) > 0
+	for i := range t.Nodes {
+		n := &t.Nodes[i]
+		ok = ok && (n.Child == 0 || int(n.Child) > i && int(n.Child) < len(t.Nodes)) && n.Next >= 0 && int(n.Next) <= i && int(n.Code) < len(t.m.Codes)
+		for _, d := range n.Doing {
+			ok = ok && d.What < activities && (d.What != Queued || d.With >= 0 && int(d.With) < len(t.m.Codes)) &&
+				(d.What != Waiting || d.With >= 0 && int(d.With) < len(t.Names))
+		}
+	}
+	return ok
+}
+
 func (t *tree) with(d doing) string {
-	switch d.what {
+	switch d.What {
 	case Queued:
-		return t.m.Codes[d.with].Name
+		return t.m.Codes[d.With].Name
 	case Link:
-		return strconv.FormatInt(d.with>>32, 10) + "->" + strconv.FormatInt(d.with&(1<<32-1), 10)
+		return strconv.FormatInt(d.With>>32, 10) + "->" + strconv.FormatInt(d.With&(1<<32-1), 10)
 	case Waiting:
-		return t.names[d.with]
+		return t.Names[d.With]
 	}
 	return ""
 }
@@ -179,15 +203,15 @@ func (t *tree) with(d doing) string {
 // list gives the children of a node with all that is behind them.
 func (t *tree) list(at int32, place func(int) Place) []Blamed {
 	out := []Blamed{}
-	for c := t.nodes[at].child; c != 0; c = t.nodes[c].next {
-		n := &t.nodes[c]
-		b := Blamed{Count: n.count, Doing: []Doing{}, Behind: t.list(c, place)}
-		if n.code >= 0 {
-			b.Place = place(int(n.code))
+	for c := t.Nodes[at].Child; c != 0; c = t.Nodes[c].Next {
+		n := &t.Nodes[c]
+		b := Blamed{Count: n.Count, Doing: []Doing{}, Behind: t.list(c, place)}
+		if n.Code >= 0 {
+			b.Place = place(int(n.Code))
 		}
-		for _, d := range n.doing {
-			b.NS += d.ns
-			b.Doing = append(b.Doing, Doing{d.what.String(), t.with(d), d.ns})
+		for _, d := range n.Doing {
+			b.NS += d.NS
+			b.Doing = append(b.Doing, Doing{d.What.String(), t.with(d), d.NS})
 		}
 		for i := range b.Behind {
 			b.NS += b.Behind[i].NS
@@ -200,6 +224,23 @@ func (t *tree) list(at int32, place func(int) Place) []Blamed {
 	}
 	slices.SortFunc(out, func(a, b Blamed) int { return cmp.Or(cmp.Compare(b.NS, a.NS), comparePlace(a.Place, b.Place)) })
 	return out
+}
+
+// starved tells what S comes down to.
+func starved(t *tree, want int64) (*Starved, error) {
+	place := func(code int) Place { return placeOf(t.m, code) }
+	out := &Starved{NS: want, Chains: t.list(0, place), Roots: t.roots(place)}
+	var chains, roots int64
+	for i := range out.Chains {
+		chains += out.Chains[i].NS
+	}
+	for i := range out.Roots {
+		roots += out.Roots[i].NS
+	}
+	if err := check("S", chains, want); err != nil {
+		return nil, err
+	}
+	return out, check("S", roots, want)
 }
 
 func compareDoing(a, b Doing) int {
@@ -218,9 +259,9 @@ func (t *tree) roots(place func(int) Place) []Root {
 		with int64
 	}
 	sums := map[key]int64{}
-	for i := range t.nodes {
-		for _, d := range t.nodes[i].doing {
-			sums[key{t.nodes[i].code, d.what, d.with}] += d.ns
+	for i := range t.Nodes {
+		for _, d := range t.Nodes[i].Doing {
+			sums[key{t.Nodes[i].Code, d.What, d.With}] += d.NS
 		}
 	}
 	out := []Root{}

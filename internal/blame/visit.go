@@ -7,43 +7,48 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"github.com/whyslow/whyslow/internal/group"
 	"github.com/whyslow/whyslow/internal/model"
 	"github.com/whyslow/whyslow/internal/slou"
 )
 
 // blamer is a computation in progress.
 type blamer struct {
-	m       *model.Model
-	opt     Options
-	look    slou.Lookup
-	pieces  [][][]slou.Piece // by node and worker
-	workers []*workerSums
-	dfWait  []int64 // by DF: L while it was on a link; added to by several goroutines
+	m          *model.Model
+	g          group.Group
+	opt        Options
+	look       slou.Lookup
+	own        [2]int // executions of this process
+	executions int64  // of all
+	has        factors
+	pieces     [][][]slou.Piece // by node and worker
+	dfWait     []int64          // by DF: L while it was on a link; added to by several goroutines
 }
+
+// factors tells which are known.
+type factors struct{ U, S, L, O bool }
 
 // workerSums is what one worker's pieces add up to.
 type workerSums struct {
 	*chaser
-	l       map[slou.Link]*linkWait
-	names   map[nameKey]*linkWait
+	l       map[slou.Link]int64
+	names   map[nameKey]*Sent
 	codes   []codeSum // by code fragment
 	longest top[wait]
 }
 
 type nameKey struct {
-	name uint32
-	code int32 // of the producer, -1 not known
+	Name uint32
+	Code int32 // of the producer, -1 not known
 }
 
-type linkWait struct{ ns, count int64 }
-
 type codeSum struct {
-	count, useful int64
-	parts         [Steal + 1]int64 // by activity
+	Count, Useful int64
+	Parts         [Steal + 1]int64 // by activity
 }
 
 // visit goes through the pieces of all workers, several at once.
-func (b *blamer) visit(ctx context.Context, f *slou.Factors) error {
+func (b *blamer) visit(ctx context.Context) ([]*workerSums, error) {
 	b.pieces = make([][][]slou.Piece, len(b.m.Nodes))
 	for i := range b.opt.Pieces {
 		w := &b.opt.Pieces[i]
@@ -52,10 +57,10 @@ func (b *blamer) visit(ctx context.Context, f *slou.Factors) error {
 		}
 		b.pieces[w.Node][w.Worker] = w.Pieces
 	}
-	if f.L != nil {
+	if b.has.L {
 		b.dfWait = make([]int64, b.m.DFs())
 	}
-	b.workers = make([]*workerSums, len(b.opt.Pieces))
+	workers := make([]*workerSums, len(b.opt.Pieces))
 	parallel := b.opt.Parallel
 	if parallel <= 0 {
 		parallel = runtime.GOMAXPROCS(0)
@@ -63,40 +68,41 @@ func (b *blamer) visit(ctx context.Context, f *slou.Factors) error {
 	errs := make([]error, parallel)
 	var next atomic.Int64
 	var wg sync.WaitGroup
-	for lane := range min(parallel, len(b.workers)) {
+	for lane := range min(parallel, len(workers)) {
 		wg.Go(func() {
 			for errs[lane] == nil {
 				i := int(next.Add(1)) - 1
-				if i >= len(b.workers) {
+				if i >= len(workers) {
 					return
 				}
-				b.workers[i], errs[lane] = b.worker(ctx, i, f)
+				workers[i], errs[lane] = b.worker(ctx, i)
 			}
 		})
 	}
 	wg.Wait()
 	for _, err := range errs {
 		if err != nil {
-			return err
+			return nil, err
 		}
 	}
-	return nil
+	return workers, nil
 }
 
 // worker goes through the pieces of one worker.
-func (b *blamer) worker(ctx context.Context, i int, f *slou.Factors) (*workerSums, error) {
+func (b *blamer) worker(ctx context.Context, i int) (*workerSums, error) {
 	m := b.m
 	w := &b.opt.Pieces[i]
-	s := &workerSums{chaser: newChaser(b, i), l: map[slou.Link]*linkWait{}, names: map[nameKey]*linkWait{},
+	s := &workerSums{chaser: newChaser(b), l: map[slou.Link]int64{}, names: map[nameKey]*Sent{},
 		codes: make([]codeSum, len(m.Codes)), longest: top[wait]{n: b.opt.Waits, cmp: compareWaits}}
-	if b.opt.Waits < 0 || f.S == nil || f.L == nil || f.O == nil {
+	if b.opt.Waits < 0 || !b.has.S || !b.has.L || !b.has.O {
 		s.longest.n = 0
 	}
 	ref := &m.Nodes[w.Node].Workers[w.Worker]
+	budget := b.budget(w.Pieces)
 	next := ref.First // the execution that starts next
 	for e := ref.First; e < ref.End; e++ {
 		if cf := m.ExecCF[e]; m.Atomic(cf) {
-			s.codes[m.CodeOf(cf)].count++
+			s.codes[m.CodeOf(cf)].Count++
 		}
 	}
 	for k := 0; k < len(w.Pieces); k++ {
@@ -105,7 +111,7 @@ func (b *blamer) worker(ctx context.Context, i int, f *slou.Factors) (*workerSum
 		}
 		p := &w.Pieces[k]
 		switch {
-		case p.Factor == slou.FactorS && f.S != nil:
+		case p.Factor == slou.FactorS && b.has.S:
 			end := wholeWait(w.Pieces, k)
 			start := m.End
 			if p.Consumer != 0 {
@@ -116,15 +122,15 @@ func (b *blamer) worker(ctx context.Context, i int, f *slou.Factors) (*workerSum
 					start = m.ExecStart[next]
 				}
 			}
-			s.follow(w.Pieces[k:end], start)
+			s.follow(w.Pieces[k:end], start, budget)
 			k = end - 1
-		case p.Factor == slou.FactorL && f.L != nil:
+		case p.Factor == slou.FactorL && b.has.L:
 			s.onLink(p)
 		case p.Factor == slou.FactorU:
-			s.codes[m.CodeOf(p.Consumer)].useful += p.To - p.From
+			s.codes[m.CodeOf(p.Consumer)].Useful += p.To - p.From
 		case p.Factor == slou.FactorO:
 			if a := activityOf[p.Part]; a != Running {
-				s.codes[m.CodeOf(p.Consumer)].parts[a] += p.To - p.From
+				s.codes[m.CodeOf(p.Consumer)].Parts[a] += p.To - p.From
 			}
 		}
 	}
@@ -149,47 +155,15 @@ func wholeWait(list []slou.Piece, k int) int {
 
 func (s *workerSums) onLink(p *slou.Piece) {
 	ns := p.To - p.From
-	add := func(w *linkWait) {
-		w.ns += ns
-		w.count++
-	}
-	l := s.l[p.Link]
-	if l == nil {
-		l = &linkWait{}
-		s.l[p.Link] = l
-	}
-	add(l)
+	s.l[p.Link] += ns
 	key := nameKey{s.m.DFName[p.DF], -1}
 	if p.Producer != 0 {
-		key.code = int32(s.m.CodeOf(p.Producer))
+		key.Code = int32(s.m.CodeOf(p.Producer))
 	}
-	n := s.names[key]
-	if n == nil {
-		n = &linkWait{}
-		s.names[key] = n
-	}
-	add(n)
+	n := s.sentOf(s.names, key)
+	n.WaitNS += ns
+	n.Waits++
 	atomic.AddInt64(&s.dfWait[p.DF], ns)
-}
-
-// starved puts the workers' trees together.
-func (b *blamer) starved(want int64) (*Starved, error) {
-	t := newTree(b.m)
-	for _, w := range b.workers {
-		t.join(w.tree)
-	}
-	out := &Starved{NS: want, Chains: t.list(0, b.place), Roots: t.roots(b.place)}
-	var chains, roots int64
-	for i := range out.Chains {
-		chains += out.Chains[i].NS
-	}
-	for i := range out.Roots {
-		roots += out.Roots[i].NS
-	}
-	if err := check("S", chains, want); err != nil {
-		return nil, err
-	}
-	return out, check("S", roots, want)
 }
 
 // findWaits looks for the longest waits of a worker: neighbouring pieces without useful work before, or in, the same CF.

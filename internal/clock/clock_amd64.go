@@ -96,7 +96,8 @@ func calibrate() {
 	if m < (1<<shift)/20 || m > (1<<shift)*5 {
 		return
 	}
-	origin, base = firstTSC, firstNS-start
+	m *= 1 + skewing.ppm/1e6
+	origin, base = firstTSC, firstNS-start+skewing.offset
 	mult = uint64(m + 0.5)
 }
 

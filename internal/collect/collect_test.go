@@ -75,7 +75,7 @@ func (s *server) stop() {
 func send(t testing.TB, cfg stream.Config) *stream.Sender {
 	t.Helper()
 	s := stream.NewSender(cfg)
-	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
 	defer cancel()
 	go s.Run(ctx)
 	if err := s.Drain(ctx); err != nil {

@@ -110,7 +110,7 @@ func cutting(t *testing.T, rt *rapid.T, seed uint64, nodes, bursts int, window, 
 	})
 	defer p.close()
 
-	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	ctx, cancel := context.WithTimeout(context.Background(), 4*time.Minute)
 	defer cancel()
 	var sender *stream.Sender
 	var stopSender context.CancelFunc

@@ -137,7 +137,7 @@ func TestThousandsOfConnections(t *testing.T) {
 // A sender of good blocks with a slow hand holds nobody else up, and is cut off.
 func TestSlowloris(t *testing.T) {
 	limits := DefaultLimits()
-	limits.Idle = 100 * time.Millisecond
+	limits.Idle = 500 * time.Millisecond
 	s := serveAt(t, "", Config{Dir: t.TempDir(), Limits: limits})
 	block := stream.AppendBlock(nil, 0, someBlocks(t, 2000)[1])
 	conn, raw := dial(t, s.addr)
@@ -151,7 +151,7 @@ func TestSlowloris(t *testing.T) {
 			break
 		}
 		time.Sleep(10 * time.Millisecond)
-		if time.Since(begin) > 20*time.Second {
+		if time.Since(begin) > time.Minute {
 			t.Fatal("it is let go on for ever")
 		}
 	}

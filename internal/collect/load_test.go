@@ -137,7 +137,7 @@ func loadSender(addr, src, id string, node int, until time.Time, kill bool) (eve
 	if err := trace.WriteRunInfo(src, info); err != nil {
 		return 0, 0, err
 	}
-	ctx, stop := context.WithTimeout(context.Background(), time.Minute)
+	ctx, stop := context.WithTimeout(context.Background(), 4*time.Minute)
 	defer stop()
 	return events, worst, s.Drain(ctx)
 }

@@ -43,11 +43,10 @@ func openFiles() int {
 // of those that stay.
 func leftOver(goroutines, files int) string {
 	var g, f int
-	for range 500 {
+	for end := time.Now().Add(time.Minute); time.Now().Before(end); time.Sleep(10 * time.Millisecond) {
 		if g, f = runtime.NumGoroutine(), openFiles(); g <= goroutines && f <= files {
 			return ""
 		}
-		time.Sleep(10 * time.Millisecond)
 	}
 	stacks := make([]byte, 1<<16)
 	stacks = stacks[:runtime.Stack(stacks, true)]

@@ -44,7 +44,7 @@ func refusedFor(t *testing.T, cfg stream.Config) *stream.Refusal {
 	t.Helper()
 	var told lines
 	cfg.Notify = told.add
-	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
 	defer cancel()
 	s := stream.NewSender(cfg)
 	err := s.Run(ctx)
@@ -76,7 +76,7 @@ func retried(t *testing.T, cfg stream.Config, text string) {
 			once.Do(func() { close(found) })
 		}
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
 	defer cancel()
 	s := stream.NewSender(cfg)
 	go s.Run(ctx)

@@ -10,17 +10,19 @@ import (
 	"slices"
 
 	"github.com/whyslow/whyslow/internal/critical"
+	"github.com/whyslow/whyslow/internal/pattern"
 	"github.com/whyslow/whyslow/internal/series"
 	"github.com/whyslow/whyslow/internal/slou"
 )
 
-// Run is one of the two runs. SLOU must have the split "code"; Critical and Series may be nil: what they tell is
+// Run is one of the two runs. SLOU must have the split "code"; Critical, Series and Pattern may be nil: what they tell is
 // not compared then.
 type Run struct {
 	Name     string // as the user calls it
 	SLOU     *slou.Result
 	Critical *critical.Result
 	Series   *series.Result
+	Pattern  *pattern.Result // of a run with regions
 }
 
 // Result is the comparison of a run A with a later, or otherwise different, run B.
@@ -39,6 +41,9 @@ type Result struct {
 	// Path are the factors of the critical path, with what was lost or could not be divided where there is such, and then its
 	// code fragments and the tail after the last CF; nil where a run has none. Factors add up to the path, so do the others.
 	Path []Row `json:"path"`
+	// Patterns are the metrics of the search for patterns, "pgas.wait-at-barrier", in the order of the
+	// tree. Nil where neither run has regions.
+	Patterns []Row `json:"pgas,omitempty"`
 }
 
 // Side tells which run one of the two is.
@@ -87,6 +92,7 @@ func Compute(a, b Run) *Result {
 	r.factors(a.SLOU, b.SLOU)
 	r.fragments(a.SLOU, b.SLOU)
 	r.path(a.Critical, b.Critical)
+	r.patterns(a, b)
 	return r
 }
 
@@ -312,7 +318,7 @@ func (r *Result) path(a, b *critical.Result) {
 // Find returns the row of a name: of Whole, Factors, Parts, Path, or "code:NAME" for the time of a code
 // fragment; nil if there is none.
 func (r *Result) Find(name string) *Row {
-	for _, rows := range [][]Row{r.Whole, r.Factors, r.Parts, r.Path} {
+	for _, rows := range [][]Row{r.Whole, r.Factors, r.Parts, r.Path, r.Patterns} {
 		for i := range rows {
 			if rows[i].Name == name {
 				return &rows[i]

@@ -132,7 +132,7 @@ func TestConditions(t *testing.T) {
 		"memory>+1%":         "error: memory>+1%: memory is not known of old",
 		"memory>1%":          "error: memory>1%: memory is no part of the processor time; say +N% for growth, or a value",
 		"L>1%":               "error: L>1%: L is not known of new",
-		"speed>1":            "error: speed>1: there is no figure speed; there are wall, total, U, S, L, O, W, their parts such as O.dispatch, code:NAME, path, cfs, memory, messages, bytes, t1, tinf",
+		"speed>1":            "error: speed>1: there is no figure speed; there are wall, total, U, S, L, O, W, their parts such as O.dispatch, code:NAME, path, cfs, memory, messages, bytes, t1, tinf, of PGAS programs pgas.METRIC",
 		"wall":               `bad: "wall" is no condition such as wall>+5%, S>20% or memory>64Mi`,
 		"wall>x%":            `bad: wall>x%: "x%" is no percentage`,
 		"wall>NaN%":          `bad: wall>NaN%: "NaN%" is no percentage`,

@@ -93,7 +93,7 @@ func figure(text string) (float64, error) {
 func (c *Condition) Holds(r *Result) (holds bool, found string, err error) {
 	row := r.Find(c.Name)
 	if row == nil {
-		return false, "", fmt.Errorf("%s: there is no figure %s; there are wall, total, U, S, L, O, W, their parts such as O.dispatch, code:NAME, path, cfs, memory, messages, bytes, t1, tinf", c.Text, c.Name)
+		return false, "", fmt.Errorf("%s: there is no figure %s; there are wall, total, U, S, L, O, W, their parts such as O.dispatch, code:NAME, path, cfs, memory, messages, bytes, t1, tinf, of PGAS programs pgas.METRIC", c.Text, c.Name)
 	}
 	if row.B == nil {
 		return false, "", fmt.Errorf("%s: %s is not known of %s", c.Text, c.Name, r.B.Name)

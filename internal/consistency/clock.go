@@ -6,25 +6,39 @@ import (
 	"slices"
 	"sync"
 
+	"github.com/whyslow/whyslow/internal/model"
 	"github.com/whyslow/whyslow/trace"
 )
 
-// Clock is what is known of a node's clock compared with node 0's.
+// Clock is what is known of the clock of a node of one of several processes, compared with node 0's.
 type Clock struct {
-	Node     int     `json:"node"`
-	Compared int     `json:"compared"`  // how often
-	OffsetNS int64   `json:"offset_ns"` // to be added at the first comparison
-	DriftPPM float64 `json:"drift_ppm"` // change of the offset per time, in parts per million
-	ErrorNS  int64   `json:"error_ns"`  // largest error of an offset
+	Node     int               `json:"node"`
+	Host     string            `json:"host,omitempty"`
+	Compared int               `json:"compared"`       // how often
+	Used     int               `json:"used"`           // comparisons that the others do not explain
+	OffsetNS int64             `json:"offset_ns"`      // to be added at the first comparison
+	LastNS   int64             `json:"last_offset_ns"` // at the last one
+	DriftPPM float64           `json:"drift_ppm"`      // change of the offset per time between them, in parts per million
+	ErrorNS  int64             `json:"error_ns"`       // largest error of an offset
+	Repair   model.ClockRepair `json:"repair"`         // what it was put forward by beyond that
+}
+
+// Order tells how many of the messages between processes were received before they were sent: by the clocks as they were, by clocks
+// corrected with their comparisons, and by clocks that were put forward where that still was so. The last is what reports use.
+type Order struct {
+	Messages     int64          `json:"messages"`
+	Raw          model.Disorder `json:"raw"`
+	Interpolated model.Disorder `json:"interpolated"`
+	Repaired     model.Disorder `json:"repaired"`
 }
 
 type comparison struct{ time, offset, err int64 }
 
-// nodeClock converts a node's times to the common clock.
+// nodeClock is what a node's clock was compared to.
 type nodeClock struct{ comparisons []comparison }
 
-// readClocks collects the comparisons. They are events of the run-time system's own streams, which are read for this
-// beforehand; where all nodes share a process there are none.
+// readClocks finds the corrections of the clocks and collects the comparisons. LuNA's are events of the run-time system's own streams, those of
+// PGAS programs of a thread's. All that is read for this beforehand; where all nodes share a process there is nothing to correct.
 func (c *checker) readClocks(ctx context.Context) error {
 	c.clocks = map[int]*nodeClock{}
 	info := c.r.Run()
@@ -39,11 +53,13 @@ func (c *checker) readClocks(ctx context.Context) error {
 	if len(processes) < 2 {
 		return nil
 	}
+	corrections, agreement, err := model.ReadClocks(ctx, c.r)
+	if err != nil {
+		return err
+	}
+	c.corrections, c.agreement = corrections, &agreement
 	var mu sync.Mutex
 	return c.r.EachStream(1, func(cur *trace.Cursor) error {
-		if n := info.Node(cur.Node); n != nil && cur.Stream < n.Workers {
-			return ctx.Err()
-		}
 		var list []comparison
 		var b trace.Batch
 		for cur.Next(&b) {
@@ -71,22 +87,13 @@ func (c *checker) readClocks(ctx context.Context) error {
 	})
 }
 
-// common converts a time; between comparisons the offset is interpolated.
-func (k *nodeClock) common(t int64) int64 {
-	if k == nil {
-		return t
+// used counts the comparisons that the correction follows.
+func (k *nodeClock) used() int {
+	var list []model.ClockSync
+	for _, c := range k.comparisons {
+		list = append(list, model.ClockSync{Time: c.time, Offset: c.offset, Error: c.err})
 	}
-	l := k.comparisons
-	i, _ := slices.BinarySearchFunc(l, t, func(c comparison, t int64) int { return cmp.Compare(c.time, t) })
-	switch {
-	case i == 0:
-		return t + l[0].offset
-	case i == len(l):
-		return t + l[i-1].offset
-	}
-	a, b := l[i-1], l[i]
-	share := float64(t-a.time) / float64(b.time-a.time)
-	return t + a.offset + int64(share*float64(b.offset-a.offset))
+	return len(model.Chosen(list))
 }
 
 func (k *nodeClock) error() (worst int64) {
@@ -106,15 +113,28 @@ func (c *checker) tolerance(a, b int) int64 {
 	return c.clocks[a].error() + c.clocks[b].error()
 }
 
-func (c *checker) clockFacts() (list []Clock) {
-	for node, k := range c.clocks {
-		first, last := k.comparisons[0], k.comparisons[len(k.comparisons)-1]
-		f := Clock{Node: node, Compared: len(k.comparisons), OffsetNS: first.offset, ErrorNS: k.error()}
-		if d := last.time - first.time; d > 0 {
-			f.DriftPPM = float64(last.offset-first.offset) / float64(d) * 1e6
+// clockFacts describes the clocks of all nodes; nothing where all share a process.
+func (c *checker) clockFacts() (list []Clock, order *Order) {
+	g := c.agreement
+	if g == nil {
+		return nil, nil
+	}
+	for _, node := range c.r.Nodes() {
+		f := Clock{Node: node}
+		if n := c.r.Run().Node(node); n != nil {
+			f.Host = n.Host
+		}
+		if node < len(g.Nodes) {
+			f.Repair = g.Nodes[node]
+		}
+		if k := c.clocks[node]; k != nil {
+			first, last := k.comparisons[0], k.comparisons[len(k.comparisons)-1]
+			f.Compared, f.Used, f.OffsetNS, f.LastNS, f.ErrorNS = len(k.comparisons), k.used(), first.offset, last.offset, k.error()
+			if d := last.time - first.time; d > 0 {
+				f.DriftPPM = float64(last.offset-first.offset) / float64(d) * 1e6
+			}
 		}
 		list = append(list, f)
 	}
-	slices.SortFunc(list, func(a, b Clock) int { return a.Node - b.Node })
-	return list
+	return list, &Order{Messages: g.Messages, Raw: g.Raw, Interpolated: g.Interpolated, Repaired: g.Left}
 }

@@ -16,6 +16,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/whyslow/whyslow/internal/model"
 	"github.com/whyslow/whyslow/trace"
 )
 
@@ -34,7 +35,8 @@ type Report struct {
 	Dropped    uint64      `json:"dropped_events"`   // those of LostEvents that were dropped because buffers were full
 	Findings   []Finding   `json:"findings"`         // in the order of the rules
 	Unchecked  []Unchecked `json:"unchecked"`        // rules left out
-	Clocks     []Clock     `json:"clocks,omitempty"` // of nodes that compared theirs with node 0's
+	Clocks     []Clock     `json:"clocks,omitempty"` // of the nodes, where there are several processes
+	Order      *Order      `json:"order,omitempty"`  // likewise
 }
 
 // Finding is a rule that the trace breaks.
@@ -189,9 +191,12 @@ type checker struct {
 	r      *trace.Reader
 	found  found
 	clocks map[int]*nodeClock
-	count  [trace.FirstUserKind]int
-	events uint64
-	loss   uint64 // told by onLost
+	// Where there are several processes:
+	corrections [][]model.ClockSync // by node
+	agreement   *model.Clocks
+	count       [trace.FirstUserKind]int
+	events      uint64
+	loss        uint64 // told by onLost
 
 	complete bool // every event is there
 
@@ -239,7 +244,7 @@ func (c *checker) report(streams []*stream) *Report {
 		}
 	}
 	rep.Consistent = len(rep.Findings) == 0
-	rep.Clocks = c.clockFacts()
+	rep.Clocks, rep.Order = c.clockFacts()
 	return rep
 }
 

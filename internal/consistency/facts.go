@@ -135,8 +135,9 @@ func (f *facts) key(node int32, defs *trace.Defs, n trace.DF) dfKey {
 	return dfKey{uint64(n), node}
 }
 
-// take collects the facts of an event.
-func (f *facts) take(p place, defs *trace.Defs, k trace.Kind, a []uint64) {
+// take collects the facts of an event of a stream.
+func (f *facts) take(s *stream, t int64, k trace.Kind, a []uint64) {
+	p, defs := s.at(t), s.defs
 	f.defs[p.node] = defs
 	switch k {
 	case trace.KindCFCreated:
@@ -152,10 +153,7 @@ func (f *facts) take(p place, defs *trace.Defs, k trace.Kind, a []uint64) {
 		}
 		c.destructs++
 	case trace.KindCFReady:
-		early := p
-		early.time -= int64(a[1])
-		early.common -= int64(a[1])
-		f.used(early, p, k, trace.CF(a[0]))
+		f.used(s.at(t-int64(a[1])), p, k, trace.CF(a[0]))
 	case trace.KindCFStarted:
 		c := f.used(p, p, k, trace.CF(a[0]))
 		c.starts++

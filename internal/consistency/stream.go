@@ -6,6 +6,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/whyslow/whyslow/internal/model"
 	"github.com/whyslow/whyslow/trace"
 )
 
@@ -15,7 +16,7 @@ type stream struct {
 	node, id int
 	worker   bool
 	defs     *trace.Defs
-	clock    *nodeClock
+	clock    []model.ClockSync
 	found    found
 
 	open     []opened
@@ -36,7 +37,10 @@ type opened struct {
 }
 
 func newStream(c *checker, s trace.StreamInfo) *stream {
-	st := &stream{c: c, node: s.Node, id: s.Stream, defs: c.r.Defs(s.Node), begins: s.Started, clock: c.clocks[s.Node], found: newFound(), last: math.MinInt64}
+	st := &stream{c: c, node: s.Node, id: s.Stream, defs: c.r.Defs(s.Node), begins: s.Started, found: newFound(), last: math.MinInt64}
+	if s.Node < len(c.corrections) {
+		st.clock = c.corrections[s.Node]
+	}
 	if n := c.r.Run().Node(s.Node); n != nil {
 		st.worker = s.Stream < n.Workers
 	}
@@ -120,7 +124,12 @@ func (s *stream) event(t int64, k trace.Kind, a []uint64) {
 		c.loss += a[0]
 		s.tolerant, s.open = true, nil
 	}
-	c.take(place{int32(s.node), int32(s.id), t, s.clock.common(t)}, s.defs, k, a)
+	c.take(s, t, k, a)
+}
+
+// at is a place of the stream.
+func (s *stream) at(t int64) place {
+	return place{int32(s.node), int32(s.id), t, model.Common(t, s.clock)}
 }
 
 func (s *stream) name(k trace.Kind) string {

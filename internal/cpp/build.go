@@ -17,6 +17,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"syscall"
 	"time"
 )
 
@@ -53,22 +54,22 @@ func Build(ctx context.Context, s Spec) (*Built, error) {
 	}
 	libKey := b.libKey()
 	if m := b.files.load(filepath.Join(b.cache, libKey+".lib")); m != nil {
-		return &Built{Path: filepath.Join(b.cache, m.out), Cached: true}, nil
+		return &Built{Path: filepath.Join(b.cache, m.out), Cached: true, Read: hashes(m.deps)}, nil
 	}
 	if b.tmp, err = os.MkdirTemp(b.cache, "tmp-"); err != nil {
-		return nil, err
+		return nil, b.explain(err)
 	}
 	defer os.RemoveAll(b.tmp)
 	compiled, err := b.compileAll(ctx)
 	if err != nil {
-		return nil, err
+		return nil, b.explain(err)
 	}
-	path, err := b.link(ctx, libKey)
+	path, deps, err := b.link(ctx, libKey)
 	if err != nil {
-		return nil, err
+		return nil, b.explain(err)
 	}
 	prune(b.cache, cacheLimit)
-	return &Built{Path: path, Compiled: compiled}, nil
+	return &Built{Path: path, Compiled: compiled, Read: hashes(deps)}, nil
 }
 
 type builder struct {
@@ -106,13 +107,13 @@ func newBuilder(s Spec) (*builder, error) {
 		return nil, err
 	}
 	if err := os.MkdirAll(b.cache, 0o755); err != nil {
-		return nil, fmt.Errorf("no place to keep compiled C++ code: %w", err)
+		return nil, noPlace(err)
 	}
 	if err := b.findTools(); err != nil {
 		return nil, err
 	}
 	if b.include, err = writeInclude(b.cache); err != nil {
-		return nil, err
+		return nil, noPlace(err)
 	}
 	sources, err := b.findSources()
 	if err != nil {
@@ -120,6 +121,28 @@ func newBuilder(s Spec) (*builder, error) {
 	}
 	b.makeUnits(sources)
 	return b, nil
+}
+
+// noPlace is what is said of a cache that cannot be written.
+func noPlace(err error) error {
+	return fmt.Errorf("no place to keep compiled C++ code: %w; set XDG_CACHE_HOME to a folder that can be written", err)
+}
+
+// explain is noPlace for errors of files in the cache.
+func (b *builder) explain(err error) error {
+	var path *fs.PathError
+	var link *os.LinkError
+	file := ""
+	switch {
+	case errors.As(err, &path):
+		file = path.Path
+	case errors.As(err, &link):
+		file = link.New
+	}
+	if strings.HasPrefix(file, b.cache+string(filepath.Separator)) {
+		return noPlace(err)
+	}
+	return err
 }
 
 // findTools resolves compiler and flags.
@@ -361,6 +384,8 @@ func (b *builder) compile(ctx context.Context, u *unit, i int, began time.Time) 
 		if err := os.WriteFile(filepath.Join(dir, u.file), []byte(u.text), 0o644); err != nil {
 			return err
 		}
+	} else if err := canRead(u.name); err != nil {
+		return err
 	}
 	var err error
 	if u.output, err = b.run(ctx, b.compileCommand(u, dir)); err != nil {
@@ -403,19 +428,18 @@ const exports = "{ global: whyslow_library; local: *; };\n"
 
 var linkFlags = []string{"-shared", "-Wl,--wrap=exit,--wrap=_exit,--wrap=_Exit,--wrap=quick_exit", "-Wl,-t"}
 
-// link makes the library from the objects and remembers it.
-func (b *builder) link(ctx context.Context, key string) (string, error) {
+// link makes the library from the objects and remembers it. deps are what it was made from.
+func (b *builder) link(ctx context.Context, key string) (path string, deps []dep, err error) {
 	if b.Progress != nil {
 		b.Progress(len(b.units), len(b.units), "")
 	}
 	out := filepath.Join(b.tmp, "lib.so")
 	script := filepath.Join(b.tmp, "exports")
 	if err := os.WriteFile(script, []byte(exports), 0o644); err != nil {
-		return "", err
+		return "", nil, err
 	}
 	args := slices.Concat(b.cxx, b.flags, b.cxxflags, linkFlags, []string{"-Wl,--version-script=" + script, "-o", out})
 	content := []string{key}
-	var deps []dep
 	uncertain := false
 	for _, u := range b.units {
 		args = append(args, filepath.Join(b.cache, u.obj))
@@ -427,11 +451,11 @@ func (b *builder) link(ctx context.Context, key string) (string, error) {
 	output, err := b.run(ctx, args)
 	var exit *exec.ExitError
 	if ctx.Err() != nil {
-		return "", ctx.Err()
+		return "", nil, ctx.Err()
 	} else if errors.As(err, &exit) {
-		return "", &CompileError{Output: b.clean(output), Command: strings.Join(args, " "), Link: true}
+		return "", nil, &CompileError{Output: b.clean(output), Command: strings.Join(args, " "), Link: true}
 	} else if err != nil {
-		return "", err
+		return "", nil, err
 	}
 	// The linker's trace names the libraries it has read; those of the user's may change.
 	for line := range strings.Lines(output) {
@@ -448,14 +472,14 @@ func (b *builder) link(ctx context.Context, key string) (string, error) {
 		}
 	}
 	name := hash(content...) + ".so"
-	path := filepath.Join(b.cache, name)
+	path = filepath.Join(b.cache, name)
 	if err := os.Rename(out, path); err != nil {
-		return "", err
+		return "", nil, err
 	}
 	if uncertain {
-		return path, nil
+		return path, deps, nil
 	}
-	return path, b.files.save(filepath.Join(b.cache, key+".lib"), &manifest{name, unique(deps)})
+	return path, deps, b.files.save(filepath.Join(b.cache, key+".lib"), &manifest{name, unique(deps)})
 }
 
 // run runs a command and returns what it printed.
@@ -464,8 +488,21 @@ func (b *builder) run(ctx context.Context, args []string) (string, error) {
 	var out bytes.Buffer
 	cmd := exec.CommandContext(ctx, args[0], args[1:]...)
 	cmd.Stdout, cmd.Stderr = &out, &out
+	// The compiler is several processes, which remove their files when they are asked to end.
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGTERM) }
+	cmd.WaitDelay = time.Second
 	err := cmd.Run()
 	return out.String(), err
+}
+
+// canRead finds out before the compiler does whether a file can be read: what that says looks like an error in the program.
+func canRead(path string) error {
+	f, err := os.Open(path)
+	if err != nil {
+		return fmt.Errorf("cannot read C++ file: %w", err)
+	}
+	return f.Close()
 }
 
 var printing sync.Mutex

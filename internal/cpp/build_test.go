@@ -319,3 +319,39 @@ func BenchmarkStart(b *testing.B) {
 		l.Close()
 	}
 }
+
+// A compiler that is stopped may remove what it has begun, all of its processes.
+func TestStoppedCompiler(t *testing.T) {
+	dir := t.TempDir()
+	begun := filepath.Join(dir, "begun")
+	script := filepath.Join(dir, "cxx")
+	if err := os.WriteFile(script, []byte("#!/bin/sh\ntrap 'rm -f "+begun+".$$; exit 1' TERM\n: > "+begun+".$$\nsleep 60 &\nwait\n"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	found := func() []string {
+		list, err := filepath.Glob(begun + ".*")
+		if err != nil {
+			t.Fatal(err)
+		}
+		return list
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	go func() {
+		for len(found()) == 0 && ctx.Err() == nil {
+			time.Sleep(time.Millisecond)
+		}
+		cancel()
+	}()
+	cache := t.TempDir()
+	_, err := Build(ctx, Spec{Prog: program(), Dir: t.TempDir(), CXX: script, CacheDir: cache})
+	if !errors.Is(err, context.Canceled) {
+		t.Errorf("%v", err)
+	}
+	if left := found(); len(left) > 0 {
+		t.Errorf("left behind: %v", left)
+	}
+	if left, err := filepath.Glob(filepath.Join(cache, "tmp-*")); err != nil || len(left) > 0 {
+		t.Errorf("left in the cache: %v %v", left, err)
+	}
+}

@@ -282,3 +282,12 @@ func prune(dir string, limit int64) {
 		}
 	}
 }
+
+// hashes are those of files, by path.
+func hashes(deps []dep) map[string]string {
+	m := make(map[string]string, len(deps))
+	for _, d := range deps {
+		m[d.path] = d.hash
+	}
+	return m
+}

@@ -133,7 +133,7 @@ func TestForeignThreads(t *testing.T) {
 			if s != want {
 				t.Errorf("%d: got %q, want %q", how, s, want)
 			}
-		case <-time.After(5 * time.Second):
+		case <-time.After(time.Minute):
 			t.Errorf("%d: nothing was reported", how)
 		}
 		f.call(t, "empty")
@@ -144,11 +144,11 @@ func TestTimes(t *testing.T) {
 	f := get(t, crashFixture)
 	var tm Times
 	Call(f.fn("spin"), []Value{IntValue(2000)}, &tm, true)
-	if d := tm.End - tm.Start; d < 1990e3 || tm.CPU > d+1e5 || tm.CPU < 1e5 {
+	if d := tm.End - tm.Start; d < 1990e3 || tm.CPU > d+1e5 || tm.CPU < 1990e3 {
 		t.Errorf("spinning for 2 ms: %v ns, processor %v ns", d, tm.CPU)
 	}
 	Call(f.fn("nap"), []Value{IntValue(5000)}, &tm, true)
-	if d := tm.End - tm.Start; d < 4990e3 || tm.CPU > 1e6 || tm.CPU < 0 {
+	if d := tm.End - tm.Start; d < 4990e3 || tm.CPU > d/2 || tm.CPU < 0 {
 		t.Errorf("sleeping for 5 ms: %v ns, processor %v ns", d, tm.CPU)
 	}
 	Call(f.fn("empty"), nil, &tm, false)

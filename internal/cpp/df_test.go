@@ -7,6 +7,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
@@ -180,6 +181,38 @@ func TestSharing(t *testing.T) {
 		t.Errorf("got %v", c[0])
 	}
 	c[0].Release()
+}
+
+// Who wants to write to a buffer that is being read waits; who reads does not.
+func TestFrozen(t *testing.T) {
+	noLeaks(t)
+	f := get(t, dfFixture)
+	v := NewBlock([]byte{7, 0, 0, 0})
+	v.Freeze()
+	v.Freeze()
+	alias := []Value{v, {}}
+	f.call(t, "alias", alias...) // its reader, and another handle
+	wrote := make(chan struct{})
+	go func() {
+		defer close(wrote)
+		f.call(t, "bump", alias[1])
+	}()
+	v.Thaw()
+	select {
+	case <-wrote:
+		t.Error("a buffer is changed while it is being read")
+	case <-time.After(20 * time.Millisecond):
+	}
+	if v.Bytes()[0] != 7 {
+		t.Errorf("got %v", v)
+	}
+	v.Thaw()
+	<-wrote
+	if v.Bytes()[0] != 8 {
+		t.Errorf("got %v", v)
+	}
+	alias[1].Release()
+	v.Release()
 }
 
 // Many threads copy handles of one buffer and drop them.

@@ -40,8 +40,9 @@ type Spec struct {
 // Built is a library ready to be opened.
 type Built struct {
 	Path     string
-	Cached   bool // nothing was compiled or linked
-	Compiled int  // files compiled
+	Cached   bool              // nothing was compiled or linked
+	Compiled int               // files compiled
+	Read     map[string]string // the files it was made from, the system's too: SHA-256 by path
 }
 
 // CompileError is a failed compilation or link.

@@ -74,6 +74,10 @@ func NewBlock(data []byte) Value {
 // AllocBlock returns a byte block of size bytes, not initialised, with one reference.
 func AllocBlock(size int) Value { return alloc(Block, size) }
 
+// Alloc returns a String or Block whose Memory, of size bytes, the caller fills, with one reference. A String's ends with a
+// NUL: its size is at least 1.
+func Alloc(t Type, size int) Value { return alloc(t, size) }
+
 // head returns the buffer. The address is read as a pointer, since it is one that the collector does not manage.
 func (v *Value) head() *bufHead { return *(**bufHead)(unsafe.Pointer(&v.Bits)) }
 
@@ -107,6 +111,14 @@ func (v Value) Bytes() []byte {
 	return nil
 }
 
+// Memory returns what Alloc gave: the C memory of a Block, or of a String with its NUL; nil for other types.
+func (v Value) Memory() []byte {
+	if v.buffered() {
+		return v.all()
+	}
+	return nil
+}
+
 // Size returns the size in bytes as LuNA counts it: int 4, real 8, string its length and 1, block its bytes, unset 0.
 func (v Value) Size() int64 {
 	switch v.Type {
@@ -131,6 +143,24 @@ func (v Value) Retain() {
 func (v Value) Release() {
 	if v.buffered() && atomic.AddInt64(&v.head().refs, -1) == 0 {
 		freeBuf(v.Bits)
+	}
+}
+
+// frozen is what Freeze adds to the number of references.
+const frozen = 1 << 32
+
+// Freeze says that the buffer is being read, by who holds a reference: user code that wants to write to it waits until as
+// many calls of Thaw. Nothing happens for types without a buffer.
+func (v Value) Freeze() {
+	if v.buffered() {
+		atomic.AddInt64(&v.head().refs, frozen)
+	}
+}
+
+// Thaw undoes Freeze.
+func (v Value) Thaw() {
+	if v.buffered() {
+		atomic.AddInt64(&v.head().refs, -frozen)
 	}
 }
 

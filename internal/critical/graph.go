@@ -7,7 +7,9 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"github.com/whyslow/whyslow/internal/group"
 	"github.com/whyslow/whyslow/internal/model"
+	"github.com/whyslow/whyslow/trace"
 )
 
 // The graph of who waited for whom: its points are executions, its edges their holds.
@@ -17,15 +19,29 @@ import (
 // of executions in which there are any. Holds are found for stretches of neighbouring executions, several at once; each
 // keeps its edges to itself, so that nothing is copied or counted before. What follows from the graph are single
 // passes over the executions in the order of before.
+//
+// Of several processes that share a run each finds the holds of its own executions, then one puts them together (whole.go).
 
 // graph is the executions of a run with what held them up.
 type graph struct {
 	m      *model.Model
 	useful []int64  // by execution: useful time; 0 of structured CFs, -1 if it is on no worker
+	end    []int64  // by execution: its end; None where it has not ended
+	code   []uint32 // by execution: its code fragment
 	order  []uint32 // the executions on workers: whoever is waited for comes first
 	edges  []edges  // by execution >> stretchBits
-	moves  []uint32 // by CF: 1 + its first migration, 0 none; nil if no CF migrated
-	until  []int64  // by execution: how long it kept its worker busy
+	budget int      // of together
+
+	// What only finding the edges takes.
+	moves []uint32 // by CF: 1 + its first migration, 0 none; nil if no CF migrated
+	until []int64  // by execution: how long it kept its worker busy
+	hops  []hop    // by execution: where the path goes on from it; nil where one process has all
+}
+
+// hop is where the path goes on.
+type hop struct {
+	edge uint32 // 1 + the number of the edge among those of the execution; 0: it ends
+	at   int64  // and when, unless it is earlier already
 }
 
 const (
@@ -74,14 +90,21 @@ func (g *graph) holder() *holder {
 	return &holder{m: g.m, useful: g.useful, moves: g.moves, until: g.until}
 }
 
-func newGraph(ctx context.Context, m *model.Model, limit int) (*graph, error) {
+func newGraph(ctx context.Context, m *model.Model, limit int, p *peers) (*graph, error) {
 	n := m.Executions()
-	g := &graph{m: m, useful: make([]int64, n), edges: make([]edges, (n+stretchLen-1)>>stretchBits)}
+	g := &graph{m: m, useful: make([]int64, n), end: make([]int64, n), code: make([]uint32, n), edges: make([]edges, (n+stretchLen-1)>>stretchBits)}
 	for e := range g.useful {
 		g.useful[e] = -1
+		g.code[e] = uint32(m.CodeOf(m.ExecCF[e]))
+		if g.end[e] = endOf(m, e); m.ExecEnd[e] == model.None {
+			g.end[e] = model.None
+		}
 	}
 	var workers []*model.Worker
 	for i := range m.Nodes {
+		if !m.Own(i) {
+			continue
+		}
 		for k := range m.Nodes[i].Workers {
 			if w := &m.Nodes[i].Workers[k]; w.First < w.End {
 				workers = append(workers, w)
@@ -94,10 +117,13 @@ func newGraph(ctx context.Context, m *model.Model, limit int) (*graph, error) {
 		findUseful(m, workers[i], g.useful)
 		lists[i] = inOrder(m, workers[i])
 	})
-	if err != nil {
+	if err := group.Agree(p, err); err != nil {
 		return nil, err
 	}
-	g.order = merge(m, lists)
+	if err := p.introduce(g.useful, g.until); err != nil {
+		return nil, err
+	}
+	g.order = merge(lists, func(a, b uint32) bool { return before(m, int(a), int(b)) })
 	if len(m.Moves) > 0 {
 		g.moves = make([]uint32, len(m.Created))
 		for i := range m.Moves {
@@ -106,10 +132,13 @@ func newGraph(ctx context.Context, m *model.Model, limit int) (*graph, error) {
 			}
 		}
 	}
+	if p.Size() > 1 {
+		g.hops = make([]hop, n)
+	}
 	err = parallel(ctx, limit, len(g.edges), g.holder, func(h *holder, i int) {
-		g.edges[i] = h.stretch(i<<stretchBits, min((i+1)<<stretchBits, n))
+		g.edges[i] = h.stretch(g, p, i<<stretchBits, min((i+1)<<stretchBits, n))
 	})
-	return g, err
+	return g, group.Agree(p, err)
 }
 
 // findUntil finds the end of each execution. A structured CF makes CFs and posts values after the event that says it has
@@ -159,8 +188,8 @@ func inOrder(m *model.Model, w *model.Worker) []uint32 {
 	return list
 }
 
-// merge joins lists that are in the order of before.
-func merge(m *model.Model, lists [][]uint32) []uint32 {
+// merge joins lists that are in an order.
+func merge(lists [][]uint32, before func(a, b uint32) bool) []uint32 {
 	if len(lists) == 0 {
 		return nil
 	}
@@ -169,12 +198,12 @@ func merge(m *model.Model, lists [][]uint32) []uint32 {
 	}
 	var x, y []uint32
 	var wg sync.WaitGroup
-	wg.Go(func() { x = merge(m, lists[:len(lists)/2]) })
-	y = merge(m, lists[len(lists)/2:])
+	wg.Go(func() { x = merge(lists[:len(lists)/2], before) })
+	y = merge(lists[len(lists)/2:], before)
 	wg.Wait()
 	out := make([]uint32, 0, len(x)+len(y))
 	for len(x) > 0 && len(y) > 0 {
-		if before(m, int(y[0]), int(x[0])) {
+		if before(y[0], x[0]) {
 			x, y = y, x
 		}
 		out = append(out, x[0])
@@ -184,15 +213,23 @@ func merge(m *model.Model, lists [][]uint32) []uint32 {
 }
 
 // stretch finds the edges of the executions from first to end. They are collected in lists that are used again and again,
-// then copied, so that no room is wasted.
-func (h *holder) stretch(first, end int) edges {
+// then copied, so that no room is wasted. Executions of other processes have none here.
+func (h *holder) stretch(g *graph, p *peers, first, end int) edges {
 	s := &h.edges
 	s.from, s.play, s.early, s.flight = s.from[:0], s.play[:0], s.early[:0], s.flight[:0]
 	at := make([]uint32, 0, end-first+1)
 	early, flight := false, false
 	for e := first; e < end; e++ {
 		at = append(at, uint32(len(s.from)))
-		for i, list := 0, h.find(e); i < len(list); i++ {
+		if !p.own(e) {
+			continue
+		}
+		list := h.find(e)
+		path := -1
+		if g.hops != nil {
+			path = h.through(list)
+		}
+		for i := range list {
 			l := &list[i]
 			if l.from < 0 {
 				continue
@@ -203,6 +240,9 @@ func (h *holder) stretch(first, end int) edges {
 			}
 			early, flight = early || l.early > 0, flight || l.flight > 0
 			s.from, s.play = append(s.from, from), append(s.play, l.play)
+			if i == path {
+				g.hops[e] = hop{uint32(len(s.from)) - at[len(at)-1], h.backTo(e, l)}
+			}
 			s.early, s.flight = append(s.early, l.early), append(s.flight, l.flight)
 		}
 	}
@@ -240,9 +280,9 @@ func (g *graph) longest(depth []int64, transfers bool) chain {
 		c.ns = depth[last]
 	}
 	for early := int64(0); last >= 0; {
-		if cf := g.m.ExecCF[last]; g.m.Atomic(cf) {
+		if code := int(g.code[last]); g.m.Codes[code].Kind == trace.Atomic {
 			c.count++
-			c.codes[g.m.CodeOf(cf)] += g.useful[last] - early
+			c.codes[code] += g.useful[last] - early
 		}
 		last, _, early = g.above(depth, uint32(last), transfers)
 	}

@@ -91,7 +91,7 @@ func before(m *model.Model, a, b int) bool {
 		if m.Created[x] != m.Created[y] {
 			return m.Created[x] < m.Created[y]
 		}
-		return x < y
+		return m.CFID(x) < m.CFID(y)
 	}
 	return a < b
 }

@@ -40,10 +40,14 @@ func (k Kind) String() string { return kindNames[k] }
 
 // Step is a stretch of the critical path. From < To.
 type Step struct {
-	From, To  int64    // nanoseconds since the start of the run
-	CF        model.CF // that ran, or that could not start yet; 0 in the tail
-	DF        model.DF // that was on its way to CF; 0 if it was CF itself, or none
-	Execution uint32   // number of the execution in the model that ran, or that could not start
+	From, To int64    // nanoseconds since the start of the run
+	CF       model.CF // that ran, or that could not start yet; 0 in the tail
+	DF       model.DF // that was on its way to CF; 0 if it was CF itself, or none
+	// Execution is the number of the execution in the model that ran, or that could not start; one that the model does not have, where
+	// several processes share the run and another one executed it.
+	Execution uint32
+	// QueuedNS is how long CF had been ready when it started, where Reason is ReasonWorker; 0 where that is not known.
+	QueuedNS int64
 	// Node and Worker are those of the execution; of a transfer Node is the receiver and Peer the sender.
 	Node, Worker, Peer uint16
 	Kind               Kind
@@ -61,13 +65,15 @@ type walker struct {
 	known   []bool
 	first   []int // by node: index of its first worker in cuts
 	present []cut // those of the present worker
-	// firstEnd is the end of the atomic CF that ended first.
+	// firstEnd is the end of the atomic CF that ended first, of all processes.
 	firstEnd int64
 	names    []string
 	steps    []Step // latest first; older ones are in full
 	full     [][]Step
-	pos      int64 // on the common clock
-	next     Step  // what steps that are taken have in common
+	pos      int64               // on the common clock
+	next     Step                // what steps that are taken have in common
+	titles   map[model.CF]string // as in Path
+	dfs      []string            // likewise
 	facts    facts
 	spare    []slou.Piece
 	parts    []cut
@@ -78,10 +84,13 @@ type walker struct {
 	reasons [reasonCount]ReasonSum
 }
 
-// lastEnded gives the execution of an atomic CF that ended last; -1 if none did.
+// lastEnded gives the own execution of an atomic CF that ended last; -1 if none did.
 func lastEnded(m *model.Model, g *graph) int {
 	last := -1
 	for n := range m.Nodes {
+		if !m.Own(n) {
+			continue
+		}
 		for _, w := range m.Nodes[n].Workers {
 			for e := w.End - 1; e >= w.First; e-- {
 				if m.ExecEnd[e] == model.None || !m.Atomic(m.ExecCF[e]) || g.useful[e] < 0 {
@@ -98,27 +107,35 @@ func lastEnded(m *model.Model, g *graph) int {
 }
 
 func newWalker(m *model.Model, g *graph) *walker {
-	w := &walker{holder: g.holder(), pos: m.End, count: make([]int64, len(m.Codes)), ended: make([]int64, len(m.Codes))}
+	w := &walker{holder: g.holder(), pos: m.End, firstEnd: firstEnd(m), count: make([]int64, len(m.Codes)), ended: make([]int64, len(m.Codes))}
 	w.facts.holder = w.holder
 	for n := range m.Nodes {
 		w.first = append(w.first, len(w.cuts))
 		w.cuts = append(w.cuts, make([][]cut, len(m.Nodes[n].Workers))...)
 	}
 	w.known = make([]bool, len(w.cuts))
-	w.firstEnd = m.End
-	for _, worker := range m.AllWorkers() {
+	return w
+}
+
+// firstEnd gives the end of the atomic CF that ended first on an own node.
+func firstEnd(m *model.Model) int64 {
+	first := m.End
+	for id, worker := range m.AllWorkers() {
+		if !m.Own(id.Node) {
+			continue
+		}
 		for e := worker.First; e < worker.End; e++ {
 			if m.Atomic(m.ExecCF[e]) {
-				w.firstEnd = min(w.firstEnd, endOf(m, e))
+				first = min(first, endOf(m, e))
 				break
 			}
 		}
 	}
-	return w
+	return first
 }
 
-// walk finds the steps, in order of time. e is the execution that ended last, -1 for none.
-func (w *walker) walk(ctx context.Context, e int) error {
+// begin takes the tail. e is the execution that ended last, -1 for none.
+func (w *walker) begin(e int) {
 	m := w.m
 	tail := Step{Kind: KindTail, Factor: slou.FactorS}
 	if m.Killed {
@@ -126,11 +143,15 @@ func (w *walker) walk(ctx context.Context, e int) error {
 	}
 	if e < 0 {
 		w.take(m.Start, tail)
-		return nil
+		return
 	}
 	w.last = m.CFString(m.ExecCF[e])
 	w.take(endOf(m, e), tail)
-	for hops := 0; e >= 0 && w.pos > m.Start; hops++ {
+}
+
+// walk finds the steps, latest first, from an execution on.
+func (w *walker) walk(ctx context.Context, e int) error {
+	for hops := 0; e >= 0 && w.pos > w.m.Start; hops++ {
 		if hops&1023 == 0 {
 			if err := ctx.Err(); err != nil {
 				return err
@@ -168,7 +189,10 @@ func (w *walker) step(e int) int {
 		w.ended[code]++
 	}
 	l := w.holdOf(e)
-	w.next.Reason, w.next.Running = l.reason, true
+	w.next.Reason, w.next.Running, w.next.QueuedNS = l.reason, true, 0
+	if l.reason == ReasonWorker && w.ready != model.None {
+		w.next.QueuedNS = w.m.ExecStart[e] - w.ready
+	}
 	w.execution(e)
 	w.next.Running = false
 	was := w.pos
@@ -176,9 +200,7 @@ func (w *walker) step(e int) int {
 	r := &w.reasons[l.reason]
 	r.Count++
 	r.NS += was - w.pos
-	if l.reason == ReasonWorker && w.ready != model.None {
-		r.ReadyNS += w.m.ExecStart[e] - w.ready
-	}
+	r.ReadyNS += w.next.QueuedNS
 	return l.from
 }
 
@@ -189,7 +211,7 @@ func (w *walker) take(t int64, s Step) {
 		return
 	}
 	s.From, s.To = t-w.m.Start, w.pos-w.m.Start
-	s.CF, s.Execution, s.Worker, s.Reason, s.Running = w.next.CF, w.next.Execution, w.next.Worker, w.next.Reason, w.next.Running
+	s.CF, s.Execution, s.QueuedNS, s.Worker, s.Reason, s.Running = w.next.CF, w.next.Execution, w.next.QueuedNS, w.next.Worker, w.next.Reason, w.next.Running
 	if s.Kind != KindTransfer {
 		s.Node = w.next.Node
 	}
@@ -276,19 +298,34 @@ func (w *walker) nameOf(name string) uint16 {
 // holdOf gives the hold through which the path goes on.
 func (w *walker) holdOf(e int) hold {
 	unknown := hold{from: -1, reason: ReasonUnknown, left: w.m.Start}
-	for _, l := range w.find(e) {
+	list := w.find(e)
+	through := w.through(list)
+	for i, l := range list {
 		switch {
-		case l.play != 0:
-		case l.from < 0 && l.reason == ReasonUnknown:
-			unknown.df = l.df
-		case l.reason == ReasonUnknown:
+		case i == through && l.reason != ReasonUnknown:
+			return l
+		case i == through:
 			l.df = unknown.df
 			return l
-		default:
-			return l
+		case l.play == 0: // and from < 0
+			unknown.df = l.df
 		}
 	}
 	return unknown
+}
+
+// through gives the hold of a list through which the path goes on; -1 if what held up the CF is not known.
+func (h *holder) through(list []hold) int {
+	return slices.IndexFunc(list, func(l hold) bool { return l.play == 0 && (l.from >= 0 || l.reason != ReasonUnknown) })
+}
+
+// backTo gives the time back to which step takes an execution and what held it up, if that is the execution of l.
+func (h *holder) backTo(e int, l *hold) int64 {
+	t := min(h.m.ExecStart[e], l.left, h.until[l.from])
+	if l.reason == ReasonUnknown && h.ready != model.None {
+		t = min(t, h.ready)
+	}
+	return max(t, h.m.Start)
 }
 
 // gap takes the time between an execution and what held it up.

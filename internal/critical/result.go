@@ -41,7 +41,9 @@ type Path struct {
 	Longest   []NamedStep    `json:"longest"`   // by time, most first
 	Steps     []Step         `json:"-"`         // all, in order of time
 
-	names     []string // of what was waited for
+	names     []string            // of what was waited for
+	titles    map[model.CF]string // of CFs whose names the model does not have
+	dfs       []string            // names of DFs whose numbers are not below m.DFs()
 	m         *model.Model
 	undivided bool
 }

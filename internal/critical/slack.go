@@ -34,8 +34,8 @@ func (g *graph) slack(list []int64, end int64) {
 
 // room is how much later an execution could end if nothing waited for it.
 func (g *graph) room(e uint32, end int64) int64 {
-	if g.m.ExecEnd[e] != model.None && g.useful[e] >= 0 {
-		return max(end-endOf(g.m, int(e)), 0)
+	if g.end[e] != model.None && g.useful[e] >= 0 {
+		return max(end-g.end[e], 0)
 	}
 	return unbounded
 }
@@ -46,10 +46,10 @@ func (g *graph) fragments(ctx context.Context, list []int64, end int64, onPath [
 	g.slack(list, end)
 	codes, high := make([]Fragment, len(m.Codes)), make([]uint64, len(m.Codes))
 	for _, e := range g.order {
-		if m.ExecEnd[e] == model.None {
+		if g.end[e] == model.None {
 			continue
 		}
-		code, s := m.CodeOf(m.ExecCF[e]), list[e]
+		code, s := g.code[e], list[e]
 		f := &codes[code]
 		if f.Count == 0 || s < f.MinNS {
 			f.MinNS = s
@@ -80,7 +80,7 @@ func (g *graph) fragments(ctx context.Context, list []int64, end int64, onPath [
 		out = append(out, *f)
 		index = append(index, i)
 	}
-	search, budget := together{graph: g}, triesOf
+	search, budget := together{graph: g}, g.budget
 	for i := range out {
 		all := out[i].MinNS
 		if all > 0 && out[i].Count > 1 {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/whyslow/whyslow/internal/model"
 	"github.com/whyslow/whyslow/internal/slou"
 	"github.com/whyslow/whyslow/trace"
 )
@@ -16,7 +17,7 @@ const longestSteps = 10
 func (w *walker) result(longest int, undivided bool) *Path {
 	m := w.m
 	steps := w.inOrder()
-	p := &Path{Last: w.last, LengthNS: m.Wall(), Count: int64(len(steps)), Steps: steps, names: w.names, m: m, undivided: undivided,
+	p := &Path{Last: w.last, LengthNS: m.Wall(), Count: int64(len(steps)), Steps: steps, names: w.names, titles: w.titles, dfs: w.dfs, m: m, undivided: undivided,
 		Fragments: []PathFragment{}, Longest: []NamedStep{}}
 	var factors factorSums
 	var kinds [kindCount]Part
@@ -153,13 +154,22 @@ func (p *Path) Name(s *Step) string {
 
 func (p *Path) link(s *Step) string { return fmt.Sprintf("%d->%d", s.Peer, s.Node) }
 
+func (p *Path) title(cf model.CF) string {
+	if title, ok := p.titles[cf]; ok {
+		return title
+	}
+	return p.m.CFString(cf)
+}
+
 // Named gives a step in words.
 func (p *Path) Named(s *Step) NamedStep {
 	n := NamedStep{FromNS: s.From, ToNS: s.To, Kind: s.Kind.String(), Name: p.Name(s), Node: int(s.Node), Worker: int(s.Worker)}
 	if s.Kind != KindTail {
-		n.CF, n.Code, n.Reason = p.m.CFString(s.CF), p.m.Codes[p.m.CodeOf(s.CF)].Name, s.Reason.String()
+		n.CF, n.Code, n.Reason = p.title(s.CF), p.m.Codes[p.m.CodeOf(s.CF)].Name, s.Reason.String()
 	}
-	if s.DF != 0 {
+	if known := p.m.DFs(); int(s.DF) >= known {
+		n.DF = p.dfs[int(s.DF)-known]
+	} else if s.DF != 0 {
 		n.DF = p.m.DFString(s.DF)
 	}
 	if s.Factor == slou.FactorL {

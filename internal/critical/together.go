@@ -45,7 +45,7 @@ func (t *together) all(ctx context.Context, code int, d, end int64, budget *int)
 
 // try finds out what d the chains allow that d moves the end along; d if there are none.
 func (t *together) try(code int, d, end int64, budget *int) int64 {
-	m, allowed := t.m, d
+	allowed := d
 	for _, e := range t.order {
 		late, count := int64(0), uint32(0)
 		s, i, k := t.of(e)
@@ -56,7 +56,7 @@ func (t *together) try(code int, d, end int64, budget *int) int64 {
 				late, count = l, t.count[from]
 			}
 		}
-		if m.CodeOf(m.ExecCF[e]) == code && m.ExecEnd[e] != model.None {
+		if int(t.code[e]) == code && t.end[e] != model.None {
 			late += d
 			count++
 		}

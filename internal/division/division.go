@@ -18,6 +18,9 @@
 //     are exact, within a bucket time is taken to be spread evenly. If even what is alive is too much, CFs and DFs that
 //     nothing was heard of since the horizon are forgotten too, and later gaps that depend on them may be divided otherwise.
 //
+// The time of runs with regions (collectives, locks, UPC and OpenSHMEM programs) is that of a model of what had arrived, which Take gives;
+// what came later is a row of its own until the next one: see regions.go.
+//
 // Parts of factors and causes are left to snapshots: parts of S depend on the whole run, factors only on one CF, its
 // ancestors and its inputs.
 //
@@ -71,6 +74,9 @@ type Division struct {
 	clockFrom  int64 // a clock was corrected from that time on
 	corrected  bool  // some clock is
 	tangled    bool  // something came that only a new start gets right
+
+	regions bool   // some have come
+	taken   *taken // what a model says of a run with regions; nil: nothing yet
 
 	horizon int64 // what ended before is fixed; none: nothing
 	folded  int64 // since the start: up to there only sums by bucket are known

@@ -40,7 +40,7 @@ func cutPieces(t failer, m *model.Model, opt slou.Options, from, to int64, n int
 		out.WindowNS = (to-from-1)/int64(n) + 1
 		out.Windows = int((to-from-1)/out.WindowNS + 1)
 	}
-	out.Total = table(out.Windows)
+	out.Total = table(factors, out.Windows)
 	wanted := map[int]bool{}
 	for _, l := range lanes {
 		wanted[l] = true
@@ -50,7 +50,7 @@ func cutPieces(t failer, m *model.Model, opt slou.Options, from, to int64, n int
 			continue
 		}
 		if len(out.Nodes) == 0 || out.Nodes[len(out.Nodes)-1].Node != w.Node {
-			out.Nodes = append(out.Nodes, NodeFactor{Node: w.Node, Sum: make([]int64, factors), Windows: table(out.Windows)})
+			out.Nodes = append(out.Nodes, NodeFactor{Node: w.Node, Sum: make([]int64, factors), Windows: table(factors, out.Windows)})
 		}
 		node := &out.Nodes[len(out.Nodes)-1]
 		sum := make([]int64, factors)
@@ -175,7 +175,7 @@ func tell(t *rapid.T, s *story, opt Options) {
 			l := s.lines[i]
 			return number[i] < told[[2]int{l.node, l.stream}] && !dropped[i]
 		})
-		m := sloutest.Build(t, text)
+		m := sloutest.Build(t, text, model.Options{Interpolated: true})
 		wall := m.Wall()
 		from := rapid.Int64Range(0, wall/2).Draw(t, "from")
 		to := from + rapid.Int64Range(0, wall-from).Draw(t, "length")

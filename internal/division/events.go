@@ -76,6 +76,8 @@ func (d *Division) event(s *stream, t int64, kind trace.Kind, a []uint64) {
 	case trace.KindCFHeld, trace.KindCFResumed:
 		c := d.cf(a[0])
 		d.held[c] = append(d.held[c], holding{stamp{t, s.number}, kind == trace.KindCFHeld})
+	case trace.KindEntered:
+		d.regions = true
 	default:
 		d.global(s, t, kind, a)
 	}

@@ -24,19 +24,9 @@ func TestGoldens(t *testing.T) {
 	}
 	for _, path := range paths {
 		t.Run(strings.TrimSuffix(filepath.Base(path), ".txtar"), func(t *testing.T) {
-			a, err := txtar.ParseFile(path)
-			if err != nil {
-				t.Fatal(err)
-			}
 			dir := t.TempDir()
-			for _, f := range a.Files {
-				if f.Name == "trace" {
-					if err := trace.Parse(strings.NewReader(string(f.Data)), dir); err != nil {
-						t.Fatal(err)
-					}
-				}
-			}
-			m := sloutest.Load(t, dir)
+			golden(t, path, dir)
+			m := sloutest.Load(t, dir, model.Options{Interpolated: true})
 			info, list := blocks(t, dir)
 			for _, backwards := range []bool{false, true} {
 				for _, dataOnly := range []bool{false, true} {
@@ -45,6 +35,22 @@ func TestGoldens(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// golden writes the trace of a hand-written test.
+func golden(t *testing.T, path, dir string) {
+	t.Helper()
+	a, err := txtar.ParseFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range a.Files {
+		if f.Name == "trace" {
+			if err := trace.Parse(strings.NewReader(string(f.Data)), dir); err != nil {
+				t.Fatal(err)
+			}
+		}
 	}
 }
 
@@ -90,24 +96,14 @@ func TestNoInfo(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, path := range paths {
-		a, err := txtar.ParseFile(path)
-		if err != nil {
-			t.Fatal(err)
-		}
 		dir := t.TempDir()
-		for _, f := range a.Files {
-			if f.Name == "trace" {
-				if err := trace.Parse(strings.NewReader(string(f.Data)), dir); err != nil {
-					t.Fatal(err)
-				}
-			}
-		}
+		golden(t, path, dir)
 		if err := os.Remove(filepath.Join(dir, "run.json")); err != nil && !os.IsNotExist(err) {
 			t.Fatal(err)
 		}
 		_, list := blocks(t, dir)
 		d := divided(Options{}, list, true)
-		same(t, sloutest.Load(t, dir), d, slou.Options{})
+		same(t, sloutest.Load(t, dir, model.Options{Interpolated: true}), d, slou.Options{})
 	}
 }
 
@@ -190,7 +186,7 @@ func TestGrowing(t *testing.T) {
 			}
 			if i == len(parts)/3 || i == len(parts)/2 {
 				poll()
-				same(t, sloutest.Load(t, dir), d, slou.Options{})
+				same(t, sloutest.Load(t, dir, model.Options{Interpolated: true}), d, slou.Options{})
 			}
 		}
 		for _, a := range appenders {
@@ -199,6 +195,6 @@ func TestGrowing(t *testing.T) {
 			}
 		}
 		poll()
-		same(t, sloutest.Load(t, dir), d, slou.Options{})
+		same(t, sloutest.Load(t, dir, model.Options{Interpolated: true}), d, slou.Options{})
 	}
 }

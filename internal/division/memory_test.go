@@ -8,6 +8,7 @@ import (
 	gocmp "github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
+	"github.com/whyslow/whyslow/internal/model"
 	"github.com/whyslow/whyslow/internal/slou"
 	"github.com/whyslow/whyslow/internal/slou/sloutest"
 	"github.com/whyslow/whyslow/trace"
@@ -56,7 +57,7 @@ func TestForget(t *testing.T) {
 		if d.late > 0 {
 			t.Fatal("events came in order, and some were late")
 		}
-		m := sloutest.Build(t, s.text(func(int) bool { return true }))
+		m := sloutest.Build(t, s.text(func(int) bool { return true }), model.Options{Interpolated: true})
 		n := int(m.Wall()/d.bucket) + 1
 		got := d.Windows(0, int64(n)*d.bucket, n, nil)
 		want := cutPieces(t, m, slou.Options{DataInputsOnly: opt.DataInputsOnly}, 0, int64(n)*d.bucket, n, nil)

@@ -41,12 +41,17 @@ func (d *Division) Windows(from, to int64, n int, lanes []int) *FactorWindows {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.settle()
-	out := &FactorWindows{From: from, To: to, Rows: rowNames(), Lanes: []LaneSum{}, Nodes: []NodeFactor{}, Sum: make([]int64, factors)}
+	out := &FactorWindows{From: from, To: to, Rows: rowNames(), Lanes: []LaneSum{}, Nodes: []NodeFactor{}}
+	if d.regions {
+		out.Rows = append(out.Rows, "undivided")
+	}
+	rows := len(out.Rows)
+	out.Sum = make([]int64, rows)
 	if to > from {
 		out.WindowNS = (to-from-1)/int64(min(max(n, 1), MaxWindows)) + 1
 		out.Windows = int((to-from-1)/out.WindowNS + 1)
 	}
-	out.Total = table(out.Windows)
+	out.Total = table(rows, out.Windows)
 	wanted := map[int]bool{}
 	for _, l := range lanes {
 		wanted[l] = true
@@ -57,15 +62,15 @@ func (d *Division) Windows(from, to int64, n int, lanes []int) *FactorWindows {
 			continue
 		}
 		if len(out.Nodes) == 0 || out.Nodes[len(out.Nodes)-1].Node != w.node.number {
-			out.Nodes = append(out.Nodes, NodeFactor{Node: w.node.number, Sum: make([]int64, factors), Windows: table(out.Windows)})
+			out.Nodes = append(out.Nodes, NodeFactor{Node: w.node.number, Sum: make([]int64, rows), Windows: table(rows, out.Windows)})
 		}
 		node := &out.Nodes[len(out.Nodes)-1]
-		sum := make([]int64, factors)
+		sum := make([]int64, rows)
 		w.finish()
-		before := w.upTo(d.time(from))
+		before := d.sums(w, d.time(from))
 		for i := range out.Windows {
-			after := w.upTo(d.time(from + min(int64(i+1)*out.WindowNS, to-from)))
-			for f := range factors {
+			after := d.sums(w, d.time(from+min(int64(i+1)*out.WindowNS, to-from)))
+			for f := range rows {
 				ns := after[f] - before[f]
 				out.Total[f][i] += ns
 				node.Windows[f][i] += ns
@@ -93,9 +98,9 @@ func rowNames() (names []string) {
 	return names
 }
 
-func table(n int) [][]int64 {
-	out := make([][]int64, factors)
-	cells := make([]int64, factors*n)
+func table(rows, n int) [][]int64 {
+	out := make([][]int64, rows)
+	cells := make([]int64, rows*n)
 	for f := range out {
 		out[f] = cells[f*n : (f+1)*n]
 	}

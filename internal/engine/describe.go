@@ -27,7 +27,7 @@ func (d *describer) Site(_ int, s trace.Site) prof.Site {
 }
 
 func (d *describer) DF(node int, df trace.DF) (name string, identity []int64) {
-	if node < 0 || node >= len(d.known) {
+	if node < 0 || node >= len(d.known) || d.known[node] == nil {
 		return "", nil
 	}
 	return d.known[node].find(df)
@@ -42,12 +42,9 @@ func (d *describer) Name(node int, n trace.Name) string {
 
 // setDescriber tells the session who knows the program.
 func (e *engine) setDescriber() {
-	d := &describer{prog: e.prog}
-	for _, n := range e.nodes {
-		d.names = append(d.names, n.nameTexts)
-		if n.known != nil {
-			d.known = append(d.known, n.known)
-		}
+	d := &describer{prog: e.prog, names: make([]map[trace.Name]string, len(e.nodes)), known: make([]*identities, len(e.nodes))}
+	for _, n := range e.here {
+		d.names[n.id], d.known[n.id] = n.nameTexts, n.known
 	}
 	e.ses.SetDescriber(d)
 }

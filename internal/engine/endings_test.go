@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -77,7 +78,9 @@ func TestExit(t *testing.T) {
 	}
 }
 
+// TestInterrupt: none of these programs would end within a minute, after which the harness gives up.
 func TestInterrupt(t *testing.T) {
+	defer engine.Unhurried()()
 	const src = `
 		sub main()
 		{
@@ -89,11 +92,12 @@ func TestInterrupt(t *testing.T) {
 			put(x[-2], 1);
 		}`
 	for _, s := range shapes {
-		s.after = 60 * time.Millisecond
-		began := time.Now()
-		o := run(t, src, s)
-		if !errors.Is(o.err, engine.ErrInterrupted) || time.Since(began) > 5*time.Second {
-			t.Errorf("%v: %v after %v", s, o.err, time.Since(began))
+		var o *outcome
+		for s.after = 60 * time.Millisecond; o == nil || o.res.Atomic == 0 && s.after < 10*time.Second; s.after *= 4 { // the machine may be busy
+			o = run(t, src, s)
+		}
+		if !errors.Is(o.err, engine.ErrInterrupted) {
+			t.Errorf("%v: %v", s, o.err)
 		}
 		// The end is recorded, since all workers could be stopped.
 		if n := o.trace.kinds[trace.KindProgramFinished]; n != s.nodes*(s.workers+2) {
@@ -105,25 +109,37 @@ func TestInterrupt(t *testing.T) {
 	}
 	t.Run("loops that never wait", func(t *testing.T) {
 		for _, src := range []string{"sub main() { df n; while 1, i = 0 .. out n { none(); } }", "sub main() { for i = 0 .. 2000000000 none(); }"} {
-			began := time.Now()
 			o := run(t, src, shape{nodes: 1, workers: 2, after: 5 * time.Millisecond})
-			if !errors.Is(o.err, engine.ErrInterrupted) || !o.trace.whole() || time.Since(began) > 3*time.Second {
-				t.Errorf("%s: %v after %v", src, o.err, time.Since(began))
+			if !errors.Is(o.err, engine.ErrInterrupted) || !o.trace.whole() {
+				t.Errorf("%s: %v", src, o.err)
 			}
 		}
 	})
 	t.Run("before it starts", func(t *testing.T) {
 		ctx, cancel := context.WithCancel(context.Background())
 		cancel()
-		if o := run(t, src, shape{nodes: 2, workers: 2, ctx: ctx}); !errors.Is(o.err, engine.ErrInterrupted) {
-			t.Error(o.err)
+		for _, apart := range []bool{false, true} {
+			if o := run(t, src, shape{nodes: 2, workers: 2, ctx: ctx, apart: apart}); !errors.Is(o.err, engine.ErrInterrupted) {
+				t.Error(o.err)
+			}
 		}
 	})
 	t.Run("user code that does not return", func(t *testing.T) {
-		began := time.Now()
-		o := run(t, `sub main() { df x; say("before"); put(x, 3500); stay(x); }`, shape{nodes: 2, workers: 1, after: 300 * time.Millisecond})
-		if !errors.Is(o.err, engine.ErrInterrupted) || time.Since(began) > 3*time.Second {
-			t.Errorf("%v after %v", o.err, time.Since(began))
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		started := 0
+		watch := func(ses *prof.Session) {
+			if err := ses.ConnectAny("GlobalEvents", "onForeignStarted", "count", 0, func(*prof.Stream, *prof.Any) {
+				if started++; started == 3 { // one worker runs them, in this order
+					cancel()
+				}
+			}); err != nil {
+				t.Error(err)
+			}
+		}
+		o := run(t, `sub main() { df x; say("before"); put(x, 1000000000); stay(x); }`, shape{nodes: 2, workers: 1, ctx: ctx, session: watch})
+		if !errors.Is(o.err, engine.ErrInterrupted) {
+			t.Error(o.err)
 		}
 		ran := o.trace.ran()
 		if len(ran[`say("before")`]) != 1 || len(ran["stay(x)"]) != 1 || o.out != "before\n" {
@@ -269,14 +285,16 @@ func TestEveryKind(t *testing.T) {
 	if o.err == nil || o.trace.kinds[trace.KindDFDuplicate] != 1 {
 		t.Error("no duplicate")
 	}
-	t.Run("hold", func(t *testing.T) {
+	hold := func(t *testing.T, apart bool) {
 		began := time.Now()
 		o := run(t, `sub main() { df x; put(x, 1); for i = 1 .. 3 out_i("x", x) @ { locator_cyclic: i; }; }`,
-			shape{nodes: 2, workers: 1, set: func(c *engine.Config) { c.Hold = map[string]time.Duration{"out_i": 20 * time.Millisecond} }})
+			shape{nodes: 2, workers: 1, apart: apart, set: func(c *engine.Config) { c.Hold = map[string]time.Duration{"out_i": 20 * time.Millisecond} }})
 		if o.err != nil || o.trace.kinds[trace.KindCFHeld] != 3 || o.trace.kinds[trace.KindCFResumed] != 3 || time.Since(began) < 20*time.Millisecond || o.sorted() != "x=1\nx=1\nx=1" {
 			t.Errorf("%v, printed %q", o.err, o.out)
 		}
-	})
+	}
+	t.Run("hold", func(t *testing.T) { hold(t, false) })
+	t.Run("hold apart", func(t *testing.T) { hold(t, true) })
 	t.Run("stealing", func(t *testing.T) {
 		for range 20 {
 			o := run(t, `sub main() { for i = 1 .. 20 { busy(200) @ { stealable; }; } }`, shape{nodes: 2, workers: 1, set: func(c *engine.Config) { c.Steal = true }})
@@ -328,8 +346,9 @@ func TestEveryKind(t *testing.T) {
 			}
 		}
 	})
+	elsewhere := []string{"RegionEvents", "SyncEvents", "MessageEvents"} // of programs that are no task graphs
 	for _, k := range trace.Kinds() {
-		if seenKinds[k.Kind] == 0 && k.Namespace != "SyncEvents" {
+		if seenKinds[k.Kind] == 0 && !slices.Contains(elsewhere, k.Namespace) {
 			t.Errorf("%v was never recorded", k.Kind)
 		}
 	}

@@ -4,7 +4,7 @@
 // # How it works
 //
 // A node has one FIFO queue of CFs that can go on, served by its workers (goroutines), a store (store.go), and one
-// goroutine that handles messages from other nodes. A CF walks through its stages (step.go) on whichever worker holds it;
+// goroutine that handles messages from other nodes; where the network is slow to wake it, idle workers do that too (Serve). A CF walks through its stages (step.go) on whichever worker holds it;
 // when a DF is missing it leaves the worker, and the answer to its request queues it again. Children are queued when the
 // step that created them returns, in textual order; what a post wakes is queued at that moment. With one node and one
 // worker this gives the order of execution that LuNA programs expect.
@@ -14,6 +14,9 @@
 // Engine.busy counts workers that are not parked, messages under way and CFs held back. Whoever wakes a worker adds one
 // on its behalf first, so the count reaches zero only when nothing can happen any more: then the run is over, and CFs that
 // still exist can never finish. The count changes only when a worker parks or a message is sent; running CFs costs nothing.
+//
+// Where the other nodes are in other processes (Config.Part, part.go), the count is that of this process alone, without
+// messages under way, and the processes find out together that nothing is left to do (quiet.go).
 package engine
 
 import (
@@ -51,18 +54,19 @@ type Config struct {
 	Program        *luna.Program
 	Library        *cpp.Library
 	Nodes, Workers int
-	Args           []string // words for main's parameters
-	Steal          bool     // idle nodes take stealable CFs
-	LinkLatency    time.Duration
-	LinkBandwidth  float64         // bytes per second and link; 0: unlimited
+	Args           []string        // words for main's parameters
+	Steal          bool            // idle nodes take stealable CFs
+	LinkLatency    time.Duration   // of an emulated network; without Part only
+	LinkBandwidth  float64         // bytes per second and link, the same; 0: unlimited
 	Session        *prof.Session   // nil: nothing is recorded
-	Writers        []*trace.Writer // by node; none: no trace
+	Writers        []*trace.Writer // by node, with Part only that of the node here; none: no trace
 	ThreadClock    ThreadClock
 	Hold           map[string]time.Duration // by code fragment: every CF of it is held that long before it may start
 	Records        Recorder                 // LuNA's debug records; nil: none
 	Rules          []Rule                   // events emitted by rule; CheckRule accepts them
 	DescribeDFs    bool                     // the session's describer knows DFs: for modules
 	Warn           func(string)             // receives warnings, one line each
+	Part           *Part                    // nil: all nodes are in this process
 }
 
 // Recorder receives what LuNA's debug mode writes to its record files. Calls may come from several goroutines.
@@ -71,6 +75,10 @@ type Recorder interface {
 	Names(node int, first uint64, b *luna.Block)
 	// CF: the CF executes its first step, or (while) a further test; inputs requested and outputs posted, as identities.
 	CF(id, parent trace.CF, st *luna.Stmt, inputs, outputs [][]int64)
+	// History gives, where the other nodes are in other processes, what a CF that ran is known by there: Came gets it before
+	// one of the CFs that it created runs there.
+	History(id trace.CF) []int
+	Came(id trace.CF, history []int)
 }
 
 // Result is what a run did.
@@ -90,7 +98,9 @@ var ErrInterrupted = errors.New("interrupted")
 type engine struct {
 	cfg        Config
 	prog       *luna.Program
-	nodes      []*node
+	nodes      []*node // nil: it is in another process
+	here       []*node // those of this process
+	part       *part   // nil: all are
 	net        transport.Network
 	ses        *prof.Session
 	recording  bool
@@ -112,7 +122,8 @@ type engine struct {
 	err        error // set once, before done is closed
 	abandoned  bool
 	ended      bool // nothing runs any more
-	spin       bool // workers look for work a while before they park: only where each has a core
+	spin       bool // workers look for work a while before they park: only where each has a core, and there is one more
+	serve      bool // workers receive messages a while before they park: only where each has a core
 	sent       atomic.Int64
 }
 
@@ -132,37 +143,52 @@ const longRun = 50_000 // ns
 const stopGrace = 2 * time.Second
 
 // Run executes the program. It returns *StuckError if CFs are left that can never run, *ProgramError if user code failed
-// or a rule was broken, ErrInterrupted if ctx was cancelled; the Result is valid in all these cases.
+// or a rule was broken, ErrInterrupted if ctx was cancelled; the Result is valid in all these cases. With Config.Part every
+// process calls it, with one node each: what it returns is told there.
 func Run(ctx context.Context, cfg Config) (*Result, error) {
-	e, err := newEngine(cfg)
+	var p *part
+	if cfg.Part != nil {
+		var err error
+		if p, err = join(ctx, &cfg); err != nil {
+			return nil, err
+		}
+	}
+	e, main, err := newEngine(cfg, p)
+	if p != nil {
+		err = p.agree(err)
+	}
 	if err != nil {
+		if e != nil {
+			e.forget()
+		}
 		return nil, err
 	}
-	main, err := e.mainFrame()
-	if err != nil {
-		e.net.Close()
-		e.forget()
-		return nil, err
-	}
-	// Workers that sit in C++ code hold a P of the Go scheduler for a while: there must be one for every worker and
-	// for the message goroutines, or messages would wait for user code to end.
-	procs := max(runtime.GOMAXPROCS(0), min(cfg.Nodes*cfg.Workers+2, 256))
+	// Workers that sit in C++ code hold a P of the Go scheduler for a while, and so does the goroutine that sleeps in MPI: there
+	// must be one for every worker, one for that and one for all else, or messages would wait for user code to end.
+	procs := max(runtime.GOMAXPROCS(0), min(len(e.here)*cfg.Workers+2, 256))
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(procs))
 
-	cpp.OnForeignCrash(func(sig int, msg string) { e.finish(foreignCrash(sig, msg)) })
+	cpp.OnForeignCrash(func(sig int, msg string) { e.finish(foreignCrash(e.here[0].id, sig, msg)) })
 	defer cpp.OnForeignCrash(nil)
 
-	start := clock.Now()
-	e.begin()
-	n0 := e.nodes[0]
-	n0.workers[0].now = clock.Now()
-	first := n0.workers[0].newCF(cfg.Program.Main.Start, main, 0, 0)
-	n0.workers[0].created(first)
-	n0.workers[0].readyIfFree(first)
-	n0.queue.push(e, first)
-	e.busy.Store(int64(cfg.Nodes * cfg.Workers))
+	if p != nil {
+		if err := p.start(); err != nil {
+			e.finish(err)
+		}
+	} else {
+		e.connect()
+		e.begin()
+	}
+	if main != nil && !e.stopping.Load() {
+		w := e.nodes[0].workers[0]
+		w.now = clock.Now()
+		first := w.newCF(cfg.Program.Main.Start, main, 0, 0)
+		w.created(first)
+		w.readyIfFree(first)
+		w.n.queue.push(e, first)
+	}
 	var wg sync.WaitGroup
-	for _, n := range e.nodes {
+	for _, n := range e.here {
 		for _, w := range n.workers {
 			wg.Add(1)
 			go func() { defer wg.Done(); w.loop() }()
@@ -173,39 +199,52 @@ func Run(ctx context.Context, cfg Config) (*Result, error) {
 	case <-ctx.Done():
 		e.finish(ErrInterrupted)
 	}
+	grace := stopGrace
+	if p != nil {
+		grace = p.stopped()
+	}
 	quiet := make(chan struct{})
 	go func() { wg.Wait(); close(quiet) }()
 	select {
 	case <-quiet:
-	case <-time.After(stopGrace):
+	case <-time.After(grace):
 		// Workers inside user code that does not return are left there.
-		for _, n := range e.nodes {
+		for _, n := range e.here {
 			for _, w := range n.workers {
 				e.abandoned = e.abandoned || !w.freeze() && !w.stopped.Load()
 			}
 		}
 	}
+	if p != nil {
+		return p.end()
+	}
 	if e.abandoned {
-		// One is stuck in our own code, and with it what it has recorded last; the rest of the trace is kept.
-		for _, w := range cfg.Writers {
-			if w != nil {
-				w.Abandon()
-			}
-		}
-		return e.result(start), e.err
+		e.abandon()
+		return e.result(), e.err
 	}
 	e.net.Close()
-	e.end()
-	return e.result(start), e.err
+	left := e.end()
+	return e.result(), e.verdict(left)
 }
 
-func newEngine(cfg Config) (*engine, error) {
+// abandon keeps what it can of the trace: a worker is stuck in our own code, and with it what it has recorded last.
+func (e *engine) abandon() {
+	for _, w := range e.cfg.Writers {
+		if w != nil {
+			w.Abandon()
+		}
+	}
+}
+
+// newEngine prepares a run. main is nil where node 0 is elsewhere.
+func newEngine(cfg Config, part *part) (_ *engine, main *frame, _ error) {
 	if cfg.Nodes < 1 || cfg.Nodes > MaxNodes || cfg.Workers < 1 || cfg.Workers > 1024 {
-		return nil, errors.New("a run needs 1 to 65536 nodes of 1 to 1024 workers each")
+		return nil, nil, errors.New("a run needs 1 to 65536 nodes of 1 to 1024 workers each")
 	}
 	p := cfg.Program
-	e := &engine{cfg: cfg, prog: p, ses: cfg.Session, recording: cfg.Session != nil, done: make(chan struct{}),
-		codes: make([]codeTimes, len(p.Codes)), hold: make([]time.Duration, len(p.Codes)), literals: map[string]cpp.Value{}}
+	e := &engine{cfg: cfg, prog: p, part: part, ses: cfg.Session, recording: cfg.Session != nil, done: make(chan struct{}),
+		codes: make([]codeTimes, len(p.Codes)), hold: make([]time.Duration, len(p.Codes)), literals: map[string]cpp.Value{},
+		nodes: make([]*node, cfg.Nodes)}
 	if e.ses == nil {
 		e.ses = prof.New()
 		e.ses.EnableAll(false)
@@ -213,13 +252,19 @@ func newEngine(cfg Config) (*engine, error) {
 	for _, r := range p.Routines {
 		e.fns = append(e.fns, cfg.Library.Routine(r))
 	}
+	sharing := cfg.Nodes * cfg.Workers // workers that share our cores
+	if part != nil {
+		sharing = part.sharing
+		part.eng = e
+	}
 	for i, c := range p.Codes {
 		e.hold[i] = cfg.Hold[c.Name]
-		if cfg.ThreadClock == ClockOn || cfg.ThreadClock == ClockAuto && cfg.Nodes*cfg.Workers > runtime.NumCPU() {
+		if cfg.ThreadClock == ClockOn || cfg.ThreadClock == ClockAuto && sharing > runtime.NumCPU() {
 			e.codes[i].clock = true
 		}
 	}
-	e.spin = cfg.Nodes*cfg.Workers < runtime.NumCPU()
+	e.spin = sharing < runtime.NumCPU()
+	e.serve = sharing <= runtime.NumCPU()
 	e.static = make([]static, len(p.Stmts))
 	for i, st := range p.Stmts {
 		e.static[i] = study(st)
@@ -234,29 +279,41 @@ func newEngine(cfg Config) (*engine, error) {
 		}
 	}
 	for i := range cfg.Nodes {
-		e.nodes = append(e.nodes, newNode(e, i))
+		if part == nil || i == part.node {
+			e.nodes[i] = newNode(e, i)
+			e.here = append(e.here, e.nodes[i])
+		}
 	}
+	e.busy.Store(int64(len(e.here) * cfg.Workers))
 	if err := e.setRules(); err != nil {
-		e.forget()
-		return nil, err
+		return e, nil, err
 	}
 	if e.recording {
 		e.setDescriber()
 	}
-	e.net = local.New(cfg.Nodes, local.Options{Latency: cfg.LinkLatency, Bandwidth: cfg.LinkBandwidth}, func(m *transport.Message) {
+	main, err := e.mainFrame()
+	return e, main, err
+}
+
+// connect makes the network of nodes that are all here.
+func (e *engine) connect() {
+	e.net = local.New(e.cfg.Nodes, local.Options{Latency: e.cfg.LinkLatency, Bandwidth: e.cfg.LinkBandwidth}, func(m *transport.Message) {
 		e.nodes[m.To].rts.handle(m)
 		e.leave()
 	})
-	return e, nil
 }
 
 // enter counts one more thing that can make progress.
 func (e *engine) enter() { e.busy.Add(1) }
 
-// leave counts one less; the last one ends the run.
+// leave counts one less; the last one ends the run, if no other process has anything left to do either.
 func (e *engine) leave() {
 	if e.busy.Add(-1) == 0 {
-		e.finish(nil)
+		if e.part == nil {
+			e.finish(nil)
+		} else {
+			e.part.rest()
+		}
 	}
 }
 
@@ -266,7 +323,7 @@ func (e *engine) finish(err error) {
 		e.err = err
 		e.stopping.Store(true)
 		close(e.done)
-		for _, n := range e.nodes {
+		for _, n := range e.here {
 			n.queue.wakeAll()
 		}
 	})
@@ -277,31 +334,41 @@ func (e *engine) begin() {
 	cpu := clock.ProcessCPU()
 	t := clock.Now()
 	e.started = t
-	for _, n := range e.nodes {
+	process := uint64(0)
+	if e.part != nil {
+		process = uint64(e.part.node)
+	}
+	for _, n := range e.here {
 		for _, w := range n.workers {
-			e.ses.ProgramStarted.EmitAt(w.ps, t, 0, cpu)
+			e.ses.ProgramStarted.EmitAt(w.ps, t, process, cpu)
 		}
-		e.ses.ProgramStarted.EmitAt(n.rts.ps, t, 0, cpu)
-		e.ses.ProgramStarted.EmitAt(n.mon, t, 0, cpu)
-		// All nodes of one process read one clock.
-		e.ses.ClockSync.EmitAt(n.rts.ps, t, 0, 0)
+		e.ses.ProgramStarted.EmitAt(n.rts.ps, t, process, cpu)
+		e.ses.ProgramStarted.EmitAt(n.mon, t, process, cpu)
+		if e.part == nil || n.id == 0 {
+			// All nodes of one process read one clock.
+			e.ses.ClockSync.EmitAt(n.rts.ps, t, 0, 0)
+		}
 	}
 }
 
-// end is called when nothing runs any more: it looks for CFs left over, gives every DF back and records the end.
-func (e *engine) end() {
+// end is called when nothing runs any more: it looks for CFs left over, gives every DF back and records the end. It returns
+// what is left, by node of this process.
+func (e *engine) end() []*remains {
 	e.ended = true
-	left := e.pending()
-	if e.err == nil && len(left) > 0 {
-		e.err = e.stuck(left)
+	var all []*remains
+	for _, n := range e.here {
+		all = append(all, n.remains())
 	}
-	e.release(left)
+	if e.err == nil && e.cfg.Records != nil {
+		e.recordPending(all)
+	}
+	e.release(all)
 	cpu := clock.ProcessCPU()
-	for _, n := range e.nodes {
+	for _, n := range e.here {
 		n.rts.drop()
 	}
 	t := clock.Now()
-	for _, n := range e.nodes {
+	for _, n := range e.here {
 		for _, w := range n.workers {
 			e.ses.ProgramFinished.EmitAt(w.ps, t, cpu)
 		}
@@ -310,6 +377,7 @@ func (e *engine) end() {
 		e.ses.ProgramFinished.EmitAt(n.mon, t, cpu)
 	}
 	e.forget()
+	return all
 }
 
 // forget releases the string constants.
@@ -319,12 +387,15 @@ func (e *engine) forget() {
 	}
 }
 
-func (e *engine) result(start int64) *Result {
-	r := &Result{WallNS: clock.Now() - start, Messages: e.sent.Load()}
+func (e *engine) result() *Result {
+	r := &Result{Messages: e.sent.Load()}
+	if e.started > 0 {
+		r.WallNS = clock.Now() - e.started
+	}
 	if e.abandoned {
 		return r
 	}
-	for _, n := range e.nodes {
+	for _, n := range e.here {
 		for _, w := range n.workers {
 			r.Atomic += w.stats.atomic
 			r.Stolen += w.stats.stolen

@@ -100,7 +100,7 @@ func (w *worker) crashed(c *cf, o cpp.Outcome) {
 	}
 }
 
-// foreignCrash is the error of a thread that user code started itself: it belongs to no CF.
-func foreignCrash(sig int, msg string) *ProgramError {
-	return &ProgramError{Msg: "a thread started by the program's C++ code ended the program: " + msg, Signal: sig}
+// foreignCrash is the error of a thread that user code started itself: it belongs to no CF. The node is one of its process.
+func foreignCrash(node, sig int, msg string) *ProgramError {
+	return &ProgramError{Node: node, Msg: "a thread started by the program's C++ code ended the program: " + msg, Signal: sig}
 }

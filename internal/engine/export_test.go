@@ -2,6 +2,7 @@ package engine
 
 import (
 	"fmt"
+	"time"
 
 	"github.com/whyslow/whyslow/prof"
 )
@@ -10,6 +11,9 @@ import (
 func KnownDFs(d prof.Describer) int {
 	n := 0
 	for _, t := range d.(*describer).known {
+		if t == nil {
+			continue
+		}
 		for i := range t.shards {
 			n += len(t.shards[i].known)
 		}
@@ -41,4 +45,18 @@ func (r *Rule) text() string {
 		return "before " + r.Point
 	}
 	return "after " + r.Point
+}
+
+// HurryRests lets processes that are passive say so at once, however often, and returns what puts that right.
+func HurryRests() (undo func()) {
+	old := rests
+	rests.often, rests.oftenEach = 0, 0
+	return func() { rests = old }
+}
+
+// Unhurried lets interrupted processes wait for what takes longer on a busy machine, and returns what puts that right.
+func Unhurried() (undo func()) {
+	workers, meeting, network := interruptGrace, meetGrace, closeGrace
+	interruptGrace, meetGrace, closeGrace = time.Minute, time.Minute, time.Minute
+	return func() { interruptGrace, meetGrace, closeGrace = workers, meeting, network }
 }

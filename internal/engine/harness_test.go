@@ -5,6 +5,7 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"math/rand/v2"
 	"os"
 	"slices"
 	"strings"
@@ -87,21 +88,31 @@ type shape struct {
 	after          time.Duration // interrupt it then
 	session        func(*prof.Session)
 	loose          bool // the trace may lack events
+	apart          bool // every node has an engine of its own, as if in a process of its own
+	part           func(*engine.Config)
+	delays         *rand.Rand // apart: messages take a random time
 }
 
-func (s shape) String() string { return fmt.Sprintf("%dx%d", s.nodes, s.workers) }
+func (s shape) String() string {
+	if s.apart {
+		return fmt.Sprintf("%dx%d apart", s.nodes, s.workers)
+	}
+	return fmt.Sprintf("%dx%d", s.nodes, s.workers)
+}
 
 var (
 	one    = shape{nodes: 1, workers: 1}
-	shapes = []shape{one, {nodes: 1, workers: 4}, {nodes: 4, workers: 1}, {nodes: 3, workers: 2}}
+	shapes = []shape{one, {nodes: 1, workers: 4}, {nodes: 4, workers: 1}, {nodes: 3, workers: 2},
+		{nodes: 1, workers: 1, apart: true}, {nodes: 4, workers: 1, apart: true}, {nodes: 2, workers: 2, apart: true}}
 )
 
 // outcome is what a run did.
 type outcome struct {
-	out   string
-	res   *engine.Result
-	err   error
-	trace *facts
+	out    string
+	res    *engine.Result
+	err    error
+	others []error // apart: of the other nodes
+	trace  *facts
 }
 
 func (o *outcome) lines() []string {
@@ -164,7 +175,11 @@ func execute(t testing.TB, p *luna.Program, s shape) (o *outcome, faults []strin
 		if s.after > 0 {
 			time.AfterFunc(s.after, cancel)
 		}
-		o.res, o.err = engine.Run(ctx, cfg)
+		if s.apart {
+			o.res, o.others, o.err = runApart(ctx, t, cfg, s)
+		} else {
+			o.res, o.err = engine.Run(ctx, cfg)
+		}
 	})
 	cancel()
 	timeout.Stop()
@@ -285,7 +300,7 @@ func fails(t *testing.T, src, msg, lunaLine, stmt string, more ...shape) {
 func stuck(t *testing.T, src, want string, more ...shape) {
 	t.Helper()
 	p := compile(t, src)
-	for _, s := range append([]shape{one, {nodes: 3, workers: 2}}, more...) {
+	for _, s := range append([]shape{one, {nodes: 3, workers: 2}, {nodes: 3, workers: 1, apart: true}}, more...) {
 		o := runProgram(t, p, s)
 		var e *engine.StuckError
 		if !errors.As(o.err, &e) {

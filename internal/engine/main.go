@@ -23,8 +23,11 @@ func CheckArgs(p *luna.Program, args []string) error {
 	return err
 }
 
-// mainFrame makes the frame of main from the program's arguments.
+// mainFrame makes the frame of main from the program's arguments; nil where node 0 is elsewhere.
 func (e *engine) mainFrame() (*frame, error) {
+	if e.nodes[0] == nil {
+		return nil, CheckArgs(e.prog, e.cfg.Args)
+	}
 	vals, err := parseArgs(e.prog, e.cfg.Args, e.cfg.Warn)
 	if err != nil {
 		return nil, err

@@ -61,6 +61,7 @@ type actor struct {
 	err   *ProgramError // first fault of the current step
 	now   int64         // last reading of the clock: the time of all events of one uninterrupted burst of work
 	words []int64
+	head  []byte // empty, with room for the head of a message
 	dfs   []trace.DF
 	idx   []int32
 	vals  []any                    // arguments of an event emitted by rule
@@ -76,6 +77,7 @@ type worker struct {
 	actor
 	id       int
 	wake     chan struct{}
+	wanted   func() bool // there is something to do
 	children []*cf
 	args     []cpp.Value
 	outs     []cpp.Value
@@ -90,8 +92,8 @@ type worker struct {
 
 func newNode(e *engine, id int) *node {
 	n := &node{id: id, eng: e, requests: map[uint64]waiter{}, held: map[*cf]bool{}}
-	if id < len(e.cfg.Writers) {
-		n.writer = e.cfg.Writers[id]
+	if k := len(e.here); k < len(e.cfg.Writers) {
+		n.writer = e.cfg.Writers[k]
 	}
 	stream := func(i int) *prof.Stream {
 		var ts *trace.Stream
@@ -101,7 +103,8 @@ func newNode(e *engine, id int) *node {
 		return e.ses.Stream(id, i, ts)
 	}
 	for i := range e.cfg.Workers {
-		n.workers = append(n.workers, &worker{actor: actor{n: n, ps: stream(i)}, id: i, codes: slices.Clone(e.codes), wake: make(chan struct{}, 1)})
+		n.workers = append(n.workers, &worker{actor: actor{n: n, ps: stream(i)}, id: i, codes: slices.Clone(e.codes), wake: make(chan struct{}, 1),
+			wanted: func() bool { return n.queue.n.Load() > 0 || e.stopping.Load() }})
 	}
 	n.rts = &actor{n: n, ps: stream(e.cfg.Workers)}
 	n.mon = stream(e.cfg.Workers + 1)
@@ -264,9 +267,11 @@ func (w *worker) next() *cf {
 		if c := q.pop(); c != nil {
 			return c
 		}
-		for start := clock.Now(); e.spin && clock.Now()-start < int64(spinFor); {
-			if q.n.Load() > 0 {
-				break
+		if !e.serve || !e.net.Serve(w.wanted) {
+			for start := clock.Now(); e.spin && clock.Now()-start < int64(spinFor); {
+				if q.n.Load() > 0 {
+					break
+				}
 			}
 		}
 		if q.n.Load() > 0 {

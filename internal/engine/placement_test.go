@@ -16,21 +16,25 @@ import (
 
 func TestSection6_Locators(t *testing.T) {
 	three := shape{nodes: 3, workers: 1}
+	apart := three
+	apart.apart = true
 	// ran runs a program on three nodes and compares the nodes on which statements ran and DFs were held.
 	ran := func(t *testing.T, src string, want map[string][]int) {
 		t.Helper()
-		o := run(t, src, three)
-		if o.err != nil {
-			t.Fatal(o.err)
-		}
-		got := o.trace.ran()
-		for text, nodes := range want {
-			have := got[text]
-			if have == nil {
-				have = o.trace.stored(text)
+		for _, s := range []shape{three, apart} {
+			o := run(t, src, s)
+			if o.err != nil {
+				t.Fatal(o.err)
 			}
-			if !slices.Equal(have, nodes) {
-				t.Errorf("%s: nodes %v, wanted %v", text, have, nodes)
+			got := o.trace.ran()
+			for text, nodes := range want {
+				have := got[text]
+				if have == nil {
+					have = o.trace.stored(text)
+				}
+				if !slices.Equal(have, nodes) {
+					t.Errorf("%v: %s: nodes %v, wanted %v", s, text, have, nodes)
+				}
 			}
 		}
 	}
@@ -180,8 +184,8 @@ func TestSection8_7_Stealing(t *testing.T) {
 		t.Fatal(without.err, without.res.Stolen)
 	}
 	stolen := int64(0)
-	for range 10 {
-		o := runProgram(t, p, shape{nodes: 3, workers: 1, set: steal})
+	for i := range 10 {
+		o := runProgram(t, p, shape{nodes: 3, workers: 1, set: steal, apart: i%2 == 1})
 		if o.err != nil || o.out != without.out {
 			t.Fatalf("%v, printed %q, wanted %q", o.err, o.out, without.out)
 		}
@@ -237,7 +241,7 @@ func TestNetwork(t *testing.T) {
 		t.Errorf("%d messages with DFs", flights)
 	}
 	// Of what is still on its way when the run is interrupted nothing is left in memory.
-	for range 3 {
+	for i := range 3 {
 		live := cpp.Live()
 		o := run(t, `
 			sub main()
@@ -246,7 +250,7 @@ func TestNetwork(t *testing.T) {
 				put(x[0], 1);
 				while x[i], i = 0 .. out y { df b; block(b, 1000, i); peek("", b) @ { locator_cyclic: i; }; busy(100); put(x[i + 1], 1); }
 			}`,
-			shape{nodes: 3, workers: 1, after: 20 * time.Millisecond, set: func(c *engine.Config) { c.LinkLatency = 5 * time.Millisecond }})
+			shape{nodes: 3, workers: 1, apart: i == 1, after: 20 * time.Millisecond, set: func(c *engine.Config) { c.LinkLatency = 5 * time.Millisecond }})
 		if !errors.Is(o.err, engine.ErrInterrupted) {
 			t.Error(o.err)
 		}

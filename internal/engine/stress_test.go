@@ -3,6 +3,7 @@ package engine_test
 import (
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"strings"
 	"testing"
 	"time"
@@ -225,7 +226,7 @@ func (g graph) check(t testing.TB, p *luna.Program, s shape, modules bool) []str
 }
 
 func TestRandomPrograms(t *testing.T) {
-	deadline := time.Now().Add(10 * time.Second)
+	deadline := time.Now().Add(7 * time.Second)
 	runs := 0
 	rapid.Check(t, func(rt *rapid.T) {
 		if time.Now().After(deadline) {
@@ -234,7 +235,10 @@ func TestRandomPrograms(t *testing.T) {
 		g := drawGraph(rt)
 		p := compile(t, "\n"+g.src)
 		for range 2 {
-			s := shape{nodes: rapid.IntRange(1, 5).Draw(rt, "nodes"), workers: rapid.IntRange(1, 3).Draw(rt, "workers")}
+			s := shape{nodes: rapid.IntRange(1, 5).Draw(rt, "nodes"), workers: rapid.IntRange(1, 3).Draw(rt, "workers"), apart: rapid.Bool().Draw(rt, "apart")}
+			if s.apart && rapid.Bool().Draw(rt, "delays") {
+				s.delays = rand.New(rand.NewPCG(rapid.Uint64().Draw(rt, "seed"), 0))
+			}
 			steal, latency := rapid.Bool().Draw(rt, "steal"), rapid.SampledFrom([]time.Duration{0, 0, 50 * time.Microsecond, time.Millisecond}).Draw(rt, "latency")
 			s.set = func(c *engine.Config) {
 				c.Steal, c.LinkLatency = steal, latency
@@ -243,7 +247,7 @@ func TestRandomPrograms(t *testing.T) {
 				}
 			}
 			runs++
-			modules := rapid.Bool().Draw(rt, "modules")
+			modules := !s.apart && rapid.Bool().Draw(rt, "modules")
 			if faults := g.check(t, p, s, modules); len(faults) > 0 {
 				rt.Fatalf("%v (stealing %v, latency %v, modules %v): %s\n%s", s, steal, latency, modules, strings.Join(faults, "\n"), g.src)
 			}

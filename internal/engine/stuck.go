@@ -3,12 +3,9 @@ package engine
 // What is left when nothing can happen any more: the CFs that wait, for what, and whether anything could have made it.
 
 import (
-	"cmp"
 	"encoding/binary"
 	"fmt"
-	"slices"
 
-	"github.com/whyslow/whyslow/internal/clock"
 	"github.com/whyslow/whyslow/internal/luna"
 	"github.com/whyslow/whyslow/trace"
 )
@@ -62,112 +59,14 @@ func plural(n int, one, many string) string {
 	return fmt.Sprintf("%d %s", n, many)
 }
 
-// leftover is a CF that still exists when nothing runs any more, and its unanswered requests.
-type leftover struct {
-	*cf
-	node *node // where it waits
-	asks []ask
-}
-
-// ask is an unanswered request for input k, or a push that did not come.
-type ask struct {
-	k    int
-	id   ident
-	late bool // of an earlier test of a loop, or made before the CF went to another node
-}
-
-// pending collects what is left when nothing runs any more, in order of creation.
-func (e *engine) pending() []*leftover {
-	found := map[*cf]*leftover{}
-	at := func(c *cf, n *node) *leftover {
-		l := found[c]
-		if l == nil {
-			l = &leftover{cf: c, node: n}
-			found[c] = l
-		}
-		return l
-	}
-	for _, n := range e.nodes {
-		for i := range n.shards {
-			for _, cell := range n.shards[i].table {
-				for ; cell != nil; cell = cell.next {
-					for _, w := range cell.waiters {
-						home := n
-						if w.c == nil {
-							home = e.nodes[w.node]
-							w = home.requests[w.req]
-						}
-						l := at(w.c, home)
-						l.asks = append(l.asks, ask{int(w.k), cell.id, w.gen != w.c.gen})
-					}
-					if c := cell.listener; c != nil {
-						l := at(c, n)
-						for k, in := range c.st.Inputs {
-							if in.Push && c.inputs[k].asked {
-								id, _ := n.rts.refIdent(in.Ref, &env{f: c.ctx(), c: c})
-								l.asks = append(l.asks, ask{k: k, id: id})
-							}
-						}
-					}
-				}
-			}
-		}
-	}
-	var left []*leftover
-	for _, l := range found {
-		slices.SortFunc(l.asks, func(x, y ask) int { return x.k - y.k })
-		left = append(left, l)
-	}
-	slices.SortFunc(left, func(x, y *leftover) int { return cmp.Compare(x.id, y.id) })
-	return left
-}
-
-// release gives back what CFs hold that will not run any more.
-func (e *engine) release(left []*leftover) {
-	letGo := func(a *actor, c *cf) {
-		a.now = clock.Now()
-		for i := range c.inputs {
-			a.letGo(&c.inputs[i])
-		}
-	}
-	for _, l := range left {
-		letGo(l.node.rts, l.cf)
-	}
-	for _, n := range e.nodes {
-		for _, w := range n.requests { // the answer may have been on its way
-			letGo(n.rts, w.c)
-		}
-		n.heldMu.Lock()
-		for c := range n.held {
-			letGo(n.rts, c)
-		}
-		n.held = nil
-		n.heldMu.Unlock()
-		n.queue.mu.Lock()
-		for c := n.queue.items.pop(); c != nil; c = n.queue.items.pop() {
-			letGo(n.rts, c)
-		}
-		n.queue.n.Store(0)
-		n.queue.mu.Unlock()
-		for _, w := range n.workers {
-			if w.cur != nil { // it failed or was interrupted
-				letGo(n.rts, w.cur)
-			}
-		}
-	}
-}
-
 // stuck explains the CFs left over.
 func (e *engine) stuck(left []*leftover) *StuckError {
 	s := &StuckError{CFs: make([]PendingCF, len(left))}
 	makes := makes{}
 	for i, c := range left {
-		s.CFs[i] = PendingCF{ID: c.id, Node: c.node.id, Stmt: c.st, Executed: c.zombie || c.moved, Root: true}
+		s.CFs[i] = PendingCF{ID: c.id, Node: c.node, Stmt: c.st, Executed: c.executed, Root: true}
 		if s.CFs[i].Executed {
 			continue
-		}
-		if e.cfg.Records != nil {
-			c.node.rts.record(c.cf)
 		}
 		makes.collect(c.cf, &s.CFs[i])
 	}
@@ -175,7 +74,7 @@ func (e *engine) stuck(left []*leftover) *StuckError {
 	for i, c := range left {
 		p := &s.CFs[i]
 		for _, x := range c.asks {
-			if !p.Executed && (x.late || c.inputs[x.k].have) {
+			if !p.Executed && (x.late || x.have) {
 				continue
 			}
 			ref := c.st.Inputs[x.k].Ref

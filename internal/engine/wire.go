@@ -3,13 +3,16 @@ package engine
 // Messages between nodes. Heads are varints (encoding/binary, zigzag where signed); payloads are DF values.
 //
 //	message     head                                                        payload
-//	CF          cf, statement, execution state, frames, input states        values of inputs that are here
+//	CF          cf, statement, execution state, frames, input states, with  values of inputs that are here
+//	            debug records and many processes the history of its parent
 //	Post        identity, count, producer                                   the value
 //	Request     identity                                                    -
 //	Response    identity, request number                                    the value
 //	Destroy     identity                                                    -
 //	Push        label identity, identity, pushing CF                        the value
 //	Steal       -                                                           -
+//
+// What processes tell each other about the run itself is in part.go.
 
 import (
 	"encoding/binary"
@@ -30,24 +33,38 @@ const (
 	msgDestroy
 	msgPush
 	msgSteal
+	firstControl // kinds from here on are no part of the program's work
 )
 
-// newMessage makes a message with the node's next number. The number of a request is its message's.
+// outgoing is a message with room for what most of them have.
+type outgoing struct {
+	m       transport.Message
+	head    [40]byte
+	payload [1]cpp.Value
+}
+
+// newMessage makes a message with the node's next number. The number of a request is its message's. The head is copied;
+// it may be built in a.head.
 func (a *actor) newMessage(kind uint8, to int, head []byte, payload ...cpp.Value) *transport.Message {
-	return &transport.Message{Kind: kind, From: a.n.id, To: to, Number: a.n.message(), Head: head, Payload: payload}
+	o := &outgoing{m: transport.Message{Kind: kind, From: a.n.id, To: to, Number: a.n.message()}}
+	o.m.Head, o.m.Payload = append(o.head[:0], head...), append(o.payload[:0], payload...)
+	a.head = head[:0]
+	return &o.m
 }
 
 // dispatch counts the message as work under way and sends it.
 func (a *actor) dispatch(m *transport.Message) {
 	e := a.n.eng
-	e.enter()
+	if e.part == nil { // else it counts again when it has arrived
+		e.enter()
+	}
 	e.sent.Add(1)
 	e.net.Send(m)
 	a.now = clock.Now() // sending copies the payload, which takes its time
 }
 
 func (a *actor) sendRequest(c *cf, k int, id *ident, num trace.DF, node int) {
-	m := a.newMessage(msgRequest, node, appendIdent(nil, id))
+	m := a.newMessage(msgRequest, node, appendIdent(a.head, id))
 	n := a.n
 	n.pendingMu.Lock()
 	n.requests[m.Number] = waiter{c: c, k: int32(k), gen: c.gen}
@@ -58,26 +75,26 @@ func (a *actor) sendRequest(c *cf, k int, id *ident, num trace.DF, node int) {
 
 // respond answers a request of another node. It owns a reference of v.
 func (a *actor) respond(id *ident, num trace.DF, v cpp.Value, node int, req uint64) {
-	m := a.newMessage(msgResponse, node, binary.AppendUvarint(appendIdent(nil, id), req), v)
+	m := a.newMessage(msgResponse, node, binary.AppendUvarint(appendIdent(a.head, id), req), v)
 	a.n.eng.ses.DFSent.Emit(a.ps, num, node, m.Bytes(), m.Number, req, 0)
 	a.dispatch(m)
 }
 
 func (a *actor) sendPost(id *ident, num trace.DF, v cpp.Value, count int32, by maker, to int) {
-	h := binary.AppendVarint(appendIdent(nil, id), int64(count))
+	h := binary.AppendVarint(appendIdent(a.head, id), int64(count))
 	m := a.newMessage(msgPost, to, appendMaker(h, by), v)
 	a.n.eng.ses.DFSent.Emit(a.ps, num, to, m.Bytes(), m.Number, 0, 0)
 	a.dispatch(m)
 }
 
 func (a *actor) sendPush(label, id *ident, num trace.DF, v cpp.Value, by trace.CF, to int) {
-	m := a.newMessage(msgPush, to, binary.AppendUvarint(appendIdent(appendIdent(nil, label), id), uint64(by)), v)
+	m := a.newMessage(msgPush, to, binary.AppendUvarint(appendIdent(appendIdent(a.head, label), id), uint64(by)), v)
 	a.n.eng.ses.DFSent.Emit(a.ps, num, to, m.Bytes(), m.Number, 0, by)
 	a.dispatch(m)
 }
 
 func (a *actor) sendDestroy(id *ident, to int) {
-	a.dispatch(a.newMessage(msgDestroy, to, appendIdent(nil, id)))
+	a.dispatch(a.newMessage(msgDestroy, to, appendIdent(a.head, id)))
 }
 
 // migrate sends a CF to another node, where it goes on at the same stage; p is the point in its life.
@@ -106,7 +123,7 @@ func (a *actor) cfMessage(c *cf, to int) *transport.Message {
 		c.moved = true
 	}
 	c.unlock()
-	h := binary.AppendUvarint(nil, uint64(c.id))
+	h := binary.AppendUvarint(a.head, uint64(c.id))
 	h = binary.AppendUvarint(h, uint64(c.st.ID))
 	h = binary.AppendUvarint(h, uint64(c.parent))
 	h = binary.AppendUvarint(h, uint64(c.pexec))
@@ -131,6 +148,13 @@ func (a *actor) cfMessage(c *cf, to int) *transport.Message {
 		a.letGo(s)
 	}
 	a.n.forgetInputs(c)
+	if r := a.n.eng.cfg.Records; r != nil && a.n.eng.part != nil {
+		history := r.History(c.parent)
+		h = binary.AppendUvarint(h, uint64(len(history)))
+		for _, b := range history {
+			h = binary.AppendUvarint(h, uint64(b))
+		}
+	}
 	return a.newMessage(msgCF, to, h, payload...)
 }
 
@@ -326,6 +350,13 @@ func (a *actor) receive(d *decoder, m *transport.Message, t int64) {
 		a.n.denote(s, a.number(&id))
 		e.ses.DFStored.EmitAt(a.ps, t, s.df, s.val.Size())
 		payload = payload[1:]
+	}
+	if e.cfg.Records != nil && e.part != nil {
+		history := make([]int, d.uint())
+		for i := range history {
+			history[i] = int(d.uint())
+		}
+		e.cfg.Records.Came(c.parent, history)
 	}
 	// Its node was chosen when it was sent: by its locator, or by the thief.
 	c.placed = true

@@ -1,21 +1,14 @@
 package eventlist
 
 import (
-	"cmp"
 	"math"
-	"slices"
+	"sort"
 
 	"github.com/whyslow/whyslow/internal/model"
 )
 
-// clock moves the times of one node to the common clock, exactly as the model does.
+// clock moves the times of one node to the common clock, exactly as the model does: it is the model's.
 type clock []model.ClockSync
-
-// newClock takes the comparisons of all streams of a node, by stream and in recorded order.
-func newClock(syncs []model.ClockSync) clock {
-	slices.SortStableFunc(syncs, func(a, b model.ClockSync) int { return cmp.Compare(a.Time, b.Time) })
-	return syncs
-}
 
 func (c clock) correct(t int64) int64 { return model.Common(t, c) }
 
@@ -29,14 +22,18 @@ func (c clock) bounds(first, last int64) (lo, hi int64) {
 		return first, last
 	}
 	lo, hi = math.MaxInt64, math.MinInt64
-	least, most := c[0].Offset, c[0].Offset
 	see := func(t int64) {
 		v := c.correct(t)
 		lo, hi = min(lo, v), max(hi, v)
 	}
 	see(first)
 	see(last)
-	for _, s := range c {
+	// Only the comparisons within and those next to them have a say.
+	from := sort.Search(len(c), func(i int) bool { return c[i].Time >= first })
+	to := sort.Search(len(c), func(i int) bool { return c[i].Time > last })
+	near := c[max(from-1, 0):min(to+1, len(c))]
+	least, most := near[0].Offset, near[0].Offset
+	for _, s := range near {
 		least, most = min(least, s.Offset), max(most, s.Offset)
 		if s.Time < -far || s.Time > far || s.Offset < -far || s.Offset > far {
 			return math.MinInt64, math.MaxInt64

@@ -90,7 +90,6 @@ func (l *List) ready(ctx context.Context) error {
 		stream
 		blocks []block
 		spans  []trace.Span // of the blocks, on the node's own clock
-		syncs  []model.ClockSync
 	}
 	var mu sync.Mutex
 	var streams []found
@@ -106,11 +105,8 @@ func (l *List) ready(ctx context.Context) error {
 				return err
 			}
 			blk := block{ordinal: int32(len(f.blocks)), n: int32(b.N), at: at}
-			for i, k := range b.Kind {
+			for _, k := range b.Kind {
 				blk.kinds.add(k)
-				if k == trace.KindClockSync {
-					f.syncs = append(f.syncs, model.ClockSync{Time: b.Time[i], Offset: int64(b.Args(i)[0])})
-				}
 			}
 			if b.N > 0 {
 				f.blocks, f.spans = append(f.blocks, blk), append(f.spans, trace.Span{From: b.First, To: b.Last})
@@ -130,13 +126,6 @@ func (l *List) ready(ctx context.Context) error {
 	l.nodes = map[int]*node{}
 	for _, n := range l.r.Nodes() {
 		l.nodes[n] = l.newNode(n)
-	}
-	for i := range streams {
-		n := l.nodes[streams[i].node]
-		n.clock = append(n.clock, streams[i].syncs...)
-	}
-	for _, n := range l.nodes {
-		n.clock = newClock(n.clock)
 	}
 	var blocks []block
 	for i := range streams {
@@ -160,7 +149,7 @@ func (l *List) ready(ctx context.Context) error {
 }
 
 func (l *List) newNode(number int) *node {
-	n := &node{number: number, defs: l.r.Defs(number), user: map[trace.Kind]*shape{}}
+	n := &node{number: number, clock: l.m.Clock(number), defs: l.r.Defs(number), user: map[trace.Kind]*shape{}}
 	for _, s := range n.defs.UserKinds() {
 		n.user[s.Kind] = newShape(s)
 	}

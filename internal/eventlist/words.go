@@ -68,6 +68,18 @@ var words = map[trace.Kind][languages]string{
 
 	trace.KindWaitStarted: {"waits for {name}", "ждёт {name}"},
 	trace.KindWaitEnded:   {"the wait for {name} is over", "ожидание {name} окончено"},
+	trace.KindCollective: {"collective {kind}[ {sync}] of {size} nodes from node {start}[, root {root}][, {sent} sent][, {received} received]",
+		"коллективная операция {kind}[ {sync}], узлов {size}, с узла {start}[, корень {root}][, отправлено {sent}][, получено {received}]"},
+	trace.KindAcquired: {"has lock {lock}", "захватил блокировку {lock}"},
+	trace.KindReleased: {"gives lock {lock} back", "отпустил блокировку {lock}"},
+
+	trace.KindEntered: {"enters {region}", "входит в {region}"},
+	trace.KindExited:  {"leaves {region}", "выходит из {region}"},
+
+	trace.KindPut:          {"writes {bytes} to node {to}[, transfer {transfer}]", "пишет {bytes} на узел {to}[, передача {transfer}]"},
+	trace.KindGet:          {"reads {bytes} from node {from}[, transfer {transfer}]", "читает {bytes} с узла {from}[, передача {transfer}]"},
+	trace.KindRemoteAtomic: {"changes {bytes} on node {on} at once", "атомарно меняет {bytes} на узле {on}"},
+	trace.KindCompleted:    {"transfers are over[: {transfer}]", "передачи завершены[: {transfer}]"},
 }
 
 // reasons are those of onDestroy.

@@ -13,10 +13,20 @@ var definitions = []struct {
 	{"overhead", overheadExperiment},
 	{"latency", latencyExperiment},
 	{"pic", picExperiment},
+	{"overhead-mpi", overheadMPIExperiment},
+	{"latency-shm", latencySharedExperiment},
+	{"latency-tcp", latencyTCPExperiment},
+	{"pic-mpi", picMPIExperiment},
 }
 
 // network are links like those of a cluster: 10 Gbit/s.
 var network = []string{"--link-latency=20us", "--link-bandwidth=1250M"}
+
+// What mpirun is told about the links between ranks: which of Open MPI's ways to transfer bytes are used.
+var (
+	sharedMemory = []string{"--mca", "pml", "ob1", "--mca", "btl", "self,vader"}
+	tcp          = []string{"--mca", "pml", "ob1", "--mca", "btl", "self,tcp"}
+)
 
 // The same number of iterations of arithmetic is done in every run of an experiment: about 0.3 s for this one.
 const iterations = 200_000_000
@@ -49,7 +59,7 @@ func starvationExperiment(opt Options) *Experiment {
 func overheadExperiment(opt Options) *Experiment {
 	e := &Experiment{
 		Title:     "one chain on one worker, the same work in ever fewer and larger CFs",
-		Parameter: "CFs", Repeats: 5, judge: judgeOverhead,
+		Parameter: "CFs", Repeats: 5, judge: judgeOverhead, perCF: true,
 	}
 	work, from, to, step := iterations, 1<<18, 1<<6, 2
 	if opt.Quick {
@@ -61,38 +71,79 @@ func overheadExperiment(opt Options) *Experiment {
 	return e
 }
 
-// latencyExperiment: two chains that change nodes with every CF, in opposite directions; DFs from 8 bytes to 16 MiB.
-func latencyExperiment(opt Options) *Experiment {
+// overheadMPIExperiment: the same chain on one rank; on two, as many CFs in two chains that change ranks with every CF.
+func overheadMPIExperiment(opt Options) *Experiment {
+	e := &Experiment{
+		Title:     "the same work in ever fewer and larger CFs: one chain on one rank, two chains that cross between two ranks",
+		Parameter: "CFs", Repeats: 5, judge: judgeOverheadMPI, perCF: true, plain: true,
+	}
+	work, from, to, step := iterations, 1<<16, 1<<6, 4
+	if opt.Quick {
+		work, from, to, step = iterations/40, 1<<12, 1<<8, 16
+	}
+	for n := from; n >= to; n /= step {
+		e.add(n, fmt.Sprintf("%d on 1 rank", n), Point{Nodes: 1, Workers: 1, Ranks: true, Program: "granularity/granularity.fa", Args: words(n, work)})
+		e.add(n, fmt.Sprintf("%d on 2 ranks", n), Point{Nodes: 2, Workers: 1, Ranks: true, Program: "crossed/crossed.fa", Args: words(n/2, 8, work/n)})
+	}
+	return e
+}
+
+// crossedExperiment: two chains that change nodes with every CF, in opposite directions; DFs from 8 bytes to 16 MiB. like is
+// how a point runs, where is said of its links.
+func crossedExperiment(opt Options, where string, like Point) *Experiment {
 	length, work, step := 100, iterations, 8
 	if opt.Quick {
 		length, work, step = 20, iterations/100, 256
 	}
 	e := &Experiment{
-		Title:     fmt.Sprintf("two chains of %d CFs that cross between two nodes, links of 20 us and 1.25 GB/s", length),
+		Title:     fmt.Sprintf("two chains of %d CFs that cross between two %s", length, where),
 		Parameter: "DF size", Repeats: 5, judge: judgeLatency,
 	}
+	like.Nodes, like.Workers, like.Program = 2, 1, "crossed/crossed.fa"
 	for size := 8; size <= 16<<20; size *= step {
-		e.add(size, sizeText(size), Point{Nodes: 2, Workers: 1, Flags: network, Program: "crossed/crossed.fa", Args: words(length, size, work/2/length)})
+		like.Args = words(length, size, work/2/length)
+		e.add(size, sizeText(size), like)
 	}
 	return e
 }
 
-// picExperiment: particle in cell, all on one node and on four.
-func picExperiment(opt Options) *Experiment {
+func latencyExperiment(opt Options) *Experiment {
+	return crossedExperiment(opt, "nodes, links of 20 us and 1.25 GB/s", Point{Flags: network})
+}
+
+func latencySharedExperiment(opt Options) *Experiment {
+	return crossedExperiment(opt, "MPI ranks, over shared memory", Point{Ranks: true, MPI: sharedMemory})
+}
+
+func latencyTCPExperiment(opt Options) *Experiment {
+	return crossedExperiment(opt, "MPI ranks, over TCP on one computer", Point{Ranks: true, MPI: tcp})
+}
+
+// dustExperiment: particle in cell, all on one node and on four. like is how a point runs.
+func dustExperiment(opt Options, parameter string, like Point) *Experiment {
 	mesh, particles, slabs, steps, eps := 100, 1_000_000, 25, 10, "0.0001"
 	if opt.Quick {
 		mesh, particles, slabs, steps = 16, 2000, 8, 3
 	}
 	e := &Experiment{
-		Title: fmt.Sprintf("particle in cell: %d particles, a mesh of %d x %d x %d in %d slabs, %d steps", particles, mesh, mesh, mesh, slabs, steps),
-		// The links are like those of a cluster here, too: nodes are thought of as different computers.
-		Parameter: "nodes", Repeats: 5, judge: judgePIC,
+		Title:     fmt.Sprintf("particle in cell: %d particles, a mesh of %d x %d x %d in %d slabs, %d steps", particles, mesh, mesh, mesh, slabs, steps),
+		Parameter: parameter, Repeats: 5, judge: judgePIC,
 	}
+	like.Workers, like.Program = 1, "pic/pic.fa"
 	for _, nodes := range []int{1, 4} {
-		e.add(nodes, strconv.Itoa(nodes), Point{Nodes: nodes, Workers: 1, Flags: network, Program: "pic/pic.fa",
-			Args: append(append(words(mesh, particles, slabs, steps), eps), words(nodes)...)})
+		like.Nodes, like.Args = nodes, append(append(words(mesh, particles, slabs, steps), eps), words(nodes)...)
+		e.add(nodes, strconv.Itoa(nodes), like)
 	}
 	return e
+}
+
+func picExperiment(opt Options) *Experiment {
+	// The links are like those of a cluster here, too: nodes are thought of as different computers.
+	return dustExperiment(opt, "nodes", Point{Flags: network})
+}
+
+func picMPIExperiment(opt Options) *Experiment {
+	return dustExperiment(opt, "ranks", Point{Ranks: true})
 }
 
 func (e *Experiment) add(value int, label string, p Point) {

@@ -1,6 +1,7 @@
 // Package experiment runs the experiments that show that the factors follow what they are said to follow: starvation the
 // number of chains that can run at once, overhead the number of CFs that the same work is cut into, latency the size of the
-// DFs that travel; and a real program, particle in cell, on one node and on four.
+// DFs that travel; and a real program, particle in cell, on one node and on four. Nodes are in one process, with emulated
+// links, or ranks of an MPI job of their own.
 //
 // Each run is a process of its own, whyslow with an example program; its trace is divided as `whyslow report --inputs=data`
 // does. All points of an experiment take turns, several times over, so that what disturbs the machine for a while does not
@@ -11,11 +12,13 @@ package experiment
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
 	"runtime"
 	"slices"
+	"strings"
 
 	"github.com/whyslow/whyslow/examples"
 )
@@ -28,6 +31,8 @@ type Options struct {
 	// Cores is how many cores to use; 0 means all that are available.
 	Cores int
 	Quick bool // sizes that show that everything works, and nothing else
+	// NoMPI tells why there can be no MPI ranks, "" if there can: experiments that need them are left out.
+	NoMPI string
 	// Progress is called before every run, with the runs done and those to be done in all. nil: nobody wants to know.
 	Progress func(done, all int, what string)
 }
@@ -39,6 +44,13 @@ type Report struct {
 	Cores       int           `json:"cores"` // that were used
 	Quick       bool          `json:"quick"`
 	Experiments []*Experiment `json:"experiments"`
+	LeftOut     *LeftOut      `json:"left_out,omitempty"`
+}
+
+// LeftOut are experiments that could not be run.
+type LeftOut struct {
+	Names []string `json:"names"`
+	Why   string   `json:"why"`
 }
 
 // Experiment is a series of runs of one program, and what it shows.
@@ -50,6 +62,8 @@ type Experiment struct {
 	Points    []*Point `json:"points"`
 	Checks    []Check  `json:"checks"` // what was expected, and whether it is so
 	judge     func(*Experiment) []Check
+	perCF     bool // O of each CF is shown
+	plain     bool // without a figure
 }
 
 // Point is one way to run the program.
@@ -57,9 +71,11 @@ type Point struct {
 	Label   string   `json:"label"` // value of the parameter
 	Value   int64    `json:"value"`
 	Nodes   int      `json:"nodes"`
-	Workers int      `json:"workers"` // of each node
-	Flags   []string `json:"flags"`   // of whyslow run
-	Program string   `json:"program"` // in the folder of examples
+	Workers int      `json:"workers"`       // of each node
+	Ranks   bool     `json:"ranks"`         // each node is a process started by mpirun
+	MPI     []string `json:"mpi,omitempty"` // what mpirun is told
+	Flags   []string `json:"flags"`         // of whyslow run
+	Program string   `json:"program"`       // in the folder of examples
 	Args    []string `json:"args"`
 	Runs    []Run    `json:"runs"` // by wall time, shortest first
 }
@@ -119,31 +135,51 @@ func CheckNames(names []string) error {
 	return nil
 }
 
-// Plan gives experiments without runs. No names: all.
-func Plan(names []string, opt Options) ([]*Experiment, error) {
+// needsMPI tells whether nodes are MPI ranks.
+func (e *Experiment) needsMPI() bool { return e.Points[0].Ranks }
+
+// Plan gives experiments without runs, and those left out of them. No names: all. It is an error if all that are named have to
+// be left out.
+func Plan(names []string, opt Options) ([]*Experiment, *LeftOut, error) {
 	if err := CheckNames(names); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	if opt.Cores == 0 {
 		opt.Cores = runtime.GOMAXPROCS(0)
 	}
 	var plan []*Experiment
+	out := &LeftOut{Why: opt.NoMPI}
 	for _, d := range definitions {
-		if len(names) == 0 || slices.Contains(names, d.name) {
-			e := d.make(opt)
-			e.Name = d.name
-			if opt.Repeats > 0 {
-				e.Repeats = opt.Repeats
-			}
-			plan = append(plan, e)
+		if len(names) > 0 && !slices.Contains(names, d.name) {
+			continue
 		}
+		e := d.make(opt)
+		e.Name = d.name
+		if e.needsMPI() && opt.NoMPI != "" {
+			out.Names = append(out.Names, d.name)
+			continue
+		}
+		if opt.Repeats > 0 {
+			e.Repeats = opt.Repeats
+		}
+		plan = append(plan, e)
 	}
-	return plan, nil
+	switch {
+	case len(out.Names) == 0:
+		return plan, nil, nil
+	case len(plan) == 0:
+		return nil, nil, errors.New(out.String())
+	}
+	return plan, out, nil
+}
+
+func (l *LeftOut) String() string {
+	return fmt.Sprintf("%s cannot be run here: %s", strings.Join(l.Names, ", "), l.Why)
 }
 
 // Execute runs experiments, all if none is named. Nothing is left behind, however it ends.
 func Execute(ctx context.Context, names []string, opt Options) (*Report, error) {
-	plan, err := Plan(names, opt)
+	plan, out, err := Plan(names, opt)
 	if err != nil {
 		return nil, err
 	}
@@ -156,7 +192,7 @@ func Execute(ctx context.Context, names []string, opt Options) (*Report, error) 
 	if err := os.CopyFS(programs, examples.Experiments); err != nil {
 		return nil, err
 	}
-	r := &Report{OS: runtime.GOOS, Arch: runtime.GOARCH, Cores: cmp.Or(opt.Cores, runtime.GOMAXPROCS(0)), Quick: opt.Quick, Experiments: plan}
+	r := &Report{OS: runtime.GOOS, Arch: runtime.GOARCH, Cores: cmp.Or(opt.Cores, runtime.GOMAXPROCS(0)), Quick: opt.Quick, Experiments: plan, LeftOut: out}
 	all, done := 0, 0
 	for _, e := range plan {
 		all += e.Repeats * len(e.Points)
@@ -167,7 +203,7 @@ func Execute(ctx context.Context, names []string, opt Options) (*Report, error) 
 				if opt.Progress != nil {
 					opt.Progress(done, all, fmt.Sprintf("%s, %s %s", e.Name, e.Parameter, p.Label))
 				}
-				run, err := p.run(ctx, opt.Whyslow, programs, filepath.Join(scratch, "trace"))
+				run, err := p.run(ctx, opt.Whyslow, programs, scratch)
 				if err != nil {
 					return nil, err
 				}

@@ -49,7 +49,7 @@ func quick(t *testing.T) Options {
 		t.Fatal(err)
 	}
 	t.Setenv("XDG_CACHE_HOME", filepath.Join(shared, "cache"))
-	return Options{Whyslow: whyslow, Cores: 2, Quick: true, Repeats: 1}
+	return Options{Whyslow: whyslow, Cores: 2, Quick: true, Repeats: 1, NoMPI: "there is none"}
 }
 
 // TestQuick runs all experiments: what does not depend on how fast anything is must hold, and all faces must be whole.
@@ -96,6 +96,7 @@ func TestQuick(t *testing.T) {
 			}
 		}
 	}
+	names = append(names, r.LeftOut.Names...)
 	if !reflect.DeepEqual(names, Names()) || points != steps {
 		t.Errorf("%v with %d points, %d runs", names, points, steps)
 	}
@@ -175,6 +176,9 @@ func faces(t *testing.T, r *Report) {
 	if len(files) != 4 { // the page and three figures
 		t.Errorf("%v", files)
 	}
+	if !strings.Contains(out.String(), "cannot be run here: there is none") {
+		t.Errorf("the text does not tell what was left out:\n%s", out.String())
+	}
 	for name := range r.figures() {
 		if !strings.Contains(string(after), "("+name+")") {
 			t.Errorf("the page does not show %s", name)
@@ -215,7 +219,7 @@ func TestOrder(t *testing.T) {
 	} {
 		var said []string
 		for range 12 {
-			plan, err := Plan([]string{name}, opt)
+			plan, _, err := Plan([]string{name}, opt)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -225,7 +229,7 @@ func TestOrder(t *testing.T) {
 				last = e.Points[1] // as many chains as workers
 			}
 			for _, p := range []*Point{first, last} {
-				r, err := p.run(t.Context(), opt.Whyslow, "../../examples", filepath.Join(t.TempDir(), "trace"))
+				r, err := p.run(t.Context(), opt.Whyslow, "../../examples", t.TempDir())
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -267,7 +271,7 @@ func TestInterrupted(t *testing.T) {
 	started := make(chan error, 1)
 	folder := filepath.Join(temporary, "trace")
 	go func() {
-		_, err := p.run(ctx, opt.Whyslow, "../../examples", folder)
+		_, err := p.run(ctx, opt.Whyslow, "../../examples", temporary)
 		started <- err
 	}()
 	for { // until it records, or ends by itself, which would be wrong
@@ -299,8 +303,12 @@ func TestErrors(t *testing.T) {
 	if _, err := Execute(t.Context(), []string{"pic"}, missing); err == nil || !strings.Contains(err.Error(), missing.Whyslow) {
 		t.Errorf("%v", err)
 	}
+	if _, err := Execute(t.Context(), []string{"pic-mpi", "latency-shm"}, opt); err == nil ||
+		err.Error() != "latency-shm, pic-mpi cannot be run here: there is none" {
+		t.Errorf("%v", err)
+	}
 	p := &Point{Nodes: 1, Workers: 1, Program: "pic/pic.fa", Args: []string{"3", "1", "1", "1", "1.0", "1"}}
-	if _, err := p.run(t.Context(), opt.Whyslow, "../../examples", filepath.Join(t.TempDir(), "trace")); err == nil || !strings.Contains(err.Error(), "the mesh must be even") {
+	if _, err := p.run(t.Context(), opt.Whyslow, "../../examples", t.TempDir()); err == nil || !strings.Contains(err.Error(), "the mesh must be even") {
 		t.Errorf("%v", err)
 	}
 }

@@ -1,6 +1,9 @@
 package experiment
 
-import "fmt"
+import (
+	"fmt"
+	"strings"
+)
 
 // What is expected. A time falls or rises within noise when no point breaks the order by more than the runs of the two points
 // lie apart, or by a hundredth of the largest total; the ends must differ by much more.
@@ -105,6 +108,30 @@ func judgeOverhead(e *Experiment) []Check {
 	}
 }
 
+// each is O of each CF, without pre-emption.
+func each(r *Run) int64 { return overhead(r) / max(r.CFs, 1) }
+
+// judgeOverheadMPI: points of one rank and of two take turns.
+func judgeOverheadMPI(e *Experiment) []Check {
+	var checks []Check
+	var small [2]int64 // by ranks
+	for i, on := range []string{"one rank", "two ranks"} {
+		var points []*Point
+		for _, p := range e.Points {
+			if p.Nodes == i+1 {
+				points = append(points, p)
+			}
+		}
+		holds, saw := e.falls(points, overhead, 1)
+		checks = append(checks, Check{"on " + on + " O, apart from pre-emption, falls as CFs become fewer and larger", holds, saw})
+		small[i], _ = points[0].median(each)
+	}
+	return append(checks,
+		Check{"a CF costs more where each of its results travels to another process", small[1] > small[0],
+			fmt.Sprintf("O of each is %s on one rank, %s on two, at %s", micros(small[0]), micros(small[1]), e.Points[1].Label)},
+		e.sums())
+}
+
 func judgeLatency(e *Experiment) []Check {
 	holds, saw := e.falls(e.Points, latency, -1)
 	first, last := e.Points[0], e.Points[len(e.Points)-1]
@@ -132,8 +159,8 @@ func judgePIC(e *Experiment) []Check {
 		}
 	}
 	return []Check{
-		{"L is zero on one node and is not on four", oneL == 0 && fourL > 0, fmt.Sprintf("%s and %s", seconds(oneL), seconds(fourL))},
-		{"the useful share is smaller on four nodes", four.share(useful) < one.share(useful),
+		{fmt.Sprintf("L is zero on one %s and is not on four", strings.TrimSuffix(e.Parameter, "s")), oneL == 0 && fourL > 0, fmt.Sprintf("%s and %s", seconds(oneL), seconds(fourL))},
+		{"the useful share is smaller on four " + e.Parameter, four.share(useful) < one.share(useful),
 			fmt.Sprintf("%s on one, %s on four", percent(one.share(useful)), percent(four.share(useful)))},
 		same, e.sums(),
 	}

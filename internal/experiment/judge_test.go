@@ -3,6 +3,7 @@ package experiment
 import (
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -109,9 +110,9 @@ func TestWholeOrNothing(t *testing.T) {
 
 // TestPlan: the parameters are those of the paper, scaled to the machine.
 func TestPlan(t *testing.T) {
-	plan, err := Plan(nil, Options{Cores: 32})
-	if err != nil {
-		t.Fatal(err)
+	plan, out, err := Plan(nil, Options{Cores: 32})
+	if err != nil || out != nil {
+		t.Fatal(out, err)
 	}
 	starvation, overhead, latency, pic := plan[0], plan[1], plan[2], plan[3]
 	if n := len(starvation.Points); n != 16 || starvation.Points[0].Workers != 8 || starvation.Points[15].Value != 16 {
@@ -128,6 +129,28 @@ func TestPlan(t *testing.T) {
 	if got, want := pic.Points[1].command(), "whyslow run -n 4 -w 1 --link-latency=20us --link-bandwidth=1250M --inputs=data"+
 		" examples/pic/pic.fa 100 1000000 25 10 0.0001 4"; got != want {
 		t.Errorf("%s", got)
+	}
+
+	crossed, shared, tcp, dust := plan[4], plan[5], plan[6], plan[7]
+	for i, p := range crossed.Points { // of two points, the same number of CFs and the same work
+		one := crossed.Points[i&^1]
+		if p.Nodes != 1+i%2 || p.Value != one.Value || !p.Ranks {
+			t.Errorf("%+v, %+v", p, one)
+		}
+	}
+	for i, p := range latency.Points {
+		if s := shared.Points[i]; !slices.Equal(s.Args, p.Args) || !slices.Equal(s.Args, tcp.Points[i].Args) || !s.Ranks {
+			t.Errorf("%+v, %+v", s, p)
+		}
+	}
+	for got, want := range map[string]string{
+		shared.Points[0].command(): "mpirun -n 2 --mca pml ob1 --mca btl self,vader whyslow run -w 1 --inputs=data examples/crossed/crossed.fa 100 8 1000000",
+		tcp.Points[0].command():    "mpirun -n 2 --mca pml ob1 --mca btl self,tcp whyslow run -w 1 --inputs=data examples/crossed/crossed.fa 100 8 1000000",
+		dust.Points[1].command():   "mpirun -n 4 whyslow run -w 1 --inputs=data examples/pic/pic.fa 100 1000000 25 10 0.0001 4",
+	} {
+		if got != want {
+			t.Errorf("%s", got)
+		}
 	}
 }
 

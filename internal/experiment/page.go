@@ -20,7 +20,7 @@ func marks(name string) (begin, end string) {
 }
 
 // hasFigure tells whether an experiment is a curve; particle in cell is a table of two rows.
-func (e *Experiment) hasFigure() bool { return len(e.Points) > 2 }
+func (e *Experiment) hasFigure() bool { return !e.plain && len(e.Points) > 2 }
 
 // figures are the files that WritePage writes beside the page, by name.
 func (r *Report) figures() map[string]string {

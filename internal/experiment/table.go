@@ -9,14 +9,23 @@ import (
 
 func seconds(ns int64) string { return fmt.Sprintf("%.3f s", float64(ns)/1e9) }
 
+func micros(ns int64) string { return fmt.Sprintf("%.2f us", float64(ns)/1e3) }
+
 // table gives rows of cells, the head first: times of the median run, with their shares of all processor time.
 func (e *Experiment) table() [][]string {
 	rows := [][]string{{e.Parameter, "T_wall", "T_total", "T_S", "T_L", "T_O", "of it pre-empted", "T_U", "sum"}}
+	if e.perCF {
+		rows[0] = append(rows[0], "O of a CF")
+	}
 	for _, p := range e.Points {
 		r := p.Median()
 		cells := []string{p.Label, seconds(r.WallNS), seconds(r.TotalNS)}
 		for _, v := range []int64{r.SNS, r.LNS, r.ONS, r.PreemptNS, r.UNS, r.Sum()} {
 			cells = append(cells, fmt.Sprintf("%s (%s)", seconds(v), percent(float64(v)/float64(max(r.TotalNS, 1)))))
+		}
+		if e.perCF {
+			o, _ := p.median(each)
+			cells = append(cells, micros(o))
 		}
 		rows = append(rows, cells)
 	}
@@ -41,6 +50,9 @@ func (r *Report) Text(w io.Writer) error {
 		for _, c := range e.Checks {
 			fmt.Fprintf(w, "  %-3s  %s: %s\n", yesNo(c.Holds), c.Claim, c.Saw)
 		}
+	}
+	if r.LeftOut != nil {
+		fmt.Fprintf(w, "\n%s\n", r.LeftOut)
 	}
 	return nil
 }

@@ -192,6 +192,17 @@ const (
 
 // Compute tells how evenly work was spread. It fails when ctx ends or an option is out of range.
 func Compute(ctx context.Context, m *model.Model, opt Options) (*Result, error) {
+	r, err := newRun(m, opt)
+	if err != nil {
+		return nil, err
+	}
+	if err := r.gather(ctx); err != nil {
+		return nil, err
+	}
+	return r.result(), nil
+}
+
+func newRun(m *model.Model, opt Options) (*run, error) {
 	r := &run{m: m, opt: opt, slou: opt.SLOU, series: opt.Series}
 	if opt.Parallel <= 0 {
 		r.opt.Parallel = runtime.GOMAXPROCS(0)
@@ -207,10 +218,12 @@ func Compute(ctx context.Context, m *model.Model, opt Options) (*Result, error) 
 	case opt.Windows == 0:
 		r.opt.Windows = defaultWindows
 	}
-	if err := r.gather(ctx); err != nil {
-		return nil, err
-	}
-	r.res = &Result{WallNS: m.Wall(), Nodes: []Node{}, Fragments: []Fragment{}, Missing: []Missing{}}
+	return r, nil
+}
+
+// result works out the measures from what was gathered.
+func (r *run) result() *Result {
+	r.res = &Result{WallNS: r.m.Wall(), Nodes: []Node{}, Fragments: []Fragment{}, Missing: []Missing{}}
 	r.findMissing()
 	if r.slou.Factors.U != nil {
 		r.efficiency()
@@ -218,7 +231,7 @@ func Compute(ctx context.Context, m *model.Model, opt Options) (*Result, error) 
 		r.time()
 	}
 	r.weights()
-	return r.res, nil
+	return r.res
 }
 
 // gather computes what the measures are made of, as far as it was not given.
@@ -231,8 +244,8 @@ func (r *run) gather(ctx context.Context) error {
 		}
 		r.windows, r.width = r.series.Windows, r.series.WindowNS
 	}
-	if n := r.m.Workers(); r.windows > maxCells/max(n, 1) {
-		return fmt.Errorf("imbalance: %d windows of %d workers are too many; ask for at most %d", r.windows, n, maxCells/n)
+	if err := r.tooMany(); err != nil {
+		return err
 	}
 	var wg sync.WaitGroup
 	var slouErr error
@@ -247,4 +260,11 @@ func (r *run) gather(ctx context.Context) error {
 		return err
 	}
 	return slouErr
+}
+
+func (r *run) tooMany() error {
+	if n := r.m.Workers(); r.windows > maxCells/max(n, 1) {
+		return fmt.Errorf("imbalance: %d windows of %d workers are too many; ask for at most %d", r.windows, n, maxCells/n)
+	}
+	return nil
 }

@@ -32,9 +32,12 @@ type codeTally struct {
 	weights            moments
 }
 
-// tally looks at all workers.
+// tally looks at all workers of this process's nodes.
 func (r *run) tally(ctx context.Context) error {
 	for id := range r.m.AllWorkers() {
+		if !r.m.Own(id.Node) {
+			continue
+		}
 		r.workers = append(r.workers, &tally{node: id.Node, worker: id.Worker, width: r.width, start: r.m.Start})
 	}
 	var next atomic.Int64

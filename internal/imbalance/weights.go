@@ -96,7 +96,7 @@ func (m *moments) join(o *moments) {
 // weights fills in how well weights predict time.
 func (r *run) weights() {
 	if r.m.Count[trace.KindCFCreated] == 0 {
-		if r.m.Executions() > 0 {
+		if r.m.Count[trace.KindCFStarted] > 0 {
 			r.need(trace.KindCFCreated.String(), "weights")
 		}
 		return

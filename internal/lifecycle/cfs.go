@@ -54,6 +54,7 @@ type Left struct {
 	MoreFor  int         `json:"more_for"` // reasons that are not listed
 	Examples []CFExample `json:"examples"`
 	site     uint32
+	cfs      []trace.CF // of Examples
 }
 
 // CFExample is one CF.
@@ -64,76 +65,88 @@ type CFExample struct {
 	Awaits  []string `json:"awaits"`   // some of the DFs it waits for
 }
 
-// standing is a CF that is left.
+// standing is where a CF stood.
 type standing struct {
-	cf    model.CF
 	state State
 	since int64
-	await int // index into Model.Awaits, of those that wait
 	again bool
-	root  bool
-	why   []why
 }
 
-func (f *finder) findCFs() {
-	if !f.need("cfs", trace.KindCFCreated, trace.KindCFStarted) || !f.need("cfs", trace.KindCFFinished) {
-		return
+// findCFs tells what became of all CFs, at rank 0.
+func (s *sharing) findCFs() error {
+	if !s.need("cfs", trace.KindCFCreated, trace.KindCFStarted) || !s.need("cfs", trace.KindCFFinished) {
+		return nil
 	}
-	out := &CFs{Left: map[State]int64{}, Groups: []Left{}}
-	left := f.left(out)
-	waiting := 0
-	for i := range left {
-		out.Left[left[i].state]++
-		if left[i].state == Waiting {
-			waiting++
+	l, err := s.leftovers()
+	if err != nil {
+		return err
+	}
+	out := &CFs{Created: l.Created, Finished: l.Finished, Left: map[State]int64{}, Groups: []Left{}}
+	for i := range l.CFs {
+		out.Left[l.CFs[i].State]++
+	}
+	mine := s.g.Rank() == 0
+	waiting, err := s.anywhere(mine && out.Left[Waiting] > 0)
+	if err != nil {
+		return err
+	}
+	if waiting && s.off(trace.KindDFCreate) {
+		s.missing("cfs.groups.for", trace.KindDFCreate)
+	} else if waiting {
+		if err := s.reasons(l); err != nil {
+			return err
 		}
 	}
-	if waiting > 0 && f.off(trace.KindDFCreate) {
-		f.missing("cfs.groups.for", trace.KindDFCreate)
-	} else if waiting > 0 {
-		f.reasons(left)
-	}
-	for i := range left {
-		if left[i].root {
-			out.Roots++
+	var groups []*Left
+	if mine {
+		for i := range l.CFs {
+			if l.CFs[i].root {
+				out.Roots++
+			}
 		}
+		out.Circle = waiting && out.Roots == 0
+		groups = s.group(out, l)
 	}
-	out.Circle = waiting > 0 && out.Roots == 0
-	f.group(out, left)
-	f.res.CFs = out
+	if err := s.nameCFs(groups); err != nil || !mine {
+		return err
+	}
+	for _, g := range groups {
+		out.Groups = append(out.Groups, *g)
+	}
+	s.res.CFs = out
+	return nil
 }
 
-// left finds the CFs that are left and counts all.
-func (f *finder) left(out *CFs) (left []standing) {
+// nameCFs fills in how CFs are called.
+func (s *sharing) nameCFs(groups []*Left) error {
+	var ids []trace.CF
+	for _, g := range groups {
+		ids = append(ids, g.cfs...)
+		for i := range g.For {
+			ids = append(ids, g.For[i].by...)
+		}
+	}
+	titles, err := s.titles(ids)
+	if err != nil {
+		return err
+	}
+	for _, g := range groups {
+		for i, id := range g.cfs {
+			g.Examples[i].CF = titles[id]
+		}
+		for i := range g.For {
+			for _, id := range g.For[i].by {
+				g.For[i].Examples = append(g.For[i].Examples, titles[id])
+			}
+		}
+	}
+	return nil
+}
+
+// stand tells where a CF stood at the end; false if it had nothing left to do. waited is when it waited the last time, None for never.
+func (f *finder) stand(cf model.CF, waited int64) (standing, bool) {
 	m := f.m
-	last := make([]uint32, len(m.Created)) // by CF: 1 + its last await
-	for i, cf := range m.Awaits.CF {
-		if k := last[cf]; k == 0 || m.Awaits.Time[k-1] <= m.Awaits.Time[i] {
-			last[cf] = uint32(i) + 1
-		}
-	}
-	for cf := range m.CFs() {
-		out.Created++
-		if s, ok := f.stand(cf, int(last[cf])-1); ok {
-			left = append(left, s)
-		} else {
-			out.Finished++
-		}
-	}
-	// CFs of which nothing but a wait was recorded.
-	for cf, k := range last {
-		if k != 0 && m.Created[cf] == model.None && m.Ready[cf] == model.None && m.ExecOf[cf] == 0 && len(m.MovesOf(model.CF(cf))) == 0 && cf != 0 {
-			out.Created++
-			left = append(left, standing{cf: model.CF(cf), state: Waiting, since: m.Awaits.Time[k-1], await: int(k) - 1})
-		}
-	}
-	return left
-}
-
-// stand tells where a CF stood at the end; false if it had nothing left to do. await is its last await, -1 for none.
-func (f *finder) stand(cf model.CF, await int) (standing, bool) {
-	m := f.m
-	s := standing{cf: cf, await: await}
+	var s standing
 	start, end := model.None, model.None
 	if e := m.ExecOf[cf]; e != 0 {
 		start, end = m.ExecStart[e-1], m.ExecEnd[e-1]
@@ -148,9 +161,8 @@ func (f *finder) stand(cf model.CF, await int) (standing, bool) {
 	if ready <= start {
 		ready = model.None // that was for the execution
 	}
-	waited := model.None
-	if await >= 0 && m.Awaits.Time[await] >= end {
-		waited = m.Awaits.Time[await]
+	if waited < end {
+		waited = model.None
 	}
 	moves := m.MovesOf(cf)
 	switch n := len(moves); {
@@ -172,7 +184,7 @@ func (f *finder) stand(cf model.CF, await int) (standing, bool) {
 }
 
 // group puts together the CFs that are left by statement.
-func (f *finder) group(out *CFs, left []standing) {
+func (f *finder) group(out *CFs, l *leftovers) []*Left {
 	type key struct {
 		site  uint32
 		state State
@@ -182,17 +194,17 @@ func (f *finder) group(out *CFs, left []standing) {
 	index := map[key]*Left{}
 	why := map[key]*reasons{}
 	var list []*Left
-	for i := range left {
-		s := &left[i]
-		if s.state == Waiting && !s.root && !f.opt.All && !out.Circle {
+	for i := range l.CFs {
+		s := &l.CFs[i]
+		if s.State == Waiting && !s.root && !f.opt.All && !out.Circle {
 			out.More++
 			continue
 		}
-		k := key{f.m.SiteOf[s.cf], s.state, s.root, s.again}
+		k := key{s.Site, s.State, s.root, s.Again}
 		g := index[k]
 		if g == nil {
-			g = &Left{Place: f.place(s.cf), State: s.state, Root: s.root, Again: s.again, For: []Reason{}, Examples: []CFExample{}, site: k.site}
-			index[k], why[k] = g, &reasons{f: f}
+			g = &Left{Place: f.placeOf(int(s.Site)), State: s.State, Root: s.root, Again: s.Again, For: []Reason{}, Examples: []CFExample{}, site: k.site}
+			index[k], why[k] = g, &reasons{f: f, l: l}
 			list = append(list, g)
 		}
 		g.Count++
@@ -200,7 +212,8 @@ func (f *finder) group(out *CFs, left []standing) {
 			why[k].add(&s.why[j])
 		}
 		if len(g.Examples) < f.opt.Examples {
-			g.Examples = append(g.Examples, f.cfExample(s))
+			g.Examples = append(g.Examples, f.cfExample(l, s))
+			g.cfs = append(g.cfs, s.CF)
 		}
 	}
 	for k, g := range index {
@@ -215,27 +228,20 @@ func (f *finder) group(out *CFs, left []standing) {
 		}
 		return cmp.Or(cmp.Compare(first(a), first(b)), cmp.Compare(a.File, b.File), cmp.Compare(a.Line, b.Line), cmp.Compare(a.site, b.site), cmp.Compare(a.State, b.State))
 	})
-	for i, g := range list {
-		if i == f.opt.Groups && !f.opt.All {
-			out.MoreGroups = len(list) - i
-			break
-		}
-		out.Groups = append(out.Groups, *g)
+	if len(list) > f.opt.Groups && !f.opt.All {
+		out.MoreGroups = len(list) - f.opt.Groups
+		list = list[:f.opt.Groups]
 	}
+	return list
 }
 
-func (f *finder) cfExample(s *standing) CFExample {
-	x := CFExample{CF: f.m.CFString(s.cf), Node: f.nodeAt(s.cf, f.m.End), SinceNS: f.at(s.since), Awaits: []string{}}
-	if e := f.m.ExecOf[s.cf]; e != 0 && s.state == Running {
-		if w, ok := f.m.WorkerIDOf(int(e - 1)); ok {
-			x.Node = w.Node
-		}
-	}
+func (f *finder) cfExample(l *leftovers, s *leftover) CFExample {
+	x := CFExample{Node: s.Node, SinceNS: f.at(s.Since), Awaits: []string{}}
 	for i := range s.why {
 		if i == f.opt.Examples {
 			break
 		}
-		x.Awaits = append(x.Awaits, f.m.DFString(s.why[i].df))
+		x.Awaits = append(x.Awaits, l.DFs[s.why[i].df].Full)
 	}
 	return x
 }

@@ -1,6 +1,7 @@
 package lifecycle
 
 import (
+	"cmp"
 	"slices"
 
 	"github.com/whyslow/whyslow/internal/model"
@@ -18,6 +19,9 @@ func (b bits) has(df model.DF) bool { return b[df/64]&(1<<(df%64)) != 0 }
 // made tells whether a DF got a value on any node.
 func (f *finder) made(df model.DF) bool { return f.m.MadeFrom[df] != f.m.MadeFrom[df+1] }
 
+// madeAnywhere is made for a DF that was requested, of which this process may know nothing else.
+func (f *finder) madeAnywhere(df model.DF) bool { return f.made(df) || f.madeAbroad[df] }
+
 // findNeverProduced goes through what CFs waited for and what they asked other nodes for.
 func (f *finder) findNeverProduced() {
 	m := f.m
@@ -25,8 +29,8 @@ func (f *finder) findNeverProduced() {
 		return
 	}
 	g, seen := f.groups(), newBits(m.DFs())
-	add := func(df model.DF, cf model.CF, node int, t int64) {
-		if df == 0 || seen.has(df) || f.made(df) {
+	f.eachNever(func(df model.DF, cf model.CF, _ [3]uint64, node int, t int64) {
+		if seen.has(df) {
 			return
 		}
 		seen.set(df)
@@ -34,22 +38,34 @@ func (f *finder) findNeverProduced() {
 		if g.wants() {
 			x.Examples = append(x.Examples, Example{DF: m.DFString(df), CF: f.cf(cf), Node: node, AtNS: f.at(t)})
 		}
-	}
+	})
+	f.res.NeverProduced = g.finding()
+}
+
+// eachNever calls add for every wait for a DF that never got a value and every request of an own node for one, in order; order comes
+// before those of processes with later nodes.
+func (f *finder) eachNever(add func(df model.DF, cf model.CF, order [3]uint64, node int, t int64)) {
+	m := f.m
 	a := &m.Awaits
 	for i, cf := range a.CF {
-		for _, df := range a.Of(i) {
-			if f.made(df) {
-				continue
+		for k, df := range a.Of(i) {
+			if df != 0 && !f.made(df) {
+				add(df, cf, [3]uint64{0, uint64(i), uint64(k)}, f.nodeAt(cf, a.Time[i]), a.Time[i])
 			}
-			add(df, cf, f.nodeAt(cf, a.Time[i]), a.Time[i])
 		}
 	}
+	var list []uint32
 	for i := 1; i < len(m.Requests); i++ {
-		if q := &m.Requests[i]; q.Sent != model.None {
-			add(q.DF, q.CF, int(q.From), q.Sent)
+		if q := &m.Requests[i]; q.Sent != model.None && q.DF != 0 && m.Own(int(q.From)) && !f.madeAnywhere(q.DF) {
+			list = append(list, uint32(i))
 		}
 	}
-	f.res.NeverProduced = g.finding()
+	f.inOrder(list, func(q *model.Message) int64 { return q.Sent })
+	slices.SortStableFunc(list, func(i, k uint32) int { return cmp.Compare(m.Requests[i].From, m.Requests[k].From) })
+	for n, i := range list {
+		q := &m.Requests[i]
+		add(q.DF, q.CF, [3]uint64{1, uint64(n), 0}, int(q.From), q.Sent)
+	}
 }
 
 // nodeAt gives the node where a CF was at a time: where it was created, or last came to.
@@ -131,16 +147,23 @@ func (f *finder) eachRemade(add func(df model.DF, i int)) {
 		if !many.has(df) {
 			continue
 		}
-		slices.Sort(destroyed[df])
-		first, end := m.Creations(df)
-		for i := first; i+1 < end; i++ {
-			at, _ := slices.BinarySearch(destroyed[df], m.MadeTime[i])
-			if at == len(destroyed[df]) || destroyed[df][at] > m.MadeTime[i+1] {
-				add(df, i)
-				break
-			}
+		if i, ok := f.remade(df, destroyed[df]); ok {
+			add(df, i)
 		}
 	}
+}
+
+// remade gives the first creation of a DF after which it was not destroyed before the next one.
+func (f *finder) remade(df model.DF, destroyed []int64) (int, bool) {
+	slices.Sort(destroyed)
+	first, end := f.m.Creations(df)
+	for i := first; i+1 < end; i++ {
+		at, _ := slices.BinarySearch(destroyed, f.m.MadeTime[i])
+		if at == len(destroyed) || destroyed[at] > f.m.MadeTime[i+1] {
+			return i, true
+		}
+	}
+	return 0, false
 }
 
 // findHeldAndUnused goes through the DFs with a value. Both findings need to know when a DF was used last.

@@ -12,6 +12,7 @@ import (
 	"slices"
 	"sync"
 
+	"github.com/whyslow/whyslow/internal/group"
 	"github.com/whyslow/whyslow/internal/model"
 	"github.com/whyslow/whyslow/trace"
 )
@@ -105,19 +106,28 @@ type finder struct {
 	res    *Result
 	mu     sync.Mutex // guards res.Missing
 	makers *makers    // of findCFs
+	inputs bool       // some execution of the run was given a DF
+	// madeAbroad are DFs with a value of which the files that this process read say nothing.
+	madeAbroad map[model.DF]bool
+}
+
+func (o Options) settled() Options {
+	if o.Examples <= 0 {
+		o.Examples = 4
+	}
+	if o.Groups <= 0 {
+		o.Groups = 20
+	}
+	return o
 }
 
 // Compute looks through a run. It fails only when ctx ends.
 func Compute(ctx context.Context, m *model.Model, opt Options) (*Result, error) {
-	if opt.Examples <= 0 {
-		opt.Examples = 4
-	}
-	if opt.Groups <= 0 {
-		opt.Groups = 20
-	}
-	f := newFinder(m, opt)
+	f := newFinder(m, opt.settled())
 	var wg sync.WaitGroup
-	for _, find := range []func(){f.findCFs, f.findNeverProduced, f.findTwice, f.findHeldAndUnused, f.findLate, f.findUnanswered} {
+	var failed error
+	findCFs := func() { failed = (&sharing{f, group.Alone()}).findCFs() }
+	for _, find := range []func(){findCFs, f.findNeverProduced, f.findTwice, f.findHeldAndUnused, f.findLate, f.findUnanswered} {
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
@@ -125,12 +135,12 @@ func Compute(ctx context.Context, m *model.Model, opt Options) (*Result, error) 
 	}
 	wg.Wait()
 	slices.SortFunc(f.res.Missing, func(a, b Missing) int { return cmp.Compare(a.Event, b.Event) })
-	return f.res, ctx.Err()
+	return f.res, cmp.Or(failed, ctx.Err())
 }
 
 func newFinder(m *model.Model, opt Options) *finder {
 	ended := m.Info.Ended
-	return &finder{m: m, opt: opt, res: &Result{Ended: ended, Killed: m.Killed,
+	return &finder{m: m, opt: opt, inputs: m.HasInputs(), res: &Result{Ended: ended, Killed: m.Killed,
 		Final: !m.Killed && (ended == trace.EndedDone || ended == trace.EndedStuck), Missing: []Missing{}}}
 }
 
@@ -177,7 +187,7 @@ func (f *finder) wanted(k trace.Kind) bool {
 	case trace.KindCFFinished:
 		return n[trace.KindCFStarted] > 0 && f.m.Info.Ended == trace.EndedDone
 	case trace.KindDFCreate:
-		return n[trace.KindDFStored]+n[trace.KindDFSent]+n[trace.KindDFReceived] > 0 || f.m.HasInputs()
+		return n[trace.KindDFStored]+n[trace.KindDFSent]+n[trace.KindDFReceived] > 0 || f.inputs
 	case trace.KindDFReceived:
 		return n[trace.KindDFSent] > 0 && f.m.Info.Ended == trace.EndedDone
 	}

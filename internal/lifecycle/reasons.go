@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/whyslow/whyslow/internal/model"
+	"github.com/whyslow/whyslow/trace"
 )
 
 // Why a DF that a CF waits for does not come.
@@ -47,13 +48,14 @@ type Reason struct {
 	Makers   []Place  `json:"makers"`   // statements that make DFs of this name, as far as the run shows
 	MoreBy   int      `json:"more_by"`  // makers that are not listed
 	Examples []string `json:"examples"` // CFs that would make them
+	by       []trace.CF
 }
 
 // why is the reason for one DF of one CF.
 type why struct {
-	df    model.DF
+	df    uint32 // index into leftovers.DFs
 	kind  Kind
-	by    model.CF // WouldMake: who
+	by    trace.CF // WouldMake: who
 	site  uint32   // WouldMake, MayMake, UnderWay: whose statement
 	n     int64    // UnderWay, MayMake: how many CFs of it are left
 	state State    // UnderWay
@@ -75,76 +77,83 @@ type sameReason struct {
 // makersShown is how many statements a reason names.
 const makersShown = 3
 
-// reasons finds out for each CF that waits what it waits for and whether it is a root.
-func (f *finder) reasons(left []standing) {
-	s := newMakers(f, left)
-	f.makers = s
-	n := 0
-	for i := range left {
-		if left[i].state == Waiting {
-			n += len(f.m.Awaits.Of(left[i].await))
-		}
+// reasons finds out for each CF that waits what it waits for and whether it is a root, at rank 0.
+func (s *sharing) reasons(l *leftovers) error {
+	var all *leftovers
+	if s.g.Rank() == 0 {
+		all = l
 	}
-	all := make([]why, 0, n)
-	for i := range left {
-		p := &left[i]
-		if p.state != Waiting {
+	x, err := s.newMakers(all)
+	if err != nil || all == nil {
+		return err
+	}
+	s.makers = x
+	n := 0
+	for i := range l.CFs {
+		n += len(l.CFs[i].Awaits)
+	}
+	found := make([]why, 0, n)
+	for i := range l.CFs {
+		p := &l.CFs[i]
+		if p.State != Waiting {
 			continue
 		}
 		p.root = true
-		first := len(all)
-		for _, df := range f.m.Awaits.Of(p.await) {
+		first := len(found)
+		for _, df := range p.Awaits {
 			if df == 0 {
 				continue
 			}
-			w := s.why(p.cf, df, p.since)
+			w := x.why(p, df)
 			if w.kind == "" {
 				continue // it came since
 			}
-			all = append(all, w)
+			found = append(found, w)
 			if w.kind == WouldMake || w.kind == MayMake {
 				p.root = false
 			}
 		}
-		p.why = slices.Clip(all[first:])
+		p.why = slices.Clip(found[first:])
 		// One thing that nothing can make is enough to be at the bottom.
 		if slices.ContainsFunc(p.why, func(w why) bool { return w.kind == NobodyMakes || w.kind == Destroyed }) {
 			p.root = true
 		}
 	}
+	return nil
 }
 
 // reasons collects why DFs do not come to the CFs of one group.
 type reasons struct {
 	f     *finder
+	l     *leftovers
 	index map[sameReason]*Reason
 	order []*Reason
-	seen  map[model.DF]bool
+	seen  map[uint32]bool
 }
 
 func (r *reasons) add(w *why) {
 	if r.index == nil {
-		r.index, r.seen = map[sameReason]*Reason{}, map[model.DF]bool{}
+		r.index, r.seen = map[sameReason]*Reason{}, map[uint32]bool{}
 	}
 	if r.seen[w.df] {
 		return
 	}
 	r.seen[w.df] = true
-	f := r.f
-	key := sameReason{f.m.DFName[w.df], w.site, w.kind, w.state, w.node, w.asked, w.what}
+	f, df := r.f, &r.l.DFs[w.df]
+	key := sameReason{df.Name, w.site, w.kind, w.state, w.node, w.asked, w.what}
 	g := r.index[key]
 	if g == nil {
-		g = &Reason{Kind: w.kind, Name: f.m.DFNameOf(w.df), DFs: []string{}, Makers: []Place{}, Examples: []string{}}
-		g.Why = f.words(w, g)
+		g = &Reason{Kind: w.kind, Name: f.m.Names[df.Name], DFs: []string{}, Makers: []Place{}, Examples: []string{}}
+		g.Why = f.words(w, g, df.Name)
 		r.index[key] = g
 		r.order = append(r.order, g)
 	}
 	g.Count++
 	if len(g.DFs) < f.opt.Examples {
-		g.DFs = append(g.DFs, f.m.DFString(w.df))
+		g.DFs = append(g.DFs, df.Full)
 	}
-	if w.by != 0 && len(g.Examples) < f.opt.Examples {
-		g.Examples = append(g.Examples, f.m.CFString(w.by))
+	if w.by != 0 && len(g.by) < f.opt.Examples {
+		g.by = append(g.by, w.by)
 	}
 }
 
@@ -168,9 +177,8 @@ func (k Kind) rank() int {
 }
 
 // words says why in the words of `whyslow run`.
-func (f *finder) words(w *why, g *Reason) string {
-	m := f.m
-	name := m.DFNameOf(w.df)
+func (f *finder) words(w *why, g *Reason, df uint32) string {
+	name := f.m.Names[df]
 	statement := func() string { return f.placeOf(int(w.site)).String() }
 	switch w.kind {
 	case WouldMake:
@@ -205,7 +213,7 @@ func (f *finder) words(w *why, g *Reason) string {
 	case Coming:
 		return "it was made, and was on its way when the trace ends"
 	case NobodyMakes:
-		sites := f.makers.sites[m.DFName[w.df]]
+		sites := f.makers.sites[df]
 		if len(sites) == 0 {
 			return fmt.Sprintf("nothing that is left is known to make it; no CF of this run made %s", name)
 		}

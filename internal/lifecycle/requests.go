@@ -11,12 +11,25 @@ import (
 
 // findLate goes through the requests that came to a node for a DF that had been destroyed there and was not stored again.
 func (f *finder) findLate() {
-	m := f.m
 	if !f.need("late_requests", trace.KindDFRequestReceived, trace.KindDFDestroy) {
 		return
 	}
 	g := f.groups()
+	f.eachLate(func(q *model.Message, why string, destroyed int64) {
+		x := g.add(q.DF, q.CF, 0, why, 0)
+		if g.wants() {
+			e := f.requested(q, q.Received)
+			e.DestroyedNS = f.at(destroyed)
+			x.Examples = append(x.Examples, e)
+		}
+	})
 	f.res.LateRequests = g.finding()
+}
+
+// eachLate calls add for the requests that came late to this process's nodes, in order, with the reason and when the DF had been
+// destroyed.
+func (f *finder) eachLate(add func(q *model.Message, why string, destroyed int64)) {
+	m := f.m
 	if len(m.Requests) <= 1 {
 		return
 	}
@@ -33,7 +46,7 @@ func (f *finder) findLate() {
 	var late []uint32
 	suspect := newBits(m.DFs())
 	for i := 1; i < len(m.Requests); i++ {
-		if q := &m.Requests[i]; q.Received != model.None && q.DF != 0 && first[q.DF] <= q.Received {
+		if q := &m.Requests[i]; q.Received != model.None && q.DF != 0 && first[q.DF] <= q.Received && m.Own(int(q.To)) {
 			late = append(late, uint32(i))
 			suspect.set(q.DF)
 		}
@@ -71,28 +84,47 @@ func (f *finder) findLate() {
 		if list[n-1].What == model.CopyDeleted {
 			why = "it had been deleted"
 		}
-		x := g.add(q.DF, q.CF, 0, why, 0)
-		if g.wants() {
-			to := int(q.To)
-			x.Examples = append(x.Examples, Example{DF: m.DFString(q.DF), CF: f.cf(q.CF), Node: int(q.From), To: &to,
-				AtNS: f.at(q.Received), DestroyedNS: f.at(list[n-1].Time)})
-		}
+		add(q, why, list[n-1].Time)
 	}
-	f.res.LateRequests = g.finding()
 }
 
 // findUnanswered goes through the requests that no message answers.
 func (f *finder) findUnanswered() {
-	m := f.m
 	if !f.need("unanswered", trace.KindDFRequested, trace.KindDFReceived) {
 		return
 	}
 	g := f.groups()
-	const sent, came = 1, 2
+	f.eachUnanswered(nil, func(q *model.Message, why string) {
+		x := g.add(q.DF, q.CF, 0, why, 0)
+		if g.wants() {
+			x.Examples = append(x.Examples, f.requested(q, q.Sent))
+		}
+	})
+	f.res.Unanswered = g.finding()
+}
+
+// requested is a request as an example.
+func (f *finder) requested(q *model.Message, t int64) Example {
+	to := int(q.To)
+	return Example{DF: f.m.DFString(q.DF), CF: f.cf(q.CF), Node: int(q.From), To: &to, AtNS: f.at(t)}
+}
+
+// eachUnanswered calls add for the requests of this process's nodes that no message answers, in order, with the reason. elsewhere
+// is what other processes know of answers.
+func (f *finder) eachUnanswered(elsewhere []answered, add func(q *model.Message, why string)) {
+	m := f.m
+	const left, came = 1, 2
 	answer := make([]uint8, len(m.Requests))
+	for _, x := range elsewhere {
+		r := m.FindRequest(x.Request)
+		answer[r] = max(answer[r], left)
+		if x.Came {
+			answer[r] = came
+		}
+	}
 	for i := range m.DFMessages {
 		if r := m.DFMessages[i].Request; r != 0 {
-			answer[r] = max(answer[r], sent)
+			answer[r] = max(answer[r], left)
 			if m.DFMessages[i].Received != model.None {
 				answer[r] = came
 			}
@@ -100,7 +132,7 @@ func (f *finder) findUnanswered() {
 	}
 	var open []uint32
 	for i := 1; i < len(m.Requests); i++ {
-		if q := &m.Requests[i]; (q.Sent != model.None || q.Received != model.None) && answer[i] != came {
+		if q := &m.Requests[i]; (q.Sent != model.None || q.Received != model.None) && answer[i] != came && m.Own(int(q.From)) {
 			open = append(open, uint32(i))
 		}
 	}
@@ -109,20 +141,15 @@ func (f *finder) findUnanswered() {
 		q := &m.Requests[i]
 		why := "it was never answered"
 		switch {
-		case answer[i] == sent:
+		case answer[i] == left:
 			why = "the answer was sent, and never came"
 		case q.Received == model.None && m.Count[trace.KindDFRequestReceived] > 0:
 			why = "the request never came"
-		case !f.made(q.DF) && m.Count[trace.KindDFCreate] > 0:
+		case !f.madeAnywhere(q.DF) && m.Count[trace.KindDFCreate] > 0:
 			why = "the DF was never produced"
 		}
-		x := g.add(q.DF, q.CF, 0, why, 0)
-		if g.wants() {
-			to := int(q.To)
-			x.Examples = append(x.Examples, Example{DF: m.DFString(q.DF), CF: f.cf(q.CF), Node: int(q.From), To: &to, AtNS: f.at(q.Sent)})
-		}
+		add(q, why)
 	}
-	f.res.Unanswered = g.finding()
 }
 
 // inOrder sorts requests by a time of theirs: their numbers depend on which stream was read first.

@@ -3,6 +3,7 @@ package lifecycle
 import (
 	"sync"
 
+	"github.com/whyslow/whyslow/internal/group"
 	"github.com/whyslow/whyslow/internal/model"
 	"github.com/whyslow/whyslow/trace"
 )
@@ -15,11 +16,18 @@ type Makers struct {
 
 // FindMakers looks through the CFs that are left, once: a second for some hundred thousand of them.
 func FindMakers(m *model.Model) *Makers {
-	f := newFinder(m, Options{})
-	if !f.need("cfs", trace.KindCFCreated, trace.KindCFStarted, trace.KindCFFinished, trace.KindDFCreate) {
+	s := &sharing{finder: newFinder(m, Options{}), g: group.Alone()}
+	if !s.need("cfs", trace.KindCFCreated, trace.KindCFStarted, trace.KindCFFinished, trace.KindDFCreate) {
 		return &Makers{}
 	}
-	return &Makers{s: newMakers(f, f.left(&CFs{}))}
+	l, err := s.leftovers()
+	if err == nil {
+		var x *makers
+		if x, err = s.newMakers(l); err == nil {
+			return &Makers{s: x}
+		}
+	}
+	panic(err) // nobody else can make it fail
 }
 
 // Of gives the waiting CF that would make a DF without a value that another CF waits for, as its statement tells; 0 where none is
@@ -30,6 +38,7 @@ func (x *Makers) Of(waiting model.CF, df model.DF) (by model.CF, sure bool) {
 	}
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	w := x.s.why(waiting, df, model.None)
-	return w.by, w.by != 0 && w.kind == WouldMake
+	m := x.s.f.m
+	w := x.s.unmade(m.CFID(waiting), m.SiteOf[waiting], m.DFString(df), m.DFName[df])
+	return m.FindCF(w.by), w.by != 0 && w.kind == WouldMake
 }

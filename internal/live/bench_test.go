@@ -24,7 +24,7 @@ func BenchmarkSnapshot(b *testing.B) {
 		r := &Run{dir: dir, ctx: context.Background()}
 		before := heap()
 		began := time.Now()
-		s, err := r.build(nil)
+		s, err := r.build(nil, true)
 		if err != nil {
 			b.Fatal(err)
 		}

@@ -5,7 +5,7 @@
 //	            every 200 ms              blocks                    at any moment
 //	folder ──► trace.Follower ──┬──► properties.Live ──► nodes, links, memory
 //	   │                        └──► division.Division ──► factors by window
-//	   └──────► model.Build ───────► Snapshot ──► everything else
+//	   └──────► model.Build ───────► Snapshot ──► everything else, and factors of runs with regions
 //	      seldom, while watched
 //
 // What can be kept up to date event by event is: the properties of nodes and links, and the division of time. Everything else is
@@ -13,6 +13,13 @@
 // of one core: ten times a second while a trace is small, every few seconds at ten million events. When the run is over one last
 // snapshot is made, the ordered structures are dropped, and from then on everything comes from that model: the page shows exactly
 // what a report on the finished trace says.
+//
+// The factors of runs with regions (UPC, OpenSHMEM, collectives, locks) depend on what all threads did: the division takes them over from
+// each snapshot of the whole run, and counts as not known what came after it, or may still change. Of a run that is too long for a snapshot
+// nothing more is taken over.
+//
+// Clocks of several processes are corrected by their comparisons alone while the run goes on, and for a part of a run: what else is to be
+// repaired is known of a whole run only. The last snapshot of the whole has repaired times, as a report has.
 //
 // Memory: a model takes about 14 bytes an event, what is derived from it up to 45 more. Where a trace is too long for
 // Options.Memory, a snapshot has a part of the run only: the newest, or what a query asks for; whole views of the run's history
@@ -235,8 +242,22 @@ func (r *Run) update(f func(s *Status)) {
 }
 
 // Ordered calls f with what follows a live run event by event; it tells whether there is such: not of a run that is over, which
-// is to be asked through a snapshot. f must not keep what it is given.
+// is to be asked through a snapshot. f must not keep what it is given. Of a run with regions the division knows what snapshots have told, so they
+// are made for who asks.
 func (r *Run) Ordered(f func(p *properties.Live, d *division.Division)) bool {
+	if d := r.divided(); d != nil && d.Regions() {
+		r.Watch()
+	}
+	return r.ordered(f)
+}
+
+// divided gives the division of a live run, nil of one that is over.
+func (r *Run) divided() (d *division.Division) {
+	r.ordered(func(_ *properties.Live, is *division.Division) { d = is })
+	return d
+}
+
+func (r *Run) ordered(f func(p *properties.Live, d *division.Division)) bool {
 	r.orderedMu.Lock()
 	defer r.orderedMu.Unlock()
 	if r.props == nil {
@@ -370,7 +391,7 @@ func (r *Run) followOnce() string {
 			r.mu.Lock()
 			r.info = f.Info()
 			r.mu.Unlock()
-			r.Ordered(func(p *properties.Live, d *division.Division) {
+			r.ordered(func(p *properties.Live, d *division.Division) {
 				p.Info(f.Info())
 				d.SetInfo(f.Info())
 			})
@@ -409,7 +430,7 @@ func (r *Run) followOnce() string {
 		}
 		if list := f.Problems(); len(list) != problems {
 			problems = len(list)
-			r.Ordered(func(_ *properties.Live, d *division.Division) { d.SetProblems(list) })
+			r.ordered(func(_ *properties.Live, d *division.Division) { d.SetProblems(list) })
 		}
 		inform()
 		if n > 0 || news {
@@ -488,7 +509,7 @@ func (r *Run) end(state string) {
 		r.update(func(s *Status) { s.State = state })
 		return
 	}
-	s, err := r.build(nil)
+	s, err := r.build(nil, false)
 	r.orderedMu.Lock()
 	r.props, r.division = nil, nil
 	r.orderedMu.Unlock()

@@ -45,7 +45,7 @@ func (r *Run) refresh() {
 func (r *Run) startMaking() {
 	done := make(chan struct{})
 	r.making = done
-	arrived, whole := r.arrived, r.status.Events <= r.limit()
+	arrived, whole, happening := r.arrived, r.status.Events <= r.limit(), r.status.State == StateLive
 	r.wg.Go(func() {
 		defer close(done)
 		began := time.Now()
@@ -56,7 +56,10 @@ func (r *Run) startMaking() {
 		}
 		var s *Snapshot
 		if err == nil {
-			s, err = r.build(in)
+			s, err = r.build(in, happening)
+		}
+		if err == nil && whole {
+			r.divide(s)
 		}
 		r.mu.Lock()
 		r.making, r.pace, r.made = nil, time.Since(began), time.Now()
@@ -73,6 +76,19 @@ func (r *Run) startMaking() {
 		r.mu.Unlock()
 		r.update(func(st *Status) { st.SnapshotNS = s.Span.To })
 	})
+}
+
+// divide tells the division of a run with regions how a snapshot divides the time. Of a part of a run that is not known: who was in which
+// collective, and had which lock, is found by their order since the start.
+func (r *Run) divide(s *Snapshot) {
+	d := r.divided()
+	if d == nil || !d.Regions() {
+		return
+	}
+	t, err := s.Timeline()
+	if err == nil {
+		_ = d.Take(r.ctx, s.Model, t.Visit) // it fails when the run is shown no more
+	}
 }
 
 // replace makes a snapshot the newest; the caller holds mu.
@@ -190,7 +206,7 @@ func (r *Run) SnapshotIn(ctx context.Context, from, to int64) (*Snapshot, error)
 	r.mu.Unlock()
 
 	in, full := r.around(newest, from, to)
-	s, err := r.build(in)
+	s, err := r.build(in, false)
 	if err != nil {
 		return nil, err
 	}
@@ -252,13 +268,13 @@ func least(from, to int64, ok func(int64) bool) int64 {
 	return from
 }
 
-// build makes a snapshot of the whole run, or of the part in a span.
-func (r *Run) build(in *trace.Span) (*Snapshot, error) {
+// build makes a snapshot of the whole run, or of the part in a span. happening leaves clocks as the comparisons so far correct them.
+func (r *Run) build(in *trace.Span, happening bool) (*Snapshot, error) {
 	reader, err := trace.Open(r.dir)
 	if err != nil {
 		return nil, err
 	}
-	m, err := model.Build(r.ctx, reader, model.Options{In: in})
+	m, err := model.Build(r.ctx, reader, model.Options{In: in, Interpolated: happening})
 	if err != nil {
 		reader.Close()
 		return nil, err

@@ -9,38 +9,55 @@ import (
 )
 
 // correct moves the times of every stream to the common clock.
-func (b *builder) correct() {
-	for node := range b.m.Nodes {
-		var syncs []ClockSync
-		for _, s := range b.streams {
-			if s.node == node {
-				syncs = append(syncs, s.syncs...)
-			}
+func (b *builder) correct(repair bool) {
+	if b.m.clocks == nil { // else several processes found them out together
+		b.findClocks(repair)
+	}
+	b.applyClocks()
+}
+
+// findClocks corrects clocks by their comparisons, and, of a whole run of several processes, so that no message is received before it was
+// sent.
+func (b *builder) findClocks(repair bool) {
+	m := b.m
+	m.clocks = b.syncs()
+	if process, several := b.processes(); several {
+		letters := b.letters(process)
+		switch {
+		case repair && b.severalHosts():
+			b.repairRegions(process, letters, b.rawThreads())
+		case repair:
+			m.clocks, m.Clocks = RepairClocks(m.clocks, letters)
+		default:
+			m.Clocks = CompareClocks(m.clocks, letters)
+			m.Clocks.Left = m.Clocks.Interpolated
 		}
-		if !slices.ContainsFunc(syncs, func(y ClockSync) bool { return y.Offset != 0 }) {
-			continue
+	}
+}
+
+// applyClocks moves all times by what m.clocks says.
+func (b *builder) applyClocks() {
+	m := b.m
+	for _, s := range b.streams {
+		if list := m.clocks[s.node]; len(list) > 0 {
+			s.correct(list)
 		}
-		slices.SortStableFunc(syncs, func(x, y ClockSync) int { return cmp.Compare(x.Time, y.Time) })
-		for _, s := range b.streams {
-			if s.node == node {
-				s.correct(syncs)
-			}
-		}
-		for i := range b.damage {
-			if d := &b.damage[i]; d.node == node {
-				d.From = Common(d.From, syncs)
-				if d.To != math.MaxInt64 {
-					d.To = Common(d.To, syncs)
-				}
+	}
+	for i := range b.damage {
+		if d := &b.damage[i]; d.node < len(m.clocks) && len(m.clocks[d.node]) > 0 {
+			d.From = Common(d.From, m.clocks[d.node])
+			if d.To != math.MaxInt64 {
+				d.To = Common(d.To, m.clocks[d.node])
 			}
 		}
 	}
 }
 
 func (s *stream) correct(syncs []ClockSync) {
+	clock := clockMap{syncs: syncs}
 	fix := func(times ...*int64) {
 		for _, t := range times {
-			*t = Common(*t, syncs)
+			*t = clock.common(*t)
 		}
 	}
 	each(&s.creations, func(c *creation) { fix(&c.time) })
@@ -69,6 +86,9 @@ func (s *stream) correct(syncs []ClockSync) {
 	for i := range s.idle {
 		fix(&s.idle[i].From, &s.idle[i].To)
 	}
+	if s.log != nil {
+		s.log.correct(&clock)
+	}
 	fix(&s.first, &s.last, &s.started, &s.finished, &s.idleSince)
 }
 
@@ -80,7 +100,7 @@ func (b *builder) bounds() {
 	for _, s := range b.streams {
 		first, last = earlier(first, s.first), max(last, s.last)
 		m.Start, finished = earlier(m.Start, s.started), max(finished, s.finished)
-		if n := &m.Nodes[s.node]; m.Info.Node(s.node) == nil && s.id >= len(n.Workers) && (s.runs.len() > 0 || s.started != None) {
+		if n := &m.Nodes[s.node]; m.Info.Node(s.node) == nil && s.id >= len(n.Workers) && (s.runs.len() > 0 || s.executes || s.started != None) {
 			n.Workers = append(n.Workers, make([]Worker, s.id+1-len(n.Workers))...)
 		}
 	}

@@ -1,10 +1,8 @@
 package model
 
 import (
-	"cmp"
 	"context"
 	"runtime"
-	"slices"
 	"sync"
 
 	"github.com/whyslow/whyslow/trace"
@@ -17,6 +15,9 @@ type Options struct {
 	// in the model too, and facts of other times that belong to it are missing: a CF of before may lack its creation.
 	// Start, End, the workers with their start and end, and the clocks are those of the whole run.
 	In *trace.Span
+	// Interpolated moves times to the common clock by all comparisons of clocks, as who follows a run must, and leaves them so even where
+	// a message is then received before it was sent. In leaves them so too: what is to be repaired is known of a whole run only.
+	Interpolated bool
 	// Progress is called after every block that was read, from several goroutines at once, with the bytes read so
 	// far and those to be read in all. nil: nobody wants to know.
 	Progress func(done, total int64)
@@ -30,6 +31,7 @@ type builder struct {
 	streams                 []*stream
 	damage                  []damage
 	nDF                     int
+	interpolated, every     bool // times are not repaired; all comparisons of clocks count
 }
 
 // damage is a stretch of a stream's time that could not be read.
@@ -74,7 +76,7 @@ const maxWorkers = 1 << 12
 func (b *builder) finish() *Model {
 	m := b.m
 	// Workers' executions become neighbours in the order of nodes and streams.
-	slices.SortFunc(b.streams, func(x, y *stream) int { return cmp.Or(cmp.Compare(x.node, y.node), cmp.Compare(x.id, y.id)) })
+	sortStreams(b.streams)
 	b.nDF = len(m.DFName)
 	m.cfs = b.cfs
 	for _, s := range b.streams {
@@ -91,6 +93,15 @@ func (b *builder) finish() *Model {
 // ctx ends.
 func Build(ctx context.Context, r *trace.Reader, opt Options) (*Model, error) {
 	b := newBuilder(r.Run(), r.Nodes())
+	if err := b.read(ctx, r, opt, nil); err != nil {
+		return nil, err
+	}
+	return b.finish(), nil
+}
+
+// read fills the streams from the files of a reader, and lists their problems. tables, if not nil, is called with the definitions of its nodes
+// before events are read.
+func (b *builder) read(ctx context.Context, r *trace.Reader, opt Options, tables func([]nodeTables) error) error {
 	perNode := make([]nodeTables, len(b.m.Nodes))
 	b.m.numbers = make([][]DF, len(b.m.Nodes))
 	for _, n := range r.Nodes() {
@@ -98,6 +109,11 @@ func Build(ctx context.Context, r *trace.Reader, opt Options) (*Model, error) {
 		b.m.numbers[n] = perNode[n].dfs
 	}
 	b.m.late = b.tables.late
+	if tables != nil {
+		if err := tables(perNode); err != nil {
+			return err
+		}
+	}
 	parallel := opt.Parallel
 	if parallel <= 0 {
 		parallel = runtime.GOMAXPROCS(0)
@@ -107,9 +123,10 @@ func Build(ctx context.Context, r *trace.Reader, opt Options) (*Model, error) {
 		before, total := r.BytesRead(), r.Size()
 		progress = func() { opt.Progress(min(r.BytesRead()-before, total), total) }
 	}
+	b.interpolated, b.every = opt.Interpolated || opt.In != nil, opt.Interpolated
 	part, err := findPart(ctx, r, opt.In)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	var mu sync.Mutex
 	err = r.EachStream(parallel, func(c *trace.Cursor) error {
@@ -133,7 +150,10 @@ func Build(ctx context.Context, r *trace.Reader, opt Options) (*Model, error) {
 		return nil
 	})
 	if err != nil {
-		return nil, err
+		return err
+	}
+	if b.m.share == nil { // else one process does it for all
+		b.m.Problems = append(b.m.Problems, b.resolve(r.Path())...)
 	}
 	for _, p := range r.Problems() {
 		b.m.Problems = append(b.m.Problems, p.String())
@@ -145,5 +165,5 @@ func Build(ctx context.Context, r *trace.Reader, opt Options) (*Model, error) {
 			b.damage = append(b.damage, damage{p.Node, p.Stream, Interval{p.From, p.To}})
 		}
 	}
-	return b.finish(), nil
+	return nil
 }

@@ -52,6 +52,26 @@ func (t *tables) name(s string) uint32 {
 	return n
 }
 
+func (t *tables) code(c Code) int {
+	i, ok := t.codes[c]
+	if !ok {
+		i = len(t.m.Codes)
+		t.m.Codes = append(t.m.Codes, c)
+		t.codes[c] = i
+	}
+	return i
+}
+
+func (t *tables) site(s Site) uint32 {
+	i, ok := t.sites[s]
+	if !ok {
+		i = uint32(len(t.m.Sites))
+		t.m.Sites = append(t.m.Sites, s)
+		t.sites[s] = i
+	}
+	return i
+}
+
 // add takes in the definitions of a node.
 func (t *tables) add(node int, defs *trace.Defs) nodeTables {
 	n := nodeTables{defs: defs}
@@ -62,27 +82,14 @@ func (t *tables) add(node int, defs *trace.Defs) nodeTables {
 		if !ok {
 			return 0
 		}
-		c := Code{Name: defs.Name(def.Name), Kind: def.Kind, File: defs.Name(def.File), Line: def.Line}
-		i, ok := t.codes[c]
-		if !ok {
-			i = len(m.Codes)
-			m.Codes = append(m.Codes, c)
-			t.codes[c] = i
-		}
-		return i
+		return t.code(Code{Name: defs.Name(def.Name), Kind: def.Kind, File: defs.Name(def.File), Line: def.Line})
 	}
 	defs.EachSite(func(def trace.SiteDef) {
 		if uint64(def.Site) >= 1<<24 {
 			return
 		}
 		s := Site{Code: code(def.Code), Label: defs.Name(def.Label), File: defs.Name(def.File), Line: def.Line, Text: defs.Name(def.Text)}
-		i, ok := t.sites[s]
-		if !ok {
-			i = uint32(len(m.Sites))
-			m.Sites = append(m.Sites, s)
-			t.sites[s] = i
-		}
-		n.site = put(n.site, int(def.Site), i)
+		n.site = put(n.site, int(def.Site), t.site(s))
 	})
 	names := map[trace.Name]uint32{}
 	last, lastName := trace.Name(0), uint32(0) // most DFs follow one of the same name
@@ -164,7 +171,7 @@ func (t *tables) undefined(node int, df uint64) DF {
 func (m *Model) identity(df DF) []int64 {
 	ref := m.dfHome[df]
 	if int(ref.node) >= len(m.defs) || m.defs[ref.node] == nil {
-		return nil
+		return m.abroad[df]
 	}
 	_, list, _ := m.defs[ref.node].DF(ref.df, nil)
 	return list

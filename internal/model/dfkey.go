@@ -14,8 +14,15 @@ func (m *Model) DFKey(df DF) string {
 	if df == 0 || int(df) >= len(m.dfHome) {
 		return ""
 	}
+	home := m.DFHome(df)
+	return strconv.FormatUint(home[0], 10) + ":" + strconv.FormatUint(home[1], 10)
+}
+
+// DFHome gives the first node that mentions a DF, of those whose files were read, and its number there. A model of the whole run has DFs
+// in that order.
+func (m *Model) DFHome(df DF) [2]uint64 {
 	home := m.dfHome[df]
-	return strconv.FormatUint(uint64(home.node), 10) + ":" + strconv.FormatUint(uint64(home.df), 10)
+	return [2]uint64{uint64(home.node), uint64(home.df)}
 }
 
 // FindDF gives the DF with a key of any node that mentions it; 0 where there is none, or where that is no key.

@@ -29,8 +29,10 @@ type ids struct {
 	back  []uint64 // number >> chunkBits -> id of the chunk's first member, for chunks
 	next  uint32   // the next free number, a multiple of chunkSize
 	odd   map[uint64]uint32
-	loose map[uint32]uint64 // the inverse of odd
-	free  uint32            // next free number of the present loose chunk
+	loose map[uint32]*[chunkSize]uint64 // the inverse of odd, by chunk
+	free  uint32                        // next free number of the present loose chunk
+	// far marks nodes of which only some counters are met, here and there: each gets a number of its own.
+	far []bool
 }
 
 func newIDs(nodes int) *ids {
@@ -62,7 +64,7 @@ func (d *ids) slow(id uint64) uint32 {
 	}
 	node, counter := id>>48, id&(1<<48-1)
 	chunk := counter >> chunkBits
-	if node >= uint64(len(d.dirs)) || chunk >= maxChunk || d.scattered(node, chunk) {
+	if node >= uint64(len(d.dirs)) || chunk >= maxChunk || d.scattered(node, chunk) || (d.far != nil && d.far[node]) {
 		return d.single(id)
 	}
 	var dir []uint32
@@ -107,11 +109,15 @@ func (d *ids) single(id uint64) uint32 {
 		d.free = d.reserve(looseChunk)
 	}
 	if d.odd == nil {
-		d.odd, d.loose = map[uint64]uint32{}, map[uint32]uint64{}
+		d.odd, d.loose = map[uint64]uint32{}, map[uint32]*[chunkSize]uint64{}
 	}
 	n := d.free
 	d.free++
-	d.odd[id], d.loose[n] = n, id
+	d.odd[id] = n
+	if n&(chunkSize-1) == 0 {
+		d.loose[n>>chunkBits] = new([chunkSize]uint64)
+	}
+	d.loose[n>>chunkBits][n&(chunkSize-1)] = id
 	return n
 }
 
@@ -143,7 +149,7 @@ func (d *ids) id(n uint32) uint64 {
 	if first != looseChunk {
 		return first + uint64(n&(chunkSize-1))
 	}
-	return d.loose[n]
+	return d.loose[n>>chunkBits][n&(chunkSize-1)]
 }
 
 // CFID gives the id of a CF as it stands in the trace.

@@ -61,11 +61,11 @@ type Duplicate struct {
 
 // join turns the columns of the streams into those of the model.
 func (b *builder) join() {
-	b.correct()
+	b.correct(!b.interpolated)
 	b.bounds()
 	var wg sync.WaitGroup
 	slots := make(chan struct{}, runtime.GOMAXPROCS(0))
-	for _, f := range []func(){b.joinExecutions, b.joinCreations, b.joinReady, b.joinMade, b.joinMessages, b.joinMoves, b.joinRest} {
+	for _, f := range []func(){b.joinExecutions, b.joinCreations, b.joinReady, b.joinMade, b.joinMessages, b.joinMoves, b.joinRest, b.joinRegions} {
 		wg.Go(func() {
 			slots <- struct{}{}
 			f()
@@ -261,10 +261,16 @@ func (b *builder) joinMessages() {
 	m.travelled = make([]uint64, b.nDF/64+1)
 	for _, s := range b.streams {
 		each(&s.sent, func(e *end) {
+			if e.number == 0 {
+				return // nothing tells where it came to
+			}
 			g := &m.DFMessages[e.number]
 			g.Sent, g.From, g.To, g.Bytes, g.Request, g.DF, g.CF = e.time, int32(s.node), e.peer, e.bytes, e.request, e.df, e.cf
 		})
 		each(&s.asked, func(e *end) {
+			if e.number == 0 {
+				return // asked of the node itself
+			}
 			g := &m.Requests[e.number]
 			g.Sent, g.From, g.To, g.DF, g.CF = e.time, int32(s.node), e.peer, e.df, e.cf
 		})
@@ -286,6 +292,9 @@ func (b *builder) joinMessages() {
 			m.travelled[e.df/64] |= 1 << (e.df % 64)
 		})
 		each(&s.askedHere, func(e *end) {
+			if e.number == 0 {
+				return
+			}
 			g := &m.Requests[e.number]
 			g.Received, g.From, g.To, g.DF = e.time, e.peer, int32(s.node), e.df
 		})

@@ -6,7 +6,8 @@
 // each.
 //
 // Times are int64 nanoseconds on the common clock: the offsets of GlobalEvents.onClockSync are applied here,
-// interpolated between measurements. None is the time of what was not recorded.
+// interpolated between those measurements that count (clocks.go), and where a message between processes would still be received before it was sent, clocks are put
+// forward (repair.go). None is the time of what was not recorded.
 //
 // Building. Streams are read in parallel; each fills columns of its own, so nothing is shared but the tables
 // that give out numbers. Then each kind of fact is joined by one goroutine. After Build a Model does not change
@@ -49,9 +50,12 @@ type Code struct {
 type Site struct {
 	Code  int    // index into Model.Codes
 	Label string // of the CFs it makes
-	File  string
+	File  string // where only an address was recorded that nothing is known of: "program+0x1a2b"
 	Line  int
 	Text  string
+	// Function is the function of the program that the statement is in, where only its address was recorded; of a site that tells which
+	// variable a lock is, that.
+	Function string
 }
 
 // Worker is one stream of a node that executes CFs.
@@ -106,6 +110,8 @@ type Model struct {
 	Count     [trace.FirstUserKind]uint64
 	LostCount uint64 // events known to be lost
 	Problems  []string
+	Clocks    Clocks   // how well those of the processes agree
+	Regions   *Regions // nil: the threads entered none
 
 	Codes []Code // Codes[0] stands for what is not known
 	Sites []Site // Sites[0] likewise
@@ -166,6 +172,10 @@ type Model struct {
 	numbers [][]DF
 	late    map[dfRef]DF
 	defs    []*trace.Defs // by node
+	clocks  [][]ClockSync // by node: the correction of its clock
+
+	share  *share         // nil: the whole run is here
+	abroad map[DF][]int64 // identities of DFs that no file read here mentions
 }
 
 // dfRef says where the identity of a DF stands.

@@ -171,12 +171,12 @@ func (m *Model) DFNameOf(df DF) string { return m.Names[m.DFName[df]] }
 
 // Indices gives the indices of a DF, appended to dst: 3 and 0 of x[3][0].
 func (m *Model) Indices(df DF, dst []int64) []int64 {
-	ref := m.dfHome[df]
-	if int(ref.node) >= len(m.defs) || m.defs[ref.node] == nil {
-		return dst
+	ref, n := m.dfHome[df], len(dst)
+	if int(ref.node) < len(m.defs) && m.defs[ref.node] != nil {
+		_, dst, _ = m.defs[ref.node].DF(ref.df, dst)
+	} else {
+		dst = append(dst, m.abroad[df]...)
 	}
-	n := len(dst)
-	_, dst, _ = m.defs[ref.node].DF(ref.df, dst)
 	// The creating node and the number of the name come first.
 	return slices.Delete(dst, n, min(n+2, len(dst)))
 }
@@ -235,6 +235,9 @@ func (m *Model) HasRequests() bool {
 // UsesForeign tells whether some atomic CF was given a DF that was created on another node only.
 func (m *Model) UsesForeign() bool {
 	for n := range m.Nodes {
+		if !m.Own(n) {
+			continue
+		}
 		for _, w := range m.Nodes[n].Workers {
 			for e := w.First; e < w.End; e++ {
 				for _, df := range m.Inputs(e) {
@@ -253,10 +256,13 @@ func (m *Model) UsesForeign() bool {
 
 const maxTime = int64(1<<63 - 1)
 
-// RepeatedReceipts calls f for every message that brought a DF to a node that had received it before.
+// RepeatedReceipts calls f for every message that brought a DF to a node, an own one, that had received it before.
 func (m *Model) RepeatedReceipts(f func(*Message)) {
 	for n := range m.received {
 		r := &m.received[n]
+		if !m.Own(n) {
+			continue
+		}
 		for i := 1; i < len(r.df); i++ {
 			if r.df[i] == r.df[i-1] && r.df[i] != 0 {
 				f(&m.DFMessages[r.message[i]])

@@ -46,6 +46,11 @@ type stream struct {
 	idle       []Interval
 	idleSince  int64
 	syncs      []ClockSync
+	log        *threadLog // nil: it entered no region
+
+	at       *positions // of one that another process reads: where its records stand there
+	executes bool       // likewise: it executed something
+	entered  bool       // likewise: it has something of regions
 }
 
 type creation struct {
@@ -200,6 +205,10 @@ func (s *stream) ended(t int64, cf CF, cpu int64) {
 
 // rare takes the kinds that come less often than once per CF.
 func (s *stream) rare(t int64, kind trace.Kind, a []uint64) {
+	if isRegionKind(kind) {
+		s.region(t, kind, a)
+		return
+	}
 	switch kind {
 	case trace.KindDFSent, trace.KindDFReceived:
 		e := end{number: s.b.messages.number(a[3]), time: t, peer: node32(a[1]), df: s.df(a[0]),
@@ -259,7 +268,7 @@ func (s *stream) rare(t int64, kind trace.Kind, a []uint64) {
 	case trace.KindLost:
 		s.lost = append(s.lost, loss{count: a[0], first: int64(a[1]), last: int64(a[2]), stream: a[3]})
 	case trace.KindClockSync:
-		s.syncs = append(s.syncs, ClockSync{t, int64(a[0])})
+		s.syncs = append(s.syncs, ClockSync{t, int64(a[0]), int64(min(a[1], math.MaxInt64))})
 	}
 }
 

@@ -31,6 +31,7 @@ func init() {
 
 // lunaLog is luna_log_module.
 type lunaLog struct {
+	first int // node
 	nodes []*ordered
 }
 
@@ -44,17 +45,18 @@ func (m *lunaLog) Start(h *prof.Host) error {
 	if err := os.MkdirAll(h.String("dir"), 0o777); err != nil {
 		return err
 	}
-	for node := range h.Run().Nodes {
-		out, err := h.Open(filepath.Join(h.String("dir"), fmt.Sprintf("log.%02d", node)))
+	m.first = h.Run().Node
+	for i := range h.Run().Nodes {
+		out, err := h.OpenNamed(filepath.Join(h.String("dir"), fmt.Sprintf("log.%02d", m.first+i)))
 		if err != nil {
 			return err
 		}
 		m.nodes = append(m.nodes, newOrdered(h.Session(), out, size))
 	}
-	log := lunalog.New(h.Run().StartNS, len(m.nodes), func() lunalog.Describer { return h.Describe() })
+	log := lunalog.New(h.Run().StartNS, m.first+len(m.nodes), func() lunalog.Describer { return h.Describe() })
 	for _, k := range lunalog.Kinds {
 		err := h.Connect(k.Spec().Namespace, k.Spec().Name, func(s *prof.Stream, a *prof.Any) {
-			l := m.nodes[s.Node()].lane(s)
+			l := m.nodes[s.Node()-m.first].lane(s)
 			before := len(l.text)
 			l.text = log.Append(l.text, s.Node(), a.Time, k, a.Words)
 			if len(l.text) > before {

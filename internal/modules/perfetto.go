@@ -141,18 +141,18 @@ func (m *Perfetto) Start(h *prof.Host) error {
 		h.WantDFs()
 	}
 	m.nodes = map[int]*perfettoNode{}
-	m.tids = m.pid(m.run.Nodes) + m.run.Nodes*m.threads()
+	m.tids = m.run.PID + m.run.Nodes + m.run.Nodes*m.threads()
 	m.streams = prof.NewPerStream(h.Session(), m.join)
 	// Of the process that there is at least: a list of records cannot begin with a comma.
-	m.nodes[0] = &perfettoNode{}
-	if err := m.write(m.appendProcess([]byte("[\n"), 0)); err != nil {
+	m.nodes[m.run.Node] = &perfettoNode{}
+	if err := m.write(m.appendProcess([]byte("[\n"), m.run.Node)); err != nil {
 		return err
 	}
 	return m.connect(h, func(c string) bool { return slices.Contains(counters, c) }, h.Bool("flows"))
 }
 
-// pid is the process that stands for a node: this one for node 0, the numbers after it for the others.
-func (m *Perfetto) pid(node int) int { return m.run.PID + node }
+// pid is the process that stands for a node: this one for its first node, the numbers after it for the others.
+func (m *Perfetto) pid(node int) int { return m.run.PID + node - m.run.Node }
 
 // threads is how many streams a node has as a rule: its workers, messages, measurements.
 func (m *Perfetto) threads() int { return m.run.Workers + 2 }
@@ -179,8 +179,9 @@ func (m *Perfetto) join(s *prof.Stream, st *perfettoStream) {
 		st.buf = m.appendProcess(append(st.buf, ",\n"...), node)
 	}
 	// No two threads have the same number: Perfetto would take them for one.
-	tid := m.pid(m.run.Nodes) + node*m.threads() + id
-	if id >= m.threads() || node >= m.run.Nodes {
+	own := node - m.run.Node
+	tid := m.run.PID + m.run.Nodes + own*m.threads() + id
+	if id >= m.threads() || own >= m.run.Nodes {
 		m.tids++
 		tid = m.tids
 	}

@@ -59,6 +59,7 @@ type State struct {
 	cfs     cfTable[atomic.Uint64]
 	streams *prof.PerStream[stateStream]
 	workers int
+	first   int   // node of this process; those before it have no lines
 	emit    int64 // ns, 0: never
 	load    *prof.UserEvent
 
@@ -116,8 +117,9 @@ func (m *State) Start(h *prof.Host) error {
 	}
 	run, ses := h.Run(), h.Session()
 	m.workers, m.start, m.emit = run.Workers, run.StartNS, int64(emit)*1e6
+	m.first = run.Node
 	for n := range run.Nodes {
-		m.node(n)
+		m.node(m.first + n)
 	}
 	m.streams = prof.NewPerStream(ses, m.join)
 	if emit > 0 {
@@ -297,7 +299,7 @@ func (m *State) lines() error {
 	var b strings.Builder
 	enc := json.NewEncoder(&b)
 	t := prof.Now() - m.start
-	for n := range nodes {
+	for n := m.first; n < nodes; n++ {
 		s := m.Node(n)
 		if err := enc.Encode(stateLine{t, n, s.CFs, s.Waiting, s.Ready, s.Running, s.Finished, s.DFs, s.Bytes, s.Sent, s.Received,
 			s.Queue, s.Sending, s.Busy, s.Weight}); err != nil {

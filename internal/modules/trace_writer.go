@@ -96,7 +96,8 @@ func (w *TraceWriter) Start(h *prof.Host) error {
 		if w.dir = h.String("dir"); w.dir == "" {
 			return errors.New("dir: no folder for the trace is given")
 		}
-		if entries, err := os.ReadDir(w.dir); err == nil && len(entries) > 0 {
+		// Of several processes each finds files of the others; whoever made the folder for them has looked.
+		if entries, err := os.ReadDir(w.dir); err == nil && len(entries) > 0 && h.Run().Processes < 2 {
 			return fmt.Errorf("%s: already there and not empty; choose another name or remove it", w.dir)
 		}
 		create = func(node int) (*trace.Writer, error) { return trace.Create(w.dir, node, opt) }
@@ -107,8 +108,8 @@ func (w *TraceWriter) Start(h *prof.Host) error {
 			h.Warn(fmt.Sprintf("%v; the program goes on, and what it does from now on is not recorded", err))
 		})
 	}
-	for node := range h.Run().Nodes {
-		tw, err := create(node)
+	for i := range h.Run().Nodes {
+		tw, err := create(h.Run().Node + i)
 		if err != nil {
 			return errors.Join(err, w.Finish())
 		}
@@ -132,7 +133,7 @@ func (w *TraceWriter) Finish() error {
 // Dir is the folder of the trace, "" where a Sink gets it.
 func (w *TraceWriter) Dir() string { return w.dir }
 
-// Writers are the writers of the nodes.
+// Writers are the writers of the nodes of this process.
 func (w *TraceWriter) Writers() []*trace.Writer { return w.writers }
 
 // parseSize reads a number of bytes with an optional factor: k, M (powers of 1000) or Ki, Mi.

@@ -70,7 +70,7 @@ func load(t sloutest.TB, dir string) *opened {
 	if err != nil {
 		t.Fatal(err)
 	}
-	m, err := model.Build(context.Background(), r, model.Options{})
+	m, err := model.Build(context.Background(), r, model.Options{Interpolated: true})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -17,7 +17,6 @@ type static struct {
 	m        *model.Model
 	run      run
 	relation [][]sample // by node, on its own clock
-	clocks   []clock
 	groups   [groups]struct {
 		once  sync.Once
 		built [quantities]built
@@ -188,7 +187,7 @@ func (s *static) emit(g group, out sink) {
 	case related:
 		for n, list := range s.relation {
 			for _, v := range list {
-				t := s.clocks[n].common(v.t)
+				t := model.Common(v.t, m.Clock(n))
 				for _, at := range [...]int32{int32(n), whole} {
 					out.add(inner, at, t, v.a)
 					out.add(outer, at, t, v.b)

@@ -49,7 +49,7 @@ func openBrowser(t *testing.T, page string) *browser {
 	if os.Geteuid() == 0 {
 		opts = append(opts, chromedp.NoSandbox)
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	ctx, cancel := context.WithTimeout(context.Background(), 4*time.Minute)
 	t.Cleanup(cancel)
 	ctx, cancelAllocator := chromedp.NewExecAllocator(ctx, opts...)
 	t.Cleanup(cancelAllocator)

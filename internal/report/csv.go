@@ -4,6 +4,7 @@ import (
 	"encoding/csv"
 	"io"
 	"strconv"
+	"strings"
 
 	"github.com/whyslow/whyslow/internal/series"
 	"github.com/whyslow/whyslow/internal/slou"
@@ -11,7 +12,8 @@ import (
 
 // CSV writes what there is by window of time as one table, in the columns of series.WriteCSV: a line for each window of
 // each series, then of each factor with its part ("S.nowhere"; L has its links in the column of links), for the run and
-// for each node. The unit of factors is "ns": sum is the time in the window, mean that of so many workers.
+// for each node. The unit of factors is "ns": sum is the time in the window, mean that of so many workers. What the search
+// for patterns found comes last, a line for each metric, call path and thread, without a time.
 func CSV(w io.Writer, all *Everything, _ Options) error {
 	list := all.Series
 	if list == nil {
@@ -20,16 +22,25 @@ func CSV(w io.Writer, all *Everything, _ Options) error {
 	if err := series.WriteCSV(w, list); err != nil {
 		return err
 	}
-	if all.SLOU == nil || all.SLOU.Windows == nil {
-		return nil
-	}
 	out := csv.NewWriter(w)
+	if all.SLOU != nil && all.SLOU.Windows != nil {
+		factorRows(out, all)
+	}
+	if p := newPGAS(all.Pattern); p != nil {
+		p.csvRows(out)
+	}
+	out.Flush()
+	return out.Error()
+}
+
+// factorRows writes the factors over time.
+func factorRows(out *csv.Writer, all *Everything) {
 	win := all.SLOU.Windows
 	table := func(node string, rows []slou.Row, ns [][]int64) {
 		for i, row := range rows {
 			name, link := row.Factor, ""
 			switch {
-			case row.Factor == "L":
+			case row.Factor == "L" && (row.Part == "" || strings.Contains(row.Part, "->")):
 				link = row.Part
 			case row.Part != "":
 				name += "." + row.Part
@@ -46,8 +57,6 @@ func CSV(w io.Writer, all *Everything, _ Options) error {
 	for _, n := range win.Nodes {
 		table(strconv.Itoa(n.Node), win.WorkerRows, n.NS)
 	}
-	out.Flush()
-	return out.Error()
 }
 
 // windowBounds says from when to when a window lasts.

@@ -3,7 +3,6 @@ package report
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -15,6 +14,7 @@ import (
 	"github.com/whyslow/whyslow/internal/imbalance"
 	"github.com/whyslow/whyslow/internal/lifecycle"
 	"github.com/whyslow/whyslow/internal/model"
+	"github.com/whyslow/whyslow/internal/pattern"
 	"github.com/whyslow/whyslow/internal/series"
 	"github.com/whyslow/whyslow/internal/slou"
 	"github.com/whyslow/whyslow/internal/units"
@@ -24,6 +24,7 @@ import (
 // Everything is what there is to tell about a run. What is nil was not computed; Failed says why.
 type Everything struct {
 	Run       *Run
+	Pattern   *pattern.Result // nil where the run has no regions
 	SLOU      *slou.Result
 	Critical  *critical.Result
 	Series    *series.Result
@@ -34,7 +35,8 @@ type Everything struct {
 	Failed    []Failure
 
 	model *model.Model
-	lang  string // of Advice and Warnings
+	facts *advise.Facts // of the whole run, where model is one of several processes' only
+	lang  string        // of Advice and Warnings
 }
 
 // Names of the analyses, as in Failure.Analysis.
@@ -46,6 +48,7 @@ const (
 	analysisImbalance = "balance"
 	analysisBlame     = "blame"
 	analysisAdvice    = "advice"
+	analysisPatterns  = "patterns"
 )
 
 // Failure is an analysis that could not be done.
@@ -82,6 +85,7 @@ type Wanted struct {
 	Windows        int      // how many windows the run is cut into; 0 and no WindowNS: 120
 	WindowNS       int64    // or how long each is
 	All            bool     // as lifecycle.Options.All
+	Merged         bool     // ComputeShare does in one process, too, only what several do
 	Lang           string   // of advice and warnings: "en" or "ru"; anything else is "en"
 	// Progress, if not nil, is told what is being done; by several goroutines.
 	Progress func(what string)
@@ -93,46 +97,60 @@ const (
 	maxGroups = 1000
 )
 
+// settle fills in how many windows there are, and returns their number.
+func (w *Wanted) settle(m *model.Model) int {
+	if w.Windows == 0 && w.WindowNS == 0 {
+		w.Windows = defaultWindows
+	}
+	if w.WindowNS > 0 {
+		return int(min((m.Wall()+w.WindowNS-1)/w.WindowNS, 1<<20))
+	}
+	return w.Windows
+}
+
+func (w *Wanted) slou() slou.Options {
+	return slou.Options{DataInputsOnly: w.DataInputsOnly, Splits: w.Splits, MaxGroups: maxGroups, Windows: w.Windows, WindowNS: w.WindowNS}
+}
+
 // Compute does all analyses of a run, several at once. One that fails is noted in Everything.Failed and leaves the others
 // alone; an error is returned only when ctx ends.
 func Compute(ctx context.Context, m *model.Model, want Wanted) (*Everything, error) {
-	if want.Windows == 0 && want.WindowNS == 0 {
-		want.Windows = defaultWindows
-	}
-	windows := want.Windows
-	if want.WindowNS > 0 {
-		windows = int(min((m.Wall()+want.WindowNS-1)/want.WindowNS, 1<<20))
-	}
+	windows := want.settle(m)
 	all := &Everything{Run: runOf(m), model: m, lang: want.Lang}
 	jobs := []job{
-		{analysisSLOU, nil, func() (err error) {
-			all.SLOU, err = slou.Compute(ctx, m, slou.Options{DataInputsOnly: want.DataInputsOnly, Splits: want.Splits, MaxGroups: maxGroups,
-				Windows: want.Windows, WindowNS: want.WindowNS})
+		{analysisPatterns, nil, func() (err error) {
+			all.Pattern, err = pattern.Compute(ctx, m)
 			return err
 		}},
-		{analysisSeries, nil, func() (err error) {
+		{analysisSLOU, []string{analysisPatterns}, func() (err error) {
+			opt := want.slou()
+			opt.Patterns = all.Pattern
+			all.SLOU, err = slou.Compute(ctx, m, opt)
+			return err
+		}},
+		{analysisSeries, nil, all.needCFs(func() (err error) {
 			all.Series, err = series.Compute(ctx, m, series.Options{Windows: windows})
 			return err
-		}},
-		{analysisCritical, nil, func() (err error) {
+		})},
+		{analysisCritical, nil, all.needCFs(func() (err error) {
 			all.Critical, err = critical.Compute(ctx, m, critical.Options{})
 			return err
-		}},
-		{analysisLifecycle, nil, func() (err error) {
+		})},
+		{analysisLifecycle, nil, all.needCFs(func() (err error) {
 			all.Lifecycle, err = lifecycle.Compute(ctx, m, lifecycle.Options{All: want.All})
 			return err
-		}},
-		{analysisImbalance, []string{analysisSLOU, analysisSeries}, func() (err error) {
+		})},
+		{analysisImbalance, []string{analysisSLOU, analysisSeries}, all.needCFs(func() (err error) {
 			all.Imbalance, err = imbalance.Compute(ctx, m, imbalance.Options{SLOU: all.SLOU, Series: all.Series, DataInputsOnly: want.DataInputsOnly})
 			return err
-		}},
-		{analysisBlame, []string{analysisSLOU}, func() (err error) {
-			all.Blame, err = blame.Compute(ctx, m, blame.Options{SLOU: all.SLOU, DataInputsOnly: want.DataInputsOnly})
+		})},
+		{analysisBlame, []string{analysisSLOU}, all.needCFs(func() (err error) {
+			all.Blame, err = blame.Compute(ctx, m, blame.Options{SLOU: all.SLOU, Patterns: all.Pattern, DataInputsOnly: want.DataInputsOnly})
 			return err
-		}},
+		})},
 		{analysisAdvice, []string{analysisSLOU, analysisCritical, analysisLifecycle}, func() error {
 			if all.SLOU == nil {
-				return errors.New("it rests on the factors, which could not be computed")
+				return errNoFactors
 			}
 			all.advise()
 			return nil
@@ -143,7 +161,7 @@ func Compute(ctx context.Context, m *model.Model, want Wanted) (*Everything, err
 }
 
 func (a *Everything) advise() {
-	a.Advice = advise.Advise(advise.Input{SLOU: a.SLOU, Model: a.model, Critical: a.Critical, Lifecycle: a.Lifecycle, Lang: a.lang})
+	a.Advice = advise.Advise(advise.Input{SLOU: a.SLOU, Model: a.model, Facts: a.facts, Critical: a.Critical, Lifecycle: a.Lifecycle, Pattern: a.Pattern, Lang: a.lang})
 }
 
 // In gives the same in another language, "en" or "ru": only the advice is worked out anew. It shares everything else with a,
@@ -200,8 +218,12 @@ func runAll(jobs []job, progress func(string)) (failed []Failure) {
 		})
 	}
 	wg.Wait()
-	slices.SortFunc(failed, func(a, b Failure) int { return cmp.Compare(a.Analysis, b.Analysis) })
+	sortFailures(failed)
 	return failed
+}
+
+func sortFailures(list []Failure) {
+	slices.SortFunc(list, func(a, b Failure) int { return cmp.Compare(a.Analysis, b.Analysis) })
 }
 
 // guarded makes a panic in an analysis an error: the others are worth having.

@@ -41,6 +41,9 @@ func (t *terminal) blocks(list []block) {
 			t.printf("\n")
 		case b.Table != nil:
 			t.grid(b.Table)
+		case b.Cube != nil:
+			t.grid(b.Cube.Metrics)
+			t.grid(b.Cube.Calls)
 		case b.Details != nil:
 			t.blocks(b.Details.Blocks)
 		}

@@ -1,8 +1,10 @@
 package report
 
 import (
+	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -27,6 +29,7 @@ func sections(all *Everything) (out []section) {
 		{"summary", "Summary", h.summary()},
 		{"why", "Why it is slow", h.why()},
 		{"factors", "Factors", h.factors()},
+		{"pgas", "PGAS", h.pgasSection()},
 		{"time", "Over time", h.overTime()},
 		{"blame", "Who is to blame", h.blame()},
 		{"path", "Critical path", h.path()},
@@ -35,12 +38,15 @@ func sections(all *Everything) (out []section) {
 		{"correctness", "Correctness", h.correctness()},
 		{"facts", "The run", h.facts()},
 	} {
-		if len(s.Blocks) > 0 {
+		if len(s.Blocks) > 0 && !(all.onlyRegions() && slices.Contains(cfSections, s.ID)) {
 			out = append(out, s)
 		}
 	}
 	return out
 }
+
+// cfSections are the sections about CFs and DFs.
+var cfSections = []string{"blame", "path", "balance", "memory", "correctness"}
 
 // htmlFace makes the sections.
 type htmlFace struct {
@@ -76,6 +82,9 @@ func (h *htmlFace) summary() (out []block) {
 			how += " " + m
 		}
 		where := units.Count(int64(r.Nodes), "node") + ", " + units.Count(int64(r.Workers), "worker")
+		if h.onlyRegions() {
+			where = units.Count(int64(r.Workers), "thread")
+		}
 		when := ""
 		if !r.Info.Started.IsZero() {
 			when = " Started " + r.Info.Started.Format("2006-01-02 15:04:05 MST") + "."
@@ -102,6 +111,9 @@ func (h *htmlFace) summary() (out []block) {
 			Legend: factorLegend(r), Caption: "All processor time, " + units.Duration(r.TotalNS) + ": workers x wall clock, and the cores the run-time system used beside them."}})
 	}
 	for _, f := range h.Failed {
+		if errors.Is(f.Err, errNoCFs) {
+			continue
+		}
 		out = append(out, block{Warning: fmt.Sprintf("An analysis failed (%s): %s", f.Analysis, f.Why)})
 	}
 	for _, s := range h.Warnings() {
@@ -181,8 +193,11 @@ func shade(class string, i int) string {
 	return fmt.Sprintf("%s p%d", class, min(i, 5))
 }
 
-// sentence begins with a capital letter and ends with a full stop.
+// sentence begins with a capital letter, or with the name of an operation as it is, and ends with a full stop.
 func sentence(s string) string {
+	if first, _, _ := strings.Cut(s, " "); strings.Contains(first, "_") {
+		return strings.TrimSuffix(s, ".") + "."
+	}
 	r, n := utf8.DecodeRuneInString(s)
 	return string(unicode.ToUpper(r)) + strings.TrimSuffix(s[n:], ".") + "."
 }

@@ -228,7 +228,7 @@ func (h *htmlFace) weights(w *imbalance.Weights) []block {
 		nodes := newGrid(fmt.Sprintf("Planned and measured load of nodes: planned imbalance %s, measured %s", optional(w.PlannedImbalance).Text, optional(w.MeasuredImbalance).Text), "node", "#planned", "#measured", "#useful")
 		for i := range w.Nodes {
 			n := &w.Nodes[i]
-			nodes.row(cell{Text: strconv.Itoa(n.Node), Value: strconv.Itoa(n.Node)}, ratioCell(&n.PlannedShare), ratioCell(&n.MeasuredShare), timeCell(n.UsefulNS))
+			nodes.row(cell{Text: h.nodeName(n.Node), Value: strconv.Itoa(n.Node)}, ratioCell(&n.PlannedShare), ratioCell(&n.MeasuredShare), timeCell(n.UsefulNS))
 		}
 		out = append(out, block{Table: nodes})
 	}

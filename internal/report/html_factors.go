@@ -3,6 +3,7 @@ package report
 import (
 	"fmt"
 	"path/filepath"
+	"strconv"
 	"strings"
 
 	"github.com/whyslow/whyslow/internal/report/svg"
@@ -50,13 +51,15 @@ func (h *htmlFace) factors() []block {
 		para("Every nanosecond of every worker belongs to exactly one factor; U is what you want, the others are lost."),
 		{Table: g},
 	}
-	if u := r.Factors.U; u != nil && u.NS > 0 {
+	if u := r.Factors.U; u != nil && u.NS > 0 && !h.onlyRegions() {
 		out = append(out, para("%s of the useful time was measured by the threads' own clocks.", units.Percent(u.MeasuredNS, u.NS)))
 	}
 	for i := range r.Splits {
-		out = append(out, h.split(&r.Splits[i])...)
+		if s := &r.Splits[i]; s.By != "worker" || !h.onlyRegions() || len(s.Groups) != len(r.Nodes) { // else they are the nodes once more
+			out = append(out, h.split(s)...)
+		}
 	}
-	if len(r.Fragments) > 0 && r.Factors.U != nil {
+	if len(r.Fragments) > 0 && r.Factors.U != nil && !h.onlyRegions() {
 		out = append(out, block{Table: h.fragments()})
 	}
 	if len(r.Structured) > 0 {
@@ -103,7 +106,10 @@ var splitNames = map[string][2]string{
 	"code":   {"By code fragment: time in its CFs and in the gaps before them", "code fragment"},
 }
 
-func splitName(by string) (heading, column string) {
+func (a *Everything) splitName(by string) (heading, column string) {
+	if by == "code" && a.onlyRegions() {
+		return "By region: functions of the program and operations", "region"
+	}
 	if n, ok := splitNames[by]; ok {
 		return n[0], n[1]
 	}
@@ -117,19 +123,23 @@ func (h *htmlFace) split(s *slou.Split) (out []block) {
 	if index && !slicesHasIndex(s) {
 		return nil
 	}
-	heading, column := splitName(s.By)
+	heading, column := h.splitName(s.By)
 	heads := []string{column}
 	if s.By == "node" {
 		heads = append(heads, "host")
 	}
-	g := newGrid(heading, append(heads, "#time", "#U", "#S", "#L", "#O", "#W", "#CFs", "~")...)
+	heads = append(heads, "#time", "#U", "#S", "#L", "#O", "#W")
+	if !h.onlyRegions() {
+		heads = append(heads, "#CFs")
+	}
+	g := newGrid(heading, append(heads, "~")...)
 	longest := int64(1)
 	for i := range s.Groups {
 		longest = max(longest, s.Groups[i].TotalNS)
 	}
 	for i := range s.Groups {
 		x := &s.Groups[i]
-		name := word(groupName(s.By, x))
+		name := word(h.groupName(s.By, x))
 		if index && !x.Rest && x.Joined == 0 {
 			name.Value = fmt.Sprint(x.Index)
 		}
@@ -146,7 +156,10 @@ func (h *htmlFace) split(s *slou.Split) (out []block) {
 			}
 		}
 		parts := append(factorParts(&x.Factors, x.TotalNS, false), svg.Part{Class: "none", Value: float64(longest - x.TotalNS)})
-		row = append(row, number(x.CFs), plotCell(svg.Strip(sharesInWords(&x.Factors, x.TotalNS), 14, parts)))
+		if !h.onlyRegions() {
+			row = append(row, number(x.CFs))
+		}
+		row = append(row, plotCell(svg.Strip(sharesInWords(&x.Factors, x.TotalNS), 14, parts)))
 		if x.Rest || x.Joined > 0 {
 			g.fixed(row...)
 		} else {
@@ -170,18 +183,38 @@ func slicesHasIndex(s *slou.Split) bool {
 }
 
 // groupName names a group of a split.
-func groupName(by string, x *slou.Group) string {
+func (a *Everything) groupName(by string, x *slou.Group) string {
 	switch {
 	case x.Joined > 0:
 		return units.Count(x.Joined, "other")
 	case x.Rest && (by == "node" || by == "worker"):
 		return "cores beyond the workers"
+	case x.Rest && by == "code" && a.onlyRegions():
+		return "before its start, after its end"
 	case x.Rest && by == "code":
 		return "after the last CF"
 	case x.Rest:
 		return "without this index"
 	}
 	return x.Key
+}
+
+// nodeName names a node: "2 (host)" where the run was on several hosts, or had several processes, else "2".
+func (a *Everything) nodeName(node int) string {
+	name := strconv.Itoa(node)
+	if a.model == nil || node < 0 || node >= len(a.model.Nodes) {
+		return name
+	}
+	first := &a.model.Nodes[0]
+	for i := range a.model.Nodes {
+		if n := &a.model.Nodes[i]; n.Host != first.Host || n.Process != first.Process {
+			if host := a.model.Nodes[node].Host; host != "" {
+				name += " (" + host + ")"
+			}
+			break
+		}
+	}
+	return name
 }
 
 // host names the host of a group of the split by node.
@@ -220,12 +253,12 @@ func (h *htmlFace) indexPlot(s *slou.Split) block {
 	for i := 0; i < len(groups); i += max(1, len(groups)/10) {
 		axis.Ticks = append(axis.Ticks, svg.Tick{At: float64(i) + 0.5, Text: groups[i].Key})
 	}
-	_, column := splitName(s.By)
+	_, column := h.splitName(s.By)
 	f := svg.Frame{Label: fmt.Sprintf("Time by %s, from %s to %s, divided among the factors; the table below has the numbers", column, groups[0].Key, groups[len(groups)-1].Key),
 		X: axis, Y: svg.Time(float64(most), 4)}
 	w := svg.Windows{Count: len(groups), Length: 1, Tip: func(i int) string {
 		return fmt.Sprintf("%s %s: %s; %s", column, groups[i].Key, units.Duration(groups[i].TotalNS), sharesInWords(&groups[i].Factors, groups[i].TotalNS))
 	}}
-	heading, _ := splitName(s.By)
+	heading, _ := h.splitName(s.By)
 	return plot(heading, svg.Stack(f, w, layers), "Processor time by "+column+": of its CFs and of the gaps before them.", factorLegend(h.SLOU)...)
 }

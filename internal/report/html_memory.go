@@ -106,7 +106,7 @@ func (h *htmlFace) byNode(name string, axis func(float64, int) svg.Axis, unit fu
 			more++
 			continue
 		}
-		b := h.level(s, fmt.Sprintf("Node %d", s.Node), axis, unit, "b")
+		b := h.level(s, "Node "+h.nodeName(s.Node), axis, unit, "b")
 		b.Figure.Caption = ""
 		plots = append(plots, b)
 	}
@@ -130,7 +130,7 @@ func (h *htmlFace) holders(m *series.Memory) (out []block) {
 		p := &peaks[i]
 		where := "all nodes"
 		if p.Node >= 0 {
-			where = fmt.Sprintf("node %d", p.Node)
+			where = "node " + h.nodeName(p.Node)
 		}
 		for _, x := range p.Holders {
 			g.row(word(where), timeCell(p.NS), word(x.DF), sizeCell(x.Bytes), shareCell(x.Bytes, p.Bytes).tip(units.Bytes(x.Bytes)), number(x.Copies))

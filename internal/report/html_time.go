@@ -40,7 +40,7 @@ func (h *htmlFace) overTime() []block {
 	if n := len(w.Nodes); n > 1 {
 		var plots []block
 		for _, node := range w.Nodes[:min(n, maxNodePlots)] {
-			plots = append(plots, plot(fmt.Sprintf("Node %d", node.Node), h.stack(w.WorkerRows, node.NS, len(node.Workers), 100), ""))
+			plots = append(plots, plot("Node "+h.nodeName(node.Node), h.stack(w.WorkerRows, node.NS, len(node.Workers), 100), ""))
 		}
 		if n > maxNodePlots {
 			plots = append(plots, para("%d more nodes are in the JSON report.", n-maxNodePlots))

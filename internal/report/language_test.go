@@ -38,7 +38,7 @@ func doubtful() *slou.Result {
 		{Event: "CFEvents.onReady", Parts: []string{"S.here", "S.elsewhere", "O.deliver", "O.dispatch", "O.steal"}}}
 	r.Hosts = []slou.Host{{Host: "host1", Cores: 2, Workers: 8}, {Cores: 1, Workers: 3}, {Host: "host2", Cores: 8, Workers: 8}}
 	r.Factors.U = &slou.Useful{Share: slou.Share{NS: 2e6}, MeasuredNS: 1.5e6}
-	r.Messages = slou.Messages{Count: 41, Violations: 3, Half: 5}
+	r.Messages = slou.Messages{Count: 41, Violations: 3, Half: 5, Crossing: 61, Repaired: 7, RepairMaxNS: 12_300}
 	return r
 }
 
@@ -53,6 +53,7 @@ func TestWarningsInBothLanguages(t *testing.T) {
 		"3 workers share 1 core on the host: they take turns, so some of the useful time may be waiting for a core. Use at most 1 worker there.",
 		"25.0 % of the useful time was not measured by a thread's clock and includes pre-emption.",
 		"By the clocks of the nodes, 3 of 41 messages arrived before being sent. Time on the link counts as 0 for them.",
+		"By the clocks of the processes, 7 of 61 messages between them arrived before being sent. Clocks were put forward by up to 12.3 us so that these do not.",
 		"Only one end was recorded of 5 messages; their time on the link counts as 0.",
 		"2 CFs started and did not end.",
 	}
@@ -66,6 +67,7 @@ func TestWarningsInBothLanguages(t *testing.T) {
 		"У 3 рабочих потоков на одном хосте всего 1 ядро: они исполняются по очереди, и часть полезного времени может быть ожиданием ядра. Используйте там не больше 1 рабочего потока.",
 		"25,0 % полезного времени измерено не часами самих потоков и включает время, на которое процессор был отобран.",
 		"По часам узлов раньше отправки пришло 3 из 41 сообщения. Время их передачи считается равным 0.",
+		"По часам процессов раньше отправки пришло 7 из 61 сообщения между ними. Часы передвинуты вперёд, самое большее на 12,3 мкс, чтобы эти сообщения приходили после отправки.",
 		"Только отправка или только приход записаны у 5 сообщений; время их передачи считается равным 0.",
 		"Начаты, но не закончены 2 ФВ.",
 	}

@@ -69,6 +69,7 @@ type block struct {
 	Tiles   []tile
 	Figure  *figure
 	Table   *grid
+	Cube    *cube
 	Details *details
 }
 

@@ -13,6 +13,7 @@ import (
 	"github.com/whyslow/whyslow/internal/critical"
 	"github.com/whyslow/whyslow/internal/imbalance"
 	"github.com/whyslow/whyslow/internal/lifecycle"
+	"github.com/whyslow/whyslow/internal/pattern"
 	"github.com/whyslow/whyslow/internal/series"
 	"github.com/whyslow/whyslow/internal/slou"
 	"github.com/whyslow/whyslow/internal/units"
@@ -37,6 +38,7 @@ type document struct {
 	Lifecycle *lifecycle.Result `json:"lifecycle"`
 	Imbalance *imbalance.Result `json:"imbalance"`
 	Blame     *blame.Result     `json:"blame"`
+	Pattern   *pattern.Result   `json:"pgas,omitempty"`
 	Run       *Run              `json:"run"`
 	Failed    []Failure         `json:"failed"`
 }
@@ -44,7 +46,7 @@ type document struct {
 // JSON writes everything as one JSON object, times in integer nanoseconds. It begins with the members of slou.Result.
 func JSON(w io.Writer, all *Everything, _ Options) error {
 	doc := document{Result: all.SLOU, Warnings: append([]string{}, all.Warnings()...), Advice: append([]advise.Advice{}, all.Advice...), Critical: all.Critical, Series: all.Series, Lifecycle: all.Lifecycle,
-		Imbalance: all.Imbalance, Blame: all.Blame,
+		Imbalance: all.Imbalance, Blame: all.Blame, Pattern: all.Pattern,
 		Run: all.Run, Failed: append([]Failure{}, all.Failed...)}
 	var text bytes.Buffer
 	e := json.NewEncoder(&text)
@@ -125,6 +127,8 @@ func gain(a *advise.Advice, res *slou.Result) string {
 		return "only then can the program end"
 	case a.GainBytes > 0:
 		return fmt.Sprintf("up to %s less memory at the peak", units.Bytes(a.GainBytes))
+	case a.GainNS == 0:
+		return "nothing to be saved"
 	case a.GainWallNS > 0:
 		return fmt.Sprintf("up to %s of the run's %s, %s", units.Duration(a.GainWallNS), units.Duration(res.WallNS), units.Percent(a.GainWallNS, res.WallNS))
 	}

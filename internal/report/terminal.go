@@ -2,6 +2,7 @@ package report
 
 import (
 	"bufio"
+	"errors"
 	"fmt"
 	"io"
 	"strings"
@@ -26,24 +27,23 @@ type terminal struct {
 // what was waited for most, a few lines for each other analysis, and in words what to change. With opt.Full all tables
 // of the HTML face follow. Colours are used only if opt says so.
 func Terminal(w io.Writer, all *Everything, opt Options) error {
-	if opt.Width <= 0 {
-		opt.Width = 80
-	}
-	if opt.Top <= 0 {
-		opt.Top = 10
-	}
-	t := &terminal{bufio.NewWriter(w), all, all.SLOU, opt}
+	t := newTerminal(w, all, opt)
 	if t.res == nil {
 		t.paragraph("", fmt.Sprintf("%s: %s on %s, %s", title(all), units.Duration(all.Run.WallNS), units.Count(int64(all.Run.Nodes), "node"), units.Count(int64(all.Run.Workers), "worker")))
 		t.printf("\n")
 	} else {
 		t.header()
 		t.factors()
-		t.overTime()
+		if !all.onlyRegions() || opt.Full {
+			t.overTime()
+		}
 		t.split()
-		t.fragments()
-		t.causes()
+		if !all.onlyRegions() {
+			t.fragments()
+			t.causes()
+		}
 	}
+	t.pgas()
 	t.outline()
 	if t.res != nil {
 		t.advice()
@@ -53,6 +53,16 @@ func Terminal(w io.Writer, all *Everything, opt Options) error {
 		t.full()
 	}
 	return t.w.Flush()
+}
+
+func newTerminal(w io.Writer, all *Everything, opt Options) *terminal {
+	if opt.Width <= 0 {
+		opt.Width = 80
+	}
+	if opt.Top <= 0 {
+		opt.Top = 10
+	}
+	return &terminal{bufio.NewWriter(w), all, all.SLOU, opt}
 }
 
 func (t *terminal) printf(format string, args ...any) { fmt.Fprintf(t.w, format, args...) }
@@ -78,6 +88,9 @@ func (t *terminal) header() {
 	where := units.Count(int64(workers), "worker") + " on " + units.Count(int64(len(r.Nodes)), "node")
 	if even && len(r.Nodes) > 0 {
 		where = units.Count(int64(len(r.Nodes)), "node") + " x " + units.Count(int64(len(r.Nodes[0].Workers)), "worker")
+	}
+	if t.all.onlyRegions() {
+		where = units.Count(int64(len(t.all.Pattern.Threads)), "thread")
 	}
 	program := printable(r.Program)
 	if program == "" {
@@ -110,6 +123,10 @@ var partWords = map[string]string{
 	"preempt":   "pre-empted",
 	"steal":     "stealing CFs",
 	"extra":     "cores beyond the workers",
+	// In a run of regions.
+	"runtime": "the run-time system",
+	"start":   "before the thread began",
+	"end":     "after it had ended",
 }
 
 func shares(f *slou.Factors) []*slou.Share {
@@ -143,6 +160,9 @@ func (t *terminal) factors() {
 		}
 		row(label, f.letter, s.NS, true)
 		parts := slou.Largest(s.Parts)
+		if t.all.onlyRegions() && !t.opt.Full {
+			parts = nil // the tree of metrics has them
+		}
 		rest := int64(0)
 		for j, p := range parts {
 			if j >= maxParts {
@@ -163,7 +183,7 @@ func (t *terminal) factors() {
 		row("   not divided", "dim", t.res.UndividedNS, true)
 	}
 	t.render(tab)
-	if u := t.res.Factors.U; u != nil && u.NS > 0 {
+	if u := t.res.Factors.U; u != nil && u.NS > 0 && !t.all.onlyRegions() {
 		t.paragraph("", units.Percent(u.MeasuredNS, u.NS)+" of the useful time was measured by the threads' own clocks.")
 	}
 	t.printf("\n")
@@ -233,7 +253,7 @@ func (t *terminal) split() {
 	if s == nil {
 		return
 	}
-	heading, column := splitName(s.By)
+	heading, column := t.all.splitName(s.By)
 	t.title(heading)
 	// A narrow terminal has no room for times, nor for factors that say nothing.
 	narrow := t.opt.Width < 80
@@ -247,16 +267,20 @@ func (t *terminal) split() {
 			factors, heads = append(factors, i), append(heads, factorNames[i].letter)
 		}
 	}
-	tab := t.table(2, len(heads)+1, append(heads, "CFs")...)
+	last := "CFs"
+	if t.all.onlyRegions() {
+		last = ""
+	}
+	tab := t.table(2, len(heads)+1, append(heads, last)...)
 	for i := range s.Groups {
 		g := &s.Groups[i]
 		if i == maxRows && len(s.Groups) > maxRows {
 			tab.row(fmt.Sprintf("%d more", len(s.Groups)-i))
 			break
 		}
-		name := groupName(s.By, g)
-		if s.By == "node" {
-			name = strings.TrimSpace(name + " " + t.all.host(g))
+		name := t.all.groupName(s.By, g)
+		if s.By == "node" && !g.Rest && g.Joined == 0 {
+			name = t.all.nodeName(int(g.Index))
 		}
 		row := []any{t.clip(name, 24)}
 		if narrow {
@@ -272,7 +296,7 @@ func (t *terminal) split() {
 				row = append(row, t.paint(factorNames[f].letter, units.Percent(list[f].NS, g.TotalNS)))
 			}
 		}
-		if g.CFs > 0 || !g.Rest {
+		if last != "" && (g.CFs > 0 || !g.Rest) {
 			row = append(row, g.CFs)
 		}
 		tab.row(row...)
@@ -388,7 +412,15 @@ func (t *terminal) advice() {
 
 func (t *terminal) warnings() {
 	for _, f := range t.all.Failed {
+		if errors.Is(f.Err, errNoCFs) {
+			continue
+		}
 		t.paragraph(t.paint("S", "warning:")+" ", fmt.Sprintf("An analysis failed (%s): %s", f.Analysis, f.Why))
+	}
+	if t.all.Pattern != nil {
+		for _, s := range t.all.Pattern.Problems {
+			t.paragraph(t.paint("S", "warning:")+" ", sentence(s))
+		}
 	}
 	for _, s := range t.all.Warnings() {
 		t.paragraph(t.paint("S", "warning:")+" ", s)

@@ -64,6 +64,11 @@ func warnings(res *slou.Result, lang units.Lang) (out []string) {
 		warn("By the clocks of the nodes, %d of %s arrived before being sent. Time on the link counts as 0 for them.", "По часам узлов раньше отправки пришло %d из %s. Время их передачи считается равным 0.",
 			g.Violations, units.Number{N: g.Count, What: units.OfMessages})
 	}
+	if g := res.Messages; g.Repaired > 0 {
+		warn("By the clocks of the processes, %d of %s between them arrived before being sent. Clocks were put forward by up to %s so that these do not.",
+			"По часам процессов раньше отправки пришло %d из %s между ними. Часы передвинуты вперёд, самое большее на %s, чтобы эти сообщения приходили после отправки.",
+			g.Repaired, units.Number{N: g.Crossing, What: units.OfMessages}, units.Time(g.RepairMaxNS))
+	}
 	if res.Messages.Half > 0 {
 		warn("Only one end was recorded of %s; their time on the link counts as 0.", "Только отправка или только приход записаны у %s; время их передачи считается равным 0.",
 			units.Number{N: res.Messages.Half, What: units.OfMessages})

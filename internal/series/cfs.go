@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/whyslow/whyslow/internal/model"
+	"github.com/whyslow/whyslow/trace"
 )
 
 // state is what a CF is doing.
@@ -26,15 +27,22 @@ var stateSeries = [...]string{waiting: CFsWaiting, ready: CFsReady, running: CFs
 
 // cfs follows CFs by state.
 func (r *run) cfs() error {
-	if !r.wants(stateSeries[:]...) || len(r.m.ExecCF) == 0 {
+	if !r.wants(stateSeries[:]...) || r.m.Count[trace.KindCFStarted] == 0 {
 		return nil
 	}
 	nodes := len(r.m.Nodes)
-	list, err := levels(r.ctx, r.grid, (int(existing)+1)*(nodes+1), 4*len(r.m.ExecCF), func(emit func(t int64, key int32, d int32)) {
+	met, err := r.meet()
+	if err != nil {
+		return err
+	}
+	list, err := levels(r, (int(existing)+1)*(nodes+1), 4*len(r.m.ExecCF), func(emit func(t int64, key int32, d int32)) {
 		l := life{m: r.m, step: func(t int64, node int32, from, to state) { emit(t, node, int32(from)<<8|int32(to)) }}
 		for cf := 1; cf < len(r.m.Created); cf++ {
-			l.follow(model.CF(cf))
+			if met.alone(model.CF(cf)) {
+				l.follow(model.CF(cf))
+			}
 		}
+		met.others(&l)
 	}, func(l []level, c *change[int32]) {
 		from, to := state(c.d>>8), state(c.d&0xff)
 		here := func(s state, d int64) {
@@ -73,7 +81,7 @@ func (r *run) cfs() error {
 		return err
 	}
 	for s, name := range stateSeries {
-		if !r.wants(name) || s == int(moving) && len(r.m.Moves) == 0 {
+		if !r.wants(name) || s == int(moving) && r.moved() == 0 {
 			continue
 		}
 		own := list[s*(nodes+1) : (s+1)*(nodes+1)]
@@ -83,6 +91,12 @@ func (r *run) cfs() error {
 		r.addLevels(name, "count", own)
 	}
 	return nil
+}
+
+// moved counts the events of CFs that went from node to node.
+func (r *run) moved() uint64 {
+	n := &r.m.Count
+	return n[trace.KindCFMigrated] + n[trace.KindCFStolen] + n[trace.KindCFReceived]
 }
 
 // addLevels adds the series of all nodes and, last in the list, of the run.
@@ -110,9 +124,10 @@ type life struct {
 
 // moment is an event of a CF.
 type moment struct {
-	t    int64
-	node int32
-	what what
+	t      int64
+	node   int32
+	number uint32 // of the execution
+	what   what
 }
 
 // what happened to the CF; the order is that of events at the same time.
@@ -138,11 +153,20 @@ func (l *life) follow(cf model.CF) {
 		l.move++
 	}
 	moves := m.Moves[first:l.move]
-	if e := m.ExecOf[cf]; e != 0 && m.ExecNumber[e-1] == 1 && len(moves) <= 1 && !m.WasReadyTwice(cf) && l.simple(cf, int(e-1), moves) {
+	if e := m.ExecOf[cf]; e != 0 && m.ExecNumber[e-1] == 1 && len(moves) <= 1 && !m.WasReadyTwice(cf) && once(m, cf) && l.simple(cf, int(e-1), moves) {
 		return
 	}
 	l.collect(cf, moves)
 	l.walk(int32(m.CFID(cf).Node()))
+}
+
+// once tells whether a CF was executed once.
+func once(m *model.Model, cf model.CF) bool {
+	n := 0
+	for range m.ExecutionsOf(cf) {
+		n++
+	}
+	return n == 1
 }
 
 // simple follows a CF that lived as nearly all do: created, perhaps sent to another node, ready there, executed once. It tells
@@ -151,13 +175,15 @@ func (l *life) simple(cf model.CF, e int, moves []model.Message) bool {
 	m := l.m
 	from, r, start, end := m.Created[cf], m.Ready[cf], m.ExecStart[e], m.ExecEnd[e]
 	node, at := int32(m.CFID(cf).Node()), int32(m.ReadyNode[cf])
-	if r == model.None || from == model.None {
-		if _, at = m.WorkerOf(e); at < 0 {
+	_, on := m.WorkerOf(e)
+	switch {
+	case r == model.None: // as if it became ready at once: it is waiting or running
+		r, at = start, on
+		if on < 0 {
 			at = node // on a stream that is no worker
 		}
-	}
-	if r == model.None {
-		r = start // as if it became ready at once: it is waiting or running
+	case on >= 0 && on != at:
+		return false
 	}
 	if from == model.None {
 		from, node = r, at
@@ -193,26 +219,38 @@ func (l *life) run(node int32, r, start, end int64) {
 func (l *life) collect(cf model.CF, moves []model.Message) {
 	m := l.m
 	l.list = l.list[:0]
+	number := uint32(0)
 	add := func(t int64, node int32, what what) {
 		if t != model.None {
-			l.list = append(l.list, moment{t, node, what})
+			l.list = append(l.list, moment{t, node, number, what})
 		}
 	}
 	add(m.Created[cf], int32(m.CFID(cf).Node()), created)
 	m.AllReady(cf, func(t int64, node int) { add(t, int32(node), becameReady) })
 	for i := range moves {
-		add(moves[i].Sent, moves[i].From, left)
+		if flew(&moves[i]) {
+			add(moves[i].Sent, moves[i].From, left)
+		}
 		add(moves[i].Received, moves[i].To, arrived)
 	}
 	for e := range m.ExecutionsOf(cf) {
 		_, node := m.WorkerOf(e) // -1 on a stream that is no worker
+		number = m.ExecNumber[e]
 		add(m.ExecStart[e], node, started)
 		if end := m.ExecEnd[e]; end != model.None {
 			add(max(end, m.ExecStart[e]), node, ended)
 		}
 	}
-	slices.SortStableFunc(l.list, func(x, y moment) int {
-		return cmp.Or(cmp.Compare(x.t, y.t), cmp.Compare(x.what.rank(), y.what.rank()))
+	sortMoments(l.list)
+}
+
+// flew tells whether a CF was on its way for some time. Where it was not, as clocks tell it, its arrival says all: in order of time it would leave after that.
+func flew(g *model.Message) bool { return g.Received == model.None || g.Received > g.Sent }
+
+// sortMoments puts moments in an order that does not depend on where they come from.
+func sortMoments(list []moment) {
+	slices.SortFunc(list, func(x, y moment) int {
+		return cmp.Or(cmp.Compare(x.t, y.t), cmp.Compare(x.what.rank(), y.what.rank()), cmp.Compare(x.number, y.number), cmp.Compare(x.what, y.what), cmp.Compare(x.node, y.node))
 	})
 }
 

@@ -2,6 +2,7 @@ package series
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 
 	"github.com/whyslow/whyslow/internal/model"
@@ -32,7 +33,7 @@ func (h *holdings) findOdd() {
 	m := h.m
 	var odd []int
 	for i := range m.Copies {
-		if first, end := m.Creations(m.Copies[i].DF); end > first+1 && m.Copies[i].What <= model.CopyDropped {
+		if first, end := m.Creations(m.Copies[i].DF); end > first+1 && m.Copies[i].What <= model.CopyDropped && m.Own(int(m.Copies[i].Node)) {
 			odd = append(odd, i)
 		}
 	}
@@ -63,7 +64,7 @@ func (h *holdings) findOdd() {
 	}
 }
 
-// walk visits every copy stored, with its size, and dropped, with the size negative, node by node.
+// walk visits every copy stored at a node of this process, with its size, and dropped, with the size negative, node by node.
 func (h *holdings) walk(visit func(c *model.Copy, bytes int64)) {
 	m := h.m
 	h.unsized, h.unmatched = 0, 0
@@ -80,7 +81,7 @@ func (h *holdings) walk(visit func(c *model.Copy, bytes int64)) {
 		}
 		for k := from; k < i; k++ {
 			c := &m.Copies[k]
-			if c.What > model.CopyDropped {
+			if c.What > model.CopyDropped || !m.Own(int(node)) {
 				continue
 			}
 			if c.What == model.CopyDropped && balance[c.DF] < 0 {
@@ -117,7 +118,7 @@ func (r *run) copies() error {
 	h := newHoldings(r.m)
 	nodes := len(r.m.Nodes)
 	// The levels of bytes, then those of copies, each by node and of all.
-	list, err := levels(r.ctx, r.grid, 2*(nodes+1), len(r.m.Copies), func(emit func(t int64, key int32, d int64)) {
+	list, err := levels(r, 2*(nodes+1), len(r.m.Copies), func(emit func(t int64, key int32, d int64)) {
 		h.walk(func(c *model.Copy, bytes int64) { emit(c.Time, int32(c.Node)<<1|int32(c.What), bytes) })
 	}, func(l []level, c *change[int64]) {
 		node, copies := int(c.key>>1), int64(1)
@@ -137,13 +138,13 @@ func (r *run) copies() error {
 	}
 	if r.wants(BytesHeld) {
 		r.addLevels(BytesHeld, "bytes", list[:nodes+1])
-		r.res.Memory = r.peaks(h, list[:nodes+1])
+		r.res.Memory, err = r.peaks(h, list[:nodes+1])
 	}
-	return nil
+	return err
 }
 
 // peaks finds what was held at the peak of each node and of all, which is last in the list.
-func (r *run) peaks(h *holdings, list []level) *Memory {
+func (r *run) peaks(h *holdings, list []level) (*Memory, error) {
 	m := r.m
 	all := len(list) - 1
 	mem := &Memory{Nodes: []Peak{}}
@@ -151,7 +152,13 @@ func (r *run) peaks(h *holdings, list []level) *Memory {
 	node := -1
 	finish := func() {
 		if node >= 0 {
-			mem.Nodes = append(mem.Nodes, r.peak(node, &list[node], held[0]))
+			own := map[string]Holder{}
+			for name, h := range held[0] {
+				if h != (Holder{}) {
+					own[m.Names[name]] = h
+				}
+			}
+			mem.Nodes = append(mem.Nodes, r.peak(node, &list[node], own))
 			clear(held[0])
 		}
 	}
@@ -174,19 +181,27 @@ func (r *run) peaks(h *holdings, list []level) *Memory {
 		}
 	})
 	finish()
-	mem.Total = r.peak(-1, &list[all], held[1])
 	mem.Unsized, mem.Unmatched = h.unsized, h.unmatched
-	return mem
+	total := map[string]Holder{}
+	for name, h := range held[1] {
+		if h != (Holder{}) {
+			total[m.Names[name]] = h
+		}
+	}
+	if err := r.shareMemory(mem, total); err != nil {
+		return nil, err
+	}
+	mem.Total = r.peak(-1, &list[all], total)
+	return mem, nil
 }
 
-func (r *run) peak(node int, l *level, held []Holder) Peak {
+// peak tells of a peak; held is what was held then, by the names of DFs.
+func (r *run) peak(node int, l *level, held map[string]Holder) Peak {
 	p := Peak{Node: node, NS: l.peakAt, Bytes: l.peak, EndBytes: l.end, Holders: []Holder{}}
 	for name, h := range held {
 		p.Copies += h.Copies
-		if h.Copies != 0 || h.Bytes != 0 {
-			h.DF = r.m.Names[name]
-			p.Holders = append(p.Holders, h)
-		}
+		h.DF = name
+		p.Holders = append(p.Holders, h)
 	}
 	slices.SortFunc(p.Holders, func(a, b Holder) int {
 		return cmp.Or(cmp.Compare(b.Bytes, a.Bytes), cmp.Compare(b.Copies, a.Copies), cmp.Compare(a.DF, b.DF))
@@ -207,26 +222,23 @@ func (r *run) dfs() error {
 	if !r.wants(DFs) || m.Count[trace.KindDFCreate] == 0 {
 		return nil
 	}
-	list, err := levels(r.ctx, r.grid, 1, 2*len(m.MadeTime), func(emit func(t int64, key int32, d int32)) {
-		for _, t := range m.MadeTime {
-			emit(t, 0, 1)
-		}
-		balance := make([]int32, m.DFs())
-		for df := range balance {
-			first, end := m.Creations(model.DF(df))
-			balance[df] = int32(end - first)
-		}
-		for i := range m.Copies {
-			if c := &m.Copies[i]; c.What > model.CopyDropped {
-				balance[c.DF]--
+	extra, err := r.destroyedTooOften()
+	if err != nil {
+		return err
+	}
+	list, err := levels(r, 1, 2*len(m.MadeTime), func(emit func(t int64, key int32, d int32)) {
+		for i, t := range m.MadeTime {
+			if m.Own(int(m.MadeNode[i])) {
+				emit(t, 0, 1)
 			}
 		}
+		left := maps.Clone(extra)
 		for i := range m.Copies {
 			c := &m.Copies[i]
 			switch {
-			case c.What <= model.CopyDropped:
-			case balance[c.DF] < 0:
-				balance[c.DF]++
+			case c.What <= model.CopyDropped || !m.Own(int(c.Node)):
+			case left[c.DF] > 0:
+				left[c.DF]--
 			default:
 				emit(c.Time, 0, -1)
 			}
@@ -236,4 +248,32 @@ func (r *run) dfs() error {
 		r.addLevels(DFs, "count", list)
 	}
 	return err
+}
+
+// destroyedTooOften tells of which DFs destructions are to be left out, and how many.
+func (r *run) destroyedTooOften() (map[model.DF]int32, error) {
+	m := r.m
+	balance := make([]int32, m.DFs()) // creations less destructions
+	for df := range balance {
+		for i, end := m.Creations(model.DF(df)); i < end; i++ {
+			if m.Own(int(m.MadeNode[i])) {
+				balance[df]++
+			}
+		}
+	}
+	for i := range m.Copies {
+		if c := &m.Copies[i]; c.What > model.CopyDropped && m.Own(int(c.Node)) {
+			balance[c.DF]--
+		}
+	}
+	extra := map[model.DF]int32{}
+	if r.share != nil {
+		return extra, r.shareBalance(balance, extra)
+	}
+	for df, n := range balance {
+		if n < 0 {
+			extra[model.DF(df)] = -n
+		}
+	}
+	return extra, nil
 }

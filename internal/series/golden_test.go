@@ -8,12 +8,13 @@ import (
 
 	"github.com/whyslow/whyslow/internal/series"
 	"github.com/whyslow/whyslow/internal/slou/sloutest"
+	"github.com/whyslow/whyslow/trace"
 )
 
 var update = flag.Bool("update", false, "rewrite the expected results (then check them on paper)")
 
 // TestGolden follows hand-written traces. Each file opens with its story; the file options names the number of windows and
-// of holders and, after them, the only series wanted.
+// of holders and, after them, the only series wanted. Several processes find the same.
 func TestGolden(t *testing.T) {
 	sloutest.Goldens(t, *update, func(t *testing.T, files map[string]string) map[string]string {
 		opt := strings.Fields(files["options"])
@@ -25,7 +26,13 @@ func TestGolden(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		r := compute(t, sloutest.Build(t, files["trace"]), series.Options{Windows: windows, Holders: holders, Only: opt[2:]})
+		options := series.Options{Windows: windows, Holders: holders, Only: opt[2:]}
+		r := compute(t, sloutest.Build(t, files["trace"]), options)
+		dir := t.TempDir()
+		if err := trace.Parse(strings.NewReader(files["trace"]), dir); err != nil {
+			t.Fatal(err)
+		}
+		same(t, dir, options)
 		got := map[string]string{"result": text(r)}
 		if _, asked := files["csv"]; asked {
 			var s strings.Builder

@@ -6,7 +6,6 @@ import (
 	"slices"
 
 	"github.com/whyslow/whyslow/internal/model"
-	"github.com/whyslow/whyslow/trace"
 )
 
 // link is an ordered pair of nodes.
@@ -47,8 +46,6 @@ func numbered(list []model.Message) []model.Message {
 	return list[min(1, len(list)):]
 }
 
-func exchanged(g *model.Message) bool { return g.Sent != model.None || g.Received != model.None }
-
 // flight adds the way of a message to the sums and gives the part of its time to add.
 func (t *Traffic) flight(g *model.Message) int64 {
 	switch {
@@ -64,10 +61,11 @@ func (t *Traffic) flight(g *model.Message) int64 {
 }
 
 // collect fills the matrix.
-func (x *matrix) collect(m *model.Model) {
+func (r *run) collect(x *matrix) {
+	m := r.m
 	each := func(list []model.Message, add func(t *Traffic, g *model.Message)) {
 		for i := range list {
-			if g := &list[i]; exchanged(g) {
+			if g := &list[i]; r.m.Counted(g) {
 				if n := x.of(g); n >= 0 {
 					add(&x.list[n].Traffic, g)
 				}
@@ -110,12 +108,14 @@ func (t *Traffic) add(o *Traffic) {
 
 // links follows the traffic.
 func (r *run) links() error {
-	m := r.m
 	if !r.wants(MessagesInFlight, BytesInFlight, MessagesSent, BytesSent, CFsMoved) {
 		return nil
 	}
 	x := &matrix{index: map[link]int32{}, last: link{-1, -1}, lastIndex: -1}
-	x.collect(m)
+	r.collect(x)
+	if err := r.shareMatrix(x); err != nil {
+		return err
+	}
 	if len(x.list) == 0 {
 		return nil
 	}
@@ -127,7 +127,9 @@ func (r *run) links() error {
 	if err := r.inFlight(x, own); err != nil {
 		return err
 	}
-	r.sent(x, own)
+	if err := r.sent(x, own); err != nil {
+		return err
+	}
 	slices.SortFunc(x.list, func(a, b Link) int { return cmp.Or(cmp.Compare(a.From, b.From), cmp.Compare(a.To, b.To)) })
 	r.res.Links = x.list
 	return nil
@@ -165,7 +167,7 @@ func (r *run) ownSeries(x *matrix) []int32 {
 func (r *run) eachMessage(x *matrix, own []int32, visit func(g *model.Message, key int32)) {
 	for _, list := range [][]model.Message{numbered(r.m.DFMessages), r.m.Moves} {
 		for i := range list {
-			if g := &list[i]; exchanged(g) {
+			if g := &list[i]; r.m.Counted(g) {
 				if n := x.of(g); n >= 0 {
 					visit(g, own[n])
 				}
@@ -196,7 +198,7 @@ func (r *run) inFlight(x *matrix, own []int32) error {
 	}
 	names := x.names(own)
 	n := len(names)
-	list, err := levels(r.ctx, r.grid, 2*(n+1), 2*len(r.m.DFMessages), func(emit func(t int64, key int32, d int64)) {
+	list, err := levels(r, 2*(n+1), 2*len(r.m.DFMessages), func(emit func(t int64, key int32, d int64)) {
 		r.eachMessage(x, own, func(g *model.Message, key int32) {
 			switch {
 			case g.Sent == model.None:
@@ -236,7 +238,7 @@ func (r *run) inFlight(x *matrix, own []int32) error {
 }
 
 // sent adds up what was sent in each window; where the sending was not recorded, the receipt counts.
-func (r *run) sent(x *matrix, own []int32) {
+func (r *run) sent(x *matrix, own []int32) error {
 	names := x.names(own)
 	n := len(names)
 	make2 := func() []amount {
@@ -262,6 +264,9 @@ func (r *run) sent(x *matrix, own []int32) {
 			}
 		}
 	})
+	if err := r.sumAmounts(messages, bytes, moved); err != nil {
+		return err
+	}
 	add := func(name, unit string, list []amount) {
 		if !r.wants(name) {
 			return
@@ -273,7 +278,8 @@ func (r *run) sent(x *matrix, own []int32) {
 	}
 	add(MessagesSent, "count", messages)
 	add(BytesSent, "bytes", bytes)
-	if r.m.Count[trace.KindCFMigrated]+r.m.Count[trace.KindCFStolen]+r.m.Count[trace.KindCFReceived] > 0 {
+	if r.moved() > 0 {
 		add(CFsMoved, "count", moved)
 	}
+	return nil
 }

@@ -15,7 +15,7 @@ import (
 func (r *run) queues(wanted func(q *model.Queue) bool) []model.Queue {
 	var list []model.Queue
 	for i := range r.m.Queues {
-		if q := &r.m.Queues[i]; wanted(q) {
+		if q := &r.m.Queues[i]; wanted(q) && r.m.Own(int(q.Node)) {
 			list = append(list, *q)
 		}
 	}
@@ -26,7 +26,7 @@ func (r *run) queues(wanted func(q *model.Queue) bool) []model.Queue {
 // lengths follows the queues of some keys, key giving that of a sample, and of all together, which comes last.
 func (r *run) lengths(list []model.Queue, keys int, key func(q *model.Queue) int32) ([]level, error) {
 	now := make([]int64, keys)
-	return levels(r.ctx, r.grid, keys+1, len(list), func(emit func(t int64, key int32, d int64)) {
+	return levels(r, keys+1, len(list), func(emit func(t int64, key int32, d int64)) {
 		clear(now)
 		for i := range list {
 			q := &list[i]
@@ -67,6 +67,9 @@ func (r *run) sendQueues() error {
 			index[l] = int32(len(names))
 			names = append(names, l)
 		}
+	}
+	if err := r.shareLinks(&names, index); err != nil {
+		return err
 	}
 	levels, err := r.lengths(list, len(names), func(q *model.Queue) int32 { return index[link{q.Node, q.Peer}] })
 	if err != nil {

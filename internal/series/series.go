@@ -197,10 +197,34 @@ type run struct {
 	null map[string]bool // series that cannot be computed
 	res  *Result
 	mu   sync.Mutex
+
+	share *share // nil: this process has the whole run
 }
 
 // Compute follows the quantities of a run. It fails when ctx ends or an option is out of range.
 func Compute(ctx context.Context, m *model.Model, opt Options) (*Result, error) {
+	r, err := newRun(ctx, m, opt)
+	if err != nil {
+		return nil, err
+	}
+	if err := r.each(r.tasks()); err != nil {
+		return nil, err
+	}
+	return r.result(), nil
+}
+
+// tasks compute all series.
+func (r *run) tasks() []func() error {
+	return []func() error{r.cfs, r.copies, r.links, r.dfs, r.readyQueues, r.sendQueues}
+}
+
+// result gives what the tasks have found.
+func (r *run) result() *Result {
+	slices.SortStableFunc(r.res.Series, func(a, b Series) int { return slices.Index(order, a.Name) - slices.Index(order, b.Name) })
+	return r.res
+}
+
+func newRun(ctx context.Context, m *model.Model, opt Options) (*run, error) {
 	switch {
 	case opt.Windows < 0 || opt.Windows > maxWindows:
 		return nil, fmt.Errorf("series: %d windows asked for; give 1 to %d, or 0 for %d", opt.Windows, maxWindows, defaultWindows)
@@ -236,11 +260,7 @@ func Compute(ctx context.Context, m *model.Model, opt Options) (*Result, error) 
 	r := &run{m: m, opt: opt, ctx: ctx, grid: newGrid(m.Start, m.End, opt.Windows)}
 	r.res = &Result{WallNS: m.Wall(), WindowNS: r.grid.width, Windows: r.grid.n, Series: []Series{}}
 	r.findMissing()
-	if err := r.each([]func() error{r.cfs, r.copies, r.links, r.dfs, r.readyQueues, r.sendQueues}); err != nil {
-		return nil, err
-	}
-	slices.SortStableFunc(r.res.Series, func(a, b Series) int { return slices.Index(order, a.Name) - slices.Index(order, b.Name) })
-	return r.res, nil
+	return r, nil
 }
 
 // order is that in which series are listed.

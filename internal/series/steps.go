@@ -14,7 +14,8 @@ import (
 //
 // Plan. The source of changes is asked twice. The first time they are counted by bucket, a small part of a window; the
 // second time each is put where its bucket is in one array. The few changes of a bucket are sorted, so the whole is linear
-// for changes that are spread over the run. Then one pass follows the values.
+// for changes that are spread over the run. Then one pass follows the values. Several processes have a share of the windows
+// each (share.go).
 //
 // A value counts when the next change comes after it, not when it is set: so values that were there for no time,
 // between two changes at the same nanosecond, never count, in whatever order they are met.
@@ -117,10 +118,15 @@ func (l *level) add(t, d int64) {
 // perBucket is how many changes a bucket has on average.
 const perBucket = 16
 
-// levels follows count levels. source calls its argument for every change, in any order, with absolute times; it does the
-// same each time. about is roughly how many changes there are. apply makes a change, at a time relative to the start, to levels.
-func levels[D int32 | int64](ctx context.Context, g grid, count, about int, source func(emit func(t int64, key int32, d D)),
-	apply func(levels []level, c *change[D])) ([]level, error) {
+// arranged are changes in order of time.
+type arranged[D int32 | int64] struct {
+	list []change[D]
+	ends []uint32 // by window: where its changes end
+}
+
+// arrange lists the changes that source gives. source calls its argument for every change, in any order, with absolute times;
+// it does the same each time. about is roughly how many changes there are.
+func arrange[D int32 | int64](ctx context.Context, g grid, about int, source func(emit func(t int64, key int32, d D))) (arranged[D], error) {
 	k := min(int64(about/g.n/perBucket)+1, g.width)
 	small := (g.width + k - 1) / k
 	bucket := func(t int64) int {
@@ -135,35 +141,56 @@ func levels[D int32 | int64](ctx context.Context, g grid, count, about int, sour
 	for i := 1; i < len(at); i++ {
 		at[i] += at[i-1]
 	}
-	list := make([]change[D], at[len(at)-1])
+	out := arranged[D]{list: make([]change[D], at[len(at)-1]), ends: make([]uint32, g.n)}
 	source(func(t int64, key int32, d D) {
 		t = g.clamp(t)
 		b := bucket(t)
-		list[at[b]] = change[D]{t, key, d}
+		out.list[at[b]] = change[D]{t, key, d}
 		at[b]++
 	})
 	// Now at[b] is where bucket b ends.
-	out := make([]level, count)
-	for i := range out {
-		out[i] = newLevel(g.n)
-	}
-	order := func(x, y change[D]) int { return cmp.Compare(x.t, y.t) }
 	next := uint32(0)
 	for w := range g.n {
 		if err := ctx.Err(); err != nil {
-			return nil, err
+			return out, err
 		}
 		for _, end := range at[w*int(k) : (w+1)*int(k)] {
-			part := list[next:end]
+			sortChanges(out.list[next:end])
 			next = end
-			slices.SortFunc(part, order)
-			for i := range part {
-				apply(out, &part[i])
-			}
 		}
-		from, to := g.bounds(w)
+		out.ends[w] = next
+	}
+	return out, nil
+}
+
+func sortChanges[D int32 | int64](list []change[D]) {
+	slices.SortFunc(list, func(x, y change[D]) int { return cmp.Compare(x.t, y.t) })
+}
+
+// levels follows count levels. source and about are as in arrange. apply makes a change, at a time relative to the start, to
+// levels.
+func levels[D int32 | int64](r *run, count, about int, source func(emit func(t int64, key int32, d D)),
+	apply func(levels []level, c *change[D])) ([]level, error) {
+	changes, err := arrange(r.ctx, r.grid, about, source)
+	if err != nil {
+		return nil, err
+	}
+	if r.share != nil {
+		return sharedLevels(r, count, changes, apply)
+	}
+	out := make([]level, count)
+	for i := range out {
+		out[i] = newLevel(r.grid.n)
+	}
+	next := uint32(0)
+	for w, end := range changes.ends {
+		for i := range changes.list[next:end] {
+			apply(out, &changes.list[int(next)+i])
+		}
+		next = end
+		from, to := r.grid.bounds(w)
 		for i := range out {
-			out[i].close(w, from, to, w == g.n-1)
+			out[i].close(w, from, to, w == r.grid.n-1)
 		}
 	}
 	return out, nil

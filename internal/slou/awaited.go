@@ -20,37 +20,64 @@ type awaited struct {
 
 // findAwaited gives the chain, latest first. The last entry reaches back for ever.
 func findAwaited(m *model.Model, f *facts, dataOnly bool) []awaited {
-	last, end, earliest := -1, model.None, int64(math.MaxInt64)
-	for n := range m.Nodes {
-		for _, w := range m.Nodes[n].Workers {
-			workerEnd := m.Start
-			for e := w.End - 1; e >= w.First; e-- {
-				if m.ExecEnd[e] == model.None || !m.Atomic(m.ExecCF[e]) {
-					continue
-				}
-				workerEnd = m.ExecEnd[e]
-				if workerEnd > end {
-					last, end = e, workerEnd
-				}
-				break
-			}
-			earliest = min(earliest, workerEnd)
+	b := lastEnded(m)
+	chain := b.follow(m, f, dataOnly, nil)
+	return append(chain, b.rest(m))
+}
+
+// back is how far the chain was followed.
+type back struct {
+	last     int   // execution, -1: no atomic CF ended
+	end      int64 // when it was over
+	earliest int64 // how far the chain is to be followed
+	over     bool
+}
+
+// lastEnded begins with the CF that ended last, on own nodes, and goes as far as to the last CF of the first worker.
+func lastEnded(m *model.Model) *back {
+	b := &back{last: -1, end: model.None, earliest: math.MaxInt64}
+	for id, w := range m.AllWorkers() {
+		if !m.Own(id.Node) {
+			continue
 		}
-	}
-	var chain []awaited
-	for last >= 0 && end > earliest {
-		before, t := heldUp(m, f, last, dataOnly)
-		if before < 0 || t >= end {
+		workerEnd := m.Start
+		for e := w.End - 1; e >= w.First; e-- {
+			if m.ExecEnd[e] == model.None || !m.Atomic(m.ExecCF[e]) {
+				continue
+			}
+			workerEnd = m.ExecEnd[e]
+			if workerEnd > b.end {
+				b.last, b.end = e, workerEnd
+			}
 			break
 		}
-		chain = append(chain, awaited{t, m.ExecCF[last]})
-		last, end = before, t
+		b.earliest = min(b.earliest, workerEnd)
 	}
-	rest := awaited{from: model.None}
-	if last >= 0 {
-		rest.cf = m.ExecCF[last]
+	return b
+}
+
+// follow appends to the chain until it is over or goes on at a node that is not an own one.
+func (b *back) follow(m *model.Model, f *facts, dataOnly bool, chain []awaited) []awaited {
+	first, end := m.OwnExecutions()
+	for b.last >= first && b.last < end && b.end > b.earliest {
+		before, t := heldUp(m, f, b.last, dataOnly)
+		if before < 0 || t >= b.end {
+			b.over = true
+			return chain
+		}
+		chain = append(chain, awaited{t, m.ExecCF[b.last]})
+		b.last, b.end = before, t
 	}
-	return append(chain, rest)
+	b.over = b.last < 0 || b.end <= b.earliest
+	return chain
+}
+
+// rest is what was awaited before all entries of the chain.
+func (b *back) rest(m *model.Model) awaited {
+	if b.last < 0 {
+		return awaited{from: model.None}
+	}
+	return awaited{model.None, m.ExecCF[b.last]}
 }
 
 // heldUp gives the execution that held up another one last, and when that was over; -1 for none.

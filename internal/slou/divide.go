@@ -16,6 +16,8 @@ type divider struct {
 	starved  starvation
 	awaited  []awaited
 	visit    func(*Piece)
+	regions  workerRegions
+	sole     bool // there are no CFs, but regions
 
 	cuts  []Piece // what is cut out first; ordered, disjoint
 	cut   int     // the first cut that ends after the pieces visited so far
@@ -35,6 +37,10 @@ type divider struct {
 func (d *divider) run() error {
 	m := d.m
 	d.findCuts()
+	if d.sole {
+		d.divideRegions()
+		return d.check()
+	}
 	a := m.Start
 	next := d.nextAtomic(d.worker.First, d.structured)
 	for next < d.worker.End {
@@ -54,6 +60,12 @@ func (d *divider) run() error {
 		a = end
 	}
 	d.tail(a)
+	return d.check()
+}
+
+// check tells whether the pieces add up, when all but the last cuts have been visited.
+func (d *divider) check() error {
+	m := d.m
 	d.cutsBefore(m.End)
 	if d.sum != m.Wall() {
 		return fmt.Errorf("internal error: the parts of a worker of node %d add up to %d ns, its time is %d ns", d.node, d.sum, m.Wall())
@@ -220,7 +232,7 @@ func (d *divider) flatWaits() (out []Piece) {
 		}
 		t = max(t, limit)
 	}
-	for _, v := range d.worker.Waits {
+	for _, v := range d.waits() {
 		upTo(min(v.From, d.m.End))
 		open = append(open, v)
 	}

@@ -12,7 +12,8 @@ import (
 //
 //	NODE.WORKER FROM TO FACTOR.PART CONSUMER <- DF from PRODUCER
 //
-// with times in nanoseconds since the start of the run and names of code fragments. It is what the tests of
+// with times in nanoseconds since the start of the run and names of code fragments; in a run of regions @ and the number of the call path
+// in their place. It is what the tests of
 // the rule are written in.
 func WritePieces(w io.Writer, m *model.Model, list []WorkerPieces) error {
 	out := bufio.NewWriter(w)
@@ -21,12 +22,15 @@ func WritePieces(w io.Writer, m *model.Model, list []WorkerPieces) error {
 		for _, p := range l.Pieces {
 			fmt.Fprintf(out, "%d.%d %d %d %s", l.Node, l.Worker, p.From-m.Start, p.To-m.Start, p.Factor)
 			switch {
+			case p.Name != "":
+				fmt.Fprintf(out, ".%s", p.Name)
 			case p.Factor == FactorL:
 				fmt.Fprintf(out, ".%s", p.Link)
-			case p.Factor == FactorW:
-				fmt.Fprintf(out, ".%s", p.Name)
 			case p.Part != PartNone:
 				fmt.Fprintf(out, ".%s", p.Part)
+			}
+			if p.Call > 0 {
+				fmt.Fprintf(out, " @%d", p.Call-1)
 			}
 			if p.Consumer != 0 {
 				fmt.Fprintf(out, " %s", name(p.Consumer))

@@ -99,23 +99,23 @@ type groupLink struct {
 	link  Link
 }
 
-type groupWait struct {
+type groupNamed struct {
 	group int
-	name  string
+	namedPart
 }
 
 // grouping is a split before the groups to be shown are chosen. Group 0 is the remainder.
 type grouping struct {
 	groups groups
 	links  map[groupLink]int64
-	waits  map[groupWait]int64
+	named  map[groupNamed]int64
 	name   func(g int) (key string, index int64)
 	// order compares groups as they are to be listed; nil: as they come.
 	order func(a, b int) int
 }
 
 func newGrouping(name func(g int) (string, int64)) *grouping {
-	x := &grouping{links: map[groupLink]int64{}, waits: map[groupWait]int64{}, name: name}
+	x := &grouping{links: map[groupLink]int64{}, named: map[groupNamed]int64{}, name: name}
 	x.groups.add(group{})
 	return x
 }
@@ -126,8 +126,8 @@ func (x *grouping) add(s *sums) {
 	for k, v := range s.link {
 		x.links[groupLink{g, k}] += v
 	}
-	for k, v := range s.wait {
-		x.waits[groupWait{g, k}] += v
+	for k, v := range s.named {
+		x.named[groupNamed{g, k}] += v
 	}
 }
 
@@ -180,11 +180,11 @@ func (x *indexGroups) number(v int32) int {
 func (x *indexGroups) add(p *Piece, at int) {
 	g, ns := x.group(p.Consumer), p.To-p.From
 	x.groups.at(g).cells[at] += ns
-	switch p.Factor {
-	case FactorL:
+	switch {
+	case p.Name != "":
+		x.named[groupNamed{g, namedPart{p.Factor, p.Name}}] += ns
+	case p.Factor == FactorL:
 		x.links[groupLink{g, p.Link}] += ns
-	case FactorW:
-		x.waits[groupWait{g, p.Name}] += ns
 	}
 }
 
@@ -202,15 +202,15 @@ func (x *indexGroups) join(o *indexGroups) {
 	for k, v := range o.links {
 		x.links[groupLink{to[k.group], k.link}] += v
 	}
-	for k, v := range o.waits {
-		x.waits[groupWait{to[k.group], k.name}] += v
+	for k, v := range o.named {
+		x.named[groupNamed{to[k.group], k.namedPart}] += v
 	}
 }
 
 // byCode gives the groups of the code fragments. The causes have their links and waits.
 func (t *tally) byCode() *grouping {
 	var codes []int // by group
-	x := newGrouping(func(g int) (string, int64) { return t.m.Codes[codes[g]-1].Name, int64(codes[g] - 1) })
+	x := newGrouping(func(g int) (string, int64) { return t.codeAt(codes[g]).Name, int64(codes[g] - 1) })
 	x.order = func(a, b int) int {
 		return cmp.Or(cmp.Compare(x.groups.at(b).cells.total(), x.groups.at(a).cells.total()), cmp.Compare(a, b))
 	}
@@ -227,11 +227,11 @@ func (t *tally) byCode() *grouping {
 		}
 	}
 	for k, v := range t.causes {
-		switch g := of[k.consumer]; k.factor {
-		case FactorL:
+		switch g := of[k.consumer]; {
+		case k.name != "":
+			x.named[groupNamed{g, namedPart{k.factor, k.name}}] += v.ns
+		case k.factor == FactorL:
 			x.links[groupLink{g, k.link}] += v.ns
-		case FactorW:
-			x.waits[groupWait{g, k.name}] += v.ns
 		}
 	}
 	return x
@@ -245,7 +245,12 @@ func (x *grouping) choose(limit int) []int {
 	}
 	if limit > 0 && len(list) > limit {
 		size := func(g int) int64 { c := &x.groups.at(g).cells; return c.total() + c[FactorLoss] }
-		slices.SortFunc(list, func(a, b int) int { return cmp.Or(cmp.Compare(size(b), size(a)), cmp.Compare(a, b)) })
+		slices.SortFunc(list, func(a, b int) int {
+			if c := cmp.Compare(size(b), size(a)); c != 0 || x.order == nil {
+				return cmp.Or(c, cmp.Compare(a, b))
+			}
+			return x.order(a, b)
+		})
 		list = list[:limit]
 		slices.Sort(list)
 	}
@@ -277,8 +282,8 @@ func (x *grouping) split(name string, limit int, null map[Factor]bool) Split {
 	for k, v := range x.links {
 		all[to[k.group]].link[k.link] += v
 	}
-	for k, v := range x.waits {
-		all[to[k.group]].wait[k.name] += v
+	for k, v := range x.named {
+		all[to[k.group]].named[k.namedPart] += v
 	}
 	out := Split{By: name, Groups: make([]Group, 0, len(all))}
 	add := func(s *sums, g Group) {

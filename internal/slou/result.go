@@ -103,13 +103,13 @@ type Worker struct {
 	Factors Factors `json:"factors"`
 }
 
-// Fragment sums up an atomic code fragment.
+// Fragment sums up an atomic code fragment; in a run of regions a function of the program, by the time outside of operations.
 type Fragment struct {
 	Code     string `json:"code"`
-	Count    int64  `json:"count"`
+	Count    int64  `json:"count"` // executions; of a region: calls, 0 where the run does not tell
 	UsefulNS int64  `json:"useful_ns"`
 	MeanNS   int64  `json:"mean_ns"`
-	MaxNS    int64  `json:"max_ns"` // longest useful time of one CF
+	MaxNS    int64  `json:"max_ns"` // longest useful time of one CF; 0 of a region
 	Caused   Caused `json:"caused"`
 	// Before divides the time that workers spent before and in its CFs, itself included.
 	Before Before `json:"before"`
@@ -149,7 +149,7 @@ type Cause struct {
 	Producer string `json:"producer"`
 	DF       string `json:"df"`
 	Link     string `json:"link"`
-	Consumer string `json:"consumer"`
+	Consumer string `json:"consumer"` // of a run of regions: the call path
 	NS       int64  `json:"ns"`
 	Count    int64  `json:"count"`
 	// QueuedNS is how much of it, at most, was lost because the producer's CF, ready to run, was kept waiting
@@ -171,8 +171,14 @@ type Messages struct {
 	FlightNS    int64 `json:"flight_ns"` // sum over all
 	Repeated    int64 `json:"repeated"`  // DFs sent to a node that had received them before
 	RepeatBytes int64 `json:"repeat_bytes"`
-	// Violations counts messages received before they were sent: the clocks disagree.
+	// Violations counts messages and requests received before they were sent: the clocks disagree.
 	Violations int64 `json:"violations"`
+	// Repaired counts messages and requests between processes that clocks, corrected by their comparisons alone, let arrive before they were
+	// sent. Times of nodes were moved so that they do not; RepairMaxNS is by how much at most.
+	Repaired    int64 `json:"repaired"`
+	RepairMaxNS int64 `json:"repair_max_ns"`
+	// Crossing counts the messages and requests between processes of which both ends were recorded.
+	Crossing int64 `json:"crossing"`
 	// Half counts messages of which only one end was recorded.
 	Half int64 `json:"half"`
 }

@@ -42,7 +42,9 @@ const (
 )
 
 // String gives the letter of the factor, or "loss".
-func (f Factor) String() string { return [...]string{"U", "S", "L", "O", "W", "loss"}[f] }
+func (f Factor) String() string { return factorLetters[f] }
+
+var factorLetters = [...]string{"U", "S", "L", "O", "W", "loss"}
 
 // Part is a named share of a factor.
 type Part uint8
@@ -73,11 +75,12 @@ func (p Part) String() string { return partNames[p] }
 // Piece is an interval of one worker's time, given to one factor, with its cause. From < To.
 type Piece struct {
 	From, To int64    // nanoseconds on the common clock
-	Name     string   // of W: what was waited for
+	Name     string   // of W: what was waited for; of a run of regions: the part, but of U, and of L with a Link
 	Link     Link     // of L
 	Producer model.CF // whose result was waited for (S, L); 0 none
 	DF       model.DF // which result (S, L); 0 none
 	Consumer model.CF // the CF that could not start, or that ran; 0 none
+	Call     int32    // of a run of regions: 1 + the call path, an index into pattern.Result.Calls; 0 none
 	Factor   Factor
 	Part     Part
 	// Again marks a piece whose gap has an earlier one of the same part: S may change its part many times

@@ -12,31 +12,39 @@ import (
 
 // ExtraCores is the processor time, in nanoseconds, that the processes used beyond that of their workers while these were
 // not parked. A process whose CPU time or whose workers' time is not wholly known counts as having used none.
-func ExtraCores(m *model.Model) (extra int64) {
-	awake := make([]int64, len(m.Processes))
-	known := make([]bool, len(m.Processes))
-	for i := range known {
-		known[i] = m.Processes[i].CPU >= 0
-	}
+func ExtraCores(m *model.Model) int64 { return awakeIn(m).extra(m) }
+
+// awake is the time, by process of the run, in which workers of own nodes were not parked.
+type awake struct {
+	NS      []int64
+	Unknown []bool
+}
+
+func awakeIn(m *model.Model) awake {
+	a := awake{make([]int64, len(m.Processes)), make([]bool, len(m.Processes))}
 	for n := range m.Nodes {
 		p := m.Nodes[n].Process
-		if p >= len(awake) {
+		if p >= len(a.NS) || !m.Own(n) {
 			continue
 		}
 		for _, w := range m.Nodes[n].Workers {
 			if w.Started == model.None || w.Finished == model.None || len(w.Lost) > 0 {
-				known[p] = false
+				a.Unknown[p] = true
 				continue
 			}
-			awake[p] += max(w.Finished-w.Started, 0)
+			a.NS[p] += max(w.Finished-w.Started, 0)
 			for _, v := range w.Idle {
-				awake[p] -= max(min(v.To, w.Finished)-max(v.From, w.Started), 0)
+				a.NS[p] -= max(min(v.To, w.Finished)-max(v.From, w.Started), 0)
 			}
 		}
 	}
-	for p := range awake {
-		if known[p] {
-			extra += max(m.Processes[p].CPU-awake[p], 0)
+	return a
+}
+
+func (a awake) extra(m *model.Model) (extra int64) {
+	for p, ns := range a.NS {
+		if cpu := m.Processes[p].CPU; cpu >= 0 && !a.Unknown[p] {
+			extra += max(cpu-ns, 0)
 		}
 	}
 	return extra
@@ -104,10 +112,12 @@ func coreList(s string) (cores []int) {
 const maxCores = 1 << 16
 
 func messages(m *model.Model) (out Messages) {
+	// These are of the whole run, in whatever shares it is read.
+	out.Crossing, out.Repaired, out.RepairMaxNS = m.Clocks.Messages, m.Clocks.Interpolated.Count-m.Clocks.Left.Count, m.Clocks.Repairs().MovedNS
 	count := func(list []model.Message) {
 		for i := range list {
 			g := &list[i]
-			if g.Sent == model.None && g.Received == model.None {
+			if !m.Counted(g) {
 				continue
 			}
 			out.Count++
@@ -125,7 +135,7 @@ func messages(m *model.Model) (out Messages) {
 	count(m.DFMessages)
 	count(m.Moves)
 	for i := range m.Requests {
-		if g := &m.Requests[i]; g.Sent != model.None && g.Received != model.None && g.Received < g.Sent {
+		if g := &m.Requests[i]; m.Counted(g) && g.Sent != model.None && g.Received != model.None && g.Received < g.Sent {
 			out.Violations++
 		}
 	}
@@ -137,8 +147,9 @@ func messages(m *model.Model) (out Messages) {
 }
 
 func unfinished(m *model.Model) (n int) {
-	for e, cf := range m.ExecCF {
-		if m.ExecEnd[e] == model.None && m.Atomic(cf) {
+	first, end := m.OwnExecutions()
+	for e := first; e < end; e++ {
+		if m.ExecEnd[e] == model.None && m.Atomic(m.ExecCF[e]) {
 			n++
 		}
 	}
@@ -147,16 +158,21 @@ func unfinished(m *model.Model) (n int) {
 
 // Null tells which factors cannot be computed from the events that were recorded: those that are nil in Result.Factors.
 func Null(m *model.Model) (null [FactorLoss]bool) {
-	missing, _ := missingEvents(m)
+	missing, _ := missingEvents(m, usesIn(m))
 	for f := range null {
 		null[f] = missing[Factor(f)]
 	}
 	return null
 }
 
+// uses says what a run did that must have left events of certain kinds.
+type uses struct{ Inputs, Foreign, Requests bool }
+
+func usesIn(m *model.Model) uses { return uses{m.HasInputs(), m.UsesForeign(), m.HasRequests()} }
+
 // missingEvents tells which factors cannot be computed because events were switched off: the trace says so, or
 // has none of a kind where other events show that there must have been some.
-func missingEvents(m *model.Model) (map[Factor]bool, []Missing) {
+func missingEvents(m *model.Model, did uses) (map[Factor]bool, []Missing) {
 	null := map[Factor]bool{}
 	list := []Missing{}
 	off := func(k trace.Kind) bool { return m.Count[k] == 0 && slices.Contains(m.Info.Off, k.String()) }
@@ -176,18 +192,20 @@ func missingEvents(m *model.Model) (map[Factor]bool, []Missing) {
 	need(trace.KindCFStarted, m.Count[trace.KindCFFinished] > 0 || off(trace.KindCFStarted), usol...)
 	need(trace.KindCFFinished, ran && (m.Info.Ended == trace.EndedDone || off(trace.KindCFFinished)), usol...)
 	need(trace.KindCFCreated, ran, usol...)
-	need(trace.KindDFCreate, m.HasInputs(), FactorS, FactorL, FactorO)
+	need(trace.KindDFCreate, did.Inputs, FactorS, FactorL, FactorO)
 	received := m.Count[trace.KindDFReceived] > 0
-	need(trace.KindDFReceived, len(m.Nodes) > 1 && m.UsesForeign(), FactorL, FactorO)
+	need(trace.KindDFReceived, len(m.Nodes) > 1 && did.Foreign, FactorL, FactorO)
 	need(trace.KindDFSent, received, FactorL, FactorO)
-	fetched := m.HasRequests()
-	need(trace.KindDFRequested, fetched, FactorL, FactorO)
-	need(trace.KindDFRequestReceived, fetched, FactorL, FactorO)
+	need(trace.KindDFRequested, did.Requests, FactorL, FactorO)
+	need(trace.KindDFRequestReceived, did.Requests, FactorL, FactorO)
 	left := m.Count[trace.KindCFMigrated]+m.Count[trace.KindCFStolen] > 0
 	need(trace.KindCFReceived, left, FactorL, FactorO)
 	if !left && m.Count[trace.KindCFReceived] > 0 {
 		need(trace.KindCFMigrated, true, FactorL, FactorO)
 	}
+	sole := OnlyRegions(m)
+	need(trace.KindPut, sole && (off(trace.KindPut) || m.Info.Settings["instrument"] == "sync"), FactorL) // a level of the collectors
+	need(trace.KindCollective, sole && off(trace.KindCollective), FactorW)
 	if m.Count[trace.KindCFReady] == 0 && ran {
 		list = append(list, Missing{Event: trace.KindCFReady.String(), Factors: []string{},
 			Parts: []string{"S.here", "S.elsewhere", "O.deliver", "O.dispatch", "O.steal"}})

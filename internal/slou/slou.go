@@ -12,18 +12,24 @@ package slou
 import (
 	"cmp"
 	"context"
+	"iter"
 	"runtime"
 	"slices"
 	"sync"
 	"sync/atomic"
 
+	procs "github.com/whyslow/whyslow/internal/group"
 	"github.com/whyslow/whyslow/internal/model"
+	"github.com/whyslow/whyslow/internal/pattern"
 )
 
 // Options choose between readings of the rule.
 type Options struct {
 	// DataInputsOnly leaves control inputs (those of a CF's ancestors) out, as the source does.
 	DataInputsOnly bool
+	// Patterns is what pattern.Compute found in the run, or pattern.ComputeShare here; nil, at all processes: it is asked, where the run has
+	// regions.
+	Patterns *pattern.Result
 	// Parallel is the number of workers divided at once; 0 means as many as there are cores.
 	Parallel int
 	// Splits asks Compute for Result.Splits: by "node", "worker", "code" (the code fragment that ran, or that the
@@ -32,7 +38,7 @@ type Options struct {
 	// MaxGroups is how many groups a split lists, the largest; what is beyond is one group. 0 means all: a listed group
 	// takes about a kilobyte, one that is not a sixth of that.
 	MaxGroups int
-	// MaxPieces lets Pieces fail where there are more, of 56 bytes each; 0: it takes what it takes.
+	// MaxPieces lets Pieces fail where there are more, of 64 bytes each; 0: it takes what it takes.
 	MaxPieces int
 	// Windows asks Compute for Result.Windows: into so many equal windows, or fewer where a window would be shorter
 	// than a nanosecond. WindowNS gives their length instead. 0 and 0: no windows.
@@ -50,26 +56,38 @@ type run struct {
 	workers []model.WorkerID
 	by      []by  // opt.Splits
 	window  int64 // length of the windows, 0 for none
+	regions *regions
 }
 
 func newRun(m *model.Model, opt Options) *run {
-	r := &run{m: m, opt: opt}
-	for id := range m.AllWorkers() {
-		r.workers = append(r.workers, id)
-	}
+	r := &run{m: m, opt: opt, workers: slices.Collect(ownWorkers(m))}
 	var wg sync.WaitGroup
 	wg.Go(func() { r.facts = newFacts(m, opt.DataInputsOnly) })
-	r.queue = readyQueue(m)
+	r.queue = newQueue(readyTimes(m))
 	wg.Wait()
 	r.awaited = findAwaited(m, r.facts, opt.DataInputsOnly)
 	return r
 }
 
-// readyQueue collects when atomic CFs were ready and not started.
-func readyQueue(m *model.Model) *queue {
+// ownWorkers gives the workers whose time is divided here: all, but in the model of one of several processes.
+func ownWorkers(m *model.Model) iter.Seq[model.WorkerID] {
+	return func(yield func(model.WorkerID) bool) {
+		for id := range m.AllWorkers() {
+			if m.Own(id.Node) && !yield(id) {
+				return
+			}
+		}
+	}
+}
+
+// readyTimes collects, by node, when atomic CFs were ready and not started.
+func readyTimes(m *model.Model) [][]interval {
 	nodes := make([][]interval, len(m.Nodes))
 	odd := oddReady(m)
 	for n := range m.Nodes {
+		if !m.Own(n) {
+			continue
+		}
 		var lists [][]interval
 		for _, w := range m.Nodes[n].Workers {
 			var list []interval
@@ -87,7 +105,7 @@ func readyQueue(m *model.Model) *queue {
 		slices.SortFunc(odd[n], func(a, b interval) int { return cmp.Compare(a.to, b.to) })
 		nodes[n] = unite(append(lists, odd[n]))
 	}
-	return newQueue(nodes)
+	return nodes
 }
 
 // oddReady collects, by node, when CFs were ready that did not start there then: they left, or never ran.
@@ -128,6 +146,9 @@ func leaves(m *model.Model, cf model.CF, node int, t int64) (int64, bool) {
 
 // each calls do with a divider for every worker, several at once. Workers of one lane come one after another.
 func (r *run) each(ctx context.Context, do func(i, lane int, d *divider) error) error {
+	if err := r.search(ctx, procs.Alone()); err != nil {
+		return err
+	}
 	errs := make([]error, len(r.workers))
 	var next atomic.Int64
 	var wg sync.WaitGroup
@@ -143,7 +164,8 @@ func (r *run) each(ctx context.Context, do func(i, lane int, d *divider) error) 
 				}
 				ref := r.workers[i]
 				d := &divider{m: r.m, facts: r.facts, dataOnly: r.opt.DataInputsOnly, node: ref.Node,
-					worker: &r.m.Nodes[ref.Node].Workers[ref.Worker], starved: r.queue.at(ref.Node), awaited: r.awaited}
+					worker: &r.m.Nodes[ref.Node].Workers[ref.Worker], starved: r.queue.at(ref.Node), awaited: r.awaited,
+					regions: r.regions.of(r.m, ref), sole: r.regions.sole()}
 				errs[i] = do(i, lane, d)
 			}
 		})
@@ -169,50 +191,77 @@ func (r *run) lanes() int {
 // Compute divides all processor time of a run. It fails when ctx ends, when the options cannot be met, or when the parts
 // of a worker, of a split or of the windows do not add up to the whole, which is an error of this program.
 func Compute(ctx context.Context, m *model.Model, opt Options) (*Result, error) {
-	var splits []by
-	for _, what := range opt.Splits {
-		b, err := parseBy(what)
-		if err != nil {
-			return nil, err
-		}
-		splits = append(splits, b)
-	}
-	window, err := windowLength(m, opt)
+	splits, window, err := opt.check(m)
 	if err != nil {
 		return nil, err
 	}
 	r := newRun(m, opt)
 	r.by, r.window = splits, window
+	workers, t, err := r.sum(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return r.result(workers, t, othersOf(m))
+}
+
+// check gives what Splits and Windows ask for.
+func (opt *Options) check(m *model.Model) (splits []by, window int64, err error) {
+	for _, what := range opt.Splits {
+		b, err := parseBy(what)
+		if err != nil {
+			return nil, 0, err
+		}
+		splits = append(splits, b)
+	}
+	window, err = windowLength(m, *opt)
+	return splits, window, err
+}
+
+// sum divides the time of all workers and adds it up.
+func (r *run) sum(ctx context.Context) ([]*sums, *tally, error) {
+	if err := r.search(ctx, procs.Alone()); err != nil {
+		return nil, nil, err
+	}
 	workers := make([]*sums, len(r.workers))
 	tallies := make([]*tally, max(r.lanes(), 1))
 	for i := range tallies {
-		tallies[i] = newTally(m, splits)
+		tallies[i] = newTally(r.m, r.by, r.regions)
 	}
-	err = r.each(ctx, func(i, lane int, d *divider) error {
+	err := r.each(ctx, func(i, lane int, d *divider) error {
 		s := newSums(tallies[lane])
-		if window > 0 {
-			s.windows = newWindowSums(m, window)
+		if r.window > 0 {
+			s.windows = newWindowSums(r.m, r.window)
 		}
 		workers[i] = s
 		d.visit, d.structured, d.executed = s.add, s.ran, s.executed
 		return d.run()
 	})
-	if err != nil {
-		return nil, err
-	}
 	t := tallies[0]
 	for _, o := range tallies[1:] {
 		t.join(o)
 	}
-	return r.result(workers, t)
+	return workers, t, err
+}
+
+// others is what a result tells beside the division of time.
+type others struct {
+	Uses       uses
+	Awake      awake
+	Messages   Messages
+	Unfinished int
+	Collisions []string
+}
+
+func othersOf(m *model.Model) *others {
+	return &others{usesIn(m), awakeIn(m), messages(m), unfinished(m), m.Collisions}
 }
 
 // result puts together what the workers' sums and the joined tally say.
-func (r *run) result(workers []*sums, t *tally) (*Result, error) {
+func (r *run) result(workers []*sums, t *tally, o *others) (*Result, error) {
 	m := r.m
-	null, missing := missingEvents(m)
+	null, missing := missingEvents(m, o.Uses)
 	res := &Result{Program: m.Info.Program, Ended: m.Info.Ended, WallNS: m.Wall(), Missing: missing, Killed: m.Killed,
-		DataInputs: r.opt.DataInputsOnly, Problems: append(append([]string{}, m.Problems...), m.Collisions...), Nodes: []Node{}}
+		DataInputs: r.opt.DataInputsOnly, Problems: append(append([]string{}, m.Problems...), o.Collisions...), Nodes: []Node{}}
 	all := newSums(t)
 	for n := range m.Nodes {
 		node := Node{Node: n, Host: m.Nodes[n].Host, Workers: []Worker{}}
@@ -232,7 +281,7 @@ func (r *run) result(workers []*sums, t *tally) (*Result, error) {
 		}
 		all.join(sum)
 	}
-	res.ExtraCoresNS = ExtraCores(m)
+	res.ExtraCoresNS = o.Awake.extra(m)
 	if res.ExtraCoresNS > 0 {
 		extra := cell(FactorO, PartExtra)
 		all.cells[extra] += res.ExtraCoresNS
@@ -243,7 +292,7 @@ func (r *run) result(workers []*sums, t *tally) (*Result, error) {
 	res.Loss = Loss{NS: all.cells[FactorLoss], Events: m.LostCount}
 	res.Factors = all.factors(null)
 	res.Fragments, res.Structured, res.Causes = t.fragments(), t.structuredList(), t.causeList(null)
-	res.Hosts, res.Messages, res.Unfinished = hosts(m), messages(m), unfinished(m)
+	res.Hosts, res.Messages, res.Unfinished = hosts(m), o.Messages, o.Unfinished
 	var err error
 	if res.Splits, err = r.splits(res, workers, t, null); err != nil {
 		return nil, err

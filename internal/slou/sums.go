@@ -14,7 +14,7 @@ type sums struct {
 	*tally
 	cells   cells
 	link    map[Link]int64
-	wait    map[string]int64
+	named   map[namedPart]int64
 	useful  struct{ measured, count int64 }
 	windows *windowSums // nil: nobody asked
 }
@@ -22,11 +22,13 @@ type sums struct {
 // tally collects pieces by code fragment, cause and index.
 type tally struct {
 	m          *model.Model
-	codes      []codeSum // 0 for what belongs to no CF, else 1 + code fragment
+	regions    *regions
+	codes      []codeSum // 0 for what belongs to no CF, else 1 + code fragment; after those the regions, in a run of regions
 	structured []codeSum // by code fragment
 	causes     map[causeKey]*causeSum
 	recent     [64]recentCause
 	indices    []*indexGroups
+	names      []string // beyond those of the model, from other processes
 }
 
 type codeSum struct {
@@ -39,6 +41,7 @@ type causeKey struct {
 	factor             Factor
 	part               Part
 	link               Link
+	call               int32 // as Piece.Call
 	producer, consumer int32 // 1 + code fragment, 0 none
 	df                 uint32
 	name               string
@@ -51,8 +54,8 @@ type recentCause struct {
 	sum *causeSum
 }
 
-func newTally(m *model.Model, splits []by) *tally {
-	t := &tally{m: m, causes: map[causeKey]*causeSum{}, codes: make([]codeSum, len(m.Codes)+1), structured: make([]codeSum, len(m.Codes))}
+func newTally(m *model.Model, splits []by, regions *regions) *tally {
+	t := &tally{m: m, regions: regions, causes: map[causeKey]*causeSum{}, codes: make([]codeSum, len(m.Codes)+1+regions.count()), structured: make([]codeSum, len(m.Codes))}
 	for _, b := range splits {
 		if b.what == byIndex {
 			t.indices = append(t.indices, newIndexGroups(m, b.index))
@@ -62,7 +65,7 @@ func newTally(m *model.Model, splits []by) *tally {
 }
 
 func newSums(t *tally) *sums {
-	return &sums{tally: t, link: map[Link]int64{}, wait: map[string]int64{}}
+	return &sums{tally: t, link: map[Link]int64{}, named: map[namedPart]int64{}}
 }
 
 func (s *sums) executed(cf model.CF, useful int64, measured bool) {
@@ -109,15 +112,23 @@ func (s *sums) add(p *Piece) {
 	for _, x := range s.indices {
 		x.add(p, at)
 	}
-	key := causeKey{factor: p.Factor, part: p.Part, consumer: s.code(p.Consumer)}
+	key := causeKey{factor: p.Factor, part: p.Part, consumer: s.code(p.Consumer), call: p.Call, name: p.Name}
+	if p.Call > 0 {
+		key.consumer = s.region(p.Call)
+	}
 	s.codes[key.consumer].before[at] += ns
+	if p.Name != "" {
+		s.named[namedPart{p.Factor, p.Name}] += ns
+	}
 	blamed := key.consumer
 	queued := int64(0)
 	switch p.Factor {
 	case FactorU, FactorLoss:
 		return
 	case FactorL:
-		s.link[p.Link] += ns
+		if p.Name == "" {
+			s.link[p.Link] += ns
+		}
 		key.link, key.producer, key.df = p.Link, s.code(p.Producer), s.m.DFName[p.DF]
 		blamed = key.producer
 	case FactorS:
@@ -126,9 +137,6 @@ func (s *sums) add(p *Piece) {
 		if p.Consumer != 0 {
 			queued = min(ns, s.queued(p.Producer))
 		}
-	case FactorW:
-		s.wait[p.Name] += ns
-		key.name = p.Name
 	}
 	if blamed != 0 {
 		s.codes[blamed].caused[p.Factor] += ns
@@ -144,7 +152,7 @@ func (s *sums) add(p *Piece) {
 // cause finds the sum of a cause. A few causes make up nearly all pieces, so a small table comes before the
 // map.
 func (t *tally) cause(key causeKey) *causeSum {
-	h := (uint32(key.factor)*31+uint32(key.part))*0x9e3779b1 + uint32(key.consumer)*0x85ebca6b +
+	h := (uint32(key.factor)*31+uint32(key.part))*0x9e3779b1 + uint32(key.consumer)*0x85ebca6b + uint32(key.call)*0x2545f491 +
 		uint32(key.producer)*0xc2b2ae35 + key.df*0x27d4eb2f + uint32(key.link.From)*0x165667b1 + uint32(key.link.To)*0x9e3779b1
 	slot := &t.recent[h>>26]
 	if slot.sum != nil && slot.key == key {
@@ -157,6 +165,13 @@ func (t *tally) cause(key causeKey) *causeSum {
 	}
 	*slot = recentCause{key, c}
 	return c
+}
+
+func (t *tally) dfName(n uint32) string {
+	if int(n) < len(t.m.Names) {
+		return t.m.Names[n]
+	}
+	return t.names[int(n)-len(t.m.Names)]
 }
 
 // queued is how long a CF was ready before it started.
@@ -177,8 +192,8 @@ func (s *sums) join(o *sums) {
 	for k, v := range o.link {
 		s.link[k] += v
 	}
-	for k, v := range o.wait {
-		s.wait[k] += v
+	for k, v := range o.named {
+		s.named[k] += v
 	}
 	s.useful.measured += o.useful.measured
 	s.useful.count += o.useful.count
@@ -239,9 +254,10 @@ func (s *sums) factors(null map[Factor]bool) (f Factors) {
 			f.L.Parts[k.String()] = v
 		}
 	}
-	if f.W = share(FactorW); f.W != nil {
-		for k, v := range s.wait {
-			f.W.Parts[k] = v
+	f.W = share(FactorW)
+	for k, v := range s.named {
+		if h := [...]*Share{FactorS: f.S, FactorL: f.L, FactorO: f.O, FactorW: f.W}[k.factor]; h != nil {
+			h.Parts[k.name] += v
 		}
 	}
 	return f
@@ -249,12 +265,18 @@ func (s *sums) factors(null map[Factor]bool) (f Factors) {
 
 func (t *tally) fragments() []Fragment {
 	out := []Fragment{}
-	for i := range t.m.Codes {
-		c := &t.codes[i+1]
+	for i := range t.codes[1:] {
+		c := t.codes[i+1]
+		if t.regions.sole() {
+			c.ns, c.count = c.before.factor(FactorU), t.regions.visits(i-len(t.m.Codes))
+			if c.ns == 0 {
+				continue // an operation
+			}
+		}
 		if c.count == 0 && c.caused == [FactorLoss + 1]int64{} {
 			continue
 		}
-		code := &t.m.Codes[i]
+		code := t.codeAt(i + 1)
 		f := Fragment{Code: code.Name, Count: c.count, UsefulNS: c.ns, MaxNS: c.max, File: code.File, Line: code.Line,
 			Caused: Caused{S: c.caused[FactorS], L: c.caused[FactorL], O: c.caused[FactorO]},
 			Before: Before{c.before.factor(FactorU), c.before.factor(FactorS), c.before.factor(FactorL), c.before.factor(FactorO), c.before.factor(FactorW)}}
@@ -285,27 +307,31 @@ func (t *tally) causeList(null map[Factor]bool) []Cause {
 		if code == 0 {
 			return ""
 		}
-		return t.m.Codes[code-1].Name
+		return t.codeAt(int(code)).Name
 	}
 	out := []Cause{}
 	for k, v := range t.causes {
 		if null[k.factor] {
 			continue
 		}
-		c := Cause{Factor: k.factor.String(), Part: k.part.String(), Producer: name(k.producer), DF: t.m.Names[k.df],
+		c := Cause{Factor: k.factor.String(), Part: k.part.String(), Producer: name(k.producer), DF: t.dfName(k.df),
 			Consumer: name(k.consumer), NS: v.ns, Count: v.count, QueuedNS: v.queued}
-		switch k.factor {
-		case FactorL:
+		switch {
+		case k.name != "":
+			c.Part = k.name
+		case k.factor == FactorL:
 			c.Link = k.link.String()
 			c.Part = c.Link
-		case FactorW:
-			c.Part = k.name
+		}
+		if k.call > 0 {
+			c.Consumer = t.regions.path(int(k.call - 1))
 		}
 		out = append(out, c)
 	}
 	slices.SortFunc(out, func(a, b Cause) int {
 		return cmp.Or(cmp.Compare(b.NS, a.NS), cmp.Compare(a.Factor, b.Factor), cmp.Compare(a.Part, b.Part),
-			cmp.Compare(a.Producer, b.Producer), cmp.Compare(a.DF, b.DF), cmp.Compare(a.Consumer, b.Consumer))
+			cmp.Compare(a.Producer, b.Producer), cmp.Compare(a.DF, b.DF), cmp.Compare(a.Consumer, b.Consumer),
+			cmp.Compare(b.Count, a.Count), cmp.Compare(b.QueuedNS, a.QueuedNS))
 	})
 	return out
 }

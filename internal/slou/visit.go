@@ -6,6 +6,7 @@ import (
 	"iter"
 	"sync/atomic"
 
+	procs "github.com/whyslow/whyslow/internal/group"
 	"github.com/whyslow/whyslow/internal/model"
 )
 
@@ -23,12 +24,11 @@ type Walk func(ctx context.Context, visit func(w model.WorkerID, pieces iter.Seq
 // valid until the next ones. Neighbouring pieces that differ in nothing are one. Visit fails when ctx ends; pieces may then be
 // missing.
 func Visit(ctx context.Context, m *model.Model, opt Options, visit func(w model.WorkerID, pieces iter.Seq[[]Piece])) error {
-	return visitBy(ctx, m, opt, visitChunk, visit)
+	return newRun(m, opt).visit(ctx, visitChunk, visit)
 }
 
-// visitBy is Visit with so many pieces at once, 2 or more.
-func visitBy(ctx context.Context, m *model.Model, opt Options, most int, visit func(w model.WorkerID, pieces iter.Seq[[]Piece])) error {
-	r := newRun(m, opt)
+// visit is Visit with so many pieces at once, 2 or more.
+func (r *run) visit(ctx context.Context, most int, visit func(w model.WorkerID, pieces iter.Seq[[]Piece])) error {
 	chunks := make([][]Piece, r.lanes())
 	return r.each(ctx, func(i, lane int, d *divider) error {
 		var err error
@@ -64,7 +64,7 @@ func visitBy(ctx context.Context, m *model.Model, opt Options, most int, visit f
 // extend makes a piece longer by the one that follows it, if they differ in nothing.
 func (p *Piece) extend(next *Piece) bool {
 	if p.To != next.From || p.Factor != next.Factor || p.Consumer != next.Consumer || p.Producer != next.Producer ||
-		p.Part != next.Part || p.DF != next.DF || p.Link != next.Link || p.Name != next.Name {
+		p.Part != next.Part || p.DF != next.DF || p.Link != next.Link || p.Name != next.Name || p.Call != next.Call {
 		return false
 	}
 	p.To = next.To
@@ -77,11 +77,29 @@ type WorkerPieces struct {
 	Pieces       []Piece
 }
 
-// Pieces gives every piece of every worker's time, as Visit does: 56 bytes each.
+// Pieces gives every piece of every worker's time, as Visit does: 64 bytes each.
 func Pieces(ctx context.Context, m *model.Model, opt Options) ([]WorkerPieces, error) {
-	first := make([]int, len(m.Nodes))
+	return PiecesShare(ctx, m, opt, nil)
+}
+
+// PiecesShare is Pieces by several processes at once, each with its model from model.BuildShare: each gets those of the workers of its own
+// nodes. All members of g call it with the same options. It fails at all members when it fails at one.
+func PiecesShare(ctx context.Context, m *model.Model, opt Options, g procs.Group) ([]WorkerPieces, error) {
+	if g == nil || g.Size() == 1 {
+		return newRun(m, opt).pieces(ctx)
+	}
+	r, err := newShareRun(ctx, m, opt, g)
+	if err != nil {
+		return nil, err
+	}
+	out, err := r.pieces(ctx)
+	return out, procs.Agree(g, err)
+}
+
+func (r *run) pieces(ctx context.Context) ([]WorkerPieces, error) {
+	first := make([]int, len(r.m.Nodes))
 	out := []WorkerPieces{}
-	for id := range m.AllWorkers() {
+	for _, id := range r.workers {
 		if id.Worker == 0 {
 			first[id.Node] = len(out)
 		}
@@ -90,11 +108,11 @@ func Pieces(ctx context.Context, m *model.Model, opt Options) ([]WorkerPieces, e
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	var n atomic.Int64
-	err := Visit(ctx, m, opt, func(id model.WorkerID, pieces iter.Seq[[]Piece]) {
+	err := r.visit(ctx, visitChunk, func(id model.WorkerID, pieces iter.Seq[[]Piece]) {
 		w := &out[first[id.Node]+id.Worker]
 		for list := range pieces {
-			if opt.MaxPieces > 0 && n.Add(int64(len(list))) > int64(opt.MaxPieces) {
-				cancel(fmt.Errorf("the workers' time has more than %d pieces, which is too much to keep: idle workers have one for every CF that the others wait for", opt.MaxPieces))
+			if r.opt.MaxPieces > 0 && n.Add(int64(len(list))) > int64(r.opt.MaxPieces) {
+				cancel(fmt.Errorf("the workers' time has more than %d pieces, which is too much to keep: idle workers have one for every CF that the others wait for", r.opt.MaxPieces))
 				return
 			}
 			w.Pieces = append(w.Pieces, list...)

@@ -35,7 +35,7 @@ func TestVisit(t *testing.T) {
 		got := make([]WorkerPieces, len(want))
 		var mu sync.Mutex
 		most := rapid.IntRange(2, 6).Draw(t, "most")
-		err = visitBy(context.Background(), m, Options{Parallel: 2}, most, func(id model.WorkerID, pieces iter.Seq[[]Piece]) {
+		err = newRun(m, Options{Parallel: 2}).visit(context.Background(), most, func(id model.WorkerID, pieces iter.Seq[[]Piece]) {
 			mine := WorkerPieces{Node: id.Node, Worker: id.Worker}
 			for list := range pieces {
 				if len(list) == 0 || len(list) > most {

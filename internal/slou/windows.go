@@ -94,7 +94,7 @@ type windowSums struct {
 	start, length int64
 	cells         []cells
 	links         map[windowLink]int64
-	waits         map[windowWait]int64
+	named         map[windowNamed]int64
 
 	at       int // the window that the last piece was in
 	from, to int64
@@ -105,14 +105,14 @@ type windowLink struct {
 	link   Link
 }
 
-type windowWait struct {
+type windowNamed struct {
 	window int
-	name   string
+	namedPart
 }
 
 func newWindowSums(m *model.Model, length int64) *windowSums {
 	return &windowSums{start: m.Start, length: length, cells: make([]cells, windowCount(m, length)),
-		links: map[windowLink]int64{}, waits: map[windowWait]int64{}}
+		links: map[windowLink]int64{}, named: map[windowNamed]int64{}}
 }
 
 func (w *windowSums) add(p *Piece, at int) {
@@ -124,11 +124,11 @@ func (w *windowSums) add(p *Piece, at int) {
 		}
 		ns := min(p.To, w.to) - t
 		w.cells[w.at][at] += ns
-		switch p.Factor {
-		case FactorL:
+		switch {
+		case p.Name != "":
+			w.named[windowNamed{w.at, namedPart{p.Factor, p.Name}}] += ns
+		case p.Factor == FactorL:
 			w.links[windowLink{w.at, p.Link}] += ns
-		case FactorW:
-			w.waits[windowWait{w.at, p.Name}] += ns
 		}
 		t += ns
 	}
@@ -141,8 +141,8 @@ func (w *windowSums) join(o *windowSums) {
 	for k, v := range o.links {
 		w.links[k] += v
 	}
-	for k, v := range o.waits {
-		w.waits[k] += v
+	for k, v := range o.named {
+		w.named[k] += v
 	}
 }
 
@@ -169,9 +169,12 @@ func (r *run) windows(res *Result, workers []*sums, null map[Factor]bool) (*Wind
 		n.NS = sum.table(rows)
 		out.Nodes = append(out.Nodes, n)
 	}
-	out.Rows, out.NS = all.named(rows)
+	out.Rows, out.NS = all.divided(rows)
 	return out, out.check(res)
 }
+
+// undividedRow is the row of the factors that are null.
+const undividedRow = "undivided"
 
 // row is a row of a table: the cells that add up to it.
 type row struct {
@@ -193,7 +196,7 @@ func (w *windowSums) rows(null map[Factor]bool) (out []row) {
 	for i := range w.cells {
 		total.join(&w.cells[i])
 	}
-	undivided := row{Row: Row{Factor: "undivided"}}
+	undivided := row{Row: Row{Factor: undividedRow}}
 	add := func(f Factor, p Part) {
 		at := cell(f, p)
 		switch {
@@ -231,24 +234,24 @@ func (w *windowSums) table(rows []row) [][]int64 {
 	return out
 }
 
-// named gives the table with the rows of L and W divided into links and what was waited for.
-func (w *windowSums) named(rows []row) (out []Row, ns [][]int64) {
-	links, waits := map[Link][]int64{}, map[string][]int64{}
+// divided gives the table with the rows of factors whose parts have names of their own divided into those.
+func (w *windowSums) divided(rows []row) (out []Row, ns [][]int64) {
+	links, parts := map[Link][]int64{}, map[namedPart][]int64{}
 	for k, v := range w.links {
 		if links[k.link] == nil {
 			links[k.link] = make([]int64, len(w.cells))
 		}
 		links[k.link][k.window] += v
 	}
-	for k, v := range w.waits {
-		if waits[k.name] == nil {
-			waits[k.name] = make([]int64, len(w.cells))
+	for k, v := range w.named {
+		if parts[k.namedPart] == nil {
+			parts[k.namedPart] = make([]int64, len(w.cells))
 		}
-		waits[k.name][k.window] += v
+		parts[k.namedPart][k.window] += v
 	}
 	for i, list := range w.table(rows) {
-		switch rows[i].Factor {
-		case FactorL.String():
+		factor := rows[i].Factor
+		if factor == FactorL.String() {
 			keys := make([]Link, 0, len(links))
 			for k := range links {
 				keys = append(keys, k)
@@ -257,17 +260,21 @@ func (w *windowSums) named(rows []row) (out []Row, ns [][]int64) {
 			for _, k := range keys {
 				out, ns = append(out, Row{FactorL.String(), k.String()}), append(ns, links[k])
 			}
-		case FactorW.String():
-			keys := make([]string, 0, len(waits))
-			for k := range waits {
-				keys = append(keys, k)
-			}
-			slices.Sort(keys)
-			for _, k := range keys {
-				out, ns = append(out, Row{FactorW.String(), k}), append(ns, waits[k])
-			}
-		default:
+		}
+		if factor == FactorU.String() || rows[i].Part != "" || factor == FactorLoss.String() || factor == undividedRow {
 			out, ns = append(out, rows[i].Row), append(ns, list)
+			continue
+		}
+		var names []string
+		for k := range parts {
+			if k.factor.String() == factor {
+				names = append(names, k.name)
+			}
+		}
+		slices.Sort(names)
+		for _, name := range names {
+			k := namedPart{Factor(slices.Index(factorLetters[:], factor)), name}
+			out, ns = append(out, Row{factor, name}), append(ns, parts[k])
 		}
 	}
 	return out, ns
@@ -308,8 +315,8 @@ func checkTable(what string, rows []Row, ns [][]int64, f Factors, total, loss in
 	}
 	got := tableSums(rows, ns, false)
 	for k := range want {
-		if len(k) > 1 && (k[:2] == "L." || k[:2] == "W.") || k == "measured time" {
-			delete(want, k)
+		if _, ok := got[k]; !ok && len(k) > 1 && k[1] == '.' || k == "measured time" {
+			delete(want, k) // a part with a name of its own, shown with its factor
 		}
 	}
 	return differ(what, got, want)

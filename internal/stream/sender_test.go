@@ -68,30 +68,46 @@ func FuzzCollectorSays(f *testing.F) {
 	})
 }
 
-// A block longer than the collector takes is dropped and counted once, over connections.
+// A block longer than the collector takes is dropped and counted once, over connections;
+// what counts as events are those of data, not definitions.
 func TestBlockTooLongForTheCollector(t *testing.T) {
-	s := NewSender(Config{Source: NewQueue(0, &trace.RunInfo{ID: someRun})})
-	raw := blocks(t)[1]
-	head, _, err := trace.ParseBlockHeader(raw)
-	if err != nil {
-		t.Fatal(err)
-	}
-	head.Node, head.Bytes = 4, raw
-	if err := s.putBlock(t.Context(), &head); err != nil {
-		t.Fatal(err)
-	}
-	for range 3 {
-		s.connected(&Welcome{Idle: time.Second, MaxFrame: 10})
-		b := s.next(nil)
-		if err := s.setHave(4, trace.Have{}); err != nil {
-			t.Fatal(err)
+	all := blocks(t)
+	for _, defs := range []bool{false, true} {
+		s := NewSender(Config{Source: NewQueue(0, &trace.RunInfo{ID: someRun})})
+		events, found := uint64(0), false
+		for _, raw := range all {
+			head, _, err := trace.ParseBlockHeader(raw)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if found || head.Defs != defs {
+				continue
+			}
+			found = true
+			if !defs {
+				events = uint64(head.Count)
+			}
+			head.Node, head.Bytes = 4, raw
+			if err := s.putBlock(t.Context(), &head); err != nil {
+				t.Fatal(err)
+			}
 		}
-		b = s.next(b)
-		if want := AppendLost(AppendNode(nil, TypeOpen, 4), Lost{4, 1, uint64(head.Count)}); !bytes.Equal(b, want) {
-			t.Errorf("sends %q, want %q", b, want)
+		if !found {
+			t.Fatalf("no block with Defs %v", defs)
 		}
-	}
-	if st := s.Stats(); st.Dropped.Blocks != 1 || st.Unsent != (Amount{}) || st.Sent != (Amount{}) {
-		t.Errorf("%+v", st)
+		for range 3 {
+			s.connected(&Welcome{Idle: time.Second, MaxFrame: 10})
+			b := s.next(nil)
+			if err := s.setHave(4, trace.Have{}); err != nil {
+				t.Fatal(err)
+			}
+			b = s.next(b)
+			if want := AppendLost(AppendNode(nil, TypeOpen, 4), Lost{4, 1, events}); !bytes.Equal(b, want) {
+				t.Errorf("defs %v: sends %q, want %q", defs, b, want)
+			}
+		}
+		if st := s.Stats(); st.Dropped.Blocks != 1 || st.Unsent != (Amount{}) || st.Sent != (Amount{}) {
+			t.Errorf("defs %v: %+v", defs, st)
+		}
 	}
 }

@@ -12,7 +12,7 @@ import (
 	"github.com/whyslow/whyslow/trace"
 )
 
-// A Source gives a Sender what it sends: a Folder or a Queue.
+// A Source gives a Sender what it sends: a Folder, a NodeFile or a Queue.
 type Source interface {
 	// name names the source within the host: the same after the program was started again.
 	name() string

@@ -20,11 +20,11 @@ type part struct {
 
 // String is the name of the part without the factor: "dispatch", "0->1".
 func (p *part) String() string {
-	switch p.factor {
-	case slou.FactorL:
-		return p.link.String()
-	case slou.FactorW:
+	switch {
+	case p.name != "":
 		return p.name
+	case p.factor == slou.FactorL:
+		return p.link.String()
 	}
 	return p.part.String()
 }
@@ -101,7 +101,7 @@ func (c *classes) class(v uint16) uint16 {
 }
 
 func (c *classes) part(p *slou.Piece) uint32 {
-	named := p.Factor == slou.FactorL || p.Factor == slou.FactorW
+	named := p.Factor == slou.FactorL || p.Factor == slou.FactorW || p.Name != ""
 	if i := c.plain[p.Factor][p.Part]; i > 0 && !named {
 		return i - 1
 	}

@@ -33,6 +33,9 @@ type Network interface {
 	Send(m *Message)
 	// Queue is the number of messages sent on the link and not yet handed to the receiver.
 	Queue(from, to int) int
+	// Serve is for who has nothing to do but to wait for messages: it delivers what comes, by the goroutine that calls it, until
+	// that says so or nothing has come for a moment. It returns false, at once, where somebody else does that just as well.
+	Serve(until func() bool) bool
 	// Close stops delivery; messages still under way, or sent later, are dropped and their payload released.
 	Close()
 }

@@ -14,6 +14,8 @@ var namespaces = []struct{ name, about string }{
 	{"DFEvents", "Life and travels of data fragments (DFs)."},
 	{"GlobalEvents", "Blocks of functions and user code; the run-time system itself."},
 	{"SyncEvents", "Waiting for locks, exclusive resources and collectives."},
+	{"RegionEvents", "What programs without tasks enter and leave: functions, and operations of their run-time system."},
+	{"MessageEvents", "One-sided transfers of such programs."},
 }
 
 var typeDocs = map[trace.FieldType]string{

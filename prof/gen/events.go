@@ -54,6 +54,9 @@ func word(f trace.Field) string {
 // moves are the events of CFs that travel: a file of their own keeps files short.
 var moves = map[string]bool{"onMigrated": true, "onStolen": true, "onSent": true, "onReceived": true}
 
+// work are the events that say how much nodes and workers have to do.
+var work = map[string]bool{"onIdle": true, "onBusy": true, "onReadyQueue": true, "onSendQueue": true, "onRelations": true}
+
 // group is the file a kind's type is in: events_GROUP_gen.go.
 func group(k *trace.KindSpec) string {
 	switch {
@@ -65,8 +68,12 @@ func group(k *trace.KindSpec) string {
 		return "df"
 	case k.Namespace == "SyncEvents":
 		return "sync"
+	case k.Namespace == "RegionEvents", k.Namespace == "MessageEvents":
+		return "region"
 	case strings.HasPrefix(typeName(k), "Block"), strings.HasPrefix(typeName(k), "Foreign"):
 		return "block"
+	case work[k.Name]:
+		return "work"
 	}
 	return "system"
 }
@@ -129,6 +136,10 @@ func event(p func(string, ...any), k *trace.KindSpec) {
 	}
 	at := "s *Stream, t int64" + params
 	handler := "func(" + at + ")"
+	size := fmt.Sprint(fixed + 1) // of a record
+	if list {
+		size = fmt.Sprintf("%d + len(%s)", fixed+2, last)
+	}
 	p("\n// %s is %s: %s", name, k, k.Doc)
 	for _, f := range k.Fields {
 		p("//   - %s: %s", param(f), f.Doc)
@@ -139,11 +150,16 @@ func event(p func(string, ...any), k *trace.KindSpec) {
 	p("// Connect adds a handler; see Session for what all handlers have in common.")
 	p("func (e *%s) Connect(name string, priority int, f %s) error {\nreturn connect(&e.event, &e.list, name, priority, f, f == nil)\n}\n", name, handler)
 	p("func (e *%s) disconnect(name string) bool { return e.list.remove(name) }\n", name)
-	// The body twice: one call less for who reads the clock here.
-	p("func (e *%s) emitNow(s *Stream%s) {\nt := clock.Now()", name, params)
-	body(p, k, name, last, args, fixed, list)
-	p("func (e *%s) emit(%s) {", name, at)
-	body(p, k, name, last, args, fixed, list)
+	// The usual case has no call but that for the clock, which comes when all arguments are stored: otherwise they would go over the stack.
+	p("func (e *%s) emitNow(s *Stream%s) {", name, params)
+	p("w := s.trace\nif w == nil || e.state.Load()&handled != 0 {\ne.emitSlow(s%s)\nreturn\n}", args)
+	p("rec := w.TryReserve(%s)\nif rec == nil {\ne.emitSlow(s%s)\nreturn\n}", size, args)
+	store(p, k, name, "clock.Now()", last, fixed, list)
+	p("}\n")
+	p("func (e *%s) emitSlow(s *Stream%s) { e.emit(s, clock.Now()%s) }\n", name, params, args)
+	p("func (e *%s) emit(%s) {\nif w := s.trace; w != nil {\nrec := w.TryReserve(%s)\nif rec == nil {\nrec = w.Reserve(%s)\n}", name, at, size, size)
+	store(p, k, name, "t", last, fixed, list)
+	p("}\nif e.state.Load()&handled != 0 {\ne.handle(s, t%s)\n}\n}\n", args)
 	p("func (e *%s) handle(%s) {", name, at)
 	given := args
 	if list {
@@ -156,14 +172,22 @@ func event(p func(string, ...any), k *trace.KindSpec) {
 }
 
 // anyGo makes how handlers of any kind of event are connected.
-func anyGo() ([]byte, error) {
-	var b bytes.Buffer
-	p := func(format string, args ...any) { fmt.Fprintf(&b, format+"\n", args...) }
-	p("%s\nimport (\n\"math\"\n\n\"github.com/whyslow/whyslow/trace\"\n)\n", generated)
-	for _, k := range trace.Kinds() {
-		anyHandler(p, &k)
+func anyGo(ofFragments bool) func() ([]byte, error) {
+	return func() ([]byte, error) {
+		var b bytes.Buffer
+		p := func(format string, args ...any) { fmt.Fprintf(&b, format+"\n", args...) }
+		math := ""
+		if ofFragments { // weights are
+			math = "\"math\"\n\n"
+		}
+		p("%s\nimport (\n%s\"github.com/whyslow/whyslow/trace\"\n)\n", generated, math)
+		for _, k := range trace.Kinds() {
+			if ofFragments == (k.Namespace == "CFEvents" || k.Namespace == "DFEvents") {
+				anyHandler(p, &k)
+			}
+		}
+		return format.Source(b.Bytes())
 	}
-	return format.Source(b.Bytes())
 }
 
 func anyHandler(p func(string, ...any), k *trace.KindSpec) {
@@ -191,24 +215,18 @@ func anyHandler(p func(string, ...any), k *trace.KindSpec) {
 	p("f(s, a)\n})\n}\n")
 }
 
-// body prints how an event is recorded and handed to handlers at the time t.
-func body(p func(string, ...any), k *trace.KindSpec, name, last, args string, fixed int, list bool) {
-	p("if w := s.trace; w != nil {")
+// store prints how an event is stored in rec.
+func store(p func(string, ...any), k *trace.KindSpec, name, time, last string, fixed int, list bool) {
 	if list {
-		p("n := %d + len(%s)\nrec := w.TryReserve(n)\nif rec == nil {\nrec = w.Reserve(n)\n}", fixed+2, last)
 		p("for i, v := range %s {\nrec[%d+i] = uint64(v)\n}", last, fixed+2)
 		p("rec[%d] = uint64(len(%s))", fixed+1, last)
-	} else {
-		p("rec := w.TryReserve(%d)\nif rec == nil {\nrec = w.Reserve(%d)\n}", fixed+1, fixed+1)
-		if fixed > 0 {
-			p("_ = rec[%d]", fixed)
-		}
+	} else if fixed > 0 {
+		p("_ = rec[%d]", fixed)
 	}
 	for i, f := range k.Fields[:fixed] {
 		p("rec[%d] = %s", i+1, word(f))
 	}
-	p("rec[0] = trace.Header(t, trace.Kind%s)\n}", name)
-	p("if e.state.Load()&handled != 0 {\ne.handle(s, t%s)\n}\n}\n", args)
+	p("rec[0] = trace.Header(%s, trace.Kind%s)", time, name)
 }
 
 // stacks names the stream's stacks of lists that handlers look at.

@@ -23,13 +23,16 @@ func main() {
 
 // files are what is generated, relative to prof's folder.
 var files = map[string]func() ([]byte, error){
-	"events_gen.go":        eventsGo,
-	"events_any_gen.go":    anyGo,
-	"events_cf_gen.go":     groupGo("cf"),
-	"events_move_gen.go":   groupGo("move"),
-	"events_df_gen.go":     groupGo("df"),
-	"events_block_gen.go":  groupGo("block"),
-	"events_system_gen.go": groupGo("system"),
-	"events_sync_gen.go":   groupGo("sync"),
-	"../docs/events.md":    eventsDoc,
+	"events_gen.go":          eventsGo,
+	"events_any_gen.go":      anyGo(false),
+	"events_any_cfdf_gen.go": anyGo(true),
+	"events_region_gen.go":   groupGo("region"),
+	"events_cf_gen.go":       groupGo("cf"),
+	"events_move_gen.go":     groupGo("move"),
+	"events_df_gen.go":       groupGo("df"),
+	"events_block_gen.go":    groupGo("block"),
+	"events_system_gen.go":   groupGo("system"),
+	"events_sync_gen.go":     groupGo("sync"),
+	"events_work_gen.go":     groupGo("work"),
+	"../docs/events.md":      eventsDoc,
 }

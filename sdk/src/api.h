@@ -81,6 +81,22 @@ static inline uint64_t ws_id(int node, uint64_t counter) {
 /* Kinds of code fragments: user code, and the structured ones run by the system. */
 enum { WS_ATOMIC, WS_SUB, WS_CALL, WS_FOR, WS_WHILE, WS_IF };
 
+/* Kinds of regions, for programs that record what is entered and left rather than tasks: functions of the program, and
+ * operations of its run-time system by what their time is spent for. */
+enum {
+    WS_REGION_FUNCTION = 16,
+    WS_REGION_BARRIER,       /* all wait for all */
+    WS_REGION_COLLECTIVE,    /* data goes between all */
+    WS_REGION_LOCK,          /* locks asked for and given back */
+    WS_REGION_MEMORY,        /* shared memory and locks allocated and freed */
+    WS_REGION_BULK,          /* a block of bytes goes to or from another node's memory */
+    WS_REGION_ACCESS,        /* a single value does */
+    WS_REGION_REMOTE_ATOMIC, /* a value in another node's memory is changed at once */
+    WS_REGION_COMPLETION,    /* wait for the thread's own transfers */
+    WS_REGION_AWAIT,         /* wait for a value to be changed by others */
+    WS_REGION_RUNTIME        /* start, end and everything else */
+};
+
 /* Why a DF was destroyed, for ws_df_destroy. */
 enum { WS_EXPIRED, WS_DELETED, WS_END };
 
@@ -105,16 +121,20 @@ typedef struct ws_options {
                               -1: as many as ws_worker_open is called for, one node only */
     int per_process;       /* nodes per OS process, for contexts sharing one; default 1 */
     const char *const *hosts; /* the host of each of the nodes; default: only this one's is told */
-    size_t buffer_bytes;   /* size of a buffer, 1 KiB to 4 MiB; default 128 KiB [WHYSLOW_BUFFER, 64k, 1m] */
+    size_t buffer_bytes;   /* size of a buffer, 1 KiB to 64 MiB; default 128 KiB [WHYSLOW_BUFFER, 64k, 1m] */
     int pool;              /* buffers beyond one per stream; default 8 [WHYSLOW_POOL] */
     int level;             /* zstd: 0 default (1), 1 fastest to 4 best, negative: store [WHYSLOW_LEVEL] */
     int sync;              /* the emitter itself packs and writes full buffers [WHYSLOW_SYNC=0|1] */
+    int flush_ms;          /* what was recorded is written after so many milliseconds though no buffer is full, so that it
+                              is there if the program is killed; 0: never; not with sync */
     int full;              /* WS_WAIT or WS_DROP [WHYSLOW_FULL=wait|drop] */
     const char *clock;     /* "tsc", "monotonic" or "auto", see ws_now; of the first context
                               opened by the process [WHYSLOW_CLOCK] */
     int signals;           /* complete the trace also when a signal ends the program (SIGSEGV, SIGABRT,
                               SIGINT, SIGTERM ...); handlers set earlier are called after ours, those set
                               later replace ours [WHYSLOW_SIGNALS=0|1] */
+    int64_t since;         /* when the time of the workers begins, from ws_now; 0: when their streams are opened; */
+    int64_t since_cpu;     /* and ws_process_cpu then */
     int manual;            /* the program itself emits onProgramStarted and onProgramFinished */
     int no_run_info;       /* run.json is written by somebody else */
     int quiet;             /* no line on standard error when something goes wrong */
@@ -140,6 +160,10 @@ const char *ws_error(const ws_context *ctx);
 /* ws_lost_events returns the number of events dropped so far, for want of a buffer or because writing
  * failed. Any thread. */
 uint64_t ws_lost_events(const ws_context *ctx);
+
+/* ws_waited returns the time in nanoseconds that threads which record have spent so far waiting for a buffer or, with sync, packing and
+ * writing. run.json has it, too (settings, waited_ns), of node 0. Any thread. */
+int64_t ws_waited(const ws_context *ctx);
 
 /* ws_active tells whether anything is recorded: 0 in the child of a fork, for example. */
 int ws_active(const ws_context *ctx);
@@ -174,7 +198,7 @@ enum { WS_NO_WORKER = 4096 };
 ws_stream *ws_worker_open(ws_context *ctx, int64_t since);
 
 /* ws_flush hands over what the stream holds, so that it gets into the file even if the process
- * is killed. For the thread that uses the stream. */
+ * is killed (option flush_ms does so now and then). For the thread that uses the stream. */
 void ws_flush(ws_stream *s);
 
 /* ---- Definitions: any thread; before the first event that uses them ------------------------- */

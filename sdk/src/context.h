@@ -133,7 +133,7 @@ static void wsi_at_exit(int status, void *arg) {
 
 #if defined(__GLIBC__)
 #ifndef __cplusplus
-extern int on_exit(void (*f)(int, void *), void *arg); /* hidden by -std=c99 */
+extern __attribute__((visibility("default"))) int on_exit(void (*f)(int, void *), void *arg); /* hidden by -std=c99 */
 #endif
 static void wsi_register_exit(void) { on_exit(wsi_at_exit, 0); }
 #else
@@ -199,10 +199,11 @@ static int wsi_settings(ws_context *ctx, const ws_options *o) {
         return 0;
     }
     ctx->run_info = !o->no_run_info && ctx->node == 0;
-    ctx->words = (size_t)wsi_env_number(ctx, "WHYSLOW_BUFFER", wsi_clamp((long long)o->buffer_bytes, 128 << 10, 1 << 10, 4 << 20), 1 << 10, 4 << 20) / 8;
+    ctx->words = (size_t)wsi_env_number(ctx, "WHYSLOW_BUFFER", wsi_clamp((long long)o->buffer_bytes, 128 << 10, 1 << 10, 64 << 20), 1 << 10, 64 << 20) / 8;
     ctx->pool = (int)wsi_env_number(ctx, "WHYSLOW_POOL", wsi_clamp(o->pool, 8, 1, 1 << 20), 1, 1 << 20);
     ctx->level = (int)wsi_env_number(ctx, "WHYSLOW_LEVEL", wsi_clamp(o->level, 0, -1, 4), -1, 4);
     ctx->sync = wsi_env_choice(ctx, "WHYSLOW_SYNC", wsi_env("WHYSLOW_SYNC"), !!o->sync, "0", "1", 0);
+    ctx->flush = o->flush_ms > 0 ? (int64_t)o->flush_ms * 1000000 : 0;
     ctx->drop = wsi_env_choice(ctx, "WHYSLOW_FULL", wsi_env("WHYSLOW_FULL"), o->full == WS_DROP, "wait", "drop", 0);
     ctx->signals = wsi_env_choice(ctx, "WHYSLOW_SIGNALS", wsi_env("WHYSLOW_SIGNALS"), !!o->signals, "0", "1", 0);
     const char *clock = wsi_env("WHYSLOW_CLOCK");
@@ -222,8 +223,9 @@ static int wsi_settings(ws_context *ctx, const ws_options *o) {
     if (!ok) wsi_fail(ctx, "no memory: nothing is recorded");
     if (ok && !ctx->failed) {
         wsi_clock_start(wish);
-        ctx->since = ws_now();
-        ctx->since_cpu = ws_process_cpu();
+        ctx->told_since = o->since != 0;
+        ctx->since = o->since ? o->since : ws_now();
+        ctx->since_cpu = o->since ? o->since_cpu : ws_process_cpu();
     }
     return ok && !ctx->failed;
 }
@@ -243,7 +245,13 @@ static int wsi_make_dir(char *path) {
 /* wsi_begin opens the file, and for node 0 the trace. */
 static int wsi_begin(ws_context *ctx) {
     int err = wsi_make_dir(ctx->dir);
-    if (!err && (ctx->fd = open(ctx->path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666)) < 0) err = errno;
+    if (!err && (ctx->fd = open(ctx->path, O_WRONLY | O_CREAT | O_CLOEXEC, 0666)) < 0) err = errno;
+    /* The file may be somebody's who is still writing it: a program that has started this one, with the same environment. */
+    if (!err && flock(ctx->fd, LOCK_EX | LOCK_NB) && errno == EWOULDBLOCK) {
+        wsi_fail(ctx, "another process is writing %s; nothing is recorded", ctx->path);
+        return 0;
+    }
+    if (!err && ftruncate(ctx->fd, 0) && errno != EINVAL) err = errno; /* EINVAL: a pipe or device */
     if (!err) err = wsi_start_file(ctx);
     if (!err && !ctx->sync) err = wsi_start_writer(ctx);
     if (err) {
@@ -310,5 +318,6 @@ ws_context *ws_open(const ws_options *opt) {
 
 const char *ws_error(const ws_context *ctx) { return __atomic_load_n(&ctx->failed, __ATOMIC_ACQUIRE) ? ctx->error : 0; }
 uint64_t ws_lost_events(const ws_context *ctx) { return __atomic_load_n(&ctx->lost, __ATOMIC_RELAXED); }
+int64_t ws_waited(const ws_context *ctx) { return __atomic_load_n(&ctx->waited, __ATOMIC_RELAXED); }
 int ws_active(const ws_context *ctx) { return !wsi_off(ctx); }
 const char *ws_dir(const ws_context *ctx) { return ctx->dir ? ctx->dir : ""; }

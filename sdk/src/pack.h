@@ -142,7 +142,8 @@ static void wsi_pack_kind(ws_context *ctx, wsi_bytes *out, const uint64_t *w, co
 static size_t wsi_pack(ws_context *ctx, wsi_bytes *out, const uint64_t *w, size_t n, wsi_header *h) {
     wsi_packer *p = &ctx->pack;
     size_t i = 0;
-    if (!wsi_pack_room(p, n)) return 0;
+    /* No more words than this get into a block, however large the buffer is. */
+    if (!wsi_pack_room(p, n < WSI_BLOCK_WORDS + WSI_MAX_RECORD ? n : WSI_BLOCK_WORDS + WSI_MAX_RECORD)) return 0;
     for (size_t j = 0; j < p->nused; j++) p->index[p->used[j]->kind] = 0;
     p->nused = 0;
     while (i < n && i < WSI_BLOCK_WORDS) {

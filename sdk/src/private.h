@@ -12,6 +12,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/file.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/types.h>
@@ -74,7 +75,8 @@ typedef struct wsi_words {
 typedef struct wsi_buffer {
     struct wsi_buffer *link;
     struct wsi_stream *stream;
-    size_t n, cap; /* words used, words */
+    size_t n, cap;  /* words used, words */
+    size_t written; /* words that are in the file already; under the stream's mu, of a queued one the writer's */
 } wsi_buffer;
 
 #define WSI_WORDS(b) ((uint64_t *)((b) + 1))
@@ -140,13 +142,16 @@ struct ws_context {
     /* Settings, fixed from ws_open on. */
     int node, nodes, workers, per_process, pool, level, sync, drop, manual, run_info, quiet, signals;
     int growing; /* workers grows, under mu, until refuse is set */
-    int64_t since, since_cpu; /* when the context was opened, and the CPU time of the process then */
+    int64_t flush; /* ns; 0: never */
+    int64_t since, since_cpu; /* when the context was opened, or as told, and the CPU time of the process then */
+    int told_since;
     size_t words; /* of a buffer */
     char *dir, *path, *program, **hosts;
     struct timespec started;
 
     int off;         /* nothing is recorded (any more); atomic */
     uint64_t lost;   /* atomic */
+    int64_t waited;  /* atomic; ns */
     uint64_t ids;    /* atomic: the last of ws_new_id */
     int failed;      /* atomic: error is set */
     char error[512]; /* written once */

@@ -181,6 +181,11 @@ static void wsi_run_json(ws_context *ctx, wsi_bytes *b, const char *ended, int e
     wsi_key(b, "settings");
     wsi_text(b, "{");
     wsi_pair_json(b, "codec", ctx->zstd ? "zstd" : "stored");
+    if (ws_waited(ctx)) {
+        snprintf(text, sizeof text, "%lld", (long long)ws_waited(ctx));
+        wsi_text(b, ", ");
+        wsi_pair_json(b, "waited_ns", text);
+    }
     pthread_mutex_lock(&ctx->defs_mu);
     wsi_append(b, ctx->settings.p, ctx->settings.n);
     pthread_mutex_unlock(&ctx->defs_mu);

@@ -11,7 +11,9 @@ static void wsi_set_buffer(wsi_stream *s, wsi_buffer *b) { /* s->mu is held */
     s->pub.used = 0;
     s->pub.buf = b ? WSI_WORDS(b) : 0;
     s->pub.cap = b ? b->cap : 1;
-    if (b) __atomic_store_n(WSI_WORDS(b), (uint64_t)0, __ATOMIC_RELAXED);
+    if (!b) return;
+    b->written = 0;
+    __atomic_store_n(WSI_WORDS(b), (uint64_t)0, __ATOMIC_RELAXED);
 }
 
 /* wsi_hand_over gives the used part of the buffer to the writer. Where that refuses, because
@@ -55,9 +57,13 @@ uint64_t *ws_reserve_slow(ws_stream *pub, size_t n, int64_t t) {
         wsi_drop(s, t);
         return 0;
     }
-    if (!wsi_hand_over(s)) return 0;
-    int ending;
-    wsi_buffer *b = wsi_take(s->ctx, n + 1 + WSI_LOST_WORDS, &ending);
+    /* A thread that is cancelled in here must not take locks along. */
+    int ending = 0, cancel;
+    pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
+    int taken = wsi_hand_over(s);
+    wsi_buffer *b = taken ? wsi_take(s->ctx, n + 1 + WSI_LOST_WORDS, &ending) : 0;
+    pthread_setcancelstate(cancel, 0);
+    if (!taken) return 0;
     if (ending) pub->cap = 0; /* no event of the run any more: none is lost */
     else if (!b) wsi_drop(s, t);
     if (!b) return 0;
@@ -70,7 +76,12 @@ uint64_t *ws_reserve_slow(ws_stream *pub, size_t n, int64_t t) {
 
 void ws_flush(ws_stream *pub) {
     wsi_stream *s = (wsi_stream *)pub;
-    if (!pub->cap || wsi_off(s->ctx) || !wsi_hand_over(s)) return;
+    int cancel;
+    if (!pub->cap || wsi_off(s->ctx)) return;
+    pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
+    int taken = wsi_hand_over(s);
+    pthread_setcancelstate(cancel, 0);
+    if (!taken) return;
     pthread_mutex_lock(&s->mu);
     wsi_buffer *b = s->lost.count ? wsi_new_buffer(WSI_LOST_WORDS + 1) : 0;
     if (b) { /* the loss is told even if no event follows */
@@ -78,7 +89,9 @@ void ws_flush(ws_stream *pub) {
         wsi_record_lost(s);
     }
     pthread_mutex_unlock(&s->mu);
+    pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
     if (b) wsi_hand_over(s);
+    pthread_setcancelstate(cancel, 0);
 }
 
 void ws_emit_at(ws_stream *pub, int64_t t, ws_kind kind, const uint64_t *words, size_t n) {
@@ -101,28 +114,18 @@ void ws_emit_at(ws_stream *pub, int64_t t, ws_kind kind, const uint64_t *words, 
     ws_commit(r, t, kind);
 }
 
-/* wsi_walk returns the number of words of whole records in a buffer to which its owner may be
- * appending. */
-static size_t wsi_walk(ws_context *ctx, const uint64_t *w, size_t cap) {
-    size_t i = 0;
-    while (i < cap) {
-        uint64_t head = __atomic_load_n(&w[i], __ATOMIC_ACQUIRE);
-        if (!head) break;
-        const wsi_layout *l = wsi_layout_of(ctx, head & (WSI_KINDS - 1));
-        i += 1 + l->fixed + (l->list ? 1 + w[i + 1 + l->fixed] : 0);
-    }
-    return i;
-}
-
 /* wsi_rest copies what a stream still holds, for wsi_finish, with room for an onLost and an
  * onProgramFinished. */
 static wsi_buffer *wsi_rest(wsi_stream *s) {
-    size_t n = 0;
+    size_t n = 0, from = 0;
     pthread_mutex_lock(&s->mu);
-    if (s->buffer) n = wsi_walk(s->ctx, WSI_WORDS(s->buffer), s->buffer->cap);
+    if (s->buffer) {
+        from = s->buffer->written;
+        n = wsi_walk(s->ctx, WSI_WORDS(s->buffer), from, s->buffer->cap) - from;
+    }
     wsi_buffer *b = wsi_new_buffer(n + WSI_LOST_WORDS + (size_t)WSI_END_WORDS);
     if (b) {
-        if (n) memcpy(WSI_WORDS(b), WSI_WORDS(s->buffer), n * sizeof(uint64_t));
+        if (n) memcpy(WSI_WORDS(b), WSI_WORDS(s->buffer) + from, n * sizeof(uint64_t));
         b->n = n;
         b->stream = s;
         if (s->lost.count) {
@@ -171,7 +174,10 @@ ws_stream *ws_stream_open(ws_context *ctx, int id) {
         wsi_fail(ctx, "stream %d: no memory, its events are lost", id);
         return &wsi_no_stream.pub;
     }
-    if (begins) ws_program_started(&s->pub, (uint64_t)(ctx->node / ctx->per_process), ws_process_cpu());
+    if (begins) {
+        int64_t t = ctx->told_since ? ctx->since : ws_now(), cpu = ctx->told_since ? ctx->since_cpu : ws_process_cpu();
+        ws_program_started_at(&s->pub, t, (uint64_t)(ctx->node / ctx->per_process), cpu);
+    }
     return &s->pub;
 }
 

@@ -6,7 +6,7 @@ static wsi_buffer *wsi_new_buffer(size_t words) { /* which are all set by their 
     if (b) {
         b->link = 0;
         b->stream = 0;
-        b->n = 0;
+        b->n = b->written = 0;
         b->cap = words;
     }
     return b;
@@ -31,7 +31,9 @@ static wsi_buffer *wsi_take(ws_context *ctx, size_t n, int *ending) {
             break;
         }
         if (ctx->drop) break;
+        int64_t began = ws_now();
         pthread_cond_wait(&ctx->cond, &ctx->mu);
+        __atomic_fetch_add(&ctx->waited, ws_now() - began, __ATOMIC_RELAXED);
     }
     *ending = ctx->refuse;
     pthread_mutex_unlock(&ctx->mu);
@@ -61,7 +63,7 @@ static void wsi_enqueue(ws_context *ctx, wsi_buffer *b) {
 
 static void wsi_write_buffer(ws_context *ctx, wsi_buffer *b) {
     pthread_mutex_lock(&ctx->io);
-    wsi_write(ctx, b->stream, WSI_WORDS(b), b->n);
+    wsi_write(ctx, b->stream, WSI_WORDS(b) + b->written, b->n - b->written);
     pthread_mutex_unlock(&ctx->io);
     wsi_give(ctx, b);
 }
@@ -73,7 +75,11 @@ static int wsi_submit(ws_context *ctx, wsi_buffer *b) {
     int refuse = ctx->refuse;
     if (!refuse && !ctx->sync) wsi_enqueue(ctx, b);
     pthread_mutex_unlock(&ctx->mu);
-    if (!refuse && ctx->sync) wsi_write_buffer(ctx, b);
+    if (!refuse && ctx->sync) {
+        int64_t began = ws_now();
+        wsi_write_buffer(ctx, b);
+        __atomic_fetch_add(&ctx->waited, ws_now() - began, __ATOMIC_RELAXED);
+    }
     return !refuse;
 }
 
@@ -83,15 +89,73 @@ static wsi_buffer *wsi_dequeue(ws_context *ctx) { /* mu is held */
     return b;
 }
 
+/* wsi_walk returns the number of words of whole records in a buffer to which its owner may be
+ * appending. It begins at word i, where a record does. */
+static size_t wsi_walk(ws_context *ctx, const uint64_t *w, size_t i, size_t cap) {
+    while (i < cap) {
+        uint64_t head = __atomic_load_n(&w[i], __ATOMIC_ACQUIRE);
+        if (!head) break;
+        const wsi_layout *l = wsi_layout_of(ctx, head & (WSI_KINDS - 1));
+        i += 1 + l->fixed + (l->list ? 1 + w[i + 1 + l->fixed] : 0);
+    }
+    return i;
+}
+
+/* wsi_write_begun writes what a stream has recorded into the buffer that it is still using. Only the writer thread does so: buffers that are
+ * handed over meanwhile stay in the queue. */
+static void wsi_write_begun(ws_context *ctx, wsi_stream *s) {
+    size_t from = 0, n = 0;
+    pthread_mutex_lock(&s->mu);
+    wsi_buffer *b = s->buffer;
+    pthread_mutex_lock(&ctx->mu);
+    for (wsi_buffer *q = ctx->queue; q && b; q = q->link)
+        if (q->stream == s) b = 0; /* which come first */
+    pthread_mutex_unlock(&ctx->mu);
+    if (b) {
+        from = b->written;
+        n = b->written = wsi_walk(ctx, WSI_WORDS(b), from, b->cap);
+    }
+    pthread_mutex_unlock(&s->mu);
+    if (n == from) return;
+    pthread_mutex_lock(&ctx->io);
+    wsi_write(ctx, s, WSI_WORDS(b) + from, n - from);
+    pthread_mutex_unlock(&ctx->io);
+}
+
+/* wsi_wait waits for the writer's work, at most until then, a time of ws_now. ctx->mu is held. */
+static void wsi_wait(ws_context *ctx, int64_t then) {
+    struct timespec t;
+    if (!ctx->flush) {
+        pthread_cond_wait(&ctx->cond, &ctx->mu);
+        return;
+    }
+    clock_gettime(CLOCK_REALTIME, &t); /* the one of condition variables */
+    int64_t left = then - ws_now(), ns = t.tv_nsec + (left > 0 ? left : 0);
+    t.tv_sec += (time_t)(ns / 1000000000);
+    t.tv_nsec = (long)(ns % 1000000000);
+    pthread_cond_timedwait(&ctx->cond, &ctx->mu, &t);
+}
+
 static void *wsi_writer(void *arg) {
     ws_context *ctx = (ws_context *)arg;
+    int64_t then = ctx->flush ? ws_now() + ctx->flush : INT64_MAX;
     for (;;) {
         pthread_mutex_lock(&ctx->mu);
-        while (!ctx->queue && !ctx->closing) pthread_cond_wait(&ctx->cond, &ctx->mu);
+        while (!ctx->queue && !ctx->closing && (!ctx->flush || ws_now() < then)) wsi_wait(ctx, then);
         wsi_buffer *b = wsi_dequeue(ctx);
+        int closing = ctx->closing;
         pthread_mutex_unlock(&ctx->mu);
-        if (!b) return 0;
-        wsi_write_buffer(ctx, b);
+        if (b) wsi_write_buffer(ctx, b);
+        else if (closing) return 0;
+        if (closing || !ctx->flush || ws_now() < then) continue;
+        for (size_t i = 0;; i++) {
+            pthread_mutex_lock(&ctx->mu);
+            wsi_stream *s = i < ctx->nstreams ? ctx->streams[i] : 0;
+            pthread_mutex_unlock(&ctx->mu);
+            if (!s) break;
+            wsi_write_begun(ctx, s);
+        }
+        then = ws_now() + ctx->flush;
     }
 }
 

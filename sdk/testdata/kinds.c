@@ -18,6 +18,9 @@ int main(void) {
     ws_code loop = ws_define_code(ctx, "for_i", WS_FOR, 0, 0, 0);
     ws_site site = ws_define_site(ctx, mult, "c", "prog.c", 20, 3, "mult(a[i], b[i])");
     ws_site fun = ws_define_site(ctx, loop, 0, 0, 0, 0, 0);
+    ws_code barrier = ws_define_code(ctx, "shmem_barrier_all", WS_REGION_BARRIER, 0, 0, 0);
+    ws_site barrier_site = ws_define_site(ctx, barrier, 0, "prog.c", 30, 0, 0);
+    ws_name broadcast = ws_define_name(ctx, "broadcast"), sync = ws_define_name(ctx, "my/no");
     int64_t id[8] = {0, 1, -1, INT64_MAX, INT64_MIN, 5, 6, 7};
     ws_df d[3];
     d[0] = ws_define_df(ctx, a, id, 2);
@@ -67,6 +70,15 @@ int main(void) {
     ws_lost_at(rts, 350, 3, 340, 349, 7);
     ws_wait_started_at(s, 360, lock);
     ws_wait_ended_at(s, 370, lock);
+    ws_entered_at(s, 371, barrier_site);
+    ws_collective_at(s, 372, broadcast, sync, 1, 2, 3, 5, 64, 32);
+    ws_exited_at(s, 373, barrier_site);
+    ws_acquired_at(s, 374, 77);
+    ws_released_at(s, 375, 77);
+    ws_put_at(s, 376, 2, 4096, 0);
+    ws_get_at(s, 377, 1, 8192, 5);
+    ws_remote_atomic_at(s, 378, 2, 8);
+    ws_completed_at(s, 379, 5);
 
     ws_kind all = ws_define_kind(ctx, "My", "onAll",
                                  "i:Int u:Uint f:Float cf:CF df:DF site:Site name:Name node:Node message:Message ns:NS bytes:Bytes reason:Reason list:Ints",

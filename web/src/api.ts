@@ -50,7 +50,20 @@ export interface Report {
   causes: { factor: string; part: string; producer: string; df: string; link: string; consumer: string; ns: number; count: number }[];
   advice: Advice[];
   warnings: string[];
+  pgas?: Patterns | null; // of programs with regions, otherwise null
   [more: string]: unknown;
+}
+/** What the search for patterns found: amounts of metrics by call path and thread; exclusive along call paths, inclusive along metrics. */
+export interface Patterns {
+  metrics: { id: string; name: string; parent: number; unit: "ns" | "occ" | "bytes"; doc: string; pattern?: number; reading?: string /* another definition of this metric, by id */; rows: { call: number; values: number[] /* by thread */ }[] | null }[];
+  regions: { name: string; kind: string; file?: string; line?: number }[];
+  calls: { parent: number; region: number; file?: string; line?: number }[]; // depth first
+  threads: { node: number; stream: number; host?: string; calls: number; syncs: number; puts: number; gets: number; atomics: number; sent: number; received: number }[];
+  late: { metric: number; call: number; thread: number; ns: number; count: number; doing: { call: number; ns: number }[] | null }[] | null;
+  locks: { id: number; name: string; file?: string; line?: number; acquired: number; contended: number; wait_ns: number; hold_ns: number; longest_ns: number; handover_ns: number; chain: number; blocks: { waiter: number; owner: number; ns: number; count: number }[] | null }[] | null;
+  collectives: { call: number; kind: string; sync: string; count: number; bytes: number; ns: number; entry_ns: number; allsync_ns: number; exit_ns: number; after_barrier: number }[] | null;
+  transfers: { call: number; count: number; bytes: number; ns: number; runs: number; overlap_ns: number }[] | null;
+  problems: string[] | null;
 }
 export interface Share { ns: number; parts: Record<string, number>; measured_ns?: number /* of U: by threads' clocks */ }
 export type Factors = Record<"U" | "S" | "L" | "O" | "W", Share | null>;
@@ -59,7 +72,7 @@ export interface Advice { id: string; text: string; bound: string; evidence: Rec
 /** GET /api/runs/ID/factors?from&to&windows&lanes (lanes: "0-3,7", default all): time by factor, exact. */
 export interface FactorWindows {
   from: number; to: number; window_ns: number; windows: number;
-  rows: string[]; // "U", "S", "L", "O", "W", "loss"
+  rows: string[]; // "U", "S", "L", "O", "W", "loss", and "undivided" where that is not known, or not yet
   total: number[][]; // by row, then window: nanoseconds
   lanes: { lane: number; sum: number[] }[]; // over the interval, by row
   nodes: { node: number; sum: number[]; windows: number[][] }[];

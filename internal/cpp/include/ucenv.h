@@ -48,6 +48,7 @@ enum Type : uint32_t { unset, integer, real, text, block }; // LuNA's type codes
 void log(const char *level, const std::string &msg, const char *file, int line);
 ws_buf *alloc(std::size_t size); // one reference
 void free(ws_buf *);
+void thaw(ws_buf *); // waits until nobody reads it unseen
 
 // Chosen by overload resolution: an argument that fits none of these, or several equally well, is no value of a DF.
 inline void takes_int_double_or_string(int) {}
@@ -69,6 +70,12 @@ class DF {
 
 	bool buffered() const { return type_ >= detail::text; }
 	static void *bytes(ws_buf *b) { return b + 1; }
+	// For who may write: a buffer that is on its way to another node is not changed before it is there.
+	static void *writable(ws_buf *b)
+	{
+		if (__atomic_load_n(&b->refs, __ATOMIC_ACQUIRE) >> 32) detail::thaw(b);
+		return bytes(b);
+	}
 	void drop()
 	{
 		if (buffered() && !borrowed_) {
@@ -168,16 +175,21 @@ public:
 		return p;
 	}
 
-	void *get_data() { need_block("get_data"); return bytes(buf_); }
+	void *get_data() { need_block("get_data"); return writable(buf_); }
 	const void *get_data() const { need_block("get_data"); return bytes(buf_); }
 	std::size_t get_size() const { need_block("get_size"); return buf_->size; }
 	template <class T> T *getData()
 	{
 		need_block("get_data");
 		if (buf_->size % sizeof(T) != 0) odd_size(sizeof(T));
-		return static_cast<T *>(bytes(buf_));
+		return static_cast<T *>(writable(buf_));
 	}
-	template <class T> const T *getData() const { return const_cast<DF *>(this)->getData<T>(); }
+	template <class T> const T *getData() const
+	{
+		need_block("get_data");
+		if (buf_->size % sizeof(T) != 0) odd_size(sizeof(T));
+		return static_cast<const T *>(bytes(buf_));
+	}
 	// Bytes of any type of value: int 4, real 8, a string's length and 1, a block's size.
 	std::size_t getSize() const
 	{

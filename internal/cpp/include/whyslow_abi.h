@@ -21,7 +21,7 @@ typedef struct ws_value {
 // Head of a buffer; the bytes follow. malloc aligns it to 16, hence the bytes too.
 // A string's size counts its NUL.
 typedef struct ws_buf {
-	int64_t refs; // changed by atomic operations only
+	int64_t refs; // changed by atomic operations only; from bit 32 on: how many read it that user code does not know of
 	uint64_t size;
 } ws_buf;
 

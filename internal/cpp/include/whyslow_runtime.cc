@@ -50,6 +50,11 @@ void free(ws_buf *b)
 	std::free(b);
 }
 
+void thaw(ws_buf *b)
+{
+	while (__atomic_load_n(&b->refs, __ATOMIC_ACQUIRE) >> 32) usleep(20);
+}
+
 void connect(const ws_host *h)
 {
 	__atomic_fetch_add(h->live, early_live, __ATOMIC_RELAXED);

@@ -6,7 +6,8 @@
 //	pending.R.json.list {"id":[0,15],"w":[{"i":[0,0,7,3],"n":"row[k]"}]}     CF, what it waits for
 //
 // A block number stands for a statement: its luna.Stmt.ID + 1, and 0 for the CF that starts main. A history is the list of
-// blocks from main to the CF.
+// blocks from main to the CF. Where all nodes are in one process a CF's record is among those of the node that made it, else
+// among those of each node that ran it; histories then travel with CFs.
 package records
 
 import (
@@ -16,6 +17,8 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
+	"strconv"
 	"strings"
 	"sync"
 
@@ -28,8 +31,11 @@ type Records struct {
 	prog *luna.Program
 	dir  string
 
+	node int // the node of this process; -1: all are here
+
 	mu      sync.Mutex
-	history map[trace.CF]step // of every CF that ran or is going to
+	history map[trace.CF]step  // of every CF that ran or is going to
+	foreign map[trace.CF][]int // of CFs that ran in other processes
 	files   map[string]*bufio.Writer
 	open    []*os.File
 	err     error
@@ -42,18 +48,40 @@ type step struct {
 
 // New removes the id and cf files of a previous run from dir and starts new ones; files appear with their first content.
 func New(dir string, prog *luna.Program) (*Records, error) {
+	if err := removeOld(dir, func(int) bool { return true }); err != nil {
+		return nil, err
+	}
+	return &Records{prog: prog, dir: dir, node: -1, history: map[trace.CF]step{}, files: map[string]*bufio.Writer{}}, nil
+}
+
+// NewPart is New for a process that has one node of a run, the others being elsewhere, perhaps with the same dir. Of the files
+// of a previous run each process removes those of its node, and that of node 0 those of nodes that there are no more.
+func NewPart(dir string, prog *luna.Program, node, nodes int) (*Records, error) {
+	if err := removeOld(dir, func(n int) bool { return n == node || node == 0 && n >= nodes }); err != nil {
+		return nil, err
+	}
+	return &Records{prog: prog, dir: dir, node: node, history: map[trace.CF]step{}, foreign: map[trace.CF][]int{},
+		files: map[string]*bufio.Writer{}}, nil
+}
+
+// removeOld removes id and cf files of nodes.
+func removeOld(dir string, of func(node int) bool) error {
 	for _, pattern := range []string{"id.*.map.list", "cf.*.json.list"} {
 		old, err := filepath.Glob(filepath.Join(dir, pattern))
 		if err != nil {
-			return nil, err
+			return err
 		}
 		for _, f := range old {
+			node, err := strconv.Atoi(strings.Split(filepath.Base(f), ".")[1])
+			if err != nil || !of(node) {
+				continue
+			}
 			if err := os.Remove(f); err != nil {
-				return nil, err
+				return err
 			}
 		}
 	}
-	return &Records{prog: prog, dir: dir, history: map[trace.CF]step{}, files: map[string]*bufio.Writer{}}, nil
+	return nil
 }
 
 // Block is the number that stands for a statement in histories.
@@ -73,7 +101,7 @@ func (r *Records) Names(node int, first uint64, b *luna.Block) {
 	}
 }
 
-// CF records that a CF runs on the node that made its id, with the identities it requests and posts.
+// CF records that a CF runs, with the identities it requests and posts.
 func (r *Records) CF(id, parent trace.CF, st *luna.Stmt, inputs, outputs [][]int64) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -81,7 +109,11 @@ func (r *Records) CF(id, parent trace.CF, st *luna.Stmt, inputs, outputs [][]int
 	if st.Kind == luna.SubBody {
 		return
 	}
-	r.json(fmt.Sprintf("cf.%d.json.list", id.Node()), struct {
+	node := r.node
+	if node < 0 {
+		node = id.Node()
+	}
+	r.json(fmt.Sprintf("cf.%d.json.list", node), struct {
 		ID [2]uint64 `json:"id"`
 		H  []int     `json:"h"`
 		I  [][]int64 `json:"i,omitempty"`
@@ -100,7 +132,23 @@ func (r *Records) blocks(id trace.CF) []int {
 		l = append([]int{s.block}, l...)
 		id = s.parent
 	}
-	return l
+	return slices.Concat(r.foreign[id], l)
+}
+
+// History returns the blocks from main to a CF that ran here or is known by Came.
+func (r *Records) History(id trace.CF) []int {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.blocks(id)
+}
+
+// Came makes known the history of a CF that ran in another process, for those that it created.
+func (r *Records) Came(id trace.CF, history []int) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if _, ran := r.history[id]; !ran && r.foreign != nil {
+		r.foreign[id] = history
+	}
 }
 
 // Awaited is one DF that a CF waits for: its identity and the reference as printed.

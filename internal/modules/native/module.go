@@ -262,6 +262,7 @@ func (m *module) facts() *C.wsm_run {
 	p := (*C.wsm_run)(m.mem.alloc(1, C.sizeof_wsm_run))
 	p.program, p.args, p.host = m.mem.text(r.Program), m.mem.texts(r.Args), m.mem.text(r.Host)
 	p.nodes, p.workers, p.pid = C.int(r.Nodes), C.int(r.Workers), C.int(r.PID)
+	p.node, p.processes = C.int(r.Node), C.int(max(r.Processes, 1))
 	p.started_unix_ns, p.start = C.int64_t(r.Started.UnixNano()), C.int64_t(r.StartNS)
 	return p
 }

@@ -15,8 +15,8 @@ type TB interface {
 	Fatal(args ...any)
 }
 
-// Build gives the model of a trace written as text.
-func Build(t TB, text string) *model.Model {
+// Build gives the model of a trace written as text; options are those of model.Build.
+func Build(t TB, text string, options ...model.Options) *model.Model {
 	t.Helper()
 	dir, err := os.MkdirTemp("", "sloutest")
 	if err != nil {
@@ -30,17 +30,21 @@ func Build(t TB, text string) *model.Model {
 	if err := trace.Parse(strings.NewReader(text), dir); err != nil {
 		t.Fatal(err)
 	}
-	return Load(t, dir)
+	return Load(t, dir, options...)
 }
 
-// Load gives the model of the trace in a directory.
-func Load(t TB, dir string) *model.Model {
+// Load gives the model of the trace in a directory; options are those of model.Build.
+func Load(t TB, dir string, options ...model.Options) *model.Model {
 	t.Helper()
+	var opt model.Options
+	if len(options) > 0 {
+		opt = options[0]
+	}
 	r, err := trace.Open(dir)
 	if err != nil {
 		t.Fatal(err)
 	}
-	m, err := model.Build(context.Background(), r, model.Options{})
+	m, err := model.Build(context.Background(), r, opt)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -20,12 +20,10 @@ type Options struct {
 
 // Network is a transport.Network between goroutines.
 type Network struct {
-	opt     Options
-	deliver func(*transport.Message)
-	boxes   []*box
-	links   []link // from*nodes + to
-	wg      sync.WaitGroup
-	origin  time.Time
+	opt    Options
+	boxes  []*box
+	links  []link // from*nodes + to
+	origin time.Time
 }
 
 type link struct {
@@ -36,17 +34,29 @@ type link struct {
 
 // New starts one goroutine per node that calls deliver for each message to that node, one at a time.
 func New(nodes int, opt Options, deliver func(*transport.Message)) *Network {
-	n := &Network{opt: opt, deliver: deliver, links: make([]link, nodes*nodes), origin: time.Now()}
+	n := unconnected(nodes, opt)
+	for _, b := range n.boxes {
+		n.connect(b, deliver)
+	}
+	return n
+}
+
+// unconnected makes a network that keeps what is sent until somebody receives.
+func unconnected(nodes int, opt Options) *Network {
+	n := &Network{opt: opt, links: make([]link, nodes*nodes), origin: time.Now()}
 	for range nodes {
 		b := &box{wake: make(chan struct{}, 1)}
 		if opt.Latency > 0 || opt.Bandwidth > 0 {
 			b.alarm = newAlarm()
 		}
 		n.boxes = append(n.boxes, b)
-		n.wg.Add(1)
-		go n.receive(b)
 	}
 	return n
+}
+
+func (n *Network) connect(b *box, deliver func(*transport.Message)) {
+	b.done = make(chan struct{})
+	go n.receive(b, deliver)
 }
 
 // Send implements transport.Network. Payloads are copied here, at the sender, as a real network would read them:
@@ -82,26 +92,21 @@ func (n *Network) Send(m *transport.Message) {
 // Queue implements transport.Network.
 func (n *Network) Queue(from, to int) int { return int(n.links[from*len(n.boxes)+to].queued.Load()) }
 
+// Serve implements transport.Network: each node has a goroutine that waits.
+func (n *Network) Serve(func() bool) bool { return false }
+
 // Close implements transport.Network. It returns when no deliver call is running any more.
 func (n *Network) Close() {
 	for _, b := range n.boxes {
-		b.mu.Lock()
-		b.closed = true
-		b.alarm.ring()
-		b.mu.Unlock()
-		b.signal()
+		b.close()
 	}
-	n.wg.Wait()
 	for _, b := range n.boxes {
-		b.mu.Lock()
-		b.alarm.close()
-		b.alarm = alarm{}
-		b.mu.Unlock()
+		b.gone()
 	}
 }
 
-func (n *Network) receive(b *box) {
-	defer n.wg.Done()
+func (n *Network) receive(b *box, deliver func(*transport.Message)) {
+	defer close(b.done)
 	var timer *time.Timer
 	for {
 		m, wait, closed := b.take(time.Since(n.origin))
@@ -110,7 +115,7 @@ func (n *Network) receive(b *box) {
 			return
 		case m != nil:
 			n.links[m.From*len(n.boxes)+m.To].queued.Add(-1)
-			n.deliver(m)
+			deliver(m)
 		case wait == 0:
 			<-b.wake
 		case wait <= coarse:
@@ -141,9 +146,27 @@ type box struct {
 	seq    uint64
 	closed bool
 	wake   chan struct{}
+	done   chan struct{} // closed when nobody receives any more
 	// napping: the receiver sleeps until the first item is due, and is woken by alarm, not by wake.
 	napping bool
 	alarm   alarm
+}
+
+func (b *box) close() {
+	b.mu.Lock()
+	b.closed = true
+	b.alarm.ring()
+	b.mu.Unlock()
+	b.signal()
+}
+
+// gone returns when nobody receives any more.
+func (b *box) gone() {
+	<-b.done
+	b.mu.Lock()
+	b.alarm.close()
+	b.alarm = alarm{}
+	b.mu.Unlock()
 }
 
 func (b *box) put(m *transport.Message, due time.Duration) {

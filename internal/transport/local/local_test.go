@@ -38,7 +38,7 @@ func (b *inbox) wait(t *testing.T, n int) []arrival {
 	for range n {
 		select {
 		case <-b.more:
-		case <-time.After(10 * time.Second):
+		case <-time.After(2 * time.Minute):
 			t.Fatalf("%d of %d messages arrived", len(b.got), n)
 		}
 	}
@@ -82,56 +82,67 @@ func TestOrderOfLinks(t *testing.T) {
 	}
 }
 
+// TestLatency: each message comes one latency after it was sent, not after the one before it: a thousand latencies in a row
+// would take 20 s.
 func TestLatency(t *testing.T) {
-	const latency = 20 * time.Millisecond
+	const latency, many = 20 * time.Millisecond, 1000
 	b := newInbox()
 	n := New(2, Options{Latency: latency}, b.deliver)
 	defer n.Close()
-	sent := time.Now()
-	for range 10 {
+	sent := make([]time.Time, many)
+	for i := range sent {
+		sent[i] = time.Now()
 		n.Send(&transport.Message{From: 0, To: 1})
 	}
-	if q := n.Queue(0, 1); q != 10 {
-		t.Errorf("%d messages on the link", q)
-	}
-	for i, a := range b.wait(t, 10) { // one after the other, yet each one latency after it was sent
-		if d := a.at.Sub(sent); d < latency || d > latency+150*time.Millisecond {
+	got := b.wait(t, many)
+	for i, a := range got {
+		if d := a.at.Sub(sent[i]); d < latency {
 			t.Errorf("message %d took %v", i, d)
 		}
 	}
+	if d := got[many-1].at.Sub(sent[0]); d > many*latency/2 {
+		t.Errorf("one after the other: %v", d)
+	}
+	slow := New(2, Options{Latency: time.Hour}, b.deliver)
+	defer slow.Close()
+	for range 10 {
+		slow.Send(&transport.Message{From: 0, To: 1})
+	}
+	if q, back := slow.Queue(0, 1), slow.Queue(1, 0); q != 10 || back != 0 {
+		t.Errorf("%d messages on the link, %d on the way back", q, back)
+	}
 }
 
+// TestBandwidth: messages of 20 kB at 1 MB/s, one every 20 ms on each link by itself, none before it is due.
 func TestBandwidth(t *testing.T) {
-	// 10 messages of 20 kB at 1 MB/s: one every 20 ms, on each link by itself.
+	const latency, way, each = 5 * time.Millisecond, 20 * time.Millisecond, 3
 	b := newInbox()
-	n := New(3, Options{Latency: 5 * time.Millisecond, Bandwidth: 1e6}, b.deliver)
+	n := New(3, Options{Latency: latency, Bandwidth: 1e6}, b.deliver)
 	defer n.Close()
-	start := time.Now()
-	v := cpp.NewBlock(make([]byte, 20_000))
+	v := cpp.NewBlock(make([]byte, 20_000-24))
 	defer v.Release()
-	for range 5 {
-		for to := 1; to < 3; to++ {
+	start := time.Now()
+	links := [][2]int{{0, 2}, {0, 1}, {1, 2}, {2, 0}}
+	for _, l := range links {
+		leaves := time.Duration(0) // when the message before it has left
+		for i := range each {
 			v.Retain()
-			n.Send(&transport.Message{From: 0, To: to, Payload: []cpp.Value{v}})
+			before := time.Since(n.origin)
+			n.Send(&transport.Message{From: l[0], To: l[1], Number: uint64(i), Payload: []cpp.Value{v}})
+			after := time.Since(n.origin)
+			free := n.links[l[0]*3+l[1]].free
+			if free < max(before, leaves)+way || free > max(after, leaves)+way {
+				t.Errorf("link %v, sent between %v and %v, will have sent message %d at %v; the one before it at %v", l, before, after, i, free, leaves)
+			}
+			leaves = free
 		}
 	}
-	n.Send(&transport.Message{From: 1, To: 0}) // the other direction is free
-	seen := map[int]int{}
-	for _, a := range b.wait(t, 11) {
-		d := a.at.Sub(start)
+	for _, a := range b.wait(t, len(links)*each) {
 		for _, p := range a.m.Payload {
 			p.Release()
 		}
-		if a.m.From == 1 {
-			if d > 80*time.Millisecond {
-				t.Errorf("the message on the free link took %v", d)
-			}
-			continue
-		}
-		seen[a.m.To]++
-		want := time.Duration(seen[a.m.To])*20*time.Millisecond + 5*time.Millisecond
-		if d < want || d > want+80*time.Millisecond {
-			t.Errorf("message %d to %d took %v, wanted %v", seen[a.m.To], a.m.To, d, want)
+		if d, least := a.at.Sub(start), time.Duration(a.m.Number+1)*way+latency; d < least {
+			t.Errorf("message %d from %d to %d took %v, at least %v are needed", a.m.Number, a.m.From, a.m.To, d, least)
 		}
 	}
 }

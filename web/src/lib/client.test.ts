@@ -1,5 +1,5 @@
-import { expect, test } from "vitest";
-import { events, url } from "./client";
+import { expect, test, vi } from "vitest";
+import { events, get, setAsker, url } from "./client";
 
 async function read(...chunks: string[]): Promise<string[]> {
   const bytes = new TextEncoder();
@@ -27,4 +27,27 @@ test("events of a stream, however it is cut", async () => {
 test("addresses leave out what is not given", () => {
   expect(url("/api/x")).toBe("/api/x");
   expect(url("/api/x", { from: 0, to: 12.6, a: null, b: undefined, c: "", d: "1&2", e: false })).toBe("/api/x?from=0&to=13&d=1%262&e=false");
+});
+
+test("the token is asked for once, whenever the refusals come", async () => {
+  let given = false;
+  let asked = 0;
+  let late: (() => void) | undefined;
+  setAsker(async (wrong) => (asked++, wrong ? "right" : "guess"));
+  vi.stubGlobal("fetch", async (address: string) => {
+    if (address.startsWith("/?token=")) {
+      given = address.endsWith("right");
+      return new Response("", { status: given ? 200 : 401 });
+    }
+    const answer = given ? Response.json(address) : new Response("{}", { status: 401 });
+    if (address === "/api/slow" && !late) await new Promise<void>((f) => (late = f)); // refused, and long on its way
+    return answer;
+  });
+  const slow = get<string>("/api/slow");
+  expect(await Promise.all([get("/api/a"), get("/api/b")])).toEqual(["/api/a", "/api/b"]);
+  expect(asked).toBe(2);
+  late!();
+  expect(await slow).toBe("/api/slow");
+  expect(asked).toBe(2);
+  vi.unstubAllGlobals();
 });

@@ -15,6 +15,7 @@ export class ApiError extends Error {
 }
 
 let asking: Promise<void> | undefined;
+let unlocked = 0; // how often a right token was given
 let asker: ((wrong: boolean) => Promise<string>) | undefined;
 
 /** App gives what asks the user for the token. */
@@ -26,7 +27,7 @@ export function setAsker(f: typeof asker): void {
 async function unlock(): Promise<void> {
   for (let wrong = false; ; wrong = true) {
     const token = await asker!(wrong);
-    if ((await fetch(url("/", { token }))).ok) return;
+    if ((await fetch(url("/", { token }))).ok) return void unlocked++;
   }
 }
 
@@ -46,6 +47,7 @@ export function runPath(rest = ""): string {
 /** Asks; where the server wants a token, the user is asked for it. */
 export async function request(path: string, params?: Params, signal?: AbortSignal, accept = "application/json"): Promise<Response> {
   for (;;) {
+    const before = unlocked;
     let answer: Response;
     try {
       answer = await fetch(url(path, params), { signal, headers: { Accept: accept } });
@@ -55,8 +57,8 @@ export async function request(path: string, params?: Params, signal?: AbortSigna
     }
     if (answer.ok) return answer;
     if (answer.status === 401 && asker) {
-      asking ??= unlock().finally(() => (asking = undefined));
-      await asking;
+      // A refusal of what was asked before the token was given may come after it: the user is not asked again for that.
+      if (before === unlocked) await (asking ??= unlock().finally(() => (asking = undefined)));
       continue;
     }
     let message = `${answer.status} ${answer.statusText}`;

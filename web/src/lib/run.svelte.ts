@@ -87,10 +87,22 @@ export function codeOf(n: number): Code {
   return current.run?.codes[n] ?? current.run?.codes[0] ?? unknown;
 }
 
-/** Those of the events that the run has none of. */
+/** Those of the events that the run has none of; a program with regions has no CFs and DFs, and lacks nothing. */
 export function notRecorded(...events: string[]): string[] {
   const has = new Set(current.run?.kinds.map((k) => k.event));
-  return current.run && !current.live ? events.filter((e) => !has.has(e)) : [];
+  return current.run && !current.live && !onlyRegions() ? events.filter((e) => !has.has(e)) : [];
+}
+
+const has = (event: string) => current.run?.kinds.some((k) => k.event === event) ?? false;
+
+/** Whether the run is of a program with regions, of which patterns are searched. */
+export function hasRegions(): boolean {
+  return has("RegionEvents.onEntered");
+}
+
+/** Whether it is of a program of threads and regions alone, without CFs: what is about CFs and DFs means nothing there. */
+export function onlyRegions(): boolean {
+  return hasRegions() && !has("CFEvents.onStarted") && !has("CFEvents.onCreated");
 }
 
 /** A lane as "node.worker". */

@@ -4,7 +4,7 @@ import { dictionary } from "./i18n";
 
 export const text = dictionary(
   {
-    overview: "Overview", timeline: "Timeline", nodes: "Nodes", links: "Links", graphs: "Graphs", events: "Events", fragments: "Fragments", memory: "Memory", compare: "Compare",
+    overview: "Overview", timeline: "Timeline", nodes: "Nodes", links: "Links", graphs: "Graphs", events: "Events", fragments: "Fragments", memory: "Memory", compare: "Compare", patterns: "Patterns",
     views: "Views", run: "Run", noRuns: "No runs yet.", waitingForRuns: "Runs appear here as soon as they begin or are received.", language: "Language", theme: "Theme", light: "Light", dark: "Dark", auto: "As the system", skip: "To the contents",
     live: "live", done: "done", failed: "failed", stuck: "stuck", interrupted: "interrupted", killed: "killed", lostConnection: "Connection lost, trying again…", away: (nodes: string) => `Nothing comes from node ${nodes} at present. When it comes back, the page goes on; if it does not, the run counts as killed.`, send: "From another terminal:",
     play: "Play", pause: "Pause", speed: "Speed", slower: (n: string) => `1:${n}`, follow: "Follow the live edge", cursor: "Cursor", selection: "Selected", visible: "Shown", clearSelection: "Clear the selection", fit: "Zoom to the selection (F)", wholeRun: "The whole run", toStart: "To the beginning", toEnd: "To the end", notAll: (s: string) => `single CFs up to ${s}`,
@@ -21,7 +21,7 @@ export const text = dictionary(
     keyWS: "zoom in and out", keyAD: "move left and right", keyF: "zoom to the selection; again: to the whole run", keySlash: "search", keySpace: "play and pause", keyArrows: "move the cursor by a pixel; with Shift by ten", keyWalk: "timeline: previous and next CF of the lane", keyLanes: "timeline: lane above and below", keyEnter: "timeline: the story of the CF", keyEsc: "close, clear the selection", keyDigits: "views", keyQuestion: "this help",
   },
   {
-    overview: "Обзор", timeline: "Временная шкала", nodes: "Узлы", links: "Связи", graphs: "Графы", events: "События", fragments: "Фрагменты", memory: "Память", compare: "Сравнение",
+    overview: "Обзор", timeline: "Временная шкала", nodes: "Узлы", links: "Связи", graphs: "Графы", events: "События", fragments: "Фрагменты", memory: "Память", compare: "Сравнение", patterns: "Шаблоны",
     views: "Виды", run: "Запуск", noRuns: "Запусков пока нет.", waitingForRuns: "Они появятся здесь, как только начнутся или будут получены.", language: "Язык", theme: "Тема", light: "Светлая", dark: "Тёмная", auto: "Как в системе", skip: "К содержанию",
     live: "идёт", done: "завершён", failed: "ошибка", stuck: "застрял", interrupted: "прерван", killed: "убит", lostConnection: "Соединение потеряно, пробуем снова…", away: (nodes) => `Сейчас ничего не приходит: узел ${nodes}. Вернётся связь — продолжим; не вернётся — запуск будет считаться убитым.`, send: "Из другого терминала:",
     play: "Пуск", pause: "Пауза", speed: "Скорость", slower: (n) => `1:${n}`, follow: "Следовать за концом", cursor: "Курсор", selection: "Выбрано", visible: "Показано", clearSelection: "Снять выделение", fit: "Показать выбранное (F)", wholeRun: "Весь запуск", toStart: "В начало", toEnd: "В конец", notAll: (s) => `отдельные ФВ до ${s}`,

@@ -1,7 +1,7 @@
 // The view's state as an address and back: everything the user can set has a place in the query, so that a link shows the same.
 // What is as it is by default is left out, so addresses stay short.
 
-export const viewNames = ["overview", "timeline", "nodes", "links", "graphs", "events", "fragments", "memory", "compare"] as const;
+export const viewNames = ["overview", "timeline", "nodes", "links", "graphs", "events", "fragments", "memory", "compare", "patterns"] as const;
 export type ViewName = (typeof viewNames)[number];
 export type Interval = [from: number, to: number];
 export const pickKinds = ["cf", "df", "link", "code", "node"] as const;

@@ -86,8 +86,8 @@ void scratch()
 void nap(int us) { usleep(us); }
 void spin(int us)
 {
-	timespec a, b;
-	clock_gettime(CLOCK_MONOTONIC, &a);
-	do clock_gettime(CLOCK_MONOTONIC, &b); while ((b.tv_sec - a.tv_sec) * 1000000 + (b.tv_nsec - a.tv_nsec) / 1000 < us);
+	timespec a, b; // of this thread's processor time
+	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &a);
+	do clock_gettime(CLOCK_THREAD_CPUTIME_ID, &b); while ((b.tv_sec - a.tv_sec) * 1000000 + (b.tv_nsec - a.tv_nsec) / 1000 < us);
 }
 }

@@ -1,0 +1,95 @@
+package cli
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/pflag"
+
+	"github.com/whyslow/whyslow/internal/clock"
+)
+
+// clockOptions say how the clocks of the processes of a run are compared.
+type clockOptions struct {
+	sync      string
+	precision time.Duration
+	drift     float64 // ppm
+	skew      string
+}
+
+// clockSyncs are the choices of --clock-sync.
+var clockSyncs = []string{"periodic", "start", "off"}
+
+// clockFlags are the flags that make sense in runs of several processes only.
+var clockFlags = []string{"clock-sync", "clock-precision", "clock-drift"}
+
+func (o *clockOptions) addTo(f *pflag.FlagSet) {
+	f.StringVar(&o.sync, "clock-sync", clockSyncs[0], "under mpirun, compare the clocks of all processes with that of rank 0: `when` is periodic, start (and at the end), or off")
+	f.DurationVar(&o.precision, "clock-precision", 20*time.Microsecond, "`how` far times of different processes may be apart: periodic comparing follows from it and the drift")
+	f.Float64Var(&o.drift, "clock-drift", 20, "how far two clocks drift apart at most, in `ppm` (microseconds a second)")
+	f.StringVar(&o.skew, "clock-skew", "", "make clocks wrong ones, for tests: `NODE=OFFSET[,PPM];...`")
+	f.Lookup("clock-skew").Hidden = true
+}
+
+// check finds what is wrong with the flags.
+func (o *clockOptions) check(f *pflag.FlagSet, many bool) error {
+	if !many {
+		for _, flag := range clockFlags {
+			if f.Changed(flag) {
+				return badCommandLine("run: --%s: the nodes of one process have one clock; it is for runs started by mpirun", flag)
+			}
+		}
+		return nil
+	}
+	switch {
+	case !slices.Contains(clockSyncs, o.sync):
+		return badCommandLine("run: --clock-sync=%s: say periodic, start or off", o.sync)
+	case o.precision < time.Microsecond:
+		return badCommandLine("run: --clock-precision=%v: say a duration from 1us on", o.precision)
+	case !(o.drift >= 0.001 && o.drift <= 10_000):
+		return badCommandLine("run: --clock-drift=%v: say 0.001 to 10000 ppm", o.drift)
+	}
+	return nil
+}
+
+// spoil makes the clock of this process a wrong one if --clock-skew names its rank. It comes before anybody reads the clock.
+func (o *clockOptions) spoil() error {
+	if o.skew == "" {
+		return nil
+	}
+	rank, _ := mpiPlace()
+	for _, part := range strings.Split(o.skew, ";") {
+		node, offset, ppm, err := parseSkew(part)
+		if err != nil {
+			return badCommandLine("run: --clock-skew: %v", err)
+		}
+		if node == rank {
+			if err := clock.Skew(offset, ppm); err != nil {
+				return exitWith(exitUsage, fmt.Errorf("run: --clock-skew: %w", err))
+			}
+		}
+	}
+	return nil
+}
+
+// parseSkew reads NODE=OFFSET[,PPM].
+func parseSkew(s string) (node int, offset time.Duration, ppm float64, err error) {
+	name, value, _ := strings.Cut(s, "=")
+	wrong := fmt.Errorf("%q: say NODE=OFFSET[,PPM], such as 1=20ms,-30", s)
+	if node, err = strconv.Atoi(name); err != nil || node < 0 {
+		return 0, 0, 0, wrong
+	}
+	first, rest, more := strings.Cut(value, ",")
+	if offset, err = time.ParseDuration(first); err != nil {
+		return 0, 0, 0, wrong
+	}
+	if more {
+		if ppm, err = strconv.ParseFloat(rest, 64); err != nil {
+			return 0, 0, 0, wrong
+		}
+	}
+	return node, offset, ppm, nil
+}

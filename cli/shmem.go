@@ -1,0 +1,342 @@
+package cli
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/whyslow/whyslow/internal/collectors"
+)
+
+// shmemOptions say how an OpenSHMEM program is recorded.
+type shmemOptions struct {
+	out        string // trace folder; "" chooses one
+	quiet      bool
+	library    string // write the libraries to this folder, and run nothing
+	instrument string
+	clockSync  string
+	trace      traceOptions
+	live       liveOptions
+	report     reportOptions
+
+	settings map[string]string // WHYSLOW_* variables for the program
+}
+
+// Words that flags take, and docs/c-sdk.md explains as values of WHYSLOW_INSTRUMENT and WHYSLOW_CLOCK_SYNC.
+var (
+	instrumentLevels = []string{"sync", "calls", "local", "functions"}
+	whenSyncs        = []string{"auto", "off", "always"}
+)
+
+// largestBuffer of a collector, in bytes.
+const largestBuffer = 64 << 20
+
+func shmemCommand(io stdio) *cobra.Command {
+	var o shmemOptions
+	cmd := &cobra.Command{
+		Use:   "shmem [flags] -- oshrun [option]... PROGRAM [argument]...",
+		Short: "Run an OpenSHMEM program, record a trace, report where the time went",
+		Long: `Run an OpenSHMEM program as its users do, with oshrun or another launcher, and record what each PE does: barriers, broadcasts,
+reductions, puts and gets, locks, memory. The program is not changed and not compiled again: a library is loaded before that of
+OpenSHMEM (LD_PRELOAD) and passes every call on. The library is compiled when it is needed first; that takes a C compiler.
+
+The program's input and output are its own; everything whyslow has to say goes to standard error: the report, and as the last line
+the path of the trace. The trace goes to PROGRAM.NNN.trace beside the program; none is ever overwritten. Variables of the
+environment that begin with WHYSLOW_ reach the program, on other hosts too; flags prevail.
+
+--library writes the libraries that record OpenSHMEM and UPC programs to a folder, for programs to be linked with.
+
+Exit codes:
+  0    done
+  1    the program failed: its launcher ended with another exit code than 0
+  2    usage, no launcher, no compiler; or nothing was recorded, because the program does not use OpenSHMEM or is linked statically
+  4    the trace is damaged or ends early (what could be read was used)
+  130  interrupted`,
+		Example: `  whyslow shmem -- oshrun -np 4 ./prog 100
+  whyslow shmem --instrument functions -o first.trace -- oshrun -np 4 ./prog
+  whyslow shmem --live -- oshrun -np 2 ./prog
+  whyslow shmem -q --json=report.json -- srun -n 64 ./prog
+  whyslow shmem --library lib`,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := o.check(cmd.Flags(), args); err != nil {
+				return err
+			}
+			if o.library != "" {
+				return writeLibraries(cmd.Context(), io, o.library)
+			}
+			return runShmem(cmd.Context(), io, &o, args)
+		},
+		ValidArgsFunction: func(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+			if len(args) == 0 {
+				return []string{"oshrun", "srun"}, cobra.ShellCompDirectiveDefault
+			}
+			return nil, cobra.ShellCompDirectiveDefault
+		},
+	}
+	f := cmd.Flags()
+	f.SetInterspersed(false) // what follows the launcher is its own
+	f.StringVarP(&o.out, "output", "o", "", "`folder` for the trace; must be new or empty (default: $WHYSLOW_TRACE, or PROGRAM.NNN.trace)")
+	f.BoolVarP(&o.quiet, "quiet", "q", false, "no report on standard error")
+	f.StringVar(&o.instrument, "instrument", "calls", "`what` to record: sync (barriers, collectives, locks, memory), calls (and transfers), local (and those to the PE itself), functions (and functions of the program compiled with -finstrument-functions)")
+	f.StringVar(&o.clockSync, "clock-sync", "auto", "compare the clocks of hosts at the start and the end: `when` is auto (PEs are on several), off or always")
+	f.StringVar(&o.library, "library", "", "write the libraries, to be linked with, and their headers to this `folder`, and run nothing")
+	o.trace.addTo(f)
+	// Where nothing is said the library's own defaults hold, which are made for this.
+	f.Lookup("trace-buffer").Usage = "`size` of a buffer in which a thread collects events, 1Ki to 64Mi bytes"
+	f.Lookup("trace-pool").Usage = "`number` of buffers of a PE beyond one per thread"
+	f.Lookup("trace-sync").Usage = "threads write their full buffers themselves, and wait for the disk"
+	f.Lookup("trace-flush").Usage = "write what was recorded about so `long` after, though no buffer is full; 0: never (with --live: 200ms)"
+	f.Lookup("trace-buffer").DefValue, f.Lookup("trace-pool").DefValue = "1Mi", "16"
+	o.live.addTo(f)
+	o.report.addTo(cmd)
+	for _, name := range []string{"inputs", "all"} { // are about CFs
+		f.Lookup(name).Hidden = true
+	}
+	f.Lookup("by").Usage = "split the factors by `what`: node (PE), worker, or code (function or operation)"
+	f.Lookup("csv").Usage = "write factors over time, and all metrics by call path and PE, as a table to `FILE`; - is standard output"
+	for flag, values := range map[string][]string{"instrument": instrumentLevels, "clock-sync": whenSyncs, "trace-full": {"wait", "drop"}} {
+		if err := cmd.RegisterFlagCompletionFunc(flag, cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp)); err != nil {
+			panic(err) // the flag was added above
+		}
+	}
+	if err := cmd.MarkFlagDirname("library"); err != nil {
+		panic(err)
+	}
+	return cmd
+}
+
+// check finds what is wrong with the flags, and turns them into settings.
+func (o *shmemOptions) check(f *pflag.FlagSet, args []string) error {
+	if o.library != "" {
+		if len(args) > 0 {
+			return badCommandLine("shmem: --library runs nothing: leave out %q", args[0])
+		}
+		return nil
+	}
+	if len(args) == 0 {
+		return badCommandLine("shmem: no program given; say what starts it, such as oshrun -np 4 ./prog")
+	}
+	if !slices.Contains(instrumentLevels, o.instrument) {
+		return badCommandLine("shmem: --instrument=%s: say %s", o.instrument, orList(instrumentLevels))
+	}
+	if !slices.Contains(whenSyncs, o.clockSync) {
+		return badCommandLine("shmem: --clock-sync=%s: say %s", o.clockSync, orList(whenSyncs))
+	}
+	if err := o.checkTrace(f); err != nil {
+		return err
+	}
+	if !o.live.on {
+		for _, flag := range pageFlags {
+			if f.Changed(flag) {
+				return badCommandLine("shmem: --%s makes no sense without --live", flag)
+			}
+		}
+	} else if err := o.live.page.check("shmem", f); err != nil {
+		return err
+	}
+	return o.report.check("shmem")
+}
+
+// checkTrace turns the flags that say how the trace is written into settings.
+func (o *shmemOptions) checkTrace(f *pflag.FlagSet) error {
+	o.settings = map[string]string{}
+	set := func(flag, variable, value string) {
+		if f.Changed(flag) {
+			o.settings[variable] = value
+		}
+	}
+	set("instrument", "WHYSLOW_INSTRUMENT", o.instrument)
+	set("clock-sync", "WHYSLOW_CLOCK_SYNC", o.clockSync)
+	t := &o.trace
+	if f.Changed("trace-buffer") {
+		n, err := parseBytes(t.buffer)
+		if err != nil || n < 1<<10 || n > largestBuffer {
+			return badCommandLine("shmem: --trace-buffer=%s: say 1Ki to 64Mi bytes", t.buffer)
+		}
+		set("trace-buffer", "WHYSLOW_BUFFER", strconv.Itoa(int(n)))
+	}
+	switch {
+	case t.pool < 1 || t.pool > 1<<16:
+		return badCommandLine("shmem: --trace-pool=%d: say 1 to 65536 buffers", t.pool)
+	case t.level < 0 || t.level > 4:
+		return badCommandLine("shmem: --trace-level=%d: say 0 to 4", t.level)
+	case t.full != "wait" && t.full != "drop":
+		return badCommandLine("shmem: --trace-full=%s: say wait or drop", t.full)
+	}
+	set("trace-pool", "WHYSLOW_POOL", strconv.Itoa(t.pool))
+	set("trace-level", "WHYSLOW_LEVEL", strconv.Itoa(t.level))
+	if t.level == 0 {
+		set("trace-level", "WHYSLOW_LEVEL", "-1")
+	}
+	set("trace-sync", "WHYSLOW_SYNC", map[bool]string{true: "1", false: "0"}[t.sync])
+	set("trace-full", "WHYSLOW_FULL", t.full)
+	if f.Changed("trace-flush") {
+		d := time.Duration(0)
+		if t.flush != "0" {
+			var err error
+			if d, err = time.ParseDuration(t.flush); err != nil || d < time.Millisecond || d > 1000*time.Second {
+				return badCommandLine("shmem: --trace-flush=%s: say 1ms to 1000s, or 0", t.flush)
+			}
+		}
+		set("trace-flush", "WHYSLOW_FLUSH", strconv.FormatInt(d.Milliseconds(), 10))
+	}
+	return nil
+}
+
+// orList is "a, b or c".
+func orList(words []string) string {
+	last := len(words) - 1
+	return strings.Join(words[:last], ", ") + " or " + words[last]
+}
+
+// writeLibraries writes what programs are linked with.
+func writeLibraries(ctx context.Context, io stdio, dir string) error {
+	written, err := collectors.Write(ctx, dir)
+	if err != nil {
+		return ofCollectors(ctx, err)
+	}
+	for _, name := range written {
+		fmt.Fprintln(io.out, filepath.Join(dir, name))
+	}
+	return nil
+}
+
+// ofCollectors is an error of compiling the libraries.
+func ofCollectors(ctx context.Context, err error) error {
+	if ctx.Err() != nil {
+		return exitWith(exitInterrupted, errors.New("interrupted while compiling the library that records"))
+	}
+	return badInput(err)
+}
+
+// besideTrace copies the library into the folder of the trace, which all hosts see as they may not see the cache, and returns
+// where it is. remove removes it.
+func besideTrace(library, dir string) (path string, remove func(), err error) {
+	path = filepath.Join(dir, filepath.Base(library))
+	if strings.ContainsAny(path, " :\t\n") { // these end a name in LD_PRELOAD
+		return library, func() {}, nil
+	}
+	b, err := os.ReadFile(library)
+	if err == nil {
+		err = os.WriteFile(path, b, 0o777)
+	}
+	return path, func() { _ = os.Remove(path) }, err
+}
+
+// runShmem runs, records and reports.
+func runShmem(ctx context.Context, io stdio, o *shmemOptions, words []string) error {
+	l, err := newLaunch(ctx, words)
+	if err != nil {
+		return badInput(err)
+	}
+	line := startProgress(io)
+	line.set("compiling the library that records")
+	library, err := collectors.Build(ctx, "shmem")
+	line.end()
+	if err != nil {
+		return ofCollectors(ctx, err)
+	}
+	dir, made, err := o.makeDir(io, l)
+	if err != nil {
+		return badInput(err)
+	}
+	library, remove, err := besideTrace(library, dir)
+	unmake := func() {
+		remove()
+		if made {
+			os.Remove(dir) // if it is empty
+		}
+	}
+	if err != nil {
+		unmake()
+		return badInput(err)
+	}
+	if err := l.prepare(library, dir, o); err != nil {
+		unmake()
+		return badInput(err)
+	}
+	var page *livePage
+	if o.live.on {
+		if page, err = startLive(io, &o.live, dir); err != nil {
+			unmake()
+			return err
+		}
+		defer page.close()
+	}
+	outcome := l.run(ctx, io)
+	after := afterRun(ctx)
+	endErr := endShmem(io, l, dir, outcome)
+	remove()
+	if page != nil {
+		page.ended()
+	}
+	var nothing *nothingRecorded
+	if errors.As(endErr, &nothing) {
+		unmake()
+		if outcome != nil && exitCode(outcome) == exitInterrupted {
+			return outcome
+		}
+		return endErr
+	}
+	var reportErr error
+	if !errors.Is(endErr, errNoEvents) {
+		reportErr = reportRun(after, io, &o.report, o.quiet, dir)
+	}
+	var result error // the first; the path is the last line, so that all are told before it
+	for _, err := range []error{outcome, reportErr, endErr} {
+		if err == nil {
+			continue
+		}
+		if exit := new(exitError); !errors.As(err, &exit) || exit.err != nil {
+			io.say("%v", err)
+		}
+		result = cmp.Or(result, exitWith(exitCode(err), nil))
+	}
+	if page != nil {
+		page.stay(ctx, io)
+	}
+	fmt.Fprintln(io.err, dir)
+	return result
+}
+
+func exitCode(err error) int {
+	var exit *exitError
+	if errors.As(err, &exit) {
+		return exit.code
+	}
+	return exitUsage
+}
+
+// makeDir makes the folder for the trace, unless there is an empty one; made: it did.
+func (o *shmemOptions) makeDir(io stdio, l *launch) (dir string, made bool, err error) {
+	if o.out == "" {
+		o.out = os.Getenv("WHYSLOW_TRACE")
+	}
+	if o.out != "" {
+		_, err := os.Stat(o.out)
+		return o.out, errors.Is(err, fs.ErrNotExist), makeTraceDir(o.out)
+	}
+	program := l.program
+	if program == "" {
+		program = filepath.Base(l.words[0])
+	}
+	if _, err := os.Stat(program); errors.Is(err, fs.ErrNotExist) || !strings.Contains(program, "/") {
+		program = filepath.Base(program) // found by its name alone: where that is does not matter
+	}
+	dir, note, err := newTraceDir(program)
+	if note != "" {
+		io.say("%s", note)
+	}
+	return dir, true, err
+}

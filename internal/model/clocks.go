@@ -1,0 +1,278 @@
+package model
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"sync"
+
+	"github.com/whyslow/whyslow/trace"
+)
+
+// Clocks says how well the clocks of nodes in different processes agree. All but Nodes counts messages: DFs, requests and
+// CFs, between nodes of different processes, of which both ends were recorded; and of runs on several hosts what collectives and locks ask for. Of a part of a run it tells what is in that part.
+type Clocks struct {
+	Messages     int64
+	Raw          Disorder // by the clocks as they were
+	Interpolated Disorder // by clocks corrected with the comparisons alone
+	Left         Disorder // by the times of the model
+	Nodes        []ClockRepair
+}
+
+// Disorder counts the messages that were received before they were sent.
+type Disorder struct {
+	Count     int64 `json:"count"`
+	LargestNS int64 `json:"largest_ns"` // by how much
+	SumNS     int64 `json:"sum_ns"`
+}
+
+// ClockRepair says how a node's times were moved so that no message is received before it was sent. It is zero where they
+// were not.
+type ClockRepair struct {
+	Count     int64 `json:"count"`      // messages for which the clock was put forward
+	LargestNS int64 `json:"largest_ns"` // by how much at most at once
+	SumNS     int64 `json:"sum_ns"`
+	MovedNS   int64 `json:"moved_ns"` // how far an event was moved at most, including what earlier messages passed on
+}
+
+// Repairs sums up the repairs of all nodes.
+func (c *Clocks) Repairs() (r ClockRepair) {
+	for _, n := range c.Nodes {
+		r.Count, r.SumNS = r.Count+n.Count, r.SumNS+n.SumNS
+		r.LargestNS, r.MovedNS = max(r.LargestNS, n.LargestNS), max(r.MovedNS, n.MovedNS)
+	}
+	return r
+}
+
+func (d *Disorder) see(sent, received int64) {
+	if by := sent - received; by > 0 {
+		d.Count, d.SumNS, d.LargestNS = d.Count+1, d.SumNS+by, max(d.LargestNS, by)
+	}
+}
+
+func (d *Disorder) join(o Disorder) {
+	d.Count, d.SumNS, d.LargestNS = d.Count+o.Count, d.SumNS+o.SumNS, max(d.LargestNS, o.LargestNS)
+}
+
+// Clock gives the correction of a node's clock, for Common. Callers must not change it.
+func (m *Model) Clock(node int) []ClockSync {
+	if node < 0 || node >= len(m.clocks) {
+		return nil
+	}
+	return m.clocks[node]
+}
+
+// Letter is a message between nodes, by the clocks of the nodes as they were.
+type Letter struct {
+	From, To       int32
+	Sent, Received int64
+	Inside         bool // of a process: both nodes read the same clock
+}
+
+func (l Letter) compare(o Letter) int {
+	return cmp.Or(cmp.Compare(l.Sent, o.Sent), cmp.Compare(l.Received, o.Received), cmp.Compare(l.From, o.From), cmp.Compare(l.To, o.To))
+}
+
+// CompareClocks counts the messages between processes and, of them, those that were received before they were sent: as recorded,
+// and by clocks corrected with syncs, those of each node by time. The rest of the result is zero.
+func CompareClocks(syncs [][]ClockSync, letters []Letter) (c Clocks) {
+	at := make([]clockMap, len(syncs))
+	for n := range syncs {
+		at[n].syncs = syncs[n]
+	}
+	for i := range letters {
+		if e := &letters[i]; !e.Inside {
+			c.Messages++
+			c.Raw.see(e.Sent, e.Received)
+			c.Interpolated.see(at[e.From].common(e.Sent), at[e.To].common(e.Received))
+		}
+	}
+	return c
+}
+
+// Join adds what CompareClocks found for other messages of the same run.
+func (c *Clocks) Join(o *Clocks) {
+	c.Messages += o.Messages
+	c.Raw.join(o.Raw)
+	c.Interpolated.join(o.Interpolated)
+	c.Left.join(o.Left)
+}
+
+// Chosen leaves out comparisons of a clock, which are by time, that others explain: where the straight line between those before and
+// after is within the error of one, it tells nothing new. While a program runs messages wait for cores and each other, and comparisons are
+// often ten times worse than at the start and at the end; following them would bend a clock that is straight.
+//
+// The first and the last one are kept, and of those between that the line between them does not explain the one that is
+// farthest from being explained, moved towards the line as far as its error allows; then likewise before and after that one.
+func Chosen(list []ClockSync) []ClockSync {
+	if len(list) < 3 {
+		return list
+	}
+	all, keep := slices.Clone(list), make([]bool, len(list))
+	keep[0], keep[len(list)-1] = true, true
+	for ahead := [][2]int{{0, len(list) - 1}}; len(ahead) > 0; {
+		from, to := ahead[len(ahead)-1][0], ahead[len(ahead)-1][1]
+		ahead = ahead[:len(ahead)-1]
+		ends := []ClockSync{all[from], all[to]}
+		worst, by := 0, int64(0)
+		for i := from + 1; i < to; i++ {
+			k := all[i]
+			line := Common(k.Time, ends) - k.Time
+			if d := max(line-k.Offset, k.Offset-line) - k.Error; d > by {
+				worst, by = i, d
+			}
+		}
+		if by > 0 {
+			k := &all[worst]
+			line := Common(k.Time, ends) - k.Time
+			k.Offset = max(k.Offset-k.Error, min(k.Offset+k.Error, line))
+			keep[worst] = true
+			ahead = append(ahead, [2]int{from, worst}, [2]int{worst, to})
+		}
+	}
+	var out []ClockSync
+	for i, k := range all {
+		if keep[i] {
+			out = append(out, k)
+		}
+	}
+	return out
+}
+
+// syncs are the comparisons of each node's clock that count, by time; those of a node whose offsets are all 0 are left out.
+func (b *builder) syncs() [][]ClockSync {
+	all := make([][]ClockSync, len(b.m.Nodes))
+	for _, s := range b.streams {
+		all[s.node] = append(all[s.node], s.syncs...)
+	}
+	for n, list := range all {
+		if !slices.ContainsFunc(list, func(y ClockSync) bool { return y.Offset != 0 }) {
+			all[n] = nil
+			continue
+		}
+		slices.SortStableFunc(list, func(x, y ClockSync) int { return cmp.Compare(x.Time, y.Time) })
+		if !b.every {
+			all[n] = Chosen(list)
+		}
+	}
+	return all
+}
+
+// processes gives each node the process whose clock it reads: by run.json, or by what its events say.
+func (b *builder) processes() (process []int, several bool) {
+	process = make([]int, len(b.m.Nodes))
+	for n := range process {
+		process[n] = b.m.Nodes[n].Process
+	}
+	for _, s := range b.streams {
+		if s.process >= 0 && b.m.Info.Node(s.node) == nil {
+			process[s.node] = s.process
+		}
+	}
+	for n := range process {
+		several = several || (b.m.Nodes[n].Read && process[n] != process[0])
+	}
+	return process, several
+}
+
+// letters are the messages between nodes, in an order that depends on the trace alone.
+func (b *builder) letters(process []int) (out []Letter) {
+	add := func(sent, received func(*stream) *column[end], count int) {
+		all := filled(count, Letter{From: -1, To: -1})
+		for _, s := range b.streams {
+			each(sent(s), func(e *end) { all[e.number].From, all[e.number].Sent = int32(s.node), e.time })
+			each(received(s), func(e *end) { all[e.number].To, all[e.number].Received = int32(s.node), e.time })
+		}
+		for i, e := range all {
+			if i > 0 && e.From >= 0 && e.To >= 0 && e.From != e.To {
+				e.Inside = process[e.From] == process[e.To]
+				out = append(out, e)
+			}
+		}
+	}
+	add(func(s *stream) *column[end] { return &s.sent }, func(s *stream) *column[end] { return &s.received }, b.messages.size())
+	add(func(s *stream) *column[end] { return &s.asked }, func(s *stream) *column[end] { return &s.askedHere }, b.requests.size())
+	return append(out, b.journeys(process)...)
+}
+
+// journeys are the moves of CFs: the i-th departure of a CF from node a to node b and its i-th arrival at b from a, as in
+// joinMoves; the order of times of one node does not depend on clocks.
+func (b *builder) journeys(process []int) (out []Letter) {
+	var all []move
+	for _, s := range b.streams {
+		each(&s.moves, func(v *move) {
+			if peer := int(v.peer); peer < len(process) && peer != s.node {
+				all = append(all, *v)
+			}
+		})
+	}
+	way := func(v *move) (from, to int32) {
+		if v.out {
+			return v.node, v.peer
+		}
+		return v.peer, v.node
+	}
+	sameWay := func(x, y *move) int {
+		xf, xt := way(x)
+		yf, yt := way(y)
+		return cmp.Or(cmp.Compare(x.cf, y.cf), cmp.Compare(xf, yf), cmp.Compare(xt, yt))
+	}
+	slices.SortStableFunc(all, func(x, y move) int { return cmp.Or(sameWay(&x, &y), cmp.Compare(x.time, y.time)) })
+	for len(all) > 0 {
+		n := 1
+		for n < len(all) && sameWay(&all[0], &all[n]) == 0 {
+			n++
+		}
+		var left, came []int64
+		for i := range all[:n] {
+			if all[i].out {
+				left = append(left, all[i].time)
+			} else {
+				came = append(came, all[i].time)
+			}
+		}
+		from, to := way(&all[0])
+		for i := range min(len(left), len(came)) {
+			out = append(out, Letter{from, to, left[i], came[i], process[from] == process[to]})
+		}
+		all = all[n:]
+	}
+	return out
+}
+
+// ReadClocks finds the corrections of the nodes' clocks that Build uses, without a model: those of each node for Common, and how well
+// they agree. It reads the whole trace, and fails only when ctx ends.
+func ReadClocks(ctx context.Context, r *trace.Reader) ([][]ClockSync, Clocks, error) {
+	b := newBuilder(r.Run(), r.Nodes())
+	perNode := make([]nodeTables, len(b.m.Nodes))
+	for _, n := range r.Nodes() {
+		perNode[n] = b.tables.add(n, r.Defs(n))
+	}
+	var mu sync.Mutex
+	err := r.EachStream(2, func(c *trace.Cursor) error {
+		s := newStream(b, c.Node, c.Stream, perNode[c.Node])
+		for batch := (trace.Batch{}); c.Next(&batch); {
+			if err := ctx.Err(); err != nil {
+				return err
+			}
+			for i, t := range batch.Time {
+				switch k := batch.Kind[i]; k {
+				case trace.KindEntered, trace.KindExited, trace.KindCollective, trace.KindAcquired, trace.KindReleased,
+					trace.KindProgramStarted, trace.KindClockSync, trace.KindDFSent, trace.KindDFReceived, trace.KindDFRequested,
+					trace.KindDFRequestReceived, trace.KindCFMigrated, trace.KindCFStolen, trace.KindCFReceived:
+					s.event(t, k, batch.Args(i))
+				}
+			}
+		}
+		mu.Lock()
+		b.streams = append(b.streams, s)
+		mu.Unlock()
+		return nil
+	})
+	if err != nil {
+		return nil, Clocks{}, err
+	}
+	slices.SortFunc(b.streams, func(x, y *stream) int { return cmp.Or(cmp.Compare(x.node, y.node), cmp.Compare(x.id, y.id)) })
+	b.findClocks(true)
+	return b.m.clocks, b.m.Clocks, nil
+}

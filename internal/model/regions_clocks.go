@@ -1,0 +1,189 @@
+package model
+
+import "slices"
+
+// latestSenders is how many of those that entered a collective last ask of the clocks of all others that these leave it later. When clocks are
+// repaired, another one may turn out to be the last; then that one asks, too, in another round.
+const (
+	latestSenders = 3
+	clockRounds   = 3
+)
+
+// repairRegions corrects clocks so that nobody leaves a collective before those have entered it that it needs, and nobody has a lock
+// before it was released, as well as what messages ask for.
+func (b *builder) repairRegions(process []int, letters []Letter, raw []Thread) {
+	m := b.m
+	syncs := m.clocks
+	found := map[Letter]bool{}
+	m.clocks, m.Clocks = RepairClocks(syncs, letters)
+	for range clockRounds {
+		before := len(letters)
+		for _, e := range b.regionLetters(process, m.clocks, raw) {
+			if !found[e] {
+				found[e] = true
+				letters = append(letters, e)
+			}
+		}
+		if len(letters) == before {
+			return
+		}
+		m.clocks, m.Clocks = RepairClocks(syncs, letters)
+	}
+}
+
+// severalHosts tells whether threads that entered regions read clocks that may differ.
+func (b *builder) severalHosts() bool {
+	first := -1
+	for _, s := range b.streams {
+		if s.log == nil && !s.entered {
+			continue
+		}
+		if first < 0 {
+			first = s.node
+		}
+		if b.m.Nodes[s.node].Host != b.m.Nodes[first].Host || len(b.m.clocks[s.node]) > 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// rawThreads are the threads of the streams read here with what collectives and locks ask of clocks, no more: the visits are those of the
+// collectives, with their numbers. Times are those of the nodes' own clocks.
+func (b *builder) rawThreads() (out []Thread) {
+	for _, s := range b.streams {
+		if s.log == nil {
+			continue
+		}
+		n := s.log.collectives.len()
+		t := Thread{Node: s.node, Stream: s.id, last: s.last, Enter: make([]int64, 0, n), Exit: make([]int64, 0, n), Collectives: make([]Collective, 0, n)}
+		each(&s.log.collectives, func(c *Collective) {
+			own, v := *c, visit{}
+			if c.Visit >= 0 {
+				v, own.Visit = *s.log.visits.at(int(c.Visit)), int32(len(t.Enter))
+			}
+			t.Enter, t.Exit, t.Collectives = append(t.Enter, v.enter), append(t.Exit, v.exit), append(t.Collectives, own)
+		})
+		each(&s.log.locks, func(l *LockEvent) { t.Locks = append(t.Locks, *l) })
+		out = append(out, t)
+	}
+	return out
+}
+
+// on gives a raw thread by a clock.
+func (t *Thread) on(clock clockMap) Thread {
+	out := Thread{Node: t.Node, Stream: t.Stream, Enter: make([]int64, len(t.Enter)), Exit: make([]int64, len(t.Exit)),
+		Collectives: slices.Clone(t.Collectives), Locks: slices.Clone(t.Locks)}
+	for v, exit := range t.Exit {
+		if exit == None {
+			exit = t.last
+		}
+		out.Enter[v], out.Exit[v] = clock.common(t.Enter[v]), clock.common(exit)
+	}
+	for i := range out.Locks {
+		out.Locks[i].Time = clock.common(out.Locks[i].Time)
+	}
+	return out
+}
+
+// regionLetters are what collectives and locks of raw threads ask of clocks. clocks say which came last and who had a lock before; the times
+// of the letters are those of the nodes' own clocks.
+func (b *builder) regionLetters(process []int, clocks [][]ClockSync, raw []Thread) (out []Letter) {
+	r := &Regions{}
+	for i := range raw {
+		r.Threads = append(r.Threads, raw[i].on(clockMap{syncs: clocks[raw[i].Node]}))
+	}
+	r.pair(len(b.m.Nodes))
+	add := func(from, to int32, sent, received int64) {
+		if x, y := r.Threads[from].Node, r.Threads[to].Node; x != y && received != None {
+			out = append(out, Letter{int32(x), int32(y), sent, received, process[x] == process[y]})
+		}
+	}
+	arrived := func(e Member) int64 { // on its own clock
+		t, c := &r.Threads[e.Thread], r.Record(e)
+		if c.Notify >= 0 && t.Collectives[c.Notify].Visit >= 0 {
+			c = &t.Collectives[c.Notify]
+		}
+		return raw[e.Thread].Enter[c.Visit]
+	}
+	left := func(e Member) int64 { return raw[e.Thread].Exit[r.Record(e).Visit] }
+	for i := range r.Instances {
+		in, members := &r.Instances[i], r.MembersOf(i)
+		if in.Kind == CollectivePrefixReduce && in.Sync.In != SyncNo && in.Root >= 0 {
+			last := int(in.Root)
+			for p := 1; p < len(members); p++ {
+				k := (int(in.Root) + p) % len(members)
+				add(members[last].Thread, members[k].Thread, arrived(members[last]), left(members[k]))
+				if r.Arrived(members[k]) > r.Arrived(members[last]) {
+					last = k
+				}
+			}
+			continue
+		}
+		for _, e := range r.senders(in, members) {
+			for k, to := range members {
+				if in.needs(k, e) {
+					add(members[e].Thread, to.Thread, arrived(members[e]), left(to))
+				}
+			}
+		}
+	}
+	for i := range r.Locks {
+		for _, h := range r.Locks[i].Holds {
+			if h.Acquired.Thread < 0 {
+				continue
+			}
+			if from := r.LockEvent(h.Acquired).Link; from.Thread >= 0 {
+				add(from.Thread, h.Acquired.Thread, raw[from.Thread].Locks[from.Event].Time, raw[h.Acquired.Thread].Locks[h.Acquired.Event].Time)
+			}
+		}
+	}
+	return out
+}
+
+// senders are the members that others must wait for: the root, or those that entered last.
+func (r *Regions) senders(in *Instance, members []Member) []int {
+	switch in.Kind {
+	case CollectiveBroadcast, CollectiveScatter:
+		if in.Root < 0 {
+			return nil
+		}
+		return []int{int(in.Root)}
+	case CollectiveAlloc:
+		return []int{0}
+	}
+	all := make([]int, len(members))
+	for k := range all {
+		all[k] = k
+	}
+	slices.SortStableFunc(all, func(x, y int) int {
+		a, b := r.Arrived(members[x]), r.Arrived(members[y])
+		if a > b {
+			return -1
+		} else if a < b {
+			return 1
+		}
+		return 0
+	})
+	return all[:min(len(all), latestSenders)]
+}
+
+// needs tells whether a member cannot leave before another one has entered.
+func (in *Instance) needs(k, other int) bool {
+	if k == other {
+		return false
+	}
+	switch in.Kind {
+	case CollectiveBarrier:
+		return true
+	case CollectiveAlloc:
+		return other == 0
+	case CollectiveBroadcast, CollectiveScatter:
+		return in.Sync.In != SyncNo && other == int(in.Root)
+	case CollectiveGatherAll, CollectiveExchange, CollectiveAllReduce, CollectiveCollect:
+		return in.Sync.In != SyncNo
+	case CollectiveGather, CollectiveReduce:
+		return in.Sync.In != SyncNo && k == int(in.Root)
+	}
+	return false
+}

@@ -1,0 +1,193 @@
+package model
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+
+	"github.com/whyslow/whyslow/internal/group"
+	"github.com/whyslow/whyslow/trace"
+)
+
+// clockedRun is made-up barriers, broadcasts and sections with a lock, of nodes on hosts whose clocks are wrong.
+func clockedRun(t *rapid.T, nodes int, hosts bool) string {
+	type node struct {
+		text        strings.Builder
+		now, offset int64
+		drift       int64 // parts per million
+	}
+	list := make([]node, nodes)
+	run := ""
+	for i := range list {
+		host := "a"
+		if hosts {
+			host = fmt.Sprint("h", i)
+			if i > 0 {
+				list[i].offset, list[i].drift = rapid.Int64Range(-50000, 50000).Draw(t, "offset"), rapid.Int64Range(-40, 40).Draw(t, "drift")
+			}
+		}
+		run += fmt.Sprintf(`,{"node":%d,"process":%d,"workers":1,"host":%q}`, i, i, host)
+	}
+	at := func(n *node, t int64) int64 { return t + n.offset + t*n.drift/1000000 }
+	emit := func(n *node, format string, args ...any) {
+		fmt.Fprintf(&n.text, "%d %s\n", at(n, n.now), fmt.Sprintf(format, args...))
+	}
+	sync := func(i int, n *node) {
+		if hosts && i > 0 {
+			off := rapid.Int64Range(-2000, 2000).Draw(t, "error")
+			emit(n, "Global.onClockSync offset=%d error=2000", n.now-at(n, n.now)+off)
+		}
+	}
+	for i := range list {
+		n := &list[i]
+		fmt.Fprintf(&n.text, "#node %d\n#code 1 op barrier\n#code 2 lock lock\n#site 1 code=1\n#site 2 code=2\n", i)
+		n.now = 1000
+		emit(n, "Global.onProgramStarted process=%d", i)
+		sync(i, n)
+	}
+	free := int64(0)
+	for range rapid.IntRange(1, 12).Draw(t, "phases") {
+		for i := range list {
+			list[i].now += rapid.Int64Range(1, 100000).Draw(t, "work")
+		}
+		if rapid.Bool().Draw(t, "lock") {
+			for i := range list {
+				n := &list[i]
+				emit(n, "Region.onEntered 2")
+				n.now = max(n.now, free) + 1
+				emit(n, "Sync.onAcquired 4")
+				emit(n, "Region.onExited 2")
+				n.now += 9000 // longer than clocks are off once they are corrected
+				emit(n, "Region.onEntered 2")
+				emit(n, "Sync.onReleased 4")
+				free = n.now
+				emit(n, "Region.onExited 2")
+			}
+			continue
+		}
+		kind := rapid.SampledFrom([]string{"barrier", "broadcast", "all-reduce", "reduce", "prefix-reduce"}).Draw(t, "kind")
+		last := int64(0)
+		for i := range list {
+			emit(&list[i], "Region.onEntered 1")
+			emit(&list[i], "Sync.onCollective %s size=%d root=0", kind, nodes)
+			last = max(last, list[i].now)
+		}
+		for i := range list {
+			list[i].now = last + rapid.Int64Range(1, 50).Draw(t, "exit")
+			emit(&list[i], "Region.onExited 1")
+		}
+	}
+	out := ""
+	for i := range list {
+		n := &list[i]
+		n.now += 10
+		sync(i, n)
+		emit(n, "Global.onProgramFinished")
+		out += n.text.String()
+	}
+	return fmt.Sprintf("#run {\"nodes\":[%s]}\n", run[1:]) + out
+}
+
+// TestRegionClocks corrects clocks of hosts: nobody leaves a barrier before all have entered, or has a lock before it was released.
+func TestRegionClocks(t *testing.T) {
+	repaired := 0
+	rapid.Check(t, func(rt *rapid.T) {
+		nodes := rapid.IntRange(2, 6).Draw(rt, "nodes")
+		text := clockedRun(rt, nodes, true)
+		m := build(t, text)
+		r := m.Regions
+		if m.Clocks.Repairs().Count > 0 {
+			repaired++
+		}
+		for i := range r.Instances {
+			in := &r.Instances[i]
+			for k, x := range r.MembersOf(i) {
+				for j, y := range r.MembersOf(i) {
+					if !in.needs(k, j) {
+						continue
+					}
+					if late := r.Arrived(y) - r.left(x); late > 2 {
+						rt.Fatalf("member %d left %s %d before %d entered it\n%s", k, in.Kind, late, j, text)
+					}
+				}
+			}
+		}
+		if r.Overlapping > 0 {
+			rt.Fatalf("two had a lock\n%s", text)
+		}
+	})
+	if repaired == 0 {
+		t.Error("no clock was repaired")
+	}
+}
+
+// TestRegionClocksOfOneHost leaves the times of one host as they are.
+func TestRegionClocksOfOneHost(t *testing.T) {
+	rapid.Check(t, func(rt *rapid.T) {
+		m := build(t, clockedRun(rt, 3, false))
+		if m.Clocks.Messages != 0 || m.Clock(1) != nil {
+			rt.Fatalf("%v", m.Clocks)
+		}
+	})
+}
+
+// TestShareRegionClocks corrects clocks alike where several processes read the trace.
+func TestShareRegionClocks(t *testing.T) {
+	rapid.Check(t, func(rt *rapid.T) {
+		text := clockedRun(rt, rapid.IntRange(2, 5).Draw(rt, "nodes"), true)
+		dir, err := os.MkdirTemp("", "share")
+		if err != nil {
+			rt.Fatal(err)
+		}
+		defer os.RemoveAll(dir)
+		if err := trace.Parse(strings.NewReader(text), dir); err != nil {
+			rt.Fatal(err)
+		}
+		one := build(t, text)
+		var wg sync.WaitGroup
+		errs := make([]error, 3)
+		for rank, g := range group.Local(len(errs)) {
+			wg.Go(func() {
+				defer g.Leave()
+				r, err := trace.OpenShare(dir, rank, len(errs))
+				if err != nil {
+					errs[rank] = err
+					return
+				}
+				defer r.Close()
+				m, err := BuildShare(context.Background(), r, Options{}, g)
+				if err != nil {
+					errs[rank] = err
+					return
+				}
+				for i := range one.Regions.Threads {
+					x, y := &one.Regions.Threads[i], &m.Regions.Threads[i]
+					for k := range x.Collectives {
+						a, b := x.Collectives[k], y.Collectives[k]
+						if x.Enter[a.Visit] != y.Enter[b.Visit] || x.Exit[a.Visit] != y.Exit[b.Visit] || a.Instance != b.Instance {
+							errs[rank] = fmt.Errorf("thread %d, collective %d: %v, %v", i, k, a, b)
+						}
+					}
+					if !slices.Equal(x.Locks, y.Locks) && len(x.Enter) == len(y.Enter) {
+						errs[rank] = fmt.Errorf("thread %d: %v, %v", i, x.Locks, y.Locks)
+					}
+				}
+				if d := cmp.Diff(one.Clocks, m.Clocks) + cmp.Diff(one.Regions.Locks, m.Regions.Locks) + cmp.Diff(one.Regions.Instances, m.Regions.Instances); d != "" {
+					errs[rank] = errors.New(d)
+				}
+			})
+		}
+		wg.Wait()
+		if err := errors.Join(errs...); err != nil {
+			rt.Fatalf("%v\n%s", err, text)
+		}
+	})
+}

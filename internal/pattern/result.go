@@ -1,0 +1,187 @@
+package pattern
+
+import "github.com/whyslow/whyslow/internal/model"
+
+// Result is what the search found in a run: severities, that is amounts of metrics, by call path and thread.
+//
+// A severity is exclusive along the call tree (what a call path's own calls lost, without those below it) and inclusive along
+// the metric tree (a metric contains its children). So the sum over a metric's children never exceeds the metric, and the sum of
+// Time over all call paths of a thread is how long it ran.
+type Result struct {
+	// Metrics is a forest, parents before children. Metrics[0] is Time.
+	Metrics []Metric `json:"metrics"`
+	// Regions are what is called; Regions[0] stands for the time of a thread outside of all regions.
+	Regions []Region `json:"regions"`
+	// Calls are the call paths, depth first, parents before children; Calls[0] is outside of all regions.
+	Calls   []Call   `json:"calls"`
+	Threads []Thread `json:"threads"` // by node and stream
+	// Late says who others waited for, largest first.
+	Late        []Late       `json:"late"`
+	Locks       []Lock       `json:"locks"`       // largest waits first
+	Collectives []Collective `json:"collectives"` // by call path and modes, largest waits first
+	Transfers   []Transfer   `json:"transfers"`   // by call path, longest first
+	Problems    []string     `json:"problems"`    // what could not be paired or was not recorded, a sentence each
+
+	pieces map[model.WorkerID][]Piece
+}
+
+// Unit of a metric.
+type Unit string
+
+// Units.
+const (
+	NS    Unit = "ns"
+	Occ   Unit = "occ" // how often
+	Bytes Unit = "bytes"
+)
+
+// Metric is something that is measured: a pattern, or the time it is a part of.
+type Metric struct {
+	ID     string `json:"id"`     // of the pattern or branch: "wait-at-barrier"; unique
+	Name   string `json:"name"`   // "Wait at barrier"
+	Parent int    `json:"parent"` // index into Metrics; -1: a root
+	Unit   Unit   `json:"unit"`
+	Doc    string `json:"doc"` // what it is and how it is computed, a sentence or two
+	// Pattern is the number of the pattern, 1 to 12 (see docs/pgas.md), 0 for other metrics.
+	Pattern int `json:"pattern,omitempty"`
+	// Reading marks an alternative definition of the metric it names by id, which is a root of its own: not a part of Time, since
+	// its time overlaps others'.
+	Reading string `json:"reading,omitempty"`
+	// Rows are the severities, by call path in increasing order; what is not listed is 0.
+	Rows []Row `json:"rows"`
+}
+
+// Row is the severities of one metric at one call path.
+type Row struct {
+	Call   int     `json:"call"`
+	Values []int64 `json:"values"` // by thread
+}
+
+// Region is a function of the program, or an operation of its run-time system.
+type Region struct {
+	Name string `json:"name"`
+	Kind string `json:"kind"` // trace.CodeKind in words: "barrier"
+	File string `json:"file,omitempty"`
+	Line int    `json:"line,omitempty"`
+}
+
+// Call is a call path: a region called at a place, from another call path.
+type Call struct {
+	Parent int    `json:"parent"` // index into Calls, -1 for the roots
+	Region int    `json:"region"`
+	File   string `json:"file,omitempty"` // where it is called
+	Line   int    `json:"line,omitempty"`
+}
+
+// Thread is a stream of a node that entered regions.
+type Thread struct {
+	Node   int    `json:"node"`
+	Stream int    `json:"stream"`
+	Host   string `json:"host,omitempty"`
+	// Counts over the whole run.
+	Calls    int64 `json:"calls"`    // operations of the run-time system
+	Syncs    int64 `json:"syncs"`    // of them barriers, collectives, locks, completions and waits
+	Puts     int64 `json:"puts"`     // one-sided transfers; likewise
+	Gets     int64 `json:"gets"`     //
+	Atomics  int64 `json:"atomics"`  //
+	Sent     int64 `json:"sent"`     // bytes this thread put and its collectives sent
+	Received int64 `json:"received"` // bytes it got
+}
+
+// Late says for whom others waited, and what that thread did meanwhile.
+type Late struct {
+	Metric int   `json:"metric"` // the pattern
+	Call   int   `json:"call"`   // call path of those who waited
+	Thread int   `json:"thread"` // who came last, by index into Threads
+	NS     int64 `json:"ns"`     // what others lost, in sum
+	Count  int64 `json:"count"`  // how often
+	// Doing are the call paths in which the late thread spent its time meanwhile, longest first.
+	Doing []Doing `json:"doing"`
+}
+
+// Doing is time spent in a call path.
+type Doing struct {
+	Call int   `json:"call"`
+	NS   int64 `json:"ns"`
+}
+
+// Lock is what happened to one lock.
+type Lock struct {
+	ID uint64 `json:"id"`
+	// Name is what it is called, see model.Lock, or its number, "0x4060". File and Line are where the variable is declared, or the memory allocated.
+	Name       string `json:"name"`
+	File       string `json:"file,omitempty"`
+	Line       int    `json:"line,omitempty"`
+	Acquired   int64  `json:"acquired"`    // how often
+	Contended  int64  `json:"contended"`   // of them after waiting
+	WaitNS     int64  `json:"wait_ns"`     // in sum
+	HoldNS     int64  `json:"hold_ns"`     // from being acquired to its release, in sum
+	LongestNS  int64  `json:"longest_ns"`  // the longest hold
+	HandoverNS int64  `json:"handover_ns"` // from a release to the next acquisition of a waiting thread, in sum
+	Chain      int    `json:"chain"`       // most threads waiting at once
+	// Blocks tells who waited for whom. A wait is divided among all that had the lock meanwhile, each from the release before its own hold to
+	// the end of that.
+	Blocks []Block `json:"blocks"` // longest first
+}
+
+// Block is how long one thread waited for a lock that another one had.
+type Block struct {
+	Waiter int   `json:"waiter"` // indices into Threads
+	Owner  int   `json:"owner"`
+	NS     int64 `json:"ns"`
+	Count  int64 `json:"count"`
+}
+
+// Collective is a collective operation at a call path, with what its modes cost.
+type Collective struct {
+	Call  int    `json:"call"`
+	Kind  string `json:"kind"` // as in SyncEvents.onCollective
+	Sync  string `json:"sync"` // modes, "all/my"; "" where the interface has none
+	Count int64  `json:"count"`
+	Bytes int64  `json:"bytes"` // sent, in sum
+	NS    int64  `json:"ns"`    // time in it, over all threads
+	// EntryNS is all time lost before the last one entered, AllSyncNS the part of it that only the mode IN_ALLSYNC asks for: what IN_MYSYNC
+	// would save; ExitNS what was lost at the end.
+	EntryNS   int64 `json:"entry_ns"`
+	AllSyncNS int64 `json:"allsync_ns"`
+	ExitNS    int64 `json:"exit_ns"`
+	// AfterBarrier counts those right before which every member had left a barrier: nothing was written in between that a weaker mode could
+	// let others read too early.
+	AfterBarrier int64 `json:"after_barrier"`
+	// BetweenNS is, of those, the longest time between a member's leaving the barrier and entering the collective.
+	BetweenNS int64 `json:"between_ns"`
+}
+
+// Transfer is the blocking one-sided transfers at a call path.
+type Transfer struct {
+	Call  int   `json:"call"`
+	Count int64 `json:"count"`
+	Bytes int64 `json:"bytes"`
+	NS    int64 `json:"ns"`
+	// Runs counts sequences of two or more transfers of one thread without anything else of a region between them; OverlapNS is what would be
+	// saved if those of a run were under way at once: their time but for the longest of each.
+	Runs      int64 `json:"runs"`
+	OverlapNS int64 `json:"overlap_ns"`
+}
+
+// Piece is time of a worker that a pattern or operation explains. The pieces of a worker do not overlap, are in order, and what is between
+// them is the program's own work.
+type Piece struct {
+	From, To int64  // common clock
+	Factor   byte   // 'S', 'L', 'O' or 'W'
+	Part     string // of the factor: id of the pattern; for L the link, "0->1"
+	Call     int    // index into Calls
+}
+
+// Pieces gives the pieces of a worker, for the division of its time.
+func (r *Result) Pieces(w model.WorkerID) []Piece { return r.pieces[w] }
+
+// Value gives the severity of a metric at a call path, of one thread.
+func (r *Result) Value(metric, call, thread int) int64 {
+	for _, row := range r.Metrics[metric].Rows {
+		if row.Call == call {
+			return row.Values[thread]
+		}
+	}
+	return 0
+}

@@ -1,0 +1,128 @@
+// Package symbols tells which function, file and line an address of a program is in, or which variable it is.
+//
+// A collector that knows only addresses writes "PATH+0xOFFSET": the path of the executable or shared object, absolute, and the address
+// as the file itself counts (where the code was at run time, less where the file was loaded). Programs are built again and moved,
+// so what the addresses mean is looked up when the run ends and kept beside the trace, in symbols.json.
+package symbols
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+)
+
+// Place is where an address is in the source. File and Line are those of the innermost function that is not out of a system header:
+// a call within an inlined function is where it is written, whether the compiler inlined it or not.
+type Place struct {
+	Function string `json:"function,omitempty"` // without its arguments; "" where it is not known
+	File     string `json:"file,omitempty"`     // as the compiler was told, made absolute by the folder it ran in; "" without debug information
+	Line     int    `json:"line,omitempty"`     // from 1; 0 without debug information
+	// Variable is what is at the address where that is no code: "queue_lock", "locks[3]", "state.lock" or, without debug information,
+	// "state+0x40". File and Line are where it is declared.
+	Variable string `json:"variable,omitempty"`
+}
+
+// Table has the places of addresses, by their text "PATH+0xOFFSET".
+type Table map[string]Place
+
+// File is the name of a table in the folder of a trace.
+const File = "symbols.json"
+
+// tableLimit is how large symbols.json may be, in bytes: some 500,000 places.
+const tableLimit = 64 << 20
+
+// Resolve looks addresses up in the files they name: their symbol tables, and their debug information (DWARF 2 to 5) where they have
+// any. What cannot be found is left out: texts that are no addresses, files that are not there, are not regular files or not ELF, or are
+// stripped. A file built again after the run gives wrong places.
+func Resolve(addresses []string) Table {
+	modules := map[string][]uint64{}
+	for _, text := range addresses {
+		if path, offset, ok := Split(text); ok {
+			modules[path] = append(modules[path], offset)
+		}
+	}
+	t := Table{}
+	for path, offsets := range modules {
+		for offset, place := range lookUp(path, offsets) {
+			t[Join(path, offset)] = place
+		}
+	}
+	// The same address may be written with other digits (0x0A); what was asked for is what is found.
+	for _, text := range addresses {
+		if path, offset, ok := Split(text); ok {
+			if place, found := t[Join(path, offset)]; found {
+				t[text] = place
+			}
+		}
+	}
+	return t
+}
+
+// Split takes "PATH+0xOFFSET" apart; ok is false where the text is no address, or its path not absolute.
+func Split(address string) (path string, offset uint64, ok bool) {
+	i := strings.LastIndex(address, "+0x")
+	if i < 1 || !filepath.IsAbs(address[:i]) {
+		return "", 0, false
+	}
+	offset, err := strconv.ParseUint(address[i+3:], 16, 64)
+	return address[:i], offset, err == nil
+}
+
+// Join makes the text of an address.
+func Join(path string, offset uint64) string { return path + "+0x" + strconv.FormatUint(offset, 16) }
+
+// Load reads the table kept with a trace; nil without an error where there is none.
+func Load(traceDir string) (Table, error) {
+	path := filepath.Join(traceDir, File)
+	f, err := os.Open(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	text, err := io.ReadAll(io.LimitReader(f, tableLimit+1))
+	if err != nil {
+		return nil, err
+	}
+	if len(text) > tableLimit {
+		return nil, fmt.Errorf("%s: larger than %d MiB: no table of whyslow's; remove it to see addresses instead of lines", path, tableLimit>>20)
+	}
+	t := Table{}
+	if err := json.Unmarshal(text, &t); err != nil {
+		return nil, fmt.Errorf("%s: %w; remove it to see addresses instead of lines", path, err)
+	}
+	for address, p := range t {
+		if p.Line < 0 {
+			return nil, fmt.Errorf("%s: %s: line %d: there is none; remove the file to see addresses instead of lines", path, address, p.Line)
+		}
+	}
+	return t, nil
+}
+
+// Save keeps the table with a trace: whole or, where that fails, as it was.
+func (t Table) Save(traceDir string) error {
+	text, err := json.MarshalIndent(t, "", " ")
+	if err != nil {
+		return err
+	}
+	f, err := os.CreateTemp(traceDir, File+".*")
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(append(text, '\n'))
+	if err = errors.Join(err, f.Chmod(0o644), f.Close()); err == nil {
+		err = os.Rename(f.Name(), filepath.Join(traceDir, File))
+	}
+	if err != nil {
+		os.Remove(f.Name())
+	}
+	return err
+}

@@ -1,0 +1,219 @@
+package symbols
+
+import (
+	"debug/dwarf"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// compiler skips a test where there is no C compiler.
+func compiler(t testing.TB) string {
+	t.Helper()
+	cc, err := exec.LookPath("cc")
+	if err != nil {
+		t.Skip("no C compiler here")
+	}
+	return cc
+}
+
+func run(t testing.TB, dir, name string, args ...string) string {
+	t.Helper()
+	cmd := exec.Command(name, args...)
+	cmd.Dir = dir
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		t.Fatalf("%s %s: %v\n%s", name, strings.Join(args, " "), err, out)
+	}
+	return string(out)
+}
+
+// sources copies testdata into dir.
+func sources(t testing.TB, dir string) {
+	t.Helper()
+	if _, err := os.Stat(filepath.Join(dir, "program.c")); err != nil {
+		if err := os.CopyFS(dir, os.DirFS("testdata")); err != nil {
+			t.Fatal(err)
+		}
+		header := "static inline __attribute__((always_inline)) void from_header(void) { where(\"header\"); __asm__ volatile(\"\"); }\n"
+		if err := os.WriteFile(filepath.Join(dir, "header.h"), []byte(header), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// build compiles testdata/program.c in dir and returns the program's path.
+func build(t testing.TB, dir string, flags ...string) string {
+	t.Helper()
+	cc := compiler(t)
+	sources(t, dir)
+	run(t, dir, cc, append([]string{"-o", "program", "program.c", "where.c"}, flags...)...)
+	return filepath.Join(dir, "program")
+}
+
+// places runs a program and resolves what it prints: by what it says of the place, "FUNCTION:LINE".
+func places(t testing.TB, dir, program string) (got map[string]Place) {
+	t.Helper()
+	got = map[string]Place{}
+	addresses := map[string]string{}
+	var list []string
+	for line := range strings.Lines(run(t, dir, program)) {
+		what, address, ok := strings.Cut(strings.TrimSpace(line), " ")
+		if !ok {
+			t.Fatalf("it printed %q", line)
+		}
+		addresses[what], list = address, append(list, address)
+	}
+	table := Resolve(list)
+	for what, address := range addresses {
+		if p, ok := table[address]; ok {
+			got[what] = p
+		}
+	}
+	return got
+}
+
+func TestPrograms(t *testing.T) {
+	for name, test := range map[string]struct {
+		flags []string
+		lines bool // with debug information
+		none  bool // nothing is found
+	}{
+		"DWARF 4":            {flags: []string{"-gdwarf-4"}, lines: true},
+		"DWARF 5":            {flags: []string{"-gdwarf-5"}, lines: true},
+		"DWARF 2":            {flags: []string{"-gdwarf-2"}, lines: true},
+		"optimised":          {flags: []string{"-gdwarf-5", "-O2"}, lines: true},
+		"optimised, 4":       {flags: []string{"-gdwarf-4", "-O2"}, lines: true},
+		"in sections":        {flags: []string{"-g", "-O2", "-ffunction-sections"}, lines: true},
+		"position-dependent": {flags: []string{"-g", "-no-pie"}, lines: true},
+		"compressed":         {flags: []string{"-g", "-gz"}, lines: true},
+		"no debug info":      {flags: []string{"-g0"}},
+		"no info, optimised": {flags: []string{"-g0", "-O2"}},
+		"stripped":           {flags: []string{"-g", "-s"}, none: true},
+		"line tables only":   {flags: []string{"-g1"}, lines: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			dir := t.TempDir()
+			program := build(t, dir, test.flags...)
+			check(t, places(t, dir, program), dir, "main", test.lines, test.none)
+		})
+	}
+}
+
+// check compares what was found in program.c with what that prints.
+func check(t *testing.T, got map[string]Place, dir, main string, lines, none bool) {
+	t.Helper()
+	want := map[string]Place{}
+	for _, what := range []string{"inlined:5", "local:10", "MAIN:15", "header:1"} {
+		function, line, _ := strings.Cut(what, ":")
+		p := Place{Function: strings.Replace(function, "MAIN", main, 1)}
+		if lines {
+			p.File = filepath.Join(dir, "program.c")
+			p.Line, _ = strconv.Atoi(line)
+		}
+		if function == "header" {
+			what, p.Function = "header", "from_header"
+			if lines {
+				p.File = filepath.Join(dir, "header.h")
+			}
+		}
+		// Without debug information an inlined function is part of the one around it.
+		if !lines && (function == "inlined" || function == "header") {
+			p.Function = main
+		}
+		want[what] = p
+	}
+	if none {
+		want = map[string]Place{}
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestSharedObject(t *testing.T) {
+	dir := t.TempDir()
+	build(t, dir)
+	cc := compiler(t)
+	run(t, dir, cc, "-g", "-DSHARED_PART", "-shared", "-fPIC", "-o", "libpart.so", "program.c", "where.c")
+	if err := os.WriteFile(filepath.Join(dir, "user.c"), []byte("int part_main(void);\nint main(void) { return part_main(); }\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	run(t, dir, cc, "-o", "user", "user.c", "-L.", "-lpart", "-Wl,-rpath,"+dir)
+	check(t, places(t, dir, filepath.Join(dir, "user")), dir, "part_main", true, false)
+}
+
+// A call in a function of a system header that was inlined is the line that calls that.
+func TestSystemHeader(t *testing.T) {
+	frames := []frame{{name: "main"}, {name: "mine", callFile: 1, callLine: 20}, {name: "sort", callFile: 1, callLine: 30}, {name: "less", callFile: 2, callLine: 40}}
+	files := []*dwarf.LineFile{nil, {Name: "/home/me/a.cpp"}, {Name: "/usr/include/c++/12/bits/sort.h"}}
+	got := outOfHeaders(Place{Function: "_Z4main", File: "/usr/include/c++/12/bits/less.h", Line: 7}, frames, files)
+	if want := (Place{Function: "mine", File: "/home/me/a.cpp", Line: 30}); got != want {
+		t.Errorf("%+v, want %+v", got, want)
+	}
+}
+
+func TestOtherTexts(t *testing.T) {
+	dir := t.TempDir()
+	program := build(t, dir, "-g")
+	text := filepath.Join(dir, "program.c")
+	fifo := filepath.Join(dir, "pipe")
+	run(t, dir, "mkfifo", fifo)
+	for _, address := range []string{"", "+0x10", "x+0x10", program, program + "+0xq", program + "+0x", program + "+0xffffffffffffffff", program + "+0x11223344556677889",
+		text + "+0x10", fifo + "+0x10", "/dev/zero+0x1", dir + "+0x1", filepath.Join(dir, "none") + "+0x10"} {
+		if got := Resolve([]string{address}); len(got) > 0 {
+			t.Errorf("%q: %v", address, got)
+		}
+	}
+	// Digits may be written in another way.
+	var address string
+	for line := range strings.Lines(run(t, dir, program)) {
+		_, address, _ = strings.Cut(strings.TrimSpace(line), " ")
+	}
+	i := strings.LastIndex(address, "+0x")
+	other := address[:i] + "+0x000" + strings.ToUpper(address[i+3:])
+	if got := Resolve([]string{other}); got[other].Line == 0 {
+		t.Errorf("%s: %v", other, got)
+	}
+}
+
+func TestTable(t *testing.T) {
+	dir := t.TempDir()
+	if got, err := Load(dir); got != nil || err != nil {
+		t.Errorf("no table: %v, %v", got, err)
+	}
+	want := Table{"/home/me/a+0x10": {Function: "main", File: "/home/me/a.c", Line: 3}, "/home/me/a b+0x1+0x20": {Function: "f<int>"}, "/home/me/a+0x40": {File: "/home/me/a.c", Line: 9, Variable: "locks[3]"}}
+	if err := want.Save(dir); err != nil {
+		t.Fatal(err)
+	}
+	if err := want.Save(dir); err != nil { // again
+		t.Fatal(err)
+	}
+	got, err := Load(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+	if files, _ := os.ReadDir(dir); len(files) != 1 {
+		t.Errorf("left behind: %v", files)
+	}
+	for _, wrong := range []string{"", "[]", `{"a":{"line":-1}}`, `{"a":{"line":1.5}}`, "{"} {
+		if err := os.WriteFile(filepath.Join(dir, File), []byte(wrong), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		if got, err := Load(dir); err == nil || !strings.Contains(err.Error(), dir) {
+			t.Errorf("%s: %v, %v", wrong, got, err)
+		}
+	}
+	if err := want.Save(filepath.Join(dir, "none")); err == nil {
+		t.Error("saved nowhere")
+	}
+}

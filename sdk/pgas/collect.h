@@ -1,0 +1,466 @@
+#ifndef WHYSLOW_COLLECT_H
+#define WHYSLOW_COLLECT_H
+/* collect.h: what collectors for PGAS programs have in common, on top of whyslow.h.
+ *
+ * Problem. A library that is called in the midst of somebody else's program (a UPC run-time system through GASP, OpenSHMEM
+ * through PSHMEM) must record what is entered and left, by which thread, called from where, and must neither be noticed nor
+ * do harm, whatever the program does: start threads, fork, call back into the library, exit in the middle.
+ *
+ * Plan. A node is a UPC thread or an OpenSHMEM PE: a context of whyslow.h with one worker, and a file of its own. A wsc_thread is a
+ * thread of the operating system that records for a node: the first one is stream 0, the worker; further ones are
+ * streams 1, 2 and so on, made when they first call (wsc_here) and used again when their thread has ended. An operation is
+ *
+ *     wsc_call c = wsc_enter(t, OP_PUT, __builtin_return_address(0));    onEntered
+ *     if (c.s) ws_put_at(c.s, c.time, to, bytes, 0);                     what describes it, at the same time
+ *     ... the operation itself ...
+ *     int64_t end = wsc_now(&c);                                         0 where nothing is recorded
+ *     if (end) ws_acquired_at(c.s, end, lock);                           what is true from its end on
+ *     wsc_leave_at(&c, end);                                             onExited; or wsc_leave(&c)
+ *
+ * c.s is null where nothing is to be recorded: not open yet, closed, child of a fork, switched off, left out by the level of
+ * instrumentation, or called inside of another operation (the library's own calls of itself). wsc_leave is to be called in all cases.
+ *
+ * Sites are found by a hash table of the thread's own, without locks; the first time a place is seen, in one of the node's.
+ *
+ * Nothing is ever freed while the program runs: threads that go on after the end find everything there, and record nothing.
+ *
+ * The file is to be included first, by one source file per library. */
+
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE 1 /* dladdr1 */
+#endif
+
+#if defined(__x86_64__)
+#include <cpuid.h>
+#endif
+#include <dlfcn.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <link.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/types.h>
+#include <sys/utsname.h>
+#include <time.h>
+#include <unistd.h>
+
+/* Programs may have a whyslow.h of their own, whose functions must not be taken for ours nor ours for theirs. The
+ * system's headers are included above, because their functions are not ours to hide. */
+#pragma GCC visibility push(hidden)
+#define WHYSLOW_IMPLEMENTATION
+#if defined(__has_include) && !__has_include("whyslow.h")
+#include "../whyslow.h"
+#else
+#include "whyslow.h"
+#endif
+#pragma GCC visibility pop
+
+#define WSC_API __attribute__((visibility("default")))
+#define WSC_UNUSED __attribute__((unused))
+#define WSC_THREAD static __thread __attribute__((tls_model("initial-exec"), unused))
+
+/* Levels of instrumentation (WHYSLOW_INSTRUMENT), each with what the one before has. */
+enum { WSC_SYNC, WSC_CALLS, WSC_LOCAL, WSC_FUNCTIONS };
+
+/* Kinds of collectives, for wsc_collective. */
+enum {
+    WSC_BARRIER,
+    WSC_NOTIFY,
+    WSC_WAIT,
+    WSC_BROADCAST,
+    WSC_SCATTER,
+    WSC_GATHER,
+    WSC_REDUCE,
+    WSC_GATHER_ALL,
+    WSC_EXCHANGE,
+    WSC_PERMUTE,
+    WSC_ALL_REDUCE,
+    WSC_COLLECT,
+    WSC_PREFIX_REDUCE,
+    WSC_ALLOC,
+    WSC_FREE,
+    WSC_START,
+    WSC_FINISH,
+    WSC_COLLECTIVES
+};
+
+/* Synchronisation modes of UPC: WSC_SYNC_NONE, or WSC_SYNC_MODE(in, out) of WSC_ALL, WSC_MY and WSC_NO. */
+enum { WSC_ALL, WSC_MY, WSC_NO, WSC_SYNC_NONE = 9, WSC_MODES };
+#define WSC_SYNC_MODE(in, out) (3 * (in) + (out))
+
+static const char *const wsc_collective_names[WSC_COLLECTIVES] = {
+    "barrier", "notify",  "wait",       "broadcast", "scatter",       "gather", "reduce", "gather-all", "exchange",
+    "permute", "all-reduce", "collect", "prefix-reduce", "alloc", "free",   "start",  "finish"};
+static const char *const wsc_mode_names[WSC_MODES] = {"all/all", "all/my", "all/no", "my/all", "my/my", "my/no", "no/all", "no/my", "no/no", ""};
+
+/* An operation: its name as users write it, and what its time is spent for, WS_REGION_BARRIER and so on. */
+typedef struct wsc_operation {
+    const char *name;
+    int kind;
+} wsc_operation;
+
+/* A place: a region called from somewhere; either an address or a file and a line is known. */
+typedef struct wsc_place {
+    ws_code code; /* 0: the entry is free */
+    ws_site site;
+    const void *address;
+    const char *file; /* a copy */
+    int line, column;
+} wsc_place;
+
+typedef struct wsc_places { /* open addressing */
+    wsc_place *at;
+    size_t n, cap;
+} wsc_places;
+
+typedef struct wsc_named { /* a region that is known by its name: a function of the program */
+    struct wsc_named *link;
+    ws_code code;
+    char name[];
+} wsc_named;
+
+typedef struct wsc_node {
+    ws_context *ctx;
+    int node, nodes;
+    const wsc_operation *ops;
+    int nops;
+    ws_code *codes;  /* by operation, 0: not defined yet; atomic */
+    ws_name collectives[WSC_COLLECTIVES], modes[WSC_MODES]; /* likewise */
+    int closed;      /* atomic */
+    int notes;       /* atomic; the front door's own */
+    int locks;       /* atomic; of how many it was told what they are */
+    int ask_hosts;   /* the names of the nodes' hosts are collected by files */
+    int next_stream; /* under mu, as all below */
+    pthread_mutex_t mu;
+    wsc_places places;
+    wsc_named *named[256];
+    struct wsc_thread *free_threads;
+    struct wsc_node *link; /* in wsc_nodes */
+} wsc_node;
+
+typedef struct wsc_thread {
+    wsc_node *node;
+    ws_stream *s;
+    pthread_t owner;    /* atomic */
+    int inside;         /* an operation or a callback is being executed */
+    int on;             /* recording is not switched off by the program */
+    uint64_t transfers; /* number of the last non-blocking one */
+    int64_t flushed;
+    void *front; /* the front door's own; kept when the next thread takes over */
+    wsc_places places;
+    struct wsc_thread *link; /* in free_threads, or of the same OS thread for other nodes */
+} wsc_thread;
+
+/* A call of an operation. */
+typedef struct wsc_call {
+    wsc_thread *t; /* null: inside of another one */
+    ws_stream *s;  /* null: not recorded */
+    int64_t time;
+    ws_site site;
+} wsc_call;
+
+static struct { /* settings of the process */
+    int level, wrong, clock_sync, forked;
+    int64_t flush; /* ns; 0: never */
+} wsc_set = {WSC_CALLS, 0, 0, 0, 1000000000};
+enum { WSC_CLOCK_AUTO, WSC_CLOCK_OFF, WSC_CLOCK_ALWAYS };
+
+static pthread_mutex_t wsc_mu = PTHREAD_MUTEX_INITIALIZER; /* of what the process has once; taken before a fork */
+static wsc_node *wsc_nodes;
+static pthread_once_t wsc_once = PTHREAD_ONCE_INIT;
+static pthread_key_t wsc_key;
+WSC_THREAD wsc_thread *wsc_mine; /* this OS thread's, for any node */
+static void (*wsc_ending)(wsc_thread *t); /* null, or what the front door does when a thread ends */
+
+/* ---- Settings ---------------------------------------------------------------------------------------- */
+
+/* wsc_choice reads a setting that is one of some words and returns its index. */
+static int wsc_choice(const char *name, int otherwise, const char *const *words, int n) {
+    const char *text = wsi_env(name);
+    if (!text) return otherwise;
+    for (int i = 0; i < n; i++)
+        if (!strcmp(text, words[i])) return i;
+    if (!wsc_set.wrong) {
+        fprintf(stderr, "whyslow: %s=%s: it must be", name, text);
+        for (int i = 0; i < n; i++) fprintf(stderr, "%s %s", !i ? "" : i == n - 1 ? " or" : ",", words[i]);
+        fprintf(stderr, "; nothing is recorded\n");
+    }
+    wsc_set.wrong = 1;
+    return otherwise;
+}
+
+/* A process that forks while another of its threads is in here must not leave the child with a lock that nobody opens. */
+static void wsc_before_fork(void) {
+    pthread_mutex_lock(&wsc_mu);
+    for (wsc_node *n = wsc_nodes; n; n = n->link) pthread_mutex_lock(&n->mu);
+}
+
+static void wsc_in_parent(void) {
+    for (wsc_node *n = wsc_nodes; n; n = n->link) pthread_mutex_unlock(&n->mu);
+    pthread_mutex_unlock(&wsc_mu);
+}
+
+static void wsc_in_child(void) {
+    for (wsc_node *n = wsc_nodes; n; n = n->link) {
+        __atomic_store_n(&n->closed, 1, __ATOMIC_RELEASE);
+        pthread_mutex_init(&n->mu, 0);
+    }
+    pthread_mutex_init(&wsc_mu, 0);
+    wsc_set.forked = 1; /* the trace is the parent's */
+}
+
+/* wsc_thread_ends lets a later thread have the stream of one that ends. */
+static void wsc_thread_ends(void *p) {
+    wsc_mine = 0;
+    for (wsc_thread *t = (wsc_thread *)p, *next; t; t = next) {
+        next = t->link;
+        if (wsc_ending) wsc_ending(t);
+        pthread_mutex_lock(&t->node->mu);
+        t->link = t->node->free_threads;
+        t->node->free_threads = t;
+        pthread_mutex_unlock(&t->node->mu);
+    }
+}
+
+static void wsc_init_once(void) {
+    static const char *const levels[] = {"sync", "calls", "local", "functions"}, *const syncs[] = {"auto", "off", "always"};
+    static const char *const clocks[] = {"monotonic", "tsc", "auto"};
+    wsc_set.level = wsc_choice("WHYSLOW_INSTRUMENT", WSC_CALLS, levels, 4);
+    wsc_set.clock_sync = wsc_choice("WHYSLOW_CLOCK_SYNC", WSC_CLOCK_AUTO, syncs, 3);
+    /* Times taken before the context is open must be of the same clock. */
+    wsi_clock_start(wsc_choice("WHYSLOW_CLOCK", 0, clocks, 3) == 1);
+    const char *flush = wsi_env("WHYSLOW_FLUSH");
+    if (flush) {
+        char *end;
+        long ms = strtol(flush, &end, 10);
+        if (*end || end == flush || ms < 0 || ms > 1000000) {
+            if (!wsc_set.wrong) fprintf(stderr, "whyslow: WHYSLOW_FLUSH=%s: it must be a number of milliseconds from 0 to 1000000; nothing is recorded\n", flush);
+            wsc_set.wrong = 1;
+        } else {
+            wsc_set.flush = (int64_t)ms * 1000000;
+        }
+    }
+    pthread_key_create(&wsc_key, wsc_thread_ends);
+    pthread_atfork(wsc_before_fork, wsc_in_parent, wsc_in_child);
+}
+
+/* wsc_init reads the settings; ws_now may be used from then on. To be called before anything else; any number of times. */
+static void wsc_init(void) { pthread_once(&wsc_once, wsc_init_once); }
+
+/* wsc_level is the level of instrumentation, WSC_SYNC ... */
+WSC_UNUSED static int wsc_level(void) { return wsc_set.level; }
+
+/* ---- Nodes and threads ---------------------------------------------------------------------------------- */
+
+/* wsc_new_thread makes the calling OS thread one that records for the node. */
+static wsc_thread *wsc_new_thread(wsc_node *node) {
+    pthread_mutex_lock(&node->mu);
+    wsc_thread *t = node->free_threads;
+    int stream = node->next_stream;
+    if (t) node->free_threads = t->link;
+    else if ((t = (wsc_thread *)calloc(1, sizeof *t)) != 0) node->next_stream++;
+    pthread_mutex_unlock(&node->mu);
+    if (!t) return 0;
+    t->node = node;
+    __atomic_store_n(&t->owner, pthread_self(), __ATOMIC_RELAXED);
+    t->inside = 0;
+    t->on = 1;
+    if (!t->s) t->s = ws_stream_open(node->ctx, stream);
+    t->link = wsc_mine;
+    wsc_mine = t;
+    pthread_setspecific(wsc_key, t);
+    return t;
+}
+
+/* wsc_here is the calling thread's wsc_thread for the node, made if need be; null where there is no memory or no node. */
+WSC_UNUSED static wsc_thread *wsc_here(wsc_node *node) {
+    for (wsc_thread *t = wsc_mine; t; t = t->link)
+        if (t->node == node) return t;
+    if (!node || __atomic_load_n(&node->closed, __ATOMIC_ACQUIRE)) return 0;
+    return wsc_new_thread(node);
+}
+
+static void wsc_at_exit(int status, void *arg);
+
+/* Where nobody knows all hosts, each node but 0 leaves the name of its own in a file beside its events, which node 0 takes when the run ends. Nothing
+ * depends on it but what run.json says: errors are of no consequence. */
+static void wsc_host_file(const wsc_node *node, int number, char *path, size_t size) { snprintf(path, size, "%s/%05d.host", ws_dir(node->ctx), number); }
+
+static void wsc_leave_host(const wsc_node *node) {
+    char path[PATH_MAX];
+    struct utsname os;
+    wsc_host_file(node, node->node, path, sizeof path);
+    int fd = uname(&os) ? -1 : open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+    if (fd < 0) return;
+    if (!wsi_write_all(fd, (const uint8_t *)os.nodename, strlen(os.nodename))) unlink(path);
+    close(fd);
+}
+
+static void wsc_take_hosts(const wsc_node *node) {
+    char path[PATH_MAX], host[256];
+    struct utsname os;
+    char **hosts = (char **)calloc((size_t)node->nodes, sizeof *hosts);
+    if (!hosts || uname(&os)) return;
+    for (int i = 0; i < node->nodes; i++) {
+        wsc_host_file(node, i, path, sizeof path);
+        *host = 0;
+        if (i && wsi_read_file(path, host, sizeof host)) unlink(path);
+        if (!(hosts[i] = wsi_copy(i ? host : os.nodename))) return;
+    }
+    node->ctx->hosts = hosts; /* only the writer of run.json, in this thread, reads them */
+}
+
+/* For nodes that do not know the hosts, where node 0 does. */
+WSC_UNUSED static const char *const wsc_node_0_knows[1] = {0};
+
+/* wsc_open opens the file of a node, when its number and theirs are known, and makes the calling thread its worker (wsc_here). since and cpu were
+ * taken with ws_now and ws_process_cpu when the initialisation began, and begin the worker's time; hosts (of all nodes) may be
+ * wsc_node_0_knows, or null: then they are found out by files; per_process is the number of nodes that share a process. missing is the sentence for run.json if the program exits before
+ * wsc_close ("it ended without shmem_finalize"). Returns null where nothing is recorded: a setting is wrong, or this is the child of a fork. */
+WSC_UNUSED static wsc_node *wsc_open(int number, int nodes, int per_process, const char *const *hosts, int64_t since, int64_t cpu, const wsc_operation *ops,
+                                     int nops, const char *missing) {
+    ws_options opt;
+    wsc_init();
+    if (wsc_set.wrong || wsc_set.forked) return 0;
+    wsc_node *node = (wsc_node *)calloc(1, sizeof *node);
+    if (!node || !(node->codes = (ws_code *)calloc((size_t)nops, sizeof *node->codes))) {
+        free(node);
+        return 0;
+    }
+    memset(&opt, 0, sizeof opt);
+    opt.node = number, opt.nodes = nodes, opt.workers = 1, opt.per_process = per_process;
+    opt.hosts = hosts == wsc_node_0_knows ? 0 : hosts;
+    opt.buffer_bytes = 1 << 20, opt.pool = 16; /* as many as are needed while the writer does not get a processor; larger ones are slower to fill */
+    opt.clock = "monotonic"; /* other processes are likely to run on the same host */
+    opt.since = since, opt.since_cpu = cpu;
+    opt.flush_ms = (int)(wsc_set.flush / 1000000);
+    node->node = number, node->nodes = nodes;
+    node->ops = ops, node->nops = nops;
+    pthread_mutex_init(&node->mu, 0);
+    node->ctx = ws_open(&opt);
+    static int registered;
+    if (!__atomic_exchange_n(&registered, 1, __ATOMIC_ACQ_REL)) on_exit(wsc_at_exit, (void *)(uintptr_t)missing); /* before whyslow.h's own */
+    pthread_mutex_lock(&wsc_mu);
+    node->link = wsc_nodes;
+    wsc_nodes = node;
+    pthread_mutex_unlock(&wsc_mu);
+    static const char *const levels[] = {"sync", "calls", "local", "functions"};
+    ws_setting(node->ctx, "instrument", levels[wsc_set.level]);
+    node->ask_hosts = !hosts && nodes > per_process && ws_active(node->ctx);
+    if (node->ask_hosts && number) wsc_leave_host(node);
+    wsc_new_thread(node);
+    return node;
+}
+
+/* wsc_close completes the node's file; other threads may go on, their events go nowhere. For the arguments see ws_close. */
+WSC_UNUSED static void wsc_close(wsc_node *node, int ended, int exit_code, const char *message) {
+    if (!node || __atomic_exchange_n(&node->closed, 1, __ATOMIC_ACQ_REL)) return;
+    if (node->ask_hosts && !node->node) wsc_take_hosts(node);
+    wsi_finish(node->ctx, ended, exit_code, message);
+}
+
+/* wsc_at_exit completes the files of a program that exits without having closed them, in the right way or because of an error. */
+static void wsc_at_exit(int status, void *arg) {
+    pthread_mutex_lock(&wsc_mu);
+    wsc_node *n = wsc_nodes; /* those after it stay as they are; the lock must be free for a thread that forks meanwhile */
+    pthread_mutex_unlock(&wsc_mu);
+    for (; n; n = n->link) wsc_close(n, status ? WS_FAILED : WS_DONE, status, (const char *)arg);
+}
+
+#include "collect_places.h"
+
+/* ---- Operations ----------------------------------------------------------------------------------------------- */
+
+/* wsc_wanted tells whether the level of instrumentation includes a kind of region. */
+static int wsc_wanted(int kind) {
+    switch (kind) {
+    case WS_REGION_FUNCTION: return wsc_set.level >= WSC_FUNCTIONS;
+    case WS_REGION_BULK:
+    case WS_REGION_ACCESS:
+    case WS_REGION_REMOTE_ATOMIC:
+    case WS_REGION_COMPLETION: return wsc_set.level >= WSC_CALLS;
+    }
+    return 1;
+}
+
+/* wsc_recording tells whether the thread records at present. */
+static int wsc_recording(const wsc_thread *t) { return t->on && t->s->cap && !__atomic_load_n(&t->node->closed, __ATOMIC_RELAXED); }
+
+/* wsc_enter_at begins an operation that was entered at a time from ws_now; 0: now. address is the return address. */
+WSC_UNUSED static wsc_call wsc_enter_at(wsc_thread *t, int64_t time, int op, const void *address) {
+    wsc_call c = {0, 0, 0, 0};
+    if (!t || t->inside) return c;
+    t->inside = 1;
+    c.t = t;
+    if (!wsc_recording(t) || !wsc_wanted(t->node->ops[op].kind)) return c;
+    int saved = errno;
+    c.time = time ? time : ws_now();
+    c.site = wsc_site(t, wsc_code(t->node, op), address ? (const char *)address - 1 : 0, 0, 0, 0);
+    c.s = t->s;
+    ws_entered_at(c.s, c.time, c.site);
+    errno = saved;
+    return c;
+}
+
+WSC_UNUSED static wsc_call wsc_enter(wsc_thread *t, int op, const void *address) { return wsc_enter_at(t, 0, op, address); }
+
+/* wsc_now is the time at which a recorded operation ends; 0 of one that is not recorded. */
+WSC_UNUSED static int64_t wsc_now(const wsc_call *c) { return c->s ? ws_now() : 0; }
+
+/* wsc_flush_at hands over what the thread has recorded if that was not done for long, so that little is lost if the program is killed. The writer
+ * thread does so by itself, also while this one does something else; without it nobody else can. */
+static void wsc_flush_at(wsc_thread *t, int64_t now) {
+    if (!t->node->ctx->sync || !wsc_set.flush || now - t->flushed < wsc_set.flush) return;
+    if (t->flushed) ws_flush(t->s);
+    t->flushed = now;
+}
+
+/* wsc_leave_at ends an operation at a time from wsc_now. */
+WSC_UNUSED static void wsc_leave_at(wsc_call *c, int64_t time) {
+    if (!c->t) return;
+    if (c->s) {
+        int saved = errno;
+        ws_exited_at(c->s, time, c->site);
+        wsc_flush_at(c->t, time);
+        errno = saved;
+    }
+    c->t->inside = 0;
+}
+
+WSC_UNUSED static void wsc_leave(wsc_call *c) { wsc_leave_at(c, wsc_now(c)); }
+
+/* wsc_lazy is the number of a string that is defined when it is first used. */
+static ws_name wsc_lazy(wsc_node *node, ws_name *at, const char *text) {
+    ws_name n = __atomic_load_n(at, __ATOMIC_RELAXED);
+    if (!n && *text) __atomic_store_n(at, n = ws_define_name(node->ctx, text), __ATOMIC_RELAXED);
+    return n;
+}
+
+/* wsc_collective_at says of what was just entered that it is a collective: kind WSC_BARRIER ..., mode WSC_SYNC_NONE or WSC_SYNC_MODE(in, out), the
+ * members, the root (-1: none), bytes that this member sends to others and gets from them. */
+WSC_UNUSED static void wsc_collective_at(wsc_thread *t, int64_t time, int kind, int mode, int start, uint64_t stride, uint64_t size, int root,
+                                         int64_t sent, int64_t received) {
+    wsc_node *n = t->node;
+    ws_collective_at(t->s, time, wsc_lazy(n, &n->collectives[kind], wsc_collective_names[kind]), wsc_lazy(n, &n->modes[mode], wsc_mode_names[mode]), start,
+                     stride, size, root, sent, received);
+}
+
+WSC_UNUSED static void wsc_collective(const wsc_call *c, int kind, int mode, int start, uint64_t stride, uint64_t size, int root, int64_t sent,
+                                      int64_t received) {
+    if (c->s) wsc_collective_at(c->t, c->time, kind, mode, start, stride, size, root, sent, received);
+}
+
+/* wsc_new_transfer is the number of a non-blocking transfer, for onPut, onGet and later onCompleted. */
+WSC_UNUSED static uint64_t wsc_new_transfer(wsc_thread *t) { return ++t->transfers; }
+
+#endif /* WHYSLOW_COLLECT_H */

@@ -1,0 +1,108 @@
+/* clocks.c: UPC threads that are processes, on hosts that differ by name and by clock. Arguments: how many processes, UPC threads in each, what
+ * they do, and the number of hosts, default one for each. The clock of process p is p * 30 ms ahead when the right one shows CLOCKS_BEGIN ns,
+ * and gains p * 40 us in a second. */
+#include "hooks.h"
+
+#include <pthread.h>
+#include <sched.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <sys/utsname.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { SLOTS = 8, MOST = 8 };
+static struct shared {
+    int64_t slots[MOST][SLOTS];
+    int64_t begun;
+    int arrived;
+} *all;
+static int process, per, hosts = 1;
+static const char *mode;
+static __thread int barriers;
+
+/* These two take the places of the C library's. */
+int clock_gettime(clockid_t id, struct timespec *t) {
+    int result = (int)syscall(SYS_clock_gettime, id, t);
+    if (id != CLOCK_MONOTONIC || result || !all) return result;
+    int64_t now = t->tv_sec * (int64_t)1000000000 + t->tv_nsec;
+    now += process * (30000000 + (now - all->begun) * 40 / 1000000);
+    t->tv_sec = now / 1000000000, t->tv_nsec = now % 1000000000;
+    return 0;
+}
+
+int uname(struct utsname *u) {
+    memset(u, 0, sizeof *u);
+    snprintf(u->nodename, sizeof u->nodename, "host%d", hosts > 1 ? process / (threads / per / hosts) : 0);
+    return 0;
+}
+
+#ifndef NO_TALK
+void whyslow_upc_put(int thread, int slot, int64_t value) {
+    static __thread int said;
+    if (!strcmp(mode, "mute") && me == 1 && said++) return;
+    __atomic_store_n(&all->slots[thread][slot], value, __ATOMIC_SEQ_CST);
+}
+
+int64_t whyslow_upc_get(int thread, int slot) { return __atomic_load_n(&all->slots[thread][slot], __ATOMIC_SEQ_CST); }
+#endif
+
+static void meet(void) { /* no tool is told of it */
+    int least = ++barriers * threads;
+    for (__atomic_fetch_add(&all->arrived, 1, __ATOMIC_SEQ_CST); __atomic_load_n(&all->arrived, __ATOMIC_SEQ_CST) < least;) usleep(100);
+}
+
+static void tell(gasp_context_t g, int tag, int type) { gasp_event_notify(g, (unsigned)tag, type, "clocks.upc", barriers, 0, 0, 0); }
+
+static void barrier(gasp_context_t g, int told) {
+    if (told) tell(g, GASP_BUPC_NOTIFY, GASP_START), tell(g, GASP_BUPC_NOTIFY, GASP_END), tell(g, GASP_BUPC_WAIT, GASP_START);
+    meet();
+    if (told) tell(g, GASP_BUPC_WAIT, GASP_END);
+}
+
+static int is(const char *m) { return !strcmp(mode, m); }
+
+static void *upc_thread(void *arg) {
+    me = process * per + (int)(intptr_t)arg;
+    gasp_context_t g = gasp_init(GASP_MODEL_UPC, NULL, NULL);
+    if (is("switched") && me == 1) gasp_control(g, 0);
+    if (!is("none")) {
+        barrier(g, !(is("odd") && me == 1)); /* odd: it is not instrumented there */
+        if (is("odd") && me == 1) usleep(300000);
+        for (int i = 0; i < 20; i++) {
+            if (me == i % threads) usleep(2000);
+            barrier(g, 1);
+        }
+    }
+    if (is("one by one")) usleep(100000 * (unsigned)me);
+    tell(g, GASP_BUPC_COLLECTIVE_EXIT, GASP_START);
+    if (!is("one by one")) meet();
+    tell(g, GASP_BUPC_COLLECTIVE_EXIT, GASP_END);
+    return NULL;
+}
+
+int main(int argc, char **argv) {
+    int processes = atoi(argv[1]), status = 0;
+    per = atoi(argv[2]), mode = argc > 3 ? argv[3] : "";
+    threads = processes * per, per_process = per;
+    hosts = argc > 4 ? atoi(argv[4]) : processes;
+    if (threads > MOST) return 2;
+    struct shared *memory = mmap(NULL, sizeof *all, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    if (memory == MAP_FAILED) return 2;
+    memory->begun = atoll(getenv("CLOCKS_BEGIN"));
+    for (int p = 0; p < processes; p++) {
+        if (fork()) continue;
+        process = p, all = memory;
+        if (is("off") && p == 1) setenv("WHYSLOW_OFF", "1", 1);
+        if (is("off 0") && p == 0) setenv("WHYSLOW_OFF", "1", 1);
+        pthread_t ids[MOST];
+        for (int i = 1; i < per; i++) pthread_create(&ids[i], NULL, upc_thread, (void *)(intptr_t)i);
+        upc_thread(NULL);
+        for (int i = 1; i < per; i++) pthread_join(ids[i], NULL);
+        exit(0);
+    }
+    for (int p = 0, s; p < processes; p++)
+        if (wait(&s) < 0 || s) status = 1;
+    return status;
+}

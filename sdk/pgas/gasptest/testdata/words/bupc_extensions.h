@@ -1,0 +1,2 @@
+/* bupc_extensions.h: of Berkeley UPC. */
+void bupc_poll(void);

@@ -1,0 +1,172 @@
+//go:build ignore
+
+/* libwhyslow-shmem: records what an OpenSHMEM program does, without a change to it.
+ *
+ *     cc -O2 -g -fPIC -shared -pthread -o libwhyslow-shmem.so shmem.c
+ *
+ * and either LD_PRELOAD=libwhyslow-shmem.so, or link the program with -lwhyslow-shmem (or shmem.o) before OpenSHMEM.
+ *
+ * Problem. OpenSHMEM has some 900 functions, which differ by type and size. All of them have a second name, pshmem_...
+ *
+ * Plan. For each function there is one of the same name here, which records that it is entered, calls the other
+ * by its second name and records that it is left. sdk/pgas/gen has the table of functions and makes the calls of macros in
+ * shmem_put.h and so on; the macros are in shmem_wrap.h; collect.h does what all collectors do. A PE is a node with a file of
+ * its own. Its number is known only when shmem_init has done its work: then the file is opened, with the time when
+ * it began.
+ *
+ *   - Where a function is called from is told by the address it returns to; internal/symbols finds file and line.
+ *   - Functions that OpenSHMEM calls itself (shmem_set_lock uses atomics) are inside of an operation and left out.
+ *   - A transfer to the PE itself is recorded from level "local" on.
+ *   - Non-blocking transfers have numbers; shmem_quiet, shmem_ctx_quiet and the barriers tell that those of their
+ *     context are over, of the calling thread.
+ *   - Polls (shmem_int_test, shmem_test_lock) follow each other by the million. Failed ones less than 250 ns apart, from the same place for the
+ *     same address, are one region, as is the one that succeeds; after 10 ms another is begun, so that a trace that ends early shows it.
+ *   - Locks are numbered by their place in the symmetric heap or in the program's data, which is the same on all PEs; shmem_locks.h also tells what they
+ *     are called.
+ *   - With the level "functions" the program is compiled with -finstrument-functions; the two functions that GCC and Clang then call are in
+ *     shmem_functions.h.
+ *
+ * Nothing of OpenSHMEM's own header is needed, and nothing depends on one implementation but the list of functions.
+ *
+ * Left out on purpose: functions without a second name, and queries that take no time (shmem_my_pe); sdk/pgas/gen/table.go has
+ * the list. */
+
+#include "collect.h"
+
+#include "shmem_wrap.h"
+
+#include "shmem_locks.h"
+
+#include "shmem_put.h"
+#include "shmem_get.h"
+#include "shmem_atomic.h"
+#include "shmem_collective.h"
+#include "shmem_sync.h"
+
+#include "shmem_clock.h"
+#include "shmem_functions.h"
+
+/* ---- Polls ---------------------------------------------------------------------------------------------- */
+
+enum { WSS_POLL_GAP = 250, WSS_POLL_REGION = 10000000 }; /* ns */
+
+static wsc_call wss_enter_poll(int op, const void *caller, const volatile void *address) {
+    wss_local *l = &wss_mine;
+    wsc_thread *t = l->poll.s ? l->poll.t : 0;
+    if (!t || t != wsc_mine || t->inside || wss_paused || l->poll_op != op || l->poll_caller != caller || l->poll_address != address) return wss_enter(op, caller);
+    int64_t now = wss_now();
+    if (now - l->polled > WSS_POLL_GAP || now - l->poll_since > WSS_POLL_REGION) return wss_enter(op, caller);
+    wsc_call c = l->poll;
+    l->poll.s = 0;
+    t->inside = 1;
+    return c;
+}
+
+static void wss_leave_poll(wsc_call *c, int op, const void *caller, const volatile void *address, int done, int64_t end) {
+    wss_local *l = &wss_mine;
+    if (!end || done) {
+        wsc_leave_at(c, end);
+        return;
+    }
+    if (!l->poll_op) pthread_setspecific(wss_key, l); /* the first */
+    l->poll = *c; /* c->time is that of the first */
+    l->poll_since = c->time, l->polled = end;
+    l->poll_op = op, l->poll_caller = caller, l->poll_address = (const void *)(uintptr_t)address;
+    c->t->inside = 0;
+}
+
+/* ---- Start and end ------------------------------------------------------------------------------------------ */
+
+extern void pshmem_init(void) WSS_WEAK;
+extern int pshmem_init_thread(int requested, int *provided) WSS_WEAK;
+extern void pstart_pes(int npes) WSS_WEAK;
+extern void pshmem_finalize(void) WSS_WEAK;
+extern void pshmem_global_exit(int status) WSS_WEAK;
+
+/* wss_started opens the trace, when the PEs know each other. */
+static void wss_started(int op, const void *caller, int64_t since, int64_t cpu) {
+    const char **hosts;
+    if (!pshmem_my_pe || !pshmem_n_pes) return;
+    wss_me = pshmem_my_pe(), wss_pes = pshmem_n_pes();
+    hosts = wss_meet();
+    wss_own = wsc_level() >= WSC_LOCAL;
+    wsc_node *node = wsc_open(wss_me, wss_pes, 1, wss_me ? wsc_node_0_knows : hosts, since, cpu, wss_ops, WSS_OPS, "it ended without shmem_finalize");
+    free(hosts);
+    if (node) {
+        wsc_thread *t = wsc_here(node);
+        t->inside = 1;
+        wss_functions_before(t, since);
+        t->inside = 0;
+        wsc_call c = wsc_enter_at(t, since, op, caller);
+        if (c.s) wss_all(&c, WSC_START);
+        wss_compare_clocks(t);
+        wss_leave(&c);
+    } else {
+        wss_compare_clocks(0);
+    }
+    __atomic_store_n(&wss_node, node, __ATOMIC_RELEASE);
+}
+
+/* wss_need ends a program to which OpenSHMEM is not linked, though it has a part of it: this library. */
+static void wss_need(int there, const char *function) {
+    if (there) return;
+    fprintf(stderr, "whyslow: %s: there is no p%s: link OpenSHMEM after whyslow's library, with -Wl,--no-as-needed\n", function, function);
+    _exit(127);
+}
+
+#define WSS_START(NAME, CALL) \
+    wss_need(p##NAME != 0, #NAME); \
+    int first = !__atomic_exchange_n(&wss_begun, 1, __ATOMIC_ACQ_REL); \
+    wsc_call c = WSS_ENTER(NAME); \
+    pthread_once(&wss_once, wss_init_once); \
+    int64_t since = ws_now(), cpu = ws_process_cpu(); \
+    CALL; \
+    wss_leave(&c); \
+    if (first) wss_started(WSS_OP_##NAME, WSS_CALLER, since, cpu)
+
+static int wss_begun;
+
+WSC_API WSS_APART void shmem_init(void) { WSS_START(shmem_init, pshmem_init()); }
+WSC_API WSS_APART void start_pes(int npes) { WSS_START(start_pes, pstart_pes(npes)); }
+WSC_API WSS_APART int shmem_init_thread(int requested, int *provided) {
+    WSS_START(shmem_init_thread, int result = pshmem_init_thread(requested, provided));
+    return result;
+}
+
+WSC_API WSS_APART void shmem_finalize(void) {
+    wsc_call c = WSS_ENTER(shmem_finalize);
+    wsc_thread *t = wsc_here(wss_node);
+    if (c.s) {
+        wss_all(&c, WSC_FINISH);
+        /* Some versions of Open MPI crash in here. */
+        ws_flush(c.s);
+    }
+    if (wss_seats) wss_compare_clocks(t); /* all PEs do, recording or not */
+    else if (c.s) wss_compare_clocks(t);
+    pshmem_finalize();
+    int64_t end = wss_end(&c);
+    if (end) wss_complete_all(&c, end);
+    wsc_leave_at(&c, end);
+    if (t && wsc_recording(t)) {
+        t->inside = 1;
+        wss_functions_after(t, end ? end : wss_now());
+        t->inside = 0;
+    }
+    wsc_close(wss_node, WS_DONE, 0, 0);
+}
+
+/* shmem_global_exit does not return, and ends all other PEs, too. */
+WSC_API WSS_APART void shmem_global_exit(int status) {
+    wsc_call c = WSS_ENTER(shmem_global_exit);
+    wss_leave(&c);
+    wsc_close(wss_node, status ? WS_FAILED : WS_DONE, status, "ended by shmem_global_exit");
+    pshmem_global_exit(status);
+}
+
+/* shmem_pcontrol (OpenSHMEM 1.5) switches recording off (0) and on. */
+extern void pshmem_pcontrol(int level, ...) __attribute__((weak));
+WSC_API void shmem_pcontrol(int level, ...) {
+    wss_end_poll(&wss_mine);
+    __atomic_store_n(&wss_paused, level == 0, __ATOMIC_RELAXED);
+    if (pshmem_pcontrol) pshmem_pcontrol(level);
+}

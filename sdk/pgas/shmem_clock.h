@@ -1,0 +1,106 @@
+/* shmem_clock.h: which host each PE is on, and how far its clock is from PE 0's. Part of shmem.c.
+ *
+ * When the PEs meet, in shmem_init, each writes the name of its host into a table of PE 0, in a block of the symmetric heap. Where all are the same,
+ * the block is given back at once: the program finds the heap as it would without us. Otherwise it is kept, since the clocks are
+ * compared again at the end, as clocks.h says. */
+
+#include "clocks.h"
+
+extern int pshmem_my_pe(void) __attribute__((weak));
+extern int pshmem_n_pes(void) __attribute__((weak));
+extern void *pshmem_malloc(size_t size) WSS_WEAK;
+extern void pshmem_free(void *p) WSS_WEAK;
+extern void pshmem_putmem(void *target, const void *source, size_t n, int pe) WSS_WEAK;
+extern void pshmem_long_p(long *target, long value, int pe) WSS_WEAK;
+extern long pshmem_long_g(const long *source, int pe) WSS_WEAK;
+extern void pshmem_barrier_all(void) WSS_WEAK;
+extern void pshmem_quiet(void) WSS_WEAK;
+
+enum { WSS_HOST = 64, WSS_TURN = 60 /* s */ };
+
+typedef struct wss_table {
+    volatile long slots[WSC_SLOTS];
+    long far;               /* at PE 0: there is a PE that has to ask */
+    char hosts[][WSS_HOST]; /* of the PEs, at PE 0 */
+} wss_table;
+
+static wss_table *wss_seats; /* null: nobody has to ask */
+static int wss_far;          /* this PE has to */
+
+/* wss_meet finds out whose clocks have to be compared. It returns the hosts of all on PE 0, null elsewhere or where they cannot
+ * be had. All PEs call it. */
+static const char **wss_meet(void) {
+    const char **hosts = 0;
+    size_t pes = (size_t)wss_pes, size = sizeof(wss_table) + pes * WSS_HOST + 8;
+    wss_table *table = (wss_table *)pshmem_malloc(size);
+    if (!table) return 0;
+    wss_anchor = (char *)table;
+    char own[WSS_HOST] = "";
+    gethostname(own, sizeof own - 1);
+    memset(table, 0, size);
+    pshmem_barrier_all();
+    pshmem_putmem(table->hosts[wss_me], own, sizeof own, 0);
+    pshmem_barrier_all();
+    if (!wss_me && (hosts = (const char **)malloc(pes * (sizeof *hosts + WSS_HOST))) != 0) {
+        char *names = (char *)(hosts + pes);
+        for (size_t i = 0; i < pes; i++, names += WSS_HOST) {
+            memcpy(names, table->hosts[i], WSS_HOST);
+            hosts[i] = names;
+            if (strcmp(names, own)) table->far = 1;
+        }
+    }
+    /* Settings may differ from host to host; PE 0 decides for all. */
+    if (!wss_me) table->far = wsc_set.clock_sync == WSC_CLOCK_ALWAYS ? 2 : wsc_set.clock_sync == WSC_CLOCK_OFF ? 0 : table->far;
+    pshmem_barrier_all();
+    long far = pshmem_long_g(&table->far, 0);
+    if (far) {
+        char root[WSS_HOST];
+        for (size_t i = 0; i < sizeof root; i += sizeof(long)) {
+            long part = pshmem_long_g((const long *)(const void *)(table->hosts[0] + i), 0);
+            memcpy(root + i, &part, sizeof part);
+        }
+        wss_far = wss_me && (far == 2 || strcmp(root, own));
+        wss_seats = table;
+    } else {
+        pshmem_free(table);
+    }
+    return hosts;
+}
+
+static void wss_tell(int pe, int slot, int64_t value) {
+    if (pe == wss_me) {
+        wss_seats->slots[slot] = value;
+        return;
+    }
+    pshmem_long_p((long *)&wss_seats->slots[slot], value, pe);
+    pshmem_quiet();
+}
+
+static int wss_partner; /* who talks with this PE */
+
+/* Looking at an own slot must let the other PE's write in. Over TCP Open MPI sees to that only while it waits for an operation
+ * with another PE: not in shmem_quiet or shmem_test, nor in an operation with itself. So the partner is asked for something, too. */
+static int64_t wss_look(int pe, int slot) {
+    long there = pshmem_long_g((const long *)&wss_seats->slots[slot], pe == wss_me ? wss_partner : pe);
+    return pe == wss_me ? wss_seats->slots[slot] : there;
+}
+
+/* wss_compare_clocks records how far the clock is from PE 0's; all PEs call it. */
+static void wss_compare_clocks(wsc_thread *t) {
+    static wsc_talk talk = {0, wss_tell, wss_look, 0};
+    wsc_offset found = {0, 0, 0};
+    if (wss_seats) {
+        talk.me = wss_me;
+        pshmem_barrier_all();
+        for (int i = 1; i < wss_pes && !wss_me; i++) {
+            wss_partner = i;
+            wsc_answer(&talk, i);
+        }
+        if (wss_me) {
+            wsc_offset asked = wsc_take_turn(&talk, WSS_TURN, wss_far && wsc_set.clock_sync != WSC_CLOCK_OFF);
+            if (wss_far) found = asked;
+        }
+        pshmem_barrier_all(); /* until then a PE must be able to answer its partner */
+    }
+    wsc_clock_sync(t, found);
+}

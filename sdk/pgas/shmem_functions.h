@@ -1,0 +1,220 @@
+/* shmem_functions.h: functions of a program that was compiled with -finstrument-functions. Part of shmem.c.
+ *
+ * GCC and Clang call the two functions below with the function's address and the one it was called from. The name is looked up
+ * in the symbol table of the executable or library, once for each; sites are in a table that is read without locks and replaced when it grows.
+ * The thread keeps a stack of what it has entered: functions entered before shmem_init (main) are told when the trace
+ * begins, and one that was left by longjmp is left here, too, when its caller is.
+ *
+ * The first call of a function from somewhere takes locks and memory; leave signal handlers out
+ * (-finstrument-functions-exclude-function-list), as what is allowed in them does not include that. */
+
+#include <elf.h>
+#include <sched.h>
+#include <sys/mman.h>
+
+typedef struct wss_known {
+    const void *function, *caller;
+    ws_site site; /* 0: the entry is free; set last */
+} wss_known;
+
+typedef struct wss_functions {
+    size_t cap, n;
+    wss_known at[];
+} wss_functions;
+
+static void wss_init_once(void);
+
+static wss_functions *wss_table_of_functions; /* atomic */
+
+static wss_known *wss_find_function(wss_functions *f, const void *function, const void *caller) {
+    uint64_t h = ((uint64_t)(uintptr_t)function << 24 ^ (uint64_t)(uintptr_t)caller) * 0x9e3779b97f4a7c15u;
+    for (size_t i = (size_t)(h ^ h >> 29) & (f->cap - 1);; i = (i + 1) & (f->cap - 1)) {
+        wss_known *e = &f->at[i];
+        if (!__atomic_load_n(&e->site, __ATOMIC_ACQUIRE) || (e->function == function && e->caller == caller)) return e;
+    }
+}
+
+/* wss_symbol looks an address up in one of the file's symbol tables. */
+static int wss_symbol(const char *file, size_t size, ElfW(Word) kind, uint64_t address, char *name, size_t room) {
+    const ElfW(Ehdr) *head = (const ElfW(Ehdr) *)file;
+    if (size < sizeof *head || memcmp(head->e_ident, ELFMAG, SELFMAG) || head->e_shentsize != sizeof(ElfW(Shdr)) ||
+        head->e_shoff > size || (size - head->e_shoff) / sizeof(ElfW(Shdr)) < head->e_shnum)
+        return 0;
+    const ElfW(Shdr) *sections = (const ElfW(Shdr) *)(file + head->e_shoff);
+    for (size_t i = 0; i < head->e_shnum; i++) {
+        const ElfW(Shdr) *s = &sections[i];
+        if (s->sh_type != kind || s->sh_link >= head->e_shnum) continue;
+        const ElfW(Shdr) *strings = &sections[s->sh_link];
+        if (s->sh_offset > size || s->sh_size > size - s->sh_offset || strings->sh_offset > size || strings->sh_size > size - strings->sh_offset) continue;
+        const ElfW(Sym) *symbols = (const ElfW(Sym) *)(file + s->sh_offset);
+        for (size_t k = 0; k < s->sh_size / sizeof *symbols; k++) {
+            if ((symbols[k].st_info & 15) != STT_FUNC || symbols[k].st_value != address || symbols[k].st_name >= strings->sh_size) continue;
+            const char *text = file + strings->sh_offset + symbols[k].st_name;
+            size_t most = strings->sh_size - symbols[k].st_name;
+            snprintf(name, room, "%.*s", (int)(most < room ? most : room), text);
+            return *name != 0;
+        }
+    }
+    return 0;
+}
+
+/* wss_function_name is the name of a function as the linker knows it, or its address where the file has none. */
+static void wss_function_name(const void *function, char *name, size_t room) {
+    char text[PATH_MAX + 32];
+    wsc_address(function, name, room);
+    wsc_address(function, text, sizeof text);
+    char *plus = strrchr(text, '+');
+    struct stat st;
+    if (!plus) return;
+    *plus = 0;
+    int fd = open(text, O_RDONLY | O_CLOEXEC);
+    if (fd < 0) return;
+    if (!fstat(fd, &st) && st.st_size > 0) {
+        size_t size = (size_t)st.st_size;
+        void *p = mmap(0, size, PROT_READ, MAP_PRIVATE, fd, 0);
+        if (p != MAP_FAILED) {
+            uint64_t address = strtoull(plus + 1, 0, 16);
+            if (!wss_symbol((const char *)p, size, SHT_SYMTAB, address, name, room)) wss_symbol((const char *)p, size, SHT_DYNSYM, address, name, room);
+            munmap(p, size);
+        }
+    }
+    close(fd);
+}
+
+/* wss_define_function adds a function called from a place to the table. The table that is replaced when it grows is not freed: others
+ * may be reading it. */
+static ws_site wss_define_function(wsc_thread *t, const void *function, const void *caller) {
+    char name[PATH_MAX + 32];
+    ws_site site = 0;
+    pthread_mutex_lock(&wss_mu);
+    wss_functions *f = wss_table_of_functions, *wide = f;
+    if (!f || 2 * (f->n + 1) > f->cap) {
+        size_t cap = f ? 2 * f->cap : 256;
+        if ((wide = (wss_functions *)calloc(1, sizeof *wide + cap * sizeof *wide->at)) != 0) {
+            wide->cap = cap;
+            wide->n = f ? f->n : 0;
+            for (size_t i = 0; f && i < f->cap; i++)
+                if (f->at[i].site) *wss_find_function(wide, f->at[i].function, f->at[i].caller) = f->at[i];
+            __atomic_store_n(&wss_table_of_functions, wide, __ATOMIC_RELEASE);
+        }
+    }
+    if (wide) {
+        wss_known *e = wss_find_function(wide, function, caller);
+        if (!e->site) {
+            wss_function_name(function, name, sizeof name);
+            e->function = function, e->caller = caller;
+            __atomic_store_n(&e->site, wsc_site(t, wsc_named_code(t->node, name, WS_REGION_FUNCTION), (const char *)caller - 1, 0, 0, 0), __ATOMIC_RELEASE);
+            wide->n++;
+        }
+        site = e->site;
+    }
+    pthread_mutex_unlock(&wss_mu);
+    return site;
+}
+
+static ws_site wss_function_site(wsc_thread *t, const void *function, const void *caller) {
+    wss_functions *f = __atomic_load_n(&wss_table_of_functions, __ATOMIC_ACQUIRE);
+    ws_site site = f ? wss_find_function(f, function, caller)->site : 0;
+    return site ? site : wss_define_function(t, function, caller);
+}
+
+WSC_API void __cyg_profile_func_enter(void *function, void *caller);
+WSC_API void __cyg_profile_func_exit(void *function, void *caller);
+
+void __cyg_profile_func_enter(void *function, void *caller) {
+    int saved = errno;
+    wss_local *l = &wss_mine;
+    pthread_once(&wss_once, wss_init_once);
+    if (wsc_level() < WSC_FUNCTIONS) return;
+    wsc_thread *t = wsc_here(__atomic_load_n(&wss_node, __ATOMIC_ACQUIRE));
+    if (t && t->inside) return;
+    if (l->depth == l->room) {
+        size_t room = l->room ? 2 * l->room : 64;
+        wss_frame *wide = l->beyond ? 0 : (wss_frame *)realloc(l->frames, room * sizeof *wide);
+        if (!wide) {
+            l->beyond++;
+            errno = saved;
+            return;
+        }
+        l->frames = wide;
+        l->room = room;
+        pthread_setspecific(wss_key, l);
+    }
+    wss_frame *frame = &l->frames[l->depth++];
+    frame->function = function, frame->caller = caller;
+    frame->site = 0;
+    if (t && !wss_paused && wsc_recording(t)) {
+        t->inside = 1;
+        wss_end_poll(l);
+        int64_t now = wss_now();
+        frame->site = wss_function_site(t, function, caller);
+        ws_entered_at(t->s, now, frame->site);
+        t->inside = 0;
+    }
+    errno = saved;
+}
+
+void __cyg_profile_func_exit(void *function, void *caller) {
+    wss_local *l = &wss_mine;
+    (void)caller;
+    if (!l->depth) return;
+    if (l->beyond) {
+        l->beyond--;
+        return;
+    }
+    wsc_thread *t = wsc_here(__atomic_load_n(&wss_node, __ATOMIC_ACQUIRE));
+    if (t && t->inside) return;
+    size_t i = l->depth;
+    while (i && l->frames[i - 1].function != function) i--;
+    if (!i) return;
+    int saved = errno;
+    int on = t && wsc_recording(t);
+    if (on) t->inside = 1, wss_end_poll(l);
+    int64_t now = on ? wss_now() : 0;
+    while (l->depth >= i) {
+        wss_frame *frame = &l->frames[--l->depth];
+        if (on && frame->site) ws_exited_at(t->s, now, frame->site);
+    }
+    if (on) t->inside = 0;
+    errno = saved;
+}
+
+/* wss_functions_before tells the functions that were entered before the trace began. */
+static void wss_functions_before(wsc_thread *t, int64_t since) {
+    wss_local *l = &wss_mine;
+    if (!t || !wsc_recording(t)) return;
+    for (size_t i = 0; i < l->depth; i++) {
+        l->frames[i].site = wss_function_site(t, l->frames[i].function, l->frames[i].caller);
+        ws_entered_at(t->s, since, l->frames[i].site);
+    }
+}
+
+/* wss_functions_after leaves those that are left only after the trace has ended. */
+static void wss_functions_after(wsc_thread *t, int64_t end) {
+    wss_local *l = &wss_mine;
+    for (; l->depth; l->depth--)
+        if (l->frames[l->depth - 1].site) ws_exited_at(t->s, end, l->frames[l->depth - 1].site);
+}
+
+/* wss_thread_ends leaves what the thread is in, so that a thread that goes on with its stream begins outside of everything. */
+static void wss_thread_ends(void *p) {
+    wss_local *l = &wss_mine;
+    (void)p;
+    if (wsc_mine && wsc_recording(wsc_mine)) {
+        wsc_mine->inside = 1;
+        wss_end_poll(l);
+        wss_functions_after(wsc_mine, wss_now());
+        wsc_mine->inside = 0;
+    }
+    free(l->frames);
+    l->frames = 0;
+    l->depth = l->room = 0;
+    l->poll.s = 0;
+}
+
+static void wss_init_once(void) {
+    /* The key is made before that of collect.h, whose destructor gives the stream away: glibc calls them in this order. */
+    pthread_key_create(&wss_key, wss_thread_ends);
+    wsc_init();
+    pthread_atfork(wss_before_fork, wss_after_fork, wss_after_fork); /* after that of collect.h, so that its locks are taken later */
+}
