@@ -56,9 +56,9 @@ func TestShmemLockNames(t *testing.T) {
 	compileC(t, "-g", "-O1", "-DPLUGIN", "-shared", "-fPIC", "-o", filepath.Join(dir, "libplugin.so"), "testdata/locks.c")
 	link := []string{"-L" + dir, "-lplugin", "-Wl,-rpath," + dir}
 	want := []string{
-		"queue_lock at locks.c:6", "locks[3] at locks.c:7", "locks[1] at locks.c:7", "table.buckets[2].lock at locks.c:13", "its_lock at locks.c:54",
+		"queue_lock at locks.c:6", "locks[3] at locks.c:7", "locks[1] at locks.c:7", "table.buckets[2].lock at locks.c:13", "its_lock at locks.c:56",
 		"shmem_malloc at locks.c:29", "byte 64 of shmem_malloc at locks.c:29", "shmem_malloc, call 1 at locks.c:20", "shmem_malloc, call 2 at locks.c:20",
-		"byte 64 of shmem_calloc at locks.c:34", "shmem_realloc at locks.c:44",
+		"byte 64 of shmem_calloc at locks.c:34", "shmem_realloc at locks.c:46",
 	}
 	program := compileShmem(t, "locks.c", append(link, "-O0")...)
 	res := runShmem(t, 2, nil, program)
@@ -70,7 +70,7 @@ func TestShmemLockNames(t *testing.T) {
 	res = runShmem(t, 2, nil, compileShmem(t, "locks.c", append(link, "-O0", "-g0", "-no-pie")...))
 	res.ok(t, "")
 	got := lockNames(t, res.read(t, true))
-	if len(got) != len(want) || !slices.Equal(got[:5], []string{"queue_lock", "locks+0x18", "locks+0x8", "table+0x30", "its_lock at locks.c:54"}) {
+	if len(got) != len(want) || !slices.Equal(got[:5], []string{"queue_lock", "locks+0x18", "locks+0x8", "table+0x30", "its_lock at locks.c:56"}) {
 		t.Errorf("without debug information: %q", got)
 	}
 	res = runShmem(t, 2, nil, compileShmem(t, "locks.c", append(link, "-O0", "-s")...))

@@ -11,7 +11,7 @@
 #include <time.h>
 #include <unistd.h>
 
-static long cells[64], lock;
+static long cells[64];
 static volatile sig_atomic_t handled;
 
 static void puts_of(int n, int to) {
@@ -51,6 +51,29 @@ static __attribute__((noinline)) void second(int to) { third(to), third(to); }
 __attribute__((noinline)) void first(int to) { second(to); }
 
 extern void shmem_pcontrol(int level, ...) __attribute__((weak));
+
+/* poll asks for a flag, and then for a lock, until PE 1 lets PE 0 have it. */
+static void poll(int me) {
+    /* In the heap: shmem_long_test of Open MPI 4.1.4 does not see what comes for a variable. */
+    long *flag = shmem_calloc(1, sizeof *flag);
+    if (me == 0) {
+        while (!shmem_long_test(flag, SHMEM_CMP_EQ, 1)) continue;
+    } else {
+        pause_ms(100);
+        shmem_long_p(flag, 1, 0);
+    }
+    shmem_barrier_all();
+    /* A lock that PE 1 keeps: a PE of Open MPI 4.1.4 that polls a lock which it keeps itself does not let the other one give it back. Locks are
+     * kept by the PEs in turn, by their addresses. */
+    static _Alignas(16) long locks[2];
+    long *lock = &locks[1];
+    if (me == 1) shmem_set_lock(lock);
+    shmem_barrier_all();
+    if (me == 0)
+        while (shmem_test_lock(lock)) continue;
+    else pause_ms(100);
+    shmem_clear_lock(lock);
+}
 
 int main(int argc, char **argv) {
     const char *mode = argc > 1 ? argv[1] : "";
@@ -130,23 +153,7 @@ int main(int argc, char **argv) {
         setrlimit(RLIMIT_FSIZE, &l);
         puts_of(100000, other);
     }
-    if (!strcmp(mode, "poll")) {
-        /* In the heap: shmem_long_test of Open MPI 4.1.4 does not see what comes for a variable. */
-        long *flag = shmem_calloc(1, sizeof *flag);
-        if (me == 0) {
-            while (!shmem_long_test(flag, SHMEM_CMP_EQ, 1)) continue;
-        } else {
-            pause_ms(100);
-            shmem_long_p(flag, 1, 0);
-        }
-        shmem_barrier_all();
-        if (me == 1) shmem_set_lock(&lock);
-        shmem_barrier_all();
-        if (me == 0)
-            while (shmem_test_lock(&lock)) continue;
-        else pause_ms(100);
-        shmem_clear_lock(&lock);
-    }
+    if (!strcmp(mode, "poll")) poll(me);
     if (!strcmp(mode, "off")) {
         shmem_pcontrol(0);
         puts_of(100, other);

@@ -37,8 +37,10 @@ int main(void) {
     take(first);
     take(second);
     take(&zero[8]);
-    while (shmem_test_lock(&queue_lock)) continue;
-    shmem_clear_lock(&queue_lock);
+    for (int pe = 0; pe < shmem_n_pes(); pe++) { /* one after the other: see poll() of hard.c */
+        if (pe == shmem_my_pe() && !shmem_test_lock(&queue_lock)) shmem_clear_lock(&queue_lock);
+        shmem_barrier_all();
+    }
     shmem_free(first);
     *second = 1;
     second = shmem_realloc(second, 1 << 16);
