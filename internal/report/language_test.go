@@ -39,6 +39,7 @@ func doubtful() *slou.Result {
 	r.Hosts = []slou.Host{{Host: "host1", Cores: 2, Workers: 8}, {Cores: 1, Workers: 3}, {Host: "host2", Cores: 8, Workers: 8}}
 	r.Factors.U = &slou.Useful{Share: slou.Share{NS: 2e6}, MeasuredNS: 1.5e6}
 	r.Messages = slou.Messages{Count: 41, Violations: 3, Half: 5, Crossing: 61, Repaired: 7, RepairMaxNS: 12_300}
+	r.Splits = []slou.Split{{By: "index:3", Groups: []slou.Group{{Key: "1"}, {Rest: true}}}, {By: "index:4", Groups: []slou.Group{{Rest: true}}}}
 	return r
 }
 
@@ -56,6 +57,7 @@ func TestWarningsInBothLanguages(t *testing.T) {
 		"By the clocks of the processes, 7 of 61 messages between them arrived before being sent. Clocks were put forward by up to 12.3 us so that these do not.",
 		"Only one end was recorded of 5 messages; their time on the link counts as 0.",
 		"2 CFs started and did not end.",
+		"No CF that ran has an index 4 in its label (the first is 0), so there is nothing to split by.",
 	}
 	russian := []string{
 		"У трассы нет конца: программа прервана или завершилась аварийно. Концом запуска считается последнее записанное время.",
@@ -70,6 +72,7 @@ func TestWarningsInBothLanguages(t *testing.T) {
 		"По часам процессов раньше отправки пришло 7 из 61 сообщения между ними. Часы передвинуты вперёд, самое большее на 12,3 мкс, чтобы эти сообщения приходили после отправки.",
 		"Только отправка или только приход записаны у 5 сообщений; время их передачи считается равным 0.",
 		"Начаты, но не закончены 2 ФВ.",
+		"Индекса 4 нет в метке ни одного исполненного ФВ (первый — 0), так что делить не по чему.",
 	}
 	res := doubtful()
 	if d := cmp.Diff(english, warnings(res, 0)); d != "" {

@@ -2,6 +2,7 @@ package report
 
 import (
 	"math"
+	"slices"
 	"strings"
 
 	"github.com/whyslow/whyslow/internal/properties"
@@ -75,6 +76,12 @@ func warnings(res *slou.Result, lang units.Lang) (out []string) {
 	}
 	if res.Unfinished > 0 {
 		warn("%s started and did not end.", "Начаты, но не закончены %s.", units.Number{N: int64(res.Unfinished), What: units.CFs})
+	}
+	for _, s := range res.Splits {
+		if index, ok := strings.CutPrefix(s.By, "index:"); ok && !slices.ContainsFunc(s.Groups, func(g slou.Group) bool { return !g.Rest }) {
+			warn("No CF that ran has an index %s in its label (the first is 0), so there is nothing to split by.",
+				"Индекса %s нет в метке ни одного исполненного ФВ (первый — 0), так что делить не по чему.", index)
+		}
 	}
 	return out
 }
