@@ -178,6 +178,31 @@ func TestKillWhileIdle(t *testing.T) {
 	written(t, dir, 3, func(n, lost int) bool { return n == 1000 && lost == 0 })
 }
 
+// The end takes over what the writer is about to write for flush_ms: every event is written once. The longer a program of this size records, the
+// more of it is in the file already.
+func TestFlushAtTheEnd(t *testing.T) {
+	t.Parallel()
+	const threads = 4
+	path := compile(t, "testdata/many.c", "c")
+	for i := range 60 {
+		events := 500 + 100*i
+		res := run(t, path, []string{"WHYSLOW_BUFFER=1m", "FLUSH=1"}, fmt.Sprint(threads), fmt.Sprint(events))
+		res.ok(t, 0, "")
+		r := open(t, res.trace)
+		for _, s := range r.Streams() {
+			if n, _ := checkSteps(t, r, s, false); n != uint64(events) {
+				t.Errorf("stream %d: %d events, want %d", s.Stream, n, events)
+			}
+		}
+		if len(r.Streams()) != threads {
+			t.Errorf("%d streams", len(r.Streams()))
+		}
+		if err := r.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
 // written waits until a trace that is being written has so many streams, and in each of them as many events as are wanted.
 func written(t *testing.T, dir string, streams int, enough func(events, lost int) bool) {
 	t.Helper()
