@@ -3,9 +3,9 @@
 
 GOLANGCI_LINT := github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0
 # What runs in several goroutines at once.
-CONCURRENT    := ./internal/api ./internal/collect ./internal/engine ./internal/live ./internal/stream ./internal/transport/... ./internal/model ./internal/modules/... ./internal/slou ./trace ./prof
+CONCURRENT    := ./internal/show/api ./internal/record/collect ./internal/run/engine ./internal/show/live ./internal/record/stream ./internal/run/transport/... ./internal/model ./internal/record/modules/... ./internal/analysis/slou ./trace ./prof
 # What is built with the tag mpi, and the tests that need it.
-WITH_MPI      := ./internal/transport/... ./cli
+WITH_MPI      := ./internal/run/transport/... ./cli
 MPI_PACKAGES  := libopenmpi-dev openmpi-bin pkg-config
 HAVE_MPI       = { command -v mpirun && pkg-config --exists ompi-c; } >/dev/null 2>&1
 HAVE_SHMEM     = { command -v oshrun && command -v oshcc; } >/dev/null 2>&1
@@ -43,7 +43,7 @@ test: tools              ## everything that must hold before a commit
 	CGO_ENABLED=0 go test -timeout 20m ./cli
 	go test -timeout 20m ./...
 	go test -timeout 20m -race $(CONCURRENT)
-	$(HAVE_MPI) || exit 0; go vet -tags mpi ./... && go test -timeout 20m -tags mpi ./internal/transport/... && go test -timeout 20m -tags mpi -parallel 4 -run MPI ./cli && cd bench && go vet -tags mpi ./...
+	$(HAVE_MPI) || exit 0; go vet -tags mpi ./... && go test -timeout 20m -tags mpi ./internal/run/transport/... && go test -timeout 20m -tags mpi -parallel 4 -run MPI ./cli && cd bench && go vet -tags mpi ./...
 	cd bench && go vet ./... && go test -timeout 20m ./...
 
 lint:                    ## golangci-lint, see .golangci.yml

@@ -9,10 +9,10 @@ import (
 	"slices"
 	"time"
 
-	"github.com/whyslow/whyslow/internal/division"
-	"github.com/whyslow/whyslow/internal/live"
-	"github.com/whyslow/whyslow/internal/properties"
-	"github.com/whyslow/whyslow/internal/steps"
+	"github.com/whyslow/whyslow/internal/show/live"
+	"github.com/whyslow/whyslow/internal/show/live/division"
+	"github.com/whyslow/whyslow/internal/show/live/properties"
+	"github.com/whyslow/whyslow/internal/show/live/steps"
 	"github.com/whyslow/whyslow/trace"
 )
 

@@ -11,7 +11,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/whyslow/whyslow/internal/modules"
+	"github.com/whyslow/whyslow/internal/record/modules"
 	"github.com/whyslow/whyslow/prof"
 	"github.com/whyslow/whyslow/trace"
 )

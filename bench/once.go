@@ -11,9 +11,9 @@ import (
 	"strings"
 
 	"github.com/whyslow/whyslow/internal/clock"
-	"github.com/whyslow/whyslow/internal/cpp"
-	"github.com/whyslow/whyslow/internal/engine"
-	"github.com/whyslow/whyslow/internal/luna"
+	"github.com/whyslow/whyslow/internal/run/cpp"
+	"github.com/whyslow/whyslow/internal/run/engine"
+	"github.com/whyslow/whyslow/internal/run/luna"
 )
 
 // Runs whose CPU time is compared have a process each: this program starts itself, the specification of the run in an

@@ -11,7 +11,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/whyslow/whyslow/internal/upctest"
+	"github.com/whyslow/whyslow/internal/testkit/upctest"
 )
 
 // Small programs after the kernels of the NAS Parallel Benchmarks (testdata/upc), which tell a tracer what a UPC compiler would let them tell: compiled without

@@ -9,8 +9,8 @@ import (
 	"runtime"
 	"time"
 
+	"github.com/whyslow/whyslow/internal/analysis/slou"
 	"github.com/whyslow/whyslow/internal/model"
-	"github.com/whyslow/whyslow/internal/slou"
 	"github.com/whyslow/whyslow/trace"
 )
 

@@ -12,8 +12,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/whyslow/whyslow/internal/collect"
-	"github.com/whyslow/whyslow/internal/stream"
+	"github.com/whyslow/whyslow/internal/record/collect"
+	"github.com/whyslow/whyslow/internal/record/stream"
 	"github.com/whyslow/whyslow/trace"
 )
 

@@ -17,10 +17,10 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/whyslow/whyslow/internal/group"
 	"github.com/whyslow/whyslow/internal/model"
-	"github.com/whyslow/whyslow/internal/replicate"
-	"github.com/whyslow/whyslow/internal/report"
+	"github.com/whyslow/whyslow/internal/procs"
+	"github.com/whyslow/whyslow/internal/show/report"
+	"github.com/whyslow/whyslow/internal/testkit/replicate"
 	"github.com/whyslow/whyslow/trace"
 )
 
@@ -91,7 +91,7 @@ func analyseAlone(dir string) error {
 	if err != nil {
 		return err
 	}
-	all, err := report.ComputeShare(ctx, m, report.Wanted{Splits: []string{"node", "worker", "code", "index:0"}, Merged: true}, group.Alone())
+	all, err := report.ComputeShare(ctx, m, report.Wanted{Splits: []string{"node", "worker", "code", "index:0"}, Merged: true}, procs.Alone())
 	if err != nil {
 		return err
 	}

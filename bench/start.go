@@ -10,7 +10,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/whyslow/whyslow/internal/luna"
+	"github.com/whyslow/whyslow/internal/run/luna"
 )
 
 // benchStart measures the whole command for a program of 20 code fragments whose C++ is cached, against a process that

@@ -15,7 +15,7 @@ import (
 	"time"
 
 	"github.com/whyslow/whyslow/internal/clock"
-	"github.com/whyslow/whyslow/internal/stream"
+	"github.com/whyslow/whyslow/internal/record/stream"
 	"github.com/whyslow/whyslow/prof"
 	"github.com/whyslow/whyslow/trace"
 )

@@ -15,7 +15,7 @@ import (
 
 	"github.com/chromedp/chromedp"
 
-	"github.com/whyslow/whyslow/internal/units"
+	"github.com/whyslow/whyslow/internal/words"
 )
 
 // save clicks a button that saves something, and gives the name of the file and what is in it.
@@ -148,7 +148,7 @@ func pageFigures(t *testing.T, p *pages) {
 
 	// Bytes held.
 	b.view("memory")
-	held := fmt.Sprintf("%s at ", units.Bytes(want.Series.Memory.Total.Bytes))
+	held := fmt.Sprintf("%s at ", words.Bytes(want.Series.Memory.Total.Bytes))
 	if got := plain(query[string](b, `document.querySelector("main .held").innerText`)); !strings.HasPrefix(got, held) {
 		t.Errorf("%q, want %q", got, held)
 	}
@@ -221,7 +221,7 @@ func (b *tab) sameAsReport(want *reported) {
 	}
 	for _, letter := range factorLetters {
 		ns := want.Factors[letter].NS
-		text := units.Percent(ns, want.Total) + " " + units.Duration(ns)
+		text := words.Percent(ns, want.Total) + " " + words.Duration(ns)
 		b.until("it says "+text, func() bool { return says(text) })
 	}
 	for _, a := range want.Advice {

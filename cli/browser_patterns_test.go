@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/whyslow/whyslow/internal/pattern"
+	"github.com/whyslow/whyslow/internal/analysis/pattern"
 	"github.com/whyslow/whyslow/trace"
 )
 

@@ -11,12 +11,12 @@ import (
 	"github.com/jedib0t/go-pretty/v6/text"
 	"github.com/spf13/cobra"
 
-	"github.com/whyslow/whyslow/internal/compare"
-	"github.com/whyslow/whyslow/internal/critical"
-	"github.com/whyslow/whyslow/internal/pattern"
-	"github.com/whyslow/whyslow/internal/series"
-	"github.com/whyslow/whyslow/internal/slou"
-	"github.com/whyslow/whyslow/internal/units"
+	"github.com/whyslow/whyslow/internal/analysis/compare"
+	"github.com/whyslow/whyslow/internal/analysis/critical"
+	"github.com/whyslow/whyslow/internal/analysis/pattern"
+	"github.com/whyslow/whyslow/internal/analysis/series"
+	"github.com/whyslow/whyslow/internal/analysis/slou"
+	"github.com/whyslow/whyslow/internal/words"
 )
 
 type diffOptions struct {
@@ -170,7 +170,7 @@ func printDiff(io stdio, r *compare.Result, top int) {
 		}
 		name := fmt.Sprintf("%s (%d -> %d CFs)", printableName(f.Code), f.CountA, f.CountB)
 		if f.CountA == f.CountB {
-			name = fmt.Sprintf("%s (%s)", printableName(f.Code), units.Count(f.CountA, "CF"))
+			name = fmt.Sprintf("%s (%s)", printableName(f.Code), words.Count(f.CountA, "CF"))
 		}
 		if f.CountA == 0 && f.CountB == 0 {
 			name = printableName(f.Code) // a region
@@ -239,7 +239,7 @@ func describeSide(s *compare.Side) string {
 			ended = ", without an end"
 		}
 	}
-	return fmt.Sprintf("%s: %s, %s, %s%s", printableName(s.Name), printableName(s.Program), units.Count(int64(s.Nodes), "node"), units.Count(int64(s.Workers), "worker"), ended)
+	return fmt.Sprintf("%s: %s, %s, %s%s", printableName(s.Name), printableName(s.Program), words.Count(int64(s.Nodes), "node"), words.Count(int64(s.Workers), "worker"), ended)
 }
 
 // printableName makes a name from a trace fit for a terminal.

@@ -17,7 +17,7 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/whyslow/whyslow/internal/group"
+	"github.com/whyslow/whyslow/internal/procs"
 )
 
 // Whether programs can be started on many processes is found out by starting some: a table of versions and settings would
@@ -58,7 +58,7 @@ func gatherFacts(w world) ([]rankFacts, error) {
 		return nil, err
 	}
 	// Large messages take a way of their own through Open MPI.
-	large, err := group.Gather(w.Group(), 0, bytes.Repeat([]byte{1}, largeMessage))
+	large, err := procs.Gather(w.Group(), 0, bytes.Repeat([]byte{1}, largeMessage))
 	if err != nil {
 		return nil, err
 	}
@@ -77,7 +77,7 @@ func gatherFacts(w world) ([]rankFacts, error) {
 	if err != nil {
 		return nil, err
 	}
-	all, err := group.Gather(w.Group(), 0, own)
+	all, err := procs.Gather(w.Group(), 0, own)
 	if err != nil || w.Rank() != 0 {
 		return nil, err
 	}

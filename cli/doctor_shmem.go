@@ -12,7 +12,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/whyslow/whyslow/internal/collectors"
+	"github.com/whyslow/whyslow/internal/record/pgas/collectors"
 )
 
 // trialSource is the program that doctor compiles and records: each PE puts a number into the next one's memory.

@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/whyslow/whyslow/internal/consistency"
+	"github.com/whyslow/whyslow/internal/analysis/consistency"
 	"github.com/whyslow/whyslow/internal/model"
 	"github.com/whyslow/whyslow/trace"
 )

@@ -8,7 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/whyslow/whyslow/internal/lunalog"
+	"github.com/whyslow/whyslow/internal/record/lunalog"
 	"github.com/whyslow/whyslow/trace"
 )
 

@@ -7,7 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/whyslow/whyslow/internal/experiment"
+	"github.com/whyslow/whyslow/internal/show/experiment"
 )
 
 type experimentOptions struct {

@@ -3,7 +3,7 @@ package cli
 import (
 	"github.com/spf13/pflag"
 
-	"github.com/whyslow/whyslow/internal/compare"
+	"github.com/whyslow/whyslow/internal/analysis/compare"
 )
 
 // failIf are conditions that make a verb end with exit code 5, for scripts.

@@ -18,8 +18,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/whyslow/whyslow/internal/group"
-	"github.com/whyslow/whyslow/internal/luna"
+	"github.com/whyslow/whyslow/internal/procs"
+	"github.com/whyslow/whyslow/internal/run/luna"
 )
 
 // # Hosts that are not alike
@@ -107,7 +107,7 @@ type madeAs struct{ Host, Version, Build string }
 // sameBuild fails at all ranks if they do not run the same build.
 func sameBuild(w world) error {
 	version, _, _ := strings.Cut(readVersion().String(), ",")
-	all, err := group.AllGather(w.Group(), mustJSON(madeAs{hostName(), version, buildID()}))
+	all, err := procs.AllGather(w.Group(), mustJSON(madeAs{hostName(), version, buildID()}))
 	if err != nil {
 		return badInput(err)
 	}
@@ -220,7 +220,7 @@ func (c *crew) sameCode(program, library string, read []source) (warning string,
 	own := code{Host: hostName(), Program: hash([]byte(program)), Read: read}
 	own.Library, err = hashFile(library)
 	// All take part, also who could not read its library.
-	all, failed := group.Gather(c.Group(), 0, mustJSON(own))
+	all, failed := procs.Gather(c.Group(), 0, mustJSON(own))
 	if err = errors.Join(fileError(err), failed); err != nil || !c.speaks() {
 		return "", err
 	}

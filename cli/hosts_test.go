@@ -14,7 +14,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/whyslow/whyslow/internal/consistency"
+	"github.com/whyslow/whyslow/internal/analysis/consistency"
 	"github.com/whyslow/whyslow/trace"
 )
 

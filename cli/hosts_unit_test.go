@@ -11,7 +11,7 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/whyslow/whyslow/internal/group"
+	"github.com/whyslow/whyslow/internal/procs"
 )
 
 // What rank 0 says where hosts have not the same files, with goroutines in the place of hosts.
@@ -54,7 +54,7 @@ func TestSameCode(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			var mu sync.Mutex
 			var warning, text string
-			together(3, func(g group.Group) {
+			together(3, func(g procs.Group) {
 				r := same
 				if g.Rank() == 1 {
 					r = c.there
@@ -90,7 +90,7 @@ func TestSameCode(t *testing.T) {
 
 // otherBuild is a rank that has another whyslow.
 type otherBuild struct {
-	group.Group
+	procs.Group
 	change func(*madeAs)
 }
 
@@ -114,7 +114,7 @@ func TestSameBuild(t *testing.T) {
 		"rank 1 (node-b) is another build of whyslow":                                       func(m *madeAs) { m.Host, m.Build = "node-b", "other" },
 		"rank 1 (" + hostName() + ") is whyslow v7, rank 0 (" + hostName() + ") is whyslow": func(m *madeAs) { m.Version = "whyslow v7" },
 	} {
-		together(3, func(g group.Group) {
+		together(3, func(g procs.Group) {
 			err := sameBuild(ranked{g: otherBuild{g, change}})
 			switch {
 			case want == "" && err != nil, want != "" && err == nil:

@@ -6,7 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/whyslow/whyslow/internal/instrument"
+	"github.com/whyslow/whyslow/internal/run/instrument"
 )
 
 type instrumentOptions struct {

@@ -15,9 +15,9 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/whyslow/whyslow/internal/cpp"
-	"github.com/whyslow/whyslow/internal/luna"
-	"github.com/whyslow/whyslow/internal/luna/records"
+	"github.com/whyslow/whyslow/internal/run/cpp"
+	"github.com/whyslow/whyslow/internal/run/luna"
+	"github.com/whyslow/whyslow/internal/run/luna/records"
 )
 
 // LuNA's own command. It compiles the program, writes a library that carries it (bundle.go), and starts itself as rts to

@@ -11,8 +11,8 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/whyslow/whyslow/internal/group"
-	"github.com/whyslow/whyslow/internal/transport"
+	"github.com/whyslow/whyslow/internal/procs"
+	"github.com/whyslow/whyslow/internal/run/transport"
 )
 
 // # Many processes
@@ -31,7 +31,7 @@ type world interface {
 	Size() int
 	HostRank() int // among the processes of this host
 	HostSize() int
-	Group() group.Group // to be used by one goroutine at a time
+	Group() procs.Group // to be used by one goroutine at a time
 	// Connect joins the network of a run: deliver is called, from one goroutine, for each message to this process.
 	Connect(deliver func(*transport.Message)) transport.Network
 	// Finalize ends MPI here, once everybody calls it and all that was sent has arrived.
@@ -199,7 +199,7 @@ func agree(w world, err error) error {
 		}
 		mine = append([]byte{byte(code)}, fmt.Sprintf("rank %d (%s): %s", w.Rank(), hostName(), text)...)
 	}
-	all, failed := group.AllGather(w.Group(), mine)
+	all, failed := procs.AllGather(w.Group(), mine)
 	switch {
 	case failed != nil:
 		return exitWith(exitUsage, failed)

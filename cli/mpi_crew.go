@@ -8,7 +8,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/whyslow/whyslow/internal/group"
+	"github.com/whyslow/whyslow/internal/procs"
 	"github.com/whyslow/whyslow/trace"
 )
 
@@ -27,7 +27,7 @@ func meet(w world) (*crew, error) {
 	if err != nil {
 		return nil, err
 	}
-	all, err := group.AllGather(w.Group(), own)
+	all, err := procs.AllGather(w.Group(), own)
 	if err != nil {
 		return nil, err
 	}

@@ -16,8 +16,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/whyslow/whyslow/internal/collect"
-	"github.com/whyslow/whyslow/internal/stream"
+	"github.com/whyslow/whyslow/internal/record/collect"
+	"github.com/whyslow/whyslow/internal/record/stream"
 	"github.com/whyslow/whyslow/trace"
 )
 

@@ -2,7 +2,7 @@
 
 package cli
 
-import "github.com/whyslow/whyslow/internal/transport/mpi"
+import "github.com/whyslow/whyslow/internal/run/transport/mpi"
 
 func init() {
 	mpiVersion = mpi.Version

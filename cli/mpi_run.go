@@ -13,9 +13,9 @@ import (
 	"time"
 
 	"github.com/whyslow/whyslow/internal/clock"
-	"github.com/whyslow/whyslow/internal/cpp"
-	"github.com/whyslow/whyslow/internal/engine"
-	"github.com/whyslow/whyslow/internal/group"
+	"github.com/whyslow/whyslow/internal/procs"
+	"github.com/whyslow/whyslow/internal/run/cpp"
+	"github.com/whyslow/whyslow/internal/run/engine"
 	"github.com/whyslow/whyslow/prof/config"
 	"github.com/whyslow/whyslow/trace"
 )
@@ -163,7 +163,7 @@ func (m *manyRun) endProfiling(p *profiling, runErr, outcome error) error {
 	if err != nil {
 		return err
 	}
-	all, err := group.AllGather(m.Group(), own)
+	all, err := procs.AllGather(m.Group(), own)
 	if err != nil {
 		return err
 	}

@@ -13,8 +13,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/whyslow/whyslow/internal/group"
-	"github.com/whyslow/whyslow/internal/stream"
+	"github.com/whyslow/whyslow/internal/procs"
+	"github.com/whyslow/whyslow/internal/record/stream"
 	"github.com/whyslow/whyslow/trace"
 )
 
@@ -32,7 +32,7 @@ func (p *profiling) shareFolder(c *crew, localDir string) error {
 	if c.speaks() {
 		marker, err = markFolder(p.folder)
 	}
-	name, failed := group.Broadcast(c.Group(), 0, []byte(marker))
+	name, failed := procs.Broadcast(c.Group(), 0, []byte(marker))
 	if err = errors.Join(err, failed); err != nil {
 		return err
 	}
@@ -52,7 +52,7 @@ func (p *profiling) shareFolder(c *crew, localDir string) error {
 	} else {
 		err = p.makeLocal(c, localDir)
 	}
-	failed = group.Barrier(c.Group())
+	failed = procs.Barrier(c.Group())
 	if c.speaks() && marker != "" {
 		err = errors.Join(err, os.Remove(marker))
 	}
@@ -127,7 +127,7 @@ func (p *profiling) shareInfo(c *crew) error {
 	if err != nil {
 		return err
 	}
-	places, err := group.Gather(c.Group(), 0, own)
+	places, err := procs.Gather(c.Group(), 0, own)
 	if err != nil {
 		return err
 	}
@@ -144,7 +144,7 @@ func (p *profiling) shareInfo(c *crew) error {
 	if err != nil {
 		return err
 	}
-	if text, err = group.Broadcast(c.Group(), 0, text); err != nil {
+	if text, err = procs.Broadcast(c.Group(), 0, text); err != nil {
 		return err
 	}
 	if c.speaks() {
@@ -172,7 +172,7 @@ func (m *manyRun) gatherParts(p *profiling) error {
 		return nil
 	}
 	err := m.gather(p)
-	if failed := group.Agree(m.Group(), err); failed != nil {
+	if failed := procs.Agree(m.Group(), err); failed != nil {
 		if !m.speaks() {
 			return failed
 		}
@@ -244,7 +244,7 @@ func (m *manyRun) sentAll(after context.Context, p *profiling) error {
 	if err != nil {
 		return err
 	}
-	all, err := group.Gather(m.Group(), 0, own)
+	all, err := procs.Gather(m.Group(), 0, own)
 	if err != nil || !m.speaks() {
 		return err
 	}

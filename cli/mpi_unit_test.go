@@ -17,18 +17,18 @@ import (
 
 	"pgregory.net/rapid"
 
-	"github.com/whyslow/whyslow/internal/group"
-	"github.com/whyslow/whyslow/internal/transport"
-	"github.com/whyslow/whyslow/internal/transport/local"
+	"github.com/whyslow/whyslow/internal/procs"
+	"github.com/whyslow/whyslow/internal/run/transport"
+	"github.com/whyslow/whyslow/internal/run/transport/local"
 	"github.com/whyslow/whyslow/trace"
 )
 
 // What many processes do together, with goroutines in their place.
 
 // together calls f for each member of a group of n.
-func together(n int, f func(g group.Group)) {
+func together(n int, f func(g procs.Group)) {
 	var wg sync.WaitGroup
-	for _, g := range group.Local(n) {
+	for _, g := range procs.Local(n) {
 		wg.Go(func() { f(g) })
 	}
 	wg.Wait()
@@ -58,7 +58,7 @@ func TestOutput(t *testing.T) {
 		joint := local.Pair(n, local.Options{})
 		var out bytes.Buffer
 		delivered := make([]int, n)
-		together(n, func(g group.Group) {
+		together(n, func(g procs.Group) {
 			o := newOutput(context.Background(), g.Rank(), n, &out, io.Discard)
 			rnd := rand.New(rand.NewPCG(seed, uint64(g.Rank())))
 			print := func(from, to int) {
@@ -73,10 +73,10 @@ func TestOutput(t *testing.T) {
 				defer mu.Unlock()
 				delivered[g.Rank()]++
 			})
-			_ = group.Barrier(g)
+			_ = procs.Barrier(g)
 			net.Send(&transport.Message{Kind: 3, From: g.Rank(), To: (g.Rank() + 1) % n})
 			print(count/3, count*2/3)
-			_ = group.Barrier(g)
+			_ = procs.Barrier(g)
 			net.Close()
 			net.Close()
 			print(count*2/3, count)
@@ -156,7 +156,7 @@ func TestCollectPieces(t *testing.T) {
 	for _, sizes := range [][]int64{{0}, {0, 0}, {5, 0, 9 << 20}, {1, 4<<20 + 1, 4 << 20}} {
 		var mu sync.Mutex
 		got := make([]int64, len(sizes))
-		together(len(sizes), func(g group.Group) {
+		together(len(sizes), func(g procs.Group) {
 			err := collectPieces(g, sizes[g.Rank()], func(b []byte, at int64) error {
 				for i := range b {
 					b[i] = byte(at + int64(i))
@@ -181,7 +181,7 @@ func TestCollectPieces(t *testing.T) {
 			t.Errorf("%v of %v arrived", got, sizes)
 		}
 	}
-	together(3, func(g group.Group) {
+	together(3, func(g procs.Group) {
 		err := collectPieces(g, 10, func([]byte, int64) error {
 			if g.Rank() == 1 {
 				return errors.New("cannot be read")
@@ -197,15 +197,15 @@ func TestCollectPieces(t *testing.T) {
 // ranked is a world that has a group only.
 type ranked struct {
 	world
-	g group.Group
+	g procs.Group
 }
 
 func (r ranked) Rank() int          { return r.g.Rank() }
 func (r ranked) Size() int          { return r.g.Size() }
-func (r ranked) Group() group.Group { return r.g }
+func (r ranked) Group() procs.Group { return r.g }
 
 // elsewhere gives its rank another path than rank 0's.
-type elsewhere struct{ group.Group }
+type elsewhere struct{ procs.Group }
 
 func (e elsewhere) Exchange(out [][]byte) ([][]byte, error) {
 	in, err := e.Group.Exchange(out)
@@ -220,7 +220,7 @@ func TestFolderNotSeen(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	var said error
-	together(3, func(g group.Group) {
+	together(3, func(g procs.Group) {
 		c := &crew{world: ranked{g: elsewhere{g}}, procs: make([]trace.ProcessInfo, 3)}
 		p := &profiling{}
 		if g.Rank() == 0 {
@@ -250,7 +250,7 @@ func TestPartsThatCannotBeGathered(t *testing.T) {
 	if err := os.MkdirAll(filepath.Join(folder, trace.FileName(1)), 0o777); err != nil { // in the way
 		t.Fatal(err)
 	}
-	together(2, func(g group.Group) {
+	together(2, func(g procs.Group) {
 		m := &manyRun{crew: &crew{world: ranked{g: g}}}
 		p := &profiling{folder: folder, local: filepath.Join(root, fmt.Sprint(g.Rank()))}
 		p.info.Nodes = []trace.NodeInfo{{Node: 0, Part: "h:" + filepath.Join(root, "0")}, {Node: 1, Part: "h:" + filepath.Join(root, "1")}}

@@ -11,8 +11,8 @@ import (
 	"sync"
 	"time"
 
-	"github.com/whyslow/whyslow/internal/group"
-	"github.com/whyslow/whyslow/internal/transport"
+	"github.com/whyslow/whyslow/internal/procs"
+	"github.com/whyslow/whyslow/internal/run/transport"
 )
 
 // # Output of many processes
@@ -324,7 +324,7 @@ func (o *output) abandon() {
 }
 
 // finish brings to rank 0 what is left, when the run is over and nothing is printed any more. All ranks call it.
-func (o *output) finish(g group.Group) error {
+func (o *output) finish(g procs.Group) error {
 	o.mu.Lock() // user code that was left running may still cause warnings
 	var rest []byte
 	for i := range o.waiting {
@@ -358,8 +358,8 @@ const piecesTotal = 64 << 20
 // collectPieces brings bytes of all ranks to rank 0, in pieces, so that nobody needs memory for all of them: size is how many
 // this rank has, read gives those from a place on, and take is called at rank 0 with the pieces of each rank in order. All
 // ranks go through it to the end, whatever fails, and each returns its own error.
-func collectPieces(g group.Group, size int64, read func(b []byte, at int64) error, take func(from int, b []byte) error) error {
-	sizes, err := group.AllGather(g, binary.LittleEndian.AppendUint64(nil, uint64(size)))
+func collectPieces(g procs.Group, size int64, read func(b []byte, at int64) error, take func(from int, b []byte) error) error {
+	sizes, err := procs.AllGather(g, binary.LittleEndian.AppendUint64(nil, uint64(size)))
 	if err != nil {
 		return err
 	}
@@ -378,7 +378,7 @@ func collectPieces(g group.Group, size int64, read func(b []byte, at int64) erro
 		if len(b) > 0 && failed == nil {
 			failed = read(b, at)
 		}
-		in, err := group.Gather(g, 0, b)
+		in, err := procs.Gather(g, 0, b)
 		if err != nil {
 			return errors.Join(failed, err)
 		}

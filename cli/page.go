@@ -18,9 +18,9 @@ import (
 
 	"github.com/spf13/pflag"
 
-	"github.com/whyslow/whyslow/internal/api"
-	"github.com/whyslow/whyslow/internal/collect"
-	"github.com/whyslow/whyslow/internal/live"
+	"github.com/whyslow/whyslow/internal/record/collect"
+	"github.com/whyslow/whyslow/internal/show/api"
+	"github.com/whyslow/whyslow/internal/show/live"
 )
 
 // tokenVariable is the environment variable that gives tokens, so that they need not stand in command lines that everybody can see.

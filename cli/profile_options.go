@@ -5,7 +5,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/whyslow/whyslow/internal/modules/native"
+	"github.com/whyslow/whyslow/internal/record/modules/native"
 	"github.com/whyslow/whyslow/prof"
 	"github.com/whyslow/whyslow/prof/config"
 )

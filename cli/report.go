@@ -12,11 +12,11 @@ import (
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
 
-	"github.com/whyslow/whyslow/internal/compare"
-	"github.com/whyslow/whyslow/internal/group"
+	"github.com/whyslow/whyslow/internal/analysis/compare"
+	"github.com/whyslow/whyslow/internal/analysis/slou"
 	"github.com/whyslow/whyslow/internal/model"
-	"github.com/whyslow/whyslow/internal/report"
-	"github.com/whyslow/whyslow/internal/slou"
+	"github.com/whyslow/whyslow/internal/procs"
+	"github.com/whyslow/whyslow/internal/show/report"
 	"github.com/whyslow/whyslow/trace"
 )
 
@@ -200,7 +200,7 @@ func (o *reportOptions) terminal(color bool, columns int) report.Options {
 // analyse reads a trace and does all analyses; problems says what is missing or damaged. Where w is not nil all ranks do it
 // together, and rank 0 has the results.
 func analyse(ctx context.Context, w world, o *reportOptions, path string, line *progress) (all *report.Everything, problems []string, err error) {
-	g := group.Alone()
+	g := procs.Alone()
 	if w != nil {
 		g = w.Group()
 		shareHost(w)
@@ -212,7 +212,7 @@ func analyse(ctx context.Context, w world, o *reportOptions, path string, line *
 			r.Close()
 		}
 	}()
-	if err := report.Together(g, func(group.Group) (err error) {
+	if err := report.Together(g, func(procs.Group) (err error) {
 		if r, err = trace.OpenShare(path, g.Rank(), g.Size()); err != nil {
 			return badInput(err)
 		}
@@ -221,7 +221,7 @@ func analyse(ctx context.Context, w world, o *reportOptions, path string, line *
 		return nil, nil, toUser(err)
 	}
 	line.set("reading %s", path)
-	err = report.Together(g, func(g group.Group) (err error) {
+	err = report.Together(g, func(g procs.Group) (err error) {
 		m, err = model.BuildShare(ctx, r, model.Options{Progress: func(done, total int64) { line.set("reading %s: %d %%", path, 100*done/max(total, 1)) }}, g)
 		return err
 	})

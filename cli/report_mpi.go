@@ -6,7 +6,7 @@ import (
 	"runtime"
 	"runtime/debug"
 
-	"github.com/whyslow/whyslow/internal/group"
+	"github.com/whyslow/whyslow/internal/procs"
 )
 
 // shareHost keeps the ranks of a host out of each other's way: each uses its share of the cores, and as little memory as it
@@ -19,15 +19,15 @@ func shareHost(w world) {
 }
 
 // gatherProblems brings what each rank says is missing or damaged to rank 0.
-func gatherProblems(g group.Group, own []string) (all []string, err error) {
-	in, err := group.Gather(g, 0, group.Encode(&own))
+func gatherProblems(g procs.Group, own []string) (all []string, err error) {
+	in, err := procs.Gather(g, 0, procs.Encode(&own))
 	if err != nil {
 		return nil, err
 	}
 	for rank, b := range in {
 		var list []string
-		if err := group.Decode(b, &list); err != nil {
-			return nil, group.Told(rank, err)
+		if err := procs.Decode(b, &list); err != nil {
+			return nil, procs.Told(rank, err)
 		}
 		all = append(all, list...)
 	}

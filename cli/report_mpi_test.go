@@ -13,7 +13,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/whyslow/whyslow/internal/replicate"
+	"github.com/whyslow/whyslow/internal/testkit/replicate"
 	"github.com/whyslow/whyslow/trace"
 	"golang.org/x/sys/unix"
 )
@@ -21,7 +21,7 @@ import (
 // manyNodes writes a trace of twelve nodes, a recorded run of three repeated, into a folder.
 func manyNodes(t *testing.T, dir string) {
 	t.Helper()
-	text, err := os.ReadFile("../internal/replicate/testdata/cholesky.txt")
+	text, err := replicate.Recording("cholesky")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/whyslow/whyslow/internal/upctest"
+	"github.com/whyslow/whyslow/internal/testkit/upctest"
 )
 
 // TestMPIReportPGAS analyses a recorded run of an OpenSHMEM program, and a hand-written one, with several processes: every face is that of one.

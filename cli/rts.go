@@ -13,10 +13,10 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/whyslow/whyslow/internal/cpp"
-	"github.com/whyslow/whyslow/internal/engine"
-	"github.com/whyslow/whyslow/internal/luna"
-	"github.com/whyslow/whyslow/internal/luna/records"
+	"github.com/whyslow/whyslow/internal/run/cpp"
+	"github.com/whyslow/whyslow/internal/run/engine"
+	"github.com/whyslow/whyslow/internal/run/luna"
+	"github.com/whyslow/whyslow/internal/run/luna/records"
 )
 
 // runRTS is LuNA's launcher: it runs a library made by "luna -c", and ends as the program ends. Started by mpirun, each rank is

@@ -13,7 +13,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/whyslow/whyslow/internal/modules"
+	"github.com/whyslow/whyslow/internal/record/modules"
 	"github.com/whyslow/whyslow/prof/config"
 )
 

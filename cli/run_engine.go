@@ -12,9 +12,9 @@ import (
 	"strings"
 	"time"
 
-	"github.com/whyslow/whyslow/internal/cpp"
-	"github.com/whyslow/whyslow/internal/engine"
-	"github.com/whyslow/whyslow/internal/luna"
+	"github.com/whyslow/whyslow/internal/run/cpp"
+	"github.com/whyslow/whyslow/internal/run/engine"
+	"github.com/whyslow/whyslow/internal/run/luna"
 	"github.com/whyslow/whyslow/prof/config"
 )
 

@@ -5,7 +5,7 @@ import (
 
 	"github.com/spf13/pflag"
 
-	"github.com/whyslow/whyslow/internal/live"
+	"github.com/whyslow/whyslow/internal/show/live"
 )
 
 // liveOptions say whether and where a run is shown while it goes on.

@@ -15,9 +15,9 @@ import (
 	"time"
 
 	"github.com/whyslow/whyslow/internal/clock"
-	"github.com/whyslow/whyslow/internal/engine"
-	"github.com/whyslow/whyslow/internal/modules"
-	"github.com/whyslow/whyslow/internal/stream"
+	"github.com/whyslow/whyslow/internal/record/modules"
+	"github.com/whyslow/whyslow/internal/record/stream"
+	"github.com/whyslow/whyslow/internal/run/engine"
 	"github.com/whyslow/whyslow/prof"
 	"github.com/whyslow/whyslow/prof/config"
 	"github.com/whyslow/whyslow/trace"

@@ -5,7 +5,7 @@ import (
 
 	"github.com/spf13/pflag"
 
-	"github.com/whyslow/whyslow/internal/modules"
+	"github.com/whyslow/whyslow/internal/record/modules"
 	"github.com/whyslow/whyslow/trace"
 )
 

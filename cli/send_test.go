@@ -15,8 +15,8 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
-	"github.com/whyslow/whyslow/internal/collect"
-	"github.com/whyslow/whyslow/internal/stream"
+	"github.com/whyslow/whyslow/internal/record/collect"
+	"github.com/whyslow/whyslow/internal/record/stream"
 	"github.com/whyslow/whyslow/trace"
 )
 

@@ -9,10 +9,10 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/whyslow/whyslow/internal/api"
-	"github.com/whyslow/whyslow/internal/collect"
-	"github.com/whyslow/whyslow/internal/live"
-	"github.com/whyslow/whyslow/internal/stream"
+	"github.com/whyslow/whyslow/internal/record/collect"
+	"github.com/whyslow/whyslow/internal/record/stream"
+	"github.com/whyslow/whyslow/internal/show/api"
+	"github.com/whyslow/whyslow/internal/show/live"
 )
 
 type serveOptions struct {

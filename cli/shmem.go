@@ -16,7 +16,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/whyslow/whyslow/internal/collectors"
+	"github.com/whyslow/whyslow/internal/record/pgas/collectors"
 )
 
 // shmemOptions say how an OpenSHMEM program is recorded.

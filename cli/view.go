@@ -7,8 +7,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/whyslow/whyslow/internal/api"
-	"github.com/whyslow/whyslow/internal/live"
+	"github.com/whyslow/whyslow/internal/show/api"
+	"github.com/whyslow/whyslow/internal/show/live"
 )
 
 func viewCommand(io stdio) *cobra.Command {

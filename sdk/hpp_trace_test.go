@@ -12,7 +12,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/whyslow/whyslow/internal/instrument"
+	"github.com/whyslow/whyslow/internal/run/instrument"
 )
 
 // A worker that sleeps is starved, one that computes between two functions has overhead; the main thread is no worker.

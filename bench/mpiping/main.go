@@ -10,10 +10,10 @@ import (
 	"slices"
 
 	"github.com/whyslow/whyslow/internal/clock"
-	"github.com/whyslow/whyslow/internal/cpp"
-	"github.com/whyslow/whyslow/internal/group"
-	"github.com/whyslow/whyslow/internal/transport"
-	"github.com/whyslow/whyslow/internal/transport/mpi"
+	"github.com/whyslow/whyslow/internal/procs"
+	"github.com/whyslow/whyslow/internal/run/cpp"
+	"github.com/whyslow/whyslow/internal/run/transport"
+	"github.com/whyslow/whyslow/internal/run/transport/mpi"
 )
 
 const least = 3 // portions
@@ -78,7 +78,7 @@ func pingPong(w *mpi.World, arg string) error {
 		slices.Sort(ns)
 		fmt.Printf("%d %.1f\n", size, ns[len(ns)/2])
 	}
-	err := group.Barrier(w.Group())
+	err := procs.Barrier(w.Group())
 	net.Close()
 	return err
 }

@@ -8,10 +8,10 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/whyslow/whyslow/internal/consistency"
+	"github.com/whyslow/whyslow/internal/analysis/consistency"
+	"github.com/whyslow/whyslow/internal/analysis/slou"
 	"github.com/whyslow/whyslow/internal/model"
-	"github.com/whyslow/whyslow/internal/report"
-	"github.com/whyslow/whyslow/internal/slou"
+	"github.com/whyslow/whyslow/internal/show/report"
 	"github.com/whyslow/whyslow/trace"
 )
 

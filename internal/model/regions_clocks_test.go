@@ -13,7 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
-	"github.com/whyslow/whyslow/internal/group"
+	"github.com/whyslow/whyslow/internal/procs"
 	"github.com/whyslow/whyslow/trace"
 )
 
@@ -154,7 +154,7 @@ func TestShareRegionClocks(t *testing.T) {
 		one := build(t, text)
 		var wg sync.WaitGroup
 		errs := make([]error, 3)
-		for rank, g := range group.Local(len(errs)) {
+		for rank, g := range procs.Local(len(errs)) {
 			wg.Go(func() {
 				defer g.Leave()
 				r, err := trace.OpenShare(dir, rank, len(errs))

@@ -3,7 +3,7 @@ package model
 import (
 	"path/filepath"
 
-	"github.com/whyslow/whyslow/internal/symbols"
+	"github.com/whyslow/whyslow/internal/record/pgas/symbols"
 )
 
 // resolve turns addresses, where the trace has nothing else, into functions, files and lines: by the table that is kept with the trace, or

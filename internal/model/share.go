@@ -6,7 +6,7 @@ import (
 	"slices"
 	"sort"
 
-	"github.com/whyslow/whyslow/internal/group"
+	"github.com/whyslow/whyslow/internal/procs"
 	"github.com/whyslow/whyslow/trace"
 )
 
@@ -52,13 +52,13 @@ type runsOf struct{ node, end int }
 // BuildShare is Build by several processes at once: each reads the files that its reader has, which is to be of trace.OpenShare for its rank in
 // g (another one is opened in its place if it is not), and its model is complete for them, see Own. All members of g call it with the same options, without In. A group of nil or of one is Build. It fails
 // at all members when it fails at one.
-func BuildShare(ctx context.Context, r *trace.Reader, opt Options, g group.Group) (*Model, error) {
+func BuildShare(ctx context.Context, r *trace.Reader, opt Options, g procs.Group) (*Model, error) {
 	if g == nil || g.Size() == 1 {
 		return Build(ctx, r, opt)
 	}
 	if part, parts := r.Part(); part != g.Rank() || parts != g.Size() {
 		own, err := trace.OpenShare(r.Path(), g.Rank(), g.Size())
-		if err := group.Agree(g, err); err != nil {
+		if err := procs.Agree(g, err); err != nil {
 			return nil, err
 		}
 		defer own.Close()
@@ -69,7 +69,7 @@ func BuildShare(ctx context.Context, r *trace.Reader, opt Options, g group.Group
 		return nil, err
 	}
 	for _, step := range []func() error{h.tellSummaries, h.tellCrossing, h.tellClocks, h.followThreads} {
-		if err := group.Agree(g, ctx.Err()); err != nil {
+		if err := procs.Agree(g, ctx.Err()); err != nil {
 			return nil, err
 		}
 		if err := step(); err != nil {
@@ -170,7 +170,7 @@ type sharing struct {
 	b          *builder
 	m          *Model
 	r          *trace.Reader
-	g          group.Group
+	g          procs.Group
 	rank, size int
 	own        []*stream             // those read here
 	abroad     map[streamKey]*stream // the others
@@ -186,7 +186,7 @@ type sharing struct {
 	heard    func(p *parcel, rank int) // of parcels, before they are taken in
 }
 
-func newSharing(ctx context.Context, r *trace.Reader, opt Options, g group.Group) (*sharing, error) {
+func newSharing(ctx context.Context, r *trace.Reader, opt Options, g procs.Group) (*sharing, error) {
 	if opt.In != nil {
 		return nil, errors.New("a part of a run cannot be shared among processes; build it in one")
 	}
@@ -209,7 +209,7 @@ func newSharing(ctx context.Context, r *trace.Reader, opt Options, g group.Group
 		defined = len(h.m.Names)
 		return err
 	})
-	if err := group.Agree(g, err); err != nil {
+	if err := procs.Agree(g, err); err != nil {
 		return nil, err
 	}
 	if err := h.tellUndefined(defined); err != nil {

@@ -6,7 +6,7 @@ import (
 	"errors"
 	"slices"
 
-	"github.com/whyslow/whyslow/internal/group"
+	"github.com/whyslow/whyslow/internal/procs"
 	"github.com/whyslow/whyslow/trace"
 )
 
@@ -303,7 +303,7 @@ func (h *sharing) match() error {
 		return err
 	}
 	answers, err := h.matches.find(in)
-	if err := group.Agree(h.g, err); err != nil {
+	if err := procs.Agree(h.g, err); err != nil {
 		return err
 	}
 	if answers, err = h.g.Exchange(answers); err != nil {

@@ -5,13 +5,13 @@ import (
 	"errors"
 	"slices"
 
-	"github.com/whyslow/whyslow/internal/group"
+	"github.com/whyslow/whyslow/internal/procs"
 	"github.com/whyslow/whyslow/trace"
 )
 
 // LearnSites finds out which statements CFs come from of which other processes know that, in a model of BuildShare: one knows
 // a CF by its id only where nothing of its own nodes' time depends on it. All members of g call it, while nobody else uses the model.
-func (m *Model) LearnSites(g group.Group, cfs []CF) error {
+func (m *Model) LearnSites(g procs.Group, cfs []CF) error {
 	if m.share == nil {
 		return nil
 	}
@@ -39,7 +39,7 @@ func (m *Model) LearnSites(g group.Group, cfs []CF) error {
 			out[k] = binary.AppendUvarint(out[k], uint64(m.SiteOf[m.FindCF(trace.CF(id))]))
 		}
 	}
-	if err := group.Agree(g, err); err != nil {
+	if err := procs.Agree(g, err); err != nil {
 		return err
 	}
 	if in, err = g.Exchange(out); err != nil {
@@ -52,7 +52,7 @@ func (m *Model) LearnSites(g group.Group, cfs []CF) error {
 			}
 		}
 	}
-	return group.Agree(g, err)
+	return procs.Agree(g, err)
 }
 
 var errLearn = errors.New("internal error: what another process asked or told about CFs makes no sense")
@@ -70,7 +70,7 @@ func number(b *[]byte, err *error) uint64 {
 
 // Places gives, for executions in a model of BuildShare, the how-manieth each is of OwnExecutions of the process that it is ExecutedBy. All
 // members of g call it.
-func (m *Model) Places(g group.Group, executions []uint32) ([]uint32, error) {
+func (m *Model) Places(g procs.Group, executions []uint32) ([]uint32, error) {
 	first, end := m.OwnExecutions()
 	own := func(e int) bool { return e >= first && e < end }
 	out := make([][]byte, g.Size())
@@ -112,7 +112,7 @@ func (m *Model) Places(g group.Group, executions []uint32) ([]uint32, error) {
 			}
 		}
 	}
-	if err := group.Agree(g, err); err != nil {
+	if err := procs.Agree(g, err); err != nil {
 		return nil, err
 	}
 	if in, err = g.Exchange(out); err != nil {
@@ -126,5 +126,5 @@ func (m *Model) Places(g group.Group, executions []uint32) ([]uint32, error) {
 			places[i] = uint32(number(&in[m.ExecutedBy(int(e))], &err))
 		}
 	}
-	return places, group.Agree(g, err)
+	return places, procs.Agree(g, err)
 }

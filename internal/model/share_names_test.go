@@ -6,9 +6,9 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/whyslow/whyslow/internal/group"
 	"github.com/whyslow/whyslow/internal/model"
-	"github.com/whyslow/whyslow/internal/slou/sloutest"
+	"github.com/whyslow/whyslow/internal/procs"
+	"github.com/whyslow/whyslow/internal/testkit/sloutest"
 	"github.com/whyslow/whyslow/trace"
 )
 
@@ -33,7 +33,7 @@ func TestShareUndefined(t *testing.T) {
 	var mu sync.Mutex
 	var names [][]string
 	titles := map[string]bool{}
-	if _, err := sloutest.Share(dir, 2, model.Options{}, func(m *model.Model, g group.Group) (*int, error) {
+	if _, err := sloutest.Share(dir, 2, model.Options{}, func(m *model.Model, g procs.Group) (*int, error) {
 		mu.Lock()
 		defer mu.Unlock()
 		names = append(names, m.Names)

@@ -4,7 +4,7 @@ import (
 	"cmp"
 	"slices"
 
-	"github.com/whyslow/whyslow/internal/group"
+	"github.com/whyslow/whyslow/internal/procs"
 	"github.com/whyslow/whyslow/trace"
 )
 
@@ -193,7 +193,7 @@ func (h *sharing) tellRegions() error {
 		t := r.Threads[i].shadow(m)
 		own = append(own, t.wire())
 	}
-	in, err := group.AllGather(h.g, group.Encode(&own))
+	in, err := procs.AllGather(h.g, procs.Encode(&own))
 	if err != nil {
 		return err
 	}
@@ -217,7 +217,7 @@ func (h *sharing) gatherThreads(own []Thread) ([]Thread, error) {
 	for i := range own {
 		list = append(list, own[i].wire())
 	}
-	in, err := group.Gather(h.g, 0, group.Encode(&list))
+	in, err := procs.Gather(h.g, 0, procs.Encode(&list))
 	if err != nil || h.rank != 0 {
 		return nil, err
 	}
@@ -233,8 +233,8 @@ func threadsOf(in [][]byte) (all []Thread, err error) {
 		}
 		in[rank] = nil
 		var list []*wireThread
-		if err := group.Decode(b, &list); err != nil {
-			return nil, group.Told(rank, err)
+		if err := procs.Decode(b, &list); err != nil {
+			return nil, procs.Told(rank, err)
 		}
 		for i, w := range list {
 			all, list[i] = append(all, w.thread()), nil
@@ -260,15 +260,15 @@ func (h *sharing) tellPlaces() error {
 	var b []byte
 	if h.rank == 0 {
 		problems := h.b.resolve(h.r.Path())
-		b = group.Encode(&wirePlaces{m.Codes, m.Sites, problems})
+		b = procs.Encode(&wirePlaces{m.Codes, m.Sites, problems})
 	}
-	b, err := group.Broadcast(h.g, 0, b)
+	b, err := procs.Broadcast(h.g, 0, b)
 	if err != nil {
 		return err
 	}
 	var w wirePlaces
-	if err := group.Decode(b, &w); err != nil {
-		return group.Told(0, err)
+	if err := procs.Decode(b, &w); err != nil {
+		return procs.Told(0, err)
 	}
 	m.Codes, m.Sites, m.Problems = w.Codes, w.Sites, append(w.Problems, m.Problems...)
 	return nil

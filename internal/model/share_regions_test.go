@@ -10,9 +10,9 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/whyslow/whyslow/internal/group"
 	"github.com/whyslow/whyslow/internal/model"
-	"github.com/whyslow/whyslow/internal/slou/sloutest"
+	"github.com/whyslow/whyslow/internal/procs"
+	"github.com/whyslow/whyslow/internal/testkit/sloutest"
 	"github.com/whyslow/whyslow/trace"
 )
 
@@ -47,7 +47,7 @@ func TestShareRegions(t *testing.T) {
 	if err := trace.Parse(strings.NewReader(regionsText()), dir); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := sloutest.Share(dir, 2, model.Options{}, func(m *model.Model, g group.Group) (*int, error) {
+	if _, err := sloutest.Share(dir, 2, model.Options{}, func(m *model.Model, g procs.Group) (*int, error) {
 		r := m.Regions
 		own, other := &r.Threads[g.Rank()], &r.Threads[1-g.Rank()]
 		if len(r.Threads) != 2 || len(r.Instances) != 1 || r.Unmatched > 0 {
@@ -89,7 +89,7 @@ func TestSharePlaces(t *testing.T) {
 		if len(want) < test.wrong {
 			t.Fatal(name, want)
 		}
-		if _, err := sloutest.Share(dir, 3, model.Options{}, func(m *model.Model, _ group.Group) (*int, error) {
+		if _, err := sloutest.Share(dir, 3, model.Options{}, func(m *model.Model, _ procs.Group) (*int, error) {
 			if !slices.ContainsFunc(m.Sites, func(s model.Site) bool { return s.File == test.file }) {
 				return nil, fmt.Errorf("sites: %+v", m.Sites)
 			}

@@ -4,7 +4,7 @@ import (
 	"cmp"
 	"slices"
 
-	"github.com/whyslow/whyslow/internal/group"
+	"github.com/whyslow/whyslow/internal/procs"
 	"github.com/whyslow/whyslow/trace"
 )
 
@@ -19,7 +19,7 @@ type wireTables struct {
 // tellTables makes the names, sites and code fragments of all processes' nodes one table.
 func (h *sharing) tellTables(own []nodeTables) error {
 	m, t := h.m, h.b.tables
-	all, err := group.AllOf(h.g, wireTables{m.Codes[1:], m.Sites[1:], m.Names[1:]})
+	all, err := procs.AllOf(h.g, wireTables{m.Codes[1:], m.Sites[1:], m.Names[1:]})
 	if err != nil {
 		return err
 	}
@@ -58,7 +58,7 @@ func (h *sharing) tellTables(own []nodeTables) error {
 // tellUndefined gives one number, too, to the names that were made up since, of DFs whose definitions are lost: those from defined on.
 func (h *sharing) tellUndefined(defined int) error {
 	m, t := h.m, h.b.tables
-	all, err := group.AllOf(h.g, m.Names[defined:])
+	all, err := procs.AllOf(h.g, m.Names[defined:])
 	if err != nil {
 		return err
 	}
@@ -101,7 +101,7 @@ func (h *sharing) tellProblems(opened int) error {
 	for _, d := range h.b.damage {
 		own.Damage = append(own.Damage, wireDamage{d.node, d.stream, d.From, d.To})
 	}
-	all, err := group.AllOf(h.g, own)
+	all, err := procs.AllOf(h.g, own)
 	if err != nil {
 		return err
 	}
@@ -153,7 +153,7 @@ func (h *sharing) tellSummaries() error {
 		}
 		own = append(own, w)
 	}
-	all, err := group.AllOf(h.g, own)
+	all, err := procs.AllOf(h.g, own)
 	if err != nil {
 		return err
 	}
@@ -216,7 +216,7 @@ func (h *sharing) tellFirstSeen() error {
 	out := make([][]byte, h.size)
 	for k := range times {
 		if len(mine[k]) > 0 {
-			out[k] = group.Encode(&times[k])
+			out[k] = procs.Encode(&times[k])
 		}
 	}
 	in, err := h.g.Exchange(out)
@@ -229,8 +229,8 @@ func (h *sharing) tellFirstSeen() error {
 		if len(b) == 0 {
 			continue
 		}
-		if err := group.Decode(b, &asked[k]); err != nil {
-			return group.Told(k, err)
+		if err := procs.Decode(b, &asked[k]); err != nil {
+			return procs.Told(k, err)
 		}
 		for i := range asked[k].DFs {
 			key := asked[k].DFs[i].key()
@@ -248,7 +248,7 @@ func (h *sharing) tellFirstSeen() error {
 			answer[i] = first[asked[k].DFs[i].key()]
 		}
 		if len(answer) > 0 {
-			out[k] = group.Encode(&answer)
+			out[k] = procs.Encode(&answer)
 		}
 	}
 	if in, err = h.g.Exchange(out); err != nil {
@@ -259,8 +259,8 @@ func (h *sharing) tellFirstSeen() error {
 			continue
 		}
 		var answer []int64
-		if err := group.Decode(b, &answer); err != nil {
-			return group.Told(k, err)
+		if err := procs.Decode(b, &answer); err != nil {
+			return procs.Told(k, err)
 		}
 		for i, t := range answer {
 			if t != None && i < len(mine[k]) {
@@ -274,9 +274,9 @@ func (h *sharing) tellFirstSeen() error {
 // key is the same for the same DF only.
 func (w *wireDF) key() string {
 	if len(w.Identity) > 0 {
-		return string(group.Encode(&w.Identity))
+		return string(procs.Encode(&w.Identity))
 	}
-	return string(group.Encode(&[]uint32{uint32(w.Node), w.Number}))
+	return string(procs.Encode(&[]uint32{uint32(w.Node), w.Number}))
 }
 
 // tellClocks finds the corrections of all clocks. Where a message would still be received before it was sent, or collectives and locks may
@@ -288,7 +288,7 @@ func (h *sharing) tellClocks() error {
 	m.clocks = b.syncs()
 	if process, several := b.processes(); several {
 		letters := slices.DeleteFunc(b.letters(process), func(l Letter) bool { return !m.Own(int(l.To)) })
-		found, err := group.AllOf(h.g, CompareClocks(m.clocks, letters))
+		found, err := procs.AllOf(h.g, CompareClocks(m.clocks, letters))
 		if err != nil {
 			return err
 		}
@@ -315,7 +315,7 @@ type repaired struct {
 
 func (h *sharing) repairClocks(process []int, own []Letter) error {
 	b, m := h.b, h.m
-	in, err := group.Gather(h.g, 0, group.Encode(&own))
+	in, err := procs.Gather(h.g, 0, procs.Encode(&own))
 	if err != nil {
 		return err
 	}
@@ -330,20 +330,20 @@ func (h *sharing) repairClocks(process []int, own []Letter) error {
 		var all []Letter
 		for k, b := range in {
 			var letters []Letter
-			if err := group.Decode(b, &letters); err != nil {
-				return group.Told(k, err)
+			if err := procs.Decode(b, &letters); err != nil {
+				return procs.Told(k, err)
 			}
 			all = append(all, letters...)
 		}
 		b.repairRegions(process, all, raw)
-		answer = group.Encode(&repaired{m.clocks, m.Clocks})
+		answer = procs.Encode(&repaired{m.clocks, m.Clocks})
 	}
-	if answer, err = group.Broadcast(h.g, 0, answer); err != nil {
+	if answer, err = procs.Broadcast(h.g, 0, answer); err != nil {
 		return err
 	}
 	var r repaired
-	if err := group.Decode(answer, &r); err != nil {
-		return group.Told(0, err)
+	if err := procs.Decode(answer, &r); err != nil {
+		return procs.Told(0, err)
 	}
 	m.clocks, m.Clocks = append(r.Knots, make([][]ClockSync, len(m.clocks)-len(r.Knots))...), r.Clocks
 	return nil

@@ -3,7 +3,7 @@ package model
 import (
 	"slices"
 
-	"github.com/whyslow/whyslow/internal/group"
+	"github.com/whyslow/whyslow/internal/procs"
 )
 
 // ends is what is known of messages as such.
@@ -54,7 +54,7 @@ func (h *sharing) findMixed() error {
 			each(&s.received, func(e *end) { see(e, e.peer) })
 		}
 	}
-	sum, err := group.Sum(h.g, []int64{count})
+	sum, err := procs.Sum(h.g, []int64{count})
 	h.messages.unsure = err == nil && sum[0] > 0
 	return err
 }
@@ -133,7 +133,7 @@ func (h *sharing) followThreads() error {
 			t.news = false
 			t.look()
 		}
-		sum, err := group.Sum(h.g, []int64{t.asked})
+		sum, err := procs.Sum(h.g, []int64{t.asked})
 		if err != nil || sum[0] == 0 {
 			return err
 		}
@@ -307,7 +307,7 @@ func (t *threads) answer() error {
 	out := make([][]byte, t.size)
 	for k := range t.asks {
 		if a := &t.asks[k]; len(a.CFs)+len(a.Inputs)+len(a.At) > 0 {
-			out[k] = group.Encode(a)
+			out[k] = procs.Encode(a)
 		}
 	}
 	t.asks, t.dfs = nil, nil
@@ -324,8 +324,8 @@ func (t *threads) answer() error {
 		}
 		any = true
 		var a ask
-		if err := group.Decode(b, &a); err != nil {
-			return group.Told(k, err)
+		if err := procs.Decode(b, &a); err != nil {
+			return procs.Told(k, err)
 		}
 		for _, id := range a.CFs {
 			cfs.add(t.b.cfs.number(id), k)

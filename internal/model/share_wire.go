@@ -3,7 +3,7 @@ package model
 import (
 	"slices"
 
-	"github.com/whyslow/whyslow/internal/group"
+	"github.com/whyslow/whyslow/internal/procs"
 	"github.com/whyslow/whyslow/trace"
 )
 
@@ -173,7 +173,7 @@ func (h *sharing) exchange() error {
 	out := make([][]byte, h.size)
 	for i := range h.out {
 		if len(h.out[i].Records) > 0 {
-			out[i] = group.Encode(&h.out[i].parcel)
+			out[i] = procs.Encode(&h.out[i].parcel)
 		}
 		h.out[i] = outbox{}
 	}
@@ -187,8 +187,8 @@ func (h *sharing) exchange() error {
 			continue
 		}
 		var p parcel
-		if err := group.Decode(b, &p); err != nil {
-			return group.Told(rank, err)
+		if err := procs.Decode(b, &p); err != nil {
+			return procs.Told(rank, err)
 		}
 		if h.heard != nil {
 			h.heard(&p, rank)

@@ -11,7 +11,7 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 	"github.com/tailscale/hujson"
 
-	_ "github.com/whyslow/whyslow/internal/modules" // registers the modules that the schema lists
+	_ "github.com/whyslow/whyslow/internal/record/modules" // registers the modules that the schema lists
 	"github.com/whyslow/whyslow/prof"
 	"github.com/whyslow/whyslow/prof/config"
 	"github.com/whyslow/whyslow/trace"

@@ -14,7 +14,7 @@
  * its own. Its number is known only when shmem_init has done its work: then the file is opened, with the time when
  * it began.
  *
- *   - Where a function is called from is told by the address it returns to; internal/symbols finds file and line.
+ *   - Where a function is called from is told by the address it returns to; internal/record/pgas/symbols finds file and line.
  *   - Functions that OpenSHMEM calls itself (shmem_set_lock uses atomics) are inside of an operation and left out.
  *   - A transfer to the PE itself is recorded from level "local" on.
  *   - Non-blocking transfers have numbers; shmem_quiet, shmem_ctx_quiet and the barriers tell that those of their

@@ -21,8 +21,8 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/whyslow/whyslow/internal/analysis/pattern"
 	"github.com/whyslow/whyslow/internal/model"
-	"github.com/whyslow/whyslow/internal/pattern"
 )
 
 // mirror is where the texts of metrics are found: every url begins with it. A list without any is not accepted by all readers.

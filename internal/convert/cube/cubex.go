@@ -9,8 +9,8 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/whyslow/whyslow/internal/analysis/pattern"
 	"github.com/whyslow/whyslow/internal/model"
-	"github.com/whyslow/whyslow/internal/pattern"
 )
 
 // A .cubex is a tar archive:

@@ -5,8 +5,8 @@ import (
 	"io"
 	"strconv"
 
+	"github.com/whyslow/whyslow/internal/analysis/pattern"
 	"github.com/whyslow/whyslow/internal/model"
-	"github.com/whyslow/whyslow/internal/pattern"
 )
 
 // Write3 writes a result in the format of Cube 3, one XML document. m is the model it was found in. It fails where the result holds no call paths, and

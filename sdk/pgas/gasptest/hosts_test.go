@@ -8,9 +8,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/whyslow/whyslow/internal/analysis/pattern"
 	"github.com/whyslow/whyslow/internal/model"
-	"github.com/whyslow/whyslow/internal/pattern"
-	"github.com/whyslow/whyslow/internal/upctest"
+	"github.com/whyslow/whyslow/internal/testkit/upctest"
 	"github.com/whyslow/whyslow/trace"
 )
 

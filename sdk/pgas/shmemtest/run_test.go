@@ -12,7 +12,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/whyslow/whyslow/internal/collectors"
+	"github.com/whyslow/whyslow/internal/record/pgas/collectors"
 	"github.com/whyslow/whyslow/trace"
 )
 

@@ -1,0 +1,451 @@
+package advise
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+
+	"github.com/whyslow/whyslow/internal/analysis/slou"
+	"github.com/whyslow/whyslow/internal/model"
+	"github.com/whyslow/whyslow/internal/words"
+)
+
+// Data fragments on links.
+//
+// All transfers of DFs of one name are looked at together: they have the same locator; and so are names that mostly go from
+// CFs of one code fragment to CFs of another, such as the two halves of a border: mending only one of them would change
+// little. For each such flow the first of these that holds is said: the DFs are stored where nobody makes or uses them;
+// the same DF comes to a node again and again; they take long because they are large; the CFs that take them are shorter
+// than their way; they are asked for late; or else they are used far from where they are made.
+
+// flow sums up the transfers of the DFs of some names.
+type flow struct {
+	names    map[uint32]bool
+	name     string  // the one with the most time on links
+	also     string  // the others, to be said: "", " (and `b`)"
+	ways     []int32 // indices into Transfers
+	pairs    int64   // different DF and user
+	messages int64
+	bytes    int64
+	links    int64 // time on links
+	astray   int64 // stored neither where made nor where used
+	asked    int64
+	users    int64  // most nodes that use one DF
+	link     string // the one used most
+	made     uint32 // 1 + the statement of one of the code fragment that makes most, 0 not known
+	reader   uint32 // 1 + the statement of one of that that takes most
+}
+
+const (
+	// maxFlows is how many flows are looked at closely: those with the most time on links.
+	maxFlows = 8
+	// pieces is into how many parts advice divides what is too large.
+	pieces = 8
+)
+
+// ends are the code fragments at both ends of a transfer.
+type ends struct{ maker, reader int }
+
+func (a *advisor) flows() []*flow {
+	r, m := a.replay, a.facts.m
+	codeOf := func(made uint32) int {
+		if made == 0 {
+			return 0
+		}
+		return m.Sites[made-1].Code
+	}
+	type named struct {
+		ways  []int32
+		links int64
+		ends  map[ends]int64
+		some  map[ends]int32 // one of them
+	}
+	byName := map[uint32]*named{}
+	var order []uint32
+	for i := range r.Transfers {
+		w := &r.Transfers[i]
+		n := byName[w.Name]
+		if n == nil {
+			n = &named{ends: map[ends]int64{}, some: map[ends]int32{}}
+			byName[w.Name] = n
+			order = append(order, w.Name)
+		}
+		n.ways = append(n.ways, int32(i))
+		ns := w.Post + w.Ask + w.Answer
+		n.links += ns
+		k := ends{codeOf(w.Made), m.Sites[r.Site[w.Reader]].Code}
+		n.ends[k] += ns
+		n.some[k] = int32(i)
+	}
+	slices.SortStableFunc(order, func(x, y uint32) int { return cmp.Compare(byName[y].links, byName[x].links) })
+	var list []*flow
+	index := map[ends]*flow{}
+	for _, name := range order {
+		n := byName[name]
+		most, first := ends{}, true
+		for k, ns := range n.ends {
+			old := n.ends[most]
+			if first || ns > old || ns == old && cmp.Or(cmp.Compare(k.maker, most.maker), cmp.Compare(k.reader, most.reader)) < 0 {
+				most, first = k, false
+			}
+		}
+		f := index[most]
+		if f == nil {
+			w := &r.Transfers[n.some[most]]
+			f = &flow{names: map[uint32]bool{}, name: m.Names[name], made: w.Made, reader: r.Site[w.Reader] + 1}
+			index[most] = f
+			list = append(list, f)
+		} else {
+			f.also += ", `" + m.Names[name] + "`"
+		}
+		f.names[name] = true
+		f.ways = append(f.ways, n.ways...)
+		f.links += n.links
+	}
+	slices.SortStableFunc(list, func(x, y *flow) int { return cmp.Compare(y.links, x.links) })
+	list = list[:min(len(list), maxFlows)]
+	for _, f := range list {
+		f.sum(r)
+	}
+	return list
+}
+
+// sum works out what is told of all transfers together.
+func (f *flow) sum(r *replay) {
+	f.pairs, f.messages, f.bytes, f.astray, f.asked, f.users = 0, 0, 0, 0, 0, 0
+	slices.SortFunc(f.ways, func(i, k int32) int {
+		x, y := &r.Transfers[i], &r.Transfers[k]
+		return cmp.Or(cmp.Compare(x.DF, y.DF), cmp.Compare(x.User, y.User), cmp.Compare(x.Message, y.Message), cmp.Compare(i, k))
+	})
+	links := map[slou.Link]int64{}
+	var users int64
+	for n, i := range f.ways {
+		w := &r.Transfers[i]
+		newDF, newPair, newMessage := true, true, true
+		if n > 0 {
+			old := &r.Transfers[f.ways[n-1]]
+			newDF = old.DF != w.DF
+			newPair = newDF || old.User != w.User
+			newMessage = newPair || old.Message != w.Message
+		}
+		if newDF {
+			users = 0
+		}
+		if newPair {
+			f.pairs++
+			users++
+			f.users = max(f.users, users)
+		}
+		if newMessage {
+			f.messages++
+			f.bytes += w.Bytes
+			links[slou.Link{From: w.Store, To: w.User}]++
+			if w.Store != w.Maker && w.Store != w.User {
+				f.astray++
+			}
+			if w.Requested {
+				f.asked++
+			}
+		}
+	}
+	most := int64(0)
+	for l, n := range links {
+		if n > most || n == most && l.String() < f.link {
+			most, f.link = n, l.String()
+		}
+	}
+}
+
+// direct is the way of a DF that is stored where it is used: it leaves as soon as it is made.
+func direct(w *transfer) (post, ask, answer int64) {
+	if w.Maker == w.User {
+		return 0, 0, 0
+	}
+	return max(w.Post, w.Answer), 0, 0
+}
+
+func nowhere(*transfer) (post, ask, answer int64) { return 0, 0, 0 }
+
+// only changes the transfers of some names.
+func (a *advisor) only(f *flow, links func(*transfer) (post, ask, answer int64)) change {
+	return change{links: func(w *transfer) (int64, int64, int64) {
+		if !f.names[w.Name] {
+			return w.Post, w.Ask, w.Answer
+		}
+		return links(w)
+	}}
+}
+
+// latency: DFs were on their way.
+func (a *advisor) latency() {
+	l := a.res.Factors.L
+	if l == nil {
+		return
+	}
+	if a.replay == nil {
+		a.latencySums(l)
+		return
+	}
+	worth := int64(worthwhile * float64(a.res.WallNS))
+	flows, given := a.flows(), len(a.list)
+	for _, f := range flows {
+		if best := a.res.WallNS - a.replay.wall(a.only(f, nowhere)); best >= worth {
+			a.flow(f, best)
+		}
+	}
+	if len(a.list) > given || len(flows) < 2 {
+		return
+	}
+	// Where several hold the run up alike, mending one of them gives nothing.
+	all := flows[0]
+	for _, f := range flows[1:] {
+		all.also += ", `" + f.name + "`" + f.also
+		maps.Copy(all.names, f.names)
+		all.ways = append(all.ways, f.ways...)
+	}
+	if best := a.res.WallNS - a.replay.wall(a.only(all, nowhere)); best >= worth {
+		all.sum(a.replay)
+		a.flow(all, best)
+	}
+}
+
+// flow says what is wrong with the DFs of one name, whose way costs best of the run's time.
+func (a *advisor) flow(f *flow, best int64) {
+	r := a.replay
+	name, producer, consumer := f.name, a.codeOf(max(f.made, 1)-1), a.codeOf(f.reader-1)
+	flight := a.meanAnswer(f)
+	evidence := map[string]any{"df": name, "producer": producer, "consumer": consumer, "link": f.link, "messages": f.messages, "bytes": f.bytes,
+		"flight_ns": flight, "dfs": f.pairs, "names": len(f.names), "made_at": a.statement(f.made), "used_at": a.statement(f.reader)}
+	var waited, count int64
+	for i := range a.res.Causes {
+		if c := &a.res.Causes[i]; c.Factor == "L" && f.has(a.facts.m, c.DF) {
+			waited += c.NS
+			count += c.Count
+		}
+	}
+	evidence["waited_ns"], evidence["count"] = waited, count
+	head := words.Say("Workers waited %s (%s, %s) for `%s`%s%s%s, most often on the link %s.", "Рабочие потоки ждали ФД `%[4]s`%[5]s%[6]s%[7]s: %[1]s (%[2]s, %[3]s), чаще всего на связи %[8]s.",
+		words.Time(waited), a.share(waited), often(count), name, f.also,
+		a.by(" from ", " от ", f.made), a.by(" before ", " для ", f.reader), f.link)
+	within := func(wall int64, what words.Text) words.Text {
+		return words.Say("%s, with everything else as it is, the run would take %s.", "Если %s, а остальное не менять, запуск займёт %s.", what, words.Time(a.res.WallNS-wall))
+	}
+	whereUsed := words.Say("Stored where they are used", "хранить их там, где они используются")
+	push := a.res.WallNS - r.wall(a.only(f, direct))
+	switch {
+	case 2*f.astray > f.messages:
+		evidence["stored_elsewhere"] = f.astray
+		a.addWall("locators-disagree", push, within(push, whereUsed), evidence, words.Say(
+			"%s They are stored on a node that neither makes nor uses them: their locator and those of the CFs disagree. Give `%s`%s the locator of the CFs that use them: `locator_cyclic %s[i] => expression;`, with the expression of their `locator_cyclic`.",
+			"%s Эти ФД хранятся на узле, где их не вычисляют и не используют: их локатор не согласован с локаторами ФВ. Задайте для ФД `%s`%s локатор тех ФВ, которые их используют: `locator_cyclic %s[i] => выражение;` с тем же выражением, что в `locator_cyclic` этих ФВ.",
+			head, name, f.also, name))
+	case f.messages >= 2*f.pairs && (f.users > 1 || a.usedAtHome(f)):
+		evidence["repeated"] = f.messages - f.pairs
+		a.addWall("replicate", push, within(push, words.Say("With a copy on every node", "держать по копии на каждом узле")), evidence, words.Say(
+			"%s %d of %s brought a node a DF it had received before: keep a copy on every node with `locator_replicating %s => all;`, or run the CFs that share it on one node.",
+			"%s В %d из %s узлу приходил ФД, который он уже получал: держите по копии на каждом узле (`locator_replicating %s => all;`) или исполняйте все ФВ, которым он нужен, на одном узле.",
+			head, f.messages-f.pairs, words.Number{N: f.messages, What: words.OfMessages.AlwaysMore()}, name))
+	case f.messages >= 2*f.pairs:
+		evidence["repeated"] = f.messages - f.pairs
+		a.addWall("asked-again", push, within(push, whereUsed), evidence, words.Say(
+			"%s The same node asked for the same DF again for every CF: %s for %s. Store it where those CFs run: `locator_cyclic %s => expression;`.",
+			"%s Один и тот же узел запрашивает один и тот же ФД заново для каждого ФВ: %s на %s. Храните его там, где исполняются эти ФВ: `locator_cyclic %s => выражение;`.",
+			head, words.Number{N: f.messages, What: words.Messages.AlwaysMore()}, words.Number{N: f.pairs, What: words.DFs}, name))
+	default:
+		a.once(f, best, push, flight, head, consumer, evidence, within)
+	}
+}
+
+// usedAtHome tells whether a DF of a flow is also taken by CFs on the node where it was made: then no one place is right for it.
+func (a *advisor) usedAtHome(f *flow) bool {
+	sent := map[uint64]int32{}
+	for _, i := range f.ways {
+		w := &a.replay.Transfers[i]
+		sent[w.DF] = w.Maker
+	}
+	for df, node := range sent {
+		if a.facts.atHome[useAt{df, node}] {
+			return true
+		}
+	}
+	return false
+}
+
+// once: every DF comes to a node once.
+func (a *advisor) once(f *flow, best, push, flight int64, head words.Text, consumer string, evidence map[string]any, within func(int64, words.Text) words.Text) {
+	if parts, n := a.tooLarge(f, flight); n > 0 {
+		evidence["parts"], evidence["cfs_per_worker"] = pieces, a.cfsPerWorker()
+		if 2*parts >= best*(pieces-1)/pieces*9/10 {
+			what := words.Say("In %d parts each, worked on while the next is on its way", "разделить каждый на %d частей и обрабатывать одну часть, пока идёт следующая", pieces)
+			a.addWall("too-large", parts, within(parts, what), evidence, words.Say(
+				"%s They are large (%s each, %s on the link), and with %s CFs per worker there is little else to do meanwhile: divide them and `%s` into smaller fragments, so that one part is worked on while the next is on its way.",
+				"%s Эти ФД велики (по %s, в пути %s), а на рабочий поток приходится лишь %s ФВ, и заняться в это время почти нечем. Разделите их и `%s` на фрагменты поменьше, чтобы одна часть обрабатывалась, пока идёт следующая.",
+				head, words.Size(f.bytes/max(f.messages, 1)), words.Time(flight), words.Decimal(a.cfsPerWorker()), consumer))
+			return
+		}
+	}
+	user := a.fragment(consumer)
+	oneNode := words.Say("Made and used on one node", "вычислять и использовать их на одном узле")
+	switch {
+	case user != nil && user.Count > 0 && flight > 4*user.MeanNS && flight < 4*a.facts.shortest:
+		a.addWall("too-small-to-send", best, within(best, oneNode), evidence, tooSmallToSend(head, flight, a.named(consumer), user))
+	case f.asked > 0 && 10*push >= 7*best:
+		a.addWall("late-transfer", push, within(push, words.Say("Stored where they are used, and sent as soon as they are made", "хранить их там, где они используются, и отправлять сразу после вычисления")), evidence, words.Say(
+			"%s They are sent only when they are asked for, after a CF needs them: store them where they are used (`locator_cyclic %s[i] => expression;`), so that they are sent as soon as they are made.",
+			"%s Эти ФД отправляются только по запросу, когда они уже понадобились ФВ. Храните их там, где они используются (`locator_cyclic %s[i] => выражение;`): тогда они будут отправляться сразу после вычисления.",
+			head, f.name))
+	default:
+		var overlap words.Text
+		if n := a.cfsPerWorker(); n < fewPerWorker {
+			evidence["cfs_per_worker"] = n
+			overlap = words.Say(" With %s CFs per worker there is little else to do meanwhile: smaller fragments would let transfers overlap with work.",
+				" На рабочий поток приходится лишь %s ФВ, и во время передачи почти нечем заняться: с фрагментами поменьше передача шла бы одновременно с работой.", words.Decimal(n))
+		}
+		a.addWall("far-data", best, within(best, oneNode), evidence, words.Say(
+			"%s Give `%s`%s and the code fragments that make and use them the same locator, so that they meet on one node.%s",
+			"%s Задайте один и тот же локатор для ФД `%s`%s и для фрагментов кода, которые их вычисляют и используют, чтобы они оказывались на одном узле.%s",
+			head, f.name, f.also, overlap))
+	}
+}
+
+// tooSmallToSend is said where a message takes longer than the CFs that wait for it.
+func tooSmallToSend(head words.Text, flight int64, named string, user *slou.Fragment) words.Text {
+	return words.Say("%s A message takes %s on average, a CF of %s %s: it does not pay to send so little work to the data. Make the fragments larger, or place `%s` where its DFs are.",
+		"%s Сообщение идёт в среднем %s, а ФВ %s исполняется %s: пересылка не окупается столь малой работой. Укрупните фрагменты или исполняйте `%s` там, где его ФД.",
+		head, words.Time(flight), named, words.Time(user.MeanNS), user.Code)
+}
+
+// fewPerWorker is the number of CFs per worker below which a transfer has little to overlap with.
+const fewPerWorker = 8
+
+// tooLarge is what is gained if DFs whose size makes their way long, and the CFs that take them, are divided: of each way
+// and the CF after it, all but one part of the shorter is hidden. Second: how many are that large.
+func (a *advisor) tooLarge(f *flow, flight int64) (int64, int) {
+	r := a.replay
+	if a.cfsPerWorker() >= fewPerWorker {
+		return 0, 0
+	}
+	latency := a.facts.shortest
+	if latency < 0 || flight < 4*latency {
+		return 0, 0
+	}
+	n := 0
+	hidden := func(w *transfer, ns int64) int64 {
+		e := w.Reader
+		return max(min(ns-latency, r.End[e]-r.Start[e]), 0) * (pieces - 1) / pieces
+	}
+	wall := r.wall(a.only(f, func(w *transfer) (int64, int64, int64) {
+		n++
+		return w.Post - hidden(w, w.Post), w.Ask, w.Answer - hidden(w, w.Answer)
+	}))
+	return a.res.WallNS - wall, n
+}
+
+// by names the code fragment that a statement calls, and the statement, which is 1 + its number, after a word; nothing where they are not known.
+func (a *advisor) by(english, russian string, site uint32) words.Text {
+	if site == 0 || a.codeOf(site-1) == "" {
+		return words.Text{}
+	}
+	named := "`" + a.codeOf(site-1) + "`"
+	if at := a.statement(site); at != "" {
+		named += " (" + at + ")"
+	}
+	return words.Say(english+"%s", russian+"%s", named)
+}
+
+// has tells whether DFs of that name are in the flow.
+func (f *flow) has(m *model.Model, name string) bool {
+	for n := range f.names {
+		if m.Names[n] == name {
+			return true
+		}
+	}
+	return false
+}
+
+func (a *advisor) meanAnswer(f *flow) int64 {
+	var sum int64
+	for _, i := range f.ways {
+		w := &a.replay.Transfers[i]
+		sum += max(w.Post, w.Answer)
+	}
+	return sum / int64(len(f.ways))
+}
+
+func (a *advisor) cfsPerWorker() float64 {
+	var cfs int64
+	for i := range a.res.Nodes {
+		cfs += a.res.Nodes[i].CFs
+	}
+	return float64(cfs) / float64(max(a.workers, 1))
+}
+
+// migration: CFs were on their way to the node where they run.
+func (a *advisor) migration() {
+	l := a.res.Factors.L
+	c := a.top(func(c *slou.Cause) bool { return c.Factor == "L" && c.DF == "" },
+		func(c *slou.Cause) [4]string { return [4]string{c.Link, c.Consumer} }, lost)
+	if l == nil || c.NS == 0 || a.replay == nil {
+		return
+	}
+	wall := a.res.WallNS - a.replay.wall(a.replay.createdInPlace())
+	a.addWall("migration", wall, words.Say("Created where they run, with everything else as it is, the run would take %s.",
+		"Если создавать их там, где они исполняются, а остальное не менять, запуск займёт %s.", words.Time(a.res.WallNS-wall)),
+		map[string]any{"link": c.Link, "consumer": c.Consumer, "waited_ns": c.NS, "count": c.Count, "migrations": a.facts.moves, "created_at": a.statement(a.facts.movedSite(c.Consumer))},
+		createThere(a.waitedFor(l, &c)))
+}
+
+func createThere(head words.Text) words.Text {
+	return words.Say("%s Create CFs where they run: give the enclosing loop or sub the same locator.",
+		"%s Создавайте ФВ там, где они исполняются: задайте охватывающему циклу или подпрограмме (`sub`) тот же локатор.", head)
+}
+
+// waitedFor says what was waited for most.
+func (a *advisor) waitedFor(l *slou.Share, c *slou.Cause) words.Text {
+	consumer := a.named(c.Consumer)
+	what := words.Say("%s for `%s` from %s", "ФД `%[2]s` от %[3]s для %[1]s", consumer, c.DF, a.named(c.Producer))
+	if c.DF == "" {
+		what = words.Say("for CFs of %s that migrated", "переноса ФВ %s", consumer)
+	} else if c.Producer == "" {
+		what = words.Say("%s for `%s`", "ФД `%[2]s` для %[1]s", consumer, c.DF)
+	}
+	return words.Say("Workers waited %s (%s) for messages, most of all (%s, %s) %s on the link %s.",
+		"Рабочие потоки ждали сообщений %s (%s), дольше всего (%s, %s) ждали %s на связи %s.",
+		words.Time(l.NS), a.share(l.NS), words.Time(c.NS), often(c.Count), what, c.Link)
+}
+
+// latencySums is latency by the sums alone.
+func (a *advisor) latencySums(l *slou.Share) {
+	c := a.top(func(c *slou.Cause) bool { return c.Factor == "L" },
+		func(c *slou.Cause) [4]string { return [4]string{c.Producer, c.DF, c.Link, c.Consumer} }, lost)
+	if c.NS == 0 {
+		return
+	}
+	g := a.res.Messages
+	var flight int64
+	if g.Count > 0 {
+		flight = g.FlightNS / g.Count
+	}
+	user := a.fragment(c.Consumer)
+	evidence := map[string]any{"link": c.Link, "df": c.DF, "producer": c.Producer, "consumer": c.Consumer, "waited_ns": c.NS, "count": c.Count,
+		"messages": g.Count, "bytes": g.Bytes, "flight_ns": flight, "repeated": g.Repeated}
+	head := a.waitedFor(l, &c)
+	bound := words.Say("Workers waited that long for messages.", "Столько времени рабочие потоки ждали сообщений.")
+	switch {
+	case g.Repeated*5 >= g.Count && g.Repeated > 0:
+		evidence["repeated_bytes"] = g.RepeatBytes
+		a.addTime("replicate", l.NS, bound, evidence, words.Say(
+			"%s %d of %s (%s) brought a node a DF it had received before: keep a copy there with `locator_replicating name => all;`, or run the CFs that share it on one node.",
+			"%s В %d из %s (%s) узлу приходил ФД, который он уже получал: держите там копию (`locator_replicating имя => all;`) или исполняйте все ФВ, которым он нужен, на одном узле.",
+			head, g.Repeated, words.Number{N: g.Count, What: words.OfMessages.AlwaysMore()}, words.Size(g.RepeatBytes)))
+	case user != nil && user.Count > 0 && flight > 4*user.MeanNS:
+		a.addTime("too-small-to-send", l.NS, bound, evidence, tooSmallToSend(head, flight, "`"+c.Consumer+"`", user))
+	case c.DF == "":
+		a.addTime("migration", l.NS, bound, evidence, createThere(head))
+	default:
+		a.addTime("far-data", l.NS, bound, evidence, words.Say(
+			"%s Give `%s` and the code fragments that make and use it the same locator, so that they meet on one node.",
+			"%s Задайте один и тот же локатор для ФД `%s` и для фрагментов кода, которые его вычисляют и используют, чтобы они оказывались на одном узле.",
+			head, c.DF))
+	}
+}

@@ -1,0 +1,250 @@
+package advise
+
+import (
+	"maps"
+	"slices"
+	"strings"
+	"unicode"
+
+	"github.com/whyslow/whyslow/internal/analysis/slou"
+	"github.com/whyslow/whyslow/internal/model"
+	"github.com/whyslow/whyslow/internal/words"
+)
+
+// partWords say what the system did.
+var partWords = map[string]words.Text{
+	"create":   words.Say("creating CFs", "на создание ФВ"),
+	"request":  words.Say("before DFs are requested", "до запроса ФД"),
+	"send":     words.Say("before DFs are sent", "до отправки ФД"),
+	"deliver":  words.Say("from arrival to ready", "от прихода ФД до готовности ФВ"),
+	"dispatch": words.Say("from ready to start", "от готовности ФВ до старта"),
+	"steal":    words.Say("stealing CFs", "на перехват ФВ"),
+}
+
+// systemTime is the bound of what only the sums tell.
+var systemTime = words.Say("The system used that much time.", "Столько времени заняла работа самой системы.")
+
+// littleOverhead is the share of a CF's time that the system may take.
+const littleOverhead = 1 - goodUseful
+
+// granularity: the run-time system's work per CF.
+func (a *advisor) granularity() {
+	o := a.res.Factors.O
+	if o == nil {
+		return
+	}
+	late, lateOf := a.lateStarts()
+	system := o.NS - o.Parts["preempt"] - o.Parts["extra"] - late
+	var f *slou.Fragment
+	caused := int64(0)
+	for i := range a.res.Fragments {
+		if g := &a.res.Fragments[i]; g.Count > 0 && (f == nil || g.Caused.O-lateOf[g.Code] > caused) {
+			f, caused = g, g.Caused.O-lateOf[g.Code]
+		}
+	}
+	if f == nil || system <= 0 {
+		return
+	}
+	parts := maps.Clone(o.Parts)
+	parts["dispatch"] -= late
+	largest := slou.Amount{}
+	for _, p := range slou.Largest(parts) {
+		if _, ok := partWords[p.Name]; ok {
+			largest = p
+			break
+		}
+	}
+	if largest.NS == 0 {
+		return
+	}
+	each := max(caused, 0) / f.Count
+	evidence := map[string]any{"code": f.Code, "count": f.Count, "mean_ns": f.MeanNS, "overhead_ns": caused, "overhead_mean_ns": each, "part": largest.Name, "part_ns": largest.NS}
+	head := words.Say("The run-time system used %s (%s) of the workers' time, most of it %s (%s).", "Исполнительная система заняла %s (%s) времени рабочих потоков, больше всего — %s (%s).",
+		words.Time(system), a.share(system), partWords[largest.Name], words.Time(largest.NS))
+	switch {
+	case largest.Name == "dispatch" && a.crowded() != nil:
+		h := a.crowded()
+		spare := int64(h.Workers-h.Cores) * a.res.WallNS
+		a.add("too-many-workers", 0, min(system+o.Parts["preempt"], spare), coresBound(h), evidence, words.Say(
+			"%s A worker that has no core cannot start what is ready: %s", "%s Рабочий поток, которому не досталось ядра, не может начать готовый ФВ: %s", head, a.whoTookCores()))
+	case largest.Name == "request" || largest.Name == "send":
+		if a.had("late-transfer", "locators-disagree", "replicate", "asked-again", "far-data") != nil {
+			return // the same time
+		}
+		a.addTime("late-transfer", system, systemTime, evidence, words.Say(
+			"%s %s needs DFs that are asked for or sent late (%s per CF): store them where they are used (`locator_cyclic name[i] => expression;`), so that they are sent as soon as they are made.",
+			"%s ФД для %s поздно запрашиваются или отправляются (%s на каждый ФВ). Храните их там, где они используются (`locator_cyclic имя[i] => выражение;`): тогда они будут отправляться сразу после вычисления.",
+			head, a.named(f.Code), words.Time(each)))
+	case each > f.MeanNS/4:
+		a.tooSmall(f, system, each, head, evidence)
+	default:
+		a.addTime("overhead", system, systemTime, evidence, words.Say("%s %s causes most of it: %s per CF, in %s.", "%s Больше всего этой работы приходится на %s: по %s на каждый из %s.",
+			head, a.named(f.Code), words.Time(each), words.Number{N: f.Count, What: words.CFs}))
+	}
+}
+
+// tooSmall: a CF is not worth what it costs to run.
+func (a *advisor) tooSmall(f *slou.Fragment, system, each int64, head words.Text, evidence map[string]any) {
+	times := max(int64(float64(each)/(littleOverhead*float64(max(f.MeanNS, 1)))), 2)
+	times = max(min(times, f.Count/max(a.workers, 1)), 1) // every worker still needs one
+	evidence["times"] = times
+	text := words.Say("%s A CF of %s works for %s on average and costs %s to run (%s): give each one more to do.",
+		"%s Один ФВ %s исполняется в среднем %s, а накладные расходы на него — %s (всего %s): дайте каждому больше работы.",
+		head, a.named(f.Code), words.Time(f.MeanNS), words.Time(each), words.Number{N: f.Count, What: words.CFs})
+	if a.replay == nil {
+		a.addTime("too-small", system, systemTime, evidence, text)
+		return
+	}
+	// As many CFs as now, each at its share of the cost of one that does the work of so many: that is one in so many, at
+	// the cost of one.
+	wall := a.res.WallNS - a.replay.wall(change{
+		rest: func(_ uint32, ns int64) int64 {
+			if ns <= 0 || ns > longStart {
+				return ns
+			}
+			return ns / times
+		},
+		length: func(e uint32, ns int64) int64 {
+			if a.replay.atomic(e) {
+				return ns
+			}
+			return ns / times
+		},
+	})
+	a.addWall("too-small", wall, words.Say("With one CF for %d and what each costs as it is, the run would take %s.",
+		"Если объединить ФВ по %d, а накладные расходы на один ФВ не изменятся, запуск займёт %s.", times, words.Time(a.res.WallNS-wall)),
+		evidence, words.Say("%s One should do the work of %d.", "%s Стоит объединить их по %d.", text, times))
+}
+
+// crowded is a host with more workers than cores, nil if there is none.
+func (a *advisor) crowded() *slou.Host {
+	for i, h := range a.res.Hosts {
+		if h.Cores > 0 && h.Workers > h.Cores {
+			return &a.res.Hosts[i]
+		}
+	}
+	return nil
+}
+
+func coresBound(h *slou.Host) words.Text {
+	return words.Say("%s cannot do more than %s at a time.", "На %s не может исполняться больше %s одновременно.",
+		words.Number{N: int64(h.Cores), What: words.OnCores}, words.Number{N: int64(h.Cores), What: words.CFs})
+}
+
+// whoTookCores says why CFs were pre-empted, and what to do.
+func (a *advisor) whoTookCores() words.Text {
+	if h := a.crowded(); h != nil {
+		name := words.Say("%s", " `%s`", printable(h.Host))
+		if h.Host == "" {
+			name = words.Text{}
+		}
+		return words.Say("%s run on %s of host %s. Use fewer workers.", "на %s приходится %s хоста%s. Уменьшите число рабочих потоков.",
+			words.Number{N: int64(h.Workers), What: words.Workers}, words.Number{N: int64(h.Cores), What: words.Cores}, name)
+	}
+	return words.Say("other threads ran on their cores, such as other programs, messages or recording. Stop what else runs on the machine, or leave it a core.",
+		"их ядра занимали другие потоки (других программ, передачи сообщений, записи трассы). Остановите на машине всё лишнее или оставьте для остального отдельное ядро.")
+}
+
+// printable replaces what a terminal might take for a command.
+func printable(s string) string {
+	return strings.Map(func(r rune) rune {
+		if unicode.IsPrint(r) {
+			return r
+		}
+		return '?'
+	}, s)
+}
+
+// longStart is how long it takes at most to start a CF on a worker that has a core: waking its thread takes some tens of
+// microseconds. What took longer had to wait for a core.
+const longStart = 100_000 // ns
+
+// lateStarts is the part of O.dispatch in which workers had no core to start what was ready; of all and of each code
+// fragment. 0 without a model.
+func (a *advisor) lateStarts() (total int64, of map[string]int64) {
+	of = map[string]int64{}
+	if a.replay == nil {
+		return 0, of
+	}
+	r := a.replay
+	dispatch := a.res.Factors.O.Parts["dispatch"]
+	for _, e := range r.order {
+		since := r.base[e]
+		if t := r.Ready[e]; t != model.None {
+			since = max(since, t)
+		}
+		ns := r.Start[e] - since
+		if ns <= longStart || !r.atomic(e) || total >= dispatch {
+			continue
+		}
+		ns = min(ns, dispatch-total)
+		total += ns
+		of[r.code(e).Name] += ns
+	}
+	return total, of
+}
+
+// preempted: the operating system gave the cores to others, while CFs ran or when they were to start.
+func (a *advisor) preempted() {
+	if a.res.Factors.O == nil {
+		return
+	}
+	ns := a.res.Factors.O.Parts["preempt"]
+	late, _ := a.lateStarts()
+	evidence := map[string]any{"preempt_ns": ns, "late_ns": late}
+	var text words.Text
+	little := a.res.TotalNS / 200 // beside the other part not worth the words
+	if ns > little || ns > late {
+		text = words.Say("CFs that were running lost the processor for %s (%s)", "У исполнявшихся ФВ процессор был отобран на %s (%s)", words.Time(ns), a.share(ns))
+	}
+	if late > little || late > ns {
+		workers := words.Say("Workers", "Рабочие потоки")
+		if ns > little {
+			workers = words.Say("%s, and workers", "%s, а рабочие потоки", text)
+		}
+		text = words.Say("%s that had a CF to start had no processor for %s (%s)", "%s, которым было что исполнять, оставались без процессора %s (%s)", workers, words.Time(late), a.share(late))
+	}
+	ns += late
+	text = words.Say("%s: %s", "%s: %s", text, a.whoTookCores())
+	if h := a.crowded(); h != nil {
+		a.add("preempted", 0, min(ns, max(ns-late, int64(h.Workers-h.Cores)*a.res.WallNS)), coresBound(h), evidence, text)
+		if a.had("preempted") != nil { // the same fault is said once
+			a.list = slices.DeleteFunc(a.list, func(x Advice) bool { return x.ID == "too-many-workers" })
+		}
+		return
+	}
+	a.addTime("preempted", ns, words.Say("With cores of their own, CFs would have started and ended that much sooner.",
+		"Будь у рабочих потоков собственные ядра, ФВ начинались и заканчивались бы на столько же раньше."), evidence, text)
+}
+
+// extraCores: the run used more than its workers' cores.
+func (a *advisor) extraCores() {
+	if a.res.Factors.O == nil {
+		return
+	}
+	ns := a.res.Factors.O.Parts["extra"]
+	a.add("extra-cores", 0, ns, words.Say("This time was used beside the workers; the run need not become shorter without it.", "Это время потрачено помимо рабочих потоков: без него запуск не обязательно станет короче."),
+		map[string]any{"extra_ns": ns}, words.Say(
+			"The processes used %s (%s) of processor time beyond their workers': communication and system threads need cores of their own. Larger fragments mean fewer messages.",
+			"Помимо рабочих потоков процессы заняли %s (%s) процессорного времени: системным потокам и потокам передачи сообщений нужны свои ядра. Чем крупнее фрагменты, тем меньше сообщений.",
+			words.Time(ns), a.share(ns)))
+}
+
+// contention: workers waited for a lock, a resource or a collective.
+func (a *advisor) contention() {
+	w := a.res.Factors.W
+	if w == nil {
+		return
+	}
+	parts := slou.Largest(w.Parts)
+	if len(parts) == 0 || parts[0].Name == "held" {
+		return // held is a debugger's doing
+	}
+	name := parts[0].Name
+	c := a.top(func(c *slou.Cause) bool { return c.Factor == "W" && c.Part == name }, func(c *slou.Cause) [4]string { return [4]string{c.Consumer} }, lost)
+	a.addTime("contention", w.NS, words.Say("Without any waiting, as much time of the workers would be free.", "Столько времени рабочих потоков освободилось бы, если бы они совсем не ждали."),
+		map[string]any{"name": name, "waited_ns": parts[0].NS, "consumer": c.Consumer}, words.Say(
+			"Workers waited %s (%s) for each other, most at `%s` (%s), most often in %s. Hold it for a shorter time, or give each worker its own.",
+			"Рабочие потоки ждали друг друга %s (%s): дольше всего на `%s` (%s), чаще всего в %s. Занимайте его на меньшее время или дайте каждому рабочему потоку свой.",
+			words.Time(w.NS), a.share(w.NS), name, words.Time(parts[0].NS), a.named(c.Consumer)))
+}

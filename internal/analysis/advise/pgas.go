@@ -1,0 +1,370 @@
+package advise
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"path"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/whyslow/whyslow/internal/analysis/pattern"
+	"github.com/whyslow/whyslow/internal/model"
+	"github.com/whyslow/whyslow/internal/procs"
+	"github.com/whyslow/whyslow/internal/words"
+)
+
+// Advice on runs of regions, where there are no CFs: it rests on what the search for patterns found (pattern.Result), and on the
+// order of operations in the model (pgas_order.go).
+//
+// Every gain is time that threads lost to waiting or transfers, summed over all of them. If all of it were saved, a thread would
+// be done sooner by its part; the run ends with its last thread, which cannot gain more than the mean, so gain / threads is how much
+// sooner the run may end at most.
+
+// pgas looks at such a run.
+func (a *advisor) pgas() {
+	a.startUp()
+	a.lateThread()
+	a.relaxEntry()
+	a.provenEntry()
+	a.relaxExit()
+	a.doubleBarrier()
+	a.allocInLoop()
+	a.lockContention()
+	a.overlap()
+	a.hideTransfers()
+	a.await()
+	a.completion()
+}
+
+// foundRegions is what one process found of its threads.
+type foundRegions struct {
+	Orders  map[placeOf]*order
+	Awaited map[awaitPair]int64
+}
+
+// gatherRegions finds the facts of a run of regions. All members of g call it; that of rank 0 gets them, the others nil.
+func gatherRegions(m *model.Model, g procs.Group) (*Facts, error) {
+	own := foundRegions{Orders: ordersIn(m)}
+	var err error
+	if own.Awaited, err = awaitedIn(m, g); err != nil {
+		return nil, err
+	}
+	f := &Facts{m: m, orders: own.Orders, awaited: own.Awaited}
+	if g.Size() == 1 {
+		return f, nil
+	}
+	in, err := procs.Gather(g, 0, procs.Encode(&own))
+	if err != nil || g.Rank() != 0 {
+		return nil, err
+	}
+	for _, b := range in[1:] {
+		var w foundRegions
+		if err := procs.Decode(b, &w); err != nil {
+			return nil, errBroken
+		}
+		for k, v := range w.Orders {
+			o := f.orders[k]
+			if o == nil {
+				o = &order{}
+				f.orders[k] = o
+			}
+			o.Calls, o.Before, o.After, o.Between = o.Calls+v.Calls, o.Before+v.Before, o.After+v.After, max(o.Between, v.Between)
+		}
+		maps.Copy(f.awaited, w.Awaited) // each thread waits in one process
+	}
+	return f, nil
+}
+
+// steady is the share of what others lost to one thread above which that one is named.
+const steady = 0.6
+
+// callPath is a call path with its place: "`main > upc_barrier` (is.c:12)".
+func (a *advisor) callPath(call int) string {
+	p := a.Pattern
+	c := &p.Calls[call]
+	s := p.Regions[c.Region].Name
+	for up := c.Parent; up > 0; up = p.Calls[up].Parent {
+		s = p.Regions[p.Calls[up].Region].Name + " > " + s
+	}
+	return nameAt(s, c.File, c.Line)
+}
+
+// nameAt is a name of the program's with its place in the source: "`queue_lock` (queue.c:12)".
+func nameAt(name, file string, line int) string {
+	s := "`" + strings.ReplaceAll(printable(name), "`", "'") + "`"
+	if file == "" {
+		return s
+	}
+	place := strings.ReplaceAll(printable(path.Base(file)), " ", "_")
+	if line > 0 {
+		place += fmt.Sprintf(":%d", line)
+	}
+	return s + " (" + place + ")"
+}
+
+// thread is the name of a thread: "3", "3.1" where nodes have several.
+func (a *advisor) thread(i int) string {
+	t := &a.Pattern.Threads[i]
+	if slices.ContainsFunc(a.Pattern.Threads, func(t pattern.Thread) bool { return t.Stream > 0 }) {
+		return fmt.Sprintf("%d.%d", t.Node, t.Stream)
+	}
+	return strconv.Itoa(t.Node)
+}
+
+// lateness is what others lost because a thread came last.
+type lateness struct {
+	thread, call int // call path of those who waited longest
+	ns, most     int64
+	count        int64
+	doing        map[int]int64
+}
+
+// lateThread: one thread comes last, or now this one and now that.
+func (a *advisor) lateThread() {
+	p := a.Pattern
+	by := map[int]*lateness{}
+	total := int64(0)
+	for i := range p.Late {
+		l := &p.Late[i]
+		m := &p.Metrics[l.Metric]
+		if m.Pattern == 0 || m.Reading != "" || m.ID == "lock-contention" || m.Parent >= 0 && p.Metrics[m.Parent].Pattern > 0 {
+			continue
+		}
+		t := by[l.Thread]
+		if t == nil {
+			t = &lateness{thread: l.Thread, doing: map[int]int64{}}
+			by[l.Thread] = t
+		}
+		t.ns, t.count, total = t.ns+l.NS, t.count+l.Count, total+l.NS
+		if l.NS > t.most {
+			t.most, t.call = l.NS, l.Call
+		}
+		for _, d := range l.Doing {
+			t.doing[d.Call] += d.NS
+		}
+	}
+	var top *lateness
+	for _, t := range by {
+		if top == nil || cmp.Or(cmp.Compare(t.ns, top.ns), cmp.Compare(top.thread, t.thread)) > 0 {
+			top = t
+		}
+	}
+	if top == nil || len(p.Threads) < 2 {
+		return
+	}
+	call, did := -1, int64(0)
+	for c, ns := range top.doing {
+		if ns > did || ns == did && c < call {
+			call, did = c, ns
+		}
+	}
+	evidence := map[string]any{"thread": a.thread(top.thread), "lost_ns": top.ns, "times": top.count, "call": a.callPath(top.call)}
+	name := a.thread(top.thread)
+	if float64(top.ns) < steady*float64(total) {
+		evidence["all_lost_ns"] = total
+		how := words.Say("Let them meet less often, or split the barrier (`upc_notify`, then work that needs no other thread, then `upc_wait`).",
+			"Синхронизируйтесь реже или разделите барьер (`upc_notify`, затем независимая работа, затем `upc_wait`).")
+		if strings.HasPrefix(p.Regions[p.Calls[top.call].Region].Name, "shmem_") { // which has no barrier of two phases
+			how = words.Say("Let them meet less often, or divide the work of each step more evenly.", "Синхронизируйтесь реже или делите работу каждого шага ровнее.")
+		}
+		a.addTime("uneven-steps", total, words.Say("The threads waited that long for each other; with the same work in every step they would not.", "Столько потоки ждали друг друга; при равной работе на каждом шаге ожидания не было бы."),
+			evidence, words.Say(
+				"Threads waited %s (%s) for the last one to come, most at %s, and it is not always the same one: because of thread %s they lost %s. %s",
+				"Потоки ждали последнего %s (%s), дольше всего в %s, и последним приходит не всегда один и тот же: из-за потока %s потеряно %s. %s",
+				words.Time(total), a.share(total), a.callPath(top.call), name, words.Time(top.ns), how))
+		return
+	}
+	text := words.Say("Thread %s came last %s, and the others waited %s (%s) for it, most at %s.", "Поток %s приходил последним %s, и остальные ждали его %s (%s), дольше всего в %s.",
+		name, often(top.count), words.Time(top.ns), a.share(top.ns), a.callPath(top.call))
+	if call >= 0 {
+		evidence["doing"], evidence["doing_ns"] = a.callPath(call), did
+		region := &p.Regions[p.Calls[call].Region]
+		if call == 0 || region.Kind == "function" {
+			text = words.Say("%s Meanwhile it worked in %s (%s): give it less of that, so that all come at the same time.", "%s Он в это время работал в %s (%s): дайте ему меньше этой работы, чтобы все приходили одновременно.",
+				text, a.callPath(call), words.Time(did))
+		} else {
+			text = words.Say("%s Meanwhile it was in %s (%s): look at that first.", "%s Он в это время был в %s (%s): начните с этого.", text, a.callPath(call), words.Time(did))
+		}
+	}
+	a.addTime("late-thread", top.ns, words.Say("The others waited that long for this thread; if its work were spread evenly over all, they would not.", "Столько остальные ждали этот поток; если распределить его работу поровну, ожидания не будет."), evidence, text)
+}
+
+// costly gives the collective that costs most, what all cost, and how often they were called; ns is asked once for each, and gives 0 for
+// those that do not count. The first is nil where none does.
+func (a *advisor) costly(ns func(c *pattern.Collective) int64) (most *pattern.Collective, total, times int64) {
+	worst := int64(0)
+	for i := range a.Pattern.Collectives {
+		c := &a.Pattern.Collectives[i]
+		v := ns(c)
+		if v <= 0 {
+			continue
+		}
+		total, times = total+v, times+c.Count
+		if v > worst {
+			most, worst = c, v
+		}
+	}
+	return most, total, times
+}
+
+// relaxEntry: collectives wait for all, though their data would be there sooner.
+func (a *advisor) relaxEntry() {
+	best, total, n := a.costly(func(c *pattern.Collective) int64 {
+		if !strings.HasPrefix(c.Sync, "all/") {
+			return 0
+		}
+		return c.AllSyncNS
+	})
+	if best == nil {
+		return
+	}
+	a.addTime("relax-entry", total, words.Say(
+		"That is what was waited beyond what the data ask for. A library that treats both modes alike, as the reference collectives do, saves nothing; and who does not wait here may wait at the next barrier.",
+		"Столько потоки ждали сверх того, чего требуют данные. Библиотека, которая не различает эти режимы (как эталонная реализация коллективных операций), ничего не выиграет, а ожидание может перейти к следующему барьеру."),
+		map[string]any{"call": a.callPath(best.Call), "sync": best.Sync, "to": "my", "allsync_ns": best.AllSyncNS, "entry_ns": best.EntryNS, "times": n}, words.Say(
+			"Threads waited %s (%s) at the entry of collectives only because `UPC_IN_ALLSYNC` asks that all be there; most, %s, in %s. With `UPC_IN_MYSYNC` each begins when the data it needs are ready: use it where nobody else writes them any more.",
+			"Потоки ждали на входе в коллективные операции %s (%s) только потому, что `UPC_IN_ALLSYNC` требует прихода всех; больше всего (%s) в %s. С `UPC_IN_MYSYNC` каждый начинает, когда готовы нужные ему данные: используйте этот режим там, где их больше никто не меняет.",
+			words.Time(total), a.share(total), words.Time(best.AllSyncNS), a.callPath(best.Call)))
+}
+
+// proof is how long after a barrier a collective may come so that nothing can have been written in between. ns.
+const proof = 10_000
+
+// provenEntry: a barrier has just made sure of what the collective waits for.
+func (a *advisor) provenEntry() {
+	best, total, _ := a.costly(func(c *pattern.Collective) int64 {
+		in, _, _ := strings.Cut(c.Sync, "/")
+		if in == "" || in == "no" || c.Count == 0 || c.AfterBarrier < c.Count || c.BetweenNS > proof {
+			return 0
+		}
+		return c.EntryNS
+	})
+	if best == nil {
+		return
+	}
+	a.addTime("proven-entry", total, words.Say("That is all the time between a thread's entry and that of the last one.", "Это всё время от входа потока до входа последнего."),
+		map[string]any{"call": a.callPath(best.Call), "sync": best.Sync, "to": "no", "entry_ns": best.EntryNS, "times": best.Count, "after_barrier": best.AfterBarrier, "between_ns": best.BetweenNS}, words.Say(
+			"Threads waited %s (%s) at the entry of %s, though they had all left a barrier right before it, every time (%s). `UPC_IN_NOSYNC` does not wait a second time.",
+			"Потоки ждали %s (%s) на входе в %s, хотя каждый раз (%s) непосредственно перед этим все вышли из барьера. С `UPC_IN_NOSYNC` второго ожидания не будет.",
+			words.Time(total), a.share(total), a.callPath(best.Call), often(best.Count)))
+}
+
+// allocInLoop: shared memory is allocated by all again and again.
+func (a *advisor) allocInLoop() {
+	time := int64(0)
+	best, total, _ := a.costly(func(c *pattern.Collective) int64 {
+		if c.Kind != "alloc" || c.Count < 2 {
+			return 0
+		}
+		time += c.NS
+		return c.NS - c.NS/c.Count
+	})
+	if best == nil {
+		return
+	}
+	a.addTime("alloc-in-loop", total, words.Say("All calls but one at each call path would go; who waited here for a late thread may wait for it at the next meeting.",
+		"Останется по одному вызову в каждом месте; тот, кто ждал здесь опоздавшего, может ждать его при следующей синхронизации."),
+		map[string]any{"call": a.callPath(best.Call), "times": best.Count, "time_ns": best.NS, "waited_ns": best.EntryNS}, words.Say(
+			"All threads allocate shared memory in %s again and again (%s); that took %s (%s), of which %s waiting for each other. Allocate once, before the loop, and use the memory again.",
+			"Все потоки снова и снова выделяют общую память в %s (%s); на это ушло %s (%s), из них %s — на ожидание друг друга. Выделите её один раз, до цикла, и используйте повторно.",
+			a.callPath(best.Call), often(best.Count), words.Time(time), a.share(time), words.Time(best.EntryNS)))
+}
+
+// lockContention: threads wait for a lock that another one has.
+func (a *advisor) lockContention() {
+	p := a.Pattern
+	total := int64(0)
+	var l *pattern.Lock
+	for i := range p.Locks {
+		total += p.Locks[i].WaitNS
+		if l == nil || p.Locks[i].WaitNS > l.WaitNS {
+			l = &p.Locks[i]
+		}
+	}
+	if l == nil || l.Acquired == 0 || l.WaitNS == 0 {
+		return
+	}
+	owners := map[int]int64{}
+	for _, b := range l.Blocks {
+		owners[b.Owner] += b.NS
+	}
+	owner, longest := -1, int64(0)
+	for o, ns := range owners {
+		if ns > longest || ns == longest && o < owner {
+			owner, longest = o, ns
+		}
+	}
+	lock := nameAt(l.Name, l.File, l.Line)
+	hold := l.HoldNS / l.Acquired
+	evidence := map[string]any{"lock": lock, "waited_ns": l.WaitNS, "hold_ns": hold, "longest_ns": l.LongestNS, "handover_ns": l.HandoverNS, "acquired": l.Acquired, "contended": l.Contended, "chain": l.Chain}
+	text := words.Say("Threads waited %s (%s) for locks, most for lock %s: it was taken %s and held for %s on average, %s at most.",
+		"Потоки ждали блокировок %s (%s), дольше всего — %s: её захватывали %s и держали в среднем %s, самое большее %s.",
+		words.Time(total), a.share(total), lock, often(l.Acquired), words.Time(hold), words.Time(l.LongestNS))
+	if call := a.worst("lock-contention"); call >= 0 {
+		evidence["call"] = a.callPath(call)
+		text = words.Say("%s They waited in %s.", "%s Ждали в %s.", text, a.callPath(call))
+	}
+	if owner >= 0 {
+		evidence["owner"], evidence["owner_ns"] = a.thread(owner), longest
+		text = words.Say("%s %s of it passed while thread %s had it.", "%s Из этого %s блокировку держал поток %s.", text, words.Time(longest), a.thread(owner))
+	}
+	a.addTime("lock-contention", total, words.Say("That is all the time from asking for a lock that another thread had to its release.", "Это всё время от запроса занятой блокировки до её освобождения."), evidence,
+		words.Say("%s Do less while holding it, or let several locks guard parts of the data.", "%s Делайте под ней меньше или защитите части данных разными блокировками.", text))
+}
+
+// worst is the call path with most of a metric, -1 if it has none.
+func (a *advisor) worst(metric string) int {
+	best, most := -1, int64(0)
+	for i := range a.Pattern.Metrics {
+		if a.Pattern.Metrics[i].ID != metric {
+			continue
+		}
+		for _, row := range a.Pattern.Metrics[i].Rows {
+			sum := int64(0)
+			for _, v := range row.Values {
+				sum += v
+			}
+			if sum > most {
+				best, most = row.Call, sum
+			}
+		}
+	}
+	return best
+}
+
+// overlap: transfers that wait for each other could be under way at once.
+func (a *advisor) overlap() {
+	p := a.Pattern
+	var best *pattern.Transfer
+	total, runs := int64(0), int64(0)
+	for i := range p.Transfers {
+		x := &p.Transfers[i]
+		if x.Runs == 0 || x.OverlapNS <= 0 {
+			continue
+		}
+		total, runs = total+x.OverlapNS, runs+x.Runs
+		if best == nil || x.OverlapNS > best.OverlapNS {
+			best = x
+		}
+	}
+	if best == nil {
+		return
+	}
+	name := p.Regions[p.Calls[best.Call].Region].Name
+	how := words.Say("Begin them with the non-blocking form (`upc_memget_nbi`, `upc_memput_nbi`) and wait once for all (`upc_synci`).", "Начинайте их неблокирующими вызовами (`upc_memget_nbi`, `upc_memput_nbi`) и ждите один раз (`upc_synci`).")
+	if strings.HasPrefix(name, "shmem_") {
+		how = words.Say("Begin them with the non-blocking form (`shmem_..._nbi`) and wait once for all (`shmem_quiet`).", "Начинайте их неблокирующими вызовами (`shmem_..._nbi`) и ждите один раз (`shmem_quiet`).")
+	}
+	a.addTime("overlap", total, words.Say("Of every run the longest transfer is left; if a link or the memory is busy all the time, it will be more.", "От каждой серии остаётся самая долгая передача; если канал или память заняты всё время, останется больше."),
+		map[string]any{"call": a.callPath(best.Call), "runs": best.Runs, "times": best.Count, "bytes": best.Bytes, "time_ns": best.NS, "overlap_ns": best.OverlapNS}, words.Say(
+			"Blocking transfers follow each other without anything else of the run-time system in between (%s), most in %s: %s, %s. One after another they take %s (%s) longer than at once. %s",
+			"Блокирующие передачи идут подряд (%s), больше всего в %s: %s, %s. По очереди они занимают на %s (%s) больше, чем одновременно. %s",
+			words.Number{N: runs, What: runsNoun}, a.callPath(best.Call), words.Number{N: best.Count, What: transfers}, words.Size(best.Bytes), words.Time(total), a.share(total), how))
+}
+
+var (
+	runsNoun  = words.Noun{One: "run", More: "runs", Russian: [3]string{"серия", "серии", "серий"}}
+	transfers = words.Noun{One: "transfer", More: "transfers", Russian: [3]string{"передача", "передачи", "передач"}}
+)

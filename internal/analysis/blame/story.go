@@ -1,0 +1,259 @@
+package blame
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/whyslow/whyslow/internal/analysis/slou"
+	"github.com/whyslow/whyslow/internal/model"
+	"github.com/whyslow/whyslow/internal/words"
+)
+
+// Wait is a time in which one worker did no useful work: between two of its CFs, after its last one, or in a CF that waited.
+type Wait struct {
+	Node   int    `json:"node"`
+	Worker int    `json:"worker"`
+	FromNS int64  `json:"from_ns"`
+	ToNS   int64  `json:"to_ns"`
+	NS     int64  `json:"ns"`
+	SNS    int64  `json:"S_ns"` // its parts
+	LNS    int64  `json:"L_ns"`
+	ONS    int64  `json:"O_ns"`
+	WNS    int64  `json:"W_ns"`
+	Kind   string `json:"kind"` // the letter of the largest
+	Tail   bool   `json:"tail"` // the worker executed nothing after it
+	// Inside says that Consumer had started: it waited for a lock, an exclusive resource, a collective or a debugger.
+	Inside   bool     `json:"inside"`
+	Consumer *Who     `json:"consumer"` // the CF that the worker executed next; null in the tail
+	Producer *Who     `json:"producer"` // who made the last input of Consumer; in the tail the CF that the run waited for longest; null where not known
+	Others   int      `json:"others"`   // in the tail: how many other CFs the run waited for
+	DF       string   `json:"df"`       // that input; "" where there is none or it is not known
+	Size     int64    `json:"size"`     // of its value
+	Flights  []Flight `json:"flights"`  // of it, a request for it or Consumer, in order of time
+	For      string   `json:"for"`      // what it waited for otherwise: a lock...; "" for none
+	Part     string   `json:"part"`     // the largest part of O in it; "" for none
+	Text     string   `json:"text"`     // the story in one line
+}
+
+// Who is an executed CF.
+type Who struct {
+	Place
+	CF     string `json:"cf"` // "mult[1][2] (0.17)"
+	Node   int    `json:"node"`
+	Worker int    `json:"worker"` // -1: of the run-time system
+	// FromNS and ToNS are when it was executed; of a producer ToNS is when the DF was there. ToNS is the end of the run where
+	// it did not end.
+	FromNS int64 `json:"from_ns"`
+	ToNS   int64 `json:"to_ns"`
+}
+
+// Flight is a part of a wait in which something was on a link: a DF, a request for it or, without a DF, the consumer itself.
+type Flight struct {
+	Link    string `json:"link"` // "0->1"
+	DF      string `json:"df"`
+	Request bool   `json:"request"`
+	Size    int64  `json:"size"` // of the DF's value
+	NS      int64  `json:"ns"`
+}
+
+// story tells of a wait, all but its producer and the text.
+func (b *blamer) story(x *wait) told {
+	m := b.m
+	var producer told
+	w := Wait{Node: x.node, Worker: x.worker, FromNS: b.at(x.from), ToNS: b.at(x.to), NS: x.to - x.from,
+		SNS: x.ns[slou.FactorS], LNS: x.ns[slou.FactorL], ONS: x.ns[slou.FactorO], WNS: x.ns[slou.FactorW]}
+	w.Tail = x.consumer == 0 && x.ns[slou.FactorW] < w.NS
+	best := int64(-1)
+	for _, f := range []slou.Factor{slou.FactorS, slou.FactorL, slou.FactorO, slou.FactorW} {
+		if x.ns[f] > best {
+			best, w.Kind = x.ns[f], f.String()
+		}
+	}
+	start := m.End
+	if x.consumer != 0 {
+		e := b.consumed(x)
+		if e >= 0 {
+			start = m.ExecStart[e]
+			w.Inside = start <= x.from
+		}
+		w.Consumer = b.who(x.consumer, e, model.None)
+	}
+	producers, parts := map[model.CF]int64{}, map[slou.Part]int64{}
+	var part slou.Part
+	var longest *slou.Piece
+	for i := range x.pieces {
+		p := &x.pieces[i]
+		switch p.Factor {
+		case slou.FactorS:
+			producers[p.Producer] += p.To - p.From
+			if longest == nil || producers[p.Producer] > producers[longest.Producer] {
+				longest = p
+			}
+		case slou.FactorL:
+			w.Flights = append(w.Flights, b.flight(x, p, start))
+			if longest == nil && p.DF != 0 {
+				longest = p
+			}
+		case slou.FactorO:
+			if parts[p.Part] += p.To - p.From; parts[p.Part] > parts[part] {
+				part = p.Part
+			}
+		case slou.FactorW:
+			w.For = p.Name
+		}
+	}
+	if longest != nil {
+		until := x.to
+		if longest.DF != 0 {
+			w.DF = m.DFString(longest.DF)
+			if i, ok := m.Creation(longest.DF, start); ok {
+				w.Size = m.MadeSize[i]
+			}
+			if s := b.look.Made(longest.DF, start); s.Known {
+				until = s.End
+			}
+		}
+		producer = told{Producer: m.CFID(longest.Producer), Site: m.SiteOf[longest.Producer], Until: until, Whole: longest.DF == 0}
+	}
+	w.Part = part.String()
+	w.Others = max(len(producers)-1, 0)
+	producer.Wait = w
+	return producer
+}
+
+// flight tells of a piece of L. What leaves the node where the CF is to run is a request: the DF comes there.
+func (b *blamer) flight(x *wait, p *slou.Piece, start int64) Flight {
+	f := Flight{Link: p.Link.String(), NS: p.To - p.From}
+	if p.DF == 0 {
+		return f
+	}
+	f.DF, f.Request = b.m.DFString(p.DF), int(p.Link.From) == x.node
+	if i, ok := b.m.Creation(p.DF, start); ok {
+		f.Size = b.m.MadeSize[i]
+	}
+	return f
+}
+
+// consumed gives the execution of the consumer on the worker that waited: the first that ends after the wait began.
+func (b *blamer) consumed(x *wait) int {
+	w := &b.m.Nodes[x.node].Workers[x.worker]
+	for e := range b.m.ExecutionsOf(x.consumer) {
+		if e >= w.First && e < w.End && (b.m.ExecEnd[e] == model.None || b.m.ExecEnd[e] > x.from || b.m.ExecStart[e] >= x.to) {
+			return e
+		}
+	}
+	return int(b.m.ExecOf[x.consumer]) - 1
+}
+
+// who names a CF and an execution of it, -1 for none; until is when what it made was there, None for its end.
+func (b *blamer) who(cf model.CF, e int, until int64) *Who {
+	m := b.m
+	out := &Who{Place: b.place(m.CodeOf(cf)), CF: m.CFString(cf), Node: m.CFID(cf).Node(), Worker: -1}
+	if e < 0 {
+		return out
+	}
+	if id, ok := m.WorkerIDOf(e); ok {
+		out.Node, out.Worker = id.Node, id.Worker
+	}
+	if until == model.None {
+		if until = m.ExecEnd[e]; until == model.None {
+			until = m.End
+		}
+	}
+	out.FromNS, out.ToNS = b.at(m.ExecStart[e]), b.at(until)
+	return out
+}
+
+// tell is the story of a wait in one line.
+func (w *Wait) tell() string {
+	t := func(ns int64) string { return moment(ns, w.NS) }
+	var s strings.Builder
+	until := t(w.ToNS)
+	if w.Tail {
+		until = "the end at " + until
+	}
+	did := "had nothing to do"
+	switch {
+	case w.Inside:
+		did = "stood still in " + w.Consumer.CF
+	case w.Kind == "O":
+		did = "did nothing useful"
+	}
+	fmt.Fprintf(&s, "worker %d of node %d %s from %s to %s (%s):", w.Worker, w.Node, did, t(w.FromNS), until, words.Duration(w.NS))
+	who := "the run"
+	if w.Consumer != nil {
+		who = w.Consumer.CF
+	}
+	made := ""
+	if p := w.Producer; p != nil {
+		made = fmt.Sprintf("%s on node %d until %s", p.CF, p.Node, t(p.ToNS))
+		if p.FromNS > w.FromNS {
+			made = fmt.Sprintf("%s on node %d, which ran for %s until %s", p.CF, p.Node, words.Duration(p.ToNS-p.FromNS), t(p.ToNS))
+		}
+	}
+	sep := " " + who
+	say := func(format string, args ...any) {
+		s.WriteString(sep + " ")
+		fmt.Fprintf(&s, format, args...)
+		sep = ","
+	}
+	switch {
+	case w.SNS == 0 && w.LNS == 0:
+	case w.DF != "" && made != "":
+		say("waited for %s, made by %s", w.DF, made)
+	case w.DF != "":
+		say("waited for %s, made by a CF that was not recorded", w.DF)
+	case made != "" && w.Others > 0:
+		say("waited for %d CFs one after another, longest for %s", w.Others+1, made)
+	case made != "":
+		say("waited for %s", made)
+	case w.SNS > 0 && w.Consumer == nil:
+		say("waited, and it was not recorded for what")
+	case w.SNS > 0:
+		say("waited for something whose maker was not recorded")
+	}
+	for i, f := range w.Flights {
+		if i == flightsShown && len(w.Flights) > flightsShown+1 {
+			say("and so on over %d more links", len(w.Flights)-i)
+			break
+		}
+		say("%s", f.tell(sep != ","))
+	}
+	if w.WNS > 0 {
+		say("waited for %s for %s", w.For, words.Duration(w.WNS))
+	}
+	if w.ONS > 0 && w.ONS*10 >= w.NS {
+		and := ""
+		if sep == "," {
+			and = "and "
+		}
+		say(and+"was held up by the run-time system for %s, mostly %s", words.Duration(w.ONS), partWords[w.Part])
+	}
+	return s.String()
+}
+
+// flightsShown is how many flights a story tells of.
+const flightsShown = 3
+
+func (f *Flight) tell(first bool) string {
+	from, to, _ := strings.Cut(f.Link, "->")
+	way := fmt.Sprintf("on its way from node %s to node %s for %s", from, to, words.Duration(f.NS))
+	verb := "then"
+	if first {
+		verb = "waited"
+	}
+	switch {
+	case f.DF == "":
+		return "was " + way + " itself"
+	case f.Request:
+		return fmt.Sprintf("%s for the request for %s, %s", verb, f.DF, way)
+	}
+	df := f.DF
+	if f.Size > 0 {
+		df += " (" + words.Bytes(f.Size) + ")"
+	}
+	return fmt.Sprintf("%s for %s, %s", verb, df, way)
+}
+
+var partWords = map[string]string{"create": "before it was created", "request": "before its input was requested", "send": "before it or its input was sent",
+	"deliver": "until it was ready", "dispatch": "from ready to start", "steal": "before it was stolen"}

@@ -1,0 +1,219 @@
+package blame
+
+import (
+	"context"
+	"runtime"
+	"slices"
+	"sync"
+	"sync/atomic"
+
+	"github.com/whyslow/whyslow/internal/analysis/slou"
+	"github.com/whyslow/whyslow/internal/model"
+	"github.com/whyslow/whyslow/internal/procs"
+)
+
+// blamer is a computation in progress.
+type blamer struct {
+	m          *model.Model
+	g          procs.Group
+	opt        Options
+	look       slou.Lookup
+	own        [2]int // executions of this process
+	executions int64  // of all
+	has        factors
+	pieces     [][][]slou.Piece // by node and worker
+	dfWait     []int64          // by DF: L while it was on a link; added to by several goroutines
+}
+
+// factors tells which are known.
+type factors struct{ U, S, L, O bool }
+
+// workerSums is what one worker's pieces add up to.
+type workerSums struct {
+	*chaser
+	l       map[slou.Link]int64
+	names   map[nameKey]*Sent
+	codes   []codeSum // by code fragment
+	longest top[wait]
+}
+
+type nameKey struct {
+	Name uint32
+	Code int32 // of the producer, -1 not known
+}
+
+type codeSum struct {
+	Count, Useful int64
+	Parts         [Steal + 1]int64 // by activity
+}
+
+// visit goes through the pieces of all workers, several at once.
+func (b *blamer) visit(ctx context.Context) ([]*workerSums, error) {
+	b.pieces = make([][][]slou.Piece, len(b.m.Nodes))
+	for i := range b.opt.Pieces {
+		w := &b.opt.Pieces[i]
+		for len(b.pieces[w.Node]) <= w.Worker {
+			b.pieces[w.Node] = append(b.pieces[w.Node], nil)
+		}
+		b.pieces[w.Node][w.Worker] = w.Pieces
+	}
+	if b.has.L {
+		b.dfWait = make([]int64, b.m.DFs())
+	}
+	workers := make([]*workerSums, len(b.opt.Pieces))
+	parallel := b.opt.Parallel
+	if parallel <= 0 {
+		parallel = runtime.GOMAXPROCS(0)
+	}
+	errs := make([]error, parallel)
+	var next atomic.Int64
+	var wg sync.WaitGroup
+	for lane := range min(parallel, len(workers)) {
+		wg.Go(func() {
+			for errs[lane] == nil {
+				i := int(next.Add(1)) - 1
+				if i >= len(workers) {
+					return
+				}
+				workers[i], errs[lane] = b.worker(ctx, i)
+			}
+		})
+	}
+	wg.Wait()
+	for _, err := range errs {
+		if err != nil {
+			return nil, err
+		}
+	}
+	return workers, nil
+}
+
+// worker goes through the pieces of one worker.
+func (b *blamer) worker(ctx context.Context, i int) (*workerSums, error) {
+	m := b.m
+	w := &b.opt.Pieces[i]
+	s := &workerSums{chaser: newChaser(b), l: map[slou.Link]int64{}, names: map[nameKey]*Sent{},
+		codes: make([]codeSum, len(m.Codes)), longest: top[wait]{n: b.opt.Waits, cmp: compareWaits}}
+	if b.opt.Waits < 0 || !b.has.S || !b.has.L || !b.has.O {
+		s.longest.n = 0
+	}
+	ref := &m.Nodes[w.Node].Workers[w.Worker]
+	budget := b.budget(w.Pieces)
+	next := ref.First // the execution that starts next
+	for e := ref.First; e < ref.End; e++ {
+		if cf := m.ExecCF[e]; m.Atomic(cf) {
+			s.codes[m.CodeOf(cf)].Count++
+		}
+	}
+	for k := 0; k < len(w.Pieces); k++ {
+		if k&(1<<12-1) == 0 && ctx.Err() != nil {
+			return nil, ctx.Err()
+		}
+		p := &w.Pieces[k]
+		switch {
+		case p.Factor == slou.FactorS && b.has.S:
+			end := wholeWait(w.Pieces, k)
+			start := m.End
+			if p.Consumer != 0 {
+				for next < ref.End && (m.ExecStart[next] < p.To || m.ExecCF[next] != p.Consumer) {
+					next++
+				}
+				if next < ref.End {
+					start = m.ExecStart[next]
+				}
+			}
+			s.follow(w.Pieces[k:end], start, budget)
+			k = end - 1
+		case p.Factor == slou.FactorL && b.has.L:
+			s.onLink(p)
+		case p.Factor == slou.FactorU:
+			s.codes[m.CodeOf(p.Consumer)].Useful += p.To - p.From
+		case p.Factor == slou.FactorO:
+			if a := activityOf[p.Part]; a != Running {
+				s.codes[m.CodeOf(p.Consumer)].Parts[a] += p.To - p.From
+			}
+		}
+	}
+	s.findWaits(w)
+	return s, nil
+}
+
+// wholeWait gives the end of the pieces from k on that are S with the same producer and consumer, and W and losses between
+// them.
+func wholeWait(list []slou.Piece, k int) int {
+	p, end := &list[k], k+1
+	for j := end; j < len(list); j++ {
+		switch q := &list[j]; {
+		case q.Factor == slou.FactorS && q.Producer == p.Producer && q.Consumer == p.Consumer && q.DF == p.DF:
+			end = j + 1
+		case q.Factor != slou.FactorW && q.Factor != slou.FactorLoss:
+			return end
+		}
+	}
+	return end
+}
+
+func (s *workerSums) onLink(p *slou.Piece) {
+	ns := p.To - p.From
+	s.l[p.Link] += ns
+	key := nameKey{s.m.DFName[p.DF], -1}
+	if p.Producer != 0 {
+		key.Code = int32(s.m.CodeOf(p.Producer))
+	}
+	n := s.sentOf(s.names, key)
+	n.WaitNS += ns
+	n.Waits++
+	atomic.AddInt64(&s.dfWait[p.DF], ns)
+}
+
+// findWaits looks for the longest waits of a worker: neighbouring pieces without useful work before, or in, the same CF.
+func (s *workerSums) findWaits(w *slou.WorkerPieces) {
+	if s.longest.n <= 0 {
+		return
+	}
+	list := w.Pieces
+	for i := 0; i < len(list); {
+		p := &list[i]
+		if !waits(p) {
+			i++
+			continue
+		}
+		x := wait{node: w.Node, worker: w.Worker, from: p.From, consumer: p.Consumer}
+		j := i
+		for ; j < len(list) && waits(&list[j]) && list[j].Consumer == p.Consumer; j++ {
+			x.ns[list[j].Factor] += list[j].To - list[j].From
+			x.to = list[j].To
+		}
+		x.pieces = list[i:j]
+		s.longest.add(x)
+		i = j
+	}
+}
+
+// waits tells whether a worker did nothing for its CFs.
+func waits(p *slou.Piece) bool {
+	return p.Factor != slou.FactorU && p.Factor != slou.FactorLoss && p.Part != slou.PartPreempt
+}
+
+// wait is neighbouring pieces of one worker.
+type wait struct {
+	node, worker int
+	from, to     int64
+	consumer     model.CF
+	ns           [slou.FactorLoss + 1]int64
+	pieces       []slou.Piece
+}
+
+func compareWaits(a, b *wait) int {
+	if d := (b.to - b.from) - (a.to - a.from); d != 0 {
+		return sign(d)
+	}
+	return slices.Compare([]int64{a.from, int64(a.node), int64(a.worker)}, []int64{b.from, int64(b.node), int64(b.worker)})
+}
+
+func sign(d int64) int {
+	if d < 0 {
+		return -1
+	}
+	return 1
+}

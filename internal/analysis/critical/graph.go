@@ -1,0 +1,314 @@
+package critical
+
+import (
+	"context"
+	"runtime"
+	"slices"
+	"sync"
+	"sync/atomic"
+
+	"github.com/whyslow/whyslow/internal/model"
+	"github.com/whyslow/whyslow/internal/procs"
+	"github.com/whyslow/whyslow/trace"
+)
+
+// The graph of who waited for whom: its points are executions, its edges their holds.
+//
+// Budgets. A trace of 10 million events has about a million executions and four times as many edges. An edge is an
+// execution and a time, 12 bytes; times on links and useful time after an execution let go are kept only for stretches
+// of executions in which there are any. Holds are found for stretches of neighbouring executions, several at once; each
+// keeps its edges to itself, so that nothing is copied or counted before. What follows from the graph are single
+// passes over the executions in the order of before.
+//
+// Of several processes that share a run each finds the holds of its own executions, then one puts them together (whole.go).
+
+// graph is the executions of a run with what held them up.
+type graph struct {
+	m      *model.Model
+	useful []int64  // by execution: useful time; 0 of structured CFs, -1 if it is on no worker
+	end    []int64  // by execution: its end; None where it has not ended
+	code   []uint32 // by execution: its code fragment
+	order  []uint32 // the executions on workers: whoever is waited for comes first
+	edges  []edges  // by execution >> stretchBits
+	budget int      // of together
+
+	// What only finding the edges takes.
+	moves []uint32 // by CF: 1 + its first migration, 0 none; nil if no CF migrated
+	until []int64  // by execution: how long it kept its worker busy
+	hops  []hop    // by execution: where the path goes on from it; nil where one process has all
+}
+
+// hop is where the path goes on.
+type hop struct {
+	edge uint32 // 1 + the number of the edge among those of the execution; 0: it ends
+	at   int64  // and when, unless it is earlier already
+}
+
+const (
+	stretchBits = 14
+	stretchLen  = 1 << stretchBits
+)
+
+// edges are the holds of neighbouring executions that are other executions.
+type edges struct {
+	at     []uint32 // by execution: where its edges start; and one more
+	from   []uint32 // the execution waited for; with workerBit if only for the worker
+	play   []int64
+	early  []int64 // nil where all are 0
+	flight []int64 // nil where all are 0
+}
+
+const workerBit = 1 << 31
+
+// of gives the edges of an execution: i to k in the list.
+func (g *graph) of(e uint32) (s *edges, i, k uint32) {
+	s = &g.edges[e>>stretchBits]
+	e &= stretchLen - 1
+	return s, s.at[e], s.at[e+1]
+}
+
+// parallel calls f for 0 to n-1 in several goroutines, each of which has called begin once.
+func parallel[T any](ctx context.Context, limit, n int, begin func() T, f func(state T, i int)) error {
+	if limit <= 0 {
+		limit = runtime.GOMAXPROCS(0)
+	}
+	var next atomic.Int64
+	var wg sync.WaitGroup
+	for range min(limit, n) {
+		wg.Go(func() {
+			state := begin()
+			for i := int(next.Add(1)) - 1; i < n && ctx.Err() == nil; i = int(next.Add(1)) - 1 {
+				f(state, i)
+			}
+		})
+	}
+	wg.Wait()
+	return ctx.Err()
+}
+
+func (g *graph) holder() *holder {
+	return &holder{m: g.m, useful: g.useful, moves: g.moves, until: g.until}
+}
+
+func newGraph(ctx context.Context, m *model.Model, limit int, p *peers) (*graph, error) {
+	n := m.Executions()
+	g := &graph{m: m, useful: make([]int64, n), end: make([]int64, n), code: make([]uint32, n), edges: make([]edges, (n+stretchLen-1)>>stretchBits)}
+	for e := range g.useful {
+		g.useful[e] = -1
+		g.code[e] = uint32(m.CodeOf(m.ExecCF[e]))
+		if g.end[e] = endOf(m, e); m.ExecEnd[e] == model.None {
+			g.end[e] = model.None
+		}
+	}
+	var workers []*model.Worker
+	for i := range m.Nodes {
+		if !m.Own(i) {
+			continue
+		}
+		for k := range m.Nodes[i].Workers {
+			if w := &m.Nodes[i].Workers[k]; w.First < w.End {
+				workers = append(workers, w)
+			}
+		}
+	}
+	g.findUntil()
+	lists := make([][]uint32, len(workers))
+	err := parallel(ctx, limit, len(workers), func() struct{} { return struct{}{} }, func(_ struct{}, i int) {
+		findUseful(m, workers[i], g.useful)
+		lists[i] = inOrder(m, workers[i])
+	})
+	if err := procs.Agree(p, err); err != nil {
+		return nil, err
+	}
+	if err := p.introduce(g.useful, g.until); err != nil {
+		return nil, err
+	}
+	g.order = merge(lists, func(a, b uint32) bool { return before(m, int(a), int(b)) })
+	if len(m.Moves) > 0 {
+		g.moves = make([]uint32, len(m.Created))
+		for i := range m.Moves {
+			if cf := m.Moves[i].CF; g.moves[cf] == 0 {
+				g.moves[cf] = uint32(i) + 1
+			}
+		}
+	}
+	if p.Size() > 1 {
+		g.hops = make([]hop, n)
+	}
+	err = parallel(ctx, limit, len(g.edges), g.holder, func(h *holder, i int) {
+		g.edges[i] = h.stretch(g, p, i<<stretchBits, min((i+1)<<stretchBits, n))
+	})
+	return g, procs.Agree(p, err)
+}
+
+// findUntil finds the end of each execution. A structured CF makes CFs and posts values after the event that says it has
+// finished; that lasts until the last CF it made before its worker went on.
+func (g *graph) findUntil() {
+	m := g.m
+	g.until = make([]int64, m.Executions())
+	for e := range g.until {
+		g.until[e] = endOf(m, e)
+	}
+	for i, t := range m.Created {
+		cf := model.CF(i)
+		parent := m.Parent[cf]
+		if t == model.None || parent == 0 || m.Atomic(parent) {
+			continue
+		}
+		e, ok := m.Execution(parent, m.ParentExec[cf])
+		if !ok || t <= g.until[e] {
+			continue
+		}
+		w, node := m.WorkerOf(e)
+		if w != nil && int(node) == m.CFID(cf).Node() && (e+1 == w.End || t <= m.ExecStart[e+1]) {
+			g.until[e] = min(t, m.End)
+		}
+	}
+}
+
+// inOrder gives the executions of a worker in the order of before. That is nearly always their own.
+func inOrder(m *model.Model, w *model.Worker) []uint32 {
+	list := make([]uint32, w.End-w.First)
+	sorted := true
+	for i := range list {
+		list[i] = uint32(w.First + i)
+		sorted = sorted && (i == 0 || before(m, w.First+i-1, w.First+i))
+	}
+	if !sorted {
+		slices.SortFunc(list, func(a, b uint32) int {
+			switch {
+			case a == b:
+				return 0
+			case before(m, int(a), int(b)):
+				return -1
+			}
+			return 1
+		})
+	}
+	return list
+}
+
+// merge joins lists that are in an order.
+func merge(lists [][]uint32, before func(a, b uint32) bool) []uint32 {
+	if len(lists) == 0 {
+		return nil
+	}
+	if len(lists) == 1 {
+		return lists[0]
+	}
+	var x, y []uint32
+	var wg sync.WaitGroup
+	wg.Go(func() { x = merge(lists[:len(lists)/2], before) })
+	y = merge(lists[len(lists)/2:], before)
+	wg.Wait()
+	out := make([]uint32, 0, len(x)+len(y))
+	for len(x) > 0 && len(y) > 0 {
+		if before(y[0], x[0]) {
+			x, y = y, x
+		}
+		out = append(out, x[0])
+		x = x[1:]
+	}
+	return append(append(out, x...), y...)
+}
+
+// stretch finds the edges of the executions from first to end. They are collected in lists that are used again and again,
+// then copied, so that no room is wasted. Executions of other processes have none here.
+func (h *holder) stretch(g *graph, p *peers, first, end int) edges {
+	s := &h.edges
+	s.from, s.play, s.early, s.flight = s.from[:0], s.play[:0], s.early[:0], s.flight[:0]
+	at := make([]uint32, 0, end-first+1)
+	early, flight := false, false
+	for e := first; e < end; e++ {
+		at = append(at, uint32(len(s.from)))
+		if !p.own(e) {
+			continue
+		}
+		list := h.find(e)
+		path := -1
+		if g.hops != nil {
+			path = h.through(list)
+		}
+		for i := range list {
+			l := &list[i]
+			if l.from < 0 {
+				continue
+			}
+			from := uint32(l.from)
+			if l.reason == ReasonWorker || l.reason == ReasonUnknown {
+				from |= workerBit
+			}
+			early, flight = early || l.early > 0, flight || l.flight > 0
+			s.from, s.play = append(s.from, from), append(s.play, l.play)
+			if i == path {
+				g.hops[e] = hop{uint32(len(s.from)) - at[len(at)-1], h.backTo(e, l)}
+			}
+			s.early, s.flight = append(s.early, l.early), append(s.flight, l.flight)
+		}
+	}
+	at = append(at, uint32(len(s.from)))
+	out := edges{at: at, from: slices.Clone(s.from), play: slices.Clone(s.play)}
+	if early {
+		out.early = slices.Clone(s.early)
+	}
+	if flight {
+		out.flight = slices.Clone(s.flight)
+	}
+	return out
+}
+
+// chain is the longest chain of useful times.
+type chain struct {
+	ns    int64
+	count int64         // atomic CFs on it
+	codes map[int]int64 // useful time by code fragment; what is missing to ns was on links
+}
+
+// longest finds the longest chain along edges that are no worker's order, without or with the time on links. depth is
+// overwritten: what the chain that ends in an execution lasts.
+func (g *graph) longest(depth []int64, transfers bool) chain {
+	last := -1
+	for _, e := range g.order {
+		_, above, _ := g.above(depth, e, transfers)
+		depth[e] = above + g.useful[e]
+		if last < 0 || depth[e] > depth[last] {
+			last = int(e)
+		}
+	}
+	c := chain{codes: map[int]int64{}}
+	if last >= 0 {
+		c.ns = depth[last]
+	}
+	for early := int64(0); last >= 0; {
+		if code := int(g.code[last]); g.m.Codes[code].Kind == trace.Atomic {
+			c.count++
+			c.codes[code] += g.useful[last] - early
+		}
+		last, _, early = g.above(depth, uint32(last), transfers)
+	}
+	return c
+}
+
+// above gives the execution through which the longest chain comes to e, -1 for none, how long that chain is, and how
+// much of the useful time of that execution is no part of it, because it came after it had let e go.
+func (g *graph) above(depth []int64, e uint32, transfers bool) (best int, longest, early int64) {
+	best = -1
+	s, i, k := g.of(e)
+	for ; i < k; i++ {
+		from, after := s.from[i], int64(0)
+		if from&workerBit != 0 {
+			continue
+		}
+		if s.early != nil {
+			after = s.early[i]
+		}
+		d := depth[from] - after
+		if transfers && s.flight != nil {
+			d += s.flight[i]
+		}
+		if d > longest || best < 0 {
+			best, longest, early = int(from), d, after
+		}
+	}
+	return best, longest, early
+}

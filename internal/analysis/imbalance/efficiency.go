@@ -1,0 +1,158 @@
+package imbalance
+
+import (
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/whyslow/whyslow/internal/analysis/slou"
+)
+
+// ratio gives a/b, nil where that is no number.
+func ratio(a, b float64) *float64 {
+	q := a / b
+	if b == 0 || math.IsNaN(q) || math.IsInf(q, 0) {
+		return nil
+	}
+	return &q
+}
+
+// efficiency fills in that of the run and of each node.
+func (r *run) efficiency() {
+	var all []slou.Worker
+	var nodes []int // of all
+	largest := 0.0  // mean of a node's workers
+	for i := range r.slou.Nodes {
+		n := &r.slou.Nodes[i]
+		e := r.efficiencyOf(n.Workers, func(int) int { return n.Node })
+		r.res.Nodes = append(r.res.Nodes, Node{Node: n.Node, Host: n.Host, Efficiency: e})
+		if len(n.Workers) > 0 {
+			largest = max(largest, float64(e.UsefulNS)/float64(len(n.Workers)))
+		}
+		for _, w := range n.Workers {
+			all, nodes = append(all, w), append(nodes, n.Node)
+		}
+	}
+	e := r.efficiencyOf(all, func(i int) int { return nodes[i] })
+	if len(all) > 0 {
+		e.BetweenNodes = ratio(float64(e.UsefulNS)/float64(len(all)), largest)
+		e.WithinNodes = ratio(largest, float64(e.MaxNS))
+	}
+	r.res.Efficiency = &e
+}
+
+// efficiencyOf gives that of some workers; node tells the node of each.
+func (r *run) efficiencyOf(workers []slou.Worker, node func(i int) int) Efficiency {
+	e := Efficiency{Workers: len(workers), Steps: []Step{}}
+	if len(workers) == 0 {
+		return e
+	}
+	most := 0
+	for i := range workers {
+		ns := workers[i].Factors.U.NS
+		e.UsefulNS += ns
+		if ns > workers[most].Factors.U.NS {
+			most = i
+		}
+	}
+	w := &workers[most]
+	e.MaxNS, e.MaxWorker = w.Factors.U.NS, fmt.Sprintf("%d.%d", node(most), w.Worker)
+	mean, wall := float64(e.UsefulNS)/float64(len(workers)), float64(r.res.WallNS)
+	e.LoadBalance = ratio(mean, float64(e.MaxNS))
+	e.Communication = ratio(float64(e.MaxNS), wall)
+	e.Parallel = ratio(mean, wall)
+	left := r.res.WallNS
+	for _, s := range steps(w, r.starvationDivided()) {
+		before := left
+		left -= s.NS
+		s.Efficiency = ratio(float64(left), float64(before))
+		e.Steps = append(e.Steps, s)
+	}
+	return e
+}
+
+// starvationDivided tells whether it is known when CFs were ready, and so, when a worker starved, whether any were.
+func (r *run) starvationDivided() bool {
+	return !slices.ContainsFunc(r.slou.Missing, func(m slou.Missing) bool {
+		return slices.Contains(m.Parts, slou.FactorS.String()+"."+slou.PartHere.String())
+	})
+}
+
+// steps lists what kept a worker from being useful. The steps and its useful time add up to its time.
+func steps(w *slou.Worker, divided bool) []Step {
+	f := &w.Factors
+	part := func(s *slou.Share, names ...string) (ns int64) {
+		if s == nil {
+			return 0
+		}
+		for name, v := range s.Parts {
+			if slices.Contains(names, name) {
+				ns += v
+			}
+		}
+		return ns
+	}
+	whole := func(s *slou.Share) int64 {
+		if s == nil {
+			return 0
+		}
+		return s.NS
+	}
+	preempt, nowhere := part(f.O, slou.PartPreempt.String()), part(f.S, slou.PartNowhere.String())
+	list := []Step{{Name: "runtime", NS: whole(f.O) - preempt}, {Name: "preemption", NS: preempt}, {Name: "transfer", NS: whole(f.L)}}
+	if divided {
+		list = append(list, Step{Name: "serialisation", NS: nowhere}, Step{Name: "placement", NS: whole(f.S) - nowhere})
+	} else {
+		list = append(list, Step{Name: "starvation", NS: whole(f.S)})
+	}
+	list = append(list, Step{Name: "waiting", NS: whole(f.W)})
+	if rest := w.TotalNS - f.U.NS - whole(f.O) - whole(f.L) - whole(f.S) - whole(f.W); rest != 0 {
+		list = append(list, Step{Name: "undivided", NS: rest})
+	}
+	return append(list, Step{Name: "unrecorded", NS: w.LossNS})
+}
+
+// findMissing tells what cannot be computed, and what is lost.
+func (r *run) findMissing() {
+	for _, miss := range r.slou.Missing {
+		var what []string
+		if slices.Contains(miss.Factors, "U") {
+			what = append(what, "efficiency")
+		}
+		if len(miss.Factors) > 0 || !r.starvationDivided() && len(miss.Parts) > 0 {
+			what = append(what, "communication")
+		}
+		if slices.Contains(miss.Factors, "S") {
+			what = append(what, "waited")
+		}
+		if len(what) > 0 {
+			r.need(miss.Event, what...)
+		}
+	}
+	for _, miss := range r.series.Missing {
+		for _, name := range miss.Series {
+			if name == quantityReady || name == quantityBytes {
+				r.need(miss.Event, name)
+			}
+		}
+	}
+	f := &r.slou.Factors
+	if f.S != nil && f.L != nil && f.O != nil && f.W != nil {
+		lost := f.S.NS + f.L.NS + f.O.NS + f.W.NS - r.slou.ExtraCoresNS
+		r.res.LostNS = &lost
+	}
+}
+
+// need adds to what an event is missing for.
+func (r *run) need(event string, what ...string) {
+	i := slices.IndexFunc(r.res.Missing, func(m Missing) bool { return m.Event == event })
+	if i < 0 {
+		i = len(r.res.Missing)
+		r.res.Missing = append(r.res.Missing, Missing{Event: event})
+	}
+	for _, w := range what {
+		if m := &r.res.Missing[i]; !slices.Contains(m.For, w) {
+			m.For = append(m.For, w)
+		}
+	}
+}

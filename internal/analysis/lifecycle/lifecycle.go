@@ -1,0 +1,223 @@
+// Package lifecycle tells whether the CFs and DFs of a run lived as they should: CFs that never ran and what they wait for, DFs
+// that were never produced, produced twice, never used or held to the end, requests that came too late or were never
+// answered.
+//
+// Everything is read from the recorded events, so it holds for runs of every kind; what a run did that was killed, or is
+// still going on, is told as what was under way at the end, not as a fault (Result.Final).
+package lifecycle
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"sync"
+
+	"github.com/whyslow/whyslow/internal/model"
+	"github.com/whyslow/whyslow/internal/procs"
+	"github.com/whyslow/whyslow/trace"
+)
+
+// Options of Compute; the zero value means the defaults.
+type Options struct {
+	// All lists every group of CFs that are left; otherwise those that wait only for what others of them would make are
+	// counted in CFs.More.
+	All bool
+	// Examples is how many examples each group names; 0 means 4.
+	Examples int
+	// Groups is how many groups each finding lists, the largest; 0 means 20.
+	Groups int
+}
+
+// Result is what was found. All times are nanoseconds, times of day since the start of the run; sizes are bytes. A
+// finding that the recorded events do not allow to make is nil, and Missing names the event.
+type Result struct {
+	Ended  string `json:"ended"`  // as in run.json; "" while it runs or when it was killed
+	Killed bool   `json:"killed"` // some worker's trace has no end
+	// Final says that nothing could happen any more at the end: what is left then is a fault of the program. Otherwise the
+	// run was cut short, and CFs and requests that are left were under way.
+	Final         bool     `json:"final"`
+	CFs           *CFs     `json:"cfs"`
+	NeverProduced *Finding `json:"never_produced"` // DFs that CFs waited for or requested
+	ProducedTwice *Finding `json:"produced_twice"` // DFs assigned again while they had a value
+	// NeverUsed are DFs that no CF was given, waited for or requested from another node. Where CFs are left that wait for
+	// other DFs, one of them may have asked its own node for such a DF.
+	NeverUsed    *Finding  `json:"never_used"`
+	HeldToEnd    *Finding  `json:"held_to_end"`   // DFs that the program did not delete; no error in LuNA
+	LateRequests *Finding  `json:"late_requests"` // requests that came to a node where the DF had been destroyed
+	Unanswered   *Finding  `json:"unanswered"`    // requests to other nodes without an answer
+	Missing      []Missing `json:"missing"`
+}
+
+// Missing names an event that was not recorded, and the findings, by their names in JSON, that need it.
+type Missing struct {
+	Event    string   `json:"event"`
+	Findings []string `json:"findings"`
+}
+
+// Place is a statement of the program.
+type Place struct {
+	Code string `json:"code"` // the code fragment
+	Text string `json:"text"` // the statement as written; "" where not known
+	File string `json:"file"` // "" where not known
+	Line int    `json:"line"`
+}
+
+// Finding sums up DFs or requests of one kind.
+type Finding struct {
+	Count  int64   `json:"count"`
+	Bytes  int64   `json:"bytes"`  // of the DFs; 0 for DFs that were never produced
+	Groups []Group `json:"groups"` // most bytes first, then most
+	More   int     `json:"more"`   // groups that are not listed
+}
+
+// Group are the DFs of one name that the CFs of one statement made (or asked for, where there is no maker).
+type Group struct {
+	Name   string `json:"name"`             // of the DFs, without indices
+	By     Place  `json:"by"`               // who made them; of late and unanswered requests and of what was never produced: who asked
+	Second *Place `json:"second,omitempty"` // produced twice: who made them again
+	Why    string `json:"why,omitempty"`    // in words; "" where the finding says it
+	Count  int64  `json:"count"`
+	Bytes  int64  `json:"bytes"`
+	// HeldNS is, for DFs held to the end, how long they were held in all, and UnusedNS how long of it after their last use.
+	HeldNS   int64     `json:"held_ns,omitempty"`
+	UnusedNS int64     `json:"unused_ns,omitempty"`
+	Examples []Example `json:"examples"`
+}
+
+// Example is one DF, or a request for it.
+type Example struct {
+	DF   string `json:"df"`
+	CF   string `json:"cf"`   // that made it; of requests and of what was never produced: that asked; "" where not known
+	Node int    `json:"node"` // where that was; -1 where not known
+	AtNS int64  `json:"at_ns"`
+	// Second and SecondNS are the CF that made it again and when; of a request that came late DestroyedNS is when the DF was
+	// destroyed; of requests To is the node asked.
+	Second      string `json:"second,omitempty"`
+	SecondNS    int64  `json:"second_ns,omitempty"`
+	DestroyedNS int64  `json:"destroyed_ns,omitempty"`
+	To          *int   `json:"to,omitempty"`
+	Bytes       int64  `json:"bytes,omitempty"`
+}
+
+// finder is a computation in progress.
+type finder struct {
+	m      *model.Model
+	opt    Options
+	res    *Result
+	mu     sync.Mutex // guards res.Missing
+	makers *makers    // of findCFs
+	inputs bool       // some execution of the run was given a DF
+	// madeAbroad are DFs with a value of which the files that this process read say nothing.
+	madeAbroad map[model.DF]bool
+}
+
+func (o Options) settled() Options {
+	if o.Examples <= 0 {
+		o.Examples = 4
+	}
+	if o.Groups <= 0 {
+		o.Groups = 20
+	}
+	return o
+}
+
+// Compute looks through a run. It fails only when ctx ends.
+func Compute(ctx context.Context, m *model.Model, opt Options) (*Result, error) {
+	f := newFinder(m, opt.settled())
+	var wg sync.WaitGroup
+	var failed error
+	findCFs := func() { failed = (&sharing{f, procs.Alone()}).findCFs() }
+	for _, find := range []func(){findCFs, f.findNeverProduced, f.findTwice, f.findHeldAndUnused, f.findLate, f.findUnanswered} {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		wg.Go(find)
+	}
+	wg.Wait()
+	slices.SortFunc(f.res.Missing, func(a, b Missing) int { return cmp.Compare(a.Event, b.Event) })
+	return f.res, cmp.Or(failed, ctx.Err())
+}
+
+func newFinder(m *model.Model, opt Options) *finder {
+	ended := m.Info.Ended
+	return &finder{m: m, opt: opt, inputs: m.HasInputs(), res: &Result{Ended: ended, Killed: m.Killed,
+		Final: !m.Killed && (ended == trace.EndedDone || ended == trace.EndedStuck), Missing: []Missing{}}}
+}
+
+// off tells that an event was switched off.
+func (f *finder) off(k trace.Kind) bool {
+	return f.m.Count[k] == 0 && slices.Contains(f.m.Info.Off, k.String())
+}
+
+// missing notes that a finding cannot be made for want of an event.
+func (f *finder) missing(finding string, k trace.Kind) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for i := range f.res.Missing {
+		if m := &f.res.Missing[i]; m.Event == k.String() {
+			m.Findings = append(m.Findings, finding)
+			slices.Sort(m.Findings)
+			return
+		}
+	}
+	f.res.Missing = append(f.res.Missing, Missing{k.String(), []string{finding}})
+}
+
+// need notes the kinds of which no event was recorded although there was something to record, or that were switched
+// off. It tells whether all are there.
+func (f *finder) need(finding string, kinds ...trace.Kind) bool {
+	ok := true
+	for _, k := range kinds {
+		if f.m.Count[k] == 0 && (f.off(k) || f.wanted(k)) {
+			f.missing(finding, k)
+			ok = false
+		}
+	}
+	return ok
+}
+
+// wanted tells that other events show that there must have been some of a kind.
+func (f *finder) wanted(k trace.Kind) bool {
+	n := &f.m.Count
+	switch k {
+	case trace.KindCFCreated:
+		return n[trace.KindCFStarted]+n[trace.KindCFReady]+n[trace.KindCFWaiting] > 0
+	case trace.KindCFStarted:
+		return n[trace.KindCFFinished] > 0
+	case trace.KindCFFinished:
+		return n[trace.KindCFStarted] > 0 && f.m.Info.Ended == trace.EndedDone
+	case trace.KindDFCreate:
+		return n[trace.KindDFStored]+n[trace.KindDFSent]+n[trace.KindDFReceived] > 0 || f.inputs
+	case trace.KindDFReceived:
+		return n[trace.KindDFSent] > 0 && f.m.Info.Ended == trace.EndedDone
+	}
+	return false
+}
+
+func (f *finder) place(cf model.CF) Place { return f.placeOf(int(f.m.SiteOf[cf])) }
+
+func (f *finder) placeOf(site int) Place {
+	s := &f.m.Sites[site]
+	c := &f.m.Codes[s.Code]
+	p := Place{Code: c.Name, Text: s.Text, File: s.File, Line: s.Line}
+	if p.File == "" {
+		p.File, p.Line = c.File, c.Line
+	}
+	return p
+}
+
+// cf names a CF, "" for none.
+func (f *finder) cf(cf model.CF) string {
+	if cf == 0 {
+		return ""
+	}
+	return f.m.CFString(cf)
+}
+
+// at gives a time since the start of the run; 0 for what was not recorded.
+func (f *finder) at(t int64) int64 {
+	if t == model.None {
+		return 0
+	}
+	return t - f.m.Start
+}

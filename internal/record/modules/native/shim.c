@@ -1,0 +1,252 @@
+//go:build cgo && linux
+
+// The shim: calls of modules, calls of the host by modules, and the way out of a module that crashes.
+//
+// A module is foreign code on a thread of the Go runtime. If it crashes, the user is to get one line that names it,
+// and the program's trace is to be whole. As in internal/run/cpp, a call of a module sets a jump buffer; the handler of
+// a signal that comes while the thread is in a module's code jumps back to the call, which tells Go. Nothing is
+// unwound, and a lock of malloc may stay locked, so that the rest of the run may hang where it needs that one; what
+// a module must not do, it must not do.
+//
+// `current` is NULL while the thread is in Go code that the module has called: a fault there is the Go runtime's, or
+// that of a module called by that code in turn, which has set `current` anew. A jump therefore never passes Go
+// frames. Signals that come elsewhere go to the handler set before ours; that of internal/run/cpp, which may be set
+// before or after ours, does the same.
+//
+// Cost of an event: the cgo transition (about 35 ns), a _setjmp, an indirect call.
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE
+#endif
+#undef _FORTIFY_SOURCE // its longjmp does not like to leave an alternate stack
+#include "shim.h"
+#include "_cgo_export.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <ucontext.h>
+#include <unistd.h>
+
+typedef struct context {
+	jmp_buf env;
+	const char *name; // of the module
+	wn_crash crash;
+	uint64_t pc;
+} context;
+
+static __thread context *volatile current __attribute__((tls_model("initial-exec"))); // read in the signal handler
+
+static const int signals[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT};
+enum { SIGNALS = sizeof signals / sizeof signals[0] };
+static struct sigaction old_actions[SIGNALS];
+
+// ---- Crashes
+
+static uint64_t register_of(const ucontext_t *u, int stack)
+{
+#if defined __x86_64__
+	return (uint64_t)u->uc_mcontext.gregs[stack ? REG_RSP : REG_RIP];
+#elif defined __aarch64__
+	return stack ? u->uc_mcontext.sp : u->uc_mcontext.pc;
+#else
+	(void)u, (void)stack;
+	return 0;
+#endif
+}
+
+static void chain(int sig, siginfo_t *info, void *uc)
+{
+	for (int i = 0; i < SIGNALS; i++) {
+		if (signals[i] != sig) continue;
+		struct sigaction *old = &old_actions[i];
+		if (old->sa_flags & SA_SIGINFO) {
+			old->sa_sigaction(sig, info, uc);
+		} else if (old->sa_handler == SIG_DFL) {
+			sigaction(sig, old, NULL); // the faulting instruction, or the sender, does it again
+			if (info->si_code <= 0) raise(sig);
+		} else if (old->sa_handler != SIG_IGN) {
+			old->sa_handler(sig);
+		}
+	}
+}
+
+static void on_signal(int sig, siginfo_t *info, void *uc)
+{
+	int saved_errno = errno;
+	int by_kernel = info->si_code > 0;
+	context *c = current;
+	if (c && (by_kernel || info->si_pid == getpid())) {
+		const ucontext_t *u = uc;
+		current = NULL;
+		c->crash.signal = sig;
+		c->crash.cause = by_kernel ? info->si_code : 0;
+		c->crash.address = by_kernel ? (uint64_t)(uintptr_t)info->si_addr : 0;
+		c->pc = by_kernel ? register_of(u, 0) : 0;
+		// The guard area is touched next to the stack pointer; a big frame steps far below it.
+		int64_t below = (int64_t)(register_of(u, 1) - c->crash.address);
+		c->crash.overflow = sig == SIGSEGV && by_kernel && below > -(1 << 16) && below < (1 << 20);
+		sigset_t mask = u->uc_sigmask;
+		for (int i = 0; i < SIGNALS; i++) sigdelset(&mask, signals[i]);
+		pthread_sigmask(SIG_SETMASK, &mask, NULL);
+		_longjmp(c->env, 1);
+	}
+	chain(sig, info, uc);
+	errno = saved_errno;
+}
+
+// on_exit_called tells who has ended the process, if a module has called exit. The Go runtime does not.
+static void on_exit_called(void)
+{
+	context *c = current;
+	if (!c) return;
+	char line[256];
+	int n = snprintf(line, sizeof line, "whyslow: module %.100s has called exit: this ends the run, and the trace is not complete\n", c->name);
+	for (char *at = line; n > 0;) {
+		ssize_t w = write(STDERR_FILENO, at, (size_t)n);
+		if (w <= 0) break;
+		at += w, n -= (int)w;
+	}
+}
+
+int wn_guard(void)
+{
+	if (atexit(on_exit_called)) return -1;
+	for (int i = 0; i < SIGNALS; i++) {
+		struct sigaction a;
+		memset(&a, 0, sizeof a);
+		a.sa_sigaction = on_signal;
+		a.sa_flags = SA_SIGINFO | SA_ONSTACK | SA_RESTART;
+		sigfillset(&a.sa_mask);
+		if (sigaction(signals[i], NULL, &old_actions[i]) < 0 || sigaction(signals[i], &a, NULL) < 0) return -1;
+	}
+	return 0;
+}
+
+// crashed makes the report of a crash, of memory that malloc has no part in.
+static __attribute__((noinline)) wn_crash *crashed(context *c)
+{
+	static wn_crash none = {.signal = SIGSEGV};
+	wn_crash *r = mmap(NULL, sizeof *r, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	if (r == MAP_FAILED) return &none;
+	*r = c->crash;
+	Dl_info in;
+	if (c->pc && dladdr((void *)(uintptr_t)c->pc, &in)) r->file = in.dli_fname;
+	return r;
+}
+
+// ---- Calls of modules
+
+typedef struct named_host {
+	wsm_host host; // what the module sees
+	const char *name;
+} named_host;
+
+// GUARDED runs statements in which the module of that name may crash.
+#define GUARDED(module_name, statements) \
+	context c; \
+	c.name = module_name; \
+	memset(&c.crash, 0, sizeof c.crash); \
+	if (_setjmp(c.env)) return crashed(&c); \
+	current = &c; \
+	statements; \
+	current = NULL; \
+	return NULL
+
+wn_crash *wn_open(const char *path, const wsm_module **descriptor, char **error)
+{
+	GUARDED(path, {
+		void *h = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+		const wsm_module *(*f)(void) = NULL;
+		if (h) *(void **)&f = dlsym(h, "whyslow_module");
+		if (f) {
+			*descriptor = f();
+		} else {
+			const char *why = dlerror();
+			*error = strdup(h ? "" : why ? why : "unknown error");
+			if (h) dlclose(h);
+		}
+	});
+}
+
+wn_crash *wn_start(const wsm_module *m, const wsm_host *host, uintptr_t *self)
+{
+	GUARDED(m->name, *self = (uintptr_t)m->start(host));
+}
+
+wn_crash *wn_finish(const wsm_module *m, uintptr_t self)
+{
+	GUARDED(m->name, m->finish((void *)self));
+}
+
+wn_crash *wn_release(const wsm_module *m, uintptr_t self)
+{
+	GUARDED(m->name, {
+		if (m->release) m->release((void *)self);
+		fflush(NULL); // what it has printed by itself: nobody runs exit functions
+	});
+}
+
+wn_crash *wn_query(const wsm_module *m, uintptr_t self, const char *what, int node, double *value, int *known)
+{
+	GUARDED(m->name, *known = m->query((void *)self, what, node, value));
+}
+
+wn_crash *wn_api(const wsm_module *m, uintptr_t self, uintptr_t *api)
+{
+	GUARDED(m->name, *api = (uintptr_t)m->api((void *)self));
+}
+
+wn_crash *wn_handle(uintptr_t handler, uintptr_t user, uintptr_t host, uintptr_t spec, uintptr_t ref, int64_t time, int32_t node, int32_t stream,
+                    const uint64_t *words, uint32_t count)
+{
+	wsm_event e = {(const wsm_host *)host, (const wsm_spec *)spec, time, node, stream, words, count, ref};
+	GUARDED(((const named_host *)host)->name, ((wsm_handler)handler)(&e, (void *)user));
+}
+
+// ---- Calls of the host
+
+// IN_GO is the value of a call of Go.
+#define IN_GO(type, call) \
+	context *c = current; \
+	current = NULL; \
+	type r = call; \
+	current = c; \
+	return r
+
+#define TO_GO(call) \
+	context *c = current; \
+	current = NULL; \
+	call; \
+	current = c
+
+static int host_connect(const wsm_host *h, const char *event, wsm_handler f, void *user) { IN_GO(int, wnConnect(h->ref, (char *)event, (uintptr_t)f, (uintptr_t)user)); }
+static const wsm_spec *host_define(const wsm_host *h, const char *signature) { IN_GO(wsm_spec *, wnDefine(h->ref, (char *)signature)); }
+static const wsm_spec *host_spec(const wsm_host *h, const char *event) { IN_GO(wsm_spec *, wnSpec(h->ref, (char *)event)); }
+static int host_emit(const wsm_event *in, const wsm_spec *spec, int64_t time, const uint64_t *words, uint32_t count, const char *const *texts, uint32_t texts_count)
+{
+	IN_GO(int, wnEmit(in->host->ref, in->ref, (wsm_spec *)spec, time, (uint64_t *)words, count, (char **)texts, texts_count));
+}
+static size_t host_text(const wsm_event *e, uint32_t field, char *buf, size_t size) { IN_GO(size_t, wnText(e->host->ref, e->ref, field, buf, size)); }
+static size_t host_df(const wsm_host *h, int node, uint64_t df, char *buf, size_t size) { IN_GO(size_t, wnDF(h->ref, node, df, buf, size)); }
+static const wsm_site *host_site(const wsm_host *h, int node, uint64_t site) { IN_GO(wsm_site *, wnSite(h->ref, node, site)); }
+static const wsm_value *host_param(const wsm_host *h, const char *name) { IN_GO(wsm_value *, wnParam(h->ref, (char *)name)); }
+static const wsm_peer *host_get_module(const wsm_host *h, const char *name) { IN_GO(wsm_peer *, wnGetModule(h->ref, (char *)name)); }
+static int host_query(const wsm_host *h, const wsm_peer *of, const char *what, int node, double *value) { IN_GO(int, wnQuery(h->ref, (wsm_peer *)of, (char *)what, node, value)); }
+static int host_open(const wsm_host *h, const char *where) { IN_GO(int, wnOpen(h->ref, (char *)where)); }
+static void host_write(const wsm_host *h, int output, const char *text, size_t size) { TO_GO(wnWrite(h->ref, output, (char *)text, size)); }
+static void host_warn(const wsm_host *h, const char *message) { TO_GO(wnWarn(h->ref, (char *)message)); }
+static void host_fail(const wsm_host *h, const char *message) { TO_GO(wnFail(h->ref, (char *)message)); }
+static int64_t host_now(const wsm_host *h) { (void)h; IN_GO(int64_t, wnNow()); }
+
+wsm_host *wn_host(uintptr_t ref, const wsm_module *m, const wsm_run *run)
+{
+	named_host *h = malloc(sizeof *h);
+	if (!h) return NULL;
+	h->name = m->name;
+	h->host = (wsm_host){WSM_VERSION, ref, run, host_connect, host_define, host_spec, host_emit, host_text, host_df, host_site, host_param,
+	                host_get_module, host_query, host_open, host_write, host_warn, host_fail, host_now};
+	return &h->host;
+}

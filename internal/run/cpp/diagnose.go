@@ -1,0 +1,110 @@
+package cpp
+
+import (
+	"debug/elf"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"regexp"
+	"strings"
+
+	"github.com/whyslow/whyslow/internal/run/luna"
+)
+
+var (
+	ownSub   = regexp.MustCompile(subPrefix + `[0-9]+_(\w+)`)
+	fromOurs = regexp.MustCompile(`(?m)^In file included from ` + generatedName + `:[0-9]+[:,]\n`)
+	// The linker's trace, asked for by -t, is the name of a file in each line.
+	linkerTrace = regexp.MustCompile(`(?m)^[^:\n]*\.(?:o|a|so)(?:\.[0-9]+)*\)?\n`)
+	tempObject  = regexp.MustCompile(`[0-9]+/out\.[do]`)
+)
+
+// readable replaces our names for the user's subs.
+func readable(s string) string { return ownSub.ReplaceAllString(s, "$1") }
+
+// clean gives a compiler's or linker's message the user's names: files of ours become what they were made from.
+func (b *builder) clean(s string) string {
+	s = linkerTrace.ReplaceAllString(s, "")
+	s = fromOurs.ReplaceAllString(s, "")
+	for _, u := range b.units {
+		if u.obj != "" {
+			s = strings.ReplaceAll(s, filepath.Join(b.cache, u.obj), u.name)
+		}
+	}
+	s = strings.ReplaceAll(s, b.include+"/", "")
+	for _, u := range b.units {
+		if u.path == "" {
+			own := regexp.MustCompile(regexp.QuoteMeta(b.tmp) + `/[0-9]+/` + regexp.QuoteMeta(u.file))
+			s = own.ReplaceAllLiteralString(s, u.name)
+			s = strings.ReplaceAll(s, u.file+":(", u.name+":(") // the linker's form
+		}
+	}
+	s = strings.ReplaceAll(s, b.tmp+"/", "")
+	s = tempObject.ReplaceAllString(s, "object file")
+	return readable(s)
+}
+
+// functionAt returns the name of the function at an address of an executable or library; "" if it is not known.
+func functionAt(path string, addr uint64) string {
+	f, err := elf.Open(path)
+	if err != nil {
+		return ""
+	}
+	defer func() { _ = f.Close() }() // only read
+	syms, err := f.Symbols()
+	if err != nil {
+		syms, _ = f.DynamicSymbols()
+	}
+	for _, s := range syms {
+		if elf.ST_TYPE(s.Info) == elf.STT_FUNC && s.Value <= addr && addr < s.Value+s.Size {
+			return readable(s.Name)
+		}
+	}
+	return ""
+}
+
+// explainLoad says why the library could not be loaded. defined tells whether the process has a symbol anyway.
+func explainLoad(path string, prog *luna.Program, msg string, defined func(string) bool) error {
+	f, err := elf.Open(path)
+	if err != nil {
+		if msg == "" {
+			msg = err.Error()
+		}
+		return fmt.Errorf("cannot load the program's C++ code: %s", msg)
+	}
+	defer func() { _ = f.Close() }() // only read
+	if !strings.Contains(msg, "undefined symbol") {
+		if !strings.Contains(msg, path) {
+			msg = path + ": " + msg
+		}
+		return fmt.Errorf("cannot load the program's C++ code: %s", msg)
+	}
+	searched := "no .cpp file was found"
+	if s := f.Section(sourcesSection); s != nil {
+		if data, err := s.Data(); err == nil {
+			if names := strings.TrimRight(string(data), "\x00"); names != "" {
+				searched = "looked in " + strings.ReplaceAll(names, "\n", ", ")
+			}
+		}
+	}
+	missing := map[string]bool{}
+	if syms, err := f.DynamicSymbols(); err == nil {
+		for _, s := range syms {
+			if s.Section == elf.SHN_UNDEF && !defined(s.Name) {
+				missing[s.Name] = true
+			}
+		}
+	}
+	var errs []error
+	for _, r := range prog.Routines {
+		if r.Body == nil && missing[r.CName] {
+			errs = append(errs, fmt.Errorf("%s:%d:%d: undefined symbol: %s: the C++ function imported as %s does not exist; %s; it must be declared extern \"C\"",
+				r.Pos.File, r.Pos.Line, r.Pos.Col, r.CName, r.Name, searched))
+		}
+	}
+	if len(errs) > 0 {
+		return errors.Join(errs...)
+	}
+	_, symbol, _ := strings.Cut(msg, "undefined symbol: ")
+	return fmt.Errorf("undefined symbol: %s: the program's C++ code uses it but does not define it; %s; name the library it is in by LDFLAGS (for example LDFLAGS=-lm)", symbol, searched)
+}

@@ -1,0 +1,43 @@
+//go:build !cgo || !linux
+
+package cpp
+
+import (
+	"errors"
+
+	"github.com/whyslow/whyslow/internal/run/luna"
+)
+
+// Library is an opened library of code fragments; here there is none.
+type Library struct{}
+
+var errNoCgo = errors.New("this whyslow cannot run programs, since C++ code can be called only by one built with cgo on Linux: build it again with CGO_ENABLED=1 and a C compiler")
+
+// Open returns an error that says what running programs needs.
+func Open(path string, prog *luna.Program) (*Library, error) { return nil, errNoCgo }
+
+// Routine cannot be called: there is no Library.
+func (l *Library) Routine(r *luna.Routine) Fn { return 0 }
+
+// Flush does nothing.
+func (l *Library) Flush() {}
+
+// Close does nothing.
+func (l *Library) Close() error { return nil }
+
+// Call returns an Outcome of kind Aborted.
+func Call(fn Fn, args []Value, t *Times, threadCPU bool) Outcome {
+	*t = Times{CPU: -1}
+	return Outcome{Kind: Aborted, Msg: errNoCgo.Error()}
+}
+
+// OnForeignCrash does nothing: no user code runs.
+func OnForeignCrash(f func(sig int, msg string)) {}
+
+// Live returns 0.
+func Live() int64 { return 0 }
+
+// alloc panics: strings and blocks live in C memory.
+func alloc(t Type, size int) Value { panic(errNoCgo) }
+
+func freeBuf(p uint64) {}

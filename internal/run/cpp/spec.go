@@ -1,0 +1,61 @@
+// Package cpp builds the C++ code fragments of a LuNA program into a shared library and calls them.
+//
+// Build writes one generated file (the wrappers, the heads and C++ subs embedded in the program), compiles it and
+// the user's .cpp files in parallel, and links them into a cache directory; a program that has not changed is found there
+// without running the compiler. Open loads the library; Call runs one code fragment with one cgo call, and turns
+// crashes, exits and failed checks into an Outcome.
+//
+//	generate.go     the generated file
+//	build.go        compiler and linker
+//	cache.go        what is up to date
+//	diagnose.go     compiler messages as the user knows the files
+//	value.go        data fragments' values in C memory
+//	library*.go     loading and calling; without cgo: why that cannot be done
+//	shim.c          the call itself and the ways out of user code
+//	include/        what user code sees (ucenv.h), and what the library is made of
+package cpp
+
+import (
+	"io"
+
+	"github.com/whyslow/whyslow/internal/run/luna"
+)
+
+// Spec says what to build.
+type Spec struct {
+	Prog     *luna.Program
+	Dir      string    // the program's directory: its *.cpp are compiled, and it is searched for quoted includes; "": current
+	CppDirs  []string  // when not empty: the *.cpp of these directories instead of Dir's
+	Sources  []string  // more .cpp files
+	Optimize string    // "-O3" or "-O0"; "": -O3
+	Debug    bool      // -g
+	CXX      string    // compiler and its leading arguments; "": $CXX, or g++
+	CacheDir string    // "": whyslow in the user's cache directory
+	Verbose  io.Writer // commands run and warnings go here; nil: nowhere
+	// Progress is called before each compilation and before linking (file ""), and may be called by several goroutines
+	// at once; nil: no calls.
+	Progress func(done, total int, file string)
+}
+
+// Built is a library ready to be opened.
+type Built struct {
+	Path     string
+	Cached   bool              // nothing was compiled or linked
+	Compiled int               // files compiled
+	Read     map[string]string // the files it was made from, the system's too: SHA-256 by path
+}
+
+// CompileError is a failed compilation or link.
+type CompileError struct {
+	Output  string // what the compiler printed, file names as the user knows them
+	Command string // the first command that failed
+	Link    bool   // the linker failed
+}
+
+// Error returns the compiler's output under a line that says what it is.
+func (e *CompileError) Error() string {
+	if e.Link {
+		return "the program's C++ code cannot be linked:\n" + e.Output
+	}
+	return "the program's C++ code does not compile:\n" + e.Output
+}

@@ -1,0 +1,408 @@
+// Package engine executes a luna.Program: nodes with a store and workers, DFs posted, requested, counted down and
+// destroyed, CFs created, placed, migrated, stolen and run, until nothing is left to do.
+//
+// # How it works
+//
+// A node has one FIFO queue of CFs that can go on, served by its workers (goroutines), a store (store.go), and one
+// goroutine that handles messages from other nodes; where the network is slow to wake it, idle workers do that too (Serve). A CF walks through its stages (step.go) on whichever worker holds it;
+// when a DF is missing it leaves the worker, and the answer to its request queues it again. Children are queued when the
+// step that created them returns, in textual order; what a post wakes is queued at that moment. With one node and one
+// worker this gives the order of execution that LuNA programs expect.
+//
+// # The end
+//
+// Engine.busy counts workers that are not parked, messages under way and CFs held back. Whoever wakes a worker adds one
+// on its behalf first, so the count reaches zero only when nothing can happen any more: then the run is over, and CFs that
+// still exist can never finish. The count changes only when a worker parks or a message is sent; running CFs costs nothing.
+//
+// Where the other nodes are in other processes (Config.Part, part.go), the count is that of this process alone, without
+// messages under way, and the processes find out together that nothing is left to do (quiet.go).
+package engine
+
+import (
+	"context"
+	"errors"
+	"runtime"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/whyslow/whyslow/internal/clock"
+	"github.com/whyslow/whyslow/internal/run/cpp"
+	"github.com/whyslow/whyslow/internal/run/luna"
+	"github.com/whyslow/whyslow/internal/run/transport"
+	"github.com/whyslow/whyslow/internal/run/transport/local"
+	"github.com/whyslow/whyslow/prof"
+	"github.com/whyslow/whyslow/trace"
+)
+
+// MaxNodes is the largest number of nodes: a CF id has 16 bits for its node.
+const MaxNodes = 1 << 16
+
+// ThreadClock tells for which CFs the CPU time of the thread is read (two readings cost about half a microsecond).
+type ThreadClock int
+
+// Thread clock settings.
+const (
+	ClockAuto ThreadClock = iota // code fragments that last over 50 us on average; all where workers outnumber cores
+	ClockOn
+	ClockOff
+)
+
+// Config is what to run and how.
+type Config struct {
+	Program        *luna.Program
+	Library        *cpp.Library
+	Nodes, Workers int
+	Args           []string        // words for main's parameters
+	Steal          bool            // idle nodes take stealable CFs
+	LinkLatency    time.Duration   // of an emulated network; without Part only
+	LinkBandwidth  float64         // bytes per second and link, the same; 0: unlimited
+	Session        *prof.Session   // nil: nothing is recorded
+	Writers        []*trace.Writer // by node, with Part only that of the node here; none: no trace
+	ThreadClock    ThreadClock
+	Hold           map[string]time.Duration // by code fragment: every CF of it is held that long before it may start
+	Records        Recorder                 // LuNA's debug records; nil: none
+	Rules          []Rule                   // events emitted by rule; CheckRule accepts them
+	DescribeDFs    bool                     // the session's describer knows DFs: for modules
+	Warn           func(string)             // receives warnings, one line each
+	Part           *Part                    // nil: all nodes are in this process
+}
+
+// Recorder receives what LuNA's debug mode writes to its record files. Calls may come from several goroutines.
+type Recorder interface {
+	// Names: a block entry made identities first..first+len(names)-1 of node.
+	Names(node int, first uint64, b *luna.Block)
+	// CF: the CF executes its first step, or (while) a further test; inputs requested and outputs posted, as identities.
+	CF(id, parent trace.CF, st *luna.Stmt, inputs, outputs [][]int64)
+	// History gives, where the other nodes are in other processes, what a CF that ran is known by there: Came gets it before
+	// one of the CFs that it created runs there.
+	History(id trace.CF) []int
+	Came(id trace.CF, history []int)
+}
+
+// Result is what a run did.
+type Result struct {
+	WallNS   int64
+	CFs      int64 // created, structured ones included
+	Atomic   int64 // atomic CFs executed
+	Migrated int64
+	Stolen   int64
+	Messages int64
+}
+
+// ErrInterrupted is returned by Run when its context was cancelled.
+var ErrInterrupted = errors.New("interrupted")
+
+// Engine is one run.
+type engine struct {
+	cfg        Config
+	prog       *luna.Program
+	nodes      []*node // nil: it is in another process
+	here       []*node // those of this process
+	part       *part   // nil: all are
+	net        transport.Network
+	ses        *prof.Session
+	recording  bool
+	std        std
+	rules      *[points]sides // nil: no rules
+	started    int64          // when the run began
+	wall       int64          // to add to the clock to get system time
+	steady     int64          // and CLOCK_MONOTONIC
+	emitFailed sync.Once
+	fns        []cpp.Fn             // by Routine.ID
+	codes      []codeTimes          // by Code.ID
+	literals   map[string]cpp.Value // string constants as C++ wants them
+	hold       []time.Duration      // by Code.ID
+	static     []static             // by Stmt.ID
+	busy       atomic.Int64
+	stopping   atomic.Bool
+	stop       sync.Once
+	done       chan struct{}
+	err        error // set once, before done is closed
+	abandoned  bool
+	ended      bool // nothing runs any more
+	spin       bool // workers look for work a while before they park: only where each has a core, and there is one more
+	serve      bool // workers receive messages a while before they park: only where each has a core
+	sent       atomic.Int64
+}
+
+// codeTimes is what a worker knows of a code fragment: whether it reads the thread clock for it.
+type codeTimes struct {
+	runs, total int64 // executions here, and their ns
+	clock       bool
+}
+
+// long reports whether the code fragment runs long, as far as this worker has seen.
+func (t *codeTimes) long() bool { return t.runs < 4 || t.total > t.runs*longRun }
+
+// longRun is the mean duration from which the thread clock is worth its cost.
+const longRun = 50_000 // ns
+
+// stopGrace is how long workers inside user code are waited for after an error or an interrupt.
+const stopGrace = 2 * time.Second
+
+// Run executes the program. It returns *StuckError if CFs are left that can never run, *ProgramError if user code failed
+// or a rule was broken, ErrInterrupted if ctx was cancelled; the Result is valid in all these cases. With Config.Part every
+// process calls it, with one node each: what it returns is told there.
+func Run(ctx context.Context, cfg Config) (*Result, error) {
+	var p *part
+	if cfg.Part != nil {
+		var err error
+		if p, err = join(ctx, &cfg); err != nil {
+			return nil, err
+		}
+	}
+	e, main, err := newEngine(cfg, p)
+	if p != nil {
+		err = p.agree(err)
+	}
+	if err != nil {
+		if e != nil {
+			e.forget()
+		}
+		return nil, err
+	}
+	// Workers that sit in C++ code hold a P of the Go scheduler for a while, and so does the goroutine that sleeps in MPI: there
+	// must be one for every worker, one for that and one for all else, or messages would wait for user code to end.
+	procs := max(runtime.GOMAXPROCS(0), min(len(e.here)*cfg.Workers+2, 256))
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(procs))
+
+	cpp.OnForeignCrash(func(sig int, msg string) { e.finish(foreignCrash(e.here[0].id, sig, msg)) })
+	defer cpp.OnForeignCrash(nil)
+
+	if p != nil {
+		if err := p.start(); err != nil {
+			e.finish(err)
+		}
+	} else {
+		e.connect()
+		e.begin()
+	}
+	if main != nil && !e.stopping.Load() {
+		w := e.nodes[0].workers[0]
+		w.now = clock.Now()
+		first := w.newCF(cfg.Program.Main.Start, main, 0, 0)
+		w.created(first)
+		w.readyIfFree(first)
+		w.n.queue.push(e, first)
+	}
+	var wg sync.WaitGroup
+	for _, n := range e.here {
+		for _, w := range n.workers {
+			wg.Add(1)
+			go func() { defer wg.Done(); w.loop() }()
+		}
+	}
+	select {
+	case <-e.done:
+	case <-ctx.Done():
+		e.finish(ErrInterrupted)
+	}
+	grace := stopGrace
+	if p != nil {
+		grace = p.stopped()
+	}
+	quiet := make(chan struct{})
+	go func() { wg.Wait(); close(quiet) }()
+	select {
+	case <-quiet:
+	case <-time.After(grace):
+		// Workers inside user code that does not return are left there.
+		for _, n := range e.here {
+			for _, w := range n.workers {
+				e.abandoned = e.abandoned || !w.freeze() && !w.stopped.Load()
+			}
+		}
+	}
+	if p != nil {
+		return p.end()
+	}
+	if e.abandoned {
+		e.abandon()
+		return e.result(), e.err
+	}
+	e.net.Close()
+	left := e.end()
+	return e.result(), e.verdict(left)
+}
+
+// abandon keeps what it can of the trace: a worker is stuck in our own code, and with it what it has recorded last.
+func (e *engine) abandon() {
+	for _, w := range e.cfg.Writers {
+		if w != nil {
+			w.Abandon()
+		}
+	}
+}
+
+// newEngine prepares a run. main is nil where node 0 is elsewhere.
+func newEngine(cfg Config, part *part) (_ *engine, main *frame, _ error) {
+	if cfg.Nodes < 1 || cfg.Nodes > MaxNodes || cfg.Workers < 1 || cfg.Workers > 1024 {
+		return nil, nil, errors.New("a run needs 1 to 65536 nodes of 1 to 1024 workers each")
+	}
+	p := cfg.Program
+	e := &engine{cfg: cfg, prog: p, part: part, ses: cfg.Session, recording: cfg.Session != nil, done: make(chan struct{}),
+		codes: make([]codeTimes, len(p.Codes)), hold: make([]time.Duration, len(p.Codes)), literals: map[string]cpp.Value{},
+		nodes: make([]*node, cfg.Nodes)}
+	if e.ses == nil {
+		e.ses = prof.New()
+		e.ses.EnableAll(false)
+	}
+	for _, r := range p.Routines {
+		e.fns = append(e.fns, cfg.Library.Routine(r))
+	}
+	sharing := cfg.Nodes * cfg.Workers // workers that share our cores
+	if part != nil {
+		sharing = part.sharing
+		part.eng = e
+	}
+	for i, c := range p.Codes {
+		e.hold[i] = cfg.Hold[c.Name]
+		if cfg.ThreadClock == ClockOn || cfg.ThreadClock == ClockAuto && sharing > runtime.NumCPU() {
+			e.codes[i].clock = true
+		}
+	}
+	e.spin = sharing < runtime.NumCPU()
+	e.serve = sharing <= runtime.NumCPU()
+	e.static = make([]static, len(p.Stmts))
+	for i, st := range p.Stmts {
+		e.static[i] = study(st)
+	}
+	for _, st := range p.Stmts {
+		for i := range st.Args {
+			if x := st.Args[i].Expr; x != nil && x.Op == luna.OpString {
+				if _, ok := e.literals[x.S]; !ok {
+					e.literals[x.S] = cpp.NewString(x.S)
+				}
+			}
+		}
+	}
+	for i := range cfg.Nodes {
+		if part == nil || i == part.node {
+			e.nodes[i] = newNode(e, i)
+			e.here = append(e.here, e.nodes[i])
+		}
+	}
+	e.busy.Store(int64(len(e.here) * cfg.Workers))
+	if err := e.setRules(); err != nil {
+		return e, nil, err
+	}
+	if e.recording {
+		e.setDescriber()
+	}
+	main, err := e.mainFrame()
+	return e, main, err
+}
+
+// connect makes the network of nodes that are all here.
+func (e *engine) connect() {
+	e.net = local.New(e.cfg.Nodes, local.Options{Latency: e.cfg.LinkLatency, Bandwidth: e.cfg.LinkBandwidth}, func(m *transport.Message) {
+		e.nodes[m.To].rts.handle(m)
+		e.leave()
+	})
+}
+
+// enter counts one more thing that can make progress.
+func (e *engine) enter() { e.busy.Add(1) }
+
+// leave counts one less; the last one ends the run, if no other process has anything left to do either.
+func (e *engine) leave() {
+	if e.busy.Add(-1) == 0 {
+		if e.part == nil {
+			e.finish(nil)
+		} else {
+			e.part.rest()
+		}
+	}
+}
+
+// finish ends the run: err is what Run returns, nil when nothing is left to do.
+func (e *engine) finish(err error) {
+	e.stop.Do(func() {
+		e.err = err
+		e.stopping.Store(true)
+		close(e.done)
+		for _, n := range e.here {
+			n.queue.wakeAll()
+		}
+	})
+}
+
+// begin records the start of the run on every stream.
+func (e *engine) begin() {
+	cpu := clock.ProcessCPU()
+	t := clock.Now()
+	e.started = t
+	process := uint64(0)
+	if e.part != nil {
+		process = uint64(e.part.node)
+	}
+	for _, n := range e.here {
+		for _, w := range n.workers {
+			e.ses.ProgramStarted.EmitAt(w.ps, t, process, cpu)
+		}
+		e.ses.ProgramStarted.EmitAt(n.rts.ps, t, process, cpu)
+		e.ses.ProgramStarted.EmitAt(n.mon, t, process, cpu)
+		if e.part == nil || n.id == 0 {
+			// All nodes of one process read one clock.
+			e.ses.ClockSync.EmitAt(n.rts.ps, t, 0, 0)
+		}
+	}
+}
+
+// end is called when nothing runs any more: it looks for CFs left over, gives every DF back and records the end. It returns
+// what is left, by node of this process.
+func (e *engine) end() []*remains {
+	e.ended = true
+	var all []*remains
+	for _, n := range e.here {
+		all = append(all, n.remains())
+	}
+	if e.err == nil && e.cfg.Records != nil {
+		e.recordPending(all)
+	}
+	e.release(all)
+	cpu := clock.ProcessCPU()
+	for _, n := range e.here {
+		n.rts.drop()
+	}
+	t := clock.Now()
+	for _, n := range e.here {
+		for _, w := range n.workers {
+			e.ses.ProgramFinished.EmitAt(w.ps, t, cpu)
+		}
+		e.ses.ProgramFinished.EmitAt(n.rts.ps, t, cpu)
+		n.recordLengths(t)
+		e.ses.ProgramFinished.EmitAt(n.mon, t, cpu)
+	}
+	e.forget()
+	return all
+}
+
+// forget releases the string constants.
+func (e *engine) forget() {
+	for _, v := range e.literals {
+		v.Release()
+	}
+}
+
+func (e *engine) result() *Result {
+	r := &Result{Messages: e.sent.Load()}
+	if e.started > 0 {
+		r.WallNS = clock.Now() - e.started
+	}
+	if e.abandoned {
+		return r
+	}
+	for _, n := range e.here {
+		for _, w := range n.workers {
+			r.Atomic += w.stats.atomic
+			r.Stolen += w.stats.stolen
+			r.Migrated += w.stats.migrated
+		}
+		r.CFs += int64(n.cfs.Load())
+		r.Stolen += n.rts.stats.stolen
+	}
+	return r
+}

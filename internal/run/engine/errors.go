@@ -1,0 +1,106 @@
+package engine
+
+import (
+	"fmt"
+	"path/filepath"
+	"syscall"
+
+	"github.com/whyslow/whyslow/internal/run/cpp"
+	"github.com/whyslow/whyslow/internal/run/luna"
+	"github.com/whyslow/whyslow/trace"
+)
+
+// ProgramError says that the program failed while it ran: user code crashed, aborted or ended the process, or a rule of
+// the language was broken.
+type ProgramError struct {
+	Msg  string   // what happened, one line
+	Stmt string   // statement of the CF it happened in; "" where there was none
+	CF   trace.CF // 0 where there was none
+	Node int
+	Pos  luna.Pos
+	// Signal is the signal that user code died of, 0 if none.
+	Signal int
+	// Exited tells that user code called exit(ExitCode).
+	Exited   bool
+	ExitCode int
+	// LunaLine is the message in LuNA's own words.
+	LunaLine string
+}
+
+func (e *ProgramError) Error() string {
+	s := e.Msg
+	if e.Stmt != "" {
+		s += ", in CF " + e.Stmt
+		if e.Pos.File != "" {
+			s += " at " + posText(e.Pos)
+		}
+		s += fmt.Sprintf(" (node %d)", e.Node)
+	}
+	return s
+}
+
+// posText is a position for messages.
+func posText(p luna.Pos) string {
+	if p.File == "" {
+		return "unknown position"
+	}
+	return fmt.Sprintf("%s:%d:%d", filepath.Clean(p.File), p.Line, p.Col)
+}
+
+// fail keeps the first fault of a step.
+func (a *actor) fail(msg, lunaLine string) {
+	if a.err != nil {
+		return
+	}
+	a.err = &ProgramError{Msg: msg, Node: a.n.id, LunaLine: lunaLine}
+	if c := a.cur; c != nil {
+		a.err.CF, a.err.Stmt, a.err.Pos = c.id, c.st.Text, c.st.Pos
+	}
+}
+
+// failAt is fail for a fault in an expression.
+func (a *actor) failAt(pos luna.Pos, msg, lunaLine string) {
+	if a.err != nil {
+		return
+	}
+	a.fail(msg, lunaLine)
+	if pos.File != "" {
+		a.err.Pos = pos
+	}
+}
+
+// blame names the CF at fault where it happened on another node.
+func (a *actor) blame(m maker) {
+	if a.err != nil && a.err.CF == 0 && int(m.site) < len(a.n.eng.prog.Stmts) {
+		st := a.n.eng.prog.Stmts[m.site]
+		a.err.CF, a.err.Stmt, a.err.Pos = m.id, st.Text, st.Pos
+	}
+}
+
+// crashed turns the outcome of a call into the error that ends the run.
+func (w *worker) crashed(c *cf, o cpp.Outcome) {
+	name := w.n.eng.prog.Codes[c.st.Code].Name
+	switch o.Kind {
+	case cpp.Exited:
+		w.fail(fmt.Sprintf("%s called exit(%d)", name, o.Code), "")
+		w.err.Exited, w.err.ExitCode = true, o.Code
+	case cpp.Aborted:
+		w.fail(name+": "+o.Msg, o.Msg)
+		w.err.Signal = int(syscall.SIGABRT)
+	case cpp.Threw:
+		w.fail(name+" threw an exception that nothing catches: "+o.Msg, "terminate called after throwing an exception: "+o.Msg)
+		w.err.Signal = int(syscall.SIGABRT)
+	case cpp.Signalled:
+		if o.Code == int(syscall.SIGABRT) {
+			w.fail(name+" "+o.Msg, "")
+		} else {
+			w.fail(name+" crashed: "+o.Msg, "")
+		}
+		w.err.Signal = o.Code
+	}
+}
+
+// foreignCrash is the error of a thread that user code started itself: it belongs to no CF. The node is one of its process.
+func foreignCrash(node, sig int, msg string) *ProgramError {
+	return &ProgramError{Node: node, Msg: "a thread started by the program's C++ code ended the program: " + msg, Signal: sig}
+}

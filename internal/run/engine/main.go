@@ -1,0 +1,95 @@
+package engine
+
+import (
+	"fmt"
+	"regexp"
+	"strconv"
+	"strings"
+
+	"github.com/whyslow/whyslow/internal/run/luna"
+)
+
+// ArgError says that the words given for main's parameters do not fit.
+type ArgError struct {
+	Msg      string
+	LunaLine string
+}
+
+func (e *ArgError) Error() string { return e.Msg }
+
+// CheckArgs reports, as an *ArgError, what is wrong with the words given for main's parameters.
+func CheckArgs(p *luna.Program, args []string) error {
+	_, err := parseArgs(p, args, nil)
+	return err
+}
+
+// mainFrame makes the frame of main from the program's arguments; nil where node 0 is elsewhere.
+func (e *engine) mainFrame() (*frame, error) {
+	if e.nodes[0] == nil {
+		return nil, CheckArgs(e.prog, e.cfg.Args)
+	}
+	vals, err := parseArgs(e.prog, e.cfg.Args, e.cfg.Warn)
+	if err != nil {
+		return nil, err
+	}
+	f := &frame{block: e.prog.Main.Body, vals: vals}
+	e.nodes[0].workers[0].name(f)
+	return f, nil
+}
+
+// parseArgs gives main's parameters their values.
+func parseArgs(p *luna.Program, args []string, warn func(string)) ([]value, error) {
+	sub := p.Main
+	vals := make([]value, len(sub.Params)+len(sub.NFParams))
+	for i, d := range sub.Params {
+		if i >= len(args) {
+			return nil, &ArgError{fmt.Sprintf("main(%s) needs %s, %d given: give them after the program's name", paramList(sub), plural(len(sub.Params), "argument", "arguments"), len(args)),
+				fmt.Sprintf("Argv index out of range: %d>=%d", i, len(args))}
+		}
+		word := args[i]
+		v := &vals[i]
+		v.set = true
+		switch d.Kind {
+		case luna.IntParam:
+			n, ok := leadingInt(word)
+			if !ok {
+				return nil, &ArgError{fmt.Sprintf("argument %d of main, int %s: %q is no number that fits 32 bits", i+1, d.Name, word), "terminate called after throwing an instance of 'std::invalid_argument'"}
+			}
+			v.typ, v.i = luna.Int, n
+		case luna.RealParam:
+			f, ok := leadingReal(word)
+			if !ok && warn != nil {
+				warn(fmt.Sprintf("argument %d of main, real %s: %q is no number, taken as 0", i+1, d.Name, word))
+			}
+			v.typ, v.f = luna.Real, f
+		default:
+			v.typ, v.s = luna.String, word
+		}
+	}
+	return vals, nil
+}
+
+func paramList(s *luna.Sub) string {
+	names := [...]string{luna.IntParam: "int ", luna.RealParam: "real ", luna.StringParam: "string ", luna.NameParam: "name ", luna.ValueParam: "value "}
+	var l []string
+	for _, p := range s.Params {
+		l = append(l, names[p.Kind]+p.Name)
+	}
+	return strings.Join(l, ", ")
+}
+
+var (
+	intPrefix  = regexp.MustCompile(`^\s*[-+]?[0-9]+`)
+	realPrefix = regexp.MustCompile(`^\s*[-+]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][-+]?[0-9]+)?`)
+)
+
+// leadingInt reads the digits a word begins with, as C++'s stoi does.
+func leadingInt(s string) (int32, bool) {
+	n, err := strconv.ParseInt(strings.TrimSpace(intPrefix.FindString(s)), 10, 32)
+	return int32(n), err == nil
+}
+
+func leadingReal(s string) (float64, bool) {
+	f, err := strconv.ParseFloat(strings.TrimSpace(realPrefix.FindString(s)), 64)
+	return f, err == nil
+}

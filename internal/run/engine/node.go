@@ -1,0 +1,371 @@
+package engine
+
+import (
+	"math"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/whyslow/whyslow/internal/clock"
+	"github.com/whyslow/whyslow/internal/run/cpp"
+	"github.com/whyslow/whyslow/internal/run/luna"
+	"github.com/whyslow/whyslow/prof"
+	"github.com/whyslow/whyslow/trace"
+)
+
+// node is one run-time system: a store, a queue and workers.
+type node struct {
+	id      int
+	eng     *engine
+	queue   queue
+	workers []*worker
+	rts     *actor       // handles messages; stream W
+	mon     *prof.Stream // sampled lengths; stream W+1
+	writer  *trace.Writer
+	names   []trace.Name // by luna.DeclID
+
+	nameTexts map[trace.Name]string // names in this node's trace
+	known     *identities           // what the numbers of DFs stand for; nil: nobody asks
+
+	shards [1 << shardBits]shard
+	cfs    atomic.Uint64 // CFs created here
+	ids    atomic.Uint64 // names created here
+	dfs    atomic.Uint32 // DF numbers given in this node's trace
+	msgs   atomic.Uint64 // messages and requests sent
+
+	pendingMu sync.Mutex
+	requests  map[uint64]waiter // requests to other nodes not yet answered
+	heldMu    sync.Mutex
+	held      map[*cf]bool // kept back by Config.Hold
+
+	thieves    atomic.Int64 // nodes that asked for work, see steal.go
+	stealMu    sync.Mutex
+	stealers   []int
+	asked      atomic.Bool  // this node asked others for work
+	sampleDue  atomic.Int64 // when the lengths are looked at next, clock ns
+	sampling   atomic.Bool  // somebody does it: the stream is taken
+	shownReady atomic.Int64 // the length of the queue that was recorded last
+	sampled    struct {
+		inner, outer int64
+		send         []int
+	}
+	stealable bool
+}
+
+// actor is a goroutine that changes a node's state: a worker or the node's message goroutine.
+type actor struct {
+	n     *node
+	ps    *prof.Stream
+	cur   *cf           // the CF being worked on
+	err   *ProgramError // first fault of the current step
+	now   int64         // last reading of the clock: the time of all events of one uninterrupted burst of work
+	words []int64
+	head  []byte // empty, with room for the head of a message
+	dfs   []trace.DF
+	idx   []int32
+	vals  []any                    // arguments of an event emitted by rule
+	kept  []kept                   // what is to be emitted when the present CF has left
+	made  struct{ n, bytes int64 } // outputs of the present execution, where rules want to know
+	inner atomic.Int64             // CF-DF edges with both ends on this node, as far as this actor made and removed them
+	outer atomic.Int64             // with the DF's home on another node
+	stats struct{ atomic, migrated, stolen int64 }
+}
+
+// worker is one of a node's threads of execution.
+type worker struct {
+	actor
+	id       int
+	wake     chan struct{}
+	wanted   func() bool // there is something to do
+	children []*cf
+	args     []cpp.Value
+	outs     []cpp.Value
+	owned    []bool
+	codes    []codeTimes        // by Code.ID
+	fresh    []bool             // by output: its creation is not recorded yet
+	calling  atomic.Pointer[cf] // CF whose user code is running; see freeze
+	stopped  atomic.Bool        // has returned from loop
+	times    cpp.Times
+	pool     []*cf
+}
+
+func newNode(e *engine, id int) *node {
+	n := &node{id: id, eng: e, requests: map[uint64]waiter{}, held: map[*cf]bool{}}
+	if k := len(e.here); k < len(e.cfg.Writers) {
+		n.writer = e.cfg.Writers[k]
+	}
+	stream := func(i int) *prof.Stream {
+		var ts *trace.Stream
+		if n.writer != nil {
+			ts = n.writer.Stream(i)
+		}
+		return e.ses.Stream(id, i, ts)
+	}
+	for i := range e.cfg.Workers {
+		n.workers = append(n.workers, &worker{actor: actor{n: n, ps: stream(i)}, id: i, codes: slices.Clone(e.codes), wake: make(chan struct{}, 1),
+			wanted: func() bool { return n.queue.n.Load() > 0 || e.stopping.Load() }})
+	}
+	n.rts = &actor{n: n, ps: stream(e.cfg.Workers)}
+	n.mon = stream(e.cfg.Workers + 1)
+	n.sampled.send = make([]int, e.cfg.Nodes)
+	if e.cfg.DescribeDFs && e.recording {
+		n.known = newIdentities()
+		for i := range n.shards {
+			n.shards[i].known = n.known
+		}
+	}
+	if !e.ses.ReadyQueue.On() && !e.ses.SendQueue.On() && !e.ses.Relations.On() {
+		n.sampleDue.Store(math.MaxInt64)
+	}
+	for i := range e.static {
+		n.stealable = n.stealable || e.static[i].stealable
+	}
+	n.stealable = n.stealable && e.cfg.Steal && e.cfg.Nodes > 1
+	if n.writer != nil {
+		n.defineProgram()
+	}
+	return n
+}
+
+// defineProgram writes the definitions that all events of this node refer to.
+func (n *node) defineProgram() {
+	p, w := n.eng.prog, n.writer
+	n.nameTexts = map[trace.Name]string{}
+	name := func(s string) trace.Name {
+		nm := w.Name(s)
+		n.nameTexts[nm] = s
+		return nm
+	}
+	for _, c := range p.Codes {
+		w.DefineCode(trace.CodeDef{Code: uint32(c.ID) + 1, Name: name(c.Name), Kind: trace.CodeKind(c.Kind), File: name(c.Pos.File), Line: c.Pos.Line, Col: c.Pos.Col})
+	}
+	for _, st := range p.Stmts {
+		w.DefineSite(trace.SiteDef{Site: siteOf(st), Code: uint32(st.Code) + 1, Label: name(st.LabelName), File: name(st.Pos.File),
+			Line: st.Pos.Line, Col: st.Pos.Col, Text: name(st.Text)})
+	}
+	n.names = make([]trace.Name, len(p.Decls))
+	for i, d := range p.Decls {
+		n.names[i] = name(d.Name)
+	}
+}
+
+// siteOf is the number of a statement in traces.
+func siteOf(st *luna.Stmt) trace.Site { return trace.Site(st.ID + 1) }
+
+// message gives the next number for a message or request of this node.
+func (n *node) message() uint64 { return trace.MakeMessage(n.id, n.msgs.Add(1)) }
+
+// samplePeriod is how often queue lengths and relations, which change too often to be recorded at every change, are
+// looked at. They are recorded when they have changed.
+const samplePeriod = int64(5 * time.Millisecond)
+
+// sample looks at the lengths if that is due, or if a worker finds nothing to do and that is not known yet. Whoever changes
+// the lengths does it in passing: a goroutine of its own would take a core from the workers at every tick.
+func (n *node) sample(now int64, idle bool) {
+	due := n.sampleDue.Load()
+	if now < due && (!idle || n.shownReady.Load() == 0 || due == math.MaxInt64) || !n.sampling.CompareAndSwap(false, true) {
+		return
+	}
+	t := clock.Now()
+	n.sampleDue.Store(t + samplePeriod)
+	n.recordLengths(t)
+	n.sampling.Store(false)
+}
+
+func (n *node) recordLengths(t int64) {
+	s, e := &n.sampled, n.eng
+	if q := int64(n.queue.len()); q != n.shownReady.Load() {
+		n.shownReady.Store(q)
+		e.ses.ReadyQueue.EmitAt(n.mon, t, uint64(q))
+	}
+	in, out := n.rts.inner.Load(), n.rts.outer.Load()
+	for _, w := range n.workers {
+		in += w.inner.Load()
+		out += w.outer.Load()
+	}
+	if in != s.inner || out != s.outer {
+		e.ses.Relations.EmitAt(n.mon, t, in-s.inner, out-s.outer)
+		s.inner, s.outer = in, out
+	}
+	for peer := range e.nodes {
+		q := e.net.Queue(n.id, peer)
+		if e.ended {
+			q = 0 // what was not sent is no more
+		}
+		if q != s.send[peer] {
+			s.send[peer] = q
+			e.ses.SendQueue.EmitAt(n.mon, t, peer, uint64(q))
+		}
+	}
+}
+
+// queue holds the CFs of a node that can go on, first in first out, and the workers that have nothing to do.
+type queue struct {
+	mu     sync.Mutex
+	items  ring
+	n      atomic.Int64 // length, readable without the lock
+	parked []*worker
+	closed bool
+}
+
+func (q *queue) len() int { return int(q.n.Load()) }
+
+// push appends CFs and wakes as many parked workers as there are CFs for. The caller is counted in engine.busy.
+func (q *queue) push(e *engine, cs ...*cf) {
+	q.mu.Lock()
+	for _, c := range cs {
+		q.items.push(c)
+	}
+	wake := min(len(cs), len(q.parked))
+	var woken [8]*worker
+	var list []*worker
+	if wake > 0 {
+		list = append(woken[:0], q.parked[len(q.parked)-wake:]...)
+		q.parked = q.parked[:len(q.parked)-wake]
+	}
+	q.n.Store(int64(q.items.n))
+	q.mu.Unlock()
+	for _, w := range list {
+		e.enter()
+		w.wake <- struct{}{}
+	}
+}
+
+// pop returns the next CF or nil.
+func (q *queue) pop() *cf {
+	if q.n.Load() == 0 {
+		return nil
+	}
+	q.mu.Lock()
+	c := q.items.pop()
+	q.n.Store(int64(q.items.n))
+	q.mu.Unlock()
+	return c
+}
+
+func (q *queue) wakeAll() {
+	q.mu.Lock()
+	list := q.parked
+	q.parked, q.closed = nil, true
+	q.mu.Unlock()
+	for _, w := range list {
+		w.wake <- struct{}{}
+	}
+}
+
+// spinFor is how long a worker looks for work before it parks. Waking a parked one takes several microseconds.
+const spinFor = 5 * time.Microsecond
+
+// next returns the next CF to work on; nil when the run is over.
+func (w *worker) next() *cf {
+	e, q := w.n.eng, &w.n.queue
+	for {
+		if e.stopping.Load() {
+			return nil
+		}
+		if c := q.pop(); c != nil {
+			return c
+		}
+		if !e.serve || !e.net.Serve(w.wanted) {
+			for start := clock.Now(); e.spin && clock.Now()-start < int64(spinFor); {
+				if q.n.Load() > 0 {
+					break
+				}
+			}
+		}
+		if q.n.Load() > 0 {
+			continue
+		}
+		w.askForWork()
+		w.n.sample(w.now, true)
+		q.mu.Lock()
+		if q.items.n > 0 {
+			q.mu.Unlock()
+			continue
+		}
+		if q.closed {
+			q.mu.Unlock()
+			return nil
+		}
+		q.parked = append(q.parked, w)
+		q.mu.Unlock()
+		e.ses.Idle.Emit(w.ps)
+		e.leave()
+		<-w.wake // whoever wakes us has counted us again
+		e.ses.Busy.Emit(w.ps)
+	}
+}
+
+// frozen in place of the CF whose user code is running means that the run goes on without the worker.
+var frozen = &cf{}
+
+// freeze takes the worker out of the run if it is inside user code: should that ever return, the worker stays where it is,
+// and others may use its stream.
+func (w *worker) freeze() bool {
+	c := w.calling.Load()
+	return c != nil && w.calling.CompareAndSwap(c, frozen)
+}
+
+func (w *worker) loop() {
+	defer w.stopped.Store(true)
+	for {
+		c := w.next()
+		if c == nil {
+			return
+		}
+		w.cur = c
+		w.step(c)
+		if w.err != nil {
+			w.n.eng.finish(w.err)
+			return
+		}
+		if w.n.eng.stopping.Load() {
+			return // cur is kept: what it holds is given back at the end
+		}
+		w.cur = nil
+		w.n.sample(w.now, false)
+	}
+}
+
+// ring is a growing circular buffer of CFs.
+type ring struct {
+	buf     []*cf // length a power of two
+	head, n int
+}
+
+func (r *ring) push(c *cf) {
+	if r.n == len(r.buf) {
+		buf := make([]*cf, max(64, 2*len(r.buf)))
+		for i := range r.n {
+			buf[i] = r.buf[(r.head+i)&(len(r.buf)-1)]
+		}
+		r.buf, r.head = buf, 0
+	}
+	r.buf[(r.head+r.n)&(len(r.buf)-1)] = c
+	r.n++
+}
+
+func (r *ring) pop() *cf {
+	if r.n == 0 {
+		return nil
+	}
+	c := r.buf[r.head]
+	r.buf[r.head] = nil
+	r.head = (r.head + 1) & (len(r.buf) - 1)
+	r.n--
+	return c
+}
+
+// at returns the i-th CF from the head; remove takes it out, keeping the order of the others.
+func (r *ring) at(i int) *cf { return r.buf[(r.head+i)&(len(r.buf)-1)] }
+
+func (r *ring) remove(i int) *cf {
+	c := r.at(i)
+	for ; i < r.n-1; i++ {
+		r.buf[(r.head+i)&(len(r.buf)-1)] = r.at(i + 1)
+	}
+	r.buf[(r.head+r.n-1)&(len(r.buf)-1)] = nil
+	r.n--
+	return c
+}

@@ -1,0 +1,516 @@
+package engine
+
+// A run of many processes. Each has an engine with one node; the others are nil in engine.nodes. What a node does to others it
+// does by messages anyway, so the rest of the engine hardly knows. This file brings the processes together at the start, ends
+// the run for all of them, and puts together at node 0 what it has come to.
+//
+//	join      all run the same program                     group
+//	agree     all can                                      group
+//	start     network; clocks; the start is recorded       messages, group
+//	  ...     the program runs; who is passive (quiet.go)  messages
+//	stopped   why it ended is passed on                    messages
+//	end       clocks; results and what is left, to node 0  messages, group
+//
+// An interrupt is different: who is interrupted tells the others and goes at once. Its group may never meet again.
+//
+// Messages about the run itself are not numbered and not counted:
+//
+//	message     head                                                         to
+//	Rests       messages sent and received, of a process that is passive     node 0
+//	Asks        -                                                            all others
+//	Answers     messages sent and received                                   node 0
+//	Fault       ProgramError (JSON)                                          node 0
+//	Stop        why (one byte)                                               all others
+//	Ping, Pong  number of the question; the time there                       node 0, the asker
+//	Turn        - : the receiver may compare its clock                       the next node
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"runtime/debug"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/whyslow/whyslow/internal/clock"
+	"github.com/whyslow/whyslow/internal/procs"
+	"github.com/whyslow/whyslow/internal/run/transport"
+)
+
+// Part says that one node of the run is in this process and the others are elsewhere: every process calls Run with its own.
+//
+// At node 0 Run returns the error of the run, complete, and the sum of all results, WallNS apart. At the others it returns what
+// was done there, and ErrElsewhere if the run did not end well. All return ErrInterrupted if any was interrupted; results
+// are then those of the process alone.
+type Part struct {
+	Node int // the node here; there are Config.Nodes of them
+	// Group is the processes, in the order of their nodes. It is used before and after the program runs, by one
+	// goroutine. Where the run is interrupted a call may still be waiting when Run returns.
+	Group procs.Group
+	// Connect joins the network of the run: deliver is called for each message to this node, one at a time.
+	Connect func(deliver func(*transport.Message)) transport.Network
+	Clock   ClockSync
+}
+
+// ErrElsewhere is returned by Run, at nodes other than 0, where the run did not end well: node 0 says why.
+var ErrElsewhere = errors.New("the run did not end well: node 0 says why")
+
+const (
+	msgRests = firstControl + iota
+	msgAsks
+	msgAnswers
+	msgFault
+	msgStop
+	msgPing
+	msgPong
+	msgTurn
+)
+
+// Why a run stops.
+const (
+	stopOver = iota
+	stopFault
+	stopInterrupt
+)
+
+var (
+	// Whoever starts processes kills them about a second after having asked them to end: until then the trace must be whole.
+	interruptGrace = 250 * time.Millisecond // for workers in user code
+	meetGrace      = 150 * time.Millisecond // for a group that may not meet any more
+	closeGrace     = 100 * time.Millisecond // for the network
+)
+
+// part is a process of a run of many.
+type part struct {
+	cfg         *Part
+	nodes, node int
+	ctx         context.Context
+	eng         *engine
+	sharing     int          // workers of all processes that share the cores of this one
+	received    atomic.Int64 // the program's messages
+	quiet       quiet
+	clocks      clocks
+	turn        chan struct{}
+	lost        bool // the processes could not come together at the start
+	interrupt   sync.Once
+	interrupted chan struct{} // closed when any process was interrupted
+
+	connected atomic.Bool // eng.net is there
+	earlyMu   sync.Mutex
+	early     []*transport.Message // about the run itself, that came before
+
+	deafMu  sync.Mutex
+	begun   bool
+	waiting []*transport.Message // that came before it has begun
+	deaf    bool                 // nothing of the program happens here any more; its stream belongs to Run
+}
+
+// introduction is what processes tell each other first.
+type introduction struct {
+	Build, Program string // of whyslow; hash
+	Args           []string
+	Nodes, Workers int
+	Steal, Records bool
+	Host           string
+	Cores          unix.CPUSet // that it may use
+}
+
+// join meets the other processes and makes sure that all are going to do the same.
+func join(ctx context.Context, cfg *Config) (*part, error) {
+	g := cfg.Part.Group
+	p := &part{cfg: cfg.Part, nodes: cfg.Nodes, node: cfg.Part.Node, ctx: ctx, turn: make(chan struct{}, 2),
+		interrupted: make(chan struct{})}
+	own := introduction{Args: cfg.Args, Nodes: cfg.Nodes, Workers: cfg.Workers, Steal: cfg.Steal, Records: cfg.Records != nil}
+	if info, ok := debug.ReadBuildInfo(); ok {
+		own.Build = digest(info.String())
+	}
+	own.Program = digest(cfg.Program.File, cfg.Program.Text)
+	own.Host, _ = os.Hostname()
+	_ = unix.SchedGetaffinity(0, &own.Cores) // where that cannot be told all processes of a host share its cores
+	if g.Size() != cfg.Nodes || g.Rank() != p.node {
+		return nil, fmt.Errorf("process %d of %d cannot have node %d of %d", g.Rank(), g.Size(), p.node, cfg.Nodes)
+	}
+	b, err := json.Marshal(own)
+	if err != nil {
+		return nil, err
+	}
+	var all []introduction
+	err = p.meet(func() error {
+		texts, err := procs.AllGather(g, b)
+		if err != nil {
+			return err
+		}
+		all = make([]introduction, len(texts))
+		for i, text := range texts {
+			if err := json.Unmarshal(text, &all[i]); err != nil {
+				return fmt.Errorf("process %d is another version of whyslow: have the same one on all machines", i)
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	for i := range all {
+		if what := all[0].differs(&all[i]); what != "" {
+			return nil, fmt.Errorf("process %d on %s %s", i, all[i].Host, what)
+		}
+		if all[i].Host == own.Host && all[i].Cores == own.Cores {
+			p.sharing += all[i].Workers
+		}
+	}
+	p.quiet.init(p.nodes)
+	p.clocks.init(p)
+	return p, nil
+}
+
+func digest(texts ...string) string {
+	h := sha256.Sum256([]byte(strings.Join(texts, "\x00")))
+	return hex.EncodeToString(h[:])
+}
+
+// differs says how a process differs from process 0.
+func (a *introduction) differs(b *introduction) string {
+	switch {
+	case a.Build != b.Build:
+		return fmt.Sprintf("is another build of whyslow than process 0 on %s: have the same one on all machines", a.Host)
+	case a.Program != b.Program:
+		return fmt.Sprintf("runs another program than process 0 on %s: give all the same file", a.Host)
+	case !slices.Equal(a.Args, b.Args):
+		return fmt.Sprintf("gives the program the arguments %q, process 0 %q: they must be the same", b.Args, a.Args)
+	case a.Nodes != b.Nodes:
+		return fmt.Sprintf("takes part in a run of %d nodes, process 0 in one of %d", b.Nodes, a.Nodes)
+	case a.Steal != b.Steal:
+		return "and process 0 do not agree on whether work is stolen"
+	case a.Records != b.Records:
+		return "and process 0 do not agree on whether debug records are written"
+	}
+	return ""
+}
+
+// meet calls f, which meets the other processes, and waits for it unless some process is interrupted.
+func (p *part) meet(f func() error) error {
+	done := make(chan error, 1)
+	go func() { done <- f() }()
+	select {
+	case err := <-done:
+		if err != nil && p.wasInterrupted() { // perhaps one has gone
+			err = ErrInterrupted
+		}
+		return err
+	case <-p.ctx.Done():
+	case <-p.interrupted:
+	}
+	select {
+	case err := <-done:
+		if err == nil {
+			return nil
+		}
+	case <-time.After(meetGrace):
+	}
+	return ErrInterrupted
+}
+
+func (p *part) wasInterrupted() bool {
+	select {
+	case <-p.ctx.Done():
+	case <-p.interrupted:
+	default:
+		return false
+	}
+	return true
+}
+
+// agree returns an error in all processes if there is one in any.
+func (p *part) agree(err error) error {
+	return p.meet(func() error { return procs.Agree(p.cfg.Group, err) })
+}
+
+// start connects the process and begins when all have compared their clocks. Who begins first may send to those who are about
+// to: they deal with that when they have begun.
+func (p *part) start() error {
+	e := p.eng
+	e.net = p.cfg.Connect(p.deliver)
+	p.earlyMu.Lock()
+	for _, m := range p.early {
+		p.control(m)
+	}
+	p.early = nil
+	p.connected.Store(true)
+	p.earlyMu.Unlock()
+	err := p.clocks.atStart()
+	if err == nil {
+		err = p.meet(func() error { return procs.Barrier(p.cfg.Group) })
+	}
+	p.deafMu.Lock()
+	e.begin()
+	p.clocks.emit(p.clocks.first, e.started)
+	p.begun = true
+	for _, m := range p.waiting {
+		p.handle(m)
+	}
+	p.waiting = nil
+	p.deafMu.Unlock()
+	if err != nil {
+		p.lost = !errors.Is(err, ErrInterrupted)
+		return err
+	}
+	go p.watch()
+	p.clocks.goOn()
+	return nil
+}
+
+// deliver takes a message from another process.
+func (p *part) deliver(m *transport.Message) {
+	if m.Kind >= firstControl {
+		if p.connected.Load() || !p.tooEarly(m) {
+			p.control(m)
+		}
+		return
+	}
+	p.deafMu.Lock()
+	defer p.deafMu.Unlock()
+	switch {
+	case p.deaf:
+		for _, v := range m.Payload {
+			v.Release()
+		}
+	case !p.begun:
+		p.waiting = append(p.waiting, m)
+	default:
+		p.handle(m)
+	}
+}
+
+// handle deals with a message of the program.
+func (p *part) handle(m *transport.Message) {
+	e := p.eng
+	e.enter()
+	p.received.Add(1)
+	e.nodes[p.node].rts.handle(m)
+	e.leave()
+}
+
+// tooEarly keeps a message that comes before there is a network to answer on.
+func (p *part) tooEarly(m *transport.Message) bool {
+	p.earlyMu.Lock()
+	defer p.earlyMu.Unlock()
+	if p.connected.Load() {
+		return false
+	}
+	p.early = append(p.early, m)
+	return true
+}
+
+// control deals with a message about the run itself.
+func (p *part) control(m *transport.Message) {
+	t := clock.Now()
+	e := p.eng
+	switch m.Kind {
+	case msgRests:
+		p.reported(m.From, (&decoder{m.Head}).counts())
+	case msgAsks:
+		c, _ := p.counts()
+		p.tell(m.From, msgAnswers, appendCounts(nil, c))
+	case msgAnswers:
+		p.answered(m.From, (&decoder{m.Head}).counts())
+	case msgFault:
+		fault := &ProgramError{}
+		if err := json.Unmarshal(m.Head, fault); err != nil {
+			fault.Msg = fmt.Sprintf("node %d failed, and its message is not readable: %v", m.From, err)
+		}
+		e.finish(fault)
+	case msgStop:
+		switch m.Head[0] {
+		case stopOver:
+			e.finish(nil)
+		case stopFault:
+			e.finish(ErrElsewhere)
+		case stopInterrupt:
+			p.interrupt.Do(func() { close(p.interrupted) })
+			e.finish(ErrInterrupted)
+		}
+	case msgPing:
+		p.pong(m, t)
+	case msgPong:
+		p.clocks.answered(m, t)
+	case msgTurn:
+		p.turn <- struct{}{}
+	}
+}
+
+// stopped tells the other processes why the run has ended here, where they do not know, and returns how long workers may take.
+func (p *part) stopped() time.Duration {
+	e := p.eng
+	p.clocks.stop()
+	var fault *ProgramError
+	switch {
+	case errors.Is(e.err, ErrInterrupted):
+		p.passInterrupt()
+		return interruptGrace
+	case p.node == 0 && e.err == nil:
+		p.tellAll(stopOver)
+	case p.node == 0:
+		p.tellAll(stopFault)
+	case errors.As(e.err, &fault):
+		b, err := json.Marshal(fault)
+		if err != nil {
+			b = nil
+		}
+		p.tell(0, msgFault, b)
+	}
+	return stopGrace
+}
+
+// passInterrupt tells the others that this process was interrupted, unless it knows that from one of them.
+func (p *part) passInterrupt() {
+	p.interrupt.Do(func() {
+		close(p.interrupted)
+		p.tellAll(stopInterrupt)
+	})
+}
+
+func (p *part) tellAll(why byte) {
+	for to := range p.nodes {
+		if to != p.node {
+			p.tell(to, msgStop, []byte{why})
+		}
+	}
+}
+
+// outcome is what a process tells node 0 at the end.
+type outcome struct {
+	Result  Result
+	Remains []byte // packed; nil if its workers were abandoned
+}
+
+// end is what comes when the workers of this process have stopped.
+func (p *part) end() (*Result, error) {
+	e := p.eng
+	p.deafen()
+	alone := p.lost || errors.Is(e.err, ErrInterrupted)
+	if alone && !p.close() {
+		e.abandoned = true // its stream may still be used
+	}
+	var own []*remains
+	if e.abandoned {
+		e.abandon()
+	} else {
+		own = e.end()
+	}
+	res := e.result()
+	if alone {
+		return res, e.err
+	}
+	err := p.clocks.atEnd()
+	var sum Result
+	var verdict error
+	if err == nil {
+		err = p.meet(func() (err error) {
+			sum, verdict, err = p.gather(*res, own)
+			return err
+		})
+	}
+	if errors.Is(err, ErrInterrupted) {
+		p.passInterrupt()
+	}
+	p.close()
+	if err != nil {
+		return res, err
+	}
+	return &sum, verdict
+}
+
+// deafen returns when no message of the program is being handled; none will be.
+func (p *part) deafen() {
+	p.deafMu.Lock()
+	p.deaf = true
+	p.deafMu.Unlock()
+}
+
+// close leaves the network. It reports false where that takes too long for a process that was interrupted.
+func (p *part) close() bool {
+	done := make(chan struct{})
+	go func() { p.eng.net.Close(); close(done) }()
+	select {
+	case <-done:
+		return true
+	case <-p.interrupted:
+	}
+	select {
+	case <-done:
+		return true
+	case <-time.After(closeGrace):
+		return false
+	}
+}
+
+// gather brings the results of all to node 0, which adds them up, finds out whether anything is left, and tells the others
+// whether all is well. It changes nothing here, since after an interrupt nobody waits for it.
+func (p *part) gather(res Result, own []*remains) (sum Result, verdict, err error) {
+	o := outcome{Result: res}
+	if len(own) > 0 && p.node != 0 {
+		o.Remains = own[0].pack(nil)
+	}
+	b, err := json.Marshal(o)
+	if err != nil {
+		return res, nil, err
+	}
+	texts, err := procs.Gather(p.cfg.Group, 0, b)
+	if err != nil {
+		return res, nil, err
+	}
+	var bad []byte
+	if p.node == 0 {
+		if verdict, err = p.conclude(&res, own, texts); err != nil {
+			return res, nil, err
+		}
+		if verdict != nil {
+			bad = []byte{1}
+		}
+	}
+	if bad, err = procs.Broadcast(p.cfg.Group, 0, bad); err == nil && p.node != 0 && len(bad) > 0 {
+		verdict = ErrElsewhere
+	}
+	return res, verdict, err
+}
+
+// conclude adds what the others say to the result of node 0.
+func (p *part) conclude(res *Result, own []*remains, texts [][]byte) (verdict, err error) {
+	all := []*remains{{}}
+	if len(own) > 0 {
+		all[0] = own[0]
+	}
+	for i, text := range texts[1:] {
+		node := i + 1
+		var o outcome
+		if err := json.Unmarshal(text, &o); err != nil {
+			return nil, fmt.Errorf("what node %d says of its end is not readable: %w", node, err)
+		}
+		res.add(&o.Result)
+		if o.Remains == nil {
+			all = append(all, &remains{node: node})
+		} else {
+			all = append(all, unpackRemains(p.eng.prog, node, o.Remains))
+		}
+	}
+	return p.eng.verdict(all), nil
+}
+
+// add adds what another process did.
+func (r *Result) add(o *Result) {
+	r.CFs += o.CFs
+	r.Atomic += o.Atomic
+	r.Migrated += o.Migrated
+	r.Stolen += o.Stolen
+	r.Messages += o.Messages
+}

@@ -1,0 +1,348 @@
+package engine
+
+// What is left when nothing can happen any more: the CFs that wait, for what, and whether anything could have made it.
+
+import (
+	"encoding/binary"
+	"fmt"
+
+	"github.com/whyslow/whyslow/internal/run/luna"
+	"github.com/whyslow/whyslow/trace"
+)
+
+// StuckError says that the program cannot finish.
+type StuckError struct {
+	CFs []PendingCF // in order of creation
+}
+
+// PendingCF is a CF that can never run (or, Executed, whose superfluous request is never answered).
+type PendingCF struct {
+	ID       trace.CF
+	Node     int
+	Stmt     *luna.Stmt
+	Executed bool
+	Awaits   []AwaitedDF
+	Root     bool // no other pending CF would make what it waits for
+}
+
+// AwaitedDF is a DF that a pending CF waits for.
+type AwaitedDF struct {
+	Ref      string  // as written at the CF: row[k]
+	Text     string  // the same in canonical form: delta[(i)+(1)]
+	Full     string  // by the name it was declared with: grid[7][3]
+	ID       []int64 // identity
+	Pushed   bool    // waited for by a "wait" rule
+	By       *PendingCF
+	Makers   []*luna.Stmt // statements that make DFs of this name, whatever the indices
+	Deleters []*luna.Stmt // that delete them
+	Counted  bool         // some maker limits the requests served (req_count)
+	Declared luna.Pos
+}
+
+func (e *StuckError) Error() string {
+	waiting := 0
+	for i := range e.CFs {
+		if !e.CFs[i].Executed {
+			waiting++
+		}
+	}
+	if waiting == 0 {
+		return fmt.Sprintf("the program cannot finish: %s made a request that nothing answers (the same data fragment asked for twice, its count too small)", plural(len(e.CFs), "finished CF", "finished CFs"))
+	}
+	return fmt.Sprintf("the program cannot finish: %s for data fragments that never come", plural(waiting, "CF waits", "CFs wait"))
+}
+
+func plural(n int, one, many string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	return fmt.Sprintf("%d %s", n, many)
+}
+
+// stuck explains the CFs left over.
+func (e *engine) stuck(left []*leftover) *StuckError {
+	s := &StuckError{CFs: make([]PendingCF, len(left))}
+	makes := makes{}
+	for i, c := range left {
+		s.CFs[i] = PendingCF{ID: c.id, Node: c.node, Stmt: c.st, Executed: c.executed, Root: true}
+		if s.CFs[i].Executed {
+			continue
+		}
+		makes.collect(c.cf, &s.CFs[i])
+	}
+	pasts := map[luna.DeclID]*past{}
+	for i, c := range left {
+		p := &s.CFs[i]
+		for _, x := range c.asks {
+			if !p.Executed && (x.late || x.have) {
+				continue
+			}
+			ref := c.st.Inputs[x.k].Ref
+			a := AwaitedDF{Ref: ref.Src, Text: ref.Text, Full: e.identText(&x.id), ID: x.id.list(), Pushed: c.st.Inputs[x.k].Push, Declared: e.prog.Decls[x.id.decl].Pos}
+			if a.By = makes.find(&x.id, p); a.By != nil {
+				p.Root = false
+			} else {
+				l := pasts[x.id.decl]
+				if l == nil {
+					l = e.past(x.id.decl)
+					pasts[x.id.decl] = l
+				}
+				a.Makers, a.Deleters, a.Counted = l.makers, l.deleters, l.counted
+			}
+			p.Awaits = append(p.Awaits, a)
+		}
+	}
+	return s
+}
+
+// makes tells which pending CFs could initialise a DF, themselves or through CFs that they would create: by identity, as far
+// as it is known before the CF runs. Two are kept, so that one is left besides the CF that asks.
+type makes map[string][2]*PendingCF
+
+// key is the identity cut to n indices.
+func (d *ident) key(n int) string {
+	b := binary.LittleEndian.AppendUint64(nil, d.name)
+	for i := range n {
+		b = binary.LittleEndian.AppendUint32(b, uint32(d.at(i)))
+	}
+	return string(b)
+}
+
+func (m makes) collect(c *cf, p *PendingCF) {
+	add := func(prefix *ident) {
+		k := prefix.key(int(prefix.n))
+		switch l := m[k]; {
+		case l[0] == nil:
+			m[k] = [2]*PendingCF{p}
+		case l[0] != p && l[1] == nil:
+			m[k] = [2]*PendingCF{l[0], p}
+		}
+	}
+	s := symbolic(c.ctx())
+	if c.st.Kind == luna.SubBody {
+		blockMakes(c.st.Sub.Body, s, add, map[*luna.Sub]int{})
+	} else {
+		stmtMakes(c.st, s, add, map[*luna.Sub]int{})
+	}
+}
+
+// find returns a pending CF that could make the DF. That the asking one itself would make it counts only where it is certain.
+func (m makes) find(x *ident, asking *PendingCF) *PendingCF {
+	for n := int(x.n); n >= 0; n-- {
+		for _, p := range m[x.key(n)] {
+			if p != nil && (p != asking || n == int(x.n) && p.Stmt.Kind == luna.Atomic) {
+				return p
+			}
+		}
+	}
+	return nil
+}
+
+// symFrame is a frame that may not exist yet: that of a block which a pending CF would enter. Names declared in it are new
+// and can be nobody's awaited DF.
+type symFrame struct {
+	real   *frame
+	parent *symFrame
+	params []*ident // of a sub that would be called: the cells passed, as far as known; nil: a new one or no name
+}
+
+func symbolic(f *frame) *symFrame {
+	if f == nil {
+		return nil
+	}
+	return &symFrame{real: f, parent: symbolic(f.parent)}
+}
+
+func (s *symFrame) up(depth int) *symFrame {
+	for ; depth > 0 && s != nil; depth-- {
+		s = s.parent
+	}
+	return s
+}
+
+// prefix resolves a reference as far as it is known: the identity up to the first unknown index, nil for a new name.
+func (s *symFrame) prefix(name *luna.NameRef, idx []*luna.Expr) *ident {
+	f := s.up(name.Depth)
+	var id ident
+	switch {
+	case f == nil:
+		return nil
+	case f.real == nil:
+		if !name.Param || name.Slot >= len(f.params) || f.params[name.Slot] == nil {
+			return nil
+		}
+		id = *f.params[name.Slot]
+	case name.Param:
+		id = *f.real.vals[name.Slot].id
+	default:
+		id = ident{name: f.real.base + uint64(name.Slot), decl: f.real.block.Names[name.Slot]}
+	}
+	for _, x := range idx {
+		n, ok := s.int(x)
+		if !ok {
+			break
+		}
+		id.push(n)
+	}
+	return &id
+}
+
+// int evaluates what needs neither DFs nor values of frames that do not exist yet.
+func (s *symFrame) int(x *luna.Expr) (int32, bool) {
+	switch x.Op {
+	case luna.OpInt:
+		return x.I, true
+	case luna.OpValue:
+		f := s.up(x.Depth)
+		if f == nil || f.real == nil || x.Type != luna.Int {
+			return 0, false
+		}
+		if f.real.vals == nil {
+			return f.real.counter, true
+		}
+		return f.real.vals[x.Slot].i, true
+	case luna.OpNeg:
+		a, ok := s.int(x.A)
+		return -a, ok
+	case luna.OpAdd, luna.OpSub, luna.OpMul:
+		a, ok1 := s.int(x.A)
+		b, ok2 := s.int(x.B)
+		switch x.Op {
+		case luna.OpAdd:
+			a += b
+		case luna.OpSub:
+			a -= b
+		default:
+			a *= b
+		}
+		return a, ok1 && ok2
+	}
+	return 0, false
+}
+
+func blockMakes(b *luna.Block, s *symFrame, add func(*ident), depth map[*luna.Sub]int) {
+	for _, st := range b.Stmts {
+		stmtMakes(st, s, add, depth)
+	}
+}
+
+// maxRecursion bounds how deep recursive subs are followed.
+const maxRecursion = 3
+
+// stmtMakes calls add with what a statement would post or push, or CFs that it would create.
+func stmtMakes(st *luna.Stmt, s *symFrame, add func(*ident), depth map[*luna.Sub]int) {
+	body, own := s, s
+	if st.Body != nil && st.Body.Frame {
+		body = &symFrame{parent: s}
+	}
+	if st.Kind == luna.WhileLoop {
+		if s != nil && s.real != nil && s.real.block == st.Body { // what is left is any iteration from this one on
+			body.parent = s.parent
+		}
+		own = body
+	}
+	for i := range st.Effects {
+		if f := &st.Effects[i]; f.Kind != luna.Destroy {
+			if p := own.prefix(f.Ref.Name, f.Ref.Idx); p != nil {
+				add(p)
+			}
+		}
+	}
+	switch st.Kind {
+	case luna.ForLoop, luna.IfCond, luna.WhileLoop:
+		blockMakes(st.Body, body, add, depth)
+	case luna.SubCall:
+		if depth[st.Sub] >= maxRecursion {
+			return
+		}
+		callee := &symFrame{params: make([]*ident, len(st.Sub.Params))}
+		for i := range st.Args {
+			if a := &st.Args[i]; a.Kind == luna.NameParam {
+				callee.params[i] = s.prefix(a.Name, a.Idx)
+			}
+		}
+		depth[st.Sub]++
+		blockMakes(st.Sub.Body, callee, add, depth)
+		depth[st.Sub]--
+	}
+}
+
+// past is what the program does to DFs of one declared name, whatever the indices: under that name or as a parameter.
+type past struct {
+	makers, deleters []*luna.Stmt
+	counted          bool // some maker limits the requests served
+}
+
+// origin is where a name comes from: a declaration, or (sub not nil) a parameter of a sub.
+type origin struct {
+	decl luna.DeclID
+	sub  *luna.Sub
+	slot int
+}
+
+func originOf(st *luna.Stmt, n *luna.NameRef) (o origin, ok bool) {
+	b := frameBlock(st, n.Depth)
+	switch {
+	case b == nil:
+		return origin{}, false
+	case n.Param:
+		return origin{-1, b.Sub, n.Slot}, true
+	}
+	return origin{decl: b.Names[n.Slot]}, true
+}
+
+func (e *engine) past(decl luna.DeclID) *past {
+	known := map[origin]bool{{decl: decl}: true}
+	for before := 0; len(known) > before; {
+		before = len(known)
+		for _, st := range e.prog.Stmts {
+			for i := range st.Args {
+				if a := &st.Args[i]; st.Kind == luna.SubCall && a.Kind == luna.NameParam {
+					if o, ok := originOf(st, a.Name); ok && known[o] {
+						known[origin{-1, st.Sub, i}] = true
+					}
+				}
+			}
+		}
+	}
+	p := &past{}
+	for _, st := range e.prog.Stmts {
+		makes, deletes := false, false
+		for i := range st.Effects {
+			f := &st.Effects[i]
+			if o, ok := originOf(st, f.Ref.Name); ok && known[o] {
+				makes = makes || f.Kind != luna.Destroy
+				deletes = deletes || f.Kind == luna.Destroy
+				p.counted = p.counted || f.Kind == luna.Post && f.Count != nil
+			}
+		}
+		if makes {
+			p.makers = append(p.makers, st)
+		}
+		if deletes {
+			p.deleters = append(p.deleters, st)
+		}
+	}
+	return p
+}
+
+// frameBlock is the block whose frame is depth frames up from where the statement's effects are evaluated.
+func frameBlock(st *luna.Stmt, depth int) *luna.Block {
+	b := st.Block
+	if st.Kind == luna.WhileLoop {
+		b = st.Body
+	}
+	for b != nil {
+		if b.Frame {
+			if depth == 0 {
+				return b
+			}
+			depth--
+		}
+		if b.Owner == nil {
+			return nil
+		}
+		b = b.Owner.Block
+	}
+	return nil
+}

@@ -1,0 +1,147 @@
+package engine
+
+import (
+	"math"
+	"reflect"
+	"slices"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"github.com/whyslow/whyslow/internal/run/luna"
+)
+
+func drawIdent(t *rapid.T) *ident {
+	d := &ident{name: uint64(rapid.Uint16().Draw(t, "node"))<<48 | rapid.Uint64Max(1<<48-1).Draw(t, "number"), decl: luna.DeclID(rapid.IntRange(0, 1000).Draw(t, "decl"))}
+	for range rapid.IntRange(0, 9).Draw(t, "indices") {
+		d.push(rapid.Int32().Draw(t, "index"))
+	}
+	return d
+}
+
+func sameFrame(a, b *frame) bool {
+	for a != nil && b != nil {
+		if a.block != b.block || a.base != b.base || a.counter != b.counter || len(a.vals) != len(b.vals) {
+			return false
+		}
+		for i := range a.vals {
+			x, y := a.vals[i], b.vals[i]
+			if x.set != y.set || x.typ != y.typ || x.i != y.i || math.Float64bits(x.f) != math.Float64bits(y.f) || x.s != y.s || (x.id == nil) != (y.id == nil) {
+				return false
+			}
+			if x.id != nil && !(x.id.equal(y.id) && x.id.decl == y.id.decl) {
+				return false
+			}
+		}
+		a, b = a.parent, b.parent
+	}
+	return a == nil && b == nil
+}
+
+// TestFramesOnTheWire sends chains of frames with every kind of value.
+func TestFramesOnTheWire(t *testing.T) {
+	p := &luna.Program{}
+	for i := range 5 {
+		p.Blocks = append(p.Blocks, &luna.Block{ID: i, Frame: true})
+	}
+	rapid.Check(t, func(t *rapid.T) {
+		var f *frame
+		for range rapid.IntRange(0, 4).Draw(t, "frames") {
+			f = &frame{parent: f, block: p.Blocks[rapid.IntRange(0, 4).Draw(t, "block")], base: rapid.Uint64().Draw(t, "base"), counter: rapid.Int32().Draw(t, "counter")}
+			for range rapid.IntRange(0, 4).Draw(t, "values") {
+				var v value
+				switch rapid.IntRange(0, 4).Draw(t, "type") {
+				case 0:
+					v = value{typ: luna.Int, set: true, i: rapid.Int32().Draw(t, "int")}
+				case 1:
+					v = value{typ: luna.Real, set: true, f: rapid.Float64().Draw(t, "real")}
+				case 2:
+					v = value{typ: luna.String, set: true, s: rapid.String().Draw(t, "string")}
+				case 3:
+					v = value{typ: luna.Dyn, set: true, id: drawIdent(t)}
+				}
+				f.vals = append(f.vals, v)
+			}
+		}
+		d := decoder{appendFrame([]byte(nil), f)}
+		if g := d.frame(p); !sameFrame(f, g) || len(d.b) != 0 {
+			t.Fatalf("%+v came as %+v, %d bytes left", f, g, len(d.b))
+		}
+		id := drawIdent(t)
+		d = decoder{appendMaker(appendIdent(nil, id), maker{7, 9})}
+		if got := d.ident(); !got.equal(id) || got.decl != id.decl || got.hash() != id.hash() || d.maker() != (maker{7, 9}) {
+			t.Fatalf("%+v came as %+v", *id, got)
+		}
+	})
+}
+
+// TestIdentity checks that identities are equal exactly when their lists are, and that what shares a prefix does not share memory.
+func TestIdentity(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		a, b := drawIdent(t), drawIdent(t)
+		if rapid.Bool().Draw(t, "alike") {
+			*b = ident{name: a.name}
+			for i := range int(a.n) {
+				b.push(a.at(i))
+			}
+			if b.n > 0 && rapid.Bool().Draw(t, "but one") {
+				k := rapid.IntRange(0, int(b.n)-1).Draw(t, "which")
+				c := ident{name: b.name}
+				for i := range int(b.n) {
+					c.push(b.at(i) ^ b2i(i == k))
+				}
+				*b = c
+			}
+		}
+		if got, want := a.equal(b), reflect.DeepEqual(a.list(), b.list()); got != want {
+			t.Fatalf("%v and %v: equal is %v", a.list(), b.list(), got)
+		}
+		if a.equal(b) && (a.hash() != b.hash() || a.key(int(a.n)) != b.key(int(b.n))) {
+			t.Fatalf("%v has two hashes", a.list())
+		}
+		before := a.list()
+		x, y := *a, *a
+		x.push(1)
+		y.push(2)
+		if !slices.Equal(a.list(), before) || x.at(int(a.n)) != 1 || y.at(int(a.n)) != 2 {
+			t.Fatalf("%v, %v, %v share memory", a.list(), x.list(), y.list())
+		}
+	})
+}
+
+// TestRing compares the queue of CFs with a slice.
+func TestRing(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		var r ring
+		var want []*cf
+		for range rapid.IntRange(0, 300).Draw(t, "steps") {
+			switch op := rapid.IntRange(0, 5).Draw(t, "op"); {
+			case op < 3:
+				c := &cf{}
+				r.push(c)
+				want = append(want, c)
+			case op < 5:
+				c := r.pop()
+				if len(want) == 0 {
+					if c != nil {
+						t.Fatal("popped from an empty queue")
+					}
+					continue
+				}
+				if c != want[0] {
+					t.Fatal("popped another CF")
+				}
+				want = want[1:]
+			case len(want) > 0:
+				i := rapid.IntRange(0, len(want)-1).Draw(t, "i")
+				if r.at(i) != want[i] || r.remove(i) != want[i] {
+					t.Fatal("removed another CF")
+				}
+				want = slices.Delete(slices.Clone(want), i, i+1)
+			}
+			if r.n != len(want) {
+				t.Fatalf("length %d, wanted %d", r.n, len(want))
+			}
+		}
+	})
+}

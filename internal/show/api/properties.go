@@ -1,0 +1,88 @@
+package api
+
+import (
+	"bytes"
+
+	"github.com/whyslow/whyslow/internal/show/live"
+	"github.com/whyslow/whyslow/internal/show/live/division"
+	"github.com/whyslow/whyslow/internal/show/live/properties"
+)
+
+// set calls f with what knows the properties of nodes and links now.
+func (q *question) set(f func(properties.Set) (any, error)) (v any, err error) {
+	if q.err != nil {
+		return nil, q.err
+	}
+	if q.run.Ordered(func(p *properties.Live, _ *division.Division) { v, err = f(p) }) {
+		return v, err
+	}
+	s, err := q.snapshot()
+	if err != nil {
+		return nil, err
+	}
+	set, err := s.Properties()
+	if err != nil {
+		return nil, err
+	}
+	return f(set)
+}
+
+// wall is the length of the run so far.
+func (q *question) wall() int64 {
+	status, _ := q.run.Status()
+	if status.State != live.StateLive {
+		// Headers of blocks may reach beyond the run's end.
+		if s, err := q.snapshot(); err == nil {
+			return s.Model.Wall()
+		}
+	}
+	return status.WallNS
+}
+
+func askAt(q *question) (any, error) {
+	t := q.number("t", -timeLimit, timeLimit, q.wall())
+	return q.set(func(p properties.Set) (any, error) { return p.At(t), nil })
+}
+
+func askSeries(q *question) (any, error) {
+	from, to := q.span(q.wall())
+	ask := properties.SeriesQuery{Names: q.text("names", 1000), Nodes: q.text("nodes", 10_000), Links: q.text("links", 10_000), From: from, To: to,
+		Points: int(q.number("points", 1, 20_000, 200))}
+	csv := q.choice("format", "json", "csv") == "csv"
+	return q.set(func(p properties.Set) (any, error) {
+		a, err := p.Series(ask)
+		if err != nil || !csv {
+			return a, err
+		}
+		var b bytes.Buffer
+		err = properties.WriteCSV(&b, a)
+		return raw{kind: "text/csv; charset=utf-8", name: "series.csv", data: b.Bytes()}, err
+	})
+}
+
+func askMatrix(q *question) (any, error) {
+	from, to := q.span(q.wall())
+	value := q.text("value", 64)
+	return q.set(func(p properties.Set) (any, error) { return p.Matrix(value, from, to) })
+}
+
+// askMemory asks a snapshot, of a live run too: who holds what is not followed event by event.
+func askMemory(q *question) (any, error) {
+	s, from, to, err := q.within()
+	if err != nil {
+		return nil, err
+	}
+	ask := properties.MemoryQuery{From: from, To: to, Points: int(q.number("points", 1, 20_000, 200))}
+	if q.has("t") {
+		t := q.number("t", -timeLimit, timeLimit, 0)
+		ask.T = &t
+	}
+	if q.err != nil {
+		return nil, q.err
+	}
+	set, err := s.Properties()
+	if err != nil {
+		return nil, err
+	}
+	return set.Memory(q.ctx, ask)
+}

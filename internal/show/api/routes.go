@@ -1,0 +1,307 @@
+package api
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net/http"
+	"strconv"
+	"time"
+
+	"github.com/whyslow/whyslow/internal/analysis/compare"
+	"github.com/whyslow/whyslow/internal/show/live"
+	"github.com/whyslow/whyslow/internal/show/live/division"
+	"github.com/whyslow/whyslow/internal/show/live/properties"
+	"github.com/whyslow/whyslow/internal/show/view/story"
+	"github.com/whyslow/whyslow/internal/show/view/timeline"
+)
+
+// routes registers every question. Paths and parameters are those of web/src/api.ts.
+func (s *Server) routes(mux *http.ServeMux) {
+	mux.HandleFunc("GET /api/runs", s.list)
+	mux.HandleFunc("GET /api/updates", s.listUpdates)
+	mux.HandleFunc("GET /api/series", func(w http.ResponseWriter, _ *http.Request) { answer(w, properties.All()) })
+	mux.HandleFunc("GET /api/compare", s.compare)
+	mux.HandleFunc("GET /api/", func(w http.ResponseWriter, r *http.Request) {
+		fail(w, http.StatusNotFound, r.URL.Path+" is no question")
+	})
+	mux.HandleFunc("GET /api/runs/{id}/updates", s.updates)
+	mux.HandleFunc("GET /api/runs/{id}/export", s.export)
+	mux.HandleFunc("GET /api/runs/{id}/events.csv", s.eventsCSV)
+	for path, f := range map[string]func(q *question) (any, error){
+		"":                     s.run,
+		"/report":              askReport,
+		"/checks":              askChecks,
+		"/factors":             askFactors,
+		"/tile":                askTile,
+		"/boxes":               askBoxes,
+		"/arrows":              askArrows,
+		"/path":                askPath,
+		"/cf/{key}":            askCF,
+		"/df/{key}":            askDF,
+		"/search":              askSearch,
+		"/at":                  askAt,
+		"/series":              askSeries,
+		"/matrix":              askMatrix,
+		"/memory":              askMemory,
+		"/events":              askEvents,
+		"/fragments":           askFragments,
+		"/fragments/{key}":     askFragment,
+		"/fragments/{key}/cfs": askCFs,
+		"/userevents":          askUserEvents,
+		"/graph/nodes":         askNodeGraph,
+		"/graph/codes":         askCodeGraph,
+		"/graph/around":        askAround,
+	} {
+		mux.HandleFunc("GET /api/runs/{id}"+path, s.ask(f))
+	}
+}
+
+// question is one about a run.
+type question struct {
+	*params
+	ctx  context.Context
+	run  *live.Run
+	key  string // the last part of the path
+	used []*live.Snapshot
+}
+
+// snapshot is the newest of the run, until the question is answered.
+func (q *question) snapshot() (*live.Snapshot, error) {
+	s, err := q.run.Snapshot(q.ctx)
+	if err == nil {
+		q.used = append(q.used, s)
+	}
+	return s, err
+}
+
+func (q *question) release() {
+	for _, s := range q.used {
+		s.Release()
+	}
+}
+
+// within is a snapshot that has the interval from the parameters, and that interval.
+func (q *question) within() (s *live.Snapshot, from, to int64, err error) {
+	newest, err := q.snapshot()
+	if err != nil {
+		return nil, 0, 0, err
+	}
+	given := q.has("from") || q.has("to")
+	if from, to = q.span(newest.Model.Wall()); q.err != nil {
+		return nil, 0, 0, q.err
+	}
+	if !given || newest.Span.From <= from {
+		return newest, from, to, nil
+	}
+	if s, err = q.run.SnapshotIn(q.ctx, from, to); err == nil {
+		q.used = append(q.used, s)
+	}
+	return s, from, to, err
+}
+
+// raw is an answer that is no JSON.
+type raw struct {
+	kind, name string // of the content; of the file, "" none
+	data       []byte
+}
+
+// ask makes a handler of what answers a question.
+func (s *Server) ask(f func(*question) (any, error)) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		run := s.cfg.Runs.Get(r.PathValue("id"))
+		if run == nil {
+			fail(w, http.StatusNotFound, "no such run is shown")
+			return
+		}
+		ctx, cancel := context.WithTimeout(r.Context(), answerTime)
+		defer cancel()
+		q := &question{params: newParams(r), ctx: ctx, run: run, key: r.PathValue("key")}
+		defer q.release()
+		var v any
+		err := q.err
+		if err == nil {
+			v, err = f(q)
+		}
+		if q.err != nil { // whatever was answered, it was not what was asked
+			err = q.err
+		}
+		if err != nil {
+			s.failed(w, r, err)
+			return
+		}
+		answer(w, v)
+	}
+}
+
+// failed tells what is wrong with a question, or with us.
+func (s *Server) failed(w http.ResponseWriter, r *http.Request, err error) {
+	switch {
+	case r.Context().Err() != nil: // nobody listens
+	case errors.Is(err, fs.ErrInvalid):
+		fail(w, http.StatusBadRequest, err.Error())
+	case errors.Is(err, fs.ErrNotExist):
+		fail(w, http.StatusNotFound, err.Error())
+	case errors.Is(err, live.ErrNothingYet):
+		w.Header().Set("Retry-After", "1")
+		fail(w, http.StatusServiceUnavailable, err.Error())
+	case errors.Is(err, context.DeadlineExceeded):
+		fail(w, http.StatusServiceUnavailable, fmt.Sprintf("no answer within %v: ask for less", answerTime))
+	default:
+		if s.cfg.Log != nil {
+			s.cfg.Log(r.URL.Path + ": " + err.Error())
+		}
+		fail(w, http.StatusInternalServerError, err.Error())
+	}
+}
+
+func answer(w http.ResponseWriter, v any) {
+	w.Header().Set("Cache-Control", "no-store")
+	data, kind := []byte(nil), "application/json"
+	switch v := v.(type) {
+	case raw:
+		kind, data = v.kind, v.data
+		if v.name != "" {
+			w.Header().Set("Content-Disposition", "attachment; filename="+strconv.Quote(v.name))
+		}
+	case json.RawMessage:
+		data = v
+	default:
+		var err error
+		if data, err = json.Marshal(v); err != nil {
+			fail(w, http.StatusInternalServerError, err.Error())
+			return
+		}
+	}
+	w.Header().Set("Content-Type", kind)
+	_, _ = w.Write(data) // whoever went away is not to be told
+}
+
+func askReport(q *question) (any, error) {
+	s, err := q.snapshot()
+	if err != nil {
+		return nil, err
+	}
+	text, err := s.ReportJSON(q.lang())
+	return json.RawMessage(text), err
+}
+
+func askFactors(q *question) (any, error) {
+	from, to := q.span(q.wall())
+	windows := int(q.number("windows", 1, 4096, 200))
+	lanes := q.numbers("lanes", maxLane)
+	if q.err != nil {
+		return nil, q.err
+	}
+	var v any
+	if q.run.Ordered(func(_ *properties.Live, d *division.Division) { v = d.Windows(from, to, windows, lanes) }) {
+		return v, nil
+	}
+	s, from, to, err := q.within()
+	if err != nil {
+		return nil, err
+	}
+	t, err := s.Timeline()
+	if err != nil {
+		return nil, err
+	}
+	return t.Factors(timeline.FactorQuery{From: from, To: to, Windows: windows, Lanes: lanes})
+}
+
+// maxLane is the highest number of a lane that can be asked for.
+const maxLane = 1 << 20
+
+func (q *question) timeline() (t *timeline.Timeline, s *live.Snapshot, from, to int64, err error) {
+	if s, from, to, err = q.within(); err == nil {
+		t, err = s.Timeline()
+	}
+	return t, s, from, to, err
+}
+
+func askTile(q *question) (any, error) {
+	t, _, from, to, err := q.timeline()
+	if err != nil {
+		return nil, err
+	}
+	data, err := t.Tile(timeline.TileQuery{From: from, To: to, Width: int(q.number("width", 1, 16384, 1000)), By: q.choice("by", "code", "factor"), Lanes: q.numbers("lanes", maxLane)})
+	return raw{kind: "application/octet-stream", data: data}, err
+}
+
+func askBoxes(q *question) (any, error) {
+	t, _, from, to, err := q.timeline()
+	if err != nil {
+		return nil, err
+	}
+	return t.Boxes(timeline.BoxQuery{From: from, To: to, Lanes: q.numbers("lanes", maxLane), Limit: int(q.number("limit", 1, 100_000, 10_000))})
+}
+
+func askArrows(q *question) (any, error) {
+	t, _, from, to, err := q.timeline()
+	if err != nil {
+		return nil, err
+	}
+	return t.Arrows(timeline.ArrowQuery{From: from, To: to, Lanes: q.numbers("lanes", maxLane), Limit: int(q.number("limit", 1, 20_000, 2000)), CF: q.text("cf", 64)})
+}
+
+func askPath(q *question) (any, error) {
+	t, _, from, to, err := q.timeline()
+	if err != nil {
+		return nil, err
+	}
+	return t.PathIn(q.ctx, timeline.PathQuery{From: from, To: to, Limit: int(q.number("limit", 1, 1_000_000, 10_000))})
+}
+
+func askCF(q *question) (any, error) {
+	t, s, _, _, err := q.timeline()
+	if err != nil {
+		return nil, err
+	}
+	return story.CF(q.ctx, s.Model, t, q.key, q.lang())
+}
+
+func askDF(q *question) (any, error) {
+	t, s, _, _, err := q.timeline()
+	if err != nil {
+		return nil, err
+	}
+	return story.DF(q.ctx, s.Model, t, q.key, q.lang())
+}
+
+func askSearch(q *question) (any, error) {
+	s, err := q.snapshot()
+	if err != nil {
+		return nil, err
+	}
+	index, err := s.Index()
+	if err != nil {
+		return nil, err
+	}
+	return index.Search(q.text("q", 200), int(q.number("limit", 1, 1000, 50)))
+}
+
+func (s *Server) compare(w http.ResponseWriter, r *http.Request) {
+	ctx, cancel := context.WithTimeout(r.Context(), answerTime)
+	defer cancel()
+	var sides [2]compare.Run
+	for i, name := range []string{"a", "b"} {
+		run := s.cfg.Runs.Get(r.URL.Query().Get(name))
+		if run == nil {
+			fail(w, http.StatusNotFound, name+": no such run is shown")
+			return
+		}
+		snap, err := run.Snapshot(ctx)
+		if err == nil {
+			defer snap.Release()
+			sides[i], err = snap.Compared()
+		}
+		if err != nil {
+			s.failed(w, r, err)
+			return
+		}
+	}
+	answer(w, compare.Compute(sides[0], sides[1]))
+}
+
+const heartbeat = 15 * time.Second

@@ -1,0 +1,244 @@
+package api
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"path/filepath"
+	"time"
+
+	"github.com/whyslow/whyslow/internal/show/live"
+	"github.com/whyslow/whyslow/internal/show/live/properties"
+	"github.com/whyslow/whyslow/internal/show/report"
+	"github.com/whyslow/whyslow/trace"
+)
+
+type runSummary struct {
+	ID      string   `json:"id"`
+	Program string   `json:"program"`
+	Args    []string `json:"args"`
+	Started string   `json:"started"`
+	State   string   `json:"state"`
+	Nodes   int      `json:"nodes"`
+	Workers int      `json:"workers"`
+	WallNS  int64    `json:"wall_ns"`
+	Events  uint64   `json:"events"`
+	Lost    uint64   `json:"lost"`
+	Bytes   int64    `json:"bytes"`
+	Path    string   `json:"path"`
+	Version int      `json:"version"`
+}
+
+type runDetail struct {
+	runSummary
+	Lanes []lane         `json:"lanes"`
+	Codes []code         `json:"codes"`
+	Info  *trace.RunInfo `json:"info"`
+	Kinds []report.Kind  `json:"kinds"`
+	Span  [2]int64       `json:"span"`
+}
+
+type checks struct {
+	Warnings []string               `json:"warnings"`
+	Problems []string               `json:"problems"`
+	Balance  []properties.Violation `json:"balance"`
+}
+
+type lane struct {
+	Node   int    `json:"node"`
+	Worker int    `json:"worker"`
+	Host   string `json:"host"`
+}
+
+type code struct {
+	Name  string `json:"name"`
+	Kind  string `json:"kind"`
+	File  string `json:"file"`
+	Line  int    `json:"line"`
+	Count int64  `json:"count"`
+}
+
+type update struct {
+	Version    int           `json:"version"`
+	State      string        `json:"state"`
+	WallNS     int64         `json:"wall_ns"`
+	Events     uint64        `json:"events"`
+	Lost       uint64        `json:"lost"`
+	SnapshotNS int64         `json:"snapshot_ns"`
+	Sources    []sourceState `json:"sources"`
+}
+
+type sourceState struct {
+	Node      int   `json:"node"`
+	Connected bool  `json:"connected"`
+	LagNS     int64 `json:"lag_ns"`
+	Unsent    int64 `json:"unsent"`
+}
+
+func summary(r *live.Run) runSummary {
+	st, _ := r.Status()
+	info := r.Info()
+	sum := runSummary{ID: r.ID(), Program: info.Program, Args: append([]string{}, info.Args...), State: st.State, Nodes: len(info.Nodes), WallNS: st.WallNS,
+		Events: st.Events, Lost: st.Lost, Bytes: st.Bytes, Path: r.Dir(), Version: st.Version}
+	if !info.Started.IsZero() {
+		sum.Started = info.Started.Format(time.RFC3339)
+	}
+	if sum.Program == "" {
+		sum.Program = filepath.Base(r.Dir())
+	}
+	for _, n := range info.Nodes {
+		sum.Workers += n.Workers
+	}
+	return sum
+}
+
+func (s *Server) summaries() ([]runSummary, <-chan struct{}) {
+	list, changed := s.cfg.Runs.List()
+	out := make([]runSummary, 0, len(list))
+	for _, r := range list {
+		out = append(out, summary(r))
+	}
+	return out, changed
+}
+
+func (s *Server) list(w http.ResponseWriter, _ *http.Request) {
+	all, _ := s.summaries()
+	answer(w, all)
+}
+
+// run tells everything about a run that does not depend on a time.
+func (s *Server) run(q *question) (any, error) {
+	d := runDetail{runSummary: summary(q.run), Info: q.run.Info(), Lanes: []lane{}, Codes: []code{}, Kinds: []report.Kind{}}
+	snap, err := q.snapshot()
+	if err != nil {
+		return nil, err
+	}
+	// Whoever looks at a run asks for these next.
+	q.run.Prepare()
+	m := snap.Model
+	for id := range m.AllWorkers() {
+		d.Lanes = append(d.Lanes, lane{id.Node, id.Worker, m.Nodes[id.Node].Host})
+	}
+	d.Nodes, d.Workers = len(m.Nodes), m.Workers()
+	for i, n := range snap.CFCounts() {
+		c := &m.Codes[i]
+		d.Codes = append(d.Codes, code{c.Name, c.Kind.String(), c.File, c.Line, n})
+	}
+	d.Kinds = append(d.Kinds, snap.Kinds()...)
+	d.Span = [2]int64{snap.Span.From, snap.Span.To}
+	return d, nil
+}
+
+// askChecks tells what makes the figures of a run that is over doubtful. What a trace that is being written lacks is no fault.
+func askChecks(q *question) (any, error) {
+	c := checks{Warnings: []string{}, Problems: []string{}, Balance: []properties.Violation{}}
+	if st, _ := q.run.Status(); st.State == live.StateLive {
+		return c, nil
+	}
+	snap, err := q.snapshot()
+	if err != nil {
+		return nil, err
+	}
+	lang := q.lang()
+	all, err := snap.Report(lang)
+	if err != nil {
+		return nil, err
+	}
+	c.Warnings = append(c.Warnings, all.Warnings()...)
+	for _, p := range snap.Reader.Problems() {
+		c.Problems = append(c.Problems, report.Problem(p, lang))
+	}
+	c.Problems = append(c.Problems, snap.Model.Collisions...)
+	left, err := snap.Balance()
+	if err != nil {
+		return nil, err
+	}
+	for _, v := range left {
+		v.Text = report.Leftover(v, lang)
+		c.Balance = append(c.Balance, v)
+	}
+	return c, nil
+}
+
+// stream writes server-sent events. next gives the next one, and a channel that is closed when there is another.
+// here is called now and then while somebody listens.
+func stream(w http.ResponseWriter, r *http.Request, here func(), next func() (any, <-chan struct{})) {
+	h := w.Header()
+	h.Set("Content-Type", "text/event-stream")
+	h.Set("Cache-Control", "no-store")
+	h.Set("X-Accel-Buffering", "no")
+	rc := http.NewResponseController(w)
+	beat := time.NewTicker(heartbeat)
+	defer beat.Stop()
+	for {
+		here()
+		v, changed := next()
+		data, err := json.Marshal(v)
+		if err != nil {
+			return
+		}
+		// A client that does not read is given up.
+		_ = rc.SetWriteDeadline(time.Now().Add(heartbeat))
+		if _, err := fmt.Fprintf(w, "data: %s\n\n", data); err != nil || rc.Flush() != nil {
+			return
+		}
+	wait:
+		for {
+			select {
+			case <-r.Context().Done():
+				return
+			case <-changed:
+				break wait
+			case <-beat.C:
+				here()
+				_ = rc.SetWriteDeadline(time.Now().Add(heartbeat))
+				if _, err := fmt.Fprint(w, ": still here\n\n"); err != nil || rc.Flush() != nil {
+					return
+				}
+			}
+		}
+		// Several changes a moment apart are one.
+		select {
+		case <-r.Context().Done():
+			return
+		case <-time.After(updateEvery):
+		}
+	}
+}
+
+const updateEvery = 200 * time.Millisecond
+
+// listUpdates tells the list of runs whenever it changes.
+func (s *Server) listUpdates(w http.ResponseWriter, r *http.Request) {
+	stream(w, r, func() {}, func() (any, <-chan struct{}) {
+		all, changed := s.summaries()
+		for _, sum := range all {
+			if sum.State == live.StateLive || sum.State == live.StateKilled {
+				// Their figures change all the time, and what counted as killed may come back.
+				tick := make(chan struct{})
+				time.AfterFunc(time.Second, func() { close(tick) })
+				return all, tick
+			}
+		}
+		return all, changed
+	})
+}
+
+// updates tells how far a run is whenever that changes.
+func (s *Server) updates(w http.ResponseWriter, r *http.Request) {
+	run := s.cfg.Runs.Get(r.PathValue("id"))
+	if run == nil {
+		fail(w, http.StatusNotFound, "no such run is shown")
+		return
+	}
+	stream(w, r, run.Watch, func() (any, <-chan struct{}) {
+		st, changed := run.Status()
+		u := update{Version: st.Version, State: st.State, WallNS: st.WallNS, Events: st.Events, Lost: st.Lost, SnapshotNS: st.SnapshotNS, Sources: []sourceState{}}
+		if s.cfg.Collector != nil {
+			for _, src := range s.cfg.Collector.Sources(run.Dir()) {
+				u.Sources = append(u.Sources, sourceState{src.Node, src.Connected, src.LagNS, int64(src.Unsent)})
+			}
+		}
+		return u, changed
+	})
+}

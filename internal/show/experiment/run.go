@@ -1,0 +1,99 @@
+package experiment
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/whyslow/whyslow/internal/analysis/slou"
+	"github.com/whyslow/whyslow/internal/model"
+	"github.com/whyslow/whyslow/trace"
+)
+
+// command is the line that repeats a run, as a user would type it.
+func (p *Point) command() string {
+	return strings.Join(p.line("whyslow", "examples", "--inputs=data"), " ")
+}
+
+// line is the command of a run and its arguments; more are flags of whyslow run.
+func (p *Point) line(whyslow, programs string, more ...string) []string {
+	line := []string{whyslow, "run", "-n", strconv.Itoa(p.Nodes)}
+	if p.Ranks { // a node each
+		line = append(append([]string{"mpirun", "-n", strconv.Itoa(p.Nodes)}, p.MPI...), whyslow, "run")
+	}
+	line = append(append(line, "-w", strconv.Itoa(p.Workers)), p.Flags...)
+	line = append(append(line, more...), filepath.Join(programs, p.Program))
+	return append(line, p.Args...)
+}
+
+// mpiEnvironment lets mpirun start as many ranks as it is told to: by root, more than there are cores, and, since threads of a
+// rank share the cores with those of the others, not bound to any.
+var mpiEnvironment = []string{
+	"OMPI_ALLOW_RUN_AS_ROOT=1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1",
+	"OMPI_MCA_rmaps_base_oversubscribe=1", "OMPI_MCA_hwloc_base_binding_policy=none",
+}
+
+// grace is how long an interrupted run may take to end.
+const grace = 5 * time.Second
+
+// run executes the program once. The trace goes to a folder in scratch that does not exist, and is gone afterwards.
+func (p *Point) run(ctx context.Context, whyslow, programs, scratch string) (*Run, error) {
+	folder := filepath.Join(scratch, "trace")
+	defer os.RemoveAll(folder)
+	line := p.line(whyslow, programs, "-q", "-o", folder)
+	cmd := exec.CommandContext(ctx, line[0], line[1:]...)
+	if p.Ranks {
+		// What mpirun keeps while it runs goes with the rest.
+		cmd.Env = append(append(os.Environ(), mpiEnvironment...), "OMPI_MCA_orte_tmpdir_base="+scratch)
+	}
+	var stdout, stderr bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &stdout, &stderr
+	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
+	cmd.WaitDelay = grace
+	err := cmd.Run()
+	if ctx.Err() != nil {
+		return nil, ctx.Err()
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w\n%s", strings.Join(line, " "), err, strings.TrimSpace(stderr.String()))
+	}
+	r, err := divide(ctx, folder)
+	if err != nil {
+		return nil, fmt.Errorf("the trace of %s: %w", strings.Join(line, " "), err)
+	}
+	r.Output = stdout.String()
+	return r, nil
+}
+
+// divide divides the time of a trace.
+func divide(ctx context.Context, folder string) (*Run, error) {
+	reader, err := trace.Open(folder)
+	if err != nil {
+		return nil, err
+	}
+	defer reader.Close()
+	m, err := model.Build(ctx, reader, model.Options{})
+	if err != nil {
+		return nil, err
+	}
+	res, err := slou.Compute(ctx, m, slou.Options{DataInputsOnly: true})
+	if err != nil {
+		return nil, err
+	}
+	f := &res.Factors
+	if f.U == nil || f.S == nil || f.L == nil || f.O == nil || f.W == nil {
+		return nil, fmt.Errorf("events are missing: %v", res.Missing)
+	}
+	r := &Run{WallNS: res.WallNS, TotalNS: res.TotalNS, ExtraNS: res.ExtraCoresNS,
+		UNS: f.U.NS, SNS: f.S.NS, LNS: f.L.NS, ONS: f.O.NS, WNS: f.W.NS, PreemptNS: f.O.Parts["preempt"], MessageBytes: res.Messages.Bytes}
+	for i := range res.Nodes {
+		r.CFs += res.Nodes[i].CFs
+	}
+	return r, nil
+}

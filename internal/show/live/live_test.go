@@ -1,0 +1,377 @@
+package live_test
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/whyslow/whyslow/internal/show/live"
+	"github.com/whyslow/whyslow/internal/show/live/division"
+	"github.com/whyslow/whyslow/internal/show/live/properties"
+	"github.com/whyslow/whyslow/internal/show/view/timeline"
+	"github.com/whyslow/whyslow/trace"
+)
+
+// ring is a run of two nodes of one worker: each CF takes a DF that the one before it made, every tenth on the other node.
+func ring(t *testing.T, cfs int) string {
+	t.Helper()
+	var b strings.Builder
+	line := func(at, node int, format string, args ...any) {
+		fmt.Fprintf(&b, "%d n%d s0 ", at, node)
+		fmt.Fprintf(&b, format, args...)
+		b.WriteByte('\n')
+	}
+	for node := range 2 {
+		fmt.Fprintf(&b, "#node %d\n#code 1 step atomic\n#site 1 code=1\n", node)
+		for i := range cfs {
+			fmt.Fprintf(&b, "#df %d x [0 1 %d]\n", i+1, i)
+		}
+		line(0, node, "GlobalEvents.onProgramStarted")
+	}
+	at, node := 1000, 0
+	for i := range cfs {
+		if i%10 == 9 {
+			line(at, node, "DFEvents.onSent df=%d to=%d bytes=64 message=%d.%d", i, 1-node, node, i)
+			line(at+300, 1-node, "DFEvents.onReceived df=%d from=%d bytes=64 message=%d.%d", i, node, node, i)
+			node = 1 - node
+			at += 400
+		}
+		cf := fmt.Sprintf("%d.%d", node, i+1)
+		line(at, node, "CFEvents.onCreated cf=%s site=1", cf)
+		line(at+10, node, "CFEvents.onReady cf=%s", cf)
+		if i == 0 {
+			line(at+20, node, "CFEvents.onStarted cf=%s execution=1", cf)
+		} else {
+			line(at+20, node, "CFEvents.onStarted cf=%s execution=1 inputs=[%d]", cf, i)
+		}
+		line(at+90, node, "DFEvents.onCreate df=%d size=64 cf=%s", i+1, cf)
+		line(at+95, node, "DFEvents.onStored df=%d size=64", i+1)
+		line(at+100, node, "CFEvents.onFinished cf=%s execution=1", cf)
+		line(at+105, node, "DFEvents.onDropped df=%d size=64", i+1)
+		line(at+106, node, "CFEvents.onDestroyed cf=%s", cf)
+		at += 110
+	}
+	for node := range 2 {
+		line(at, node, "GlobalEvents.onProgramFinished")
+	}
+	dir := filepath.Join(t.TempDir(), "whole.trace")
+	if err := trace.Parse(strings.NewReader(b.String()), dir); err != nil {
+		t.Fatal(err)
+	}
+	return dir
+}
+
+func info(ended string) *trace.RunInfo {
+	return &trace.RunInfo{ID: strings.Repeat("ab", 16), Program: "ring.fa", Ended: ended, Nodes: []trace.NodeInfo{{Node: 0, Workers: 1}, {Node: 1, Workers: 1}}}
+}
+
+// blocks are those of a trace, in order of their last times: about as they would arrive.
+func blocks(t *testing.T, dir string) (list []trace.RawBlock) {
+	t.Helper()
+	f := trace.NewFollower(dir)
+	defer f.Close()
+	if _, err := f.Poll(context.Background(), func(b *trace.RawBlock) error {
+		c := *b
+		c.Bytes = slices.Clone(b.Bytes)
+		list = append(list, c)
+		return nil
+	}); err != nil {
+		t.Fatal(err)
+	}
+	last := map[int]int64{}
+	for i := range list { // definitions come before what uses them
+		b := &list[i]
+		last[b.Node] = max(last[b.Node], b.Last)
+		b.Last = last[b.Node]
+	}
+	slices.SortStableFunc(list, func(a, b trace.RawBlock) int { return int(a.Last - b.Last) })
+	return list
+}
+
+func until(t *testing.T, r *live.Run, what string, ok func(live.Status) bool) {
+	t.Helper()
+	deadline := time.After(2 * time.Minute)
+	for {
+		st, changed := r.Status()
+		if ok(st) {
+			return
+		}
+		select {
+		case <-changed:
+		case <-deadline:
+			t.Fatalf("waited in vain for %s: %+v", what, st)
+		}
+	}
+}
+
+// TestFollow: a run is shown while its trace grows, and in the end as if it had been there from the start.
+func TestFollow(t *testing.T) {
+	whole := ring(t, 6000)
+	all := blocks(t, whole)
+	if len(all) < 10 {
+		t.Fatalf("only %d blocks", len(all))
+	}
+	dir := filepath.Join(t.TempDir(), "growing.trace")
+	if err := trace.WriteRunInfo(dir, info("")); err != nil {
+		t.Fatal(err)
+	}
+	running := make(chan struct{})
+	alive := func() (bool, bool) {
+		select {
+		case <-running:
+			return false, true
+		default:
+			return true, true
+		}
+	}
+	r, err := live.Open(dir, live.Options{Alive: alive})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	files := map[int]*trace.Appender{}
+	for node := range 2 {
+		if files[node], err = trace.OpenAppend(dir, node); err != nil {
+			t.Fatal(err)
+		}
+	}
+	events := uint64(0)
+	for i, b := range all {
+		if err := files[b.Node].Append(b.Bytes); err != nil {
+			t.Fatal(err)
+		}
+		if !b.Defs {
+			events += uint64(b.Count)
+		}
+		if i == len(all)/2 {
+			until(t, r, "half of the run", func(st live.Status) bool { return st.Events == events && st.State == live.StateLive })
+			half := sums(t, r)
+			if half[0] == 0 || half[1] == 0 {
+				t.Errorf("factors half way: %v", half)
+			}
+			s, err := r.Snapshot(context.Background())
+			if err != nil {
+				t.Fatal(err)
+			}
+			if s.Model.Events != events {
+				t.Errorf("the snapshot has %d events of %d", s.Model.Events, events)
+			}
+			s.Release()
+		}
+	}
+	until(t, r, "all of the run", func(st live.Status) bool { return st.Events == events })
+	before := sums(t, r)
+	for _, f := range files {
+		if err := f.Finish(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := trace.WriteRunInfo(dir, info(trace.EndedDone)); err != nil {
+		t.Fatal(err)
+	}
+	close(running)
+	until(t, r, "the end", func(st live.Status) bool { return st.State == trace.EndedDone })
+	if r.Ordered(func(*properties.Live, *division.Division) {}) {
+		t.Error("what follows the run is kept after its end")
+	}
+	s, err := r.Snapshot(context.Background())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Release()
+	if diff := cmp.Diff(before, asReported(t, s).Sum); diff != "" {
+		t.Errorf("factors of the live run and of the finished one:\n%s", diff)
+	}
+}
+
+// TestWake: a run that counts as killed goes on when its sender comes back, whether it was followed all the time or not.
+func TestWake(t *testing.T) {
+	all := blocks(t, ring(t, 3000))
+	dir := filepath.Join(t.TempDir(), "asleep.trace")
+	if err := trace.WriteRunInfo(dir, info("")); err != nil {
+		t.Fatal(err)
+	}
+	files := map[int]*trace.Appender{}
+	for node := range 2 {
+		var err error
+		if files[node], err = trace.OpenAppend(dir, node); err != nil {
+			t.Fatal(err)
+		}
+	}
+	events := uint64(0)
+	add := func(list []trace.RawBlock) {
+		for _, b := range list {
+			if err := files[b.Node].Append(b.Bytes); err != nil {
+				t.Fatal(err)
+			}
+			if !b.Defs {
+				events += uint64(b.Count)
+			}
+		}
+	}
+	third := len(all) / 3
+	add(all[:third])
+	gone := func() (bool, bool) { return false, true }
+	open := func() *live.Run {
+		r, err := live.Open(dir, live.Options{Alive: gone})
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(r.Close)
+		return r
+	}
+	r := open()
+	add(all[third : 2*third])
+	for _, r := range []*live.Run{r, open()} {
+		until(t, r, "it counts as killed", func(st live.Status) bool { return st.State == live.StateKilled && st.Events == events })
+	}
+	second := open()
+	add(all[2*third:])
+	for _, f := range files {
+		if err := f.Finish(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := trace.WriteRunInfo(dir, info(trace.EndedDone)); err != nil {
+		t.Fatal(err)
+	}
+	for _, r := range []*live.Run{r, second} {
+		until(t, r, "it is done", func(st live.Status) bool { return st.State == trace.EndedDone && st.Events == events })
+	}
+}
+
+// sums are the factors of the whole run so far.
+func sums(t *testing.T, r *live.Run) (sum []int64) {
+	t.Helper()
+	if !r.Ordered(func(_ *properties.Live, d *division.Division) {
+		span := d.Span()
+		sum = d.Windows(0, span.To-span.From, 1, nil).Sum
+	}) {
+		t.Fatal("nothing follows the run")
+	}
+	return sum
+}
+
+// TestLong: of a run that is too long for its memory, every part can be seen.
+func TestLong(t *testing.T) {
+	dir := ring(t, 6000)
+	if err := trace.WriteRunInfo(dir, info(trace.EndedDone)); err != nil {
+		t.Fatal(err)
+	}
+	r, err := live.Open(dir, live.Options{Memory: 3_000_000}) // some 16 000 events a part, a third of the run
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	until(t, r, "all of the run", func(st live.Status) bool { return st.Events > 48_000 && st.State == trace.EndedDone })
+	newest, err := r.Snapshot(context.Background())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer newest.Release()
+	wall := newest.Model.Wall()
+	if newest.Span.From <= 0 || newest.Span.To != wall {
+		t.Fatalf("the newest part is %+v of %d", newest.Span, wall)
+	}
+	for _, at := range []int64{0, wall / 4, wall / 2, wall / 8} {
+		s, err := r.SnapshotIn(context.Background(), at, at+wall/100)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if s.Span.From > at || s.Span.To < at+wall/100 {
+			t.Errorf("asked for %d, got %+v", at, s.Span)
+		}
+		tl, err := s.Timeline()
+		if err != nil {
+			t.Fatal(err)
+		}
+		boxes, err := tl.Boxes(timeline.BoxQuery{From: at, To: at + wall/100})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if n := len(boxes.CFs.CF); n < 50 || n > 70 {
+			t.Errorf("%d CFs in a hundredth of the run of 6000", n)
+		}
+		s.Release()
+	}
+	sum := sums(t, r)
+	if total := 2 * wall; sum[0]+sum[1]+sum[2]+sum[3]+sum[4] != total {
+		t.Errorf("factors of the whole run %v do not add up to %d", sum, total)
+	}
+}
+
+// TestStates: how a run that does not say how it ended is taken.
+func TestStates(t *testing.T) {
+	host, err := os.Hostname()
+	if err != nil {
+		t.Skip(err)
+	}
+	whole := ring(t, 10)
+	for _, c := range []struct {
+		name, want string
+		info       *trace.RunInfo
+		cut        bool
+	}{
+		{"finished", trace.EndedDone, info(trace.EndedDone), false},
+		{"stuck", trace.EndedStuck, info(trace.EndedStuck), false},
+		{"no run.json, files with their ends", trace.EndedDone, nil, false},
+		{"its process is gone", live.StateKilled, &trace.RunInfo{Processes: []trace.ProcessInfo{{PID: 1 << 22, Host: host}}}, true},
+		{"its process is there", live.StateLive, &trace.RunInfo{Processes: []trace.ProcessInfo{{PID: os.Getpid(), Host: host}}}, true},
+		{"elsewhere, heard of just now", live.StateLive, &trace.RunInfo{Processes: []trace.ProcessInfo{{PID: 1, Host: "another"}}}, true},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			dir := filepath.Join(t.TempDir(), "a.trace")
+			if err := os.CopyFS(dir, os.DirFS(whole)); err != nil {
+				t.Fatal(err)
+			}
+			if err := os.Remove(filepath.Join(dir, "run.json")); err != nil && !os.IsNotExist(err) {
+				t.Fatal(err)
+			}
+			if c.info != nil {
+				if err := trace.WriteRunInfo(dir, c.info); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if c.cut {
+				file := filepath.Join(dir, trace.FileName(1))
+				st, err := os.Stat(file)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if err := os.Truncate(file, st.Size()-16); err != nil {
+					t.Fatal(err)
+				}
+			}
+			r, err := live.Open(dir, live.Options{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer r.Close()
+			if st, _ := r.Status(); st.State != c.want {
+				t.Errorf("state %q, want %q", st.State, c.want)
+			}
+		})
+	}
+}
+
+// TestNothing: what is no trace is an error, and what has nothing in it yet is waited for.
+func TestNothing(t *testing.T) {
+	if _, err := live.Open(filepath.Join(t.TempDir(), "not there"), live.Options{}); err == nil {
+		t.Error("a folder that is not there was opened")
+	}
+	r, err := live.Open(t.TempDir(), live.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	if _, err := r.Snapshot(context.Background()); err == nil {
+		t.Error("there is a snapshot of nothing")
+	}
+}

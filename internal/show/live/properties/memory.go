@@ -1,0 +1,182 @@
+package properties
+
+import (
+	"cmp"
+	"context"
+	"slices"
+
+	"github.com/whyslow/whyslow/internal/model"
+	"github.com/whyslow/whyslow/internal/model/query"
+	"github.com/whyslow/whyslow/internal/show/live/steps"
+)
+
+// MemoryQuery asks what is held over an interval.
+type MemoryQuery struct {
+	From, To int64
+	// T is the moment of which the holders are wanted; nil means that at which most is held in the interval.
+	T      *int64
+	Points int // windows; 0 means 200
+}
+
+// Memory tells the bytes held per node over time, and by whom at a moment.
+type Memory struct {
+	From     int64        `json:"from"`
+	To       int64        `json:"to"`
+	WindowNS int64        `json:"window_ns"`
+	Nodes    []NodeMemory `json:"nodes"`
+	Total    Held         `json:"total"`
+	T        int64        `json:"t"`
+	Bytes    int64        `json:"bytes"` // at T
+	// Holders are what the bytes at T belong to, those with most first; nil names what produced them. A Live knows none.
+	Holders     []Holder `json:"holders"`
+	HoldersMore int      `json:"holders_more"` // not listed
+}
+
+// Held is the mean and greatest number of bytes held in each window.
+type Held struct {
+	Mean []float64 `json:"mean"`
+	Max  []float64 `json:"max"`
+}
+
+// NodeMemory is what one node holds.
+type NodeMemory struct {
+	Node int `json:"node"`
+	Held
+}
+
+// Holder are the copies of the DFs of one name, produced by one code fragment, that a node holds at a moment.
+type Holder struct {
+	Name    string `json:"name"` // of the DFs, without indices
+	Node    int    `json:"node"`
+	Copies  int64  `json:"copies"`
+	Bytes   int64  `json:"bytes"`
+	Code    string `json:"code"`      // "?" where the producer is not known
+	Oldest  int64  `json:"oldest_ns"` // when the oldest of them was stored
+	Example string `json:"example"`   // the one with the oldest copy
+	DF      string `json:"df"`        // its key
+}
+
+// memory answers but for the holders.
+func (r *run) memory(q MemoryQuery) (Memory, error) {
+	m := Memory{From: q.From, To: q.To, Nodes: []NodeMemory{}, Holders: []Holder{}}
+	n, err := points(q.Points)
+	if err == nil {
+		err = interval(q.From, q.To)
+	}
+	if err != nil {
+		return m, err
+	}
+	if n*len(r.workers) > maxCells {
+		return m, query.Bad("%d points of %d nodes are too many; ask for fewer", n, len(r.workers))
+	}
+	m.WindowNS, n = steps.Width(q.From, q.To, n)
+	held := func(at int32) Held {
+		h := Held{make([]float64, n), make([]float64, n)}
+		f := r.stored(bytes, at)
+		if f == nil || r.unknown[bytes] {
+			return h
+		}
+		final := f.End()
+		for i := range n {
+			a := q.From + int64(i)*m.WindowNS
+			w := r.window(f, a, min(a+m.WindowNS, q.To), final)
+			h.Mean[i], h.Max[i] = w.Mean, float64(w.Max)
+		}
+		return h
+	}
+	m.Total = held(whole)
+	for i := range r.workers {
+		m.Nodes = append(m.Nodes, NodeMemory{i, held(int32(i))})
+	}
+	m.T = min(max(q.From, 0), r.wall())
+	if f := r.stored(bytes, whole); q.T != nil {
+		m.T = *q.T
+	} else if f != nil {
+		high := min(max(q.To, 0), r.wall())
+		t, v := f.Peak(r.start+m.T, r.start+high)
+		m.T = t - r.start
+		if high == r.wall() && f.End() > v {
+			m.T = high // what was recorded after the end counts as at the end
+		}
+	}
+	m.Bytes = r.value(bytes, whole, r.when(m.T))
+	return m, nil
+}
+
+// maxHolders is how many holders are listed.
+const maxHolders = 200
+
+// holders finds who holds what at a time on the common clock.
+func holders(ctx context.Context, m *model.Model, t int64) (list []Holder, more int, err error) {
+	type key struct {
+		name uint32
+		node int32
+		code int
+	}
+	type group struct {
+		copies, bytes, oldest int64
+		df                    model.DF
+	}
+	groups := map[key]*group{}
+	var c collector
+	var stored []int64
+	err = eachHolding(ctx, m, func(df model.DF, node int32, changes []change, made []value) {
+		c.list, stored = c.list[:0], stored[:0]
+		emitCopies(&c, node, changes, made, 1)
+		var held, size int64
+		dropped := 0
+		for _, x := range c.list {
+			if x.t > t || x.place == whole {
+				continue
+			}
+			switch x.q {
+			case copies:
+				if held += x.d; x.d > 0 {
+					stored = append(stored, x.t)
+				} else {
+					dropped++
+				}
+			case bytes:
+				size += x.d
+			}
+		}
+		if held <= 0 && size == 0 {
+			return
+		}
+		slices.Sort(stored)
+		oldest := t
+		if dropped >= 0 && dropped < len(stored) {
+			oldest = stored[dropped] // the oldest copy is dropped first
+		}
+		k := key{m.DFName[df], node, 0}
+		if first, end := m.Creations(df); end > first {
+			k.code = m.CodeOf(m.MadeBy[first])
+		}
+		g := groups[k]
+		if g == nil {
+			g = &group{oldest: oldest, df: df}
+			groups[k] = g
+		}
+		g.copies += held
+		g.bytes += size
+		if oldest < g.oldest {
+			g.oldest, g.df = oldest, df
+		}
+	})
+	if err != nil {
+		return nil, 0, err
+	}
+	list = make([]Holder, 0, len(groups))
+	for k, g := range groups {
+		list = append(list, Holder{Name: m.Names[k.name], Node: int(k.node), Copies: g.copies, Bytes: g.bytes, Code: m.Codes[k.code].Name, Oldest: g.oldest - m.Start,
+			Example: m.DFString(g.df), DF: m.DFKey(g.df)})
+	}
+	slices.SortFunc(list, func(a, b Holder) int {
+		return cmp.Or(cmp.Compare(b.Bytes, a.Bytes), cmp.Compare(b.Copies, a.Copies), cmp.Compare(a.Name, b.Name), cmp.Compare(a.Node, b.Node), cmp.Compare(a.Code, b.Code))
+	})
+	if len(list) > maxHolders {
+		more = len(list) - maxHolders
+		list = list[:maxHolders]
+	}
+	return list, more, nil
+}

@@ -1,0 +1,203 @@
+package live
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"sync/atomic"
+
+	"github.com/whyslow/whyslow/internal/analysis/compare"
+	"github.com/whyslow/whyslow/internal/analysis/slou"
+	"github.com/whyslow/whyslow/internal/model"
+	"github.com/whyslow/whyslow/internal/show/live/properties"
+	"github.com/whyslow/whyslow/internal/show/report"
+	"github.com/whyslow/whyslow/internal/show/view/eventlist"
+	"github.com/whyslow/whyslow/internal/show/view/fragments"
+	"github.com/whyslow/whyslow/internal/show/view/graph"
+	"github.com/whyslow/whyslow/internal/show/view/story"
+	"github.com/whyslow/whyslow/internal/show/view/timeline"
+	"github.com/whyslow/whyslow/trace"
+)
+
+// Snapshot is a run as far as it had arrived at some moment: a model that does not change any more, and what is derived from it,
+// each when first asked for. Any number of goroutines may use it until they Release it.
+type Snapshot struct {
+	Reader *trace.Reader
+	Model  *model.Model
+	// Span is the part of the run, since its start, whose events the model has: all of it unless memory is short.
+	Span trace.Span
+
+	ctx              context.Context // ends with the run's being shown
+	arrived          uint64          // what had arrived of the run
+	full             bool            // the part that was asked for did not fit
+	name             string
+	refs             atomic.Int32
+	timeline         lazy[*timeline.Timeline]
+	fragments        lazy[*fragments.Index]
+	graph            lazy[*graph.Graph]
+	events           lazy[*eventlist.List]
+	static           lazy[properties.Set]
+	balance          lazy[[]properties.Violation]
+	counts           lazy[[]int64]
+	search           lazy[*story.Index]
+	report           lazy[*report.Everything]
+	english, russian lazy[[]byte]
+}
+
+// Release ends a use of the snapshot.
+func (s *Snapshot) Release() {
+	if s.refs.Add(-1) > 0 {
+		return
+	}
+	if list, ok := s.events.ready(); ok {
+		list.Close()
+	}
+	s.Reader.Close()
+}
+
+// Timeline is the run by lanes and time.
+func (s *Snapshot) Timeline() (*timeline.Timeline, error) {
+	return s.timeline.get(func() (*timeline.Timeline, error) {
+		var opt timeline.Options
+		if s.Span.From > 0 || s.Span.To < s.Model.Wall() {
+			opt.Known = &s.Span
+		}
+		return timeline.Build(s.ctx, s.Model, opt)
+	})
+}
+
+// Index finds CFs, DFs and code fragments.
+func (s *Snapshot) Index() (*story.Index, error) {
+	return s.search.get(func() (*story.Index, error) {
+		t, err := s.Timeline()
+		if err != nil {
+			return nil, err
+		}
+		return story.NewIndex(t), nil
+	})
+}
+
+// Events is the list of all events.
+func (s *Snapshot) Events() (*eventlist.List, error) {
+	return s.events.get(func() (*eventlist.List, error) { return eventlist.Open(s.Reader, s.Model), nil })
+}
+
+// Fragments is the run by code fragments.
+func (s *Snapshot) Fragments() (*fragments.Index, error) {
+	return s.fragments.get(func() (*fragments.Index, error) {
+		t, err := s.Timeline()
+		if err != nil {
+			return nil, err
+		}
+		var pieces slou.Walk // of a part of the run the timeline has less than all
+		if t.Whole() {
+			pieces = t.Visit
+		}
+		return fragments.Build(s.ctx, s.Model, pieces)
+	})
+}
+
+// Graph draws the run as graphs.
+func (s *Snapshot) Graph() (*graph.Graph, error) {
+	return s.graph.get(func() (*graph.Graph, error) {
+		t, err := s.Timeline()
+		if err != nil {
+			return nil, err
+		}
+		x, err := s.Fragments()
+		if err != nil {
+			return nil, err
+		}
+		return graph.New(t, x), nil
+	})
+}
+
+// Properties are those of nodes and links.
+func (s *Snapshot) Properties() (properties.Set, error) {
+	return s.static.get(func() (properties.Set, error) { return properties.FromModel(s.ctx, s.Model, s.Reader) })
+}
+
+// Balance is what is left over at the end of the run though it should have gone; nothing of a run without an end.
+func (s *Snapshot) Balance() ([]properties.Violation, error) {
+	return s.balance.get(func() ([]properties.Violation, error) {
+		if s.Model.Killed {
+			return nil, nil
+		}
+		set, err := s.Properties()
+		if err != nil {
+			return nil, err
+		}
+		return set.Balance(), nil
+	})
+}
+
+// Report is what all analyses tell, with its sentences in a language, "en" or "ru".
+func (s *Snapshot) Report(lang string) (*report.Everything, error) {
+	all, err := s.report.get(func() (*report.Everything, error) {
+		return report.Compute(s.ctx, s.Model, report.Wanted{Splits: []string{"node", "worker", "code", "index:0"}})
+	})
+	if err != nil {
+		return nil, err
+	}
+	return all.In(lang), nil
+}
+
+// ReportJSON is what `whyslow report --json` writes, in a language.
+func (s *Snapshot) ReportJSON(lang string) ([]byte, error) {
+	text := &s.english
+	if lang == "ru" {
+		text = &s.russian
+	}
+	return text.get(func() ([]byte, error) {
+		all, err := s.Report(lang)
+		if err != nil {
+			return nil, err
+		}
+		if err := all.FactorsError(); err != nil {
+			return nil, fmt.Errorf("the factors cannot be computed: %w", err)
+		}
+		var b bytes.Buffer
+		err = report.JSON(&b, all, report.Options{})
+		return b.Bytes(), err
+	})
+}
+
+// Compared is one side of a comparison.
+func (s *Snapshot) Compared() (compare.Run, error) {
+	all, err := s.Report("en")
+	if err == nil {
+		err = all.FactorsError()
+	}
+	if err != nil {
+		return compare.Run{}, err
+	}
+	return compare.Run{Name: s.name, SLOU: all.SLOU, Critical: all.Critical, Series: all.Series}, nil
+}
+
+// CFCounts is the number of CFs by number of their code fragment.
+func (s *Snapshot) CFCounts() []int64 {
+	counts, _ := s.counts.get(func() ([]int64, error) {
+		counts := make([]int64, len(s.Model.Codes))
+		for cf := range s.Model.CFs() {
+			counts[s.Model.CodeOf(cf)]++
+		}
+		return counts, nil
+	})
+	return counts
+}
+
+// Kinds counts the events of every kind, most first.
+func (s *Snapshot) Kinds() []report.Kind {
+	list := []report.Kind{}
+	for k, n := range s.Model.Count {
+		if n > 0 {
+			list = append(list, report.Kind{Event: trace.Kind(k).String(), Count: n})
+		}
+	}
+	slices.SortFunc(list, func(a, b report.Kind) int {
+		return cmp.Or(cmp.Compare(b.Count, a.Count), cmp.Compare(a.Event, b.Event))
+	})
+	return list
+}

@@ -1,0 +1,223 @@
+package report
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/whyslow/whyslow/internal/analysis/slou"
+	"github.com/whyslow/whyslow/internal/show/report/svg"
+	"github.com/whyslow/whyslow/internal/words"
+	"github.com/whyslow/whyslow/trace"
+)
+
+// HTML writes all there is to tell about a run as one HTML file that needs nothing else: no network, no script to be read.
+func HTML(w io.Writer, all *Everything, _ Options) error {
+	p := &page{Title: title(all), Sections: sections(all),
+		Footer: "Written by whyslow. What the words mean is explained in docs/reading-the-report.md; all numbers are in the JSON report (whyslow report --json)."}
+	return p.write(w)
+}
+
+// sections makes the sections of the page.
+func sections(all *Everything) (out []section) {
+	h := &htmlFace{all}
+	for _, s := range []section{
+		{"summary", "Summary", h.summary()},
+		{"why", "Why it is slow", h.why()},
+		{"factors", "Factors", h.factors()},
+		{"pgas", "PGAS", h.pgasSection()},
+		{"time", "Over time", h.overTime()},
+		{"blame", "Who is to blame", h.blame()},
+		{"path", "Critical path", h.path()},
+		{"balance", "Balance", h.balance()},
+		{"memory", "Memory and traffic", h.memory()},
+		{"correctness", "Correctness", h.correctness()},
+		{"facts", "The run", h.facts()},
+	} {
+		if len(s.Blocks) > 0 && !(all.onlyRegions() && slices.Contains(cfSections, s.ID)) {
+			out = append(out, s)
+		}
+	}
+	return out
+}
+
+// cfSections are the sections about CFs and DFs.
+var cfSections = []string{"blame", "path", "balance", "memory", "correctness"}
+
+// htmlFace makes the sections.
+type htmlFace struct {
+	*Everything
+}
+
+func title(all *Everything) string {
+	if all.Run != nil && all.Run.Info.Program != "" {
+		return all.Run.Info.Program
+	}
+	if all.SLOU != nil && all.SLOU.Program != "" {
+		return all.SLOU.Program
+	}
+	return "A program without a name"
+}
+
+// endings say how a run ended.
+var endings = map[string]string{
+	trace.EndedDone:        "It ran to its end.",
+	trace.EndedFailed:      "It failed.",
+	trace.EndedStuck:       "It could not finish: CFs were left that waited for DFs that never came.",
+	trace.EndedInterrupted: "It was interrupted.",
+}
+
+func (h *htmlFace) summary() (out []block) {
+	var tiles []tile
+	if r := h.Run; r != nil {
+		how := endings[r.Info.Ended]
+		if how == "" {
+			how = "The trace does not say how it ended: it was killed, crashed, or still runs."
+		}
+		if m := strings.TrimSpace(r.Info.Message); m != "" {
+			how += " " + m
+		}
+		where := words.Count(int64(r.Nodes), "node") + ", " + words.Count(int64(r.Workers), "worker")
+		if h.onlyRegions() {
+			where = words.Count(int64(r.Workers), "thread")
+		}
+		when := ""
+		if !r.Info.Started.IsZero() {
+			when = " Started " + r.Info.Started.Format("2006-01-02 15:04:05 MST") + "."
+		}
+		out = append(out, para("%s took %s on %s.%s %s", title(h.Everything), words.Duration(r.WallNS), where, when, how))
+		tiles = append(tiles, tile{words.Duration(r.WallNS), "from start to end", ""})
+	}
+	if r := h.SLOU; r != nil {
+		for i, s := range shares(&r.Factors) {
+			f := factorNames[i]
+			value := "not recorded"
+			if s != nil {
+				value = words.Percent(s.NS, r.TotalNS)
+			}
+			tiles = append(tiles, tile{value, f.name, strings.ToLower(f.letter)})
+		}
+	}
+	if c := h.Critical; c != nil && c.Work != nil {
+		tiles = append(tiles, tile{fmt.Sprintf("%.1f", c.Work.Parallelism), "average parallelism", ""})
+	}
+	out = append(out, block{Tiles: tiles})
+	if r := h.SLOU; r != nil {
+		out = append(out, block{Figure: &figure{Plot: plotCell(svg.Strip("Shares of all processor time: "+sharesInWords(&r.Factors, r.TotalNS), 26, factorParts(&r.Factors, r.TotalNS, true))).Plot,
+			Legend: factorLegend(r), Caption: "All processor time, " + words.Duration(r.TotalNS) + ": workers x wall clock, and the cores the run-time system used beside them."}})
+	}
+	for _, f := range h.Failed {
+		if errors.Is(f.Err, errNoCFs) {
+			continue
+		}
+		out = append(out, block{Warning: fmt.Sprintf("An analysis failed (%s): %s", f.Analysis, f.Why)})
+	}
+	for _, s := range h.Warnings() {
+		out = append(out, block{Warning: s})
+	}
+	return out
+}
+
+// goodUseful is the share of useful work above which a run is not slow.
+const goodUseful = 0.95
+
+func (h *htmlFace) why() []block {
+	if h.SLOU == nil {
+		return []block{h.failed(analysisSLOU)}
+	}
+	var list []string
+	for i := range h.Advice {
+		a := &h.Advice[i]
+		list = append(list, strings.TrimSpace(fmt.Sprintf("%s Gain: %s. %s", a.Text, gain(a, h.SLOU), a.Bound)))
+	}
+	for _, f := range h.Failed {
+		if f.Analysis == analysisAdvice {
+			return []block{h.failed(analysisAdvice)}
+		}
+	}
+	if len(list) == 0 {
+		if u := h.SLOU.Factors.U; u != nil && float64(u.NS) >= goodUseful*float64(h.SLOU.TotalNS) {
+			return []block{para("It is not: %s of all processor time was useful work. Only faster user code, or more workers, would make it quicker.", words.Percent(u.NS, h.SLOU.TotalNS))}
+		}
+		return []block{para("Nothing stands out: no single reason explains much of the lost time.")}
+	}
+	return []block{para("The reasons, the one with the largest possible gain first. Gains of several may be of the same time."), {List: list}}
+}
+
+// sharesInWords is the text alternative of a bar of factors.
+func sharesInWords(f *slou.Factors, total int64) string {
+	var list []string
+	for i, s := range shares(f) {
+		if s != nil {
+			list = append(list, factorNames[i].name+" "+words.Percent(s.NS, total))
+		}
+	}
+	return strings.Join(list, ", ")
+}
+
+// factorParts are the pieces of a bar of factors; with their parts as shades.
+func factorParts(f *slou.Factors, total int64, parts bool) (out []svg.Part) {
+	rest := total
+	for i, s := range shares(f) {
+		if s == nil {
+			continue
+		}
+		rest -= s.NS
+		class := strings.ToLower(factorNames[i].letter)
+		tip := fmt.Sprintf("%s: %s, %s", factorNames[i].name, words.Percent(s.NS, total), words.Duration(s.NS))
+		list := slou.Largest(s.Parts)
+		if !parts || len(list) == 0 {
+			out = append(out, svg.Part{Class: class, Value: float64(s.NS), Tip: tip})
+			continue
+		}
+		for j, p := range list {
+			out = append(out, svg.Part{Class: shade(class, j), Value: float64(p.NS),
+				Tip: fmt.Sprintf("%s.%s%s: %s, %s", factorNames[i].letter, p.Name, inWords(factorNames[i].letter, p.Name), words.Percent(p.NS, total), words.Duration(p.NS))})
+		}
+	}
+	if rest > 0 {
+		out = append(out, svg.Part{Class: "x", Value: float64(rest), Tip: fmt.Sprintf("not divided: %s, %s", words.Percent(rest, total), words.Duration(rest))})
+	}
+	return out
+}
+
+// shade is the class of the i-th part of a factor.
+func shade(class string, i int) string {
+	if i == 0 {
+		return class
+	}
+	return fmt.Sprintf("%s p%d", class, min(i, 5))
+}
+
+// sentence begins with a capital letter, or with the name of an operation as it is, and ends with a full stop.
+func sentence(s string) string {
+	if first, _, _ := strings.Cut(s, " "); strings.Contains(first, "_") {
+		return strings.TrimSuffix(s, ".") + "."
+	}
+	r, n := utf8.DecodeRuneInString(s)
+	return string(unicode.ToUpper(r)) + strings.TrimSuffix(s[n:], ".") + "."
+}
+
+// inWords explains a part of a factor: " (ready on other nodes)"; "" where its name says all.
+func inWords(factor, part string) string {
+	if words := partWords[part]; words != "" && factor != "W" && factor != "L" {
+		return " (" + words + ")"
+	}
+	return ""
+}
+
+func factorLegend(r *slou.Result) (out []key) {
+	for i, s := range shares(&r.Factors) {
+		if s != nil {
+			out = append(out, key{strings.ToLower(factorNames[i].letter), factorNames[i].name})
+		}
+	}
+	if r.UndividedNS > 0 {
+		out = append(out, key{"x", "not divided"})
+	}
+	return out
+}

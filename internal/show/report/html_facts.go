@@ -1,0 +1,78 @@
+package report
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/whyslow/whyslow/internal/words"
+)
+
+// facts: what is known of the run itself.
+func (h *htmlFace) facts() []block {
+	r := h.Run
+	if r == nil {
+		return nil
+	}
+	info := r.Info
+	g := newGrid("The run", "what", "value")
+	g.Plain = true
+	add := func(what, value string) {
+		if value != "" {
+			g.add([]cell{word(what), word(value)})
+		}
+	}
+	add("program", info.Program)
+	add("arguments", strings.Join(info.Args, " "))
+	add("command line", strings.Join(info.CommandLine, " "))
+	if !info.Started.IsZero() {
+		add("started", info.Started.Format("2006-01-02 15:04:05.000 MST"))
+	}
+	add("ended", info.Ended)
+	if info.Exit != 0 {
+		add("exit code", fmt.Sprint(info.Exit))
+	}
+	add("message", info.Message)
+	add("wall clock", fmt.Sprintf("%s (%d ns)", words.Duration(r.WallNS), r.WallNS))
+	add("nodes, workers", fmt.Sprintf("%s, %s", words.Count(int64(r.Nodes), "node"), words.Count(int64(r.Workers), "worker")))
+	add("clock", info.Clock)
+	add("thread clock", info.ThreadClock)
+	add("events switched off", strings.Join(info.Off, ", "))
+	for _, k := range slices.Sorted(maps.Keys(info.Versions)) {
+		add(k, info.Versions[k])
+	}
+	for _, k := range slices.Sorted(maps.Keys(info.Settings)) {
+		add(k, info.Settings[k])
+	}
+	if h.SLOU != nil && h.SLOU.DataInputs {
+		add("inputs", "data only: CFs wait for their DFs, not for what created them")
+	}
+	out := []block{{Table: g}}
+	if h.SLOU != nil && len(h.SLOU.Hosts) > 0 {
+		g := newGrid("Hosts", "host", "#cores", "#workers")
+		for _, x := range h.SLOU.Hosts {
+			cores := number(x.Cores)
+			if x.Cores == 0 {
+				cores = none()
+			}
+			g.row(word(x.Host), cores, number(x.Workers))
+		}
+		out = append(out, block{Table: g})
+	}
+	for _, p := range r.Problems {
+		out = append(out, block{Warning: "The trace: " + p})
+	}
+	if h.SLOU != nil {
+		for _, p := range h.SLOU.Problems {
+			if !slices.Contains(r.Problems, p) {
+				out = append(out, block{Warning: "The trace: " + p})
+			}
+		}
+	}
+	kinds := newGrid(fmt.Sprintf("%d events read, %d known to be lost", r.Events, r.Lost), "event", "#count")
+	for _, k := range r.Kinds {
+		kinds.row(word(k.Event), number(k.Count))
+	}
+	return append(out, block{Details: &details{"Events by kind", []block{{Table: kinds}}}})
+}

@@ -1,0 +1,321 @@
+package report
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"path"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/whyslow/whyslow/internal/analysis/pattern"
+	"github.com/whyslow/whyslow/internal/analysis/slou"
+	"github.com/whyslow/whyslow/internal/words"
+	"github.com/whyslow/whyslow/trace"
+)
+
+// What the search for patterns found in a run with regions, arranged for the faces. pgas_terminal.go shows it in a terminal,
+// pgas_html.go and pgas_cube.go on the page, pgas_csv.go as a table.
+//
+// A run of regions alone, without CFs, has no critical path through CFs, no DFs to be held and nobody to blame for their
+// lateness: those analyses are not tried, and errNoCFs says why. Its call paths, patterns and late threads stand in their place.
+
+// errNoCFs is why analyses of CFs are not done.
+var errNoCFs = errors.New("the program ran no CFs; call paths and patterns take their place")
+
+// onlyRegions tells whether the run has regions and no CFs.
+func (a *Everything) onlyRegions() bool {
+	return a.Pattern != nil && a.model != nil && slou.OnlyRegions(a.model)
+}
+
+// needCFs makes of an analysis one that is not done where there are no CFs.
+func (a *Everything) needCFs(do func() error) func() error {
+	return func() error {
+		if slou.OnlyRegions(a.model) {
+			return errNoCFs
+		}
+		return do()
+	}
+}
+
+// pgas is a pattern.Result with the sums that the faces show.
+type pgas struct {
+	*pattern.Result
+	total    []int64   // by metric, over all call paths and threads
+	byThread [][]int64 // by metric, then thread
+	byCall   [][]int64 // by metric, then call path; of the call path itself
+	children [][]int   // by metric
+}
+
+// newPGAS arranges a result; nil of nil.
+func newPGAS(r *pattern.Result) *pgas {
+	if r == nil || len(r.Metrics) == 0 {
+		return nil
+	}
+	p := &pgas{Result: r, total: make([]int64, len(r.Metrics)), children: make([][]int, len(r.Metrics))}
+	for i := range r.Metrics {
+		m := &r.Metrics[i]
+		threads, calls := make([]int64, len(r.Threads)), make([]int64, len(r.Calls))
+		for _, row := range m.Rows {
+			for t, v := range row.Values {
+				threads[t] += v
+				calls[row.Call] += v
+				p.total[i] += v
+			}
+		}
+		p.byThread, p.byCall = append(p.byThread, threads), append(p.byCall, calls)
+		if m.Parent >= 0 {
+			p.children[m.Parent] = append(p.children[m.Parent], i)
+		}
+	}
+	return p
+}
+
+// metric finds a metric, -1 if it is not there.
+func (p *pgas) metric(id string) int {
+	return slices.IndexFunc(p.Metrics, func(m pattern.Metric) bool { return m.ID == id })
+}
+
+// ofThread is a metric of one thread.
+func (p *pgas) ofThread(id string, thread int) int64 {
+	if i := p.metric(id); i >= 0 {
+		return p.byThread[i][thread]
+	}
+	return 0
+}
+
+// depth is how many metrics stand above one.
+func (p *pgas) depth(metric int) (n int) {
+	for at := p.Metrics[metric].Parent; at >= 0; at = p.Metrics[at].Parent {
+		n++
+	}
+	return n
+}
+
+// inTime tells whether a metric is a part of all time.
+func (p *pgas) inTime(metric int) bool {
+	for ; metric > 0; metric = p.Metrics[metric].Parent {
+		if metric < 0 {
+			return false
+		}
+	}
+	return metric == 0
+}
+
+// functionKind is the kind of functions of the program.
+var functionKind = trace.Function.String()
+
+// otherWaits are metrics that are waiting without being one of the twelve patterns.
+var otherWaits = []string{"wait-at-start-end", "await"}
+
+func isWait(m *pattern.Metric) bool { return m.Pattern > 0 || slices.Contains(otherWaits, m.ID) }
+
+// patterns are the metrics that are waiting and in no other such: the factor W.
+func (p *pgas) patterns() (out []int) {
+	for i := range p.Metrics {
+		m := &p.Metrics[i]
+		if !isWait(m) || m.Reading != "" || !p.inTime(i) {
+			continue
+		}
+		inner := false
+		for at := m.Parent; at >= 0; at = p.Metrics[at].Parent {
+			inner = inner || isWait(&p.Metrics[at])
+		}
+		if !inner {
+			out = append(out, i)
+		}
+	}
+	return out
+}
+
+// waited is what a thread lost to patterns.
+func (p *pgas) waited(thread int) (ns int64) {
+	for _, i := range p.patterns() {
+		ns += p.byThread[i][thread]
+	}
+	return ns
+}
+
+// threadName names a thread: "3", or "3.1" where nodes have several.
+func (p *pgas) threadName(i int) string {
+	if i < 0 || i >= len(p.Threads) {
+		return "?"
+	}
+	t := &p.Threads[i]
+	s := strconv.Itoa(t.Node)
+	if slices.ContainsFunc(p.Threads, func(t pattern.Thread) bool { return t.Stream > 0 }) {
+		s += "." + strconv.Itoa(t.Stream)
+	}
+	return s
+}
+
+// regionName is the name of what is called at a call path.
+func (p *pgas) regionName(call int) string { return p.Regions[p.Calls[call].Region].Name }
+
+// place is where a call path's last call stands: "is.c:12", "" where that is not known.
+func (p *pgas) place(call int) string {
+	return lineOf(p.Calls[call].File, p.Calls[call].Line)
+}
+
+// lineOf is a place in the source without its folders, "" where it is not known.
+func lineOf(file string, line int) string {
+	if file == "" {
+		return ""
+	}
+	s := path.Base(file)
+	if line > 0 {
+		s += fmt.Sprintf(":%d", line)
+	}
+	return s
+}
+
+// callName is what a call path ends with: "upc_barrier (is.c:12)".
+func (p *pgas) callName(call int) string {
+	if at := p.place(call); at != "" && call > 0 {
+		return p.regionName(call) + " (" + at + ")"
+	}
+	return p.regionName(call)
+}
+
+// callPath writes a call path: "main > rank > upc_barrier (is.c:12)".
+func (p *pgas) callPath(call int) string {
+	s := p.callName(call)
+	if call == 0 {
+		return s
+	}
+	for up := p.Calls[call].Parent; up > 0; up = p.Calls[up].Parent {
+		s = p.regionName(up) + " > " + s
+	}
+	return s
+}
+
+// loss is what one pattern cost at one call path.
+type loss struct {
+	metric, call int
+	ns           int64
+	late         *pattern.Late // who came last, nil where nobody did
+}
+
+// losses are the patterns by call path, largest first.
+func (p *pgas) losses() (out []loss) {
+	for _, i := range p.patterns() {
+		for call, ns := range p.byCall[i] {
+			if ns > 0 {
+				out = append(out, loss{i, call, ns, p.lateAt(i, call)})
+			}
+		}
+	}
+	slices.SortStableFunc(out, func(a, b loss) int { return cmp.Compare(b.ns, a.ns) })
+	return out
+}
+
+// lateAt is who made others wait most at a call path.
+func (p *pgas) lateAt(metric, call int) *pattern.Late {
+	var best *pattern.Late
+	for i := range p.Late {
+		if l := &p.Late[i]; l.Metric == metric && l.Call == call && (best == nil || l.NS > best.NS) {
+			best = l
+		}
+	}
+	return best
+}
+
+// efficiency is how much of their time the threads worked, and what that is the product of.
+func efficiency(r *slou.Result) string {
+	var sum, most, n int64
+	for i := range r.Nodes {
+		for j := range r.Nodes[i].Workers {
+			u := r.Nodes[i].Workers[j].Factors.U
+			if u == nil {
+				return ""
+			}
+			sum, most, n = sum+u.NS, max(most, u.NS), n+1
+		}
+	}
+	if sum == 0 || r.WallNS == 0 || r.Loss.NS > 0 {
+		return ""
+	}
+	return fmt.Sprintf("%s = load balance %s x communication efficiency %s",
+		words.Percent(sum, n*r.WallNS), words.Percent(sum, n*most), words.Percent(most, r.WallNS))
+}
+
+// imbalance names the function whose time is spread most unevenly, a sentence; "" where it is even. That operations take
+// different times follows from that.
+func (p *pgas) imbalance() string {
+	over := p.metric("overload")
+	if over < 0 || p.total[over] == 0 {
+		return ""
+	}
+	call, sum := -1, int64(0)
+	for c, v := range p.byCall[over] {
+		if p.Regions[p.Calls[c].Region].Kind != functionKind || v == 0 {
+			continue
+		}
+		if sum += v; call < 0 || v > p.byCall[over][call] {
+			call = c
+		}
+	}
+	if call < 0 || float64(sum) < seldom*float64(p.total[0]) {
+		return ""
+	}
+	var above []string
+	for _, row := range p.Metrics[over].Rows {
+		if row.Call != call {
+			continue
+		}
+		order := largest(row.Values)
+		for _, t := range order[:min(len(order), 3)] {
+			if row.Values[t] > 0 {
+				above = append(above, fmt.Sprintf("thread %s by %s", p.threadName(t), words.Duration(row.Values[t])))
+			}
+		}
+	}
+	return fmt.Sprintf("%s of the program's own time above the mean of the threads, most in %s (%s)", words.Duration(sum), p.callPath(call), strings.Join(above, ", "))
+}
+
+// largest gives the indices of a list in the order of its values, largest first.
+func largest(values []int64) []int {
+	order := make([]int, len(values))
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(values[b], values[a]) })
+	return order
+}
+
+// syncWords write the modes of a collective as a user does.
+func syncWords(sync string) string {
+	if sync == "" {
+		return ""
+	}
+	in, out, _ := strings.Cut(sync, "/")
+	return "IN_" + strings.ToUpper(in) + "SYNC, OUT_" + strings.ToUpper(out) + "SYNC"
+}
+
+// lockName names a lock: "queue_lock (queue.c:12)", or by its number.
+func lockName(l *pattern.Lock) string {
+	if at := lineOf(l.File, l.Line); at != "" {
+		return l.Name + " (" + at + ")"
+	}
+	return l.Name
+}
+
+// amount writes a value in the unit of its metric.
+func amount(v int64, unit pattern.Unit) string {
+	switch unit {
+	case pattern.NS:
+		return words.Duration(v)
+	case pattern.Bytes:
+		return words.Bytes(v)
+	}
+	return strconv.FormatInt(v, 10)
+}
+
+// threadTime are the columns of the table of threads: a title, and the metric it shows.
+var threadTime = []struct{ title, tip, metric string }{
+	{"program", "outside of operations of the run-time system", "program"},
+	{"sync", "barriers, locks, allocation, completion of transfers", "synchronisation"},
+	{"comm", "collectives and transfers", "communication"},
+	{"runtime", "start, end and everything else", "runtime"},
+}

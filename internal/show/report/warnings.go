@@ -1,0 +1,186 @@
+package report
+
+import (
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/whyslow/whyslow/internal/analysis/slou"
+	"github.com/whyslow/whyslow/internal/show/live/properties"
+	"github.com/whyslow/whyslow/internal/words"
+	"github.com/whyslow/whyslow/trace"
+)
+
+// What makes the numbers of a run less certain than they look, in English and Russian: warnings of the factors, faults of
+// the trace, what does not add up at its end.
+
+// Warnings are sentences about what makes the numbers less certain than they look, in the language of the advice; none if the factors could not be computed.
+func (a *Everything) Warnings() []string {
+	if a.SLOU == nil {
+		return nil
+	}
+	return warnings(a.SLOU, words.LangOf(a.lang))
+}
+
+func warnings(res *slou.Result, lang words.Lang) (out []string) {
+	warn := func(english, russian string, args ...any) {
+		out = append(out, words.Say(english, russian, args...).In(lang))
+	}
+	if res.Killed {
+		warn("The trace has no end: the program was killed or crashed. The run is taken to end at the last recorded time.",
+			"У трассы нет конца: программа прервана или завершилась аварийно. Концом запуска считается последнее записанное время.")
+	}
+	if res.Loss.Events > 0 || res.Loss.NS > 0 {
+		what := words.Say("an unknown number of events", "неизвестное число событий")
+		if res.Loss.Events > 0 {
+			what = words.Say("%s", "%s", words.Number{N: int64(res.Loss.Events), What: words.Events})
+		}
+		warn("%s lost: nothing is known of %s of the workers' time (%s), which is in no factor.", "Потеряно %s: о %s времени рабочих потоков (%s) ничего не известно, и ни в один фактор оно не входит.",
+			what, words.Time(res.Loss.NS), words.Share{Part: res.Loss.NS, Whole: res.Loss.NS + res.TotalNS})
+	}
+	for _, m := range res.Missing {
+		if len(m.Factors) > 0 {
+			warn("%s was not recorded: %s cannot be computed.", "События %s не записаны, поэтому нельзя вычислить: %s.", m.Event, factorList(m.Factors))
+		} else {
+			warn("%s was not recorded: %s cannot be told apart from the rest of their factors.", "События %s не записаны, поэтому от остального в их факторах нельзя отличить: %s.", m.Event, factorList(m.Parts))
+		}
+	}
+	for _, h := range res.Hosts {
+		if h.Cores > 0 && h.Workers > h.Cores {
+			name := words.Say("%s", "хосте %s", h.Host)
+			if h.Host == "" {
+				name = words.Say("the host", "одном хосте")
+			}
+			warn("%s share %s on %s: they take turns, so some of the useful time may be waiting for a core. Use at most %s there.",
+				"У %[1]s на %[3]s всего %[2]s: они исполняются по очереди, и часть полезного времени может быть ожиданием ядра. Используйте там не больше %[4]s.",
+				words.Number{N: int64(h.Workers), What: words.OfWorkers}, words.Number{N: int64(h.Cores), What: words.Cores}, name,
+				words.Number{N: int64(h.Cores), What: words.OfWorkers})
+			if u := res.Factors.U; u != nil && u.MeasuredNS < u.NS {
+				warn("%s of the useful time was not measured by a thread's clock and includes pre-emption.",
+					"%s полезного времени измерено не часами самих потоков и включает время, на которое процессор был отобран.", words.Share{Part: u.NS - u.MeasuredNS, Whole: u.NS})
+			}
+		}
+	}
+	if g := res.Messages; g.Violations > 0 {
+		warn("By the clocks of the nodes, %d of %s arrived before being sent. Time on the link counts as 0 for them.", "По часам узлов раньше отправки пришло %d из %s. Время их передачи считается равным 0.",
+			g.Violations, words.Number{N: g.Count, What: words.OfMessages})
+	}
+	if g := res.Messages; g.Repaired > 0 {
+		warn("By the clocks of the processes, %d of %s between them arrived before being sent. Clocks were put forward by up to %s so that these do not.",
+			"По часам процессов раньше отправки пришло %d из %s между ними. Часы передвинуты вперёд, самое большее на %s, чтобы эти сообщения приходили после отправки.",
+			g.Repaired, words.Number{N: g.Crossing, What: words.OfMessages}, words.Time(g.RepairMaxNS))
+	}
+	if res.Messages.Half > 0 {
+		warn("Only one end was recorded of %s; their time on the link counts as 0.", "Только отправка или только приход записаны у %s; время их передачи считается равным 0.",
+			words.Number{N: res.Messages.Half, What: words.OfMessages})
+	}
+	if res.Unfinished > 0 {
+		warn("%s started and did not end.", "Начаты, но не закончены %s.", words.Number{N: int64(res.Unfinished), What: words.CFs})
+	}
+	for _, s := range res.Splits {
+		if index, ok := strings.CutPrefix(s.By, "index:"); ok && !slices.ContainsFunc(s.Groups, func(g slou.Group) bool { return !g.Rest }) {
+			warn("No CF that ran has an index %s in its label (the first is 0), so there is nothing to split by.",
+				"Индекса %s нет в метке ни одного исполненного ФВ (первый — 0), так что делить не по чему.", index)
+		}
+	}
+	return out
+}
+
+// factorList are factors, "S", or parts of them, "S.here": in English as they are, in Russian in words.
+type factorList []string
+
+var russianFactors = map[string]string{"U": "Полезная работа", "S": "Голодание", "L": "Задержка связи", "O": "Накладные расходы", "W": "Ожидание"}
+
+var russianParts = map[string]string{"nowhere": "готового нет нигде", "here": "готовое есть на этом узле", "elsewhere": "готовое есть на других узлах",
+	"create": "создание ФВ", "request": "до запроса ФД", "send": "до отправки ФД", "deliver": "от прихода ФД до готовности ФВ", "dispatch": "от готовности ФВ до старта",
+	"preempt": "процессор отобран", "steal": "перехват ФВ", "extra": "ядра сверх рабочих потоков"}
+
+// In joins them.
+func (f factorList) In(lang words.Lang) string {
+	if lang == words.English {
+		return strings.Join(f, ", ")
+	}
+	names := make([]string, len(f))
+	for i, s := range f {
+		factor, part, _ := strings.Cut(s, ".")
+		if names[i] = russianFactors[factor]; part != "" {
+			names[i] += " (" + russianParts[part] + ")"
+		}
+	}
+	return strings.Join(names, ", ")
+}
+
+// Problem says what is wrong with a trace, in "en" or "ru". Details that only the developers of the format need are in
+// English alone.
+func Problem(p trace.Problem, lang string) string {
+	if words.LangOf(lang) == words.English {
+		return p.String()
+	}
+	s := p.File + ": "
+	say := func(russian string, args ...any) { s += words.Say("", russian, args...).In(words.Russian) }
+	switch {
+	case p.Kind == trace.Missing && p.Node >= 0:
+		say("файла узла %d нет, или он пуст", p.Node)
+	case p.Kind == trace.Missing:
+		say("нет и других файлов")
+	case p.Kind == trace.Unwritten:
+		say("записано не всё: на диске не было места, или он отказал")
+	case p.Kind == trace.Truncated:
+		say("файл обрывается, смещение %d", p.Offset)
+	case p.Kind == trace.Unfinished && p.Stream >= 0:
+		say("поток событий %d кончается раньше программы: она прервана или завершилась аварийно", p.Stream)
+	case p.Kind == trace.Unfinished:
+		say("файл не закончен, событий в нём нет")
+	default:
+		say("данные повреждены или потеряны, смещение %d", p.Offset)
+	}
+	if p.Events > 0 {
+		say("; потеряно %s", words.Number{N: int64(p.Events), What: words.Events})
+	}
+	if p.Timed && p.Kind != trace.Unfinished {
+		from, to := words.Say("", " с %d нс", p.From), words.Say("", " до %d нс", p.To)
+		if p.From == math.MinInt64 {
+			from = words.Say("", " с начала")
+		}
+		if p.To == math.MaxInt64 {
+			to = words.Say("", " до конца")
+		}
+		say("; в потоке событий %d нет событий%s%s", p.Stream, from, to)
+	}
+	return s
+}
+
+// russianLeftovers say what is left of a property at the end, more than nothing and less.
+var russianLeftovers = map[string][2]string{
+	"cfs":         {"созданы, но не исполнены до конца ФВ: %d", "закончено больше ФВ, чем создано: на %d"},
+	"running":     {"всё ещё исполняются ФВ: %d", "исполнений закончено больше, чем начато: на %d"},
+	"copies":      {"сохранены и не удалены копии ФД: %d", "удалены копии ФД, которые не были сохранены: %d"},
+	"bytes":       {"всё ещё занято байт: %d", "освобождено больше байт, чем было занято: на %d"},
+	"inner":       {"остались внутренние связи ФВ и ФД: %d", "внутренних связей ФВ и ФД закончилось больше, чем началось: на %d"},
+	"outer":       {"остались связи с другими узлами: %d", "связей с другими узлами закончилось больше, чем началось: на %d"},
+	"ready_queue": {"в очереди остались готовые ФВ: %d", "длина очереди готовых ФВ меньше нуля: -%d"},
+	"moving":      {"отправлены с узла и никуда не пришли ФВ: %d", "пришло больше ФВ, чем было отправлено: на %d"},
+	"dfs":         {"созданы и не уничтожены ФД: %d", "уничтожено больше ФД, чем создано: на %d"},
+	"send_queue":  {"в очереди остались сообщения: %d", "длина очереди сообщений меньше нуля: -%d"},
+	"messages":    {"отправлены, но не получены сообщения: %d", "получены сообщения, которых никто не отправлял: %d"},
+}
+
+// Leftover says what does not add up at the end of a run, in "en" or "ru".
+func Leftover(v properties.Violation, lang string) string {
+	forms, ok := russianLeftovers[v.What]
+	if words.LangOf(lang) == words.English || !ok {
+		return v.Text
+	}
+	var where words.Text
+	switch {
+	case v.Link != "":
+		where = words.Say("", "связь %s: ", v.Link)
+	case v.Node >= 0:
+		where = words.Say("", "узел %d: ", v.Node)
+	}
+	form, n := forms[0], v.Value
+	if n < 0 {
+		form, n = forms[1], -n
+	}
+	return words.Say("", "%s"+form, where, n).In(words.Russian)
+}

@@ -1,0 +1,356 @@
+package eventlist
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/whyslow/whyslow/internal/words"
+	"github.com/whyslow/whyslow/trace"
+)
+
+// segment is a piece of a parsed sentence: text, a field, or a group that may be left out.
+type segment struct {
+	text  string
+	field int // -1: none
+	typ   trace.FieldType
+	form  string
+	usual uint64 // the field's value that tells nothing
+	group []segment
+}
+
+// parse makes segments of a sentence. The sentences are constants, so that one is wrong shows in any test.
+func parse(spec *trace.KindSpec, s string) ([]segment, string) {
+	var out []segment
+	for s != "" {
+		switch s[0] {
+		case '[':
+			var group []segment
+			group, s = parse(spec, s[1:])
+			out = append(out, segment{field: -1, group: group})
+		case ']':
+			return out, s[1:]
+		case '{':
+			name, rest, ok := strings.Cut(s[1:], "}")
+			name, form, _ := strings.Cut(name, ":")
+			i := slices.IndexFunc(spec.Fields, func(f trace.Field) bool { return f.Name == name })
+			if !ok || i < 0 {
+				panic(fmt.Sprintf("%s has no field %q", spec, name))
+			}
+			out = append(out, segment{field: i, typ: spec.Fields[i].Type, form: form, usual: spec.Fields[i].Default})
+			s = rest
+		default:
+			n := strings.IndexAny(s, "[]{")
+			if n < 0 {
+				n = len(s)
+			}
+			out = append(out, segment{text: s[:n], field: -1})
+			s = s[n:]
+		}
+	}
+	return out, ""
+}
+
+// small letters are for searching.
+type letters uint8
+
+const (
+	asWritten letters = iota
+	small
+	lettersCount
+)
+
+// sentences are those of kindTexts, parsed.
+var sentences = func() (list [trace.FirstUserKind][languages][lettersCount][]segment) {
+	for k, texts := range kindTexts {
+		for lang, text := range texts {
+			list[k][lang][asWritten], _ = parse(k.Spec(), text)
+			list[k][lang][small], _ = parse(k.Spec(), string(lower(nil, []byte(text))))
+		}
+	}
+	return list
+}()
+
+// writer writes sentences.
+type writer struct {
+	l *List
+	*node
+	lang    Lang
+	letters letters
+	b       []byte
+}
+
+// text appends what is not known to be in small letters, if it must be.
+func (w *writer) text(s string) {
+	if w.letters == small {
+		w.b = lower(w.b, []byte(s))
+	} else {
+		w.b = append(w.b, s...)
+	}
+}
+
+// sentence appends what an event says.
+func (w *writer) sentence(k trace.Kind, args []uint64) {
+	if k < trace.FirstUserKind && sentences[k][w.lang][w.letters] != nil {
+		w.segments(sentences[k][w.lang][w.letters], args)
+		return
+	}
+	s := w.shape(k)
+	if s == nil {
+		w.b = strconv.AppendUint(append(w.b, kindWord[w.lang]...), uint64(k), 10)
+		for i, v := range args {
+			w.b = append(w.b, ':', ' ')
+			if i > 0 {
+				w.b = append(w.b[:len(w.b)-2], ',', ' ')
+			}
+			w.b = strconv.AppendInt(w.b, int64(v), 10)
+		}
+		return
+	}
+	w.text(s.spec.Name)
+	for i, f := range s.spec.Fields {
+		sep := ", "
+		if i == 0 {
+			sep = ": "
+		}
+		w.b = append(w.b, sep...)
+		w.text(f.Name)
+		w.b = append(w.b, '=')
+		w.value(f.Type, "", args[i:])
+	}
+}
+
+func (w *writer) segments(list []segment, args []uint64) {
+	for i := range list {
+		s := &list[i]
+		switch {
+		case s.group != nil:
+			if tells(s.group, args) {
+				w.segments(s.group, args)
+			}
+		case s.field >= 0:
+			w.value(s.typ, s.form, args[s.field:])
+		default:
+			w.b = append(w.b, s.text...)
+		}
+	}
+}
+
+// tells tells whether any field of a group has something to tell.
+func tells(group []segment, args []uint64) bool {
+	for i := range group {
+		if s := &group[i]; s.field >= 0 && args[s.field] != 0 && args[s.field] != s.usual {
+			return true
+		}
+	}
+	return false
+}
+
+// listed is how many elements of a list are told.
+const listed = 4
+
+// value appends the value of a field; that of a list takes all of args.
+func (w *writer) value(t trace.FieldType, form string, args []uint64) {
+	v := args[0]
+	switch t {
+	case trace.FieldCF:
+		w.cf(trace.CF(v))
+	case trace.FieldDF:
+		w.df(trace.DF(v))
+	case trace.FieldMessage:
+		w.b = append(w.b, trace.CF(v).String()...)
+	case trace.FieldSite:
+		w.site(v)
+	case trace.FieldName:
+		w.text(oneLine(w.defs.Name(trace.Name(v))))
+	case trace.FieldReason:
+		if v < uint64(len(reasons)) {
+			w.b = append(w.b, reasons[v][w.lang]...)
+		} else {
+			w.b = strconv.AppendUint(w.b, v, 10)
+		}
+	case trace.FieldFloat:
+		w.text(strconv.FormatFloat(math.Float64frombits(v), 'g', -1, 64)) // NaN, Inf
+	case trace.FieldBytes:
+		w.amount(words.Bytes(int64(v)), int64(v))
+	case trace.FieldUint, trace.FieldNode:
+		w.b = strconv.AppendUint(w.b, v, 10)
+	case trace.FieldInts, trace.FieldDFs:
+		w.list(t, args)
+	case trace.FieldNS, trace.FieldInt:
+		w.int(t, form, int64(v))
+	}
+}
+
+func (w *writer) int(t trace.FieldType, form string, v int64) {
+	switch {
+	case form == "time":
+		w.b = strconv.AppendFloat(w.b, float64(w.clock.correct(v)-w.l.m.Start)/1e9, 'f', 9, 64)
+		w.b = append(append(w.b, ' '), unitWords[w.lang]["s"]...)
+	case t == trace.FieldNS || form == "ns":
+		w.amount(words.Duration(v), v)
+	default:
+		if form == "sign" && v >= 0 {
+			w.b = append(w.b, '+')
+		}
+		w.b = strconv.AppendInt(w.b, v, 10)
+	}
+}
+
+func (w *writer) list(t trace.FieldType, args []uint64) {
+	list := args[1:]
+	n := len(list)
+	if n > listed+1 { // "and 1 more" is no shorter than the one
+		n = listed
+	}
+	for i, v := range list[:n] {
+		if i > 0 {
+			w.b = append(w.b, ", "...)
+		}
+		if t == trace.FieldDFs {
+			w.df(trace.DF(v))
+		} else {
+			w.b = strconv.AppendInt(w.b, int64(v), 10)
+		}
+	}
+	if more := len(list) - n; more > 0 {
+		w.b = strconv.AppendInt(append(w.b, andMore[w.lang][0]...), int64(more), 10)
+		w.b = append(w.b, andMore[w.lang][1]...)
+	}
+}
+
+// cf appends a CF: its label or code fragment and indices, and its number where there are none and many of the kind.
+func (w *writer) cf(id trace.CF) {
+	m := w.l.m
+	if id == 0 {
+		w.b = append(w.b, '-')
+		return
+	}
+	cf := m.FindCF(id)
+	if cf == 0 || m.CodeOf(cf) == 0 {
+		w.text(cfWord[w.lang])
+		w.b = append(w.b, id.String()...)
+		return
+	}
+	t := &w.l.titles[m.SiteOf[cf]]
+	w.b = append(w.b, t.text[w.lang][w.letters]...)
+	indices := m.Label(cf)
+	for _, i := range indices {
+		w.b = append(strconv.AppendInt(append(w.b, '['), int64(i), 10), ']')
+	}
+	if len(indices) == 0 && !t.single {
+		w.b = append(append(append(w.b, " ("...), id.String()...), ')')
+	}
+}
+
+// cfTitle is the name of a CF and its indices, "" where its creation was not recorded.
+func (w *writer) cfTitle(id trace.CF) string {
+	m := w.l.m
+	cf := m.FindCF(id)
+	if cf == 0 || m.CodeOf(cf) == 0 {
+		return ""
+	}
+	return m.CFTitle(cf)
+}
+
+// siteTitle is what the CFs of a statement are called.
+type siteTitle struct {
+	text   [languages][lettersCount]string
+	single bool // the name is enough
+}
+
+// newTitles names the CFs of all statements of the model.
+func (l *List) newTitles() []siteTitle {
+	list := make([]siteTitle, len(l.m.Sites))
+	for i, s := range l.m.Sites {
+		code := l.m.Codes[s.Code]
+		name, kind := s.Label, code.Kind.String()+" "
+		if name == "" {
+			name = code.Name
+		}
+		if strings.HasPrefix(name, kind) {
+			kind = ""
+		}
+		name = oneLine(name)
+		t := &list[i]
+		if code.Kind == trace.Atomic {
+			kind = cfWord[English]
+			t.text[Russian][asWritten] = cfWord[Russian] + name
+		} else {
+			t.text[Russian][asWritten] = cfWord[Russian] + kind + name
+		}
+		t.text[English][asWritten] = kind + name
+		for lang := range t.text {
+			t.text[lang][small] = string(lower(nil, []byte(t.text[lang][asWritten])))
+		}
+		t.single = code.Kind == trace.Sub
+	}
+	return list
+}
+
+// df appends the name of a DF with its indices.
+func (w *writer) df(df trace.DF) {
+	var space [8]int64
+	name, identity, ok := w.defs.DF(df, space[:0])
+	if !ok {
+		w.b = strconv.AppendUint(append(w.b, '#'), uint64(df), 10)
+		return
+	}
+	w.text(oneLine(w.defs.Name(name)))
+	for _, i := range identity[min(2, len(identity)):] { // after the node and number of the name
+		w.b = append(strconv.AppendInt(append(w.b, '['), i, 10), ']')
+	}
+}
+
+// site appends the function that a statement runs.
+func (w *writer) site(v uint64) {
+	code := w.l.m.Codes[w.codeOf(v)]
+	switch {
+	case w.codeOf(v) == 0:
+		w.b = strconv.AppendUint(append(w.b, '#'), v, 10)
+	case code.Kind == trace.Sub || code.Kind == trace.Call:
+		w.text(code.Kind.String() + " " + oneLine(code.Name))
+	default:
+		w.text(oneLine(code.Name))
+	}
+}
+
+// oneLine keeps what programs name anything by from breaking lines.
+func oneLine(s string) string {
+	for i := range len(s) {
+		if s[i] < ' ' || s[i] == 0x7f || s[i] >= utf8.RuneSelf && !utf8.ValidString(s) {
+			quoted := strconv.Quote(s)
+			return quoted[1 : len(quoted)-1]
+		}
+	}
+	return s
+}
+
+// unitWords are the units of package units.
+var unitWords = [languages]map[string]string{
+	{"s": "s"},
+	{"s": "с", "ms": "мс", "us": "мкс", "ns": "нс", "KB": "КБ", "MB": "МБ", "GB": "ГБ", "TB": "ТБ"},
+}
+
+// amount appends a number with a unit in the words of the language.
+func (w *writer) amount(text string, n int64) {
+	if w.lang == English {
+		w.text(text)
+		return
+	}
+	number, unit, _ := strings.Cut(text, " ")
+	w.b = append(w.b, strings.Replace(number, ".", ",", 1)...)
+	w.b = append(w.b, ' ')
+	if word := unitWords[w.lang][unit]; word != "" {
+		unit = word
+	} else { // bytes
+		unit = "байт"
+		if d, h := n%10, n%100; d >= 2 && d <= 4 && (h < 12 || h > 14) {
+			unit = "байта"
+		}
+	}
+	w.text(unit)
+}

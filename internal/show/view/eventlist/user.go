@@ -1,0 +1,74 @@
+package eventlist
+
+import (
+	"context"
+	"math"
+	"runtime"
+
+	"github.com/whyslow/whyslow/internal/model/query"
+	"github.com/whyslow/whyslow/trace"
+)
+
+// UserEvent is an event of a user namespace. Args are valid during the call that it is given to.
+type UserEvent struct {
+	Node int
+	Spec *trace.KindSpec
+	Defs *trace.Defs // of the node
+	Args []uint64    // as trace.Batch.Args
+}
+
+// Workers is how many goroutines UserEvents uses at most.
+func Workers() int { return runtime.GOMAXPROCS(0) }
+
+// UserEvents calls f for the events of user namespaces at and after from and before to, nanoseconds since the start of the run,
+// from several goroutines, in no order; worker, below Workers(), tells which. An interval that begins at 0 or ends at the end
+// of the run has what was recorded before or after it, too. Only blocks that may hold such events are read, once it is
+// known which these are.
+func (l *List) UserEvents(ctx context.Context, from, to int64, f func(worker int, e *UserEvent)) error {
+	ctx, leave, err := l.enter(ctx)
+	if err != nil {
+		return err
+	}
+	defer leave()
+	any := false
+	for _, n := range l.r.Nodes() {
+		any = any || len(l.r.Defs(n).UserKinds()) > 0
+	}
+	if !any {
+		return nil
+	}
+	if err := l.ready(ctx); err != nil {
+		return err
+	}
+	first, last := minTime, maxTime
+	if from > 0 {
+		first = query.Shift(from, l.m.Start)
+	}
+	if to < l.m.Wall() {
+		last = query.Shift(to, l.m.Start) - 1
+	}
+	var blocks []int
+	for _, i := range l.blocksOf(first, last) {
+		if l.blocks[i].kinds.has(trace.Kind(math.MaxUint16)) {
+			blocks = append(blocks, i)
+		}
+	}
+	return parallel(ctx, len(blocks), func(worker, i int) error {
+		b := batches.Get().(*trace.Batch)
+		defer batches.Put(b)
+		e, err := l.read(blocks[i], b)
+		if err != nil {
+			return err
+		}
+		for i, k := range e.kind {
+			if k < trace.FirstUserKind {
+				continue
+			}
+			s := e.shape(k)
+			if t := e.clock.correct(e.time[i]); s != nil && t >= first && t <= last {
+				f(worker, &UserEvent{Node: e.number, Spec: s.spec, Defs: e.defs, Args: e.args(i)})
+			}
+		}
+		return nil
+	})
+}

@@ -1,0 +1,278 @@
+package graph
+
+import (
+	"cmp"
+	"math"
+	"slices"
+
+	"github.com/whyslow/whyslow/internal/model"
+	"github.com/whyslow/whyslow/internal/model/query"
+)
+
+// AroundQuery asks for what is around a CF or a DF.
+type AroundQuery struct {
+	CF    string // "0.17"; or
+	DF    string // its key
+	Depth int    // steps from it, 1 to MaxDepth; 0: 1
+	T     *int64 // time of the states; nil: the end of the run
+	Limit int    // nodes at most, up to MaxLimit; 0: 300
+}
+
+// Bounds of AroundQuery.
+const (
+	MaxDepth = 4
+	MaxLimit = 5000
+)
+
+// States of DFs and CFs. A CF can be absent, too: it has not been created yet.
+const (
+	Absent = "absent" // not there yet
+	Made   = "made"   // created; nobody is known to hold it
+	Held   = "held"   // some node holds a copy
+	Gone   = "gone"   // no node holds a copy any more
+
+	Waiting  = "waiting"
+	Ready    = "ready"
+	Running  = "running"
+	Finished = "finished"
+	Moving   = "moving"
+)
+
+// thing is a CF or a DF.
+type thing struct {
+	cf model.CF
+	df model.DF
+}
+
+// key names a thing, the same while a trace grows.
+func (g *Graph) key(v thing) string {
+	if v.df != 0 {
+		return g.t.DFKey(v.df)
+	}
+	return g.t.CFKey(v.cf)
+}
+
+func (g *Graph) id(v thing) string {
+	if v.df != 0 {
+		return kindDF + g.key(v)
+	}
+	return kindCF + g.key(v)
+}
+
+// Around gives the CFs and DFs around one, those nearest first, each with its state and node at a time. Where there are too many,
+// each of those shown has some of its neighbours shown, of every sort, and More are those next to what is shown, within Depth, that
+// are not. It fails with fs.ErrNotExist where there is no such CF or DF, with fs.ErrInvalid where the query makes no sense.
+func (g *Graph) Around(q AroundQuery) (*CodeGraph, error) {
+	if q.Depth == 0 {
+		q.Depth = 1
+	}
+	if q.Limit == 0 {
+		q.Limit = 300
+	}
+	switch {
+	case (q.CF == "") == (q.DF == ""):
+		return nil, query.Bad("give cf=, a CF such as 0.17, or df=, the key of a DF: one of them")
+	case q.Depth < 1 || q.Depth > MaxDepth:
+		return nil, query.Bad("depth=%d: it must be 1 to %d", q.Depth, MaxDepth)
+	case q.Limit < 1 || q.Limit > MaxLimit:
+		return nil, query.Bad("limit=%d: it must be 1 to %d", q.Limit, MaxLimit)
+	}
+	t := int64(math.MaxInt64)
+	if q.T != nil {
+		t = query.Shift(*q.T, g.m.Start)
+	}
+	var start thing
+	var err error
+	if q.CF != "" {
+		start.cf, err = g.t.FindCF(q.CF)
+	} else {
+		start.df, err = g.t.FindDF(q.DF)
+	}
+	if err != nil {
+		return nil, err
+	}
+	list, more := g.walk(start, q.Depth, q.Limit)
+	out := &CodeGraph{Nodes: []GraphNode{}, Edges: []GraphEdge{}, More: more}
+	places := g.places(list, t)
+	for _, v := range list {
+		if v.df != 0 {
+			out.Nodes = append(out.Nodes, g.dfNode(v.df, t, places[v.df]))
+		} else {
+			out.Nodes = append(out.Nodes, g.cfNode(v.cf, t))
+		}
+	}
+	out.Edges = append(out.Edges, g.edges(list)...)
+	return out, nil
+}
+
+// edges lists those between what is shown, by their ends in the order of the nodes.
+func (g *Graph) edges(list []thing) []GraphEdge {
+	m := g.m
+	number := make(map[thing]int, len(list))
+	for i, v := range list {
+		number[v] = i
+	}
+	type key struct {
+		from, to int
+		kind     edgeKind
+	}
+	sums := map[key]*amount{}
+	add := func(a, b thing, kind edgeKind, bytes int64) {
+		from, ok1 := number[a]
+		to, ok2 := number[b]
+		if ok1 && ok2 {
+			s := at(sums, key{from, to, kind})
+			s.count++
+			s.bytes += bytes
+		}
+	}
+	for _, v := range list {
+		if v.cf == 0 {
+			continue // every edge has a CF at one end, and both ends of "child" are; it is told by the child
+		}
+		add(thing{cf: m.Parent[v.cf]}, v, edgeChild, 0)
+		for e := range m.ExecutionsOf(v.cf) {
+			for _, df := range m.Inputs(e) {
+				add(thing{df: df}, v, edgeIn, g.size(df, m.ExecStart[e]))
+			}
+		}
+		for _, i := range g.t.Outputs(v.cf) {
+			add(v, thing{df: g.t.DFMade(i)}, edgeOut, m.MadeSize[i])
+		}
+	}
+	keys := make([]key, 0, len(sums))
+	for k := range sums {
+		keys = append(keys, k)
+	}
+	slices.SortFunc(keys, func(a, b key) int {
+		return cmp.Or(cmp.Compare(a.from, b.from), cmp.Compare(a.to, b.to), cmp.Compare(a.kind, b.kind))
+	})
+	var out []GraphEdge
+	for _, k := range keys {
+		out = append(out, GraphEdge{g.id(list[k.from]), g.id(list[k.to]), sums[k].count, sums[k].bytes, k.kind.String()})
+	}
+	return out
+}
+
+func (g *Graph) cfNode(cf model.CF, t int64) GraphNode {
+	m := g.m
+	n := GraphNode{ID: g.id(thing{cf: cf}), Kind: kindCF, Title: g.t.Title(cf), Key: g.key(thing{cf: cf}), NS: g.x.Time(cf), Code: m.CodeOf(cf)}
+	for range m.ExecutionsOf(cf) {
+		n.Count++
+	}
+	n.State, n.Node = g.cfState(cf, t)
+	return n
+}
+
+// cfState tells where a CF stands at a time: what happened to it last, by then. node is -1 where it is nowhere.
+func (g *Graph) cfState(cf model.CF, t int64) (state string, node int) {
+	m := g.m
+	state, node = Absent, -1
+	last := int64(math.MinInt64)
+	// A later call counts where times are equal: CFs are created, come, become ready, start and end in this order.
+	happened := func(at int64, what string, where int) {
+		if at != model.None && at <= t && at >= last {
+			last, state, node = at, what, where
+		}
+	}
+	happened(m.Created[cf], Waiting, m.CFID(cf).Node())
+	for _, v := range m.MovesOf(cf) {
+		happened(v.Sent, Moving, -1)
+		happened(v.Received, Waiting, int(v.To))
+	}
+	m.AllReady(cf, func(at int64, where int) { happened(at, Ready, where) })
+	runs, done := 0, 0
+	for e := range m.ExecutionsOf(cf) {
+		runs++
+		where := m.CFID(cf).Node()
+		if id, ok := m.WorkerIDOf(e); ok {
+			where = id.Node
+		}
+		happened(m.ExecStart[e], Running, where)
+		if end := m.ExecEnd[e]; end != model.None && end <= t {
+			done++
+			happened(end, Finished, where)
+		}
+	}
+	for _, i := range g.t.Awaits(cf) {
+		if state == Finished { // and asks for its condition again
+			happened(m.Awaits.Time[i], Waiting, node)
+		}
+	}
+	// One that runs again waits meanwhile.
+	if state == Finished && done < runs {
+		state = Waiting
+	}
+	return state, node
+}
+
+// copies are the nodes that hold a DF.
+type copies struct {
+	now    map[int]int // by node, those with any
+	stored bool        // some node has held it
+	ended  bool        // it was destroyed
+}
+
+// places finds who holds the DFs of a list at a time.
+func (g *Graph) places(list []thing, t int64) map[model.DF]*copies {
+	out := map[model.DF]*copies{}
+	for _, v := range list {
+		if v.df == 0 {
+			continue
+		}
+		c := &copies{now: map[int]int{}}
+		out[v.df] = c
+		last := int64(math.MinInt64) // destroyed
+		for _, i := range g.t.Copies(v.df) {
+			p := &g.m.Copies[i]
+			if p.Time > t {
+				continue
+			}
+			switch p.What {
+			case model.CopyStored:
+				c.now[int(p.Node)]++
+				c.stored = true
+			case model.CopyDropped:
+				c.now[int(p.Node)]--
+			default:
+				last = max(last, p.Time)
+			}
+		}
+		if made, ok := g.m.Creation(v.df, t); ok && last >= g.m.MadeTime[made] {
+			c.ended = true // unless it was created again since
+		}
+		for n, count := range c.now {
+			if count <= 0 {
+				delete(c.now, n)
+			}
+		}
+	}
+	return out
+}
+
+func (g *Graph) dfNode(df model.DF, t int64, c *copies) GraphNode {
+	m := g.m
+	n := GraphNode{ID: g.id(thing{df: df}), Kind: kindDF, Title: m.DFString(df), Key: g.key(thing{df: df}), Node: -1, State: Absent, Bytes: g.size(df, t)}
+	first, end := m.Creations(df)
+	n.Count = int64(end - first)
+	if first < end && m.MadeTime[first] <= t {
+		n.State = Made
+		if made, ok := m.Creation(df, t); ok {
+			n.Node = int(m.MadeNode[made])
+		}
+	} else if at, ok := m.FirstSeen(df); ok && at <= t {
+		n.State = Made
+	}
+	switch {
+	case len(c.now) > 0:
+		n.State, n.Node = Held, -1
+		if len(c.now) == 1 {
+			for where := range c.now {
+				n.Node = where
+			}
+		}
+	case c.stored || c.ended:
+		n.State, n.Node = Gone, -1
+	}
+	return n
+}

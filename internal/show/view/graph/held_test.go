@@ -1,0 +1,42 @@
+package graph
+
+import (
+	"context"
+	"math"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"github.com/whyslow/whyslow/internal/analysis/series"
+)
+
+// TestBytes compares with what package series says of the same interval.
+func TestBytes(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		m := randomRun(t)
+		if m.Wall() < 2 {
+			return
+		}
+		g := build(t, m)
+		res, err := series.Compute(context.Background(), m, series.Options{Windows: 7, Only: []string{series.BytesHeld}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, s := range res.Series {
+			if s.Node < 0 {
+				continue
+			}
+			for w, want := range s.Mean {
+				from := int64(w) * res.WindowNS
+				to := min(from+res.WindowNS, m.Wall())
+				n, err := g.Nodes(from, to)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if got := n.Nodes[s.Node].Bytes; math.Abs(got-max(want, 0)) > 0.01 {
+					t.Fatalf("node %d holds %v from %d to %d, by series %v", s.Node, got, from, to, want)
+				}
+			}
+		}
+	})
+}

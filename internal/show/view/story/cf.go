@@ -1,0 +1,339 @@
+package story
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"strings"
+
+	"github.com/whyslow/whyslow/internal/analysis/slou"
+	"github.com/whyslow/whyslow/internal/model"
+	"github.com/whyslow/whyslow/internal/show/view/timeline"
+)
+
+// CFStory is the life of a CF. Times are nanoseconds since the start of the run, sizes bytes.
+type CFStory struct {
+	CF          string        `json:"cf"`
+	Title       string        `json:"title"` // "mult[1][2]"
+	Code        int           `json:"code"`  // index into model.Model.Codes
+	Label       []int32       `json:"label"` // its indices
+	Source      string        `json:"source"`
+	Text        string        `json:"text"` // the statement as written, "" where not known
+	Weight      float64       `json:"weight"`
+	Atomic      bool          `json:"atomic"`
+	State       string        `json:"state"` // "waiting", "ready", "running", "finished" or "moving": at the end of what was recorded
+	CreatedNS   *int64        `json:"created_ns"`
+	Node        int           `json:"node"`   // where it is, or was executed last
+	Parent      string        `json:"parent"` // "" where there is none
+	ParentTitle string        `json:"parent_title"`
+	Lines       []Line        `json:"lines"`    // in order of time
+	Runs        []Run         `json:"runs"`     // the first thousand
+	TotalNS     int64         `json:"total_ns"` // of all runs; of one that has not ended up to the end of the run
+	Cost        timeline.Cost `json:"cost"`     // of the gaps before its runs
+	// Inputs of all runs and, of one that waits, what it waits for; Outputs, in order of time. 200 at most, as of Children.
+	Inputs       []DFRef `json:"inputs"`
+	Outputs      []DFRef `json:"outputs"`
+	Children     []CFRef `json:"children"`
+	ChildrenMore int     `json:"children_more"`
+}
+
+// Run is an execution of a CF.
+type Run struct {
+	Number uint32 `json:"number"` // from 1
+	Node   int    `json:"node"`   // -1, as Worker and Lane, on a stream that is no worker
+	Worker int    `json:"worker"`
+	Lane   int    `json:"lane"`
+	Start  int64  `json:"start"`
+	End    *int64 `json:"end"`    // nil: has not ended
+	CPUNS  *int64 `json:"cpu_ns"` // nil: not measured
+}
+
+// CF tells the story of a CF, named "node.counter", in a language: "ru", anything else is English. The error of one that
+// the run has not is fs.ErrNotExist.
+func CF(ctx context.Context, m *model.Model, t *timeline.Timeline, key, lang string) (*CFStory, error) {
+	cf, err := t.FindCF(key)
+	if err != nil {
+		return nil, err
+	}
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	w := newTeller(m, t, lang)
+	site := &m.Sites[m.SiteOf[cf]]
+	s := &CFStory{CF: t.CFKey(cf), Title: t.Title(cf), Code: m.CodeOf(cf), Label: append([]int32{}, m.Label(cf)...), Source: w.place(m.SiteOf[cf]),
+		Text: site.Text, Weight: m.Weight(cf), Atomic: m.Atomic(cf), Node: w.nodeOf(cf), Parent: t.CFKey(m.Parent[cf]), ParentTitle: t.Title(m.Parent[cf]),
+		Runs: []Run{}, Inputs: []DFRef{}, Outputs: []DFRef{}}
+	s.CreatedNS = w.since(m.Created[cf])
+	state, await := w.stand(cf)
+	s.State = state
+	w.created(cf)
+	for _, i := range t.Awaits(cf) {
+		list := m.Awaits.Of(int(i))
+		w.say(m.Awaits.Time[i], w.nodeAt(cf, m.Awaits.Time[i]), 0, first(list), beganToWait, w.list(len(list), func(k int) string { return m.DFString(list[k]) }))
+	}
+	w.moves(cf)
+	m.AllReady(cf, func(at int64, node int) { w.say(at, node, 0, 0, becameReady, node) })
+	for _, v := range m.Held[cf] {
+		w.say(v.From, w.nodeAt(cf, v.From), 0, 0, held, w.duration(v.To-v.From))
+	}
+	w.inputs(s, cf, await)
+	w.runs(s, cf)
+	w.outputs(s, cf)
+	w.children(s, cf)
+	w.unfinished(cf, state, await)
+	s.Lines = w.inOrder()
+	return s, nil
+}
+
+func first(list []model.DF) model.DF {
+	if len(list) == 0 {
+		return 0
+	}
+	return list[0]
+}
+
+// since gives a time since the start of the run, nil where it was not recorded.
+func (w *teller) since(t int64) *int64 {
+	if t == model.None {
+		return nil
+	}
+	t -= w.m.Start
+	return &t
+}
+
+// nodeAt gives the node where a CF was at a time: where it was created, or came to last.
+func (w *teller) nodeAt(cf model.CF, t int64) int {
+	node := w.m.CFID(cf).Node()
+	for _, g := range w.m.MovesOf(cf) {
+		if g.Received != model.None && g.Received <= t {
+			node = int(g.To)
+		}
+	}
+	return node
+}
+
+func (w *teller) created(cf model.CF) {
+	m := w.m
+	node := m.CFID(cf).Node()
+	text := w.text(created, node)
+	if p := m.Parent[cf]; p != 0 {
+		text = w.text(createdBy, node, m.CFString(p))
+	}
+	if m.Sites[m.SiteOf[cf]].Text != "" || w.place(m.SiteOf[cf]) != "" {
+		text += w.text(createdAt, w.statement(m.SiteOf[cf]))
+	}
+	w.tell(m.Created[cf], node, m.Parent[cf], 0, created, func() string { return text })
+}
+
+func (w *teller) moves(cf model.CF) {
+	for _, g := range w.m.MovesOf(cf) {
+		out := left
+		if g.Stolen {
+			out = stolen
+		}
+		w.say(g.Sent, int(g.From), 0, 0, out, g.From, g.To)
+		if g.Sent != model.None && g.Received >= g.Sent {
+			w.say(g.Received, int(g.To), 0, 0, cameAfter, g.To, g.From, w.duration(g.Received-g.Sent))
+		} else {
+			w.say(g.Received, int(g.To), 0, 0, came, g.To, g.From)
+		}
+	}
+}
+
+// inputs tells of what the CF was given, each DF once, and lists it.
+func (w *teller) inputs(s *CFStory, cf model.CF, await int) {
+	m := w.m
+	seen, asked := map[model.DF]bool{}, map[uint32]bool{}
+	add := func(df model.DF, t int64) bool {
+		if df == 0 || seen[df] {
+			return false
+		}
+		seen[df] = true
+		if len(s.Inputs) < listShown {
+			s.Inputs = append(s.Inputs, w.dfRef(df, t))
+		}
+		return true
+	}
+	for e := range m.ExecutionsOf(cf) {
+		_, node := m.WorkerOf(e)
+		start := m.ExecStart[e]
+		for _, df := range m.Inputs(e) {
+			if !add(df, start) {
+				continue
+			}
+			w.input(df, node, start)
+			for _, g := range w.t.Way(df, node, start) {
+				w.message(&m.DFMessages[g], asked)
+			}
+		}
+	}
+	if await < 0 {
+		return
+	}
+	for _, df := range m.Awaits.Of(await) {
+		if !add(df, m.End) {
+			continue
+		}
+		for _, r := range w.t.Requests(df) {
+			if m.Requests[r].CF == cf {
+				w.request(r, asked)
+			}
+		}
+	}
+}
+
+// input tells who made an input of an execution on a node that started at a time.
+func (w *teller) input(df model.DF, node int32, start int64) {
+	m := w.m
+	i, ok := m.Creation(df, start)
+	if !ok {
+		w.say(start, int(node), 0, df, givenUnknown, m.DFString(df))
+		return
+	}
+	name := w.sized(df, m.MadeSize[i])
+	if by := m.MadeBy[i]; by != 0 {
+		w.say(m.MadeTime[i], int(m.MadeNode[i]), by, df, madeBy, name, m.CFString(by), m.MadeNode[i])
+	} else {
+		w.say(m.MadeTime[i], int(m.MadeNode[i]), 0, df, madeOn, name, m.MadeNode[i])
+	}
+}
+
+// message tells how a DF came from one node to another, and of the request it answers.
+func (w *teller) message(g *model.Message, asked map[uint32]bool) {
+	if g.Request != 0 {
+		w.request(g.Request, asked)
+	}
+	name, link := w.m.DFString(g.DF), link(g)
+	w.say(g.Sent, int(g.From), 0, g.DF, sent, name, link)
+	if g.Sent != model.None && g.Received >= g.Sent {
+		w.say(g.Received, int(g.To), 0, g.DF, receivedAfter, name, g.To, link, w.duration(g.Received-g.Sent))
+	} else {
+		w.say(g.Received, int(g.To), 0, g.DF, received, name, g.To, link)
+	}
+}
+
+// request tells of a request for a DF, once.
+func (w *teller) request(r uint32, asked map[uint32]bool) {
+	if int(r) >= len(w.m.Requests) || asked[r] {
+		return
+	}
+	asked[r] = true
+	q := &w.m.Requests[r]
+	name := w.m.DFString(q.DF)
+	w.say(q.Sent, int(q.From), 0, q.DF, asked1, q.From, q.To, name)
+	if q.Sent != model.None && q.Received >= q.Sent {
+		w.say(q.Received, int(q.To), 0, q.DF, askedThere, name, q.To, w.duration(q.Received-q.Sent))
+	}
+}
+
+// runs tells of the executions and lists them.
+func (w *teller) runs(s *CFStory, cf model.CF) {
+	m := w.m
+	many := m.ExecOf[cf] != 0 && m.ExecNumber[m.ExecOf[cf]-1] > 1
+	for e := range m.ExecutionsOf(cf) {
+		r := Run{Number: m.ExecNumber[e], Node: -1, Worker: -1, Lane: w.t.LaneOf(e), Start: m.ExecStart[e] - m.Start, End: w.since(m.ExecEnd[e])}
+		if id, ok := m.WorkerIDOf(e); ok {
+			r.Node, r.Worker = id.Node, id.Worker
+		}
+		end := m.ExecEnd[e]
+		if end == model.None {
+			end = m.End
+		}
+		ns := max(end-m.ExecStart[e], 0)
+		s.TotalNS += ns
+		if cpu := m.ExecCPU[e]; cpu >= 0 {
+			r.CPUNS = &cpu
+		}
+		if len(s.Runs) < runsShown {
+			s.Runs = append(s.Runs, r)
+		}
+		lost := w.t.Before(e)
+		s.Cost.Add(lost)
+		if lost.NS() > 0 {
+			w.say(m.ExecStart[e], r.Node, 0, 0, lostBefore, r.Worker, r.Node, w.duration(lost.NS()), w.factors(&lost))
+		}
+		if r.End == nil {
+			w.say(m.ExecStart[e], r.Node, 0, 0, started, r.Worker, r.Node)
+		} else {
+			text := w.text(ran, r.Worker, r.Node, w.duration(ns))
+			if many {
+				text = w.text(ranNumber, r.Worker, r.Node, w.duration(ns), r.Number)
+			}
+			if r.CPUNS != nil && *r.CPUNS < ns {
+				text += w.text(hadProcessor, w.duration(*r.CPUNS))
+			}
+			w.tell(m.ExecStart[e], r.Node, 0, 0, ran, func() string { return text })
+		}
+		for _, x := range w.t.Stood(e) {
+			name := x.For
+			if name == heldName {
+				continue // told by the debugger's own events
+			}
+			w.say(x.At+m.Start, r.Node, 0, 0, stoodFor, name, w.duration(x.NS))
+		}
+	}
+}
+
+// heldName is what slou calls the time in which a debugger held a CF.
+const heldName = "held"
+
+// factors names what was lost, most first.
+func (w *teller) factors(c *timeline.Cost) string {
+	type share struct {
+		name phrase
+		ns   int64
+	}
+	list := []share{{factorNames[0], c.S}, {factorNames[1], c.L}, {factorNames[2], c.O}, {factorNames[3], c.W}}
+	slices.SortStableFunc(list, func(a, b share) int { return cmp.Compare(b.ns, a.ns) })
+	var out []string
+	for _, x := range list {
+		if x.ns > 0 {
+			out = append(out, w.text(x.name)+" "+w.duration(x.ns))
+		}
+	}
+	return strings.Join(out, ", ")
+}
+
+// outputs tells what the CF made and who used it.
+func (w *teller) outputs(s *CFStory, cf model.CF) {
+	m := w.m
+	for _, i := range sorted(w.t.Outputs(cf), func(i uint32) int64 { return m.MadeTime[i] }) {
+		df := w.t.DFMade(i)
+		if len(s.Outputs) < listShown {
+			s.Outputs = append(s.Outputs, w.dfRef(df, m.MadeTime[i]))
+		}
+		name, node := w.sized(df, m.MadeSize[i]), int(m.MadeNode[i])
+		if users, count := w.users(df, namesShown); count > 0 {
+			w.say(m.MadeTime[i], node, users[0], df, makesFor, name, w.cfs(users, count))
+		} else {
+			w.say(m.MadeTime[i], node, 0, df, makes, name)
+		}
+	}
+}
+
+// children tells which CFs the CF created, in a line for those of each execution and statement.
+func (w *teller) children(s *CFStory, cf model.CF) {
+	m := w.m
+	all := sorted(w.t.Children(cf), func(c uint32) int64 { return m.Created[c] })
+	list := make([]model.CF, 0, len(all))
+	for _, c := range all {
+		list = append(list, model.CF(c))
+	}
+	s.Children, s.ChildrenMore = w.refs(list[:min(len(list), listShown)], len(list))
+	type key struct{ exec, site uint32 }
+	groups := map[key][]model.CF{}
+	var order []key
+	for _, c := range list {
+		k := key{m.ParentExec[c], m.SiteOf[c]}
+		if groups[k] == nil {
+			order = append(order, k)
+		}
+		groups[k] = append(groups[k], c)
+	}
+	for _, k := range order {
+		g := groups[k]
+		w.say(m.Created[g[0]], m.CFID(g[0]).Node(), g[0], 0, creates, w.cfs(g, len(g)))
+	}
+}
+
+func link(g *model.Message) string { return slou.Link{From: g.From, To: g.To}.String() }

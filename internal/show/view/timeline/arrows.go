@@ -1,0 +1,237 @@
+package timeline
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/whyslow/whyslow/internal/analysis/slou"
+	"github.com/whyslow/whyslow/internal/model"
+)
+
+// ArrowQuery asks for arrows: those within an interval or, where CF is given, those of one CF.
+type ArrowQuery struct {
+	From, To int64  // nanoseconds since the start of the run
+	Lanes    []int  // nil: all. Otherwise arrows that begin or end at one of them, or, where the lane is not known, at its node
+	CF       string // "node.counter"; the interval and Lanes do not count then
+	Limit    int    // 1 to 1000000; 0 means 2000
+}
+
+// Arrows are the arrows of a timeline, the longest first; those of one CF in order of time.
+type Arrows struct {
+	More   int     `json:"more"` // how many there are beyond those given
+	Arrows []Arrow `json:"arrows"`
+}
+
+// Arrow goes from a time and lane to another. Where the time of one end was not recorded it is that of the other; t0 can be
+// after t1 where the clocks of nodes disagree.
+type Arrow struct {
+	// Kind is "df", "cf" or "request" for what went from node to node, "wait" for what goes from the producer of an input,
+	// when it was made, to its consumer, when that started, on any nodes.
+	Kind     string `json:"kind"`
+	T0       int64  `json:"t0"`
+	T1       int64  `json:"t1"`
+	FromLane int    `json:"from_lane"` // -1 where not known, as of what the run-time system does
+	ToLane   int    `json:"to_lane"`
+	FromNode int    `json:"from_node"` // -1 where not known
+	ToNode   int    `json:"to_node"`
+	What     string `json:"what"` // the DF or CF: "x[3]"
+	DF       string `json:"df"`   // key of the DF; "" of a CF
+	Bytes    int64  `json:"bytes"`
+	Producer string `json:"producer"` // the CF that made the DF, "node.counter"; "" where not known
+	Consumer string `json:"consumer"` // the CF it is for; of a CF the CF itself
+	Link     string `json:"link"`     // "0->1"; "" within a node
+}
+
+// Kinds of messages.
+const (
+	aDF = iota
+	aRequest
+	aCF
+)
+
+var kindNames = [...]string{aDF: "df", aRequest: "request", aCF: "cf"}
+
+func (t *Timeline) list(kind int) []model.Message {
+	return [...][]model.Message{aDF: t.m.DFMessages, aRequest: t.m.Requests, aCF: t.m.Moves}[kind]
+}
+
+// Arrows gives the messages that were on a link within an interval, or everything that a CF waited for.
+func (t *Timeline) Arrows(q ArrowQuery) (*Arrows, error) {
+	most, err := limit(q.Limit, 2000)
+	if err != nil {
+		return nil, err
+	}
+	if q.CF != "" {
+		return t.waits(q.CF, most)
+	}
+	within := stretch{q.From, q.To}
+	if err := within.check(); err != nil {
+		return nil, err
+	}
+	lanes, err := t.chosen(q.Lanes)
+	if err != nil {
+		return nil, err
+	}
+	var wanted []bool // by lane; nil: all
+	nodes := t.nodesOf(lanes)
+	if !t.all(lanes) {
+		wanted = make([]bool, len(t.lanes))
+		for _, i := range lanes {
+			wanted[i] = true
+		}
+	}
+	out := &Arrows{Arrows: []Arrow{}}
+	top := longest{n: most}
+	for kind := range kindNames {
+		list := t.list(kind)
+		t.messages[kind].each(t, list, within, func(i uint32) {
+			if wanted != nil && !t.touches(kind, &list[i], wanted, nodes) {
+				return
+			}
+			t0, t1 := t.way(&list[i])
+			top.add(candidate{t1 - t0, i, uint8(kind)})
+		})
+	}
+	top.cut()
+	out.More = top.count - len(top.list)
+	for _, c := range top.list {
+		out.Arrows = append(out.Arrows, t.arrow(int(c.kind), &t.list(int(c.kind))[c.i]))
+	}
+	return out, nil
+}
+
+// touches tells whether a message begins or ends at one of the wanted lanes.
+func (t *Timeline) touches(kind int, g *model.Message, wanted, nodes []bool) bool {
+	on := func(node int32) bool { return node >= 0 && int(node) < len(nodes) && nodes[node] }
+	from, to := on(g.From), on(g.To)
+	if !from && !to {
+		return false
+	}
+	e := t.ends(kind, g)
+	return from && (e.from < 0 || wanted[e.from]) || to && (e.to < 0 || wanted[e.to])
+}
+
+// candidate is a message that may be among the longest.
+type candidate struct {
+	ns   int64
+	i    uint32
+	kind uint8
+}
+
+// longest keeps the n longest.
+type longest struct {
+	n, count int
+	list     []candidate
+	least    int64 // what is shorter is not among them
+}
+
+func (l *longest) add(c candidate) {
+	l.count++
+	if len(l.list) >= l.n && l.least > c.ns {
+		return
+	}
+	l.list = append(l.list, c)
+	if len(l.list) >= 2*l.n+1024 {
+		l.cut()
+		l.least = l.list[len(l.list)-1].ns
+	}
+}
+
+func (l *longest) cut() {
+	slices.SortFunc(l.list, func(a, b candidate) int {
+		return cmp.Or(cmp.Compare(b.ns, a.ns), cmp.Compare(a.kind, b.kind), cmp.Compare(a.i, b.i))
+	})
+	l.list = l.list[:min(len(l.list), l.n)]
+}
+
+// ends is who a message is from and for, and their lanes.
+type ends struct {
+	from, to           int // -1 where not known
+	producer, consumer model.CF
+}
+
+func (t *Timeline) ends(kind int, g *model.Message) ends {
+	m := t.m
+	e := ends{from: -1, to: -1}
+	if kind == aCF {
+		e.consumer, e.to = g.CF, t.nextRun(g.CF, g.To, g.Received)
+		return e
+	}
+	if i, ok := m.Creation(g.DF, max(g.Sent, g.Received)); ok {
+		e.producer = m.MadeBy[i]
+		if kind == aDF && int32(m.MadeNode[i]) == g.From {
+			e.from = t.maker(i, g.From)
+		}
+	}
+	e.consumer = t.Receiver(kind == aRequest, g)
+	if kind == aRequest {
+		e.from = t.nextRun(e.consumer, g.From, g.Sent)
+	} else {
+		e.to = t.nextRun(e.consumer, g.To, g.Received)
+	}
+	return e
+}
+
+// arrow tells of a message.
+func (t *Timeline) arrow(kind int, g *model.Message) Arrow {
+	e := t.ends(kind, g)
+	a := Arrow{Kind: kindNames[kind], FromLane: e.from, ToLane: e.to, FromNode: int(g.From), ToNode: int(g.To), What: t.Title(g.CF), Bytes: g.Bytes,
+		Producer: t.CFKey(e.producer), Consumer: t.CFKey(e.consumer), Link: slou.Link{From: g.From, To: g.To}.String()}
+	a.T0, a.T1 = t.way(g)
+	if kind != aCF {
+		a.What, a.DF = t.m.DFString(g.DF), t.DFKey(g.DF)
+	}
+	return a
+}
+
+// maker gives the lane at a node that made a DF: i is its creation. -1 where not known.
+func (t *Timeline) maker(i int, node int32) int {
+	m := t.m
+	e, ok := m.ExecutionAt(m.MadeBy[i], m.MadeTime[i])
+	if !ok {
+		return -1
+	}
+	if lane := t.LaneOf(e); lane >= 0 && t.lanes[lane].id.Node == int(node) {
+		return lane
+	}
+	return -1
+}
+
+// nextRun gives the lane at a node where a CF was executed first after a time; -1 where it was not.
+func (t *Timeline) nextRun(cf model.CF, node int32, at int64) int {
+	for e := range t.m.ExecutionsOf(cf) {
+		if t.m.ExecStart[e] < at {
+			continue
+		}
+		if lane := t.LaneOf(e); lane >= 0 && t.lanes[lane].id.Node == int(node) {
+			return lane
+		}
+	}
+	return -1
+}
+
+// Receiver gives the CF that a DF, or a request for it, was sent for: the one that asked; of a DF that was pushed, the first
+// that was given it at the receiver afterwards. 0 where there is none.
+func (t *Timeline) Receiver(request bool, g *model.Message) model.CF {
+	m := t.m
+	if request {
+		return g.CF
+	}
+	if g.Request != 0 && int(g.Request) < len(m.Requests) && m.Requests[g.Request].CF != 0 {
+		return m.Requests[g.Request].CF
+	}
+	if g.Request != 0 {
+		return g.CF
+	}
+	best, first := model.CF(0), int64(0)
+	for _, e := range t.Uses(g.DF) {
+		start := m.ExecStart[e]
+		if start < g.Received || best != 0 && start >= first {
+			continue
+		}
+		if _, node := m.WorkerOf(int(e)); node == g.To {
+			best, first = m.ExecCF[e], start
+		}
+	}
+	return best
+}

@@ -1,0 +1,119 @@
+package timeline
+
+import (
+	"encoding/binary"
+	"runtime"
+	"sync"
+	"sync/atomic"
+
+	"github.com/whyslow/whyslow/internal/model/query"
+)
+
+// Factor plus the number of a factor, U 1, S 2, L 3, O 4, W 5, loss 6, is the class of a column that is no CF.
+const Factor = 0xff00
+
+// The largest tile.
+const (
+	maxWidth = 20000
+	maxCells = 1 << 23 // columns of all lanes
+)
+
+// TileQuery asks for a tile.
+type TileQuery struct {
+	From, To int64  // nanoseconds since the start of the run; it may reach beyond it
+	Width    int    // columns, 1 to 20000
+	By       string // "code" or "factor"
+	Lanes    []int  // nil: all
+}
+
+// Tile tells of each of Width equal columns of each lane what took most of it. It is binary, little-endian: the number of
+// lanes and the width as uint32, then for each lane the classes of its columns as uint16 and their shares as uint8: 255 where
+// all of the column is of that class.
+//
+// The class by code is the number of the code fragment whose CFs took most of the column, the time in which they stood still
+// included, or Factor plus the number of a factor where most was no CF. By factor it is always the latter. 0 is time of which
+// nothing is known: beyond the run, of CFs whose code fragment was not recorded, or of factors that the recorded events do not
+// tell apart. Where two take the same time the lower class counts. A column shorter than a nanosecond shows what was at its
+// beginning.
+func (t *Timeline) Tile(q TileQuery) ([]byte, error) {
+	if err := (stretch{q.From, q.To}).check(); err != nil {
+		return nil, err
+	}
+	if q.By != "code" && q.By != "factor" {
+		return nil, query.Bad("by=%q: a tile is by \"code\" or by \"factor\"", q.By)
+	}
+	if q.Width < 1 || q.Width > maxWidth {
+		return nil, query.Bad("a width of %d columns: it has to be from 1 to %d", q.Width, maxWidth)
+	}
+	lanes, err := t.chosen(q.Lanes)
+	if err != nil {
+		return nil, err
+	}
+	if len(lanes)*q.Width > maxCells {
+		return nil, query.Bad("%d lanes of %d columns are more than %d: ask for fewer lanes or columns at once", len(lanes), q.Width, maxCells)
+	}
+	out := make([]byte, 8+3*q.Width*len(lanes))
+	binary.LittleEndian.PutUint32(out, uint32(len(lanes)))
+	binary.LittleEndian.PutUint32(out[4:], uint32(q.Width))
+	var next atomic.Int64
+	var wg sync.WaitGroup
+	for range min(runtime.GOMAXPROCS(0), len(lanes)) {
+		wg.Go(func() {
+			p := newPainter(t, &q)
+			for i := int(next.Add(1)) - 1; i < len(lanes); i = int(next.Add(1)) - 1 {
+				row := out[8+3*q.Width*i : 8+3*q.Width*(i+1)]
+				p.lane(&t.lanes[lanes[i]], row[:2*q.Width], row[2*q.Width:])
+			}
+		})
+	}
+	wg.Wait()
+	return out, nil
+}
+
+// painter makes the columns of one lane after another.
+type painter struct {
+	t     *Timeline
+	q     *TileQuery
+	class []uint16 // what is summed up
+	sums  []int64
+}
+
+func newPainter(t *Timeline, q *TileQuery) *painter {
+	p := &painter{t: t, q: q, class: t.classes}
+	if q.By == "factor" {
+		p.class = nil
+		for row := range rowCount {
+			p.class = append(p.class, ofRow(uint8(row)))
+		}
+	}
+	p.sums = make([]int64, len(p.class))
+	return p
+}
+
+func (p *painter) lane(l *lane, classes, shares []byte) {
+	wall := p.t.Wall()
+	next, piece := p.q.From, 0
+	for i := range shares {
+		from, to := next, (stretch{p.q.From, p.q.To}).split(i+1, p.q.Width)
+		next = to
+		length := max(to-from, 1)
+		a, b := max(from, 0), min(from+length, wall)
+		if a >= b {
+			continue
+		}
+		clear(p.sums)
+		piece = l.find(a, piece)
+		l.sum(p.t, p.q.By == "code", a, piece, b, l.find(b, piece), p.sums)
+		if p.q.By == "factor" {
+			p.sums[rowUndivided], p.sums[rowUnread] = p.sums[rowUndivided]+p.sums[rowUnread], 0 // both are not known
+		}
+		class, most := uint16(0), int64(0)
+		for k, ns := range p.sums {
+			if ns > most || ns == most && ns > 0 && p.class[k] < class {
+				class, most = p.class[k], ns
+			}
+		}
+		binary.LittleEndian.PutUint16(classes[2*i:], class)
+		shares[i] = byte(max(most*255/length, 1))
+	}
+}

@@ -1,0 +1,99 @@
+// Package units writes times, sizes and numbers for people, in English and Russian, and sentences made of them.
+package words
+
+import (
+	"fmt"
+	"strings"
+)
+
+// Lang is a language to write in.
+type Lang uint8
+
+// The languages.
+const (
+	English Lang = iota
+	Russian
+)
+
+// LangOf gives the language by its name: "ru" is Russian, anything else English.
+func LangOf(name string) Lang {
+	if name == "ru" {
+		return Russian
+	}
+	return English
+}
+
+// fixed writes a number with so many digits after the point, in Russian after a comma.
+func (l Lang) fixed(v float64, digits int) string {
+	s := fmt.Sprintf("%.*f", digits, v)
+	if l == Russian {
+		return strings.Replace(s, ".", ",", 1)
+	}
+	return s
+}
+
+// Duration writes a time in nanoseconds with three or four digits and a unit that fits: "1.50 ms", "1,50 мс".
+func (l Lang) Duration(ns int64) string {
+	if ns < 0 {
+		return "-" + l.Duration(-ns)
+	}
+	for _, u := range []struct {
+		ns   float64
+		name [2]string
+	}{{1e9, [2]string{"s", "с"}}, {1e6, [2]string{"ms", "мс"}}, {1e3, [2]string{"us", "мкс"}}} {
+		if v := float64(ns) / u.ns; v >= 0.9995 {
+			digits := 2
+			switch {
+			case v >= 100:
+				digits = 0
+			case v >= 10:
+				digits = 1
+			}
+			return l.fixed(v, digits) + " " + u.name[l]
+		}
+	}
+	return fmt.Sprintf("%d %s", ns, [2]string{"ns", "нс"}[l])
+}
+
+// Bytes writes a size with a unit of powers of 1000: "1.5 KB", "1,5 КБ".
+func (l Lang) Bytes(n int64) string {
+	if n < 0 {
+		return "-" + l.Bytes(-n)
+	}
+	if n < 1000 {
+		return l.Count(n, bytes)
+	}
+	v := float64(n) / 1000
+	for _, u := range [][2]string{{"KB", "КБ"}, {"MB", "МБ"}, {"GB", "ГБ"}} {
+		if v < 1000 {
+			return l.fixed(v, 1) + " " + u[l]
+		}
+		v /= 1000
+	}
+	return l.fixed(v, 1) + " " + [2]string{"TB", "ТБ"}[l]
+}
+
+// Percent writes which part of a time another one is: "12.3 %", "12,3 %".
+func (l Lang) Percent(ns, of int64) string {
+	if of <= 0 {
+		return l.fixed(0, 1) + " %"
+	}
+	return l.fixed(100*float64(ns)/float64(of), 1) + " %"
+}
+
+// Count writes a number of things: "1 CF", "3 CFs".
+func (l Lang) Count(n int64, what Noun) string {
+	return strings.TrimSuffix(fmt.Sprintf("%d %s", n, what.form(l, n)), " ")
+}
+
+// Duration is Lang.Duration in English.
+func Duration(ns int64) string { return English.Duration(ns) }
+
+// Bytes is Lang.Bytes in English.
+func Bytes(n int64) string { return English.Bytes(n) }
+
+// Percent is Lang.Percent in English.
+func Percent(ns, of int64) string { return English.Percent(ns, of) }
+
+// Count writes "1 CF", "3 CFs" in English.
+func Count(n int64, what string) string { return English.Count(n, Noun{One: what, More: what + "s"}) }
