@@ -25,9 +25,14 @@ const minCalibration = 4 * time.Millisecond
 func rdtsc() uint64
 func cpuid(leaf uint32) (eax, ebx, ecx, edx uint32)
 
-// Now returns the time in nanoseconds since the clock's origin. It does not
-// decrease within a thread, and differs between cores by less than the cores
-// need to tell each other.
+// Now returns the time in nanoseconds since the clock's origin. It never decreases
+// within a thread.
+//
+// Between threads it may seem to go back a little. The processor may read the counter
+// before an earlier load, such as the one that takes a lock, has finished. So a thread
+// can read a time about 100 ns before the one that another thread has just handed to
+// it. A fence before the counter would prevent that, and would double the 10 ns of
+// a call.
 func Now() int64
 
 // firstTSC and firstNS are taken together when the process starts.

@@ -7,16 +7,20 @@ import (
 	"time"
 )
 
-// Sample is one question to another clock: this clock's time when it was asked and when the answer was there, and between
-// them the other clock's time when it answered. All are nanoseconds.
+// Sample is one question to another clock. Asked and Answered are this clock's times of
+// asking and of having the answer; There is the other clock's time in between. All are
+// nanoseconds.
 type Sample struct{ Asked, There, Answered int64 }
 
-// Estimate compares this clock with another as Cristian does: the sample with the shortest way there and back is
-// taken, and the other clock is supposed to have been read in the middle of it. offset is to be added to this clock at the time at to get
-// the other's; it is wrong by bound at most, half of the way, however unlike the two halves of it were. Of samples
-// that took equally long the first counts. ok is false where no sample makes sense: an answer before the question.
+// Estimate compares this clock with another by Cristian's method. It takes the sample
+// with the shortest round trip, the first of several, and assumes that the other clock
+// was read in the middle of it. Add offset to this clock at the time at to get the other
+// clock's time. offset is wrong by at most bound, half of the round trip, even if the two
+// ways took unlike times. ok is false where no sample makes sense: each has an answer
+// before its question.
 //
-// Neither clock may drift noticeably during the way: 100 ppm of a millisecond are 100 ns, which bound includes.
+// The clocks may drift by 100 ppm during the round trip, 100 ns in a millisecond; bound
+// includes that.
 func Estimate(samples []Sample) (at, offset, bound int64, ok bool) {
 	best := int64(math.MaxInt64)
 	for _, s := range samples {
@@ -32,10 +36,10 @@ func Estimate(samples []Sample) (at, offset, bound int64, ok bool) {
 	return at, offset, bound, ok
 }
 
-// maxDrift is the part of the time by which two clocks may run apart: 100 ppm.
+// maxDrift limits how fast two clocks may run apart: one part in 10,000, or 100 ppm.
 const maxDrift = 10_000
 
-// skewing changes what calibrate finds out. The zero value changes nothing.
+// skewing changes the result of calibrate. The zero value changes nothing.
 var skewing struct {
 	offset int64
 	ppm    float64
@@ -44,10 +48,11 @@ var skewing struct {
 // maxSkewPPM keeps a skewed clock a clock.
 const maxSkewPPM = 100_000
 
-// Skew makes the clock of this process a wrong one, to test how clocks are compared and corrected: it is offset ahead when the
-// process starts and runs ppm parts per million too fast, either of which may be negative. What Now returns
-// and what is computed with Params is shifted alike. It fails once the clock has been read, where the clock is not the time-stamp
-// counter, and for a drift of more than 100000 ppm.
+// Skew makes the clock of this process wrong, to test how clocks are compared and
+// corrected. The clock is offset ahead when the process starts and runs ppm parts per
+// million too fast; either may be negative. Now and Params change alike. Skew fails once
+// the clock has been read, where the clock is not the time-stamp counter, and for
+// a drift of more than 100,000 ppm.
 func Skew(offset time.Duration, ppm float64) error {
 	if !(math.Abs(ppm) <= maxSkewPPM) {
 		return fmt.Errorf("a clock cannot be made to drift by %g ppm: at most %d", ppm, maxSkewPPM)
@@ -60,16 +65,17 @@ func Skew(offset time.Duration, ppm float64) error {
 	})
 	switch {
 	case late:
-		return errors.New("the clock was read before it was to be made a wrong one")
+		return errors.New("the clock had been read before Skew was called")
 	case !usesTSC():
-		return errors.New("only a time-stamp counter can be made a wrong clock; here the clock is CLOCK_MONOTONIC")
+		return errors.New("only a time-stamp counter can be skewed; here the clock is CLOCK_MONOTONIC")
 	}
 	return nil
 }
 
-// Pair reads this clock and the monotonic clock of the host at one moment, to within some ten nanoseconds where nothing interrupts: of several
-// attempts that with the narrowest bracket. All processes of a host have the same monotonic clock, so that such pairs tell
-// how their own clocks really differ. uncertain is half of that bracket.
+// Pair reads this clock and the monotonic clock of the host at one moment. Of several
+// attempts it takes the one with the narrowest bracket, some ten nanoseconds where
+// nothing interrupts. All processes of a host share the monotonic clock, so such pairs
+// tell how their own clocks differ. uncertain is half of the bracket, in nanoseconds.
 func Pair() (own, monotonic, uncertain int64) {
 	best := int64(math.MaxInt64)
 	for range 32 {

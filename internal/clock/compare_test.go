@@ -59,7 +59,7 @@ func TestEstimateStaysWithinItsBound(t *testing.T) {
 	})
 }
 
-// TestSkew makes the clock of another process a wrong one.
+// TestSkew makes the clock of another process wrong.
 func TestSkew(t *testing.T) {
 	if Name() != "tsc" {
 		if err := Skew(time.Second, 0); err == nil {
@@ -107,8 +107,8 @@ func TestSkewHelper(t *testing.T) {
 		t.Fatal(errors.New("skewed twice"))
 	}
 	TestParamsConvertAsNowDoes(t)
-	// Where the drift is large, so long that it shows beside the error of the calibration, which is taken to be of two readings as
-	// uncertain as this one, 4 ms apart.
+	// Long enough for a large drift to show beside the error of the calibration. That is
+	// taken to be of two readings, 4 ms apart, each as uncertain as this one.
 	time.Sleep(30 * time.Millisecond)
 	own, mono, uncertain := Pair()
 	since := float64(mono - firstNS)
