@@ -7,6 +7,7 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"github.com/whyslow/whyslow/internal/analysis/slou"
 	"github.com/whyslow/whyslow/internal/model"
 	"github.com/whyslow/whyslow/internal/procs"
 	"github.com/whyslow/whyslow/trace"
@@ -114,7 +115,9 @@ func newGraph(ctx context.Context, m *model.Model, limit int, p *peers) (*graph,
 	g.findUntil()
 	lists := make([][]uint32, len(workers))
 	err := parallel(ctx, limit, len(workers), func() struct{} { return struct{}{} }, func(_ struct{}, i int) {
-		findUseful(m, workers[i], g.useful)
+		w := workers[i]
+		clear(g.useful[w.First:w.End])
+		slou.EachUseful(m, w, nil, func(e int, ns int64) { g.useful[e] = ns })
 		lists[i] = inOrder(m, workers[i])
 	})
 	if err := procs.Agree(p, err); err != nil {

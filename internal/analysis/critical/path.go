@@ -61,22 +61,22 @@ type Step struct {
 // walker walks back from the end.
 type walker struct {
 	*holder
-	cuts    [][]cut // by node and worker, where known
+	cuts    [][]model.Cut // by node and worker, where known
 	known   []bool
-	first   []int // by node: index of its first worker in cuts
-	present []cut // those of the present worker
+	first   []int       // by node: index of its first worker in cuts
+	present []model.Cut // those of the present worker
 	// firstEnd is the end of the atomic CF that ended first, of all processes.
-	firstEnd int64
-	names    []string
-	steps    []Step // latest first; older ones are in full
-	full     [][]Step
-	pos      int64               // on the common clock
-	next     Step                // what steps that are taken have in common
-	titles   map[model.CF]string // as in Path
-	dfs      []string            // likewise
-	facts    facts
-	spare    []slou.Piece
-	parts    []cut
+	firstEnd  int64
+	names     []string
+	steps     []Step // latest first; older ones are in full
+	full      [][]Step
+	pos       int64               // on the common clock
+	next      Step                // what steps that are taken have in common
+	titles    map[model.CF]string // as in Path
+	dfs       []string            // likewise
+	facts     facts
+	spare     []slou.Piece
+	stretches []stretch // of the present execution or gap
 
 	last    string
 	count   []int64 // by code fragment: executions on the path
@@ -111,7 +111,7 @@ func newWalker(m *model.Model, g *graph) *walker {
 	w.facts.holder = w.holder
 	for n := range m.Nodes {
 		w.first = append(w.first, len(w.cuts))
-		w.cuts = append(w.cuts, make([][]cut, len(m.Nodes[n].Workers))...)
+		w.cuts = append(w.cuts, make([][]model.Cut, len(m.Nodes[n].Workers))...)
 	}
 	w.known = make([]bool, len(w.cuts))
 	return w
@@ -250,7 +250,7 @@ func (w *walker) locate(e int) {
 		}
 		i := w.first[w.node] + int(w.next.Worker)
 		if !w.known[i] {
-			w.known[i], w.cuts[i] = true, cuts(w.worker, w.m.End)
+			w.known[i], w.cuts[i] = true, w.m.WaitCuts(w.worker, w.worker.Waits)
 		}
 		w.present = w.cuts[i]
 	}
@@ -262,17 +262,17 @@ func (w *walker) cutOut(t int64, rest Step, cpu int64) {
 	if t = max(t, w.m.Start); t >= w.pos {
 		return
 	}
-	w.parts = w.parts[:0]
-	divide(w.present, heldOf(w.m, w.next.CF), t, w.pos, func(c cut) {
+	w.stretches = w.stretches[:0]
+	eachStretch(w.m, w.present, w.next.CF, t, w.pos, func(c stretch) {
 		if had := c.to - c.from; cpu >= 0 && c.factor == slou.FactorU {
 			had = min(had, cpu)
 			cpu -= had
-			w.parts = append(w.parts, cut{c.from, c.from + had, slou.FactorU, ""})
+			w.stretches = append(w.stretches, stretch{c.from, c.from + had, slou.FactorU, ""})
 			c.from, c.factor = c.from+had, slou.FactorO
 		}
-		w.parts = append(w.parts, c)
+		w.stretches = append(w.stretches, c)
 	})
-	for _, c := range slices.Backward(w.parts) {
+	for _, c := range slices.Backward(w.stretches) {
 		s := rest
 		switch c.factor {
 		case slou.FactorW:

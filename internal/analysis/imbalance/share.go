@@ -124,7 +124,7 @@ func (r *run) gatherTallies(g procs.Group) error {
 			return errShare
 		}
 		for _, w := range list {
-			t := &tally{node: w.Node, worker: w.Worker, ns: w.NS, windows: w.Windows, width: r.width, start: r.m.Start, codes: make([]codeTally, len(r.m.Codes))}
+			t := &tally{node: w.Node, worker: w.Worker, ns: w.NS, windows: w.Windows, width: r.width, codes: make([]codeTally, len(r.m.Codes))}
 			for _, c := range w.Codes {
 				if c.Code >= len(t.codes) {
 					return errShare

@@ -19,9 +19,9 @@ type divider struct {
 	regions  workerRegions
 	sole     bool // there are no CFs, but regions
 
-	cuts  []Piece // what is cut out first; ordered, disjoint
-	cut   int     // the first cut that ends after the pieces visited so far
-	given int     // the first cut that has not been visited
+	cuts  []model.Cut // what is cut out first
+	cut   int         // the first cut that ends after the pieces visited so far
+	given int         // the first cut that has not been visited
 	sum   int64
 	steps []Piece // of one gap
 	split []Piece
@@ -35,29 +35,24 @@ type divider struct {
 
 // run visits every piece of the worker's time, in order, and checks that nothing is left over or counted twice.
 func (d *divider) run() error {
-	m := d.m
-	d.findCuts()
+	m, w := d.m, d.worker
+	d.cuts = m.Cuts(w, d.waits())
 	if d.sole {
 		d.divideRegions()
 		return d.check()
 	}
 	a := m.Start
-	next := d.nextAtomic(d.worker.First, d.structured)
-	for next < d.worker.End {
-		e := next
-		next = d.nextAtomic(e+1, d.structured)
-		start, end := m.ExecStart[e], m.ExecEnd[e]
-		if end == model.None {
-			end = m.End
+	for e := w.First; e < w.End; e++ {
+		v := m.Occupied(w, e)
+		if !m.Atomic(m.ExecCF[e]) {
+			if d.structured != nil && m.ExecEnd[e] != model.None {
+				d.structured(m.ExecCF[e], v.To-v.From)
+			}
+			continue
 		}
-		if next < d.worker.End {
-			end = min(end, m.ExecStart[next])
-		}
-		start = min(max(start, a), m.End)
-		end = min(max(end, start), m.End)
-		d.gap(e, a, start)
-		d.execution(e, start, end)
-		a = end
+		d.gap(e, a, v.From)
+		d.execution(e, v)
+		a = v.To
 	}
 	d.tail(a)
 	return d.check()
@@ -87,22 +82,6 @@ func (d *divider) tail(a int64) {
 	}
 }
 
-// nextAtomic finds the next execution of an atomic CF and reports the structured ones before it.
-func (d *divider) nextAtomic(e int, structured func(cf model.CF, ns int64)) int {
-	m := d.m
-	for ; e < d.worker.End; e++ {
-		cf := m.ExecCF[e]
-		if m.Atomic(cf) {
-			break
-		}
-		if structured != nil && m.ExecEnd[e] != model.None {
-			from, to := max(m.ExecStart[e], m.Start), min(m.ExecEnd[e], m.End)
-			structured(cf, max(to-from, 0))
-		}
-	}
-	return e
-}
-
 func (d *divider) gap(e int, a, start int64) {
 	if a >= start {
 		return
@@ -126,14 +105,14 @@ func (d *divider) starve(p Piece) {
 }
 
 // execution divides the time of an atomic CF: useful as far as its thread had the processor, then pre-empted.
-func (d *divider) execution(e int, start, end int64) {
+func (d *divider) execution(e int, v model.Interval) {
 	cf, cpu := d.m.ExecCF[e], d.m.ExecCPU[e]
-	d.left, d.useful = end-start, 0
+	d.left, d.useful = v.To-v.From, 0
 	if cpu >= 0 {
 		d.left = cpu
 	}
-	if start < end {
-		d.clip(Piece{From: start, To: end, Factor: FactorU, Consumer: cf})
+	if v.From < v.To {
+		d.clip(Piece{From: v.From, To: v.To, Factor: FactorU, Consumer: cf})
 	}
 	if d.executed != nil {
 		d.executed(cf, d.useful, cpu >= 0)
@@ -162,7 +141,12 @@ func (d *divider) emit(p Piece) {
 // cutsBefore visits the cuts that begin before a time.
 func (d *divider) cutsBefore(t int64) {
 	for ; d.given < len(d.cuts) && d.cuts[d.given].From < t; d.given++ {
-		d.pass(d.cuts[d.given])
+		c := &d.cuts[d.given]
+		p := Piece{From: c.From, To: c.To, Factor: FactorW, Name: c.Name, Consumer: c.CF}
+		if c.Lost {
+			p.Factor = FactorLoss
+		}
+		d.pass(p)
 	}
 }
 
@@ -190,99 +174,18 @@ func (d *divider) clip(p Piece) {
 	}
 }
 
-// heldName is the part of W for CFs that a debugger stopped.
-const heldName = "held"
-
-// findCuts lists what is cut out first: what was lost, then waits, then the times at which the CF that ran
-// next, or that ran, was held.
-func (d *divider) findCuts() {
-	var lost, held []Piece
-	for _, v := range d.worker.Lost {
-		lost = append(lost, Piece{From: v.From, To: v.To, Factor: FactorLoss})
-	}
-	if len(d.m.Held) > 0 {
-		held = d.findHeld()
-	}
-	d.cuts = overlay(overlay(lost, d.flatWaits()), held)
-}
-
-// flatWaits makes disjoint intervals of nested waits: the inner one counts. Each is charged to the atomic CF
-// that runs, or, between two, to the next.
-func (d *divider) flatWaits() (out []Piece) {
-	var open []model.Wait
-	t, e := d.m.Start, d.worker.First
-	upTo := func(limit int64) {
-		for len(open) > 0 {
-			top := open[len(open)-1]
-			if to := min(top.To, limit); to > t {
-				p := Piece{From: t, To: to, Factor: FactorW, Name: top.Name}
-				for e < d.worker.End && (!d.m.Atomic(d.m.ExecCF[e]) || (d.m.ExecEnd[e] != model.None && d.m.ExecEnd[e] <= t)) {
-					e++
-				}
-				if e < d.worker.End {
-					p.Consumer = d.m.ExecCF[e]
-				}
-				out = append(out, p)
-				t = to
-			}
-			if top.To > limit {
-				break
-			}
-			open = open[:len(open)-1]
-		}
-		t = max(t, limit)
-	}
-	for _, v := range d.waits() {
-		upTo(min(v.From, d.m.End))
-		open = append(open, v)
-	}
-	upTo(d.m.End)
-	return out
-}
-
-func (d *divider) findHeld() (out []Piece) {
-	a := d.m.Start
-	for e := d.nextAtomic(d.worker.First, nil); e < d.worker.End; e = d.nextAtomic(e+1, nil) {
-		cf, end := d.m.ExecCF[e], d.m.ExecEnd[e]
-		if end == model.None {
-			end = d.m.End
-		}
-		end = min(end, d.m.End)
-		for _, v := range d.m.Held[cf] {
-			if from, to := max(v.From, a), min(v.To, end); from < to {
-				out = append(out, Piece{From: from, To: to, Factor: FactorW, Name: heldName, Consumer: cf})
-				a = to
-			}
-		}
-		a = max(a, end)
-	}
-	return out
-}
-
-// overlay joins two ordered lists of disjoint pieces; where they overlap, the first counts.
-func overlay(first, second []Piece) []Piece {
-	if len(first) == 0 || len(second) == 0 {
-		return append(first, second...)
-	}
-	out := make([]Piece, 0, len(first)+len(second))
-	i := 0
-	for _, p := range second {
-		for p.From < p.To {
-			for i < len(first) && first[i].To <= p.From {
-				out = append(out, first[i])
-				i++
-			}
-			if i == len(first) || first[i].From >= p.To {
-				out = append(out, p)
-				break
-			}
-			if f := first[i]; p.From < f.From {
-				q := p
-				q.To = f.From
-				out = append(out, q)
-			}
-			p.From = max(p.From, first[i].To)
+// EachUseful goes through a worker's executions of atomic CFs in order, without dividing the time between them.
+// stretch, unless nil, is called for every stretch of useful time; then done with the useful time of the execution,
+// in nanoseconds. Waits found by package pattern are not taken into account.
+func EachUseful(m *model.Model, w *model.Worker, stretch func(from, to int64), done func(execution int, ns int64)) {
+	d := divider{m: m, worker: w, cuts: m.Cuts(w, w.Waits)}
+	d.visit = func(p *Piece) {
+		if stretch != nil && p.Factor == FactorU {
+			stretch(p.From, p.To)
 		}
 	}
-	return append(out, first[i:]...)
+	for e := m.NextAtomic(w, w.First); e < w.End; e = m.NextAtomic(w, e+1) {
+		d.execution(e, m.Occupied(w, e))
+		done(e, d.useful)
+	}
 }

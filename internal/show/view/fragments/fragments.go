@@ -117,52 +117,34 @@ func Build(ctx context.Context, m *model.Model, pieces slou.Walk) (*Index, error
 	return x, ctx.Err()
 }
 
-// measure takes the useful time of each execution of a worker's atomic CFs, the length of those of structured ones, and what
-// was lost before each CF.
+// measure takes the useful time of each execution of a worker's atomic CFs, the length of those of structured ones, and
+// what was lost before each CF.
 type measure struct {
 	x          *Index
 	w          *model.Worker
-	e          int   // the first execution of an atomic CF that ends after the pieces so far
-	start, end int64 // its bounds
-	after      int   // the next one
+	e          int // the first execution of an atomic CF that ends after the pieces so far
+	start, end int64
 }
 
 func newMeasure(x *Index, w *model.Worker) *measure {
-	v := &measure{x: x, w: w, end: x.m.Start}
-	v.after = v.next(w.First)
+	v := &measure{x: x, w: w, e: w.First - 1}
 	v.advance()
 	return v
 }
 
-// next finds the next execution of an atomic CF and measures the structured ones before it.
-func (v *measure) next(e int) int {
+// advance goes on to the next execution of an atomic CF and measures the structured ones before it.
+func (v *measure) advance() {
 	x, m := v.x, v.x.m
-	for ; e < v.w.End && !m.Atomic(m.ExecCF[e]); e++ {
-		if m.ExecEnd[e] != model.None {
-			x.time[e] = max(min(m.ExecEnd[e], m.End)-max(m.ExecStart[e], m.Start), 0)
+	for v.e++; v.e < v.w.End; v.e++ {
+		in := m.Occupied(v.w, v.e)
+		switch {
+		case m.Atomic(m.ExecCF[v.e]):
+			v.start, v.end, x.time[v.e] = in.From, in.To, 0
+			return
+		case m.ExecEnd[v.e] != model.None:
+			x.time[v.e] = in.To - in.From
 		}
 	}
-	return e
-}
-
-// advance goes on to the next execution.
-func (v *measure) advance() {
-	v.e = v.after
-	if v.e == v.w.End {
-		return
-	}
-	v.after = v.next(v.e + 1)
-	m, at := v.x.m, v.end
-	start, end := m.ExecStart[v.e], m.ExecEnd[v.e]
-	if end == model.None {
-		end = m.End
-	}
-	if v.after < v.w.End {
-		end = min(end, m.ExecStart[v.after]) // an end that was not recorded
-	}
-	v.start = min(max(start, at), m.End)
-	v.end = min(max(end, v.start), m.End)
-	v.x.time[v.e] = 0
 }
 
 // add takes some pieces, in order.

@@ -266,16 +266,13 @@ func (w *teller) runs(s *CFStory, cf model.CF) {
 		}
 		for _, x := range w.t.Stood(e) {
 			name := x.For
-			if name == heldName {
+			if name == model.HeldName {
 				continue // told by the debugger's own events
 			}
 			w.say(x.At+m.Start, r.Node, 0, 0, stoodFor, name, w.duration(x.NS))
 		}
 	}
 }
-
-// heldName is what slou calls the time in which a debugger held a CF.
-const heldName = "held"
 
 // factors names what was lost, most first.
 func (w *teller) factors(c *timeline.Cost) string {

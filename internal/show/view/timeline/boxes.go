@@ -115,7 +115,7 @@ func (t *Timeline) within(l *lane, r stretch) (out inRange) {
 			continue
 		}
 		for last := min(e+endStride, out.first); e < last; e++ {
-			if _, to := bounds(m, w, e); to > r.from {
+			if _, to := t.bounds(w, e); to > r.from {
 				out.early = append(out.early, e)
 			}
 		}
@@ -145,7 +145,7 @@ func (t *Timeline) addBoxes(out *Boxes, n int, r *inRange) {
 	m, l := t.m, &t.lanes[n]
 	add := func(e int) {
 		c, cf := &out.CFs, m.ExecCF[e]
-		from, to := bounds(m, l.worker, e)
+		from, to := t.bounds(l.worker, e)
 		c.Lane, c.Start, c.End = append(c.Lane, n), append(c.Start, from), append(c.End, to)
 		c.CF, c.Code, c.Label = append(c.CF, t.CFKey(cf)), append(c.Code, m.CodeOf(cf)), append(c.Label, t.Title(cf))
 		c.Structured = append(c.Structured, one(!m.Atomic(cf)))

@@ -32,11 +32,11 @@ func (t *Timeline) Before(e int) (c Cost) {
 		return c
 	}
 	l := &t.lanes[n]
-	start, _ := bounds(t.m, l.worker, e)
+	start, _ := t.bounds(l.worker, e)
 	begin := int64(0)
 	for k := e - 1; k >= l.worker.First; k-- {
 		if t.m.Atomic(t.m.ExecCF[k]) {
-			_, begin = bounds(t.m, l.worker, k)
+			_, begin = t.bounds(l.worker, k)
 			break
 		}
 	}
@@ -74,7 +74,7 @@ func (t *Timeline) Stood(e int) (out []Stood) {
 		return nil
 	}
 	l := &t.lanes[n]
-	start, end := bounds(t.m, l.worker, e)
+	start, end := t.bounds(l.worker, e)
 	seen := map[string]int{}
 	for i := l.find(start, 0); i < len(l.end) && l.from(i) < end; i++ {
 		p := &t.parts[l.part[i]&^inside]

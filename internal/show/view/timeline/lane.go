@@ -168,9 +168,9 @@ func newFiller(c *classes, l *lane, into *columns) *filler {
 
 // next goes on to the first execution from e on.
 func (f *filler) next(e int) {
-	m, w := f.c.t.m, f.l.worker
-	if f.e = nextAtomic(m, w, e); f.e < w.End {
-		f.from, f.to = bounds(m, w, f.e)
+	t, w := f.c.t, f.l.worker
+	if f.e = t.m.NextAtomic(w, e); f.e < w.End {
+		f.from, f.to = t.bounds(w, f.e)
 	}
 }
 
@@ -218,33 +218,10 @@ func (c *columns) add(end int64, part uint32, class uint16, p *slou.Piece) {
 	c.consumer, c.producer, c.df = append(c.consumer, p.Consumer), append(c.producer, p.Producer), append(c.df, p.DF)
 }
 
-// nextAtomic gives the first execution of an atomic CF from e on, worker.End if there is none.
-func nextAtomic(m *model.Model, w *model.Worker, e int) int {
-	for e < w.End && !m.Atomic(m.ExecCF[e]) {
-		e++
-	}
-	return e
-}
-
-// bounds gives when an execution took place as far as its worker's time goes: within the run, and over when its worker
-// starts the next. (An atomic CF ends at the latest where the next atomic one starts, as in the division.)
-func bounds(m *model.Model, w *model.Worker, e int) (from, to int64) {
-	from, to = min(max(m.ExecStart[e], m.Start), m.End), m.ExecEnd[e]
-	if m.Atomic(m.ExecCF[e]) {
-		if to == model.None {
-			to = m.End
-		}
-		if next := nextAtomic(m, w, e+1); next < w.End {
-			to = min(to, m.ExecStart[next])
-		}
-	} else if to == model.None {
-		to = m.End
-		if e+1 < w.End {
-			to = m.ExecStart[e+1]
-		}
-	}
-	to = min(max(to, from), m.End)
-	return from - m.Start, to - m.Start
+// bounds gives when an execution occupied its worker, since the start of the run.
+func (t *Timeline) bounds(w *model.Worker, e int) (from, to int64) {
+	v := t.m.Occupied(w, e)
+	return v.From - t.m.Start, v.To - t.m.Start
 }
 
 // stride gives the power of two pieces between sums, which take eight bytes a class: eight bytes a piece at most.
@@ -280,7 +257,7 @@ func (l *lane) index(t *Timeline, shift uint) {
 	for e := l.worker.First; e < l.worker.End; e += endStride {
 		latest := int64(0)
 		for i := e; i < min(e+endStride, l.worker.End); i++ {
-			_, to := bounds(t.m, l.worker, i)
+			_, to := t.bounds(l.worker, i)
 			latest = max(latest, to)
 		}
 		l.ends = append(l.ends, latest)

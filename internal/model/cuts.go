@@ -1,0 +1,126 @@
+package model
+
+import "sort"
+
+// Some of a worker's time is cut out before anything is said about its CFs: first what was not recorded, then what
+// it waited for, then the times at which a debugger held the CF that ran or that ran next.
+
+// Cut is a stretch of a worker's time that is cut out.
+type Cut struct {
+	Interval
+	Lost bool   // nothing is known of this time; otherwise the worker waited
+	Name string // what the worker waited for
+	CF   CF     // the atomic CF that ran, or that ran next; 0 if none did, or if the time was lost
+}
+
+// HeldName is the Name of cuts in which a debugger held the CF.
+const HeldName = "held"
+
+// Cuts lists what is cut out of a worker's time, in order and disjoint. waits are those of the worker, ordered by
+// start, perhaps with others found since; of nested waits the inner one counts.
+func (m *Model) Cuts(w *Worker, waits []Wait) []Cut {
+	list := m.WaitCuts(w, waits)
+	if len(m.Held) > 0 {
+		list = Overlay(list, m.heldCuts(w))
+	}
+	return list
+}
+
+// WaitCuts is Cuts without the times at which CFs were held.
+func (m *Model) WaitCuts(w *Worker, waits []Wait) []Cut {
+	var lost []Cut
+	for _, v := range w.Lost {
+		lost = append(lost, Cut{Interval: v, Lost: true})
+	}
+	return Overlay(lost, m.flatWaits(w, waits))
+}
+
+// flatWaits makes nested waits disjoint. Each is charged to the atomic CF that runs, or to the next one.
+func (m *Model) flatWaits(w *Worker, waits []Wait) (out []Cut) {
+	var open []Wait
+	t, e := m.Start, w.First
+	upTo := func(limit int64) {
+		for len(open) > 0 {
+			inner := open[len(open)-1]
+			if to := min(inner.To, limit); to > t {
+				c := Cut{Interval: Interval{t, to}, Name: inner.Name}
+				for e < w.End && (!m.Atomic(m.ExecCF[e]) || m.ExecEnd[e] != None && m.ExecEnd[e] <= t) {
+					e++
+				}
+				if e < w.End {
+					c.CF = m.ExecCF[e]
+				}
+				out = append(out, c)
+				t = to
+			}
+			if inner.To > limit {
+				break
+			}
+			open = open[:len(open)-1]
+		}
+		t = max(t, limit)
+	}
+	for _, v := range waits {
+		upTo(min(v.From, m.End))
+		open = append(open, v)
+	}
+	upTo(m.End)
+	return out
+}
+
+// heldCuts lists when the worker's atomic CFs were held, each from the end of the one before it to its own end.
+func (m *Model) heldCuts(w *Worker) (out []Cut) {
+	free := m.Start
+	for e := m.NextAtomic(w, w.First); e < w.End; e = m.NextAtomic(w, e+1) {
+		cf, end := m.ExecCF[e], m.ExecEnd[e]
+		if end == None {
+			end = m.End
+		}
+		end = min(end, m.End)
+		for _, v := range m.Held[cf] {
+			if from, to := max(v.From, free), min(v.To, end); from < to {
+				out = append(out, Cut{Interval: Interval{from, to}, Name: HeldName, CF: cf})
+				free = to
+			}
+		}
+		free = max(free, end)
+	}
+	return out
+}
+
+// Overlay joins two ordered lists of disjoint cuts. Where they overlap, the first list counts.
+func Overlay(first, second []Cut) []Cut {
+	switch {
+	case len(first) == 0:
+		return second
+	case len(second) == 0:
+		return first
+	}
+	out := make([]Cut, 0, len(first)+len(second))
+	i := 0
+	for _, c := range second {
+		for c.From < c.To {
+			for i < len(first) && first[i].To <= c.From {
+				out = append(out, first[i])
+				i++
+			}
+			if i == len(first) || first[i].From >= c.To {
+				out = append(out, c)
+				break
+			}
+			if before := c; c.From < first[i].From {
+				before.To = first[i].From
+				out = append(out, before)
+			}
+			c.From = max(c.From, first[i].To)
+		}
+	}
+	return append(out, first[i:]...)
+}
+
+// CutsWithin gives the cuts of an ordered list that share time with an interval.
+func CutsWithin(list []Cut, from, to int64) []Cut {
+	i := sort.Search(len(list), func(i int) bool { return list[i].To > from })
+	n := sort.Search(len(list)-i, func(k int) bool { return list[i+k].From >= to })
+	return list[i : i+n]
+}

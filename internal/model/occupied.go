@@ -1,0 +1,36 @@
+package model
+
+// NextAtomic gives the first execution of an atomic CF on a worker from execution e on; w.End if there is none.
+func (m *Model) NextAtomic(w *Worker, e int) int {
+	for e < w.End && !m.Atomic(m.ExecCF[e]) {
+		e++
+	}
+	return e
+}
+
+// Occupied gives when an execution occupied its worker, in nanoseconds on the common clock, within the run.
+//
+// A worker executes one atomic CF at a time: an atomic CF stops occupying it when the next one starts, even where
+// its recorded end is later or missing. So the intervals of a worker's atomic CFs never overlap. Structured CFs
+// run between and around them. A structured CF that has no end stops at the next start on its worker.
+func (m *Model) Occupied(w *Worker, e int) Interval {
+	end := m.ExecEnd[e]
+	next := e + 1
+	if m.Atomic(m.ExecCF[e]) {
+		if end == None {
+			end = m.End
+		}
+		// Executions are in order of start: where the next of any kind starts later, so does the next atomic one.
+		if next < w.End && m.ExecStart[next] < end {
+			if next = m.NextAtomic(w, next); next < w.End {
+				end = min(end, m.ExecStart[next])
+			}
+		}
+	} else if end == None {
+		if end = m.End; next < w.End {
+			end = m.ExecStart[next]
+		}
+	}
+	from := min(max(m.ExecStart[e], m.Start), m.End)
+	return Interval{from, min(max(end, from), m.End)}
+}
