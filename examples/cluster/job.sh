@@ -1,5 +1,5 @@
 #!/bin/sh
-# A LuNA program on several computers, recorded.
+# Runs and records a LuNA program on several computers.
 #
 #     sbatch job.sh PROGRAM.fa [argument]...      as a job of Slurm
 #     RANKS=2 sh job.sh PROGRAM.fa [argument]...  here, without Slurm
@@ -20,17 +20,18 @@ set -eu
 program=$1
 ranks=${SLURM_NTASKS:-${RANKS:-2}}
 trace=$(basename "$program" .fa).${SLURM_JOB_ID:-local}.trace
-# Without --cpus-per-task the ranks of a computer share its cores: then whyslow divides them itself.
+# Without --cpus-per-task the ranks of a computer share its cores, and whyslow divides them.
 workers=${SLURM_CPUS_PER_TASK:+-w $SLURM_CPUS_PER_TASK}
 
-# Asked to end, mpirun asks the ranks after this many seconds, and kills them after as many again (else one).
+# When told to end, mpirun waits this long before it tells the ranks, and as long again before it kills them
+# (default: one second).
 export OMPI_MCA_odls_base_sigkill_timeout=5
-# A computer whose network is gone is given up after a minute (else eight).
+# Give up a computer without network after a minute (default: eight).
 export OMPI_MCA_oob_tcp_keepalive_time=30 OMPI_MCA_oob_tcp_keepalive_intvl=10 OMPI_MCA_oob_tcp_keepalive_probes=3
 mpirun -n "$ranks" --bind-to none whyslow run -q $workers -o "$trace" "$@" &
 job=$!
-# A minute before its time is over Slurm says so (USR1), and the program is told to end: the trace is whole up to there. At a scancel Slurm
-# itself tells all processes; mpirun, told twice, would kill them.
+# A minute before the time limit Slurm sends USR1; end the program then, so that its trace is complete up to
+# that point. On scancel Slurm itself signals all processes; a second signal from mpirun would kill them.
 end='kill -TERM $job 2>/dev/null || :'
 trap "$end" USR1 INT TERM
 [ -z "${SLURM_JOB_ID:-}" ] || trap : TERM
