@@ -222,5 +222,8 @@ func (m *Model) Workers() (n int) {
 	return n
 }
 
+// InRun moves a time, in nanoseconds, that was recorded before the start of the run or after its end to that.
+func (m *Model) InRun(t int64) int64 { return min(max(t, m.Start), m.End) }
+
 // Wall is the length of the run in nanoseconds.
 func (m *Model) Wall() int64 { return m.End - m.Start }

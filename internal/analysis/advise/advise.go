@@ -21,6 +21,7 @@ import (
 	"github.com/whyslow/whyslow/internal/analysis/critical"
 	"github.com/whyslow/whyslow/internal/analysis/lifecycle"
 	"github.com/whyslow/whyslow/internal/analysis/pattern"
+	"github.com/whyslow/whyslow/internal/analysis/series"
 	"github.com/whyslow/whyslow/internal/analysis/slou"
 	"github.com/whyslow/whyslow/internal/model"
 	"github.com/whyslow/whyslow/internal/words"
@@ -34,6 +35,7 @@ type Input struct {
 	Facts     *Facts // those of the model, where the caller has them and not all of the model
 	Critical  *critical.Result
 	Lifecycle *lifecycle.Result
+	Memory    *series.Memory  // bytes held
 	Pattern   *pattern.Result // of a run with regions
 	Lang      string          // of the texts: "en" or "ru"; anything else is "en"
 }

@@ -19,16 +19,16 @@ import (
 
 // Facts are what advice takes from a model. They are found for one Input, and serve for it in every language.
 type Facts struct {
-	m           *model.Model // names, code fragments, statements, workers, and what else every model of the run has
-	replay      *replay      // nil where nothing is to be worked out again
-	nodes       map[int]siteTime
-	moves       int64 // of CFs
-	stolen      int64 // of them
-	moved       map[int]movedCF
-	shortest    int64 // the shortest time of a message on a link, which tells the latency of the links; -1 if there is none
-	atHome      map[useAt]bool
-	peak, least int64 // see memory.go; 0 where they do not matter
-	asked       []asked
+	m        *model.Model // names, code fragments, statements, workers, and what else every model of the run has
+	replay   *replay      // nil where nothing is to be worked out again
+	nodes    map[int]siteTime
+	moves    int64 // of CFs
+	stolen   int64 // of them
+	moved    map[int]movedCF
+	shortest int64 // the shortest time of a message on a link, which tells the latency of the links; -1 if there is none
+	atHome   map[useAt]bool
+	least    int64 // bytes, see memory.go; 0 where it does not matter
+	asked    []asked
 
 	// Of a run of regions there is nothing but these.
 	orders  map[placeOf]*order  // of collectives
@@ -65,8 +65,7 @@ type found struct {
 	Moved    map[int]movedCF // by code fragment
 	Shortest int64
 	AtHome   []useAt
-	Held     []held
-	Needed   []held
+	Needed   []byteChange
 }
 
 // needed says what is worked out only where it matters.
@@ -189,7 +188,7 @@ func gather(m *model.Model, own *found, g procs.Group) ([]*found, error) {
 
 func (f *Facts) join(all []*found) {
 	var parts []*part
-	var memory, needs []held
+	var needs []byteChange
 	for _, w := range all {
 		parts = append(parts, w.Part)
 		for n, s := range w.Nodes {
@@ -207,10 +206,10 @@ func (f *Facts) join(all []*found) {
 		for _, u := range w.AtHome {
 			f.atHome[u] = true
 		}
-		memory, needs = append(memory, w.Held...), append(needs, w.Needed...)
+		needs = append(needs, w.Needed...)
 		*w = found{}
 	}
-	f.peak, f.least = most(memory), least(needs)
+	f.least = peakOf(needs)
 	if parts[0] != nil {
 		f.replay = newReplay(f.m, parts)
 	}

@@ -18,6 +18,7 @@ import (
 	"github.com/whyslow/whyslow/internal/analysis/advise"
 	"github.com/whyslow/whyslow/internal/analysis/critical"
 	"github.com/whyslow/whyslow/internal/analysis/lifecycle"
+	"github.com/whyslow/whyslow/internal/analysis/series"
 	"github.com/whyslow/whyslow/internal/analysis/slou"
 	"github.com/whyslow/whyslow/internal/model"
 	"github.com/whyslow/whyslow/internal/run/cpp"
@@ -183,6 +184,11 @@ func analyse(t testing.TB, text string) *analysed {
 	if a.in.Lifecycle, err = lifecycle.Compute(ctx, a.m, lifecycle.Options{}); err != nil {
 		t.Fatal(err)
 	}
+	held, err := series.Compute(ctx, a.m, series.Options{Windows: 1, Only: []string{series.BytesHeld}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	a.in.Memory = held.Memory
 	a.list = advise.Advise(a.in)
 	return a
 }

@@ -9,66 +9,44 @@ import (
 	"github.com/whyslow/whyslow/internal/procs"
 )
 
-// How much memory the copies of DFs take at their peak, and what they would take if each were freed when it was used the last time. Both
-// are sums over all nodes at each moment, so processes tell each other what changed when.
+// How little memory the copies of DFs could take at their peak, if each were freed right after its last use. That is
+// a sum over all nodes at each moment, so processes tell each other what changes when. What the copies do take is
+// the figure of the report.
 
-// held is a change of what is held, in bytes.
-type held struct{ Time, Bytes int64 }
+// byteChange is a change of the bytes that are needed.
+type byteChange struct{ Time, Bytes int64 }
 
-// findMemory lists the changes on own nodes: as they were, in order of time, and as they would need to be.
+// findMemory lists, for the copies on own nodes, when they would have to be there.
 func (w *found) findMemory(m *model.Model, g procs.Group) error {
 	last, err := lastUses(m, g)
 	if err != nil {
 		return err
 	}
-	copies := slices.Clone(m.Copies)
-	slices.SortStableFunc(copies, func(x, y model.Copy) int { return cmp.Compare(x.Time, y.Time) })
-	type place struct {
-		df   model.DF
-		node uint16
-	}
-	holding := map[place]held{}
-	free := func(df model.DF, h held, until int64) {
-		if h.Bytes > 0 {
-			w.Needed = append(w.Needed, h, held{min(max(last[df], h.Time), until), -h.Bytes})
+	for h := range m.Holdings() {
+		if h.From == model.None || h.Bytes == 0 {
+			continue
 		}
-	}
-	for i := range copies {
-		c := &copies[i]
-		k := place{c.DF, c.Node}
-		h := holding[k]
-		free(c.DF, h, c.Time)
-		now := -h.Bytes
-		delete(holding, k)
-		if made, ok := m.Creation(c.DF, c.Time); ok && c.What == model.CopyStored {
-			holding[k] = held{c.Time, m.MadeSize[made]}
-			now += m.MadeSize[made]
+		until := h.To
+		if until == model.None {
+			until = m.End
 		}
-		if now != 0 {
-			w.Held = append(w.Held, held{c.Time, now})
-		}
-	}
-	for k, h := range holding {
-		free(k.df, h, m.End)
+		until = min(max(last[h.DF], h.From), until)
+		w.Needed = append(w.Needed, byteChange{m.InRun(h.From), h.Bytes}, byteChange{m.InRun(until), -h.Bytes})
 	}
 	return nil
 }
 
-// most is the most bytes that are held at one time, of the changes of all nodes in order.
-func most(changes []held) (peak int64) {
-	slices.SortStableFunc(changes, func(x, y held) int { return cmp.Compare(x.Time, y.Time) })
+// peakOf is the greatest sum of the changes at any moment. Changes at one moment count together.
+func peakOf(changes []byteChange) (peak int64) {
+	slices.SortFunc(changes, func(x, y byteChange) int { return cmp.Compare(x.Time, y.Time) })
 	var now int64
-	for _, c := range changes {
+	for i, c := range changes {
 		now += c.Bytes
-		peak = max(peak, now)
+		if i+1 == len(changes) || changes[i+1].Time > c.Time {
+			peak = max(peak, now)
+		}
 	}
 	return peak
-}
-
-// least is the same of changes in any order, of which those that free memory come first.
-func least(changes []held) int64 {
-	slices.SortFunc(changes, func(x, y held) int { return cmp.Or(cmp.Compare(x.Time, y.Time), cmp.Compare(x.Bytes, y.Bytes)) })
-	return most(changes)
 }
 
 // lastUses gives, by DF, when a CF that was given it ended, or when it was sent, the last time anywhere; None for never.

@@ -10,6 +10,7 @@ import (
 
 	"github.com/whyslow/whyslow/internal/analysis/critical"
 	"github.com/whyslow/whyslow/internal/analysis/lifecycle"
+	"github.com/whyslow/whyslow/internal/analysis/series"
 	"github.com/whyslow/whyslow/internal/analysis/slou"
 	"github.com/whyslow/whyslow/internal/model"
 	"github.com/whyslow/whyslow/internal/procs"
@@ -19,13 +20,13 @@ import (
 // together is what some processes find: the facts, with all that is found out only where it matters, and the advice.
 func together(t sloutest.TB, dir string, processes int) string {
 	type shown struct {
-		Part                *part
-		Nodes               map[int]siteTime
-		Moved               map[int]movedCF
-		Moves, Shortest     int64
-		AtHome, Peak, Least int64
-		Asked               []asked
-		Advice              []Advice
+		Part            *part
+		Nodes           map[int]siteTime
+		Moved           map[int]movedCF
+		Moves, Shortest int64
+		AtHome, Least   int64
+		Asked           []asked
+		Advice          []Advice
 	}
 	s, err := sloutest.Share(dir, processes, model.Options{}, func(m *model.Model, g procs.Group) (*shown, error) {
 		ctx := context.Background()
@@ -40,6 +41,13 @@ func together(t sloutest.TB, dir string, processes int) string {
 		if in.Lifecycle, err = lifecycle.ComputeShare(ctx, m, lifecycle.Options{}, g); err != nil {
 			return nil, err
 		}
+		held, err := series.ComputeShare(ctx, m, series.Options{Windows: 1, Only: []string{series.BytesHeld}}, g)
+		if err != nil {
+			return nil, err
+		}
+		if held != nil {
+			in.Memory = held.Memory
+		}
 		f, err := Gather(m, in, g)
 		if err != nil {
 			return nil, err
@@ -53,7 +61,7 @@ func together(t sloutest.TB, dir string, processes int) string {
 		for i := range all.replay.Transfers {
 			all.replay.Transfers[i].Message = 0 // tells messages apart, no more
 		}
-		return &shown{all.replay.part, all.nodes, all.moved, all.moves, all.shortest, int64(len(all.atHome)), all.peak, all.least, f.asked, Advise(in)}, nil
+		return &shown{all.replay.part, all.nodes, all.moved, all.moves, all.shortest, int64(len(all.atHome)), all.least, f.asked, Advise(in)}, nil
 	})
 	if err != nil {
 		t.Fatal(processes, "processes:", err)

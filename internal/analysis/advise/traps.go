@@ -54,10 +54,11 @@ const (
 
 // neverFreed: DFs that nobody needs any more fill the memory.
 func (a *advisor) neverFreed() {
-	if a.facts == nil || a.Lifecycle == nil || a.Lifecycle.HeldToEnd == nil || a.Lifecycle.HeldToEnd.Bytes < muchMemory {
+	if a.facts == nil || a.Memory == nil || a.Lifecycle == nil || a.Lifecycle.HeldToEnd == nil ||
+		a.Lifecycle.HeldToEnd.Bytes < muchMemory {
 		return
 	}
-	peak, least := a.facts.peak, a.facts.least
+	peak, least := a.Memory.Total.Bytes, a.facts.least
 	if peak < muchMemory || float64(peak-least) < mostly*float64(peak) {
 		return
 	}

@@ -9,120 +9,26 @@ import (
 	"github.com/whyslow/whyslow/trace"
 )
 
-// Bytes held. A node may hold several copies of a DF: each CF that asked for it is sent one. So copies are counted: stored
-// less dropped. Only a trace of which something is lost drops more than it stored; of such drops the first ones are left
-// out, as those of copies that were stored before the trace knows.
-
-// holdings lists what nodes hold, again and again without keeping the list.
-type holdings struct {
-	m *model.Model
-	// odd gives the sizes of copies of DFs that were created several times, by index into Copies.
-	odd                map[int]int64
-	unsized, unmatched int64 // of the last walk
-}
-
-func newHoldings(m *model.Model) *holdings {
-	h := &holdings{m: m}
-	h.findOdd()
-	return h
-}
-
-// findOdd sizes the copies of DFs that were created several times: that of the value there when a copy was stored; the
-// oldest copy is dropped first.
-func (h *holdings) findOdd() {
-	m := h.m
-	var odd []int
-	for i := range m.Copies {
-		if first, end := m.Creations(m.Copies[i].DF); end > first+1 && m.Copies[i].What <= model.CopyDropped && m.Own(int(m.Copies[i].Node)) {
-			odd = append(odd, i)
-		}
-	}
-	if len(odd) == 0 {
-		return
-	}
-	h.odd = make(map[int]int64, len(odd))
-	slices.SortStableFunc(odd, func(a, b int) int {
-		x, y := &m.Copies[a], &m.Copies[b]
-		return cmp.Or(cmp.Compare(x.Node, y.Node), cmp.Compare(x.DF, y.DF), cmp.Compare(x.Time, y.Time))
-	})
-	for i := 0; i < len(odd); {
-		key := &m.Copies[odd[i]]
-		var sizes []int64
-		end := i
-		for ; end < len(odd) && m.Copies[odd[end]].DF == key.DF && m.Copies[odd[end]].Node == key.Node; end++ {
-			if c := &m.Copies[odd[end]]; c.What == model.CopyStored {
-				made, _ := m.Creation(c.DF, c.Time)
-				h.odd[odd[end]] = m.MadeSize[made]
-				sizes = append(sizes, m.MadeSize[made])
-			}
-		}
-		for ; i < end; i++ {
-			if m.Copies[odd[i]].What == model.CopyDropped && len(sizes) > 0 {
-				h.odd[odd[i]], sizes = sizes[0], sizes[1:]
-			}
-		}
-	}
-}
-
-// walk visits every copy stored at a node of this process, with its size, and dropped, with the size negative, node by node.
-func (h *holdings) walk(visit func(c *model.Copy, bytes int64)) {
-	m := h.m
-	h.unsized, h.unmatched = 0, 0
-	balance := make([]int32, m.DFs()) // of one node: copies stored less dropped; below 0, drops to leave out
-	for i := 0; i < len(m.Copies); {
-		from, node := i, m.Copies[i].Node
-		for ; i < len(m.Copies) && m.Copies[i].Node == node; i++ {
-			switch c := &m.Copies[i]; c.What {
-			case model.CopyStored:
-				balance[c.DF]++
-			case model.CopyDropped:
-				balance[c.DF]--
-			}
-		}
-		for k := from; k < i; k++ {
-			c := &m.Copies[k]
-			if c.What > model.CopyDropped || !m.Own(int(node)) {
-				continue
-			}
-			if c.What == model.CopyDropped && balance[c.DF] < 0 {
-				balance[c.DF]++
-				h.unmatched++
-				continue
-			}
-			first, end := m.Creations(c.DF)
-			bytes := int64(0)
-			switch {
-			case end == first+1:
-				bytes = m.MadeSize[first]
-			case end > first:
-				bytes = h.odd[k]
-			case c.What == model.CopyStored:
-				h.unsized++
-			}
-			if c.What == model.CopyDropped {
-				bytes = -bytes
-			}
-			visit(c, bytes)
-		}
-		for k := from; k < i; k++ {
-			balance[m.Copies[k].DF] = 0
-		}
-	}
-}
-
 // copies follows bytes and copies held.
 func (r *run) copies() error {
 	if !r.wants(BytesHeld, CopiesHeld) || r.m.Count[trace.KindDFStored] == 0 {
 		return nil
 	}
-	h := newHoldings(r.m)
 	nodes := len(r.m.Nodes)
 	// The levels of bytes, then those of copies, each by node and of all.
 	list, err := levels(r, 2*(nodes+1), len(r.m.Copies), func(emit func(t int64, key int32, d int64)) {
-		h.walk(func(c *model.Copy, bytes int64) { emit(c.Time, int32(c.Node)<<1|int32(c.What), bytes) })
+		for h := range r.m.Holdings() {
+			if h.From == model.None {
+				continue
+			}
+			emit(h.From, int32(h.Node)<<1, h.Bytes)
+			if h.To != model.None {
+				emit(h.To, int32(h.Node)<<1|1, -h.Bytes)
+			}
+		}
 	}, func(l []level, c *change[int64]) {
 		node, copies := int(c.key>>1), int64(1)
-		if c.key&1 == int32(model.CopyDropped) {
+		if c.key&1 != 0 {
 			copies = -1
 		}
 		l[node].add(c.t, c.d)
@@ -138,13 +44,13 @@ func (r *run) copies() error {
 	}
 	if r.wants(BytesHeld) {
 		r.addLevels(BytesHeld, "bytes", list[:nodes+1])
-		r.res.Memory, err = r.peaks(h, list[:nodes+1])
+		r.res.Memory, err = r.peaks(list[:nodes+1])
 	}
 	return err
 }
 
 // peaks finds what was held at the peak of each node and of all, which is last in the list.
-func (r *run) peaks(h *holdings, list []level) (*Memory, error) {
+func (r *run) peaks(list []level) (*Memory, error) {
 	m := r.m
 	all := len(list) - 1
 	mem := &Memory{Nodes: []Peak{}}
@@ -162,26 +68,34 @@ func (r *run) peaks(h *holdings, list []level) (*Memory, error) {
 			clear(held[0])
 		}
 	}
-	h.walk(func(c *model.Copy, bytes int64) {
-		if int(c.Node) != node {
+	for h := range m.Holdings() {
+		if h.Node != node {
 			finish()
-			node = int(c.Node)
+			node = h.Node
 		}
-		copies := int64(1)
-		if c.What == model.CopyDropped {
-			copies = -1
+		if first, end := m.Creations(h.DF); first == end && h.From != model.None {
+			mem.Unsized++
 		}
-		t := r.grid.clamp(c.Time)
+		if h.From == model.None {
+			mem.Unmatched++
+		}
+		from, to := r.grid.clamp(h.From), r.grid.clamp(h.To)
 		for i, l := range [2]*level{&list[node], &list[all]} {
-			if t <= l.peakAt {
-				e := &held[i][m.DFName[c.DF]]
-				e.Bytes += bytes
-				e.Copies += copies
+			if h.From == model.None {
+				continue
+			}
+			e := &held[i][m.DFName[h.DF]]
+			if from <= l.peakAt {
+				e.Bytes += h.Bytes
+				e.Copies++
+			}
+			if h.To != model.None && to <= l.peakAt {
+				e.Bytes -= h.Bytes
+				e.Copies--
 			}
 		}
-	})
+	}
 	finish()
-	mem.Unsized, mem.Unmatched = h.unsized, h.unmatched
 	total := map[string]Holder{}
 	for name, h := range held[1] {
 		if h != (Holder{}) {

@@ -148,7 +148,7 @@ func Compute(ctx context.Context, m *model.Model, want Wanted) (*Everything, err
 			all.Blame, err = blame.Compute(ctx, m, blame.Options{SLOU: all.SLOU, Patterns: all.Pattern, DataInputsOnly: want.DataInputsOnly})
 			return err
 		})},
-		{analysisAdvice, []string{analysisSLOU, analysisCritical, analysisLifecycle}, func() error {
+		{analysisAdvice, []string{analysisSLOU, analysisSeries, analysisCritical, analysisLifecycle}, func() error {
 			if all.SLOU == nil {
 				return errNoFactors
 			}
@@ -161,7 +161,12 @@ func Compute(ctx context.Context, m *model.Model, want Wanted) (*Everything, err
 }
 
 func (a *Everything) advise() {
-	a.Advice = advise.Advise(advise.Input{SLOU: a.SLOU, Model: a.model, Facts: a.facts, Critical: a.Critical, Lifecycle: a.Lifecycle, Pattern: a.Pattern, Lang: a.lang})
+	in := advise.Input{SLOU: a.SLOU, Model: a.model, Facts: a.facts, Critical: a.Critical, Lifecycle: a.Lifecycle,
+		Pattern: a.Pattern, Lang: a.lang}
+	if a.Series != nil {
+		in.Memory = a.Series.Memory
+	}
+	a.Advice = advise.Advise(in)
 }
 
 // In gives the same in another language, "en" or "ru": only the advice is worked out anew. It shares everything else with a,

@@ -89,11 +89,4 @@ func sorted(list []steps.Change) []steps.Change {
 	return out
 }
 
-// collector is a sink that keeps what it is given.
-type collector struct{ list []deltaChange }
-
-func (c *collector) add(q quantity, at int32, t, d int64) {
-	c.list = append(c.list, deltaChange{t, d, at, q})
-}
-
 func linkOf(g *message) query.Link { return query.Link{From: int(g.from), To: int(g.to)} }

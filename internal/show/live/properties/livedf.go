@@ -4,13 +4,14 @@ import (
 	"cmp"
 	"slices"
 
+	"github.com/whyslow/whyslow/internal/model"
 	"github.com/whyslow/whyslow/trace"
 )
 
 // liveDF is a DF.
 type liveDF struct {
-	id       uint64 // hash of its identity; 0 if it is known on one node only
-	creation value  // the only one, on its node's clock
+	id       uint64      // hash of its identity; 0 if it is known on one node only
+	creation model.Value // the only one, on its node's clock
 	more     []creation
 	holdings uint32 // list of the nodes' copies
 	gone     uint32 // list of its destructions
@@ -24,7 +25,7 @@ type liveDF struct {
 
 // creation is one of several of a DF, all of which are in more.
 type creation struct {
-	value
+	model.Value
 	node, stream uint16
 }
 
@@ -115,29 +116,29 @@ func (l *Live) insertFact(head *uint32, f copyFact) {
 }
 
 // changes gives the facts of a list on the common clock.
-func (l *Live) changes(head uint32) []change {
-	var list []change
+func (l *Live) changes(head uint32) []model.CopyFact {
+	var list []model.CopyFact
 	for i := head; i != 0; {
 		f := l.dfFacts.at(i)
-		list = append(list, change{l.nodes[f.node].clock.common(f.t), f.end})
+		list = append(list, model.CopyFact{Time: l.nodes[f.node].clock.common(f.t), Dropped: f.end})
 		i = f.next
 	}
 	return list
 }
 
 // values gives the creations of a DF in order of time.
-func (l *Live) values(d *liveDF) []value {
+func (l *Live) values(d *liveDF) []model.Value {
 	if len(d.more) == 0 {
 		if !d.made {
 			return nil
 		}
-		return []value{{l.nodes[d.node].clock.common(d.creation.t), d.creation.size}}
+		return []model.Value{{Time: l.nodes[d.node].clock.common(d.creation.Time), Bytes: d.creation.Bytes}}
 	}
-	list := make([]value, 0, len(d.more))
+	list := make([]model.Value, 0, len(d.more))
 	for _, c := range d.more {
-		list = append(list, value{l.nodes[c.node].clock.common(c.t), c.size})
+		list = append(list, model.Value{Time: l.nodes[c.node].clock.common(c.Time), Bytes: c.Bytes})
 	}
-	slices.SortStableFunc(list, func(a, b value) int { return cmp.Compare(a.t, b.t) })
+	slices.SortStableFunc(list, func(a, b model.Value) int { return cmp.Compare(a.Time, b.Time) })
 	return list
 }
 
@@ -147,7 +148,7 @@ func (l *Live) emitHolding(h *holding, d *liveDF, sign int64) {
 	emitCopies(&l.delta, int32(h.node), list, l.values(d), sign)
 	h.t = minTime
 	for _, c := range list {
-		h.t = max(h.t, c.t)
+		h.t = max(h.t, c.Time)
 	}
 }
 
@@ -166,10 +167,10 @@ func (l *Live) emitDF(d *liveDF, sign int64) {
 	emitDF(&l.delta, made, gone, sign)
 	d.t = minTime
 	for _, v := range made {
-		d.t = max(d.t, v.t)
+		d.t = max(d.t, v.Time)
 	}
 	for _, c := range gone {
-		d.t = max(d.t, c.t)
+		d.t = max(d.t, c.Time)
 	}
 }
 
@@ -196,7 +197,11 @@ func (l *Live) copied(p *place, local int64, number uint64, dropped bool) {
 	}
 	if simple {
 		// No drop is left out, so facts have nothing to do with each other.
-		emitCopy(l, int32(h.node), &change{t, dropped}, d.creation.size, 1)
+		sign := int64(1)
+		if dropped {
+			sign = -1
+		}
+		emitCopy(l, int32(h.node), t, d.creation.Bytes, sign)
 		h.t = max(h.t, t)
 		return
 	}
@@ -216,9 +221,9 @@ func (l *Live) made(p *place, local int64, number uint64, size int64) {
 	}
 	l.emitHoldings(d, -1)
 	l.emitDF(d, -1)
-	c := creation{value{local, size}, p.node, p.stream}
+	c := creation{model.Value{Time: local, Bytes: size}, p.node, p.stream}
 	if !d.made {
-		d.made, d.creation, d.node, d.stream = true, c.value, p.node, p.stream
+		d.made, d.creation, d.node, d.stream = true, c.Value, p.node, p.stream
 	} else {
 		if d.more == nil {
 			d.more = []creation{{d.creation, d.node, d.stream}}

@@ -106,69 +106,51 @@ func (r *run) memory(q MemoryQuery) (Memory, error) {
 // maxHolders is how many holders are listed.
 const maxHolders = 200
 
-// holders finds who holds what at a time on the common clock.
+// holders finds who holds what at a time on the common clock. It fails when ctx ends.
 func holders(ctx context.Context, m *model.Model, t int64) (list []Holder, more int, err error) {
-	type key struct {
+	type owner struct {
 		name uint32
-		node int32
+		node int
 		code int
 	}
-	type group struct {
+	type amount struct {
 		copies, bytes, oldest int64
 		df                    model.DF
 	}
-	groups := map[key]*group{}
-	var c collector
-	var stored []int64
-	err = eachHolding(ctx, m, func(df model.DF, node int32, changes []change, made []value) {
-		c.list, stored = c.list[:0], stored[:0]
-		emitCopies(&c, node, changes, made, 1)
-		var held, size int64
-		dropped := 0
-		for _, x := range c.list {
-			if x.t > t || x.place == whole {
-				continue
-			}
-			switch x.q {
-			case copies:
-				if held += x.d; x.d > 0 {
-					stored = append(stored, x.t)
-				} else {
-					dropped++
-				}
-			case bytes:
-				size += x.d
+	groups := map[owner]*amount{}
+	node := -1
+	for h := range m.Holdings() {
+		if h.Node != node {
+			node = h.Node
+			if err := ctx.Err(); err != nil {
+				return nil, 0, err
 			}
 		}
-		if held <= 0 && size == 0 {
-			return
+		held := h.At(t)
+		if held == 0 {
+			continue
 		}
-		slices.Sort(stored)
-		oldest := t
-		if dropped >= 0 && dropped < len(stored) {
-			oldest = stored[dropped] // the oldest copy is dropped first
-		}
-		k := key{m.DFName[df], node, 0}
-		if first, end := m.Creations(df); end > first {
+		k := owner{m.DFName[h.DF], h.Node, 0}
+		if first, end := m.Creations(h.DF); end > first {
 			k.code = m.CodeOf(m.MadeBy[first])
 		}
 		g := groups[k]
 		if g == nil {
-			g = &group{oldest: oldest, df: df}
+			g = &amount{oldest: t, df: h.DF}
 			groups[k] = g
 		}
 		g.copies += held
-		g.bytes += size
-		if oldest < g.oldest {
-			g.oldest, g.df = oldest, df
+		g.bytes += held * h.Bytes
+		if held > 0 && h.From < g.oldest {
+			g.oldest, g.df = h.From, h.DF
 		}
-	})
-	if err != nil {
-		return nil, 0, err
 	}
 	list = make([]Holder, 0, len(groups))
 	for k, g := range groups {
-		list = append(list, Holder{Name: m.Names[k.name], Node: int(k.node), Copies: g.copies, Bytes: g.bytes, Code: m.Codes[k.code].Name, Oldest: g.oldest - m.Start,
+		if g.copies <= 0 && g.bytes == 0 {
+			continue
+		}
+		list = append(list, Holder{Name: m.Names[k.name], Node: k.node, Copies: g.copies, Bytes: g.bytes, Code: m.Codes[k.code].Name, Oldest: g.oldest - m.Start,
 			Example: m.DFString(g.df), DF: m.DFKey(g.df)})
 	}
 	slices.SortFunc(list, func(a, b Holder) int {

@@ -177,7 +177,9 @@ func (s *static) emit(g group, out sink) {
 			s.emitLives(out)
 		}
 	case held:
-		_ = eachHolding(context.Background(), m, func(_ model.DF, node int32, list []change, made []value) { emitCopies(out, node, list, made, 1) })
+		for h := range m.Holdings() {
+			emitHeld(out, int32(h.Node), &h.HeldCopy, 1)
+		}
 	case existing:
 		s.emitDFs(out)
 	case sent:
@@ -236,26 +238,17 @@ func (s *static) emitLives(out sink) {
 
 func (s *static) emitDFs(out sink) {
 	m := s.m
-	gone := make([][]change, m.DFs())
+	gone := make([][]model.CopyFact, m.DFs())
 	for i := range m.Copies {
 		if c := &m.Copies[i]; c.What > model.CopyDropped {
-			gone[c.DF] = append(gone[c.DF], change{c.Time, true})
+			gone[c.DF] = append(gone[c.DF], model.CopyFact{Time: c.Time, Dropped: true})
 		}
 	}
-	var made []value
+	var made []model.Value
 	for df := 1; df < m.DFs(); df++ {
-		made = valuesOf(m, model.DF(df), made[:0])
+		made = m.Values(made[:0], model.DF(df))
 		emitDF(out, made, gone[df], 1)
 	}
-}
-
-// valuesOf gives the creations of a DF in order of time.
-func valuesOf(m *model.Model, df model.DF, list []value) []value {
-	first, end := m.Creations(df)
-	for i := first; i < end; i++ {
-		list = append(list, value{m.MadeTime[i], m.MadeSize[i]})
-	}
-	return list
 }
 
 func (s *static) emitQueues(out sink) {
@@ -273,49 +266,6 @@ func (s *static) emitQueues(out sink) {
 		out.add(q, whole, o.Time, o.Length-now[k])
 		now[k] = o.Length
 	}
-}
-
-// eachHolding gives, for each node and DF, the copies stored and dropped there, in the order of streams. What is given is
-// valid during the call. It fails when ctx ends.
-func eachHolding(ctx context.Context, m *model.Model, f func(df model.DF, node int32, list []change, made []value)) error {
-	head := make([]uint32, m.DFs()) // 1 + index of the first of a DF
-	var next []uint32
-	var met []model.DF
-	var list []change
-	var made []value
-	for i := 0; i < len(m.Copies); {
-		if err := ctx.Err(); err != nil {
-			return err
-		}
-		from, node := i, m.Copies[i].Node
-		for i < len(m.Copies) && m.Copies[i].Node == node {
-			i++
-		}
-		next = append(next[:0], make([]uint32, i-from)...)
-		for k := i - 1; k >= from; k-- {
-			c := &m.Copies[k]
-			if c.What > model.CopyDropped || c.DF == 0 {
-				continue
-			}
-			if head[c.DF] == 0 {
-				met = append(met, c.DF)
-			}
-			next[k-from] = head[c.DF]
-			head[c.DF] = uint32(k) + 1
-		}
-		for _, df := range met {
-			list = list[:0]
-			for k := head[df]; k != 0; k = next[int(k)-1-from] {
-				c := &m.Copies[k-1]
-				list = append(list, change{c.Time, c.What == model.CopyDropped})
-			}
-			head[df] = 0
-			made = valuesOf(m, df, made[:0])
-			f(df, int32(node), list, made)
-		}
-		met = met[:0]
-	}
-	return nil
 }
 
 // At is part of Set.

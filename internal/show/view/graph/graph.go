@@ -26,7 +26,7 @@ type Graph struct {
 	x *fragments.Index
 
 	heldOnce sync.Once
-	held     []holding // changes in what nodes hold
+	held     []heldChange // changes in what nodes hold
 }
 
 // New makes the graphs of a run from its timeline and fragments, which are of the same model.
