@@ -29,7 +29,7 @@ func pagePatterns(t *testing.T, p *pages) {
 	s := p.serve(t, "view", dir)
 	b := p.open(t, s.url+"?view=patterns&lang=en")
 	b.settle()
-	// What was lost most is chosen: thread 0 waited for 30 us, thread 1 is whom it waited for.
+	// What was lost most is chosen: thread 0 waited for 30 µs, thread 1 is whom it waited for.
 	b.wait(`document.querySelector("[role=treeitem][aria-selected=true] .name").innerText === "Wait at barrier"`)
 	column := func(n int) []string {
 		return query[[]string](b, `[...document.querySelectorAll("[role=tree]")[%d].querySelectorAll("[role=treeitem]")].map(e => e.querySelector(".name").innerText + "|" + e.querySelector(".value").innerText)`, n)
@@ -40,21 +40,21 @@ func pagePatterns(t *testing.T, p *pages) {
 			t.Errorf("column %d lacks %q: %q", n, row, list)
 		}
 	}
-	has(0, "Wait at barrier|30.0 us")
-	has(0, "Program|85.0 us")
-	has(1, "upc_barrier b.upc:5|30.0 us")
-	has(2, "thread 0|30.0 us")
+	has(0, "Wait at barrier|30.0 µs")
+	has(0, "Program|85.0 µs")
+	has(1, "upc_barrier b.upc:5|30.0 µs")
+	has(2, "thread 0|30.0 µs")
 	has(2, "thread 1|0 ns")
 	b.picture("patterns")
 	// A chosen call path is what the threads are about, and a metric what the call paths are.
 	b.click(`[role=treeitem] .name`, "Program")
 	b.wait(`document.querySelectorAll("[role=tree]")[1].innerText.includes("main")`)
-	has(1, "main|85.0 us")
-	has(2, "thread 0|27.0 us")
-	has(2, "thread 1|58.0 us")
+	has(1, "main|85.0 µs")
+	has(2, "thread 0|27.0 µs")
+	has(2, "thread 1|58.0 µs")
 	// Closed rows show what is below them as well: all adds up.
 	b.click(`button[aria-label="Close all: Metrics"]`)
-	has(0, "Time|120 us")
+	has(0, "Time|120 µs")
 	b.click(`.segments button`, "Shares")
 	has(0, "Time|100.0 %")
 	// Who was late, and what it did.

@@ -18,6 +18,7 @@ import (
 	"github.com/spf13/pflag"
 	"golang.org/x/term"
 
+	"github.com/whyslow/whyslow/internal/words"
 	"github.com/whyslow/whyslow/trace"
 )
 
@@ -52,11 +53,20 @@ type stdio struct {
 func terminal() stdio {
 	// Open MPI gives rank 0 a terminal of its own and copies what comes there to wherever mpirun writes.
 	_, copied := os.LookupEnv("OMPI_COMM_WORLD_SIZE")
-	return stdio{
+	s := stdio{
 		in: os.Stdin, out: os.Stdout, err: os.Stderr,
 		outTerm: !copied && term.IsTerminal(int(os.Stdout.Fd())),
 		errTerm: term.IsTerminal(int(os.Stderr.Fd())),
 	}
+	if !words.UTF8(os.Getenv) { // files and pipes get UTF-8 all the same
+		if s.outTerm {
+			s.out = words.ASCII(s.out)
+		}
+		if s.errTerm {
+			s.err = words.ASCII(s.err)
+		}
+	}
+	return s
 }
 
 func (s stdio) outColor() bool { return s.outTerm && os.Getenv("NO_COLOR") == "" }

@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"github.com/whyslow/whyslow/internal/procs"
+	"github.com/whyslow/whyslow/internal/words"
 )
 
 // Whether programs can be started on many processes is found out by starting some: a table of versions and settings would
@@ -265,7 +266,7 @@ func examineRanks() (found []finding, err error) {
 			}
 		}
 		f := binding(here, r.Online)
-		f.What, f.Value = "host "+r.Host, fmt.Sprintf("%s, %s", plural(len(here), "rank"), f.Value)
+		f.What, f.Value = "host "+r.Host, fmt.Sprintf("%s, %s", words.Count(len(here), "rank"), f.Value)
 		switch compiler := slices.MaxFunc(here, func(a, b rankFacts) int { return len(a.Compiler) - len(b.Compiler) }).Compiler; compiler {
 		case ranks[0].Compiler:
 		case "":

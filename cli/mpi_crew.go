@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/whyslow/whyslow/internal/procs"
+	"github.com/whyslow/whyslow/internal/words"
 	"github.com/whyslow/whyslow/trace"
 )
 
@@ -117,22 +118,14 @@ func (c *crew) coreWarnings(workers, online int) (lines []string) {
 		}
 		switch n := len(cores); {
 		case bound > 0 && narrow < n:
-			lines = append(lines, fmt.Sprintf("%d ranks on %s are bound to %s for %d workers: say 'mpirun --bind-to none', or -w %d", bound, host, plural(narrow, "core"), workers, narrow))
+			lines = append(lines, fmt.Sprintf("%d ranks on %s are bound to %s for %d workers: say 'mpirun --bind-to none', or -w %d", bound, host, words.Count(narrow, "core"), workers, narrow))
 		case i == 0 && n == total && n == ranks && online >= 2*n:
 			lines = append(lines, fmt.Sprintf("each rank on %s is bound to 1 core and has 1 worker: 'mpirun --bind-to none' lets them use all %d cores", host, online))
 		case total > n:
-			lines = append(lines, fmt.Sprintf("%d workers of all ranks on %s share %s: expect pre-emption (mpirun -n, -w)", total, host, plural(n, "core")))
+			lines = append(lines, fmt.Sprintf("%d workers of all ranks on %s share %s: expect pre-emption (mpirun -n, -w)", total, host, words.Count(n, "core")))
 		}
 	}
 	return lines
-}
-
-// plural is a number of things.
-func plural(n int, thing string) string {
-	if n == 1 {
-		return "1 " + thing
-	}
-	return strconv.Itoa(n) + " " + thing + "s"
 }
 
 // coresOf reads a list such as "0-3,8".

@@ -116,7 +116,7 @@ mpirun (of a whyslow built with 'make mpi') each rank is a node, and the links a
 	f.StringVarP(&o.out, "output", "o", "", "`folder` for the trace; must be new or empty")
 	f.BoolVar(&o.noTrace, "no-trace", false, "record nothing: no trace, no report")
 	f.BoolVarP(&o.quiet, "quiet", "q", false, "no report on standard error")
-	f.StringVar(&o.threadClock, "thread-clock", "auto", "measure the CPU time of CFs: `when` is auto (those over 50 us), on or off")
+	f.StringVar(&o.threadClock, "thread-clock", "auto", "measure the CPU time of CFs: `when` is auto (those over 50 µs), on or off")
 	f.DurationVar(&o.linkLatency, "link-latency", 0, "time a message is under way, such as 50us")
 	f.StringVar(&o.linkBandwidth, "link-bandwidth", "", "`bytes` per second of each link, such as 1G or 200M (default: unlimited)")
 	f.StringArrayVar(&o.hold, "hold", nil, "hold each CF of a code fragment before it may start: `CODE=DURATION` (repeatable)")

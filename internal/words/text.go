@@ -4,13 +4,22 @@ import "fmt"
 
 // Text is something said in every language with the same arguments.
 type Text struct {
-	forms [2]string
+	forms Phrase
 	args  []any
 }
 
+// Phrase is a format in every language: English, Russian.
+type Phrase [2]string
+
+// With makes a text of the phrase, as Say does.
+func (p Phrase) With(args ...any) Text { return Text{p, args} }
+
+// In is the phrase in a language, where it takes no arguments.
+func (p Phrase) In(l Lang) string { return p[l] }
+
 // Say makes a text of formats as of fmt.Sprintf. Arguments of this package's types (Text, Time, Size, Share, Decimal, Number)
 // are written, for %s, in the language of the text. A language that needs another order says so in its format: %[2]s.
-func Say(english, russian string, args ...any) Text { return Text{[2]string{english, russian}, args} }
+func Say(english, russian string, args ...any) Text { return Text{Phrase{english, russian}, args} }
 
 // worded is an argument that is written differently in each language.
 type worded interface{ In(l Lang) string }
@@ -78,7 +87,7 @@ var (
 	Messages = Noun{"message", "messages", [3]string{"сообщение", "сообщения", "сообщений"}}
 	Events   = Noun{"event", "events", [3]string{"событие", "события", "событий"}}
 	Times    = Noun{"time", "times", [3]string{"раз", "раза", "раз"}}
-	bytes    = Noun{"byte", "bytes", [3]string{"байт", "байта", "байт"}}
+	byteNoun = Noun{"byte", "bytes", [3]string{"байт", "байта", "байт"}}
 )
 
 // Nouns in the genitive ("of 3 messages"), instrumental ("with 2 workers") and prepositional ("on 3 cores").

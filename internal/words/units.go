@@ -1,4 +1,7 @@
-// Package units writes times, sizes and numbers for people, in English and Russian, and sentences made of them.
+// Package words writes times, sizes and numbers for people, in English and Russian, and sentences made of them.
+//
+// It is the only place that knows units and plural forms. Sentences stand beside what they speak of, each as a Text or a
+// Phrase: English and Russian side by side.
 package words
 
 import (
@@ -40,7 +43,7 @@ func (l Lang) Duration(ns int64) string {
 	for _, u := range []struct {
 		ns   float64
 		name [2]string
-	}{{1e9, [2]string{"s", "с"}}, {1e6, [2]string{"ms", "мс"}}, {1e3, [2]string{"us", "мкс"}}} {
+	}{{1e9, [2]string{"s", "с"}}, {1e6, [2]string{"ms", "мс"}}, {1e3, [2]string{"µs", "мкс"}}} {
 		if v := float64(ns) / u.ns; v >= 0.9995 {
 			digits := 2
 			switch {
@@ -61,7 +64,7 @@ func (l Lang) Bytes(n int64) string {
 		return "-" + l.Bytes(-n)
 	}
 	if n < 1000 {
-		return l.Count(n, bytes)
+		return l.Count(n, byteNoun)
 	}
 	v := float64(n) / 1000
 	for _, u := range [][2]string{{"KB", "КБ"}, {"MB", "МБ"}, {"GB", "ГБ"}} {
@@ -96,4 +99,9 @@ func Bytes(n int64) string { return English.Bytes(n) }
 func Percent(ns, of int64) string { return English.Percent(ns, of) }
 
 // Count writes "1 CF", "3 CFs" in English.
-func Count(n int64, what string) string { return English.Count(n, Noun{One: what, More: what + "s"}) }
+func Count[N int | int64](n N, what string) string { return Plural(n, what, what+"s") }
+
+// Plural writes "1 CF waits", "3 CFs wait" in English: the number and the word that goes with it.
+func Plural[N int | int64](n N, one, more string) string {
+	return English.Count(int64(n), Noun{One: one, More: more})
+}

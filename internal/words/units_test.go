@@ -1,10 +1,14 @@
 package words
 
-import "testing"
+import (
+	"fmt"
+	"strings"
+	"testing"
+)
 
 func TestUnits(t *testing.T) {
-	for ns, want := range map[int64]string{0: "0 ns", 999: "999 ns", 1000: "1.00 us", 12345: "12.3 us", 999_499: "999 us", 999_500: "1.00 ms", 1_500_000: "1.50 ms",
-		100_000_000: "100 ms", 61_000_000_000: "61.0 s", -1500: "-1.50 us", 123456789012: "123 s"} {
+	for ns, want := range map[int64]string{0: "0 ns", 999: "999 ns", 1000: "1.00 µs", 12345: "12.3 µs", 999_499: "999 µs", 999_500: "1.00 ms", 1_500_000: "1.50 ms",
+		100_000_000: "100 ms", 61_000_000_000: "61.0 s", -1500: "-1.50 µs", 123456789012: "123 s"} {
 		if got := Duration(ns); got != want {
 			t.Errorf("%d ns: %s, want %s", ns, got, want)
 		}
@@ -40,7 +44,7 @@ func TestRussian(t *testing.T) {
 func TestText(t *testing.T) {
 	inner := Say(" before %s", " до %s", Time(1500))
 	text := Say("%s of %s%s: %s (%s), %s", "%s из %s%[3]s: %[5]s, %[4]s и %[6]s", Number{1, OfMessages.AlwaysMore()}, Number{21, OfWorkers}, inner, Size(2), Share{1, 3}, Decimal(1.25))
-	for lang, want := range map[string]string{"": "1 messages of 21 workers before 1.50 us: 2 bytes (33.3 %), 1.2", "ru": "1 сообщения из 21 рабочего потока до 1,50 мкс: 33,3 %, 2 байта и 1,2"} {
+	for lang, want := range map[string]string{"": "1 messages of 21 workers before 1.50 µs: 2 bytes (33.3 %), 1.2", "ru": "1 сообщения из 21 рабочего потока до 1,50 мкс: 33,3 %, 2 байта и 1,2"} {
 		if got := text.In(LangOf(lang)); got != want {
 			t.Errorf("%q: %s, want %s", lang, got, want)
 		}
@@ -50,5 +54,28 @@ func TestText(t *testing.T) {
 	}
 	if got := Say("%s", "%s", Number{3, Noun{Russian: Cores.Russian}}).In(English); got != "3" {
 		t.Error(got)
+	}
+}
+
+func TestTerminalWithoutUTF8(t *testing.T) {
+	for locale, want := range map[[3]string]bool{
+		{"", "", ""}: true, {"", "", "en_US.UTF-8"}: true, {"C", "", "en_US.UTF-8"}: false,
+		{"", "ru_RU.KOI8-R", "C.utf8"}: false, {"C.utf8", "POSIX", "C"}: true,
+	} {
+		env := map[string]string{"LC_ALL": locale[0], "LC_CTYPE": locale[1], "LANG": locale[2]}
+		if got := UTF8(func(name string) string { return env[name] }); got != want {
+			t.Errorf("%q: %v", locale, got)
+		}
+	}
+	var b strings.Builder
+	text := Duration(1500) + ", µ, " + Duration(7000) + "\n"
+	w := ASCII(&b)
+	for i := range len(text) { // byte by byte
+		if n, err := fmt.Fprint(w, text[i:i+1]); n != 1 || err != nil {
+			t.Error(n, err)
+		}
+	}
+	if b.String() != "1.50 us, µ, 7.00 us\n" {
+		t.Error(b.String())
 	}
 }

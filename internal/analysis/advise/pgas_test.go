@@ -272,7 +272,7 @@ var pgasCases = []struct {
 			r.lock(100)
 			r.meet(atBarrier, "barrier", "", 1, 0)
 		}
-	}, words: []string{"`0x9`", "taken 12 times", "held for 100 us on average", "while thread"}, noFault: func(r *pgasRun) {
+	}, words: []string{"`0x9`", "taken 12 times", "held for 100 µs on average", "while thread"}, noFault: func(r *pgasRun) {
 		for range 3 {
 			r.work(50, 150, 250, 350)
 			r.lock(10)
@@ -318,7 +318,7 @@ var pgasCases = []struct {
 	}},
 	{id: "start-up", fault: func(r *pgasRun) {
 		r.within(700, 100, func() { r.work(150, 150, 150, 200) }) // who waits at the end waits for the program
-	}, words: []string{"80.0 % of the run (3.20 ms) is the start and the end of OpenSHMEM", "most in `main > shmem_init` (is.upc:160)", "Of the other 800 us threads worked 81.2 %"}, noFault: func(r *pgasRun) {
+	}, words: []string{"80.0 % of the run (3.20 ms) is the start and the end of OpenSHMEM", "most in `main > shmem_init` (is.upc:160)", "Of the other 800 µs threads worked 81.2 %"}, noFault: func(r *pgasRun) {
 		r.within(100, 50, func() { r.work(700, 700, 700, 1500) })
 	}},
 	{id: "completion", fault: func(r *pgasRun) {

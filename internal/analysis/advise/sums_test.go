@@ -76,7 +76,7 @@ func sumsCases() map[string]sumsCase {
 				slou.Cause{Factor: "L", Part: "0->1", Link: "0->1", Producer: "init", DF: "x", Consumer: "step", NS: 60, Count: 30})
 			r.Messages = slou.Messages{Count: 30, FlightNS: 90e6}
 			return r
-		}(), "too-small-to-send", []string{"3.00 ms on average", "`step` 500 us", "larger"}},
+		}(), "too-small-to-send", []string{"3.00 ms on average", "`step` 500 µs", "larger"}},
 		"migration": {sums(ms{"": 120}, nil, ms{"0->1": 80}, nil, nil,
 			slou.Cause{Factor: "L", Part: "0->1", Link: "0->1", Consumer: "step", NS: 60, Count: 30}),
 			"migration", []string{"CFs of `step` that migrated", "0->1"}},
@@ -90,7 +90,7 @@ func sumsCases() map[string]sumsCase {
 			r := sums(ms{"": 180}, nil, nil, ms{"dispatch": 15, "create": 5}, nil)
 			r.Fragments[0].Count = 200
 			return r
-		}(), "overhead", []string{"from ready to start", "`step` causes most of it: 100 us per CF"}},
+		}(), "overhead", []string{"from ready to start", "`step` causes most of it: 100 µs per CF"}},
 		"pre-empted": {sums(ms{"": 100}, nil, nil, ms{"preempt": 100}, nil), "preempted", []string{"other threads ran on their cores"}},
 		"too few cores": {func() *slou.Result {
 			r := sums(ms{"": 100}, nil, nil, ms{"preempt": 100}, nil)

@@ -185,7 +185,7 @@ func check(what string, got, want int64) error {
 // moment is a time of day in a run, with enough digits to tell it from a time some of it later.
 func moment(ns, some int64) string {
 	unit, name := int64(1), "ns"
-	for _, u := range []string{"us", "ms", "s"} {
+	for _, u := range []string{"µs", "ms", "s"} {
 		if ns < 1000*unit {
 			break
 		}

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/whyslow/whyslow/internal/model"
+	"github.com/whyslow/whyslow/internal/words"
 	"github.com/whyslow/whyslow/trace"
 )
 
@@ -189,13 +190,13 @@ func (f *finder) words(w *why, g *Reason, df uint32) string {
 		if w.by != 0 {
 			return "may be made by " + statement() + ", which waits too"
 		}
-		return fmt.Sprintf("may be made by %s, of which %s", statement(), plural(w.n, "CF waits too", "CFs wait too"))
+		return fmt.Sprintf("may be made by %s, of which %s", statement(), words.Plural(w.n, "CF waits too", "CFs wait too"))
 	case UnderWay:
 		g.Makers = append(g.Makers, f.placeOf(int(w.site)))
 		if w.by != 0 {
 			return "may be made by " + statement() + ", which waits too"
 		}
-		return fmt.Sprintf("may be made by %s, of which %s when the trace ends", statement(), plural(w.n, "CF was ", "CFs were ")+stateWords[w.state])
+		return fmt.Sprintf("may be made by %s, of which %s when the trace ends", statement(), words.Plural(w.n, "CF was", "CFs were")+" "+stateWords[w.state])
 	case Destroyed:
 		if w.what == model.CopyDeleted {
 			return fmt.Sprintf("it was made, and deleted on node %d before it was asked for", w.node)
@@ -245,11 +246,4 @@ func (p Place) String() string {
 		s += fmt.Sprintf(" at %s:%d", p.File, p.Line)
 	}
 	return s
-}
-
-func plural(n int64, one, many string) string {
-	if n == 1 {
-		return "1 " + one
-	}
-	return fmt.Sprintf("%d %s", n, many)
 }

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/whyslow/whyslow/internal/run/luna"
+	"github.com/whyslow/whyslow/internal/words"
 )
 
 // shownDFs is how many reasons are given for one statement, and how many DFs are named for each.
@@ -53,7 +54,7 @@ func (e *StuckError) Explain(out io.Writer, all bool) error {
 		explainStmt(w, k.st, groups[k])
 	}
 	if rest := len(e.CFs) - roots; rest > 0 && !all {
-		fmt.Fprintf(w, "%s for what these would have made.\n", plural(rest, "more CF waits", "more CFs wait"))
+		fmt.Fprintf(w, "%s for what these would have made.\n", words.Plural(rest, "more CF waits", "more CFs wait"))
 	}
 	_, err := io.WriteString(out, w.String())
 	return err
@@ -116,7 +117,7 @@ func explainStmt(w *strings.Builder, st *luna.Stmt, cfs []*PendingCF) {
 		fmt.Fprintf(w, ": %s", r.why)
 	}
 	if more > 0 {
-		fmt.Fprintf(w, "\n    and %s", plural(more, "other data fragment", "other data fragments"))
+		fmt.Fprintf(w, "\n    and %s", words.Plural(more, "other data fragment", "other data fragments"))
 	}
 	fmt.Fprintln(w)
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/whyslow/whyslow/internal/run/luna"
+	"github.com/whyslow/whyslow/internal/words"
 )
 
 // ArgError says that the words given for main's parameters do not fit.
@@ -43,7 +44,7 @@ func parseArgs(p *luna.Program, args []string, warn func(string)) ([]value, erro
 	vals := make([]value, len(sub.Params)+len(sub.NFParams))
 	for i, d := range sub.Params {
 		if i >= len(args) {
-			return nil, &ArgError{fmt.Sprintf("main(%s) needs %s, %d given: give them after the program's name", paramList(sub), plural(len(sub.Params), "argument", "arguments"), len(args)),
+			return nil, &ArgError{fmt.Sprintf("main(%s) needs %s, %d given: give them after the program's name", paramList(sub), words.Plural(len(sub.Params), "argument", "arguments"), len(args)),
 				fmt.Sprintf("Argv index out of range: %d>=%d", i, len(args))}
 		}
 		word := args[i]

@@ -15,6 +15,7 @@ import (
 	"sync"
 
 	"github.com/whyslow/whyslow/internal/run/cpp"
+	"github.com/whyslow/whyslow/internal/words"
 	"github.com/whyslow/whyslow/trace"
 )
 
@@ -300,7 +301,7 @@ func (a *actor) post(id *ident, v cpp.Value, count int32, producer maker, made b
 	waiters := c.waiters
 	if count >= 0 && int32(len(waiters)) > count {
 		s.mu.Unlock()
-		a.fail(fmt.Sprintf("%s was posted by %s to serve %s, and %d wait for it", a.identText(id), a.cfText(producer), plural(int(count), "request", "requests"), len(waiters)), "Too many requests")
+		a.fail(fmt.Sprintf("%s was posted by %s to serve %s, and %d wait for it", a.identText(id), a.cfText(producer), words.Plural(int(count), "request", "requests"), len(waiters)), "Too many requests")
 		v.Release()
 		return
 	}

@@ -7,6 +7,7 @@ import (
 	"fmt"
 
 	"github.com/whyslow/whyslow/internal/run/luna"
+	"github.com/whyslow/whyslow/internal/words"
 	"github.com/whyslow/whyslow/trace"
 )
 
@@ -47,16 +48,9 @@ func (e *StuckError) Error() string {
 		}
 	}
 	if waiting == 0 {
-		return fmt.Sprintf("the program cannot finish: %s made a request that nothing answers (the same data fragment asked for twice, its count too small)", plural(len(e.CFs), "finished CF", "finished CFs"))
+		return fmt.Sprintf("the program cannot finish: %s made a request that nothing answers (the same data fragment asked for twice, its count too small)", words.Plural(len(e.CFs), "finished CF", "finished CFs"))
 	}
-	return fmt.Sprintf("the program cannot finish: %s for data fragments that never come", plural(waiting, "CF waits", "CFs wait"))
-}
-
-func plural(n int, one, many string) string {
-	if n == 1 {
-		return "1 " + one
-	}
-	return fmt.Sprintf("%d %s", n, many)
+	return fmt.Sprintf("the program cannot finish: %s for data fragments that never come", words.Plural(waiting, "CF waits", "CFs wait"))
 }
 
 // stuck explains the CFs left over.

@@ -3,6 +3,8 @@ package luna
 import (
 	"fmt"
 	"maps"
+
+	"github.com/whyslow/whyslow/internal/words"
 )
 
 // block lowers a block into b. env holds the rules in force in it.
@@ -180,7 +182,7 @@ func (c *checker) call(s *stmt, sc *scope, env *ruleEnv, b *Block) {
 	}
 	if len(s.args) != len(d.params) {
 		c.fault(StageRecom, s.nameOff, "it is defined at "+c.pos(d.name.off).String(),
-			"%s takes %s, %d given", s.name, plural(len(d.params), "argument"), len(s.args))
+			"%s takes %s, %d given", s.name, words.Count(len(d.params), "argument"), len(s.args))
 	}
 	label := x.label(s)
 	x.home(s, label)
@@ -209,13 +211,6 @@ func (c *checker) call(s *stmt, sc *scope, env *ruleEnv, b *Block) {
 	if x.env != env {
 		c.warnRules(x.env)
 	}
-}
-
-func plural(n int, what string) string {
-	if n == 1 {
-		return "1 " + what
-	}
-	return fmt.Sprintf("%d %ss", n, what)
 }
 
 // label resolves the label of a call, nil without one.

@@ -126,18 +126,18 @@ func TestBrowser(t *testing.T) {
 	// A table is sorted by a click and by keys; what stands at the end stays there.
 	const table = `[...document.querySelectorAll('table')].find(t => t.caption.textContent.startsWith('By code'))`
 	const column = `[...` + table + `.tBodies[0].rows].map(r => r.cells[1].textContent).join()`
-	if got := eval[string](b, column); got != "53.0 us,10.0 us,57.0 us" {
+	if got := eval[string](b, column); got != "53.0 µs,10.0 µs,57.0 µs" {
 		t.Errorf("times are %s", got)
 	}
 	eval[bool](b, table+`.querySelectorAll('th button')[1].id = 'sorter', true`)
-	for _, want := range []string{"53.0 us,10.0 us,57.0 us descending", "10.0 us,53.0 us,57.0 us ascending"} {
+	for _, want := range []string{"53.0 µs,10.0 µs,57.0 µs descending", "10.0 µs,53.0 µs,57.0 µs ascending"} {
 		b.do(chromedp.Click(chromedp.CSS("#sorter")))
 		if got := eval[string](b, column+` + ' ' + document.querySelector('#sorter').parentNode.ariaSort`); got != want {
 			t.Errorf("sorted: %s, want %s", got, want)
 		}
 	}
 	b.do(chromedp.Focus(chromedp.CSS("#sorter")), chromedp.KeyEvent("\r"))
-	if got := eval[string](b, column); got != "53.0 us,10.0 us,57.0 us" {
+	if got := eval[string](b, column); got != "53.0 µs,10.0 µs,57.0 µs" {
 		t.Errorf("sorted by a key: %s", got)
 	}
 

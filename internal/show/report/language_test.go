@@ -54,7 +54,7 @@ func TestWarningsInBothLanguages(t *testing.T) {
 		"3 workers share 1 core on the host: they take turns, so some of the useful time may be waiting for a core. Use at most 1 worker there.",
 		"25.0 % of the useful time was not measured by a thread's clock and includes pre-emption.",
 		"By the clocks of the nodes, 3 of 41 messages arrived before being sent. Time on the link counts as 0 for them.",
-		"By the clocks of the processes, 7 of 61 messages between them arrived before being sent. Clocks were put forward by up to 12.3 us so that these do not.",
+		"By the clocks of the processes, 7 of 61 messages between them arrived before being sent. Clocks were put forward by up to 12.3 µs so that these do not.",
 		"Only one end was recorded of 5 messages; their time on the link counts as 0.",
 		"2 CFs started and did not end.",
 		"No CF that ran has an index 4 in its label (the first is 0), so there is nothing to split by.",

@@ -2,9 +2,9 @@ import { expect, test } from "vitest";
 import { formatBytes, formatCount, formatDecimal, formatDuration, formatMoment, formatShare, formatValue, plural } from "./units";
 
 test("times look as in the reports", () => {
-  const want: Record<number, string> = { 0: "0 ns", 999: "999 ns", 1000: "1.00 us", 12345: "12.3 us", 999_499: "999 us", 999_500: "1.00 ms", 1_500_000: "1.50 ms", 100_000_000: "100 ms", 61_000_000_000: "61.0 s", 123456789012: "123 s" };
+  const want: Record<number, string> = { 0: "0 ns", 999: "999 ns", 1000: "1.00 µs", 12345: "12.3 µs", 999_499: "999 µs", 999_500: "1.00 ms", 1_500_000: "1.50 ms", 100_000_000: "100 ms", 61_000_000_000: "61.0 s", 123456789012: "123 s" };
   for (const [ns, text] of Object.entries(want)) expect(formatDuration(Number(ns), "en")).toBe(text);
-  expect(formatDuration(-1500, "en")).toBe("-1.50 us");
+  expect(formatDuration(-1500, "en")).toBe("-1.50 µs");
   expect(formatDuration(1500, "ru")).toBe("1,50 мкс");
 });
 

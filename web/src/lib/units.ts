@@ -4,7 +4,7 @@ export type Lang = "en" | "ru";
 export type Unit = "count" | "bytes" | "ns" | "bytes/s" | "count/s" | "share";
 
 const names = {
-  en: { s: "s", ms: "ms", us: "us", ns: "ns", bytes: "bytes", byte: "byte", KB: "KB", MB: "MB", GB: "GB", TB: "TB", perSecond: "/s" },
+  en: { s: "s", ms: "ms", us: "µs", ns: "ns", bytes: "bytes", byte: "byte", KB: "KB", MB: "MB", GB: "GB", TB: "TB", perSecond: "/s" },
   ru: { s: "с", ms: "мс", us: "мкс", ns: "нс", bytes: "байт", byte: "байт", KB: "КБ", MB: "МБ", GB: "ГБ", TB: "ТБ", perSecond: "/с" },
 };
 

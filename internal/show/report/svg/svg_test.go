@@ -29,7 +29,7 @@ func TestTicks(t *testing.T) {
 	}{
 		{Time(81e6, 8), "0, 20 ms, 40 ms, 60 ms, 80 ms"},
 		{Time(1.45e9, 8), "0, 0.2 s, 0.4 s, 0.6 s, 0.8 s, 1.0 s, 1.2 s, 1.4 s"},
-		{Time(60e3, 8), "0, 10 us, 20 us, 30 us, 40 us, 50 us, 60 us"},
+		{Time(60e3, 8), "0, 10 µs, 20 µs, 30 µs, 40 µs, 50 µs, 60 µs"},
 		{Time(7, 8), "0, 1 ns, 2 ns, 3 ns, 4 ns, 5 ns, 6 ns, 7 ns"},
 		{Time(1, 8), "0, 0.2 ns, 0.4 ns, 0.6 ns, 0.8 ns, 1.0 ns"},
 		{Time(150e9, 8), "0, 20 s, 40 s, 60 s, 80 s, 100 s, 120 s, 140 s"},

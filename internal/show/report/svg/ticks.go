@@ -49,7 +49,7 @@ func Time(maximum float64, n int) Axis {
 	}
 	step := roundStep(maximum, n)
 	return axis(maximum, step, func(v float64) string {
-		return scaled(v, step, maximum, 1000, []string{"ns", "us", "ms", "s"}, " ")
+		return scaled(v, step, maximum, 1000, []string{"ns", "µs", "ms", "s"}, " ")
 	})
 }
 

@@ -20,6 +20,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/whyslow/whyslow/internal/model"
+	"github.com/whyslow/whyslow/internal/words"
 	"github.com/whyslow/whyslow/trace"
 )
 
@@ -126,7 +127,7 @@ func newBrute(t *rapid.T, l *List, lang string) *brute {
 			for i, k := range batch.Kind {
 				d := &decoded{events: events{node: l.nodes[s.Node], time: []int64{l.nodes[s.Node].clock.correct(batch.Time[i])}, kind: []trace.Kind{k},
 					off: []uint32{0, uint32(len(batch.Args(i)))}, words: slices.Clone(batch.Args(i))}, stream: s.Stream}
-				w := writer{l: l, lang: langOf(lang), node: d.node}
+				w := writer{l: l, lang: words.LangOf(lang), node: d.node}
 				b.rows = append(b.rows, bruteRow{w.row(d, 0), l.r.Defs(s.Node).Kind(k), d.words, d.node})
 			}
 		}

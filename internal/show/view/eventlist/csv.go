@@ -6,6 +6,8 @@ import (
 	"encoding/csv"
 	"io"
 	"strconv"
+
+	"github.com/whyslow/whyslow/internal/words"
 )
 
 // CSV writes all events that a query is about as a table, whatever its Offset, T and Limit: first a row with the names of the
@@ -30,7 +32,7 @@ func (l *List) CSV(ctx context.Context, out io.Writer, q Query) error {
 	}
 	if s.end > s.base {
 		line := make([]string, 7)
-		err = s.rows(ctx, 0, s.end-s.base, langOf(q.Lang), func(r *EventRow) error {
+		err = s.rows(ctx, 0, s.end-s.base, words.LangOf(q.Lang), func(r *EventRow) error {
 			line[0], line[1], line[2] = strconv.FormatInt(r.T, 10), strconv.Itoa(r.Node), strconv.Itoa(r.Stream)
 			line[3], line[4], line[5], line[6] = r.Kind, r.CF, r.DF, r.Text
 			return w.Write(line)

@@ -10,6 +10,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/whyslow/whyslow/internal/model/query"
+	"github.com/whyslow/whyslow/internal/words"
 	"github.com/whyslow/whyslow/trace"
 )
 
@@ -71,15 +72,15 @@ type filter struct {
 	df     map[int]trace.DF // by node: its number there; nil: any
 	text   []byte           // in small letters
 	hints  *hints           // of text; nil: none
-	lang   Lang
+	lang   words.Lang
 	needed bool // an event must be looked at, its kind and node do not tell
 }
 
 // key is what makes filters differ. The interval is no part of it.
 func (q *Query) key() string {
-	lang := langOf(q.Lang)
+	lang := words.LangOf(q.Lang)
 	if q.Text == "" {
-		lang = English
+		lang = words.English
 	}
 	kinds, nodes := slices.Clone(q.Kinds), slices.Clone(q.Nodes)
 	slices.Sort(kinds)
@@ -94,7 +95,7 @@ func (q *Query) unfiltered() bool {
 
 // compile makes a filter of a query.
 func (l *List) compile(q *Query) (*filter, error) {
-	f := &filter{l: l, code: q.Code, lang: langOf(q.Lang), text: lower(nil, []byte(q.Text))}
+	f := &filter{l: l, code: q.Code, lang: words.LangOf(q.Lang), text: lower(nil, []byte(q.Text))}
 	if err := f.setKinds(q.Kinds); err != nil {
 		return nil, err
 	}

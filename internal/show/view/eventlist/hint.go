@@ -6,6 +6,7 @@ import (
 	"strings"
 	"unicode"
 
+	"github.com/whyslow/whyslow/internal/words"
 	"github.com/whyslow/whyslow/trace"
 )
 
@@ -31,12 +32,15 @@ const maxRuns = 8
 
 // loose are the words that go with numbers and lists, in small letters: runs within them may be anywhere.
 var loose = func() (list []string) {
-	list = []string{"e", "nan", "inf", "bytes", "байта", "ns", "us", "ms", "kb", "mb", "gb", "tb"} // of floats; amounts
-	for lang := range languages {
+	list = []string{"e", "nan", "inf", "bytes", "байта", seconds[0], seconds[1]} // of floats; amounts
+	for _, n := range []int64{1, 1e3, 1e6} {
+		list = append(list, unit(words.English.Duration(n)), unit(words.Russian.Duration(n)))
+	}
+	for _, n := range []int64{1e3, 1e6, 1e9, 1e12} {
+		list = append(list, unit(words.English.Bytes(n)), unit(words.Russian.Bytes(n)))
+	}
+	for lang := range cfWord {
 		list = append(list, cfWord[lang], andMore[lang][0], andMore[lang][1])
-		for name, word := range unitWords[lang] {
-			list = append(list, name, word)
-		}
 	}
 	for i, s := range list {
 		list[i] = string(lower(nil, []byte(s)))
@@ -44,8 +48,11 @@ var loose = func() (list []string) {
 	return list
 }()
 
+// unit is what stands after a number.
+func unit(s string) string { _, u, _ := strings.Cut(s, " "); return u }
+
 // newHints makes those for a text in small letters, nil where they would tell nothing.
-func (l *List) newHints(text string, lang Lang) *hints {
+func (l *List) newHints(text string, lang words.Lang) *hints {
 	var runs []string
 	for _, run := range strings.FieldsFunc(text, func(r rune) bool { return !unicode.IsLetter(r) }) {
 		if !slices.ContainsFunc(loose, func(s string) bool { return strings.Contains(s, run) }) {

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/whyslow/whyslow/internal/testkit/sloutest"
+	"github.com/whyslow/whyslow/internal/words"
 )
 
 // TestLettersDoNotMeet: where text and values meet there are never letters on both sides, which hints rely on.
@@ -40,7 +41,7 @@ func TestHints(t *testing.T) {
 			}
 		}
 		for w := range wanted {
-			if l.newHints(strings.ToLower(w), langOf(lang)) != nil {
+			if l.newHints(strings.ToLower(w), words.LangOf(lang)) != nil {
 				hinted++
 			}
 			p, err := l.Page(context.Background(), Query{Limit: 1000, Lang: lang, Text: w})

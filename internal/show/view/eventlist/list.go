@@ -24,6 +24,7 @@ import (
 
 	"github.com/whyslow/whyslow/internal/model"
 	"github.com/whyslow/whyslow/internal/model/query"
+	"github.com/whyslow/whyslow/internal/words"
 	"github.com/whyslow/whyslow/trace"
 )
 
@@ -229,7 +230,7 @@ func (l *List) Page(ctx context.Context, q Query) (*EventPage, error) {
 	if want == 0 {
 		return p, nil
 	}
-	err = s.rows(ctx, p.Offset, want, langOf(q.Lang), func(row *EventRow) error {
+	err = s.rows(ctx, p.Offset, want, words.LangOf(q.Lang), func(row *EventRow) error {
 		p.Rows = append(p.Rows, *row)
 		return nil
 	})
@@ -237,7 +238,7 @@ func (l *List) Page(ctx context.Context, q Query) (*EventPage, error) {
 }
 
 // rows calls f for some rows of a selection.
-func (s *selection) rows(ctx context.Context, offset, want int, lang Lang, f func(*EventRow) error) error {
+func (s *selection) rows(ctx context.Context, offset, want int, lang words.Lang, f func(*EventRow) error) error {
 	t, skip, err := s.find(ctx, s.base+offset)
 	if err != nil {
 		return err

@@ -64,7 +64,7 @@ const (
 )
 
 // sentences are those of kindTexts, parsed.
-var sentences = func() (list [trace.FirstUserKind][languages][lettersCount][]segment) {
+var sentences = func() (list [trace.FirstUserKind][2][lettersCount][]segment) {
 	for k, texts := range kindTexts {
 		for lang, text := range texts {
 			list[k][lang][asWritten], _ = parse(k.Spec(), text)
@@ -78,7 +78,7 @@ var sentences = func() (list [trace.FirstUserKind][languages][lettersCount][]seg
 type writer struct {
 	l *List
 	*node
-	lang    Lang
+	lang    words.Lang
 	letters letters
 	b       []byte
 }
@@ -175,7 +175,7 @@ func (w *writer) value(t trace.FieldType, form string, args []uint64) {
 	case trace.FieldFloat:
 		w.text(strconv.FormatFloat(math.Float64frombits(v), 'g', -1, 64)) // NaN, Inf
 	case trace.FieldBytes:
-		w.amount(words.Bytes(int64(v)), int64(v))
+		w.text(w.lang.Bytes(int64(v)))
 	case trace.FieldUint, trace.FieldNode:
 		w.b = strconv.AppendUint(w.b, v, 10)
 	case trace.FieldInts, trace.FieldDFs:
@@ -189,9 +189,9 @@ func (w *writer) int(t trace.FieldType, form string, v int64) {
 	switch {
 	case form == "time":
 		w.b = strconv.AppendFloat(w.b, float64(w.clock.correct(v)-w.l.m.Start)/1e9, 'f', 9, 64)
-		w.b = append(append(w.b, ' '), unitWords[w.lang]["s"]...)
+		w.b = append(append(w.b, ' '), seconds[w.lang]...)
 	case t == trace.FieldNS || form == "ns":
-		w.amount(words.Duration(v), v)
+		w.text(w.lang.Duration(v))
 	default:
 		if form == "sign" && v >= 0 {
 			w.b = append(w.b, '+')
@@ -258,7 +258,7 @@ func (w *writer) cfTitle(id trace.CF) string {
 
 // siteTitle is what the CFs of a statement are called.
 type siteTitle struct {
-	text   [languages][lettersCount]string
+	text   [2][lettersCount]string
 	single bool // the name is enough
 }
 
@@ -277,12 +277,12 @@ func (l *List) newTitles() []siteTitle {
 		name = oneLine(name)
 		t := &list[i]
 		if code.Kind == trace.Atomic {
-			kind = cfWord[English]
-			t.text[Russian][asWritten] = cfWord[Russian] + name
+			kind = cfWord[words.English]
+			t.text[words.Russian][asWritten] = cfWord[words.Russian] + name
 		} else {
-			t.text[Russian][asWritten] = cfWord[Russian] + kind + name
+			t.text[words.Russian][asWritten] = cfWord[words.Russian] + kind + name
 		}
-		t.text[English][asWritten] = kind + name
+		t.text[words.English][asWritten] = kind + name
 		for lang := range t.text {
 			t.text[lang][small] = string(lower(nil, []byte(t.text[lang][asWritten])))
 		}
@@ -327,30 +327,4 @@ func oneLine(s string) string {
 		}
 	}
 	return s
-}
-
-// unitWords are the units of package units.
-var unitWords = [languages]map[string]string{
-	{"s": "s"},
-	{"s": "с", "ms": "мс", "us": "мкс", "ns": "нс", "KB": "КБ", "MB": "МБ", "GB": "ГБ", "TB": "ТБ"},
-}
-
-// amount appends a number with a unit in the words of the language.
-func (w *writer) amount(text string, n int64) {
-	if w.lang == English {
-		w.text(text)
-		return
-	}
-	number, unit, _ := strings.Cut(text, " ")
-	w.b = append(w.b, strings.Replace(number, ".", ",", 1)...)
-	w.b = append(w.b, ' ')
-	if word := unitWords[w.lang][unit]; word != "" {
-		unit = word
-	} else { // bytes
-		unit = "байт"
-		if d, h := n%10, n%100; d >= 2 && d <= 4 && (h < 12 || h > 14) {
-			unit = "байта"
-		}
-	}
-	w.text(unit)
 }

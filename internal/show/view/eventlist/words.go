@@ -1,29 +1,15 @@
 package eventlist
 
-import "github.com/whyslow/whyslow/trace"
-
-// Lang is a language that sentences can be in.
-type Lang uint8
-
-// The languages; the zero value is English.
-const (
-	English Lang = iota
-	Russian
-	languages
+import (
+	"github.com/whyslow/whyslow/internal/words"
+	"github.com/whyslow/whyslow/trace"
 )
-
-func langOf(s string) Lang {
-	if s == "ru" {
-		return Russian
-	}
-	return English
-}
 
 // kindTexts has a sentence for every standard kind. {field} is the value of a field in words, {field:form} the same in another
 // form: ns is a duration, time a time since the start of the run, sign a number with its sign. What is in [brackets] is left
 // out where all fields in it have nothing to tell: no CF, an empty list, the usual weight. bytes and size are amounts in
 // parentheses of their own.
-var kindTexts = map[trace.Kind][languages]string{
+var kindTexts = map[trace.Kind]words.Phrase{
 	trace.KindCFCreated: {"created {cf}[ by {parent}[, its execution {execution}]][, weight {weight}]",
 		"создан {cf}[, создатель {parent}[, его исполнение {execution}]][, вес {weight}]"},
 	trace.KindCFReady:     {"{cf} is ready[, has been for {late}]", "{cf} готов[, уже {late}]"},
@@ -83,7 +69,7 @@ var kindTexts = map[trace.Kind][languages]string{
 }
 
 // reasons are those of onDestroy.
-var reasons = [...][languages]string{
+var reasons = [...]words.Phrase{
 	trace.Expired: {"served as often as announced", "выдан столько раз, сколько объявлено"},
 	trace.Deleted: {"deleted by the program", "удалён программой"},
 	trace.End:     {"held to the end of the run", "хранился до конца запуска"},
@@ -91,7 +77,8 @@ var reasons = [...][languages]string{
 
 // pieces of sentences that no field gives.
 var (
-	andMore  = [languages][2]string{{" and ", " more"}, {" и ещё ", ""}}
-	kindWord = [languages]string{"event of kind ", "событие вида "}
-	cfWord   = [languages]string{"CF ", "ФВ "}
+	andMore  = [2][2]string{{" and ", " more"}, {" и ещё ", ""}}
+	seconds  = words.Phrase{"s", "с"}
+	kindWord = words.Phrase{"event of kind ", "событие вида "}
+	cfWord   = words.Phrase{"CF ", "ФВ "}
 )

@@ -11,6 +11,7 @@ import (
 
 	"github.com/whyslow/whyslow/internal/model"
 	"github.com/whyslow/whyslow/internal/show/view/timeline"
+	"github.com/whyslow/whyslow/internal/words"
 )
 
 // How much is told of what there is much of.
@@ -52,13 +53,13 @@ type Line struct {
 type teller struct {
 	m     *model.Model
 	t     *timeline.Timeline
-	lang  int
+	lang  words.Lang
 	lines []Line
 	told  map[string]int // lines by kind
 }
 
 func newTeller(m *model.Model, t *timeline.Timeline, lang string) *teller {
-	return &teller{m: m, t: t, lang: language(lang), lines: []Line{}, told: map[string]int{}}
+	return &teller{m: m, t: t, lang: words.LangOf(lang), lines: []Line{}, told: map[string]int{}}
 }
 
 // say adds a line about another CF or DF, 0 for none. t is on the common clock; what has no time is not told.
@@ -71,7 +72,7 @@ func (w *teller) tell(t int64, node int, cf model.CF, df model.DF, kind phrase, 
 	if t == model.None {
 		return
 	}
-	if w.told[kind[en]]++; w.told[kind[en]] > linesShown {
+	if w.told[kind[words.English]]++; w.told[kind[words.English]] > linesShown {
 		return
 	}
 	w.lines = append(w.lines, Line{T: t - w.m.Start, Node: node, Text: text(), CF: w.t.CFKey(cf), DF: w.t.DFKey(df)})

@@ -1,7 +1,6 @@
 package story
 
 import (
-	"fmt"
 	"strconv"
 	"strings"
 
@@ -9,21 +8,8 @@ import (
 	"github.com/whyslow/whyslow/internal/words"
 )
 
-// Languages.
-const (
-	en = iota
-	ru
-)
-
-// phrase is a text in every language; it may take arguments.
-type phrase [2]string
-
-func language(s string) int {
-	if s == "ru" {
-		return ru
-	}
-	return en
-}
+// phrase is a sentence, or a part of one.
+type phrase = words.Phrase
 
 // What is told of a CF.
 var (
@@ -94,12 +80,7 @@ var (
 	factorNames = []phrase{{"Starvation", "Голодание"}, {"Latency", "Задержка связи"}, {"Overhead", "Накладные расходы"}, {"Waiting", "Ожидание"}}
 )
 
-func (w *teller) text(t phrase, args ...any) string {
-	if len(args) == 0 {
-		return t[w.lang]
-	}
-	return fmt.Sprintf(t[w.lang], args...)
-}
+func (w *teller) text(t phrase, args ...any) string { return t.With(args...).In(w.lang) }
 
 // list joins the first few of n names.
 func (w *teller) list(n int, name func(i int) string) string {
@@ -124,20 +105,7 @@ func (w *teller) cfs(list []model.CF, count int) string {
 	return w.list(count, func(i int) string { return w.m.CFString(list[i]) })
 }
 
-func (w *teller) duration(ns int64) string { return w.unit(words.Duration(ns)) }
-func (w *teller) bytes(n int64) string     { return w.unit(words.Bytes(n)) }
-
-// russianUnits are the units of package units.
-var russianUnits = map[string]string{"s": "с", "ms": "мс", "us": "мкс", "ns": "нс",
-	"byte": "байт", "bytes": "байт", "KB": "КБ", "MB": "МБ", "GB": "ГБ", "TB": "ТБ"}
-
-// unit writes a number with a unit in the language of the story.
-func (w *teller) unit(s string) string {
-	if w.lang != ru {
-		return s
-	}
-	number, unit, _ := strings.Cut(s, " ")
-	return strings.Replace(number, ".", ",", 1) + " " + russianUnits[unit]
-}
+func (w *teller) duration(ns int64) string { return w.lang.Duration(ns) }
+func (w *teller) bytes(n int64) string     { return w.lang.Bytes(n) }
 
 func position(file string, line int) string { return file + ":" + strconv.Itoa(line) }
