@@ -98,6 +98,9 @@ type Message struct {
 	Stolen         bool // of a CF
 }
 
+// Recorded tells that an end of the message was recorded. Other entries are unused numbers.
+func (g *Message) Recorded() bool { return g.Sent != None || g.Received != None }
+
 // Model is one execution.
 type Model struct {
 	Info      *trace.RunInfo // never nil
@@ -173,6 +176,8 @@ type Model struct {
 	late    map[dfRef]DF
 	defs    []*trace.Defs // by node
 	clocks  [][]ClockSync // by node: the correction of its clock
+
+	indexes indexes
 
 	share  *share         // nil: the whole run is here
 	abroad map[DF][]int64 // identities of DFs that no file read here mentions

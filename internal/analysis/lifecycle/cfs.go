@@ -2,6 +2,7 @@ package lifecycle
 
 import (
 	"cmp"
+	"math"
 	"slices"
 
 	"github.com/whyslow/whyslow/internal/model"
@@ -69,6 +70,7 @@ type CFExample struct {
 type standing struct {
 	state State
 	since int64
+	node  int
 	again bool
 }
 
@@ -143,44 +145,19 @@ func (s *sharing) nameCFs(groups []*Left) error {
 	return nil
 }
 
-// stand tells where a CF stood at the end; false if it had nothing left to do. waited is when it waited the last time, None for never.
-func (f *finder) stand(cf model.CF, waited int64) (standing, bool) {
-	m := f.m
-	var s standing
-	start, end := model.None, model.None
-	if e := m.ExecOf[cf]; e != 0 {
-		start, end = m.ExecStart[e-1], m.ExecEnd[e-1]
-		s.again = true
-		if end == model.None {
-			s.again = m.ExecNumber[e-1] > 1
-			s.state, s.since = Running, start
-			return s, true
-		}
+// stand tells where a CF stood at the end; false if it had nothing left to do. waited is when it waited the last time,
+// None for never.
+func (f *finder) stand(cf model.CF, waited int64) (s standing, left bool) {
+	l := f.m.LifeAt(cf, math.MaxInt64, waited)
+	state := [...]State{Waiting, Ready, Running, Moving, "", Created}[l.State]
+	switch {
+	case state == Waiting && l.Looked:
+		l.Since = waited // it may have migrated since
+	case state == Waiting:
+		state = Created
 	}
-	ready := m.Ready[cf]
-	if ready <= start {
-		ready = model.None // that was for the execution
-	}
-	if waited < end {
-		waited = model.None
-	}
-	moves := m.MovesOf(cf)
-	switch n := len(moves); {
-	case n > 0 && moves[n-1].Received == model.None && moves[n-1].Sent >= max(end, waited, ready):
-		s.state, s.since = Moving, moves[n-1].Sent
-	case ready != model.None && ready >= max(waited, end):
-		s.state, s.since = Ready, ready
-	case waited != model.None:
-		s.state, s.since = Waiting, waited
-	case !s.again:
-		s.state, s.since = Created, m.Created[cf]
-		for i := range moves {
-			s.since = max(s.since, moves[i].Received)
-		}
-	default:
-		return s, false
-	}
-	return s, true
+	again := f.m.ExecOf[cf] != 0 && (state != Running || f.m.ExecNumber[f.m.ExecOf[cf]-1] > 1)
+	return standing{state, l.Since, int(l.Node), again}, l.State != model.CFFinished
 }
 
 // group puts together the CFs that are left by statement.

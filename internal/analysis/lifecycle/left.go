@@ -135,7 +135,7 @@ func (s *sharing) leftovers() (*leftovers, error) {
 		if isLate = isLate && (late.Time > waited || late.Time == waited && late.rank > s.g.Rank()); isLate {
 			waited = late.Time
 		}
-		st := standing{state: Waiting, since: waited}
+		st := standing{state: Waiting, since: waited, node: id.Node()}
 		left := waited != model.None // of which nothing but a wait may have been recorded
 		if m.Created[i] != model.None || m.Ready[i] != model.None || m.ExecOf[i] != 0 || len(m.MovesOf(cf)) > 0 {
 			if st, left = s.stand(cf, waited); !left {
@@ -147,12 +147,7 @@ func (s *sharing) leftovers() (*leftovers, error) {
 			continue
 		}
 		l.Created++
-		x := leftover{CF: id, Site: m.SiteOf[cf], State: st.state, Since: st.since, Again: st.again, Node: s.nodeAt(cf, m.End)}
-		if e := m.ExecOf[cf]; e != 0 && st.state == Running {
-			if w, ok := m.WorkerIDOf(int(e - 1)); ok {
-				x.Node = w.Node
-			}
-		}
+		x := leftover{CF: id, Site: m.SiteOf[cf], State: st.state, Since: st.since, Again: st.again, Node: st.node}
 		if st.state == Waiting {
 			if x.Awaits = late.DFs; !isLate {
 				x.Awaits = l.awaits(s.finder, await)

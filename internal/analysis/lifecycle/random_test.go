@@ -269,6 +269,9 @@ func stand(r *sloutest.Run, more []fact, cf string) string {
 			left, came = e.Time, -1
 		case "CFEvents.onReceived":
 			left, came = -1, e.Time
+			if started < 0 || ended >= 0 {
+				ready = -1 // on the node that it came from
+			}
 		}
 	}
 	for _, f := range more {

@@ -101,9 +101,9 @@ func askStories(s *Snapshot) error {
 		return err
 	}
 	for cf := range s.Model.CFs() {
-		t.Requests(1)
-		t.Messages(1)
-		t.Copies(1)
+		t.Model().RequestsOf(1)
+		t.Model().MessagesOf(1)
+		t.Model().CopiesOf(1)
 		_, err = story.CF(context.Background(), s.Model, t, t.CFKey(cf), "en")
 		return err
 	}

@@ -136,8 +136,8 @@ func (g *Graph) edges(list []thing) []GraphEdge {
 				add(thing{df: df}, v, edgeIn, g.size(df, m.ExecStart[e]))
 			}
 		}
-		for _, i := range g.t.Outputs(v.cf) {
-			add(v, thing{df: g.t.DFMade(i)}, edgeOut, m.MadeSize[i])
+		for _, i := range g.m.OutputsOf(v.cf) {
+			add(v, thing{df: g.m.DFMade(i)}, edgeOut, m.MadeSize[i])
 		}
 	}
 	keys := make([]key, 0, len(sums))
@@ -164,46 +164,17 @@ func (g *Graph) cfNode(cf model.CF, t int64) GraphNode {
 	return n
 }
 
-// cfState tells where a CF stands at a time: what happened to it last, by then. node is -1 where it is nowhere.
+// cfState tells where a CF is at a time, and its node, -1 where it is at none.
 func (g *Graph) cfState(cf model.CF, t int64) (state string, node int) {
-	m := g.m
-	state, node = Absent, -1
-	last := int64(math.MinInt64)
-	// A later call counts where times are equal: CFs are created, come, become ready, start and end in this order.
-	happened := func(at int64, what string, where int) {
-		if at != model.None && at <= t && at >= last {
-			last, state, node = at, what, where
-		}
+	_, waited := g.m.LastAwait(cf, t)
+	switch l := g.m.LifeAt(cf, t, waited); l.State {
+	case model.CFAbsent:
+		return Absent, -1
+	case model.CFMoving:
+		return Moving, -1
+	default:
+		return l.State.String(), int(l.Node)
 	}
-	happened(m.Created[cf], Waiting, m.CFID(cf).Node())
-	for _, v := range m.MovesOf(cf) {
-		happened(v.Sent, Moving, -1)
-		happened(v.Received, Waiting, int(v.To))
-	}
-	m.AllReady(cf, func(at int64, where int) { happened(at, Ready, where) })
-	runs, done := 0, 0
-	for e := range m.ExecutionsOf(cf) {
-		runs++
-		where := m.CFID(cf).Node()
-		if id, ok := m.WorkerIDOf(e); ok {
-			where = id.Node
-		}
-		happened(m.ExecStart[e], Running, where)
-		if end := m.ExecEnd[e]; end != model.None && end <= t {
-			done++
-			happened(end, Finished, where)
-		}
-	}
-	for _, i := range g.t.Awaits(cf) {
-		if state == Finished { // and asks for its condition again
-			happened(m.Awaits.Time[i], Waiting, node)
-		}
-	}
-	// One that runs again waits meanwhile.
-	if state == Finished && done < runs {
-		state = Waiting
-	}
-	return state, node
 }
 
 // copies are the nodes that hold a DF.
@@ -223,7 +194,7 @@ func (g *Graph) places(list []thing, t int64) map[model.DF]*copies {
 		c := &copies{now: map[int]int{}}
 		out[v.df] = c
 		last := int64(math.MinInt64) // destroyed
-		for _, i := range g.t.Copies(v.df) {
+		for _, i := range g.m.CopiesOf(v.df) {
 			p := &g.m.Copies[i]
 			if p.Time > t {
 				continue

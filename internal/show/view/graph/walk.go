@@ -119,7 +119,7 @@ func (g *Graph) neighbours(v thing) [][]thing {
 		for i := first; i < end; i++ {
 			add(0, thing{cf: m.MadeBy[i]})
 		}
-		for _, e := range g.t.Uses(v.df) {
+		for _, e := range g.m.UsesOf(v.df) {
 			add(1, thing{cf: m.ExecCF[e]})
 		}
 		return lists[:]
@@ -130,10 +130,10 @@ func (g *Graph) neighbours(v thing) [][]thing {
 			add(1, thing{df: df})
 		}
 	}
-	for _, i := range g.t.Outputs(v.cf) {
-		add(2, thing{df: g.t.DFMade(i)})
+	for _, i := range g.m.OutputsOf(v.cf) {
+		add(2, thing{df: g.m.DFMade(i)})
 	}
-	for _, c := range g.t.Children(v.cf) {
+	for _, c := range g.m.ChildrenOf(v.cf) {
 		add(3, thing{cf: model.CF(c)})
 	}
 	return lists[:]

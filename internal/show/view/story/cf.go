@@ -60,14 +60,13 @@ func CF(ctx context.Context, m *model.Model, t *timeline.Timeline, key, lang str
 	}
 	w := newTeller(m, t, lang)
 	site := &m.Sites[m.SiteOf[cf]]
+	at, await := w.stand(cf)
 	s := &CFStory{CF: t.CFKey(cf), Title: t.Title(cf), Code: m.CodeOf(cf), Label: append([]int32{}, m.Label(cf)...), Source: w.place(m.SiteOf[cf]),
-		Text: site.Text, Weight: m.Weight(cf), Atomic: m.Atomic(cf), Node: w.nodeOf(cf), Parent: t.CFKey(m.Parent[cf]), ParentTitle: t.Title(m.Parent[cf]),
+		Text: site.Text, Weight: m.Weight(cf), Atomic: m.Atomic(cf), Node: int(at.Node), State: at.State.String(), Parent: t.CFKey(m.Parent[cf]), ParentTitle: t.Title(m.Parent[cf]),
 		Runs: []Run{}, Inputs: []DFRef{}, Outputs: []DFRef{}}
 	s.CreatedNS = w.since(m.Created[cf])
-	state, await := w.stand(cf)
-	s.State = state
 	w.created(cf)
-	for _, i := range t.Awaits(cf) {
+	for _, i := range m.AwaitsOf(cf) {
 		list := m.Awaits.Of(int(i))
 		w.say(m.Awaits.Time[i], w.nodeAt(cf, m.Awaits.Time[i]), 0, first(list), beganToWait, w.list(len(list), func(k int) string { return m.DFString(list[k]) }))
 	}
@@ -80,7 +79,7 @@ func CF(ctx context.Context, m *model.Model, t *timeline.Timeline, key, lang str
 	w.runs(s, cf)
 	w.outputs(s, cf)
 	w.children(s, cf)
-	w.unfinished(cf, state, await)
+	w.unfinished(cf, at, await)
 	s.Lines = w.inOrder()
 	return s, nil
 }
@@ -174,7 +173,7 @@ func (w *teller) inputs(s *CFStory, cf model.CF, await int) {
 		if !add(df, m.End) {
 			continue
 		}
-		for _, r := range w.t.Requests(df) {
+		for _, r := range w.m.RequestsOf(df) {
 			if m.Requests[r].CF == cf {
 				w.request(r, asked)
 			}
@@ -294,8 +293,8 @@ func (w *teller) factors(c *timeline.Cost) string {
 // outputs tells what the CF made and who used it.
 func (w *teller) outputs(s *CFStory, cf model.CF) {
 	m := w.m
-	for _, i := range sorted(w.t.Outputs(cf), func(i uint32) int64 { return m.MadeTime[i] }) {
-		df := w.t.DFMade(i)
+	for _, i := range sorted(w.m.OutputsOf(cf), func(i uint32) int64 { return m.MadeTime[i] }) {
+		df := w.m.DFMade(i)
 		if len(s.Outputs) < listShown {
 			s.Outputs = append(s.Outputs, w.dfRef(df, m.MadeTime[i]))
 		}
@@ -311,7 +310,7 @@ func (w *teller) outputs(s *CFStory, cf model.CF) {
 // children tells which CFs the CF created, in a line for those of each execution and statement.
 func (w *teller) children(s *CFStory, cf model.CF) {
 	m := w.m
-	all := sorted(w.t.Children(cf), func(c uint32) int64 { return m.Created[c] })
+	all := sorted(w.m.ChildrenOf(cf), func(c uint32) int64 { return m.Created[c] })
 	list := make([]model.CF, 0, len(all))
 	for _, c := range all {
 		list = append(list, model.CF(c))

@@ -44,7 +44,7 @@ func DF(ctx context.Context, m *model.Model, t *timeline.Timeline, key, lang str
 	s := &DFStory{DF: t.DFKey(df), Title: m.DFString(df), Name: m.DFNameOf(df), Nodes: []Held{}}
 	w.makings(s, df)
 	w.requests(df)
-	for _, g := range t.Messages(df) {
+	for _, g := range m.MessagesOf(df) {
 		w.way(&m.DFMessages[g])
 	}
 	w.copies(s, df)
@@ -85,7 +85,7 @@ func (w *teller) makings(s *DFStory, df model.DF) {
 
 func (w *teller) requests(df model.DF) {
 	m := w.m
-	for _, r := range w.t.Requests(df) {
+	for _, r := range w.m.RequestsOf(df) {
 		q := &m.Requests[r]
 		if q.CF != 0 {
 			w.say(q.Sent, int(q.From), q.CF, 0, dfAsked, q.From, q.To, m.CFString(q.CF))
@@ -112,7 +112,7 @@ func (w *teller) way(g *model.Message) {
 func (w *teller) copies(s *DFStory, df model.DF) {
 	m := w.m
 	open := map[uint16]int{} // by node: 1 + index into s.Nodes
-	for _, i := range w.inTime(w.t.Copies(df)) {
+	for _, i := range w.inTime(w.m.CopiesOf(df)) {
 		c := &m.Copies[i]
 		node := int(c.Node)
 		switch c.What {
@@ -146,7 +146,7 @@ func (w *teller) inTime(list []uint32) []uint32 {
 // waiters tells which CFs waited for the DF.
 func (w *teller) waiters(df model.DF) {
 	m := w.m
-	for _, i := range w.t.Waiters(df) {
+	for _, i := range w.m.WaitersOf(df) {
 		cf, at := m.Awaits.CF[i], m.Awaits.Time[i]
 		w.say(at, w.nodeAt(cf, at), cf, 0, dfWaited, w.who(cf))
 	}

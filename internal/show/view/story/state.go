@@ -1,87 +1,32 @@
 package story
 
 import (
+	"math"
+
 	"github.com/whyslow/whyslow/internal/model"
 )
 
-// Where a CF stands at the end of what was recorded.
-const (
-	waiting  = "waiting"
-	ready    = "ready"
-	running  = "running"
-	finished = "finished"
-	moving   = "moving"
-)
-
-// stand tells where a CF stands at the end, and of one that waits its last wait: an index into Model.Awaits, -1 where nobody
-// has looked at what it needs. It reads the events as internal/analysis/lifecycle does.
-func (w *teller) stand(cf model.CF) (state string, await int) {
-	m := w.m
-	await = -1
-	for _, i := range w.t.Awaits(cf) {
-		if await < 0 || m.Awaits.Time[i] >= m.Awaits.Time[await] {
-			await = int(i)
-		}
-	}
-	start, end := model.None, model.None
-	e := m.ExecOf[cf]
-	if e != 0 {
-		start, end = m.ExecStart[e-1], m.ExecEnd[e-1]
-		if end == model.None {
-			return running, -1
-		}
-	}
-	readied, waited := m.Ready[cf], model.None
-	if readied <= start {
-		readied = model.None // that was for the execution
-	}
-	if await >= 0 && m.Awaits.Time[await] >= end {
-		waited = m.Awaits.Time[await]
-	} else {
+// stand tells where a CF is at the end of what was recorded and, where it waits, its last wait: an index into
+// Model.Awaits, -1 where nobody has looked at what it needs.
+func (w *teller) stand(cf model.CF) (at model.Life, await int) {
+	await, waited := w.m.LastAwait(cf, math.MaxInt64)
+	at = w.m.LifeAt(cf, math.MaxInt64, waited)
+	if at.State != model.CFWaiting || !at.Looked {
 		await = -1
 	}
-	moves := m.MovesOf(cf)
-	switch n := len(moves); {
-	case n > 0 && moves[n-1].Received == model.None && moves[n-1].Sent >= max(end, waited, readied):
-		return moving, -1
-	case readied != model.None && readied >= max(waited, end):
-		return ready, -1
-	case waited != model.None:
-		return waiting, await
-	case e == 0:
-		return waiting, -1
-	}
-	return finished, -1
-}
-
-// nodeOf gives the node where a CF is at the end: where it was executed last, or came to, or was created.
-func (w *teller) nodeOf(cf model.CF) int {
-	m := w.m
-	node, at := m.CFID(cf).Node(), model.None
-	if e := m.ExecOf[cf]; e != 0 {
-		if id, ok := m.WorkerIDOf(int(e - 1)); ok {
-			node, at = id.Node, m.ExecStart[e-1]
-		}
-	}
-	for _, g := range m.MovesOf(cf) {
-		if g.Received != model.None && g.Received >= at {
-			node, at = int(g.To), g.Received
-		}
-	}
-	return node
+	return at, await
 }
 
 // unfinished tells what a CF that has something left to do is held up by.
-func (w *teller) unfinished(cf model.CF, state string, await int) {
-	m := w.m
-	node := w.nodeOf(cf)
-	switch state {
-	case ready:
+func (w *teller) unfinished(cf model.CF, at model.Life, await int) {
+	m, node := w.m, int(at.Node)
+	switch at.State {
+	case model.CFReady:
 		w.say(m.End, node, 0, 0, neverStarted)
-	case moving:
+	case model.CFMoving:
 		moves := m.MovesOf(cf)
 		w.say(m.End, int(moves[len(moves)-1].From), 0, 0, onItsWay, moves[len(moves)-1].To)
-	case waiting:
+	case model.CFWaiting, model.CFAbsent:
 		if await < 0 {
 			w.say(m.End, node, 0, 0, notLookedAt)
 			return
@@ -125,14 +70,14 @@ func (w *teller) awaited(cf model.CF, node int, df model.DF, since int64) {
 		return
 	}
 	by := m.MadeBy[i]
-	for _, g := range w.t.Messages(df) {
+	for _, g := range w.m.MessagesOf(df) {
 		if x := &m.DFMessages[g]; x.Received == model.None && int(x.To) == node {
 			w.say(m.End, node, by, df, waitsComing, name, node)
 			return
 		}
 	}
 	who := w.who(by)
-	for _, k := range w.t.Copies(df) {
+	for _, k := range w.m.CopiesOf(df) {
 		if c := &m.Copies[k]; (c.What == model.CopyExpired || c.What == model.CopyDeleted) && c.Time >= m.MadeTime[i] {
 			w.say(m.End, node, by, df, waitsGone, name, who, c.Node)
 			return

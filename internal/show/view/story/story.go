@@ -109,7 +109,7 @@ func (w *teller) users(df model.DF, most int) (first []model.CF, count int) {
 	seen := map[model.CF]bool{}
 	starts := make([]int64, 0, most+1)
 	last := -1
-	for _, e := range w.t.Uses(df) {
+	for _, e := range w.m.UsesOf(df) {
 		cf := m.ExecCF[e]
 		if int(e) == last || cf == 0 {
 			continue

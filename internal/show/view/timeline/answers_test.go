@@ -6,14 +6,10 @@ import (
 	"errors"
 	"io/fs"
 	"math"
-	"slices"
 	"strings"
 	"sync"
 	"testing"
 
-	"pgregory.net/rapid"
-
-	"github.com/whyslow/whyslow/internal/model"
 	"github.com/whyslow/whyslow/internal/testkit/sloutest"
 )
 
@@ -176,32 +172,4 @@ func TestCancelled(t *testing.T) {
 	if p, err := tl.Path(context.Background()); err != nil || len(p.Steps) == 0 {
 		t.Error("what was cancelled is not found any more", err)
 	}
-}
-
-func TestGroup(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		keys := rapid.IntRange(1, 6).Draw(t, "keys")
-		items := rapid.SliceOf(rapid.SliceOf(rapid.Map(rapid.IntRange(0, keys-1), func(i int) model.DF { return model.DF(i) }))).Draw(t, "items")
-		want := make([][]uint32, keys)
-		var single []model.DF
-		first := make([][]uint32, keys)
-		for i, list := range items {
-			for _, k := range list {
-				want[k] = append(want[k], uint32(i))
-			}
-			single = append(single, append(list, 0)[0])
-			first[single[i]] = append(first[single[i]], uint32(i))
-		}
-		var several, one group
-		several.several(keys, len(items), func(i int) []model.DF { return items[i] })
-		one.one(keys, len(items), func(i int) uint32 { return uint32(single[i]) })
-		for k := 1; k < keys; k++ {
-			if !slices.Equal(want[k], several.list(uint32(k))) || !slices.Equal(first[k], one.list(uint32(k))) {
-				t.Fatalf("key %d: %v and %v, want %v and %v", k, several.list(uint32(k)), one.list(uint32(k)), want[k], first[k])
-			}
-		}
-		if len(one.list(0))+len(one.list(uint32(keys)))+len(one.list(1<<31)) > 0 {
-			t.Fatal("there are items without a key")
-		}
-	})
 }

@@ -224,7 +224,7 @@ func (t *Timeline) Receiver(request bool, g *model.Message) model.CF {
 		return g.CF
 	}
 	best, first := model.CF(0), int64(0)
-	for _, e := range t.Uses(g.DF) {
+	for _, e := range t.m.UsesOf(g.DF) {
 		start := m.ExecStart[e]
 		if start < g.Received || best != 0 && start >= first {
 			continue

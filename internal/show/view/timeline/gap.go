@@ -2,7 +2,6 @@ package timeline
 
 import (
 	"github.com/whyslow/whyslow/internal/analysis/slou"
-	"github.com/whyslow/whyslow/internal/model"
 )
 
 // Cost is time lost by factor, in nanoseconds.
@@ -90,18 +89,4 @@ func (t *Timeline) Stood(e int) (out []Stood) {
 		out[k].NS += l.end[i] - l.from(i)
 	}
 	return out
-}
-
-// DFMade gives the DF of a creation: an index into model.Model.MadeTime and its neighbours.
-func (t *Timeline) DFMade(creation uint32) model.DF {
-	from := t.m.MadeFrom
-	low, high := 0, len(from)-1 // from[low] <= creation < from[high]
-	for high-low > 1 {
-		if mid := (low + high) / 2; from[mid] <= creation {
-			low = mid
-		} else {
-			high = mid
-		}
-	}
-	return model.DF(low)
 }

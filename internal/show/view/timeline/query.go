@@ -72,7 +72,7 @@ func (t *Timeline) FindCF(s string) (model.CF, error) {
 	cf := m.FindCF(id)
 	// Numbers are given to neighbours of a CF, too.
 	if cf == 0 || int(cf) >= len(m.Created) || m.Created[cf] == model.None && m.Ready[cf] == model.None && m.ExecOf[cf] == 0 &&
-		len(m.MovesOf(cf)) == 0 && len(t.Awaits(cf)) == 0 && len(t.Outputs(cf)) == 0 {
+		len(m.MovesOf(cf)) == 0 && len(t.m.AwaitsOf(cf)) == 0 && len(t.m.OutputsOf(cf)) == 0 {
 		return 0, query.Missing("there is no CF %s in this run", s)
 	}
 	return cf, nil

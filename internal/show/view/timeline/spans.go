@@ -11,8 +11,8 @@ import (
 // one with nothing that lasts long is passed over.
 type spans struct {
 	once   sync.Once
-	length int64 // of a stretch
-	group  group // key 1 is the first stretch
+	length int64       // of a stretch
+	lists  model.Lists // by stretch, from 1
 	latest []int64
 }
 
@@ -30,31 +30,41 @@ func (t *Timeline) way(g *model.Message) (t0, t1 int64) {
 }
 
 // crossed tells that a message went from one node to another.
-func crossed(g *model.Message) bool { return g.From != g.To && known(g) }
+func crossed(g *model.Message) bool { return g.From != g.To && g.Recorded() }
 
 func (s *spans) make(t *Timeline, list []model.Message) {
 	n := max(len(list)/64, 1)
 	s.length = t.Wall()/int64(n) + 1
 	n = int(t.Wall()/s.length) + 1
-	key := func(at int64) uint32 { return uint32(min(max(at/s.length, 0), int64(n-1))) + 1 }
 	s.latest = make([]int64, n+1)
 	for i := range s.latest {
 		s.latest[i] = model.None
 	}
-	s.group.one(n+1, len(list), func(i int) uint32 {
-		if !crossed(&list[i]) {
-			return 0
+	for i := range list {
+		if k := s.stretch(t, &list[i]); k != 0 {
+			t0, t1 := t.way(&list[i])
+			s.latest[k] = max(s.latest[k], t0, t1)
 		}
-		t0, t1 := t.way(&list[i])
-		k := key(min(t0, t1))
-		s.latest[k] = max(s.latest[k], t0, t1)
-		return k
-	})
+	}
+}
+
+// stretch is that in which the way of a message begins, from 1; 0 for one that did not go to another node.
+func (s *spans) stretch(t *Timeline, g *model.Message) uint32 {
+	if !crossed(g) {
+		return 0
+	}
+	t0, t1 := t.way(g)
+	return uint32(min(max(min(t0, t1)/s.length, 0), int64(len(s.latest)-2))) + 1
 }
 
 // each calls f for every message of which any part is within an interval.
 func (s *spans) each(t *Timeline, list []model.Message, r stretch, f func(i uint32)) {
 	s.once.Do(func() { s.make(t, list) })
+	all := func(add func(uint32, int)) {
+		for i := range list {
+			add(s.stretch(t, &list[i]), i)
+		}
+	}
 	for k := 1; k < len(s.latest); k++ {
 		if k > 1 && int64(k-1)*s.length >= r.to {
 			break
@@ -62,7 +72,7 @@ func (s *spans) each(t *Timeline, list []model.Message, r stretch, f func(i uint
 		if s.latest[k] < r.from {
 			continue
 		}
-		for _, i := range s.group.list(uint32(k)) {
+		for _, i := range s.lists.Of(uint32(k), len(s.latest), all) {
 			t0, t1 := t.way(&list[i])
 			if min(t0, t1) < r.to && max(t0, t1) >= r.from {
 				f(i)

@@ -57,7 +57,6 @@ type Timeline struct {
 	makersOnce sync.Once
 	makers     *lifecycle.Makers
 
-	groups   indexes
 	messages [3]spans
 
 	pathLock sync.Mutex

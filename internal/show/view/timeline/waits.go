@@ -34,16 +34,16 @@ func (t *Timeline) waits(key string, most int) (*Arrows, error) {
 			_, node := m.WorkerOf(e)
 			for _, g := range t.Way(df, node, m.ExecStart[e]) {
 				add(t.arrow(aDF, &m.DFMessages[g]))
-				if r := m.DFMessages[g].Request; r != 0 && int(r) < len(m.Requests) && known(&m.Requests[r]) {
+				if r := m.DFMessages[g].Request; r != 0 && int(r) < len(m.Requests) && m.Requests[r].Recorded() {
 					add(t.arrow(aRequest, &m.Requests[r]))
 				}
 			}
 		}
 	}
 	// What it waits for still.
-	if awaits := t.Awaits(cf); len(awaits) > 0 {
+	if awaits := t.m.AwaitsOf(cf); len(awaits) > 0 {
 		for _, df := range m.Awaits.Of(int(awaits[len(awaits)-1])) {
-			for _, r := range t.Requests(df) {
+			for _, r := range t.m.RequestsOf(df) {
 				if m.Requests[r].CF == cf && !enough() {
 					add(t.arrow(aRequest, &m.Requests[r]))
 				}
