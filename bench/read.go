@@ -12,6 +12,7 @@ import (
 
 	"github.com/whyslow/whyslow/internal/analysis/slou"
 	"github.com/whyslow/whyslow/internal/model"
+	"github.com/whyslow/whyslow/internal/procs"
 	"github.com/whyslow/whyslow/trace"
 )
 
@@ -71,7 +72,7 @@ func benchRead(ctx context.Context, b *bench) error {
 			if err != nil {
 				return 0, err
 			}
-			_, err = slou.Compute(ctx, m, slou.Options{Parallel: workers})
+			_, err = slou.Compute(ctx, m, slou.Options{Parallel: workers}, procs.Alone())
 			return events, err
 		}},
 		{"a loop that only counts", func(workers int) (float64, error) {

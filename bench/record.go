@@ -11,6 +11,7 @@ import (
 
 	"github.com/whyslow/whyslow/internal/analysis/slou"
 	"github.com/whyslow/whyslow/internal/model"
+	"github.com/whyslow/whyslow/internal/procs"
 	"github.com/whyslow/whyslow/trace"
 )
 
@@ -220,7 +221,7 @@ func readModel(ctx context.Context, dir string) (float64, error) {
 	if err != nil {
 		return 0, err
 	}
-	if _, err := slou.Compute(ctx, m, slou.Options{Parallel: 1}); err != nil {
+	if _, err := slou.Compute(ctx, m, slou.Options{Parallel: 1}, procs.Alone()); err != nil {
 		return 0, err
 	}
 	_, cpu := watch.stop()

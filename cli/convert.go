@@ -15,6 +15,7 @@ import (
 	"github.com/whyslow/whyslow/internal/analysis/pattern"
 	"github.com/whyslow/whyslow/internal/convert/cube"
 	"github.com/whyslow/whyslow/internal/model"
+	"github.com/whyslow/whyslow/internal/procs"
 	"github.com/whyslow/whyslow/trace"
 )
 
@@ -37,7 +38,7 @@ var formats = []format{
 
 func toCube(write func(io.Writer, *pattern.Result, *model.Model) error) func(context.Context, io.Writer, *model.Model) error {
 	return func(ctx context.Context, w io.Writer, m *model.Model) error {
-		r, err := pattern.Compute(ctx, m)
+		r, err := pattern.Compute(ctx, m, pattern.Options{}, procs.Alone())
 		if err != nil {
 			return err
 		}

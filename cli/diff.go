@@ -16,6 +16,7 @@ import (
 	"github.com/whyslow/whyslow/internal/analysis/pattern"
 	"github.com/whyslow/whyslow/internal/analysis/series"
 	"github.com/whyslow/whyslow/internal/analysis/slou"
+	"github.com/whyslow/whyslow/internal/procs"
 	"github.com/whyslow/whyslow/internal/words"
 )
 
@@ -112,14 +113,14 @@ func compared(ctx context.Context, o *diffOptions, path string, line *progress) 
 		return run, nil, err
 	}
 	line.set("%s: patterns", path)
-	run.Pattern, err = pattern.Compute(ctx, m)
+	run.Pattern, err = pattern.Compute(ctx, m, pattern.Options{}, procs.Alone())
 	if err == nil {
 		line.set("%s: dividing the time of %d events", path, m.Events)
-		run.SLOU, err = slou.Compute(ctx, m, slou.Options{DataInputsOnly: o.inputs == "data", Splits: []string{"code"}, Patterns: run.Pattern})
+		run.SLOU, err = slou.Compute(ctx, m, slou.Options{DataInputsOnly: o.inputs == "data", Splits: []string{"code"}, Patterns: run.Pattern}, procs.Alone())
 	}
 	if err == nil && !slou.OnlyRegions(m) { // that path is one of CFs
 		line.set("%s: critical path", path)
-		run.Critical, err = critical.Compute(ctx, m, critical.Options{})
+		run.Critical, err = critical.Compute(ctx, m, critical.Options{}, procs.Alone())
 	}
 	if err == nil {
 		line.set("%s: memory and traffic", path)

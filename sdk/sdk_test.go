@@ -17,6 +17,7 @@ import (
 
 	"github.com/whyslow/whyslow/internal/analysis/slou"
 	"github.com/whyslow/whyslow/internal/model"
+	"github.com/whyslow/whyslow/internal/procs"
 	"github.com/whyslow/whyslow/trace"
 )
 
@@ -193,7 +194,7 @@ func divide(r *trace.Reader) (*slou.Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	return slou.Compute(context.Background(), m, slou.Options{})
+	return slou.Compute(context.Background(), m, slou.Options{}, procs.Alone())
 }
 
 // report divides the time of a trace and checks that the sum is right.

@@ -11,6 +11,7 @@ import (
 	"github.com/whyslow/whyslow/internal/analysis/consistency"
 	"github.com/whyslow/whyslow/internal/analysis/slou"
 	"github.com/whyslow/whyslow/internal/model"
+	"github.com/whyslow/whyslow/internal/procs"
 	"github.com/whyslow/whyslow/internal/show/report"
 	"github.com/whyslow/whyslow/trace"
 )
@@ -35,7 +36,7 @@ func TestReportOfTheTrace(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	res, err := slou.Compute(ctx, m, slou.Options{})
+	res, err := slou.Compute(ctx, m, slou.Options{}, procs.Alone())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -21,6 +21,7 @@ import (
 	"github.com/whyslow/whyslow/internal/analysis/series"
 	"github.com/whyslow/whyslow/internal/analysis/slou"
 	"github.com/whyslow/whyslow/internal/model"
+	"github.com/whyslow/whyslow/internal/procs"
 	"github.com/whyslow/whyslow/internal/run/cpp"
 	"github.com/whyslow/whyslow/internal/run/engine"
 	"github.com/whyslow/whyslow/internal/run/luna"
@@ -174,11 +175,11 @@ func analyse(t testing.TB, text string) *analysed {
 	ctx := context.Background()
 	a := &analysed{m: sloutest.Build(t, text)}
 	var err error
-	if a.res, err = slou.Compute(ctx, a.m, slou.Options{}); err != nil {
+	if a.res, err = slou.Compute(ctx, a.m, slou.Options{}, procs.Alone()); err != nil {
 		t.Fatal(err)
 	}
 	a.in = advise.Input{SLOU: a.res, Model: a.m}
-	if a.in.Critical, err = critical.Compute(ctx, a.m, critical.Options{}); err != nil {
+	if a.in.Critical, err = critical.Compute(ctx, a.m, critical.Options{}, procs.Alone()); err != nil {
 		t.Fatal(err)
 	}
 	if a.in.Lifecycle, err = lifecycle.Compute(ctx, a.m, lifecycle.Options{}); err != nil {

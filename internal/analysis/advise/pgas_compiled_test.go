@@ -9,6 +9,7 @@ import (
 	"github.com/whyslow/whyslow/internal/analysis/pattern"
 	"github.com/whyslow/whyslow/internal/analysis/slou"
 	"github.com/whyslow/whyslow/internal/model"
+	"github.com/whyslow/whyslow/internal/procs"
 	"github.com/whyslow/whyslow/internal/testkit/upctest"
 	"github.com/whyslow/whyslow/trace"
 )
@@ -40,10 +41,10 @@ func TestPGASCompiled(t *testing.T) {
 			if in.Model, err = model.Build(ctx, r, model.Options{}); err != nil {
 				t.Fatal(err)
 			}
-			if in.Pattern, err = pattern.Compute(ctx, in.Model); err != nil {
+			if in.Pattern, err = pattern.Compute(ctx, in.Model, pattern.Options{}, procs.Alone()); err != nil {
 				t.Fatal(err)
 			}
-			if in.SLOU, err = slou.Compute(ctx, in.Model, slou.Options{Patterns: in.Pattern}); err != nil {
+			if in.SLOU, err = slou.Compute(ctx, in.Model, slou.Options{Patterns: in.Pattern}, procs.Alone()); err != nil {
 				t.Fatal(err)
 			}
 			a := adviceOn(in, c.id)

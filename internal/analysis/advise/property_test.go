@@ -13,6 +13,7 @@ import (
 	"github.com/whyslow/whyslow/internal/analysis/critical"
 	"github.com/whyslow/whyslow/internal/analysis/lifecycle"
 	"github.com/whyslow/whyslow/internal/analysis/slou"
+	"github.com/whyslow/whyslow/internal/procs"
 	"github.com/whyslow/whyslow/internal/testkit/sloutest"
 )
 
@@ -32,7 +33,7 @@ func TestAnyRun(t *testing.T) {
 		}
 		m := sloutest.Build(t, r.Text())
 		ctx := context.Background()
-		res, err := slou.Compute(ctx, m, slou.Options{})
+		res, err := slou.Compute(ctx, m, slou.Options{}, procs.Alone())
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -41,7 +42,7 @@ func TestAnyRun(t *testing.T) {
 			in.Model = m
 		}
 		if rapid.Bool().Draw(t, "critical") {
-			if in.Critical, err = critical.Compute(ctx, m, critical.Options{}); err != nil {
+			if in.Critical, err = critical.Compute(ctx, m, critical.Options{}, procs.Alone()); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -85,10 +86,10 @@ func BenchmarkAdvise(b *testing.B) {
 	ctx := context.Background()
 	in := advise.Input{Model: m}
 	var err error
-	if in.SLOU, err = slou.Compute(ctx, m, slou.Options{}); err != nil {
+	if in.SLOU, err = slou.Compute(ctx, m, slou.Options{}, procs.Alone()); err != nil {
 		b.Fatal(err)
 	}
-	if in.Critical, err = critical.Compute(ctx, m, critical.Options{}); err != nil {
+	if in.Critical, err = critical.Compute(ctx, m, critical.Options{}, procs.Alone()); err != nil {
 		b.Fatal(err)
 	}
 	if in.Lifecycle, err = lifecycle.Compute(ctx, m, lifecycle.Options{}); err != nil {

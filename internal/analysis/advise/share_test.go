@@ -32,10 +32,10 @@ func together(t sloutest.TB, dir string, processes int) string {
 		ctx := context.Background()
 		in := Input{}
 		var err error
-		if in.SLOU, err = slou.ComputeShare(ctx, m, slou.Options{}, g); err != nil {
+		if in.SLOU, err = slou.Compute(ctx, m, slou.Options{}, g); err != nil {
 			return nil, err
 		}
-		if in.Critical, err = critical.ComputeShare(ctx, m, critical.Options{}, g); err != nil {
+		if in.Critical, err = critical.Compute(ctx, m, critical.Options{}, g); err != nil {
 			return nil, err
 		}
 		if in.Lifecycle, err = lifecycle.ComputeShare(ctx, m, lifecycle.Options{}, g); err != nil {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/whyslow/whyslow/internal/analysis/blame"
 	"github.com/whyslow/whyslow/internal/analysis/slou"
+	"github.com/whyslow/whyslow/internal/procs"
 	"github.com/whyslow/whyslow/internal/testkit/sloutest"
 )
 
@@ -17,17 +18,17 @@ func BenchmarkCompute(b *testing.B) {
 		b.Skip("WHYSLOW_TRACE names no trace")
 	}
 	m := sloutest.Load(b, path)
-	s, err := slou.Compute(context.Background(), m, slou.Options{})
+	s, err := slou.Compute(context.Background(), m, slou.Options{}, procs.Alone())
 	if err != nil {
 		b.Fatal(err)
 	}
-	p, err := slou.Pieces(context.Background(), m, slou.Options{})
+	p, err := slou.Pieces(context.Background(), m, slou.Options{}, procs.Alone())
 	if err != nil {
 		b.Fatal(err)
 	}
 	b.ReportAllocs()
 	for b.Loop() {
-		if _, err := blame.Compute(context.Background(), m, blame.Options{SLOU: s, Pieces: p}); err != nil {
+		if _, err := blame.Compute(context.Background(), m, blame.Options{SLOU: s, Pieces: p}, procs.Alone()); err != nil {
 			b.Fatal(err)
 		}
 	}

@@ -58,20 +58,13 @@ type Place struct {
 // maxPieces bounds the memory of what Compute has to keep of the division of time: 3.6 GB.
 const maxPieces = 64 << 20
 
-// Compute tells who is to blame. It fails when ctx ends, or when the parts do not add up, which is an error of this
-// program.
-func Compute(ctx context.Context, m *model.Model, opt Options) (*Result, error) {
-	return ComputeShare(ctx, m, opt, nil)
-}
-
-// ComputeShare is Compute by several processes at once, each with its model from model.BuildShare. All members of g call it with the same
-// options, but for Options.SLOU, which the process of rank 0 has, and Options.Pieces, of own nodes. It gets the result, which is that of
-// Compute on the whole trace; the others get nil. It fails at all members when it fails at one, but for what goes wrong last, where
-// rank 0 puts the result together.
-func ComputeShare(ctx context.Context, m *model.Model, opt Options, g procs.Group) (*Result, error) {
-	if g == nil {
-		g = procs.Alone()
-	}
+// Compute tells who is to blame in a run, which the members of g share: each has its model from model.BuildShare and
+// calls Compute with the same options, except for Options.SLOU, which only member 0 has, and Options.Pieces, which are
+// those of its own nodes. procs.Alone has the whole model from model.Build. Member 0 gets the result, the others nil.
+//
+// It fails when ctx ends, or when the parts do not add up, which is an error of this program. It fails at all members
+// when it fails at one, except for what goes wrong last, where member 0 puts the result together.
+func Compute(ctx context.Context, m *model.Model, opt Options, g procs.Group) (*Result, error) {
 	if opt.Depth <= 0 {
 		opt.Depth = 8
 	}
@@ -141,7 +134,7 @@ func (b *blamer) divide(ctx context.Context) (err error) {
 		return err
 	}
 	if !start.Divided {
-		b.opt.SLOU, err = slou.ComputeShare(ctx, b.m, s, b.g)
+		b.opt.SLOU, err = slou.Compute(ctx, b.m, s, b.g)
 		if err := procs.Agree(b.g, err); err != nil {
 			return err
 		}
@@ -152,7 +145,7 @@ func (b *blamer) divide(ctx context.Context) (err error) {
 	b.has = start.Has
 	if b.opt.Pieces == nil {
 		s.MaxPieces = maxPieces
-		if b.opt.Pieces, err = slou.PiecesShare(ctx, b.m, s, b.g); err != nil {
+		if b.opt.Pieces, err = slou.Pieces(ctx, b.m, s, b.g); err != nil {
 			return err
 		}
 	}

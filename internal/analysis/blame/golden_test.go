@@ -10,6 +10,7 @@ import (
 
 	"github.com/whyslow/whyslow/internal/analysis/blame"
 	"github.com/whyslow/whyslow/internal/model"
+	"github.com/whyslow/whyslow/internal/procs"
 	"github.com/whyslow/whyslow/internal/testkit/sloutest"
 )
 
@@ -24,7 +25,7 @@ func TestGolden(t *testing.T) {
 
 func compute(t sloutest.TB, m *model.Model, opt blame.Options) *blame.Result {
 	t.Helper()
-	res, err := blame.Compute(context.Background(), m, opt)
+	res, err := blame.Compute(context.Background(), m, opt, procs.Alone())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -99,7 +100,7 @@ func TestCancelled(t *testing.T) {
 	m := sloutest.Build(t, sloutest.Golden(t, "figure1"))
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
-	if _, err := blame.Compute(ctx, m, blame.Options{}); !errors.Is(err, context.Canceled) {
+	if _, err := blame.Compute(ctx, m, blame.Options{}, procs.Alone()); !errors.Is(err, context.Canceled) {
 		t.Errorf("error %v", err)
 	}
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/whyslow/whyslow/internal/analysis/blame"
 	"github.com/whyslow/whyslow/internal/analysis/slou"
 	"github.com/whyslow/whyslow/internal/model"
+	"github.com/whyslow/whyslow/internal/procs"
 	"github.com/whyslow/whyslow/internal/testkit/sloutest"
 )
 
@@ -33,7 +34,7 @@ func TestBruteForce(t *testing.T) {
 		m := sloutest.Build(t, r.Text())
 		opt := blame.Options{DataInputsOnly: rapid.Bool().Draw(t, "data only"), Depth: rapid.SampledFrom([]int{1, 2, 8}).Draw(t, "depth")}
 		s := slou.Options{DataInputsOnly: opt.DataInputsOnly}
-		pieces, err := slou.Pieces(context.Background(), m, s)
+		pieces, err := slou.Pieces(context.Background(), m, s, procs.Alone())
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -66,7 +67,7 @@ func TestHarmed(t *testing.T) {
 
 // agree checks that everything adds up and is in order.
 func agree(t *rapid.T, m *model.Model, res *blame.Result, opt blame.Options) {
-	s, err := slou.Compute(context.Background(), m, slou.Options{DataInputsOnly: opt.DataInputsOnly})
+	s, err := slou.Compute(context.Background(), m, slou.Options{DataInputsOnly: opt.DataInputsOnly}, procs.Alone())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -17,7 +17,7 @@ import (
 
 func by(opt blame.Options) sharetest.Analysis[blame.Result] {
 	return func(ctx context.Context, m *model.Model, g procs.Group) (*blame.Result, error) {
-		return blame.ComputeShare(ctx, m, opt, g)
+		return blame.Compute(ctx, m, opt, g)
 	}
 }
 
@@ -51,11 +51,11 @@ func TestShareGivenFactors(t *testing.T) {
 			var opt blame.Options
 			if given {
 				var err error
-				if opt.SLOU, err = slou.ComputeShare(context.Background(), m, slou.Options{}, g); err != nil {
+				if opt.SLOU, err = slou.Compute(context.Background(), m, slou.Options{}, g); err != nil {
 					return nil, err
 				}
 			}
-			return blame.ComputeShare(context.Background(), m, opt, g)
+			return blame.Compute(context.Background(), m, opt, g)
 		})
 		if err != nil {
 			t.Fatal(err)

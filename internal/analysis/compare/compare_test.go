@@ -12,6 +12,7 @@ import (
 	"github.com/whyslow/whyslow/internal/analysis/series"
 	"github.com/whyslow/whyslow/internal/analysis/slou"
 	"github.com/whyslow/whyslow/internal/model"
+	"github.com/whyslow/whyslow/internal/procs"
 	"github.com/whyslow/whyslow/internal/testkit/sloutest"
 )
 
@@ -21,10 +22,10 @@ var update = flag.Bool("update", false, "write goldens anew")
 func analysed(t sloutest.TB, name string, m *model.Model) Run {
 	r := Run{Name: name}
 	var err error
-	if r.SLOU, err = slou.Compute(context.Background(), m, slou.Options{Splits: []string{"code"}}); err != nil {
+	if r.SLOU, err = slou.Compute(context.Background(), m, slou.Options{Splits: []string{"code"}}, procs.Alone()); err != nil {
 		t.Fatal(err)
 	}
-	if r.Critical, err = critical.Compute(context.Background(), m, critical.Options{}); err != nil {
+	if r.Critical, err = critical.Compute(context.Background(), m, critical.Options{}, procs.Alone()); err != nil {
 		t.Fatal(err)
 	}
 	if r.Series, err = series.Compute(context.Background(), m, series.Options{Windows: 1}); err != nil {

@@ -8,6 +8,7 @@ import (
 	"github.com/whyslow/whyslow/internal/analysis/critical"
 	"github.com/whyslow/whyslow/internal/analysis/slou"
 	"github.com/whyslow/whyslow/internal/model"
+	"github.com/whyslow/whyslow/internal/procs"
 )
 
 type failer interface {
@@ -124,7 +125,7 @@ func agreePath(t failer, m *model.Model, p *critical.Path) {
 func agreeWork(t failer, m *model.Model, r *critical.Result, nonsense bool) {
 	t.Helper()
 	w := r.Work
-	s, err := slou.Compute(context.Background(), m, slou.Options{})
+	s, err := slou.Compute(context.Background(), m, slou.Options{}, procs.Alone())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/whyslow/whyslow/internal/analysis/critical"
+	"github.com/whyslow/whyslow/internal/procs"
 	"github.com/whyslow/whyslow/internal/testkit/sloutest"
 )
 
@@ -18,7 +19,7 @@ func BenchmarkCompute(b *testing.B) {
 	m := sloutest.Load(b, path)
 	b.ReportAllocs()
 	for b.Loop() {
-		res, err := critical.Compute(context.Background(), m, critical.Options{})
+		res, err := critical.Compute(context.Background(), m, critical.Options{}, procs.Alone())
 		if err != nil {
 			b.Fatal(err)
 		}

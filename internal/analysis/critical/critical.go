@@ -27,20 +27,14 @@ type Options struct {
 	budget int // as triesOf, which it is if it is 0
 }
 
-// Compute finds the critical path, the bounds and the slack of a run. It fails only when ctx ends.
-func Compute(ctx context.Context, m *model.Model, opt Options) (*Result, error) {
-	return ComputeShare(ctx, m, opt, nil)
-}
-
-// ComputeShare is Compute by several processes at once, each with its model from model.BuildShare. All members of g call it with the
-// same options; a group of nil or of one is Compute. The process of rank 0 gets the result, which is that of Compute on the whole trace, but that steps of
-// other processes have executions that its model does not; the others get nil. It fails at all members when it fails at one, but for what goes wrong last, where rank 0
-// puts the result together.
-func ComputeShare(ctx context.Context, m *model.Model, opt Options, members procs.Group) (*Result, error) {
-	if members == nil {
-		members = procs.Alone()
-	}
-	p := newPeers(m, members)
+// Compute finds the critical path, the bounds and the slack of a run, which the members of g share: each has its model
+// from model.BuildShare and calls Compute with the same options. procs.Alone has the whole model from model.Build.
+// Member 0 gets the result, the others nil. Steps of other processes have executions that its model does not have.
+//
+// It fails when ctx ends or a member is gone. It fails at all members when it fails at one, except for what goes wrong
+// last, where member 0 puts the result together.
+func Compute(ctx context.Context, m *model.Model, opt Options, g procs.Group) (*Result, error) {
+	p := newPeers(m, g)
 	seen, err := p.seen()
 	if err != nil {
 		return nil, err

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/whyslow/whyslow/internal/analysis/critical"
+	"github.com/whyslow/whyslow/internal/procs"
 	"github.com/whyslow/whyslow/internal/testkit/sloutest"
 )
 
@@ -16,7 +17,7 @@ var update = flag.Bool("update", false, "rewrite the expected results (then chec
 func TestGolden(t *testing.T) {
 	sloutest.Goldens(t, *update, func(t *testing.T, files map[string]string) map[string]string {
 		m := sloutest.Build(t, files["trace"])
-		res, err := critical.Compute(context.Background(), m, critical.Options{})
+		res, err := critical.Compute(context.Background(), m, critical.Options{}, procs.Alone())
 		if err != nil {
 			t.Fatal(err)
 		}

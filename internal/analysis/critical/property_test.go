@@ -9,13 +9,14 @@ import (
 
 	"github.com/whyslow/whyslow/internal/analysis/critical"
 	"github.com/whyslow/whyslow/internal/model"
+	"github.com/whyslow/whyslow/internal/procs"
 	"github.com/whyslow/whyslow/internal/testkit/sloutest"
 )
 
 func compute(t sloutest.TB, text string) (*model.Model, *critical.Result) {
 	t.Helper()
 	m := sloutest.Build(t, text)
-	r, err := critical.Compute(context.Background(), m, critical.Options{})
+	r, err := critical.Compute(context.Background(), m, critical.Options{}, procs.Alone())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -8,13 +8,14 @@ import (
 	"testing"
 
 	"github.com/whyslow/whyslow/internal/analysis/critical"
+	"github.com/whyslow/whyslow/internal/procs"
 	"github.com/whyslow/whyslow/internal/testkit/sloutest"
 )
 
 func TestCancelled(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
-	if _, err := critical.Compute(ctx, sloutest.Build(t, sloutest.Golden(t, "chain")), critical.Options{}); !errors.Is(err, context.Canceled) {
+	if _, err := critical.Compute(ctx, sloutest.Build(t, sloutest.Golden(t, "chain")), critical.Options{}, procs.Alone()); !errors.Is(err, context.Canceled) {
 		t.Errorf("error %v", err)
 	}
 }
@@ -30,7 +31,7 @@ func TestEmpty(t *testing.T) {
 func TestLongest(t *testing.T) {
 	m := sloutest.Build(t, sloutest.Golden(t, "late_transfer"))
 	for longest, want := range map[int]int{-1: 0, 0: 7, 2: 2, 100: 7} {
-		r, err := critical.Compute(context.Background(), m, critical.Options{Longest: longest})
+		r, err := critical.Compute(context.Background(), m, critical.Options{Longest: longest}, procs.Alone())
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -69,7 +70,7 @@ func TestParallel(t *testing.T) {
 		m := sloutest.Build(t, sloutest.Golden(t, name))
 		var texts []string
 		for _, n := range []int{1, 4} {
-			r, err := critical.Compute(context.Background(), m, critical.Options{Parallel: n})
+			r, err := critical.Compute(context.Background(), m, critical.Options{Parallel: n}, procs.Alone())
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -33,7 +33,7 @@ func shown(r *critical.Result) string {
 
 func with(opt critical.Options) sharetest.Analysis[critical.Result] {
 	return func(ctx context.Context, m *model.Model, g procs.Group) (*critical.Result, error) {
-		return critical.ComputeShare(ctx, m, opt, g)
+		return critical.Compute(ctx, m, opt, g)
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 	"github.com/whyslow/whyslow/internal/analysis/series"
 	"github.com/whyslow/whyslow/internal/analysis/slou"
 	"github.com/whyslow/whyslow/internal/clock"
+	"github.com/whyslow/whyslow/internal/procs"
 	"github.com/whyslow/whyslow/internal/testkit/sloutest"
 )
 
@@ -20,7 +21,7 @@ func BenchmarkCompute(b *testing.B) {
 	}
 	ctx := context.Background()
 	m := sloutest.Load(b, path)
-	s, err := slou.Compute(ctx, m, slou.Options{})
+	s, err := slou.Compute(ctx, m, slou.Options{}, procs.Alone())
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -33,7 +34,7 @@ func BenchmarkCompute(b *testing.B) {
 			b.ReportAllocs()
 			cpu := clock.ProcessCPU()
 			for b.Loop() {
-				if _, err := imbalance.Compute(ctx, m, opt); err != nil {
+				if _, err := imbalance.Compute(ctx, m, opt, procs.Alone()); err != nil {
 					b.Fatal(err)
 				}
 			}

@@ -15,6 +15,7 @@ import (
 	"github.com/whyslow/whyslow/internal/analysis/imbalance"
 	"github.com/whyslow/whyslow/internal/analysis/slou"
 	"github.com/whyslow/whyslow/internal/model"
+	"github.com/whyslow/whyslow/internal/procs"
 	"github.com/whyslow/whyslow/internal/testkit/sloutest"
 )
 
@@ -26,7 +27,7 @@ type failer interface {
 
 func compute(t failer, m *model.Model, opt imbalance.Options) *imbalance.Result {
 	t.Helper()
-	r, err := imbalance.Compute(context.Background(), m, opt)
+	r, err := imbalance.Compute(context.Background(), m, opt, procs.Alone())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -66,11 +67,11 @@ func TestByDefinition(t *testing.T) {
 			}
 		}
 		ctx := context.Background()
-		s, err := slou.Compute(ctx, m, slou.Options{})
+		s, err := slou.Compute(ctx, m, slou.Options{}, procs.Alone())
 		if err != nil {
 			t.Fatal(err)
 		}
-		pieces, err := slou.Pieces(ctx, m, slou.Options{})
+		pieces, err := slou.Pieces(ctx, m, slou.Options{}, procs.Alone())
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -359,7 +360,7 @@ func TestWeightsByDefinition(t *testing.T) {
 func TestOptions(t *testing.T) {
 	m := sloutest.Build(t, "#run {\"ended\":\"done\",\"nodes\":[{\"node\":0,\"process\":0,\"workers\":1}]}\n#node 0\n0 n0 s0 GlobalEvents.onProgramStarted\n0 n0 s0 GlobalEvents.onProgramFinished\n")
 	for _, bad := range []imbalance.Options{{Windows: -1}, {Windows: 1 << 30}} {
-		if _, err := imbalance.Compute(context.Background(), m, bad); err == nil {
+		if _, err := imbalance.Compute(context.Background(), m, bad, procs.Alone()); err == nil {
 			t.Errorf("%+v is taken", bad)
 		}
 	}
@@ -369,7 +370,7 @@ func TestOptions(t *testing.T) {
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
-	if _, err := imbalance.Compute(ctx, m, imbalance.Options{}); err == nil {
+	if _, err := imbalance.Compute(ctx, m, imbalance.Options{}, procs.Alone()); err == nil {
 		t.Error("goes on after the end of the context")
 	}
 }

@@ -18,7 +18,7 @@ func ratio(a, b float64) *float64 {
 }
 
 // efficiency fills in that of the run and of each node.
-func (r *run) efficiency() {
+func (r *computation) efficiency() {
 	var all []slou.Worker
 	var nodes []int // of all
 	largest := 0.0  // mean of a node's workers
@@ -42,7 +42,7 @@ func (r *run) efficiency() {
 }
 
 // efficiencyOf gives that of some workers; node tells the node of each.
-func (r *run) efficiencyOf(workers []slou.Worker, node func(i int) int) Efficiency {
+func (r *computation) efficiencyOf(workers []slou.Worker, node func(i int) int) Efficiency {
 	e := Efficiency{Workers: len(workers), Steps: []Step{}}
 	if len(workers) == 0 {
 		return e
@@ -72,7 +72,7 @@ func (r *run) efficiencyOf(workers []slou.Worker, node func(i int) int) Efficien
 }
 
 // starvationDivided tells whether it is known when CFs were ready, and so, when a worker starved, whether any were.
-func (r *run) starvationDivided() bool {
+func (r *computation) starvationDivided() bool {
 	return !slices.ContainsFunc(r.slou.Missing, func(m slou.Missing) bool {
 		return slices.Contains(m.Parts, slou.FactorS.String()+"."+slou.PartHere.String())
 	})
@@ -113,7 +113,7 @@ func steps(w *slou.Worker, divided bool) []Step {
 }
 
 // findMissing tells what cannot be computed, and what is lost.
-func (r *run) findMissing() {
+func (r *computation) findMissing() {
 	for _, miss := range r.slou.Missing {
 		var what []string
 		if slices.Contains(miss.Factors, "U") {
@@ -144,7 +144,7 @@ func (r *run) findMissing() {
 }
 
 // need adds to what an event is missing for.
-func (r *run) need(event string, what ...string) {
+func (r *computation) need(event string, what ...string) {
 	i := slices.IndexFunc(r.res.Missing, func(m Missing) bool { return m.Event == event })
 	if i < 0 {
 		i = len(r.res.Missing)

@@ -7,7 +7,7 @@ import (
 )
 
 // fragments fills in the balance of all code fragments and of each.
-func (r *run) fragments() {
+func (r *computation) fragments() {
 	caused := map[string]int64{}
 	key := func(code, file string, line int) string { return code + "\x00" + file + "\x00" + strconv.Itoa(line) }
 	for i := range r.slou.Fragments {
@@ -18,10 +18,10 @@ func (r *run) fragments() {
 	for c := range r.m.Codes {
 		f := Fragment{Code: r.m.Codes[c].Name, File: r.m.Codes[c].File, Line: r.m.Codes[c].Line}
 		for i, t := range r.workers {
-			x := &t.codes[c]
-			shares[i] = Share{Node: t.node, Worker: t.worker, Count: x.count, UsefulNS: x.ns}
-			f.LongestNS = max(f.LongestNS, x.longest)
-			f.Count += x.count
+			x := &t.Codes[c]
+			shares[i] = Share{Node: t.Node, Worker: t.Worker, Count: x.Count, UsefulNS: x.NS}
+			f.LongestNS = max(f.LongestNS, x.Longest)
+			f.Count += x.Count
 		}
 		if f.Count > 0 {
 			r.balance(&f, shares, caused[key(f.Code, f.File, f.Line)])
@@ -37,10 +37,10 @@ func (r *run) fragments() {
 	})
 	total := &Fragment{}
 	for i, t := range r.workers {
-		shares[i] = Share{Node: t.node, Worker: t.worker, UsefulNS: t.ns}
-		for c := range t.codes {
-			shares[i].Count += t.codes[c].count
-			total.LongestNS = max(total.LongestNS, t.codes[c].longest)
+		shares[i] = Share{Node: t.Node, Worker: t.Worker, UsefulNS: t.NS}
+		for c := range t.Codes {
+			shares[i].Count += t.Codes[c].Count
+			total.LongestNS = max(total.LongestNS, t.Codes[c].Longest)
 		}
 		total.Count += shares[i].Count
 	}
@@ -53,7 +53,7 @@ func (r *run) fragments() {
 }
 
 // balance works out the measures of a code fragment from what each worker did and the starvation that it caused.
-func (r *run) balance(f *Fragment, shares []Share, starved int64) {
+func (r *computation) balance(f *Fragment, shares []Share, starved int64) {
 	f.Workers = balanceOf(shares, make([]int, len(shares)))
 	var nodes []Share
 	var workers []int

@@ -45,14 +45,17 @@
 package imbalance
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"runtime"
-	"sync"
+	"slices"
 
 	"github.com/whyslow/whyslow/internal/analysis/series"
 	"github.com/whyslow/whyslow/internal/analysis/slou"
 	"github.com/whyslow/whyslow/internal/model"
+	"github.com/whyslow/whyslow/internal/procs"
 )
 
 // Options of Compute; the zero value means the defaults.
@@ -172,13 +175,14 @@ type Share struct {
 	UsefulNS int64 `json:"useful_ns"`
 }
 
-// run is a computation in progress.
-type run struct {
+// computation is in progress, in one of the processes that share the run.
+type computation struct {
 	m       *model.Model
 	opt     Options
-	slou    *slou.Result
-	series  *series.Result
-	workers []*tally
+	group   procs.Group
+	slou    *slou.Result   // at member 0, as are all below but windows and width
+	series  *series.Result //
+	workers []*tally       // at the others: those of own nodes
 	res     *Result
 
 	width   int64 // of a window
@@ -190,39 +194,26 @@ const (
 	maxCells       = 1 << 24 // workers x windows
 )
 
-// Compute tells how evenly work was spread. It fails when ctx ends or an option is out of range.
-func Compute(ctx context.Context, m *model.Model, opt Options) (*Result, error) {
-	r, err := newRun(m, opt)
-	if err != nil {
-		return nil, err
+// Compute tells how evenly the work of a run was spread, which the members of g share: each has its model from
+// model.BuildShare and calls Compute with the same options, except for Options.SLOU and Options.Series, which only
+// member 0 needs. procs.Alone has the whole model from model.Build. Member 0 gets the result, the others nil. It fails
+// when ctx ends or an option is out of range.
+func Compute(ctx context.Context, m *model.Model, opt Options, g procs.Group) (*Result, error) {
+	r := &computation{m: m, opt: opt, group: g, slou: opt.SLOU, series: opt.Series}
+	if opt.Parallel <= 0 {
+		r.opt.Parallel = runtime.GOMAXPROCS(0)
 	}
-	if err := r.gather(ctx); err != nil {
+	if opt.Windows < 0 {
+		return nil, fmt.Errorf("imbalance: %d windows asked for; give 1 or more, or 0 for %d", opt.Windows, defaultWindows)
+	}
+	if err := r.gather(ctx); err != nil || g.Rank() != 0 {
 		return nil, err
 	}
 	return r.result(), nil
 }
 
-func newRun(m *model.Model, opt Options) (*run, error) {
-	r := &run{m: m, opt: opt, slou: opt.SLOU, series: opt.Series}
-	if opt.Parallel <= 0 {
-		r.opt.Parallel = runtime.GOMAXPROCS(0)
-	}
-	if r.series != nil && opt.Windows != 0 && opt.Windows != r.series.Windows {
-		r.series = nil
-	}
-	switch {
-	case opt.Windows < 0:
-		return nil, fmt.Errorf("imbalance: %d windows asked for; give 1 or more, or 0 for %d", opt.Windows, defaultWindows)
-	case r.series != nil:
-		r.windows, r.width = r.series.Windows, r.series.WindowNS
-	case opt.Windows == 0:
-		r.opt.Windows = defaultWindows
-	}
-	return r, nil
-}
-
 // result works out the measures from what was gathered.
-func (r *run) result() *Result {
+func (r *computation) result() *Result {
 	r.res = &Result{WallNS: r.m.Wall(), Nodes: []Node{}, Fragments: []Fragment{}, Missing: []Missing{}}
 	r.findMissing()
 	if r.slou.Factors.U != nil {
@@ -234,37 +225,68 @@ func (r *run) result() *Result {
 	return r.res
 }
 
-// gather computes what the measures are made of, as far as it was not given.
-func (r *run) gather(ctx context.Context) error {
-	if r.series == nil {
-		var err error
-		r.series, err = series.Compute(ctx, r.m, series.Options{Windows: r.opt.Windows, Only: []string{series.CFsReady, series.BytesHeld}, Parallel: r.opt.Parallel})
-		if err != nil {
-			return err
+// given is what member 0 has to begin with.
+type given struct {
+	SLOU, Series bool
+	Windows      int
+	Width        int64
+}
+
+// have sums up what this process has.
+func (r *computation) have() given {
+	h := given{SLOU: r.slou != nil, Series: r.series != nil}
+	if h.Series {
+		h.Windows, h.Width = r.series.Windows, r.series.WindowNS
+	}
+	return h
+}
+
+// gather computes what the measures are made of, as far as member 0 was not given it.
+func (r *computation) gather(ctx context.Context) error {
+	m, g := r.m, r.group
+	if r.series != nil && r.opt.Windows != 0 && r.opt.Windows != r.series.Windows {
+		r.series = nil
+	}
+	has, err := procs.FromMember(g, 0, r.have())
+	if err == nil && !has.Series {
+		opt := series.Options{Windows: cmp.Or(r.opt.Windows, defaultWindows),
+			Only: []string{series.CFsReady, series.BytesHeld}, Parallel: r.opt.Parallel}
+		if r.series, err = series.ComputeShare(ctx, m, opt, g); err == nil {
+			has, err = procs.FromMember(g, 0, r.have())
 		}
-		r.windows, r.width = r.series.Windows, r.series.WindowNS
 	}
-	if err := r.tooMany(); err != nil {
-		return err
-	}
-	var wg sync.WaitGroup
-	var slouErr error
-	if r.slou == nil {
-		wg.Go(func() {
-			r.slou, slouErr = slou.Compute(ctx, r.m, slou.Options{DataInputsOnly: r.opt.DataInputsOnly, Parallel: r.opt.Parallel})
-		})
-	}
-	err := r.tally(ctx)
-	wg.Wait()
 	if err != nil {
 		return err
 	}
-	return slouErr
-}
-
-func (r *run) tooMany() error {
-	if n := r.m.Workers(); r.windows > maxCells/max(n, 1) {
+	r.windows, r.width = has.Windows, has.Width
+	if n := m.Workers(); r.windows > maxCells/max(n, 1) {
 		return fmt.Errorf("imbalance: %d windows of %d workers are too many; ask for at most %d", r.windows, n, maxCells/n)
 	}
+	if !has.SLOU {
+		opt := slou.Options{DataInputsOnly: r.opt.DataInputsOnly, Parallel: r.opt.Parallel}
+		if r.slou, err = slou.Compute(ctx, m, opt, g); err != nil {
+			return err
+		}
+	}
+	if err := r.tally(ctx); err != nil {
+		return err
+	}
+	err = procs.Collect(g, func() []*tally { return r.workers }, r.join)
+	slices.SortFunc(r.workers, func(a, b *tally) int {
+		return cmp.Or(cmp.Compare(a.Node, b.Node), cmp.Compare(a.Worker, b.Worker))
+	})
+	return err
+}
+
+var errBroken = errors.New("internal error: what another process sent about balance cannot be read")
+
+// join adds the workers of another process.
+func (r *computation) join(_ int, theirs *[]*tally) error {
+	for _, t := range *theirs {
+		if len(t.Codes) != len(r.m.Codes) || len(t.Windows) != r.windows {
+			return errBroken
+		}
+	}
+	r.workers = append(r.workers, *theirs...)
 	return nil
 }

@@ -34,7 +34,7 @@ func together(t failer, dir string, processes int, opt imbalance.Options) []byte
 			defer r.Close()
 			var m *model.Model
 			if m, errs[rank] = model.BuildShare(context.Background(), r, model.Options{}, g); errs[rank] == nil {
-				results[rank], errs[rank] = imbalance.ComputeShare(context.Background(), m, opt, g)
+				results[rank], errs[rank] = imbalance.Compute(context.Background(), m, opt, g)
 			}
 		})
 	}

@@ -14,25 +14,24 @@ import (
 // It does not visit the pieces of slou.Visit: that would divide all gaps between executions as well, which costs
 // several times as much and says nothing about balance. slou.EachUseful gives the same useful time.
 type tally struct {
-	node, worker int
-	codes        []codeTally // by code fragment
-	ns           int64
-	windows      []int64 // useful nanoseconds
+	Node, Worker int
+	Codes        []codeTally // by code fragment
+	NS           int64
+	Windows      []int64 // useful nanoseconds
 	width        int64   // of a window
 }
 
 type codeTally struct {
-	count, ns, longest int64
-	weights            moments
+	Count, NS, Longest int64
+	Weights            moments
 }
 
 // tally looks at all workers of this process's nodes.
-func (r *run) tally(ctx context.Context) error {
+func (r *computation) tally(ctx context.Context) error {
 	for id := range r.m.AllWorkers() {
-		if !r.m.Own(id.Node) {
-			continue
+		if r.m.Own(id.Node) {
+			r.workers = append(r.workers, &tally{Node: id.Node, Worker: id.Worker, width: r.width})
 		}
-		r.workers = append(r.workers, &tally{node: id.Node, worker: id.Worker, width: r.width})
 	}
 	var next atomic.Int64
 	var wg sync.WaitGroup
@@ -44,8 +43,8 @@ func (r *run) tally(ctx context.Context) error {
 					return
 				}
 				t := r.workers[i]
-				t.codes, t.windows = make([]codeTally, len(r.m.Codes)), make([]int64, r.windows)
-				t.count(r.m, &r.m.Nodes[t.node].Workers[t.worker])
+				t.Codes, t.Windows = make([]codeTally, len(r.m.Codes)), make([]int64, r.windows)
+				t.count(r.m, &r.m.Nodes[t.Node].Workers[t.Worker])
 			}
 		})
 	}
@@ -57,12 +56,13 @@ func (r *run) tally(ctx context.Context) error {
 func (t *tally) count(m *model.Model, w *model.Worker) {
 	add := func(from, to int64) { t.spread(from-m.Start, to-m.Start) }
 	slou.EachUseful(m, w, add, func(e int, ns int64) {
-		c := &t.codes[m.CodeOf(m.ExecCF[e])]
-		c.count++
-		c.ns += ns
-		c.longest = max(c.longest, ns)
-		c.weights.add(m.Weight(m.ExecCF[e]), float64(ns))
-		t.ns += ns
+		cf := m.ExecCF[e]
+		c := &t.Codes[m.CodeOf(cf)]
+		c.Count++
+		c.NS += ns
+		c.Longest = max(c.Longest, ns)
+		c.Weights.add(m.Weight(cf), float64(ns))
+		t.NS += ns
 	})
 }
 
@@ -71,7 +71,7 @@ func (t *tally) spread(from, to int64) {
 	for from < to {
 		w := from / t.width
 		end := min(to, (w+1)*t.width)
-		t.windows[w] += end - from
+		t.Windows[w] += end - from
 		from = end
 	}
 }

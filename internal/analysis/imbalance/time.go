@@ -62,12 +62,12 @@ type nodeLevel struct {
 }
 
 // length gives the length of a window.
-func (r *run) length(window int) int64 {
+func (r *computation) length(window int) int64 {
 	return min(int64(window+1)*r.width, r.res.WallNS) - int64(window)*r.width
 }
 
 // time fills in how load was spread over time.
-func (r *run) time() {
+func (r *computation) time() {
 	t := &Time{WindowNS: r.width, Windows: r.windows, Nodes: []NodeUseful{}, Variations: []Variation{}}
 	r.res.Time = t
 	share := func(list []*tally) []float64 {
@@ -75,7 +75,7 @@ func (r *run) time() {
 		for i := range out {
 			var ns int64
 			for _, w := range list {
-				ns += w.windows[i]
+				ns += w.Windows[i]
 			}
 			if all := int64(len(list)) * r.length(i); all > 0 {
 				out[i] = float64(ns) / float64(all)
@@ -87,10 +87,10 @@ func (r *run) time() {
 	var useful []nodeLevel
 	for i := 0; i < len(r.workers); {
 		from := i
-		for i < len(r.workers) && r.workers[i].node == r.workers[from].node {
+		for i < len(r.workers) && r.workers[i].Node == r.workers[from].Node {
 			i++
 		}
-		n := NodeUseful{r.workers[from].node, share(r.workers[from:i])}
+		n := NodeUseful{r.workers[from].Node, share(r.workers[from:i])}
 		t.Nodes = append(t.Nodes, n)
 		useful = append(useful, nodeLevel{n.Node, n.Useful})
 	}
@@ -111,7 +111,7 @@ func (r *run) time() {
 	}
 }
 
-func (r *run) variation(quantity string, nodes []nodeLevel) Variation {
+func (r *computation) variation(quantity string, nodes []nodeLevel) Variation {
 	v := Variation{Quantity: quantity, Difference: make([]float64, r.windows), MaxNode: make([]int, r.windows), MinNode: make([]int, r.windows)}
 	largest, sum := math.Inf(-1), 0.0
 	for i := range r.windows {

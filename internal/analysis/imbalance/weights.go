@@ -53,48 +53,49 @@ type PlannedNode struct {
 
 // moments of pairs of a weight and a time, after Welford, so that large times lose nothing.
 type moments struct {
-	n, given     float64 // pairs; those with a weight other than 1
-	w, u         float64 // means
-	ww, uu, wu   float64 // sums of products of differences from the means
-	weight, time float64 // sums
+	N, Given               float64 // pairs; those with a weight other than 1
+	MeanWeight, MeanTime   float64
+	WeightWeight, TimeTime float64 // sums of products of differences from the means
+	WeightTime             float64
+	Weight, Time           float64 // sums
 }
 
 // add takes in a pair. A weight that is no number, or so large or small that sums of squares would not be, is left out.
-func (m *moments) add(w, u float64) {
-	if a := math.Abs(w); a != 0 && !(a > 1e-100 && a < 1e100) {
+func (m *moments) add(weight, time float64) {
+	if a := math.Abs(weight); a != 0 && !(a > 1e-100 && a < 1e100) {
 		return
 	}
-	if w != 1 {
-		m.given++
+	if weight != 1 {
+		m.Given++
 	}
-	m.n++
-	m.weight += w
-	m.time += u
-	dw, du := w-m.w, u-m.u
-	m.w += dw / m.n
-	m.u += du / m.n
-	m.ww += dw * (w - m.w)
-	m.uu += du * (u - m.u)
-	m.wu += dw * (u - m.u)
+	m.N++
+	m.Weight += weight
+	m.Time += time
+	dw, dt := weight-m.MeanWeight, time-m.MeanTime
+	m.MeanWeight += dw / m.N
+	m.MeanTime += dt / m.N
+	m.WeightWeight += dw * (weight - m.MeanWeight)
+	m.TimeTime += dt * (time - m.MeanTime)
+	m.WeightTime += dw * (time - m.MeanTime)
 }
 
 func (m *moments) join(o *moments) {
-	if o.n == 0 {
+	if o.N == 0 {
 		return
 	}
-	n := m.n + o.n
-	dw, du, f := o.w-m.w, o.u-m.u, m.n*o.n/n
-	m.ww += o.ww + dw*dw*f
-	m.uu += o.uu + du*du*f
-	m.wu += o.wu + dw*du*f
-	m.w += dw * o.n / n
-	m.u += du * o.n / n
-	m.n, m.given = n, m.given+o.given
-	m.weight, m.time = m.weight+o.weight, m.time+o.time
+	n := m.N + o.N
+	dw, dt, f := o.MeanWeight-m.MeanWeight, o.MeanTime-m.MeanTime, m.N*o.N/n
+	m.WeightWeight += o.WeightWeight + dw*dw*f
+	m.TimeTime += o.TimeTime + dt*dt*f
+	m.WeightTime += o.WeightTime + dw*dt*f
+	m.MeanWeight += dw * o.N / n
+	m.MeanTime += dt * o.N / n
+	m.N, m.Given = n, m.Given+o.Given
+	m.Weight, m.Time = m.Weight+o.Weight, m.Time+o.Time
 }
 
 // weights fills in how well weights predict time.
-func (r *run) weights() {
+func (r *computation) weights() {
 	if r.m.Count[trace.KindCFCreated] == 0 {
 		if r.m.Count[trace.KindCFStarted] > 0 {
 			r.need(trace.KindCFCreated.String(), "weights")
@@ -109,11 +110,11 @@ func (r *run) weights() {
 	var weight, useful float64
 	for c := range perCode {
 		for _, t := range r.workers {
-			perCode[c].join(&t.codes[c].weights)
+			perCode[c].join(&t.Codes[c].Weights)
 		}
-		if perCode[c].given > 0 {
-			weight += perCode[c].weight
-			useful += perCode[c].time
+		if perCode[c].Given > 0 {
+			weight += perCode[c].Weight
+			useful += perCode[c].Time
 		}
 	}
 	if weight > 0 {
@@ -121,22 +122,22 @@ func (r *run) weights() {
 	}
 	for c := range perCode {
 		m := &perCode[c]
-		if m.given == 0 {
+		if m.Given == 0 {
 			continue
 		}
 		code := &r.m.Codes[c]
-		x := WeightedCode{Code: code.Name, File: code.File, Line: code.Line, Count: int64(m.n), Weight: m.weight, UsefulNS: int64(m.time)}
-		if m.weight > 0 {
-			x.NSPerWeight = m.time / m.weight
+		x := WeightedCode{Code: code.Name, File: code.File, Line: code.Line, Count: int64(m.N), Weight: m.Weight, UsefulNS: int64(m.Time)}
+		if m.Weight > 0 {
+			x.NSPerWeight = m.Time / m.Weight
 			x.Relative = ratio(x.NSPerWeight, out.NSPerWeight)
 		}
-		if m.ww > 0 && m.uu > 0 {
-			x.Correlation = ratio(m.wu, math.Sqrt(m.ww)*math.Sqrt(m.uu))
+		if m.WeightWeight > 0 && m.TimeTime > 0 {
+			x.Correlation = ratio(m.WeightTime, math.Sqrt(m.WeightWeight)*math.Sqrt(m.TimeTime))
 		}
 		// The sum of (u - kw)^2 is that around the means, and the means' own.
-		k, rest := x.NSPerWeight, m.u-x.NSPerWeight*m.w
-		square := max(m.uu-2*k*m.wu+k*k*m.ww, 0)/m.n + rest*rest
-		x.Error = ratio(math.Sqrt(square), m.u)
+		k, rest := x.NSPerWeight, m.MeanTime-x.NSPerWeight*m.MeanWeight
+		square := max(m.TimeTime-2*k*m.WeightTime+k*k*m.WeightWeight, 0)/m.N + rest*rest
+		x.Error = ratio(math.Sqrt(square), m.MeanTime)
 		out.Codes = append(out.Codes, x)
 	}
 	if len(out.Codes) == 0 {
@@ -150,16 +151,16 @@ func (r *run) weights() {
 }
 
 // plannedNodes compares the plan for each node with what it took.
-func (r *run) plannedNodes(out *Weights, perCode []moments, weight, useful float64) {
+func (r *computation) plannedNodes(out *Weights, perCode []moments, weight, useful float64) {
 	var maxW, maxU, workers float64
 	for i := 0; i < len(r.workers); {
-		n := PlannedNode{Node: r.workers[i].node}
+		n := PlannedNode{Node: r.workers[i].Node}
 		from := i
-		for ; i < len(r.workers) && r.workers[i].node == n.Node; i++ {
+		for ; i < len(r.workers) && r.workers[i].Node == n.Node; i++ {
 			for c := range perCode {
-				if perCode[c].given > 0 {
-					n.Weight += r.workers[i].codes[c].weights.weight
-					n.UsefulNS += int64(r.workers[i].codes[c].weights.time)
+				if perCode[c].Given > 0 {
+					n.Weight += r.workers[i].Codes[c].Weights.Weight
+					n.UsefulNS += int64(r.workers[i].Codes[c].Weights.Time)
 				}
 			}
 		}

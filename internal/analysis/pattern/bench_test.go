@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/whyslow/whyslow/internal/model"
+	"github.com/whyslow/whyslow/internal/procs"
 	"github.com/whyslow/whyslow/trace"
 )
 
@@ -95,7 +96,7 @@ func BenchmarkSearch(b *testing.B) {
 		r.Close()
 		b.Run(fmt.Sprintf("search/threads=%d", threads), func(b *testing.B) {
 			for b.Loop() {
-				if _, err := Compute(context.Background(), m); err != nil {
+				if _, err := Compute(context.Background(), m, Options{}, procs.Alone()); err != nil {
 					b.Fatal(err)
 				}
 			}

@@ -11,18 +11,14 @@ import (
 	"github.com/whyslow/whyslow/internal/procs"
 )
 
-// Compute searches a run. The result is nil where its threads entered no regions. It fails only when ctx ends.
-func Compute(ctx context.Context, m *model.Model) (*Result, error) {
-	return ComputeShare(ctx, m, procs.Alone())
-}
+// Options of Compute. There are none: it always looks for every pattern.
+type Options struct{}
 
-// ComputeShare is Compute by several processes at once, each with its model from model.BuildShare. All members of g call it; a group of
-// nil is one of one. The result of the process of rank 0 is that of Compute on the whole trace, but that each has the Pieces of the workers of its
-// own nodes only; the others have these with Calls and Regions, and nothing else. It fails at all members when it fails at one.
-func ComputeShare(ctx context.Context, m *model.Model, g procs.Group) (*Result, error) {
-	if g == nil {
-		g = procs.Alone()
-	}
+// Compute searches a run, which the members of g share: each has its model from model.BuildShare; procs.Alone has the
+// whole model from model.Build. The result is nil where the run's threads entered no regions. Member 0 gets the whole
+// result, with the Pieces of the workers of its own nodes only; the others get these with Calls and Regions, and
+// nothing else. It fails only when ctx ends or a member is gone, and at all members when it fails at one.
+func Compute(ctx context.Context, m *model.Model, _ Options, g procs.Group) (*Result, error) {
 	if m.Regions == nil {
 		return nil, procs.Agree(g, ctx.Err())
 	}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/whyslow/whyslow/internal/model"
+	"github.com/whyslow/whyslow/internal/procs"
 	"github.com/whyslow/whyslow/trace"
 )
 
@@ -46,7 +47,7 @@ func buildDir(t testing.TB, dir string) *model.Model {
 
 func compute(t testing.TB, m *model.Model) *Result {
 	t.Helper()
-	r, err := Compute(context.Background(), m)
+	r, err := Compute(context.Background(), m, Options{}, procs.Alone())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,9 +1,12 @@
 package slou
 
 import (
+	"fmt"
 	"math"
 
 	"github.com/whyslow/whyslow/internal/model"
+	"github.com/whyslow/whyslow/internal/procs"
+	"github.com/whyslow/whyslow/trace"
 )
 
 // What a worker that has run its last CF waits for is the end of the run. To name the cause, the run is followed
@@ -18,15 +21,94 @@ type awaited struct {
 	cf   model.CF // 0: no atomic CF ended
 }
 
-// findAwaited gives the chain, latest first. The last entry reaches back for ever.
-func findAwaited(m *model.Model, f *facts, dataOnly bool) []awaited {
-	b := lastEnded(m)
-	chain := b.follow(m, f, dataOnly, nil)
-	return append(chain, b.rest(m))
+// awaitedThere is an entry of the chain that another process found.
+type awaitedThere struct {
+	Number int // in the whole chain
+	From   int64
+	CF     trace.CF
+	Site   uint32
 }
 
-// back is how far the chain was followed.
-type back struct {
+// baton says which process follows the chain next, and from where.
+type baton struct {
+	Holder int
+	CF     trace.CF
+	End    int64
+	Number int // of entries so far
+	Over   bool
+}
+
+// findAwaited gives the chain, latest first. The last entry reaches back for ever. Each process follows the chain
+// through its own nodes and passes the baton on where the chain leaves them.
+func findAwaited(m *model.Model, f *facts, dataOnly bool, g procs.Group) ([]awaited, error) {
+	at := lastEnded(m)
+	ends, err := procs.AllOf(g, model.Interval{From: at.earliest, To: at.end})
+	if err != nil {
+		return nil, err
+	}
+	next := baton{End: model.None}
+	for rank, v := range ends {
+		at.earliest = min(at.earliest, v.From)
+		if v.To > next.End {
+			next.Holder, next.End = rank, v.To
+		}
+	}
+	own := map[int][]awaited{} // by the number of the first entry
+	for begun := false; !next.Over; begun = true {
+		holder := next.Holder
+		if holder == g.Rank() {
+			if begun {
+				at.end = next.End
+				if at.last, _ = m.ExecutionAt(m.FindCF(next.CF), next.End); m.ExecutedBy(at.last) != holder {
+					return nil, fmt.Errorf("internal error: CF %v was executed elsewhere than another process says",
+						next.CF)
+				}
+			}
+			list := at.follow(m, f, dataOnly, nil)
+			if next.Over = at.over; at.over {
+				list = append(list, at.rest(m))
+			} else {
+				next.Holder, next.CF, next.End = m.ExecutedBy(at.last), m.CFID(m.ExecCF[at.last]), at.end
+			}
+			own[next.Number] = list
+			next.Number += len(list)
+		}
+		if next, err = procs.FromMember(g, holder, next); err != nil {
+			return nil, err
+		}
+	}
+	if g.Size() == 1 {
+		return own[0], nil
+	}
+	return wholeChain(m, own, next.Number, g)
+}
+
+// wholeChain puts together what all processes found of the chain.
+func wholeChain(m *model.Model, own map[int][]awaited, length int, g procs.Group) ([]awaited, error) {
+	var told []awaitedThere
+	for first, list := range own {
+		for i, a := range list {
+			told = append(told, awaitedThere{first + i, a.from, m.CFID(a.cf), m.SiteOf[a.cf]})
+		}
+	}
+	all, err := procs.AllOf(g, told)
+	if err != nil {
+		return nil, err
+	}
+	chain := make([]awaited, length)
+	for _, list := range all {
+		for _, v := range list {
+			chain[v.Number].from = v.From
+			if v.CF != 0 {
+				chain[v.Number].cf = m.Learn(v.CF, v.Site)
+			}
+		}
+	}
+	return chain, nil
+}
+
+// chainEnd is how far back the chain was followed.
+type chainEnd struct {
 	last     int   // execution, -1: no atomic CF ended
 	end      int64 // when it was over
 	earliest int64 // how far the chain is to be followed
@@ -34,8 +116,8 @@ type back struct {
 }
 
 // lastEnded begins with the CF that ended last, on own nodes, and goes as far as to the last CF of the first worker.
-func lastEnded(m *model.Model) *back {
-	b := &back{last: -1, end: model.None, earliest: math.MaxInt64}
+func lastEnded(m *model.Model) *chainEnd {
+	b := &chainEnd{last: -1, end: model.None, earliest: math.MaxInt64}
 	for id, w := range m.AllWorkers() {
 		if !m.Own(id.Node) {
 			continue
@@ -57,7 +139,7 @@ func lastEnded(m *model.Model) *back {
 }
 
 // follow appends to the chain until it is over or goes on at a node that is not an own one.
-func (b *back) follow(m *model.Model, f *facts, dataOnly bool, chain []awaited) []awaited {
+func (b *chainEnd) follow(m *model.Model, f *facts, dataOnly bool, chain []awaited) []awaited {
 	first, end := m.OwnExecutions()
 	for b.last >= first && b.last < end && b.end > b.earliest {
 		before, t := heldUp(m, f, b.last, dataOnly)
@@ -73,7 +155,7 @@ func (b *back) follow(m *model.Model, f *facts, dataOnly bool, chain []awaited) 
 }
 
 // rest is what was awaited before all entries of the chain.
-func (b *back) rest(m *model.Model) awaited {
+func (b *chainEnd) rest(m *model.Model) awaited {
 	if b.last < 0 {
 		return awaited{from: model.None}
 	}

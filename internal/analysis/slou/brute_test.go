@@ -9,6 +9,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/whyslow/whyslow/internal/analysis/slou"
+	"github.com/whyslow/whyslow/internal/procs"
 	"github.com/whyslow/whyslow/internal/testkit/sloutest"
 )
 
@@ -246,7 +247,7 @@ func TestBruteForce(t *testing.T) {
 		m := sloutest.Build(t, text)
 		for _, dataOnly := range []bool{false, true} {
 			opt := slou.Options{DataInputsOnly: dataOnly}
-			pieces, err := slou.Pieces(context.Background(), m, opt)
+			pieces, err := slou.Pieces(context.Background(), m, opt, procs.Alone())
 			if err != nil {
 				rt.Fatal(err)
 			}
@@ -290,7 +291,7 @@ func TestAbsurd(t *testing.T) {
 		m := sloutest.Build(t, run.Text())
 		for _, dataOnly := range []bool{false, true} {
 			opt := slou.Options{DataInputsOnly: dataOnly}
-			pieces, err := slou.Pieces(context.Background(), m, opt)
+			pieces, err := slou.Pieces(context.Background(), m, opt, procs.Alone())
 			if err != nil {
 				rt.Fatal(err)
 			}

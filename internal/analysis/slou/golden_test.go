@@ -13,6 +13,7 @@ import (
 
 	"github.com/whyslow/whyslow/internal/analysis/slou"
 	"github.com/whyslow/whyslow/internal/model"
+	"github.com/whyslow/whyslow/internal/procs"
 	"github.com/whyslow/whyslow/internal/testkit/sloutest"
 )
 
@@ -65,7 +66,7 @@ func TestGolden(t *testing.T) {
 					continue
 				}
 				opt := slou.Options{DataInputsOnly: name == "pieces --inputs=data"}
-				pieces, err := slou.Pieces(context.Background(), m, opt)
+				pieces, err := slou.Pieces(context.Background(), m, opt, procs.Alone())
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -114,7 +115,7 @@ type failer interface {
 // agree checks that Compute adds up what Pieces lists, and that every worker's pieces tile the run.
 func agree(t failer, m *model.Model, opt slou.Options, workers []slou.WorkerPieces) {
 	t.Helper()
-	res, err := slou.Compute(context.Background(), m, opt)
+	res, err := slou.Compute(context.Background(), m, opt, procs.Alone())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -16,8 +16,8 @@ import (
 // may be millions of values, so until the groups to be shown are chosen each is a row of numbers, and its links
 // and waits stand in lists common to all.
 
-// by is what a split goes by.
-type by struct {
+// splitKey is what a split goes by.
+type splitKey struct {
 	what  string
 	index int // of byIndex: which index of the label
 }
@@ -37,39 +37,39 @@ const (
 
 // CheckBy tells what is wrong with an entry of Options.Splits.
 func CheckBy(what string) error {
-	_, err := parseBy(what)
+	_, err := parseSplit(what)
 	return err
 }
 
-func parseBy(what string) (by, error) {
+func parseSplit(what string) (splitKey, error) {
 	switch what {
 	case byNode, byWorker, byCode:
-		return by{what: what}, nil
+		return splitKey{what: what}, nil
 	}
 	if k, ok := strings.CutPrefix(what, byIndex+":"); ok {
 		if n, err := strconv.ParseUint(k, 10, 16); err == nil {
-			return by{byIndex, int(n)}, nil
+			return splitKey{byIndex, int(n)}, nil
 		}
 	}
-	return by{}, fmt.Errorf("cannot split by %q; use node, worker, code or index:K, where K is the position of an index in the labels of CFs, from 0", what)
+	return splitKey{}, fmt.Errorf("cannot split by %q; use node, worker, code or index:K, where K is the position of an index in the labels of CFs, from 0", what)
 }
 
-// group is one group before it is shown.
-type group struct {
-	cells         cells
-	cfs, measured int64
+// groupSum is one group before it is shown.
+type groupSum struct {
+	Cells         cells
+	CFs, Measured int64
 }
 
-func (g *group) join(o *group) {
-	g.cells.join(&o.cells)
-	g.cfs += o.cfs
-	g.measured += o.measured
+func (g *groupSum) join(o *groupSum) {
+	g.Cells.join(&o.Cells)
+	g.CFs += o.CFs
+	g.Measured += o.Measured
 }
 
-// groups is a list of groups that grows without being copied.
-type groups struct {
-	chunks [][]group
-	n      int
+// groupList is a list of groups that grows without being copied.
+type groupList struct {
+	Chunks [][]groupSum
+	N      int
 }
 
 const (
@@ -78,75 +78,73 @@ const (
 )
 
 // add appends a group and gives its number.
-func (l *groups) add(g group) int {
-	if l.n&(chunkLen-1) == 0 {
+func (l *groupList) add(g groupSum) int {
+	if l.N&(chunkLen-1) == 0 {
 		size := chunkLen
-		if l.n == 0 {
+		if l.N == 0 {
 			size = 4 // many lists stay short
 		}
-		l.chunks = append(l.chunks, make([]group, 0, size))
+		l.Chunks = append(l.Chunks, make([]groupSum, 0, size))
 	}
-	last := &l.chunks[len(l.chunks)-1]
+	last := &l.Chunks[len(l.Chunks)-1]
 	*last = append(*last, g)
-	l.n++
-	return l.n - 1
+	l.N++
+	return l.N - 1
 }
 
-func (l *groups) at(g int) *group { return &l.chunks[g>>chunkBits][g&(chunkLen-1)] }
+func (l *groupList) at(g int) *groupSum { return &l.Chunks[g>>chunkBits][g&(chunkLen-1)] }
 
-type groupLink struct {
-	group int
-	link  Link
-}
-
-type groupNamed struct {
-	group int
-	namedPart
+type groupPart struct {
+	Group int
+	Part  partName
 }
 
 // grouping is a split before the groups to be shown are chosen. Group 0 is the remainder.
 type grouping struct {
-	groups groups
-	links  map[groupLink]int64
-	named  map[groupNamed]int64
+	Groups groupList
+	Named  map[groupPart]int64
 	name   func(g int) (key string, index int64)
 	// order compares groups as they are to be listed; nil: as they come.
 	order func(a, b int) int
 }
 
 func newGrouping(name func(g int) (string, int64)) *grouping {
-	x := &grouping{links: map[groupLink]int64{}, named: map[groupNamed]int64{}, name: name}
-	x.groups.add(group{})
+	x := &grouping{Named: map[groupPart]int64{}, name: name}
+	x.Groups.add(groupSum{})
 	return x
 }
 
 // add appends the sums of one or several workers as a group.
 func (x *grouping) add(s *sums) {
-	g := x.groups.add(group{s.cells, s.useful.count, s.useful.measured})
-	for k, v := range s.link {
-		x.links[groupLink{g, k}] += v
-	}
-	for k, v := range s.named {
-		x.named[groupNamed{g, k}] += v
+	g := x.Groups.add(groupSum{s.Cells, s.CFs, s.Measured})
+	for k, ns := range s.Named {
+		x.Named[groupPart{g, k}] += ns
 	}
 }
 
 // indexGroups are the groups of one index of the labels of CFs.
 type indexGroups struct {
-	grouping
 	m       *model.Model
+	Groups  groupList
+	Named   map[groupPart]int64
+	Values  []int32       // by group
 	at      int           // position of the index in the label
-	values  []int32       // by group
 	numbers map[int32]int // group of a value
 	last    model.CF
 	present int // group of last
 }
 
 func newIndexGroups(m *model.Model, at int) *indexGroups {
-	x := &indexGroups{m: m, at: at, values: []int32{0}, numbers: map[int32]int{}}
-	x.grouping = *newGrouping(func(g int) (string, int64) { return strconv.Itoa(int(x.values[g])), int64(x.values[g]) })
-	x.order = func(a, b int) int { return cmp.Compare(x.values[a], x.values[b]) }
+	x := &indexGroups{m: m, at: at, Named: map[groupPart]int64{}, Values: []int32{0}, numbers: map[int32]int{}}
+	x.Groups.add(groupSum{})
 	return x
+}
+
+// grouping gives the split that the groups make.
+func (x *indexGroups) grouping() *grouping {
+	return &grouping{Groups: x.Groups, Named: x.Named,
+		name:  func(g int) (string, int64) { return strconv.Itoa(int(x.Values[g])), int64(x.Values[g]) },
+		order: func(a, b int) int { return cmp.Compare(x.Values[a], x.Values[b]) }}
 }
 
 // group gives the group of a CF.
@@ -157,7 +155,7 @@ func (x *indexGroups) group(cf model.CF) int {
 	g := 0
 	if label := x.m.Label(cf); x.at < len(label) {
 		v := label[x.at]
-		if x.present != 0 && x.values[x.present] == v {
+		if x.present != 0 && x.Values[x.present] == v {
 			g = x.present // CFs of one time step follow each other
 		} else {
 			g = x.number(v)
@@ -170,68 +168,49 @@ func (x *indexGroups) group(cf model.CF) int {
 func (x *indexGroups) number(v int32) int {
 	g, ok := x.numbers[v]
 	if !ok {
-		g = x.groups.add(group{})
+		g = x.Groups.add(groupSum{})
 		x.numbers[v] = g
-		x.values = append(x.values, v)
+		x.Values = append(x.Values, v)
 	}
 	return g
 }
 
-func (x *indexGroups) add(p *Piece, at int) {
-	g, ns := x.group(p.Consumer), p.To-p.From
-	x.groups.at(g).cells[at] += ns
-	switch {
-	case p.Name != "":
-		x.named[groupNamed{g, namedPart{p.Factor, p.Name}}] += ns
-	case p.Factor == FactorL:
-		x.links[groupLink{g, p.Link}] += ns
-	}
-}
-
 func (x *indexGroups) join(o *indexGroups) {
-	to := make([]int, o.groups.n)
+	to := make([]int, o.Groups.N)
 	for g := range to {
 		if g > 0 {
-			to[g] = x.number(o.values[g])
+			to[g] = x.number(o.Values[g])
 		}
-		x.groups.at(to[g]).join(o.groups.at(g))
+		x.Groups.at(to[g]).join(o.Groups.at(g))
 		if g&(chunkLen-1) == chunkLen-1 {
-			o.groups.chunks[g>>chunkBits] = nil // there may be millions
+			o.Groups.Chunks[g>>chunkBits] = nil // there may be millions
 		}
 	}
-	for k, v := range o.links {
-		x.links[groupLink{to[k.group], k.link}] += v
-	}
-	for k, v := range o.named {
-		x.named[groupNamed{to[k.group], k.namedPart}] += v
+	for k, ns := range o.Named {
+		x.Named[groupPart{to[k.Group], k.Part}] += ns
 	}
 }
 
 // byCode gives the groups of the code fragments. The causes have their links and waits.
 func (t *tally) byCode() *grouping {
-	var codes []int // by group
+	codes := []int{0} // by group
 	x := newGrouping(func(g int) (string, int64) { return t.codeAt(codes[g]).Name, int64(codes[g] - 1) })
-	x.order = func(a, b int) int {
-		return cmp.Or(cmp.Compare(x.groups.at(b).cells.total(), x.groups.at(a).cells.total()), cmp.Compare(a, b))
-	}
-	of := make([]int, len(t.codes)) // group of each
-	codes = []int{0}
-	for i := range t.codes {
-		c := &t.codes[i]
-		g := group{c.before, c.count, c.measured}
+	total := func(g int) int64 { return x.Groups.at(g).Cells.total() }
+	x.order = func(a, b int) int { return cmp.Or(cmp.Compare(total(b), total(a)), cmp.Compare(a, b)) }
+	of := make([]int, len(t.Codes)) // group of each
+	for i := range t.Codes {
+		c := &t.Codes[i]
+		g := groupSum{c.Before, c.Count, c.Measured}
 		if i == 0 {
-			*x.groups.at(0) = g
-		} else if g != (group{}) {
-			of[i] = x.groups.add(g)
+			*x.Groups.at(0) = g
+		} else if g != (groupSum{}) {
+			of[i] = x.Groups.add(g)
 			codes = append(codes, i)
 		}
 	}
-	for k, v := range t.causes {
-		switch g := of[k.consumer]; {
-		case k.name != "":
-			x.named[groupNamed{g, namedPart{k.factor, k.name}}] += v.ns
-		case k.factor == FactorL:
-			x.links[groupLink{g, k.link}] += v.ns
+	for k, v := range t.Causes {
+		if name, ok := nameOf(&Piece{Factor: k.Factor, Name: k.Name, Link: k.Link}); ok {
+			x.Named[groupPart{of[k.Consumer], name}] += v.NS
 		}
 	}
 	return x
@@ -239,12 +218,12 @@ func (t *tally) byCode() *grouping {
 
 // choose gives the groups to be shown, in their order: all but the remainder, or the largest.
 func (x *grouping) choose(limit int) []int {
-	list := make([]int, 0, x.groups.n-1)
-	for g := 1; g < x.groups.n; g++ {
+	list := make([]int, 0, x.Groups.N-1)
+	for g := 1; g < x.Groups.N; g++ {
 		list = append(list, g)
 	}
 	if limit > 0 && len(list) > limit {
-		size := func(g int) int64 { c := &x.groups.at(g).cells; return c.total() + c[FactorLoss] }
+		size := func(g int) int64 { c := &x.Groups.at(g).Cells; return c.total() + c[FactorLoss] }
 		slices.SortFunc(list, func(a, b int) int {
 			if c := cmp.Compare(size(b), size(a)); c != 0 || x.order == nil {
 				return cmp.Or(c, cmp.Compare(a, b))
@@ -264,7 +243,7 @@ func (x *grouping) choose(limit int) []int {
 func (x *grouping) split(name string, limit int, null map[Factor]bool) Split {
 	list := x.choose(limit)
 	const others, rest = 0, 1
-	to := make([]int, x.groups.n) // others
+	to := make([]int, x.Groups.N) // others
 	to[0] = rest
 	for i, g := range list {
 		to[g] = i + 2
@@ -274,31 +253,28 @@ func (x *grouping) split(name string, limit int, null map[Factor]bool) Split {
 		all[i] = newSums(nil)
 	}
 	for i, to := range to {
-		s, g := all[to], x.groups.at(i)
-		s.cells.join(&g.cells)
-		s.useful.count += g.cfs
-		s.useful.measured += g.measured
+		s, g := all[to], x.Groups.at(i)
+		s.Cells.join(&g.Cells)
+		s.CFs += g.CFs
+		s.Measured += g.Measured
 	}
-	for k, v := range x.links {
-		all[to[k.group]].link[k.link] += v
-	}
-	for k, v := range x.named {
-		all[to[k.group]].named[k.namedPart] += v
+	for k, ns := range x.Named {
+		all[to[k.Group]].Named[k.Part] += ns
 	}
 	out := Split{By: name, Groups: make([]Group, 0, len(all))}
 	add := func(s *sums, g Group) {
-		g.CFs, g.TotalNS, g.LossNS = s.useful.count, s.cells.total(), s.cells[FactorLoss]
-		g.UndividedNS, g.Factors = s.cells.undivided(null), s.factors(null)
+		g.CFs, g.TotalNS, g.LossNS = s.CFs, s.Cells.total(), s.Cells[FactorLoss]
+		g.UndividedNS, g.Factors = s.Cells.undivided(null), s.factors(null)
 		out.Groups = append(out.Groups, g)
 	}
 	for i, g := range list {
 		key, index := x.name(g)
 		add(all[i+2], Group{Key: key, Index: index})
 	}
-	if n := x.groups.n - 1 - len(list); n > 0 {
+	if n := x.Groups.N - 1 - len(list); n > 0 {
 		add(all[others], Group{Key: KeyOthers, Joined: int64(n)})
 	}
-	if all[rest].cells != (cells{}) || all[rest].useful.count > 0 {
+	if all[rest].Cells != (cells{}) || all[rest].CFs > 0 {
 		add(all[rest], Group{Key: KeyRest, Rest: true})
 	}
 	return out

@@ -13,6 +13,7 @@ import (
 
 	"github.com/whyslow/whyslow/internal/analysis/slou"
 	"github.com/whyslow/whyslow/internal/model"
+	"github.com/whyslow/whyslow/internal/procs"
 	"github.com/whyslow/whyslow/internal/testkit/sloutest"
 )
 
@@ -134,11 +135,11 @@ func TestPartitions(t *testing.T) {
 		} else {
 			opt.Windows = n
 		}
-		res, err := slou.Compute(context.Background(), m, opt)
+		res, err := slou.Compute(context.Background(), m, opt, procs.Alone())
 		if err != nil {
 			rt.Fatalf("%v\n%s", err, run.EventText())
 		}
-		pieces, err := slou.Pieces(context.Background(), m, opt)
+		pieces, err := slou.Pieces(context.Background(), m, opt, procs.Alone())
 		if err != nil {
 			rt.Fatal(err)
 		}
@@ -222,7 +223,7 @@ func tables(w *slou.Windows) map[string]map[int64]tree {
 // limited checks that a split with a limit lists the largest groups as they are and joins all others.
 func limited(t *rapid.T, m *model.Model, opt slou.Options, whole *slou.Result) {
 	opt.MaxGroups, opt.Windows, opt.WindowNS = rapid.IntRange(1, 4).Draw(t, "max"), 0, 0
-	res, err := slou.Compute(context.Background(), m, opt)
+	res, err := slou.Compute(context.Background(), m, opt, procs.Alone())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,8 +1,12 @@
 package slou
 
 import (
+	"cmp"
 	"slices"
 	"sort"
+
+	"github.com/whyslow/whyslow/internal/model"
+	"github.com/whyslow/whyslow/internal/procs"
 )
 
 // What a worker that had nothing to do could have done: the parts of S.
@@ -14,38 +18,111 @@ import (
 // all nodes then leaves two lists of disjoint intervals: those in which some node had a ready CF, and, per
 // node, those in which it was the only one. `here` is the second, `elsewhere` the first less the second.
 
-type interval struct{ from, to int64 }
-
 // queue holds the ready-not-started intervals of a run.
 type queue struct {
-	any  []interval
-	sole [][]interval // by node
+	any  []model.Interval
+	sole [][]model.Interval // by node
+}
+
+// findQueue makes the queue of own nodes. The nodes of all other processes count as one more node, because it does not
+// matter on which of them a CF was ready.
+func findQueue(m *model.Model, g procs.Group) (*queue, error) {
+	nodes := readyTimes(m)
+	if g.Size() > 1 {
+		all, err := procs.AllOf(g, unite(nodes))
+		if err != nil {
+			return nil, err
+		}
+		nodes = append(nodes, unite(slices.Delete(all, g.Rank(), g.Rank()+1)))
+	}
+	return newQueue(nodes), nil
+}
+
+// readyTimes collects, by node, when atomic CFs were ready and not started.
+func readyTimes(m *model.Model) [][]model.Interval {
+	nodes := make([][]model.Interval, len(m.Nodes))
+	odd := oddReady(m)
+	for n := range m.Nodes {
+		if !m.Own(n) {
+			continue
+		}
+		var lists [][]model.Interval
+		for i := range m.Nodes[n].Workers {
+			var list []model.Interval
+			w := &m.Nodes[n].Workers[i]
+			for e := m.NextAtomic(w, w.First); e < w.End; e = m.NextAtomic(w, e+1) {
+				to := m.ExecStart[e]
+				if from, ok := m.LastReady(m.ExecCF[e], int32(n), to); ok && from < to {
+					list = append(list, model.Interval{From: from, To: to})
+				}
+			}
+			lists = append(lists, list)
+		}
+		slices.SortFunc(odd[n], func(a, b model.Interval) int { return cmp.Compare(a.To, b.To) })
+		nodes[n] = unite(append(lists, odd[n]))
+	}
+	return nodes
+}
+
+// oddReady collects, by node, when CFs were ready that did not start there then: they left, or never ran.
+func oddReady(m *model.Model) [][]model.Interval {
+	odd := make([][]model.Interval, len(m.Nodes))
+	for i := range m.Ready {
+		cf := model.CF(i)
+		if m.Ready[cf] == model.None || !m.Atomic(cf) ||
+			m.ExecOf[cf] != 0 && !m.WasReadyTwice(cf) && len(m.MovesOf(cf)) == 0 {
+			continue
+		}
+		m.AllReady(cf, func(t int64, node int) {
+			to, left := leaves(m, cf, node, t)
+			if !left {
+				if e, ok := m.ExecutionAt(cf, m.End); ok && m.ExecStart[e] >= t {
+					return // it started here: the worker's list has it
+				}
+				to = m.End
+			}
+			if node < len(odd) && t < to {
+				odd[node] = append(odd[node], model.Interval{From: t, To: to})
+			}
+		})
+	}
+	return odd
+}
+
+// leaves finds when a CF next left a node.
+func leaves(m *model.Model, cf model.CF, node int, t int64) (int64, bool) {
+	for _, g := range m.MovesOf(cf) {
+		if int(g.From) == node && g.Sent != model.None && g.Sent >= t {
+			return g.Sent, true
+		}
+	}
+	return 0, false
 }
 
 // unite joins overlapping intervals. Each list must be ordered by end; the result is ordered and disjoint.
-func unite(lists [][]interval) []interval {
+func unite(lists [][]model.Interval) []model.Interval {
 	if n := len(lists); n > 2 {
-		return unite([][]interval{unite(lists[:n/2]), unite(lists[n/2:])})
+		return unite([][]model.Interval{unite(lists[:n/2]), unite(lists[n/2:])})
 	}
-	var x, y []interval
+	var x, y []model.Interval
 	if len(lists) > 0 {
 		x = lists[0]
 	}
 	if len(lists) > 1 {
 		y = lists[1]
 	}
-	out := make([]interval, 0, len(x)+len(y)) // latest first
+	out := make([]model.Interval, 0, len(x)+len(y)) // latest first
 	for len(x)+len(y) > 0 {
-		if len(x) == 0 || (len(y) > 0 && y[len(y)-1].to > x[len(x)-1].to) {
+		if len(x) == 0 || (len(y) > 0 && y[len(y)-1].To > x[len(x)-1].To) {
 			x, y = y, x
 		}
 		v := x[len(x)-1]
 		x = x[:len(x)-1]
-		if v.from >= v.to {
+		if v.From >= v.To {
 			continue
 		}
-		if n := len(out); n > 0 && v.to >= out[n-1].from {
-			out[n-1].from = min(out[n-1].from, v.from)
+		if n := len(out); n > 0 && v.To >= out[n-1].From {
+			out[n-1].From = min(out[n-1].From, v.From)
 		} else {
 			out = append(out, v)
 		}
@@ -62,11 +139,11 @@ type toggle struct {
 }
 
 // toggles gives the starts and ends of the intervals of the nodes from first to last, in order of time.
-func toggles(nodes [][]interval, first, last int) []toggle {
+func toggles(nodes [][]model.Interval, first, last int) []toggle {
 	if first == last {
 		out := make([]toggle, 0, 2*len(nodes[first]))
 		for _, v := range nodes[first] {
-			out = append(out, toggle{v.from, int32(first), true}, toggle{v.to, int32(first), false})
+			out = append(out, toggle{v.From, int32(first), true}, toggle{v.To, int32(first), false})
 		}
 		return out
 	}
@@ -84,8 +161,8 @@ func toggles(nodes [][]interval, first, last int) []toggle {
 }
 
 // newQueue sweeps over the united intervals of all nodes.
-func newQueue(nodes [][]interval) *queue {
-	q := &queue{sole: make([][]interval, len(nodes))}
+func newQueue(nodes [][]model.Interval) *queue {
+	q := &queue{sole: make([][]model.Interval, len(nodes))}
 	switch len(nodes) {
 	case 0:
 		return q
@@ -95,12 +172,12 @@ func newQueue(nodes [][]interval) *queue {
 	}
 	on := make([]bool, len(nodes))
 	count, sum, last := 0, 0, int64(0)
-	add := func(list []interval, from, to int64) []interval {
-		if n := len(list); n > 0 && list[n-1].to == from {
-			list[n-1].to = to
+	add := func(list []model.Interval, from, to int64) []model.Interval {
+		if n := len(list); n > 0 && list[n-1].To == from {
+			list[n-1].To = to
 			return list
 		}
-		return append(list, interval{from, to})
+		return append(list, model.Interval{From: from, To: to})
 	}
 	for _, g := range toggles(nodes, 0, len(nodes)-1) {
 		if g.t > last && count > 0 {
@@ -126,22 +203,22 @@ func newQueue(nodes [][]interval) *queue {
 
 // cursor walks a list of intervals forwards for queries that come in order of time.
 type cursor struct {
-	list []interval
+	list []model.Interval
 	at   int
 }
 
 // seek puts the cursor on the first interval that ends after t.
 func (c *cursor) seek(t int64) {
-	if c.at > 0 && c.list[c.at-1].to > t {
+	if c.at > 0 && c.list[c.at-1].To > t {
 		c.at = 0
 	}
 	step := 1
-	for c.at+step < len(c.list) && c.list[c.at+step-1].to <= t {
+	for c.at+step < len(c.list) && c.list[c.at+step-1].To <= t {
 		c.at += step
 		step *= 2
 	}
 	rest := c.list[c.at:min(c.at+step, len(c.list))]
-	c.at += sort.Search(len(rest), func(i int) bool { return rest[i].to > t })
+	c.at += sort.Search(len(rest), func(i int) bool { return rest[i].To > t })
 }
 
 // state tells whether t lies in an interval and until when that stays so, at most limit.
@@ -151,10 +228,10 @@ func (c *cursor) state(t, limit int64) (in bool, until int64) {
 		return false, limit
 	}
 	v := c.list[c.at]
-	if v.from <= t {
-		return true, min(v.to, limit)
+	if v.From <= t {
+		return true, min(v.To, limit)
 	}
-	return false, min(v.from, limit)
+	return false, min(v.From, limit)
 }
 
 // starvation cuts the S intervals of one worker into parts.

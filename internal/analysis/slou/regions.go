@@ -9,7 +9,6 @@ import (
 
 	"github.com/whyslow/whyslow/internal/analysis/pattern"
 	"github.com/whyslow/whyslow/internal/model"
-	procs "github.com/whyslow/whyslow/internal/procs"
 	"github.com/whyslow/whyslow/trace"
 )
 
@@ -34,10 +33,29 @@ const (
 	partEnd   = "end"   // after its last
 )
 
-// namedPart is a part that has a name of its own.
-type namedPart struct {
-	factor Factor
-	name   string
+// partName names a part that has no Part: a link of L, or what was waited for.
+type partName struct {
+	Factor Factor
+	Link   Link
+	Name   string
+}
+
+// nameOf gives the name of a piece's part; false where the part is a Part, or the factor is a whole.
+func nameOf(p *Piece) (partName, bool) {
+	switch {
+	case p.Name != "":
+		return partName{Factor: p.Factor, Name: p.Name}, true
+	case p.Factor == FactorL:
+		return partName{Factor: FactorL, Link: p.Link}, true
+	}
+	return partName{}, false
+}
+
+func (n *partName) String() string {
+	if n.Name != "" {
+		return n.Name
+	}
+	return n.Link.String()
 }
 
 // OnlyRegions tells whether a run has regions and no CFs.
@@ -45,19 +63,19 @@ func OnlyRegions(m *model.Model) bool {
 	return m.Count[trace.KindEntered] > 0 && m.Count[trace.KindCFStarted]+m.Count[trace.KindCFFinished]+m.Count[trace.KindCFCreated] == 0
 }
 
-// search finds what there is to know of the regions, once. All members of g call it.
-func (r *run) search(ctx context.Context, g procs.Group) error {
-	if r.regions != nil || r.m.Count[trace.KindEntered] == 0 {
+// search finds out what the regions of the run say.
+func (c *computation) search(ctx context.Context) error {
+	if c.m.Count[trace.KindEntered] == 0 {
 		return nil
 	}
-	found := r.opt.Patterns
+	found := c.opt.Patterns
 	if found == nil {
 		var err error
-		if found, err = pattern.ComputeShare(ctx, r.m, g); err != nil || found == nil {
+		if found, err = pattern.Compute(ctx, c.m, pattern.Options{}, c.group); err != nil || found == nil {
 			return err
 		}
 	}
-	r.regions = &regions{found, OnlyRegions(r.m)}
+	c.regions = &regions{found, OnlyRegions(c.m)}
 	return nil
 }
 

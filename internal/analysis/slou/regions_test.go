@@ -10,6 +10,7 @@ import (
 
 	"github.com/whyslow/whyslow/internal/analysis/pattern"
 	"github.com/whyslow/whyslow/internal/analysis/slou"
+	"github.com/whyslow/whyslow/internal/procs"
 	"github.com/whyslow/whyslow/internal/testkit/sloutest"
 )
 
@@ -17,12 +18,12 @@ import (
 func TestRegionsRandom(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		m := sloutest.Build(rt, sloutest.RandomRegions(rt))
-		pieces, err := slou.Pieces(context.Background(), m, slou.Options{})
+		pieces, err := slou.Pieces(context.Background(), m, slou.Options{}, procs.Alone())
 		if err != nil {
 			rt.Fatal(err)
 		}
 		agree(rt, m, slou.Options{}, pieces)
-		if _, err := slou.Compute(context.Background(), m, slou.Options{Windows: rapid.IntRange(0, 5).Draw(rt, "windows"), Splits: []string{"node", "worker", "code", "index:0"}}); err != nil {
+		if _, err := slou.Compute(context.Background(), m, slou.Options{Windows: rapid.IntRange(0, 5).Draw(rt, "windows"), Splits: []string{"node", "worker", "code", "index:0"}}, procs.Alone()); err != nil {
 			rt.Fatal(err)
 		}
 	})
@@ -31,11 +32,11 @@ func TestRegionsRandom(t *testing.T) {
 // TestRegionsCauses looks at what is told beside the factors: functions, and who waited where.
 func TestRegionsCauses(t *testing.T) {
 	m := sloutest.Build(t, sloutest.Golden(t, "regions/threads"))
-	found, err := pattern.Compute(context.Background(), m)
+	found, err := pattern.Compute(context.Background(), m, pattern.Options{}, procs.Alone())
 	if err != nil {
 		t.Fatal(err)
 	}
-	res, err := slou.Compute(context.Background(), m, slou.Options{Patterns: found})
+	res, err := slou.Compute(context.Background(), m, slou.Options{Patterns: found}, procs.Alone())
 	if err != nil {
 		t.Fatal(err)
 	}

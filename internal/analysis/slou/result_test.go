@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/whyslow/whyslow/internal/analysis/slou"
+	"github.com/whyslow/whyslow/internal/procs"
 	"github.com/whyslow/whyslow/internal/testkit/sloutest"
 )
 
@@ -26,7 +27,7 @@ func golden(t testing.TB, name string) string {
 
 func compute(t testing.TB, text string) *slou.Result {
 	t.Helper()
-	res, err := slou.Compute(context.Background(), sloutest.Build(t, text), slou.Options{})
+	res, err := slou.Compute(context.Background(), sloutest.Build(t, text), slou.Options{}, procs.Alone())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -234,7 +235,7 @@ func TestQueued(t *testing.T) {
 func TestCancelled(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
-	if _, err := slou.Compute(ctx, sloutest.Build(t, golden(t, "figure1")), slou.Options{}); !errors.Is(err, context.Canceled) {
+	if _, err := slou.Compute(ctx, sloutest.Build(t, golden(t, "figure1")), slou.Options{}, procs.Alone()); !errors.Is(err, context.Canceled) {
 		t.Errorf("error %v", err)
 	}
 }

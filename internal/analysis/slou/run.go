@@ -170,6 +170,39 @@ type uses struct{ Inputs, Foreign, Requests bool }
 
 func usesIn(m *model.Model) uses { return uses{m.HasInputs(), m.UsesForeign(), m.HasRequests()} }
 
+// runFacts is what a result tells beside the division of time, as far as a process knows it.
+type runFacts struct {
+	Uses       uses
+	Awake      awake
+	Messages   Messages
+	Unfinished int
+	Collisions []string
+}
+
+func factsOf(m *model.Model) runFacts {
+	return runFacts{usesIn(m), awakeIn(m), messages(m), unfinished(m), m.Collisions}
+}
+
+// join adds what another process knows.
+func (f *runFacts) join(o *runFacts) {
+	f.Uses.Inputs, f.Uses.Foreign = f.Uses.Inputs || o.Uses.Inputs, f.Uses.Foreign || o.Uses.Foreign
+	f.Uses.Requests = f.Uses.Requests || o.Uses.Requests
+	for i, ns := range o.Awake.NS {
+		f.Awake.NS[i] += ns
+		f.Awake.Unknown[i] = f.Awake.Unknown[i] || o.Awake.Unknown[i]
+	}
+	to, from := &f.Messages, &o.Messages // Crossing and Repaired are of the whole run everywhere
+	to.Count += from.Count
+	to.Bytes += from.Bytes
+	to.FlightNS += from.FlightNS
+	to.Repeated += from.Repeated
+	to.RepeatBytes += from.RepeatBytes
+	to.Violations += from.Violations
+	to.Half += from.Half
+	f.Unfinished += o.Unfinished
+	f.Collisions = append(f.Collisions[:len(f.Collisions):len(f.Collisions)], o.Collisions...)
+}
+
 // missingEvents tells which factors cannot be computed because events were switched off: the trace says so, or
 // has none of a kind where other events show that there must have been some.
 func missingEvents(m *model.Model, did uses) (map[Factor]bool, []Missing) {

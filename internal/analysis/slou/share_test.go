@@ -37,7 +37,7 @@ func together(dir string, processes int, build model.Options, opt slou.Options) 
 			defer r.Close()
 			m, err := model.BuildShare(context.Background(), r, build, g)
 			if err == nil {
-				results[rank], err = slou.ComputeShare(context.Background(), m, opt, g)
+				results[rank], err = slou.Compute(context.Background(), m, opt, g)
 			}
 			errs[rank] = err
 			if rank > 0 && results[rank] != nil {
@@ -64,7 +64,7 @@ func alone(dir string, build model.Options, opt slou.Options) (*slou.Result, err
 	if err != nil {
 		return nil, err
 	}
-	return slou.Compute(context.Background(), m, opt)
+	return slou.Compute(context.Background(), m, opt, procs.Alone())
 }
 
 func asJSON(v any) string {

@@ -5,40 +5,42 @@
 // one CF through the Lookup interface only. Around it: divide.go cuts one worker's time, queue.go
 // finds what could have run meanwhile, sums.go adds up, and here it is put together for a whole model.
 //
+// Several processes can share a run. Each divides the time of the workers of its own nodes, with the facts that
+// model.BuildShare brought it. They tell each other when they had a CF ready (queue.go), which CFs the end of the run
+// waited for (awaited.go), what package pattern found, and the sums. One process is a group of one.
+//
 // Every worker's pieces tile the run exactly, in integer nanoseconds; that is checked for each worker of each
 // trace, and Compute fails rather than report numbers that do not add up.
 package slou
 
 import (
-	"cmp"
 	"context"
-	"iter"
+	"fmt"
 	"runtime"
-	"slices"
 	"sync"
 	"sync/atomic"
 
 	"github.com/whyslow/whyslow/internal/analysis/pattern"
 	"github.com/whyslow/whyslow/internal/model"
-	procs "github.com/whyslow/whyslow/internal/procs"
+	"github.com/whyslow/whyslow/internal/procs"
 )
 
 // Options choose between readings of the rule.
 type Options struct {
 	// DataInputsOnly leaves control inputs (those of a CF's ancestors) out, as the source does.
 	DataInputsOnly bool
-	// Patterns is what pattern.Compute found in the run, or pattern.ComputeShare here; nil, at all processes: it is asked, where the run has
-	// regions.
+	// Patterns is what pattern.Compute found in the run, in each process. nil in all processes: slou calls
+	// pattern.Compute itself where the run has regions.
 	Patterns *pattern.Result
 	// Parallel is the number of workers divided at once; 0 means as many as there are cores.
 	Parallel int
 	// Splits asks Compute for Result.Splits: by "node", "worker", "code" (the code fragment that ran, or that the
 	// worker ran next) or "index:K" (the value of the K-th index, from 0, in the label of that CF).
 	Splits []string
-	// MaxGroups is how many groups a split lists, the largest; what is beyond is one group. 0 means all: a listed group
-	// takes about a kilobyte, one that is not a sixth of that.
+	// MaxGroups is how many groups a split lists, the largest; the rest becomes one group. 0 means all. A listed
+	// group takes about a kilobyte, one that is not listed a sixth of that.
 	MaxGroups int
-	// MaxPieces lets Pieces fail where there are more, of 64 bytes each; 0: it takes what it takes.
+	// MaxPieces makes Pieces fail if there are more of them, 64 bytes each; 0 sets no limit.
 	MaxPieces int
 	// Windows asks Compute for Result.Windows: into so many equal windows, or fewer where a window would be shorter
 	// than a nanosecond. WindowNS gives their length instead. 0 and 0: no windows.
@@ -46,126 +48,61 @@ type Options struct {
 	WindowNS int64
 }
 
-// run is a computation in progress.
-type run struct {
+// computation is a division in progress, in one of the processes that share the run.
+type computation struct {
 	m       *model.Model
 	opt     Options
+	group   procs.Group
 	facts   *facts
 	queue   *queue
 	awaited []awaited
-	workers []model.WorkerID
-	by      []by  // opt.Splits
-	window  int64 // length of the windows, 0 for none
+	workers []model.WorkerID // of own nodes
+	splits  []splitKey       // opt.Splits
+	window  int64            // length of the windows, 0 for none
 	regions *regions
 }
 
-func newRun(m *model.Model, opt Options) *run {
-	r := &run{m: m, opt: opt, workers: slices.Collect(ownWorkers(m))}
+func newComputation(ctx context.Context, m *model.Model, opt Options, g procs.Group) (*computation, error) {
+	c := &computation{m: m, opt: opt, group: g}
+	for id := range m.AllWorkers() {
+		if m.Own(id.Node) {
+			c.workers = append(c.workers, id)
+		}
+	}
+	if err := c.search(ctx); err != nil {
+		return nil, err
+	}
 	var wg sync.WaitGroup
-	wg.Go(func() { r.facts = newFacts(m, opt.DataInputsOnly) })
-	r.queue = newQueue(readyTimes(m))
+	wg.Go(func() { c.facts = newFacts(m, opt.DataInputsOnly) })
+	var err error
+	c.queue, err = findQueue(m, g)
 	wg.Wait()
-	r.awaited = findAwaited(m, r.facts, opt.DataInputsOnly)
-	return r
-}
-
-// ownWorkers gives the workers whose time is divided here: all, but in the model of one of several processes.
-func ownWorkers(m *model.Model) iter.Seq[model.WorkerID] {
-	return func(yield func(model.WorkerID) bool) {
-		for id := range m.AllWorkers() {
-			if m.Own(id.Node) && !yield(id) {
-				return
-			}
-		}
+	if err != nil {
+		return nil, err
 	}
-}
-
-// readyTimes collects, by node, when atomic CFs were ready and not started.
-func readyTimes(m *model.Model) [][]interval {
-	nodes := make([][]interval, len(m.Nodes))
-	odd := oddReady(m)
-	for n := range m.Nodes {
-		if !m.Own(n) {
-			continue
-		}
-		var lists [][]interval
-		for _, w := range m.Nodes[n].Workers {
-			var list []interval
-			for e := w.First; e < w.End; e++ {
-				cf, to := m.ExecCF[e], m.ExecStart[e]
-				if !m.Atomic(cf) {
-					continue
-				}
-				if from, ok := m.LastReady(cf, int32(n), to); ok && from < to {
-					list = append(list, interval{from, to})
-				}
-			}
-			lists = append(lists, list)
-		}
-		slices.SortFunc(odd[n], func(a, b interval) int { return cmp.Compare(a.to, b.to) })
-		nodes[n] = unite(append(lists, odd[n]))
-	}
-	return nodes
-}
-
-// oddReady collects, by node, when CFs were ready that did not start there then: they left, or never ran.
-func oddReady(m *model.Model) [][]interval {
-	odd := make([][]interval, len(m.Nodes))
-	for i := range m.Ready {
-		cf := model.CF(i)
-		if m.Ready[cf] == model.None || m.ExecOf[cf] != 0 && !m.WasReadyTwice(cf) && len(m.MovesOf(cf)) == 0 || !m.Atomic(cf) {
-			continue
-		}
-		m.AllReady(cf, func(t int64, node int) {
-			if e, ok := m.ExecutionAt(cf, m.End); ok && m.ExecStart[e] >= t {
-				if _, left := leaves(m, cf, node, t); !left {
-					return // it started here: the worker's list has it
-				}
-			}
-			to, left := leaves(m, cf, node, t)
-			if !left {
-				to = m.End
-			}
-			if node < len(odd) && t < to {
-				odd[node] = append(odd[node], interval{t, to})
-			}
-		})
-	}
-	return odd
-}
-
-// leaves finds when a CF next left a node.
-func leaves(m *model.Model, cf model.CF, node int, t int64) (int64, bool) {
-	for _, g := range m.MovesOf(cf) {
-		if int(g.From) == node && g.Sent != model.None && g.Sent >= t {
-			return g.Sent, true
-		}
-	}
-	return 0, false
+	c.awaited, err = findAwaited(m, c.facts, opt.DataInputsOnly, g)
+	return c, err
 }
 
 // each calls do with a divider for every worker, several at once. Workers of one lane come one after another.
-func (r *run) each(ctx context.Context, do func(i, lane int, d *divider) error) error {
-	if err := r.search(ctx, procs.Alone()); err != nil {
-		return err
-	}
-	errs := make([]error, len(r.workers))
+func (c *computation) each(ctx context.Context, do func(i, lane int, d *divider) error) error {
+	errs := make([]error, len(c.workers))
 	var next atomic.Int64
 	var wg sync.WaitGroup
-	for lane := range r.lanes() {
+	for lane := range c.lanes() {
 		wg.Go(func() {
 			for {
 				i := int(next.Add(1)) - 1
-				if i >= len(r.workers) {
+				if i >= len(c.workers) {
 					return
 				}
 				if errs[i] = ctx.Err(); errs[i] != nil {
 					return
 				}
-				ref := r.workers[i]
-				d := &divider{m: r.m, facts: r.facts, dataOnly: r.opt.DataInputsOnly, node: ref.Node,
-					worker: &r.m.Nodes[ref.Node].Workers[ref.Worker], starved: r.queue.at(ref.Node), awaited: r.awaited,
-					regions: r.regions.of(r.m, ref), sole: r.regions.sole()}
+				id := c.workers[i]
+				d := &divider{m: c.m, facts: c.facts, dataOnly: c.opt.DataInputsOnly, node: id.Node,
+					worker: &c.m.Nodes[id.Node].Workers[id.Worker], starved: c.queue.at(id.Node), awaited: c.awaited,
+					regions: c.regions.of(c.m, id), sole: c.regions.sole()}
 				errs[i] = do(i, lane, d)
 			}
 		})
@@ -180,125 +117,142 @@ func (r *run) each(ctx context.Context, do func(i, lane int, d *divider) error) 
 }
 
 // lanes is the number of workers divided at once.
-func (r *run) lanes() int {
-	n := r.opt.Parallel
+func (c *computation) lanes() int {
+	n := c.opt.Parallel
 	if n <= 0 {
 		n = runtime.GOMAXPROCS(0)
 	}
-	return min(n, len(r.workers))
+	return min(n, len(c.workers))
 }
 
-// Compute divides all processor time of a run. It fails when ctx ends, when the options cannot be met, or when the parts
-// of a worker, of a split or of the windows do not add up to the whole, which is an error of this program.
-func Compute(ctx context.Context, m *model.Model, opt Options) (*Result, error) {
-	splits, window, err := opt.check(m)
-	if err != nil {
-		return nil, err
-	}
-	r := newRun(m, opt)
-	r.by, r.window = splits, window
-	workers, t, err := r.sum(ctx)
-	if err != nil {
-		return nil, err
-	}
-	return r.result(workers, t, othersOf(m))
-}
-
-// check gives what Splits and Windows ask for.
-func (opt *Options) check(m *model.Model) (splits []by, window int64, err error) {
+// Compute divides all processor time of a run, which the members of g share: each has its model from
+// model.BuildShare and calls Compute with the same options. procs.Alone has the whole model from model.Build.
+// Member 0 gets the result, the others nil.
+//
+// It fails when ctx ends, when the options cannot be met, or when the parts of a worker, of a split or of the windows
+// do not add up to the whole, which is an error of this program. It fails at all members when it fails at one, except
+// for what goes wrong last, where member 0 puts the result together.
+func Compute(ctx context.Context, m *model.Model, opt Options, g procs.Group) (*Result, error) {
+	var splits []splitKey
 	for _, what := range opt.Splits {
-		b, err := parseBy(what)
+		k, err := parseSplit(what)
 		if err != nil {
-			return nil, 0, err
+			return nil, err
 		}
-		splits = append(splits, b)
+		splits = append(splits, k)
 	}
-	window, err = windowLength(m, *opt)
-	return splits, window, err
+	window, err := windowLength(m, opt)
+	if err != nil {
+		return nil, err // in all processes
+	}
+	c, err := newComputation(ctx, m, opt, g)
+	if err != nil {
+		return nil, err
+	}
+	c.splits, c.window = splits, window
+	all, err := c.sum(ctx)
+	if err := procs.Agree(g, err); err != nil {
+		return nil, err
+	}
+	if err := procs.Collect(g, func() processSums { return *all }, all.join); err != nil || g.Rank() != 0 {
+		return nil, err
+	}
+	return c.result(all)
 }
 
-// sum divides the time of all workers and adds it up.
-func (r *run) sum(ctx context.Context) ([]*sums, *tally, error) {
-	if err := r.search(ctx, procs.Alone()); err != nil {
-		return nil, nil, err
-	}
-	workers := make([]*sums, len(r.workers))
-	tallies := make([]*tally, max(r.lanes(), 1))
+// processSums is what the workers of a process add up to.
+type processSums struct {
+	Workers []*sums
+	Tally   *tally
+	Facts   runFacts
+}
+
+// sum divides the time of all own workers and adds it up.
+func (c *computation) sum(ctx context.Context) (*processSums, error) {
+	workers := make([]*sums, len(c.workers))
+	tallies := make([]*tally, max(c.lanes(), 1))
 	for i := range tallies {
-		tallies[i] = newTally(r.m, r.by, r.regions)
+		tallies[i] = newTally(c.m, c.splits, c.regions)
 	}
-	err := r.each(ctx, func(i, lane int, d *divider) error {
+	err := c.each(ctx, func(i, lane int, d *divider) error {
 		s := newSums(tallies[lane])
-		if r.window > 0 {
-			s.windows = newWindowSums(r.m, r.window)
+		s.ID = c.workers[i]
+		if c.window > 0 {
+			s.Windows = newWindowSums(c.m, c.window)
 		}
 		workers[i] = s
 		d.visit, d.structured, d.executed = s.add, s.ran, s.executed
 		return d.run()
 	})
-	t := tallies[0]
-	for _, o := range tallies[1:] {
-		t.join(o)
-	}
-	return workers, t, err
-}
-
-// others is what a result tells beside the division of time.
-type others struct {
-	Uses       uses
-	Awake      awake
-	Messages   Messages
-	Unfinished int
-	Collisions []string
-}
-
-func othersOf(m *model.Model) *others {
-	return &others{usesIn(m), awakeIn(m), messages(m), unfinished(m), m.Collisions}
-}
-
-// result puts together what the workers' sums and the joined tally say.
-func (r *run) result(workers []*sums, t *tally, o *others) (*Result, error) {
-	m := r.m
-	null, missing := missingEvents(m, o.Uses)
-	res := &Result{Program: m.Info.Program, Ended: m.Info.Ended, WallNS: m.Wall(), Missing: missing, Killed: m.Killed,
-		DataInputs: r.opt.DataInputsOnly, Problems: append(append([]string{}, m.Problems...), o.Collisions...), Nodes: []Node{}}
-	all := newSums(t)
-	for n := range m.Nodes {
-		node := Node{Node: n, Host: m.Nodes[n].Host, Workers: []Worker{}}
-		sum := newSums(t)
-		for i, ref := range r.workers {
-			if ref.Node != n {
-				continue
-			}
-			s := workers[i]
-			node.Workers = append(node.Workers, Worker{Worker: ref.Worker, TotalNS: s.cells.total(), LossNS: s.cells[FactorLoss],
-				CFs: s.useful.count, Factors: s.factors(null)})
-			sum.join(s)
-		}
-		node.TotalNS, node.LossNS, node.CFs, node.Factors = sum.cells.total(), sum.cells[FactorLoss], sum.useful.count, sum.factors(null)
-		if len(node.Workers) > 0 {
-			res.Nodes = append(res.Nodes, node)
-		}
-		all.join(sum)
-	}
-	res.ExtraCoresNS = o.Awake.extra(m)
-	if res.ExtraCoresNS > 0 {
-		extra := cell(FactorO, PartExtra)
-		all.cells[extra] += res.ExtraCoresNS
-		t.codes[0].before[extra] += res.ExtraCoresNS
-		t.causes[causeKey{factor: FactorO, part: PartExtra}] = &causeSum{ns: res.ExtraCoresNS, count: 1}
-	}
-	res.TotalNS, res.UndividedNS = all.cells.total(), all.cells.undivided(null)
-	res.Loss = Loss{NS: all.cells[FactorLoss], Events: m.LostCount}
-	res.Factors = all.factors(null)
-	res.Fragments, res.Structured, res.Causes = t.fragments(), t.structuredList(), t.causeList(null)
-	res.Hosts, res.Messages, res.Unfinished = hosts(m), o.Messages, o.Unfinished
-	var err error
-	if res.Splits, err = r.splits(res, workers, t, null); err != nil {
+	if err != nil {
 		return nil, err
 	}
-	if r.window > 0 {
-		res.Windows, err = r.windows(res, workers, null)
+	for _, t := range tallies[1:] {
+		tallies[0].join(t)
+	}
+	return &processSums{workers, tallies[0], factsOf(c.m)}, nil
+}
+
+// join adds the sums of another process. Its workers are those of other nodes.
+func (p *processSums) join(_ int, theirs *processSums) error {
+	p.Workers = append(p.Workers, theirs.Workers...)
+	p.Tally.join(theirs.Tally)
+	p.Facts.join(&theirs.Facts)
+	return nil
+}
+
+// result puts together what the sums of all processes say.
+func (c *computation) result(p *processSums) (*Result, error) {
+	m, t := c.m, p.Tally
+	null, missing := missingEvents(m, p.Facts.Uses)
+	res := &Result{Program: m.Info.Program, Ended: m.Info.Ended, WallNS: m.Wall(), Missing: missing, Killed: m.Killed,
+		DataInputs: c.opt.DataInputsOnly, Problems: append(append([]string{}, m.Problems...), p.Facts.Collisions...),
+		Nodes: []Node{}}
+	by := map[model.WorkerID]*sums{}
+	for _, s := range p.Workers {
+		by[s.ID] = s
+	}
+	p.Workers = p.Workers[:0]
+	all := newSums(t)
+	var nodes []*sums
+	for n := range m.Nodes {
+		node, sum := Node{Node: n, Host: m.Nodes[n].Host}, newSums(t)
+		for w := range m.Nodes[n].Workers {
+			s := by[model.WorkerID{Node: n, Worker: w}]
+			if s == nil {
+				return nil, fmt.Errorf("internal error: no process divided the time of worker %d of node %d", w, n)
+			}
+			p.Workers = append(p.Workers, s)
+			node.Workers = append(node.Workers, Worker{Worker: w, TotalNS: s.Cells.total(), LossNS: s.Cells[FactorLoss],
+				CFs: s.CFs, Factors: s.factors(null)})
+			sum.join(s)
+		}
+		if len(node.Workers) == 0 {
+			continue
+		}
+		node.TotalNS, node.LossNS, node.CFs = sum.Cells.total(), sum.Cells[FactorLoss], sum.CFs
+		node.Factors = sum.factors(null)
+		res.Nodes, nodes = append(res.Nodes, node), append(nodes, sum)
+		all.join(sum)
+	}
+	res.ExtraCoresNS = p.Facts.Awake.extra(m)
+	if res.ExtraCoresNS > 0 {
+		extra := cell(FactorO, PartExtra)
+		all.Cells[extra] += res.ExtraCoresNS
+		t.Codes[0].Before[extra] += res.ExtraCoresNS
+		t.Causes[causeKey{Factor: FactorO, Part: PartExtra}] = &causeSum{NS: res.ExtraCoresNS, Count: 1}
+	}
+	res.TotalNS, res.UndividedNS = all.Cells.total(), all.Cells.undivided(null)
+	res.Loss = Loss{NS: all.Cells[FactorLoss], Events: m.LostCount}
+	res.Factors = all.factors(null)
+	res.Fragments, res.Structured, res.Causes = t.fragments(), t.structuredList(), t.causeList(null)
+	res.Hosts, res.Messages, res.Unfinished = hosts(m), p.Facts.Messages, p.Facts.Unfinished
+	var err error
+	if res.Splits, err = c.split(res, nodes, p.Workers, t, null); err != nil {
+		return nil, err
+	}
+	if c.window > 0 {
+		res.Windows, err = c.windows(res, p.Workers, null)
 	}
 	return res, err
 }

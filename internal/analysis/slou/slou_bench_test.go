@@ -8,6 +8,7 @@ import (
 	"github.com/whyslow/whyslow/internal/analysis/slou"
 	"github.com/whyslow/whyslow/internal/clock"
 	"github.com/whyslow/whyslow/internal/model"
+	"github.com/whyslow/whyslow/internal/procs"
 	"github.com/whyslow/whyslow/internal/testkit/sloutest"
 	"github.com/whyslow/whyslow/trace"
 )
@@ -30,7 +31,7 @@ func BenchmarkReadAndCompute(b *testing.B) {
 			b.Fatal(err)
 		}
 		r.Close()
-		if _, err := slou.Compute(context.Background(), m, slou.Options{Parallel: 1}); err != nil {
+		if _, err := slou.Compute(context.Background(), m, slou.Options{Parallel: 1}, procs.Alone()); err != nil {
 			b.Fatal(err)
 		}
 		events = m.Events
@@ -64,7 +65,7 @@ func BenchmarkCompute(b *testing.B) {
 			c.opt.Parallel = 1
 			cpu := clock.ProcessCPU()
 			for b.Loop() {
-				if _, err := slou.Compute(context.Background(), m, c.opt); err != nil {
+				if _, err := slou.Compute(context.Background(), m, c.opt, procs.Alone()); err != nil {
 					b.Fatal(err)
 				}
 			}

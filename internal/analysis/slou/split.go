@@ -30,41 +30,38 @@ type Group struct {
 	Factors     Factors `json:"factors"`
 }
 
-// splits makes the splits that were asked for.
-func (r *run) splits(res *Result, workers []*sums, all *tally, null map[Factor]bool) ([]Split, error) {
+// split makes the splits that were asked for. nodes has the sums of res.Nodes.
+func (c *computation) split(res *Result, nodes, workers []*sums, all *tally, null map[Factor]bool) ([]Split, error) {
 	var out []Split
-	indices := all.indices
-	for i, b := range r.by {
+	indices := all.Indices
+	for i, k := range c.splits {
 		var x *grouping
-		switch b.what {
+		switch k.what {
 		case byNode:
-			x = newGrouping(func(g int) (string, int64) { n := res.Nodes[g-1].Node; return strconv.Itoa(n), int64(n) })
-			for _, node := range res.Nodes {
-				sum := newSums(nil)
-				for w, ref := range r.workers {
-					if ref.Node == node.Node {
-						sum.join(workers[w])
-					}
-				}
-				x.add(sum)
+			x = newGrouping(func(g int) (string, int64) {
+				n := res.Nodes[g-1].Node
+				return strconv.Itoa(n), int64(n)
+			})
+			for _, s := range nodes {
+				x.add(s)
 			}
 		case byWorker:
 			x = newGrouping(func(g int) (string, int64) {
-				ref := r.workers[g-1]
-				return fmt.Sprintf("%d.%d", ref.Node, ref.Worker), int64(g - 1)
+				id := workers[g-1].ID
+				return fmt.Sprintf("%d.%d", id.Node, id.Worker), int64(g - 1)
 			})
 			for _, s := range workers {
 				x.add(s)
 			}
 		case byCode:
-			x = all.byCode()
+			x = all.byCode() // which has O.extra
 		case byIndex:
-			x, indices = &indices[0].grouping, indices[1:]
+			x, indices = indices[0].grouping(), indices[1:]
 		}
-		if b.what == byNode || b.what == byWorker || b.what == byIndex {
-			x.groups.at(0).cells[cell(FactorO, PartExtra)] += res.ExtraCoresNS
+		if k.what != byCode {
+			x.Groups.at(0).Cells[cell(FactorO, PartExtra)] += res.ExtraCoresNS
 		}
-		out = append(out, x.split(r.opt.Splits[i], r.opt.MaxGroups, null))
+		out = append(out, x.split(c.opt.Splits[i], c.opt.MaxGroups, null))
 		if err := out[i].check(res); err != nil {
 			return nil, err
 		}

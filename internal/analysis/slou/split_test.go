@@ -9,6 +9,7 @@ import (
 
 	"github.com/whyslow/whyslow/internal/analysis/slou"
 	"github.com/whyslow/whyslow/internal/model"
+	"github.com/whyslow/whyslow/internal/procs"
 	"github.com/whyslow/whyslow/internal/testkit/sloutest"
 )
 
@@ -33,7 +34,7 @@ func goldenOptions(name string) (opt slou.Options, ok bool) {
 }
 
 func computeText(t testing.TB, m *model.Model, opt slou.Options) string {
-	res, err := slou.Compute(context.Background(), m, opt)
+	res, err := slou.Compute(context.Background(), m, opt, procs.Alone())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -97,12 +98,12 @@ func TestOptions(t *testing.T) {
 		{slou.Options{Windows: -1}, "neither can be negative"},
 		{slou.Options{Windows: 1, WindowNS: 1}, "either the number of windows (1) or their length (1 ns)"},
 	} {
-		if _, err := slou.Compute(context.Background(), m, c.opt); err == nil || !strings.Contains(err.Error(), c.want) {
+		if _, err := slou.Compute(context.Background(), m, c.opt, procs.Alone()); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%+v: error %v, want %q", c.opt, err, c.want)
 		}
 	}
 	long := sloutest.Build(t, "0 Global.onProgramStarted\n0 CF.onStarted 0.1\n9000000000 CF.onFinished 0.1\n9000000000 Global.onProgramFinished\n")
-	if _, err := slou.Compute(context.Background(), long, slou.Options{WindowNS: 100}); err == nil || !strings.Contains(err.Error(), "90000000 windows of 1 workers are too many") {
+	if _, err := slou.Compute(context.Background(), long, slou.Options{WindowNS: 100}, procs.Alone()); err == nil || !strings.Contains(err.Error(), "90000000 windows of 1 workers are too many") {
 		t.Errorf("error %v", err)
 	}
 	for _, by := range []string{"node", "worker", "code", "index:0", "index:3"} {
@@ -115,8 +116,7 @@ func TestOptions(t *testing.T) {
 // TestEmptyRun: a run without any time or any worker has empty splits and no windows.
 func TestEmptyRun(t *testing.T) {
 	for _, text := range []string{"#node 0\n", "0 Global.onProgramStarted\n0 Global.onProgramFinished\n"} {
-		res, err := slou.Compute(context.Background(), sloutest.Build(t, text),
-			slou.Options{Windows: 10, Splits: []string{"node", "worker", "code", "index:0"}})
+		res, err := slou.Compute(context.Background(), sloutest.Build(t, text), slou.Options{Windows: 10, Splits: []string{"node", "worker", "code", "index:0"}}, procs.Alone())
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -134,7 +134,7 @@ func TestEmptyRun(t *testing.T) {
 // TestNullSplits: time of factors that cannot be computed is told as undivided in every group and window.
 func TestNullSplits(t *testing.T) {
 	text := `#run {"ended":"done"}` + "\n" + without(golden(t, "late_request"), "DF.onSent")
-	res, err := slou.Compute(context.Background(), sloutest.Build(t, text), slou.Options{Windows: 7, Splits: []string{"node", "code"}})
+	res, err := slou.Compute(context.Background(), sloutest.Build(t, text), slou.Options{Windows: 7, Splits: []string{"node", "code"}}, procs.Alone())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -8,90 +8,89 @@ import (
 	"github.com/whyslow/whyslow/internal/model"
 )
 
-// sums collects the pieces of one worker. What is told of the whole run only goes to a tally, which those workers share
-// that are divided one after another.
+// sums collects the pieces of one worker. A process sends its sums to member 0 as they are; fields with small letters
+// stay behind. What only the whole run needs goes to a tally, which workers that are divided one after another share.
 type sums struct {
 	*tally
-	cells   cells
-	link    map[Link]int64
-	named   map[namedPart]int64
-	useful  struct{ measured, count int64 }
-	windows *windowSums // nil: nobody asked
+	ID            model.WorkerID
+	Cells         cells
+	Named         map[partName]int64
+	Measured, CFs int64       // useful time measured by the thread's clock; executions of atomic CFs
+	Windows       *windowSums // nil: nobody asked
 }
 
 // tally collects pieces by code fragment, cause and index.
 type tally struct {
-	m          *model.Model
-	regions    *regions
-	codes      []codeSum // 0 for what belongs to no CF, else 1 + code fragment; after those the regions, in a run of regions
-	structured []codeSum // by code fragment
-	causes     map[causeKey]*causeSum
-	recent     [64]recentCause
-	indices    []*indexGroups
-	names      []string // beyond those of the model, from other processes
+	m       *model.Model
+	regions *regions
+	// Codes has, after an entry for what belongs to no CF, one per code fragment, then, in a run of regions, one
+	// per region. Structured has one per code fragment.
+	Codes, Structured []codeSum
+	Causes            map[causeKey]*causeSum
+	Indices           []*indexGroups
+	recent            [64]recentCause
 }
 
 type codeSum struct {
-	count, ns, max, measured int64
-	caused                   [FactorLoss + 1]int64
-	before                   cells
+	Count, NS, Max, Measured int64
+	Caused                   [FactorLoss + 1]int64
+	Before                   cells
 }
 
 type causeKey struct {
-	factor             Factor
-	part               Part
-	link               Link
-	call               int32 // as Piece.Call
-	producer, consumer int32 // 1 + code fragment, 0 none
-	df                 uint32
-	name               string
+	Factor             Factor
+	Part               Part
+	Link               Link
+	Call               int32 // as Piece.Call
+	Producer, Consumer int32 // 1 + code fragment, 0 none
+	DF                 uint32
+	Name               string
 }
 
-type causeSum struct{ ns, count, queued int64 }
+type causeSum struct{ NS, Count, Queued int64 }
 
 type recentCause struct {
 	key causeKey
 	sum *causeSum
 }
 
-func newTally(m *model.Model, splits []by, regions *regions) *tally {
-	t := &tally{m: m, regions: regions, causes: map[causeKey]*causeSum{}, codes: make([]codeSum, len(m.Codes)+1+regions.count()), structured: make([]codeSum, len(m.Codes))}
-	for _, b := range splits {
-		if b.what == byIndex {
-			t.indices = append(t.indices, newIndexGroups(m, b.index))
+func newTally(m *model.Model, splits []splitKey, regions *regions) *tally {
+	t := &tally{m: m, regions: regions, Causes: map[causeKey]*causeSum{},
+		Codes: make([]codeSum, len(m.Codes)+1+regions.count()), Structured: make([]codeSum, len(m.Codes))}
+	for _, k := range splits {
+		if k.what == byIndex {
+			t.Indices = append(t.Indices, newIndexGroups(m, k.index))
 		}
 	}
 	return t
 }
 
-func newSums(t *tally) *sums {
-	return &sums{tally: t, link: map[Link]int64{}, named: map[namedPart]int64{}}
-}
+func newSums(t *tally) *sums { return &sums{tally: t, Named: map[partName]int64{}} }
 
 func (s *sums) executed(cf model.CF, useful int64, measured bool) {
-	c := &s.codes[s.m.CodeOf(cf)+1]
-	c.count++
-	c.ns += useful
-	c.max = max(c.max, useful)
-	s.useful.count++
+	c := &s.Codes[s.m.CodeOf(cf)+1]
+	c.Count++
+	c.NS += useful
+	c.Max = max(c.Max, useful)
+	s.CFs++
 	known := int64(0)
 	if measured {
 		known = useful
 	}
-	c.measured += known
-	s.useful.measured += known
-	for _, x := range s.indices {
-		g := x.groups.at(x.group(cf))
-		g.cfs++
-		g.measured += known
+	c.Measured += known
+	s.Measured += known
+	for _, x := range s.Indices {
+		g := x.Groups.at(x.group(cf))
+		g.CFs++
+		g.Measured += known
 	}
 }
 
 func (t *tally) ran(cf model.CF, ns int64) {
-	c := &t.structured[t.m.CodeOf(cf)]
-	c.count++
-	c.ns += ns
-	c.max = max(c.max, ns)
+	c := &t.Structured[t.m.CodeOf(cf)]
+	c.Count++
+	c.NS += ns
+	c.Max = max(c.Max, ns)
 }
 
 // code gives 1 + the code fragment of a CF, 0 for no CF.
@@ -105,73 +104,68 @@ func (t *tally) code(cf model.CF) int32 {
 func (s *sums) add(p *Piece) {
 	ns := p.To - p.From
 	at := cell(p.Factor, p.Part)
-	s.cells[at] += ns
-	if s.windows != nil {
-		s.windows.add(p, at)
+	s.Cells[at] += ns
+	name, named := nameOf(p)
+	if named {
+		s.Named[name] += ns
 	}
-	for _, x := range s.indices {
-		x.add(p, at)
+	if s.Windows != nil {
+		s.Windows.add(p, at)
 	}
-	key := causeKey{factor: p.Factor, part: p.Part, consumer: s.code(p.Consumer), call: p.Call, name: p.Name}
+	for _, x := range s.Indices {
+		g := x.group(p.Consumer)
+		x.Groups.at(g).Cells[at] += ns
+		if named {
+			x.Named[groupPart{g, name}] += ns
+		}
+	}
+	key := causeKey{Factor: p.Factor, Part: p.Part, Consumer: s.code(p.Consumer), Call: p.Call, Name: p.Name}
 	if p.Call > 0 {
-		key.consumer = s.region(p.Call)
+		key.Consumer = s.region(p.Call)
 	}
-	s.codes[key.consumer].before[at] += ns
-	if p.Name != "" {
-		s.named[namedPart{p.Factor, p.Name}] += ns
-	}
-	blamed := key.consumer
+	s.Codes[key.Consumer].Before[at] += ns
+	blamed := key.Consumer
 	queued := int64(0)
 	switch p.Factor {
 	case FactorU, FactorLoss:
 		return
 	case FactorL:
-		if p.Name == "" {
-			s.link[p.Link] += ns
-		}
-		key.link, key.producer, key.df = p.Link, s.code(p.Producer), s.m.DFName[p.DF]
-		blamed = key.producer
+		key.Link, key.Producer, key.DF = p.Link, s.code(p.Producer), s.m.DFName[p.DF]
+		blamed = key.Producer
 	case FactorS:
-		key.producer, key.df = s.code(p.Producer), s.m.DFName[p.DF]
-		blamed = key.producer
+		key.Producer, key.DF = s.code(p.Producer), s.m.DFName[p.DF]
+		blamed = key.Producer
 		if p.Consumer != 0 {
 			queued = min(ns, s.queued(p.Producer))
 		}
 	}
 	if blamed != 0 {
-		s.codes[blamed].caused[p.Factor] += ns
+		s.Codes[blamed].Caused[p.Factor] += ns
 	}
 	c := s.cause(key)
-	c.ns += ns
-	c.queued += queued
+	c.NS += ns
+	c.Queued += queued
 	if !p.Again {
-		c.count++
+		c.Count++
 	}
 }
 
 // cause finds the sum of a cause. A few causes make up nearly all pieces, so a small table comes before the
 // map.
 func (t *tally) cause(key causeKey) *causeSum {
-	h := (uint32(key.factor)*31+uint32(key.part))*0x9e3779b1 + uint32(key.consumer)*0x85ebca6b + uint32(key.call)*0x2545f491 +
-		uint32(key.producer)*0xc2b2ae35 + key.df*0x27d4eb2f + uint32(key.link.From)*0x165667b1 + uint32(key.link.To)*0x9e3779b1
+	h := (uint32(key.Factor)*31+uint32(key.Part))*0x9e3779b1 + uint32(key.Consumer)*0x85ebca6b + uint32(key.Call)*0x2545f491 +
+		uint32(key.Producer)*0xc2b2ae35 + key.DF*0x27d4eb2f + uint32(key.Link.From)*0x165667b1 + uint32(key.Link.To)*0x9e3779b1
 	slot := &t.recent[h>>26]
 	if slot.sum != nil && slot.key == key {
 		return slot.sum
 	}
-	c := t.causes[key]
+	c := t.Causes[key]
 	if c == nil {
 		c = new(causeSum)
-		t.causes[key] = c
+		t.Causes[key] = c
 	}
 	*slot = recentCause{key, c}
 	return c
-}
-
-func (t *tally) dfName(n uint32) string {
-	if int(n) < len(t.m.Names) {
-		return t.m.Names[n]
-	}
-	return t.names[int(n)-len(t.m.Names)]
 }
 
 // queued is how long a CF was ready before it started.
@@ -188,45 +182,47 @@ func (t *tally) queued(cf model.CF) int64 {
 
 // join adds the sums of another worker. The tallies are joined apart.
 func (s *sums) join(o *sums) {
-	s.cells.join(&o.cells)
-	for k, v := range o.link {
-		s.link[k] += v
+	s.Cells.join(&o.Cells)
+	addTo(s.Named, o.Named)
+	s.Measured += o.Measured
+	s.CFs += o.CFs
+}
+
+// addTo adds to each sum the one with the same key.
+func addTo[K comparable](sums, more map[K]int64) {
+	for k, ns := range more {
+		sums[k] += ns
 	}
-	for k, v := range o.named {
-		s.named[k] += v
-	}
-	s.useful.measured += o.useful.measured
-	s.useful.count += o.useful.count
 }
 
 func (t *tally) join(o *tally) {
-	joinCodes(t.codes, o.codes)
-	joinCodes(t.structured, o.structured)
-	for k, v := range o.causes {
-		c := t.causes[k]
+	joinCodes(t.Codes, o.Codes)
+	joinCodes(t.Structured, o.Structured)
+	for k, v := range o.Causes {
+		c := t.Causes[k]
 		if c == nil {
 			c = new(causeSum)
-			t.causes[k] = c
+			t.Causes[k] = c
 		}
-		c.ns += v.ns
-		c.count += v.count
-		c.queued += v.queued
+		c.NS += v.NS
+		c.Count += v.Count
+		c.Queued += v.Queued
 	}
-	for i := range t.indices {
-		t.indices[i].join(o.indices[i])
+	for i := range t.Indices {
+		t.Indices[i].join(o.Indices[i])
 	}
 }
 
 func joinCodes(to, from []codeSum) {
 	for i := range from {
 		a, b := &to[i], &from[i]
-		a.count += b.count
-		a.ns += b.ns
-		a.max = max(a.max, b.max)
-		a.measured += b.measured
-		a.before.join(&b.before)
-		for f := range b.caused {
-			a.caused[f] += b.caused[f]
+		a.Count += b.Count
+		a.NS += b.NS
+		a.Max = max(a.Max, b.Max)
+		a.Measured += b.Measured
+		a.Before.join(&b.Before)
+		for f := range b.Caused {
+			a.Caused[f] += b.Caused[f]
 		}
 	}
 }
@@ -239,25 +235,20 @@ func (s *sums) factors(null map[Factor]bool) (f Factors) {
 		if null[factor] {
 			return nil
 		}
-		h := &Share{NS: s.cells.factor(factor), Parts: map[string]int64{}}
+		h := &Share{NS: s.Cells.factor(factor), Parts: map[string]int64{}}
 		for _, p := range partsOf[factor] {
-			h.Parts[p.String()] = s.cells.part(p)
+			h.Parts[p.String()] = s.Cells.part(p)
 		}
 		return h
 	}
 	if u := share(FactorU); u != nil {
-		f.U = &Useful{Share: *u, MeasuredNS: s.useful.measured}
+		f.U = &Useful{Share: *u, MeasuredNS: s.Measured}
 	}
 	f.S, f.O = share(FactorS), share(FactorO)
-	if f.L = share(FactorL); f.L != nil {
-		for k, v := range s.link {
-			f.L.Parts[k.String()] = v
-		}
-	}
-	f.W = share(FactorW)
-	for k, v := range s.named {
-		if h := [...]*Share{FactorS: f.S, FactorL: f.L, FactorO: f.O, FactorW: f.W}[k.factor]; h != nil {
-			h.Parts[k.name] += v
+	f.L, f.W = share(FactorL), share(FactorW)
+	for k, ns := range s.Named {
+		if h := [...]*Share{FactorS: f.S, FactorL: f.L, FactorO: f.O, FactorW: f.W}[k.Factor]; h != nil {
+			h.Parts[k.String()] += ns
 		}
 	}
 	return f
@@ -265,23 +256,23 @@ func (s *sums) factors(null map[Factor]bool) (f Factors) {
 
 func (t *tally) fragments() []Fragment {
 	out := []Fragment{}
-	for i := range t.codes[1:] {
-		c := t.codes[i+1]
+	for i := range t.Codes[1:] {
+		c := t.Codes[i+1]
 		if t.regions.sole() {
-			c.ns, c.count = c.before.factor(FactorU), t.regions.visits(i-len(t.m.Codes))
-			if c.ns == 0 {
+			c.NS, c.Count = c.Before.factor(FactorU), t.regions.visits(i-len(t.m.Codes))
+			if c.NS == 0 {
 				continue // an operation
 			}
 		}
-		if c.count == 0 && c.caused == [FactorLoss + 1]int64{} {
+		if c.Count == 0 && c.Caused == [FactorLoss + 1]int64{} {
 			continue
 		}
 		code := t.codeAt(i + 1)
-		f := Fragment{Code: code.Name, Count: c.count, UsefulNS: c.ns, MaxNS: c.max, File: code.File, Line: code.Line,
-			Caused: Caused{S: c.caused[FactorS], L: c.caused[FactorL], O: c.caused[FactorO]},
-			Before: Before{c.before.factor(FactorU), c.before.factor(FactorS), c.before.factor(FactorL), c.before.factor(FactorO), c.before.factor(FactorW)}}
-		if c.count > 0 {
-			f.MeanNS = c.ns / c.count
+		f := Fragment{Code: code.Name, Count: c.Count, UsefulNS: c.NS, MaxNS: c.Max, File: code.File, Line: code.Line,
+			Caused: Caused{S: c.Caused[FactorS], L: c.Caused[FactorL], O: c.Caused[FactorO]},
+			Before: Before{c.Before.factor(FactorU), c.Before.factor(FactorS), c.Before.factor(FactorL), c.Before.factor(FactorO), c.Before.factor(FactorW)}}
+		if c.Count > 0 {
+			f.MeanNS = c.NS / c.Count
 		}
 		out = append(out, f)
 	}
@@ -293,9 +284,9 @@ func (t *tally) fragments() []Fragment {
 
 func (t *tally) structuredList() []Structured {
 	out := []Structured{}
-	for i := range t.structured {
-		if c := &t.structured[i]; c.count > 0 {
-			out = append(out, Structured{Code: t.m.Codes[i].Name, Kind: t.m.Codes[i].Kind.String(), Count: c.count, NS: c.ns})
+	for i := range t.Structured {
+		if c := &t.Structured[i]; c.Count > 0 {
+			out = append(out, Structured{Code: t.m.Codes[i].Name, Kind: t.m.Codes[i].Kind.String(), Count: c.Count, NS: c.NS})
 		}
 	}
 	slices.SortStableFunc(out, func(a, b Structured) int { return cmp.Or(cmp.Compare(b.NS, a.NS), cmp.Compare(a.Code, b.Code)) })
@@ -310,21 +301,21 @@ func (t *tally) causeList(null map[Factor]bool) []Cause {
 		return t.codeAt(int(code)).Name
 	}
 	out := []Cause{}
-	for k, v := range t.causes {
-		if null[k.factor] {
+	for k, v := range t.Causes {
+		if null[k.Factor] {
 			continue
 		}
-		c := Cause{Factor: k.factor.String(), Part: k.part.String(), Producer: name(k.producer), DF: t.dfName(k.df),
-			Consumer: name(k.consumer), NS: v.ns, Count: v.count, QueuedNS: v.queued}
+		c := Cause{Factor: k.Factor.String(), Part: k.Part.String(), Producer: name(k.Producer), DF: t.m.Names[k.DF],
+			Consumer: name(k.Consumer), NS: v.NS, Count: v.Count, QueuedNS: v.Queued}
 		switch {
-		case k.name != "":
-			c.Part = k.name
-		case k.factor == FactorL:
-			c.Link = k.link.String()
+		case k.Name != "":
+			c.Part = k.Name
+		case k.Factor == FactorL:
+			c.Link = k.Link.String()
 			c.Part = c.Link
 		}
-		if k.call > 0 {
-			c.Consumer = t.regions.path(int(k.call - 1))
+		if k.Call > 0 {
+			c.Consumer = t.regions.path(int(k.Call - 1))
 		}
 		out = append(out, c)
 	}

@@ -11,6 +11,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/whyslow/whyslow/internal/model"
+	"github.com/whyslow/whyslow/internal/procs"
 	"github.com/whyslow/whyslow/internal/testkit/sloutest"
 )
 
@@ -28,14 +29,18 @@ func TestVisit(t *testing.T) {
 			r.Harm(t)
 		}
 		m := sloutest.Build(t, r.Text())
-		want, err := Pieces(context.Background(), m, Options{})
+		want, err := Pieces(context.Background(), m, Options{}, procs.Alone())
 		if err != nil {
 			t.Fatal(err)
 		}
 		got := make([]WorkerPieces, len(want))
 		var mu sync.Mutex
 		most := rapid.IntRange(2, 6).Draw(t, "most")
-		err = newRun(m, Options{Parallel: 2}).visit(context.Background(), most, func(id model.WorkerID, pieces iter.Seq[[]Piece]) {
+		c, err := newComputation(context.Background(), m, Options{Parallel: 2}, procs.Alone())
+		if err != nil {
+			t.Fatal(err)
+		}
+		err = c.visit(context.Background(), most, func(id model.WorkerID, pieces iter.Seq[[]Piece]) {
 			mine := WorkerPieces{Node: id.Node, Worker: id.Worker}
 			for list := range pieces {
 				if len(list) == 0 || len(list) > most {
@@ -82,7 +87,7 @@ func TestVisitEnds(t *testing.T) {
 	m := sloutest.Build(t, rapid.Custom(func(t *rapid.T) string { return sloutest.Random(t).Text() }).Example(1))
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
-	err := Visit(ctx, m, Options{}, func(_ model.WorkerID, pieces iter.Seq[[]Piece]) {
+	err := Visit(ctx, m, Options{}, procs.Alone(), func(_ model.WorkerID, pieces iter.Seq[[]Piece]) {
 		for range pieces {
 		}
 	})

@@ -3,6 +3,7 @@ package slou
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 
 	"github.com/whyslow/whyslow/internal/model"
@@ -92,30 +93,25 @@ func windowCount(m *model.Model, length int64) int64 {
 // windowSums collects the pieces of one worker by window.
 type windowSums struct {
 	start, length int64
-	cells         []cells
-	links         map[windowLink]int64
-	named         map[windowNamed]int64
+	Cells         []cells
+	Named         map[windowPart]int64
 
 	at       int // the window that the last piece was in
 	from, to int64
 }
 
-type windowLink struct {
-	window int
-	link   Link
-}
-
-type windowNamed struct {
-	window int
-	namedPart
+type windowPart struct {
+	Window int
+	Part   partName
 }
 
 func newWindowSums(m *model.Model, length int64) *windowSums {
-	return &windowSums{start: m.Start, length: length, cells: make([]cells, windowCount(m, length)),
-		links: map[windowLink]int64{}, named: map[windowNamed]int64{}}
+	return &windowSums{start: m.Start, length: length, Cells: make([]cells, windowCount(m, length)),
+		Named: map[windowPart]int64{}}
 }
 
 func (w *windowSums) add(p *Piece, at int) {
+	name, named := nameOf(p)
 	for t := p.From; t < p.To; {
 		if t < w.from || t >= w.to {
 			w.at = int((t - w.start) / w.length)
@@ -123,48 +119,43 @@ func (w *windowSums) add(p *Piece, at int) {
 			w.to = w.from + w.length
 		}
 		ns := min(p.To, w.to) - t
-		w.cells[w.at][at] += ns
-		switch {
-		case p.Name != "":
-			w.named[windowNamed{w.at, namedPart{p.Factor, p.Name}}] += ns
-		case p.Factor == FactorL:
-			w.links[windowLink{w.at, p.Link}] += ns
+		w.Cells[w.at][at] += ns
+		if named {
+			w.Named[windowPart{w.at, name}] += ns
 		}
 		t += ns
 	}
 }
 
 func (w *windowSums) join(o *windowSums) {
-	for i := range w.cells {
-		w.cells[i].join(&o.cells[i])
+	for i := range w.Cells {
+		w.Cells[i].join(&o.Cells[i])
 	}
-	for k, v := range o.links {
-		w.links[k] += v
-	}
-	for k, v := range o.named {
-		w.named[k] += v
-	}
+	addTo(w.Named, o.Named)
 }
 
-// windows makes the tables.
-func (r *run) windows(res *Result, workers []*sums, null map[Factor]bool) (*Windows, error) {
-	out := &Windows{LengthNS: r.window, Count: int(windowCount(r.m, r.window)), Nodes: []NodeWindows{}, ExtraCoresNS: res.ExtraCoresNS}
-	all := newWindowSums(r.m, r.window)
+// windows makes the tables. The workers are those of res.Nodes, in that order.
+func (c *computation) windows(res *Result, workers []*sums, null map[Factor]bool) (*Windows, error) {
+	out := &Windows{LengthNS: c.window, Count: int(windowCount(c.m, c.window)), Nodes: []NodeWindows{},
+		ExtraCoresNS: res.ExtraCoresNS}
+	all := newWindowSums(c.m, c.window)
 	for _, s := range workers {
-		all.join(s.windows)
+		all.join(s.Windows)
 	}
 	rows := all.rows(null)
-	out.WorkerRows = names(rows)
+	for _, r := range rows {
+		out.WorkerRows = append(out.WorkerRows, r.Row)
+	}
 	for _, node := range res.Nodes {
-		sum := newWindowSums(r.m, r.window)
 		n := NodeWindows{Node: node.Node}
-		for i, ref := range r.workers {
-			if ref.Node == node.Node {
-				for at := range sum.cells {
-					sum.cells[at].join(&workers[i].windows.cells[at])
-				}
-				n.Workers = append(n.Workers, WorkerWindows{ref.Worker, workers[i].windows.table(rows)})
+		sum := windowSums{Cells: make([]cells, len(all.Cells))}
+		for _, w := range node.Workers {
+			one := workers[0].Windows
+			workers = workers[1:]
+			for at := range one.Cells {
+				sum.Cells[at].join(&one.Cells[at])
 			}
+			n.Workers = append(n.Workers, WorkerWindows{w.Worker, one.table(rows)})
 		}
 		n.NS = sum.table(rows)
 		out.Nodes = append(out.Nodes, n)
@@ -176,27 +167,19 @@ func (r *run) windows(res *Result, workers []*sums, null map[Factor]bool) (*Wind
 // undividedRow is the row of the factors that are null.
 const undividedRow = "undivided"
 
-// row is a row of a table: the cells that add up to it.
-type row struct {
+// tableRow is a row of a table: the cells that add up to it.
+type tableRow struct {
 	Row
 	cells []int
 }
 
-func names(rows []row) []Row {
-	out := make([]Row, 0, len(rows))
-	for _, r := range rows {
-		out = append(out, r.Row)
-	}
-	return out
-}
-
 // rows gives the rows that have any time.
-func (w *windowSums) rows(null map[Factor]bool) (out []row) {
+func (w *windowSums) rows(null map[Factor]bool) (out []tableRow) {
 	var total cells
-	for i := range w.cells {
-		total.join(&w.cells[i])
+	for i := range w.Cells {
+		total.join(&w.Cells[i])
 	}
-	undivided := row{Row: Row{Factor: undividedRow}}
+	undivided := tableRow{Row: Row{Factor: undividedRow}}
 	add := func(f Factor, p Part) {
 		at := cell(f, p)
 		switch {
@@ -204,7 +187,7 @@ func (w *windowSums) rows(null map[Factor]bool) (out []row) {
 		case null[f]:
 			undivided.cells = append(undivided.cells, at)
 		default:
-			out = append(out, row{Row{f.String(), p.String()}, []int{at}})
+			out = append(out, tableRow{Row{f.String(), p.String()}, []int{at}})
 		}
 	}
 	for f := range FactorLoss {
@@ -220,13 +203,13 @@ func (w *windowSums) rows(null map[Factor]bool) (out []row) {
 	return out
 }
 
-func (w *windowSums) table(rows []row) [][]int64 {
+func (w *windowSums) table(rows []tableRow) [][]int64 {
 	out := make([][]int64, 0, len(rows))
 	for _, r := range rows {
-		list := make([]int64, len(w.cells))
+		list := make([]int64, len(w.Cells))
 		for _, c := range r.cells {
-			for i := range w.cells {
-				list[i] += w.cells[i][c]
+			for i := range w.Cells {
+				list[i] += w.Cells[i][c]
 			}
 		}
 		out = append(out, list)
@@ -235,46 +218,29 @@ func (w *windowSums) table(rows []row) [][]int64 {
 }
 
 // divided gives the table with the rows of factors whose parts have names of their own divided into those.
-func (w *windowSums) divided(rows []row) (out []Row, ns [][]int64) {
-	links, parts := map[Link][]int64{}, map[namedPart][]int64{}
-	for k, v := range w.links {
-		if links[k.link] == nil {
-			links[k.link] = make([]int64, len(w.cells))
+func (w *windowSums) divided(rows []tableRow) (out []Row, ns [][]int64) {
+	parts := map[partName][]int64{}
+	for k, v := range w.Named {
+		if parts[k.Part] == nil {
+			parts[k.Part] = make([]int64, len(w.Cells))
 		}
-		links[k.link][k.window] += v
+		parts[k.Part][k.Window] += v
 	}
-	for k, v := range w.named {
-		if parts[k.namedPart] == nil {
-			parts[k.namedPart] = make([]int64, len(w.cells))
-		}
-		parts[k.namedPart][k.window] += v
-	}
+	names := slices.SortedFunc(maps.Keys(parts), func(a, b partName) int {
+		return cmp.Or(cmp.Compare(a.Name, b.Name), cmp.Compare(a.Link.From, b.Link.From),
+			cmp.Compare(a.Link.To, b.Link.To))
+	})
 	for i, list := range w.table(rows) {
 		factor := rows[i].Factor
-		if factor == FactorL.String() {
-			keys := make([]Link, 0, len(links))
-			for k := range links {
-				keys = append(keys, k)
-			}
-			slices.SortFunc(keys, func(a, b Link) int { return cmp.Or(cmp.Compare(a.From, b.From), cmp.Compare(a.To, b.To)) })
-			for _, k := range keys {
-				out, ns = append(out, Row{FactorL.String(), k.String()}), append(ns, links[k])
-			}
-		}
-		if factor == FactorU.String() || rows[i].Part != "" || factor == FactorLoss.String() || factor == undividedRow {
+		switch {
+		case factor == FactorU.String(), rows[i].Part != "", factor == FactorLoss.String(), factor == undividedRow:
 			out, ns = append(out, rows[i].Row), append(ns, list)
 			continue
 		}
-		var names []string
-		for k := range parts {
-			if k.factor.String() == factor {
-				names = append(names, k.name)
+		for _, k := range names {
+			if k.Factor.String() == factor {
+				out, ns = append(out, Row{factor, k.String()}), append(ns, parts[k])
 			}
-		}
-		slices.Sort(names)
-		for _, name := range names {
-			k := namedPart{Factor(slices.Index(factorLetters[:], factor)), name}
-			out, ns = append(out, Row{factor, name}), append(ns, parts[k])
 		}
 	}
 	return out, ns

@@ -8,6 +8,7 @@ import (
 	"github.com/whyslow/whyslow/internal/analysis/consistency"
 	"github.com/whyslow/whyslow/internal/analysis/slou"
 	"github.com/whyslow/whyslow/internal/model"
+	"github.com/whyslow/whyslow/internal/procs"
 	"github.com/whyslow/whyslow/trace"
 )
 
@@ -23,7 +24,7 @@ func reread(t testing.TB, r *trace.Reader, good bool) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	res, err := slou.Compute(ctx, m, slou.Options{})
+	res, err := slou.Compute(ctx, m, slou.Options{}, procs.Alone())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -13,6 +13,7 @@ import (
 
 	"github.com/whyslow/whyslow/internal/analysis/slou"
 	"github.com/whyslow/whyslow/internal/model"
+	"github.com/whyslow/whyslow/internal/procs"
 	"github.com/whyslow/whyslow/trace"
 )
 
@@ -82,7 +83,7 @@ func divide(ctx context.Context, folder string) (*Run, error) {
 	if err != nil {
 		return nil, err
 	}
-	res, err := slou.Compute(ctx, m, slou.Options{DataInputsOnly: true})
+	res, err := slou.Compute(ctx, m, slou.Options{DataInputsOnly: true}, procs.Alone())
 	if err != nil {
 		return nil, err
 	}

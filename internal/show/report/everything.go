@@ -17,6 +17,7 @@ import (
 	"github.com/whyslow/whyslow/internal/analysis/series"
 	"github.com/whyslow/whyslow/internal/analysis/slou"
 	"github.com/whyslow/whyslow/internal/model"
+	"github.com/whyslow/whyslow/internal/procs"
 	"github.com/whyslow/whyslow/internal/words"
 	"github.com/whyslow/whyslow/trace"
 )
@@ -119,13 +120,13 @@ func Compute(ctx context.Context, m *model.Model, want Wanted) (*Everything, err
 	all := &Everything{Run: runOf(m), model: m, lang: want.Lang}
 	jobs := []job{
 		{analysisPatterns, nil, func() (err error) {
-			all.Pattern, err = pattern.Compute(ctx, m)
+			all.Pattern, err = pattern.Compute(ctx, m, pattern.Options{}, procs.Alone())
 			return err
 		}},
 		{analysisSLOU, []string{analysisPatterns}, func() (err error) {
 			opt := want.slou()
 			opt.Patterns = all.Pattern
-			all.SLOU, err = slou.Compute(ctx, m, opt)
+			all.SLOU, err = slou.Compute(ctx, m, opt, procs.Alone())
 			return err
 		}},
 		{analysisSeries, nil, all.needCFs(func() (err error) {
@@ -133,7 +134,7 @@ func Compute(ctx context.Context, m *model.Model, want Wanted) (*Everything, err
 			return err
 		})},
 		{analysisCritical, nil, all.needCFs(func() (err error) {
-			all.Critical, err = critical.Compute(ctx, m, critical.Options{})
+			all.Critical, err = critical.Compute(ctx, m, critical.Options{}, procs.Alone())
 			return err
 		})},
 		{analysisLifecycle, nil, all.needCFs(func() (err error) {
@@ -141,11 +142,11 @@ func Compute(ctx context.Context, m *model.Model, want Wanted) (*Everything, err
 			return err
 		})},
 		{analysisImbalance, []string{analysisSLOU, analysisSeries}, all.needCFs(func() (err error) {
-			all.Imbalance, err = imbalance.Compute(ctx, m, imbalance.Options{SLOU: all.SLOU, Series: all.Series, DataInputsOnly: want.DataInputsOnly})
+			all.Imbalance, err = imbalance.Compute(ctx, m, imbalance.Options{SLOU: all.SLOU, Series: all.Series, DataInputsOnly: want.DataInputsOnly}, procs.Alone())
 			return err
 		})},
 		{analysisBlame, []string{analysisSLOU}, all.needCFs(func() (err error) {
-			all.Blame, err = blame.Compute(ctx, m, blame.Options{SLOU: all.SLOU, Patterns: all.Pattern, DataInputsOnly: want.DataInputsOnly})
+			all.Blame, err = blame.Compute(ctx, m, blame.Options{SLOU: all.SLOU, Patterns: all.Pattern, DataInputsOnly: want.DataInputsOnly}, procs.Alone())
 			return err
 		})},
 		{analysisAdvice, []string{analysisSLOU, analysisSeries, analysisCritical, analysisLifecycle}, func() error {

@@ -39,13 +39,13 @@ func ComputeShare(ctx context.Context, m *model.Model, want Wanted, g procs.Grou
 		do   func(g procs.Group) error
 	}{
 		{analysisPatterns, func(g procs.Group) (err error) {
-			all.Pattern, err = pattern.ComputeShare(ctx, m, g)
+			all.Pattern, err = pattern.Compute(ctx, m, pattern.Options{}, g)
 			return err
 		}},
 		{analysisSLOU, func(g procs.Group) (err error) {
 			opt := want.slou()
 			opt.Patterns = all.Pattern
-			all.SLOU, err = slou.ComputeShare(ctx, m, opt, g)
+			all.SLOU, err = slou.Compute(ctx, m, opt, g)
 			return err
 		}},
 		{analysisSeries, ofCFs(func(g procs.Group) (err error) {
@@ -53,7 +53,7 @@ func ComputeShare(ctx context.Context, m *model.Model, want Wanted, g procs.Grou
 			return err
 		})},
 		{analysisCritical, ofCFs(func(g procs.Group) (err error) {
-			all.Critical, err = critical.ComputeShare(ctx, m, critical.Options{}, g)
+			all.Critical, err = critical.Compute(ctx, m, critical.Options{}, g)
 			return err
 		})},
 		{analysisLifecycle, ofCFs(func(g procs.Group) (err error) {
@@ -61,11 +61,11 @@ func ComputeShare(ctx context.Context, m *model.Model, want Wanted, g procs.Grou
 			return err
 		})},
 		{analysisImbalance, ofCFs(func(g procs.Group) (err error) {
-			all.Imbalance, err = imbalance.ComputeShare(ctx, m, imbalance.Options{SLOU: all.SLOU, Series: all.Series, DataInputsOnly: want.DataInputsOnly}, g)
+			all.Imbalance, err = imbalance.Compute(ctx, m, imbalance.Options{SLOU: all.SLOU, Series: all.Series, DataInputsOnly: want.DataInputsOnly}, g)
 			return err
 		})},
 		{analysisBlame, ofCFs(func(g procs.Group) (err error) {
-			all.Blame, err = blame.ComputeShare(ctx, m, blame.Options{SLOU: all.SLOU, Patterns: all.Pattern, DataInputsOnly: want.DataInputsOnly}, g)
+			all.Blame, err = blame.Compute(ctx, m, blame.Options{SLOU: all.SLOU, Patterns: all.Pattern, DataInputsOnly: want.DataInputsOnly}, g)
 			return err
 		})},
 		{analysisAdvice, func(g procs.Group) (err error) {

@@ -10,6 +10,7 @@ import (
 	"github.com/whyslow/whyslow/internal/analysis/consistency"
 	"github.com/whyslow/whyslow/internal/analysis/slou"
 	"github.com/whyslow/whyslow/internal/model"
+	"github.com/whyslow/whyslow/internal/procs"
 	"github.com/whyslow/whyslow/internal/testkit/replicate"
 	"github.com/whyslow/whyslow/trace"
 )
@@ -59,7 +60,7 @@ func divide(t *testing.T, r *trace.Reader) *slou.Result {
 	if err != nil {
 		t.Fatal(err)
 	}
-	res, err := slou.Compute(context.Background(), m, slou.Options{})
+	res, err := slou.Compute(context.Background(), m, slou.Options{}, procs.Alone())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/whyslow/whyslow/internal/analysis/pattern"
 	"github.com/whyslow/whyslow/internal/model"
+	"github.com/whyslow/whyslow/internal/procs"
 	"github.com/whyslow/whyslow/internal/testkit/upctest"
 	"github.com/whyslow/whyslow/trace"
 )
@@ -84,7 +85,7 @@ func TestWrongClocks(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		found, err := pattern.Compute(context.Background(), m)
+		found, err := pattern.Compute(context.Background(), m, pattern.Options{}, procs.Alone())
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -13,6 +13,7 @@ import (
 
 	"github.com/whyslow/whyslow/internal/analysis/pattern"
 	"github.com/whyslow/whyslow/internal/model"
+	"github.com/whyslow/whyslow/internal/procs"
 	"github.com/whyslow/whyslow/trace"
 )
 
@@ -23,7 +24,7 @@ func lockNames(t *testing.T, r *trace.Reader) (list []string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	result, err := pattern.Compute(context.Background(), m)
+	result, err := pattern.Compute(context.Background(), m, pattern.Options{}, procs.Alone())
 	if err != nil {
 		t.Fatal(err)
 	}

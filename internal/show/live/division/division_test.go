@@ -13,6 +13,7 @@ import (
 
 	"github.com/whyslow/whyslow/internal/analysis/slou"
 	"github.com/whyslow/whyslow/internal/model"
+	"github.com/whyslow/whyslow/internal/procs"
 	"github.com/whyslow/whyslow/internal/testkit/sloutest"
 	"github.com/whyslow/whyslow/trace"
 )
@@ -27,11 +28,11 @@ type failer interface {
 // cutPieces gives what slou says of a model, cut into windows.
 func cutPieces(t failer, m *model.Model, opt slou.Options, from, to int64, n int, lanes []int) *FactorWindows {
 	t.Helper()
-	workers, err := slou.Pieces(context.Background(), m, opt)
+	workers, err := slou.Pieces(context.Background(), m, opt, procs.Alone())
 	if err != nil {
 		t.Fatal(err)
 	}
-	res, err := slou.Compute(context.Background(), m, opt)
+	res, err := slou.Compute(context.Background(), m, opt, procs.Alone())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -189,7 +190,7 @@ func tell(t *rapid.T, s *story, opt Options) {
 			t.Fatalf("%s\nthe run is from %d to %d, not %d to %d", text, d.start, d.end, m.Start, m.End)
 		}
 		if diff := cmp.Diff(want, got); diff != "" {
-			pieces, _ := slou.Pieces(context.Background(), m, slou.Options{DataInputsOnly: opt.DataInputsOnly})
+			pieces, _ := slou.Pieces(context.Background(), m, slou.Options{DataInputsOnly: opt.DataInputsOnly}, procs.Alone())
 			var b strings.Builder
 			slou.WritePieces(&b, m, pieces)
 			t.Fatalf("%s\n(-slou +division):\n%s\n%s", text, diff, b.String())

@@ -14,6 +14,7 @@ import (
 
 	"github.com/whyslow/whyslow/internal/analysis/slou"
 	"github.com/whyslow/whyslow/internal/model"
+	"github.com/whyslow/whyslow/internal/procs"
 	"github.com/whyslow/whyslow/internal/testkit/sloutest"
 	"github.com/whyslow/whyslow/trace"
 )
@@ -224,7 +225,7 @@ func (k *taking) take(t failer) *model.Model {
 	t.Helper()
 	m := sloutest.Build(t, k.s.text(func(i int) bool { return k.number[i] < k.told[k.s.lines[i].node] }), model.Options{Interpolated: true})
 	walk := func(ctx context.Context, visit func(model.WorkerID, iter.Seq[[]slou.Piece])) error {
-		return slou.Visit(ctx, m, slou.Options{}, visit)
+		return slou.Visit(ctx, m, slou.Options{}, procs.Alone(), visit)
 	}
 	if err := k.Take(context.Background(), m, walk); err != nil {
 		t.Fatal(err)
@@ -238,7 +239,7 @@ func TestRegionsLive(t *testing.T) {
 		p := drawProgram(t, false)
 		k := newTaking(t, &p.story)
 		whole := sloutest.Build(t, p.text(func(int) bool { return true }), model.Options{Interpolated: true})
-		final, err := slou.Pieces(context.Background(), whole, slou.Options{})
+		final, err := slou.Pieces(context.Background(), whole, slou.Options{}, procs.Alone())
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -365,7 +366,7 @@ func TestRegionGoldens(t *testing.T) {
 				}
 			}
 			if err := d.Take(context.Background(), m, func(ctx context.Context, visit func(model.WorkerID, iter.Seq[[]slou.Piece])) error {
-				return slou.Visit(ctx, m, slou.Options{}, visit)
+				return slou.Visit(ctx, m, slou.Options{}, procs.Alone(), visit)
 			}); err != nil {
 				t.Fatal(err)
 			}

@@ -14,6 +14,7 @@ import (
 
 	"github.com/whyslow/whyslow/internal/analysis/slou"
 	"github.com/whyslow/whyslow/internal/model"
+	"github.com/whyslow/whyslow/internal/procs"
 	"github.com/whyslow/whyslow/internal/show/view/timeline"
 	"github.com/whyslow/whyslow/internal/testkit/sloutest"
 	"github.com/whyslow/whyslow/trace"
@@ -36,7 +37,7 @@ func randomModel(t *rapid.T) *model.Model {
 }
 
 func build(t *rapid.T, m *model.Model) (*Index, []slou.WorkerPieces) {
-	pieces, err := slou.Pieces(context.Background(), m, slou.Options{})
+	pieces, err := slou.Pieces(context.Background(), m, slou.Options{}, procs.Alone())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -60,7 +61,7 @@ func TestWholeRunIsTheReport(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		m := randomModel(t)
 		x, _ := build(t, m)
-		res, err := slou.Compute(context.Background(), m, slou.Options{})
+		res, err := slou.Compute(context.Background(), m, slou.Options{}, procs.Alone())
 		if err != nil {
 			t.Fatal(err)
 		}

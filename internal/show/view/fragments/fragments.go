@@ -25,6 +25,7 @@ import (
 	"github.com/whyslow/whyslow/internal/analysis/slou"
 	"github.com/whyslow/whyslow/internal/model"
 	"github.com/whyslow/whyslow/internal/model/query"
+	"github.com/whyslow/whyslow/internal/procs"
 )
 
 // Index answers for one model. Its methods may be used by many goroutines at once.
@@ -72,7 +73,7 @@ func Build(ctx context.Context, m *model.Model, pieces slou.Walk) (*Index, error
 		lanes: make([]lane, m.Workers())}
 	if pieces == nil {
 		pieces = func(ctx context.Context, visit func(model.WorkerID, iter.Seq[[]slou.Piece])) error {
-			return slou.Visit(ctx, m, slou.Options{}, visit)
+			return slou.Visit(ctx, m, slou.Options{}, procs.Alone(), visit)
 		}
 	}
 	lanes := 0

@@ -16,6 +16,7 @@ import (
 
 	"github.com/whyslow/whyslow/internal/analysis/slou"
 	"github.com/whyslow/whyslow/internal/model"
+	"github.com/whyslow/whyslow/internal/procs"
 	"github.com/whyslow/whyslow/internal/show/view/fragments"
 	"github.com/whyslow/whyslow/internal/show/view/timeline"
 	"github.com/whyslow/whyslow/internal/testkit/sloutest"
@@ -81,7 +82,7 @@ func TestNodes(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		pieces, err := slou.Pieces(context.Background(), m, slou.Options{})
+		pieces, err := slou.Pieces(context.Background(), m, slou.Options{}, procs.Alone())
 		if err != nil {
 			t.Fatal(err)
 		}

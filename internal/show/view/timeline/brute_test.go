@@ -11,6 +11,7 @@ import (
 
 	"github.com/whyslow/whyslow/internal/analysis/slou"
 	"github.com/whyslow/whyslow/internal/model"
+	"github.com/whyslow/whyslow/internal/procs"
 	"github.com/whyslow/whyslow/internal/testkit/sloutest"
 	"github.com/whyslow/whyslow/trace"
 )
@@ -24,7 +25,7 @@ type known1 struct {
 
 // brute tells of every nanosecond of every lane.
 func brute(t sloutest.TB, m *model.Model, null map[string]bool) [][]known1 {
-	list, err := slou.Pieces(context.Background(), m, slou.Options{})
+	list, err := slou.Pieces(context.Background(), m, slou.Options{}, procs.Alone())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -135,7 +136,7 @@ func TestKnown(t *testing.T) {
 }
 
 func made(t sloutest.TB, m *model.Model) (*Timeline, *slou.Result) {
-	res, err := slou.Compute(context.Background(), m, slou.Options{})
+	res, err := slou.Compute(context.Background(), m, slou.Options{}, procs.Alone())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -6,6 +6,7 @@ import (
 
 	"github.com/whyslow/whyslow/internal/analysis/critical"
 	"github.com/whyslow/whyslow/internal/analysis/slou"
+	"github.com/whyslow/whyslow/internal/procs"
 )
 
 // PathQuery asks for the critical path.
@@ -89,7 +90,7 @@ func (t *Timeline) critical(ctx context.Context) (*critical.Result, error) {
 	t.pathLock.Lock()
 	defer t.pathLock.Unlock()
 	if t.path == nil {
-		res, err := critical.Compute(ctx, t.m, critical.Options{Longest: -1})
+		res, err := critical.Compute(ctx, t.m, critical.Options{Longest: -1}, procs.Alone())
 		if err != nil {
 			return nil, err
 		}

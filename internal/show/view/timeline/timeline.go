@@ -24,6 +24,7 @@ import (
 	"github.com/whyslow/whyslow/internal/analysis/lifecycle"
 	"github.com/whyslow/whyslow/internal/analysis/slou"
 	"github.com/whyslow/whyslow/internal/model"
+	"github.com/whyslow/whyslow/internal/procs"
 	"github.com/whyslow/whyslow/trace"
 )
 
@@ -88,7 +89,7 @@ func Build(ctx context.Context, m *model.Model, opt Options) (*Timeline, error) 
 	// Of a lane it is known how long it is when all its pieces have come, so they are collected first.
 	spare := sync.Pool{New: func() any { return new(columns) }}
 	so := slou.Options{DataInputsOnly: opt.DataInputsOnly, Parallel: opt.Parallel}
-	err := slou.Visit(ctx, m, so, func(id model.WorkerID, pieces iter.Seq[[]slou.Piece]) {
+	err := slou.Visit(ctx, m, so, procs.Alone(), func(id model.WorkerID, pieces iter.Seq[[]slou.Piece]) {
 		f := newFiller(c, &t.lanes[t.first[id.Node]+id.Worker], spare.Get().(*columns))
 		for list := range pieces {
 			f.fill(list)
