@@ -130,8 +130,11 @@ func disorder(blocks []trace.RawBlock) (early, lateNS float64, err error) {
 	return float64(len(late)) / float64(events), median(late), nil
 }
 
-// growing writes the trace to a folder as a run that goes on has it: without the end of the files and of run.json.
-func (a *arrivals) growing(dir string) error {
+// growing writes the trace to a folder as a live run has it: without the end of the files and of run.json.
+func (a *arrivals) growing(dir string) error { return a.grow(dir, a.all) }
+
+// grow appends blocks to the folder of a live run.
+func (a *arrivals) grow(dir string, blocks []trace.RawBlock) error {
 	if err := os.MkdirAll(dir, 0o777); err != nil {
 		return err
 	}
@@ -142,7 +145,7 @@ func (a *arrivals) growing(dir string) error {
 	}
 	files := map[int]*trace.Appender{}
 	var err error
-	for _, r := range a.all {
+	for _, r := range blocks {
 		f := files[r.Node]
 		if f == nil {
 			if f, err = trace.OpenAppend(dir, r.Node); err != nil {

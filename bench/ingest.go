@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/whyslow/whyslow/internal/show/live"
-	"github.com/whyslow/whyslow/internal/show/live/division"
 	"github.com/whyslow/whyslow/internal/show/live/properties"
 	"github.com/whyslow/whyslow/internal/show/live/steps"
 	"github.com/whyslow/whyslow/trace"
@@ -42,7 +41,6 @@ func benchIngest(ctx context.Context, b *bench) (err error) {
 // taking is the live path, or parts of it.
 type taking struct {
 	props *properties.Live
-	div   *division.Division
 }
 
 // run takes in all blocks, and asks meanwhile.
@@ -52,9 +50,6 @@ func (x taking) run(a *arrivals) error {
 	if x.props != nil {
 		x.props.Info(info)
 	}
-	if x.div != nil {
-		x.div.SetInfo(info)
-	}
 	for i := range a.blocks {
 		if err := a.blocks[i].Read(&batch); err != nil {
 			return err
@@ -62,9 +57,6 @@ func (x taking) run(a *arrivals) error {
 		defs := a.follower.Defs(batch.Node)
 		if x.props != nil {
 			x.props.Add(defs, &batch)
-		}
-		if x.div != nil {
-			x.div.Add(defs, &batch)
 		}
 		if i*questions/len(a.blocks) != (i+1)*questions/len(a.blocks) {
 			if err := x.ask(); err != nil {
@@ -75,7 +67,7 @@ func (x taking) run(a *arrivals) error {
 	return nil
 }
 
-// ask asks what the overview and the plots show of a run that goes on.
+// ask asks what the plots show of a live run.
 func (x taking) ask() error {
 	if x.props != nil {
 		wall := x.props.Wall()
@@ -83,10 +75,6 @@ func (x taking) ask() error {
 		if _, err := x.props.Series(properties.SeriesQuery{Names: "running,bytes", Nodes: "all", To: wall}); err != nil {
 			return err
 		}
-	}
-	if x.div != nil {
-		s := x.div.Span()
-		x.div.Windows(0, s.To-s.From, 240, nil)
 	}
 	return nil
 }
@@ -104,17 +92,12 @@ func (b *bench) ingestParts(ctx context.Context, a *arrivals) error {
 	newProps := func() *properties.Live {
 		return properties.NewLive(properties.Options{MaxBytes: live.DefaultMemory / 8})
 	}
-	newDivision := func() *division.Division {
-		return division.New(division.Options{MaxBytes: live.DefaultMemory / 8})
-	}
 	jobs := []struct {
 		name, goal string
 		run        func() (any, error) // gives what takes the memory
 	}{
 		{"decoding alone", "", func() (any, error) { x := taking{}; return x, x.run(a) }},
-		{"... and properties of nodes and links", "", func() (any, error) { x := taking{props: newProps()}; return x, x.run(a) }},
-		{"... and factors by worker and window", "", func() (any, error) { x := taking{div: newDivision()}; return x, x.run(a) }},
-		{"... and both", "1", func() (any, error) { x := taking{newProps(), newDivision()}; return x, x.run(a) }},
+		{"... and properties of nodes and links", "1", func() (any, error) { x := taking{props: newProps()}; return x, x.run(a) }},
 		{"following the folder of a run, everything that is kept up to date", "1", func() (any, error) { return followed(ctx, dir, a.events) }},
 	}
 	rates, bytes := make([][]float64, len(jobs)), make([][]float64, len(jobs))
@@ -137,7 +120,7 @@ func (b *bench) ingestParts(ctx context.Context, a *arrivals) error {
 		}
 	}
 	t := b.table("Taking in a run while it goes on", fmt.Sprintf("%.2g million events of the Cholesky example, 4 nodes of one worker. Blocks arrive up to %v after their last event, those of a stream in order: "+
-		"%.0f %% of the events come after a later one, by %.0f ms (median). Events per second of CPU time with one processor for everything, collecting garbage included; meanwhile properties and factors of "+
+		"%.0f %% of the events come after a later one, by %.0f ms (median). Events per second of CPU time with one processor for everything, collecting garbage included; meanwhile properties of "+
 		"the whole run so far are asked for %d times. The folder is read file by file, so node after node: as far out of order as can be.",
 		float64(a.events)/1e6, heldUp, a.early*100, a.lateNS/1e6, questions), "", "M events per CPU second", "goal", "ratio to decoding alone", "ns/event more than decoding", "bytes/event")
 	alone := median(rates[0])
@@ -172,9 +155,7 @@ func followed(ctx context.Context, dir string, events int) (*live.Run, error) {
 		}
 	}
 	asked := false
-	ok := r.Ordered(func(p *properties.Live, d *division.Division) {
-		asked = taking{p, d}.ask() == nil
-	})
+	ok := r.Ordered(func(p *properties.Live) { asked = taking{p}.ask() == nil })
 	if !ok || !asked {
 		r.Close()
 		return nil, fmt.Errorf("%s: nothing can be asked", dir)

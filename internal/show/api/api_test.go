@@ -76,7 +76,8 @@ func get(t testing.TB, url string) (int, []byte, http.Header) {
 	return resp.StatusCode, body, resp.Header
 }
 
-// questions are all there are of a run, with the type of the answer in web/src/api.ts; "" where it is no JSON.
+// questions are all there are of a run, with the type of the answer in web/src/api.ts; "" where it is no
+// JSON.
 var questions = []struct{ path, answer string }{
 	{"", "Run"},
 	{"/checks", "Checks"},
@@ -335,7 +336,8 @@ func TestToken(t *testing.T) {
 	}
 }
 
-// TestTokens: a browser has cookies of hosts, not of ports; two servers with different tokens keep theirs all the same.
+// TestTokens: a browser has cookies of hosts, not of ports; two servers with different tokens keep theirs all
+// the same.
 func TestTokens(t *testing.T) {
 	jar, err := cookiejar.New(nil)
 	if err != nil {

@@ -9,8 +9,9 @@ import (
 	"testing"
 )
 
-// The page trusts that answers are as web/src/api.ts says. Here its interfaces are read, as far as they go, and answers held
-// against them: every member that is there must be declared, every declared one must be there unless it may be missing.
+// The page trusts that answers are as web/src/api.ts says. Here its interfaces are read, as far as they go,
+// and answers held against them: every member that is there must be declared, every declared one must be
+// there unless it may be missing.
 
 // shape is a type of the page.
 type shape struct {

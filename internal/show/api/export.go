@@ -19,8 +19,8 @@ import (
 	"github.com/whyslow/whyslow/trace"
 )
 
-// long answers a question with as much as there is, without a limit of time. prepare finds what is wrong with the question; what it
-// gives writes the answer, whose status is told by then.
+// long answers a question with as much as there is, without a limit of time. prepare finds what is wrong with
+// the question; what it gives writes the answer, whose status is told by then.
 func (s *Server) long(w http.ResponseWriter, r *http.Request, prepare func(q *question) (func() error, error)) {
 	run := s.cfg.Runs.Get(r.PathValue("id"))
 	if run == nil {
@@ -52,8 +52,8 @@ func download(w http.ResponseWriter, kind, name string) {
 	w.Header().Set("Content-Disposition", "attachment; filename="+strconv.Quote(name))
 }
 
-// export gives an interval as a trace: the events of these times with the definitions they use, as whyslow dump and dump --parse would
-// make it, in an archive.
+// export gives an interval as a trace: the events of these times with the definitions they use, as whyslow
+// dump and dump --parse would make it, in an archive.
 func (s *Server) export(w http.ResponseWriter, r *http.Request) {
 	s.long(w, r, func(q *question) (func() error, error) {
 		snap, err := q.snapshot()

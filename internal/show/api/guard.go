@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// cookie is the name of a server's cookie. Browsers send cookies to all ports of a host: servers with different tokens would
-// take the right one away from each other.
+// cookie is the name of a server's cookie. Browsers send cookies to all ports of a host: servers with
+// different tokens would take the right one away from each other.
 func cookie(r *http.Request) string {
 	if _, port, err := net.SplitHostPort(r.Host); err == nil {
 		return "whyslow_token_" + port
@@ -17,7 +17,8 @@ func cookie(r *http.Request) string {
 	return "whyslow_token"
 }
 
-// policy is what the page may load: nothing from elsewhere, and no code or style but its files. Canvases are saved through blobs.
+// policy is what the page may load: nothing from elsewhere, and no code or style but its files. Canvases are
+// saved through blobs.
 const policy = "default-src 'self'; img-src 'self' data: blob:; object-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 
 // guard lets only those in who may ask, and tells browsers what the page may do.
@@ -50,7 +51,8 @@ func (s *Server) guard(next http.Handler) http.Handler {
 			q := r.URL.Query()
 			q.Del("token")
 			r.URL.RawQuery = q.Encode()
-			// A page of ours, so that the strict cookie goes with the next request; the token leaves the address bar.
+			// A page of ours, so that the strict cookie goes with the next request; the token leaves the
+			// address bar.
 			http.Redirect(w, r, r.URL.RequestURI(), http.StatusSeeOther)
 			return
 		}

@@ -4,7 +4,6 @@ import (
 	"bytes"
 
 	"github.com/whyslow/whyslow/internal/show/live"
-	"github.com/whyslow/whyslow/internal/show/live/division"
 	"github.com/whyslow/whyslow/internal/show/live/properties"
 )
 
@@ -13,7 +12,7 @@ func (q *question) set(f func(properties.Set) (any, error)) (v any, err error) {
 	if q.err != nil {
 		return nil, q.err
 	}
-	if q.run.Ordered(func(p *properties.Live, _ *division.Division) { v, err = f(p) }) {
+	if q.run.Ordered(func(p *properties.Live) { v, err = f(p) }) {
 		return v, err
 	}
 	s, err := q.snapshot()

@@ -12,7 +12,6 @@ import (
 
 	"github.com/whyslow/whyslow/internal/analysis/compare"
 	"github.com/whyslow/whyslow/internal/show/live"
-	"github.com/whyslow/whyslow/internal/show/live/division"
 	"github.com/whyslow/whyslow/internal/show/live/properties"
 	"github.com/whyslow/whyslow/internal/show/view/story"
 	"github.com/whyslow/whyslow/internal/show/view/timeline"
@@ -195,19 +194,10 @@ func askFactors(q *question) (any, error) {
 	if q.err != nil {
 		return nil, q.err
 	}
-	var v any
-	if q.run.Ordered(func(_ *properties.Live, d *division.Division) { v = d.Windows(from, to, windows, lanes) }) {
-		return v, nil
+	if !q.has("to") {
+		to = max(to, from+1) // a run that has just begun has no length
 	}
-	s, from, to, err := q.within()
-	if err != nil {
-		return nil, err
-	}
-	t, err := s.Timeline()
-	if err != nil {
-		return nil, err
-	}
-	return t.Factors(timeline.FactorQuery{From: from, To: to, Windows: windows, Lanes: lanes})
+	return q.run.Factors(q.ctx, timeline.FactorQuery{From: from, To: to, Windows: windows, Lanes: lanes})
 }
 
 // maxLane is the highest number of a lane that can be asked for.

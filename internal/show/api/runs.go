@@ -129,7 +129,8 @@ func (s *Server) run(q *question) (any, error) {
 	return d, nil
 }
 
-// askChecks tells what makes the figures of a run that is over doubtful. What a trace that is being written lacks is no fault.
+// askChecks tells what makes the figures of a run that is over doubtful. What a trace that is being written
+// lacks is no fault.
 func askChecks(q *question) (any, error) {
 	c := checks{Warnings: []string{}, Problems: []string{}, Balance: []properties.Violation{}}
 	if st, _ := q.run.Status(); st.State == live.StateLive {
@@ -160,8 +161,8 @@ func askChecks(q *question) (any, error) {
 	return c, nil
 }
 
-// stream writes server-sent events. next gives the next one, and a channel that is closed when there is another.
-// here is called now and then while somebody listens.
+// stream writes server-sent events. next gives the next one, and a channel that is closed when there is
+// another. here is called now and then while somebody listens.
 func stream(w http.ResponseWriter, r *http.Request, here func(), next func() (any, <-chan struct{})) {
 	h := w.Header()
 	h.Set("Content-Type", "text/event-stream")

@@ -1,9 +1,10 @@
-// Package api serves the page and answers its questions about runs, over HTTP. web/src/api.ts says what is asked and answered;
-// every path there is registered in routes.go.
+// Package api serves the page and answers its questions about runs, over HTTP. web/src/api.ts says what is
+// asked and answered; every path there is registered in routes.go.
 //
-// Who may ask: a server on this computer's own address (127.0.0.1) is for whoever can reach it, and refuses names other than its
-// own in the Host header, so that a page from elsewhere cannot make a browser ask for it. Any other address needs a token, in the
-// Authorization header or in a cookie that visiting /?token=... sets, unless it was said that none is wanted.
+// Who may ask: a server on this computer's own address (127.0.0.1) is for whoever can reach it, and refuses
+// names other than its own in the Host header, so that a page from elsewhere cannot make a browser ask for
+// it. Any other address needs a token, in the Authorization header or in a cookie that visiting /?token=...
+// sets, unless it was said that none is wanted.
 package api
 
 import (
@@ -105,7 +106,8 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 	return nil
 }
 
-// CheckAddress tells why an address must not be listened on like this: whoever can reach it could look at the runs.
+// CheckAddress tells why an address must not be listened on like this: whoever can reach it could look at the
+// runs.
 func CheckAddress(address, token string, insecure bool) error {
 	host, _, err := net.SplitHostPort(address)
 	if err != nil {

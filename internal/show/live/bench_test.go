@@ -2,6 +2,7 @@ package live
 
 import (
 	"context"
+	"math"
 	"os"
 	"runtime"
 	"testing"
@@ -13,18 +14,18 @@ import (
 	"github.com/whyslow/whyslow/internal/show/view/timeline"
 )
 
-// BenchmarkSnapshot tells what a snapshot of the trace that WHYSLOW_LARGE_TRACE names takes, with each thing that is derived from it:
-// bytes of memory and nanoseconds an event.
+// BenchmarkSnapshot tells what a snapshot of the trace that WHYSLOW_LARGE_TRACE names takes, with each thing
+// that is derived from it: bytes of memory and nanoseconds an event.
 func BenchmarkSnapshot(b *testing.B) {
 	dir := os.Getenv("WHYSLOW_LARGE_TRACE")
 	if dir == "" {
 		b.Skip("WHYSLOW_LARGE_TRACE names no trace")
 	}
 	for b.Loop() {
-		r := &Run{dir: dir, ctx: context.Background()}
+		r := &Run{dir: dir, ctx: context.Background(), opt: Options{Memory: math.MaxInt64}}
 		before := heap()
 		began := time.Now()
-		s, err := r.build(nil, true)
+		s, err := r.newest(true, 0)
 		if err != nil {
 			b.Fatal(err)
 		}

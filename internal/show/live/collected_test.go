@@ -21,8 +21,9 @@ import (
 	"github.com/whyslow/whyslow/trace"
 )
 
-// TestCollected: two nodes send their parts of a run to a collector, among others who send garbage; one sender is stopped in the middle and
-// comes back. What is shown of the collected run in the end is what its trace says where it was made.
+// TestCollected: two nodes send their parts of a run to a collector, among others who send garbage; one
+// sender is stopped in the middle and comes back. What is shown of the collected run in the end is what its
+// trace says where it was made.
 func TestCollected(t *testing.T) {
 	whole := ring(t, 6000)
 	if err := trace.WriteRunInfo(whole, info(trace.EndedDone)); err != nil {

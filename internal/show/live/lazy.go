@@ -2,8 +2,8 @@ package live
 
 import "sync"
 
-// lazy is a value that is computed when first asked for, once; whoever asks meanwhile waits. Its computation must not depend on
-// the request that happened to be first.
+// lazy is a value that is computed when first asked for, once; whoever asks meanwhile waits. Its computation
+// must not depend on the request that happened to be first.
 type lazy[T any] struct {
 	once sync.Once
 	mu   sync.Mutex

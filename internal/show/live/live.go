@@ -1,29 +1,31 @@
-// Package live shows runs while they happen and afterwards.
+// Package live shows runs while they execute and afterwards.
 //
 // A run is a folder that a trace is written to, by the program itself or by a collector. Run follows it:
 //
-//	            every 200 ms              blocks                    at any moment
-//	folder ──► trace.Follower ──┬──► properties.Live ──► nodes, links, memory
-//	   │                        └──► division.Division ──► factors by window
-//	   └──────► model.Build ───────► Snapshot ──► everything else, and factors of runs with regions
-//	      seldom, while watched
+//	           every 100 ms         blocks
+//	folder ──► trace.Follower ────► properties.Live ──► nodes, links, memory, at any moment
+//	   │
+//	   └─────► model.Build ───────► Snapshot ─────────► factors, timeline and everything else
+//	           as often as a fifth of a core allows, while somebody watches
 //
-// What can be kept up to date event by event is: the properties of nodes and links, and the division of time. Everything else is
-// asked of a Snapshot: a model of all that has arrived. It is made anew while somebody watches, so often that it takes a fifth
-// of one core: ten times a second while a trace is small, every few seconds at ten million events. When the run is over one last
-// snapshot is made, the ordered structures are dropped, and from then on everything comes from that model: the page shows exactly
-// what a report on the finished trace says.
+// Live and finished runs are divided in one way: slou divides the model of a Snapshot. Only the properties of
+// nodes and links are kept up to date event by event. A snapshot is made about ten times a second while a
+// trace is small, and every few seconds at ten million events. A late event is in its place in the next
+// snapshot. When the run is over one last snapshot is made, and the page shows exactly what a report on the
+// finished trace says.
 //
-// The factors of runs with regions (UPC, OpenSHMEM, collectives, locks) depend on what all threads did: the division takes them over from
-// each snapshot of the whole run, and counts as not known what came after it, or may still change. Of a run that is too long for a snapshot
-// nothing more is taken over.
+// An answer says how far it knows the run. Time after the snapshot, or after a worker's last event in it,
+// counts as "undivided", so that what is not known yet never looks like a loss. Threads of UPC and OpenSHMEM
+// programs wait for each other, so their time is known only as far as no later event changes it (known.go).
 //
-// Clocks of several processes are corrected by their comparisons alone while the run goes on, and for a part of a run: what else is to be
-// repaired is known of a whole run only. The last snapshot of the whole has repaired times, as a report has.
+// While a run executes, its clocks are corrected by their comparisons alone. Repairs by messages need the
+// whole run; the last snapshot has them, as a report does.
 //
-// Memory: a model takes about 14 bytes an event, what is derived from it up to 45 more. Where a trace is too long for
-// Options.Memory, a snapshot has a part of the run only: the newest, or what a query asks for; whole views of the run's history
-// stay, from the ordered structures, which fold old detail.
+// Memory: a model takes about 14 bytes an event, what is derived from it up to 45 more. If a trace is too
+// long for Options.Memory, a snapshot has the newest part of the run, or the part that a query asks for. Sums
+// by worker and factor of older parts are kept (history.go). They are exact for time that a snapshot of the
+// whole run knew. Later parts are divided without events far before them, so a CF that waited for data made
+// long ago may be divided differently.
 package live
 
 import (
@@ -41,22 +43,21 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/whyslow/whyslow/internal/show/live/division"
 	"github.com/whyslow/whyslow/internal/show/live/properties"
 	"github.com/whyslow/whyslow/trace"
 )
 
-// States of a run beside trace.Ended...: "done", "failed", "stuck", "interrupted".
+// States of a run besides trace.Ended...: "done", "failed", "stuck", "interrupted".
 const (
 	StateLive   = "live"
-	StateKilled = "killed" // it has no end and nothing writes to it
+	StateKilled = "killed" // it has no end, and nothing writes to it
 )
 
 const (
-	pollEvery = 200 * time.Millisecond
-	// unwatched is how long after the last question snapshots of a live run are no longer made.
+	pollEvery = 100 * time.Millisecond
+	// unwatched is how long after the last question a live run still gets snapshots.
 	unwatched = 10 * time.Second
-	// silence is how long nothing must have come from a run whose program cannot be asked before it counts as killed.
+	// silence is how long a run must send nothing to count as killed if its program cannot be asked.
 	silence = 15 * time.Second
 )
 
@@ -64,14 +65,15 @@ const (
 type Options struct {
 	// Memory is about how many bytes the run may take; 0 means DefaultMemory.
 	Memory int64
-	// Alive tells whether the program of a run without an end still runs, and whether that is known. nil: looked up on this host.
+	// Alive says whether the program of a run without an end still runs, and whether that is known.
+	// nil: it is looked up on this host.
 	Alive func() (alive, known bool)
 }
 
 // DefaultMemory is that of Options.
 const DefaultMemory = 4 << 30
 
-// Status is what changes while a run goes on.
+// Status is what changes while a run executes.
 type Status struct {
 	Version int
 	State   string
@@ -101,13 +103,14 @@ type Run struct {
 	snap    *Snapshot     // the newest
 	pace    time.Duration // how long it took
 	made    time.Time     // when it was ready
-	making  chan struct{} // not nil while one is made; closed then
-	parts   []*Snapshot   // of parts of a long run, the latest used first
+	making  chan struct{} // not nil while one is made; closed when it is there
+	seen    uint64        // events that had arrived when it was begun
+	parts   []*Snapshot   // of parts of a long run, the most recently used first
+	history history       // of a long run
 
-	// What follows the run event by event; nil once it is over.
+	// props follow the run event by event; nil once it is over.
 	orderedMu sync.Mutex
 	props     *properties.Live
-	division  *division.Division
 }
 
 // RunID names a run by the folder of its trace, the same at every start.
@@ -119,8 +122,8 @@ func RunID(dir string) string {
 	return hex.EncodeToString(sum[:6])
 }
 
-// Open shows the run whose trace is in a folder: a finished one, or one that is being written, or that has yet to begin if the
-// folder is there. Close ends it.
+// Open shows the run whose trace is in a folder. The trace may be finished, or being written, or have yet to
+// begin. It fails if there is no such folder, or if the trace cannot be read. Close ends showing it.
 func Open(dir string, opt Options) (*Run, error) {
 	if opt.Memory <= 0 {
 		opt.Memory = DefaultMemory
@@ -129,6 +132,7 @@ func Open(dir string, opt Options) (*Run, error) {
 		return nil, err
 	}
 	r := &Run{dir: dir, id: RunID(dir), opt: opt, changed: make(chan struct{}), info: &trace.RunInfo{}}
+	r.history.bytes = opt.Memory / 16
 	r.ctx, r.cancel = context.WithCancel(context.Background())
 	if r.opt.Alive == nil {
 		r.opt.Alive = r.onThisHost
@@ -158,19 +162,19 @@ func Open(dir string, opt Options) (*Run, error) {
 	return r, nil
 }
 
-// begin makes what follows the run from its beginning.
+// begin starts to follow the run from its beginning.
 func (r *Run) begin() {
 	r.orderedMu.Lock()
 	r.props = properties.NewLive(properties.Options{MaxBytes: r.opt.Memory / 8})
-	r.division = division.New(division.Options{MaxBytes: r.opt.Memory / 8})
 	r.orderedMu.Unlock()
 	r.mu.Lock()
 	r.status.Events, r.status.Lost = 0, 0
 	r.mu.Unlock()
 }
 
-// wake waits until something more comes of a run that counted as killed: what sends it was only away, longer than anybody waits.
-// It is live again then, and to be followed from its beginning. false: the run was closed.
+// wake waits until more arrives of a run that counted as killed: its sender was away for longer than anybody
+// waits. The run is live again then, and is followed from its beginning. It returns false if the run was
+// closed.
 func (r *Run) wake() bool {
 	st, _ := r.Status()
 	tick := time.NewTicker(5 * pollEvery)
@@ -187,7 +191,7 @@ func (r *Run) wake() bool {
 	return true
 }
 
-// Close ends showing the run; snapshots that are in use stay.
+// Close ends showing the run. Snapshots in use stay valid.
 func (r *Run) Close() {
 	r.mu.Lock()
 	r.closed = true
@@ -217,14 +221,14 @@ func (r *Run) Info() *trace.RunInfo {
 	return r.info
 }
 
-// Status tells how far the run is, and gives a channel that is closed when that changes.
+// Status says how far the run is, and gives a channel that is closed when that changes.
 func (r *Run) Status() (Status, <-chan struct{}) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.status, r.changed
 }
 
-// Watch says that somebody looks at the run: snapshots are made for a while.
+// Watch says that somebody looks at the run, so that snapshots are made for a while.
 func (r *Run) Watch() {
 	r.mu.Lock()
 	r.watched = time.Now()
@@ -241,33 +245,19 @@ func (r *Run) update(f func(s *Status)) {
 	r.changed = make(chan struct{})
 }
 
-// Ordered calls f with what follows a live run event by event; it tells whether there is such: not of a run that is over, which
-// is to be asked through a snapshot. f must not keep what it is given. Of a run with regions the division knows what snapshots have told, so they
-// are made for who asks.
-func (r *Run) Ordered(f func(p *properties.Live, d *division.Division)) bool {
-	if d := r.divided(); d != nil && d.Regions() {
-		r.Watch()
-	}
-	return r.ordered(f)
-}
-
-// divided gives the division of a live run, nil of one that is over.
-func (r *Run) divided() (d *division.Division) {
-	r.ordered(func(_ *properties.Live, is *division.Division) { d = is })
-	return d
-}
-
-func (r *Run) ordered(f func(p *properties.Live, d *division.Division)) bool {
+// Ordered calls f with the properties of a live run, which follow it event by event. It returns false for a
+// run that is over, whose properties are those of its snapshot. f must not keep what it is given.
+func (r *Run) Ordered(f func(p *properties.Live)) bool {
 	r.orderedMu.Lock()
 	defer r.orderedMu.Unlock()
 	if r.props == nil {
 		return false
 	}
-	f(r.props, r.division)
+	f(r.props)
 	return true
 }
 
-// finished tells how the run ended, "" if it is not known to have.
+// finished says how the run ended, "" if it is not known to have.
 func (r *Run) finished() (string, error) {
 	info, err := trace.ReadRunInfo(r.dir)
 	switch {
@@ -275,7 +265,7 @@ func (r *Run) finished() (string, error) {
 		r.info = info
 	case errors.Is(err, fs.ErrNotExist):
 	default:
-		// A damaged run.json does not hide the rest; the reader will tell.
+		// A damaged run.json does not hide the rest; the reader reports it.
 	}
 	if r.info.Ended != "" {
 		return r.info.Ended, nil
@@ -304,7 +294,7 @@ func (r *Run) finished() (string, error) {
 	return "", nil
 }
 
-// lastChange tells when a file of a node changed last, and whether there is any.
+// lastChange says when a file of a node changed last, and whether there is any.
 func lastChange(dir string) (last time.Time, begun bool, err error) {
 	entries, err := os.ReadDir(dir)
 	for _, e := range entries {
@@ -336,7 +326,7 @@ func (r *Run) onThisHost() (alive, known bool) {
 	return false, true
 }
 
-// headers fills in the figures of a finished run that do not take reading it.
+// headers fills in the figures of a finished run that can be had without reading it.
 func (r *Run) headers() error {
 	reader, err := trace.Open(r.dir)
 	if err != nil {
@@ -369,7 +359,7 @@ func (r *Run) follow() {
 	}
 }
 
-// followOnce takes in what arrives until the run seems to be over, and tells how it ended; "" if it was closed.
+// followOnce takes in what arrives until the run seems to be over. It says how it ended, "" if it was closed.
 func (r *Run) followOnce() string {
 	f := trace.NewFollower(r.dir)
 	defer func() { _ = f.Close() }() // it was only read
@@ -378,11 +368,11 @@ func (r *Run) followOnce() string {
 	first, last := int64(math.MaxInt64), int64(math.MinInt64)
 	heard := time.Now()
 	var batch trace.Batch
-	infoVersion, problems := -1, 0
+	infoVersion := -1
 	for {
 		events, lost := uint64(0), uint64(0)
 		news := false
-		// inform passes on what run.json says, before the events of the workers it names.
+		// inform passes on what run.json says before the events of the workers it names.
 		inform := func() {
 			if f.InfoVersion() == infoVersion {
 				return
@@ -391,10 +381,7 @@ func (r *Run) followOnce() string {
 			r.mu.Lock()
 			r.info = f.Info()
 			r.mu.Unlock()
-			r.ordered(func(p *properties.Live, d *division.Division) {
-				p.Info(f.Info())
-				d.SetInfo(f.Info())
-			})
+			r.Ordered(func(p *properties.Live) { p.Info(f.Info()) })
 		}
 		n, err := f.Poll(r.ctx, func(b *trace.RawBlock) error {
 			inform()
@@ -415,7 +402,6 @@ func (r *Run) followOnce() string {
 			r.orderedMu.Lock()
 			defer r.orderedMu.Unlock()
 			r.props.Add(defs, &batch)
-			r.division.Add(defs, &batch)
 			return nil
 		})
 		if r.ctx.Err() != nil {
@@ -423,14 +409,10 @@ func (r *Run) followOnce() string {
 		}
 		if err != nil {
 			r.update(func(s *Status) { s.State = StateKilled })
-			return "" // its folder cannot be read any more
+			return "" // its folder can no longer be read
 		}
 		if n > 0 {
 			heard = time.Now()
-		}
-		if list := f.Problems(); len(list) != problems {
-			problems = len(list)
-			r.ordered(func(_ *properties.Live, d *division.Division) { d.SetProblems(list) })
 		}
 		inform()
 		if n > 0 || news {
@@ -466,7 +448,7 @@ func (r *Run) followOnce() string {
 	}
 }
 
-// over tells how a run that has nothing new ended, "" if it may go on.
+// over says how a run that has nothing new ended, "" if it may continue.
 func (r *Run) over(f *trace.Follower, heard time.Time) string {
 	nodes := f.Nodes()
 	if len(nodes) == 0 {
@@ -509,9 +491,9 @@ func (r *Run) end(state string) {
 		r.update(func(s *Status) { s.State = state })
 		return
 	}
-	s, err := r.build(nil, false)
+	s, err := r.newest(false, 0)
 	r.orderedMu.Lock()
-	r.props, r.division = nil, nil
+	r.props = nil
 	r.orderedMu.Unlock()
 	if err == nil {
 		r.mu.Lock()
@@ -522,7 +504,8 @@ func (r *Run) end(state string) {
 	r.update(func(st *Status) {
 		st.State = state
 		if err == nil {
-			st.WallNS, st.SnapshotNS, st.Events, st.Lost = s.Model.Wall(), s.Model.Wall(), s.Model.Events, s.Model.LostCount
+			st.WallNS, st.SnapshotNS = s.Model.Wall(), s.Model.Wall()
+			st.Events, st.Lost = s.Model.Events, s.Model.LostCount
 		}
 	})
 }

@@ -15,8 +15,9 @@ import (
 
 const (
 	// share of one core that snapshots of a live run may take.
-	share = 0.2
-	// snapshotBytes is the memory an event takes in a snapshot with all that is derived from it; BenchmarkSnapshot measures it: 47 to 59.
+	coreShare = 0.2
+	// snapshotBytes is the memory an event takes in a snapshot with all that is derived from it.
+	// BenchmarkSnapshot measures it: 47 to 59.
 	snapshotBytes = 60
 	// keepParts is how many snapshots of parts are kept beside the newest.
 	keepParts = 2
@@ -28,67 +29,59 @@ var ErrNothingYet = errors.New("nothing has arrived of this run yet")
 // limit is the number of events that one snapshot may have.
 func (r *Run) limit() uint64 { return uint64(r.opt.Memory / (1 + keepParts) / snapshotBytes) }
 
-// refresh starts making a snapshot of a live run if somebody watches, there is something new, and it is time.
+// refresh starts making a snapshot if there is something new, it is time, and either somebody watches or a
+// long run is about to outgrow what its history knows.
 func (r *Run) refresh() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.making != nil || time.Since(r.watched) > unwatched || r.snap != nil && r.snap.arrived == r.arrived {
+	if r.making != nil || r.snap != nil && r.snap.arrived == r.arrived {
 		return
 	}
-	if pause := time.Duration(float64(r.pace) * (1/share - 1)); time.Since(r.made) < pause {
+	if outgrown := r.status.Events > r.seen+r.limit()/2; !outgrown && time.Since(r.watched) > unwatched {
+		return
+	}
+	if pause := time.Duration(float64(r.pace) * (1/coreShare - 1)); time.Since(r.made) < pause {
 		return
 	}
 	r.startMaking()
 }
 
-// startMaking makes the newest snapshot in the background; the caller holds mu.
+// startMaking makes the newest snapshot in the background; the caller holds mu. Its done channel is closed
+// when the snapshot is there, before older parts of a long run are divided.
 func (r *Run) startMaking() {
 	done := make(chan struct{})
 	r.making = done
-	arrived, whole, happening := r.arrived, r.status.Events <= r.limit(), r.status.State == StateLive
+	r.seen = r.status.Events
+	arrived, happening, parallel := r.arrived, r.status.State == StateLive, 0
+	if happening && r.snap != nil {
+		parallel = 1 // so that the time it takes is the processor time it takes
+	}
 	r.wg.Go(func() {
-		defer close(done)
 		began := time.Now()
-		var in *trace.Span
-		var err error
-		if !whole {
-			in, err = r.newest()
+		s, err := r.newest(happening, parallel)
+		if err == nil && happening {
+			_, err = s.Timeline() // the page asks for it at once
 		}
-		var s *Snapshot
 		if err == nil {
-			s, err = r.build(in, happening)
+			s.arrived = arrived
+			s.refs.Add(1)
+			r.mu.Lock()
+			r.replace(s)
+			if r.status.State != StateLive && s.whole() {
+				r.status.WallNS, r.status.Lost = s.Model.Wall(), s.Model.LostCount
+			}
+			r.mu.Unlock()
 		}
-		if err == nil && whole {
-			r.divide(s)
+		close(done)
+		if err == nil {
+			r.update(func(st *Status) { st.SnapshotNS = s.Span.To })
+			r.remember(s)
+			s.Release()
 		}
 		r.mu.Lock()
 		r.making, r.pace, r.made = nil, time.Since(began), time.Now()
-		if err != nil {
-			r.mu.Unlock()
-			return
-		}
-		s.arrived = arrived
-		r.replace(s)
-		live := r.status.State == StateLive
-		if !live && whole {
-			r.status.WallNS, r.status.Lost = s.Model.Wall(), s.Model.LostCount
-		}
 		r.mu.Unlock()
-		r.update(func(st *Status) { st.SnapshotNS = s.Span.To })
 	})
-}
-
-// divide tells the division of a run with regions how a snapshot divides the time. Of a part of a run that is not known: who was in which
-// collective, and had which lock, is found by their order since the start.
-func (r *Run) divide(s *Snapshot) {
-	d := r.divided()
-	if d == nil || !d.Regions() {
-		return
-	}
-	t, err := s.Timeline()
-	if err == nil {
-		_ = d.Take(r.ctx, s.Model, t.Visit) // it fails when the run is shown no more
-	}
 }
 
 // replace makes a snapshot the newest; the caller holds mu.
@@ -115,8 +108,8 @@ func (r *Run) rest(after time.Duration) {
 	r.snap, r.parts = nil, nil
 }
 
-// Snapshot gives the newest snapshot, and waits for the first one. The caller releases it. Of a run that is too long for one it
-// has the newest part.
+// Snapshot gives the newest snapshot, and waits for the first one. The caller releases it. Of a run that is
+// too long for one it has the newest part.
 func (r *Run) Snapshot(ctx context.Context) (*Snapshot, error) {
 	r.Watch()
 	for tried := false; ; tried = true {
@@ -185,8 +178,8 @@ func (r *Run) why() error {
 	return err
 }
 
-// SnapshotIn gives a snapshot that has the events of an interval, nanoseconds since the start of the run, or of as much of it as
-// memory allows, from its beginning. The caller releases it.
+// SnapshotIn gives a snapshot that has the events of an interval, nanoseconds since the start of the run, or
+// of as much of it as memory allows, from its beginning. The caller releases it.
 func (r *Run) SnapshotIn(ctx context.Context, from, to int64) (*Snapshot, error) {
 	newest, err := r.Snapshot(ctx)
 	if err != nil || newest.Span.From <= from || to <= from {
@@ -206,7 +199,11 @@ func (r *Run) SnapshotIn(ctx context.Context, from, to int64) (*Snapshot, error)
 	r.mu.Unlock()
 
 	in, full := r.around(newest, from, to)
-	s, err := r.build(in, false)
+	reader, err := trace.Open(r.dir)
+	if err != nil {
+		return nil, err
+	}
+	s, err := r.build(reader, in, false, 0)
 	if err != nil {
 		return nil, err
 	}
@@ -222,30 +219,46 @@ func (r *Run) SnapshotIn(ctx context.Context, from, to int64) (*Snapshot, error)
 	return s, nil
 }
 
-// newest is the part of a long run that fits into one snapshot, up to its last event.
-func (r *Run) newest() (*trace.Span, error) {
+// newest makes a snapshot of the run, or of the newest part that fits into one.
+func (r *Run) newest(happening bool, parallel int) (*Snapshot, error) {
 	reader, err := trace.Open(r.dir)
 	if err != nil {
 		return nil, err
 	}
-	defer reader.Close()
-	all := reader.Span()
-	from := least(all.From, all.To, func(t int64) bool { return r.fits(reader, t, all.To) })
-	return &trace.Span{From: from, To: all.To}, nil
+	var in *trace.Span
+	if uint64(reader.Events()) > r.limit() {
+		end := reader.Span().To
+		in = &trace.Span{From: since(reader, end, r.limit()), To: end}
+	}
+	return r.build(reader, in, happening, parallel)
+}
+
+// since gives the earliest time from which on up to an end a trace has at most n events.
+func since(reader *trace.Reader, end int64, n uint64) int64 {
+	return least(min(reader.Span().From, end), end, func(t int64) bool { return eventsIn(reader, t, end) <= n })
+}
+
+func eventsIn(reader *trace.Reader, from, to int64) uint64 {
+	return uint64(reader.EventsIn(trace.Span{From: from, To: to}))
 }
 
 func (r *Run) fits(reader *trace.Reader, from, to int64) bool {
-	return uint64(reader.EventsIn(trace.Span{From: from, To: to})) <= r.limit()
+	return eventsIn(reader, from, to) <= r.limit()
 }
 
-// around widens an interval as far as fits, so that small steps to its sides need no other snapshot; where the interval itself does not
-// fit it is cut at its end, and full is true.
+// longest gives the latest end of a part from a time on that fits into a snapshot.
+func (r *Run) longest(reader *trace.Reader, from, to int64) int64 {
+	return -least(-to, -from, func(t int64) bool { return r.fits(reader, from, -t) })
+}
+
+// around widens an interval as far as fits, so that small steps to its sides need no other snapshot; where
+// the interval itself does not fit it is cut at its end, and full is true.
 func (r *Run) around(newest *Snapshot, from, to int64) (in *trace.Span, full bool) {
 	start := newest.Model.Start
 	from, to = from+start, to+start
 	reader := newest.Reader
 	if !r.fits(reader, from, to) {
-		return &trace.Span{From: from, To: -least(-to, -from, func(t int64) bool { return r.fits(reader, from, -t) })}, true
+		return &trace.Span{From: from, To: r.longest(reader, from, to)}, true
 	}
 	// By twice the width, then half as much, as long as it fits.
 	for by := 2 * (to - from); by > (to-from)/8; by /= 2 {
@@ -268,18 +281,16 @@ func least(from, to int64, ok func(int64) bool) int64 {
 	return from
 }
 
-// build makes a snapshot of the whole run, or of the part in a span. happening leaves clocks as the comparisons so far correct them.
-func (r *Run) build(in *trace.Span, happening bool) (*Snapshot, error) {
-	reader, err := trace.Open(r.dir)
-	if err != nil {
-		return nil, err
-	}
-	m, err := model.Build(r.ctx, reader, model.Options{In: in, Interpolated: happening})
+// build makes a snapshot of the whole run, or of the part in a span. It closes the reader if it fails.
+// happening leaves clocks as the comparisons so far correct them. parallel is that of model.Options.
+func (r *Run) build(reader *trace.Reader, in *trace.Span, happening bool, parallel int) (*Snapshot, error) {
+	m, err := model.Build(r.ctx, reader, model.Options{In: in, Interpolated: happening, Parallel: parallel})
 	if err != nil {
 		reader.Close()
 		return nil, err
 	}
-	s := &Snapshot{Reader: reader, Model: m, ctx: r.ctx, name: filepath.Clean(r.dir), Span: trace.Span{From: 0, To: m.Wall()}}
+	s := &Snapshot{Reader: reader, Model: m, ctx: r.ctx, name: filepath.Clean(r.dir), happening: happening,
+		parallel: parallel, Span: trace.Span{From: 0, To: m.Wall()}}
 	if in != nil {
 		s.Span = trace.Span{From: max(0, in.From-m.Start), To: min(m.Wall(), in.To-m.Start)}
 	}

@@ -9,15 +9,13 @@ import (
 	"time"
 
 	"github.com/whyslow/whyslow/internal/show/live"
-	"github.com/whyslow/whyslow/internal/show/live/division"
-	"github.com/whyslow/whyslow/internal/show/live/properties"
 	"github.com/whyslow/whyslow/internal/show/view/timeline"
 	"github.com/whyslow/whyslow/internal/testkit/upctest"
 	"github.com/whyslow/whyslow/trace"
 )
 
-// TestRegions watches programs of UPC and OpenSHMEM threads that come late to barriers: what is known of their time at any moment is a part
-// of what it is in the end, and in the end it is what the report says.
+// TestRegions watches programs of UPC and OpenSHMEM threads that come late to barriers: what is known of
+// their time at any moment is a part of what it is in the end, and in the end it is what the report says.
 func TestRegions(t *testing.T) {
 	for _, backend := range []string{upctest.Threads, upctest.Shmem} {
 		t.Run(backend, func(t *testing.T) {
@@ -101,13 +99,13 @@ func tooLong(t *testing.T, dir string, wall int64) {
 		t.Fatal(err)
 	}
 	defer s.Release()
-	if got := sums(t, r); !slices.Equal(got, []int64{0, 0, 0, 0, 0, 0, 2 * wall}) {
+	if got := sums(t, r, 0); !slices.Equal(got, []int64{0, 0, 0, 0, 0, 0, 2 * wall}) {
 		t.Errorf("of a run that is too long %d is known", got)
 	}
 }
 
 // watched are the factors of a run, whenever there is something new, until it is over.
-func watched(t *testing.T, r *live.Run) (seen []*division.FactorWindows) {
+func watched(t *testing.T, r *live.Run) (seen []*timeline.FactorWindows) {
 	t.Helper()
 	deadline := time.After(4 * time.Minute)
 	for {
@@ -115,11 +113,9 @@ func watched(t *testing.T, r *live.Run) (seen []*division.FactorWindows) {
 		if st.State != live.StateLive {
 			return seen
 		}
-		r.Ordered(func(_ *properties.Live, d *division.Division) {
-			if span := d.Span(); d.Regions() && span.To > span.From {
-				seen = append(seen, d.Windows(0, span.To-span.From, 10, nil))
-			}
-		})
+		if f, err := r.Factors(t.Context(), timeline.FactorQuery{To: max(st.WallNS, 1), Windows: 10}); err == nil {
+			seen = append(seen, f)
+		}
 		select {
 		case <-changed:
 		case <-deadline:

@@ -15,7 +15,8 @@ type Set struct {
 	done    chan struct{}
 }
 
-// unused is how long after the last question about a run its snapshots are given up: of many runs only those looked at take memory.
+// unused is how long after the last question about a run its snapshots are given up: of many runs only those
+// looked at take memory.
 const unused = 5 * time.Minute
 
 // NewSet makes an empty set.
@@ -71,7 +72,8 @@ func (s *Set) Get(id string) *Run {
 	return nil
 }
 
-// List gives all runs, the one that started last first, and a channel that is closed when there is another one.
+// List gives all runs, the one that started last first, and a channel that is closed when there is another
+// one.
 func (s *Set) List() ([]*Run, <-chan struct{}) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -21,19 +21,23 @@ import (
 	"github.com/whyslow/whyslow/trace"
 )
 
-// Snapshot is a run as far as it had arrived at some moment: a model that does not change any more, and what is derived from it,
-// each when first asked for. Any number of goroutines may use it until they Release it.
+// Snapshot is a run as far as it had arrived at some moment: a model that does not change any more, and what
+// is derived from it, each when first asked for. Any number of goroutines may use it until they Release it.
 type Snapshot struct {
 	Reader *trace.Reader
 	Model  *model.Model
-	// Span is the part of the run, since its start, whose events the model has: all of it unless memory is short.
+	// Span is the part of the run, since its start, whose events the model has: all of it unless memory is
+	// short.
 	Span trace.Span
 
 	ctx              context.Context // ends with the run's being shown
 	arrived          uint64          // what had arrived of the run
+	happening        bool            // the run had not ended
+	parallel         int             // how many cores deriving things may take; 0: all
 	full             bool            // the part that was asked for did not fit
 	name             string
 	refs             atomic.Int32
+	known            lazy[[]int64]
 	timeline         lazy[*timeline.Timeline]
 	fragments        lazy[*fragments.Index]
 	graph            lazy[*graph.Graph]
@@ -60,8 +64,8 @@ func (s *Snapshot) Release() {
 // Timeline is the run by lanes and time.
 func (s *Snapshot) Timeline() (*timeline.Timeline, error) {
 	return s.timeline.get(func() (*timeline.Timeline, error) {
-		var opt timeline.Options
-		if s.Span.From > 0 || s.Span.To < s.Model.Wall() {
+		opt := timeline.Options{Parallel: s.parallel}
+		if !s.whole() {
 			opt.Known = &s.Span
 		}
 		return timeline.Build(s.ctx, s.Model, opt)
@@ -119,7 +123,8 @@ func (s *Snapshot) Properties() (properties.Set, error) {
 	return s.static.get(func() (properties.Set, error) { return properties.FromModel(s.ctx, s.Model, s.Reader) })
 }
 
-// Balance is what is left over at the end of the run though it should have gone; nothing of a run without an end.
+// Balance is what is left over at the end of the run though it should have gone; nothing of a run without an
+// end.
 func (s *Snapshot) Balance() ([]properties.Violation, error) {
 	return s.balance.get(func() ([]properties.Violation, error) {
 		if s.Model.Killed {

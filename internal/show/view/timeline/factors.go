@@ -4,20 +4,32 @@ import "github.com/whyslow/whyslow/internal/model/query"
 
 // FactorQuery asks for time by factor.
 type FactorQuery struct {
-	From, To int64 // nanoseconds since the start of the run; it may reach beyond it
-	Windows  int   // 1 to 20000
-	Lanes    []int // nil: all
+	From, To int64  // nanoseconds since the start of the run; it may reach beyond it
+	Windows  int    // 1 to 20000
+	Lanes    []int  // nil: all
+	Known    *Known // what the timeline knows of the run; nil: all of it
 }
 
-// FactorWindows is the time of lanes by factor in equal windows. All times are nanoseconds. Every sum is exact; over the
-// whole run and all lanes they are those of slou.Compute.
+// Known says which part of a run a timeline can divide, while the run continues or if it is too long for one
+// model. All other time counts as "undivided". Times are nanoseconds since the start of the run.
+type Known struct {
+	Wall  int64   // length of the run so far, at least that of the timeline
+	Until []int64 // by lane: later time is not known yet
+	// Since are times by lane. Past adds a lane's time from a to b, by row, b being at most the lane's Since.
+	// nil: no Past.
+	Since []int64
+	Past  func(lane int, a, b int64, sums []int64)
+}
+
+// FactorWindows is the time of lanes by factor in equal windows. All times are nanoseconds. Every sum is
+// exact; over the whole run and all lanes they are those of slou.Compute.
 type FactorWindows struct {
 	From     int64 `json:"from"`
 	To       int64 `json:"to"`
 	WindowNS int64 `json:"window_ns"` // of every window; the last one may be shorter
 	Windows  int   `json:"windows"`   // may be fewer than asked for
-	// Rows are "U", "S", "L", "O", "W", "loss" and, where the recorded events do not tell all factors apart, "undivided": the
-	// time of those that are not known.
+	// Rows are "U", "S", "L", "O", "W", "loss", and "undivided" for time whose factor is unknown: its events
+	// were not recorded, or have not arrived yet.
 	Rows  []string   `json:"rows"`
 	Total [][]int64  `json:"total"` // by row, then window
 	Lanes []LaneSum  `json:"lanes"` // over the interval
@@ -40,7 +52,7 @@ type NodeSums struct {
 	Windows [][]int64 `json:"windows"`
 }
 
-// Factors divides an interval of the run. What lies beyond the run is no time.
+// Factors divides an interval of the run. Time outside the run counts nothing.
 func (t *Timeline) Factors(q FactorQuery) (*FactorWindows, error) {
 	if err := (stretch{q.From, q.To}).check(); err != nil {
 		return nil, err
@@ -53,24 +65,29 @@ func (t *Timeline) Factors(q FactorQuery) (*FactorWindows, error) {
 		return nil, err
 	}
 	if len(lanes)*q.Windows > maxCells {
-		return nil, query.Bad("%d windows of %d lanes are more than %d: ask for fewer at once", q.Windows, len(lanes), maxCells)
+		return nil, query.Bad("%d windows of %d lanes are more than %d: ask for fewer at once",
+			q.Windows, len(lanes), maxCells)
+	}
+	wall, names := t.Wall(), t.names
+	if q.Known != nil {
+		wall, names = q.Known.Wall, rowNames[:]
 	}
 	length := (q.To-q.From-1)/int64(q.Windows) + 1
 	count := int((q.To-q.From-1)/length + 1)
-	out := &FactorWindows{From: q.From, To: q.To, WindowNS: length, Windows: count, Rows: t.names,
-		Total: t.table(count), Lanes: []LaneSum{}, Nodes: []NodeSums{}, Sum: make([]int64, len(t.names)), ExtraCoresNS: t.extra}
+	rows := len(names)
+	out := &FactorWindows{From: q.From, To: q.To, WindowNS: length, Windows: count, Rows: names, Total: table(rows, count),
+		Lanes: []LaneSum{}, Nodes: []NodeSums{}, Sum: make([]int64, rows), ExtraCoresNS: t.extra}
 	nodes := make([]int, len(t.m.Nodes)) // 1 + index into out.Nodes
 	for n, chosen := range t.nodesOf(lanes) {
 		if chosen {
-			out.Nodes = append(out.Nodes, NodeSums{Node: n, Sum: make([]int64, len(t.names)), Windows: t.table(count)})
+			out.Nodes = append(out.Nodes, NodeSums{Node: n, Sum: make([]int64, rows), Windows: table(rows, count)})
 			nodes[n] = len(out.Nodes)
 		}
 	}
-	sums, wall := make([]int64, rowCount), t.Wall()
+	sums := make([]int64, rowCount)
 	for _, i := range lanes {
-		l := &t.lanes[i]
-		node := &out.Nodes[nodes[l.id.Node]-1]
-		sum, piece := make([]int64, len(t.names)), 0
+		node := &out.Nodes[nodes[t.lanes[i].id.Node]-1]
+		sum, piece := make([]int64, rows), 0
 		for w := range count {
 			from := q.From + int64(w)*length
 			a, b := max(from, 0), min(from+length, q.To, wall)
@@ -78,8 +95,7 @@ func (t *Timeline) Factors(q FactorQuery) (*FactorWindows, error) {
 				continue
 			}
 			clear(sums)
-			piece = l.find(a, piece)
-			l.sum(t, false, a, piece, b, l.find(b, piece), sums)
+			piece = t.divided(q.Known, i, a, b, piece, sums)
 			for row := range sum {
 				sum[row] += sums[row]
 				node.Windows[row][w] += sums[row]
@@ -95,8 +111,30 @@ func (t *Timeline) Factors(q FactorQuery) (*FactorWindows, error) {
 	return out, nil
 }
 
-func (t *Timeline) table(windows int) [][]int64 {
-	out := make([][]int64, len(t.names))
+// divided adds up a lane's time from a to b by row. The search for a begins at a piece; the result is where
+// the next search may begin.
+func (t *Timeline) divided(k *Known, lane int, a, b int64, piece int, sums []int64) int {
+	to := b
+	if k != nil {
+		if k.Since != nil && a < k.Since[lane] {
+			k.Past(lane, a, min(b, k.Since[lane]), sums)
+			a = min(b, k.Since[lane])
+		}
+		to = min(b, k.Until[lane], t.Wall())
+	}
+	if l := &t.lanes[lane]; a < to {
+		piece = l.find(a, piece)
+		l.sum(t, false, a, piece, to, l.find(to, piece), sums)
+		a = to
+	}
+	if k != nil {
+		sums[rowUndivided] += sums[rowUnread] + b - a
+	}
+	return piece
+}
+
+func table(rows, windows int) [][]int64 {
+	out := make([][]int64, rows)
 	for row := range out {
 		out[row] = make([]int64, windows)
 	}

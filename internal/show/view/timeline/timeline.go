@@ -1,16 +1,17 @@
-// Package timeline answers what a picture of a run asks: what each worker did in a stretch of time, as a tile of pixels, as
-// single CFs and gaps, as sums by factor; the arrows between them; and the critical path.
+// Package timeline answers what a picture of a run asks: what each worker did in a stretch of time, as a tile
+// of pixels, as single CFs and gaps, as sums by factor; the arrows between them; and the critical path.
 //
-// A lane is a worker; lanes are numbered from 0 in the order of model.AllWorkers. Times are nanoseconds since the start of the
-// run. Everything may be asked by any number of goroutines after Build.
+// A lane is a worker; lanes are numbered from 0 in the order of model.AllWorkers. Times are nanoseconds since
+// the start of the run. Everything may be asked by any number of goroutines after Build.
 //
-// Problem. A tile of 2000 columns over ten million events has to be there before the user notices, and to be exact: the
-// colour of a column is what took most of it, not what was sampled there.
+// Problem. A tile of 2000 columns over ten million events has to be there before the user notices, and to be
+// exact: the colour of a column is what took most of it, not what was sampled there.
 //
-// Plan. slou.Visit cuts every worker's time without remainder; lane.go keeps the pieces as columns of 26 bytes each, with the
-// sums of all classes up to every so many pieces. What a stretch is made of is then the difference of two such sums and a few
-// pieces at either end: a column costs the logarithm of the pieces to find its ends, and at most two strides of them to add up,
-// however long it is. Sums by factor of any window are got in the same way, so they are exact, too.
+// Plan. slou.Visit cuts every worker's time without remainder; lane.go keeps the pieces as columns of 26
+// bytes each, with the sums of all classes up to every so many pieces. What a stretch is made of is then the
+// difference of two such sums and a few pieces at either end: a column costs the logarithm of the pieces to
+// find its ends, and at most two strides of them to add up, however long it is. Sums by factor of any window
+// are got in the same way, so they are exact, too.
 //
 // Budgets for ten million events on one core: a hundred megabytes, a tile of four lanes in some milliseconds.
 package timeline
@@ -18,6 +19,7 @@ package timeline
 import (
 	"context"
 	"iter"
+	"slices"
 	"sync"
 
 	"github.com/whyslow/whyslow/internal/analysis/critical"
@@ -33,8 +35,8 @@ type Options struct {
 	// DataInputsOnly and Parallel are those of slou.Options.
 	DataInputsOnly bool
 	Parallel       int
-	// Known is the part of the run, since its start, whose events the model has; nil: all. What lies beyond it is time of which
-	// nothing is known: 0 in tiles, no gap, in no factor.
+	// Known is the part of the run, since its start, whose events the model has; nil: all. What lies beyond
+	// it is time of which nothing is known: 0 in tiles, no gap, in no factor.
 	Known *trace.Span
 }
 
@@ -107,17 +109,25 @@ func Build(ctx context.Context, m *model.Model, opt Options) (*Timeline, error) 
 	return t, ctx.Err()
 }
 
-// nameRows names the rows of sums by factor and tells which factors cannot be computed.
+// Rows is the number of rows that FactorWindows has at most.
+const Rows = rowUndivided + 1
+
+// rowNames are those of rows of sums by factor, as answers have them.
+var rowNames = func() (names [Rows]string) {
+	for row := range rowUndivided {
+		names[row] = slou.Factor(row).String()
+	}
+	names[rowUndivided] = "undivided"
+	return names
+}()
+
+// nameRows says which factors cannot be computed. Their time has a row of its own.
 func (t *Timeline) nameRows() (null [rowCount]bool) {
 	factors := slou.Null(t.m)
 	copy(null[:], factors[:])
-	any := false
-	for row := range rowUndivided {
-		t.names = append(t.names, slou.Factor(row).String())
-		any = any || null[row]
-	}
-	if any {
-		t.names = append(t.names, "undivided")
+	t.names = rowNames[:rowUndivided]
+	if slices.Contains(factors[:], true) {
+		t.names = rowNames[:]
 	}
 	return null
 }

@@ -1,4 +1,4 @@
-package division
+package live
 
 import (
 	"cmp"
@@ -18,8 +18,8 @@ type recorded struct {
 	args         []uint64
 }
 
-// pipeline records a made-up run in dir: 3 nodes of 2 workers; structured CFs create CFs that take what others made, here or on
-// other nodes, which is requested and sent. The clocks of the nodes differ and drift.
+// pipeline records a made-up run in dir: 3 nodes of 2 workers; structured CFs create CFs that take what
+// others made, here or on other nodes, which is requested and sent. The clocks of the nodes differ and drift.
 func pipeline(t testing.TB, dir string, count int) {
 	const nodes, workers, system = 3, 2, 5
 	rnd := rand.New(rand.NewPCG(3, 4))
