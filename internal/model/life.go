@@ -240,7 +240,7 @@ func (m *Model) LifeAt(cf CF, t, waited int64) Life {
 func (m *Model) ended(cf CF) bool {
 	e := m.ExecOf[cf]
 	return e != 0 && m.ExecNumber[e-1] == 1 && m.ExecEnd[e-1] != None && m.Ready[cf] <= m.ExecStart[e-1] &&
-		m.Created[cf] <= m.ExecStart[e-1] && len(m.multi[cf]) == 0 && len(m.MovesOf(cf)) == 0 && !m.WasReadyTwice(cf)
+		m.Created[cf] <= m.ExecStart[e-1] && len(m.MovesOf(cf)) == 0
 }
 
 // Lives walks through the lives of many CFs. Waits do not count: what CFs ask for between executions is not asked.

@@ -116,5 +116,15 @@ func Collect[T any](g Group, own func() T, take func(rank int, theirs *T) error)
 	return nil
 }
 
+// Any tells everybody whether something holds for any member.
+func Any(g Group, holds bool) (bool, error) {
+	n := int64(0)
+	if holds {
+		n = 1
+	}
+	sum, err := Sum(g, []int64{n})
+	return err == nil && sum[0] > 0, err
+}
+
 // Told is the error of something that a member has told and that cannot be used.
 func Told(rank int, err error) error { return fmt.Errorf("what process %d told: %w", rank, err) }

@@ -182,7 +182,7 @@ func analyse(t testing.TB, text string) *analysed {
 	if a.in.Critical, err = critical.Compute(ctx, a.m, critical.Options{}, procs.Alone()); err != nil {
 		t.Fatal(err)
 	}
-	if a.in.Lifecycle, err = lifecycle.Compute(ctx, a.m, lifecycle.Options{}); err != nil {
+	if a.in.Lifecycle, err = lifecycle.Compute(ctx, a.m, lifecycle.Options{}, nil); err != nil {
 		t.Fatal(err)
 	}
 	held, err := series.Compute(ctx, a.m, series.Options{Windows: 1, Only: []string{series.BytesHeld}})

@@ -47,7 +47,7 @@ func TestAnyRun(t *testing.T) {
 			}
 		}
 		if rapid.Bool().Draw(t, "lifecycle") {
-			if in.Lifecycle, err = lifecycle.Compute(ctx, m, lifecycle.Options{}); err != nil {
+			if in.Lifecycle, err = lifecycle.Compute(ctx, m, lifecycle.Options{}, nil); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -92,7 +92,7 @@ func BenchmarkAdvise(b *testing.B) {
 	if in.Critical, err = critical.Compute(ctx, m, critical.Options{}, procs.Alone()); err != nil {
 		b.Fatal(err)
 	}
-	if in.Lifecycle, err = lifecycle.Compute(ctx, m, lifecycle.Options{}); err != nil {
+	if in.Lifecycle, err = lifecycle.Compute(ctx, m, lifecycle.Options{}, nil); err != nil {
 		b.Fatal(err)
 	}
 	b.ReportAllocs()

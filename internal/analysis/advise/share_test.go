@@ -38,7 +38,7 @@ func together(t sloutest.TB, dir string, processes int) string {
 		if in.Critical, err = critical.Compute(ctx, m, critical.Options{}, g); err != nil {
 			return nil, err
 		}
-		if in.Lifecycle, err = lifecycle.ComputeShare(ctx, m, lifecycle.Options{}, g); err != nil {
+		if in.Lifecycle, err = lifecycle.Compute(ctx, m, lifecycle.Options{}, g); err != nil {
 			return nil, err
 		}
 		held, err := series.ComputeShare(ctx, m, series.Options{Windows: 1, Only: []string{series.BytesHeld}}, g)

@@ -66,7 +66,7 @@ type requested struct {
 }
 
 // answers asks all processes. Those of other ranks than 0 give no leftovers, and get nil.
-func (s *sharing) answers(l *leftovers) (*answers, error) {
+func (s *finder) answers(l *leftovers) (*answers, error) {
 	var q question
 	if l != nil {
 		seen := map[uint32]bool{}
@@ -197,7 +197,7 @@ func first(list []sample) []sample {
 }
 
 // answer tells what is known of the own nodes.
-func (s *sharing) answer(q *question) *answers {
+func (s *finder) answer(q *question) *answers {
 	m := s.m
 	a := &answers{Made: map[nameSite]bool{}, Samples: map[int][]sample{}, Edges: map[edge]bool{}, Ran: map[uint32]bool{}, Created: map[uint32]bool{},
 		DFs: make([]whereabouts, len(q.DFs))}
@@ -238,7 +238,7 @@ func (s *sharing) answer(q *question) *answers {
 }
 
 // answerMade goes through the creations of all DFs on own nodes.
-func (s *sharing) answerMade(a *answers, sampled []bool) {
+func (s *finder) answerMade(a *answers, sampled []bool) {
 	m := s.m
 	last := nameSite{}
 	type making struct {
@@ -278,7 +278,7 @@ func (s *sharing) answerMade(a *answers, sampled []bool) {
 }
 
 // sample looks at the statement of a CF that made a DF.
-func (s *sharing) sample(by model.CF, df model.DF) sample {
+func (s *finder) sample(by model.CF, df model.DF) sample {
 	m := s.m
 	x := sample{m.CFID(by), m.DFString(df), -1, 0}
 	c, e := parseCall(m.Sites[m.SiteOf[by]].Text), m.ExecOf[by]
@@ -296,7 +296,7 @@ func (s *sharing) sample(by model.CF, df model.DF) sample {
 }
 
 // answerWhere tells where DFs are.
-func (s *sharing) answerWhere(a *answers, q *question) {
+func (s *finder) answerWhere(a *answers, q *question) {
 	if len(q.DFs) == 0 {
 		return
 	}
@@ -350,7 +350,7 @@ func (s *sharing) answerWhere(a *answers, q *question) {
 }
 
 // haveValues finds out which DFs, by name and indices, have a value, for rank 0.
-func (s *sharing) haveValues(asked map[string]bool) (map[string]bool, error) {
+func (s *finder) haveValues(asked map[string]bool) (map[string]bool, error) {
 	b, err := procs.Broadcast(s.g, 0, procs.Encode(asked))
 	if err != nil {
 		return nil, err

@@ -18,7 +18,7 @@ func BenchmarkCompute(b *testing.B) {
 	m := sloutest.Load(b, path)
 	b.ReportAllocs()
 	for b.Loop() {
-		if _, err := lifecycle.Compute(context.Background(), m, lifecycle.Options{}); err != nil {
+		if _, err := lifecycle.Compute(context.Background(), m, lifecycle.Options{}, nil); err != nil {
 			b.Fatal(err)
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/whyslow/whyslow/internal/model"
+	"github.com/whyslow/whyslow/internal/procs"
 	"github.com/whyslow/whyslow/trace"
 )
 
@@ -75,7 +76,7 @@ type standing struct {
 }
 
 // findCFs tells what became of all CFs, at rank 0.
-func (s *sharing) findCFs() error {
+func (s *finder) findCFs() error {
 	if !s.need("cfs", trace.KindCFCreated, trace.KindCFStarted) || !s.need("cfs", trace.KindCFFinished) {
 		return nil
 	}
@@ -88,7 +89,7 @@ func (s *sharing) findCFs() error {
 		out.Left[l.CFs[i].State]++
 	}
 	mine := s.g.Rank() == 0
-	waiting, err := s.anywhere(mine && out.Left[Waiting] > 0)
+	waiting, err := procs.Any(s.g, mine && out.Left[Waiting] > 0)
 	if err != nil {
 		return err
 	}
@@ -120,7 +121,7 @@ func (s *sharing) findCFs() error {
 }
 
 // nameCFs fills in how CFs are called.
-func (s *sharing) nameCFs(groups []*Left) error {
+func (s *finder) nameCFs(groups []*Left) error {
 	var ids []trace.CF
 	for _, g := range groups {
 		ids = append(ids, g.cfs...)

@@ -1,10 +1,10 @@
 package lifecycle
 
 import (
-	"cmp"
 	"slices"
 
 	"github.com/whyslow/whyslow/internal/model"
+	"github.com/whyslow/whyslow/internal/procs"
 	"github.com/whyslow/whyslow/trace"
 )
 
@@ -22,182 +22,93 @@ func (f *finder) made(df model.DF) bool { return f.m.MadeFrom[df] != f.m.MadeFro
 // madeAnywhere is made for a DF that was requested, of which this process may know nothing else.
 func (f *finder) madeAnywhere(df model.DF) bool { return f.made(df) || f.madeAbroad[df] }
 
-// findNeverProduced goes through what CFs waited for and what they asked other nodes for.
-func (f *finder) findNeverProduced() {
-	m := f.m
-	if !f.need("never_produced", trace.KindDFCreate, trace.KindCFWaiting) {
-		return
-	}
-	g, seen := f.groups(), newBits(m.DFs())
-	f.eachNever(func(df model.DF, cf model.CF, _ [3]uint64, node int, t int64) {
-		if seen.has(df) {
-			return
-		}
-		seen.set(df)
-		x := g.add(df, cf, 0, "", 0)
-		if g.wants() {
-			x.Examples = append(x.Examples, Example{DF: m.DFString(df), CF: f.cf(cf), Node: node, AtNS: f.at(t)})
-		}
-	})
-	f.res.NeverProduced = g.finding()
+// madeHere tells whether a node of this process made a DF last: then this process answers for it.
+func (f *finder) madeHere(df model.DF) bool {
+	_, end := f.m.Creations(df)
+	return f.made(df) && f.m.Own(int(f.m.MadeNode[end-1]))
 }
 
-// eachNever calls add for every wait for a DF that never got a value and every request of an own node for one, in order; order comes
-// before those of processes with later nodes.
-func (f *finder) eachNever(add func(df model.DF, cf model.CF, order [3]uint64, node int, t int64)) {
-	m := f.m
-	a := &m.Awaits
-	for i, cf := range a.CF {
-		for k, df := range a.Of(i) {
-			if df != 0 && !f.made(df) {
-				add(df, cf, [3]uint64{0, uint64(i), uint64(k)}, f.nodeAt(cf, a.Time[i]), a.Time[i])
-			}
-		}
-	}
-	var list []uint32
-	for i := 1; i < len(m.Requests); i++ {
-		if q := &m.Requests[i]; q.Sent != model.None && q.DF != 0 && m.Own(int(q.From)) && !f.madeAnywhere(q.DF) {
-			list = append(list, uint32(i))
-		}
-	}
-	f.inOrder(list, func(q *model.Message) int64 { return q.Sent })
-	slices.SortStableFunc(list, func(i, k uint32) int { return cmp.Compare(m.Requests[i].From, m.Requests[k].From) })
-	for n, i := range list {
-		q := &m.Requests[i]
-		add(q.DF, q.CF, [3]uint64{1, uint64(n), 0}, int(q.From), q.Sent)
-	}
+// dfFacts is what is known of the DFs that this process answers for.
+type dfFacts struct {
+	m         *model.Model
+	use       []int64              // by DF: when it was last used; None for never
+	end       []uint32             // by DF: 1 + the first copy in Model.Copies destroyed because the run ended
+	copies    []int64              // by DF: copies on nodes without an end; nil where all have one
+	destroyed map[model.DF][]int64 // of DFs that were made several times
+	told      map[model.DF]*dossier
 }
 
-// nodeAt gives the node where a CF was at a time: where it was created, or last came to.
-func (f *finder) nodeAt(cf model.CF, t int64) int {
-	node := f.m.CFID(cf).Node()
-	for _, g := range f.m.MovesOf(cf) {
-		if g.Received != model.None && g.Received <= t {
-			node = int(g.To)
-		}
-	}
-	return node
+// dossier is what one process tells another of a DF that both know. Times are those of the model.
+type dossier struct {
+	ID        uint64
+	Home      [2]uint64 // node and number of the first mention, which orders DFs
+	Use       int64
+	Ended     int64     // when it was first destroyed because the run ended; None for never
+	End       [2]uint64 // the process that recorded this, and where in its order
+	Copies    int64
+	Destroyed []int64
 }
 
-// findTwice goes through what the run-time system complained about and DFs that got a value again before the first one
-// was destroyed, where destructions were recorded.
-func (f *finder) findTwice() {
-	m := f.m
-	if !f.need("produced_twice", trace.KindDFCreate, trace.KindDFDuplicate) {
-		return
-	}
-	g, seen := f.groups(), newBits(m.DFs())
-	add := func(df model.DF, first, second model.CF, t0, t1 int64, size int64) {
-		x := g.add(df, first, second, "", size)
-		if g.wants() {
-			x.Examples = append(x.Examples, Example{DF: m.DFString(df), CF: f.cf(first), Node: f.madeOn(df), AtNS: f.at(t0),
-				Second: f.cf(second), SecondNS: f.at(t1), Bytes: size})
-		}
-	}
-	for _, d := range m.Duplicates {
-		if d.DF == 0 || seen.has(d.DF) {
-			continue
-		}
-		seen.set(d.DF)
-		t0, size := model.None, int64(0)
-		if first, end := m.Creations(d.DF); first < end {
-			t0, size = m.MadeTime[first], m.MadeSize[first]
-		}
-		add(d.DF, d.First, d.Second, t0, d.Time, size)
-	}
-	if m.Count[trace.KindDFDestroy] > 0 {
-		f.eachRemade(func(df model.DF, i int) {
-			if !seen.has(df) {
-				seen.set(df)
-				add(df, m.MadeBy[i], m.MadeBy[i+1], m.MadeTime[i], m.MadeTime[i+1], m.MadeSize[i])
-			}
-		})
-	}
-	f.res.ProducedTwice = g.finding()
-}
-
-func (f *finder) madeOn(df model.DF) int {
-	if first, end := f.m.Creations(df); first < end {
-		return int(f.m.MadeNode[first])
-	}
-	return -1
-}
-
-// eachRemade calls add for DFs with creations i and i+1 between which they were not destroyed.
-func (f *finder) eachRemade(add func(df model.DF, i int)) {
-	m := f.m
-	many := newBits(m.DFs())
-	some := false
-	for df := 1; df < m.DFs(); df++ {
-		if m.MadeFrom[df+1]-m.MadeFrom[df] > 1 {
-			many.set(model.DF(df))
-			some = true
-		}
-	}
-	if !some {
-		return
-	}
-	destroyed := map[model.DF][]int64{}
-	for i := range m.Copies {
-		if c := &m.Copies[i]; many.has(c.DF) && c.What >= model.CopyExpired {
-			destroyed[c.DF] = append(destroyed[c.DF], c.Time)
-		}
-	}
-	for df := model.DF(1); int(df) < m.DFs(); df++ {
-		if !many.has(df) {
-			continue
-		}
-		if i, ok := f.remade(df, destroyed[df]); ok {
-			add(df, i)
-		}
-	}
-}
-
-// remade gives the first creation of a DF after which it was not destroyed before the next one.
-func (f *finder) remade(df model.DF, destroyed []int64) (int, bool) {
-	slices.Sort(destroyed)
-	first, end := f.m.Creations(df)
-	for i := first; i+1 < end; i++ {
-		at, _ := slices.BinarySearch(destroyed, f.m.MadeTime[i])
-		if at == len(destroyed) || destroyed[at] > f.m.MadeTime[i+1] {
-			return i, true
-		}
-	}
-	return 0, false
-}
-
-// findHeldAndUnused goes through the DFs with a value. Both findings need to know when a DF was used last.
-func (f *finder) findHeldAndUnused() {
-	m := f.m
+// findDFs finds DFs that were made anew before they were destroyed, never used, or held to the end.
+func (f *finder) findDFs() error {
 	canUnused := f.need("never_used", trace.KindDFCreate, trace.KindCFStarted)
 	canHeld := f.need("held_to_end", trace.KindDFCreate, trace.KindDFDestroy)
-	if !canUnused && !canHeld {
-		return
+	canTwice := f.need("produced_twice", trace.KindDFCreate, trace.KindDFDuplicate)
+	if !canUnused && !canHeld && !canTwice {
+		return nil
 	}
-	use := f.lastUses()
-	if canUnused {
-		g := f.groups()
-		for df := model.DF(1); int(df) < m.DFs(); df++ {
-			if !f.made(df) || use[df] != model.None {
-				continue
-			}
-			_, end := m.Creations(df)
-			i := end - 1
-			x := g.add(df, m.MadeBy[i], 0, "", m.MadeSize[i])
-			if g.wants() {
-				x.Examples = append(x.Examples, f.example(df, i))
-			}
+	k := f.ownFacts()
+	if err := f.shareFacts(k); err != nil {
+		return err
+	}
+	if canTwice {
+		if err := f.findTwice(k); err != nil {
+			return err
 		}
-		f.res.NeverUsed = g.finding()
+	}
+	if canUnused {
+		if err := f.findUnused(k); err != nil {
+			return err
+		}
 	}
 	if canHeld {
-		f.findHeld(use)
+		return f.findHeld(k)
 	}
+	return nil
 }
 
-func (f *finder) example(df model.DF, i int) Example {
+// ownFacts collects what was recorded on this process's nodes.
+func (f *finder) ownFacts() *dfFacts {
 	m := f.m
-	return Example{DF: m.DFString(df), CF: f.cf(m.MadeBy[i]), Node: int(m.MadeNode[i]), AtNS: f.at(m.MadeTime[i]), Bytes: m.MadeSize[i]}
+	k := &dfFacts{m: m, use: f.lastUses(), end: make([]uint32, m.DFs()), destroyed: map[model.DF][]int64{}}
+	unended := make([]bool, len(m.Nodes))
+	for n := range m.Nodes {
+		for _, w := range m.Nodes[n].Workers {
+			unended[n] = unended[n] || w.Finished == model.None
+		}
+	}
+	if m.Killed {
+		k.copies = make([]int64, m.DFs())
+	}
+	for i := range m.Copies {
+		c := &m.Copies[i]
+		if c.DF == 0 || !m.Own(int(c.Node)) {
+			continue
+		}
+		if m.MadeFrom[c.DF+1]-m.MadeFrom[c.DF] > 1 && c.What >= model.CopyExpired {
+			k.destroyed[c.DF] = append(k.destroyed[c.DF], c.Time)
+		}
+		switch {
+		case c.What == model.CopyEnd && k.end[c.DF] == 0:
+			k.end[c.DF] = uint32(i) + 1
+		case k.copies == nil || !unended[c.Node]:
+		case c.What == model.CopyStored:
+			k.copies[c.DF]++
+		case c.What == model.CopyDropped:
+			k.copies[c.DF]--
+		}
+	}
+	return k
 }
 
 // lastUses gives, by DF, the latest end of a CF that was given it, or when it was awaited or requested; None for never.
@@ -233,52 +144,144 @@ func (f *finder) lastUses() []int64 {
 	return use
 }
 
-// findHeld goes through the DFs that were destroyed because the run ended, and, on nodes whose trace has no end, those that
-// were stored and not given up.
-func (f *finder) findHeld(use []int64) {
-	m := f.m
-	g := f.groups()
-	add := func(df model.DF, to int64) {
+// shareFacts tells the processes that answer for DFs what is known of them here.
+func (f *finder) shareFacts(k *dfFacts) error {
+	if f.g.Size() == 1 {
+		return nil
+	}
+	m, rank := f.m, uint64(f.g.Rank())
+	out := make([][]dossier, f.g.Size())
+	for df := model.DF(1); int(df) < m.DFs(); df++ {
+		if !m.Shared(df) || !f.made(df) {
+			continue
+		}
+		d := dossier{ID: m.DFID(df), Home: m.DFHome(df), Use: k.use[df], Ended: model.None, Destroyed: k.destroyed[df]}
+		if d.ID == 0 || !m.Own(int(d.Home[0])) {
+			continue
+		}
+		if i := k.end[df]; i != 0 {
+			d.End, d.Ended = [2]uint64{rank, uint64(i - 1)}, m.Copies[i-1].Time
+		}
+		if k.copies != nil {
+			d.Copies = k.copies[df]
+		}
 		_, end := m.Creations(df)
-		if df == 0 || !f.made(df) {
-			return
-		}
-		i := end - 1
-		x := g.add(df, m.MadeBy[i], 0, "", m.MadeSize[i])
-		x.HeldNS += max(to-m.MadeTime[i], 0)
-		x.UnusedNS += max(to-max(use[df], m.MadeTime[i]), 0)
-		if g.wants() {
-			x.Examples = append(x.Examples, f.example(df, i))
+		if to := m.Owner(int(m.MadeNode[end-1])); to != f.g.Rank() {
+			out[to] = append(out[to], d)
 		}
 	}
-	ended := newBits(m.DFs())
-	unended := make([]bool, len(m.Nodes))
-	for n := range m.Nodes {
-		for _, w := range m.Nodes[n].Workers {
-			unended[n] = unended[n] || w.Finished == model.None
+	in, err := procs.Swap(f.g, out)
+	if err != nil {
+		return err
+	}
+	byID := map[uint64]*dossier{}
+	for _, list := range in {
+		for i := range list {
+			if d := byID[list[i].ID]; d != nil {
+				d.join(&list[i])
+			} else {
+				byID[list[i].ID] = &list[i]
+			}
 		}
 	}
-	var copies []int16 // by DF, on nodes without an end
-	if m.Killed {
-		copies = make([]int16, m.DFs())
-	}
-	for i := range m.Copies {
-		c := &m.Copies[i]
-		switch {
-		case c.What == model.CopyEnd && !ended.has(c.DF):
-			ended.set(c.DF)
-			add(c.DF, c.Time)
-		case copies == nil || !unended[c.Node]:
-		case c.What == model.CopyStored:
-			copies[c.DF]++
-		case c.What == model.CopyDropped:
-			copies[c.DF]--
+	k.told = map[model.DF]*dossier{}
+	for df := model.DF(1); int(df) < m.DFs() && len(byID) > 0; df++ {
+		if !m.Shared(df) || !f.madeHere(df) {
+			continue
+		}
+		if d := byID[m.DFID(df)]; d != nil && m.DFID(df) != 0 {
+			k.told[df] = d
+			k.use[df] = max(k.use[df], d.Use)
+			if k.copies != nil {
+				k.copies[df] += d.Copies
+			}
+			if len(d.Destroyed) > 0 {
+				k.destroyed[df] = append(k.destroyed[df], d.Destroyed...)
+			}
 		}
 	}
-	for df := range copies {
-		if copies[df] > 0 && !ended.has(model.DF(df)) {
-			add(model.DF(df), m.End)
+	return nil
+}
+
+func (d *dossier) join(o *dossier) {
+	if slices.Compare(o.Home[:], d.Home[:]) < 0 {
+		d.Home = o.Home
+	}
+	if o.Ended != model.None && (d.Ended == model.None || slices.Compare(o.End[:], d.End[:]) < 0) {
+		d.End, d.Ended = o.End, o.Ended
+	}
+	d.Use = max(d.Use, o.Use)
+	d.Copies += o.Copies
+	d.Destroyed = append(d.Destroyed, o.Destroyed...)
+}
+
+// home is where a DF was first mentioned: by which node, and the number there.
+func (k *dfFacts) home(df model.DF) [2]uint64 {
+	home := k.m.DFHome(df)
+	if d := k.told[df]; d != nil && slices.Compare(d.Home[:], home[:]) < 0 {
+		return d.Home
+	}
+	return home
+}
+
+// ended tells when a DF was first destroyed because the run ended, and the order among such ends; None for never.
+func (k *dfFacts) ended(df model.DF, rank int) (at order, t int64) {
+	t = model.None
+	if i := k.end[df]; i != 0 {
+		at.N, t = [4]uint64{0, uint64(rank), uint64(i - 1)}, k.m.Copies[i-1].Time
+	}
+	if d := k.told[df]; d != nil && d.Ended != model.None {
+		other := order{N: [4]uint64{0, d.End[0], d.End[1]}}
+		if t == model.None || other.compare(&at) < 0 {
+			return other, d.Ended
 		}
 	}
-	f.res.HeldToEnd = g.finding()
+	return at, t
+}
+
+// addMade counts a DF by the CF that made it last.
+func (g *groups) addMade(df model.DF, at order) (x *gathered, made int64) {
+	m := g.f.m
+	_, end := m.Creations(df)
+	i := end - 1
+	same := sameGroup{Name: m.DFName[df], Site: m.SiteOf[m.MadeBy[i]]}
+	return g.add(same, at, m.MadeSize[i], [2]trace.CF{m.CFID(m.MadeBy[i])}, func() Example {
+		return Example{DF: m.DFString(df), Node: int(m.MadeNode[i]), AtNS: g.f.at(m.MadeTime[i]), Bytes: m.MadeSize[i]}
+	}), m.MadeTime[i]
+}
+
+func (f *finder) findUnused(k *dfFacts) (err error) {
+	g := f.groups()
+	for df := model.DF(1); int(df) < f.m.DFs(); df++ {
+		if k.use[df] == model.None && f.madeHere(df) {
+			home := k.home(df)
+			g.addMade(df, order{N: [4]uint64{home[0], home[1]}})
+		}
+	}
+	f.res.NeverUsed, err = g.finding()
+	return err
+}
+
+// findHeld goes through the DFs that were destroyed because the run ended, then those that nodes without an end stored
+// and did not give up.
+func (f *finder) findHeld(k *dfFacts) (err error) {
+	g := f.groups()
+	for df := model.DF(1); int(df) < f.m.DFs(); df++ {
+		if !f.madeHere(df) {
+			continue
+		}
+		at, to := k.ended(df, f.g.Rank())
+		if to == model.None {
+			if k.copies == nil || k.copies[df] <= 0 {
+				continue
+			}
+			home := k.home(df)
+			at, to = order{N: [4]uint64{1, home[0], home[1]}}, f.m.End
+		}
+		x, made := g.addMade(df, at)
+		x.HeldNS += max(to-made, 0)
+		x.UnusedNS += max(to-max(k.use[df], made), 0)
+	}
+	f.res.HeldToEnd, err = g.finding()
+	return err
 }

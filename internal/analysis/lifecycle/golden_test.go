@@ -29,7 +29,7 @@ func TestGolden(t *testing.T) {
 
 func compute(t sloutest.TB, m *model.Model, opt lifecycle.Options) *lifecycle.Result {
 	t.Helper()
-	res, err := lifecycle.Compute(context.Background(), m, opt)
+	res, err := lifecycle.Compute(context.Background(), m, opt, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -99,7 +99,7 @@ func TestCancelled(t *testing.T) {
 	m := sloutest.Build(t, sloutest.Golden(t, "dfs"))
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
-	if _, err := lifecycle.Compute(ctx, m, lifecycle.Options{}); !errors.Is(err, context.Canceled) {
+	if _, err := lifecycle.Compute(ctx, m, lifecycle.Options{}, nil); !errors.Is(err, context.Canceled) {
 		t.Errorf("error %v", err)
 	}
 }

@@ -107,7 +107,7 @@ type waitsElsewhere struct {
 }
 
 // leftovers finds the CFs that are left; the process of rank 0 gets those of all processes, the others what is theirs.
-func (s *sharing) leftovers() (*leftovers, error) {
+func (s *finder) leftovers() (*leftovers, error) {
 	m := s.m
 	last := make([]uint32, len(m.Created)) // by CF: 1 + its last await
 	for i, cf := range m.Awaits.CF {
@@ -150,7 +150,7 @@ func (s *sharing) leftovers() (*leftovers, error) {
 		x := leftover{CF: id, Site: m.SiteOf[cf], State: st.state, Since: st.since, Again: st.again, Node: st.node}
 		if st.state == Waiting {
 			if x.Awaits = late.DFs; !isLate {
-				x.Awaits = l.awaits(s.finder, await)
+				x.Awaits = l.awaits(s, await)
 			}
 		}
 		if up, ok := l.Up[x.Site]; !m.Atomic(cf) && (!ok || id < up.CF) {
@@ -178,7 +178,7 @@ func (f *finder) above(cf model.CF) (sites []uint32) {
 }
 
 // waitsElsewhere tells the processes that CFs belong to of waits here, and gives those that others tell, by CF.
-func (s *sharing) waitsElsewhere(last []uint32, l *leftovers) (map[trace.CF]lateWait, error) {
+func (s *finder) waitsElsewhere(last []uint32, l *leftovers) (map[trace.CF]lateWait, error) {
 	if s.g.Size() == 1 {
 		return nil, nil
 	}
@@ -195,7 +195,7 @@ func (s *sharing) waitsElsewhere(last []uint32, l *leftovers) (map[trace.CF]late
 			if lists[to] == nil {
 				lists[to] = newLeftovers(m)
 			}
-			w.DFs = lists[to].awaits(s.finder, int(k)-1)
+			w.DFs = lists[to].awaits(s, int(k)-1)
 		}
 		out[to].Waits = append(out[to].Waits, w)
 	}
@@ -250,7 +250,7 @@ func renumber(list, index []uint32) error {
 }
 
 // gather adds the leftovers of all processes to those of rank 0.
-func (s *sharing) gather(l *leftovers) error {
+func (s *finder) gather(l *leftovers) error {
 	if s.g.Size() == 1 {
 		return nil
 	}
@@ -295,39 +295,4 @@ func (s *sharing) gather(l *leftovers) error {
 		}
 	}
 	return nil
-}
-
-// titles tells rank 0 how CFs are called, which asks for them.
-func (s *sharing) titles(ids []trace.CF) (map[trace.CF]string, error) {
-	b, err := procs.Broadcast(s.g, 0, procs.Encode(ids))
-	if err != nil {
-		return nil, err
-	}
-	if err := procs.Decode(b, &ids); err != nil {
-		return nil, err
-	}
-	own := map[trace.CF]string{}
-	for _, id := range ids {
-		if s.m.Owner(id.Node()) == s.g.Rank() {
-			own[id] = s.title(id)
-		}
-	}
-	in, err := procs.Gather(s.g, 0, procs.Encode(own))
-	if err != nil || s.g.Rank() != 0 {
-		return nil, err
-	}
-	all := map[trace.CF]string{}
-	for rank, b := range in {
-		if err := procs.Decode(b, &all); err != nil {
-			return nil, procs.Told(rank, err)
-		}
-	}
-	return all, nil
-}
-
-func (f *finder) title(id trace.CF) string {
-	if cf := f.m.FindCF(id); cf != 0 {
-		return f.m.CFString(cf)
-	}
-	return f.m.Codes[0].Name + " (" + id.String() + ")" // nothing is known of it
 }

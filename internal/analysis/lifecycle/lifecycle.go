@@ -9,8 +9,9 @@ package lifecycle
 import (
 	"cmp"
 	"context"
+	"errors"
+	"maps"
 	"slices"
-	"sync"
 
 	"github.com/whyslow/whyslow/internal/model"
 	"github.com/whyslow/whyslow/internal/procs"
@@ -100,16 +101,26 @@ type Example struct {
 }
 
 // finder is a computation in progress.
+//
+// Several processes may look through a run, each with the model of its nodes; usually one has all. Each finding belongs
+// to one process: a CF to that of the node that created it, a DF to that of the node that made it last, a request to that
+// of the node that asked. The others send it what they know. Then each process groups what it found, and rank 0 joins
+// the groups. Whatever order matters, as for examples, is told along (order).
+//
+// What CFs that are left wait for is a question about the whole program. So rank 0 gets all that is left (left.go), and
+// asks what is known of what they wait for (answers.go).
 type finder struct {
 	m      *model.Model
+	g      procs.Group
 	opt    Options
 	res    *Result
-	mu     sync.Mutex // guards res.Missing
-	makers *makers    // of findCFs
-	inputs bool       // some execution of the run was given a DF
+	makers *makers // of findCFs
+	inputs bool    // some execution of the run was given a DF
 	// madeAbroad are DFs with a value of which the files that this process read say nothing.
 	madeAbroad map[model.DF]bool
 }
+
+var errShare = errors.New("internal error: what another process sent about CFs and DFs cannot be read")
 
 func (o Options) settled() Options {
 	if o.Examples <= 0 {
@@ -121,27 +132,78 @@ func (o Options) settled() Options {
 	return o
 }
 
-// Compute looks through a run. It fails only when ctx ends.
-func Compute(ctx context.Context, m *model.Model, opt Options) (*Result, error) {
-	f := newFinder(m, opt.settled())
-	var wg sync.WaitGroup
-	var failed error
-	findCFs := func() { failed = (&sharing{f, procs.Alone()}).findCFs() }
-	for _, find := range []func(){findCFs, f.findNeverProduced, f.findTwice, f.findHeldAndUnused, f.findLate, f.findUnanswered} {
-		if err := ctx.Err(); err != nil {
+// Compute looks through a run. It fails when ctx ends. All members of g call it at once with the same options, each with
+// its model from model.BuildShare; rank 0 gets the result and the others nil, and it fails at all when it fails at one.
+// A g of nil is one process that has the whole run.
+func Compute(ctx context.Context, m *model.Model, opt Options, g procs.Group) (*Result, error) {
+	f := newFinder(m, opt.settled(), g)
+	var err error
+	if f.inputs, err = procs.Any(f.g, m.HasInputs()); err != nil {
+		return nil, err
+	}
+	for _, find := range []func() error{f.learn, f.findCFs, f.findNeverProduced, f.findDFs, f.findLate, f.findUnanswered} {
+		if err := errors.Join(ctx.Err(), find()); err != nil {
 			return nil, err
 		}
-		wg.Go(find)
 	}
-	wg.Wait()
+	if f.g.Rank() != 0 {
+		return nil, nil
+	}
 	slices.SortFunc(f.res.Missing, func(a, b Missing) int { return cmp.Compare(a.Event, b.Event) })
-	return f.res, cmp.Or(failed, ctx.Err())
+	return f.res, ctx.Err()
 }
 
-func newFinder(m *model.Model, opt Options) *finder {
+func newFinder(m *model.Model, opt Options, g procs.Group) *finder {
+	if g == nil {
+		g = procs.Alone()
+	}
 	ended := m.Info.Ended
-	return &finder{m: m, opt: opt, inputs: m.HasInputs(), res: &Result{Ended: ended, Killed: m.Killed,
+	return &finder{m: m, g: g, opt: opt, res: &Result{Ended: ended, Killed: m.Killed,
 		Final: !m.Killed && (ended == trace.EndedDone || ended == trace.EndedStuck), Missing: []Missing{}}}
+}
+
+// learn finds out the statements of all CFs that may have to do with a fault of an own node, and which DFs that were
+// requested got a value, where the files read here say nothing of it.
+func (f *finder) learn() error {
+	m := f.m
+	if f.g.Size() == 1 {
+		return nil
+	}
+	cfs := slices.Concat(m.MadeBy, m.Parent)
+	for i := range m.Requests {
+		cfs = append(cfs, m.Requests[i].CF)
+	}
+	if err := m.LearnSites(f.g, cfs); err != nil {
+		return err
+	}
+	unknown := map[dfName]model.DF{}
+	for i := 1; i < len(m.Requests); i++ {
+		if q := &m.Requests[i]; q.DF != 0 && !f.made(q.DF) && m.Shared(q.DF) && m.Own(int(q.From)) {
+			unknown[nameOf(m, q.DF)] = q.DF
+		}
+	}
+	asked, err := procs.AllOf(f.g, slices.Collect(maps.Keys(unknown)))
+	if err != nil {
+		return err
+	}
+	wanted := map[dfName]bool{}
+	for _, n := range slices.Concat(asked...) {
+		wanted[n] = true
+	}
+	var known []dfName
+	for i := 1; i < m.DFs() && len(wanted) > 0; i++ {
+		if n := nameOf(m, model.DF(i)); wanted[n] && f.made(model.DF(i)) {
+			known = append(known, n)
+		}
+	}
+	all, err := procs.AllOf(f.g, known)
+	f.madeAbroad = map[model.DF]bool{}
+	for _, n := range slices.Concat(all...) {
+		if df := unknown[n]; df != 0 {
+			f.madeAbroad[df] = true
+		}
+	}
+	return err
 }
 
 // off tells that an event was switched off.
@@ -151,8 +213,6 @@ func (f *finder) off(k trace.Kind) bool {
 
 // missing notes that a finding cannot be made for want of an event.
 func (f *finder) missing(finding string, k trace.Kind) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
 	for i := range f.res.Missing {
 		if m := &f.res.Missing[i]; m.Event == k.String() {
 			m.Findings = append(m.Findings, finding)
@@ -194,8 +254,6 @@ func (f *finder) wanted(k trace.Kind) bool {
 	return false
 }
 
-func (f *finder) place(cf model.CF) Place { return f.placeOf(int(f.m.SiteOf[cf])) }
-
 func (f *finder) placeOf(site int) Place {
 	s := &f.m.Sites[site]
 	c := &f.m.Codes[s.Code]
@@ -206,18 +264,21 @@ func (f *finder) placeOf(site int) Place {
 	return p
 }
 
-// cf names a CF, "" for none.
-func (f *finder) cf(cf model.CF) string {
-	if cf == 0 {
-		return ""
-	}
-	return f.m.CFString(cf)
-}
-
 // at gives a time since the start of the run; 0 for what was not recorded.
 func (f *finder) at(t int64) int64 {
 	if t == model.None {
 		return 0
 	}
 	return t - f.m.Start
+}
+
+// nodeAt gives the node where a CF was at a time: where it was created, or last came to.
+func (f *finder) nodeAt(cf model.CF, t int64) int {
+	node := f.m.CFID(cf).Node()
+	for _, g := range f.m.MovesOf(cf) {
+		if g.Received != model.None && g.Received <= t {
+			node = int(g.To)
+		}
+	}
+	return node
 }

@@ -43,7 +43,7 @@ type made struct {
 const maxExact = 1 << 18
 
 // newMakers looks through all CFs that are left; the processes of other ranks than 0, which have none, answer its questions and get nil.
-func (s *sharing) newMakers(l *leftovers) (*makers, error) {
+func (s *finder) newMakers(l *leftovers) (*makers, error) {
 	a, err := s.answers(l)
 	if err != nil {
 		return nil, err
@@ -52,7 +52,7 @@ func (s *sharing) newMakers(l *leftovers) (*makers, error) {
 		_, err := s.haveValues(nil)
 		return nil, err
 	}
-	x := &makers{f: s.finder, l: l, a: a, sites: map[uint32][]uint32{}, through: map[uint32][]uint32{}, left: map[uint32]map[State]int64{},
+	x := &makers{f: s, l: l, a: a, sites: map[uint32][]uint32{}, through: map[uint32][]uint32{}, left: map[uint32]map[State]int64{},
 		exact: map[string]made{}, inside: map[string]made{}, identities: make([]identity, len(l.DFs)), where: map[uint32]*whereabouts{}}
 	calls := map[uint32]*call{}
 	structured := false
@@ -95,7 +95,7 @@ func (s *makers) atomic(site uint32) bool {
 }
 
 // findValues prepares hasValue: where it takes other processes to answer, all that may be asked is asked before.
-func (s *makers) findValues(x *sharing, calls map[uint32]*call) error {
+func (s *makers) findValues(x *finder, calls map[uint32]*call) error {
 	asked := map[string]bool{}
 	if x.g.Size() == 1 {
 		s.hasValue = s.f.hasValue()

@@ -79,7 +79,7 @@ type sameReason struct {
 const makersShown = 3
 
 // reasons finds out for each CF that waits what it waits for and whether it is a root, at rank 0.
-func (s *sharing) reasons(l *leftovers) error {
+func (s *finder) reasons(l *leftovers) error {
 	var all *leftovers
 	if s.g.Rank() == 0 {
 		all = l

@@ -6,27 +6,64 @@ import (
 	"slices"
 
 	"github.com/whyslow/whyslow/internal/model"
+	"github.com/whyslow/whyslow/internal/procs"
 	"github.com/whyslow/whyslow/trace"
 )
 
-// findLate goes through the requests that came to a node for a DF that had been destroyed there and was not stored again.
-func (f *finder) findLate() {
-	if !f.need("late_requests", trace.KindDFRequestReceived, trace.KindDFDestroy) {
-		return
-	}
-	g := f.groups()
-	f.eachLate(func(q *model.Message, why string, destroyed int64) {
-		x := g.add(q.DF, q.CF, 0, why, 0)
-		if g.wants() {
-			e := f.requested(q, q.Received)
-			e.DestroyedNS = f.at(destroyed)
-			x.Examples = append(x.Examples, e)
-		}
-	})
-	f.res.LateRequests = g.finding()
+// lateRequest is what the process of the node that was asked tells that of the asking one.
+type lateRequest struct {
+	Same        sameGroup
+	At          order
+	CF          trace.CF
+	From, To    int
+	AtNS        int64
+	DestroyedNS int64
+	DF          string
 }
 
-// eachLate calls add for the requests that came late to this process's nodes, in order, with the reason and when the DF had been
+// orderOf orders requests by a time, then as inOrder does.
+func (f *finder) orderOf(q *model.Message, t int64) order {
+	return order{[4]uint64{uint64(t) ^ 1<<63, uint64(q.To), uint64(f.m.CFID(q.CF))}, f.m.DFString(q.DF)}
+}
+
+// findLate goes through the requests that came to a node for a DF that had been destroyed there and was not stored again.
+func (f *finder) findLate() error {
+	m := f.m
+	if !f.need("late_requests", trace.KindDFRequestReceived, trace.KindDFDestroy) {
+		return nil
+	}
+	out := make([][]lateRequest, f.g.Size())
+	f.eachLate(func(q *model.Message, why string, destroyed int64) {
+		to := m.Owner(int(q.From))
+		out[to] = append(out[to], lateRequest{sameGroup{Name: m.DFName[q.DF], Why: why}, f.orderOf(q, q.Received), m.CFID(q.CF),
+			int(q.From), int(q.To), f.at(q.Received), f.at(destroyed), m.DFString(q.DF)})
+	})
+	in, err := procs.Swap(f.g, out)
+	if err != nil {
+		return err
+	}
+	list := slices.Concat(in...)
+	ids := make([]trace.CF, len(list))
+	for i := range list {
+		ids[i] = list[i].CF
+	}
+	sites, err := f.sitesOf(ids)
+	if err != nil {
+		return err
+	}
+	g := f.groups()
+	for i := range list {
+		q := &list[i]
+		q.Same.Site = sites[i]
+		g.add(q.Same, q.At, 0, [2]trace.CF{q.CF}, func() Example {
+			return Example{DF: q.DF, Node: q.From, To: &q.To, AtNS: q.AtNS, DestroyedNS: q.DestroyedNS}
+		})
+	}
+	f.res.LateRequests, err = g.finding()
+	return err
+}
+
+// eachLate calls add for the requests that came late to this process's nodes, with the reason and when the DF had been
 // destroyed.
 func (f *finder) eachLate(add func(q *model.Message, why string, destroyed int64)) {
 	m := f.m
@@ -54,7 +91,6 @@ func (f *finder) eachLate(add func(q *model.Message, why string, destroyed int64
 	if len(late) == 0 {
 		return
 	}
-	f.inOrder(late, func(q *model.Message) int64 { return q.Received })
 	type key struct {
 		df   model.DF
 		node uint16
@@ -88,31 +124,47 @@ func (f *finder) eachLate(add func(q *model.Message, why string, destroyed int64
 	}
 }
 
-// findUnanswered goes through the requests that no message answers.
-func (f *finder) findUnanswered() {
-	if !f.need("unanswered", trace.KindDFRequested, trace.KindDFReceived) {
-		return
+// answered tells that a request, by its id, was answered, and whether the answer came.
+type answered struct {
+	Request uint64
+	Came    bool
+}
+
+// answersElsewhere tells what processes know of answers that the asking process does not: of those that left and never came
+// and, in damaged traces, of those that came to others.
+func (f *finder) answersElsewhere() ([]answered, error) {
+	if f.g.Size() == 1 {
+		return nil, nil
 	}
-	g := f.groups()
-	f.eachUnanswered(nil, func(q *model.Message, why string) {
-		x := g.add(q.DF, q.CF, 0, why, 0)
-		if g.wants() {
-			x.Examples = append(x.Examples, f.requested(q, q.Sent))
-		}
-	})
-	f.res.Unanswered = g.finding()
-}
-
-// requested is a request as an example.
-func (f *finder) requested(q *model.Message, t int64) Example {
-	to := int(q.To)
-	return Example{DF: f.m.DFString(q.DF), CF: f.cf(q.CF), Node: int(q.From), To: &to, AtNS: f.at(t)}
-}
-
-// eachUnanswered calls add for the requests of this process's nodes that no message answers, in order, with the reason. elsewhere
-// is what other processes know of answers.
-func (f *finder) eachUnanswered(elsewhere []answered, add func(q *model.Message, why string)) {
 	m := f.m
+	var own []answered
+	for i := range m.DFMessages {
+		g := &m.DFMessages[i]
+		if g.Request == 0 {
+			continue
+		}
+		q := &m.Requests[g.Request]
+		switch {
+		case g.Received == model.None && g.Sent != model.None && m.Own(int(g.From)):
+			own = append(own, answered{m.RequestID(g.Request), false})
+		case g.Received != model.None && m.Own(int(g.To)) && !(q.Sent != model.None && m.Own(int(q.From))):
+			own = append(own, answered{m.RequestID(g.Request), true})
+		}
+	}
+	all, err := procs.AllOf(f.g, own)
+	return slices.Concat(all...), err
+}
+
+// findUnanswered goes through the requests of this process's nodes that no message answers.
+func (f *finder) findUnanswered() error {
+	m := f.m
+	if !f.need("unanswered", trace.KindDFRequested, trace.KindDFReceived) {
+		return nil
+	}
+	elsewhere, err := f.answersElsewhere()
+	if err != nil {
+		return err
+	}
 	const left, came = 1, 2
 	answer := make([]uint8, len(m.Requests))
 	for _, x := range elsewhere {
@@ -130,15 +182,12 @@ func (f *finder) eachUnanswered(elsewhere []answered, add func(q *model.Message,
 			}
 		}
 	}
-	var open []uint32
+	g := f.groups()
 	for i := 1; i < len(m.Requests); i++ {
-		if q := &m.Requests[i]; (q.Sent != model.None || q.Received != model.None) && answer[i] != came && m.Own(int(q.From)) {
-			open = append(open, uint32(i))
-		}
-	}
-	f.inOrder(open, func(q *model.Message) int64 { return q.Sent })
-	for _, i := range open {
 		q := &m.Requests[i]
+		if !q.Recorded() || answer[i] == came || !m.Own(int(q.From)) {
+			continue
+		}
 		why := "it was never answered"
 		switch {
 		case answer[i] == left:
@@ -148,8 +197,14 @@ func (f *finder) eachUnanswered(elsewhere []answered, add func(q *model.Message,
 		case !f.madeAnywhere(q.DF) && m.Count[trace.KindDFCreate] > 0:
 			why = "the DF was never produced"
 		}
-		add(q, why)
+		same := sameGroup{Name: m.DFName[q.DF], Why: why, Site: m.SiteOf[q.CF]}
+		g.add(same, f.orderOf(q, q.Sent), 0, [2]trace.CF{m.CFID(q.CF)}, func() Example {
+			to := int(q.To)
+			return Example{DF: m.DFString(q.DF), Node: int(q.From), To: &to, AtNS: f.at(q.Sent)}
+		})
 	}
+	f.res.Unanswered, err = g.finding()
+	return err
 }
 
 // inOrder sorts requests by a time of theirs: their numbers depend on which stream was read first.

@@ -17,7 +17,7 @@ import (
 func same(t sloutest.TB, dir string, opt lifecycle.Options) (found *lifecycle.Result) {
 	t.Helper()
 	return sharetest.Same(t, dir, nil, func(ctx context.Context, m *model.Model, g procs.Group) (*lifecycle.Result, error) {
-		return lifecycle.ComputeShare(ctx, m, opt, g)
+		return lifecycle.Compute(ctx, m, opt, g)
 	})
 }
 

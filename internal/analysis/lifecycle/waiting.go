@@ -4,7 +4,6 @@ import (
 	"sync"
 
 	"github.com/whyslow/whyslow/internal/model"
-	"github.com/whyslow/whyslow/internal/procs"
 	"github.com/whyslow/whyslow/trace"
 )
 
@@ -16,7 +15,7 @@ type Makers struct {
 
 // FindMakers looks through the CFs that are left, once: a second for some hundred thousand of them.
 func FindMakers(m *model.Model) *Makers {
-	s := &sharing{finder: newFinder(m, Options{}), g: procs.Alone()}
+	s := newFinder(m, Options{}, nil)
 	if !s.need("cfs", trace.KindCFCreated, trace.KindCFStarted, trace.KindCFFinished, trace.KindDFCreate) {
 		return &Makers{}
 	}

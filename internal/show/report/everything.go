@@ -138,7 +138,7 @@ func Compute(ctx context.Context, m *model.Model, want Wanted) (*Everything, err
 			return err
 		})},
 		{analysisLifecycle, nil, all.needCFs(func() (err error) {
-			all.Lifecycle, err = lifecycle.Compute(ctx, m, lifecycle.Options{All: want.All})
+			all.Lifecycle, err = lifecycle.Compute(ctx, m, lifecycle.Options{All: want.All}, nil)
 			return err
 		})},
 		{analysisImbalance, []string{analysisSLOU, analysisSeries}, all.needCFs(func() (err error) {

@@ -57,7 +57,7 @@ func ComputeShare(ctx context.Context, m *model.Model, want Wanted, g procs.Grou
 			return err
 		})},
 		{analysisLifecycle, ofCFs(func(g procs.Group) (err error) {
-			all.Lifecycle, err = lifecycle.ComputeShare(ctx, m, lifecycle.Options{All: want.All}, g)
+			all.Lifecycle, err = lifecycle.Compute(ctx, m, lifecycle.Options{All: want.All}, g)
 			return err
 		})},
 		{analysisImbalance, ofCFs(func(g procs.Group) (err error) {
