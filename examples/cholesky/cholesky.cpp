@@ -1,12 +1,15 @@
-// Code fragments of the blocked Cholesky factorisation. A block is bs x bs doubles by rows, a part of a vector bs doubles.
+// Code fragments of the blocked Cholesky factorisation. A block is bs x bs doubles by rows, a vector part bs
+// doubles.
 #include "ucenv.h"
 #include <cmath>
 
 namespace {
 
-int side(const InputDF &block) { return (int)std::lround(std::sqrt((double)(block.getSize() / sizeof(double)))); }
+int side(const InputDF &block) {
+    return (int)std::lround(std::sqrt((double)(block.getSize() / sizeof(double))));
+}
 
-// The matrix: positive definite because its diagonal outweighs the rest of the row.
+// The matrix is positive definite because its diagonal outweighs the rest of the row.
 double matrix_at(int row, int col, int n) { return row == col ? n : 1.0 / (1 + std::abs(row - col)); }
 
 double x_at(int row) { return row % 10 + 1; }
@@ -114,7 +117,8 @@ void compare(int nb, int bs, int i, const InputDF &z, double worst, OutputDF &ou
 void report(int nb, int bs, double worst)
 {
     const bool ok = worst < 1e-12;
-    printf("cholesky: %d x %d blocks of %d x %d, L * L^T %s the matrix\n", nb, nb, bs, bs, ok ? "is" : "IS NOT");
+    printf("cholesky: %d x %d blocks of %d x %d, L * L^T %s the matrix\n", nb, nb, bs, bs,
+        ok ? "is" : "IS NOT");
     if (!ok) {
         printf("largest relative difference %g\n", worst);
         exit(1);

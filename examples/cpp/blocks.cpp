@@ -1,4 +1,4 @@
-// The program, as a compiler for a task-parallel language would write it: each statement of
+// The program, as a compiler for a task-parallel language would write it. Each statement of
 //
 //     for i, j:    fill_a(a[i][j]);  fill_b(b[i][j]);
 //     for i, j, k: mult(a[i][k], b[k][j], c[i][j][k], c[i][j][k+1]);      // c[i][j][0] is zero
@@ -89,7 +89,7 @@ static BlockRetStatus block_6(CF &self) {
     return CONTINUE;
 }
 
-// The whole program: all CFs are created.
+// The whole program: creates all CFs.
 static BlockRetStatus block_0(CF &) {
     for (int i = 0; i < N; i++)
         for (int j = 0; j < N; j++) {

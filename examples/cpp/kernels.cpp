@@ -1,4 +1,4 @@
-// User code: what the CFs compute. It knows nothing of the run-time system but its DFs.
+// User code: what the CFs compute. It knows only its DFs, not the run-time system.
 #include "rts.hpp"
 
 extern "C" {

@@ -1,3 +1,3 @@
-// The one source file with the implementation of whyslow.hpp. Apart from the rest it is compiled but once.
+// The one source file with the implementation of whyslow.hpp; kept apart, it is compiled only once.
 #define WHYSLOW_IMPLEMENTATION
 #include "whyslow.hpp"

@@ -10,7 +10,7 @@ std::condition_variable changed;
 std::deque<CF *> queue; // CFs that can go on
 int alive;              // CFs that have not ended
 
-// execute runs a CF until it ends or has to wait. In the second case it belongs to whoever makes the DF.
+// execute runs a CF until it ends or has to wait. A waiting CF belongs to whoever produces the DF.
 void execute(CF *cf) {
     for (;;) {
         BlockRetStatus status = cf->next(*cf);

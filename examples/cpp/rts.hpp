@@ -1,9 +1,9 @@
-// A small task-parallel run-time system: data fragments (DFs) that are assigned once, computational fragments (CFs) made
-// of blocks, and threads that run whatever CF can go on.
+// A small task-parallel run-time system: data fragments (DFs) that are assigned once, computational fragments
+// (CFs) made of blocks, and threads that run any ready CF.
 //
 // A CF is a chain of block functions. A block ends with
 //     return CONTINUE;   the next block, self.next, can run at once
-//     return WAIT;       a DF is missing: the CF goes on, with the same block, when it is there
+//     return WAIT;       a DF is missing: the CF continues with the same block when it arrives
 //     return EXIT;       the CF has ended
 #ifndef RTS_HPP
 #define RTS_HPP
@@ -19,7 +19,7 @@ enum BlockRetStatus { EXIT, CONTINUE, WAIT };
 struct CF;
 typedef BlockRetStatus (*Block)(CF &);
 
-// DF is a piece of data that is made once and read by a known number of CFs; then its memory is released.
+// DF is a piece of data that is produced once and read by a known number of CFs; then its memory is released.
 class DF {
   public:
     DF() : uses(0), ready(false) {}
@@ -28,7 +28,7 @@ class DF {
 
     void expect(int readers) { uses = readers; }
 
-    // create makes room for the value; user code fills it.
+    // create allocates the value; user code fills it.
     double *create(std::size_t count);
     const double *data() const { return value.data(); }
     std::size_t count() const { return value.size(); }
@@ -49,16 +49,17 @@ struct CF {
     Block next;
     int i, j, k;
 
-    // have tells whether the DF has its value; if not, the CF is put on its list and the block must return WAIT.
+    // have returns whether the DF has its value; if not, it queues the CF on it and the block must return
+    // WAIT.
     bool have(DF &df);
-    void post(DF &df); // the value is complete: who waits for it goes on
+    void post(DF &df); // the value is complete: its waiting CFs continue
     void done(DF &df); // one reader less
 };
 
 class Rts {
   public:
     static void submit(const CF &cf);  // a new CF
-    static void ready(CF *cf);         // one that can go on
+    static void ready(CF *cf); // one that can run
     static void run(int threads);      // returns when no CF is left
 };
 

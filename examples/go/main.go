@@ -1,8 +1,8 @@
-// Command go computes pi by integrating a function in parts on two goroutines, and
-// traces itself: see the lines with rec.
+// Command go integrates a function in parts on two goroutines to compute pi, and traces itself: see the lines
+// with rec.
 //
-//	go run ./examples/go pi.trace
-//	whyslow report pi.trace
+// \tgo run ./examples/go pi.trace
+// \twhyslow report pi.trace
 package main
 
 import (
@@ -18,10 +18,10 @@ import (
 const (
 	workers = 2
 	parts   = 64
-	steps   = 200_000 // of a part; the later parts take more, so that the workers get uneven shares
+	steps   = 200_000 // of a part; later parts take more, so that the workers get uneven shares
 )
 
-// task is a part to be integrated.
+// task is a part to integrate.
 type task struct {
 	part int
 	cf   trace.CF

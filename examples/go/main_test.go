@@ -44,7 +44,8 @@ func TestReportOfTheTrace(t *testing.T) {
 		t.Errorf("%+v", res)
 	}
 	var text bytes.Buffer
-	if err := report.Terminal(&text, &report.Everything{Run: &report.Run{}, SLOU: res}, report.Options{}); err != nil || !strings.Contains(text.String(), "integrate") {
+	if err := report.Terminal(&text, &report.Everything{Run: &report.Run{}, SLOU: res}, report.Options{}); err !=
+		nil || !strings.Contains(text.String(), "integrate") {
 		t.Errorf("%v\n%s", err, &text)
 	}
 	if _, err := run(dir); err == nil || !strings.Contains(err.Error(), "already there and not empty") {

@@ -24,20 +24,21 @@ func init() {
 		Cost:   "two handlers of a few nanoseconds per call",
 		Events: []string{"GlobalEvents.onForeignStarted", "GlobalEvents.onForeignEnded"},
 		Params: []prof.Param{
-			{Name: "file", Default: "", Doc: "where to write: a file, - for standard output, tcp://HOST:PORT; the terminal if empty"},
+			{Name: "file", Default: "", Doc: "where to write: a file, - for standard output, tcp://HOST:PORT; the " +
+				"terminal if empty"},
 		},
 		New: func() prof.Module { return &longestCall{} },
 	})
 }
 
-// longestCall is the module. Every worker has a call of its own, so that handlers need no lock.
+// longestCall is the module. Every worker has its own call, so handlers need no lock.
 type longestCall struct {
 	host  *prof.Host
 	out   *prof.Output
 	calls *prof.PerStream[call]
 }
 
-// call is the longest one of a worker so far, and the one that is running.
+// call holds a worker's longest call so far, and the running one.
 type call struct {
 	started int64
 	longest int64

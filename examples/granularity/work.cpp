@@ -1,5 +1,5 @@
-// The same amount of arithmetic for the same count, on any machine: every step needs the one before, so the compiler
-// can neither skip nor reorder it.
+// The same arithmetic for the same count on any machine: every step needs the previous one, so the compiler
+// can neither skip nor reorder any.
 #include "ucenv.h"
 
 static int spin(int start, int iterations)

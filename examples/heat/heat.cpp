@@ -1,4 +1,5 @@
-// Code fragments of the heat conduction program. A strip is rows x n doubles; rows may differ by one between strips.
+// Code fragments of the heat conduction program. A strip is rows x n doubles; the number of rows may vary by
+// one.
 #include "ucenv.h"
 #include <cmath>
 
@@ -6,7 +7,9 @@ namespace {
 
 int first_row(int n, int strips, int s) { return (int)((long long)n * s / strips); }
 
-void copy_row(const double *row, int n, OutputDF &out) { memcpy(out.create<double>(n), row, n * sizeof(double)); }
+void copy_row(const double *row, int n, OutputDF &out) {
+    memcpy(out.create<double>(n), row, n * sizeof(double));
+}
 
 } // namespace
 
@@ -27,8 +30,8 @@ void make_strip(int n, int strips, int s, OutputDF &u, OutputDF &first, OutputDF
 void make_row(int n, double value, OutputDF &row) { row.create<double>(n, value); }
 void make_real(double value, OutputDF &out) { out.setValue<double>(value); }
 
-// One step of Jacobi's method: each point becomes the mean of its four neighbours. Outside the plate on the left and on
-// the right it is cold.
+// One step of Jacobi's method: each point becomes the mean of its four neighbours. Left and right of the
+// plate it is cold.
 void step(const InputDF &above, const InputDF &u, const InputDF &below,
           OutputDF &next, OutputDF &first, OutputDF &last, OutputDF &change)
 {
@@ -53,7 +56,7 @@ void step(const InputDF &above, const InputDF &u, const InputDF &below,
     change.setValue<double>(most);
 }
 
-// The same; change is the largest of the round so far, so its first step (k = 1) forgets what was before.
+// The same; change is the largest of the round so far, so its first step (k = 1) ignores what was before.
 void step_of_round(int k, double before, const InputDF &above, const InputDF &u, const InputDF &below,
                    OutputDF &next, OutputDF &first, OutputDF &last, OutputDF &change)
 {

@@ -1,10 +1,10 @@
-// A module of one's own in C++: it counts events by kind and node, tells other modules whenever a worker
-// has come to a round number of one kind, and writes a table at the end. From the root of the repository:
+// A module in C++. It counts events by kind and node, tells other modules whenever a worker reaches a round
+// number of one kind, and writes a table at the end. From the root of the repository:
 //
-//     g++ -std=c++11 -O2 -fPIC -shared -Isdk -o examples/module/libevent_counter_module.so examples/module/event_counter_module.cpp
+//     make -C examples/module
 //     whyslow run --modules examples/module/modules_settings.json examples/mxm/mxm.fa 4 50
 //
-// or make -C examples/module. What a module can do is told in sdk/whyslow_module.hpp and sdk/whyslow_module.h.
+// sdk/whyslow_module.hpp and sdk/whyslow_module.h say what a module can do.
 
 #include "whyslow_module.hpp"
 
@@ -14,8 +14,8 @@
 namespace {
 
 class EventCounter : public whyslow::IEventModule {
-    // Handlers run on all workers at once. Each worker has a part to itself (unless there are more than
-    // there are parts), so that its lock is nearly always free.
+    // Handlers run on all workers at once. Each worker has its own part (unless there are more workers than
+    // parts), so the part's lock is nearly always free.
     struct Part {
         std::mutex lock;
         std::map<std::pair<const wsm_spec *, int>, uint64_t> count; // by kind and node
@@ -25,7 +25,9 @@ class EventCounter : public whyslow::IEventModule {
     const wsm_spec *on_count_;
     uint64_t every_;
 
-    Part &part(const whyslow::Event &e) { return part_[(static_cast<unsigned>(e.node()) * 31 + static_cast<unsigned>(e.stream())) % parts]; }
+    Part &part(const whyslow::Event &e) {
+        return part_[(static_cast<unsigned>(e.node()) * 31 + static_cast<unsigned>(e.stream())) % parts];
+    }
 
     void registerEvents() override {
         if (integer("every") < 1) throw std::invalid_argument("parameter every is to be 1 or more");
@@ -46,12 +48,13 @@ class EventCounter : public whyslow::IEventModule {
         if (n % every_ == 0) e.emit(on_count_, std::string(e.ns()) + "." + e.name(), n);
     }
 
-    // By name of kind and node, of all workers.
+    // By name of kind and node, over all workers.
     std::map<std::pair<std::string, int>, uint64_t> sum() {
         std::map<std::pair<std::string, int>, uint64_t> all;
         for (Part &p : part_) {
             std::lock_guard<std::mutex> hold(p.lock);
-            for (const auto &c : p.count) all[{std::string(c.first.first->ns) + "." + c.first.first->name, c.first.second}] += c.second;
+            for (const auto &c : p.count) all[{std::string(c.first.first->ns) + "." + c.first.first->name,
+                c.first.second}] += c.second;
         }
         return all;
     }
@@ -59,7 +62,8 @@ class EventCounter : public whyslow::IEventModule {
     void finish() override {
         char line[128];
         for (const auto &c : sum()) {
-            std::snprintf(line, sizeof line, "%-32s node %-4d %10llu\n", c.first.first.c_str(), c.first.second, static_cast<unsigned long long>(c.second));
+            std::snprintf(line, sizeof line, "%-32s node %-4d %10llu\n", c.first.first.c_str(),
+                c.first.second, static_cast<unsigned long long>(c.second));
             print(line);
         }
     }
@@ -68,7 +72,8 @@ class EventCounter : public whyslow::IEventModule {
     bool query(const std::string &what, int node, double &value) override {
         value = 0;
         for (const auto &c : sum())
-            if (c.first.second == node && (what == "total" || what == c.first.first)) value += static_cast<double>(c.second);
+            if (c.first.second == node && (what == "total" ||
+                what == c.first.first)) value += static_cast<double>(c.second);
         return what == "total" || value > 0;
     }
 };
@@ -83,4 +88,5 @@ WHYSLOW_MODULE(EventCounter, "event_counter_module", "counts events by kind and 
                    .cost("about 100 ns an event")
                    .param("file", "", "where the table goes; empty: the terminal")
                    .param("every", 1000, "CounterEvents.onCount is emitted at each multiple of this number")
-                   .param("events", std::vector<std::string>{"CFEvents.*", "DFEvents.*"}, "what is counted; * stands for any text"))
+                   .param("events", std::vector<std::string>{"CFEvents.*", "DFEvents.*"},
+                       "what is counted; * stands for any text"))

@@ -1,5 +1,5 @@
-// Code fragments of the block matrix product. All numbers are small integers kept in doubles, so every sum is exact
-// and the checksum does not depend on the order of anything.
+// Code fragments of the block matrix product. All numbers are small integers stored as doubles, so every sum
+// is exact and the checksum does not depend on any order.
 #include "ucenv.h"
 
 namespace {
@@ -29,7 +29,7 @@ void make_a(int i, int j, int bs, OutputDF &out) { fill(a_at, i, j, bs, out); }
 void make_b(int i, int j, int bs, OutputDF &out) { fill(b_at, i, j, bs, out); }
 void zero(int bs, OutputDF &out) { out.create<double>((size_t)bs * bs, 0.0); }
 
-// The block being summed has one reader, this one: it is changed in place and handed on without a copy.
+// The block being summed has one reader, this one, so it is changed in place and passed on without a copy.
 void mult_add(const InputDF &a, const InputDF &b, InputDF &c, OutputDF &out)
 {
     const int bs = block_size(a);
@@ -68,7 +68,8 @@ void report(int nb, int bs, int total)
         expect += (long long)(column * row);
     }
     const bool ok = (expect - total) % 1000000 == 0;
-    printf("mxm: %d x %d blocks of %d x %d, checksum %d, %s\n", nb, nb, bs, bs, total, ok ? "correct" : "WRONG");
+    printf("mxm: %d x %d blocks of %d x %d, checksum %d, %s\n", nb, nb, bs, bs, total,
+        ok ? "correct" : "WRONG");
     if (!ok) exit(1);
 }
 

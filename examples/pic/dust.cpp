@@ -20,7 +20,7 @@ void store(const Particles &list, OutputDF &out)
     if (Particle *to = out.create<Particle>(list.size())) std::copy(list.begin(), list.end(), to);
 }
 
-// A number between 0 and 1 that is always the same for the same two numbers.
+// A number between 0 and 1, always the same for the same two numbers.
 double chance(unsigned long long number, unsigned long long stream)
 {
     unsigned long long x = number * 3 + stream + 0x9E3779B97F4A7C15ULL;
@@ -46,12 +46,13 @@ Particle particle(int number, int count)
     const double h = height_of((number + chance(number, 0)) / count);
     const double r = std::sqrt((1 - h * h) * chance(number, 1)), angle = 2 * PI * chance(number, 2);
     const double x = RADIUS * r * std::cos(angle), y = RADIUS * r * std::sin(angle);
-    const Particle p = {{CENTRE[0] + x, CENTRE[1] + y, CENTRE[2] + RADIUS * h}, {DRIFT[0] - SPIN * y, DRIFT[1] + SPIN * x, DRIFT[2]}};
+    const Particle p = {{CENTRE[0] + x, CENTRE[1] + y, CENTRE[2] + RADIUS * h},
+        {DRIFT[0] - SPIN * y, DRIFT[1] + SPIN * x, DRIFT[2]}};
     return p;
 }
 
-// The two points of the mesh, along one axis, between which a particle is, and how near to the second. Beyond the last
-// point both are the same.
+// The two mesh points along one axis that enclose a particle, and how near it is to the second. Beyond the
+// last point both are the same.
 struct Between {
     int low, high;
     double part;
@@ -71,7 +72,8 @@ extern "C" {
 void make_dust(int n, int particles, int slabs, int s, OutputDF &dust)
 {
     if (n < 4 || n % 2 != 0 || slabs < 1 || slabs > n / 2 || particles < 1) {
-        fprintf(stderr, "pic: %d slabs of a mesh of %d points with %d particles: the mesh must be even and 4 or more, slabs 1 to %d,"
+        fprintf(stderr, "pic: %d slabs of a mesh of %d points with %d particles: the mesh must be even and "
+            "4 or more, slabs 1 to %d,"
                         " particles 1 or more\n", slabs, n, particles, std::max(1, n / 2));
         exit(1);
     }
@@ -79,7 +81,8 @@ void make_dust(int n, int particles, int slabs, int s, OutputDF &dust)
     auto number_at = [&](int plane) {
         return particles * share_below(((double)plane / n - CENTRE[2]) / RADIUS);
     };
-    const int from = std::max(0, (int)number_at(first) - 2), to = std::min(particles, (int)number_at(end) + 3);
+    const int from = std::max(0, (int)number_at(first) - 2),
+        to = std::min(particles, (int)number_at(end) + 3);
     Particles mine;
     for (int i = from; i < to; i++) {
         const Particle p = particle(i, particles);
@@ -89,9 +92,10 @@ void make_dust(int n, int particles, int slabs, int s, OutputDF &dust)
     store(mine, dust);
 }
 
-// Each particle gives its mass to the eight points around it. own is what the points of this slab get, low and high what
-// the planes below and above it get.
-void deposit(int n, int particles, int slabs, int s, const InputDF &dust, OutputDF &own, OutputDF &low, OutputDF &high)
+// Each particle gives its mass to the eight points around it: own is for the points of this slab, low and
+// high for the planes below and above it.
+void deposit(int n, int particles, int slabs, int s, const InputDF &dust, OutputDF &own, OutputDF &low,
+    OutputDF &high)
 {
     const Slab b(n, slabs, s);
     size_t count;
@@ -102,7 +106,8 @@ void deposit(int n, int particles, int slabs, int s, const InputDF &dust, Output
         for (int k = 0; k < 2; k++)
             for (int j = 0; j < 2; j++) {
                 const double w = (k ? z.part : 1 - z.part) * (j ? y.part : 1 - y.part) / particles;
-                double *row = &mass[((k ? z.high : z.low) - b.first + 1) * b.plane + (size_t)(j ? y.high : y.low) * n];
+                double *row = &mass[((k ? z.high : z.low) - b.first + 1) * b.plane +
+                    (size_t)(j ? y.high : y.low) * n];
                 row[x.low] += w * (1 - x.part);
                 row[x.high] += w * x.part;
             }
@@ -112,9 +117,10 @@ void deposit(int n, int particles, int slabs, int s, const InputDF &dust, Output
     copy_block(&mass[(b.planes + 1) * b.plane], b.plane, high);
 }
 
-// Moves the particles: a step of speed by the pull at each, a step of place by the speed; walls throw them back. sums are
-// mass, momentum (three numbers), kinetic and potential energy at the time of the places they came from.
-void push(int n, int particles, int slabs, int s, const InputDF &dust, const InputDF &pull, OutputDF &stay, OutputDF &low, OutputDF &high,
+// Moves the particles: first the speed by the pull at each, then the place by the speed; walls reflect them.
+// sums are mass, momentum (three numbers), kinetic and potential energy before the move.
+void push(int n, int particles, int slabs, int s, const InputDF &dust, const InputDF &pull, OutputDF &stay,
+    OutputDF &low, OutputDF &high,
           OutputDF &sums)
 {
     const Slab b(n, slabs, s);
@@ -133,8 +139,10 @@ void push(int n, int particles, int slabs, int s, const InputDF &dust, const Inp
         for (int k = 0; k < 2; k++)
             for (int j = 0; j < 2; j++) {
                 const double w = (k ? z.part : 1 - z.part) * (j ? y.part : 1 - y.part);
-                const double *row = field + 4 * (((k ? z.high : z.low) - lowest) * b.plane + (size_t)(j ? y.high : y.low) * n);
-                for (int c = 0; c < 4; c++) at[c] += w * ((1 - x.part) * row[4 * x.low + c] + x.part * row[4 * x.high + c]);
+                const double *row = field + 4 * (((k ? z.high : z.low) - lowest) * b.plane +
+                    (size_t)(j ? y.high : y.low) * n);
+                for (int c = 0; c < 4; c++) at[c] += w * ((1 - x.part) * row[4 * x.low + c] +
+                    x.part * row[4 * x.high + c]);
             }
         sum[0] += mass;
         sum[5] += 0.5 * mass * at[3];
@@ -152,8 +160,10 @@ void push(int n, int particles, int slabs, int s, const InputDF &dust, const Inp
         if (plane < b.first) down.push_back(p);
         else if (plane >= b.first + b.planes) up.push_back(p);
         else staying.push_back(p);
-        if (plane < (s > 0 ? first_plane(n, slabs, s - 1) : 0) || plane >= (s < slabs - 1 ? first_plane(n, slabs, s + 2) : n)) {
-            fprintf(stderr, "pic: a particle crossed a whole slab in one step: use fewer slabs than %d\n", slabs);
+        if (plane < (s > 0 ? first_plane(n, slabs, s - 1) : 0) ||
+            plane >= (s < slabs - 1 ? first_plane(n, slabs, s + 2) : n)) {
+            fprintf(stderr, "pic: a particle crossed a whole slab in one step: use fewer slabs than %d\n",
+                slabs);
             exit(1);
         }
     }
@@ -162,7 +172,8 @@ void push(int n, int particles, int slabs, int s, const InputDF &dust, const Inp
     store(up, high);
 }
 
-// The particles of a slab in the next step. What the walls' slabs read as their own edges is empty.
+// The particles of a slab in the next step. The slabs at the walls read their own edges there, which are
+// empty.
 void merge(const InputDF &stay, const InputDF &below, const InputDF &above, OutputDF &dust)
 {
     const InputDF *const parts[] = {&stay, &below, &above};
@@ -186,13 +197,15 @@ void add_sums(const InputDF &a, const InputDF &b, OutputDF &out)
 void report_step(int t, int iterations, const InputDF &sums)
 {
     const double *v = sums.getData<double>();
-    printf("step %d: %d iterations, energy %.9f = %.9f kinetic %+.9f potential\n", t, iterations, v[4] + v[5], v[4], v[5]);
+    printf("step %d: %d iterations, energy %.9f = %.9f kinetic %+.9f potential\n", t, iterations, v[4] + v[5],
+        v[4], v[5]);
 }
 
 void report_run(int n, int particles, int slabs, const InputDF &sums)
 {
     const double *v = sums.getData<double>();
-    printf("pic: %d particles, %d^3 points in %d slabs: mass %.9f, momentum %.9f %.9f %.9f\n", particles, n, slabs, v[0], v[1], v[2], v[3]);
+    printf("pic: %d particles, %d^3 points in %d slabs: mass %.9f, momentum %.9f %.9f %.9f\n", particles, n,
+        slabs, v[0], v[1], v[2], v[3]);
 }
 
 }

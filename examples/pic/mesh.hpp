@@ -1,11 +1,13 @@
 // What the code fragments share: the box, its mesh and the slabs it is cut into.
 //
-// The box is a cube of edge 1 with a cloud of total mass 1 in it; the gravitational constant is 1. The mesh has a point in the
-// middle of each of its N x N x N cells; one more point beyond each wall has the potential of the same mass in the centre.
-// Slab s has the planes first_plane(s) to first_plane(s + 1) - 1 and the particles in their cells.
+// The box is a cube of edge 1 with a cloud of total mass 1 in it; the gravitational constant is 1. The mesh
+// has a point in the middle of each of its N x N x N cells. One more point beyond each wall has the potential
+// of the same mass in the centre. Slab s has the planes first_plane(s) to first_plane(s + 1) - 1 and the
+// particles in their cells.
 //
-// The points are coloured like a chess board, red where x + y + z is even, so that all six neighbours of a point have the
-// other colour. The potential is kept by colour: row (y, z) has N / 2 points of each, the j-th at x = 2 j + parity.
+// The points are coloured like a chess board, red where x + y + z is even, so all six neighbours of a point
+// have the other colour. The potential is stored by colour: row (y, z) has N / 2 points of each, the j-th at
+// x = 2 j + parity.
 #ifndef MESH_HPP
 #define MESH_HPP
 

@@ -3,7 +3,8 @@
 
 extern "C" {
 
-// Where the first step starts: as outside the box, and not below the value half-way between its centre and its walls.
+// The first step starts as outside the box, but not below the value half-way between its centre and its
+// walls.
 void make_potential(int n, int slabs, int s, OutputDF &red, OutputDF &black, OutputDF &low, OutputDF &high)
 {
     const Slab b(n, slabs, s);
@@ -14,20 +15,23 @@ void make_potential(int n, int slabs, int s, OutputDF &red, OutputDF &black, Out
         for (int z = 0; z < b.planes; z++)
             for (int y = 0; y < n; y++)
                 for (int j = 0; j < b.half; j++)
-                    colours[colour][b.row(z, y) + j] = std::max(-4.0, outside(n, 2 * j + b.parity(colour, z, y), y, b.first + z));
+                    colours[colour][b.row(z, y) + j] = std::max(-4.0,
+                        outside(n, 2 * j + b.parity(colour, z, y), y, b.first + z));
     copy_block(colours[1], b.row(1, 0), low);
     copy_block(colours[1] + b.row(b.planes - 1, 0), b.row(1, 0), high);
 }
 
 void make_real(double value, OutputDF &out) { out.setValue<double>(value); }
 
-// The right side of Poisson's equation times the square of the mesh width, by colour, the red points first: 4 pi G times the
-// density, less the neighbours outside the box, where the potential is known. own is the mass that the particles of this slab
-// gave to its points, below and above what those of its neighbours gave.
-void density(int n, int slabs, int s, const InputDF &own, const InputDF &below, const InputDF &above, OutputDF &source)
+// The right side of Poisson's equation times the square of the mesh width, by colour, red first: 4 pi G times
+// the density, less the neighbours outside the box, where the potential is known. own is the mass from
+// particles of this slab, below and above the mass from its neighbours'.
+void density(int n, int slabs, int s, const InputDF &own, const InputDF &below, const InputDF &above,
+    OutputDF &source)
 {
     const Slab b(n, slabs, s);
-    const double *mass = own.getData<double>(), *under = below.getData<double>(), *over = above.getData<double>();
+    const double *mass = own.getData<double>(), *under = below.getData<double>(),
+        *over = above.getData<double>();
     double *out = source.create<double>(b.planes * b.plane);
     for (int z = 0; z < b.planes; z++)
         for (int y = 0; y < n; y++)
@@ -49,10 +53,12 @@ void density(int n, int slabs, int s, const InputDF &own, const InputDF &below, 
             }
 }
 
-// Relaxes the points of one colour: each moves towards the value that its neighbours and the mass at it ask for, and beyond.
-// before is the largest change of the iteration so far.
-void relax(int n, int slabs, int s, int colour, const InputDF &old, const InputDF &other, const InputDF &below, const InputDF &above,
-           const InputDF &source, double before, OutputDF &result, OutputDF &low, OutputDF &high, OutputDF &change)
+// Relaxes the points of one colour: each moves towards, and beyond, the value that its neighbours and its
+// mass ask for. before is the largest change of the iteration so far.
+void relax(int n, int slabs, int s, int colour, const InputDF &old, const InputDF &other,
+    const InputDF &below, const InputDF &above,
+           const InputDF &source, double before, OutputDF &result, OutputDF &low, OutputDF &high,
+               OutputDF &change)
 {
     const Slab b(n, slabs, s);
     const double factor = 2 / (1 + std::sin(PI / (n + 1)));
@@ -68,14 +74,17 @@ void relax(int n, int slabs, int s, int colour, const InputDF &old, const InputD
             const double *p = from + row, *q = near + row, *r = right + row;
             const double *south = y > 0 ? near + b.row(z, y - 1) : wall.data();
             const double *north = y < n - 1 ? near + b.row(z, y + 1) : wall.data();
-            const double *down = z > 0 ? near + b.row(z - 1, y) : b.bottom ? wall.data() : under + b.row(0, y);
-            const double *up = z < b.planes - 1 ? near + b.row(z + 1, y) : b.top ? wall.data() : over + b.row(0, y);
+            const double *down = z > 0 ? near + b.row(z - 1, y) : b.bottom ? wall.data() : under +
+                b.row(0, y);
+            const double *up = z < b.planes - 1 ? near + b.row(z + 1, y) : b.top ? wall.data() : over +
+                b.row(0, y);
             const int parity = b.parity(colour, z, y);
             double *out = to + row;
-            // The neighbours along x are the points j - 1 and j of the other colour where the row starts with this one, else
-            // j and j + 1.
+            // The neighbours along x are the points j - 1 and j of the other colour if the row starts with
+            // this one, otherwise j and j + 1.
             auto point = [&](int j, double west, double east) {
-                const double wanted = (((west + east) + (south[j] + north[j])) + (down[j] + up[j]) - r[j]) * (1.0 / 6);
+                const double wanted = (((west + east) + (south[j] + north[j])) + (down[j] + up[j]) - r[j]) * (
+                    1.0 / 6);
                 out[j] = p[j] + factor * (wanted - p[j]);
             };
             if (parity == 0) {
@@ -94,9 +103,11 @@ void relax(int n, int slabs, int s, int colour, const InputDF &old, const InputD
 
 void larger(double a, double b, OutputDF &out) { out.setValue<double>(std::max(a, b)); }
 
-// Hands the potential found to the next step, and its two outermost planes of each side to the neighbours.
-void settle(int n, int slabs, int s, const InputDF &red, const InputDF &black, const InputDF &below, const InputDF &above,
-            OutputDF &next_red, OutputDF &next_black, OutputDF &next_below, OutputDF &next_above, OutputDF &low, OutputDF &high)
+// Passes the potential to the next step, and its two outermost planes on each side to the neighbours.
+void settle(int n, int slabs, int s, const InputDF &red, const InputDF &black, const InputDF &below,
+    const InputDF &above,
+            OutputDF &next_red, OutputDF &next_black, OutputDF &next_below, OutputDF &next_above,
+                OutputDF &low, OutputDF &high)
 {
     const Slab b(n, slabs, s);
     next_red.copy(red);
@@ -111,9 +122,10 @@ void settle(int n, int slabs, int s, const InputDF &red, const InputDF &black, c
     }
 }
 
-// The acceleration (three numbers) and the potential at all points that particles of this slab may be near to: its planes and
-// one more at each end, if there is one.
-void field(int n, int slabs, int s, const InputDF &red, const InputDF &black, const InputDF &below, const InputDF &above, OutputDF &pull)
+// The acceleration (three numbers) and the potential at all points near particles of this slab: its planes
+// and one more at each end, if there is one.
+void field(int n, int slabs, int s, const InputDF &red, const InputDF &black, const InputDF &below,
+    const InputDF &above, OutputDF &pull)
 {
     const Slab b(n, slabs, s);
     // The potential from two planes below the slab to two above it, with a border all around.

@@ -1,9 +1,9 @@
 /* A histogram of random numbers, made by all PEs together, in two ways.
  *
- *     ./histogram lock [NUMBERS]      after each block of numbers a PE takes a lock and adds what it has to the histogram of PE 0
- *     ./histogram reduce [NUMBERS]    each PE has a histogram of its own; they are added once, at the end
+ *     ./histogram lock [NUMBERS]      after each block of numbers a PE locks PE 0's histogram and adds to it
+ *     ./histogram reduce [NUMBERS]    each PE has its own histogram; one reduction at the end adds them up
  *
- * NUMBERS is how many each PE draws, 10000000 unless given. Both print the same. */
+ * NUMBERS is how many each PE draws, by default 10000000. Both print the same. */
 #include <shmem.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -21,7 +21,7 @@ static long work[BINS / 2 + SHMEM_REDUCE_MIN_WRKDATA_SIZE], sync_[SHMEM_REDUCE_S
 static uint64_t random_state;
 static unsigned draw(void) {
     random_state ^= random_state << 13, random_state ^= random_state >> 7, random_state ^= random_state << 17;
-    /* The sum of two is a number around the middle. */
+    /* The sum of two is a number near the middle. */
     return (unsigned)((random_state >> 20) % (BINS / 2) + (random_state >> 40) % (BINS / 2));
 }
 

@@ -22,11 +22,12 @@ func TestMain(m *testing.M) {
 		}
 		defer os.RemoveAll(dir)
 		whyslow = filepath.Join(dir, "whyslow")
-		if out, err := exec.Command("go", "build", "-o", whyslow, "../../../cmd/whyslow").CombinedOutput(); err != nil {
+		if out, err := exec.Command("go", "build", "-o", whyslow, "../../../cmd/whyslow").CombinedOutput(); err !=
+			nil {
 			fmt.Fprintf(os.Stderr, "%v\n%s", err, out)
 			return 1
 		}
-		if err := os.Setenv("XDG_CACHE_HOME", filepath.Join(dir, "cache")); err != nil { // the C++ that is compiled goes there
+		if err := os.Setenv("XDG_CACHE_HOME", filepath.Join(dir, "cache")); err != nil { // for compiled C++
 			fmt.Fprintln(os.Stderr, err)
 			return 1
 		}
@@ -34,10 +35,11 @@ func TestMain(m *testing.M) {
 	}())
 }
 
-// pic runs the program and gives what it printed.
+// pic runs the program and returns its output.
 func pic(t *testing.T, nodes, workers int, args ...any) string {
 	t.Helper()
-	command := []string{"run", "-q", "--no-trace", "-n", fmt.Sprint(nodes), "-w", fmt.Sprint(workers), "../pic.fa"}
+	command := []string{"run", "-q", "--no-trace", "-n", fmt.Sprint(nodes), "-w", fmt.Sprint(workers),
+		"../pic.fa"}
 	for _, a := range args {
 		command = append(command, fmt.Sprint(a))
 	}
@@ -51,8 +53,9 @@ func pic(t *testing.T, nodes, workers int, args ...any) string {
 	return string(out)
 }
 
-// TestSequential compares with the plain method: the numbers of iterations are equal, the sums differ in rounding only. The
-// mesh and the slabs are large and small, slabs differ in thickness, in the last case particles hit the walls.
+// TestSequential compares with the plain method: iteration counts are equal, sums differ in rounding only.
+// The cases have large and small meshes and slabs, slabs of different thickness, and particles that hit the
+// walls.
 func TestSequential(t *testing.T) {
 	for _, c := range []struct {
 		n, particles, slabs, steps, nodes int
@@ -65,7 +68,8 @@ func TestSequential(t *testing.T) {
 		{6, 50, 3, 400, 1, 1e-3},
 	} {
 		t.Run(fmt.Sprintf("%d^3_%d_in_%d", c.n, c.particles, c.slabs), func(t *testing.T) {
-			got := strings.Split(strings.TrimSpace(pic(t, c.nodes, 1, c.n, c.particles, c.slabs, c.steps, fmt.Sprintf("%.6f", c.eps), c.nodes)), "\n")
+			got := strings.Split(strings.TrimSpace(pic(t, c.nodes, 1, c.n, c.particles, c.slabs, c.steps,
+				fmt.Sprintf("%.6f", c.eps), c.nodes)), "\n")
 			if len(got) != c.steps+1 {
 				t.Fatalf("%d lines of %d steps:\n%s", len(got), c.steps, strings.Join(got, "\n"))
 			}
@@ -75,17 +79,21 @@ func TestSequential(t *testing.T) {
 				want = s.step(c.eps)
 				var step, iterations int
 				var energy, kinetic, potential float64
-				if _, err := fmt.Sscanf(got[i], "step %d: %d iterations, energy %f = %f kinetic %f potential", &step, &iterations, &energy, &kinetic, &potential); err != nil {
+				if _, err := fmt.Sscanf(got[i], "step %d: %d iterations, energy %f = %f kinetic %f potential", &step,
+					&iterations, &energy, &kinetic, &potential); err != nil {
 					t.Fatalf("%q: %v", got[i], err)
 				}
-				if step != i || iterations != want.iterations || !near(kinetic, want.kinetic) || !near(potential, want.potential) || !near(energy, want.kinetic+want.potential) {
-					t.Fatalf("%s\nwanted %d iterations, %.9f kinetic, %.9f potential", got[i], want.iterations, want.kinetic, want.potential)
+				if step != i || iterations != want.iterations || !near(kinetic, want.kinetic) ||
+					!near(potential, want.potential) || !near(energy, want.kinetic+want.potential) {
+					t.Fatalf("%s\nwanted %d iterations, %.9f kinetic, %.9f potential", got[i], want.iterations, want.kinetic,
+						want.potential)
 				}
 			}
 			var particles, n, slabs int
 			var mass float64
 			var p [3]float64
-			if _, err := fmt.Sscanf(got[c.steps], "pic: %d particles, %d^3 points in %d slabs: mass %f, momentum %f %f %f", &particles, &n, &slabs, &mass, &p[0], &p[1], &p[2]); err != nil {
+			if _, err := fmt.Sscanf(got[c.steps], "pic: %d particles, %d^3 points in %d slabs: mass %f, momentum %f "+
+				"%f %f", &particles, &n, &slabs, &mass, &p[0], &p[1], &p[2]); err != nil {
 				t.Fatalf("%q: %v", got[c.steps], err)
 			}
 			if particles != c.particles || n != c.n || slabs != c.slabs || !near(mass, 1) {
@@ -103,7 +111,7 @@ func TestSequential(t *testing.T) {
 // near allows the last printed digit to differ.
 func near(a, b float64) bool { return math.Abs(a-b) < 2e-9 }
 
-// TestShapes: the same digits on any number of nodes and workers.
+// TestShapes expects the same digits on any number of nodes and workers.
 func TestShapes(t *testing.T) {
 	want := pic(t, 1, 1, 16, 1500, 5, 3, "0.0001", 1)
 	for _, shape := range [][2]int{{1, 4}, {4, 1}, {2, 2}} {
@@ -113,8 +121,8 @@ func TestShapes(t *testing.T) {
 	}
 }
 
-// TestConserved: as the cloud falls together, its energy and its momentum stay what they were, within a part of a thousand of
-// the energy and, of the momentum, what the walls pull.
+// TestConserved: as the cloud collapses, its energy stays constant within a thousandth, and its momentum
+// except for the pull of the walls.
 func TestConserved(t *testing.T) {
 	lines := strings.Split(pic(t, 1, 2, 16, 4000, 4, 25, "0.00001", 1), "\n")
 	energy := func(line string) (e, kinetic float64) {
@@ -131,12 +139,15 @@ func TestConserved(t *testing.T) {
 	}
 }
 
-// TestBadArguments: what cannot be cut says so, in one line, with what can.
+// TestBadArguments: an impossible division is reported in one line, with the possible ones.
 func TestBadArguments(t *testing.T) {
-	for _, args := range [][]string{{"16", "10", "9", "1", "0.1", "1"}, {"7", "10", "1", "1", "0.1", "1"}, {"2", "10", "1", "1", "0.1", "1"}, {"16", "0", "2", "1", "0.1", "1"}} {
-		cmd := exec.Command(whyslow, append([]string{"run", "-q", "--no-trace", "-w", "1", "../pic.fa"}, args...)...)
+	for _, args := range [][]string{{"16", "10", "9", "1", "0.1", "1"}, {"7", "10", "1", "1", "0.1", "1"},
+		{"2", "10", "1", "1", "0.1", "1"}, {"16", "0", "2", "1", "0.1", "1"}} {
+		cmd := exec.Command(whyslow, append([]string{"run", "-q", "--no-trace", "-w", "1", "../pic.fa"},
+			args...)...)
 		out, err := cmd.CombinedOutput()
-		if cmd.ProcessState.ExitCode() != 1 || !strings.Contains(string(out), "the mesh must be even and 4 or more") {
+		if cmd.ProcessState.ExitCode() != 1 || !strings.Contains(string(out),
+			"the mesh must be even and 4 or more") {
 			t.Errorf("%v: %v\n%s", args, err, out)
 		}
 	}

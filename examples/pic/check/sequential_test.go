@@ -2,14 +2,14 @@ package check
 
 import "math"
 
-// sequential is the method without slabs, colours apart or exchanges: what the program must compute.
+// sequential is the method without slabs, colours or exchanges: what the program must compute.
 type sequential struct {
 	n         int
 	potential [][][]float64 // z, y, x, shifted by 1: the outermost points are beyond the walls
 	at, speed [][3]float64
 }
 
-// state is what is known of a step before the particles move.
+// state is a step before the particles move.
 type state struct {
 	iterations         int
 	kinetic, potential float64
@@ -59,7 +59,7 @@ func chance(number, stream int) float64 {
 	return float64((x^(x>>31))>>11) / (1 << 53)
 }
 
-// near calls f with the eight points around a place, and how much of a particle there belongs to each.
+// near calls f with the eight points around a place and each one's share of a particle there.
 func (s *sequential) near(at [3]float64, f func(z, y, x int, weight float64)) {
 	var points [3][2]int
 	var weights [3][2]float64
