@@ -87,7 +87,7 @@ func needCompiler(t *testing.T) {
 func TestExample(t *testing.T) {
 	t.Parallel()
 	needCompiler(t)
-	root, err := filepath.Abs("../..")
+	root, err := filepath.Abs("../../..")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -46,7 +46,7 @@ func library(t testing.TB, name, source string, flags ...string) string {
 		if strings.HasSuffix(source, ".cpp") {
 			cc = []string{"g++", "-std=c++11", "-O0"}
 		}
-		args := append(cc[1:], "-Wall", "-Wextra", "-pedantic", "-Werror", "-I../../../sdk", "-fPIC", "-shared", "-pthread", "-o", path, source)
+		args := append(cc[1:], "-Wall", "-Wextra", "-pedantic", "-Werror", "-I../../../../sdk", "-fPIC", "-shared", "-pthread", "-o", path, source)
 		if out, err := exec.Command(cc[0], append(args, flags...)...).CombinedOutput(); err != nil {
 			b.err = fmt.Errorf("%s: %w\n%s", source, err, out)
 		}
