@@ -59,7 +59,7 @@ bench-overhead:          ## what profiling costs the block matrix product, by mo
 	cd bench && go run . -o ../docs/benchmarks.md overhead
 
 bench-page:              ## first picture, frames, taking in, sending and being watched: renews those sections of docs/benchmarks.md
-	cd bench && go run . -o ../docs/benchmarks.md ingest watched stream page
+	cd bench && go run . -o ../docs/benchmarks.md ingest follow watched stream page
 
 experiments: build       ## how S, O and L follow the number of chains, the size of a CF and the size of a DF; writes docs/experiments.md
 	./whyslow experiment --page docs/experiments.md

@@ -69,10 +69,11 @@ export interface Share { ns: number; parts: Record<string, number>; measured_ns?
 export type Factors = Record<"U" | "S" | "L" | "O" | "W", Share | null>;
 export interface Advice { id: string; text: string; bound: string; evidence: Record<string, unknown>; gain_ns: number; gain_wall_ns: number; gain_bytes?: number; blocking?: boolean }
 
-/** GET /api/runs/ID/factors?from&to&windows&lanes (lanes: "0-3,7", default all): time by factor, exact. */
+/** GET /api/runs/ID/factors?from&to&windows&lanes (lanes: "0-3,7", default all): time by factor, as slou divides what had arrived at known_ns. */
 export interface FactorWindows {
   from: number; to: number; window_ns: number; windows: number;
-  rows: string[]; // "U", "S", "L", "O", "W", "loss", and "undivided" where that is not known, or not yet
+  known_ns: number; // the run is known up to here: time after it is "undivided"
+  rows: string[]; // "U", "S", "L", "O", "W", "loss", and "undivided": not known, or not yet
   total: number[][]; // by row, then window: nanoseconds
   lanes: { lane: number; sum: number[] }[]; // over the interval, by row
   nodes: { node: number; sum: number[]; windows: number[][] }[];

@@ -10,14 +10,10 @@ import (
 // eventQuery reads what is asked of the list of events.
 func (q *question) eventQuery() eventlist.Query {
 	e := eventlist.Query{
-		Offset: int(q.number("offset", 0, 1<<40, 0)), Limit: int(q.number("limit", 1, eventlist.MaxLimit, 100)), Nodes: q.numbers("nodes", 1<<16-1),
-		Link: q.text("link", 64), Code: int(q.number("code", 0, 1<<30, 0)), CF: q.text("cf", 64), DF: q.text("df", 64), Text: q.text("text", 500), Lang: q.lang(),
-	}
-	for name, dst := range map[string]**int64{"t": &e.T, "from": &e.From, "to": &e.To} {
-		if q.has(name) {
-			v := q.number(name, -timeLimit, timeLimit, 0)
-			*dst = &v
-		}
+		Offset: int(q.number("offset", 0, 1<<40, 0)), Limit: int(q.number("limit", 1, eventlist.MaxLimit, 100)),
+		Nodes: q.numbers("nodes", 1<<16-1), Link: q.text("link", 64), Code: int(q.number("code", 0, 1<<30, 0)),
+		CF: q.text("cf", 64), DF: q.text("df", 64), Text: q.text("text", 500), Lang: q.lang(),
+		T: q.moment("t"), From: q.moment("from"), To: q.moment("to"),
 	}
 	if kinds := q.text("kinds", 4000); kinds != "" {
 		e.Kinds = strings.Split(kinds, ",")

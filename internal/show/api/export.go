@@ -21,7 +21,8 @@ import (
 
 // long answers a question with as much as there is, without a limit of time. prepare finds what is wrong with
 // the question; what it gives writes the answer, whose status is told by then.
-func (s *Server) long(w http.ResponseWriter, r *http.Request, prepare func(q *question) (func() error, error)) {
+func (s *Server) long(w http.ResponseWriter, r *http.Request,
+	prepare func(q *question) (func() error, error)) {
 	run := s.cfg.Runs.Get(r.PathValue("id"))
 	if run == nil {
 		fail(w, http.StatusNotFound, "no such run is shown")
@@ -128,7 +129,8 @@ func pack(out *tar.Writer, file, name string) error {
 	if err != nil {
 		return err
 	}
-	if err := out.WriteHeader(&tar.Header{Name: name, Mode: 0o644, Size: st.Size(), ModTime: st.ModTime()}); err != nil {
+	head := &tar.Header{Name: name, Mode: 0o644, Size: st.Size(), ModTime: st.ModTime()}
+	if err := out.WriteHeader(head); err != nil {
 		return err
 	}
 	_, err = io.Copy(out, f)

@@ -19,7 +19,8 @@ func cookie(r *http.Request) string {
 
 // policy is what the page may load: nothing from elsewhere, and no code or style but its files. Canvases are
 // saved through blobs.
-const policy = "default-src 'self'; img-src 'self' data: blob:; object-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+const policy = "default-src 'self'; img-src 'self' data: blob:; object-src 'none'; base-uri 'none'; " +
+	"form-action 'none'; frame-ancestors 'none'"
 
 // guard lets only those in who may ask, and tells browsers what the page may do.
 func (s *Server) guard(next http.Handler) http.Handler {
@@ -47,7 +48,8 @@ func (s *Server) guard(next http.Handler) http.Handler {
 				fail(w, http.StatusUnauthorized, "the token is wrong")
 				return
 			}
-			http.SetCookie(w, &http.Cookie{Name: cookie(r), Value: given, Path: "/", HttpOnly: true, Secure: s.cfg.TLS != nil, SameSite: http.SameSiteStrictMode})
+			http.SetCookie(w, &http.Cookie{Name: cookie(r), Value: given, Path: "/", HttpOnly: true,
+				Secure: s.cfg.TLS != nil, SameSite: http.SameSiteStrictMode})
 			q := r.URL.Query()
 			q.Del("token")
 			r.URL.RawQuery = q.Encode()

@@ -76,6 +76,15 @@ func (p *params) span(wall int64) (from, to int64) {
 
 const timeLimit = 1 << 53
 
+// moment is a time since the start of the run, nil for none.
+func (p *params) moment(name string) *int64 {
+	if !p.has(name) {
+		return nil
+	}
+	t := p.number(name, -timeLimit, timeLimit, 0)
+	return &t
+}
+
 // choice is one of several words, the first by default.
 func (p *params) choice(name string, words ...string) string {
 	v := p.q.Get(name)

@@ -7,7 +7,7 @@ import (
 	"github.com/whyslow/whyslow/internal/show/live/properties"
 )
 
-// set calls f with what knows the properties of nodes and links now.
+// set calls f with the properties of nodes and links: those that follow a live run, or a snapshot's.
 func (q *question) set(f func(properties.Set) (any, error)) (v any, err error) {
 	if q.err != nil {
 		return nil, q.err
@@ -45,8 +45,8 @@ func askAt(q *question) (any, error) {
 
 func askSeries(q *question) (any, error) {
 	from, to := q.span(q.wall())
-	ask := properties.SeriesQuery{Names: q.text("names", 1000), Nodes: q.text("nodes", 10_000), Links: q.text("links", 10_000), From: from, To: to,
-		Points: int(q.number("points", 1, 20_000, 200))}
+	ask := properties.SeriesQuery{Names: q.text("names", 1000), Nodes: q.text("nodes", 10_000),
+		Links: q.text("links", 10_000), From: from, To: to, Points: int(q.number("points", 1, 20_000, 200))}
 	csv := q.choice("format", "json", "csv") == "csv"
 	return q.set(func(p properties.Set) (any, error) {
 		a, err := p.Series(ask)
@@ -65,23 +65,12 @@ func askMatrix(q *question) (any, error) {
 	return q.set(func(p properties.Set) (any, error) { return p.Matrix(value, from, to) })
 }
 
-// askMemory asks a snapshot, of a live run too: who holds what is not followed event by event.
-func askMemory(q *question) (any, error) {
-	s, from, to, err := q.within()
-	if err != nil {
-		return nil, err
-	}
-	ask := properties.MemoryQuery{From: from, To: to, Points: int(q.number("points", 1, 20_000, 200))}
-	if q.has("t") {
-		t := q.number("t", -timeLimit, timeLimit, 0)
-		ask.T = &t
-	}
+// memory is asked of a snapshot even while the run is live: who holds what is not followed event by event.
+func memory(q *question, set properties.Set, from, to int64) (any, error) {
+	ask := properties.MemoryQuery{From: from, To: to, T: q.moment("t"),
+		Points: int(q.number("points", 1, 20_000, 200))}
 	if q.err != nil {
 		return nil, q.err
-	}
-	set, err := s.Properties()
-	if err != nil {
-		return nil, err
 	}
 	return set.Memory(q.ctx, ask)
 }

@@ -21,7 +21,9 @@ import (
 func (s *Server) routes(mux *http.ServeMux) {
 	mux.HandleFunc("GET /api/runs", s.list)
 	mux.HandleFunc("GET /api/updates", s.listUpdates)
-	mux.HandleFunc("GET /api/series", func(w http.ResponseWriter, _ *http.Request) { answer(w, properties.All()) })
+	mux.HandleFunc("GET /api/series", func(w http.ResponseWriter, _ *http.Request) {
+		answer(w, properties.All())
+	})
 	mux.HandleFunc("GET /api/compare", s.compare)
 	mux.HandleFunc("GET /api/", func(w http.ResponseWriter, r *http.Request) {
 		fail(w, http.StatusNotFound, r.URL.Path+" is no question")
@@ -34,25 +36,25 @@ func (s *Server) routes(mux *http.ServeMux) {
 		"/report":              askReport,
 		"/checks":              askChecks,
 		"/factors":             askFactors,
-		"/tile":                askTile,
-		"/boxes":               askBoxes,
-		"/arrows":              askArrows,
-		"/path":                askPath,
-		"/cf/{key}":            askCF,
-		"/df/{key}":            askDF,
+		"/tile":                about((*live.Snapshot).Timeline, tile),
+		"/boxes":               about((*live.Snapshot).Timeline, boxes),
+		"/arrows":              about((*live.Snapshot).Timeline, arrows),
+		"/path":                about((*live.Snapshot).Timeline, criticalPath),
+		"/cf/{key}":            about((*live.Snapshot).Timeline, cfStory),
+		"/df/{key}":            about((*live.Snapshot).Timeline, dfStory),
 		"/search":              askSearch,
 		"/at":                  askAt,
 		"/series":              askSeries,
 		"/matrix":              askMatrix,
-		"/memory":              askMemory,
+		"/memory":              about((*live.Snapshot).Properties, memory),
 		"/events":              askEvents,
-		"/fragments":           askFragments,
-		"/fragments/{key}":     askFragment,
-		"/fragments/{key}/cfs": askCFs,
-		"/userevents":          askUserEvents,
-		"/graph/nodes":         askNodeGraph,
-		"/graph/codes":         askCodeGraph,
-		"/graph/around":        askAround,
+		"/fragments":           about((*live.Snapshot).Fragments, fragmentRows),
+		"/fragments/{key}":     about((*live.Snapshot).Fragments, fragmentDetail),
+		"/fragments/{key}/cfs": about((*live.Snapshot).Fragments, fragmentCFs),
+		"/userevents":          about((*live.Snapshot).Events, userEvents),
+		"/graph/nodes":         about((*live.Snapshot).Graph, nodeGraph),
+		"/graph/codes":         about((*live.Snapshot).Graph, codeGraph),
+		"/graph/around":        about((*live.Snapshot).Graph, aroundGraph),
 	} {
 		mux.HandleFunc("GET /api/runs/{id}"+path, s.ask(f))
 	}
@@ -99,6 +101,22 @@ func (q *question) within() (s *live.Snapshot, from, to int64, err error) {
 		q.used = append(q.used, s)
 	}
 	return s, from, to, err
+}
+
+// about answers a question about an interval from what get derives of a snapshot that has it.
+func about[T any](get func(*live.Snapshot) (T, error),
+	reply func(q *question, v T, from, to int64) (any, error)) func(*question) (any, error) {
+	return func(q *question) (any, error) {
+		s, from, to, err := q.within()
+		if err != nil {
+			return nil, err
+		}
+		v, err := get(s)
+		if err != nil {
+			return nil, err
+		}
+		return reply(q, v, from, to)
+	}
 }
 
 // raw is an answer that is no JSON.
@@ -190,7 +208,7 @@ func askReport(q *question) (any, error) {
 func askFactors(q *question) (any, error) {
 	from, to := q.span(q.wall())
 	windows := int(q.number("windows", 1, 4096, 200))
-	lanes := q.numbers("lanes", maxLane)
+	lanes := q.lanes()
 	if q.err != nil {
 		return nil, q.err
 	}
@@ -203,60 +221,36 @@ func askFactors(q *question) (any, error) {
 // maxLane is the highest number of a lane that can be asked for.
 const maxLane = 1 << 20
 
-func (q *question) timeline() (t *timeline.Timeline, s *live.Snapshot, from, to int64, err error) {
-	if s, from, to, err = q.within(); err == nil {
-		t, err = s.Timeline()
-	}
-	return t, s, from, to, err
-}
+func (q *question) lanes() []int { return q.numbers("lanes", maxLane) }
 
-func askTile(q *question) (any, error) {
-	t, _, from, to, err := q.timeline()
-	if err != nil {
-		return nil, err
-	}
-	data, err := t.Tile(timeline.TileQuery{From: from, To: to, Width: int(q.number("width", 1, 16384, 1000)), By: q.choice("by", "code", "factor"), Lanes: q.numbers("lanes", maxLane)})
+func tile(q *question, t *timeline.Timeline, from, to int64) (any, error) {
+	data, err := t.Tile(timeline.TileQuery{From: from, To: to, Width: int(q.number("width", 1, 16384, 1000)),
+		By: q.choice("by", "code", "factor"), Lanes: q.lanes()})
 	return raw{kind: "application/octet-stream", data: data}, err
 }
 
-func askBoxes(q *question) (any, error) {
-	t, _, from, to, err := q.timeline()
-	if err != nil {
-		return nil, err
-	}
-	return t.Boxes(timeline.BoxQuery{From: from, To: to, Lanes: q.numbers("lanes", maxLane), Limit: int(q.number("limit", 1, 100_000, 10_000))})
+func boxes(q *question, t *timeline.Timeline, from, to int64) (any, error) {
+	limit := int(q.number("limit", 1, 100_000, 10_000))
+	return t.Boxes(timeline.BoxQuery{From: from, To: to, Lanes: q.lanes(), Limit: limit})
 }
 
-func askArrows(q *question) (any, error) {
-	t, _, from, to, err := q.timeline()
-	if err != nil {
-		return nil, err
-	}
-	return t.Arrows(timeline.ArrowQuery{From: from, To: to, Lanes: q.numbers("lanes", maxLane), Limit: int(q.number("limit", 1, 20_000, 2000)), CF: q.text("cf", 64)})
+func arrows(q *question, t *timeline.Timeline, from, to int64) (any, error) {
+	limit := int(q.number("limit", 1, 20_000, 2000))
+	cf := q.text("cf", 64)
+	return t.Arrows(timeline.ArrowQuery{From: from, To: to, Lanes: q.lanes(), Limit: limit, CF: cf})
 }
 
-func askPath(q *question) (any, error) {
-	t, _, from, to, err := q.timeline()
-	if err != nil {
-		return nil, err
-	}
-	return t.PathIn(q.ctx, timeline.PathQuery{From: from, To: to, Limit: int(q.number("limit", 1, 1_000_000, 10_000))})
+func criticalPath(q *question, t *timeline.Timeline, from, to int64) (any, error) {
+	limit := int(q.number("limit", 1, 1_000_000, 10_000))
+	return t.PathIn(q.ctx, timeline.PathQuery{From: from, To: to, Limit: limit})
 }
 
-func askCF(q *question) (any, error) {
-	t, s, _, _, err := q.timeline()
-	if err != nil {
-		return nil, err
-	}
-	return story.CF(q.ctx, s.Model, t, q.key, q.lang())
+func cfStory(q *question, t *timeline.Timeline, _, _ int64) (any, error) {
+	return story.CF(q.ctx, t.Model(), t, q.key, q.lang())
 }
 
-func askDF(q *question) (any, error) {
-	t, s, _, _, err := q.timeline()
-	if err != nil {
-		return nil, err
-	}
-	return story.DF(q.ctx, s.Model, t, q.key, q.lang())
+func dfStory(q *question, t *timeline.Timeline, _, _ int64) (any, error) {
+	return story.DF(q.ctx, t.Model(), t, q.key, q.lang())
 }
 
 func askSearch(q *question) (any, error) {

@@ -78,8 +78,9 @@ type sourceState struct {
 func summary(r *live.Run) runSummary {
 	st, _ := r.Status()
 	info := r.Info()
-	sum := runSummary{ID: r.ID(), Program: info.Program, Args: append([]string{}, info.Args...), State: st.State, Nodes: len(info.Nodes), WallNS: st.WallNS,
-		Events: st.Events, Lost: st.Lost, Bytes: st.Bytes, Path: r.Dir(), Version: st.Version}
+	sum := runSummary{ID: r.ID(), Program: info.Program, Args: append([]string{}, info.Args...), State: st.State,
+		Nodes: len(info.Nodes), WallNS: st.WallNS, Events: st.Events, Lost: st.Lost, Bytes: st.Bytes, Path: r.Dir(),
+		Version: st.Version}
 	if !info.Started.IsZero() {
 		sum.Started = info.Started.Format(time.RFC3339)
 	}
@@ -108,7 +109,8 @@ func (s *Server) list(w http.ResponseWriter, _ *http.Request) {
 
 // run tells everything about a run that does not depend on a time.
 func (s *Server) run(q *question) (any, error) {
-	d := runDetail{runSummary: summary(q.run), Info: q.run.Info(), Lanes: []lane{}, Codes: []code{}, Kinds: []report.Kind{}}
+	d := runDetail{runSummary: summary(q.run), Info: q.run.Info(), Lanes: []lane{}, Codes: []code{},
+		Kinds: []report.Kind{}}
 	snap, err := q.snapshot()
 	if err != nil {
 		return nil, err
@@ -234,7 +236,8 @@ func (s *Server) updates(w http.ResponseWriter, r *http.Request) {
 	}
 	stream(w, r, run.Watch, func() (any, <-chan struct{}) {
 		st, changed := run.Status()
-		u := update{Version: st.Version, State: st.State, WallNS: st.WallNS, Events: st.Events, Lost: st.Lost, SnapshotNS: st.SnapshotNS, Sources: []sourceState{}}
+		u := update{Version: st.Version, State: st.State, WallNS: st.WallNS, Events: st.Events, Lost: st.Lost,
+			SnapshotNS: st.SnapshotNS, Sources: []sourceState{}}
 		if s.cfg.Collector != nil {
 			for _, src := range s.cfg.Collector.Sources(run.Dir()) {
 				u.Sources = append(u.Sources, sourceState{src.Node, src.Connected, src.LagNS, int64(src.Unsent)})

@@ -61,7 +61,8 @@ func (s *Server) Handler() http.Handler {
 	mux := http.NewServeMux()
 	s.routes(mux)
 	mux.Handle("GET /", page())
-	zip, err := gzhttp.NewWrapper(gzhttp.MinSize(1024), gzhttp.ExceptContentTypes([]string{"application/gzip", "text/event-stream", "image/png"}))
+	zip, err := gzhttp.NewWrapper(gzhttp.MinSize(1024),
+		gzhttp.ExceptContentTypes([]string{"application/gzip", "text/event-stream", "image/png"}))
 	if err != nil {
 		panic(err) // the options are fixed
 	}
@@ -119,5 +120,6 @@ func CheckAddress(address, token string, insecure bool) error {
 	if ip := net.ParseIP(strings.Trim(host, "[]")); host == "localhost" || ip != nil && ip.IsLoopback() {
 		return nil
 	}
-	return fmt.Errorf("%s can be reached from other computers: give --token, or --insecure to let everybody in", address)
+	return fmt.Errorf("%s can be reached from other computers: give --token, or --insecure to let everybody in",
+		address)
 }

@@ -56,7 +56,7 @@ func cut(t failer, m *model.Model, happening bool, from, to int64, n int) *timel
 	}
 	length := (to-from-1)/int64(n) + 1
 	n = int((to-from-1)/length + 1)
-	out := &timeline.FactorWindows{From: from, To: to, WindowNS: length, Windows: n, Rows: names[:rows],
+	out := &timeline.FactorWindows{From: from, To: to, WindowNS: length, Windows: n, KnownNS: m.Wall(), Rows: names[:rows],
 		Total: table(), Lanes: []timeline.LaneSum{}, Nodes: []timeline.NodeSums{}, Sum: make([]int64, rows),
 		ExtraCoresNS: res.ExtraCoresNS}
 	for lane, w := range workers {

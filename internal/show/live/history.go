@@ -97,8 +97,8 @@ func (p *past) keep(t *timeline.Timeline, known *timeline.Known, lane int, to in
 		p.thin()
 	}
 	windows := min((to-from-1)/step()+1, int64(most))
-	w, err := t.Factors(timeline.FactorQuery{From: from - start, To: to - start, Windows: int(windows), Lanes: []int{lane},
-		Known: known})
+	w, err := t.Factors(timeline.FactorQuery{From: from - start, To: to - start, Windows: int(windows),
+		Lanes: []int{lane}, Known: known})
 	if err != nil {
 		return err
 	}

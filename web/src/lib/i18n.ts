@@ -48,7 +48,7 @@ export const common = dictionary(
   {
     cf: "CF", df: "DF", cfs: "CFs", dfs: "DFs", node: "Node", nodes: "Nodes", worker: "Worker", workers: "Workers", link: "Link", links: "Links",
     code: "Code fragment", codes: "Code fragments", factor: "Factor", run: "Run", trace: "Trace", event: "Event", events: "Events",
-    U: "Useful work", S: "Starvation", L: "Latency", O: "Overhead", W: "Waiting", loss: "Not recorded", undivided: "Cannot be divided", unknown: "unknown",
+    U: "Useful work", S: "Starvation", L: "Latency", O: "Overhead", W: "Waiting", loss: "Not recorded", undivided: "Not known", unknown: "unknown",
     hintU: "Running CFs", hintS: "No CF was ready to run: not enough work for the workers at this time", hintL: "A CF was ready but for data that was on its way from another node",
     hintO: "The system's own work: dispatching, creating CFs, managing data", hintW: "Waiting for something outside: a lock, a device, the processor", hintLoss: "Events of this time were lost or not recorded", hintUndivided: "Events that are needed to say what this time went to were not recorded, or have not come yet",
     time: "Time", from: "From", to: "To", name: "Name", count: "Count", total: "Total", mean: "Mean", min: "Least", max: "Greatest", sum: "Sum", size: "Size", share: "Share", kind: "Kind", place: "Place",
@@ -60,7 +60,7 @@ export const common = dictionary(
   {
     cf: "ФВ", df: "ФД", cfs: "ФВ", dfs: "ФД", node: "Узел", nodes: "Узлы", worker: "Рабочий поток", workers: "Рабочие потоки", link: "Связь", links: "Связи",
     code: "Фрагмент кода", codes: "Фрагменты кода", factor: "Фактор", run: "Запуск", trace: "Трасса", event: "Событие", events: "События",
-    U: "Полезная работа", S: "Голодание", L: "Задержка связи", O: "Накладные расходы", W: "Ожидание", loss: "Не записано", undivided: "Не разделить", unknown: "неизвестно",
+    U: "Полезная работа", S: "Голодание", L: "Задержка связи", O: "Накладные расходы", W: "Ожидание", loss: "Не записано", undivided: "Не известно", unknown: "неизвестно",
     hintU: "Выполнение ФВ", hintS: "Нет ни одного готового ФВ: в это время рабочим потокам не хватает работы", hintL: "ФВ был бы готов, но данные ещё идут с другого узла",
     hintO: "Работа самой системы: диспетчеризация, создание ФВ, управление данными", hintW: "Ожидание внешнего: блокировки, устройства, процессора", hintLoss: "События этого времени потеряны или не записаны", hintUndivided: "События, по которым видно, на что ушло это время, не записаны или ещё не пришли",
     time: "Время", from: "От", to: "До", name: "Имя", count: "Количество", total: "Всего", mean: "Среднее", min: "Наименьшее", max: "Наибольшее", sum: "Сумма", size: "Размер", share: "Доля", kind: "Вид", place: "Место",

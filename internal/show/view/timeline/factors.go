@@ -28,6 +28,7 @@ type FactorWindows struct {
 	To       int64 `json:"to"`
 	WindowNS int64 `json:"window_ns"` // of every window; the last one may be shorter
 	Windows  int   `json:"windows"`   // may be fewer than asked for
+	KnownNS  int64 `json:"known_ns"`  // the end of what the timeline has; time after it is "undivided"
 	// Rows are "U", "S", "L", "O", "W", "loss", and "undivided" for time whose factor is unknown: its events
 	// were not recorded, or have not arrived yet.
 	Rows  []string   `json:"rows"`
@@ -75,8 +76,8 @@ func (t *Timeline) Factors(q FactorQuery) (*FactorWindows, error) {
 	length := (q.To-q.From-1)/int64(q.Windows) + 1
 	count := int((q.To-q.From-1)/length + 1)
 	rows := len(names)
-	out := &FactorWindows{From: q.From, To: q.To, WindowNS: length, Windows: count, Rows: names, Total: table(rows, count),
-		Lanes: []LaneSum{}, Nodes: []NodeSums{}, Sum: make([]int64, rows), ExtraCoresNS: t.extra}
+	out := &FactorWindows{From: q.From, To: q.To, WindowNS: length, Windows: count, KnownNS: t.Wall(),
+		Rows: names, Total: table(rows, count), Lanes: []LaneSum{}, Nodes: []NodeSums{}, Sum: make([]int64, rows), ExtraCoresNS: t.extra}
 	nodes := make([]int, len(t.m.Nodes)) // 1 + index into out.Nodes
 	for n, chosen := range t.nodesOf(lanes) {
 		if chosen {
