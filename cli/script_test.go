@@ -17,25 +17,18 @@ func TestMain(m *testing.M) {
 	testscript.Main(tests{m}, map[string]func(){"whyslow": Main, "luna": Main, "rts": Main})
 }
 
-// tests keeps the C++ that tests compile in a folder of its own.
+// tests sets what mpirun wants. Compiled C++ stays in the user's cache from run to run, as users' own does.
 type tests struct{ m *testing.M }
 
 func (t tests) Run() int {
-	dir, err := os.MkdirTemp("", "whyslow-tests-*")
-	if err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		return 1
-	}
-	defer os.RemoveAll(dir)
-	os.Setenv("XDG_CACHE_HOME", dir)
 	for name, value := range mpirunSettings {
 		os.Setenv(name, value)
 	}
 	return t.m.Run()
 }
 
-// mpirunSettings let mpirun start any number of ranks here, whoever runs the tests, in a container or not, and end those that
-// hang.
+// mpirunSettings let mpirun start any number of ranks here, whoever runs the tests, in a container or
+// not, and end those that hang.
 var mpirunSettings = map[string]string{
 	"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
 	"OMPI_MCA_rmaps_base_oversubscribe": "1", "OMPI_MCA_hwloc_base_binding_policy": "none", "MPIEXEC_TIMEOUT": "300",
@@ -67,7 +60,11 @@ func TestScript(t *testing.T) {
 	testscript.Run(t, testscript.Params{
 		Dir: "testdata/script",
 		Setup: func(env *testscript.Env) error {
-			env.Setenv("XDG_CACHE_HOME", os.Getenv("XDG_CACHE_HOME"))
+			cache, err := os.UserCacheDir()
+			if err != nil {
+				return err
+			}
+			env.Setenv("XDG_CACHE_HOME", cache)
 			env.Setenv("EXAMPLES", examples)
 			env.Setenv("LANG_TESTS", filepath.Join(filepath.Dir(examples), "testdata", "lang"))
 			env.Setenv("NO_COLOR", "1")

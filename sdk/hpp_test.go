@@ -3,15 +3,16 @@ package sdk
 import (
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/whyslow/whyslow/internal/analysis/consistency"
+	"github.com/whyslow/whyslow/internal/testkit/cctest"
 	"github.com/whyslow/whyslow/trace"
 )
 
@@ -21,40 +22,17 @@ var cppBuilds = map[string][]string{
 	"tsan": {"-std=c++17", "-fsanitize=thread"},
 }
 
-// compileCPP compiles C++ sources, once, and returns the program. Where the compiler lacks a sanitizer it does without.
+// compileCPP compiles C++ sources and returns the program. Where the compiler lacks a sanitizer it does without.
 func compileCPP(t testing.TB, name string, flags []string, sources ...string) string {
 	t.Helper()
-	programsMu.Lock()
-	key := name + fmt.Sprint(flags)
-	p := programs[key]
-	if p == nil {
-		p = &program{path: filepath.Join(binDir, fmt.Sprint(len(programs), "-", name))}
-		programs[key] = p
+	p := cctest.Program{
+		Name: name, Compiler: []string{"g++"}, Sources: sources, Flags: append([]string{"-pthread"}, flags...),
+		Compile: []string{"-Wall", "-Wextra", "-pedantic", "-Werror", "-I."},
 	}
-	programsMu.Unlock()
-	p.once.Do(func() {
-		args := append([]string{"-Wall", "-Wextra", "-pedantic", "-Werror", "-pthread", "-I.", "-o", p.path}, flags...)
-		args = append(args, sources...)
-		out, err := exec.Command("g++", args...).CombinedOutput()
-		if strings.Contains(string(out), "cannot find lib") || strings.Contains(string(out), "cannot find -l") {
-			for i, a := range args {
-				if strings.HasPrefix(a, "-fsanitize=") {
-					args[i] = "-g0"
-				}
-			}
-			out, err = exec.Command("g++", args...).CombinedOutput()
-		}
-		if err != nil {
-			p.err = fmt.Errorf("g++ %s: %w\n%s", strings.Join(args, " "), err, out)
-		}
-	})
-	if p.err != nil {
-		if _, err := exec.LookPath("g++"); err != nil {
-			t.Skip(p.err)
-		}
-		t.Fatal(p.err)
+	if _, err := p.Make(t.Context()); cctest.LacksLibrary(err) {
+		p.Flags = slices.DeleteFunc(p.Flags, func(f string) bool { return strings.HasPrefix(f, "-fsanitize=") })
 	}
-	return p.path
+	return cctest.Make(t, p)
 }
 
 func hpp(t testing.TB, build string) string {

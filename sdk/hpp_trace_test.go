@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/whyslow/whyslow/internal/run/instrument"
+	"github.com/whyslow/whyslow/internal/testkit/cctest"
 )
 
 // A worker that sleeps is starved, one that computes between two functions has overhead; the main thread is no worker.
@@ -218,19 +219,10 @@ const exampleDir = "../examples/cpp/"
 
 var exampleFlags = []string{"-std=c++11", "-I" + exampleDir}
 
-func exampleObject(t *testing.T, source string, flags ...string) string {
-	t.Helper()
-	return compileCPP(t, filepath.Base(source)+".o", append(append(flags, exampleFlags...), "-c"), source)
-}
-
 // exampleCPP compiles the example with one of its files replaced, runs it and returns its output and its trace.
 func exampleCPP(t *testing.T, name, blocks string) (string, string) {
 	t.Helper()
-	var objects []string
-	for _, source := range []string{blocks, exampleDir + "rts.cpp", exampleDir + "kernels.cpp", exampleDir + "profiling.cpp"} {
-		objects = append(objects, exampleObject(t, source))
-	}
-	path := compileCPP(t, name, exampleFlags, objects...)
+	path := compileCPP(t, name, exampleFlags, blocks, exampleDir+"rts.cpp", exampleDir+"kernels.cpp", exampleDir+"profiling.cpp")
 	work := t.TempDir()
 	if err := os.CopyFS(work, os.DirFS(exampleDir)); err != nil {
 		t.Fatal(err)
@@ -315,13 +307,9 @@ func TestPageCPP(t *testing.T) {
 	if len(blocks) != 3 {
 		t.Fatalf("%d blocks", len(blocks))
 	}
-	source := filepath.Join(t.TempDir(), "squares.cpp")
-	if err := os.WriteFile(source, []byte(blocks[0]), 0o644); err != nil {
-		t.Fatal(err)
-	}
 	// The implementation, which takes long to compile, is the example's.
-	program := exampleObject(t, source, "-DWHYSLOW_IMPLEMENTED", "-DWHYSLOW_HPP_IMPLEMENTED")
-	res := cppRun(t, compileCPP(t, "squares", exampleFlags, program, exampleObject(t, exampleDir+"profiling.cpp")), blocks[1], blocks[2], nil)
+	source := cctest.Source(t, "squares.cpp", "#define WHYSLOW_IMPLEMENTED\n#define WHYSLOW_HPP_IMPLEMENTED\n"+blocks[0])
+	res := cppRun(t, compileCPP(t, "squares", exampleFlags, source, exampleDir+"profiling.cpp"), blocks[1], blocks[2], nil)
 	res.ok(t, 0, "")
 	if !strings.Contains(string(page), "```\n"+res.stdout+"```\n") {
 		t.Errorf("the page lacks\n%s", res.stdout)

@@ -4,12 +4,10 @@ import (
 	"bytes"
 	"context"
 	"errors"
-	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
-	"sync"
 	"syscall"
 	"testing"
 
@@ -18,6 +16,7 @@ import (
 	"github.com/whyslow/whyslow/internal/analysis/slou"
 	"github.com/whyslow/whyslow/internal/model"
 	"github.com/whyslow/whyslow/internal/procs"
+	"github.com/whyslow/whyslow/internal/testkit/cctest"
 	"github.com/whyslow/whyslow/trace"
 )
 
@@ -30,71 +29,27 @@ var builds = map[string][]string{
 	"tsan": {"cc", "-std=c99", "-g", "-fsanitize=thread"},
 }
 
-type program struct {
-	once sync.Once
-	path string
-	err  error
-}
-
-var (
-	programsMu sync.Mutex
-	programs   = map[string]*program{}
-	binDir     string
-)
-
-func TestMain(m *testing.M) {
-	var err error
-	if binDir, err = os.MkdirTemp("", "sdk"); err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		os.Exit(1)
-	}
-	code := m.Run()
-	os.RemoveAll(binDir)
-	os.Exit(code)
-}
-
-// compile compiles a program of testdata, once, and returns its path. Programs without
-// the implementation are linked with it. A compiler that lacks the sanitizer skips the test.
+// compile compiles a program of testdata and returns its path. Programs without the implementation are linked with
+// it. A compiler that lacks the sanitizer skips the test.
 func compile(t testing.TB, source, build string) string {
 	t.Helper()
 	text, err := os.ReadFile(source)
 	if err != nil {
 		t.Fatal(err)
 	}
-	args := []string{source, "-pthread"}
+	p := cctest.Program{
+		Name: strings.TrimSuffix(filepath.Base(source), ".c"), Compiler: builds[build][:1], Sources: []string{source},
+		Flags: []string{"-pthread"}, Compile: append([]string{"-Wall", "-Wextra", "-pedantic", "-Werror", "-I."}, builds[build][1:]...),
+	}
+	for _, f := range builds[build] {
+		if strings.HasPrefix(f, "-fsanitize=") {
+			p.Link = append(p.Link, f)
+		}
+	}
 	if !bytes.Contains(text, []byte("#define WHYSLOW_IMPLEMENTATION")) {
-		object := compileAs(t, "impl.o", build, []string{"testdata/impl.c", "-c"})
-		if build == "c++" {
-			args = append(args, "-x", "none")
-		}
-		args = append(args, object)
+		p.Sources = append(p.Sources, "testdata/impl.c")
 	}
-	return compileAs(t, source, build, args)
-}
-
-func compileAs(t testing.TB, name, build string, args []string) string {
-	t.Helper()
-	programsMu.Lock()
-	p := programs[name+build]
-	if p == nil {
-		p = &program{path: filepath.Join(binDir, fmt.Sprint(len(programs), "-", strings.TrimSuffix(filepath.Base(name), ".c")))}
-		programs[name+build] = p
-	}
-	programsMu.Unlock()
-	p.once.Do(func() {
-		all := append([]string{"-Wall", "-Wextra", "-pedantic", "-Werror", "-I.", "-o", p.path}, builds[build][1:]...)
-		all = append(all, args...)
-		if out, err := exec.Command(builds[build][0], all...).CombinedOutput(); err != nil {
-			p.err = fmt.Errorf("%s %s: %w\n%s", builds[build][0], strings.Join(all, " "), err, out)
-		}
-	})
-	if p.err != nil {
-		if _, err := exec.LookPath(builds[build][0]); err != nil || strings.Contains(p.err.Error(), "cannot find -l") || strings.Contains(p.err.Error(), "cannot find lib") {
-			t.Skip(p.err)
-		}
-		t.Fatal(p.err)
-	}
-	return p.path
+	return cctest.Sanitized(t, p)
 }
 
 // result is what a run of a program left behind.

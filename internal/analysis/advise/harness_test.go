@@ -32,20 +32,6 @@ import (
 
 var record = flag.Bool("record", false, "run the programs and replace the recorded traces in testdata")
 
-// testCache holds compiled C++ code during one run of the tests.
-var testCache string
-
-func TestMain(m *testing.M) {
-	flag.Parse()
-	var err error
-	if testCache, err = os.MkdirTemp("", "whyslow-advise"); err != nil {
-		panic(err)
-	}
-	code := m.Run()
-	os.RemoveAll(testCache)
-	os.Exit(code)
-}
-
 // shape is how a program is run.
 type shape struct {
 	nodes, workers int
@@ -83,7 +69,7 @@ func compile(t testing.TB, file string) *luna.Program {
 func open(t testing.TB, p *luna.Program) *cpp.Library {
 	t.Helper()
 	libraryOnce.Do(func() {
-		b, err := cpp.Build(context.Background(), cpp.Spec{Prog: p, Dir: "testdata/codes", CacheDir: testCache, Optimize: "-O0"})
+		b, err := cpp.Build(context.Background(), cpp.Spec{Prog: p, Dir: "testdata/codes", Optimize: "-O0"})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -4,7 +4,6 @@ import (
 	"debug/elf"
 	"errors"
 	"fmt"
-	"path/filepath"
 	"regexp"
 	"strings"
 
@@ -16,35 +15,36 @@ var (
 	fromOurs = regexp.MustCompile(`(?m)^In file included from ` + generatedName + `:[0-9]+[:,]\n`)
 	// The linker's trace, asked for by -t, is the name of a file in each line.
 	linkerTrace = regexp.MustCompile(`(?m)^[^:\n]*\.(?:o|a|so)(?:\.[0-9]+)*\)?\n`)
-	tempObject  = regexp.MustCompile(`[0-9]+/out\.[do]`)
 )
 
 // readable replaces our names for the user's subs.
 func readable(s string) string { return ownSub.ReplaceAllString(s, "$1") }
 
-// clean gives a compiler's or linker's message the user's names: files of ours become what they were made from.
+// clean gives a compiler's or linker's message the user's names: files of ours become what they were
+// made from.
 func (b *builder) clean(s string) string {
 	s = linkerTrace.ReplaceAllString(s, "")
 	s = fromOurs.ReplaceAllString(s, "")
 	for _, u := range b.units {
-		if u.obj != "" {
-			s = strings.ReplaceAll(s, filepath.Join(b.cache, u.obj), u.name)
+		if u.made != nil && u.made.Path != "" {
+			s = strings.ReplaceAll(s, u.made.Path, u.name)
 		}
 	}
 	s = strings.ReplaceAll(s, b.include+"/", "")
+	work := regexp.QuoteMeta(b.cache.Dir) + `/tmp-[0-9]+/work/`
 	for _, u := range b.units {
-		if u.path == "" {
-			own := regexp.MustCompile(regexp.QuoteMeta(b.tmp) + `/[0-9]+/` + regexp.QuoteMeta(u.file))
-			s = own.ReplaceAllLiteralString(s, u.name)
+		if u.file != "" {
+			s = regexp.MustCompile(work+regexp.QuoteMeta(u.file)).ReplaceAllLiteralString(s, u.name)
 			s = strings.ReplaceAll(s, u.file+":(", u.name+":(") // the linker's form
 		}
 	}
-	s = strings.ReplaceAll(s, b.tmp+"/", "")
-	s = tempObject.ReplaceAllString(s, "object file")
+	s = regexp.MustCompile(work+`out\.[do]`).ReplaceAllLiteralString(s, "object file")
+	s = regexp.MustCompile(work).ReplaceAllLiteralString(s, "")
 	return readable(s)
 }
 
-// functionAt returns the name of the function at an address of an executable or library; "" if it is not known.
+// functionAt returns the name of the function at an address of an executable or library; "" if it is
+// not known.
 func functionAt(path string, addr uint64) string {
 	f, err := elf.Open(path)
 	if err != nil {
@@ -63,7 +63,8 @@ func functionAt(path string, addr uint64) string {
 	return ""
 }
 
-// explainLoad says why the library could not be loaded. defined tells whether the process has a symbol anyway.
+// explainLoad says why the library could not be loaded. defined tells whether the process has a symbol
+// anyway.
 func explainLoad(path string, prog *luna.Program, msg string, defined func(string) bool) error {
 	f, err := elf.Open(path)
 	if err != nil {

@@ -14,21 +14,11 @@ import (
 	"github.com/whyslow/whyslow/internal/run/luna"
 )
 
-// testCache is shared by all tests, so that most files are compiled once.
-var testCache string
-
 func TestMain(m *testing.M) {
 	if len(os.Args) > 1 && os.Args[1] == childFlag {
-		testCache = os.Getenv("CPP_TEST_CACHE")
 		child(os.Args[2])
 	}
-	var err error
-	if testCache, err = os.MkdirTemp("", "whyslow-cpp"); err != nil {
-		panic(err)
-	}
-	code := m.Run()
-	os.RemoveAll(testCache)
-	os.Exit(code)
+	os.Exit(m.Run())
 }
 
 // program makes a program from routines written "cname kinds", the kinds being letters: i, r, s, n(ame), v(alue).
@@ -71,7 +61,7 @@ func (f *fixture) call(t testing.TB, name string, args ...Value) {
 func open(dir string, prog *luna.Program) (*fixture, error) { return openOptimized(dir, prog, "-O0") }
 
 func openOptimized(dir string, prog *luna.Program, level string) (*fixture, error) {
-	b, err := Build(context.Background(), Spec{Prog: prog, Dir: dir, CacheDir: testCache, Optimize: level})
+	b, err := Build(context.Background(), Spec{Prog: prog, Dir: dir, Optimize: level})
 	if err != nil {
 		return nil, err
 	}

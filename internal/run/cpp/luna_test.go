@@ -58,7 +58,7 @@ void dot(InputDF &a, InputDF b, OutputDF &r)
 	if err != nil {
 		t.Fatal(err)
 	}
-	b, err := Build(context.Background(), Spec{Prog: p, Dir: dir, CacheDir: testCache})
+	b, err := Build(context.Background(), Spec{Prog: p, Dir: dir})
 	if err != nil {
 		t.Fatal(err)
 	}

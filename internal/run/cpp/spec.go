@@ -1,13 +1,13 @@
 // Package cpp builds the C++ code fragments of a LuNA program into a shared library and calls them.
 //
-// Build writes one generated file (the wrappers, the heads and C++ subs embedded in the program), compiles it and
-// the user's .cpp files in parallel, and links them into a cache directory; a program that has not changed is found there
-// without running the compiler. Open loads the library; Call runs one code fragment with one cgo call, and turns
-// crashes, exits and failed checks into an Outcome.
+// Build writes one generated file (the wrappers, the heads and C++ subs embedded in the program),
+// compiles it and the user's .cpp files in parallel, and links them. It keeps the results in the cache
+// of package compile, which finds an unchanged program without running the compiler. Open loads the
+// library; Call runs one code fragment with one cgo call, and turns crashes, exits and failed checks
+// into an Outcome.
 //
 //	generate.go     the generated file
 //	build.go        compiler and linker
-//	cache.go        what is up to date
 //	diagnose.go     compiler messages as the user knows the files
 //	value.go        data fragments' values in C memory
 //	library*.go     loading and calling; without cgo: why that cannot be done
@@ -24,7 +24,7 @@ import (
 // Spec says what to build.
 type Spec struct {
 	Prog     *luna.Program
-	Dir      string    // the program's directory: its *.cpp are compiled, and it is searched for quoted includes; "": current
+	Dir      string    // of the program: its *.cpp are compiled, and it is searched for quoted includes; "": current
 	CppDirs  []string  // when not empty: the *.cpp of these directories instead of Dir's
 	Sources  []string  // more .cpp files
 	Optimize string    // "-O3" or "-O0"; "": -O3
@@ -32,8 +32,8 @@ type Spec struct {
 	CXX      string    // compiler and its leading arguments; "": $CXX, or g++
 	CacheDir string    // "": whyslow in the user's cache directory
 	Verbose  io.Writer // commands run and warnings go here; nil: nowhere
-	// Progress is called before each compilation and before linking (file ""), and may be called by several goroutines
-	// at once; nil: no calls.
+	// Progress is called before each compilation and before linking (file ""), and may be called by
+	// several goroutines at once; nil: no calls.
 	Progress func(done, total int, file string)
 }
 

@@ -21,19 +21,10 @@ import (
 	"github.com/whyslow/whyslow/trace"
 )
 
-// testCache holds compiled C++ code during one run of the tests.
-var testCache string
-
 func TestMain(m *testing.M) {
 	flag.Parse()
 	flag.Set("rapid.nofailfile", "true") // the failing program is printed
-	var err error
-	if testCache, err = os.MkdirTemp("", "whyslow-engine"); err != nil {
-		panic(err)
-	}
-	code := m.Run()
-	os.RemoveAll(testCache)
-	os.Exit(code)
+	os.Exit(m.Run())
 }
 
 // compile compiles a program that begins with the prelude. Its first line is line 1 of t.fa.
@@ -64,7 +55,7 @@ var (
 func open(t testing.TB, p *luna.Program) *cpp.Library {
 	t.Helper()
 	libraryOnce.Do(func() {
-		b, err := cpp.Build(context.Background(), cpp.Spec{Prog: p, Dir: "testdata/codes", CacheDir: testCache, Optimize: "-O0"})
+		b, err := cpp.Build(context.Background(), cpp.Spec{Prog: p, Dir: "testdata/codes", Optimize: "-O0"})
 		if err != nil {
 			t.Fatal(err)
 		}

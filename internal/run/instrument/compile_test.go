@@ -1,6 +1,7 @@
 package instrument
 
 import (
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -8,25 +9,38 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/whyslow/whyslow/internal/testkit/cctest"
 	"github.com/whyslow/whyslow/trace"
 )
 
-// compileAndRun builds and runs a program.
-func compileAndRun(t *testing.T, dir string, words, env []string, args ...string) string {
+// runProgram compiles a program and runs it in dir.
+func runProgram(t *testing.T, p cctest.Program, dir string, words, env []string) string {
 	t.Helper()
-	program := filepath.Join(dir, "program")
-	cmd := exec.Command("g++", append(args, "-fmax-errors=3", "-o", program)...)
-	cmd.Dir = dir
-	if out, err := cmd.CombinedOutput(); err != nil {
-		t.Fatalf("g++ %v: %v\n%s", args, err, out)
-	}
-	run := exec.Command(program, words...)
+	p.Name, p.Compiler = "program", []string{"g++"}
+	run := exec.Command(cctest.Make(t, p), words...)
 	run.Dir, run.Env = dir, append(os.Environ(), env...)
 	out, err := run.CombinedOutput()
 	if err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
 	return string(out)
+}
+
+// kept puts what was written to dir where compiled programs are found again.
+func kept(t *testing.T, dir string) string {
+	t.Helper()
+	files := map[string]string{}
+	err := fs.WalkDir(os.DirFS(dir), ".", func(name string, e fs.DirEntry, err error) error {
+		if err == nil && !e.IsDir() {
+			files[name] = read(t, filepath.Join(dir, name))
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return cctest.Folder(t, files)
 }
 
 // TestCompiled compiles a program with statements of many shapes as it is and instrumented: it must do the same, and emit
@@ -53,9 +67,12 @@ func TestCompiled(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	plain := strings.Split(compileAndRun(t, t.TempDir(), nil, nil, "-std=c++20", "-I", include, path), "\n")[0]
+	p := cctest.Program{Sources: []string{path}, Flags: []string{"-std=c++20"}, Compile: []string{"-I", include}}
+	plain, _, _ := strings.Cut(runProgram(t, p, dir, nil, nil), "\n")
 	for _, define := range []string{"-UVERBOSE", "-DEARLY"} {
-		got := compileAndRun(t, dir, nil, nil, "-std=c++20", "-Wall", "-Wno-unused", "-I", include, define, "shapes.cpp")
+		p.Dir, p.Sources = kept(t, dir), []string{"shapes.cpp"}
+		p.Compile = []string{"-Wall", "-Wno-unused", "-I", include, define}
+		got := runProgram(t, p, dir, nil, nil)
 		first, counts, _ := strings.Cut(got, "\n")
 		if define == "-DEARLY" {
 			continue // another branch: it compiles and runs
@@ -108,18 +125,20 @@ func TestExample(t *testing.T) {
 	if err != nil || len(res.Warnings) > 0 {
 		t.Fatal(err, res.Warnings)
 	}
-	args := []string{"-std=c++11", "-pthread", "-Wall", "-Werror", "-I", filepath.Join(root, "sdk")}
+	p := cctest.Program{Dir: kept(t, dir), Flags: []string{"-std=c++11", "-pthread"}}
+	p.Compile = []string{"-Wall", "-Werror", "-I", filepath.Join(root, "sdk")}
 	for _, f := range res.Files {
 		if len(f.Warnings) > 0 {
 			t.Error(f.Warnings)
 		}
 		if strings.HasSuffix(f.Target, ".cpp") {
-			args = append(args, f.Target)
+			p.Sources = append(p.Sources, filepath.Base(f.Target))
 		}
 	}
 	// The product of 3 x 3 blocks of 10 x 10 elements: 18 CFs make the factors, 27 multiply, one sums up, one creates them all.
 	path := filepath.Join(dir, "trace")
-	if out := compileAndRun(t, dir, []string{"3", "10", "2"}, []string{"WHYSLOW_TRACE=" + path}, args...); !strings.HasPrefix(out, "sum of the product: ") {
+	out := runProgram(t, p, dir, []string{"3", "10", "2"}, []string{"WHYSLOW_TRACE=" + path})
+	if !strings.HasPrefix(out, "sum of the product: ") {
 		t.Errorf("%s", out)
 	}
 	r, err := trace.Open(path)

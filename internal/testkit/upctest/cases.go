@@ -8,8 +8,8 @@ type Case struct {
 	Env     []string
 }
 
-// Cases has all of the patterns, and those where the sync mode or the implementation decides. They are meant for four threads, and run with any
-// number. The imbalance is that of the function work alone.
+// Cases has all of the patterns, and those where the sync mode or the implementation decides. They are
+// meant for four threads, and run with any number. The imbalance is that of the function work alone.
 var Cases = []Case{
 	{"barrier", "barrier", []string{"0,30,60,20", "0,10", "2"}, nil},
 	{"barrier by GUPC", "barrier", []string{"0,30,60,20", "0", "2"}, []string{"UPC_TABLE=gupc"}},

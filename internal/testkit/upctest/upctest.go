@@ -1,26 +1,24 @@
-// Package upctest runs programs with the operations of UPC, for tests: testdata/upc has them as C functions that tell the GASP library what a
-// UPC compiler would tell it. The programs that lose time on purpose say how much.
+// Package upctest runs programs with the operations of UPC, for tests: testdata/upc has them as C
+// functions that tell the GASP library what a UPC compiler would tell it. The programs that lose time
+// on purpose say how much.
 package upctest
 
 import (
 	"bytes"
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
 	"github.com/whyslow/whyslow/internal/record/pgas/collectors"
+	"github.com/whyslow/whyslow/internal/run/compile"
 )
 
 // Backends: what the threads of a program are.
@@ -79,118 +77,37 @@ func Missing(backend string) error {
 	return nil
 }
 
-// Build compiles a program of testdata/upc, or finds it in the user's cache, and returns its path. The tool it is linked with is "": whyslow's
-// collector; None; or a C source of a GASP library.
+// Build compiles a program of testdata/upc, or finds it in the user's cache, and returns its path. It
+// is linked with the tool: "" is whyslow's collector; None is nothing; else it is a C source of a GASP
+// library.
 func Build(ctx context.Context, program, backend, tool string, flags ...string) (string, error) {
 	from, err := dir()
 	if err != nil {
 		return "", err
 	}
-	cc, files := "cc", append([]string{program + ".c"}, sources...)
-	if backend == Shmem {
-		cc = "oshcc"
+	// Sources are relative to the folder, so that places in traces are, too.
+	p := compile.Program{
+		Name: program, Dir: from, Sources: slices.Concat([]string{program + ".c"}, sources, []string{backend + ".c"}),
+		Flags:   slices.Concat([]string{"-O2", "-g", "-Wall", "-Wextra", "-Werror", "-pthread"}, flags),
+		Compile: []string{"-iquote", filepath.Join("..", "..", "sdk", "pgas")},
 	}
-	files = append(files, backend+".c") // relative, so that places in traces are, too
-	gasp := filepath.Join(from, "..", "..", "sdk", "pgas")
-	flags = append([]string{"-O2", "-g", "-Wall", "-Wextra", "-Werror", "-pthread", "-iquote", gasp}, flags...)
-	var with []string
+	if backend == Shmem {
+		p.Compiler = []string{"oshcc"}
+	}
 	switch tool {
 	case None:
-		flags = append(flags, "-DUPC_NO_GASP")
+		p.Compile = append(p.Compile, "-DUPC_NO_GASP")
 	case "":
 		library, err := collectors.Build(ctx, "gasp")
 		if err != nil {
 			return "", err
 		}
-		with = []string{library, "-Wl,-rpath," + filepath.Dir(library)}
+		p.Link = []string{library, "-Wl,-rpath," + filepath.Dir(library)}
 	default:
-		files = append(files, tool)
+		p.Sources = append(p.Sources, tool)
 	}
-	for i, f := range files {
-		if files[i], err = cached(ctx, from, gasp, append([]string{cc, "-c", f}, flags...)); err != nil {
-			return "", err
-		}
-	}
-	bin, err := cached(ctx, from, gasp, slices.Concat([]string{cc}, flags, files, with, []string{"-lm"}))
-	if err != nil {
-		return "", err
-	}
-	return named(bin, program)
-}
-
-// named gives what the cache has under a number the name of the program, which is its name in reports, too.
-func named(made, program string) (string, error) {
-	building.Lock()
-	defer building.Unlock()
-	bin := filepath.Join(made+".bin", program)
-	if _, err := os.Stat(bin); err == nil {
-		return bin, used(filepath.Dir(bin))
-	}
-	if err := os.MkdirAll(filepath.Dir(bin), 0o755); err != nil {
-		return "", err
-	}
-	if err := os.Link(made, bin); err != nil && !errors.Is(err, fs.ErrExist) {
-		return "", err
-	}
-	return bin, nil
-}
-
-// used keeps what is in the cache from being removed by another process.
-func used(path string) error {
-	now := time.Now()
-	return os.Chtimes(path, now, now)
-}
-
-var building sync.Mutex // one at a time: what is built is often the same
-
-// cached runs a compiler in the folder from, unless that has been done, and returns the path of what it made. The key is everything that goes
-// into it, above all the files that are named. What nobody has used for a week is removed.
-func cached(ctx context.Context, from, gasp string, words []string) (string, error) {
-	building.Lock()
-	defer building.Unlock()
-	cache, err := os.UserCacheDir()
-	if err != nil {
-		return "", err
-	}
-	cache = filepath.Join(cache, "whyslow", "upctest")
-	if err := os.MkdirAll(cache, 0o755); err != nil {
-		return "", err
-	}
-	compiler, err := exec.LookPath(words[0])
-	if err != nil {
-		return "", err
-	}
-	key := sha256.New()
-	files, _ := filepath.Glob(filepath.Join(from, "*.h"))
-	for _, w := range append(append(files, filepath.Join(gasp, "gasp.h"), compiler), words...) {
-		fmt.Fprintf(key, "%d %s", len(w), w)
-		if !filepath.IsAbs(w) {
-			w = filepath.Join(from, w)
-		}
-		if text, err := os.ReadFile(w); err == nil {
-			key.Write(text)
-		}
-	}
-	made := filepath.Join(cache, hex.EncodeToString(key.Sum(nil)[:16]))
-	if slices.Contains(words, "-c") {
-		made += ".o"
-	}
-	if _, err := os.Stat(made); err == nil {
-		return made, used(made)
-	}
-	old, _ := filepath.Glob(filepath.Join(cache, "*"))
-	for _, f := range old {
-		if st, err := os.Stat(f); err == nil && time.Since(st.ModTime()) > 7*24*time.Hour {
-			os.RemoveAll(f)
-		}
-	}
-	part := fmt.Sprintf("%s.%d", made, os.Getpid())
-	cmd := exec.CommandContext(ctx, words[0], append(words[1:len(words):len(words)], "-o", part)...)
-	cmd.Dir = from
-	if out, err := cmd.CombinedOutput(); err != nil {
-		return "", fmt.Errorf("%s: %w\n%s", strings.Join(words, " "), err, bytes.TrimSpace(out))
-	}
-	return made, os.Rename(part, made)
+	p.Link = append(p.Link, "-lm")
+	return p.Make(ctx)
 }
 
 // Command is the command that runs a program that Build has made.
@@ -205,7 +122,8 @@ func Command(ctx context.Context, bin string, o Options) *exec.Cmd {
 	cmd := exec.CommandContext(ctx, words[0], words[1:]...)
 	cmd.Env = append(os.Environ(), "UPC_THREADS="+strconv.Itoa(o.Threads))
 	if o.Backend == Shmem {
-		// As in a container: as root, more processes than cores, which may be anywhere. Open MPI before 4.1.6 crashes at its end with osc rdma.
+		// As in a container: as root, more processes than cores, which may be anywhere. Open MPI before
+		// 4.1.6 crashes at its end with osc rdma.
 		cmd.Env = append(cmd.Env, "OMPI_ALLOW_RUN_AS_ROOT=1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1", "OMPI_MCA_rmaps_base_oversubscribe=1",
 			"OMPI_MCA_hwloc_base_binding_policy=none", "OMPI_MCA_osc=^rdma", "OMPI_MCA_mpi_yield_when_idle=1")
 	}
@@ -215,8 +133,9 @@ func Command(ctx context.Context, bin string, o Options) *exec.Cmd {
 	return cmd
 }
 
-// Run builds a program, runs it with the collector and returns the folder of the trace. What it printed is in the file "output" beside it, see
-// Truth. The test is skipped where what the backend needs is not installed.
+// Run builds a program, runs it with the collector and returns the folder of the trace. What it printed
+// is in the file "output" beside it, see Truth. The test is skipped where what the backend needs is not
+// installed.
 func Run(t testing.TB, program string, o Options) string {
 	t.Helper()
 	if o.Backend == "" {
@@ -269,7 +188,8 @@ type Lost struct {
 	Seen    time.Duration // by the program's own clock: a busy computer delays threads beyond the design
 }
 
-// Truth reads what the program of that trace says it lost, in the order in which it was printed, by pattern and thread.
+// Truth reads what the program of that trace says it lost, in the order in which it was printed, by
+// pattern and thread.
 func Truth(t testing.TB, trace string) (all []Lost) {
 	t.Helper()
 	for line := range strings.Lines(Output(t, trace)) {

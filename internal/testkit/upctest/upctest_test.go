@@ -12,7 +12,8 @@ import (
 	"time"
 )
 
-// Every pattern's program loses what it was designed to, by its own clock. A busy computer delays threads at random: such tries do not count.
+// Every pattern's program loses what it was designed to, by its own clock. A busy computer delays
+// threads at random: such tries do not count.
 func TestCases(t *testing.T) {
 	for _, c := range Cases {
 		t.Run(c.Name, func(t *testing.T) {
@@ -24,14 +25,22 @@ func TestCases(t *testing.T) {
 	}
 }
 
-// As OpenSHMEM programs they lose time as well; how much is not looked at, with more processes than cores.
+// As OpenSHMEM programs they lose time as well. How much is not looked at, with more processes than cores: a busy
+// computer delays another process so long at times that nothing is lost.
 func TestCasesShmem(t *testing.T) {
 	for _, c := range Cases {
 		if c.Name != "barrier" && c.Name != "lock" && c.Name != "prefix, partners" {
 			continue
 		}
-		truth := Truth(t, Run(t, c.Program, Options{Threads: 4, Backend: Shmem, Args: c.Args, Env: c.Env, Tool: None}))
-		if _, seen := Of(truth, Patterns(truth)[0], 4); slices.Max(seen) == 0 {
+		o := Options{Threads: 4, Backend: Shmem, Args: c.Args, Env: c.Env, Tool: None}
+		var truth []Lost
+		lost := false
+		for try := 0; try < 20 && !lost; try++ {
+			truth = Truth(t, Run(t, c.Program, o))
+			_, seen := Of(truth, Patterns(truth)[0], 4)
+			lost = slices.Max(seen) > 0
+		}
+		if !lost {
 			t.Errorf("%s: %v", c.Name, truth)
 		}
 	}
@@ -149,7 +158,8 @@ func TestKernels(t *testing.T) {
 	}
 }
 
-// Nothing is read or written that should not be. (The other kernels were looked at by hand; compiling takes long.)
+// Nothing is read or written that should not be. (The other kernels were looked at by hand; compiling
+// takes long.)
 func TestSanitizers(t *testing.T) {
 	for _, flag := range []string{"-fsanitize=address,undefined", "-fsanitize=thread"} {
 		try := exec.Command("cc", flag, "-x", "c", "-o", filepath.Join(t.TempDir(), "try"), "-")

@@ -10,14 +10,13 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
-	"slices"
 	"strings"
-	"sync"
 	"syscall"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/whyslow/whyslow/internal/testkit/cctest"
 	"github.com/whyslow/whyslow/trace"
 )
 
@@ -32,73 +31,28 @@ var builds = map[string][]string{
 	"shared": {"-O2"},              // with the shared library, as docs/c-sdk.md says
 }
 
-type program struct {
-	once sync.Once
-	path string
-	err  error
-}
-
-var (
-	mu       sync.Mutex
-	programs = map[string]*program{}
-	binDir   string
-)
-
-func TestMain(m *testing.M) {
-	var err error
-	if binDir, err = os.MkdirTemp("", "gasp"); err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		os.Exit(1)
-	}
-	code := m.Run()
-	os.RemoveAll(binDir)
-	os.Exit(code)
-}
-
-// compile compiles a program of testdata with the library, once, and returns its path.
+// compile compiles a program of testdata with the library and returns its path.
 func compile(t testing.TB, name, build string) string {
 	t.Helper()
-	mu.Lock()
-	p := programs[name+build]
-	if p == nil {
-		p = &program{path: filepath.Join(binDir, fmt.Sprint(name, "-", build))}
-		programs[name+build] = p
+	if build == "library" {
+		return cctest.Make(t, cctest.Program{
+			Name: "libwhyslow-gasp.so", Sources: []string{"../gasp.c"}, Link: []string{"-shared"},
+			Flags: []string{"-Wall", "-Wextra", "-Werror", "-O2", "-g", "-fPIC", "-pthread", "-I../.."},
+		})
 	}
-	mu.Unlock()
-	flags := append([]string{"-Wall", "-Wextra", "-Werror", "-pthread", "-I..", "-I../.."}, builds[build]...)
-	library := "../gasp.c"
-	if build == "shared" {
-		library = compile(t, "", "library")
+	p := cctest.Program{
+		Name: name + "-" + build, Sources: []string{"testdata/" + name + ".c"},
+		Flags: append([]string{"-Wall", "-Wextra", "-Werror", "-pthread", "-I..", "-I../.."}, builds[build]...),
 	}
-	files := []string{"testdata/" + name + ".c"}
-	if name == "format" { // has the library's parts in itself
-		flags = append(flags, "-Wno-format-security", "-Wno-format", "-Wno-unused-function", "-Wno-unused-variable", "-DWHYSLOW_NO_DLOPEN")
-	} else {
-		files = append(files, library)
+	switch {
+	case name == "format": // has the library's parts in itself
+		p.Compile = []string{"-Wno-format-security", "-Wno-format", "-Wno-unused-function", "-Wno-unused-variable", "-DWHYSLOW_NO_DLOPEN"}
+	case build == "shared":
+		p.Link = []string{compile(t, "", "library")}
+	default:
+		p.Sources = append(p.Sources, "../gasp.c")
 	}
-	p.once.Do(func() {
-		for _, pattern := range []string{"../*.[ch]", "../../whyslow.h", "testdata/*.[ch]"} { // so that go test notices changes of these
-			found, _ := filepath.Glob(pattern)
-			for _, f := range found {
-				os.Stat(f)
-			}
-		}
-		args := slices.Concat(flags, files, []string{"-o", p.path})
-		if build == "library" {
-			p.path = filepath.Join(binDir, "libwhyslow-gasp.so")
-			args = []string{"-Wall", "-Wextra", "-Werror", "-O2", "-g", "-fPIC", "-shared", "-pthread", "-I../..", "-o", p.path, "../gasp.c"}
-		}
-		if out, err := exec.Command("cc", args...).CombinedOutput(); err != nil {
-			p.err = fmt.Errorf("cc %s: %w\n%s", strings.Join(args, " "), err, out)
-		}
-	})
-	if p.err != nil {
-		if strings.Contains(p.err.Error(), "cannot find -l") || strings.Contains(p.err.Error(), "cannot find lib") {
-			t.Skip(p.err)
-		}
-		t.Fatal(p.err)
-	}
-	return p.path
+	return cctest.Sanitized(t, p)
 }
 
 // result is what a run of a program left behind.

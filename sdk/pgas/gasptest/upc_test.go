@@ -18,6 +18,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/whyslow/whyslow/internal/testkit/cctest"
 	"github.com/whyslow/whyslow/internal/testkit/upctest"
 	"github.com/whyslow/whyslow/trace"
 )
@@ -42,44 +43,31 @@ func needAddressSpaces(t *testing.T) {
 	}
 }
 
-// bed is a program of the test-bed, compiled.
-type bed struct {
-	cc, name string
-	objects  []string
-}
+// bed is a program of the test-bed without its hooks.
+type bed struct{ backend, name string }
 
 func compileBed(t *testing.T, backend, program string) bed {
 	t.Helper()
 	if err := upctest.Missing(backend); err != nil {
 		t.Skip(err)
 	}
-	b := bed{cc: "cc", name: program}
-	if backend == upctest.Shmem {
-		b.cc = "oshcc"
-	}
-	dir := t.TempDir()
-	for _, name := range []string{program, "layer", "collective", backend} {
-		object := filepath.Join(dir, name+".o")
-		cc(t, b.cc, "-c", "-o", object, bedDir+name+".c")
-		b.objects = append(b.objects, object)
-	}
-	return b
+	return bed{backend, program}
 }
 
 // link links it with hooks, C sources or UPC, and returns the program's path.
 func (b bed) link(t *testing.T, hooks []string, flags ...string) string {
 	t.Helper()
-	out := filepath.Join(t.TempDir(), b.name)
-	cc(t, b.cc, slices.Concat(flags, []string{"-o", out, "-x", "c"}, hooks, []string{"-x", "none"}, b.objects, []string{compile(t, "", "library"), "-lm"})...)
-	return out
-}
-
-func cc(t *testing.T, name string, args ...string) {
-	t.Helper()
-	args = slices.Concat(asC, args)
-	if text, err := exec.Command(name, args...).CombinedOutput(); err != nil {
-		t.Fatalf("%s %s: %v\n%s", name, strings.Join(args, " "), err, text)
+	p := cctest.Program{
+		Name: b.name, Compile: slices.Concat(asC, flags, []string{"-x", "c"}), Sources: slices.Clone(hooks),
+		Link: append(flags[:len(flags):len(flags)], "-pthread", compile(t, "", "library"), "-lm"),
 	}
+	for _, name := range []string{b.name, "layer", "collective", b.backend} {
+		p.Sources = append(p.Sources, bedDir+name+".c")
+	}
+	if b.backend == upctest.Shmem {
+		p.Compiler = []string{"oshcc"}
+	}
+	return cctest.Make(t, p)
 }
 
 func words(upc string) []string { return []string{"testdata/words/words.c", upc} }
@@ -173,11 +161,7 @@ func changed(t *testing.T, source []byte, right, wrong string) string {
 	if bytes.Count(source, []byte(right)) != 1 {
 		t.Fatalf("%s does not have %q once", upcFile, right)
 	}
-	path := filepath.Join(t.TempDir(), "changed.upc")
-	if err := os.WriteFile(path, bytes.Replace(source, []byte(right), []byte(wrong), 1), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	return path
+	return cctest.Source(t, "changed.upc", strings.Replace(string(source), right, wrong, 1))
 }
 
 // The compiler takes the file as it is, and none with errors that are of types, also with those between private and shared.

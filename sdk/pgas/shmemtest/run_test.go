@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/whyslow/whyslow/internal/record/pgas/collectors"
+	"github.com/whyslow/whyslow/internal/testkit/cctest"
 	"github.com/whyslow/whyslow/trace"
 )
 
@@ -34,51 +35,14 @@ func needShmem(t testing.TB) {
 
 var shmemLibrary = sync.OnceValues(func() (string, error) { return collectors.Build(context.Background(), "shmem") })
 
-var programDir string
-
-func TestMain(m *testing.M) {
-	var err error
-	if programDir, err = os.MkdirTemp("", "shmemtest"); err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		os.Exit(1)
-	}
-	code := m.Run()
-	os.RemoveAll(programDir)
-	os.Exit(code)
-}
-
-var (
-	programsMu sync.Mutex
-	programs   = map[string]func() (string, error){}
-)
-
-// compileShmem compiles a program of testdata, once.
+// compileShmem compiles a program of testdata.
 func compileShmem(t testing.TB, source string, flags ...string) string {
 	t.Helper()
 	needShmem(t)
-	key := strings.Join(append([]string{source}, flags...), " ")
-	programsMu.Lock()
-	compile := programs[key]
-	if compile == nil {
-		out := filepath.Join(programDir, fmt.Sprint(len(programs)), "program")
-		compile = sync.OnceValues(func() (string, error) {
-			if err := os.Mkdir(filepath.Dir(out), 0o755); err != nil {
-				return "", err
-			}
-			args := append([]string{"-O2", "-g", "-Wall", "-Wextra", "-pthread", "-o", out, filepath.Join("testdata", source)}, flags...)
-			if text, err := exec.Command("oshcc", args...).CombinedOutput(); err != nil {
-				return "", fmt.Errorf("oshcc %s: %w\n%s", strings.Join(args, " "), err, text)
-			}
-			return out, nil
-		})
-		programs[key] = compile
-	}
-	programsMu.Unlock()
-	path, err := compile()
-	if err != nil {
-		t.Fatal(err)
-	}
-	return path
+	return cctest.Make(t, cctest.Program{
+		Name: "program", Compiler: []string{"oshcc"}, Sources: []string{filepath.Join("testdata", source)},
+		Flags: []string{"-O2", "-g", "-Wall", "-Wextra", "-pthread"}, Compile: flags, Link: flags,
+	})
 }
 
 // shmemRun is what a run left behind.

@@ -6,55 +6,28 @@ import (
 	"bytes"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
 	"time"
 
+	"github.com/whyslow/whyslow/internal/testkit/cctest"
 	"github.com/whyslow/whyslow/prof"
 	"github.com/whyslow/whyslow/trace"
 )
 
-var libDir string
-
-func TestMain(m *testing.M) {
-	var err error
-	if libDir, err = os.MkdirTemp("", "native"); err != nil {
-		panic(err)
-	}
-	code := m.Run()
-	os.RemoveAll(libDir)
-	os.Exit(code)
-}
-
-var builds sync.Map // of *build, by name
-
-type build struct {
-	once sync.Once
-	err  error
-}
-
-// library compiles a source to libNAME.so, once in all tests.
+// library compiles a source to libNAME.so.
 func library(t testing.TB, name, source string, flags ...string) string {
 	t.Helper()
-	v, _ := builds.LoadOrStore(name, new(build))
-	b, path := v.(*build), filepath.Join(libDir, "lib"+name+".so")
-	b.once.Do(func() {
-		cc := []string{"cc", "-std=c99", "-O1"}
-		if strings.HasSuffix(source, ".cpp") {
-			cc = []string{"g++", "-std=c++11", "-O0"}
-		}
-		args := append(cc[1:], "-Wall", "-Wextra", "-pedantic", "-Werror", "-I../../../../sdk", "-fPIC", "-shared", "-pthread", "-o", path, source)
-		if out, err := exec.Command(cc[0], append(args, flags...)...).CombinedOutput(); err != nil {
-			b.err = fmt.Errorf("%s: %w\n%s", source, err, out)
-		}
-	})
-	if b.err != nil {
-		t.Fatal(b.err)
+	p := cctest.Program{
+		Name: "lib" + name + ".so", Compiler: []string{"cc", "-std=c99", "-O1"}, Sources: []string{source}, Link: []string{"-shared"},
+		Flags: append([]string{"-Wall", "-Wextra", "-pedantic", "-Werror", "-I../../../../sdk", "-fPIC", "-pthread"}, flags...),
 	}
-	return path
+	if strings.HasSuffix(source, ".cpp") {
+		p.Compiler = []string{"g++", "-std=c++11", "-O0"}
+	}
+	return cctest.Make(t, p)
 }
 
 var sources = map[string]string{

@@ -8,7 +8,6 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"time"
 )
 
 func needCompiler(t *testing.T) {
@@ -23,12 +22,13 @@ func needCompiler(t *testing.T) {
 func TestLibraries(t *testing.T) {
 	needCompiler(t)
 	cache := t.TempDir()
+	t.Setenv("XDG_CACHE_HOME", cache)
 	var wg sync.WaitGroup
 	paths := make([]string, 3)
 	for i := range paths {
 		wg.Go(func() {
 			var err error
-			if paths[i], err = build(context.Background(), cache, Names[i%len(Names)]); err != nil {
+			if paths[i], err = Build(t.Context(), Names[i%len(Names)]); err != nil {
 				t.Error(err)
 			}
 		})
@@ -41,7 +41,7 @@ func TestLibraries(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	again, err := build(t.Context(), cache, "gasp")
+	again, err := Build(t.Context(), "gasp")
 	if err != nil || again != paths[0] {
 		t.Fatalf("%s, then %s: %v", paths[0], again, err)
 	}
@@ -49,13 +49,13 @@ func TestLibraries(t *testing.T) {
 	if err != nil || !os.SameFile(before, after) || !before.ModTime().Equal(after.ModTime()) {
 		t.Errorf("it was compiled again: %v", err)
 	}
-	if left, err := filepath.Glob(filepath.Join(cache, "tmp-*")); err != nil || len(left) > 0 {
+	if left, err := filepath.Glob(filepath.Join(cache, "whyslow", "tmp-*")); err != nil || len(left) > 0 {
 		t.Errorf("left behind: %v, %v", left, err)
 	}
 
 	dir := filepath.Join(t.TempDir(), "new", "lib")
 	for range 2 { // again over what is there
-		written, err := write(t.Context(), cache, dir)
+		written, err := Write(t.Context(), dir)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -78,70 +78,38 @@ func TestLibraries(t *testing.T) {
 	}
 }
 
-// Another compiler, or the same with other flags, makes another library.
-func TestIdentity(t *testing.T) {
-	needCompiler(t)
-	seen := map[string]string{}
-	for _, cc := range []string{"", "cc -DOTHER", "cc -m64"} {
-		t.Setenv("CC", cc)
-		c, err := findCompiler()
-		if err != nil {
-			t.Fatal(err)
-		}
-		id := hash(c.identity...)
-		if other, ok := seen[id]; ok {
-			t.Errorf("%q is taken for %q", cc, other)
-		}
-		seen[id] = cc
-	}
-}
-
 func TestErrors(t *testing.T) {
 	cache := t.TempDir()
-	if _, err := build(t.Context(), cache, "mpi"); err == nil || !strings.Contains(err.Error(), "gasp and shmem") {
+	t.Setenv("XDG_CACHE_HOME", cache)
+	if _, err := Build(t.Context(), "mpi"); err == nil || !strings.Contains(err.Error(), "gasp and shmem") {
 		t.Errorf("no such library: %v", err)
 	}
 	t.Setenv("CC", "no-such-compiler -m64")
-	_, err := build(t.Context(), cache, "gasp")
+	_, err := Build(t.Context(), "gasp")
 	if err == nil || !strings.Contains(err.Error(), "no C compiler: no-such-compiler was not found; install one (apt-get install gcc)") {
 		t.Errorf("no compiler: %v", err)
 	}
-	if _, err := write(t.Context(), cache, t.TempDir()); err == nil || !strings.Contains(err.Error(), "no C compiler") {
+	if _, err := Write(t.Context(), t.TempDir()); err == nil || !strings.Contains(err.Error(), "no C compiler") {
 		t.Errorf("no compiler: %v", err)
 	}
 	needCompiler(t)
 	t.Setenv("CC", "cc -include no-such-header.h")
-	_, err = build(t.Context(), cache, "gasp")
+	_, err = Build(t.Context(), "gasp")
 	if err == nil || !strings.Contains(err.Error(), "cannot compile libwhyslow-gasp") || !strings.Contains(err.Error(), "no-such-header.h") || strings.Contains(err.Error(), "\n") {
 		t.Errorf("does not compile: %v", err)
 	}
 	t.Setenv("CC", "")
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, err := build(ctx, cache, "gasp"); err == nil {
+	if _, err := Build(ctx, "gasp"); err == nil {
 		t.Error("compiled though it was interrupted")
 	}
-	if _, err := build(t.Context(), filepath.Join(cache, "none"), "gasp"); err == nil || !strings.Contains(err.Error(), "set XDG_CACHE_HOME") {
+	file := filepath.Join(cache, "file")
+	if err := os.WriteFile(file, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("XDG_CACHE_HOME", file)
+	if _, err := Build(t.Context(), "gasp"); err == nil || !strings.Contains(err.Error(), "set XDG_CACHE_HOME") {
 		t.Errorf("no folder: %v", err)
-	}
-}
-
-func TestPrune(t *testing.T) {
-	cache := t.TempDir()
-	now := time.Now()
-	for name, age := range map[string]time.Duration{"old": 100 * 24 * time.Hour, "used": time.Hour, "tmp-killed": 25 * time.Hour, "tmp-now": time.Minute} {
-		dir := filepath.Join(cache, name)
-		if err := os.MkdirAll(filepath.Join(dir, "in"), 0o755); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.Chtimes(dir, now, now.Add(-age)); err != nil {
-			t.Fatal(err)
-		}
-	}
-	prune(cache)
-	for name, want := range map[string]bool{"old": false, "used": true, "tmp-killed": false, "tmp-now": true} {
-		if _, err := os.Stat(filepath.Join(cache, name)); (err == nil) != want {
-			t.Errorf("%s is there: %v, want %v", name, err == nil, want)
-		}
 	}
 }

@@ -1,4 +1,4 @@
-package cpp
+package compile
 
 import (
 	"slices"
@@ -7,19 +7,19 @@ import (
 	"pgregory.net/rapid"
 )
 
-func TestParseDeps(t *testing.T) {
-	got := parseDeps("out.o: a\\ b.cpp /usr/c$$d.h \\\n  \\#x.h \\\n\t/e.h\n\nother: z\n")
+func TestParseRule(t *testing.T) {
+	got := ParseRule("out.o: a\\ b.cpp /usr/c$$d.h \\\n  \\#x.h \\\n\t/e.h\n\nother: z\n")
 	want := []string{"a b.cpp", "/usr/c$d.h", "#x.h", "/e.h"}
 	if !slices.Equal(got, want) {
 		t.Errorf("got %q, want %q", got, want)
 	}
 }
 
-func FuzzParseDeps(f *testing.F) {
+func FuzzParseRule(f *testing.F) {
 	f.Add("out.o: a.cpp \\\n b.h\n")
 	f.Add("x:y: \\")
 	f.Fuzz(func(t *testing.T, s string) {
-		for _, d := range parseDeps(s) {
+		for _, d := range ParseRule(s) {
 			if d == "" {
 				t.Error("empty name")
 			}
@@ -29,12 +29,14 @@ func FuzzParseDeps(f *testing.F) {
 
 func TestManifestRoundTrip(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		m := &manifest{out: rapid.StringMatching(`[a-f0-9]+\.so`).Draw(t, "out")}
+		m := &manifest{cwd: rapid.String().Draw(t, "cwd")}
 		for range rapid.IntRange(0, 5).Draw(t, "n") {
-			m.deps = append(m.deps, dep{rapid.String().Draw(t, "path"), rapid.Int64().Draw(t, "size"), rapid.Int64().Draw(t, "mtime"), rapid.StringMatching(`[a-f0-9]*`).Draw(t, "hash")})
+			m.sources = append(m.sources, source{
+				rapid.String().Draw(t, "path"), rapid.Int64().Draw(t, "size"), rapid.Int64().Draw(t, "mtime"),
+				rapid.StringMatching(`[a-f0-9]*`).Draw(t, "hash")})
 		}
 		got, ok := parseManifest(m.text())
-		if !ok || got.out != m.out || !slices.Equal(got.deps, m.deps) {
+		if !ok || got.cwd != m.cwd || !slices.Equal(got.sources, m.sources) {
 			t.Fatalf("%+v became %+v", m, got)
 		}
 	})
@@ -42,7 +44,7 @@ func TestManifestRoundTrip(t *testing.T) {
 
 // Whatever is in the file, it is read or refused; what is cut off is refused.
 func FuzzParseManifest(f *testing.F) {
-	text := (&manifest{"h.so", []dep{{"/a b", 1, 2, "ff"}}}).text()
+	text := (&manifest{"/x", []source{{"/a b", 1, 2, "ff"}}}).text()
 	f.Add(text)
 	f.Add(text[:len(text)-6])
 	f.Fuzz(func(t *testing.T, s string) {
@@ -50,7 +52,7 @@ func FuzzParseManifest(f *testing.F) {
 		if !ok {
 			return
 		}
-		if again, ok := parseManifest(m.text()); !ok || again.out != m.out || !slices.Equal(again.deps, m.deps) {
+		if again, ok := parseManifest(m.text()); !ok || again.cwd != m.cwd || !slices.Equal(again.sources, m.sources) {
 			t.Errorf("%q", s)
 		}
 	})

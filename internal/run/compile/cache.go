@@ -1,0 +1,378 @@
+// Package compile runs compilers and linkers and keeps what they make in one cache, by content.
+//
+// Whoever needs something compiled describes a Step: a command and everything it depends on. Program is the
+// common step: sources compiled one by one and linked. Make runs a step, or finds its result.
+//
+// The cache is a folder of the user's, shared by all processes. All names in it but tmp-* are hashes:
+//
+//	K.made   manifest of a step: the files it read. K hashes the rest: compiler, flags, names, our own texts
+//	H/NAME   what a step made. H hashes K and the contents of the files read
+//	H/...    sources of ours, under the hash of their contents
+//	tmp-*    work under way
+//
+// A manifest names files as the compiler did, so that equal programs in two folders share their
+// results. A file is as it was if its size and time are, or else its content. So an unchanged program
+// costs one small file and a few hundred stat calls, and nothing is hashed. A changed one is found
+// again when it is changed back: the new H exists. Everything is made in tmp-* and renamed, so that
+// readers see whole files only.
+package compile
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+)
+
+// Cache is the folder as one build sees it. It looks at each source once, so every build opens its own.
+type Cache struct {
+	Dir string // absolute
+	cwd string // where commands run, and what relative names are relative to
+
+	mu    sync.Mutex
+	known map[string]source
+	begin func() time.Time
+}
+
+// Made is a file in the cache.
+type Made struct {
+	Path   string            // absolute
+	Found  bool              // it was there before
+	Read   map[string]string // the files that it was made from: SHA-256 by absolute path; files of the cache are left out
+	Output string            // of the commands, if they ran
+
+	sources   []source
+	uncertain bool // a source changed meanwhile
+}
+
+// Step makes one file of others.
+type Step struct {
+	Name string // of the file
+	Key  string // hashes everything that the result depends on but the contents of the files that Make says it read
+	Uses []*Made
+	// Make makes the file Name in dir, which is empty and absolute. It returns the files that it read,
+	// relative to the cache's working directory or absolute, and what the commands printed, also when
+	// they fail.
+	Make func(ctx context.Context, dir string) (read []string, output string, err error)
+}
+
+// Open opens the cache in dir, or in the user's cache folder if dir is "". Commands are going to run in
+// the folder cwd, or in the working directory if cwd is "". The error says what to set where nothing
+// can be kept.
+func Open(dir, cwd string) (*Cache, error) {
+	if dir == "" {
+		user, err := os.UserCacheDir()
+		if err != nil {
+			return nil, fmt.Errorf("no place to keep compiled code: %w; set HOME or XDG_CACHE_HOME", err)
+		}
+		dir = filepath.Join(user, "whyslow")
+	}
+	dir, err := filepath.Abs(dir)
+	if err != nil {
+		return nil, err
+	}
+	if cwd, err = filepath.Abs(cwd); err != nil {
+		return nil, err
+	}
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return nil, noPlace(err)
+	}
+	// A file changed before the moment that begin returns has an older time, whatever the resolution of
+	// file times.
+	begin := sync.OnceValue(func() time.Time { time.Sleep(2 * clockTick); return time.Now() })
+	return &Cache{Dir: dir, cwd: cwd, known: map[string]source{}, begin: begin}, nil
+}
+
+// clockTick is longer than the resolution of file times.
+const clockTick = 10 * time.Millisecond
+
+func noPlace(err error) error {
+	return fmt.Errorf("no place to keep compiled code: %w; set XDG_CACHE_HOME to a folder that can be written", err)
+}
+
+// explain is noPlace for errors of files in the cache.
+func (c *Cache) explain(err error) error {
+	var path *fs.PathError
+	var link *os.LinkError
+	file := ""
+	switch {
+	case errors.As(err, &path):
+		file = path.Path
+	case errors.As(err, &link):
+		file = link.New
+	}
+	if c.inside(file) {
+		return noPlace(err)
+	}
+	return err
+}
+
+func (c *Cache) inside(path string) bool {
+	return strings.HasPrefix(path, c.Dir+string(filepath.Separator))
+}
+
+// Abs makes a name absolute that is relative to where commands run.
+func (c *Cache) Abs(path string) string {
+	if !filepath.IsAbs(path) {
+		path = filepath.Join(c.cwd, path)
+	}
+	return filepath.Clean(path)
+}
+
+// making holds a lock for each step that a goroutine of this process is making, so that equal steps run once.
+var making sync.Map
+
+// Make finds what a step makes, or runs it.
+func (c *Cache) Make(ctx context.Context, s Step) (*Made, error) {
+	if m := c.Find(s); m != nil {
+		return m, nil
+	}
+	lock, _ := making.LoadOrStore(c.manifestPath(s), new(sync.Mutex))
+	lock.(*sync.Mutex).Lock()
+	defer lock.(*sync.Mutex).Unlock()
+	if m := c.Find(s); m != nil { // another goroutine has made it
+		return m, nil
+	}
+	m, err := c.run(ctx, s)
+	if ctx.Err() != nil {
+		err = ctx.Err()
+	}
+	return m, c.explain(err)
+}
+
+// run makes a step's file. The result has the output also with an error.
+func (c *Cache) run(ctx context.Context, s Step) (*Made, error) {
+	began := c.begin()
+	tmp, err := os.MkdirTemp(c.Dir, "tmp-")
+	if err != nil {
+		return nil, err
+	}
+	defer os.RemoveAll(tmp)
+	dir, result := filepath.Join(tmp, "work"), filepath.Join(tmp, "result")
+	if err := errors.Join(os.Mkdir(dir, 0o755), os.Mkdir(result, 0o755)); err != nil {
+		return nil, err
+	}
+	made := &Made{}
+	var read []string
+	if read, made.Output, err = s.Make(ctx, dir); err != nil {
+		return made, err
+	}
+	for _, path := range read {
+		if c.inside(c.Abs(path)) { // named by its content
+			continue
+		}
+		f, err := c.stamp(path)
+		if err != nil {
+			return made, err
+		}
+		made.uncertain = made.uncertain || f.mtime > began.Add(-clockTick).UnixNano()
+		made.sources = append(made.sources, f)
+	}
+	for _, u := range s.Uses {
+		made.uncertain = made.uncertain || u.uncertain
+		made.sources = append(made.sources, u.sources...)
+	}
+	m := &manifest{cwd: c.cwd, sources: unique(made.sources)}
+	name := m.result(s)
+	if made.uncertain {
+		// It may be made of a mixture: good for this once, under a name that nobody else looks for.
+		name = Hash(name, tmp)
+	}
+	made.Path = filepath.Join(c.Dir, name, s.Name)
+	made.Read = c.read(m.sources)
+	if err := os.Rename(filepath.Join(dir, s.Name), filepath.Join(result, s.Name)); err != nil {
+		return made, err
+	}
+	// Another process may have been faster: then the folder is there and renaming fails.
+	if err := os.Rename(result, filepath.Dir(made.Path)); err != nil && !exists(made.Path) {
+		return made, err
+	}
+	if made.uncertain {
+		return made, nil
+	}
+	return made, m.save(c.manifestPath(s))
+}
+
+func exists(path string) bool {
+	st, err := os.Stat(path)
+	return err == nil && st.Size() > 0
+}
+
+// Folder keeps files, contents by slash-separated name, in a folder of the cache and returns its path.
+func (c *Cache) Folder(files map[string]string) (string, error) {
+	var parts []string
+	for name, text := range files {
+		parts = append(parts, Hash(name, text))
+	}
+	slices.Sort(parts)
+	dir := filepath.Join(c.Dir, Hash(parts...))
+	if st, err := os.Stat(dir); err == nil {
+		keep(st, dir)
+		return dir, nil
+	}
+	tmp, err := os.MkdirTemp(c.Dir, "tmp-")
+	if err != nil {
+		return "", noPlace(err)
+	}
+	defer os.RemoveAll(tmp)
+	if err := os.Chmod(tmp, 0o755); err != nil {
+		return "", err
+	}
+	for name, text := range files {
+		path := filepath.Join(tmp, filepath.FromSlash(name))
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			return "", noPlace(err)
+		}
+		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+			return "", noPlace(err)
+		}
+	}
+	if err := os.Rename(tmp, dir); err != nil && !exists(dir) {
+		return "", noPlace(err)
+	}
+	return dir, nil
+}
+
+// Find returns what a step has made before from files as they are now, nil if there is no such thing.
+func (c *Cache) Find(s Step) *Made {
+	path := c.manifestPath(s)
+	m := loadManifest(path)
+	if m == nil {
+		return nil
+	}
+	touched := m.cwd != c.cwd
+	for i := range m.sources {
+		f := &m.sources[i]
+		now, err := c.look(f.path)
+		if err != nil {
+			return nil
+		}
+		if now.size == f.size && now.mtime == f.mtime && (m.cwd == c.cwd || filepath.IsAbs(f.path)) {
+			continue
+		}
+		if now, err = c.stamp(f.path); err != nil {
+			return nil
+		}
+		touched = touched || now != *f
+		*f = now
+	}
+	m.cwd = c.cwd
+	out := filepath.Join(c.Dir, m.result(s), s.Name)
+	st, err := os.Stat(out)
+	if err != nil || st.Size() == 0 {
+		return nil
+	}
+	if touched {
+		_ = m.save(path) // if this fails the next build hashes again
+	}
+	keep(nil, path)
+	keep(nil, filepath.Dir(out))
+	return &Made{Path: out, Found: true, Read: c.read(m.sources), sources: m.sources}
+}
+
+// keep makes pruning think of a file as used.
+func keep(st fs.FileInfo, path string) {
+	if st == nil {
+		var err error
+		if st, err = os.Stat(path); err != nil {
+			return
+		}
+	}
+	if now := time.Now(); now.Sub(st.ModTime()) > 24*time.Hour {
+		_ = os.Chtimes(path, now, now)
+	}
+}
+
+// source is a file that something was made from.
+type source struct {
+	path  string // as the compiler named it
+	size  int64
+	mtime int64  // nanoseconds since 1970
+	hash  string // SHA-256; "" until needed
+}
+
+// look returns size and time of a file, and its hash where that is known.
+func (c *Cache) look(path string) (source, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if f, ok := c.known[path]; ok {
+		return f, nil
+	}
+	f, err := c.stat(path)
+	if err == nil {
+		c.known[path] = f
+	}
+	return f, err
+}
+
+func (c *Cache) stat(path string) (source, error) {
+	st, err := os.Stat(c.Abs(path))
+	if err != nil {
+		return source{}, err
+	}
+	return source{path: path, size: st.Size(), mtime: st.ModTime().UnixNano()}, nil
+}
+
+// stamp returns a file with its hash, as it is now.
+func (c *Cache) stamp(path string) (source, error) {
+	f, err := c.stat(path)
+	if err != nil {
+		return f, err
+	}
+	c.mu.Lock()
+	k := c.known[path]
+	c.mu.Unlock()
+	if k.hash != "" && k.size == f.size && k.mtime == f.mtime {
+		return k, nil
+	}
+	in, err := os.Open(c.Abs(path))
+	if err != nil {
+		return f, err
+	}
+	defer in.Close()
+	h := sha256.New()
+	if _, err := io.Copy(h, in); err != nil {
+		return f, err
+	}
+	f.hash = hex.EncodeToString(h.Sum(nil))
+	c.mu.Lock()
+	c.known[path] = f
+	c.mu.Unlock()
+	return f, nil
+}
+
+// read gives the hashes of files by absolute path.
+func (c *Cache) read(sources []source) map[string]string {
+	m := make(map[string]string, len(sources))
+	for _, f := range sources {
+		m[c.Abs(f.path)] = f.hash
+	}
+	return m
+}
+
+// unique sorts by path and drops repetitions.
+func unique(sources []source) []source {
+	sources = slices.Clone(sources)
+	slices.SortFunc(sources, func(a, b source) int { return strings.Compare(a.path, b.path) })
+	return slices.CompactFunc(sources, func(a, b source) bool { return a.path == b.path })
+}
+
+// Hash returns the SHA-256 of the parts, each with its length, in hexadecimal.
+func Hash(parts ...string) string {
+	h := sha256.New()
+	for _, p := range parts {
+		h.Write(append(strconv.AppendInt(nil, int64(len(p)), 10), ':'))
+		h.Write([]byte(p))
+	}
+	return hex.EncodeToString(h.Sum(nil))
+}

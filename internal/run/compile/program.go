@@ -1,0 +1,239 @@
+package compile
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+)
+
+// Tool identifies a compiler, a command of several words perhaps ("ccache gcc"), by its words, the
+// files they are in PATH, and what else in the environment or the machine changes its results. The
+// error is exec.ErrNotFound.
+func Tool(command ...string) (id string, err error) {
+	parts := []string{runtime.GOARCH, strings.Join(command, "\x00")}
+	for i, word := range command {
+		path, err := exec.LookPath(word)
+		if err != nil && i == 0 {
+			return "", fmt.Errorf("%s: %w", word, exec.ErrNotFound)
+		}
+		if err != nil {
+			continue
+		}
+		if path, err = filepath.EvalSymlinks(path); err != nil {
+			continue
+		}
+		if st, err := os.Stat(path); err == nil {
+			parts = append(parts, fmt.Sprint(path, st.Size(), st.ModTime().UnixNano()))
+		}
+	}
+	for _, name := range searchPaths {
+		parts = append(parts, os.Getenv(name))
+	}
+	return Hash(parts...), nil
+}
+
+// searchPaths are environment variables that change what a compiler finds.
+var searchPaths = []string{"CPATH", "C_INCLUDE_PATH", "CPLUS_INCLUDE_PATH", "LIBRARY_PATH", "COMPILER_PATH",
+	"GCC_EXEC_PREFIX", "OMPI_CC", "OMPI_CFLAGS"}
+
+// SearchesPaths tells whether one of the variables is set. Then results may depend on the working directory.
+func SearchesPaths() bool {
+	return slices.ContainsFunc(searchPaths, func(name string) bool { return os.Getenv(name) != "" })
+}
+
+// Processor returns the first processor's model and features, on which -march=native depends.
+func Processor() string {
+	data, _ := os.ReadFile("/proc/cpuinfo")
+	first, _, _ := bytes.Cut(data, []byte("\n\n"))
+	var id strings.Builder
+	for line := range strings.Lines(string(first)) {
+		for _, name := range []string{"model name", "flags", "Features", "CPU part"} {
+			if strings.HasPrefix(line, name) {
+				id.WriteString(line)
+			}
+		}
+	}
+	return id.String()
+}
+
+// Program is sources that are compiled one by one and linked to a file. The results depend on Dir as
+// well: debug information contains it.
+type Program struct {
+	Name     string   // of the file
+	Dir      string   // where the compiler runs; "" is the working directory
+	Compiler []string // a command; empty: cc
+	Flags    []string // for compiling and linking
+	Compile  []string // more flags for compiling
+	Sources  []string // relative to Dir
+	Link     []string // after the objects: libraries, and flags of the linker
+}
+
+// Error is a command that failed.
+type Error struct {
+	Command []string
+	Output  string
+	Err     error
+}
+
+// Error returns the command, and under it what it printed.
+func (e *Error) Error() string {
+	return fmt.Sprintf("%s: %v\n%s", strings.Join(e.Command, " "), e.Err, strings.TrimSpace(e.Output))
+}
+
+func (e *Error) Unwrap() error { return e.Err }
+
+// Make compiles and links the program in the user's cache, or finds it there, and returns its path. A
+// failing compiler is an *Error; a compiler that is not installed an exec.ErrNotFound.
+func (p Program) Make(ctx context.Context) (path string, err error) {
+	c, id, err := p.open()
+	if err != nil {
+		return "", err
+	}
+	link := Step{Name: p.Name, Key: p.key("link", id, slices.Concat(p.Sources, p.Compile), p.Link)}
+	if m := c.Find(link); m != nil {
+		return m.Path, nil
+	}
+	objects, err := p.objects(ctx, c, id)
+	if err != nil {
+		return "", err
+	}
+	link.Uses = objects
+	link.Make = func(ctx context.Context, dir string) (read []string, output string, err error) {
+		words := slices.Concat(p.command(), p.Flags, paths(objects), p.Link, []string{"-o", filepath.Join(dir, p.Name)})
+		for _, w := range p.Link {
+			if st, err := os.Stat(c.Abs(w)); err == nil && st.Mode().IsRegular() {
+				read = append(read, w)
+			}
+		}
+		output, err = checked(ctx, c.cwd, words)
+		return read, output, err
+	}
+	m, err := c.Make(ctx, link)
+	if err != nil {
+		return "", err
+	}
+	c.Prune()
+	return m.Path, nil
+}
+
+// Archive compiles the sources in the user's cache and puts the objects into an archive called Name. It
+// needs ar.
+func (p Program) Archive(ctx context.Context) (path string, err error) {
+	c, id, err := p.open()
+	if err != nil {
+		return "", err
+	}
+	objects, err := p.objects(ctx, c, id)
+	if err != nil {
+		return "", err
+	}
+	ar, err := Tool("ar")
+	if err != nil {
+		return "", err
+	}
+	m, err := c.Make(ctx, Step{Name: p.Name, Key: p.key("ar", ar, slices.Concat(p.Sources, []string{id}), p.Compile), Uses: objects,
+		Make: func(ctx context.Context, dir string) (read []string, output string, err error) {
+			output, err = checked(ctx, c.cwd, append([]string{"ar", "rcs", filepath.Join(dir, p.Name)}, paths(objects)...))
+			return nil, output, err
+		}})
+	if err != nil {
+		return "", err
+	}
+	return m.Path, nil
+}
+
+func (p Program) open() (*Cache, string, error) {
+	id, err := Tool(p.command()...)
+	if err != nil {
+		return nil, "", err
+	}
+	c, err := Open("", p.Dir)
+	return c, id, err
+}
+
+func (p Program) command() []string {
+	if len(p.Compiler) == 0 {
+		return []string{"cc"}
+	}
+	return p.Compiler
+}
+
+func (p Program) key(what, tool string, lists ...[]string) string {
+	dir, _ := filepath.Abs(p.Dir) // Open has succeeded with it
+	parts := []string{what, tool, dir, Hash(p.Flags...)}
+	for _, list := range lists {
+		parts = append(parts, Hash(list...))
+	}
+	if strings.Contains(strings.Join(slices.Concat(p.Compiler, p.Flags, p.Compile), " "), "native") {
+		parts = append(parts, Processor()) // a cache may be shared by unlike hosts
+	}
+	return Hash(parts...)
+}
+
+func paths(made []*Made) (list []string) {
+	for _, m := range made {
+		list = append(list, m.Path)
+	}
+	return list
+}
+
+// objects compiles the sources, as many at once as there are processors.
+func (p Program) objects(ctx context.Context, c *Cache, id string) ([]*Made, error) {
+	objects, failed := make([]*Made, len(p.Sources)), make([]error, len(p.Sources))
+	var wg sync.WaitGroup
+	slots := make(chan struct{}, runtime.NumCPU())
+	for i, source := range p.Sources {
+		slots <- struct{}{}
+		wg.Go(func() {
+			defer func() { <-slots }()
+			s := Step{Name: "out.o", Key: p.key("compile", id, p.Compile, []string{source})}
+			s.Make = func(ctx context.Context, dir string) (read []string, output string, err error) {
+				out := filepath.Join(dir, "out")
+				words := slices.Concat(p.command(), p.Flags, p.Compile, []string{"-MD", "-MF", out + ".d", "-c", source, "-o", out + ".o"})
+				if output, err = checked(ctx, c.cwd, words); err != nil {
+					return nil, output, err
+				}
+				rule, err := os.ReadFile(out + ".d")
+				return ParseRule(string(rule)), output, err
+			}
+			objects[i], failed[i] = c.Make(ctx, s)
+		})
+	}
+	wg.Wait()
+	return objects, cmp.Or(failed...)
+}
+
+// checked is Run with LC_ALL=C, whose failures are an *Error.
+func checked(ctx context.Context, dir string, words []string) (string, error) {
+	output, err := Run(ctx, dir, words, "LC_ALL=C")
+	if err != nil && !errors.Is(err, exec.ErrNotFound) {
+		err = &Error{words, output, err}
+	}
+	return output, err
+}
+
+// Run runs a compiler in the folder dir, with env added to its environment, and returns what it printed.
+func Run(ctx context.Context, dir string, words []string, env ...string) (string, error) {
+	var out bytes.Buffer
+	cmd := exec.CommandContext(ctx, words[0], words[1:]...)
+	cmd.Dir = dir
+	cmd.Env = append(os.Environ(), env...)
+	cmd.Stdout, cmd.Stderr = &out, &out
+	// The compiler is several processes, which remove their files when they are asked to end.
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGTERM) }
+	cmd.WaitDelay = time.Second
+	err := cmd.Run()
+	return out.String(), err
+}
