@@ -115,25 +115,22 @@ func Compute(ctx context.Context, m *model.Model, opt Options, g procs.Group) (*
 // divide gets the division of time where the caller does not have it, and tells all processes what of it is known.
 func (b *blamer) divide(ctx context.Context) (err error) {
 	s := slou.Options{DataInputsOnly: b.opt.DataInputsOnly, Patterns: b.opt.Patterns, Parallel: b.opt.Parallel}
-	var start struct {
+	var known struct {
 		Divided bool
 		Has     factors
 	}
-	tell := func() error {
+	tell := func() (err error) {
 		if d := b.opt.SLOU; d != nil {
-			start.Divided = true
-			start.Has = factors{d.Factors.U != nil, d.Factors.S != nil, d.Factors.L != nil, d.Factors.O != nil}
+			known.Divided = true
+			known.Has = factors{d.Factors.U != nil, d.Factors.S != nil, d.Factors.L != nil, d.Factors.O != nil}
 		}
-		told, err := procs.Broadcast(b.g, 0, procs.Encode(&start))
-		if err != nil {
-			return err
-		}
-		return procs.Decode(told, &start)
+		known, err = procs.FromMember(b.g, 0, known)
+		return err
 	}
 	if err := tell(); err != nil {
 		return err
 	}
-	if !start.Divided {
+	if !known.Divided {
 		b.opt.SLOU, err = slou.Compute(ctx, b.m, s, b.g)
 		if err := procs.Agree(b.g, err); err != nil {
 			return err
@@ -142,7 +139,7 @@ func (b *blamer) divide(ctx context.Context) (err error) {
 			return err
 		}
 	}
-	b.has = start.Has
+	b.has = known.Has
 	if b.opt.Pieces == nil {
 		s.MaxPieces = maxPieces
 		if b.opt.Pieces, err = slou.Pieces(ctx, b.m, s, b.g); err != nil {

@@ -243,6 +243,11 @@ func (b *blamer) sent(names map[nameKey]*Sent) {
 	}
 }
 
+func (s *Sent) join(o *Sent) {
+	s.WaitNS, s.Waits, s.FlightNS = s.WaitNS+o.WaitNS, s.Waits+o.Waits, s.FlightNS+o.FlightNS
+	s.Messages, s.Bytes = s.Messages+o.Messages, s.Bytes+o.Bytes
+}
+
 func (s *Sent) add(g *model.Message) {
 	s.Messages++
 	s.Bytes += g.Bytes

@@ -75,41 +75,28 @@ func (b *blamer) sum(workers []*workerSums) (*sums, error) {
 	return all, b.findProducers(all)
 }
 
-// gather adds the sums of all processes to those of rank 0.
+// gather adds the sums of all processes to those of rank 0; the others get nil.
 func (b *blamer) gather(own *sums) (*sums, error) {
-	if b.g.Size() == 1 {
-		return own, nil
-	}
-	var mine []byte
-	if b.g.Rank() != 0 {
-		mine = procs.Encode(own)
-	}
-	in, err := procs.Gather(b.g, 0, mine)
-	if err != nil || b.g.Rank() != 0 {
-		return nil, err
-	}
-	for rank := 1; rank < len(in); rank++ {
-		other := sums{Tree: &tree{m: b.m}}
-		if err := procs.Decode(in[rank], &other); err != nil {
-			return nil, procs.Told(rank, err)
+	err := procs.Collect(b.g, func() sums { return *own }, func(rank int, theirs *sums) error {
+		if theirs.Tree != nil {
+			theirs.Tree.m = b.m
 		}
-		in[rank] = nil
-		if !other.Tree.whole() || len(other.Codes) != len(own.Codes) {
-			return nil, procs.Told(rank, errBroken)
+		if theirs.Tree == nil || !theirs.Tree.whole() || len(theirs.Codes) != len(own.Codes) {
+			return procs.Told(rank, errBroken)
 		}
-		own.Tree.join(other.Tree)
-		for l, f := range other.Links {
+		own.Tree.join(theirs.Tree)
+		for l, f := range theirs.Links {
 			flowOf(own.Links, l.From, l.To).join(f)
 		}
-		for k, s := range other.Names {
-			if n := own.Names[k]; n != nil {
-				n.WaitNS, n.Waits, n.Messages, n.Bytes, n.FlightNS = n.WaitNS+s.WaitNS, n.Waits+s.Waits, n.Messages+s.Messages, n.Bytes+s.Bytes, n.FlightNS+s.FlightNS
-			} else {
-				own.Names[k] = s
-			}
+		for k, s := range theirs.Names {
+			b.sentOf(own.Names, k).join(s)
 		}
-		addCodes(own.Codes, other.Codes)
-		own.Waits = append(own.Waits, other.Waits...)
+		addCodes(own.Codes, theirs.Codes)
+		own.Waits = append(own.Waits, theirs.Waits...)
+		return nil
+	})
+	if err != nil || b.g.Rank() != 0 {
+		return nil, err
 	}
 	return own, nil
 }
@@ -138,42 +125,29 @@ func (b *blamer) findProducers(all *sums) error {
 			list = append(list, w)
 		}
 	}
-	asked, err := procs.Broadcast(b.g, 0, procs.Encode(&list))
+	list, err := procs.FromMember(b.g, 0, list)
 	if err != nil {
 		return err
 	}
-	if err := procs.Decode(asked, &list); err != nil {
-		return err
-	}
-	answers := make([]*Who, len(list))
+	known := map[int]*Who{}
 	for i := range list {
 		if p := &list[i]; p.Producer != 0 && b.m.Owner(p.Producer.Node()) == b.g.Rank() {
-			answers[i] = b.producer(p)
+			known[i] = b.producer(p)
 		}
 	}
-	known := map[int]*Who{}
-	for i, w := range answers {
-		if w != nil {
-			known[i] = w
-		}
-	}
-	in, err := procs.Gather(b.g, 0, procs.Encode(&known))
-	if err != nil || all == nil {
-		return err
-	}
-	for _, a := range in {
-		known = nil
-		if err := procs.Decode(a, &known); err != nil {
-			return err
-		}
-		for i, w := range known {
+	tell := func(_ int, known *map[int]*Who) error {
+		for i, w := range *known {
 			if i < 0 || i >= len(all.Waits) {
 				return errBroken
 			}
 			all.Waits[i].Wait.Producer = w
 		}
+		return nil
 	}
-	return nil
+	if all != nil {
+		_ = tell(0, &known) // all of them are waits of the list
+	}
+	return procs.Collect(b.g, func() map[int]*Who { return known }, tell)
 }
 
 func (b *blamer) producer(p *told) *Who {
@@ -270,29 +244,24 @@ func (b *blamer) costs() ([]Cost, error) {
 			c.Messages, c.Bytes, c.FlightNS = c.Messages+1, c.Bytes+s.Bytes, c.FlightNS+s.FlightNS
 		}
 	}
-	in, err := procs.Gather(b.g, 0, procs.Encode(&own))
-	if err != nil || b.g.Rank() != 0 {
-		return nil, err
-	}
-	out := make([]Cost, len(worst))
 	creations := make([]int, len(worst))
-	for rank, list := range in {
-		var theirs []cost
-		if err := procs.Decode(list, &theirs); err != nil || len(theirs) != len(out) {
-			return nil, procs.Told(rank, errBroken)
+	out := make([]Cost, len(worst))
+	add := func(rank int, theirs *[]cost) error {
+		if len(*theirs) != len(out) {
+			return procs.Told(rank, errBroken)
 		}
-		for i := range theirs {
-			x, c := &theirs[i], &out[i]
+		for i := range *theirs {
+			x, c := &(*theirs)[i], &out[i]
 			if x.DF != "" && (c.DF == "" || x.Creations > creations[i]) {
 				creations[i], c.DF, c.By, c.Size = x.Creations, x.DF, x.By, x.Size
 			}
+			c.WaitNS = worst[i].NS
 			c.Messages, c.Bytes, c.FlightNS = c.Messages+x.Messages, c.Bytes+x.Bytes, c.FlightNS+x.FlightNS
 		}
+		return nil
 	}
-	for i := range out {
-		out[i].WaitNS = worst[i].NS
-	}
-	return out, nil
+	_ = add(0, &own) // they are as many as the worst
+	return out, procs.Collect(b.g, func() []cost { return own }, add)
 }
 
 // cost is what one process knows of a DF.
@@ -301,41 +270,32 @@ type cost struct {
 	Creations int
 }
 
-// worst finds the single DFs that cost most, for all.
+// worst finds the single DFs that cost most, for all. What is known of a DF is added up at one process, which its name
+// chooses.
 func (b *blamer) worst() ([]waited, error) {
-	t, all := b.most(), b.most()
 	size := b.g.Size()
+	own, all := b.most(), b.most()
 	out := make([][]waited, size)
 	for i, ns := range b.dfWait {
-		df := model.DF(i)
-		if df == 0 || ns == 0 {
-			continue
+		if df := model.DF(i); df != 0 && ns != 0 {
+			w := waited{nameOf(b.m, df), b.m.DFName[df], b.m.Indices(df, nil), ns}
+			if size == 1 {
+				all.add(w)
+				continue
+			}
+			to := (w.DF.ID + w.DF.Home[0]) % uint64(size)
+			out[to] = append(out[to], w)
 		}
-		w := waited{nameOf(b.m, df), b.m.DFName[df], b.m.Indices(df, nil), ns}
-		if size == 1 {
-			t.add(w)
-			continue
-		}
-		to := (w.DF.ID + w.DF.Home[0]) % uint64(size)
-		out[to] = append(out[to], w)
 	}
 	if size == 1 {
-		return t.list, nil
+		return all.list, nil
 	}
-	sent := make([][]byte, size)
-	for k := range out {
-		sent[k] = procs.Encode(&out[k])
-	}
-	in, err := b.g.Exchange(sent)
+	in, err := procs.Swap(b.g, out)
 	if err != nil {
 		return nil, err
 	}
 	sums := map[dfName]*waited{}
-	for rank, list := range in {
-		var theirs []waited
-		if err := procs.Decode(list, &theirs); err != nil {
-			return nil, procs.Told(rank, err)
-		}
+	for rank, theirs := range in {
 		for _, w := range theirs {
 			if int(w.Name) >= len(b.m.Names) {
 				return nil, procs.Told(rank, errBroken)
@@ -348,20 +308,13 @@ func (b *blamer) worst() ([]waited, error) {
 		}
 	}
 	for _, w := range sums {
-		t.add(*w)
+		own.add(*w)
 	}
-	lists, err := procs.AllGather(b.g, procs.Encode(&t.list))
-	if err != nil {
-		return nil, err
-	}
-	for rank, list := range lists {
-		var theirs []waited
-		if err := procs.Decode(list, &theirs); err != nil {
-			return nil, procs.Told(rank, err)
-		}
+	lists, err := procs.AllOf(b.g, own.list)
+	for _, theirs := range lists {
 		for _, w := range theirs {
 			all.add(w)
 		}
 	}
-	return all.list, nil
+	return all.list, err
 }

@@ -2,7 +2,6 @@ package blame
 
 import (
 	"errors"
-	"fmt"
 
 	"github.com/whyslow/whyslow/internal/model"
 	"github.com/whyslow/whyslow/internal/procs"
@@ -96,21 +95,17 @@ func (b *blamer) travel(from []*chaser) (*chaser, error) {
 		for _, list := range guest.away {
 			under += len(list)
 		}
-		out := make([][]byte, b.g.Size())
+		out := make([]departures, b.g.Size())
 		for k, list := range guest.away {
-			out[k] = procs.Encode(&departures{under, failed, list})
+			out[k] = departures{under, failed, list}
 			guest.away[k] = nil
 		}
-		in, err := b.g.Exchange(out)
+		came, err := procs.Swap(b.g, out)
 		if err != nil {
 			return nil, err
 		}
 		under = 0
-		came := make([]departures, len(in))
-		for k := range in {
-			if err := procs.Decode(in[k], &came[k]); err != nil {
-				came[k].Failed = fmt.Sprintf("what process %d told: %v", k, err)
-			}
+		for k := range came {
 			if came[k].Failed != "" {
 				return nil, errors.New(came[k].Failed)
 			}

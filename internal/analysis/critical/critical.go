@@ -12,8 +12,8 @@ package critical
 import (
 	"cmp"
 	"context"
-	"slices"
 
+	"github.com/whyslow/whyslow/internal/analysis/slou"
 	"github.com/whyslow/whyslow/internal/model"
 	"github.com/whyslow/whyslow/internal/procs"
 	"github.com/whyslow/whyslow/trace"
@@ -35,11 +35,15 @@ type Options struct {
 // last, where member 0 puts the result together.
 func Compute(ctx context.Context, m *model.Model, opt Options, g procs.Group) (*Result, error) {
 	p := newPeers(m, g)
-	seen, err := p.seen()
+	all, err := procs.AllOf(p, slou.UsesIn(m))
 	if err != nil {
 		return nil, err
 	}
-	res := &Result{Program: m.Info.Program, Ended: m.Info.Ended, Killed: m.Killed, Workers: m.Workers(), WallNS: m.Wall(), Missing: missing(m, seen)}
+	var did slou.Uses
+	for _, u := range all {
+		did.Join(u)
+	}
+	res := &Result{Program: m.Info.Program, Ended: m.Info.Ended, Killed: m.Killed, Workers: m.Workers(), WallNS: m.Wall(), Missing: missing(m, did)}
 	if err := compute(ctx, res, opt, p); err != nil || p.Rank() != 0 {
 		return nil, err
 	}
@@ -69,7 +73,7 @@ func compute(ctx context.Context, res *Result, opt Options, p *peers) error {
 		return err
 	}
 	if p.Size() > 1 {
-		if g, err = w.share(ctx, p, g, last, !null["path"]); err != nil || g == nil {
+		if g, err = w.together(ctx, p, g, last, !null["path"]); err != nil || g == nil {
 			return err
 		}
 	} else if !null["path"] {
@@ -92,34 +96,30 @@ func compute(ctx context.Context, res *Result, opt Options, p *peers) error {
 	return err
 }
 
-// missing tells what cannot be computed because events were switched off: the trace says so, or has none of a kind
-// where other events show that there must have been some.
-func missing(m *model.Model, s *seen) []Missing {
+// needs says what in a result cannot be computed without a kind of event, and what is doubtful then.
+var needs = map[trace.Kind]struct{ null, doubt []string }{
+	trace.KindCFStarted:         {null: []string{"path", "work", "slack"}},
+	trace.KindCFFinished:        {null: []string{"path", "work", "slack"}},
+	trace.KindCFCreated:         {null: []string{"path", "work", "slack"}},
+	trace.KindDFCreate:          {null: []string{"path", "work", "slack"}},
+	trace.KindDFReceived:        {onLinks, []string{"path", "slack"}},
+	trace.KindDFSent:            {onLinks, []string{"slack"}},
+	trace.KindDFRequested:       {null: onLinks[1:]},
+	trace.KindDFRequestReceived: {onLinks[1:], []string{"path", "slack"}},
+	trace.KindCFReceived:        {onLinks, []string{"path", "slack"}},
+	trace.KindCFMigrated:        {null: onLinks},
+	trace.KindCFReady:           {doubt: []string{"path", "slack"}},
+}
+
+var onLinks = []string{"tinf_links_ns", "path.factors.L", "path.factors.O"}
+
+// missing tells what cannot be computed because events were switched off.
+func missing(m *model.Model, did slou.Uses) []Missing {
 	list := []Missing{}
-	need := func(k trace.Kind, wanted bool, null, doubt []string) {
-		if m.Count[k] == 0 && wanted {
-			list = append(list, Missing{Event: k.String(), Null: append([]string{}, null...), Doubt: doubt})
+	for _, k := range slou.Absent(m, did) {
+		if n, ok := needs[k]; ok {
+			list = append(list, Missing{Event: k.String(), Null: append([]string{}, n.null...), Doubt: n.doubt})
 		}
 	}
-	off := func(k trace.Kind) bool { return slices.Contains(m.Info.Off, k.String()) }
-	all := []string{"path", "work", "slack"}
-	ran := m.Count[trace.KindCFStarted] > 0
-	need(trace.KindCFStarted, m.Count[trace.KindCFFinished] > 0 || off(trace.KindCFStarted), all, nil)
-	need(trace.KindCFFinished, ran && (m.Info.Ended == trace.EndedDone || off(trace.KindCFFinished)), all, nil)
-	need(trace.KindCFCreated, ran, all, nil)
-	need(trace.KindDFCreate, s.Inputs, []string{"path", "work", "slack"}, nil)
-	links := []string{"tinf_links_ns", "path.factors.L", "path.factors.O"}
-	if m.Count[trace.KindDFReceived] == 0 && len(m.Nodes) > 1 {
-		need(trace.KindDFReceived, s.Foreign, links, []string{"path", "slack"})
-	}
-	need(trace.KindDFSent, m.Count[trace.KindDFReceived] > 0, links, []string{"slack"})
-	if m.Count[trace.KindDFRequested] == 0 || m.Count[trace.KindDFRequestReceived] == 0 {
-		need(trace.KindDFRequested, s.Requests, links[1:], nil)
-		need(trace.KindDFRequestReceived, s.Requests, links[1:], []string{"path", "slack"})
-	}
-	left := m.Count[trace.KindCFMigrated]+m.Count[trace.KindCFStolen] > 0
-	need(trace.KindCFReceived, left, links, []string{"path", "slack"})
-	need(trace.KindCFMigrated, !left && m.Count[trace.KindCFReceived] > 0, links, nil)
-	need(trace.KindCFReady, ran, nil, []string{"path", "slack"})
 	return list
 }

@@ -34,15 +34,14 @@ type graph struct {
 	budget int      // of together
 
 	// What only finding the edges takes.
-	moves []uint32 // by CF: 1 + its first migration, 0 none; nil if no CF migrated
-	until []int64  // by execution: how long it kept its worker busy
-	hops  []hop    // by execution: where the path goes on from it; nil where one process has all
+	until []int64 // by execution: how long it kept its worker busy
+	hops  []hop   // by execution: where the path goes on from it; nil where one process has all
 }
 
 // hop is where the path goes on.
 type hop struct {
-	edge uint32 // 1 + the number of the edge among those of the execution; 0: it ends
-	at   int64  // and when, unless it is earlier already
+	Edge uint32 // 1 + the number of the edge among those of the execution; 0: it ends
+	At   int64  // and when, unless it is earlier already
 }
 
 const (
@@ -68,6 +67,20 @@ func (g *graph) of(e uint32) (s *edges, i, k uint32) {
 	return s, s.at[e], s.at[e+1]
 }
 
+func (s *edges) earlyAt(i uint32) int64 {
+	if s.early == nil {
+		return 0
+	}
+	return s.early[i]
+}
+
+func (s *edges) flightAt(i uint32) int64 {
+	if s.flight == nil {
+		return 0
+	}
+	return s.flight[i]
+}
+
 // parallel calls f for 0 to n-1 in several goroutines, each of which has called begin once.
 func parallel[T any](ctx context.Context, limit, n int, begin func() T, f func(state T, i int)) error {
 	if limit <= 0 {
@@ -88,7 +101,7 @@ func parallel[T any](ctx context.Context, limit, n int, begin func() T, f func(s
 }
 
 func (g *graph) holder() *holder {
-	return &holder{m: g.m, useful: g.useful, moves: g.moves, until: g.until}
+	return &holder{m: g.m, useful: g.useful, until: g.until}
 }
 
 func newGraph(ctx context.Context, m *model.Model, limit int, p *peers) (*graph, error) {
@@ -102,14 +115,9 @@ func newGraph(ctx context.Context, m *model.Model, limit int, p *peers) (*graph,
 		}
 	}
 	var workers []*model.Worker
-	for i := range m.Nodes {
-		if !m.Own(i) {
-			continue
-		}
-		for k := range m.Nodes[i].Workers {
-			if w := &m.Nodes[i].Workers[k]; w.First < w.End {
-				workers = append(workers, w)
-			}
+	for id, w := range m.AllWorkers() {
+		if m.Own(id.Node) && w.First < w.End {
+			workers = append(workers, w)
 		}
 	}
 	g.findUntil()
@@ -127,14 +135,6 @@ func newGraph(ctx context.Context, m *model.Model, limit int, p *peers) (*graph,
 		return nil, err
 	}
 	g.order = merge(lists, func(a, b uint32) bool { return before(m, int(a), int(b)) })
-	if len(m.Moves) > 0 {
-		g.moves = make([]uint32, len(m.Created))
-		for i := range m.Moves {
-			if cf := m.Moves[i].CF; g.moves[cf] == 0 {
-				g.moves[cf] = uint32(i) + 1
-			}
-		}
-	}
 	if p.Size() > 1 {
 		g.hops = make([]hop, n)
 	}
@@ -298,16 +298,13 @@ func (g *graph) above(depth []int64, e uint32, transfers bool) (best int, longes
 	best = -1
 	s, i, k := g.of(e)
 	for ; i < k; i++ {
-		from, after := s.from[i], int64(0)
+		from, after := s.from[i], s.earlyAt(i)
 		if from&workerBit != 0 {
 			continue
 		}
-		if s.early != nil {
-			after = s.early[i]
-		}
 		d := depth[from] - after
-		if transfers && s.flight != nil {
-			d += s.flight[i]
+		if transfers {
+			d += s.flightAt(i)
 		}
 		if d > longest || best < 0 {
 			best, longest, early = int(from), d, after

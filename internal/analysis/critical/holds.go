@@ -63,10 +63,9 @@ const maxHops = 256
 // holder finds the holds of one execution after the other.
 type holder struct {
 	m      *model.Model
-	useful []int64  // by execution; -1: not on a worker
-	moves  []uint32 // as in graph
-	until  []int64  // likewise
-	edges  edges    // of stretch
+	useful []int64 // by execution; -1: not on a worker
+	until  []int64 // as in graph
+	edges  edges   // of stretch
 
 	worker *model.Worker // of the present execution
 	node   int32
@@ -131,10 +130,10 @@ func (h *holder) find(e int) []hold {
 	if h.ready != model.None {
 		t = h.ready
 	}
-	moves := h.movesOf(cf)
+	moves := m.MovesOf(cf)
 	for hop := range maxHops {
 		first := len(h.list)
-		came := lastMove(moves, node, t)
+		came, _ := m.LastMove(cf, node, t)
 		if came != nil && known && came.Received < h.origin.left {
 			came = nil
 		}
@@ -342,30 +341,6 @@ func (h *holder) previous(e int) (int, int64) {
 		}
 	}
 	return -1, model.None
-}
-
-// movesOf gives the migrations of a CF, which are neighbours.
-func (h *holder) movesOf(cf model.CF) []model.Message {
-	if h.moves == nil || h.moves[cf] == 0 || cf == 0 {
-		return nil
-	}
-	first := int(h.moves[cf]) - 1
-	end := first + 1
-	for end < len(h.m.Moves) && h.m.Moves[end].CF == cf {
-		end++
-	}
-	return h.m.Moves[first:end]
-}
-
-// lastMove gives the last migration to a node by t; nil for none.
-func lastMove(moves []model.Message, node int32, t int64) (best *model.Message) {
-	for i := range moves {
-		g := &moves[i]
-		if g.Received != model.None && g.To == node && g.Received <= t && (best == nil || g.Received > best.Received) {
-			best = g
-		}
-	}
-	return best
 }
 
 // flights is the time a CF was on links between two times.

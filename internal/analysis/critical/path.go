@@ -55,7 +55,7 @@ type Step struct {
 	Part               slou.Part
 	Reason             Reason // why CF had to wait for the CF before it on the path
 	Running            bool   // CF was being executed; otherwise it could not start yet
-	name               uint16 // 1 + index into the names of what was waited for, 0 none
+	Waited             uint16 // 1 + index into the names of what was waited for, 0 none; see Path.Name
 }
 
 // walker walks back from the end.
@@ -87,20 +87,18 @@ type walker struct {
 // lastEnded gives the own execution of an atomic CF that ended last; -1 if none did.
 func lastEnded(m *model.Model, g *graph) int {
 	last := -1
-	for n := range m.Nodes {
-		if !m.Own(n) {
+	for id, w := range m.AllWorkers() {
+		if !m.Own(id.Node) {
 			continue
 		}
-		for _, w := range m.Nodes[n].Workers {
-			for e := w.End - 1; e >= w.First; e-- {
-				if m.ExecEnd[e] == model.None || !m.Atomic(m.ExecCF[e]) || g.useful[e] < 0 {
-					continue
-				}
-				if last < 0 || endOf(m, e) > endOf(m, last) {
-					last = e
-				}
-				break
+		for e := w.End - 1; e >= w.First; e-- {
+			if m.ExecEnd[e] == model.None || !m.Atomic(m.ExecCF[e]) || g.useful[e] < 0 {
+				continue
 			}
+			if last < 0 || endOf(m, e) > endOf(m, last) {
+				last = e
+			}
+			break
 		}
 	}
 	return last
@@ -108,7 +106,7 @@ func lastEnded(m *model.Model, g *graph) int {
 
 func newWalker(m *model.Model, g *graph) *walker {
 	w := &walker{holder: g.holder(), pos: m.End, firstEnd: firstEnd(m), count: make([]int64, len(m.Codes)), ended: make([]int64, len(m.Codes))}
-	w.facts.holder = w.holder
+	w.facts.h, w.facts.Lookup = w.holder, slou.NewLookup(m, true)
 	for n := range m.Nodes {
 		w.first = append(w.first, len(w.cuts))
 		w.cuts = append(w.cuts, make([][]model.Cut, len(m.Nodes[n].Workers))...)
@@ -120,15 +118,9 @@ func newWalker(m *model.Model, g *graph) *walker {
 // firstEnd gives the end of the atomic CF that ended first on an own node.
 func firstEnd(m *model.Model) int64 {
 	first := m.End
-	for id, worker := range m.AllWorkers() {
-		if !m.Own(id.Node) {
-			continue
-		}
-		for e := worker.First; e < worker.End; e++ {
-			if m.Atomic(m.ExecCF[e]) {
-				first = min(first, endOf(m, e))
-				break
-			}
+	for id, w := range m.AllWorkers() {
+		if e := m.NextAtomic(w, w.First); m.Own(id.Node) && e < w.End {
+			first = min(first, endOf(m, e))
 		}
 	}
 	return first
@@ -276,7 +268,7 @@ func (w *walker) cutOut(t int64, rest Step, cpu int64) {
 		s := rest
 		switch c.factor {
 		case slou.FactorW:
-			s = Step{Kind: KindWait, Factor: c.factor, name: w.nameOf(c.name)}
+			s = Step{Kind: KindWait, Factor: c.factor, Waited: w.nameOf(c.name)}
 		case slou.FactorLoss:
 			s = Step{Kind: KindLost, Factor: c.factor}
 		case slou.FactorO:
@@ -374,10 +366,11 @@ func (w *walker) walkBack(e int, l hold) {
 	}
 }
 
-// facts answers the rule's questions about an execution whose holds have just been found. It knows of no producers: how
-// far to go back is decided by its holds.
+// facts answers the rule's questions about an execution whose holds have just been found. It knows of no producers:
+// how far to go back is decided by its holds. What it says of messages with DFs is slou's.
 type facts struct {
-	*holder
+	slou.Lookup
+	h     *holder
 	known []model.DF
 }
 
@@ -387,34 +380,17 @@ func (f *facts) Control(model.CF) slou.Source                     { return slou.
 func (f *facts) ControlReceipt(model.CF) (model.DF, slou.Message) { return 0, slou.Message{} }
 
 func (f *facts) Ready(cf model.CF, node int32, t int64) (int64, bool) {
-	r, ok := f.m.LastReady(cf, node, t)
-	return r, ok && (f.origin.left == model.None || r >= f.origin.left)
+	r, ok := f.Lookup.Ready(cf, node, t)
+	return r, ok && r >= f.h.origin.left // None is before all times
 }
 
 func (f *facts) Created(model.CF) (int64, int32, bool) {
-	return f.origin.left, f.where, f.origin.left != model.None
+	return f.h.origin.left, f.h.where, f.h.origin.left != model.None
 }
 
 func (f *facts) Came(cf model.CF, node int32, t int64) slou.Message {
-	if g := lastMove(f.movesOf(cf), node, t); g != nil && (f.origin.left == model.None || g.Received >= f.origin.left) {
-		return message(g)
+	if g := f.Lookup.Came(cf, node, t); g.Arrived && g.Received >= f.h.origin.left {
+		return g
 	}
 	return slou.Message{}
-}
-
-func (f *facts) Receipt(df model.DF, node int32, t int64) slou.Message {
-	if g, ok := f.m.LastReceipt(df, node, t); ok {
-		return message(&f.m.DFMessages[g])
-	}
-	return slou.Message{}
-}
-
-func (f *facts) MadeAt(df model.DF, node int32, t int64) (int64, bool) {
-	return f.m.CreationAt(df, node, t)
-}
-func (f *facts) Request(request uint32) slou.Message { return message(&f.m.Requests[request]) }
-
-func message(g *model.Message) slou.Message {
-	return slou.Message{From: g.From, Sent: g.Sent, Received: g.Received, WasSent: g.Sent != model.None,
-		Arrived: g.Received != model.None, Stolen: g.Stolen, Request: g.Request}
 }

@@ -1,8 +1,8 @@
 package critical
 
 import (
-	"encoding/binary"
 	"errors"
+	"sort"
 
 	"github.com/whyslow/whyslow/internal/model"
 	"github.com/whyslow/whyslow/internal/procs"
@@ -45,6 +45,18 @@ func newPeers(m *model.Model, g procs.Group) *peers {
 // own tells whether an execution is one of this process.
 func (p *peers) own(e int) bool { return e >= p.first && e < p.end }
 
+// place gives the process that executed something, and the number there.
+func (p *peers) place(e uint32) (rank, number uint32) {
+	if p.own(int(e)) {
+		return uint32(p.Rank()), e - uint32(p.first)
+	}
+	t := &p.theirs[sort.Search(len(p.theirs), func(k int) bool { return p.theirs[k].e >= e })]
+	return t.rank, t.index
+}
+
+// ran is what a process tells of an execution.
+type ran struct{ Useful, Until int64 }
+
 // introduce fills in the useful time and the end of executions of others.
 func (p *peers) introduce(useful, until []int64) error {
 	if p.Size() == 1 {
@@ -60,72 +72,35 @@ func (p *peers) introduce(useful, until []int64) error {
 	if err != nil {
 		return err
 	}
-	out := make([][]byte, p.Size())
+	out := make([][]uint32, p.Size())
 	for i, e := range list {
 		t := theirs{e: e, rank: uint32(p.m.ExecutedBy(int(e))), index: places[i]}
 		p.theirs = append(p.theirs, t)
-		out[t.rank] = binary.AppendUvarint(out[t.rank], uint64(t.index))
+		out[t.rank] = append(out[t.rank], t.index)
 	}
-	in, err := p.Exchange(out)
-	if err != nil {
-		return err
-	}
-	var failed error
-	clear(out)
-	for k, b := range in {
-		for w := (wire{b: b}); len(w.b) > 0 && failed == nil; {
-			i := w.uvarint()
-			if w.bad || i >= uint64(p.end-p.first) {
-				failed = errBroken
+	asked, err := procs.Swap(p, out)
+	answers := make([][]ran, p.Size())
+	for k, list := range asked {
+		for _, i := range list {
+			if int(i) >= p.end-p.first {
+				err = errBroken
 				break
 			}
-			e := p.first + int(i)
-			out[k] = binary.AppendVarint(binary.AppendVarint(out[k], useful[e]), until[e])
+			answers[k] = append(answers[k], ran{useful[p.first+int(i)], until[p.first+int(i)]})
 		}
 	}
-	if err := procs.Agree(p, failed); err != nil {
+	if err := procs.Agree(p, err); err != nil {
 		return err
 	}
-	if in, err = p.Exchange(out); err != nil {
-		return err
-	}
-	answers := make([]wire, len(in))
-	for k, b := range in {
-		answers[k].b = b
-	}
-	for i := range p.theirs {
+	told, err := procs.Swap(p, answers)
+	for i := 0; i < len(p.theirs) && err == nil; i++ {
 		t := &p.theirs[i]
-		w := &answers[t.rank]
-		useful[t.e], until[t.e] = w.varint(), w.varint()
-		if w.bad {
-			failed = errBroken
+		if len(told[t.rank]) == 0 {
+			err = errBroken
+			break
 		}
+		v := told[t.rank][0]
+		useful[t.e], until[t.e], told[t.rank] = v.Useful, v.Until, told[t.rank][1:]
 	}
-	return procs.Agree(p, failed)
-}
-
-// wire is what another process told, read from the front.
-type wire struct {
-	b   []byte
-	bad bool
-}
-
-func (w *wire) uvarint() uint64 {
-	v, n := binary.Uvarint(w.b)
-	if n <= 0 {
-		w.bad, w.b = true, nil
-		return 0
-	}
-	w.b = w.b[n:]
-	return v
-}
-
-func (w *wire) varint() int64 {
-	v, n := binary.Varint(w.b)
-	if n <= 0 {
-		w.bad, w.b = true, nil
-		return 0
-	}
-	w.b = w.b[n:]
-	return v
+	return procs.Agree(p, err)
 }

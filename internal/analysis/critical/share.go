@@ -6,27 +6,12 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/whyslow/whyslow/internal/analysis/slou"
 	"github.com/whyslow/whyslow/internal/model"
 	"github.com/whyslow/whyslow/internal/procs"
 	"github.com/whyslow/whyslow/trace"
 )
 
 // What several processes tell each other besides the graph: what there is at all, where the path begins, and its steps.
-
-// seen tells what events there must have been.
-type seen struct{ Inputs, Foreign, Requests bool }
-
-// seen looks for it at all processes.
-func (p *peers) seen() (*seen, error) {
-	m := p.m
-	all, err := procs.AllOf(p, seen{m.HasInputs(), m.Count[trace.KindDFReceived] == 0 && m.UsesForeign(), m.HasRequests()})
-	s := &seen{}
-	for _, v := range all {
-		s.Inputs, s.Foreign, s.Requests = s.Inputs || v.Inputs, s.Foreign || v.Foreign, s.Requests || v.Requests
-	}
-	return s, err
-}
 
 // ends are the first and the last end of an atomic CF of a process.
 type ends struct {
@@ -63,8 +48,8 @@ func (w *walker) lastOf(p *peers, last int) (ended, error) {
 	return best, err
 }
 
-// share puts the graph together at the first process, and the steps of the path if it is wanted. The others get nil.
-func (w *walker) share(ctx context.Context, p *peers, g *graph, last ended, path bool) (*graph, error) {
+// together puts the graph together at the first process, and the steps of the path if it is wanted. The others get nil.
+func (w *walker) together(ctx context.Context, p *peers, g *graph, last ended, path bool) (*graph, error) {
 	all, err := g.gather(p)
 	if err := procs.Agree(p, err); err != nil {
 		return nil, err
@@ -82,25 +67,19 @@ func (w *walker) share(ctx context.Context, p *peers, g *graph, last ended, path
 
 // shareSteps has each process find the steps of the path in its executions.
 func (w *walker) shareSteps(ctx context.Context, p *peers, all *whole, last ended) error {
-	out := make([][]byte, p.Size())
+	out := make([][]pathVisit, p.Size())
 	if all != nil && last.rank >= 0 {
-		for k, list := range all.path(all.base[last.rank]+last.index, last.end) {
-			out[k] = procs.Encode(list)
-		}
+		out = all.path(all.base[last.rank]+last.index, last.end)
 	}
-	in, err := p.Exchange(out)
+	in, err := procs.Swap(p, out)
 	if err != nil {
 		return err
-	}
-	var visits []visit
-	if b := in[0]; len(b) > 0 {
-		err = procs.Decode(b, &visits)
 	}
 	if last.exec >= 0 || last.rank < 0 && p.Rank() == 0 {
 		w.begin(last.exec)
 	}
-	for i, v := range visits {
-		if i&1023 == 0 && err == nil {
+	for i, v := range in[0] {
+		if i&1023 == 0 {
 			err = ctx.Err()
 		}
 		if int64(v.Index) >= int64(p.end-p.first) {
@@ -118,28 +97,17 @@ func (w *walker) shareSteps(ctx context.Context, p *peers, all *whole, last ende
 	return w.gather(p)
 }
 
-// wirePath is what a process found of the path. Its steps have numbers of its CFs and DFs below.
-type wirePath struct {
-	Steps        []wireStep
-	CFs          []wireCF
+// pathShare is what a process found of the path. In its steps CF, DF and Execution are 1 + an index below, 0 for none.
+type pathShare struct {
+	Steps        []Step
+	CFs          []learntCF
 	DFs, Names   []string
 	Count, Ended []int64
 	Reasons      [reasonCount]ReasonSum
 	Last         string
 }
 
-type wireStep struct {
-	From, To, QueuedNS int64
-	CF, DF, Execution  uint32 // 1 + index; 0 none
-	Node, Worker, Peer uint16
-	Kind               Kind
-	Factor, Part       uint8
-	Reason             Reason
-	Running            bool
-	Name               uint16
-}
-
-type wireCF struct {
+type learntCF struct {
 	ID    trace.CF
 	Site  uint32
 	Title string
@@ -147,26 +115,18 @@ type wireCF struct {
 
 // gather brings the steps of all processes to the first one.
 func (w *walker) gather(p *peers) error {
-	var b []byte
-	if p.Rank() != 0 {
-		b = procs.Encode(w.wire())
+	var steps []Step
+	if p.Rank() == 0 {
+		steps = w.inOrder()
 	}
-	all, err := procs.Gather(p, 0, b)
-	if err != nil || p.Rank() != 0 {
-		return err
-	}
-	steps := w.inOrder()
 	w.titles = map[model.CF]string{}
 	executions := uint32(w.m.Executions())
-	for rank := 1; rank < len(all); rank++ {
-		var other wirePath
-		if err := procs.Decode(all[rank], &other); err != nil {
-			return procs.Told(rank, err)
-		}
-		all[rank] = nil
-		if steps, err = w.join(&other, steps, &executions); err != nil {
-			return err
-		}
+	err := procs.Collect(p, w.share, func(_ int, theirs *pathShare) (err error) {
+		steps, err = w.join(theirs, steps, &executions)
+		return err
+	})
+	if err != nil || p.Rank() != 0 {
+		return err
 	}
 	// Latest first, as they are found.
 	slices.SortFunc(steps, func(a, b Step) int { return cmp.Compare(b.From, a.From) })
@@ -184,33 +144,33 @@ func (w *walker) gather(p *peers) error {
 	return nil
 }
 
-// wire puts what was found into words that others understand.
-func (w *walker) wire() *wirePath {
+// share gives what this process found. The steps cannot be used here any more.
+func (w *walker) share() pathShare {
 	m := w.m
-	p := &wirePath{Names: w.names, Count: w.count, Ended: w.ended, Reasons: w.reasons, Last: w.last}
-	cfs, dfs := map[model.CF]uint32{0: 0}, map[model.DF]uint32{0: 0}
+	p := pathShare{Steps: w.inOrder(), Names: w.names, Count: w.count, Ended: w.ended, Reasons: w.reasons, Last: w.last}
+	cfs, dfs := map[model.CF]model.CF{0: 0}, map[model.DF]model.DF{0: 0}
 	was, execution := ^uint32(0), uint32(0)
-	for _, s := range w.inOrder() {
+	for i := range p.Steps {
+		s := &p.Steps[i]
 		if _, ok := cfs[s.CF]; !ok {
-			p.CFs = append(p.CFs, wireCF{m.CFID(s.CF), m.SiteOf[s.CF], m.CFString(s.CF)})
-			cfs[s.CF] = uint32(len(p.CFs))
+			p.CFs = append(p.CFs, learntCF{m.CFID(s.CF), m.SiteOf[s.CF], m.CFString(s.CF)})
+			cfs[s.CF] = model.CF(len(p.CFs))
 		}
 		if _, ok := dfs[s.DF]; !ok {
 			p.DFs = append(p.DFs, m.DFString(s.DF))
-			dfs[s.DF] = uint32(len(p.DFs))
+			dfs[s.DF] = model.DF(len(p.DFs))
 		}
 		if s.Execution != was {
 			was = s.Execution
 			execution++
 		}
-		p.Steps = append(p.Steps, wireStep{s.From, s.To, s.QueuedNS, cfs[s.CF], dfs[s.DF], execution, s.Node, s.Worker, s.Peer, s.Kind, uint8(s.Factor), uint8(s.Part),
-			s.Reason, s.Running, s.name})
+		s.CF, s.DF, s.Execution = cfs[s.CF], dfs[s.DF], execution
 	}
 	return p
 }
 
 // join adds what another process found to what is known here. executions is how many numbers of executions are in use.
-func (w *walker) join(p *wirePath, steps []Step, executions *uint32) ([]Step, error) {
+func (w *walker) join(p *pathShare, steps []Step, executions *uint32) ([]Step, error) {
 	if len(p.Count) != len(w.count) || len(p.Ended) != len(w.ended) {
 		return nil, errBroken
 	}
@@ -237,16 +197,15 @@ func (w *walker) join(p *wirePath, steps []Step, executions *uint32) ([]Step, er
 		w.dfs = append(w.dfs, name)
 	}
 	most := uint32(0)
-	for _, v := range p.Steps {
-		if int(v.CF) >= len(cfs) || int(v.DF) >= len(dfs) || int(v.Name) > len(p.Names) {
+	for _, s := range p.Steps {
+		if int(s.CF) >= len(cfs) || int(s.DF) >= len(dfs) || int(s.Waited) > len(p.Names) {
 			return nil, errBroken
 		}
-		s := Step{From: v.From, To: v.To, QueuedNS: v.QueuedNS, CF: cfs[v.CF], DF: dfs[v.DF], Execution: *executions + v.Execution, Node: v.Node, Worker: v.Worker, Peer: v.Peer,
-			Kind: v.Kind, Factor: slou.Factor(v.Factor), Part: slou.Part(v.Part), Reason: v.Reason, Running: v.Running}
-		if v.Name > 0 {
-			s.name = w.nameOf(p.Names[v.Name-1])
+		most = max(most, s.Execution)
+		s.CF, s.DF, s.Execution = cfs[s.CF], dfs[s.DF], *executions+s.Execution
+		if s.Waited > 0 {
+			s.Waited = w.nameOf(p.Names[s.Waited-1])
 		}
-		most = max(most, v.Execution)
 		steps = append(steps, s)
 	}
 	*executions += most + 1

@@ -32,7 +32,7 @@ func (w *walker) result(longest int, undivided bool) *Path {
 		ns := s.To - s.From
 		factors[s.Factor] += ns
 		kinds[s.Kind].add(ns)
-		key := Step{Factor: s.Factor, Part: s.Part, name: s.name}
+		key := Step{Factor: s.Factor, Part: s.Part, Waited: s.Waited}
 		switch {
 		case undivided && (s.Factor == slou.FactorL || s.Factor == slou.FactorO):
 			key = Step{Factor: slou.FactorO}
@@ -144,8 +144,8 @@ func (p *Path) Name(s *Step) string {
 		return "L+O"
 	case s.Factor == slou.FactorL:
 		return s.Factor.String() + "." + p.link(s)
-	case s.name > 0:
-		return s.Factor.String() + "." + p.names[s.name-1]
+	case s.Waited > 0:
+		return s.Factor.String() + "." + p.names[s.Waited-1]
 	case s.Part != slou.PartNone:
 		return s.Factor.String() + "." + s.Part.String()
 	}

@@ -2,11 +2,9 @@ package critical
 
 import (
 	"cmp"
-	"encoding/binary"
 	"slices"
 	"sort"
 
-	"github.com/whyslow/whyslow/internal/model"
 	"github.com/whyslow/whyslow/internal/procs"
 	"github.com/whyslow/whyslow/trace"
 )
@@ -16,52 +14,94 @@ import (
 // whole is a graph put together.
 type whole struct {
 	*graph
-	base []uint32 // by process: the first of its executions; one more at the end
-	keys []key    // by execution, until the order is known
+	base []uint32       // by process: the first of its executions; one more at the end
+	keys []executionKey // by execution, until the order is known
 }
 
-// key is what the order of before goes by; of equal ones, executions.
-type key struct {
-	start, created int64
-	cf             trace.CF
-	lasts          bool
+// executionKey is what the order of before goes by; of equal ones, executions.
+type executionKey struct {
+	Start, Created int64
+	CF             trace.CF
+	Lasts          bool // it did not end when it started
 }
 
-func (k *key) compare(o *key) int {
+func (k *executionKey) compare(o *executionKey) int {
 	switch {
-	case k.start != o.start:
-		return cmp.Compare(k.start, o.start)
-	case k.lasts != o.lasts:
-		if o.lasts {
+	case k.Start != o.Start:
+		return cmp.Compare(k.Start, o.Start)
+	case k.Lasts != o.Lasts:
+		if o.Lasts {
 			return -1
 		}
 		return 1
 	}
-	return cmp.Or(cmp.Compare(k.created, o.created), cmp.Compare(k.cf, o.cf))
+	return cmp.Or(cmp.Compare(k.Created, o.Created), cmp.Compare(k.CF, o.CF))
+}
+
+// graphShare is the part of the graph that a process has: its own executions, and their edges in one list.
+type graphShare struct {
+	Keys        []executionKey
+	Useful, End []int64
+	Code        []uint32
+	Hops        []hop
+	Edges       []uint32 // by execution: how many edges it has
+	Order       []uint32
+
+	// By edge: the process of the execution waited for and its number there, with workerBit as in edges.
+	Rank, From          []uint32
+	Play, Early, Flight []int64
+}
+
+// share gives the part of this process.
+func (g *graph) share(p *peers) *graphShare {
+	m := g.m
+	out := &graphShare{Useful: g.useful[p.first:p.end], End: g.end[p.first:p.end], Code: g.code[p.first:p.end],
+		Hops: g.hops[p.first:p.end]}
+	for e := p.first; e < p.end; e++ {
+		cf, start := m.ExecCF[e], m.ExecStart[e]
+		out.Keys = append(out.Keys, executionKey{start, m.Created[cf], m.CFID(cf), endOf(m, e) > start})
+		s, i, k := g.of(uint32(e))
+		out.Edges = append(out.Edges, k-i)
+		for ; i < k; i++ {
+			rank, number := p.place(s.from[i] &^ workerBit)
+			out.Rank, out.From = append(out.Rank, rank), append(out.From, number|s.from[i]&workerBit)
+			out.Play = append(out.Play, s.play[i])
+			out.Early, out.Flight = append(out.Early, s.earlyAt(i)), append(out.Flight, s.flightAt(i))
+		}
+	}
+	for _, e := range g.order {
+		out.Order = append(out.Order, e-uint32(p.first))
+	}
+	return out
 }
 
 // gather puts the graphs of all processes together at the first one; the others get nil.
 func (g *graph) gather(p *peers) (*whole, error) {
-	all, err := procs.Gather(p, 0, g.wire(p))
-	if err != nil || p.Rank() != 0 {
+	sizes, err := procs.AllOf(p, uint32(p.end-p.first))
+	if err != nil {
 		return nil, err
 	}
 	w := &whole{graph: &graph{m: g.m, budget: g.budget}, base: []uint32{0}}
-	parts := make([]wire, len(all))
-	for k, b := range all {
-		parts[k].b = b
-		w.base = append(w.base, w.base[k]+uint32(parts[k].uvarint()))
+	for k, n := range sizes {
+		w.base = append(w.base, w.base[k]+n)
 	}
-	n := int(w.base[p.Size()])
-	w.useful, w.end, w.code, w.hops = make([]int64, 0, n), make([]int64, 0, n), make([]uint32, 0, n), make([]hop, 0, n)
-	w.keys = make([]key, 0, n)
-	lists := make([][]uint32, len(all))
-	for k := range parts {
-		lists[k] = w.take(k, &parts[k])
-		if parts[k].bad {
-			return nil, procs.Told(k, errBroken)
+	var lists [][]uint32
+	take := func(rank int, s **graphShare) error {
+		if !w.fits(rank, *s) {
+			return procs.Told(rank, errBroken)
 		}
-		all[k], parts[k] = nil, wire{}
+		lists = append(lists, w.take(rank, *s))
+		return nil
+	}
+	own := func() *graphShare { return g.share(p) }
+	if p.Rank() == 0 {
+		s := own()
+		if err := take(0, &s); err != nil {
+			return nil, err
+		}
+	}
+	if err := procs.Collect(p, own, take); err != nil || p.Rank() != 0 {
+		return nil, err
 	}
 	if n := len(w.edges); n > 0 {
 		w.edges[n-1].close()
@@ -73,136 +113,57 @@ func (g *graph) gather(p *peers) (*whole, error) {
 	return w, nil
 }
 
-// What is known of an execution.
-const (
-	wireEnded = 1 << iota
-	wireLasts
-	wireCreated
-)
-
-// wire puts the own part into words that the first process understands.
-func (g *graph) wire(p *peers) []byte {
-	m := g.m
-	b := binary.AppendUvarint(nil, uint64(p.end-p.first))
-	for e := p.first; e < p.end; e++ {
-		cf := m.ExecCF[e]
-		state := uint64(0)
-		if g.end[e] != model.None {
-			state |= wireEnded
-		}
-		if endOf(m, e) > m.ExecStart[e] {
-			state |= wireLasts
-		}
-		if m.Created[cf] != model.None {
-			state |= wireCreated
-		}
-		b = binary.AppendUvarint(b, state)
-		b = binary.AppendVarint(binary.AppendUvarint(b, uint64(g.code[e])), g.useful[e])
-		b = binary.AppendUvarint(binary.AppendVarint(b, m.ExecStart[e]-m.Start), uint64(m.CFID(cf)))
-		if state&wireEnded != 0 {
-			b = binary.AppendVarint(b, g.end[e]-m.ExecStart[e])
-		}
-		if state&wireCreated != 0 {
-			b = binary.AppendVarint(b, m.Created[cf]-m.ExecStart[e])
-		}
-		s, i, k := g.of(uint32(e))
-		b = binary.AppendUvarint(b, uint64(k-i))
-		for ; i < k; i++ {
-			b = g.wireEdge(b, p, s, i, e)
-		}
-		h := g.hops[e]
-		if b = binary.AppendUvarint(b, uint64(h.edge)); h.edge > 0 {
-			b = binary.AppendVarint(b, h.at-m.ExecStart[e])
+// fits tells whether a process's part of the graph makes sense.
+func (w *whole) fits(rank int, s *graphShare) bool {
+	n, edges := int(w.base[rank+1]-w.base[rank]), 0
+	for _, k := range s.Edges {
+		edges += int(k)
+	}
+	for i, k := range s.Rank {
+		if int(k) >= len(w.base)-1 || i >= len(s.From) || s.From[i]&^workerBit >= w.base[k+1]-w.base[k] {
+			return false
 		}
 	}
-	b = binary.AppendUvarint(b, uint64(len(g.order)))
-	last := int64(0)
-	for _, e := range g.order {
-		at := int64(e) - int64(p.first)
-		b = binary.AppendVarint(b, at-last)
-		last = at
-	}
-	return b
-}
-
-// What an edge has.
-const (
-	wireWorker = 1 << iota
-	wireEarly
-	wireFlight
-	wireTheirs
-)
-
-func (g *graph) wireEdge(b []byte, p *peers, s *edges, i uint32, e int) []byte {
-	state, from := uint64(0), int(s.from[i]&^workerBit)
-	if s.from[i]&workerBit != 0 {
-		state |= wireWorker
-	}
-	if s.early != nil && s.early[i] != 0 {
-		state |= wireEarly
-	}
-	if s.flight != nil && s.flight[i] != 0 {
-		state |= wireFlight
-	}
-	if !p.own(from) {
-		state |= wireTheirs
-	}
-	b = binary.AppendUvarint(b, state)
-	if state&wireTheirs == 0 {
-		b = binary.AppendVarint(b, int64(e-from))
-	} else {
-		k := sort.Search(len(p.theirs), func(k int) bool { return int(p.theirs[k].e) >= from })
-		b = binary.AppendUvarint(binary.AppendUvarint(b, uint64(p.theirs[k].rank)), uint64(p.theirs[k].index))
-	}
-	b = binary.AppendVarint(b, s.play[i])
-	if state&wireEarly != 0 {
-		b = binary.AppendVarint(b, s.early[i])
-	}
-	if state&wireFlight != 0 {
-		b = binary.AppendVarint(b, s.flight[i])
-	}
-	return b
+	return len(s.Keys) == n && len(s.Useful) == n && len(s.End) == n && len(s.Code) == n && len(s.Hops) == n &&
+		len(s.Edges) == n && len(s.Rank) == edges && len(s.From) == edges && len(s.Play) == edges &&
+		len(s.Early) == edges && len(s.Flight) == edges &&
+		!slices.ContainsFunc(s.Order, func(e uint32) bool { return int(e) >= n }) &&
+		!slices.ContainsFunc(s.Code, func(c uint32) bool { return int(c) >= len(w.m.Codes) })
 }
 
 // take adds the part of a process and gives its order.
-func (w *whole) take(rank int, in *wire) []uint32 {
-	m := w.m
-	first, end := w.base[rank], w.base[rank+1]
-	for e := first; e < end && !in.bad; e++ {
-		state := in.uvarint()
-		w.code, w.useful = append(w.code, uint32(in.uvarint())), append(w.useful, in.varint())
-		k := key{start: in.varint() + m.Start, cf: trace.CF(in.uvarint()), created: model.None, lasts: state&wireLasts != 0}
-		over := model.None
-		if state&wireEnded != 0 {
-			over = k.start + in.varint()
+func (w *whole) take(rank int, s *graphShare) []uint32 {
+	w.keys, w.hops, w.code = append(w.keys, s.Keys...), append(w.hops, s.Hops...), append(w.code, s.Code...)
+	w.useful, w.end = append(w.useful, s.Useful...), append(w.end, s.End...)
+	i := 0
+	for e, n := range s.Edges {
+		to := w.edgesOf(w.base[rank] + uint32(e))
+		for ; n > 0; n-- {
+			worker := s.From[i] & workerBit
+			at := len(to.from)
+			to.from = append(to.from, w.base[s.Rank[i]]+s.From[i]&^workerBit|worker)
+			to.play = append(to.play, s.Play[i])
+			set(&to.early, at, s.Early[i])
+			set(&to.flight, at, s.Flight[i])
+			i++
 		}
-		if state&wireCreated != 0 {
-			k.created = k.start + in.varint()
-		}
-		w.end, w.keys = append(w.end, over), append(w.keys, k)
-		in.bad = in.bad || int(w.code[e]) >= len(m.Codes)
-		n := in.uvarint()
-		for w.edgesOf(e); n > 0 && !in.bad; n-- {
-			w.takeEdge(e, first, in)
-		}
-		h := hop{edge: uint32(in.uvarint())}
-		if h.edge > 0 {
-			h.at = k.start + in.varint()
-		}
-		w.hops = append(w.hops, h)
 	}
-	n, at := in.uvarint(), int64(first)
-	list := make([]uint32, 0, min(n, uint64(end-first)))
-	for ; n > 0 && !in.bad; n-- {
-		at += in.varint()
-		in.bad = in.bad || at < int64(first) || at >= int64(end)
-		list = append(list, uint32(at))
+	order := make([]uint32, len(s.Order))
+	for i, e := range s.Order {
+		order[i] = w.base[rank] + e
 	}
-	return list
+	return order
+}
+
+// set puts a number that is not 0 at the end of a list, which is only as long as it has to be.
+func set(list *[]int64, at int, v int64) {
+	if v != 0 {
+		*list = append(append(*list, make([]int64, at-len(*list))...), v)
+	}
 }
 
 // edgesOf begins the edges of an execution.
-func (w *whole) edgesOf(e uint32) {
+func (w *whole) edgesOf(e uint32) *edges {
 	if int(e>>stretchBits) == len(w.edges) {
 		if n := len(w.edges); n > 0 {
 			w.edges[n-1].close()
@@ -211,6 +172,7 @@ func (w *whole) edgesOf(e uint32) {
 	}
 	s := &w.edges[e>>stretchBits]
 	s.at = append(s.at, uint32(len(s.from)))
+	return s
 }
 
 // close ends the last execution's edges.
@@ -224,55 +186,24 @@ func (s *edges) close() {
 	}
 }
 
-func (w *whole) takeEdge(e, first uint32, in *wire) {
-	s := &w.edges[e>>stretchBits]
-	state := in.uvarint()
-	var from int64
-	if state&wireTheirs == 0 {
-		from = int64(e) - in.varint()
-		in.bad = in.bad || from < int64(first)
-	} else if rank := in.uvarint(); rank < uint64(len(w.base)-1) {
-		from = int64(w.base[rank]) + int64(in.uvarint())
-	} else {
-		in.bad = true
-	}
-	if from < 0 || from >= int64(w.base[len(w.base)-1]) {
-		in.bad = true
-		return
-	}
-	n := len(s.from)
-	edge := uint32(from)
-	if state&wireWorker != 0 {
-		edge |= workerBit
-	}
-	s.from, s.play = append(s.from, edge), append(s.play, in.varint())
-	set := func(list *[]int64, bit uint64) {
-		if state&bit != 0 {
-			*list = append(append(*list, make([]int64, n-len(*list))...), in.varint())
-		}
-	}
-	set(&s.early, wireEarly)
-	set(&s.flight, wireFlight)
-}
-
-// visit is a point of the path: when it comes, from later, to an execution, by its number there.
-type visit struct {
+// pathVisit is a point of the path: when it comes, from later, to an execution, by its number there.
+type pathVisit struct {
 	Index uint32
 	At    int64
 }
 
 // path gives, by process, where the path comes to from an execution and a time on.
-func (w *whole) path(e uint32, at int64) [][]visit {
-	list := make([][]visit, len(w.base)-1)
+func (w *whole) path(e uint32, at int64) [][]pathVisit {
+	list := make([][]pathVisit, len(w.base)-1)
 	for at = min(at, w.m.End); at > w.m.Start; {
 		rank := sort.Search(len(list), func(k int) bool { return w.base[k+1] > e })
-		list[rank] = append(list[rank], visit{e - w.base[rank], at})
+		list[rank] = append(list[rank], pathVisit{e - w.base[rank], at})
 		h := w.hops[e]
 		s, i, k := w.of(e)
-		if h.edge == 0 || h.edge > k-i {
+		if h.Edge == 0 || h.Edge > k-i {
 			break
 		}
-		e, at = s.from[i+h.edge-1]&^workerBit, min(at, h.at)
+		e, at = s.from[i+h.Edge-1]&^workerBit, min(at, h.At)
 	}
 	return list
 }

@@ -8,15 +8,15 @@ import (
 )
 
 type collectiveKey struct {
-	call int
-	kind model.CollectiveKind
-	sync model.Sync
+	Call int
+	Kind model.CollectiveKind
+	Sync model.Sync
 }
 
 func (s *search) sumOf(key collectiveKey) *Collective {
 	c := s.sums[key]
 	if c == nil {
-		c = &Collective{Call: key.call, Kind: key.kind.String(), Sync: key.sync.String()}
+		c = &Collective{Call: key.Call, Kind: key.Kind.String(), Sync: key.Sync.String()}
 		s.sums[key] = c
 	}
 	return c

@@ -7,47 +7,47 @@ import (
 	"github.com/whyslow/whyslow/internal/model"
 )
 
-// span is a stretch of time.
-type span struct{ from, to int64 }
+// stretch is a stretch of time.
+type stretch struct{ from, to int64 }
 
-type lateKey struct{ metric, call, thread int }
+type lateKey struct{ Metric, Call, Thread int }
 
 type lateSum struct {
-	ns, count int64
-	doing     map[int32]int64
-	seen      span // the last one whose doings are in the sum
+	NS, Count int64
+	Doing     map[int32]int64 // by call path: what the late thread did meanwhile, in nanoseconds
+	seen      stretch         // the last one whose doings are in the sum
 }
 
 // mostDoings is how many call paths of a late thread are kept.
 const mostDoings = 10
 
 // waited notes that others waited for a thread, and what it did in a stretch of time; again: it is part of a wait that is counted already.
-func (s *search) waited(metric, call, thread int, ns int64, during span, again bool) {
+func (s *search) waited(metric, call, thread int, ns int64, during stretch, again bool) {
 	key := lateKey{metric, call, thread}
 	l := s.late[key]
 	if l == nil {
-		l = &lateSum{doing: map[int32]int64{}}
+		l = &lateSum{Doing: map[int32]int64{}}
 		s.late[key] = l
 	}
-	l.ns += ns
+	l.NS += ns
 	if l.seen == during {
 		return // another one waits for the same
 	}
 	l.seen = during
 	if !again {
-		l.count++
+		l.Count++
 	}
 	eachVisitIn(&s.r.Threads[thread], during, func(v int32, ns int64) {
 		call := int32(0)
 		if v >= 0 {
 			call = s.of[thread][v]
 		}
-		l.doing[call] += ns
+		l.Doing[call] += ns
 	})
 }
 
 // eachVisitIn gives how long a thread was in which visit, without those inside of it, in a stretch of time; -1 stands for none.
-func eachVisitIn(t *model.Thread, in span, f func(visit int32, ns int64)) {
+func eachVisitIn(t *model.Thread, in stretch, f func(visit int32, ns int64)) {
 	in.from, in.to = max(in.from, t.Start), min(in.to, t.End)
 	next, _ := slices.BinarySearch(t.Enter, in.from)
 	cur := int32(next) - 1
@@ -78,8 +78,8 @@ func eachVisitIn(t *model.Thread, in span, f func(visit int32, ns int64)) {
 
 func (s *search) lateList() (out []Late) {
 	for k, l := range s.late {
-		v := Late{Metric: k.metric, Call: k.call, Thread: k.thread, NS: l.ns, Count: l.count}
-		for call, ns := range l.doing {
+		v := Late{Metric: k.Metric, Call: k.Call, Thread: k.Thread, NS: l.NS, Count: l.Count}
+		for call, ns := range l.Doing {
 			v.Doing = append(v.Doing, Doing{int(call), ns})
 		}
 		slices.SortFunc(v.Doing, func(x, y Doing) int { return cmp.Or(cmp.Compare(y.NS, x.NS), cmp.Compare(x.Call, y.Call)) })

@@ -41,7 +41,7 @@ func (s *search) acquisition(l *model.Lock, hold int) {
 		if s.own[thread] {
 			s.charge[thread] = append(s.charge[thread], charge{e.Visit, int32(metric), from, to})
 		}
-		s.eachOwner(l, hold, span{from, to}, func(owner int, part span, again bool) {
+		s.eachOwner(l, hold, stretch{from, to}, func(owner int, part stretch, again bool) {
 			if owner == thread || !s.own[owner] {
 				return
 			}
@@ -79,7 +79,7 @@ func (s *search) lock(l *model.Lock) Lock {
 		o.Name = fmt.Sprintf("%#x", l.ID)
 	}
 	blocks := map[uint64]*Block{} // by waiter and owner
-	var waits []span
+	var waits []stretch
 	for h, hold := range l.Holds {
 		if hold.Acquired.Thread < 0 {
 			continue
@@ -98,9 +98,9 @@ func (s *search) lock(l *model.Lock) Lock {
 		o.Contended++
 		o.WaitNS += w.to - w.from
 		o.HandoverNS += e.Time - w.to
-		waits = append(waits, span{w.from, e.Time})
+		waits = append(waits, stretch{w.from, e.Time})
 		waiter := int(hold.Acquired.Thread)
-		s.eachOwner(l, h, w, func(owner int, part span, again bool) {
+		s.eachOwner(l, h, w, func(owner int, part stretch, again bool) {
 			if owner == waiter {
 				return
 			}
@@ -128,7 +128,7 @@ func (s *search) lock(l *model.Lock) Lock {
 
 // eachOwner divides a wait, which the hold of a lock ended, among those that had the lock meanwhile: each from the release before its own hold to the
 // end of that, the last one first. again tells that this one had it in a later part of the wait, too.
-func (s *search) eachOwner(l *model.Lock, hold int, w span, f func(owner int, part span, again bool)) {
+func (s *search) eachOwner(l *model.Lock, hold int, w stretch, f func(owner int, part stretch, again bool)) {
 	s.owners = s.owners[:0]
 	for b := hold - 1; b >= 0 && w.to > w.from; b-- {
 		from := w.from
@@ -143,25 +143,25 @@ func (s *search) eachOwner(l *model.Lock, hold int, w span, f func(owner int, pa
 			if !again {
 				s.owners = append(s.owners, owner)
 			}
-			f(owner, span{from, w.to}, again)
+			f(owner, stretch{from, w.to}, again)
 			w.to = from
 		}
 	}
 }
 
 // lockWait is the stretch in which the hold of a lock was asked for while another thread had it.
-func (s *search) lockWait(l *model.Lock, hold int) (span, bool) {
+func (s *search) lockWait(l *model.Lock, hold int) (stretch, bool) {
 	ref := l.Holds[hold].Acquired
 	e := s.r.LockEvent(ref)
 	if e.Link.Thread < 0 || e.Visit < 0 || s.f.metrics[s.class[ref.Thread][e.Visit]].ID != "lock" {
-		return span{}, false
+		return stretch{}, false
 	}
-	w := span{asked(&s.r.Threads[ref.Thread], int(ref.Event)), min(s.r.LockEvent(e.Link).Time, e.Time)}
+	w := stretch{asked(&s.r.Threads[ref.Thread], int(ref.Event)), min(s.r.LockEvent(e.Link).Time, e.Time)}
 	return w, w.to > w.from
 }
 
 // mostAtOnce is how many of the stretches, which end in order, overlap at most at one time.
-func mostAtOnce(list []span) (most int) {
+func mostAtOnce(list []stretch) (most int) {
 	var starts, ends []int64
 	for _, w := range list {
 		starts, ends = append(starts, w.from), append(ends, w.to)

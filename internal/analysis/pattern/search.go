@@ -171,7 +171,7 @@ func (s *search) instance() {
 				c.see(p, ns)
 			}
 			if waited {
-				s.waited(metric, call, int(in.members[late].Thread), ns, span{s.previous(in, late), in.entered[late]}, false)
+				s.waited(metric, call, int(in.members[late].Thread), ns, stretch{s.previous(in, late), in.entered[late]}, false)
 			}
 		}
 	}
@@ -194,8 +194,8 @@ func (s *search) previous(in *instance, k int) int64 {
 }
 
 type usualKey struct {
-	pattern, call int
-	bytes         int64
+	Pattern, Call int
+	Bytes         int64
 }
 
 // usual is the amounts of a reading at one call path with as many bytes.
@@ -227,7 +227,7 @@ func (s *search) settleUsual(g procs.Group) error {
 	}
 	for key, u := range s.usual {
 		for thread, sum := range u.sum {
-			s.add(u.metric, key.call, thread, sum-u.count[thread]*u.least)
+			s.add(u.metric, key.Call, thread, sum-u.count[thread]*u.least)
 		}
 	}
 	return nil

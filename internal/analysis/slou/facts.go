@@ -130,7 +130,7 @@ func (f *facts) ControlReceipt(cf model.CF) (model.DF, Message) {
 	if c.message == 0 || int(c.node) != f.m.CFID(cf).Node() {
 		return 0, Message{}
 	}
-	return c.receipt, f.message(&f.m.DFMessages[c.message])
+	return c.receipt, MessageOf(&f.m.DFMessages[c.message])
 }
 
 func (f *facts) Ready(cf model.CF, node int32, t int64) (int64, bool) {
@@ -142,21 +142,22 @@ func (f *facts) Created(cf model.CF) (int64, int32, bool) {
 	return t, int32(f.m.CFID(cf).Node()), t != model.None
 }
 
-func (f *facts) message(g *model.Message) Message {
+// MessageOf gives what the rule needs to know about a message of a model.
+func MessageOf(g *model.Message) Message {
 	return Message{From: g.From, Sent: g.Sent, Received: g.Received, WasSent: g.Sent != model.None,
 		Arrived: g.Received != model.None, Stolen: g.Stolen, Request: g.Request}
 }
 
 func (f *facts) Came(cf model.CF, node int32, t int64) Message {
 	if g, ok := f.m.LastMove(cf, node, t); ok {
-		return f.message(g)
+		return MessageOf(g)
 	}
 	return Message{}
 }
 
 func (f *facts) Receipt(df model.DF, node int32, t int64) Message {
 	if g, ok := f.m.LastReceipt(df, node, t); ok {
-		return f.message(&f.m.DFMessages[g])
+		return MessageOf(&f.m.DFMessages[g])
 	}
 	return Message{}
 }
@@ -166,5 +167,5 @@ func (f *facts) MadeAt(df model.DF, node int32, t int64) (int64, bool) {
 }
 
 func (f *facts) Request(request uint32) Message {
-	return f.message(&f.m.Requests[request])
+	return MessageOf(&f.m.Requests[request])
 }

@@ -156,23 +156,103 @@ func unfinished(m *model.Model) (n int) {
 	return n
 }
 
-// Null tells which factors cannot be computed from the events that were recorded: those that are nil in Result.Factors.
+// Null tells which factors cannot be computed from the events that were recorded: those that are nil in
+// Result.Factors.
 func Null(m *model.Model) (null [FactorLoss]bool) {
-	missing, _ := missingEvents(m, usesIn(m))
+	missing, _ := missingEvents(m, UsesIn(m))
 	for f := range null {
 		null[f] = missing[Factor(f)]
 	}
 	return null
 }
 
-// uses says what a run did that must have left events of certain kinds.
-type uses struct{ Inputs, Foreign, Requests bool }
+// Uses says what a run did that must have left events of certain kinds.
+type Uses struct {
+	Inputs   bool // CFs had input DFs
+	Foreign  bool // CFs used DFs of other nodes, and no receipt of a DF was recorded
+	Requests bool // DFs were sent because they were requested
+}
 
-func usesIn(m *model.Model) uses { return uses{m.HasInputs(), m.UsesForeign(), m.HasRequests()} }
+// UsesIn tells what the part of the run did that this process has.
+func UsesIn(m *model.Model) Uses {
+	return Uses{m.HasInputs(), m.Count[trace.KindDFReceived] == 0 && m.UsesForeign(), m.HasRequests()}
+}
+
+// Join adds what another process knows.
+func (u *Uses) Join(o Uses) {
+	u.Inputs, u.Foreign, u.Requests = u.Inputs || o.Inputs, u.Foreign || o.Foreign, u.Requests || o.Requests
+}
+
+// Absent lists the kinds of events that were switched off although they must have happened: the trace says so, or has
+// none of a kind where other events show that there must have been some.
+func Absent(m *model.Model, did Uses) (absent []trace.Kind) {
+	count := &m.Count
+	off := func(k trace.Kind) bool { return count[k] == 0 && slices.Contains(m.Info.Off, k.String()) }
+	ran, received := count[trace.KindCFStarted] > 0, count[trace.KindDFReceived] > 0
+	left := count[trace.KindCFMigrated]+count[trace.KindCFStolen] > 0
+	sole := OnlyRegions(m)
+	for _, e := range []struct {
+		kind     trace.Kind
+		happened bool
+	}{
+		{trace.KindCFStarted, count[trace.KindCFFinished] > 0 || off(trace.KindCFStarted)},
+		{trace.KindCFFinished, ran && (m.Info.Ended == trace.EndedDone || off(trace.KindCFFinished))},
+		{trace.KindCFCreated, ran},
+		{trace.KindDFCreate, did.Inputs},
+		{trace.KindDFReceived, len(m.Nodes) > 1 && did.Foreign},
+		{trace.KindDFSent, received},
+		{trace.KindDFRequested, did.Requests},
+		{trace.KindDFRequestReceived, did.Requests},
+		{trace.KindCFReceived, left},
+		{trace.KindCFMigrated, !left && count[trace.KindCFReceived] > 0},
+		// Collectors that record synchronisation only leave out transfers.
+		{trace.KindPut, sole && (off(trace.KindPut) || m.Info.Settings["instrument"] == "sync")},
+		{trace.KindCollective, sole && off(trace.KindCollective)},
+		{trace.KindCFReady, ran},
+	} {
+		if e.happened && count[e.kind] == 0 {
+			absent = append(absent, e.kind)
+		}
+	}
+	return absent
+}
+
+// neededFor says which factors cannot be computed without a kind of event.
+var neededFor = map[trace.Kind][]Factor{
+	trace.KindCFStarted:         {FactorU, FactorS, FactorL, FactorO},
+	trace.KindCFFinished:        {FactorU, FactorS, FactorL, FactorO},
+	trace.KindCFCreated:         {FactorU, FactorS, FactorL, FactorO},
+	trace.KindDFCreate:          {FactorS, FactorL, FactorO},
+	trace.KindDFReceived:        {FactorL, FactorO},
+	trace.KindDFSent:            {FactorL, FactorO},
+	trace.KindDFRequested:       {FactorL, FactorO},
+	trace.KindDFRequestReceived: {FactorL, FactorO},
+	trace.KindCFReceived:        {FactorL, FactorO},
+	trace.KindCFMigrated:        {FactorL, FactorO},
+	trace.KindPut:               {FactorL},
+	trace.KindCollective:        {FactorW},
+}
+
+// missingEvents tells which factors cannot be computed because events were switched off.
+func missingEvents(m *model.Model, did Uses) (map[Factor]bool, []Missing) {
+	null, list := map[Factor]bool{}, []Missing{}
+	for _, k := range Absent(m, did) {
+		miss := Missing{Event: k.String(), Factors: []string{}}
+		for _, f := range neededFor[k] {
+			null[f] = true
+			miss.Factors = append(miss.Factors, f.String())
+		}
+		if k == trace.KindCFReady {
+			miss.Parts = []string{"S.here", "S.elsewhere", "O.deliver", "O.dispatch", "O.steal"}
+		}
+		list = append(list, miss)
+	}
+	return null, list
+}
 
 // runFacts is what a result tells beside the division of time, as far as a process knows it.
 type runFacts struct {
-	Uses       uses
+	Uses       Uses
 	Awake      awake
 	Messages   Messages
 	Unfinished int
@@ -180,13 +260,12 @@ type runFacts struct {
 }
 
 func factsOf(m *model.Model) runFacts {
-	return runFacts{usesIn(m), awakeIn(m), messages(m), unfinished(m), m.Collisions}
+	return runFacts{UsesIn(m), awakeIn(m), messages(m), unfinished(m), m.Collisions}
 }
 
 // join adds what another process knows.
 func (f *runFacts) join(o *runFacts) {
-	f.Uses.Inputs, f.Uses.Foreign = f.Uses.Inputs || o.Uses.Inputs, f.Uses.Foreign || o.Uses.Foreign
-	f.Uses.Requests = f.Uses.Requests || o.Uses.Requests
+	f.Uses.Join(o.Uses)
 	for i, ns := range o.Awake.NS {
 		f.Awake.NS[i] += ns
 		f.Awake.Unknown[i] = f.Awake.Unknown[i] || o.Awake.Unknown[i]
@@ -201,47 +280,4 @@ func (f *runFacts) join(o *runFacts) {
 	to.Half += from.Half
 	f.Unfinished += o.Unfinished
 	f.Collisions = append(f.Collisions[:len(f.Collisions):len(f.Collisions)], o.Collisions...)
-}
-
-// missingEvents tells which factors cannot be computed because events were switched off: the trace says so, or
-// has none of a kind where other events show that there must have been some.
-func missingEvents(m *model.Model, did uses) (map[Factor]bool, []Missing) {
-	null := map[Factor]bool{}
-	list := []Missing{}
-	off := func(k trace.Kind) bool { return m.Count[k] == 0 && slices.Contains(m.Info.Off, k.String()) }
-	need := func(k trace.Kind, wanted bool, factors ...Factor) {
-		if m.Count[k] > 0 || !wanted {
-			return
-		}
-		miss := Missing{Event: k.String(), Factors: []string{}}
-		for _, f := range factors {
-			null[f] = true
-			miss.Factors = append(miss.Factors, f.String())
-		}
-		list = append(list, miss)
-	}
-	usol := []Factor{FactorU, FactorS, FactorL, FactorO}
-	ran := m.Count[trace.KindCFStarted] > 0
-	need(trace.KindCFStarted, m.Count[trace.KindCFFinished] > 0 || off(trace.KindCFStarted), usol...)
-	need(trace.KindCFFinished, ran && (m.Info.Ended == trace.EndedDone || off(trace.KindCFFinished)), usol...)
-	need(trace.KindCFCreated, ran, usol...)
-	need(trace.KindDFCreate, did.Inputs, FactorS, FactorL, FactorO)
-	received := m.Count[trace.KindDFReceived] > 0
-	need(trace.KindDFReceived, len(m.Nodes) > 1 && did.Foreign, FactorL, FactorO)
-	need(trace.KindDFSent, received, FactorL, FactorO)
-	need(trace.KindDFRequested, did.Requests, FactorL, FactorO)
-	need(trace.KindDFRequestReceived, did.Requests, FactorL, FactorO)
-	left := m.Count[trace.KindCFMigrated]+m.Count[trace.KindCFStolen] > 0
-	need(trace.KindCFReceived, left, FactorL, FactorO)
-	if !left && m.Count[trace.KindCFReceived] > 0 {
-		need(trace.KindCFMigrated, true, FactorL, FactorO)
-	}
-	sole := OnlyRegions(m)
-	need(trace.KindPut, sole && (off(trace.KindPut) || m.Info.Settings["instrument"] == "sync"), FactorL) // a level of the collectors
-	need(trace.KindCollective, sole && off(trace.KindCollective), FactorW)
-	if m.Count[trace.KindCFReady] == 0 && ran {
-		list = append(list, Missing{Event: trace.KindCFReady.String(), Factors: []string{},
-			Parts: []string{"S.here", "S.elsewhere", "O.deliver", "O.dispatch", "O.steal"}})
-	}
-	return null, list
 }
