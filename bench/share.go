@@ -18,7 +18,6 @@ import (
 	"time"
 
 	"github.com/whyslow/whyslow/internal/model"
-	"github.com/whyslow/whyslow/internal/procs"
 	"github.com/whyslow/whyslow/internal/show/report"
 	"github.com/whyslow/whyslow/internal/testkit/replicate"
 	"github.com/whyslow/whyslow/trace"
@@ -91,7 +90,7 @@ func analyseAlone(dir string) error {
 	if err != nil {
 		return err
 	}
-	all, err := report.ComputeShare(ctx, m, report.Wanted{Splits: []string{"node", "worker", "code", "index:0"}, Merged: true}, procs.Alone())
+	all, err := report.Compute(ctx, m, report.Wanted{Splits: []string{"node", "worker", "code", "index:0"}}, nil)
 	if err != nil {
 		return err
 	}

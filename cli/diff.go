@@ -12,11 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/whyslow/whyslow/internal/analysis/compare"
-	"github.com/whyslow/whyslow/internal/analysis/critical"
-	"github.com/whyslow/whyslow/internal/analysis/pattern"
-	"github.com/whyslow/whyslow/internal/analysis/series"
-	"github.com/whyslow/whyslow/internal/analysis/slou"
-	"github.com/whyslow/whyslow/internal/procs"
+	"github.com/whyslow/whyslow/internal/show/report"
 	"github.com/whyslow/whyslow/internal/words"
 )
 
@@ -112,19 +108,10 @@ func compared(ctx context.Context, o *diffOptions, path string, line *progress) 
 	if err != nil {
 		return run, nil, err
 	}
-	line.set("%s: patterns", path)
-	run.Pattern, err = pattern.Compute(ctx, m, pattern.Options{}, procs.Alone())
+	all, err := report.Compute(ctx, m, report.Wanted{DataInputsOnly: o.inputs == "data", Splits: []string{"code"}, Windows: 1,
+		Only: report.Comparison, Progress: func(what string) { line.set("%s: %s", path, what) }}, nil)
 	if err == nil {
-		line.set("%s: dividing the time of %d events", path, m.Events)
-		run.SLOU, err = slou.Compute(ctx, m, slou.Options{DataInputsOnly: o.inputs == "data", Splits: []string{"code"}, Patterns: run.Pattern}, procs.Alone())
-	}
-	if err == nil && !slou.OnlyRegions(m) { // that path is one of CFs
-		line.set("%s: critical path", path)
-		run.Critical, err = critical.Compute(ctx, m, critical.Options{}, procs.Alone())
-	}
-	if err == nil {
-		line.set("%s: memory and traffic", path)
-		run.Series, err = series.Compute(ctx, m, series.Options{Windows: 1})
+		run, err = all.Compared(run.Name)
 	}
 	return run, problems, ofTrace(ctx, path, err)
 }

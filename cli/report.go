@@ -180,7 +180,10 @@ func reportTrace(ctx context.Context, std stdio, w world, o *reportOptions, fail
 		return badInput(fmt.Errorf("%s: %w", path, all.FactorsError()))
 	}
 	// Nothing to compare with: the run beside itself has its figures, and no growth.
-	run := compare.Run{Name: path, SLOU: all.SLOU, Critical: all.Critical, Series: all.Series, Pattern: all.Pattern}
+	run, err := all.Compared(path)
+	if err != nil {
+		return badInput(fmt.Errorf("%s: %w", path, err))
+	}
 	held, err := fail.holds(std, "report", compare.Compute(run, run))
 	switch {
 	case err != nil:
@@ -212,7 +215,7 @@ func analyse(ctx context.Context, w world, o *reportOptions, path string, line *
 			r.Close()
 		}
 	}()
-	if err := report.Together(g, func(procs.Group) (err error) {
+	if err := procs.Together(g, func(procs.Group) (err error) {
 		if r, err = trace.OpenShare(path, g.Rank(), g.Size()); err != nil {
 			return badInput(err)
 		}
@@ -221,7 +224,7 @@ func analyse(ctx context.Context, w world, o *reportOptions, path string, line *
 		return nil, nil, toUser(err)
 	}
 	line.set("reading %s", path)
-	err = report.Together(g, func(g procs.Group) (err error) {
+	err = procs.Together(g, func(g procs.Group) (err error) {
 		m, err = model.BuildShare(ctx, r, model.Options{Progress: func(done, total int64) { line.set("reading %s: %d %%", path, 100*done/max(total, 1)) }}, g)
 		return err
 	})
@@ -229,7 +232,7 @@ func analyse(ctx context.Context, w world, o *reportOptions, path string, line *
 		for _, c := range m.Collisions {
 			line.io.say("warning: %s", c)
 		}
-		all, err = report.ComputeShare(ctx, m, o.wanted(m, line), g)
+		all, err = report.Compute(ctx, m, o.wanted(m, line), g)
 	}
 	if err == nil {
 		problems, err = gatherProblems(g, missing(r))

@@ -4,7 +4,8 @@ import (
 	"cmp"
 	"runtime"
 	"slices"
-	"sync"
+
+	"github.com/whyslow/whyslow/internal/procs"
 )
 
 // Copy is a change in what a node holds of a DF.
@@ -63,7 +64,7 @@ type Duplicate struct {
 func (b *builder) join() {
 	b.correct(!b.interpolated)
 	b.bounds()
-	var wg sync.WaitGroup
+	var wg procs.Goroutines
 	slots := make(chan struct{}, runtime.GOMAXPROCS(0))
 	for _, f := range []func(){b.joinExecutions, b.joinCreations, b.joinReady, b.joinMade, b.joinMessages, b.joinMoves, b.joinRest, b.joinRegions} {
 		wg.Go(func() {

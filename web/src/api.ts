@@ -67,7 +67,10 @@ export interface Patterns {
 }
 export interface Share { ns: number; parts: Record<string, number>; measured_ns?: number /* of U: by threads' clocks */ }
 export type Factors = Record<"U" | "S" | "L" | "O" | "W", Share | null>;
-export interface Advice { id: string; text: string; bound: string; evidence: Record<string, unknown>; gain_ns: number; gain_wall_ns: number; gain_bytes?: number; blocking?: boolean }
+export interface Advice {
+  id: string; title: string; text: string; gain: string; bound: string; share: number; evidence: Record<string, unknown>
+  gain_ns: number; gain_wall_ns: number; gain_bytes?: number; blocking?: boolean
+}
 
 /** GET /api/runs/ID/factors?from&to&windows&lanes (lanes: "0-3,7", default all): time by factor, as slou divides what had arrived at known_ns. */
 export interface FactorWindows {

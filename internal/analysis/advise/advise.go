@@ -37,13 +37,16 @@ type Input struct {
 	Lifecycle *lifecycle.Result
 	Memory    *series.Memory  // bytes held
 	Pattern   *pattern.Result // of a run with regions
-	Lang      string          // of the texts: "en" or "ru"; anything else is "en"
 }
 
 // Advice is one reason why the program is slow and what to try.
 type Advice struct {
-	ID   string `json:"id"`
-	Text string `json:"text"`
+	ID string `json:"id"`
+	// Title says it in a few words, Text in full, Gain what following it would give. These and Bound are sentences, in
+	// English unless In was asked for another language.
+	Title string `json:"title"`
+	Text  string `json:"text"`
+	Gain  string `json:"gain"`
 	// Evidence holds the numbers and names the text rests on; keys that end in _ns are nanoseconds.
 	Evidence map[string]any `json:"evidence"`
 	// GainNS is the processor time that would be saved, GainWallNS by how much sooner the run would end; both 0 where it is not
@@ -56,6 +59,10 @@ type Advice struct {
 	Bound string `json:"bound"`
 	// Blocking: the program cannot end until this is mended.
 	Blocking bool `json:"blocking,omitempty"`
+	// Share is the gain as a part of the run's time, or else of the processors', from 0 to 1.
+	Share float64 `json:"share"`
+
+	text, gain, bound words.Text
 }
 
 const (
@@ -67,7 +74,6 @@ const (
 type advisor struct {
 	Input
 	res     *slou.Result
-	lang    words.Lang
 	workers int64
 	facts   *Facts  // nil without a model
 	replay  *replay // nil without a model, or without U, L or O
@@ -76,9 +82,9 @@ type advisor struct {
 }
 
 // Advise gives the reasons why a run was slow, the one with the largest gain first, those that keep it from ending before
-// all; none when nearly all time was useful or nothing stands out. Gains of different advice may be of the same time.
+// all; none when nearly all time was useful or nothing stands out. Gains overlap: do not add them up.
 func Advise(in Input) []Advice {
-	a := &advisor{Input: in, res: in.SLOU, lang: words.LangOf(in.Lang), facts: in.Facts}
+	a := &advisor{Input: in, res: in.SLOU, facts: in.Facts}
 	for i := range a.res.Nodes {
 		a.workers += int64(len(a.res.Nodes[i].Workers))
 	}
@@ -89,8 +95,7 @@ func Advise(in Input) []Advice {
 			}
 			a.pgas()
 		}
-		a.sort()
-		return a.list
+		return a.finished()
 	}
 	if a.facts == nil && in.Model != nil {
 		a.facts = factsOf(in)
@@ -114,8 +119,7 @@ func Advise(in Input) []Advice {
 		a.parallelism()
 		a.fewerWorkers()
 	}
-	a.sort()
-	return a.list
+	return a.finished()
 }
 
 // sort puts what keeps the program from ending before all, then the largest gain first.
@@ -143,7 +147,8 @@ func (a *advisor) add(id string, wall, total int64, bound words.Text, evidence m
 	if float64(total) < worthwhile*float64(a.res.TotalNS) || total <= 0 {
 		return
 	}
-	a.list = append(a.list, Advice{ID: id, Text: text.In(a.lang), Evidence: evidence, GainNS: total, GainWallNS: max(min(wall, a.res.WallNS), 0), Bound: bound.In(a.lang)})
+	a.list = append(a.list, Advice{ID: id, Evidence: evidence, GainNS: total,
+		GainWallNS: max(min(wall, a.res.WallNS), 0), text: text, bound: bound})
 }
 
 // addWall is add for what makes the run shorter, on the same workers.

@@ -13,6 +13,7 @@ import (
 	"unicode"
 
 	"github.com/whyslow/whyslow/internal/analysis/advise"
+	"github.com/whyslow/whyslow/internal/words"
 )
 
 var update = flag.Bool("update", false, "write the golden texts anew")
@@ -40,9 +41,9 @@ func TestLanguages(t *testing.T) {
 		var b strings.Builder
 		for _, name := range slices.Sorted(maps.Keys(all)) {
 			in := all[name]
-			in.Lang = lang
 			for _, a := range advise.Advise(in) {
-				fmt.Fprintf(&b, "`%s`: `%s`\n%s\n%s\n\n", name, a.ID, a.Text, a.Bound)
+				a = a.In(words.LangOf(lang))
+				fmt.Fprintf(&b, "`%s`: `%s`\n%s. %s.\n%s\n%s\n\n", name, a.ID, a.Title, a.Gain, a.Text, a.Bound)
 			}
 		}
 		file := filepath.Join("testdata", "advice."+lang+".txt")

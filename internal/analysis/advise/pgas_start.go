@@ -48,7 +48,7 @@ func (a *advisor) startUp() {
 		evidence["useful_ns"] = u.NS
 		text = words.Say("%s Of the other %s threads worked %s.", "%s Из остальных %s потоки работали %s.", text, words.Time(rest), words.Share{Part: u.NS, Whole: rest})
 	}
-	a.list = append(a.list, Advice{ID: "start-up", Text: text.In(a.lang), Evidence: evidence, Bound: words.Say(
-		"They take about as long however much there is to do: their share becomes smaller.", "Они занимают примерно одно и то же время, сколько бы ни было работы: их доля станет меньше.").In(a.lang)})
+	a.list = append(a.list, Advice{ID: "start-up", Evidence: evidence, text: text, bound: words.Say(
+		"They take about as long however much there is to do: their share becomes smaller.", "Они занимают примерно одно и то же время, сколько бы ни было работы: их доля станет меньше.")})
 	a.weighs = map[string]int64{"start-up": total}
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/whyslow/whyslow/internal/procs"
 	"github.com/whyslow/whyslow/internal/testkit/sharetest"
 	"github.com/whyslow/whyslow/internal/testkit/sloutest"
+	"github.com/whyslow/whyslow/internal/words"
 	"github.com/whyslow/whyslow/trace"
 )
 
@@ -386,8 +387,9 @@ func TestPGASRules(t *testing.T) {
 					}
 				}
 			}
-			for _, a := range advise.Advise(advise.Input{SLOU: in.SLOU, Model: in.Model, Pattern: in.Pattern, Lang: "ru"}) {
-				onlyRussian(t, a.Text+a.Bound)
+			for _, a := range advise.Advise(advise.Input{SLOU: in.SLOU, Model: in.Model, Pattern: in.Pattern}) {
+				a = a.In(words.Russian)
+				onlyRussian(t, a.Title+a.Text+a.Gain+a.Bound)
 			}
 			r = newPGASRun(4)
 			c.noFault(r)

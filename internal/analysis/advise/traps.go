@@ -40,10 +40,10 @@ func (a *advisor) stuckLocators() {
 			words.Number{N: f.count, What: words.DFs}, f.DF, a.by(" is not where it is looked for: ", " для ", f.Site+1), f.To, name, f.Stored,
 			a.by(", where it was put after ", ", куда помещён после ", f.Maker))
 		a.list = append(a.list, Advice{ID: "locators-disagree", Blocking: true,
-			Text: text.In(a.lang),
+			text: text,
 			Evidence: map[string]any{"df": name, "example": f.DF, "count": f.count, "asked_node": f.To, "stored_node": f.Stored,
 				"consumer": reader, "used_at": a.statement(f.Site + 1), "made_at": a.statement(f.Maker)},
-			Bound: words.Say("The program cannot end before this is mended.", "Пока это не исправлено, программа не сможет завершиться.").In(a.lang)})
+			bound: words.Say("The program cannot end before this is mended.", "Пока это не исправлено, программа не сможет завершиться.")})
 	}
 }
 
@@ -87,8 +87,8 @@ func (a *advisor) neverFreed() {
 		"ФД не освобождаются: в конце запуска всё ещё хранилось %s `%s` (%s%s), давно никому не нужных. При своевременном освобождении все ФД вместе занимали бы не больше %s вместо %s: укажите число чтений там, где они вычисляются (`@ { req_count %[2]s = N; }`), или удаляйте их после последнего чтения (`--> (%[2]s)`).",
 		words.Number{N: count, What: words.DFs}, most.Name, words.Size(bytes), made, words.Size(least), words.Size(peak))
 	a.list = append(a.list, Advice{ID: "never-freed", GainBytes: peak - least,
-		Text:     text.In(a.lang),
+		text:     text,
 		Evidence: map[string]any{"df": most.Name, "held": count, "held_bytes": bytes, "all_held_bytes": h.Bytes, "peak_bytes": peak, "needed_bytes": least},
-		Bound: words.Say("If every DF were freed right after its last use, %s would be held at the peak.",
-			"Если освобождать каждый ФД сразу после последнего чтения, в пике будет храниться %s.", words.Size(least)).In(a.lang)})
+		bound: words.Say("If every DF were freed right after its last use, %s would be held at the peak.",
+			"Если освобождать каждый ФД сразу после последнего чтения, в пике будет храниться %s.", words.Size(least))})
 }

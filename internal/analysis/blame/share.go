@@ -3,7 +3,6 @@ package blame
 import (
 	"cmp"
 	"slices"
-	"sync"
 
 	"github.com/whyslow/whyslow/internal/analysis/slou"
 	"github.com/whyslow/whyslow/internal/model"
@@ -58,7 +57,7 @@ func (b *blamer) sum(workers []*workerSums) (*sums, error) {
 			return nil, err
 		}
 		b.flows(own.Links)
-		var wg sync.WaitGroup
+		var wg procs.Goroutines
 		wg.Go(func() { b.sent(own.Names) })
 		for _, f := range own.Links {
 			wg.Go(f.measure)

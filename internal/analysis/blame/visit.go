@@ -4,7 +4,6 @@ import (
 	"context"
 	"runtime"
 	"slices"
-	"sync"
 	"sync/atomic"
 
 	"github.com/whyslow/whyslow/internal/analysis/slou"
@@ -67,7 +66,7 @@ func (b *blamer) visit(ctx context.Context) ([]*workerSums, error) {
 	}
 	errs := make([]error, parallel)
 	var next atomic.Int64
-	var wg sync.WaitGroup
+	var wg procs.Goroutines
 	for lane := range min(parallel, len(workers)) {
 		wg.Go(func() {
 			for errs[lane] == nil {

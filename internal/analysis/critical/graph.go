@@ -4,7 +4,6 @@ import (
 	"context"
 	"runtime"
 	"slices"
-	"sync"
 	"sync/atomic"
 
 	"github.com/whyslow/whyslow/internal/analysis/slou"
@@ -87,7 +86,7 @@ func parallel[T any](ctx context.Context, limit, n int, begin func() T, f func(s
 		limit = runtime.GOMAXPROCS(0)
 	}
 	var next atomic.Int64
-	var wg sync.WaitGroup
+	var wg procs.Goroutines
 	for range min(limit, n) {
 		wg.Go(func() {
 			state := begin()
@@ -200,7 +199,7 @@ func merge(lists [][]uint32, before func(a, b uint32) bool) []uint32 {
 		return lists[0]
 	}
 	var x, y []uint32
-	var wg sync.WaitGroup
+	var wg procs.Goroutines
 	wg.Go(func() { x = merge(lists[:len(lists)/2], before) })
 	y = merge(lists[len(lists)/2:], before)
 	wg.Wait()

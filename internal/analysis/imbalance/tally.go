@@ -2,11 +2,11 @@ package imbalance
 
 import (
 	"context"
-	"sync"
 	"sync/atomic"
 
 	"github.com/whyslow/whyslow/internal/analysis/slou"
 	"github.com/whyslow/whyslow/internal/model"
+	"github.com/whyslow/whyslow/internal/procs"
 )
 
 // tally sums up what one worker executed: by code fragment, by window of time, and against the weights.
@@ -34,7 +34,7 @@ func (r *computation) tally(ctx context.Context) error {
 		}
 	}
 	var next atomic.Int64
-	var wg sync.WaitGroup
+	var wg procs.Goroutines
 	for range min(r.opt.Parallel, len(r.workers)) {
 		wg.Go(func() {
 			for ctx.Err() == nil {

@@ -45,6 +45,7 @@ import (
 	"sync"
 
 	"github.com/whyslow/whyslow/internal/model"
+	"github.com/whyslow/whyslow/internal/procs"
 )
 
 // Names of the series.
@@ -271,7 +272,7 @@ var order = []string{BytesHeld, CopiesHeld, DFs, CFs, CFsWaiting, CFsReady, CFsR
 func (r *run) each(tasks []func() error) error {
 	errs := make([]error, len(tasks))
 	slots := make(chan struct{}, r.opt.Parallel)
-	var wg sync.WaitGroup
+	var wg procs.Goroutines
 	for i, task := range tasks {
 		wg.Go(func() {
 			slots <- struct{}{}

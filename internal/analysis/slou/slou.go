@@ -17,7 +17,6 @@ import (
 	"context"
 	"fmt"
 	"runtime"
-	"sync"
 	"sync/atomic"
 
 	"github.com/whyslow/whyslow/internal/analysis/pattern"
@@ -72,7 +71,7 @@ func newComputation(ctx context.Context, m *model.Model, opt Options, g procs.Gr
 	if err := c.search(ctx); err != nil {
 		return nil, err
 	}
-	var wg sync.WaitGroup
+	var wg procs.Goroutines
 	wg.Go(func() { c.facts = newFacts(m, opt.DataInputsOnly) })
 	var err error
 	c.queue, err = findQueue(m, g)
@@ -88,7 +87,7 @@ func newComputation(ctx context.Context, m *model.Model, opt Options, g procs.Gr
 func (c *computation) each(ctx context.Context, do func(i, lane int, d *divider) error) error {
 	errs := make([]error, len(c.workers))
 	var next atomic.Int64
-	var wg sync.WaitGroup
+	var wg procs.Goroutines
 	for lane := range c.lanes() {
 		wg.Go(func() {
 			for {

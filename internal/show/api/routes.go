@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/whyslow/whyslow/internal/analysis/compare"
+	"github.com/whyslow/whyslow/internal/procs"
 	"github.com/whyslow/whyslow/internal/show/live"
 	"github.com/whyslow/whyslow/internal/show/live/properties"
 	"github.com/whyslow/whyslow/internal/show/view/story"
@@ -140,7 +141,7 @@ func (s *Server) ask(f func(*question) (any, error)) http.HandlerFunc {
 		var v any
 		err := q.err
 		if err == nil {
-			v, err = f(q)
+			v, err = answerOf(q, f)
 		}
 		if q.err != nil { // whatever was answered, it was not what was asked
 			err = q.err
@@ -151,6 +152,15 @@ func (s *Server) ask(f func(*question) (any, error)) http.HandlerFunc {
 		}
 		answer(w, v)
 	}
+}
+
+// answerOf asks f. A panic is an error: the other views of the page are worth having.
+func answerOf(q *question, f func(*question) (any, error)) (v any, err error) {
+	err = procs.Guard(func() (err error) {
+		v, err = f(q)
+		return err
+	})
+	return v, err
 }
 
 // failed tells what is wrong with a question, or with us.

@@ -1,6 +1,10 @@
 package live
 
-import "sync"
+import (
+	"sync"
+
+	"github.com/whyslow/whyslow/internal/procs"
+)
 
 // lazy is a value that is computed when first asked for, once; whoever asks meanwhile waits. Its computation
 // must not depend on the request that happened to be first.
@@ -14,7 +18,11 @@ type lazy[T any] struct {
 
 func (l *lazy[T]) get(f func() (T, error)) (T, error) {
 	l.once.Do(func() {
-		v, err := f()
+		var v T
+		err := procs.Guard(func() (err error) {
+			v, err = f()
+			return err
+		})
 		l.mu.Lock()
 		l.v, l.err, l.done = v, err, true
 		l.mu.Unlock()

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/whyslow/whyslow/internal/model"
+	"github.com/whyslow/whyslow/internal/procs"
 	"github.com/whyslow/whyslow/trace"
 )
 
@@ -58,7 +59,11 @@ func (r *Run) startMaking() {
 	}
 	r.wg.Go(func() {
 		began := time.Now()
-		s, err := r.newest(happening, parallel)
+		var s *Snapshot
+		err := procs.Guard(func() (err error) {
+			s, err = r.newest(happening, parallel)
+			return err
+		})
 		if err == nil && happening {
 			_, err = s.Timeline() // the page asks for it at once
 		}

@@ -141,7 +141,7 @@ func (s *Snapshot) Balance() ([]properties.Violation, error) {
 // Report is what all analyses tell, with its sentences in a language, "en" or "ru".
 func (s *Snapshot) Report(lang string) (*report.Everything, error) {
 	all, err := s.report.get(func() (*report.Everything, error) {
-		return report.Compute(s.ctx, s.Model, report.Wanted{Splits: []string{"node", "worker", "code", "index:0"}})
+		return report.Compute(s.ctx, s.Model, report.Wanted{Splits: []string{"node", "worker", "code", "index:0"}}, nil)
 	})
 	if err != nil {
 		return nil, err
@@ -172,13 +172,10 @@ func (s *Snapshot) ReportJSON(lang string) ([]byte, error) {
 // Compared is one side of a comparison.
 func (s *Snapshot) Compared() (compare.Run, error) {
 	all, err := s.Report("en")
-	if err == nil {
-		err = all.FactorsError()
-	}
 	if err != nil {
 		return compare.Run{}, err
 	}
-	return compare.Run{Name: s.name, SLOU: all.SLOU, Critical: all.Critical, Series: all.Series}, nil
+	return all.Compared(s.name)
 }
 
 // CFCounts is the number of CFs by number of their code fragment.

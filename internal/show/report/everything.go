@@ -3,13 +3,14 @@ package report
 import (
 	"cmp"
 	"context"
-	"fmt"
+	"errors"
 	"slices"
 	"strings"
 	"sync"
 
 	"github.com/whyslow/whyslow/internal/analysis/advise"
 	"github.com/whyslow/whyslow/internal/analysis/blame"
+	"github.com/whyslow/whyslow/internal/analysis/compare"
 	"github.com/whyslow/whyslow/internal/analysis/critical"
 	"github.com/whyslow/whyslow/internal/analysis/imbalance"
 	"github.com/whyslow/whyslow/internal/analysis/lifecycle"
@@ -36,8 +37,7 @@ type Everything struct {
 	Failed    []Failure
 
 	model *model.Model
-	facts *advise.Facts // of the whole run, where model is one of several processes' only
-	lang  string        // of Advice and Warnings
+	lang  string // of Advice and Warnings
 }
 
 // Names of the analyses, as in Failure.Analysis.
@@ -86,11 +86,17 @@ type Wanted struct {
 	Windows        int      // how many windows the run is cut into; 0 and no WindowNS: 120
 	WindowNS       int64    // or how long each is
 	All            bool     // as lifecycle.Options.All
-	Merged         bool     // ComputeShare does in one process, too, only what several do
+	Only           []string // the analyses to do, as Comparison; nil: all
 	Lang           string   // of advice and warnings: "en" or "ru"; anything else is "en"
 	// Progress, if not nil, is told what is being done; by several goroutines.
 	Progress func(what string)
 }
+
+// Comparison is what a comparison of two runs takes, for Wanted.Only.
+var Comparison = []string{analysisPatterns, analysisSLOU, analysisSeries, analysisCritical}
+
+// errNoFactors is why there is no advice.
+var errNoFactors = errors.New("it rests on the factors, which could not be computed")
 
 const (
 	defaultWindows = 120
@@ -109,137 +115,190 @@ func (w *Wanted) settle(m *model.Model) int {
 	return w.Windows
 }
 
-func (w *Wanted) slou() slou.Options {
-	return slou.Options{DataInputsOnly: w.DataInputsOnly, Splits: w.Splits, MaxGroups: maxGroups, Windows: w.Windows, WindowNS: w.WindowNS}
+// analysis is one of those that Compute does.
+type analysis struct {
+	name  string
+	after []string // those whose results it takes
+	ofCFs bool     // not done of a run without CFs
+	do    func(c *computation, g procs.Group) error
 }
 
-// Compute does all analyses of a run, several at once. One that fails is noted in Everything.Failed and leaves the others
-// alone; an error is returned only when ctx ends.
-func Compute(ctx context.Context, m *model.Model, want Wanted) (*Everything, error) {
-	windows := want.settle(m)
-	all := &Everything{Run: runOf(m), model: m, lang: want.Lang}
-	jobs := []job{
-		{analysisPatterns, nil, func() (err error) {
-			all.Pattern, err = pattern.Compute(ctx, m, pattern.Options{}, procs.Alone())
-			return err
-		}},
-		{analysisSLOU, []string{analysisPatterns}, func() (err error) {
-			opt := want.slou()
-			opt.Patterns = all.Pattern
-			all.SLOU, err = slou.Compute(ctx, m, opt, procs.Alone())
-			return err
-		}},
-		{analysisSeries, nil, all.needCFs(func() (err error) {
-			all.Series, err = series.Compute(ctx, m, series.Options{Windows: windows})
-			return err
-		})},
-		{analysisCritical, nil, all.needCFs(func() (err error) {
-			all.Critical, err = critical.Compute(ctx, m, critical.Options{}, procs.Alone())
-			return err
-		})},
-		{analysisLifecycle, nil, all.needCFs(func() (err error) {
-			all.Lifecycle, err = lifecycle.Compute(ctx, m, lifecycle.Options{All: want.All}, nil)
-			return err
-		})},
-		{analysisImbalance, []string{analysisSLOU, analysisSeries}, all.needCFs(func() (err error) {
-			all.Imbalance, err = imbalance.Compute(ctx, m, imbalance.Options{SLOU: all.SLOU, Series: all.Series, DataInputsOnly: want.DataInputsOnly}, procs.Alone())
-			return err
-		})},
-		{analysisBlame, []string{analysisSLOU}, all.needCFs(func() (err error) {
-			all.Blame, err = blame.Compute(ctx, m, blame.Options{SLOU: all.SLOU, Patterns: all.Pattern, DataInputsOnly: want.DataInputsOnly}, procs.Alone())
-			return err
-		})},
-		{analysisAdvice, []string{analysisSLOU, analysisSeries, analysisCritical, analysisLifecycle}, func() error {
-			if all.SLOU == nil {
-				return errNoFactors
+// analyses are all there are. Several processes do them one after the other, in this order.
+var analyses = []analysis{
+	{analysisPatterns, nil, false, func(c *computation, g procs.Group) (err error) {
+		c.Pattern, err = pattern.Compute(c.ctx, c.model, pattern.Options{}, g)
+		return err
+	}},
+	{analysisSLOU, []string{analysisPatterns}, false, func(c *computation, g procs.Group) (err error) {
+		c.SLOU, err = slou.Compute(c.ctx, c.model, slou.Options{DataInputsOnly: c.want.DataInputsOnly,
+			Splits: c.want.Splits, MaxGroups: maxGroups, Windows: c.want.Windows, WindowNS: c.want.WindowNS,
+			Patterns: c.Pattern}, g)
+		return err
+	}},
+	{analysisSeries, nil, true, func(c *computation, g procs.Group) (err error) {
+		c.Series, err = series.ComputeShare(c.ctx, c.model, series.Options{Windows: c.windows}, g)
+		return err
+	}},
+	{analysisCritical, nil, true, func(c *computation, g procs.Group) (err error) {
+		c.Critical, err = critical.Compute(c.ctx, c.model, critical.Options{}, g)
+		return err
+	}},
+	{analysisLifecycle, nil, true, func(c *computation, g procs.Group) (err error) {
+		c.Lifecycle, err = lifecycle.Compute(c.ctx, c.model, lifecycle.Options{All: c.want.All}, g)
+		return err
+	}},
+	{analysisImbalance, []string{analysisSLOU, analysisSeries}, true, func(c *computation, g procs.Group) (err error) {
+		c.Imbalance, err = imbalance.Compute(c.ctx, c.model, imbalance.Options{SLOU: c.SLOU, Series: c.Series,
+			DataInputsOnly: c.want.DataInputsOnly}, g)
+		return err
+	}},
+	{analysisBlame, []string{analysisSLOU}, true, func(c *computation, g procs.Group) (err error) {
+		c.Blame, err = blame.Compute(c.ctx, c.model, blame.Options{SLOU: c.SLOU, Patterns: c.Pattern,
+			DataInputsOnly: c.want.DataInputsOnly}, g)
+		return err
+	}},
+	{analysisAdvice, []string{analysisSLOU, analysisSeries, analysisCritical, analysisLifecycle}, false, (*computation).advise},
+}
+
+// computation is Everything in the making.
+type computation struct {
+	*Everything
+	ctx     context.Context
+	want    Wanted
+	windows int
+}
+
+func (c *computation) advise(g procs.Group) (err error) {
+	if g.Rank() == 0 && c.SLOU == nil {
+		return errNoFactors
+	}
+	in := advise.Input{SLOU: c.SLOU, Critical: c.Critical, Lifecycle: c.Lifecycle, Pattern: c.Pattern}
+	if c.Series != nil {
+		in.Memory = c.Series.Memory
+	}
+	if in.Facts, err = advise.Gather(c.model, in, g); err != nil || g.Rank() != 0 {
+		return err
+	}
+	in.Model = c.model
+	c.Advice = advise.Advise(in)
+	return nil
+}
+
+// Compute does all analyses of a run, several at once. Of a group of processes each calls it with the same want and with its
+// model from model.BuildShare; that of rank 0 gets the result, the same as of one process that has the whole trace, the
+// others get nil. A group of nil is one of one. An analysis that fails is noted in Everything.Failed and leaves the others
+// alone; an error is returned only when a ctx ends.
+func Compute(ctx context.Context, m *model.Model, want Wanted, g procs.Group) (*Everything, error) {
+	if g == nil {
+		g = procs.Alone()
+	}
+	c := &computation{Everything: &Everything{Run: runOf(m), model: m, lang: want.Lang}, ctx: ctx}
+	c.windows = want.settle(m)
+	c.want = want
+	if g.Size() == 1 {
+		c.atOnce()
+	} else {
+		c.inTurn(g)
+	}
+	slices.SortFunc(c.Failed, func(a, b Failure) int { return cmp.Compare(a.Analysis, b.Analysis) })
+	// Interrupted anywhere is interrupted everywhere.
+	if err := procs.Together(g, func(procs.Group) error { return ctx.Err() }); err != nil || g.Rank() != 0 {
+		return nil, err
+	}
+	return c.In(want.Lang), nil
+}
+
+// wanted are the analyses to be done.
+func (c *computation) wanted() (list []analysis) {
+	for _, a := range analyses {
+		if c.want.Only == nil {
+			list = append(list, a)
+		} else if slices.Contains(c.want.Only, a.name) {
+			a.ofCFs = a.ofCFs && a.name != analysisSeries // a comparison has the figures of memory, though they are 0
+			list = append(list, a)
+		}
+	}
+	return list
+}
+
+// do does an analysis; what is wrong with it is a Failure.
+func (c *computation) do(a *analysis, g procs.Group) (failed []Failure) {
+	err := errNoCFs
+	if !a.ofCFs || !slou.OnlyRegions(c.model) {
+		err = procs.Together(g, func(g procs.Group) error { return a.do(c, g) })
+	}
+	if err != nil {
+		failed = []Failure{{a.name, err.Error(), err}}
+	}
+	return failed
+}
+
+// inTurn does one analysis after the other: everybody must exchange in the same order.
+func (c *computation) inTurn(g procs.Group) {
+	for _, a := range c.wanted() {
+		c.want.tell(a.name)
+		c.Failed = append(c.Failed, c.do(&a, g)...)
+	}
+}
+
+// atOnce does those at once that do not wait for each other.
+func (c *computation) atOnce() {
+	list := c.wanted()
+	done := map[string]chan struct{}{}
+	var running []string
+	for _, a := range list {
+		done[a.name] = make(chan struct{})
+		running = append(running, a.name)
+	}
+	c.want.tell(running...)
+	var mu sync.Mutex
+	var wg sync.WaitGroup
+	for _, a := range list {
+		wg.Go(func() {
+			defer close(done[a.name])
+			for _, name := range a.after {
+				if before := done[name]; before != nil {
+					<-before
+				}
 			}
-			all.advise()
-			return nil
-		}},
+			failed := c.do(&a, procs.Alone())
+			mu.Lock()
+			defer mu.Unlock()
+			c.Failed = append(c.Failed, failed...)
+			running = slices.DeleteFunc(running, func(s string) bool { return s == a.name })
+			c.want.tell(running...)
+		})
 	}
-	all.Failed = runAll(jobs, want.Progress)
-	return all, ctx.Err()
+	wg.Wait()
 }
 
-func (a *Everything) advise() {
-	in := advise.Input{SLOU: a.SLOU, Model: a.model, Facts: a.facts, Critical: a.Critical, Lifecycle: a.Lifecycle,
-		Pattern: a.Pattern, Lang: a.lang}
-	if a.Series != nil {
-		in.Memory = a.Series.Memory
+// tell says what is being done.
+func (w *Wanted) tell(what ...string) {
+	if w.Progress != nil && len(what) > 0 {
+		w.Progress(strings.Join(what, ", "))
 	}
-	a.Advice = advise.Advise(in)
 }
 
-// In gives the same in another language, "en" or "ru": only the advice is worked out anew. It shares everything else with a,
-// which stays as it is.
+// In gives the same with its sentences in another language, "en" or "ru". It shares everything else with a, which stays as
+// it is.
 func (a *Everything) In(lang string) *Everything {
-	if words.LangOf(lang) == words.LangOf(a.lang) {
-		return a
-	}
 	other := *a
 	other.lang = lang
-	if len(a.Advice) > 0 {
-		other.advise()
+	other.Advice = make([]advise.Advice, len(a.Advice))
+	for i := range a.Advice {
+		other.Advice[i] = a.Advice[i].In(words.LangOf(lang))
 	}
 	return &other
 }
 
-// job is one analysis.
-type job struct {
-	name  string
-	after []string // the jobs whose results it takes
-	do    func() error
-}
-
-// runAll does jobs, several at once, and tells which failed. progress, if not nil, is told which are under way.
-func runAll(jobs []job, progress func(string)) (failed []Failure) {
-	done := map[string]chan struct{}{}
-	var running []string
-	for _, j := range jobs {
-		done[j.name] = make(chan struct{})
-		running = append(running, j.name)
-	}
-	var mu sync.Mutex
-	var wg sync.WaitGroup
-	tell := func() {
-		if progress != nil && len(running) > 0 {
-			progress(strings.Join(running, ", "))
+// Compared is the run as one side of a comparison; an error says which analysis failed.
+func (a *Everything) Compared(name string) (compare.Run, error) {
+	for _, f := range a.Failed {
+		if slices.Contains(Comparison, f.Analysis) && !errors.Is(f.Err, errNoCFs) {
+			return compare.Run{}, f.Err
 		}
 	}
-	tell()
-	for _, j := range jobs {
-		wg.Go(func() {
-			defer close(done[j.name])
-			for _, name := range j.after {
-				<-done[name]
-			}
-			err := guarded(j.do)
-			mu.Lock()
-			defer mu.Unlock()
-			if err != nil {
-				failed = append(failed, Failure{j.name, err.Error(), err})
-			}
-			running = slices.DeleteFunc(running, func(s string) bool { return s == j.name })
-			tell()
-		})
-	}
-	wg.Wait()
-	sortFailures(failed)
-	return failed
-}
-
-func sortFailures(list []Failure) {
-	slices.SortFunc(list, func(a, b Failure) int { return cmp.Compare(a.Analysis, b.Analysis) })
-}
-
-// guarded makes a panic in an analysis an error: the others are worth having.
-func guarded(do func() error) (err error) {
-	defer func() {
-		if p := recover(); p != nil {
-			err = fmt.Errorf("internal error: %v", p)
-		}
-	}()
-	return do()
+	return compare.Run{Name: name, SLOU: a.SLOU, Critical: a.Critical, Series: a.Series, Pattern: a.Pattern}, nil
 }
 
 // FactorsError is why the factors could not be computed, nil if they were.

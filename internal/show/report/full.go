@@ -34,6 +34,12 @@ func (t *terminal) blocks(list []block) {
 				continue // the table says it
 			}
 			t.title(b.Heading)
+		case b.Advice != nil:
+			for i := range b.Advice {
+				a := &b.Advice[i]
+				t.paragraph(fmt.Sprintf("%d. ", 1+i), strings.TrimSpace(fmt.Sprintf("%s. %s Gain: %s. %s", a.Title, a.Text, a.Gain, a.Bound)))
+			}
+			t.printf("\n")
 		case b.List != nil:
 			for i, s := range b.List {
 				t.paragraph(fmt.Sprintf("%d. ", b.Start()+i), s)

@@ -129,23 +129,18 @@ func (h *htmlFace) why() []block {
 	if h.SLOU == nil {
 		return []block{h.failed(analysisSLOU)}
 	}
-	var list []string
-	for i := range h.Advice {
-		a := &h.Advice[i]
-		list = append(list, strings.TrimSpace(fmt.Sprintf("%s Gain: %s. %s", a.Text, gain(a, h.SLOU), a.Bound)))
-	}
 	for _, f := range h.Failed {
 		if f.Analysis == analysisAdvice {
 			return []block{h.failed(analysisAdvice)}
 		}
 	}
-	if len(list) == 0 {
+	if len(h.Advice) == 0 {
 		if u := h.SLOU.Factors.U; u != nil && float64(u.NS) >= goodUseful*float64(h.SLOU.TotalNS) {
 			return []block{para("It is not: %s of all processor time was useful work. Only faster user code, or more workers, would make it quicker.", words.Percent(u.NS, h.SLOU.TotalNS))}
 		}
 		return []block{para("Nothing stands out: no single reason explains much of the lost time.")}
 	}
-	return []block{para("The reasons, the one with the largest possible gain first. Gains of several may be of the same time."), {List: list}}
+	return []block{para("Reasons, largest gain first. Gains overlap: do not add them up."), {Advice: h.Advice}}
 }
 
 // sharesInWords is the text alternative of a bar of factors.

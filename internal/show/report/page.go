@@ -12,6 +12,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/whyslow/whyslow/internal/analysis/advise"
 	"github.com/whyslow/whyslow/internal/show/report/svg"
 	"github.com/whyslow/whyslow/internal/words"
 )
@@ -30,7 +31,7 @@ var pageStyle string
 //go:embed page.js
 var pageScript string
 
-var pageTemplate = template.Must(template.New("page").Funcs(template.FuncMap{"code": withCode}).Parse(pageText))
+var pageTemplate = template.Must(template.New("page").Funcs(template.FuncMap{"code": withCode, "meter": meter}).Parse(pageText))
 
 // withCode sets what stands between backticks as code.
 func withCode(s string) template.HTML {
@@ -44,6 +45,11 @@ func withCode(s string) template.HTML {
 		}
 	}
 	return template.HTML(strings.Join(parts, ""))
+}
+
+// meter is a bar for a share of 0 to 1.
+func meter(share float64) template.HTML {
+	return template.HTML(svg.Strip(words.Percent(int64(1000*share), 1000), 10, []svg.Part{{Class: "u", Value: share}, {Class: "none", Value: 1 - share}}))
 }
 
 // page is the whole document.
@@ -64,6 +70,7 @@ type block struct {
 	Text    string
 	Warning string
 	Heading string
+	Advice  []advise.Advice
 	List    []string // numbered
 	From    int      // how many came before List
 	Tiles   []tile

@@ -29,16 +29,6 @@ func (a *Everything) onlyRegions() bool {
 	return a.Pattern != nil && a.model != nil && slou.OnlyRegions(a.model)
 }
 
-// needCFs makes of an analysis one that is not done where there are no CFs.
-func (a *Everything) needCFs(do func() error) func() error {
-	return func() error {
-		if slou.OnlyRegions(a.model) {
-			return errNoCFs
-		}
-		return do()
-	}
-}
-
 // pgas is a pattern.Result with the sums that the faces show.
 type pgas struct {
 	*pattern.Result

@@ -24,7 +24,7 @@ func TestRandom(t *testing.T) {
 		m := sloutest.Build(t, run.Text())
 		var first []byte
 		for range 2 {
-			all, err := Compute(context.Background(), m, Wanted{Splits: []string{"node", "code", "index:0"}, Windows: rapid.IntRange(1, 30).Draw(r, "windows")})
+			all, err := Compute(context.Background(), m, Wanted{Splits: []string{"node", "code", "index:0"}, Windows: rapid.IntRange(1, 30).Draw(r, "windows")}, nil)
 			if err != nil {
 				r.Fatal(err)
 			}

@@ -5,7 +5,6 @@ package report
 import (
 	"bytes"
 	"encoding/json"
-	"fmt"
 	"io"
 
 	"github.com/whyslow/whyslow/internal/analysis/advise"
@@ -16,7 +15,6 @@ import (
 	"github.com/whyslow/whyslow/internal/analysis/pattern"
 	"github.com/whyslow/whyslow/internal/analysis/series"
 	"github.com/whyslow/whyslow/internal/analysis/slou"
-	"github.com/whyslow/whyslow/internal/words"
 )
 
 // Options of the faces; the zero value is a plain report for a terminal of 80 columns.
@@ -118,19 +116,4 @@ func indent(src []byte) []byte {
 		}
 	}
 	return dst
-}
-
-// gain says what following advice would give.
-func gain(a *advise.Advice, res *slou.Result) string {
-	switch {
-	case a.Blocking:
-		return "only then can the program end"
-	case a.GainBytes > 0:
-		return fmt.Sprintf("up to %s less memory at the peak", words.Bytes(a.GainBytes))
-	case a.GainNS == 0:
-		return "nothing to be saved"
-	case a.GainWallNS > 0:
-		return fmt.Sprintf("up to %s of the run's %s, %s", words.Duration(a.GainWallNS), words.Duration(res.WallNS), words.Percent(a.GainWallNS, res.WallNS))
-	}
-	return fmt.Sprintf("up to %s of processor time, %s", words.Duration(a.GainNS), words.Percent(a.GainNS, res.TotalNS))
 }

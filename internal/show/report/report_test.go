@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -20,6 +21,7 @@ import (
 	"github.com/whyslow/whyslow/internal/analysis/advise"
 	"github.com/whyslow/whyslow/internal/analysis/slou"
 	"github.com/whyslow/whyslow/internal/model"
+	"github.com/whyslow/whyslow/internal/procs"
 	"github.com/whyslow/whyslow/trace"
 )
 
@@ -46,7 +48,7 @@ func load(t testing.TB, text string) *model.Model {
 
 func compute(t testing.TB, text string, splits ...string) *Everything {
 	t.Helper()
-	all, err := Compute(context.Background(), load(t, text), Wanted{Splits: splits, Windows: 12})
+	all, err := Compute(context.Background(), load(t, text), Wanted{Splits: splits, Windows: 12}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -71,8 +73,10 @@ func TestGolden(t *testing.T) {
 			}
 			all := compute(t, string(ar.Files[0].Data), "node", "worker", "code", "index:0")
 			// What is advised is not what this is about.
-			all.Advice = []advise.Advice{{Text: "Make a DF called `part`.", Blocking: true}, {Text: "Call `use` earlier.", GainNS: 20e3, GainWallNS: 10e3, Bound: "The rest of the run takes no longer."},
-				{Text: "Delete `x`.", GainBytes: 8000}, {Text: "Use fewer workers.", GainNS: 5e3}}
+			all.Advice = []advise.Advice{
+				{Title: "A DF is missing", Text: "Make a DF called `part`.", Gain: "the program can end", Blocking: true, Share: 1},
+				{Title: "CFs run late", Text: "Call `use` earlier.", Gain: "up to 10.0 µs of 60.0 µs", Share: 0.1667, Bound: "The rest of the run takes no longer."},
+				{Title: "Memory", Text: "Delete `x`.", Gain: "up to 8.0 KB less memory"}, {Title: "Idle workers", Text: "Use fewer workers.", Gain: "up to 5.00 µs", Share: 0.04}}
 			for i := range ar.Files[1:] {
 				f := &ar.Files[i+1]
 				got := render(t, all, f.Name)
@@ -203,15 +207,34 @@ func TestWidth(t *testing.T) {
 
 // TestFailures: an analysis that fails, or panics, leaves the others alone, and every face says why.
 func TestFailures(t *testing.T) {
-	failed := runAll([]job{
-		{"a", nil, func() error { return errors.New("no") }},
-		{"b", []string{"a"}, func() error { panic("bad") }},
-		{"c", []string{"a", "b"}, func() error { return nil }},
-	}, func(string) {})
-	if len(failed) != 2 || failed[0].Why != "no" || failed[1].Why != "internal error: bad" {
-		t.Errorf("failures are %v", failed)
-	}
 	all := compute(t, hostile(t, "x"))
+	for i := range analyses {
+		a := analyses[i]
+		for why, do := range map[string]func(*computation, procs.Group) error{
+			"it rained": func(*computation, procs.Group) error { return errors.New("it rained") },
+			"internal error: it broke (WHYSLOW_DEBUG=1 shows where)": func(*computation, procs.Group) error {
+				var some procs.Goroutines
+				some.Go(func() { panic("it broke") })
+				some.Wait()
+				return nil
+			},
+		} {
+			analyses[i].do = do
+			got, err := Compute(t.Context(), all.model, Wanted{}, nil)
+			analyses[i] = a
+			if err != nil || len(got.Failed) == 0 {
+				t.Fatalf("%s: %v", a.name, err)
+			}
+			for _, f := range got.Failed {
+				if f.Analysis == a.name && f.Why != why || f.Analysis != a.name && !slices.Contains(needs(f.Analysis), a.name) {
+					t.Errorf("%s fails: %s: %s", a.name, f.Analysis, f.Why)
+				}
+			}
+			if text := render(t, got, "terminal"); !strings.Contains(strings.Join(strings.Fields(text), " "), why) {
+				t.Errorf("%s fails, and the terminal does not say why: %s", a.name, text)
+			}
+		}
+	}
 	whole := *all
 	for _, f := range []struct {
 		name string
@@ -240,6 +263,18 @@ func TestFailures(t *testing.T) {
 			t.Errorf("without %s the factors' error is %v", f.name, some.FactorsError())
 		}
 	}
+}
+
+// needs are the analyses whose results one takes, and those that these take.
+func needs(name string) (list []string) {
+	for _, a := range analyses {
+		if a.name == name {
+			for _, before := range a.after {
+				list = append(append(list, before), needs(before)...)
+			}
+		}
+	}
+	return list
 }
 
 // TestCSV: sums of the factors over the windows are those of the report.

@@ -24,7 +24,7 @@ import (
 // by analyses a trace with some processes.
 func by(processes int, dir string, want Wanted) (*Everything, error) {
 	return sloutest.Share(dir, processes, model.Options{}, func(m *model.Model, g procs.Group) (*Everything, error) {
-		return ComputeShare(context.Background(), m, want, g)
+		return Compute(context.Background(), m, want, g)
 	})
 }
 
@@ -167,7 +167,7 @@ func TestShareRegions(t *testing.T) {
 		run, _, _ = strings.Cut(run, "\n-- ")
 		sharetest.Same(t, written(t, run+"\n"), func(all *Everything) string { return faces(t, all) + faces(t, all.In("ru")) },
 			func(ctx context.Context, m *model.Model, g procs.Group) (*Everything, error) {
-				return ComputeShare(ctx, m, Wanted{Splits: []string{"node", "worker", "code", "index:0"}, Windows: 7}, g)
+				return Compute(ctx, m, Wanted{Splits: []string{"node", "worker", "code", "index:0"}, Windows: 7}, g)
 			})
 	}
 	rapid.Check(t, func(rt *rapid.T) {
@@ -224,7 +224,7 @@ func TestShareInterrupted(t *testing.T) {
 		if g.Rank() == 1 {
 			own = ctx
 		}
-		if all, err := ComputeShare(own, m, Wanted{}, g); err == nil || all != nil || !strings.Contains(err.Error(), "context canceled") {
+		if all, err := Compute(own, m, Wanted{}, g); err == nil || all != nil || !strings.Contains(err.Error(), "context canceled") {
 			t.Errorf("process %d: %v", g.Rank(), err)
 		}
 		return nil, nil

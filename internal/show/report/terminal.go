@@ -402,7 +402,7 @@ func (t *terminal) advice() {
 	}
 	t.title("What to change")
 	for i := range list[:min(len(list), maxAdvice)] {
-		t.paragraph(fmt.Sprintf("%d. ", i+1), fmt.Sprintf("%s (%s)", list[i].Text, gain(&list[i], t.res)))
+		t.paragraph(fmt.Sprintf("%d. ", i+1), fmt.Sprintf("%s (gain: %s)", list[i].Text, list[i].Gain))
 	}
 	if more := len(list) - maxAdvice; more > 0 && !t.opt.Full {
 		t.printf("%d more: whyslow report --full\n", more)

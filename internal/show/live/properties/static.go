@@ -8,6 +8,7 @@ import (
 
 	"github.com/whyslow/whyslow/internal/model"
 	"github.com/whyslow/whyslow/internal/model/query"
+	"github.com/whyslow/whyslow/internal/procs"
 	"github.com/whyslow/whyslow/internal/show/live/steps"
 	"github.com/whyslow/whyslow/trace"
 )
@@ -141,7 +142,7 @@ func (s *static) prepare(g group) {
 
 // prepareAll works out all groups at once.
 func (s *static) prepareAll() {
-	var wg sync.WaitGroup
+	var wg procs.Goroutines
 	for g := range groups {
 		wg.Go(func() { s.prepare(g) })
 	}

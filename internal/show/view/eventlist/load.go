@@ -10,6 +10,7 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"github.com/whyslow/whyslow/internal/procs"
 	"github.com/whyslow/whyslow/trace"
 )
 
@@ -138,7 +139,7 @@ func parallel(ctx context.Context, n int, f func(worker, i int) error) error {
 	errs := make([]error, workers)
 	var next atomic.Int64
 	var failed atomic.Bool
-	var wg sync.WaitGroup
+	var wg procs.Goroutines
 	for w := range workers {
 		wg.Go(func() {
 			for !failed.Load() {

@@ -8,6 +8,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/whyslow/whyslow/internal/procs"
 	"github.com/whyslow/whyslow/trace"
 )
 
@@ -205,7 +206,7 @@ func (l *List) scan(ctx context.Context, r *results, j *job, left []int) error {
 	workers := min(runtime.GOMAXPROCS(0), len(left))
 	var next atomic.Int64
 	errs := make([]error, workers)
-	var wg sync.WaitGroup
+	var wg procs.Goroutines
 	for w := range workers {
 		wg.Go(func() {
 			b := batches.Get().(*trace.Batch)

@@ -199,7 +199,7 @@ func (x *Index) checkCode(code int) error {
 // parallel calls f for 0 to n-1 from several goroutines.
 func parallel(n int, f func(i int)) {
 	workers := min(n, runtime.GOMAXPROCS(0))
-	var wg sync.WaitGroup
+	var wg procs.Goroutines
 	for w := range workers {
 		wg.Go(func() {
 			for i := w; i < n; i += workers {

@@ -3,10 +3,10 @@ package fragments
 import (
 	"runtime"
 	"sort"
-	"sync"
 
 	"github.com/whyslow/whyslow/internal/analysis/slou"
 	"github.com/whyslow/whyslow/internal/model"
+	"github.com/whyslow/whyslow/internal/procs"
 )
 
 // Class is what pieces of workers' time have in common.
@@ -123,7 +123,7 @@ func (x *Index) times(s span) []int64 {
 func (x *Index) sumLanes(s span) []int64 {
 	workers := min(runtime.GOMAXPROCS(0), max(len(x.lanes), 1))
 	parts := make([][]int64, workers)
-	var wg sync.WaitGroup
+	var wg procs.Goroutines
 	for w := range workers {
 		wg.Go(func() {
 			parts[w] = make([]int64, len(x.classes))

@@ -3,10 +3,10 @@ package timeline
 import (
 	"encoding/binary"
 	"runtime"
-	"sync"
 	"sync/atomic"
 
 	"github.com/whyslow/whyslow/internal/model/query"
+	"github.com/whyslow/whyslow/internal/procs"
 )
 
 // Factor plus the number of a factor, U 1, S 2, L 3, O 4, W 5, loss 6, is the class of a column that is no CF.
@@ -56,7 +56,7 @@ func (t *Timeline) Tile(q TileQuery) ([]byte, error) {
 	binary.LittleEndian.PutUint32(out, uint32(len(lanes)))
 	binary.LittleEndian.PutUint32(out[4:], uint32(q.Width))
 	var next atomic.Int64
-	var wg sync.WaitGroup
+	var wg procs.Goroutines
 	for range min(runtime.GOMAXPROCS(0), len(lanes)) {
 		wg.Go(func() {
 			p := newPainter(t, &q)

@@ -1,4 +1,4 @@
-package report
+package procs_test
 
 import (
 	"errors"
@@ -28,7 +28,7 @@ func TestTogether(t *testing.T) {
 			for rank, g := range procs.Local(3) {
 				wg.Go(func() {
 					defer g.Leave()
-					failures[rank] = Together(g, func(g procs.Group) error {
+					failures[rank] = procs.Together(g, func(g procs.Group) error {
 						for step := range 4 {
 							if c.fail(rank, step) {
 								return errors.New("it fails")
@@ -66,7 +66,7 @@ func TestTogetherSwallowed(t *testing.T) {
 	for rank, g := range procs.Local(2) {
 		wg.Go(func() {
 			defer g.Leave()
-			if err := Together(g, func(g procs.Group) error {
+			if err := procs.Together(g, func(g procs.Group) error {
 				if rank == 0 {
 					panic("it breaks")
 				}
@@ -78,7 +78,7 @@ func TestTogetherSwallowed(t *testing.T) {
 		})
 	}
 	wg.Wait()
-	if err := Together(procs.Alone(), func(procs.Group) error { panic("it breaks") }); err == nil {
+	if err := procs.Together(procs.Alone(), func(procs.Group) error { panic("it breaks") }); err == nil {
 		t.Error("alone a panic is no error")
 	}
 }

@@ -1,22 +1,20 @@
-package report
+package procs
 
 import (
 	"errors"
 	"fmt"
-
-	"github.com/whyslow/whyslow/internal/procs"
 )
 
-// Together does something with a group in which one member may fail while the others are waiting for it: do is called with a
-// group like g, and where it fails at some member the others' exchanges fail too, the next each of them comes to. So all leave
-// Together at the same time, all with nil or all with an error, and g can be used further. A member at which do fails gets its own
-// error, the others that of the first member that failed.
-func Together(g procs.Group, do func(g procs.Group) error) error {
+// Together calls do at every member, with a group like g. Where do fails at one member, the next exchange of each other one
+// fails too, so nobody waits in vain. All members leave Together at the same time, all with nil or all with an error, and
+// can use g further. A member at which do fails gets its own error, the others that of the first member that failed. A panic
+// is a failure (Guard). For a group of nil or of one that is all there is.
+func Together(g Group, do func(g Group) error) error {
 	if g == nil || g.Size() == 1 {
-		return guarded(func() error { return do(g) })
+		return Guard(func() error { return do(g) })
 	}
 	w := &watched{Group: g}
-	err := guarded(func() error { return do(w) })
+	err := Guard(func() error { return do(w) })
 	if w.failed != nil {
 		return w.failed
 	}
@@ -41,11 +39,11 @@ const (
 
 // watched is a group whose members tell each other when they fail.
 type watched struct {
-	procs.Group
+	Group
 	failed error // elsewhere, and everybody knows
 }
 
-// Exchange implements procs.Group.
+// Exchange implements Group.
 func (w *watched) Exchange(out [][]byte) ([][]byte, error) {
 	if w.failed == nil {
 		w.failed = w.meet(memberGoesOn, "")
@@ -60,7 +58,7 @@ func (w *watched) Exchange(out [][]byte) ([][]byte, error) {
 
 // meet tells all how this member is, and returns an error where another one has failed, or is somewhere else.
 func (w *watched) meet(state byte, text string) error {
-	in, err := procs.AllGather(w.Group, append([]byte{state}, text...))
+	in, err := AllGather(w.Group, append([]byte{state}, text...))
 	if err != nil {
 		return err
 	}
