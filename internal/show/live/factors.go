@@ -45,7 +45,7 @@ func (r *Run) remember(s *Snapshot) {
 	for end := r.history.end(all.From); end < s.Span.From+s.Model.Start; end = r.history.end(all.From) {
 		from := since(s.Reader, end, limit/4) // what CFs after it depend on
 		to := r.longest(s.Reader, from, all.To)
-		if !r.rememberPart(trace.Span{From: from, To: to}, since(s.Reader, to, limit/4), s.happening) {
+		if !r.rememberPart(trace.Span{From: from, To: to}, since(s.Reader, to, limit/4), s) {
 			break // it stays unknown
 		}
 		r.update(func(*Status) {})
@@ -53,14 +53,14 @@ func (r *Run) remember(s *Snapshot) {
 	_, _ = r.history.keep(s, since(s.Reader, all.To, limit/2)) // it fails when the run is no longer shown
 }
 
-// rememberPart divides a part of the run to keep what it was up to a time. It returns false if that was
-// nothing new.
-func (r *Run) rememberPart(in trace.Span, to int64, happening bool) bool {
+// rememberPart divides a part of the run, as like was divided, to keep what it was up to a time. It returns
+// false if that was nothing new.
+func (r *Run) rememberPart(in trace.Span, to int64, like *Snapshot) bool {
 	reader, err := trace.Open(r.dir)
 	if err != nil {
 		return false
 	}
-	s, err := r.build(reader, &in, happening, 1)
+	s, err := r.build(reader, &in, like.happening, like.parallel)
 	if err != nil {
 		return false
 	}

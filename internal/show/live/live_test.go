@@ -315,6 +315,78 @@ func TestLong(t *testing.T) {
 	pastIsKept(t, r, dir)
 }
 
+// TestLongLive: of a run that outgrows its memory while it is watched, the older half is known all the time, and
+// all of it in the end.
+func TestLongLive(t *testing.T) {
+	whole := ring(t, 6000)
+	if err := trace.WriteRunInfo(whole, info(trace.EndedDone)); err != nil {
+		t.Fatal(err)
+	}
+	all := blocks(t, whole)
+	dir := filepath.Join(t.TempDir(), "growing.trace")
+	if err := trace.WriteRunInfo(dir, info("")); err != nil {
+		t.Fatal(err)
+	}
+	alive := func() (bool, bool) { return true, true }
+	r, err := live.Open(dir, live.Options{Memory: 3_000_000, Alive: alive})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	files := map[int]*trace.Appender{}
+	for node := range 2 {
+		if files[node], err = trace.OpenAppend(dir, node); err != nil {
+			t.Fatal(err)
+		}
+	}
+	events, outgrown := uint64(0), false
+	for i, b := range all {
+		if err := files[b.Node].Append(b.Bytes); err != nil {
+			t.Fatal(err)
+		}
+		if !b.Defs {
+			events += uint64(b.Count)
+		}
+		if i%(len(all)/12) != 0 || events == 0 {
+			continue
+		}
+		until(t, r, "what has arrived", func(st live.Status) bool { return st.Events == events })
+		until(t, r, "the first half", func(live.Status) bool {
+			s, err := r.Snapshot(t.Context())
+			if err != nil {
+				return false
+			}
+			defer s.Release()
+			f, err := r.Factors(t.Context(), timeline.FactorQuery{To: s.Model.Wall(), Windows: 2})
+			if err != nil {
+				t.Fatal(err)
+			}
+			sum := int64(0)
+			for _, ns := range f.Sum {
+				sum += ns
+			}
+			if f.KnownNS >= s.Model.Wall() && sum != 2*s.Model.Wall() {
+				t.Fatalf("the factors of %d ns of two workers add up to %d", s.Model.Wall(), sum)
+			}
+			outgrown = outgrown || s.Span.From > 0
+			return s.Model.Events == events || s.Span.From > 0 && f.Total[6][0] == 0
+		})
+	}
+	if !outgrown {
+		t.Error("it never outgrew its memory")
+	}
+	for _, f := range files {
+		if err := f.Finish(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := trace.WriteRunInfo(dir, info(trace.EndedDone)); err != nil {
+		t.Fatal(err)
+	}
+	until(t, r, "the end", func(st live.Status) bool { return st.State == trace.EndedDone })
+	pastIsKept(t, r, whole)
+}
+
 // pastIsKept: of the parts of a long run that the newest snapshot does not have, sums are known, nearly those
 // of the whole run.
 func pastIsKept(t *testing.T, r *live.Run, dir string) {

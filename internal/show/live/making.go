@@ -123,8 +123,8 @@ func (r *Run) Snapshot(ctx context.Context) (*Snapshot, error) {
 			r.mu.Unlock()
 			return nil, context.Canceled
 		}
-		// A run that is over gets no further snapshots in the background.
-		stale := r.snap != nil && r.status.State != StateLive && r.snap.arrived != r.arrived
+		// A run that is over gets no further snapshots in the background, and one of before does not do.
+		stale := r.snap != nil && r.status.State != StateLive && (r.snap.arrived != r.arrived || r.snap.happening)
 		if r.snap != nil && (!stale || tried) {
 			s := r.snap
 			s.refs.Add(1)
