@@ -147,7 +147,7 @@ func (e *BlockExited) handle(s *Stream, t int64, function trace.Site, block uint
 	e.run(&e.event, func(f func(s *Stream, t int64, function trace.Site, block uint64)) { f(s, t, function, block) })
 }
 
-// BlockWaiting is GlobalEvents.onWaiting: The block ends because a DF is not here yet.
+// BlockWaiting is GlobalEvents.onWaiting: The block ends because a DF has not arrived yet.
 //   - function: the function
 //   - block: number of the block in the function
 type BlockWaiting struct {
@@ -217,7 +217,7 @@ func (e *BlockWaiting) handle(s *Stream, t int64, function trace.Site, block uin
 	e.run(&e.event, func(f func(s *Stream, t int64, function trace.Site, block uint64)) { f(s, t, function, block) })
 }
 
-// BlockMigrated is GlobalEvents.onMigrated: The function goes on at another node.
+// BlockMigrated is GlobalEvents.onMigrated: The function continues on another node.
 //   - function: the function
 //   - block: number of the block in the function
 type BlockMigrated struct {
@@ -287,7 +287,7 @@ func (e *BlockMigrated) handle(s *Stream, t int64, function trace.Site, block ui
 	e.run(&e.event, func(f func(s *Stream, t int64, function trace.Site, block uint64)) { f(s, t, function, block) })
 }
 
-// BlockContinued is GlobalEvents.onContinued: The function goes on with this block.
+// BlockContinued is GlobalEvents.onContinued: The function continues with this block.
 //   - function: the function
 //   - block: number of the block in the function
 type BlockContinued struct {

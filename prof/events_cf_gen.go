@@ -11,7 +11,7 @@ import (
 
 // CFCreated is CFEvents.onCreated: A CF exists on this node.
 //   - cf: the CF
-//   - site: the statement it comes from
+//   - site: the statement that it executes
 //   - parent: the structured CF that created it, - for none
 //   - execution: execution of the parent
 //   - weight: the CF's weight
@@ -99,9 +99,9 @@ func (e *CFCreated) handle(s *Stream, t int64, cf trace.CF, site trace.Site, par
 	})
 }
 
-// CFReady is CFEvents.onReady: All that the CF needs to run is on this node.
+// CFReady is CFEvents.onReady: Everything the CF needs to run is on this node.
 //   - cf: the CF
-//   - late: how long before this event it had been ready unnoticed: all its inputs here and itself created; ready time = time - late
+//   - late: how long it had been ready before this event, with all inputs here; ready time = time - late
 type CFReady struct {
 	event
 	list[func(s *Stream, t int64, cf trace.CF, late int64)]
@@ -323,7 +323,7 @@ func (e *CFFinished) handle(s *Stream, t int64, cf trace.CF, execution uint64, c
 	})
 }
 
-// CFWaiting is CFEvents.onWaiting: The CF cannot go on before these DFs are here.
+// CFWaiting is CFEvents.onWaiting: The CF cannot continue before these DFs arrive.
 //   - cf: the CF
 //   - awaited: the DFs it waits for
 type CFWaiting struct {
@@ -529,7 +529,7 @@ func (e *CFHeld) handle(s *Stream, t int64, cf trace.CF) {
 	e.run(&e.event, func(f func(s *Stream, t int64, cf trace.CF)) { f(s, t, cf) })
 }
 
-// CFResumed is CFEvents.onResumed: The CF goes on after `onHeld`.
+// CFResumed is CFEvents.onResumed: The CF continues after `onHeld`.
 //   - cf: the CF
 type CFResumed struct {
 	event

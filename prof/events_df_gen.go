@@ -158,7 +158,7 @@ func (e *DFRequested) handle(s *Stream, t int64, df trace.DF, cf trace.CF, node 
 	})
 }
 
-// DFRequestReceived is DFEvents.onRequestReceived: A request for the DF has come.
+// DFRequestReceived is DFEvents.onRequestReceived: A request for the DF has arrived.
 //   - df: the DF
 //   - from: the asking node
 //   - request: the request
@@ -231,7 +231,7 @@ func (e *DFRequestReceived) handle(s *Stream, t int64, df trace.DF, from int, re
 	e.run(&e.event, func(f func(s *Stream, t int64, df trace.DF, from int, request uint64)) { f(s, t, df, from, request) })
 }
 
-// DFStored is DFEvents.onStored: From now on a copy is held on this node.
+// DFStored is DFEvents.onStored: From now on this node holds a copy.
 //   - df: the DF
 //   - size: size of its value
 type DFStored struct {
@@ -299,7 +299,7 @@ func (e *DFStored) handle(s *Stream, t int64, df trace.DF, size int64) {
 	e.run(&e.event, func(f func(s *Stream, t int64, df trace.DF, size int64)) { f(s, t, df, size) })
 }
 
-// DFDropped is DFEvents.onDropped: The copy on this node is given up.
+// DFDropped is DFEvents.onDropped: This node releases its copy.
 //   - df: the DF
 //   - size: size of its value
 type DFDropped struct {
@@ -367,10 +367,10 @@ func (e *DFDropped) handle(s *Stream, t int64, df trace.DF, size int64) {
 	e.run(&e.event, func(f func(s *Stream, t int64, df trace.DF, size int64)) { f(s, t, df, size) })
 }
 
-// DFDestroy is DFEvents.onDestroy: The DF is no more.
+// DFDestroy is DFEvents.onDestroy: The DF is destroyed.
 //   - df: the DF
 //   - size: size of its value
-//   - reason: `expired`: served as often as announced; `deleted` by the program; `end`: held to the end of the run
+//   - reason: `expired`: read as often as announced; `deleted` by the program; `end`: held to the end of the run
 type DFDestroy struct {
 	event
 	list[func(s *Stream, t int64, df trace.DF, size int64, reason trace.Reason)]

@@ -165,7 +165,7 @@ func (e *CFStolen) handle(s *Stream, t int64, cf trace.CF, by int, bytes int64, 
 	})
 }
 
-// CFReceived is CFEvents.onReceived: The CF has come from another node.
+// CFReceived is CFEvents.onReceived: The CF has arrived from another node.
 //   - cf: the CF
 //   - from: the node it comes from
 //   - bytes: bytes sent for it
@@ -327,13 +327,13 @@ func (e *DFSent) handle(s *Stream, t int64, df trace.DF, to int, bytes int64, me
 	})
 }
 
-// DFReceived is DFEvents.onReceived: The DF has come from another node.
+// DFReceived is DFEvents.onReceived: The DF has arrived from another node.
 //   - df: the DF
 //   - from: the sender
 //   - bytes: bytes sent for it
 //   - message: the message
 //   - request: the request answered, - for a push
-//   - cf: for a push the CF that pushed it, for an answer the CF that asked, - otherwise
+//   - cf: for a push the CF that pushed it, for an answer the CF that requested it, - otherwise
 type DFReceived struct {
 	event
 	list[func(s *Stream, t int64, df trace.DF, from int, bytes int64, message uint64, request uint64, cf trace.CF)]

@@ -140,7 +140,7 @@ func (e *Exited) handle(s *Stream, t int64, region trace.Site) {
 // Put is MessageEvents.onPut: The region just entered writes to another node's memory, or its own through the same interface.
 //   - to: the node whose memory is written
 //   - bytes: bytes written
-//   - transfer: 0: it is over when its region is; otherwise it goes on until `onCompleted` with the same number
+//   - transfer: 0: it ends with its region; otherwise it lasts until `onCompleted` with the same number
 type Put struct {
 	event
 	list[func(s *Stream, t int64, to int, bytes int64, transfer uint64)]
@@ -213,7 +213,7 @@ func (e *Put) handle(s *Stream, t int64, to int, bytes int64, transfer uint64) {
 // Get is MessageEvents.onGet: The region just entered reads another node's memory, or its own through the same interface.
 //   - from: the node whose memory is read
 //   - bytes: bytes read
-//   - transfer: 0: it is over when its region is; otherwise it goes on until `onCompleted` with the same number
+//   - transfer: 0: it ends with its region; otherwise it lasts until `onCompleted` with the same number
 type Get struct {
 	event
 	list[func(s *Stream, t int64, from int, bytes int64, transfer uint64)]
@@ -285,7 +285,7 @@ func (e *Get) handle(s *Stream, t int64, from int, bytes int64, transfer uint64)
 	})
 }
 
-// RemoteAtomic is MessageEvents.onRemoteAtomic: The region just entered changes a value in another node's memory, or its own, at once.
+// RemoteAtomic is MessageEvents.onRemoteAtomic: The region just entered atomically changes a value in another node's memory, or its own.
 //   - on: the node whose memory is changed
 //   - bytes: size of the value
 type RemoteAtomic struct {
@@ -353,8 +353,8 @@ func (e *RemoteAtomic) handle(s *Stream, t int64, on int, bytes int64) {
 	e.run(&e.event, func(f func(s *Stream, t int64, on int, bytes int64)) { f(s, t, on, bytes) })
 }
 
-// Completed is MessageEvents.onCompleted: The transfer is over; recorded before the region that waited for it is left.
-//   - transfer: the transfer; 0: all that this worker has begun
+// Completed is MessageEvents.onCompleted: The transfer has ended; recorded before the worker leaves the region that waited for it.
+//   - transfer: the transfer; 0: all that this worker has started
 type Completed struct {
 	event
 	list[func(s *Stream, t int64, transfer uint64)]

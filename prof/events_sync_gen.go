@@ -139,13 +139,13 @@ func (e *WaitEnded) handle(s *Stream, t int64, name trace.Name) {
 
 // Collective is SyncEvents.onCollective: The region just entered is a collective operation of these nodes.
 //   - kind: what it does: `barrier`, `notify`, `wait`, `broadcast`, `scatter`, `gather`, `reduce`, `gather-all`, `exchange`, `permute`, `all-reduce`, `collect`, `prefix-reduce`, `alloc`, `free`, `start`, `finish`
-//   - sync: what may be read and written before all have entered and after one has left, as `IN/OUT` of `all`, `my` and `no`; empty where the interface has no such modes
+//   - sync: which data may be used before all have entered and after one has left, as `IN/OUT` of `all`, `my` and `no`; empty if the interface has no such modes
 //   - start: the first member
 //   - stride: distance between members
 //   - size: number of members
-//   - root: the node that data comes from (`broadcast`, `scatter`, `permute`: for this member) or goes to (`gather`, `reduce`), or that has the first element (`prefix-reduce`); -1 where there is none or it is not known
+//   - root: the node that data comes from (`broadcast`, `scatter`, `permute`: for this member) or goes to (`gather`, `reduce`), or that has the first element (`prefix-reduce`); -1 if there is none or it is unknown
 //   - sent: bytes this member sends to others
-//   - received: bytes it gets from others
+//   - received: bytes it receives from others
 type Collective struct {
 	event
 	list[func(s *Stream, t int64, kind trace.Name, sync trace.Name, start int, stride uint64, size uint64, root int64, sent int64, received int64)]
@@ -227,7 +227,7 @@ func (e *Collective) handle(s *Stream, t int64, kind trace.Name, sync trace.Name
 	})
 }
 
-// Acquired is SyncEvents.onAcquired: The worker has the lock; recorded before the region that asked for it is left.
+// Acquired is SyncEvents.onAcquired: The worker has acquired the lock; recorded before it leaves the region that requested it.
 //   - lock: the lock, the same number on all nodes
 type Acquired struct {
 	event
@@ -292,7 +292,7 @@ func (e *Acquired) handle(s *Stream, t int64, lock uint64) {
 	e.run(&e.event, func(f func(s *Stream, t int64, lock uint64)) { f(s, t, lock) })
 }
 
-// Released is SyncEvents.onReleased: The worker gives the lock back; recorded when the region that does it is entered.
+// Released is SyncEvents.onReleased: The worker releases the lock; recorded when it enters the region that does so.
 //   - lock: the lock, the same number on all nodes
 type Released struct {
 	event

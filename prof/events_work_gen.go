@@ -67,7 +67,7 @@ func (e *Idle) handle(s *Stream, t int64) {
 	e.run(&e.event, func(f func(s *Stream, t int64)) { f(s, t) })
 }
 
-// Busy is GlobalEvents.onBusy: The parked worker goes on.
+// Busy is GlobalEvents.onBusy: The parked worker continues.
 type Busy struct {
 	event
 	list[func(s *Stream, t int64)]
@@ -262,7 +262,7 @@ func (e *SendQueue) handle(s *Stream, t int64, peer int, length uint64) {
 	e.run(&e.event, func(f func(s *Stream, t int64, peer int, length uint64)) { f(s, t, peer, length) })
 }
 
-// Relations is GlobalEvents.onRelations: Neighbour relations changed.
+// Relations is GlobalEvents.onRelations: The number of CF-DF edges changed.
 //   - inner: change in CF-DF edges with both ends here
 //   - outer: change in CF-DF edges with one end here
 type Relations struct {

@@ -360,7 +360,7 @@ enum {
 
 /* CFEvents.onCreated: A CF exists on this node.
  *   cf: the CF
- *   site: the statement it comes from
+ *   site: the statement that it executes
  *   parent: the structured CF that created it, - for none
  *   execution: execution of the parent
  *   weight: the CF's weight
@@ -381,9 +381,9 @@ static inline void ws_cf_created(ws_stream *s, ws_cf cf, ws_site site, ws_cf par
     if (s->cap) ws_cf_created_at(s, ws_now(), cf, site, parent, execution, weight, indices, n_indices);
 }
 
-/* CFEvents.onReady: All that the CF needs to run is on this node.
+/* CFEvents.onReady: Everything the CF needs to run is on this node.
  *   cf: the CF
- *   late: how long before this event it had been ready unnoticed: all its inputs here and itself created; ready time = time - late */
+ *   late: how long it had been ready before this event, with all inputs here; ready time = time - late */
 static inline void ws_cf_ready_at(ws_stream *s, int64_t t, ws_cf cf, int64_t late) {
     uint64_t *r = ws_reserve(s, 3, t);
     if (!r) return;
@@ -428,7 +428,7 @@ static inline void ws_cf_finished(ws_stream *s, ws_cf cf, uint64_t execution, in
     if (s->cap) ws_cf_finished_at(s, ws_now(), cf, execution, cpu);
 }
 
-/* CFEvents.onWaiting: The CF cannot go on before these DFs are here.
+/* CFEvents.onWaiting: The CF cannot continue before these DFs arrive.
  *   cf: the CF
  *   awaited: the DFs it waits for */
 static inline void ws_cf_waiting_at(ws_stream *s, int64_t t, ws_cf cf, const ws_df *awaited, size_t n_awaited) {
@@ -479,7 +479,7 @@ static inline void ws_cf_stolen(ws_stream *s, ws_cf cf, int by, int64_t bytes, d
     if (s->cap) ws_cf_stolen_at(s, ws_now(), cf, by, bytes, weight);
 }
 
-/* CFEvents.onReceived: The CF has come from another node.
+/* CFEvents.onReceived: The CF has arrived from another node.
  *   cf: the CF
  *   from: the node it comes from
  *   bytes: bytes sent for it
@@ -521,7 +521,7 @@ static inline void ws_cf_held(ws_stream *s, ws_cf cf) {
     if (s->cap) ws_cf_held_at(s, ws_now(), cf);
 }
 
-/* CFEvents.onResumed: The CF goes on after "onHeld".
+/* CFEvents.onResumed: The CF continues after "onHeld".
  *   cf: the CF */
 static inline void ws_cf_resumed_at(ws_stream *s, int64_t t, ws_cf cf) {
     uint64_t *r = ws_reserve(s, 2, t);
@@ -567,7 +567,7 @@ static inline void ws_df_requested(ws_stream *s, ws_df df, ws_cf cf, int node, w
     if (s->cap) ws_df_requested_at(s, ws_now(), df, cf, node, request);
 }
 
-/* DFEvents.onRequestReceived: A request for the DF has come.
+/* DFEvents.onRequestReceived: A request for the DF has arrived.
  *   df: the DF
  *   from: the asking node
  *   request: the request */
@@ -605,13 +605,13 @@ static inline void ws_df_sent(ws_stream *s, ws_df df, int to, int64_t bytes, ws_
     if (s->cap) ws_df_sent_at(s, ws_now(), df, to, bytes, message, request, cf);
 }
 
-/* DFEvents.onReceived: The DF has come from another node.
+/* DFEvents.onReceived: The DF has arrived from another node.
  *   df: the DF
  *   from: the sender
  *   bytes: bytes sent for it
  *   message: the message
  *   request: the request answered, - for a push
- *   cf: for a push the CF that pushed it, for an answer the CF that asked, - otherwise */
+ *   cf: for a push the CF that pushed it, for an answer the CF that requested it, - otherwise */
 static inline void ws_df_received_at(ws_stream *s, int64_t t, ws_df df, int from, int64_t bytes, ws_message message, ws_message request, ws_cf cf) {
     uint64_t *r = ws_reserve(s, 7, t);
     if (!r) return;
@@ -627,7 +627,7 @@ static inline void ws_df_received(ws_stream *s, ws_df df, int from, int64_t byte
     if (s->cap) ws_df_received_at(s, ws_now(), df, from, bytes, message, request, cf);
 }
 
-/* DFEvents.onStored: From now on a copy is held on this node.
+/* DFEvents.onStored: From now on this node holds a copy.
  *   df: the DF
  *   size: size of its value */
 static inline void ws_df_stored_at(ws_stream *s, int64_t t, ws_df df, int64_t size) {
@@ -641,7 +641,7 @@ static inline void ws_df_stored(ws_stream *s, ws_df df, int64_t size) {
     if (s->cap) ws_df_stored_at(s, ws_now(), df, size);
 }
 
-/* DFEvents.onDropped: The copy on this node is given up.
+/* DFEvents.onDropped: This node releases its copy.
  *   df: the DF
  *   size: size of its value */
 static inline void ws_df_dropped_at(ws_stream *s, int64_t t, ws_df df, int64_t size) {
@@ -655,10 +655,10 @@ static inline void ws_df_dropped(ws_stream *s, ws_df df, int64_t size) {
     if (s->cap) ws_df_dropped_at(s, ws_now(), df, size);
 }
 
-/* DFEvents.onDestroy: The DF is no more.
+/* DFEvents.onDestroy: The DF is destroyed.
  *   df: the DF
  *   size: size of its value
- *   reason: "expired": served as often as announced; "deleted" by the program; "end": held to the end of the run */
+ *   reason: "expired": read as often as announced; "deleted" by the program; "end": held to the end of the run */
 static inline void ws_df_destroy_at(ws_stream *s, int64_t t, ws_df df, int64_t size, int reason) {
     uint64_t *r = ws_reserve(s, 4, t);
     if (!r) return;
@@ -715,7 +715,7 @@ static inline void ws_block_exited(ws_stream *s, ws_site function, uint64_t bloc
     if (s->cap) ws_block_exited_at(s, ws_now(), function, block);
 }
 
-/* GlobalEvents.onWaiting: The block ends because a DF is not here yet.
+/* GlobalEvents.onWaiting: The block ends because a DF has not arrived yet.
  *   function: the function
  *   block: number of the block in the function */
 static inline void ws_block_waiting_at(ws_stream *s, int64_t t, ws_site function, uint64_t block) {
@@ -729,7 +729,7 @@ static inline void ws_block_waiting(ws_stream *s, ws_site function, uint64_t blo
     if (s->cap) ws_block_waiting_at(s, ws_now(), function, block);
 }
 
-/* GlobalEvents.onMigrated: The function goes on at another node.
+/* GlobalEvents.onMigrated: The function continues on another node.
  *   function: the function
  *   block: number of the block in the function */
 static inline void ws_block_migrated_at(ws_stream *s, int64_t t, ws_site function, uint64_t block) {
@@ -743,7 +743,7 @@ static inline void ws_block_migrated(ws_stream *s, ws_site function, uint64_t bl
     if (s->cap) ws_block_migrated_at(s, ws_now(), function, block);
 }
 
-/* GlobalEvents.onContinued: The function goes on with this block.
+/* GlobalEvents.onContinued: The function continues with this block.
  *   function: the function
  *   block: number of the block in the function */
 static inline void ws_block_continued_at(ws_stream *s, int64_t t, ws_site function, uint64_t block) {
@@ -817,7 +817,7 @@ static inline void ws_idle(ws_stream *s) {
     if (s->cap) ws_idle_at(s, ws_now());
 }
 
-/* GlobalEvents.onBusy: The parked worker goes on. */
+/* GlobalEvents.onBusy: The parked worker continues. */
 static inline void ws_busy_at(ws_stream *s, int64_t t) {
     uint64_t *r = ws_reserve(s, 1, t);
     if (!r) return;
@@ -853,7 +853,7 @@ static inline void ws_send_queue(ws_stream *s, int peer, uint64_t length) {
     if (s->cap) ws_send_queue_at(s, ws_now(), peer, length);
 }
 
-/* GlobalEvents.onRelations: Neighbour relations changed.
+/* GlobalEvents.onRelations: The number of CF-DF edges changed.
  *   inner: change in CF-DF edges with both ends here
  *   outer: change in CF-DF edges with one end here */
 static inline void ws_relations_at(ws_stream *s, int64_t t, int64_t inner, int64_t outer) {
@@ -925,13 +925,13 @@ static inline void ws_wait_ended(ws_stream *s, ws_name name) {
 
 /* SyncEvents.onCollective: The region just entered is a collective operation of these nodes.
  *   kind: what it does: "barrier", "notify", "wait", "broadcast", "scatter", "gather", "reduce", "gather-all", "exchange", "permute", "all-reduce", "collect", "prefix-reduce", "alloc", "free", "start", "finish"
- *   sync: what may be read and written before all have entered and after one has left, as "IN/OUT" of "all", "my" and "no"; empty where the interface has no such modes
+ *   sync: which data may be used before all have entered and after one has left, as "IN/OUT" of "all", "my" and "no"; empty if the interface has no such modes
  *   start: the first member
  *   stride: distance between members
  *   size: number of members
- *   root: the node that data comes from ("broadcast", "scatter", "permute": for this member) or goes to ("gather", "reduce"), or that has the first element ("prefix-reduce"); -1 where there is none or it is not known
+ *   root: the node that data comes from ("broadcast", "scatter", "permute": for this member) or goes to ("gather", "reduce"), or that has the first element ("prefix-reduce"); -1 if there is none or it is unknown
  *   sent: bytes this member sends to others
- *   received: bytes it gets from others */
+ *   received: bytes it receives from others */
 static inline void ws_collective_at(ws_stream *s, int64_t t, ws_name kind, ws_name sync, int start, uint64_t stride, uint64_t size, int64_t root, int64_t sent, int64_t received) {
     uint64_t *r = ws_reserve(s, 9, t);
     if (!r) return;
@@ -949,7 +949,7 @@ static inline void ws_collective(ws_stream *s, ws_name kind, ws_name sync, int s
     if (s->cap) ws_collective_at(s, ws_now(), kind, sync, start, stride, size, root, sent, received);
 }
 
-/* SyncEvents.onAcquired: The worker has the lock; recorded before the region that asked for it is left.
+/* SyncEvents.onAcquired: The worker has acquired the lock; recorded before it leaves the region that requested it.
  *   lock: the lock, the same number on all nodes */
 static inline void ws_acquired_at(ws_stream *s, int64_t t, uint64_t lock) {
     uint64_t *r = ws_reserve(s, 2, t);
@@ -961,7 +961,7 @@ static inline void ws_acquired(ws_stream *s, uint64_t lock) {
     if (s->cap) ws_acquired_at(s, ws_now(), lock);
 }
 
-/* SyncEvents.onReleased: The worker gives the lock back; recorded when the region that does it is entered.
+/* SyncEvents.onReleased: The worker releases the lock; recorded when it enters the region that does so.
  *   lock: the lock, the same number on all nodes */
 static inline void ws_released_at(ws_stream *s, int64_t t, uint64_t lock) {
     uint64_t *r = ws_reserve(s, 2, t);
@@ -1000,7 +1000,7 @@ static inline void ws_exited(ws_stream *s, ws_site region) {
 /* MessageEvents.onPut: The region just entered writes to another node's memory, or its own through the same interface.
  *   to: the node whose memory is written
  *   bytes: bytes written
- *   transfer: 0: it is over when its region is; otherwise it goes on until "onCompleted" with the same number */
+ *   transfer: 0: it ends with its region; otherwise it lasts until "onCompleted" with the same number */
 static inline void ws_put_at(ws_stream *s, int64_t t, int to, int64_t bytes, uint64_t transfer) {
     uint64_t *r = ws_reserve(s, 4, t);
     if (!r) return;
@@ -1016,7 +1016,7 @@ static inline void ws_put(ws_stream *s, int to, int64_t bytes, uint64_t transfer
 /* MessageEvents.onGet: The region just entered reads another node's memory, or its own through the same interface.
  *   from: the node whose memory is read
  *   bytes: bytes read
- *   transfer: 0: it is over when its region is; otherwise it goes on until "onCompleted" with the same number */
+ *   transfer: 0: it ends with its region; otherwise it lasts until "onCompleted" with the same number */
 static inline void ws_get_at(ws_stream *s, int64_t t, int from, int64_t bytes, uint64_t transfer) {
     uint64_t *r = ws_reserve(s, 4, t);
     if (!r) return;
@@ -1029,7 +1029,7 @@ static inline void ws_get(ws_stream *s, int from, int64_t bytes, uint64_t transf
     if (s->cap) ws_get_at(s, ws_now(), from, bytes, transfer);
 }
 
-/* MessageEvents.onRemoteAtomic: The region just entered changes a value in another node's memory, or its own, at once.
+/* MessageEvents.onRemoteAtomic: The region just entered atomically changes a value in another node's memory, or its own.
  *   on: the node whose memory is changed
  *   bytes: size of the value */
 static inline void ws_remote_atomic_at(ws_stream *s, int64_t t, int on, int64_t bytes) {
@@ -1043,8 +1043,8 @@ static inline void ws_remote_atomic(ws_stream *s, int on, int64_t bytes) {
     if (s->cap) ws_remote_atomic_at(s, ws_now(), on, bytes);
 }
 
-/* MessageEvents.onCompleted: The transfer is over; recorded before the region that waited for it is left.
- *   transfer: the transfer; 0: all that this worker has begun */
+/* MessageEvents.onCompleted: The transfer has ended; recorded before the worker leaves the region that waited for it.
+ *   transfer: the transfer; 0: all that this worker has started */
 static inline void ws_completed_at(ws_stream *s, int64_t t, uint64_t transfer) {
     uint64_t *r = ws_reserve(s, 2, t);
     if (!r) return;

@@ -41,8 +41,10 @@ const (
 )
 
 var fieldTypeNames = [fieldTypes]string{
-	FieldInt: "Int", FieldUint: "Uint", FieldFloat: "Float", FieldCF: "CF", FieldDF: "DF", FieldSite: "Site", FieldName: "Name",
-	FieldNode: "Node", FieldMessage: "Message", FieldNS: "NS", FieldBytes: "Bytes", FieldReason: "Reason", FieldInts: "Ints", FieldDFs: "DFs",
+	FieldInt: "Int", FieldUint: "Uint", FieldFloat: "Float", FieldCF: "CF", FieldDF: "DF", FieldSite: "Site",
+	FieldName: "Name",
+	FieldNode: "Node", FieldMessage: "Message", FieldNS: "NS", FieldBytes: "Bytes", FieldReason: "Reason",
+	FieldInts: "Ints", FieldDFs: "DFs",
 }
 
 func (t FieldType) String() string {
@@ -166,21 +168,23 @@ const minusOne = ^uint64(0)
 
 var (
 	fCF        = Field{Name: "cf", Type: FieldCF, Doc: "the CF"}
-	fExecution = Field{Name: "execution", Type: FieldUint, Default: 1, Doc: "number of the execution, from 1 (a `while` runs several times)"}
-	fWeight    = Field{Name: "weight", Type: FieldFloat, Default: math.Float64bits(1), Doc: "the CF's weight"}
-	fMoved     = Field{Name: "bytes", Type: FieldBytes, Doc: "bytes sent for it"}
-	fDF        = Field{Name: "df", Type: FieldDF, Doc: "the DF"}
-	fSize      = Field{Name: "size", Type: FieldBytes, Doc: "size of its value"}
-	fFunction  = Field{Name: "function", Type: FieldSite, Doc: "the function"}
-	fBlock     = Field{Name: "block", Type: FieldUint, Doc: "number of the block in the function"}
-	fRequest   = Field{Name: "request", Type: FieldMessage, Doc: "the request"}
-	fMessage   = Field{Name: "message", Type: FieldMessage, Doc: "the message"}
-	fLength    = Field{Name: "length", Type: FieldUint, Doc: "entries in the queue"}
-	fCPU       = Field{Name: "cpu", Type: FieldNS, Doc: "CPU time of the process so far"}
-	fRegion    = Field{Name: "region", Type: FieldSite, Doc: "the region, and where it is called"}
-	fLock      = Field{Name: "lock", Type: FieldUint, Doc: "the lock, the same number on all nodes"}
-	fTransfer  = Field{Name: "transfer", Type: FieldUint, Doc: "0: it is over when its region is; otherwise it goes on until `onCompleted` with the same number"}
-	fWaitName  = Field{Name: "name", Type: FieldName, Doc: "name of the lock, resource or collective"}
+	fExecution = Field{Name: "execution", Type: FieldUint, Default: 1,
+		Doc: "number of the execution, from 1 (a `while` runs several times)"}
+	fWeight   = Field{Name: "weight", Type: FieldFloat, Default: math.Float64bits(1), Doc: "the CF's weight"}
+	fMoved    = Field{Name: "bytes", Type: FieldBytes, Doc: "bytes sent for it"}
+	fDF       = Field{Name: "df", Type: FieldDF, Doc: "the DF"}
+	fSize     = Field{Name: "size", Type: FieldBytes, Doc: "size of its value"}
+	fFunction = Field{Name: "function", Type: FieldSite, Doc: "the function"}
+	fBlock    = Field{Name: "block", Type: FieldUint, Doc: "number of the block in the function"}
+	fRequest  = Field{Name: "request", Type: FieldMessage, Doc: "the request"}
+	fMessage  = Field{Name: "message", Type: FieldMessage, Doc: "the message"}
+	fLength   = Field{Name: "length", Type: FieldUint, Doc: "entries in the queue"}
+	fCPU      = Field{Name: "cpu", Type: FieldNS, Doc: "CPU time of the process so far"}
+	fRegion   = Field{Name: "region", Type: FieldSite, Doc: "the region, and where it is called"}
+	fLock     = Field{Name: "lock", Type: FieldUint, Doc: "the lock, the same number on all nodes"}
+	fTransfer = Field{Name: "transfer", Type: FieldUint,
+		Doc: "0: it ends with its region; otherwise it lasts until `onCompleted` with the same number"}
+	fWaitName = Field{Name: "name", Type: FieldName, Doc: "name of the lock, resource or collective"}
 )
 
 func field(f Field, name, doc string) Field {
@@ -192,87 +196,131 @@ func node(name, doc string) Field { return Field{Name: name, Type: FieldNode, Do
 
 var kinds = []KindSpec{
 	{KindCFCreated, "CFEvents", "onCreated", nil, []Field{fCF,
-		{Name: "site", Type: FieldSite, Doc: "the statement it comes from"},
+		{Name: "site", Type: FieldSite, Doc: "the statement that it executes"},
 		field(fCF, "parent", "the structured CF that created it, - for none"),
 		field(fExecution, "execution", "execution of the parent"), fWeight,
 		{Name: "indices", Type: FieldInts, Doc: "indices of its label"}}, "A CF exists on this node."},
 	{KindCFReady, "CFEvents", "onReady", nil, []Field{fCF,
-		{Name: "late", Type: FieldNS, Doc: "how long before this event it had been ready unnoticed: all its inputs here and itself created; ready time = time - late"}},
-		"All that the CF needs to run is on this node."},
+		{Name: "late", Type: FieldNS, Doc: "how long it had been ready before this event, with all inputs here; " +
+			"ready time = time - late"}},
+		"Everything the CF needs to run is on this node."},
 	{KindCFStarted, "CFEvents", "onStarted", nil, []Field{fCF, fExecution,
 		{Name: "inputs", Type: FieldDFs, Doc: "its input DFs"}}, "A worker starts to execute the CF."},
 	{KindCFFinished, "CFEvents", "onFinished", nil, []Field{fCF, fExecution,
-		{Name: "cpu", Type: FieldInt, Default: minusOne, Doc: "thread CPU time of the execution in nanoseconds, -1 if not measured"}}, "The execution has ended."},
+		{Name: "cpu", Type: FieldInt, Default: minusOne, Doc: "thread CPU time of the execution in nanoseconds, " +
+			"-1 if not measured"}}, "The execution has ended."},
 	{KindCFWaiting, "CFEvents", "onWaiting", nil, []Field{fCF,
-		{Name: "awaited", Type: FieldDFs, Doc: "the DFs it waits for"}}, "The CF cannot go on before these DFs are here."},
-	{KindCFMigrated, "CFEvents", "onMigrated", nil, []Field{fCF, node("to", "the node it goes to"), fMoved, fWeight}, "The CF leaves for another node."},
-	{KindCFStolen, "CFEvents", "onStolen", nil, []Field{fCF, node("by", "the node that takes it"), fMoved, fWeight}, "An idle node takes the CF away (instead of `onMigrated`)."},
-	{KindCFReceived, "CFEvents", "onReceived", nil, []Field{fCF, node("from", "the node it comes from"), fMoved, fWeight}, "The CF has come from another node."},
+		{Name: "awaited", Type: FieldDFs, Doc: "the DFs it waits for"}},
+		"The CF cannot continue before these DFs arrive."},
+	{KindCFMigrated, "CFEvents", "onMigrated", nil, []Field{fCF, node("to", "the node it goes to"), fMoved,
+		fWeight}, "The CF leaves for another node."},
+	{KindCFStolen, "CFEvents", "onStolen", nil, []Field{fCF, node("by", "the node that takes it"), fMoved,
+		fWeight}, "An idle node takes the CF away (instead of `onMigrated`)."},
+	{KindCFReceived, "CFEvents", "onReceived", nil, []Field{fCF, node("from", "the node it comes from"), fMoved,
+		fWeight}, "The CF has arrived from another node."},
 	{KindCFDestroyed, "CFEvents", "onDestroyed", nil, []Field{fCF}, "The CF will not run again."},
 	{KindCFHeld, "CFEvents", "onHeld", nil, []Field{fCF}, "A debugger stops the CF."},
-	{KindCFResumed, "CFEvents", "onResumed", nil, []Field{fCF}, "The CF goes on after `onHeld`."},
+	{KindCFResumed, "CFEvents", "onResumed", nil, []Field{fCF}, "The CF continues after `onHeld`."},
 
-	{KindDFCreate, "DFEvents", "onCreate", []string{"onCreateSize"}, []Field{fDF, fSize, field(fCF, "cf", "the CF that produced it")}, "The DF gets its value."},
-	{KindDFRequested, "DFEvents", "onRequested", nil, []Field{fDF, field(fCF, "cf", "the CF that needs it"), node("node", "the node asked"), fRequest}, "This node asks another one for the DF."},
-	{KindDFRequestReceived, "DFEvents", "onRequestReceived", nil, []Field{fDF, node("from", "the asking node"), fRequest}, "A request for the DF has come."},
+	{KindDFCreate, "DFEvents", "onCreate", []string{"onCreateSize"},
+		[]Field{fDF, fSize, field(fCF, "cf", "the CF that produced it")}, "The DF gets its value."},
+	{KindDFRequested, "DFEvents", "onRequested", nil, []Field{fDF, field(fCF, "cf", "the CF that needs it"),
+		node("node", "the node asked"), fRequest}, "This node asks another one for the DF."},
+	{KindDFRequestReceived, "DFEvents", "onRequestReceived", nil, []Field{fDF, node("from", "the asking node"),
+		fRequest}, "A request for the DF has arrived."},
 	{KindDFSent, "DFEvents", "onSent", nil, []Field{fDF, node("to", "the receiver"), fMoved, fMessage,
-		field(fRequest, "request", "the request answered, - for a push"), field(fCF, "cf", "the CF that pushes it, - otherwise")}, "The DF leaves for another node."},
+		field(fRequest, "request", "the request answered, - for a push"),
+		field(fCF, "cf", "the CF that pushes it, - otherwise")}, "The DF leaves for another node."},
 	{KindDFReceived, "DFEvents", "onReceived", nil, []Field{fDF, node("from", "the sender"), fMoved, fMessage,
-		field(fRequest, "request", "the request answered, - for a push"), field(fCF, "cf", "for a push the CF that pushed it, for an answer the CF that asked, - otherwise")}, "The DF has come from another node."},
-	{KindDFStored, "DFEvents", "onStored", nil, []Field{fDF, fSize}, "From now on a copy is held on this node."},
-	{KindDFDropped, "DFEvents", "onDropped", nil, []Field{fDF, fSize}, "The copy on this node is given up."},
+		field(fRequest, "request", "the request answered, - for a push"),
+		field(fCF, "cf", "for a push the CF that pushed it, for an answer the CF that requested it, - otherwise")},
+		"The DF has arrived from another node."},
+	{KindDFStored, "DFEvents", "onStored", nil, []Field{fDF, fSize}, "From now on this node holds a copy."},
+	{KindDFDropped, "DFEvents", "onDropped", nil, []Field{fDF, fSize}, "This node releases its copy."},
 	{KindDFDestroy, "DFEvents", "onDestroy", []string{"onDestroySize"}, []Field{fDF, fSize,
-		{Name: "reason", Type: FieldReason, Doc: "`expired`: served as often as announced; `deleted` by the program; `end`: held to the end of the run"}}, "The DF is no more."},
-	{KindDFDuplicate, "DFEvents", "onDuplicate", nil, []Field{fDF, field(fCF, "first", "the CF that produced it"), field(fCF, "second", "the CF that produced it again")}, "A DF was assigned twice."},
+		{Name: "reason", Type: FieldReason, Doc: "`expired`: read as often as announced; `deleted` by the " +
+			"program; `end`: held to the end of the run"}}, "The DF is destroyed."},
+	{KindDFDuplicate, "DFEvents", "onDuplicate", nil,
+		[]Field{fDF, field(fCF, "first", "the CF that produced it"),
+			field(fCF, "second", "the CF that produced it again")}, "A DF was assigned twice."},
 
-	{KindBlockStarted, "GlobalEvents", "onStarted", nil, []Field{fFunction, fBlock}, "A block of a function starts."},
-	{KindBlockExited, "GlobalEvents", "onExited", nil, []Field{fFunction, fBlock}, "The function ends in this block."},
-	{KindBlockWaiting, "GlobalEvents", "onWaiting", nil, []Field{fFunction, fBlock}, "The block ends because a DF is not here yet."},
-	{KindBlockMigrated, "GlobalEvents", "onMigrated", nil, []Field{fFunction, fBlock}, "The function goes on at another node."},
-	{KindBlockContinued, "GlobalEvents", "onContinued", nil, []Field{fFunction, fBlock}, "The function goes on with this block."},
+	{KindBlockStarted, "GlobalEvents", "onStarted", nil, []Field{fFunction, fBlock},
+		"A block of a function starts."},
+	{KindBlockExited, "GlobalEvents", "onExited", nil, []Field{fFunction, fBlock},
+		"The function ends in this block."},
+	{KindBlockWaiting, "GlobalEvents", "onWaiting", nil, []Field{fFunction, fBlock}, "The block ends because " +
+		"a DF has not arrived yet."},
+	{KindBlockMigrated, "GlobalEvents", "onMigrated", nil, []Field{fFunction, fBlock},
+		"The function continues on another node."},
+	{KindBlockContinued, "GlobalEvents", "onContinued", nil, []Field{fFunction, fBlock},
+		"The function continues with this block."},
 	{KindForeignStarted, "GlobalEvents", "onForeignStarted", nil, []Field{fFunction}, "User code is called."},
 	{KindForeignEnded, "GlobalEvents", "onForeignEnded", nil, []Field{fFunction}, "User code has returned."},
 	{KindProgramStarted, "GlobalEvents", "onProgramStarted", nil, []Field{
-		{Name: "process", Type: FieldUint, Doc: "index of the OS process in run.json"}, fCPU}, "The program is loaded and starts; first event of every worker."},
-	{KindProgramFinished, "GlobalEvents", "onProgramFinished", nil, []Field{fCPU}, "The program has ended; last event of every worker."},
+		{Name: "process", Type: FieldUint, Doc: "index of the OS process in run.json"}, fCPU},
+		"The program is loaded and starts; first event of every worker."},
+	{KindProgramFinished, "GlobalEvents", "onProgramFinished", nil, []Field{fCPU}, "The program has ended; " +
+		"last event of every worker."},
 	{KindIdle, "GlobalEvents", "onIdle", nil, nil, "The worker has nothing to do and parks."},
-	{KindBusy, "GlobalEvents", "onBusy", nil, nil, "The parked worker goes on."},
+	{KindBusy, "GlobalEvents", "onBusy", nil, nil, "The parked worker continues."},
 	{KindReadyQueue, "GlobalEvents", "onReadyQueue", nil, []Field{fLength}, "Length of the queue of ready CFs."},
-	{KindSendQueue, "GlobalEvents", "onSendQueue", nil, []Field{node("peer", "the receiver"), fLength}, "Length of the queue of messages to a peer."},
+	{KindSendQueue, "GlobalEvents", "onSendQueue", nil, []Field{node("peer", "the receiver"), fLength},
+		"Length of the queue of messages to a peer."},
 	{KindRelations, "GlobalEvents", "onRelations", nil, []Field{
 		{Name: "inner", Type: FieldInt, Doc: "change in CF-DF edges with both ends here"},
-		{Name: "outer", Type: FieldInt, Doc: "change in CF-DF edges with one end here"}}, "Neighbour relations changed."},
+		{Name: "outer", Type: FieldInt, Doc: "change in CF-DF edges with one end here"}},
+		"The number of CF-DF edges changed."},
 	{KindClockSync, "GlobalEvents", "onClockSync", nil, []Field{
 		{Name: "offset", Type: FieldInt, Doc: "nanoseconds to add to this node's times to get the common clock"},
-		{Name: "error", Type: FieldNS, Doc: "largest error of the offset"}}, "The clock was compared with node 0's."},
+		{Name: "error", Type: FieldNS, Doc: "largest error of the offset"}},
+		"The clock was compared with node 0's."},
 	{KindLost, "GlobalEvents", "onLost", nil, []Field{
 		{Name: "count", Type: FieldUint, Doc: "events lost"},
 		{Name: "first", Type: FieldNS, Doc: "time of the first"},
 		{Name: "last", Type: FieldNS, Doc: "time of the last"},
-		{Name: "stream", Type: FieldUint, Doc: "stream they belonged to"}}, "Events were dropped because the writer could not keep up."},
+		{Name: "stream", Type: FieldUint, Doc: "stream they belonged to"}},
+		"Events were dropped because the writer could not keep up."},
 
-	{KindWaitStarted, "SyncEvents", "onWaitStarted", nil, []Field{fWaitName}, "The worker waits for a lock, exclusive resource or collective."},
+	{KindWaitStarted, "SyncEvents", "onWaitStarted", nil, []Field{fWaitName}, "The worker waits for a lock, " +
+		"exclusive resource or collective."},
 	{KindWaitEnded, "SyncEvents", "onWaitEnded", nil, []Field{fWaitName}, "The wait is over."},
 	{KindCollective, "SyncEvents", "onCollective", nil, []Field{
-		{Name: "kind", Type: FieldName, Doc: "what it does: `barrier`, `notify`, `wait`, `broadcast`, `scatter`, `gather`, `reduce`, `gather-all`, `exchange`, `permute`, `all-reduce`, `collect`, `prefix-reduce`, `alloc`, `free`, `start`, `finish`"},
-		{Name: "sync", Type: FieldName, Doc: "what may be read and written before all have entered and after one has left, as `IN/OUT` of `all`, `my` and `no`; empty where the interface has no such modes"},
+		{Name: "kind", Type: FieldName, Doc: "what it does: `barrier`, `notify`, `wait`, `broadcast`, `scatter`, " +
+			"`gather`, `reduce`, `gather-all`, `exchange`, `permute`, `all-reduce`, `collect`, `prefix-reduce`, " +
+			"`alloc`, `free`, `start`, `finish`"},
+		{Name: "sync", Type: FieldName, Doc: "which data may be used before all have entered and after one has " +
+			"left, as `IN/OUT` of `all`, `my` and `no`; empty if the interface has no such modes"},
 		node("start", "the first member"),
 		{Name: "stride", Type: FieldUint, Default: 1, Doc: "distance between members"},
 		{Name: "size", Type: FieldUint, Doc: "number of members"},
-		{Name: "root", Type: FieldInt, Default: minusOne, Doc: "the node that data comes from (`broadcast`, `scatter`, `permute`: for this member) or goes to (`gather`, `reduce`), or that has the first element (`prefix-reduce`); -1 where there is none or it is not known"},
+		{Name: "root", Type: FieldInt, Default: minusOne, Doc: "the node that data comes from (`broadcast`, " +
+			"`scatter`, `permute`: for this member) or goes to (`gather`, `reduce`), or that has the first element " +
+			"(`prefix-reduce`); -1 if there is none or it is unknown"},
 		{Name: "sent", Type: FieldBytes, Doc: "bytes this member sends to others"},
-		{Name: "received", Type: FieldBytes, Doc: "bytes it gets from others"}},
+		{Name: "received", Type: FieldBytes, Doc: "bytes it receives from others"}},
 		"The region just entered is a collective operation of these nodes."},
-	{KindAcquired, "SyncEvents", "onAcquired", nil, []Field{fLock}, "The worker has the lock; recorded before the region that asked for it is left."},
-	{KindReleased, "SyncEvents", "onReleased", nil, []Field{fLock}, "The worker gives the lock back; recorded when the region that does it is entered."},
+	{KindAcquired, "SyncEvents", "onAcquired", nil, []Field{fLock}, "The worker has acquired the lock; " +
+		"recorded before it leaves the region that requested it."},
+	{KindReleased, "SyncEvents", "onReleased", nil, []Field{fLock}, "The worker releases the lock; recorded " +
+		"when it enters the region that does so."},
 
-	{KindEntered, "RegionEvents", "onEntered", nil, []Field{fRegion}, "The worker enters a region: a function of the program or an operation of its run-time system."},
+	{KindEntered, "RegionEvents", "onEntered", nil, []Field{fRegion}, "The worker enters a region: a function " +
+		"of the program or an operation of its run-time system."},
 	{KindExited, "RegionEvents", "onExited", nil, []Field{fRegion}, "The worker leaves it."},
 
-	{KindPut, "MessageEvents", "onPut", nil, []Field{node("to", "the node whose memory is written"), {Name: "bytes", Type: FieldBytes, Doc: "bytes written"}, fTransfer}, "The region just entered writes to another node's memory, or its own through the same interface."},
-	{KindGet, "MessageEvents", "onGet", nil, []Field{node("from", "the node whose memory is read"), {Name: "bytes", Type: FieldBytes, Doc: "bytes read"}, fTransfer}, "The region just entered reads another node's memory, or its own through the same interface."},
-	{KindRemoteAtomic, "MessageEvents", "onRemoteAtomic", nil, []Field{node("on", "the node whose memory is changed"), {Name: "bytes", Type: FieldBytes, Doc: "size of the value"}}, "The region just entered changes a value in another node's memory, or its own, at once."},
-	{KindCompleted, "MessageEvents", "onCompleted", nil, []Field{field(fTransfer, "transfer", "the transfer; 0: all that this worker has begun")}, "The transfer is over; recorded before the region that waited for it is left."},
+	{KindPut, "MessageEvents", "onPut", nil, []Field{node("to", "the node whose memory is written"),
+		{Name: "bytes", Type: FieldBytes, Doc: "bytes written"}, fTransfer},
+		"The region just entered writes to another node's memory, or its own through the same interface."},
+	{KindGet, "MessageEvents", "onGet", nil, []Field{node("from", "the node whose memory is read"),
+		{Name: "bytes", Type: FieldBytes, Doc: "bytes read"}, fTransfer},
+		"The region just entered reads another node's memory, or its own through the same interface."},
+	{KindRemoteAtomic, "MessageEvents", "onRemoteAtomic", nil,
+		[]Field{node("on", "the node whose memory is changed"), {Name: "bytes", Type: FieldBytes,
+			Doc: "size of the value"}},
+		"The region just entered atomically changes a value in another node's memory, or its own."},
+	{KindCompleted, "MessageEvents", "onCompleted", nil,
+		[]Field{field(fTransfer, "transfer", "the transfer; 0: all that this worker has started")},
+		"The transfer has ended; recorded before the worker leaves the region that waited for it."},
 }
 
 // Kinds returns the standard kinds in the order of their numbers. The caller must

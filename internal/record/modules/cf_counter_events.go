@@ -18,12 +18,12 @@ import (
 func init() {
 	info := prof.ModuleInfo{
 		Name:   "cf_counter_events_module",
-		Doc:    "counts CFs that were created, started, waited, finished, moved and were destroyed",
+		Doc:    "counts CFs created, started, waiting, finished, moved and destroyed",
 		Output: "a line per kind of event at the end; with by_code also a table",
-		Cost:   "35 ns an event, with by_code 60 and 4 bytes for each CF that exists; no lock",
+		Cost:   "35 ns per event, 60 with by_code, which takes 4 bytes per live CF; no lock",
 		Params: []prof.Param{
 			{Name: "by_code", Default: false, Doc: "also print a table by code fragment"},
-			{Name: "file", Default: "", Doc: "where to: a file, - (standard output), tcp://HOST:PORT; empty: the terminal (standard error)"},
+			{Name: "file", Default: "", Doc: outputDoc},
 		},
 		New: func() prof.Module { return &CFCounter{} },
 	}

@@ -13,13 +13,13 @@ import (
 func init() {
 	prof.RegisterModule(prof.ModuleInfo{
 		Name:   "df_sizer_events_module",
-		Doc:    "sums the sizes of all DFs that were created and destroyed",
+		Doc:    "sums the sizes of all DFs created and destroyed",
 		Output: "two or three lines at the end",
-		Cost:   "25 ns an event, 30 with peak; no lock",
+		Cost:   "25 ns per event, 30 with peak; no lock",
 		Events: []string{trace.KindDFCreate.String(), trace.KindDFDestroy.String()},
 		Params: []prof.Param{
-			{Name: "peak", Default: true, Doc: "also print the largest sum of sizes at any moment"},
-			{Name: "file", Default: "", Doc: "where to: a file, - (standard output), tcp://HOST:PORT; empty: the terminal (standard error)"},
+			{Name: "peak", Default: true, Doc: "also print the largest sum at any moment"},
+			{Name: "file", Default: "", Doc: outputDoc},
 		},
 		New: func() prof.Module { return &DFSizer{} },
 	})

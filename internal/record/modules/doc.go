@@ -8,3 +8,9 @@
 // runs, is in a table without locks (cfTable). Text is collected by stream and handed
 // over in large pieces (ordered). In steady state no handler allocates.
 package modules
+
+// What the registrations say of parameters that several modules have.
+const (
+	outputDoc = "a file, - (standard output), tcp://HOST:PORT; empty: the terminal (standard error)"
+	bufferDoc = "bytes collected per stream before they are written; 0: write each line at once, as it comes"
+)

@@ -42,13 +42,13 @@ func logInfo(name, doc, events string) prof.ModuleInfo {
 		Name:   name,
 		Doc:    doc,
 		Output: "a line per event, in order of time",
-		Cost:   "160 to 250 ns an event, csv the most; no lock but where a full buffer is handed over",
+		Cost:   "160 to 250 ns per event, most for csv; a lock only when a full buffer is passed on",
 		Events: []string{events},
 		Params: []prof.Param{
-			{Name: "events", Default: []string{events}, Doc: "which events: Namespace.onName, * stands for any text"},
-			{Name: "file", Default: "", Doc: "where to: a file, - (standard output), tcp://HOST:PORT; empty: the terminal (standard error)"},
-			{Name: "format", Default: "text", Choices: []string{"text", "csv", "json"}, Doc: "form of the lines"},
-			{Name: "buffer", Default: 1 << 16, Doc: "bytes collected of each stream before they are written; 0: each line at once, in the order in which they come"},
+			{Name: "events", Default: []string{events}, Doc: "which events: Namespace.onName, * matches any text"},
+			{Name: "file", Default: "", Doc: outputDoc},
+			{Name: "format", Default: "text", Choices: []string{"text", "csv", "json"}, Doc: "format of the lines"},
+			{Name: "buffer", Default: 1 << 16, Doc: bufferDoc},
 		},
 		New: func() prof.Module { return &eventLog{} },
 	}

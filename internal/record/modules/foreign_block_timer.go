@@ -16,11 +16,11 @@ func init() {
 		Name:   "foreign_block_timer_module",
 		Doc:    "measures how long each worker spent in each code fragment's user code",
 		Output: "a line per code fragment and worker at the end",
-		Cost:   "25 ns an event, no lock",
+		Cost:   "25 ns per event, no lock",
 		Events: []string{trace.KindForeignStarted.String(), trace.KindForeignEnded.String()},
 		Params: []prof.Param{
-			{Name: "sort", Default: "name", Choices: []string{"name", "time"}, Doc: "order of the lines: by name, or the longest first"},
-			{Name: "file", Default: "", Doc: "where to: a file, - (standard output), tcp://HOST:PORT; empty: the terminal (standard error)"},
+			{Name: "sort", Default: "name", Choices: []string{"name", "time"}, Doc: "order of the lines: by name, or longest first"},
+			{Name: "file", Default: "", Doc: outputDoc},
 		},
 		New: func() prof.Module { return &ForeignBlockTimer{} },
 	})

@@ -16,10 +16,10 @@ func init() {
 		Name:   "luna_log_module",
 		Doc:    "LuNA's own text trace, written during the run",
 		Output: "log.NN for each node, in the folder dir",
-		Cost:   "170 to 210 ns an event; about 150 bytes for each CF that exists; one of 64 locks for what is known of a CF, and where a full buffer is handed over",
+		Cost:   "170 to 210 ns per event; about 150 bytes per live CF; one of 64 locks per CF, and a lock when a full buffer is passed on",
 		Params: []prof.Param{
-			{Name: "dir", Default: "luna-log", Doc: "folder of the files; it is made if it is not there, and files of these names are overwritten"},
-			{Name: "buffer", Default: 1 << 16, Doc: "bytes collected of each stream before they are written; 0: each line at once, in the order in which they come"},
+			{Name: "dir", Default: "luna-log", Doc: "folder of the files; created if missing, and existing files are overwritten"},
+			{Name: "buffer", Default: 1 << 16, Doc: bufferDoc},
 		},
 		New: func() prof.Module { return &lunaLog{} },
 	}

@@ -24,12 +24,12 @@ const ProfileName = "profile_module"
 func init() {
 	prof.RegisterModule(prof.ModuleInfo{
 		Name:   ProfileName,
-		Doc:    "sums up each code fragment: executions, their times and quantiles, waiting times, DFs made",
-		Output: "at the end a file of JSON, or a table",
-		Cost:   "about 45 ns an event, no lock; 24 bytes for each CF that exists, a few kB for each code fragment and worker",
+		Doc:    "summarises each code fragment: executions, their times and quantiles, waiting times, DFs produced",
+		Output: "a JSON file or a table at the end",
+		Cost:   "about 45 ns per event, no lock; 24 bytes per live CF, a few kB per code fragment and worker",
 		Events: []string{"CFEvents.onCreated", "CFEvents.onReceived", "CFEvents.onStarted", "CFEvents.onFinished", "CFEvents.onDestroyed", "DFEvents.onCreate"},
 		Params: []prof.Param{
-			{Name: "file", Default: "", Doc: "where to: a file, - (standard output), tcp://HOST:PORT; empty: profile.json, a table to the terminal (standard error)"},
+			{Name: "file", Default: "", Doc: "a file, - (standard output), tcp://HOST:PORT; by default profile.json, or the terminal for a table"},
 			{Name: "format", Default: "json", Choices: []string{"json", "table"}, Doc: "JSON for programs or a table for people"},
 		},
 		New: func() prof.Module { return &Profile{} },

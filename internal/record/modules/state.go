@@ -25,17 +25,17 @@ const loadEvent = "StateEvents.onLoad(node:Node ready:Int running:Int bytes:Byte
 func init() {
 	prof.RegisterModule(prof.ModuleInfo{
 		Name:   StateName,
-		Doc:    "counts what exists and what is going on in each node, for others to ask at any time",
-		Output: "with interval: a line of JSON for each node every so often, and at the end",
-		Cost:   "about 40 ns an event, no lock; 8 bytes for each CF that exists",
+		Doc:    "counts CFs, DFs and activity on each node, for other modules to query at any time",
+		Output: "with interval: a line of JSON per node at that interval and at the end",
+		Cost:   "about 40 ns per event, no lock; 8 bytes per live CF",
 		Events: []string{"CFEvents.*", "DFEvents.onStored", "DFEvents.onDropped", "DFEvents.onSent", "DFEvents.onReceived",
 			"GlobalEvents.onReadyQueue", "GlobalEvents.onSendQueue", "GlobalEvents.onIdle", "GlobalEvents.onBusy",
 			"GlobalEvents.onProgramStarted", "GlobalEvents.onProgramFinished"},
 		Emits: []string{loadEvent},
 		Params: []prof.Param{
 			{Name: "interval", Default: 0, Doc: "milliseconds between two lines; 0: no lines"},
-			{Name: "file", Default: "", Doc: "where to: a file, - (standard output), tcp://HOST:PORT; empty: the terminal (standard error)"},
-			{Name: "emit", Default: 0, Doc: "milliseconds between two StateEvents.onLoad of a node, at least; 0: none"},
+			{Name: "file", Default: "", Doc: outputDoc},
+			{Name: "emit", Default: 0, Doc: "at least this many milliseconds between two StateEvents.onLoad of a node; 0: none"},
 		},
 		New: func() prof.Module { return &State{} },
 	})
@@ -125,9 +125,9 @@ func (m *State) Start(h *prof.Host) error {
 	if emit > 0 {
 		var err error
 		if m.load, err = ses.Define("StateEvents", "onLoad", trace.Field{Name: "node", Type: trace.FieldNode, Doc: "the node"},
-			trace.Field{Name: "ready", Type: trace.FieldInt, Doc: "CFs that have all they need and do not run"},
+			trace.Field{Name: "ready", Type: trace.FieldInt, Doc: "CFs that are ready but do not run"},
 			trace.Field{Name: "running", Type: trace.FieldInt, Doc: "CFs being executed"},
-			trace.Field{Name: "bytes", Type: trace.FieldBytes, Doc: "size of the copies of DFs held"}); err != nil {
+			trace.Field{Name: "bytes", Type: trace.FieldBytes, Doc: "bytes of the DF copies held"}); err != nil {
 			return err
 		}
 	}

@@ -20,18 +20,18 @@ const TraceWriterName = "trace_writer_module"
 func init() {
 	prof.RegisterModule(prof.ModuleInfo{
 		Name:   TraceWriterName,
-		Doc:    "writes the trace: what report, dump and doctor read",
+		Doc:    "writes the trace for report, dump and doctor",
 		Output: "one file per node and run.json in a folder, PROGRAM.NNN.trace unless dir says otherwise",
-		Cost:   "12 to 20 ns an event, no lock; a goroutine per node packs and writes",
+		Cost:   "12 to 20 ns per event, no lock; a goroutine per node packs and writes",
 		Events: []string{"*"},
 		Params: []prof.Param{
 			{Name: "dir", Default: "", Doc: "folder of the trace, new or empty (run -o)"},
-			{Name: "buffer", Default: "128Ki", Doc: "size of a buffer in which a worker collects events, 1Ki to 4Mi bytes (run --trace-buffer)"},
-			{Name: "pool", Default: trace.DefaultPool, Doc: "buffers of a node beyond one per worker, 1 to 65536 (run --trace-pool)"},
+			{Name: "buffer", Default: "128Ki", Doc: "size of a worker's event buffer, 1Ki to 4Mi bytes (run --trace-buffer)"},
+			{Name: "pool", Default: trace.DefaultPool, Doc: "buffers per node in addition to one per worker, 1 to 65536 (run --trace-pool)"},
 			{Name: "level", Default: 1, Doc: "compression, 1 (fastest) to 4 (best); 0: none (run --trace-level)"},
 			{Name: "sync", Default: false, Doc: "workers write their full buffers themselves, and wait for the disk (run --trace-sync)"},
 			{Name: "full", Default: "wait", Choices: []string{"wait", "drop"}, Doc: "when all buffers are full: wait for the disk, or drop events, which are counted (run --trace-full)"},
-			{Name: "flush", Default: "1s", Doc: "what was recorded is written about so long after, though no buffer is full: 2ms to 1h, or 0 for never (run --trace-flush)"},
+			{Name: "flush", Default: "1s", Doc: "write events after this long even if no buffer is full: 2ms to 1h, or 0 for never (run --trace-flush)"},
 		},
 		New: func() prof.Module { return &TraceWriter{} },
 	})
