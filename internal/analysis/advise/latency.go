@@ -224,11 +224,11 @@ func (a *advisor) flow(f *flow, best int64) {
 		}
 	}
 	evidence["waited_ns"], evidence["count"] = waited, count
-	head := words.Say("Workers waited %s (%s, %s) for `%s`%s%s%s, most often on the link %s.", "Рабочие потоки ждали ФД `%[4]s`%[5]s%[6]s%[7]s: %[1]s (%[2]s, %[3]s), чаще всего на связи %[8]s.",
+	head := words.Say("Workers waited %s (%s, %s) for `%s`%s%s%s, mostly on link %s.", "Рабочие потоки ждали ФД `%[4]s`%[5]s%[6]s%[7]s: %[1]s (%[2]s, %[3]s), чаще всего на связи %[8]s.",
 		words.Time(waited), a.share(waited), often(count), name, f.also,
 		a.by(" from ", " от ", f.made), a.by(" before ", " для ", f.reader), f.link)
 	within := func(wall int64, what words.Text) words.Text {
-		return words.Say("%s, with everything else as it is, the run would take %s.", "Если %s, а остальное не менять, запуск займёт %s.", what, words.Time(a.res.WallNS-wall))
+		return words.Say("%s, with nothing else changed, the run would take %s.", "Если %s, а остальное не менять, запуск займёт %s.", what, words.Time(a.res.WallNS-wall))
 	}
 	whereUsed := words.Say("Stored where they are used", "хранить их там, где они используются")
 	push := a.res.WallNS - r.wall(a.only(f, direct))
@@ -236,19 +236,19 @@ func (a *advisor) flow(f *flow, best int64) {
 	case 2*f.astray > f.messages:
 		evidence["stored_elsewhere"] = f.astray
 		a.addWall("locators-disagree", push, within(push, whereUsed), evidence, words.Say(
-			"%s They are stored on a node that neither makes nor uses them: their locator and those of the CFs disagree. Give `%s`%s the locator of the CFs that use them: `locator_cyclic %s[i] => expression;`, with the expression of their `locator_cyclic`.",
+			"%s Their node neither makes nor uses them: their locator disagrees with those of the CFs. Give `%s`%s the locator of the CFs that use them: `locator_cyclic %s[i] => expression;`, with the expression of their `locator_cyclic`.",
 			"%s Эти ФД хранятся на узле, где их не вычисляют и не используют: их локатор не согласован с локаторами ФВ. Задайте для ФД `%s`%s локатор тех ФВ, которые их используют: `locator_cyclic %s[i] => выражение;` с тем же выражением, что в `locator_cyclic` этих ФВ.",
 			head, name, f.also, name))
 	case f.messages >= 2*f.pairs && (f.users > 1 || a.usedAtHome(f)):
 		evidence["repeated"] = f.messages - f.pairs
 		a.addWall("replicate", push, within(push, words.Say("With a copy on every node", "держать по копии на каждом узле")), evidence, words.Say(
-			"%s %d of %s brought a node a DF it had received before: keep a copy on every node with `locator_replicating %s => all;`, or run the CFs that share it on one node.",
+			"%s %d of %s carried a DF that the node had already received. Keep a copy on every node (`locator_replicating %s => all;`) or run the CFs that share it on one node.",
 			"%s В %d из %s узлу приходил ФД, который он уже получал: держите по копии на каждом узле (`locator_replicating %s => all;`) или исполняйте все ФВ, которым он нужен, на одном узле.",
 			head, f.messages-f.pairs, words.Number{N: f.messages, What: words.OfMessages.AlwaysMore()}, name))
 	case f.messages >= 2*f.pairs:
 		evidence["repeated"] = f.messages - f.pairs
 		a.addWall("asked-again", push, within(push, whereUsed), evidence, words.Say(
-			"%s The same node asked for the same DF again for every CF: %s for %s. Store it where those CFs run: `locator_cyclic %s => expression;`.",
+			"%s A node requests the same DF again for every CF: %s for %s. Store it where those CFs run: `locator_cyclic %s => expression;`.",
 			"%s Один и тот же узел запрашивает один и тот же ФД заново для каждого ФВ: %s на %s. Храните его там, где исполняются эти ФВ: `locator_cyclic %s => выражение;`.",
 			head, words.Number{N: f.messages, What: words.Messages.AlwaysMore()}, words.Number{N: f.pairs, What: words.DFs}, name))
 	default:
@@ -276,9 +276,9 @@ func (a *advisor) once(f *flow, best, push, flight int64, head words.Text, consu
 	if parts, n := a.tooLarge(f, flight); n > 0 {
 		evidence["parts"], evidence["cfs_per_worker"] = pieces, a.cfsPerWorker()
 		if 2*parts >= best*(pieces-1)/pieces*9/10 {
-			what := words.Say("In %d parts each, worked on while the next is on its way", "разделить каждый на %d частей и обрабатывать одну часть, пока идёт следующая", pieces)
+			what := words.Say("Divided into %d parts, each processed while the next one travels", "разделить каждый на %d частей и обрабатывать одну часть, пока идёт следующая", pieces)
 			a.addWall("too-large", parts, within(parts, what), evidence, words.Say(
-				"%s They are large (%s each, %s on the link), and with %s CFs per worker there is little else to do meanwhile: divide them and `%s` into smaller fragments, so that one part is worked on while the next is on its way.",
+				"%s They are large (%s each, %s on the link), and with %s CFs per worker little work overlaps them. Divide them and `%s` into smaller fragments, so that workers process one part while the next travels.",
 				"%s Эти ФД велики (по %s, в пути %s), а на рабочий поток приходится лишь %s ФВ, и заняться в это время почти нечем. Разделите их и `%s` на фрагменты поменьше, чтобы одна часть обрабатывалась, пока идёт следующая.",
 				head, words.Size(f.bytes/max(f.messages, 1)), words.Time(flight), words.Decimal(a.cfsPerWorker()), consumer))
 			return
@@ -291,14 +291,14 @@ func (a *advisor) once(f *flow, best, push, flight int64, head words.Text, consu
 		a.addWall("too-small-to-send", best, within(best, oneNode), evidence, tooSmallToSend(head, flight, a.named(consumer), user))
 	case f.asked > 0 && 10*push >= 7*best:
 		a.addWall("late-transfer", push, within(push, words.Say("Stored where they are used, and sent as soon as they are made", "хранить их там, где они используются, и отправлять сразу после вычисления")), evidence, words.Say(
-			"%s They are sent only when they are asked for, after a CF needs them: store them where they are used (`locator_cyclic %s[i] => expression;`), so that they are sent as soon as they are made.",
+			"%s They travel only on request, after a CF needs them. Store them where they are used (`locator_cyclic %s[i] => expression;`): then they leave as soon as they are made.",
 			"%s Эти ФД отправляются только по запросу, когда они уже понадобились ФВ. Храните их там, где они используются (`locator_cyclic %s[i] => выражение;`): тогда они будут отправляться сразу после вычисления.",
 			head, f.name))
 	default:
 		var overlap words.Text
 		if n := a.cfsPerWorker(); n < fewPerWorker {
 			evidence["cfs_per_worker"] = n
-			overlap = words.Say(" With %s CFs per worker there is little else to do meanwhile: smaller fragments would let transfers overlap with work.",
+			overlap = words.Say(" With %s CFs per worker little work overlaps the transfers: use smaller fragments.",
 				" На рабочий поток приходится лишь %s ФВ, и во время передачи почти нечем заняться: с фрагментами поменьше передача шла бы одновременно с работой.", words.Decimal(n))
 		}
 		a.addWall("far-data", best, within(best, oneNode), evidence, words.Say(
@@ -310,7 +310,7 @@ func (a *advisor) once(f *flow, best, push, flight int64, head words.Text, consu
 
 // tooSmallToSend is said where a message takes longer than the CFs that wait for it.
 func tooSmallToSend(head words.Text, flight int64, named string, user *slou.Fragment) words.Text {
-	return words.Say("%s A message takes %s on average, a CF of %s %s: it does not pay to send so little work to the data. Make the fragments larger, or place `%s` where its DFs are.",
+	return words.Say("%s A message takes %s on average, a CF of %s %s: so little work does not pay for the transfer. Make the fragments larger, or place `%s` where its DFs are.",
 		"%s Сообщение идёт в среднем %s, а ФВ %s исполняется %s: пересылка не окупается столь малой работой. Укрупните фрагменты или исполняйте `%s` там, где его ФД.",
 		head, words.Time(flight), named, words.Time(user.MeanNS), user.Code)
 }
@@ -389,7 +389,7 @@ func (a *advisor) migration() {
 		return
 	}
 	wall := a.res.WallNS - a.replay.wall(a.replay.createdInPlace())
-	a.addWall("migration", wall, words.Say("Created where they run, with everything else as it is, the run would take %s.",
+	a.addWall("migration", wall, words.Say("Created where they run, with nothing else changed, the run would take %s.",
 		"Если создавать их там, где они исполняются, а остальное не менять, запуск займёт %s.", words.Time(a.res.WallNS-wall)),
 		map[string]any{"link": c.Link, "consumer": c.Consumer, "waited_ns": c.NS, "count": c.Count, "migrations": a.facts.moves, "created_at": a.statement(a.facts.movedSite(c.Consumer))},
 		createThere(a.waitedFor(l, &c)))
@@ -403,13 +403,13 @@ func createThere(head words.Text) words.Text {
 // waitedFor says what was waited for most.
 func (a *advisor) waitedFor(l *slou.Share, c *slou.Cause) words.Text {
 	consumer := a.named(c.Consumer)
-	what := words.Say("%s for `%s` from %s", "ФД `%[2]s` от %[3]s для %[1]s", consumer, c.DF, a.named(c.Producer))
+	what := words.Say("in %s for `%s` from %s", "ФД `%[2]s` от %[3]s для %[1]s", consumer, c.DF, a.named(c.Producer))
 	if c.DF == "" {
 		what = words.Say("for CFs of %s that migrated", "переноса ФВ %s", consumer)
 	} else if c.Producer == "" {
-		what = words.Say("%s for `%s`", "ФД `%[2]s` для %[1]s", consumer, c.DF)
+		what = words.Say("in %s for `%s`", "ФД `%[2]s` для %[1]s", consumer, c.DF)
 	}
-	return words.Say("Workers waited %s (%s) for messages, most of all (%s, %s) %s on the link %s.",
+	return words.Say("Workers waited %s (%s) for messages, most of it (%s, %s) %s on link %s.",
 		"Рабочие потоки ждали сообщений %s (%s), дольше всего (%s, %s) ждали %s на связи %s.",
 		words.Time(l.NS), a.share(l.NS), words.Time(c.NS), often(c.Count), what, c.Link)
 }
@@ -435,7 +435,7 @@ func (a *advisor) latencySums(l *slou.Share) {
 	case g.Repeated*5 >= g.Count && g.Repeated > 0:
 		evidence["repeated_bytes"] = g.RepeatBytes
 		a.addTime("replicate", l.NS, bound, evidence, words.Say(
-			"%s %d of %s (%s) brought a node a DF it had received before: keep a copy there with `locator_replicating name => all;`, or run the CFs that share it on one node.",
+			"%s %d of %s (%s) carried a DF that the node had already received. Keep a copy there (`locator_replicating name => all;`) or run the CFs that share it on one node.",
 			"%s В %d из %s (%s) узлу приходил ФД, который он уже получал: держите там копию (`locator_replicating имя => all;`) или исполняйте все ФВ, которым он нужен, на одном узле.",
 			head, g.Repeated, words.Number{N: g.Count, What: words.OfMessages.AlwaysMore()}, words.Size(g.RepeatBytes)))
 	case user != nil && user.Count > 0 && flight > 4*user.MeanNS:

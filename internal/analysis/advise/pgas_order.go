@@ -108,9 +108,9 @@ func (a *advisor) doubleBarrier() {
 	if best == nil {
 		return
 	}
-	a.addTime("double-barrier", total, words.Say("That is all the time in these barriers; without them the threads' next meeting is that much sooner at most.", "Это всё время в этих барьерах; без них следующая синхронизация наступит раньше самое большее на столько."),
+	a.addTime("double-barrier", total, words.Say("This is all the time in these barriers; without them the threads' next synchronisation comes at most that much sooner.", "Это всё время в этих барьерах; без них следующая синхронизация наступит раньше самое большее на столько."),
 		map[string]any{"call": a.callPath(best.Call), "times": best.Count, "time_ns": best.NS, "between_ns": orders[a.placeOfCall(best.Call)].Between}, words.Say(
-			"The barrier in %s follows right after another one, every time (%s), with nothing in between: it took %s (%s). Leave one of them out.",
+			"The barrier in %s follows directly after another one every time (%s): it took %s (%s). Remove one of them.",
 			"Барьер в %s каждый раз (%s) следует сразу за другим, и между ними ничего нет: он занял %s (%s). Уберите один из них.",
 			a.callPath(best.Call), often(best.Count), words.Time(total), a.share(total)))
 }
@@ -127,9 +127,9 @@ func (a *advisor) relaxExit() {
 	if best == nil {
 		return
 	}
-	a.addTime("relax-exit", total, words.Say("That is what was waited at the end of the collective after the first thread could leave; part of it may move to the barrier.", "Столько потоки ждали в конце операции после того, как первый мог выйти; часть этого может перейти к барьеру."),
+	a.addTime("relax-exit", total, words.Say("Threads waited that long at the end of the collective after the first one could leave; part of it may move to the barrier.", "Столько потоки ждали в конце операции после того, как первый мог выйти; часть этого может перейти к барьеру."),
 		map[string]any{"call": a.callPath(best.Call), "sync": best.Sync, "to": "no", "exit_ns": best.ExitNS, "times": best.Count}, words.Say(
-			"Threads waited %s (%s) at the end of %s, and a barrier follows right after it, every time (%s). `UPC_OUT_NOSYNC` leaves the waiting to the barrier.",
+			"Threads waited %s (%s) at the end of %s, and a barrier follows directly every time (%s). `UPC_OUT_NOSYNC` leaves the waiting to the barrier.",
 			"Потоки ждали %s (%s) в конце %s, и сразу за ним каждый раз (%s) следует барьер. С `UPC_OUT_NOSYNC` ожидание останется только в барьере.",
 			words.Time(total), a.share(total), a.callPath(best.Call), often(best.Count)))
 }

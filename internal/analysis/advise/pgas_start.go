@@ -41,14 +41,14 @@ func (a *advisor) startUp() {
 	}
 	rest := a.res.TotalNS - total
 	evidence := map[string]any{"call": a.callPath(most.Call), "time_ns": total, "start_ns": begin, "finish_ns": total - begin, "rest_ns": rest}
-	text := words.Say("%s of the run (%s) is the start and the end of %s, most in %s, which no change of the program shortens: measure a longer run or a larger problem.",
+	text := words.Say("%s of the run (%s) is start-up and shutdown of %s, mostly in %s. No change of the program shortens it: measure a longer run or a larger problem.",
 		"%s времени запуска (%s) занимают инициализация и завершение %s, дольше всего %s; изменением программы этого не сократить: измерьте более долгий запуск или большую задачу.",
 		a.share(total), words.Time(total), system, a.callPath(most.Call))
 	if u := a.res.Factors.U; u != nil && rest > 0 {
 		evidence["useful_ns"] = u.NS
-		text = words.Say("%s Of the other %s threads worked %s.", "%s Из остальных %s потоки работали %s.", text, words.Time(rest), words.Share{Part: u.NS, Whole: rest})
+		text = words.Say("%s Threads worked for %[3]s of the other %[2]s.", "%s Из остальных %s потоки работали %s.", text, words.Time(rest), words.Share{Part: u.NS, Whole: rest})
 	}
 	a.list = append(a.list, Advice{ID: "start-up", Evidence: evidence, text: text, bound: words.Say(
-		"They take about as long however much there is to do: their share becomes smaller.", "Они занимают примерно одно и то же время, сколько бы ни было работы: их доля станет меньше.")})
+		"They take about the same time for any amount of work, so their share shrinks.", "Они занимают примерно одно и то же время, сколько бы ни было работы: их доля станет меньше.")})
 	a.weighs = map[string]int64{"start-up": total}
 }

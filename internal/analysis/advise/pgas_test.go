@@ -199,7 +199,7 @@ var pgasCases = []struct {
 			r.work(w...)
 			r.meet(atBarrier, "barrier", "", 1, 0)
 		}
-	}, gain: 8 * 3 * 400, words: []string{"not always the same one", "`upc_notify`"}, noFault: func(r *pgasRun) {
+	}, gain: 8 * 3 * 400, words: []string{"the last one changes", "`upc_notify`"}, noFault: func(r *pgasRun) {
 		for range 5 {
 			r.work(300, 300, 300, 700)
 			r.meet(atBarrier, "barrier", "", 1, 0)
@@ -250,7 +250,7 @@ var pgasCases = []struct {
 			r.meet(atBarrier, "barrier", "", 5, 0)
 			r.meet(atBarrier2, "barrier", "", 50, 0)
 		}
-	}, gain: 4 * 4 * 50, words: []string{"`main > upc_barrier` (is.upc:120)", "Leave one of them out"}, noFault: func(r *pgasRun) {
+	}, gain: 4 * 4 * 50, words: []string{"`main > upc_barrier` (is.upc:120)", "Remove one of them"}, noFault: func(r *pgasRun) {
 		for range 4 {
 			r.work(100)
 			r.meet(atBarrier, "barrier", "", 5, 0)
@@ -273,7 +273,7 @@ var pgasCases = []struct {
 			r.lock(100)
 			r.meet(atBarrier, "barrier", "", 1, 0)
 		}
-	}, words: []string{"`0x9`", "taken 12 times", "held for 100 µs on average", "while thread"}, noFault: func(r *pgasRun) {
+	}, words: []string{"`0x9`", "taken 12 times", "held for 100 µs on average", "held it for"}, noFault: func(r *pgasRun) {
 		for range 3 {
 			r.work(50, 150, 250, 350)
 			r.lock(10)
@@ -311,7 +311,7 @@ var pgasCases = []struct {
 			r.work(100)
 			r.answer(200)
 		}
-	}, gain: 5 * 3 * 202, words: []string{"`main > shmem_long_wait_until` (is.upc:130)", "Thread 0 waited 1.01 ms, and 1.01 ms of it ended after a write of thread 1"}, noFault: func(r *pgasRun) {
+	}, gain: 5 * 3 * 202, words: []string{"`main > shmem_long_wait_until` (is.upc:130)", "Thread 0 waited 1.01 ms; 1.01 ms of it ended after a write by thread 1"}, noFault: func(r *pgasRun) {
 		for range 5 {
 			r.work(1000)
 			r.answer(20)
@@ -319,7 +319,7 @@ var pgasCases = []struct {
 	}},
 	{id: "start-up", fault: func(r *pgasRun) {
 		r.within(700, 100, func() { r.work(150, 150, 150, 200) }) // who waits at the end waits for the program
-	}, words: []string{"80.0 % of the run (3.20 ms) is the start and the end of OpenSHMEM", "most in `main > shmem_init` (is.upc:160)", "Of the other 800 µs threads worked 81.2 %"}, noFault: func(r *pgasRun) {
+	}, words: []string{"80.0 % of the run (3.20 ms) is start-up and shutdown of OpenSHMEM", "mostly in `main > shmem_init` (is.upc:160)", "Threads worked for 81.2 % of the other 800 µs"}, noFault: func(r *pgasRun) {
 		r.within(100, 50, func() { r.work(700, 700, 700, 1500) })
 	}},
 	{id: "completion", fault: func(r *pgasRun) {
@@ -327,7 +327,7 @@ var pgasCases = []struct {
 			r.work(100)
 			r.quiet(0, 50)
 		}
-	}, gain: 5 * 4 * 50, words: []string{"`main > shmem_quiet` (is.upc:150)", "20 times; the program made 20 transfers"}, noFault: func(r *pgasRun) {
+	}, gain: 5 * 4 * 50, words: []string{"`main > shmem_quiet` (is.upc:150)", "20 times for 20 transfers"}, noFault: func(r *pgasRun) {
 		for range 5 {
 			r.quiet(100, 2)
 		}
@@ -436,7 +436,7 @@ func TestPGASAwaitAlone(t *testing.T) {
 		if a == nil {
 			t.Fatal("nothing is said")
 		}
-		if a.GainNS != 20*30_000 || strings.Contains(a.Text, "write of thread") != puts || puts && a.Evidence["writer"] != "1" {
+		if a.GainNS != 20*30_000 || strings.Contains(a.Text, "write by thread") != puts || puts && a.Evidence["writer"] != "1" {
 			t.Errorf("%+v", a)
 		}
 	}
@@ -451,7 +451,7 @@ func TestPGASLockName(t *testing.T) {
 		r.lock(100)
 	}
 	a := adviceOn(analysePGAS(t, r.text()), "lock-contention")
-	if a == nil || !strings.Contains(a.Text, "most for lock `queue_lock` (queue.c:12): it was taken") || a.Evidence["lock"] != "`queue_lock` (queue.c:12)" {
+	if a == nil || !strings.Contains(a.Text, "mostly for lock `queue_lock` (queue.c:12): it was taken") || a.Evidence["lock"] != "`queue_lock` (queue.c:12)" {
 		t.Errorf("%+v", a)
 	}
 }

@@ -170,7 +170,7 @@ func (a *advisor) await() {
 		return
 	}
 	evidence := map[string]any{"call": a.callPath(call), "waited_ns": total}
-	text := words.Say("Threads waited %s (%s) for a value that another thread changes, most in %s.", "Потоки ждали %s (%s), пока другой поток изменит значение, дольше всего в %s.",
+	text := words.Say("Threads waited %s (%s) for another thread to change a value, mostly in %s.", "Потоки ждали %s (%s), пока другой поток изменит значение, дольше всего в %s.",
 		words.Time(total), a.share(total), a.callPath(call))
 	var top awaitPair
 	most := int64(0)
@@ -181,12 +181,12 @@ func (a *advisor) await() {
 	}
 	if most > 0 {
 		evidence["waiter"], evidence["writer"], evidence["writer_ns"] = a.thread(top.Waiter), a.thread(top.Writer), most
-		text = words.Say("%s Thread %s waited %s, and %s of it ended after a write of thread %s.", "%s Поток %s ждал %s, и %s из этого закончились после записи потока %s.",
+		text = words.Say("%s Thread %s waited %s; %s of it ended after a write by thread %s.", "%s Поток %s ждал %s, и %s из этого закончились после записи потока %s.",
 			text, a.thread(top.Waiter), words.Time(byThread[top.Waiter]), words.Time(most), a.thread(top.Writer))
 	}
-	a.addTime("await", total, words.Say("That is all the time in these waits. It goes only as far as the value can come sooner, or other work is there to be done meanwhile.",
+	a.addTime("await", total, words.Say("This is all the time in these waits. Only an earlier value or other work in the meantime shortens it.",
 		"Это всё время ожидания. Оно исчезнет лишь настолько, насколько значение можно записать раньше или есть чем заняться до этого."), evidence, words.Say(
-		"%s Write the value sooner, do work that does not need it before waiting, or have several messages under way instead of one that is answered before the next.",
+		"%s Write the value sooner, do independent work before waiting, or keep several messages in flight instead of one at a time.",
 		"%s Записывайте значение раньше, делайте до ожидания независимую от него работу или держите в пути несколько сообщений, не дожидаясь ответа на каждое.", text))
 }
 
@@ -226,16 +226,16 @@ func (a *advisor) hideTransfers() {
 	for t, ns := range blocked {
 		total, gain = total+ns, gain+min(ns, work[t])
 	}
-	how := words.Say("Begin them early with the non-blocking form (`upc_memget_nbi`, `upc_memput_nbi`), work on what is there already, and wait (`upc_synci`) where the data are needed.",
+	how := words.Say("Start them early with the non-blocking form (`upc_memget_nbi`, `upc_memput_nbi`), process what is already there, and wait (`upc_synci`) where you need the data.",
 		"Начинайте их заранее неблокирующими вызовами (`upc_memget_nbi`, `upc_memput_nbi`), обрабатывайте то, что уже есть, и ждите (`upc_synci`) там, где данные нужны.")
 	if strings.HasPrefix(p.Regions[p.Calls[worst.Call].Region].Name, "shmem_") {
-		how = words.Say("Begin them early with the non-blocking form (`shmem_..._nbi`), work on what is there already, and wait (`shmem_quiet`) where the data are needed.",
+		how = words.Say("Start them early with the non-blocking form (`shmem_..._nbi`), process what is already there, and wait (`shmem_quiet`) where you need the data.",
 			"Начинайте их заранее неблокирующими вызовами (`shmem_..._nbi`), обрабатывайте то, что уже есть, и ждите (`shmem_quiet`) там, где данные нужны.")
 	}
-	a.addTime("hide-transfers", gain, words.Say("That is their time, or of a thread that works less than it transfers its work: no more can go on side by side. It takes work that needs none of the data.",
+	a.addTime("hide-transfers", gain, words.Say("This is their time, or a thread's own work where that is shorter: no more can overlap. It takes work that needs none of the data.",
 		"Это их время, а у потока, который работает меньше, чем передаёт, — время его работы: больше совместить нельзя. Нужна работа, которой эти данные не нужны."),
 		map[string]any{"call": a.callPath(worst.Call), "times": worst.Count, "bytes": worst.Bytes, "time_ns": total}, words.Say(
-			"Threads stood still for %s (%s) in blocking transfers, most in %s: %s, %s. %s", "Потоки простаивали %s (%s) в блокирующих передачах, больше всего в %s: %s, %s. %s",
+			"Threads stood still for %s (%s) in blocking transfers, mostly in %s: %s, %s. %s", "Потоки простаивали %s (%s) в блокирующих передачах, больше всего в %s: %s, %s. %s",
 			words.Time(total), a.share(total), a.callPath(worst.Call), words.Number{N: worst.Count, What: transfers}, words.Size(worst.Bytes), how))
 }
 
@@ -264,17 +264,17 @@ func (a *advisor) completion() {
 		moved += p.Threads[i].Puts + p.Threads[i].Gets + p.Threads[i].Atomics
 	}
 	evidence := map[string]any{"call": a.callPath(call), "time_ns": total, "times": times, "transfers": moved}
-	text := words.Say("Threads spent %s (%s) completing their own transfers, most in %s.", "Потоки ждали завершения собственных передач %s (%s), дольше всего в %s.",
+	text := words.Say("Threads spent %s (%s) completing their own transfers, mostly in %s.", "Потоки ждали завершения собственных передач %s (%s), дольше всего в %s.",
 		words.Time(total), a.share(total), a.callPath(call))
 	if moved > 0 { // otherwise they were not recorded
-		text = words.Say("%s They did so %s; the program made %s.", "%s Это было %s; всего в программе %s.", text, often(times), words.Number{N: moved, What: transfers})
+		text = words.Say("%s They did so %s for %s.", "%s Это было %s; всего в программе %s.", text, often(times), words.Number{N: moved, What: transfers})
 	}
-	how := words.Say("Put work that needs no result of a transfer between it and its completion, and complete several at once.",
+	how := words.Say("Put independent work between a transfer and its completion, and complete several at once.",
 		"Делайте между передачей и её завершением работу, которой её результат не нужен, и завершайте сразу несколько передач.")
 	if strings.HasPrefix(p.Regions[p.Calls[call].Region].Name, "shmem_") {
-		how = words.Say("Put work that needs no result of a transfer between it and `shmem_quiet`, and call that once for several; where only their order counts, `shmem_fence` is enough.",
+		how = words.Say("Put independent work between a transfer and `shmem_quiet`, and call that once for several transfers. If only their order matters, `shmem_fence` is enough.",
 			"Делайте между передачей и `shmem_quiet` работу, которой её результат не нужен, и вызывайте его один раз для нескольких; если важен только порядок, хватит `shmem_fence`.")
 	}
-	a.addTime("completion", total, words.Say("That is all the time in it; what transfers take beyond the work in between is left.", "Это всё время в этих вызовах; останется то, на сколько передачи дольше работы между ними."),
+	a.addTime("completion", total, words.Say("This is all the time in it; what transfers take beyond the work in between remains.", "Это всё время в этих вызовах; останется то, на сколько передачи дольше работы между ними."),
 		evidence, words.Say("%s %s", "%s %s", text, how))
 }

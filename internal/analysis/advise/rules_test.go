@@ -45,7 +45,7 @@ var pairs = []pair{
 	{name: "locators-disagree-stuck", id: "locators-disagree", fault: shape{nodes: 3, workers: 1}, blocking: true, words: []string{"y[3] is not where it is looked for", "node 1", "stored on node 2"}},
 	{name: "migration", fault: shape{nodes: 2, workers: 1, latency: lat}, words: []string{"`step`", "migrated"}},
 	{name: "too-small", fault: shape{nodes: 1, workers: 1}, loose: true, words: []string{"`spin`", "more to do"}},
-	{name: "preempted", fault: shape{nodes: 1, workers: 8, clock: true}, mended: shape{nodes: 1, workers: 2, clock: true}, processor: true, loose: true, words: []string{"8 workers run on 2 cores", "fewer workers"}},
+	{name: "preempted", fault: shape{nodes: 1, workers: 8, clock: true}, mended: shape{nodes: 1, workers: 2, clock: true}, processor: true, loose: true, words: []string{"8 workers share 2 cores", "fewer workers"}},
 	{name: "fewer-workers", fault: shape{nodes: 1, workers: 6}, mended: shape{nodes: 1, workers: 2}, processor: true, words: []string{"6 workers", "2.0 busy"}},
 	{name: "too-many-nodes", fault: shape{nodes: 4, workers: 1, latency: lat}, mended: shape{nodes: 1, workers: 1}, loose: true, words: []string{"4 nodes take", "fewer nodes"}},
 	{name: "never-freed", fault: shape{nodes: 1, workers: 1}, memory: true, words: []string{"`b`", "req_count b"}},

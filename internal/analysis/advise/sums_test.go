@@ -64,7 +64,7 @@ func sumsCases() map[string]sumsCase {
 			"order", []string{"`factor`", "critical path", "45.0 ms"}},
 		"far data": {sums(ms{"": 120}, nil, ms{"0->1": 80}, nil, nil,
 			slou.Cause{Factor: "L", Part: "0->1", Link: "0->1", Producer: "init", DF: "x", Consumer: "step", NS: 60, Count: 30}),
-			"far-data", []string{"`step` for `x` from `init` on the link 0->1", "60.0 ms, 30 times", "same locator"}},
+			"far-data", []string{"`step` for `x` from `init` on link 0->1", "60.0 ms, 30 times", "same locator"}},
 		"replicate": {func() *slou.Result {
 			r := sums(ms{"": 120}, nil, ms{"0->1": 80}, nil, nil,
 				slou.Cause{Factor: "L", Part: "0->1", Link: "0->1", Producer: "init", DF: "x", Consumer: "step", NS: 60, Count: 30})
@@ -91,17 +91,17 @@ func sumsCases() map[string]sumsCase {
 			r.Fragments[0].Count = 200
 			return r
 		}(), "overhead", []string{"from ready to start", "`step` causes most of it: 100 µs per CF"}},
-		"pre-empted": {sums(ms{"": 100}, nil, nil, ms{"preempt": 100}, nil), "preempted", []string{"other threads ran on their cores"}},
+		"pre-empted": {sums(ms{"": 100}, nil, nil, ms{"preempt": 100}, nil), "preempted", []string{"ran on their cores"}},
 		"too few cores": {func() *slou.Result {
 			r := sums(ms{"": 100}, nil, nil, ms{"preempt": 100}, nil)
 			r.Hosts = []slou.Host{{Host: "h", Cores: 2, Workers: 8}}
 			return r
-		}(), "preempted", []string{"8 workers run on 2 cores of host h", "fewer workers"}},
+		}(), "preempted", []string{"8 workers share 2 cores of host h", "fewer workers"}},
 		"too many workers": {func() *slou.Result {
 			r := sums(ms{"": 100}, nil, nil, ms{"dispatch": 100}, nil)
 			r.Hosts = []slou.Host{{Host: "h\x1b", Cores: 2, Workers: 8}}
 			return r
-		}(), "too-many-workers", []string{"8 workers run on 2 cores of host h?", "fewer workers"}},
+		}(), "too-many-workers", []string{"8 workers share 2 cores of host h?", "fewer workers"}},
 		"extra cores": {sums(ms{"": 100}, nil, nil, ms{"extra": 100}, nil), "extra-cores", []string{"100 ms"}},
 		"contention": {sums(ms{"": 100}, nil, nil, nil, ms{"queue lock": 100},
 			slou.Cause{Factor: "W", Part: "queue lock", Consumer: "step", NS: 100, Count: 5}), "contention", []string{"`queue lock`", "`step`"}},

@@ -47,19 +47,19 @@ func doubtful() *slou.Result {
 
 func TestWarningsInBothLanguages(t *testing.T) {
 	english := []string{
-		"The trace has no end: the program was killed or crashed. The run is taken to end at the last recorded time.",
-		"21 events lost: nothing is known of 1.00 ms of the workers' time (25.0 %), which is in no factor.",
-		"CFEvents.onStarted was not recorded: U, S, L, O, W cannot be computed.",
-		"CFEvents.onReady was not recorded: S.here, S.elsewhere, O.deliver, O.dispatch, O.steal cannot be told apart from the rest of their factors.",
+		"The trace has no end: the program was killed or crashed. The last recorded time counts as the end of the run.",
+		"21 events lost: 1.00 ms of the workers' time (25.0 %) is unknown and in no factor.",
+		"CFEvents.onStarted was not recorded, so U, S, L, O, W cannot be computed.",
+		"CFEvents.onReady was not recorded, so S.here, S.elsewhere, O.deliver, O.dispatch, O.steal count with the rest of their factors.",
 		"8 workers share 2 cores on host1: they take turns, so some of the useful time may be waiting for a core. Use at most 2 workers there.",
-		"25.0 % of the useful time was not measured by a thread's clock and includes pre-emption.",
+		"25.0 % of the useful time was not measured by thread clocks and includes pre-emption.",
 		"3 workers share 1 core on the host: they take turns, so some of the useful time may be waiting for a core. Use at most 1 worker there.",
-		"25.0 % of the useful time was not measured by a thread's clock and includes pre-emption.",
-		"By the clocks of the nodes, 3 of 41 messages arrived before being sent. Time on the link counts as 0 for them.",
-		"By the clocks of the processes, 7 of 61 messages between them arrived before being sent. Clocks were put forward by up to 12.3 µs so that these do not.",
-		"Only one end was recorded of 5 messages; their time on the link counts as 0.",
-		"2 CFs started and did not end.",
-		"No CF that ran has an index 4 in its label (the first is 0), so there is nothing to split by.",
+		"25.0 % of the useful time was not measured by thread clocks and includes pre-emption.",
+		"By the nodes' clocks, 3 of 41 messages arrived before they were sent. Their time on the link counts as 0.",
+		"By the processes' clocks, 7 of 61 messages between them arrived before they were sent. To repair that, clocks were put forward by up to 12.3 µs.",
+		"The trace has only one end of 5 messages; their time on the link counts as 0.",
+		"2 CFs started and did not finish.",
+		"No CF that ran has an index 4 in its label (the first is 0), so the split is empty.",
 	}
 	russian := []string{
 		"У трассы нет конца: программа прервана или завершилась аварийно. Концом запуска считается последнее записанное время.",

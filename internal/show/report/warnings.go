@@ -27,7 +27,7 @@ func warnings(res *slou.Result, lang words.Lang) (out []string) {
 		out = append(out, words.Say(english, russian, args...).In(lang))
 	}
 	if res.Killed {
-		warn("The trace has no end: the program was killed or crashed. The run is taken to end at the last recorded time.",
+		warn("The trace has no end: the program was killed or crashed. The last recorded time counts as the end of the run.",
 			"У трассы нет конца: программа прервана или завершилась аварийно. Концом запуска считается последнее записанное время.")
 	}
 	if res.Loss.Events > 0 || res.Loss.NS > 0 {
@@ -35,14 +35,14 @@ func warnings(res *slou.Result, lang words.Lang) (out []string) {
 		if res.Loss.Events > 0 {
 			what = words.Say("%s", "%s", words.Number{N: int64(res.Loss.Events), What: words.Events})
 		}
-		warn("%s lost: nothing is known of %s of the workers' time (%s), which is in no factor.", "Потеряно %s: о %s времени рабочих потоков (%s) ничего не известно, и ни в один фактор оно не входит.",
+		warn("%s lost: %s of the workers' time (%s) is unknown and in no factor.", "Потеряно %s: о %s времени рабочих потоков (%s) ничего не известно, и ни в один фактор оно не входит.",
 			what, words.Time(res.Loss.NS), words.Share{Part: res.Loss.NS, Whole: res.Loss.NS + res.TotalNS})
 	}
 	for _, m := range res.Missing {
 		if len(m.Factors) > 0 {
-			warn("%s was not recorded: %s cannot be computed.", "События %s не записаны, поэтому нельзя вычислить: %s.", m.Event, factorList(m.Factors))
+			warn("%s was not recorded, so %s cannot be computed.", "События %s не записаны, поэтому нельзя вычислить: %s.", m.Event, factorList(m.Factors))
 		} else {
-			warn("%s was not recorded: %s cannot be told apart from the rest of their factors.", "События %s не записаны, поэтому от остального в их факторах нельзя отличить: %s.", m.Event, factorList(m.Parts))
+			warn("%s was not recorded, so %s count with the rest of their factors.", "События %s не записаны, поэтому от остального в их факторах нельзя отличить: %s.", m.Event, factorList(m.Parts))
 		}
 	}
 	for _, h := range res.Hosts {
@@ -56,30 +56,30 @@ func warnings(res *slou.Result, lang words.Lang) (out []string) {
 				words.Number{N: int64(h.Workers), What: words.OfWorkers}, words.Number{N: int64(h.Cores), What: words.Cores}, name,
 				words.Number{N: int64(h.Cores), What: words.OfWorkers})
 			if u := res.Factors.U; u != nil && u.MeasuredNS < u.NS {
-				warn("%s of the useful time was not measured by a thread's clock and includes pre-emption.",
+				warn("%s of the useful time was not measured by thread clocks and includes pre-emption.",
 					"%s полезного времени измерено не часами самих потоков и включает время, на которое процессор был отобран.", words.Share{Part: u.NS - u.MeasuredNS, Whole: u.NS})
 			}
 		}
 	}
 	if g := res.Messages; g.Violations > 0 {
-		warn("By the clocks of the nodes, %d of %s arrived before being sent. Time on the link counts as 0 for them.", "По часам узлов раньше отправки пришло %d из %s. Время их передачи считается равным 0.",
+		warn("By the nodes' clocks, %d of %s arrived before they were sent. Their time on the link counts as 0.", "По часам узлов раньше отправки пришло %d из %s. Время их передачи считается равным 0.",
 			g.Violations, words.Number{N: g.Count, What: words.OfMessages})
 	}
 	if g := res.Messages; g.Repaired > 0 {
-		warn("By the clocks of the processes, %d of %s between them arrived before being sent. Clocks were put forward by up to %s so that these do not.",
+		warn("By the processes' clocks, %d of %s between them arrived before they were sent. To repair that, clocks were put forward by up to %s.",
 			"По часам процессов раньше отправки пришло %d из %s между ними. Часы передвинуты вперёд, самое большее на %s, чтобы эти сообщения приходили после отправки.",
 			g.Repaired, words.Number{N: g.Crossing, What: words.OfMessages}, words.Time(g.RepairMaxNS))
 	}
 	if res.Messages.Half > 0 {
-		warn("Only one end was recorded of %s; their time on the link counts as 0.", "Только отправка или только приход записаны у %s; время их передачи считается равным 0.",
+		warn("The trace has only one end of %s; their time on the link counts as 0.", "Только отправка или только приход записаны у %s; время их передачи считается равным 0.",
 			words.Number{N: res.Messages.Half, What: words.OfMessages})
 	}
 	if res.Unfinished > 0 {
-		warn("%s started and did not end.", "Начаты, но не закончены %s.", words.Number{N: int64(res.Unfinished), What: words.CFs})
+		warn("%s started and did not finish.", "Начаты, но не закончены %s.", words.Number{N: int64(res.Unfinished), What: words.CFs})
 	}
 	for _, s := range res.Splits {
 		if index, ok := strings.CutPrefix(s.By, "index:"); ok && !slices.ContainsFunc(s.Groups, func(g slou.Group) bool { return !g.Rest }) {
-			warn("No CF that ran has an index %s in its label (the first is 0), so there is nothing to split by.",
+			warn("No CF that ran has an index %s in its label (the first is 0), so the split is empty.",
 				"Индекса %s нет в метке ни одного исполненного ФВ (первый — 0), так что делить не по чему.", index)
 		}
 	}
