@@ -212,7 +212,8 @@ func TestBadQuestions(t *testing.T) {
 		var answer struct {
 			Error string `json:"error"`
 		}
-		if err := json.Unmarshal(body, &answer); err != nil || status != c.status || !strings.Contains(answer.Error, c.text) || strings.Contains(answer.Error, "\n") {
+		if err := json.Unmarshal(body, &answer); err != nil || status != c.status ||
+			!strings.Contains(answer.Error, c.text) || strings.Contains(answer.Error, "\n") {
 			t.Errorf("%s: %d %s, want %d and %q", c.path, status, body, c.status, c.text)
 		}
 	}
@@ -267,7 +268,8 @@ func TestExport(t *testing.T) {
 		}
 	}
 	in := trace.Span{From: 5, To: 20}
-	want, got := dump(t, dir, trace.DumpOptions{In: &in, NoDefs: true}), dump(t, filepath.Join(out, "figure1.5-20.trace"), trace.DumpOptions{NoDefs: true})
+	want := dump(t, dir, trace.DumpOptions{In: &in, NoDefs: true})
+	got := dump(t, filepath.Join(out, "figure1.5-20.trace"), trace.DumpOptions{NoDefs: true})
 	if want != got || want == "" {
 		t.Errorf("exported:\n%s\nwant:\n%s", got, want)
 	}
@@ -312,14 +314,17 @@ func TestToken(t *testing.T) {
 			t.Errorf("token %q: %d, want %d", token, resp.StatusCode, want)
 		}
 	}
-	stay := &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+	stay := &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error {
+		return http.ErrUseLastResponse
+	}}
 	resp, err := stay.Get(s.URL + "/?token=" + url.QueryEscape("open sesame") + "&view=events")
 	if err != nil {
 		t.Fatal(err)
 	}
 	resp.Body.Close()
 	cookies := resp.Cookies()
-	if resp.StatusCode != http.StatusSeeOther || resp.Header.Get("Location") != "/?view=events" || len(cookies) != 1 || !cookies[0].HttpOnly || cookies[0].SameSite != http.SameSiteStrictMode {
+	if resp.StatusCode != http.StatusSeeOther || resp.Header.Get("Location") != "/?view=events" ||
+		len(cookies) != 1 || !cookies[0].HttpOnly || cookies[0].SameSite != http.SameSiteStrictMode {
 		t.Fatalf("%d %v", resp.StatusCode, resp.Header)
 	}
 	req, err := http.NewRequest(http.MethodGet, s.URL+"/api/runs", nil)
@@ -354,7 +359,8 @@ func TestTokens(t *testing.T) {
 	}
 	a, _ := serve(t, api.Config{Token: "a"})
 	b, _ := serve(t, api.Config{Token: "b"})
-	for _, address := range []string{a.URL + "/?token=a", b.URL + "/?token=b", a.URL + "/api/runs", b.URL + "/api/runs"} {
+	visits := []string{a.URL + "/?token=a", b.URL + "/?token=b", a.URL + "/api/runs", b.URL + "/api/runs"}
+	for _, address := range visits {
 		if status := ask(address); status != http.StatusOK {
 			t.Errorf("%s: %d", address, status)
 		}
@@ -368,8 +374,9 @@ func TestAddresses(t *testing.T) {
 		insecure, ok   bool
 	}{
 		{"127.0.0.1:0", "", false, true}, {"localhost:1", "", false, true}, {"[::1]:1", "", false, true},
-		{":7568", "", false, false}, {"0.0.0.0:1", "", false, false}, {"example.org:1", "", false, false}, {"10.0.0.1:1", "", false, false},
-		{":7568", "secret", false, true}, {":7568", "", true, true}, {"7568", "", true, false}, {"", "", false, false},
+		{":7568", "", false, false}, {"0.0.0.0:1", "", false, false}, {"example.org:1", "", false, false},
+		{"10.0.0.1:1", "", false, false}, {":7568", "secret", false, true}, {":7568", "", true, true},
+		{"7568", "", true, false}, {"", "", false, false},
 	} {
 		if err := api.CheckAddress(c.address, c.token, c.insecure); (err == nil) != c.ok {
 			t.Errorf("%+v: %v", c, err)
@@ -409,7 +416,8 @@ func TestAddresses(t *testing.T) {
 func TestUpdates(t *testing.T) {
 	types := readContract(t)
 	s, ids := serve(t, api.Config{}, golden(t, "figure1"))
-	for path, answer := range map[string]string{"/api/runs/" + ids[0] + "/updates": "Update", "/api/updates": "RunSummary[]"} {
+	streams := map[string]string{"/api/runs/" + ids[0] + "/updates": "Update", "/api/updates": "RunSummary[]"}
+	for path, answer := range streams {
 		ctx, cancel := context.WithCancel(context.Background())
 		req, err := http.NewRequestWithContext(ctx, http.MethodGet, s.URL+path, nil)
 		if err != nil {
@@ -442,8 +450,10 @@ func FuzzQuestions(f *testing.F) {
 	for _, q := range questions {
 		f.Add(q.path)
 	}
-	for _, p := range []string{"/series?names=bytes&nodes=0-99999999", "/events?t=9223372036854775807&nodes=,,&link=0->", "/tile?lanes=0-1048576&width=16384", "/boxes?from=-9007199254740992&to=9007199254740992",
-		"/graph/around?df=0:1&depth=4&limit=300", "/cf/0.99999999999999999999", "/search?q=x[[[1]&limit=1", "/memory?t=-5&points=20000", "/export?from=-1&to=-1", "/factors?from=0&to=0"} {
+	for _, p := range []string{"/series?names=bytes&nodes=0-99999999",
+		"/events?t=9223372036854775807&nodes=,,&link=0->", "/tile?lanes=0-1048576&width=16384", "/boxes?from=-9007199254740992&to=9007199254740992",
+		"/graph/around?df=0:1&depth=4&limit=300", "/cf/0.99999999999999999999", "/search?q=x[[[1]&limit=1",
+		"/memory?t=-5&points=20000", "/export?from=-1&to=-1", "/factors?from=0&to=0"} {
 		f.Add(p)
 	}
 	f.Fuzz(func(t *testing.T, path string) {

@@ -45,7 +45,8 @@ func readContract(t *testing.T) map[string]*shape {
 	s := regexp.MustCompile(`(?s)/\*.*?\*/`).ReplaceAllString(string(text), "")
 	s = regexp.MustCompile(`//[^\n]*`).ReplaceAllString(s, "")
 	types := map[string]*shape{}
-	for _, m := range regexp.MustCompile(`export (interface|type) (\w+)( extends (\w+))?( =)? `).FindAllStringSubmatchIndex(s, -1) {
+	declared := regexp.MustCompile(`export (interface|type) (\w+)( extends (\w+))?( =)? `)
+	for _, m := range declared.FindAllStringSubmatchIndex(s, -1) {
 		r := &reader{s: s[m[1]:], t: t}
 		sh := r.union()
 		if m[8] >= 0 {

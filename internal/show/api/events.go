@@ -7,7 +7,7 @@ import (
 	"github.com/whyslow/whyslow/internal/show/view/eventlist"
 )
 
-// eventQuery reads what is asked of the list of events.
+// eventQuery reads the parameters of a question about events.
 func (q *question) eventQuery() eventlist.Query {
 	e := eventlist.Query{
 		Offset: int(q.number("offset", 0, 1<<40, 0)), Limit: int(q.number("limit", 1, eventlist.MaxLimit, 100)),
@@ -37,7 +37,7 @@ func askEvents(q *question) (any, error) {
 	return list.Page(q.ctx, e)
 }
 
-// eventsCSV writes the list as a table, of any length.
+// eventsCSV writes the list as a table of any length.
 func (s *Server) eventsCSV(w http.ResponseWriter, r *http.Request) {
 	s.long(w, r, func(q *question) (func() error, error) {
 		e := q.eventQuery()

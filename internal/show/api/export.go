@@ -19,8 +19,8 @@ import (
 	"github.com/whyslow/whyslow/trace"
 )
 
-// long answers a question with as much as there is, without a limit of time. prepare finds what is wrong with
-// the question; what it gives writes the answer, whose status is told by then.
+// long answers a question at any length, without a time limit. prepare checks the question and returns what
+// writes the answer, whose status has been sent by then.
 func (s *Server) long(w http.ResponseWriter, r *http.Request,
 	prepare func(q *question) (func() error, error)) {
 	run := s.cfg.Runs.Get(r.PathValue("id"))
@@ -42,7 +42,7 @@ func (s *Server) long(w http.ResponseWriter, r *http.Request,
 		if s.cfg.Log != nil {
 			s.cfg.Log(r.URL.Path + ": " + err.Error())
 		}
-		// The connection is cut, so that nobody takes a part for the whole.
+		// Cut the connection, so that nobody mistakes a part for the whole.
 		panic(http.ErrAbortHandler)
 	}
 }
@@ -53,8 +53,8 @@ func download(w http.ResponseWriter, kind, name string) {
 	w.Header().Set("Content-Disposition", "attachment; filename="+strconv.Quote(name))
 }
 
-// export gives an interval as a trace: the events of these times with the definitions they use, as whyslow
-// dump and dump --parse would make it, in an archive.
+// export sends an interval as a trace in an archive: its events and the definitions they use, as whyslow dump
+// and dump --parse make it.
 func (s *Server) export(w http.ResponseWriter, r *http.Request) {
 	s.long(w, r, func(q *question) (func() error, error) {
 		snap, err := q.snapshot()
@@ -77,7 +77,7 @@ func (s *Server) export(w http.ResponseWriter, r *http.Request) {
 		}
 		err = cut(q.ctx, snap.Reader, filepath.Join(dir, name), in, snap.Model.Info)
 		var nothing *trace.SyntaxError
-		if errors.As(err, &nothing) { // blocks reach there, and have no event there
+		if errors.As(err, &nothing) { // blocks overlap the interval, but have no event in it
 			err = query.Bad("there are no events from %d to %d", from, to)
 		}
 		if err != nil {
@@ -103,7 +103,7 @@ func cut(ctx context.Context, r *trace.Reader, dir string, in trace.Span, info *
 	return trace.WriteRunInfo(dir, &part)
 }
 
-// archive writes dir/name as a tar file.
+// archive writes dir/name as a compressed tar file.
 func archive(w io.Writer, dir, name string) error {
 	zip := gzip.NewWriter(w)
 	out := tar.NewWriter(zip)

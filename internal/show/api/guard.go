@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// cookie is the name of a server's cookie. Browsers send cookies to all ports of a host: servers with
-// different tokens would take the right one away from each other.
+// cookie is the name of a server's cookie. Browsers send cookies to all ports of a host, so the name has the
+// port: otherwise servers with different tokens would overwrite each other's.
 func cookie(r *http.Request) string {
 	if _, port, err := net.SplitHostPort(r.Host); err == nil {
 		return "whyslow_token_" + port
@@ -17,12 +17,12 @@ func cookie(r *http.Request) string {
 	return "whyslow_token"
 }
 
-// policy is what the page may load: nothing from elsewhere, and no code or style but its files. Canvases are
-// saved through blobs.
+// policy is what the page may load: nothing from elsewhere, and no code or style except its files. Canvases
+// are saved through blobs.
 const policy = "default-src 'self'; img-src 'self' data: blob:; object-src 'none'; base-uri 'none'; " +
 	"form-action 'none'; frame-ancestors 'none'"
 
-// guard lets only those in who may ask, and tells browsers what the page may do.
+// guard lets in only those who may ask, and tells browsers what the page may do.
 func (s *Server) guard(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		h := w.Header()
@@ -53,7 +53,7 @@ func (s *Server) guard(next http.Handler) http.Handler {
 			q := r.URL.Query()
 			q.Del("token")
 			r.URL.RawQuery = q.Encode()
-			// A page of ours, so that the strict cookie goes with the next request; the token leaves the
+			// The redirect comes from our page, so the strict cookie goes with it. The token leaves the
 			// address bar.
 			http.Redirect(w, r, r.URL.RequestURI(), http.StatusSeeOther)
 			return
@@ -62,7 +62,7 @@ func (s *Server) guard(next http.Handler) http.Handler {
 		if c, err := r.Cookie(cookie(r)); err == nil && given == "" {
 			given = c.Value
 		}
-		// The page itself holds no secrets, and has to be there to ask for the token.
+		// The page itself holds no secrets, and must load to ask for the token.
 		if strings.HasPrefix(r.URL.Path, "/api/") && !collect.TokenOK(given, s.cfg.Token) {
 			h.Set("WWW-Authenticate", "Bearer")
 			fail(w, http.StatusUnauthorized, "this server asks for a token: open it as /?token=...")

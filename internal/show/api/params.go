@@ -15,7 +15,7 @@ import (
 	"github.com/whyslow/whyslow/internal/model/query"
 )
 
-// params reads the parameters of a question and remembers the first that is wrong.
+// params reads the parameters of a question and remembers the first wrong one.
 type params struct {
 	q   url.Values
 	err error
@@ -63,7 +63,7 @@ func (p *params) number(name string, least, most, preset int64) int64 {
 	return n
 }
 
-// span is from and to, nanoseconds since the start of the run; by default all of it.
+// span is from and to, in nanoseconds since the start of the run; by default all of it.
 func (p *params) span(wall int64) (from, to int64) {
 	from = p.number("from", -timeLimit, timeLimit, 0)
 	to = p.number("to", -timeLimit, timeLimit, wall)
@@ -76,7 +76,7 @@ func (p *params) span(wall int64) (from, to int64) {
 
 const timeLimit = 1 << 53
 
-// moment is a time since the start of the run, nil for none.
+// moment is a time in nanoseconds since the start of the run, nil for none.
 func (p *params) moment(name string) *int64 {
 	if !p.has(name) {
 		return nil
@@ -117,5 +117,5 @@ func fail(w http.ResponseWriter, status int, text string) {
 	w.Header().Set("Content-Type", "application/json")
 	w.Header().Set("Cache-Control", "no-store")
 	w.WriteHeader(status)
-	_ = json.NewEncoder(w).Encode(map[string]string{"error": text}) // whoever went away is not to be told
+	_ = json.NewEncoder(w).Encode(map[string]string{"error": text}) // the client may be gone
 }

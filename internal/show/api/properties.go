@@ -65,7 +65,7 @@ func askMatrix(q *question) (any, error) {
 	return q.set(func(p properties.Set) (any, error) { return p.Matrix(value, from, to) })
 }
 
-// memory is asked of a snapshot even while the run is live: who holds what is not followed event by event.
+// memory needs a snapshot even while the run is live: who holds what is not followed event by event.
 func memory(q *question, set properties.Set, from, to int64) (any, error) {
 	ask := properties.MemoryQuery{From: from, To: to, T: q.moment("t"),
 		Points: int(q.number("points", 1, 20_000, 200))}

@@ -18,7 +18,7 @@ import (
 	"github.com/whyslow/whyslow/internal/show/view/timeline"
 )
 
-// routes registers every question. Paths and parameters are those of web/src/api.ts.
+// routes registers every question. web/src/api.ts has the paths and parameters.
 func (s *Server) routes(mux *http.ServeMux) {
 	mux.HandleFunc("GET /api/runs", s.list)
 	mux.HandleFunc("GET /api/updates", s.listUpdates)
@@ -61,7 +61,7 @@ func (s *Server) routes(mux *http.ServeMux) {
 	}
 }
 
-// question is one about a run.
+// question is a question about a run.
 type question struct {
 	*params
 	ctx  context.Context
@@ -70,7 +70,7 @@ type question struct {
 	used []*live.Snapshot
 }
 
-// snapshot is the newest of the run, until the question is answered.
+// snapshot gives the newest snapshot of the run. It is released when the question is answered.
 func (q *question) snapshot() (*live.Snapshot, error) {
 	s, err := q.run.Snapshot(q.ctx)
 	if err == nil {
@@ -85,7 +85,7 @@ func (q *question) release() {
 	}
 }
 
-// within is a snapshot that has the interval from the parameters, and that interval.
+// within gives the interval from the parameters, and a snapshot that has it.
 func (q *question) within() (s *live.Snapshot, from, to int64, err error) {
 	newest, err := q.snapshot()
 	if err != nil {
@@ -104,7 +104,7 @@ func (q *question) within() (s *live.Snapshot, from, to int64, err error) {
 	return s, from, to, err
 }
 
-// about answers a question about an interval from what get derives of a snapshot that has it.
+// about answers a question about an interval from what get derives from a snapshot that has it.
 func about[T any](get func(*live.Snapshot) (T, error),
 	reply func(q *question, v T, from, to int64) (any, error)) func(*question) (any, error) {
 	return func(q *question) (any, error) {
@@ -120,13 +120,13 @@ func about[T any](get func(*live.Snapshot) (T, error),
 	}
 }
 
-// raw is an answer that is no JSON.
+// raw is an answer that is not JSON.
 type raw struct {
 	kind, name string // of the content; of the file, "" none
 	data       []byte
 }
 
-// ask makes a handler of what answers a question.
+// ask makes a handler from a function that answers a question.
 func (s *Server) ask(f func(*question) (any, error)) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		run := s.cfg.Runs.Get(r.PathValue("id"))
@@ -143,7 +143,7 @@ func (s *Server) ask(f func(*question) (any, error)) http.HandlerFunc {
 		if err == nil {
 			v, err = answerOf(q, f)
 		}
-		if q.err != nil { // whatever was answered, it was not what was asked
+		if q.err != nil { // then the answer is not to what was asked
 			err = q.err
 		}
 		if err != nil {
@@ -163,10 +163,10 @@ func answerOf(q *question, f func(*question) (any, error)) (v any, err error) {
 	return v, err
 }
 
-// failed tells what is wrong with a question, or with us.
+// failed says what is wrong with a question, or with this program.
 func (s *Server) failed(w http.ResponseWriter, r *http.Request, err error) {
 	switch {
-	case r.Context().Err() != nil: // nobody listens
+	case r.Context().Err() != nil: // the client is gone
 	case errors.Is(err, fs.ErrInvalid):
 		fail(w, http.StatusBadRequest, err.Error())
 	case errors.Is(err, fs.ErrNotExist):
@@ -203,7 +203,7 @@ func answer(w http.ResponseWriter, v any) {
 		}
 	}
 	w.Header().Set("Content-Type", kind)
-	_, _ = w.Write(data) // whoever went away is not to be told
+	_, _ = w.Write(data) // the client may be gone
 }
 
 func askReport(q *question) (any, error) {
@@ -228,7 +228,7 @@ func askFactors(q *question) (any, error) {
 	return q.run.Factors(q.ctx, timeline.FactorQuery{From: from, To: to, Windows: windows, Lanes: lanes})
 }
 
-// maxLane is the highest number of a lane that can be asked for.
+// maxLane is the highest lane number that a question may name.
 const maxLane = 1 << 20
 
 func (q *question) lanes() []int { return q.numbers("lanes", maxLane) }

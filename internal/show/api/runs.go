@@ -107,7 +107,7 @@ func (s *Server) list(w http.ResponseWriter, _ *http.Request) {
 	answer(w, all)
 }
 
-// run tells everything about a run that does not depend on a time.
+// run answers with everything about a run that does not depend on a time.
 func (s *Server) run(q *question) (any, error) {
 	d := runDetail{runSummary: summary(q.run), Info: q.run.Info(), Lanes: []lane{}, Codes: []code{},
 		Kinds: []report.Kind{}}
@@ -115,7 +115,7 @@ func (s *Server) run(q *question) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	// Whoever looks at a run asks for these next.
+	// The page asks for these next.
 	q.run.Prepare()
 	m := snap.Model
 	for id := range m.AllWorkers() {
@@ -131,8 +131,8 @@ func (s *Server) run(q *question) (any, error) {
 	return d, nil
 }
 
-// askChecks tells what makes the figures of a run that is over doubtful. What a trace that is being written
-// lacks is no fault.
+// askChecks lists what makes the figures of a finished run doubtful. A live run has no faults: its trace is
+// not complete yet.
 func askChecks(q *question) (any, error) {
 	c := checks{Warnings: []string{}, Problems: []string{}, Balance: []properties.Violation{}}
 	if st, _ := q.run.Status(); st.State == live.StateLive {
@@ -164,7 +164,7 @@ func askChecks(q *question) (any, error) {
 }
 
 // stream writes server-sent events. next gives the next one, and a channel that is closed when there is
-// another. here is called now and then while somebody listens.
+// another. here is called from time to time while somebody listens.
 func stream(w http.ResponseWriter, r *http.Request, here func(), next func() (any, <-chan struct{})) {
 	h := w.Header()
 	h.Set("Content-Type", "text/event-stream")
@@ -180,7 +180,7 @@ func stream(w http.ResponseWriter, r *http.Request, here func(), next func() (an
 		if err != nil {
 			return
 		}
-		// A client that does not read is given up.
+		// A client that does not read is disconnected.
 		_ = rc.SetWriteDeadline(time.Now().Add(heartbeat))
 		if _, err := fmt.Fprintf(w, "data: %s\n\n", data); err != nil || rc.Flush() != nil {
 			return
@@ -200,7 +200,7 @@ func stream(w http.ResponseWriter, r *http.Request, here func(), next func() (an
 				}
 			}
 		}
-		// Several changes a moment apart are one.
+		// Several changes within a moment are sent as one.
 		select {
 		case <-r.Context().Done():
 			return
@@ -211,13 +211,13 @@ func stream(w http.ResponseWriter, r *http.Request, here func(), next func() (an
 
 const updateEvery = 200 * time.Millisecond
 
-// listUpdates tells the list of runs whenever it changes.
+// listUpdates sends the list of runs whenever it changes.
 func (s *Server) listUpdates(w http.ResponseWriter, r *http.Request) {
 	stream(w, r, func() {}, func() (any, <-chan struct{}) {
 		all, changed := s.summaries()
 		for _, sum := range all {
 			if sum.State == live.StateLive || sum.State == live.StateKilled {
-				// Their figures change all the time, and what counted as killed may come back.
+				// Figures of live runs change all the time, and a killed run may come back.
 				tick := make(chan struct{})
 				time.AfterFunc(time.Second, func() { close(tick) })
 				return all, tick
@@ -227,7 +227,7 @@ func (s *Server) listUpdates(w http.ResponseWriter, r *http.Request) {
 	})
 }
 
-// updates tells how far a run is whenever that changes.
+// updates sends how far a run is whenever that changes.
 func (s *Server) updates(w http.ResponseWriter, r *http.Request) {
 	run := s.cfg.Runs.Get(r.PathValue("id"))
 	if run == nil {

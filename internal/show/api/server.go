@@ -1,10 +1,10 @@
-// Package api serves the page and answers its questions about runs, over HTTP. web/src/api.ts says what is
-// asked and answered; every path there is registered in routes.go.
+// Package api serves the page and answers its questions about runs over HTTP. web/src/api.ts describes
+// questions and answers; routes.go registers every path.
 //
-// Who may ask: a server on this computer's own address (127.0.0.1) is for whoever can reach it, and refuses
-// names other than its own in the Host header, so that a page from elsewhere cannot make a browser ask for
-// it. Any other address needs a token, in the Authorization header or in a cookie that visiting /?token=...
-// sets, unless it was said that none is wanted.
+// Who may ask: a server on 127.0.0.1 answers everybody who can reach it. It refuses names other than its own
+// in the Host header, so that a page from elsewhere cannot make a browser ask on its behalf. On any other
+// address a token is needed unless the user declines one. It comes in the Authorization header, or in a
+// cookie that visiting /?token=... sets.
 package api
 
 import (
@@ -33,7 +33,7 @@ const (
 // Config of a Server.
 type Config struct {
 	Runs *live.Set
-	// Token that whoever asks must have; "" none.
+	// Token that clients must send; "": none.
 	Token string
 	// Collector receives the streams of runs; nil: none are received.
 	Collector *collect.Collector
@@ -41,7 +41,7 @@ type Config struct {
 	TLS *tls.Config
 	// Limits are those of connections; zero values mean collect.DefaultLimits.
 	Limits collect.Limits
-	// Log is told what goes wrong with a line of text; nil: nobody is.
+	// Log gets a line of text about each error; nil: nobody does.
 	Log func(text string)
 }
 
@@ -56,7 +56,7 @@ func New(cfg Config) *Server {
 	return &Server{cfg: cfg}
 }
 
-// Handler is everything the server answers.
+// Handler answers everything the server serves.
 func (s *Server) Handler() http.Handler {
 	mux := http.NewServeMux()
 	s.routes(mux)
@@ -68,7 +68,7 @@ func (s *Server) Handler() http.Handler {
 	}
 	outer := http.NewServeMux()
 	if s.cfg.Collector != nil {
-		// It checks tokens itself: a refused sender is to be told in the words of the protocol.
+		// It checks tokens itself, to refuse senders in the words of their protocol.
 		outer.Handle("/stream", s.cfg.Collector)
 	}
 	outer.Handle("/", s.guard(zip(mux)))
@@ -84,7 +84,8 @@ func page() http.Handler {
 	})
 }
 
-// Serve answers on a listener until ctx ends. Streams and questions under way then are cut off.
+// Serve answers on a listener until ctx ends, which cuts off streams and questions under way. It fails if the
+// configuration is wrong or the listener fails.
 func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 	if tcp, ok := l.Addr().(*net.TCPAddr); ok && tcp.IP.IsLoopback() && s.cfg.Token == "" {
 		s.hosts = []string{"localhost", "127.0.0.1", "::1", tcp.IP.String()}
@@ -107,8 +108,7 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 	return nil
 }
 
-// CheckAddress tells why an address must not be listened on like this: whoever can reach it could look at the
-// runs.
+// CheckAddress returns an error if listening on an address would let others look at the runs.
 func CheckAddress(address, token string, insecure bool) error {
 	host, _, err := net.SplitHostPort(address)
 	if err != nil {

@@ -67,7 +67,9 @@ func TestCollected(t *testing.T) {
 
 	stop := make(chan struct{})
 	var others sync.WaitGroup
-	for _, garbage := range []string{"GET /stream HTTP/1.1\r\nHost: x\r\nUpgrade: whyslow-stream/1\r\nConnection: Upgrade\r\n\r\n\xff\xff\xff\xff\xff\xff", "\x16\x03\x01", strings.Repeat("A", 100_000)} {
+	const upgrade = "GET /stream HTTP/1.1\r\nHost: x\r\nUpgrade: whyslow-stream/1\r\nConnection: Upgrade\r\n\r\n"
+	long := strings.Repeat("A", 100_000)
+	for _, garbage := range []string{upgrade + "\xff\xff\xff\xff\xff\xff", "\x16\x03\x01", long} {
 		others.Go(func() {
 			for {
 				select {
@@ -84,7 +86,8 @@ func TestCollected(t *testing.T) {
 		})
 	}
 	send := func(ctx context.Context, node int) {
-		s := stream.NewSender(stream.Config{Target: stream.Target{Addr: addr}, Source: stream.Folder(parts[node]), Name: parts[node], Window: 64 << 10})
+		s := stream.NewSender(stream.Config{Target: stream.Target{Addr: addr}, Source: stream.Folder(parts[node]),
+			Name: parts[node], Window: 64 << 10})
 		go s.Run(ctx)
 		s.EndSource()
 		if err := s.Drain(ctx); err != nil && ctx.Err() == nil {
@@ -123,7 +126,9 @@ func TestCollected(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, q := range []timeline.FactorQuery{{From: 0, To: m.Wall(), Windows: 1}, {From: m.Wall() / 3, To: m.Wall() / 2, Windows: 17}} {
+	wall := m.Wall()
+	all, some := timeline.FactorQuery{To: wall, Windows: 1}, timeline.FactorQuery{From: wall / 3, To: wall / 2, Windows: 17}
+	for _, q := range []timeline.FactorQuery{all, some} {
 		a, err := want.Factors(q)
 		if err != nil {
 			t.Fatal(err)

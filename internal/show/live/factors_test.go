@@ -56,9 +56,9 @@ func cut(t failer, m *model.Model, happening bool, from, to int64, n int) *timel
 	}
 	length := (to-from-1)/int64(n) + 1
 	n = int((to-from-1)/length + 1)
-	out := &timeline.FactorWindows{From: from, To: to, WindowNS: length, Windows: n, KnownNS: m.Wall(), Rows: names[:rows],
-		Total: table(), Lanes: []timeline.LaneSum{}, Nodes: []timeline.NodeSums{}, Sum: make([]int64, rows),
-		ExtraCoresNS: res.ExtraCoresNS}
+	out := &timeline.FactorWindows{From: from, To: to, WindowNS: length, Windows: n, KnownNS: m.Wall(),
+		Rows: names[:rows], Total: table(), Lanes: []timeline.LaneSum{}, Nodes: []timeline.NodeSums{},
+		Sum: make([]int64, rows), ExtraCoresNS: res.ExtraCoresNS}
 	for lane, w := range workers {
 		if k := len(out.Nodes); k == 0 || out.Nodes[k-1].Node != w.Node {
 			out.Nodes = append(out.Nodes, timeline.NodeSums{Node: w.Node, Sum: make([]int64, rows), Windows: table()})
@@ -251,8 +251,9 @@ func addSyncs(t *rapid.T, s *told, r *sloutest.Run) {
 		at := rapid.IntRange(0, len(r.Events)-1).Draw(t, "at")
 		node := rapid.IntRange(0, r.Nodes-1).Draw(t, "node")
 		offset := rapid.Int64Range(-6, 6).Draw(t, "offset")
-		s.lines = append(s.lines, line{node, sloutest.System, fmt.Sprintf("%d n%d s%d GlobalEvents.onClockSync offset=%d error=1",
-			r.Events[at].Time, node, sloutest.System, offset)})
+		text := fmt.Sprintf("%d n%d s%d GlobalEvents.onClockSync offset=%d error=1",
+			r.Events[at].Time, node, sloutest.System, offset)
+		s.lines = append(s.lines, line{node, sloutest.System, text})
 	}
 }
 

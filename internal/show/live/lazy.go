@@ -6,7 +6,7 @@ import (
 	"github.com/whyslow/whyslow/internal/procs"
 )
 
-// lazy is a value that is computed when first asked for, once; whoever asks meanwhile waits. Its computation
+// lazy is a value that is computed once, when first asked for; whoever asks meanwhile waits. Its computation
 // must not depend on the request that happened to be first.
 type lazy[T any] struct {
 	once sync.Once

@@ -200,12 +200,7 @@ func (r *Run) Close() {
 	r.wg.Wait()
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	for _, s := range append(r.parts, r.snap) {
-		if s != nil {
-			s.Release()
-		}
-	}
-	r.snap, r.parts = nil, nil
+	r.drop()
 }
 
 // ID names the run in addresses.
@@ -476,7 +471,8 @@ func (r *Run) over(f *trace.Follower, heard time.Time) string {
 	return ""
 }
 
-// end makes the last snapshot, and drops what followed the run unless it is too long for one.
+// end makes the last snapshot. It drops the properties that followed the run, unless that is too long for
+// one.
 func (r *Run) end(state string) {
 	r.mu.Lock()
 	long, making := r.status.Events > r.limit(), r.making

@@ -69,7 +69,8 @@ func ring(t *testing.T, cfs int) string {
 }
 
 func info(ended string) *trace.RunInfo {
-	return &trace.RunInfo{ID: strings.Repeat("ab", 16), Program: "ring.fa", Ended: ended, Nodes: []trace.NodeInfo{{Node: 0, Workers: 1}, {Node: 1, Workers: 1}}}
+	return &trace.RunInfo{ID: strings.Repeat("ab", 16), Program: "ring.fa", Ended: ended,
+		Nodes: []trace.NodeInfo{{Node: 0, Workers: 1}, {Node: 1, Workers: 1}}}
 }
 
 // blocks are those of a trace, in order of their last times: about as they would arrive.
@@ -151,7 +152,9 @@ func TestFollow(t *testing.T) {
 			events += uint64(b.Count)
 		}
 		if i == len(all)/2 {
-			until(t, r, "half of the run", func(st live.Status) bool { return st.Events == events && st.State == live.StateLive })
+			until(t, r, "half of the run", func(st live.Status) bool {
+				return st.Events == events && st.State == live.StateLive
+			})
 			half := sums(t, r, events)
 			if half[0] == 0 || half[1] == 0 {
 				t.Errorf("factors half way: %v", half)
@@ -234,7 +237,9 @@ func TestWake(t *testing.T) {
 	r := open()
 	add(all[third : 2*third])
 	for _, r := range []*live.Run{r, open()} {
-		until(t, r, "it counts as killed", func(st live.Status) bool { return st.State == live.StateKilled && st.Events == events })
+		until(t, r, "it counts as killed", func(st live.Status) bool {
+			return st.State == live.StateKilled && st.Events == events
+		})
 	}
 	second := open()
 	add(all[2*third:])
@@ -247,7 +252,9 @@ func TestWake(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, r := range []*live.Run{r, second} {
-		until(t, r, "it is done", func(st live.Status) bool { return st.State == trace.EndedDone && st.Events == events })
+		until(t, r, "it is done", func(st live.Status) bool {
+			return st.State == trace.EndedDone && st.Events == events
+		})
 	}
 }
 
@@ -281,7 +288,9 @@ func TestLong(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer r.Close()
-	until(t, r, "all of the run", func(st live.Status) bool { return st.Events > 48_000 && st.State == trace.EndedDone })
+	until(t, r, "all of the run", func(st live.Status) bool {
+		return st.Events > 48_000 && st.State == trace.EndedDone
+	})
 	newest, err := r.Snapshot(context.Background())
 	if err != nil {
 		t.Fatal(err)
@@ -315,8 +324,8 @@ func TestLong(t *testing.T) {
 	pastIsKept(t, r, dir)
 }
 
-// TestLongLive: of a run that outgrows its memory while it is watched, the older half is known all the time, and
-// all of it in the end.
+// TestLongLive: of a run that outgrows its memory while it is watched, the older half is known all the time,
+// and all of it in the end.
 func TestLongLive(t *testing.T) {
 	whole := ring(t, 6000)
 	if err := trace.WriteRunInfo(whole, info(trace.EndedDone)); err != nil {
@@ -416,7 +425,8 @@ func pastIsKept(t *testing.T, r *live.Run, dir string) {
 	for row, name := range want.Rows {
 		for w := range want.Windows {
 			if d := got.Total[row][w] - want.Total[row][w]; d < -2000 || d > 2000 { // of two lanes of 45 us
-				t.Errorf("%s of window %d: %d of a long run, %d of a whole one", name, w, got.Total[row][w], want.Total[row][w])
+				t.Errorf("%s of window %d: %d of a long run, %d of a whole one",
+					name, w, got.Total[row][w], want.Total[row][w])
 			}
 		}
 	}
@@ -438,6 +448,9 @@ func TestStates(t *testing.T) {
 		t.Skip(err)
 	}
 	whole := ring(t, 10)
+	process := func(pid int, host string) *trace.RunInfo {
+		return &trace.RunInfo{Processes: []trace.ProcessInfo{{PID: pid, Host: host}}}
+	}
 	for _, c := range []struct {
 		name, want string
 		info       *trace.RunInfo
@@ -446,9 +459,9 @@ func TestStates(t *testing.T) {
 		{"finished", trace.EndedDone, info(trace.EndedDone), false},
 		{"stuck", trace.EndedStuck, info(trace.EndedStuck), false},
 		{"no run.json, files with their ends", trace.EndedDone, nil, false},
-		{"its process is gone", live.StateKilled, &trace.RunInfo{Processes: []trace.ProcessInfo{{PID: 1 << 22, Host: host}}}, true},
-		{"its process is there", live.StateLive, &trace.RunInfo{Processes: []trace.ProcessInfo{{PID: os.Getpid(), Host: host}}}, true},
-		{"elsewhere, heard of just now", live.StateLive, &trace.RunInfo{Processes: []trace.ProcessInfo{{PID: 1, Host: "another"}}}, true},
+		{"its process is gone", live.StateKilled, process(1<<22, host), true},
+		{"its process is there", live.StateLive, process(os.Getpid(), host), true},
+		{"elsewhere, heard of just now", live.StateLive, process(1, "another"), true},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			dir := filepath.Join(t.TempDir(), "a.trace")

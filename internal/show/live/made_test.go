@@ -47,7 +47,8 @@ func pipeline(t testing.TB, dir string, count int) {
 		w := rnd.IntN(workers)
 		start := max(ready, busy[node][w]) + rnd.Int64N(300)
 		add(ready, node, system, trace.KindCFReady, 0, cf, 0)
-		add(start, node, w, trace.KindCFStarted, len(inputs), append([]uint64{cf, 1, uint64(len(inputs))}, inputs...)...)
+		args := append([]uint64{cf, 1, uint64(len(inputs))}, inputs...)
+		add(start, node, w, trace.KindCFStarted, len(inputs), args...)
 		stop := start + 100 + rnd.Int64N(length)
 		cpu := ^uint64(0)
 		if rnd.IntN(3) == 0 {
@@ -169,7 +170,8 @@ func write(t testing.TB, dir string, events []recorded, nodes int, end int64) {
 			}
 			args := slices.Clone(e.args)
 			switch e.kind {
-			case trace.KindDFCreate, trace.KindDFRequested, trace.KindDFRequestReceived, trace.KindDFSent, trace.KindDFReceived, trace.KindDFStored, trace.KindDFDestroy:
+			case trace.KindDFCreate, trace.KindDFRequested, trace.KindDFRequestReceived, trace.KindDFSent,
+				trace.KindDFReceived, trace.KindDFStored, trace.KindDFDestroy:
 				args[0] = df(args[0])
 			case trace.KindWaitStarted, trace.KindWaitEnded:
 				args[0] = uint64(lock)

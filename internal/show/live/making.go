@@ -12,10 +12,10 @@ import (
 	"github.com/whyslow/whyslow/trace"
 )
 
-// How snapshots are made: in the background while somebody watches, and of parts of runs that are too long.
+// How snapshots are made: in the background while somebody watches, and of parts of runs too long for one.
 
 const (
-	// share of one core that snapshots of a live run may take.
+	// coreShare is how much of one core the snapshots of a live run may take.
 	coreShare = 0.2
 	// snapshotBytes is the memory an event takes in a snapshot with all that is derived from it.
 	// BenchmarkSnapshot measures it: 47 to 59.
@@ -24,7 +24,7 @@ const (
 	keepParts = 2
 )
 
-// ErrNothingYet is why there is no snapshot of a run that has only begun.
+// ErrNothingYet says that a run has only begun, so that there is no snapshot of it.
 var ErrNothingYet = errors.New("nothing has arrived of this run yet")
 
 // limit is the number of events that one snapshot may have.
@@ -97,13 +97,18 @@ func (r *Run) replace(s *Snapshot) {
 	r.snap = s
 }
 
-// rest gives up the snapshots if nobody asked for one for some time. What still uses one keeps it.
+// rest gives up the snapshots if nobody asked for one for some time.
 func (r *Run) rest(after time.Duration) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.making != nil || time.Since(r.watched) < after {
 		return
 	}
+	r.drop()
+}
+
+// drop gives up the snapshots, of which those in use stay valid; the caller holds mu.
+func (r *Run) drop() {
 	if r.snap != nil {
 		r.snap.Release()
 	}
@@ -113,8 +118,9 @@ func (r *Run) rest(after time.Duration) {
 	r.snap, r.parts = nil, nil
 }
 
-// Snapshot gives the newest snapshot, and waits for the first one. The caller releases it. Of a run that is
-// too long for one it has the newest part.
+// Snapshot gives the newest snapshot, and waits for the first one. If the run is too long for one, it has the
+// newest part. The caller releases it. It fails with ErrNothingYet, if the trace cannot be read, or when ctx
+// ends.
 func (r *Run) Snapshot(ctx context.Context) (*Snapshot, error) {
 	r.Watch()
 	for tried := false; ; tried = true {
@@ -123,7 +129,7 @@ func (r *Run) Snapshot(ctx context.Context) (*Snapshot, error) {
 			r.mu.Unlock()
 			return nil, context.Canceled
 		}
-		// A run that is over gets no further snapshots in the background, and one of before does not do.
+		// A run that is over gets no more snapshots in the background; one from before its end does not do.
 		stale := r.snap != nil && r.status.State != StateLive && (r.snap.arrived != r.arrived || r.snap.happening)
 		if r.snap != nil && (!stale || tried) {
 			s := r.snap
@@ -148,7 +154,7 @@ func (r *Run) Snapshot(ctx context.Context) (*Snapshot, error) {
 	}
 }
 
-// Prepare begins to work out what the first views of a run that is over will ask for, in the background.
+// Prepare computes in the background what the first views of a finished run will ask for.
 func (r *Run) Prepare() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -158,7 +164,7 @@ func (r *Run) Prepare() {
 	r.wg.Go(func() {
 		s, err := r.Snapshot(r.ctx)
 		if err != nil {
-			return // whoever asks is told
+			return // whoever asks gets the error
 		}
 		defer s.Release()
 		if _, err := s.Timeline(); err != nil {
@@ -170,7 +176,7 @@ func (r *Run) Prepare() {
 	})
 }
 
-// why there is no snapshot.
+// why says why there is no snapshot.
 func (r *Run) why() error {
 	if st, _ := r.Status(); st.State == StateLive { // its files will come
 		return fmt.Errorf("%s: %w", r.dir, ErrNothingYet)
@@ -183,8 +189,9 @@ func (r *Run) why() error {
 	return err
 }
 
-// SnapshotIn gives a snapshot that has the events of an interval, nanoseconds since the start of the run, or
-// of as much of it as memory allows, from its beginning. The caller releases it.
+// SnapshotIn gives a snapshot with the events of an interval, in nanoseconds since the start of the run. If
+// they do not fit into memory, it has as many as do, from the beginning of the interval. The caller releases
+// it. It fails as Snapshot does.
 func (r *Run) SnapshotIn(ctx context.Context, from, to int64) (*Snapshot, error) {
 	newest, err := r.Snapshot(ctx)
 	if err != nil || newest.Span.From <= from || to <= from {
@@ -256,8 +263,8 @@ func (r *Run) longest(reader *trace.Reader, from, to int64) int64 {
 	return -least(-to, -from, func(t int64) bool { return r.fits(reader, from, -t) })
 }
 
-// around widens an interval as far as fits, so that small steps to its sides need no other snapshot; where
-// the interval itself does not fit it is cut at its end, and full is true.
+// around widens an interval as far as fits, so that small steps to its sides need no other snapshot. If the
+// interval itself does not fit, its end is cut off, and full is true.
 func (r *Run) around(newest *Snapshot, from, to int64) (in *trace.Span, full bool) {
 	start := newest.Model.Start
 	from, to = from+start, to+start
@@ -286,8 +293,8 @@ func least(from, to int64, ok func(int64) bool) int64 {
 	return from
 }
 
-// build makes a snapshot of the whole run, or of the part in a span. It closes the reader if it fails.
-// happening leaves clocks as the comparisons so far correct them. parallel is that of model.Options.
+// build makes a snapshot of the whole run, or of the part in a span. It closes the reader if it fails. While
+// the run is happening, clocks are corrected by their comparisons alone. parallel is that of model.Options.
 func (r *Run) build(reader *trace.Reader, in *trace.Span, happening bool, parallel int) (*Snapshot, error) {
 	m, err := model.Build(r.ctx, reader, model.Options{In: in, Interpolated: happening, Parallel: parallel})
 	if err != nil {

@@ -29,8 +29,8 @@ func TestRegions(t *testing.T) {
 			ctx, cancel := context.WithTimeout(t.Context(), 4*time.Minute)
 			defer cancel()
 			dir := t.TempDir()
-			cmd := upctest.Command(ctx, program, upctest.Options{Threads: 2, Backend: backend, Args: []string{"0,40", "0", "30"},
-				Env: []string{"WHYSLOW_TRACE=" + dir, "WHYSLOW_FLUSH=50"}})
+			cmd := upctest.Command(ctx, program, upctest.Options{Threads: 2, Backend: backend,
+				Args: []string{"0,40", "0", "30"}, Env: []string{"WHYSLOW_TRACE=" + dir, "WHYSLOW_FLUSH=50"}})
 			var said bytes.Buffer
 			cmd.Stderr = &said
 			if err := cmd.Start(); err != nil {
@@ -79,7 +79,8 @@ func TestRegions(t *testing.T) {
 			}
 			tooLong(t, dir, s.Model.Wall())
 			if waited < 2 {
-				t.Errorf("work and waiting were seen %d times of %d while it went on\n%s", waited, len(seen), said.Bytes())
+				t.Errorf("work and waiting were seen %d times of %d while it executed\n%s",
+					waited, len(seen), said.Bytes())
 			}
 		})
 	}
@@ -93,7 +94,9 @@ func tooLong(t *testing.T, dir string, wall int64) {
 		t.Fatal(err)
 	}
 	defer r.Close()
-	until(t, r, "all of the run", func(st live.Status) bool { return st.Events > 100 && st.State == trace.EndedDone })
+	until(t, r, "all of the run", func(st live.Status) bool {
+		return st.Events > 100 && st.State == trace.EndedDone
+	})
 	s, err := r.Snapshot(t.Context())
 	if err != nil {
 		t.Fatal(err)

@@ -15,8 +15,8 @@ type Set struct {
 	done    chan struct{}
 }
 
-// unused is how long after the last question about a run its snapshots are given up: of many runs only those
-// looked at take memory.
+// unused is how long after the last question about a run its snapshots are given up, so that of many runs
+// only those looked at take memory.
 const unused = 5 * time.Minute
 
 // NewSet makes an empty set.
@@ -40,7 +40,7 @@ func NewSet() *Set {
 	return s
 }
 
-// Add shows one more run; one that is shown already is given again.
+// Add shows one more run, or gives the one that is shown already. It fails as Open does.
 func (s *Set) Add(dir string, opt Options) (*Run, error) {
 	id := RunID(dir)
 	s.mu.Lock()
@@ -72,8 +72,7 @@ func (s *Set) Get(id string) *Run {
 	return nil
 }
 
-// List gives all runs, the one that started last first, and a channel that is closed when there is another
-// one.
+// List gives all runs, the latest first, and a channel that is closed when another one is added.
 func (s *Set) List() ([]*Run, <-chan struct{}) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -91,7 +90,7 @@ func (s *Set) List() ([]*Run, <-chan struct{}) {
 	return list, s.changed
 }
 
-// Close ends all runs.
+// Close ends showing all runs.
 func (s *Set) Close() {
 	close(s.done)
 	s.mu.Lock()

@@ -73,7 +73,8 @@ func (p *program) alone(node, site int) {
 
 // together lets all threads pass a collective: nobody leaves before all have come, where that is so.
 func (p *program) together() {
-	kind := rapid.SampledFrom([]string{"barrier", "broadcast", "reduce", "exchange", "prefix-reduce", "alloc", "notify"}).Draw(p.t, "kind")
+	kinds := []string{"barrier", "broadcast", "reduce", "exchange", "prefix-reduce", "alloc", "notify"}
+	kind := rapid.SampledFrom(kinds).Draw(p.t, "kind")
 	sync := rapid.SampledFrom([]string{"all/all", "my/no", "no/no"}).Draw(p.t, "sync")
 	site, latest := inCollective, int64(0)
 	switch kind {
@@ -235,7 +236,8 @@ func TestSettled(t *testing.T) {
 						want[piece.Factor] += max(0, min(piece.To, m.Start+known)-max(piece.From, m.Start))
 					}
 					if diff := cmp.Diff(want, lane.Sum); diff != "" {
-						t.Fatalf("%s\nworker %d, known for %d of %d: in the end (-), now (+)\n%s", text, i, known, m.Wall(), diff)
+						t.Fatalf("%s\nworker %d, known for %d of %d: in the end (-), now (+)\n%s",
+							text, i, known, m.Wall(), diff)
 					}
 				}
 			})

@@ -21,16 +21,16 @@ import (
 	"github.com/whyslow/whyslow/trace"
 )
 
-// Snapshot is a run as far as it had arrived at some moment: a model that does not change any more, and what
-// is derived from it, each when first asked for. Any number of goroutines may use it until they Release it.
+// Snapshot is a run as far as it had arrived at some moment: a model that no longer changes, and what is
+// derived from it, each when first asked for. Any number of goroutines may use it until they Release it.
 type Snapshot struct {
 	Reader *trace.Reader
 	Model  *model.Model
-	// Span is the part of the run, since its start, whose events the model has: all of it unless memory is
-	// short.
+	// Span is the part of the run whose events the model has, in nanoseconds since its start: all of it
+	// unless memory is short.
 	Span trace.Span
 
-	ctx              context.Context // ends with the run's being shown
+	ctx              context.Context // ends when the run is no longer shown
 	arrived          uint64          // what had arrived of the run
 	happening        bool            // the run had not ended
 	parallel         int             // how many cores deriving things may take; 0: all
@@ -95,7 +95,7 @@ func (s *Snapshot) Fragments() (*fragments.Index, error) {
 		if err != nil {
 			return nil, err
 		}
-		var pieces slou.Walk // of a part of the run the timeline has less than all
+		var pieces slou.Walk // a part's timeline does not have all
 		if t.Whole() {
 			pieces = t.Visit
 		}
@@ -123,8 +123,8 @@ func (s *Snapshot) Properties() (properties.Set, error) {
 	return s.static.get(func() (properties.Set, error) { return properties.FromModel(s.ctx, s.Model, s.Reader) })
 }
 
-// Balance is what is left over at the end of the run though it should have gone; nothing of a run without an
-// end.
+// Balance lists what is left at the end of the run though it should have gone. It is empty for a run without
+// an end.
 func (s *Snapshot) Balance() ([]properties.Violation, error) {
 	return s.balance.get(func() ([]properties.Violation, error) {
 		if s.Model.Killed {
@@ -138,10 +138,11 @@ func (s *Snapshot) Balance() ([]properties.Violation, error) {
 	})
 }
 
-// Report is what all analyses tell, with its sentences in a language, "en" or "ru".
+// Report has the results of all analyses, with sentences in a language, "en" or "ru".
 func (s *Snapshot) Report(lang string) (*report.Everything, error) {
 	all, err := s.report.get(func() (*report.Everything, error) {
-		return report.Compute(s.ctx, s.Model, report.Wanted{Splits: []string{"node", "worker", "code", "index:0"}}, nil)
+		wanted := report.Wanted{Splits: []string{"node", "worker", "code", "index:0"}}
+		return report.Compute(s.ctx, s.Model, wanted, nil)
 	})
 	if err != nil {
 		return nil, err
