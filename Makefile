@@ -1,9 +1,11 @@
-# Needs Go, a C++ compiler (g++ or $CXX) and make; for programs on many computers, and for OpenSHMEM, also Open MPI. Everything else
-# is fetched by Go, at pinned versions.
+# Needs Go, a C++ compiler (g++ or $CXX) and make; for programs on many computers, and for OpenSHMEM, also Open MPI.
+# Go fetches everything else, at pinned versions.
 
 GOLANGCI_LINT := github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0
 # What runs in several goroutines at once.
-CONCURRENT    := ./internal/show/api ./internal/record/collect ./internal/run/engine ./internal/show/live ./internal/record/stream ./internal/run/transport/... ./internal/model ./internal/record/modules/... ./internal/analysis/slou ./trace ./prof
+CONCURRENT    := ./internal/show/api ./internal/record/collect ./internal/run/engine ./internal/show/live \
+	./internal/record/stream ./internal/run/transport/... ./internal/model ./internal/record/modules/... \
+	./internal/analysis/slou ./trace ./prof
 # What is built with the tag mpi, and the tests that need it.
 WITH_MPI      := ./internal/run/transport/... ./cli
 MPI_PACKAGES  := libopenmpi-dev openmpi-bin pkg-config
@@ -11,7 +13,7 @@ HAVE_MPI       = { command -v mpirun && pkg-config --exists ompi-c; } >/dev/null
 HAVE_SHMEM     = { command -v oshrun && command -v oshcc; } >/dev/null 2>&1
 DEMO_ARGS     := -n 2 -w 1 examples/mxm/mxm.fa 8 100
 
-.PHONY: build mpi sdk page demo test tools lint bench bench-overhead bench-page experiments fuzz clean
+.PHONY: build mpi sdk page demo test test-long checks tools lint bench bench-overhead bench-page experiments fuzz clean
 
 build:                   ## ./whyslow
 	go build -o whyslow ./cmd/whyslow
@@ -29,22 +31,46 @@ page:                    ## web/dist, from the sources of the page; it is commit
 demo: build              ## run an example on two nodes and report
 	./whyslow run $(DEMO_ARGS)
 
-# What tests need beyond Go and the compiler: node.js runs Perfetto's trace processor, which reads the traces written for it, and
-# builds the page; Chromium looks at it; Open MPI starts many processes and has OpenSHMEM; xmllint holds Cube files against a schema. Without them these tests are skipped.
-PACKAGES = $$(command -v node >/dev/null && command -v npm >/dev/null || echo nodejs npm; command -v chromium >/dev/null || echo chromium; command -v xmllint >/dev/null || echo libxml2-utils; { $(HAVE_MPI) && $(HAVE_SHMEM); } || echo $(MPI_PACKAGES))
+# What tests need beyond Go and the compiler. Node.js runs Perfetto's trace processor, which reads the traces written
+# for it, and builds the page; Chromium shows the page; Open MPI starts many processes and has OpenSHMEM; xmllint checks
+# Cube files against a schema. Tests are skipped where their tools are missing.
+PACKAGES = $$(command -v node >/dev/null && command -v npm >/dev/null || echo nodejs npm; \
+	command -v chromium >/dev/null || echo chromium; command -v xmllint >/dev/null || echo libxml2-utils; \
+	{ $(HAVE_MPI) && $(HAVE_SHMEM); } || echo $(MPI_PACKAGES))
 tools:
 	@missing="$(PACKAGES)"; test -z "$$missing" || { \
-		if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then apt-get update -qq && apt-get install -y -qq --no-install-recommends $$missing >/dev/null; \
+		if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
+			apt-get update -qq && apt-get install -y -qq --no-install-recommends $$missing >/dev/null; \
 		else echo "some tests are skipped; to have them: apt-get install" $$missing; fi; }
 
-test: tools              ## everything that must hold before a commit
+RUNTESTS   := go run ./internal/testkit/runtests
+# go test runs packages in this order, so these, which take long, come before all others.
+PACKAGES_TESTED := ./cli ./web ./internal/show/experiment ./internal/run/engine ./sdk/... ./...
+# What test leaves to test-long: what is like another test and takes long. Tests themselves try less, see package effort.
+LEFT_OUT   := TestPage/^(big|collector|figures|token)$$|^TestSanitizers$$|^TestPerfettoTraceProcessorLarge$$|^TestMPI$$
+MPI_TESTS  := ^TestMPI(Results|Failures|Report|Interrupt|Doctor|Stderr)$$
+
+checks: tools
 	@test -z "$$(gofmt -l .)" || { echo "run gofmt on:"; gofmt -l .; exit 1; }
-	go vet ./...
-	CGO_ENABLED=0 go test -timeout 20m ./cli
-	go test -timeout 20m ./...
-	go test -timeout 20m -race $(CONCURRENT)
-	$(HAVE_MPI) || exit 0; go vet -tags mpi ./... && go test -timeout 20m -tags mpi ./internal/run/transport/... && go test -timeout 20m -tags mpi -parallel 4 -run MPI ./cli && cd bench && go vet -tags mpi ./...
-	cd bench && go vet ./... && go test -timeout 20m ./...
+	@echo go vet
+	@go vet ./... && cd bench && go vet ./...
+	@$(HAVE_MPI) || exit 0; echo go vet -tags mpi; go vet -tags mpi ./... && cd bench && go vet -tags mpi ./...
+	@echo go build without cgo
+	@CGO_ENABLED=0 go build ./...
+
+test: checks             ## everything that must hold before a commit, in minutes
+	@$(RUNTESTS) -timeout 20m -skip '$(LEFT_OUT)' $(PACKAGES_TESTED) \
+		-- -timeout 20m -race -skip '$(LEFT_OUT)' $(CONCURRENT) \
+		-- CGO_ENABLED=0 -run '^TestScript$$/^(convert|pgas|usage|version)$$' ./cli \
+		-- -C bench ./... \
+		$$($(HAVE_MPI) && echo "-- -tags mpi ./internal/run/transport/... -- -tags mpi -parallel 4 -run $(MPI_TESTS) ./cli")
+
+test-long: checks        ## all tests there are, with many more random cases: before a release
+	@WHYSLOW_TEST_LONG=1 $(RUNTESTS) -timeout 40m $(PACKAGES_TESTED) \
+		-- -timeout 40m -race $(CONCURRENT) \
+		-- CGO_ENABLED=0 -timeout 20m ./cli \
+		-- -C bench ./... \
+		$$($(HAVE_MPI) && echo "-- -tags mpi ./internal/run/transport/... -- -timeout 40m -tags mpi -parallel 4 -run MPI ./cli")
 
 lint:                    ## golangci-lint, see .golangci.yml
 	go run $(GOLANGCI_LINT) run ./...

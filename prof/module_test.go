@@ -14,6 +14,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	_ "github.com/whyslow/whyslow/internal/testkit/effort"
 	"github.com/whyslow/whyslow/trace"
 )
 

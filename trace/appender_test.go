@@ -11,6 +11,8 @@ import (
 	"testing"
 
 	"pgregory.net/rapid"
+
+	_ "github.com/whyslow/whyslow/internal/testkit/effort"
 )
 
 // rawBlocks are all blocks of a trace.

@@ -13,6 +13,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/whyslow/whyslow/internal/testkit/effort"
 	"github.com/whyslow/whyslow/web"
 )
 
@@ -68,8 +69,9 @@ func newEnough() string {
 	return ""
 }
 
-// TestPage checks the sources of the page, runs their tests, and sees whether the built files that are committed are what they make.
-// It needs node.js and npm, and is skipped without them; TestBuilt is not.
+// TestPage checks the sources of the page, runs their tests, and compares the committed files with what
+// the sources make. It needs node.js and npm, and is skipped without them; TestBuilt is not. Sources
+// that have passed before are not tried again.
 func TestPage(t *testing.T) {
 	if testing.Short() {
 		t.Skip("builds the page")
@@ -77,7 +79,10 @@ func TestPage(t *testing.T) {
 	if why := newEnough(); why != "" {
 		t.Skip(why)
 	}
-	sources(t)
+	passed := passedFile(t, sources(t))
+	if _, err := os.Stat(passed); err == nil && !effort.Long {
+		return
+	}
 	if !installed() {
 		if out, err := npm("ci", "--no-audit", "--no-fund", "--prefer-offline"); err != nil {
 			t.Fatalf("npm ci: %v\n%s", err, out)
@@ -106,6 +111,25 @@ func TestPage(t *testing.T) {
 			t.Errorf("dist/%s is not made by the sources: run make page", name)
 		}
 	})
+	if !t.Failed() {
+		if err := os.WriteFile(passed, nil, 0o644); err != nil {
+			t.Log(err) // they are tried again
+		}
+	}
+}
+
+// passedFile is a file in the user's cache that exists if the sources with that hash have passed.
+func passedFile(t *testing.T, hash string) string {
+	t.Helper()
+	cache, err := os.UserCacheDir()
+	if err != nil {
+		cache = os.TempDir()
+	}
+	dir := filepath.Join(cache, "whyslow-tests")
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	return filepath.Join(dir, "page-"+hash)
 }
 
 // installed tells whether node_modules is what package-lock.json asks for, as far as times tell.
@@ -121,24 +145,28 @@ func npm(args ...string) ([]byte, error) {
 	return cmd.CombinedOutput()
 }
 
-// sources reads everything the page is made of, so that go test knows that the result depends on it.
-func sources(t *testing.T) {
+// sources hashes everything the page is made of, with dist. So go test, too, knows that the result
+// depends on it.
+func sources(t *testing.T) string {
 	t.Helper()
+	sum := sha256.New()
 	err := filepath.WalkDir(".", func(path string, d fs.DirEntry, err error) error {
 		switch {
 		case err != nil:
 			return err
-		case d.IsDir() && (d.Name() == "node_modules" || d.Name() == "dist"):
+		case d.IsDir() && d.Name() == "node_modules":
 			return fs.SkipDir
 		case d.IsDir():
 			return nil
 		}
-		_, err = os.ReadFile(path)
+		text, err := os.ReadFile(path)
+		fmt.Fprintf(sum, "%s %d\n%s", path, len(text), text)
 		return err
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
+	return hex.EncodeToString(sum.Sum(nil))
 }
 
 func contents(t *testing.T, files fs.FS) map[string][]byte {

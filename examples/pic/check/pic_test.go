@@ -27,10 +27,6 @@ func TestMain(m *testing.M) {
 			fmt.Fprintf(os.Stderr, "%v\n%s", err, out)
 			return 1
 		}
-		if err := os.Setenv("XDG_CACHE_HOME", filepath.Join(dir, "cache")); err != nil { // for compiled C++
-			fmt.Fprintln(os.Stderr, err)
-			return 1
-		}
 		return m.Run()
 	}())
 }

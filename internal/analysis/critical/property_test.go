@@ -10,6 +10,7 @@ import (
 	"github.com/whyslow/whyslow/internal/analysis/critical"
 	"github.com/whyslow/whyslow/internal/model"
 	"github.com/whyslow/whyslow/internal/procs"
+	_ "github.com/whyslow/whyslow/internal/testkit/effort"
 	"github.com/whyslow/whyslow/internal/testkit/sloutest"
 )
 

@@ -11,6 +11,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/whyslow/whyslow/internal/analysis/lifecycle"
+	_ "github.com/whyslow/whyslow/internal/testkit/effort"
 	"github.com/whyslow/whyslow/internal/testkit/sloutest"
 )
 

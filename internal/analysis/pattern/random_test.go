@@ -9,6 +9,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/whyslow/whyslow/internal/model"
+	_ "github.com/whyslow/whyslow/internal/testkit/effort"
 )
 
 // This file makes up programs of several threads that keep the rules, and looks at each of them a second time in the simplest way there is: for

@@ -8,6 +8,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/whyslow/whyslow/internal/analysis/series"
+	_ "github.com/whyslow/whyslow/internal/testkit/effort"
 	"github.com/whyslow/whyslow/internal/testkit/sloutest"
 )
 

@@ -12,6 +12,7 @@ import (
 
 	"github.com/whyslow/whyslow/internal/run/engine"
 	"github.com/whyslow/whyslow/internal/run/luna"
+	"github.com/whyslow/whyslow/internal/testkit/effort"
 	"github.com/whyslow/whyslow/prof"
 	"github.com/whyslow/whyslow/trace"
 )
@@ -226,7 +227,7 @@ func (g graph) check(t testing.TB, p *luna.Program, s shape, modules bool) []str
 }
 
 func TestRandomPrograms(t *testing.T) {
-	deadline := time.Now().Add(7 * time.Second)
+	deadline := time.Now().Add(time.Duration(effort.Times(2, 7)) * time.Second)
 	runs := 0
 	rapid.Check(t, func(rt *rapid.T) {
 		if time.Now().After(deadline) {

@@ -7,6 +7,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/whyslow/whyslow/internal/run/cpp"
+	_ "github.com/whyslow/whyslow/internal/testkit/effort"
 )
 
 var aValue = rapid.Custom(func(t *rapid.T) cpp.Value {

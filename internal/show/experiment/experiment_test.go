@@ -41,14 +41,13 @@ var build = sync.OnceValues(func() (string, error) {
 	return whyslow, err
 })
 
-// quick are options for small experiments; the C++ that is compiled is kept for other tests.
+// quick are options for small experiments.
 func quick(t *testing.T) Options {
 	t.Helper()
 	whyslow, err := build()
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Setenv("XDG_CACHE_HOME", filepath.Join(shared, "cache"))
 	return Options{Whyslow: whyslow, Cores: 2, Quick: true, Repeats: 1, NoMPI: "there is none"}
 }
 

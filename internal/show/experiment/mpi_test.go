@@ -36,7 +36,6 @@ func quickMPI(t *testing.T) Options {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Setenv("XDG_CACHE_HOME", filepath.Join(shared, "cache"))
 	return Options{Whyslow: whyslow, Cores: 2, Quick: true, Repeats: 1}
 }
 

@@ -15,6 +15,7 @@ import (
 	"github.com/whyslow/whyslow/internal/analysis/advise"
 	"github.com/whyslow/whyslow/internal/analysis/slou"
 	"github.com/whyslow/whyslow/internal/show/live/properties"
+	_ "github.com/whyslow/whyslow/internal/testkit/effort"
 	"github.com/whyslow/whyslow/internal/testkit/sloutest"
 	"github.com/whyslow/whyslow/trace"
 )

@@ -8,6 +8,8 @@ import (
 	"strings"
 	"sync"
 	"testing"
+
+	"github.com/whyslow/whyslow/internal/testkit/effort"
 )
 
 func needCompiler(t *testing.T) {
@@ -18,11 +20,18 @@ func needCompiler(t *testing.T) {
 	t.Setenv("CC", "")
 }
 
-// TestLibraries builds all from several goroutines at once, then finds them, and writes them.
+// TestLibraries builds all from several goroutines at once, then finds them, and writes them. Only a long test
+// compiles them all: else what has not changed is in the user's cache.
 func TestLibraries(t *testing.T) {
 	needCompiler(t)
-	cache := t.TempDir()
-	t.Setenv("XDG_CACHE_HOME", cache)
+	cache, err := os.UserCacheDir()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if effort.Long {
+		cache = t.TempDir()
+		t.Setenv("XDG_CACHE_HOME", cache)
+	}
 	var wg sync.WaitGroup
 	paths := make([]string, 3)
 	for i := range paths {
@@ -49,7 +58,8 @@ func TestLibraries(t *testing.T) {
 	if err != nil || !os.SameFile(before, after) || !before.ModTime().Equal(after.ModTime()) {
 		t.Errorf("it was compiled again: %v", err)
 	}
-	if left, err := filepath.Glob(filepath.Join(cache, "whyslow", "tmp-*")); err != nil || len(left) > 0 {
+	left, err := filepath.Glob(filepath.Join(cache, "whyslow", "tmp-*"))
+	if err != nil || effort.Long && len(left) > 0 { // others are at work in the user's
 		t.Errorf("left behind: %v, %v", left, err)
 	}
 

@@ -20,6 +20,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/whyslow/whyslow/internal/model"
+	_ "github.com/whyslow/whyslow/internal/testkit/effort"
 	"github.com/whyslow/whyslow/internal/words"
 	"github.com/whyslow/whyslow/trace"
 )

@@ -19,6 +19,7 @@ import (
 	"github.com/whyslow/whyslow/internal/procs"
 	"github.com/whyslow/whyslow/internal/show/view/fragments"
 	"github.com/whyslow/whyslow/internal/show/view/timeline"
+	_ "github.com/whyslow/whyslow/internal/testkit/effort"
 	"github.com/whyslow/whyslow/internal/testkit/sloutest"
 )
 

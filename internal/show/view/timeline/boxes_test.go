@@ -14,6 +14,7 @@ import (
 
 	"github.com/whyslow/whyslow/internal/analysis/slou"
 	"github.com/whyslow/whyslow/internal/model"
+	_ "github.com/whyslow/whyslow/internal/testkit/effort"
 )
 
 // Atomic CFs and gaps tile each lane, and what a part of the run shows is what of the whole is within it.
