@@ -112,7 +112,7 @@ func TestAnswers(t *testing.T) {
 	}
 }
 
-// FuzzQueries asks for anything.
+// FuzzQueries asks arbitrary questions.
 func FuzzQueries(f *testing.F) {
 	f.Add(int64(0), int64(50), 10, 0, true, "0.3")
 	f.Add(int64(-1), int64(1)<<62, 20000, 2, false, "0.1")
@@ -139,7 +139,7 @@ func FuzzQueries(f *testing.F) {
 	})
 }
 
-// Many may ask at once, also when nothing has been made yet.
+// Many may ask at once, even before anything is built.
 func TestConcurrent(t *testing.T) {
 	tl, _ := made(t, sloutest.Build(t, smallRun))
 	var wg sync.WaitGroup

@@ -10,10 +10,11 @@ import (
 
 // ArrowQuery asks for arrows: those within an interval or, where CF is given, those of one CF.
 type ArrowQuery struct {
-	From, To int64  // nanoseconds since the start of the run
-	Lanes    []int  // nil: all. Otherwise arrows that begin or end at one of them, or, where the lane is not known, at its node
-	CF       string // "node.counter"; the interval and Lanes do not count then
-	Limit    int    // 1 to 1000000; 0 means 2000
+	From, To int64 // nanoseconds since the start of the run
+	// nil: all; otherwise arrows that begin or end at one of them (or at its node if the lane is unknown)
+	Lanes []int
+	CF    string // "node.counter"; overrides the interval and Lanes
+	Limit int    // 1 to 1000000; 0 means 2000
 }
 
 // Arrows are the arrows of a timeline, the longest first; those of one CF in order of time.
@@ -22,23 +23,23 @@ type Arrows struct {
 	Arrows []Arrow `json:"arrows"`
 }
 
-// Arrow goes from a time and lane to another. Where the time of one end was not recorded it is that of the other; t0 can be
-// after t1 where the clocks of nodes disagree.
+// Arrow goes from one time and lane to another. An end whose time was not recorded has the time of the other.
+// t0 can be after t1 if the clocks of nodes disagree.
 type Arrow struct {
-	// Kind is "df", "cf" or "request" for what went from node to node, "wait" for what goes from the producer of an input,
-	// when it was made, to its consumer, when that started, on any nodes.
+	// Kind is "df", "cf" or "request" for messages between nodes, and "wait" for the way of an input from its
+	// production to the start of its consumer, on any nodes.
 	Kind     string `json:"kind"`
 	T0       int64  `json:"t0"`
 	T1       int64  `json:"t1"`
-	FromLane int    `json:"from_lane"` // -1 where not known, as of what the run-time system does
+	FromLane int    `json:"from_lane"` // -1 if unknown, as for work of the run-time system
 	ToLane   int    `json:"to_lane"`
 	FromNode int    `json:"from_node"` // -1 where not known
 	ToNode   int    `json:"to_node"`
 	What     string `json:"what"` // the DF or CF: "x[3]"
 	DF       string `json:"df"`   // key of the DF; "" of a CF
 	Bytes    int64  `json:"bytes"`
-	Producer string `json:"producer"` // the CF that made the DF, "node.counter"; "" where not known
-	Consumer string `json:"consumer"` // the CF it is for; of a CF the CF itself
+	Producer string `json:"producer"` // the CF that produced the DF, "node.counter"; "" if unknown
+	Consumer string `json:"consumer"` // the CF it is for; for a CF the CF itself
 	Link     string `json:"link"`     // "0->1"; "" within a node
 }
 
@@ -100,7 +101,7 @@ func (t *Timeline) Arrows(q ArrowQuery) (*Arrows, error) {
 	return out, nil
 }
 
-// touches tells whether a message begins or ends at one of the wanted lanes.
+// touches reports whether a message begins or ends at one of the wanted lanes.
 func (t *Timeline) touches(kind int, g *model.Message, wanted, nodes []bool) bool {
 	on := func(node int32) bool { return node >= 0 && int(node) < len(nodes) && nodes[node] }
 	from, to := on(g.From), on(g.To)
@@ -122,7 +123,7 @@ type candidate struct {
 type longest struct {
 	n, count int
 	list     []candidate
-	least    int64 // what is shorter is not among them
+	least    int64 // shorter messages are not among them
 }
 
 func (l *longest) add(c candidate) {
@@ -144,7 +145,7 @@ func (l *longest) cut() {
 	l.list = l.list[:min(len(l.list), l.n)]
 }
 
-// ends is who a message is from and for, and their lanes.
+// ends holds a message's sender and receiver, and their lanes.
 type ends struct {
 	from, to           int // -1 where not known
 	producer, consumer model.CF
@@ -172,11 +173,13 @@ func (t *Timeline) ends(kind int, g *model.Message) ends {
 	return e
 }
 
-// arrow tells of a message.
+// arrow describes a message.
 func (t *Timeline) arrow(kind int, g *model.Message) Arrow {
 	e := t.ends(kind, g)
-	a := Arrow{Kind: kindNames[kind], FromLane: e.from, ToLane: e.to, FromNode: int(g.From), ToNode: int(g.To), What: t.Title(g.CF), Bytes: g.Bytes,
-		Producer: t.CFKey(e.producer), Consumer: t.CFKey(e.consumer), Link: slou.Link{From: g.From, To: g.To}.String()}
+	a := Arrow{Kind: kindNames[kind], FromLane: e.from, ToLane: e.to, FromNode: int(g.From), ToNode: int(g.To),
+		What: t.Title(g.CF), Bytes: g.Bytes,
+		Producer: t.CFKey(e.producer), Consumer: t.CFKey(e.consumer),
+		Link: slou.Link{From: g.From, To: g.To}.String()}
 	a.T0, a.T1 = t.way(g)
 	if kind != aCF {
 		a.What, a.DF = t.m.DFString(g.DF), t.DFKey(g.DF)
@@ -184,7 +187,7 @@ func (t *Timeline) arrow(kind int, g *model.Message) Arrow {
 	return a
 }
 
-// maker gives the lane at a node that made a DF: i is its creation. -1 where not known.
+// maker returns the lane of a node that produced a DF (i is its creation), or -1 if unknown.
 func (t *Timeline) maker(i int, node int32) int {
 	m := t.m
 	e, ok := m.ExecutionAt(m.MadeBy[i], m.MadeTime[i])
@@ -197,7 +200,7 @@ func (t *Timeline) maker(i int, node int32) int {
 	return -1
 }
 
-// nextRun gives the lane at a node where a CF was executed first after a time; -1 where it was not.
+// nextRun returns the lane of a node on which a CF was first executed after a time, or -1.
 func (t *Timeline) nextRun(cf model.CF, node int32, at int64) int {
 	for e := range t.m.ExecutionsOf(cf) {
 		if t.m.ExecStart[e] < at {
@@ -210,8 +213,8 @@ func (t *Timeline) nextRun(cf model.CF, node int32, at int64) int {
 	return -1
 }
 
-// Receiver gives the CF that a DF, or a request for it, was sent for: the one that asked; of a DF that was pushed, the first
-// that was given it at the receiver afterwards. 0 where there is none.
+// Receiver returns the CF for which a DF, or a request for it, was sent: the one that requested it or, for a
+// pushed DF, the first to receive it afterwards at the receiver; 0 if there is none.
 func (t *Timeline) Receiver(request bool, g *model.Message) model.CF {
 	m := t.m
 	if request {

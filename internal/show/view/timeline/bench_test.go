@@ -25,7 +25,7 @@ func heap() float64 {
 	return float64(s.HeapAlloc)
 }
 
-// BenchmarkBuild makes the timeline of the trace named by WHYSLOW_TRACE: the time, and the bytes per event that it keeps.
+// BenchmarkBuild builds the timeline of the trace in WHYSLOW_TRACE: the time, and the bytes kept per event.
 func BenchmarkBuild(b *testing.B) {
 	m := benchModel(b)
 	before := heap()
@@ -46,7 +46,7 @@ func BenchmarkBuild(b *testing.B) {
 	runtime.KeepAlive(t)
 }
 
-// BenchmarkQueries asks what a page asks, of the whole run and of a hundredth of it.
+// BenchmarkQueries asks a page's questions, about the whole run and about a hundredth of it.
 func BenchmarkQueries(b *testing.B) {
 	m := benchModel(b)
 	t, err := Build(context.Background(), m, Options{})

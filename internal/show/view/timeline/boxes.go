@@ -13,13 +13,13 @@ type BoxQuery struct {
 	Limit    int   // 1 to 1000000; 0 means 10000
 }
 
-// Boxes are the CFs and gaps of some lanes in some time, lane by lane, in order of start. A CF ends at the latest where its
-// worker starts the next atomic one. CFs of atomic code fragments and gaps tile each lane; gaps within CFs are where the
-// worker stood still (W), or what of it was lost. Structured CFs lie upon gaps: they neither end them nor are taken out of them.
+// Boxes are the CFs and gaps of some lanes in an interval, lane by lane, in order of start. A CF ends at the
+// latest where its worker starts the next atomic one. Atomic CFs and gaps tile each lane; gaps inside CFs are
+// waits (W) and loss. Structured CFs overlap gaps and neither end them nor shorten them.
 type Boxes struct {
 	From int64 `json:"from"`
 	To   int64 `json:"to"`
-	More int   `json:"more"` // more than 0: how many there are; they are too many, and none is given
+	More int   `json:"more"` // if more than 0, there are this many, too many to return any
 	CFs  CFs   `json:"cfs"`
 	Gaps Gaps  `json:"gaps"`
 }
@@ -31,8 +31,8 @@ type CFs struct {
 	End        []int64  `json:"end"`
 	CF         []string `json:"cf"`
 	Code       []int    `json:"code"`
-	Label      []string `json:"label"`      // with indices
-	Structured []int    `json:"structured"` // 1: run by the system
+	Label      []string `json:"label"`      // including indices
+	Structured []int    `json:"structured"` // 1: executed by the run-time system
 	Running    []int    `json:"running"`    // 1: has not ended
 }
 
@@ -46,13 +46,13 @@ type Gaps struct {
 	Consumer []string `json:"consumer"`
 	Producer []string `json:"producer"`
 	DF       []string `json:"df"`
-	// Their names for people: "mult[1][2]", "x[3]"; "" for none.
+	// Readable names: "mult[1][2]", "x[3]"; "" for none.
 	ConsumerTitle []string `json:"consumer_title"`
 	ProducerTitle []string `json:"producer_title"`
 	DFTitle       []string `json:"df_title"`
 }
 
-// Boxes gives the CFs and gaps within an interval: those of which any part is. They are whole: they begin and end where they do.
+// Boxes returns the CFs and gaps that overlap an interval, with their full extent.
 func (t *Timeline) Boxes(q BoxQuery) (*Boxes, error) {
 	if err := (stretch{q.From, q.To}).check(); err != nil {
 		return nil, err
@@ -87,10 +87,11 @@ func emptyCFs() CFs {
 }
 
 func emptyGaps() Gaps {
-	return Gaps{[]int{}, []int64{}, []int64{}, []string{}, []string{}, []string{}, []string{}, []string{}, []string{}, []string{}, []string{}}
+	return Gaps{[]int{}, []int64{}, []int64{}, []string{}, []string{}, []string{}, []string{}, []string{},
+		[]string{}, []string{}, []string{}}
 }
 
-// inRange is what of a lane is within an interval.
+// inRange is the part of a lane within an interval.
 type inRange struct {
 	early       []int // executions that started before it
 	first, end  int   // those that start within it
@@ -147,7 +148,8 @@ func (t *Timeline) addBoxes(out *Boxes, n int, r *inRange) {
 		c, cf := &out.CFs, m.ExecCF[e]
 		from, to := t.bounds(l.worker, e)
 		c.Lane, c.Start, c.End = append(c.Lane, n), append(c.Start, from), append(c.End, to)
-		c.CF, c.Code, c.Label = append(c.CF, t.CFKey(cf)), append(c.Code, m.CodeOf(cf)), append(c.Label, t.Title(cf))
+		c.CF, c.Code, c.Label = append(c.CF, t.CFKey(cf)), append(c.Code, m.CodeOf(cf)),
+			append(c.Label, t.Title(cf))
 		c.Structured = append(c.Structured, one(!m.Atomic(cf)))
 		c.Running = append(c.Running, one(m.ExecEnd[e] == model.None && e+1 == l.worker.End))
 	}
@@ -166,9 +168,11 @@ func (t *Timeline) addBoxes(out *Boxes, n int, r *inRange) {
 		p &^= inside
 		g.Lane, g.Start, g.End = append(g.Lane, n), append(g.Start, l.from(i)), append(g.End, l.end[i])
 		g.Factor, g.Part = append(g.Factor, t.names[t.rows[p]]), append(g.Part, t.parts[p].String())
-		g.Consumer, g.Producer = append(g.Consumer, t.CFKey(l.consumer[i])), append(g.Producer, t.CFKey(l.producer[i]))
+		g.Consumer, g.Producer = append(g.Consumer, t.CFKey(l.consumer[i])),
+			append(g.Producer, t.CFKey(l.producer[i]))
 		g.DF = append(g.DF, t.DFKey(l.df[i]))
-		g.ConsumerTitle, g.ProducerTitle = append(g.ConsumerTitle, t.Title(l.consumer[i])), append(g.ProducerTitle, t.Title(l.producer[i]))
+		g.ConsumerTitle, g.ProducerTitle = append(g.ConsumerTitle, t.Title(l.consumer[i])),
+			append(g.ProducerTitle, t.Title(l.producer[i]))
 		g.DFTitle = append(g.DFTitle, m.DFString(l.df[i]))
 	}
 }

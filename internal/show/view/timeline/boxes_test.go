@@ -17,7 +17,7 @@ import (
 	_ "github.com/whyslow/whyslow/internal/testkit/effort"
 )
 
-// Atomic CFs and gaps tile each lane, and what a part of the run shows is what of the whole is within it.
+// Atomic CFs and gaps tile each lane, and a part of the run shows exactly that part of the whole.
 func TestBoxes(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		m := randomRun(t)
@@ -77,7 +77,8 @@ func TestBoxes(t *testing.T) {
 			for i := range all.CFs.Lane {
 				if c := &all.CFs; c.Lane[i] == lane && within(c.Start[i], c.End[i]) {
 					w := &want.CFs
-					w.Lane, w.Start, w.End, w.CF = append(w.Lane, lane), append(w.Start, c.Start[i]), append(w.End, c.End[i]), append(w.CF, c.CF[i])
+					w.Lane, w.Start, w.End, w.CF = append(w.Lane, lane), append(w.Start, c.Start[i]),
+						append(w.End, c.End[i]), append(w.CF, c.CF[i])
 					w.Code, w.Label = append(w.Code, c.Code[i]), append(w.Label, c.Label[i])
 					w.Structured, w.Running = append(w.Structured, c.Structured[i]), append(w.Running, c.Running[i])
 				}
@@ -85,14 +86,16 @@ func TestBoxes(t *testing.T) {
 			for i := range all.Gaps.Lane {
 				if g := &all.Gaps; g.Lane[i] == lane && within(g.Start[i], g.End[i]) {
 					w := &want.Gaps
-					w.Lane, w.Start, w.End, w.Factor = append(w.Lane, lane), append(w.Start, g.Start[i]), append(w.End, g.End[i]), append(w.Factor, g.Factor[i])
+					w.Lane, w.Start, w.End, w.Factor = append(w.Lane, lane), append(w.Start, g.Start[i]),
+						append(w.End, g.End[i]), append(w.Factor, g.Factor[i])
 					w.Part, w.Consumer = append(w.Part, g.Part[i]), append(w.Consumer, g.Consumer[i])
 					w.Producer, w.DF = append(w.Producer, g.Producer[i]), append(w.DF, g.DF[i])
 					title := func(key string) string {
 						cf, _ := tl.FindCF(key)
 						return tl.Title(cf)
 					}
-					w.ConsumerTitle, w.ProducerTitle = append(w.ConsumerTitle, title(g.Consumer[i])), append(w.ProducerTitle, title(g.Producer[i]))
+					w.ConsumerTitle, w.ProducerTitle = append(w.ConsumerTitle, title(g.Consumer[i])),
+						append(w.ProducerTitle, title(g.Producer[i]))
 					w.DFTitle = append(w.DFTitle, m.DFString(m.FindDF(g.DF[i])))
 				}
 			}
@@ -110,7 +113,7 @@ func TestBoxes(t *testing.T) {
 	})
 }
 
-// offLanes counts executions on streams that are no workers.
+// offLanes counts executions on streams that are not workers.
 func offLanes(tl *Timeline) (n int) {
 	for e := range tl.m.ExecCF {
 		if tl.LaneOf(e) < 0 {
@@ -125,7 +128,8 @@ func TestArrows(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		m := randomRun(t)
 		tl, _ := made(t, m)
-		q := ArrowQuery{Limit: rapid.SampledFrom([]int{1, 3, 100000}).Draw(t, "limit"), Lanes: drawLanes(t, len(tl.lanes))}
+		q := ArrowQuery{Limit: rapid.SampledFrom([]int{1, 3, 100000}).Draw(t, "limit"),
+			Lanes: drawLanes(t, len(tl.lanes))}
 		q.From, q.To = drawRange(t, m.Wall())
 		got, err := tl.Arrows(q)
 		if err != nil {
@@ -185,7 +189,8 @@ func TestWaits(t *testing.T) {
 			for e := range m.ExecutionsOf(cf) {
 				for _, df := range m.Inputs(e) {
 					if !slices.ContainsFunc(got.Arrows, func(a Arrow) bool {
-						return a.Kind == "wait" && a.What == m.DFString(df) && a.DF == tl.DFKey(df) && a.T1 == m.ExecStart[e]-m.Start && a.ToLane == tl.LaneOf(e) && a.Consumer == tl.CFKey(cf)
+						return a.Kind == "wait" && a.What == m.DFString(df) && a.DF == tl.DFKey(df) &&
+							a.T1 == m.ExecStart[e]-m.Start && a.ToLane == tl.LaneOf(e) && a.Consumer == tl.CFKey(cf)
 					}) {
 						t.Fatalf("%s did not wait for %s", m.CFString(cf), m.DFString(df))
 					}
@@ -229,7 +234,8 @@ func TestPath(t *testing.T) {
 		}
 		at := int64(0)
 		for _, s := range p.Steps {
-			if s.From != at || s.To <= s.From || s.Lane >= len(tl.lanes) || s.Lane < 0 && s.CF != "" && offLanes(tl) == 0 {
+			if s.From != at || s.To <= s.From || s.Lane >= len(tl.lanes) ||
+				s.Lane < 0 && s.CF != "" && offLanes(tl) == 0 {
 				t.Fatalf("%+v at %d", s, at)
 			}
 			at = s.To

@@ -16,7 +16,7 @@ import (
 	"github.com/whyslow/whyslow/trace"
 )
 
-// known1 is what a nanosecond of a worker's time is.
+// known1 describes one nanosecond of a worker's time.
 type known1 struct {
 	factor, code uint16 // classes
 	row          int
@@ -77,7 +77,7 @@ func randomRun(t *rapid.T) *model.Model {
 	return sloutest.Build(t, run.Text())
 }
 
-// A part of the run shows as the whole does, the rest as nothing.
+// A part of the run looks as in the whole, and the rest is empty.
 func TestKnown(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		m := randomRun(t)
@@ -151,7 +151,7 @@ func nullOf(f *slou.Factors) map[string]bool {
 	return map[string]bool{"U": f.U == nil, "S": f.S == nil, "L": f.L == nil, "O": f.O == nil, "W": f.W == nil}
 }
 
-// smallStride makes runs of a few pieces use sums, too.
+// smallStride makes even runs of a few pieces use sums.
 func smallStride(t *Timeline, shift uint) {
 	for i := range t.lanes {
 		t.lanes[i].index(t, shift)
@@ -187,7 +187,8 @@ func TestTiles(t *testing.T) {
 			smallStride(tl, shift)
 		}
 		lanes := brute(t, m, nullOf(&res.Factors))
-		q := TileQuery{By: rapid.SampledFrom([]string{"code", "factor"}).Draw(t, "by"), Width: rapid.IntRange(1, 60).Draw(t, "width")}
+		q := TileQuery{By: rapid.SampledFrom([]string{"code", "factor"}).Draw(t, "by"),
+			Width: rapid.IntRange(1, 60).Draw(t, "width")}
 		q.From, q.To = drawRange(t, m.Wall())
 		q.Lanes = drawLanes(t, len(lanes))
 		chosen := chosenLanes(tl, q.Lanes)
@@ -195,7 +196,8 @@ func TestTiles(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if len(tile) != 8+len(chosen)*q.Width*3 || int(binary.LittleEndian.Uint32(tile)) != len(chosen) || int(binary.LittleEndian.Uint32(tile[4:])) != q.Width {
+		if len(tile) != 8+len(chosen)*q.Width*3 || int(binary.LittleEndian.Uint32(tile)) != len(chosen) ||
+			int(binary.LittleEndian.Uint32(tile[4:])) != q.Width {
 			t.Fatalf("%d bytes: % x", len(tile), tile[:8])
 		}
 		edge := func(i int) int64 {
@@ -228,7 +230,8 @@ func TestTiles(t *testing.T) {
 				}
 				gotClass, gotShare := binary.LittleEndian.Uint16(row[2*c:]), row[2*q.Width+c]
 				if gotClass != class || int64(gotShare) != share {
-					t.Fatalf("lane %d column %d [%d, %d): class %x share %d, want %x %d of %v", n, c, from, to, gotClass, gotShare, class, share, sum)
+					t.Fatalf("lane %d column %d [%d, %d): class %x share %d, want %x %d of %v", n, c, from, to, gotClass,
+						gotShare, class, share, sum)
 				}
 			}
 		}
@@ -248,7 +251,8 @@ func TestFactors(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if f.Windows < 1 || f.Windows > q.Windows || f.WindowNS*int64(f.Windows) < q.To-q.From || f.WindowNS*int64(f.Windows-1) >= q.To-q.From {
+		if f.Windows < 1 || f.Windows > q.Windows || f.WindowNS*int64(f.Windows) < q.To-q.From ||
+			f.WindowNS*int64(f.Windows-1) >= q.To-q.From {
 			t.Fatalf("%d windows of %d ns for %d in %d", f.Windows, f.WindowNS, q.To-q.From, q.Windows)
 		}
 		rows := len(f.Rows)
@@ -322,7 +326,8 @@ func checkWhole(t sloutest.TB, tl *Timeline, res *slou.Result) {
 	if res.Factors.U != nil {
 		want["U"] = res.Factors.U.NS
 	}
-	for name, s := range map[string]*slou.Share{"S": res.Factors.S, "L": res.Factors.L, "O": res.Factors.O, "W": res.Factors.W} {
+	for name, s := range map[string]*slou.Share{"S": res.Factors.S, "L": res.Factors.L, "O": res.Factors.O,
+		"W": res.Factors.W} {
 		if s != nil {
 			want[name] = s.NS
 		}

@@ -21,8 +21,8 @@ type Known struct {
 	Past  func(lane int, a, b int64, sums []int64)
 }
 
-// FactorWindows is the time of lanes by factor in equal windows. All times are nanoseconds. Every sum is
-// exact; over the whole run and all lanes they are those of slou.Compute.
+// FactorWindows is the time of lanes by factor in equal windows, in nanoseconds. Every sum is exact; over the
+// whole run and all lanes the sums are those of slou.Compute.
 type FactorWindows struct {
 	From     int64 `json:"from"`
 	To       int64 `json:"to"`
@@ -34,8 +34,8 @@ type FactorWindows struct {
 	Rows  []string   `json:"rows"`
 	Total [][]int64  `json:"total"` // by row, then window
 	Lanes []LaneSum  `json:"lanes"` // over the interval
-	Nodes []NodeSums `json:"nodes"` // those of the lanes; each the sum of its lanes that were asked for
-	Sum   []int64    `json:"sum"`   // over the interval and all lanes asked for, by row
+	Nodes []NodeSums `json:"nodes"` // nodes of the lanes; each the sum of its requested lanes
+	Sum   []int64    `json:"sum"`   // over the interval and all requested lanes, by row
 	// ExtraCoresNS is processor time beyond the workers': in no window, part of O of the whole run.
 	ExtraCoresNS int64 `json:"extra_cores_ns"`
 }
@@ -53,7 +53,7 @@ type NodeSums struct {
 	Windows [][]int64 `json:"windows"`
 }
 
-// Factors divides an interval of the run. Time outside the run counts nothing.
+// Factors divides an interval of the run. Time beyond the run does not count.
 func (t *Timeline) Factors(q FactorQuery) (*FactorWindows, error) {
 	if err := (stretch{q.From, q.To}).check(); err != nil {
 		return nil, err
@@ -77,7 +77,8 @@ func (t *Timeline) Factors(q FactorQuery) (*FactorWindows, error) {
 	count := int((q.To-q.From-1)/length + 1)
 	rows := len(names)
 	out := &FactorWindows{From: q.From, To: q.To, WindowNS: length, Windows: count, KnownNS: t.Wall(),
-		Rows: names, Total: table(rows, count), Lanes: []LaneSum{}, Nodes: []NodeSums{}, Sum: make([]int64, rows), ExtraCoresNS: t.extra}
+		Rows: names, Total: table(rows, count), Lanes: []LaneSum{}, Nodes: []NodeSums{}, Sum: make([]int64, rows),
+		ExtraCoresNS: t.extra}
 	nodes := make([]int, len(t.m.Nodes)) // 1 + index into out.Nodes
 	for n, chosen := range t.nodesOf(lanes) {
 		if chosen {

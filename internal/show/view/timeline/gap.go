@@ -20,11 +20,11 @@ func (c *Cost) Add(o Cost) {
 	c.W += o.W
 }
 
-// NS is all of it.
+// NS is the total.
 func (c *Cost) NS() int64 { return c.S + c.L + c.O + c.W }
 
-// Before gives what the worker of an execution lost in the gap before it; nothing for one of a structured CF, which ends no gap,
-// and of factors that the recorded events do not tell apart.
+// Before returns what the worker lost in the gap before an execution. It is zero for structured CFs, which
+// end no gap, and for factors that the recorded events do not separate.
 func (t *Timeline) Before(e int) (c Cost) {
 	n := t.LaneOf(e)
 	if n < 0 || !t.m.Atomic(t.m.ExecCF[e]) {
@@ -58,15 +58,15 @@ func (t *Timeline) Before(e int) (c Cost) {
 	return c
 }
 
-// Stood is a time in which a worker stood still in a CF that had started.
+// Stood is a time in which a worker waited inside a running CF.
 type Stood struct {
 	For string // a lock, an exclusive resource, a collective, or "held" by a debugger
 	NS  int64
 	At  int64 // since the start of the run
 }
 
-// Stood gives what an execution of an atomic CF waited for while it ran, each lock and the like once, with all its time, in order
-// of the first.
+// Stood returns what an execution of an atomic CF waited for while it ran: each lock and the like once, with
+// its total time, in order of the first wait.
 func (t *Timeline) Stood(e int) (out []Stood) {
 	n := t.LaneOf(e)
 	if n < 0 || !t.m.Atomic(t.m.ExecCF[e]) {

@@ -10,7 +10,7 @@ import (
 	"github.com/whyslow/whyslow/trace"
 )
 
-// part is what a piece is given to.
+// part is the part of a factor that a piece belongs to.
 type part struct {
 	factor slou.Factor
 	part   slou.Part
@@ -29,19 +29,19 @@ func (p *part) String() string {
 	return p.part.String()
 }
 
-// lane is the time of one worker: its pieces in order. Where a piece begins is where the one before it ends. A piece that
-// reaches over the start or the end of an execution of an atomic CF is two.
+// lane is the time of one worker: its pieces in order, without gaps. A piece that crosses the start or the
+// end of an execution of an atomic CF is split.
 type lane struct {
 	id     model.WorkerID
 	worker *model.Worker
 	columns
 
-	// Of every stride pieces, the sums of those before them, by class and by row, and how many of them are boxes.
+	// After every stride pieces, the sums so far, by class and by row, and how many pieces are boxes.
 	shift   uint
 	byClass []int64
 	byRow   []int64
 	boxes   []uint32
-	ends    []int64 // of every endStride executions, the latest end
+	ends    []int64 // the latest end of every endStride executions
 }
 
 // columns are pieces.
@@ -56,12 +56,14 @@ type columns struct {
 // reset makes room for about n pieces.
 func (c *columns) reset(n int) {
 	c.end, c.part, c.class = slices.Grow(c.end[:0], n), slices.Grow(c.part[:0], n), slices.Grow(c.class[:0], n)
-	c.consumer, c.producer, c.df = slices.Grow(c.consumer[:0], n), slices.Grow(c.producer[:0], n), slices.Grow(c.df[:0], n)
+	c.consumer, c.producer, c.df = slices.Grow(c.consumer[:0], n), slices.Grow(c.producer[:0], n),
+		slices.Grow(c.df[:0], n)
 }
 
-// clone makes a copy that takes no more than it has to.
+// clone makes a copy without spare capacity.
 func (c *columns) clone() columns {
-	return columns{exact(c.end), exact(c.part), exact(c.class), exact(c.consumer), exact(c.producer), exact(c.df)}
+	return columns{exact(c.end), exact(c.part), exact(c.class), exact(c.consumer), exact(c.producer),
+		exact(c.df)}
 }
 
 func exact[T any](list []T) []T { return append(make([]T, 0, len(list)), list...) }
@@ -121,7 +123,7 @@ func (c *classes) part(p *slou.Piece) uint32 {
 	return i
 }
 
-// unread is the part of time beyond what is known.
+// unread is the part of time beyond the known part of the run.
 func (c *classes) unread() uint32 {
 	key := part{factor: slou.Factor(rowUnread)}
 	i, ok := c.index[key]
@@ -149,7 +151,7 @@ func ofCode(code int) uint16 {
 	return uint16(code)
 }
 
-// filler takes the pieces of a worker.
+// filler collects the pieces of a worker.
 type filler struct {
 	*columns
 	c        *classes
@@ -158,7 +160,7 @@ type filler struct {
 	from, to int64 // its bounds
 }
 
-// newFiller begins to fill a lane; into has no longer any other use.
+// newFiller begins to fill a lane and takes ownership of into.
 func newFiller(c *classes, l *lane, into *columns) *filler {
 	f := &filler{columns: into, c: c, l: l}
 	into.reset(2 * (l.worker.End - l.worker.First))
@@ -174,7 +176,7 @@ func (f *filler) next(e int) {
 	}
 }
 
-// fill takes some pieces, in order.
+// fill adds pieces, in order.
 func (f *filler) fill(pieces []slou.Piece) {
 	c, end := f.c, f.l.worker.End
 	m := c.t.m
@@ -215,16 +217,18 @@ func (f *filler) fill(pieces []slou.Piece) {
 
 func (c *columns) add(end int64, part uint32, class uint16, p *slou.Piece) {
 	c.end, c.part, c.class = append(c.end, end), append(c.part, part), append(c.class, class)
-	c.consumer, c.producer, c.df = append(c.consumer, p.Consumer), append(c.producer, p.Producer), append(c.df, p.DF)
+	c.consumer, c.producer, c.df = append(c.consumer, p.Consumer), append(c.producer, p.Producer),
+		append(c.df, p.DF)
 }
 
-// bounds gives when an execution occupied its worker, since the start of the run.
+// bounds returns when an execution occupied its worker, since the start of the run.
 func (t *Timeline) bounds(w *model.Worker, e int) (from, to int64) {
 	v := t.m.Occupied(w, e)
 	return v.From - t.m.Start, v.To - t.m.Start
 }
 
-// stride gives the power of two pieces between sums, which take eight bytes a class: eight bytes a piece at most.
+// stride returns the number of pieces between sums, a power of two, so that sums take at most eight bytes per
+// piece.
 func stride(classes int) (shift uint) {
 	for shift = minShift; 1<<shift < classes; shift++ {
 	}
@@ -242,7 +246,8 @@ func (l *lane) index(t *Timeline, shift uint) {
 	boxes, from := uint32(0), int64(0)
 	for i, end := range l.end {
 		if i&(1<<l.shift-1) == 0 {
-			l.byClass, l.byRow, l.boxes = append(l.byClass, byClass...), append(l.byRow, byRow...), append(l.boxes, boxes)
+			l.byClass, l.byRow, l.boxes = append(l.byClass, byClass...), append(l.byRow, byRow...),
+				append(l.boxes, boxes)
 		}
 		byClass[l.class[i]] += end - from
 		byRow[t.rows[l.part[i]&^inside]] += end - from
@@ -252,7 +257,8 @@ func (l *lane) index(t *Timeline, shift uint) {
 		from = end
 	}
 	if len(l.end)&(1<<l.shift-1) == 0 {
-		l.byClass, l.byRow, l.boxes = append(l.byClass, byClass...), append(l.byRow, byRow...), append(l.boxes, boxes)
+		l.byClass, l.byRow, l.boxes = append(l.byClass, byClass...), append(l.byRow, byRow...),
+			append(l.boxes, boxes)
 	}
 	for e := l.worker.First; e < l.worker.End; e += endStride {
 		latest := int64(0)
@@ -264,7 +270,7 @@ func (l *lane) index(t *Timeline, shift uint) {
 	}
 }
 
-// isBox tells whether a piece is shown beside the CFs: all gaps, and what is known of a worker that stood still in a CF.
+// isBox reports whether a piece is shown beside the CFs: all gaps, and waits inside a CF.
 func (t *Timeline) isBox(p uint32) bool {
 	if p&inside == 0 {
 		return int(t.rows[p]) != rowUnread
@@ -273,7 +279,7 @@ func (t *Timeline) isBox(p uint32) bool {
 	return f == slou.FactorW || f == slou.FactorLoss
 }
 
-// from is where a piece begins.
+// from is the start of a piece.
 func (l *lane) from(i int) int64 {
 	if i == 0 {
 		return 0
@@ -281,7 +287,8 @@ func (l *lane) from(i int) int64 {
 	return l.end[i-1]
 }
 
-// find gives the piece at a time, from piece i on, which must not be behind it; len(l.end) after the end.
+// find returns the piece at a time, searching from piece i, which must not be behind it; len(l.end) after the
+// end.
 func (l *lane) find(at int64, i int) int {
 	step := 1
 	for i+step < len(l.end) && l.end[i+step-1] <= at {
@@ -292,7 +299,7 @@ func (l *lane) find(at int64, i int) int {
 	return i + sort.Search(n, func(k int) bool { return l.end[i+k] > at })
 }
 
-// sum adds what the time from a, in piece i, to b, in piece j, is made of: by class or, unless byCode, by row. a < b.
+// sum adds up the time from a, in piece i, to b, in piece j, by class if byCode, otherwise by row. a < b.
 func (l *lane) sum(t *Timeline, byCode bool, a int64, i int, b int64, j int, out []int64) {
 	if i == j {
 		out[l.key(t, byCode, i)] += b - a

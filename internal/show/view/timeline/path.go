@@ -12,19 +12,21 @@ import (
 // PathQuery asks for the critical path.
 type PathQuery struct {
 	From, To int64 // nanoseconds since the start of the run
-	// Limit is how many steps are to be told apart, 1 to 1000000; 0 means 10000. Steps shorter than the interval divided by
-	// it are put together with their neighbours.
+	// Limit is the number of steps to distinguish, 1 to 1000000; 0 means 10000. Steps shorter than the interval
+	// divided by Limit are merged with their neighbours.
 	Limit int
 }
 
-// CriticalPath is what held up the CF that ended last, and what held up that, and so on from the start of the run to its end.
+// CriticalPath is the chain of delays that led to the CF that ended last, from the start of the run to its
+// end.
 type CriticalPath struct {
 	Steps []PathStep `json:"steps"` // in order of time
-	// Missing names events that were not recorded and without which there are no steps, or they may be wrong.
+	// Missing names unrecorded events without which there are no steps, or the steps may be wrong.
 	Missing []string `json:"missing"`
 }
 
-// PathStep is a stretch of the critical path; where several were put together, what most of the time was given to.
+// PathStep is an interval of the critical path; if several steps were merged, it has the factor with the most
+// time.
 type PathStep struct {
 	From   int64  `json:"from"`
 	To     int64  `json:"to"`
@@ -32,16 +34,17 @@ type PathStep struct {
 	Factor string `json:"factor"` // a row of FactorWindows
 	Part   string `json:"part"`   // as in Gaps
 	CF     string `json:"cf"`     // that ran, or could not start yet; "" in the tail
-	Title  string `json:"title"`  // of the CF, or of the DF that was on its way to it
+	Title  string `json:"title"`  // of the CF, or of the DF in flight to it
 	Code   int    `json:"code"`
 }
 
-// Path gives the critical path of the whole run, in some ten thousand steps at most.
+// Path returns the critical path of the whole run, in at most about ten thousand steps.
 func (t *Timeline) Path(ctx context.Context) (*CriticalPath, error) {
 	return t.PathIn(ctx, PathQuery{To: max(t.Wall(), 1)})
 }
 
-// PathIn gives the steps of the critical path that are within an interval. The first call finds the path of the whole run.
+// PathIn returns the steps of the critical path within an interval. The first call computes the path of the
+// whole run.
 func (t *Timeline) PathIn(ctx context.Context, q PathQuery) (*CriticalPath, error) {
 	if err := (stretch{q.From, q.To}).check(); err != nil {
 		return nil, err
@@ -56,7 +59,8 @@ func (t *Timeline) PathIn(ctx context.Context, q PathQuery) (*CriticalPath, erro
 	}
 	out := &CriticalPath{Steps: []PathStep{}, Missing: []string{}}
 	for _, miss := range res.Missing {
-		if slices.ContainsFunc(append(miss.Null, miss.Doubt...), func(s string) bool { return s == "path" || s == "path.factors.L" }) {
+		if slices.ContainsFunc(append(miss.Null, miss.Doubt...),
+			func(s string) bool { return s == "path" || s == "path.factors.L" }) {
 			out.Missing = append(out.Missing, miss.Event)
 		}
 	}
@@ -75,7 +79,8 @@ func (t *Timeline) PathIn(ctx context.Context, q PathQuery) (*CriticalPath, erro
 		}
 		j := i + 1
 		if steps[i].To-steps[i].From < unit {
-			for j < len(steps) && steps[j].To-steps[j].From < unit && steps[j].From-steps[i].From < unit && steps[j].From < q.To {
+			for j < len(steps) && steps[j].To-steps[j].From < unit && steps[j].From-steps[i].From < unit &&
+				steps[j].From < q.To {
 				j++
 			}
 		}
@@ -85,7 +90,7 @@ func (t *Timeline) PathIn(ctx context.Context, q PathQuery) (*CriticalPath, erro
 	return out, nil
 }
 
-// critical gives the critical path of the run. What was found is kept; a call that was cancelled finds nothing.
+// critical returns the critical path of the run. The result is cached; a cancelled call finds nothing.
 func (t *Timeline) critical(ctx context.Context) (*critical.Result, error) {
 	t.pathLock.Lock()
 	defer t.pathLock.Unlock()
@@ -99,7 +104,7 @@ func (t *Timeline) critical(ctx context.Context) (*critical.Result, error) {
 	return t.path, nil
 }
 
-// step makes one of neighbouring steps.
+// step merges neighbouring steps.
 func (t *Timeline) step(res *critical.Result, steps []critical.Step) PathStep {
 	best := &steps[0]
 	if len(steps) > 1 {
@@ -115,7 +120,8 @@ func (t *Timeline) step(res *critical.Result, steps []critical.Step) PathStep {
 			}
 		}
 	}
-	s := PathStep{From: steps[0].From, To: steps[len(steps)-1].To, Lane: -1, Factor: best.Factor.String(), Part: best.Part.String()}
+	s := PathStep{From: steps[0].From, To: steps[len(steps)-1].To, Lane: -1, Factor: best.Factor.String(),
+		Part: best.Part.String()}
 	if best.Factor == slou.FactorL || best.Factor == slou.FactorW {
 		if name := res.Path.Name(best); len(name) > 2 {
 			s.Part = name[2:] // after "L." or "W."

@@ -8,7 +8,7 @@ import (
 // stretch of time, in nanoseconds since the start of the run.
 type stretch struct{ from, to int64 }
 
-// maxTime bounds times: two of them can be added, and a time can be multiplied by 255.
+// maxTime bounds times, so that two can be added and one can be multiplied by 255.
 const maxTime = 1 << 54 // 208 days
 
 func (r stretch) check() error {
@@ -21,13 +21,13 @@ func (r stretch) check() error {
 	return nil
 }
 
-// split gives the i-th of the n+1 edges of n columns of equal width, 0 <= i <= n.
+// split returns the i-th of the n+1 edges of n columns of equal width, 0 <= i <= n.
 func (r stretch) split(i, n int) int64 {
 	span := r.to - r.from
 	return r.from + span/int64(n)*int64(i) + span%int64(n)*int64(i)/int64(n)
 }
 
-// chosen gives the lanes of a query; nil stands for all.
+// chosen returns the lanes of a query; nil means all.
 func (t *Timeline) chosen(lanes []int) ([]int, error) {
 	n := len(t.lanes)
 	if lanes == nil {
@@ -49,7 +49,7 @@ func (t *Timeline) chosen(lanes []int) ([]int, error) {
 	return lanes, nil
 }
 
-// limit gives how many things a query wants at most.
+// limit returns how many things a query wants at most.
 func limit(n, standard int) (int, error) {
 	switch {
 	case n == 0:
@@ -62,7 +62,8 @@ func limit(n, standard int) (int, error) {
 
 const maxLimit = 1_000_000
 
-// FindCF gives the CF with a name, "node.counter". It fails, with fs.ErrNotExist, where nothing was recorded of it.
+// FindCF returns the CF with a name, "node.counter". It fails with fs.ErrNotExist if nothing was recorded
+// about it.
 func (t *Timeline) FindCF(s string) (model.CF, error) {
 	id, err := query.ParseCF(s)
 	if err != nil {
@@ -70,8 +71,9 @@ func (t *Timeline) FindCF(s string) (model.CF, error) {
 	}
 	m := t.m
 	cf := m.FindCF(id)
-	// Numbers are given to neighbours of a CF, too.
-	if cf == 0 || int(cf) >= len(m.Created) || m.Created[cf] == model.None && m.Ready[cf] == model.None && m.ExecOf[cf] == 0 &&
+	// Neighbours of a CF have numbers, too.
+	if cf == 0 || int(cf) >= len(m.Created) || m.Created[cf] == model.None && m.Ready[cf] == model.None &&
+		m.ExecOf[cf] == 0 &&
 		len(m.MovesOf(cf)) == 0 && len(t.m.AwaitsOf(cf)) == 0 && len(t.m.OutputsOf(cf)) == 0 {
 		return 0, query.Missing("there is no CF %s in this run", s)
 	}
@@ -86,10 +88,11 @@ func (t *Timeline) CFKey(cf model.CF) string {
 	return t.m.CFID(cf).String()
 }
 
-// Title names a CF for people: its label, or the code fragment, with indices: "mult[1][2]"; "" for none.
+// Title returns a readable name of a CF: its label, or its code fragment, with indices: "mult[1][2]"; "" for
+// none.
 func (t *Timeline) Title(cf model.CF) string { return t.m.CFTitle(cf) }
 
-// nodesOf tells, by node, whether one of its lanes is in a list.
+// nodesOf reports, by node, whether one of its lanes is in a list.
 func (t *Timeline) nodesOf(lanes []int) []bool {
 	out := make([]bool, len(t.m.Nodes))
 	for _, i := range lanes {
@@ -98,7 +101,7 @@ func (t *Timeline) nodesOf(lanes []int) []bool {
 	return out
 }
 
-// all tells that a list of lanes, which are distinct, has all.
+// all reports whether a list of distinct lanes contains all.
 func (t *Timeline) all(lanes []int) bool { return len(lanes) == len(t.lanes) }
 
 // DFKey is the key of a DF, "" for none.
@@ -109,7 +112,7 @@ func (t *Timeline) DFKey(df model.DF) string {
 	return t.m.DFKey(df)
 }
 
-// FindDF gives the DF with a key. It fails, with fs.ErrNotExist, where the run has none.
+// FindDF returns the DF with a key. It fails with fs.ErrNotExist if the run has none.
 func (t *Timeline) FindDF(key string) (model.DF, error) {
 	df := t.m.FindDF(key)
 	if df == 0 {

@@ -7,7 +7,7 @@ import (
 	"github.com/whyslow/whyslow/internal/testkit/sloutest"
 )
 
-// TestRegionParts: parts of a run of regions have names of their own in every factor.
+// TestRegionParts: parts of a run of regions have their own names in every factor.
 func TestRegionParts(t *testing.T) {
 	m := sloutest.Build(t, `#node 0
 #code 1 memget bulk

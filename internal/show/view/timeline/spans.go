@@ -6,9 +6,9 @@ import (
 	"github.com/whyslow/whyslow/internal/model"
 )
 
-// spans finds the messages of a list that were on their way at some time. They are sorted into as many equal stretches of the
-// run as make sixty-four messages each on average, by when their way begins; of each stretch the latest end is known, so that
-// one with nothing that lasts long is passed over.
+// spans finds the messages of a list that were in flight at some time. They are sorted by departure into
+// equal intervals of the run, about sixty-four messages each. Each interval knows its latest arrival, so one
+// without long messages is skipped.
 type spans struct {
 	once   sync.Once
 	length int64       // of a stretch
@@ -16,8 +16,8 @@ type spans struct {
 	latest []int64
 }
 
-// way gives when a message left and came, since the start of the run; where one was not recorded it is the other. t0 can be
-// after t1 where the clocks disagree.
+// way returns when a message left and arrived, since the start of the run; an unrecorded time equals the
+// other. t0 can be after t1 if the clocks disagree.
 func (t *Timeline) way(g *model.Message) (t0, t1 int64) {
 	t0, t1 = g.Sent, g.Received
 	if t0 == model.None {
@@ -29,7 +29,7 @@ func (t *Timeline) way(g *model.Message) (t0, t1 int64) {
 	return t.at(t0), t.at(t1)
 }
 
-// crossed tells that a message went from one node to another.
+// crossed reports whether a message went from one node to another.
 func crossed(g *model.Message) bool { return g.From != g.To && g.Recorded() }
 
 func (s *spans) make(t *Timeline, list []model.Message) {
@@ -48,7 +48,7 @@ func (s *spans) make(t *Timeline, list []model.Message) {
 	}
 }
 
-// stretch is that in which the way of a message begins, from 1; 0 for one that did not go to another node.
+// stretch is the interval in which a message left, from 1; 0 for one that stayed on its node.
 func (s *spans) stretch(t *Timeline, g *model.Message) uint32 {
 	if !crossed(g) {
 		return 0
@@ -57,7 +57,7 @@ func (s *spans) stretch(t *Timeline, g *model.Message) uint32 {
 	return uint32(min(max(min(t0, t1)/s.length, 0), int64(len(s.latest)-2))) + 1
 }
 
-// each calls f for every message of which any part is within an interval.
+// each calls f for every message that overlaps an interval.
 func (s *spans) each(t *Timeline, list []model.Message, r stretch, f func(i uint32)) {
 	s.once.Do(func() { s.make(t, list) })
 	all := func(add func(uint32, int)) {

@@ -9,7 +9,8 @@ import (
 	"github.com/whyslow/whyslow/internal/procs"
 )
 
-// Factor plus the number of a factor, U 1, S 2, L 3, O 4, W 5, loss 6, is the class of a column that is no CF.
+// Factor plus the number of a factor (U 1, S 2, L 3, O 4, W 5, loss 6) is the class of a column that is not a
+// CF.
 const Factor = 0xff00
 
 // The largest tile.
@@ -26,15 +27,15 @@ type TileQuery struct {
 	Lanes    []int  // nil: all
 }
 
-// Tile tells of each of Width equal columns of each lane what took most of it. It is binary, little-endian: the number of
-// lanes and the width as uint32, then for each lane the classes of its columns as uint16 and their shares as uint8: 255 where
-// all of the column is of that class.
+// Tile returns, for each of Width equal columns of each lane, what took most of it. The result is binary,
+// little-endian: the number of lanes and the width as uint32, then for each lane the classes of its columns
+// as uint16 and their shares as uint8, 255 if the whole column is of that class.
 //
-// The class by code is the number of the code fragment whose CFs took most of the column, the time in which they stood still
-// included, or Factor plus the number of a factor where most was no CF. By factor it is always the latter. 0 is time of which
-// nothing is known: beyond the run, of CFs whose code fragment was not recorded, or of factors that the recorded events do not
-// tell apart. Where two take the same time the lower class counts. A column shorter than a nanosecond shows what was at its
-// beginning.
+// The class by code is the number of the code fragment whose CFs, including their waits, took most of the
+// column, or Factor plus the number of a factor if most was not a CF. The class by factor is always the
+// latter. 0 is unknown time: beyond the run, of CFs whose code fragment was not recorded, or of factors that
+// the recorded events do not separate. If two classes take the same time, the lower one wins. A column
+// shorter than a nanosecond shows its beginning.
 func (t *Timeline) Tile(q TileQuery) ([]byte, error) {
 	if err := (stretch{q.From, q.To}).check(); err != nil {
 		return nil, err
@@ -50,7 +51,8 @@ func (t *Timeline) Tile(q TileQuery) ([]byte, error) {
 		return nil, err
 	}
 	if len(lanes)*q.Width > maxCells {
-		return nil, query.Bad("%d lanes of %d columns are more than %d: ask for fewer lanes or columns at once", len(lanes), q.Width, maxCells)
+		return nil, query.Bad("%d lanes of %d columns are more than %d: ask for fewer lanes or columns at once",
+			len(lanes), q.Width, maxCells)
 	}
 	out := make([]byte, 8+3*q.Width*len(lanes))
 	binary.LittleEndian.PutUint32(out, uint32(len(lanes)))
@@ -70,11 +72,11 @@ func (t *Timeline) Tile(q TileQuery) ([]byte, error) {
 	return out, nil
 }
 
-// painter makes the columns of one lane after another.
+// painter computes the columns of one lane after another.
 type painter struct {
 	t     *Timeline
 	q     *TileQuery
-	class []uint16 // what is summed up
+	class []uint16 // the classes to sum up
 	sums  []int64
 }
 
@@ -105,7 +107,7 @@ func (p *painter) lane(l *lane, classes, shares []byte) {
 		piece = l.find(a, piece)
 		l.sum(p.t, p.q.By == "code", a, piece, b, l.find(b, piece), p.sums)
 		if p.q.By == "factor" {
-			p.sums[rowUndivided], p.sums[rowUnread] = p.sums[rowUndivided]+p.sums[rowUnread], 0 // both are not known
+			p.sums[rowUndivided], p.sums[rowUnread] = p.sums[rowUndivided]+p.sums[rowUnread], 0 // both are unknown
 		}
 		class, most := uint16(0), int64(0)
 		for k, ns := range p.sums {

@@ -1,19 +1,21 @@
-// Package timeline answers what a picture of a run asks: what each worker did in a stretch of time, as a tile
-// of pixels, as single CFs and gaps, as sums by factor; the arrows between them; and the critical path.
+// Package timeline answers the questions of a picture of a run: what each worker did in an interval, as a
+// tile of pixels, as single CFs and gaps, or as sums by factor; the arrows between them; and the critical
+// path.
 //
 // A lane is a worker; lanes are numbered from 0 in the order of model.AllWorkers. Times are nanoseconds since
-// the start of the run. Everything may be asked by any number of goroutines after Build.
+// the start of the run. After Build, any number of goroutines may ask at once.
 //
-// Problem. A tile of 2000 columns over ten million events has to be there before the user notices, and to be
-// exact: the colour of a column is what took most of it, not what was sampled there.
+// The problem: a tile of 2000 columns over ten million events must appear before the user notices, and be
+// exact. The colour of a column is what took most of it, not a sample.
 //
-// Plan. slou.Visit cuts every worker's time without remainder; lane.go keeps the pieces as columns of 26
-// bytes each, with the sums of all classes up to every so many pieces. What a stretch is made of is then the
-// difference of two such sums and a few pieces at either end: a column costs the logarithm of the pieces to
-// find its ends, and at most two strides of them to add up, however long it is. Sums by factor of any window
-// are got in the same way, so they are exact, too.
+// The plan: slou.Visit divides every worker's time without remainder; lane.go stores the pieces as columns of
+// 26 bytes each, with running sums of all classes after every stride pieces. An interval is then the
+// difference of two sums plus a few pieces at either end. So a column costs the logarithm of the pieces to
+// find its ends and at most two strides to add up, however long it is. Sums by factor of any window work the
+// same way, so they are exact, too.
 //
-// Budgets for ten million events on one core: a hundred megabytes, a tile of four lanes in some milliseconds.
+// The budget for ten million events on one core: a hundred megabytes, and a few milliseconds for a tile of
+// four lanes.
 package timeline
 
 import (
@@ -35,8 +37,8 @@ type Options struct {
 	// DataInputsOnly and Parallel are those of slou.Options.
 	DataInputsOnly bool
 	Parallel       int
-	// Known is the part of the run, since its start, whose events the model has; nil: all. What lies beyond
-	// it is time of which nothing is known: 0 in tiles, no gap, in no factor.
+	// Known is the part of the run whose events the model has, since its start; nil: all. Time beyond it is
+	// unknown: 0 in tiles, in no gap and no factor.
 	Known *trace.Span
 }
 
@@ -45,13 +47,13 @@ type Timeline struct {
 	m     *model.Model
 	lanes []lane
 	first []int   // by node: its first lane
-	parts []part  // what pieces are given to
+	parts []part  // the parts that pieces belong to
 	rows  []uint8 // by part: its row
 	names []string
 	extra int64
 	whole bool // all of the run is known
 
-	classes []uint16 // of columns by code: what the numbers in lane.class stand for
+	classes []uint16 // of columns by code; lane.class has indices into it
 
 	lookOnce sync.Once
 	look     slou.Lookup
@@ -70,7 +72,7 @@ type Timeline struct {
 const (
 	rowLoss      = int(slou.FactorLoss)
 	rowUndivided = rowLoss + 1
-	rowUnread    = rowUndivided + 1 // beyond Options.Known; never told
+	rowUnread    = rowUndivided + 1 // beyond Options.Known; never returned
 	rowCount     = rowUnread + 1
 )
 
@@ -88,7 +90,7 @@ func Build(ctx context.Context, m *model.Model, opt Options) (*Timeline, error) 
 	if opt.Known != nil {
 		c.known = *opt.Known
 	}
-	// Of a lane it is known how long it is when all its pieces have come, so they are collected first.
+	// The length of a lane is known only once all its pieces have arrived, so they are collected first.
 	spare := sync.Pool{New: func() any { return new(columns) }}
 	so := slou.Options{DataInputsOnly: opt.DataInputsOnly, Parallel: opt.Parallel}
 	err := slou.Visit(ctx, m, so, procs.Alone(), func(id model.WorkerID, pieces iter.Seq[[]slou.Piece]) {
@@ -141,7 +143,7 @@ func (t *Timeline) Lanes() int { return len(t.lanes) }
 // Wall is the length of the run in nanoseconds.
 func (t *Timeline) Wall() int64 { return t.m.Wall() }
 
-// LaneOf gives the lane of an execution, -1 for one on a stream that is no worker.
+// LaneOf returns the lane of an execution, -1 for one on a stream that is not a worker.
 func (t *Timeline) LaneOf(execution int) int {
 	id, ok := t.m.WorkerIDOf(execution)
 	if !ok {
@@ -150,17 +152,17 @@ func (t *Timeline) LaneOf(execution int) int {
 	return t.first[id.Node] + id.Worker
 }
 
-// Makers tells which CFs that wait would make what others wait for. It is found out when first asked.
+// Makers says which waiting CFs would produce what others wait for. It is computed on first use.
 func (t *Timeline) Makers() *lifecycle.Makers {
 	t.makersOnce.Do(func() { t.makers = lifecycle.FindMakers(t.m) })
 	return t.makers
 }
 
-// facts answers questions about inputs as the division does.
+// facts answers questions about inputs, as for the division.
 func (t *Timeline) facts() slou.Lookup {
 	t.lookOnce.Do(func() { t.look = slou.NewLookup(t.m, t.dataOnly) })
 	return t.look
 }
 
-// at gives a time since the start of the run.
+// at converts a time to one since the start of the run.
 func (t *Timeline) at(ns int64) int64 { return ns - t.m.Start }

@@ -8,16 +8,17 @@ import (
 	"github.com/whyslow/whyslow/internal/model"
 )
 
-// visitChunk is how many pieces are handed over at once.
+// visitChunk is how many pieces are passed at once.
 const visitChunk = 1024
 
-// Whole tells that nothing of the run is unknown: that Options.Known was nil.
+// Whole reports whether the whole run is known: Options.Known was nil.
 func (t *Timeline) Whole() bool { return t.whole }
 
-// Visit hands over the pieces of the workers as slou.Visit does, without dividing their time once more; one worker after
-// another, and without Piece.Again. A piece that reaches over the start or the end of an execution of an atomic CF is two. Of what
-// lies beyond Options.Known there is nothing.
-func (t *Timeline) Visit(ctx context.Context, visit func(w model.WorkerID, pieces iter.Seq[[]slou.Piece])) error {
+// Visit passes on the pieces of the workers like slou.Visit, without dividing their time again: one worker
+// after another, and without Piece.Again. A piece that crosses the start or the end of an execution of an
+// atomic CF is split. Time beyond Options.Known has no pieces.
+func (t *Timeline) Visit(ctx context.Context,
+	visit func(w model.WorkerID, pieces iter.Seq[[]slou.Piece])) error {
 	list := make([]slou.Piece, 0, visitChunk)
 	for i := range t.lanes {
 		if err := ctx.Err(); err != nil {
@@ -43,6 +44,7 @@ func (t *Timeline) Visit(ctx context.Context, visit func(w model.WorkerID, piece
 
 func (t *Timeline) piece(l *lane, k int) slou.Piece {
 	p := &t.parts[l.part[k]&^inside]
-	return slou.Piece{From: l.from(k) + t.m.Start, To: l.end[k] + t.m.Start, Factor: p.factor, Part: p.part, Link: p.link, Name: p.name,
+	return slou.Piece{From: l.from(k) + t.m.Start, To: l.end[k] + t.m.Start, Factor: p.factor, Part: p.part,
+		Link: p.link, Name: p.name,
 		Producer: l.producer[k], DF: l.df[k], Consumer: l.consumer[k]}
 }

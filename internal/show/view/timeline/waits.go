@@ -8,8 +8,9 @@ import (
 	"github.com/whyslow/whyslow/internal/model"
 )
 
-// waits gives everything that a CF waited for: an arrow from the producer of each input to each execution that was given it, the
-// messages that brought them, the requests for them, and the migrations of the CF itself.
+// waits returns everything that a CF waited for: an arrow from the producer of each input to each execution
+// that received it, the messages that carried inputs, the requests for them, and the migrations of the CF
+// itself.
 func (t *Timeline) waits(key string, most int) (*Arrows, error) {
 	cf, err := t.FindCF(key)
 	if err != nil {
@@ -22,7 +23,7 @@ func (t *Timeline) waits(key string, most int) (*Arrows, error) {
 			out.Arrows = append(out.Arrows, a)
 		}
 	}
-	// Everything that is given is looked for among the others, so it is cut short where a CF waited for very much.
+	// Every arrow is compared with the others, so the list is cut if a CF waited for very much.
 	enough := func() bool { return len(out.Arrows) >= most }
 	for e := range m.ExecutionsOf(cf) {
 		for i, df := range m.Inputs(e) {
@@ -40,7 +41,7 @@ func (t *Timeline) waits(key string, most int) (*Arrows, error) {
 			}
 		}
 	}
-	// What it waits for still.
+	// Still waiting for.
 	if awaits := t.m.AwaitsOf(cf); len(awaits) > 0 {
 		for _, df := range m.Awaits.Of(int(awaits[len(awaits)-1])) {
 			for _, r := range t.m.RequestsOf(df) {
@@ -54,14 +55,15 @@ func (t *Timeline) waits(key string, most int) (*Arrows, error) {
 	for i := range moves {
 		add(t.arrow(aCF, &moves[i]))
 	}
-	slices.SortStableFunc(out.Arrows, func(a, b Arrow) int { return cmp.Or(cmp.Compare(a.T0, b.T0), cmp.Compare(a.T1, b.T1)) })
+	slices.SortStableFunc(out.Arrows,
+		func(a, b Arrow) int { return cmp.Or(cmp.Compare(a.T0, b.T0), cmp.Compare(a.T1, b.T1)) })
 	if n := len(out.Arrows); n > most {
 		out.More, out.Arrows = out.More+n-most, out.Arrows[:most]
 	}
 	return out, nil
 }
 
-// wait is the arrow from the producer of an input to an execution that was given it.
+// wait is the arrow from the producer of an input to an execution that received it.
 func (t *Timeline) wait(e int, df model.DF) Arrow {
 	m := t.m
 	start := m.ExecStart[e]
@@ -84,11 +86,11 @@ func (t *Timeline) wait(e int, df model.DF) Arrow {
 	return a
 }
 
-// maxHops ends a way that a damaged trace makes circular.
+// maxHops ends a route that a damaged trace makes circular.
 const maxHops = 64
 
-// Way gives the messages that brought a DF to a node by a time, the last first: indices into model.Model.DFMessages. It goes back to
-// the node that made it, or as far as was recorded.
+// Way returns the messages that carried a DF to a node by a time, last first, as indices into
+// model.Model.DFMessages. It goes back to the node that produced the DF, or as far as was recorded.
 func (t *Timeline) Way(df model.DF, node int32, at int64) (out []uint32) {
 	m := t.m
 	for len(out) < maxHops {
