@@ -18,7 +18,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// Every bench runs and gives tables with numbers in each row, but for what is said to be missing.
+// Every bench runs and gives tables with numbers in each row, except for what is said to be missing.
 func TestQuick(t *testing.T) {
 	digit := regexp.MustCompile(`[0-9]`)
 	for _, c := range benches {

@@ -99,7 +99,7 @@ type served struct {
 	State   string  `json:"state"`
 }
 
-// first gives the first run that it shows.
+// first returns the first run that it shows.
 func (s *server) first(ctx context.Context) (served, error) {
 	var list []served
 	if err := s.get(ctx, "/api/runs", &list); err != nil {
@@ -133,7 +133,7 @@ func statusBytes(text, name string) float64 {
 	return 0
 }
 
-// chromium starts a browser without a screen and without a GPU. The context ends it; the path is "" where there is none.
+// chromium starts a browser without a screen and without a GPU. The context ends it; the path is "" if there is none.
 func chromium(ctx context.Context) (context.Context, context.CancelFunc, error) {
 	program := ""
 	for _, name := range []string{"chromium", "chromium-browser", "google-chrome"} {
@@ -190,7 +190,7 @@ func (t *tab) do(actions ...chromedp.Action[chromedp.Void]) error {
 	return chromedp.Do(ctx, actions...)
 }
 
-// eval gives what a script, or a promise that it makes, yields.
+// eval returns what a script, or a promise that it makes, yields.
 func eval[T any](t *tab, script string, args ...any) (T, error) {
 	if len(args) > 0 {
 		script = fmt.Sprintf(script, args...)

@@ -143,7 +143,7 @@ func (b *bench) cfHops(ctx context.Context, whyslow string) error {
 		args       []int
 		trace      bool
 		goal       string
-		messages   float64 // that a CF waits for, one after the other
+		messages   float64 // that a CF waits for, in turn
 	}{
 		{"posted to the rank that reads it", "programs/hop.fa", []int{1}, false, "", 1},
 		{"kept where it was made, asked for before: a response", "programs/hop.fa", []int{0}, false, "12x", 1},

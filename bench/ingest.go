@@ -16,7 +16,7 @@ import (
 )
 
 const (
-	heldUp    = 500 * time.Millisecond // how long a block may be on its way
+	heldUp    = 500 * time.Millisecond // how long a block may be in flight
 	questions = 20                     // asked meanwhile, as a page that shows the run does
 )
 

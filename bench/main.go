@@ -66,7 +66,7 @@ type bench struct {
 	shareBlocks                 int // likewise of the run that is repeated on many nodes
 }
 
-// pick gives the number for an ordinary or a quick run.
+// pick returns the number for an ordinary or a quick run.
 func (b *bench) pick(ordinary, quick int) int {
 	if b.quick {
 		return quick

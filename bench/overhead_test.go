@@ -149,7 +149,7 @@ func TestRenewPage(t *testing.T) {
 	}
 }
 
-// A file that is no page of ours is left alone.
+// A file that is not a page of ours is left alone.
 func TestRenewOther(t *testing.T) {
 	path := t.TempDir() + "/notes.md"
 	if err := os.WriteFile(path, []byte("# Notes\n"), 0o666); err != nil {

@@ -4,5 +4,5 @@ package main
 
 import "github.com/whyslow/whyslow/internal/clock"
 
-// rdtsc stands for the time-stamp counter where there is none that programs can read.
+// rdtsc stands for the time-stamp counter if there is none that programs can read.
 func rdtsc() uint64 { return uint64(clock.Now()) }

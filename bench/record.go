@@ -208,7 +208,7 @@ func benchRecord(ctx context.Context, b *bench) error {
 	return nil
 }
 
-// readModel gives the rate at which a trace is read and its time divided, in events per second of CPU time.
+// readModel returns the rate at which a trace is read and its time divided, in events per second of CPU time.
 func readModel(ctx context.Context, dir string) (float64, error) {
 	runtime.GC()
 	watch := start()

@@ -48,7 +48,7 @@ type metric struct {
 	children []*metric
 }
 
-// seconds tells whether the metric's values are times.
+// seconds reports whether the metric's values are times.
 func (m *metric) seconds() bool { return m.m.Unit == pattern.NS }
 
 // unique is the name by which formulas refer to the metric: a word.

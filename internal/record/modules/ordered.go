@@ -12,13 +12,13 @@ import (
 // Text of many streams in order of time.
 //
 // A stream appends what its events give to a chunk of its own, its lane, without a lock. A full
-// chunk is handed over to the log, which merges lanes: as long as there is something
+// chunk is passed on to the log, which merges lanes: as long as there is something
 // of every lane, the earliest entry is written. The order is then exact: by time, of equal
 // times by node and stream, and of one stream as emitted.
 //
 // A lane that is silent would hold up all others. Hence no more than a window of
 // bytes is kept back; beyond it the earliest entries are written without waiting for the silent lane, and
-// what that one hands over afterwards comes too late in the file, with its true time.
+// what that one passes on afterwards comes too late in the file, with its true time.
 // Without buffering (size 0) entries are written as they come.
 //
 // Not done: a goroutine of its own for merging and writing. It would take a core from the
@@ -38,14 +38,14 @@ type ordered struct {
 	spare []chunk
 }
 
-// lane is the text of one stream on its way.
+// lane is the text of one stream that is not yet written.
 type lane struct {
 	chunk    // being filled, by the user of the stream alone
 	log      *ordered
 	node, id int
 
 	// Guarded by log.mu:
-	queue []chunk // handed over
+	queue []chunk // passed on
 	begin int     // of the text of queue[0], what is not written
 	entry int     // of the entries of queue[0], the first that is not written
 }

@@ -12,7 +12,7 @@ import (
 	"github.com/whyslow/whyslow/prof"
 )
 
-// Entries of any streams, handed over in any order, come out by time, of equal times by node and stream, and of one stream
+// Entries of any streams, passed on in any order, come out by time, of equal times by node and stream, and of one stream
 // as appended. (Times of one stream may go back: then it is the order of the merge of what is first in each.)
 func TestOrdered(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {

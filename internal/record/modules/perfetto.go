@@ -112,7 +112,7 @@ type perfettoText struct {
 	atomic      bool
 }
 
-// pieceSize is how much of a stream is collected before it is handed over.
+// pieceSize is how much of a stream is collected before it is passed on.
 const pieceSize = 1 << 16
 
 // pieceAge is how long what is collected may wait, if there are further events.
@@ -262,7 +262,7 @@ func (m *Perfetto) counter(st *perfettoStream, head string, t int64) {
 	st.buf = append(append(m.appendTime(st.buf, at), `,"dur":0`...), st.place...)
 }
 
-// done ends a record, whose stream hands over its buffer if that is due.
+// done ends a record, whose stream passes on its buffer if that is due.
 func (m *Perfetto) done(st *perfettoStream, t int64) {
 	st.buf = append(st.buf, "}}"...)
 	if st.written == 0 {

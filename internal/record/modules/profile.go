@@ -322,7 +322,7 @@ func (m *Profile) Fragments() []Fragment {
 
 // Execution sums up, up to now, the executions of the code fragments of that name on all nodes: how many, and in
 // nanoseconds their sum and quantiles. It may be called like Fragments, also by modules outside of this repository,
-// to which the types of this package are not known.
+// to which the types of this package are unknown.
 func (m *Profile) Execution(code string) (count, totalNS, p50, p90, p99 int64) {
 	m.mu.Lock()
 	codes := slices.Clone(m.codes)

@@ -88,7 +88,7 @@ func TestProfileJSON(t *testing.T) {
 	same := func(count, ns int64) Durations { return Durations{count, count * ns, ns, ns, ns, ns, ns, ns} }
 	block := [2]Figures{
 		{Execution: same(1, 100_000), Waiting: same(1, 7000), Measured: 1, CPU: 90_000, MeasuredNS: 100_000, DFs: 2, Bytes: 808},
-		{Execution: same(1, 300_000), Waiting: same(1, 10_000)}, // also the time on the way
+		{Execution: same(1, 300_000), Waiting: same(1, 10_000)}, // also the time in flight
 	}
 	both := block[0]
 	both.Execution = Durations{2, 400_000, 200_000, 100_000, 300_000, 100_000, 300_000, 300_000}

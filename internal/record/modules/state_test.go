@@ -196,7 +196,7 @@ func TestStateOfWorkersAndQueues(t *testing.T) {
 	for _, s := range []*prof.Stream{a, b, rts} {
 		ses.ProgramStarted.Emit(s, 0, 0)
 	}
-	check(2, 0) // the stream of messages is no worker
+	check(2, 0) // the stream of messages is not a worker
 	ses.Idle.Emit(a)
 	check(1, 0)
 	ses.Busy.Emit(a)

@@ -25,8 +25,8 @@ const (
 // expr is an expression as written, or resolved: then every xID has its symbol and let variables are gone.
 type expr struct {
 	op      exprOp
-	off     int32  // where it stands
-	opOff   int32  // where the operator stands
+	off     int32  // where it is
+	opOff   int32  // where the operator is
 	name    string // xID; xBinary: the operator; literals: as written
 	i       int64
 	a, b, c *expr
@@ -130,8 +130,9 @@ type def struct {
 	syms    []*symbol // parameters of a sub
 }
 
-// print writes e. Canonical text puts the operands of operators in parentheses, like LuNA; otherwise only where needed.
-// With ids, names are followed by the number of their symbol, so that equal texts mean the same.
+// print writes e. Canonical text puts the operands of operators in parentheses, like LuNA; otherwise only
+// where needed. With ids, names are followed by the number of their symbol, so that equal texts mean the
+// same.
 type printer struct {
 	strings.Builder
 	canonical, ids bool
@@ -205,8 +206,8 @@ func (p *printer) group(parens bool, f func()) {
 	}
 }
 
-// canonText is LuNA's text of a reference; keyText also tells equal names of different declarations apart; srcText is
-// what a person would write.
+// canonText is LuNA's text of a reference; keyText also tells equal names of different declarations apart;
+// srcText is what a person would write.
 func canonText(e *expr) string { p := printer{canonical: true}; p.expr(e, 0); return p.String() }
 func keyText(e *expr) string {
 	p := printer{canonical: true, ids: true}

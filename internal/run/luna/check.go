@@ -43,8 +43,9 @@ func Compile(o Options) (*Program, error) {
 	return c.prog, nil
 }
 
-// checker resolves names, types and lowers. One pass over each sub makes statements and expressions; since it is
-// not known before the end which blocks have frames and which names have slots, Depth and Slot are filled in then (fixes).
+// checker resolves names and types, and lowers statements. One pass over each sub builds statements and
+// expressions. Only the end of a pass shows which blocks have frames and which names have slots, so Depth and
+// Slot are filled in then (fixes).
 type checker struct {
 	*source
 	prog     *Program
@@ -86,7 +87,8 @@ func (c *checker) program(defs []*def, heads []int) {
 	c.warnUninitialised()
 }
 
-// define enters all definitions; a later one replaces an earlier one of the same name. The result is what stays, in order.
+// define enters all definitions; a later one replaces an earlier one of the same name. It returns the
+// remaining ones, in order.
 func (c *checker) define(defs []*def) []*def {
 	for _, d := range defs {
 		if old := c.defs[d.name.name]; old != nil && (old.kind != defImport || d.kind != defImport) {
@@ -126,7 +128,7 @@ func (c *checker) define(defs []*def) []*def {
 	return live
 }
 
-// code gives the code fragment of a statement that runs a routine, a sub's body or call, or of is its own.
+// code returns the code fragment of a statement that runs a routine, a sub's body or call, or of is its own.
 func (c *checker) code(kind CodeKind, of any, name string, pos Pos) int {
 	k := codeKey{kind, of}
 	id, ok := c.codes[k]
@@ -151,7 +153,8 @@ func (c *checker) newStmt(kind CodeKind, off, line int32, text string, b *Block)
 	return st
 }
 
-// declareSub makes the parameters of a sub and its hidden ones, so that calls can be checked before the body is.
+// declareSub declares the parameters of a sub, including hidden ones, so that calls can be checked before the
+// body.
 func (c *checker) declareSub(d *def) {
 	s := d.sub
 	text := "sub " + s.Name + "("
@@ -220,7 +223,8 @@ func (c *checker) finish() {
 		s.slot = len(s.block.Names)
 		s.block.Frame = true
 		s.block.Names = append(s.block.Names, DeclID(len(c.prog.Decls)))
-		c.prog.Decls = append(c.prog.Decls, Decl{Name: s.name, Block: s.block, Label: s.kind == symLabel, Pos: c.pos(s.off)})
+		c.prog.Decls = append(c.prog.Decls, Decl{Name: s.name, Block: s.block, Label: s.kind == symLabel,
+			Pos: c.pos(s.off)})
 	}
 	for _, f := range c.fixes {
 		depth := 0
@@ -247,14 +251,17 @@ func (c *checker) main() {
 	}
 	switch d.kind {
 	case defImport:
-		c.fault(StageCPP, d.name.off, "write sub main() { ... } that calls it", "an imported routine cannot be main")
+		c.fault(StageCPP, d.name.off, "write sub main() { ... } that calls it",
+			"an imported routine cannot be main")
 	case defCPP:
 		if len(d.params) > 0 {
 			c.fault(StageCPP, d.name.off, "write sub main(...) that calls it", "C++ sub main cannot have parameters")
 			return
 		}
-		body := &block{off: d.off, stmts: []*stmt{{kind: sCall, off: d.off, line: d.line, name: "main", nameOff: d.off}}}
-		w := &def{off: d.off, line: d.line, name: d.name, body: body, sub: &Sub{Name: "main", Pos: c.pos(d.name.off)}}
+		body := &block{off: d.off, stmts: []*stmt{{kind: sCall, off: d.off, line: d.line, name: "main",
+			nameOff: d.off}}}
+		w := &def{off: d.off, line: d.line, name: d.name, body: body,
+			sub: &Sub{Name: "main", Pos: c.pos(d.name.off)}}
 		c.prog.Subs = append(c.prog.Subs, w.sub)
 		c.declareSub(w)
 		c.sub(w)

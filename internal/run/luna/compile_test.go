@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// lib declares the routines that the programs of the tests call; it is one line, so that theirs begin at line 2.
+// lib declares the routines that test programs call; it is one line, so their code begins at line 2.
 const lib = "import put(name, int) as put; import f(int) as f; import g(value) as g; import fr(real) as fr; import fs(string) as fs; " +
 	"import two(name, name) as two; import none() as none;\n"
 
@@ -61,7 +61,7 @@ func body(t *testing.T, src string) string {
 	return dump(compile(t, lib+"sub main(int i, real q, string t) {\n"+src+"\n}"))
 }
 
-// has checks that every line wanted occurs in text, ignoring indentation.
+// has checks that text contains every wanted line, ignoring indentation.
 func has(t *testing.T, text string, lines ...string) {
 	t.Helper()
 	for _, want := range lines {

@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// maxDiags bounds how many faults one compilation reports; after that the list helps nobody.
+// maxDiags bounds how many faults one compilation reports; more would not help.
 const maxDiags = 100
 
 // Error says the first fault and how many more there are, on one line.
@@ -24,7 +24,8 @@ func (e *Error) Error() string {
 	return s
 }
 
-// First returns the fault that LuNA itself would have stopped at: the first one by position of the earliest stage.
+// First returns the fault that LuNA itself would have stopped at: the first one by position of the earliest
+// stage.
 func (e *Error) First() Diag {
 	rank := func(s Stage) int {
 		for i, t := range []Stage{StagePreprocess, StageParse, StageLet, StageRecom, StageCPP} {
@@ -43,7 +44,7 @@ func (e *Error) First() Diag {
 	return best
 }
 
-// String gives file:line:column.
+// String returns file:line:column.
 func (p Pos) String() string {
 	if p.Line == 0 {
 		return p.File
@@ -51,8 +52,8 @@ func (p Pos) String() string {
 	return fmt.Sprintf("%s:%d:%d", p.File, p.Line, p.Col)
 }
 
-// Format prints a message the way compilers do: position, kind and text, the source line, a marker under the column,
-// and the hint. Colour uses ANSI sequences. Errors of w are ignored.
+// Format prints a message the way compilers do: position, kind and text, the source line, a marker under the
+// column, and the hint. Colour uses ANSI sequences. Errors of w are ignored.
 func Format(w io.Writer, d Diag, color bool) {
 	kind, tint := "error", "\x1b[31m"
 	if d.Warn {
@@ -105,8 +106,8 @@ func printable(s string) string {
 	}, s)
 }
 
-// LunaText is the message in the form of the "luna" command (language reference 10.2), without a final newline. Scripts
-// match its first line and the stage names in it.
+// LunaText is the message in the form of the "luna" command (language reference 10.2), without a final
+// newline. Scripts match its first line and the stage names.
 func LunaText(d Diag) string {
 	pos := d.Pos
 	if d.After.Line > 0 {
@@ -133,7 +134,8 @@ func LunaText(d Diag) string {
 	case d.Stage == StageCPP && strings.HasPrefix(d.Msg, badStringOp):
 		return "luna: fatal error: cpp-generation failed (see below):\n" + at
 	case d.Stage == StageCPP:
-		return "luna: fatal error: cpp-generation failed (see below):\nerr> " + strings.ReplaceAll(at, "\n", "\nerr> ")
+		return "luna: fatal error: cpp-generation failed (see below):\nerr> " + strings.ReplaceAll(at, "\n",
+			"\nerr> ")
 	}
 	return fmt.Sprintf("luna: fatal error: %s failed (see below):\n%s", d.Stage, at)
 }
@@ -148,7 +150,7 @@ func lunaMarker(line string, col int) string {
 	return strings.Repeat(" ", col-7) + "here--^"
 }
 
-// reporter gathers messages and knows the sources they are about.
+// reporter collects messages and knows their sources.
 type reporter struct {
 	files    []string // paths
 	lines    [][]string
@@ -172,7 +174,8 @@ func (r *reporter) lineAt(p Pos) string {
 	return ""
 }
 
-// add keeps a message unless the same was said at the same place (a rule that many references use).
+// add keeps a message unless there is already the same one at the same place, as when many references use one
+// rule.
 func (r *reporter) add(d Diag) {
 	d.Msg = printable(strings.NewReplacer("\n", "\\n", "\t", "\\t").Replace(d.Msg))
 	key := fmt.Sprint(d.Pos, d.Msg)
@@ -193,7 +196,7 @@ func (r *reporter) add(d Diag) {
 	}
 }
 
-// err returns the gathered faults as an *Error, sorted, or nil.
+// err returns the collected faults as an *Error, sorted, or nil.
 func (r *reporter) err() error {
 	if len(r.diags) == 0 {
 		return nil
@@ -240,7 +243,8 @@ func nearest(name string, candidates iter.Seq[string]) string {
 	return best
 }
 
-// editDistance counts insertions, deletions, substitutions and swaps of neighbours; above limit any larger number.
+// editDistance counts insertions, deletions, substitutions and swaps of neighbours; above limit any larger
+// number.
 func editDistance(a, b string, limit int) int {
 	if d := len(a) - len(b); d > limit || -d > limit {
 		return limit + 1

@@ -8,10 +8,13 @@ import (
 	"strings"
 )
 
-var opNames = [...]string{OpNeg: "neg", OpAdd: "+", OpSub: "-", OpMul: "*", OpDiv: "/", OpMod: "%", OpLT: "<", OpLE: "<=",
-	OpGT: ">", OpGE: ">=", OpEQ: "==", OpNE: "!=", OpAnd: "&&", OpOr: "||", OpToInt: "int", OpToReal: "real", OpToStr: "string", OpConcat: "++"}
+var opNames = [...]string{OpNeg: "neg", OpAdd: "+", OpSub: "-", OpMul: "*", OpDiv: "/", OpMod: "%", OpLT: "<",
+	OpLE: "<=",
+	OpGT: ">", OpGE: ">=", OpEQ: "==", OpNE: "!=", OpAnd: "&&", OpOr: "||", OpToInt: "int", OpToReal: "real",
+	OpToStr: "string", OpConcat: "++"}
 
-// String is a short form for dumps: (+ value[0.1] in2:int). Operations on values known at run time only have a "?".
+// String is a short form for dumps: (+ value[0.1] in2:int). Operations on values known at run time only have
+// a "?".
 func (e *Expr) String() string {
 	if e == nil {
 		return "-"
@@ -56,7 +59,8 @@ func (e *Expr) String() string {
 	return fmt.Sprintf("(%s %s %s)", name, e.A, e.B)
 }
 
-// String is a short form for dumps: x{1.0}[v0.0:int], the name with depth and slot, p before that of a parameter.
+// String is a short form for dumps: x{1.0}[v0.0:int], the name with depth and slot, p before that of a
+// parameter.
 func (n *NameRef) String() string {
 	p := ""
 	if n.Param {
@@ -92,8 +96,8 @@ type dumper struct {
 	p *Program
 }
 
-// Dump writes the lowered program as text: subs, blocks, statements with inputs by waves, outputs and effects. Errors of w
-// are ignored.
+// Dump writes the lowered program as text: subs, blocks, statements with inputs by waves, outputs and
+// effects. Errors of w are ignored.
 func (p *Program) Dump(w io.Writer) {
 	d := dumper{w, p}
 	for i, h := range p.Heads {

@@ -45,7 +45,8 @@ func checkPositions(t *testing.T, ds []Diag, files map[string]string) {
 			t.Fatalf("unknown file: %+v", d)
 		}
 		lines := strings.Split(encode(decode([]byte(text))), "\n")
-		if d.Pos.Line < 1 || d.Pos.Line > len(lines) || d.Pos.Col < 1 || d.Pos.Col > len(decode([]byte(lines[d.Pos.Line-1])))+2 {
+		if d.Pos.Line < 1 || d.Pos.Line > len(lines) || d.Pos.Col < 1 ||
+			d.Pos.Col > len(decode([]byte(lines[d.Pos.Line-1])))+2 {
 			t.Fatalf("outside of the file: %+v", d)
 		}
 		if d.Msg == "" || strings.Contains(d.Msg, "\n") || d.Line != lines[d.Pos.Line-1] {
@@ -120,7 +121,8 @@ func TestSection10_2_MissingProgram(t *testing.T) {
 		t.Fatal(err)
 	}
 	d := e.First()
-	if !strings.HasPrefix(LunaText(d), "luna: fatal error: preprocessing failed (see error messages below):\npp.py: fatal error: failed to read '") {
+	if !strings.HasPrefix(LunaText(d),
+		"luna: fatal error: preprocessing failed (see error messages below):\npp.py: fatal error: failed to read '") {
 		t.Error(LunaText(d))
 	}
 	file := filepath.Join(t.TempDir(), "a.fa")
@@ -137,9 +139,11 @@ func BenchmarkCompile(b *testing.B) {
 	src.WriteString(lib + "#define CELL(i,j) x[$i][$j]\n")
 	for n := 0; strings.Count(src.String(), "\n") < 2000; n++ {
 		name := fmt.Sprintf("part%d", n)
-		src.WriteString("sub " + name + "(name x, int n) {\n  df y, z; // names\n  for i = 0 .. n - 1 {\n    put($CELL(i, i+1), i * n + 1);\n" +
+		src.WriteString("sub " + name +
+			"(name x, int n) {\n  df y, z; // names\n  for i = 0 .. n - 1 {\n    put($CELL(i, i+1), i * n + 1);\n" +
 			"    let r = y[i] {\n      put(r[n], x[i][n - 1] + 1) @ { req_count r[n] = 2; locator_cyclic: i; };\n    }\n    if i % 2 == 0 fs(\"row \" + i);\n" +
-			"    two(z[i], z[i + 1]) --> (y[i][n]);\n  }\n  " + name + "(x[n], n - 1);\n} @ {\n  locator_cyclic y[i][j] => i + j * n;\n}\n")
+			"    two(z[i], z[i + 1]) --> (y[i][n]);\n  }\n  " + name +
+			"(x[n], n - 1);\n} @ {\n  locator_cyclic y[i][j] => i + j * n;\n}\n")
 	}
 	src.WriteString("sub main() { df x; part0(x, 3); }\n")
 	o := opts(src.String(), nil)

@@ -13,8 +13,8 @@ import (
 
 var update = flag.Bool("update", false, "rewrite the expected parts of testdata")
 
-// TestSection14_Examples and the error goldens: the first file of an archive is compiled, the others can be included.
-// "dump" is the lowered program; "messages" what a person sees, "luna" what scripts see.
+// TestSection14_Examples and the error goldens: the first file of an archive is compiled, the others can be
+// included. "dump" is the lowered program; "messages" what a person sees, "luna" what scripts see.
 func TestSection14_Examples(t *testing.T) { goldens(t, "testdata/14_*.txtar") }
 
 func TestSection10_2_And_11_Messages(t *testing.T) { goldens(t, "testdata/errors_*.txtar") }

@@ -30,7 +30,8 @@ type token struct {
 var reserved = map[string]bool{}
 
 func init() {
-	for _, w := range strings.Fields("as cf df import for if else let in out SIZE sub while int real string name value " +
+	for _, w := range strings.Fields("as cf df import for if else let in out SIZE sub while int real string " +
+		"name value " +
 		"rush static static_for unrolling CUDA NOCPU __block") {
 		reserved[w] = true
 	}
@@ -40,10 +41,11 @@ func init() {
 var puncts = [4][]string{
 	3: {"-->", "<--"},
 	2: {"..", "==", "<=", "=>", ">=", "!=", "&&", "||", "<<", ">>"},
-	1: {"$", "&", "=", "<", ">", ";", ":", "?", ",", ".", "{", "}", "(", ")", "[", "]", "+", "-", "*", "/", "%", "#", "@"},
+	1: {"$", "&", "=", "<", ">", ";", ":", "?", ",", ".", "{", "}", "(", ")", "[", "]", "+", "-", "*", "/", "%",
+		"#", "@"},
 }
 
-// source is the preprocessed text with the means to say where something in it stands.
+// source is the preprocessed text, with the places that its characters came from.
 type source struct {
 	*reporter
 	*preprocessed
@@ -118,7 +120,8 @@ func lex(s *source) []token {
 				}
 			}
 			if r == '0' && i > start+1 && isDigit(t[start+1]) {
-				s.fault(StageParse, int32(start), "drop the leading zeros", "number with a leading zero: %s", string(t[start:i]))
+				s.fault(StageParse, int32(start), "drop the leading zeros", "number with a leading zero: %s",
+					string(t[start:i]))
 			}
 		case r == '"':
 			kind = tokString
@@ -156,7 +159,7 @@ func lex(s *source) []token {
 	return append(toks, token{kind: tokEOF, off: int32(len(t)), end: int32(len(t)), line: line})
 }
 
-// punct gives the length of the operator that t begins with, 0 if none.
+// punct returns the length of the operator that t begins with, 0 if none.
 func punct(t []rune) int {
 	for n := 3; n > 0; n-- {
 		if len(t) < n {
@@ -171,9 +174,9 @@ func punct(t []rune) int {
 	return 0
 }
 
-// unquote decodes a string literal with its quotes: first by the rules of JSON, then by those of C++, as LuNA does, which
-// passes literals through both. Real newlines, tabs and characters beyond ASCII stand for themselves. A NUL ends the
-// string, as it does in C++; cut says so.
+// unquote decodes a string literal with its quotes: first by the rules of JSON, then by those of C++, as LuNA
+// does, which passes literals through both. Real newlines, tabs and characters beyond ASCII stand for
+// themselves. A NUL ends the string, as it does in C++; cut says so.
 func unquote(lit string) (val string, cut bool, err error) {
 	if len(lit) < 2 || lit[len(lit)-1] != '"' {
 		return "", false, fmt.Errorf("string without closing quote")

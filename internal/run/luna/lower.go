@@ -5,13 +5,14 @@ import (
 	"strconv"
 )
 
-var binaryOps = map[string]Op{"+": OpAdd, "-": OpSub, "*": OpMul, "/": OpDiv, "%": OpMod, "<": OpLT, "<=": OpLE,
-	">": OpGT, ">=": OpGE, "==": OpEQ, "!=": OpNE, "&&": OpAnd, "||": OpOr}
+var binaryOps = map[string]Op{"+": OpAdd, "-": OpSub, "*": OpMul, "/": OpDiv, "%": OpMod, "<": OpLT,
+	"<=": OpLE,
+	">":  OpGT, ">=": OpGE, "==": OpEQ, "!=": OpNE, "&&": OpAnd, "||": OpOr}
 
-// unset is what a faulty expression becomes; the compilation fails, so it is never run.
+// unset replaces a faulty expression. The compilation fails, so it never runs.
 func unset(pos Pos) *Expr { return &Expr{Op: OpUnset, Type: Int, Pos: pos} }
 
-// lower makes an Expr of a numeric or run-time expression. A data fragment standing alone is read as read says
+// lower turns a numeric or run-time expression into an Expr. A data fragment on its own is read as read says
 // (Int, Real, or Dyn: as it is). The result has the Type that C++ would give it.
 func (x *stmtCtx) lower(e *expr, read Type) *Expr {
 	pos := x.c.pos(e.off)
@@ -40,7 +41,7 @@ func (x *stmtCtx) lower(e *expr, read Type) *Expr {
 	case xToString:
 		return x.text(e)
 	case xNeg:
-		if e.a.op == xInt { // so that the least int is no overflow
+		if e.a.op == xInt { // so that the least int does not overflow
 			return intConst(x.int32(e, -e.a.i), pos)
 		}
 		if e.a.kind == kString || e.a.kind == kNone {
@@ -117,11 +118,13 @@ func (x *stmtCtx) ident(e *expr, read Type) *Expr {
 func (x *stmtCtx) labelAsValue(e *expr) bool {
 	hidden := x.sc.find(e.name, func(s *symbol) bool { return s.kind == symDF || s.kind == symParam })
 	if hidden == nil {
-		x.c.fault(StageRecom, e.off, "the label is declared at "+x.c.pos(e.sym.off).String(), "%s is a label, not a data fragment", e.name)
+		x.c.fault(StageRecom, e.off, "the label is declared at "+x.c.pos(e.sym.off).String(),
+			"%s is a label, not a data fragment", e.name)
 		return false
 	}
 	x.c.warn(StageRecom, e.off, "rename the label; labels are names of their block",
-		"%s means the label at %s here, which hides the data fragment declared at %s", e.name, x.c.pos(e.sym.off), x.c.pos(hidden.off))
+		"%s means the label at %s here, which hides the data fragment declared at %s", e.name, x.c.pos(e.sym.off),
+		x.c.pos(hidden.off))
 	return true
 }
 
@@ -244,13 +247,15 @@ func (x *stmtCtx) stringOp(e *expr, op Op, ka, kb kind) *Expr {
 		a := x.comparand(e.a)
 		return compare(op, a, x.comparand(e.b), x.c.pos(e.off))
 	case op == OpEQ || op == OpNE:
-		x.c.fault(StageCPP, e.opOff, "convert with string(...)", "a string can be compared with a string or a data fragment only")
+		x.c.fault(StageCPP, e.opOff, "convert with string(...)",
+			"a string can be compared with a string or a data fragment only")
 		return unset(x.c.pos(e.off))
 	}
 	return x.badString(e)
 }
 
-// comparand lowers an operand of a comparison of strings. This is no string context: a data fragment must hold a string.
+// comparand lowers an operand of a comparison of strings. This is no string context: a data fragment must
+// hold a string.
 func (x *stmtCtx) comparand(e *expr) *Expr {
 	if e.op == xID {
 		return x.lower(e, String)
@@ -258,8 +263,8 @@ func (x *stmtCtx) comparand(e *expr) *Expr {
 	return x.text(e)
 }
 
-// truth lowers an operand of && or || or the condition of ?: to an Int that is not 0 if it holds. Unlike the condition of
-// an if, a real counts as it is, not truncated, as in C++.
+// truth lowers an operand of && or || or the condition of ?: to an Int that is not 0 if it holds. Unlike the
+// condition of an if, a real counts as it is, not truncated, as in C++.
 func (x *stmtCtx) truth(e *expr, k kind) *Expr {
 	v := x.operand(e, k)
 	switch {

@@ -60,9 +60,9 @@ func (p *pp) macroBody() []rune {
 	return body
 }
 
-// splitParams separates a parameter list from the text after a macro's name. "(a, b)" right after the name is one. With
-// blanks before it LuNA takes it for one as well; here it is one only if the rest uses a parameter, so that
-// "#define E (x)" is what it looks like.
+// splitParams separates a parameter list from the text after a macro's name. "(a, b)" right after the name is
+// one. LuNA also accepts blanks before it; here that counts only if the rest uses a parameter, so that
+// "#define E (x)" means what it looks like.
 func splitParams(text []rune) ([]string, []rune) {
 	i := 0
 	for i < len(text) && isBlank(text[i]) {
@@ -173,8 +173,9 @@ func (p *pp) use(skip bool) {
 	}
 }
 
-// param finds the parameter named after a $ in a body: its index and how many characters name it. A longer word that is
-// neither parameter nor macro still names the parameter it begins with ($n_x: parameter n), as in LuNA.
+// param finds the parameter named after a $ in a body: its index and how many characters name it. A longer
+// word that is neither parameter nor macro still names the parameter it begins with ($n_x: parameter n), as
+// in LuNA.
 func (p *pp) param(m *macro, text []rune) (int, int) {
 	n := 0
 	for n < len(text) && isWord(text[n]) {
@@ -196,8 +197,8 @@ func (p *pp) param(m *macro, text []rune) (int, int) {
 	return best, len(m.params[best])
 }
 
-// arguments reads "(a, b)" of a use. The list ends at the first ')'; there is no nesting, but "\," and "\)" hide the
-// character. Every argument is preprocessed.
+// arguments reads "(a, b)" of a use. The list ends at the first ')'; there is no nesting, but "\," and "\)"
+// hide the character. Every argument is preprocessed.
 func (p *pp) arguments(at ch, m *macro) ([][]ch, bool) {
 	if p.peek(0) != '(' {
 		p.fault(at, fmt.Sprintf("write $%s(%s)", m.name, strings.Join(m.params, ", ")), "argument(s) expected")
@@ -208,7 +209,8 @@ func (p *pp) arguments(at ch, m *macro) ([][]ch, bool) {
 	nested := 0
 	for {
 		if len(p.stack) == 0 {
-			p.fatal(open, "the arguments begin here; end them with )", "arguments of macro %s reach end of file", m.name)
+			p.fatal(open, "the arguments begin here; end them with )", "arguments of macro %s reach end of file",
+				m.name)
 			return nil, false
 		}
 		c := p.next()
@@ -231,7 +233,8 @@ func (p *pp) arguments(at ch, m *macro) ([][]ch, bool) {
 		args[len(args)-1] = append(args[len(args)-1], c)
 	}
 	if nested > 0 {
-		p.add(Diag{Stage: StagePreprocess, Warn: true, Pos: p.posOf(at), Hint: "write \\) for a ) that belongs to an argument",
+		p.add(Diag{Stage: StagePreprocess, Warn: true, Pos: p.posOf(at), Hint: "write \\) for a ) that belongs " +
+			"to an argument",
 			Msg: fmt.Sprintf("the arguments of macro %s end at the first ')', inside parentheses", m.name)})
 	}
 	if len(args) < len(m.params) {

@@ -5,8 +5,9 @@ import (
 	"strconv"
 )
 
-// The parser is a plain recursive descent. A syntax error abandons the statement (by panic with bailout, caught by the
-// loop over statements or definitions), and reading goes on behind the next ';' or '}' of the same depth.
+// The parser uses plain recursive descent. A syntax error abandons the statement (by panic with bailout,
+// caught by the loop over statements or definitions). Parsing resumes after the next ';' or '}' of the same
+// depth.
 
 type parser struct {
 	*source
@@ -61,7 +62,7 @@ func (p *parser) fail(hint, format string, args ...any) {
 
 func (p *parser) failAt(t *token, hint, format string, args ...any) {
 	if p.cur().kind == tokEOF {
-		if p.ended { // once is enough, though every enclosing block is unfinished as well
+		if p.ended { // once is enough, although every enclosing block is unfinished as well
 			panic(bailout{})
 		}
 		p.ended = true
@@ -87,7 +88,7 @@ func (p *parser) expect(text, where string) *token {
 		hint = "<-- is one symbol; put a blank between < and --"
 	case t.kind == tokEOF:
 	case text == ";" && (p.toks[p.at-1].line < t.line || t.text == "}"):
-		// Report it where it is missing and go on as if it were there.
+		// Report it where it is missing and continue as if it were there.
 		prev := p.toks[p.at-1]
 		d := p.diag(StageParse, prev.end-1, "';' expected "+where, "")
 		d.After = p.after(prev.end - 1)
@@ -112,7 +113,8 @@ func (p *parser) name(what string) nameAt {
 	return nameAt{t.text, t.off}
 }
 
-// sync skips to behind the ';' or '}' that ends the abandoned statement, or to the '}' that closes the enclosing block.
+// sync skips to behind the ';' or '}' that ends the abandoned statement, or to the '}' that closes the
+// enclosing block.
 func (p *parser) sync(top bool) {
 	depth := 0
 	for ; p.cur().kind != tokEOF; p.at++ {
@@ -137,7 +139,8 @@ func (p *parser) sync(top bool) {
 		case p.is(";") && depth == 0 && !top:
 			p.at++
 			return
-		case top && depth == 0 && (p.is("sub") || p.is("import") || p.is("C++") && (p.peekTok(1).kind == tokName || p.peekTok(1).text == "sub")):
+		case top && depth == 0 && (p.is("sub") || p.is("import") || p.is("C++") && (p.peekTok(1).kind == tokName ||
+			p.peekTok(1).text == "sub")):
 			return
 		}
 	}
@@ -274,7 +277,8 @@ func (p *parser) params(nameless bool) []paramDef {
 		case p.accept("value"):
 			d.kind = ValueParam
 		default:
-			p.failAt(t, "types are int, real, string, name and value", "type of a parameter expected, not %s", t.describe())
+			p.failAt(t, "types are int, real, string, name and value", "type of a parameter expected, not %s",
+				t.describe())
 		}
 		p.accept("&")
 		d.nameAt = nameAt{off: p.cur().off}
@@ -291,7 +295,8 @@ func (p *parser) pragma() {
 	if !p.accept("<<") {
 		return
 	}
-	if t := p.cur(); t.kind != tokKey || t.text != "rush" && t.text != "static" && t.text != "static_for" && t.text != "unrolling" {
+	if t := p.cur(); t.kind != tokKey || t.text != "rush" && t.text != "static" && t.text != "static_for" &&
+		t.text != "unrolling" {
 		p.fail("", "rush, static, static_for or unrolling expected after <<, not %s", t.describe())
 	}
 	p.at++

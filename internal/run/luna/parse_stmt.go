@@ -133,7 +133,7 @@ func (p *parser) id(what string) *expr {
 	return e
 }
 
-// behaviour reads "@ { rules }".
+// behaviour parses "@ { rules }".
 func (p *parser) behaviour() []*rule {
 	p.at++
 	open := p.expect("{", "after @")
@@ -275,7 +275,7 @@ func (p *parser) primary() *expr {
 	return e
 }
 
-// intLiteral gives the value of an integer; what does not fit 32 bits is judged where it is used.
+// intLiteral returns the value of an integer; what does not fit 32 bits is judged where it is used.
 func (p *parser) intLiteral(t *token) int64 {
 	var v int64
 	for _, d := range t.text {

@@ -10,14 +10,15 @@ import (
 	"unicode/utf8"
 )
 
-// The preprocessor walks over the characters once. What a macro expands to is put in front of the reading position and
-// read again, so the unread text is kept as a stack (last character first): pushing an expansion costs its own length
-// only. Every character carries the place it came from and the macro expansion it stems from (0: none); characters of a
-// macro's body get the place of use, since that is where the user has to look; characters of arguments keep theirs.
+// The preprocessor walks over the characters once. What a macro expands to is put in front of the reading
+// position and read again, so the unread text is kept as a stack (last character first): pushing an expansion
+// costs its own length only. Every character carries the place it came from and the macro expansion it stems
+// from (0: none); characters of a macro's body get the place of use, since that is where the user has to
+// look; characters of arguments keep theirs.
 //
-// Where LuNA's own preprocessor crashes or loops, this one reports or does what was evidently meant:
-// comments in a macro's body belong to the line of the definition, a backslash at the line end continues a body,
-// a file may end with a directive, a macro that expands to itself is an error.
+// Where LuNA's own preprocessor crashes or loops, this one reports or does what was evidently meant: comments
+// in a macro's body belong to the line of the definition, a backslash at the line end continues a body, a
+// file may end with a directive, a macro that expands to itself is an error.
 
 // ch is a character with its origin.
 type ch struct {
@@ -40,8 +41,9 @@ type macro struct {
 	pos    Pos // zero for -D
 }
 
-// maxDepth bounds nesting of includes and of conditionals, as LuNA does; maxExpanded bounds the characters that all
-// macros together may produce, so that macros which double themselves end in a message; maxOpened does that for includes.
+// maxDepth bounds nesting of includes and of conditionals, as LuNA does; maxExpanded bounds the characters
+// that all macros together may produce, so that macros which double themselves end in a message; maxOpened
+// does that for includes.
 const (
 	maxDepth    = 64
 	maxExpanded = 2 << 20
@@ -121,7 +123,8 @@ func reason(err error) string {
 	return err.Error()
 }
 
-// Bytes that are no UTF-8 are kept as code points from invalidByte on, so that C++ blocks reach the compiler unchanged.
+// Bytes that are not UTF-8 are kept as code points from invalidByte on, so that C++ blocks reach the compiler
+// unchanged.
 const invalidByte = 0xDC00
 
 func decode(b []byte) []rune {
@@ -187,7 +190,7 @@ func (p *pp) open(path string, src []byte) {
 	}
 }
 
-// peek gives the i-th unread character, -1 after the end.
+// peek returns the i-th unread character, -1 after the end.
 func (p *pp) peek(i int) rune {
 	if n := len(p.stack); i < n {
 		return p.stack[n-1-i].r
@@ -269,10 +272,10 @@ type cond struct {
 	els    bool // #else was seen
 }
 
-// scan reads everything unread and appends what is left of it to out.
+// scan processes all unread text and appends the result to out.
 func (p *pp) scan(out []ch) []ch {
 	var conds []cond
-	skipped := 0 // how many of conds are inactive
+	skipped := 0 // the number of inactive conds
 	for len(p.stack) > 0 {
 		r := p.peek(0)
 		switch {
@@ -414,7 +417,7 @@ func (p *pp) directiveName(at ch, word string, quiet bool) string {
 
 var directives = []string{"define", "undef", "include", "ifdef", "ifndef", "else", "endif"}
 
-// directive carries out an active directive other than a conditional.
+// directive executes an active directive other than a conditional.
 func (p *pp) directive(at ch, word string, out []ch) []ch {
 	switch word {
 	case "define":

@@ -1,16 +1,17 @@
 // Package luna turns a LuNA program into a Program that an engine can execute.
 //
 // The way of a program: Preprocess (comments, macros, includes, foreign blocks) -> lexer -> parser (tree as
-// written) -> let substitution -> checker, which resolves every name, gives every expression its type, and lowers
-// each statement to the few things an engine needs to know: where it runs, which data fragments it asks for in which
-// order, what it computes, and what happens afterwards. After that no name is looked up any more.
+// written) -> let substitution -> checker, which resolves every name, gives every expression its type, and
+// lowers each statement to the few things an engine needs to know: where it runs, which data fragments it
+// asks for in which order, what it computes, and what happens afterwards. After that no name is looked up any
+// more.
 //
 // # Frames
 //
-// At run time every entry of a block makes a frame: the parent frame, the values of the block (parameters, counter)
-// and the identities of the names it declares. A reference is a pair (Depth, Slot): Depth frames up from the current
-// one, then the slot. A block with neither values nor names has no frame of its own (Block.Frame is false) and is
-// not counted in Depth.
+// At run time every entry of a block makes a frame: the parent frame, the values of the block (parameters,
+// counter) and the identities of the names it declares. A reference is a pair (Depth, Slot): Depth frames up
+// from the current one, then the slot. A block with neither values nor names has no frame of its own
+// (Block.Frame is false) and is not counted in Depth.
 package luna
 
 // Type is the static type of an expression, and the kind of value that a slot holds.
@@ -137,10 +138,11 @@ type Block struct {
 	Owner  *Stmt    // For, While, If or SubBody statement whose body it is
 }
 
-// Stmt is a statement: a CF is one execution of it. The frame in which its expressions are evaluated is the one of
-// the block it stands in, unless said otherwise (While).
+// Stmt is a statement: a CF is one execution of it. The frame in which its expressions are evaluated is the
+// one of the block it stands in, unless said otherwise (While).
 //
-// Life of a CF: fetch Home.Waves, move to Home's node if another, fetch Waves, execute by Kind, apply Effects in order.
+// Life of a CF: fetch Home.Waves, move to Home's node if another, fetch Waves, execute by Kind, apply Effects
+// in order.
 type Stmt struct {
 	ID    int
 	Kind  CodeKind
@@ -155,8 +157,10 @@ type Stmt struct {
 	Label     *NameRef // nil without label
 	LabelIdx  []*Expr
 
-	Home      Home
-	Waves     [][]int  // inputs to request together, wave by wave: indices into Inputs. Pushed inputs stand in a wave, too; those of Home.Waves and StartWaves do not
+	Home Home
+	// inputs to request together, wave by wave: indices into Inputs. Pushed inputs stand in a wave, too; those
+	// of Home.Waves and StartWaves do not
+	Waves     [][]int
 	Inputs    []*Input // all inputs, those of Home.Waves first, then those of StartWaves
 	Stealable bool
 	Weight    *Expr // nil: 1. Real
@@ -167,15 +171,15 @@ type Stmt struct {
 	Args    []Arg
 	NFArgs  []*Expr // SubCall: by Sub.NFParams; nil entry: missing at this call (an error when used)
 
-	// Outs are what the CF initialises, in order: name arguments, then ">>" tokens (value: the int 1); While: the out DF.
-	// For all kinds but Atomic and While only tokens.
+	// Outs are what the CF initialises, in order: name arguments, then ">>" tokens (value: the int 1); While:
+	// the out DF. For all kinds but Atomic and While only tokens.
 	Outs []*DFRef
 	// NArgOuts is how many of Outs are name arguments (Atomic); the rest are tokens.
 	NArgOuts int
 
-	// For: Lo, Hi in the frame of Block. If: Cond. While: Start in the frame of Block, with StartWaves fetched before;
-	// Cond, Outs, Waves, Home and Effects in the frame of an iteration, a frame of Body with the counter in value slot 0
-	// (its Names are not used by them). Body.Frame is always true for While.
+	// For: Lo, Hi in the frame of Block. If: Cond. While: Start in the frame of Block, with StartWaves fetched
+	// before; Cond, Outs, Waves, Home and Effects in the frame of an iteration, a frame of Body with the counter
+	// in value slot 0 (its Names are not used by them). Body.Frame is always true for While.
 	Lo, Hi, Cond, Start *Expr
 	StartWaves          [][]int // into Inputs
 	Body                *Block
@@ -190,12 +194,14 @@ type Home struct {
 	// Expr is an int; the node is Expr modulo the number of nodes, never negative. nil: node 0
 	// (for a SubBody: the node where it was created).
 	Expr *Expr
-	// Replicating is set by "locator_replicating label => all" for a labelled call: the CF stays where it was created if it can be stolen.
+	// Replicating is set by "locator_replicating label => all" for a labelled call: the CF stays where it was
+	// created if it can be stolen.
 	Replicating bool
 	Waves       [][]int // into Stmt.Inputs: fetched on the node where the CF was created
 }
 
-// NameRef is a resolved DF name: a declared name (slot of Block.Names) or a name parameter (slot of Block.Values).
+// NameRef is a resolved DF name: a declared name (slot of Block.Names) or a name parameter (slot of
+// Block.Values).
 type NameRef struct {
 	Depth int
 	Slot  int
@@ -234,15 +240,17 @@ type Loc struct {
 type Input struct {
 	Ref  *DFRef
 	Push bool // from a "wait" rule: obtained by push, not by request
-	// Control is true where the DF is needed for control (bounds, conditions, indices, locators) and not passed to user code.
+	// Control is true where the DF is needed for control (bounds, conditions, indices, locators) and not passed
+	// to user code.
 	Control bool
 }
 
 // Arg is an argument of a call.
 type Arg struct {
 	Kind ParamKind
-	Expr *Expr // Int, Real, String, Value parameters. Its Type is Int, Real, String as the parameter's; Value: any
-	Out  int   // NameParam of a routine: index into Stmt.Outs
+	// Int, Real, String, Value parameters. Its Type is Int, Real, String as the parameter's; Value: any
+	Expr *Expr
+	Out  int // NameParam of a routine: index into Stmt.Outs
 	Name *NameRef
 	Idx  []*Expr // NameParam of a sub: the cell or slice passed
 }
@@ -281,9 +289,11 @@ const (
 	OpReal             // constant F (already rounded to 6 decimals)
 	OpString           // constant S (already unescaped)
 	OpValue            // value slot (Depth, Slot) of type Type
-	OpInput            // value of Stmt.Inputs[K]; Type Int or Real: must hold exactly that, else the program fails; Dyn: as it is; String: must be a string
-	OpOutput           // value of Stmt.Outs[K] after execution, read as OpInput
-	OpIndex            // K-th index of the reference being placed (in Loc only); Int
+	// value of Stmt.Inputs[K]; Type Int or Real: must hold exactly that, else the program fails; Dyn: as it is;
+	// String: must be a string
+	OpInput
+	OpOutput // value of Stmt.Outs[K] after execution, read as OpInput
+	OpIndex  // K-th index of the reference being placed (in Loc only); Int
 	OpNeg
 	OpAdd
 	OpSub
@@ -301,19 +311,20 @@ const (
 	OpCond   // A ? B : C, lazy
 	OpToInt  // A converted as a C++ cast (A Int, Real; Dyn: must hold an int)
 	OpToReal // (A Int, Real; Dyn: must hold a real)
-	OpToStr  // to string context: Int decimal, Real %f, String itself, Dyn by its run-time type; byte block fails
+	// to string context: Int decimal, Real %f, String itself, Dyn by its run-time type; byte block fails
+	OpToStr
 	OpConcat // strings
 	OpUnset  // fails when evaluated; S says why
 )
 
 // Expr is a typed, resolved expression.
 //
-// Type is the representation of the result. An arithmetic node of Type Int (Real) has operands of Type Int (Real), the
-// checker has put conversions in. A node of Type Dyn has Dyn operands: int with int gives int, with a real among them real,
-// comparisons give an int; other run-time types fail with "Unsupported operand types: A op B". A Dyn operand, and a value
-// argument, may be an expression of any Type: its value counts.
-// Comparisons have Type Int unless their operands are Dyn; then the result is Dyn (an int). == and != compare strings
-// where both operands have Type String.
+// Type is the representation of the result. An arithmetic node of Type Int (Real) has operands of Type Int
+// (Real), the checker has put conversions in. A node of Type Dyn has Dyn operands: int with int gives int,
+// with a real among them real, comparisons give an int; other run-time types fail with "Unsupported operand
+// types: A op B". A Dyn operand, and a value argument, may be an expression of any Type: its value counts.
+// Comparisons have Type Int unless their operands are Dyn; then the result is Dyn (an int). == and != compare
+// strings where both operands have Type String.
 type Expr struct {
 	Op      Op
 	Type    Type
@@ -335,8 +346,10 @@ const (
 	StagePreprocess Stage = "preprocessing"
 	StageParse      Stage = "parse"
 	StageLet        Stage = "compilation"
-	StageRecom      Stage = "recom-generation" // unknown names in value positions, calls, duplicates, nfparam, locator indices
-	StageCPP        Stage = "cpp-generation"   // something that is no DF used as one, types, string operators, no main
+	// unknown names in value positions, calls, duplicates, nfparam, locator indices
+	StageRecom Stage = "recom-generation"
+	// something that is not a DF used as one, types, string operators, no main
+	StageCPP Stage = "cpp-generation"
 )
 
 // Diag is one message about a program.
@@ -346,8 +359,9 @@ type Diag struct {
 	Pos   Pos    // File "" where there is no position
 	Msg   string // one line, no position in it
 	Hint  string // what to do, may be empty
-	Line  string // the source line, tabs kept; "" where there is none
-	After Pos    // just after the offending token where LuNA reports that place (syntax errors); else the zero Pos
+	Line  string // the source line, tabs kept; "" if there is none
+	// just after the offending token where LuNA reports that place (syntax errors); else the zero Pos
+	After Pos
 }
 
 // Error is a failed compilation: at least one Diag with Warn false, in order of position.

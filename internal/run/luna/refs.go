@@ -2,13 +2,14 @@ package luna
 
 import "sort"
 
-// stmtCtx is the lowering of one statement.
+// stmtCtx lowers one statement.
 //
-// Inputs are numbered as they are met, an input after those that its indices and its placement need. They come in three
-// phases: the inputs that decide where the CF goes (Home), those of a while's start, and the others; a reference asked
-// for in an earlier phase is asked for again. (For Home LuNA even asks once per occurrence. How often a CF asks matters,
-// since programs count requests.) Within the last phase explicit requests form groups of their own, in order, before all
-// that is requested automatically; a group is divided into waves by what needs what.
+// Inputs are numbered as they appear; an input comes after those that its indices and its placement need.
+// They come in three phases: inputs that decide where the CF goes (Home), those of a while's start, and the
+// others. A reference needed again in a later phase is requested again. (For Home LuNA even requests once per
+// occurrence. The number of requests matters, since programs count them.) In the last phase explicit requests
+// form their own groups, in order, before the automatic ones. Each group is divided into waves by
+// dependencies.
 type stmtCtx struct {
 	c       *checker
 	st      *Stmt
@@ -20,7 +21,7 @@ type stmtCtx struct {
 	keys    map[string]int // inputs of this phase by text; nil: every occurrence is an input of its own
 	waits   map[string]bool
 	starts  []int          // where groups of inputs begin
-	data    bool           // what is lowered goes to user code
+	data    bool           // the lowered value goes to user code
 	placing bool           // a Loc is lowered: index variables are OpIndex
 	outs    map[string]int // outputs by text
 	useOuts bool           // outputs may be read (values of req_count)
@@ -44,7 +45,7 @@ type mapRule struct {
 	bad         bool
 }
 
-// find gives the rule for a name: the innermost one.
+// find returns the rule for a name: the innermost one.
 func (env *ruleEnv) find(name string) *mapRule {
 	for ; env != nil; env = env.parent {
 		if m := env.maps[name]; m != nil {
@@ -66,7 +67,8 @@ func (x *stmtCtx) value(e *expr, rule bool) *expr {
 	return r.resolve(e)
 }
 
-// df resolves an id that must be a data fragment: declared name, label or name parameter. nil after a fault.
+// df resolves an id that must be a data fragment: a declared name, label or name parameter. It returns nil
+// after a fault.
 func (x *stmtCtx) df(e *expr, rule bool, what string) *expr {
 	r := x.resolver(StageCPP)
 	r.rule = rule
@@ -75,10 +77,12 @@ func (x *stmtCtx) df(e *expr, rule bool, what string) *expr {
 	case n.op == xBad:
 		return nil
 	case n.op != xID:
-		x.c.fault(StageCPP, e.off, "", "%s is %s, not a data fragment, and cannot be %s", srcText(e), describe(n), what)
+		x.c.fault(StageCPP, e.off, "", "%s is %s, not a data fragment, and cannot be %s", srcText(e), describe(n),
+			what)
 		return nil
 	case !n.sym.isDF():
-		x.c.fault(StageCPP, e.off, "only data fragments can", "%s is a value, not a data fragment, and cannot be %s", n.name, what)
+		x.c.fault(StageCPP, e.off, "only data fragments can",
+			"%s is a value, not a data fragment, and cannot be %s", n.name, what)
 		return nil
 	}
 	return n
@@ -96,12 +100,12 @@ func describe(e *expr) string {
 func (x *stmtCtx) nameRef(e *expr) *NameRef {
 	n := &NameRef{Param: e.sym.kind == symParam, Name: e.name}
 	e.sym.used = true
-	x.env.find(e.name) // a rule for a name that occurs is no slip of the pen
+	x.env.find(e.name) // a rule for an existing name is deliberate
 	x.c.fixes = append(x.c.fixes, fix{from: x.frame, sym: e.sym, n: n})
 	return n
 }
 
-// control lowers a resolved expression for a place that wants an int and is not user code.
+// control lowers a resolved expression that must be an int and does not go to user code.
 func (x *stmtCtx) control(e *expr) *Expr {
 	data := x.data
 	x.data = false
@@ -123,7 +127,8 @@ func (x *stmtCtx) indices(idx []*expr) []*Expr {
 
 // ref makes a DFRef of a resolved id, without placement.
 func (x *stmtCtx) ref(e *expr) *DFRef {
-	return &DFRef{Name: x.nameRef(e), Idx: x.indices(e.idx), Text: canonText(e), Src: srcText(e), Pos: x.c.pos(e.off)}
+	return &DFRef{Name: x.nameRef(e), Idx: x.indices(e.idx), Text: canonText(e), Src: srcText(e),
+		Pos: x.c.pos(e.off)}
 }
 
 // placed makes a DFRef with its placement.
@@ -133,10 +138,10 @@ func (x *stmtCtx) placed(e *expr) *DFRef {
 	return r
 }
 
-// maxLocating bounds how many references may need each other for their placement.
+// maxLocating bounds how many references may depend on each other for their placement.
 const maxLocating = 20
 
-// place finds the locator of r: the innermost map rule for its name, evaluated where r stands.
+// place finds the locator of r: the innermost map rule for its name, evaluated at r.
 func (x *stmtCtx) place(r *DFRef, e *expr) {
 	m := x.env.find(e.name)
 	if m == nil || m.bad {
@@ -179,7 +184,8 @@ func (x *stmtCtx) mapped(m *mapRule, e *expr) *expr {
 	id := m.r.ids[0]
 	if len(id.idx) != len(e.idx) {
 		x.c.fault(StageRecom, e.off, "the rule is at "+x.c.pos(m.r.off).String(),
-			"idx length missmatch: %s has %d indices, its locator %s has %d", srcText(e), len(e.idx), srcText(id), len(id.idx))
+			"idx length missmatch: %s has %d indices, its locator %s has %d", srcText(e), len(e.idx), srcText(id),
+			len(id.idx))
 		return nil
 	}
 	r := x.resolver(StageRecom)
@@ -196,10 +202,11 @@ func (x *stmtCtx) mapped(m *mapRule, e *expr) *expr {
 	return v
 }
 
-// maxInputs bounds how many data fragments one CF may ask for (locators that need each other can multiply them).
+// maxInputs bounds how many data fragments one CF may request (locators that depend on each other can
+// multiply them).
 const maxInputs = 5000
 
-// input makes a resolved id an input, unless it is one already, and gives its number; -1 after a fault.
+// input makes a resolved id an input, unless it already is one, and returns its number; -1 after a fault.
 func (x *stmtCtx) input(e *expr) int {
 	key := keyText(e)
 	if k, ok := x.keys[key]; ok {
@@ -214,7 +221,7 @@ func (x *stmtCtx) input(e *expr) int {
 	}
 	push := x.waits[key]
 	useOuts := x.useOuts
-	x.useOuts = false // what a request needs must be there before the outputs are
+	x.useOuts = false // a request's own inputs must come before the outputs
 	defer func() { x.useOuts = useOuts }()
 	var r *DFRef
 	if push {

@@ -13,14 +13,15 @@ type ruleInfo struct {
 }
 
 var knownRules = map[string][]ruleInfo{
-	"request":             {{ruleEnum, "cfiw", "request a, b[i];"}},
-	"req_count":           {{ruleAssign, "cw", "req_count a = 1;"}},
-	"req_unlimited":       {{ruleEnum, "cw", "req_unlimited a, b[i];"}},
-	"drop":                {{ruleEnum, "cw", "drop a, b[i];"}},
-	"delete":              {{ruleEnum, "cfiw", "delete a, b[i];"}},
-	"wait":                {{ruleEnum, "c", "wait a, b[i];"}},
-	"afterpush":           {{ruleMap, "c", "afterpush a => label;"}},
-	"locator_cyclic":      {{ruleExpr, "cfiw", "locator_cyclic: e;"}, {ruleMap, "cfiws", "locator_cyclic a[i] => i;"}},
+	"request":       {{ruleEnum, "cfiw", "request a, b[i];"}},
+	"req_count":     {{ruleAssign, "cw", "req_count a = 1;"}},
+	"req_unlimited": {{ruleEnum, "cw", "req_unlimited a, b[i];"}},
+	"drop":          {{ruleEnum, "cw", "drop a, b[i];"}},
+	"delete":        {{ruleEnum, "cfiw", "delete a, b[i];"}},
+	"wait":          {{ruleEnum, "c", "wait a, b[i];"}},
+	"afterpush":     {{ruleMap, "c", "afterpush a => label;"}},
+	"locator_cyclic": {{ruleExpr, "cfiw", "locator_cyclic: e;"},
+		{ruleMap, "cfiws", "locator_cyclic a[i] => i;"}},
 	"locator_replicating": {{ruleMap, "cfiws", "locator_replicating a[i] => all;"}, {ruleExpr, "cfiws", ""}},
 	"nfparam":             {{ruleEnum, "s", "nfparam p;"}, {ruleMap, "c", "nfparam p => e;"}},
 	"stealable":           {{ruleFlags, "c", "stealable;"}},
@@ -29,7 +30,8 @@ var knownRules = map[string][]ruleInfo{
 
 var kindNames = map[byte]string{'c': "a call", 'f': "a for", 'i': "an if", 'w': "a while", 's': "a sub"}
 
-// checkRule warns about rules that LuNA silently ignores though they were probably meant. on is the kind of construct.
+// checkRule warns about rules that LuNA silently ignores although they were probably intended. on is the kind
+// of construct.
 func (c *checker) checkRule(r *rule, on byte) {
 	infos, known := knownRules[r.name]
 	if !known {
@@ -53,7 +55,8 @@ func (c *checker) checkRule(r *rule, on byte) {
 	case usage == nil:
 		c.warn(StageRecom, r.off, "", "rule %s has no effect on %s", r.name, kindNames[on])
 	default:
-		c.warn(StageRecom, r.off, "write "+strings.Join(usage, " or "), "rule %s has no effect in this form", r.name)
+		c.warn(StageRecom, r.off, "write "+strings.Join(usage, " or "), "rule %s has no effect in this form",
+			r.name)
 	}
 }
 
@@ -69,7 +72,7 @@ func (s *stmt) letter() byte {
 	return 'c'
 }
 
-// effective gives the rules of s that are called name, in the form, and have an effect on it.
+// effective returns the rules of s that are called name, in the form, and have an effect on it.
 func (s *stmt) effective(name string, form ruleForm) []*rule {
 	var list []*rule
 	for _, r := range s.rules {
@@ -96,7 +99,7 @@ func (c *checker) rulesOfSub(d *def) *ruleEnv {
 	return c.maps(d.body.rules, nil)
 }
 
-// rules checks the rules of a statement and gives those in force inside it.
+// rules checks the rules of a statement and returns those that apply inside it.
 func (c *checker) rules(s *stmt, env *ruleEnv) *ruleEnv {
 	for _, r := range s.rules {
 		c.checkRule(r, s.letter())
@@ -118,13 +121,15 @@ func (c *checker) maps(rules []*rule, env *ruleEnv) *ruleEnv {
 		id := r.ids[0]
 		m := &mapRule{r: r, replicating: replicating}
 		if old := own.maps[id.name]; old != nil {
-			c.fault(StageRecom, r.off, "the other one is at "+c.pos(old.r.off).String(), "two locators for %s", id.name)
+			c.fault(StageRecom, r.off, "the other one is at "+c.pos(old.r.off).String(), "two locators for %s",
+				id.name)
 			continue
 		}
 		seen := map[string]bool{}
 		for _, v := range id.idx {
 			if v.op != xID || len(v.idx) > 0 || seen[v.name] {
-				c.fault(StageRecom, v.off, "write locator_cyclic a[i][j] => i + j;", "indices of a locator's left side must be different plain names")
+				c.fault(StageRecom, v.off, "write locator_cyclic a[i][j] => i + j;",
+					"indices of a locator's left side must be different plain names")
 				m.bad = true
 			}
 			seen[v.name] = true
@@ -137,12 +142,13 @@ func (c *checker) maps(rules []*rule, env *ruleEnv) *ruleEnv {
 	return own
 }
 
-// home lowers what decides where the CF runs: its own locator_cyclic, or the map rule for its label.
+// home lowers the placement of the CF: its own locator_cyclic, or the map rule for its label.
 func (x *stmtCtx) home(s *stmt, label *expr) {
 	h := &x.st.Home
 	own := s.effective("locator_cyclic", ruleExpr)
 	if len(own) > 1 {
-		x.c.fault(StageRecom, own[1].off, "the other one is at "+x.c.pos(own[0].off).String(), "two locators for one fragment")
+		x.c.fault(StageRecom, own[1].off, "the other one is at "+x.c.pos(own[0].off).String(),
+			"two locators for one fragment")
 	}
 	if len(own) > 0 {
 		h.Expr = x.wantRule(own[0].e, "locator")
@@ -182,7 +188,7 @@ func (x *stmtCtx) labelHome(label *expr) (e *Expr, replicating bool) {
 	return x.control(v), false
 }
 
-// wantRule lowers an int expression that stands in a rule.
+// wantRule lowers an int expression of a rule.
 func (x *stmtCtx) wantRule(e *expr, where string) *Expr {
 	r := x.value(e, true)
 	if r.text {
@@ -192,11 +198,13 @@ func (x *stmtCtx) wantRule(e *expr, where string) *Expr {
 	return x.control(r)
 }
 
-// weight lowers the weight of a call. It is evaluated when the CF is created, so it cannot depend on data fragments.
+// weight lowers the weight of a call. It is evaluated when the CF is created, so it cannot depend on data
+// fragments.
 func (x *stmtCtx) weight(e *expr) {
 	r := x.value(e, true)
 	if usesDF(r) || r.text {
-		x.c.warn(StageRecom, e.off, "use constants, counters and parameters", "weight is ignored: it must be a number known when the call is made")
+		x.c.warn(StageRecom, e.off, "use constants, counters and parameters",
+			"weight is ignored: it must be a number known when the call is made")
 		return
 	}
 	x.st.Weight = x.number(r, Real)
@@ -222,7 +230,8 @@ func (x *stmtCtx) requests(s *stmt) {
 	waits := map[*rule][]*expr{}
 	for _, r := range s.effective("wait", ruleEnum) {
 		if s.label == nil {
-			x.c.warn(StageRecom, r.off, "write cf label: before the call", "wait on a call without label: nothing can be pushed to it")
+			x.c.warn(StageRecom, r.off, "write cf label: before the call",
+				"wait on a call without label: nothing can be pushed to it")
 		}
 		for _, id := range r.ids {
 			if e := x.df(id, true, "waited for"); e != nil {
@@ -254,7 +263,8 @@ func (x *stmtCtx) requests(s *stmt) {
 	x.group()
 }
 
-// effects lowers what happens after execution: deletions by -->, then the rules as written, then the automatic posts.
+// effects lowers the effects after execution: deletions by -->, then the rules as written, then the automatic
+// posts.
 func (x *stmtCtx) effects(s *stmt) {
 	st := x.st
 	for _, d := range s.deletes {
@@ -281,7 +291,8 @@ func (x *stmtCtx) effects(s *stmt) {
 
 func (x *stmtCtx) effect(e Effect) { x.st.Effects = append(x.st.Effects, e) }
 
-// ruleEffects lowers a rule that has effects; manual gathers the names that it takes out of the automatic posts.
+// ruleEffects lowers a rule with effects; manual collects the names that it excludes from the automatic
+// posts.
 func (x *stmtCtx) ruleEffects(s *stmt, r *rule, manual map[*symbol]bool) {
 	switch r.name {
 	case "delete":
@@ -317,7 +328,7 @@ func (x *stmtCtx) ruleEffects(s *stmt, r *rule, manual map[*symbol]bool) {
 	}
 }
 
-// outOf gives the number of the output with the text of id, or -1.
+// outOf returns the number of the output with the text of id, or -1.
 func (x *stmtCtx) outOf(id *expr) int {
 	if k, ok := x.outs[keyText(id)]; ok {
 		return k
@@ -339,7 +350,8 @@ func (x *stmtCtx) push(r *rule, manual map[*symbol]bool) {
 	if to == nil {
 		return
 	}
-	e := Effect{Kind: Push, Ref: x.ref(id), Out: x.outOf(id), To: x.nameRef(to), ToIdx: x.indices(to.idx), Pos: x.c.pos(r.off)}
+	e := Effect{Kind: Push, Ref: x.ref(id), Out: x.outOf(id), To: x.nameRef(to), ToIdx: x.indices(to.idx),
+		Pos: x.c.pos(r.off)}
 	e.ToLoc.Expr, e.ToLoc.Replicating = x.labelHome(to)
 	x.effect(e)
 	x.warnUnposted(r, id)

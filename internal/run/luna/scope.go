@@ -40,7 +40,7 @@ type edge struct {
 	off        int32
 }
 
-// scope is where names are looked up. A block makes one, and so does a let, which has no frame of its own.
+// scope is where names are looked up. A block has one, and so does a let, which has no frame of its own.
 type scope struct {
 	parent *scope
 	syms   map[string]*symbol
@@ -56,7 +56,7 @@ func (c *checker) newSymbol(kind symKind, n nameAt, b *Block, slot int) *symbol 
 	return &symbol{id: c.symbols, kind: kind, name: n.name, off: n.off, block: b, slot: slot}
 }
 
-// find gives the nearest declaration that ok accepts, or nil.
+// find returns the nearest declaration that ok accepts, or nil.
 func (sc *scope) find(name string, ok func(*symbol) bool) *symbol {
 	for ; sc != nil; sc = sc.parent {
 		if s := sc.syms[name]; s != nil && (ok == nil || ok(s)) {
@@ -66,7 +66,7 @@ func (sc *scope) find(name string, ok func(*symbol) bool) *symbol {
 	return nil
 }
 
-// visible lists the names a person may have meant.
+// visible lists the names the user may have meant.
 func (sc *scope) visible() iter.Seq[string] {
 	return func(yield func(string) bool) {
 		for s := sc; s != nil; s = s.parent {
@@ -79,12 +79,14 @@ func (sc *scope) visible() iter.Seq[string] {
 	}
 }
 
-// declare enters the names of a block: its df line, then the labels of its calls, which are names like any others.
+// declare enters the names of a block: its df line, then the labels of its calls, which are names like any
+// others.
 func (c *checker) declare(b *block, sc *scope) {
 	for _, n := range b.df {
 		if old := sc.syms[n.name]; old != nil {
 			what := map[bool]string{true: "name", false: "parameter or counter"}[old.kind == symDF]
-			c.fault(StageRecom, n.off, "the other one is at "+c.pos(old.off).String(), "%s is already a %s of this block", n.name, what)
+			c.fault(StageRecom, n.off, "the other one is at "+c.pos(old.off).String(),
+				"%s is already a %s of this block", n.name, what)
 		}
 		s := c.newSymbol(symDF, n, sc.block, -1)
 		sc.syms[n.name] = s
@@ -110,7 +112,8 @@ func (c *checker) declareLabels(b *block, sc *scope) {
 			sc.syms[name] = s
 			c.names = append(c.names, s)
 		case !old.isDF():
-			c.fault(StageRecom, st.label.off, "labels are names; choose another one", "label %s has the name of a parameter or counter", name)
+			c.fault(StageRecom, st.label.off, "labels are names; choose another one",
+				"label %s has the name of a parameter or counter", name)
 		}
 	}
 }
@@ -164,10 +167,10 @@ func (r *resolver) list(es []*expr) []*expr {
 	return out
 }
 
-// maxExpandedLets bounds what let variables that use each other may grow to.
+// maxExpandedLets bounds the growth of let variables that use each other.
 const maxExpandedLets = 200_000
 
-// mayExpand counts a node made by substitution.
+// mayExpand counts a node created by substitution.
 func (c *checker) mayExpand(off int32) bool {
 	if c.expanded++; c.expanded == maxExpandedLets {
 		c.fault(StageLet, off, "", "let variables expand to more than %d operations", maxExpandedLets)
@@ -194,13 +197,15 @@ func (r *resolver) id(n *expr) *expr {
 	if r.let != nil {
 		s = r.sc.find(n.name, notLet)
 		if there := r.let.def.find(n.name, notLet); there != nil && there != s {
-			r.c.warn(StageLet, n.off, "choose different names", "in the definition of the let variable %s, %s means the one declared at %s here, not the one at %s",
+			r.c.warn(StageLet, n.off, "choose different names",
+				"in the definition of the let variable %s, %s means the one declared at %s here, not the one at %s",
 				r.let.name, n.name, r.c.pos(s.off), r.c.pos(there.off))
 		}
 	} else if s = r.sc.find(n.name, nil); s != nil && s.kind == symLet {
 		if outer := r.sc.find(n.name, notLet); r.rule && outer != nil {
 			r.c.warn(StageLet, n.off, "choose another name for the let variable",
-				"%s means the name declared at %s here: let variables are not substituted in this place", n.name, r.c.pos(outer.off))
+				"%s means the name declared at %s here: let variables are not substituted in this place", n.name,
+				r.c.pos(outer.off))
 			s = outer
 		} else {
 			return r.substitute(n, s)
@@ -213,7 +218,8 @@ func (r *resolver) id(n *expr) *expr {
 		}
 		hint := r.c.didYouMean(n.name, r.sc.visible())
 		if r.rule && r.owner == n.name {
-			hint = "rules after a loop's block belong to the loop, which is outside of its counter; write them on a statement of the body"
+			hint = "rules after a loop's block belong to the loop, which is outside of its counter; write them on a " +
+				"statement of the body"
 		} else if r.c.defs[n.name] != nil {
 			hint = n.name + " is a sub or routine, not a data fragment"
 		} else if hint == "" {
@@ -222,13 +228,15 @@ func (r *resolver) id(n *expr) *expr {
 		return r.bad(n.off, r.stage, hint, "unknown name %s", n.name)
 	}
 	if s.kind == symNF && !r.nf {
-		return r.bad(n.off, StageRecom, "make it an int parameter to use it elsewhere", "nfparam %s can be used in locator maps only", n.name)
+		return r.bad(n.off, StageRecom, "make it an int parameter to use it elsewhere",
+			"nfparam %s can be used in locator maps only", n.name)
 	}
 	n.sym = s
 	return n.seal()
 }
 
-// substitute replaces a let variable. As in LuNA the names in its definition mean what they mean at the place of use.
+// substitute replaces a let variable. As in LuNA the names in its definition mean what they mean at the place
+// of use.
 func (r *resolver) substitute(n *expr, s *symbol) *expr {
 	if s.let.op == xBad {
 		return badExpr(n.off)
@@ -262,7 +270,8 @@ func (c *checker) lets(st *stmt, outer *scope) *scope {
 		s := c.newSymbol(symLet, d.nameAt, outer.block, -1)
 		s.let, s.def = c.expandLets(d.e, sc), sc
 		if l := sc.find(d.name, nil); l != nil && l.kind == symLet {
-			c.warn(StageLet, d.off, "choose another name", "let variable %s hides the one at %s; LuNA would substitute that one", d.name, c.pos(l.off))
+			c.warn(StageLet, d.off, "choose another name",
+				"let variable %s hides the one at %s; LuNA would substitute that one", d.name, c.pos(l.off))
 		}
 		sc = c.newScope(sc, outer.block)
 		sc.syms[d.name] = s

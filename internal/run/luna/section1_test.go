@@ -13,7 +13,8 @@ func TestSection1_1_Input(t *testing.T) {
 	t.Run("#!/ line", func(t *testing.T) {
 		equal(t, pre(t, "#!/opt/luna\nx", nil), "x")
 		preFails(t, "#!/opt\n$X", nil, "2:1 undefined identifier: X")
-		fails(t, "#! /usr/bin/x\nsub main() none();", "1:1 parse sub, import or C++ expected, not '#'", "1:2 parse invalid symbol: !")
+		fails(t, "#! /usr/bin/x\nsub main() none();", "1:1 parse sub, import or C++ expected, not '#'",
+			"1:2 parse invalid symbol: !")
 	})
 	t.Run("byte order mark", func(t *testing.T) { equal(t, pre(t, "\uFEFF#!/x\ny", nil), "y") })
 }
@@ -48,7 +49,7 @@ func TestSection1_5_Define(t *testing.T) {
 		{"#define F(a, b) $b-$a\n$F(1, 2)", "\n  2-1"}, // nothing is dropped after a parameter list
 		{"#define F(a)$a\n$F(x)y", "\nxy"},
 		{"x #define N 1\n$N", "x \n1"},             // anywhere in a line
-		{"#define A $B\n#define B 2\n$A", "\n\n2"}, // bodies are expanded where they are used
+		{"#define A $B\n#define B 2\n$A", "\n\n2"}, // bodies are expanded where used
 		{"#define A 1\n#undef A \n#define A 2\n$A", "\n\n\n2"},
 		{"#define F(a) [$a]\n$F(x\\,y\\))", "\n [x,y)]"},
 		{"#define F(a,b) [$a|$b]\n$F( x , y )", "\n [ x | y ]"},
@@ -92,7 +93,8 @@ func TestSection1_5_Define(t *testing.T) {
 		preFails(t, "#define F(a,b) $a\n$F(1) $F(1,2,3)", nil, "2:1 more arguments expected (provided: 1, need: 2)",
 			"2:7 unexpected argument (2 expected, got 3)")
 		preFails(t, "#define F(a) $a\n$F(1", nil, "2:3 arguments of macro F reach end of file")
-		preFails(t, "#define A x$B\n#define B $A\n$A", nil, "3:1 macro A expands to itself (in expansion of macro $B)")
+		preFails(t, "#define A x$B\n#define B $A\n$A", nil,
+			"3:1 macro A expands to itself (in expansion of macro $B)")
 		preFails(t, "#define A $X\n\n  $A", nil, "3:3 undefined identifier: X (in expansion of macro $A)")
 		preFails(t, "#define 1\n", nil, "1:9 #define: name expected")
 		preFails(t, "#define N 1\n", nil)
@@ -124,18 +126,21 @@ func TestSection1_5_ArgumentsEndAtTheFirstParenthesis(t *testing.T) {
 }
 
 func TestSection1_6_Include(t *testing.T) {
-	files := map[string]string{"a.inc": "#define N 5\n[$M]", "d/b.inc": "x #include \"a.inc\"\n", "self": "#include \"self\" ",
+	files := map[string]string{"a.inc": "#define N 5\n[$M]", "d/b.inc": "x #include \"a.inc\"\n",
+		"self": "#include \"self\" ",
 		"open": "#ifdef N\n", "bang": "#!/x\ny"}
 	equal(t, pre(t, "#define M 1\n#include \n \"a.inc\"\n$N", files), "\n\n[1]\n5")
 	equal(t, pre(t, "#define M 1\n#include \"d/b.inc\"$N", files), "\nx \n[1]\n5")
 	equal(t, pre(t, "#include \"bang\"", files), "y")
 	equal(t, pre(t, "#ifdef X\n#include \"nowhere\"\n#endif", files), "")
 	preFails(t, "#include <a>", files, "1:1 #include: path in quotes expected")
-	preFails(t, "#include \"nowhere\"\n$X", files, "1:10 failed to read 'nowhere'", "2:1 undefined identifier: X")
+	preFails(t, "#include \"nowhere\"\n$X", files, "1:10 failed to read 'nowhere'",
+		"2:1 undefined identifier: X")
 	preFails(t, "#include \"self\"", files, "1:1 maximum parse recursion depth reached")
 	preFails(t, "#include \"open\"", files, "1:1 unmatched #ifdef")
 	t.Run("positions", func(t *testing.T) {
-		_, err := Compile(opts("#include \"e.inc\"\nsub main() g(x);", map[string]string{"e.inc": "import g(value)\n  as g;\nsub s() g(y);\n"}))
+		_, err := Compile(opts("#include \"e.inc\"\nsub main() g(x);",
+			map[string]string{"e.inc": "import g(value)\n  as g;\nsub s() g(y);\n"}))
 		equal(t, formatted(diags(err)), `t.fa:2:14: error: unknown name x
     sub main() g(x);
                  ^
@@ -231,12 +236,14 @@ func TestSection1_9_Tokens(t *testing.T) {
 			if w == "__block" || w == "sub" || w == "import" {
 				continue
 			}
-			fails(t, lib+"sub "+w+"() none(); sub main() none();", "2:5 parse name of the sub expected, not the reserved word "+w)
+			fails(t, lib+"sub "+w+"() none(); sub main() none();",
+				"2:5 parse name of the sub expected, not the reserved word "+w)
 		}
 		compile(t, lib+"sub request(int head, int all, int nfparam) f(head+all+nfparam); sub main() request(1, 2, 3);")
 	})
 	failsBody(t, "f(007);", "2:38 parse number with a leading zero: 007")
-	failsBody(t, "f(1 ! 2);", "2:40 parse invalid symbol: !", "2:42 parse ',' expected or ) in the list, not '2'")
+	failsBody(t, "f(1 ! 2);", "2:40 parse invalid symbol: !",
+		"2:42 parse ',' expected or ) in the list, not '2'")
 }
 
 func TestSection1_9_StringContents(t *testing.T) {

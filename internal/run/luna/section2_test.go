@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// parsed gives the canonical text of an expression.
+// parsed returns the canonical text of an expression.
 func parsed(t *testing.T, e string) string {
 	t.Helper()
 	rep := &reporter{}
@@ -43,15 +43,19 @@ func TestSection2_Grammar(t *testing.T) {
 		{"sub main() { if 1 { f(); }; }", "1:27 parse statement expected, not ';'"},
 		{"sub main() { f(); };", "1:20 parse sub, import or C++ expected, not ';'"},
 		{"sub main() { f(); df x; }", "1:19 parse statement expected, not the reserved word df"},
-		{"sub main() { cf a: for i = 0 .. 1 f(); }", "1:20 parse name of a routine or sub expected, not the reserved word for"},
+		{"sub main() { cf a: for i = 0 .. 1 f(); }",
+			"1:20 parse name of a routine or sub expected, not the reserved word for"},
 		{"sub main() { f() @ { }; }", "1:22 parse a behaviour block needs at least one rule"},
 		{"sub main() { f() @ { a; } --> (x); }", "1:27 parse ';' expected after the call of f, not '-->'"},
-		{"sub main() {\n f()\n g(;\n h() }", "2:4 parse ';' expected after the call of f", "3:4 parse expression expected, not ';'",
+		{"sub main() {\n f()\n g(;\n h() }", "2:4 parse ';' expected after the call of f",
+			"3:4 parse expression expected, not ';'",
 			"4:4 parse ';' expected after the call of h"},
 		{"sub main() {\n  if 1 {\n  f();\n", "2:8 parse '{' is never closed (body of if)"},
-		{"sub main( { f(); }\nsub b() { g(1; }\n", "1:11 parse type of a parameter expected, not '{'", "2:14 parse ',' expected or ) in the list, not ';'"},
+		{"sub main( { f(); }\nsub b() { g(1; }\n", "1:11 parse type of a parameter expected, not '{'",
+			"2:14 parse ',' expected or ) in the list, not ';'"},
 		{"sub main() f(a<--1);", "1:15 parse ',' expected or ) in the list, not '<--'"},
-		{"C++ tail ${{ $}}\nsub main() f(;", "1:5 parse C++ tail is unknown", "2:14 parse expression expected, not ';'"},
+		{"C++ tail ${{ $}}\nsub main() f(;", "1:5 parse C++ tail is unknown",
+			"2:14 parse expression expected, not ';'"},
 		{"C++ sub f(int x) { }", "1:18 parse C++ block expected, not '{'"},
 		{"sub main() { x = 1; }", "1:16 parse '(' expected after x, not '='"},
 		{"import f(foo);", "1:10 parse type of a parameter expected, not 'foo'"},
@@ -92,7 +96,8 @@ func TestSection2_1_Precedence(t *testing.T) {
 	}
 	t.Run("printing", func(t *testing.T) {
 		for e, want := range map[string]string{
-			"(a+b)*c-(d-e)": "(a + b) * c - (d - e)", "(a-b)-c": "a - b - c", "-(a*b)": "-(a * b)", "x[(i)+1]": "x[i + 1]",
+			"(a+b)*c-(d-e)": "(a + b) * c - (d - e)", "(a-b)-c": "a - b - c", "-(a*b)": "-(a * b)",
+			"x[(i)+1]":          "x[i + 1]",
 			"(a?b:c)?d:(e?1:2)": "a ? b : c ? d : (e ? 1 : 2)", "(a||b)&&c": "(a || b) && c",
 		} {
 			p := compileExpr(t, e)

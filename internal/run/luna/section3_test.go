@@ -52,18 +52,26 @@ func TestSection3_5_WhatIsAcceptedWhere(t *testing.T) {
 		{`real(i)`, "(int (real v0.0:int))", "(real v0.0:int)", "(string (real v0.0:int))", "(real v0.0:int)"},
 		{`string(x)`, noInt, noReal, "(string in0?)", "(string in0?)"},
 		{`string(i+1)`, noInt, noReal, "(string (+ v0.0:int 1))", "(string (+ v0.0:int 1))"},
-		{`i*1.0`, "(int (*. (real v0.0:int) 1.0))", "(*. (real v0.0:int) 1.0)", "(string (*. (real v0.0:int) 1.0))", "(*. (real v0.0:int) 1.0)"},
+		{`i*1.0`, "(int (*. (real v0.0:int) 1.0))", "(*. (real v0.0:int) 1.0)", "(string (*. (real v0.0:int) 1.0))",
+			"(*. (real v0.0:int) 1.0)"},
 		{`x<y`, "(int (<? in0? in1?))", "(real (<? in0? in1?))", "(string (<? in0? in1?))", "(<? in0? in1?)"},
 		{`x<1`, "(< in0:int 1)", "(real (< in0:int 1))", "(string (< in0:int 1))", "(< in0:int 1)"},
-		{`t=="a"`, `(== v0.2:string "a")`, `(real (== v0.2:string "a"))`, `(string (== v0.2:string "a"))`, `(== v0.2:string "a")`},
-		{`"a"==x`, `(== "a" in0:string)`, `(real (== "a" in0:string))`, `(string (== "a" in0:string))`, `(== "a" in0:string)`},
-		{`x=="a"`, `(== in0:string "a")`, `(real (== in0:string "a"))`, `(string (== in0:string "a"))`, `(== in0:string "a")`},
+		{`t=="a"`, `(== v0.2:string "a")`, `(real (== v0.2:string "a"))`, `(string (== v0.2:string "a"))`,
+			`(== v0.2:string "a")`},
+		{`"a"==x`, `(== "a" in0:string)`, `(real (== "a" in0:string))`, `(string (== "a" in0:string))`,
+			`(== "a" in0:string)`},
+		{`x=="a"`, `(== in0:string "a")`, `(real (== in0:string "a"))`, `(string (== in0:string "a"))`,
+			`(== in0:string "a")`},
 		{`t<"a"`, badStringOp + "<", badStringOp + "<", badStringOp + "<", badStringOp + "<"},
 		{`t-x`, badStringOp + "-", badStringOp + "-", badStringOp + "-", badStringOp + "-"},
-		{`i?1:2`, "(if v0.0:int 1 2)", "(real (if v0.0:int 1 2))", "(string (if v0.0:int 1 2))", "(if v0.0:int 1 2)"},
-		{`i?1:2.5`, "(int (if v0.0:int 1.0 2.5))", "(if v0.0:int 1.0 2.5)", "(string (if v0.0:int 1.0 2.5))", "(if v0.0:int 1.0 2.5)"},
-		{`i?x:y`, "(if v0.0:int in0:int in1:int)", "(if v0.0:int in0:real in1:real)", "(string (if v0.0:int in0:int in1:int))", "(if v0.0:int in0:int in1:int)"},
-		{`i?x:1`, "(if v0.0:int in0:int 1)", "(real (if v0.0:int in0:int 1))", "(string (if v0.0:int in0:int 1))", "(if v0.0:int in0:int 1)"},
+		{`i?1:2`, "(if v0.0:int 1 2)", "(real (if v0.0:int 1 2))", "(string (if v0.0:int 1 2))",
+			"(if v0.0:int 1 2)"},
+		{`i?1:2.5`, "(int (if v0.0:int 1.0 2.5))", "(if v0.0:int 1.0 2.5)", "(string (if v0.0:int 1.0 2.5))",
+			"(if v0.0:int 1.0 2.5)"},
+		{`i?x:y`, "(if v0.0:int in0:int in1:int)", "(if v0.0:int in0:real in1:real)",
+			"(string (if v0.0:int in0:int in1:int))", "(if v0.0:int in0:int in1:int)"},
+		{`i?x:1`, "(if v0.0:int in0:int 1)", "(real (if v0.0:int in0:int 1))", "(string (if v0.0:int in0:int 1))",
+			"(if v0.0:int in0:int 1)"},
 		{`x>y?x:y`, "(if (int (>? in0? in1?)) in0:int in1:int)", "(if (int (>? in0? in1?)) in0:real in1:real)",
 			"(string (if (int (>? in0? in1?)) in0:int in1:int))", "(if (int (>? in0? in1?)) in0:int in1:int)"},
 		{`t+"a"`, noInt, noReal, `(++ v0.2:string "a")`, `(++ v0.2:string "a")`},
@@ -75,17 +83,22 @@ func TestSection3_5_WhatIsAcceptedWhere(t *testing.T) {
 		{`"a"+2.5`, noInt, noReal, `"a2.500000"`, `"a2.500000"`},
 		{`1+2`, "3", "3.0", `"12"`, "3"},
 		{`x+1`, "(+ in0:int 1)", "(real (+ in0:int 1))", `(++ (string in0?) "1")`, "(+ in0:int 1)"},
-		{`x+y`, "(int (+? in0? in1?))", "(real (+? in0? in1?))", "(++ (string in0?) (string in1?))", "(+? in0? in1?)"},
-		{`x+x`, "(int (+? in0? in0?))", "(real (+? in0? in0?))", "(++ (string in0?) (string in0?))", "(+? in0? in0?)"},
-		{`x+1.0`, "(int (+. in0:real 1.0))", "(+. in0:real 1.0)", `(++ (string in0?) "1.000000")`, "(+. in0:real 1.0)"},
-		{`i+q`, "(int (+. (real v0.0:int) v0.1:real))", "(+. (real v0.0:int) v0.1:real)", "(++ (string v0.0:int) (string v0.1:real))", "(+. (real v0.0:int) v0.1:real)"},
+		{`x+y`, "(int (+? in0? in1?))", "(real (+? in0? in1?))", "(++ (string in0?) (string in1?))",
+			"(+? in0? in1?)"},
+		{`x+x`, "(int (+? in0? in0?))", "(real (+? in0? in0?))", "(++ (string in0?) (string in0?))",
+			"(+? in0? in0?)"},
+		{`x+1.0`, "(int (+. in0:real 1.0))", "(+. in0:real 1.0)", `(++ (string in0?) "1.000000")`,
+			"(+. in0:real 1.0)"},
+		{`i+q`, "(int (+. (real v0.0:int) v0.1:real))", "(+. (real v0.0:int) v0.1:real)",
+			"(++ (string v0.0:int) (string v0.1:real))", "(+. (real v0.0:int) v0.1:real)"},
 		{`-i`, "(neg v0.0:int)", "(real (neg v0.0:int))", "(string (neg v0.0:int))", "(neg v0.0:int)"},
 		{`-x`, "(neg in0:int)", "(neg. in0:real)", "(string (neg? in0?))", "(neg? in0?)"},
 		{`0-x`, "(- 0 in0:int)", "(real (- 0 in0:int))", "(string (- 0 in0:int))", "(- 0 in0:int)"},
 		{`x*y`, "(int (*? in0? in1?))", "(real (*? in0? in1?))", "(string (*? in0? in1?))", "(*? in0? in1?)"},
 		{`x%y`, "(int (%? in0? in1?))", "(real (%? in0? in1?))", "(string (%? in0? in1?))", "(%? in0? in1?)"},
 		{`x%2`, "(% in0:int 2)", "(real (% in0:int 2))", "(string (% in0:int 2))", "(% in0:int 2)"},
-		{`q%2`, "the operands of % must be ints", "the operands of % must be ints", "the operands of % must be ints", "the operands of % must be ints"},
+		{`q%2`, "the operands of % must be ints", "the operands of % must be ints",
+			"the operands of % must be ints", "the operands of % must be ints"},
 		{`x&&1`, "(&& in0:int 1)", "(real (&& in0:int 1))", "(string (&& in0:int 1))", "(&& in0:int 1)"},
 		{`x||y`, "(|| (int (!=? in0? 0)) (int (!=? in1? 0)))", "(real (|| (int (!=? in0? 0)) (int (!=? in1? 0))))",
 			"(string (|| (int (!=? in0? 0)) (int (!=? in1? 0))))", "(|| (int (!=? in0? 0)) (int (!=? in1? 0)))"},
@@ -110,7 +123,8 @@ func TestSection3_3_Numbers(t *testing.T) {
 		want string
 	}{
 		{"7/2", toReal, "3.0"}, {"-7/2", toInt, "-3"}, {"-7%2", toInt, "-1"}, {"7/2.0", toInt, "3"},
-		{"2147483647+1", toInt, "-2147483648"}, {"-2147483648", toInt, "-2147483648"}, {"3000000000", toInt, "-1294967296"},
+		{"2147483647+1", toInt, "-2147483648"}, {"-2147483648", toInt, "-2147483648"},
+		{"3000000000", toInt, "-1294967296"},
 		{"3000000000", toReal, "3e+09"}, {"3.7", toInt, "3"}, {"-3.99", toInt, "-3"}, {"80", toReal, "80.0"},
 		{"3.14159265358979", toReal, "3.141593"}, {"0.0000001", toReal, "0.0"}, {"2.9999999", toInt, "3"},
 		{"1/0", toInt, "(/ 1 0)"}, {"1%0", toInt, "(% 1 0)"}, {"1.0/0", toReal, "(/. 1.0 0.0)"},
@@ -139,10 +153,12 @@ func TestSection3_3_Numbers(t *testing.T) {
 		has(t, body(t, "df x, y; put(y, 1); put(x[1.7][q][y], 1);"), "out x{0.0}[1][(int v0.1:real)][in0:int]")
 	})
 	t.Run("all operands are inputs", func(t *testing.T) {
-		has(t, body(t, "df x, y; two(x, y); g(1 ? x : y); g(0 && x);"), "wave: in0 x{0.0}, in1 y{0.1}", "wave: in0 x{0.0}")
+		has(t, body(t, "df x, y; two(x, y); g(1 ? x : y); g(0 && x);"), "wave: in0 x{0.0}, in1 y{0.1}",
+			"wave: in0 x{0.0}")
 	})
 	t.Run("too large", func(t *testing.T) {
-		warns(t, "sub main() { f(3000000000); fr(3000000000); f(-2147483648); }", "2:16 3000000000 does not fit 32 bits and becomes -1294967296")
+		warns(t, "sub main() { f(3000000000); fr(3000000000); f(-2147483648); }",
+			"2:16 3000000000 does not fit 32 bits and becomes -1294967296")
 		failsBody(t, "f(99999999999999999999);", "2:38 cpp-generation integer 99999999999999999999 is too large")
 	})
 }
@@ -161,10 +177,12 @@ func TestSection3_4_Strings(t *testing.T) {
 			t.Errorf("%s: got %s, want %s", e, got, want)
 		}
 	}
-	failsBody(t, `fs("a" - 1); fs(i == "a"); fs("\q"); if "a" f(1); for k = 0 .. t f(k);`, "2:43 cpp-generation "+badStringOp+"-",
+	failsBody(t, `fs("a" - 1); fs(i == "a"); fs("\q"); if "a" f(1); for k = 0 .. t f(k);`,
+		"2:43 cpp-generation "+badStringOp+"-",
 		"2:54 cpp-generation a string can be compared with a string or a data fragment only",
 		"2:66 cpp-generation unknown escape \\q in a string",
 		"2:76 cpp-generation a string stands where an int is wanted (condition of if)",
 		"2:99 cpp-generation a string stands where an int is wanted (bound of for)")
-	equal(t, fmt.Sprint(join(kValue, kString), join(kString, kValue), join(kInt, kReal), join(kValue, kInt)), "mixed string real int")
+	equal(t, fmt.Sprint(join(kValue, kString), join(kString, kValue), join(kInt, kReal), join(kValue, kInt)),
+		"mixed string real int")
 }

@@ -11,7 +11,8 @@ func TestSection7_1_Routines(t *testing.T) {
 	p := compile(t, "import c1(int, real `x, string s, name n, value & v) as l1 : CUDA, NOCPU;\nimport c2(int);\nimport never(int) as never;\n"+
 		"C++ head ${<H}\nint z;\nH\nC++ sub emb(name a, int b) ${{ a.setValue(b); $}}\nC++ sub unused() ${{ $}}\n"+
 		"sub main() { df x, y; l1(1, 2.5, \"s\", x, y); c2(1); emb(y, 3); c2(2); }")
-	has(t, dump(p), "head 0: block 0 at t.fa:4:15", "routine 0 l1(int, real, string, name, value): import c1", "routine 1 c2(int): import c2",
+	has(t, dump(p), "head 0: block 0 at t.fa:4:15", "routine 0 l1(int, real, string, name, value): import c1",
+		"routine 1 c2(int): import c2",
 		"routine 2 emb(name, int): block 1", `args 1, 2.5, "s", &out0, in0?`)
 	if len(p.Routines) != 3 || p.Routines[2].Params[0].Name != "a" || p.Routines[2].CName != "" {
 		t.Error(dump(p))
@@ -27,7 +28,8 @@ func TestSection7_4_Main(t *testing.T) {
 	p := compile(t, "C++ sub main() ${{ $}}")
 	has(t, dump(p), "sub main() (entry), s0", "s1 main()", "routine 0 main(): block 0")
 	compile(t, lib+"sub main(int a, real b, string c) f(a);")
-	fails(t, lib+"sub main(int a, name b, value c) f(a);", "2:22 cpp-generation sub main cannot have a name or value parameter",
+	fails(t, lib+"sub main(int a, name b, value c) f(a);",
+		"2:22 cpp-generation sub main cannot have a name or value parameter",
 		"2:31 cpp-generation sub main cannot have a name or value parameter")
 	fails(t, "C++ sub main(int a) ${{ $}}", "1:9 cpp-generation C++ sub main cannot have parameters")
 	fails(t, "import x() as main;", "1:15 cpp-generation an imported routine cannot be main")
@@ -42,7 +44,8 @@ func TestSection8_2_FramesAndCodes(t *testing.T) {
 	}
 	equal(t, codes, "s; main; for i; if; while k; none; s; ")
 	last := p.Main.Body.Stmts[0]
-	if last.Line != 5 || last.Pos.Line != 5 || last.Pos.Col != 3 || last.Text != "s(1)" || p.Subs[0].Start.Text != "sub s(int n)" {
+	if last.Line != 5 || last.Pos.Line != 5 || last.Pos.Col != 3 || last.Text != "s(1)" ||
+		p.Subs[0].Start.Text != "sub s(int n)" {
 		t.Errorf("%+v", last)
 	}
 }
@@ -59,13 +62,15 @@ func TestSection2_RulesBelongTo(t *testing.T) {
 	has(t, d, "home v0.0:int")
 	d = body(t, "for k = 0 .. 9 { f(k); } @ { locator_cyclic: i; }")
 	has(t, d, "home v0.0:int")
-	fails(t, lib+"sub main() for k = 0 .. 9 { f(k); } @ { locator_cyclic: k; }", "2:57 recom-generation unknown name k")
+	fails(t, lib+"sub main() for k = 0 .. 9 { f(k); } @ { locator_cyclic: k; }",
+		"2:57 recom-generation unknown name k")
 }
 
 func TestPreprocessedTextHasOrigins(t *testing.T) {
 	p := compile(t, "#define N 4\n"+lib+"sub main() { f($N); /* c */ none(); }")
 	i := strings.Index(p.Text, "f(4)")
-	if len(p.Origin) != len([]rune(p.Text))+1 || p.Origin[i+2] != (Pos{"t.fa", 3, 16}) || p.Origin[i+3] != (Pos{"t.fa", 3, 18}) {
+	if len(p.Origin) != len([]rune(p.Text))+1 || p.Origin[i+2] != (Pos{"t.fa", 3, 16}) ||
+		p.Origin[i+3] != (Pos{"t.fa", 3, 18}) {
 		t.Errorf("%q %v", p.Text, p.Origin[i:i+4])
 	}
 }
@@ -93,13 +98,15 @@ func genExpr(t *rapid.T, depth int) *expr {
 	case 1:
 		return &expr{op: xCond, a: genExpr(t, depth-1), b: genExpr(t, depth-1), c: genExpr(t, depth-1)}
 	case 2:
-		return &expr{op: rapid.SampledFrom([]exprOp{xToInt, xToReal, xToString}).Draw(t, "cast"), a: genExpr(t, depth-1)}
+		return &expr{op: rapid.SampledFrom([]exprOp{xToInt, xToReal, xToString}).Draw(t, "cast"),
+			a: genExpr(t, depth-1)}
 	}
-	op := rapid.SampledFrom([]string{"+", "-", "*", "/", "%", "<", "<=", ">", ">=", "==", "!=", "&&", "||"}).Draw(t, "operator")
+	op := rapid.SampledFrom([]string{"+", "-", "*", "/", "%", "<", "<=", ">", ">=", "==", "!=", "&&",
+		"||"}).Draw(t, "operator")
 	return &expr{op: xBinary, name: op, a: genExpr(t, depth-1), b: genExpr(t, depth-1)}
 }
 
-// What is printed for a person is read back as the same tree, and so is LuNA's form.
+// The printed form is parsed back to the same tree, and so is LuNA's form.
 func TestPrintingRoundTrip(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		e := genExpr(t, 4)
@@ -116,7 +123,8 @@ func TestPrintingRoundTrip(t *testing.T) {
 	})
 }
 
-// Whatever expression is passed to whatever parameter, the compiler accepts it or says why not, and constant folding keeps its type.
+// For any expression and parameter, the compiler accepts it or says why not, and constant folding keeps its
+// type.
 func TestAnyExpressionIsTypedOrRejected(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		text := srcText(genExpr(t, 4))

@@ -8,7 +8,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// checkProgram checks what an engine takes for granted: numbering, waves, references.
+// checkProgram checks what an engine relies on: numbering, waves, references.
 func checkProgram(t interface{ Fatalf(string, ...any) }, p *Program) {
 	for id, st := range p.Stmts {
 		if st.ID != id || st.Code < 0 || st.Code >= len(p.Codes) || p.Codes[st.Code].Kind != st.Kind {
@@ -21,7 +21,7 @@ func checkProgram(t interface{ Fatalf(string, ...any) }, p *Program) {
 					if seen[k] || k < 0 || k >= len(st.Inputs) {
 						t.Fatalf("%s: input %d", st.Text, k)
 					}
-					// What an input needs was asked for in an earlier wave.
+					// An input's dependencies are requested in an earlier wave.
 					r := st.Inputs[k].Ref
 					for _, e := range append([]*Expr{r.Loc.Expr}, r.Idx...) {
 						walk(e, func(e *Expr) {
@@ -39,7 +39,8 @@ func checkProgram(t interface{ Fatalf(string, ...any) }, p *Program) {
 		if len(seen) != len(st.Inputs) {
 			t.Fatalf("%s: inputs in no wave", st.Text)
 		}
-		if (st.Kind == Atomic) != (st.Routine != nil) || st.Kind == SubCall && len(st.NFArgs) != len(st.Sub.NFParams) {
+		if (st.Kind == Atomic) != (st.Routine != nil) ||
+			st.Kind == SubCall && len(st.NFArgs) != len(st.Sub.NFParams) {
 			t.Fatalf("%s: callee", st.Text)
 		}
 		checkRefs(t, p, st)
@@ -144,7 +145,8 @@ func checkRefs(t interface{ Fatalf(string, ...any) }, p *Program, st *Stmt) {
 	if st.Label != nil {
 		name(frame, st.Label)
 	}
-	for _, e := range append([]*Expr{st.Home.Expr, st.Lo, st.Hi, st.Cond, st.Weight}, append(st.NFArgs, st.LabelIdx...)...) {
+	for _, e := range append([]*Expr{st.Home.Expr, st.Lo, st.Hi, st.Cond, st.Weight},
+		append(st.NFArgs, st.LabelIdx...)...) {
 		expr(frame, e)
 	}
 	expr(st.Block, st.Start)
@@ -185,7 +187,8 @@ func (g *progGen) rules() string {
 	s := ""
 	for range g.pick(3) {
 		d := g.df(1)
-		s += []string{"request " + d + "; ", "locator_replicating " + g.fresh("z") + "[i] => all; ", "delete " + d + "; ", "req_count " + d + " = " + g.int(2) + "; ", "foo; "}[g.pick(5)]
+		s += []string{"request " + d + "; ", "locator_replicating " + g.fresh("z") + "[i] => all; ", "delete " + d +
+			"; ", "req_count " + d + " = " + g.int(2) + "; ", "foo; "}[g.pick(5)]
 	}
 	if g.pick(3) == 0 {
 		s += "locator_cyclic: " + g.int(2) + "; "
@@ -226,7 +229,8 @@ func (g *progGen) stmt(depth int) {
 	case 0:
 		g.WriteString("put(" + g.df(2) + ", " + g.int(3) + ")" + g.rules() + "; ")
 	case 1:
-		g.WriteString("cf " + g.fresh("l") + "[" + g.int(1) + "]: g(" + g.df(2) + ") >> (" + g.df(1) + ") --> (" + g.df(2) + ")" + g.rules() + "; ")
+		g.WriteString("cf " + g.fresh("l") + "[" + g.int(1) + "]: g(" + g.df(2) + ") >> (" + g.df(1) + ") --> (" +
+			g.df(2) + ")" + g.rules() + "; ")
 	case 2:
 		g.WriteString("s(" + g.df(2) + ", " + g.int(2) + ") @ { nfparam p => " + g.int(1) + "; }; ")
 	case 3:

@@ -35,7 +35,7 @@ func (c *checker) stmts(in *block, sc *scope, env *ruleEnv, b *Block) {
 	}
 }
 
-// begin makes the statement and the context to lower it in.
+// begin creates the statement and the context to lower it in.
 func (c *checker) begin(s *stmt, kind CodeKind, sc *scope, env *ruleEnv, b *Block) *stmtCtx {
 	st := c.newStmt(kind, s.off, s.line, s.text(), b)
 	b.Stmts = append(b.Stmts, st)
@@ -80,11 +80,12 @@ func (c *checker) counter(s *stmt, sc *scope, b *Block) {
 	b.Frame = true
 }
 
-// noteShadow warns where LuNA would have substituted a let variable for what is a counter here.
+// noteShadow warns if LuNA would have substituted a let variable for a counter.
 func (x *stmtCtx) noteShadow(s *stmt) {
 	if l := x.sc.find(s.name, nil); l != nil && l.kind == symLet {
 		x.c.warn(StageLet, s.nameOff, "choose another name for one of them",
-			"counter %s hides the let variable at %s; LuNA would substitute that inside the loop", s.name, x.c.pos(l.off))
+			"counter %s hides the let variable at %s; LuNA would substitute that inside the loop", s.name,
+			x.c.pos(l.off))
 	}
 }
 
@@ -94,7 +95,8 @@ func (c *checker) while(s *stmt, sc *scope, env *ruleEnv, b *Block) {
 	st.Code = c.code(WhileLoop, st, "while "+s.name, st.Pos)
 	st.Body = c.newBlock(b, b.Sub, st)
 	x.noteShadow(s)
-	// Everything but the start is evaluated in an iteration, where the counter is known but the names of the body are not.
+	// Everything except the start is evaluated in an iteration, where the counter is known but the names of the
+	// body are not.
 	outside := x.sc
 	inner := c.newScope(sc, st.Body)
 	c.counter(s, inner, st.Body)
@@ -115,7 +117,7 @@ func (c *checker) while(s *stmt, sc *scope, env *ruleEnv, b *Block) {
 	}
 	x.effects(s)
 	st.Waves = x.grouped(start)
-	// The names of the body get a scope of their own, so that they cannot be mixed up with what the condition sees.
+	// The names of the body get their own scope, so that they cannot be confused with those of the condition.
 	body := c.newScope(sc, st.Body)
 	body.syms[s.name] = inner.syms[s.name]
 	c.block(s.body, body, x.env, st.Body)
@@ -144,7 +146,8 @@ func (x *stmtCtx) output(e *expr) int {
 	r := x.ref(e)
 	k := len(x.st.Outs)
 	if _, twice := x.outs[key]; twice {
-		x.c.warn(StageRecom, e.off, "a data fragment gets its value once", "%s is twice among what this call initialises; running it fails", r.Src)
+		x.c.warn(StageRecom, e.off, "a data fragment gets its value once",
+			"this call initialises %s twice; running it will fail", r.Src)
 	} else {
 		x.outs[key] = k
 	}
@@ -226,7 +229,7 @@ func (x *stmtCtx) label(s *stmt) *expr {
 			return nil
 		}
 	}
-	if sym == nil { // its name was taken; reported
+	if sym == nil { // its name was taken; already reported
 		return nil
 	}
 	e.sym = sym
@@ -241,7 +244,8 @@ func (x *stmtCtx) arg(d *def, i int, e *expr) {
 	st := x.st
 	switch {
 	case q.kind == ValueParam && d.kind == defSub:
-		x.c.fault(StageCPP, e.off, "declare the parameter as name", "%s: a sub cannot be called with a value parameter", where)
+		x.c.fault(StageCPP, e.off, "declare the parameter as name",
+			"%s: a sub cannot be called with a value parameter", where)
 	case q.kind == NameParam:
 		if e.op != xID {
 			x.c.fault(StageCPP, e.off, "", "%s must be a name, not %s", where, describe(e))

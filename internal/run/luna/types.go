@@ -6,9 +6,10 @@ import (
 	"strconv"
 )
 
-// LuNA gives every expression a static type ("kind" here): it decides how data fragments in it are read and what is
-// rejected. The C++ that LuNA generates then follows C++'s own types, which differ from the kinds in one case: a
-// conditional has kind int whatever its branches are. Expr.Type is the C++ type; kinds are only used while lowering.
+// LuNA gives every expression a static type ("kind" here), which decides how its data fragments are read and
+// what is rejected. The C++ that LuNA generates then follows C++'s own types. These differ from the kinds in
+// one case: a conditional has kind int whatever its branches are. Expr.Type is the C++ type; kinds are only
+// used while lowering.
 type kind uint8
 
 const (
@@ -16,7 +17,7 @@ const (
 	kReal
 	kString
 	kValue // known at run time
-	kNone  // operands that have no common kind
+	kNone  // operands without a common kind
 	kBad   // already reported
 )
 
@@ -94,7 +95,7 @@ func (e *expr) kindOf() kind {
 	return kBad
 }
 
-// isText says whether e is a string, or + or a conditional with a string among what it combines.
+// isText reports whether e is a string, or a + or a conditional with a string in it.
 func (e *expr) isText() bool {
 	switch e.op {
 	case xBinary:
@@ -185,7 +186,7 @@ func foldInt(op Op, a, b int32) (int32, bool) {
 	case OpMul:
 		return a * b, true
 	}
-	// Division by zero and of the least int by -1 stop the program when it gets there.
+	// Dividing by zero, or the least int by -1, stops the program when it gets there.
 	if b == 0 || b == -1 && a == math.MinInt32 {
 		return 0, false
 	}

@@ -1,6 +1,6 @@
 package luna
 
-// warnRules warns about locator maps whose name does not occur where they are in force.
+// warnRules warns about locator maps whose name does not occur in their scope.
 func (c *checker) warnRules(env *ruleEnv) {
 	if env == nil {
 		return
@@ -12,7 +12,8 @@ func (c *checker) warnRules(env *ruleEnv) {
 	}
 }
 
-// warnUnposted warns about posting or pushing what the CF neither makes nor reads, which fails when it is run.
+// warnUnposted warns about posting or pushing a name that the CF neither produces nor reads, which fails at
+// run time.
 func (x *stmtCtx) warnUnposted(r *rule, id *expr) {
 	for _, out := range x.outExprs {
 		if out != nil && out.sym == id.sym {
@@ -24,10 +25,11 @@ func (x *stmtCtx) warnUnposted(r *rule, id *expr) {
 			return
 		}
 	}
-	x.c.warn(StageRecom, r.off, "", "%s: %s is neither made nor read by this statement; running it fails", r.name, srcText(id))
+	x.c.warn(StageRecom, r.off, "", "%s: this statement neither produces nor reads %s; running it will fail",
+		r.name, srcText(id))
 }
 
-// warnOverlap warns about a call that reads what it initialises: it waits for itself.
+// warnOverlap warns about a call that reads what it initialises, and so waits for itself.
 func (x *stmtCtx) warnOverlap() {
 	for key, k := range x.outs {
 		if i, ok := x.keys[key]; ok {
@@ -37,8 +39,8 @@ func (x *stmtCtx) warnOverlap() {
 	}
 }
 
-// warnUninitialised warns about names that are read but that no statement initialises. It judges names, not cells, and
-// follows names through calls of subs, so that what it says is true whatever the indices are.
+// warnUninitialised warns about names that are read but never initialised. It judges names, not cells, and
+// follows names through calls of subs, so it is right whatever the indices are.
 func (c *checker) warnUninitialised() {
 	for again := true; again; {
 		again = false
@@ -53,7 +55,8 @@ func (c *checker) warnUninitialised() {
 	}
 	for _, s := range c.dfs {
 		if s.read && !s.init {
-			c.warn(StageRecom, s.readOff, "it is declared at "+c.pos(s.off).String(), "%s is read, but nothing initialises it", s.name)
+			c.warn(StageRecom, s.readOff, "it is declared at "+c.pos(s.off).String(),
+				"%s is read, but nothing initialises it", s.name)
 		}
 	}
 }

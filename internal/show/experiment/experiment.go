@@ -106,7 +106,7 @@ type Check struct {
 	Saw   string `json:"saw"`
 }
 
-// Holds tells whether everything is as expected.
+// Holds reports whether everything is as expected.
 func (r *Report) Holds() bool {
 	for _, e := range r.Experiments {
 		if slices.ContainsFunc(e.Checks, func(c Check) bool { return !c.Holds }) {
@@ -135,10 +135,10 @@ func CheckNames(names []string) error {
 	return nil
 }
 
-// needsMPI tells whether nodes are MPI ranks.
+// needsMPI reports whether nodes are MPI ranks.
 func (e *Experiment) needsMPI() bool { return e.Points[0].Ranks }
 
-// Plan gives experiments without runs, and those left out of them. No names: all. It is an error if all that are named have to
+// Plan returns experiments without runs, and those left out of them. No names: all. It is an error if all that are named have to
 // be left out.
 func Plan(names []string, opt Options) ([]*Experiment, *LeftOut, error) {
 	if err := CheckNames(names); err != nil {
@@ -228,7 +228,7 @@ type factor func(*Run) int64
 func starvation(r *Run) int64 { return r.SNS }
 func latency(r *Run) int64    { return r.LNS }
 
-// overhead leaves out what other programs and threads took from running CFs: that is no work of the run-time system.
+// overhead leaves out what other programs and threads took from running CFs: that is not a work of the run-time system.
 func overhead(r *Run) int64 { return r.ONS - r.PreemptNS }
 
 // median is the median of a time over the runs, spread half of what lies between its largest and its smallest.

@@ -19,7 +19,7 @@ func marks(name string) (begin, end string) {
 	return "<!-- experiment " + name + " -->\n", "<!-- end of " + name + " -->\n"
 }
 
-// hasFigure tells whether an experiment is a curve; particle in cell is a table of two rows.
+// hasFigure reports whether an experiment is a curve; particle in cell is a table of two rows.
 func (e *Experiment) hasFigure() bool { return !e.plain && len(e.Points) > 2 }
 
 // figures are the files that WritePage writes beside the page, by name.

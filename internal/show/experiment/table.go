@@ -11,7 +11,7 @@ func seconds(ns int64) string { return fmt.Sprintf("%.3f s", float64(ns)/1e9) }
 
 func micros(ns int64) string { return fmt.Sprintf("%.2f us", float64(ns)/1e3) }
 
-// table gives rows of cells, the head first: times of the median run, with their shares of all processor time.
+// table returns rows of cells, the head first: times of the median run, with their shares of all processor time.
 func (e *Experiment) table() [][]string {
 	rows := [][]string{{e.Parameter, "T_wall", "T_total", "T_S", "T_L", "T_O", "of it pre-empted", "T_U", "sum"}}
 	if e.perCF {

@@ -43,7 +43,7 @@ func Sanitized(t testing.TB, p Program) string {
 	return path
 }
 
-// LacksLibrary tells whether a program was not linked because a library is not installed, or not
+// LacksLibrary reports whether a program was not linked because a library is not installed, or not
 // compiled because there is no compiler.
 func LacksLibrary(err error) bool {
 	var failed *compile.Error

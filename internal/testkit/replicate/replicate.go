@@ -32,7 +32,7 @@ import (
 //go:embed testdata/*.txt
 var recordings embed.FS
 
-// Recording gives the text twin of a small recorded run: "balance", "cholesky" or "heat".
+// Recording returns the text twin of a small recorded run: "balance", "cholesky" or "heat".
 func Recording(name string) ([]byte, error) { return recordings.ReadFile("testdata/" + name + ".txt") }
 
 // Options of Write.

@@ -211,7 +211,7 @@ func (w *writer) writeOne(dir string, src *source, copy int) error {
 	if err != nil {
 		return err
 	}
-	// at gives the node that is node n of the copy some copies further.
+	// at returns the node that is node n of the copy some copies further.
 	at := func(n, shift int) int {
 		c := (copy + shift) % w.opt.Copies
 		if c < 0 {

@@ -15,7 +15,7 @@ type TB interface {
 	Fatal(args ...any)
 }
 
-// Build gives the model of a trace written as text; options are those of model.Build.
+// Build returns the model of a trace written as text; options are those of model.Build.
 func Build(t TB, text string, options ...model.Options) *model.Model {
 	t.Helper()
 	dir, err := os.MkdirTemp("", "sloutest")
@@ -33,7 +33,7 @@ func Build(t TB, text string, options ...model.Options) *model.Model {
 	return Load(t, dir, options...)
 }
 
-// Load gives the model of the trace in a directory; options are those of model.Build.
+// Load returns the model of the trace in a directory; options are those of model.Build.
 func Load(t TB, dir string, options ...model.Options) *model.Model {
 	t.Helper()
 	var opt model.Options

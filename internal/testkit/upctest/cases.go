@@ -4,7 +4,7 @@ package upctest
 type Case struct {
 	Name    string // short, unique
 	Program string
-	Args    []string // delays before, delays on the way out, how often, the program's own
+	Args    []string // delays before, delays in flight out, how often, the program's own
 	Env     []string
 }
 

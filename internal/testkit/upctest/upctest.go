@@ -205,7 +205,7 @@ func Truth(t testing.TB, trace string) (all []Lost) {
 	return all
 }
 
-// Of gives what each thread lost by a pattern, 0 for threads that are not listed.
+// Of returns what each thread lost by a pattern, 0 for threads that are not listed.
 func Of(all []Lost, pattern string, threads int) (design, seen []time.Duration) {
 	design, seen = make([]time.Duration, threads), make([]time.Duration, threads)
 	for _, l := range all {

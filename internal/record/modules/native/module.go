@@ -151,7 +151,7 @@ func (m *module) Finish() error {
 	return err
 }
 
-// release gives up all there is of the module. After a crash it leaves everything where it is.
+// release frees the module. After a crash it leaves everything in place.
 func (m *module) release() error {
 	m.alive.Lock()
 	defer m.alive.Unlock()

@@ -204,7 +204,7 @@ func (m *memory) free() {
 	*m = nil
 }
 
-// standard holds the standard kinds, for all modules and for ever.
+// standard holds the standard kinds of all modules, forever.
 var standard = sync.OnceValue(func() *[trace.FirstUserKind]*C.wsm_spec {
 	var m memory
 	all := new([trace.FirstUserKind]*C.wsm_spec)

@@ -22,7 +22,7 @@ const (
 
 // lookUp finds the places of offsets in one file.
 func lookUp(path string, offsets []uint64) map[uint64]Place {
-	// A path out of a trace may name a pipe or a device: opening must not wait, nor reading go on for ever.
+	// A path out of a trace may name a pipe or a device: opening must not wait, nor reading go on forever.
 	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	if err != nil {
 		return nil
@@ -120,7 +120,7 @@ func plain(name string) string {
 	return name
 }
 
-// debugInfo reads the debug information; nil without an error where there is none.
+// debugInfo reads the debug information; nil without an error if there is none.
 func debugInfo(f *elf.File) (*dwarf.Data, error) {
 	var size uint64
 	has := false

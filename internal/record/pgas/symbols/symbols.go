@@ -20,10 +20,10 @@ import (
 // Place is where an address is in the source. File and Line are those of the innermost function that is not out of a system header:
 // a call within an inlined function is where it is written, whether the compiler inlined it or not.
 type Place struct {
-	Function string `json:"function,omitempty"` // without its arguments; "" where it is not known
+	Function string `json:"function,omitempty"` // without its arguments; "" if unknown
 	File     string `json:"file,omitempty"`     // as the compiler was told, made absolute by the folder it ran in; "" without debug information
 	Line     int    `json:"line,omitempty"`     // from 1; 0 without debug information
-	// Variable is what is at the address where that is no code: "queue_lock", "locks[3]", "state.lock" or, without debug information,
+	// Variable is what is at the address where that is not a code: "queue_lock", "locks[3]", "state.lock" or, without debug information,
 	// "state+0x40". File and Line are where it is declared.
 	Variable string `json:"variable,omitempty"`
 }
@@ -38,7 +38,7 @@ const File = "symbols.json"
 const tableLimit = 64 << 20
 
 // Resolve looks addresses up in the files they name: their symbol tables, and their debug information (DWARF 2 to 5) where they have
-// any. What cannot be found is left out: texts that are no addresses, files that are not there, are not regular files or not ELF, or are
+// any. What cannot be found is left out: texts that are not addresses, files that are not there, are not regular files or not ELF, or are
 // stripped. A file built again after the run gives wrong places.
 func Resolve(addresses []string) Table {
 	modules := map[string][]uint64{}
@@ -77,7 +77,7 @@ func Split(address string) (path string, offset uint64, ok bool) {
 // Join makes the text of an address.
 func Join(path string, offset uint64) string { return path + "+0x" + strconv.FormatUint(offset, 16) }
 
-// Load reads the table kept with a trace; nil without an error where there is none.
+// Load reads the table kept with a trace; nil without an error if there is none.
 func Load(traceDir string) (Table, error) {
 	path := filepath.Join(traceDir, File)
 	f, err := os.Open(path)

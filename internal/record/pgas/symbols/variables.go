@@ -22,7 +22,7 @@ const maxSteps = 32
 // maxScopes is how deep the scopes are nested whose names count.
 const maxScopes = 64
 
-// ofData gives the offsets that are in data.
+// ofData returns the offsets that are in data.
 func ofData(f *elf.File, offsets []uint64) (code, data []uint64) {
 	for _, offset := range offsets {
 		inData := slices.ContainsFunc(f.Sections, func(s *elf.Section) bool {
@@ -198,7 +198,7 @@ func (d *declarations) refersTo(e *dwarf.Entry) *dwarf.Entry {
 	return d.entry(at)
 }
 
-// entry reads one entry, nil where there is none.
+// entry reads one entry, nil if there is none.
 func (d *declarations) entry(at dwarf.Offset) *dwarf.Entry {
 	r := d.data.Reader()
 	r.Seek(at)
@@ -358,7 +358,7 @@ func memberOffset(e *dwarf.Entry) int64 {
 	return 0
 }
 
-// dimensions are how many elements an array has in each; 0 where that is not known.
+// dimensions are how many elements an array has in each; 0 where that is unknown.
 func (d *declarations) dimensions(e *dwarf.Entry) (list []uint64) {
 	d.children(e, func(c *dwarf.Entry) bool {
 		if c.Tag != dwarf.TagSubrangeType {
@@ -385,7 +385,7 @@ func indices(dims []uint64, place uint64) (s string) {
 	return fmt.Sprintf("[%d]", place) + s
 }
 
-// sizeOf is the size of a type in bytes, 0 where it is not known.
+// sizeOf is the size of a type in bytes, 0 if unknown.
 func (d *declarations) sizeOf(of dwarf.Offset) uint64 {
 	times := uint64(1)
 	for range maxSteps {

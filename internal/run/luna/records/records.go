@@ -1,13 +1,14 @@
-// Package records writes the record files of LuNA's debug mode: which identities were made, which CFs ran with which
-// inputs and outputs, which were left waiting. They lie in the current directory, one set per node R:
+// Package records writes the record files of LuNA's debug mode: which identities were made, which CFs ran
+// with which inputs and outputs, which were left waiting. They lie in the current directory, one set per node
+// R:
 //
 //	id.R.map.list      0 0>grid 9                                          identity, name, block that made it
 //	cf.R.json.list     {"id":[0,14],"h":[0,9,11],"i":[[0,0,7,2]],"o":[[0,2]]}   CF, history, requested, posted
 //	pending.R.json.list {"id":[0,15],"w":[{"i":[0,0,7,3],"n":"row[k]"}]}     CF, what it waits for
 //
-// A block number stands for a statement: its luna.Stmt.ID + 1, and 0 for the CF that starts main. A history is the list of
-// blocks from main to the CF. Where all nodes are in one process a CF's record is among those of the node that made it, else
-// among those of each node that ran it; histories then travel with CFs.
+// A block number stands for a statement: its luna.Stmt.ID + 1, and 0 for the CF that starts main. A history
+// is the list of blocks from main to the CF. Where all nodes are in one process a CF's record is among those
+// of the node that made it, else among those of each node that ran it; histories then travel with CFs.
 package records
 
 import (
@@ -34,7 +35,7 @@ type Records struct {
 	node int // the node of this process; -1: all are here
 
 	mu      sync.Mutex
-	history map[trace.CF]step  // of every CF that ran or is going to
+	history map[trace.CF]step  // of every CF that ran or will run
 	foreign map[trace.CF][]int // of CFs that ran in other processes
 	files   map[string]*bufio.Writer
 	open    []*os.File
@@ -46,22 +47,26 @@ type step struct {
 	block  int
 }
 
-// New removes the id and cf files of a previous run from dir and starts new ones; files appear with their first content.
+// New removes the id and cf files of a previous run from dir and starts new ones; files appear with their
+// first content.
 func New(dir string, prog *luna.Program) (*Records, error) {
 	if err := removeOld(dir, func(int) bool { return true }); err != nil {
 		return nil, err
 	}
-	return &Records{prog: prog, dir: dir, node: -1, history: map[trace.CF]step{}, files: map[string]*bufio.Writer{}}, nil
+	return &Records{prog: prog, dir: dir, node: -1, history: map[trace.CF]step{},
+		files: map[string]*bufio.Writer{}}, nil
 }
 
-// NewPart is New for a process that has one node of a run, the others being elsewhere, perhaps with the same dir. Of the files
-// of a previous run each process removes those of its node, and that of node 0 those of nodes that there are no more.
+// NewPart is New for a process with one node of a run; the other nodes are elsewhere, possibly with the same
+// dir. Each process removes its node's files of a previous run; node 0's also removes files of nodes that no
+// longer exist.
 func NewPart(dir string, prog *luna.Program, node, nodes int) (*Records, error) {
 	if err := removeOld(dir, func(n int) bool { return n == node || node == 0 && n >= nodes }); err != nil {
 		return nil, err
 	}
-	return &Records{prog: prog, dir: dir, node: node, history: map[trace.CF]step{}, foreign: map[trace.CF][]int{},
-		files: map[string]*bufio.Writer{}}, nil
+	return &Records{prog: prog, dir: dir, node: node, history: map[trace.CF]step{},
+		foreign: map[trace.CF][]int{},
+		files:   map[string]*bufio.Writer{}}, nil
 }
 
 // removeOld removes id and cf files of nodes.
@@ -92,12 +97,13 @@ func Block(p *luna.Program, st *luna.Stmt) int {
 	return st.ID + 1
 }
 
-// Names records the identities made by one entry of a block: first, first+1, ... of the node.
+// Names records the identities created by one entry of a block: first, first+1, ... of the node.
 func (r *Records) Names(node int, first uint64, b *luna.Block) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for i, d := range b.Names {
-		r.line(fmt.Sprintf("id.%d.map.list", node), fmt.Sprintf("%d %d>%s %d", node, first+uint64(i), r.prog.Decls[d].Name, Block(r.prog, b.Owner)))
+		r.line(fmt.Sprintf("id.%d.map.list", node), fmt.Sprintf("%d %d>%s %d", node, first+uint64(i),
+			r.prog.Decls[d].Name, Block(r.prog, b.Owner)))
 	}
 }
 
@@ -142,7 +148,7 @@ func (r *Records) History(id trace.CF) []int {
 	return r.blocks(id)
 }
 
-// Came makes known the history of a CF that ran in another process, for those that it created.
+// Came adds the history of a CF that ran in another process, for the CFs that it created.
 func (r *Records) Came(id trace.CF, history []int) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -206,9 +212,9 @@ func (r *Records) Close() error {
 	return r.err
 }
 
-// WriteBuild writes into the build directory the two files that translate block numbers into source positions:
-// preprocessed.fa.ti (for each character of the preprocessed text: file, line, column from 0, character) and
-// cpp_blocks_info.json (for each block its place in that text and what it is).
+// WriteBuild writes the two files that translate block numbers into source positions into the build
+// directory. preprocessed.fa.ti has file, line, column from 0, and character for each character of the
+// preprocessed text. cpp_blocks_info.json has the kind of each block and its place in that text.
 func WriteBuild(dir string, p *luna.Program) error {
 	paths, number := map[string]string{}, map[string]int{}
 	var text [][4]any
@@ -222,7 +228,8 @@ func WriteBuild(dir string, p *luna.Program) error {
 		}
 		text = append(text, [4]any{n, o.Line - 1, o.Col - 1, string(c)})
 	}
-	if err := writeJSON(filepath.Join(dir, "preprocessed.fa.ti"), map[string]any{"paths": paths, "text": text}); err != nil {
+	if err := writeJSON(filepath.Join(dir, "preprocessed.fa.ti"),
+		map[string]any{"paths": paths, "text": text}); err != nil {
 		return err
 	}
 	at := map[luna.Pos]int{}

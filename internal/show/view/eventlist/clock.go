@@ -15,7 +15,7 @@ func (c clock) correct(t int64) int64 { return model.Common(t, c) }
 // far is beyond any time that can be computed with; only damaged traces have such.
 const far = 1 << 60
 
-// bounds gives times between which all times from first to last are once corrected. Between two comparisons the correction
+// bounds returns times between which all times from first to last are once corrected. Between two comparisons the correction
 // is linear, so its extremes are at their ends; floating point may miss them by a little.
 func (c clock) bounds(first, last int64) (lo, hi int64) {
 	if len(c) == 0 {

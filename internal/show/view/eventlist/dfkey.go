@@ -39,7 +39,7 @@ func (l *List) findDF(key string) (map[int]trace.DF, error) {
 	return out, nil
 }
 
-// dfKey gives the key of a DF by its number in a node's file, "" for none.
+// dfKey returns the key of a DF by its number in a node's file, "" for none.
 func (l *List) dfKey(node int, df uint64) string {
 	if df == 0 {
 		return ""

@@ -88,7 +88,7 @@ func (q *Query) key() string {
 	return fmt.Sprintf("%q %v %q %d %q %q %q %d", kinds, nodes, q.Link, q.Code, q.CF, q.DF, lower(nil, []byte(q.Text)), lang)
 }
 
-// unfiltered tells that every event passes, whatever its time.
+// unfiltered reports whether every event passes, whatever its time.
 func (q *Query) unfiltered() bool {
 	return len(q.Kinds) == 0 && len(q.Nodes) == 0 && q.Link == "" && q.Code == 0 && q.CF == "" && q.DF == "" && q.Text == ""
 }
@@ -208,7 +208,7 @@ func (f *filter) setKinds(names []string) error {
 	return nil
 }
 
-// passes tells whether a block may hold events that pass.
+// passes reports whether a block may hold events that pass.
 func (f *filter) passes(b *block) bool {
 	return b.kinds.meets(&f.kinds) && (f.nodes == nil || f.nodes[f.l.streams[b.stream].node])
 }
@@ -288,7 +288,7 @@ func (f *filter) fields(e *events, s *shape, args []uint64) bool {
 	return true
 }
 
-// codeOf gives the code fragment of a CF, 0 where it is not known.
+// codeOf returns the code fragment of a CF, 0 if unknown.
 func (l *List) codeOf(id trace.CF) int {
 	cf := l.m.FindCF(id)
 	if cf == 0 {

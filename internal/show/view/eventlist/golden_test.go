@@ -14,7 +14,7 @@ import (
 
 var update = flag.Bool("update", false, "write the goldens")
 
-// open gives the list of a trace in a folder. It is closed at the end of the test.
+// open returns the list of a trace in a folder. It is closed at the end of the test.
 func open(t interface {
 	sloutest.TB
 	Cleanup(func())

@@ -106,7 +106,7 @@ func (l *List) newHints(text string, lang words.Lang) *hints {
 	return h
 }
 
-// possible tells whether the sentence of an event may hold all runs.
+// possible reports whether the sentence of an event may hold all runs.
 func (h *hints) possible(l *List, e *events, k trace.Kind, args []uint64) bool {
 	if k >= trace.FirstUserKind || standard[k] == nil {
 		return true

@@ -59,7 +59,7 @@ type node struct {
 	sites  []int32 // by trace.Site: code fragment of the model
 }
 
-// codeOf gives the code fragment of a site, 0 where it is not known.
+// codeOf returns the code fragment of a site, 0 if unknown.
 func (n *node) codeOf(site uint64) int {
 	if site < uint64(len(n.sites)) {
 		return int(n.sites[site])

@@ -198,7 +198,7 @@ func (l *List) exists(q *Query) error {
 	return nil
 }
 
-// Page gives rows of the list. A query that makes no sense is fs.ErrInvalid, one about a CF, DF, node or code fragment that
+// Page returns rows of the list. A query that makes no sense is fs.ErrInvalid, one about a CF, DF, node or code fragment that
 // does not exist fs.ErrNotExist. Where a filter has to look through much of the trace, the answer is about what has been
 // looked through, from the beginning of the interval on; it goes on in the background, and the same query tells more later.
 func (l *List) Page(ctx context.Context, q Query) (*EventPage, error) {

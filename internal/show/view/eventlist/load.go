@@ -111,7 +111,7 @@ func (c *cache) put(i int, d *decoded) {
 	}
 }
 
-// load gives decoded blocks, reading those that are not in the cache several at once.
+// load returns decoded blocks, reading those that are not in the cache several at once.
 func (l *List) load(ctx context.Context, blocks []int) ([]*decoded, error) {
 	out := make([]*decoded, len(blocks))
 	var missing []int

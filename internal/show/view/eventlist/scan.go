@@ -78,7 +78,7 @@ func (l *List) resultsOf(q *Query) (*results, error) {
 	return r, nil
 }
 
-// all tells that every event of a block passes, given that its node does.
+// all reports whether every event of a block passes, given that its node does.
 func (f *filter) all(b *block) bool {
 	for i := range b.kinds {
 		if b.kinds[i]&^f.kinds[i] != 0 {
@@ -102,7 +102,7 @@ func (l *List) blocksOf(from, to int64) []int {
 	return parts
 }
 
-// look gives the events that pass from one time to another, both included, as far as they are known once patience is over
+// look returns the events that pass from one time to another, both included, as far as they are known once patience is over
 // (0: all): those before frontier. scanned is how much of the interval was looked through.
 func (l *List) look(ctx context.Context, r *results, from, to int64, patience time.Duration) (v *view, frontier int64, scanned float64, err error) {
 	blocks := l.blocksOf(from, to)
@@ -135,7 +135,7 @@ func (l *List) look(ctx context.Context, r *results, from, to int64, patience ti
 	return newView(l, parts), frontier, scanned, nil
 }
 
-// wait waits until the job is over, at most for patience; 0 is for ever.
+// wait waits until the job is over, at most for patience; 0 is forever.
 func (j *job) wait(ctx context.Context, patience time.Duration) error {
 	every := patience
 	if every == 0 {

@@ -83,7 +83,7 @@ type writer struct {
 	b       []byte
 }
 
-// text appends what is not known to be in small letters, if it must be.
+// text appends what is unknown to be in small letters, if it must be.
 func (w *writer) text(s string) {
 	if w.letters == small {
 		w.b = lower(w.b, []byte(s))
@@ -139,7 +139,7 @@ func (w *writer) segments(list []segment, args []uint64) {
 	}
 }
 
-// tells tells whether any field of a group has something to tell.
+// tells reports whether any field of a group has something to tell.
 func tells(group []segment, args []uint64) bool {
 	for i := range group {
 		if s := &group[i]; s.field >= 0 && args[s.field] != 0 && args[s.field] != s.usual {
@@ -222,7 +222,7 @@ func (w *writer) list(t trace.FieldType, args []uint64) {
 	}
 }
 
-// cf appends a CF: its label or code fragment and indices, and its number where there are none and many of the kind.
+// cf appends a CF: its label or code fragment and indices, and its number if there are none and many of the kind.
 func (w *writer) cf(id trace.CF) {
 	m := w.l.m
 	if id == 0 {

@@ -49,7 +49,7 @@ type run struct {
 	index []uint32 // in d; nil: all as recorded
 }
 
-// at gives the index, in the block, of the i-th event.
+// at returns the index, in the block, of the i-th event.
 func (r *run) at(i int) int {
 	if r.index == nil {
 		return i
@@ -121,7 +121,7 @@ func (v *view) rank(ctx context.Context, t int64) (int, error) {
 	return n, err
 }
 
-// find gives the time of row k, 0 <= k < total, and how many rows of that time come before it.
+// find returns the time of row k, 0 <= k < total, and how many rows of that time come before it.
 //
 // The blocks' bounds alone tell between which times it is: not before a, as blocks that begin before a have at most k events
 // in all, and not after b, as those that end by b have more than k. Only blocks that overlap [a, b] are read.
@@ -161,7 +161,7 @@ type source struct {
 
 func (s *source) time() int64 { return s.times[s.next] }
 
-// merge gives the events of several runs in order.
+// merge returns the events of several runs in order.
 type merge []*source
 
 func (m merge) Len() int { return len(m) }

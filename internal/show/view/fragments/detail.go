@@ -48,7 +48,7 @@ type NodeSum struct {
 	MeanNS  int64 `json:"mean_ns"`
 }
 
-// Detail gives the distribution of a code fragment's executions. It fails with fs.ErrNotExist where there is no such fragment
+// Detail returns the distribution of a code fragment's executions. It fails with fs.ErrNotExist where there is no such fragment
 // or node, with fs.ErrInvalid where the query makes no sense.
 func (x *Index) Detail(q DetailQuery) (*FragmentDetail, error) {
 	if q.Bins == 0 {
@@ -102,7 +102,7 @@ func (x *Index) Detail(q DetailQuery) (*FragmentDetail, error) {
 // TimeOf is what was measured of an execution, in nanoseconds; 0 where nothing was.
 func (x *Index) TimeOf(execution int) int64 { return max(x.time[execution], 0) }
 
-// cfs gives the first of the executions of each CF.
+// cfs returns the first of the executions of each CF.
 func (x *Index) cfs(executions []uint32) []uint32 {
 	out := make([]uint32, 0, len(executions))
 	seen := map[model.CF]bool{} // those with several
@@ -126,7 +126,7 @@ type keyed struct {
 	at  int // place in the order of starts
 }
 
-// longest gives the n CFs with most time, those first that started first where several have the same.
+// longest returns the n CFs with most time, those first that started first where several have the same.
 func (x *Index) longest(cfs []uint32, n int) []keyed {
 	var top []keyed
 	for _, e := range cfs {

@@ -66,7 +66,7 @@ func (x *Index) span(from, to int64) span {
 // Model is what the index was made from.
 func (x *Index) Model() *model.Model { return x.m }
 
-// Build makes the index of a model. pieces hands over what slou.Visit does with the default options, nil for slou.Visit itself. It
+// Build makes the index of a model. pieces passes on what slou.Visit does with the default options, nil for slou.Visit itself. It
 // fails when ctx ends.
 func Build(ctx context.Context, m *model.Model, pieces slou.Walk) (*Index, error) {
 	x := &Index{m: m, time: make([]int64, m.Executions()), lost: make([]int64, len(m.Created)), of: make([][]uint32, len(m.Codes)),
@@ -177,7 +177,7 @@ func (v *measure) finish() {
 	}
 }
 
-// started gives the executions of a code fragment that started in an interval, by start.
+// started returns the executions of a code fragment that started in an interval, by start.
 func (x *Index) started(code int, s span) []uint32 {
 	list := x.of[code]
 	if s == always {
@@ -188,7 +188,7 @@ func (x *Index) started(code int, s span) []uint32 {
 	return list[first:end]
 }
 
-// checkCode tells whether there is a code fragment.
+// checkCode reports whether there is a code fragment.
 func (x *Index) checkCode(code int) error {
 	if code < 0 || code >= len(x.m.Codes) {
 		return query.Missing("there is no code fragment %d; they are numbered from 0 to %d", code, len(x.m.Codes)-1)

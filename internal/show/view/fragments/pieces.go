@@ -112,7 +112,7 @@ func (x *Index) Times(from, to int64) []Time {
 	return out
 }
 
-// times gives the time by class.
+// times returns the time by class.
 func (x *Index) times(s span) []int64 {
 	if s == always {
 		return x.whole

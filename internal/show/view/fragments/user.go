@@ -69,7 +69,7 @@ type ValueCount struct {
 	Count int64  `json:"count"`
 }
 
-// UserEvents gives the statistics of the events of user namespaces in an interval, most frequent kinds first. Kinds of the same
+// UserEvents returns the statistics of the events of user namespaces in an interval, most frequent kinds first. Kinds of the same
 // name that nodes declare with other fields are told apart.
 func UserEvents(ctx context.Context, l *eventlist.List, from, to int64) ([]UserEventStats, error) {
 	parts := make([]map[userKey]*userKind, eventlist.Workers())
@@ -253,7 +253,7 @@ func (f *userField) join(o *userField) {
 	}
 }
 
-// valueText writes a value that is no number.
+// valueText writes a value that is not a number.
 func valueText(d *trace.Defs, t trace.FieldType, w uint64) string {
 	switch t {
 	case trace.FieldCF, trace.FieldMessage:
