@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/whyslow/whyslow/internal/show/live/steps"
+	"github.com/whyslow/whyslow/internal/analysis/counters/steps"
 	"github.com/whyslow/whyslow/trace"
 )
 

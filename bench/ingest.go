@@ -9,9 +9,9 @@ import (
 	"slices"
 	"time"
 
+	"github.com/whyslow/whyslow/internal/analysis/counters"
+	"github.com/whyslow/whyslow/internal/analysis/counters/steps"
 	"github.com/whyslow/whyslow/internal/show/live"
-	"github.com/whyslow/whyslow/internal/show/live/properties"
-	"github.com/whyslow/whyslow/internal/show/live/steps"
 	"github.com/whyslow/whyslow/trace"
 )
 
@@ -40,7 +40,7 @@ func benchIngest(ctx context.Context, b *bench) (err error) {
 
 // taking is the live path, or parts of it.
 type taking struct {
-	props *properties.Live
+	props *counters.Live
 }
 
 // run takes in all blocks, and asks meanwhile.
@@ -72,7 +72,7 @@ func (x taking) ask() error {
 	if x.props != nil {
 		wall := x.props.Wall()
 		x.props.At(wall)
-		if _, err := x.props.Series(properties.SeriesQuery{Names: "running,bytes", Nodes: "all", To: wall}); err != nil {
+		if _, err := x.props.Series(counters.SeriesQuery{Names: "running,bytes", Nodes: "all", To: wall}); err != nil {
 			return err
 		}
 	}
@@ -89,8 +89,8 @@ func (b *bench) ingestParts(ctx context.Context, a *arrivals) error {
 	if err := a.growing(dir); err != nil {
 		return err
 	}
-	newProps := func() *properties.Live {
-		return properties.NewLive(properties.Options{MaxBytes: live.DefaultMemory / 8})
+	newProps := func() *counters.Live {
+		return counters.NewLive(counters.LiveOptions{MaxBytes: live.DefaultMemory / 8})
 	}
 	jobs := []struct {
 		name, goal string
@@ -155,7 +155,7 @@ func followed(ctx context.Context, dir string, events int) (*live.Run, error) {
 		}
 	}
 	asked := false
-	ok := r.Ordered(func(p *properties.Live) { asked = taking{p}.ask() == nil })
+	ok := r.Ordered(func(p *counters.Live) { asked = taking{p}.ask() == nil })
 	if !ok || !asked {
 		r.Close()
 		return nil, fmt.Errorf("%s: nothing can be asked", dir)

@@ -18,10 +18,10 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/whyslow/whyslow/internal/analysis/counters"
 	"github.com/whyslow/whyslow/internal/analysis/critical"
 	"github.com/whyslow/whyslow/internal/analysis/lifecycle"
 	"github.com/whyslow/whyslow/internal/analysis/pattern"
-	"github.com/whyslow/whyslow/internal/analysis/series"
 	"github.com/whyslow/whyslow/internal/analysis/slou"
 	"github.com/whyslow/whyslow/internal/model"
 	"github.com/whyslow/whyslow/internal/words"
@@ -35,8 +35,8 @@ type Input struct {
 	Facts     *Facts // those of the model, where the caller has them and not all of the model
 	Critical  *critical.Result
 	Lifecycle *lifecycle.Result
-	Memory    *series.Memory  // bytes held
-	Pattern   *pattern.Result // of a run with regions
+	Memory    *counters.Memory // bytes held
+	Pattern   *pattern.Result  // of a run with regions
 }
 
 // Advice is one reason why the program is slow and what to try.

@@ -16,9 +16,9 @@ import (
 	"time"
 
 	"github.com/whyslow/whyslow/internal/analysis/advise"
+	"github.com/whyslow/whyslow/internal/analysis/counters"
 	"github.com/whyslow/whyslow/internal/analysis/critical"
 	"github.com/whyslow/whyslow/internal/analysis/lifecycle"
-	"github.com/whyslow/whyslow/internal/analysis/series"
 	"github.com/whyslow/whyslow/internal/analysis/slou"
 	"github.com/whyslow/whyslow/internal/model"
 	"github.com/whyslow/whyslow/internal/procs"
@@ -171,7 +171,7 @@ func analyse(t testing.TB, text string) *analysed {
 	if a.in.Lifecycle, err = lifecycle.Compute(ctx, a.m, lifecycle.Options{}, nil); err != nil {
 		t.Fatal(err)
 	}
-	held, err := series.Compute(ctx, a.m, series.Options{Windows: 1, Only: []string{series.BytesHeld}})
+	held, err := counters.Compute(ctx, a.m, counters.Options{Windows: 1, Only: []string{counters.BytesHeld}}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

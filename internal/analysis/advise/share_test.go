@@ -8,9 +8,9 @@ import (
 	gocmp "github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
+	"github.com/whyslow/whyslow/internal/analysis/counters"
 	"github.com/whyslow/whyslow/internal/analysis/critical"
 	"github.com/whyslow/whyslow/internal/analysis/lifecycle"
-	"github.com/whyslow/whyslow/internal/analysis/series"
 	"github.com/whyslow/whyslow/internal/analysis/slou"
 	"github.com/whyslow/whyslow/internal/model"
 	"github.com/whyslow/whyslow/internal/procs"
@@ -41,7 +41,7 @@ func together(t sloutest.TB, dir string, processes int) string {
 		if in.Lifecycle, err = lifecycle.Compute(ctx, m, lifecycle.Options{}, g); err != nil {
 			return nil, err
 		}
-		held, err := series.ComputeShare(ctx, m, series.Options{Windows: 1, Only: []string{series.BytesHeld}}, g)
+		held, err := counters.Compute(ctx, m, counters.Options{Windows: 1, Only: []string{counters.BytesHeld}}, g)
 		if err != nil {
 			return nil, err
 		}

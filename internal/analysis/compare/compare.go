@@ -9,9 +9,9 @@ import (
 	"cmp"
 	"slices"
 
+	"github.com/whyslow/whyslow/internal/analysis/counters"
 	"github.com/whyslow/whyslow/internal/analysis/critical"
 	"github.com/whyslow/whyslow/internal/analysis/pattern"
-	"github.com/whyslow/whyslow/internal/analysis/series"
 	"github.com/whyslow/whyslow/internal/analysis/slou"
 )
 
@@ -21,7 +21,7 @@ type Run struct {
 	Name     string // as the user calls it
 	SLOU     *slou.Result
 	Critical *critical.Result
-	Series   *series.Result
+	Series   *counters.Result
 	Pattern  *pattern.Result // of a run with regions
 }
 
@@ -135,7 +135,7 @@ func (r *Result) whole(a, b Run) {
 		return &x.Series.Memory.Total.Bytes
 	})
 	sent := func(n *int64, x Run) *int64 {
-		if x.Series != nil && *n == 0 && slices.ContainsFunc(x.Series.Missing, func(m series.Missing) bool { return slices.Contains(m.Series, series.MessagesSent) }) {
+		if x.Series != nil && *n == 0 && slices.ContainsFunc(x.Series.Missing, func(m counters.Missing) bool { return slices.Contains(m.Series, counters.MessagesSent) }) {
 			return nil
 		}
 		return n

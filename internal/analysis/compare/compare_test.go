@@ -8,8 +8,8 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/whyslow/whyslow/internal/analysis/counters"
 	"github.com/whyslow/whyslow/internal/analysis/critical"
-	"github.com/whyslow/whyslow/internal/analysis/series"
 	"github.com/whyslow/whyslow/internal/analysis/slou"
 	"github.com/whyslow/whyslow/internal/model"
 	"github.com/whyslow/whyslow/internal/procs"
@@ -28,7 +28,7 @@ func analysed(t sloutest.TB, name string, m *model.Model) Run {
 	if r.Critical, err = critical.Compute(context.Background(), m, critical.Options{}, procs.Alone()); err != nil {
 		t.Fatal(err)
 	}
-	if r.Series, err = series.Compute(context.Background(), m, series.Options{Windows: 1}); err != nil {
+	if r.Series, err = counters.Compute(context.Background(), m, counters.Options{Windows: 1}, nil); err != nil {
 		t.Fatal(err)
 	}
 	return r

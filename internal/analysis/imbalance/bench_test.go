@@ -5,8 +5,8 @@ import (
 	"os"
 	"testing"
 
+	"github.com/whyslow/whyslow/internal/analysis/counters"
 	"github.com/whyslow/whyslow/internal/analysis/imbalance"
-	"github.com/whyslow/whyslow/internal/analysis/series"
 	"github.com/whyslow/whyslow/internal/analysis/slou"
 	"github.com/whyslow/whyslow/internal/clock"
 	"github.com/whyslow/whyslow/internal/procs"
@@ -25,7 +25,7 @@ func BenchmarkCompute(b *testing.B) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	t, err := series.Compute(ctx, m, series.Options{})
+	t, err := counters.Compute(ctx, m, counters.Options{}, nil)
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -52,7 +52,7 @@ import (
 	"runtime"
 	"slices"
 
-	"github.com/whyslow/whyslow/internal/analysis/series"
+	"github.com/whyslow/whyslow/internal/analysis/counters"
 	"github.com/whyslow/whyslow/internal/analysis/slou"
 	"github.com/whyslow/whyslow/internal/model"
 	"github.com/whyslow/whyslow/internal/procs"
@@ -63,7 +63,7 @@ type Options struct {
 	// SLOU is the division of the same model's time; nil: it is computed.
 	SLOU *slou.Result
 	// Series are series of the same model with cfs_ready and bytes_held; nil: these are computed.
-	Series *series.Result
+	Series *counters.Result
 	// Windows is the number of windows of time asked for; 0 means those of Series, or 200.
 	Windows int
 	// DataInputsOnly leaves control inputs out where SLOU is to be computed.
@@ -180,9 +180,9 @@ type computation struct {
 	m       *model.Model
 	opt     Options
 	group   procs.Group
-	slou    *slou.Result   // at member 0, as are all below but windows and width
-	series  *series.Result //
-	workers []*tally       // at the others: those of own nodes
+	slou    *slou.Result     // at member 0, as are all below but windows and width
+	series  *counters.Result //
+	workers []*tally         // at the others: those of own nodes
 	res     *Result
 
 	width   int64 // of a window
@@ -249,9 +249,9 @@ func (r *computation) gather(ctx context.Context) error {
 	}
 	has, err := procs.FromMember(g, 0, r.have())
 	if err == nil && !has.Series {
-		opt := series.Options{Windows: cmp.Or(r.opt.Windows, defaultWindows),
-			Only: []string{series.CFsReady, series.BytesHeld}, Parallel: r.opt.Parallel}
-		if r.series, err = series.ComputeShare(ctx, m, opt, g); err == nil {
+		opt := counters.Options{Windows: cmp.Or(r.opt.Windows, defaultWindows),
+			Only: []string{counters.CFsReady, counters.BytesHeld}, Parallel: r.opt.Parallel}
+		if r.series, err = counters.Compute(ctx, m, opt, g); err == nil {
 			has, err = procs.FromMember(g, 0, r.have())
 		}
 	}

@@ -3,7 +3,7 @@ package imbalance
 import (
 	"math"
 
-	"github.com/whyslow/whyslow/internal/analysis/series"
+	"github.com/whyslow/whyslow/internal/analysis/counters"
 )
 
 // Time tells how load was spread at each moment. Window i begins i x WindowNS after the start of the run; the last may be
@@ -51,8 +51,8 @@ type Moment struct {
 // The quantities compared.
 const (
 	quantityUseful = "useful"
-	quantityReady  = series.CFsReady
-	quantityBytes  = series.BytesHeld
+	quantityReady  = counters.CFsReady
+	quantityBytes  = counters.BytesHeld
 )
 
 // nodeLevel is a quantity of a node over time.

@@ -3,16 +3,16 @@ package api
 import (
 	"bytes"
 
+	"github.com/whyslow/whyslow/internal/analysis/counters"
 	"github.com/whyslow/whyslow/internal/show/live"
-	"github.com/whyslow/whyslow/internal/show/live/properties"
 )
 
 // set calls f with the properties of nodes and links: those that follow a live run, or a snapshot's.
-func (q *question) set(f func(properties.Set) (any, error)) (v any, err error) {
+func (q *question) set(f func(counters.Set) (any, error)) (v any, err error) {
 	if q.err != nil {
 		return nil, q.err
 	}
-	if q.run.Ordered(func(p *properties.Live) { v, err = f(p) }) {
+	if q.run.Ordered(func(p *counters.Live) { v, err = f(p) }) {
 		return v, err
 	}
 	s, err := q.snapshot()
@@ -40,21 +40,21 @@ func (q *question) wall() int64 {
 
 func askAt(q *question) (any, error) {
 	t := q.number("t", -timeLimit, timeLimit, q.wall())
-	return q.set(func(p properties.Set) (any, error) { return p.At(t), nil })
+	return q.set(func(p counters.Set) (any, error) { return p.At(t), nil })
 }
 
 func askSeries(q *question) (any, error) {
 	from, to := q.span(q.wall())
-	ask := properties.SeriesQuery{Names: q.text("names", 1000), Nodes: q.text("nodes", 10_000),
+	ask := counters.SeriesQuery{Names: q.text("names", 1000), Nodes: q.text("nodes", 10_000),
 		Links: q.text("links", 10_000), From: from, To: to, Points: int(q.number("points", 1, 20_000, 200))}
 	csv := q.choice("format", "json", "csv") == "csv"
-	return q.set(func(p properties.Set) (any, error) {
+	return q.set(func(p counters.Set) (any, error) {
 		a, err := p.Series(ask)
 		if err != nil || !csv {
 			return a, err
 		}
 		var b bytes.Buffer
-		err = properties.WriteCSV(&b, a)
+		err = counters.WriteAnswerCSV(&b, a)
 		return raw{kind: "text/csv; charset=utf-8", name: "series.csv", data: b.Bytes()}, err
 	})
 }
@@ -62,12 +62,12 @@ func askSeries(q *question) (any, error) {
 func askMatrix(q *question) (any, error) {
 	from, to := q.span(q.wall())
 	value := q.text("value", 64)
-	return q.set(func(p properties.Set) (any, error) { return p.Matrix(value, from, to) })
+	return q.set(func(p counters.Set) (any, error) { return p.Matrix(value, from, to) })
 }
 
 // memory needs a snapshot even while the run is live: who holds what is not followed event by event.
-func memory(q *question, set properties.Set, from, to int64) (any, error) {
-	ask := properties.MemoryQuery{From: from, To: to, T: q.moment("t"),
+func memory(q *question, set counters.Set, from, to int64) (any, error) {
+	ask := counters.MemoryQuery{From: from, To: to, T: q.moment("t"),
 		Points: int(q.number("points", 1, 20_000, 200))}
 	if q.err != nil {
 		return nil, q.err

@@ -11,9 +11,9 @@ import (
 	"time"
 
 	"github.com/whyslow/whyslow/internal/analysis/compare"
+	"github.com/whyslow/whyslow/internal/analysis/counters"
 	"github.com/whyslow/whyslow/internal/procs"
 	"github.com/whyslow/whyslow/internal/show/live"
-	"github.com/whyslow/whyslow/internal/show/live/properties"
 	"github.com/whyslow/whyslow/internal/show/view/story"
 	"github.com/whyslow/whyslow/internal/show/view/timeline"
 )
@@ -23,7 +23,7 @@ func (s *Server) routes(mux *http.ServeMux) {
 	mux.HandleFunc("GET /api/runs", s.list)
 	mux.HandleFunc("GET /api/updates", s.listUpdates)
 	mux.HandleFunc("GET /api/series", func(w http.ResponseWriter, _ *http.Request) {
-		answer(w, properties.All())
+		answer(w, counters.All())
 	})
 	mux.HandleFunc("GET /api/compare", s.compare)
 	mux.HandleFunc("GET /api/", func(w http.ResponseWriter, r *http.Request) {

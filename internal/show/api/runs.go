@@ -7,8 +7,8 @@ import (
 	"path/filepath"
 	"time"
 
+	"github.com/whyslow/whyslow/internal/analysis/counters"
 	"github.com/whyslow/whyslow/internal/show/live"
-	"github.com/whyslow/whyslow/internal/show/live/properties"
 	"github.com/whyslow/whyslow/internal/show/report"
 	"github.com/whyslow/whyslow/trace"
 )
@@ -39,9 +39,9 @@ type runDetail struct {
 }
 
 type checks struct {
-	Warnings []string               `json:"warnings"`
-	Problems []string               `json:"problems"`
-	Balance  []properties.Violation `json:"balance"`
+	Warnings []string             `json:"warnings"`
+	Problems []string             `json:"problems"`
+	Balance  []counters.Violation `json:"balance"`
 }
 
 type lane struct {
@@ -134,7 +134,7 @@ func (s *Server) run(q *question) (any, error) {
 // askChecks lists what makes the figures of a finished run doubtful. A live run has no faults: its trace is
 // not complete yet.
 func askChecks(q *question) (any, error) {
-	c := checks{Warnings: []string{}, Problems: []string{}, Balance: []properties.Violation{}}
+	c := checks{Warnings: []string{}, Problems: []string{}, Balance: []counters.Violation{}}
 	if st, _ := q.run.Status(); st.State == live.StateLive {
 		return c, nil
 	}

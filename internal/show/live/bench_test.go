@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/whyslow/whyslow/internal/show/live/properties"
+	"github.com/whyslow/whyslow/internal/analysis/counters"
 	"github.com/whyslow/whyslow/internal/show/view/eventlist"
 	"github.com/whyslow/whyslow/internal/show/view/story"
 	"github.com/whyslow/whyslow/internal/show/view/timeline"
@@ -73,15 +73,15 @@ func askProperties(s *Snapshot, wall int64) error {
 	}
 	p.At(wall / 2)
 	p.Balance()
-	for _, x := range properties.All() {
-		if _, err := p.Series(properties.SeriesQuery{Names: x.Name, To: wall}); err != nil {
+	for _, x := range counters.All() {
+		if _, err := p.Series(counters.SeriesQuery{Names: x.Name, To: wall}); err != nil {
 			return err
 		}
 	}
 	if _, err := p.Matrix("messages", 0, wall); err != nil {
 		return err
 	}
-	_, err = p.Memory(context.Background(), properties.MemoryQuery{To: wall})
+	_, err = p.Memory(context.Background(), counters.MemoryQuery{To: wall})
 	return err
 }
 

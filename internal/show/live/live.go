@@ -3,7 +3,7 @@
 // A run is a folder that a trace is written to, by the program itself or by a collector. Run follows it:
 //
 //	           every 100 ms         blocks
-//	folder ──► trace.Follower ────► properties.Live ──► nodes, links, memory, at any moment
+//	folder ──► trace.Follower ────► counters.Live ──► nodes, links, memory, at any moment
 //	   │
 //	   └─────► model.Build ───────► Snapshot ─────────► factors, timeline and everything else
 //	           as often as a fifth of a core allows, while somebody watches
@@ -43,7 +43,7 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/whyslow/whyslow/internal/show/live/properties"
+	"github.com/whyslow/whyslow/internal/analysis/counters"
 	"github.com/whyslow/whyslow/trace"
 )
 
@@ -110,7 +110,7 @@ type Run struct {
 
 	// props follow the run event by event; nil once it is over.
 	orderedMu sync.Mutex
-	props     *properties.Live
+	props     *counters.Live
 }
 
 // RunID names a run by the folder of its trace, the same at every start.
@@ -165,7 +165,7 @@ func Open(dir string, opt Options) (*Run, error) {
 // begin starts to follow the run from its beginning.
 func (r *Run) begin() {
 	r.orderedMu.Lock()
-	r.props = properties.NewLive(properties.Options{MaxBytes: r.opt.Memory / 8})
+	r.props = counters.NewLive(counters.LiveOptions{MaxBytes: r.opt.Memory / 8})
 	r.orderedMu.Unlock()
 	r.mu.Lock()
 	r.status.Events, r.status.Lost = 0, 0
@@ -242,7 +242,7 @@ func (r *Run) update(f func(s *Status)) {
 
 // Ordered calls f with the properties of a live run, which follow it event by event. It returns false for a
 // run that is over, whose properties are those of its snapshot. f must not keep what it is given.
-func (r *Run) Ordered(f func(p *properties.Live)) bool {
+func (r *Run) Ordered(f func(p *counters.Live)) bool {
 	r.orderedMu.Lock()
 	defer r.orderedMu.Unlock()
 	if r.props == nil {
@@ -376,7 +376,7 @@ func (r *Run) followOnce() string {
 			r.mu.Lock()
 			r.info = f.Info()
 			r.mu.Unlock()
-			r.Ordered(func(p *properties.Live) { p.Info(f.Info()) })
+			r.Ordered(func(p *counters.Live) { p.Info(f.Info()) })
 		}
 		n, err := f.Poll(r.ctx, func(b *trace.RawBlock) error {
 			inform()

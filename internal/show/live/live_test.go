@@ -12,8 +12,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/whyslow/whyslow/internal/analysis/counters"
 	"github.com/whyslow/whyslow/internal/show/live"
-	"github.com/whyslow/whyslow/internal/show/live/properties"
 	"github.com/whyslow/whyslow/internal/show/view/timeline"
 	"github.com/whyslow/whyslow/trace"
 )
@@ -184,7 +184,7 @@ func TestFollow(t *testing.T) {
 	}
 	close(running)
 	until(t, r, "the end", func(st live.Status) bool { return st.State == trace.EndedDone })
-	if r.Ordered(func(*properties.Live) {}) {
+	if r.Ordered(func(*counters.Live) {}) {
 		t.Error("what follows the run is kept after its end")
 	}
 	s, err := r.Snapshot(context.Background())

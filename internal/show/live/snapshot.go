@@ -9,9 +9,9 @@ import (
 	"sync/atomic"
 
 	"github.com/whyslow/whyslow/internal/analysis/compare"
+	"github.com/whyslow/whyslow/internal/analysis/counters"
 	"github.com/whyslow/whyslow/internal/analysis/slou"
 	"github.com/whyslow/whyslow/internal/model"
-	"github.com/whyslow/whyslow/internal/show/live/properties"
 	"github.com/whyslow/whyslow/internal/show/report"
 	"github.com/whyslow/whyslow/internal/show/view/eventlist"
 	"github.com/whyslow/whyslow/internal/show/view/fragments"
@@ -42,8 +42,8 @@ type Snapshot struct {
 	fragments        lazy[*fragments.Index]
 	graph            lazy[*graph.Graph]
 	events           lazy[*eventlist.List]
-	static           lazy[properties.Set]
-	balance          lazy[[]properties.Violation]
+	static           lazy[counters.Set]
+	balance          lazy[[]counters.Violation]
 	counts           lazy[[]int64]
 	search           lazy[*story.Index]
 	report           lazy[*report.Everything]
@@ -119,14 +119,14 @@ func (s *Snapshot) Graph() (*graph.Graph, error) {
 }
 
 // Properties are those of nodes and links.
-func (s *Snapshot) Properties() (properties.Set, error) {
-	return s.static.get(func() (properties.Set, error) { return properties.FromModel(s.ctx, s.Model, s.Reader) })
+func (s *Snapshot) Properties() (counters.Set, error) {
+	return s.static.get(func() (counters.Set, error) { return counters.FromModel(s.ctx, s.Model, s.Reader) })
 }
 
 // Balance lists what is left at the end of the run though it should have gone. It is empty for a run without
 // an end.
-func (s *Snapshot) Balance() ([]properties.Violation, error) {
-	return s.balance.get(func() ([]properties.Violation, error) {
+func (s *Snapshot) Balance() ([]counters.Violation, error) {
+	return s.balance.get(func() ([]counters.Violation, error) {
 		if s.Model.Killed {
 			return nil, nil
 		}

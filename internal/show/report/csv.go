@@ -6,20 +6,20 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/whyslow/whyslow/internal/analysis/series"
+	"github.com/whyslow/whyslow/internal/analysis/counters"
 	"github.com/whyslow/whyslow/internal/analysis/slou"
 )
 
-// CSV writes what there is by window of time as one table, in the columns of series.WriteCSV: a line for each window of
+// CSV writes what there is by window of time as one table, in the columns of counters.WriteCSV: a line for each window of
 // each series, then of each factor with its part ("S.nowhere"; L has its links in the column of links), for the run and
 // for each node. The unit of factors is "ns": sum is the time in the window, mean that of so many workers. What the search
 // for patterns found comes last, a line for each metric, call path and thread, without a time.
 func CSV(w io.Writer, all *Everything, _ Options) error {
 	list := all.Series
 	if list == nil {
-		list = &series.Result{}
+		list = &counters.Result{}
 	}
-	if err := series.WriteCSV(w, list); err != nil {
+	if err := counters.WriteCSV(w, list); err != nil {
 		return err
 	}
 	out := csv.NewWriter(w)

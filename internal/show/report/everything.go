@@ -11,11 +11,11 @@ import (
 	"github.com/whyslow/whyslow/internal/analysis/advise"
 	"github.com/whyslow/whyslow/internal/analysis/blame"
 	"github.com/whyslow/whyslow/internal/analysis/compare"
+	"github.com/whyslow/whyslow/internal/analysis/counters"
 	"github.com/whyslow/whyslow/internal/analysis/critical"
 	"github.com/whyslow/whyslow/internal/analysis/imbalance"
 	"github.com/whyslow/whyslow/internal/analysis/lifecycle"
 	"github.com/whyslow/whyslow/internal/analysis/pattern"
-	"github.com/whyslow/whyslow/internal/analysis/series"
 	"github.com/whyslow/whyslow/internal/analysis/slou"
 	"github.com/whyslow/whyslow/internal/model"
 	"github.com/whyslow/whyslow/internal/procs"
@@ -29,7 +29,7 @@ type Everything struct {
 	Pattern   *pattern.Result // nil where the run has no regions
 	SLOU      *slou.Result
 	Critical  *critical.Result
-	Series    *series.Result
+	Series    *counters.Result
 	Lifecycle *lifecycle.Result
 	Imbalance *imbalance.Result
 	Blame     *blame.Result
@@ -136,7 +136,7 @@ var analyses = []analysis{
 		return err
 	}},
 	{analysisSeries, nil, true, func(c *computation, g procs.Group) (err error) {
-		c.Series, err = series.ComputeShare(c.ctx, c.model, series.Options{Windows: c.windows}, g)
+		c.Series, err = counters.Compute(c.ctx, c.model, counters.Options{Windows: c.windows}, g)
 		return err
 	}},
 	{analysisCritical, nil, true, func(c *computation, g procs.Group) (err error) {

@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"strconv"
 
+	"github.com/whyslow/whyslow/internal/analysis/counters"
 	"github.com/whyslow/whyslow/internal/analysis/imbalance"
-	"github.com/whyslow/whyslow/internal/analysis/series"
 	"github.com/whyslow/whyslow/internal/show/report/svg"
 	"github.com/whyslow/whyslow/internal/words"
 )
@@ -167,7 +167,7 @@ func (h *htmlFace) uneven(list []imbalance.Fragment) *grid {
 }
 
 // quantityWords name what is compared between nodes.
-var quantityWords = map[string]string{"useful": "useful share of time", series.CFsReady: "CFs ready", series.BytesHeld: "bytes held"}
+var quantityWords = map[string]string{"useful": "useful share of time", counters.CFsReady: "CFs ready", counters.BytesHeld: "bytes held"}
 
 // utilisation draws the useful share over time, and tells how far nodes were apart.
 func (h *htmlFace) utilisation(t *imbalance.Time) []block {
@@ -198,7 +198,7 @@ func (h *htmlFace) utilisation(t *imbalance.Time) []block {
 				switch v.Quantity {
 				case "useful":
 					c.Text = fmt.Sprintf("%.1f %%", 100*x)
-				case series.BytesHeld:
+				case counters.BytesHeld:
 					c.Text = words.Bytes(int64(x))
 				}
 				return c

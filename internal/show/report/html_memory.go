@@ -3,7 +3,7 @@ package report
 import (
 	"fmt"
 
-	"github.com/whyslow/whyslow/internal/analysis/series"
+	"github.com/whyslow/whyslow/internal/analysis/counters"
 	"github.com/whyslow/whyslow/internal/show/report/svg"
 	"github.com/whyslow/whyslow/internal/words"
 )
@@ -24,13 +24,13 @@ func (h *htmlFace) memory() []block {
 	for _, m := range r.Missing {
 		out = append(out, block{Warning: fmt.Sprintf("%s was not recorded: there are no %s.", m.Event, listOf(m.Series))})
 	}
-	if s := r.Find(series.BytesHeld, -1, ""); s != nil {
+	if s := r.Find(counters.BytesHeld, -1, ""); s != nil {
 		out = append(out, block{Heading: "Memory held by data fragments"})
 		if r.Memory != nil {
 			out = append(out, para("%s", sentence(memoryWords(r.Memory))))
 		}
 		out = append(out, h.level(s, "Bytes held by copies of DFs on all nodes", svg.Bytes, words.Bytes, "b"))
-		out = append(out, h.byNode(series.BytesHeld, svg.Bytes, words.Bytes)...)
+		out = append(out, h.byNode(counters.BytesHeld, svg.Bytes, words.Bytes)...)
 		if r.Memory != nil {
 			out = append(out, h.holders(r.Memory)...)
 		}
@@ -38,13 +38,13 @@ func (h *htmlFace) memory() []block {
 	if b := h.cfStates(); b != nil {
 		out = append(out, *b)
 	}
-	if s := r.Find(series.BytesSent, -1, ""); s != nil && s.End > 0 {
+	if s := r.Find(counters.BytesSent, -1, ""); s != nil && s.End > 0 {
 		out = append(out, block{Heading: "Traffic between nodes"})
 		if r.Messages != nil {
 			out = append(out, para("%s", sentence(trafficWords(r))))
 		}
 		out = append(out, h.amount(s))
-		if s := r.Find(series.MessagesInFlight, -1, ""); s != nil && s.Peak > 0 {
+		if s := r.Find(counters.MessagesInFlight, -1, ""); s != nil && s.Peak > 0 {
 			out = append(out, h.level(s, "Messages under way", svg.Count, plainCount, "l"))
 		}
 		out = append(out, h.matrix()...)
@@ -68,7 +68,7 @@ func (h *htmlFace) window(i int) string {
 }
 
 // level draws a level over time: its mean, and what is between its least and greatest.
-func (h *htmlFace) level(s *series.Series, title string, axis func(float64, int) svg.Axis, unit func(int64) string, class string) block {
+func (h *htmlFace) level(s *counters.Series, title string, axis func(float64, int) svg.Axis, unit func(int64) string, class string) block {
 	f := svg.Frame{Label: fmt.Sprintf("%s over time: at most %s, at %s; %s at the end", title, unit(s.Peak), words.Duration(s.PeakNS), unit(s.End)), Height: 120,
 		X: svg.Time(float64(h.Series.WallNS), 8), Y: axis(max(float64(s.Peak), 1), 4)}
 	low, high := floats(s.Min), floats(s.Max)
@@ -79,7 +79,7 @@ func (h *htmlFace) level(s *series.Series, title string, axis func(float64, int)
 }
 
 // amount draws what was sent in each window.
-func (h *htmlFace) amount(s *series.Series) block {
+func (h *htmlFace) amount(s *counters.Series) block {
 	most := 1.0
 	for _, v := range s.Mean {
 		most = max(most, v)
@@ -120,8 +120,8 @@ func (h *htmlFace) byNode(name string, axis func(float64, int) svg.Axis, unit fu
 }
 
 // holders lists what held the memory when most was held.
-func (h *htmlFace) holders(m *series.Memory) (out []block) {
-	peaks := append([]series.Peak{m.Total}, m.Nodes...)
+func (h *htmlFace) holders(m *counters.Memory) (out []block) {
+	peaks := append([]counters.Peak{m.Total}, m.Nodes...)
 	if len(m.Nodes) < 2 {
 		peaks = peaks[:1]
 	}
@@ -151,9 +151,9 @@ func (c cell) tip(s string) cell {
 func (h *htmlFace) cfStates() *block {
 	var layers []svg.Layer
 	var legend []key
-	var shown []*series.Series
+	var shown []*counters.Series
 	most := int64(0)
-	for _, x := range []struct{ name, class, words string }{{series.CFsRunning, "u", "running"}, {series.CFsReady, "o", "ready"}, {series.CFsMoving, "l", "moving to another node"}, {series.CFsWaiting, "x", "waiting for DFs"}} {
+	for _, x := range []struct{ name, class, words string }{{counters.CFsRunning, "u", "running"}, {counters.CFsReady, "o", "ready"}, {counters.CFsMoving, "l", "moving to another node"}, {counters.CFsWaiting, "x", "waiting for DFs"}} {
 		s := h.Series.Find(x.name, -1, "")
 		if s == nil {
 			continue
@@ -195,7 +195,7 @@ func (h *htmlFace) matrix() (out []block) {
 		return nil
 	}
 	nodes := 0
-	cells := map[[2]int]*series.Link{}
+	cells := map[[2]int]*counters.Link{}
 	most := int64(1)
 	for i := range r.Links {
 		l := &r.Links[i]
@@ -240,7 +240,7 @@ func (h *htmlFace) matrix() (out []block) {
 func mean(sum, n int64) int64 { return sum / max(n, 1) }
 
 // memoryWords sums up the memory.
-func memoryWords(m *series.Memory) string {
+func memoryWords(m *counters.Memory) string {
 	p := &m.Total
 	if p.Bytes == 0 {
 		return "No bytes were held by data fragments."
@@ -264,13 +264,13 @@ func copies(n int64) string {
 }
 
 // trafficWords sums up the messages.
-func trafficWords(r *series.Result) string {
+func trafficWords(r *counters.Result) string {
 	t := r.Messages
 	s := fmt.Sprintf("%s (%s) and %s (%s) sent over %s", words.Count(t.DFs, "DF"), words.Bytes(t.DFBytes), words.Count(t.CFs, "CF"), words.Bytes(t.CFBytes), words.Count(int64(len(r.Links)), "link"))
 	if n := t.DFs + t.CFs; n > 0 {
 		s += fmt.Sprintf(", %s under way on average", words.Duration((t.DFFlightNS+t.CFFlightNS)/n))
 	}
-	var top *series.Link
+	var top *counters.Link
 	for i := range r.Links {
 		if l := &r.Links[i]; top == nil || l.DFBytes+l.CFBytes > top.DFBytes+top.CFBytes {
 			top = l

@@ -13,8 +13,8 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/whyslow/whyslow/internal/analysis/advise"
+	"github.com/whyslow/whyslow/internal/analysis/counters"
 	"github.com/whyslow/whyslow/internal/analysis/slou"
-	"github.com/whyslow/whyslow/internal/show/live/properties"
 	_ "github.com/whyslow/whyslow/internal/testkit/effort"
 	"github.com/whyslow/whyslow/internal/testkit/sloutest"
 	"github.com/whyslow/whyslow/trace"
@@ -146,7 +146,7 @@ func TestAnyRunInRussian(t *testing.T) {
 		for _, a := range russian.Advice {
 			onlyRussian(t, a.Title, a.Text, a.Gain, a.Bound)
 		}
-		set, err := properties.FromModel(context.Background(), m, nil)
+		set, err := counters.FromModel(context.Background(), m, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -161,9 +161,9 @@ func TestAnyRunInRussian(t *testing.T) {
 
 func TestLeftoversInRussian(t *testing.T) {
 	for what := range russianLeftovers {
-		onlyRussian(t, Leftover(properties.Violation{Node: 1, What: what, Value: 2}, "ru"), Leftover(properties.Violation{Node: -1, What: what, Value: -3}, "ru"))
+		onlyRussian(t, Leftover(counters.Violation{Node: 1, What: what, Value: 2}, "ru"), Leftover(counters.Violation{Node: -1, What: what, Value: -3}, "ru"))
 	}
-	for want, v := range map[string]properties.Violation{
+	for want, v := range map[string]counters.Violation{
 		"узел 2: созданы, но не исполнены до конца ФВ: 4":         {Node: 2, What: "cfs", Value: 4},
 		"узел 0: освобождено больше байт, чем было занято: на 12": {What: "bytes", Value: -12},
 		"связь 0->1: отправлены, но не получены сообщения: 1":     {Node: -1, Link: "0->1", What: "messages", Value: 1},

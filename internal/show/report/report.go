@@ -9,11 +9,11 @@ import (
 
 	"github.com/whyslow/whyslow/internal/analysis/advise"
 	"github.com/whyslow/whyslow/internal/analysis/blame"
+	"github.com/whyslow/whyslow/internal/analysis/counters"
 	"github.com/whyslow/whyslow/internal/analysis/critical"
 	"github.com/whyslow/whyslow/internal/analysis/imbalance"
 	"github.com/whyslow/whyslow/internal/analysis/lifecycle"
 	"github.com/whyslow/whyslow/internal/analysis/pattern"
-	"github.com/whyslow/whyslow/internal/analysis/series"
 	"github.com/whyslow/whyslow/internal/analysis/slou"
 )
 
@@ -32,7 +32,7 @@ type document struct {
 	Warnings  []string          `json:"warnings"`
 	Advice    []advise.Advice   `json:"advice"`
 	Critical  *critical.Result  `json:"critical"`
-	Series    *series.Result    `json:"series"`
+	Series    *counters.Result  `json:"series"`
 	Lifecycle *lifecycle.Result `json:"lifecycle"`
 	Imbalance *imbalance.Result `json:"imbalance"`
 	Blame     *blame.Result     `json:"blame"`

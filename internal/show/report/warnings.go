@@ -5,8 +5,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/whyslow/whyslow/internal/analysis/counters"
 	"github.com/whyslow/whyslow/internal/analysis/slou"
-	"github.com/whyslow/whyslow/internal/show/live/properties"
 	"github.com/whyslow/whyslow/internal/words"
 	"github.com/whyslow/whyslow/trace"
 )
@@ -166,7 +166,7 @@ var russianLeftovers = map[string][2]string{
 }
 
 // Leftover says what does not add up at the end of a run, in "en" or "ru".
-func Leftover(v properties.Violation, lang string) string {
+func Leftover(v counters.Violation, lang string) string {
 	forms, ok := russianLeftovers[v.What]
 	if words.LangOf(lang) == words.English || !ok {
 		return v.Text

@@ -7,7 +7,7 @@ import (
 
 	"pgregory.net/rapid"
 
-	"github.com/whyslow/whyslow/internal/analysis/series"
+	"github.com/whyslow/whyslow/internal/analysis/counters"
 )
 
 // TestBytes compares with what package series says of the same interval.
@@ -18,7 +18,7 @@ func TestBytes(t *testing.T) {
 			return
 		}
 		g := build(t, m)
-		res, err := series.Compute(context.Background(), m, series.Options{Windows: 7, Only: []string{series.BytesHeld}})
+		res, err := counters.Compute(context.Background(), m, counters.Options{Windows: 7, Only: []string{counters.BytesHeld}}, nil)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -1,0 +1,133 @@
+package counters
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/whyslow/whyslow/internal/model"
+)
+
+// leftover is a quantity that is 0 at the end of a run that has ended as it should, and what to say where it is not.
+type leftover struct {
+	q    quantity
+	name string
+	more string // %d of them are left
+	less string // %d more went than had come
+}
+
+var ofNodes = []leftover{
+	{cfs, "cfs", "%d CFs were created and have not run to their end", "%d more CFs ended than were created"},
+	{running, "running", "%d CFs still run", "%d more executions ended than began"},
+	{copies, "copies", "%d copies of DFs were stored and never dropped", "%d more copies of DFs were dropped than stored"},
+	{bytes, "bytes", "%d bytes are still held", "%d more bytes were given up than were held"},
+	{inner, "inner", "%d relations between CFs and DFs here are left", "%d more relations between CFs and DFs here ended than began"},
+	{outer, "outer", "%d relations with other nodes are left", "%d more relations with other nodes ended than began"},
+	{readyQueue, "ready_queue", "%d ready CFs are left in the queue", "the queue of ready CFs has %d less than none"},
+}
+
+// DFs are not among these: one that nobody asked for is never stored, and its end is not recorded.
+var ofRun = []leftover{
+	{moving, "moving", "%d CFs left a node and arrived at no other", "%d more CFs arrived than had left"},
+}
+
+var ofLinks = []leftover{
+	{sendQueue, "send_queue", "%d messages are left in the queue", "the queue of messages has %d less than none"},
+}
+
+// balance lists what is left over. lost are, by node, the drops of copies that were never
+// stored; each gives every message.
+func (r *history) balance(lost []int64, each func(f func(g *message))) []Violation {
+	out := []Violation{}
+	check := func(l *leftover, at int32, node int, link, where string) {
+		if r.unknown[l.q] {
+			return
+		}
+		v := r.value(l.q, at, math.MaxInt64)
+		if v == 0 {
+			return
+		}
+		text := fmt.Sprintf(l.more, v)
+		if v < 0 {
+			text = fmt.Sprintf(l.less, -v)
+		}
+		out = append(out, Violation{Node: node, Link: link, What: l.name, Value: v, Text: where + text})
+	}
+	for n := range r.workers {
+		where := fmt.Sprintf("node %d: ", n)
+		for i := range ofNodes {
+			check(&ofNodes[i], int32(n), n, "", where)
+		}
+		if n < len(lost) && lost[n] > 0 && !r.unknown[copies] {
+			out = append(out, Violation{n, "", "copies", -lost[n], fmt.Sprintf("%s%d copies of DFs were dropped that had not been stored", where, lost[n])})
+		}
+	}
+	for i := range ofRun {
+		check(&ofRun[i], whole, -1, "", "")
+	}
+	type half struct{ sent, received int64 }
+	halves := map[int32]half{}
+	each(func(g *message) {
+		h := halves[r.links.find(g.from, g.to)]
+		switch {
+		case g.received == none:
+			h.sent++
+		case g.sent == none:
+			h.received++
+		default:
+			return
+		}
+		halves[r.links.find(g.from, g.to)] = h
+	})
+	for _, l := range r.sortedLinks() {
+		i, name := r.links.index[l], linkName(l)
+		for k := range ofLinks {
+			check(&ofLinks[k], i, -1, name, "link "+name+": ")
+		}
+		if r.unknown[inFlight] {
+			continue
+		}
+		if n := halves[i].sent; n > 0 {
+			out = append(out, Violation{-1, name, "messages", n, fmt.Sprintf("link %s: %d messages were sent and never received", name, n)})
+		}
+		if n := halves[i].received; n > 0 {
+			out = append(out, Violation{-1, name, "messages", -n, fmt.Sprintf("link %s: %d messages were received that nobody sent", name, n)})
+		}
+	}
+	return out
+}
+
+// Balance is part of Set.
+func (s *static) Balance() []Violation {
+	s.prepareAll()
+	lost := make([]int64, len(s.m.Nodes))
+	for h := range s.m.Holdings() {
+		if h.From == model.None {
+			lost[h.Node]++
+		}
+	}
+	return s.history.balance(lost, func(f func(g *message)) { eachMessage(s.m, f) })
+}
+
+// Balance is part of Set.
+func (l *Live) Balance() []Violation {
+	r := l.now()
+	lost := make([]int64, len(l.nodes))
+	l.copies.each(func(_ uint32, h *holding) {
+		if h.used {
+			lost[h.node] += int64(max(h.dropped-h.stored, 0))
+		}
+	})
+	return r.balance(lost, func(f func(g *message)) {
+		l.messages.each(func(_ uint32, g *liveMessage) {
+			if g.used {
+				m := l.on(g)
+				f(&m)
+			}
+		})
+		l.cfs.each(func(id uint64, c *cfRecord) {
+			for _, m := range l.movesOf(id, c) {
+				f(&m)
+			}
+		})
+	})
+}

@@ -1,0 +1,425 @@
+package counters
+
+import (
+	"context"
+	"slices"
+
+	"github.com/whyslow/whyslow/internal/analysis/counters/steps"
+	"github.com/whyslow/whyslow/internal/model"
+	"github.com/whyslow/whyslow/trace"
+)
+
+// Live
+//
+// Problem. Blocks of events arrive from many streams in any order: a DF is dropped before it was stored, an execution ends
+// before its CF was created, a node's clock turns out to be off after its events have been taken in. At every moment the answers
+// must be those of a model of exactly what has arrived.
+//
+// Plan. The facts of each CF, DF, message and queue are kept as recorded, on the clock of their node. What they change is a function
+// of these facts (life.go, holding.go), the one that FromModel uses as well. When a fact comes, what its owner
+// had changed is taken back from the step functions and what it changes now is put in; what is the same in both is left alone.
+// Most facts come in the order of their owner's life, and those only continue it.
+//
+// The step functions are on the common clock. They cannot be kept on each node's own, because those of the whole run, of links
+// and of CFs that move mix the clocks of several. A new measurement changes only times after the one before it; at the next
+// question the owners of facts since then are taken back, the clock is set, and they are put in again.
+//
+// Memory. See trim.go: old detail is folded, facts of what is gone are forgotten, and what comes too late for that is counted.
+
+// LiveOptions of NewLive; the zero value means the defaults.
+type LiveOptions struct {
+	// MaxBytes bounds the memory taken, about; 0 means 256 MiB. Half as much again may be taken for a moment.
+	MaxBytes int64
+}
+
+const defaultBytes = 256 << 20
+
+// Live follows a run while its blocks arrive. It is a Set that is right at every moment for what has arrived.
+//
+// One goroutine at a time may use it, for questions too: they tidy up.
+type Live struct {
+	max  int64
+	info *trace.RunInfo
+
+	history history
+	stale   bool // run, but for its step functions, is out of date
+	counts  [trace.FirstUserKind]uint64
+	nodes   []*liveNode
+	trees   [quantities]struct {
+		whole  *steps.Steps
+		places []*steps.Steps
+	}
+	delta delta
+
+	cfs      cfTable
+	cfFacts  arena[cfFact]
+	moments  []moment // scratch
+	dfs      arena[liveDF]
+	byID     map[uint64]uint32
+	copies   arena[holding]
+	held     []model.HeldCopy // scratch
+	dfFacts  arena[copyFact]
+	messages arena[liveMessage]
+	byNumber map[uint64]uint32
+	queues   map[queueKey]*samples
+
+	newest    int64 // latest time seen, on the common clock
+	forgotten int64 // facts of CFs and DFs up to then may have been forgotten
+	trimAt    int64 // bytes at which something is forgotten
+	checkIn   int   // events until memory is looked at again
+	fold      int64 // resolution of what is folded
+	full      bool  // nothing can be forgotten any more
+	late      uint64
+	identity  []int64 // scratch
+}
+
+// liveNode is what is known of a node.
+type liveNode struct {
+	clock    clock
+	syncs    []model.ClockSync // not in force yet
+	streams  map[int]*liveStream
+	last     *liveStream
+	lastID   int
+	workers  int                         // by run.json; -1 not known
+	held     map[uint32]*[heldLen]uint32 // DF number to holding, by number / heldLen
+	heldAt   uint32                      // the part of held used last, and its key
+	heldPart *[heldLen]uint32
+	relation samples
+}
+
+// liveStream is what is known of a stream, on its node's clock.
+type liveStream struct {
+	id                int
+	first, last       int64
+	started, finished int64
+	ran               bool
+	open              []openRun
+}
+
+// openRun is an execution that has not ended.
+type openRun struct {
+	cf   uint64
+	fact uint32
+}
+
+// NewLive makes a Live of which nothing has arrived.
+func NewLive(opt LiveOptions) *Live {
+	if opt.MaxBytes <= 0 {
+		opt.MaxBytes = defaultBytes
+	}
+	l := &Live{max: opt.MaxBytes, byID: map[uint64]uint32{}, byNumber: map[uint64]uint32{}, queues: map[queueKey]*samples{}, newest: none, forgotten: none, stale: true}
+	l.trimAt, l.checkIn = opt.MaxBytes, checkSoon
+	l.history.links = newLinkTable()
+	l.history.stored = l.tree
+	l.cfs.chunks = map[uint64]*cfChunk{}
+	return l
+}
+
+// Info tells what run.json says: nodes, workers, what is not recorded, how the run ended. It may change; the number of workers of a
+// node counts from when it is first told.
+func (l *Live) Info(info *trace.RunInfo) {
+	l.info, l.stale = info, true
+	if info == nil {
+		return
+	}
+	for _, n := range info.Nodes {
+		if n.Node >= 0 && n.Node <= trace.MaxNode {
+			l.node(n.Node).workers = min(max(n.Workers, 0), maxWorkers)
+		}
+	}
+}
+
+// maxWorkers bounds what run.json can claim.
+const maxWorkers = 1 << 12
+
+// Late is the number of events that came so late that their CF, DF or message had been forgotten, or that no memory was left for.
+// They are left out.
+func (l *Live) Late() uint64 { return l.late }
+
+func (l *Live) node(n int) *liveNode {
+	for len(l.nodes) <= n {
+		l.nodes = append(l.nodes, nil)
+	}
+	if l.nodes[n] == nil {
+		l.nodes[n] = &liveNode{workers: -1, streams: map[int]*liveStream{}, held: map[uint32]*[heldLen]uint32{}}
+	}
+	return l.nodes[n]
+}
+
+func (n *liveNode) stream(id int) *liveStream {
+	if n.last != nil && n.lastID == id {
+		return n.last
+	}
+	s := n.streams[id]
+	if s == nil {
+		s = &liveStream{id: id, first: none, last: none, started: none, finished: none}
+		n.streams[id] = s
+	}
+	n.last, n.lastID = s, id
+	return s
+}
+
+// Add takes in a block. Blocks of different streams may come in any order, those of one stream in theirs. defs are the definitions
+// of the block's node, at least those that the block needs. Neither is kept.
+func (l *Live) Add(defs *trace.Defs, b *trace.Batch) {
+	if b.Node < 0 || b.Node > trace.MaxNode || b.N == 0 {
+		return
+	}
+	l.stale = true
+	n := l.node(b.Node)
+	s := n.stream(b.Stream)
+	if s.first == none || b.First < s.first {
+		s.first = b.First
+	}
+	s.last = max(s.last, b.Last)
+	l.newest = max(l.newest, n.clock.common(b.Last))
+	at := origin{l: l, n: n, s: s, defs: defs, node: uint16(b.Node), stream: uint16(b.Stream), worker: n.workers < 0 || b.Stream < n.workers}
+	for i, k := range b.Kind {
+		if k < trace.FirstUserKind {
+			l.counts[k]++
+			if handled[k] {
+				at.event(b.Time[i], k, b.Words[b.Off[i]:b.Off[i+1]])
+			}
+		}
+	}
+	if l.checkIn -= b.N; l.checkIn <= 0 {
+		l.trim()
+	}
+}
+
+// handled are the kinds that event has a case for: the others are passed over quickly.
+var handled = func() (list [trace.FirstUserKind]bool) {
+	for _, k := range []trace.Kind{trace.KindCFCreated, trace.KindCFReady, trace.KindCFStarted, trace.KindCFFinished, trace.KindCFMigrated, trace.KindCFStolen,
+		trace.KindCFReceived, trace.KindCFDestroyed, trace.KindDFCreate, trace.KindDFStored, trace.KindDFDropped, trace.KindDFDestroy, trace.KindDFSent, trace.KindDFReceived,
+		trace.KindReadyQueue, trace.KindSendQueue, trace.KindRelations, trace.KindClockSync, trace.KindProgramStarted, trace.KindProgramFinished} {
+		list[k] = true
+	}
+	return list
+}()
+
+// place is where events come from.
+type origin struct {
+	l            *Live
+	n            *liveNode
+	s            *liveStream
+	defs         *trace.Defs
+	node, stream uint16
+	worker       bool
+}
+
+// event takes one event. a holds its fields, then the length and the elements of its list.
+func (p *origin) event(t int64, kind trace.Kind, a []uint64) {
+	l := p.l
+	switch kind {
+	case trace.KindCFCreated:
+		l.created(p, t, a)
+	case trace.KindCFReady:
+		l.cfEvent(p, a[0], cfFact{t: t - int64(a[1]), what: becameReady})
+	case trace.KindCFStarted:
+		l.started(p, t, a[0], a[1])
+	case trace.KindCFFinished:
+		l.finished(p, t, a[0])
+	case trace.KindCFMigrated, trace.KindCFStolen:
+		l.moveEvent(p, a[0], cfFact{t: t, end: int64(a[2]), peer: uint16(a[1]), what: left})
+	case trace.KindCFReceived:
+		l.moveEvent(p, a[0], cfFact{t: t, end: int64(a[2]), peer: uint16(a[1]), what: arrived})
+	case trace.KindCFDestroyed:
+		l.destroyedCF(a[0])
+	case trace.KindDFCreate:
+		l.made(p, t, a[0], int64(a[1]))
+	case trace.KindDFStored:
+		l.copied(p, t, a[0], false)
+	case trace.KindDFDropped:
+		l.copied(p, t, a[0], true)
+	case trace.KindDFDestroy:
+		l.destroyed(p, t, a[0])
+	case trace.KindDFSent, trace.KindDFReceived:
+		l.message(p, t, a, kind == trace.KindDFSent)
+	case trace.KindReadyQueue:
+		l.queue(p, queueKey{int32(p.node), -1}, t, length(a[0]))
+	case trace.KindSendQueue:
+		l.queue(p, queueKey{int32(p.node), int32(uint16(a[0]))}, t, length(a[1]))
+	case trace.KindRelations:
+		l.relations(p, t, int64(a[0]), int64(a[1]))
+	case trace.KindClockSync:
+		p.n.syncs = append(p.n.syncs, model.ClockSync{Time: t, Offset: int64(a[0])})
+	case trace.KindProgramStarted:
+		if p.s.started == none {
+			p.s.started = t
+		}
+	case trace.KindProgramFinished:
+		p.s.finished = t
+	}
+}
+
+// length bounds what a damaged trace can claim, so that lengths can be added.
+func length(v uint64) int64 { return int64(min(v, 1<<40)) }
+
+// tree gives a step function, nil where there is none.
+func (l *Live) tree(q quantity, at int32) *steps.Steps {
+	t := &l.trees[q]
+	switch {
+	case at == whole:
+		return t.whole
+	case int(at) < len(t.places):
+		return t.places[at]
+	}
+	return nil
+}
+
+// add makes a change in a step function.
+func (l *Live) add(q quantity, at int32, t, d int64) {
+	if q == weight && !l.history.weighted {
+		return
+	}
+	tr := &l.trees[q]
+	s := &tr.whole
+	if at >= 0 {
+		for int(at) >= len(tr.places) {
+			tr.places = append(tr.places, nil)
+		}
+		s = &tr.places[at]
+	}
+	if *s == nil {
+		*s = &steps.Steps{}
+	}
+	(*s).Add(t, d)
+}
+
+// weigh begins to follow weights: until now all were 1.
+func (l *Live) weigh() {
+	l.history.weighted = true
+	follow := func(at int32, s *steps.Steps) {
+		if s != nil {
+			for c := range s.All() {
+				l.add(weight, at, c.T, c.D*weightUnit)
+			}
+		}
+	}
+	follow(whole, l.trees[cfs].whole)
+	for i, s := range l.trees[cfs].places {
+		follow(int32(i), s)
+	}
+}
+
+// delta collects what is taken back and what is put in, so that what is the same in both costs nothing.
+type delta struct{ list []deltaChange }
+
+type deltaChange struct {
+	t, d  int64
+	place int32
+	q     quantity
+}
+
+func (x *delta) add(q quantity, at int32, t, d int64) {
+	if d == 0 {
+		return
+	}
+	const few = 64 // beyond, looking for the same change costs more than making it
+	if len(x.list) <= few {
+		for i := range x.list {
+			if o := &x.list[i]; o.t == t && o.q == q && o.place == at {
+				if o.d += d; o.d == 0 {
+					x.list[i] = x.list[len(x.list)-1]
+					x.list = x.list[:len(x.list)-1]
+				}
+				return
+			}
+		}
+	}
+	x.list = append(x.list, deltaChange{t, d, at, q})
+}
+
+// apply makes the changes collected.
+func (l *Live) apply() {
+	for _, c := range l.delta.list {
+		l.add(c.q, c.place, c.t, c.d)
+	}
+	l.delta.list = l.delta.list[:0]
+}
+
+// At is part of Set.
+func (l *Live) At(t int64) At { return l.now().at(t) }
+
+// Series is part of Set.
+func (l *Live) Series(q SeriesQuery) (SeriesAnswer, error) { return l.now().series(q) }
+
+// Matrix is part of Set.
+func (l *Live) Matrix(value string, from, to int64) (Matrix, error) {
+	return l.now().matrix(value, from, to)
+}
+
+// Memory is part of Set. It knows no holders: those are to be asked of a model.
+func (l *Live) Memory(_ context.Context, q MemoryQuery) (MemoryAnswer, error) {
+	return l.now().memory(q)
+}
+
+// Wall is the length of the run so far, in nanoseconds.
+func (l *Live) Wall() int64 { return l.now().wall() }
+
+// now brings everything up to date with what has arrived.
+func (l *Live) now() *history {
+	if !l.stale {
+		return &l.history
+	}
+	l.stale = false
+	l.setClocks()
+	killed := l.history.killed
+	l.bounds()
+	if l.history.killed != killed {
+		l.killedChanged(killed)
+	}
+	done := l.info != nil && l.info.Ended == trace.EndedDone && !l.history.killed
+	l.history.unknown = (&recorded{&l.counts, l.info, done, len(l.nodes)}).unknown()
+	return &l.history
+}
+
+// bounds finds the start and the end of the run and its workers, as a model does.
+func (l *Live) bounds() {
+	r := &l.history
+	earlier := func(a, b int64) int64 {
+		if a == none || b != none && b < a {
+			return b
+		}
+		return a
+	}
+	first, last, start, finished := none, none, none, none
+	r.workers = r.workers[:0]
+	r.killed = false
+	endsOff := l.info != nil && slices.Contains(l.info.Off, trace.KindProgramFinished.String())
+	for _, n := range l.nodes {
+		if n == nil {
+			r.workers = append(r.workers, 0)
+			continue
+		}
+		workers := max(n.workers, 0)
+		for id, s := range n.streams {
+			first, last = earlier(first, n.clock.common(s.first)), max(last, n.clock.common(s.last))
+			start, finished = earlier(start, n.clock.common(s.started)), max(finished, n.clock.common(s.finished))
+			if n.workers < 0 && (s.ran || s.started != none) {
+				workers = max(workers, id+1)
+			}
+		}
+		ends := 0
+		for id, s := range n.streams {
+			if id < workers && s.finished != none {
+				ends++
+			}
+		}
+		if ends < workers && !endsOff {
+			r.killed = true
+		}
+		r.workers = append(r.workers, workers)
+	}
+	if start == none {
+		start = first
+	}
+	if start == none {
+		start = 0
+	}
+	r.start, r.end = start, finished
+	if r.killed || r.end == none {
+		r.end = max(last, finished)
+	}
+	r.end = max(r.end, r.start)
+}

@@ -1,0 +1,110 @@
+package counters
+
+import (
+	"strings"
+
+	"github.com/whyslow/whyslow/internal/model/query"
+)
+
+// Matrix is one property of all links over an interval. A cell is nil where there is nothing to tell: from a node to itself,
+// and of a mean or a queue where none was recorded.
+type Matrix struct {
+	Value string       `json:"value"`
+	Unit  string       `json:"unit"` // "count", "bytes", "ns" or "bytes/s"
+	Nodes int          `json:"nodes"`
+	Cells [][]*float64 `json:"cells"` // from, then to
+	Max   float64      `json:"max"`
+	// Total is that of all links: the sum of amounts and rates, the mean flight of all messages, the greatest of queues.
+	Total float64 `json:"total"`
+}
+
+// matrixValues are those of a Matrix, with their units: amounts sent in the interval, the greatest length of a queue in it, the
+// mean time from sending to receipt of the messages sent in it, and the bytes sent per second of it.
+var matrixValues = []struct{ name, unit string }{{"objects", "count"}, {"object_bytes", "bytes"}, {"messages", "count"}, {"message_bytes", "bytes"},
+	{"send_queue", "count"}, {"flight_ns", "ns"}, {"bandwidth", "bytes/s"}}
+
+// maxMatrix is the greatest number of nodes of which there is a matrix.
+const maxMatrix = 1024
+
+func (r *history) matrix(value string, from, to int64) (Matrix, error) {
+	nodes := len(r.workers)
+	m := Matrix{Value: value, Nodes: nodes, Cells: make([][]*float64, nodes)}
+	var names []string
+	for _, v := range matrixValues {
+		if v.name == value {
+			m.Unit = v.unit
+		}
+		names = append(names, v.name)
+	}
+	if m.Unit == "" {
+		return m, query.Bad("there is no value %q of links; those there are: %s", value, strings.Join(names, ", "))
+	}
+	if err := interval(from, to); err != nil {
+		return m, err
+	}
+	if nodes > maxMatrix {
+		return m, query.Bad("a matrix of %d nodes is too large; the most is %d", nodes, maxMatrix)
+	}
+	for i := range m.Cells {
+		m.Cells[i] = make([]*float64, nodes)
+		if value == "send_queue" && r.unknown[sendQueue] || value == "flight_ns" {
+			continue
+		}
+		for j := range m.Cells[i] {
+			if i != j {
+				m.Cells[i][j] = new(float64)
+			}
+		}
+	}
+	cell := func(place int32) *float64 {
+		sum := func(q quantity) float64 {
+			if f := r.stored(q, place); f != nil {
+				return float64(r.before(f, to) - r.before(f, from))
+			}
+			return 0
+		}
+		var v float64
+		switch value {
+		case "objects":
+			v = sum(moved)
+		case "object_bytes":
+			v = sum(movedBytes)
+		case "messages":
+			v = sum(messages)
+		case "message_bytes":
+			v = sum(messageBytes)
+		case "send_queue":
+			if r.unknown[sendQueue] {
+				return nil
+			}
+			if f := r.stored(sendQueue, place); f != nil {
+				v = float64(r.window(f, from, to, f.End()).Max)
+			}
+		case "flight_ns":
+			n := sum(flights)
+			if n == 0 {
+				return nil
+			}
+			v = sum(flightNS) / n
+		case "bandwidth":
+			v = sum(messageBytes) / float64(to-from) * 1e9
+		}
+		return &v
+	}
+	for i, l := range r.links.list {
+		if l.From >= nodes || l.To >= nodes {
+			continue
+		}
+		if c := cell(int32(i)); c != nil {
+			m.Cells[l.From][l.To] = c
+			m.Max = max(m.Max, *c)
+		}
+	}
+	switch total := cell(whole); {
+	case value == "send_queue":
+		m.Total = m.Max
+	case total != nil:
+		m.Total = *total
+	}
+	return m, nil
+}

@@ -1,0 +1,164 @@
+package counters
+
+import (
+	"cmp"
+	"context"
+	"slices"
+
+	"github.com/whyslow/whyslow/internal/analysis/counters/steps"
+	"github.com/whyslow/whyslow/internal/model"
+	"github.com/whyslow/whyslow/internal/model/query"
+)
+
+// MemoryQuery asks what is held over an interval.
+type MemoryQuery struct {
+	From, To int64
+	// T is the moment of which the holders are wanted; nil means that at which most is held in the interval.
+	T      *int64
+	Points int // windows; 0 means 200
+}
+
+// MemoryAnswer tells the bytes held per node over time, and by whom at a moment.
+type MemoryAnswer struct {
+	From     int64        `json:"from"`
+	To       int64        `json:"to"`
+	WindowNS int64        `json:"window_ns"`
+	Nodes    []NodeMemory `json:"nodes"`
+	Total    Held         `json:"total"`
+	T        int64        `json:"t"`
+	Bytes    int64        `json:"bytes"` // at T
+	// Holders are what the bytes at T belong to, those with most first; nil names what produced them. A Live knows none.
+	Holders     []NodeHolder `json:"holders"`
+	HoldersMore int          `json:"holders_more"` // not listed
+}
+
+// Held is the mean and greatest number of bytes held in each window.
+type Held struct {
+	Mean []float64 `json:"mean"`
+	Max  []float64 `json:"max"`
+}
+
+// NodeMemory is what one node holds.
+type NodeMemory struct {
+	Node int `json:"node"`
+	Held
+}
+
+// NodeHolder are the copies of the DFs of one name, produced by one code fragment, that a node holds at a moment.
+type NodeHolder struct {
+	Name    string `json:"name"` // of the DFs, without indices
+	Node    int    `json:"node"`
+	Copies  int64  `json:"copies"`
+	Bytes   int64  `json:"bytes"`
+	Code    string `json:"code"`      // "?" where the producer is not known
+	Oldest  int64  `json:"oldest_ns"` // when the oldest of them was stored
+	Example string `json:"example"`   // the one with the oldest copy
+	DF      string `json:"df"`        // its key
+}
+
+// memory answers but for the holders.
+func (r *history) memory(q MemoryQuery) (MemoryAnswer, error) {
+	m := MemoryAnswer{From: q.From, To: q.To, Nodes: []NodeMemory{}, Holders: []NodeHolder{}}
+	n, err := points(q.Points)
+	if err == nil {
+		err = interval(q.From, q.To)
+	}
+	if err != nil {
+		return m, err
+	}
+	if n*len(r.workers) > maxAnswer {
+		return m, query.Bad("%d points of %d nodes are too many; ask for fewer", n, len(r.workers))
+	}
+	m.WindowNS, n = steps.Width(q.From, q.To, n)
+	held := func(at int32) Held {
+		h := Held{make([]float64, n), make([]float64, n)}
+		f := r.stored(bytes, at)
+		if f == nil || r.unknown[bytes] {
+			return h
+		}
+		final := f.End()
+		for i := range n {
+			a := q.From + int64(i)*m.WindowNS
+			w := r.window(f, a, min(a+m.WindowNS, q.To), final)
+			h.Mean[i], h.Max[i] = w.Mean, float64(w.Max)
+		}
+		return h
+	}
+	m.Total = held(whole)
+	for i := range r.workers {
+		m.Nodes = append(m.Nodes, NodeMemory{i, held(int32(i))})
+	}
+	m.T = min(max(q.From, 0), r.wall())
+	if f := r.stored(bytes, whole); q.T != nil {
+		m.T = *q.T
+	} else if f != nil {
+		high := min(max(q.To, 0), r.wall())
+		t, v := f.Peak(r.start+m.T, r.start+high)
+		m.T = t - r.start
+		if high == r.wall() && f.End() > v {
+			m.T = high // what was recorded after the end counts as at the end
+		}
+	}
+	m.Bytes = r.value(bytes, whole, r.when(m.T))
+	return m, nil
+}
+
+// maxHolders is how many holders are listed.
+const maxHolders = 200
+
+// holders finds who holds what at a time on the common clock. It fails when ctx ends.
+func holders(ctx context.Context, m *model.Model, t int64) (list []NodeHolder, more int, err error) {
+	type owner struct {
+		name uint32
+		node int
+		code int
+	}
+	type amount struct {
+		copies, bytes, oldest int64
+		df                    model.DF
+	}
+	groups := map[owner]*amount{}
+	node := -1
+	for h := range m.Holdings() {
+		if h.Node != node {
+			node = h.Node
+			if err := ctx.Err(); err != nil {
+				return nil, 0, err
+			}
+		}
+		held := h.At(t)
+		if held == 0 {
+			continue
+		}
+		k := owner{m.DFName[h.DF], h.Node, 0}
+		if first, end := m.Creations(h.DF); end > first {
+			k.code = m.CodeOf(m.MadeBy[first])
+		}
+		g := groups[k]
+		if g == nil {
+			g = &amount{oldest: t, df: h.DF}
+			groups[k] = g
+		}
+		g.copies += held
+		g.bytes += held * h.Bytes
+		if held > 0 && h.From < g.oldest {
+			g.oldest, g.df = h.From, h.DF
+		}
+	}
+	list = make([]NodeHolder, 0, len(groups))
+	for k, g := range groups {
+		if g.copies <= 0 && g.bytes == 0 {
+			continue
+		}
+		list = append(list, NodeHolder{Name: m.Names[k.name], Node: k.node, Copies: g.copies, Bytes: g.bytes, Code: m.Codes[k.code].Name, Oldest: g.oldest - m.Start,
+			Example: m.DFString(g.df), DF: m.DFKey(g.df)})
+	}
+	slices.SortFunc(list, func(a, b NodeHolder) int {
+		return cmp.Or(cmp.Compare(b.Bytes, a.Bytes), cmp.Compare(b.Copies, a.Copies), cmp.Compare(a.Name, b.Name), cmp.Compare(a.Node, b.Node), cmp.Compare(a.Code, b.Code))
+	})
+	if len(list) > maxHolders {
+		more = len(list) - maxHolders
+		list = list[:maxHolders]
+	}
+	return list, more, nil
+}

@@ -1,0 +1,269 @@
+package counters
+
+import (
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/whyslow/whyslow/internal/analysis/counters/steps"
+	"github.com/whyslow/whyslow/internal/model/query"
+)
+
+// SeriesQuery asks for properties over an interval.
+type SeriesQuery struct {
+	// Names are those of properties, with commas between them: "bytes,running".
+	Names string
+	// Nodes is "0,2-3", "all" or "sum"; Links is "0->1,1->0", "all" or "sum"; "" is "sum". A name that nodes and links both have is
+	// meant of links if only Links is given, of nodes if only Nodes or none.
+	Nodes, Links string
+	From, To     int64
+	Points       int // windows; 0 means 200
+}
+
+// SeriesAnswer are the properties in windows of the interval: window i has the times from From+i*WindowNS up to but not including
+// the next, the last one also To if that is the end of the run. The last one may be shorter.
+type SeriesAnswer struct {
+	From     int64   `json:"from"`
+	To       int64   `json:"to"`
+	WindowNS int64   `json:"window_ns"`
+	Series   []Curve `json:"series"`
+}
+
+// Curve is one property of a node, a link or the whole run. Mean is nil in windows from the end of the run on, and in all of them
+// where the property was not recorded; then there are no other values. A level has its mean, least, greatest and last
+// value in each window, an amount its sum and, as the mean, its rate per second.
+type Curve struct {
+	Name string     `json:"name"`
+	Node int        `json:"node"` // -1: not of one node
+	Link string     `json:"link"` // "": not of one link
+	Mean []*float64 `json:"mean"`
+	Min  []float64  `json:"min,omitempty"`
+	Max  []float64  `json:"max,omitempty"`
+	Last []float64  `json:"last,omitempty"`
+	Sum  []float64  `json:"sum,omitempty"`
+}
+
+// unit is that of its property.
+func (s *Curve) unit() string {
+	list, _ := named(s.Name)
+	for _, p := range list {
+		if p.Of == "link" == (s.Link != "") {
+			return p.Unit
+		}
+	}
+	if len(list) == 0 {
+		return ""
+	}
+	return list[0].Unit // names that nodes and links share have one unit
+}
+
+const (
+	defaultPoints = 200
+	maxPoints     = 1 << 16
+	maxAnswer     = 1 << 21
+)
+
+// points checks a number of windows.
+func points(n int) (int, error) {
+	switch {
+	case n == 0:
+		return defaultPoints, nil
+	case n < 0 || n > maxPoints:
+		return 0, query.Bad("points=%d: give 1 to %d", n, maxPoints)
+	}
+	return n, nil
+}
+
+// interval checks one; what lies before the start of the run is cut off. An interval beyond all sense is refused.
+func interval(from, to int64) error {
+	const most = math.MaxInt64 / 4
+	if from < -most || to > most {
+		return query.Bad("from=%d to=%d is no interval of a run", from, to)
+	}
+	return query.Interval(from, to)
+}
+
+// series answers a query.
+func (r *history) series(q SeriesQuery) (SeriesAnswer, error) {
+	out := SeriesAnswer{From: q.From, To: q.To, Series: []Curve{}}
+	n, err := points(q.Points)
+	if err != nil {
+		return out, err
+	}
+	if err := interval(q.From, q.To); err != nil {
+		return out, err
+	}
+	type wantedCurves struct {
+		of   *Property
+		name string
+		at   []int32
+	}
+	var wanted []wantedCurves
+	total := 0
+	for name := range strings.SplitSeq(q.Names, ",") {
+		name = strings.TrimSpace(name)
+		list, err := named(name)
+		if err != nil {
+			return out, err
+		}
+		for _, p := range list {
+			if len(list) > 1 && (p.Of == "link" && q.Links == "" || p.Of == "node" && q.Nodes == "" && q.Links != "") {
+				continue
+			}
+			at, err := r.places(p, q)
+			if err != nil {
+				return out, err
+			}
+			if total += len(at); total*n > maxAnswer {
+				return out, query.Bad("%d series of %d points are too many; ask for fewer", total, n)
+			}
+			wanted = append(wanted, wantedCurves{p, name, at})
+		}
+	}
+	out.WindowNS, n = steps.Width(q.From, q.To, n)
+	for _, w := range wanted {
+		for _, at := range w.at {
+			s := Curve{Name: w.name, Node: -1, Mean: make([]*float64, n)}
+			if at >= 0 && w.of.Of == "node" {
+				s.Node = int(at)
+			} else if at >= 0 {
+				l := r.links.list[at]
+				s.Link = linkName(l)
+			}
+			if !r.unknown[w.of.q] {
+				r.fill(&s, w.of, at, q.From, q.To, out.WindowNS)
+			}
+			out.Series = append(out.Series, s)
+		}
+	}
+	return out, nil
+}
+
+// places gives the nodes or links asked for.
+func (r *history) places(p *Property, q SeriesQuery) (list []int32, err error) {
+	if p.q == dfs || p.q == moving {
+		return []int32{whole}, nil
+	}
+	if p.Of == "node" {
+		switch q.Nodes {
+		case "", "sum":
+			return []int32{whole}, nil
+		}
+		numbers, err := query.Numbers(q.Nodes, "node", len(r.workers))
+		if err != nil {
+			return nil, err
+		}
+		if numbers == nil {
+			for n := range r.workers {
+				list = append(list, int32(n))
+			}
+		}
+		for _, n := range numbers {
+			list = append(list, int32(n))
+		}
+		return list, nil
+	}
+	switch q.Links {
+	case "", "sum":
+		return []int32{whole}, nil
+	case "all":
+		for _, l := range r.sortedLinks() {
+			list = append(list, r.links.index[l])
+		}
+		return list, nil
+	}
+	for s := range strings.SplitSeq(q.Links, ",") {
+		l, err := query.ParseLink(strings.TrimSpace(s), len(r.workers))
+		if err != nil {
+			return nil, err
+		}
+		if i, ok := r.links.index[l]; ok {
+			list = append(list, i)
+		}
+	}
+	return list, nil
+}
+
+// sortedLinks gives the links with traffic, by from, then to.
+func (r *history) sortedLinks() []query.Link {
+	list := slices.DeleteFunc(slices.Clone(r.links.list), func(l query.Link) bool {
+		i, queue := r.links.index[l], int64(0)
+		if f := r.stored(sendQueue, i); f != nil {
+			_, queue = f.Range(math.MinInt64, math.MaxInt64-1)
+		}
+		return l.From >= len(r.workers) || l.To >= len(r.workers) || queue == 0 && r.value(messages, i, math.MaxInt64) == 0
+	})
+	slices.SortFunc(list, compareLinks)
+	return list
+}
+
+// fill works out the windows of a series.
+func (r *history) fill(s *Curve, p *Property, place int32, from, to, width int64) {
+	n := len(s.Mean)
+	f, unit := r.tree(p.q, place)
+	if f == nil {
+		f = &steps.Steps{}
+	}
+	end := r.wall()
+	values := make([]float64, n)
+	if p.Kind == "amount" {
+		s.Sum = make([]float64, n)
+		before := r.before(f, from)
+		for i := range n {
+			a := from + int64(i)*width
+			b := min(a+width, to)
+			sum := r.before(f, b)
+			s.Sum[i] = float64(sum - before)
+			before = sum
+			if a < end || a == 0 {
+				values[i] = s.Sum[i] / float64(max(min(b, end)-max(a, 0), 1)) * 1e9
+				s.Mean[i] = &values[i]
+			}
+		}
+		return
+	}
+	s.Min, s.Max, s.Last = make([]float64, n), make([]float64, n), make([]float64, n)
+	final := f.End()
+	for i := range n {
+		a := from + int64(i)*width
+		b := min(a+width, to)
+		w := r.window(f, a, b, final)
+		s.Min[i], s.Max[i], s.Last[i] = float64(w.Min)/unit, float64(w.Max)/unit, float64(w.Last)/unit
+		if a < end || a == 0 {
+			values[i] = w.Mean / unit
+			s.Mean[i] = &values[i]
+		}
+	}
+}
+
+// before is the amount up to but not including t; at the end of the run it is all.
+func (r *history) before(f *steps.Steps, t int64) int64 {
+	switch {
+	case t >= r.wall():
+		return f.End()
+	case t <= 0:
+		return 0
+	}
+	return f.At(r.start + t - 1)
+}
+
+// window tells what a level does in [a, b): before the run it is 0, from its end on it is final.
+func (r *history) window(f *steps.Steps, a, b int64, final int64) steps.Window {
+	end := r.wall()
+	if b <= 0 && end > 0 {
+		return steps.Window{}
+	}
+	if a >= end {
+		return steps.Window{Mean: float64(final), Min: final, Max: final, Last: final}
+	}
+	low, high := max(a, 0), min(b, end)
+	w := f.Windows(r.start+low, r.start+high, 1)[0]
+	if a < 0 {
+		w.Min, w.Max = min(w.Min, 0), max(w.Max, 0)
+	}
+	if b >= end {
+		w.Min, w.Max, w.Last = min(w.Min, final), max(w.Max, final), final
+	}
+	// The mean is that of the part of the window that is within the run.
+	return w
+}

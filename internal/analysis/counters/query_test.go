@@ -1,0 +1,236 @@
+package counters_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"math"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+
+	"github.com/whyslow/whyslow/internal/analysis/counters"
+	"github.com/whyslow/whyslow/internal/testkit/sloutest"
+)
+
+// asSeries are the names of package series that are properties.
+var asSeries = []string{counters.BytesHeld, counters.CopiesHeld, counters.DFs, counters.CFs, counters.CFsWaiting, counters.CFsReady, counters.CFsRunning, counters.CFsMoving,
+	counters.MessagesInFlight, counters.BytesInFlight, counters.MessagesSent, counters.BytesSent, counters.CFsMoved, counters.ReadyQueue, counters.SendQueue}
+
+// likeSeries compares all that package series tells about a run with what a set does.
+func likeSeries(t sloutest.TB, o *opened, s counters.Set, windows int) error {
+	r, err := counters.Compute(context.Background(), o.m, counters.Options{Windows: windows, Links: -1, Holders: -1}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r.WallNS == 0 {
+		return nil
+	}
+	for _, x := range r.Series {
+		if !slices.Contains(asSeries, x.Name) {
+			return fmt.Errorf("%s is no property", x.Name)
+		}
+		q := counters.SeriesQuery{Names: x.Name, To: r.WallNS, Points: windows}
+		if x.Node >= 0 {
+			q.Nodes = fmt.Sprint(x.Node)
+		}
+		if q.Links = x.Link; x.Link == "" && (x.Name == counters.CFsMoved || x.Name == counters.SendQueue) {
+			q.Links = "sum"
+		}
+		a, err := s.Series(q)
+		if err != nil {
+			return err
+		}
+		if len(a.Series) == 0 && !slices.ContainsFunc(x.Max, func(v int64) bool { return v > 0 }) && !slices.ContainsFunc(x.Sum, func(v int64) bool { return v > 0 }) {
+			continue // a link of which only an empty queue was recorded
+		}
+		if len(a.Series) != 1 || a.WindowNS != r.WindowNS || len(a.Series[0].Mean) != r.Windows {
+			return fmt.Errorf("%s node %d link %q: %d series of windows of %d ns", x.Name, x.Node, x.Link, len(a.Series), a.WindowNS)
+		}
+		got := a.Series[0]
+		floats := func(list []int64) (out []float64) {
+			for _, v := range list {
+				out = append(out, float64(v))
+			}
+			return out
+		}
+		want := counters.Curve{Name: x.Name, Node: x.Node, Link: x.Link, Mean: got.Mean, Min: floats(x.Min), Max: floats(x.Max), Last: floats(x.Last), Sum: floats(x.Sum)}
+		if d := cmp.Diff(want, got); d != "" {
+			return fmt.Errorf("%s node %d link %q (-series +properties): %s", x.Name, x.Node, x.Link, d)
+		}
+		for i, mean := range got.Mean {
+			if mean == nil || math.Abs(*mean-x.Mean[i]) > 1e-9*max(1, math.Abs(x.Mean[i])) {
+				return fmt.Errorf("%s node %d link %q: mean %v in window %d, series has %g", x.Name, x.Node, x.Link, mean, i, x.Mean[i])
+			}
+		}
+	}
+	for _, miss := range r.Missing {
+		for _, name := range miss.Series {
+			a, err := s.Series(counters.SeriesQuery{Names: name, To: r.WallNS, Points: 1})
+			if err != nil {
+				return err
+			}
+			if a.Series[0].Mean[0] != nil || a.Series[0].Min != nil || a.Series[0].Sum != nil {
+				return fmt.Errorf("%s was not recorded, and is told", name)
+			}
+		}
+	}
+	return likePeaks(s, r)
+}
+
+// likePeaks compares who holds what when most is held.
+func likePeaks(s counters.Set, r *counters.Result) error {
+	if r.Memory == nil {
+		return nil
+	}
+	at := r.Memory.Total.NS
+	m, err := s.Memory(context.Background(), counters.MemoryQuery{To: r.WallNS, Points: 7})
+	if err != nil {
+		return err
+	}
+	if m.Bytes != r.Memory.Total.Bytes || m.T != at {
+		return fmt.Errorf("%d bytes held at %d, series has %d at %d", m.Bytes, m.T, r.Memory.Total.Bytes, at)
+	}
+	got := map[string]counters.Holder{}
+	for _, h := range m.Holders {
+		x := got[h.Name]
+		got[h.Name] = counters.Holder{DF: h.Name, Bytes: x.Bytes + h.Bytes, Copies: x.Copies + h.Copies}
+	}
+	want := map[string]counters.Holder{}
+	for _, h := range r.Memory.Total.Holders {
+		want[h.DF] = h
+	}
+	if d := cmp.Diff(want, got); d != "" {
+		return fmt.Errorf("held at %d (-series +properties): %s", at, d)
+	}
+	return nil
+}
+
+// TestLikeSeries compares random runs, whole and damaged, as told by a model and by a Live.
+func TestLikeSeries(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		s := randomScript(t, false, false)
+		o := open(t, s.text(nil))
+		defer o.close()
+		live := counters.NewLive(counters.LiveOptions{})
+		live.Info(o.r.Run())
+		for _, b := range o.streams(t) {
+			live.Add(o.r.Defs(b.Node), part(b, 0, b.N))
+		}
+		windows := rapid.IntRange(1, 30).Draw(t, "windows")
+		for _, set := range []counters.Set{o.set(t), liveButHolders{live, o.set(t)}} {
+			if err := likeSeries(t, o, set, windows); err != nil {
+				t.Fatalf("%T: %v\n%s", set, err, s.text(nil))
+			}
+		}
+	})
+}
+
+// liveButHolders is a Live that has holders told by another set.
+type liveButHolders struct {
+	*counters.Live
+	other counters.Set
+}
+
+func (l liveButHolders) Memory(ctx context.Context, q counters.MemoryQuery) (counters.MemoryAnswer, error) {
+	m, err := l.Live.Memory(ctx, q)
+	other, err2 := l.other.Memory(ctx, q)
+	m.Holders, m.HoldersMore = other.Holders, other.HoldersMore
+	return m, errors.Join(err, err2)
+}
+
+const two = `#run {"ended":"done","nodes":[{"node":0,"process":0,"workers":1},{"node":1,"process":0,"workers":1}]}
+#node 0
+#code 1 make atomic
+#site 1 code=1
+#df 1 x [0 1 7]
+0 n0 s0 Global.onProgramStarted
+0 n0 s0 CF.onCreated cf=0.1 site=1 weight=2.5
+10 n0 s0 CF.onReady 0.1 0
+20 n0 s0 CF.onStarted 0.1 1
+40 n0 s0 CF.onFinished 0.1 1
+40 n0 s0 DF.onCreate 1 100 0.1
+40 n0 s0 DF.onStored 1 100
+60 n0 s1 DF.onSent df=1 to=1 bytes=120 message=0.1 request=- cf=-
+60 n0 s1 Global.onRelations 4 1
+70 n0 s1 DF.onDropped 1 100
+100 n0 s0 Global.onProgramFinished
+#node 1
+#df 9 x [0 1 7]
+0 n1 s0 Global.onProgramStarted
+50 n1 s1 Global.onSendQueue 0 3
+80 n1 s1 DF.onReceived df=9 from=0 bytes=120 message=0.1 request=- cf=-
+80 n1 s1 DF.onStored 9 100
+100 n1 s0 Global.onProgramFinished
+`
+
+// TestAnswers looks at answers as they are sent.
+func TestAnswers(t *testing.T) {
+	text := two
+	text = strings.NewReplacer(" CF.", " CFEvents.", " DF.", " DFEvents.", " Global.", " GlobalEvents.").Replace(text)
+	o := open(t, text)
+	defer o.close()
+	s := o.set(t)
+	var b strings.Builder
+	show := func(name string, v any, err error) {
+		fmt.Fprintf(&b, "%s: ", name)
+		if err != nil {
+			b.WriteString(err.Error() + "\n")
+			return
+		}
+		b.WriteString(asJSON(t, v) + "\n")
+	}
+	show("at 65", s.At(65), nil)
+	show("at the end", s.At(100), nil)
+	a, err := s.Series(counters.SeriesQuery{Names: "bytes_held, weight", Nodes: "0", From: -20, To: 100, Points: 3})
+	show("series", a, err)
+	a, err = s.Series(counters.SeriesQuery{Names: "objects,message_bytes", Links: "all", From: 0, To: 300, Points: 3})
+	show("links", a, err)
+	b.WriteString("csv:\n")
+	if err := counters.WriteAnswerCSV(&b, a); err != nil {
+		t.Fatal(err)
+	}
+	for _, v := range []string{"bandwidth", "flight_ns", "send_queue"} {
+		m, err := s.Matrix(v, 0, 100)
+		show(v, m, err)
+	}
+	m, err := s.Memory(context.Background(), counters.MemoryQuery{To: 100, Points: 2})
+	show("memory", m, err)
+	show("balance", s.Balance(), nil)
+	golden(t, "answers", b.String())
+}
+
+// TestQuestions asks what cannot be answered.
+func TestQuestions(t *testing.T) {
+	o := open(t, strings.NewReplacer(" CF.", " CFEvents.", " DF.", " DFEvents.", " Global.", " GlobalEvents.").Replace(two))
+	defer o.close()
+	s := o.set(t)
+	for _, c := range []struct {
+		q    counters.SeriesQuery
+		kind error
+	}{
+		{counters.SeriesQuery{Names: "", To: 1}, fs.ErrInvalid},
+		{counters.SeriesQuery{Names: "bites", To: 1}, fs.ErrInvalid},
+		{counters.SeriesQuery{Names: "bytes"}, fs.ErrInvalid},
+		{counters.SeriesQuery{Names: "bytes", From: math.MinInt64, To: math.MaxInt64}, fs.ErrInvalid},
+		{counters.SeriesQuery{Names: "bytes", To: 1, Points: -1}, fs.ErrInvalid},
+		{counters.SeriesQuery{Names: strings.Repeat("bytes,", 100) + "bytes", To: 1 << 40, Points: 1 << 16}, fs.ErrInvalid},
+		{counters.SeriesQuery{Names: "bytes", Nodes: "2", To: 1}, fs.ErrNotExist},
+		{counters.SeriesQuery{Names: "messages", Links: "0-1", To: 1}, fs.ErrInvalid},
+		{counters.SeriesQuery{Names: "messages", Links: "0->2", To: 1}, fs.ErrNotExist},
+	} {
+		if _, err := s.Series(c.q); !errors.Is(err, c.kind) || strings.Contains(err.Error(), "\n") {
+			t.Errorf("%+v: %v", c.q, err)
+		}
+	}
+	if _, err := s.Matrix("weight", 0, 1); !errors.Is(err, fs.ErrInvalid) {
+		t.Error(err)
+	}
+	if _, err := s.Memory(context.Background(), counters.MemoryQuery{To: 1, Points: 1 << 20}); !errors.Is(err, fs.ErrInvalid) {
+		t.Error(err)
+	}
+}

@@ -1,0 +1,184 @@
+package counters
+
+import (
+	"context"
+	"math"
+
+	"github.com/whyslow/whyslow/internal/analysis/counters/steps"
+)
+
+// Set answers questions about the nodes and links of a run. A question that cannot be answered as it stands is an error that
+// is fs.ErrInvalid or fs.ErrNotExist.
+type Set interface {
+	// At gives all properties at a moment.
+	At(t int64) At
+	// Series follows properties over an interval.
+	Series(q SeriesQuery) (SeriesAnswer, error)
+	// Matrix gives one property of every link over [from, to).
+	Matrix(value string, from, to int64) (Matrix, error)
+	// Memory tells what is held, and by whom.
+	Memory(ctx context.Context, q MemoryQuery) (MemoryAnswer, error)
+	// Balance tells what is left over at the end of the run though it should have gone: of a run that has ended.
+	Balance() []Violation
+}
+
+// At are the properties of nodes and links at a moment. A member is nil where it was not recorded.
+type At struct {
+	T           int64             `json:"t"`
+	Nodes       []NodeState       `json:"nodes"`
+	Links       []LinkState       `json:"links"`  // those with any traffic up to T, by from, then to
+	Spread      map[string]Spread `json:"spread"` // by property of nodes
+	Utilisation float64           `json:"utilisation"`
+}
+
+// NodeState are the properties of a node at a moment; see All.
+type NodeState struct {
+	Node       int     `json:"node"`
+	CFs        int64   `json:"cfs"`
+	Copies     int64   `json:"copies"`
+	Objects    int64   `json:"objects"`
+	Bytes      int64   `json:"bytes"`
+	Inner      *int64  `json:"inner"`
+	Outer      *int64  `json:"outer"`
+	Running    int64   `json:"running"`
+	Workers    int     `json:"workers"`
+	ReadyQueue *int64  `json:"ready_queue"`
+	Weight     float64 `json:"weight"`
+	Waiting    int64   `json:"waiting"`
+	Ready      int64   `json:"ready"`
+}
+
+// LinkState are the properties of a link at a moment; amounts are those up to it.
+type LinkState struct {
+	From          int    `json:"from"`
+	To            int    `json:"to"`
+	Objects       int64  `json:"objects"`
+	ObjectBytes   int64  `json:"object_bytes"`
+	Messages      int64  `json:"messages"`
+	MessageBytes  int64  `json:"message_bytes"`
+	SendQueue     *int64 `json:"send_queue"`
+	InFlight      int64  `json:"in_flight"`
+	BytesInFlight int64  `json:"bytes_in_flight"`
+}
+
+// Spread tells how uneven the nodes are.
+type Spread struct {
+	Min       float64 `json:"min"`
+	Max       float64 `json:"max"`
+	Mean      float64 `json:"mean"`
+	Variation float64 `json:"variation"` // (max-min)/mean, 0 for mean 0
+}
+
+// Violation is something left over at the end of a run.
+type Violation struct {
+	Node  int    `json:"node"`           // -1: of a link, or of the whole run
+	Link  string `json:"link,omitempty"` // "0->1"
+	What  string `json:"what"`           // the property
+	Value int64  `json:"value"`
+	Text  string `json:"text"`
+}
+
+// history is what answers are made from.
+type history struct {
+	start, end int64
+	killed     bool
+	workers    []int // by node
+	links      *linkTable
+	unknown    [quantities]bool // it was not recorded
+	weighted   bool             // some CF has a weight other than 1; else the sum of weights is the number of CFs
+	// stored gives a step function on the common clock, nil where there is no change.
+	stored func(q quantity, place int32) *steps.Steps
+}
+
+// tree gives the step function of a quantity and what its values are to be divided by; nil where there is no change.
+func (r *history) tree(q quantity, place int32) (*steps.Steps, float64) {
+	switch {
+	case q != weight:
+		return r.stored(q, place), 1
+	case r.weighted:
+		return r.stored(weight, place), weightUnit
+	}
+	return r.stored(cfs, place), 1
+}
+
+func (r *history) wall() int64 { return r.end - r.start }
+
+// when moves a time since the start to the common clock, into the run. The end of the run is the end of time, so that what was
+// recorded later counts.
+func (r *history) when(t int64) int64 {
+	switch {
+	case t >= r.wall():
+		return math.MaxInt64
+	case t <= 0:
+		return r.start
+	}
+	return r.start + t
+}
+
+func (r *history) value(q quantity, place int32, at int64) int64 {
+	if s := r.stored(q, place); s != nil {
+		return s.At(at)
+	}
+	return 0
+}
+
+func (r *history) float(q quantity, place int32, at int64) float64 {
+	if s, unit := r.tree(q, place); s != nil {
+		return float64(s.At(at)) / unit
+	}
+	return 0
+}
+
+// at gives all properties at a moment.
+func (r *history) at(t int64) At {
+	when := r.when(t)
+	out := At{T: t, Nodes: []NodeState{}, Links: []LinkState{}, Spread: map[string]Spread{}}
+	var busy, workers int64
+	known := func(q quantity, place int32) *int64 {
+		if r.unknown[q] {
+			return nil
+		}
+		v := r.value(q, place, when)
+		return &v
+	}
+	for n, w := range r.workers {
+		i := int32(n)
+		s := NodeState{Node: n, Workers: w, CFs: r.value(cfs, i, when), Copies: r.value(copies, i, when), Objects: r.value(objects, i, when),
+			Bytes: r.value(bytes, i, when), Inner: known(inner, i), Outer: known(outer, i), Running: r.value(running, i, when),
+			ReadyQueue: known(readyQueue, i), Weight: r.float(weight, i, when), Waiting: r.value(waiting, i, when), Ready: r.value(ready, i, when)}
+		out.Nodes = append(out.Nodes, s)
+		busy += min(max(s.Running, 0), int64(w))
+		workers += int64(w)
+	}
+	if workers > 0 {
+		out.Utilisation = float64(busy) / float64(workers)
+	}
+	for i := range table {
+		p := &table[i]
+		if p.Of == "node" && !r.unknown[p.q] && p.q != dfs && p.q != moving && len(r.workers) > 0 {
+			out.Spread[p.Name] = r.spread(p.q, when)
+		}
+	}
+	for _, l := range r.sortedLinks() {
+		i := r.links.index[l]
+		s := LinkState{From: l.From, To: l.To, Objects: r.value(moved, i, when), ObjectBytes: r.value(movedBytes, i, when), Messages: r.value(messages, i, when),
+			MessageBytes: r.value(messageBytes, i, when), SendQueue: known(sendQueue, i), InFlight: r.value(inFlight, i, when), BytesInFlight: r.value(bytesInFlight, i, when)}
+		if s.Messages > 0 || s.SendQueue != nil && *s.SendQueue > 0 {
+			out.Links = append(out.Links, s)
+		}
+	}
+	return out
+}
+
+func (r *history) spread(q quantity, when int64) Spread {
+	s := Spread{Min: math.Inf(1), Max: math.Inf(-1)}
+	for n := range r.workers {
+		v := r.float(q, int32(n), when)
+		s.Min, s.Max = min(s.Min, v), max(s.Max, v)
+		s.Mean += v / float64(len(r.workers))
+	}
+	if s.Mean != 0 {
+		s.Variation = (s.Max - s.Min) / s.Mean
+	}
+	return s
+}

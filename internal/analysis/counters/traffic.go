@@ -1,0 +1,171 @@
+package counters
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/whyslow/whyslow/internal/model"
+	"github.com/whyslow/whyslow/internal/procs"
+)
+
+// traffic is the sum of the messages of each link.
+type traffic struct {
+	links *linkTable
+	sums  []Traffic
+}
+
+func (x *traffic) of(from, to int32) *Traffic {
+	i := int(x.links.number(from, to))
+	if i == len(x.sums) {
+		x.sums = append(x.sums, Traffic{})
+	}
+	return &x.sums[i]
+}
+
+// flight adds the way of a message to the sums and gives the time to add.
+func (t *Traffic) flight(g *model.Message) int64 {
+	switch {
+	case g.Sent == model.None || g.Received == model.None:
+		t.Half++
+	case g.Received < g.Sent:
+		t.Violations++
+	default:
+		t.MaxFlightNS = max(t.MaxFlightNS, g.Received-g.Sent)
+		return g.Received - g.Sent
+	}
+	return 0
+}
+
+// trafficOf sums up the messages of all processes.
+func (c *computation) trafficOf() (*traffic, error) {
+	m := c.m
+	own := traffic{links: newLinkTable()}
+	each := func(list []model.Message, add func(t *Traffic, g *model.Message)) {
+		for i := range list {
+			if g := &list[i]; m.Counted(g) && g.From >= 0 && g.To >= 0 {
+				add(own.of(g.From, g.To), g)
+			}
+		}
+	}
+	each(numbered(m.DFMessages), func(t *Traffic, g *model.Message) {
+		t.DFs++
+		t.DFBytes += g.Bytes
+		t.DFFlightNS += t.flight(g)
+	})
+	each(m.Moves, func(t *Traffic, g *model.Message) {
+		t.CFs++
+		t.CFBytes += g.Bytes
+		t.CFFlightNS += t.flight(g)
+		if g.Stolen {
+			t.Stolen++
+		}
+	})
+	each(numbered(m.Requests), func(t *Traffic, g *model.Message) {
+		t.Requests++
+		t.RequestFlightNS += t.flight(g)
+	})
+	all, err := procs.AllOf(c.group, own.rows())
+	x := &traffic{links: newLinkTable()}
+	for _, rows := range all {
+		for i := range rows {
+			x.of(int32(rows[i].From), int32(rows[i].To)).add(&rows[i].Traffic)
+		}
+	}
+	return x, err
+}
+
+// rows gives the matrix as a list.
+func (x *traffic) rows() []Link {
+	list := make([]Link, len(x.sums))
+	for i, l := range x.links.list {
+		list[i] = Link{l.From, l.To, x.sums[i]}
+	}
+	return list
+}
+
+func (t *Traffic) add(o *Traffic) {
+	t.DFs += o.DFs
+	t.DFBytes += o.DFBytes
+	t.DFFlightNS += o.DFFlightNS
+	t.CFs += o.CFs
+	t.Stolen += o.Stolen
+	t.CFBytes += o.CFBytes
+	t.CFFlightNS += o.CFFlightNS
+	t.Requests += o.Requests
+	t.RequestFlightNS += o.RequestFlightNS
+	t.MaxFlightNS = max(t.MaxFlightNS, o.MaxFlightNS)
+	t.Half += o.Half
+	t.Violations += o.Violations
+}
+
+// links follows the traffic.
+func (c *computation) links() error {
+	wanted := []quantity{inFlight, bytesInFlight, messages, messageBytes, moved}
+	if !c.wants(wanted...) {
+		return nil
+	}
+	x, err := c.trafficOf()
+	if err != nil || len(x.sums) == 0 {
+		return err
+	}
+	c.res.Links, c.res.Messages = x.rows(), &Traffic{}
+	for i := range x.sums {
+		c.res.Messages.add(&x.sums[i])
+	}
+	slices.SortFunc(c.res.Links, func(a, b Link) int { return cmp.Or(cmp.Compare(a.From, b.From), cmp.Compare(a.To, b.To)) })
+	place, names := c.busiest(x)
+	const bits = 4 // of a messageChange
+	list, err := levels(c, wanted, len(names), 2*len(c.m.DFMessages), func(emit func(t int64, key int32, d int64)) {
+		eachMessage(c.m, func(g *message) {
+			link := place[x.links.number(g.from, g.to)]
+			g.changes(c.m.Killed, func(t int64, what messageChange) { emit(t, link<<bits|int32(what), g.bytes) })
+		})
+	}, func(out sink, o *change[int64]) {
+		spreadMessage(out, o.t, o.key>>bits, messageChange(o.key&(1<<bits-1)), o.d, 1)
+	})
+	if err != nil {
+		return err
+	}
+	for i, q := range wanted {
+		if q != moved || c.moved() > 0 {
+			c.addLinks(q, list[i], names)
+		}
+	}
+	return nil
+}
+
+// addLinks adds a quantity of links, the whole run being last in the list.
+func (c *computation) addLinks(q quantity, list []level, names []string) {
+	c.add(q, &list[len(names)], -1, "")
+	for i, name := range names {
+		c.add(q, &list[i], -1, name)
+	}
+}
+
+// busiest picks the links that get series of their own: those with most bytes. It gives, by number of a link, its
+// place among these or -1, and their names.
+func (c *computation) busiest(x *traffic) (place []int32, names []string) {
+	var picked []int
+	for i := range x.sums {
+		if x.sums[i].DFs+x.sums[i].CFs > 0 {
+			picked = append(picked, i)
+		}
+	}
+	slices.SortFunc(picked, func(a, b int) int {
+		s, o := &x.sums[a], &x.sums[b]
+		return cmp.Or(cmp.Compare(o.DFBytes+o.CFBytes, s.DFBytes+s.CFBytes), compareLinks(x.links.list[a], x.links.list[b]))
+	})
+	if n := c.opt.Links; n >= 0 && n < len(picked) {
+		picked = picked[:n]
+	}
+	slices.SortFunc(picked, func(a, b int) int { return compareLinks(x.links.list[a], x.links.list[b]) })
+	place = make([]int32, len(x.sums))
+	for i := range place {
+		place[i] = -1
+	}
+	for k, i := range picked {
+		place[i] = int32(k)
+		names = append(names, linkName(x.links.list[i]))
+	}
+	return place, names
+}

@@ -1,0 +1,234 @@
+package counters
+
+import (
+	"sort"
+	"unsafe"
+
+	"github.com/whyslow/whyslow/internal/analysis/counters/steps"
+	"github.com/whyslow/whyslow/trace"
+)
+
+// Memory
+//
+// What a run takes grows with its events. When it is too much, the older half of what is remembered is coarsened and
+// forgotten: step functions are folded, so that history stays on the page with less detail, and the facts of CFs, DFs and
+// messages that are gone are dropped; what they have changed stays. If that does not do, it is done with the older three
+// quarters, and so on, but only up to where every stream that goes on has arrived, unless a stream has fallen silent and memory is
+// half as much again as it should. The resolution of folded history grows with the run. Facts of what is not gone are kept; if they
+// alone are too many, CFs, DFs and messages that are not known yet are left out and counted in Late, so that memory stays
+// bounded whatever arrives.
+
+// Memory is looked at after so many events: the sooner the less is free.
+const (
+	checkSoon  = 1 << 12
+	checkLater = 1 << 16
+	perEvent   = 512 // bytes that an event takes at most
+)
+
+// tooLate tells that nothing new can begin with an event at t, and counts it.
+func (l *Live) tooLate(t int64) bool {
+	if t > l.forgotten && !l.full {
+		return false
+	}
+	l.late++
+	return true
+}
+
+// Bytes is about the memory taken.
+func (l *Live) Bytes() int64 {
+	n := int64(len(l.cfs.chunks))*(int64(unsafe.Sizeof(cfChunk{}))+32) + l.cfFacts.bytes() + l.dfs.bytes() + l.copies.bytes() + l.dfFacts.bytes() + l.messages.bytes() +
+		int64(len(l.byID)+len(l.byNumber))*24
+	for _, s := range l.allSteps() {
+		n += s.Bytes()
+	}
+	for _, x := range l.nodes {
+		if x != nil {
+			n += int64(len(x.held))*(heldLen*4+32) + int64(cap(x.relation.list))*24
+		}
+	}
+	for _, s := range l.queues {
+		n += int64(cap(s.list)) * 24
+	}
+	return n
+}
+
+// bytes is what the things in use take. What was given back is used again before anything grows.
+func (a *arena[T]) bytes() int64 {
+	var v T
+	return a.held() * int64(unsafe.Sizeof(v))
+}
+
+func (l *Live) allSteps() (list []*steps.Steps) {
+	for q := range l.trees {
+		t := &l.trees[q]
+		for _, s := range append(t.places, t.whole) {
+			if s != nil {
+				list = append(list, s)
+			}
+		}
+	}
+	return list
+}
+
+// trim looks after memory.
+func (l *Live) trim() {
+	size := l.Bytes()
+	defer func() { l.checkIn = int(min(max((l.trimAt-size)/perEvent, checkSoon), checkLater)) }()
+	if size <= l.trimAt {
+		return
+	}
+	r := l.now()
+	from := max(r.start, l.forgotten)
+	back := func(target int64, enough int64) {
+		for i := 0; i < 5 && size > enough && from < target; i++ {
+			// The middle of what is left, without overflow.
+			from += int64((uint64(target) - uint64(from) + 1) / 2)
+			l.forget(from)
+			l.coarsen(from)
+			size = l.Bytes()
+		}
+	}
+	back(l.arrived(), l.max*3/4)
+	if size > l.max+l.max/2 {
+		back(l.newest, l.max)
+	}
+	// Where little can be forgotten it is not tried again at once.
+	l.trimAt = max(l.max, size+l.max/8)
+	l.full = size > l.max+l.max/2
+}
+
+// arrived is a time, on the common clock, up to which every stream has arrived that goes on.
+func (l *Live) arrived() int64 {
+	t := l.newest
+	for _, n := range l.nodes {
+		if n == nil {
+			continue
+		}
+		for _, s := range n.streams {
+			if s.finished == none {
+				t = min(t, n.clock.common(s.last))
+			}
+		}
+	}
+	return t
+}
+
+// coarsen folds the step functions up to a time.
+func (l *Live) coarsen(until int64) {
+	list := l.allSteps()
+	// A quarter of the memory is for what is folded: so many stretches of each function, of six changes.
+	stretches := max(l.max/4/(6*20)/int64(max(len(list), 1)), 16)
+	l.fold = max(l.fold, 1<<10)
+	for (uint64(until)-uint64(l.history.start))/uint64(l.fold) > uint64(stretches) && l.fold < 1<<50 {
+		l.fold *= 2
+	}
+	for _, s := range list {
+		s.Fold(until, l.fold)
+	}
+}
+
+// forget drops the facts up to a time of what is gone.
+func (l *Live) forget(until int64) {
+	l.forgotten = max(l.forgotten, until)
+	l.forgetCFs(until)
+	l.dfs.each(func(i uint32, d *liveDF) {
+		if d.used && l.gone(d, until) {
+			l.forgetDF(i, d)
+		}
+	})
+	l.messages.each(func(i uint32, g *liveMessage) {
+		if g.used && g.isSent && g.isReceived && g.t <= until {
+			delete(l.byNumber, g.id)
+			l.messages.put(i)
+		}
+	})
+	cut := func(c *clock, s *samples) {
+		i := sort.Search(len(s.list), func(i int) bool { return c.common(s.list[i].t) > until })
+		if i > 0 {
+			s.base = s.list[i-1].a
+			s.list = append([]sample(nil), s.list[i:]...)
+		}
+	}
+	for k, s := range l.queues {
+		cut(&l.nodes[k.node].clock, s)
+	}
+	for _, n := range l.nodes {
+		if n == nil {
+			continue
+		}
+		cut(&n.clock, &n.relation)
+		for key, part := range n.held {
+			if *part == [heldLen]uint32{} {
+				delete(n.held, key)
+			}
+		}
+		n.heldPart = nil
+	}
+}
+
+func (l *Live) forgetCFs(until int64) {
+	destroyed := l.counts[trace.KindCFDestroyed] > 0
+	l.cfs.each(func(id uint64, r *cfRecord) {
+		if r.t > until || r.now != absent || r.last != ended || r.flags&cfCreated == 0 || destroyed && r.flags&cfDestroyed == 0 {
+			return
+		}
+		for i := r.facts; i != 0; {
+			f := l.cfFacts.at(i)
+			if f.what == started && f.end == none {
+				return // its stream still knows it
+			}
+			i = f.next
+		}
+		for _, g := range l.movesOf(id, r) {
+			if g.sent == none || g.received == none {
+				return
+			}
+		}
+		for i := r.facts; i != 0; {
+			next := l.cfFacts.at(i).next
+			l.cfFacts.put(i)
+			i = next
+		}
+		l.cfs.forget(id)
+	})
+}
+
+// gone tells that a DF and all its copies have come and gone by a time.
+func (l *Live) gone(d *liveDF, until int64) bool {
+	if !d.made || d.t > until || d.ends == 0 && l.counts[trace.KindDFDestroy] > 0 {
+		return false
+	}
+	for i := d.holdings; i != 0; {
+		h := l.copies.at(i)
+		if h.t > until || h.stored != h.dropped {
+			return false
+		}
+		i = h.next
+	}
+	return true
+}
+
+func (l *Live) forgetDF(i uint32, d *liveDF) {
+	facts := func(i uint32) {
+		for i != 0 {
+			next := l.dfFacts.at(i).next
+			l.dfFacts.put(i)
+			i = next
+		}
+	}
+	facts(d.gone)
+	for k := d.holdings; k != 0; {
+		h := l.copies.at(k)
+		next := h.next
+		facts(h.facts)
+		if part := l.nodes[h.node].held[h.number/heldLen]; part != nil {
+			part[h.number%heldLen] = 0
+		}
+		l.copies.put(k)
+		k = next
+	}
+	if d.id != 0 {
+		delete(l.byID, d.id)
+	}
+	l.dfs.put(i)
+}
