@@ -17,11 +17,11 @@ import (
 	"github.com/whyslow/whyslow/internal/testkit/sloutest"
 )
 
-// asSeries are the names of package series that are properties.
+// asSeries are the names of the report for properties.
 var asSeries = []string{counters.BytesHeld, counters.CopiesHeld, counters.DFs, counters.CFs, counters.CFsWaiting, counters.CFsReady, counters.CFsRunning, counters.CFsMoving,
 	counters.MessagesInFlight, counters.BytesInFlight, counters.MessagesSent, counters.BytesSent, counters.CFsMoved, counters.ReadyQueue, counters.SendQueue}
 
-// likeSeries compares all that package series tells about a run with what a set does.
+// likeSeries compares all that the report tells about a run with what a set does.
 func likeSeries(t sloutest.TB, o *opened, s counters.Set, windows int) error {
 	r, err := counters.Compute(context.Background(), o.m, counters.Options{Windows: windows, Links: -1, Holders: -1}, nil)
 	if err != nil {

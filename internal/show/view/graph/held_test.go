@@ -10,7 +10,7 @@ import (
 	"github.com/whyslow/whyslow/internal/analysis/counters"
 )
 
-// TestBytes compares with what package series says of the same interval.
+// TestBytes compares with what package counters says of the same interval.
 func TestBytes(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		m := randomRun(t)
