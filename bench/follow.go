@@ -20,7 +20,7 @@ func benchFollow(ctx context.Context, b *bench) error {
 		"%v: a block of events arrives every 100 ms, after all that came before. Meanwhile the factors of the whole run are "+
 		"asked for three times a second. Behind: how long ago the oldest event arrived that an answer does not have. CPU: of "+
 		"the process that follows the run, everything included; snapshots may take 20 %%.", length),
-		"", "CPU, % of one core", "behind, median", "behind, at most", "snapshots")
+		"", "CPU of one core", "behind, median", "behind, at most", "snapshots")
 	for _, tiles := range []int{b.pick(57, 10), b.pick(127, 14)} {
 		if err := b.follow(ctx, t, tiles, length); err != nil {
 			return err

@@ -37,7 +37,7 @@ export interface Checks { warnings: string[]; problems: string[]; balance: Viola
 export interface Violation { node: number; link?: string; what: string; value: number; text: string }
 
 /** SSE /api/runs/ID/updates, several times a second while the run is live, once otherwise. */
-export interface Update { version: number; state: State; wall_ns: number; events: number; lost: number; snapshot_ns: number /* single CFs are shown up to here */; sources: Source[] }
+export interface Update { version: number; state: State; wall_ns: number; events: number; lost: number; snapshot_ns: number /* the newest snapshot has the run up to here */; sources: Source[] }
 export interface Source { node: number; connected: boolean; lag_ns: number; unsent: number /* blocks that the sender had to drop */ }
 
 /** GET /api/runs/ID/report?lang (of advice and warnings): as `whyslow report --json`. Only what the page uses is declared. */

@@ -451,7 +451,8 @@ func FuzzQuestions(f *testing.F) {
 		f.Add(q.path)
 	}
 	for _, p := range []string{"/series?names=bytes&nodes=0-99999999",
-		"/events?t=9223372036854775807&nodes=,,&link=0->", "/tile?lanes=0-1048576&width=16384", "/boxes?from=-9007199254740992&to=9007199254740992",
+		"/events?t=9223372036854775807&nodes=,,&link=0->",
+		"/tile?lanes=0-1048576&width=16384", "/boxes?from=-9007199254740992&to=9007199254740992",
 		"/graph/around?df=0:1&depth=4&limit=300", "/cf/0.99999999999999999999", "/search?q=x[[[1]&limit=1",
 		"/memory?t=-5&points=20000", "/export?from=-1&to=-1", "/factors?from=0&to=0"} {
 		f.Add(p)

@@ -127,7 +127,8 @@ func TestCollected(t *testing.T) {
 		t.Fatal(err)
 	}
 	wall := m.Wall()
-	all, some := timeline.FactorQuery{To: wall, Windows: 1}, timeline.FactorQuery{From: wall / 3, To: wall / 2, Windows: 17}
+	all := timeline.FactorQuery{To: wall, Windows: 1}
+	some := timeline.FactorQuery{From: wall / 3, To: wall / 2, Windows: 17}
 	for _, q := range []timeline.FactorQuery{all, some} {
 		a, err := want.Factors(q)
 		if err != nil {

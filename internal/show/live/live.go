@@ -101,7 +101,7 @@ type Run struct {
 	arrived uint64 // grows with everything that arrives
 	watched time.Time
 	snap    *Snapshot     // the newest
-	pace    time.Duration // how long it took
+	pace    time.Duration // processor time that it took
 	made    time.Time     // when it was ready
 	making  chan struct{} // not nil while one is made; closed when it is there
 	seen    uint64        // events that had arrived when it was begun

@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"time"
 
+	"github.com/whyslow/whyslow/internal/clock"
 	"github.com/whyslow/whyslow/internal/model"
 	"github.com/whyslow/whyslow/internal/procs"
 	"github.com/whyslow/whyslow/trace"
@@ -55,17 +56,17 @@ func (r *Run) startMaking() {
 	r.seen = r.status.Events
 	arrived, happening, parallel := r.arrived, r.status.State == StateLive, 0
 	if happening && r.snap != nil {
-		parallel = 1 // so that the time it takes is the processor time it takes
+		parallel = 1 // it must not crowd out the program
 	}
 	r.wg.Go(func() {
-		began := time.Now()
+		began, cpu := time.Now(), clock.ProcessCPU()
 		var s *Snapshot
 		err := procs.Guard(func() (err error) {
 			s, err = r.newest(happening, parallel)
 			return err
 		})
 		if err == nil && happening {
-			_, err = s.Timeline() // the page asks for it at once
+			_, _ = s.Timeline() // the page asks for it at once, and gets the error
 		}
 		if err == nil {
 			s.arrived = arrived
@@ -80,11 +81,13 @@ func (r *Run) startMaking() {
 		close(done)
 		if err == nil {
 			r.update(func(st *Status) { st.SnapshotNS = s.Span.To })
-			r.remember(s)
+			_ = procs.Guard(func() error { r.remember(s); return nil }) // what is not kept is not known
 			s.Release()
 		}
+		// Other programs take turns on the processor, and this process has other work.
+		took := min(time.Since(began), time.Duration(clock.ProcessCPU()-cpu))
 		r.mu.Lock()
-		r.making, r.pace, r.made = nil, time.Since(began), time.Now()
+		r.making, r.pace, r.made = nil, took, time.Now()
 		r.mu.Unlock()
 	})
 }
