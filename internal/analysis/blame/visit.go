@@ -2,7 +2,6 @@ package blame
 
 import (
 	"context"
-	"runtime"
 	"slices"
 	"sync/atomic"
 
@@ -60,31 +59,11 @@ func (b *blamer) visit(ctx context.Context) ([]*workerSums, error) {
 		b.dfWait = make([]int64, b.m.DFs())
 	}
 	workers := make([]*workerSums, len(b.opt.Pieces))
-	parallel := b.opt.Parallel
-	if parallel <= 0 {
-		parallel = runtime.GOMAXPROCS(0)
-	}
-	errs := make([]error, parallel)
-	var next atomic.Int64
-	var wg procs.Goroutines
-	for lane := range min(parallel, len(workers)) {
-		wg.Go(func() {
-			for errs[lane] == nil {
-				i := int(next.Add(1)) - 1
-				if i >= len(workers) {
-					return
-				}
-				workers[i], errs[lane] = b.worker(ctx, i)
-			}
-		})
-	}
-	wg.Wait()
-	for _, err := range errs {
-		if err != nil {
-			return nil, err
-		}
-	}
-	return workers, nil
+	err := procs.Each(ctx, b.opt.Parallel, len(workers), func(_, i int) (err error) {
+		workers[i], err = b.worker(ctx, i)
+		return err
+	})
+	return workers, err
 }
 
 // worker goes through the pieces of one worker.

@@ -2,9 +2,7 @@ package critical
 
 import (
 	"context"
-	"runtime"
 	"slices"
-	"sync/atomic"
 
 	"github.com/whyslow/whyslow/internal/analysis/slou"
 	"github.com/whyslow/whyslow/internal/model"
@@ -80,25 +78,6 @@ func (s *edges) flightAt(i uint32) int64 {
 	return s.flight[i]
 }
 
-// parallel calls f for 0 to n-1 in several goroutines, each of which has called begin once.
-func parallel[T any](ctx context.Context, limit, n int, begin func() T, f func(state T, i int)) error {
-	if limit <= 0 {
-		limit = runtime.GOMAXPROCS(0)
-	}
-	var next atomic.Int64
-	var wg procs.Goroutines
-	for range min(limit, n) {
-		wg.Go(func() {
-			state := begin()
-			for i := int(next.Add(1)) - 1; i < n && ctx.Err() == nil; i = int(next.Add(1)) - 1 {
-				f(state, i)
-			}
-		})
-	}
-	wg.Wait()
-	return ctx.Err()
-}
-
 func (g *graph) holder() *holder {
 	return &holder{m: g.m, useful: g.useful, until: g.until}
 }
@@ -121,11 +100,12 @@ func newGraph(ctx context.Context, m *model.Model, limit int, p *peers) (*graph,
 	}
 	g.findUntil()
 	lists := make([][]uint32, len(workers))
-	err := parallel(ctx, limit, len(workers), func() struct{} { return struct{}{} }, func(_ struct{}, i int) {
+	err := procs.Each(ctx, limit, len(workers), func(_, i int) error {
 		w := workers[i]
 		clear(g.useful[w.First:w.End])
 		slou.EachUseful(m, w, nil, func(e int, ns int64) { g.useful[e] = ns })
-		lists[i] = inOrder(m, workers[i])
+		lists[i] = inOrder(m, w)
+		return nil
 	})
 	if err := procs.Agree(p, err); err != nil {
 		return nil, err
@@ -137,8 +117,13 @@ func newGraph(ctx context.Context, m *model.Model, limit int, p *peers) (*graph,
 	if p.Size() > 1 {
 		g.hops = make([]hop, n)
 	}
-	err = parallel(ctx, limit, len(g.edges), g.holder, func(h *holder, i int) {
-		g.edges[i] = h.stretch(g, p, i<<stretchBits, min((i+1)<<stretchBits, n))
+	holders := make([]*holder, procs.Lanes(limit, len(g.edges)))
+	err = procs.Each(ctx, limit, len(g.edges), func(lane, i int) error {
+		if holders[lane] == nil {
+			holders[lane] = g.holder()
+		}
+		g.edges[i] = holders[lane].stretch(g, p, i<<stretchBits, min((i+1)<<stretchBits, n))
+		return nil
 	})
 	return g, procs.Agree(p, err)
 }

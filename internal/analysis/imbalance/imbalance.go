@@ -49,7 +49,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"runtime"
 	"slices"
 
 	"github.com/whyslow/whyslow/internal/analysis/counters"
@@ -200,9 +199,6 @@ const (
 // when ctx ends or an option is out of range.
 func Compute(ctx context.Context, m *model.Model, opt Options, g procs.Group) (*Result, error) {
 	r := &computation{m: m, opt: opt, group: g, slou: opt.SLOU, series: opt.Series}
-	if opt.Parallel <= 0 {
-		r.opt.Parallel = runtime.GOMAXPROCS(0)
-	}
 	if opt.Windows < 0 {
 		return nil, fmt.Errorf("imbalance: %d windows asked for; give 1 or more, or 0 for %d", opt.Windows, defaultWindows)
 	}

@@ -2,7 +2,6 @@ package imbalance
 
 import (
 	"context"
-	"sync/atomic"
 
 	"github.com/whyslow/whyslow/internal/analysis/slou"
 	"github.com/whyslow/whyslow/internal/model"
@@ -33,23 +32,12 @@ func (r *computation) tally(ctx context.Context) error {
 			r.workers = append(r.workers, &tally{Node: id.Node, Worker: id.Worker, width: r.width})
 		}
 	}
-	var next atomic.Int64
-	var wg procs.Goroutines
-	for range min(r.opt.Parallel, len(r.workers)) {
-		wg.Go(func() {
-			for ctx.Err() == nil {
-				i := int(next.Add(1)) - 1
-				if i >= len(r.workers) {
-					return
-				}
-				t := r.workers[i]
-				t.Codes, t.Windows = make([]codeTally, len(r.m.Codes)), make([]int64, r.windows)
-				t.count(r.m, &r.m.Nodes[t.Node].Workers[t.Worker])
-			}
-		})
-	}
-	wg.Wait()
-	return ctx.Err()
+	return procs.Each(ctx, r.opt.Parallel, len(r.workers), func(_, i int) error {
+		t := r.workers[i]
+		t.Codes, t.Windows = make([]codeTally, len(r.m.Codes)), make([]int64, r.windows)
+		t.count(r.m, &r.m.Nodes[t.Node].Workers[t.Worker])
+		return nil
+	})
 }
 
 // count goes through the atomic CFs of a worker.

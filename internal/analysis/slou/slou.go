@@ -16,8 +16,6 @@ package slou
 import (
 	"context"
 	"fmt"
-	"runtime"
-	"sync/atomic"
 
 	"github.com/whyslow/whyslow/internal/analysis/pattern"
 	"github.com/whyslow/whyslow/internal/model"
@@ -85,44 +83,16 @@ func newComputation(ctx context.Context, m *model.Model, opt Options, g procs.Gr
 
 // each calls do with a divider for every worker, several at once. Workers of one lane come one after another.
 func (c *computation) each(ctx context.Context, do func(i, lane int, d *divider) error) error {
-	errs := make([]error, len(c.workers))
-	var next atomic.Int64
-	var wg procs.Goroutines
-	for lane := range c.lanes() {
-		wg.Go(func() {
-			for {
-				i := int(next.Add(1)) - 1
-				if i >= len(c.workers) {
-					return
-				}
-				if errs[i] = ctx.Err(); errs[i] != nil {
-					return
-				}
-				id := c.workers[i]
-				d := &divider{m: c.m, facts: c.facts, dataOnly: c.opt.DataInputsOnly, node: id.Node,
-					worker: &c.m.Nodes[id.Node].Workers[id.Worker], starved: c.queue.at(id.Node), awaited: c.awaited,
-					regions: c.regions.of(c.m, id), sole: c.regions.sole()}
-				errs[i] = do(i, lane, d)
-			}
-		})
-	}
-	wg.Wait()
-	for _, err := range errs {
-		if err != nil {
-			return err
-		}
-	}
-	return nil
+	return procs.Each(ctx, c.opt.Parallel, len(c.workers), func(lane, i int) error {
+		id := c.workers[i]
+		return do(i, lane, &divider{m: c.m, facts: c.facts, dataOnly: c.opt.DataInputsOnly, node: id.Node,
+			worker: &c.m.Nodes[id.Node].Workers[id.Worker], starved: c.queue.at(id.Node), awaited: c.awaited,
+			regions: c.regions.of(c.m, id), sole: c.regions.sole()})
+	})
 }
 
 // lanes is the number of workers divided at once.
-func (c *computation) lanes() int {
-	n := c.opt.Parallel
-	if n <= 0 {
-		n = runtime.GOMAXPROCS(0)
-	}
-	return min(n, len(c.workers))
-}
+func (c *computation) lanes() int { return procs.Lanes(c.opt.Parallel, len(c.workers)) }
 
 // Compute divides all processor time of a run, which the members of g share: each has its model from
 // model.BuildShare and calls Compute with the same options. procs.Alone has the whole model from model.Build.

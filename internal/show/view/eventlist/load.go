@@ -5,10 +5,8 @@ import (
 	"container/list"
 	"context"
 	"fmt"
-	"runtime"
 	"slices"
 	"sync"
-	"sync/atomic"
 
 	"github.com/whyslow/whyslow/internal/procs"
 	"github.com/whyslow/whyslow/trace"
@@ -120,7 +118,7 @@ func (l *List) load(ctx context.Context, blocks []int) ([]*decoded, error) {
 			missing = append(missing, i)
 		}
 	}
-	err := parallel(ctx, len(missing), func(_, i int) (err error) {
+	err := procs.Each(ctx, 0, len(missing), func(_, i int) (err error) {
 		k := missing[i]
 		if out[k], err = l.decode(blocks[k]); err == nil {
 			l.cache.put(blocks[k], out[k])
@@ -128,39 +126,4 @@ func (l *List) load(ctx context.Context, blocks []int) ([]*decoded, error) {
 		return err
 	})
 	return out, err
-}
-
-// parallel calls f(worker, i) for i from 0 to n-1 from several goroutines until one fails or ctx ends.
-func parallel(ctx context.Context, n int, f func(worker, i int) error) error {
-	if n == 0 {
-		return ctx.Err()
-	}
-	workers := min(n, runtime.GOMAXPROCS(0))
-	errs := make([]error, workers)
-	var next atomic.Int64
-	var failed atomic.Bool
-	var wg procs.Goroutines
-	for w := range workers {
-		wg.Go(func() {
-			for !failed.Load() {
-				i := int(next.Add(1)) - 1
-				if i >= n {
-					return
-				}
-				if errs[w] = ctx.Err(); errs[w] == nil {
-					errs[w] = f(w, i)
-				}
-				if errs[w] != nil {
-					failed.Store(true)
-				}
-			}
-		})
-	}
-	wg.Wait()
-	for _, err := range errs {
-		if err != nil {
-			return err
-		}
-	}
-	return nil
 }

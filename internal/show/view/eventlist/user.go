@@ -6,6 +6,7 @@ import (
 	"runtime"
 
 	"github.com/whyslow/whyslow/internal/model/query"
+	"github.com/whyslow/whyslow/internal/procs"
 	"github.com/whyslow/whyslow/trace"
 )
 
@@ -53,7 +54,7 @@ func (l *List) UserEvents(ctx context.Context, from, to int64, f func(worker int
 			blocks = append(blocks, i)
 		}
 	}
-	return parallel(ctx, len(blocks), func(worker, i int) error {
+	return procs.Each(ctx, 0, len(blocks), func(worker, i int) error {
 		b := batches.Get().(*trace.Batch)
 		defer batches.Put(b)
 		e, err := l.read(blocks[i], b)

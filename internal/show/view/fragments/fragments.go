@@ -17,7 +17,6 @@ import (
 	"context"
 	"iter"
 	"math"
-	"runtime"
 	"slices"
 	"sort"
 	"sync"
@@ -110,12 +109,13 @@ func Build(ctx context.Context, m *model.Model, pieces slou.Walk) (*Index, error
 		code := m.CodeOf(cf)
 		x.of[code] = append(x.of[code], uint32(e))
 	}
-	parallel(len(x.of), func(code int) {
+	err = procs.Each(ctx, 0, len(x.of), func(_, code int) error {
 		slices.SortFunc(x.of[code], func(a, b uint32) int {
 			return cmp.Or(cmp.Compare(m.ExecStart[a], m.ExecStart[b]), cmp.Compare(a, b))
 		})
+		return nil
 	})
-	return x, ctx.Err()
+	return x, err
 }
 
 // measure takes the useful time of each execution of a worker's atomic CFs, the length of those of structured ones, and
@@ -194,18 +194,4 @@ func (x *Index) checkCode(code int) error {
 		return query.Missing("there is no code fragment %d; they are numbered from 0 to %d", code, len(x.m.Codes)-1)
 	}
 	return nil
-}
-
-// parallel calls f for 0 to n-1 from several goroutines.
-func parallel(n int, f func(i int)) {
-	workers := min(n, runtime.GOMAXPROCS(0))
-	var wg procs.Goroutines
-	for w := range workers {
-		wg.Go(func() {
-			for i := w; i < n; i += workers {
-				f(i)
-			}
-		})
-	}
-	wg.Wait()
 }

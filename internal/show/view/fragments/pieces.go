@@ -1,7 +1,7 @@
 package fragments
 
 import (
-	"runtime"
+	"context"
 	"sort"
 
 	"github.com/whyslow/whyslow/internal/analysis/slou"
@@ -121,18 +121,14 @@ func (x *Index) times(s span) []int64 {
 }
 
 func (x *Index) sumLanes(s span) []int64 {
-	workers := min(runtime.GOMAXPROCS(0), max(len(x.lanes), 1))
-	parts := make([][]int64, workers)
-	var wg procs.Goroutines
-	for w := range workers {
-		wg.Go(func() {
-			parts[w] = make([]int64, len(x.classes))
-			for i := w; i < len(x.lanes); i += workers {
-				x.lanes[i].add(parts[w], s.from, s.to)
-			}
-		})
+	parts := make([][]int64, max(procs.Lanes(0, len(x.lanes)), 1))
+	for lane := range parts {
+		parts[lane] = make([]int64, len(x.classes))
 	}
-	wg.Wait()
+	_ = procs.Each(context.Background(), 0, len(x.lanes), func(lane, i int) error {
+		x.lanes[i].add(parts[lane], s.from, s.to)
+		return nil
+	})
 	for _, p := range parts[1:] {
 		for k, ns := range p {
 			parts[0][k] += ns

@@ -2,11 +2,13 @@ package fragments
 
 import (
 	"cmp"
+	"context"
 	"math"
 	"slices"
 
 	"github.com/whyslow/whyslow/internal/analysis/slou"
 	"github.com/whyslow/whyslow/internal/model/query"
+	"github.com/whyslow/whyslow/internal/procs"
 	"github.com/whyslow/whyslow/trace"
 )
 
@@ -69,13 +71,14 @@ func (x *Index) interval(from, to int64) error {
 
 func (x *Index) makeRows(s span) []FragmentRow {
 	all := make([]FragmentRow, len(x.m.Codes))
-	parallel(len(all), func(code int) {
+	_ = procs.Each(context.Background(), 0, len(all), func(_, code int) error {
 		c := &x.m.Codes[code]
 		r := &all[code]
 		r.Code, r.Name, r.File, r.Line, r.Atomic = code, c.Name, c.File, c.Line, c.Kind == trace.Atomic
 		var d distribution
 		d.take(x, x.started(code, s))
 		d.fill(r)
+		return nil
 	})
 	for k, ns := range x.times(s) {
 		c := &x.classes[k]
