@@ -28,7 +28,8 @@ func BenchmarkCompute(b *testing.B) {
 	}
 	b.ReportAllocs()
 	for b.Loop() {
-		if _, err := blame.Compute(context.Background(), m, blame.Options{SLOU: s, Pieces: p}, procs.Alone()); err != nil {
+		if _, err := blame.Compute(context.Background(), m, blame.Options{SLOU: s, Pieces: p},
+			procs.Alone()); err != nil {
 			b.Fatal(err)
 		}
 	}

@@ -1,9 +1,9 @@
-// Package blame tells who is to blame for lost time: what the producers that workers starved for were doing meanwhile, which
-// DFs and links cost how much latency, which code fragments have CFs too small for what each costs, and which single waits
-// were the longest.
+// Package blame tells who is to blame for lost time: what the producers that workers starved for were doing
+// meanwhile, which DFs and links cost how much latency, which code fragments have CFs too small for what each
+// costs, and which single waits were the longest.
 //
-// It starts from the division of time of internal/analysis/slou and adds nothing to it and takes nothing away: what it says of S, of L
-// and of O adds up to these.
+// It starts from the division of time of internal/analysis/slou and adds nothing to it and takes nothing
+// away: what it says of S, of L and of O adds up to these.
 package blame
 
 import (
@@ -19,8 +19,8 @@ import (
 
 // Options of Compute; the zero value means the defaults.
 type Options struct {
-	// SLOU is the division of the same run with the same reading of inputs, and Pieces its pieces, where the caller has them.
-	// nil: computed here.
+	// SLOU is the division of the same run with the same reading of inputs, and Pieces its pieces, where the
+	// caller has them. nil: computed here.
 	SLOU   *slou.Result
 	Pieces []slou.WorkerPieces
 	// Patterns is what was found of the run's regions, where the caller has it, as in slou.Options.
@@ -31,15 +31,16 @@ type Options struct {
 	Depth int
 	// Waits is how many single waits and how many single DFs are named; 0 means 20, less than 0 none.
 	Waits int
-	// Overhead is the share of a CF's time, useful time and overhead, that may be overhead before the CF counts as too small;
-	// 0 means 0.1.
+	// Overhead is the share of a CF's time, useful time and overhead, that may be overhead before the CF counts
+	// as too small; 0 means 0.1.
 	Overhead float64
 	// Parallel is the number of goroutines; 0 means as many as there are cores.
 	Parallel int
 }
 
-// Result is who is to blame. All times are nanoseconds, times of day since the start of the run; sizes are bytes. What the
-// recorded events do not allow to tell is nil; Missing says which events are missing, as in slou.Result.
+// Result is who is to blame. All times are nanoseconds, times of day since the start of the run; sizes are
+// bytes. What the recorded events do not allow to tell is nil; Missing says which events are missing, as in
+// slou.Result.
 type Result struct {
 	S       *Starved       `json:"S"`
 	L       *Latency       `json:"L"`
@@ -58,12 +59,13 @@ type Place struct {
 // maxPieces bounds the memory of what Compute has to keep of the division of time: 3.6 GB.
 const maxPieces = 64 << 20
 
-// Compute tells who is to blame in a run, which the members of g share: each has its model from model.BuildShare and
-// calls Compute with the same options, except for Options.SLOU, which only member 0 has, and Options.Pieces, which are
-// those of its own nodes. procs.Alone has the whole model from model.Build. Member 0 gets the result, the others nil.
+// Compute tells who is to blame in a run, which the members of g share: each has its model from
+// model.BuildShare and calls Compute with the same options, except for Options.SLOU, which only member 0 has,
+// and Options.Pieces, which are those of its own nodes. procs.Alone has the whole model from model.Build.
+// Member 0 gets the result, the others nil.
 //
-// It fails when ctx ends, or when the parts do not add up, which is an error of this program. It fails at all members
-// when it fails at one, except for what goes wrong last, where member 0 puts the result together.
+// It fails when ctx ends, or when the parts do not add up, which is an error of this program. It fails at all
+// members when it fails at one, except for what goes wrong last, where member 0 puts the result together.
 func Compute(ctx context.Context, m *model.Model, opt Options, g procs.Group) (*Result, error) {
 	if opt.Depth <= 0 {
 		opt.Depth = 8
@@ -112,7 +114,8 @@ func Compute(ctx context.Context, m *model.Model, opt Options, g procs.Group) (*
 	return res, ctx.Err()
 }
 
-// divide gets the division of time where the caller does not have it, and tells all processes what of it is known.
+// divide gets the division of time where the caller does not have it, and tells all processes what of it is
+// known.
 func (b *blamer) divide(ctx context.Context) (err error) {
 	s := slou.Options{DataInputsOnly: b.opt.DataInputsOnly, Patterns: b.opt.Patterns, Parallel: b.opt.Parallel}
 	var known struct {

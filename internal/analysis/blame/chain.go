@@ -9,35 +9,38 @@ import (
 
 // What was the one doing that was waited for?
 //
-// Problem. A worker starved from s to e, because the CF it ran next, or the run, needed what P made. To say "S because of P"
-// is true and not enough: P may have been running all the time, or waiting itself for Q, or have been ready in a queue. All
-// of S is to be given to what was really going on, in integer nanoseconds, without remainder.
+// Problem. A worker starved from s to e because the CF it ran next, or the run, needed what P made. "S
+// because of P" is true but not enough: P may have been running all the time, waiting for Q itself, or ready
+// in a queue. All of S is given to what was really going on, in integer nanoseconds, without remainder.
 //
-// Plan. [s, e] is walked backwards along P's life with one position, pos, that only decreases from e to s, so that what is
-// given away tiles [s, e] by construction:
+// Plan. [s, e] is walked backwards along P's life with one position, pos, which only decreases from e to s.
+// So what is given away tiles [s, e] by construction:
 //
-//   - While P was executed, [s, pos] or as much of it as lies after P's start is P's own: running, preempted, waiting for a
-//     lock, as the pieces of P's worker say. A structured CF that posted the DF was running.
-//   - What lies before P's start is divided by slou.Divide, the rule itself, asked why P had not been started since s. What
-//     it calls O and L is P's: create, request, send, link, deliver, steal; its O.dispatch, the time P was ready, is
-//     queued where P's worker executed another atomic CF meanwhile, by the name of that, and dispatch otherwise.
-//   - What it calls S was waiting for the last producer Q of P's own inputs: the walk goes on along Q's life.
+//   - While P was executed, the part of [s, pos] after P's start is P's own: running, preempted, waiting for
+//     a lock, as the pieces of P's worker say. A structured CF that posted the DF was running.
+//   - slou.Divide, the rule itself, divides what lies before P's start: why had P not been started since s?
+//     What it calls O and L is P's: create, request, send, link, deliver, steal. During its O.dispatch P was
+//     ready. That time is queued where P's worker executed another atomic CF, by the name of that CF, and
+//     dispatch otherwise.
+//   - What it calls S, P spent waiting for the last producer Q of its own inputs: the walk goes on along Q's
+//     life.
 //
-// The tree. Each step along the chain of producers goes down a tree of code fragments, P's below that of the root, Q's
-// below P's; but where Q's code fragment is already on the way down, the walk goes back up to it: a chain of a thousand
-// CFs of two code fragments is a tree of two nodes, which is what "collapsed by code fragment" means here. Depth bounds
-// the number of different code fragments behind one another.
+// The tree. Each step along the chain of producers goes down a tree of code fragments, P's below the root,
+// Q's below P's. Where Q's code fragment is already on the way down, the walk goes back up to it: a chain of
+// a thousand CFs of two code fragments is a tree of two nodes. Depth bounds the number of different code
+// fragments behind one another.
 //
-// Cost. Each step passes an execution that ended within [s, e], each later one earlier; it costs a few look-ups. Where many
-// workers starve for the same long chain the steps could be as many as workers times executions, so each worker has a
-// budget of steps in proportion to the trace. Depth and budget that are used up leave the activity "further".
+// Cost. Each step passes an execution that ended within [s, e], each later one earlier; it costs a few
+// look-ups. Where many workers starve for the same long chain there could be as many steps as workers times
+// executions, so each worker has a budget of steps in proportion to the trace. Beyond depth and budget the
+// activity is "further".
+//
+// Several processes. Only the process that has an execution's node knows all about it, so the walk goes on
+// there: a traveller takes the rest of the wait along, with the way down the tree (travel.go).
 
-// Several processes. An execution is known wholly to the process that has its node, so the walk goes on there: a traveller takes what
-// is left of the wait along, and the way down the tree (travel.go).
-
-// The budget of steps of one worker: some, and so many for each of its pieces, and so many for each execution of the run, shared
-// between the workers. Each wait has some steps, and its share of these by its length, so that it does not matter in which
-// order waits are followed, and where.
+// The budget of steps of one worker: some, and so many for each of its pieces, and so many for each execution
+// of the run, shared between the workers. Each wait has some steps, and its share of these by its length, so
+// that it does not matter in which order waits are followed, and where.
 const (
 	waitSteps  = 256
 	someSteps  = 1 << 16
@@ -45,7 +48,8 @@ const (
 	execSteps  = 8
 )
 
-// maxStalls ends a walk that goes round in circles without getting earlier, which only a damaged trace makes it do.
+// maxStalls ends a walk that goes round in circles without getting earlier, which only a damaged trace makes
+// it do.
 const maxStalls = 64
 
 // chaser walks along chains of producers.
@@ -61,8 +65,8 @@ type chaser struct {
 
 // walk is what is left of a wait.
 type walk struct {
-	// Hole are the times of S in the wait that have not been given away, in order; between them are W and losses, which are no S. From is
-	// where the first one begins.
+	// Hole are the times of S in the wait that have not been given away, in order; between them are W and
+	// losses, which are no S. From is where the first one begins.
 	Hole   []span
 	From   int64
 	Pos    int64 // from here on all has been given away
@@ -75,7 +79,8 @@ type walk struct {
 type span struct{ From, To int64 }
 
 func newChaser(b *blamer) *chaser {
-	c := &chaser{blamer: b, tree: newTree(b.m), at: make([][]int, len(b.pieces)), away: make([][]traveller, b.g.Size())}
+	c := &chaser{blamer: b, tree: newTree(b.m), at: make([][]int, len(b.pieces)),
+		away: make([][]traveller, b.g.Size())}
 	for n := range b.pieces {
 		c.at[n] = make([]int, len(b.pieces[n]))
 	}
@@ -94,8 +99,9 @@ func (b *blamer) budget(pieces []slou.Piece) float64 {
 	return float64(steps) / float64(max(ns, 1))
 }
 
-// follow gives the time of the pieces of S in a wait, all with the same producer and consumer, to what the producer was doing.
-// start is when the worker started the CF it starved for; the end of the run in the tail. budget is of the worker.
+// follow gives the time of the pieces of S in a wait, all with the same producer and consumer, to what the
+// producer was doing. start is when the worker started the CF it starved for; the end of the run in the tail.
+// budget is of the worker.
 func (c *chaser) follow(wait []slou.Piece, start int64, budget float64) {
 	p := &wait[0]
 	until, ns := wait[len(wait)-1].To, int64(0)
@@ -117,8 +123,8 @@ func (c *chaser) follow(wait []slou.Piece, start int64, budget float64) {
 	c.begin(p.Producer, until, 0)
 }
 
-// begin follows a wait from the execution of a producer that had started by a time; in the tail, what the run waited for may not have
-// started yet. come is how many processes have been asked for it.
+// begin follows a wait from the execution of a producer that had started by a time; in the tail, what the run
+// waited for may not have started yet. come is how many processes have been asked for it.
 func (c *chaser) begin(cf model.CF, until int64, come int) {
 	e, ok := c.m.ExecutionAt(cf, until)
 	if !ok {
@@ -155,7 +161,8 @@ func (c *chaser) give(what Activity, with, from, to int64) {
 	c.tree.take(c.walk.at, what, with, ns)
 }
 
-// follows follows the chain from an execution of the producer, the last that had started by a time; -1 if it is not known.
+// follows follows the chain from an execution of the producer, the last that had started by a time; -1 if it
+// is not known.
 func (c *chaser) follows(cf model.CF, e int, until int64) {
 	m, first, last := c.m, c.own[0], c.own[1]
 	for c.From < c.Pos {
@@ -170,7 +177,8 @@ func (c *chaser) follows(cf model.CF, e int, until int64) {
 		}
 		var ok bool
 		c.Steps--
-		if c.walk.at, ok = c.tree.enter(c.walk.at, code, int32(c.opt.Depth)); !ok || c.Steps < 0 || c.Stalls > maxStalls {
+		if c.walk.at, ok = c.tree.enter(c.walk.at, code, int32(c.opt.Depth)); !ok || c.Steps < 0 ||
+			c.Stalls > maxStalls {
 			c.give(Further, 0, from, pos)
 			return
 		}
@@ -223,7 +231,8 @@ func (c *chaser) back(cf model.CF, e int) (next model.CF, source slou.Source) {
 		c.Pos = from
 		return 0, source
 	}
-	c.parts = slou.Divide(c.look, slou.Gap{Node: int32(id.Node), CF: cf, Execution: e, A: from, D: start}, c.opt.DataInputsOnly, c.parts[:0])
+	c.parts = slou.Divide(c.look, slou.Gap{Node: int32(id.Node), CF: cf, Execution: e, A: from, D: start},
+		c.opt.DataInputsOnly, c.parts[:0])
 	for i := range c.parts {
 		q := &c.parts[i]
 		if q.To = min(q.To, c.Pos); q.From >= q.To {
@@ -275,8 +284,8 @@ func (c *chaser) queued(id model.WorkerID, from, to int64) {
 	})
 }
 
-// each gives the pieces of a worker within an interval, latest first, with the part of each in it; nil for what there is no
-// piece of.
+// each gives the pieces of a worker within an interval, latest first, with the part of each in it; nil for
+// what there is no piece of.
 func (c *chaser) each(id model.WorkerID, from, to int64, f func(p *slou.Piece, from, to int64)) {
 	var list []slou.Piece
 	i := -1
@@ -303,8 +312,8 @@ func (c *chaser) each(id model.WorkerID, from, to int64, f func(p *slou.Piece, f
 	}
 }
 
-// seek gives the last piece that starts before t, -1 for none, searching from a place near it: what is asked for is mostly
-// near what was asked for before.
+// seek gives the last piece that starts before t, -1 for none, searching from a place near it: what is asked
+// for is mostly near what was asked for before.
 func seek(list []slou.Piece, near int, t int64) int {
 	before := func(i int) bool { return i < 0 || i < len(list) && list[i].From < t }
 	lo, hi, step := near, near+1, 1 // before(lo) is to hold and before(hi) not

@@ -106,7 +106,8 @@ func TestCancelled(t *testing.T) {
 }
 
 func TestNothing(t *testing.T) {
-	if res := compute(t, sloutest.Build(t, "#node 0\n"), blame.Options{}); len(res.Waits) != 0 || res.S == nil || res.S.NS != 0 {
+	if res := compute(t, sloutest.Build(t, "#node 0\n"), blame.Options{}); len(res.Waits) != 0 || res.S == nil ||
+		res.S.NS != 0 {
 		t.Errorf("%+v", res)
 	}
 }

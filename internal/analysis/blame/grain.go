@@ -8,8 +8,8 @@ import (
 
 // Overheads tells what O is spent on, by code fragment.
 type Overheads struct {
-	// NS is the overhead of single CFs: O without pre-emption and without the time of threads beside the workers. It is what the
-	// code fragments' OverheadNS add up to.
+	// NS is the overhead of single CFs: O without pre-emption and without the time of threads beside the
+	// workers. It is what the code fragments' OverheadNS add up to.
 	NS        int64   `json:"ns"`
 	PreemptNS int64   `json:"preempt_ns"`
 	ExtraNS   int64   `json:"extra_ns"`
@@ -26,12 +26,12 @@ type Grain struct {
 	OverheadNS int64            `json:"overhead_ns"`
 	Parts      map[string]int64 `json:"parts"`   // create, request, send, deliver, dispatch, steal
 	EachNS     int64            `json:"each_ns"` // overhead of one
-	// BreakEvenNS is the useful time a CF needs for its overhead to be Share of its time, if it costs as much as now: EachNS *
-	// (1-Share)/Share.
+	// BreakEvenNS is the useful time a CF needs for its overhead to be Share of its time, if it costs as much as
+	// now: EachNS * (1-Share)/Share.
 	BreakEvenNS int64 `json:"break_even_ns"`
 	TooSmall    bool  `json:"too_small"` // MeanNS is less than that
-	// Times is how many times larger its CFs must be for that, 1 if they are large enough, and Left how many would be left.
-	// Few says that these are fewer than four for each worker: too few to keep all busy.
+	// Times is how many times larger its CFs must be for that, 1 if they are large enough, and Left how many
+	// would be left. Few says that these are fewer than four for each worker: too few to keep all busy.
 	Times int64 `json:"times"`
 	Left  int64 `json:"left"`
 	Few   bool  `json:"few"`
@@ -39,7 +39,8 @@ type Grain struct {
 	GainNS int64 `json:"gain_ns"`
 }
 
-// perWorker is how many CFs of a kind each worker should have, so that it does not matter when some take longer.
+// perWorker is how many CFs of a kind each worker should have, so that it does not matter when some take
+// longer.
 const perWorker = 4
 
 // addCodes adds up by code fragment.
@@ -58,7 +59,8 @@ func (b *blamer) overheads(sums []codeSum, extra int64) *Overheads {
 	out := &Overheads{ExtraNS: extra, Share: min(b.opt.Overhead, 1), Fragments: []Grain{}}
 	for i := range sums {
 		s := &sums[i]
-		g := Grain{Place: b.place(i), CFs: s.Count, UsefulNS: s.Useful, Parts: map[string]int64{}, Times: 1, Left: s.Count}
+		g := Grain{Place: b.place(i), CFs: s.Count, UsefulNS: s.Useful, Parts: map[string]int64{}, Times: 1,
+			Left: s.Count}
 		for k, ns := range s.Parts {
 			if Activity(k) == Preempted {
 				out.PreemptNS += ns
@@ -74,7 +76,8 @@ func (b *blamer) overheads(sums []codeSum, extra int64) *Overheads {
 		}
 	}
 	slices.SortFunc(out.Fragments, func(a, b Grain) int {
-		return cmp.Or(cmp.Compare(b.OverheadNS, a.OverheadNS), cmp.Compare(b.CFs, a.CFs), comparePlace(a.Place, b.Place))
+		return cmp.Or(cmp.Compare(b.OverheadNS, a.OverheadNS), cmp.Compare(b.CFs, a.CFs),
+			comparePlace(a.Place, b.Place))
 	})
 	return out
 }

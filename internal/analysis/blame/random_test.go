@@ -18,8 +18,8 @@ import (
 	"github.com/whyslow/whyslow/internal/testkit/sloutest"
 )
 
-// TestBruteForce gives every nanosecond of S to an activity by asking for that nanosecond alone, from the definition: no
-// intervals, no positions, no searching.
+// TestBruteForce gives every nanosecond of S to an activity by asking for that nanosecond alone, from the
+// definition: no intervals, no positions, no searching.
 func TestBruteForce(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		r := sloutest.Random(t)
@@ -33,7 +33,8 @@ func TestBruteForce(t *testing.T) {
 			r.AddWaits(t)
 		}
 		m := sloutest.Build(t, r.Text())
-		opt := blame.Options{DataInputsOnly: rapid.Bool().Draw(t, "data only"), Depth: rapid.SampledFrom([]int{1, 2, 8}).Draw(t, "depth")}
+		opt := blame.Options{DataInputsOnly: rapid.Bool().Draw(t, "data only"),
+			Depth: rapid.SampledFrom([]int{1, 2, 8}).Draw(t, "depth")}
 		s := slou.Options{DataInputsOnly: opt.DataInputsOnly}
 		pieces, err := slou.Pieces(context.Background(), m, s, procs.Alone())
 		if err != nil {
@@ -44,7 +45,8 @@ func TestBruteForce(t *testing.T) {
 		if res.S == nil {
 			return
 		}
-		b := &brute{m: m, opt: opt, look: slou.NewLookup(m, opt.DataInputsOnly), pieces: pieces, sums: map[string]int64{}}
+		b := &brute{m: m, opt: opt, look: slou.NewLookup(m, opt.DataInputsOnly), pieces: pieces,
+			sums: map[string]int64{}}
 		b.all()
 		got := map[string]int64{}
 		flat(got, "", res.S.Chains)
@@ -68,11 +70,13 @@ func TestHarmed(t *testing.T) {
 
 // agree checks that everything adds up and is in order.
 func agree(t *rapid.T, m *model.Model, res *blame.Result, opt blame.Options) {
-	s, err := slou.Compute(context.Background(), m, slou.Options{DataInputsOnly: opt.DataInputsOnly}, procs.Alone())
+	s, err := slou.Compute(context.Background(), m, slou.Options{DataInputsOnly: opt.DataInputsOnly},
+		procs.Alone())
 	if err != nil {
 		t.Fatal(err)
 	}
-	if f := s.Factors; (res.S == nil) != (f.S == nil) || (res.L == nil) != (f.L == nil) || (res.O == nil) != (f.O == nil || f.U == nil) {
+	if f := s.Factors; (res.S == nil) != (f.S == nil) || (res.L == nil) != (f.L == nil) ||
+		(res.O == nil) != (f.O == nil || f.U == nil) {
 		t.Fatalf("not null, or null, as the factors are")
 	}
 	if res.S != nil {
@@ -104,7 +108,8 @@ func agree(t *rapid.T, m *model.Model, res *blame.Result, opt blame.Options) {
 		for _, l := range res.L.Links {
 			links += l.WaitNS
 			bytes += l.Bytes
-			if l.BusyNS > l.FlightNS || l.ShortestNS > l.MeanNS || l.Bandwidth > l.Peak*(1+1e-9) || l.Messages != l.DFs+l.CFs+l.Requests {
+			if l.BusyNS > l.FlightNS || l.ShortestNS > l.MeanNS || l.Bandwidth > l.Peak*(1+1e-9) ||
+				l.Messages != l.DFs+l.CFs+l.Requests {
 				t.Errorf("link %+v", l)
 			}
 		}
@@ -115,7 +120,8 @@ func agree(t *rapid.T, m *model.Model, res *blame.Result, opt blame.Options) {
 			worst += c.WaitNS
 		}
 		if links != s.Factors.L.NS || names != links || worst > links || bytes != s.Messages.Bytes {
-			t.Errorf("L is %d: links %d, names %d, single DFs %d; %d bytes of %d", s.Factors.L.NS, links, names, worst, bytes, s.Messages.Bytes)
+			t.Errorf("L is %d: links %d, names %d, single DFs %d; %d bytes of %d", s.Factors.L.NS, links, names, worst,
+				bytes, s.Messages.Bytes)
 		}
 	}
 	if o := res.O; o != nil {
@@ -128,7 +134,8 @@ func agree(t *rapid.T, m *model.Model, res *blame.Result, opt blame.Options) {
 		}
 	}
 	for i, w := range res.Waits {
-		if w.SNS+w.LNS+w.ONS+w.WNS != w.NS || w.ToNS-w.FromNS != w.NS || w.NS <= 0 || w.Text == "" || i > 0 && w.NS > res.Waits[i-1].NS {
+		if w.SNS+w.LNS+w.ONS+w.WNS != w.NS || w.ToNS-w.FromNS != w.NS || w.NS <= 0 || w.Text == "" || i > 0 &&
+			w.NS > res.Waits[i-1].NS {
 			t.Errorf("wait %+v", w)
 		}
 	}
@@ -215,8 +222,8 @@ func (b *brute) starts(w slou.WorkerPieces, cf model.CF, t int64) int64 {
 	return b.m.End
 }
 
-// at gives the nanosecond after t to an activity of the producer of a DF that something started at start needed; without a
-// DF, of the CF the run waited for around waited.
+// at gives the nanosecond after t to an activity of the producer of a DF that something started at start
+// needed; without a DF, of the CF the run waited for around waited.
 func (b *brute) at(t int64, cf model.CF, df model.DF, start, waited int64, path []string) {
 	m := b.m
 	code := ""
@@ -267,7 +274,8 @@ func (b *brute) at(t int64, cf model.CF, df model.DF, start, waited int64, path 
 			b.take(path, "running")
 		}
 	default:
-		steps := slou.Divide(b.look, slou.Gap{Node: int32(id.Node), CF: cf, Execution: e, A: t, D: from}, b.opt.DataInputsOnly, nil)
+		steps := slou.Divide(b.look, slou.Gap{Node: int32(id.Node), CF: cf, Execution: e, A: t, D: from},
+			b.opt.DataInputsOnly, nil)
 		q := steps[len(steps)-1] // the earliest, which has t
 		switch {
 		case q.Factor == slou.FactorS:
@@ -337,7 +345,9 @@ func TestBusy(t *testing.T) {
 			}
 		}
 		for _, l := range res.L.Links {
-			if want := float64(bytes[l.Link]) / float64(len(busy[l.Link])) * 1e9; l.BusyNS != int64(len(busy[l.Link])) || l.Half == 0 && l.Bandwidth != want {
+			ns := int64(len(busy[l.Link]))
+			if want := float64(bytes[l.Link]) / float64(ns) * 1e9; l.BusyNS != ns ||
+				l.Half == 0 && l.Bandwidth != want {
 				t.Errorf("%s is busy for %d of %d, %v of %v", l.Link, l.BusyNS, len(busy[l.Link]), l.Bandwidth, want)
 			}
 			delete(busy, l.Link)

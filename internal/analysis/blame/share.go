@@ -10,9 +10,9 @@ import (
 	"github.com/whyslow/whyslow/trace"
 )
 
-// Several processes. Each works out what the workers of its own nodes lost and what came over the links to them, chains of producers lead
-// from one to another (travel.go), and the process of rank 0 adds up. Where only the most count, DFs and single waits, each names its
-// own.
+// Several processes. Each works out what the workers of its own nodes lost and what came over the links to
+// them, chains of producers lead from one to another (travel.go), and the process of rank 0 adds up. Where
+// only the most count, DFs and single waits, each names its own.
 
 // sums is what the pieces of a process's workers add up to.
 type sums struct {
@@ -26,7 +26,8 @@ type sums struct {
 
 // sum adds everything up. The process of rank 0 gets the sums, the others get nil.
 func (b *blamer) sum(workers []*workerSums) (*sums, error) {
-	own := &sums{Tree: newTree(b.m), Links: map[slou.Link]*flow{}, Names: map[nameKey]*Sent{}, Codes: make([]codeSum, len(b.m.Codes)), most: b.opt.Waits}
+	own := &sums{Tree: newTree(b.m), Links: map[slou.Link]*flow{}, Names: map[nameKey]*Sent{},
+		Codes: make([]codeSum, len(b.m.Codes)), most: b.opt.Waits}
 	var chasers []*chaser
 	longest := top[wait]{n: b.opt.Waits, cmp: compareWaits}
 	for _, w := range workers {
@@ -110,12 +111,14 @@ type told struct {
 	Whole bool
 }
 
-// findProducers asks those who know who the producers of the longest waits are. Only the process of rank 0 has waits.
+// findProducers asks those who know who the producers of the longest waits are. Only the process of rank 0
+// has waits.
 func (b *blamer) findProducers(all *sums) error {
 	var list []told
 	if all != nil {
 		slices.SortFunc(all.Waits, func(x, y told) int {
-			return cmp.Or(cmp.Compare(y.NS, x.NS), cmp.Compare(x.FromNS, y.FromNS), cmp.Compare(x.Node, y.Node), cmp.Compare(x.Worker, y.Worker))
+			return cmp.Or(cmp.Compare(y.NS, x.NS), cmp.Compare(x.FromNS, y.FromNS), cmp.Compare(x.Node, y.Node),
+				cmp.Compare(x.Worker, y.Worker))
 		})
 		all.Waits = all.Waits[:min(len(all.Waits), max(all.most, 0))]
 		for i := range all.Waits {
@@ -200,7 +203,8 @@ func nameOf(m *model.Model, df model.DF) dfName {
 // most is the DFs that cost most.
 func (b *blamer) most() top[waited] {
 	return top[waited]{n: b.opt.Waits, cmp: func(x, y *waited) int {
-		return cmp.Or(cmp.Compare(y.NS, x.NS), cmp.Compare(b.m.Names[x.Name], b.m.Names[y.Name]), slices.Compare(x.Index, y.Index),
+		return cmp.Or(cmp.Compare(y.NS, x.NS), cmp.Compare(b.m.Names[x.Name], b.m.Names[y.Name]),
+			slices.Compare(x.Index, y.Index),
 			cmp.Compare(x.DF.ID, y.DF.ID), slices.Compare(x.DF.Home[:], y.DF.Home[:]))
 	}}
 }
@@ -269,8 +273,8 @@ type cost struct {
 	Creations int
 }
 
-// worst finds the single DFs that cost most, for all. What is known of a DF is added up at one process, which its name
-// chooses.
+// worst finds the single DFs that cost most, for all. What is known of a DF is added up at one process, which
+// its name chooses.
 func (b *blamer) worst() ([]waited, error) {
 	size := b.g.Size()
 	own, all := b.most(), b.most()

@@ -37,7 +37,8 @@ func TestShareRecorded(t *testing.T) {
 func TestShareRandom(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		sloutest.AnyFolder(t, func(_ *sloutest.Run, dir string) {
-			sameBy(t, dir, blame.Options{Depth: rapid.SampledFrom([]int{1, 2, 8}).Draw(t, "depth"), Waits: rapid.SampledFrom([]int{-1, 1, 20}).Draw(t, "waits"),
+			sameBy(t, dir, blame.Options{Depth: rapid.SampledFrom([]int{1, 2, 8}).Draw(t, "depth"),
+				Waits:          rapid.SampledFrom([]int{-1, 1, 20}).Draw(t, "waits"),
 				DataInputsOnly: rapid.Bool().Draw(t, "data only")})
 		})
 	})
@@ -47,7 +48,7 @@ func TestShareRandom(t *testing.T) {
 func TestShareGivenFactors(t *testing.T) {
 	dir := sloutest.Recorded(t, "cholesky", 2)
 	share := func(given bool) *blame.Result {
-		res, err := sloutest.Share(dir, 3, model.Options{}, func(m *model.Model, g procs.Group) (*blame.Result, error) {
+		do := func(m *model.Model, g procs.Group) (*blame.Result, error) {
 			var opt blame.Options
 			if given {
 				var err error
@@ -56,7 +57,8 @@ func TestShareGivenFactors(t *testing.T) {
 				}
 			}
 			return blame.Compute(context.Background(), m, opt, g)
-		})
+		}
+		res, err := sloutest.Share(dir, 3, model.Options{}, do)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -9,7 +9,8 @@ import (
 	"github.com/whyslow/whyslow/internal/words"
 )
 
-// Wait is a time in which one worker did no useful work: between two of its CFs, after its last one, or in a CF that waited.
+// Wait is a time in which one worker did no useful work: between two of its CFs, after its last one, or in a
+// CF that waited.
 type Wait struct {
 	Node   int    `json:"node"`
 	Worker int    `json:"worker"`
@@ -22,17 +23,20 @@ type Wait struct {
 	WNS    int64  `json:"W_ns"`
 	Kind   string `json:"kind"` // the letter of the largest
 	Tail   bool   `json:"tail"` // the worker executed nothing after it
-	// Inside says that Consumer had started: it waited for a lock, an exclusive resource, a collective or a debugger.
-	Inside   bool     `json:"inside"`
-	Consumer *Who     `json:"consumer"` // the CF that the worker executed next; null in the tail
-	Producer *Who     `json:"producer"` // who made the last input of Consumer; in the tail the CF that the run waited for longest; null where not known
-	Others   int      `json:"others"`   // in the tail: how many other CFs the run waited for
-	DF       string   `json:"df"`       // that input; "" where there is none or it is not known
-	Size     int64    `json:"size"`     // of its value
-	Flights  []Flight `json:"flights"`  // of it, a request for it or Consumer, in order of time
-	For      string   `json:"for"`      // what it waited for otherwise: a lock...; "" for none
-	Part     string   `json:"part"`     // the largest part of O in it; "" for none
-	Text     string   `json:"text"`     // the story in one line
+	// Inside says that Consumer had started: it waited for a lock, an exclusive resource, a collective or a
+	// debugger.
+	Inside   bool `json:"inside"`
+	Consumer *Who `json:"consumer"` // the CF that the worker executed next; null in the tail
+	// who made the last input of Consumer; in the tail the CF that the run waited for longest; null where not
+	// known
+	Producer *Who     `json:"producer"`
+	Others   int      `json:"others"`  // in the tail: how many other CFs the run waited for
+	DF       string   `json:"df"`      // that input; "" where there is none or it is not known
+	Size     int64    `json:"size"`    // of its value
+	Flights  []Flight `json:"flights"` // of it, a request for it or Consumer, in order of time
+	For      string   `json:"for"`     // what it waited for otherwise: a lock...; "" for none
+	Part     string   `json:"part"`    // the largest part of O in it; "" for none
+	Text     string   `json:"text"`    // the story in one line
 }
 
 // Who is an executed CF.
@@ -41,13 +45,14 @@ type Who struct {
 	CF     string `json:"cf"` // "mult[1][2] (0.17)"
 	Node   int    `json:"node"`
 	Worker int    `json:"worker"` // -1: of the run-time system
-	// FromNS and ToNS are when it was executed; of a producer ToNS is when the DF was there. ToNS is the end of the run where
-	// it did not end.
+	// FromNS and ToNS are when it was executed; of a producer ToNS is when the DF was there. ToNS is the end of
+	// the run where it did not end.
 	FromNS int64 `json:"from_ns"`
 	ToNS   int64 `json:"to_ns"`
 }
 
-// Flight is a part of a wait in which something was on a link: a DF, a request for it or, without a DF, the consumer itself.
+// Flight is a part of a wait in which something was on a link: a DF, a request for it or, without a DF, the
+// consumer itself.
 type Flight struct {
 	Link    string `json:"link"` // "0->1"
 	DF      string `json:"df"`
@@ -113,7 +118,8 @@ func (b *blamer) story(x *wait) told {
 				until = s.End
 			}
 		}
-		producer = told{Producer: m.CFID(longest.Producer), Site: m.SiteOf[longest.Producer], Until: until, Whole: longest.DF == 0}
+		producer = told{Producer: m.CFID(longest.Producer), Site: m.SiteOf[longest.Producer], Until: until,
+			Whole: longest.DF == 0}
 	}
 	w.Part = part.String()
 	w.Others = max(len(producers)-1, 0)
@@ -134,11 +140,13 @@ func (b *blamer) flight(x *wait, p *slou.Piece, start int64) Flight {
 	return f
 }
 
-// consumed gives the execution of the consumer on the worker that waited: the first that ends after the wait began.
+// consumed gives the execution of the consumer on the worker that waited: the first that ends after the wait
+// began.
 func (b *blamer) consumed(x *wait) int {
 	w := &b.m.Nodes[x.node].Workers[x.worker]
 	for e := range b.m.ExecutionsOf(x.consumer) {
-		if e >= w.First && e < w.End && (b.m.ExecEnd[e] == model.None || b.m.ExecEnd[e] > x.from || b.m.ExecStart[e] >= x.to) {
+		if e >= w.First && e < w.End && (b.m.ExecEnd[e] == model.None || b.m.ExecEnd[e] > x.from ||
+			b.m.ExecStart[e] >= x.to) {
 			return e
 		}
 	}
@@ -179,7 +187,8 @@ func (w *Wait) tell() string {
 	case w.Kind == "O":
 		did = "did nothing useful"
 	}
-	fmt.Fprintf(&s, "worker %d of node %d %s from %s to %s (%s):", w.Worker, w.Node, did, t(w.FromNS), until, words.Duration(w.NS))
+	fmt.Fprintf(&s, "worker %d of node %d %s from %s to %s (%s):", w.Worker, w.Node, did, t(w.FromNS), until,
+		words.Duration(w.NS))
 	who := "the run"
 	if w.Consumer != nil {
 		who = w.Consumer.CF
@@ -188,7 +197,8 @@ func (w *Wait) tell() string {
 	if p := w.Producer; p != nil {
 		made = fmt.Sprintf("%s on node %d until %s", p.CF, p.Node, t(p.ToNS))
 		if p.FromNS > w.FromNS {
-			made = fmt.Sprintf("%s on node %d, which ran for %s until %s", p.CF, p.Node, words.Duration(p.ToNS-p.FromNS), t(p.ToNS))
+			made = fmt.Sprintf("%s on node %d, which ran for %s until %s", p.CF, p.Node,
+				words.Duration(p.ToNS-p.FromNS), t(p.ToNS))
 		}
 	}
 	sep := " " + who
@@ -255,5 +265,6 @@ func (f *Flight) tell(first bool) string {
 	return fmt.Sprintf("%s for %s, %s", verb, df, way)
 }
 
-var partWords = map[string]string{"create": "before it was created", "request": "before its input was requested", "send": "before it or its input was sent",
+var partWords = map[string]string{"create": "before it was created",
+	"request": "before its input was requested", "send": "before it or its input was sent",
 	"deliver": "until it was ready", "dispatch": "from ready to start", "steal": "before it was stolen"}

@@ -8,8 +8,9 @@ import (
 	"github.com/whyslow/whyslow/trace"
 )
 
-// Waits whose chains of producers lead from process to process. All processes send those that left them at the same time, and
-// go on with those that came, until none is under way: as often as the chain that changes processes most often does.
+// Waits whose chains of producers lead from process to process. All processes send those that left them at
+// the same time, and go on with those that came, until none is under way: as often as the chain that changes
+// processes most often does.
 
 // traveller is a wait on its way to the process that knows more of a CF.
 type traveller struct {
@@ -50,7 +51,8 @@ func (c *chaser) come(t *traveller) error {
 	c.waits++
 	places := []int32{0}
 	for i, code := range t.Codes {
-		if i >= len(t.Behind) || t.Behind[i] < 0 || int(t.Behind[i]) >= len(places) || int(code) >= len(c.m.Codes) || int(t.Site) >= len(c.m.Sites) {
+		if i >= len(t.Behind) || t.Behind[i] < 0 || int(t.Behind[i]) >= len(places) ||
+			int(code) >= len(c.m.Codes) || int(t.Site) >= len(c.m.Sites) {
 			return errBroken
 		}
 		n := c.tree.child(places[t.Behind[i]], code)
@@ -77,7 +79,8 @@ type departures struct {
 	List   []traveller
 }
 
-// travel lets all waits go to where their chains lead. The chasers are those that know of waits that have left.
+// travel lets all waits go to where their chains lead. The chasers are those that know of waits that have
+// left.
 func (b *blamer) travel(from []*chaser) (*chaser, error) {
 	guest := newChaser(b)
 	if b.g.Size() == 1 {

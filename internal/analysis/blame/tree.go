@@ -17,30 +17,33 @@ type Activity uint8
 const (
 	Running   Activity = iota // its CF was executed
 	Preempted                 // its CF was started, and its thread had no processor
-	Waiting                   // its CF was started, and waited for a lock, an exclusive resource, a collective or a debugger
-	Queued                    // its CF was ready, and the worker that was to start it executed another one
-	Create                    // its CF had yet to be created
-	Request                   // its input had yet to be requested
-	Send                      // its input, or its CF, had yet to be sent
-	Link                      // its input, a request or its CF was on a link
-	Deliver                   // its input was there, and its CF not ready yet
-	Dispatch                  // its CF was ready, and its worker executed nothing
-	Steal                     // its CF was ready, and had yet to be stolen
-	Ended                     // it had ended, and so had all that was waited for: the end of the run
-	Lost                      // what its worker did was not recorded
-	Unknown                   // what its CF was doing, or who produced the DF, was not recorded
-	Further                   // the chain is longer than was followed
+	// its CF was started, and waited for a lock, an exclusive resource, a collective or a debugger
+	Waiting
+	Queued   // its CF was ready, and the worker that was to start it executed another one
+	Create   // its CF had yet to be created
+	Request  // its input had yet to be requested
+	Send     // its input, or its CF, had yet to be sent
+	Link     // its input, a request or its CF was on a link
+	Deliver  // its input was there, and its CF not ready yet
+	Dispatch // its CF was ready, and its worker executed nothing
+	Steal    // its CF was ready, and had yet to be stolen
+	Ended    // it had ended, and so had all that was waited for: the end of the run
+	Lost     // what its worker did was not recorded
+	Unknown  // what its CF was doing, or who produced the DF, was not recorded
+	Further  // the chain is longer than was followed
 	activities
 )
 
-var activityNames = [activities]string{"running", "preempted", "waiting", "queued", "create", "request", "send", "link", "deliver", "dispatch", "steal",
+var activityNames = [activities]string{"running", "preempted", "waiting", "queued", "create", "request",
+	"send", "link", "deliver", "dispatch", "steal",
 	"ended", "lost", "unknown", "further"}
 
 // String gives the name used in reports.
 func (a Activity) String() string { return activityNames[a] }
 
 // activityOf are the activities of the parts of O; Running for the others.
-var activityOf = [...]Activity{slou.PartCreate: Create, slou.PartRequest: Request, slou.PartSend: Send, slou.PartDeliver: Deliver,
+var activityOf = [...]Activity{slou.PartCreate: Create, slou.PartRequest: Request, slou.PartSend: Send,
+	slou.PartDeliver:  Deliver,
 	slou.PartDispatch: Dispatch, slou.PartSteal: Steal, slou.PartPreempt: Preempted, slou.PartExtra: Running}
 
 // Starved divides S anew: among what those did that were waited for.
@@ -52,7 +55,8 @@ type Starved struct {
 	Roots []Root `json:"roots"`
 }
 
-// Blamed is a code fragment whose CFs were waited for, by workers or by the code fragment before it in the chain.
+// Blamed is a code fragment whose CFs were waited for, by workers or by the code fragment before it in the
+// chain.
 type Blamed struct {
 	Place
 	NS     int64    `json:"ns"`     // Doing and Behind, all of it
@@ -64,8 +68,8 @@ type Blamed struct {
 // Doing is the time of one activity.
 type Doing struct {
 	Activity string `json:"activity"`
-	// With is the code fragment that was executed instead (queued), the link ("0->1"), or what was waited for (waiting); ""
-	// for the other activities.
+	// With is the code fragment that was executed instead (queued), the link ("0->1"), or what was waited for
+	// (waiting); "" for the other activities.
 	With string `json:"with"`
 	NS   int64  `json:"ns"`
 }
@@ -101,8 +105,8 @@ type doing struct {
 
 func newTree(m *model.Model) *tree { return &tree{m: m, Nodes: []treeNode{{Code: -2}}} }
 
-// enter goes on from a node to a code fragment: back to where it already is on the path to the node, else to a child. It
-// gives false where the tree would become deeper than depth.
+// enter goes on from a node to a code fragment: back to where it already is on the path to the node, else to
+// a child. It gives false where the tree would become deeper than depth.
 func (t *tree) enter(at, code, depth int32) (int32, bool) {
 	for n := at; n != 0; n = t.Nodes[n].Parent {
 		if t.Nodes[n].Code == code {
@@ -128,7 +132,8 @@ func (t *tree) child(at, code int32) int32 {
 		}
 	}
 	n := int32(len(t.Nodes))
-	t.Nodes = append(t.Nodes, treeNode{Code: code, Parent: at, Depth: t.Nodes[at].Depth + 1, Next: t.Nodes[at].Child})
+	t.Nodes = append(t.Nodes, treeNode{Code: code, Parent: at, Depth: t.Nodes[at].Depth + 1,
+		Next: t.Nodes[at].Child})
 	t.Nodes[at].Child = n
 	return n
 }
@@ -179,7 +184,8 @@ func (t *tree) whole() bool {
 	ok := len(t.Nodes) > 0
 	for i := range t.Nodes {
 		n := &t.Nodes[i]
-		ok = ok && (n.Child == 0 || int(n.Child) > i && int(n.Child) < len(t.Nodes)) && n.Next >= 0 && int(n.Next) <= i && int(n.Code) < len(t.m.Codes)
+		ok = ok && (n.Child == 0 || int(n.Child) > i && int(n.Child) < len(t.Nodes)) && n.Next >= 0 &&
+			int(n.Next) <= i && int(n.Code) < len(t.m.Codes)
 		for _, d := range n.Doing {
 			ok = ok && d.What < activities && (d.What != Queued || d.With >= 0 && int(d.With) < len(t.m.Codes)) &&
 				(d.What != Waiting || d.With >= 0 && int(d.With) < len(t.Names))
@@ -222,7 +228,9 @@ func (t *tree) list(at int32, place func(int) Place) []Blamed {
 		slices.SortFunc(b.Doing, compareDoing)
 		out = append(out, b)
 	}
-	slices.SortFunc(out, func(a, b Blamed) int { return cmp.Or(cmp.Compare(b.NS, a.NS), comparePlace(a.Place, b.Place)) })
+	slices.SortFunc(out, func(a, b Blamed) int {
+		return cmp.Or(cmp.Compare(b.NS, a.NS), comparePlace(a.Place, b.Place))
+	})
 	return out
 }
 
@@ -272,6 +280,8 @@ func (t *tree) roots(place func(int) Place) []Root {
 		}
 		out = append(out, r)
 	}
-	slices.SortFunc(out, func(a, b Root) int { return cmp.Or(compareDoing(a.Doing, b.Doing), comparePlace(a.Place, b.Place)) })
+	slices.SortFunc(out, func(a, b Root) int {
+		return cmp.Or(compareDoing(a.Doing, b.Doing), comparePlace(a.Place, b.Place))
+	})
 	return out
 }

@@ -116,8 +116,8 @@ func (b *blamer) worker(ctx context.Context, i int) (*workerSums, error) {
 	return s, nil
 }
 
-// wholeWait gives the end of the pieces from k on that are S with the same producer and consumer, and W and losses between
-// them.
+// wholeWait gives the end of the pieces from k on that are S with the same producer and consumer, and W and
+// losses between them.
 func wholeWait(list []slou.Piece, k int) int {
 	p, end := &list[k], k+1
 	for j := end; j < len(list); j++ {
@@ -144,7 +144,8 @@ func (s *workerSums) onLink(p *slou.Piece) {
 	atomic.AddInt64(&s.dfWait[p.DF], ns)
 }
 
-// findWaits looks for the longest waits of a worker: neighbouring pieces without useful work before, or in, the same CF.
+// findWaits looks for the longest waits of a worker: neighbouring pieces without useful work before, or in,
+// the same CF.
 func (s *workerSums) findWaits(w *slou.WorkerPieces) {
 	if s.longest.n <= 0 {
 		return
@@ -186,7 +187,8 @@ func compareWaits(a, b *wait) int {
 	if d := (b.to - b.from) - (a.to - a.from); d != 0 {
 		return sign(d)
 	}
-	return slices.Compare([]int64{a.from, int64(a.node), int64(a.worker)}, []int64{b.from, int64(b.node), int64(b.worker)})
+	return slices.Compare([]int64{a.from, int64(a.node), int64(a.worker)},
+		[]int64{b.from, int64(b.node), int64(b.worker)})
 }
 
 func sign(d int64) int {

@@ -20,10 +20,10 @@ type failer interface {
 
 var _ failer = (*testing.T)(nil)
 
-// agree checks what holds for every trace, however damaged: the steps tile the run, everything that divides the path
-// adds up to it, the bounds are bounds, and what is on the path has no slack. In nonsense
-// executions of a worker overlap: then T1 may differ from SLOU's U, since which CF a debugger held is anybody's guess, and
-// a chain may be longer than the run.
+// agree checks what holds for every trace, however damaged: the steps tile the run, everything that divides
+// the path adds up to it, the bounds are bounds, and what is on the path has no slack. In nonsense executions
+// of a worker overlap: then T1 may differ from SLOU's U, since which CF a debugger held is anybody's guess,
+// and a chain may be longer than the run.
 func agree(t failer, m *model.Model, r *critical.Result, nonsense bool) {
 	t.Helper()
 	if p := r.Path; p != nil {
@@ -33,8 +33,10 @@ func agree(t failer, m *model.Model, r *critical.Result, nonsense bool) {
 		agreeWork(t, m, r, nonsense)
 	}
 	for _, f := range r.Slack {
-		if f.MinNS < 0 || f.MinNS > f.MeanNS || f.MeanNS > f.MaxNS || (f.MaxNS > m.Wall() && !nonsense) || f.SumNS < f.MaxNS || (f.Critical == 0) != (f.MinNS > 0) {
-			t.Errorf("slack of %s: min %d mean %d max %d sum %d, %d critical", f.Code, f.MinNS, f.MeanNS, f.MaxNS, f.SumNS, f.Critical)
+		if f.MinNS < 0 || f.MinNS > f.MeanNS || f.MeanNS > f.MaxNS || (f.MaxNS > m.Wall() && !nonsense) ||
+			f.SumNS < f.MaxNS || (f.Critical == 0) != (f.MinNS > 0) {
+			t.Errorf("slack of %s: min %d mean %d max %d sum %d, %d critical", f.Code, f.MinNS, f.MeanNS, f.MaxNS,
+				f.SumNS, f.Critical)
 		}
 		if f.AllNS == nil || *f.AllNS > f.MinNS || *f.AllNS < f.MinNS/f.Count {
 			t.Errorf("slack of %s: %v for all, %d for each", f.Code, f.AllNS, f.MinNS)
@@ -68,7 +70,8 @@ func agreePath(t failer, m *model.Model, p *critical.Path) {
 		}
 	}
 	if at != m.Wall() || p.LengthNS+p.TailNS != m.Wall() || tail != p.TailNS || p.Count != int64(len(p.Steps)) {
-		t.Errorf("the steps end at %d, the run at %d; length %d, tail %d and %d", at, m.Wall(), p.LengthNS, p.TailNS, tail)
+		t.Errorf("the steps end at %d, the run at %d; length %d, tail %d and %d", at, m.Wall(), p.LengthNS,
+			p.TailNS, tail)
 	}
 	sum := func(what string, parts ...int64) {
 		t.Helper()

@@ -5,9 +5,9 @@ import (
 	"slices"
 )
 
-// What any number of workers could make of the program, if communication and the system cost nothing: with T1 the useful
-// time of all CFs and Tinf that of the longest chain, p workers take at least max(T1/p, Tinf), and any scheduler that
-// leaves no worker idle while a CF is ready takes at most T1/p + Tinf (1 - 1/p).
+// What any number of workers could make of the program, if communication and the system cost nothing: with T1
+// the useful time of all CFs and Tinf that of the longest chain, p workers take at least max(T1/p, Tinf), and
+// any scheduler that leaves no worker idle while a CF is ready takes at most T1/p + Tinf (1 - 1/p).
 
 // work finds the bounds for a run on own workers. list is overwritten.
 func (g *graph) work(list []int64, own int64, noLinks bool) *Work {
@@ -20,7 +20,9 @@ func (g *graph) work(list []int64, own int64, noLinks bool) *Work {
 	for code, ns := range c.codes {
 		w.Chain = append(w.Chain, PathUseful{g.m.Codes[code].Name, ns})
 	}
-	slices.SortFunc(w.Chain, func(a, b PathUseful) int { return cmp.Or(cmp.Compare(b.NS, a.NS), cmp.Compare(a.Code, b.Code)) })
+	slices.SortFunc(w.Chain, func(a, b PathUseful) int {
+		return cmp.Or(cmp.Compare(b.NS, a.NS), cmp.Compare(a.Code, b.Code))
+	})
 	if !noLinks {
 		ns := c.ns
 		if slices.ContainsFunc(g.edges, func(s edges) bool { return s.flight != nil }) {
@@ -41,7 +43,9 @@ func (g *graph) work(list []int64, own int64, noLinks bool) *Work {
 			break
 		}
 	}
-	if i, ok := slices.BinarySearchFunc(w.Bounds, w.Own.Workers, func(b Bound, p int64) int { return cmp.Compare(b.Workers, p) }); !ok {
+	if i, ok := slices.BinarySearchFunc(w.Bounds, w.Own.Workers, func(b Bound, p int64) int {
+		return cmp.Compare(b.Workers, p)
+	}); !ok {
 		w.Bounds = slices.Insert(w.Bounds, i, w.Own)
 	}
 	return w

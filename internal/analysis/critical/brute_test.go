@@ -35,7 +35,8 @@ func newBrute(r *sloutest.Run) *brute {
 	for _, e := range r.Events {
 		switch e.Kind {
 		case "CFEvents.onStarted":
-			b.execs = append(b.execs, bruteExec{cf: e.CF, number: e.Execution, node: e.Node, worker: e.Stream, start: e.Time, inputs: e.Inputs})
+			b.execs = append(b.execs, bruteExec{cf: e.CF, number: e.Execution, node: e.Node, worker: e.Stream,
+				start: e.Time, inputs: e.Inputs})
 		case "CFEvents.onFinished":
 			x := &b.execs[b.exec(e.CF, e.Execution)]
 			x.end, x.until, x.code = e.Time, e.Time, b.created(e.CF).Code
@@ -80,12 +81,16 @@ func (b *brute) created(cf string) sloutest.Event {
 }
 
 func (b *brute) ready(cf string, node int, t int64) (int64, bool) {
-	e, ok := b.find(t, func(e sloutest.Event) bool { return e.Kind == "CFEvents.onReady" && e.CF == cf && e.Node == node })
+	e, ok := b.find(t, func(e sloutest.Event) bool {
+		return e.Kind == "CFEvents.onReady" && e.CF == cf && e.Node == node
+	})
 	return e.Time - e.Late, ok
 }
 
 func (b *brute) receipt(df, node int, t int64) (sloutest.Event, bool) {
-	return b.find(t, func(e sloutest.Event) bool { return e.Kind == "DFEvents.onReceived" && e.DF == df && e.Node == node })
+	return b.find(t, func(e sloutest.Event) bool {
+		return e.Kind == "DFEvents.onReceived" && e.DF == df && e.Node == node
+	})
 }
 
 // holds are what an execution had to wait for.
@@ -114,7 +119,8 @@ func (b *brute) holds(i int) (list []bruteHold) {
 	known = known && ready >= left
 	free, prev := int64(-1), -1
 	for k, y := range b.execs {
-		if k != i && y.node == x.node && y.worker == x.worker && y.start < x.start && (prev < 0 || y.start > b.execs[prev].start) {
+		if k != i && y.node == x.node && y.worker == x.worker && y.start < x.start &&
+			(prev < 0 || y.start > b.execs[prev].start) {
 			free, prev = min(y.until, x.start), k
 		}
 	}
@@ -144,7 +150,9 @@ func (b *brute) holds(i int) (list []bruteHold) {
 		}
 		for _, df := range x.inputs {
 			a := arrival{}
-			made, _ := b.find(always, func(e sloutest.Event) bool { return e.Kind == "DFEvents.onCreate" && e.DF == df })
+			made, _ := b.find(always, func(e sloutest.Event) bool {
+				return e.Kind == "DFEvents.onCreate" && e.DF == df
+			})
 			a.from = -1
 			for k, y := range b.execs {
 				if y.cf == made.CF && y.start <= made.Time && (a.from < 0 || y.start > b.execs[a.from].start) {
@@ -206,17 +214,22 @@ func (b *brute) early(from int, left int64) int64 {
 // departure is the event that sent a CF which was received.
 func (b *brute) departure(came sloutest.Event) sloutest.Event {
 	e, _ := b.find(came.Time, func(e sloutest.Event) bool {
-		return (e.Kind == "CFEvents.onMigrated" || e.Kind == "CFEvents.onStolen") && e.CF == came.CF && e.Node == came.Peer
+		return (e.Kind == "CFEvents.onMigrated" || e.Kind == "CFEvents.onStolen") && e.CF == came.CF &&
+			e.Node == came.Peer
 	})
 	return e
 }
 
 // way follows a DF from a receipt back to where it was made.
 func (b *brute) way(df int, got sloutest.Event) (flight, late int64) {
-	sent, _ := b.find(got.Time, func(e sloutest.Event) bool { return e.Kind == "DFEvents.onSent" && e.Message == got.Message })
+	sent, _ := b.find(got.Time, func(e sloutest.Event) bool {
+		return e.Kind == "DFEvents.onSent" && e.Message == got.Message
+	})
 	there, relayed := b.receipt(df, sent.Node, sent.Time)
 	if !relayed {
-		there, _ = b.find(always, func(e sloutest.Event) bool { return e.Kind == "DFEvents.onCreate" && e.DF == df })
+		there, _ = b.find(always, func(e sloutest.Event) bool {
+			return e.Kind == "DFEvents.onCreate" && e.DF == df
+		})
 	}
 	if relayed {
 		flight, late = b.way(df, there)

@@ -1,12 +1,12 @@
-// Package critical finds the critical path of a recorded run and what follows from it: what the run was held up by from
-// its start to its end, how fast any number of workers could run the program, and how much longer each code fragment
-// could take without anybody noticing.
+// Package critical finds the critical path of a recorded run and what follows from it: what the run was held
+// up by from its start to its end, how fast any number of workers could run the program, and how much longer
+// each code fragment could take without anybody noticing.
 //
-// holds.go says what each execution had to wait for and by how much it missed being held up by it; everything else is
-// read off that: graph.go keeps it as a graph, path.go follows what held up the CF that ended last, bounds.go takes the
-// longest chain through the graph, slack.go looks at it from the end. Several processes can find the graph together, each the part of
-// its own nodes (peers.go, whole.go). The vocabulary (factors, parts) is that of
-// internal/analysis/slou, and so is the rule that divides the time between two executions.
+// holds.go says what each execution had to wait for and by how much it missed being held up by it; everything
+// else is read off that: graph.go keeps it as a graph, path.go follows what held up the CF that ended last,
+// bounds.go takes the longest chain through the graph, slack.go looks at it from the end. Several processes
+// can find the graph together, each the part of its own nodes (peers.go, whole.go). The vocabulary (factors,
+// parts) is that of internal/analysis/slou, and so is the rule that divides the time between two executions.
 package critical
 
 import (
@@ -27,12 +27,13 @@ type Options struct {
 	budget int // as triesOf, which it is if it is 0
 }
 
-// Compute finds the critical path, the bounds and the slack of a run, which the members of g share: each has its model
-// from model.BuildShare and calls Compute with the same options. procs.Alone has the whole model from model.Build.
-// Member 0 gets the result, the others nil. Steps of other processes have executions that its model does not have.
+// Compute finds the critical path, the bounds and the slack of a run, which the members of g share: each has
+// its model from model.BuildShare and calls Compute with the same options. procs.Alone has the whole model
+// from model.Build. Member 0 gets the result, the others nil. Steps of other processes have executions that
+// its model does not have.
 //
-// It fails when ctx ends or a member is gone. It fails at all members when it fails at one, except for what goes wrong
-// last, where member 0 puts the result together.
+// It fails when ctx ends or a member is gone. It fails at all members when it fails at one, except for what
+// goes wrong last, where member 0 puts the result together.
 func Compute(ctx context.Context, m *model.Model, opt Options, g procs.Group) (*Result, error) {
 	p := newPeers(m, g)
 	all, err := procs.AllOf(p, slou.UsesIn(m))
@@ -43,7 +44,8 @@ func Compute(ctx context.Context, m *model.Model, opt Options, g procs.Group) (*
 	for _, u := range all {
 		did.Join(u)
 	}
-	res := &Result{Program: m.Info.Program, Ended: m.Info.Ended, Killed: m.Killed, Workers: m.Workers(), WallNS: m.Wall(), Missing: missing(m, did)}
+	res := &Result{Program: m.Info.Program, Ended: m.Info.Ended, Killed: m.Killed, Workers: m.Workers(),
+		WallNS: m.Wall(), Missing: missing(m, did)}
 	if err := compute(ctx, res, opt, p); err != nil || p.Rank() != 0 {
 		return nil, err
 	}

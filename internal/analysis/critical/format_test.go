@@ -11,8 +11,8 @@ import (
 //
 //	FROM TO KIND FACTOR.PART NODE.WORKER CF <- DF (REASON)
 //
-// (a step on a link has no worker), then its sums, the bounds and the slack, with times in nanoseconds since the start
-// of the run. It is what the tests are written in.
+// (a step on a link has no worker), then its sums, the bounds and the slack, with times in nanoseconds since
+// the start of the run. It is what the tests are written in.
 func Write(w io.Writer, r *Result) error {
 	out := bufio.NewWriter(w)
 	for _, m := range r.Missing {
@@ -43,13 +43,15 @@ func Write(w io.Writer, r *Result) error {
 		if k.TinfLinksNS != nil {
 			fmt.Fprintf(out, " with links %d", *k.TinfLinksNS)
 		}
-		fmt.Fprintf(out, " parallelism %.3f helpful %d lost %d chain of %d:", k.Parallelism, k.HelpfulWorkers, k.LostNS, k.ChainCFs)
+		fmt.Fprintf(out, " parallelism %.3f helpful %d lost %d chain of %d:", k.Parallelism, k.HelpfulWorkers,
+			k.LostNS, k.ChainCFs)
 		for _, c := range k.Chain {
 			fmt.Fprintf(out, " %s %d", c.Code, c.NS)
 		}
 		fmt.Fprintln(out)
 		for _, b := range k.Bounds {
-			fmt.Fprintf(out, "workers %d least %d greedy %d speedup %.3f %.3f", b.Workers, b.LeastNS, b.GreedyNS, b.Speedup, b.Greedy)
+			fmt.Fprintf(out, "workers %d least %d greedy %d speedup %.3f %.3f", b.Workers, b.LeastNS, b.GreedyNS,
+				b.Speedup, b.Greedy)
 			if b.Workers == k.Own.Workers {
 				fmt.Fprint(out, " own")
 			}

@@ -12,13 +12,14 @@ import (
 
 // The graph of who waited for whom: its points are executions, its edges their holds.
 //
-// Budgets. A trace of 10 million events has about a million executions and four times as many edges. An edge is an
-// execution and a time, 12 bytes; times on links and useful time after an execution let go are kept only for stretches
-// of executions in which there are any. Holds are found for stretches of neighbouring executions, several at once; each
-// keeps its edges to itself, so that nothing is copied or counted before. What follows from the graph are single
-// passes over the executions in the order of before.
+// Budgets. A trace of 10 million events has about a million executions and four times as many edges. An edge
+// is an execution and a time, 12 bytes; times on links and useful time after an execution let go are kept
+// only for stretches of executions in which there are any. Holds are found for stretches of neighbouring
+// executions, several at once; each keeps its edges to itself, so that nothing is copied or counted before.
+// What follows from the graph are single passes over the executions in the order of before.
 //
-// Of several processes that share a run each finds the holds of its own executions, then one puts them together (whole.go).
+// Of several processes that share a run each finds the holds of its own executions, then one puts them
+// together (whole.go).
 
 // graph is the executions of a run with what held them up.
 type graph struct {
@@ -84,7 +85,8 @@ func (g *graph) holder() *holder {
 
 func newGraph(ctx context.Context, m *model.Model, limit int, p *peers) (*graph, error) {
 	n := m.Executions()
-	g := &graph{m: m, useful: make([]int64, n), end: make([]int64, n), code: make([]uint32, n), edges: make([]edges, (n+stretchLen-1)>>stretchBits)}
+	g := &graph{m: m, useful: make([]int64, n), end: make([]int64, n), code: make([]uint32, n),
+		edges: make([]edges, (n+stretchLen-1)>>stretchBits)}
 	for e := range g.useful {
 		g.useful[e] = -1
 		g.code[e] = uint32(m.CodeOf(m.ExecCF[e]))
@@ -128,8 +130,8 @@ func newGraph(ctx context.Context, m *model.Model, limit int, p *peers) (*graph,
 	return g, procs.Agree(p, err)
 }
 
-// findUntil finds the end of each execution. A structured CF makes CFs and posts values after the event that says it has
-// finished; that lasts until the last CF it made before its worker went on.
+// findUntil finds the end of each execution. A structured CF makes CFs and posts values after the event that
+// says it has finished; that lasts until the last CF it made before its worker went on.
 func (g *graph) findUntil() {
 	m := g.m
 	g.until = make([]int64, m.Executions())
@@ -199,8 +201,8 @@ func merge(lists [][]uint32, before func(a, b uint32) bool) []uint32 {
 	return append(append(out, x...), y...)
 }
 
-// stretch finds the edges of the executions from first to end. They are collected in lists that are used again and again,
-// then copied, so that no room is wasted. Executions of other processes have none here.
+// stretch finds the edges of the executions from first to end. They are collected in lists that are used
+// again and again, then copied, so that no room is wasted. Executions of other processes have none here.
 func (h *holder) stretch(g *graph, p *peers, first, end int) edges {
 	s := &h.edges
 	s.from, s.play, s.early, s.flight = s.from[:0], s.play[:0], s.early[:0], s.flight[:0]
@@ -251,8 +253,8 @@ type chain struct {
 	codes map[int]int64 // useful time by code fragment; what is missing to ns was on links
 }
 
-// longest finds the longest chain along edges that are no worker's order, without or with the time on links. depth is
-// overwritten: what the chain that ends in an execution lasts.
+// longest finds the longest chain along edges that are no worker's order, without or with the time on links.
+// depth is overwritten: what the chain that ends in an execution lasts.
 func (g *graph) longest(depth []int64, transfers bool) chain {
 	last := -1
 	for _, e := range g.order {
@@ -276,8 +278,8 @@ func (g *graph) longest(depth []int64, transfers bool) chain {
 	return c
 }
 
-// above gives the execution through which the longest chain comes to e, -1 for none, how long that chain is, and how
-// much of the useful time of that execution is no part of it, because it came after it had let e go.
+// above gives the execution through which the longest chain comes to e, -1 for none, how long that chain is,
+// and how much of the useful time of that execution is no part of it, because it came after it had let e go.
 func (g *graph) above(depth []int64, e uint32, transfers bool) (best int, longest, early int64) {
 	best = -1
 	s, i, k := g.of(e)

@@ -6,22 +6,23 @@ import (
 
 // What an execution had to wait for before it could start.
 //
-// The holds of an execution are the producers of its inputs, what gave it control (the execution that created the CF or,
-// for one that runs again, its execution before) and the execution before it on its worker. Each let it go at some time
-// (left) and reached it at some time: an input when it was produced here or received, control when the CF was created
-// here or came, the worker when it was free. The execution was ready when the last input and control had reached it, and
-// started when it was ready and the worker was free; what passed between these and the events ready and start is taken
-// as a fixed cost of this execution, so is what passed between left and the arrival.
+// The holds of an execution are the producers of its inputs, what gave it control (the execution that created
+// the CF or, for one that runs again, its execution before) and the execution before it on its worker. Each
+// let it go at some time (left) and reached it at some time: an input when it was produced here or received,
+// control when the CF was created here or came, the worker when it was free. The execution was ready when the
+// last input and control had reached it, and started when it was ready and the worker was free; what passed
+// between these and the events ready and start is taken as a fixed cost of this execution, so is what passed
+// between left and the arrival.
 //
-// An input that was asked for late did not hold up its CF by when it was produced but by when it was asked for, that is by
-// control: late is how long the producer could have gone on before the request came.
+// An input that was asked for late did not hold up its CF by when it was produced but by when it was asked
+// for, that is by control: late is how long the producer could have gone on before the request came.
 //
-// A CF that has no parent was made by the program itself. If it has inputs, the program is taken to have made it because
-// they were there, as a Go program does that waits for its goroutines: that it was made later is then a cost. If it has
-// none, the path ends where it was made: what the program did before is not known.
+// A CF that has no parent was made by the program itself. If it has inputs, the program is taken to have made
+// it because they were there, as a Go program does that waits for its goroutines: that it was made later is
+// then a cost. If it has none, the path ends where it was made: what the program did before is not known.
 //
-// play is by how much the other execution could have let go later without this one starting later. At least one hold
-// has none: that is where the critical path goes on.
+// play is by how much the other execution could have let go later without this one starting later. At least
+// one hold has none: that is where the critical path goes on.
 
 // Reason is a way in which an execution had to wait for another one.
 type Reason uint8
@@ -76,9 +77,9 @@ type holder struct {
 	where  int32 // the node of origin
 }
 
-// before is the order in which executions can wait for each other: by start, and where clocks are so coarse that this is
-// the same, by end, then by creation. Holds against it, which only clocks that disagree and damaged traces have, are not
-// known.
+// before is the order in which executions can wait for each other: by start, and where clocks are so coarse
+// that this is the same, by end, then by creation. Holds against it, which only clocks that disagree and
+// damaged traces have, are not known.
 func before(m *model.Model, a, b int) bool {
 	if x, y := m.ExecStart[a], m.ExecStart[b]; x != y {
 		return x < y
@@ -111,7 +112,8 @@ func (h *holder) at(e int) bool {
 	return h.worker != nil
 }
 
-// find gives the holds of an execution, inputs first, the worker last. The list is overwritten by the next call.
+// find gives the holds of an execution, inputs first, the worker last. The list is overwritten by the next
+// call.
 func (h *holder) find(e int) []hold {
 	m := h.m
 	h.list, h.late = h.list[:0], h.late[:0]
@@ -184,8 +186,8 @@ func (h *holder) find(e int) []hold {
 	return h.list
 }
 
-// arrive appends the holds of the inputs that reached a node by t, and gives when the last of them and when control did;
-// None where that is not known.
+// arrive appends the holds of the inputs that reached a node by t, and gives when the last of them and when
+// control did; None where that is not known.
 func (h *holder) arrive(e int, node int32, t int64, came *model.Message) (last, control int64) {
 	last, control = model.None, h.origin.left
 	if came != nil {
@@ -206,8 +208,8 @@ func (h *holder) arrive(e int, node int32, t int64, came *model.Message) (last, 
 	return last, control
 }
 
-// followsInputs tells that the program made the CF once its inputs were there: it has inputs, and nobody is known to have
-// made it. When it was made is then no reason but a cost.
+// followsInputs tells that the program made the CF once its inputs were there: it has inputs, and nobody is
+// known to have made it. When it was made is then no reason but a cost.
 func (h *holder) followsInputs() bool {
 	if h.origin.reason != ReasonNone {
 		return false
@@ -220,7 +222,8 @@ func (h *holder) followsInputs() bool {
 	return false
 }
 
-// settle sees to it that something holds the execution up: the one before on its worker, if what did is not known.
+// settle sees to it that something holds the execution up: the one before on its worker, if what did is not
+// known.
 func (h *holder) settle() {
 	for i := range h.list {
 		if l := &h.list[i]; l.play == 0 && (l.from >= 0 || l.reason == ReasonNone) {
@@ -267,7 +270,8 @@ func (h *holder) follow(l *hold, p, e int, reason Reason) {
 	l.early = h.useful[p] - min(h.useful[p], max(l.left-h.m.ExecStart[p], 0))
 }
 
-// input gives the hold of an input that reached a node by t, without its play; false if nothing is known of it.
+// input gives the hold of an input that reached a node by t, without its play; false if nothing is known of
+// it.
 func (h *holder) input(e int, df model.DF, node int32, t int64) (hold, bool) {
 	m := h.m
 	l := hold{from: -1, reason: ReasonUnknown, df: df, left: model.None}
@@ -297,8 +301,8 @@ func (h *holder) input(e int, df model.DF, node int32, t int64) (hold, bool) {
 	return l, l.arrived != model.None
 }
 
-// way follows a DF from its receipt back to where it was made: how long it was on links, and how long it lay at senders
-// because nobody had asked.
+// way follows a DF from its receipt back to where it was made: how long it was on links, and how long it lay
+// at senders because nobody had asked.
 func (h *holder) way(df model.DF, g uint32, made int64) (flight, late int64) {
 	m := h.m
 	arrived := m.DFMessages[g].Received
@@ -332,8 +336,8 @@ func (h *holder) way(df model.DF, g uint32, made int64) (flight, late int64) {
 	return min(flight, max(arrived-made, 0)), late
 }
 
-// previous gives the execution before another one on its worker, and since when the worker was free; -1 and None if it
-// is the first.
+// previous gives the execution before another one on its worker, and since when the worker was free; -1 and
+// None if it is the first.
 func (h *holder) previous(e int) (int, int64) {
 	for p := e - 1; p >= h.worker.First; p-- {
 		if before(h.m, p, e) {

@@ -10,11 +10,12 @@ import (
 
 // The critical path: from the end of the CF that ended last back to the start of the run.
 //
-// The walk has one position that only decreases, as slou.Divide has, and every step takes what lies between the time it
-// names and the position; so the steps tile the run whatever the trace holds. At an execution it takes the time of the
-// execution, then goes on with the hold that has no play. What lies between that hold and the start of the execution is
-// divided by slou's own rule, which is told of no other input than this one (and those that were asked for late, where
-// control is what held it up): it then follows that input, or the CF itself, over the links it came.
+// The walk has one position that only decreases, as slou.Divide has, and every step takes what lies between
+// the time it names and the position; so the steps tile the run whatever the trace holds. At an execution it
+// takes the time of the execution, then goes on with the hold that has no play. What lies between that hold
+// and the start of the execution is divided by slou's own rule, which is told of no other input than this one
+// (and those that were asked for late, where control is what held it up): it then follows that input, or the
+// CF itself, over the links it came.
 
 // Kind is what a step of the path is.
 type Kind uint8
@@ -26,14 +27,16 @@ const (
 	KindTransfer             // a DF, a request or a CF is on a link
 	KindOverhead             // a part of O: the CF or its input is on its way within a node
 	KindWait                 // for a lock, an exclusive resource, a collective or a debugger
-	KindStart                // from the start of the run until the program made the first CF of the path, or the first CF of all ended
-	KindTail                 // from the end of the last CF to that of the run
-	KindUnknown              // what held up the CF was not recorded
-	KindLost                 // nothing was recorded
+	// from the start of the run until the program made the first CF of the path, or the first CF of all ended
+	KindStart
+	KindTail    // from the end of the last CF to that of the run
+	KindUnknown // what held up the CF was not recorded
+	KindLost    // nothing was recorded
 	kindCount
 )
 
-var kindNames = [kindCount]string{"execute", "control", "transfer", "overhead", "wait", "start", "tail", "unknown", "lost"}
+var kindNames = [kindCount]string{"execute", "control", "transfer", "overhead", "wait", "start", "tail",
+	"unknown", "lost"}
 
 // String gives the name used in reports.
 func (k Kind) String() string { return kindNames[k] }
@@ -43,10 +46,11 @@ type Step struct {
 	From, To int64    // nanoseconds since the start of the run
 	CF       model.CF // that ran, or that could not start yet; 0 in the tail
 	DF       model.DF // that was on its way to CF; 0 if it was CF itself, or none
-	// Execution is the number of the execution in the model that ran, or that could not start; one that the model does not have, where
-	// several processes share the run and another one executed it.
+	// Execution is the number of the execution in the model that ran, or that could not start; one that the
+	// model does not have, where several processes share the run and another one executed it.
 	Execution uint32
-	// QueuedNS is how long CF had been ready when it started, where Reason is ReasonWorker; 0 where that is not known.
+	// QueuedNS is how long CF had been ready when it started, where Reason is ReasonWorker; 0 where that is not
+	// known.
 	QueuedNS int64
 	// Node and Worker are those of the execution; of a transfer Node is the receiver and Peer the sender.
 	Node, Worker, Peer uint16
@@ -105,7 +109,8 @@ func lastEnded(m *model.Model, g *graph) int {
 }
 
 func newWalker(m *model.Model, g *graph) *walker {
-	w := &walker{holder: g.holder(), pos: m.End, firstEnd: firstEnd(m), count: make([]int64, len(m.Codes)), ended: make([]int64, len(m.Codes))}
+	w := &walker{holder: g.holder(), pos: m.End, firstEnd: firstEnd(m), count: make([]int64, len(m.Codes)),
+		ended: make([]int64, len(m.Codes))}
 	w.facts.h, w.facts.Lookup = w.holder, slou.NewLookup(m, true)
 	for n := range m.Nodes {
 		w.first = append(w.first, len(w.cuts))
@@ -171,8 +176,8 @@ func (w *walker) inOrder() []Step {
 	return out
 }
 
-// step takes the time of an execution and of what held it up, and returns the execution that did; -1 where the path
-// ends.
+// step takes the time of an execution and of what held it up, and returns the execution that did; -1 where
+// the path ends.
 func (w *walker) step(e int) int {
 	w.locate(e)
 	code := w.m.CodeOf(w.next.CF)
@@ -203,7 +208,8 @@ func (w *walker) take(t int64, s Step) {
 		return
 	}
 	s.From, s.To = t-w.m.Start, w.pos-w.m.Start
-	s.CF, s.Execution, s.QueuedNS, s.Worker, s.Reason, s.Running = w.next.CF, w.next.Execution, w.next.QueuedNS, w.next.Worker, w.next.Reason, w.next.Running
+	s.CF, s.Execution, s.QueuedNS, s.Worker, s.Reason, s.Running = w.next.CF, w.next.Execution, w.next.QueuedNS,
+		w.next.Worker, w.next.Reason, w.next.Running
 	if s.Kind != KindTransfer {
 		s.Node = w.next.Node
 	}
@@ -248,8 +254,8 @@ func (w *walker) locate(e int) {
 	}
 }
 
-// cutOut takes the time from t to the position: what was lost, waits, and for the rest a step. The thread had the
-// processor for the first cpu nanoseconds of it; -1: that was not measured.
+// cutOut takes the time from t to the position: what was lost, waits, and for the rest a step. The thread had
+// the processor for the first cpu nanoseconds of it; -1: that was not measured.
 func (w *walker) cutOut(t int64, rest Step, cpu int64) {
 	if t = max(t, w.m.Start); t >= w.pos {
 		return
@@ -308,10 +314,13 @@ func (w *walker) holdOf(e int) hold {
 
 // through gives the hold of a list through which the path goes on; -1 if what held up the CF is not known.
 func (h *holder) through(list []hold) int {
-	return slices.IndexFunc(list, func(l hold) bool { return l.play == 0 && (l.from >= 0 || l.reason != ReasonUnknown) })
+	return slices.IndexFunc(list, func(l hold) bool {
+		return l.play == 0 && (l.from >= 0 || l.reason != ReasonUnknown)
+	})
 }
 
-// backTo gives the time back to which step takes an execution and what held it up, if that is the execution of l.
+// backTo gives the time back to which step takes an execution and what held it up, if that is the execution
+// of l.
 func (h *holder) backTo(e int, l *hold) int64 {
 	t := min(h.m.ExecStart[e], l.left, h.until[l.from])
 	if l.reason == ReasonUnknown && h.ready != model.None {
@@ -351,7 +360,8 @@ func (w *walker) walkBack(e int, l hold) {
 		w.facts.known = append(w.facts.known, l.df)
 	}
 	w.facts.known = append(w.facts.known, w.late...)
-	w.spare = slou.Divide(&w.facts, slou.Gap{Node: w.node, CF: w.next.CF, Execution: e, A: l.left, D: w.m.ExecStart[e]}, true, w.spare[:0])
+	w.spare = slou.Divide(&w.facts, slou.Gap{Node: w.node, CF: w.next.CF, Execution: e, A: l.left,
+		D: w.m.ExecStart[e]}, true, w.spare[:0])
 	for i := range w.spare {
 		p := &w.spare[i]
 		s := Step{Kind: KindOverhead, Factor: p.Factor, Part: p.Part}
@@ -366,8 +376,8 @@ func (w *walker) walkBack(e int, l hold) {
 	}
 }
 
-// facts answers the rule's questions about an execution whose holds have just been found. It knows of no producers:
-// how far to go back is decided by its holds. What it says of messages with DFs is slou's.
+// facts answers the rule's questions about an execution whose holds have just been found. It knows of no
+// producers: how far to go back is decided by its holds. What it says of messages with DFs is slou's.
 type facts struct {
 	slou.Lookup
 	h     *holder

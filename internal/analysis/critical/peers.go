@@ -10,14 +10,16 @@ import (
 
 // Several processes, each with the model of its nodes.
 //
-// What held up an execution its own process finds, with what model.BuildShare brought of others; only the useful time and the end of
-// executions elsewhere are asked for. All graphs then go to the process of rank 0, which does with the whole what it does in a
-// run that it has alone. It finds out which executions are on the path and when the path comes to each; what happened there those find
-// who executed them, all at the same time.
+// What held up an execution its own process finds, with what model.BuildShare brought of others; only the
+// useful time and the end of executions elsewhere are asked for. All graphs then go to the process of rank 0,
+// which does with the whole what it does in a run that it has alone. It finds out which executions are on the
+// path and when the path comes to each; what happened there those find who executed them, all at the same
+// time.
 //
-// Following chains from process to process instead would take as many exchanges as they change processes, often thousands: much
-// longer than it takes one process to go through a graph. What the first process needs for that is some hundred bytes by execution of
-// the whole run, a small part of what the models of all processes take together.
+// Following chains from process to process instead would take as many exchanges as they change processes,
+// often thousands: much longer than it takes one process to go through a graph. What the first process needs
+// for that is some hundred bytes by execution of the whole run, a small part of what the models of all
+// processes take together.
 
 // peers are the processes that have a run together, seen from one of them.
 type peers struct {

@@ -69,7 +69,8 @@ func compareSlack(t *rapid.T, b *brute, r *critical.Result) {
 			count, sum, least, most = count+1, sum+s, min(least, s), max(most, s)
 		}
 		all := b.slack(func(i int) bool { return b.execs[i].code == code })
-		if f.Count != count || f.SumNS != sum || f.MinNS != least || f.MaxNS != most || f.Critical != critical || f.MeanNS != sum/count {
+		if f.Count != count || f.SumNS != sum || f.MinNS != least || f.MaxNS != most || f.Critical != critical ||
+			f.MeanNS != sum/count {
 			t.Errorf("slack %+v, want count %d sum %d min %d max %d critical %d", f, count, sum, least, most, critical)
 		}
 		if *f.AllNS != all {

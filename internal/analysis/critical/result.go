@@ -2,8 +2,8 @@ package critical
 
 import "github.com/whyslow/whyslow/internal/model"
 
-// Result is what the critical path of a run tells. All times are nanoseconds, times of day relative to the run's start.
-// Path, Work and Slack are nil where events they need were not recorded; Missing says which.
+// Result is what the critical path of a run tells. All times are nanoseconds, times of day relative to the
+// run's start. Path, Work and Slack are nil where events they need were not recorded; Missing says which.
 type Result struct {
 	Program string     `json:"program"`
 	Ended   string     `json:"ended"`   // as in run.json
@@ -48,8 +48,9 @@ type Path struct {
 	undivided bool
 }
 
-// Factors are the times of the factors on the path, or on a part of it. L and O are nil where the events that tell them apart were not
-// recorded. S is the tail and what was not recorded of the reasons: nothing on the path waits without a cause.
+// Factors are the times of the factors on the path, or on a part of it. L and O are nil where the events that
+// tell them apart were not recorded. S is the tail and what was not recorded of the reasons: nothing on the
+// path waits without a cause.
 type Factors struct {
 	U    int64  `json:"U"`
 	S    int64  `json:"S"`
@@ -63,14 +64,15 @@ type Factors struct {
 
 // Part is a share of the path.
 type Part struct {
-	// Name is "U", "O.dispatch", "L.0->1", "W.lock", "S" or "loss", or "L+O" where these two cannot be told apart; or a
-	// kind of step.
+	// Name is "U", "O.dispatch", "L.0->1", "W.lock", "S" or "loss", or "L+O" where these two cannot be told
+	// apart; or a kind of step.
 	Name  string `json:"name"`
 	NS    int64  `json:"ns"`
 	Count int64  `json:"count"` // steps
 }
 
-// PathFragment is the share of the CFs of a code fragment: the steps in which one of them ran or could not start yet.
+// PathFragment is the share of the CFs of a code fragment: the steps in which one of them ran or could not
+// start yet.
 type PathFragment struct {
 	Code  string `json:"code"` // "" for the tail
 	Kind  string `json:"kind"` // "atomic" or the kind of a structured one; "" for the tail
@@ -81,9 +83,10 @@ type PathFragment struct {
 	Factors
 }
 
-// ReasonSum sums up how the path came from one CF to the next: because the next needed an input of the first, "input" or,
-// over a link, "link"; because it was "created" by it; because it is the same CF "again"; because it was ready and
-// the first kept its "worker" busy; "unknown". "run" is the time in which CFs ran, "start" and "tail" are the ends.
+// ReasonSum sums up how the path came from one CF to the next: because the next needed an input of the first,
+// "input" or, over a link, "link"; because it was "created" by it; because it is the same CF "again"; because
+// it was ready and the first kept its "worker" busy; "unknown". "run" is the time in which CFs ran, "start"
+// and "tail" are the ends.
 type ReasonSum struct {
 	Reason string `json:"reason"`
 	Count  int64  `json:"count"` // of times the path went this way
@@ -113,7 +116,8 @@ type Work struct {
 	TinfNS int64 `json:"tinf_ns"` // longest chain of useful times along inputs and creations
 	// TinfLinksNS is the longest chain if DFs and CFs also take as long on links as they did.
 	TinfLinksNS *int64 `json:"tinf_links_ns"`
-	// Parallelism is T1 / Tinf: the greatest speed-up; more workers than that cannot be busy on average. 0 if nothing ran.
+	// Parallelism is T1 / Tinf: the greatest speed-up; more workers than that cannot be busy on average. 0 if
+	// nothing ran.
 	Parallelism float64 `json:"parallelism"`
 	// HelpfulWorkers is the number of workers up to which the bound on the time falls, at least 1.
 	HelpfulWorkers int64 `json:"helpful_workers"`
@@ -123,7 +127,8 @@ type Work struct {
 	Own Bound `json:"own"`
 	// LostNS is how much longer the run took than Own.LeastNS.
 	LostNS int64 `json:"lost_ns"`
-	// ChainCFs and Chain describe the longest chain: its atomic CFs, and its useful time by code fragment, most first.
+	// ChainCFs and Chain describe the longest chain: its atomic CFs, and its useful time by code fragment, most
+	// first.
 	ChainCFs int64        `json:"chain_cfs"`
 	Chain    []PathUseful `json:"chain"`
 }
@@ -134,8 +139,8 @@ type PathUseful struct {
 	NS   int64  `json:"ns"`
 }
 
-// Bound is what p workers can reach at best, and what any scheduler that leaves no worker idle while a CF is ready reaches at
-// worst, if communication and the system cost nothing.
+// Bound is what p workers can reach at best, and what any scheduler that leaves no worker idle while a CF is
+// ready reaches at worst, if communication and the system cost nothing.
 type Bound struct {
 	Workers int64 `json:"workers"`
 	LeastNS int64 `json:"least_ns"` // max(T1/p, Tinf), rounded up
@@ -147,9 +152,9 @@ type Bound struct {
 
 // Fragment sums up the slack of the executions of a code fragment that ended.
 //
-// The slack of an execution is by how much it alone could have ended later, and all that it let go of with it, without the
-// end of the last CF moving, if everything else had cost what it did and every worker had run the same CFs in the
-// same order. It is 0 on the path.
+// The slack of an execution is by how much it alone could have ended later, and all that it let go of with
+// it, without the end of the last CF moving, if everything else had cost what it did and every worker had run
+// the same CFs in the same order. It is 0 on the path.
 type Fragment struct {
 	Code     string `json:"code"`
 	Kind     string `json:"kind"`
@@ -161,8 +166,8 @@ type Fragment struct {
 	Critical int64 `json:"critical"`
 	OnPath   int64 `json:"on_path"`
 	// MinNS is by how much any one of them could end later; AllNS by how much all of them at once could: each
-	// takes that much longer. AllNS <= MinNS; nil where a very long run has so many code fragments that it would take
-	// too long to find out.
+	// takes that much longer. AllNS <= MinNS; nil where a very long run has so many code fragments that it would
+	// take too long to find out.
 	MinNS  int64  `json:"min_ns"`
 	AllNS  *int64 `json:"all_ns"`
 	MeanNS int64  `json:"mean_ns"`

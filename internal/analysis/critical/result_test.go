@@ -15,7 +15,8 @@ import (
 func TestCancelled(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
-	if _, err := critical.Compute(ctx, sloutest.Build(t, sloutest.Golden(t, "chain")), critical.Options{}, procs.Alone()); !errors.Is(err, context.Canceled) {
+	if _, err := critical.Compute(ctx, sloutest.Build(t, sloutest.Golden(t, "chain")), critical.Options{},
+		procs.Alone()); !errors.Is(err, context.Canceled) {
 		t.Errorf("error %v", err)
 	}
 }
@@ -23,7 +24,8 @@ func TestCancelled(t *testing.T) {
 func TestEmpty(t *testing.T) {
 	m, r := compute(t, "0 Global.onProgramStarted\n9 Global.onProgramFinished\n")
 	agree(t, m, r, false)
-	if r.Path == nil || r.Path.TailNS != 9 || r.Path.Last != "" || r.Work == nil || r.Work.T1NS != 0 || len(r.Slack) != 0 {
+	if r.Path == nil || r.Path.TailNS != 9 || r.Path.Last != "" || r.Work == nil || r.Work.T1NS != 0 ||
+		len(r.Slack) != 0 {
 		t.Errorf("%+v", r)
 	}
 }
@@ -38,7 +40,8 @@ func TestLongest(t *testing.T) {
 		if len(r.Path.Longest) != want {
 			t.Errorf("asked for %d: %d of %d steps", longest, len(r.Path.Longest), len(r.Path.Steps))
 		}
-		if want == 2 && (r.Path.Longest[0].Link != "1->0" || r.Path.Longest[0].DF != "x" || r.Path.Longest[1].Code != "far") {
+		if want == 2 && (r.Path.Longest[0].Link != "1->0" || r.Path.Longest[0].DF != "x" ||
+			r.Path.Longest[1].Code != "far") {
 			t.Errorf("%+v", r.Path.Longest)
 		}
 	}

@@ -11,7 +11,8 @@ import (
 	"github.com/whyslow/whyslow/trace"
 )
 
-// What several processes tell each other besides the graph: what there is at all, where the path begins, and its steps.
+// What several processes tell each other besides the graph: what there is at all, where the path begins, and
+// its steps.
 
 // ends are the first and the last end of an atomic CF of a process.
 type ends struct {
@@ -48,7 +49,8 @@ func (w *walker) lastOf(p *peers, last int) (ended, error) {
 	return best, err
 }
 
-// together puts the graph together at the first process, and the steps of the path if it is wanted. The others get nil.
+// together puts the graph together at the first process, and the steps of the path if it is wanted. The
+// others get nil.
 func (w *walker) together(ctx context.Context, p *peers, g *graph, last ended, path bool) (*graph, error) {
 	all, err := g.gather(p)
 	if err := procs.Agree(p, err); err != nil {
@@ -97,7 +99,8 @@ func (w *walker) shareSteps(ctx context.Context, p *peers, all *whole, last ende
 	return w.gather(p)
 }
 
-// pathShare is what a process found of the path. In its steps CF, DF and Execution are 1 + an index below, 0 for none.
+// pathShare is what a process found of the path. In its steps CF, DF and Execution are 1 + an index below, 0
+// for none.
 type pathShare struct {
 	Steps        []Step
 	CFs          []learntCF
@@ -147,7 +150,8 @@ func (w *walker) gather(p *peers) error {
 // share gives what this process found. The steps cannot be used here any more.
 func (w *walker) share() pathShare {
 	m := w.m
-	p := pathShare{Steps: w.inOrder(), Names: w.names, Count: w.count, Ended: w.ended, Reasons: w.reasons, Last: w.last}
+	p := pathShare{Steps: w.inOrder(), Names: w.names, Count: w.count, Ended: w.ended, Reasons: w.reasons,
+		Last: w.last}
 	cfs, dfs := map[model.CF]model.CF{0: 0}, map[model.DF]model.DF{0: 0}
 	was, execution := ^uint32(0), uint32(0)
 	for i := range p.Steps {
@@ -169,7 +173,8 @@ func (w *walker) share() pathShare {
 	return p
 }
 
-// join adds what another process found to what is known here. executions is how many numbers of executions are in use.
+// join adds what another process found to what is known here. executions is how many numbers of executions
+// are in use.
 func (w *walker) join(p *pathShare, steps []Step, executions *uint32) ([]Step, error) {
 	if len(p.Count) != len(w.count) || len(p.Ended) != len(w.ended) {
 		return nil, errBroken

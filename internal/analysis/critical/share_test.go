@@ -43,7 +43,8 @@ func same(t sloutest.TB, dir string, opt critical.Options) {
 	sharetest.Same(t, dir, shown, with(opt))
 }
 
-// TestShareRandom compares what several processes find in random runs, whole, killed, stuck, with waits, harmed or with damaged files, with what one finds.
+// TestShareRandom compares what several processes find in random runs, whole, killed, stuck, with waits,
+// harmed or with damaged files, with what one finds.
 func TestShareRandom(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		sloutest.AnyFolder(t, func(run *sloutest.Run, dir string) {
@@ -69,15 +70,16 @@ func TestShareGolden(t *testing.T) {
 	}
 	for _, file := range files {
 		dir := t.TempDir()
-		if err := trace.Parse(strings.NewReader(sloutest.Golden(t, strings.TrimSuffix(filepath.Base(file), ".txtar"))), dir); err != nil {
+		if err := trace.Parse(strings.NewReader(sloutest.Golden(t, strings.TrimSuffix(filepath.Base(file),
+			".txtar"))), dir); err != nil {
 			t.Fatal(err)
 		}
 		same(t, dir, critical.Options{})
 	}
 }
 
-// TestShareRecorded does so with recorded runs in which CFs are stolen and migrate and which are repeated on many nodes with what crosses, and
-// with the trace named by WHYSLOW_TRACE.
+// TestShareRecorded does so with recorded runs in which CFs are stolen and migrate and which are repeated on
+// many nodes with what crosses, and with the trace named by WHYSLOW_TRACE.
 func TestShareRecorded(t *testing.T) {
 	if dir := os.Getenv("WHYSLOW_TRACE"); dir != "" {
 		same(t, dir, critical.Options{})

@@ -13,8 +13,8 @@ import (
 // unbounded is the slack of what did not end and nothing waited for.
 const unbounded = int64(math.MaxInt64)
 
-// slack gives, for every execution, by how much it could have ended later, and all that it let go of with it, without
-// end, the end of the last CF, moving.
+// slack gives, for every execution, by how much it could have ended later, and all that it let go of with it,
+// without end, the end of the last CF, moving.
 func (g *graph) slack(list []int64, end int64) {
 	for e := range list {
 		list[e] = g.room(uint32(e), end)
@@ -92,7 +92,8 @@ func (g *graph) fragments(ctx context.Context, list []int64, end int64, onPath [
 		out[i].AllNS = &all
 	}
 	slices.SortStableFunc(out, func(a, b Fragment) int {
-		return cmp.Or(cmp.Compare(a.MinNS, b.MinNS), cmp.Compare(b.UsefulNS, a.UsefulNS), cmp.Compare(b.Count, a.Count))
+		return cmp.Or(cmp.Compare(a.MinNS, b.MinNS), cmp.Compare(b.UsefulNS, a.UsefulNS),
+			cmp.Compare(b.Count, a.Count))
 	})
 	return out, ctx.Err()
 }

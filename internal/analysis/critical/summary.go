@@ -17,7 +17,8 @@ const longestSteps = 10
 func (w *walker) result(longest int, undivided bool) *Path {
 	m := w.m
 	steps := w.inOrder()
-	p := &Path{Last: w.last, LengthNS: m.Wall(), Count: int64(len(steps)), Steps: steps, names: w.names, titles: w.titles, dfs: w.dfs, m: m, undivided: undivided,
+	p := &Path{Last: w.last, LengthNS: m.Wall(), Count: int64(len(steps)), Steps: steps, names: w.names,
+		titles: w.titles, dfs: w.dfs, m: m, undivided: undivided,
 		Fragments: []PathFragment{}, Longest: []NamedStep{}}
 	var factors factorSums
 	var kinds [kindCount]Part
@@ -63,7 +64,9 @@ func (w *walker) result(longest int, undivided bool) *Path {
 	}
 	p.Kinds = slices.DeleteFunc(kinds[:], func(k Part) bool { return k.Count == 0 })
 	for _, list := range [][]Part{p.Parts, p.Kinds} {
-		slices.SortFunc(list, func(a, b Part) int { return cmp.Or(cmp.Compare(b.NS, a.NS), cmp.Compare(a.Name, b.Name)) })
+		slices.SortFunc(list, func(a, b Part) int {
+			return cmp.Or(cmp.Compare(b.NS, a.NS), cmp.Compare(a.Name, b.Name))
+		})
 	}
 	for i := range codes {
 		f := PathFragment{Factors: codes[i].factors(undivided)}
@@ -71,7 +74,8 @@ func (w *walker) result(longest int, undivided bool) *Path {
 			f.NS += ns
 		}
 		if i < len(m.Codes) {
-			f.Code, f.Kind, f.File, f.Line, f.Count = m.Codes[i].Name, m.Codes[i].Kind.String(), m.Codes[i].File, m.Codes[i].Line, w.count[i]
+			f.Code, f.Kind, f.File, f.Line, f.Count = m.Codes[i].Name, m.Codes[i].Kind.String(), m.Codes[i].File,
+				m.Codes[i].Line, w.count[i]
 			if m.Codes[i].Kind == trace.Atomic {
 				p.CFs += f.Count
 			} else {
@@ -163,7 +167,8 @@ func (p *Path) title(cf model.CF) string {
 
 // Named gives a step in words.
 func (p *Path) Named(s *Step) NamedStep {
-	n := NamedStep{FromNS: s.From, ToNS: s.To, Kind: s.Kind.String(), Name: p.Name(s), Node: int(s.Node), Worker: int(s.Worker)}
+	n := NamedStep{FromNS: s.From, ToNS: s.To, Kind: s.Kind.String(), Name: p.Name(s), Node: int(s.Node),
+		Worker: int(s.Worker)}
 	if s.Kind != KindTail {
 		n.CF, n.Code, n.Reason = p.title(s.CF), p.m.Codes[p.m.CodeOf(s.CF)].Name, s.Reason.String()
 	}

@@ -12,11 +12,11 @@ type stretch struct {
 	name     string      // what the CF waited for
 }
 
-// eachStretch divides the time between from and to that a worker spent on a CF, in order: what cuts takes out of the
-// worker's time, when a debugger held the CF, and the rest as U.
+// eachStretch divides the time between from and to that a worker spent on a CF, in order: what cuts takes out
+// of the worker's time, when a debugger held the CF, and the rest as U.
 //
-// The holds are those of this CF, which may be a structured one: model.Cuts has those of atomic CFs only, because
-// the division of time says nothing about structured CFs.
+// The holds are those of this CF, which may be a structured one: model.Cuts has those of atomic CFs only,
+// because the division of time says nothing about structured CFs.
 func eachStretch(m *model.Model, cuts []model.Cut, cf model.CF, from, to int64, visit func(stretch)) {
 	cuts = model.CutsWithin(cuts, from, to)
 	if len(m.Held) > 0 {

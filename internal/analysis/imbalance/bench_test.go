@@ -13,7 +13,8 @@ import (
 	"github.com/whyslow/whyslow/internal/testkit/sloutest"
 )
 
-// BenchmarkCompute looks at the trace named by WHYSLOW_TRACE, on all cores, as reports do: with the factors and series there.
+// BenchmarkCompute looks at the trace named by WHYSLOW_TRACE, on all cores, as reports do: with the factors
+// and series there.
 func BenchmarkCompute(b *testing.B) {
 	path := os.Getenv("WHYSLOW_TRACE")
 	if path == "" {

@@ -136,13 +136,15 @@ func checkEfficiency(t *rapid.T, m *model.Model, r *imbalance.Result, s *slou.Re
 			t.Fatalf("efficiency %d: steps add up to %d of %d, their product is %g: %+v", i, ns, m.Wall(), product, e)
 		}
 	}
-	if e := list[0]; !near(e.BetweenNodes, float64(e.UsefulNS)/float64(e.Workers)/most) || !near(e.WithinNodes, most/float64(e.MaxNS)) {
+	if e := list[0]; !near(e.BetweenNodes, float64(e.UsefulNS)/float64(e.Workers)/most) ||
+		!near(e.WithinNodes, most/float64(e.MaxNS)) {
 		t.Fatalf("between %v within %v", e.BetweenNodes, e.WithinNodes)
 	}
 }
 
 // checkFragments adds up the pieces by code fragment.
-func checkFragments(t *rapid.T, m *model.Model, r *imbalance.Result, s *slou.Result, pieces []slou.WorkerPieces) {
+func checkFragments(t *rapid.T, m *model.Model, r *imbalance.Result, s *slou.Result,
+	pieces []slou.WorkerPieces) {
 	t.Helper()
 	starved := map[string]int64{}
 	useful := map[string][]int64{}
@@ -197,7 +199,8 @@ func checkFragments(t *rapid.T, m *model.Model, r *imbalance.Result, s *slou.Res
 		cfs += n.CFs
 	}
 	if count != cfs || r.Total.Count != cfs || total != s.Factors.U.NS {
-		t.Fatalf("%d CFs, %d in total, and %d ns; there are %d and %d", count, r.Total.Count, total, cfs, s.Factors.U.NS)
+		t.Fatalf("%d CFs, %d in total, and %d ns; there are %d and %d", count, r.Total.Count, total, cfs,
+			s.Factors.U.NS)
 	}
 }
 
@@ -255,7 +258,8 @@ func checkTime(t *rapid.T, m *model.Model, r *imbalance.Result, pieces []slou.Wo
 		}
 		largest = max(largest, high-low)
 	}
-	if l := v.Largest; !near(&largest, l.Max-l.Min) || l.FromNS != int64(l.Window)*r.Time.WindowNS || v.Difference[l.Window] != l.Max-l.Min {
+	if l := v.Largest; !near(&largest, l.Max-l.Min) || l.FromNS != int64(l.Window)*r.Time.WindowNS ||
+		v.Difference[l.Window] != l.Max-l.Min {
 		t.Fatalf("largest %+v, should be %g", l, largest)
 	}
 }
@@ -274,7 +278,8 @@ func TestWeightsByDefinition(t *testing.T) {
 				}
 				weight[e.CF] = w
 				was := fmt.Sprintf("onCreated cf=%s site=%d parent=", e.CF, e.Code)
-				text = strings.Replace(text, was, fmt.Sprintf("onCreated weight=%v cf=%s site=%d parent=", w, e.CF, e.Code), 1)
+				text = strings.Replace(text, was, fmt.Sprintf("onCreated weight=%v cf=%s site=%d parent=", w, e.CF,
+					e.Code), 1)
 			}
 		}
 		m := sloutest.Build(t, text)
@@ -343,7 +348,8 @@ func TestWeightsByDefinition(t *testing.T) {
 			if ww > 1e-9 && uu > 1e-9 {
 				correlation = wu / math.Sqrt(ww*uu)
 			}
-			if c.Count != int64(len(list)) || !near(&c.NSPerWeight, k) || (c.Correlation != nil && !near(c.Correlation, correlation)) {
+			if c.Count != int64(len(list)) || !near(&c.NSPerWeight, k) ||
+				(c.Correlation != nil && !near(c.Correlation, correlation)) {
 				t.Fatalf("%+v of %v: correlation %g", c, list, correlation)
 			}
 			if c.Error != nil && math.Abs(*c.Error-math.Sqrt(square)/u) > 1e-6 {
@@ -351,7 +357,8 @@ func TestWeightsByDefinition(t *testing.T) {
 			}
 		}
 		for _, n := range r.Weights.Nodes {
-			if allW > 0 && !near(&n.PlannedShare, planned[n.Node]/allW) || allU > 0 && !near(&n.MeasuredShare, took[n.Node]/allU) {
+			if allW > 0 && !near(&n.PlannedShare, planned[n.Node]/allW) || allU > 0 &&
+				!near(&n.MeasuredShare, took[n.Node]/allU) {
 				t.Fatalf("%+v: planned %g of %g, took %g of %g", n, planned[n.Node], allW, took[n.Node], allU)
 			}
 		}
@@ -359,7 +366,9 @@ func TestWeightsByDefinition(t *testing.T) {
 }
 
 func TestOptions(t *testing.T) {
-	m := sloutest.Build(t, "#run {\"ended\":\"done\",\"nodes\":[{\"node\":0,\"process\":0,\"workers\":1}]}\n#node 0\n0 n0 s0 GlobalEvents.onProgramStarted\n0 n0 s0 GlobalEvents.onProgramFinished\n")
+	m := sloutest.Build(t, "#run "+
+		"{\"ended\":\"done\",\"nodes\":[{\"node\":0,\"process\":0,\"workers\":1}]}\n#node 0\n0 n0 s0 "+
+		"GlobalEvents.onProgramStarted\n0 n0 s0 GlobalEvents.onProgramFinished\n")
 	for _, bad := range []imbalance.Options{{Windows: -1}, {Windows: 1 << 30}} {
 		if _, err := imbalance.Compute(context.Background(), m, bad, procs.Alone()); err == nil {
 			t.Errorf("%+v is taken", bad)

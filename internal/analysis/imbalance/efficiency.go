@@ -71,7 +71,8 @@ func (r *computation) efficiencyOf(workers []slou.Worker, node func(i int) int) 
 	return e
 }
 
-// starvationDivided tells whether it is known when CFs were ready, and so, when a worker starved, whether any were.
+// starvationDivided tells whether it is known when CFs were ready, and so, when a worker starved, whether any
+// were.
 func (r *computation) starvationDivided() bool {
 	return !slices.ContainsFunc(r.slou.Missing, func(m slou.Missing) bool {
 		return slices.Contains(m.Parts, slou.FactorS.String()+"."+slou.PartHere.String())
@@ -99,9 +100,11 @@ func steps(w *slou.Worker, divided bool) []Step {
 		return s.NS
 	}
 	preempt, nowhere := part(f.O, slou.PartPreempt.String()), part(f.S, slou.PartNowhere.String())
-	list := []Step{{Name: "runtime", NS: whole(f.O) - preempt}, {Name: "preemption", NS: preempt}, {Name: "transfer", NS: whole(f.L)}}
+	list := []Step{{Name: "runtime", NS: whole(f.O) - preempt}, {Name: "preemption", NS: preempt},
+		{Name: "transfer", NS: whole(f.L)}}
 	if divided {
-		list = append(list, Step{Name: "serialisation", NS: nowhere}, Step{Name: "placement", NS: whole(f.S) - nowhere})
+		list = append(list, Step{Name: "serialisation", NS: nowhere},
+			Step{Name: "placement", NS: whole(f.S) - nowhere})
 	} else {
 		list = append(list, Step{Name: "starvation", NS: whole(f.S)})
 	}

@@ -33,7 +33,8 @@ func (r *computation) fragments() {
 		if a.WaitedNS != nil && b.WaitedNS != nil {
 			waited = cmp.Compare(*b.WaitedNS, *a.WaitedNS)
 		}
-		return cmp.Or(waited, cmp.Compare(b.ExcessNS, a.ExcessNS), cmp.Compare(b.UsefulNS, a.UsefulNS), cmp.Compare(a.Code, b.Code))
+		return cmp.Or(waited, cmp.Compare(b.ExcessNS, a.ExcessNS), cmp.Compare(b.UsefulNS, a.UsefulNS),
+			cmp.Compare(a.Code, b.Code))
 	})
 	total := &Fragment{}
 	for i, t := range r.workers {
@@ -52,7 +53,8 @@ func (r *computation) fragments() {
 	r.res.Total = total
 }
 
-// balance works out the measures of a code fragment from what each worker did and the starvation that it caused.
+// balance works out the measures of a code fragment from what each worker did and the starvation that it
+// caused.
 func (r *computation) balance(f *Fragment, shares []Share, starved int64) {
 	f.Workers = balanceOf(shares, make([]int, len(shares)))
 	var nodes []Share
@@ -80,7 +82,8 @@ func (r *computation) balance(f *Fragment, shares []Share, starved int64) {
 	}
 }
 
-// balanceOf gives the distribution over workers, or nodes with a number of workers each; 0 stands for a worker.
+// balanceOf gives the distribution over workers, or nodes with a number of workers each; 0 stands for a
+// worker.
 func balanceOf(shares []Share, workers []int) Balance {
 	b := Balance{Of: slices.Clone(shares)}
 	var ns, count, most float64

@@ -1,24 +1,26 @@
-// Package imbalance tells how evenly the work of a run was spread over its nodes and workers, what that cost, and how
-// efficient the run was.
+// Package imbalance tells how evenly the work of a run was spread over its nodes and workers, what that cost,
+// and how efficient the run was.
 //
 // # Efficiency
 //
-// The measures are those of the POP project (Performance Optimisation and Productivity, a centre of excellence of the
-// EU), carried over from processes that compute and communicate to workers that execute CFs. With U the useful time
-// of a worker (factor U), and the run lasting T:
+// The measures are those of the POP project (Performance Optimisation and Productivity, a centre of
+// excellence of the EU), carried over from processes that compute and communicate to workers that execute
+// CFs. With U the useful time of a worker (factor U), and the run lasting T:
 //
 //	load balance              = mean U / max U
 //	communication efficiency  = max U / T
 //	parallel efficiency       = mean U / T = load balance x communication efficiency
 //
-// mean and max are over workers. Load balance is divided further into that between nodes and that within them:
+// mean and max are over workers. Load balance is divided further into that between nodes and that within
+// them:
 //
 //	between nodes = mean U / (largest mean of a node's workers)
 //	within nodes  = (largest mean of a node's workers) / max U
 //
-// Communication efficiency looks at the worker with the most useful time: all that kept it from being useful all the time.
-// In POP it is serialisation x transfer; here SLOW tells the parts. They are taken away one after another, each efficiency
-// being what is left over what there was before it, so that their product is communication efficiency exactly:
+// Communication efficiency looks at the worker with the most useful time: all that kept it from being useful
+// all the time. In POP it is serialisation x transfer; here SLOW tells the parts. They are taken away one
+// after another, each efficiency being what is left over what there was before it, so that their product is
+// communication efficiency exactly:
 //
 //	runtime        O but preempt: the run-time system worked or was not done yet
 //	preemption     O.preempt: the worker had no processor
@@ -34,14 +36,15 @@
 //
 // # Imbalance of a code fragment
 //
-// With U the useful time of a worker in CFs of one code fragment, imbalance is max U / mean U: 1 where all workers do the same,
-// the number of workers where one does all. As a percentage it is 100 x (max U / mean U - 1). Between nodes U is the time per
-// worker of the node, so that a node with more workers may do more.
+// With U the useful time of a worker in CFs of one code fragment, imbalance is max U / mean U: 1 where all
+// workers do the same, the number of workers where one does all. As a percentage it is 100 x (max U / mean U
+// - 1). Between nodes U is the time per worker of the node, so that a node with more workers may do more.
 //
-// While the worker with the most is at it, each other worker has max U - U less to do. The sum of that over the workers is the
-// excess: workers x (max U - mean U). If the others had enough of other things to do, nobody waited. So the time that they
-// waited because of the imbalance is at most the excess, and at most the starvation (factor S) that CFs of this code fragment
-// caused; the smaller of the two is waited_ns. It is also compared to all that was lost, S + L + O + W.
+// While the worker with the most is at it, each other worker has max U - U less to do. The sum of that over
+// the workers is the excess: workers x (max U - mean U). If the others had enough of other things to do,
+// nobody waited. So the time that they waited because of the imbalance is at most the excess, and at most the
+// starvation (factor S) that CFs of this code fragment caused; the smaller of the two is waited_ns. It is
+// also compared to all that was lost, S + L + O + W.
 package imbalance
 
 import (
@@ -76,7 +79,8 @@ type Result struct {
 	WallNS int64 `json:"wall_ns"`
 	// LostNS is S + L + O + W of the workers; nil where one of them cannot be computed.
 	LostNS *int64 `json:"lost_ns"`
-	// Efficiency is that of all workers; nil where useful time cannot be computed, as are Nodes, Total, Fragments and Time.
+	// Efficiency is that of all workers; nil where useful time cannot be computed, as are Nodes, Total,
+	// Fragments and Time.
 	Efficiency *Efficiency `json:"efficiency"`
 	Nodes      []Node      `json:"nodes"` // those with workers
 	// Total is the balance of all code fragments together; its Code is "".
@@ -84,7 +88,8 @@ type Result struct {
 	// Fragments are the atomic code fragments, by waited time, then excess, most first.
 	Fragments []Fragment `json:"fragments"`
 	Time      *Time      `json:"time"`
-	// Weights tells how well weights given by the program predict time; nil where none was given, or onCreated is missing.
+	// Weights tells how well weights given by the program predict time; nil where none was given, or onCreated
+	// is missing.
 	Weights *Weights  `json:"weights"`
 	Missing []Missing `json:"missing"`
 }
@@ -92,13 +97,13 @@ type Result struct {
 // Missing names an event that was not recorded and what it is needed for.
 type Missing struct {
 	Event string `json:"event"`
-	// For lists: "efficiency" (and all that needs useful time), "communication" (its steps), "waited", "cfs_ready",
-	// "bytes_held" (of Time.Variations), "weights".
+	// For lists: "efficiency" (and all that needs useful time), "communication" (its steps), "waited",
+	// "cfs_ready", "bytes_held" (of Time.Variations), "weights".
 	For []string `json:"for"`
 }
 
-// Efficiency of some workers. An efficiency is from 0 to 1 and nil where it would be a quotient of nothing: a run of no
-// length, or without useful time.
+// Efficiency of some workers. An efficiency is from 0 to 1 and nil where it would be a quotient of nothing: a
+// run of no length, or without useful time.
 type Efficiency struct {
 	Workers  int   `json:"workers"`
 	UsefulNS int64 `json:"useful_ns"` // of all workers
@@ -143,13 +148,13 @@ type Fragment struct {
 	Nodes     Balance `json:"nodes"` // per worker of the node
 	// ExcessNS is workers x (max - mean).
 	ExcessNS int64 `json:"excess_ns"`
-	// WaitedNS is the time, at most, that others waited because of the imbalance; nil where S cannot be computed. Of
-	// Total it is at most all of S.
+	// WaitedNS is the time, at most, that others waited because of the imbalance; nil where S cannot be
+	// computed. Of Total it is at most all of S.
 	WaitedNS *int64 `json:"waited_ns"`
 	// LostShare is WaitedNS over LostNS; nil where nothing was lost or either is nil.
 	LostShare *float64 `json:"lost_share"`
-	// AchievableNS is what the worker with the most would have at best if CFs stay as they are: the mean, or the longest
-	// execution if that is longer.
+	// AchievableNS is what the worker with the most would have at best if CFs stay as they are: the mean, or the
+	// longest execution if that is longer.
 	AchievableNS int64 `json:"achievable_ns"`
 }
 
@@ -193,14 +198,15 @@ const (
 	maxCells       = 1 << 24 // workers x windows
 )
 
-// Compute tells how evenly the work of a run was spread, which the members of g share: each has its model from
-// model.BuildShare and calls Compute with the same options, except for Options.SLOU and Options.Series, which only
-// member 0 needs. procs.Alone has the whole model from model.Build. Member 0 gets the result, the others nil. It fails
-// when ctx ends or an option is out of range.
+// Compute tells how evenly the work of a run was spread, which the members of g share: each has its model
+// from model.BuildShare and calls Compute with the same options, except for Options.SLOU and Options.Series,
+// which only member 0 needs. procs.Alone has the whole model from model.Build. Member 0 gets the result, the
+// others nil. It fails when ctx ends or an option is out of range.
 func Compute(ctx context.Context, m *model.Model, opt Options, g procs.Group) (*Result, error) {
 	r := &computation{m: m, opt: opt, group: g, slou: opt.SLOU, series: opt.Series}
 	if opt.Windows < 0 {
-		return nil, fmt.Errorf("imbalance: %d windows asked for; give 1 or more, or 0 for %d", opt.Windows, defaultWindows)
+		return nil, fmt.Errorf("imbalance: %d windows asked for; give 1 or more, or 0 for %d", opt.Windows,
+			defaultWindows)
 	}
 	if err := r.gather(ctx); err != nil || g.Rank() != 0 {
 		return nil, err
@@ -256,7 +262,8 @@ func (r *computation) gather(ctx context.Context) error {
 	}
 	r.windows, r.width = has.Windows, has.Width
 	if n := m.Workers(); r.windows > maxCells/max(n, 1) {
-		return fmt.Errorf("imbalance: %d windows of %d workers are too many; ask for at most %d", r.windows, n, maxCells/n)
+		return fmt.Errorf("imbalance: %d windows of %d workers are too many; ask for at most %d", r.windows, n,
+			maxCells/n)
 	}
 	if !has.SLOU {
 		opt := slou.Options{DataInputsOnly: r.opt.DataInputsOnly, Parallel: r.opt.Parallel}

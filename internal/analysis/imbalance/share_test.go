@@ -81,7 +81,8 @@ func TestShareRecorded(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer r.Close()
-		if _, err := replicate.Write(context.Background(), many, r, replicate.Options{Copies: 3, Crossing: 0.5}); err != nil {
+		if _, err := replicate.Write(context.Background(), many, r, replicate.Options{Copies: 3,
+			Crossing: 0.5}); err != nil {
 			t.Fatal(err)
 		}
 		same(t, one, imbalance.Options{})

@@ -10,8 +10,8 @@ import (
 
 // tally sums up what one worker executed: by code fragment, by window of time, and against the weights.
 //
-// It does not visit the pieces of slou.Visit: that would divide all gaps between executions as well, which costs
-// several times as much and says nothing about balance. slou.EachUseful gives the same useful time.
+// It does not visit the pieces of slou.Visit: that would divide all gaps between executions as well, which
+// costs several times as much and says nothing about balance. slou.EachUseful gives the same useful time.
 type tally struct {
 	Node, Worker int
 	Codes        []codeTally // by code fragment

@@ -6,12 +6,13 @@ import (
 	"github.com/whyslow/whyslow/internal/analysis/counters"
 )
 
-// Time tells how load was spread at each moment. Window i begins i x WindowNS after the start of the run; the last may be
-// shorter. Where a node has no workers it is left out.
+// Time tells how load was spread at each moment. Window i begins i x WindowNS after the start of the run; the
+// last may be shorter. Where a node has no workers it is left out.
 type Time struct {
 	WindowNS int64 `json:"window_ns"`
 	Windows  int   `json:"windows"`
-	// Useful is the share of all workers' time in each window that was useful: the utilisation of the cluster, 0 to 1.
+	// Useful is the share of all workers' time in each window that was useful: the utilisation of the cluster, 0
+	// to 1.
 	Useful []float64    `json:"useful"`
 	Nodes  []NodeUseful `json:"nodes"`
 	// Variations compare nodes; there are none with one node. A quantity that cannot be computed is left out.
@@ -112,7 +113,8 @@ func (r *computation) time() {
 }
 
 func (r *computation) variation(quantity string, nodes []nodeLevel) Variation {
-	v := Variation{Quantity: quantity, Difference: make([]float64, r.windows), MaxNode: make([]int, r.windows), MinNode: make([]int, r.windows)}
+	v := Variation{Quantity: quantity, Difference: make([]float64, r.windows), MaxNode: make([]int, r.windows),
+		MinNode: make([]int, r.windows)}
 	largest, sum := math.Inf(-1), 0.0
 	for i := range r.windows {
 		most, least := &nodes[0], &nodes[0]
@@ -130,7 +132,8 @@ func (r *computation) variation(quantity string, nodes []nodeLevel) Variation {
 		if d > largest {
 			largest = d
 			from := int64(i) * r.width
-			v.Largest = Moment{Window: i, FromNS: from, ToNS: from + r.length(i), MaxNode: most.node, Max: most.mean[i], MinNode: least.node, Min: least.mean[i]}
+			v.Largest = Moment{Window: i, FromNS: from, ToNS: from + r.length(i), MaxNode: most.node,
+				Max: most.mean[i], MinNode: least.node, Min: least.mean[i]}
 		}
 	}
 	if r.res.WallNS > 0 {

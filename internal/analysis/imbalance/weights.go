@@ -8,16 +8,17 @@ import (
 	"github.com/whyslow/whyslow/trace"
 )
 
-// Weights compares what the program planned, the weights it gave to CFs, with the useful time that was measured. A code
-// fragment takes part if a weight other than 1 was given to any CF of it that ran; of its CFs those take part whose weight is 0 or
-// between 1e-100 and 1e100, less their signs.
+// Weights compares what the program planned, the weights it gave to CFs, with the useful time that was
+// measured. A code fragment takes part if a weight other than 1 was given to any CF of it that ran; of its
+// CFs those take part whose weight is 0 or between 1e-100 and 1e100, less their signs.
 type Weights struct {
 	// NSPerWeight is useful time over weight of all that take part.
 	NSPerWeight float64        `json:"ns_per_weight"`
 	Codes       []WeightedCode `json:"codes"` // by useful time, most first
 	// Nodes compares what was planned for each node that ran some with what it took.
 	Nodes []PlannedNode `json:"nodes"`
-	// PlannedImbalance and MeasuredImbalance are max / mean over the nodes, per worker of a node; nil where there is nothing.
+	// PlannedImbalance and MeasuredImbalance are max / mean over the nodes, per worker of a node; nil where
+	// there is nothing.
 	PlannedImbalance  *float64 `json:"planned_imbalance"`
 	MeasuredImbalance *float64 `json:"measured_imbalance"`
 }
@@ -31,14 +32,14 @@ type WeightedCode struct {
 	Weight      float64 `json:"weight"` // sum
 	UsefulNS    int64   `json:"useful_ns"`
 	NSPerWeight float64 `json:"ns_per_weight"`
-	// Relative is NSPerWeight over that of all: above 1, its weights are too small against those of other code fragments.
-	// nil where there is no useful time.
+	// Relative is NSPerWeight over that of all: above 1, its weights are too small against those of other code
+	// fragments. nil where there is no useful time.
 	Relative *float64 `json:"relative"`
-	// Correlation of weight and time of a CF (Pearson), -1 to 1: 1 if weights are in proportion to time but for a constant;
-	// nil where weights or times are all the same.
+	// Correlation of weight and time of a CF (Pearson), -1 to 1: 1 if weights are in proportion to time but for
+	// a constant; nil where weights or times are all the same.
 	Correlation *float64 `json:"correlation"`
-	// Error is the root mean square of time - weight x NSPerWeight over the mean time: 0 where weights predict exactly. nil
-	// where there is no useful time.
+	// Error is the root mean square of time - weight x NSPerWeight over the mean time: 0 where weights predict
+	// exactly. nil where there is no useful time.
 	Error *float64 `json:"error"`
 }
 
@@ -60,7 +61,8 @@ type moments struct {
 	Weight, Time           float64 // sums
 }
 
-// add takes in a pair. A weight that is no number, or so large or small that sums of squares would not be, is left out.
+// add takes in a pair. A weight that is no number, or so large or small that sums of squares would not be, is
+// left out.
 func (m *moments) add(weight, time float64) {
 	if a := math.Abs(weight); a != 0 && !(a > 1e-100 && a < 1e100) {
 		return
@@ -126,7 +128,8 @@ func (r *computation) weights() {
 			continue
 		}
 		code := &r.m.Codes[c]
-		x := WeightedCode{Code: code.Name, File: code.File, Line: code.Line, Count: int64(m.N), Weight: m.Weight, UsefulNS: int64(m.Time)}
+		x := WeightedCode{Code: code.Name, File: code.File, Line: code.Line, Count: int64(m.N), Weight: m.Weight,
+			UsefulNS: int64(m.Time)}
 		if m.Weight > 0 {
 			x.NSPerWeight = m.Time / m.Weight
 			x.Relative = ratio(x.NSPerWeight, out.NSPerWeight)

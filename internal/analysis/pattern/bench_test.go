@@ -10,7 +10,8 @@ import (
 	"github.com/whyslow/whyslow/trace"
 )
 
-// writeLoop writes a trace of threads that repeat: enter a function, get, lock, release, reduce, barrier, leave.
+// writeLoop writes a trace of threads that repeat: enter a function, get, lock, release, reduce, barrier,
+// leave.
 func writeLoop(b *testing.B, dir string, threads, rounds int) (events int) {
 	for node := range threads {
 		w, err := trace.Create(dir, node, trace.Options{})
@@ -20,9 +21,11 @@ func writeLoop(b *testing.B, dir string, threads, rounds int) (events int) {
 		for i, c := range []struct {
 			name string
 			kind trace.CodeKind
-		}{{"step", trace.Function}, {"upc_memget", trace.Bulk}, {"upc_lock", trace.Lock}, {"upc_unlock", trace.Lock}, {"upc_all_reduce", trace.Collective}, {"upc_wait", trace.Barrier}} {
+		}{{"step", trace.Function}, {"upc_memget", trace.Bulk}, {"upc_lock", trace.Lock},
+			{"upc_unlock", trace.Lock}, {"upc_all_reduce", trace.Collective}, {"upc_wait", trace.Barrier}} {
 			w.DefineCode(trace.CodeDef{Code: uint32(i + 1), Name: w.Name(c.name), Kind: c.kind})
-			w.DefineSite(trace.SiteDef{Site: trace.Site(i + 1), Code: uint32(i + 1), File: w.Name("a.upc"), Line: 10 + i})
+			w.DefineSite(trace.SiteDef{Site: trace.Site(i + 1), Code: uint32(i + 1), File: w.Name("a.upc"), Line: 10 +
+				i})
 		}
 		reduce, wait, sync := w.Name("reduce"), w.Name("barrier"), w.Name("all/all")
 		s := w.Stream(0)

@@ -25,8 +25,8 @@ type calls struct {
 	ofCode     []int // by code fragment: 1 + its region
 }
 
-// makeCalls finds all call paths; they are numbered depth first, those of one caller in the order in which they are first met. All members of
-// g call it, each of which meets those of its own threads.
+// makeCalls finds all call paths; they are numbered depth first, those of one caller in the order in which
+// they are first met. All members of g call it, each of which meets those of its own threads.
 func makeCalls(m *model.Model, f *forest, g procs.Group) (*calls, error) {
 	threads := m.Regions.Threads
 	c := &calls{m: m, of: make([][]int32, len(threads)), class: make([][]uint8, len(threads))}
@@ -67,7 +67,8 @@ func makeCalls(m *model.Model, f *forest, g procs.Group) (*calls, error) {
 // forget makes a tree without call paths.
 func (c *calls) forget() {
 	c.list, c.regions, c.inFunction, c.met = nil, nil, nil, nil
-	c.known, c.byCall, c.byRegion, c.ofCode = map[uint64]int32{}, map[Call]int32{}, map[Region]int{}, make([]int, len(c.m.Codes))
+	c.known, c.byCall, c.byRegion, c.ofCode = map[uint64]int32{}, map[Call]int32{}, map[Region]int{},
+		make([]int, len(c.m.Codes))
 }
 
 // thread finds where the visits of a thread belong.
@@ -105,8 +106,9 @@ type wireCall struct {
 	from, number int // the process that tells it, and its number there
 }
 
-// unite makes one tree of those of all processes. Each tells its call paths in the order in which it met them, and threads are each met by one
-// process: so by the threads that were there first they are in the order in which one process would meet them.
+// unite makes one tree of those of all processes. Each tells its call paths in the order in which it met
+// them, and threads are each met by one process: so by the threads that were there first they are in the
+// order in which one process would meet them.
 func (c *calls) unite(g procs.Group) error {
 	own := make([]wireCall, len(c.list))
 	for i, v := range c.list {
@@ -164,18 +166,21 @@ func (c *calls) call(v Call, function bool, thread int) int32 {
 	return i
 }
 
-// find gives the call path of a region called at a statement. Where functions were not recorded but the statement is known to be in one,
-// that one is put in between.
+// find gives the call path of a region called at a statement. Where functions were not recorded but the
+// statement is known to be in one, that one is put in between.
 func (c *calls) find(parent int32, site uint32, thread int) int32 {
 	s := &c.m.Sites[site]
 	code := &c.m.Codes[s.Code]
 	if s.Function != "" && code.Kind != trace.Function && !c.inFunction[parent] {
-		parent = c.call(Call{Parent: int(parent), Region: c.region(Region{Name: s.Function, Kind: trace.Function.String()})}, true, thread)
+		parent = c.call(Call{Parent: int(parent), Region: c.region(Region{Name: s.Function,
+			Kind: trace.Function.String()})}, true, thread)
 	}
 	if c.ofCode[s.Code] == 0 {
-		c.ofCode[s.Code] = 1 + c.region(Region{Name: code.Name, Kind: code.Kind.String(), File: code.File, Line: code.Line})
+		c.ofCode[s.Code] = 1 + c.region(Region{Name: code.Name, Kind: code.Kind.String(), File: code.File,
+			Line: code.Line})
 	}
-	return c.call(Call{Parent: int(parent), Region: c.ofCode[s.Code] - 1, File: s.File, Line: s.Line}, c.inFunction[parent] || code.Kind == trace.Function, thread)
+	return c.call(Call{Parent: int(parent), Region: c.ofCode[s.Code] - 1, File: s.File, Line: s.Line},
+		c.inFunction[parent] || code.Kind == trace.Function, thread)
 }
 
 // order numbers the call paths depth first.

@@ -9,7 +9,8 @@ import (
 	"github.com/whyslow/whyslow/trace"
 )
 
-// TestFunctionsOfAddresses puts the function that a call is in above it, where functions themselves were not recorded.
+// TestFunctionsOfAddresses puts the function that a call is in above it, where functions themselves were not
+// recorded.
 func TestFunctionsOfAddresses(t *testing.T) {
 	dir := t.TempDir()
 	text := `

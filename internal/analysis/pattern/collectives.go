@@ -45,7 +45,8 @@ func (s *search) collective(in *instance) *Collective {
 	return c
 }
 
-// afterBarrier tells that the last operation of a thread before a collective was a barrier of the same group, and when it left that.
+// afterBarrier tells that the last operation of a thread before a collective was a barrier of the same group,
+// and when it left that.
 func (s *search) afterBarrier(e model.Member) (left int64, ok bool) {
 	t, c := &s.r.Threads[e.Thread], s.r.Record(e)
 	program := uint8(s.f.index["program"])
@@ -57,7 +58,8 @@ func (s *search) afterBarrier(e model.Member) (left int64, ok bool) {
 			return 0, false
 		}
 		b := &t.Collectives[e.Record-1]
-		ok := b.Visit == v && b.Instance >= 0 && s.r.Instances[b.Instance].Kind == model.CollectiveBarrier && b.Kind != model.CollectiveNotify &&
+		ok := b.Visit == v && b.Instance >= 0 && s.r.Instances[b.Instance].Kind == model.CollectiveBarrier &&
+			b.Kind != model.CollectiveNotify &&
 			b.Start == c.Start && b.Stride == c.Stride && b.Size == c.Size
 		return t.Exit[v], ok
 	}
@@ -83,7 +85,8 @@ func (s *search) collectives() []Collective {
 		out = append(out, *c)
 	}
 	slices.SortFunc(out, func(x, y Collective) int {
-		return cmp.Or(cmp.Compare(y.EntryNS+y.ExitNS, x.EntryNS+x.ExitNS), cmp.Compare(y.NS, x.NS), cmp.Compare(x.Call, y.Call),
+		return cmp.Or(cmp.Compare(y.EntryNS+y.ExitNS, x.EntryNS+x.ExitNS), cmp.Compare(y.NS, x.NS),
+			cmp.Compare(x.Call, y.Call),
 			cmp.Compare(x.Kind, y.Kind), cmp.Compare(x.Sync, y.Sync))
 	})
 	return out

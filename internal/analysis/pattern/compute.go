@@ -14,10 +14,11 @@ import (
 // Options of Compute. There are none: it always looks for every pattern.
 type Options struct{}
 
-// Compute searches a run, which the members of g share: each has its model from model.BuildShare; procs.Alone has the
-// whole model from model.Build. The result is nil where the run's threads entered no regions. Member 0 gets the whole
-// result, with the Pieces of the workers of its own nodes only; the others get these with Calls and Regions, and
-// nothing else. It fails only when ctx ends or a member is gone, and at all members when it fails at one.
+// Compute searches a run, which the members of g share: each has its model from model.BuildShare; procs.Alone
+// has the whole model from model.Build. The result is nil where the run's threads entered no regions. Member
+// 0 gets the whole result, with the Pieces of the workers of its own nodes only; the others get these with
+// Calls and Regions, and nothing else. It fails only when ctx ends or a member is gone, and at all members
+// when it fails at one.
 func Compute(ctx context.Context, m *model.Model, _ Options, g procs.Group) (*Result, error) {
 	if m.Regions == nil {
 		return nil, procs.Agree(g, ctx.Err())
@@ -82,7 +83,8 @@ func (s *search) whole() {
 
 // times sums up the own time of all visits of own threads, and counts.
 func (s *search) times() {
-	visits, sent, received, program := s.f.index["visits"], s.f.index["bytes-sent"], s.f.index["bytes-received"], s.f.index["program"]
+	visits, sent, received, program := s.f.index["visits"], s.f.index["bytes-sent"], s.f.index["bytes-received"],
+		s.f.index["program"]
 	for i := range s.r.Threads {
 		if !s.own[i] {
 			continue
@@ -158,12 +160,17 @@ func problems(r *model.Regions) (out []string) {
 			out = append(out, fmt.Sprintf(text, n))
 		}
 	}
-	say(open, "regions that were entered and never left: %d; their time is counted to the end of the thread or, if it was killed, of the run")
+	say(open, "regions that were entered and never left: %d; their time is counted to the end of the thread "+
+		"or, if it was killed, of the run")
 	say(stray, "exits of regions that were not entered: %d; they are ignored")
-	say(back, "events with a time before that of an earlier one of the same thread: %d; they are taken to be at that time")
-	say(r.Mixed, "collectives in which the threads of a group called different operations: %d; the program is wrong there, or events are missing, and no waits are looked for in them")
-	say(r.Unmatched, "calls of collectives without the calls of all other threads of the group: %d; no waits are looked for in them")
-	say(r.Overlapping, "acquisitions of a lock before another thread had released it: %d; clocks disagree, or the lock is not one")
+	say(back, "events with a time before that of an earlier one of the same thread: %d; they are taken to be "+
+		"at that time")
+	say(r.Mixed, "collectives in which the threads of a group called different operations: %d; the program is "+
+		"wrong there, or events are missing, and no waits are looked for in them")
+	say(r.Unmatched, "calls of collectives without the calls of all other threads of the group: %d; no waits "+
+		"are looked for in them")
+	say(r.Overlapping, "acquisitions of a lock before another thread had released it: %d; clocks disagree, or "+
+		"the lock is not one")
 	return out
 }
 
@@ -186,7 +193,8 @@ func (s *search) unfinished() (out []string) {
 		for _, e := range u.Came {
 			came = append(came, int32(s.r.Threads[e.Thread].Node))
 		}
-		out = append(out, fmt.Sprintf("%s was called by %s, and never by %s of its group", place, threadsText(came), threadsText(u.Absent)))
+		out = append(out, fmt.Sprintf("%s was called by %s, and never by %s of its group", place, threadsText(came),
+			threadsText(u.Absent)))
 	}
 	return out
 }

@@ -67,7 +67,8 @@ func (r *Result) path(call int) string {
 	return name
 }
 
-// show writes what is not zero of a result, a line each. metrics are the ids of those wanted; none means all but overload and underload.
+// show writes what is not zero of a result, a line each. metrics are the ids of those wanted; none means all
+// but overload and underload.
 func show(r *Result, metrics ...string) string {
 	var b bytes.Buffer
 	want := func(id string) bool {
@@ -76,7 +77,8 @@ func show(r *Result, metrics ...string) string {
 				return true
 			}
 		}
-		return len(metrics) == 0 && id != "overload" && id != "underload" && id != "single-participant" && id != "non-participation" && id != "visits"
+		return len(metrics) == 0 && id != "overload" && id != "underload" && id != "single-participant" &&
+			id != "non-participation" && id != "visits"
 	}
 	for _, m := range r.Metrics {
 		if !want(m.ID) {
@@ -93,22 +95,27 @@ func show(r *Result, metrics ...string) string {
 func rest(r *Result) string {
 	var b bytes.Buffer
 	for _, l := range r.Late {
-		fmt.Fprintf(&b, "late %s, %s: thread %d, %d in %d:", r.Metrics[l.Metric].ID, r.path(l.Call), l.Thread, l.NS, l.Count)
+		fmt.Fprintf(&b, "late %s, %s: thread %d, %d in %d:", r.Metrics[l.Metric].ID, r.path(l.Call), l.Thread, l.NS,
+			l.Count)
 		for _, d := range l.Doing {
 			fmt.Fprintf(&b, " %s %d", r.path(d.Call), d.NS)
 		}
 		b.WriteByte('\n')
 	}
 	for _, l := range r.Locks {
-		fmt.Fprintf(&b, "lock %d: acquired %d, contended %d, wait %d, hold %d, longest %d, handover %d, chain %d, blocks %v\n",
+		fmt.Fprintf(&b, "lock %d: acquired %d, contended %d, wait %d, hold %d, longest %d, handover %d, chain "+
+			"%d, blocks %v\n",
 			l.ID, l.Acquired, l.Contended, l.WaitNS, l.HoldNS, l.LongestNS, l.HandoverNS, l.Chain, l.Blocks)
 	}
 	for _, c := range r.Collectives {
-		fmt.Fprintf(&b, "collective %s, %s %q: count %d, bytes %d, time %d, entry %d, allsync %d, exit %d, after barrier %d, between %d\n",
-			r.path(c.Call), c.Kind, c.Sync, c.Count, c.Bytes, c.NS, c.EntryNS, c.AllSyncNS, c.ExitNS, c.AfterBarrier, c.BetweenNS)
+		fmt.Fprintf(&b, "collective %s, %s %q: count %d, bytes %d, time %d, entry %d, allsync %d, exit %d, after "+
+			"barrier %d, between %d\n",
+			r.path(c.Call), c.Kind, c.Sync, c.Count, c.Bytes, c.NS, c.EntryNS, c.AllSyncNS, c.ExitNS, c.AfterBarrier,
+			c.BetweenNS)
 	}
 	for _, x := range r.Transfers {
-		fmt.Fprintf(&b, "transfer %s: count %d, bytes %d, time %d, runs %d, overlap %d\n", r.path(x.Call), x.Count, x.Bytes, x.NS, x.Runs, x.OverlapNS)
+		fmt.Fprintf(&b, "transfer %s: count %d, bytes %d, time %d, runs %d, overlap %d\n", r.path(x.Call), x.Count,
+			x.Bytes, x.NS, x.Runs, x.OverlapNS)
 	}
 	for _, x := range r.Threads {
 		fmt.Fprintf(&b, "thread %d.%d: calls %d, syncs %d, puts %d, gets %d, atomics %d, sent %d, received %d\n",
@@ -127,8 +134,8 @@ func rest(r *Result) string {
 
 var update = flag.Bool("update", false, "rewrite the expected results (then check them on paper)")
 
-// TestGolden compares runs in testdata with figures worked out by hand in what each file begins with. Then come "-- trace --" and, of its
-// result, "-- metrics --", "-- imbalance --" or "-- rest --".
+// TestGolden compares runs in testdata with figures worked out by hand in what each file begins with. Then
+// come "-- trace --" and, of its result, "-- metrics --", "-- imbalance --" or "-- rest --".
 func TestGolden(t *testing.T) {
 	files, err := filepath.Glob("testdata/*.txtar")
 	if err != nil || len(files) == 0 {

@@ -1,7 +1,7 @@
 package pattern
 
-// imbalance compares the threads' own times in each call path with the mean of the threads that were there. Where only one ever was, it is
-// compared with what each would have if all shared it.
+// imbalance compares the threads' own times in each call path with the mean of the threads that were there.
+// Where only one ever was, it is compared with what each would have if all shared it.
 func (s *search) imbalance() {
 	metric := func(id string) int { return s.f.index[id] }
 	time, visits := metric("time"), metric("visits")

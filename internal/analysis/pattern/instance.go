@@ -2,7 +2,8 @@ package pattern
 
 import "github.com/whyslow/whyslow/internal/model"
 
-// instance is a collective operation that all members took part in, as patterns see it. Members are numbered by their place in the group.
+// instance is a collective operation that all members took part in, as patterns see it. Members are numbered
+// by their place in the group.
 type instance struct {
 	r       *model.Regions
 	members []model.Member
@@ -10,10 +11,13 @@ type instance struct {
 	sync    model.Sync
 	root    int // member, -1: none or not known
 
-	entered []int64 // when each member was ready for the others: it entered the operation, or the first phase of a barrier of two
-	begun   []int64 // when it entered the operation that it left at left: later than entered only in a barrier of two phases
-	left    []int64
-	last    int // the member that entered last
+	// when each member was ready for the others: it entered the operation, or the first phase of a barrier of
+	// two
+	entered []int64
+	// when it entered the operation that it left at left: later than entered only in a barrier of two phases
+	begun []int64
+	left  []int64
+	last  int // the member that entered last
 
 	prefix []int64 // see prefixEnter
 	before []int   // likewise: who that was
@@ -28,7 +32,8 @@ func (in *instance) load(r *model.Regions, number int) {
 	in.last, in.prefix, in.before = 0, in.prefix[:0], in.before[:0]
 	for k, e := range in.members {
 		t, v := &r.Threads[e.Thread], r.Record(e).Visit
-		in.entered, in.begun, in.left = append(in.entered, r.Arrived(e)), append(in.begun, t.Enter[v]), append(in.left, t.Exit[v])
+		in.entered, in.begun, in.left = append(in.entered, r.Arrived(e)), append(in.begun, t.Enter[v]),
+			append(in.left, t.Exit[v])
 		if in.entered[k] > in.entered[in.last] {
 			in.last = k
 		}
@@ -38,7 +43,8 @@ func (in *instance) load(r *model.Regions, number int) {
 // lastEnter is when the last member entered.
 func (in *instance) lastEnter() int64 { return in.entered[in.last] }
 
-// firstLeave is when the first member left or, where clocks make that earlier than it can be, the last one entered.
+// firstLeave is when the first member left or, where clocks make that earlier than it can be, the last one
+// entered.
 func (in *instance) firstLeave() int64 { return max(minOf(in.left), in.lastEnter()) }
 
 func minOf(list []int64) int64 {
@@ -69,8 +75,9 @@ func (in *instance) partner(k int) int {
 	return int(d / c.Stride)
 }
 
-// prefixEnter is when the last of the members entered whose data the result of a member depends on in a reduction of prefixes: those up
-// to it, from the one that has the first element on. It is any where the array goes around several times, and root is not known.
+// prefixEnter is when the last of the members entered whose data the result of a member depends on in a
+// reduction of prefixes: those up to it, from the one that has the first element on. It is any where the
+// array goes around several times, and root is not known.
 func (in *instance) prefixEnter(k int) (at int64, member int) {
 	if in.root < 0 {
 		return in.lastEnter(), in.last
@@ -105,7 +112,8 @@ func (in *instance) allToOne() bool {
 // allToAll: all give data to all, or might.
 func (in *instance) allToAll() bool {
 	switch in.kind {
-	case model.CollectiveGatherAll, model.CollectiveExchange, model.CollectivePermute, model.CollectiveAllReduce, model.CollectiveCollect:
+	case model.CollectiveGatherAll, model.CollectiveExchange, model.CollectivePermute, model.CollectiveAllReduce,
+		model.CollectiveCollect:
 		return true
 	}
 	return false
@@ -114,7 +122,8 @@ func (in *instance) allToAll() bool {
 // prefixes: each gives data to those after it.
 func (in *instance) prefixes() bool { return in.kind == model.CollectivePrefixReduce }
 
-// waitsForData tells that members may need to wait for each other before they move data. With IN_NOSYNC the program has seen to that.
+// waitsForData tells that members may need to wait for each other before they move data. With IN_NOSYNC the
+// program has seen to that.
 func (in *instance) waitsForData() bool { return in.sync.In != model.SyncNo }
 
 // waitsForAll: nobody may move data before all have entered.

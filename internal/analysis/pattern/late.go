@@ -21,7 +21,8 @@ type lateSum struct {
 // mostDoings is how many call paths of a late thread are kept.
 const mostDoings = 10
 
-// waited notes that others waited for a thread, and what it did in a stretch of time; again: it is part of a wait that is counted already.
+// waited notes that others waited for a thread, and what it did in a stretch of time; again: it is part of a
+// wait that is counted already.
 func (s *search) waited(metric, call, thread int, ns int64, during stretch, again bool) {
 	key := lateKey{metric, call, thread}
 	l := s.late[key]
@@ -46,7 +47,8 @@ func (s *search) waited(metric, call, thread int, ns int64, during stretch, agai
 	})
 }
 
-// eachVisitIn gives how long a thread was in which visit, without those inside of it, in a stretch of time; -1 stands for none.
+// eachVisitIn gives how long a thread was in which visit, without those inside of it, in a stretch of time;
+// -1 stands for none.
 func eachVisitIn(t *model.Thread, in stretch, f func(visit int32, ns int64)) {
 	in.from, in.to = max(in.from, t.Start), min(in.to, t.End)
 	next, _ := slices.BinarySearch(t.Enter, in.from)
@@ -82,12 +84,15 @@ func (s *search) lateList() (out []Late) {
 		for call, ns := range l.Doing {
 			v.Doing = append(v.Doing, Doing{int(call), ns})
 		}
-		slices.SortFunc(v.Doing, func(x, y Doing) int { return cmp.Or(cmp.Compare(y.NS, x.NS), cmp.Compare(x.Call, y.Call)) })
+		slices.SortFunc(v.Doing, func(x, y Doing) int {
+			return cmp.Or(cmp.Compare(y.NS, x.NS), cmp.Compare(x.Call, y.Call))
+		})
 		v.Doing = v.Doing[:min(len(v.Doing), mostDoings)]
 		out = append(out, v)
 	}
 	slices.SortFunc(out, func(x, y Late) int {
-		return cmp.Or(cmp.Compare(y.NS, x.NS), cmp.Compare(x.Metric, y.Metric), cmp.Compare(x.Call, y.Call), cmp.Compare(x.Thread, y.Thread))
+		return cmp.Or(cmp.Compare(y.NS, x.NS), cmp.Compare(x.Metric, y.Metric), cmp.Compare(x.Call, y.Call),
+			cmp.Compare(x.Thread, y.Thread))
 	})
 	return out
 }

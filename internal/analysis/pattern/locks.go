@@ -69,7 +69,9 @@ func (s *search) locks() []Lock {
 	for i := range s.r.Locks {
 		out = append(out, s.lock(&s.r.Locks[i]))
 	}
-	slices.SortStableFunc(out, func(x, y Lock) int { return cmp.Or(cmp.Compare(y.WaitNS, x.WaitNS), cmp.Compare(y.HoldNS, x.HoldNS)) })
+	slices.SortStableFunc(out, func(x, y Lock) int {
+		return cmp.Or(cmp.Compare(y.WaitNS, x.WaitNS), cmp.Compare(y.HoldNS, x.HoldNS))
+	})
 	return out
 }
 
@@ -126,8 +128,9 @@ func (s *search) lock(l *model.Lock) Lock {
 	return o
 }
 
-// eachOwner divides a wait, which the hold of a lock ended, among those that had the lock meanwhile: each from the release before its own hold to the
-// end of that, the last one first. again tells that this one had it in a later part of the wait, too.
+// eachOwner divides a wait, which the hold of a lock ended, among those that had the lock meanwhile: each
+// from the release before its own hold to the end of that, the last one first. again tells that this one had
+// it in a later part of the wait, too.
 func (s *search) eachOwner(l *model.Lock, hold int, w stretch, f func(owner int, part stretch, again bool)) {
 	s.owners = s.owners[:0]
 	for b := hold - 1; b >= 0 && w.to > w.from; b-- {

@@ -16,8 +16,9 @@ const (
 	factorO = 'O'
 )
 
-// pieces divides the time of a thread in operations: what patterns explain is waiting; the rest of an operation belongs to its class. Of
-// threads that execute CFs only the waiting is given: the rest is divided as ever.
+// pieces divides the time of a thread in operations: what patterns explain is waiting; the rest of an
+// operation belongs to its class. Of threads that execute CFs only the waiting is given: the rest is divided
+// as ever.
 func (s *search) pieces(i int) []Piece {
 	t, of, class := &s.r.Threads[i], s.of[i], s.class[i]
 	charges := s.charge[i]

@@ -12,8 +12,8 @@ import (
 	_ "github.com/whyslow/whyslow/internal/testkit/effort"
 )
 
-// This file makes up programs of several threads that keep the rules, and looks at each of them a second time in the simplest way there is: for
-// every thread of every operation, all others.
+// This file makes up programs of several threads that keep the rules, and looks at each of them a second time
+// in the simplest way there is: for every thread of every operation, all others.
 
 // op is an operation of one thread in a made-up program.
 type op struct {
@@ -39,7 +39,8 @@ type program struct {
 	began []int64
 }
 
-var regionCodes = []string{"main function", "f function", "upc_barrier barrier", "upc_notify barrier", "upc_wait barrier", "coll collective", "alloc memory",
+var regionCodes = []string{"main function", "f function", "upc_barrier barrier", "upc_notify barrier",
+	"upc_wait barrier", "coll collective", "alloc memory",
 	"upc_lock lock", "upc_unlock lock", "upc_memget bulk", "init runtime", "put access"}
 
 func newProgram(n int) *program {
@@ -67,7 +68,8 @@ func (p *program) all() string {
 	return out
 }
 
-var collectives = []string{"barrier", "split", "broadcast", "scatter", "gather", "reduce", "gather-all", "exchange", "permute", "all-reduce", "collect",
+var collectives = []string{"barrier", "split", "broadcast", "scatter", "gather", "reduce", "gather-all",
+	"exchange", "permute", "all-reduce", "collect",
 	"prefix-reduce", "alloc", "free", "start", "finish"}
 
 func drawProgram(t *rapid.T) *program {
@@ -91,7 +93,8 @@ func drawProgram(t *rapid.T) *program {
 		case 1:
 			for node := range p.n {
 				p.emit(node, p.now[node], "Region.onEntered 10")
-				p.emit(node, p.now[node], "Message.onGet from=%d bytes=%d", rapid.IntRange(0, p.n-1).Draw(t, "peer"), step())
+				p.emit(node, p.now[node], "Message.onGet from=%d bytes=%d", rapid.IntRange(0, p.n-1).Draw(t, "peer"),
+					step())
 				p.now[node] += step()
 				p.emit(node, p.now[node], "Region.onExited 10")
 			}
@@ -144,10 +147,12 @@ func (p *program) sections(step func() int64) {
 
 func (p *program) collective(t *rapid.T, step func() int64) {
 	kind := rapid.SampledFrom(collectives).Draw(t, "kind")
-	sync := rapid.SampledFrom([]string{"", "all/all", "my/my", "no/no", "all/no", "my/all", "no/all"}).Draw(t, "sync")
+	sync := rapid.SampledFrom([]string{"", "all/all", "my/my", "no/no", "all/no", "my/all", "no/all"}).Draw(t,
+		"sync")
 	first, stride := 0, 1
 	if kind != "alloc" && kind != "free" {
-		first, stride = rapid.SampledFrom([]int{0, 0, 0, 1 % p.n}).Draw(t, "first"), rapid.SampledFrom([]int{1, 1, 2}).Draw(t, "stride")
+		first, stride = rapid.SampledFrom([]int{0, 0, 0, 1 % p.n}).Draw(t, "first"),
+			rapid.SampledFrom([]int{1, 1, 2}).Draw(t, "stride")
 	}
 	var nodes []int
 	for node := first; node < p.n; node += stride {
@@ -158,7 +163,8 @@ func (p *program) collective(t *rapid.T, step func() int64) {
 	ops := make([]op, len(nodes))
 	latest := int64(0)
 	for i, node := range nodes {
-		o := op{kind: kind, sync: sync, root: root, arrived: p.now[node], enter: p.now[node], first: first, stride: stride, nodes: nodes, number: p.count, thread: node, acquired: -1}
+		o := op{kind: kind, sync: sync, root: root, arrived: p.now[node], enter: p.now[node], first: first,
+			stride: stride, nodes: nodes, number: p.count, thread: node, acquired: -1}
 		if kind == "permute" {
 			o.root = rapid.SampledFrom(nodes).Draw(t, "partner")
 		}
@@ -295,7 +301,8 @@ func (p *program) naive() map[string][]int64 {
 				add("sync-on-exit", o, max(m, M), o.exit)
 			}
 		}
-		if slices.Contains([]string{"gather-all", "exchange", "permute", "all-reduce", "collect"}, o.kind) && end != "no" {
+		if slices.Contains([]string{"gather-all", "exchange", "permute", "all-reduce", "collect"}, o.kind) &&
+			end != "no" {
 			add("nxn-completion", o, max(m, M), o.exit)
 		}
 	}
@@ -344,7 +351,8 @@ func (r *Result) total(metric, thread int) (sum int64) {
 	return sum
 }
 
-// consistent checks what holds of any run: parts are within what they are parts of, and pieces are in order and make up the operations.
+// consistent checks what holds of any run: parts are within what they are parts of, and pieces are in order
+// and make up the operations.
 func consistent(t interface{ Fatalf(string, ...any) }, m *model.Model, r *Result) {
 	below := make([][]int, len(r.Metrics))
 	for i, x := range r.Metrics {
@@ -411,10 +419,15 @@ func drawDisorder(rt *rapid.T, nodes int) *program {
 			at += rapid.Int64Range(-2, 6).Draw(rt, "step")
 			site := rapid.IntRange(0, 12).Draw(rt, "site")
 			stream := rapid.IntRange(0, 5).Draw(rt, "stream") / 5
-			text := rapid.SampledFrom([]string{"Region.onEntered %[1]d", "Region.onEntered %[1]d", "Region.onExited %[1]d", "Region.onExited %[1]d", "Sync.onAcquired 1",
-				"Sync.onReleased 1", "Sync.onCollective barrier size=2", "Sync.onCollective wait size=3", "Sync.onCollective notify size=2",
-				"Sync.onCollective broadcast start=1 stride=2 size=9 root=7", "Sync.onCollective gather size=2 root=1 sync=all/all", "Sync.onCollective nothing size=1",
-				"Sync.onCollective permute size=2 stride=0 root=5", "Sync.onCollective reduce size=1 root=0 sync=my/all", "Message.onPut to=1 bytes=5", "Message.onGet from=0 bytes=3", "Message.onCompleted 0", "Message.onRemoteAtomic 7",
+			text := rapid.SampledFrom([]string{"Region.onEntered %[1]d", "Region.onEntered %[1]d",
+				"Region.onExited %[1]d", "Region.onExited %[1]d", "Sync.onAcquired 1",
+				"Sync.onReleased 1", "Sync.onCollective barrier size=2", "Sync.onCollective wait size=3",
+				"Sync.onCollective notify size=2",
+				"Sync.onCollective broadcast start=1 stride=2 size=9 root=7",
+				"Sync.onCollective gather size=2 root=1 sync=all/all", "Sync.onCollective nothing size=1",
+				"Sync.onCollective permute size=2 stride=0 root=5", "Sync.onCollective reduce size=1 root=0 sync=my/all",
+				"Message.onPut to=1 bytes=5", "Message.onGet from=0 bytes=3", "Message.onCompleted 0",
+				"Message.onRemoteAtomic 7",
 				"Global.onLost count=3 first=4 last=9 stream=0"}).Draw(rt, "event")
 			if strings.Contains(text, "%") {
 				text = fmt.Sprintf(text, site)

@@ -4,9 +4,9 @@ import "github.com/whyslow/whyslow/internal/model"
 
 // Result is what the search found in a run: severities, that is amounts of metrics, by call path and thread.
 //
-// A severity is exclusive along the call tree (what a call path's own calls lost, without those below it) and inclusive along
-// the metric tree (a metric contains its children). So the sum over a metric's children never exceeds the metric, and the sum of
-// Time over all call paths of a thread is how long it ran.
+// A severity is exclusive along the call tree (what a call path's own calls lost, without those below it) and
+// inclusive along the metric tree (a metric contains its children). So the sum over a metric's children never
+// exceeds the metric, and the sum of Time over all call paths of a thread is how long it ran.
 type Result struct {
 	// Metrics is a forest, parents before children. Metrics[0] is Time.
 	Metrics []Metric `json:"metrics"`
@@ -20,7 +20,8 @@ type Result struct {
 	Locks       []Lock       `json:"locks"`       // largest waits first
 	Collectives []Collective `json:"collectives"` // by call path and modes, largest waits first
 	Transfers   []Transfer   `json:"transfers"`   // by call path, longest first
-	Problems    []string     `json:"problems"`    // what could not be paired or was not recorded, a sentence each
+	// what could not be paired or was not recorded, a sentence each
+	Problems []string `json:"problems"`
 
 	pieces map[model.WorkerID][]Piece
 }
@@ -44,8 +45,8 @@ type Metric struct {
 	Doc    string `json:"doc"` // what it is and how it is computed, a sentence or two
 	// Pattern is the number of the pattern, 1 to 12 (see docs/pgas.md), 0 for other metrics.
 	Pattern int `json:"pattern,omitempty"`
-	// Reading marks an alternative definition of the metric it names by id, which is a root of its own: not a part of Time, since
-	// its time overlaps others'.
+	// Reading marks an alternative definition of the metric it names by id, which is a root of its own: not a
+	// part of Time, since its time overlaps others'.
 	Reading string `json:"reading,omitempty"`
 	// Rows are the severities, by call path in increasing order; what is not listed is 0.
 	Rows []Row `json:"rows"`
@@ -108,7 +109,8 @@ type Doing struct {
 // Lock is what happened to one lock.
 type Lock struct {
 	ID uint64 `json:"id"`
-	// Name is what it is called, see model.Lock, or its number, "0x4060". File and Line are where the variable is declared, or the memory allocated.
+	// Name is what it is called, see model.Lock, or its number, "0x4060". File and Line are where the variable
+	// is declared, or the memory allocated.
 	Name       string `json:"name"`
 	File       string `json:"file,omitempty"`
 	Line       int    `json:"line,omitempty"`
@@ -119,8 +121,8 @@ type Lock struct {
 	LongestNS  int64  `json:"longest_ns"`  // the longest hold
 	HandoverNS int64  `json:"handover_ns"` // from a release to the next acquisition of a waiting thread, in sum
 	Chain      int    `json:"chain"`       // most threads waiting at once
-	// Blocks tells who waited for whom. A wait is divided among all that had the lock meanwhile, each from the release before its own hold to
-	// the end of that.
+	// Blocks tells who waited for whom. A wait is divided among all that had the lock meanwhile, each from the
+	// release before its own hold to the end of that.
 	Blocks []Block `json:"blocks"` // longest first
 }
 
@@ -140,15 +142,16 @@ type Collective struct {
 	Count int64  `json:"count"`
 	Bytes int64  `json:"bytes"` // sent, in sum
 	NS    int64  `json:"ns"`    // time in it, over all threads
-	// EntryNS is all time lost before the last one entered, AllSyncNS the part of it that only the mode IN_ALLSYNC asks for: what IN_MYSYNC
-	// would save; ExitNS what was lost at the end.
+	// EntryNS is all time lost before the last one entered, AllSyncNS the part of it that only the mode
+	// IN_ALLSYNC asks for: what IN_MYSYNC would save; ExitNS what was lost at the end.
 	EntryNS   int64 `json:"entry_ns"`
 	AllSyncNS int64 `json:"allsync_ns"`
 	ExitNS    int64 `json:"exit_ns"`
-	// AfterBarrier counts those right before which every member had left a barrier: nothing was written in between that a weaker mode could
-	// let others read too early.
+	// AfterBarrier counts those right before which every member had left a barrier: nothing was written in
+	// between that a weaker mode could let others read too early.
 	AfterBarrier int64 `json:"after_barrier"`
-	// BetweenNS is, of those, the longest time between a member's leaving the barrier and entering the collective.
+	// BetweenNS is, of those, the longest time between a member's leaving the barrier and entering the
+	// collective.
 	BetweenNS int64 `json:"between_ns"`
 }
 
@@ -158,14 +161,15 @@ type Transfer struct {
 	Count int64 `json:"count"`
 	Bytes int64 `json:"bytes"`
 	NS    int64 `json:"ns"`
-	// Runs counts sequences of two or more transfers of one thread without anything else of a region between them; OverlapNS is what would be
-	// saved if those of a run were under way at once: their time but for the longest of each.
+	// Runs counts sequences of two or more transfers of one thread without anything else of a region between
+	// them; OverlapNS is what would be saved if those of a run were under way at once: their time but for the
+	// longest of each.
 	Runs      int64 `json:"runs"`
 	OverlapNS int64 `json:"overlap_ns"`
 }
 
-// Piece is time of a worker that a pattern or operation explains. The pieces of a worker do not overlap, are in order, and what is between
-// them is the program's own work.
+// Piece is time of a worker that a pattern or operation explains. The pieces of a worker do not overlap, are
+// in order, and what is between them is the program's own work.
 type Piece struct {
 	From, To int64  // common clock
 	Factor   byte   // 'S', 'L', 'O' or 'W'

@@ -16,21 +16,24 @@ type pattern struct {
 	reading  string // the metric it is another definition of
 	doc      string
 
-	// Of patterns in collectives: when tells which instances it looks at, and lost which stretch of a member's time in one is lost, and
-	// for which member it waited (-1: for nobody in particular). The stretch may be empty (to <= from), and is clipped to the operation.
+	// Of patterns in collectives: when tells which instances it looks at, and lost which stretch of a member's
+	// time in one is lost, and for which member it waited (-1: for nobody in particular). The stretch may be
+	// empty (to <= from), and is clipped to the operation.
 	when func(in *instance) bool
 	lost func(in *instance, member int) (from, to int64, late int)
-	// Of patterns in acquisitions of locks: the stretch that is lost, of the time before the thread had the lock.
+	// Of patterns in acquisitions of locks: the stretch that is lost, of the time before the thread had the
+	// lock.
 	acquired func(a *acquisition) (from, to int64)
-	// beyondUsual, of readings: only what is more than the least there ever was at the same call path with as many bytes. With rest, the
-	// stretch is all that no pattern explains.
+	// beyondUsual, of readings: only what is more than the least there ever was at the same call path with as
+	// many bytes. With rest, the stretch is all that no pattern explains.
 	beyondUsual, rest bool
 }
 
 // patterns are all there are; parts of others follow them.
 var patterns = []*pattern{
 	&waitAtBarrier, &barrierCompletion, &lockContention, &waitAtAlloc, &allocRootLate, &allocOtherLate,
-	&lateBroadcast, &earlyReduce, &earlyPrefix, &waitAtNxN, &nxnCompletion, &syncOnEntry, &syncOnExit, &waitInside,
+	&lateBroadcast, &earlyReduce, &earlyPrefix, &waitAtNxN, &nxnCompletion, &syncOnEntry, &syncOnExit,
+	&waitInside,
 	&waitAtStartEnd,
 	&barrierCompletionFirst, &syncOnExitDuration, &waitInsideAll, &waitInsideResidual,
 }
@@ -57,7 +60,8 @@ type search struct {
 	in        instance
 	owners    []int   // of a lock, in the wait at hand
 	spent     []int64 // of the instance at hand, by member: what patterns explain
-	own       []bool  // by thread: it is here as a whole, and what it did is for this process to sum up; else it is a shadow
+	// by thread: it is here as a whole, and what it did is for this process to sum up; else it is a shadow
+	own []bool
 	*calls
 }
 
@@ -171,7 +175,8 @@ func (s *search) instance() {
 				c.see(p, ns)
 			}
 			if waited {
-				s.waited(metric, call, int(in.members[late].Thread), ns, stretch{s.previous(in, late), in.entered[late]}, false)
+				s.waited(metric, call, int(in.members[late].Thread), ns, stretch{s.previous(in, late), in.entered[late]},
+					false)
 			}
 		}
 	}

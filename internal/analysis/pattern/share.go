@@ -6,9 +6,10 @@ import (
 	"github.com/whyslow/whyslow/internal/procs"
 )
 
-// A search by several processes. Each goes through all collectives and locks, as one process would. It sums up what
-// threads of its own nodes lost and did, and what others lost because of them: only here is it known what they did
-// meanwhile. The processes tell each other call paths (calls.go), how long an operation usually takes, and the sums.
+// A search by several processes. Each goes through all collectives and locks, as one process would. It sums
+// up what threads of its own nodes lost and did, and what others lost because of them: only here is it known
+// what they did meanwhile. The processes tell each other call paths (calls.go), how long an operation usually
+// takes, and the sums.
 
 // shareUsual makes the least of what own threads needed the least that any needed.
 func (s *search) shareUsual(g procs.Group) error {

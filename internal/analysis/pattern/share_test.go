@@ -56,7 +56,8 @@ func same(t sloutest.TB, dir string) *Result {
 	}, shared)
 }
 
-// TestShareRandom compares what several processes find in made-up programs, right and wrong, with what one finds.
+// TestShareRandom compares what several processes find in made-up programs, right and wrong, with what one
+// finds.
 func TestShareRandom(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		var p *program
@@ -65,7 +66,8 @@ func TestShareRandom(t *testing.T) {
 		} else {
 			p = drawProgram(rt)
 		}
-		text := strings.ReplaceAll(p.all(), "#site 9 ", "#site 50 code=8 label=\"lock 1 byte 8 call 2\" \"queue\"\n#site 9 ")
+		text := strings.ReplaceAll(p.all(), "#site 9 ",
+			"#site 50 code=8 label=\"lock 1 byte 8 call 2\" \"queue\"\n#site 9 ")
 		switch rapid.IntRange(0, 5).Draw(rt, "fate") {
 		case 0: // some events are missing
 			var left strings.Builder
@@ -79,7 +81,8 @@ func TestShareRandom(t *testing.T) {
 			text += fmt.Sprintf("#node %d\n3 Global.onProgramStarted\n30 Global.onProgramFinished\n", p.n)
 			p.n++
 		case 2: // CFs, too
-			text += fmt.Sprintf("3 n%d s0 CF.onCreated cf=1.1\n4 n%d s0 CF.onStarted 1.1\n20 n%d s0 CF.onFinished 1.1\n", p.n-1, p.n-1, p.n-1)
+			text += fmt.Sprintf("3 n%d s0 CF.onCreated cf=1.1\n4 n%d s0 CF.onStarted 1.1\n20 n%d s0 CF.onFinished "+
+				"1.1\n", p.n-1, p.n-1, p.n-1)
 		}
 		if rapid.IntRange(0, 2).Draw(rt, "hosts") == 0 {
 			text = sloutest.OnHosts(rt, text)
@@ -114,19 +117,25 @@ func TestShareGolden(t *testing.T) {
 // TestShareNeeds has what others must know of a thread beside its collectives, so that they come to the same.
 func TestShareNeeds(t *testing.T) {
 	head := func(node int) string {
-		return fmt.Sprintf("#node %d\n#code 1 upc_barrier barrier\n#code 2 upc_memget bulk\n#code 3 upc_all_broadcast collective\n#site 1 code=1\n#site 2 code=2\n#site 3 code=3\n", node)
+		return fmt.Sprintf("#node %d\n#code 1 upc_barrier barrier\n#code 2 upc_memget bulk\n#code 3 "+
+			"upc_all_broadcast collective\n#site 1 code=1\n#site 2 code=2\n#site 3 code=3\n", node)
 	}
 	barrier := func(from, to int) string {
-		return fmt.Sprintf("%d Region.onEntered 1\n%[1]d Sync.onCollective barrier size=2\n%d Region.onExited 1\n", from, to)
+		return fmt.Sprintf("%d Region.onEntered 1\n%[1]d Sync.onCollective barrier size=2\n%d Region.onExited 1\n",
+			from, to)
 	}
 	for name, c := range map[string]struct{ trace, want string }{
 		// An operation between a barrier and a collective.
-		"between": {head(0) + barrier(0, 10) + "12 Region.onEntered 3\n12 Sync.onCollective broadcast size=2 root=0\n20 Region.onExited 3\n" +
-			head(1) + barrier(0, 10) + "11 Region.onEntered 2\n12 Region.onExited 2\n13 Region.onEntered 3\n13 Sync.onCollective broadcast size=2 root=0\n20 Region.onExited 3\n",
+		"between": {head(0) + barrier(0, 10) +
+			"12 Region.onEntered 3\n12 Sync.onCollective broadcast size=2 root=0\n20 Region.onExited 3\n" +
+			head(1) + barrier(0, 10) +
+			"11 Region.onEntered 2\n12 Region.onExited 2\n13 Region.onEntered 3\n13 Sync.onCollective broadcast " +
+			"size=2 root=0\n20 Region.onExited 3\n",
 			"after barrier 0, between 0\n"},
 		// Lost events, without which a barrier has no partner.
 		"lost": {head(0) + barrier(0, 10) + barrier(20, 30) + barrier(40, 60) +
-			head(1) + "#run {\"nodes\":[{\"node\":0,\"workers\":1},{\"node\":1,\"workers\":1}]}\n" + barrier(0, 10) + "12 Global.onLost count=3 first=12 last=35\n" + barrier(40, 60),
+			head(1) + "#run {\"nodes\":[{\"node\":0,\"workers\":1},{\"node\":1,\"workers\":1}]}\n" + barrier(0, 10) +
+			"12 Global.onLost count=3 first=12 last=35\n" + barrier(40, 60),
 			"count 2, "},
 	} {
 		dir := t.TempDir()

@@ -2,9 +2,13 @@ package pattern
 
 var syncOnEntry = pattern{
 	id: "sync-on-entry", name: "Synchronisation on entry", number: 8, parent: "collective",
-	doc: "Time in a broadcast, scatter, gather, reduce or reduction of prefixes with IN_ALLSYNC before the last thread entered it, without what a thread " +
-		"would have waited for its data anyway (late broadcast, early reduce, early prefix reduce): what IN_MYSYNC would save.",
-	when: func(in *instance) bool { return in.waitsForAll() && (in.oneToAll() || in.allToOne() || in.prefixes()) },
+	doc: "Time in a broadcast, scatter, gather, reduce or reduction of prefixes with IN_ALLSYNC before the " +
+		"last thread entered it, without what a thread " +
+		"would have waited for its data anyway (late broadcast, early reduce, early prefix reduce): what " +
+		"IN_MYSYNC would save.",
+	when: func(in *instance) bool {
+		return in.waitsForAll() && (in.oneToAll() || in.allToOne() || in.prefixes())
+	},
 	lost: func(in *instance, k int) (from, to int64, late int) {
 		from = in.entered[k]
 		switch {

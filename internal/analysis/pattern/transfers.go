@@ -22,7 +22,9 @@ func (s *search) transferList() []Transfer {
 	for _, t := range s.transfers {
 		out = append(out, *t)
 	}
-	slices.SortFunc(out, func(x, y Transfer) int { return cmp.Or(cmp.Compare(y.NS, x.NS), cmp.Compare(x.Call, y.Call)) })
+	slices.SortFunc(out, func(x, y Transfer) int {
+		return cmp.Or(cmp.Compare(y.NS, x.NS), cmp.Compare(x.Call, y.Call))
+	})
 	return out
 }
 

@@ -10,20 +10,23 @@ import (
 	"github.com/whyslow/whyslow/internal/testkit/upctest"
 )
 
-// precision is how far what is found may be from what the program saw itself by reading the clock right before and after each operation. Between
-// its reading and the collector's a busy computer may stop a thread, so a run that is farther off is tried again.
+// precision is how far what is found may be from what the program saw itself by reading the clock right
+// before and after each operation. Between its reading and the collector's a busy computer may stop a thread,
+// so a run that is farther off is tried again.
 const (
 	precision = 2 * time.Millisecond
 	tries     = 4
 )
 
-// lostLike runs a program that loses time on purpose and compares, for each pattern it names and each thread, what is found.
+// lostLike runs a program that loses time on purpose and compares, for each pattern it names and each thread,
+// what is found.
 func lostLike(t *testing.T, c upctest.Case, backend string, threads int) {
 	t.Helper()
 	var wrong []string
 	shared := false
 	for range tries {
-		dir := upctest.Run(t, c.Program, upctest.Options{Threads: threads, Backend: backend, Args: c.Args, Env: append(c.Env[:len(c.Env):len(c.Env)], "WHYSLOW_INSTRUMENT=functions")})
+		dir := upctest.Run(t, c.Program, upctest.Options{Threads: threads, Backend: backend, Args: c.Args,
+			Env: append(c.Env[:len(c.Env):len(c.Env)], "WHYSLOW_INSTRUMENT=functions")})
 		m := buildDir(t, dir)
 		r := compute(t, m)
 		if r == nil {
@@ -55,7 +58,8 @@ func lostLike(t *testing.T, c upctest.Case, backend string, threads int) {
 					got = r.inWork(i, thread)
 				}
 				if d := (got - want).Abs(); d > precision {
-					wrong = append(wrong, fmt.Sprintf("%s of thread %d: %v, the program saw %v, designed %v", name, thread, got, want, design[thread]))
+					wrong = append(wrong, fmt.Sprintf("%s of thread %d: %v, the program saw %v, designed %v", name, thread,
+						got, want, design[thread]))
 				}
 			}
 		}

@@ -13,14 +13,16 @@ var waitAtAlloc = pattern{
 
 var allocRootLate = pattern{
 	id: "alloc-root-late", name: "First thread late", number: 12, parent: "wait-at-alloc",
-	doc:  "The part of it before the first thread of the group entered it, which does the work and tells the others.",
+	doc: "The part of it before the first thread of the group entered it, which does the work and tells the " +
+		"others.",
 	when: isAlloc,
 	lost: func(in *instance, k int) (from, to int64, late int) { return in.entered[k], in.entered[0], 0 },
 }
 
 var allocOtherLate = pattern{
 	id: "alloc-other-late", name: "Other thread late", number: 12, parent: "wait-at-alloc",
-	doc:  "The part of it after that: run-time systems keep all threads in a barrier there, so that any late one holds up the rest.",
+	doc: "The part of it after that: run-time systems keep all threads in a barrier there, so that any late " +
+		"one holds up the rest.",
 	when: isAlloc,
 	lost: func(in *instance, k int) (from, to int64, late int) {
 		return max(in.entered[k], in.entered[0]), in.lastEnter(), in.last

@@ -9,11 +9,11 @@ import (
 	"github.com/whyslow/whyslow/trace"
 )
 
-// What a worker that has run its last CF waits for is the end of the run. To name the cause, the run is followed
-// back from the CF that ended last: what held that one up last was either the producer of its last input or, if
-// that had long ended, the CF before it on its worker; and so on back. At any moment the run waited for the
-// first CF of this chain that had not ended yet. The chain is followed back no further than to the first
-// worker's last CF.
+// What a worker that has run its last CF waits for is the end of the run. To name the cause, the run is
+// followed back from the CF that ended last: what held that one up last was either the producer of its last
+// input or, if that had long ended, the CF before it on its worker; and so on back. At any moment the run
+// waited for the first CF of this chain that had not ended yet. The chain is followed back no further than to
+// the first worker's last CF.
 
 // awaited says that from a time on, up to that of the entry before, the run waited for cf.
 type awaited struct {
@@ -38,8 +38,8 @@ type baton struct {
 	Over   bool
 }
 
-// findAwaited gives the chain, latest first. The last entry reaches back for ever. Each process follows the chain
-// through its own nodes and passes the baton on where the chain leaves them.
+// findAwaited gives the chain, latest first. The last entry reaches back for ever. Each process follows the
+// chain through its own nodes and passes the baton on where the chain leaves them.
 func findAwaited(m *model.Model, f *facts, dataOnly bool, g procs.Group) ([]awaited, error) {
 	at := lastEnded(m)
 	ends, err := procs.AllOf(g, model.Interval{From: at.earliest, To: at.end})
@@ -60,8 +60,7 @@ func findAwaited(m *model.Model, f *facts, dataOnly bool, g procs.Group) ([]awai
 			if begun {
 				at.end = next.End
 				if at.last, _ = m.ExecutionAt(m.FindCF(next.CF), next.End); m.ExecutedBy(at.last) != holder {
-					return nil, fmt.Errorf("internal error: CF %v was executed elsewhere than another process says",
-						next.CF)
+					return nil, fmt.Errorf("internal error: CF %v was executed elsewhere than another process says", next.CF)
 				}
 			}
 			list := at.follow(m, f, dataOnly, nil)
@@ -115,7 +114,8 @@ type chainEnd struct {
 	over     bool
 }
 
-// lastEnded begins with the CF that ended last, on own nodes, and goes as far as to the last CF of the first worker.
+// lastEnded begins with the CF that ended last, on own nodes, and goes as far as to the last CF of the first
+// worker.
 func lastEnded(m *model.Model) *chainEnd {
 	b := &chainEnd{last: -1, end: model.None, earliest: math.MaxInt64}
 	for id, w := range m.AllWorkers() {

@@ -14,8 +14,8 @@ import (
 	"github.com/whyslow/whyslow/internal/testkit/sloutest"
 )
 
-// The rule once more, as slow and as plain as possible: it searches the list of events for each fact and gives
-// each nanosecond its name.
+// The rule once more, as slow and as plain as possible: it searches the list of events for each fact and
+// gives each nanosecond its name.
 
 type brute struct {
 	*sloutest.Run
@@ -78,17 +78,23 @@ type mark struct {
 
 // walk gives the marks from the start of a CF backwards; the last one reaches back for ever.
 func (b brute) walk(cf string, node int, d int64) []mark {
-	ready, _ := b.find(d, func(e sloutest.Event) bool { return e.Kind == "CFEvents.onReady" && e.CF == cf && e.Node == node })
+	ready, _ := b.find(d, func(e sloutest.Event) bool {
+		return e.Kind == "CFEvents.onReady" && e.CF == cf && e.Node == node
+	})
 	r := ready.Time - ready.Late
 	return append([]mark{{r, "O.dispatch"}}, b.beforeReady(cf, node, r)...)
 }
 
 func (b brute) receipt(df, node int, t int64) (sloutest.Event, bool) {
-	return b.find(t, func(e sloutest.Event) bool { return e.Kind == "DFEvents.onReceived" && e.DF == df && e.Node == node })
+	return b.find(t, func(e sloutest.Event) bool {
+		return e.Kind == "DFEvents.onReceived" && e.DF == df && e.Node == node
+	})
 }
 
 func (b brute) came(cf string, node int, t int64) (sloutest.Event, bool) {
-	return b.find(t, func(e sloutest.Event) bool { return e.Kind == "CFEvents.onReceived" && e.CF == cf && e.Node == node })
+	return b.find(t, func(e sloutest.Event) bool {
+		return e.Kind == "CFEvents.onReceived" && e.CF == cf && e.Node == node
+	})
 }
 
 func (b brute) beforeReady(cf string, node int, ready int64) []mark {
@@ -110,7 +116,8 @@ func (b brute) beforeReady(cf string, node int, ready int64) []mark {
 	case moved && (!have || came.Time >= last.Time):
 		return append([]mark{{came.Time, "O.deliver"}}, b.beforeCame(cf, came)...)
 	case have && !moved && created.Time > last.Time:
-		return append([]mark{{created.Time, "O.deliver"}, {last.Time, "O.create"}}, b.beforeReceipt(cf, node, ready, last)...)
+		return append([]mark{{created.Time, "O.deliver"}, {last.Time, "O.create"}},
+			b.beforeReceipt(cf, node, ready, last)...)
 	case have:
 		return append([]mark{{last.Time, "O.deliver"}}, b.beforeReceipt(cf, node, ready, last)...)
 	}
@@ -119,11 +126,14 @@ func (b brute) beforeReady(cf string, node int, ready int64) []mark {
 
 func (b brute) beforeCame(cf string, came sloutest.Event) []mark {
 	sent, _ := b.find(came.Time, func(e sloutest.Event) bool {
-		return (e.Kind == "CFEvents.onMigrated" || e.Kind == "CFEvents.onStolen") && e.CF == cf && e.Node == came.Peer
+		return (e.Kind == "CFEvents.onMigrated" || e.Kind == "CFEvents.onStolen") && e.CF == cf &&
+			e.Node == came.Peer
 	})
 	marks := []mark{{sent.Time, fmt.Sprintf("L.%d->%d", sent.Node, came.Node)}}
 	if sent.Kind == "CFEvents.onStolen" {
-		ready, _ := b.find(sent.Time, func(e sloutest.Event) bool { return e.Kind == "CFEvents.onReady" && e.CF == cf && e.Node == sent.Node })
+		ready, _ := b.find(sent.Time, func(e sloutest.Event) bool {
+			return e.Kind == "CFEvents.onReady" && e.CF == cf && e.Node == sent.Node
+		})
 		return append(append(marks, mark{ready.Time, "O.steal"}), b.beforeReady(cf, sent.Node, ready.Time)...)
 	}
 	if before, ok := b.came(cf, sent.Node, sent.Time); ok {
@@ -135,7 +145,9 @@ func (b brute) beforeCame(cf string, came sloutest.Event) []mark {
 
 // beforeReceipt goes back from the receipt of a DF; home is where the CF was ready.
 func (b brute) beforeReceipt(cf string, home int, ready int64, got sloutest.Event) []mark {
-	sent, _ := b.find(got.Time, func(e sloutest.Event) bool { return e.Kind == "DFEvents.onSent" && e.Message == got.Message })
+	sent, _ := b.find(got.Time, func(e sloutest.Event) bool {
+		return e.Kind == "DFEvents.onSent" && e.Message == got.Message
+	})
 	marks := []mark{{sent.Time, fmt.Sprintf("L.%d->%d", sent.Node, got.Node)}}
 	before, relayed := b.receipt(got.DF, sent.Node, sent.Time)
 	made, isMade := b.find(sent.Time, func(e sloutest.Event) bool {
@@ -147,8 +159,11 @@ func (b brute) beforeReceipt(cf string, home int, ready int64, got sloutest.Even
 			return e.Kind == "DFEvents.onRequestReceived" && e.Request == sent.Request
 		})
 		if q.Time > came {
-			asked, _ := b.find(q.Time, func(e sloutest.Event) bool { return e.Kind == "DFEvents.onRequested" && e.Request == sent.Request })
-			marks = append(marks, mark{q.Time, "O.send"}, mark{asked.Time, fmt.Sprintf("L.%d->%d", asked.Node, sent.Node)})
+			asked, _ := b.find(q.Time, func(e sloutest.Event) bool {
+				return e.Kind == "DFEvents.onRequested" && e.Request == sent.Request
+			})
+			marks = append(marks, mark{q.Time, "O.send"}, mark{asked.Time,
+				fmt.Sprintf("L.%d->%d", asked.Node, sent.Node)})
 			if c, ok := b.came(cf, home, ready); ok {
 				return append(append(marks, mark{c.Time, "O.request"}), b.beforeCame(cf, c)...)
 			}
@@ -177,7 +192,8 @@ func (b brute) starving(node int, t int64) string {
 			continue
 		}
 		gone := slices.ContainsFunc(b.Events, func(g sloutest.Event) bool {
-			leaves := g.Kind == "CFEvents.onStarted" || g.Kind == "CFEvents.onMigrated" || g.Kind == "CFEvents.onStolen"
+			leaves := g.Kind == "CFEvents.onStarted" || g.Kind == "CFEvents.onMigrated" ||
+				g.Kind == "CFEvents.onStolen"
 			return leaves && g.CF == e.CF && g.Node == e.Node && g.Time >= e.Time-e.Late && g.Time <= t
 		})
 		if gone {
@@ -263,7 +279,8 @@ func TestBruteForce(t *testing.T) {
 				want := brute{run, dataOnly}.worker(w.Node, w.Worker, m.End)
 				for i := range want {
 					if got[i] != want[i] {
-						rt.Fatalf("worker %d.%d at %d (data inputs only: %v): %s, the plain rule says %s\n%s\n%s", w.Node, w.Worker, i, dataOnly, got[i], want[i], run.EventText(), pieceText(w))
+						rt.Fatalf("worker %d.%d at %d (data inputs only: %v): %s, the plain rule says %s\n%s\n%s", w.Node,
+							w.Worker, i, dataOnly, got[i], want[i], run.EventText(), pieceText(w))
 					}
 				}
 			}
@@ -278,8 +295,8 @@ func pieceText(w slou.WorkerPieces) (s string) {
 	return s
 }
 
-// TestAbsurd makes nonsense of random runs. The parts must add up all the same, and no piece may be empty or turned
-// round.
+// TestAbsurd makes nonsense of random runs. The parts must add up all the same, and no piece may be empty or
+// turned round.
 func TestAbsurd(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		run := sloutest.Random(rt)

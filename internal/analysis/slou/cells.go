@@ -1,7 +1,7 @@
 package slou
 
-// cells holds an amount of time for every factor and part: those of S and O under their parts, the others, whose
-// parts have names of their own, as a whole.
+// cells holds an amount of time for every factor and part: those of S and O under their parts, the others,
+// whose parts have names of their own, as a whole.
 type cells [cellCount]int64
 
 const cellCount = int(FactorLoss) + int(partCount)

@@ -33,7 +33,8 @@ type divider struct {
 	executed   func(cf model.CF, useful int64, measured bool)
 }
 
-// run visits every piece of the worker's time, in order, and checks that nothing is left over or counted twice.
+// run visits every piece of the worker's time, in order, and checks that nothing is left over or counted
+// twice.
 func (d *divider) run() error {
 	m, w := d.m, d.worker
 	d.cuts = m.Cuts(w, d.waits())
@@ -63,7 +64,8 @@ func (d *divider) check() error {
 	m := d.m
 	d.cutsBefore(m.End)
 	if d.sum != m.Wall() {
-		return fmt.Errorf("internal error: the parts of a worker of node %d add up to %d ns, its time is %d ns", d.node, d.sum, m.Wall())
+		return fmt.Errorf("internal error: the parts of a worker of node %d add up to %d ns, its time is %d ns",
+			d.node, d.sum, m.Wall())
 	}
 	return nil
 }
@@ -174,10 +176,11 @@ func (d *divider) clip(p Piece) {
 	}
 }
 
-// EachUseful goes through a worker's executions of atomic CFs in order, without dividing the time between them.
-// stretch, unless nil, is called for every stretch of useful time; then done with the useful time of the execution,
-// in nanoseconds. Waits found by package pattern are not taken into account.
-func EachUseful(m *model.Model, w *model.Worker, stretch func(from, to int64), done func(execution int, ns int64)) {
+// EachUseful goes through a worker's executions of atomic CFs in order, without dividing the time between
+// them. stretch, unless nil, is called for every stretch of useful time; then done with the useful time of
+// the execution, in nanoseconds. Waits found by package pattern are not taken into account.
+func EachUseful(m *model.Model, w *model.Worker, stretch func(from, to int64),
+	done func(execution int, ns int64)) {
 	d := divider{m: m, worker: w, cuts: m.Cuts(w, w.Waits)}
 	d.visit = func(p *Piece) {
 		if stretch != nil && p.Factor == FactorU {

@@ -12,9 +12,8 @@ import (
 //
 //	NODE.WORKER FROM TO FACTOR.PART CONSUMER <- DF from PRODUCER
 //
-// with times in nanoseconds since the start of the run and names of code fragments; in a run of regions @ and the number of the call path
-// in their place. It is what the tests of
-// the rule are written in.
+// with times in nanoseconds since the start of the run and names of code fragments; in a run of regions @ and
+// the number of the call path in their place. It is what the tests of the rule are written in.
 func WritePieces(w io.Writer, m *model.Model, list []WorkerPieces) error {
 	out := bufio.NewWriter(w)
 	name := func(cf model.CF) string { return m.Codes[m.CodeOf(cf)].Name }

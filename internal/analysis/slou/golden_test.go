@@ -33,7 +33,8 @@ func sections(text string) (map[string]string, []string) {
 	return files, order
 }
 
-// goldens are the hand-written traces. Those of regions stand apart, since what looks at runs while they are recorded knows CFs only.
+// goldens are the hand-written traces. Those of regions stand apart, since what looks at runs while they are
+// recorded knows CFs only.
 func goldens() ([]string, error) {
 	files, err := filepath.Glob("testdata/*.txtar")
 	more, _ := filepath.Glob("testdata/regions/*.txtar")
@@ -156,7 +157,8 @@ func agree(t failer, m *model.Model, opt slou.Options, workers []slou.WorkerPiec
 		}
 	}
 	if res.TotalNS != total || res.Loss.NS != sums[slou.FactorLoss] {
-		t.Errorf("total %d and loss %d, the pieces add up to %d and %d", res.TotalNS, res.Loss.NS, total, sums[slou.FactorLoss])
+		t.Errorf("total %d and loss %d, the pieces add up to %d and %d", res.TotalNS, res.Loss.NS, total,
+			sums[slou.FactorLoss])
 	}
 	if want := int64(m.Workers())*m.Wall() + res.ExtraCoresNS; total+sums[slou.FactorLoss] != want {
 		t.Errorf("total and loss are %d, workers x wall + extra is %d", total+sums[slou.FactorLoss], want)

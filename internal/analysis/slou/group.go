@@ -12,9 +12,9 @@ import (
 
 // Splits: the five factors once more for each node, worker, code fragment or value of a label's index.
 //
-// Only the last of these costs anything while pieces are visited: the others come out of sums that are kept anyway. There
-// may be millions of values, so until the groups to be shown are chosen each is a row of numbers, and its links
-// and waits stand in lists common to all.
+// Only the last of these costs anything while pieces are visited: the others come out of sums that are kept
+// anyway. There may be millions of values, so until the groups to be shown are chosen each is a row of
+// numbers, and its links and waits stand in lists common to all.
 
 // splitKey is what a split goes by.
 type splitKey struct {
@@ -51,7 +51,8 @@ func parseSplit(what string) (splitKey, error) {
 			return splitKey{byIndex, int(n)}, nil
 		}
 	}
-	return splitKey{}, fmt.Errorf("cannot split by %q; use node, worker, code or index:K, where K is the position of an index in the labels of CFs, from 0", what)
+	return splitKey{}, fmt.Errorf("cannot split by %q; use node, worker, code or index:K, where K is the "+
+		"position of an index in the labels of CFs, from 0", what)
 }
 
 // groupSum is one group before it is shown.

@@ -24,7 +24,8 @@ func TestMaxPieces(t *testing.T) {
 	if _, err := slou.Pieces(context.Background(), m, slou.Options{MaxPieces: n}, procs.Alone()); err != nil {
 		t.Errorf("with room for all %d: %v", n, err)
 	}
-	if _, err := slou.Pieces(context.Background(), m, slou.Options{MaxPieces: n - 1}, procs.Alone()); err == nil || !strings.Contains(err.Error(), "too much to keep") {
+	if _, err := slou.Pieces(context.Background(), m, slou.Options{MaxPieces: n - 1},
+		procs.Alone()); err == nil || !strings.Contains(err.Error(), "too much to keep") {
 		t.Errorf("with room for one less: %v", err)
 	}
 }

@@ -111,8 +111,8 @@ func (c *counted) piece(node, worker int, p slou.Piece, length int64) {
 	}
 }
 
-// TestPartitions compares splits and windows of random runs, whole, killed, stuck, with waits or damaged, with what
-// their pieces give nanosecond by nanosecond.
+// TestPartitions compares splits and windows of random runs, whole, killed, stuck, with waits or damaged,
+// with what their pieces give nanosecond by nanosecond.
 func TestPartitions(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		run := sloutest.Random(rt)
@@ -128,7 +128,8 @@ func TestPartitions(t *testing.T) {
 			run.Harm(rt)
 		}
 		m := sloutest.Build(rt, run.Text())
-		opt := slou.Options{Splits: []string{"index:1", "node", "code", "worker", "index:0"}, Parallel: rapid.IntRange(1, 3).Draw(rt, "parallel"),
+		opt := slou.Options{Splits: []string{"index:1", "node", "code", "worker", "index:0"},
+			Parallel:       rapid.IntRange(1, 3).Draw(rt, "parallel"),
 			DataInputsOnly: rapid.Bool().Draw(rt, "data")}
 		if n := rapid.IntRange(1, 20).Draw(rt, "n"); rapid.Bool().Draw(rt, "length") {
 			opt.WindowNS = int64(n)
@@ -143,7 +144,8 @@ func TestPartitions(t *testing.T) {
 		if err != nil {
 			rt.Fatal(err)
 		}
-		c := &counted{m: m, null: map[string]bool{"U": res.Factors.U == nil, "S": res.Factors.S == nil, "L": res.Factors.L == nil, "O": res.Factors.O == nil},
+		c := &counted{m: m, null: map[string]bool{"U": res.Factors.U == nil, "S": res.Factors.S == nil,
+			"L": res.Factors.L == nil, "O": res.Factors.O == nil},
 			trees: map[string]tree{}, windows: map[string]map[int64]tree{}}
 		for _, w := range pieces {
 			for _, p := range w.Pieces {

@@ -24,8 +24,8 @@ type queue struct {
 	sole [][]model.Interval // by node
 }
 
-// findQueue makes the queue of own nodes. The nodes of all other processes count as one more node, because it does not
-// matter on which of them a CF was ready.
+// findQueue makes the queue of own nodes. The nodes of all other processes count as one more node, because it
+// does not matter on which of them a CF was ready.
 func findQueue(m *model.Model, g procs.Group) (*queue, error) {
 	nodes := readyTimes(m)
 	if g.Size() > 1 {

@@ -14,12 +14,14 @@ import (
 
 // Runs with regions, and what the search for patterns says of them.
 //
-// A run without CFs is divided by its regions alone. Its workers are the program's threads: a worker's time outside of the operations
-// of its run-time system is U; what a pattern calls waiting is W, with the pattern as its part; transfers are L, by link where there
-// is one peer; the rest of operations is O; before the first event of the thread and after its last is S. The factors, their parts,
-// splits and windows are those of other runs; the code fragments are the regions.
+// A run without CFs is divided by its regions alone. Its workers are the program's threads: a worker's time
+// outside of the operations of its run-time system is U; what a pattern calls waiting is W, with the pattern
+// as its part; transfers are L, by link where there is one peer; the rest of operations is O; before the
+// first event of the thread and after its last is S. The factors, their parts, splits and windows are those
+// of other runs; the code fragments are the regions.
 //
-// Where CFs run, too, the rule divides the time, and only the waits are taken: they are cut out first, as those that a worker tells of.
+// Where CFs run, too, the rule divides the time, and only the waits are taken: they are cut out first, as
+// those that a worker tells of.
 
 // regions is what is known of the regions of a run; nil where it has none.
 type regions struct {
@@ -60,7 +62,8 @@ func (n *partName) String() string {
 
 // OnlyRegions tells whether a run has regions and no CFs.
 func OnlyRegions(m *model.Model) bool {
-	return m.Count[trace.KindEntered] > 0 && m.Count[trace.KindCFStarted]+m.Count[trace.KindCFFinished]+m.Count[trace.KindCFCreated] == 0
+	return m.Count[trace.KindEntered] > 0 &&
+		m.Count[trace.KindCFStarted]+m.Count[trace.KindCFFinished]+m.Count[trace.KindCFCreated] == 0
 }
 
 // search finds out what the regions of the run say.
@@ -167,7 +170,8 @@ func (g *regions) call(m *model.Model, parent int32, site uint32) int32 {
 	}
 	call, ok := find(parent, of)
 	if !ok && s.Function != "" {
-		if parent, ok = find(parent, func(_ *pattern.Call, r *pattern.Region) bool { return r.Name == s.Function }); ok {
+		if parent, ok = find(parent,
+			func(_ *pattern.Call, r *pattern.Region) bool { return r.Name == s.Function }); ok {
 			call, _ = find(parent, of)
 		}
 	}
@@ -228,7 +232,8 @@ func (d *divider) bounds() (first, last int64) {
 	return min(max(first, d.m.Start), d.m.End), min(max(last, d.m.Start), d.m.End)
 }
 
-// outside divides what is in no operation: S before the first event and after the last, between them U of the function.
+// outside divides what is in no operation: S before the first event and after the last, between them U of the
+// function.
 func (d *divider) outside(from, to, first, last int64) {
 	emit := func(until int64, p Piece) {
 		if p.From, p.To = from, min(until, to); p.From < p.To {
@@ -289,7 +294,8 @@ func (d *divider) waits() []model.Wait {
 	if len(found) == 0 {
 		return d.worker.Waits
 	}
-	// What the worker tells of encloses what the search made of it: among those that begin together it comes first.
+	// What the worker tells of encloses what the search made of it: among those that begin together it comes
+	// first.
 	all := append(slices.Clone(d.worker.Waits), found...)
 	slices.SortStableFunc(all, func(a, b model.Wait) int {
 		switch {

@@ -14,7 +14,8 @@ import (
 	"github.com/whyslow/whyslow/internal/testkit/sloutest"
 )
 
-// TestRegionsRandom checks that the pieces of such runs tile every worker's time, and that all splits and windows add up.
+// TestRegionsRandom checks that the pieces of such runs tile every worker's time, and that all splits and
+// windows add up.
 func TestRegionsRandom(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		m := sloutest.Build(rt, sloutest.RandomRegions(rt))
@@ -23,7 +24,8 @@ func TestRegionsRandom(t *testing.T) {
 			rt.Fatal(err)
 		}
 		agree(rt, m, slou.Options{}, pieces)
-		if _, err := slou.Compute(context.Background(), m, slou.Options{Windows: rapid.IntRange(0, 5).Draw(rt, "windows"), Splits: []string{"node", "worker", "code", "index:0"}}, procs.Alone()); err != nil {
+		if _, err := slou.Compute(context.Background(), m, slou.Options{Windows: rapid.IntRange(0, 5).Draw(rt,
+			"windows"), Splits: []string{"node", "worker", "code", "index:0"}}, procs.Alone()); err != nil {
 			rt.Fatal(err)
 		}
 	})
@@ -47,7 +49,8 @@ func TestRegionsCauses(t *testing.T) {
 	for _, c := range res.Causes[:3] {
 		got = append(got, fmt.Sprintf("%s.%s %d %d %s", c.Factor, c.Part, c.NS, c.Count, c.Consumer))
 	}
-	want := []string{"main 2 193 96", "is.upc 2 35 17", "work 1 20 20", "S.start 40 1 ", "W.wait-at-barrier 30 1 main > upc_barrier (is.upc:5)",
+	want := []string{"main 2 193 96", "is.upc 2 35 17", "work 1 20 20", "S.start 40 1 ",
+		"W.wait-at-barrier 30 1 main > upc_barrier (is.upc:5)",
 		"L.1->0 20 1 main > upc_memget (is.upc:9)"}
 	if g, w := strings.Join(got, "\n"), strings.Join(want, "\n"); g != w {
 		t.Errorf("got\n%s\nwant\n%s", g, w)

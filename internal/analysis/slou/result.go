@@ -7,10 +7,11 @@ import (
 
 // Result is the division of all processor time of a run. All times are nanoseconds.
 type Result struct {
-	Program      string  `json:"program"`
-	Ended        string  `json:"ended"` // as in run.json; "" while it runs or when it was killed
-	WallNS       int64   `json:"wall_ns"`
-	TotalNS      int64   `json:"total_ns"`       // workers x wall + extra cores - loss: what the factors add up to
+	Program string `json:"program"`
+	Ended   string `json:"ended"` // as in run.json; "" while it runs or when it was killed
+	WallNS  int64  `json:"wall_ns"`
+	// workers x wall + extra cores - loss: what the factors add up to
+	TotalNS      int64   `json:"total_ns"`
 	ExtraCoresNS int64   `json:"extra_cores_ns"` // processor time used beyond the workers'; part of O
 	Loss         Loss    `json:"loss"`
 	Factors      Factors `json:"factors"`
@@ -73,7 +74,9 @@ func Largest(parts map[string]int64) []Amount {
 			out = append(out, Amount{k, v})
 		}
 	}
-	slices.SortFunc(out, func(a, b Amount) int { return cmp.Or(cmp.Compare(b.NS, a.NS), cmp.Compare(a.Name, b.Name)) })
+	slices.SortFunc(out, func(a, b Amount) int {
+		return cmp.Or(cmp.Compare(b.NS, a.NS), cmp.Compare(a.Name, b.Name))
+	})
 	return out
 }
 
@@ -103,7 +106,8 @@ type Worker struct {
 	Factors Factors `json:"factors"`
 }
 
-// Fragment sums up an atomic code fragment; in a run of regions a function of the program, by the time outside of operations.
+// Fragment sums up an atomic code fragment; in a run of regions a function of the program, by the time
+// outside of operations.
 type Fragment struct {
 	Code     string `json:"code"`
 	Count    int64  `json:"count"` // executions; of a region: calls, 0 where the run does not tell
@@ -173,8 +177,9 @@ type Messages struct {
 	RepeatBytes int64 `json:"repeat_bytes"`
 	// Violations counts messages and requests received before they were sent: the clocks disagree.
 	Violations int64 `json:"violations"`
-	// Repaired counts messages and requests between processes that clocks, corrected by their comparisons alone, let arrive before they were
-	// sent. Times of nodes were moved so that they do not; RepairMaxNS is by how much at most.
+	// Repaired counts messages and requests between processes that clocks, corrected by their comparisons alone,
+	// let arrive before they were sent. Times of nodes were moved so that they do not; RepairMaxNS is by how
+	// much at most.
 	Repaired    int64 `json:"repaired"`
 	RepairMaxNS int64 `json:"repair_max_ns"`
 	// Crossing counts the messages and requests between processes of which both ends were recorded.

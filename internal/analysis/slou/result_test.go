@@ -49,8 +49,8 @@ func without(text string, kinds ...string) string {
 	return out.String()
 }
 
-// TestMissingEvents: a factor that the recorded events do not allow to compute is null, the event is named, and
-// its time is told as undivided.
+// TestMissingEvents: a factor that the recorded events do not allow to compute is null, the event is named,
+// and its time is told as undivided.
 func TestMissingEvents(t *testing.T) {
 	for _, c := range []struct {
 		off     []string
@@ -71,7 +71,8 @@ func TestMissingEvents(t *testing.T) {
 		text := `#run {"ended":"done"}` + "\n" + without(golden(t, "late_request"), c.off...)
 		res := compute(t, text)
 		var undivided int64
-		for letter, isNull := range map[string]bool{"U": res.Factors.U == nil, "S": res.Factors.S == nil, "L": res.Factors.L == nil, "O": res.Factors.O == nil, "W": res.Factors.W == nil} {
+		for letter, isNull := range map[string]bool{"U": res.Factors.U == nil, "S": res.Factors.S == nil,
+			"L": res.Factors.L == nil, "O": res.Factors.O == nil, "W": res.Factors.W == nil} {
 			if isNull != strings.Contains(c.null, letter) {
 				t.Errorf("without %v: %s is null: %v", c.off, letter, isNull)
 			}
@@ -110,7 +111,8 @@ func TestMigrationsNotReceived(t *testing.T) {
 }
 
 // TestExtraCores: two nodes in one process used 130 ns of processor time; their workers were awake for 50 and
-// 50-20 ns. The rest, 50, was used beyond them. A process of which a worker has no end counts as having used none.
+// 50-20 ns. The rest, 50, was used beyond them. A process of which a worker has no end counts as having used
+// none.
 func TestExtraCores(t *testing.T) {
 	const text = `
 #run {"ended":"done","processes":[{"cores":2}],"nodes":[{"node":0,"workers":1},{"node":1,"workers":1}]}
@@ -124,13 +126,15 @@ func TestExtraCores(t *testing.T) {
 50 Global.onProgramFinished cpu=1130
 `
 	res := compute(t, text)
-	if res.ExtraCoresNS != 50 || res.TotalNS != 150 || res.Factors.O.Parts["extra"] != 50 || res.Factors.O.NS != 50 {
+	if res.ExtraCoresNS != 50 || res.TotalNS != 150 || res.Factors.O.Parts["extra"] != 50 ||
+		res.Factors.O.NS != 50 {
 		t.Errorf("extra %d, total %d, O %+v", res.ExtraCoresNS, res.TotalNS, res.Factors.O)
 	}
 	if got := res.Nodes[0].TotalNS + res.Nodes[1].TotalNS; got != 100 {
 		t.Errorf("the nodes' totals are %d", got)
 	}
-	if res := compute(t, strings.Replace(text, "50 Global.onProgramFinished cpu=1130\n#node 1", "#node 1", 1)); res.ExtraCoresNS != 0 || !res.Killed {
+	if res := compute(t, strings.Replace(text, "50 Global.onProgramFinished cpu=1130\n#node 1", "#node 1",
+		1)); res.ExtraCoresNS != 0 || !res.Killed {
 		t.Errorf("killed %v, extra %d", res.Killed, res.ExtraCoresNS)
 	}
 }
@@ -138,7 +142,8 @@ func TestExtraCores(t *testing.T) {
 // TestResult checks what is told beside the factors on the golden of figure 1 and others.
 func TestResult(t *testing.T) {
 	res := compute(t, golden(t, "figure1"))
-	if len(res.Nodes) != 3 || res.Nodes[0].CFs != 2 || res.WallNS != 120 || res.TotalNS != 360 || res.Ended != "done" {
+	if len(res.Nodes) != 3 || res.Nodes[0].CFs != 2 || res.WallNS != 120 || res.TotalNS != 360 ||
+		res.Ended != "done" {
 		t.Errorf("%+v", res)
 	}
 	byCode := map[string]slou.Fragment{}
@@ -147,8 +152,10 @@ func TestResult(t *testing.T) {
 		byCode[f.Code] = f
 		before += f.Before.U + f.Before.S + f.Before.L + f.Before.O + f.Before.W
 	}
-	// CF3 is waited for 30 by CF4 and 10 by the tail of node 2; CF2's DF2 is on its way for 15; CF4 itself costs 15 + 5 + 5.
-	for code, want := range map[string]slou.Caused{"CF3": {S: 40, O: 10}, "CF2": {L: 15, O: 5}, "CF4": {S: 120, O: 25}, "CF1": {}} {
+	// CF3 is waited for 30 by CF4 and 10 by the tail of node 2; CF2's DF2 is on its way for 15; CF4 itself costs
+	// 15 + 5 + 5.
+	for code, want := range map[string]slou.Caused{"CF3": {S: 40, O: 10}, "CF2": {L: 15, O: 5},
+		"CF4": {S: 120, O: 25}, "CF1": {}} {
 		if got := byCode[code].Caused; got != want {
 			t.Errorf("%s caused %+v, want %+v", code, got, want)
 		}
@@ -179,7 +186,8 @@ func TestResult(t *testing.T) {
 	if l := compute(t, golden(t, "lost")).Loss; l.NS != 6 || l.Events != 9 {
 		t.Errorf("loss %+v", l)
 	}
-	if s := compute(t, golden(t, "control")).Structured; len(s) != 2 || s[0].Code != "inner" || s[0].NS != 3 || s[1].NS != 2 {
+	if s := compute(t, golden(t, "control")).Structured; len(s) != 2 || s[0].Code != "inner" || s[0].NS != 3 ||
+		s[1].NS != 2 {
 		t.Errorf("structured %+v", s)
 	}
 	if res := compute(t, golden(t, "killed")); !res.Killed || res.Unfinished != 1 || res.Loss.NS != 30 {
@@ -221,7 +229,8 @@ func TestQueued(t *testing.T) {
 `)
 	for _, c := range res.Causes {
 		if c.Producer == "make" && c.Consumer == "use" {
-			if c.Part == "here" && (c.NS != 10 || c.QueuedNS != 10) || c.Part == "nowhere" && (c.NS != 5 || c.QueuedNS != 5) {
+			if c.Part == "here" && (c.NS != 10 || c.QueuedNS != 10) || c.Part == "nowhere" &&
+				(c.NS != 5 || c.QueuedNS != 5) {
 				t.Errorf("%+v", c)
 			}
 			continue
@@ -235,7 +244,8 @@ func TestQueued(t *testing.T) {
 func TestCancelled(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
-	if _, err := slou.Compute(ctx, sloutest.Build(t, golden(t, "figure1")), slou.Options{}, procs.Alone()); !errors.Is(err, context.Canceled) {
+	if _, err := slou.Compute(ctx, sloutest.Build(t, golden(t, "figure1")), slou.Options{},
+		procs.Alone()); !errors.Is(err, context.Canceled) {
 		t.Errorf("error %v", err)
 	}
 }
@@ -246,11 +256,15 @@ func TestHosts(t *testing.T) {
 		processes string
 		want      []slou.Host
 	}{
-		{`{"host":"a","cores":2,"affinity":"0-1"},{"host":"a","cores":2,"affinity":"2,4"}`, []slou.Host{{Host: "a", Cores: 4, Workers: 4}}},
-		{`{"host":"a","cores":2,"affinity":"0-1"},{"host":"a","cores":2,"affinity":"0-1"}`, []slou.Host{{Host: "a", Cores: 2, Workers: 4}}},
-		{`{"host":"a","cores":8},{"host":"b","cores":2,"affinity":"what"}`, []slou.Host{{Host: "a", Cores: 8, Workers: 2}, {Host: "b", Cores: 2, Workers: 2}}},
+		{`{"host":"a","cores":2,"affinity":"0-1"},{"host":"a","cores":2,"affinity":"2,4"}`,
+			[]slou.Host{{Host: "a", Cores: 4, Workers: 4}}},
+		{`{"host":"a","cores":2,"affinity":"0-1"},{"host":"a","cores":2,"affinity":"0-1"}`,
+			[]slou.Host{{Host: "a", Cores: 2, Workers: 4}}},
+		{`{"host":"a","cores":8},{"host":"b","cores":2,"affinity":"what"}`,
+			[]slou.Host{{Host: "a", Cores: 8, Workers: 2}, {Host: "b", Cores: 2, Workers: 2}}},
 	} {
-		res := compute(t, `#run {"processes":[`+c.processes+`],"nodes":[{"node":0,"process":0,"workers":2},{"node":1,"process":1,"workers":2}]}
+		res := compute(t, `#run {"processes":[`+c.processes+`],`+
+			`"nodes":[{"node":0,"process":0,"workers":2},{"node":1,"process":1,"workers":2}]}
 #node 0
 0 Global.onProgramStarted process=0
 #node 1

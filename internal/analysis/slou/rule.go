@@ -180,8 +180,9 @@ func Divide(look Lookup, gap Gap, dataOnly bool, out []Piece) []Piece {
 	return w.out
 }
 
-// LastInput gives the source of the last input that a gap's CF needed, control inputs included unless dataOnly leaves them
-// out: of what produced it, the CF was waiting to the last. Its Known is false for a CF without inputs.
+// LastInput gives the source of the last input that a gap's CF needed, control inputs included unless
+// dataOnly leaves them out: of what produced it, the CF was waiting to the last. Its Known is false for a CF
+// without inputs.
 func LastInput(look Lookup, gap Gap, dataOnly bool) (last Source) {
 	for _, df := range look.Inputs(gap.Execution) {
 		if s := look.Made(df, gap.D); s.Known && (!last.Known || s.End > last.End) {
@@ -243,7 +244,8 @@ func (w *walk) ready(node int32, t int64) {
 	created, where, known := w.look.Created(w.gap.CF)
 	home := known && where == node && !came.Arrived
 	if home && !w.dataOnly {
-		if d, r := w.look.ControlReceipt(w.gap.CF); r.Arrived && r.Received <= t && (!m.Arrived || r.Received > m.Received) {
+		if d, r := w.look.ControlReceipt(w.gap.CF); r.Arrived && r.Received <= t &&
+			(!m.Arrived || r.Received > m.Received) {
 			df, m = d, r
 		}
 	}

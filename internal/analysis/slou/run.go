@@ -10,8 +10,9 @@ import (
 	"github.com/whyslow/whyslow/trace"
 )
 
-// ExtraCores is the processor time, in nanoseconds, that the processes used beyond that of their workers while these were
-// not parked. A process whose CPU time or whose workers' time is not wholly known counts as having used none.
+// ExtraCores is the processor time, in nanoseconds, that the processes used beyond that of their workers
+// while these were not parked. A process whose CPU time or whose workers' time is not wholly known counts as
+// having used none.
 func ExtraCores(m *model.Model) int64 { return awakeIn(m).extra(m) }
 
 // awake is the time, by process of the run, in which workers of own nodes were not parked.
@@ -113,7 +114,8 @@ const maxCores = 1 << 16
 
 func messages(m *model.Model) (out Messages) {
 	// These are of the whole run, in whatever shares it is read.
-	out.Crossing, out.Repaired, out.RepairMaxNS = m.Clocks.Messages, m.Clocks.Interpolated.Count-m.Clocks.Left.Count, m.Clocks.Repairs().MovedNS
+	out.Crossing, out.Repaired, out.RepairMaxNS = m.Clocks.Messages,
+		m.Clocks.Interpolated.Count-m.Clocks.Left.Count, m.Clocks.Repairs().MovedNS
 	count := func(list []model.Message) {
 		for i := range list {
 			g := &list[i]
@@ -135,7 +137,8 @@ func messages(m *model.Model) (out Messages) {
 	count(m.DFMessages)
 	count(m.Moves)
 	for i := range m.Requests {
-		if g := &m.Requests[i]; m.Counted(g) && g.Sent != model.None && g.Received != model.None && g.Received < g.Sent {
+		if g := &m.Requests[i]; m.Counted(g) && g.Sent != model.None && g.Received != model.None &&
+			g.Received < g.Sent {
 			out.Violations++
 		}
 	}
@@ -183,8 +186,8 @@ func (u *Uses) Join(o Uses) {
 	u.Inputs, u.Foreign, u.Requests = u.Inputs || o.Inputs, u.Foreign || o.Foreign, u.Requests || o.Requests
 }
 
-// Absent lists the kinds of events that were switched off although they must have happened: the trace says so, or has
-// none of a kind where other events show that there must have been some.
+// Absent lists the kinds of events that were switched off although they must have happened: the trace says
+// so, or has none of a kind where other events show that there must have been some.
 func Absent(m *model.Model, did Uses) (absent []trace.Kind) {
 	count := &m.Count
 	off := func(k trace.Kind) bool { return count[k] == 0 && slices.Contains(m.Info.Off, k.String()) }

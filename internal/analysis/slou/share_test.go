@@ -78,9 +78,11 @@ func asJSON(v any) string {
 // withClocks makes each node a process of its own, whose clock may be off by more than it says.
 func withClocks(t *rapid.T, run *sloutest.Run, text string) string {
 	for n := range run.Nodes {
-		text = strings.Replace(text, fmt.Sprintf(`{"node":%d,"process":0`, n), fmt.Sprintf(`{"node":%d,"process":%d`, n, n), 1)
+		text = strings.Replace(text, fmt.Sprintf(`{"node":%d,"process":0`, n),
+			fmt.Sprintf(`{"node":%d,"process":%d`, n, n), 1)
 		for i := range rapid.IntRange(0, 3).Draw(t, "syncs") {
-			text += fmt.Sprintf("%d n%d s%d GlobalEvents.onClockSync offset=%d error=3\n", 50*i, n, sloutest.System, rapid.Int64Range(-40, 40).Draw(t, "offset"))
+			text += fmt.Sprintf("%d n%d s%d GlobalEvents.onClockSync offset=%d error=3\n", 50*i, n, sloutest.System,
+				rapid.Int64Range(-40, 40).Draw(t, "offset"))
 		}
 	}
 	return text
@@ -136,7 +138,8 @@ func TestShareGolden(t *testing.T) {
 	}
 }
 
-// TestShareRandom compares what several processes find in random runs, whole, killed, stuck, with waits or harmed, with what one finds.
+// TestShareRandom compares what several processes find in random runs, whole, killed, stuck, with waits or
+// harmed, with what one finds.
 func TestShareRandom(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		run := sloutest.Random(rt)
@@ -162,7 +165,9 @@ func TestShareRandom(t *testing.T) {
 		if rapid.IntRange(0, 3).Draw(rt, "damaged") == 0 {
 			damage(rt, dir)
 		}
-		opt := slou.Options{DataInputsOnly: rapid.Bool().Draw(rt, "data"), Splits: []string{"index:1", "node", "code", "worker", "index:0"}, Windows: rapid.IntRange(0, 9).Draw(rt, "windows")}
+		opt := slou.Options{DataInputsOnly: rapid.Bool().Draw(rt, "data"),
+			Splits:  []string{"index:1", "node", "code", "worker", "index:0"},
+			Windows: rapid.IntRange(0, 9).Draw(rt, "windows")}
 		want, failed := alone(dir, model.Options{Parallel: 1}, opt)
 		for p := 2; p <= 4; p++ {
 			got, err := together(dir, p, model.Options{Parallel: 1}, opt)
@@ -186,7 +191,8 @@ func TestShareRegions(t *testing.T) {
 		if rapid.IntRange(0, 2).Draw(rt, "hosts") == 0 {
 			text = sloutest.OnHosts(rt, text)
 		}
-		opt := slou.Options{Splits: []string{"code", "node", "index:0", "worker"}, Windows: rapid.IntRange(0, 9).Draw(rt, "windows"), MaxGroups: rapid.IntRange(0, 3).Draw(rt, "groups")}
+		opt := slou.Options{Splits: []string{"code", "node", "index:0", "worker"},
+			Windows: rapid.IntRange(0, 9).Draw(rt, "windows"), MaxGroups: rapid.IntRange(0, 3).Draw(rt, "groups")}
 		sloutest.Folder(rt, text, func(dir string) {
 			if rapid.IntRange(0, 3).Draw(rt, "damaged") == 0 {
 				damage(rt, dir)
@@ -226,10 +232,11 @@ func same(t *testing.T, dir string, most int, opt slou.Options) {
 	}
 }
 
-// TestShareRecorded does so with recorded runs in which CFs are stolen and migrate and which are repeated on many nodes with what crosses, and with the trace named
-// by WHYSLOW_TRACE.
+// TestShareRecorded does so with recorded runs in which CFs are stolen and migrate and which are repeated on
+// many nodes with what crosses, and with the trace named by WHYSLOW_TRACE.
 func TestShareRecorded(t *testing.T) {
-	opts := []slou.Options{{Windows: 7, Splits: []string{"code", "index:0"}, MaxGroups: 3}, {DataInputsOnly: true, WindowNS: 1e6, Splits: []string{"node", "worker", "index:1"}}}
+	opts := []slou.Options{{Windows: 7, Splits: []string{"code", "index:0"}, MaxGroups: 3},
+		{DataInputsOnly: true, WindowNS: 1e6, Splits: []string{"node", "worker", "index:1"}}}
 	if dir := os.Getenv("WHYSLOW_TRACE"); dir != "" {
 		for _, opt := range opts {
 			same(t, dir, 5, opt)
@@ -250,7 +257,8 @@ func TestShareRecorded(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if _, err := replicate.Write(context.Background(), many, r, replicate.Options{Copies: copies, Crossing: 0.5}); err != nil {
+			if _, err := replicate.Write(context.Background(), many, r, replicate.Options{Copies: copies,
+				Crossing: 0.5}); err != nil {
 				t.Fatal(err)
 			}
 			r.Close()

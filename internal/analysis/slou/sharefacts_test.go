@@ -20,7 +20,8 @@ func factsOf(m *model.Model) map[string]string {
 	facts := map[string]string{}
 	for cf := range m.CFs() {
 		key := "CF " + m.CFID(cf).String()
-		text := fmt.Sprintf("%s created %d by %v.%d", m.CFTitle(cf), m.Created[cf], m.CFID(m.Parent[cf]), m.ParentExec[cf])
+		text := fmt.Sprintf("%s created %d by %v.%d", m.CFTitle(cf), m.Created[cf], m.CFID(m.Parent[cf]),
+			m.ParentExec[cf])
 		ready := 0
 		m.AllReady(cf, func(t int64, node int) { ready += int(t)*8 + node }) // in any order
 		text += fmt.Sprintf(" ready %d held %v", ready, m.Held[cf])
@@ -46,8 +47,8 @@ func factsOf(m *model.Model) map[string]string {
 	return facts
 }
 
-// Of every CF of which an own node recorded something, and of every DF that own nodes mention, a model of a share knows all that the whole
-// one does.
+// Of every CF of which an own node recorded something, and of every DF that own nodes mention, a model of a
+// share knows all that the whole one does.
 func TestShareFacts(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		run := sloutest.Random(rt)
@@ -84,14 +85,16 @@ func TestShareFacts(t *testing.T) {
 			facts := factsOf(m)
 			check := func(key string) {
 				if facts[key] != whole[key] {
-					rt.Fatalf("process %d knows of %s:\n%s\nthe whole model:\n%s\n%s", rank, key, facts[key], whole[key], run.EventText())
+					rt.Fatalf("process %d knows of %s:\n%s\nthe whole model:\n%s\n%s", rank, key, facts[key], whole[key],
+						run.EventText())
 				}
 			}
 			for _, e := range run.Events {
 				if !m.Own(e.Node) || e.Kind == "" {
 					continue
 				}
-				if e.CF != "" && strings.HasPrefix(e.Kind, "CFEvents.") && e.Kind != "CFEvents.onFinished" { // an end without a start tells nothing
+				// an end without a start tells nothing
+				if e.CF != "" && strings.HasPrefix(e.Kind, "CFEvents.") && e.Kind != "CFEvents.onFinished" {
 					check("CF " + e.CF)
 				}
 				if e.DF > 0 {

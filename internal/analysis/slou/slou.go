@@ -5,9 +5,10 @@
 // one CF through the Lookup interface only. Around it: divide.go cuts one worker's time, queue.go
 // finds what could have run meanwhile, sums.go adds up, and here it is put together for a whole model.
 //
-// Several processes can share a run. Each divides the time of the workers of its own nodes, with the facts that
-// model.BuildShare brought it. They tell each other when they had a CF ready (queue.go), which CFs the end of the run
-// waited for (awaited.go), what package pattern found, and the sums. One process is a group of one.
+// Several processes can share a run. Each divides the time of the workers of its own nodes, with the facts
+// that model.BuildShare brought it. They tell each other when they had a CF ready (queue.go), which CFs the
+// end of the run waited for (awaited.go), what package pattern found, and the sums. One process is a group of
+// one.
 //
 // Every worker's pieces tile the run exactly, in integer nanoseconds; that is checked for each worker of each
 // trace, and Compute fails rather than report numbers that do not add up.
@@ -31,16 +32,16 @@ type Options struct {
 	Patterns *pattern.Result
 	// Parallel is the number of workers divided at once; 0 means as many as there are cores.
 	Parallel int
-	// Splits asks Compute for Result.Splits: by "node", "worker", "code" (the code fragment that ran, or that the
-	// worker ran next) or "index:K" (the value of the K-th index, from 0, in the label of that CF).
+	// Splits asks Compute for Result.Splits: by "node", "worker", "code" (the code fragment that ran, or that
+	// the worker ran next) or "index:K" (the value of the K-th index, from 0, in the label of that CF).
 	Splits []string
 	// MaxGroups is how many groups a split lists, the largest; the rest becomes one group. 0 means all. A listed
 	// group takes about a kilobyte, one that is not listed a sixth of that.
 	MaxGroups int
 	// MaxPieces makes Pieces fail if there are more of them, 64 bytes each; 0 sets no limit.
 	MaxPieces int
-	// Windows asks Compute for Result.Windows: into so many equal windows, or fewer where a window would be shorter
-	// than a nanosecond. WindowNS gives their length instead. 0 and 0: no windows.
+	// Windows asks Compute for Result.Windows: into so many equal windows, or fewer where a window would be
+	// shorter than a nanosecond. WindowNS gives their length instead. 0 and 0: no windows.
 	Windows  int
 	WindowNS int64
 }
@@ -98,9 +99,9 @@ func (c *computation) lanes() int { return procs.Lanes(c.opt.Parallel, len(c.wor
 // model.BuildShare and calls Compute with the same options. procs.Alone has the whole model from model.Build.
 // Member 0 gets the result, the others nil.
 //
-// It fails when ctx ends, when the options cannot be met, or when the parts of a worker, of a split or of the windows
-// do not add up to the whole, which is an error of this program. It fails at all members when it fails at one, except
-// for what goes wrong last, where member 0 puts the result together.
+// It fails when ctx ends, when the options cannot be met, or when the parts of a worker, of a split or of the
+// windows do not add up to the whole, which is an error of this program. It fails at all members when it
+// fails at one, except for what goes wrong last, where member 0 puts the result together.
 func Compute(ctx context.Context, m *model.Model, opt Options, g procs.Group) (*Result, error) {
 	var splits []splitKey
 	for _, what := range opt.Splits {
@@ -174,8 +175,10 @@ func (p *processSums) join(_ int, theirs *processSums) error {
 func (c *computation) result(p *processSums) (*Result, error) {
 	m, t := c.m, p.Tally
 	null, missing := missingEvents(m, p.Facts.Uses)
-	res := &Result{Program: m.Info.Program, Ended: m.Info.Ended, WallNS: m.Wall(), Missing: missing, Killed: m.Killed,
-		DataInputs: c.opt.DataInputsOnly, Problems: append(append([]string{}, m.Problems...), p.Facts.Collisions...),
+	res := &Result{Program: m.Info.Program, Ended: m.Info.Ended, WallNS: m.Wall(), Missing: missing,
+		Killed:     m.Killed,
+		DataInputs: c.opt.DataInputsOnly, Problems: append(append([]string{}, m.Problems...),
+			p.Facts.Collisions...),
 		Nodes: []Node{}}
 	by := map[model.WorkerID]*sums{}
 	for _, s := range p.Workers {
@@ -192,8 +195,9 @@ func (c *computation) result(p *processSums) (*Result, error) {
 				return nil, fmt.Errorf("internal error: no process divided the time of worker %d of node %d", w, n)
 			}
 			p.Workers = append(p.Workers, s)
-			node.Workers = append(node.Workers, Worker{Worker: w, TotalNS: s.Cells.total(), LossNS: s.Cells[FactorLoss],
-				CFs: s.CFs, Factors: s.factors(null)})
+			node.Workers = append(node.Workers, Worker{Worker: w, TotalNS: s.Cells.total(),
+				LossNS: s.Cells[FactorLoss],
+				CFs:    s.CFs, Factors: s.factors(null)})
 			sum.join(s)
 		}
 		if len(node.Workers) == 0 {

@@ -45,7 +45,8 @@ func report(b *testing.B, events uint64, cpu int64) {
 	b.ReportMetric(float64(events)*float64(b.N)/used*1e3, "Mevents/cpu-s")
 }
 
-// BenchmarkCompute divides the time of a model that is in memory: alone, with 100 windows, and with all splits too.
+// BenchmarkCompute divides the time of a model that is in memory: alone, with 100 windows, and with all
+// splits too.
 func BenchmarkCompute(b *testing.B) {
 	path := os.Getenv("WHYSLOW_TRACE")
 	if path == "" {

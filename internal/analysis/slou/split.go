@@ -5,22 +5,23 @@ import (
 	"strconv"
 )
 
-// Split is the division of all processor time once more, by something. Its groups add up to the result it belongs to.
+// Split is the division of all processor time once more, by something. Its groups add up to the result it
+// belongs to.
 type Split struct {
 	By string `json:"by"` // as in Options.Splits
-	// Groups are in the order of nodes and workers, of values, or, by code fragment, of total time, most first. After
-	// them come, where there are any, the group of the others, and the remainder.
+	// Groups are in the order of nodes and workers, of values, or, by code fragment, of total time, most first.
+	// After them come, where there are any, the group of the others, and the remainder.
 	Groups []Group `json:"groups"`
 }
 
 // Group is the share of one group of a split. All times are nanoseconds.
 type Group struct {
 	Key string `json:"key"` // "0", worker "0.1", the code fragment, the value of the index; KeyOthers; KeyRest
-	// Index is the number of the node, of the worker among all workers, of the code fragment in the model, or the value
-	// of the index; 0 for the others and the remainder.
+	// Index is the number of the node, of the worker among all workers, of the code fragment in the model, or
+	// the value of the index; 0 for the others and the remainder.
 	Index int64 `json:"index"`
-	// Rest marks the remainder: what belongs to no group. By node and worker it is O.extra; by code fragment and index
-	// also the time after a worker's last CF, what was lost, and, by index, CFs without that index.
+	// Rest marks the remainder: what belongs to no group. By node and worker it is O.extra; by code fragment and
+	// index also the time after a worker's last CF, what was lost, and, by index, CFs without that index.
 	Rest        bool    `json:"rest,omitempty"`
 	Joined      int64   `json:"joined,omitempty"` // of the others: how many groups they are
 	CFs         int64   `json:"cfs"`              // executions of atomic CFs
@@ -31,7 +32,8 @@ type Group struct {
 }
 
 // split makes the splits that were asked for. nodes has the sums of res.Nodes.
-func (c *computation) split(res *Result, nodes, workers []*sums, all *tally, null map[Factor]bool) ([]Split, error) {
+func (c *computation) split(res *Result, nodes, workers []*sums, all *tally, null map[Factor]bool) ([]Split,
+	error) {
 	var out []Split
 	indices := all.Indices
 	for i, k := range c.splits {

@@ -13,8 +13,8 @@ import (
 	"github.com/whyslow/whyslow/internal/testkit/sloutest"
 )
 
-// goldenOptions reads the name of a section of a golden that wants splits or windows: "split BY", "split BY max N",
-// "windows N", "windows N ns".
+// goldenOptions reads the name of a section of a golden that wants splits or windows: "split BY", "split BY
+// max N", "windows N", "windows N ns".
 func goldenOptions(name string) (opt slou.Options, ok bool) {
 	var by, unit string
 	if n, _ := fmt.Sscanf(name, "split %s max %d", &by, &opt.MaxGroups); n > 0 {
@@ -98,12 +98,15 @@ func TestOptions(t *testing.T) {
 		{slou.Options{Windows: -1}, "neither can be negative"},
 		{slou.Options{Windows: 1, WindowNS: 1}, "either the number of windows (1) or their length (1 ns)"},
 	} {
-		if _, err := slou.Compute(context.Background(), m, c.opt, procs.Alone()); err == nil || !strings.Contains(err.Error(), c.want) {
+		if _, err := slou.Compute(context.Background(), m, c.opt, procs.Alone()); err == nil ||
+			!strings.Contains(err.Error(), c.want) {
 			t.Errorf("%+v: error %v, want %q", c.opt, err, c.want)
 		}
 	}
-	long := sloutest.Build(t, "0 Global.onProgramStarted\n0 CF.onStarted 0.1\n9000000000 CF.onFinished 0.1\n9000000000 Global.onProgramFinished\n")
-	if _, err := slou.Compute(context.Background(), long, slou.Options{WindowNS: 100}, procs.Alone()); err == nil || !strings.Contains(err.Error(), "90000000 windows of 1 workers are too many") {
+	long := sloutest.Build(t, "0 Global.onProgramStarted\n0 CF.onStarted 0.1\n9000000000 CF.onFinished "+
+		"0.1\n9000000000 Global.onProgramFinished\n")
+	if _, err := slou.Compute(context.Background(), long, slou.Options{WindowNS: 100},
+		procs.Alone()); err == nil || !strings.Contains(err.Error(), "90000000 windows of 1 workers are too many") {
 		t.Errorf("error %v", err)
 	}
 	for _, by := range []string{"node", "worker", "code", "index:0", "index:3"} {
@@ -116,7 +119,8 @@ func TestOptions(t *testing.T) {
 // TestEmptyRun: a run without any time or any worker has empty splits and no windows.
 func TestEmptyRun(t *testing.T) {
 	for _, text := range []string{"#node 0\n", "0 Global.onProgramStarted\n0 Global.onProgramFinished\n"} {
-		res, err := slou.Compute(context.Background(), sloutest.Build(t, text), slou.Options{Windows: 10, Splits: []string{"node", "worker", "code", "index:0"}}, procs.Alone())
+		res, err := slou.Compute(context.Background(), sloutest.Build(t, text),
+			slou.Options{Windows: 10, Splits: []string{"node", "worker", "code", "index:0"}}, procs.Alone())
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -134,7 +138,8 @@ func TestEmptyRun(t *testing.T) {
 // TestNullSplits: time of factors that cannot be computed is told as undivided in every group and window.
 func TestNullSplits(t *testing.T) {
 	text := `#run {"ended":"done"}` + "\n" + without(golden(t, "late_request"), "DF.onSent")
-	res, err := slou.Compute(context.Background(), sloutest.Build(t, text), slou.Options{Windows: 7, Splits: []string{"node", "code"}}, procs.Alone())
+	res, err := slou.Compute(context.Background(), sloutest.Build(t, text),
+		slou.Options{Windows: 7, Splits: []string{"node", "code"}}, procs.Alone())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -164,14 +169,16 @@ func TestNullSplits(t *testing.T) {
 
 // FuzzCheckBy: what is accepted is one of the three words or a small position.
 func FuzzCheckBy(f *testing.F) {
-	for _, by := range []string{"node", "worker", "code", "index:0", "index:65535", "index:65536", "index:+1", "index:1x", ""} {
+	for _, by := range []string{"node", "worker", "code", "index:0", "index:65535", "index:65536", "index:+1",
+		"index:1x", ""} {
 		f.Add(by)
 	}
 	f.Fuzz(func(t *testing.T, by string) {
 		err := slou.CheckBy(by)
 		var k int
 		_, scan := fmt.Sscanf(by, "index:%d", &k)
-		want := by == "node" || by == "worker" || by == "code" || scan == nil && k >= 0 && k < 1<<16 && strings.Trim(by[len("index:"):], "0123456789") == ""
+		want := by == "node" || by == "worker" || by == "code" || scan == nil && k >= 0 && k < 1<<16 &&
+			strings.Trim(by[len("index:"):], "0123456789") == ""
 		if (err == nil) != want {
 			t.Errorf("%q: error %v", by, err)
 		}

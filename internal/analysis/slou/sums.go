@@ -8,8 +8,9 @@ import (
 	"github.com/whyslow/whyslow/internal/model"
 )
 
-// sums collects the pieces of one worker. A process sends its sums to member 0 as they are; fields with small letters
-// stay behind. What only the whole run needs goes to a tally, which workers that are divided one after another share.
+// sums collects the pieces of one worker. A process sends its sums to member 0 as they are; fields with small
+// letters stay behind. What only the whole run needs goes to a tally, which workers that are divided one
+// after another share.
 type sums struct {
 	*tally
 	ID            model.WorkerID
@@ -153,8 +154,10 @@ func (s *sums) add(p *Piece) {
 // cause finds the sum of a cause. A few causes make up nearly all pieces, so a small table comes before the
 // map.
 func (t *tally) cause(key causeKey) *causeSum {
-	h := (uint32(key.Factor)*31+uint32(key.Part))*0x9e3779b1 + uint32(key.Consumer)*0x85ebca6b + uint32(key.Call)*0x2545f491 +
-		uint32(key.Producer)*0xc2b2ae35 + key.DF*0x27d4eb2f + uint32(key.Link.From)*0x165667b1 + uint32(key.Link.To)*0x9e3779b1
+	h := (uint32(key.Factor)*31+uint32(key.Part))*0x9e3779b1 + uint32(key.Consumer)*0x85ebca6b +
+		uint32(key.Call)*0x2545f491 +
+		uint32(key.Producer)*0xc2b2ae35 + key.DF*0x27d4eb2f + uint32(key.Link.From)*0x165667b1 +
+		uint32(key.Link.To)*0x9e3779b1
 	slot := &t.recent[h>>26]
 	if slot.sum != nil && slot.key == key {
 		return slot.sum
@@ -268,16 +271,19 @@ func (t *tally) fragments() []Fragment {
 			continue
 		}
 		code := t.codeAt(i + 1)
-		f := Fragment{Code: code.Name, Count: c.Count, UsefulNS: c.NS, MaxNS: c.Max, File: code.File, Line: code.Line,
+		f := Fragment{Code: code.Name, Count: c.Count, UsefulNS: c.NS, MaxNS: c.Max, File: code.File,
+			Line:   code.Line,
 			Caused: Caused{S: c.Caused[FactorS], L: c.Caused[FactorL], O: c.Caused[FactorO]},
-			Before: Before{c.Before.factor(FactorU), c.Before.factor(FactorS), c.Before.factor(FactorL), c.Before.factor(FactorO), c.Before.factor(FactorW)}}
+			Before: Before{c.Before.factor(FactorU), c.Before.factor(FactorS), c.Before.factor(FactorL),
+				c.Before.factor(FactorO), c.Before.factor(FactorW)}}
 		if c.Count > 0 {
 			f.MeanNS = c.NS / c.Count
 		}
 		out = append(out, f)
 	}
 	slices.SortStableFunc(out, func(a, b Fragment) int {
-		return cmp.Or(cmp.Compare(b.UsefulNS, a.UsefulNS), cmp.Compare(b.Count, a.Count), cmp.Compare(a.Code, b.Code))
+		return cmp.Or(cmp.Compare(b.UsefulNS, a.UsefulNS), cmp.Compare(b.Count, a.Count),
+			cmp.Compare(a.Code, b.Code))
 	})
 	return out
 }
@@ -286,10 +292,13 @@ func (t *tally) structuredList() []Structured {
 	out := []Structured{}
 	for i := range t.Structured {
 		if c := &t.Structured[i]; c.Count > 0 {
-			out = append(out, Structured{Code: t.m.Codes[i].Name, Kind: t.m.Codes[i].Kind.String(), Count: c.Count, NS: c.NS})
+			out = append(out, Structured{Code: t.m.Codes[i].Name, Kind: t.m.Codes[i].Kind.String(), Count: c.Count,
+				NS: c.NS})
 		}
 	}
-	slices.SortStableFunc(out, func(a, b Structured) int { return cmp.Or(cmp.Compare(b.NS, a.NS), cmp.Compare(a.Code, b.Code)) })
+	slices.SortStableFunc(out, func(a, b Structured) int {
+		return cmp.Or(cmp.Compare(b.NS, a.NS), cmp.Compare(a.Code, b.Code))
+	})
 	return out
 }
 
@@ -305,7 +314,8 @@ func (t *tally) causeList(null map[Factor]bool) []Cause {
 		if null[k.Factor] {
 			continue
 		}
-		c := Cause{Factor: k.Factor.String(), Part: k.Part.String(), Producer: name(k.Producer), DF: t.m.Names[k.DF],
+		c := Cause{Factor: k.Factor.String(), Part: k.Part.String(), Producer: name(k.Producer),
+			DF:       t.m.Names[k.DF],
 			Consumer: name(k.Consumer), NS: v.NS, Count: v.Count, QueuedNS: v.Queued}
 		switch {
 		case k.Name != "":

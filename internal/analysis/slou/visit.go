@@ -10,8 +10,9 @@ import (
 	"github.com/whyslow/whyslow/internal/procs"
 )
 
-// A run has several pieces for each CF, and, where many workers waited for a chain of CFs to end, as many as there are workers
-// times CFs. So they are handed over some at a time, and whoever wants to keep them keeps as little of each as will do.
+// A run has several pieces for each CF, and, where many workers waited for a chain of CFs to end, as many as
+// there are workers times CFs. So they are handed over some at a time, and whoever wants to keep them keeps
+// as little of each as will do.
 
 // visitChunk is how many pieces are handed over at once.
 const visitChunk = 1024
@@ -19,10 +20,11 @@ const visitChunk = 1024
 // Walk hands over the pieces of all workers' time, as Visit does.
 type Walk func(ctx context.Context, visit func(w model.WorkerID, pieces iter.Seq[[]Piece])) error
 
-// Visit divides the time of all workers of own nodes and hands over every piece of it: what Compute adds up. visit is
-// called once for each worker, by up to Options.Parallel goroutines at once, with the pieces of that worker in order of
-// time, some at a time; they are valid until the next ones. Neighbouring pieces that differ in nothing are one. All
-// members of g call it with the same options. Visit fails when ctx ends; pieces may then be missing.
+// Visit divides the time of all workers of own nodes and hands over every piece of it: what Compute adds up.
+// visit is called once for each worker, by up to Options.Parallel goroutines at once, with the pieces of that
+// worker in order of time, some at a time; they are valid until the next ones. Neighbouring pieces that
+// differ in nothing are one. All members of g call it with the same options. Visit fails when ctx ends;
+// pieces may then be missing.
 func Visit(ctx context.Context, m *model.Model, opt Options, g procs.Group,
 	visit func(w model.WorkerID, pieces iter.Seq[[]Piece])) error {
 	c, err := newComputation(ctx, m, opt, g)
@@ -72,8 +74,10 @@ func (c *computation) visit(ctx context.Context, most int,
 
 // extend makes a piece longer by the one that follows it, if they differ in nothing.
 func (p *Piece) extend(next *Piece) bool {
-	if p.To != next.From || p.Factor != next.Factor || p.Consumer != next.Consumer || p.Producer != next.Producer ||
-		p.Part != next.Part || p.DF != next.DF || p.Link != next.Link || p.Name != next.Name || p.Call != next.Call {
+	if p.To != next.From || p.Factor != next.Factor || p.Consumer != next.Consumer ||
+		p.Producer != next.Producer ||
+		p.Part != next.Part || p.DF != next.DF || p.Link != next.Link || p.Name != next.Name ||
+		p.Call != next.Call {
 		return false
 	}
 	p.To = next.To
@@ -86,8 +90,8 @@ type WorkerPieces struct {
 	Pieces       []Piece
 }
 
-// Pieces gives every piece of the time of the workers of own nodes, as Visit does: 64 bytes each. All members of g call
-// it with the same options. It fails at all members when it fails at one.
+// Pieces gives every piece of the time of the workers of own nodes, as Visit does: 64 bytes each. All members
+// of g call it with the same options. It fails at all members when it fails at one.
 func Pieces(ctx context.Context, m *model.Model, opt Options, g procs.Group) ([]WorkerPieces, error) {
 	out, index := []WorkerPieces{}, map[model.WorkerID]int{}
 	for id := range m.AllWorkers() {

@@ -15,7 +15,8 @@ import (
 	"github.com/whyslow/whyslow/internal/testkit/sloutest"
 )
 
-// TestVisit: however many pieces come at once they are the same, in order, without holes, and none could be joined.
+// TestVisit: however many pieces come at once they are the same, in order, without holes, and none could be
+// joined.
 func TestVisit(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		r := sloutest.Random(t)
@@ -66,7 +67,8 @@ func TestVisit(t *testing.T) {
 			at := m.Start
 			for i, p := range w.Pieces {
 				if p.From != at || p.To <= p.From {
-					t.Fatalf("worker %d.%d: a piece from %d to %d, after one that ends at %d", w.Node, w.Worker, p.From, p.To, at)
+					t.Fatalf("worker %d.%d: a piece from %d to %d, after one that ends at %d", w.Node, w.Worker, p.From,
+						p.To, at)
 				}
 				at = p.To
 				if i > 0 {

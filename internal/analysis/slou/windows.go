@@ -9,14 +9,15 @@ import (
 	"github.com/whyslow/whyslow/internal/model"
 )
 
-// Windows divides the time of each of a number of equal stretches of the run. Tables are lists of rows; a row has
-// one number, in nanoseconds, per window. Rows of the whole run have every part; those of nodes and workers have L
-// and W whole, so that their size does not grow with the square of the number of nodes. Rows without any time
-// are left out. The rows of a table add up to the run, node or worker; the run's without ExtraCoresNS, which is
-// known of the whole run only.
+// Windows divides the time of each of a number of equal stretches of the run. Tables are lists of rows; a row
+// has one number, in nanoseconds, per window. Rows of the whole run have every part; those of nodes and
+// workers have L and W whole, so that their size does not grow with the square of the number of nodes. Rows
+// without any time are left out. The rows of a table add up to the run, node or worker; the run's without
+// ExtraCoresNS, which is known of the whole run only.
 type Windows struct {
-	Count    int   `json:"count"`
-	LengthNS int64 `json:"length_ns"` // of every window; the last one may be shorter. Window i starts at i x LengthNS
+	Count int `json:"count"`
+	// of every window; the last one may be shorter. Window i starts at i x LengthNS
+	LengthNS int64 `json:"length_ns"`
 	// Rows says what the rows of NS are, WorkerRows what those of the nodes and workers are.
 	Rows         []Row         `json:"rows"`
 	NS           [][]int64     `json:"ns"`
@@ -78,7 +79,8 @@ func windowLength(m *model.Model, opt Options) (int64, error) {
 		length = max((m.Wall()-1)/n+1, 1)
 	}
 	if count := windowCount(m, length); count > int64(maxCells/max(m.Workers(), 1)) {
-		return 0, fmt.Errorf("%d windows of %d workers are too many; use at most %d", count, m.Workers(), maxCells/max(m.Workers(), 1))
+		return 0, fmt.Errorf("%d windows of %d workers are too many; use at most %d", count, m.Workers(),
+			maxCells/max(m.Workers(), 1))
 	}
 	return length, nil
 }
@@ -262,11 +264,13 @@ func (w *Windows) check(res *Result) error {
 	}
 	for i, n := range res.Nodes {
 		for j, worker := range n.Workers {
-			if err := checkTable(fmt.Sprintf("worker %d.%d over time", n.Node, worker.Worker), w.WorkerRows, w.Nodes[i].Workers[j].NS, worker.Factors, worker.TotalNS, worker.LossNS); err != nil {
+			if err := checkTable(fmt.Sprintf("worker %d.%d over time", n.Node, worker.Worker), w.WorkerRows,
+				w.Nodes[i].Workers[j].NS, worker.Factors, worker.TotalNS, worker.LossNS); err != nil {
 				return err
 			}
 		}
-		if err := checkTable(fmt.Sprintf("node %d over time", n.Node), w.WorkerRows, w.Nodes[i].NS, n.Factors, n.TotalNS, n.LossNS); err != nil {
+		if err := checkTable(fmt.Sprintf("node %d over time", n.Node), w.WorkerRows, w.Nodes[i].NS, n.Factors,
+			n.TotalNS, n.LossNS); err != nil {
 			return err
 		}
 	}
