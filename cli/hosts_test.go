@@ -81,7 +81,7 @@ func newLab(t *testing.T) *lab {
 				_ = host.Process.Kill()
 			}
 		})
-		for deadline := time.Now().Add(30 * time.Second); ; time.Sleep(10 * time.Millisecond) {
+		for deadline := time.Now().Add(2 * time.Minute); ; time.Sleep(10 * time.Millisecond) {
 			if _, err := os.Stat(ready); err == nil {
 				break
 			}

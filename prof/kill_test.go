@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/whyslow/whyslow/internal/testkit/effort"
 	"github.com/whyslow/whyslow/prof"
 	"github.com/whyslow/whyslow/trace"
 )
@@ -85,13 +86,10 @@ func TestKilled(t *testing.T) {
 	if dir := os.Getenv(killDir); dir != "" {
 		recordUntilKilled(dir)
 	}
-	budget := 4 * time.Second
-	if testing.Short() {
-		budget = time.Second
-	}
+	budget := time.Duration(effort.Times(1, 4)) * time.Second
 	begin := time.Now()
 	rounds, events, lost := 0, 0, 0
-	for ; rounds < 100 && time.Since(begin) < budget && !t.Failed(); rounds++ {
+	for ; !t.Failed() && (rounds < len(killShapes) || rounds < 100 && time.Since(begin) < budget); rounds++ {
 		e, l := killOnce(t, rounds%len(killShapes))
 		events += e
 		lost += l

@@ -216,7 +216,7 @@ func child(what string) {
 		fmt.Println(err)
 	case "foreign": // nobody listens
 		Call(f.fn("later"), []Value{IntValue(0)}, &tm, false)
-		time.Sleep(10 * time.Second)
+		time.Sleep(time.Minute) // it ends before
 	case "panic": // Go's report of a fault in Go is as always
 		Call(f.fn("crash"), []Value{IntValue(1)}, &tm, false)
 		var p *int
@@ -241,7 +241,7 @@ func TestProcesses(t *testing.T) {
 		{"panic", "panic: runtime error: invalid memory address or nil pointer dereference\n", 2},
 	} {
 		t.Run(c.what, func(t *testing.T) {
-			ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
+			ctx, cancel := context.WithTimeout(context.Background(), 4*time.Minute)
 			defer cancel()
 			cmd := exec.CommandContext(ctx, os.Args[0], childFlag, c.what)
 			out, _ := cmd.CombinedOutput()

@@ -19,7 +19,7 @@ import (
 	"github.com/whyslow/whyslow/internal/run/cpp"
 	"github.com/whyslow/whyslow/internal/run/engine"
 	"github.com/whyslow/whyslow/internal/run/luna/records"
-	_ "github.com/whyslow/whyslow/internal/testkit/effort"
+	"github.com/whyslow/whyslow/internal/testkit/effort"
 	"github.com/whyslow/whyslow/prof"
 	"github.com/whyslow/whyslow/trace"
 )
@@ -31,7 +31,7 @@ import (
 func TestOver(t *testing.T) {
 	defer engine.HurryRests()()
 	open(t, compile(t, "sub main() { none(); }"))
-	deadline := time.Now().Add(3 * time.Second)
+	deadline := time.Now().Add(time.Duration(effort.Times(1, 3)) * time.Second)
 	runs := 0
 	rapid.Check(t, func(rt *rapid.T) {
 		if time.Now().After(deadline) {

@@ -75,7 +75,7 @@ func FuzzCompile(f *testing.F) {
 		files := map[string]string{"t.fa": src, "x": lib}
 		start := time.Now()
 		p, err := Compile(opts(src, files))
-		if d := time.Since(start); d > 10*time.Second {
+		if d := time.Since(start); d > time.Minute {
 			t.Fatalf("took %v", d)
 		}
 		if err != nil {

@@ -93,7 +93,7 @@ func signals(*World) error {
 			if got != s {
 				return fmt.Errorf("sent %v, got %v", s, got)
 			}
-		case <-time.After(10 * time.Second):
+		case <-time.After(time.Minute):
 			return fmt.Errorf("%v did not come", s)
 		}
 		signal.Reset(s)
