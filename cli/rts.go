@@ -13,6 +13,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/whyslow/whyslow/internal/analysis/lifecycle"
 	"github.com/whyslow/whyslow/internal/run/cpp"
 	"github.com/whyslow/whyslow/internal/run/engine"
 	"github.com/whyslow/whyslow/internal/run/luna"
@@ -186,7 +187,7 @@ func (r *rtsRun) outcome(runErr error, stuck *engine.StuckError) (code int, sign
 		return exitFailed, 0
 	case stuck != nil:
 		fmt.Fprintf(r.io.err, "rts: %v\n", stuck)
-		stuck.Explain(r.io.err, false)
+		lifecycle.Explain(r.io.err, &stuck.Stuck, false)
 		return exitStuck, 0
 	case errors.As(runErr, &failed):
 		if failed.LunaLine != "" {

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/whyslow/whyslow/internal/analysis/lifecycle"
 	"github.com/whyslow/whyslow/internal/run/cpp"
 	"github.com/whyslow/whyslow/internal/run/engine"
 	"github.com/whyslow/whyslow/internal/run/luna"
@@ -222,7 +223,7 @@ func runOutcome(io stdio, err error) error {
 		return nil
 	case errors.As(err, &stuck):
 		io.say("%v", stuck)
-		stuck.Explain(io.err, false)
+		lifecycle.Explain(io.err, &stuck.Stuck, false)
 		return exitWith(exitStuck, nil)
 	case errors.As(err, &failed):
 		io.say("%v", failed)

@@ -26,6 +26,8 @@ const (
 	Ready   State = "ready"
 	Running State = "running"
 	Moving  State = "moving"
+	// Executed is the state of a CF that has run and whose superfluous request keeps it: only the engine knows of it.
+	Executed State = "executed"
 )
 
 // CFs tells of the CFs of a run.

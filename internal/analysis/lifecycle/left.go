@@ -6,6 +6,7 @@ import (
 
 	"github.com/whyslow/whyslow/internal/model"
 	"github.com/whyslow/whyslow/internal/procs"
+	"github.com/whyslow/whyslow/internal/run/luna"
 	"github.com/whyslow/whyslow/trace"
 )
 
@@ -26,6 +27,7 @@ type leftover struct {
 
 	root bool
 	why  []why
+	refs []string // by await: how the statement calls it; nil: not known
 }
 
 // awaited is a DF that CFs which are left wait for.
@@ -34,7 +36,13 @@ type awaited struct {
 	Full string // x[3]
 	Name uint32
 	Made bool // it got a value
+
+	program string      // luna.AwaitedDF.Key
+	decl    luna.DeclID // of the name
 }
+
+// key tells DFs apart as well as is known who would make them.
+func (a *awaited) key() string { return cmp.Or(a.program, a.Full) }
 
 // dfName tells DFs apart everywhere.
 type dfName struct {
@@ -86,7 +94,7 @@ func (l *leftovers) add(a *awaited) uint32 {
 func (l *leftovers) awaits(f *finder, await int) (list []uint32) {
 	for _, df := range f.m.Awaits.Of(await) {
 		if df != 0 && l.of[df] == 0 {
-			l.of[df] = l.add(&awaited{nameOf(f.m, df), f.m.DFString(df), f.m.DFName[df], f.made(df)})
+			l.of[df] = l.add(&awaited{DF: nameOf(f.m, df), Full: f.m.DFString(df), Name: f.m.DFName[df], Made: f.made(df)})
 		}
 		list = append(list, l.of[df])
 	}

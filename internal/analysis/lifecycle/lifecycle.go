@@ -61,6 +61,7 @@ type Place struct {
 	Text string `json:"text"` // the statement as written; "" where not known
 	File string `json:"file"` // "" where not known
 	Line int    `json:"line"`
+	col  int
 }
 
 // Finding sums up DFs or requests of one kind.
@@ -255,6 +256,10 @@ func (f *finder) wanted(k trace.Kind) bool {
 }
 
 func (f *finder) placeOf(site int) Place {
+	if f.makers != nil && f.makers.program != nil {
+		st := f.makers.program.Program.Stmts[site]
+		return placeIn(st.Text, st.Pos)
+	}
 	s := &f.m.Sites[site]
 	c := &f.m.Codes[s.Code]
 	p := Place{Code: c.Name, Text: s.Text, File: s.File, Line: s.Line}

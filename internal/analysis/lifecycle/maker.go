@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/whyslow/whyslow/internal/model"
+	"github.com/whyslow/whyslow/internal/run/luna"
 	"github.com/whyslow/whyslow/trace"
 )
 
@@ -21,22 +22,48 @@ type makers struct {
 	through map[uint32][]uint32
 	// anything are the statements of left of which nothing is known.
 	anything []uint32
-	// left counts, by statement and state, the CFs that are left and not in exact.
-	left map[uint32]map[State]int64
-	// exact gives the waiting CF that would make a DF, and inside that would make some DFs whose names begin like it.
-	exact, inside map[string]made
-	awaited       []string // of solve
-	readings      [2][]bindings
-	identities    []identity             // by DF of leftovers
-	hasValue      func(full string) bool // tells whether the DF with this name and these indices got a value
-	where         map[uint32]*whereabouts
+	// left counts, by statement and state, the CFs that are left and not in could.
+	left       map[uint32]map[State]int64
+	could      map[string][2]made // by key of a DF: the waiting CFs that would make it
+	awaited    []string           // of solve
+	readings   [2][]bindings
+	identities []identity             // by DF of leftovers
+	hasValue   func(full string) bool // tells whether the DF with this name and these indices got a value
+	where      map[uint32]*whereabouts
+	program    *luna.Stuck // nil: only the trace is known
 }
 
-// made says which CF would make a DF; guess that another reading of its statement is possible.
+// made says which CF would make a DF.
 type made struct {
-	cf    trace.CF
-	site  uint32
-	guess bool
+	cf     trace.CF
+	site   uint32
+	guess  bool // another reading of its statement is possible, or it may make other indices only
+	within bool // it would make DFs whose keys begin so
+	itself bool // what it waits for counts, too: that it makes this very DF is certain
+}
+
+// add notes that a CF would make a DF. Two are kept, so that one is left besides the CF that asks.
+func (s *makers) add(key string, q made) {
+	l := s.could[key]
+	switch {
+	case l[0].cf == 0:
+		l[0] = q
+	case l[0].cf != q.cf && l[1].cf == 0:
+		l[1] = q
+	}
+	s.could[key] = l
+}
+
+// find gives a CF that would make a DF that another one, or it itself, waits for.
+func (s *makers) find(key string, asking trace.CF) (made, bool) {
+	for prefix := key; prefix != "" && len(s.could) > 0; prefix = parentDF(prefix) {
+		for _, q := range s.could[prefix] {
+			if q.cf != 0 && (q.within || prefix == key) && (q.cf != asking || q.itself && prefix == key) {
+				return q, true
+			}
+		}
+	}
+	return made{}, false
 }
 
 // maxExact bounds how many CFs are looked at one by one; the others count by their statements.
@@ -53,7 +80,7 @@ func (s *finder) newMakers(l *leftovers) (*makers, error) {
 		return nil, err
 	}
 	x := &makers{f: s, l: l, a: a, sites: map[uint32][]uint32{}, through: map[uint32][]uint32{}, left: map[uint32]map[State]int64{},
-		exact: map[string]made{}, inside: map[string]made{}, identities: make([]identity, len(l.DFs)), where: map[uint32]*whereabouts{}}
+		could: map[string][2]made{}, identities: make([]identity, len(l.DFs)), where: map[uint32]*whereabouts{}}
 	calls := map[uint32]*call{}
 	structured := false
 	for i := range l.CFs {
@@ -157,14 +184,11 @@ func (s *makers) solve(p *leftover, c *call) bool {
 		}
 		out = append(out, full)
 	}
-	to := s.exact
-	if !s.atomic(p.Site) {
-		to = s.inside
-	}
+	atomic := s.atomic(p.Site)
 	for _, full := range out {
-		if _, taken := to[full]; !taken && !slices.Contains(s.awaited, full) {
+		if !slices.Contains(s.awaited, full) {
 			// Where several readings are possible the first is taken: what is made mostly comes last.
-			to[full] = made{p.CF, p.Site, len(readings) > 1}
+			s.add(full, made{p.CF, p.Site, len(readings) > 1 || !atomic, !atomic, false})
 		}
 	}
 	return true
@@ -352,21 +376,15 @@ func (s *makers) why(p *leftover, df uint32) why {
 	if s.l.DFs[df].Made {
 		return s.whereabouts(p, df)
 	}
-	w := s.unmade(p.CF, p.Site, s.l.DFs[df].Full, s.l.DFs[df].Name)
+	w := s.unmade(p.CF, p.Site, s.l.DFs[df].key(), s.l.DFs[df].Name)
 	w.df = df
 	return w
 }
 
 // unmade says why a DF without a value does not come to a CF.
-func (s *makers) unmade(cf trace.CF, of uint32, full string, name uint32) why {
-	if q, ok := s.exact[full]; ok && q.cf != cf {
+func (s *makers) unmade(cf trace.CF, of uint32, key string, name uint32) why {
+	if q, ok := s.find(key, cf); ok {
 		return q.why()
-	}
-	for prefix := full; prefix != "" && len(s.inside) > 0; prefix = parentDF(prefix) {
-		if q, ok := s.inside[prefix]; ok && q.cf != cf {
-			q.guess = true // it may make other indices only
-			return q.why()
-		}
 	}
 	best := why{kind: NobodyMakes}
 	for _, list := range [][]uint32{s.through[name], s.anything} {

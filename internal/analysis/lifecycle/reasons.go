@@ -37,6 +37,7 @@ const (
 	Coming      Kind = "coming"    // it was on its way
 	Elsewhere   Kind = "elsewhere" // it has a value and did not come
 	NotKnown    Kind = "unknown"   // which DFs it waits for was not recorded
+	AskedTwice  Kind = "asked"     // a CF that has run asked for it once more than it is given
 )
 
 // Reason is why DFs of one name do not come to the CFs of a group.
@@ -50,6 +51,7 @@ type Reason struct {
 	MoreBy   int      `json:"more_by"`  // makers that are not listed
 	Examples []string `json:"examples"` // CFs that would make them
 	by       []trace.CF
+	here     string // how the statement calls them; "" where not known
 }
 
 // why is the reason for one DF of one CF.
@@ -63,6 +65,8 @@ type why struct {
 	node  int32    // Destroyed, Elsewhere: where
 	asked int32    // Elsewhere: the node that was asked for it
 	what  model.CopyChange
+	here  string // how the statement calls the DF
+	own   bool   // WouldMake: the CF itself
 }
 
 // sameReason is a why without what differs from DF to DF.
@@ -73,6 +77,8 @@ type sameReason struct {
 	node       int32
 	asked      int32
 	what       model.CopyChange
+	here       string
+	own        bool
 }
 
 // makersShown is how many statements a reason names.
@@ -89,7 +95,13 @@ func (s *finder) reasons(l *leftovers) error {
 		return err
 	}
 	s.makers = x
-	n := 0
+	x.findRoots()
+	return nil
+}
+
+// findRoots finds out why what the CFs wait for does not come, and which of them no other one can help.
+func (s *makers) findRoots() {
+	l, n := s.l, 0
 	for i := range l.CFs {
 		n += len(l.CFs[i].Awaits)
 	}
@@ -101,14 +113,18 @@ func (s *finder) reasons(l *leftovers) error {
 		}
 		p.root = true
 		first := len(found)
-		for _, df := range p.Awaits {
+		for k, df := range p.Awaits {
 			if df == 0 {
 				continue
 			}
-			w := x.why(p, df)
+			w := s.why(p, df)
 			if w.kind == "" {
 				continue // it came since
 			}
+			if p.refs != nil {
+				w.here = p.refs[k]
+			}
+			w.own = w.by == p.CF
 			found = append(found, w)
 			if w.kind == WouldMake || w.kind == MayMake {
 				p.root = false
@@ -120,7 +136,6 @@ func (s *finder) reasons(l *leftovers) error {
 			p.root = true
 		}
 	}
-	return nil
 }
 
 // reasons collects why DFs do not come to the CFs of one group.
@@ -129,23 +144,27 @@ type reasons struct {
 	l     *leftovers
 	index map[sameReason]*Reason
 	order []*Reason
-	seen  map[uint32]bool
+	seen  map[any]bool // DFs: by number, or by what the engine calls them
 }
 
 func (r *reasons) add(w *why) {
 	if r.index == nil {
-		r.index, r.seen = map[sameReason]*Reason{}, map[uint32]bool{}
+		r.index, r.seen = map[sameReason]*Reason{}, map[any]bool{}
 	}
-	if r.seen[w.df] {
+	f, df := r.f, &r.l.DFs[w.df]
+	same := any(w.df)
+	if df.program != "" {
+		same = df.Full
+	}
+	if r.seen[same] {
 		return
 	}
-	r.seen[w.df] = true
-	f, df := r.f, &r.l.DFs[w.df]
-	key := sameReason{df.Name, w.site, w.kind, w.state, w.node, w.asked, w.what}
+	r.seen[same] = true
+	key := sameReason{df.Name, w.site, w.kind, w.state, w.node, w.asked, w.what, w.here, w.own}
 	g := r.index[key]
 	if g == nil {
-		g = &Reason{Kind: w.kind, Name: f.m.Names[df.Name], DFs: []string{}, Makers: []Place{}, Examples: []string{}}
-		g.Why = f.words(w, g, df.Name)
+		g = &Reason{here: w.here, Kind: w.kind, Name: f.m.Names[df.Name], DFs: []string{}, Makers: []Place{}, Examples: []string{}}
+		g.Why = f.words(w, g, df)
 		r.index[key] = g
 		r.order = append(r.order, g)
 	}
@@ -174,15 +193,20 @@ func (r *reasons) list(limit int) ([]Reason, int) {
 
 // rank puts first what no other CF can help with.
 func (k Kind) rank() int {
-	return slices.Index([]Kind{NobodyMakes, Destroyed, Elsewhere, Coming, UnderWay, WouldMake, MayMake, NotKnown}, k)
+	return slices.Index([]Kind{NobodyMakes, Destroyed, Elsewhere, Coming, UnderWay, WouldMake, MayMake, NotKnown, AskedTwice}, k)
 }
 
 // words says why in the words of `whyslow run`.
-func (f *finder) words(w *why, g *Reason, df uint32) string {
-	name := f.m.Names[df]
+func (f *finder) words(w *why, g *Reason, df *awaited) string {
+	name := f.m.Names[df.Name]
 	statement := func() string { return f.placeOf(int(w.site)).String() }
 	switch w.kind {
+	case AskedTwice:
+		return "its req_count serves fewer requests than there are"
 	case WouldMake:
+		if w.own {
+			return "the CF itself would make it"
+		}
 		g.Makers = append(g.Makers, f.placeOf(int(w.site)))
 		return "would be made by " + statement() + ", which waits too"
 	case MayMake:
@@ -214,24 +238,40 @@ func (f *finder) words(w *why, g *Reason, df uint32) string {
 	case Coming:
 		return "it was made, and was on its way when the trace ends"
 	case NobodyMakes:
-		sites := f.makers.sites[df]
+		if f.makers.program != nil {
+			return f.makers.programSays(g, df)
+		}
+		sites := f.makers.sites[df.Name]
 		if len(sites) == 0 {
 			return fmt.Sprintf("nothing that is left is known to make it; no CF of this run made %s", name)
 		}
-		var list []string
+		places := make([]Place, len(sites))
 		for i, site := range sites {
-			if i == makersShown {
-				g.MoreBy = len(sites) - i
-				list = append(list, fmt.Sprintf("%d more", g.MoreBy))
-				break
-			}
-			p := f.placeOf(int(site))
-			g.Makers = append(g.Makers, p)
-			list = append(list, p.String())
+			places[i] = f.placeOf(int(site))
 		}
-		return fmt.Sprintf("nothing that is left can make it; %s is made by %s", name, strings.Join(list, ", "))
+		return madeBy(g, name, places)
 	}
 	return "what it waits for was not recorded"
+}
+
+// madeBy names the statements that make DFs of a name, though nothing that is left makes the one in question.
+func madeBy(g *Reason, name string, by []Place) string {
+	g.Makers = append(g.Makers, by[:min(len(by), makersShown)]...)
+	g.MoreBy = len(by) - len(g.Makers)
+	return fmt.Sprintf("nothing that is left can make it; %s is made by %s", name, listed(by))
+}
+
+// listed names some statements.
+func listed(by []Place) string {
+	var list []string
+	for _, p := range by[:min(len(by), makersShown)] {
+		list = append(list, p.String())
+	}
+	s := strings.Join(list, ", ")
+	if more := len(by) - len(list); more > 0 {
+		s += fmt.Sprintf(" and %d more", more)
+	}
+	return s
 }
 
 var stateWords = map[State]string{Created: "not looked at yet", Ready: "ready", Running: "running", Moving: "on the way to another node"}
@@ -243,7 +283,19 @@ func (p Place) String() string {
 		s = p.Code
 	}
 	if p.File != "" {
-		s += fmt.Sprintf(" at %s:%d", p.File, p.Line)
+		s += " at " + p.position()
+	}
+	return s
+}
+
+// position is "wrong.fa:16", with the column where it is known.
+func (p Place) position() string {
+	if p.File == "" {
+		return "unknown position"
+	}
+	s := fmt.Sprintf("%s:%d", p.File, p.Line)
+	if p.col > 0 {
+		s += fmt.Sprintf(":%d", p.col)
 	}
 	return s
 }

@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/whyslow/whyslow/internal/analysis/lifecycle"
 	"github.com/whyslow/whyslow/internal/run/cpp"
 	"github.com/whyslow/whyslow/internal/run/engine"
 	"github.com/whyslow/whyslow/internal/run/luna"
@@ -300,7 +301,7 @@ func stuck(t *testing.T, src, want string, more ...shape) {
 		}
 		var b strings.Builder
 		fmt.Fprintln(&b, e)
-		e.Explain(&b, false)
+		lifecycle.Explain(&b, &e.Stuck, false)
 		if got := b.String(); lines(got) != lines(want) {
 			t.Errorf("%v: explained as\n%s\nwanted\n%s", s, got, want)
 		}

@@ -10,6 +10,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/whyslow/whyslow/internal/analysis/lifecycle"
 	"github.com/whyslow/whyslow/internal/run/engine"
 	"github.com/whyslow/whyslow/internal/run/luna"
 	"github.com/whyslow/whyslow/internal/testkit/effort"
@@ -207,7 +208,7 @@ func (g graph) check(t testing.TB, p *luna.Program, s shape, modules bool) []str
 		var b strings.Builder
 		var e *engine.StuckError
 		if errors.As(o.err, &e) {
-			e.Explain(&b, true)
+			lifecycle.Explain(&b, &e.Stuck, true)
 		}
 		return append(faults, fmt.Sprintf("%v\n%s", o.err, b.String()))
 	}

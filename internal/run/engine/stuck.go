@@ -3,42 +3,16 @@ package engine
 // What is left when nothing can happen any more: the CFs that wait, for what, and whether anything could have made it.
 
 import (
-	"encoding/binary"
 	"fmt"
+	"slices"
+	"strconv"
 
 	"github.com/whyslow/whyslow/internal/run/luna"
 	"github.com/whyslow/whyslow/internal/words"
-	"github.com/whyslow/whyslow/trace"
 )
 
-// StuckError says that the program cannot finish.
-type StuckError struct {
-	CFs []PendingCF // in order of creation
-}
-
-// PendingCF is a CF that can never run (or, Executed, whose superfluous request is never answered).
-type PendingCF struct {
-	ID       trace.CF
-	Node     int
-	Stmt     *luna.Stmt
-	Executed bool
-	Awaits   []AwaitedDF
-	Root     bool // no other pending CF would make what it waits for
-}
-
-// AwaitedDF is a DF that a pending CF waits for.
-type AwaitedDF struct {
-	Ref      string  // as written at the CF: row[k]
-	Text     string  // the same in canonical form: delta[(i)+(1)]
-	Full     string  // by the name it was declared with: grid[7][3]
-	ID       []int64 // identity
-	Pushed   bool    // waited for by a "wait" rule
-	By       *PendingCF
-	Makers   []*luna.Stmt // statements that make DFs of this name, whatever the indices
-	Deleters []*luna.Stmt // that delete them
-	Counted  bool         // some maker limits the requests served (req_count)
-	Declared luna.Pos
-}
+// StuckError says that the program cannot finish. Package lifecycle explains why.
+type StuckError struct{ luna.Stuck }
 
 func (e *StuckError) Error() string {
 	waiting := 0
@@ -48,68 +22,52 @@ func (e *StuckError) Error() string {
 		}
 	}
 	if waiting == 0 {
-		return fmt.Sprintf("the program cannot finish: %s made a request that nothing answers (the same data fragment asked for twice, its count too small)", words.Plural(len(e.CFs), "finished CF", "finished CFs"))
+		return fmt.Sprintf("the program cannot finish: %s made a request that nothing answers (the same data fragment asked "+
+			"for twice, its count too small)", words.Plural(int64(len(e.CFs)), "finished CF", "finished CFs"))
 	}
-	return fmt.Sprintf("the program cannot finish: %s for data fragments that never come", words.Plural(waiting, "CF waits", "CFs wait"))
+	return fmt.Sprintf("the program cannot finish: %s for data fragments that never come",
+		words.Plural(int64(waiting), "CF waits", "CFs wait"))
 }
 
-// stuck explains the CFs left over.
+// stuck collects what is known of the CFs left over.
 func (e *engine) stuck(left []*leftover) *StuckError {
-	s := &StuckError{CFs: make([]PendingCF, len(left))}
-	makes := makes{}
-	for i, c := range left {
-		s.CFs[i] = PendingCF{ID: c.id, Node: c.node, Stmt: c.st, Executed: c.executed, Root: true}
-		if s.CFs[i].Executed {
-			continue
-		}
-		makes.collect(c.cf, &s.CFs[i])
-	}
-	pasts := map[luna.DeclID]*past{}
+	s := &StuckError{luna.Stuck{Program: e.prog, CFs: make([]luna.PendingCF, len(left)), Names: map[luna.DeclID]luna.NameUses{}}}
 	for i, c := range left {
 		p := &s.CFs[i]
+		*p = luna.PendingCF{ID: c.id, Node: c.node, Stmt: c.st, Executed: c.executed}
+		if !p.Executed {
+			p.Makes = wouldMake(c.cf)
+		}
 		for _, x := range c.asks {
 			if !p.Executed && (x.late || x.have) {
 				continue
 			}
 			ref := c.st.Inputs[x.k].Ref
-			a := AwaitedDF{Ref: ref.Src, Text: ref.Text, Full: e.identText(&x.id), ID: x.id.list(), Pushed: c.st.Inputs[x.k].Push, Declared: e.prog.Decls[x.id.decl].Pos}
-			if a.By = makes.find(&x.id, p); a.By != nil {
-				p.Root = false
-			} else {
-				l := pasts[x.id.decl]
-				if l == nil {
-					l = e.past(x.id.decl)
-					pasts[x.id.decl] = l
-				}
-				a.Makers, a.Deleters, a.Counted = l.makers, l.deleters, l.counted
+			p.Awaits = append(p.Awaits, luna.AwaitedDF{Ref: ref.Src, Text: ref.Text, Full: e.identText(&x.id), ID: x.id.list(),
+				Key: x.id.key(), Decl: x.id.decl})
+			if _, known := s.Names[x.id.decl]; !known {
+				s.Names[x.id.decl] = e.uses(x.id.decl)
 			}
-			p.Awaits = append(p.Awaits, a)
 		}
 	}
 	return s
 }
 
-// makes tells which pending CFs could initialise a DF, themselves or through CFs that they would create: by identity, as far
-// as it is known before the CF runs. Two are kept, so that one is left besides the CF that asks.
-type makes map[string][2]*PendingCF
-
-// key is the identity cut to n indices.
-func (d *ident) key(n int) string {
-	b := binary.LittleEndian.AppendUint64(nil, d.name)
-	for i := range n {
-		b = binary.LittleEndian.AppendUint32(b, uint32(d.at(i)))
+// key is the luna.Stuck key of an identity.
+func (d *ident) key() string {
+	b := strconv.AppendUint(nil, d.name, 10)
+	for i := range int(d.n) {
+		b = append(strconv.AppendInt(append(b, '['), int64(d.at(i)), 10), ']')
 	}
 	return string(b)
 }
 
-func (m makes) collect(c *cf, p *PendingCF) {
+// wouldMake gives the keys of the DFs that a pending CF could initialise, itself or through CFs that it would create, as
+// far as the identities are known before it runs.
+func wouldMake(c *cf) (keys []string) {
 	add := func(prefix *ident) {
-		k := prefix.key(int(prefix.n))
-		switch l := m[k]; {
-		case l[0] == nil:
-			m[k] = [2]*PendingCF{p}
-		case l[0] != p && l[1] == nil:
-			m[k] = [2]*PendingCF{l[0], p}
+		if k := prefix.key(); !slices.Contains(keys, k) {
+			keys = append(keys, k)
 		}
 	}
 	s := symbolic(c.ctx())
@@ -118,18 +76,7 @@ func (m makes) collect(c *cf, p *PendingCF) {
 	} else {
 		stmtMakes(c.st, s, add, map[*luna.Sub]int{})
 	}
-}
-
-// find returns a pending CF that could make the DF. That the asking one itself would make it counts only where it is certain.
-func (m makes) find(x *ident, asking *PendingCF) *PendingCF {
-	for n := int(x.n); n >= 0; n-- {
-		for _, p := range m[x.key(n)] {
-			if p != nil && (p != asking || n == int(x.n) && p.Stmt.Kind == luna.Atomic) {
-				return p
-			}
-		}
-	}
-	return nil
+	return keys
 }
 
 // symFrame is a frame that may not exist yet: that of a block which a pending CF would enter. Names declared in it are new
@@ -261,12 +208,6 @@ func stmtMakes(st *luna.Stmt, s *symFrame, add func(*ident), depth map[*luna.Sub
 	}
 }
 
-// past is what the program does to DFs of one declared name, whatever the indices: under that name or as a parameter.
-type past struct {
-	makers, deleters []*luna.Stmt
-	counted          bool // some maker limits the requests served
-}
-
 // origin is where a name comes from: a declaration, or (sub not nil) a parameter of a sub.
 type origin struct {
 	decl luna.DeclID
@@ -285,7 +226,8 @@ func originOf(st *luna.Stmt, n *luna.NameRef) (o origin, ok bool) {
 	return origin{decl: b.Names[n.Slot]}, true
 }
 
-func (e *engine) past(decl luna.DeclID) *past {
+// uses finds what the program does to DFs of a declared name.
+func (e *engine) uses(decl luna.DeclID) (u luna.NameUses) {
 	known := map[origin]bool{{decl: decl}: true}
 	for before := 0; len(known) > before; {
 		before = len(known)
@@ -299,7 +241,6 @@ func (e *engine) past(decl luna.DeclID) *past {
 			}
 		}
 	}
-	p := &past{}
 	for _, st := range e.prog.Stmts {
 		makes, deletes := false, false
 		for i := range st.Effects {
@@ -307,17 +248,17 @@ func (e *engine) past(decl luna.DeclID) *past {
 			if o, ok := originOf(st, f.Ref.Name); ok && known[o] {
 				makes = makes || f.Kind != luna.Destroy
 				deletes = deletes || f.Kind == luna.Destroy
-				p.counted = p.counted || f.Kind == luna.Post && f.Count != nil
+				u.Counted = u.Counted || f.Kind == luna.Post && f.Count != nil
 			}
 		}
 		if makes {
-			p.makers = append(p.makers, st)
+			u.Makers = append(u.Makers, st)
 		}
 		if deletes {
-			p.deleters = append(p.deleters, st)
+			u.Deleters = append(u.Deleters, st)
 		}
 	}
-	return p
+	return u
 }
 
 // frameBlock is the block whose frame is depth frames up from where the statement's effects are evaluated.
