@@ -26,6 +26,8 @@ type SiteDef struct {
 	Line  int
 	Col   int
 	Text  Name // the statement as written
+	// DFs tells which DFs its CFs read and make, "sum[i], part[i] -> sum[i + 1]"; 0: not known. See docs/trace-format.md.
+	DFs Name
 }
 
 // Tags of the definitions in a definition block. DFs, the bulk of them, have columns
@@ -193,7 +195,11 @@ func (w *Writer) DefineCode(c CodeDef) {
 
 // DefineSite defines a statement.
 func (w *Writer) DefineSite(s SiteDef) {
-	b := appendUvarints(nil, uint64(s.Site), uint64(s.Code), uint64(s.Label), uint64(s.File), uint64(max(s.Line, 0)), uint64(max(s.Col, 0)), uint64(s.Text))
+	b := appendUvarints(nil, uint64(s.Site), uint64(s.Code), uint64(s.Label), uint64(s.File), uint64(max(s.Line, 0)),
+		uint64(max(s.Col, 0)), uint64(s.Text))
+	if s.DFs != 0 {
+		b = binary.AppendUvarint(b, uint64(s.DFs))
+	}
 	w.defs.mu.Lock()
 	w.defs.row(tagSite, b)
 	w.defs.mu.Unlock()

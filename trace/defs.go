@@ -274,6 +274,9 @@ func (d *Defs) row(tag byte, body []byte) bool {
 		}
 	case tagSite:
 		s := SiteDef{Site: Site(id), Code: uint32(p.number(math.MaxUint32)), Label: name(), File: name(), Line: number(), Col: number(), Text: name()}
+		if len(p.b) > 0 { // left out where not known, and by earlier versions
+			s.DFs = name()
+		}
 		if !p.bad {
 			d.sites.set(id, s)
 		}

@@ -111,7 +111,7 @@ func dumpDefs(out *bufio.Writer, node int, d *Defs, use *usedDefs, some bool) {
 	})
 	d.EachSite(func(s SiteDef) {
 		if !some || use.sites[s.Site] {
-			write(s.Label, s.File, s.Text)
+			write(s.Label, s.File, s.Text, s.DFs)
 		}
 	})
 	last := Name(0) // most DFs follow one of the same name
@@ -157,6 +157,9 @@ func dumpDefs(out *bufio.Writer, node int, d *Defs, use *usedDefs, some bool) {
 			} else {
 				b = appendName(b, d, s.Text)
 			}
+		}
+		if s.DFs != 0 {
+			b = appendName(append(b, " dfs="...), d, s.DFs)
 		}
 		line()
 	})

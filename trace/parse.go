@@ -301,10 +301,12 @@ func (p *textParser) site(n *textNode) error {
 			s.Label, err = p.name(n)
 		case p.key("at"):
 			s.File, s.Line, s.Col, err = p.place(n)
+		case p.key("dfs"):
+			s.DFs, err = p.name(n)
 		case p.peek() == '"' || p.peek() == '#':
 			s.Text, err = p.name(n)
 		default:
-			err = p.fail("expected code=, label=, at= or the statement in quotes")
+			err = p.fail("expected code=, label=, at=, dfs= or the statement in quotes")
 		}
 	}
 	if err == nil {

@@ -135,7 +135,7 @@ func TestDefinitionsRoundTrip(t *testing.T) {
 		t.Fatal(err)
 	}
 	code := CodeDef{Code: 1, Name: w.Name("mult"), Kind: While, File: w.Name("mxm.fa"), Line: 7, Col: 2}
-	site := SiteDef{Site: 4, Code: 1, Label: w.Name("c"), File: w.Name("mxm.fa"), Line: 12, Col: 3, Text: w.Name("mult(a, b)")}
+	site := SiteDef{Site: 4, Code: 1, Label: w.Name("c"), File: w.Name("mxm.fa"), Line: 12, Col: 3, Text: w.Name("mult(a, b)"), DFs: w.Name("a[i] -> b[i + 1]")}
 	w.DefineCode(code)
 	w.DefineSite(site)
 	a := w.Name("a")

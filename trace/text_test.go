@@ -132,7 +132,7 @@ func writeRandom(t *rapid.T, dir string) {
 		}
 		for range rnd.IntN(20) {
 			w.DefineCode(CodeDef{rnd.Uint32N(30), w.Name(str()), CodeKind(rnd.IntN(8)), w.Name(str()), rnd.IntN(5), rnd.IntN(5)})
-			w.DefineSite(SiteDef{Site(rnd.Uint32N(30)), rnd.Uint32N(5), w.Name(str()), Name(rnd.Uint32N(99)), rnd.IntN(5), rnd.IntN(5), w.Name(str())})
+			w.DefineSite(SiteDef{Site(rnd.Uint32N(30)), rnd.Uint32N(5), w.Name(str()), Name(rnd.Uint32N(99)), rnd.IntN(5), rnd.IntN(5), w.Name(str()), w.Name(str())})
 			var identity []int64
 			for range rnd.IntN(9) {
 				identity = append(identity, int64(rnd.Uint64()>>rnd.IntN(64)))

@@ -88,7 +88,8 @@ func (t *tables) add(node int, defs *trace.Defs) nodeTables {
 		if uint64(def.Site) >= 1<<24 {
 			return
 		}
-		s := Site{Code: code(def.Code), Label: defs.Name(def.Label), File: defs.Name(def.File), Line: def.Line, Text: defs.Name(def.Text)}
+		s := Site{Code: code(def.Code), Label: defs.Name(def.Label), File: defs.Name(def.File), Line: def.Line, Text: defs.Name(def.Text),
+			DFs: defs.Name(def.DFs)}
 		n.site = put(n.site, int(def.Site), t.site(s))
 	})
 	names := map[trace.Name]uint32{}

@@ -53,6 +53,7 @@ type Site struct {
 	File  string // where only an address was recorded that nothing is known of: "program+0x1a2b"
 	Line  int
 	Text  string
+	DFs   string // which its CFs read and make, as in trace.SiteDef; "" where not known
 	// Function is the function of the program that the statement is in, where only its address was recorded; of a site that tells which
 	// variable a lock is, that.
 	Function string

@@ -209,8 +209,9 @@ func (s *finder) answer(q *question) *answers {
 		}
 		code := m.Sites[site].Code
 		atomic := m.Codes[code].Kind == trace.Atomic
-		structured = structured || !atomic
-		sampled[code] = atomic && parseCall(m.Sites[site].Text) != nil || sampled[code]
+		c := callOf(&m.Sites[site])
+		structured = structured || !atomic && (c == nil || !c.told)
+		sampled[code] = atomic && c != nil && !c.told || sampled[code]
 	}
 	s.answerMade(a, sampled)
 	last := edge{}

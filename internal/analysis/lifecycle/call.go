@@ -4,14 +4,18 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/whyslow/whyslow/internal/model"
 )
 
 // call is a statement that calls a code fragment, as far as it is needed to tell which DFs a CF of it deals with.
 type call struct {
 	args      []arg
 	variables []string
-	// makes marks the arguments that CFs of the code fragment have been seen to make; none: it is not known which they make.
+	// makes marks the arguments that CFs make; none: it is not known which they make. It is told by the trace or, where
+	// that is from an earlier version, learnt from CFs that have run.
 	makes []bool
+	told  bool
 }
 
 // arg is an argument name[index]...; one that is no name of a DF has no name.
@@ -34,6 +38,25 @@ const maxVariables = 8
 type bindings struct {
 	value [maxVariables]int64
 	known uint8 // a bit for each
+}
+
+// callOf gives what is known of the DFs of a statement; nil for nothing.
+func callOf(s *model.Site) *call {
+	if s.DFs == "" {
+		return parseCall(s.Text)
+	}
+	c := &call{told: true}
+	for i, list := range strings.SplitN(s.DFs, "->", 2) {
+		for text := range strings.SplitSeq(list, ",") {
+			if a := c.parseArg(text); a.name != "" {
+				c.args, c.makes = append(c.args, a), append(c.makes, i == 1)
+			}
+		}
+	}
+	if len(c.variables) > maxVariables {
+		return nil
+	}
+	return c
 }
 
 // parseCall reads a statement such as add(sum[i], part[i], sum[i + 1]); nil for one of another form, such as a loop.
@@ -229,7 +252,7 @@ func (a *arg) bind(indices []int64, vars bindings) (bindings, bool) {
 	return vars, true
 }
 
-// text is the DF the argument stands for; false if that is not known. An argument without indices may be a value and no
+// text is the DF the argument stands for; false, and only the first indices, if that is not known. An argument without indices may be a value and no
 // DF; as such it does no harm.
 func (a *arg) text(vars bindings) (string, bool) {
 	if len(a.indices) == 0 {
@@ -240,11 +263,11 @@ func (a *arg) text(vars bindings) (string, bool) {
 	for _, x := range a.indices {
 		n := x.plus
 		if x.opaque {
-			return "", false
+			return string(s), false
 		}
 		if x.variable >= 0 {
 			if vars.known&(1<<x.variable) == 0 {
-				return "", false
+				return string(s), false
 			}
 			n += vars.value[x.variable]
 		}

@@ -31,6 +31,7 @@ type makers struct {
 	hasValue   func(full string) bool // tells whether the DF with this name and these indices got a value
 	where      map[uint32]*whereabouts
 	program    *luna.Stuck // nil: only the trace is known
+	told       bool        // the trace says of statements what they make
 }
 
 // made says which CF would make a DF.
@@ -86,9 +87,9 @@ func (s *finder) newMakers(l *leftovers) (*makers, error) {
 	for i := range l.CFs {
 		site := l.CFs[i].Site
 		if _, known := calls[site]; !known {
-			calls[site] = parseCall(s.m.Sites[site].Text)
+			calls[site] = callOf(&s.m.Sites[site])
 		}
-		structured = structured || !x.atomic(site)
+		structured = structured || !x.atomic(site) && !told(calls[site])
 	}
 	n := 0
 	for i := range l.DFs {
@@ -173,23 +174,27 @@ func (s *makers) solve(p *leftover, c *call) bool {
 	if len(readings) == 0 {
 		return false
 	}
-	var out []string
+	type making struct {
+		full string
+		made
+	}
+	var out []making
 	for i := range c.args {
 		if c.args[i].name == "" || c.makes != nil && !c.makes[i] {
 			continue
 		}
-		full, ok := c.args[i].text(readings[0])
-		if !ok {
+		full, whole := c.args[i].text(readings[0])
+		if !whole && !c.told {
 			return false
 		}
-		out = append(out, full)
-	}
-	atomic := s.atomic(p.Site)
-	for _, full := range out {
 		if !slices.Contains(s.awaited, full) {
 			// Where several readings are possible the first is taken: what is made mostly comes last.
-			s.add(full, made{p.CF, p.Site, len(readings) > 1 || !atomic, !atomic, false})
+			some := !s.atomic(p.Site) || !whole
+			out = append(out, making{full, made{p.CF, p.Site, len(readings) > 1 || some, some, false}})
 		}
+	}
+	for _, x := range out {
+		s.add(x.full, x.made)
 	}
 	return true
 }
@@ -234,11 +239,26 @@ func (s *makers) findSites(calls map[uint32]*call) {
 	for k := range s.a.Made {
 		s.sites[k.Name] = append(s.sites[k.Name], k.Site)
 	}
+	// What the program says of statements of which no CF has run.
+	for site := range m.Sites {
+		x := &m.Sites[site]
+		if x.DFs == "" {
+			continue
+		}
+		s.told = true
+		if c := callOf(x); c != nil && s.atomic(uint32(site)) {
+			for _, name := range s.named(c) {
+				if !s.a.Made[nameSite{name, uint32(site)}] && !slices.Contains(s.sites[name], uint32(site)) {
+					s.sites[name] = append(s.sites[name], uint32(site))
+				}
+			}
+		}
+	}
 	for _, list := range s.sites {
 		s.sort(list)
 	}
 	for site, c := range calls {
-		if c == nil {
+		if c == nil || c.told {
 			continue
 		}
 		for _, x := range s.a.Samples[m.Sites[site].Code] {
@@ -292,8 +312,13 @@ func (s *makers) findThrough(calls map[uint32]*call, structured bool) {
 		}
 	}
 	for site := range s.left {
-		if len(names[site]) == 0 && s.atomic(site) && !s.a.Ran[site] {
-			if c := calls[site]; c == nil {
+		if c := calls[site]; told(c) {
+			clear(names[site])
+			for _, name := range s.named(c) {
+				add(site, name)
+			}
+		} else if len(names[site]) == 0 && s.atomic(site) && !s.a.Ran[site] {
+			if c == nil {
 				s.anything = append(s.anything, site)
 			} else {
 				for _, name := range s.named(c) {
@@ -311,9 +336,15 @@ func (s *makers) findThrough(calls map[uint32]*call, structured bool) {
 	s.sort(s.anything)
 }
 
-// named gives the names of DFs that a statement names.
+// told tells that the trace says what CFs of a statement read and make.
+func told(c *call) bool { return c != nil && c.told }
+
+// named gives the names of DFs that a statement names or, where that is told, makes.
 func (s *makers) named(c *call) (names []uint32) {
 	for i := range c.args {
+		if c.told && !c.makes[i] {
+			continue
+		}
 		for name, text := range s.f.m.Names {
 			if text != "" && text == c.args[i].name {
 				names = append(names, uint32(name))
@@ -331,7 +362,7 @@ func (s *makers) unrun(calls map[uint32]*call) map[uint32][]uint32 {
 	m := s.f.m
 	out := map[uint32][]uint32{}
 	for site := range s.left {
-		if s.atomic(site) || s.f.res.Final && s.a.Ran[site] {
+		if s.atomic(site) || told(calls[site]) || s.f.res.Final && s.a.Ran[site] {
 			continue
 		}
 		about := map[uint32]bool{}

@@ -242,6 +242,9 @@ func (f *finder) words(w *why, g *Reason, df *awaited) string {
 			return f.makers.programSays(g, df)
 		}
 		sites := f.makers.sites[df.Name]
+		if len(sites) == 0 && f.makers.told {
+			return "no statement of the program makes " + name
+		}
 		if len(sites) == 0 {
 			return fmt.Sprintf("nothing that is left is known to make it; no CF of this run made %s", name)
 		}

@@ -46,7 +46,7 @@ func (e *engine) stuck(left []*leftover) *StuckError {
 			p.Awaits = append(p.Awaits, luna.AwaitedDF{Ref: ref.Src, Text: ref.Text, Full: e.identText(&x.id), ID: x.id.list(),
 				Key: x.id.key(), Decl: x.id.decl})
 			if _, known := s.Names[x.id.decl]; !known {
-				s.Names[x.id.decl] = e.uses(x.id.decl)
+				s.Names[x.id.decl] = e.prog.Uses(x.id.decl)
 			}
 		}
 	}
@@ -206,78 +206,4 @@ func stmtMakes(st *luna.Stmt, s *symFrame, add func(*ident), depth map[*luna.Sub
 		blockMakes(st.Sub.Body, callee, add, depth)
 		depth[st.Sub]--
 	}
-}
-
-// origin is where a name comes from: a declaration, or (sub not nil) a parameter of a sub.
-type origin struct {
-	decl luna.DeclID
-	sub  *luna.Sub
-	slot int
-}
-
-func originOf(st *luna.Stmt, n *luna.NameRef) (o origin, ok bool) {
-	b := frameBlock(st, n.Depth)
-	switch {
-	case b == nil:
-		return origin{}, false
-	case n.Param:
-		return origin{-1, b.Sub, n.Slot}, true
-	}
-	return origin{decl: b.Names[n.Slot]}, true
-}
-
-// uses finds what the program does to DFs of a declared name.
-func (e *engine) uses(decl luna.DeclID) (u luna.NameUses) {
-	known := map[origin]bool{{decl: decl}: true}
-	for before := 0; len(known) > before; {
-		before = len(known)
-		for _, st := range e.prog.Stmts {
-			for i := range st.Args {
-				if a := &st.Args[i]; st.Kind == luna.SubCall && a.Kind == luna.NameParam {
-					if o, ok := originOf(st, a.Name); ok && known[o] {
-						known[origin{-1, st.Sub, i}] = true
-					}
-				}
-			}
-		}
-	}
-	for _, st := range e.prog.Stmts {
-		makes, deletes := false, false
-		for i := range st.Effects {
-			f := &st.Effects[i]
-			if o, ok := originOf(st, f.Ref.Name); ok && known[o] {
-				makes = makes || f.Kind != luna.Destroy
-				deletes = deletes || f.Kind == luna.Destroy
-				u.Counted = u.Counted || f.Kind == luna.Post && f.Count != nil
-			}
-		}
-		if makes {
-			u.Makers = append(u.Makers, st)
-		}
-		if deletes {
-			u.Deleters = append(u.Deleters, st)
-		}
-	}
-	return u
-}
-
-// frameBlock is the block whose frame is depth frames up from where the statement's effects are evaluated.
-func frameBlock(st *luna.Stmt, depth int) *luna.Block {
-	b := st.Block
-	if st.Kind == luna.WhileLoop {
-		b = st.Body
-	}
-	for b != nil {
-		if b.Frame {
-			if depth == 0 {
-				return b
-			}
-			depth--
-		}
-		if b.Owner == nil {
-			return nil
-		}
-		b = b.Owner.Block
-	}
-	return nil
 }

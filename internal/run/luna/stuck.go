@@ -40,3 +40,77 @@ type NameUses struct {
 	Makers, Deleters []*Stmt
 	Counted          bool // some maker limits the requests served (req_count)
 }
+
+// origin is where a name comes from: a declaration, or (sub not nil) a parameter of a sub.
+type origin struct {
+	decl DeclID
+	sub  *Sub
+	slot int
+}
+
+func originOf(st *Stmt, n *NameRef) (o origin, ok bool) {
+	b := frameBlock(st, n.Depth)
+	switch {
+	case b == nil:
+		return origin{}, false
+	case n.Param:
+		return origin{-1, b.Sub, n.Slot}, true
+	}
+	return origin{decl: b.Names[n.Slot]}, true
+}
+
+// Uses finds what the program does to DFs of a declared name.
+func (p *Program) Uses(decl DeclID) (u NameUses) {
+	known := map[origin]bool{{decl: decl}: true}
+	for before := 0; len(known) > before; {
+		before = len(known)
+		for _, st := range p.Stmts {
+			for i := range st.Args {
+				if a := &st.Args[i]; st.Kind == SubCall && a.Kind == NameParam {
+					if o, ok := originOf(st, a.Name); ok && known[o] {
+						known[origin{-1, st.Sub, i}] = true
+					}
+				}
+			}
+		}
+	}
+	for _, st := range p.Stmts {
+		makes, deletes := false, false
+		for i := range st.Effects {
+			f := &st.Effects[i]
+			if o, ok := originOf(st, f.Ref.Name); ok && known[o] {
+				makes = makes || f.Kind != Destroy
+				deletes = deletes || f.Kind == Destroy
+				u.Counted = u.Counted || f.Kind == Post && f.Count != nil
+			}
+		}
+		if makes {
+			u.Makers = append(u.Makers, st)
+		}
+		if deletes {
+			u.Deleters = append(u.Deleters, st)
+		}
+	}
+	return u
+}
+
+// frameBlock is the block whose frame is depth frames up from where the statement's effects are evaluated.
+func frameBlock(st *Stmt, depth int) *Block {
+	b := st.Block
+	if st.Kind == WhileLoop {
+		b = st.Body
+	}
+	for b != nil {
+		if b.Frame {
+			if depth == 0 {
+				return b
+			}
+			depth--
+		}
+		if b.Owner == nil {
+			return nil
+		}
+		b = b.Owner.Block
+	}
+	return nil
+}

@@ -1,0 +1,195 @@
+package luna
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// Which DFs a CF deals with, as far as its statement tells: what a trace says of a statement, so that a reader can tell
+// which CF could have made which DF.
+//
+//	add(sum[i], part[i], sum[i + 1])     sum[i], part[i] -> sum[i + 1]
+//	for j = 0 .. n { make(j, part[j]); } n -> part[?]
+//
+// DFs have the names that they are declared with: a parameter of a sub stands for what its calls pass. An index is a
+// number, a variable of the statement's surroundings, or one plus or minus a number; any other is "?". What CFs in the
+// blocks of a statement would make counts as made by it, but for DFs that are declared there.
+
+// DFPattern is a name with indices.
+type dfPattern struct {
+	name    string
+	indices []string
+}
+
+func (d dfPattern) String() string {
+	if len(d.indices) == 0 {
+		return d.name
+	}
+	return d.name + "[" + strings.Join(d.indices, "][") + "]"
+}
+
+// maxPatterns bounds how many DFs are told of a statement.
+const maxPatterns = 32
+
+// patterns collects those of one statement.
+type patterns struct {
+	p *Program
+	// inner are the blocks that the statement has yet to enter: their variables are not known, their names are new.
+	inner map[*Block]bool
+	// passed are, by sub that the statement would call, the arguments: nil for one that is no name.
+	passed map[*Sub][][]dfPattern
+	makes  []string
+}
+
+// Patterns tells what the CFs of a statement read and make, "sum[i], part[i] -> sum[i + 1]".
+func (p *Program) Patterns(st *Stmt) string {
+	x := &patterns{p: p, inner: map[*Block]bool{}, passed: map[*Sub][][]dfPattern{}}
+	var reads []string
+	for _, in := range st.Inputs {
+		// One of several possible names would make the reader look for what is not read.
+		if list := x.resolve(st, in.Ref.Name, in.Ref.Idx); len(list) == 1 {
+			reads = note(reads, list)
+		}
+	}
+	x.statement(st)
+	if st.Kind == SubBody {
+		x.block(st.Sub.Body)
+	}
+	return strings.TrimSpace(strings.Join(reads, ", ") + " -> " + strings.Join(x.makes, ", "))
+}
+
+// note adds patterns that are not there.
+func note(list []string, more []dfPattern) []string {
+	for _, d := range more {
+		if s := d.String(); len(list) < maxPatterns && !slices.Contains(list, s) {
+			list = append(list, s)
+		}
+	}
+	return list
+}
+
+func (x *patterns) statement(st *Stmt) {
+	for i := range st.Effects {
+		if f := &st.Effects[i]; f.Kind != Destroy {
+			x.makes = note(x.makes, x.resolve(st, f.Ref.Name, f.Ref.Idx))
+		}
+	}
+	switch st.Kind {
+	case ForLoop, IfCond, WhileLoop:
+		x.inner[st.Body] = true
+		x.block(st.Body)
+	case SubCall:
+		if _, within := x.passed[st.Sub]; within || st.Sub.Body == nil {
+			return // recursive: it makes the same DFs again, with other indices
+		}
+		args := make([][]dfPattern, len(st.Args))
+		for i := range st.Args {
+			if a := &st.Args[i]; a.Kind == NameParam {
+				args[i] = x.resolve(st, a.Name, a.Idx)
+			}
+		}
+		x.passed[st.Sub], x.inner[st.Sub.Body] = args, true
+		x.block(st.Sub.Body)
+		delete(x.passed, st.Sub)
+	}
+}
+
+func (x *patterns) block(b *Block) {
+	for _, st := range b.Stmts {
+		x.statement(st)
+	}
+}
+
+// resolve gives what a reference may stand for.
+func (x *patterns) resolve(st *Stmt, n *NameRef, idx []*Expr) (list []dfPattern) {
+	b := frameBlock(st, n.Depth)
+	switch {
+	case b == nil:
+		return nil
+	case !n.Param && x.inner[b]:
+		return nil // declared where the statement has yet to come
+	case !n.Param:
+		list = []dfPattern{{name: x.p.Decls[b.Names[n.Slot]].Name}}
+	case x.inner[b]:
+		if args := x.passed[b.Sub]; n.Slot < len(args) {
+			list = slices.Clone(args[n.Slot])
+		}
+	default:
+		list = x.p.passedTo(b.Sub, n.Slot, nil)
+	}
+	for i := range list {
+		list[i].indices = slices.Clip(list[i].indices)
+		for _, e := range idx {
+			list[i].indices = append(list[i].indices, x.index(st, e))
+		}
+	}
+	return list
+}
+
+// passedTo gives what the calls of a sub pass as a parameter. Variables of the calls are not those of the statement.
+func (p *Program) passedTo(sub *Sub, slot int, seen []origin) (list []dfPattern) {
+	o := origin{-1, sub, slot}
+	if slices.Contains(seen, o) {
+		return nil
+	}
+	seen = append(seen, o)
+	for _, st := range p.Stmts {
+		if st.Kind != SubCall || st.Sub != sub || slot >= len(st.Args) || st.Args[slot].Kind != NameParam {
+			continue
+		}
+		a := &st.Args[slot]
+		from, ok := originOf(st, a.Name)
+		var passed []dfPattern
+		switch {
+		case !ok:
+		case from.sub != nil:
+			passed = p.passedTo(from.sub, from.slot, seen)
+		default:
+			passed = []dfPattern{{name: p.Decls[from.decl].Name}}
+		}
+		for _, d := range passed {
+			for _, e := range a.Idx {
+				d.indices = append(slices.Clip(d.indices), constant(e))
+			}
+			if !slices.ContainsFunc(list, func(o dfPattern) bool { return o.String() == d.String() }) {
+				list = append(list, d)
+			}
+		}
+	}
+	return list
+}
+
+const unknownIndex = "?"
+
+func constant(e *Expr) string {
+	if e.Op == OpInt {
+		return strconv.Itoa(int(e.I))
+	}
+	return unknownIndex
+}
+
+// index is "3", "i", "i + 1", "i - 1", or "?".
+func (x *patterns) index(st *Stmt, e *Expr) string {
+	variable := func(e *Expr) string {
+		if b := frameBlock(st, e.Depth); e.Op == OpValue && b != nil && !x.inner[b] && e.Slot < len(b.Values) {
+			return b.Values[e.Slot]
+		}
+		return ""
+	}
+	switch {
+	case e.Op == OpValue:
+		if v := variable(e); v != "" {
+			return v
+		}
+	case e.Op == OpAdd || e.Op == OpSub:
+		a, b := e.A, e.B
+		if e.Op == OpAdd && a.Op == OpInt {
+			a, b = b, a
+		}
+		if v := variable(a); v != "" && b.Op == OpInt {
+			return v + map[Op]string{OpAdd: " + ", OpSub: " - "}[e.Op] + constant(b)
+		}
+	}
+	return constant(e)
+}
