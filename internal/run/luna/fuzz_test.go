@@ -92,6 +92,9 @@ func FuzzCompile(f *testing.F) {
 		}
 		checkProgram(t, p)
 		dump(p)
+		for _, st := range p.Stmts {
+			p.Patterns(st)
+		}
 	})
 }
 

@@ -29,8 +29,12 @@ func (d dfPattern) String() string {
 	return d.name + "[" + strings.Join(d.indices, "][") + "]"
 }
 
-// maxPatterns bounds how many DFs are told of a statement.
-const maxPatterns = 32
+// maxPatterns bounds how many DFs are told of a statement, and maxSteps how much is looked at to find them: subs that
+// call each other several times would take for ever.
+const (
+	maxPatterns = 32
+	maxSteps    = 1 << 12
+)
 
 // patterns collects those of one statement.
 type patterns struct {
@@ -40,21 +44,29 @@ type patterns struct {
 	// passed are, by sub that the statement would call, the arguments: nil for one that is no name.
 	passed map[*Sub][][]dfPattern
 	makes  []string
+	steps  int
 }
 
-// Patterns tells what the CFs of a statement read and make, "sum[i], part[i] -> sum[i + 1]".
+// Patterns tells what the CFs of a statement read and make, "sum[i], part[i] -> sum[i + 1]"; "" where that is too much.
 func (p *Program) Patterns(st *Stmt) string {
 	x := &patterns{p: p, inner: map[*Block]bool{}, passed: map[*Sub][][]dfPattern{}}
 	var reads []string
-	for _, in := range st.Inputs {
+	for k, in := range st.Inputs {
+		from := st.frame()
+		if slices.ContainsFunc(st.StartWaves, func(wave []int) bool { return slices.Contains(wave, k) }) {
+			from = st.Block
+		}
 		// One of several possible names would make the reader look for what is not read.
-		if list := x.resolve(st, in.Ref.Name, in.Ref.Idx); len(list) == 1 {
+		if list := x.resolve(from, in.Ref.Name, in.Ref.Idx); len(list) == 1 {
 			reads = note(reads, list)
 		}
 	}
 	x.statement(st)
 	if st.Kind == SubBody {
 		x.block(st.Sub.Body)
+	}
+	if x.steps > maxSteps || len(x.makes) == maxPatterns {
+		return ""
 	}
 	return strings.TrimSpace(strings.Join(reads, ", ") + " -> " + strings.Join(x.makes, ", "))
 }
@@ -70,9 +82,12 @@ func note(list []string, more []dfPattern) []string {
 }
 
 func (x *patterns) statement(st *Stmt) {
+	if x.steps++; x.steps > maxSteps {
+		return
+	}
 	for i := range st.Effects {
 		if f := &st.Effects[i]; f.Kind != Destroy {
-			x.makes = note(x.makes, x.resolve(st, f.Ref.Name, f.Ref.Idx))
+			x.makes = note(x.makes, x.resolve(st.frame(), f.Ref.Name, f.Ref.Idx))
 		}
 	}
 	switch st.Kind {
@@ -86,7 +101,7 @@ func (x *patterns) statement(st *Stmt) {
 		args := make([][]dfPattern, len(st.Args))
 		for i := range st.Args {
 			if a := &st.Args[i]; a.Kind == NameParam {
-				args[i] = x.resolve(st, a.Name, a.Idx)
+				args[i] = x.resolve(st.frame(), a.Name, a.Idx)
 			}
 		}
 		x.passed[st.Sub], x.inner[st.Sub.Body] = args, true
@@ -101,9 +116,9 @@ func (x *patterns) block(b *Block) {
 	}
 }
 
-// resolve gives what a reference may stand for.
-func (x *patterns) resolve(st *Stmt, n *NameRef, idx []*Expr) (list []dfPattern) {
-	b := frameBlock(st, n.Depth)
+// resolve gives what a reference in the frame of a block may stand for.
+func (x *patterns) resolve(from *Block, n *NameRef, idx []*Expr) (list []dfPattern) {
+	b := outward(from, n.Depth)
 	switch {
 	case b == nil:
 		return nil
@@ -116,24 +131,26 @@ func (x *patterns) resolve(st *Stmt, n *NameRef, idx []*Expr) (list []dfPattern)
 			list = slices.Clone(args[n.Slot])
 		}
 	default:
-		list = x.p.passedTo(b.Sub, n.Slot, nil)
+		seen := map[origin]bool{}
+		list = x.p.passedTo(b.Sub, n.Slot, seen)
 	}
 	for i := range list {
 		list[i].indices = slices.Clip(list[i].indices)
 		for _, e := range idx {
-			list[i].indices = append(list[i].indices, x.index(st, e))
+			list[i].indices = append(list[i].indices, x.index(from, e))
 		}
 	}
 	return list
 }
 
 // passedTo gives what the calls of a sub pass as a parameter. Variables of the calls are not those of the statement.
-func (p *Program) passedTo(sub *Sub, slot int, seen []origin) (list []dfPattern) {
+// seen are the parameters that have been looked at.
+func (p *Program) passedTo(sub *Sub, slot int, seen map[origin]bool) (list []dfPattern) {
 	o := origin{-1, sub, slot}
-	if slices.Contains(seen, o) {
+	if seen[o] {
 		return nil
 	}
-	seen = append(seen, o)
+	seen[o] = true
 	for _, st := range p.Stmts {
 		if st.Kind != SubCall || st.Sub != sub || slot >= len(st.Args) || st.Args[slot].Kind != NameParam {
 			continue
@@ -170,9 +187,9 @@ func constant(e *Expr) string {
 }
 
 // index is "3", "i", "i + 1", "i - 1", or "?".
-func (x *patterns) index(st *Stmt, e *Expr) string {
+func (x *patterns) index(from *Block, e *Expr) string {
 	variable := func(e *Expr) string {
-		if b := frameBlock(st, e.Depth); e.Op == OpValue && b != nil && !x.inner[b] && e.Slot < len(b.Values) {
+		if b := outward(from, e.Depth); e.Op == OpValue && b != nil && !x.inner[b] && e.Slot < len(b.Values) {
 			return b.Values[e.Slot]
 		}
 		return ""

@@ -49,7 +49,7 @@ type origin struct {
 }
 
 func originOf(st *Stmt, n *NameRef) (o origin, ok bool) {
-	b := frameBlock(st, n.Depth)
+	b := outward(st.frame(), n.Depth)
 	switch {
 	case b == nil:
 		return origin{}, false
@@ -94,12 +94,16 @@ func (p *Program) Uses(decl DeclID) (u NameUses) {
 	return u
 }
 
-// frameBlock is the block whose frame is depth frames up from where the statement's effects are evaluated.
-func frameBlock(st *Stmt, depth int) *Block {
-	b := st.Block
+// frame is the block in whose frame the statement's effects are evaluated, and what it asks for once it has started.
+func (st *Stmt) frame() *Block {
 	if st.Kind == WhileLoop {
-		b = st.Body
+		return st.Body
 	}
+	return st.Block
+}
+
+// outward is the block whose frame is depth frames up from a block.
+func outward(b *Block, depth int) *Block {
 	for b != nil {
 		if b.Frame {
 			if depth == 0 {
