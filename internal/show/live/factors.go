@@ -56,11 +56,7 @@ func (r *Run) remember(s *Snapshot) {
 // rememberPart divides a part of the run, as like was divided, to keep what it was up to a time. It returns
 // false if that was nothing new.
 func (r *Run) rememberPart(in trace.Span, to int64, like *Snapshot) bool {
-	reader, err := trace.Open(r.dir)
-	if err != nil {
-		return false
-	}
-	s, err := r.build(reader, &in, like.happening, like.parallel)
+	s, err := r.part(&in, like.happening, like.parallel)
 	if err != nil {
 		return false
 	}

@@ -214,11 +214,7 @@ func (r *Run) SnapshotIn(ctx context.Context, from, to int64) (*Snapshot, error)
 	r.mu.Unlock()
 
 	in, full := r.around(newest, from, to)
-	reader, err := trace.Open(r.dir)
-	if err != nil {
-		return nil, err
-	}
-	s, err := r.build(reader, in, false, 0)
+	s, err := r.part(in, false, 0)
 	if err != nil {
 		return nil, err
 	}
@@ -244,6 +240,15 @@ func (r *Run) newest(happening bool, parallel int) (*Snapshot, error) {
 	if uint64(reader.Events()) > r.limit() {
 		end := reader.Span().To
 		in = &trace.Span{From: since(reader, end, r.limit()), To: end}
+	}
+	return r.build(reader, in, happening, parallel)
+}
+
+// part makes a snapshot of a part of the run.
+func (r *Run) part(in *trace.Span, happening bool, parallel int) (*Snapshot, error) {
+	reader, err := trace.Open(r.dir)
+	if err != nil {
+		return nil, err
 	}
 	return r.build(reader, in, happening, parallel)
 }
