@@ -5,6 +5,36 @@ import (
 	"github.com/whyslow/whyslow/trace"
 )
 
+// spreadState tells what changes when a CF goes from one state to another at a node; see model.Life. A CF that moves
+// exists, but on no node.
+func spreadState(out sink, t int64, node int32, from, to model.CFState, sign, weighs int64) {
+	count := func(state model.CFState, d int64) {
+		q := quantity(state) // the states of CFs are the first quantities
+		if state < model.CFMoving {
+			out.add(q, node, t, d)
+		}
+		if state <= model.CFMoving {
+			out.add(q, whole, t, d)
+		}
+	}
+	exists := func(place int32, before, after bool) {
+		d := sign
+		switch {
+		case before == after:
+			return
+		case before:
+			d = -sign
+		}
+		out.add(cfs, place, t, d)
+		out.add(objects, place, t, d)
+		out.add(weight, place, t, d*weighs)
+	}
+	count(from, -sign)
+	count(to, sign)
+	exists(whole, from <= model.CFMoving, to <= model.CFMoving)
+	exists(node, from < model.CFMoving, to < model.CFMoving)
+}
+
 // cfs follows CFs by state.
 func (c *computation) cfs() error {
 	states := []quantity{waiting, ready, running, moving, cfs}
@@ -16,17 +46,17 @@ func (c *computation) cfs() error {
 		return err
 	}
 	list, err := levels(c, states, len(c.m.Nodes), 4*len(c.m.ExecCF), func(emit func(t int64, key int32, d int32)) {
-		l := life{change: func(t int64, node int32, from, to quantity) { emit(t, node, int32(from)<<8|int32(to)) }}
-		var list []moment
+		lives := c.m.Lives(func(t int64, node int32, from, to model.CFState) {
+			emit(t, node, int32(from)<<8|int32(to))
+		})
 		for cf := model.CF(1); int(cf) < len(c.m.Created); cf++ {
 			if met.alone(cf) {
-				list = momentsOf(c.m, cf, list[:0])
-				l.walk(int32(c.m.CFID(cf).Node()), list)
+				lives.Follow(cf)
 			}
 		}
-		met.others(&l)
+		met.others(lives)
 	}, func(out sink, x *change[int32]) {
-		spreadState(out, x.t, x.key, quantity(x.d>>8), quantity(x.d&0xff), 1, 0)
+		spreadState(out, x.t, x.key, model.CFState(x.d>>8), model.CFState(x.d&0xff), 1, 0)
 	})
 	if err != nil {
 		return err

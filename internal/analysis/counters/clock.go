@@ -37,7 +37,7 @@ func (c *clock) with(more []model.ClockSync) (next clock, since int64, ok bool) 
 		if before != s.Offset || after != s.Offset {
 			ok = true
 			if i == 0 {
-				since = minTime
+				since = none
 			} else {
 				since = min(since, c.common(next.syncs[i-1].Time))
 			}
@@ -46,7 +46,7 @@ func (c *clock) with(more []model.ClockSync) (next clock, since int64, ok bool) 
 	}
 	next.back = !slices.IsSortedFunc(next.syncs, func(x, y model.ClockSync) int { return cmp.Compare(x.Time+x.Offset, y.Time+y.Offset) })
 	if c.back || next.back {
-		since = minTime // times are in another order; they may have been anywhere
+		since = none // times are in another order; they may have been anywhere
 	}
 	return next, since, ok
 }

@@ -4,7 +4,7 @@
 // # One definition, three uses
 //
 // Each quantity stands once in the table of quantities.go: its names, its unit, what it is in words. What changes it is
-// one function from facts to changes: life.go for the states of CFs, links.go for messages, dfs.go for copies of DFs,
+// one function from facts to changes: cfs.go for the states of CFs, links.go for messages, dfs.go for copies of DFs,
 // queues.go for lengths. Three readers take these changes:
 //
 //	Compute    the report: windows of equal length, peaks and sums, by one process or by several

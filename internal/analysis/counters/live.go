@@ -16,7 +16,7 @@ import (
 // must be those of a model of exactly what has arrived.
 //
 // Plan. The facts of each CF, DF, message and queue are kept as recorded, on the clock of their node. What they change is a function
-// of these facts (life.go, holding.go), the one that FromModel uses as well. When a fact comes, what its owner
+// of these facts (cfs.go, dfs.go, links.go), the one that FromModel uses as well. When a fact comes, what its owner
 // had changed is taken back from the step functions and what it changes now is put in; what is the same in both is left alone.
 // Most facts come in the order of their owner's life, and those only continue it.
 //
@@ -53,7 +53,7 @@ type Live struct {
 
 	cfs      cfTable
 	cfFacts  arena[cfFact]
-	moments  []moment // scratch
+	cfEvents []model.CFEvent // scratch
 	dfs      arena[liveDF]
 	byID     map[uint64]uint32
 	copies   arena[holding]
@@ -214,15 +214,15 @@ func (p *origin) event(t int64, kind trace.Kind, a []uint64) {
 	case trace.KindCFCreated:
 		l.created(p, t, a)
 	case trace.KindCFReady:
-		l.cfEvent(p, a[0], cfFact{t: t - int64(a[1]), what: becameReady})
+		l.cfEvent(p, a[0], cfFact{t: t - int64(a[1]), what: model.CFBecameReady})
 	case trace.KindCFStarted:
 		l.started(p, t, a[0], a[1])
 	case trace.KindCFFinished:
 		l.finished(p, t, a[0])
 	case trace.KindCFMigrated, trace.KindCFStolen:
-		l.moveEvent(p, a[0], cfFact{t: t, end: int64(a[2]), peer: uint16(a[1]), what: left})
+		l.moveEvent(p, a[0], cfFact{t: t, end: int64(a[2]), peer: uint16(a[1]), what: model.CFLeft})
 	case trace.KindCFReceived:
-		l.moveEvent(p, a[0], cfFact{t: t, end: int64(a[2]), peer: uint16(a[1]), what: arrived})
+		l.moveEvent(p, a[0], cfFact{t: t, end: int64(a[2]), peer: uint16(a[1]), what: model.CFReceived})
 	case trace.KindCFDestroyed:
 		l.destroyedCF(a[0])
 	case trace.KindDFCreate:

@@ -5,6 +5,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/whyslow/whyslow/internal/model"
 	"github.com/whyslow/whyslow/trace"
 )
 
@@ -17,26 +18,22 @@ type cfFact struct {
 	peer    uint16
 	stream  uint16
 	number  uint32 // of an execution
-	what    cfEvent
+	what    model.CFChange
 	nowhere bool // on a stream that is no worker
 }
 
 // cfRecord is a CF. Its facts are listed from the last that came to the first.
 type cfRecord struct {
-	facts  uint32
-	node   int32
-	t      int64
+	life   model.Life
 	weight int64
-	now    quantity
-	last   cfEvent
-	flags  uint8
+	facts  uint32
 	// Where its weight, if it is not 1, was recorded.
 	weightNode, weightStream uint16
+	flags                    uint8
 }
 
 const (
 	cfKnown   = 1 << iota // it is in use
-	cfAgain               // see life.again
 	cfCreated             // its creation is known
 	cfMoved
 	cfDestroyed // it will not run again
@@ -120,7 +117,7 @@ func (t *cfTable) add(id uint64) *cfRecord {
 	c.used++
 	t.n++
 	r := &c.list[id&(chunkLen-1)]
-	*r = cfRecord{node: int32(trace.CF(id).Node()), t: minTime, weight: weightUnit, now: absent, flags: cfKnown}
+	*r = cfRecord{life: model.NewLife(homeOf(id)), weight: weightUnit, flags: cfKnown}
 	return r
 }
 
@@ -136,17 +133,12 @@ func (l *Live) cf(id uint64, t int64) *cfRecord {
 	return l.cfs.add(id)
 }
 
-// life gives what is known of a CF to go on with.
-func (l *Live) life(r *cfRecord, out sink, sign int64) life {
-	return life{out: out, sign: sign, weight: r.weight, t: r.t, node: r.node, now: r.now, last: r.last, again: r.flags&cfAgain != 0}
-}
+// homeOf gives the node that numbered a CF.
+func homeOf(id uint64) int32 { return int32(trace.CF(id).Node()) }
 
-func (r *cfRecord) keep(x *life) {
-	r.t, r.node, r.now, r.last = x.t, x.node, x.now, x.last
-	r.flags &^= cfAgain
-	if x.again {
-		r.flags |= cfAgain
-	}
+// emit sends what a CF's changes of state change to a sink.
+func (r *cfRecord) emit(out sink, sign int64) model.Step {
+	return func(t int64, node int32, from, to model.CFState) { spreadState(out, t, node, from, to, sign, r.weight) }
 }
 
 // addFact puts a fact first in the list of a CF.
@@ -164,46 +156,47 @@ func (l *Live) emitLife(id uint64, r *cfRecord, sign int64) {
 		return
 	}
 	first := none
-	home := int32(trace.CF(id).Node())
-	list := l.moments[:0]
+	list := l.cfEvents[:0]
 	for i := r.facts; i != 0; {
 		f := l.cfFacts.at(i)
 		i = f.next
 		t, node := l.nodes[f.node].clock.common(f.t), int32(f.node)
 		switch f.what {
-		case created:
+		case model.CFCreated:
 			if first == none || t < first {
 				first = t
 			}
-		case becameReady:
-			list = append(list, moment{t, node, 0, becameReady})
-		case started:
+		case model.CFBecameReady:
+			list = append(list, model.CFEvent{T: t, Node: node, What: model.CFBecameReady})
+		case model.CFStarted:
 			end := l.nodes[f.node].clock.common(f.end)
 			if f.nowhere {
 				node = -1
 			}
-			list = append(list, moment{t, node, f.number, started})
+			list = append(list, model.CFEvent{T: t, Node: node, Number: f.number, What: model.CFStarted})
 			if f.end != none {
-				list = append(list, moment{max(t, end), node, f.number, ended})
+				list = append(list, model.CFEvent{T: max(t, end), Node: node, Number: f.number, What: model.CFEnded})
 			}
 		}
 	}
 	if first != none {
-		list = append(list, moment{first, home, 0, created})
+		list = append(list, model.CFEvent{T: first, Node: homeOf(id), What: model.CFCreated})
 	}
 	for _, g := range l.movesOf(id, r) {
-		if g.sent != none && flew(g.sent, g.received) {
-			list = append(list, moment{g.sent, g.from, 0, left})
+		if g.sent != none && (g.received == none || g.received > g.sent) { // as model.CFEvents has it
+			list = append(list, model.CFEvent{T: g.sent, Node: g.from, What: model.CFLeft})
 		}
 		if g.received != none {
-			list = append(list, moment{g.received, g.to, 0, arrived})
+			list = append(list, model.CFEvent{T: g.received, Node: g.to, What: model.CFReceived})
 		}
 	}
-	sortMoments(list)
-	l.moments = list
-	x := life{out: &l.delta, sign: sign, weight: r.weight}
-	x.walk(home, list)
-	r.keep(&x)
+	model.SortCFEvents(list)
+	l.cfEvents = list
+	r.life = model.NewLife(homeOf(id))
+	step := r.emit(&l.delta, sign)
+	for i := range list {
+		r.life.Take(&list[i], step)
+	}
 }
 
 // cfEvent takes an event of a CF's life. Events mostly come in the order of the life and continue it.
@@ -220,21 +213,19 @@ func (l *Live) cfEvent(p *origin, id uint64, f cfFact) *cfRecord {
 }
 
 func (l *Live) lives(p *origin, id uint64, r *cfRecord, f cfFact, t int64) uint32 {
-	v := moment{t, int32(p.node), f.number, f.what}
+	v := model.CFEvent{T: t, Node: int32(p.node), Number: f.number, What: f.what}
 	switch {
-	case f.what == created:
-		v.node = int32(trace.CF(id).Node())
-	case f.what == started && !p.worker:
-		v.node = -1
+	case f.what == model.CFCreated:
+		v.Node = homeOf(id)
+	case f.what == model.CFStarted && !p.worker:
+		v.Node = -1
 	}
-	x := l.life(r, l, 1)
-	again := f.what == created && r.flags&cfCreated != 0 || f.what == left && r.flags&cfMoved != 0
-	if f.what == left || f.what == arrived {
+	again := f.what == model.CFCreated && r.flags&cfCreated != 0 || f.what == model.CFLeft && r.flags&cfMoved != 0
+	if f.what == model.CFLeft || f.what == model.CFReceived {
 		r.flags |= cfMoved
 	}
-	if x.fits(&v) && !again {
-		x.event(&v)
-		r.keep(&x)
+	if r.life.Fits(&v) && !again {
+		r.life.Take(&v, r.emit(l, 1))
 		return l.addFact(p, r, f)
 	}
 	l.emitLife(id, r, -1)
@@ -246,7 +237,7 @@ func (l *Live) lives(p *origin, id uint64, r *cfRecord, f cfFact, t int64) uint3
 
 func (l *Live) created(p *origin, t int64, a []uint64) {
 	w := fixed(math.Float64frombits(a[4]))
-	if r := l.cfEvent(p, a[0], cfFact{t: t, what: created}); r != nil {
+	if r := l.cfEvent(p, a[0], cfFact{t: t, what: model.CFCreated}); r != nil {
 		// Of several the last one counts, in the order of nodes and streams.
 		later := p.node > r.weightNode || p.node == r.weightNode && p.stream >= r.weightStream
 		if w != weightUnit && (r.weight == weightUnit || later) {
@@ -291,7 +282,7 @@ func (l *Live) started(p *origin, t int64, id, number uint64) {
 	if r == nil {
 		return
 	}
-	i := l.lives(p, id, r, cfFact{t: t, end: none, number: uint32(number), what: started}, at)
+	i := l.lives(p, id, r, cfFact{t: t, end: none, number: uint32(number), what: model.CFStarted}, at)
 	p.s.open = append(p.s.open, openRun{id, i})
 }
 
@@ -313,15 +304,14 @@ func (l *Live) finished(p *origin, t int64, id uint64) {
 			return
 		}
 		f := l.cfFacts.at(o.fact)
-		v := moment{max(p.n.clock.common(t), p.n.clock.common(f.t)), int32(p.node), f.number, ended}
+		v := model.CFEvent{T: max(p.n.clock.common(t), p.n.clock.common(f.t)), Node: int32(p.node), Number: f.number,
+			What: model.CFEnded}
 		if f.nowhere {
-			v.node = -1
+			v.Node = -1
 		}
-		x := l.life(r, l, 1)
-		if v.t > x.t {
+		if v.T > r.life.T {
 			f.end = t
-			x.event(&v)
-			r.keep(&x)
+			r.life.Take(&v, r.emit(l, 1))
 		} else {
 			l.emitLife(id, r, -1)
 			f.end = t
@@ -364,7 +354,7 @@ func (l *Live) movesOf(id uint64, r *cfRecord) []message {
 	var facts []cfFact
 	for i := r.facts; i != 0; {
 		f := *l.cfFacts.at(i)
-		if f.what == left || f.what == arrived {
+		if f.what == model.CFLeft || f.what == model.CFReceived {
 			f.t = l.nodes[f.node].clock.common(f.t)
 			facts = append(facts, f)
 		}
@@ -376,7 +366,7 @@ func (l *Live) movesOf(id uint64, r *cfRecord) []message {
 	})
 	moves := make([]move, 0, 8)
 	for _, f := range facts {
-		moves = append(moves, move{t: f.t, bytes: f.end, node: int32(f.node), peer: int32(f.peer), out: f.what == left})
+		moves = append(moves, move{t: f.t, bytes: f.end, node: int32(f.node), peer: int32(f.peer), out: f.what == model.CFLeft})
 	}
 	list := pairMoves(nil, moves)
 	for i := range list {

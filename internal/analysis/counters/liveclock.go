@@ -62,7 +62,7 @@ func (l *Live) setClocks() {
 func (l *Live) since(since int64) *affected {
 	a := &affected{since: since, queues: map[queueKey]int{}, relation: map[int]int{}}
 	l.cfs.each(func(id uint64, r *cfRecord) {
-		if r.t >= since || id == 0 {
+		if r.life.T >= since || id == 0 {
 			a.cfs = append(a.cfs, id)
 		}
 	})
@@ -83,7 +83,7 @@ func (l *Live) since(since int64) *affected {
 		}
 	})
 	from := func(c *clock, s *samples) int {
-		if since == minTime {
+		if since == none {
 			return 0
 		}
 		return sort.Search(len(s.list), func(i int) bool { return c.common(s.list[i].t) >= since })

@@ -78,7 +78,7 @@ func (l *Live) holding(p *origin, number uint64, t int64) (*holding, *liveDF) {
 	at := l.copies.get()
 	part[number%heldLen] = at
 	h := l.copies.at(at)
-	*h = holding{node: p.node, number: uint32(number), used: true, t: minTime}
+	*h = holding{node: p.node, number: uint32(number), used: true, t: none}
 	id := uint64(0)
 	// A number far beyond those defined, which only a damaged trace has, is as if it were not defined.
 	if number <= uint64(4*p.defs.DFCount()+1024) {
@@ -89,7 +89,7 @@ func (l *Live) holding(p *origin, number uint64, t int64) (*holding, *liveDF) {
 	}
 	if h.df = l.byID[id]; id == 0 || h.df == 0 {
 		h.df = l.dfs.get()
-		*l.dfs.at(h.df) = liveDF{id: id, used: true, t: minTime}
+		*l.dfs.at(h.df) = liveDF{id: id, used: true, t: none}
 		if id != 0 {
 			l.byID[id] = h.df
 		}
@@ -149,7 +149,7 @@ func (l *Live) emitHolding(h *holding, d *liveDF, sign int64) {
 	for i := range l.held {
 		emitHeld(&l.delta, int32(h.node), &l.held[i], sign)
 	}
-	h.t = minTime
+	h.t = none
 	for _, c := range list {
 		h.t = max(h.t, c.Time)
 	}
@@ -168,7 +168,7 @@ func (l *Live) emitHoldings(d *liveDF, sign int64) {
 func (l *Live) emitDF(d *liveDF, sign int64) {
 	made, gone := l.values(d), l.changes(d.gone)
 	emitDF(&l.delta, made, gone, sign)
-	d.t = minTime
+	d.t = none
 	for _, v := range made {
 		d.t = max(d.t, v.Time)
 	}

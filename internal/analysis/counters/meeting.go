@@ -11,7 +11,7 @@ import (
 type meeting struct {
 	c *computation
 	// by has the events, in order, of the CFs that are followed here and of which other processes know something.
-	by map[trace.CF][]moment
+	by map[trace.CF][]model.CFEvent
 }
 
 // alone tells whether a CF is to be followed here, and all that happened to it is in this process's model.
@@ -25,12 +25,12 @@ func (x *meeting) alone(cf model.CF) bool {
 }
 
 // others follows the CFs that are not alone.
-func (x *meeting) others(l *life) {
+func (x *meeting) others(lives *model.Lives) {
 	if x == nil {
 		return
 	}
-	for id, moments := range x.by {
-		l.walk(int32(id.Node()), moments)
+	for id, events := range x.by {
+		lives.Walk(int32(id.Node()), events)
 	}
 }
 
@@ -41,7 +41,7 @@ func (c *computation) meet() (*meeting, error) {
 	}
 	m, s := c.m, c.group
 	out := make([][]byte, s.Size())
-	var list []moment
+	var list []model.CFEvent
 	for i := 1; i < len(m.Created); i++ {
 		cf := model.CF(i)
 		id := m.CFID(cf)
@@ -49,20 +49,20 @@ func (c *computation) meet() (*meeting, error) {
 		if id == 0 || to == s.Rank() {
 			continue
 		}
-		if list = momentsOf(m, cf, list[:0]); len(list) > 0 {
-			out[to] = appendMoments(out[to], id, list)
+		if list = m.CFEvents(cf, true, list[:0]); len(list) > 0 {
+			out[to] = appendEvents(out[to], id, list)
 		}
 	}
 	in, err := s.Exchange(out)
 	if err != nil {
 		return nil, err
 	}
-	x := &meeting{c: c, by: map[trace.CF][]moment{}}
+	x := &meeting{c: c, by: map[trace.CF][]model.CFEvent{}}
 	for _, b := range in {
 		p := reader{b: b}
 		for len(p.b) > 0 {
 			id := trace.CF(p.uvarint())
-			x.by[id] = p.moments(x.by[id])
+			x.by[id] = p.events(x.by[id])
 		}
 		if p.bad {
 			return nil, errBadShare
@@ -70,30 +70,30 @@ func (c *computation) meet() (*meeting, error) {
 	}
 	for id, list := range x.by {
 		if cf := m.FindCF(id); cf != 0 {
-			list = momentsOf(m, cf, list)
+			list = m.CFEvents(cf, true, list)
 		}
-		sortMoments(list)
+		model.SortCFEvents(list)
 		x.by[id] = list
 	}
 	return x, nil
 }
 
-func appendMoments(b []byte, id trace.CF, list []moment) []byte {
+func appendEvents(b []byte, id trace.CF, list []model.CFEvent) []byte {
 	b = binary.AppendUvarint(b, uint64(id))
 	b = binary.AppendUvarint(b, uint64(len(list)))
 	for _, v := range list {
-		b = binary.AppendVarint(b, v.t)
-		b = binary.AppendVarint(b, int64(v.node))
-		b = binary.AppendUvarint(b, uint64(v.number))
-		b = append(b, byte(v.what))
+		b = binary.AppendVarint(b, v.T)
+		b = binary.AppendVarint(b, int64(v.Node))
+		b = binary.AppendUvarint(b, uint64(v.Number))
+		b = append(b, byte(v.What))
 	}
 	return b
 }
 
-func (p *reader) moments(list []moment) []moment {
+func (p *reader) events(list []model.CFEvent) []model.CFEvent {
 	for n := p.uvarint(); n > 0 && !p.bad; n-- {
-		list = append(list, moment{t: p.varint(), node: int32(p.varint()), number: uint32(p.uvarint()),
-			what: cfEvent(p.uvarint())})
+		list = append(list, model.CFEvent{T: p.varint(), Node: int32(p.varint()), Number: uint32(p.uvarint()),
+			What: model.CFChange(p.uvarint())})
 	}
 	return list
 }

@@ -35,12 +35,11 @@ type sink interface {
 type quantity uint8
 
 const (
-	// The states of a CF come first; see life.
+	// The states of a CF come first, in the order of model.CFState.
 	waiting quantity = iota
 	ready
 	running
 	moving // of the whole run: CFs under way are on no node
-	absent // not a quantity: the state of a CF that does not exist
 	cfs
 	weight // in units of 1/weightUnit
 	copies

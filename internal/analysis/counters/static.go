@@ -190,14 +190,13 @@ func (s *static) emit(g family, out sink) {
 }
 
 func (s *static) emitLives(out sink) {
-	m := s.m
-	x := life{out: out, sign: 1}
-	var list []moment
+	m, weighs := s.m, int64(0)
+	lives := m.Lives(func(t int64, node int32, from, to model.CFState) {
+		spreadState(out, t, node, from, to, 1, weighs)
+	})
 	for cf := model.CF(1); int(cf) < len(m.Created); cf++ {
-		if list = momentsOf(m, cf, list[:0]); len(list) > 0 {
-			x.weight = fixed(m.Weight(cf))
-			x.walk(int32(m.CFID(cf).Node()), list)
-		}
+		weighs = fixed(m.Weight(cf))
+		lives.Follow(cf)
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"unsafe"
 
 	"github.com/whyslow/whyslow/internal/analysis/counters/steps"
+	"github.com/whyslow/whyslow/internal/model"
 	"github.com/whyslow/whyslow/trace"
 )
 
@@ -169,12 +170,12 @@ func (l *Live) forget(until int64) {
 func (l *Live) forgetCFs(until int64) {
 	destroyed := l.counts[trace.KindCFDestroyed] > 0
 	l.cfs.each(func(id uint64, r *cfRecord) {
-		if r.t > until || r.now != absent || r.last != ended || r.flags&cfCreated == 0 || destroyed && r.flags&cfDestroyed == 0 {
+		if r.life.T > until || r.life.State != model.CFFinished || r.flags&cfCreated == 0 || destroyed && r.flags&cfDestroyed == 0 {
 			return
 		}
 		for i := r.facts; i != 0; {
 			f := l.cfFacts.at(i)
-			if f.what == started && f.end == none {
+			if f.what == model.CFStarted && f.end == none {
 				return // its stream still knows it
 			}
 			i = f.next
