@@ -9,9 +9,9 @@ import (
 
 // What nodes hold
 //
-// A node stores a copy of a DF and later drops it. It may hold several copies of one DF at once: each task that
-// asked for the DF gets a message with a copy of its own. All bytes held, in reports, on the page and in advice,
-// follow from one rule for the copies of one DF at one node:
+// A node stores a copy of a DF and later drops it. It may hold several copies of one DF at once: each task
+// that asked for the DF gets a message with a copy of its own. All bytes held, in reports, on the page and in
+// advice, follow from one rule for the copies of one DF at one node:
 //
 //  1. The i-th copy stored, in order of time, is the i-th copy dropped: the oldest copy goes first.
 //  2. A trace that lost events may drop more copies than it stored. The first drops, in the order of streams, then
@@ -20,8 +20,8 @@ import (
 //  4. A copy has the size of the DF's last creation up to the moment when the copy was stored. If every creation
 //     came later, which clocks may claim, the first one counts. Without a recorded creation the size is 0.
 //
-// Offsets of clocks can move a drop before the store. To is before From then, and the copy counts -1 in between, so
-// that sums over several nodes stay right.
+// Offsets of clocks can move a drop before the store. To is before From then, and the copy counts -1 in
+// between, so that sums over several nodes stay right.
 
 // HeldCopy is a copy of a DF at one node.
 type HeldCopy struct {
@@ -62,8 +62,8 @@ func valueAt(made []Value, t int64) int64 {
 	return made[max(later, 1)-1].Bytes
 }
 
-// HoldCopies appends the copies of one DF at one node to out. The facts come in the order of streams, and within a
-// stream as recorded; the creations of the DF in order of time.
+// HoldCopies appends the copies of one DF at one node to out. The facts come in the order of streams, and
+// within a stream as recorded; the creations of the DF in order of time.
 func HoldCopies(out []HeldCopy, facts []CopyFact, made []Value) []HeldCopy {
 	first, drops := len(out), 0
 	for i := range facts {

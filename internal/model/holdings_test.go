@@ -35,8 +35,9 @@ func TestHoldings(t *testing.T) {
 	})
 }
 
-// TestHoldCopies checks the rule by its sums: at each moment as many copies are held as were stored, less those that
-// were dropped and had been stored; and every copy that is dropped gives up the bytes that it took.
+// TestHoldCopies checks the rule by its sums: at each moment as many copies are held as were stored, less
+// those that were dropped and had been stored; and every copy that is dropped gives up the bytes that it
+// took.
 func TestHoldCopies(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		n := func(most int64) int64 { return rapid.Int64Range(0, most).Draw(t, "n") }

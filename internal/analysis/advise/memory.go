@@ -9,9 +9,9 @@ import (
 	"github.com/whyslow/whyslow/internal/procs"
 )
 
-// How little memory the copies of DFs could take at their peak, if each were freed right after its last use. That is
-// a sum over all nodes at each moment, so processes tell each other what changes when. What the copies do take is
-// the figure of the report.
+// How little memory the copies of DFs could take at their peak, if each were freed right after its last use.
+// That is a sum over all nodes at each moment, so processes tell each other what changes when. What the
+// copies do take is the figure of the report.
 
 // byteChange is a change of the bytes that are needed.
 type byteChange struct{ Time, Bytes int64 }
@@ -31,7 +31,8 @@ func (w *found) findMemory(m *model.Model, g procs.Group) error {
 			until = m.End
 		}
 		until = min(max(last[h.DF], h.From), until)
-		w.Needed = append(w.Needed, byteChange{m.InRun(h.From), h.Bytes}, byteChange{m.InRun(until), -h.Bytes})
+		w.Needed = append(w.Needed, byteChange{m.InRun(h.From), h.Bytes},
+			byteChange{m.InRun(until), -h.Bytes})
 	}
 	return nil
 }
@@ -49,7 +50,8 @@ func peakOf(changes []byteChange) (peak int64) {
 	return peak
 }
 
-// lastUses gives, by DF, when a CF that was given it ended, or when it was sent, the last time anywhere; None for never.
+// lastUses gives, by DF, when a CF that was given it ended, or when it was sent, the last time anywhere; None
+// for never.
 func lastUses(m *model.Model, g procs.Group) ([]int64, error) {
 	last := make([]int64, m.DFs())
 	for df := range last {
@@ -80,7 +82,8 @@ func lastUses(m *model.Model, g procs.Group) ([]int64, error) {
 		if id := m.DFID(df); id != 0 && m.Shared(df) {
 			k := id % uint64(size)
 			dfs[k] = append(dfs[k], df)
-			out[k] = binary.LittleEndian.AppendUint64(binary.LittleEndian.AppendUint64(out[k], id), uint64(last[df]))
+			out[k] = binary.LittleEndian.AppendUint64(binary.LittleEndian.AppendUint64(out[k], id),
+				uint64(last[df]))
 		}
 	}
 	in, err := g.Exchange(out)

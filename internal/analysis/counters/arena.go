@@ -1,6 +1,7 @@
 package counters
 
-// arena holds things by number, from 1, in chunks, so that growing copies nothing. What is given back is used again.
+// arena holds things by number, from 1, in chunks, so that growing copies nothing. What is given back is used
+// again.
 type arena[T any] struct {
 	chunks [][]T
 	next   uint32

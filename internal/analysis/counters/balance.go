@@ -7,7 +7,8 @@ import (
 	"github.com/whyslow/whyslow/internal/model"
 )
 
-// leftover is a quantity that is 0 at the end of a run that has ended as it should, and what to say where it is not.
+// leftover is a quantity that is 0 at the end of a run that has ended as it should, and what to say where it
+// is not.
 type leftover struct {
 	q    quantity
 	name string
@@ -18,11 +19,15 @@ type leftover struct {
 var ofNodes = []leftover{
 	{cfs, "cfs", "%d CFs were created and have not run to their end", "%d more CFs ended than were created"},
 	{running, "running", "%d CFs still run", "%d more executions ended than began"},
-	{copies, "copies", "%d copies of DFs were stored and never dropped", "%d more copies of DFs were dropped than stored"},
+	{copies, "copies", "%d copies of DFs were stored and never dropped",
+		"%d more copies of DFs were dropped than stored"},
 	{bytes, "bytes", "%d bytes are still held", "%d more bytes were given up than were held"},
-	{inner, "inner", "%d relations between CFs and DFs here are left", "%d more relations between CFs and DFs here ended than began"},
-	{outer, "outer", "%d relations with other nodes are left", "%d more relations with other nodes ended than began"},
-	{readyQueue, "ready_queue", "%d ready CFs are left in the queue", "the queue of ready CFs has %d less than none"},
+	{inner, "inner", "%d relations between CFs and DFs here are left",
+		"%d more relations between CFs and DFs here ended than began"},
+	{outer, "outer", "%d relations with other nodes are left",
+		"%d more relations with other nodes ended than began"},
+	{readyQueue, "ready_queue", "%d ready CFs are left in the queue",
+		"the queue of ready CFs has %d less than none"},
 }
 
 // DFs are not among these: one that nobody asked for is never stored, and its end is not recorded.
@@ -31,7 +36,8 @@ var ofRun = []leftover{
 }
 
 var ofLinks = []leftover{
-	{sendQueue, "send_queue", "%d messages are left in the queue", "the queue of messages has %d less than none"},
+	{sendQueue, "send_queue", "%d messages are left in the queue",
+		"the queue of messages has %d less than none"},
 }
 
 // balance lists what is left over. lost are, by node, the drops of copies that were never
@@ -58,7 +64,8 @@ func (r *history) balance(lost []int64, each func(f func(g *message))) []Violati
 			check(&ofNodes[i], int32(n), n, "", where)
 		}
 		if n < len(lost) && lost[n] > 0 && !r.unknown[copies] {
-			out = append(out, Violation{n, "", "copies", -lost[n], fmt.Sprintf("%s%d copies of DFs were dropped that had not been stored", where, lost[n])})
+			out = append(out, Violation{n, "", "copies", -lost[n],
+				fmt.Sprintf("%s%d copies of DFs were dropped that had not been stored", where, lost[n])})
 		}
 	}
 	for i := range ofRun {
@@ -87,10 +94,12 @@ func (r *history) balance(lost []int64, each func(f func(g *message))) []Violati
 			continue
 		}
 		if n := halves[i].sent; n > 0 {
-			out = append(out, Violation{-1, name, "messages", n, fmt.Sprintf("link %s: %d messages were sent and never received", name, n)})
+			out = append(out, Violation{-1, name, "messages", n,
+				fmt.Sprintf("link %s: %d messages were sent and never received", name, n)})
 		}
 		if n := halves[i].received; n > 0 {
-			out = append(out, Violation{-1, name, "messages", -n, fmt.Sprintf("link %s: %d messages were received that nobody sent", name, n)})
+			out = append(out, Violation{-1, name, "messages", -n,
+				fmt.Sprintf("link %s: %d messages were received that nobody sent", name, n)})
 		}
 	}
 	return out

@@ -5,8 +5,8 @@ import (
 	"github.com/whyslow/whyslow/trace"
 )
 
-// spreadState tells what changes when a CF goes from one state to another at a node; see model.Life. A CF that moves
-// exists, but on no node.
+// spreadState tells what changes when a CF goes from one state to another at a node; see model.Life. A CF
+// that moves exists, but on no node.
 func spreadState(out sink, t int64, node int32, from, to model.CFState, sign, weighs int64) {
 	count := func(state model.CFState, d int64) {
 		q := quantity(state) // the states of CFs are the first quantities
@@ -45,19 +45,20 @@ func (c *computation) cfs() error {
 	if err != nil {
 		return err
 	}
-	list, err := levels(c, states, len(c.m.Nodes), 4*len(c.m.ExecCF), func(emit func(t int64, key int32, d int32)) {
-		lives := c.m.Lives(func(t int64, node int32, from, to model.CFState) {
-			emit(t, node, int32(from)<<8|int32(to))
-		})
-		for cf := model.CF(1); int(cf) < len(c.m.Created); cf++ {
-			if met.alone(cf) {
-				lives.Follow(cf)
+	list, err := levels(c, states, len(c.m.Nodes), 4*len(c.m.ExecCF),
+		func(emit func(t int64, key int32, d int32)) {
+			lives := c.m.Lives(func(t int64, node int32, from, to model.CFState) {
+				emit(t, node, int32(from)<<8|int32(to))
+			})
+			for cf := model.CF(1); int(cf) < len(c.m.Created); cf++ {
+				if met.alone(cf) {
+					lives.Follow(cf)
+				}
 			}
-		}
-		met.others(lives)
-	}, func(out sink, x *change[int32]) {
-		spreadState(out, x.t, x.key, model.CFState(x.d>>8), model.CFState(x.d&0xff), 1, 0)
-	})
+			met.others(lives)
+		}, func(out sink, x *change[int32]) {
+			spreadState(out, x.t, x.key, model.CFState(x.d>>8), model.CFState(x.d&0xff), 1, 0)
+		})
 	if err != nil {
 		return err
 	}

@@ -8,8 +8,8 @@ import (
 	"github.com/whyslow/whyslow/internal/model"
 )
 
-// clock moves the times of a node to the common clock as package model does: by the offset interpolated between the
-// measurements before and after.
+// clock moves the times of a node to the common clock as package model does: by the offset interpolated
+// between the measurements before and after.
 type clock struct {
 	syncs []model.ClockSync
 	back  bool // some later times are earlier ones on the common clock: measurements make no sense
@@ -17,8 +17,8 @@ type clock struct {
 
 func (c *clock) common(t int64) int64 { return model.Common(t, c.syncs) }
 
-// with gives the clock with more measurements, and since when, on the old common clock, times are others; ok is false
-// where nothing changes.
+// with gives the clock with more measurements, and since when, on the old common clock, times are others; ok
+// is false where nothing changes.
 func (c *clock) with(more []model.ClockSync) (next clock, since int64, ok bool) {
 	next.syncs = slices.Clone(c.syncs)
 	since = maxTime
@@ -44,7 +44,8 @@ func (c *clock) with(more []model.ClockSync) (next clock, since int64, ok bool) 
 		}
 		next.syncs = slices.Insert(next.syncs, i, s)
 	}
-	next.back = !slices.IsSortedFunc(next.syncs, func(x, y model.ClockSync) int { return cmp.Compare(x.Time+x.Offset, y.Time+y.Offset) })
+	next.back = !slices.IsSortedFunc(next.syncs,
+		func(x, y model.ClockSync) int { return cmp.Compare(x.Time+x.Offset, y.Time+y.Offset) })
 	if c.back || next.back {
 		since = none // times are in another order; they may have been anywhere
 	}

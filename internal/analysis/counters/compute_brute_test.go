@@ -13,11 +13,12 @@ import (
 )
 
 // lifeEvents are the kinds that tell what a CF does, in the order in which they happen at one nanosecond.
-var lifeEvents = []string{"CFEvents.onCreated", "CFEvents.onReceived", "CFEvents.onReady", "CFEvents.onStarted", "CFEvents.onFinished",
+var lifeEvents = []string{"CFEvents.onCreated", "CFEvents.onReceived", "CFEvents.onReady",
+	"CFEvents.onStarted", "CFEvents.onFinished",
 	"CFEvents.onMigrated", "CFEvents.onStolen"}
 
-// stateAt says what a CF does at t and where, from its events in order: what the last event by t says; gone after its
-// last onFinished.
+// stateAt says what a CF does at t and where, from its events in order: what the last event by t says; gone
+// after its last onFinished.
 func stateAt(events []sloutest.Event, t int64) (string, int) {
 	last := -1
 	for i, e := range events {
@@ -69,8 +70,8 @@ func livesOf(run *sloutest.Run) map[string][]sloutest.Event {
 	return lives
 }
 
-// TestCFsByDefinition compares the states of CFs in random runs, ended, killed and stuck, with what the definition gives at every
-// nanosecond.
+// TestCFsByDefinition compares the states of CFs in random runs, ended, killed and stuck, with what the
+// definition gives at every nanosecond.
 func TestCFsByDefinition(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		run := sloutest.Random(t)
@@ -83,11 +84,13 @@ func TestCFsByDefinition(t *testing.T) {
 		m := sloutest.Build(t, run.Text())
 		r := compute(t, m, counters.Options{Windows: rapid.IntRange(1, 30).Draw(t, "windows")})
 		checkPartition(t, r)
-		if !slices.ContainsFunc(run.Events, func(e sloutest.Event) bool { return e.Kind == "CFEvents.onStarted" }) {
+		if !slices.ContainsFunc(run.Events,
+			func(e sloutest.Event) bool { return e.Kind == "CFEvents.onStarted" }) {
 			return
 		}
 		want := map[string][]values{}
-		for _, name := range []string{counters.CFs, counters.CFsWaiting, counters.CFsReady, counters.CFsRunning, counters.CFsMoving} {
+		for _, name := range []string{counters.CFs, counters.CFsWaiting, counters.CFsReady,
+			counters.CFsRunning, counters.CFsMoving} {
 			want[name] = make([]values, run.Nodes+1)
 			for n := range want[name] {
 				want[name][n] = make(values, m.Wall()+1)
@@ -132,8 +135,8 @@ func TestCFsByDefinition(t *testing.T) {
 	})
 }
 
-// checkPartition checks that the means of the states add up to that of all CFs, and that all CFs are those of the nodes
-// and those under way.
+// checkPartition checks that the means of the states add up to that of all CFs, and that all CFs are those of
+// the nodes and those under way.
 func checkPartition(t *rapid.T, r *counters.Result) {
 	all := r.Find(counters.CFs, -1, "")
 	if all == nil {
@@ -162,8 +165,8 @@ func checkPartition(t *rapid.T, r *counters.Result) {
 	}
 }
 
-// TestDamaged follows runs of which parts vanished or make no sense: the sums still fit, and no level of a whole is
-// less than 0.
+// TestDamaged follows runs of which parts vanished or make no sense: the sums still fit, and no level of a
+// whole is less than 0.
 func TestDamaged(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		run := sloutest.Random(t)

@@ -13,8 +13,8 @@ import (
 
 var update = flag.Bool("update", false, "rewrite the expected results (then check them on paper)")
 
-// TestGolden follows hand-written traces. Each file opens with its story; the file options names the number of windows and
-// of holders and, after them, the only series wanted. Several processes find the same.
+// TestGolden follows hand-written traces. Each file opens with its story; the file options names the number
+// of windows and of holders and, after them, the only series wanted. Several processes find the same.
 func TestGolden(t *testing.T) {
 	sloutest.Goldens(t, *update, func(t *testing.T, files map[string]string) map[string]string {
 		opt := strings.Fields(files["options"])

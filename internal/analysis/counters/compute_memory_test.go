@@ -57,11 +57,13 @@ func randomMemory(t *rapid.T) *memoryRun {
 	}
 	for range n(1, 20) {
 		from := n(0, r.wall)
-		r.copies = append(r.copies, heldCopy{int(n(0, int64(r.nodes)-1)), int(n(0, int64(len(r.sizes))-1)), from, end(from)})
+		r.copies = append(r.copies, heldCopy{int(n(0, int64(r.nodes)-1)), int(n(0, int64(len(r.sizes))-1)),
+			from, end(from)})
 	}
 	if r.nodes > 1 {
 		for range n(1, 12) {
-			g := message{from: int(n(0, int64(r.nodes)-1)), sent: n(0, r.wall), bytes: n(0, 99), cf: n(0, 2) == 0}
+			g := message{from: int(n(0, int64(r.nodes)-1)), sent: n(0, r.wall), bytes: n(0, 99),
+				cf: n(0, 2) == 0}
 			g.to = (g.from + int(n(1, int64(r.nodes)-1))) % r.nodes
 			g.received = n(g.sent, r.wall)
 			switch n(0, 7) {
@@ -124,8 +126,10 @@ func (r *memoryRun) text() string {
 			line(g.received, g.to, "CFEvents.onReceived cf=0.%d from=%d bytes=%d", i+1, g.from, g.bytes)
 			continue
 		}
-		line(g.sent, g.from, "DFEvents.onSent df=1 to=%d bytes=%d message=0.%d request=- cf=-", g.to, g.bytes, i+1)
-		line(g.received, g.to, "DFEvents.onReceived df=1 from=%d bytes=%d message=0.%d request=- cf=-", g.from, g.bytes, i+1)
+		line(g.sent, g.from, "DFEvents.onSent df=1 to=%d bytes=%d message=0.%d request=- cf=-", g.to, g.bytes,
+			i+1)
+		line(g.received, g.to, "DFEvents.onReceived df=1 from=%d bytes=%d message=0.%d request=- cf=-",
+			g.from, g.bytes, i+1)
 	}
 	s.WriteString(strings.Join(lines, "\n") + "\n")
 	return s.String()
@@ -161,7 +165,8 @@ func TestMemoryByDefinition(t *testing.T) {
 						copies.add(c.from, c.to, 1)
 					}
 				}
-				for name, v := range map[string]values{counters.BytesHeld: bytes, counters.CopiesHeld: copies} {
+				for name, v := range map[string]values{counters.BytesHeld: bytes,
+					counters.CopiesHeld: copies} {
 					if err := v.check(r, name, node, ""); err != nil {
 						t.Fatal(err)
 					}
@@ -198,7 +203,8 @@ func (r *memoryRun) checkPeaks(t *rapid.T, mem *counters.Memory) {
 			got[h.DF] = h
 		}
 		if d := cmp.Diff(want, got); d != "" || p.Bytes != bytes || p.Copies != copies {
-			t.Fatalf("peak of node %d at %d: %d bytes in %d copies, expected %d in %d: %s", p.Node, p.NS, p.Bytes, p.Copies, bytes, copies, d)
+			t.Fatalf("peak of node %d at %d: %d bytes in %d copies, expected %d in %d: %s", p.Node, p.NS,
+				p.Bytes, p.Copies, bytes, copies, d)
 		}
 	}
 }
@@ -210,7 +216,8 @@ func TestLinksByDefinition(t *testing.T) {
 		if run.nodes == 1 {
 			return
 		}
-		// Each CF moves once, so that a departure and an arrival that were both recorded, in the right order, are one move.
+		// Each CF moves once, so that a departure and an arrival that were both recorded, in the right order,
+		// are one move.
 		m := sloutest.Build(t, run.text())
 		r := compute(t, m, counters.Options{Windows: rapid.IntRange(1, 40).Draw(t, "windows")})
 		links := []string{""}
@@ -270,7 +277,8 @@ func TestLinksByDefinition(t *testing.T) {
 					traffic.DFFlightNS += flight
 				}
 			}
-			for name, v := range map[string]values{counters.MessagesInFlight: count, counters.BytesInFlight: bytes} {
+			for name, v := range map[string]values{counters.MessagesInFlight: count,
+				counters.BytesInFlight: bytes} {
 				if !null[name] {
 					if err := v.check(r, name, -1, l); err != nil {
 						t.Fatal(err)

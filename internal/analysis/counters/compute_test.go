@@ -42,7 +42,8 @@ func (v values) check(r *counters.Result, name string, node int, link string) er
 		}
 	}
 	if s.Peak != peak || s.PeakNS != peakNS || s.End != v[wall] {
-		return fmt.Errorf("%s: peak %d at %d, end %d; by the definition peak %d at %d, end %d", what, s.Peak, s.PeakNS, s.End, peak, peakNS, v[wall])
+		return fmt.Errorf("%s: peak %d at %d, end %d; by the definition peak %d at %d, end %d", what, s.Peak,
+			s.PeakNS, s.End, peak, peakNS, v[wall])
 	}
 	for i := range r.Windows {
 		from, to := int64(i)*r.WindowNS, min(int64(i+1)*r.WindowNS, wall)
@@ -62,7 +63,8 @@ func (v values) check(r *counters.Result, name string, node int, link string) er
 		if to > from {
 			mean = sum / float64(to-from)
 		}
-		if s.Min[i] != low || s.Max[i] != high || s.Last[i] != part[len(part)-1] || diff(s.Mean[i], mean) > 1e-9 {
+		if s.Min[i] != low || s.Max[i] != high || s.Last[i] != part[len(part)-1] ||
+			diff(s.Mean[i], mean) > 1e-9 {
 			return fmt.Errorf("%s, window %d [%d, %d): mean %g min %d max %d last %d; by the definition mean %g min %d max %d last %d", what, i, from, to,
 				s.Mean[i], s.Min[i], s.Max[i], s.Last[i], mean, low, high, part[len(part)-1])
 		}
@@ -89,12 +91,14 @@ func text(r *counters.Result) string {
 		if x.Sum != nil {
 			fmt.Fprintf(&s, "sum %v rate %.4g most %d@%d all %d\n", x.Sum, x.Mean, x.Peak, x.PeakNS, x.End)
 		} else {
-			fmt.Fprintf(&s, "mean %.4g min %v max %v last %v peak %d@%d end %d\n", x.Mean, x.Min, x.Max, x.Last, x.Peak, x.PeakNS, x.End)
+			fmt.Fprintf(&s, "mean %.4g min %v max %v last %v peak %d@%d end %d\n", x.Mean, x.Min, x.Max,
+				x.Last, x.Peak, x.PeakNS, x.End)
 		}
 	}
 	if mem := r.Memory; mem != nil {
 		for _, p := range append([]counters.Peak{mem.Total}, mem.Nodes...) {
-			fmt.Fprintf(&s, "peak n%d: %d bytes in %d copies at %d, of which", p.Node, p.Bytes, p.Copies, p.NS)
+			fmt.Fprintf(&s, "peak n%d: %d bytes in %d copies at %d, of which", p.Node, p.Bytes, p.Copies,
+				p.NS)
 			for _, h := range p.Holders {
 				fmt.Fprintf(&s, " %s %d in %d", h.DF, h.Bytes, h.Copies)
 			}
@@ -123,7 +127,8 @@ func TestOptions(t *testing.T) {
 	}
 	// More than can be held is refused before anything is made.
 	large := &model.Model{Info: m.Info, Nodes: make([]model.Node, 30), End: 1e9}
-	if _, err := counters.Compute(context.Background(), large, counters.Options{Windows: 1 << 20}, nil); err == nil || !strings.Contains(err.Error(), "use at most") {
+	if _, err := counters.Compute(context.Background(), large, counters.Options{Windows: 1 << 20},
+		nil); err == nil || !strings.Contains(err.Error(), "use at most") {
 		t.Error(err)
 	}
 	ctx, cancel := context.WithCancel(context.Background())

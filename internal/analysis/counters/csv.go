@@ -6,13 +6,13 @@ import (
 	"strconv"
 )
 
-// csvHeader names the columns of all tables: when a window begins, in nanoseconds since the start of the run, the name
-// and unit of the series, its node and link (empty for the whole run), then mean, least, greatest and last value of a
-// level, or the rate per second as the mean and the sum of an amount.
+// csvHeader names the columns of all tables: when a window begins, in nanoseconds since the start of the run,
+// the name and unit of the series, its node and link (empty for the whole run), then mean, least, greatest
+// and last value of a level, or the rate per second as the mean and the sum of an amount.
 var csvHeader = []string{"time_ns", "series", "unit", "node", "link", "mean", "min", "max", "last", "sum"}
 
-// WriteCSV writes all series of a report as one table, a line for each window of each; see csvHeader. It fails when w
-// does.
+// WriteCSV writes all series of a report as one table, a line for each window of each; see csvHeader. It
+// fails when w does.
 func WriteCSV(w io.Writer, r *Result) error {
 	out := csvTable{out: csv.NewWriter(w)}
 	out.write(csvHeader)
@@ -32,8 +32,8 @@ func WriteCSV(w io.Writer, r *Result) error {
 	return out.end()
 }
 
-// WriteAnswerCSV writes the curves of an answer as one table, a line for each window of each; see csvHeader. It fails
-// when w does.
+// WriteAnswerCSV writes the curves of an answer as one table, a line for each window of each; see csvHeader.
+// It fails when w does.
 func WriteAnswerCSV(w io.Writer, a SeriesAnswer) error {
 	out := csvTable{out: csv.NewWriter(w)}
 	out.write(csvHeader)

@@ -33,8 +33,8 @@ func spreadCopy(out sink, t int64, node int32, size, sign int64) {
 	}
 }
 
-// emitDF tells how a DF changes the number of DFs. Of one that is destroyed more often than it was created, the first
-// destructions, in the order of nodes and streams, are left out.
+// emitDF tells how a DF changes the number of DFs. Of one that is destroyed more often than it was created,
+// the first destructions, in the order of nodes and streams, are left out.
 func emitDF(out sink, made []model.Value, gone []model.CopyFact, sign int64) {
 	for _, v := range made {
 		out.add(dfs, whole, v.Time, sign)
@@ -155,8 +155,8 @@ func (c *computation) peak(node int, l *level, held map[string]Holder) Peak {
 	return p
 }
 
-// joinMemory puts together what the processes know of the peaks of memory. total is what was held at the peak of the
-// whole run, by the names of DFs; the processes' totals are added up in it.
+// joinMemory puts together what the processes know of the peaks of memory. total is what was held at the peak
+// of the whole run, by the names of DFs; the processes' totals are added up in it.
 func (c *computation) joinMemory(own *Memory, total map[string]Holder) (*Memory, error) {
 	type known struct {
 		Memory Memory
@@ -192,24 +192,25 @@ func (c *computation) dfs() error {
 	if err != nil {
 		return err
 	}
-	list, err := levels(c, []quantity{dfs}, 0, 2*len(m.MadeTime), func(emit func(t int64, key int32, d int32)) {
-		for i, t := range m.MadeTime {
-			if m.Own(int(m.MadeNode[i])) {
-				emit(t, 0, 1)
+	list, err := levels(c, []quantity{dfs}, 0, 2*len(m.MadeTime),
+		func(emit func(t int64, key int32, d int32)) {
+			for i, t := range m.MadeTime {
+				if m.Own(int(m.MadeNode[i])) {
+					emit(t, 0, 1)
+				}
 			}
-		}
-		left := maps.Clone(extra)
-		for i := range m.Copies {
-			x := &m.Copies[i]
-			switch {
-			case x.What <= model.CopyDropped || !m.Own(int(x.Node)):
-			case left[x.DF] > 0:
-				left[x.DF]--
-			default:
-				emit(x.Time, 0, -1)
+			left := maps.Clone(extra)
+			for i := range m.Copies {
+				x := &m.Copies[i]
+				switch {
+				case x.What <= model.CopyDropped || !m.Own(int(x.Node)):
+				case left[x.DF] > 0:
+					left[x.DF]--
+				default:
+					emit(x.Time, 0, -1)
+				}
 			}
-		}
-	}, func(out sink, x *change[int32]) { out.add(dfs, whole, x.t, int64(x.d)) })
+		}, func(out sink, x *change[int32]) { out.add(dfs, whole, x.t, int64(x.d)) })
 	if err == nil {
 		c.addNodes(dfs, list[0])
 	}
@@ -246,8 +247,8 @@ func (c *computation) destroyedTooOften() (map[model.DF]int32, error) {
 	return extra, c.shareBalance(balance, extra)
 }
 
-// shareBalance adds up the balances of DFs of all processes. Where one is negative, it fills in how many destructions
-// this process is to leave out: the first ones, in the order of nodes.
+// shareBalance adds up the balances of DFs of all processes. Where one is negative, it fills in how many
+// destructions this process is to leave out: the first ones, in the order of nodes.
 func (c *computation) shareBalance(balance []int32, extra map[model.DF]int32) error {
 	m, s := c.m, c.group
 	// Each DF is added up by one process.

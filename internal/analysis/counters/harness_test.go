@@ -118,7 +118,8 @@ func (o *opened) streams(t sloutest.TB) map[[2]int]*trace.Batch {
 
 // part gives some events of a batch as a block of their own.
 func part(b *trace.Batch, from, to int) *trace.Batch {
-	p := &trace.Batch{Node: b.Node, Stream: b.Stream, N: to - from, Time: b.Time[from:to], Kind: b.Kind[from:to], Off: []uint32{0}}
+	p := &trace.Batch{Node: b.Node, Stream: b.Stream, N: to - from, Time: b.Time[from:to],
+		Kind: b.Kind[from:to], Off: []uint32{0}}
 	p.First, p.Last = slices.Min(p.Time), slices.Max(p.Time)
 	for i := from; i < to; i++ {
 		p.Words = append(p.Words, b.Args(i)...)
@@ -140,7 +141,8 @@ func allNames() (nodes, links string) {
 	return strings.Join(list[0], ","), strings.Join(list[1], ",")
 }
 
-var matrixValues = []string{"objects", "object_bytes", "messages", "message_bytes", "send_queue", "flight_ns", "bandwidth"}
+var matrixValues = []string{"objects", "object_bytes", "messages", "message_bytes", "send_queue", "flight_ns",
+	"bandwidth"}
 
 // everything asks a set about an interval.
 func everything(t sloutest.TB, s counters.Set, from, to, at int64, n int) []any {
@@ -181,7 +183,8 @@ func sameSet(t *rapid.T, got, want counters.Set, wall int64) error {
 	g, w := everything(t, got, from, to, at, n), everything(t, want, from, to, at, n)
 	for i := range g {
 		if d := cmp.Diff(w[i], g[i]); d != "" {
-			return fmt.Errorf("[%d, %d) at %d in %d windows, of %d (-model +live):\n%s", from, to, at, n, wall, d)
+			return fmt.Errorf("[%d, %d) at %d in %d windows, of %d (-model +live):\n%s", from, to, at, n,
+				wall, d)
 		}
 	}
 	return nil

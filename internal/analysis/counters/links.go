@@ -29,9 +29,9 @@ const (
 	lands
 )
 
-// changes tells what a message changes when. Where its sending is not known the receipt counts as that. Where its
-// receipt is not known it is under way to the end of a run that was killed or still executes, and never in one that
-// has ended.
+// changes tells what a message changes when. Where its sending is not known the receipt counts as that. Where
+// its receipt is not known it is under way to the end of a run that was killed or still executes, and never
+// in one that has ended.
 func (g *message) changes(killed bool, emit func(t int64, what messageChange)) {
 	t, what := g.sent, counts
 	if t == none {
@@ -50,8 +50,8 @@ func (g *message) changes(killed bool, emit func(t int64, what messageChange)) {
 	}
 }
 
-// spreadMessage tells what one of the changes of a message changes, for its link and for the whole run; link -1 is
-// for the run alone.
+// spreadMessage tells what one of the changes of a message changes, for its link and for the whole run; link
+// -1 is for the run alone.
 func spreadMessage(out sink, t int64, link int32, what messageChange, size, sign int64) {
 	both := func(count, sum quantity, sign int64) {
 		if link >= 0 {
@@ -86,7 +86,8 @@ func (g *message) emit(out sink, link int32, killed bool, sign int64) {
 	}
 }
 
-// eachMessage gives the DFs and CFs sent, each to one of the processes that have a share of the run; f must not keep them.
+// eachMessage gives the DFs and CFs sent, each to one of the processes that have a share of the run; f must
+// not keep them.
 func eachMessage(m *model.Model, f func(g *message)) {
 	var g message
 	for _, list := range [][]model.Message{numbered(m.DFMessages), m.Moves} {
@@ -109,8 +110,8 @@ type move struct {
 	out        bool
 }
 
-// pairMoves makes messages of the moves of one CF, which are in order of time: the i-th departure from one node to
-// another goes with the i-th arrival there.
+// pairMoves makes messages of the moves of one CF, which are in order of time: the i-th departure from one
+// node to another goes with the i-th arrival there.
 func pairMoves(out []message, list []move) []message {
 	for i := range list {
 		if v := &list[i]; v.out {

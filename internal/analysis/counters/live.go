@@ -11,20 +11,23 @@ import (
 
 // Live
 //
-// Problem. Blocks of events arrive from many streams in any order: a DF is dropped before it was stored, an execution ends
-// before its CF was created, a node's clock turns out to be off after its events have been taken in. At every moment the answers
-// must be those of a model of exactly what has arrived.
+// Problem. Blocks of events arrive from many streams in any order: a DF is dropped before it was stored, an
+// execution ends before its CF was created, a node's clock turns out to be off after its events have been
+// taken in. At every moment, the answers must be those of a model of exactly what has arrived.
 //
-// Plan. The facts of each CF, DF, message and queue are kept as recorded, on the clock of their node. What they change is a function
-// of these facts (cfs.go, dfs.go, links.go), the one that FromModel uses as well. When a fact comes, what its owner
-// had changed is taken back from the step functions and what it changes now is put in; what is the same in both is left alone.
-// Most facts come in the order of their owner's life, and those only continue it.
+// Plan. The facts of each CF, DF, message and queue are kept as recorded, on the clock of their node. What
+// they change is a function of these facts (cfs.go, dfs.go, links.go), the one that FromModel uses as well.
+// When a fact comes, everything that its owner had changed is taken back from the step functions, and what it
+// changes now is put in. Changes that are the same before and after cost nothing. Most facts come in the
+// order of their owner's life, and only continue it.
 //
-// The step functions are on the common clock. They cannot be kept on each node's own, because those of the whole run, of links
-// and of CFs that move mix the clocks of several. A new measurement changes only times after the one before it; at the next
-// question the owners of facts since then are taken back, the clock is set, and they are put in again.
+// The step functions are on the common clock. They cannot stay on each node's own clock: those of the whole
+// run, of links and of CFs that move mix the clocks of several nodes. A new measurement of a clock changes
+// only times after the measurement before it. At the next question, the owners of facts since then are taken
+// back, the clock is set, and they are put in again.
 //
-// Memory. See trim.go: old detail is folded, facts of what is gone are forgotten, and what comes too late for that is counted.
+// Memory. See live_memory.go: old detail is folded, and facts of CFs, DFs and messages that are gone are forgotten.
+// Events that come too late for that are counted.
 
 // LiveOptions of NewLive; the zero value means the defaults.
 type LiveOptions struct {
@@ -107,7 +110,8 @@ func NewLive(opt LiveOptions) *Live {
 	if opt.MaxBytes <= 0 {
 		opt.MaxBytes = defaultBytes
 	}
-	l := &Live{max: opt.MaxBytes, byID: map[uint64]uint32{}, byNumber: map[uint64]uint32{}, queues: map[queueKey]*samples{}, newest: none, forgotten: none, stale: true}
+	l := &Live{max: opt.MaxBytes, byID: map[uint64]uint32{}, byNumber: map[uint64]uint32{},
+		queues: map[queueKey]*samples{}, newest: none, forgotten: none, stale: true}
 	l.trimAt, l.checkIn = opt.MaxBytes, checkSoon
 	l.history.links = newLinkTable()
 	l.history.stored = l.tree
@@ -115,8 +119,8 @@ func NewLive(opt LiveOptions) *Live {
 	return l
 }
 
-// Info tells what run.json says: nodes, workers, what is not recorded, how the run ended. It may change; the number of workers of a
-// node counts from when it is first told.
+// Info tells what run.json says: nodes, workers, what is not recorded, how the run ended. It may change; the
+// number of workers of a node counts from when it is first told.
 func (l *Live) Info(info *trace.RunInfo) {
 	l.info, l.stale = info, true
 	if info == nil {
@@ -132,8 +136,8 @@ func (l *Live) Info(info *trace.RunInfo) {
 // maxWorkers bounds what run.json can claim.
 const maxWorkers = 1 << 12
 
-// Late is the number of events that came so late that their CF, DF or message had been forgotten, or that no memory was left for.
-// They are left out.
+// Late is the number of events that came so late that their CF, DF or message had been forgotten, or that no
+// memory was left for. They are left out.
 func (l *Live) Late() uint64 { return l.late }
 
 func (l *Live) node(n int) *liveNode {
@@ -141,7 +145,8 @@ func (l *Live) node(n int) *liveNode {
 		l.nodes = append(l.nodes, nil)
 	}
 	if l.nodes[n] == nil {
-		l.nodes[n] = &liveNode{workers: -1, streams: map[int]*liveStream{}, held: map[uint32]*[heldLen]uint32{}}
+		l.nodes[n] = &liveNode{workers: -1, streams: map[int]*liveStream{},
+			held: map[uint32]*[heldLen]uint32{}}
 	}
 	return l.nodes[n]
 }
@@ -159,8 +164,8 @@ func (n *liveNode) stream(id int) *liveStream {
 	return s
 }
 
-// Add takes in a block. Blocks of different streams may come in any order, those of one stream in theirs. defs are the definitions
-// of the block's node, at least those that the block needs. Neither is kept.
+// Add takes in a block. Blocks of different streams may come in any order, those of one stream in theirs.
+// defs are the definitions of the block's node, at least those that the block needs. Neither is kept.
 func (l *Live) Add(defs *trace.Defs, b *trace.Batch) {
 	if b.Node < 0 || b.Node > trace.MaxNode || b.N == 0 {
 		return
@@ -173,7 +178,8 @@ func (l *Live) Add(defs *trace.Defs, b *trace.Batch) {
 	}
 	s.last = max(s.last, b.Last)
 	l.newest = max(l.newest, n.clock.common(b.Last))
-	at := origin{l: l, n: n, s: s, defs: defs, node: uint16(b.Node), stream: uint16(b.Stream), worker: n.workers < 0 || b.Stream < n.workers}
+	at := origin{l: l, n: n, s: s, defs: defs, node: uint16(b.Node), stream: uint16(b.Stream),
+		worker: n.workers < 0 || b.Stream < n.workers}
 	for i, k := range b.Kind {
 		if k < trace.FirstUserKind {
 			l.counts[k]++
@@ -189,9 +195,12 @@ func (l *Live) Add(defs *trace.Defs, b *trace.Batch) {
 
 // handled are the kinds that event has a case for: the others are passed over quickly.
 var handled = func() (list [trace.FirstUserKind]bool) {
-	for _, k := range []trace.Kind{trace.KindCFCreated, trace.KindCFReady, trace.KindCFStarted, trace.KindCFFinished, trace.KindCFMigrated, trace.KindCFStolen,
-		trace.KindCFReceived, trace.KindCFDestroyed, trace.KindDFCreate, trace.KindDFStored, trace.KindDFDropped, trace.KindDFDestroy, trace.KindDFSent, trace.KindDFReceived,
-		trace.KindReadyQueue, trace.KindSendQueue, trace.KindRelations, trace.KindClockSync, trace.KindProgramStarted, trace.KindProgramFinished} {
+	for _, k := range []trace.Kind{trace.KindCFCreated, trace.KindCFReady, trace.KindCFStarted,
+		trace.KindCFFinished, trace.KindCFMigrated, trace.KindCFStolen, trace.KindCFReceived,
+		trace.KindCFDestroyed, trace.KindDFCreate, trace.KindDFStored, trace.KindDFDropped,
+		trace.KindDFDestroy, trace.KindDFSent, trace.KindDFReceived, trace.KindReadyQueue,
+		trace.KindSendQueue, trace.KindRelations, trace.KindClockSync, trace.KindProgramStarted,
+		trace.KindProgramFinished} {
 		list[k] = true
 	}
 	return list
@@ -395,7 +404,8 @@ func (l *Live) bounds() {
 		workers := max(n.workers, 0)
 		for id, s := range n.streams {
 			first, last = earlier(first, n.clock.common(s.first)), max(last, n.clock.common(s.last))
-			start, finished = earlier(start, n.clock.common(s.started)), max(finished, n.clock.common(s.finished))
+			start = earlier(start, n.clock.common(s.started))
+			finished = max(finished, n.clock.common(s.finished))
 			if n.workers < 0 && (s.ran || s.started != none) {
 				workers = max(workers, id+1)
 			}

@@ -11,8 +11,8 @@ import (
 	"github.com/whyslow/whyslow/trace"
 )
 
-// arrivals are the blocks of the trace named by WHYSLOW_TRACE, mixed: those of each stream in order, the streams at
-// random.
+// arrivals are the blocks of the trace named by WHYSLOW_TRACE, mixed: those of each stream in order, the
+// streams at random.
 func arrivals(b *testing.B) (f *trace.Follower, blocks []trace.RawBlock, events int) {
 	path := os.Getenv("WHYSLOW_TRACE")
 	if path == "" {
@@ -84,7 +84,8 @@ func benchmarkIngest(b *testing.B, add bool) {
 	b.ReportMetric(float64(b.N)*float64(events)/float64(clock.ProcessCPU()-cpu)*1e3, "Mevents/cpu-s")
 }
 
-// BenchmarkIngest decodes blocks that arrive out of order and adds them to a Live; BenchmarkDecode only decodes them.
+// BenchmarkIngest decodes blocks that arrive out of order and adds them to a Live; BenchmarkDecode only
+// decodes them.
 func BenchmarkIngest(b *testing.B) { benchmarkIngest(b, true) }
 func BenchmarkDecode(b *testing.B) { benchmarkIngest(b, false) }
 
@@ -115,7 +116,8 @@ func BenchmarkMemory(b *testing.B) {
 	b.Cleanup(func() { o.r.Close() })
 	s, at := o.set(b), o.m.Wall()/2
 	for b.Loop() {
-		if _, err := s.Memory(context.Background(), counters.MemoryQuery{To: o.m.Wall(), T: &at}); err != nil {
+		if _, err := s.Memory(context.Background(),
+			counters.MemoryQuery{To: o.m.Wall(), T: &at}); err != nil {
 			b.Fatal(err)
 		}
 	}
@@ -130,7 +132,8 @@ func BenchmarkQuestions(b *testing.B) {
 	live := followed(b, path, counters.LiveOptions{MaxBytes: 1 << 30})
 	names, _ := allNames()
 	for b.Loop() {
-		if _, err := live.Series(counters.SeriesQuery{Names: names, Nodes: "all", To: live.Wall(), Points: 1000}); err != nil {
+		if _, err := live.Series(counters.SeriesQuery{Names: names, Nodes: "all", To: live.Wall(),
+			Points: 1000}); err != nil {
 			b.Fatal(err)
 		}
 		live.At(live.Wall() / 2)

@@ -13,8 +13,9 @@ import (
 	"github.com/whyslow/whyslow/trace"
 )
 
-// longRun is a made-up run of two nodes as batches, so many CFs long: each CF is created and runs on node 0 or moves to node 1,
-// makes a DF of 100 bytes that is sent to the other node, stored there for a while and destroyed.
+// longRun is a made-up run of two nodes as batches, so many CFs long: each CF is created and runs on node 0
+// or moves to node 1, makes a DF of 100 bytes that is sent to the other node, stored there for a while and
+// destroyed.
 type longRun struct {
 	defs    [2]*trace.Defs
 	batches []*trace.Batch
@@ -88,8 +89,8 @@ func makeLong(t testing.TB, cfs int) *longRun {
 	return r
 }
 
-// TestBounded follows a long run with little memory: it stays bounded, nothing is late, the levels at the end, all amounts,
-// and means and extremes of the whole run are right.
+// TestBounded follows a long run with little memory: it stays bounded, nothing is late, the levels at the
+// end, all amounts, and means and extremes of the whole run are right.
 func TestBounded(t *testing.T) {
 	const cfs, limit = 60_000, 3 << 20
 	run := makeLong(t, cfs)
@@ -114,7 +115,9 @@ func TestBounded(t *testing.T) {
 		t.Errorf("left over %s, want %s", got, want)
 	}
 	nodes, links := allNames()
-	for _, q := range []counters.SeriesQuery{{Names: nodes, Nodes: "all", To: wall, Points: 1}, {Names: nodes, Nodes: "sum", To: wall, Points: 1}, {Names: links, Links: "all", To: wall, Points: 1}} {
+	for _, q := range []counters.SeriesQuery{{Names: nodes, Nodes: "all", To: wall, Points: 1},
+		{Names: nodes, Nodes: "sum", To: wall, Points: 1}, {Names: links, Links: "all", To: wall,
+			Points: 1}} {
 		a, err := small.Series(q)
 		b, err2 := large.Series(q)
 		if err != nil || err2 != nil {
@@ -126,7 +129,8 @@ func TestBounded(t *testing.T) {
 	}
 }
 
-// TestTooLate gives events of what was forgotten, and more that is never gone than fits: it is counted, and memory stays bounded.
+// TestTooLate gives events of what was forgotten, and more that is never gone than fits: it is counted, and
+// memory stays bounded.
 func TestTooLate(t *testing.T) {
 	const limit = 1 << 20
 	run := makeLong(t, 20_000)
@@ -144,10 +148,12 @@ func TestTooLate(t *testing.T) {
 		t.Errorf("what was too late changed %s\nto %s", before, after)
 	}
 	late := live.Late()
-	b := &trace.Batch{Node: 0, N: 1, Kind: []trace.Kind{trace.KindCFCreated}, Off: []uint32{0, 6}, Words: make([]uint64, 6)}
+	b := &trace.Batch{Node: 0, N: 1, Kind: []trace.Kind{trace.KindCFCreated}, Off: []uint32{0, 6},
+		Words: make([]uint64, 6)}
 	b.Words[4] = math.Float64bits(1)
 	for i := range uint64(200_000) {
-		b.Words[0], b.Time, b.First, b.Last = uint64(trace.MakeCF(0, 1e6+i)), []int64{run.end + int64(i)}, run.end+int64(i), run.end+int64(i)
+		at := run.end + int64(i)
+		b.Words[0], b.Time, b.First, b.Last = uint64(trace.MakeCF(0, 1e6+i)), []int64{at}, at, at
 		live.Add(run.defs[0], b)
 	}
 	if live.Late() == late || live.Bytes() > 4*limit {
@@ -157,7 +163,8 @@ func TestTooLate(t *testing.T) {
 
 // TestTogether asks a set from several goroutines at once.
 func TestTogether(t *testing.T) {
-	o := open(t, strings.NewReplacer(" CF.", " CFEvents.", " DF.", " DFEvents.", " Global.", " GlobalEvents.").Replace(two))
+	o := open(t, strings.NewReplacer(" CF.", " CFEvents.", " DF.", " DFEvents.", " Global.",
+		" GlobalEvents.").Replace(two))
 	defer o.close()
 	s := o.set(t)
 	want := asJSON(t, everything(t, o.set(t), 0, 100, 50, 7))
@@ -174,7 +181,8 @@ func TestTogether(t *testing.T) {
 
 // FuzzLive gives arbitrary traces to a Live and to a model: neither fails, and they agree.
 func FuzzLive(f *testing.F) {
-	f.Add(strings.NewReplacer(" CF.", " CFEvents.", " DF.", " DFEvents.", " Global.", " GlobalEvents.").Replace(two), uint8(3))
+	f.Add(strings.NewReplacer(" CF.", " CFEvents.", " DF.", " DFEvents.", " Global.",
+		" GlobalEvents.").Replace(two), uint8(3))
 	f.Add("5 n7 s3 CFEvents.onStarted 0.1 1 [5 0]\n-5 n7 s3 GlobalEvents.onClockSync -9223372036854775808 1\n0 n8 s0 DFEvents.onSent 1 7 8 7.1 8.1\n", uint8(1))
 	f.Add("0 n1 s0 CFEvents.onCreated cf=65535.281474976710655 site=1 weight=NaN\n8223372036854775 n0 s0 DFEvents.onCreate df=4294967295 size=-1 cf=-\n", uint8(2))
 	f.Add("0 n0 s0 CFEvents.onMigrated cf=0.1 to=65535 bytes=-9223372036854775808\n1 n0 s0 GlobalEvents.onSendQueue 3 18446744073709551615\n", uint8(9))
@@ -206,11 +214,13 @@ func FuzzSeries(f *testing.F) {
 	f.Add("bytes,running", "0,2-3", "0->1", int64(0), int64(100), 7)
 	f.Add("objects", "all", "sum", int64(-5), int64(1)<<62, 0)
 	f.Add("cfs_moved,,", "sum", "0->1,1->0", int64(math.MinInt64), int64(math.MaxInt64), 1<<20)
-	o := open(f, strings.NewReplacer(" CF.", " CFEvents.", " DF.", " DFEvents.", " Global.", " GlobalEvents.").Replace(two))
+	o := open(f, strings.NewReplacer(" CF.", " CFEvents.", " DF.", " DFEvents.", " Global.",
+		" GlobalEvents.").Replace(two))
 	f.Cleanup(o.close)
 	s := o.set(f)
 	f.Fuzz(func(t *testing.T, names, nodes, links string, from, to int64, n int) {
-		a, err := s.Series(counters.SeriesQuery{Names: names, Nodes: nodes, Links: links, From: from, To: to, Points: n})
+		a, err := s.Series(counters.SeriesQuery{Names: names, Nodes: nodes, Links: links, From: from, To: to,
+			Points: n})
 		if err != nil {
 			if strings.Contains(err.Error(), "\n") {
 				t.Fatalf("%q", err)
@@ -228,7 +238,8 @@ func FuzzSeries(f *testing.F) {
 		if _, err := s.Matrix(names, from, to); err == nil && from >= to {
 			t.Fatal("a matrix of nothing")
 		}
-		if _, err := s.Memory(context.Background(), counters.MemoryQuery{From: from, To: to, T: &to, Points: n}); err == nil && from >= to {
+		if _, err := s.Memory(context.Background(), counters.MemoryQuery{From: from, To: to, T: &to,
+			Points: n}); err == nil && from >= to {
 			t.Fatal("memory of nothing")
 		}
 	})

@@ -43,7 +43,8 @@ func randomScript(t *rapid.T, harmed, drifting bool) *script {
 		end = max(end, l.time)
 	}
 	add := func(at int64, node int, format string, args ...any) {
-		s.lines = append(s.lines, line{at, node, []int{0, sloutest.System, 11}[n(0, 2)], fmt.Sprintf(format, args...)})
+		s.lines = append(s.lines, line{at, node, []int{0, sloutest.System, 11}[n(0, 2)],
+			fmt.Sprintf(format, args...)})
 	}
 	at := func(lo int64) int64 { return rapid.Int64Range(min(lo, end), end).Draw(t, "t") }
 	node := func() int { return n(0, run.Nodes-1) }
@@ -64,10 +65,12 @@ func randomScript(t *rapid.T, harmed, drifting bool) *script {
 	}
 	for where := range run.Nodes {
 		for range n(0, 5) {
-			s.lines = append(s.lines, line{at(0), where, 12, fmt.Sprintf("GlobalEvents.onReadyQueue length=%d", n(0, 9))})
+			s.lines = append(s.lines, line{at(0), where, 12,
+				fmt.Sprintf("GlobalEvents.onReadyQueue length=%d", n(0, 9))})
 		}
 		for range n(0, 5) {
-			s.lines = append(s.lines, line{at(0), where, 12, fmt.Sprintf("GlobalEvents.onSendQueue peer=%d length=%d", node(), n(0, 9))})
+			s.lines = append(s.lines, line{at(0), where, 12,
+				fmt.Sprintf("GlobalEvents.onSendQueue peer=%d length=%d", node(), n(0, 9))})
 		}
 		for range n(0, 5) {
 			add(at(0), where, "GlobalEvents.onRelations inner=%d outer=%d", n(-5, 9), n(-5, 9))
@@ -88,15 +91,17 @@ func randomScript(t *rapid.T, harmed, drifting bool) *script {
 				if last = max(last, s.lines[i].time); n(0, 3) == 0 {
 					last = s.lines[i].time
 				}
-				s.lines = slices.Insert(s.lines, i, line{last, where, 13, fmt.Sprintf("GlobalEvents.onClockSync offset=%d error=1", n(-30, 30))})
+				s.lines = slices.Insert(s.lines, i,
+					line{last, where, 13, fmt.Sprintf("GlobalEvents.onClockSync offset=%d error=1",
+						n(-30, 30))})
 			}
 		}
 	}
 	return s
 }
 
-// deliver gives the streams of a run to a Live in random pieces and order, and compares it with the model of what has
-// been delivered.
+// deliver gives the streams of a run to a Live in random pieces and order, and compares it with the model of
+// what has been delivered.
 func deliver(t *rapid.T, s *script, checks int) {
 	whole := open(t, s.text(nil))
 	defer whole.close()
@@ -157,7 +162,8 @@ func TestLiveDamaged(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) { deliver(t, randomScript(t, true, false), 3) })
 }
 
-// TestLiveClocks delivers runs of nodes whose clocks are compared again and again, the results of which come late.
+// TestLiveClocks delivers runs of nodes whose clocks are compared again and again, the results of which come
+// late.
 func TestLiveClocks(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) { deliver(t, randomScript(t, false, true), 3) })
 }

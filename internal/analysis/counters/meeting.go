@@ -7,10 +7,12 @@ import (
 	"github.com/whyslow/whyslow/trace"
 )
 
-// meeting says who follows which CFs: the process of the node that created them. nil: this process has them all.
+// meeting says who follows which CFs: the process of the node that created them. nil: this process has them
+// all.
 type meeting struct {
 	c *computation
-	// by has the events, in order, of the CFs that are followed here and of which other processes know something.
+	// by has the events, in order, of the CFs that are followed here and of which other processes know
+	// something.
 	by map[trace.CF][]model.CFEvent
 }
 

@@ -27,7 +27,8 @@ type MemoryAnswer struct {
 	Total    Held         `json:"total"`
 	T        int64        `json:"t"`
 	Bytes    int64        `json:"bytes"` // at T
-	// Holders are what the bytes at T belong to, those with most first; nil names what produced them. A Live knows none.
+	// Holders are what the bytes at T belong to, those with most first; nil names what produced them. A Live
+	// knows none.
 	Holders     []NodeHolder `json:"holders"`
 	HoldersMore int          `json:"holders_more"` // not listed
 }
@@ -44,7 +45,8 @@ type NodeMemory struct {
 	Held
 }
 
-// NodeHolder are the copies of the DFs of one name, produced by one code fragment, that a node holds at a moment.
+// NodeHolder are the copies of the DFs of one name, produced by one code fragment, that a node holds at a
+// moment.
 type NodeHolder struct {
 	Name    string `json:"name"` // of the DFs, without indices
 	Node    int    `json:"node"`
@@ -150,11 +152,13 @@ func holders(ctx context.Context, m *model.Model, t int64) (list []NodeHolder, m
 		if g.copies <= 0 && g.bytes == 0 {
 			continue
 		}
-		list = append(list, NodeHolder{Name: m.Names[k.name], Node: k.node, Copies: g.copies, Bytes: g.bytes, Code: m.Codes[k.code].Name, Oldest: g.oldest - m.Start,
+		list = append(list, NodeHolder{Name: m.Names[k.name], Node: k.node, Copies: g.copies, Bytes: g.bytes,
+			Code: m.Codes[k.code].Name, Oldest: g.oldest - m.Start,
 			Example: m.DFString(g.df), DF: m.DFKey(g.df)})
 	}
 	slices.SortFunc(list, func(a, b NodeHolder) int {
-		return cmp.Or(cmp.Compare(b.Bytes, a.Bytes), cmp.Compare(b.Copies, a.Copies), cmp.Compare(a.Name, b.Name), cmp.Compare(a.Node, b.Node), cmp.Compare(a.Code, b.Code))
+		return cmp.Or(cmp.Compare(b.Bytes, a.Bytes), cmp.Compare(b.Copies, a.Copies),
+			cmp.Compare(a.Name, b.Name), cmp.Compare(a.Node, b.Node), cmp.Compare(a.Code, b.Code))
 	})
 	if len(list) > maxHolders {
 		more = len(list) - maxHolders

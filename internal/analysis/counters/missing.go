@@ -14,8 +14,9 @@ type recorded struct {
 	nodes  int
 }
 
-// missing tells which quantities a trace cannot tell because of an event that was not recorded: the trace says so, or
-// has none of a kind though other events show that there must have been some. Events come in the order of the report.
+// missing tells which quantities a trace cannot tell because of an event that was not recorded: the trace
+// says so, or has none of a kind though other events show that there must have been some. Events come in the
+// order of the report.
 func (x *recorded) missing(found func(k trace.Kind, list []quantity)) {
 	count := func(kinds ...trace.Kind) (n uint64) {
 		for _, k := range kinds {
@@ -31,7 +32,8 @@ func (x *recorded) missing(found func(k trace.Kind, list []quantity)) {
 	ran := count(trace.KindCFStarted) > 0
 	need(trace.KindCFCreated, ran, cfs, waiting, objects, weight)
 	need(trace.KindCFReady, ran, waiting, ready)
-	need(trace.KindCFStarted, count(trace.KindCFFinished) > 0, cfs, waiting, ready, running, moving, objects, weight)
+	need(trace.KindCFStarted, count(trace.KindCFFinished) > 0, cfs, waiting, ready, running, moving, objects,
+		weight)
 	need(trace.KindCFFinished, ran && x.done, cfs, waiting, running, objects, weight)
 	left, came := count(trace.KindCFMigrated, trace.KindCFStolen) > 0, count(trace.KindCFReceived) > 0
 	if left || came {

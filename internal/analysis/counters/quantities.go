@@ -68,50 +68,74 @@ const weightUnit = 1e6
 // whole stands for the whole run where a node or link is named.
 const whole = int32(-1)
 
+// table defines the quantities that are shown: what each is called on the page and in the report, its unit and what
+// it means. The functions named spread... say what changes it.
 var table = []Property{
 	{"cfs", "node", "count", "level", Text{"CFs", "ФВ"},
-		Text{"CFs that exist here: from their creation to the end of their last execution. The sum has those under way between nodes too.",
-			"ФВ, существующие на узле: от создания до конца последнего исполнения. В сумму входят и те, что в пути между узлами."}, cfs, "cfs"},
+		Text{"CFs that exist here: from their creation to the end of their last execution. " +
+			"The sum has those under way between nodes too.",
+			"ФВ, существующие на узле: от создания до конца последнего исполнения. " +
+				"В сумму входят и те, что в пути между узлами."},
+		cfs, "cfs"},
 	{"waiting", "node", "count", "level", Text{"CFs waiting", "ФВ ожидают"},
-		Text{"CFs that are neither ready nor running.", "ФВ, которые не готовы и не исполняются."}, waiting, "cfs_waiting"},
+		Text{"CFs that are neither ready nor running.",
+			"ФВ, которые не готовы и не исполняются."}, waiting, "cfs_waiting"},
 	{"ready", "node", "count", "level", Text{"CFs ready", "ФВ готовы"},
-		Text{"CFs that are ready and have not started.", "ФВ, готовые к исполнению, но ещё не начатые."}, ready, "cfs_ready"},
+		Text{"CFs that are ready and have not started.",
+			"ФВ, готовые к исполнению, но ещё не начатые."}, ready, "cfs_ready"},
 	{"running", "node", "count", "level", Text{"CFs running", "ФВ исполняются"},
-		Text{"CFs that run at once, structured ones included.", "Одновременно исполняемые ФВ, включая структурированные."}, running, "cfs_running"},
+		Text{"CFs that run at once, structured ones included.",
+			"Одновременно исполняемые ФВ, включая структурированные."}, running, "cfs_running"},
 	{"moving", "node", "count", "level", Text{"CFs under way", "ФВ в пути"},
-		Text{"CFs under way between two nodes; of the whole run only.", "ФВ в пути между узлами; только для всего запуска."}, moving, "cfs_moving"},
+		Text{"CFs under way between two nodes; of the whole run only.",
+			"ФВ в пути между узлами; только для всего запуска."}, moving, "cfs_moving"},
 	{"weight", "node", "count", "level", Text{"Sum of weights", "Сумма весов"},
-		Text{"Sum of the weights of the CFs that exist here.", "Сумма весов ФВ, существующих на узле."}, weight, ""},
+		Text{"Sum of the weights of the CFs that exist here.",
+			"Сумма весов ФВ, существующих на узле."}, weight, ""},
 	{"copies", "node", "count", "level", Text{"Copies of DFs", "Копии ФД"},
 		Text{"Copies of DFs held: stored and not yet dropped. A node that received a DF twice holds two.",
-			"Хранимые копии ФД: сохранённые и ещё не удалённые. Узел, получивший ФД дважды, хранит две копии."}, copies, "copies_held"},
+			"Хранимые копии ФД: сохранённые и ещё не удалённые. " +
+				"Узел, получивший ФД дважды, хранит две копии."},
+		copies, "copies_held"},
 	{"bytes", "node", "bytes", "level", Text{"Bytes held", "Занятая память"},
-		Text{"Bytes of all copies of DFs held.", "Объём всех хранимых копий ФД в байтах."}, bytes, "bytes_held"},
+		Text{"Bytes of all copies of DFs held.",
+			"Объём всех хранимых копий ФД в байтах."}, bytes, "bytes_held"},
 	{"objects", "node", "count", "level", Text{"Objects", "Объекты"},
 		Text{"CFs and copies of DFs.", "ФВ и копии ФД вместе."}, objects, ""},
 	{"dfs", "node", "count", "level", Text{"DFs", "ФД"},
-		Text{"DFs created and not yet destroyed; of the whole run only.", "Созданные и ещё не уничтоженные ФД; только для всего запуска."}, dfs, "dfs"},
+		Text{"DFs created and not yet destroyed; of the whole run only.",
+			"Созданные и ещё не уничтоженные ФД; только для всего запуска."}, dfs, "dfs"},
 	{"inner", "node", "count", "level", Text{"Inner relations", "Внутренние связи"},
-		Text{"Relations between a CF and a DF that are both here, as recorded.", "Связи между ФВ и ФД, которые оба на этом узле; по записям."}, inner, ""},
+		Text{"Relations between a CF and a DF that are both here, as recorded.",
+			"Связи между ФВ и ФД, которые оба на этом узле; по записям."}, inner, ""},
 	{"outer", "node", "count", "level", Text{"Outer relations", "Внешние связи"},
-		Text{"Relations between a CF or DF here and one of another node, as recorded.", "Связи фрагментов узла с фрагментами других узлов; по записям."}, outer, ""},
+		Text{"Relations between a CF or DF here and one of another node, as recorded.",
+			"Связи фрагментов узла с фрагментами других узлов; по записям."}, outer, ""},
 	{"ready_queue", "node", "count", "level", Text{"Ready queue", "Очередь готовых"},
-		Text{"Length of the queue of ready CFs as recorded last.", "Длина очереди готовых ФВ по последней записи."}, readyQueue, "ready_queue"},
+		Text{"Length of the queue of ready CFs as recorded last.",
+			"Длина очереди готовых ФВ по последней записи."}, readyQueue, "ready_queue"},
 	{"messages", "link", "count", "amount", Text{"Messages", "Сообщения"},
 		Text{"DFs and CFs sent.", "Отправленные ФД и ФВ."}, messages, "messages_sent"},
 	{"message_bytes", "link", "bytes", "amount", Text{"Message bytes", "Байты сообщений"},
 		Text{"Bytes of the DFs and CFs sent.", "Объём отправленных ФД и ФВ."}, messageBytes, "bytes_sent"},
 	{"objects", "link", "count", "amount", Text{"Objects moved", "Перемещённые объекты"},
-		Text{"CFs that moved to another node: migrated or stolen. A DF that is sent is copied and does not move.",
-			"ФВ, перемещённые на другой узел: миграция или перехват. Отправленный ФД копируется, а не перемещается."}, moved, "cfs_moved"},
+		Text{"CFs that moved to another node: migrated or stolen. " +
+			"A DF that is sent is copied and does not move.",
+			"ФВ, перемещённые на другой узел: миграция или перехват. " +
+				"Отправленный ФД копируется, а не перемещается."},
+		moved, "cfs_moved"},
 	{"object_bytes", "link", "bytes", "amount", Text{"Object bytes", "Байты объектов"},
-		Text{"Bytes sent for CFs that moved.", "Объём данных, отправленных при перемещении ФВ."}, movedBytes, ""},
+		Text{"Bytes sent for CFs that moved.",
+			"Объём данных, отправленных при перемещении ФВ."}, movedBytes, ""},
 	{"in_flight", "link", "count", "level", Text{"Messages under way", "Сообщения в пути"},
-		Text{"DFs and CFs sent and not yet received.", "ФД и ФВ, отправленные и ещё не полученные."}, inFlight, "messages_in_flight"},
+		Text{"DFs and CFs sent and not yet received.",
+			"ФД и ФВ, отправленные и ещё не полученные."}, inFlight, "messages_in_flight"},
 	{"bytes_in_flight", "link", "bytes", "level", Text{"Bytes under way", "Байты в пути"},
-		Text{"Bytes of the messages under way.", "Объём сообщений в пути."}, bytesInFlight, "bytes_in_flight"},
+		Text{"Bytes of the messages under way.",
+			"Объём сообщений в пути."}, bytesInFlight, "bytes_in_flight"},
 	{"send_queue", "link", "count", "level", Text{"Send queue", "Очередь отправки"},
-		Text{"Length of the queue of messages to the other node as recorded last.", "Длина очереди сообщений к другому узлу по последней записи."}, sendQueue, "send_queue"},
+		Text{"Length of the queue of messages to the other node as recorded last.",
+			"Длина очереди сообщений к другому узлу по последней записи."}, sendQueue, "send_queue"},
 }
 
 // propertyOf gives the property that shows a quantity.
@@ -130,8 +154,8 @@ var shownBy = func() (list [quantities]int) {
 	return list
 }()
 
-// All lists the properties. The report's name of one (bytes_held for bytes of a node, cfs_moved for objects of a link)
-// may be used in its place.
+// All lists the properties. The report's name of one (bytes_held for bytes of a node, cfs_moved for objects
+// of a link) may be used in its place.
 func All() []Property { return slices.Clone(table) }
 
 // named gives the properties a name stands for: one of nodes, one of links, or one of each.

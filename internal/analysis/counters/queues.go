@@ -40,7 +40,8 @@ func eachLength(list []model.Queue, f func(q *model.Queue, d int64)) {
 }
 
 // lengths follows the queues of some places and of the whole run.
-func (c *computation) lengths(q quantity, list []model.Queue, places int, place func(q *model.Queue) int32) ([]level, error) {
+func (c *computation) lengths(q quantity, list []model.Queue, places int,
+	place func(q *model.Queue) int32) ([]level, error) {
 	out, err := levels(c, []quantity{q}, places, len(list), func(emit func(t int64, key int32, d int64)) {
 		eachLength(list, func(q *model.Queue, d int64) { emit(q.Time, place(q), d) })
 	}, func(out sink, x *change[int64]) {
@@ -58,7 +59,8 @@ func (c *computation) readyQueues() error {
 	if !c.wants(readyQueue) || c.m.Count[trace.KindReadyQueue] == 0 {
 		return nil
 	}
-	list, err := c.lengths(readyQueue, queuesOf(c.m, false), len(c.m.Nodes), func(q *model.Queue) int32 { return q.Node })
+	list, err := c.lengths(readyQueue, queuesOf(c.m, false), len(c.m.Nodes),
+		func(q *model.Queue) int32 { return q.Node })
 	if err == nil {
 		c.addNodes(readyQueue, list)
 	}
@@ -85,13 +87,19 @@ func (c *computation) sendQueues() error {
 		}
 	}
 	n := len(links.list)
-	found, err := c.lengths(sendQueue, list, n, func(q *model.Queue) int32 { return links.find(q.Node, q.Peer) })
+	found, err := c.lengths(sendQueue, list, n, func(q *model.Queue) int32 {
+		return links.find(q.Node,
+			q.Peer)
+	})
 	if err != nil {
 		return err
 	}
 	longest := slices.Clone(links.list)
 	peak := func(l query.Link) int64 { return found[links.index[l]].peak }
-	slices.SortFunc(longest, func(a, b query.Link) int { return cmp.Or(cmp.Compare(peak(b), peak(a)), compareLinks(a, b)) })
+	slices.SortFunc(longest, func(a, b query.Link) int {
+		return cmp.Or(cmp.Compare(peak(b), peak(a)),
+			compareLinks(a, b))
+	})
 	if most := c.opt.Links; most >= 0 && most < n {
 		longest = longest[:most]
 	}

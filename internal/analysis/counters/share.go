@@ -11,11 +11,11 @@ import (
 
 // Several processes, each with the model of its nodes
 //
-// A level of the whole run must see the changes of all nodes in order of time. So the processes share out the windows,
-// not the nodes. Each finds the changes at its nodes, sends them to whoever has their windows, and follows all levels
-// through its own windows, beginning with the sum of the changes before them. That makes the same additions in the
-// same order as one process, to the last bit. The exchange goes over the run in rounds, so that nobody holds more than
-// a few million changes of others at a time.
+// A level of the whole run must see the changes of all nodes in order of time. So the processes share out the
+// windows, not the nodes. Each finds the changes at its nodes, sends them to whoever has their windows, and
+// follows all levels through its own windows, beginning with the sum of the changes before them. That makes
+// the same additions in the same order as one process, to the last bit. The exchange goes over the run in
+// rounds, so that nobody holds more than a few million changes of others at a time.
 //
 // A process that is alone is a group of one: it has all windows, and exchanges nothing.
 
@@ -24,9 +24,9 @@ const changesPerRound = 1 << 21
 
 var errBadShare = errors.New("internal error: what another process sent about counters cannot be read")
 
-// levels follows the levels of some quantities, at so many places and of the whole run. source and about are as in
-// arrange; spread tells a sink what a change means. The process of rank 0 gets the levels by quantity; the others get
-// their peaks and ends.
+// levels follows the levels of some quantities, at so many places and of the whole run. source and about are
+// as in arrange; spread tells a sink what a change means. The process of rank 0 gets the levels by quantity;
+// the others get their peaks and ends.
 func levels[D int32 | int64](c *computation, wanted []quantity, places, about int, source changeSource[D],
 	spread func(out sink, x *change[D])) ([][]level, error) {
 	own, err := arrange(c.ctx, c.grid, about, source)
@@ -92,8 +92,8 @@ func levels[D int32 | int64](c *computation, wanted []quantity, places, about in
 	return slices.Collect(slices.Chunk(table.list, places+1)), nil
 }
 
-// enter makes the levels ready to be followed through some windows, from the values that they have before these. Rank
-// 0 has room for all windows, the others for these.
+// enter makes the levels ready to be followed through some windows, from the values that they have before
+// these. Rank 0 has room for all windows, the others for these.
 func (x *levelTable) enter(c *computation, from, to int, begin []int64) {
 	for i := range x.list {
 		l := &x.list[i]
@@ -113,8 +113,8 @@ func (c *computation) windowsOf(rank, low, high int) (from, to int) {
 	return low + rank*n/size, low + (rank+1)*n/size
 }
 
-// begin gives the values with which the windows of this process begin, by the changes that each process has in this
-// round, and moves before on to the end of the round.
+// begin gives the values with which the windows of this process begin, by the changes that each process has
+// in this round, and moves before on to the end of the round.
 func (c *computation) begin(table *levelTable, before []int64, changes func(out sink)) ([]int64, error) {
 	begin := slices.Clone(before)
 	if c.group.Size() == 1 {
@@ -137,8 +137,8 @@ func (c *computation) begin(table *levelTable, before []int64, changes func(out 
 	return begin, err
 }
 
-// swap gives the changes of the windows from low up to but not including high to the processes that have these. It
-// returns those of the windows of this process, from all processes, in order of time.
+// swap gives the changes of the windows from low up to but not including high to the processes that have
+// these. It returns those of the windows of this process, from all processes, in order of time.
 func swap[D int32 | int64](c *computation, own arranged[D], low, high int) (arranged[D], error) {
 	if c.group.Size() == 1 {
 		return own, nil

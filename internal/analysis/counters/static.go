@@ -12,7 +12,8 @@ import (
 	"github.com/whyslow/whyslow/trace"
 )
 
-// static is a Set of a whole model. What belongs together is worked out when first asked for. Any number of goroutines may ask.
+// static is a Set of a whole model. What belongs together is worked out when first asked for. Any number of
+// goroutines may ask.
 type static struct {
 	m        *model.Model
 	history  history
@@ -65,8 +66,9 @@ func (q quantity) family() family {
 	return lives
 }
 
-// FromModel makes a Set of a model. Relations and what moves their times to the common clock, which a model does not have, are
-// read from r, the trace the model was built from; nil means that they are not known. It fails when ctx ends.
+// FromModel makes a Set of a model. Relations and what moves their times to the common clock, which a model
+// does not have, are read from r, the trace the model was built from; nil means that they are not known. It
+// fails when ctx ends.
 func FromModel(ctx context.Context, m *model.Model, r *trace.Reader) (Set, error) {
 	s := &static{m: m}
 	x := &s.history
@@ -74,7 +76,8 @@ func FromModel(ctx context.Context, m *model.Model, r *trace.Reader) (Set, error
 	for i := range m.Nodes {
 		x.workers = append(x.workers, len(m.Nodes[i].Workers))
 	}
-	x.unknown = (&recorded{&m.Count, m.Info, m.Info.Ended == trace.EndedDone && !m.Killed, len(m.Nodes)}).unknown()
+	x.unknown = (&recorded{&m.Count, m.Info, m.Info.Ended == trace.EndedDone && !m.Killed,
+		len(m.Nodes)}).unknown()
 	for cf := 1; cf < len(m.Created) && !x.weighted; cf++ {
 		x.weighted = m.Weight(model.CF(cf)) != 1
 	}

@@ -60,7 +60,8 @@ func realRun(t *testing.T, dir string) {
 	live := followed(t, dir, counters.LiveOptions{MaxBytes: 4 << 30})
 	wall := o.m.Wall()
 	for _, span := range [][2]int64{{0, wall}, {wall / 3, wall / 2}} {
-		want, got := everything(t, s, span[0], span[1], wall/3, 50), everything(t, live, span[0], span[1], wall/3, 50)
+		want, got := everything(t, s, span[0], span[1], wall/3, 50), everything(t, live, span[0], span[1],
+			wall/3, 50)
 		for i := range want {
 			if d := cmp.Diff(want[i], got[i]); d != "" {
 				t.Errorf("[%d, %d) (-model +live): %s", span[0], span[1], d)

@@ -112,17 +112,24 @@ func (c *computation) links() error {
 	for i := range x.sums {
 		c.res.Messages.add(&x.sums[i])
 	}
-	slices.SortFunc(c.res.Links, func(a, b Link) int { return cmp.Or(cmp.Compare(a.From, b.From), cmp.Compare(a.To, b.To)) })
+	slices.SortFunc(c.res.Links, func(a, b Link) int {
+		return cmp.Or(cmp.Compare(a.From, b.From),
+			cmp.Compare(a.To, b.To))
+	})
 	place, names := c.busiest(x)
 	const bits = 4 // of a messageChange
-	list, err := levels(c, wanted, len(names), 2*len(c.m.DFMessages), func(emit func(t int64, key int32, d int64)) {
-		eachMessage(c.m, func(g *message) {
-			link := place[x.links.number(g.from, g.to)]
-			g.changes(c.m.Killed, func(t int64, what messageChange) { emit(t, link<<bits|int32(what), g.bytes) })
+	list, err := levels(c, wanted, len(names), 2*len(c.m.DFMessages),
+		func(emit func(t int64, key int32, d int64)) {
+			eachMessage(c.m, func(g *message) {
+				link := place[x.links.number(g.from, g.to)]
+				g.changes(c.m.Killed, func(t int64, what messageChange) {
+					emit(t, link<<bits|int32(what),
+						g.bytes)
+				})
+			})
+		}, func(out sink, o *change[int64]) {
+			spreadMessage(out, o.t, o.key>>bits, messageChange(o.key&(1<<bits-1)), o.d, 1)
 		})
-	}, func(out sink, o *change[int64]) {
-		spreadMessage(out, o.t, o.key>>bits, messageChange(o.key&(1<<bits-1)), o.d, 1)
-	})
 	if err != nil {
 		return err
 	}
@@ -142,8 +149,8 @@ func (c *computation) addLinks(q quantity, list []level, names []string) {
 	}
 }
 
-// busiest picks the links that get series of their own: those with most bytes. It gives, by number of a link, its
-// place among these or -1, and their names.
+// busiest picks the links that get series of their own: those with most bytes. It gives, by number of a link,
+// its place among these or -1, and their names.
 func (c *computation) busiest(x *traffic) (place []int32, names []string) {
 	var picked []int
 	for i := range x.sums {
@@ -153,7 +160,8 @@ func (c *computation) busiest(x *traffic) (place []int32, names []string) {
 	}
 	slices.SortFunc(picked, func(a, b int) int {
 		s, o := &x.sums[a], &x.sums[b]
-		return cmp.Or(cmp.Compare(o.DFBytes+o.CFBytes, s.DFBytes+s.CFBytes), compareLinks(x.links.list[a], x.links.list[b]))
+		return cmp.Or(cmp.Compare(o.DFBytes+o.CFBytes, s.DFBytes+s.CFBytes),
+			compareLinks(x.links.list[a], x.links.list[b]))
 	})
 	if n := c.opt.Links; n >= 0 && n < len(picked) {
 		picked = picked[:n]

@@ -8,19 +8,19 @@ import (
 
 // Levels in windows
 //
-// Problem. A level such as the CFs that are ready changes millions of times, on many nodes, and its changes are found
-// in the order of CFs, not of time. The report wants, for each node and for the run, the mean and the extremes of
-// every window and the exact peak, with no more memory than the changes themselves.
+// Problem. A level such as the CFs that are ready changes millions of times, on many nodes, and its changes
+// are found in the order of CFs, not of time. The report wants, for each node and for the run, the mean and
+// the extremes of every window and the exact peak, with no more memory than the changes themselves.
 //
-// Plan. What happens to CFs, DFs and messages is packed: one change of state is one change here, though it alters
-// several levels. The source of changes is asked twice. The first time they are counted by bucket, a small part of a
-// window; the second time each is put where its bucket is in one array. The few changes of a bucket are sorted, so
-// that everything is linear for changes that are spread over the run. One pass then follows all levels, unpacking each
-// change by the function that the page's step functions use as well. Several processes share out the windows
-// (share.go).
+// Plan. What happens to CFs, DFs and messages is packed: one change of state is one change here, though it
+// alters several levels. The source of changes is asked twice. The first time they are counted by bucket, a
+// small part of a window; the second time each is put where its bucket is in one array. The few changes of a
+// bucket are sorted, so that everything is linear for changes that are spread over the run. One pass then
+// follows all levels, unpacking each change by the function that the page's step functions use as well.
+// Several processes share out the windows (share.go).
 //
-// A value counts when the next change comes after it, not when it is set. So values that were there for no time,
-// between two changes at one nanosecond, never count, in whatever order they are met.
+// A value counts when the next change comes after it, not when it is set. So values that were there for no
+// time, between two changes at one nanosecond, never count, in whatever order they are met.
 
 // grid cuts a run into windows.
 type grid struct {
@@ -65,7 +65,8 @@ type level struct {
 func newLevel(from, to int) level {
 	n := to - from
 	buf := make([]int64, 3*n)
-	return level{mean: make([]float64, n), min: buf[:n:n], max: buf[n : 2*n : 2*n], last: buf[2*n:], first: from, fresh: true}
+	return level{mean: make([]float64, n), min: buf[:n:n], max: buf[n : 2*n : 2*n], last: buf[2*n:],
+		first: from, fresh: true}
 }
 
 // upTo counts the present value up to t.
@@ -127,11 +128,13 @@ type arranged[D int32 | int64] struct {
 	ends []uint32 // by window: where its changes end
 }
 
-// changeSource calls emit for every change, in any order, with times on the common clock. It does the same each time.
+// changeSource calls emit for every change, in any order, with times on the common clock. It does the same
+// each time.
 type changeSource[D int32 | int64] func(emit func(t int64, key int32, d D))
 
 // arrange lists the changes of a source. about is roughly how many there are. It fails when ctx ends.
-func arrange[D int32 | int64](ctx context.Context, g grid, about int, source changeSource[D]) (arranged[D], error) {
+func arrange[D int32 | int64](ctx context.Context, g grid, about int, source changeSource[D]) (arranged[D],
+	error) {
 	k := min(int64(about/g.n/perBucket)+1, g.width)
 	small := (g.width + k - 1) / k
 	bucket := func(t int64) int {
@@ -172,8 +175,8 @@ func sortChanges[D int32 | int64](list []change[D]) {
 	slices.SortFunc(list, func(x, y change[D]) int { return cmp.Compare(x.t, y.t) })
 }
 
-// levelTable holds the levels of some quantities: for each quantity those of the places, then that of the whole run.
-// It is a sink for changes in order of time.
+// levelTable holds the levels of some quantities: for each quantity those of the places, then that of the
+// whole run. It is a sink for changes in order of time.
 type levelTable struct {
 	row    [quantities]int // where a quantity begins, plus 1; 0 for those that are not wanted
 	places int
@@ -218,8 +221,8 @@ func (x *netSums) add(q quantity, place int32, _, d int64) {
 	}
 }
 
-// series makes a series of a level. An amount is the sum of what happened in each window, its level being the sum of
-// everything so far.
+// series makes a series of a level. An amount is the sum of what happened in each window, its level being the
+// sum of everything so far.
 func (c *computation) series(q quantity, l *level, node int, link string) Series {
 	p := propertyOf(q)
 	s := Series{Name: p.report, Unit: p.Unit, Node: node, Link: link, Mean: l.mean, Min: l.min, Max: l.max,

@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// TestOnePeak reports a run in which a node holds two copies of one DF, neither of which is ever dropped. What the
-// report says of memory and what the advice says is one figure.
+// TestOnePeak reports a run in which a node holds two copies of one DF, neither of which is ever dropped.
+// What the report says of memory and what the advice says is one figure.
 func TestOnePeak(t *testing.T) {
 	const text = `
 #run {"program":"p.fa","ended":"done","nodes":[{"node":0,"process":0,"workers":1}]}

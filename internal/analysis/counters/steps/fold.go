@@ -2,8 +2,8 @@ package steps
 
 import "math"
 
-// Of makes a step function of changes in order of time; those at the same time count together. Several goroutines may ask it
-// until something is added.
+// Of makes a step function of changes in order of time; those at the same time count together. Several
+// goroutines may ask it until something is added.
 func Of(changes []Change) *Steps {
 	s := &Steps{}
 	level := make([]*node, 0, len(changes)/leafLen+1)
@@ -48,13 +48,14 @@ func Of(changes []Change) *Steps {
 	return s
 }
 
-// most is how many changes stand for a folded stretch: at its beginning, up to the greatest value, down to the least, to the
-// mean rounded down and up, and to the last value.
+// most is how many changes stand for a folded stretch: at its beginning, up to the greatest value, down to
+// the least, to the mean rounded down and up, and to the last value.
 const most = 6
 
-// Fold coarsens what was before a time, cut down to a multiple of resolution, in nanoseconds: stretches from one multiple to
-// the next with many changes become a few that have the same value at the multiples, the same integral and the same least
-// and greatest value. Within such a stretch the function is no longer what it was. What is added later is added exactly.
+// Fold coarsens what was before a time, cut down to a multiple of resolution, in nanoseconds: stretches from
+// one multiple to the next with many changes become a few that have the same value at the multiples, the same
+// integral and the same least and greatest value. Within such a stretch the function is no longer what it
+// was. What is added later is added exactly.
 func (s *Steps) Fold(before, resolution int64) {
 	if resolution < 2*most || s.n == 0 {
 		return
@@ -101,8 +102,8 @@ func floor(t, resolution int64) int64 {
 
 // fold makes few of many changes in [from, to), value being that before them.
 //
-// The shortened stretch has one nanosecond of the first value, one of the greatest, one of the least and one of the last, as
-// the function itself has at least. So the mean of what remains lies between its extremes.
+// The shortened stretch has one nanosecond of the first value, one of the greatest, one of the least and one
+// of the last, as the function itself has at least. So the mean of what remains lies between its extremes.
 func fold(part []Change, value, from, to int64) []Change {
 	var out []Change
 	was := value

@@ -5,8 +5,8 @@ import (
 	"math"
 )
 
-// Window is what a step function does in a stretch of time. Its value at the beginning of the stretch counts, that at the
-// end does not.
+// Window is what a step function does in a stretch of time. Its value at the beginning of the stretch counts,
+// that at the end does not.
 type Window struct {
 	Mean           float64
 	Min, Max, Last int64
@@ -56,8 +56,8 @@ func (s *Steps) integral(from, to int64) int128 {
 	return product(b, to).minus(bm).minus(product(a, from).minus(am))
 }
 
-// Integral gives the sum of value times duration over [from, to), in value times nanoseconds: the exact integral, rounded to
-// a float64. It is 0 where to is not after from.
+// Integral gives the sum of value times duration over [from, to), in value times nanoseconds: the exact
+// integral, rounded to a float64. It is 0 where to is not after from.
 func (s *Steps) Integral(from, to int64) float64 {
 	if to <= from {
 		return 0
@@ -143,8 +143,8 @@ func (s *Steps) Peak(from, to int64) (t, value int64) {
 	return from, high
 }
 
-// reaches gives the first time after from at which the value is v or more, d being that before the node, to which the changes
-// passed over are added. There must be one, or the result is no time of the node.
+// reaches gives the first time after from at which the value is v or more, d being that before the node, to
+// which the changes passed over are added. There must be one, or the result is no time of the node.
 func (n *node) reaches(from, v int64, d *int64) int64 {
 	for i := range n.children {
 		c := &n.children[i]
@@ -164,9 +164,9 @@ func (n *node) reaches(from, v int64, d *int64) int64 {
 	return math.MaxInt64
 }
 
-// Windows cuts [from, to) into windows of equal length, the last of which may be shorter, and tells what the function does in
-// each. There are n of them, fewer where the stretch has fewer nanoseconds than that; one window, the value at from, where
-// to is not after from. Width gives their length.
+// Windows cuts [from, to) into windows of equal length, the last of which may be shorter, and tells what the
+// function does in each. There are n of them, fewer where the stretch has fewer nanoseconds than that; one
+// window, the value at from, where to is not after from. Width gives their length.
 func (s *Steps) Windows(from, to int64, n int) []Window {
 	if to <= from {
 		v := s.At(from)

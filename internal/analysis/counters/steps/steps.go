@@ -1,26 +1,29 @@
-// Package steps keeps step functions of time: values that change by known amounts at known moments, in whatever order the
-// changes become known.
+// Package steps keeps step functions of time: values that change by known amounts at known moments, in
+// whatever order the changes become known.
 //
 // # Problem
 //
-// Events of a run arrive late and out of order. A change that is put into the past alters every later value, of which there
-// are millions. Wanted are, at any time, the value at a moment, the exact mean of a stretch and its least and greatest value.
+// Events of a run arrive late and out of order. A change that is put into the past alters every later value,
+// of which there are millions. Wanted are, at any time, the value at a moment, the exact mean of a stretch
+// and its least and greatest value.
 //
 // # Plan
 //
-// The changes, not the values, are kept, in the leaves of a B+-tree in order of time. An inner node knows of each child
-// the sum of its changes, the sum of change times moment, and the least and greatest partial sum. A value is a sum along
-// one path; the integral of the function from 0 to t is t*sum(d) - sum(d*t) over the changes d by t; extremes are the
-// partial sums added to the value before. A change in the past touches one leaf and what is known of the nodes above it,
-// which is worked out anew only when it is asked for: a burst of changes pays for that once. Changes come nearly in order, so
-// the leaf of the last one is tried first, and a leaf that is full at its end is not split but followed by a new one.
+// The changes, not the values, are kept, in the leaves of a B+-tree in order of time. An inner node knows of
+// each child the sum of its changes, the sum of change times moment, and the least and greatest partial sum.
+// A value is a sum along one path; the integral of the function from 0 to t is t*sum(d) - sum(d*t) over the
+// changes d by t; extremes are the partial sums added to the value before. A change in the past touches one
+// leaf and what is known of the nodes above it, which is worked out anew only when it is asked for: a burst
+// of changes pays for that once. Changes come nearly in order, so the leaf of the last one is tried first,
+// and a leaf that is full at its end is not split but followed by a new one.
 //
 // # Budgets
 //
-// 17 to 34 bytes a change, less than 50 ns for one that comes nearly in order. Sums of change times moment have 128 bits: a
-// terabyte held for a day does not fit into 64. Values themselves are int64 and wrap.
+// 17 to 34 bytes a change, less than 50 ns for one that comes nearly in order. Sums of change times moment
+// have 128 bits: a terabyte held for a day does not fit into 64. Values themselves are int64 and wrap.
 //
-// Deliberately not done: changes are never removed one by one (one of 0 does no harm); Fold makes old ones fewer.
+// Deliberately not done: changes are never removed one by one (one of 0 does no harm); Fold makes old ones
+// fewer.
 package steps
 
 import (
@@ -31,8 +34,9 @@ import (
 // Change is a step of a function: from T on the value is D more.
 type Change struct{ T, D int64 }
 
-// Steps is a step function of time that is 0 before its first change. The zero value is ready. Times and values are any int64.
-// It must not be used by several goroutines at once, not even for queries: these tidy up.
+// Steps is a step function of time that is 0 before its first change. The zero value is ready. Times and
+// values are any int64. It must not be used by several goroutines at once, not even for queries: these tidy
+// up.
 type Steps struct {
 	root *node
 	last *node // the leaf with the latest changes
@@ -91,7 +95,8 @@ func (s *Steps) Bytes() int64 {
 	return 80 + int64(s.leaves)*leaf
 }
 
-// Add changes the function by delta from t on. It takes O(log n), and about constant time where changes come nearly in order.
+// Add changes the function by delta from t on. It takes O(log n), and about constant time where changes come
+// nearly in order.
 func (s *Steps) Add(t, delta int64) {
 	leaf := s.cur
 	switch {
@@ -191,7 +196,8 @@ func (n *node) after(t int64) int {
 	return sort.Search(len(n.children), func(i int) bool { return n.children[i].first > t })
 }
 
-// split makes room in a full leaf for a change that would be the i-th and gives the leaf and place for it. The caller puts it there.
+// split makes room in a full leaf for a change that would be the i-th and gives the leaf and place for it.
+// The caller puts it there.
 func (s *Steps) split(leaf *node, i int) (*node, int) {
 	right := &node{next: leaf.next}
 	s.leaves++

@@ -128,7 +128,8 @@ func TestAgainstNaive(t *testing.T) {
 			for i, got := range list {
 				a := from + int64(i)*width
 				want, _ := f.span(a, min(a+width, max(to, from+1)))
-				if got.Min != want.Min || got.Max != want.Max || got.Last != want.Last || !near(got.Mean, want.Mean) {
+				if got.Min != want.Min || got.Max != want.Max || got.Last != want.Last ||
+					!near(got.Mean, want.Mean) {
 					t.Fatalf("window %d: %+v, want %+v", i, got, want)
 				}
 			}
@@ -136,7 +137,8 @@ func TestAgainstNaive(t *testing.T) {
 	})
 }
 
-// TestFold checks what folding keeps, again and again with doubled resolution and with changes that come afterwards.
+// TestFold checks what folding keeps, again and again with doubled resolution and with changes that come
+// afterwards.
 func TestFold(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		f := changes(t)
@@ -153,7 +155,8 @@ func TestFold(t *testing.T) {
 		resolution /= 2
 		// Whatever comes late is exact at the multiples too.
 		for range rapid.IntRange(0, 20).Draw(t, "late") {
-			c := steps.Change{T: rapid.Int64Range(-1000, 4000).Draw(t, "t"), D: rapid.Int64Range(-9, 9).Draw(t, "d")}
+			c := steps.Change{T: rapid.Int64Range(-1000, 4000).Draw(t, "t"),
+				D: rapid.Int64Range(-9, 9).Draw(t, "d")}
 			s.Add(c.T, c.D)
 			f = append(f, c)
 		}
@@ -168,7 +171,8 @@ func TestFold(t *testing.T) {
 			b := a + resolution
 			want, integral := f.span(a, b)
 			if got := s.Integral(a, b); !near(got, integral) || s.At(a) != f.at(a) || s.At(b-1) != want.Last {
-				t.Fatalf("[%d, %d): integral %g, want %g; first %d, want %d; last %d, want %d", a, b, got, integral, s.At(a), f.at(a), s.At(b-1), want.Last)
+				t.Fatalf("[%d, %d): integral %g, want %g; first %d, want %d; last %d, want %d", a, b, got,
+					integral, s.At(a), f.at(a), s.At(b-1), want.Last)
 			}
 		}
 	})

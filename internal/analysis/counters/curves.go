@@ -13,15 +13,16 @@ import (
 type SeriesQuery struct {
 	// Names are those of properties, with commas between them: "bytes,running".
 	Names string
-	// Nodes is "0,2-3", "all" or "sum"; Links is "0->1,1->0", "all" or "sum"; "" is "sum". A name that nodes and links both have is
-	// meant of links if only Links is given, of nodes if only Nodes or none.
+	// Nodes is "0,2-3", "all" or "sum"; Links is "0->1,1->0", "all" or "sum"; "" is "sum". A name that nodes
+	// and links both have is meant of links if only Links is given, of nodes if only Nodes or none.
 	Nodes, Links string
 	From, To     int64
 	Points       int // windows; 0 means 200
 }
 
-// SeriesAnswer are the properties in windows of the interval: window i has the times from From+i*WindowNS up to but not including
-// the next, the last one also To if that is the end of the run. The last one may be shorter.
+// SeriesAnswer are the properties in windows of the interval: window i has the times from From+i*WindowNS up
+// to but not including the next, the last one also To if that is the end of the run. The last one may be
+// shorter.
 type SeriesAnswer struct {
 	From     int64   `json:"from"`
 	To       int64   `json:"to"`
@@ -29,9 +30,10 @@ type SeriesAnswer struct {
 	Series   []Curve `json:"series"`
 }
 
-// Curve is one property of a node, a link or the whole run. Mean is nil in windows from the end of the run on, and in all of them
-// where the property was not recorded; then there are no other values. A level has its mean, least, greatest and last
-// value in each window, an amount its sum and, as the mean, its rate per second.
+// Curve is one property of a node, a link or the whole run. Mean is nil in windows from the end of the run
+// on, and in all of them where the property was not recorded; then there are no other values. A level has its
+// mean, least, greatest and last value in each window, an amount its sum and, as the mean, its rate per
+// second.
 type Curve struct {
 	Name string     `json:"name"`
 	Node int        `json:"node"` // -1: not of one node
@@ -74,7 +76,8 @@ func points(n int) (int, error) {
 	return n, nil
 }
 
-// interval checks one; what lies before the start of the run is cut off. An interval beyond all sense is refused.
+// interval checks one; what lies before the start of the run is cut off. An interval beyond all sense is
+// refused.
 func interval(from, to int64) error {
 	const most = math.MaxInt64 / 4
 	if from < -most || to > most {
@@ -107,7 +110,8 @@ func (r *history) series(q SeriesQuery) (SeriesAnswer, error) {
 			return out, err
 		}
 		for _, p := range list {
-			if len(list) > 1 && (p.Of == "link" && q.Links == "" || p.Of == "node" && q.Nodes == "" && q.Links != "") {
+			if len(list) > 1 && (p.Of == "link" && q.Links == "" ||
+				p.Of == "node" && q.Nodes == "" && q.Links != "") {
 				continue
 			}
 			at, err := r.places(p, q)
@@ -191,7 +195,8 @@ func (r *history) sortedLinks() []query.Link {
 		if f := r.stored(sendQueue, i); f != nil {
 			_, queue = f.Range(math.MinInt64, math.MaxInt64-1)
 		}
-		return l.From >= len(r.workers) || l.To >= len(r.workers) || queue == 0 && r.value(messages, i, math.MaxInt64) == 0
+		return l.From >= len(r.workers) || l.To >= len(r.workers) ||
+			queue == 0 && r.value(messages, i, math.MaxInt64) == 0
 	})
 	slices.SortFunc(list, compareLinks)
 	return list

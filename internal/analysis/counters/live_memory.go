@@ -11,12 +11,13 @@ import (
 
 // Memory
 //
-// What a run takes grows with its events. When it is too much, the older half of what is remembered is coarsened and
-// forgotten: step functions are folded, so that history stays on the page with less detail, and the facts of CFs, DFs and
-// messages that are gone are dropped; what they have changed stays. If that does not do, it is done with the older three
-// quarters, and so on, but only up to where every stream that goes on has arrived, unless a stream has fallen silent and memory is
-// half as much again as it should. The resolution of folded history grows with the run. Facts of what is not gone are kept; if they
-// alone are too many, CFs, DFs and messages that are not known yet are left out and counted in Late, so that memory stays
+// What a run takes grows with its events. When it is too much, the older half of what is remembered is
+// coarsened and forgotten: step functions are folded, so that history stays on the page with less detail, and
+// the facts of CFs, DFs and messages that are gone are dropped; what they have changed stays. If that does
+// not do, it is done with the older three quarters, and so on, but only up to where every stream that goes on
+// has arrived, unless a stream has fallen silent and memory is half as much again as it should. The
+// resolution of folded history grows with the run. Facts of what is not gone are kept; if they alone are too
+// many, CFs, DFs and messages that are not known yet are left out and counted in Late, so that memory stays
 // bounded whatever arrives.
 
 // Memory is looked at after so many events: the sooner the less is free.
@@ -37,7 +38,8 @@ func (l *Live) tooLate(t int64) bool {
 
 // Bytes is about the memory taken.
 func (l *Live) Bytes() int64 {
-	n := int64(len(l.cfs.chunks))*(int64(unsafe.Sizeof(cfChunk{}))+32) + l.cfFacts.bytes() + l.dfs.bytes() + l.copies.bytes() + l.dfFacts.bytes() + l.messages.bytes() +
+	n := int64(len(l.cfs.chunks))*(int64(unsafe.Sizeof(cfChunk{}))+32) + l.cfFacts.bytes() + l.dfs.bytes() +
+		l.copies.bytes() + l.dfFacts.bytes() + l.messages.bytes() +
 		int64(len(l.byID)+len(l.byNumber))*24
 	for _, s := range l.allSteps() {
 		n += s.Bytes()
@@ -170,7 +172,8 @@ func (l *Live) forget(until int64) {
 func (l *Live) forgetCFs(until int64) {
 	destroyed := l.counts[trace.KindCFDestroyed] > 0
 	l.cfs.each(func(id uint64, r *cfRecord) {
-		if r.life.T > until || r.life.State != model.CFFinished || r.flags&cfCreated == 0 || destroyed && r.flags&cfDestroyed == 0 {
+		if r.life.T > until || r.life.State != model.CFFinished || r.flags&cfCreated == 0 || destroyed &&
+			r.flags&cfDestroyed == 0 {
 			return
 		}
 		for i := r.facts; i != 0; {

@@ -138,7 +138,9 @@ func homeOf(id uint64) int32 { return int32(trace.CF(id).Node()) }
 
 // emit sends what a CF's changes of state change to a sink.
 func (r *cfRecord) emit(out sink, sign int64) model.Step {
-	return func(t int64, node int32, from, to model.CFState) { spreadState(out, t, node, from, to, sign, r.weight) }
+	return func(t int64, node int32, from, to model.CFState) {
+		spreadState(out, t, node, from, to, sign, r.weight)
+	}
 }
 
 // addFact puts a fact first in the list of a CF.
@@ -175,7 +177,8 @@ func (l *Live) emitLife(id uint64, r *cfRecord, sign int64) {
 			}
 			list = append(list, model.CFEvent{T: t, Node: node, Number: f.number, What: model.CFStarted})
 			if f.end != none {
-				list = append(list, model.CFEvent{T: max(t, end), Node: node, Number: f.number, What: model.CFEnded})
+				list = append(list, model.CFEvent{T: max(t, end), Node: node, Number: f.number,
+					What: model.CFEnded})
 			}
 		}
 	}
@@ -220,7 +223,8 @@ func (l *Live) lives(p *origin, id uint64, r *cfRecord, f cfFact, t int64) uint3
 	case f.what == model.CFStarted && !p.worker:
 		v.Node = -1
 	}
-	again := f.what == model.CFCreated && r.flags&cfCreated != 0 || f.what == model.CFLeft && r.flags&cfMoved != 0
+	again := f.what == model.CFCreated && r.flags&cfCreated != 0 ||
+		f.what == model.CFLeft && r.flags&cfMoved != 0
 	if f.what == model.CFLeft || f.what == model.CFReceived {
 		r.flags |= cfMoved
 	}
@@ -304,8 +308,8 @@ func (l *Live) finished(p *origin, t int64, id uint64) {
 			return
 		}
 		f := l.cfFacts.at(o.fact)
-		v := model.CFEvent{T: max(p.n.clock.common(t), p.n.clock.common(f.t)), Node: int32(p.node), Number: f.number,
-			What: model.CFEnded}
+		v := model.CFEvent{T: max(p.n.clock.common(t), p.n.clock.common(f.t)), Node: int32(p.node),
+			Number: f.number, What: model.CFEnded}
 		if f.nowhere {
 			v.Node = -1
 		}
@@ -366,7 +370,8 @@ func (l *Live) movesOf(id uint64, r *cfRecord) []message {
 	})
 	moves := make([]move, 0, 8)
 	for _, f := range facts {
-		moves = append(moves, move{t: f.t, bytes: f.end, node: int32(f.node), peer: int32(f.peer), out: f.what == model.CFLeft})
+		moves = append(moves, move{t: f.t, bytes: f.end, node: int32(f.node), peer: int32(f.peer),
+			out: f.what == model.CFLeft})
 	}
 	list := pairMoves(nil, moves)
 	for i := range list {

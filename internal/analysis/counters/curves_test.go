@@ -18,12 +18,14 @@ import (
 )
 
 // asSeries are the names of the report for properties.
-var asSeries = []string{counters.BytesHeld, counters.CopiesHeld, counters.DFs, counters.CFs, counters.CFsWaiting, counters.CFsReady, counters.CFsRunning, counters.CFsMoving,
+var asSeries = []string{counters.BytesHeld, counters.CopiesHeld, counters.DFs, counters.CFs,
+	counters.CFsWaiting, counters.CFsReady, counters.CFsRunning, counters.CFsMoving,
 	counters.MessagesInFlight, counters.BytesInFlight, counters.MessagesSent, counters.BytesSent, counters.CFsMoved, counters.ReadyQueue, counters.SendQueue}
 
 // likeSeries compares all that the report tells about a run with what a set does.
 func likeSeries(t sloutest.TB, o *opened, s counters.Set, windows int) error {
-	r, err := counters.Compute(context.Background(), o.m, counters.Options{Windows: windows, Links: -1, Holders: -1}, nil)
+	r, err := counters.Compute(context.Background(), o.m, counters.Options{Windows: windows, Links: -1,
+		Holders: -1}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -45,11 +47,13 @@ func likeSeries(t sloutest.TB, o *opened, s counters.Set, windows int) error {
 		if err != nil {
 			return err
 		}
-		if len(a.Series) == 0 && !slices.ContainsFunc(x.Max, func(v int64) bool { return v > 0 }) && !slices.ContainsFunc(x.Sum, func(v int64) bool { return v > 0 }) {
+		if len(a.Series) == 0 && !slices.ContainsFunc(x.Max, func(v int64) bool { return v > 0 }) &&
+			!slices.ContainsFunc(x.Sum, func(v int64) bool { return v > 0 }) {
 			continue // a link of which only an empty queue was recorded
 		}
 		if len(a.Series) != 1 || a.WindowNS != r.WindowNS || len(a.Series[0].Mean) != r.Windows {
-			return fmt.Errorf("%s node %d link %q: %d series of windows of %d ns", x.Name, x.Node, x.Link, len(a.Series), a.WindowNS)
+			return fmt.Errorf("%s node %d link %q: %d series of windows of %d ns", x.Name, x.Node, x.Link,
+				len(a.Series), a.WindowNS)
 		}
 		got := a.Series[0]
 		floats := func(list []int64) (out []float64) {
@@ -58,13 +62,15 @@ func likeSeries(t sloutest.TB, o *opened, s counters.Set, windows int) error {
 			}
 			return out
 		}
-		want := counters.Curve{Name: x.Name, Node: x.Node, Link: x.Link, Mean: got.Mean, Min: floats(x.Min), Max: floats(x.Max), Last: floats(x.Last), Sum: floats(x.Sum)}
+		want := counters.Curve{Name: x.Name, Node: x.Node, Link: x.Link, Mean: got.Mean, Min: floats(x.Min),
+			Max: floats(x.Max), Last: floats(x.Last), Sum: floats(x.Sum)}
 		if d := cmp.Diff(want, got); d != "" {
 			return fmt.Errorf("%s node %d link %q (-series +properties): %s", x.Name, x.Node, x.Link, d)
 		}
 		for i, mean := range got.Mean {
 			if mean == nil || math.Abs(*mean-x.Mean[i]) > 1e-9*max(1, math.Abs(x.Mean[i])) {
-				return fmt.Errorf("%s node %d link %q: mean %v in window %d, series has %g", x.Name, x.Node, x.Link, mean, i, x.Mean[i])
+				return fmt.Errorf("%s node %d link %q: mean %v in window %d, series has %g", x.Name, x.Node,
+					x.Link, mean, i, x.Mean[i])
 			}
 		}
 	}
@@ -171,7 +177,8 @@ const two = `#run {"ended":"done","nodes":[{"node":0,"process":0,"workers":1},{"
 // TestAnswers looks at answers as they are sent.
 func TestAnswers(t *testing.T) {
 	text := two
-	text = strings.NewReplacer(" CF.", " CFEvents.", " DF.", " DFEvents.", " Global.", " GlobalEvents.").Replace(text)
+	text = strings.NewReplacer(" CF.", " CFEvents.", " DF.", " DFEvents.", " Global.",
+		" GlobalEvents.").Replace(text)
 	o := open(t, text)
 	defer o.close()
 	s := o.set(t)
@@ -186,9 +193,11 @@ func TestAnswers(t *testing.T) {
 	}
 	show("at 65", s.At(65), nil)
 	show("at the end", s.At(100), nil)
-	a, err := s.Series(counters.SeriesQuery{Names: "bytes_held, weight", Nodes: "0", From: -20, To: 100, Points: 3})
+	a, err := s.Series(counters.SeriesQuery{Names: "bytes_held, weight", Nodes: "0", From: -20, To: 100,
+		Points: 3})
 	show("series", a, err)
-	a, err = s.Series(counters.SeriesQuery{Names: "objects,message_bytes", Links: "all", From: 0, To: 300, Points: 3})
+	a, err = s.Series(counters.SeriesQuery{Names: "objects,message_bytes", Links: "all", From: 0, To: 300,
+		Points: 3})
 	show("links", a, err)
 	b.WriteString("csv:\n")
 	if err := counters.WriteAnswerCSV(&b, a); err != nil {
@@ -206,7 +215,8 @@ func TestAnswers(t *testing.T) {
 
 // TestQuestions asks what cannot be answered.
 func TestQuestions(t *testing.T) {
-	o := open(t, strings.NewReplacer(" CF.", " CFEvents.", " DF.", " DFEvents.", " Global.", " GlobalEvents.").Replace(two))
+	o := open(t, strings.NewReplacer(" CF.", " CFEvents.", " DF.", " DFEvents.", " Global.",
+		" GlobalEvents.").Replace(two))
 	defer o.close()
 	s := o.set(t)
 	for _, c := range []struct {
@@ -218,7 +228,8 @@ func TestQuestions(t *testing.T) {
 		{counters.SeriesQuery{Names: "bytes"}, fs.ErrInvalid},
 		{counters.SeriesQuery{Names: "bytes", From: math.MinInt64, To: math.MaxInt64}, fs.ErrInvalid},
 		{counters.SeriesQuery{Names: "bytes", To: 1, Points: -1}, fs.ErrInvalid},
-		{counters.SeriesQuery{Names: strings.Repeat("bytes,", 100) + "bytes", To: 1 << 40, Points: 1 << 16}, fs.ErrInvalid},
+		{counters.SeriesQuery{Names: strings.Repeat("bytes,", 100) + "bytes", To: 1 << 40, Points: 1 << 16},
+			fs.ErrInvalid},
 		{counters.SeriesQuery{Names: "bytes", Nodes: "2", To: 1}, fs.ErrNotExist},
 		{counters.SeriesQuery{Names: "messages", Links: "0-1", To: 1}, fs.ErrInvalid},
 		{counters.SeriesQuery{Names: "messages", Links: "0->2", To: 1}, fs.ErrNotExist},
@@ -230,7 +241,8 @@ func TestQuestions(t *testing.T) {
 	if _, err := s.Matrix("weight", 0, 1); !errors.Is(err, fs.ErrInvalid) {
 		t.Error(err)
 	}
-	if _, err := s.Memory(context.Background(), counters.MemoryQuery{To: 1, Points: 1 << 20}); !errors.Is(err, fs.ErrInvalid) {
+	if _, err := s.Memory(context.Background(), counters.MemoryQuery{To: 1, Points: 1 << 20}); !errors.Is(err,
+		fs.ErrInvalid) {
 		t.Error(err)
 	}
 }

@@ -13,7 +13,8 @@ type affected struct {
 	relation map[int]int      // likewise, by node
 }
 
-// setClocks puts new measurements of clocks in force: what has events since then is taken back and put in again.
+// setClocks puts new measurements of clocks in force: what has events since then is taken back and put in
+// again.
 func (l *Live) setClocks() {
 	since := int64(maxTime)
 	next := make([]clock, len(l.nodes))
@@ -132,7 +133,8 @@ func (l *Live) emitAll(a *affected, sign int64) {
 	}
 }
 
-// killedChanged puts in again what depends on whether the run was killed: messages of which only the sending is known.
+// killedChanged puts in again what depends on whether the run was killed: messages of which only the sending
+// is known.
 func (l *Live) killedChanged(was bool) {
 	is := l.history.killed
 	l.messages.each(func(_ uint32, g *liveMessage) {

@@ -7,8 +7,8 @@ import (
 	"github.com/whyslow/whyslow/internal/analysis/counters/steps"
 )
 
-// Set answers questions about the nodes and links of a run. A question that cannot be answered as it stands is an error that
-// is fs.ErrInvalid or fs.ErrNotExist.
+// Set answers questions about the nodes and links of a run. A question that cannot be answered as it stands
+// is an error that is fs.ErrInvalid or fs.ErrNotExist.
 type Set interface {
 	// At gives all properties at a moment.
 	At(t int64) At
@@ -18,7 +18,8 @@ type Set interface {
 	Matrix(value string, from, to int64) (Matrix, error)
 	// Memory tells what is held, and by whom.
 	Memory(ctx context.Context, q MemoryQuery) (MemoryAnswer, error)
-	// Balance tells what is left over at the end of the run though it should have gone: of a run that has ended.
+	// Balance tells what is left over at the end of the run though it should have gone: of a run that has
+	// ended.
 	Balance() []Violation
 }
 
@@ -85,12 +86,14 @@ type history struct {
 	workers    []int // by node
 	links      *linkTable
 	unknown    [quantities]bool // it was not recorded
-	weighted   bool             // some CF has a weight other than 1; else the sum of weights is the number of CFs
+	// some CF has a weight other than 1; else the sum of weights is the number of CFs
+	weighted bool
 	// stored gives a step function on the common clock, nil where there is no change.
 	stored func(q quantity, place int32) *steps.Steps
 }
 
-// tree gives the step function of a quantity and what its values are to be divided by; nil where there is no change.
+// tree gives the step function of a quantity and what its values are to be divided by; nil where there is no
+// change.
 func (r *history) tree(q quantity, place int32) (*steps.Steps, float64) {
 	switch {
 	case q != weight:
@@ -103,8 +106,8 @@ func (r *history) tree(q quantity, place int32) (*steps.Steps, float64) {
 
 func (r *history) wall() int64 { return r.end - r.start }
 
-// when moves a time since the start to the common clock, into the run. The end of the run is the end of time, so that what was
-// recorded later counts.
+// when moves a time since the start to the common clock, into the run. The end of the run is the end of time,
+// so that what was recorded later counts.
 func (r *history) when(t int64) int64 {
 	switch {
 	case t >= r.wall():
@@ -143,9 +146,12 @@ func (r *history) at(t int64) At {
 	}
 	for n, w := range r.workers {
 		i := int32(n)
-		s := NodeState{Node: n, Workers: w, CFs: r.value(cfs, i, when), Copies: r.value(copies, i, when), Objects: r.value(objects, i, when),
-			Bytes: r.value(bytes, i, when), Inner: known(inner, i), Outer: known(outer, i), Running: r.value(running, i, when),
-			ReadyQueue: known(readyQueue, i), Weight: r.float(weight, i, when), Waiting: r.value(waiting, i, when), Ready: r.value(ready, i, when)}
+		s := NodeState{Node: n, Workers: w, CFs: r.value(cfs, i, when), Copies: r.value(copies, i, when),
+			Objects: r.value(objects, i, when),
+			Bytes:   r.value(bytes, i, when), Inner: known(inner, i), Outer: known(outer,
+				i), Running: r.value(running, i, when),
+			ReadyQueue: known(readyQueue, i), Weight: r.float(weight, i, when), Waiting: r.value(waiting, i,
+				when), Ready: r.value(ready, i, when)}
 		out.Nodes = append(out.Nodes, s)
 		busy += min(max(s.Running, 0), int64(w))
 		workers += int64(w)
@@ -161,8 +167,10 @@ func (r *history) at(t int64) At {
 	}
 	for _, l := range r.sortedLinks() {
 		i := r.links.index[l]
-		s := LinkState{From: l.From, To: l.To, Objects: r.value(moved, i, when), ObjectBytes: r.value(movedBytes, i, when), Messages: r.value(messages, i, when),
-			MessageBytes: r.value(messageBytes, i, when), SendQueue: known(sendQueue, i), InFlight: r.value(inFlight, i, when), BytesInFlight: r.value(bytesInFlight, i, when)}
+		s := LinkState{From: l.From, To: l.To, Objects: r.value(moved, i, when),
+			ObjectBytes: r.value(movedBytes, i, when), Messages: r.value(messages, i, when),
+			MessageBytes: r.value(messageBytes, i, when), SendQueue: known(sendQueue,
+				i), InFlight: r.value(inFlight, i, when), BytesInFlight: r.value(bytesInFlight, i, when)}
 		if s.Messages > 0 || s.SendQueue != nil && *s.SendQueue > 0 {
 			out.Links = append(out.Links, s)
 		}

@@ -43,8 +43,8 @@ type holding struct {
 // heldLen is how many neighbouring numbers of DFs share a part of liveNode.held.
 const heldLen = 64
 
-// copyFact is an event of a copy, or the end of a DF, on its node's clock. In their list they are in the order of nodes and
-// streams, and in one of them as they came.
+// copyFact is an event of a copy, or the end of a DF, on its node's clock. In their list they are in the
+// order of nodes and streams, and in one of them as they came.
 type copyFact struct {
 	t            int64
 	next         uint32
@@ -232,7 +232,8 @@ func (l *Live) made(p *origin, local int64, number uint64, size int64) {
 			d.more = []creation{{d.creation, d.node, d.stream}}
 		}
 		i := len(d.more)
-		for i > 0 && (d.more[i-1].node > c.node || d.more[i-1].node == c.node && d.more[i-1].stream > c.stream) {
+		for i > 0 && (d.more[i-1].node > c.node ||
+			d.more[i-1].node == c.node && d.more[i-1].stream > c.stream) {
 			i--
 		}
 		d.more = slices.Insert(d.more, i, c)
@@ -264,146 +265,5 @@ func (l *Live) destroyed(p *origin, local int64, number uint64) {
 		return
 	}
 	l.emitDF(d, 1)
-	l.apply()
-}
-
-// liveMessage is a DF on its way, each end on its node's clock.
-type liveMessage struct {
-	id                       uint64 // 0: of a receipt without a number
-	sent, received           int64
-	sender, receiver         uint16 // nodes that recorded the ends
-	sentTo, receivedFrom     uint16
-	sentStream, gotStream    uint16
-	bytes, receivedBytes     int64
-	used, isSent, isReceived bool
-	t                        int64
-}
-
-// message takes one end of a message.
-func (l *Live) message(p *origin, local int64, a []uint64, sent bool) {
-	id, t := a[3], p.n.clock.common(local)
-	if id == 0 && sent {
-		return // a node that has the DF itself does not send it
-	}
-	i := l.byNumber[id]
-	if id == 0 || i == 0 {
-		if l.tooLate(t) {
-			return
-		}
-		i = l.messages.get()
-		l.messages.at(i).used = true
-		l.messages.at(i).id = id
-		if id != 0 {
-			l.byNumber[id] = i
-		}
-	}
-	g := l.messages.at(i)
-	l.emitMessage(g, l.history.killed, -1)
-	// Where a number was used twice the last one counts, in the order of nodes and streams.
-	if later := p.node > g.sender || p.node == g.sender && p.stream >= g.sentStream; sent && (!g.isSent || later) {
-		g.isSent, g.sent, g.sender, g.sentStream, g.sentTo, g.bytes = true, local, p.node, p.stream, uint16(a[1]), int64(a[2])
-	}
-	if later := p.node > g.receiver || p.node == g.receiver && p.stream >= g.gotStream; !sent && (!g.isReceived || later) {
-		g.isReceived, g.received, g.receiver, g.gotStream, g.receivedFrom, g.receivedBytes = true, local, p.node, p.stream, uint16(a[1]), int64(a[2])
-	}
-	l.emitMessage(g, l.history.killed, 1)
-	l.apply()
-}
-
-// on gives a message on the common clock.
-func (l *Live) on(g *liveMessage) message {
-	m := message{sent: none, received: none}
-	if g.isSent {
-		m.sent, m.from, m.to, m.bytes = l.nodes[g.sender].clock.common(g.sent), int32(g.sender), int32(g.sentTo), g.bytes
-	}
-	if g.isReceived {
-		m.received, m.from, m.to = l.nodes[g.receiver].clock.common(g.received), int32(g.receivedFrom), int32(g.receiver)
-		if !g.isSent {
-			m.bytes = g.receivedBytes
-		}
-	}
-	return m
-}
-
-func (l *Live) emitMessage(g *liveMessage, killed bool, sign int64) {
-	if !g.isSent && !g.isReceived {
-		return
-	}
-	m := l.on(g)
-	g.t = max(m.sent, m.received)
-	m.emit(&l.delta, l.history.links.number(m.from, m.to), killed, sign)
-}
-
-// samples are what was recorded of a queue or of relations, in order of time on the node's clock.
-type samples struct {
-	base int64 // length of a queue before the first
-	list []sample
-}
-
-type sample struct{ t, a, b int64 }
-
-// put gives the place at which a sample belongs: behind those of the same time.
-func (s *samples) put(t int64) int {
-	i := len(s.list)
-	for i > 0 && s.list[i-1].t > t {
-		i--
-	}
-	return i
-}
-
-// emitQueue tells what the samples from the i-th up to but not including the j-th change.
-func (l *Live) emitQueue(k queueKey, s *samples, i, j int, sign int64) {
-	c := &l.nodes[k.node].clock
-	q, at := readyQueue, k.node
-	if k.peer >= 0 {
-		q, at = sendQueue, l.history.links.number(k.node, k.peer)
-	}
-	list := s.list
-	if c.back {
-		// The order is another one on the common clock, so each may follow any other.
-		i, j = 0, len(list)
-		list = slices.Clone(list)
-		slices.SortStableFunc(list, func(a, b sample) int { return cmp.Compare(c.common(a.t), c.common(b.t)) })
-	}
-	for ; i < min(j, len(list)); i++ {
-		d := list[i].a - s.base
-		if i > 0 {
-			d += s.base - list[i-1].a
-		}
-		t := c.common(list[i].t)
-		l.delta.add(q, at, t, sign*d)
-		l.delta.add(q, whole, t, sign*d)
-	}
-}
-
-func (l *Live) queue(p *origin, k queueKey, t, length int64) {
-	s := l.queues[k]
-	if s == nil {
-		s = &samples{}
-		l.queues[k] = s
-	}
-	i := s.put(t)
-	l.emitQueue(k, s, i, i+1, -1)
-	s.list = slices.Insert(s.list, i, sample{t, length, 0})
-	l.emitQueue(k, s, i, i+2, 1)
-	l.apply()
-}
-
-func (l *Live) emitRelations(node int32, s *samples, i, j int, sign int64) {
-	c := &l.nodes[node].clock
-	for _, v := range s.list[i:j] {
-		t := c.common(v.t)
-		for _, at := range [...]int32{node, whole} {
-			l.delta.add(inner, at, t, sign*v.a)
-			l.delta.add(outer, at, t, sign*v.b)
-		}
-	}
-}
-
-func (l *Live) relations(p *origin, t, in, out int64) {
-	s := &p.n.relation
-	i := s.put(t)
-	s.list = slices.Insert(s.list, i, sample{t, in, out})
-	l.emitRelations(int32(p.node), s, i, i+1, 1)
 	l.apply()
 }
