@@ -2,8 +2,8 @@ package model
 
 import "sort"
 
-// Some of a worker's time is cut out before anything is said about its CFs: first what was not recorded, then what
-// it waited for, then the times at which a debugger held the CF that ran or that ran next.
+// Some of a worker's time is cut out before anything is said about its CFs: first what was not recorded, then
+// what it waited for, then the times at which a debugger held the CF that ran or that ran next.
 
 // Cut is a stretch of a worker's time that is cut out.
 type Cut struct {
@@ -16,8 +16,8 @@ type Cut struct {
 // HeldName is the Name of cuts in which a debugger held the CF.
 const HeldName = "held"
 
-// Cuts lists what is cut out of a worker's time, in order and disjoint. waits are those of the worker, ordered by
-// start, perhaps with others found since; of nested waits the inner one counts.
+// Cuts lists what is cut out of a worker's time, in order and disjoint. waits are those of the worker,
+// ordered by start, perhaps with others found since; of nested waits the inner one counts.
 func (m *Model) Cuts(w *Worker, waits []Wait) []Cut {
 	list := m.WaitCuts(w, waits)
 	if len(m.Held) > 0 {
@@ -68,7 +68,8 @@ func (m *Model) flatWaits(w *Worker, waits []Wait) (out []Cut) {
 	return out
 }
 
-// heldCuts lists when the worker's atomic CFs were held, each from the end of the one before it to its own end.
+// heldCuts lists when the worker's atomic CFs were held, each from the end of the one before it to its own
+// end.
 func (m *Model) heldCuts(w *Worker) (out []Cut) {
 	free := m.Start
 	for e := m.NextAtomic(w, w.First); e < w.End; e = m.NextAtomic(w, e+1) {

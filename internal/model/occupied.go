@@ -1,6 +1,7 @@
 package model
 
-// NextAtomic gives the first execution of an atomic CF on a worker from execution e on; w.End if there is none.
+// NextAtomic gives the first execution of an atomic CF on a worker from execution e on; w.End if there is
+// none.
 func (m *Model) NextAtomic(w *Worker, e int) int {
 	for e < w.End && !m.Atomic(m.ExecCF[e]) {
 		e++
@@ -10,9 +11,10 @@ func (m *Model) NextAtomic(w *Worker, e int) int {
 
 // Occupied gives when an execution occupied its worker, in nanoseconds on the common clock, within the run.
 //
-// A worker executes one atomic CF at a time: an atomic CF stops occupying it when the next one starts, even where
-// its recorded end is later or missing. So the intervals of a worker's atomic CFs never overlap. Structured CFs
-// run between and around them. A structured CF that has no end stops at the next start on its worker.
+// A worker executes one atomic CF at a time: an atomic CF stops occupying it when the next one starts, even
+// where its recorded end is later or missing. So the intervals of a worker's atomic CFs never overlap.
+// Structured CFs run between and around them. A structured CF that has no end stops at the next start on its
+// worker.
 func (m *Model) Occupied(w *Worker, e int) Interval {
 	end := m.ExecEnd[e]
 	next := e + 1
@@ -20,7 +22,8 @@ func (m *Model) Occupied(w *Worker, e int) Interval {
 		if end == None {
 			end = m.End
 		}
-		// Executions are in order of start: where the next of any kind starts later, so does the next atomic one.
+		// Executions are in order of start: where the next of any kind starts later, so does the next atomic
+		// one.
 		if next < w.End && m.ExecStart[next] < end {
 			if next = m.NextAtomic(w, next); next < w.End {
 				end = min(end, m.ExecStart[next])

@@ -1,7 +1,9 @@
-// Package group is a number of processes that work on one thing together. What they are connected by is the business of
-// implementations: MPI (package mpi), or memory, where the members are goroutines of one process.
+// Package procs lets processes work on one thing together, as a group. Implementations connect them: MPI
+// (package mpi), or memory, where the members are goroutines of one process. Each and Goroutines are for the
+// goroutines within one process.
 //
-// All members call the same functions in the same order; each call returns when what it needs from the others has come.
+// All members of a group call the same functions in the same order. A call returns when what it needs from
+// the others has come.
 package procs
 
 import (
@@ -16,9 +18,9 @@ type Group interface {
 	Rank() int
 	// Size is the number of members.
 	Size() int
-	// Exchange gives out[i] to member i and returns what each member gave to this one, in the order of members; out has Size
-	// elements, nil for those who get nothing. What is returned belongs to the caller; out is not kept. It fails where a
-	// member is gone, and then at all others.
+	// Exchange gives out[i] to member i and returns what each member gave to this one, in the order of
+	// members; out has Size elements, nil for those who get nothing. What is returned belongs to the caller;
+	// out is not kept. It fails where a member is gone, and then at all others.
 	Exchange(out [][]byte) ([][]byte, error)
 }
 
@@ -63,8 +65,8 @@ func Barrier(g Group) error {
 	return err
 }
 
-// Agree tells everybody whether something failed at anybody: it returns nil where all called it with nil, err itself where
-// this member failed, and else an error with the text of the first member that failed.
+// Agree tells everybody whether something failed at anybody: it returns nil where all called it with nil, err
+// itself where this member failed, and else an error with the text of the first member that failed.
 func Agree(g Group, err error) error {
 	var b []byte
 	if err != nil {

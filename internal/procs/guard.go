@@ -7,8 +7,8 @@ import (
 	"sync"
 )
 
-// Guard calls do and makes an error of a panic: a line for the user, who has no use for a stack. With WHYSLOW_DEBUG=1 in the
-// environment standard error gets the stack.
+// Guard calls do and makes an error of a panic: a line for the user, who has no use for a stack. With
+// WHYSLOW_DEBUG=1 in the environment standard error gets the stack.
 func Guard(do func() error) (err error) {
 	defer func() {
 		if cause := recover(); cause != nil {
@@ -36,8 +36,8 @@ func caught(cause any) *caughtPanic {
 	return &caughtPanic{cause, debug.Stack()}
 }
 
-// Goroutines is a sync.WaitGroup for goroutines that work for one caller: where one of them panics, Wait panics in the
-// caller, so that a Guard around the caller sees it. The zero value is ready for use.
+// Goroutines is a sync.WaitGroup for goroutines that work for one caller: where one of them panics, Wait
+// panics in the caller, so that a Guard around the caller sees it. The zero value is ready for use.
 type Goroutines struct {
 	wg    sync.WaitGroup
 	once  sync.Once

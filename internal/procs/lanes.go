@@ -7,8 +7,8 @@ import (
 	"sync/atomic"
 )
 
-// Lanes is how many goroutines Each uses for n things: at most limit, or as many as there are cores if limit is 0 or
-// less.
+// Lanes is how many goroutines Each uses for n things: at most limit, or as many as there are cores if limit
+// is 0 or less.
 func Lanes(limit, n int) int {
 	if limit <= 0 {
 		limit = runtime.GOMAXPROCS(0)
@@ -16,9 +16,9 @@ func Lanes(limit, n int) int {
 	return min(limit, n)
 }
 
-// Each calls do for i from 0 to n-1 in Lanes(limit, n) goroutines of this process. Calls with the same lane come one
-// after another, so what belongs to a lane needs no lock. Each begins nothing more when ctx ends or a call fails, and
-// returns the error of the least i that failed, or that of ctx.
+// Each calls do for i from 0 to n-1 in Lanes(limit, n) goroutines of this process. Calls with the same lane
+// come one after another, so what belongs to a lane needs no lock. Each begins nothing more when ctx ends or
+// a call fails, and returns the error of the least i that failed, or that of ctx.
 func Each(ctx context.Context, limit, n int, do func(lane, i int) error) error {
 	var (
 		next   atomic.Int64

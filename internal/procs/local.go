@@ -9,8 +9,8 @@ import (
 // ErrLeft is what Exchange returns where a member has left.
 var ErrLeft = errors.New("a member has left the group")
 
-// Local makes a group of n goroutines: member i uses the i-th. A member that stops early calls Leave, lest the others wait
-// for it for ever.
+// Local makes a group of n goroutines: member i uses the i-th. A member that stops early calls Leave, lest
+// the others wait for it for ever.
 func Local(n int) []*Member {
 	h := &hub{size: n, out: make([][][]byte, n)}
 	h.round.L = &h.mu

@@ -5,10 +5,11 @@ import (
 	"fmt"
 )
 
-// Together calls do at every member, with a group like g. Where do fails at one member, the next exchange of each other one
-// fails too, so nobody waits in vain. All members leave Together at the same time, all with nil or all with an error, and
-// can use g further. A member at which do fails gets its own error, the others that of the first member that failed. A panic
-// is a failure (Guard). For a group of nil or of one that is all there is.
+// Together calls do at every member, with a group like g. Where do fails at one member, the next exchange of
+// each other one fails too, so nobody waits in vain. All members leave Together at the same time, all with
+// nil or all with an error, and can use g further. A member at which do fails gets its own error, the others
+// that of the first member that failed. A panic is a failure (Guard). For a group of nil or of one that is
+// all there is.
 func Together(g Group, do func(g Group) error) error {
 	if g == nil || g.Size() == 1 {
 		return Guard(func() error { return do(g) })

@@ -9,7 +9,8 @@ import (
 	"github.com/whyslow/whyslow/internal/procs"
 )
 
-// Whoever fails, and wherever the others are then, all learn of it at once, and the group can be used further.
+// Whoever fails, and wherever the others are then, all learn of it at once, and the group can be used
+// further.
 func TestTogether(t *testing.T) {
 	for _, c := range []struct {
 		name string

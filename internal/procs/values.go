@@ -6,7 +6,8 @@ import (
 	"fmt"
 )
 
-// Encode turns a value into bytes for another member, which calls Decode. The type must be one that package gob knows.
+// Encode turns a value into bytes for another member, which calls Decode. The type must be one that package
+// gob knows.
 func Encode(v any) []byte {
 	var b bytes.Buffer
 	if err := gob.NewEncoder(&b).Encode(v); err != nil {
@@ -32,7 +33,8 @@ func decodeAll[T any](g Group, in [][]byte, all []T) error {
 	return nil
 }
 
-// AllOf tells everybody what each member has: the values in the order of members. A member's own value is not copied.
+// AllOf tells everybody what each member has: the values in the order of members. A member's own value is not
+// copied.
 func AllOf[T any](g Group, v T) ([]T, error) {
 	all := make([]T, g.Size())
 	all[g.Rank()] = v
@@ -46,8 +48,8 @@ func AllOf[T any](g Group, v T) ([]T, error) {
 	return all, decodeAll(g, in, all)
 }
 
-// Swap gives out[i] to member i and returns what each member gave to this one, in the order of members. out has Size
-// elements; what a member gives itself is not copied.
+// Swap gives out[i] to member i and returns what each member gave to this one, in the order of members. out
+// has Size elements; what a member gives itself is not copied.
 func Swap[T any](g Group, out []T) ([]T, error) {
 	all := make([]T, g.Size())
 	all[g.Rank()] = out[g.Rank()]
@@ -87,8 +89,8 @@ func FromMember[T any](g Group, root int, v T) (T, error) {
 	return theirs, nil
 }
 
-// Collect brings a value of every other member to member 0, which calls take with one after the other, in the order of
-// members. The others call own for theirs; member 0 does not. It fails at member 0 where take fails.
+// Collect brings a value of every other member to member 0, which calls take with one after the other, in the
+// order of members. The others call own for theirs; member 0 does not. It fails at member 0 where take fails.
 func Collect[T any](g Group, own func() T, take func(rank int, theirs *T) error) error {
 	if g.Size() == 1 {
 		return nil

@@ -31,8 +31,8 @@ type Options struct {
 	Depth int
 	// Waits is how many single waits and how many single DFs are named; 0 means 20, less than 0 none.
 	Waits int
-	// Overhead is the share of a CF's time, useful time and overhead, that may be overhead before the CF counts
-	// as too small; 0 means 0.1.
+	// Overhead is the share of a CF's time, useful time and overhead, that may be overhead before the CF
+	// counts as too small; 0 means 0.1.
 	Overhead float64
 	// Parallel is the number of goroutines; 0 means as many as there are cores.
 	Parallel int
@@ -117,7 +117,8 @@ func Compute(ctx context.Context, m *model.Model, opt Options, g procs.Group) (*
 // divide gets the division of time where the caller does not have it, and tells all processes what of it is
 // known.
 func (b *blamer) divide(ctx context.Context) (err error) {
-	s := slou.Options{DataInputsOnly: b.opt.DataInputsOnly, Patterns: b.opt.Patterns, Parallel: b.opt.Parallel}
+	s := slou.Options{DataInputsOnly: b.opt.DataInputsOnly, Patterns: b.opt.Patterns,
+		Parallel: b.opt.Parallel}
 	var known struct {
 		Divided bool
 		Has     factors
@@ -125,7 +126,8 @@ func (b *blamer) divide(ctx context.Context) (err error) {
 	tell := func() (err error) {
 		if d := b.opt.SLOU; d != nil {
 			known.Divided = true
-			known.Has = factors{d.Factors.U != nil, d.Factors.S != nil, d.Factors.L != nil, d.Factors.O != nil}
+			known.Has = factors{d.Factors.U != nil, d.Factors.S != nil, d.Factors.L != nil,
+				d.Factors.O != nil}
 		}
 		known, err = procs.FromMember(b.g, 0, known)
 		return err

@@ -67,7 +67,7 @@ type chaser struct {
 type walk struct {
 	// Hole are the times of S in the wait that have not been given away, in order; between them are W and
 	// losses, which are no S. From is where the first one begins.
-	Hole   []span
+	Hole   []model.Interval
 	From   int64
 	Pos    int64 // from here on all has been given away
 	Steps  int   // that are left
@@ -75,8 +75,6 @@ type walk struct {
 	at     int32   // place in the tree
 	been   []int32 // places in the tree where it has been counted
 }
-
-type span struct{ From, To int64 }
 
 func newChaser(b *blamer) *chaser {
 	c := &chaser{blamer: b, tree: newTree(b.m), at: make([][]int, len(b.pieces)),
@@ -108,7 +106,7 @@ func (c *chaser) follow(wait []slou.Piece, start int64, budget float64) {
 	c.walk = walk{Hole: c.Hole[:0], From: p.From, Pos: until, been: c.been[:0]}
 	for i := range wait {
 		if q := &wait[i]; q.Factor == slou.FactorS {
-			c.Hole = append(c.Hole, span{q.From, q.To})
+			c.Hole = append(c.Hole, model.Interval{From: q.From, To: q.To})
 			ns += q.To - q.From
 		}
 	}
@@ -276,7 +274,8 @@ func (c *chaser) queued(id model.WorkerID, from, to int64) {
 		switch {
 		case p == nil || p.Factor == slou.FactorLoss:
 			c.give(Lost, 0, from, to)
-		case p.Factor == slou.FactorU || p.Part == slou.PartPreempt || p.Factor == slou.FactorW && p.Consumer != 0:
+		case p.Factor == slou.FactorU || p.Part == slou.PartPreempt || p.Factor == slou.FactorW &&
+			p.Consumer != 0:
 			c.give(Queued, int64(c.m.CodeOf(p.Consumer)), from, to)
 		default:
 			c.give(Dispatch, 0, from, to)

@@ -27,7 +27,8 @@ func (r *Result) Write(w io.Writer) error {
 		for _, x := range l.Links {
 			fmt.Fprintf(out, "  %s: waited %d, %d messages (%d DFs, %d CFs, %d requests), %d bytes, mean %d, flight "+
 				"%d, mean %d, shortest %d, busy %d, %.4g B/s, peak %.4g B/s",
-				x.Link, x.WaitNS, x.Messages, x.DFs, x.CFs, x.Requests, x.Bytes, x.MeanSize, x.FlightNS, x.MeanNS,
+				x.Link, x.WaitNS, x.Messages, x.DFs, x.CFs, x.Requests, x.Bytes, x.MeanSize, x.FlightNS,
+				x.MeanNS,
 				x.ShortestNS, x.BusyNS, x.Bandwidth, x.Peak)
 			if x.Half+x.Backwards > 0 {
 				fmt.Fprintf(out, ", half %d, backwards %d", x.Half, x.Backwards)
@@ -39,11 +40,13 @@ func (r *Result) Write(w io.Writer) error {
 			if n == "" {
 				n = "-"
 			}
-			fmt.Fprintf(out, "  %s by %s: waited %d in %d, %d messages, %d bytes, mean %d, flight %d\n", n, name(x.By),
+			fmt.Fprintf(out, "  %s by %s: waited %d in %d, %d messages, %d bytes, mean %d, flight %d\n", n,
+				name(x.By),
 				x.WaitNS, x.Waits, x.Messages, x.Bytes, x.MeanSize, x.FlightNS)
 		}
 		for _, x := range l.Worst {
-			fmt.Fprintf(out, "  %s by %s: waited %d, size %d, %d messages, %d bytes, flight %d\n", x.DF, name(x.By),
+			fmt.Fprintf(out, "  %s by %s: waited %d, size %d, %d messages, %d bytes, flight %d\n", x.DF,
+				name(x.By),
 				x.WaitNS, x.Size, x.Messages, x.Bytes, x.FlightNS)
 		}
 	}
@@ -52,10 +55,12 @@ func (r *Result) Write(w io.Writer) error {
 	} else {
 		fmt.Fprintf(out, "O: %d, pre-empted %d, extra %d\n", o.NS, o.PreemptNS, o.ExtraNS)
 		for _, x := range o.Fragments {
-			fmt.Fprintf(out, "  %s: %d CFs, useful %d, mean %d, overhead %d, each %d, break-even %d", name(x.Place),
+			fmt.Fprintf(out, "  %s: %d CFs, useful %d, mean %d, overhead %d, each %d, break-even %d",
+				name(x.Place),
 				x.CFs, x.UsefulNS, x.MeanNS, x.OverheadNS, x.EachNS, x.BreakEvenNS)
 			if x.TooSmall {
-				fmt.Fprintf(out, ": %d times larger leaves %d (few: %v), gain %d", x.Times, x.Left, x.Few, x.GainNS)
+				fmt.Fprintf(out, ": %d times larger leaves %d (few: %v), gain %d", x.Times, x.Left, x.Few,
+					x.GainNS)
 			}
 			fmt.Fprintln(out)
 		}

@@ -19,7 +19,8 @@ var update = flag.Bool("update", false, "rewrite what is expected (then check it
 // TestGolden looks at hand-written traces. Each file opens with its story, worked out on paper.
 func TestGolden(t *testing.T) {
 	sloutest.Goldens(t, *update, func(t *testing.T, files map[string]string) map[string]string {
-		return map[string]string{"blame": write(t, compute(t, sloutest.Build(t, files["trace"]), blame.Options{}))}
+		return map[string]string{"blame": write(t,
+			compute(t, sloutest.Build(t, files["trace"]), blame.Options{}))}
 	})
 }
 
@@ -106,7 +107,8 @@ func TestCancelled(t *testing.T) {
 }
 
 func TestNothing(t *testing.T) {
-	if res := compute(t, sloutest.Build(t, "#node 0\n"), blame.Options{}); len(res.Waits) != 0 || res.S == nil ||
+	if res := compute(t, sloutest.Build(t, "#node 0\n"), blame.Options{}); len(res.Waits) != 0 ||
+		res.S == nil ||
 		res.S.NS != 0 {
 		t.Errorf("%+v", res)
 	}

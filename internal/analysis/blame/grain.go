@@ -26,8 +26,8 @@ type Grain struct {
 	OverheadNS int64            `json:"overhead_ns"`
 	Parts      map[string]int64 `json:"parts"`   // create, request, send, deliver, dispatch, steal
 	EachNS     int64            `json:"each_ns"` // overhead of one
-	// BreakEvenNS is the useful time a CF needs for its overhead to be Share of its time, if it costs as much as
-	// now: EachNS * (1-Share)/Share.
+	// BreakEvenNS is the useful time a CF needs for its overhead to be Share of its time, if it costs as much
+	// as now: EachNS * (1-Share)/Share.
 	BreakEvenNS int64 `json:"break_even_ns"`
 	TooSmall    bool  `json:"too_small"` // MeanNS is less than that
 	// Times is how many times larger its CFs must be for that, 1 if they are large enough, and Left how many

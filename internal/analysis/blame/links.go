@@ -28,19 +28,19 @@ type Flow struct {
 	Requests int64  `json:"requests"` // messages with requests; their bytes were not recorded
 	Bytes    int64  `json:"bytes"`
 	MeanSize int64  `json:"mean_size"` // of a DF or CF, in bytes
-	// FlightNS is the time between sending and receipt, of all messages with both added up, MeanNS that of one;
-	// ShortestNS that of the quickest.
+	// FlightNS is the time between sending and receipt, of all messages with both added up, MeanNS that of
+	// one; ShortestNS that of the quickest.
 	FlightNS   int64 `json:"flight_ns"`
 	MeanNS     int64 `json:"mean_ns"`
 	ShortestNS int64 `json:"shortest_ns"`
 	// BusyNS is how long at least one of them was under way.
 	BusyNS int64 `json:"busy_ns"`
-	// Bandwidth is bytes of DFs and CFs per second of BusyNS, and Peak the highest in a time without a break in
-	// which some were under way. 0 where nothing was measured.
+	// Bandwidth is bytes of DFs and CFs per second of BusyNS, and Peak the highest in a time without a break
+	// in which some were under way. 0 where nothing was measured.
 	Bandwidth float64 `json:"bandwidth"`
 	Peak      float64 `json:"peak"`
-	// Half counts messages of which one end was recorded only, Backwards those that came before they were sent:
-	// the clocks disagree. Their flight is in no sum.
+	// Half counts messages of which one end was recorded only, Backwards those that came before they were
+	// sent: the clocks disagree. Their flight is in no sum.
 	Half      int64 `json:"half"`
 	Backwards int64 `json:"backwards"`
 }
@@ -90,7 +90,8 @@ func (all *sums) latency(want int64, costs []Cost) (*Latency, error) {
 		out.Links = append(out.Links, f.Flow)
 	}
 	slices.SortFunc(out.Links, func(a, b Flow) int {
-		return cmp.Or(cmp.Compare(b.WaitNS, a.WaitNS), cmp.Compare(b.Bytes, a.Bytes), cmp.Compare(a.From, b.From),
+		return cmp.Or(cmp.Compare(b.WaitNS, a.WaitNS), cmp.Compare(b.Bytes, a.Bytes),
+			cmp.Compare(a.From, b.From),
 			cmp.Compare(a.To, b.To))
 	})
 	for _, s := range all.Names {
@@ -101,7 +102,8 @@ func (all *sums) latency(want int64, costs []Cost) (*Latency, error) {
 		out.Names = append(out.Names, *s)
 	}
 	slices.SortFunc(out.Names, func(a, b Sent) int {
-		return cmp.Or(cmp.Compare(b.WaitNS, a.WaitNS), cmp.Compare(b.Bytes, a.Bytes), cmp.Compare(a.Name, b.Name),
+		return cmp.Or(cmp.Compare(b.WaitNS, a.WaitNS), cmp.Compare(b.Bytes, a.Bytes),
+			cmp.Compare(a.Name, b.Name),
 			comparePlace(a.By, b.By))
 	})
 	for _, s := range sum {
@@ -209,7 +211,8 @@ func (f *flow) join(o *flow) {
 		f.CFs+o.CFs, f.Requests+o.Requests
 	f.Bytes, f.Half, f.Backwards = f.Bytes+o.Bytes, f.Half+o.Half, f.Backwards+o.Backwards
 	if o.Flights > 0 {
-		f.Flights, f.FlightNS, f.ShortestNS, f.BusyNS, f.Measured, f.Peak = o.Flights, o.FlightNS, o.ShortestNS,
+		f.Flights, f.FlightNS, f.ShortestNS, f.BusyNS, f.Measured, f.Peak = o.Flights, o.FlightNS,
+			o.ShortestNS,
 			o.BusyNS, o.Measured, o.Peak
 	}
 }

@@ -120,7 +120,8 @@ func agree(t *rapid.T, m *model.Model, res *blame.Result, opt blame.Options) {
 			worst += c.WaitNS
 		}
 		if links != s.Factors.L.NS || names != links || worst > links || bytes != s.Messages.Bytes {
-			t.Errorf("L is %d: links %d, names %d, single DFs %d; %d bytes of %d", s.Factors.L.NS, links, names, worst,
+			t.Errorf("L is %d: links %d, names %d, single DFs %d; %d bytes of %d", s.Factors.L.NS, links,
+				names, worst,
 				bytes, s.Messages.Bytes)
 		}
 	}
@@ -130,7 +131,8 @@ func agree(t *rapid.T, m *model.Model, res *blame.Result, opt blame.Options) {
 			each += g.OverheadNS
 		}
 		if o.NS+o.PreemptNS+o.ExtraNS != s.Factors.O.NS || each != o.NS {
-			t.Errorf("O is %d: %d + %d + %d, code fragments %d", s.Factors.O.NS, o.NS, o.PreemptNS, o.ExtraNS, each)
+			t.Errorf("O is %d: %d + %d + %d, code fragments %d", s.Factors.O.NS, o.NS, o.PreemptNS, o.ExtraNS,
+				each)
 		}
 	}
 	for i, w := range res.Waits {
@@ -286,7 +288,8 @@ func (b *brute) at(t int64, cf model.CF, df model.DF, start, waited int64, path 
 			switch p := b.piece(id, t); {
 			case p.Factor == slou.FactorLoss:
 				b.take(path, "lost")
-			case p.Factor == slou.FactorU || p.Part == slou.PartPreempt || p.Factor == slou.FactorW && p.Consumer != 0:
+			case p.Factor == slou.FactorU || p.Part == slou.PartPreempt || p.Factor == slou.FactorW &&
+				p.Consumer != 0:
 				b.take(path, "queued behind "+m.Codes[m.CodeOf(p.Consumer)].Name)
 			default:
 				b.take(path, "dispatch")
@@ -348,7 +351,8 @@ func TestBusy(t *testing.T) {
 			ns := int64(len(busy[l.Link]))
 			if want := float64(bytes[l.Link]) / float64(ns) * 1e9; l.BusyNS != ns ||
 				l.Half == 0 && l.Bandwidth != want {
-				t.Errorf("%s is busy for %d of %d, %v of %v", l.Link, l.BusyNS, len(busy[l.Link]), l.Bandwidth, want)
+				t.Errorf("%s is busy for %d of %d, %v of %v", l.Link, l.BusyNS, len(busy[l.Link]),
+					l.Bandwidth, want)
 			}
 			delete(busy, l.Link)
 		}

@@ -19,9 +19,9 @@ type sums struct {
 	Tree  *tree
 	Links map[slou.Link]*flow
 	Names map[nameKey]*Sent
-	Codes []codeSum // by code fragment
-	Waits []told    // the longest
-	most  int       // of them
+	Codes []codeSum  // by code fragment
+	Waits []openWait // the longest
+	most  int        // of them
 }
 
 // sum adds everything up. The process of rank 0 gets the sums, the others get nil.
@@ -101,8 +101,8 @@ func (b *blamer) gather(own *sums) (*sums, error) {
 	return own, nil
 }
 
-// told is a wait and what is still to be found out: its producer.
-type told struct {
+// openWait is a wait and what is still to be found out: its producer.
+type openWait struct {
 	Wait
 	Producer trace.CF // 0 none
 	Site     uint32
@@ -114,10 +114,11 @@ type told struct {
 // findProducers asks those who know who the producers of the longest waits are. Only the process of rank 0
 // has waits.
 func (b *blamer) findProducers(all *sums) error {
-	var list []told
+	var list []openWait
 	if all != nil {
-		slices.SortFunc(all.Waits, func(x, y told) int {
-			return cmp.Or(cmp.Compare(y.NS, x.NS), cmp.Compare(x.FromNS, y.FromNS), cmp.Compare(x.Node, y.Node),
+		slices.SortFunc(all.Waits, func(x, y openWait) int {
+			return cmp.Or(cmp.Compare(y.NS, x.NS), cmp.Compare(x.FromNS, y.FromNS),
+				cmp.Compare(x.Node, y.Node),
 				cmp.Compare(x.Worker, y.Worker))
 		})
 		all.Waits = all.Waits[:min(len(all.Waits), max(all.most, 0))]
@@ -152,7 +153,7 @@ func (b *blamer) findProducers(all *sums) error {
 	return procs.Collect(b.g, func() map[int]*Who { return known }, tell)
 }
 
-func (b *blamer) producer(p *told) *Who {
+func (b *blamer) producer(p *openWait) *Who {
 	cf := b.m.Learn(p.Producer, p.Site)
 	e, ok := b.m.ExecutionAt(cf, p.Until)
 	if !ok {
@@ -178,8 +179,8 @@ func (all *sums) waits() []Wait {
 	return out
 }
 
-// waited is a DF that was waited for on its way.
-type waited struct {
+// waitedDF is a DF that was waited for on its way.
+type waitedDF struct {
 	DF    dfName
 	Name  uint32
 	Index []int64
@@ -201,8 +202,8 @@ func nameOf(m *model.Model, df model.DF) dfName {
 }
 
 // most is the DFs that cost most.
-func (b *blamer) most() top[waited] {
-	return top[waited]{n: b.opt.Waits, cmp: func(x, y *waited) int {
+func (b *blamer) most() top[waitedDF] {
+	return top[waitedDF]{n: b.opt.Waits, cmp: func(x, y *waitedDF) int {
 		return cmp.Or(cmp.Compare(y.NS, x.NS), cmp.Compare(b.m.Names[x.Name], b.m.Names[y.Name]),
 			slices.Compare(x.Index, y.Index),
 			cmp.Compare(x.DF.ID, y.DF.ID), slices.Compare(x.DF.Home[:], y.DF.Home[:]))
@@ -221,7 +222,7 @@ func (b *blamer) costs() ([]Cost, error) {
 		index[w.DF] = i
 	}
 	at := map[model.DF]int{}
-	own := make([]cost, len(worst))
+	own := make([]partialCost, len(worst))
 	for i := 1; i < m.DFs(); i++ {
 		df := model.DF(i)
 		n, ok := index[nameOf(m, df)]
@@ -249,7 +250,7 @@ func (b *blamer) costs() ([]Cost, error) {
 	}
 	creations := make([]int, len(worst))
 	out := make([]Cost, len(worst))
-	add := func(rank int, theirs *[]cost) error {
+	add := func(rank int, theirs *[]partialCost) error {
 		if len(*theirs) != len(out) {
 			return procs.Told(rank, errBroken)
 		}
@@ -264,24 +265,24 @@ func (b *blamer) costs() ([]Cost, error) {
 		return nil
 	}
 	_ = add(0, &own) // they are as many as the worst
-	return out, procs.Collect(b.g, func() []cost { return own }, add)
+	return out, procs.Collect(b.g, func() []partialCost { return own }, add)
 }
 
-// cost is what one process knows of a DF.
-type cost struct {
+// partialCost is what one process knows of a DF.
+type partialCost struct {
 	Cost
 	Creations int
 }
 
 // worst finds the single DFs that cost most, for all. What is known of a DF is added up at one process, which
 // its name chooses.
-func (b *blamer) worst() ([]waited, error) {
+func (b *blamer) worst() ([]waitedDF, error) {
 	size := b.g.Size()
 	own, all := b.most(), b.most()
-	out := make([][]waited, size)
+	out := make([][]waitedDF, size)
 	for i, ns := range b.dfWait {
 		if df := model.DF(i); df != 0 && ns != 0 {
-			w := waited{nameOf(b.m, df), b.m.DFName[df], b.m.Indices(df, nil), ns}
+			w := waitedDF{nameOf(b.m, df), b.m.DFName[df], b.m.Indices(df, nil), ns}
 			if size == 1 {
 				all.add(w)
 				continue
@@ -297,7 +298,7 @@ func (b *blamer) worst() ([]waited, error) {
 	if err != nil {
 		return nil, err
 	}
-	sums := map[dfName]*waited{}
+	sums := map[dfName]*waitedDF{}
 	for rank, theirs := range in {
 		for _, w := range theirs {
 			if int(w.Name) >= len(b.m.Names) {

@@ -45,8 +45,8 @@ type Who struct {
 	CF     string `json:"cf"` // "mult[1][2] (0.17)"
 	Node   int    `json:"node"`
 	Worker int    `json:"worker"` // -1: of the run-time system
-	// FromNS and ToNS are when it was executed; of a producer ToNS is when the DF was there. ToNS is the end of
-	// the run where it did not end.
+	// FromNS and ToNS are when it was executed; of a producer ToNS is when the DF was there. ToNS is the end
+	// of the run where it did not end.
 	FromNS int64 `json:"from_ns"`
 	ToNS   int64 `json:"to_ns"`
 }
@@ -62,9 +62,9 @@ type Flight struct {
 }
 
 // story tells of a wait, all but its producer and the text.
-func (b *blamer) story(x *wait) told {
+func (b *blamer) story(x *wait) openWait {
 	m := b.m
-	var producer told
+	var producer openWait
 	w := Wait{Node: x.node, Worker: x.worker, FromNS: b.at(x.from), ToNS: b.at(x.to), NS: x.to - x.from,
 		SNS: x.ns[slou.FactorS], LNS: x.ns[slou.FactorL], ONS: x.ns[slou.FactorO], WNS: x.ns[slou.FactorW]}
 	w.Tail = x.consumer == 0 && x.ns[slou.FactorW] < w.NS
@@ -118,7 +118,8 @@ func (b *blamer) story(x *wait) told {
 				until = s.End
 			}
 		}
-		producer = told{Producer: m.CFID(longest.Producer), Site: m.SiteOf[longest.Producer], Until: until,
+		producer = openWait{Producer: m.CFID(longest.Producer), Site: m.SiteOf[longest.Producer],
+			Until: until,
 			Whole: longest.DF == 0}
 	}
 	w.Part = part.String()
@@ -237,7 +238,8 @@ func (w *Wait) tell() string {
 		if sep == "," {
 			and = "and "
 		}
-		say(and+"was held up by the run-time system for %s, mostly %s", words.Duration(w.ONS), partWords[w.Part])
+		say(and+"was held up by the run-time system for %s, mostly %s", words.Duration(w.ONS),
+			partWords[w.Part])
 	}
 	return s.String()
 }

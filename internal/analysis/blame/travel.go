@@ -29,7 +29,7 @@ var errBroken = errors.New("internal error: what another process told about who 
 // leave sends the rest of the present wait to another process.
 func (c *chaser) leave(to int, cf model.CF, until int64, come int) {
 	t := traveller{Walk: c.walk, CF: c.m.CFID(cf), Site: c.m.SiteOf[cf], Until: until, Come: come}
-	t.Walk.Hole = append([]span(nil), c.Hole...)
+	t.Walk.Hole = append([]model.Interval(nil), c.Hole...)
 	place := func(n int32) int32 {
 		for i, b := range c.been {
 			if b == n {
@@ -39,7 +39,8 @@ func (c *chaser) leave(to int, cf model.CF, until int64, come int) {
 		return 0
 	}
 	for _, n := range c.been {
-		t.Codes, t.Behind = append(t.Codes, c.tree.Nodes[n].Code), append(t.Behind, place(c.tree.Nodes[n].Parent))
+		t.Codes, t.Behind = append(t.Codes, c.tree.Nodes[n].Code),
+			append(t.Behind, place(c.tree.Nodes[n].Parent))
 	}
 	t.At = place(c.walk.at)
 	c.away[to] = append(c.away[to], t)

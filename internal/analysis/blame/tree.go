@@ -187,7 +187,8 @@ func (t *tree) whole() bool {
 		ok = ok && (n.Child == 0 || int(n.Child) > i && int(n.Child) < len(t.Nodes)) && n.Next >= 0 &&
 			int(n.Next) <= i && int(n.Code) < len(t.m.Codes)
 		for _, d := range n.Doing {
-			ok = ok && d.What < activities && (d.What != Queued || d.With >= 0 && int(d.With) < len(t.m.Codes)) &&
+			ok = ok && d.What < activities && (d.What != Queued || d.With >= 0 &&
+				int(d.With) < len(t.m.Codes)) &&
 				(d.What != Waiting || d.With >= 0 && int(d.With) < len(t.Names))
 		}
 	}

@@ -35,7 +35,8 @@ func agree(t failer, m *model.Model, r *critical.Result, nonsense bool) {
 	for _, f := range r.Slack {
 		if f.MinNS < 0 || f.MinNS > f.MeanNS || f.MeanNS > f.MaxNS || (f.MaxNS > m.Wall() && !nonsense) ||
 			f.SumNS < f.MaxNS || (f.Critical == 0) != (f.MinNS > 0) {
-			t.Errorf("slack of %s: min %d mean %d max %d sum %d, %d critical", f.Code, f.MinNS, f.MeanNS, f.MaxNS,
+			t.Errorf("slack of %s: min %d mean %d max %d sum %d, %d critical", f.Code, f.MinNS, f.MeanNS,
+				f.MaxNS,
 				f.SumNS, f.Critical)
 		}
 		if f.AllNS == nil || *f.AllNS > f.MinNS || *f.AllNS < f.MinNS/f.Count {
@@ -69,7 +70,8 @@ func agreePath(t failer, m *model.Model, p *critical.Path) {
 			t.Errorf("step %d: %+v", i, n)
 		}
 	}
-	if at != m.Wall() || p.LengthNS+p.TailNS != m.Wall() || tail != p.TailNS || p.Count != int64(len(p.Steps)) {
+	if at != m.Wall() || p.LengthNS+p.TailNS != m.Wall() || tail != p.TailNS ||
+		p.Count != int64(len(p.Steps)) {
 		t.Errorf("the steps end at %d, the run at %d; length %d, tail %d and %d", at, m.Wall(), p.LengthNS,
 			p.TailNS, tail)
 	}

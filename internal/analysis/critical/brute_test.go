@@ -76,7 +76,10 @@ func (b *brute) find(t int64, fits func(sloutest.Event) bool) (best sloutest.Eve
 const always = int64(1 << 60)
 
 func (b *brute) created(cf string) sloutest.Event {
-	e, _ := b.find(always, func(e sloutest.Event) bool { return e.Kind == "CFEvents.onCreated" && e.CF == cf })
+	e, _ := b.find(always, func(e sloutest.Event) bool {
+		return e.Kind == "CFEvents.onCreated" &&
+			e.CF == cf
+	})
 	return e
 }
 
@@ -155,7 +158,8 @@ func (b *brute) holds(i int) (list []bruteHold) {
 			})
 			a.from = -1
 			for k, y := range b.execs {
-				if y.cf == made.CF && y.start <= made.Time && (a.from < 0 || y.start > b.execs[a.from].start) {
+				if y.cf == made.CF && y.start <= made.Time &&
+					(a.from < 0 || y.start > b.execs[a.from].start) {
 					a.from = k
 				}
 			}
@@ -310,7 +314,8 @@ func (b *brute) path() (list []int) {
 			continue
 		}
 		// Of CFs that end at the same time, that on the first worker.
-		if at < 0 || x.node < b.execs[at].node || x.node == b.execs[at].node && x.worker < b.execs[at].worker {
+		if at < 0 || x.node < b.execs[at].node || x.node == b.execs[at].node &&
+			x.worker < b.execs[at].worker {
 			at = i
 		}
 	}

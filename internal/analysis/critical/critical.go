@@ -120,7 +120,8 @@ func missing(m *model.Model, did slou.Uses) []Missing {
 	list := []Missing{}
 	for _, k := range slou.Absent(m, did) {
 		if n, ok := needs[k]; ok {
-			list = append(list, Missing{Event: k.String(), Null: append([]string{}, n.null...), Doubt: n.doubt})
+			list = append(list, Missing{Event: k.String(), Null: append([]string{}, n.null...),
+				Doubt: n.doubt})
 		}
 	}
 	return list

@@ -22,7 +22,8 @@ func Write(w io.Writer, r *Result) error {
 		for i := range p.Steps {
 			p.writeStep(out, p.Named(&p.Steps[i]))
 		}
-		fmt.Fprintf(out, "path length %d tail %d cfs %d structured %d\n", p.LengthNS, p.TailNS, p.CFs, p.Structured)
+		fmt.Fprintf(out, "path length %d tail %d cfs %d structured %d\n", p.LengthNS, p.TailNS, p.CFs,
+			p.Structured)
 		for _, v := range p.Parts {
 			fmt.Fprintf(out, "part %s %d in %d\n", v.Name, v.NS, v.Count)
 		}
@@ -50,7 +51,8 @@ func Write(w io.Writer, r *Result) error {
 		}
 		fmt.Fprintln(out)
 		for _, b := range k.Bounds {
-			fmt.Fprintf(out, "workers %d least %d greedy %d speedup %.3f %.3f", b.Workers, b.LeastNS, b.GreedyNS,
+			fmt.Fprintf(out, "workers %d least %d greedy %d speedup %.3f %.3f", b.Workers, b.LeastNS,
+				b.GreedyNS,
 				b.Speedup, b.Greedy)
 			if b.Workers == k.Own.Workers {
 				fmt.Fprint(out, " own")

@@ -32,12 +32,12 @@ type graph struct {
 	budget int      // of together
 
 	// What only finding the edges takes.
-	until []int64 // by execution: how long it kept its worker busy
-	hops  []hop   // by execution: where the path goes on from it; nil where one process has all
+	until []int64   // by execution: how long it kept its worker busy
+	hops  []pathHop // by execution: where the path goes on from it; nil where one process has all
 }
 
-// hop is where the path goes on.
-type hop struct {
+// pathHop is where the path goes on.
+type pathHop struct {
 	Edge uint32 // 1 + the number of the edge among those of the execution; 0: it ends
 	At   int64  // and when, unless it is earlier already
 }
@@ -117,7 +117,7 @@ func newGraph(ctx context.Context, m *model.Model, limit int, p *peers) (*graph,
 	}
 	g.order = merge(lists, func(a, b uint32) bool { return before(m, int(a), int(b)) })
 	if p.Size() > 1 {
-		g.hops = make([]hop, n)
+		g.hops = make([]pathHop, n)
 	}
 	holders := make([]*holder, procs.Lanes(limit, len(g.edges)))
 	err = procs.Each(ctx, limit, len(g.edges), func(lane, i int) error {
@@ -230,7 +230,7 @@ func (h *holder) stretch(g *graph, p *peers, first, end int) edges {
 			early, flight = early || l.early > 0, flight || l.flight > 0
 			s.from, s.play = append(s.from, from), append(s.play, l.play)
 			if i == path {
-				g.hops[e] = hop{uint32(len(s.from)) - at[len(at)-1], h.backTo(e, l)}
+				g.hops[e] = pathHop{uint32(len(s.from)) - at[len(at)-1], h.backTo(e, l)}
 			}
 			s.early, s.flight = append(s.early, l.early), append(s.flight, l.flight)
 		}

@@ -324,7 +324,8 @@ func (h *holder) way(df model.DF, g uint32, made int64) (flight, late int64) {
 			}
 		}
 		if msg.Request != 0 {
-			if q := &m.Requests[msg.Request]; q.Received != model.None && q.Received <= t && q.Received > there {
+			if q := &m.Requests[msg.Request]; q.Received != model.None && q.Received <= t &&
+				q.Received > there {
 				late += q.Received - there
 			}
 		}
@@ -350,7 +351,8 @@ func (h *holder) previous(e int) (int, int64) {
 // flights is the time a CF was on links between two times.
 func flights(moves []model.Message, from, to int64) (ns int64) {
 	for i := range moves {
-		if g := &moves[i]; g.Sent != model.None && g.Received != model.None && g.Sent >= from && g.Received <= to {
+		if g := &moves[i]; g.Sent != model.None && g.Received != model.None && g.Sent >= from &&
+			g.Received <= to {
 			ns += max(g.Received-g.Sent, 0)
 		}
 	}

@@ -49,8 +49,8 @@ type Step struct {
 	// Execution is the number of the execution in the model that ran, or that could not start; one that the
 	// model does not have, where several processes share the run and another one executed it.
 	Execution uint32
-	// QueuedNS is how long CF had been ready when it started, where Reason is ReasonWorker; 0 where that is not
-	// known.
+	// QueuedNS is how long CF had been ready when it started, where Reason is ReasonWorker; 0 where that is
+	// not known.
 	QueuedNS int64
 	// Node and Worker are those of the execution; of a transfer Node is the receiver and Peer the sender.
 	Node, Worker, Peer uint16
@@ -208,7 +208,8 @@ func (w *walker) take(t int64, s Step) {
 		return
 	}
 	s.From, s.To = t-w.m.Start, w.pos-w.m.Start
-	s.CF, s.Execution, s.QueuedNS, s.Worker, s.Reason, s.Running = w.next.CF, w.next.Execution, w.next.QueuedNS,
+	s.CF, s.Execution, s.QueuedNS, s.Worker, s.Reason, s.Running = w.next.CF, w.next.Execution,
+		w.next.QueuedNS,
 		w.next.Worker, w.next.Reason, w.next.Running
 	if s.Kind != KindTransfer {
 		s.Node = w.next.Node

@@ -25,12 +25,12 @@ import (
 type peers struct {
 	procs.Group
 	m          *model.Model
-	first, end int      // own executions
-	theirs     []theirs // those of others that are in the model, ascending
+	first, end int                // own executions
+	theirs     []foreignExecution // those of others that are in the model, ascending
 }
 
-// theirs is an execution of another process.
-type theirs struct {
+// foreignExecution is an execution of another process.
+type foreignExecution struct {
 	e     uint32 // here
 	rank  uint32
 	index uint32 // there, among those of that process
@@ -56,8 +56,8 @@ func (p *peers) place(e uint32) (rank, number uint32) {
 	return t.rank, t.index
 }
 
-// ran is what a process tells of an execution.
-type ran struct{ Useful, Until int64 }
+// executionTimes is what a process tells of an execution.
+type executionTimes struct{ Useful, Until int64 }
 
 // introduce fills in the useful time and the end of executions of others.
 func (p *peers) introduce(useful, until []int64) error {
@@ -76,19 +76,19 @@ func (p *peers) introduce(useful, until []int64) error {
 	}
 	out := make([][]uint32, p.Size())
 	for i, e := range list {
-		t := theirs{e: e, rank: uint32(p.m.ExecutedBy(int(e))), index: places[i]}
+		t := foreignExecution{e: e, rank: uint32(p.m.ExecutedBy(int(e))), index: places[i]}
 		p.theirs = append(p.theirs, t)
 		out[t.rank] = append(out[t.rank], t.index)
 	}
 	asked, err := procs.Swap(p, out)
-	answers := make([][]ran, p.Size())
+	answers := make([][]executionTimes, p.Size())
 	for k, list := range asked {
 		for _, i := range list {
 			if int(i) >= p.end-p.first {
 				err = errBroken
 				break
 			}
-			answers[k] = append(answers[k], ran{useful[p.first+int(i)], until[p.first+int(i)]})
+			answers[k] = append(answers[k], executionTimes{useful[p.first+int(i)], until[p.first+int(i)]})
 		}
 	}
 	if err := procs.Agree(p, err); err != nil {

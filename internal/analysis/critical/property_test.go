@@ -41,7 +41,8 @@ func TestAgainstBruteForce(t *testing.T) {
 			plain, links = max(plain, b.longest(i, false)), max(links, b.longest(i, true))
 		}
 		if r.Work.TinfNS != plain || (r.Work.TinfLinksNS != nil && *r.Work.TinfLinksNS != links) {
-			t.Errorf("Tinf %d, with links %v, want %d and %d", r.Work.TinfNS, *r.Work.TinfLinksNS, plain, links)
+			t.Errorf("Tinf %d, with links %v, want %d and %d", r.Work.TinfNS, *r.Work.TinfLinksNS, plain,
+				links)
 		}
 		compareSlack(t, b, r)
 		if b.end() > 0 {
@@ -69,9 +70,11 @@ func compareSlack(t *rapid.T, b *brute, r *critical.Result) {
 			count, sum, least, most = count+1, sum+s, min(least, s), max(most, s)
 		}
 		all := b.slack(func(i int) bool { return b.execs[i].code == code })
-		if f.Count != count || f.SumNS != sum || f.MinNS != least || f.MaxNS != most || f.Critical != critical ||
+		if f.Count != count || f.SumNS != sum || f.MinNS != least || f.MaxNS != most ||
+			f.Critical != critical ||
 			f.MeanNS != sum/count {
-			t.Errorf("slack %+v, want count %d sum %d min %d max %d critical %d", f, count, sum, least, most, critical)
+			t.Errorf("slack %+v, want count %d sum %d min %d max %d critical %d", f, count, sum, least, most,
+				critical)
 		}
 		if *f.AllNS != all {
 			t.Errorf("all CFs of %s can take %d longer, want %d", f.Code, *f.AllNS, all)

@@ -127,8 +127,8 @@ type Work struct {
 	Own Bound `json:"own"`
 	// LostNS is how much longer the run took than Own.LeastNS.
 	LostNS int64 `json:"lost_ns"`
-	// ChainCFs and Chain describe the longest chain: its atomic CFs, and its useful time by code fragment, most
-	// first.
+	// ChainCFs and Chain describe the longest chain: its atomic CFs, and its useful time by code fragment,
+	// most first.
 	ChainCFs int64        `json:"chain_cfs"`
 	Chain    []PathUseful `json:"chain"`
 }
@@ -166,8 +166,8 @@ type Fragment struct {
 	Critical int64 `json:"critical"`
 	OnPath   int64 `json:"on_path"`
 	// MinNS is by how much any one of them could end later; AllNS by how much all of them at once could: each
-	// takes that much longer. AllNS <= MinNS; nil where a very long run has so many code fragments that it would
-	// take too long to find out.
+	// takes that much longer. AllNS <= MinNS; nil where a very long run has so many code fragments that it
+	// would take too long to find out.
 	MinNS  int64  `json:"min_ns"`
 	AllNS  *int64 `json:"all_ns"`
 	MeanNS int64  `json:"mean_ns"`

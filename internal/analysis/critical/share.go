@@ -14,15 +14,15 @@ import (
 // What several processes tell each other besides the graph: what there is at all, where the path begins, and
 // its steps.
 
-// ends are the first and the last end of an atomic CF of a process.
-type ends struct {
+// processEnds are the first and the last end of an atomic CF of a process.
+type processEnds struct {
 	First, Last int64
 	There       bool // there is one that ended
 	Index       uint32
 }
 
-// ended is the execution that ended last of all.
-type ended struct {
+// lastExecution is the execution that ended last of all.
+type lastExecution struct {
 	exec  int // in this model; -1 elsewhere, or none
 	rank  int // of the process that executed it; -1: none
 	index uint32
@@ -30,17 +30,17 @@ type ended struct {
 }
 
 // lastOf finds the execution that ended last of all, the own one of which is last; -1 if none did.
-func (w *walker) lastOf(p *peers, last int) (ended, error) {
-	own := ends{First: w.firstEnd, There: last >= 0}
+func (w *walker) lastOf(p *peers, last int) (lastExecution, error) {
+	own := processEnds{First: w.firstEnd, There: last >= 0}
 	if own.There {
 		own.Last, own.Index = endOf(w.m, last), uint32(last-p.first)
 	}
 	all, err := procs.AllOf(p, own)
-	best := ended{exec: -1, rank: -1}
+	best := lastExecution{exec: -1, rank: -1}
 	for rank, v := range all {
 		w.firstEnd = min(w.firstEnd, v.First)
 		if v.There && (best.rank < 0 || v.Last > best.end) {
-			best = ended{-1, rank, v.Index, v.Last}
+			best = lastExecution{-1, rank, v.Index, v.Last}
 		}
 	}
 	if best.rank == p.Rank() {
@@ -51,7 +51,8 @@ func (w *walker) lastOf(p *peers, last int) (ended, error) {
 
 // together puts the graph together at the first process, and the steps of the path if it is wanted. The
 // others get nil.
-func (w *walker) together(ctx context.Context, p *peers, g *graph, last ended, path bool) (*graph, error) {
+func (w *walker) together(ctx context.Context, p *peers, g *graph, last lastExecution, path bool) (*graph,
+	error) {
 	all, err := g.gather(p)
 	if err := procs.Agree(p, err); err != nil {
 		return nil, err
@@ -68,7 +69,7 @@ func (w *walker) together(ctx context.Context, p *peers, g *graph, last ended, p
 }
 
 // shareSteps has each process find the steps of the path in its executions.
-func (w *walker) shareSteps(ctx context.Context, p *peers, all *whole, last ended) error {
+func (w *walker) shareSteps(ctx context.Context, p *peers, all *wholeGraph, last lastExecution) error {
 	out := make([][]pathVisit, p.Size())
 	if all != nil && last.rank >= 0 {
 		out = all.path(all.base[last.rank]+last.index, last.end)

@@ -74,7 +74,8 @@ func (w *walker) result(longest int, undivided bool) *Path {
 			f.NS += ns
 		}
 		if i < len(m.Codes) {
-			f.Code, f.Kind, f.File, f.Line, f.Count = m.Codes[i].Name, m.Codes[i].Kind.String(), m.Codes[i].File,
+			f.Code, f.Kind, f.File, f.Line, f.Count = m.Codes[i].Name, m.Codes[i].Kind.String(),
+				m.Codes[i].File,
 				m.Codes[i].Line, w.count[i]
 			if m.Codes[i].Kind == trace.Atomic {
 				p.CFs += f.Count

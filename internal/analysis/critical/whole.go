@@ -11,8 +11,8 @@ import (
 
 // The graph of all processes' executions. Those of a process are neighbours there, in the order of processes.
 
-// whole is a graph put together.
-type whole struct {
+// wholeGraph is a graph put together.
+type wholeGraph struct {
 	*graph
 	base []uint32       // by process: the first of its executions; one more at the end
 	keys []executionKey // by execution, until the order is known
@@ -43,7 +43,7 @@ type graphShare struct {
 	Keys        []executionKey
 	Useful, End []int64
 	Code        []uint32
-	Hops        []hop
+	Hops        []pathHop
 	Edges       []uint32 // by execution: how many edges it has
 	Order       []uint32
 
@@ -55,7 +55,8 @@ type graphShare struct {
 // share gives the part of this process.
 func (g *graph) share(p *peers) *graphShare {
 	m := g.m
-	out := &graphShare{Useful: g.useful[p.first:p.end], End: g.end[p.first:p.end], Code: g.code[p.first:p.end],
+	out := &graphShare{Useful: g.useful[p.first:p.end], End: g.end[p.first:p.end],
+		Code: g.code[p.first:p.end],
 		Hops: g.hops[p.first:p.end]}
 	for e := p.first; e < p.end; e++ {
 		cf, start := m.ExecCF[e], m.ExecStart[e]
@@ -76,12 +77,12 @@ func (g *graph) share(p *peers) *graphShare {
 }
 
 // gather puts the graphs of all processes together at the first one; the others get nil.
-func (g *graph) gather(p *peers) (*whole, error) {
+func (g *graph) gather(p *peers) (*wholeGraph, error) {
 	sizes, err := procs.AllOf(p, uint32(p.end-p.first))
 	if err != nil {
 		return nil, err
 	}
-	w := &whole{graph: &graph{m: g.m, budget: g.budget}, base: []uint32{0}}
+	w := &wholeGraph{graph: &graph{m: g.m, budget: g.budget}, base: []uint32{0}}
 	for k, n := range sizes {
 		w.base = append(w.base, w.base[k]+n)
 	}
@@ -114,7 +115,7 @@ func (g *graph) gather(p *peers) (*whole, error) {
 }
 
 // fits tells whether a process's part of the graph makes sense.
-func (w *whole) fits(rank int, s *graphShare) bool {
+func (w *wholeGraph) fits(rank int, s *graphShare) bool {
 	n, edges := int(w.base[rank+1]-w.base[rank]), 0
 	for _, k := range s.Edges {
 		edges += int(k)
@@ -124,7 +125,8 @@ func (w *whole) fits(rank int, s *graphShare) bool {
 			return false
 		}
 	}
-	return len(s.Keys) == n && len(s.Useful) == n && len(s.End) == n && len(s.Code) == n && len(s.Hops) == n &&
+	return len(s.Keys) == n && len(s.Useful) == n && len(s.End) == n && len(s.Code) == n &&
+		len(s.Hops) == n &&
 		len(s.Edges) == n && len(s.Rank) == edges && len(s.From) == edges && len(s.Play) == edges &&
 		len(s.Early) == edges && len(s.Flight) == edges &&
 		!slices.ContainsFunc(s.Order, func(e uint32) bool { return int(e) >= n }) &&
@@ -132,7 +134,7 @@ func (w *whole) fits(rank int, s *graphShare) bool {
 }
 
 // take adds the part of a process and gives its order.
-func (w *whole) take(rank int, s *graphShare) []uint32 {
+func (w *wholeGraph) take(rank int, s *graphShare) []uint32 {
 	w.keys, w.hops, w.code = append(w.keys, s.Keys...), append(w.hops, s.Hops...), append(w.code, s.Code...)
 	w.useful, w.end = append(w.useful, s.Useful...), append(w.end, s.End...)
 	i := 0
@@ -163,7 +165,7 @@ func set(list *[]int64, at int, v int64) {
 }
 
 // edgesOf begins the edges of an execution.
-func (w *whole) edgesOf(e uint32) *edges {
+func (w *wholeGraph) edgesOf(e uint32) *edges {
 	if int(e>>stretchBits) == len(w.edges) {
 		if n := len(w.edges); n > 0 {
 			w.edges[n-1].close()
@@ -193,7 +195,7 @@ type pathVisit struct {
 }
 
 // path gives, by process, where the path comes to from an execution and a time on.
-func (w *whole) path(e uint32, at int64) [][]pathVisit {
+func (w *wholeGraph) path(e uint32, at int64) [][]pathVisit {
 	list := make([][]pathVisit, len(w.base)-1)
 	for at = min(at, w.m.End); at > w.m.Start; {
 		rank := sort.Search(len(list), func(k int) bool { return w.base[k+1] > e })

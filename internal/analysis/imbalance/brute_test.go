@@ -63,7 +63,10 @@ func TestByDefinition(t *testing.T) {
 		}
 		m := sloutest.Build(t, run.Text())
 		for _, w := range m.AllWorkers() {
-			if !slices.IsSortedFunc(w.Waits, func(a, b model.Wait) int { return cmp.Compare(a.From, b.From) }) {
+			if !slices.IsSortedFunc(w.Waits, func(a,
+				b model.Wait) int {
+				return cmp.Compare(a.From, b.From)
+			}) {
 				return // the clock ran backwards while it waited: no one can tell what was cut out
 			}
 		}
@@ -83,7 +86,8 @@ func TestByDefinition(t *testing.T) {
 		r := compute(t, m, opt)
 		if s.Factors.U == nil {
 			if r.Efficiency != nil || len(r.Missing) == 0 {
-				t.Fatalf("useful time cannot be computed, efficiency is %v, missing %v", r.Efficiency, r.Missing)
+				t.Fatalf("useful time cannot be computed, efficiency is %v, missing %v", r.Efficiency,
+					r.Missing)
 			}
 			return
 		}
@@ -116,10 +120,12 @@ func checkEfficiency(t *rapid.T, m *model.Model, r *imbalance.Result, s *slou.Re
 		}
 		mean, wall := sum/float64(len(useful[i])), float64(m.Wall())
 		if e.Workers != len(useful[i]) || float64(e.UsefulNS) != sum || float64(e.MaxNS) != top ||
-			!near(e.LoadBalance, mean/top) || !near(e.Communication, top/wall) || !near(e.Parallel, mean/wall) {
+			!near(e.LoadBalance, mean/top) || !near(e.Communication, top/wall) ||
+			!near(e.Parallel, mean/wall) {
 			t.Fatalf("efficiency %d of %v: %+v", i, useful[i], e)
 		}
-		if e.LoadBalance != nil && e.Communication != nil && !near(e.Parallel, *e.LoadBalance**e.Communication) {
+		if e.LoadBalance != nil && e.Communication != nil &&
+			!near(e.Parallel, *e.LoadBalance**e.Communication) {
 			t.Fatalf("efficiency %d is no product: %+v", i, e)
 		}
 		product, ns := 1.0, e.MaxNS
@@ -133,7 +139,8 @@ func checkEfficiency(t *rapid.T, m *model.Model, r *imbalance.Result, s *slou.Re
 			}
 		}
 		if ns != m.Wall() || (e.Communication != nil && !near(e.Communication, product)) {
-			t.Fatalf("efficiency %d: steps add up to %d of %d, their product is %g: %+v", i, ns, m.Wall(), product, e)
+			t.Fatalf("efficiency %d: steps add up to %d of %d, their product is %g: %+v", i, ns, m.Wall(),
+				product, e)
 		}
 	}
 	if e := list[0]; !near(e.BetweenNodes, float64(e.UsefulNS)/float64(e.Workers)/most) ||
@@ -177,7 +184,8 @@ func checkFragments(t *rapid.T, m *model.Model, r *imbalance.Result, s *slou.Res
 		var sum, most int64
 		for i, ns := range u {
 			sum, most = sum+ns, max(most, ns)
-			if of := f.Workers.Of[i]; of.UsefulNS != ns || of.Node != pieces[i].Node || of.Worker != pieces[i].Worker {
+			if of := f.Workers.Of[i]; of.UsefulNS != ns || of.Node != pieces[i].Node ||
+				of.Worker != pieces[i].Worker {
 				t.Fatalf("%q on worker %d: %+v, the pieces add up to %d", f.Code, i, of, ns)
 			}
 		}
@@ -254,7 +262,8 @@ func checkTime(t *rapid.T, m *model.Model, r *imbalance.Result, pieces []slou.Wo
 		}
 		d := v.Difference[i]
 		if !near(&d, high-low) || !near(&want[v.MaxNode[i]][i], high) || !near(&want[v.MinNode[i]][i], low) {
-			t.Fatalf("window %d: %g between nodes %d and %d, should be %g", i, d, v.MaxNode[i], v.MinNode[i], high-low)
+			t.Fatalf("window %d: %g between nodes %d and %d, should be %g", i, d, v.MaxNode[i], v.MinNode[i],
+				high-low)
 		}
 		largest = max(largest, high-low)
 	}
@@ -278,7 +287,8 @@ func TestWeightsByDefinition(t *testing.T) {
 				}
 				weight[e.CF] = w
 				was := fmt.Sprintf("onCreated cf=%s site=%d parent=", e.CF, e.Code)
-				text = strings.Replace(text, was, fmt.Sprintf("onCreated weight=%v cf=%s site=%d parent=", w, e.CF,
+				text = strings.Replace(text, was, fmt.Sprintf("onCreated weight=%v cf=%s site=%d parent=", w,
+					e.CF,
 					e.Code), 1)
 			}
 		}

@@ -9,7 +9,10 @@ import (
 // fragments fills in the balance of all code fragments and of each.
 func (r *computation) fragments() {
 	caused := map[string]int64{}
-	key := func(code, file string, line int) string { return code + "\x00" + file + "\x00" + strconv.Itoa(line) }
+	key := func(code, file string,
+		line int) string {
+		return code + "\x00" + file + "\x00" + strconv.Itoa(line)
+	}
 	for i := range r.slou.Fragments {
 		f := &r.slou.Fragments[i]
 		caused[key(f.Code, f.File, f.Line)] += f.Caused.S

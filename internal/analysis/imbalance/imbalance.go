@@ -88,8 +88,8 @@ type Result struct {
 	// Fragments are the atomic code fragments, by waited time, then excess, most first.
 	Fragments []Fragment `json:"fragments"`
 	Time      *Time      `json:"time"`
-	// Weights tells how well weights given by the program predict time; nil where none was given, or onCreated
-	// is missing.
+	// Weights tells how well weights given by the program predict time; nil where none was given, or
+	// onCreated is missing.
 	Weights *Weights  `json:"weights"`
 	Missing []Missing `json:"missing"`
 }
@@ -108,10 +108,11 @@ type Efficiency struct {
 	Workers  int   `json:"workers"`
 	UsefulNS int64 `json:"useful_ns"` // of all workers
 	// MaxNS is that of the worker with the most, the first of several; MaxWorker is "node.worker".
-	MaxNS         int64    `json:"max_ns"`
-	MaxWorker     string   `json:"max_worker"`
-	LoadBalance   *float64 `json:"load_balance"`
-	BetweenNodes  *float64 `json:"between_nodes"` // load balance = between x within; nil for one node's workers
+	MaxNS       int64    `json:"max_ns"`
+	MaxWorker   string   `json:"max_worker"`
+	LoadBalance *float64 `json:"load_balance"`
+	// load balance = between x within; nil for one node's workers
+	BetweenNodes  *float64 `json:"between_nodes"`
 	WithinNodes   *float64 `json:"within_nodes"`
 	Communication *float64 `json:"communication"`
 	Parallel      *float64 `json:"parallel"` // load balance x communication
@@ -153,8 +154,8 @@ type Fragment struct {
 	WaitedNS *int64 `json:"waited_ns"`
 	// LostShare is WaitedNS over LostNS; nil where nothing was lost or either is nil.
 	LostShare *float64 `json:"lost_share"`
-	// AchievableNS is what the worker with the most would have at best if CFs stay as they are: the mean, or the
-	// longest execution if that is longer.
+	// AchievableNS is what the worker with the most would have at best if CFs stay as they are: the mean, or
+	// the longest execution if that is longer.
 	AchievableNS int64 `json:"achievable_ns"`
 }
 
@@ -262,7 +263,8 @@ func (r *computation) gather(ctx context.Context) error {
 	}
 	r.windows, r.width = has.Windows, has.Width
 	if n := m.Workers(); r.windows > maxCells/max(n, 1) {
-		return fmt.Errorf("imbalance: %d windows of %d workers are too many; ask for at most %d", r.windows, n,
+		return fmt.Errorf("imbalance: %d windows of %d workers are too many; ask for at most %d", r.windows,
+			n,
 			maxCells/n)
 	}
 	if !has.SLOU {

@@ -33,7 +33,8 @@ func together(t failer, dir string, processes int, opt imbalance.Options) []byte
 			}
 			defer r.Close()
 			var m *model.Model
-			if m, errs[rank] = model.BuildShare(context.Background(), r, model.Options{}, g); errs[rank] == nil {
+			if m, errs[rank] = model.BuildShare(context.Background(), r, model.Options{},
+				g); errs[rank] == nil {
 				results[rank], errs[rank] = imbalance.Compute(context.Background(), m, opt, g)
 			}
 		})

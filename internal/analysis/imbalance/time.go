@@ -11,8 +11,8 @@ import (
 type Time struct {
 	WindowNS int64 `json:"window_ns"`
 	Windows  int   `json:"windows"`
-	// Useful is the share of all workers' time in each window that was useful: the utilisation of the cluster, 0
-	// to 1.
+	// Useful is the share of all workers' time in each window that was useful: the utilisation of the
+	// cluster, 0 to 1.
 	Useful []float64    `json:"useful"`
 	Nodes  []NodeUseful `json:"nodes"`
 	// Variations compare nodes; there are none with one node. A quantity that cannot be computed is left out.
@@ -113,7 +113,8 @@ func (r *computation) time() {
 }
 
 func (r *computation) variation(quantity string, nodes []nodeLevel) Variation {
-	v := Variation{Quantity: quantity, Difference: make([]float64, r.windows), MaxNode: make([]int, r.windows),
+	v := Variation{Quantity: quantity, Difference: make([]float64, r.windows),
+		MaxNode: make([]int, r.windows),
 		MinNode: make([]int, r.windows)}
 	largest, sum := math.Inf(-1), 0.0
 	for i := range r.windows {

@@ -32,14 +32,14 @@ type WeightedCode struct {
 	Weight      float64 `json:"weight"` // sum
 	UsefulNS    int64   `json:"useful_ns"`
 	NSPerWeight float64 `json:"ns_per_weight"`
-	// Relative is NSPerWeight over that of all: above 1, its weights are too small against those of other code
-	// fragments. nil where there is no useful time.
+	// Relative is NSPerWeight over that of all: above 1, its weights are too small against those of other
+	// code fragments. nil where there is no useful time.
 	Relative *float64 `json:"relative"`
-	// Correlation of weight and time of a CF (Pearson), -1 to 1: 1 if weights are in proportion to time but for
-	// a constant; nil where weights or times are all the same.
+	// Correlation of weight and time of a CF (Pearson), -1 to 1: 1 if weights are in proportion to time but
+	// for a constant; nil where weights or times are all the same.
 	Correlation *float64 `json:"correlation"`
-	// Error is the root mean square of time - weight x NSPerWeight over the mean time: 0 where weights predict
-	// exactly. nil where there is no useful time.
+	// Error is the root mean square of time - weight x NSPerWeight over the mean time: 0 where weights
+	// predict exactly. nil where there is no useful time.
 	Error *float64 `json:"error"`
 }
 
@@ -128,7 +128,8 @@ func (r *computation) weights() {
 			continue
 		}
 		code := &r.m.Codes[c]
-		x := WeightedCode{Code: code.Name, File: code.File, Line: code.Line, Count: int64(m.N), Weight: m.Weight,
+		x := WeightedCode{Code: code.Name, File: code.File, Line: code.Line, Count: int64(m.N),
+			Weight:   m.Weight,
 			UsefulNS: int64(m.Time)}
 		if m.Weight > 0 {
 			x.NSPerWeight = m.Time / m.Weight

@@ -10,5 +10,8 @@ var waitAtBarrier = pattern{
 		"one before the last thread " +
 		"entered the first: what a thread does between the phases is not lost.",
 	when: isBarrier,
-	lost: func(in *instance, k int) (from, to int64, late int) { return in.begun[k], in.lastEnter(), in.last },
+	lost: func(in *instance, k int) (from, to int64, late int) {
+		return in.begun[k], in.lastEnter(),
+			in.last
+	},
 }

@@ -24,8 +24,9 @@ func writeLoop(b *testing.B, dir string, threads, rounds int) (events int) {
 		}{{"step", trace.Function}, {"upc_memget", trace.Bulk}, {"upc_lock", trace.Lock},
 			{"upc_unlock", trace.Lock}, {"upc_all_reduce", trace.Collective}, {"upc_wait", trace.Barrier}} {
 			w.DefineCode(trace.CodeDef{Code: uint32(i + 1), Name: w.Name(c.name), Kind: c.kind})
-			w.DefineSite(trace.SiteDef{Site: trace.Site(i + 1), Code: uint32(i + 1), File: w.Name("a.upc"), Line: 10 +
-				i})
+			w.DefineSite(trace.SiteDef{Site: trace.Site(i + 1), Code: uint32(i + 1), File: w.Name("a.upc"),
+				Line: 10 +
+					i})
 		}
 		reduce, wait, sync := w.Name("reduce"), w.Name("barrier"), w.Name("all/all")
 		s := w.Stream(0)

@@ -96,8 +96,8 @@ func (c *calls) thread(i int, f *forest, classOf []uint8) {
 	c.of[i], c.class[i] = of, class
 }
 
-// wireCall is a call path as one process tells others.
-type wireCall struct {
+// sharedCall is a call path as one process tells others.
+type sharedCall struct {
 	Call
 	Region   Region // in place of Call.Region
 	Function bool
@@ -110,15 +110,15 @@ type wireCall struct {
 // them, and threads are each met by one process: so by the threads that were there first they are in the
 // order in which one process would meet them.
 func (c *calls) unite(g procs.Group) error {
-	own := make([]wireCall, len(c.list))
+	own := make([]sharedCall, len(c.list))
 	for i, v := range c.list {
-		own[i] = wireCall{Call: v, Region: c.regions[v.Region], Function: c.inFunction[i], Met: c.met[i]}
+		own[i] = sharedCall{Call: v, Region: c.regions[v.Region], Function: c.inFunction[i], Met: c.met[i]}
 	}
 	told, err := procs.AllOf(g, own)
 	if err != nil {
 		return err
 	}
-	var all []wireCall
+	var all []sharedCall
 	to := make([][]int32, len(told)) // by process and number
 	for rank, list := range told {
 		to[rank] = make([]int32, len(list))
@@ -127,7 +127,7 @@ func (c *calls) unite(g procs.Group) error {
 			all = append(all, v)
 		}
 	}
-	slices.SortStableFunc(all, func(x, y wireCall) int { return cmp.Compare(x.Met, y.Met) })
+	slices.SortStableFunc(all, func(x, y sharedCall) int { return cmp.Compare(x.Met, y.Met) })
 	c.forget()
 	for _, v := range all {
 		call := v.Call

@@ -24,7 +24,7 @@ func Compute(ctx context.Context, m *model.Model, _ Options, g procs.Group) (*Re
 		return nil, procs.Agree(g, ctx.Err())
 	}
 	s := &search{m: m, r: m.Regions, res: &Result{pieces: map[model.WorkerID][]Piece{}}, f: newForest(),
-		late: map[lateKey]*lateSum{}, usual: map[usualKey]*usual{}, sums: map[collectiveKey]*Collective{}}
+		late: map[lateKey]*lateSum{}, usual: map[usualKey]*usualCost{}, sums: map[collectiveKey]*Collective{}}
 	s.rows = make([]map[int]*Row, len(s.f.metrics))
 	for i := range s.rows {
 		s.rows[i] = map[int]*Row{}
@@ -83,7 +83,8 @@ func (s *search) whole() {
 
 // times sums up the own time of all visits of own threads, and counts.
 func (s *search) times() {
-	visits, sent, received, program := s.f.index["visits"], s.f.index["bytes-sent"], s.f.index["bytes-received"],
+	visits, sent, received, program := s.f.index["visits"], s.f.index["bytes-sent"],
+		s.f.index["bytes-received"],
 		s.f.index["program"]
 	for i := range s.r.Threads {
 		if !s.own[i] {
@@ -193,7 +194,8 @@ func (s *search) unfinished() (out []string) {
 		for _, e := range u.Came {
 			came = append(came, int32(s.r.Threads[e.Thread].Node))
 		}
-		out = append(out, fmt.Sprintf("%s was called by %s, and never by %s of its group", place, threadsText(came),
+		out = append(out, fmt.Sprintf("%s was called by %s, and never by %s of its group", place,
+			threadsText(came),
 			threadsText(u.Absent)))
 	}
 	return out

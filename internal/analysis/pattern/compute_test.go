@@ -85,7 +85,8 @@ func show(r *Result, metrics ...string) string {
 			continue
 		}
 		for _, row := range m.Rows {
-			fmt.Fprintf(&b, "%s, %s: %s\n", m.ID, r.path(row.Call), strings.Trim(fmt.Sprint(row.Values), "[]"))
+			fmt.Fprintf(&b, "%s, %s: %s\n", m.ID, r.path(row.Call),
+				strings.Trim(fmt.Sprint(row.Values), "[]"))
 		}
 	}
 	return b.String()
@@ -95,7 +96,8 @@ func show(r *Result, metrics ...string) string {
 func rest(r *Result) string {
 	var b bytes.Buffer
 	for _, l := range r.Late {
-		fmt.Fprintf(&b, "late %s, %s: thread %d, %d in %d:", r.Metrics[l.Metric].ID, r.path(l.Call), l.Thread, l.NS,
+		fmt.Fprintf(&b, "late %s, %s: thread %d, %d in %d:", r.Metrics[l.Metric].ID, r.path(l.Call), l.Thread,
+			l.NS,
 			l.Count)
 		for _, d := range l.Doing {
 			fmt.Fprintf(&b, " %s %d", r.path(d.Call), d.NS)
@@ -110,11 +112,13 @@ func rest(r *Result) string {
 	for _, c := range r.Collectives {
 		fmt.Fprintf(&b, "collective %s, %s %q: count %d, bytes %d, time %d, entry %d, allsync %d, exit %d, after "+
 			"barrier %d, between %d\n",
-			r.path(c.Call), c.Kind, c.Sync, c.Count, c.Bytes, c.NS, c.EntryNS, c.AllSyncNS, c.ExitNS, c.AfterBarrier,
+			r.path(c.Call), c.Kind, c.Sync, c.Count, c.Bytes, c.NS, c.EntryNS, c.AllSyncNS, c.ExitNS,
+			c.AfterBarrier,
 			c.BetweenNS)
 	}
 	for _, x := range r.Transfers {
-		fmt.Fprintf(&b, "transfer %s: count %d, bytes %d, time %d, runs %d, overlap %d\n", r.path(x.Call), x.Count,
+		fmt.Fprintf(&b, "transfer %s: count %d, bytes %d, time %d, runs %d, overlap %d\n", r.path(x.Call),
+			x.Count,
 			x.Bytes, x.NS, x.Runs, x.OverlapNS)
 	}
 	for _, x := range r.Threads {
@@ -164,7 +168,8 @@ func TestGolden(t *testing.T) {
 					continue
 				}
 				if want := part[name]; want != got && !*update {
-					t.Errorf("%s (-want +got):\n%s", name, cmp.Diff(strings.Split(want, "\n"), strings.Split(got, "\n")))
+					t.Errorf("%s (-want +got):\n%s", name,
+						cmp.Diff(strings.Split(want, "\n"), strings.Split(got, "\n")))
 				}
 				part[name] = got
 			}

@@ -112,7 +112,8 @@ func (in *instance) allToOne() bool {
 // allToAll: all give data to all, or might.
 func (in *instance) allToAll() bool {
 	switch in.kind {
-	case model.CollectiveGatherAll, model.CollectiveExchange, model.CollectivePermute, model.CollectiveAllReduce,
+	case model.CollectiveGatherAll, model.CollectiveExchange, model.CollectivePermute,
+		model.CollectiveAllReduce,
 		model.CollectiveCollect:
 		return true
 	}

@@ -80,8 +80,8 @@ func classOfCollective(k model.CollectiveKind) string {
 type forest struct {
 	metrics []Metric
 	index   map[string]int
-	// up are, by metric, itself and those above that grow with it: of a class all, of a pattern those that are
-	// patterns.
+	// up are, by metric, itself and those above that grow with it: of a class all, of a pattern those that
+	// are patterns.
 	up    [][]int
 	class []bool // by metric: it is a branch
 }
@@ -106,7 +106,8 @@ func newForest() *forest {
 				add(Metric{ID: p.id, Name: p.name, Unit: NS, Doc: p.doc, Pattern: p.number}, parent, false)
 				for _, q := range patterns {
 					if q.parent == p.id && q.reading == "" {
-						add(Metric{ID: q.id, Name: q.name, Unit: NS, Doc: q.doc, Pattern: q.number}, p.id, false)
+						add(Metric{ID: q.id, Name: q.name, Unit: NS, Doc: q.doc, Pattern: q.number}, p.id,
+							false)
 					}
 				}
 			}
@@ -118,7 +119,8 @@ func newForest() *forest {
 	}
 	for _, p := range patterns {
 		if p.reading != "" {
-			add(Metric{ID: p.id, Name: p.name, Unit: NS, Doc: p.doc, Pattern: p.number, Reading: p.reading}, "", false)
+			add(Metric{ID: p.id, Name: p.name, Unit: NS, Doc: p.doc, Pattern: p.number, Reading: p.reading},
+				"", false)
 		}
 	}
 	return f

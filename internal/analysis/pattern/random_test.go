@@ -93,7 +93,8 @@ func drawProgram(t *rapid.T) *program {
 		case 1:
 			for node := range p.n {
 				p.emit(node, p.now[node], "Region.onEntered 10")
-				p.emit(node, p.now[node], "Message.onGet from=%d bytes=%d", rapid.IntRange(0, p.n-1).Draw(t, "peer"),
+				p.emit(node, p.now[node], "Message.onGet from=%d bytes=%d",
+					rapid.IntRange(0, p.n-1).Draw(t, "peer"),
 					step())
 				p.now[node] += step()
 				p.emit(node, p.now[node], "Region.onExited 10")
@@ -140,7 +141,8 @@ func (p *program) sections(step func() int64) {
 		p.now[node] = release + step()
 		p.emit(node, p.now[node], "Region.onExited 9")
 		p.locks[lock] = release
-		p.ops = append(p.ops, op{kind: "lock", enter: enter, exit: exit, acquired: at, lock: lock, thread: node},
+		p.ops = append(p.ops, op{kind: "lock", enter: enter, exit: exit, acquired: at, lock: lock,
+			thread: node},
 			op{kind: "unlock", enter: release, exit: p.now[node], acquired: -1, lock: lock, thread: node})
 	}
 }
@@ -169,7 +171,8 @@ func (p *program) collective(t *rapid.T, step func() int64) {
 			o.root = rapid.SampledFrom(nodes).Draw(t, "partner")
 		}
 		group := fmt.Sprintf("start=%d stride=%d size=%d root=%d", first, stride, len(nodes), o.root)
-		site := map[string]int{"barrier": 3, "split": 5, "alloc": 7, "free": 7, "start": 11, "finish": 11}[kind]
+		site := map[string]int{"barrier": 3, "split": 5, "alloc": 7, "free": 7, "start": 11,
+			"finish": 11}[kind]
 		if site == 0 {
 			site = 6
 		}
@@ -194,7 +197,8 @@ func (p *program) collective(t *rapid.T, step func() int64) {
 			o.exit = max(o.exit, latest+step()) // more than each kind asks for
 		}
 		p.now[node] = o.exit
-		site := map[string]int{"barrier": 3, "split": 5, "alloc": 7, "free": 7, "start": 11, "finish": 11}[kind]
+		site := map[string]int{"barrier": 3, "split": 5, "alloc": 7, "free": 7, "start": 11,
+			"finish": 11}[kind]
 		if site == 0 {
 			site = 6
 		}
@@ -257,7 +261,8 @@ func (p *program) naive() map[string][]int64 {
 			m = min(m, x.exit)
 		}
 		in, end, _ := strings.Cut(o.sync, "/")
-		toOne, fromOne := o.kind == "gather" || o.kind == "reduce", o.kind == "broadcast" || o.kind == "scatter"
+		toOne, fromOne := o.kind == "gather" || o.kind == "reduce", o.kind == "broadcast" ||
+			o.kind == "scatter"
 		waits, e := in != "no", o.arrived
 		switch {
 		case o.kind == "barrier" || o.kind == "split":
@@ -317,7 +322,8 @@ func TestRandom(t *testing.T) {
 		r := compute(t, m)
 		want := p.naive()
 		for i, metric := range r.Metrics {
-			if metric.Pattern == 0 && metric.ID != "wait-at-start-end" || strings.HasSuffix(metric.ID, "-duration") ||
+			if metric.Pattern == 0 && metric.ID != "wait-at-start-end" ||
+				strings.HasSuffix(metric.ID, "-duration") ||
 				metric.Reading == "wait-inside" {
 				continue
 			}
@@ -378,7 +384,8 @@ func consistent(t interface{ Fatalf(string, ...any) }, m *model.Model, r *Result
 					sum += v
 				}
 				if sum > own || exact && sum != own {
-					t.Fatalf("%s at %s of thread %d is %d, its parts are %d", x.ID, r.path(call), thread, own, sum)
+					t.Fatalf("%s at %s of thread %d is %d, its parts are %d", x.ID, r.path(call), thread, own,
+						sum)
 				}
 			}
 		}

@@ -109,20 +109,21 @@ type Doing struct {
 // Lock is what happened to one lock.
 type Lock struct {
 	ID uint64 `json:"id"`
-	// Name is what it is called, see model.Lock, or its number, "0x4060". File and Line are where the variable
-	// is declared, or the memory allocated.
-	Name       string `json:"name"`
-	File       string `json:"file,omitempty"`
-	Line       int    `json:"line,omitempty"`
-	Acquired   int64  `json:"acquired"`    // how often
-	Contended  int64  `json:"contended"`   // of them after waiting
-	WaitNS     int64  `json:"wait_ns"`     // in sum
-	HoldNS     int64  `json:"hold_ns"`     // from being acquired to its release, in sum
-	LongestNS  int64  `json:"longest_ns"`  // the longest hold
-	HandoverNS int64  `json:"handover_ns"` // from a release to the next acquisition of a waiting thread, in sum
-	Chain      int    `json:"chain"`       // most threads waiting at once
-	// Blocks tells who waited for whom. A wait is divided among all that had the lock meanwhile, each from the
-	// release before its own hold to the end of that.
+	// Name is what it is called, see model.Lock, or its number, "0x4060". File and Line are where the
+	// variable is declared, or the memory allocated.
+	Name      string `json:"name"`
+	File      string `json:"file,omitempty"`
+	Line      int    `json:"line,omitempty"`
+	Acquired  int64  `json:"acquired"`   // how often
+	Contended int64  `json:"contended"`  // of them after waiting
+	WaitNS    int64  `json:"wait_ns"`    // in sum
+	HoldNS    int64  `json:"hold_ns"`    // from being acquired to its release, in sum
+	LongestNS int64  `json:"longest_ns"` // the longest hold
+	// from a release to the next acquisition of a waiting thread, in sum
+	HandoverNS int64 `json:"handover_ns"`
+	Chain      int   `json:"chain"` // most threads waiting at once
+	// Blocks tells who waited for whom. A wait is divided among all that had the lock meanwhile, each from
+	// the release before its own hold to the end of that.
 	Blocks []Block `json:"blocks"` // longest first
 }
 

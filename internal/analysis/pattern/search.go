@@ -16,9 +16,9 @@ type pattern struct {
 	reading  string // the metric it is another definition of
 	doc      string
 
-	// Of patterns in collectives: when tells which instances it looks at, and lost which stretch of a member's
-	// time in one is lost, and for which member it waited (-1: for nobody in particular). The stretch may be
-	// empty (to <= from), and is clipped to the operation.
+	// Of patterns in collectives: when tells which instances it looks at, and lost which stretch of a
+	// member's time in one is lost, and for which member it waited (-1: for nobody in particular). The
+	// stretch may be empty (to <= from), and is clipped to the operation.
 	when func(in *instance) bool
 	lost func(in *instance, member int) (from, to int64, late int)
 	// Of patterns in acquisitions of locks: the stretch that is lost, of the time before the thread had the
@@ -54,7 +54,7 @@ type search struct {
 	rows      []map[int]*Row // by metric, then call path
 	charge    [][]charge     // by thread
 	late      map[lateKey]*lateSum
-	usual     map[usualKey]*usual
+	usual     map[usualKey]*usualCost
 	sums      map[collectiveKey]*Collective
 	transfers map[int32]*Transfer // by call path
 	in        instance
@@ -175,7 +175,8 @@ func (s *search) instance() {
 				c.see(p, ns)
 			}
 			if waited {
-				s.waited(metric, call, int(in.members[late].Thread), ns, stretch{s.previous(in, late), in.entered[late]},
+				s.waited(metric, call, int(in.members[late].Thread), ns,
+					stretch{s.previous(in, late), in.entered[late]},
 					false)
 			}
 		}
@@ -203,8 +204,8 @@ type usualKey struct {
 	Bytes         int64
 }
 
-// usual is the amounts of a reading at one call path with as many bytes.
-type usual struct {
+// usualCost is the amounts of a reading at one call path with as many bytes.
+type usualCost struct {
 	metric int
 	least  int64
 	sum    map[int]int64 // by thread
@@ -215,7 +216,7 @@ func (s *search) seeUsual(number, metric, thread, call int, c *model.Collective,
 	key := usualKey{number, call, c.Sent + c.Received}
 	u := s.usual[key]
 	if u == nil {
-		u = &usual{metric: metric, least: ns, sum: map[int]int64{}, count: map[int]int64{}}
+		u = &usualCost{metric: metric, least: ns, sum: map[int]int64{}, count: map[int]int64{}}
 		s.usual[key] = u
 	}
 	u.least = min(u.least, ns)

@@ -21,7 +21,10 @@ var syncOnExitDuration = pattern{
 	doc: "Time in such an operation after all had entered it, beyond the least that any thread ever needed " +
 		"from there at the same call path with " +
 		"as many bytes.",
-	when:        waitsOnExit,
-	lost:        func(in *instance, k int) (from, to int64, late int) { return in.lastEnter(), in.left[k], -1 },
+	when: waitsOnExit,
+	lost: func(in *instance, k int) (from, to int64, late int) {
+		return in.lastEnter(), in.left[k],
+			-1
+	},
 	beyondUsual: true,
 }

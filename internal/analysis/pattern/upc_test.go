@@ -58,7 +58,8 @@ func lostLike(t *testing.T, c upctest.Case, backend string, threads int) {
 					got = r.inWork(i, thread)
 				}
 				if d := (got - want).Abs(); d > precision {
-					wrong = append(wrong, fmt.Sprintf("%s of thread %d: %v, the program saw %v, designed %v", name, thread,
+					wrong = append(wrong, fmt.Sprintf("%s of thread %d: %v, the program saw %v, designed %v",
+						name, thread,
 						got, want, design[thread]))
 				}
 			}

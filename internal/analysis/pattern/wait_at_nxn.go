@@ -9,5 +9,8 @@ var waitAtNxN = pattern{
 	when: func(in *instance) bool {
 		return in.allToAll() && in.waitsForData() && (in.kind != model.CollectivePermute || in.waitsForAll())
 	},
-	lost: func(in *instance, k int) (from, to int64, late int) { return in.entered[k], in.lastEnter(), in.last },
+	lost: func(in *instance, k int) (from, to int64, late int) {
+		return in.entered[k], in.lastEnter(),
+			in.last
+	},
 }

@@ -8,5 +8,8 @@ var waitAtStartEnd = pattern{
 	when: func(in *instance) bool {
 		return in.kind == model.CollectiveStart || in.kind == model.CollectiveFinish
 	},
-	lost: func(in *instance, k int) (from, to int64, late int) { return in.entered[k], in.lastEnter(), in.last },
+	lost: func(in *instance, k int) (from, to int64, late int) {
+		return in.entered[k], in.lastEnter(),
+			in.last
+	},
 }

@@ -32,7 +32,8 @@ var waitInsideAll = pattern{
 	doc: "Time in an operation with IN_MYSYNC before the last of those entered it whose data the thread " +
 		"needs, whichever other pattern claims it.",
 	when: func(in *instance) bool {
-		return in.sync.In == model.SyncMy && (in.oneToAll() || in.allToOne() || in.allToAll() || in.prefixes())
+		return in.sync.In == model.SyncMy && (in.oneToAll() || in.allToOne() || in.allToAll() ||
+			in.prefixes())
 	},
 	lost: func(in *instance, k int) (from, to int64, late int) {
 		from, to = in.entered[k], in.lastEnter()
@@ -54,7 +55,8 @@ var waitInsideAll = pattern{
 }
 
 var waitInsideResidual = pattern{
-	id: "wait-inside-residual", name: "Unexplained time inside collectives", number: 11, reading: "wait-inside",
+	id: "wait-inside-residual", name: "Unexplained time inside collectives", number: 11,
+	reading: "wait-inside",
 	doc: "Time in an operation that no pattern explains, beyond the least that any thread ever needed at the " +
 		"same call path with as many bytes: waits " +
 		"at barriers within the operation, and what else delays it.",

@@ -45,7 +45,10 @@ func (b brute) atomic(cf string) bool {
 
 // produced is when an input was there for those who need it: the end of the atomic CF that made it.
 func (b brute) produced(df int) int64 {
-	made, _ := b.find(always, func(e sloutest.Event) bool { return e.Kind == "DFEvents.onCreate" && e.DF == df })
+	made, _ := b.find(always, func(e sloutest.Event) bool {
+		return e.Kind == "DFEvents.onCreate" &&
+			e.DF == df
+	})
 	if !b.atomic(made.CF) {
 		return made.Time
 	}

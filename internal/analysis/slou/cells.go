@@ -17,7 +17,8 @@ func cell(f Factor, p Part) int {
 // partsOf are the parts of S and O, in the order they are reported.
 var partsOf = [FactorLoss + 1][]Part{
 	FactorS: {PartNowhere, PartHere, PartElsewhere},
-	FactorO: {PartCreate, PartRequest, PartSend, PartDeliver, PartDispatch, PartPreempt, PartSteal, PartExtra},
+	FactorO: {PartCreate, PartRequest, PartSend, PartDeliver, PartDispatch, PartPreempt, PartSteal,
+		PartExtra},
 }
 
 func (c *cells) part(p Part) int64 { return c[int(FactorLoss)+int(p)] }

@@ -50,8 +50,8 @@ func (f *facts) findControls() {
 		if f.m.Atomic(cf) {
 			continue
 		}
-		// Up to the nearest ancestor that is worked out, then down again. 1 marks the way, so that a circle of
-		// parents, which only a damaged trace has, ends.
+		// Up to the nearest ancestor that is worked out, then down again. 1 marks the way, so that a circle
+		// of parents, which only a damaged trace has, ends.
 		for at, ok := e, true; ok && f.of[at] == 0; at, ok = f.parent(f.m.ExecCF[at]) {
 			f.of[at] = 1
 			chain = append(chain, at)

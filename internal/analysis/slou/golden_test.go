@@ -87,7 +87,8 @@ func TestGolden(t *testing.T) {
 					}
 					out.WriteString(parts[name])
 				}
-				if err := os.WriteFile(file, []byte(strings.TrimRight(out.String(), "\n")+"\n"), 0o666); err != nil {
+				if err := os.WriteFile(file, []byte(strings.TrimRight(out.String(), "\n")+"\n"),
+					0o666); err != nil {
 					t.Fatal(err)
 				}
 			}

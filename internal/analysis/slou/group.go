@@ -136,7 +136,8 @@ type indexGroups struct {
 }
 
 func newIndexGroups(m *model.Model, at int) *indexGroups {
-	x := &indexGroups{m: m, at: at, Named: map[groupPart]int64{}, Values: []int32{0}, numbers: map[int32]int{}}
+	x := &indexGroups{m: m, at: at, Named: map[groupPart]int64{}, Values: []int32{0},
+		numbers: map[int32]int{}}
 	x.Groups.add(groupSum{})
 	return x
 }

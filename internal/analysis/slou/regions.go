@@ -84,10 +84,11 @@ func (c *computation) search(ctx context.Context) error {
 
 // workerRegions is what is known of the regions of one worker.
 type workerRegions struct {
-	pieces    []pattern.Piece
-	thread    *model.Thread // nil: it has none
-	functions []function    // where it was in functions of the program, and in nothing inside of them; ordered
-	next      int           // the first that ends after the pieces visited so far
+	pieces []pattern.Piece
+	thread *model.Thread // nil: it has none
+	// where it was in functions of the program, and in nothing inside of them; ordered
+	functions []function
+	next      int // the first that ends after the pieces visited so far
 }
 
 // function is a stretch of time in a function.

@@ -177,9 +177,9 @@ type Messages struct {
 	RepeatBytes int64 `json:"repeat_bytes"`
 	// Violations counts messages and requests received before they were sent: the clocks disagree.
 	Violations int64 `json:"violations"`
-	// Repaired counts messages and requests between processes that clocks, corrected by their comparisons alone,
-	// let arrive before they were sent. Times of nodes were moved so that they do not; RepairMaxNS is by how
-	// much at most.
+	// Repaired counts messages and requests between processes that clocks, corrected by their comparisons
+	// alone, let arrive before they were sent. Times of nodes were moved so that they do not; RepairMaxNS is
+	// by how much at most.
 	Repaired    int64 `json:"repaired"`
 	RepairMaxNS int64 `json:"repair_max_ns"`
 	// Crossing counts the messages and requests between processes of which both ends were recorded.

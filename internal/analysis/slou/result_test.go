@@ -152,8 +152,8 @@ func TestResult(t *testing.T) {
 		byCode[f.Code] = f
 		before += f.Before.U + f.Before.S + f.Before.L + f.Before.O + f.Before.W
 	}
-	// CF3 is waited for 30 by CF4 and 10 by the tail of node 2; CF2's DF2 is on its way for 15; CF4 itself costs
-	// 15 + 5 + 5.
+	// CF3 is waited for 30 by CF4 and 10 by the tail of node 2; CF2's DF2 is on its way for 15; CF4 itself
+	// costs 15 + 5 + 5.
 	for code, want := range map[string]slou.Caused{"CF3": {S: 40, O: 10}, "CF2": {L: 15, O: 5},
 		"CF4": {S: 120, O: 25}, "CF1": {}} {
 		if got := byCode[code].Caused; got != want {
@@ -186,7 +186,8 @@ func TestResult(t *testing.T) {
 	if l := compute(t, golden(t, "lost")).Loss; l.NS != 6 || l.Events != 9 {
 		t.Errorf("loss %+v", l)
 	}
-	if s := compute(t, golden(t, "control")).Structured; len(s) != 2 || s[0].Code != "inner" || s[0].NS != 3 ||
+	if s := compute(t, golden(t, "control")).Structured; len(s) != 2 || s[0].Code != "inner" ||
+		s[0].NS != 3 ||
 		s[1].NS != 2 {
 		t.Errorf("structured %+v", s)
 	}

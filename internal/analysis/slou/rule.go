@@ -5,14 +5,14 @@ import "github.com/whyslow/whyslow/internal/model"
 // The rule: why did this worker not start its next atomic CF earlier?
 //
 // Problem. A worker ended one atomic CF at A and started the next one, f, at D. The gap [A, D] has to be
-// divided among S, L and O so that the parts add up to D-A in integer nanoseconds, whatever the trace
-// holds: clocks that run backwards, events that were lost, messages that match nothing.
+// divided among S, L and O so that the parts add up to D-A in integer nanoseconds, whatever the trace holds:
+// clocks that run backwards, events that were lost, messages that match nothing.
 //
-// Plan. B' is the end of the last CF that produced an input of f, clamped to [A, D]. [A, B'] is S. [B', D]
-// is walked backwards from D with one position, pos, which only ever decreases and never passes B'. Each
-// step names the time at which something happened and the part that everything between that time and pos
-// belongs to; times above pos give an empty piece, times below B' are cut at B'. So the pieces tile [B', D]
-// by construction and no step needs to check the order of the facts it was given.
+// Plan. B' is the end of the last CF that produced an input of f, clamped to [A, D]. [A, B'] is S. [B', D] is
+// walked backwards from D with one position, pos, which only ever decreases and never passes B'. Each step
+// names the time at which something happened and the part that everything between that time and pos belongs
+// to; times above pos give an empty piece, times below B' are cut at B'. So the pieces tile [B', D] by
+// construction and no step needs to check the order of the facts it was given.
 //
 // The walk knows where f is, where the data is, and asks one question at each stop: what came here last?
 //
@@ -74,8 +74,9 @@ func (p Part) String() string { return partNames[p] }
 
 // Piece is an interval of one worker's time, given to one factor, with its cause. From < To.
 type Piece struct {
-	From, To int64    // nanoseconds on the common clock
-	Name     string   // of W: what was waited for; of a run of regions: the part, but of U, and of L with a Link
+	From, To int64 // nanoseconds on the common clock
+	// of W: what was waited for; of a run of regions: the part, but of U, and of L with a Link
+	Name     string
 	Link     Link     // of L
 	Producer model.CF // whose result was waited for (S, L); 0 none
 	DF       model.DF // which result (S, L); 0 none
@@ -145,8 +146,8 @@ type Lookup interface {
 // maxHops ends a walk that absurd traces could make circular; sane ones pass a few nodes.
 const maxHops = 256
 
-// walk is the state of one backwards walk.
-type walk struct {
+// gapWalk is the state of one backwards walk.
+type gapWalk struct {
 	look     Lookup
 	gap      Gap
 	dataOnly bool
@@ -169,7 +170,7 @@ func Divide(look Lookup, gap Gap, dataOnly bool, out []Piece) []Piece {
 	if last.Known {
 		floor = min(max(last.End, gap.A), gap.D)
 	}
-	w := walk{look: look, gap: gap, dataOnly: dataOnly, floor: floor, pos: gap.D, out: out}
+	w := gapWalk{look: look, gap: gap, dataOnly: dataOnly, floor: floor, pos: gap.D, out: out}
 	if floor < gap.D {
 		w.start()
 	}
@@ -198,9 +199,9 @@ func LastInput(look Lookup, gap Gap, dataOnly bool) (last Source) {
 }
 
 // take gives everything from t to the present position to a part of O.
-func (w *walk) take(t int64, part Part) { w.give(t, Piece{Factor: FactorO, Part: part}) }
+func (w *gapWalk) take(t int64, part Part) { w.give(t, Piece{Factor: FactorO, Part: part}) }
 
-func (w *walk) give(t int64, p Piece) {
+func (w *gapWalk) give(t int64, p Piece) {
 	t = max(t, w.floor)
 	if t >= w.pos {
 		return
@@ -210,13 +211,13 @@ func (w *walk) give(t int64, p Piece) {
 	w.pos = t
 }
 
-func (w *walk) done() bool {
+func (w *gapWalk) done() bool {
 	w.hops++
 	return w.pos <= w.floor || w.hops > maxHops
 }
 
 // start walks from the start of the CF to the point where it became ready at its node, and on.
-func (w *walk) start() {
+func (w *gapWalk) start() {
 	ready, ok := w.look.Ready(w.gap.CF, w.gap.Node, w.gap.D)
 	if !ok {
 		ready = w.gap.D
@@ -228,7 +229,7 @@ func (w *walk) start() {
 }
 
 // ready goes back from the moment the CF was ready at a node: to the latest receipt, or to its creation.
-func (w *walk) ready(node int32, t int64) {
+func (w *gapWalk) ready(node int32, t int64) {
 	if w.done() {
 		return
 	}
@@ -267,7 +268,7 @@ func (w *walk) ready(node int32, t int64) {
 
 // created ends the walk at the creation of the CF: what lies between is a part of O, what comes before is
 // O.create. Where the creation was not recorded all of it goes to that part.
-func (w *walk) created(part Part) {
+func (w *gapWalk) created(part Part) {
 	if t, _, ok := w.look.Created(w.gap.CF); ok {
 		w.take(t, part)
 		w.take(w.floor, PartCreate)
@@ -277,7 +278,7 @@ func (w *walk) created(part Part) {
 
 // flight gives the time on the link to L. Where the sending was not recorded, or is later than the receipt,
 // L is 0. It returns the time at the sender from which the walk goes on.
-func (w *walk) flight(to int32, m Message, df model.DF) int64 {
+func (w *gapWalk) flight(to int32, m Message, df model.DF) int64 {
 	if !m.WasSent {
 		return m.Received
 	}
@@ -292,7 +293,7 @@ func (w *walk) flight(to int32, m Message, df model.DF) int64 {
 }
 
 // migrated goes on from the receipt of the CF itself.
-func (w *walk) migrated(node int32, m Message) {
+func (w *gapWalk) migrated(node int32, m Message) {
 	for !w.done() {
 		t := w.flight(node, m, 0)
 		node = m.From
@@ -314,7 +315,7 @@ func (w *walk) migrated(node int32, m Message) {
 }
 
 // sent goes on from the receipt of a DF at node to its producer, or to the request that fetched it.
-func (w *walk) sent(df model.DF, node int32, m Message) {
+func (w *gapWalk) sent(df model.DF, node int32, m Message) {
 	for !w.done() {
 		t := w.flight(node, m, df)
 		node = m.From
@@ -343,7 +344,7 @@ func (w *walk) sent(df model.DF, node int32, m Message) {
 }
 
 // requested goes on from the receipt, at a node that has the DF, of the request for it.
-func (w *walk) requested(df model.DF, node int32, q Message) {
+func (w *gapWalk) requested(df model.DF, node int32, q Message) {
 	w.take(q.Received, PartSend)
 	w.flight(node, q, df)
 	if w.came.Arrived {

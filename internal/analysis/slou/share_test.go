@@ -81,7 +81,8 @@ func withClocks(t *rapid.T, run *sloutest.Run, text string) string {
 		text = strings.Replace(text, fmt.Sprintf(`{"node":%d,"process":0`, n),
 			fmt.Sprintf(`{"node":%d,"process":%d`, n, n), 1)
 		for i := range rapid.IntRange(0, 3).Draw(t, "syncs") {
-			text += fmt.Sprintf("%d n%d s%d GlobalEvents.onClockSync offset=%d error=3\n", 50*i, n, sloutest.System,
+			text += fmt.Sprintf("%d n%d s%d GlobalEvents.onClockSync offset=%d error=3\n", 50*i, n,
+				sloutest.System,
 				rapid.Int64Range(-40, 40).Draw(t, "offset"))
 		}
 	}
@@ -192,7 +193,8 @@ func TestShareRegions(t *testing.T) {
 			text = sloutest.OnHosts(rt, text)
 		}
 		opt := slou.Options{Splits: []string{"code", "node", "index:0", "worker"},
-			Windows: rapid.IntRange(0, 9).Draw(rt, "windows"), MaxGroups: rapid.IntRange(0, 3).Draw(rt, "groups")}
+			Windows:   rapid.IntRange(0, 9).Draw(rt, "windows"),
+			MaxGroups: rapid.IntRange(0, 3).Draw(rt, "groups")}
 		sloutest.Folder(rt, text, func(dir string) {
 			if rapid.IntRange(0, 3).Draw(rt, "damaged") == 0 {
 				damage(rt, dir)

@@ -37,7 +37,8 @@ func factsOf(m *model.Model) map[string]string {
 	for df := model.DF(1); int(df) < m.DFs(); df++ {
 		text := ""
 		for first, end := m.Creations(df); first < end; first++ {
-			text += fmt.Sprintf(" made %d by %v at %d", m.MadeTime[first], m.CFID(m.MadeBy[first]), m.MadeNode[first])
+			text += fmt.Sprintf(" made %d by %v at %d", m.MadeTime[first], m.CFID(m.MadeBy[first]),
+				m.MadeNode[first])
 		}
 		if t, ok := m.FirstSeen(df); ok {
 			text += fmt.Sprintf(" seen %d", t)
@@ -85,7 +86,8 @@ func TestShareFacts(t *testing.T) {
 			facts := factsOf(m)
 			check := func(key string) {
 				if facts[key] != whole[key] {
-					rt.Fatalf("process %d knows of %s:\n%s\nthe whole model:\n%s\n%s", rank, key, facts[key], whole[key],
+					rt.Fatalf("process %d knows of %s:\n%s\nthe whole model:\n%s\n%s", rank, key, facts[key],
+						whole[key],
 						run.EventText())
 				}
 			}

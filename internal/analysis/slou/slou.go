@@ -35,8 +35,8 @@ type Options struct {
 	// Splits asks Compute for Result.Splits: by "node", "worker", "code" (the code fragment that ran, or that
 	// the worker ran next) or "index:K" (the value of the K-th index, from 0, in the label of that CF).
 	Splits []string
-	// MaxGroups is how many groups a split lists, the largest; the rest becomes one group. 0 means all. A listed
-	// group takes about a kilobyte, one that is not listed a sixth of that.
+	// MaxGroups is how many groups a split lists, the largest; the rest becomes one group. 0 means all. A
+	// listed group takes about a kilobyte, one that is not listed a sixth of that.
 	MaxGroups int
 	// MaxPieces makes Pieces fail if there are more of them, 64 bytes each; 0 sets no limit.
 	MaxPieces int
@@ -192,7 +192,8 @@ func (c *computation) result(p *processSums) (*Result, error) {
 		for w := range m.Nodes[n].Workers {
 			s := by[model.WorkerID{Node: n, Worker: w}]
 			if s == nil {
-				return nil, fmt.Errorf("internal error: no process divided the time of worker %d of node %d", w, n)
+				return nil, fmt.Errorf("internal error: no process divided the time of worker %d of node %d",
+					w, n)
 			}
 			p.Workers = append(p.Workers, s)
 			node.Workers = append(node.Workers, Worker{Worker: w, TotalNS: s.Cells.total(),

@@ -31,7 +31,8 @@ func BenchmarkReadAndCompute(b *testing.B) {
 			b.Fatal(err)
 		}
 		r.Close()
-		if _, err := slou.Compute(context.Background(), m, slou.Options{Parallel: 1}, procs.Alone()); err != nil {
+		if _, err := slou.Compute(context.Background(), m, slou.Options{Parallel: 1},
+			procs.Alone()); err != nil {
 			b.Fatal(err)
 		}
 		events = m.Events

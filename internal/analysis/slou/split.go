@@ -9,19 +9,20 @@ import (
 // belongs to.
 type Split struct {
 	By string `json:"by"` // as in Options.Splits
-	// Groups are in the order of nodes and workers, of values, or, by code fragment, of total time, most first.
-	// After them come, where there are any, the group of the others, and the remainder.
+	// Groups are in the order of nodes and workers, of values, or, by code fragment, of total time, most
+	// first. After them come, where there are any, the group of the others, and the remainder.
 	Groups []Group `json:"groups"`
 }
 
 // Group is the share of one group of a split. All times are nanoseconds.
 type Group struct {
-	Key string `json:"key"` // "0", worker "0.1", the code fragment, the value of the index; KeyOthers; KeyRest
+	// "0", worker "0.1", the code fragment, the value of the index; KeyOthers; KeyRest
+	Key string `json:"key"`
 	// Index is the number of the node, of the worker among all workers, of the code fragment in the model, or
 	// the value of the index; 0 for the others and the remainder.
 	Index int64 `json:"index"`
-	// Rest marks the remainder: what belongs to no group. By node and worker it is O.extra; by code fragment and
-	// index also the time after a worker's last CF, what was lost, and, by index, CFs without that index.
+	// Rest marks the remainder: what belongs to no group. By node and worker it is O.extra; by code fragment
+	// and index also the time after a worker's last CF, what was lost, and, by index, CFs without that index.
 	Rest        bool    `json:"rest,omitempty"`
 	Joined      int64   `json:"joined,omitempty"` // of the others: how many groups they are
 	CFs         int64   `json:"cfs"`              // executions of atomic CFs
@@ -115,7 +116,8 @@ func differ(what string, got, want map[string]int64) error {
 	for _, m := range []map[string]int64{want, got} {
 		for k := range m {
 			if got[k] != want[k] {
-				return fmt.Errorf("internal error: %s, %s adds up to %d, the whole has %d", what, k, got[k], want[k])
+				return fmt.Errorf("internal error: %s, %s adds up to %d, the whole has %d", what, k, got[k],
+					want[k])
 			}
 		}
 	}

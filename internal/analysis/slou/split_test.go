@@ -71,7 +71,8 @@ func computeText(t testing.TB, m *model.Model, opt slou.Options) string {
 		fmt.Fprintf(&s, "%d of %d ns\n", w.Count, w.LengthNS)
 		table := func(name string, rows []slou.Row, ns [][]int64) {
 			for i, r := range rows {
-				fmt.Fprintf(&s, "%s %s.%s %s\n", name, r.Factor, r.Part, strings.Trim(fmt.Sprint(ns[i]), "[]"))
+				fmt.Fprintf(&s, "%s %s.%s %s\n", name, r.Factor, r.Part,
+					strings.Trim(fmt.Sprint(ns[i]), "[]"))
 			}
 		}
 		table("run", w.Rows, w.NS)
@@ -106,7 +107,8 @@ func TestOptions(t *testing.T) {
 	long := sloutest.Build(t, "0 Global.onProgramStarted\n0 CF.onStarted 0.1\n9000000000 CF.onFinished "+
 		"0.1\n9000000000 Global.onProgramFinished\n")
 	if _, err := slou.Compute(context.Background(), long, slou.Options{WindowNS: 100},
-		procs.Alone()); err == nil || !strings.Contains(err.Error(), "90000000 windows of 1 workers are too many") {
+		procs.Alone()); err == nil || !strings.Contains(err.Error(),
+		"90000000 windows of 1 workers are too many") {
 		t.Errorf("error %v", err)
 	}
 	for _, by := range []string{"node", "worker", "code", "index:0", "index:3"} {

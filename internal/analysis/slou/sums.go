@@ -24,8 +24,8 @@ type sums struct {
 type tally struct {
 	m       *model.Model
 	regions *regions
-	// Codes has, after an entry for what belongs to no CF, one per code fragment, then, in a run of regions, one
-	// per region. Structured has one per code fragment.
+	// Codes has, after an entry for what belongs to no CF, one per code fragment, then, in a run of regions,
+	// one per region. Structured has one per code fragment.
 	Codes, Structured []codeSum
 	Causes            map[causeKey]*causeSum
 	Indices           []*indexGroups
@@ -292,8 +292,9 @@ func (t *tally) structuredList() []Structured {
 	out := []Structured{}
 	for i := range t.Structured {
 		if c := &t.Structured[i]; c.Count > 0 {
-			out = append(out, Structured{Code: t.m.Codes[i].Name, Kind: t.m.Codes[i].Kind.String(), Count: c.Count,
-				NS: c.NS})
+			out = append(out, Structured{Code: t.m.Codes[i].Name, Kind: t.m.Codes[i].Kind.String(),
+				Count: c.Count,
+				NS:    c.NS})
 		}
 	}
 	slices.SortStableFunc(out, func(a, b Structured) int {

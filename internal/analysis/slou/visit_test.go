@@ -67,14 +67,16 @@ func TestVisit(t *testing.T) {
 			at := m.Start
 			for i, p := range w.Pieces {
 				if p.From != at || p.To <= p.From {
-					t.Fatalf("worker %d.%d: a piece from %d to %d, after one that ends at %d", w.Node, w.Worker, p.From,
+					t.Fatalf("worker %d.%d: a piece from %d to %d, after one that ends at %d", w.Node,
+						w.Worker, p.From,
 						p.To, at)
 				}
 				at = p.To
 				if i > 0 {
 					before := w.Pieces[i-1]
 					if before.extend(&p) {
-						t.Fatalf("worker %d.%d: neighbours %+v and %+v are apart", w.Node, w.Worker, w.Pieces[i-1], p)
+						t.Fatalf("worker %d.%d: neighbours %+v and %+v are apart", w.Node, w.Worker,
+							w.Pieces[i-1], p)
 					}
 				}
 			}

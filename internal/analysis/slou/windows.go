@@ -235,7 +235,8 @@ func (w *windowSums) divided(rows []tableRow) (out []Row, ns [][]int64) {
 	for i, list := range w.table(rows) {
 		factor := rows[i].Factor
 		switch {
-		case factor == FactorU.String(), rows[i].Part != "", factor == FactorLoss.String(), factor == undividedRow:
+		case factor == FactorU.String(), rows[i].Part != "", factor == FactorLoss.String(),
+			factor == undividedRow:
 			out, ns = append(out, rows[i].Row), append(ns, list)
 			continue
 		}

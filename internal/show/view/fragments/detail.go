@@ -66,7 +66,7 @@ func (x *Index) Detail(q DetailQuery) (*FragmentDetail, error) {
 	if err := cmp.Or(x.checkCode(q.Code), x.interval(q.From, q.To)); err != nil {
 		return nil, err
 	}
-	s := x.span(q.From, q.To)
+	s := x.timeRange(q.From, q.To)
 	d := &FragmentDetail{Code: q.Code, Name: x.m.Codes[q.Code].Name, ByNode: []NodeSum{}, Longest: []CFRow{}}
 	byNode := make([]NodeSum, len(x.m.Nodes))
 	var values []int64
@@ -264,7 +264,7 @@ func (x *Index) CFs(q CFQuery) (*CFPage, error) {
 	if err := cmp.Or(x.checkCode(q.Code), x.interval(q.From, q.To)); err != nil {
 		return nil, err
 	}
-	list := x.ordered(q.Code, x.span(q.From, q.To), q.Sort)
+	list := x.ordered(q.Code, x.timeRange(q.From, q.To), q.Sort)
 	p := &CFPage{Total: len(list), Offset: min(q.Offset, len(list)), Rows: []CFRow{}}
 	for _, e := range list[p.Offset:min(p.Offset+q.Limit, len(list))] {
 		p.Rows = append(p.Rows, x.row(x.m.ExecCF[e]))
@@ -311,7 +311,7 @@ func (x *Index) sort(cfs []uint32, by string) {
 // order is a list of CFs, each by its first execution in the interval.
 type order struct {
 	code int
-	span
+	timeRange
 	by   string
 	list []uint32
 }
@@ -319,17 +319,17 @@ type order struct {
 // maxOrders is how many lists are remembered.
 const maxOrders = 8
 
-func (x *Index) ordered(code int, s span, by string) []uint32 {
+func (x *Index) ordered(code int, s timeRange, by string) []uint32 {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	for i, o := range x.orders {
-		if o.code == code && o.span == s && o.by == by {
+		if o.code == code && o.timeRange == s && o.by == by {
 			copy(x.orders[1:i+1], x.orders[:i])
 			x.orders[0] = o
 			return o.list
 		}
 	}
-	o := order{code: code, span: s, by: by, list: x.cfs(x.started(code, s))}
+	o := order{code: code, timeRange: s, by: by, list: x.cfs(x.started(code, s))}
 	if by != "start" {
 		x.sort(o.list, by)
 	}

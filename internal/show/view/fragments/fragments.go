@@ -46,12 +46,12 @@ type Index struct {
 	orders []order // the last used first
 }
 
-// span is an interval on the common clock, to not included.
-type span struct{ from, to int64 }
+// timeRange is an interval on the common clock, to not included.
+type timeRange struct{ from, to int64 }
 
-var always = span{math.MinInt64, math.MaxInt64}
+var always = timeRange{math.MinInt64, math.MaxInt64}
 
-func (x *Index) span(from, to int64) span {
+func (x *Index) timeRange(from, to int64) timeRange {
 	s := always
 	if from > 0 {
 		s.from = query.Shift(from, x.m.Start)
@@ -178,7 +178,7 @@ func (v *measure) finish() {
 }
 
 // started returns the executions of a code fragment that started in an interval, by start.
-func (x *Index) started(code int, s span) []uint32 {
+func (x *Index) started(code int, s timeRange) []uint32 {
 	list := x.of[code]
 	if s == always {
 		return list

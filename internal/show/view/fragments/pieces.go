@@ -104,7 +104,7 @@ type Time struct {
 // Times divides the time of all workers in an interval: nanoseconds since the start of the run, to not included.
 func (x *Index) Times(from, to int64) []Time {
 	var out []Time
-	for k, ns := range x.times(x.span(from, to)) {
+	for k, ns := range x.times(x.timeRange(from, to)) {
 		if ns > 0 {
 			out = append(out, Time{x.classes[k], ns})
 		}
@@ -113,14 +113,14 @@ func (x *Index) Times(from, to int64) []Time {
 }
 
 // times returns the time by class.
-func (x *Index) times(s span) []int64 {
+func (x *Index) times(s timeRange) []int64 {
 	if s == always {
 		return x.whole
 	}
 	return x.sumLanes(s)
 }
 
-func (x *Index) sumLanes(s span) []int64 {
+func (x *Index) sumLanes(s timeRange) []int64 {
 	parts := make([][]int64, max(procs.Lanes(0, len(x.lanes)), 1))
 	for lane := range parts {
 		parts[lane] = make([]int64, len(x.classes))

@@ -53,7 +53,7 @@ func (x *Index) Rows(from, to int64) ([]FragmentRow, error) {
 	if err := x.interval(from, to); err != nil {
 		return nil, err
 	}
-	s := x.span(from, to)
+	s := x.timeRange(from, to)
 	if s == always {
 		x.rowsOnce.Do(func() { x.rows = x.makeRows(s) })
 		return slices.Clone(x.rows), nil
@@ -69,7 +69,7 @@ func (x *Index) interval(from, to int64) error {
 	return query.Interval(from, to)
 }
 
-func (x *Index) makeRows(s span) []FragmentRow {
+func (x *Index) makeRows(s timeRange) []FragmentRow {
 	all := make([]FragmentRow, len(x.m.Codes))
 	_ = procs.Each(context.Background(), 0, len(all), func(_, code int) error {
 		c := &x.m.Codes[code]

@@ -10,8 +10,8 @@ import (
 	"github.com/whyslow/whyslow/trace"
 )
 
-// part is the part of a factor that a piece belongs to.
-type part struct {
+// partKey is the part of a factor that a piece belongs to.
+type partKey struct {
 	factor slou.Factor
 	part   slou.Part
 	link   slou.Link
@@ -19,7 +19,7 @@ type part struct {
 }
 
 // String is the name of the part without the factor: "dispatch", "0->1".
-func (p *part) String() string {
+func (p *partKey) String() string {
 	switch {
 	case p.name != "":
 		return p.name
@@ -84,14 +84,14 @@ type classes struct {
 	known trace.Span
 	list  []uint16
 	of    [1 << 16]uint16 // 1 + the number of a class
-	parts []part
-	index map[part]uint32
+	parts []partKey
+	index map[partKey]uint32
 	plain [rowCount][slou.PartExtra + 1]uint32 // 1 + the number of a part without a name
 	rows  []uint8
 }
 
 func newClasses(t *Timeline, null [rowCount]bool) *classes {
-	return &classes{t: t, null: null, index: map[part]uint32{}, known: trace.Always}
+	return &classes{t: t, null: null, index: map[partKey]uint32{}, known: trace.Always}
 }
 
 func (c *classes) class(v uint16) uint16 {
@@ -107,7 +107,7 @@ func (c *classes) part(p *slou.Piece) uint32 {
 	if i := c.plain[p.Factor][p.Part]; i > 0 && !named {
 		return i - 1
 	}
-	key := part{p.Factor, p.Part, p.Link, p.Name}
+	key := partKey{p.Factor, p.Part, p.Link, p.Name}
 	i, ok := c.index[key]
 	if !ok {
 		i = uint32(len(c.parts))
@@ -125,7 +125,7 @@ func (c *classes) part(p *slou.Piece) uint32 {
 
 // unread is the part of time beyond the known part of the run.
 func (c *classes) unread() uint32 {
-	key := part{factor: slou.Factor(rowUnread)}
+	key := partKey{factor: slou.Factor(rowUnread)}
 	i, ok := c.index[key]
 	if !ok {
 		i = uint32(len(c.parts))

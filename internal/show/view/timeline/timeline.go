@@ -46,9 +46,9 @@ type Options struct {
 type Timeline struct {
 	m     *model.Model
 	lanes []lane
-	first []int   // by node: its first lane
-	parts []part  // the parts that pieces belong to
-	rows  []uint8 // by part: its row
+	first []int     // by node: its first lane
+	parts []partKey // the parts that pieces belong to
+	rows  []uint8   // by part: its row
 	names []string
 	extra int64
 	whole bool // all of the run is known
