@@ -62,7 +62,8 @@ func TestProcesses(t *testing.T) {
 	res.ok(t, 0, "")
 	const ms = 1000000
 	sum := report(t, res.trace)
-	if sum.Factors.U.NS < 21*ms || sum.Factors.L == nil || sum.Factors.L.NS < 10*ms || sum.Factors.L.Parts["0->1"] != sum.Factors.L.NS || sum.Factors.S.NS < 15*ms {
+	if sum.Factors.U.NS < 21*ms || sum.Factors.L == nil || sum.Factors.L.NS < 10*ms ||
+		sum.Factors.L.Parts["0->1"] != sum.Factors.L.NS || sum.Factors.S.NS < 15*ms {
 		t.Errorf("%+v %+v %+v", sum.Factors.U, sum.Factors.S, sum.Factors.L)
 	}
 	if len(sum.Nodes) != 2 || sum.Nodes[0].Host != "alpha" || sum.Nodes[1].Host != "beta" {
@@ -74,7 +75,8 @@ func TestProcesses(t *testing.T) {
 	}
 }
 
-// The page must name every setting that the header and the collectors read from the environment, and no other.
+// The page must name every setting that the header and the collectors read from the environment, and no
+// other.
 func TestPageNamesSettings(t *testing.T) {
 	page, err := os.ReadFile("../docs/c-sdk.md")
 	if err != nil {

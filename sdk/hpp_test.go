@@ -22,7 +22,8 @@ var cppBuilds = map[string][]string{
 	"tsan": {"-std=c++17", "-fsanitize=thread"},
 }
 
-// compileCPP compiles C++ sources and returns the program. Where the compiler lacks a sanitizer it does without.
+// compileCPP compiles C++ sources and returns the program. Where the compiler lacks a sanitizer it does
+// without.
 func compileCPP(t testing.TB, name string, flags []string, sources ...string) string {
 	t.Helper()
 	p := cctest.Program{
@@ -37,7 +38,8 @@ func compileCPP(t testing.TB, name string, flags []string, sources ...string) st
 
 func hpp(t testing.TB, build string) string {
 	t.Helper()
-	return compileCPP(t, "hpp-"+build, append([]string{"-DWHOLE"}, cppBuilds[build]...), "testdata/hpp.cpp", "testdata/hpp2.cpp")
+	return compileCPP(t, "hpp-"+build, append([]string{"-DWHOLE"}, cppBuilds[build]...),
+		"testdata/hpp.cpp", "testdata/hpp2.cpp")
 }
 
 // cppRun runs a scenario of hpp.cpp with configuration files, "" for none.
@@ -48,7 +50,8 @@ func cppRun(t testing.TB, path, events, modules string, env []string, args ...st
 		if text == "" {
 			continue
 		}
-		variable := map[string]string{"events_config.json": "WHYSLOW_EVENTS", "modules_settings.json": "WHYSLOW_MODULES_SETTINGS"}[name]
+		variable := map[string]string{"events_config.json": "WHYSLOW_EVENTS",
+			"modules_settings.json": "WHYSLOW_MODULES_SETTINGS"}[name]
 		file := filepath.Join(dir, name)
 		if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
 			t.Fatal(err)
@@ -99,7 +102,8 @@ func sound(t *testing.T, path string) {
 	report(t, path)
 }
 
-// Listings 1 to 5 work as printed: what is inserted by rule, modules that connect handlers, the configuration of modules.
+// Listings 1 to 5 work as printed: what is inserted by rule, modules that connect handlers, the
+// configuration of modules.
 func TestListings(t *testing.T) {
 	t.Parallel()
 	modules := `{
@@ -119,13 +123,15 @@ func TestListings(t *testing.T) {
 }
 }`
 	res := cppRun(t, hpp(t, "asan"), "", modules, nil, "listings")
-	res.stdoutIs(t, "first: CF created\nCF created\nfirst: CF created elsewhere\nCF created elsewhere\nblock_1 took time\n")
+	res.stdoutIs(t, "first: CF created\nCF created\nfirst: CF created elsewhere\nCF created "+
+		"elsewhere\nblock_1 took time\n")
 	if ok, _ := regexp.MatchString(`^Func: block_1, PID: \d+, TID: \d+ => \d+ ms total\n$`, res.stderr); !ok {
 		t.Errorf("standard error %q", res.stderr)
 	}
 	sound(t, res.trace)
 	text := dump(t, res.trace)
-	for _, want := range []string{"GlobalEvents.onExited function=1 block=1\n", "GlobalEvents.onForeignStarted function=1\n", `"workers":1}`, `CFEventsUser.onCreated arg1="CF created"`} {
+	for _, want := range []string{"GlobalEvents.onExited function=1 block=1\n",
+		"GlobalEvents.onForeignStarted function=1\n", `"workers":1}`, `CFEventsUser.onCreated arg1="CF created"`} {
 		if !strings.Contains(text, want) {
 			t.Errorf("the trace lacks %s:\n%s", want, text)
 		}
@@ -156,7 +162,8 @@ func TestGroups(t *testing.T) {
 		{"{" + settings + "}", "onCreated onForeignStarted onForeignEnded onExited onCreated"},
 		{"{" + settings + group(false, false, false) + "}", "onForeignStarted onForeignEnded"},
 		{"{" + settings + group(true, false, false) + "}", "onForeignStarted onForeignEnded onExited"},
-		{"{" + settings + group(false, true, true) + "}", "onCreated onForeignStarted onForeignEnded onExited onCreated"},
+		{"{" + settings + group(false, true, true) + "}",
+			"onCreated onForeignStarted onForeignEnded onExited onCreated"},
 		{`{"eventsSettings": {}}`, ""},
 	} {
 		res := cppRun(t, hpp(t, "asan"), c.events, modules, nil, "listings")
@@ -173,7 +180,8 @@ func TestGroups(t *testing.T) {
 	}
 }
 
-// The order of modules is that of their priorities, those required first; also at the end. Modules may come late.
+// The order of modules is that of their priorities, those required first; also at the end. Modules may
+// come late.
 func TestOrder(t *testing.T) {
 	t.Parallel()
 	modules := `{"globalSettings": {"enabled": false}, "trace_writer_module": {"enabled": false},
@@ -266,7 +274,8 @@ func TestThreads(t *testing.T) {
 	for build := range cppBuilds {
 		t.Run(build, func(t *testing.T) {
 			t.Parallel()
-			res := cppRun(t, hpp(t, build), "", `{"df_sizer_events_module": {}, "foreign_block_timer_module": {"enabled": false}}`, nil, "threads")
+			res := cppRun(t, hpp(t, build), "",
+				`{"df_sizer_events_module": {}, "foreign_block_timer_module": {"enabled": false}}`, nil, "threads")
 			res.stdoutIs(t, "8001 1\n")
 			if want := "whyslow: event M::onStep: a handler of the program failed: an exception of a type of its own; it is disconnected\n" +
 				"Total DF size created: 8000 bytes\nTotal DF size destroyed: 8000 bytes\n"; res.stderr != want {
@@ -286,7 +295,8 @@ func TestThreads(t *testing.T) {
 			if w := r.Run().Nodes[0].Workers; w < 1 || w > 4 {
 				t.Errorf("%d workers", w)
 			}
-			if n[trace.KindCFStarted] != 80 || n[trace.KindCFFinished] != 80 || n[trace.KindDFDestroy] < 80 || n[trace.FirstUserKind] != 8001 {
+			if n[trace.KindCFStarted] != 80 || n[trace.KindCFFinished] != 80 || n[trace.KindDFDestroy] < 80 ||
+				n[trace.FirstUserKind] != 8001 {
 				t.Errorf("events: %v", n)
 			}
 		})
@@ -296,9 +306,11 @@ func TestThreads(t *testing.T) {
 // The child of a fork is not profiled and finishes nothing.
 func TestForkCPP(t *testing.T) {
 	t.Parallel()
-	res := cppRun(t, hpp(t, "asan"), "", `{"df_sizer_events_module": {}}`, []string{"ASAN_OPTIONS=detect_leaks=0"}, "forking")
+	res := cppRun(t, hpp(t, "asan"), "", `{"df_sizer_events_module": {}}`,
+		[]string{"ASAN_OPTIONS=detect_leaks=0"}, "forking")
 	res.ok(t, 0, "Total DF size created: 0 bytes\nTotal DF size destroyed: 0 bytes\n")
-	if text := dump(t, res.trace); strings.Count(text, "Fork.onX arg1=") != 2 || strings.Contains(text, "arg1=2") {
+	if text := dump(t, res.trace); strings.Count(text, "Fork.onX arg1=") != 2 ||
+		strings.Contains(text, "arg1=2") {
 		t.Error(text)
 	}
 }

@@ -17,17 +17,20 @@ import (
 	"github.com/whyslow/whyslow/internal/testkit/effort"
 )
 
-// A worker that sleeps is starved, one that computes between two functions has overhead; the main thread is no worker.
-// All sorts of events get into the trace.
+// A worker that sleeps is starved, one that computes between two functions has overhead; the main
+// thread is no worker. All sorts of events get into the trace.
 func TestTraceOfEvents(t *testing.T) {
 	t.Parallel()
-	res := cppRun(t, hpp(t, "asan"), "", `{"trace_writer_module": {"params": {"cpu": "on", "workers": 1, "dri": "x"}}}`, nil, "starve")
+	res := cppRun(t, hpp(t, "asan"), "",
+		`{"trace_writer_module": {"params": {"cpu": "on", "workers": 1, "dri": "x"}}}`, nil, "starve")
 	res.ok(t, 0, "whyslow: module \"trace_writer_module\" has no parameter \"dri\" (did you mean \"dir\"?)\n")
 	sound(t, res.trace)
 	const ms = 1000000
 	sum := report(t, res.trace)
-	// Four times it slept 20 ms, computed up to 10 ms and ran block_1 for up to 2 ms. Others may use the processor, too.
-	if f := sum.Factors; f.U == nil || f.U.NS <= 0 || f.U.NS > 9*ms || f.U.MeasuredNS != f.U.NS || f.S == nil || f.S.NS < 79*ms || f.O == nil || f.O.NS <= 0 {
+	// Four times it slept 20 ms, computed up to 10 ms and ran block_1 for up to 2 ms. Others may use
+	// the processor, too.
+	if f := sum.Factors; f.U == nil || f.U.NS <= 0 || f.U.NS > 9*ms || f.U.MeasuredNS != f.U.NS ||
+		f.S == nil || f.S.NS < 79*ms || f.O == nil || f.O.NS <= 0 {
 		t.Errorf("U %+v S %+v O %+v", f.U, f.S, f.O)
 	}
 	if len(sum.Fragments) != 1 || sum.Fragments[0].Code != "block_1" || sum.Fragments[0].Count != 4 {
@@ -55,15 +58,18 @@ func TestTraceOfCFs(t *testing.T) {
 	res := cppRun(t, hpp(t, "asan"), events, "", nil, "starve")
 	res.ok(t, 0, "")
 	sound(t, res.trace)
-	if sum := report(t, res.trace); len(sum.Fragments) != 1 || sum.Fragments[0].Code != "task" || sum.Fragments[0].Count != 4 {
+	if sum := report(t, res.trace); len(sum.Fragments) != 1 || sum.Fragments[0].Code != "task" ||
+		sum.Fragments[0].Count != 4 {
 		t.Errorf("%+v", sum.Fragments)
 	}
 }
 
-// A module is loaded from a library that knows nothing of the program; it uses another module and emits an event.
+// A module is loaded from a library that knows nothing of the program; it uses another module and emits
+// an event.
 func TestSharedModule(t *testing.T) {
 	t.Parallel()
-	library := compileCPP(t, "libshared_module.so", []string{"-std=c++11", "-shared", "-fPIC"}, "testdata/hppmodule.cpp")
+	library := compileCPP(t, "libshared_module.so", []string{"-std=c++11", "-shared", "-fPIC"},
+		"testdata/hppmodule.cpp")
 	dir := t.TempDir()
 	text, err := os.ReadFile(library)
 	if err != nil {
@@ -78,7 +84,8 @@ func TestSharedModule(t *testing.T) {
 		{`{"libshared_module": {"params": {"step": 3}}, ` + log + `}`, "WHYSLOW_MODULES=/nowhere:" + dir},
 	} {
 		res := cppRun(t, hpp(t, "asan"), "", c.settings, []string{c.env}, "listings")
-		if res.stderr != "" || !strings.HasPrefix(res.stdout, "time,thread,event,arguments\n") || strings.Count(res.stdout, ",SharedEvents::onSeen,CF created") != 2 ||
+		if res.stderr != "" || !strings.HasPrefix(res.stdout, "time,thread,event,arguments\n") ||
+			strings.Count(res.stdout, ",SharedEvents::onSeen,CF created") != 2 ||
 			!strings.Contains(res.stdout, "shared_module saw 6, logged\n") {
 			t.Errorf("%s%s", res.stdout, res.stderr)
 		}
@@ -97,11 +104,13 @@ func TestOneWriterOfAFile(t *testing.T) {
 	}
 	logs := fmt.Sprintf(`{"cf_events_module": {"params": {"file": %[1]q}}, "global_events_module": {"params": {"file": %[1]q}}}`, file)
 	res := cppRun(t, hpp(t, "asan"), "", logs, nil, "listings")
-	if want := "whyslow: module \"global_events_module\" cannot start: " + file + " is being written by another module or another run: name another file; it is off\n"; res.stderr != want {
+	if want := "whyslow: module \"global_events_module\" cannot start: " + file +
+		" is being written by another module or another run: name another file; it is off\n"; res.stderr != want {
 		t.Error(res.stderr)
 	}
 	text, err := os.ReadFile(file)
-	if err != nil || !strings.Contains(string(text), "CFEvents::onCreated") || strings.Contains(string(text), "older") || strings.Contains(string(text), "GlobalEvents") {
+	if err != nil || !strings.Contains(string(text), "CFEvents::onCreated") ||
+		strings.Contains(string(text), "older") || strings.Contains(string(text), "GlobalEvents") {
 		t.Errorf("%s %v", text, err)
 	}
 }
@@ -177,7 +186,8 @@ func TestConfigsAtRandom(t *testing.T) {
 	seed := []byte(`{"eventsSettings": {"CFEvents": {"onCreated": true, "a\u00e9\ud83d\ude00\n": {"enabled": false, "rule": "entry", "args": ["x"]}}}, // c
  "groups": {"G": {"enabled": true, "events": ["CFEvents::onCreated", "X.y", ],},}, /* */ "globalSettings": {"enabled": -1.5e3},
  "logger_module": {"enabled": true, "overrideEnabled": false, "priority": 12, "params": {"a": [1, "b"], "c": null, "d": ["e"]}, "library": "x"}}`)
-	pieces := []string{"{", "}", "[", "]", `"`, ":", ",", "\\", "\\u", "\\ud800", "//", "/*", "*/", "\n", "\x00", "\xff", "-", "1e", "true", "nul", "0", "[[[[[[[[[[[[[[[[", `{"a":`, `"CFEvents::onCreated"`}
+	pieces := []string{"{", "}", "[", "]", `"`, ":", ",", "\\", "\\u", "\\ud800", "//", "/*", "*/", "\n",
+		"\x00", "\xff", "-", "1e", "true", "nul", "0", "[[[[[[[[[[[[[[[[", `{"a":`, `"CFEvents::onCreated"`}
 	random := rand.New(rand.NewPCG(1, 2))
 	dir := t.TempDir()
 	args := []string{"configs"}
@@ -209,8 +219,10 @@ func TestConfigsAtRandom(t *testing.T) {
 		args = append(args, file)
 	}
 	res := run(t, hpp(t, "asan"), nil, args...)
-	if res.code != 0 || strings.Count(res.stdout, "\n") != files || !strings.HasPrefix(res.stdout, "1110\n0000\n") {
-		t.Errorf("exit code %d, %d files\n%s\n%.2000s", res.code, strings.Count(res.stdout, "\n"), res.stdout[:min(40, len(res.stdout))], res.stderr)
+	if res.code != 0 || strings.Count(res.stdout, "\n") != files ||
+		!strings.HasPrefix(res.stdout, "1110\n0000\n") {
+		t.Errorf("exit code %d, %d files\n%s\n%.2000s", res.code, strings.Count(res.stdout, "\n"),
+			res.stdout[:min(40, len(res.stdout))], res.stderr)
 	}
 	if strings.Contains(res.stderr, "Sanitizer") {
 		t.Error(res.stderr)
@@ -221,10 +233,12 @@ const exampleDir = "../examples/cpp/"
 
 var exampleFlags = []string{"-std=c++11", "-I" + exampleDir}
 
-// exampleCPP compiles the example with one of its files replaced, runs it and returns its output and its trace.
+// exampleCPP compiles the example with one of its files replaced, runs it and returns its output and
+// its trace.
 func exampleCPP(t *testing.T, name, blocks string) (string, string) {
 	t.Helper()
-	path := compileCPP(t, name, exampleFlags, blocks, exampleDir+"rts.cpp", exampleDir+"kernels.cpp", exampleDir+"profiling.cpp")
+	path := compileCPP(t, name, exampleFlags, blocks, exampleDir+"rts.cpp", exampleDir+"kernels.cpp",
+		exampleDir+"profiling.cpp")
 	work := t.TempDir()
 	if err := os.CopyFS(work, os.DirFS(exampleDir)); err != nil {
 		t.Fatal(err)
@@ -239,7 +253,8 @@ func exampleCPP(t *testing.T, name, blocks string) (string, string) {
 	return string(out), filepath.Join(work, "t")
 }
 
-// The example works as it is, when what it emits by hand is in the trace; and when events have been inserted by its rules.
+// The example works as it is, when what it emits by hand is in the trace; and when events have been
+// inserted by its rules.
 func TestExampleCPP(t *testing.T) {
 	t.Parallel()
 	// 9 blocks of each matrix, 27 of the product, of 20 x 20 elements.
@@ -250,7 +265,8 @@ func TestExampleCPP(t *testing.T) {
 		t.Errorf("%s", out)
 	}
 	consistent(t, path)
-	if text := dump(t, path); strings.Count(text, "DFEvents.onDestroy ") != 45 || strings.Count(text, "Product.onResult arg1=1.296e+06") != 1 {
+	if text := dump(t, path); strings.Count(text, "DFEvents.onDestroy ") != 45 ||
+		strings.Count(text, "Product.onResult arg1=1.296e+06") != 1 {
 		t.Errorf("%s", text)
 	}
 
@@ -284,7 +300,8 @@ func TestExampleCPP(t *testing.T) {
 	for _, f := range report(t, path).Fragments {
 		got[f.Code] = int(f.Count)
 	}
-	if diff := cmp.Diff(map[string]int{"block_1": 9, "block_2": 9, "block_5": 27, "block_7": 9}, got); diff != "" {
+	if diff := cmp.Diff(map[string]int{"block_1": 9, "block_2": 9, "block_5": 27, "block_7": 9},
+		got); diff != "" {
 		t.Error(diff)
 	}
 	text := dump(t, path)
@@ -310,26 +327,31 @@ func TestPageCPP(t *testing.T) {
 		t.Fatalf("%d blocks", len(blocks))
 	}
 	// The implementation, which takes long to compile, is the example's.
-	source := cctest.Source(t, "squares.cpp", "#define WHYSLOW_IMPLEMENTED\n#define WHYSLOW_HPP_IMPLEMENTED\n"+blocks[0])
-	res := cppRun(t, compileCPP(t, "squares", exampleFlags, source, exampleDir+"profiling.cpp"), blocks[1], blocks[2], nil)
+	source := cctest.Source(t, "squares.cpp",
+		"#define WHYSLOW_IMPLEMENTED\n#define WHYSLOW_HPP_IMPLEMENTED\n"+blocks[0])
+	res := cppRun(t, compileCPP(t, "squares", exampleFlags, source, exampleDir+"profiling.cpp"),
+		blocks[1], blocks[2], nil)
 	res.ok(t, 0, "")
 	if !strings.Contains(string(page), "```\n"+res.stdout+"```\n") {
 		t.Errorf("the page lacks\n%s", res.stdout)
 	}
 	sound(t, res.trace)
-	if sum := report(t, res.trace); len(sum.Fragments) != 1 || sum.Fragments[0].Code != "square" || sum.Fragments[0].Count != 8 || len(sum.Nodes[0].Workers) < 1 {
+	if sum := report(t, res.trace); len(sum.Fragments) != 1 || sum.Fragments[0].Code != "square" ||
+		sum.Fragments[0].Count != 8 || len(sum.Nodes[0].Workers) < 1 {
 		t.Errorf("%+v", sum)
 	}
 }
 
-// BenchmarkEventCPP prints nanoseconds of an event that nobody wants, one in the trace, a function and a DF, with the
-// trace and with other modules instead.
+// BenchmarkEventCPP prints nanoseconds of an event that nobody wants, one in the trace, a function and
+// a DF, with the trace and with other modules instead.
 func BenchmarkEventCPP(b *testing.B) {
-	path := compileCPP(b, "hpp-bench", []string{"-std=c++11", "-O2", "-DWHOLE"}, "testdata/hpp.cpp", "testdata/hpp2.cpp")
+	path := compileCPP(b, "hpp-bench", []string{"-std=c++11", "-O2", "-DWHOLE"}, "testdata/hpp.cpp",
+		"testdata/hpp2.cpp")
 	events := `{"eventsSettings": {"On": {"onStep": true}, "DFEvents": {"onCreateSize": true, "onDestroySize": true},
   "GlobalEvents": {"onForeignStarted": true, "onForeignEnded": true}}}`
 	for b.Loop() {
-		for _, modules := range []string{"", `{"trace_writer_module": {"enabled": false}, "df_sizer_events_module": {}, "foreign_block_timer_module": {}}`} {
+		for _, modules := range []string{"",
+			`{"trace_writer_module": {"enabled": false}, "df_sizer_events_module": {}, "foreign_block_timer_module": {}}`} {
 			b.Logf("%s\n%s", modules, cppRun(b, path, events, modules, nil, "bench").stdout)
 		}
 	}

@@ -129,7 +129,8 @@ func checkRandom(rt *rapid.T, r *trace.Reader, g generator, kinds, events int) {
 			want = append(want, g.value(ty))
 		}
 		if b.Time[i] != at || b.Kind[i] != trace.FirstUserKind+trace.Kind(k) || !slices.Equal(b.Args(i), want) {
-			rt.Fatalf("event %d: %d kind %d %v, want %d kind %d %v", e, b.Time[i], b.Kind[i], b.Args(i), at, 256+k, want)
+			rt.Fatalf("event %d: %d kind %d %v, want %d kind %d %v", e, b.Time[i], b.Kind[i], b.Args(i), at,
+				256+k, want)
 		}
 		i++
 	}

@@ -102,7 +102,8 @@ func TestMany(t *testing.T) {
 func TestDrop(t *testing.T) {
 	t.Parallel()
 	for _, build := range []string{"c", "tsan"} {
-		res := run(t, compile(t, "testdata/many.c", build), []string{"WHYSLOW_FULL=drop", "WHYSLOW_POOL=1", "WHYSLOW_BUFFER=64k"}, "4", "100000")
+		res := run(t, compile(t, "testdata/many.c", build), []string{"WHYSLOW_FULL=drop", "WHYSLOW_POOL=1",
+			"WHYSLOW_BUFFER=64k"}, "4", "100000")
 		told, err := strconv.ParseUint(strings.TrimSpace(res.stdout), 10, 64)
 		if err != nil || res.stderr != "" {
 			t.Fatal(res.stdout, res.stderr)
@@ -164,7 +165,8 @@ func TestKill(t *testing.T) {
 	report0(t, dir)
 }
 
-// With flush_ms what was recorded is in the file soon, though its buffers are not full and its threads record nothing any more.
+// With flush_ms what was recorded is in the file soon, though its buffers are not full and its threads
+// record nothing any more.
 func TestKillWhileIdle(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -178,8 +180,8 @@ func TestKillWhileIdle(t *testing.T) {
 	written(t, dir, 3, func(n, lost int) bool { return n == 1000 && lost == 0 })
 }
 
-// The end takes over what the writer is about to write for flush_ms: every event is written once. The longer a program of this size records, the
-// more of it is in the file already.
+// The end takes over what the writer is about to write for flush_ms: every event is written once. The
+// longer a program of this size records, the more of it is in the file already.
 func TestFlushAtTheEnd(t *testing.T) {
 	t.Parallel()
 	const threads = 4
@@ -203,7 +205,8 @@ func TestFlushAtTheEnd(t *testing.T) {
 	}
 }
 
-// written waits until a trace that is being written has so many streams, and in each of them as many events as are wanted.
+// written waits until a trace that is being written has so many streams, and in each of them as many
+// events as are wanted.
 func written(t *testing.T, dir string, streams int, enough func(events, lost int) bool) {
 	t.Helper()
 	all := func() bool {
@@ -275,7 +278,8 @@ func TestSignals(t *testing.T) {
 		}
 		r := open(t, res.trace)
 		info := r.Run()
-		if n, lost := count(t, r); n != c.events || lost != 0 || info.Ended != c.ended || info.Exit != 128+int(c.sig) || info.Message != fmt.Sprintf("ended by signal %d", int(c.sig)) {
+		if n, lost := count(t, r); n != c.events || lost != 0 || info.Ended != c.ended ||
+			info.Exit != 128+int(c.sig) || info.Message != fmt.Sprintf("ended by signal %d", int(c.sig)) {
 			t.Errorf("%v: %d events, %d lost, %+v", c.args, n, lost, info)
 		}
 		res = run(t, path, nil, c.args...)
@@ -330,7 +334,8 @@ func TestFork(t *testing.T) {
 				t.Fatalf("%v %s", err, out)
 			}
 			r := open(t, filepath.Join(dir, filepath.Base(path)+".trace"))
-			if n, lost := count(t, r); n != 4000 || lost != 0 || len(r.Streams()) != 1 || r.Run().Ended != trace.EndedDone {
+			if n, lost := count(t, r); n != 4000 || lost != 0 || len(r.Streams()) != 1 ||
+				r.Run().Ended != trace.EndedDone {
 				t.Errorf("%d events, %d lost, %v", n, lost, r.Streams())
 			}
 			child := open(t, filepath.Join(dir, "child.trace"))
@@ -363,7 +368,8 @@ func TestDiskFull(t *testing.T) {
 	}
 }
 
-// The disk stays full: the program goes on, run.json tells how much is lost, and what was written before is whole.
+// The disk stays full: the program goes on, run.json tells how much is lost, and what was written
+// before is whole.
 func TestDiskStaysFull(t *testing.T) {
 	t.Parallel()
 	res := run(t, compile(t, "testdata/hard.c", "c"), nil, "fuller")
@@ -421,11 +427,13 @@ func TestLongLists(t *testing.T) {
 	}
 }
 
-// Blocks that compress better than readers allow are padded; a buffer that is larger than blocks may be becomes several.
+// Blocks that compress better than readers allow are padded; a buffer that is larger than blocks may be
+// becomes several.
 func TestSameEvents(t *testing.T) {
 	t.Parallel()
 	for _, size := range []string{"4m", "64m"} {
-		res := run(t, compile(t, "testdata/hard.c", "c"), []string{"WHYSLOW_LEVEL=1", "WHYSLOW_BUFFER=" + size}, "same")
+		res := run(t, compile(t, "testdata/hard.c", "c"), []string{"WHYSLOW_LEVEL=1", "WHYSLOW_BUFFER=" +
+			size}, "same")
 		res.ok(t, 0, "")
 		r := open(t, res.trace)
 		if n, s := r.Events(), r.Streams()[0]; n != 1000002 || s.Blocks < 2 {
@@ -442,7 +450,8 @@ func TestManyDefinitions(t *testing.T) {
 	names := 0
 	d.EachName(func(n trace.Name, text string) {
 		i := names
-		if head := fmt.Sprint(i, ":xx"); int(n) != i+1 || !strings.HasPrefix(text, strings.ReplaceAll(head, " ", "")) || len(text) != 1000+i%999 {
+		if head := fmt.Sprint(i, ":xx"); int(n) != i+1 || !strings.HasPrefix(text,
+			strings.ReplaceAll(head, " ", "")) || len(text) != 1000+i%999 {
 			t.Errorf("name %d is %.20q, %d bytes", n, text, len(text))
 		}
 		names++
@@ -513,7 +522,8 @@ func TestRunInfo(t *testing.T) {
 		mode, ended, message string
 		code                 int
 	}{
-		{"exit", trace.EndedFailed, "", 3}, {"return", trace.EndedDone, "", 0}, {"failed", trace.EndedFailed, "line 1\nline 2", 2},
+		{"exit", trace.EndedFailed, "", 3}, {"return", trace.EndedDone, "", 0}, {"failed", trace.EndedFailed,
+			"line 1\nline 2", 2},
 	} {
 		path := compile(t, "testdata/hard.c", "c")
 		before := time.Now()
@@ -526,7 +536,8 @@ func TestRunInfo(t *testing.T) {
 		if info.Ended != c.ended || info.Exit != c.code || info.Message != c.message {
 			t.Errorf("%+v", info)
 		}
-		if info.Program != filepath.Base(path) || fmt.Sprintf("%q", info.Args) != `["`+c.mode+`" "\"quoted\" \\ \x01 `+"\ufffd"+`"]` || info.CommandLine[0] != path {
+		if info.Program != filepath.Base(path) || fmt.Sprintf("%q",
+			info.Args) != `["`+c.mode+`" "\"quoted\" \\ \x01 `+"\ufffd"+`"]` || info.CommandLine[0] != path {
 			t.Errorf("%q %q %q", info.Program, info.Args, info.CommandLine)
 		}
 		if info.Started.Before(before.Add(-time.Second)) || info.Started.After(time.Now()) {

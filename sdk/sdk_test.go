@@ -29,8 +29,8 @@ var builds = map[string][]string{
 	"tsan": {"cc", "-std=c99", "-g", "-fsanitize=thread"},
 }
 
-// compile compiles a program of testdata and returns its path. Programs without the implementation are linked with
-// it. A compiler that lacks the sanitizer skips the test.
+// compile compiles a program of testdata and returns its path. Programs without the implementation are
+// linked with it. A compiler that lacks the sanitizer skips the test.
 func compile(t testing.TB, source, build string) string {
 	t.Helper()
 	text, err := os.ReadFile(source)
@@ -38,8 +38,10 @@ func compile(t testing.TB, source, build string) string {
 		t.Fatal(err)
 	}
 	p := cctest.Program{
-		Name: strings.TrimSuffix(filepath.Base(source), ".c"), Compiler: builds[build][:1], Sources: []string{source},
-		Flags: []string{"-pthread"}, Compile: append([]string{"-Wall", "-Wextra", "-pedantic", "-Werror", "-I."}, builds[build][1:]...),
+		Name: strings.TrimSuffix(filepath.Base(source),
+			".c"), Compiler: builds[build][:1], Sources: []string{source},
+		Flags: []string{"-pthread"}, Compile: append([]string{"-Wall", "-Wextra", "-pedantic", "-Werror",
+			"-I."}, builds[build][1:]...),
 	}
 	for _, f := range builds[build] {
 		if strings.HasPrefix(f, "-fsanitize=") {
@@ -74,13 +76,15 @@ func run(t testing.TB, path string, env []string, args ...string) result {
 	if err != nil && !errors.As(err, &exit) {
 		t.Fatal(err)
 	}
-	return result{filepath.Join(dir, "t", "trace"), stdout.String(), stderr.String(), cmd.ProcessState.ExitCode(), cmd.ProcessState.Sys().(syscall.WaitStatus)}
+	return result{filepath.Join(dir, "t", "trace"), stdout.String(), stderr.String(),
+		cmd.ProcessState.ExitCode(), cmd.ProcessState.Sys().(syscall.WaitStatus)}
 }
 
 func (r result) ok(t testing.TB, code int, stderr string) {
 	t.Helper()
 	if r.code != code || r.stderr != stderr {
-		t.Fatalf("exit code %d, want %d\nstandard error: %s\nwant: %s\nstandard output: %s", r.code, code, r.stderr, stderr, r.stdout)
+		t.Fatalf("exit code %d, want %d\nstandard error: %s\nwant: %s\nstandard output: %s", r.code, code,
+			r.stderr, stderr, r.stdout)
 	}
 }
 
@@ -115,7 +119,8 @@ func TestKinds(t *testing.T) {
 		t.Run(build, func(t *testing.T) {
 			t.Parallel()
 			path := compile(t, "testdata/kinds.c", build)
-			for _, env := range []string{"WHYSLOW_LEVEL=4", "WHYSLOW_LEVEL=-1", "WHYSLOW_SYNC=1", "WHYSLOW_BUFFER=1k"} {
+			for _, env := range []string{"WHYSLOW_LEVEL=4", "WHYSLOW_LEVEL=-1", "WHYSLOW_SYNC=1",
+				"WHYSLOW_BUFFER=1k"} {
 				res := run(t, path, []string{env})
 				res.ok(t, 0, "")
 				r := open(t, res.trace)

@@ -20,7 +20,8 @@ import (
 // TestBuilt: the built files that are committed are of the sources beside them. It needs no node.js.
 func TestBuilt(t *testing.T) {
 	var files []string
-	for _, f := range []string{"index.html", "package.json", "package-lock.json", "svelte.config.js", "tsconfig.json", "vite.config.ts", "public", "src"} {
+	for _, f := range []string{"index.html", "package.json", "package-lock.json", "svelte.config.js",
+		"tsconfig.json", "vite.config.ts", "public", "src"} {
 		err := filepath.WalkDir(f, func(path string, d fs.DirEntry, err error) error {
 			if err == nil && !d.IsDir() && !strings.HasSuffix(path, ".test.ts") {
 				files = append(files, path)
@@ -62,8 +63,10 @@ func newEnough() string {
 			return "there is no " + tool.name
 		}
 		var major, minor int
-		if _, err := fmt.Sscanf(strings.TrimPrefix(string(out), "v"), "%d.%d", &major, &minor); err != nil || major < tool.major || major == tool.major && minor < tool.minor {
-			return fmt.Sprintf("%s is %s, the page is built with %d.%d or later", tool.name, strings.TrimSpace(string(out)), tool.major, tool.minor)
+		if _, err := fmt.Sscanf(strings.TrimPrefix(string(out), "v"), "%d.%d", &major, &minor); err != nil ||
+			major < tool.major || major == tool.major && minor < tool.minor {
+			return fmt.Sprintf("%s is %s, the page is built with %d.%d or later", tool.name,
+				strings.TrimSpace(string(out)), tool.major, tool.minor)
 		}
 	}
 	return ""

@@ -9,7 +9,8 @@ import (
 )
 
 // partsCPP of whyslow.hpp in their order; what follows the one in angle brackets is for one source file only.
-var partsCPP = []string{"types.hpp", "event.hpp", "module.hpp", "standard.hpp", "<implementation>", "json.hpp", "config.hpp", "host.hpp", "run.hpp", "track.hpp", "writer.hpp"}
+var partsCPP = []string{"types.hpp", "event.hpp", "module.hpp", "standard.hpp", "<implementation>",
+	"json.hpp", "config.hpp", "host.hpp", "run.hpp", "track.hpp", "writer.hpp"}
 
 func headerCPP(src string) ([]byte, error) {
 	var b strings.Builder
@@ -33,7 +34,8 @@ func headerCPP(src string) ([]byte, error) {
 // implementationCPP begins the implementation, with the names of all standard events.
 func implementationCPP() string {
 	var b strings.Builder
-	b.WriteString("\n#endif // WHYSLOW_HPP\n\n#if defined(WHYSLOW_IMPLEMENTATION) && !defined(WHYSLOW_HPP_IMPLEMENTED)\n#define WHYSLOW_HPP_IMPLEMENTED\n\n#define WHYSLOW_STANDARD_EVENTS")
+	b.WriteString("\n#endif // WHYSLOW_HPP\n\n#if defined(WHYSLOW_IMPLEMENTATION) && " +
+		"!defined(WHYSLOW_HPP_IMPLEMENTED)\n#define WHYSLOW_HPP_IMPLEMENTED\n\n#define WHYSLOW_STANDARD_EVENTS")
 	for i, k := range trace.Kinds() {
 		comma := map[bool]string{true: " ", false: ", "}[i == 0]
 		if i%4 == 0 && i > 0 {

@@ -9,7 +9,8 @@ import (
 )
 
 // blocks are the events of GlobalEvents about blocks; their names alone would not tell.
-var blocks = map[string]bool{"onStarted": true, "onExited": true, "onWaiting": true, "onMigrated": true, "onContinued": true}
+var blocks = map[string]bool{"onStarted": true, "onExited": true, "onWaiting": true,
+	"onMigrated": true, "onContinued": true}
 
 // name is an event's name in C: cf_created, df_request_received, block_started, idle.
 func name(k *trace.KindSpec) string {
@@ -36,9 +37,11 @@ func snake(s string) string {
 
 // types of fields in C; of lists: of their elements.
 var types = map[trace.FieldType]string{
-	trace.FieldInt: "int64_t", trace.FieldUint: "uint64_t", trace.FieldFloat: "double", trace.FieldCF: "ws_cf", trace.FieldDF: "ws_df",
-	trace.FieldSite: "ws_site", trace.FieldName: "ws_name", trace.FieldNode: "int", trace.FieldMessage: "ws_message",
-	trace.FieldNS: "int64_t", trace.FieldBytes: "int64_t", trace.FieldReason: "int",
+	trace.FieldInt: "int64_t", trace.FieldUint: "uint64_t", trace.FieldFloat: "double",
+	trace.FieldCF: "ws_cf", trace.FieldDF: "ws_df",
+	trace.FieldSite: "ws_site", trace.FieldName: "ws_name", trace.FieldNode: "int",
+	trace.FieldMessage: "ws_message",
+	trace.FieldNS:      "int64_t", trace.FieldBytes: "int64_t", trace.FieldReason: "int",
 	trace.FieldInts: "int64_t", trace.FieldDFs: "ws_df",
 }
 
@@ -61,7 +64,8 @@ func word(f trace.Field) string {
 func events() string {
 	var b strings.Builder
 	p := func(format string, args ...any) { fmt.Fprintf(&b, format+"\n", args...) }
-	p("\n/* ---- Standard events, generated from trace/kinds.go ----------------------------------------------\n" +
+	p("\n/* ---- Standard events, generated from trace/kinds.go " +
+		"----------------------------------------------\n" +
 		" * Each has a function ws_EVENT(stream, fields), which takes the time, and ws_EVENT_at(stream, time,\n" +
 		" * fields). Lists are an array and its length. docs/events.md tells more. */\n")
 	p("enum {")
@@ -114,7 +118,8 @@ func event(p func(string, ...any), k *trace.KindSpec) {
 func table() string {
 	var b strings.Builder
 	p := func(format string, args ...any) { fmt.Fprintf(&b, format+"\n", args...) }
-	p("\n/* Standard kinds, generated from trace/kinds.go: number, flags of blocks that hold one, fixed fields, list,\n" +
+	p("\n/* Standard kinds, generated from trace/kinds.go: number, flags of blocks that hold one, fixed " +
+		"fields, list,\n" +
 		" * namespace, names, types. */")
 	p("enum {")
 	for t := trace.FieldInt; t.Valid(); t++ {
@@ -153,7 +158,8 @@ func table() string {
 		if len(k.Alias) > 0 {
 			alias = fmt.Sprintf("%q", k.Alias[0])
 		}
-		p("    {%d, %d, %d, %d, %q, %q, %s, {%s}},", k.Kind, flags, fixed, lists, k.Namespace, k.Name, alias, strings.Join(t, ", "))
+		p("    {%d, %d, %d, %d, %q, %q, %s, {%s}},", k.Kind, flags, fixed, lists, k.Namespace, k.Name, alias,
+			strings.Join(t, ", "))
 	}
 	p("};")
 	return b.String()

@@ -26,7 +26,8 @@ func main() {
 }
 
 // parts of the header in their order; those in angle brackets are generated.
-var parts = []string{"api.h", "<events>", "<end>", "private.h", "<table>", "clock.h", "pack.h", "file.h", "define.h", "writer.h", "stream.h", "run.h", "crash.h", "context.h", "<end>"}
+var parts = []string{"api.h", "<events>", "<end>", "private.h", "<table>", "clock.h", "pack.h",
+	"file.h", "define.h", "writer.h", "stream.h", "run.h", "crash.h", "context.h", "<end>"}
 
 const notice = `/* Made by sdk/gen from sdk/src and the table in trace/kinds.go; change those, then: go generate ./sdk */
 `

@@ -46,10 +46,11 @@ type Cache struct {
 
 // Made is a file in the cache.
 type Made struct {
-	Path   string            // absolute
-	Found  bool              // it was there before
-	Read   map[string]string // the files that it was made from: SHA-256 by absolute path; files of the cache are left out
-	Output string            // of the commands, if they ran
+	Path  string // absolute
+	Found bool   // it was there before
+	// the files that it was made from: SHA-256 by absolute path; files of the cache are left out
+	Read   map[string]string
+	Output string // of the commands, if they ran
 
 	sources   []source
 	uncertain bool // a source changed meanwhile
@@ -58,7 +59,8 @@ type Made struct {
 // Step makes one file of others.
 type Step struct {
 	Name string // of the file
-	Key  string // hashes everything that the result depends on but the contents of the files that Make says it read
+	// hashes everything that the result depends on but the contents of the files that Make says it read
+	Key  string
 	Uses []*Made
 	// Make makes the file Name in dir, which is empty and absolute. It returns the files that it read,
 	// relative to the cache's working directory or absolute, and what the commands printed, also when
@@ -97,7 +99,8 @@ func Open(dir, cwd string) (*Cache, error) {
 const clockTick = 10 * time.Millisecond
 
 func noPlace(err error) error {
-	return fmt.Errorf("no place to keep compiled code: %w; set XDG_CACHE_HOME to a folder that can be written", err)
+	return fmt.Errorf("no place to keep compiled code: %w; set XDG_CACHE_HOME to a folder that can be "+
+		"written", err)
 }
 
 // explain is noPlace for errors of files in the cache.

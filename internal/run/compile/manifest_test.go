@@ -52,7 +52,8 @@ func FuzzParseManifest(f *testing.F) {
 		if !ok {
 			return
 		}
-		if again, ok := parseManifest(m.text()); !ok || again.cwd != m.cwd || !slices.Equal(again.sources, m.sources) {
+		if again, ok := parseManifest(m.text()); !ok || again.cwd != m.cwd ||
+			!slices.Equal(again.sources, m.sources) {
 			t.Errorf("%q", s)
 		}
 	})

@@ -110,7 +110,8 @@ func (p Program) Make(ctx context.Context) (path string, err error) {
 	}
 	link.Uses = objects
 	link.Make = func(ctx context.Context, dir string) (read []string, output string, err error) {
-		words := slices.Concat(p.command(), p.Flags, paths(objects), p.Link, []string{"-o", filepath.Join(dir, p.Name)})
+		words := slices.Concat(p.command(), p.Flags, paths(objects), p.Link,
+			[]string{"-o", filepath.Join(dir, p.Name)})
 		for _, w := range p.Link {
 			if st, err := os.Stat(c.Abs(w)); err == nil && st.Mode().IsRegular() {
 				read = append(read, w)
@@ -142,9 +143,11 @@ func (p Program) Archive(ctx context.Context) (path string, err error) {
 	if err != nil {
 		return "", err
 	}
-	m, err := c.Make(ctx, Step{Name: p.Name, Key: p.key("ar", ar, slices.Concat(p.Sources, []string{id}), p.Compile), Uses: objects,
+	m, err := c.Make(ctx, Step{Name: p.Name, Key: p.key("ar", ar, slices.Concat(p.Sources, []string{id}),
+		p.Compile), Uses: objects,
 		Make: func(ctx context.Context, dir string) (read []string, output string, err error) {
-			output, err = checked(ctx, c.cwd, append([]string{"ar", "rcs", filepath.Join(dir, p.Name)}, paths(objects)...))
+			output, err = checked(ctx, c.cwd, append([]string{"ar", "rcs", filepath.Join(dir, p.Name)},
+				paths(objects)...))
 			return nil, output, err
 		}})
 	if err != nil {
@@ -200,7 +203,8 @@ func (p Program) objects(ctx context.Context, c *Cache, id string) ([]*Made, err
 			s := Step{Name: "out.o", Key: p.key("compile", id, p.Compile, []string{source})}
 			s.Make = func(ctx context.Context, dir string) (read []string, output string, err error) {
 				out := filepath.Join(dir, "out")
-				words := slices.Concat(p.command(), p.Flags, p.Compile, []string{"-MD", "-MF", out + ".d", "-c", source, "-o", out + ".o"})
+				words := slices.Concat(p.command(), p.Flags, p.Compile,
+					[]string{"-MD", "-MF", out + ".d", "-c", source, "-o", out + ".o"})
 				if output, err = checked(ctx, c.cwd, words); err != nil {
 					return nil, output, err
 				}

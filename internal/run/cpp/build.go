@@ -181,7 +181,8 @@ var headerNames = map[string]bool{".h": true, ".hh": true, ".hpp": true, ".hxx":
 // the user gives them: an equal program elsewhere is the same program.
 func (b *builder) makeUnits(sources []string) error {
 	b.units = []*unit{
-		{name: b.Prog.File, file: filepath.Base(b.Prog.File) + ".cpp", text: generate(b.Prog, sources), inDir: true},
+		{name: b.Prog.File, file: filepath.Base(b.Prog.File) + ".cpp", text: generate(b.Prog, sources),
+			inDir: true},
 		{name: runtimeFile, file: runtimeFile, text: runtimeCC},
 	}
 	for _, path := range sources {
@@ -263,7 +264,8 @@ func (b *builder) compileAll(ctx context.Context) (compiled int, err error) {
 
 // object is the step that compiles a unit.
 func (b *builder) object(u *unit) compile.Step {
-	return compile.Step{Name: objectName, Key: u.key, Make: func(ctx context.Context, dir string) ([]string, string, error) {
+	return compile.Step{Name: objectName, Key: u.key, Make: func(ctx context.Context,
+		dir string) ([]string, string, error) {
 		src := u.name
 		var places, own []string
 		if u.inDir {

@@ -31,7 +31,8 @@ func build(t testing.TB, s Spec) (*Built, error) {
 
 // Every row changes something and tells what must be compiled then.
 func TestCache(t *testing.T) {
-	dir := write(t, map[string]string{"a.cpp": `#include "h.h"` + "\n" + small, "b.cpp": `extern "C" void two(int) {}`, "h.h": "// header\n"})
+	dir := write(t, map[string]string{"a.cpp": `#include "h.h"` + "\n" + small,
+		"b.cpp": `extern "C" void two(int) {}`, "h.h": "// header\n"})
 	prog := program("one i", "two i")
 	cache := t.TempDir()
 	spec := Spec{Prog: prog, Dir: dir, CacheDir: cache}
@@ -49,7 +50,8 @@ func TestCache(t *testing.T) {
 			}
 		}
 	}
-	if _, err := build(t, Spec{Prog: program(), Dir: t.TempDir(), CacheDir: cache}); err != nil { // compiles the runtime
+	if _, err := build(t, Spec{Prog: program(), Dir: t.TempDir(),
+		CacheDir: cache}); err != nil { // compiles the runtime
 		t.Fatal(err)
 	}
 	now := time.Now()
@@ -106,10 +108,12 @@ func TestCache(t *testing.T) {
 
 // A library among LDFLAGS is a part of the program as well.
 func TestStaticLibrary(t *testing.T) {
-	dir := write(t, map[string]string{"x/lib.cpp": `extern "C" int value() { return 1; }`, "p/a.cpp": `extern "C" int value(); extern "C" int one(int) { return value(); }`})
+	dir := write(t, map[string]string{"x/lib.cpp": `extern "C" int value() { return 1; }`,
+		"p/a.cpp": `extern "C" int value(); extern "C" int one(int) { return value(); }`})
 	archive := func() {
 		obj := filepath.Join(dir, "lib.o")
-		for _, c := range [][]string{{"g++", "-fPIC", "-c", filepath.Join(dir, "x/lib.cpp"), "-o", obj}, {"ar", "rc", filepath.Join(dir, "libv.a"), obj}} {
+		for _, c := range [][]string{{"g++", "-fPIC", "-c", filepath.Join(dir, "x/lib.cpp"), "-o", obj},
+			{"ar", "rc", filepath.Join(dir, "libv.a"), obj}} {
 			if out, err := exec.Command(c[0], c[1:]...).CombinedOutput(); err != nil {
 				t.Fatalf("%v: %v\n%s", c, err, out)
 			}
@@ -122,7 +126,8 @@ func TestStaticLibrary(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, err = Open(b.Path, spec.Prog)
-	if err == nil || !strings.HasPrefix(err.Error(), "undefined symbol: value: the program's C++ code uses it but does not define it; looked in "+dir) {
+	if err == nil || !strings.HasPrefix(err.Error(),
+		"undefined symbol: value: the program's C++ code uses it but does not define it; looked in "+dir) {
 		t.Fatal(err)
 	}
 	t.Setenv("LDFLAGS", "-L"+dir+" -lv")
@@ -166,7 +171,8 @@ func TestChangedWhileCompiled(t *testing.T) {
 }
 
 func TestConcurrentBuilds(t *testing.T) {
-	dir := write(t, map[string]string{"test.cpp": small + " // concurrent", "foreign_blocks.cpp": `extern "C" void two(int) {}`})
+	dir := write(t, map[string]string{"test.cpp": small + " // concurrent",
+		"foreign_blocks.cpp": `extern "C" void two(int) {}`})
 	prog := program("one i", "two i")
 	cache := t.TempDir()
 	var wg sync.WaitGroup
@@ -191,28 +197,34 @@ func TestConcurrentBuilds(t *testing.T) {
 	}
 }
 
-// Two directories may have files of one name; quoted includes find the program's directory; more files may be named.
+// Two directories may have files of one name; quoted includes find the program's directory; more files
+// may be named.
 func TestDirectories(t *testing.T) {
 	dir := write(t, map[string]string{
 		"p/config.h": "#define NAME one", "p/ignored.cpp": "#error", "p/sub/no.cpp": "#error",
-		"x/f.cpp": "#include \"config.h\"\nextern \"C\" void NAME(int) {}", "y/f.cpp": `extern "C" void two(int) {}`, "z.cpp": "#include <config.h>\nint z;",
+		"x/f.cpp": "#include \"config.h\"\nextern \"C\" void NAME(int) {}",
+		"y/f.cpp": `extern "C" void two(int) {}`, "z.cpp": "#include <config.h>\nint z;",
 		"y/.hidden.cpp": "#error", "y/note.txt": "",
 	})
 	in := func(name string) string { return filepath.Join(dir, name) }
-	b, err := build(t, Spec{Prog: program("one i", "two i"), Dir: in("p"), CppDirs: []string{in("x"), in("y")}, Sources: []string{in("z.cpp"), in("x/f.cpp")}})
+	b, err := build(t, Spec{Prog: program("one i", "two i"), Dir: in("p"),
+		CppDirs: []string{in("x"), in("y")}, Sources: []string{in("z.cpp"), in("x/f.cpp")}})
 	if err != nil {
 		t.Fatal(err)
 	}
 	if b.Compiled != 4 {
 		t.Errorf("compiled %d files", b.Compiled)
 	}
-	if _, err := Open(b.Path, program("one i", "two i", "three i")); err == nil || !strings.Contains(err.Error(), "another version of the program") {
+	if _, err := Open(b.Path, program("one i", "two i", "three i")); err == nil ||
+		!strings.Contains(err.Error(), "another version of the program") {
 		t.Error(err)
 	}
-	if _, err := Open(b.Path, program("one i", "two r")); err == nil || !strings.Contains(err.Error(), "another version of the program") {
+	if _, err := Open(b.Path, program("one i", "two r")); err == nil ||
+		!strings.Contains(err.Error(), "another version of the program") {
 		t.Error(err)
 	}
-	for _, s := range []Spec{{Dir: in("none")}, {Dir: in("p"), CppDirs: []string{in("none")}}, {Dir: in("x"), Sources: []string{in("none.cpp")}}, {Dir: in("x"), Sources: []string{in("y")}}} {
+	for _, s := range []Spec{{Dir: in("none")}, {Dir: in("p"), CppDirs: []string{in("none")}},
+		{Dir: in("x"), Sources: []string{in("none.cpp")}}, {Dir: in("x"), Sources: []string{in("y")}}} {
 		s.Prog = program()
 		if _, err := build(t, s); err == nil || !strings.Contains(err.Error(), dir) {
 			t.Error(err)
@@ -231,11 +243,13 @@ func TestMissingSymbol(t *testing.T) {
 	_, err = Open(b.Path, prog)
 	a := filepath.Join(dir, "a.cpp")
 	want := "prog.fa:2:1: undefined symbol: absent: the C++ function imported as absent does not exist; looked in " + a + "; it must be declared extern \"C\"\n" +
-		"x.fa:7:3: undefined symbol: gone: the C++ function imported as leave does not exist; looked in " + a + "; it must be declared extern \"C\""
+		"x.fa:7:3: undefined symbol: gone: the C++ function imported as leave does not exist; looked in " +
+		a + "; it must be declared extern \"C\""
 	if fmt.Sprint(err) != want {
 		t.Errorf("got  %v\nwant %s", err, want)
 	}
-	if _, err := Open(filepath.Join(dir, "none.so"), prog); err == nil || !strings.Contains(err.Error(), "none.so: cannot open") {
+	if _, err := Open(filepath.Join(dir, "none.so"), prog); err == nil ||
+		!strings.Contains(err.Error(), "none.so: cannot open") {
 		t.Error(err)
 	}
 	if _, err := Open(a, prog); err == nil || !strings.Contains(err.Error(), a) {
@@ -250,7 +264,8 @@ func TestNoCompiler(t *testing.T) {
 		t.Errorf("got %v", err)
 	}
 	t.Setenv("CXX", "also-none")
-	if _, err := build(t, Spec{Prog: program(), Dir: t.TempDir()}); !strings.Contains(fmt.Sprint(err), "also-none was not found") {
+	if _, err := build(t, Spec{Prog: program(), Dir: t.TempDir()}); !strings.Contains(fmt.Sprint(err),
+		"also-none was not found") {
 		t.Errorf("got %v", err)
 	}
 }
@@ -268,7 +283,8 @@ func BenchmarkStart(b *testing.B) {
 	files := map[string]string{}
 	var routines []string
 	for i := range 20 {
-		files[fmt.Sprintf("f%d.cpp", i)] = fmt.Sprintf("#include \"ucenv.h\"\nextern \"C\" void f%d(OutputDF &x) { x.setValue(%d); }", i, i)
+		files[fmt.Sprintf("f%d.cpp", i)] = fmt.Sprintf("#include \"ucenv.h\"\nextern \"C\" void "+
+			"f%d(OutputDF &x) { x.setValue(%d); }", i, i)
 		routines = append(routines, fmt.Sprintf("f%d n", i))
 	}
 	dir := write(b, files)
@@ -294,7 +310,8 @@ func TestStoppedCompiler(t *testing.T) {
 	dir := t.TempDir()
 	begun := filepath.Join(dir, "begun")
 	script := filepath.Join(dir, "cxx")
-	if err := os.WriteFile(script, []byte("#!/bin/sh\ntrap 'rm -f "+begun+".$$; exit 1' TERM\n: > "+begun+".$$\nsleep 60 &\nwait\n"), 0o755); err != nil {
+	if err := os.WriteFile(script,
+		[]byte("#!/bin/sh\ntrap 'rm -f "+begun+".$$; exit 1' TERM\n: > "+begun+".$$\nsleep 60 &\nwait\n"), 0o755); err != nil {
 		t.Fatal(err)
 	}
 	found := func() []string {

@@ -111,7 +111,8 @@ func TestGoFaults(t *testing.T) {
 	}
 	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
 	v := Value{Type: Block, Bits: 1 << 40}
-	if r := fault(func() { zero = int(v.head().refs) }); !strings.Contains(fmt.Sprint(r), "invalid memory address") && !strings.Contains(fmt.Sprint(r), "unexpected fault") {
+	if r := fault(func() { zero = int(v.head().refs) }); !strings.Contains(fmt.Sprint(r),
+		"invalid memory address") && !strings.Contains(fmt.Sprint(r), "unexpected fault") {
 		t.Errorf("got %v", r)
 	}
 }
@@ -222,7 +223,8 @@ func child(what string) {
 		var p *int
 		*p = 1
 	}
-	syscall.Exit(0) // os.Exit of a program with the race detector calls C's exit, which would wait for stdout's lock
+	// os.Exit of a program with the race detector calls C's exit, which would wait for stdout's lock
+	syscall.Exit(0)
 }
 
 func TestProcesses(t *testing.T) {
@@ -237,7 +239,8 @@ func TestProcesses(t *testing.T) {
 		{"heap1", "end ", 0},
 		{"heap2", "end ", 0},
 		{"thread_local", "destroyed\nthe program's C++ code cannot be loaded twice in one process, because", 0},
-		{"foreign", "a thread started by the program's C++ code ended the program: segmentation fault (SIGSEGV)\n", 1},
+		{"foreign", "a thread started by the program's C++ code ended the program: segmentation fault " +
+			"(SIGSEGV)\n", 1},
 		{"panic", "panic: runtime error: invalid memory address or nil pointer dereference\n", 2},
 	} {
 		t.Run(c.what, func(t *testing.T) {

@@ -62,7 +62,8 @@ func TestSignatures(t *testing.T) {
 	args[16] = RealValue(-1)
 	args[17] = NewString(strings.Repeat("long ", 30))
 	f.call(t, "many", args...)
-	if got, want := args[18].Str(), "012345670.51.52.53.54.55.56.57.5-1"+strings.Repeat("long ", 30); got != want {
+	if got, want := args[18].Str(), "012345670.51.52.53.54.55.56.57.5-1"+strings.Repeat("long ",
+		30); got != want {
 		t.Errorf("many: got %q, want %q", got, want)
 	}
 	args[17].Release()

@@ -99,7 +99,8 @@ func explainLoad(path string, prog *luna.Program, msg string, defined func(strin
 	var errs []error
 	for _, r := range prog.Routines {
 		if r.Body == nil && missing[r.CName] {
-			errs = append(errs, fmt.Errorf("%s:%d:%d: undefined symbol: %s: the C++ function imported as %s does not exist; %s; it must be declared extern \"C\"",
+			errs = append(errs, fmt.Errorf("%s:%d:%d: undefined symbol: %s: the C++ function imported as %s "+
+				"does not exist; %s; it must be declared extern \"C\"",
 				r.Pos.File, r.Pos.Line, r.Pos.Col, r.CName, r.Name, searched))
 		}
 	}
@@ -107,5 +108,6 @@ func explainLoad(path string, prog *luna.Program, msg string, defined func(strin
 		return errors.Join(errs...)
 	}
 	_, symbol, _ := strings.Cut(msg, "undefined symbol: ")
-	return fmt.Errorf("undefined symbol: %s: the program's C++ code uses it but does not define it; %s; name the library it is in by LDFLAGS (for example LDFLAGS=-lm)", symbol, searched)
+	return fmt.Errorf("undefined symbol: %s: the program's C++ code uses it but does not define it; %s; "+
+		"name the library it is in by LDFLAGS (for example LDFLAGS=-lm)", symbol, searched)
 }

@@ -25,7 +25,8 @@ func faError(t *testing.T, fa string) string {
 	if !errors.As(err, &ce) {
 		t.Fatal(err)
 	}
-	if strings.Contains(ce.Output, "tmp-") || strings.Contains(ce.Output, "ws_") || strings.Contains(ce.Output, ".fa.cpp") {
+	if strings.Contains(ce.Output, "tmp-") || strings.Contains(ce.Output, "ws_") ||
+		strings.Contains(ce.Output, ".fa.cpp") {
 		t.Errorf("names of ours in the message:\n%s", ce.Output)
 	}
 	return strings.ReplaceAll(ce.Output, dir+"/", "")
@@ -61,11 +62,13 @@ sub call() { df x; all(x); }`, []string{
 			"prog.fa:10:46: error: expected ';' before '}' token",
 			"prog.fa:12:5: error: 'w' was not declared",
 		}},
-		{"C++ head ${<%%%}\n#include <nothere.h>\n%%%\nC++ sub put(name c, int v) ${{ $}}", []string{"prog.fa:2:10: fatal error: nothere.h: No such file"}},
+		{"C++ head ${<%%%}\n#include <nothere.h>\n%%%\nC++ sub put(name c, int v) ${{ $}}",
+			[]string{"prog.fa:2:10: fatal error: nothere.h: No such file"}},
 		{"\nC++ sub put(name c, int v) ${{ if (v) { $}}", []string{"prog.fa:2:"}},
 	} {
 		out := faError(t, c.fa)
-		got := strings.NewReplacer("‘", "'", "’", "'", "In function", "in function", "luna::ucenv::", "").Replace(out)
+		got := strings.NewReplacer("‘", "'", "’", "'", "In function", "in function", "luna::ucenv::",
+			"").Replace(out)
 		for _, want := range c.want {
 			if !strings.Contains(got, want) {
 				t.Errorf("want %s in\n%s", want, got)
@@ -75,10 +78,12 @@ sub call() { df x; all(x); }`, []string{
 }
 
 func TestErrorsInFiles(t *testing.T) {
-	dir := write(t, map[string]string{"a.cpp": "int f() {\n  return x;\n}\n", "b.cpp": "int g() { return 1 }", "ok.cpp": small})
+	dir := write(t, map[string]string{"a.cpp": "int f() {\n  return x;\n}\n",
+		"b.cpp": "int g() { return 1 }", "ok.cpp": small})
 	var log strings.Builder
 	_, err := build(t, Spec{Prog: program("one i"), Dir: dir, Verbose: &log})
-	for _, want := range []string{"the program's C++ code does not compile:\n", filepath.Join(dir, "a.cpp:2:10: error: "), filepath.Join(dir, "b.cpp:1:19: error: ")} {
+	for _, want := range []string{"the program's C++ code does not compile:\n",
+		filepath.Join(dir, "a.cpp:2:10: error: "), filepath.Join(dir, "b.cpp:1:19: error: ")} {
 		if !strings.Contains(err.Error(), want) {
 			t.Errorf("want %s in\n%v", want, err)
 		}

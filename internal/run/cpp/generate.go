@@ -14,14 +14,15 @@ import (
 // The generated file, in this order:
 //
 //	what wrappers need (include/whyslow_wrap.h), before anything of the user's can disturb it
-//	one wrapper per routine, calling the user's function by its C name through an asm label: its C++ name here is
-//	    our own, so that it may be called like anything in a header (rand)
+//	one wrapper per routine, calling the user's function by its C name through an asm label: its C++ name here
+//	    is our own, so that it may be called like anything in a header (rand)
 //	the table whyslow_library
 //	the head blocks
 //	one extern "C" function per C++ sub
 //	the names of the source files, in a section of their own, for messages about missing symbols
 //
-// Everything of the user's stands under #line with the file as given to us, padded so that columns come out right as well.
+// Everything of the user's stands under #line with the file as given to us, padded so that columns come
+// out right as well.
 
 //go:embed include/ucenv.h
 var ucenvH string
@@ -85,9 +86,12 @@ func generate(p *luna.Program, sources []string) string {
 		fmt.Fprintf(&b, "\t{%s, ws_call_%d},\n", quote(signature(r)), r.ID)
 	}
 	b.WriteString("\t{nullptr, nullptr}};\n")
-	b.WriteString("extern \"C\" __attribute__((visibility(\"default\"))) const ws_library whyslow_library = {WHYSLOW_ABI_VERSION, " +
-		strconv.Itoa(len(p.Routines)) + ", ws_entries, luna::ucenv::detail::connect, luna::ucenv::detail::flush, luna::ucenv::detail::finish};\n")
-	fmt.Fprintf(&b, "__attribute__((section(%q), used)) static const char ws_sources[] = %s;\n", sourcesSection, quote(strings.Join(sources, "\n")))
+	b.WriteString("extern \"C\" __attribute__((visibility(\"default\"))) const ws_library " +
+		"whyslow_library = {WHYSLOW_ABI_VERSION, " +
+		strconv.Itoa(len(p.Routines)) +
+		", ws_entries, luna::ucenv::detail::connect, luna::ucenv::detail::flush, luna::ucenv::detail::finish};\n")
+	fmt.Fprintf(&b, "__attribute__((section(%q), used)) static const char ws_sources[] = %s;\n",
+		sourcesSection, quote(strings.Join(sources, "\n")))
 	for i := range p.Heads {
 		lines.block(&b, &p.Heads[i])
 	}
@@ -95,7 +99,8 @@ func generate(p *luna.Program, sources []string) string {
 		if r.Body == nil {
 			continue
 		}
-		fmt.Fprintf(&b, "#line %d %s\nextern \"C\" void %s(%s)\n", r.Pos.Line, quote(r.Pos.File), cname(r), params(r, true))
+		fmt.Fprintf(&b, "#line %d %s\nextern \"C\" void %s(%s)\n", r.Pos.Line, quote(r.Pos.File), cname(r),
+			params(r, true))
 		lines.block(&b, r.Body)
 	}
 	return b.String()
@@ -122,7 +127,8 @@ func wrapper(b *strings.Builder, r *luna.Routine) {
 		user = "ws_user_" + strconv.Itoa(r.ID)
 		fmt.Fprintf(b, "extern \"C\" void %s(%s) __asm__(%s);\n", user, params(r, false), quote(r.CName))
 	}
-	fmt.Fprintf(b, "static void ws_call_%d(ws_value *a)\n{\n\t(void)a;\n\tusing namespace luna::ucenv::detail;\n\ttry {\n", r.ID)
+	fmt.Fprintf(b, "static void ws_call_%d(ws_value *a)\n{\n\t(void)a;\n\tusing namespace "+
+		"luna::ucenv::detail;\n\ttry {\n", r.ID)
 	var args, after []string
 	for i, p := range r.Params {
 		switch p.Kind {
@@ -142,7 +148,8 @@ func wrapper(b *strings.Builder, r *luna.Routine) {
 			after = append(after, fmt.Sprintf("\t\tp%d.give(a[%d]);\n", i, i))
 		}
 	}
-	fmt.Fprintf(b, "\t\t%s(%s);\n%s\t} catch (...) {\n\t\tcaught();\n\t}\n}\n", user, strings.Join(args, ", "), strings.Join(after, ""))
+	fmt.Fprintf(b, "\t\t%s(%s);\n%s\t} catch (...) {\n\t\tcaught();\n\t}\n}\n", user,
+		strings.Join(args, ", "), strings.Join(after, ""))
 }
 
 // quote makes a C string literal.
@@ -164,7 +171,8 @@ func quote(s string) string {
 	return b.String()
 }
 
-// sourceLines reads the user's files, which are needed for one thing only: what stands on the line before a block.
+// sourceLines reads the user's files, which are needed for one thing only: what stands on the line
+// before a block.
 type sourceLines map[string][]string
 
 func (s sourceLines) line(p luna.Pos) (string, bool) {
@@ -181,8 +189,9 @@ func (s sourceLines) line(p luna.Pos) (string, bool) {
 	return lines[p.Line-1], true
 }
 
-// block writes a block of the user's so that line and column of everything in it are those in its file. Pos is the
-// position of the text, except where the preprocessor has put a brace before it: then it is the one after the brace.
+// block writes a block of the user's so that line and column of everything in it are those in its file.
+// Pos is the position of the text, except where the preprocessor has put a brace before it: then it is
+// the one after the brace.
 func (s sourceLines) block(b *strings.Builder, f *luna.Foreign) {
 	col := max(f.Pos.Col, 1) - 1 // characters before Pos
 	line, _ := s.line(f.Pos)

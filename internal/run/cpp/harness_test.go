@@ -21,14 +21,16 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// program makes a program from routines written "cname kinds", the kinds being letters: i, r, s, n(ame), v(alue).
+// program makes a program from routines written "cname kinds", the kinds being letters: i, r, s,
+// n(ame), v(alue).
 func program(routines ...string) *luna.Program {
 	p := &luna.Program{File: "prog.fa"}
 	for id, text := range routines {
 		name, kinds, _ := strings.Cut(text, " ")
 		r := &luna.Routine{ID: id, Name: name, CName: name, Pos: luna.Pos{File: "prog.fa", Line: id + 1, Col: 1}}
 		for i, k := range kinds {
-			r.Params = append(r.Params, luna.Param{Name: fmt.Sprint("p", i), Kind: luna.ParamKind(strings.IndexRune("irsnv", k))})
+			r.Params = append(r.Params, luna.Param{Name: fmt.Sprint("p", i),
+				Kind: luna.ParamKind(strings.IndexRune("irsnv", k))})
 		}
 		p.Routines = append(p.Routines, r)
 	}
@@ -72,22 +74,32 @@ func openOptimized(dir string, prog *luna.Program, level string) (*fixture, erro
 	return &fixture{l, prog}, nil
 }
 
-var dfRoutines = []string{"sig_exact irsvn", "sig_other irsvn", "sig_df irsvn", "sig_value irsvn", "sig_pointer irsvn", "sig_ignored i", "sig_fewer nis",
-	"rand n", "many iiiiiiiirrrrrrrrrsn", "nothing ", "unset_out n", "includes n", "report n", "fail i", "make in", "alias vn", "alias_copy vn", "bump v", "reassign vn",
+var dfRoutines = []string{"sig_exact irsvn", "sig_other irsvn", "sig_df irsvn", "sig_value irsvn",
+	"sig_pointer irsvn", "sig_ignored i", "sig_fewer nis",
+	"rand n", "many iiiiiiiirrrrrrrrrsn", "nothing ", "unset_out n", "includes n", "report n", "fail i",
+	"make in", "alias vn", "alias_copy vn", "bump v", "reassign vn",
 	"keep v", "get_kept n", "grow vn"}
 
 var dfFixture = sync.OnceValues(func() (*fixture, error) {
 	p := program(dfRoutines...)
-	p.Heads = []luna.Foreign{{Text: "#include <cmath>\nstatic int helper(int x) { return x + 1; }\n#define PLUS helper", Pos: luna.Pos{File: "prog.fa", Line: 1, Col: 1}}}
-	sub := &luna.Routine{ID: len(p.Routines), Name: "printf", Params: []luna.Param{{Kind: luna.IntParam, Name: "v"}, {Kind: luna.NameParam, Name: "c"}},
-		Body: &luna.Foreign{Text: "{ c.setValue(PLUS(v) + int(std::sqrt(16.0))); }", Pos: luna.Pos{File: "prog.fa", Line: 2, Col: 10}}}
+	p.Heads = []luna.Foreign{{Text: "#include <cmath>\nstatic int helper(int x) { return x + 1; " +
+		"}\n#define PLUS helper", Pos: luna.Pos{File: "prog.fa", Line: 1, Col: 1}}}
+	sub := &luna.Routine{ID: len(p.Routines), Name: "printf",
+		Params: []luna.Param{{Kind: luna.IntParam, Name: "v"}, {Kind: luna.NameParam, Name: "c"}},
+		Body: &luna.Foreign{Text: "{ c.setValue(PLUS(v) + int(std::sqrt(16.0))); }",
+			Pos: luna.Pos{File: "prog.fa", Line: 2, Col: 10}}}
 	p.Routines = append(p.Routines, sub)
-	return openOptimized("testdata/df", p, "-O3") // as users do: the layout of a handle must survive the optimizer
+	// as users do: the layout of a handle must survive the optimizer
+	return openOptimized("testdata/df", p, "-O3")
 })
 
-var crashRoutines = []string{"empty ", "empty2 vv", "out1 in", "out_block in", "mark s", "print s", "crash i", "later i", "nap i", "spin i", "locked ", "scratch "}
+var crashRoutines = []string{"empty ", "empty2 vv", "out1 in", "out_block in", "mark s", "print s",
+	"crash i", "later i", "nap i", "spin i", "locked ", "scratch "}
 
-var crashFixture = sync.OnceValues(func() (*fixture, error) { return open("testdata/crash", program(crashRoutines...)) })
+var crashFixture = sync.OnceValues(func() (*fixture, error) {
+	return open("testdata/crash",
+		program(crashRoutines...))
+})
 
 func get(t testing.TB, f func() (*fixture, error)) *fixture {
 	t.Helper()

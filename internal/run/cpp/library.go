@@ -38,7 +38,8 @@ import (
 	"github.com/whyslow/whyslow/internal/run/luna"
 )
 
-// Library is an opened library of code fragments. Its methods may be called by several goroutines at once, Close by one.
+// Library is an opened library of code fragments. Its methods may be called by several goroutines at
+// once, Close by one.
 type Library struct {
 	handle, lib C.uint64_t
 	path        string // absolute
@@ -48,7 +49,8 @@ type Library struct {
 
 var start = sync.OnceValue(func() error {
 	p := clock.GetParams()
-	c := C.ws_clock{origin: C.uint64_t(p.Origin), mult: C.uint64_t(p.Mult), shift: C.uint64_t(p.Shift), base: C.int64_t(p.Base)}
+	c := C.ws_clock{origin: C.uint64_t(p.Origin), mult: C.uint64_t(p.Mult), shift: C.uint64_t(p.Shift),
+		base: C.int64_t(p.Base)}
 	if p.TSC {
 		c.tsc = 1
 	}
@@ -62,10 +64,10 @@ var start = sync.OnceValue(func() error {
 
 var onForeignCrash atomic.Pointer[func(sig int, msg string)]
 
-// OnForeignCrash sets what is called when a thread that user code started itself crashes (sig is the signal's number),
-// fails a check of class DF (sig is SIGABRT, msg says why) or calls exit (sig is 0, msg says so). That thread stays
-// blocked for ever; f should end the run. It is called by a goroutine of its own. Without f the process prints what
-// happened and exits with 1.
+// OnForeignCrash sets what is called when a thread that user code started itself crashes (sig is the
+// signal's number), fails a check of class DF (sig is SIGABRT, msg says why) or calls exit (sig is 0,
+// msg says so). That thread stays blocked for ever; f should end the run. It is called by a goroutine
+// of its own. Without f the process prints what happened and exits with 1.
 func OnForeignCrash(f func(sig int, msg string)) { onForeignCrash.Store(&f) }
 
 // readCrashes calls the function of OnForeignCrash for each record on the pipe.
@@ -93,8 +95,9 @@ func readCrashes(pipe *os.File) {
 	}
 }
 
-// How the program has ended, in Library.ended. After exit or a crash other threads may still be in user code, and locks
-// (of stdout, for example) may be held for ever: nothing is unloaded, and what might block gets endTime.
+// How the program has ended, in Library.ended. After exit or a crash other threads may still be in user
+// code, and locks (of stdout, for example) may be held for ever: nothing is unloaded, and what might
+// block gets endTime.
 const (
 	running = iota
 	exited  // exit was called: destructors run
@@ -134,7 +137,8 @@ func end(fn Fn, o Outcome) {
 	}
 }
 
-// opened counts how often each library is open. -1: its static objects are destroyed, but it could not be unloaded.
+// opened counts how often each library is open. -1: its static objects are destroyed, but it could not
+// be unloaded.
 var (
 	openedMu sync.Mutex
 	opened   = map[string]int{}
@@ -142,7 +146,8 @@ var (
 	libraries []*Library
 )
 
-// Open loads the library at path, which Build made for prog. It runs the constructors of the user's static objects.
+// Open loads the library at path, which Build made for prog. It runs the constructors of the user's
+// static objects.
 func Open(path string, prog *luna.Program) (*Library, error) {
 	if err := start(); err != nil {
 		return nil, err
@@ -154,7 +159,8 @@ func Open(path string, prog *luna.Program) (*Library, error) {
 	openedMu.Lock()
 	defer openedMu.Unlock()
 	if opened[path] < 0 {
-		return nil, fmt.Errorf("the program's C++ code cannot be loaded twice in one process, because it could not be unloaded: it has crashed, called exit, or has thread_local objects")
+		return nil, fmt.Errorf("the program's C++ code cannot be loaded twice in one process, because it " +
+			"could not be unloaded: it has crashed, called exit, or has thread_local objects")
 	}
 	l := &Library{path: path}
 	name := C.CString(path)
@@ -169,10 +175,12 @@ func Open(path string, prog *luna.Program) (*Library, error) {
 			return C.ws_defined(s) != 0
 		})
 	default:
-		return nil, fmt.Errorf("the program's C++ code failed while it was being loaded (a static object's constructor): %v", o)
+		return nil, fmt.Errorf("the program's C++ code failed while it was being loaded (a static object's "+
+			"constructor): %v", o)
 	}
 	stale := fmt.Errorf("%s was built from another version of the program: build it again", path)
-	if C.ws_library_version(l.lib) != C.WHYSLOW_ABI_VERSION || int(C.ws_entry_count(l.lib)) != len(prog.Routines) {
+	if C.ws_library_version(l.lib) != C.WHYSLOW_ABI_VERSION ||
+		int(C.ws_entry_count(l.lib)) != len(prog.Routines) {
 		return nil, stale
 	}
 	for i, r := range prog.Routines {
@@ -189,7 +197,8 @@ func Open(path string, prog *luna.Program) (*Library, error) {
 // Routine returns the wrapper of a routine of the program that the library was opened with.
 func (l *Library) Routine(r *luna.Routine) Fn { return l.calls[r.ID] }
 
-// Flush writes out what user code has printed to C and C++ streams. If the program has crashed, it waits for that no longer than a second.
+// Flush writes out what user code has printed to C and C++ streams. If the program has crashed, it
+// waits for that no longer than a second.
 func (l *Library) Flush() {
 	flush := func() {
 		var r C.ws_result
@@ -202,9 +211,10 @@ func (l *Library) Flush() {
 	}
 }
 
-// Close unloads the library: destructors of static objects and atexit functions run, and their output is written out.
-// No call may be under way, unless the program has ended by an outcome that says so: after exit destructors run and the
-// library stays loaded, after a crash only the output is written; both take a second at most.
+// Close unloads the library: destructors of static objects and atexit functions run, and their output
+// is written out. No call may be under way, unless the program has ended by an outcome that says so:
+// after exit destructors run and the library stays loaded, after a crash only the output is written;
+// both take a second at most.
 func (l *Library) Close() error {
 	l.Flush()
 	openedMu.Lock()
@@ -235,13 +245,15 @@ func (l *Library) Close() error {
 	if o.Kind == Done || o.Kind == Exited && o.Code == 0 {
 		return nil
 	}
-	return fmt.Errorf("the program's C++ code failed while it was being unloaded (a static object's destructor): %v", o)
+	return fmt.Errorf("the program's C++ code failed while it was being unloaded (a static object's "+
+		"destructor): %v", o)
 }
 
 // Call runs a routine on the calling thread. args are by parameter, len(args) as the routine has parameters:
 //   - Int, Real, String parameters: a value of that type. User code gets a private writable copy of a string.
 //   - Value: the input, which must stay referenced during the call.
-//   - Name: ignored on entry; on return the output with one reference, which the caller owns; Unset if the routine set nothing.
+//   - Name: ignored on entry; on return the output with one reference, which the caller owns, or Unset if the
+//     routine set nothing.
 //
 // t is filled in for every outcome. Nothing is allocated for Done.
 func Call(fn Fn, args []Value, t *Times, threadCPU bool) Outcome {
@@ -274,7 +286,8 @@ func outcome(kind C.int, r *C.ws_result) Outcome {
 		switch {
 		case r.overflow != 0:
 			msg += ": the stack ran over"
-		case r.cause != 0 && (syscall.Signal(r.code) == syscall.SIGSEGV || syscall.Signal(r.code) == syscall.SIGBUS):
+		case r.cause != 0 && (syscall.Signal(r.code) == syscall.SIGSEGV ||
+			syscall.Signal(r.code) == syscall.SIGBUS):
 			msg += fmt.Sprintf(": access to address %#x", uint64(r.address))
 		}
 		if f := functionAt(borrowedText(r.file), uint64(r.offset)); f != "" {

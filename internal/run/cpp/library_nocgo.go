@@ -11,7 +11,8 @@ import (
 // Library is an opened library of code fragments; here there is none.
 type Library struct{}
 
-var errNoCgo = errors.New("this whyslow cannot run programs, since C++ code can be called only by one built with cgo on Linux: build it again with CGO_ENABLED=1 and a C compiler")
+var errNoCgo = errors.New("this whyslow cannot run programs, since C++ code can be called only by one " +
+	"built with cgo on Linux: build it again with CGO_ENABLED=1 and a C compiler")
 
 // Open returns an error that says what running programs needs.
 func Open(path string, prog *luna.Program) (*Library, error) { return nil, errNoCgo }

@@ -24,7 +24,7 @@ import (
 // Spec says what to build.
 type Spec struct {
 	Prog     *luna.Program
-	Dir      string    // of the program: its *.cpp are compiled, and it is searched for quoted includes; "": current
+	Dir      string    // of the program: has *.cpp to compile, and headers for quoted includes; "": current
 	CppDirs  []string  // when not empty: the *.cpp of these directories instead of Dir's
 	Sources  []string  // more .cpp files
 	Optimize string    // "-O3" or "-O0"; "": -O3

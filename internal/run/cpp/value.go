@@ -31,11 +31,11 @@ func (t Type) String() string {
 	return "type " + strconv.Itoa(int(t))
 }
 
-// Value is the value of a data fragment: 16 bytes with the layout of the C++ class DF. It contains no Go pointer, so
-// that the garbage collector and the cgo checks have nothing to do with it.
+// Value is the value of a data fragment: 16 bytes with the layout of the C++ class DF. It contains no
+// Go pointer, so that the garbage collector and the cgo checks have nothing to do with it.
 //
-// Strings and blocks live in C memory and are reference-counted. Copying a Value copies no reference: who keeps a
-// copy calls Retain, and everyone who holds a reference calls Release once.
+// Strings and blocks live in C memory and are reference-counted. Copying a Value copies no reference:
+// who keeps a copy calls Retain, and everyone who holds a reference calls Release once.
 type Value struct {
 	Type Type
 	_    uint32
@@ -74,11 +74,12 @@ func NewBlock(data []byte) Value {
 // AllocBlock returns a byte block of size bytes, not initialised, with one reference.
 func AllocBlock(size int) Value { return alloc(Block, size) }
 
-// Alloc returns a String or Block whose Memory, of size bytes, the caller fills, with one reference. A String's ends with a
-// NUL: its size is at least 1.
+// Alloc returns a String or Block whose Memory, of size bytes, the caller fills, with one reference. A
+// String's ends with a NUL: its size is at least 1.
 func Alloc(t Type, size int) Value { return alloc(t, size) }
 
-// head returns the buffer. The address is read as a pointer, since it is one that the collector does not manage.
+// head returns the buffer. The address is read as a pointer, since it is one that the collector does
+// not manage.
 func (v *Value) head() *bufHead { return *(**bufHead)(unsafe.Pointer(&v.Bits)) }
 
 // all returns the bytes of the buffer; a string's with its NUL.
@@ -98,8 +99,8 @@ func (v Value) Real() float64 { return math.Float64frombits(v.Bits) }
 // Str returns a copy of a String's text.
 func (v Value) Str() string { return string(v.Bytes()) }
 
-// Bytes returns the bytes of a Block, or of a String without its NUL; nil for other types. They are C memory: they are
-// gone when the last reference is, and user code may change them meanwhile.
+// Bytes returns the bytes of a Block, or of a String without its NUL; nil for other types. They are C
+// memory: they are gone when the last reference is, and user code may change them meanwhile.
 func (v Value) Bytes() []byte {
 	switch v.Type {
 	case Block:
@@ -119,7 +120,8 @@ func (v Value) Memory() []byte {
 	return nil
 }
 
-// Size returns the size in bytes as LuNA counts it: int 4, real 8, string its length and 1, block its bytes, unset 0.
+// Size returns the size in bytes as LuNA counts it: int 4, real 8, string its length and 1, block its
+// bytes, unset 0.
 func (v Value) Size() int64 {
 	switch v.Type {
 	case Int:
@@ -149,8 +151,8 @@ func (v Value) Release() {
 // frozen is what Freeze adds to the number of references.
 const frozen = 1 << 32
 
-// Freeze says that the buffer is being read, by who holds a reference: user code that wants to write to it waits until as
-// many calls of Thaw. Nothing happens for types without a buffer.
+// Freeze says that the buffer is being read, by who holds a reference: user code that wants to write to
+// it waits until as many calls of Thaw. Nothing happens for types without a buffer.
 func (v Value) Freeze() {
 	if v.buffered() {
 		atomic.AddInt64(&v.head().refs, frozen)

@@ -43,8 +43,8 @@ func kept(t *testing.T, dir string) string {
 	return cctest.Folder(t, files)
 }
 
-// TestCompiled compiles a program with statements of many shapes as it is and instrumented: it must do the same, and emit
-// as many events as testdata/compile/counts.txt says, which was checked by hand.
+// TestCompiled compiles a program with statements of many shapes as it is and instrumented: it must do
+// the same, and emit as many events as testdata/compile/counts.txt says, which was checked by hand.
 func TestCompiled(t *testing.T) {
 	t.Parallel()
 	needCompiler(t)
@@ -100,7 +100,8 @@ func needCompiler(t *testing.T) {
 	}
 }
 
-// TestExample instruments the run-time system in examples/cpp, runs it, and looks for what its rules must give in the trace.
+// TestExample instruments the run-time system in examples/cpp, runs it, and looks for what its rules
+// must give in the trace.
 func TestExample(t *testing.T) {
 	t.Parallel()
 	needCompiler(t)
@@ -135,7 +136,8 @@ func TestExample(t *testing.T) {
 			p.Sources = append(p.Sources, filepath.Base(f.Target))
 		}
 	}
-	// The product of 3 x 3 blocks of 10 x 10 elements: 18 CFs make the factors, 27 multiply, one sums up, one creates them all.
+	// The product of 3 x 3 blocks of 10 x 10 elements: 18 CFs make the factors, 27 multiply, one sums
+	// up, one creates them all.
 	path := filepath.Join(dir, "trace")
 	out := runProgram(t, p, dir, []string{"3", "10", "2"}, []string{"WHYSLOW_TRACE=" + path})
 	if !strings.HasPrefix(out, "sum of the product: ") {
@@ -151,7 +153,8 @@ func TestExample(t *testing.T) {
 		t.Fatal(err)
 	}
 	n := func(event string) int { return strings.Count(text.String(), " GlobalEvents."+event+" ") }
-	got := []int{n("onExited"), n("onContinued"), n("onForeignStarted"), n("onForeignEnded"), n("onStarted") - n("onExited") - n("onContinued") - n("onWaiting")}
+	got := []int{n("onExited"), n("onContinued"), n("onForeignStarted"), n("onForeignEnded"),
+		n("onStarted") - n("onExited") - n("onContinued") - n("onWaiting")}
 	if d := cmp.Diff([]int{18 + 27 + 1 + 1, 2*27 + 1, 18 + 27 + 9, 18 + 27 + 9, 0}, got); d != "" {
 		t.Errorf("-want +got:\n%s%s", d, text.String())
 	}

@@ -27,9 +27,9 @@ func (p *parser) operatorName(i int) int {
 	return j
 }
 
-// declarator finds the function that the head [start, end) declares. A head may hold several pairs of parentheses
-// (macros, attributes, exception specifications): the parameters are the first that have a name with something like a type
-// before it and nothing strange after it.
+// declarator finds the function that the head [start, end) declares. A head may hold several pairs of
+// parentheses (macros, attributes, exception specifications): the parameters are the first that have a
+// name with something like a type before it and nothing strange after it.
 func (p *parser) declarator(start, end int, in scope) (d declarator, ok bool) {
 	var all []declarator
 	begin := start // where a type would be
@@ -192,7 +192,8 @@ func (p *parser) givesBlock(start, end int, d declarator) bool {
 	return p.endsWithBlock(from, to)
 }
 
-// endsWithBlock tells whether the type [from, to) is BlockRetStatus: only macros and attributes may come after it.
+// endsWithBlock tells whether the type [from, to) is BlockRetStatus: only macros and attributes may
+// come after it.
 func (p *parser) endsWithBlock(from, to int) bool {
 	for k := to - 1; k >= from; k-- {
 		switch {

@@ -5,7 +5,8 @@ import (
 	"testing"
 )
 
-// TestDeep takes texts in which a construct is nested or repeated a thousand times: what they cost must not explode.
+// TestDeep takes texts in which a construct is nested or repeated a thousand times: what they cost must
+// not explode.
 func TestDeep(t *testing.T) {
 	for _, c := range []struct{ open, inside, close string }{
 		{"{", "", "}"},

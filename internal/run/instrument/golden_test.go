@@ -32,8 +32,8 @@ func readRules(t *testing.T, text []byte) []Rule {
 	return Rules(plan)
 }
 
-// TestGolden instruments the .cpp files of each testdata/golden/*.txtar by its events_config.json. The comment on top
-// tells what it is about.
+// TestGolden instruments the .cpp files of each testdata/golden/*.txtar by its events_config.json. The
+// comment on top tells what it is about.
 func TestGolden(t *testing.T) {
 	names, err := filepath.Glob("testdata/golden/*.txtar")
 	if err != nil || len(names) == 0 {
@@ -103,8 +103,8 @@ func TestGolden(t *testing.T) {
 	}
 }
 
-// checkReversible checks what holds for every text: lines stay, doing it again changes nothing, and what was inserted can be
-// taken out.
+// checkReversible checks what holds for every text: lines stay, doing it again changes nothing, and
+// what was inserted can be taken out.
 func checkReversible(t interface {
 	Helper()
 	Fatalf(string, ...any)

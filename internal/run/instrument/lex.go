@@ -44,8 +44,9 @@ const (
 // markText is the comment that marks what was inserted.
 const markText = "/*whyslow*/"
 
-// lexer cuts C++ text into tokens, byte for byte: what is between them is white space and comments. It accepts every
-// input; what it cannot read becomes a token of kind bad, which matters only where it is compiled.
+// lexer cuts C++ text into tokens, byte for byte: what is between them is white space and comments. It
+// accepts every input; what it cannot read becomes a token of kind bad, which matters only where it is
+// compiled.
 type lexer struct {
 	src  []byte
 	toks []token
@@ -163,7 +164,8 @@ func (l *lexer) comment(p int) int {
 	}
 }
 
-// lineEnd is where the line of p ends, continuations counted in; a carriage return before it belongs to the line.
+// lineEnd is where the line of p ends, continuations counted in; a carriage return before it belongs to
+// the line.
 func (l *lexer) lineEnd(p int) int {
 	for {
 		c, next := l.at(p)
@@ -281,8 +283,8 @@ func (l *lexer) raw(start, p int) int {
 	return l.add(text, start, end, string(l.src[start:end]))
 }
 
-// directive reads a preprocessor line. A comment or raw string may carry it over several lines; an apostrophe in #error
-// is none of our business.
+// directive reads a preprocessor line. A comment or raw string may carry it over several lines; an
+// apostrophe in #error is none of our business.
 func (l *lexer) directive(start int) int {
 	p := start
 	for {
@@ -318,7 +320,8 @@ func (l *lexer) directive(start int) int {
 }
 
 // Operators that are one token. But >> is two, since they may close template arguments.
-var operators = []string{">>=", ">=", "<<=", "<=>", "...", "->*", "::", "->", "<<", "<=", "&&", "||", "==", "!=", "+=", "-=", "*=", "/=", "%=", "^=", "&=", "|=",
+var operators = []string{">>=", ">=", "<<=", "<=>", "...", "->*", "::", "->", "<<", "<=", "&&", "||",
+	"==", "!=", "+=", "-=", "*=", "/=", "%=", "^=", "&=", "|=",
 	"++", "--", ".*", "##", "<%", "%>", "<:", ":>"}
 
 var digraphs = map[string]string{"<%": "{", "%>": "}", "<:": "[", ":>": "]"}

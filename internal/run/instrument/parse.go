@@ -158,7 +158,8 @@ func (p *parser) word(i int) bool { return i >= 0 && i < len(p.toks) && p.toks[i
 
 // in tells whether token i is one of the words.
 func (p *parser) in(i int, words map[string]bool) bool {
-	return i >= 0 && i < len(p.toks) && (p.toks[i].kind == word || p.toks[i].kind == punct) && words[p.toks[i].spelling]
+	return i >= 0 && i < len(p.toks) && (p.toks[i].kind == word || p.toks[i].kind == punct) &&
+		words[p.toks[i].spelling]
 }
 
 func set(words string) map[string]bool {
@@ -171,12 +172,16 @@ func set(words string) map[string]bool {
 
 var (
 	classKeys  = set("class struct union")
-	specifiers = set("static inline extern virtual explicit friend constexpr consteval constinit thread_local mutable register typedef export")
+	specifiers = set("static inline extern virtual explicit friend constexpr consteval constinit " +
+		"thread_local mutable register typedef export")
 	// Words before a parenthesis that is no parameter list.
-	withParens = set("decltype alignas noexcept throw __attribute__ __attribute __declspec requires explicit asm __asm__ static_assert _Static_assert typeof __typeof__ sizeof alignof typeid")
+	withParens = set("decltype alignas noexcept throw __attribute__ __attribute __declspec requires " +
+		"explicit asm __asm__ static_assert _Static_assert typeof __typeof__ sizeof alignof typeid")
 	// What may stand after a parameter list, before the body.
-	trailing = set("const volatile & && noexcept override final try mutable throw __attribute__ __attribute constexpr consteval static")
-	types    = set("void bool char short int long float double signed unsigned auto wchar_t char8_t char16_t char32_t const volatile")
+	trailing = set("const volatile & && noexcept override final try mutable throw __attribute__ " +
+		"__attribute constexpr consteval static")
+	types = set("void bool char short int long float double signed unsigned auto wchar_t char8_t " +
+		"char16_t char32_t const volatile")
 )
 
 // angles returns the place after the template arguments that < at i opens, or 0 if they are none.
@@ -228,7 +233,8 @@ func (p *parser) attributes(i int) int {
 		switch {
 		case p.is(i, "[") && p.is(i+1, "["):
 			i = p.match[i] + 1
-		case (p.is(i, "__attribute__") || p.is(i, "__attribute") || p.is(i, "__declspec") || p.is(i, "alignas")) && p.is(i+1, "("):
+		case (p.is(i, "__attribute__") || p.is(i, "__attribute") || p.is(i, "__declspec") ||
+			p.is(i, "alignas")) && p.is(i+1, "("):
 			i = p.match[i+1] + 1
 		default:
 			return i
@@ -242,7 +248,8 @@ func (p *parser) declarations(i, end int, in scope) {
 		switch {
 		case p.is(i, ";"):
 			i++
-		case in.class && p.word(i) && (p.is(i+1, ":") || p.word(i+1) && p.is(i+2, ":")) && p.in(i, set("public private protected signals Q_SIGNALS")):
+		case in.class && p.word(i) && (p.is(i+1, ":") || p.word(i+1) && p.is(i+2, ":")) &&
+			p.in(i, set("public private protected signals Q_SIGNALS")):
 			for !p.is(i, ":") {
 				i++
 			}
@@ -385,7 +392,8 @@ func (p *parser) group(i int, in scope) (next int, ok bool) {
 	return 0, false
 }
 
-// classBody finds the { of the class that the key at i defines, and what its members are in; 0 if it defines none.
+// classBody finds the { of the class that the key at i defines, and what its members are in; 0 if it
+// defines none.
 func (p *parser) classBody(i, end int, in scope) (body int, path []string) {
 	path = in.path
 	name := path
@@ -444,7 +452,8 @@ func (p *parser) isRequires(i int) bool {
 	return p.is(i-1, "requires") || p.is(i-1, ")") && p.is(p.match[i-1]-1, "requires")
 }
 
-// initialisers reads a constructor's list whose colon is at i and returns the { of the body; 0: the colon is another one.
+// initialisers reads a constructor's list whose colon is at i and returns the { of the body; 0: the
+// colon is another one.
 func (p *parser) initialisers(start, i, end int, in scope) int {
 	if _, ok := p.declarator(start, i, in); !ok {
 		return 0
@@ -492,7 +501,8 @@ func (p *parser) definition(start, headEnd, body, end int, d declarator, in scop
 	return p.handlers(p.match[body]+1, end, f) // of a function that is a try block
 }
 
-// prototype notes functions that are declared here without a body: blocks, and what is user code if it has C linkage.
+// prototype notes functions that are declared here without a body: blocks, and what is user code if it
+// has C linkage.
 func (p *parser) prototype(start, end int, in scope) {
 	if p.is(start, "typedef") || p.is(start, "using") || p.is(start, "friend") || in.fn != nil {
 		return

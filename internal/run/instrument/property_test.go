@@ -21,7 +21,8 @@ type program struct {
 
 var programRules = []Rule{
 	{Event: "G::onStarted", At: config.Rule{Point: "BlockRetStatus"}},
-	{Event: "G::onExited", At: config.Rule{Before: true, Point: "return EXIT"}, Args: []string{"__func__", "f(1, 2)"}},
+	{Event: "G::onExited", At: config.Rule{Before: true, Point: "return EXIT"},
+		Args: []string{"__func__", "f(1, 2)"}},
 	{Event: "G::onBegin", At: config.Rule{Before: true, Point: "foreign call"}},
 	{Event: "G::onEnd", At: config.Rule{Point: "foreign call"}},
 }
@@ -97,9 +98,11 @@ func (p *program) statement(depth int, sub, bare bool) {
 			}
 		})
 	case 3:
-		p.words("return", p.pick("WAIT", "EXIT + 1", "EXIT(2)", "exits", "{EXIT}", `"return EXIT;"`, `R"(return EXIT; { )"`), ";")
+		p.words("return", p.pick("WAIT", "EXIT + 1", "EXIT(2)", "exits", "{EXIT}", `"return EXIT;"`,
+			`R"(return EXIT; { )"`), ";")
 	case 4:
-		p.both(p.pick("x = 1;", ";", "break;", `puts("return EXIT; }");`, "c = '\"';", "n = 1'000;", "int y{3};", "m[{1, 2}] = {3};",
+		p.both(p.pick("x = 1;", ";", "break;", `puts("return EXIT; }");`, "c = '\"';", "n = 1'000;",
+			"int y{3};", "m[{1, 2}] = {3};",
 			"std::vector<std::pair<int, int>> v{{1, 2}};", "label_x:;", "sizeof(mult(1));", "o.mult(1);"))
 	case 5:
 		p.foreign++
@@ -111,7 +114,8 @@ func (p *program) statement(depth int, sub, bare bool) {
 			p.both("x--;")
 			return
 		}
-		p.both("\n" + p.pick("#if 0\n return EXIT; }}} it's\n#endif", "#define M(x) return 1", "#pragma once", "#include <x>") + "\n")
+		p.both("\n" + p.pick("#if 0\n return EXIT; }}} it's\n#endif", "#define M(x) return 1",
+			"#pragma once", "#include <x>") + "\n")
 		p.both("x++;")
 	case 7:
 		p.both("MACRO(x)")
@@ -207,12 +211,14 @@ func (p *program) function(depth int) {
 	p.both(p.pick("static ", "", "", "template <class T, bool B = (1 > 2)>\n", "[[nodiscard]] "))
 	if p.n(1) == 0 {
 		p.blocks++
-		p.words(p.pick("BlockRetStatus", "luna::BlockRetStatus", "BlockRetStatus const"), p.pick("f", "A::f", "A<int>::operator()"), "(", "int x", ")", "")
+		p.words(p.pick("BlockRetStatus", "luna::BlockRetStatus", "BlockRetStatus const"),
+			p.pick("f", "A::f", "A<int>::operator()"), "(", "int x", ")", "")
 		p.both("{")
 		p.out.WriteString(" " + emitStarted)
 		p.inside(depth)
 	} else {
-		p.words(p.pick("int", "std::vector<BlockRetStatus>", "BlockRetStatus *", "auto"), p.pick("g", "A::operator+"), "(int x = {3})", p.pick("", "noexcept(true)", "const"), "")
+		p.words(p.pick("int", "std::vector<BlockRetStatus>", "BlockRetStatus *", "auto"),
+			p.pick("g", "A::operator+"), "(int x = {3})", p.pick("", "noexcept(true)", "const"), "")
 		p.block(depth)
 	}
 	p.both("\n")
@@ -267,18 +273,22 @@ func TestRandomPrograms(t *testing.T) {
 func TestRandomBytes(t *testing.T) {
 	words := strings.Fields(`return EXIT ; { } ( ) [ ] < > if else for while do switch case default : :: , = " ' /* */ // # \ ? BlockRetStatus mult extern "C"
 		/*whyslow*/ EMIT_EVENT operator ~ const template class struct namespace R"( )" #if #else #endif #define x 1 a.b -> & * ...`)
-	words = append(words, " ", "\n", "\r\n", "\t", "\\\n", "\x80", "/*whyslow*/ { ", "/*whyslow*/ EMIT_EVENT(a, b); ", "int f() { ", "\n#if A\n", "\n#endif\n", "return EXIT;")
+	words = append(words, " ", "\n", "\r\n", "\t", "\\\n", "\x80", "/*whyslow*/ { ",
+		"/*whyslow*/ EMIT_EVENT(a, b); ", "int f() { ", "\n#if A\n", "\n#endif\n", "return EXIT;")
 	rapid.Check(t, func(t *rapid.T) {
 		list := rapid.SliceOfN(rapid.SampledFrom(words), 0, 40).Draw(t, "words")
-		reversible(t, []byte(strings.Join(list, rapid.SampledFrom([]string{"", " "}).Draw(t, "between"))), programRules)
+		reversible(t, []byte(strings.Join(list, rapid.SampledFrom([]string{"", " "}).Draw(t, "between"))),
+			programRules)
 	})
 }
 
 func FuzzSource(f *testing.F) {
-	for _, seed := range []string{"", "int f() { return EXIT; }", "\xef\xbb\xbfint f(){return EXIT;}", "/*whyslow*/ { /*whyslow*/ }",
+	for _, seed := range []string{"", "int f() { return EXIT; }", "\xef\xbb\xbfint f(){return EXIT;}",
+		"/*whyslow*/ { /*whyslow*/ }",
 		"extern \"C\" { int mult(int); } int f() { if (x) mult(1); else return EXIT; }",
 		"BlockRetStatus A::f() const try { return EXIT; } catch (...) { }",
-		"#if A\n{\n#else\n{\n#endif\n}", "#define X return EXIT\n", "auto f = [](int x) -> BlockRetStatus { return EXIT; };",
+		"#if A\n{\n#else\n{\n#endif\n}", "#define X return EXIT\n",
+		"auto f = [](int x) -> BlockRetStatus { return EXIT; };",
 		"R\"x( )\" )x\" 1'0 '\\'' <% <: %:if\n", "template <class T> A<T>::A() : x{1}, y(2) { return EXIT; }"} {
 		f.Add([]byte(seed))
 	}
@@ -299,7 +309,8 @@ func FuzzSource(f *testing.F) {
 }
 
 func ExampleSource() {
-	rules := []Rule{{Event: "GlobalEvents::onExited", At: config.Rule{Before: true, Point: "return EXIT"}, Args: []string{"__func__"}}}
+	rules := []Rule{{Event: "GlobalEvents::onExited", At: config.Rule{Before: true, Point: "return EXIT"},
+		Args: []string{"__func__"}}}
 	out, insertions, _ := Source("block.cpp", []byte("BlockRetStatus f() { if (x) return EXIT; }"), rules)
 	fmt.Println(string(out))
 	fmt.Println(len(insertions), insertions[0].Function, insertions[0].Line, insertions[0].Col)

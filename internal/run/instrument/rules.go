@@ -18,8 +18,8 @@ type Rule struct {
 	Pos       string   // where it was configured, "file:line:col"
 }
 
-// ReadRules reads the rules of an events_config.json, with groups switched as "NAME=on" or "NAME=off". The warnings are about
-// the file; the error is one line with the place.
+// ReadRules reads the rules of an events_config.json, with groups switched as "NAME=on" or "NAME=off".
+// The warnings are about the file; the error is one line with the place.
 func ReadRules(path string, groups ...string) (rules []Rule, warnings []config.Warning, err error) {
 	text, err := os.ReadFile(path)
 	if err != nil {
@@ -122,7 +122,8 @@ func isName(s string) bool {
 	return len(toks) == 1 && toks[0].kind == word && toks[0].end == len(s) && toks[0].start == 0
 }
 
-// expression checks that a text of the configuration can stand in one line of C++ without changing what is around it.
+// expression checks that a text of the configuration can stand in one line of C++ without changing what
+// is around it.
 func expression(s string) (toks []token, problem string) {
 	if strings.ContainsAny(s, "\r\n") {
 		return nil, "has several lines"
@@ -165,8 +166,8 @@ func spellings(toks []token) []string {
 	return s
 }
 
-// returns tells whether the rule is meant for a return of this expression. A name also stands for the same name behind
-// qualifiers: EXIT for BlockRetStatus::EXIT.
+// returns tells whether the rule is meant for a return of this expression. A name also stands for the
+// same name behind qualifiers: EXIT for BlockRetStatus::EXIT.
 func (c *compiled) returns(expr []token) bool {
 	if c.any {
 		return true

@@ -14,8 +14,8 @@ import (
 
 // Options of Run.
 type Options struct {
-	// OutDir gets all files, changed or not, with the folders they have below the folder common to all; "": the files
-	// are changed in place.
+	// OutDir gets all files, changed or not, with the folders they have below the folder common to all;
+	// "": the files are changed in place.
 	OutDir string
 	DryRun bool // write nothing
 	Diff   bool // fill in File.Diff
@@ -59,9 +59,10 @@ func (r *Result) Changed() int {
 	return n
 }
 
-// Run instruments source files by the rules. Which functions are declared extern "C", or return BlockRetStatus, is taken
-// from all of them together. Every file is read before the first is written, and each is
-// replaced at once, so that an interruption leaves no half of one. An error is one line that names the file.
+// Run instruments source files by the rules. Which functions are declared extern "C", or return
+// BlockRetStatus, is taken from all of them together. Every file is read before the first is written,
+// and each is replaced at once, so that an interruption leaves no half of one. An error is one line
+// that names the file.
 func Run(paths []string, rules []Rule, o Options) (*Result, error) {
 	paths, targets, err := places(paths, o.OutDir)
 	if err != nil {
@@ -167,7 +168,8 @@ func places(given []string, outDir string) (files, targets []string, err error) 
 	}
 	common := filepath.Dir(whole[0])
 	for _, path := range whole {
-		for !strings.HasPrefix(path, strings.TrimSuffix(common, string(filepath.Separator))+string(filepath.Separator)) {
+		for !strings.HasPrefix(path, strings.TrimSuffix(common,
+			string(filepath.Separator))+string(filepath.Separator)) {
 			common = filepath.Dir(common)
 		}
 	}
@@ -181,7 +183,8 @@ func places(given []string, outDir string) (files, targets []string, err error) 
 	return files, targets, nil
 }
 
-// write replaces the file target, or what it links to, at once; it gets the permissions that it or else source has.
+// write replaces the file target, or what it links to, at once; it gets the permissions that it or else
+// source has.
 func write(source, target string, text []byte) (err error) {
 	wrap := func(err error) error { return fmt.Errorf("cannot write %s: %w", target, err) }
 	path, err := filepath.EvalSymlinks(target)

@@ -12,7 +12,8 @@ import (
 	"github.com/whyslow/whyslow/prof/config"
 )
 
-var exitRule = []Rule{{Event: "G::onExited", At: config.Rule{Before: true, Point: "return EXIT"}, Pos: "events_config.json:3:9"}}
+var exitRule = []Rule{{Event: "G::onExited", At: config.Rule{Before: true, Point: "return EXIT"},
+	Pos: "events_config.json:3:9"}}
 
 const emitted = "/*whyslow*/ EMIT_EVENT(G, onExited); "
 
@@ -30,7 +31,8 @@ func TestBytes(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			out, insertions, warnings := Source("x.cpp", []byte(text), exitRule)
-			if want := strings.ReplaceAll(text, "return EXIT", emitted+"return EXIT"); string(out) != want || len(insertions) != 1 || warnings != nil {
+			if want := strings.ReplaceAll(text, "return EXIT", emitted+"return EXIT"); string(out) != want ||
+				len(insertions) != 1 || warnings != nil {
 				t.Errorf("%q becomes\n%q, not\n%q, %v %v", text, out, want, insertions, warnings)
 			}
 			reversible(t, []byte(text), exitRule)
@@ -47,11 +49,13 @@ func TestBytes(t *testing.T) {
 	}
 }
 
-// TestReformatted takes insertions out that were laid out anew by a formatter; spaces and line ends that it added stay.
+// TestReformatted takes insertions out that were laid out anew by a formatter; spaces and line ends
+// that it added stay.
 func TestReformatted(t *testing.T) {
 	const text = "int f() {\n    if (x) /*whyslow*/\n    {\n        /*whyslow*/ EMIT_EVENT(\n            G, onExited);\n        return EXIT; /*whyslow*/\n    }\n}\n"
 	out, _, warnings := Source("x.cpp", []byte(text), nil)
-	if want := "int f() {\n    if (x)\n       \n        return EXIT;\n}\n"; string(out) != want || warnings != nil {
+	if want := "int f() {\n    if (x)\n       \n        return EXIT;\n}\n"; string(out) != want ||
+		warnings != nil {
 		t.Errorf("%q %v", out, warnings)
 	}
 }
@@ -97,7 +101,8 @@ func TestRunInPlace(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if len(res.Files) != 3 || res.Changed() != want || len(res.Files[0].Insertions) != 1 || res.Warnings != nil {
+		if len(res.Files) != 3 || res.Changed() != want || len(res.Files[0].Insertions) != 1 ||
+			res.Warnings != nil {
 			t.Errorf("%+v", res)
 		}
 	}
@@ -114,7 +119,8 @@ func TestRunInPlace(t *testing.T) {
 	if info, err := os.Stat(b); err != nil || !os.SameFile(info, old) {
 		t.Error("a file without changes was replaced", err)
 	}
-	if res, err := Run([]string{a, b, link}, exitRule, Options{Remove: true}); err != nil || res.Changed() != 2 || read(t, a) != before {
+	if res, err := Run([]string{a, b, link}, exitRule, Options{Remove: true}); err != nil ||
+		res.Changed() != 2 || read(t, a) != before {
 		t.Errorf("%+v %v %q", res, err, read(t, a))
 	}
 	if left, _ := filepath.Glob(filepath.Join(dir, ".whyslow*")); left != nil {
@@ -124,8 +130,10 @@ func TestRunInPlace(t *testing.T) {
 
 func TestRunOutDir(t *testing.T) {
 	const before = "int f() { return EXIT; }"
-	dir := sources(t, map[string]string{"src/a.cpp": before, "src/sub/a.cpp": before, "src/other/b.hpp": "int x;\n", "src/broken.cpp": "{"})
-	names := []string{dir + "/src/a.cpp", dir + "/src/sub/a.cpp", dir + "/src/other/b.hpp", dir + "/src/broken.cpp"}
+	dir := sources(t, map[string]string{"src/a.cpp": before, "src/sub/a.cpp": before,
+		"src/other/b.hpp": "int x;\n", "src/broken.cpp": "{"})
+	names := []string{dir + "/src/a.cpp", dir + "/src/sub/a.cpp", dir + "/src/other/b.hpp", dir +
+		"/src/broken.cpp"}
 	out := filepath.Join(dir, "out", "deep")
 	res, err := Run(names, exitRule, Options{OutDir: out, DryRun: true})
 	if err != nil || res.Changed() != 4 {
@@ -143,7 +151,8 @@ func TestRunOutDir(t *testing.T) {
 		t.Errorf("%+v", res)
 	}
 	after := "int f() { " + emitted + "return EXIT; }"
-	got := []string{read(t, out+"/a.cpp"), read(t, out+"/sub/a.cpp"), read(t, out+"/other/b.hpp"), read(t, out+"/broken.cpp"), read(t, names[0])}
+	got := []string{read(t, out+"/a.cpp"), read(t, out+"/sub/a.cpp"), read(t, out+"/other/b.hpp"),
+		read(t, out+"/broken.cpp"), read(t, names[0])}
 	if d := cmp.Diff([]string{after, after, "int x;\n", "{", before}, got); d != "" {
 		t.Error(d)
 	}
@@ -161,7 +170,8 @@ func TestRunErrors(t *testing.T) {
 		{[]string{a, dir}, "", "it is no file; give the files one by one"},
 		{[]string{a}, dir + "/file/out", "cannot write " + dir + "/file/out/a.cpp: "},
 	} {
-		if _, err := Run(c.names, exitRule, Options{OutDir: c.out}); err == nil || !strings.Contains(err.Error(), c.want) || strings.Contains(err.Error(), "\n") {
+		if _, err := Run(c.names, exitRule, Options{OutDir: c.out}); err == nil ||
+			!strings.Contains(err.Error(), c.want) || strings.Contains(err.Error(), "\n") {
 			t.Errorf("%v: %v", c.names, err)
 		}
 	}

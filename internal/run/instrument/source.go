@@ -44,9 +44,10 @@ type macro struct {
 	toks []token
 }
 
-// Source inserts what the rules ask for into C++ text; name is used in messages. Earlier insertions
-// are taken out first, so that the result is the same whatever was inserted before, and the text without insertions
-// if there are no rules. Functions that other files declare extern "C" are not known to it: see Run.
+// Source inserts what the rules ask for into C++ text; name is used in messages. Earlier insertions are
+// taken out first, so that the result is the same whatever was inserted before, and the text without
+// insertions if there are no rules. Functions that other files declare extern "C" are not known to it:
+// see Run.
 //
 // Where the text cannot be understood it is returned as it is, with one warning that is Skipped.
 func Source(name string, text []byte, rules []Rule) (out []byte, insertions []Insertion, warnings []Warning) {
@@ -114,7 +115,8 @@ func readMacros(files []*file) *vocabulary {
 				}
 				more = learn(v.constexpr, m, func(i int) bool { return v.constexpr[m.toks[i].spelling] }) || more
 				more = learn(v.linkage, m, func(i int) bool {
-					return v.linkage[m.toks[i].spelling] || m.toks[i].is("extern") && i+1 < len(m.toks) && m.toks[i+1].spelling == `"C"`
+					return v.linkage[m.toks[i].spelling] || m.toks[i].is("extern") && i+1 < len(m.toks) &&
+						m.toks[i+1].spelling == `"C"`
 				}) || more
 			}
 		}
@@ -194,7 +196,8 @@ func (f *file) pos(at int) string {
 		}
 	}
 	start := bytes.LastIndexByte(f.given[:at], '\n') + 1
-	return fmt.Sprintf("%s:%d:%d", f.name, 1+bytes.Count(f.given[:at], []byte("\n")), 1+utf8.RuneCount(f.given[start:at]))
+	return fmt.Sprintf("%s:%d:%d", f.name, 1+bytes.Count(f.given[:at], []byte("\n")),
+		1+utf8.RuneCount(f.given[start:at]))
 }
 
 // Pieces at one place are inserted in this order.
@@ -222,7 +225,8 @@ type editor struct {
 }
 
 // apply returns the text with insertions.
-func (f *file) apply(rules []*compiled, foreign, blocks names) (out []byte, insertions []Insertion, warnings []Warning) {
+func (f *file) apply(rules []*compiled, foreign, blocks names) (out []byte, insertions []Insertion,
+	warnings []Warning) {
 	if f.problem != nil {
 		return f.given, nil, []Warning{*f.problem}
 	}
@@ -388,7 +392,8 @@ func (e *editor) defined(c *compiled, foreign, blocks names) {
 				found = len(c.Functions) == 0 && k > j+1 && c.returns(p.toks[j+1:k])
 			}
 			if found {
-				w := Warning{Pos: e.pos(t.start), Text: fmt.Sprintf("no %s %q in the macro %s: macros are left as they are", c.Event, c.At, m.name)}
+				w := Warning{Pos: e.pos(t.start),
+					Text: fmt.Sprintf("no %s %q in the macro %s: macros are left as they are", c.Event, c.At, m.name)}
 				e.warnings[w] = t.start
 			}
 		}
@@ -402,7 +407,8 @@ func (e *editor) write() (out []byte, insertions []Insertion) {
 		list = append(list, p)
 	}
 	slices.SortFunc(list, func(a, b piece) int {
-		return cmp.Or(cmp.Compare(a.at, b.at), cmp.Compare(a.order, b.order), cmp.Compare(a.rule, b.rule), cmp.Compare(b.other, a.other))
+		return cmp.Or(cmp.Compare(a.at, b.at), cmp.Compare(a.order, b.order), cmp.Compare(a.rule, b.rule),
+			cmp.Compare(b.other, a.other))
 	})
 	from := 0
 	for _, p := range list {
@@ -416,7 +422,8 @@ func (e *editor) write() (out []byte, insertions []Insertion) {
 			c := e.rules[p.rule]
 			s = c.call
 			line, col := e.lineCol(p.at)
-			insertions = append(insertions, Insertion{c.Event, c.At.String(), strings.Join(e.pieces[p].path, "::"), line, col, s})
+			insertions = append(insertions, Insertion{c.Event, c.At.String(),
+				strings.Join(e.pieces[p].path, "::"), line, col, s})
 		}
 		if p.order <= closing {
 			out = append(append(out, ' '), marked(s)...)

@@ -2,14 +2,16 @@ package instrument
 
 var (
 	statementWords = set("return if for while do switch break continue goto case default try co_return throw")
-	// Of these, those that may only begin a statement: met within one, they end a macro that has no ; of its own.
+	// Of these, those that may only begin a statement: met within one, they end a macro that has no ;
+	// of its own.
 	beginners       = set("return if for while do switch break continue goto case default try else")
 	expressionWords = set("return else do case throw co_return co_yield co_await and or not xor")
 	// What continues a statement behind a block that belongs to a macro, and what does not behind any block.
 	afterBlock    = set(". -> , ; =")
 	notAfterBlock = set("{ ++ -- :: ~")
-	unevaluated   = set("sizeof decltype noexcept typeid alignof static_assert _Static_assert alignas __attribute__ __attribute __declspec typeof __typeof__")
-	lambdaWords   = set("mutable constexpr consteval static noexcept throw __attribute__ const")
+	unevaluated   = set("sizeof decltype noexcept typeid alignof static_assert _Static_assert alignas " +
+		"__attribute__ __attribute __declspec typeof __typeof__")
+	lambdaWords = set("mutable constexpr consteval static noexcept throw __attribute__ const")
 )
 
 // block reads the statements between { at i and its partner.
@@ -20,8 +22,8 @@ func (p *parser) block(i int, fn *function) {
 	}
 }
 
-// statement reads the one at i, whose text begins at token start (attributes), and returns the place after it.
-// sub: something before it governs this one statement only.
+// statement reads the one at i, whose text begins at token start (attributes), and returns the place
+// after it. sub: something before it governs this one statement only.
 func (p *parser) statement(i, start, end int, sub bool, fn *function) int {
 	if i >= end {
 		p.fail(i, "a statement is missing")
@@ -160,8 +162,8 @@ func (p *parser) labelled(i, end int, sub bool, fn *function) int {
 	return p.statement(i, i, end, sub, fn)
 }
 
-// simple returns the place after the statement at i that begins with no word of the language. Not ended: it has no ; but a
-// word follows that begins another.
+// simple returns the place after the statement at i that begins with no word of the language. Not
+// ended: it has no ; but a word follows that begins another.
 func (p *parser) simple(i, end int) (next int, ended bool) {
 	for j := i; j < end; {
 		switch {
@@ -187,7 +189,8 @@ func (p *parser) simple(i, end int) (next int, ended bool) {
 				j = p.match[j] + 1
 				continue
 			}
-			if j = p.match[j] + 1; j < end && p.toks[j].kind == punct && (!macro || p.in(j, afterBlock)) && !p.in(j, notAfterBlock) {
+			if j = p.match[j] + 1; j < end && p.toks[j].kind == punct && (!macro || p.in(j, afterBlock)) &&
+				!p.in(j, notAfterBlock) {
 				continue
 			}
 			return j, true // a block after a macro
@@ -361,7 +364,8 @@ func (p *parser) call(i int, st *statement) {
 	if st.form == nowhere && p.is(j, "*") && p.is(j-1, "(") { // int (*f(int x))(double);
 		return
 	}
-	if p.is(j, ".") || p.is(j, "->") || p.word(j) && !expressionWords[p.toks[j].spelling] || p.is(j, "~") && p.is(j-1, "::") {
+	if p.is(j, ".") || p.is(j, "->") || p.word(j) && !expressionWords[p.toks[j].spelling] ||
+		p.is(j, "~") && p.is(j-1, "::") {
 		return
 	}
 	p.calls = append(p.calls, calling{st, path, p.toks[i].start})

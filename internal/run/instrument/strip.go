@@ -8,8 +8,8 @@ import "bytes"
 //	/*whyslow*/ {
 //	/*whyslow*/ }
 //
-// and one space, before or after. Whether it is the one or the other need not be known: where there are spaces on both sides,
-// taking out either gives the same text.
+// and one space, before or after. Whether it is the one or the other need not be known: where there are
+// spaces on both sides, taking out either gives the same text.
 
 func marked(s string) string { return markText + " " + s }
 
@@ -29,7 +29,8 @@ func strip(given []byte) (out []byte, cuts []cut, err *problem) {
 		}
 		last := insertedEnd(toks, i+1)
 		if last < 0 {
-			return nil, nil, &problem{toks[i].start, "what follows the mark " + markText + " is not what whyslow inserts; remove both"}
+			return nil, nil, &problem{toks[i].start, "what follows the mark " + markText +
+				" is not what whyslow inserts; remove both"}
 		}
 		start, end := toks[i].start, toks[last].end
 		out = append(out, given[from:start]...)

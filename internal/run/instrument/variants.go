@@ -13,9 +13,10 @@ import (
 //	#endif
 //	    return EXIT;          without VERBOSE this belongs to the if and needs braces
 //
-// So a file is read as often as it takes to have every branch in at least one reading (a variant), and what is inserted
-// is what all of them ask for together. A condition is true or false for the whole file: the two halves of an
-// `#ifdef __cplusplus extern "C" {` are taken together. What no variant has, `#if 0`, is not looked at.
+// So a file is read as often as it takes to have every branch in at least one reading (a variant), and
+// what is inserted is what all of them ask for together. A condition is true or false for the whole
+// file: the two halves of an `#ifdef __cplusplus extern "C" {` are taken together. What no variant has,
+// `#if 0`, is not looked at.
 
 // maxVariants bounds the work on a file with very many branches.
 const maxVariants = 256
@@ -111,8 +112,10 @@ func pragmaOf(line []token) pragma {
 		return noPragma
 	}
 	switch line[1].spelling {
-	case "barrier", "taskwait", "taskyield", "flush", "cancel", "cancellation", "threadprivate", "declare", "end", "begin", "requires",
-		"error", "nothing", "allocate", "depobj", "interop", "scan", "wait", "update", "enter", "exit", "init", "shutdown", "set", "routine", "cache":
+	case "barrier", "taskwait", "taskyield", "flush", "cancel", "cancellation", "threadprivate",
+		"declare", "end", "begin", "requires",
+		"error", "nothing", "allocate", "depobj", "interop", "scan", "wait", "update", "enter", "exit",
+		"init", "shutdown", "set", "routine", "cache":
 		return noPragma // stand alone
 	case "atomic":
 		return pragmaSingle
@@ -172,7 +175,8 @@ func variants(top *branch, all []*branch, f func(toks []token, where string) boo
 	return true
 }
 
-// take appends b's tokens, choosing in every group a branch that was not taken before where there is a choice.
+// take appends b's tokens, choosing in every group a branch that was not taken before where there is a
+// choice.
 func (a assignment) take(dst []token, b *branch) []token {
 	b.covered = true
 	for _, it := range b.toks {
@@ -221,7 +225,8 @@ func anyOpen(bs []*branch) bool {
 	return false
 }
 
-// String names the variant for a message: " (where X is true, Y is false)", or nothing where there is only one.
+// String names the variant for a message: " (where X is true, Y is false)", or nothing where there is
+// only one.
 func (a assignment) String() string {
 	if len(a) == 0 {
 		return ""

@@ -51,7 +51,8 @@ func quick(t *testing.T) Options {
 	return Options{Whyslow: whyslow, Cores: 2, Quick: true, Repeats: 1, NoMPI: "there is none"}
 }
 
-// TestQuick runs all experiments: what does not depend on how fast anything is must hold, and all faces must be whole.
+// TestQuick runs all experiments: what does not depend on how fast anything is must hold, and all faces
+// must be whole.
 func TestQuick(t *testing.T) {
 	opt := quick(t)
 	temporary := t.TempDir()
@@ -78,7 +79,8 @@ func TestQuick(t *testing.T) {
 		names = append(names, e.Name)
 		points += len(e.Points)
 		for _, p := range e.Points {
-			if r := p.Median(); len(p.Runs) != 1 || r.WallNS <= 0 || r.UNS <= 0 || r.CFs < int64(10) || r.Output == "" ||
+			if r := p.Median(); len(p.Runs) != 1 || r.WallNS <= 0 || r.UNS <= 0 || r.CFs < int64(10) ||
+				r.Output == "" ||
 				r.TotalNS != int64(p.Nodes*p.Workers)*r.WallNS+r.ExtraNS {
 				t.Errorf("%s %s: %+v", e.Name, p.Label, p.Runs)
 			}
@@ -155,7 +157,8 @@ func faces(t *testing.T, r *Report) {
 		t.Error("an old section is still there")
 	}
 	for _, e := range r.Experiments {
-		want := []string{"before " + e.Name + "\n", "\nafter " + e.Name + "\n", e.Checks[0].Claim, e.Points[0].Label}
+		want := []string{"before " + e.Name + "\n", "\nafter " + e.Name + "\n", e.Checks[0].Claim,
+			e.Points[0].Label}
 		for _, w := range want {
 			if strings.Count(string(after), w) < 1 {
 				t.Errorf("the page has no %q:\n%s", w, after)
@@ -196,8 +199,9 @@ func faces(t *testing.T, r *Report) {
 	}
 }
 
-// TestOrder: what the experiments are about, at two or three points each and with margins that leave room for a busy machine;
-// a machine that does something else at the wrong moment may spoil a run, but not every one.
+// TestOrder: what the experiments are about, at two or three points each and with margins that leave
+// room for a busy machine; a machine that does something else at the wrong moment may spoil a run, but
+// not every one.
 func TestOrder(t *testing.T) {
 	opt := quick(t)
 	for name, holds := range map[string]func(first, last *Point) bool{
@@ -294,12 +298,14 @@ func TestInterrupted(t *testing.T) {
 
 func TestErrors(t *testing.T) {
 	opt := quick(t)
-	if _, err := Execute(t.Context(), []string{"overhead", "speed"}, opt); err == nil || !strings.Contains(err.Error(), `no experiment "speed"`) {
+	if _, err := Execute(t.Context(), []string{"overhead", "speed"}, opt); err == nil ||
+		!strings.Contains(err.Error(), `no experiment "speed"`) {
 		t.Errorf("%v", err)
 	}
 	missing := opt
 	missing.Whyslow = filepath.Join(t.TempDir(), "missing")
-	if _, err := Execute(t.Context(), []string{"pic"}, missing); err == nil || !strings.Contains(err.Error(), missing.Whyslow) {
+	if _, err := Execute(t.Context(), []string{"pic"}, missing); err == nil ||
+		!strings.Contains(err.Error(), missing.Whyslow) {
 		t.Errorf("%v", err)
 	}
 	if _, err := Execute(t.Context(), []string{"pic-mpi", "latency-shm"}, opt); err == nil ||
@@ -307,7 +313,8 @@ func TestErrors(t *testing.T) {
 		t.Errorf("%v", err)
 	}
 	p := &Point{Nodes: 1, Workers: 1, Program: "pic/pic.fa", Args: []string{"3", "1", "1", "1", "1.0", "1"}}
-	if _, err := p.run(t.Context(), opt.Whyslow, "../../../examples", t.TempDir()); err == nil || !strings.Contains(err.Error(), "the mesh must be even") {
+	if _, err := p.run(t.Context(), opt.Whyslow, "../../../examples", t.TempDir()); err == nil ||
+		!strings.Contains(err.Error(), "the mesh must be even") {
 		t.Errorf("%v", err)
 	}
 }

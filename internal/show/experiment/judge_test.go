@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// series makes an experiment of points with the given overheads, of a total of 100 ms each; every point has three runs,
-// apart ns from each other.
+// series makes an experiment of points with the given overheads, of a total of 100 ms each; every point
+// has three runs, apart ns from each other.
 func series(apart int64, overheads ...int64) *Experiment {
 	e := &Experiment{Name: "overhead", Title: "made up", Parameter: "CFs"}
 	for i, o := range overheads {
@@ -100,7 +100,8 @@ func TestWholeOrNothing(t *testing.T) {
 	if err := os.WriteFile(page, []byte("# Nothing marked\n"), 0o666); err != nil {
 		t.Fatal(err)
 	}
-	if err := r.WritePage(page); err == nil || !strings.Contains(err.Error(), page) || !strings.Contains(err.Error(), "experiment overhead") {
+	if err := r.WritePage(page); err == nil || !strings.Contains(err.Error(), page) ||
+		!strings.Contains(err.Error(), "experiment overhead") {
 		t.Errorf("%v", err)
 	}
 	if text, err := os.ReadFile(page); err != nil || string(text) != "# Nothing marked\n" {
@@ -115,7 +116,8 @@ func TestPlan(t *testing.T) {
 		t.Fatal(out, err)
 	}
 	starvation, overhead, latency, pic := plan[0], plan[1], plan[2], plan[3]
-	if n := len(starvation.Points); n != 16 || starvation.Points[0].Workers != 8 || starvation.Points[15].Value != 16 {
+	if n := len(starvation.Points); n != 16 || starvation.Points[0].Workers != 8 ||
+		starvation.Points[15].Value != 16 {
 		t.Errorf("%+v", starvation)
 	}
 	for i, p := range overhead.Points[1:] {
@@ -123,7 +125,8 @@ func TestPlan(t *testing.T) {
 			t.Errorf("%+v", p)
 		}
 	}
-	if first, last := latency.Points[0], latency.Points[len(latency.Points)-1]; first.Label != "8 B" || last.Label != "16 MiB" || first.Nodes != 2 {
+	if first, last := latency.Points[0], latency.Points[len(latency.Points)-1]; first.Label != "8 B" ||
+		last.Label != "16 MiB" || first.Nodes != 2 {
 		t.Errorf("%+v, %+v", first, last)
 	}
 	if got, want := pic.Points[1].command(), "whyslow run -n 4 -w 1 --link-latency=20us --link-bandwidth=1250M --inputs=data"+
@@ -139,7 +142,8 @@ func TestPlan(t *testing.T) {
 		}
 	}
 	for i, p := range latency.Points {
-		if s := shared.Points[i]; !slices.Equal(s.Args, p.Args) || !slices.Equal(s.Args, tcp.Points[i].Args) || !s.Ranks {
+		if s := shared.Points[i]; !slices.Equal(s.Args, p.Args) ||
+			!slices.Equal(s.Args, tcp.Points[i].Args) || !s.Ranks {
 			t.Errorf("%+v, %+v", s, p)
 		}
 	}
@@ -154,7 +158,8 @@ func TestPlan(t *testing.T) {
 	}
 }
 
-// FuzzPage: whatever a page holds, what is outside the marks stays, and a second renewal changes nothing more.
+// FuzzPage: whatever a page holds, what is outside the marks stays, and a second renewal changes
+// nothing more.
 func FuzzPage(f *testing.F) {
 	begin, end := marks("overhead")
 	f.Add("head\n", "old\n", "tail\n")
@@ -167,7 +172,8 @@ func FuzzPage(f *testing.F) {
 		if page, err := r.page(head); err == nil && !strings.Contains(head, begin) {
 			t.Errorf("no marks, no error: %q", page)
 		}
-		if strings.Contains(head, begin) || strings.Contains(old, end) || strings.Contains(head+begin+old+end, begin+end) {
+		if strings.Contains(head, begin) || strings.Contains(old, end) ||
+			strings.Contains(head+begin+old+end, begin+end) {
 			return
 		}
 		page, err := r.page(head + begin + old + end + tail)

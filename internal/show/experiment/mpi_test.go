@@ -16,7 +16,8 @@ import (
 
 var buildMPI = sync.OnceValues(func() (string, error) {
 	whyslow := filepath.Join(shared, "whyslow-mpi")
-	out, err := exec.Command("go", "build", "-tags", "mpi", "-o", whyslow, "../../../cmd/whyslow").CombinedOutput()
+	out, err := exec.Command("go", "build", "-tags", "mpi", "-o", whyslow,
+		"../../../cmd/whyslow").CombinedOutput()
 	if err != nil {
 		err = fmt.Errorf("%w\n%s", err, out)
 	}
@@ -52,7 +53,8 @@ func TestMPI(t *testing.T) {
 	if left, err := os.ReadDir(temporary); err != nil || len(left) > 0 {
 		t.Errorf("left behind: %v, %v", left, err)
 	}
-	sure := []string{"L is zero on one rank and is not on four", "the program computes the same on both", "the factors add up to all processor time, to the nanosecond"}
+	sure := []string{"L is zero on one rank and is not on four", "the program computes the same on both",
+		"the factors add up to all processor time, to the nanosecond"}
 	seen := map[string]bool{}
 	for _, e := range r.Experiments {
 		for _, p := range e.Points {
@@ -81,10 +83,12 @@ func TestMPI(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for i, want := range [][]*Point{emulated.Experiments[0].Points, emulated.Experiments[0].Points, emulated.Experiments[1].Points} {
+	for i, want := range [][]*Point{emulated.Experiments[0].Points, emulated.Experiments[0].Points,
+		emulated.Experiments[1].Points} {
 		for k, p := range r.Experiments[i+1].Points {
 			if p.Runs[0].Output != want[k].Runs[0].Output {
-				t.Errorf("%s %s: %q, without MPI %q", r.Experiments[i+1].Name, p.Label, p.Runs[0].Output, want[k].Runs[0].Output)
+				t.Errorf("%s %s: %q, without MPI %q", r.Experiments[i+1].Name, p.Label, p.Runs[0].Output,
+					want[k].Runs[0].Output)
 			}
 		}
 	}
@@ -94,7 +98,8 @@ func TestMPI(t *testing.T) {
 func TestInterruptedMPI(t *testing.T) {
 	opt := quickMPI(t)
 	scratch := t.TempDir()
-	p := &Point{Nodes: 2, Workers: 1, Ranks: true, Program: "crossed/crossed.fa", Args: words(100, 8, 2_000_000_000)}
+	p := &Point{Nodes: 2, Workers: 1, Ranks: true, Program: "crossed/crossed.fa",
+		Args: words(100, 8, 2_000_000_000)}
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	ended := make(chan error, 1)

@@ -75,7 +75,8 @@ func (s *summary) run(words []string) error {
 	if len(words) > 1 && words[0] == "-C" { // which go wants first
 		first = 2
 	}
-	cmd := exec.Command("go", slices.Concat([]string{"test"}, words[:first], []string{"-json"}, words[first:])...)
+	cmd := exec.Command("go", slices.Concat([]string{"test"}, words[:first], []string{"-json"},
+		words[first:])...)
 	cmd.Env = append(os.Environ(), env...)
 	cmd.Stderr = os.Stderr
 	out, err := cmd.StdoutPipe()

@@ -87,7 +87,8 @@ func Build(ctx context.Context, program, backend, tool string, flags ...string) 
 	}
 	// Sources are relative to the folder, so that places in traces are, too.
 	p := compile.Program{
-		Name: program, Dir: from, Sources: slices.Concat([]string{program + ".c"}, sources, []string{backend + ".c"}),
+		Name: program, Dir: from, Sources: slices.Concat([]string{program + ".c"}, sources,
+			[]string{backend + ".c"}),
 		Flags:   slices.Concat([]string{"-O2", "-g", "-Wall", "-Wextra", "-Werror", "-pthread"}, flags),
 		Compile: []string{"-iquote", filepath.Join("..", "..", "sdk", "pgas")},
 	}
@@ -124,7 +125,8 @@ func Command(ctx context.Context, bin string, o Options) *exec.Cmd {
 	if o.Backend == Shmem {
 		// As in a container: as root, more processes than cores, which may be anywhere. Open MPI before
 		// 4.1.6 crashes at its end with osc rdma.
-		cmd.Env = append(cmd.Env, "OMPI_ALLOW_RUN_AS_ROOT=1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1", "OMPI_MCA_rmaps_base_oversubscribe=1",
+		cmd.Env = append(cmd.Env, "OMPI_ALLOW_RUN_AS_ROOT=1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1",
+			"OMPI_MCA_rmaps_base_oversubscribe=1",
 			"OMPI_MCA_hwloc_base_binding_policy=none", "OMPI_MCA_osc=^rdma", "OMPI_MCA_mpi_yield_when_idle=1")
 	}
 	cmd.Env = append(cmd.Env, o.Env...)
@@ -157,7 +159,8 @@ func Run(t testing.TB, program string, o Options) string {
 	cmd.Stderr = &said
 	out, err := cmd.Output()
 	if cmd.ProcessState == nil || cmd.ProcessState.ExitCode() != o.Status {
-		t.Fatalf("%s %s, %d %s: %v\n%s%s", program, strings.Join(o.Args, " "), max(o.Threads, 2), o.Backend, err, out, said.Bytes())
+		t.Fatalf("%s %s, %d %s: %v\n%s%s", program, strings.Join(o.Args, " "), max(o.Threads, 2), o.Backend,
+			err, out, said.Bytes())
 	}
 	if said.Len() > 0 {
 		t.Logf("%s: %s", program, said.Bytes())

@@ -25,8 +25,8 @@ func TestCases(t *testing.T) {
 	}
 }
 
-// As OpenSHMEM programs they lose time as well. How much is not looked at, with more processes than cores: a busy
-// computer delays another process so long at times that nothing is lost.
+// As OpenSHMEM programs they lose time as well. How much is not looked at, with more processes than
+// cores: a busy computer delays another process so long at times that nothing is lost.
 func TestCasesShmem(t *testing.T) {
 	for _, c := range Cases {
 		if c.Name != "barrier" && c.Name != "lock" && c.Name != "prefix, partners" {
@@ -106,7 +106,8 @@ func deviation(truth []Lost, threads int) string {
 func TestEvery(t *testing.T) {
 	for _, threads := range []int{1, 2, 4, 7} {
 		for _, sync := range []string{"barrier", "partners"} {
-			text := Output(t, Run(t, "every", Options{Threads: threads, Env: []string{"UPC_MYSYNC=" + sync}, Tool: None}))
+			text := Output(t, Run(t, "every", Options{Threads: threads, Env: []string{"UPC_MYSYNC=" + sync},
+				Tool: None}))
 			if text != "all of it works\n" {
 				t.Errorf("%d threads, %s: %q", threads, sync, text)
 			}
@@ -117,7 +118,8 @@ func TestEvery(t *testing.T) {
 
 // Instrumented as both implementations are, recorded, and with a network that takes time.
 func TestEveryRecorded(t *testing.T) {
-	for _, env := range [][]string{nil, {"UPC_TABLE=gupc"}, {"UPC_INST=local"}, {"UPC_INST=functions"}, {"UPC_LATENCY=20", "UPC_BANDWIDTH=1000"}} {
+	for _, env := range [][]string{nil, {"UPC_TABLE=gupc"}, {"UPC_INST=local"}, {"UPC_INST=functions"},
+		{"UPC_LATENCY=20", "UPC_BANDWIDTH=1000"}} {
 		Run(t, "every", Options{Threads: 3, Env: env})
 	}
 	Run(t, "every", Options{Threads: 2, Backend: Shmem})
@@ -139,7 +141,9 @@ var kernels = []Case{
 func TestKernels(t *testing.T) {
 	sums := map[string]string{}
 	for _, k := range kernels {
-		for _, o := range []Options{{Threads: 1, Tool: None}, {Threads: 2}, {Threads: 4, Tool: None}, {Threads: 4, Env: []string{"UPC_MYSYNC=partners", "UPC_LATENCY=5"}, Tool: None}, {Threads: 2, Backend: Shmem}} {
+		for _, o := range []Options{{Threads: 1, Tool: None}, {Threads: 2}, {Threads: 4, Tool: None},
+			{Threads: 4, Env: []string{"UPC_MYSYNC=partners", "UPC_LATENCY=5"}, Tool: None}, {Threads: 2,
+				Backend: Shmem}} {
 			if o.Backend == Shmem && Missing(Shmem) != nil {
 				continue
 			}
@@ -168,7 +172,8 @@ func TestSanitizers(t *testing.T) {
 			t.Skipf("cc has no %s here", flag)
 		}
 		for _, c := range []Case{{"", "every", nil, nil}, kernels[2], kernels[5]} {
-			Run(t, c.Program, Options{Threads: 4, Args: c.Args, Flags: []string{flag, "-fno-sanitize-recover=all", "-O1"}, Tool: None})
+			Run(t, c.Program, Options{Threads: 4, Args: c.Args,
+				Flags: []string{flag, "-fno-sanitize-recover=all", "-O1"}, Tool: None})
 		}
 	}
 }

@@ -9,11 +9,12 @@ import (
 	"testing"
 )
 
-// BenchmarkOperation prints what recording an operation costs: CPU time of the thread and, beyond it, of the writer thread, and bytes
-// in the file.
+// BenchmarkOperation prints what recording an operation costs: CPU time of the thread and, beyond it,
+// of the writer thread, and bytes in the file.
 func BenchmarkOperation(b *testing.B) {
 	path := compile(b, "bench", "plain")
-	for _, env := range []string{"", "WHYSLOW_LEVEL=-1", "WHYSLOW_SYNC=1", "WHYSLOW_BUFFER=128k", "WHYSLOW_BUFFER=16m", "WHYSLOW_OFF=1"} {
+	for _, env := range []string{"", "WHYSLOW_LEVEL=-1", "WHYSLOW_SYNC=1", "WHYSLOW_BUFFER=128k",
+		"WHYSLOW_BUFFER=16m", "WHYSLOW_OFF=1"} {
 		b.Run(strings.TrimPrefix(env, "WHYSLOW_"), func(b *testing.B) {
 			dir := b.TempDir()
 			cmd := exec.Command(path, fmt.Sprint(b.N), "0")

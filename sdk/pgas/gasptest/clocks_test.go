@@ -19,7 +19,8 @@ func syncs(t *testing.T, r *trace.Reader, nodes int) [][]model.ClockSync {
 		for i := range b.N {
 			if b.Kind[i] == trace.KindClockSync {
 				a := b.Args(i)
-				all[b.Node] = append(all[b.Node], model.ClockSync{Time: b.Time[i], Offset: int64(a[0]), Error: int64(a[1])})
+				all[b.Node] = append(all[b.Node], model.ClockSync{Time: b.Time[i], Offset: int64(a[0]),
+					Error: int64(a[1])})
 			}
 		}
 		return nil
@@ -60,7 +61,8 @@ func checkOffsets(t *testing.T, process int, from int64, list []model.ClockSync)
 	}
 }
 
-// Threads that are processes of different hosts compare their clocks with those that do, and are right within the errors told.
+// Threads that are processes of different hosts compare their clocks with those that do, and are right
+// within the errors told.
 func TestClocksOfHosts(t *testing.T) {
 	t.Parallel()
 	res := run(t, compile(t, "clocks", "mute"), []string{"CLOCKS_BEGIN=0"}, "2", "1")

@@ -14,16 +14,19 @@ import (
 func TestEvery(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ build, table, told string }{
-		{"plain", "bupc", "auto"}, {"plain", "gupc", "auto"}, {"shared", "bupc", "bupc"}, {"shared", "gupc", "gupc"}, {"asan", "bupc", "bupc"}, {"asan", "gupc", "auto"}, {"tsan", "gupc", "auto"},
+		{"plain", "bupc", "auto"}, {"plain", "gupc", "auto"}, {"shared", "bupc", "bupc"}, {"shared", "gupc",
+			"gupc"}, {"asan", "bupc", "bupc"}, {"asan", "gupc", "auto"}, {"tsan", "gupc", "auto"},
 	} {
 		t.Run(c.build+"-"+c.table, func(t *testing.T) {
 			t.Parallel()
-			res := run(t, compile(t, "every", c.build), []string{"WHYSLOW_INSTRUMENT=functions", "WHYSLOW_GASP_TABLE=" + c.told}, c.table)
+			res := run(t, compile(t, "every", c.build), []string{"WHYSLOW_INSTRUMENT=functions",
+				"WHYSLOW_GASP_TABLE=" + c.told}, c.table)
 			res.ok(t, 4, "")
 			r := open(t, res.trace)
 			golden(t, "every-"+c.table+".txt", text(t, r, 1))
 			info := r.Run()
-			if info.Settings["gasp_table"] != c.table || info.Settings["instrument"] != "functions" || info.Ended != trace.EndedDone || len(info.Nodes) != 3 || info.Nodes[2].Host == "" {
+			if info.Settings["gasp_table"] != c.table || info.Settings["instrument"] != "functions" ||
+				info.Ended != trace.EndedDone || len(info.Nodes) != 3 || info.Nodes[2].Host == "" {
 				t.Errorf("%+v", info)
 			}
 		})
@@ -59,13 +62,15 @@ func TestLocksAllocated(t *testing.T) {
 		defs.EachSite(func(s trace.SiteDef) {
 			if label := defs.Name(s.Label); label != "" {
 				code, _ := defs.Code(s.Code)
-				got = append(got, fmt.Sprintf("%s %s: %s", defs.Name(code.Name), code.Kind, regexp.MustCompile("0x[0-9a-f]+").ReplaceAllString(label, "ID")))
+				got = append(got, fmt.Sprintf("%s %s: %s", defs.Name(code.Name), code.Kind,
+					regexp.MustCompile("0x[0-9a-f]+").ReplaceAllString(label, "ID")))
 				if s.Line == 0 || defs.Name(s.File) != "every.upc" {
 					t.Errorf("%s: the place is %s:%d", label, defs.Name(s.File), s.Line)
 				}
 			}
 		})
-		if want := []string{"upc_global_lock_alloc memory: lock ID call 1 thread 1", "upc_all_lock_alloc memory: lock ID call 1"}; !slices.Equal(got, want) {
+		if want := []string{"upc_global_lock_alloc memory: lock ID call 1 thread 1",
+			"upc_all_lock_alloc memory: lock ID call 1"}; !slices.Equal(got, want) {
 			t.Errorf("%s: %q, want %q", table, got, want)
 		}
 	}
@@ -87,8 +92,10 @@ func TestLevels(t *testing.T) {
 			from int
 			what string
 		}{
-			{sync, "upc_all_alloc"}, {sync, "upc_lock "}, {sync, "broadcast"}, {sync, "upc_notify"}, {sync, "User.onMy_mark_"}, {sync, "phase every.upc:1\n"},
-			{calls, "upc_memget"}, {calls, "shared read every.upc:38"}, {calls, "onGet from=1 bytes=8"}, {calls, "onCompleted"},
+			{sync, "upc_all_alloc"}, {sync, "upc_lock "}, {sync, "broadcast"}, {sync, "upc_notify"}, {sync,
+				"User.onMy_mark_"}, {sync, "phase every.upc:1\n"},
+			{calls, "upc_memget"}, {calls, "shared read every.upc:38"}, {calls, "onGet from=1 bytes=8"}, {calls,
+				"onCompleted"},
 			{local, "shared read every.upc:39"}, {functions, "main every.upc"},
 		} {
 			if want := c.from <= 1<<level; strings.Contains(got, strings.TrimPrefix(c.what, "User.")) != want {

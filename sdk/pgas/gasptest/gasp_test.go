@@ -1,4 +1,5 @@
-// Package gasptest tries libwhyslow-gasp (sdk/pgas/gasp.c) with C programs that call it as UPC run-time systems do, and as they should not.
+// Package gasptest tries libwhyslow-gasp (sdk/pgas/gasp.c) with C programs that call it as UPC run-time
+// systems do, and as they should not.
 package gasptest
 
 import (
@@ -46,7 +47,8 @@ func compile(t testing.TB, name, build string) string {
 	}
 	switch {
 	case name == "format": // has the library's parts in itself
-		p.Compile = []string{"-Wno-format-security", "-Wno-format", "-Wno-unused-function", "-Wno-unused-variable", "-DWHYSLOW_NO_DLOPEN"}
+		p.Compile = []string{"-Wno-format-security", "-Wno-format", "-Wno-unused-function",
+			"-Wno-unused-variable", "-DWHYSLOW_NO_DLOPEN"}
 	case build == "shared":
 		p.Link = []string{compile(t, "", "library")}
 	default:
@@ -112,8 +114,8 @@ var (
 	event    = regexp.MustCompile(`^\d+ n(\d+) s(\d+) (\S+)(.*)$`)
 )
 
-// text is the beginning of what a node recorded, an event a line, indented by region, without times; the region has its name and line instead of
-// a number.
+// text is the beginning of what a node recorded, an event a line, indented by region, without times;
+// the region has its name and line instead of a number.
 func text(t testing.TB, r *trace.Reader, node int) string {
 	t.Helper()
 	var dump bytes.Buffer

@@ -60,7 +60,8 @@ func each(t *testing.T, mode string, builds []string, env []string, f func(t *te
 			leaks := map[bool]string{true: "0", false: "1"}[mode == "fork"] // they cannot be looked for after a fork
 			t.Run(build+sync, func(t *testing.T) {
 				t.Parallel()
-				f(t, run(t, compile(t, "hard", build), append(env, "WHYSLOW_SYNC="+sync, "ASAN_OPTIONS=allow_user_segv_handler=1:handle_segv=0:detect_leaks="+leaks), mode))
+				f(t, run(t, compile(t, "hard", build), append(env, "WHYSLOW_SYNC="+sync,
+					"ASAN_OPTIONS=allow_user_segv_handler=1:handle_segv=0:detect_leaks="+leaks), mode))
 			})
 		}
 	}
@@ -71,7 +72,8 @@ func TestPlain(t *testing.T) {
 	each(t, "plain", hardBuilds, []string{"WHYSLOW_BUFFER=4k"}, func(t *testing.T, res result) {
 		res.ok(t, 0, "")
 		r := open(t, res.trace)
-		if n, _ := counts(t, r, 0); n[trace.KindEntered] != 1001 || n[trace.KindExited] != 1001 || n[trace.KindCollective] != 1001 || r.Run().Message != "" {
+		if n, _ := counts(t, r, 0); n[trace.KindEntered] != 1001 || n[trace.KindExited] != 1001 ||
+			n[trace.KindCollective] != 1001 || r.Run().Message != "" {
 			t.Errorf("%v %+v", n, r.Run())
 		}
 	})
@@ -84,7 +86,8 @@ func TestExit(t *testing.T) {
 		res.ok(t, 3, "")
 		r := open(t, res.trace)
 		n, _ := counts(t, r, 0)
-		if info := r.Run(); n[trace.KindEntered] != 11 || n[trace.KindExited] != 10 || n[trace.KindProgramFinished] != 1 || info.Ended != trace.EndedFailed || info.Exit != 3 ||
+		if info := r.Run(); n[trace.KindEntered] != 11 || n[trace.KindExited] != 10 ||
+			n[trace.KindProgramFinished] != 1 || info.Ended != trace.EndedFailed || info.Exit != 3 ||
 			info.Message != "it ended without a collective exit: what followed the last events is not known" {
 			t.Errorf("%v %+v", n, info)
 		}
@@ -114,14 +117,16 @@ func TestSignals(t *testing.T) {
 				t.Fatal(res.status, res.stderr)
 			}
 			r := open(t, res.trace)
-			if n, _ := counts(t, r, 0); n[trace.KindEntered] < 10 || n[trace.KindProgramFinished] != 1 || r.Run().Message != fmt.Sprintf("ended by signal %d", sig) {
+			if n, _ := counts(t, r, 0); n[trace.KindEntered] < 10 || n[trace.KindProgramFinished] != 1 ||
+				r.Run().Message != fmt.Sprintf("ended by signal %d", sig) {
 				t.Errorf("%v %+v", n, r.Run())
 			}
 		})
 	}
 }
 
-// The children of a fork do not touch the parent's trace: not one that goes on, one that begins anew, one that exits, nor a program it becomes.
+// The children of a fork do not touch the parent's trace: not one that goes on, one that begins anew,
+// one that exits, nor a program it becomes.
 func TestFork(t *testing.T) {
 	t.Parallel()
 	each(t, "fork", []string{"plain", "asan"}, []string{"WHYSLOW_BUFFER=4k"}, func(t *testing.T, res result) {
@@ -136,21 +141,24 @@ func TestNested(t *testing.T) {
 	t.Parallel()
 	each(t, "nested", hardBuilds, nil, func(t *testing.T, res result) {
 		res.ok(t, 0, "")
-		if got, want := text(t, open(t, res.trace), 0), "onProgramStarted\nupc_memset hard.upc:1\n    onPut to=0 bytes=4 transfer=0\n/upc_memset hard.upc:1\n"+
+		if got, want := text(t, open(t, res.trace),
+			0), "onProgramStarted\nupc_memset hard.upc:1\n    onPut to=0 bytes=4 transfer=0\n/upc_memset hard.upc:1\n"+
 			"exit\n    onCollective kind=finish sync=\"\" start=0 stride=1 size=1 root=-1 sent=0 received=0\n/exit\nonProgramFinished\n"; got != want {
 			t.Error(got)
 		}
 	})
 }
 
-// A context may be used by any number of threads; those that come after others have ended use their streams again.
+// A context may be used by any number of threads; those that come after others have ended use their
+// streams again.
 func TestThreads(t *testing.T) {
 	t.Parallel()
 	each(t, "threads", hardBuilds, []string{"WHYSLOW_BUFFER=4k"}, func(t *testing.T, res result) {
 		res.ok(t, 0, "")
 		r := open(t, res.trace)
 		n, streams := counts(t, r, 0)
-		if want := 8*1000 + 50*1000 + 50 + 1000 + 1; n[trace.KindEntered] != want || n[trace.KindExited] != want || len(streams) < 2 || len(streams) > 9 {
+		if want := 8*1000 + 50*1000 + 50 + 1000 + 1; n[trace.KindEntered] != want ||
+			n[trace.KindExited] != want || len(streams) < 2 || len(streams) > 9 {
 			t.Errorf("%v, %v", n, streams)
 		}
 	})
@@ -208,12 +216,14 @@ func TestTwice(t *testing.T) {
 // Threads that are cancelled leave no lock behind.
 func TestCancel(t *testing.T) {
 	t.Parallel()
-	each(t, "cancel", []string{"plain"}, []string{"WHYSLOW_BUFFER=1k", "WHYSLOW_POOL=1"}, func(t *testing.T, res result) {
-		res.ok(t, 0, "")
-		if n, _ := counts(t, open(t, res.trace), 0); n[trace.KindEntered] == 0 || n[trace.KindProgramFinished] != 1 {
-			t.Errorf("%v", n)
-		}
-	})
+	each(t, "cancel", []string{"plain"}, []string{"WHYSLOW_BUFFER=1k", "WHYSLOW_POOL=1"},
+		func(t *testing.T, res result) {
+			res.ok(t, 0, "")
+			if n, _ := counts(t, open(t, res.trace), 0); n[trace.KindEntered] == 0 ||
+				n[trace.KindProgramFinished] != 1 {
+				t.Errorf("%v", n)
+			}
+		})
 }
 
 // The disk is full: the program goes on to its end, run.json tells how many events are missing.
@@ -231,7 +241,8 @@ func TestFull(t *testing.T) {
 		if m == nil {
 			t.Fatalf("%+v", r.Run())
 		}
-		// 200001 operations of three events, the program's start and end; onLost events are there in addition.
+		// 200001 operations of three events, the program's start and end; onLost events are there in
+		// addition.
 		if lost, _ := strconv.Atoi(m[1]); lost == 0 || there-n[trace.KindLost]+lost != 3*200001+2 {
 			t.Errorf("%d events there, %d lost", there, lost)
 		}
@@ -243,10 +254,13 @@ func TestSettings(t *testing.T) {
 	for _, c := range []struct{ env, want string }{
 		{"WHYSLOW_OFF=1", ""},
 		{"WHYSLOW_TRACE=/dev/null/x", "cannot write /dev/null/x/00000.wst: Not a directory; nothing is recorded"},
-		{"WHYSLOW_INSTRUMENT=all", "WHYSLOW_INSTRUMENT=all: it must be sync, calls, local or functions; nothing is recorded"},
+		{"WHYSLOW_INSTRUMENT=all", "WHYSLOW_INSTRUMENT=all: it must be sync, calls, local or functions; " +
+			"nothing is recorded"},
 		{"WHYSLOW_GASP_TABLE=mine", "WHYSLOW_GASP_TABLE=mine: it must be bupc, gupc or auto; nothing is recorded"},
-		{"WHYSLOW_FLUSH=1s", "WHYSLOW_FLUSH=1s: it must be a number of milliseconds from 0 to 1000000; nothing is recorded"},
-		{"WHYSLOW_BUFFER=65m", "WHYSLOW_BUFFER=65m: it must be a number from 1024 to 67108864; nothing is recorded"},
+		{"WHYSLOW_FLUSH=1s", "WHYSLOW_FLUSH=1s: it must be a number of milliseconds from 0 to 1000000; " +
+			"nothing is recorded"},
+		{"WHYSLOW_BUFFER=65m", "WHYSLOW_BUFFER=65m: it must be a number from 1024 to 67108864; nothing is " +
+			"recorded"},
 		{"WHYSLOW_CLOCK=sun", "WHYSLOW_CLOCK=sun: it must be monotonic, tsc or auto; nothing is recorded"},
 	} {
 		res := run(t, compile(t, "hard", "asan"), []string{c.env}, "plain")
@@ -260,9 +274,11 @@ func TestSettings(t *testing.T) {
 	}
 	for _, build := range []string{"plain", "shared"} {
 		res := run(t, compile(t, "nohooks", build), nil)
-		res.ok(t, 0, "whyslow: the program has no whyslow_upc_mythread: link it with whyslow_upc.upc; nothing is recorded\n")
+		res.ok(t, 0, "whyslow: the program has no whyslow_upc_mythread: link it with whyslow_upc.upc; "+
+			"nothing is recorded\n")
 	}
-	for _, env := range []string{"WHYSLOW_LEVEL=-1", "WHYSLOW_BUFFER=64m", "WHYSLOW_FLUSH=0", "WHYSLOW_CLOCK=tsc"} {
+	for _, env := range []string{"WHYSLOW_LEVEL=-1", "WHYSLOW_BUFFER=64m", "WHYSLOW_FLUSH=0",
+		"WHYSLOW_CLOCK=tsc"} {
 		res := run(t, compile(t, "hard", "plain"), []string{env}, "threads")
 		res.ok(t, 0, "")
 		if n, _ := counts(t, open(t, res.trace), 0); n[trace.KindEntered] != 59051 {
@@ -301,15 +317,17 @@ func TestRandomFormats(t *testing.T) {
 // Ends without starts, starts without ends, endless recursion, events of no table.
 func TestWrong(t *testing.T) {
 	t.Parallel()
-	each(t, "wrong", []string{"plain", "asan"}, []string{"WHYSLOW_INSTRUMENT=functions"}, func(t *testing.T, res result) {
-		res.ok(t, 0, "")
-		r := open(t, res.trace)
-		got := text(t, r, 0)
-		golden(t, "wrong.txt", strings.Join(strings.SplitAfter(got, "\n")[:30], ""))
-		if n, _ := counts(t, r, 0); n[trace.KindEntered] != n[trace.KindExited] || n[trace.KindEntered] < 65000+60000 || n[trace.KindEntered] > 65600+65000 {
-			t.Errorf("%v", n)
-		}
-	})
+	each(t, "wrong", []string{"plain", "asan"}, []string{"WHYSLOW_INSTRUMENT=functions"},
+		func(t *testing.T, res result) {
+			res.ok(t, 0, "")
+			r := open(t, res.trace)
+			got := text(t, r, 0)
+			golden(t, "wrong.txt", strings.Join(strings.SplitAfter(got, "\n")[:30], ""))
+			if n, _ := counts(t, r, 0); n[trace.KindEntered] != n[trace.KindExited] ||
+				n[trace.KindEntered] < 65000+60000 || n[trace.KindEntered] > 65600+65000 {
+				t.Errorf("%v", n)
+			}
+		})
 }
 
 // A header of its own, that others may include, in C and C++.
@@ -321,10 +339,12 @@ func TestHeader(t *testing.T) {
 			continue
 		}
 		source := filepath.Join(t.TempDir(), "x.c")
-		if err := os.WriteFile(source, []byte("#include \"gasp.h\"\nint main(void) { return (int)GASP_GUPC_BARRIER - 9; }\n"), 0o644); err != nil {
+		if err := os.WriteFile(source,
+			[]byte("#include \"gasp.h\"\nint main(void) { return (int)GASP_GUPC_BARRIER - 9; }\n"), 0o644); err != nil {
 			t.Fatal(err)
 		}
-		if out, err := exec.Command(w[0], append(w[1:], "-Wall", "-Wextra", "-Werror", "-I..", "-fsyntax-only", source)...).CombinedOutput(); err != nil {
+		if out, err := exec.Command(w[0], append(w[1:], "-Wall", "-Wextra", "-Werror", "-I..",
+			"-fsyntax-only", source)...).CombinedOutput(); err != nil {
 			t.Errorf("%s: %s", c, out)
 		}
 	}

@@ -15,10 +15,12 @@ import (
 	"github.com/whyslow/whyslow/trace"
 )
 
-// barriers runs a program whose threads come to three barriers 0, 15, 30 and 45 ms late, and says what it lost.
+// barriers runs a program whose threads come to three barriers 0, 15, 30 and 45 ms late, and says what
+// it lost.
 func barriers(t *testing.T, backend string, threads int, env ...string) (*trace.Reader, []upctest.Lost) {
 	t.Helper()
-	dir := upctest.Run(t, "barrier", upctest.Options{Threads: threads, Backend: backend, Args: []string{"0,15,30,45", "0", "3"}, Env: env})
+	dir := upctest.Run(t, "barrier", upctest.Options{Threads: threads, Backend: backend,
+		Args: []string{"0,15,30,45", "0", "3"}, Env: env})
 	return open(t, dir), upctest.Truth(t, dir)
 }
 
@@ -57,19 +59,22 @@ func TestClocksOfOneHost(t *testing.T) {
 	}
 }
 
-// Clocks that are wrong by 30 ms and 40 millionths from process to process are found and corrected: what threads waited is what the program saw by
-// the clock that is right. What a busy computer does between its reading of the clock and the collector's spoils a run; then there is another.
+// Clocks that are wrong by 30 ms and 40 millionths from process to process are found and corrected:
+// what threads waited is what the program saw by the clock that is right. What a busy computer does
+// between its reading of the clock and the collector's spoils a run; then there is another.
 func TestWrongClocks(t *testing.T) {
 	t.Parallel()
 	skew := filepath.Join(t.TempDir(), "skew.so")
-	if out, err := exec.Command("cc", "-O2", "-fPIC", "-shared", "-o", skew, "testdata/skew.c").CombinedOutput(); err != nil {
+	if out, err := exec.Command("cc", "-O2", "-fPIC", "-shared", "-o", skew,
+		"testdata/skew.c").CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
 	const tries, precision, threads = 4, 2 * time.Millisecond, 4
 	var wrong []string
 	for range tries {
 		from := monotonic(t)
-		r, truth := barriers(t, upctest.Shmem, threads, "WHYSLOW_CLOCK_SYNC=always", "LD_PRELOAD="+skew, fmt.Sprint("SKEW=", from, " ", ahead, " ", gain))
+		r, truth := barriers(t, upctest.Shmem, threads, "WHYSLOW_CLOCK_SYNC=always", "LD_PRELOAD="+skew,
+			fmt.Sprint("SKEW=", from, " ", ahead, " ", gain))
 		all := syncs(t, r, threads)
 		allowed := precision // beside that, what the comparisons say they may be wrong by
 		for process, list := range all {

@@ -23,8 +23,9 @@ import (
 	"github.com/whyslow/whyslow/trace"
 )
 
-// whyslow_upc.upc is compiled as C, with the words that testdata/words gives a meaning, and linked with programs of the
-// test-bed in the place of the test-bed's own hooks. What is UPC's alone is not tried by that: that its compilers take the file, how they lay out arrays.
+// whyslow_upc.upc is compiled as C, with the words that testdata/words gives a meaning, and linked with
+// programs of the test-bed in the place of the test-bed's own hooks. What is UPC's alone is not tried
+// by that: that its compilers take the file, how they lay out arrays.
 
 const (
 	upcFile    = "../whyslow_upc.upc"
@@ -34,7 +35,8 @@ const (
 )
 
 // asC compiles whyslow_upc.upc.
-var asC = []string{"-O2", "-g", "-Wall", "-Wextra", "-Werror", "-Wno-unknown-pragmas", "-pthread", "-iquote", "..", "-iquote", bedDir, "-Itestdata/words"}
+var asC = []string{"-O2", "-g", "-Wall", "-Wextra", "-Werror", "-Wno-unknown-pragmas", "-pthread",
+	"-iquote", "..", "-iquote", bedDir, "-Itestdata/words"}
 
 func needAddressSpaces(t *testing.T) {
 	t.Helper()
@@ -80,7 +82,8 @@ func onBed(t *testing.T, bin, backend string, env []string, args ...string) stri
 	dir := t.TempDir()
 	made := filepath.Join(dir, "trace")
 	env = append([]string{"WHYSLOW_TRACE=" + made, "WORDS_SHARED=" + filepath.Join(dir, "shared")}, env...)
-	if out, err := upctest.Command(ctx, bin, upctest.Options{Threads: upcThreads, Backend: backend, Args: args, Env: env}).CombinedOutput(); err != nil {
+	if out, err := upctest.Command(ctx, bin, upctest.Options{Threads: upcThreads, Backend: backend,
+		Args: args, Env: env}).CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
 	return made
@@ -88,11 +91,13 @@ func onBed(t *testing.T, bin, backend string, env []string, args ...string) stri
 
 var ofLock = regexp.MustCompile(`lock=\d+`)
 
-// everything is all that each thread records in the program every, without times: what differs from one another, as threads try locks again and again.
-// Locks, which are where there was room for them, have numbers as they come.
+// everything is all that each thread records in the program every, without times: what differs from one
+// another, as threads try locks again and again. Locks, which are where there was room for them, have
+// numbers as they come.
 func everything(t *testing.T, bin, table string) (all [upcThreads][]string) {
 	t.Helper()
-	r := open(t, onBed(t, bin, upctest.Threads, []string{"UPC_TABLE=" + table, "UPC_INST=local", "WHYSLOW_INSTRUMENT=local"}))
+	r := open(t, onBed(t, bin, upctest.Threads, []string{"UPC_TABLE=" + table, "UPC_INST=local",
+		"WHYSLOW_INSTRUMENT=local"}))
 	var dump bytes.Buffer
 	if err := trace.Dump(&dump, r); err != nil {
 		t.Fatal(err)
@@ -149,7 +154,8 @@ func TestUPCFile(t *testing.T) {
 		{"[thread]; }\n\nvoid", "[thread ^ 1]; }\n\nvoid"},
 		{"return (int)upc_threadof(", "return (int)upc_addrfield("},
 	} {
-		if diff := cmp.Diff(bupc, everything(t, every.link(t, words(changed(t, source, c.right, c.wrong))), "bupc")); diff == "" {
+		if diff := cmp.Diff(bupc, everything(t, every.link(t, words(changed(t, source, c.right, c.wrong))),
+			"bupc")); diff == "" {
 			t.Errorf("with %q instead of %q the same is recorded", c.wrong, c.right)
 		}
 	}
@@ -164,7 +170,8 @@ func changed(t *testing.T, source []byte, right, wrong string) string {
 	return cctest.Source(t, "changed.upc", strings.Replace(string(source), right, wrong, 1))
 }
 
-// The compiler takes the file as it is, and none with errors that are of types, also with those between private and shared.
+// The compiler takes the file as it is, and none with errors that are of types, also with those between
+// private and shared.
 func TestUPCFileTypes(t *testing.T) {
 	t.Parallel()
 	needAddressSpaces(t)
@@ -173,7 +180,8 @@ func TestUPCFileTypes(t *testing.T) {
 		t.Fatal(err)
 	}
 	try := func(path string) ([]byte, error) {
-		return exec.Command("cc", slices.Concat(asC, []string{berkeley, "-fsyntax-only", "-x", "c", path})...).CombinedOutput()
+		return exec.Command("cc", slices.Concat(asC, []string{berkeley, "-fsyntax-only", "-x", "c",
+			path})...).CombinedOutput()
 	}
 	if out, err := try(upcFile); err != nil {
 		t.Fatalf("%v\n%s", err, out)

@@ -59,7 +59,8 @@ func fileExists(path string) bool {
 	return err == nil
 }
 
-// Every public function of the library that has a second name is wrapped, or there is a reason why it is not; none is that has no second name.
+// Every public function of the library that has a second name is wrapped, or there is a reason why it
+// is not; none is that has no second name.
 func TestEveryFunction(t *testing.T) {
 	f, err := elf.Open(openshmem(t, "libdirs", "liboshmem.so.40"))
 	if err != nil {
@@ -105,7 +106,8 @@ func TestEveryFunction(t *testing.T) {
 // The prototypes are those of OpenSHMEM's own header.
 func TestPrototypes(t *testing.T) {
 	header := openshmem(t, "incdirs", "pshmem.h")
-	args := []string{"-fsyntax-only", "-Wall", "-Wextra", "-Werror", "-Wno-deprecated-declarations", "-pthread", "-D_GNU_SOURCE", "-Dwss_ctx=shmem_ctx_t"}
+	args := []string{"-fsyntax-only", "-Wall", "-Wextra", "-Werror", "-Wno-deprecated-declarations",
+		"-pthread", "-D_GNU_SOURCE", "-Dwss_ctx=shmem_ctx_t"}
 	for _, h := range []string{"shmem.h", "shmemx.h", "shmem-compat.h", "pshmem.h", "pshmemx.h"} {
 		args = append(args, "-include", filepath.Join(filepath.Dir(header), h))
 	}

@@ -38,11 +38,15 @@ const notice = " *\n * Made by sdk/pgas/gen from its table; the macros are in sh
 
 // kinds of the regions that a macro's functions are, WS_REGION_...
 var kinds = map[string]string{
-	"WSS_PUT": "BULK", "WSS_PUT_NBI": "BULK", "WSS_P": "ACCESS", "WSS_GET": "BULK", "WSS_GET_NBI": "BULK", "WSS_G": "ACCESS",
+	"WSS_PUT": "BULK", "WSS_PUT_NBI": "BULK", "WSS_P": "ACCESS", "WSS_GET": "BULK", "WSS_GET_NBI": "BULK",
+	"WSS_G":      "ACCESS",
 	"WSS_ATOMIC": "REMOTE_ATOMIC", "WSS_FETCH": "REMOTE_ATOMIC",
-	"WSS_ALL": "BARRIER", "WSS_SET": "BARRIER", "WSS_COLLECTIVE": "COLLECTIVE", "WSS_ALLOC": "MEMORY", "WSS_FREE": "MEMORY",
-	"WSS_AWAIT": "AWAIT", "WSS_TEST": "AWAIT", "WSS_SET_LOCK": "LOCK", "WSS_CLEAR_LOCK": "LOCK", "WSS_TEST_LOCK": "LOCK",
-	"WSS_QUIET": "COMPLETION", "WSS_FENCE": "COMPLETION", "WSS_CTX_CREATE": "RUNTIME", "WSS_CTX_DESTROY": "RUNTIME",
+	"WSS_ALL": "BARRIER", "WSS_SET": "BARRIER", "WSS_COLLECTIVE": "COLLECTIVE", "WSS_ALLOC": "MEMORY",
+	"WSS_FREE":  "MEMORY",
+	"WSS_AWAIT": "AWAIT", "WSS_TEST": "AWAIT", "WSS_SET_LOCK": "LOCK", "WSS_CLEAR_LOCK": "LOCK",
+	"WSS_TEST_LOCK": "LOCK",
+	"WSS_QUIET":     "COMPLETION", "WSS_FENCE": "COMPLETION", "WSS_CTX_CREATE": "RUNTIME",
+	"WSS_CTX_DESTROY": "RUNTIME",
 }
 
 // names returns the list of all wrapped functions with their kinds.

@@ -17,8 +17,9 @@ var inC = map[string]string{
 	"char": "char", "short": "short", "int": "int", "long": "long", "longlong": "long long",
 	"schar": "signed char", "uchar": "unsigned char", "ushort": "unsigned short", "uint": "unsigned int",
 	"ulong": "unsigned long", "ulonglong": "unsigned long long",
-	"float": "float", "double": "double", "longdouble": "long double", "complexf": "float _Complex", "complexd": "double _Complex",
-	"int8": "int8_t", "int16": "int16_t", "int32": "int32_t", "int64": "int64_t",
+	"float": "float", "double": "double", "longdouble": "long double", "complexf": "float _Complex",
+	"complexd": "double _Complex",
+	"int8":     "int8_t", "int16": "int16_t", "int32": "int32_t", "int64": "int64_t",
 	"uint8": "uint8_t", "uint16": "uint16_t", "uint32": "uint32_t", "uint64": "uint64_t",
 	"size": "size_t", "ptrdiff": "ptrdiff_t",
 }
@@ -26,7 +27,8 @@ var inC = map[string]string{
 // The sets of types that the families of functions exist for: those of OpenSHMEM 1.4, as far as Open MPI has
 // them, and its extensions (shmemx).
 const (
-	transferTypes = "char short int long longlong schar uchar ushort uint ulong ulonglong float double longdouble int8 int16 int32 int64 uint8 uint16 uint32 uint64 size ptrdiff"
+	transferTypes = "char short int long longlong schar uchar ushort uint ulong ulonglong float double longdouble " +
+		"int8 int16 int32 int64 uint8 uint16 uint32 uint64 size ptrdiff"
 	countTypes    = "int long longlong uint ulong ulonglong"
 	valueTypes    = countTypes + " float double"
 	bitTypes      = countTypes + " int32 int64 uint32 uint64"
@@ -82,8 +84,8 @@ func withContexts(list []function) []function {
 	return out
 }
 
-// blocks returns the functions that move n elements of a type ("void" with a size of its own): at once, without waiting, and
-// with strides.
+// blocks returns the functions that move n elements of a type ("void" with a size of its own): at once,
+// without waiting, and with strides.
 func blocks(macro, prefix, suffix, op, c, size string, strided bool) []function {
 	target, source := param{c + " *", "target"}, param{"const " + c + " *", "source"}
 	plain := []param{target, source, count, pe}
@@ -92,7 +94,8 @@ func blocks(macro, prefix, suffix, op, c, size string, strided bool) []function 
 		{macro + "_NBI", "", prefix + op + suffix + "_nbi", plain, []string{"n * " + size}},
 	}
 	if strided {
-		list = append(list, function{macro, "", prefix + "i" + op + suffix, append(append([]param{target, source}, strides...), count, pe), []string{"n * " + size}})
+		list = append(list, function{macro, "", prefix + "i" + op + suffix,
+			append(append([]param{target, source}, strides...), count, pe), []string{"n * " + size}})
 	}
 	return list
 }
@@ -102,7 +105,8 @@ func transfers(macro, op string) []function {
 	for _, t := range types(transferTypes) {
 		list = append(list, blocks(macro, "shmem_"+t.name+"_", "", op, t.c, "sizeof("+t.c+")", true)...)
 	}
-	for _, s := range []struct{ bits, bytes string }{{"8", "1"}, {"16", "2"}, {"32", "4"}, {"64", "8"}, {"128", "16"}} {
+	for _, s := range []struct{ bits, bytes string }{{"8", "1"}, {"16", "2"}, {"32", "4"}, {"64", "8"},
+		{"128", "16"}} {
 		list = append(list, blocks(macro, "shmem_", s.bits, op, "void", s.bytes, true)...)
 	}
 	return append(list, blocks(macro, "shmem_", "mem", op, "void", "1", false)...)
@@ -111,7 +115,8 @@ func transfers(macro, op string) []function {
 func puts() []function {
 	list := transfers("WSS_PUT", "put")
 	value := func(prefix string, t ctype) function {
-		return function{"WSS_P", "", prefix + t.name + "_p", []param{{t.c + " *", "target"}, {t.c + " ", "value"}, pe}, []string{"sizeof(" + t.c + ")"}}
+		return function{"WSS_P", "", prefix + t.name + "_p",
+			[]param{{t.c + " *", "target"}, {t.c + " ", "value"}, pe}, []string{"sizeof(" + t.c + ")"}}
 	}
 	for _, t := range types(transferTypes) {
 		list = append(list, value("shmem_", t))
@@ -126,7 +131,8 @@ func puts() []function {
 func gets() []function {
 	list := transfers("WSS_GET", "get")
 	value := func(prefix string, t ctype) function {
-		return function{"WSS_G", t.c, prefix + t.name + "_g", []param{{"const " + t.c + " *", "source"}, pe}, []string{"sizeof(" + t.c + ")"}}
+		return function{"WSS_G", t.c, prefix + t.name + "_g", []param{{"const " + t.c + " *", "source"}, pe},
+			[]string{"sizeof(" + t.c + ")"}}
 	}
 	for _, t := range types(transferTypes) {
 		list = append(list, value("shmem_", t))
@@ -141,7 +147,8 @@ func gets() []function {
 // atomic returns an atomic function of a type. Its form: "f" with a result, "v" with a value, "c" with
 // a value to compare with, "k" target is not changed.
 func atomic(prefix, op, form string, t ctype) function {
-	f := function{"WSS_ATOMIC", "", prefix + t.name + "_" + op, []param{{t.c + " *", "target"}}, []string{"sizeof(" + t.c + ")"}}
+	f := function{"WSS_ATOMIC", "", prefix + t.name + "_" + op, []param{{t.c + " *", "target"}},
+		[]string{"sizeof(" + t.c + ")"}}
 	if strings.Contains(form, "k") {
 		f.params[0].typ = "const " + t.c + " *"
 	}
@@ -167,10 +174,12 @@ func atomics() []function {
 			}
 		}
 	}
-	bits := [][2]string{{"atomic_and", "v"}, {"atomic_or", "v"}, {"atomic_xor", "v"}, {"atomic_fetch_and", "fv"}, {"atomic_fetch_or", "fv"}, {"atomic_fetch_xor", "fv"}}
+	bits := [][2]string{{"atomic_and", "v"}, {"atomic_or", "v"}, {"atomic_xor", "v"},
+		{"atomic_fetch_and", "fv"}, {"atomic_fetch_or", "fv"}, {"atomic_fetch_xor", "fv"}}
 	values := [][2]string{{"fetch", "fk"}, {"set", "v"}, {"swap", "fv"}}
 	counts := [][2]string{{"inc", ""}, {"add", "v"}, {"finc", "f"}, {"fadd", "fv"}, {"cswap", "fcv"}}
-	add("shmem_", countTypes, [][2]string{{"atomic_inc", ""}, {"atomic_add", "v"}, {"atomic_fetch_inc", "f"}, {"atomic_fetch_add", "fv"}, {"atomic_compare_swap", "fcv"}}...)
+	add("shmem_", countTypes, [][2]string{{"atomic_inc", ""}, {"atomic_add", "v"},
+		{"atomic_fetch_inc", "f"}, {"atomic_fetch_add", "fv"}, {"atomic_compare_swap", "fcv"}}...)
 	add("shmem_", valueTypes, [][2]string{{"atomic_fetch", "fk"}, {"atomic_set", "v"}, {"atomic_swap", "fv"}}...)
 	add("shmem_", bitTypes, bits...)
 	list = withContexts(list)
@@ -182,8 +191,9 @@ func atomics() []function {
 	return list
 }
 
-// collective returns a function of an active set. sent and received are the bytes of one member, in C. What shmem_collect receives a member
-// does not know, as the others may contribute more or less than itself; it is told as if all did alike.
+// collective returns a function of an active set. sent and received are the bytes of one member, in C.
+// What shmem_collect receives a member does not know, as the others may contribute more or less than
+// itself; it is told as if all did alike.
 func collective(name, c, kind string, own []param, root, sent, received string, work ...param) function {
 	params := append([]param{{c + " *", "target"}, {"const " + c + " *", "source"}}, own...)
 	params = append(append(append(params, members...), work...), psync)
@@ -195,7 +205,8 @@ func collectives() []function {
 		return function{"WSS_ALL", "", name, nil, []string{completes}}
 	}
 	set := func(name, completes string) function {
-		return function{"WSS_SET", "", name, append(members[:len(members):len(members)], psync), []string{completes}}
+		return function{"WSS_SET", "", name, append(members[:len(members):len(members)], psync),
+			[]string{completes}}
 	}
 	list := []function{
 		all("shmem_barrier_all", "1"), all("shmem_sync_all", "0"),
@@ -209,13 +220,15 @@ func collectives() []function {
 			collective("shmem_collect"+s.bits, "void", "WSC_COLLECT", []param{count}, "-1", others, others),
 			collective("shmem_fcollect"+s.bits, "void", "WSC_COLLECT", []param{count}, "-1", others, others),
 			collective("shmem_alltoall"+s.bits, "void", "WSC_EXCHANGE", []param{count}, "-1", others, others),
-			collective("shmem_alltoalls"+s.bits, "void", "WSC_EXCHANGE", append(strides[:len(strides):len(strides)], count), "-1", others, others))
+			collective("shmem_alltoalls"+s.bits, "void", "WSC_EXCHANGE",
+				append(strides[:len(strides):len(strides)], count), "-1", others, others))
 	}
 	reduce := func(prefix, names string, ops ...string) {
 		for _, op := range ops {
 			for _, t := range types(names) {
 				bytes := "(size_t)n * sizeof(" + t.c + ")"
-				list = append(list, collective(prefix+t.name+"_"+op+"_to_all", t.c, "WSC_ALL_REDUCE", []param{{"int ", "n"}}, "-1", bytes, bytes, param{t.c + " *", "work"}))
+				list = append(list, collective(prefix+t.name+"_"+op+"_to_all", t.c, "WSC_ALL_REDUCE",
+					[]param{{"int ", "n"}}, "-1", bytes, bytes, param{t.c + " *", "work"}))
 			}
 		}
 	}
@@ -283,7 +296,8 @@ func waits() []function {
 		function{"WSS_QUIET", "", "shmem_ctx_quiet", []param{context}, []string{"ctx"}},
 		function{"WSS_FENCE", "", "shmem_fence", nil, nil},
 		function{"WSS_FENCE", "", "shmem_ctx_fence", []param{context}, nil},
-		function{"WSS_CTX_CREATE", "int", "shmem_ctx_create", []param{{"long ", "options"}, {"wss_ctx *", "ctx"}}, nil},
+		function{"WSS_CTX_CREATE", "int", "shmem_ctx_create",
+			[]param{{"long ", "options"}, {"wss_ctx *", "ctx"}}, nil},
 		function{"WSS_CTX_DESTROY", "", "shmem_ctx_destroy", []param{context}, nil})
 }
 
@@ -292,7 +306,8 @@ var byHand = []string{"shmem_init", "shmem_init_thread", "start_pes", "shmem_fin
 
 // left are the functions with a second name that are not wrapped, and why.
 var left = map[string]string{
-	"shmem_my_pe": query, "shmem_n_pes": query, "_my_pe": query, "_num_pes": query, "my_pe": query, "num_pes": query,
+	"shmem_my_pe": query, "shmem_n_pes": query, "_my_pe": query, "_num_pes": query, "my_pe": query,
+	"num_pes":   query,
 	"shmem_ptr": query, "shmem_addr_accessible": query, "shmem_pe_accessible": query,
 	"shmem_info_get_name": query, "shmem_info_get_version": query, "shmem_query_thread": query,
 	"shmem_set_cache_inv": nothing, "shmem_set_cache_line_inv": nothing, "shmem_clear_cache_inv": nothing,

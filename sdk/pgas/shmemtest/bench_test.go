@@ -8,12 +8,14 @@ import (
 	"testing"
 )
 
-// BenchmarkShmemTransfers tells what putting and getting 8 bytes costs: without the library, with it, and with a tracer that writes a line of
-// text at the beginning and the end of each call. Run it with -benchtime=1x -count=5; each is a median in itself.
+// BenchmarkShmemTransfers tells what putting and getting 8 bytes costs: without the library, with it,
+// and with a tracer that writes a line of text at the beginning and the end of each call. Run it with
+// -benchtime=1x -count=5; each is a median in itself.
 func BenchmarkShmemTransfers(b *testing.B) {
 	program := compileShmem(b, "loop.c")
 	text := filepath.Join(b.TempDir(), "text.so")
-	if out, err := exec.Command("oshcc", "-O2", "-fPIC", "-shared", "-o", text, filepath.Join("testdata", "text.c")).CombinedOutput(); err != nil {
+	if out, err := exec.Command("oshcc", "-O2", "-fPIC", "-shared", "-o", text,
+		filepath.Join("testdata", "text.c")).CombinedOutput(); err != nil {
 		b.Fatalf("%v\n%s", err, out)
 	}
 	traces := b.TempDir()

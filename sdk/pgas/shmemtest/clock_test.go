@@ -12,8 +12,9 @@ import (
 	"github.com/whyslow/whyslow/internal/model"
 )
 
-// Clocks that are wrong by 30 ms and 40 millionths from PE to PE are found and corrected: a barrier was entered after the program looked at the clock
-// before it, which is right, and left before it looked again.
+// Clocks that are wrong by 30 ms and 40 millionths from PE to PE are found and corrected: a barrier was
+// entered after the program looked at the clock before it, which is right, and left before it looked
+// again.
 func TestShmemWrongClocks(t *testing.T) {
 	t.Parallel()
 	program := compileShmem(t, "clocks.c")
@@ -28,7 +29,8 @@ func TestShmemWrongClocks(t *testing.T) {
 		t.Fatal(err)
 	}
 	const pes, ahead, gain = 3, 30_000_000, 40_000
-	res := runShmem(t, pes, []string{"WHYSLOW_CLOCK_SYNC=always", fmt.Sprint("SKEW=", from.Nano(), " ", ahead, " ", gain), "LD_PRELOAD=" + skew + ":" + library}, program)
+	res := runShmem(t, pes, []string{"WHYSLOW_CLOCK_SYNC=always",
+		fmt.Sprint("SKEW=", from.Nano(), " ", ahead, " ", gain), "LD_PRELOAD=" + skew + ":" + library}, program)
 	if res.code != 0 {
 		t.Fatalf("exit code %d\n%s", res.code, res.output)
 	}
@@ -57,7 +59,8 @@ func TestShmemWrongClocks(t *testing.T) {
 			t.Fatalf("%q: %v", line, err)
 		}
 		if before, after := before%fold, after%fold; last.Enter[i] < before-slack || last.Exit[i] > after+slack {
-			t.Errorf("a barrier from %d to %d, by the program within %d to %d, +- %d", last.Enter[i], last.Exit[i], before, after, slack)
+			t.Errorf("a barrier from %d to %d, by the program within %d to %d, +- %d", last.Enter[i],
+				last.Exit[i], before, after, slack)
 		}
 	}
 	if res.output != "" {

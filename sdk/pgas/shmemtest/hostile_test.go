@@ -60,13 +60,15 @@ func TestShmemKilled(t *testing.T) {
 			t.Errorf("%s: it ended %q", mode, r.Run().Ended)
 		}
 		list := events(t, r, 1, 0)
-		if n := count(list, "onPut 0 8 0"); n < 100 || count(list, "onProgramFinished") != map[string]int{"kill": 0, "abort": 1}[mode] {
+		if n := count(list, "onPut 0 8 0"); n < 100 || count(list,
+			"onProgramFinished") != map[string]int{"kill": 0, "abort": 1}[mode] {
 			t.Errorf("%s: PE 1 has %d puts:\n%s", mode, n, transcript(list[max(0, len(list)-10):]))
 		}
 	}
 }
 
-// shmem_global_exit completes the trace of the PE that calls it; the program ends as it would without the library.
+// shmem_global_exit completes the trace of the PE that calls it; the program ends as it would without
+// the library.
 func TestShmemGlobalExit(t *testing.T) {
 	t.Parallel()
 	res := hard(t, []string{"WHYSLOW_FLUSH=1"}, "global")
@@ -74,7 +76,8 @@ func TestShmemGlobalExit(t *testing.T) {
 		t.Errorf("exit code %d, want 3:\n%s", res.code, res.output)
 	}
 	r := res.read(t, false)
-	if list := events(t, r, 1, 0); count(list, "exit shmem_global_exit") != 1 || count(list, "onPut 0 8 0") != 100 || !r.Closed(1) {
+	if list := events(t, r, 1, 0); count(list, "exit shmem_global_exit") != 1 ||
+		count(list, "onPut 0 8 0") != 100 || !r.Closed(1) {
 		t.Errorf("PE 1:\n%s", transcript(list[max(0, len(list)-10):]))
 	}
 }
@@ -115,7 +118,8 @@ func TestShmemThreads(t *testing.T) {
 	}
 }
 
-// Functions that are called by signal handlers, in the midst of recording or not, leave regions nested and the program unharmed.
+// Functions that are called by signal handlers, in the midst of recording or not, leave regions nested
+// and the program unharmed.
 func TestShmemSignals(t *testing.T) {
 	t.Parallel()
 	program := compileShmem(t, "hard.c", "-finstrument-functions")
@@ -140,7 +144,8 @@ func TestShmemDiskFull(t *testing.T) {
 		t.Fatalf("exit code %d:\n%s", res.code, res.output)
 	}
 	r := res.read(t, false)
-	if !regexp.MustCompile(`File too large.*\(\d+ events lost\)$`).MatchString(r.Run().Message) || len(r.Problems()) == 0 {
+	if !regexp.MustCompile(`File too large.*\(\d+ events lost\)$`).MatchString(r.Run().Message) ||
+		len(r.Problems()) == 0 {
 		t.Errorf("run.json: %q, problems %v", r.Run().Message, r.Problems())
 	}
 }
@@ -169,7 +174,8 @@ func TestShmemNothingRecorded(t *testing.T) {
 	}
 }
 
-// Polls from one place that follow each other at once are one region, and so is the one that succeeds; not for longer than 10 ms.
+// Polls from one place that follow each other at once are one region, and so is the one that succeeds;
+// not for longer than 10 ms.
 func TestShmemPolls(t *testing.T) {
 	t.Parallel()
 	res := hard(t, nil, "poll")
@@ -191,7 +197,9 @@ func TestShmemPolls(t *testing.T) {
 			t.Errorf("%s: %d regions, %d ns", name, regions, inside)
 		}
 	}
-	if count(list, "enter shmem_test_lock") != count(list, "exit shmem_test_lock") || !strings.Contains(transcript(list), "onAcquired LOCK\nexit shmem_test_lock\nenter shmem_clear_lock\nonReleased LOCK\n") {
+	if count(list, "enter shmem_test_lock") != count(list, "exit shmem_test_lock") ||
+		!strings.Contains(transcript(list),
+			"onAcquired LOCK\nexit shmem_test_lock\nenter shmem_clear_lock\nonReleased LOCK\n") {
 		t.Errorf("PE 0:\n%s", transcript(list[max(0, len(list)-20):]))
 	}
 }

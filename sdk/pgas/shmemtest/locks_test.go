@@ -17,7 +17,8 @@ import (
 	"github.com/whyslow/whyslow/trace"
 )
 
-// lockNames are what the locks of a trace are called, with file and line, in the order in which PE 0 took them first.
+// lockNames are what the locks of a trace are called, with file and line, in the order in which PE 0
+// took them first.
 func lockNames(t *testing.T, r *trace.Reader) (list []string) {
 	t.Helper()
 	m, err := model.Build(context.Background(), r, model.Options{})
@@ -48,17 +49,20 @@ func lockNames(t *testing.T, r *trace.Reader) (list []string) {
 	return list
 }
 
-// Locks are called what the program calls them: variables of the program and of a library, their elements and members, and memory by
-// the call that allocated it.
+// Locks are called what the program calls them: variables of the program and of a library, their
+// elements and members, and memory by the call that allocated it.
 func TestShmemLockNames(t *testing.T) {
 	t.Parallel()
 	needShmem(t)
 	dir := t.TempDir()
-	compileC(t, "-g", "-O1", "-DPLUGIN", "-shared", "-fPIC", "-o", filepath.Join(dir, "libplugin.so"), "testdata/locks.c")
+	compileC(t, "-g", "-O1", "-DPLUGIN", "-shared", "-fPIC", "-o", filepath.Join(dir, "libplugin.so"),
+		"testdata/locks.c")
 	link := []string{"-L" + dir, "-lplugin", "-Wl,-rpath," + dir}
 	want := []string{
-		"queue_lock at locks.c:6", "locks[3] at locks.c:7", "locks[1] at locks.c:7", "table.buckets[2].lock at locks.c:13", "its_lock at locks.c:56",
-		"shmem_malloc at locks.c:29", "byte 64 of shmem_malloc at locks.c:29", "shmem_malloc, call 1 at locks.c:20", "shmem_malloc, call 2 at locks.c:20",
+		"queue_lock at locks.c:6", "locks[3] at locks.c:7", "locks[1] at locks.c:7",
+		"table.buckets[2].lock at locks.c:13", "its_lock at locks.c:56",
+		"shmem_malloc at locks.c:29", "byte 64 of shmem_malloc at locks.c:29",
+		"shmem_malloc, call 1 at locks.c:20", "shmem_malloc, call 2 at locks.c:20",
 		"byte 64 of shmem_calloc at locks.c:34", "shmem_realloc at locks.c:46",
 	}
 	program := compileShmem(t, "locks.c", append(link, "-O0")...)
@@ -71,13 +75,15 @@ func TestShmemLockNames(t *testing.T) {
 	res = runShmem(t, 2, nil, compileShmem(t, "locks.c", append(link, "-O0", "-g0", "-no-pie")...))
 	res.ok(t, "")
 	got := lockNames(t, res.read(t, true))
-	if len(got) != len(want) || !slices.Equal(got[:5], []string{"queue_lock", "locks+0x18", "locks+0x8", "table+0x30", "its_lock at locks.c:56"}) {
+	if len(got) != len(want) || !slices.Equal(got[:5], []string{"queue_lock", "locks+0x18", "locks+0x8",
+		"table+0x30", "its_lock at locks.c:56"}) {
 		t.Errorf("without debug information: %q", got)
 	}
 	res = runShmem(t, 2, nil, compileShmem(t, "locks.c", append(link, "-O0", "-s")...))
 	res.ok(t, "")
 	got = lockNames(t, res.read(t, true))
-	if len(got) != len(want) || !regexp.MustCompile(`^program\+0x[0-9a-f]+$`).MatchString(got[0]) || !strings.HasPrefix(got[5], "shmem_malloc at program+0x") {
+	if len(got) != len(want) || !regexp.MustCompile(`^program\+0x[0-9a-f]+$`).MatchString(got[0]) ||
+		!strings.HasPrefix(got[5], "shmem_malloc at program+0x") {
 		t.Errorf("stripped: %q", got)
 	}
 }

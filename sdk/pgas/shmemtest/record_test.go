@@ -49,20 +49,24 @@ func TestShmemCalls(t *testing.T) {
 		text string
 		n    int
 	}{
-		{"enter shmem_int_wait_until", 1}, {"enter shmem_int_test", 1}, {"onCollective broadcast 0 1 2 1 16 0", 1}, {"onClockSync 0", 2},
-		{"onCollective start 0 1 2 -1 0 0", 1}, {"onCollective finish 0 1 2 -1 0 0", 1}, {"enter shmem_double_max_to_all", 0},
+		{"enter shmem_int_wait_until", 1}, {"enter shmem_int_test",
+			1}, {"onCollective broadcast 0 1 2 1 16 0", 1}, {"onClockSync 0", 2},
+		{"onCollective start 0 1 2 -1 0 0", 1}, {"onCollective finish 0 1 2 -1 0 0",
+			1}, {"enter shmem_double_max_to_all", 0},
 	} {
 		if n := count(other, c.text); n != c.n {
 			t.Errorf("PE 1 has %d times %q, want %d:\n%s", n, c.text, c.n, transcript(other))
 		}
 	}
 	info := r.Run()
-	if info.Ended != "done" || info.Program != "program" || len(info.Nodes) != 2 || info.Settings["instrument"] != "calls" || info.Processes[1].Host != info.Processes[0].Host {
+	if info.Ended != "done" || info.Program != "program" || len(info.Nodes) != 2 ||
+		info.Settings["instrument"] != "calls" || info.Processes[1].Host != info.Processes[0].Host {
 		t.Errorf("run.json: %+v", info)
 	}
 }
 
-// Delays of known length show in the times: those who wait leave after the late one has come, and that one came as late as it slept.
+// Delays of known length show in the times: those who wait leave after the late one has come, and that
+// one came as late as it slept.
 func TestShmemDelays(t *testing.T) {
 	t.Parallel()
 	const pes, ms = 4, int64(1e6)
@@ -92,7 +96,8 @@ func TestShmemDelays(t *testing.T) {
 			if exited < came {
 				t.Errorf("%s: PE %d left at %d, before PE %d came at %d", c.region, pe, exited, c.late, came)
 			}
-			t.Logf("%s: PE %d inside for %.2f ms, of which it waited %.2f", c.region, pe, float64(exited-entered)/1e6, float64(max(0, came-entered))/1e6)
+			t.Logf("%s: PE %d inside for %.2f ms, of which it waited %.2f", c.region, pe,
+				float64(exited-entered)/1e6, float64(max(0, came-entered))/1e6)
 		}
 	}
 	// The lock has one holder at a time, for 30 ms and more each, and the same number everywhere.
@@ -138,7 +143,8 @@ func TestShmemLevels(t *testing.T) {
 		level, mode          string
 		remote, own, entered int
 	}{
-		{"sync", "local", 0, 0, 0}, {"calls", "local", 100, 0, 0}, {"local", "local", 100, 7, 0}, {"functions", "functions", 102, 0, 6},
+		{"sync", "local", 0, 0, 0}, {"calls", "local", 100, 0, 0}, {"local", "local", 100, 7,
+			0}, {"functions", "functions", 102, 0, 6},
 	} {
 		res := runShmem(t, 2, []string{"WHYSLOW_INSTRUMENT=" + c.level}, program, c.mode)
 		res.ok(t, "")
@@ -149,10 +155,13 @@ func TestShmemLevels(t *testing.T) {
 		for _, name := range []string{"main", "puts_of", "first", "second", "third"} {
 			functions += count(list, "enter "+name)
 		}
-		if remote != c.remote || own != c.own || functions != c.entered || count(list, "enter shmem_barrier_all") != 1 {
+		if remote != c.remote || own != c.own || functions != c.entered ||
+			count(list, "enter shmem_barrier_all") != 1 {
 			t.Errorf("%s: %d remote, %d own, %d functions:\n%s", c.level, remote, own, functions, transcript(list))
 		}
-		if c.level == "functions" && !strings.Contains(transcript(list), strings.Join([]string{"enter main", "enter shmem_init", "onCollective start 0 1 2 -1 0 0", "exit shmem_init", "enter puts_of", "enter shmem_long_p"}, "\n")) {
+		if c.level == "functions" && !strings.Contains(transcript(list),
+			strings.Join([]string{"enter main", "enter shmem_init", "onCollective start 0 1 2 -1 0 0",
+				"exit shmem_init", "enter puts_of", "enter shmem_long_p"}, "\n")) {
 			t.Errorf("main is not around shmem_init:\n%s", transcript(list))
 		}
 	}

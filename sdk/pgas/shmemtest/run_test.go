@@ -17,9 +17,11 @@ import (
 	"github.com/whyslow/whyslow/trace"
 )
 
-// shmemEnv makes Open MPI run as root, with more PEs than cores, and without the part of it that crashes in shmem_finalize.
+// shmemEnv makes Open MPI run as root, with more PEs than cores, and without the part of it that
+// crashes in shmem_finalize.
 var shmemEnv = []string{
-	"OMPI_ALLOW_RUN_AS_ROOT=1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1", "OMPI_MCA_osc=^rdma", "OMPI_MCA_rmaps_base_oversubscribe=1",
+	"OMPI_ALLOW_RUN_AS_ROOT=1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1", "OMPI_MCA_osc=^rdma",
+	"OMPI_MCA_rmaps_base_oversubscribe=1",
 	"OMPI_MCA_hwloc_base_binding_policy=none", "OMPI_MCA_mpi_yield_when_idle=1",
 }
 
@@ -33,7 +35,10 @@ func needShmem(t testing.TB) {
 	}
 }
 
-var shmemLibrary = sync.OnceValues(func() (string, error) { return collectors.Build(context.Background(), "shmem") })
+var shmemLibrary = sync.OnceValues(func() (string,
+	error) {
+	return collectors.Build(context.Background(), "shmem")
+})
 
 // compileShmem compiles a program of testdata.
 func compileShmem(t testing.TB, source string, flags ...string) string {
@@ -143,7 +148,8 @@ func inWords(defs *trace.Defs, kind trace.Kind, args []uint64) string {
 	if kind == trace.KindEntered || kind == trace.KindExited {
 		site, _ := defs.Site(trace.Site(args[0]))
 		code, _ := defs.Code(site.Code)
-		return map[trace.Kind]string{trace.KindEntered: "enter ", trace.KindExited: "exit "}[kind] + defs.Name(code.Name)
+		return map[trace.Kind]string{trace.KindEntered: "enter ", trace.KindExited: "exit "}[kind] +
+			defs.Name(code.Name)
 	}
 	spec := defs.Kind(kind)
 	text := spec.Name

@@ -1,6 +1,6 @@
-// Package collectors makes the libraries that record PGAS programs: libwhyslow-gasp (UPC) and libwhyslow-shmem
-// (OpenSHMEM). Their C sources are part of whyslow (package sdk). The C compiler of the machine compiles them when they
-// are first needed; package compile keeps the result.
+// Package collectors makes the libraries that record PGAS programs: libwhyslow-gasp (UPC) and
+// libwhyslow-shmem (OpenSHMEM). Their C sources are part of whyslow (package sdk). The C compiler of
+// the machine compiles them when they are first needed; package compile keeps the result.
 package collectors
 
 import (
@@ -24,9 +24,9 @@ import (
 // Names are the names of the libraries, as Build knows them: "gasp" and "shmem".
 var Names = []string{"gasp", "shmem"}
 
-// Build compiles libwhyslow-NAME.so, or finds it in the user's cache, and returns its path. It compiles again when the
-// sources, the compiler ($CC, default cc) or its flags change. Several processes may build at once. The error says what
-// to install where there is no compiler.
+// Build compiles libwhyslow-NAME.so, or finds it in the user's cache, and returns its path. It compiles
+// again when the sources, the compiler ($CC, default cc) or its flags change. Several processes may
+// build at once. The error says what to install where there is no compiler.
 func Build(ctx context.Context, name string) (string, error) {
 	if !slices.Contains(Names, name) {
 		return "", fmt.Errorf("no library %q: there are %s", name, strings.Join(Names, " and "))
@@ -40,8 +40,8 @@ func Build(ctx context.Context, name string) (string, error) {
 	return made, explain(ctx, name, p.Compiler, err)
 }
 
-// archive compiles libwhyslow-NAME.a. Its code is not -fPIC: that would make the references to pshmem_* weak, and
-// a linker that leaves out what is not needed would leave out OpenSHMEM.
+// archive compiles libwhyslow-NAME.a. Its code is not -fPIC: that would make the references to pshmem_*
+// weak, and a linker that leaves out what is not needed would leave out OpenSHMEM.
 func archive(ctx context.Context, name string) (string, error) {
 	p, err := library(name, ".a", "-fPIE")
 	if err != nil {
@@ -51,8 +51,8 @@ func archive(ctx context.Context, name string) (string, error) {
 	return made, explain(ctx, name, p.Compiler, err)
 }
 
-// library puts the sources into the cache as they lie in sdk, whyslow.h and the folder pgas, and says how to compile
-// one of them.
+// library puts the sources into the cache as they lie in sdk, whyslow.h and the folder pgas, and says
+// how to compile one of them.
 func library(name, suffix, code string) (compile.Program, error) {
 	cache, err := compile.Open("", "")
 	if err != nil {
@@ -73,7 +73,8 @@ func library(name, suffix, code string) (compile.Program, error) {
 	dir, err := cache.Folder(sources)
 	return compile.Program{
 		Name: "libwhyslow-" + name + suffix, Dir: dir, Compiler: strings.Fields(os.Getenv("CC")),
-		Flags: []string{"-O2", "-g", "-pthread", code}, Compile: []string{"-I."}, Sources: []string{"pgas/" + name + ".c"},
+		Flags: []string{"-O2", "-g", "-pthread", code}, Compile: []string{"-I."}, Sources: []string{"pgas/" +
+			name + ".c"},
 	}, err
 }
 
@@ -111,8 +112,9 @@ func firstError(out string) string {
 	return ""
 }
 
-// Write writes all libraries, to be linked with (libwhyslow-NAME.a and .so), and their headers into dir, and makes dir
-// where it is missing. It replaces files of the same names and leaves others. It returns the names of what it wrote.
+// Write writes all libraries, to be linked with (libwhyslow-NAME.a and .so), and their headers into
+// dir, and makes dir where it is missing. It replaces files of the same names and leaves others. It
+// returns the names of what it wrote.
 func Write(ctx context.Context, dir string) (written []string, err error) {
 	files := map[string][]byte{headerFile: []byte(sdk.Header)}
 	for _, name := range Names {

@@ -20,8 +20,8 @@ func needCompiler(t *testing.T) {
 	t.Setenv("CC", "")
 }
 
-// TestLibraries builds all from several goroutines at once, then finds them, and writes them. Only a long test
-// compiles them all: else what has not changed is in the user's cache.
+// TestLibraries builds all from several goroutines at once, then finds them, and writes them. Only a
+// long test compiles them all: else what has not changed is in the user's cache.
 func TestLibraries(t *testing.T) {
 	needCompiler(t)
 	cache, err := os.UserCacheDir()
@@ -43,7 +43,8 @@ func TestLibraries(t *testing.T) {
 		})
 	}
 	wg.Wait()
-	if paths[0] == "" || paths[0] != paths[2] || filepath.Base(paths[0]) != "libwhyslow-gasp.so" || filepath.Base(paths[1]) != "libwhyslow-shmem.so" {
+	if paths[0] == "" || paths[0] != paths[2] || filepath.Base(paths[0]) != "libwhyslow-gasp.so" ||
+		filepath.Base(paths[1]) != "libwhyslow-shmem.so" {
 		t.Fatalf("built: %q", paths)
 	}
 	before, err := os.Stat(paths[0])
@@ -80,7 +81,8 @@ func TestLibraries(t *testing.T) {
 		if got, want := strings.Join(written, " "), strings.Join(there, " "); got != want {
 			t.Errorf("written: %s\nthere:   %s", got, want)
 		}
-		for _, want := range []string{"libwhyslow-gasp.a", "libwhyslow-gasp.so", "libwhyslow-shmem.a", "libwhyslow-shmem.so", "whyslow.h", "gasp.h"} {
+		for _, want := range []string{"libwhyslow-gasp.a", "libwhyslow-gasp.so", "libwhyslow-shmem.a",
+			"libwhyslow-shmem.so", "whyslow.h", "gasp.h"} {
 			if st, err := os.Stat(filepath.Join(dir, want)); err != nil || st.Size() == 0 {
 				t.Errorf("%s: %v", want, err)
 			}
@@ -96,7 +98,8 @@ func TestErrors(t *testing.T) {
 	}
 	t.Setenv("CC", "no-such-compiler -m64")
 	_, err := Build(t.Context(), "gasp")
-	if err == nil || !strings.Contains(err.Error(), "no C compiler: no-such-compiler was not found; install one (apt-get install gcc)") {
+	if err == nil || !strings.Contains(err.Error(),
+		"no C compiler: no-such-compiler was not found; install one (apt-get install gcc)") {
 		t.Errorf("no compiler: %v", err)
 	}
 	if _, err := Write(t.Context(), t.TempDir()); err == nil || !strings.Contains(err.Error(), "no C compiler") {
@@ -105,7 +108,8 @@ func TestErrors(t *testing.T) {
 	needCompiler(t)
 	t.Setenv("CC", "cc -include no-such-header.h")
 	_, err = Build(t.Context(), "gasp")
-	if err == nil || !strings.Contains(err.Error(), "cannot compile libwhyslow-gasp") || !strings.Contains(err.Error(), "no-such-header.h") || strings.Contains(err.Error(), "\n") {
+	if err == nil || !strings.Contains(err.Error(), "cannot compile libwhyslow-gasp") ||
+		!strings.Contains(err.Error(), "no-such-header.h") || strings.Contains(err.Error(), "\n") {
 		t.Errorf("does not compile: %v", err)
 	}
 	t.Setenv("CC", "")
