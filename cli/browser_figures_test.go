@@ -15,6 +15,7 @@ import (
 
 	"github.com/chromedp/chromedp"
 
+	"github.com/whyslow/whyslow/internal/console"
 	"github.com/whyslow/whyslow/internal/words"
 )
 
@@ -122,7 +123,7 @@ func (p *pages) report(t *testing.T, trace string) *reported {
 	r := new(reported)
 	cmd, stderr := p.command(t, "report", "--json", trace)
 	out, err := cmd.Output()
-	if code := cmd.ProcessState.ExitCode(); code != exitDone && code != exitDamaged {
+	if code := cmd.ProcessState.ExitCode(); code != console.Done && code != console.Damaged {
 		t.Fatalf("report %s: %v\n%s", trace, err, stderr)
 	}
 	if err := json.Unmarshal(out, r); err != nil {

@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/whyslow/whyslow/internal/analysis/pattern"
+	"github.com/whyslow/whyslow/internal/console"
 	"github.com/whyslow/whyslow/internal/convert/cube"
 	"github.com/whyslow/whyslow/internal/model"
 	"github.com/whyslow/whyslow/internal/procs"
@@ -26,17 +27,19 @@ type format struct {
 }
 
 var formats = []format{
-	{"cube", ".cubex", "metrics by call path and thread, for Cube 4, CubeLib and pyCubexR", toCube(func(w io.Writer, r *pattern.Result, m *model.Model) error {
-		made := m.Info.Started
-		if made.IsZero() {
-			made = time.Unix(0, 0) // an archive cannot tell of earlier times
-		}
-		return cube.Write(w, r, m, made)
-	})},
+	{"cube", ".cubex", "metrics by call path and thread, for Cube 4, CubeLib and pyCubexR",
+		toCube(func(w io.Writer, r *pattern.Result, m *model.Model) error {
+			made := m.Info.Started
+			if made.IsZero() {
+				made = time.Unix(0, 0) // an archive cannot tell of earlier times
+			}
+			return cube.Write(w, r, m, made)
+		})},
 	{"cube3", ".cube", "the same as an XML document, for Cube 3", toCube(cube.Write3)},
 }
 
-func toCube(write func(io.Writer, *pattern.Result, *model.Model) error) func(context.Context, io.Writer, *model.Model) error {
+func toCube(write func(io.Writer, *pattern.Result, *model.Model) error) func(context.Context, io.Writer,
+	*model.Model) error {
 	return func(ctx context.Context, w io.Writer, m *model.Model) error {
 		r, err := pattern.Compute(ctx, m, pattern.Options{}, procs.Alone())
 		if err != nil {
@@ -48,7 +51,7 @@ func toCube(write func(io.Writer, *pattern.Result, *model.Model) error) func(con
 
 type convertOptions struct{ to, out string }
 
-func convertCommand(std stdio) *cobra.Command {
+func convertCommand(std console.IO) *cobra.Command {
 	var o convertOptions
 	var list strings.Builder
 	var names []string
@@ -62,69 +65,76 @@ func convertCommand(std stdio) *cobra.Command {
 		Long: `Write a trace, or what is found in it, in a format of other programs:
 
 ` + list.String() + `
-The file is TRACE with the format's extension unless -o says otherwise; one that exists is replaced once the new one is complete.
+Without -o the file is TRACE with the extension of the format. A new file replaces an old one only
+when it is complete.
 ` + exitCodesHelp,
 		Example: `  whyslow convert --to cube is.trace
   whyslow convert --to cube3 -o - is.trace | xmllint --format -`,
 		Args: oneArg("trace"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if o.to == "" {
-				return badCommandLine("convert: --to is needed: one of %s", strings.Join(names, ", "))
+				return console.Misuse("convert: --to is needed: one of %s", strings.Join(names, ", "))
 			}
 			for _, f := range formats {
 				if f.name == o.to {
 					return convertTrace(cmd.Context(), std, &o, f, args[0])
 				}
 			}
-			return badCommandLine("convert: --to=%s: one of %s", o.to, strings.Join(names, ", "))
+			return console.Misuse("convert: --to=%s: one of %s", o.to, strings.Join(names, ", "))
 		},
 		ValidArgsFunction: completeTrace,
 	}
 	f := cmd.Flags()
 	f.StringVar(&o.to, "to", "", "`format`: "+strings.Join(names, " or "))
 	f.StringVarP(&o.out, "output", "o", "", "`file` to write, - for standard output")
-	if err := cmd.RegisterFlagCompletionFunc("to", cobra.FixedCompletions(names, cobra.ShellCompDirectiveNoFileComp)); err != nil {
+	if err := cmd.RegisterFlagCompletionFunc("to",
+		cobra.FixedCompletions(names, cobra.ShellCompDirectiveNoFileComp)); err != nil {
 		panic(err) // the flag was defined above
 	}
 	return cmd
 }
 
-func convertTrace(ctx context.Context, std stdio, o *convertOptions, f format, path string) error {
+func convertTrace(ctx context.Context, std console.IO, o *convertOptions, f format, path string) error {
 	out := o.out
 	if out == "" {
 		out = strings.TrimSuffix(filepath.Clean(path), ".trace") + f.extension
 	}
-	line := startProgress(std)
+	line := console.StartProgress(std)
 	m, problems, err := readWhole(ctx, path, line)
 	if err == nil {
-		line.set("writing %s", out)
+		line.Set("writing %s", out)
 		if out == "-" {
-			err = f.write(ctx, std.out, m)
+			err = f.write(ctx, std.Out, m)
 		} else {
 			err = replaceFile(out, func(w io.Writer) error { return f.write(ctx, w, m) })
 		}
 		err = ofTrace(ctx, path, err)
 	}
-	line.end()
+	line.End()
 	if err != nil {
 		return err
 	}
 	err = tellMissing(std, problems)
 	if out != "-" {
-		std.say("%s", out)
+		std.Say("%s", out)
 	}
 	return err
 }
 
-// readWhole reads a trace into a model; problems says what is missing or damaged. Its errors are for the user.
-func readWhole(ctx context.Context, path string, line *progress) (m *model.Model, problems []string, err error) {
+// readWhole reads a trace into a model; problems says what is missing or damaged. Its errors are for the
+// user.
+func readWhole(ctx context.Context, path string, line *console.Progress) (m *model.Model, problems []string,
+	err error) {
 	r, err := trace.Open(path)
 	if err != nil {
 		return nil, nil, badInput(err)
 	}
 	defer r.Close()
-	line.set("reading %s", path)
-	m, err = model.Build(ctx, r, model.Options{Progress: func(done, total int64) { line.set("reading %s: %d %%", path, 100*done/max(total, 1)) }})
+	line.Set("reading %s", path)
+	m, err = model.Build(ctx, r, model.Options{Progress: func(done,
+		total int64) {
+		line.Set("reading %s: %d %%", path, 100*done/max(total, 1))
+	}})
 	return m, missing(r), ofTrace(ctx, path, err)
 }
 
@@ -134,7 +144,7 @@ func ofTrace(ctx context.Context, path string, err error) error {
 	case err == nil:
 		return nil
 	case ctx.Err() != nil:
-		return exitWith(exitInterrupted, errors.New("interrupted"))
+		return console.Exit(console.Interrupted, errors.New("interrupted"))
 	}
 	return badInput(fmt.Errorf("%s: %w", path, err))
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/whyslow/whyslow/internal/analysis/compare"
+	"github.com/whyslow/whyslow/internal/console"
 	"github.com/whyslow/whyslow/internal/show/report"
 	"github.com/whyslow/whyslow/internal/words"
 )
@@ -23,16 +24,18 @@ type diffOptions struct {
 	inputs string
 }
 
-func diffCommand(io stdio) *cobra.Command {
+func diffCommand(io console.IO) *cobra.Command {
 	var o diffOptions
 	cmd := &cobra.Command{
 		Use:   "diff [flags] TRACE-A TRACE-B",
 		Short: "Compare two runs: what got better or worse, and by how much of the difference",
-		Long: `Compare two recorded runs, of different sizes or versions too: factors and their parts, code fragments, critical path, memory and
-traffic. The differences of the factors, and those of the code fragments, add up to the difference of the processor time
-exactly; "of it" tells which part each makes.
+		Long: `Compare two recorded runs, also of different sizes or versions: factors and their parts, code
+fragments, critical path, memory and traffic. The differences of the factors add up exactly to the
+difference of the processor time, and so do those of the code fragments. "of it" is the share of
+each in that difference.
 
---fail-if ends with exit code 5 if a condition holds, for scripts: wall>+5%, S>20%, code:solve>+10%, memory>2Gi.
+--fail-if ends with exit code 5 if a condition holds, for scripts: wall>+5%, S>20%,
+code:solve>+10%, memory>2Gi.
 ` + exitCodesHelp + `
   5    a condition of --fail-if holds`,
 		Example: `  whyslow diff before.trace after.trace
@@ -40,7 +43,7 @@ exactly; "of it" tells which part each makes.
   whyslow diff --json before.trace after.trace | jq .factors`,
 		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) != 2 {
-				return badCommandLine("diff: give two traces, %d given", len(args))
+				return console.Misuse("diff: give two traces, %d given", len(args))
 			}
 			return nil
 		},
@@ -49,7 +52,7 @@ exactly; "of it" tells which part each makes.
 				return err
 			}
 			if o.inputs != "all" && o.inputs != "data" {
-				return badCommandLine("diff: --inputs=%s: say all or data", o.inputs)
+				return console.Misuse("diff: --inputs=%s: say all or data", o.inputs)
 			}
 			return runDiff(cmd.Context(), io, &o, args[0], args[1])
 		},
@@ -59,30 +62,31 @@ exactly; "of it" tells which part each makes.
 	f.BoolVar(&o.json, "json", false, "print as JSON")
 	o.failIf.addTo(f)
 	f.IntVar(&o.top, "top", 10, "`number` of code fragments shown")
-	f.StringVar(&o.inputs, "inputs", "all", "`which` inputs a CF waits for: all, or data (not those of the loops and conditions around it)")
+	f.StringVar(&o.inputs, "inputs", "all", "`which` inputs a CF waits for: all, or data (not those of the"+
+		" loops and conditions around it)")
 	return cmd
 }
 
-func runDiff(ctx context.Context, io stdio, o *diffOptions, a, b string) error {
-	line := startProgress(io)
+func runDiff(ctx context.Context, io console.IO, o *diffOptions, a, b string) error {
+	line := console.StartProgress(io)
 	damaged := false
 	var runs []compare.Run
 	for _, path := range []string{a, b} {
 		run, problems, err := compared(ctx, o, path, line)
 		if err != nil {
-			line.end()
+			line.End()
 			return err
 		}
 		for _, p := range problems {
-			io.say("warning: %s: %s", path, p)
+			io.Say("warning: %s: %s", path, p)
 			damaged = true
 		}
 		runs = append(runs, run)
 	}
-	line.end()
+	line.End()
 	res := compare.Compute(runs[0], runs[1])
 	if o.json {
-		if err := writeJSON(io.out, res); err != nil {
+		if err := writeJSON(io.Out, res); err != nil {
 			return badInput(err)
 		}
 	} else {
@@ -94,22 +98,24 @@ func runDiff(ctx context.Context, io stdio, o *diffOptions, a, b string) error {
 	}
 	switch {
 	case held:
-		return exitWith(exitCondition, nil)
+		return console.Exit(console.Condition, nil)
 	case damaged:
-		return exitWith(exitDamaged, nil)
+		return console.Exit(console.Damaged, nil)
 	}
 	return nil
 }
 
 // compared analyses one of the runs.
-func compared(ctx context.Context, o *diffOptions, path string, line *progress) (run compare.Run, problems []string, err error) {
+func compared(ctx context.Context, o *diffOptions, path string, line *console.Progress) (run compare.Run,
+	problems []string, err error) {
 	run.Name = filepath.Clean(path)
 	m, problems, err := readWhole(ctx, path, line)
 	if err != nil {
 		return run, nil, err
 	}
-	all, err := report.Compute(ctx, m, report.Wanted{DataInputsOnly: o.inputs == "data", Splits: []string{"code"}, Windows: 1,
-		Only: report.Comparison, Progress: func(what string) { line.set("%s: %s", path, what) }}, nil)
+	all, err := report.Compute(ctx, m, report.Wanted{DataInputsOnly: o.inputs == "data",
+		Splits: []string{"code"}, Windows: 1,
+		Only: report.Comparison, Progress: func(what string) { line.Set("%s: %s", path, what) }}, nil)
 	if err == nil {
 		run, err = all.Compared(run.Name)
 	}
@@ -117,11 +123,12 @@ func compared(ctx context.Context, o *diffOptions, path string, line *progress) 
 }
 
 // printDiff prints a comparison for people.
-func printDiff(io stdio, r *compare.Result, top int) {
-	fmt.Fprintf(io.out, "A  %s\nB  %s\n", describeSide(&r.A), describeSide(&r.B))
+func printDiff(io console.IO, r *compare.Result, top int) {
+	fmt.Fprintf(io.Out, "A  %s\nB  %s\n", describeSide(&r.A), describeSide(&r.B))
 	p := diffPrinter{io: io}
 	p.section("Run", "")
-	ranCFs := len(r.Patterns) == 0 || slices.ContainsFunc(r.Fragments, func(f compare.Fragment) bool { return f.CountA+f.CountB > 0 })
+	ranCFs := len(r.Patterns) == 0 || slices.ContainsFunc(r.Fragments,
+		func(f compare.Fragment) bool { return f.CountA+f.CountB > 0 })
 	for i := range r.Whole {
 		if !ranCFs && slices.Contains(ofCFs, r.Whole[i].Name) {
 			continue
@@ -175,7 +182,7 @@ func printDiff(io stdio, r *compare.Result, top int) {
 	}
 	p.print()
 	if n := len(r.Fragments) - 1 - shown; n > 0 {
-		fmt.Fprintf(io.out, "%d more, see --top and --json\n", n)
+		fmt.Fprintf(io.Out, "%d more, see --top and --json\n", n)
 	}
 	if len(r.Patterns) > 0 {
 		p.section("Regions and patterns", "of it")
@@ -206,18 +213,21 @@ func worthShowing(row *compare.Row, r *compare.Result) bool {
 }
 
 var wholeWords = map[string]string{
-	"wall": "wall time", "total": "processor time", "workers": "workers", "cfs": "CFs executed", "t1": "useful work (T1)", "tinf": "longest chain (Tinf)",
+	"wall": "wall time", "total": "processor time", "workers": "workers", "cfs": "CFs executed",
+	"t1": "useful work (T1)", "tinf": "longest chain (Tinf)",
 	"memory": "most held by DFs", "messages": "messages", "bytes": "bytes sent",
 	"bytes-sent": "bytes put or sent", "bytes-received": "bytes got or received",
 }
 
-// ofCFs are the rows of the whole run that say nothing where neither run has CFs: transfers are no messages. ofRegions stand in their place.
+// ofCFs are the rows of the whole run that say nothing where neither run has CFs: transfers are no messages.
+// ofRegions stand in their place.
 var (
 	ofCFs     = []string{"cfs", "t1", "tinf", "memory", "messages", "bytes"}
 	ofRegions = []string{"bytes-sent", "bytes-received"}
 )
 
-var factorWords = map[string]string{"U": "Useful work", "S": "Starvation", "L": "Latency", "O": "Overhead", "W": "Waiting"}
+var factorWords = map[string]string{"U": "Useful work", "S": "Starvation", "L": "Latency", "O": "Overhead",
+	"W": "Waiting"}
 
 func describeSide(s *compare.Side) string {
 	ended := ""
@@ -227,13 +237,15 @@ func describeSide(s *compare.Side) string {
 			ended = ", without an end"
 		}
 	}
-	return fmt.Sprintf("%s: %s, %s, %s%s", printableName(s.Name), printableName(s.Program), words.Count(int64(s.Nodes), "node"), words.Count(int64(s.Workers), "worker"), ended)
+	return fmt.Sprintf("%s: %s, %s, %s%s", printableName(s.Name), printableName(s.Program),
+		words.Count(int64(s.Nodes), "node"), words.Count(int64(s.Workers), "worker"), ended)
 }
 
 // printableName makes a name from a trace fit for a terminal.
 func printableName(s string) string {
 	return strings.Map(func(r rune) rune {
-		if r < ' ' || r == 0x7f || r >= 0x80 && r < 0xa0 || r >= 0x202a && r <= 0x202e || r >= 0x2066 && r <= 0x2069 {
+		if r < ' ' || r == 0x7f || r >= 0x80 && r < 0xa0 || r >= 0x202a && r <= 0x202e || r >= 0x2066 &&
+			r <= 0x2069 {
 			return '?'
 		}
 		return r
@@ -242,14 +254,15 @@ func printableName(s string) string {
 
 // diffPrinter prints tables of rows.
 type diffPrinter struct {
-	io  stdio
+	io  console.IO
 	w   pretty.Writer
 	own string
 }
 
 func (p *diffPrinter) section(title, share string) {
 	p.w = pretty.NewWriter()
-	p.w.SetStyle(pretty.Style{Box: pretty.BoxStyle{PaddingRight: "  "}, Options: pretty.OptionsNoBordersAndSeparators})
+	p.w.SetStyle(pretty.Style{Box: pretty.BoxStyle{PaddingRight: "  "},
+		Options: pretty.OptionsNoBordersAndSeparators})
 	var right []pretty.ColumnConfig
 	for i := 2; i <= 6; i++ {
 		right = append(right, pretty.ColumnConfig{Number: i, Align: text.AlignRight})
@@ -289,7 +302,7 @@ func plus(d int64, unit string) string {
 // colour shows what got worse: more time, more memory, more traffic.
 func (p *diffPrinter) colour(d int64, unit, s string) string {
 	switch {
-	case !p.io.outColor() || unit == "count" || d == 0:
+	case !p.io.OutColor() || unit == "count" || d == 0:
 		return s
 	case d > 0:
 		return "\x1b[31m" + s + "\x1b[0m"
@@ -298,8 +311,8 @@ func (p *diffPrinter) colour(d int64, unit, s string) string {
 }
 
 func (p *diffPrinter) print() {
-	fmt.Fprintf(p.io.out, "\n%s\n", p.own)
+	fmt.Fprintf(p.io.Out, "\n%s\n", p.own)
 	for _, l := range strings.Split(p.w.Render(), "\n") {
-		fmt.Fprintln(p.io.out, strings.TrimRight(l, " "))
+		fmt.Fprintln(p.io.Out, strings.TrimRight(l, " "))
 	}
 }

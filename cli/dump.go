@@ -8,7 +8,9 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/whyslow/whyslow/internal/console"
 	"github.com/whyslow/whyslow/internal/record/lunalog"
+	"github.com/whyslow/whyslow/internal/record/recording"
 	"github.com/whyslow/whyslow/trace"
 )
 
@@ -21,21 +23,24 @@ type dumpOptions struct {
 	filter eventFilter
 }
 
-func dumpCommand(io stdio) *cobra.Command {
+func dumpCommand(io console.IO) *cobra.Command {
 	var o dumpOptions
 	cmd := &cobra.Command{
 		Use:   "dump [flags] TRACE",
 		Short: "Print every event of a trace as text, or make a trace from such text",
-		Long: `Print the text twin of a trace: one line per event, all other lines start with #. Nothing is lost: --parse makes a trace of it
-whose twin is the same text.
+		Long: `Print the text twin of a trace: one line per event; all other lines start with #. Nothing is lost:
+--parse turns the text back into a trace with the same twin.
 
-With --from, --to, --node, --worker, --kind, --cf and --df, print some events only, with the definitions they use; --parse
-makes a smaller trace of that. With --json, print each event as a JSON object on a line, with names instead of numbers:
-  {"time":1000,"node":0,"stream":1,"event":"CFEvents.onStarted","fields":{"cf":"0.1","execution":1,"inputs":[{"df":3,"name":"a[2]"}]}}
-With --stats, print how many events of each kind there are and what takes how many bytes, what is lost, and more.
+--from, --to, --node, --worker, --kind, --cf and --df select events; the definitions that these use
+are printed too, so --parse makes a smaller trace. --json prints each event as a JSON object on a
+line, with names instead of numbers:
+  {"time":1000,"node":0,"stream":1,"event":"CFEvents.onStarted",
+   "fields":{"cf":"0.1","execution":1,"inputs":[{"df":3,"name":"a[2]"}]}}
+--stats prints how many events of each kind there are, how many bytes they take, and what is lost.
 
-With --luna, print the events as LuNA's own log does: rank | seconds | message | file:line. Contents of DFs and request
-counts are not in a trace: a DF shows as DF<size=BYTES>(...), a count as -1.
+--luna prints the events in the form of LuNA's own log: rank | seconds | message | file:line. A
+trace holds neither the contents of DFs nor request counts: a DF shows as DF<size=BYTES>(...), a
+count as -1.
 ` + exitCodesHelp,
 		Example: `  whyslow dump prog.001.trace | grep onMigrated
   whyslow dump --from 10ms --to 12ms --node 1 --kind 'CF.*' prog.001.trace
@@ -52,15 +57,15 @@ counts are not in a trace: a DF shows as DF<size=BYTES>(...), a count as -1.
 		RunE: func(cmd *cobra.Command, args []string) error {
 			switch {
 			case o.parse != "" && o.out == "":
-				return badCommandLine("dump: --parse needs -o TRACE, the folder to make")
+				return console.Misuse("dump: --parse needs -o TRACE, the folder to make")
 			case o.parse == "" && o.out != "":
-				return badCommandLine("dump: -o goes with --parse only")
+				return console.Misuse("dump: -o goes with --parse only")
 			case o.parse != "" && (o.luna || o.json || o.stats || !o.filter.empty()):
-				return badCommandLine("dump: --parse reads the text twin and goes with -o only")
+				return console.Misuse("dump: --parse reads the text twin and goes with -o only")
 			case o.luna && (o.json || o.stats || !o.filter.empty()):
-				return badCommandLine("dump: --luna prints the whole trace and goes with no other flag")
+				return console.Misuse("dump: --luna prints the whole trace and goes with no other flag")
 			case o.stats && !o.filter.empty():
-				return badCommandLine("dump: --stats is about the whole trace")
+				return console.Misuse("dump: --stats is about the whole trace")
 			case o.parse != "":
 				return parseTwin(io, &o)
 			}
@@ -71,15 +76,16 @@ counts are not in a trace: a DF shows as DF<size=BYTES>(...), a count as -1.
 	f := cmd.Flags()
 	f.BoolVar(&o.luna, "luna", false, "print LuNA's own form of a trace")
 	f.BoolVar(&o.json, "json", false, "print events, or with --stats the figures, as JSON")
-	f.BoolVar(&o.stats, "stats", false, "print figures: events and bytes of each kind and column, definitions, blocks, what is lost")
+	f.BoolVar(&o.stats, "stats", false, "print figures: events and bytes of each kind and column,"+
+		" definitions, blocks, what is lost")
 	o.filter.addTo(cmd)
 	f.StringVar(&o.parse, "parse", "", "make a trace of the text twin in this `file` (- for standard input)")
 	f.StringVarP(&o.out, "output", "o", "", "with --parse: `folder` for the trace; must be new or empty")
 	return cmd
 }
 
-func parseTwin(io stdio, o *dumpOptions) error {
-	in := io.in
+func parseTwin(io console.IO, o *dumpOptions) error {
+	in := io.In
 	if o.parse != "-" {
 		f, err := os.Open(o.parse)
 		if err != nil {
@@ -88,7 +94,7 @@ func parseTwin(io stdio, o *dumpOptions) error {
 		defer f.Close()
 		in = f
 	}
-	if err := makeTraceDir(o.out); err != nil {
+	if err := recording.MakeFolder(o.out); err != nil {
 		return badInput(err)
 	}
 	err := trace.Parse(bufio.NewReaderSize(in, 1<<20), o.out)
@@ -99,7 +105,7 @@ func parseTwin(io stdio, o *dumpOptions) error {
 	return badInput(err)
 }
 
-func dumpTrace(io stdio, o *dumpOptions, path string) error {
+func dumpTrace(io console.IO, o *dumpOptions, path string) error {
 	r, err := trace.Open(path)
 	if err != nil {
 		return badInput(err)
@@ -110,7 +116,7 @@ func dumpTrace(io stdio, o *dumpOptions, path string) error {
 		return err
 	}
 	opt.JSON = o.json
-	w := bufio.NewWriterSize(io.out, 1<<16)
+	w := bufio.NewWriterSize(io.Out, 1<<16)
 	switch {
 	case o.stats && o.json:
 		err = writeJSON(w, readStatistics(r))

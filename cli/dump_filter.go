@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/whyslow/whyslow/internal/console"
 	"github.com/whyslow/whyslow/trace"
 )
 
@@ -25,17 +26,22 @@ type eventFilter struct {
 
 func (f *eventFilter) addTo(cmd *cobra.Command) {
 	flags := cmd.Flags()
-	flags.StringVar(&f.from, "from", "", "events from this `time` on: since the start of the run, such as 1.5ms, or as in the text, in nanoseconds")
+	flags.StringVar(&f.from, "from", "", "events from this `time` on: since the start of the run, such as"+
+		" 1.5ms, or as in the text, in nanoseconds")
 	flags.StringVar(&f.to, "to", "", "events up to this `time`")
 	flags.IntSliceVar(&f.nodes, "node", nil, "events of these nodes: `number`,...")
-	flags.IntSliceVar(&f.workers, "worker", nil, "events of these workers of each node: `number`,...; higher numbers are the run-time system's own streams")
-	flags.StringSliceVar(&f.kinds, "kind", nil, "events of this `kind`: CFEvents.onStarted, CF.onStarted, onStarted; * stands for anything (repeatable)")
+	flags.IntSliceVar(&f.workers, "worker", nil, "events of these workers of each node: `number`,...;"+
+		" higher numbers are the run-time system's own streams")
+	flags.StringSliceVar(&f.kinds, "kind", nil, "events of this `kind`: CFEvents.onStarted, CF.onStarted,"+
+		" onStarted; * stands for anything (repeatable)")
 	flags.StringArrayVar(&f.cfs, "cf", nil, "events that name this CF, `node.counter` (repeatable)")
-	flags.StringArrayVar(&f.dfs, "df", nil, "events that name this DF: `A[0][1]`, A for all of that name, or its number in the node's file (repeatable)")
+	flags.StringArrayVar(&f.dfs, "df", nil, "events that name this DF: `A[0][1]`, A for all of that name,"+
+		" or its number in the node's file (repeatable)")
 }
 
 func (f *eventFilter) empty() bool {
-	return f.from == "" && f.to == "" && f.nodes == nil && f.workers == nil && f.kinds == nil && f.cfs == nil && f.dfs == nil
+	return f.from == "" && f.to == "" && f.nodes == nil && f.workers == nil && f.kinds == nil &&
+		f.cfs == nil && f.dfs == nil
 }
 
 // options turns the filter into options of a dump. An error is the user's.
@@ -56,18 +62,20 @@ func (f *eventFilter) options(r *trace.Reader) (o trace.DumpOptions, err error) 
 			}
 		}
 		if in.From > in.To {
-			return o, badCommandLine("--from=%s is after --to=%s", f.from, f.to)
+			return o, console.Misuse("--from=%s is after --to=%s", f.from, f.to)
 		}
 		o.In = &in
 	}
 	for _, n := range f.nodes {
 		if !slices.Contains(r.Nodes(), n) {
-			return o, badCommandLine("--node=%d: the trace has no such node (it has %s)", n, numbers(r.Nodes()))
+			return o, console.Misuse("--node=%d: the trace has no such node (it has %s)", n,
+				numbers(r.Nodes()))
 		}
 	}
 	if f.nodes != nil || f.workers != nil {
 		o.Streams = func(node, stream int) bool {
-			return (f.nodes == nil || slices.Contains(f.nodes, node)) && (f.workers == nil || slices.Contains(f.workers, stream))
+			return (f.nodes == nil || slices.Contains(f.nodes, node)) &&
+				(f.workers == nil || slices.Contains(f.workers, stream))
 		}
 	}
 	if f.kinds == nil && f.cfs == nil && f.dfs == nil {
@@ -99,7 +107,8 @@ func timeIn(r *trace.Reader, flag, s string) (int64, error) {
 	}
 	d, err := time.ParseDuration(s)
 	if err != nil {
-		return 0, badCommandLine("--%s=%s: say a time since the start of the run, such as 1.5ms, or nanoseconds as in the text", flag, s)
+		return 0, console.Misuse("--%s=%s: say a time since the start of the run, such as 1.5ms, or"+
+			" nanoseconds as in the text", flag, s)
 	}
 	return startOf(r) + int64(d), nil
 }
@@ -124,7 +133,7 @@ func parseCF(s string) (trace.CF, error) {
 	n, err := strconv.ParseUint(node, 10, 16)
 	c, cerr := strconv.ParseUint(counter, 10, 48)
 	if !ok || err != nil || cerr != nil || c == 0 {
-		return 0, badCommandLine("--cf=%s: a CF is its node and counter, such as 0.17", s)
+		return 0, console.Misuse("--cf=%s: a CF is its node and counter, such as 0.17", s)
 	}
 	return trace.MakeCF(int(n), c), nil
 }
@@ -137,7 +146,8 @@ type matcher struct {
 	cfs            []uint64
 }
 
-// findKinds finds the kinds that patterns name. Kinds of user namespaces have a number of their own on each node.
+// findKinds finds the kinds that patterns name. Kinds of user namespaces have a number of their own on each
+// node.
 func (m *matcher) findKinds(r *trace.Reader, patterns []string) error {
 	for _, p := range patterns {
 		full := strings.ReplaceAll(p, "::", ".")
@@ -150,7 +160,7 @@ func (m *matcher) findKinds(r *trace.Reader, patterns []string) error {
 				for _, name := range kindNames(s) {
 					ok, err := path.Match(full, name)
 					if err != nil {
-						return badCommandLine("--kind=%s: %v", p, err)
+						return console.Misuse("--kind=%s: %v", p, err)
 					}
 					if ok {
 						m.kinds[node][s.Kind], found = true, true
@@ -170,7 +180,7 @@ func (m *matcher) findKinds(r *trace.Reader, patterns []string) error {
 			}
 		}
 		if !found {
-			return badCommandLine("--kind=%s: there is no such event; docs/events.md lists them all", p)
+			return console.Misuse("--kind=%s: there is no such event; docs/events.md lists them all", p)
 		}
 	}
 	return nil
@@ -210,7 +220,7 @@ func (m *matcher) findDFs(r *trace.Reader, names []string) error {
 			})
 		}
 		if !found {
-			return badCommandLine("--df=%s: the trace has no DF of this name", name)
+			return console.Misuse("--df=%s: the trace has no DF of this name", name)
 		}
 	}
 	return nil

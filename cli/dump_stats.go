@@ -27,7 +27,8 @@ type traceGap struct {
 }
 
 func readStatistics(r *trace.Reader) *statistics {
-	s := &statistics{Stats: r.Stats(runtime.GOMAXPROCS(0)), Gaps: []traceGap{}, Problems: append([]string{}, missing(r)...)}
+	s := &statistics{Stats: r.Stats(runtime.GOMAXPROCS(0)), Gaps: []traceGap{},
+		Problems: append([]string{}, missing(r)...)}
 	if info := r.Run(); info != nil {
 		s.Clock = info.Clock
 	}
@@ -40,11 +41,14 @@ func readStatistics(r *trace.Reader) *statistics {
 // print writes the table.
 func (s *statistics) print(out io.Writer) error {
 	events := float64(max(s.Events, 1))
-	fmt.Fprintf(out, "%d events on %d streams, %s from the first to the last\n", s.Events, len(s.Streams), time.Duration(s.Span.To-s.Span.From))
-	fmt.Fprintf(out, "%d bytes, %.2f per event: events %d in %d blocks (%d before compression), definitions %d in %d blocks\n",
+	fmt.Fprintf(out, "%d events on %d streams, %s from the first to the last\n", s.Events, len(s.Streams),
+		time.Duration(s.Span.To-s.Span.From))
+	fmt.Fprintf(out, "%d bytes, %.2f per event: events %d in %d blocks (%d before compression), definitions"+
+		" %d in %d blocks\n",
 		s.Bytes, float64(s.Bytes)/events, s.BlockBytes, s.Blocks, s.RawBytes, s.DefBytes, s.DefBlocks)
 	d := s.Definitions
-	fmt.Fprintf(out, "defined: %d strings, %d code fragments, %d statements, %d DFs, %d kinds of user events\n", d.Strings, d.Codes, d.Sites, d.DFs, d.Kinds)
+	fmt.Fprintf(out, "defined: %d strings, %d code fragments, %d statements, %d DFs, %d kinds of user"+
+		" events\n", d.Strings, d.Codes, d.Sites, d.DFs, d.Kinds)
 	clock := s.Clock
 	if clock == "" {
 		clock = "unknown"
@@ -54,7 +58,8 @@ func (s *statistics) print(out io.Writer) error {
 	for _, g := range s.Gaps {
 		ns += g.To - g.From
 	}
-	fmt.Fprintf(out, "lost: %d events (%d dropped because buffers were full), %s of the streams' time\n\n", s.LostEvents, s.Dropped, time.Duration(ns))
+	fmt.Fprintf(out, "lost: %d events (%d dropped because buffers were full), %s of the streams' time\n\n",
+		s.LostEvents, s.Dropped, time.Duration(ns))
 
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', tabwriter.AlignRight)
 	row := func(name string, events string, bytes int64, raw int64) {

@@ -7,6 +7,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/whyslow/whyslow/internal/console"
+	"github.com/whyslow/whyslow/internal/run/crew"
 	"github.com/whyslow/whyslow/internal/show/experiment"
 )
 
@@ -18,18 +20,19 @@ type experimentOptions struct {
 	json    bool
 }
 
-func experimentCommand(io stdio) *cobra.Command {
+func experimentCommand(io console.IO) *cobra.Command {
 	var o experimentOptions
 	cmd := &cobra.Command{
 		Use:   "experiment [flags] [NAME]...",
 		Short: "Run programs that show what the factors follow",
-		Long: `Run programs made for the purpose many times, and show that starvation follows the number of chains that can run at once,
-overhead the number of CFs that the same work is cut into, latency the size of the DFs that travel; and how a real program, particle
-in cell, fares on one node and on four. What is expected of each is checked. The programs are built in.
+		Long: `Run programs made for the purpose many times. They show that starvation follows the number of
+chains that can run at once, overhead the number of CFs into which the same work is cut, and latency
+the size of the DFs sent between nodes. A real program, particle in cell, runs on one node and on
+four. Every expectation is checked. The programs are built in.
 
-Names: starvation, overhead, latency, pic, with nodes in one process and emulated links; overhead-mpi, latency-shm, latency-tcp,
-pic-mpi, with a process for each node. The latter are started by mpirun and are left out where it is missing, or MPI is not built
-in. Without names all of them run, which takes some minutes.
+Names: starvation, overhead, latency, pic run their nodes in one process, with emulated links;
+overhead-mpi, latency-shm, latency-tcp, pic-mpi run a process for each node. The latter need mpirun
+and a whyslow with MPI, and are skipped without. Without names all of them run, which takes minutes.
 
 Exit codes:
   0    everything is as expected
@@ -42,30 +45,37 @@ Exit codes:
 		ValidArgs: experiment.Names(),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := experiment.CheckNames(args); err != nil {
-				return badCommandLine("experiment: %w", err)
+				return console.Misuse("experiment: %w", err)
 			}
 			if o.repeats < 0 || o.cores < 0 {
-				return badCommandLine("experiment: --repeats and --cores cannot be negative")
+				return console.Misuse("experiment: --repeats and --cores cannot be negative")
 			}
 			if !canRun {
-				return exitWith(exitUsage, errors.New("this whyslow cannot run programs: it was built with CGO_ENABLED=0"))
+				return console.Exit(console.BadUsage, errors.New("this whyslow cannot run programs: it was"+
+					" built with CGO_ENABLED=0"))
 			}
-			if mpiRanks() > 1 {
-				return badCommandLine("experiment: leave out mpirun: experiments that need it start it themselves")
+			if crew.Ranks() > 1 {
+				return console.Misuse("experiment: leave out mpirun: experiments that need it start it" +
+					" themselves")
 			}
 			self, err := os.Executable()
 			if err != nil {
 				return badInput(err)
 			}
-			line := startProgress(io)
-			r, err := experiment.Execute(cmd.Context(), args, experiment.Options{Whyslow: self, Repeats: o.repeats, Cores: o.cores, Quick: o.quick, NoMPI: whyNoMPI(),
-				Progress: func(done, all int, what string) { line.set("%d of %d runs done: %s", done, all, what) }})
-			line.end()
+			line := console.StartProgress(io)
+			r, err := experiment.Execute(cmd.Context(), args,
+				experiment.Options{Whyslow: self, Repeats: o.repeats, Cores: o.cores, Quick: o.quick,
+					NoMPI: whyNoMPI(),
+					Progress: func(done, all int, what string) {
+						line.Set("%d of %d runs done: %s", done, all,
+							what)
+					}})
+			line.End()
 			switch {
 			case cmd.Context().Err() != nil:
-				return exitWith(exitInterrupted, errors.New("interrupted"))
+				return console.Exit(console.Interrupted, errors.New("interrupted"))
 			case err != nil:
-				return exitWith(exitUsage, err)
+				return console.Exit(console.BadUsage, err)
 			}
 			if o.page != "" {
 				if err := r.WritePage(o.page); err != nil {
@@ -73,28 +83,30 @@ Exit codes:
 				}
 			}
 			if o.json {
-				err = writeJSON(io.out, r)
+				err = writeJSON(io.Out, r)
 			} else {
-				err = r.Text(io.out)
+				err = r.Text(io.Out)
 			}
 			if err == nil && !r.Holds() {
-				return exitWith(exitFailed, errors.New("not everything is as expected"))
+				return console.Exit(console.Failed, errors.New("not everything is as expected"))
 			}
 			return badInput(err)
 		},
 	}
 	f := cmd.Flags()
-	f.IntVar(&o.repeats, "repeats", 0, "`number` of runs of each point (default: as many as the experiment is meant to have)")
+	f.IntVar(&o.repeats, "repeats", 0, "`number` of runs of each point (default: as many as the experiment"+
+		" is meant to have)")
 	f.IntVar(&o.cores, "cores", 0, "`number` of cores to use (default: those available)")
 	f.BoolVar(&o.quick, "quick", false, "small sizes, to see that everything works, and nothing else")
-	f.StringVar(&o.page, "page", "", "put the results in this Markdown `file`, between its marks; figures go beside it")
+	f.StringVar(&o.page, "page", "", "put the results in this Markdown `file`, between its marks; figures"+
+		" go beside it")
 	f.BoolVar(&o.json, "json", false, "print all runs as JSON")
 	return cmd
 }
 
 // whyNoMPI tells why programs cannot be started by mpirun here, and is empty if they can.
 func whyNoMPI() string {
-	if startWorld == nil {
+	if !crew.HasMPI() {
 		return "this whyslow was built without MPI, build it with 'make mpi'"
 	}
 	if _, err := exec.LookPath("mpirun"); err != nil {

@@ -4,6 +4,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/whyslow/whyslow/internal/analysis/compare"
+	"github.com/whyslow/whyslow/internal/console"
 )
 
 // failIf are conditions that make a verb end with exit code 5, for scripts.
@@ -13,7 +14,8 @@ type failIf struct {
 }
 
 func (f *failIf) addTo(flags *pflag.FlagSet) {
-	flags.StringArrayVar(&f.texts, "fail-if", nil, "exit with 5 if this `condition` holds, such as S>20% (repeatable)")
+	flags.StringArrayVar(&f.texts, "fail-if", nil, "exit with 5 if this `condition` holds, such as S>20%"+
+		" (repeatable)")
 }
 
 // check reads the conditions.
@@ -22,10 +24,11 @@ func (f *failIf) check(verb string) error {
 	for _, text := range f.texts {
 		c, err := compare.ParseCondition(text)
 		if err != nil {
-			return badCommandLine("%s: --fail-if: %w", verb, err)
+			return console.Misuse("%s: --fail-if: %w", verb, err)
 		}
 		if c.Kind == compare.Growth && verb != "diff" {
-			return badCommandLine("%s: --fail-if: %s: one run has not grown; whyslow diff compares two", verb, c.Text)
+			return console.Misuse("%s: --fail-if: %s: one run has not grown; whyslow diff compares two", verb,
+				c.Text)
 		}
 		f.conditions = append(f.conditions, c)
 	}
@@ -33,16 +36,16 @@ func (f *failIf) check(verb string) error {
 }
 
 // holds tells the user which conditions hold, and whether any does.
-func (f *failIf) holds(io stdio, verb string, r *compare.Result) (held bool, err error) {
+func (f *failIf) holds(io console.IO, verb string, r *compare.Result) (held bool, err error) {
 	for i := range f.conditions {
 		c := &f.conditions[i]
 		holds, found, err := c.Holds(r)
 		if err != nil {
-			return held, badCommandLine("%s: --fail-if: %w", verb, err)
+			return held, console.Misuse("%s: --fail-if: %w", verb, err)
 		}
 		if holds {
 			held = true
-			io.say("%s holds: %s", c.Text, found)
+			io.Say("%s holds: %s", c.Text, found)
 		}
 	}
 	return held, nil

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/whyslow/whyslow/internal/analysis/consistency"
+	"github.com/whyslow/whyslow/internal/console"
 	"github.com/whyslow/whyslow/trace"
 )
 
@@ -190,7 +191,7 @@ func TestMPIHosts(t *testing.T) {
 	})
 	says := func(t *testing.T, args, want string) {
 		t.Helper()
-		if _, stderr := must(t, l.dir, home, exitUsage, noGrace+run+args); !strings.Contains(stderr, "whyslow: "+want+"\n") {
+		if _, stderr := must(t, l.dir, home, console.BadUsage, noGrace+run+args); !strings.Contains(stderr, "whyslow: "+want+"\n") {
 			t.Errorf("%s, and not %s", stderr, want)
 		}
 	}

@@ -9,17 +9,18 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/whyslow/whyslow/internal/console"
 	"github.com/whyslow/whyslow/prof/config"
 )
 
-func initCommand(io stdio) *cobra.Command {
+func initCommand(io console.IO) *cobra.Command {
 	force := false
 	cmd := &cobra.Command{
 		Use:   "init [flags] [FOLDER]",
 		Short: "Write commented configuration files with the defaults",
-		Long: `Write ` + config.EventsFile + ` and ` + config.ModulesFile + ` to a folder, config unless another is named. They list every event, group and
-module with what it means, and change nothing as they are: edit them. whyslow run finds them beside the program or in a folder
-config there. Files that are there already are kept unless --force is given.
+		Long: `Write ` + config.EventsFile + ` and ` + config.ModulesFile + ` to a folder (default: config). They list
+every event, group and module with its meaning. Unedited they change nothing. whyslow run finds
+them beside the program, or in a folder config there. Existing files stay unless --force is given.
 ` + exitCodesHelp,
 		Example: `  whyslow init
   whyslow init myprogram/config
@@ -37,7 +38,7 @@ config there. Files that are there already are kept unless --force is given.
 	return cmd
 }
 
-func runInit(io stdio, dir string, force bool) error {
+func runInit(io console.IO, dir string, force bool) error {
 	events, modules := config.Defaults()
 	files := []struct {
 		path string
@@ -48,7 +49,8 @@ func runInit(io stdio, dir string, force bool) error {
 	}
 	for _, f := range files { // look first: either both are written or none
 		if _, err := os.Lstat(f.path); err == nil && !force {
-			return exitWith(exitUsage, fmt.Errorf("%s: already there; --force replaces it", f.path))
+			return console.Exit(console.BadUsage, fmt.Errorf("%s: already there; --force replaces it",
+				f.path))
 		} else if err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return badInput(err)
 		}
@@ -57,7 +59,7 @@ func runInit(io stdio, dir string, force bool) error {
 		if err := os.WriteFile(f.path, f.text, 0o666); err != nil {
 			return badInput(err)
 		}
-		fmt.Fprintln(io.out, f.path)
+		fmt.Fprintln(io.Out, f.path)
 	}
 	return nil
 }

@@ -6,6 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/whyslow/whyslow/internal/console"
 	"github.com/whyslow/whyslow/internal/run/instrument"
 )
 
@@ -19,16 +20,17 @@ type instrumentOptions struct {
 	json   bool
 }
 
-func instrumentCommand(io stdio) *cobra.Command {
+func instrumentCommand(io console.IO) *cobra.Command {
 	var o instrumentOptions
 	cmd := &cobra.Command{
 		Use:   "instrument --events events_config.json [flags] FILE.cpp...",
 		Short: "Insert events into C++ source by the rules of a configuration",
-		Long: `Insert EMIT_EVENT(...) into C++ source where the rules of events_config.json say, and leave everything else byte for byte as
-it is; numbers of lines do not change. sdk/whyslow.hpp gives EMIT_EVENT its meaning. Files are changed in place, or written to
-another folder with -o. What was inserted before is replaced, so the command may be repeated with other rules.
+		Long: `Insert EMIT_EVENT(...) into C++ source where the rules of events_config.json say so. Everything else
+stays byte for byte, and lines keep their numbers. sdk/whyslow.hpp defines EMIT_EVENT. Files are
+changed in place, or written to another folder with -o. Earlier insertions are replaced, so you can
+repeat the command with other rules.
 
-A file that cannot be understood is left as it is, with a warning.
+A file that cannot be understood is skipped with a warning.
 
 Exit codes:
   0    done; with --check: nothing would change
@@ -39,7 +41,7 @@ Exit codes:
   whyslow instrument --remove src/*.cpp`,
 		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 0 {
-				return badCommandLine("instrument: no C++ file given")
+				return console.Misuse("instrument: no C++ file given")
 			}
 			return nil
 		},
@@ -52,33 +54,35 @@ Exit codes:
 	f.StringVar(&o.events, "events", "", "the `file` with the rules, events_config.json")
 	f.StringArrayVar(&o.groups, "group", nil, "switch a group of events: `NAME=on|off` (repeatable)")
 	f.StringVarP(&o.out, "output", "o", "", "write all files to this `folder` instead of changing them")
-	f.BoolVar(&o.check, "check", false, "write nothing; name the files that would change, and exit with 1 if there are any")
+	f.BoolVar(&o.check, "check", false, "write nothing; name the files that would change, and exit with 1"+
+		" if there are any")
 	f.BoolVar(&o.diff, "diff", false, "write nothing; print what would change as a unified diff")
 	f.BoolVar(&o.remove, "remove", false, "take out what was inserted")
 	f.BoolVar(&o.json, "json", false, "print what was inserted where as JSON")
 	return cmd
 }
 
-func runInstrument(io stdio, o *instrumentOptions, files []string) error {
+func runInstrument(io console.IO, o *instrumentOptions, files []string) error {
 	if (o.events == "") != o.remove {
-		return badCommandLine("instrument: say either --events FILE or --remove")
+		return console.Misuse("instrument: say either --events FILE or --remove")
 	}
 	rules, err := o.rules(io)
 	if err != nil {
 		return err
 	}
-	res, err := instrument.Run(files, rules, instrument.Options{OutDir: o.out, DryRun: o.check || o.diff, Diff: o.diff, Remove: o.remove})
+	res, err := instrument.Run(files, rules, instrument.Options{OutDir: o.out, DryRun: o.check || o.diff,
+		Diff: o.diff, Remove: o.remove})
 	if err != nil {
-		return exitWith(exitUsage, err)
+		return console.Exit(console.BadUsage, err)
 	}
 	for _, w := range res.Warnings {
-		io.say("warning: %v", w)
+		io.Say("warning: %v", w)
 	}
 	skipped := 0
 	for i := range res.Files {
 		f := &res.Files[i]
 		for _, w := range f.Warnings {
-			io.say("warning: %v", w)
+			io.Say("warning: %v", w)
 		}
 		if f.Skipped() {
 			skipped++
@@ -86,49 +90,51 @@ func runInstrument(io stdio, o *instrumentOptions, files []string) error {
 		switch {
 		case o.json:
 		case o.diff:
-			if _, err := io.out.Write(f.Diff); err != nil {
+			if _, err := io.Out.Write(f.Diff); err != nil {
 				return badInput(err)
 			}
 		case o.check && f.Changed:
-			fmt.Fprintln(io.out, f.Target)
+			fmt.Fprintln(io.Out, f.Target)
 		case !o.check && f.Changed && o.remove:
-			fmt.Fprintf(io.out, "%s: restored\n", f.Target)
+			fmt.Fprintf(io.Out, "%s: restored\n", f.Target)
 		case !o.check && f.Changed:
 			events := "events"
 			if len(f.Insertions) == 1 {
 				events = "event"
 			}
-			fmt.Fprintf(io.out, "%s: %d %s inserted\n", f.Target, len(f.Insertions), events)
+			fmt.Fprintf(io.Out, "%s: %d %s inserted\n", f.Target, len(f.Insertions), events)
 		}
 	}
 	if o.json {
-		if err := writeJSON(io.out, instrumented(res)); err != nil {
+		if err := writeJSON(io.Out, instrumented(res)); err != nil {
 			return badInput(err)
 		}
 	}
 	switch {
 	case skipped > 0:
-		return exitWith(exitUsage, fmt.Errorf("%d of %d files were left as they are, see the warnings", skipped, len(files)))
+		return console.Exit(console.BadUsage, fmt.Errorf("%d of %d files were left as they are, see the"+
+			" warnings", skipped, len(files)))
 	case o.check && res.Changed() > 0:
-		return exitWith(exitFailed, nil)
+		return console.Exit(console.Failed, nil)
 	}
 	return nil
 }
 
 // rules reads the rules of the events that are on.
-func (o *instrumentOptions) rules(io stdio) ([]instrument.Rule, error) {
+func (o *instrumentOptions) rules(io console.IO) ([]instrument.Rule, error) {
 	if o.remove {
 		return nil, nil
 	}
 	rules, warnings, err := instrument.ReadRules(o.events, o.groups...)
 	if err != nil {
-		return nil, exitWith(exitUsage, err)
+		return nil, console.Exit(console.BadUsage, err)
 	}
 	for _, w := range warnings {
-		io.say("warning: %v", w)
+		io.Say("warning: %v", w)
 	}
 	if len(rules) == 0 {
-		return nil, exitWith(exitUsage, errors.New(o.events+": no event that is on has a rule: nothing to insert"))
+		return nil, console.Exit(console.BadUsage, errors.New(o.events+": no event that is on has a rule:"+
+			" nothing to insert"))
 	}
 	return rules, nil
 }
@@ -154,9 +160,11 @@ func instrumented(res *instrument.Result) []instrumentedFile {
 	list := []instrumentedFile{}
 	for i := range res.Files {
 		f := &res.Files[i]
-		file := instrumentedFile{File: f.Name, Target: f.Target, Changed: f.Changed, Skipped: f.Skipped(), Insertions: []instrumentInsertion{}}
+		file := instrumentedFile{File: f.Name, Target: f.Target, Changed: f.Changed, Skipped: f.Skipped(),
+			Insertions: []instrumentInsertion{}}
 		for _, in := range f.Insertions {
-			file.Insertions = append(file.Insertions, instrumentInsertion{in.Event, in.Rule, in.Function, in.Line, in.Col})
+			file.Insertions = append(file.Insertions, instrumentInsertion{in.Event, in.Rule, in.Function,
+				in.Line, in.Col})
 		}
 		list = append(list, file)
 	}

@@ -10,6 +10,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/whyslow/whyslow/internal/console"
 )
 
 // Programs that do not end by themselves; they print "ready" once they run.
@@ -40,7 +42,7 @@ func TestSignals(t *testing.T) {
 		t.Run("interrupt "+name, func(t *testing.T) {
 			t.Parallel()
 			trace, stderr, code := endBy(t, home, source, os.Interrupt)
-			if code != exitInterrupted {
+			if code != console.Interrupted {
 				t.Errorf("exit code %d", code)
 			}
 			if !strings.Contains(stderr, "whyslow: interrupted") {
@@ -50,7 +52,7 @@ func TestSignals(t *testing.T) {
 				t.Errorf("the last line is not %s:\n%s", trace, stderr)
 			}
 			stdout, stderr, code, err := shell(".", home, "whyslow report --json "+trace)
-			if err != nil || code != exitDone {
+			if err != nil || code != console.Done {
 				t.Fatalf("report: exit code %d, %v\n%s", code, err, stderr)
 			}
 			if err := checkSums([]byte(stdout)); err != nil {
@@ -65,7 +67,7 @@ func TestSignals(t *testing.T) {
 			trace, _, _ := endBy(t, home, source, os.Kill)
 			// What had been written is there; early on that may be nothing at all.
 			_, stderr, code, err := shell(".", home, "whyslow report "+trace)
-			if err != nil || code != exitDamaged && code != exitUsage || strings.Contains(stderr, "goroutine") {
+			if err != nil || code != console.Damaged && code != console.BadUsage || strings.Contains(stderr, "goroutine") {
 				t.Errorf("report: exit code %d, %v\n%s", code, err, stderr)
 			}
 		})

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/whyslow/whyslow/internal/console"
 )
 
 // The same programs, each node in a process of its own: what comes out must not depend on it. Work stealing is on. Starting
@@ -118,8 +120,8 @@ func TestMPIExamples(t *testing.T) {
 		{words: "crossed/crossed.fa 20 100000 100"},
 		{words: "balance/balance.fa 40 20000"},
 		{words: "pic/pic.fa 8 200 4 2 0.01", spreads: true},
-		{words: "wrong/wrong.fa", code: exitStuck},
-		{words: "heat/heat.fa 4 5 0.05 1", code: exitFailed},
+		{words: "wrong/wrong.fa", code: console.Stuck},
+		{words: "heat/heat.fa 4 5 0.05 1", code: console.Failed},
 	} {
 		t.Run(strings.ReplaceAll(e.words, "/", " "), func(t *testing.T) {
 			t.Parallel()
@@ -173,12 +175,12 @@ func TestMPIRts(t *testing.T) {
 		once    string // on standard error
 		want    []string
 	}{
-		{"mpirun -n 2 rts -n 2 ./libucodes.so", exitDone, "", []string{"1", "2"}},
-		{"mpirun -n 2 luna -q -O0 p.fa", exitDone, "", []string{"1", "2"}},
-		{"mpirun -n 2 rts -n 3 ./libucodes.so", exitFailed, "rts: -n 3, but mpirun has started 2 ranks", nil},
-		{"mpirun -n 2 rts ./p.fa", exitFailed, "carries no program", nil},
-		{"mpirun -n 2 rts", exitFailed, "rts: no library specified", nil},
-		{"mpirun -n 2 luna", exitFailed, "luna: fatal error: no program specified", nil},
+		{"mpirun -n 2 rts -n 2 ./libucodes.so", console.Done, "", []string{"1", "2"}},
+		{"mpirun -n 2 luna -q -O0 p.fa", console.Done, "", []string{"1", "2"}},
+		{"mpirun -n 2 rts -n 3 ./libucodes.so", console.Failed, "rts: -n 3, but mpirun has started 2 ranks", nil},
+		{"mpirun -n 2 rts ./p.fa", console.Failed, "carries no program", nil},
+		{"mpirun -n 2 rts", console.Failed, "rts: no library specified", nil},
+		{"mpirun -n 2 luna", console.Failed, "luna: fatal error: no program specified", nil},
 	} {
 		stdout, stderr, code, err := shell(dir, home, noGrace+test.command)
 		if err != nil || code != test.code {

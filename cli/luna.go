@@ -15,20 +15,24 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/whyslow/whyslow/internal/console"
 	"github.com/whyslow/whyslow/internal/run/cpp"
+	"github.com/whyslow/whyslow/internal/run/crew"
 	"github.com/whyslow/whyslow/internal/run/luna"
+	"github.com/whyslow/whyslow/internal/run/luna/bundle"
 	"github.com/whyslow/whyslow/internal/run/luna/records"
 )
 
-// LuNA's own command. It compiles the program, writes a library that carries it (bundle.go), and starts itself as rts to
-// run that: a process of its own, because the program's standard error is shown only when it fails.
+// LuNA's own command. It compiles the program, writes a library that carries it (bundle.go), and starts
+// itself as rts to run that: a process of its own, because the program's standard error is shown only when it
+// fails.
 //
-// Started by mpirun, every rank compiles for itself and starts an rts, and these join. What a rank does beside that (keeping
-// files, printing) rank 0 does alone.
+// Started by mpirun, every rank compiles for itself and starts an rts, and these join. What a rank does
+// beside that (keeping files, printing) rank 0 does alone.
 
 type lunaCommandLine struct {
 	*lunaOptions
-	io    stdio
+	io    console.IO
 	shown bool // a line of progress
 }
 
@@ -40,47 +44,47 @@ type fatalError struct {
 
 func (e *fatalError) Error() string { return e.text }
 
-func runLuna(words []string, io stdio) int {
+func runLuna(words []string, io console.IO) int {
 	opt, err := parseLuna(words)
 	if err != nil {
-		fmt.Fprintf(io.err, "luna: fatal error: %v\n", err)
-		return exitOf(exitFailed)
+		fmt.Fprintf(io.Err, "luna: fatal error: %v\n", err)
+		return exitOf(console.Failed)
 	}
 	if opt.help {
-		fmt.Fprint(io.out, lunaHelp)
-		return exitDone
+		fmt.Fprint(io.Out, lunaHelp)
+		return console.Done
 	}
 	l := &lunaCommandLine{lunaOptions: opt, io: io}
 	if strings.HasPrefix(l.file, "-") && !l.disabled[1] {
-		fmt.Fprintf(io.err, "luna: WARNING#1: suspicious program name: '%s' (mistyped a key?)\n", l.file)
+		fmt.Fprintf(io.Err, "luna: WARNING#1: suspicious program name: '%s' (mistyped a key?)\n", l.file)
 	}
 	err = l.run()
 	l.clearProgress()
 	var fatal *fatalError
 	var faults *luna.Error
-	if rank, _ := mpiPlace(); rank > 0 && err != nil {
+	if rank, _ := crew.Place(); rank > 0 && err != nil {
 		speakElsewhere(rank, err)
-		return exitFailed
+		return console.Failed
 	}
 	switch {
 	case errors.As(err, &faults):
-		fmt.Fprintln(io.err, luna.LunaText(faults.First()))
-		return exitFailed
+		fmt.Fprintln(io.Err, luna.LunaText(faults.First()))
+		return console.Failed
 	case errors.As(err, &fatal):
-		fmt.Fprintf(io.err, "luna: fatal error: %s\n%s", fatal.text, fatal.details)
-		return exitFailed
+		fmt.Fprintf(io.Err, "luna: fatal error: %s\n%s", fatal.text, fatal.details)
+		return console.Failed
 	case err != nil:
-		fmt.Fprintf(io.err, "luna: fatal error: %v\n", err)
-		return exitFailed
+		fmt.Fprintf(io.Err, "luna: fatal error: %v\n", err)
+		return console.Failed
 	}
-	return exitDone
+	return console.Done
 }
 
-// exitOf is the exit code where all ranks fail alike: mpirun ends everybody when one ends with another code than 0, and rank 0
-// must be able to say why.
+// exitOf is the exit code where all ranks fail alike: mpirun ends everybody when one ends with another code
+// than 0, and rank 0 must be able to say why.
 func exitOf(code int) int {
-	if rank, _ := mpiPlace(); rank > 0 {
-		return exitDone
+	if rank, _ := crew.Place(); rank > 0 {
+		return console.Done
 	}
 	return code
 }
@@ -88,8 +92,8 @@ func exitOf(code int) int {
 // elsewherePatience is how long a rank that failed waits for rank 0 to fail as well, and mpirun to end all.
 const elsewherePatience = 30 * time.Second
 
-// speakElsewhere says what failed at a rank other than 0. Usually that is wrong everywhere (an error in the program, no
-// compiler), and rank 0 says it; if rank 0 does not, one rank of each computer does.
+// speakElsewhere says what failed at a rank other than 0. Usually that is wrong everywhere (an error in the
+// program, no compiler), and rank 0 says it; if rank 0 does not, one rank of each computer does.
 func speakElsewhere(rank int, err error) {
 	var fatal *fatalError
 	details := ""
@@ -102,32 +106,32 @@ func speakElsewhere(rank int, err error) {
 			return
 		}
 	}
-	fmt.Fprintf(os.Stderr, "luna: rank %d (%s): fatal error: %v\n%s", rank, hostName(), err, details)
+	fmt.Fprintf(os.Stderr, "luna: rank %d (%s): fatal error: %v\n%s", rank, crew.HostName(), err, details)
 }
 
 func (l *lunaCommandLine) progress(stage string) {
 	if !l.quiet {
-		fmt.Fprintf(l.io.out, "\x1b[2K\rluna: %s", stage)
+		fmt.Fprintf(l.io.Out, "\x1b[2K\rluna: %s", stage)
 		l.shown = true
 	}
 }
 
 func (l *lunaCommandLine) clearProgress() {
 	if l.shown {
-		fmt.Fprint(l.io.out, "\x1b[2K\r")
+		fmt.Fprint(l.io.Out, "\x1b[2K\r")
 		l.shown = false
 	}
 }
 
 func (l *lunaCommandLine) run() error {
-	if rank, _ := mpiPlace(); rank > 0 {
+	if rank, _ := crew.Place(); rank > 0 {
 		if l.libraryOnly || l.compileOnly {
 			return nil // rank 0 does it
 		}
 		l.buildDir = "" // is rank 0's
 	}
 	l.progress("preprocessing")
-	prog, bundle, err := l.compile()
+	prog, carried, err := l.compile()
 	if err != nil {
 		return err
 	}
@@ -139,35 +143,37 @@ func (l *lunaCommandLine) run() error {
 		defer os.RemoveAll(dir)
 	}
 	if err := os.WriteFile(filepath.Join(dir, "preprocessed.fa"), []byte(prog.Text), 0o666); err != nil {
-		return fileError(err)
+		return console.FileError(err)
 	}
 	if l.debug {
 		if err := records.WriteBuild(dir, prog); err != nil {
-			return fileError(err)
+			return console.FileError(err)
 		}
 	}
 
 	l.progress("so-build")
-	spec := cpp.Spec{Prog: prog, Dir: filepath.Dir(l.file), CppDirs: l.cppDirs, Sources: l.cppSources, Optimize: l.optimize, Debug: l.debug}
+	spec := cpp.Spec{Prog: prog, Dir: filepath.Dir(l.file), CppDirs: l.cppDirs, Sources: l.cppSources,
+		Optimize: l.optimize, Debug: l.debug}
 	if l.verbose {
-		spec.Verbose = l.io.out
+		spec.Verbose = l.io.Out
 	}
 	built, err := cpp.Build(context.Background(), spec)
 	if err != nil {
-		return &fatalError{text: "so-build failed: 2 (see below):", details: strings.TrimRight(err.Error(), "\n") + "\n"}
+		return &fatalError{text: "so-build failed: 2 (see below):",
+			details: strings.TrimRight(err.Error(), "\n") + "\n"}
 	}
 	library := filepath.Join(dir, "libucodes.so")
 	if l.libraryOnly {
 		library = l.libraryFile
 	}
-	bundle.Read = sources(built.Read)
-	if err := writeBundle(library, built.Path, bundle); err != nil {
-		return fileError(err)
+	carried.Read = crew.Sources(built.Read)
+	if err := bundle.Write(library, built.Path, carried); err != nil {
+		return console.FileError(err)
 	}
 	if l.libraryOnly || l.compileOnly {
 		l.clearProgress()
 		if !l.quiet {
-			fmt.Fprintf(l.io.out, "To run: whyslow rts %s%s\n", library, joinArgs(l.args))
+			fmt.Fprintf(l.io.Out, "To run: whyslow rts %s%s\n", library, joinArgs(l.args))
 		}
 		return nil
 	}
@@ -183,7 +189,7 @@ func joinArgs(args []string) string {
 }
 
 // compile gives the program, and what is needed to compile it again.
-func (l *lunaCommandLine) compile() (*luna.Program, *program, error) {
+func (l *lunaCommandLine) compile() (*luna.Program, *bundle.Program, error) {
 	text, err := os.ReadFile(l.file)
 	if err != nil {
 		return nil, nil, &fatalError{
@@ -191,24 +197,25 @@ func (l *lunaCommandLine) compile() (*luna.Program, *program, error) {
 			details: fmt.Sprintf("pp.py: fatal error: failed to read '%s'\n", l.file),
 		}
 	}
-	bundle := &program{File: l.file, Source: string(text), Defines: l.defines, Debug: l.debug, Includes: map[string]string{}}
+	carried := &bundle.Program{File: l.file, Source: string(text), Defines: l.defines, Debug: l.debug,
+		Includes: map[string]string{}}
 	prog, err := luna.Compile(luna.Options{
-		File: bundle.File, Source: []byte(bundle.Source), Defines: macros(bundle.Defines),
+		File: carried.File, Source: []byte(carried.Source), Defines: luna.Defines(carried.Defines),
 		ReadFile: func(path string) ([]byte, error) {
 			text, err := os.ReadFile(path)
 			if err == nil {
-				bundle.Includes[path] = string(text)
+				carried.Includes[path] = string(text)
 			}
 			return text, err
 		},
 	})
-	return prog, bundle, err
+	return prog, carried, err
 }
 
 // makeBuildDir gives the folder of intermediate files and whether it is to be removed at the end.
 func (l *lunaCommandLine) makeBuildDir() (dir string, remove bool, err error) {
 	_, keep := os.LookupEnv("LUNA_NO_CLEANUP")
-	rank, _ := mpiPlace()
+	rank, _ := crew.Place()
 	keep = rank == 0 && (keep || l.noCleanup || l.compileOnly)
 	if l.buildDir == "" && !keep {
 		dir, err := os.MkdirTemp("", "luna-*")
@@ -229,7 +236,7 @@ func (l *lunaCommandLine) makeBuildDir() (dir string, remove bool, err error) {
 	if info, err := os.Stat(dir); err == nil && !info.IsDir() {
 		return "", false, fmt.Errorf("not a directory at build dir: %s", dir)
 	}
-	return dir, !keep, fileError(os.MkdirAll(dir, 0o777))
+	return dir, !keep, console.FileError(os.MkdirAll(dir, 0o777))
 }
 
 // execute runs the library in a process of its own, and shows its standard error only when it fails.
@@ -242,21 +249,23 @@ func (l *lunaCommandLine) execute(library string) error {
 	if err != nil {
 		return err
 	}
-	// The child is in this process's group: a terminal's Ctrl+C reaches it directly, and its end ends this process too.
+	// The child is in this process's group: a terminal's Ctrl+C reaches it directly, and its end ends this
+	// process too.
 	signal.Ignore(syscall.SIGINT)
 	var stderr bytes.Buffer
 	cmd := &exec.Cmd{
-		Path:  self,
-		Args:  append([]string{"rts", fmt.Sprintf("--worker-threads-count=%d", l.workers), library}, l.args...),
-		Stdin: l.io.in, Stdout: l.io.out, Stderr: &stderr,
+		Path: self,
+		Args: append([]string{"rts", fmt.Sprintf("--worker-threads-count=%d", l.workers), library},
+			l.args...),
+		Stdin: l.io.In, Stdout: l.io.Out, Stderr: &stderr,
 	}
 	if l.verbose {
-		fmt.Fprintln(l.io.out, strings.Join(cmd.Args, " "))
+		fmt.Fprintln(l.io.Out, strings.Join(cmd.Args, " "))
 	}
 	start := time.Now()
 	err = cmd.Run()
 	if l.time {
-		fmt.Fprintf(l.io.out, "TIME: %f sec.\n", time.Since(start).Seconds())
+		fmt.Fprintf(l.io.Out, "TIME: %f sec.\n", time.Since(start).Seconds())
 	}
 	var exit *exec.ExitError
 	if err == nil || !errors.As(err, &exit) {

@@ -21,8 +21,8 @@ type lunaOptions struct {
 	args                                []string // of the program
 }
 
-// parseLuna reads the words as LuNA does: options up to the first word that is none; that word is the program and all
-// that follows belongs to it. An error is the text of a fatal error.
+// parseLuna reads the words as LuNA does: options up to the first word that is none; that word is the program
+// and all that follows belongs to it. An error is the text of a fatal error.
 func parseLuna(words []string) (*lunaOptions, error) {
 	o := &lunaOptions{optimize: "-O3", libraryFile: "libucodes.so", workers: 4, disabled: map[int]bool{}}
 	for _, w := range words {
@@ -101,7 +101,8 @@ func parseLuna(words []string) (*lunaOptions, error) {
 func parseWorkers(value string) (int, error) {
 	n, err := strconv.Atoi(value)
 	if err != nil || n < 1 || n > maxWorkers {
-		return 0, fmt.Errorf("--worker-threads-count needs a number from 1 to %d, not '%s'", maxWorkers, value)
+		return 0, fmt.Errorf("--worker-threads-count needs a number from 1 to %d, not '%s'", maxWorkers,
+			value)
 	}
 	return n, nil
 }
@@ -143,8 +144,8 @@ type rtsOptions struct {
 	args                 []string
 }
 
-// parseRTS reads the launcher's words. Its own options are recognised anywhere, also among the program's arguments, as LuNA's
-// launcher does; -n, which that one does not have, only before the library.
+// parseRTS reads the launcher's words. Its own options are recognised anywhere, also among the program's
+// arguments, as LuNA's launcher does; -n, which that one does not have, only before the library.
 func parseRTS(words []string) (*rtsOptions, error) {
 	o := &rtsOptions{nodes: 1, workers: 4}
 	for i := 0; i < len(words); i++ {

@@ -1,12 +1,17 @@
 package cli
 
-import "github.com/spf13/cobra"
+import (
+	"github.com/spf13/cobra"
 
-func lunaCommand(io stdio) *cobra.Command {
+	"github.com/whyslow/whyslow/internal/console"
+)
+
+func lunaCommand(io console.IO) *cobra.Command {
 	return &cobra.Command{
 		Use:   "luna [option]... FILE [argument]...",
 		Short: "LuNA's own command: same options, output and exit codes",
-		Long: `Compile and run a program as LuNA's own command does. Called by the name luna (a link is enough), whyslow is this command.
+		Long: `Compile and run a program as LuNA's own command does. whyslow is this command when it is called luna;
+a link of that name is enough.
 'whyslow luna --help' lists its options.
 
 Exit codes:
@@ -17,11 +22,12 @@ Exit codes:
 	}
 }
 
-func rtsCommand(io stdio) *cobra.Command {
+func rtsCommand(io console.IO) *cobra.Command {
 	return &cobra.Command{
 		Use:   "rts [option]... LIB.so [argument]...",
 		Short: "Run a library made by 'luna -c'",
-		Long: `Run a library made by 'luna -c', as LuNA's launcher does. Called by the name rts, whyslow is this command.
+		Long: `Run a library made by 'luna -c', as LuNA's launcher does. whyslow is this command when it is called
+rts.
 
 Exit codes:
   0  success
@@ -32,8 +38,8 @@ Exit codes:
 }
 
 func asExit(code int) error {
-	if code == exitDone {
+	if code == console.Done {
 		return nil
 	}
-	return exitWith(code, nil)
+	return console.Exit(code, nil)
 }

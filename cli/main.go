@@ -1,5 +1,5 @@
-// Package cli is the command whyslow, to be called from a main of one line. A program of yours that imports packages
-// with modules of its own (see prof.RegisterModule) beside this one is a whyslow that has them:
+// Package cli is the command whyslow, to be called from a main of one line. A program of yours that imports
+// packages with modules of its own (see prof.RegisterModule) beside this one is a whyslow that has them:
 //
 //	package main
 //
@@ -10,23 +10,27 @@
 //
 //	func main() { cli.Main() }
 //
-// One file holds one verb. cli.go maps the name the program was called by, and every error, to what the user sees.
+// One file holds one verb. cli.go maps the name the program was called by, and every error, to what the user
+// sees.
 package cli
 
 import (
 	"os"
 	"runtime/debug"
+
+	"github.com/whyslow/whyslow/internal/console"
+	"github.com/whyslow/whyslow/internal/run/crew"
 )
 
 // Main does what the command line says and ends the process.
 func Main() {
-	// While a program runs the Go heap holds CFs, which come and go (the values of DFs are in C memory); while a trace is
-	// read, columns that stay to the end. Neither is worth collecting often.
+	// While a program runs the Go heap holds CFs, which come and go (the values of DFs are in C memory);
+	// while a trace is read, columns that stay to the end. Neither is worth collecting often.
 	if _, set := os.LookupEnv("GOGC"); !set {
 		debug.SetGCPercent(400)
 	}
-	errLines = startStderrLines(os.Args)
-	code := execute(os.Args, terminal())
-	errLines.end()
+	crew.LeadStderr(os.Args, verbsOfUserCode)
+	code := execute(os.Args, console.Standard())
+	crew.EndStderr()
 	os.Exit(code)
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/whyslow/whyslow/internal/console"
 	"github.com/whyslow/whyslow/prof"
 	"github.com/whyslow/whyslow/prof/config"
 	"github.com/whyslow/whyslow/sdk"
@@ -22,14 +23,15 @@ type modulesOptions struct {
 	header  string
 }
 
-func modulesCommand(io stdio) *cobra.Command {
+func modulesCommand(io console.IO) *cobra.Command {
 	var o modulesOptions
 	cmd := &cobra.Command{
 		Use:   "modules [flags] [PROGRAM.fa or FOLDER]",
 		Short: "List the profiling modules and which of them run",
-		Long: `List the modules there are, compiled in or in shared libraries that the configuration names: what each does, writes and costs, the
-events it listens to and emits, its parameters, what it requires, and whether it runs with this configuration and why.
-The configuration is that of the program, or of the folder (default: the current one), with the flags of whyslow run.
+		Long: `List the modules, compiled in or in shared libraries that the configuration names: what each does,
+writes and costs, the events it listens to and emits, its parameters, what it requires, and whether
+it runs with this configuration and why. The configuration is that of the program, or of the folder
+(default: the current one), with the flags of whyslow run.
 ` + exitCodesHelp,
 		Example: `  whyslow modules
   whyslow modules --modules=logger_module --set logger_module.format=csv prog.fa
@@ -43,7 +45,7 @@ The configuration is that of the program, or of the folder (default: the current
 			case "c++":
 				return writeText(io, sdk.ModuleHeaderCPP)
 			default:
-				return badCommandLine("modules: --header=%s: say c or c++", o.header)
+				return console.Misuse("modules: --header=%s: say c or c++", o.header)
 			}
 			dir := "."
 			if len(args) > 0 {
@@ -61,23 +63,24 @@ The configuration is that of the program, or of the folder (default: the current
 			}
 			warnPlan(io, plan)
 			if o.json {
-				return writeJSON(io.out, describeModules(plan))
+				return writeJSON(io.Out, describeModules(plan))
 			}
 			var list []string
 			for _, m := range describeModules(plan) {
-				list = append(list, m.text(io.outColor(), width(os.Stdout, io.outTerm)))
+				list = append(list, m.text(io.OutColor(), width(os.Stdout, io.OutTerm)))
 			}
 			return writeText(io, strings.Join(list, "\n"))
 		},
 	}
 	o.profile.addTo(cmd)
-	cmd.Flags().StringVar(&o.header, "header", "", "print a header for modules in shared libraries: `c` (whyslow_module.h) or c++ (whyslow_module.hpp, which needs the other)")
+	cmd.Flags().StringVar(&o.header, "header", "", "print a header for modules in shared libraries: `c`"+
+		" (whyslow_module.h) or c++ (whyslow_module.hpp, which needs the other)")
 	cmd.Flags().BoolVar(&o.json, "json", false, "print as JSON")
 	return cmd
 }
 
-func writeText(io stdio, text string) error {
-	_, err := fmt.Fprint(io.out, text)
+func writeText(io console.IO, text string) error {
+	_, err := fmt.Fprint(io.Out, text)
 	return badInput(err)
 }
 
@@ -111,7 +114,8 @@ func describeModules(plan *config.Plan) []moduleDescription {
 	var list []moduleDescription
 	for _, m := range plan.Modules {
 		d := moduleDescription{
-			Name: m.Name, On: m.On, Why: m.Why, Place: m.Pos.String(), Aliases: m.Info.Aliases, Doc: m.Info.Doc, Output: m.Info.Output, Cost: m.Info.Cost,
+			Name: m.Name, On: m.On, Why: m.Why, Place: m.Pos.String(), Aliases: m.Info.Aliases,
+			Doc: m.Info.Doc, Output: m.Info.Output, Cost: m.Info.Cost,
 			Events: m.Info.Events, Emits: m.Info.Emits, Requires: m.Info.Requires, Priority: m.Priority,
 		}
 		for _, p := range m.Info.Params {
@@ -119,7 +123,8 @@ func describeModules(plan *config.Plan) []moduleDescription {
 			if !set {
 				value = p.Default
 			}
-			d.Params = append(d.Params, paramDescription{p.Name, typeName(p), value, p.Default, p.Choices, p.Doc})
+			d.Params = append(d.Params, paramDescription{p.Name, typeName(p), value, p.Default, p.Choices,
+				p.Doc})
 		}
 		list = append(list, d)
 	}
@@ -192,8 +197,8 @@ func (m *moduleDescription) text(color bool, width int) string {
 	return b.String()
 }
 
-// fold writes a text behind the beginning of a line. What does not fit into width goes into further lines, indented; a width of 0
-// is none. Words are not broken.
+// fold writes a text behind the beginning of a line. What does not fit into width goes into further lines,
+// indented; a width of 0 is none. Words are not broken.
 func fold(first, content string, indent, width int) string {
 	var b strings.Builder
 	b.WriteString(first)

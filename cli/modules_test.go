@@ -9,6 +9,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/whyslow/whyslow/internal/console"
 	"github.com/whyslow/whyslow/prof"
 	"github.com/whyslow/whyslow/prof/config"
 )
@@ -79,7 +80,7 @@ func TestCompletion(t *testing.T) {
 		{"--group", "Mem", "Memory=on Memory=off"},
 	} {
 		var out bytes.Buffer
-		cmd := rootCommand(stdio{out: &out, err: &out})
+		cmd := rootCommand(console.IO{Out: &out, Err: &out})
 		cmd.SetOut(&out)
 		cmd.SetArgs([]string{"__complete", "run", c.flag + "=" + c.word})
 		if err := cmd.Execute(); err != nil {

@@ -16,8 +16,10 @@ import (
 	"testing"
 	"time"
 
+	"github.com/whyslow/whyslow/internal/console"
 	"github.com/whyslow/whyslow/internal/record/collect"
 	"github.com/whyslow/whyslow/internal/record/stream"
+	"github.com/whyslow/whyslow/internal/run/crew"
 	"github.com/whyslow/whyslow/trace"
 )
 
@@ -101,14 +103,14 @@ func TestMPIKilled(t *testing.T) {
 				t.Fatal(err)
 			}
 		})
-		if want := strings.ReplaceAll(wants[0], "HOST", hostName()); !strings.Contains(stderr, want) {
+		if want := strings.ReplaceAll(wants[0], "HOST", crew.HostName()); !strings.Contains(stderr, want) {
 			t.Errorf("rank %d: no %q in\n%s", rank, want, stderr)
 		}
-		out, _ := must(t, dir, home, exitDamaged, "whyslow doctor t.trace")
+		out, _ := must(t, dir, home, console.Damaged, "whyslow doctor t.trace")
 		if !strings.Contains(out, wants[1]) {
 			t.Errorf("rank %d: no %q in\n%s", rank, wants[1], out)
 		}
-		must(t, dir, home, exitDamaged, "whyslow report t.trace")
+		must(t, dir, home, console.Damaged, "whyslow report t.trace")
 		r, err := trace.Open(filepath.Join(dir, "t.trace"))
 		if err != nil {
 			t.Fatal(err)
@@ -132,7 +134,7 @@ func TestMPIInterruptedParts(t *testing.T) {
 			t.Fatal(err)
 		}
 	})
-	part := regexp.QuoteMeta(hostName()+":"+dir) + `/parts/t\.node%\.\d+\.trace`
+	part := regexp.QuoteMeta(crew.HostName()+":"+dir) + `/parts/t\.node%\.\d+\.trace`
 	want := "whyslow: the parts of the trace were not gathered: " + strings.Join([]string{
 		strings.Replace(part, "%", "0", 1), strings.Replace(part, "%", "1", 1), strings.Replace(part, "%", "2", 1)}, ", ") + "\nt.trace\n"
 	if !regexp.MustCompile(want).MatchString(stderr) {
@@ -150,7 +152,7 @@ func TestMPIInterruptedParts(t *testing.T) {
 	if err := os.Remove(filepath.Join(dir, "t.trace", trace.FileName(2))); err != nil {
 		t.Fatal(err)
 	}
-	if out, _ := must(t, dir, home, exitDamaged, "whyslow doctor t.trace"); !strings.Contains(out, "the file of node 2 is missing: it is in "+hostName()+":"+dir+"/parts/t.node2.") {
+	if out, _ := must(t, dir, home, console.Damaged, "whyslow doctor t.trace"); !strings.Contains(out, "the file of node 2 is missing: it is in "+crew.HostName()+":"+dir+"/parts/t.node2.") {
 		t.Errorf("%s", out)
 	}
 }

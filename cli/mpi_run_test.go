@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/whyslow/whyslow/internal/console"
+	"github.com/whyslow/whyslow/internal/run/crew"
 	"github.com/whyslow/whyslow/trace"
 )
 
@@ -72,7 +74,7 @@ func TestMPIResults(t *testing.T) {
 			pids := map[int]bool{}
 			for i, n := range info.Nodes {
 				p := info.Processes[i]
-				if pids[p.PID] = true; n.Host != hostName() || n.Process != i || n.Workers != 1 || n.Part != "" || len(p.Monotonic) != 2 {
+				if pids[p.PID] = true; n.Host != crew.HostName() || n.Process != i || n.Workers != 1 || n.Part != "" || len(p.Monotonic) != 2 {
 					t.Errorf("%+v %+v", n, p)
 				}
 				if span := p.Monotonic[1].Own - p.Monotonic[0].Own; span <= 0 || p.Monotonic[1].Monotonic-p.Monotonic[0].Monotonic < span/2 {
@@ -230,17 +232,17 @@ func TestMPILocalDir(t *testing.T) {
 
 // Without MPI in it the program says what to do, and each verb that one process can do is done once.
 func TestNotBuiltForMPI(t *testing.T) {
-	if startWorld != nil {
+	if crew.HasMPI() {
 		t.Skip("built with MPI")
 	}
 	home := lunaHome(t)
 	const rank = "OMPI_COMM_WORLD_SIZE=4 OMPI_COMM_WORLD_RANK="
-	_, stderr := must(t, t.TempDir(), home, exitUsage, rank+"0 whyslow run x.fa")
+	_, stderr := must(t, t.TempDir(), home, console.BadUsage, rank+"0 whyslow run x.fa")
 	if want := "whyslow: started on 4 MPI ranks, but built without MPI: build it with 'make mpi', or leave out mpirun ('run -n 4' has 4 nodes in one process)\n"; stderr != want {
 		t.Errorf("%q", stderr)
 	}
 	for _, command := range []string{"version", "nonsense"} {
-		stdout, stderr := must(t, t.TempDir(), home, exitDone, rank+"1 whyslow "+command)
+		stdout, stderr := must(t, t.TempDir(), home, console.Done, rank+"1 whyslow "+command)
 		if stdout != "" || stderr != "" {
 			t.Errorf("rank 1 of %s: %q %q", command, stdout, stderr)
 		}
@@ -256,8 +258,8 @@ func TestNotBuiltForMPI(t *testing.T) {
 	})
 	t.Run("one", func(t *testing.T) {
 		t.Parallel()
-		stdout, stderr := must(t, t.TempDir(), home, exitUsage, rank+"1 whyslow run x.fa")
-		if want := "whyslow: rank 1 (" + hostName() + "): started on 4 MPI ranks, but built without MPI: "; stdout != "" || !strings.HasPrefix(stderr, want) {
+		stdout, stderr := must(t, t.TempDir(), home, console.BadUsage, rank+"1 whyslow run x.fa")
+		if want := "whyslow: rank 1 (" + crew.HostName() + "): started on 4 MPI ranks, but built without MPI: "; stdout != "" || !strings.HasPrefix(stderr, want) {
 			t.Errorf("%q %q", stdout, stderr)
 		}
 	})

@@ -18,13 +18,11 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"github.com/whyslow/whyslow/internal/console"
 	"github.com/whyslow/whyslow/internal/record/collect"
 	"github.com/whyslow/whyslow/internal/show/api"
 	"github.com/whyslow/whyslow/internal/show/live"
 )
-
-// tokenVariable is the environment variable that gives tokens, so that they need not stand in command lines that everybody can see.
-const tokenVariable = "WHYSLOW_TOKEN"
 
 // pageOptions say where the page is served and to whom.
 type pageOptions struct {
@@ -41,12 +39,15 @@ type pageOptions struct {
 }
 
 func (o *pageOptions) addTo(f *pflag.FlagSet, listen string) {
-	f.StringVar(&o.listen, "listen", listen, "serve the page at this `address`, HOST:PORT; port 0: any free one")
-	f.StringVar(&o.token, "token", "", "`word` that whoever connects must give (default: $"+tokenVariable+")")
-	f.BoolVar(&o.insecure, "insecure", false, "let everybody in who can reach the address")
+	f.StringVar(&o.listen, "listen", listen, "serve the page at this `address`, HOST:PORT; port 0: any"+
+		" free one")
+	f.StringVar(&o.token, "token", "", "`word` that everybody who connects must give"+
+		" (default: $"+console.Tokens+")")
+	f.BoolVar(&o.insecure, "insecure", false, "let in everybody who can reach the address")
 	f.StringVar(&o.cert, "tls-cert", "", "`file` with the certificate: serve https")
 	f.StringVar(&o.key, "tls-key", "", "`file` with its key")
-	f.StringVar(&o.memory, "memory", "4Gi", "about how many `bytes` a run may take in memory; of longer ones a part is shown in detail at a time")
+	f.StringVar(&o.memory, "memory", "4Gi", "about how many `bytes` of memory a run may take; a longer"+
+		" run is shown in detail one part at a time")
 }
 
 func (o *pageOptions) addBrowser(f *pflag.FlagSet) {
@@ -55,29 +56,31 @@ func (o *pageOptions) addBrowser(f *pflag.FlagSet) {
 
 func (o *pageOptions) check(verb string, f *pflag.FlagSet) error {
 	o.chosen = f.Changed("listen")
-	o.token = cmp.Or(o.token, os.Getenv(tokenVariable))
+	o.token = cmp.Or(o.token, os.Getenv(console.Tokens))
 	if err := api.CheckAddress(o.listen, o.token, o.insecure); err != nil {
-		return badCommandLine("%s: --listen: %w", verb, err)
+		return console.Misuse("%s: --listen: %w", verb, err)
 	}
 	n, err := parseBytes(o.memory)
 	if err != nil || n < 64<<20 {
-		return badCommandLine("%s: --memory=%s: say at least 64Mi bytes, such as 4Gi", verb, o.memory)
+		return console.Misuse("%s: --memory=%s: say at least 64Mi bytes, such as 4Gi", verb, o.memory)
 	}
 	o.memoryBytes = int64(n)
 	switch {
 	case (o.cert == "") != (o.key == ""):
-		return badCommandLine("%s: give both --tls-cert and --tls-key", verb)
+		return console.Misuse("%s: give both --tls-cert and --tls-key", verb)
 	case o.cert != "":
 		pair, err := tls.LoadX509KeyPair(o.cert, o.key)
 		if err != nil {
-			return badInput(fmt.Errorf("the certificate cannot be used: %w", fileError(err)))
+			return badInput(fmt.Errorf("the certificate cannot be used: %w", console.FileError(err)))
 		}
-		o.tls = &tls.Config{Certificates: []tls.Certificate{pair}, MinVersion: tls.VersionTLS12, NextProtos: []string{"http/1.1"}}
+		o.tls = &tls.Config{Certificates: []tls.Certificate{pair}, MinVersion: tls.VersionTLS12,
+			NextProtos: []string{"http/1.1"}}
 	}
 	return nil
 }
 
-// limitMemory keeps this process, which does nothing but show runs, from letting garbage grow far beyond what the runs may take.
+// limitMemory keeps this process, which does nothing but show runs, from letting garbage grow far beyond what
+// the runs may take.
 func (o *pageOptions) limitMemory() { debug.SetMemoryLimit(o.memoryBytes) }
 
 // page is the page while it is being served.
@@ -90,7 +93,7 @@ type page struct {
 }
 
 // serve starts serving the page.
-func (o *pageOptions) serve(io stdio, runs *live.Set, collector *collect.Collector) (*page, error) {
+func (o *pageOptions) serve(io console.IO, runs *live.Set, collector *collect.Collector) (*page, error) {
 	l, err := net.Listen("tcp", o.listen)
 	if errors.Is(err, syscall.EADDRINUSE) && !o.chosen {
 		// The usual port is taken, by another page likely: any will do.
@@ -102,10 +105,12 @@ func (o *pageOptions) serve(io stdio, runs *live.Set, collector *collect.Collect
 		if errors.As(err, &op) {
 			err = op.Err
 		}
-		return nil, badInput(fmt.Errorf("cannot listen on %s: %w; choose another address with --listen", o.listen, err))
+		return nil, badInput(fmt.Errorf("cannot listen on %s: %w; choose another address with --listen",
+			o.listen, err))
 	}
 	ctx, cancel := context.WithCancel(context.Background())
-	server := api.New(api.Config{Runs: runs, Token: o.token, Collector: collector, TLS: o.tls, Log: func(text string) { io.say("warning: %s", text) }})
+	server := api.New(api.Config{Runs: runs, Token: o.token, Collector: collector, TLS: o.tls,
+		Log: func(text string) { io.Say("warning: %s", text) }})
 	p := &page{done: make(chan error, 1)}
 	var once sync.Once
 	go func() { p.done <- server.Serve(ctx, l) }()
@@ -147,7 +152,7 @@ func (p *page) browse(o *pageOptions) {
 	}
 	cmd := exec.Command(command, p.open)
 	if cmd.Start() == nil {
-		go cmd.Wait() //nolint:errcheck // a browser that does not start is no fault of ours: the address stands there
+		go cmd.Wait() //nolint:errcheck // the address is printed: without a browser the user has that
 	}
 }
 

@@ -19,14 +19,15 @@ func (o *profileOptions) complete(cmd *cobra.Command) {
 		"set":     func(_ []string, word string) []string { return settings(word) },
 		"group":   func(args []string, _ string) []string { return o.groups(args) },
 	} {
-		err := cmd.RegisterFlagCompletionFunc(flag, func(_ *cobra.Command, args []string, word string) (list []string, _ cobra.ShellCompDirective) {
-			for _, c := range candidates(args, word) {
-				if strings.HasPrefix(c, word) {
-					list = append(list, c)
+		err := cmd.RegisterFlagCompletionFunc(flag,
+			func(_ *cobra.Command, args []string, word string) (list []string, _ cobra.ShellCompDirective) {
+				for _, c := range candidates(args, word) {
+					if strings.HasPrefix(c, word) {
+						list = append(list, c)
+					}
 				}
-			}
-			return list, cobra.ShellCompDirectiveDefault | cobra.ShellCompDirectiveNoSpace
-		})
+				return list, cobra.ShellCompDirectiveDefault | cobra.ShellCompDirectiveNoSpace
+			})
 		if err != nil {
 			panic(err) // the flag was added before
 		}

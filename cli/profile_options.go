@@ -5,6 +5,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/whyslow/whyslow/internal/console"
 	"github.com/whyslow/whyslow/internal/record/modules/native"
 	"github.com/whyslow/whyslow/prof"
 	"github.com/whyslow/whyslow/prof/config"
@@ -17,33 +18,38 @@ type profileOptions struct {
 
 func (o *profileOptions) addTo(cmd *cobra.Command) {
 	f := cmd.Flags()
-	f.StringArrayVar(&o.flags.Events, "events", nil, "`which` events are on: a file like events_config.json (.json or a path), or a list: DFEvents.*,CFEvents.onReady (only these), +NAME,-NAME (changes), all, none")
-	f.StringArrayVar(&o.flags.Modules, "modules", nil, "`which` modules run: a file like modules_settings.json (.json or a path), or a list: logger_module (only these), +NAME,-NAME (changes), all, none")
+	f.StringArrayVar(&o.flags.Events, "events", nil, "`which` events are on: a file like events_config.json"+
+		" (.json or a path), or a list: DFEvents.*,CFEvents.onReady (only these), +NAME,-NAME (changes),"+
+		" all, none")
+	f.StringArrayVar(&o.flags.Modules, "modules", nil, "`which` modules run: a file like"+
+		" modules_settings.json (.json or a path), or a list: logger_module (only these), +NAME,-NAME"+
+		" (changes), all, none")
 	f.StringArrayVar(&o.flags.Groups, "group", nil, "switch a group of events: `NAME=on|off` (repeatable)")
-	f.StringArrayVar(&o.flags.Sets, "set", nil, "set a parameter of a module: `MODULE.PARAM=VALUE` (repeatable)")
+	f.StringArrayVar(&o.flags.Sets, "set", nil, "set a parameter of a module: `MODULE.PARAM=VALUE`"+
+		" (repeatable)")
 	o.complete(cmd)
 }
 
-// load makes the plan for a program in a folder. Modules in shared libraries are loaded, so that the plan knows
-// their parameters, and what they require.
+// load makes the plan for a program in a folder. Modules in shared libraries are loaded, so that the plan
+// knows their parameters, and what they require.
 func (o *profileOptions) load(verb, dir string) (*config.Plan, error) {
 	plan, err := o.plan(dir)
 	if err == nil {
 		err = plan.OpenLibraries(native.Open)
 	}
 	if err != nil && strings.HasPrefix(err.Error(), "--") {
-		return nil, badCommandLine("%s: %w", verb, err)
+		return nil, console.Misuse("%s: %w", verb, err)
 	}
 	if err != nil {
-		return nil, exitWith(exitUsage, err)
+		return nil, console.Exit(console.BadUsage, err)
 	}
 	return plan, nil
 }
 
 // warnPlan tells what in the configuration has no effect.
-func warnPlan(io stdio, plan *config.Plan) {
+func warnPlan(io console.IO, plan *config.Plan) {
 	for _, w := range plan.Warnings {
-		io.say("warning: %v", w)
+		io.Say("warning: %v", w)
 	}
 }
 

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"runtime"
+	"runtime/debug"
 	"slices"
 	"time"
 
@@ -14,8 +16,10 @@ import (
 
 	"github.com/whyslow/whyslow/internal/analysis/compare"
 	"github.com/whyslow/whyslow/internal/analysis/slou"
+	"github.com/whyslow/whyslow/internal/console"
 	"github.com/whyslow/whyslow/internal/model"
 	"github.com/whyslow/whyslow/internal/procs"
+	"github.com/whyslow/whyslow/internal/run/crew"
 	"github.com/whyslow/whyslow/internal/show/report"
 	"github.com/whyslow/whyslow/trace"
 )
@@ -38,18 +42,26 @@ var splitAll = []string{"node", "worker", "code", "index:0"}
 
 func (o *reportOptions) addTo(cmd *cobra.Command) {
 	f := cmd.Flags()
-	f.StringVar(&o.by, "by", "", "split the factors by `what`: node, worker, code (fragment), or index:0 (the value of the first index of the CFs' labels, ...)")
-	f.StringVar(&o.inputs, "inputs", "all", "`which` inputs a CF waits for: all, or data (not those of the loops and conditions around it)")
-	f.StringVar(&o.json, "json", "", "write the report as JSON to standard output, or with --json=`FILE` to a file")
+	f.StringVar(&o.by, "by", "", "split the factors by `what`: node, worker, code (fragment), or index:0"+
+		" (the value of the first index of the CFs' labels, ...)")
+	f.StringVar(&o.inputs, "inputs", "all", "`which` inputs a CF waits for: all, or data (not those of the"+
+		" loops and conditions around it)")
+	f.StringVar(&o.json, "json", "", "write the report as JSON to standard output, or with --json=`FILE`"+
+		" to a file")
 	f.Lookup("json").NoOptDefVal = "-"
-	f.StringVar(&o.html, "html", "", "write the report as one HTML page with plots to `FILE`; - is standard output")
-	f.StringVar(&o.csv, "csv", "", "write factors, memory, CFs and traffic over time as a table to `FILE`; - is standard output")
-	f.IntVar(&o.windows, "windows", 0, "cut the run into `N` windows for what is shown over time (default 120)")
+	f.StringVar(&o.html, "html", "", "write the report as one HTML page with plots to `FILE`; - is"+
+		" standard output")
+	f.StringVar(&o.csv, "csv", "", "write factors, memory, CFs and traffic over time as a table to `FILE`;"+
+		" - is standard output")
+	f.IntVar(&o.windows, "windows", 0, "cut the run into `N` windows for what is shown over time"+
+		" (default 120)")
 	f.DurationVar(&o.window, "window", 0, "or into windows of this `length`: 10ms")
 	f.BoolVar(&o.full, "full", false, "show all tables")
-	f.BoolVar(&o.all, "all", false, "of CFs that never ran, name all, not only those that the others wait for (with --full, --html, --json)")
+	f.BoolVar(&o.all, "all", false, "name all CFs that never ran, not only those that others wait for"+
+		" (with --full, --html, --json)")
 	for flag, values := range map[string][]string{"by": splitAll, "inputs": {"all", "data"}} {
-		if err := cmd.RegisterFlagCompletionFunc(flag, cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp)); err != nil {
+		if err := cmd.RegisterFlagCompletionFunc(flag,
+			cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp)); err != nil {
 			panic(err) // the flag was added above
 		}
 	}
@@ -58,19 +70,19 @@ func (o *reportOptions) addTo(cmd *cobra.Command) {
 func (o *reportOptions) check(verb string) error {
 	if o.by != "" {
 		if err := slou.CheckBy(o.by); err != nil {
-			return badCommandLine("%s: --by: %w", verb, err)
+			return console.Misuse("%s: --by: %w", verb, err)
 		}
 	}
 	if o.inputs != "all" && o.inputs != "data" {
-		return badCommandLine("%s: --inputs=%s: say all or data", verb, o.inputs)
+		return console.Misuse("%s: --inputs=%s: say all or data", verb, o.inputs)
 	}
 	switch {
 	case o.windows < 0:
-		return badCommandLine("%s: --windows=%d: say how many, 1 or more", verb, o.windows)
+		return console.Misuse("%s: --windows=%d: say how many, 1 or more", verb, o.windows)
 	case o.window < 0:
-		return badCommandLine("%s: --window=%s: a length cannot be negative", verb, o.window)
+		return console.Misuse("%s: --window=%s: a length cannot be negative", verb, o.window)
 	case o.windows > 0 && o.window > 0:
-		return badCommandLine("%s: give either --windows or --window", verb)
+		return console.Misuse("%s: give either --windows or --window", verb)
 	}
 	toOutput := 0
 	for _, f := range o.faces() {
@@ -79,7 +91,7 @@ func (o *reportOptions) check(verb string) error {
 		}
 	}
 	if toOutput > 1 {
-		return badCommandLine("%s: only one of --json, --html and --csv can go to standard output", verb)
+		return console.Misuse("%s: only one of --json, --html and --csv can go to standard output", verb)
 	}
 	return nil
 }
@@ -100,21 +112,22 @@ func (o *reportOptions) faces() (list []face) {
 	return list
 }
 
-func reportCommand(std stdio) *cobra.Command {
+func reportCommand(std console.IO) *cobra.Command {
 	var o reportOptions
 	var fail failIf
 	cmd := &cobra.Command{
 		Use:   "report [flags] TRACE",
 		Short: "Report where the time of a recorded run went",
-		Long: `Divide the processor time of a recorded run among Useful work, Starvation, Latency, Overhead and Waiting, and name the causes.
+		Long: `Divide the processor time of a recorded run among Useful work, Starvation, Latency, Overhead and
+Waiting, and name the causes.
 
-A trace that is damaged or ends early is read as far as it goes; what is missing is said.
+A damaged or truncated trace is read as far as possible; the report says what is missing.
 
---fail-if ends with exit code 5 if a condition holds, for scripts: S>20%, wall>2s, memory>2Gi, code:solve>30%,
-pgas.wait-at-barrier>10%.
+--fail-if ends with exit code 5 if a condition holds, for scripts: S>20%, wall>2s, memory>2Gi,
+code:solve>30%, pgas.wait-at-barrier>10%.
 
-A trace that is too large for one process is analysed by many: 'mpirun -n P whyslow report TRACE'. Each reads the files of some of
-the nodes. The report is the same.
+Many processes analyse a trace that is too large for one: 'mpirun -n P whyslow report TRACE'. Each
+reads the files of some of the nodes. The report is the same.
 ` + exitCodesHelp + `
   5    a condition of --fail-if holds`,
 		Example: `  whyslow report prog.001.trace
@@ -128,12 +141,12 @@ the nodes. The report is the same.
 			if err := errors.Join(o.check("report"), fail.check("report")); err != nil {
 				return err
 			}
-			w, err := joinWorld()
+			c, err := crew.Join(buildName())
 			if err != nil {
 				return err
 			}
-			defer leaveWorld(w, &err)
-			return reportTrace(cmd.Context(), std, w, &o, &fail, args[0])
+			defer c.Leave(&err)
+			return reportTrace(cmd.Context(), std, c, &o, &fail, args[0])
 		},
 		ValidArgsFunction: completeTrace,
 	}
@@ -142,36 +155,39 @@ the nodes. The report is the same.
 	return cmd
 }
 
-// reportTrace reports on a trace: to standard output, or to where the options say. Where w is not nil all ranks analyse, and
+// reportTrace reports on a trace: to standard output, or to where the options say. All ranks analyse, and
 // rank 0 reports.
-func reportTrace(ctx context.Context, std stdio, w world, o *reportOptions, fail *failIf, path string) error {
-	line := startProgress(std)
+func reportTrace(ctx context.Context, std console.IO, c *crew.Crew, o *reportOptions, fail *failIf,
+	path string) error {
+	line := console.StartProgress(std)
 	if len(fail.conditions) > 0 {
 		o.splits = append(o.splits, "code")
 	}
 	done := func() {}
-	if w != nil { // the others are about to end, too, and what they still owe nobody can wait for; nothing is written before the analysis is complete
-		done = endAtOnce(ctx, func() {
-			line.end()
-			std.say("interrupted")
+	// the others are about to end, too, and what they still owe nobody can wait for; nothing is written
+	// before the analysis is complete
+	if c.Many() {
+		done = crew.EndAtOnce(ctx, func() {
+			line.End()
+			std.Say("interrupted")
 		})
 	}
-	all, problems, err := analyse(ctx, w, o, path, line)
+	all, problems, err := analyse(ctx, c, o, path, line)
 	done()
-	line.end()
+	line.End()
 	switch {
 	case err != nil:
 		return err
-	case w != nil && w.Rank() > 0:
-		return errElsewhere
+	case !c.Speaks():
+		return crew.ErrElsewhere
 	}
 	for _, p := range problems {
-		std.say("warning: %s", p)
+		std.Say("warning: %s", p)
 	}
 	if len(o.faces()) > 0 {
 		err = o.writeFaces(std, all)
 	} else {
-		err = report.Terminal(std.out, all, o.terminal(std.outColor(), width(os.Stdout, std.outTerm)))
+		err = report.Terminal(std.Out, all, o.terminal(std.OutColor(), width(os.Stdout, std.OutTerm)))
 	}
 	switch {
 	case err != nil:
@@ -189,9 +205,9 @@ func reportTrace(ctx context.Context, std stdio, w world, o *reportOptions, fail
 	case err != nil:
 		return err
 	case held:
-		return exitWith(exitCondition, nil)
+		return console.Exit(console.Condition, nil)
 	case len(problems) > 0:
-		return exitWith(exitDamaged, nil)
+		return console.Exit(console.Damaged, nil)
 	}
 	return nil
 }
@@ -200,13 +216,13 @@ func (o *reportOptions) terminal(color bool, columns int) report.Options {
 	return report.Options{Color: color, Width: columns, By: o.by, Full: o.full}
 }
 
-// analyse reads a trace and does all analyses; problems says what is missing or damaged. Where w is not nil all ranks do it
+// analyse reads a trace and does all analyses; problems says what is missing or damaged. All ranks do it
 // together, and rank 0 has the results.
-func analyse(ctx context.Context, w world, o *reportOptions, path string, line *progress) (all *report.Everything, problems []string, err error) {
-	g := procs.Alone()
-	if w != nil {
-		g = w.Group()
-		shareHost(w)
+func analyse(ctx context.Context, c *crew.Crew, o *reportOptions, path string,
+	line *console.Progress) (all *report.Everything, problems []string, err error) {
+	g := c.Group()
+	if c.Many() {
+		shareHost(c)
 	}
 	var r *trace.Reader
 	var m *model.Model
@@ -216,30 +232,32 @@ func analyse(ctx context.Context, w world, o *reportOptions, path string, line *
 		}
 	}()
 	if err := procs.Together(g, func(procs.Group) (err error) {
-		if r, err = trace.OpenShare(path, g.Rank(), g.Size()); err != nil {
-			return badInput(err)
-		}
-		return nil
+		r, err = trace.OpenShare(path, g.Rank(), g.Size())
+		return err
 	}); err != nil {
-		return nil, nil, toUser(err)
+		return nil, nil, badInput(err)
 	}
-	line.set("reading %s", path)
+	line.Set("reading %s", path)
 	err = procs.Together(g, func(g procs.Group) (err error) {
-		m, err = model.BuildShare(ctx, r, model.Options{Progress: func(done, total int64) { line.set("reading %s: %d %%", path, 100*done/max(total, 1)) }}, g)
+		m, err = model.BuildShare(ctx, r,
+			model.Options{Progress: func(done, total int64) {
+				line.Set("reading %s: %d %%", path,
+					100*done/max(total, 1))
+			}}, g)
 		return err
 	})
 	if err == nil {
 		for _, c := range m.Collisions {
-			line.io.say("warning: %s", c)
+			line.IO.Say("warning: %s", c)
 		}
 		all, err = report.Compute(ctx, m, o.wanted(m, line), g)
 	}
 	if err == nil {
-		problems, err = gatherProblems(g, missing(r))
+		problems, err = crew.GatherLines(g, missing(r))
 	}
 	switch {
 	case ctx.Err() != nil:
-		return nil, nil, exitWith(exitInterrupted, errors.New("interrupted"))
+		return nil, nil, console.Exit(console.Interrupted, errors.New("interrupted"))
 	case err != nil:
 		return nil, nil, badInput(fmt.Errorf("%s: %w", path, err))
 	}
@@ -247,9 +265,10 @@ func analyse(ctx context.Context, w world, o *reportOptions, path string, line *
 }
 
 // wanted says what is to be computed.
-func (o *reportOptions) wanted(m *model.Model, line *progress) report.Wanted {
-	want := report.Wanted{DataInputsOnly: o.inputs == "data", Windows: o.windows, WindowNS: o.window.Nanoseconds(), All: o.all,
-		Progress: func(what string) { line.set("analysing %d events: %s", m.Events, what) }}
+func (o *reportOptions) wanted(m *model.Model, line *console.Progress) report.Wanted {
+	want := report.Wanted{DataInputsOnly: o.inputs == "data", Windows: o.windows,
+		WindowNS: o.window.Nanoseconds(), All: o.all,
+		Progress: func(what string) { line.Set("analysing %d events: %s", m.Events, what) }}
 	want.Splits = slices.Clone(o.splits)
 	if o.json != "" || o.html != "" || o.full {
 		want.Splits = slices.Clone(splitAll)
@@ -260,7 +279,8 @@ func (o *reportOptions) wanted(m *model.Model, line *progress) report.Wanted {
 	return want
 }
 
-// missing lists what a trace lacks. The streams of a run that failed or was interrupted may be without an end; that is how it ended.
+// missing lists what a trace lacks. The streams of a run that failed or was interrupted may be without an
+// end; that is how it ended.
 func missing(r *trace.Reader) (problems []string) {
 	info := r.Run()
 	known := info != nil && (info.Ended == trace.EndedFailed || info.Ended == trace.EndedInterrupted)
@@ -273,17 +293,18 @@ func missing(r *trace.Reader) (problems []string) {
 }
 
 // tellMissing warns of what a trace lacks; where that is anything, it returns the exit code that says so.
-func tellMissing(std stdio, problems []string) error {
+func tellMissing(std console.IO, problems []string) error {
 	for _, p := range problems {
-		std.say("warning: %s", p)
+		std.Say("warning: %s", p)
 	}
 	if len(problems) > 0 {
-		return exitWith(exitDamaged, nil)
+		return console.Exit(console.Damaged, nil)
 	}
 	return nil
 }
 
-// afterRun is the context of what is left to do when a program has ended: a Ctrl+C that came before must not stop that as well.
+// afterRun is the context of what is left to do when a program has ended: a Ctrl+C that came before must not
+// stop that as well.
 func afterRun(ctx context.Context) context.Context {
 	if ctx.Err() != nil {
 		return context.WithoutCancel(ctx)
@@ -292,18 +313,19 @@ func afterRun(ctx context.Context) context.Context {
 }
 
 // reportRun reports on the run that has just ended, to standard error, and to where the options say.
-func reportRun(ctx context.Context, std stdio, o *reportOptions, quiet bool, path string) error {
+func reportRun(ctx context.Context, std console.IO, o *reportOptions, quiet bool, path string) error {
 	if quiet && len(o.faces()) == 0 {
 		return nil
 	}
-	line := startProgress(std)
-	all, _, err := analyse(ctx, nil, o, path, line)
-	line.end()
+	line := console.StartProgress(std)
+	all, _, err := analyse(ctx, crew.Alone(), o, path, line)
+	line.End()
 	if err != nil {
 		return err
 	}
 	if !quiet {
-		if err := report.Terminal(std.err, all, o.terminal(std.errColor(), width(os.Stderr, std.errTerm))); err != nil {
+		if err := report.Terminal(std.Err, all,
+			o.terminal(std.ErrColor(), width(os.Stderr, std.ErrTerm))); err != nil {
 			return badInput(err)
 		}
 	}
@@ -314,10 +336,10 @@ func reportRun(ctx context.Context, std stdio, o *reportOptions, quiet bool, pat
 }
 
 // writeFaces writes the faces that were asked for.
-func (o *reportOptions) writeFaces(std stdio, all *report.Everything) error {
+func (o *reportOptions) writeFaces(std console.IO, all *report.Everything) error {
 	for _, f := range o.faces() {
 		if f.file == "-" {
-			if err := f.write(std.out, all, report.Options{}); err != nil {
+			if err := f.write(std.Out, all, report.Options{}); err != nil {
 				return err
 			}
 			continue
@@ -348,4 +370,13 @@ func width(f *os.File, terminal bool) int {
 // completeTrace completes folders: a trace is one.
 func completeTrace(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
 	return nil, cobra.ShellCompDirectiveFilterDirs
+}
+
+// shareHost keeps the ranks of a host out of each other's way: each uses its share of the cores, and as
+// little memory as it can. Many ranks are for traces that one process has no room for.
+func shareHost(c *crew.Crew) {
+	runtime.GOMAXPROCS(max(runtime.GOMAXPROCS(0)/max(c.HostSize(), 1), 1))
+	if _, set := os.LookupEnv("GOGC"); !set {
+		debug.SetGCPercent(50)
+	}
 }

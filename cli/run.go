@@ -13,7 +13,9 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/whyslow/whyslow/internal/console"
 	"github.com/whyslow/whyslow/internal/record/modules"
+	"github.com/whyslow/whyslow/internal/run/crew"
 	"github.com/whyslow/whyslow/prof/config"
 )
 
@@ -58,17 +60,18 @@ type sourceOptions struct {
 	verbose    bool
 }
 
-func runCommand(io stdio) *cobra.Command {
+func runCommand(io console.IO) *cobra.Command {
 	var o runOptions
 	cmd := &cobra.Command{
 		Use:   "run [flags] PROGRAM.fa [argument]...",
 		Short: "Run a LuNA program, record a trace, report where the time went",
-		Long: `Run a LuNA program. Its standard input and output are its own; everything whyslow has to say goes to standard error: the
-report, and as the last line the path of the trace. The trace goes to PROGRAM.NNN.trace beside the program; none is ever
-overwritten.
+		Long: `Run a LuNA program. Standard input and output belong to the program. whyslow writes to standard
+error: the report, and as the last line the path of the trace. The trace goes to PROGRAM.NNN.trace
+beside the program; whyslow never overwrites one.
 
-Nodes share this process. --link-latency and --link-bandwidth make the links between them as slow as a network. Started by
-mpirun (of a whyslow built with 'make mpi') each rank is a node, and the links are real.
+All nodes share this process. --link-latency and --link-bandwidth make the links between them as
+slow as a network. Under mpirun (with a whyslow built by 'make mpi') each rank is a node, and the
+links are real.
 ` + exitCodesHelp,
 		Example: `  whyslow run prog.fa 100
   whyslow run -n 2 -w 1 --link-latency=50us --by node prog.fa 100
@@ -78,7 +81,7 @@ mpirun (of a whyslow built with 'make mpi') each rank is a node, and the links a
   mpirun -n 4 --bind-to none whyslow run prog.fa 100`,
 		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 0 {
-				return badCommandLine("run: no program given")
+				return console.Misuse("run: no program given")
 			}
 			return nil
 		},
@@ -86,23 +89,22 @@ mpirun (of a whyslow built with 'make mpi') each rank is a node, and the links a
 			if err := o.clock.spoil(); err != nil {
 				return err
 			}
-			started := endAtOnce(cmd.Context(), func() { io.say("interrupted") })
+			started := crew.EndAtOnce(cmd.Context(), func() { io.Say("interrupted") })
 			defer started()
-			w, err := joinWorld()
+			c, err := crew.Join(buildName())
 			if err != nil {
 				return err
 			}
-			defer leaveUnlessInterrupted(cmd.Context(), w, &err)
-			io := hushed(io, w)
-			c, err := meet(w)
-			if err != nil {
+			defer c.LeaveUnlessInterrupted(cmd.Context(), &err)
+			io := c.Hush(io)
+			if err := c.Meet(); err != nil {
 				return badInput(err)
 			}
 			var plan *config.Plan
 			if err = o.check(cmd.Flags(), args, c); err == nil {
 				plan, err = o.plan(io, cmd.Flags())
 			}
-			if err = c.agree(err); err != nil || o.explain {
+			if err = c.Agree(err); err != nil || o.explain {
 				return err
 			}
 			started()
@@ -112,64 +114,72 @@ mpirun (of a whyslow built with 'make mpi') each rank is a node, and the links a
 	f := cmd.Flags()
 	f.SetInterspersed(false) // what follows the program is its own
 	f.IntVarP(&o.nodes, "nodes", "n", 1, "`number` of nodes (under mpirun: of ranks)")
-	f.IntVarP(&o.workers, "workers", "w", 0, "`number` of workers of each node (default: available cores / nodes)")
+	f.IntVarP(&o.workers, "workers", "w", 0, "`number` of workers of each node (default: available cores"+
+		" / nodes)")
 	f.StringVarP(&o.out, "output", "o", "", "`folder` for the trace; must be new or empty")
 	f.BoolVar(&o.noTrace, "no-trace", false, "record nothing: no trace, no report")
 	f.BoolVarP(&o.quiet, "quiet", "q", false, "no report on standard error")
-	f.StringVar(&o.threadClock, "thread-clock", "auto", "measure the CPU time of CFs: `when` is auto (those over 50 µs), on or off")
-	f.DurationVar(&o.linkLatency, "link-latency", 0, "time a message is under way, such as 50us")
-	f.StringVar(&o.linkBandwidth, "link-bandwidth", "", "`bytes` per second of each link, such as 1G or 200M (default: unlimited)")
-	f.StringArrayVar(&o.hold, "hold", nil, "hold each CF of a code fragment before it may start: `CODE=DURATION` (repeatable)")
+	f.StringVar(&o.threadClock, "thread-clock", "auto", "measure the CPU time of CFs: `when` is auto (those"+
+		" over 50 µs), on or off")
+	f.DurationVar(&o.linkLatency, "link-latency", 0, "time that a message takes, such as 50us")
+	f.StringVar(&o.linkBandwidth, "link-bandwidth", "", "`bytes` per second of each link, such as 1G or"+
+		" 200M (default: unlimited)")
+	f.StringArrayVar(&o.hold, "hold", nil, "hold each CF of a code fragment before it may start:"+
+		" `CODE=DURATION` (repeatable)")
 	f.BoolVar(&o.noSteal, "no-steal", false, "idle nodes do not take stealable CFs from others")
 	o.clock.addTo(f)
-	f.StringVar(&o.localDir, "local-dir", "", "under mpirun, write each node's file below this `folder`, which may be another disk for each host, and gather them at the end")
+	f.StringVar(&o.localDir, "local-dir", "", "under mpirun, write each node's file below this `folder`,"+
+		" on a disk of each host, and gather the files at the end")
 	o.trace.addTo(f)
 	o.live.addTo(f)
 	o.send.addTo(f)
 	o.profile.addTo(cmd)
-	f.BoolVar(&o.explain, "explain-config", false, "say of every event and module whether it is on, and which line or flag decided; run nothing (--json: as JSON)")
+	f.BoolVar(&o.explain, "explain-config", false, "tell for every event and module whether it is on, and"+
+		" which line or flag decides that; run nothing (--json: as JSON)")
 	o.report.addTo(cmd)
 	f.StringArrayVarP(&o.source.defines, "define", "D", nil, "define a macro, `NAME[=TEXT]` (repeatable)")
-	f.StringArrayVar(&o.source.cppDirs, "cpp-dir", nil, "take *.cpp from this `folder` and not from the program's (repeatable)")
+	f.StringArrayVar(&o.source.cppDirs, "cpp-dir", nil, "take *.cpp from this `folder` instead of the program's"+
+		" (repeatable)")
 	f.StringArrayVar(&o.source.cppSources, "cpp-source", nil, "one more C++ `file` (repeatable)")
-	f.StringVarP(&o.source.optimize, "optimize", "O", "3", "`level` of optimisation of C++, 0 to 3: -O0 compiles fast")
+	f.StringVarP(&o.source.optimize, "optimize", "O", "3", "`level` of optimisation of C++, 0 to 3: -O0"+
+		" compiles fast")
 	f.BoolVar(&o.source.verbose, "build-verbose", false, "print the commands that compile C++")
 	return cmd
 }
 
 // check fills in defaults and finds what is wrong with the flags.
-func (o *runOptions) check(f *pflag.FlagSet, args []string, c *crew) error {
+func (o *runOptions) check(f *pflag.FlagSet, args []string, c *crew.Crew) error {
 	o.source.file = args[0]
 	if o.nodes < 1 || o.nodes > maxNodes {
-		return badCommandLine("run: -n %d: a number of nodes is 1 to %d", o.nodes, maxNodes)
+		return console.Misuse("run: -n %d: a number of nodes is 1 to %d", o.nodes, maxNodes)
 	}
 	if err := o.checkMany(f, c); err != nil {
 		return err
 	}
 	if !f.Changed("workers") {
-		o.workers = max(1, availableCores()/o.nodes)
-		if c != nil {
-			o.workers = c.workers()
+		o.workers = max(1, crew.AvailableCores()/o.nodes)
+		if c.Many() {
+			o.workers = c.Workers(maxWorkers)
 		}
 	}
 	if o.workers < 1 || o.workers > maxWorkers {
-		return badCommandLine("run: -w %d: a number of workers is 1 to %d", o.workers, maxWorkers)
+		return console.Misuse("run: -w %d: a number of workers is 1 to %d", o.workers, maxWorkers)
 	}
 	switch o.threadClock {
 	case "auto", "on", "off":
 	default:
-		return badCommandLine("run: --thread-clock=%s: say auto, on or off", o.threadClock)
+		return console.Misuse("run: --thread-clock=%s: say auto, on or off", o.threadClock)
 	}
 	if len(o.source.optimize) != 1 || !strings.Contains("0123", o.source.optimize) {
-		return badCommandLine("run: -O%s: optimisation is 0 to 3", o.source.optimize)
+		return console.Misuse("run: -O%s: optimisation is 0 to 3", o.source.optimize)
 	}
 	if o.linkLatency < 0 {
-		return badCommandLine("run: --link-latency=%v: cannot be negative", o.linkLatency)
+		return console.Misuse("run: --link-latency=%v: cannot be negative", o.linkLatency)
 	}
 	if o.linkBandwidth != "" {
 		var err error
 		if o.bandwidth, err = parseBytes(o.linkBandwidth); err != nil {
-			return badCommandLine("run: --link-bandwidth=%s: %v", o.linkBandwidth, err)
+			return console.Misuse("run: --link-bandwidth=%s: %v", o.linkBandwidth, err)
 		}
 	}
 	o.holds = map[string]time.Duration{}
@@ -177,16 +187,16 @@ func (o *runOptions) check(f *pflag.FlagSet, args []string, c *crew) error {
 		// The name may hold "=" itself: "while i=..." does not, but nothing forbids it.
 		i := strings.LastIndex(h, "=")
 		if i < 1 {
-			return badCommandLine("run: --hold=%s: say CODE=DURATION, such as mult=5ms", h)
+			return console.Misuse("run: --hold=%s: say CODE=DURATION, such as mult=5ms", h)
 		}
 		d, err := time.ParseDuration(h[i+1:])
 		if err != nil || d < 0 {
-			return badCommandLine("run: --hold=%s: %q is no duration such as 5ms", h, h[i+1:])
+			return console.Misuse("run: --hold=%s: %q is no duration such as 5ms", h, h[i+1:])
 		}
 		o.holds[h[:i]] = d
 	}
 	if o.noTrace && (o.out != "" || o.report.json != "" || o.report.by != "") {
-		return badCommandLine("run: --no-trace records nothing: -o, --json and --by make no sense with it")
+		return console.Misuse("run: --no-trace records nothing: -o, --json and --by make no sense with it")
 	}
 	if err := o.trace.check(); err != nil {
 		return err
@@ -199,39 +209,44 @@ func (o *runOptions) check(f *pflag.FlagSet, args []string, c *crew) error {
 	}
 	for _, flag := range traceFlags {
 		if o.noTrace && !o.send.on() && f.Changed(flag) {
-			return badCommandLine("run: --no-trace records nothing: --trace-buffer and the like make no sense with it")
+			return console.Misuse("run: --no-trace records nothing: --trace-buffer and the like make no" +
+				" sense with it")
 		}
 	}
 	return o.report.check("run")
 }
 
 // checkMany finds what does not go with many processes, or with one.
-func (o *runOptions) checkMany(f *pflag.FlagSet, c *crew) error {
-	if err := o.clock.check(f, c != nil); err != nil {
+func (o *runOptions) checkMany(f *pflag.FlagSet, c *crew.Crew) error {
+	if err := o.clock.check(f, c.Many()); err != nil {
 		return err
 	}
-	if c == nil {
+	if !c.Many() {
 		if o.localDir != "" {
-			return badCommandLine("run: --local-dir: one process writes its trace in one place (-o); it is for runs started by mpirun")
+			return console.Misuse("run: --local-dir: one process writes its trace in one place (-o); it is" +
+				" for runs started by mpirun")
 		}
 		return nil
 	}
 	switch {
 	case o.nodes != 1 && o.nodes != c.Size():
-		return badCommandLine("run: -n %d: mpirun started %d ranks, each of which is a node; leave out -n", o.nodes, c.Size())
+		return console.Misuse("run: -n %d: mpirun started %d ranks, each of which is a node; leave out -n",
+			o.nodes, c.Size())
 	case o.linkLatency > 0 || o.linkBandwidth != "":
-		return badCommandLine("run: --link-latency and --link-bandwidth are for links within one process; under mpirun links are real")
+		return console.Misuse("run: --link-latency and --link-bandwidth are for links within one process;" +
+			" under mpirun links are real")
 	case o.localDir != "" && o.noTrace:
-		return badCommandLine("run: --no-trace records nothing: --local-dir makes no sense with it")
+		return console.Misuse("run: --no-trace records nothing: --local-dir makes no sense with it")
 	case o.localDir != "" && o.live.on:
-		return badCommandLine("run: --live shows the folder of the trace while it is written: it makes no sense with --local-dir")
+		return console.Misuse("run: --live shows the folder of the trace while it is written: it makes no" +
+			" sense with --local-dir")
 	}
 	o.nodes = c.Size()
 	return nil
 }
 
 // plan decides which events are on and which modules run.
-func (o *runOptions) plan(io stdio, f *pflag.FlagSet) (*config.Plan, error) {
+func (o *runOptions) plan(io console.IO, f *pflag.FlagSet) (*config.Plan, error) {
 	p := o.profile
 	p.flags.NoTrace = o.noTrace && !o.send.on() // what is sent must be recorded
 	p.flags.Written = o.trace.sets(f)
@@ -240,9 +255,11 @@ func (o *runOptions) plan(io stdio, f *pflag.FlagSet) (*config.Plan, error) {
 	if err != nil {
 		return nil, err
 	}
-	recorded := slices.ContainsFunc(plan.Modules, func(m config.ModuleState) bool { return m.Name == modules.TraceWriterName && m.On })
+	recorded := slices.ContainsFunc(plan.Modules,
+		func(m config.ModuleState) bool { return m.Name == modules.TraceWriterName && m.On })
 	if !recorded && (o.send.on() || o.live.on) {
-		return nil, badCommandLine("run: the module %s is off: there is nothing for --live to show and --to to send", modules.TraceWriterName)
+		return nil, console.Misuse("run: the module %s is off: there is nothing for --live to show and --to"+
+			" to send", modules.TraceWriterName)
 	}
 	checkRules(plan)
 	switch {
@@ -250,12 +267,13 @@ func (o *runOptions) plan(io stdio, f *pflag.FlagSet) (*config.Plan, error) {
 		warnPlan(io, plan)
 		return plan, nil
 	case o.report.json == "":
-		return plan, badInput(plan.Explain(io.out))
+		return plan, badInput(plan.Explain(io.Out))
 	}
-	return plan, writeJSON(io.out, plan)
+	return plan, writeJSON(io.Out, plan)
 }
 
-// parseBytes reads a number of bytes, or of bytes per second, with an optional factor k, M, G (powers of 1000) or Ki, Mi, Gi.
+// parseBytes reads a number of bytes, or of bytes per second, with an optional factor k, M, G (powers of
+// 1000) or Ki, Mi, Gi.
 func parseBytes(s string) (float64, error) {
 	factors := []struct {
 		suffix string

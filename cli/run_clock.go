@@ -10,6 +10,8 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/whyslow/whyslow/internal/clock"
+	"github.com/whyslow/whyslow/internal/console"
+	"github.com/whyslow/whyslow/internal/run/crew"
 )
 
 // clockOptions say how the clocks of the processes of a run are compared.
@@ -27,10 +29,13 @@ var clockSyncs = []string{"periodic", "start", "off"}
 var clockFlags = []string{"clock-sync", "clock-precision", "clock-drift"}
 
 func (o *clockOptions) addTo(f *pflag.FlagSet) {
-	f.StringVar(&o.sync, "clock-sync", clockSyncs[0], "under mpirun, compare the clocks of all processes with that of rank 0: `when` is periodic, start (and at the end), or off")
-	f.DurationVar(&o.precision, "clock-precision", 20*time.Microsecond, "`how` far times of different processes may be apart: periodic comparing follows from it and the drift")
-	f.Float64Var(&o.drift, "clock-drift", 20, "how far two clocks drift apart at most, in `ppm` (microseconds a second)")
-	f.StringVar(&o.skew, "clock-skew", "", "make clocks wrong ones, for tests: `NODE=OFFSET[,PPM];...`")
+	f.StringVar(&o.sync, "clock-sync", clockSyncs[0], "under mpirun, compare the clocks of all processes"+
+		" with that of rank 0: `when` is periodic, start (and at the end), or off")
+	f.DurationVar(&o.precision, "clock-precision", 20*time.Microsecond, "`how` far times of different"+
+		" processes may differ; this and the drift decide how often clocks are compared")
+	f.Float64Var(&o.drift, "clock-drift", 20, "how far two clocks drift apart at most, in `ppm`"+
+		" (microseconds a second)")
+	f.StringVar(&o.skew, "clock-skew", "", "spoil clocks, for tests: `NODE=OFFSET[,PPM];...`")
 	f.Lookup("clock-skew").Hidden = true
 }
 
@@ -39,36 +44,38 @@ func (o *clockOptions) check(f *pflag.FlagSet, many bool) error {
 	if !many {
 		for _, flag := range clockFlags {
 			if f.Changed(flag) {
-				return badCommandLine("run: --%s: the nodes of one process have one clock; it is for runs started by mpirun", flag)
+				return console.Misuse("run: --%s: the nodes of one process have one clock; it is for runs"+
+					" started by mpirun", flag)
 			}
 		}
 		return nil
 	}
 	switch {
 	case !slices.Contains(clockSyncs, o.sync):
-		return badCommandLine("run: --clock-sync=%s: say periodic, start or off", o.sync)
+		return console.Misuse("run: --clock-sync=%s: say periodic, start or off", o.sync)
 	case o.precision < time.Microsecond:
-		return badCommandLine("run: --clock-precision=%v: say a duration from 1us on", o.precision)
+		return console.Misuse("run: --clock-precision=%v: say a duration from 1us on", o.precision)
 	case !(o.drift >= 0.001 && o.drift <= 10_000):
-		return badCommandLine("run: --clock-drift=%v: say 0.001 to 10000 ppm", o.drift)
+		return console.Misuse("run: --clock-drift=%v: say 0.001 to 10000 ppm", o.drift)
 	}
 	return nil
 }
 
-// spoil makes the clock of this process a wrong one if --clock-skew names its rank. It comes before anybody reads the clock.
+// spoil makes the clock of this process a wrong one if --clock-skew names its rank. It comes before anybody
+// reads the clock.
 func (o *clockOptions) spoil() error {
 	if o.skew == "" {
 		return nil
 	}
-	rank, _ := mpiPlace()
+	rank, _ := crew.Place()
 	for _, part := range strings.Split(o.skew, ";") {
 		node, offset, ppm, err := parseSkew(part)
 		if err != nil {
-			return badCommandLine("run: --clock-skew: %v", err)
+			return console.Misuse("run: --clock-skew: %v", err)
 		}
 		if node == rank {
 			if err := clock.Skew(offset, ppm); err != nil {
-				return exitWith(exitUsage, fmt.Errorf("run: --clock-skew: %w", err))
+				return console.Exit(console.BadUsage, fmt.Errorf("run: --clock-skew: %w", err))
 			}
 		}
 	}

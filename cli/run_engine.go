@@ -13,182 +13,299 @@ import (
 	"time"
 
 	"github.com/whyslow/whyslow/internal/analysis/lifecycle"
+	"github.com/whyslow/whyslow/internal/console"
+	"github.com/whyslow/whyslow/internal/record/recording"
 	"github.com/whyslow/whyslow/internal/run/cpp"
+	"github.com/whyslow/whyslow/internal/run/crew"
 	"github.com/whyslow/whyslow/internal/run/engine"
 	"github.com/whyslow/whyslow/internal/run/luna"
 	"github.com/whyslow/whyslow/prof/config"
+	"github.com/whyslow/whyslow/trace"
 )
 
 // canRun tells whether the engine is built in.
 const canRun = true
 
-var threadClocks = map[string]engine.ThreadClock{"auto": engine.ClockAuto, "on": engine.ClockOn, "off": engine.ClockOff}
+var threadClocks = map[string]engine.ThreadClock{"auto": engine.ClockAuto, "on": engine.ClockOn,
+	"off": engine.ClockOff}
 
 // compile turns the source into a program, telling the user what is wrong with it.
-func compile(io stdio, src *sourceOptions) (*luna.Program, error) {
+func compile(io console.IO, src *sourceOptions) (*luna.Program, error) {
 	text, err := readSource(src.file)
 	if err != nil {
 		return nil, err
 	}
-	prog, err := luna.Compile(luna.Options{File: src.file, Source: text, Defines: macros(src.defines)})
+	prog, err := luna.Compile(luna.Options{File: src.file, Source: text, Defines: luna.Defines(src.defines)})
 	var faults *luna.Error
 	if errors.As(err, &faults) {
 		for _, d := range faults.Diags {
-			luna.Format(io.err, d, io.errColor())
+			luna.Format(io.Err, d, io.ErrColor())
 		}
-		return nil, exitWith(exitUsage, nil)
+		return nil, console.Exit(console.BadUsage, nil)
 	}
 	if err != nil {
 		return nil, badInput(err)
 	}
 	for _, d := range prog.Warnings {
-		luna.Format(io.err, d, io.errColor())
+		luna.Format(io.Err, d, io.ErrColor())
 	}
 	return prog, nil
 }
 
-// macros reads definitions: NAME or NAME=TEXT.
-func macros(words []string) []luna.Define {
-	var list []luna.Define
-	for _, w := range words {
-		name, text, _ := strings.Cut(w, "=")
-		list = append(list, luna.Define{Name: name, Text: text})
-	}
-	return list
-}
-
 // buildLibrary compiles the C++ of a program, or finds it compiled already.
-func buildLibrary(ctx context.Context, io stdio, prog *luna.Program, src *sourceOptions) (*cpp.Built, error) {
-	line := startProgress(io)
+func buildLibrary(ctx context.Context, io console.IO, prog *luna.Program, src *sourceOptions) (*cpp.Built,
+	error) {
+	line := console.StartProgress(io)
 	spec := cpp.Spec{
-		Prog: prog, Dir: filepath.Dir(src.file), CppDirs: src.cppDirs, Sources: src.cppSources, Optimize: "-O" + src.optimize,
-		Progress: func(done, total int, file string) { line.set("compiling C++: %s (%d of %d done)", file, done, total) },
+		Prog: prog, Dir: filepath.Dir(
+			src.file), CppDirs: src.cppDirs, Sources: src.cppSources, Optimize: "-O" + src.optimize,
+		Progress: func(done, total int, file string) {
+			line.Set("compiling C++: %s (%d of %d done)", file,
+				done, total)
+		},
 	}
 	if src.verbose {
-		spec.Verbose = io.err
+		spec.Verbose = io.Err
 	}
 	built, err := cpp.Build(ctx, spec)
-	line.end()
+	line.End()
 	var faults *cpp.CompileError
 	switch {
 	case err == nil:
 		return built, nil
 	case ctx.Err() != nil:
-		return nil, exitWith(exitInterrupted, errors.New("interrupted while compiling C++"))
+		return nil, console.Exit(console.Interrupted, errors.New("interrupted while compiling C++"))
 	case errors.As(err, &faults):
-		fmt.Fprintln(io.err, strings.TrimRight(faults.Error(), "\n"))
-		return nil, exitWith(exitUsage, nil)
+		fmt.Fprintln(io.Err, strings.TrimRight(faults.Error(), "\n"))
+		return nil, console.Exit(console.BadUsage, nil)
 	}
-	return nil, exitWith(exitUsage, err)
+	return nil, console.Exit(console.BadUsage, err)
 }
 
 // prepare compiles the program. All processes of a run of many call it.
-func prepare(ctx context.Context, io stdio, c *crew, o *runOptions, args []string) (*luna.Program, *cpp.Library, error) {
+func prepare(ctx context.Context, io console.IO, c *crew.Crew, o *runOptions, args []string) (*luna.Program,
+	*cpp.Library, error) {
 	prog, err := compile(io, &o.source)
 	for name := range o.holds {
 		if err == nil && !hasCode(prog, name) {
-			err = badCommandLine("run: --hold=%s: the program has no such code fragment", name)
+			err = console.Misuse("run: --hold=%s: the program has no such code fragment", name)
 		}
 	}
 	if err == nil {
 		err = badInput(engine.CheckArgs(prog, args))
 	}
-	if err = c.agree(err); err != nil {
+	if err = c.Agree(err); err != nil {
 		return nil, nil, err
 	}
 	// One process of each host compiles the C++; the others find it compiled.
 	var built *cpp.Built
 	for _, first := range []bool{true, false} {
-		if first == (c == nil || c.HostRank() == 0) {
+		if first == (c.HostRank() == 0) {
 			built, err = buildLibrary(ctx, io, prog, &o.source)
 		}
-		if err = c.agree(err); err != nil {
+		if err = c.Agree(err); err != nil {
 			return nil, nil, err
 		}
 	}
-	warning, err := c.sameCode(programText(prog), built.Path, sources(built.Read))
-	if err = c.agree(err); err != nil {
+	warning, err := c.SameCode(crew.ProgramText(prog), built.Path, crew.Sources(built.Read))
+	if err = c.Agree(err); err != nil {
 		return nil, nil, err
 	}
 	if warning != "" {
-		io.say("warning: %s", warning)
+		io.Say("warning: %s", warning)
 	}
 	library, err := cpp.Open(built.Path, prog)
-	if err = c.agree(badInput(err)); err != nil {
+	if err = c.Agree(badInput(err)); err != nil {
 		return nil, nil, err
 	}
 	return prog, library, nil
 }
 
-// runProgram compiles, runs, and reports.
-func runProgram(ctx context.Context, io stdio, c *crew, o *runOptions, plan *config.Plan, args []string) error {
-	if c != nil {
-		return runMany(ctx, io, c, o, plan, args)
-	}
-	prog, library, err := prepare(ctx, io, nil, o, args)
-	if err != nil {
+var clockSyncTimes = map[string]engine.ClockSyncTime{
+	"periodic": engine.ClockSyncPeriodic, "start": engine.ClockSyncEnds, "off": engine.ClockSyncOff,
+}
+
+// runProgram compiles, runs, and reports. All processes of a run of many call it; what they say of the
+// program rank 0 says, unless one of them fails alone.
+func runProgram(ctx context.Context, std console.IO, c *crew.Crew, o *runOptions, plan *config.Plan,
+	args []string) error {
+	voice, err := c.Lead(ctx, std)
+	if err = c.Agree(err); err != nil {
 		return err
 	}
-	if cores := availableCores(); o.nodes*o.workers > cores {
-		io.say("warning: %d workers share %d available cores: expect pre-emption (-n, -w)", o.nodes*o.workers, cores)
-	}
+	io := voice.IO
 	cfg := engine.Config{
-		Program: prog, Library: library, Nodes: o.nodes, Workers: o.workers, Args: args, Steal: !o.noSteal,
-		LinkLatency: o.linkLatency, LinkBandwidth: o.bandwidth, ThreadClock: threadClocks[o.threadClock], Hold: o.holds,
-		Warn: func(text string) { io.say("warning: %s", text) },
+		Nodes: o.nodes, Workers: o.workers, Args: args, Steal: !o.noSteal,
+		ThreadClock: threadClocks[o.threadClock],
+		LinkLatency: o.linkLatency, LinkBandwidth: o.bandwidth, Hold: o.holds,
+		Warn: func(text string) { io.Say("warning: %s", text) },
 	}
-	p, err := startProfiling(io, io.err, nil, o, args, plan)
+	if c.Many() {
+		cfg.Part = &engine.Part{
+			Node: c.Rank(), Group: c.Group(), Connect: voice.Connect(),
+			Clock: engine.ClockSync{
+				When: clockSyncTimes[o.clock.sync], Precision: o.clock.precision, Drift: o.clock.drift * 1e-6,
+			},
+		}
+	}
+	r := &programRun{crew: c, voice: voice, opt: o}
+	cfg.Program, cfg.Library, err = prepare(ctx, std, c, o, args)
+	if err == nil {
+		r.warnCores(io)
+		r.rec, err = recording.Start(voice, c, r.recorded(std, args), plan)
+	}
 	if err != nil {
-		return err
+		return errors.Join(err, voice.End())
 	}
-	cfg.Session, cfg.Writers, cfg.DescribeDFs, cfg.Rules = p.session, p.writers(), p.run.WantsDFs(), p.rules
+	cfg.Session, cfg.Writers, cfg.DescribeDFs = r.rec.Session, r.rec.Writers(), r.rec.WantsDFs()
+	if cfg.Session != nil {
+		cfg.Rules = engineRules(plan)
+	}
 	// User code may change the current folder; names of files of ours stand for what they stood for before.
 	folder, folderErr := os.Getwd()
 	res, runErr := engine.Run(ctx, cfg)
 	after := afterRun(ctx)
-	closeLibrary(library, runErr, cfg.Warn)
+	if c.Many() && errors.Is(runErr, engine.ErrInterrupted) {
+		return r.rec.Interrupted(voice, func() { flush(cfg.Library, recording.Grace) }, runErr)
+	}
+	closeLibrary(cfg.Library, runErr, cfg.Warn)
 	if folderErr == nil {
 		folderErr = os.Chdir(folder)
 	}
 	if folderErr != nil {
-		io.say("warning: the current folder may have changed: %v", folderErr)
+		io.Say("warning: the current folder may have changed: %v", folderErr)
 	}
-	outcome := runOutcome(io, runErr)
-	endErr := p.end(io, runErr, outcome)
-	if p.dir() == "" {
-		p.send.finish(after, io, o.quiet)
-		if res != nil && !o.quiet {
-			io.say("%v, %d CFs, %d messages between nodes; no trace",
-				time.Duration(res.WallNS).Round(time.Microsecond), res.CFs, res.Messages)
-		}
-		return cmp.Or(outcome, endErr)
+	var outcome error
+	if c.Speaks() {
+		outcome = runOutcome(io, runErr)
 	}
-	return p.report(ctx, after, io, o, outcome, endErr)
+	endErr := r.rec.End(runErr, outcome)
+	if c.Many() {
+		endErr = r.part(ctx, after, std, endErr)
+	}
+	if !c.Speaks() {
+		return nil
+	}
+	if r.rec.Folder() != "" {
+		return r.report(ctx, after, std, outcome, endErr)
+	}
+	r.rec.FinishSending(after, o.quiet)
+	if res != nil && !o.quiet {
+		std.Say("%v, %d CFs, %d messages between nodes; no trace",
+			time.Duration(res.WallNS).Round(time.Microsecond),
+			res.CFs, res.Messages)
+	}
+	return cmp.Or(outcome, endErr)
 }
 
-// report is what the user gets when the run is over: the report, what was sent, and as the last line the path of the trace. after is what
-// afterRun made of ctx.
-func (p *profiling) report(ctx, after context.Context, io stdio, o *runOptions, outcome, endErr error) error {
-	reportErr := reportRun(after, io, &o.report, o.quiet, p.dir())
-	p.send.finish(after, io, o.quiet)
-	if outcome = cmp.Or(outcome, reportErr, endErr); outcome != nil {
-		// The path is the last line: what there is to say about the run comes before it.
-		var exit *exitError
-		if errors.As(outcome, &exit) && exit.err != nil {
-			io.say("%v", exit.err)
-			outcome = exitWith(exit.code, nil)
+// programRun is a run of a program, in one of its processes.
+type programRun struct {
+	crew  *crew.Crew
+	voice *crew.Voice
+	opt   *runOptions
+	rec   *recording.Recording
+	live  *livePage // nil: there is none
+}
+
+// recorded says what is recorded.
+func (r *programRun) recorded(std console.IO, args []string) *recording.Options {
+	o := r.opt
+	opt := &recording.Options{
+		Program: o.source.file, Args: args, Nodes: o.nodes, Workers: o.workers, NoTrace: o.noTrace,
+		LocalDir: o.localDir,
+		Describe: func(info *trace.RunInfo) { o.describe(info, r.crew.Many()) },
+	}
+	if o.send.on() {
+		opt.Send = &recording.Send{Targets: o.send.targets, Wait: o.send.wait, Version: readVersion().Version}
+	}
+	if o.live.on {
+		opt.Live = func(folder string) (_ recording.Page, err error) {
+			r.live, err = startLive(std, &o.live, folder)
+			return r.live, err
 		}
 	}
-	if p.live != nil {
-		p.live.stay(ctx, io)
-		p.live.close()
+	return opt
+}
+
+// warnCores warns where there are more workers than cores.
+func (r *programRun) warnCores(io console.IO) {
+	workers, cores := r.opt.nodes*r.opt.workers, crew.AvailableCores()
+	switch {
+	case !r.crew.Speaks():
+	case r.crew.Many():
+		for _, line := range r.crew.CoreWarnings(r.opt.workers, crew.OnlineCores()) {
+			io.Say("warning: %s", line)
+		}
+	case workers > cores:
+		io.Say("warning: %d workers share %d available cores: expect pre-emption (-n, -w)", workers, cores)
 	}
-	fmt.Fprintln(io.err, p.dir())
+}
+
+// part ends what many processes do together. The report is rank 0's alone, and may take long.
+func (r *programRun) part(ctx, after context.Context, std console.IO, endErr error) error {
+	endErr = cmp.Or(endErr, r.rec.Sent(after, r.opt.quiet))
+	endErr = cmp.Or(endErr, r.voice.End())
+	left := crew.EndAtOnce(ctx, func() {
+		std.Say("interrupted")
+		if dir := r.rec.Folder(); dir != "" {
+			fmt.Fprintln(std.Err, dir)
+		}
+	})
+	r.crew.Leave(&endErr)
+	left()
+	return endErr
+}
+
+// report is what the user gets when the run is over: the report, what was sent, and as the last line the path
+// of the trace. after is what afterRun made of ctx.
+func (r *programRun) report(ctx, after context.Context, io console.IO, outcome, endErr error) error {
+	reportErr := reportRun(after, io, &r.opt.report, r.opt.quiet, r.rec.Folder())
+	r.rec.FinishSending(after, r.opt.quiet)
+	outcome = io.Tell(cmp.Or(outcome, reportErr, endErr))
+	if r.live != nil {
+		r.live.stay(ctx, io)
+		r.live.close()
+	}
+	fmt.Fprintln(io.Err, r.rec.Folder())
 	return outcome
 }
 
-// closeLibrary ends the program's C++ side: what it printed comes out. After a failure some of its code may still be
-// running or hold a lock, so then nothing is unloaded and the output is waited for only a moment.
+// describe tells run.json of the settings of the run.
+func (o *runOptions) describe(info *trace.RunInfo, many bool) {
+	v := readVersion()
+	info.ThreadClock = map[string]string{"auto": "auto", "on": "always", "off": "never"}[o.threadClock]
+	info.Versions["whyslow"], info.Versions["go"], info.Versions["os"] = v.Version, v.Go, v.Platform
+	if v.Revision != "" {
+		info.Versions["revision"] = v.Revision
+	}
+	s := info.Settings
+	if o.linkLatency > 0 {
+		s["link_latency"] = o.linkLatency.String()
+	}
+	if o.bandwidth > 0 {
+		s["link_bandwidth"] = o.linkBandwidth
+	}
+	if o.noSteal {
+		s["steal"] = "off"
+	}
+	for code, d := range o.holds {
+		s["hold "+code] = d.String()
+	}
+	if !many {
+		return
+	}
+	s["clock_sync"] = o.clock.sync
+	if o.clock.sync == clockSyncs[0] {
+		s["clock_precision"], s["clock_drift"] = o.clock.precision.String(), fmt.Sprintf("%g ppm",
+			o.clock.drift)
+	}
+	if o.clock.skew != "" {
+		s["clock_skew"] = o.clock.skew
+	}
+}
+
+// closeLibrary ends the program's C++ side: what it printed comes out. After a failure some of its code may
+// still be running or hold a lock, so then nothing is unloaded and the output is waited for only a moment.
 func closeLibrary(library *cpp.Library, runErr error, warn func(string)) {
 	var stuck *engine.StuckError
 	if runErr == nil || errors.As(runErr, &stuck) {
@@ -197,11 +314,16 @@ func closeLibrary(library *cpp.Library, runErr error, warn func(string)) {
 		}
 		return
 	}
+	flush(library, time.Second)
+}
+
+// flush brings out what user code has printed, and waits for that so long.
+func flush(library *cpp.Library, long time.Duration) {
 	flushed := make(chan struct{})
 	go func() { library.Flush(); close(flushed) }()
 	select {
 	case <-flushed:
-	case <-time.After(time.Second):
+	case <-time.After(long):
 	}
 }
 
@@ -215,25 +337,58 @@ func hasCode(prog *luna.Program, name string) bool {
 }
 
 // runOutcome tells the user how a run ended, except where it ended well, and gives the exit code.
-func runOutcome(io stdio, err error) error {
+func runOutcome(io console.IO, err error) error {
 	var stuck *engine.StuckError
 	var failed *engine.ProgramError
 	switch {
 	case err == nil:
 		return nil
 	case errors.As(err, &stuck):
-		io.say("%v", stuck)
-		lifecycle.Explain(io.err, &stuck.Stuck, false)
-		return exitWith(exitStuck, nil)
+		io.Say("%v", stuck)
+		lifecycle.Explain(io.Err, &stuck.Stuck, false)
+		return console.Exit(console.Stuck, nil)
 	case errors.As(err, &failed):
-		io.say("%v", failed)
+		io.Say("%v", failed)
 		if failed.Exited && failed.ExitCode == 0 {
 			return nil
 		}
-		return exitWith(exitFailed, nil)
+		return console.Exit(console.Failed, nil)
 	case errors.Is(err, engine.ErrInterrupted):
-		io.say("interrupted")
-		return exitWith(exitInterrupted, nil)
+		io.Say("interrupted")
+		return console.Exit(console.Interrupted, nil)
 	}
 	return badInput(err)
+}
+
+// engineRules are the events that the engine is to emit at places the configuration names. Rules it cannot
+// follow are left out: checkRules has told.
+func engineRules(plan *config.Plan) (rules []engine.Rule) {
+	for i := range plan.Events {
+		if r := engineRule(&plan.Events[i]); r.Point != "" && engine.CheckRule(r) == nil {
+			rules = append(rules, r)
+		}
+	}
+	return rules
+}
+
+// checkRules adds warnings about rules that the engine cannot follow.
+func checkRules(plan *config.Plan) {
+	for i := range plan.Events {
+		e := &plan.Events[i]
+		if r := engineRule(e); r.Point != "" {
+			if err := engine.CheckRule(r); err != nil {
+				plan.Warnings = append(plan.Warnings,
+					config.Warning{Pos: e.Pos, Text: fmt.Sprintf("%v; the rule is skipped", err)})
+			}
+		}
+	}
+}
+
+// engineRule is the rule of an event, without a point if it has none or is off.
+func engineRule(e *config.EventState) engine.Rule {
+	if !e.On || e.Rule == nil {
+		return engine.Rule{}
+	}
+	return engine.Rule{Namespace: e.Namespace, Name: e.Name, Before: e.Rule.Before, Point: e.Rule.Point,
+		Functions: e.Functions, Args: e.Args, Pos: e.Pos.String()}
 }

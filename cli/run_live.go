@@ -5,6 +5,7 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"github.com/whyslow/whyslow/internal/console"
 	"github.com/whyslow/whyslow/internal/show/live"
 )
 
@@ -18,7 +19,7 @@ type liveOptions struct {
 var pageFlags = []string{"listen", "no-browser", "token", "insecure", "tls-cert", "tls-key", "memory"}
 
 func (o *liveOptions) addTo(f *pflag.FlagSet) {
-	f.BoolVar(&o.on, "live", false, "show the run in the browser while it goes on, and then until Ctrl+C")
+	f.BoolVar(&o.on, "live", false, "show the run in the browser as it executes, and then until Ctrl+C")
 	o.page.addTo(f, "127.0.0.1:0")
 	o.page.addBrowser(f)
 }
@@ -28,13 +29,14 @@ func (o *liveOptions) check(f *pflag.FlagSet, noTrace bool) error {
 	if !o.on {
 		for _, flag := range pageFlags {
 			if f.Changed(flag) {
-				return badCommandLine("run: --%s makes no sense without --live", flag)
+				return console.Misuse("run: --%s makes no sense without --live", flag)
 			}
 		}
 		return nil
 	}
 	if noTrace {
-		return badCommandLine("run: --live shows the trace while it is written: --no-trace makes no sense with it")
+		return console.Misuse("run: --live shows the trace while it is written: --no-trace makes no sense" +
+			" with it")
 	}
 	return o.page.check("run", f)
 }
@@ -47,7 +49,7 @@ type livePage struct {
 }
 
 // startLive shows the trace that is being written to a folder.
-func startLive(io stdio, o *liveOptions, dir string) (*livePage, error) {
+func startLive(io console.IO, o *liveOptions, dir string) (*livePage, error) {
 	p := &livePage{runs: live.NewSet(), over: make(chan struct{})}
 	alive := func() (bool, bool) {
 		select {
@@ -66,18 +68,18 @@ func startLive(io stdio, o *liveOptions, dir string) (*livePage, error) {
 		p.runs.Close()
 		return nil, err
 	}
-	io.say("live at %s", p.page.url)
+	io.Say("live at %s", p.page.url)
 	p.page.browse(&o.page)
 	return p, nil
 }
 
-// ended tells the page that the trace is whole.
-func (p *livePage) ended() { close(p.over) }
+// Ended tells the page that the trace is whole.
+func (p *livePage) Ended() { close(p.over) }
 
 // stay keeps the page after the run: until Ctrl+C.
-func (p *livePage) stay(ctx context.Context, io stdio) {
+func (p *livePage) stay(ctx context.Context, io console.IO) {
 	if ctx.Err() == nil {
-		io.say("the run is over; the page stays at %s until Ctrl+C", p.page.url)
+		io.Say("the run is over; the page stays at %s until Ctrl+C", p.page.url)
 		_ = p.page.until(ctx) // a page that cannot be served any more is no failure of the run
 	}
 }

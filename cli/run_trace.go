@@ -5,6 +5,7 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"github.com/whyslow/whyslow/internal/console"
 	"github.com/whyslow/whyslow/internal/record/modules"
 	"github.com/whyslow/whyslow/trace"
 )
@@ -20,24 +21,29 @@ type traceOptions struct {
 }
 
 func (o *traceOptions) addTo(f *pflag.FlagSet) {
-	f.StringVar(&o.buffer, "trace-buffer", "128Ki", "`size` of a buffer in which a worker collects events, 1Ki to 4Mi bytes")
+	f.StringVar(&o.buffer, "trace-buffer", "128Ki", "`size` of a buffer in which a worker collects events,"+
+		" 1Ki to 4Mi bytes")
 	f.IntVar(&o.pool, "trace-pool", trace.DefaultPool, "`number` of buffers of a node beyond one per worker")
 	f.IntVar(&o.level, "trace-level", 1, "`level` of compression, 1 (fastest) to 4 (best); 0: none")
-	f.BoolVar(&o.sync, "trace-sync", false, "workers write their full buffers themselves, and wait for the disk")
-	f.StringVar(&o.full, "trace-full", "wait", "`what` to do when all buffers are full: wait for the disk, or drop events (counted, and told by the report)")
-	f.StringVar(&o.flush, "trace-flush", "1s", "write what was recorded about so `long` after, though no buffer is full; 0: never (with --live or --to: 200ms)")
+	f.BoolVar(&o.sync, "trace-sync", false, "workers write their full buffers themselves, and wait for"+
+		" the disk")
+	f.StringVar(&o.full, "trace-full", "wait", "`what` to do when all buffers are full: wait for the disk,"+
+		" or drop events (the report says how many)")
+	f.StringVar(&o.flush, "trace-flush", "1s", "write events after so `long` at most, even if no buffer is"+
+		" full; 0: never (with --live or --to: 200ms)")
 }
 
 // check finds what is wrong with the flags.
 func (o *traceOptions) check() error {
 	if _, err := modules.TraceOptions(o.buffer, o.pool, o.level, o.sync, o.full, o.flush); err != nil {
-		return badCommandLine("run: --trace-%w", err)
+		return console.Misuse("run: --trace-%w", err)
 	}
 	return nil
 }
 
 // traceFlags are the flags of traceOptions.
-var traceFlags = []string{"trace-buffer", "trace-pool", "trace-level", "trace-sync", "trace-full", "trace-flush"}
+var traceFlags = []string{"trace-buffer", "trace-pool", "trace-level", "trace-sync", "trace-full",
+	"trace-flush"}
 
 // sets turns the flags that were given into settings of the trace writer, each with what the user wrote.
 func (o *traceOptions) sets(f *pflag.FlagSet) map[string]string {

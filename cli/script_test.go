@@ -10,6 +10,8 @@ import (
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
+
+	"github.com/whyslow/whyslow/internal/run/crew"
 )
 
 // The test binary is whyslow, luna and rts as well, by the name it is called.
@@ -37,7 +39,7 @@ var mpirunSettings = map[string]string{
 // needMPI skips a test where programs cannot be started on many ranks.
 func needMPI(t *testing.T) {
 	t.Helper()
-	if startWorld == nil {
+	if !crew.HasMPI() {
 		t.Skip("built without MPI; go test -tags mpi has it")
 	}
 	if _, err := exec.LookPath("mpirun"); err != nil {
@@ -78,7 +80,7 @@ func TestScript(t *testing.T) {
 			case "engine":
 				return canRun, nil
 			case "mpi":
-				return startWorld != nil, nil
+				return crew.HasMPI(), nil
 			case "shmem":
 				return hasShmem(), nil
 			case "root":

@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/whyslow/whyslow/internal/console"
 	"github.com/whyslow/whyslow/internal/record/collect"
 	"github.com/whyslow/whyslow/internal/record/stream"
 	"github.com/whyslow/whyslow/internal/show/api"
@@ -26,18 +27,20 @@ type serveOptions struct {
 	allMax  string
 }
 
-func serveCommand(io stdio) *cobra.Command {
+func serveCommand(io console.IO) *cobra.Command {
 	var o serveOptions
 	cmd := &cobra.Command{
 		Use:   "serve [flags]",
 		Short: "Collect runs from elsewhere, keep them as traces and show them live",
-		Long: `Listen for runs that are started with whyslow run --to HOST:PORT, keep what they send as ordinary traces in a folder, and show
-them on a page while they go on. Runs that were collected before are shown, too, and go on where they stopped.
+		Long: `Listen for runs started with whyslow run --to HOST:PORT, keep what they send as ordinary traces in a
+folder, and show them live on a page. Runs collected earlier are shown as well, and continue where
+they stopped.
 
-With --forward everything is sent on to another collector as well: collectors of groups of nodes, and one for all of them.
+--forward also sends everything to another collector: use one for each group of nodes, and one for
+all of them.
 
-Addresses other than this computer's own need --token, or --insecure. The address of the page is printed on standard output;
-Ctrl+C ends it.
+Addresses beyond this computer need --token, or --insecure. The address of the page is printed on
+standard output; Ctrl+C ends the collector.
 ` + exitCodesHelp,
 		Example: `  whyslow serve --dir runs
   WHYSLOW_TOKEN=secret whyslow serve --listen :7568 --dir runs
@@ -53,28 +56,31 @@ Ctrl+C ends it.
 	f := cmd.Flags()
 	o.page.addTo(f, fmt.Sprintf("127.0.0.1:%d", api.DefaultPort))
 	f.StringVarP(&o.dir, "dir", "d", ".", "`folder` for the traces")
-	f.StringVar(&o.forward, "forward", "", "send everything on to the collector at `HOST:PORT`")
+	f.StringVar(&o.forward, "forward", "", "also send everything to the collector at `HOST:PORT`")
 	f.StringVar(&o.token, "forward-token", "", "`word` that it asks for (default: --token)")
-	f.StringVar(&o.ca, "forward-ca", "", "`file` with the certificate to trust there; TLS, as with --forward https://HOST:PORT")
+	f.StringVar(&o.ca, "forward-ca", "", "`file` with the certificate of that collector; TLS, as with"+
+		" --forward https://HOST:PORT")
 	o.limits = collect.DefaultLimits()
 	f.IntVar(&o.limits.Sockets, "max-sockets", o.limits.Sockets, "most `connections` of any kind at once")
 	f.IntVar(&o.limits.Connections, "max-senders", o.limits.Connections, "most `senders` at once")
-	f.IntVar(&o.limits.PerAddress, "max-per-address", o.limits.PerAddress, "most `senders` at once from one address")
+	f.IntVar(&o.limits.PerAddress, "max-per-address", o.limits.PerAddress, "most `senders` at once from one"+
+		" address")
 	f.IntVar(&o.limits.Runs, "max-runs", o.limits.Runs, "most `runs` kept in the folder")
-	f.StringVar(&o.runMax, "max-run-bytes", fmt.Sprint(o.limits.RunBytes), "most `bytes` kept of a run, such as 50G")
+	f.StringVar(&o.runMax, "max-run-bytes", fmt.Sprint(o.limits.RunBytes), "most `bytes` kept of a run,"+
+		" such as 50G")
 	f.StringVar(&o.allMax, "max-bytes", fmt.Sprint(o.limits.AllBytes), "most `bytes` kept in the folder")
-	f.DurationVar(&o.limits.Idle, "idle", o.limits.Idle, "give up a sender that was silent for so `long`")
+	f.DurationVar(&o.limits.Idle, "idle", o.limits.Idle, "drop a sender that is silent for so `long`")
 	return cmd
 }
 
-func serve(ctx context.Context, io stdio, o *serveOptions) error {
+func serve(ctx context.Context, io console.IO, o *serveOptions) error {
 	for _, size := range []struct {
 		flag, text string
 		to         *int64
 	}{{"max-run-bytes", o.runMax, &o.limits.RunBytes}, {"max-bytes", o.allMax, &o.limits.AllBytes}} {
 		v, err := parseBytes(size.text)
 		if err != nil {
-			return badCommandLine("serve: --%s=%s: say bytes, such as 50G", size.flag, size.text)
+			return console.Misuse("serve: --%s=%s: say bytes, such as 50G", size.flag, size.text)
 		}
 		*size.to = int64(v)
 	}
@@ -95,17 +101,17 @@ func serve(ctx context.Context, io stdio, o *serveOptions) error {
 			return false, false // it may come back
 		}
 		if _, err := runs.Add(dir, live.Options{Memory: o.page.memoryBytes, Alive: alive}); err != nil {
-			io.say("warning: %v", fileError(err))
+			io.Say("warning: %v", console.FileError(err))
 		}
 	}
 	cfg := collect.Config{
 		Dir: o.dir, Token: o.page.token, Version: readVersion().Version, Limits: o.limits, OnRun: show,
-		Notify: func(line string) { io.say("%s", line) },
+		Notify: func(line string) { io.Say("%s", line) },
 	}
 	if o.forward != "" {
 		target, err := stream.ParseTarget(o.forward)
 		if err != nil {
-			return badCommandLine("serve: --forward: %w", err)
+			return console.Misuse("serve: --forward: %w", err)
 		}
 		target.Token = cmp.Or(o.token, o.page.token)
 		if o.ca != "" {
@@ -126,8 +132,8 @@ func serve(ctx context.Context, io stdio, o *serveOptions) error {
 	if err != nil {
 		return cmp.Or(collector.Close(), err)
 	}
-	fmt.Fprintln(io.out, p.url)
-	io.say("runs started with --to %s go to %s; Ctrl+C ends", p.address, o.dir)
+	fmt.Fprintln(io.Out, p.url)
+	io.Say("runs started with --to %s go to %s; Ctrl+C ends", p.address, o.dir)
 	err = p.until(ctx)
 	done := make(chan error, 1)
 	go func() { done <- collector.Close() }()
@@ -135,6 +141,6 @@ func serve(ctx context.Context, io stdio, o *serveOptions) error {
 	case closeErr := <-done:
 		return cmp.Or(err, badInput(closeErr))
 	case <-time.After(10 * time.Second):
-		return cmp.Or(err, exitWith(exitUsage, fmt.Errorf("the collector does not end")))
+		return cmp.Or(err, console.Exit(console.BadUsage, fmt.Errorf("the collector does not end")))
 	}
 }

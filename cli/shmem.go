@@ -16,7 +16,11 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/whyslow/whyslow/internal/console"
 	"github.com/whyslow/whyslow/internal/record/pgas/collectors"
+	"github.com/whyslow/whyslow/internal/record/pgas/launch"
+	"github.com/whyslow/whyslow/internal/record/recording"
+	"github.com/whyslow/whyslow/trace"
 )
 
 // shmemOptions say how an OpenSHMEM program is recorded.
@@ -42,25 +46,29 @@ var (
 // largestBuffer of a collector, in bytes.
 const largestBuffer = 64 << 20
 
-func shmemCommand(io stdio) *cobra.Command {
+func shmemCommand(io console.IO) *cobra.Command {
 	var o shmemOptions
 	cmd := &cobra.Command{
 		Use:   "shmem [flags] -- oshrun [option]... PROGRAM [argument]...",
 		Short: "Run an OpenSHMEM program, record a trace, report where the time went",
-		Long: `Run an OpenSHMEM program as its users do, with oshrun or another launcher, and record what each PE does: barriers, broadcasts,
-reductions, puts and gets, locks, memory. The program is not changed and not compiled again: a library is loaded before that of
-OpenSHMEM (LD_PRELOAD) and passes every call on. The library is compiled when it is needed first; that takes a C compiler.
+		Long: `Run an OpenSHMEM program with oshrun or another launcher, and record what each PE does: barriers,
+broadcasts, reductions, puts and gets, locks, memory. The program needs no change and no
+recompilation: a library is loaded before OpenSHMEM's own (LD_PRELOAD) and passes every call on. The
+library is compiled at first use, which takes a C compiler.
 
-The program's input and output are its own; everything whyslow has to say goes to standard error: the report, and as the last line
-the path of the trace. The trace goes to PROGRAM.NNN.trace beside the program; none is ever overwritten. Variables of the
-environment that begin with WHYSLOW_ reach the program, on other hosts too; flags prevail.
+Standard input and output belong to the program. whyslow writes to standard error: the report, and
+as the last line the path of the trace. The trace goes to PROGRAM.NNN.trace beside the program;
+whyslow never overwrites one. Environment variables that begin with WHYSLOW_ reach the program, on
+other hosts too; flags prevail over them.
 
---library writes the libraries that record OpenSHMEM and UPC programs to a folder, for programs to be linked with.
+--library writes the libraries that record OpenSHMEM and UPC programs to a folder, to be linked with
+programs.
 
 Exit codes:
   0    done
   1    the program failed: its launcher ended with another exit code than 0
-  2    usage, no launcher, no compiler; or nothing was recorded, because the program does not use OpenSHMEM or is linked statically
+  2    usage, no launcher, no compiler; or nothing was recorded, because the program does not use
+       OpenSHMEM or is linked statically
   4    the trace is damaged or ends early (what could be read was used)
   130  interrupted`,
 		Example: `  whyslow shmem -- oshrun -np 4 ./prog 100
@@ -77,7 +85,8 @@ Exit codes:
 			}
 			return runShmem(cmd.Context(), io, &o, args)
 		},
-		ValidArgsFunction: func(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+		ValidArgsFunction: func(_ *cobra.Command, args []string, _ string) ([]string,
+			cobra.ShellCompDirective) {
 			if len(args) == 0 {
 				return []string{"oshrun", "srun"}, cobra.ShellCompDirectiveDefault
 			}
@@ -86,17 +95,23 @@ Exit codes:
 	}
 	f := cmd.Flags()
 	f.SetInterspersed(false) // what follows the launcher is its own
-	f.StringVarP(&o.out, "output", "o", "", "`folder` for the trace; must be new or empty (default: $WHYSLOW_TRACE, or PROGRAM.NNN.trace)")
+	f.StringVarP(&o.out, "output", "o", "", "`folder` for the trace; must be new or empty (default:"+
+		" $WHYSLOW_TRACE, or PROGRAM.NNN.trace)")
 	f.BoolVarP(&o.quiet, "quiet", "q", false, "no report on standard error")
-	f.StringVar(&o.instrument, "instrument", "calls", "`what` to record: sync (barriers, collectives, locks, memory), calls (and transfers), local (and those to the PE itself), functions (and functions of the program compiled with -finstrument-functions)")
-	f.StringVar(&o.clockSync, "clock-sync", "auto", "compare the clocks of hosts at the start and the end: `when` is auto (PEs are on several), off or always")
-	f.StringVar(&o.library, "library", "", "write the libraries, to be linked with, and their headers to this `folder`, and run nothing")
+	f.StringVar(&o.instrument, "instrument", "calls", "`what` to record: sync (barriers, collectives,"+
+		" locks, memory), calls (and transfers), local (and those to the PE itself), functions (and"+
+		" functions of the program compiled with -finstrument-functions)")
+	f.StringVar(&o.clockSync, "clock-sync", "auto", "compare the clocks of hosts at the start and the end:"+
+		" `when` is auto (PEs are on several), off or always")
+	f.StringVar(&o.library, "library", "", "write the libraries, to be linked with, and their headers to"+
+		" this `folder`, and run nothing")
 	o.trace.addTo(f)
 	// Where nothing is said the library's own defaults hold, which are made for this.
 	f.Lookup("trace-buffer").Usage = "`size` of a buffer in which a thread collects events, 1Ki to 64Mi bytes"
 	f.Lookup("trace-pool").Usage = "`number` of buffers of a PE beyond one per thread"
 	f.Lookup("trace-sync").Usage = "threads write their full buffers themselves, and wait for the disk"
-	f.Lookup("trace-flush").Usage = "write what was recorded about so `long` after, though no buffer is full; 0: never (with --live: 200ms)"
+	f.Lookup("trace-flush").Usage = "write what was recorded about so `long` after, though no buffer is" +
+		" full; 0: never (with --live: 200ms)"
 	f.Lookup("trace-buffer").DefValue, f.Lookup("trace-pool").DefValue = "1Mi", "16"
 	o.live.addTo(f)
 	o.report.addTo(cmd)
@@ -104,9 +119,12 @@ Exit codes:
 		f.Lookup(name).Hidden = true
 	}
 	f.Lookup("by").Usage = "split the factors by `what`: node (PE), worker, or code (function or operation)"
-	f.Lookup("csv").Usage = "write factors over time, and all metrics by call path and PE, as a table to `FILE`; - is standard output"
-	for flag, values := range map[string][]string{"instrument": instrumentLevels, "clock-sync": whenSyncs, "trace-full": {"wait", "drop"}} {
-		if err := cmd.RegisterFlagCompletionFunc(flag, cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp)); err != nil {
+	f.Lookup("csv").Usage = "write factors over time, and all metrics by call path and PE, as a table to" +
+		" `FILE`; - is standard output"
+	for flag, values := range map[string][]string{"instrument": instrumentLevels, "clock-sync": whenSyncs,
+		"trace-full": {"wait", "drop"}} {
+		if err := cmd.RegisterFlagCompletionFunc(flag,
+			cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp)); err != nil {
 			panic(err) // the flag was added above
 		}
 	}
@@ -120,18 +138,18 @@ Exit codes:
 func (o *shmemOptions) check(f *pflag.FlagSet, args []string) error {
 	if o.library != "" {
 		if len(args) > 0 {
-			return badCommandLine("shmem: --library runs nothing: leave out %q", args[0])
+			return console.Misuse("shmem: --library runs nothing: leave out %q", args[0])
 		}
 		return nil
 	}
 	if len(args) == 0 {
-		return badCommandLine("shmem: no program given; say what starts it, such as oshrun -np 4 ./prog")
+		return console.Misuse("shmem: no program given; say what starts it, such as oshrun -np 4 ./prog")
 	}
 	if !slices.Contains(instrumentLevels, o.instrument) {
-		return badCommandLine("shmem: --instrument=%s: say %s", o.instrument, orList(instrumentLevels))
+		return console.Misuse("shmem: --instrument=%s: say %s", o.instrument, orList(instrumentLevels))
 	}
 	if !slices.Contains(whenSyncs, o.clockSync) {
-		return badCommandLine("shmem: --clock-sync=%s: say %s", o.clockSync, orList(whenSyncs))
+		return console.Misuse("shmem: --clock-sync=%s: say %s", o.clockSync, orList(whenSyncs))
 	}
 	if err := o.checkTrace(f); err != nil {
 		return err
@@ -139,7 +157,7 @@ func (o *shmemOptions) check(f *pflag.FlagSet, args []string) error {
 	if !o.live.on {
 		for _, flag := range pageFlags {
 			if f.Changed(flag) {
-				return badCommandLine("shmem: --%s makes no sense without --live", flag)
+				return console.Misuse("shmem: --%s makes no sense without --live", flag)
 			}
 		}
 	} else if err := o.live.page.check("shmem", f); err != nil {
@@ -162,17 +180,20 @@ func (o *shmemOptions) checkTrace(f *pflag.FlagSet) error {
 	if f.Changed("trace-buffer") {
 		n, err := parseBytes(t.buffer)
 		if err != nil || n < 1<<10 || n > largestBuffer {
-			return badCommandLine("shmem: --trace-buffer=%s: say 1Ki to 64Mi bytes", t.buffer)
+			return console.Misuse("shmem: --trace-buffer=%s: say 1Ki to 64Mi bytes", t.buffer)
 		}
 		set("trace-buffer", "WHYSLOW_BUFFER", strconv.Itoa(int(n)))
 	}
 	switch {
 	case t.pool < 1 || t.pool > 1<<16:
-		return badCommandLine("shmem: --trace-pool=%d: say 1 to 65536 buffers", t.pool)
+		return console.Misuse("shmem: --trace-pool=%d: say 1 to 65536 buffers", t.pool)
 	case t.level < 0 || t.level > 4:
-		return badCommandLine("shmem: --trace-level=%d: say 0 to 4", t.level)
+		return console.Misuse("shmem: --trace-level=%d: say 0 to 4", t.level)
 	case t.full != "wait" && t.full != "drop":
-		return badCommandLine("shmem: --trace-full=%s: say wait or drop", t.full)
+		return console.Misuse("shmem: --trace-full=%s: say wait or drop", t.full)
+	}
+	if o.live.on {
+		o.settings["WHYSLOW_FLUSH"] = "200"
 	}
 	set("trace-pool", "WHYSLOW_POOL", strconv.Itoa(t.pool))
 	set("trace-level", "WHYSLOW_LEVEL", strconv.Itoa(t.level))
@@ -185,8 +206,9 @@ func (o *shmemOptions) checkTrace(f *pflag.FlagSet) error {
 		d := time.Duration(0)
 		if t.flush != "0" {
 			var err error
-			if d, err = time.ParseDuration(t.flush); err != nil || d < time.Millisecond || d > 1000*time.Second {
-				return badCommandLine("shmem: --trace-flush=%s: say 1ms to 1000s, or 0", t.flush)
+			if d, err = time.ParseDuration(t.flush); err != nil || d < time.Millisecond ||
+				d > 1000*time.Second {
+				return console.Misuse("shmem: --trace-flush=%s: say 1ms to 1000s, or 0", t.flush)
 			}
 		}
 		set("trace-flush", "WHYSLOW_FLUSH", strconv.FormatInt(d.Milliseconds(), 10))
@@ -201,13 +223,13 @@ func orList(words []string) string {
 }
 
 // writeLibraries writes what programs are linked with.
-func writeLibraries(ctx context.Context, io stdio, dir string) error {
+func writeLibraries(ctx context.Context, io console.IO, dir string) error {
 	written, err := collectors.Write(ctx, dir)
 	if err != nil {
 		return ofCollectors(ctx, err)
 	}
 	for _, name := range written {
-		fmt.Fprintln(io.out, filepath.Join(dir, name))
+		fmt.Fprintln(io.Out, filepath.Join(dir, name))
 	}
 	return nil
 }
@@ -215,13 +237,14 @@ func writeLibraries(ctx context.Context, io stdio, dir string) error {
 // ofCollectors is an error of compiling the libraries.
 func ofCollectors(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
-		return exitWith(exitInterrupted, errors.New("interrupted while compiling the library that records"))
+		return console.Exit(console.Interrupted, errors.New("interrupted while compiling the library that"+
+			" records"))
 	}
 	return badInput(err)
 }
 
-// besideTrace copies the library into the folder of the trace, which all hosts see as they may not see the cache, and returns
-// where it is. remove removes it.
+// besideTrace copies the library into the folder of the trace, which all hosts see as they may not see the
+// cache, and returns where it is. remove removes it.
 func besideTrace(library, dir string) (path string, remove func(), err error) {
 	path = filepath.Join(dir, filepath.Base(library))
 	if strings.ContainsAny(path, " :\t\n") { // these end a name in LD_PRELOAD
@@ -235,15 +258,15 @@ func besideTrace(library, dir string) (path string, remove func(), err error) {
 }
 
 // runShmem runs, records and reports.
-func runShmem(ctx context.Context, io stdio, o *shmemOptions, words []string) error {
-	l, err := newLaunch(ctx, words)
+func runShmem(ctx context.Context, io console.IO, o *shmemOptions, words []string) error {
+	l, err := launch.New(ctx, words)
 	if err != nil {
 		return badInput(err)
 	}
-	line := startProgress(io)
-	line.set("compiling the library that records")
+	line := console.StartProgress(io)
+	line.Set("compiling the library that records")
 	library, err := collectors.Build(ctx, "shmem")
-	line.end()
+	line.End()
 	if err != nil {
 		return ofCollectors(ctx, err)
 	}
@@ -262,7 +285,7 @@ func runShmem(ctx context.Context, io stdio, o *shmemOptions, words []string) er
 		unmake()
 		return badInput(err)
 	}
-	if err := l.prepare(library, dir, o); err != nil {
+	if err := l.Prepare(library, dir, o.settings); err != nil {
 		unmake()
 		return badInput(err)
 	}
@@ -274,69 +297,56 @@ func runShmem(ctx context.Context, io stdio, o *shmemOptions, words []string) er
 		}
 		defer page.close()
 	}
-	outcome := l.run(ctx, io)
+	outcome := l.Run(ctx, io)
 	after := afterRun(ctx)
-	endErr := endShmem(io, l, dir, outcome)
+	endErr := l.End(dir, outcome, func(r *trace.Reader) error { return tellMissing(io, missing(r)) })
 	remove()
 	if page != nil {
-		page.ended()
+		page.Ended()
 	}
-	var nothing *nothingRecorded
+	var nothing *launch.NothingRecorded
 	if errors.As(endErr, &nothing) {
 		unmake()
-		if outcome != nil && exitCode(outcome) == exitInterrupted {
+		if outcome != nil && console.Code(outcome) == console.Interrupted {
 			return outcome
 		}
 		return endErr
 	}
 	var reportErr error
-	if !errors.Is(endErr, errNoEvents) {
+	if !errors.Is(endErr, launch.ErrNoEvents) {
 		reportErr = reportRun(after, io, &o.report, o.quiet, dir)
 	}
 	var result error // the first; the path is the last line, so that all are told before it
 	for _, err := range []error{outcome, reportErr, endErr} {
-		if err == nil {
-			continue
-		}
-		if exit := new(exitError); !errors.As(err, &exit) || exit.err != nil {
-			io.say("%v", err)
-		}
-		result = cmp.Or(result, exitWith(exitCode(err), nil))
+		err = io.Tell(err)
+		result = cmp.Or(result, err)
 	}
 	if page != nil {
 		page.stay(ctx, io)
 	}
-	fmt.Fprintln(io.err, dir)
+	fmt.Fprintln(io.Err, dir)
 	return result
 }
 
-func exitCode(err error) int {
-	var exit *exitError
-	if errors.As(err, &exit) {
-		return exit.code
-	}
-	return exitUsage
-}
-
 // makeDir makes the folder for the trace, unless there is an empty one; made: it did.
-func (o *shmemOptions) makeDir(io stdio, l *launch) (dir string, made bool, err error) {
+func (o *shmemOptions) makeDir(io console.IO, l *launch.Launch) (dir string, made bool, err error) {
 	if o.out == "" {
 		o.out = os.Getenv("WHYSLOW_TRACE")
 	}
 	if o.out != "" {
 		_, err := os.Stat(o.out)
-		return o.out, errors.Is(err, fs.ErrNotExist), makeTraceDir(o.out)
+		return o.out, errors.Is(err, fs.ErrNotExist), recording.MakeFolder(o.out)
 	}
-	program := l.program
+	program := l.Program
 	if program == "" {
-		program = filepath.Base(l.words[0])
+		program = filepath.Base(l.Words[0])
 	}
 	if _, err := os.Stat(program); errors.Is(err, fs.ErrNotExist) || !strings.Contains(program, "/") {
 		program = filepath.Base(program) // found by its name alone: where that is does not matter
 	}
-	dir, note, err := newTraceDir(program)
+	dir, note, err := recording.NewFolder(program)
 	if note != "" {
-		io.say("%s", note)
+		io.Say("%s", note)
 	}
 	return dir, true, err
 }

@@ -4,8 +4,11 @@ import (
 	"fmt"
 	"runtime"
 	"runtime/debug"
+	"strings"
 
 	"github.com/spf13/cobra"
+
+	"github.com/whyslow/whyslow/internal/console"
 )
 
 type versionInfo struct {
@@ -18,7 +21,8 @@ type versionInfo struct {
 }
 
 func readVersion() versionInfo {
-	v := versionInfo{Version: "unknown", Go: runtime.Version(), Platform: runtime.GOOS + "/" + runtime.GOARCH, Runs: canRun}
+	v := versionInfo{Version: "unknown", Go: runtime.Version(), Platform: runtime.GOOS + "/" + runtime.GOARCH,
+		Runs: canRun}
 	info, ok := debug.ReadBuildInfo()
 	if !ok {
 		return v
@@ -50,7 +54,13 @@ func (v versionInfo) String() string {
 	return fmt.Sprintf("whyslow %s%s, %s, %s, %s", v.Version, revision, v.Go, v.Platform, engine)
 }
 
-func versionCommand(io stdio) *cobra.Command {
+// buildName is what processes of one job compare: they must run the same version.
+func buildName() string {
+	name, _, _ := strings.Cut(readVersion().String(), ",")
+	return name
+}
+
+func versionCommand(io console.IO) *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "version",
@@ -59,9 +69,9 @@ func versionCommand(io stdio) *cobra.Command {
 		RunE: func(*cobra.Command, []string) error {
 			v := readVersion()
 			if asJSON {
-				return writeJSON(io.out, v)
+				return writeJSON(io.Out, v)
 			}
-			fmt.Fprintln(io.out, v)
+			fmt.Fprintln(io.Out, v)
 			return nil
 		},
 	}

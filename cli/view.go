@@ -7,17 +7,18 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/whyslow/whyslow/internal/console"
 	"github.com/whyslow/whyslow/internal/show/api"
 	"github.com/whyslow/whyslow/internal/show/live"
 )
 
-func viewCommand(io stdio) *cobra.Command {
+func viewCommand(io console.IO) *cobra.Command {
 	var o pageOptions
 	cmd := &cobra.Command{
 		Use:   "view [flags] TRACE...",
 		Short: "Show recorded runs in the browser",
-		Long: `Show recorded runs on a page in the browser: why they are slow, timelines, nodes and links, graphs, events, memory, and two of them
-compared. A trace that is still being written is followed.
+		Long: `Show recorded runs on a page in the browser: why they are slow, timelines, nodes and links, graphs,
+events, memory, and two of them compared. A trace that is still being written is followed.
 
 The page is served at --listen until Ctrl+C. Its address is printed on standard output.
 ` + exitCodesHelp,
@@ -26,7 +27,7 @@ The page is served at --listen until Ctrl+C. Its address is printed on standard 
   whyslow view --listen 127.0.0.1:8080 --no-browser prog.001.trace`,
 		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 0 {
-				return badCommandLine("view: no trace given")
+				return console.Misuse("view: no trace given")
 			}
 			return nil
 		},
@@ -43,7 +44,7 @@ The page is served at --listen until Ctrl+C. Its address is printed on standard 
 	return cmd
 }
 
-func viewTraces(ctx context.Context, io stdio, o *pageOptions, traces []string) error {
+func viewTraces(ctx context.Context, io console.IO, o *pageOptions, traces []string) error {
 	o.limitMemory()
 	runs := live.NewSet()
 	defer runs.Close()
@@ -65,8 +66,8 @@ func viewTraces(ctx context.Context, io stdio, o *pageOptions, traces []string) 
 	if err != nil {
 		return err
 	}
-	fmt.Fprintln(io.out, p.url)
-	io.say("the page stays until Ctrl+C")
+	fmt.Fprintln(io.Out, p.url)
+	io.Say("the page stays until Ctrl+C")
 	p.browse(o)
 	return p.until(ctx)
 }

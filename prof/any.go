@@ -129,7 +129,8 @@ func (s *Session) ConnectAny(ns, name, handler string, priority int, f func(s *S
 // ConnectMatching adds the handler to every event that one of the patterns matches, also
 // to those of user namespaces that are defined later. In a pattern, which is
 // "Namespace.onName" or "Namespace::onName", "*" stands for any text.
-func (s *Session) ConnectMatching(patterns []string, handler string, priority int, f func(s *Stream, a *Any)) error {
+func (s *Session) ConnectMatching(patterns []string, handler string, priority int,
+	f func(s *Stream, a *Any)) error {
 	match := func(ns, name string) bool {
 		for _, p := range patterns {
 			if matches(strings.Replace(p, "::", ".", 1), ns+"."+name) {
@@ -140,7 +141,8 @@ func (s *Session) ConnectMatching(patterns []string, handler string, priority in
 	}
 	for _, h := range s.standard {
 		k := h.core().kind.Spec()
-		if match(k.Namespace, k.Name) || slices.ContainsFunc(k.Alias, func(a string) bool { return match(k.Namespace, a) }) {
+		if match(k.Namespace, k.Name) || slices.ContainsFunc(k.Alias,
+			func(a string) bool { return match(k.Namespace, a) }) {
 			if err := h.connectAny(handler, priority, f); err != nil {
 				return err
 			}

@@ -40,8 +40,8 @@ type ModuleRun struct {
 	ended   bool // the modules finish or have finished
 }
 
-// StartModules makes the modules and starts them, those that others require first, then by
-// priority. If one fails, those started before are finished, what they write goes nowhere, and the error names it.
+// StartModules makes the modules and starts them, those that others require first, then by priority. If one
+// fails, those started before are finished, what they write goes nowhere, and the error names it.
 func (s *Session) StartModules(uses []Use, facts RunFacts) (*ModuleRun, error) {
 	sorted, err := order(uses)
 	if err != nil {
@@ -106,8 +106,8 @@ func (r *ModuleRun) Names() []string {
 // identities then.
 func (r *ModuleRun) WantsDFs() bool { return r != nil && r.dfs }
 
-// Finish lets all modules write their results, closes their files and disconnects their handlers. No stream may be
-// in use. One that fails does not keep the others from finishing. Finishing again does nothing.
+// Finish lets all modules write their results, closes their files and disconnects their handlers. No stream
+// may be in use. One that fails does not keep the others from finishing. Finishing again does nothing.
 func (r *ModuleRun) Finish() error {
 	if r.ended {
 		return nil

@@ -15,4 +15,5 @@ func lock(f *os.File) bool {
 }
 
 // unlock gives up the lock, for processes that share the file, too.
-func unlock(f *os.File) { _ = syscall.Flock(int(f.Fd()), syscall.LOCK_UN) } // where there was none there is nothing to do
+// where there was none there is nothing to do
+func unlock(f *os.File) { _ = syscall.Flock(int(f.Fd()), syscall.LOCK_UN) }

@@ -32,11 +32,11 @@ type Output struct {
 // dialTimeout is how long the start of the program waits for whoever listens for a module's output.
 const dialTimeout = 5 * time.Second
 
-// Open opens what a parameter like "file" names: "" the terminal (standard error of whyslow
-// run), "-" standard output, "tcp://HOST:PORT" a network connection, anything else a file, which
-// is made anew. It is closed after the modules have finished. A file to which another module or another run
-// writes at the time is an error, and stays as it is. In a run of several processes each has a file of its own: FileName
-// tells its name.
+// Open opens what a parameter like "file" names: "" the terminal (standard error of whyslow run), "-"
+// standard output, "tcp://HOST:PORT" a network connection, anything else a file, which is made anew. It is
+// closed after the modules have finished. A file to which another module or another run writes at the time is
+// an error, and stays as it is. In a run of several processes each has a file of its own: FileName tells its
+// name.
 func (h *Host) Open(where string) (*Output, error) {
 	if _, network := strings.CutPrefix(where, "tcp://"); where != "" && where != "-" && !network {
 		where = h.FileName(where)
@@ -44,7 +44,8 @@ func (h *Host) Open(where string) (*Output, error) {
 	return h.OpenNamed(where)
 }
 
-// OpenNamed is Open for files whose names the module has made such that no other process of the run has the same: by node.
+// OpenNamed is Open for files whose names the module has made such that no other process of the run has the
+// same: by node.
 func (h *Host) OpenNamed(where string) (*Output, error) {
 	if h.run.ended {
 		return nil, errors.New("a module opens its outputs when it starts, not when it finishes")
@@ -74,9 +75,9 @@ func (h *Host) OpenNamed(where string) (*Output, error) {
 	return o, nil
 }
 
-// FileName is the name of the file in place of the one that a parameter names. In a run of several processes, which may share the
-// folder, it has the number of the process's first node in it: "profile.2.json". What is there and no ordinary file (/dev/null)
-// keeps its name.
+// FileName is the name of the file in place of the one that a parameter names. In a run of several processes,
+// which may share the folder, it has the number of the process's first node in it: "profile.2.json". What is
+// there and no ordinary file (/dev/null) keeps its name.
 func (h *Host) FileName(name string) string {
 	if h.run.facts.Processes < 2 {
 		return name
@@ -88,8 +89,8 @@ func (h *Host) FileName(name string) string {
 	return fmt.Sprintf("%s.%d%s", strings.TrimSuffix(name, ext), h.run.facts.Node, ext)
 }
 
-// anew is a file that loses what was in it at the first write, or when all modules have started: until then the run may
-// come to nothing, and then the results of the run before stay.
+// anew is a file that loses what was in it at the first write, or when all modules have started: until then
+// the run may come to nothing, and then the results of the run before stay.
 type anew struct {
 	*os.File
 	emptied bool
@@ -144,7 +145,8 @@ func (h *Host) create(where string) (*anew, error) {
 			continue
 		}
 		if theirs, err := other.file.Stat(); err == nil && os.SameFile(info, theirs) {
-			return nil, fmt.Errorf("%s is written by %s already; name another place", where, other.host.Name())
+			return nil, fmt.Errorf("%s is written by %s already; name another place", where,
+				other.host.Name())
 		}
 	}
 	return nil, fmt.Errorf("%s is being written by another run; name another place, or wait", where)

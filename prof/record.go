@@ -52,10 +52,12 @@ func Record(dir string, workers int, opt ...trace.Options) (*Recording, error) {
 		host = "localhost"
 	}
 	r := &Recording{Session: New(), writer: w, dir: dir, info: trace.RunInfo{
-		ID: trace.NewRunID(), Program: filepath.Base(os.Args[0]), Args: os.Args[1:], CommandLine: os.Args, Started: time.Now(), Hosts: []string{host},
-		Processes: []trace.ProcessInfo{{PID: os.Getpid(), Host: host, Cores: runtime.NumCPU(), GOMAXPROCS: runtime.GOMAXPROCS(0)}},
-		Nodes:     []trace.NodeInfo{{Node: 0, Host: host, Workers: workers}},
-		Clock:     clock.Name(), ThreadClock: "never",
+		ID: trace.NewRunID(), Program: filepath.Base(
+			os.Args[0]), Args: os.Args[1:], CommandLine: os.Args, Started: time.Now(), Hosts: []string{host},
+		Processes: []trace.ProcessInfo{{PID: os.Getpid(), Host: host, Cores: runtime.NumCPU(),
+			GOMAXPROCS: runtime.GOMAXPROCS(0)}},
+		Nodes: []trace.NodeInfo{{Node: 0, Host: host, Workers: workers}},
+		Clock: clock.Name(), ThreadClock: "never",
 		Versions: map[string]string{"go": runtime.Version(), "os": runtime.GOOS + "/" + runtime.GOARCH},
 	}}
 	if err := trace.WriteRunInfo(dir, &r.info); err != nil {

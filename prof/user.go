@@ -29,12 +29,16 @@ var goTypes = []struct {
 	t reflect.Type
 	f trace.FieldType
 }{
-	{reflect.TypeFor[trace.CF](), trace.FieldCF}, {reflect.TypeFor[trace.DF](), trace.FieldDF}, {reflect.TypeFor[trace.Site](), trace.FieldSite},
+	{reflect.TypeFor[trace.CF](), trace.FieldCF}, {reflect.TypeFor[trace.DF](),
+		trace.FieldDF}, {reflect.TypeFor[trace.Site](), trace.FieldSite},
 	{reflect.TypeFor[trace.Name](), trace.FieldName}, {reflect.TypeFor[trace.Reason](), trace.FieldReason},
 	{reflect.TypeFor[string](), trace.FieldName}, {reflect.TypeFor[float64](), trace.FieldFloat},
-	{reflect.TypeFor[int](), trace.FieldInt}, {reflect.TypeFor[int64](), trace.FieldInt}, {reflect.TypeFor[int32](), trace.FieldInt},
-	{reflect.TypeFor[uint64](), trace.FieldUint}, {reflect.TypeFor[uint32](), trace.FieldUint}, {reflect.TypeFor[bool](), trace.FieldUint},
-	{reflect.TypeFor[[]int32](), trace.FieldInts}, {reflect.TypeFor[[]int64](), trace.FieldInts}, {reflect.TypeFor[[]int](), trace.FieldInts},
+	{reflect.TypeFor[int](), trace.FieldInt}, {reflect.TypeFor[int64](),
+		trace.FieldInt}, {reflect.TypeFor[int32](), trace.FieldInt},
+	{reflect.TypeFor[uint64](), trace.FieldUint}, {reflect.TypeFor[uint32](),
+		trace.FieldUint}, {reflect.TypeFor[bool](), trace.FieldUint},
+	{reflect.TypeFor[[]int32](), trace.FieldInts}, {reflect.TypeFor[[]int64](),
+		trace.FieldInts}, {reflect.TypeFor[[]int](), trace.FieldInts},
 	{reflect.TypeFor[[]trace.DF](), trace.FieldDFs},
 }
 
@@ -116,7 +120,8 @@ func (u *UserEvent) fieldsOf(types []reflect.Type, who string) ([]trace.Field, e
 	for i, t := range types {
 		ft, ok := fieldType(t)
 		if !ok {
-			return nil, fmt.Errorf("event %s: %s has an argument of type %s, which cannot be recorded", u, who, t)
+			return nil, fmt.Errorf("event %s: %s has an argument of type %s, which cannot be recorded", u,
+				who, t)
 		}
 		fields = append(fields, trace.Field{Name: "arg" + strconv.Itoa(i), Type: ft})
 	}
@@ -195,7 +200,8 @@ func (u *UserEvent) connectAny(name string, priority int, f func(s *Stream, a *A
 			case string:
 				a.Words, a.texts = append(a.Words, uint64(len(a.texts))), append(a.texts, arg)
 			case trace.Name:
-				a.Words, a.texts = append(a.Words, uint64(len(a.texts))), append(a.texts, s.ses.Describe().Name(s.node, arg))
+				a.Words, a.texts = append(a.Words, uint64(len(a.texts))), append(a.texts,
+					s.ses.Describe().Name(s.node, arg))
 			default:
 				a.Words = appendWords(a.Words, s, args[i])
 			}
@@ -223,11 +229,13 @@ func (u *UserEvent) EmitWords(s *Stream, t int64, words []uint64, texts []string
 // argsOf turns words into arguments of the types of the fields.
 func (u *UserEvent) argsOf(words []uint64, texts []string) ([]any, error) {
 	bad := func() ([]any, error) {
-		return nil, fmt.Errorf("event %s takes %s, but is emitted with %d words and %d strings", u, u.spec.Signature(), len(words), len(texts))
+		return nil, fmt.Errorf("event %s takes %s, but is emitted with %d words and %d strings", u,
+			u.spec.Signature(), len(words), len(texts))
 	}
 	var args []any
 	fixed, list := u.spec.List()
-	if len(words) < fixed || !list && len(words) != fixed || list && (len(words) == fixed || words[fixed] != uint64(len(words)-fixed-1)) {
+	if len(words) < fixed || !list && len(words) != fixed || list &&
+		(len(words) == fixed || words[fixed] != uint64(len(words)-fixed-1)) {
 		return bad()
 	}
 	for i, f := range u.spec.Fields[:fixed] {
@@ -302,7 +310,8 @@ func (u *UserEvent) EmitAt(s *Stream, t int64, args ...any) error {
 
 func (u *UserEvent) check(args []any) error {
 	if !u.fixed.Load() {
-		return fmt.Errorf("event %s is emitted before Define or a handler has fixed the types of its arguments", u)
+		return fmt.Errorf("event %s is emitted before Define or a handler has fixed the types of its"+
+			" arguments", u)
 	}
 	fields := u.spec.Fields
 	ok := len(args) == len(fields)
@@ -316,7 +325,8 @@ func (u *UserEvent) check(args []any) error {
 	for _, a := range args {
 		given = append(given, fmt.Sprintf("%T", a))
 	}
-	return fmt.Errorf("event %s takes %s, but is emitted with (%s)", u, u.spec.Signature(), strings.Join(given, ", "))
+	return fmt.Errorf("event %s takes %s, but is emitted with (%s)", u, u.spec.Signature(),
+		strings.Join(given, ", "))
 }
 
 // class is the field type that stands for all that share its Go type: nodes, messages,

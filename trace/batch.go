@@ -89,7 +89,8 @@ func resize[T any](s []T, n int) []T {
 
 // decoder unpacks; its DecodeAll serves many goroutines.
 var decoder = sync.OnceValue(func() *zstd.Decoder {
-	d, err := zstd.NewReader(nil, zstd.WithDecoderMaxMemory(maxRaw), zstd.WithDecodeAllCapLimit(true), zstd.IgnoreChecksum(true))
+	d, err := zstd.NewReader(nil, zstd.WithDecoderMaxMemory(maxRaw), zstd.WithDecodeAllCapLimit(true),
+		zstd.IgnoreChecksum(true))
 	if err != nil {
 		panic(err) // the options are constants
 	}
@@ -181,7 +182,8 @@ func (b *Batch) readKinds(p *parser, n int, defs *Defs) error {
 		}
 		for i, t := range u.types {
 			if !FieldType(t).Valid() {
-				return fmt.Errorf("kind %d has a field of unknown type %d: a newer version of whyslow is needed", u.kind, t)
+				return fmt.Errorf("kind %d has a field of unknown type %d: a newer version of whyslow"+
+					" is needed", u.kind, t)
 			}
 			if FieldType(t).List() {
 				if i < len(u.types)-1 {

@@ -153,7 +153,8 @@ func newBlockFile(out output, node, level int) (*blockFile, error) {
 // encoders by level, from 1. Each serves all writers of the process: an encoder's tables
 // are larger than everything else that a writer needs.
 var encoders = [...]func() *zstd.Encoder{
-	encoder(zstd.SpeedFastest), encoder(zstd.SpeedDefault), encoder(zstd.SpeedBetterCompression), encoder(zstd.SpeedBestCompression),
+	encoder(zstd.SpeedFastest), encoder(zstd.SpeedDefault), encoder(zstd.SpeedBetterCompression), encoder(
+		zstd.SpeedBestCompression),
 }
 
 func encoder(level zstd.EncoderLevel) func() *zstd.Encoder {
@@ -237,7 +238,8 @@ func (f *blockFile) data(w *Writer, stream int, buf []uint64) (rest []uint64, er
 		var n int
 		f.raw, n = f.pack.pack(f.raw[:0], w, buf, &h)
 		if n == 0 {
-			return buf, fmt.Errorf("stream %d: an event of kind %d has other arguments than its kind; those after it are dropped", stream, headerKind(buf[0]))
+			return buf, fmt.Errorf("stream %d: an event of kind %d has other arguments than its kind; those"+
+				" after it are dropped", stream, headerKind(buf[0]))
 		}
 		// The number is used up even if the block does not get into the file: the
 		// gap shows a reader what is missing.

@@ -31,11 +31,13 @@ import (
 // streams or kinds come only the definitions that they use: the text is the twin of a
 // smaller trace.
 type DumpOptions struct {
-	In      *Span                               // events of these times; nil: of all. Blocks without any are not read
+	// events of these times; nil: of all. Blocks without any are not read
+	In      *Span
 	Streams func(node, stream int) bool         // events of these streams; nil: of all. Others are not read
 	Keep    func(d *Defs, b *Batch, i int) bool // which of those; nil: all
 	NoDefs  bool                                // events only
-	JSON    bool                                // events only, each as a JSON object on a line, see AppendEventJSON
+	// events only, each as a JSON object on a line, see AppendEventJSON
+	JSON bool
 }
 
 // Dump writes the canonical text of a trace.
@@ -344,7 +346,8 @@ func eachEvent(r *Reader, o *DumpOptions, f func(d *Defs, b *Batch, i int) error
 		if o.Streams != nil && !o.Streams(s.Node, s.Stream) {
 			continue
 		}
-		m := &merging{cursor: r.StreamIn(s.Node, s.Stream, in), defs: r.Defs(s.Node), i: -1, key: math.MinInt64}
+		m := &merging{cursor: r.StreamIn(s.Node, s.Stream, in), defs: r.Defs(s.Node), i: -1,
+			key: math.MinInt64}
 		if m.advance() {
 			h = append(h, m)
 		}

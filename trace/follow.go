@@ -110,7 +110,8 @@ func (f *Follower) Closed(node int) bool {
 func (f *Follower) Problems() []Problem {
 	var list []Problem
 	if f.infoErr != nil {
-		list = append(list, Problem{Kind: Damaged, File: runFile, What: f.infoErr.Error(), Node: -1, Stream: -1})
+		list = append(list, Problem{Kind: Damaged, File: runFile, What: f.infoErr.Error(), Node: -1,
+			Stream: -1})
 	}
 	for _, ff := range f.files {
 		list = append(list, ff.found...)
@@ -118,7 +119,8 @@ func (f *Follower) Problems() []Problem {
 			list = append(list, ff.lostDefs())
 		}
 		if ff.headErr != nil {
-			list = append(list, Problem{Kind: Damaged, File: ff.name, What: ff.headErr.Error(), Node: ff.nodeByName(), Stream: -1})
+			list = append(list, Problem{Kind: Damaged, File: ff.name, What: ff.headErr.Error(),
+				Node: ff.nodeByName(), Stream: -1})
 		}
 	}
 	return append(list, f.info.unwritten()...)
@@ -153,7 +155,8 @@ func (f *Follower) Poll(ctx context.Context, fn func(b *RawBlock) error) (int, e
 // readInfo reads run.json if it is another one than last time.
 func (f *Follower) readInfo() {
 	st, err := os.Stat(filepath.Join(f.path, runFile))
-	if err != nil || f.infoAt != nil && os.SameFile(st, f.infoAt) && st.ModTime().Equal(f.infoAt.ModTime()) && st.Size() == f.infoAt.Size() {
+	if err != nil || f.infoAt != nil && os.SameFile(st, f.infoAt) && st.ModTime().Equal(f.infoAt.ModTime()) &&
+		st.Size() == f.infoAt.Size() {
 		return
 	}
 	info, err := ReadRunInfo(f.path)
@@ -183,9 +186,11 @@ func (f *Follower) look() error {
 	}
 	for _, name := range names {
 		path := filepath.Join(f.path, name)
-		i, known := slices.BinarySearchFunc(f.files, path, func(ff *followed, path string) int { return cmp.Compare(ff.path, path) })
+		i, known := slices.BinarySearchFunc(f.files, path,
+			func(ff *followed, path string) int { return cmp.Compare(ff.path, path) })
 		if !known {
-			ff := &followed{nodeFile: nodeFile{path: path, name: filepath.Base(path), node: -1}, ends: streamEnds{}}
+			ff := &followed{nodeFile: nodeFile{path: path, name: filepath.Base(path), node: -1},
+				ends: streamEnds{}}
 			f.files = slices.Insert(f.files, i, ff)
 		}
 	}
@@ -229,7 +234,8 @@ func (ff *followed) open() *os.File {
 	case ff.stat != nil && !os.SameFile(st, ff.stat):
 		ff.giveUp("another file took its place while it was read; what that holds is not shown")
 	case st.Size() < ff.at:
-		ff.giveUp("the file was cut to %d bytes while it was read; what it holds from now on is not shown", st.Size())
+		ff.giveUp("the file was cut to %d bytes while it was read; what it holds from now on is not shown",
+			st.Size())
 	}
 	if ff.over {
 		file.Close()

@@ -56,7 +56,8 @@ func (r *Reader) Gaps() []Gap {
 		}
 	}
 	slices.SortFunc(list, func(a, b Gap) int {
-		return cmp.Or(cmp.Compare(a.Node, b.Node), cmp.Compare(a.Stream, b.Stream), cmp.Compare(a.From, b.From))
+		return cmp.Or(cmp.Compare(a.Node, b.Node), cmp.Compare(a.Stream, b.Stream),
+			cmp.Compare(a.From, b.From))
 	})
 	out := list[:0]
 	for _, g := range list {
@@ -64,7 +65,8 @@ func (r *Reader) Gaps() []Gap {
 		if g.From >= g.To {
 			continue
 		}
-		if n := len(out); n > 0 && out[n-1].Node == g.Node && out[n-1].Stream == g.Stream && g.From <= out[n-1].To {
+		if n := len(out); n > 0 && out[n-1].Node == g.Node && out[n-1].Stream == g.Stream &&
+			g.From <= out[n-1].To {
 			out[n-1].To = max(out[n-1].To, g.To)
 			continue
 		}

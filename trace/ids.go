@@ -74,8 +74,8 @@ const (
 	If
 )
 
-// Kinds of regions (RegionEvents), which are defined like code fragments: functions of the program, and operations of its run-time system by
-// what their time is spent for.
+// Kinds of regions (RegionEvents), which are defined like code fragments: functions of the program, and
+// operations of its run-time system by what their time is spent for.
 const (
 	Function     CodeKind = 16 + iota
 	Barrier               // all wait for all
@@ -91,7 +91,8 @@ const (
 )
 
 var codeKindNames = []string{"atomic", "sub", "call", "for", "while", "if",
-	Function: "function", Barrier: "barrier", Collective: "collective", Lock: "lock", Memory: "memory", Bulk: "bulk", Access: "access",
+	Function: "function", Barrier: "barrier", Collective: "collective", Lock: "lock", Memory: "memory",
+	Bulk: "bulk", Access: "access",
 	RemoteAtomic: "remote-atomic", Completion: "completion", Await: "await", Runtime: "runtime"}
 
 func (k CodeKind) String() string { return enumName(codeKindNames, uint64(k)) }

@@ -1,8 +1,9 @@
 package trace
 
-// How a buffer of records becomes the payload of a data block: by column, each column coded in the form that suits its
-// type (forms, in column.go), then zstd at its fastest level. What each part brings, in bytes an event of the whole file
-// (the same events written with that part left out; examples run on 2 nodes x 1 worker):
+// How a buffer of records becomes the payload of a data block: by column, each column coded in the form that
+// suits its type (forms, in column.go), then zstd at its fastest level. What each part brings, in bytes an
+// event of the whole file (the same events written with that part left out; examples run on 2 nodes x 1
+// worker):
 //
 //	                                        cholesky 40 16   heat 200 8 0.01 2   mxm 20 50
 //	as it is                                     1.57              1.04             1.60
@@ -12,9 +13,9 @@ package trace
 //	one column for all elements of lists         1.68              1.01             1.78
 //	no constant columns                          1.58              1.06             1.62
 //
-// Differences and zstd carry it, and need each other: bytes that differ little from event to event are what zstd finds.
-// A column for each position in lists pays where CFs have several inputs. Constant columns hardly shrink the file; they
-// are there for speed, of packing and of reading.
+// Differences and zstd carry it, and need each other: bytes that differ little from event to event are what
+// zstd finds. A column for each position in lists pays where CFs have several inputs. Constant columns hardly
+// shrink the file; they are there for speed, of packing and of reading.
 
 import "encoding/binary"
 
@@ -82,8 +83,10 @@ const (
 // forms are the forms of columns that suit the types: ids and sizes are near the last
 // ones, and repeat them.
 var forms = [fieldTypes]byte{
-	FieldInt: colSigned, FieldUint: colPlain, FieldFloat: colPlain, FieldCF: colDelta, FieldDF: colDelta, FieldSite: colPlain,
-	FieldName: colPlain, FieldNode: colPlain, FieldMessage: colDelta, FieldNS: colSigned, FieldBytes: colDelta, FieldReason: colPlain,
+	FieldInt: colSigned, FieldUint: colPlain, FieldFloat: colPlain, FieldCF: colDelta,
+	FieldDF: colDelta, FieldSite: colPlain,
+	FieldName: colPlain, FieldNode: colPlain, FieldMessage: colDelta, FieldNS: colSigned,
+	FieldBytes: colDelta, FieldReason: colPlain,
 }
 
 // packer turns raw records into the columns of a block's payload. Its slices are

@@ -53,7 +53,8 @@ func Parse(text io.Reader, dir string) error {
 		err = WriteRunInfo(dir, p.run)
 	}
 	if err == nil && len(p.order) == 0 {
-		err = &SyntaxError{1, 1, "the text has no events and no #node line: there is nothing to make a trace of"}
+		err = &SyntaxError{1, 1, "the text has no events and no #node line: there is nothing to make a" +
+			" trace of"}
 	}
 	if err != nil {
 		for _, n := range p.order {
@@ -188,9 +189,11 @@ func (p *textParser) definition() error {
 		}
 		return p.done()
 	}
-	parse := map[string]func(*textNode) error{"kind": p.kind, "string": p.str, "code": p.code, "site": p.site, "df": p.df}[word]
+	parse := map[string]func(*textNode) error{"kind": p.kind, "string": p.str, "code": p.code, "site": p.site,
+		"df": p.df}[word]
 	if parse == nil {
-		return p.failAt(start, "#%s is no kind of line: expected #run, #node, #stream, #kind, #string, #code, #site or #df; a comment starts with \"# \"", word)
+		return p.failAt(start, "#%s is no kind of line: expected #run, #node, #stream, #kind, #string,"+
+			" #code, #site or #df; a comment starts with \"# \"", word)
 	}
 	n, err := p.in(p.node)
 	if err != nil {
@@ -226,7 +229,8 @@ func (p *textParser) kind(n *textNode) error {
 		typ := p.word()
 		f.Type = FieldType(max(0, slices.Index(fieldTypeNames[:], typ)))
 		if typ == "" || !f.Type.Valid() {
-			return p.failAt(at, "field type %q is not known: the types are %s", typ, strings.Join(fieldTypeNames[1:], ", "))
+			return p.failAt(at, "field type %q is not known: the types are %s", typ,
+				strings.Join(fieldTypeNames[1:], ", "))
 		}
 		spec.Fields = append(spec.Fields, f)
 	}
@@ -376,7 +380,8 @@ func (p *textParser) event() error {
 			k, ok = KindByName(name[0]+"Events", name[1])
 		}
 		if !ok {
-			return p.failAt(start, "there is no event %s.%s; one of a user namespace needs a #kind line before", name[0], name[1])
+			return p.failAt(start, "there is no event %s.%s; one of a user namespace needs a #kind"+
+				" line before", name[0], name[1])
 		}
 		spec = k.Spec()
 	}

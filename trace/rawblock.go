@@ -33,7 +33,8 @@ const MaxBlockSize = blockHeader + maxRaw + 1<<20
 
 func newRawBlock(node int, b *block) RawBlock {
 	return RawBlock{
-		Node: node, Defs: b.kind == blockDefs, Stream: int(b.stream), Number: b.seq, Needs: b.defs, Count: int(b.count),
+		Node: node, Defs: b.kind == blockDefs, Stream: int(
+			b.stream), Number: b.seq, Needs: b.defs, Count: int(b.count),
 		First: b.first, Last: b.last, Offset: b.at, blk: *b, defs: &Defs{},
 	}
 }

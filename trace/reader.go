@@ -145,7 +145,8 @@ func OpenShare(path string, part, parts int) (*Reader, error) {
 		}
 		r.run, err = ReadRunInfo(path)
 		if err != nil && !errors.Is(err, fs.ErrNotExist) && part == 0 {
-			r.problems = append(r.problems, Problem{Kind: Damaged, File: runFile, What: err.Error(), Node: -1, Stream: -1})
+			r.problems = append(r.problems, Problem{Kind: Damaged, File: runFile, What: err.Error(), Node: -1,
+				Stream: -1})
 		}
 	}
 	files := make([]*nodeFile, len(names))
@@ -181,7 +182,8 @@ func OpenShare(path string, part, parts int) (*Reader, error) {
 		case errs[i] != nil:
 			r.problems = append(r.problems, *errs[i])
 		case r.nodes[f.node] != f:
-			r.problems = append(r.problems, Problem{Kind: Damaged, File: f.name, Node: f.node, Stream: -1, What: fmt.Sprintf("another file holds node %d, too: this one is left out", f.node)})
+			r.problems = append(r.problems, Problem{Kind: Damaged, File: f.name, Node: f.node, Stream: -1,
+				What: fmt.Sprintf("another file holds node %d, too: this one is left out", f.node)})
 		default:
 			r.files = append(r.files, f)
 			workers := 0
@@ -309,10 +311,12 @@ func (r *Reader) findMissing(unreadable []*Problem) {
 		if !listed[n] {
 			what += fmt.Sprintf(" (there is one of node %d)", greatest)
 		}
-		r.problems = append(r.problems, Problem{Kind: Missing, File: FileName(n), What: what, Node: n, Stream: -1})
+		r.problems = append(r.problems, Problem{Kind: Missing, File: FileName(n), What: what, Node: n,
+			Stream: -1})
 	}
 	if missing > maxProblems {
-		r.problems = append(r.problems, Problem{Kind: Missing, File: FileName(last), What: fmt.Sprintf("%d files are missing in all", missing), Node: -1, Stream: -1})
+		r.problems = append(r.problems, Problem{Kind: Missing, File: FileName(last),
+			What: fmt.Sprintf("%d files are missing in all", missing), Node: -1, Stream: -1})
 	}
 }
 
@@ -330,7 +334,8 @@ func (info *RunInfo) unwritten() []Problem {
 		if what == "" {
 			what = "not everything could be written"
 		}
-		list = append(list, Problem{Kind: Unwritten, File: FileName(n.Node), What: what, Node: n.Node, Stream: -1, Events: n.Unwritten})
+		list = append(list, Problem{Kind: Unwritten, File: FileName(n.Node), What: what, Node: n.Node,
+			Stream: -1, Events: n.Unwritten})
 	}
 	return list
 }
@@ -454,8 +459,9 @@ func (b *Batch) take(node int, blk *block, payload []byte, defs *Defs) (err erro
 
 // badBlock is the problem of a data block that cannot be read.
 func (f *nodeFile) badBlock(blk *block, err error) Problem {
-	return Problem{Kind: Damaged, File: f.name, Offset: blk.at, What: "block " + err.Error(), Node: f.node, Stream: int(blk.stream),
-		Timed: true, From: blk.first, To: blk.last, Events: uint64(blk.count)}
+	return Problem{Kind: Damaged, File: f.name, Offset: blk.at, What: "block " + err.Error(), Node: f.node,
+		Stream: int(blk.stream),
+		Timed:  true, From: blk.first, To: blk.last, Events: uint64(blk.count)}
 }
 
 func (r *Reader) bad(f *nodeFile, blk *block, err error) error {

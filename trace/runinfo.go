@@ -23,7 +23,8 @@ const (
 // RunInfo is what run.json says about a run. Every fact may be missing: a trace
 // opens without run.json.
 type RunInfo struct {
-	ID          string            `json:"id,omitempty"`      // of the run, wherever its trace is: NewRunID; "": unknown
+	// of the run, wherever its trace is: NewRunID; "": unknown
+	ID          string            `json:"id,omitempty"`
 	Program     string            `json:"program,omitempty"` // file name of the program
 	Args        []string          `json:"args,omitempty"`    // the program's own arguments
 	CommandLine []string          `json:"command_line,omitempty"`
@@ -48,8 +49,8 @@ type ProcessInfo struct {
 	Cores      int    `json:"cores,omitempty"`      // cores available to the process
 	Affinity   string `json:"affinity,omitempty"`   // list of cores as in /proc: "0-3,8"
 	GOMAXPROCS int    `json:"gomaxprocs,omitempty"` // 0: not a Go program
-	// Monotonic pairs the clock of the process with CLOCK_MONOTONIC of its host, at the start and at the end of a run of several
-	// processes: those of one host share that clock.
+	// Monotonic pairs the clock of the process with CLOCK_MONOTONIC of its host, at the start and at the end
+	// of a run of several processes: those of one host share that clock.
 	Monotonic []ClockPair `json:"monotonic,omitempty"`
 }
 
@@ -64,9 +65,10 @@ type ClockPair struct {
 type NodeInfo struct {
 	Node    int    `json:"node"`
 	Host    string `json:"host,omitempty"`
-	Process int    `json:"process"`        // index into RunInfo.Processes
-	Workers int    `json:"workers"`        // streams 0 to Workers-1 are workers
-	Part    string `json:"part,omitempty"` // where its file is, as HOST:FOLDER, as long as it is not with this run.json
+	Process int    `json:"process"` // index into RunInfo.Processes
+	Workers int    `json:"workers"` // streams 0 to Workers-1 are workers
+	// where its file is, as HOST:FOLDER, as long as it is not with this run.json
+	Part string `json:"part,omitempty"`
 	// Unwritten is how many events could not be written, beside those that the file
 	// itself tells of, and Error why.
 	Unwritten uint64 `json:"unwritten,omitempty"`

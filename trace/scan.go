@@ -96,7 +96,8 @@ func fileType(m fs.FileMode) string {
 // nodeByName is the node that the name of the file tells, -1 for any other name.
 func (f *nodeFile) nodeByName() int {
 	var n int
-	if _, err := fmt.Sscanf(f.name, "%d.wst", &n); err != nil || n < 0 || n > MaxNode || FileName(n) != f.name {
+	if _, err := fmt.Sscanf(f.name, "%d.wst", &n); err != nil || n < 0 || n > MaxNode ||
+		FileName(n) != f.name {
 		return -1
 	}
 	return n
@@ -123,7 +124,8 @@ func (f *nodeFile) problem(kind ProblemKind, at int64, format string, args ...an
 	if len(f.found) == maxProblems {
 		return new(Problem)
 	}
-	f.found = append(f.found, Problem{Kind: kind, File: f.name, Offset: at, Node: f.node, Stream: -1, What: fmt.Sprintf(format, args...)})
+	f.found = append(f.found, Problem{Kind: kind, File: f.name, Offset: at, Node: f.node, Stream: -1,
+		What: fmt.Sprintf(format, args...)})
 	return &f.found[len(f.found)-1]
 }
 
@@ -140,7 +142,8 @@ func (f *nodeFile) readFileHeader() error {
 	switch {
 	case whole && string(b[:len(fileMagic)]) == fileMagic:
 		if v := binary.LittleEndian.Uint16(b[8:]); v != version {
-			return fmt.Errorf("written in version %d of the format, this program reads version %d: a newer whyslow is needed", v, version)
+			return fmt.Errorf("written in version %d of the format, this program reads version %d: a newer"+
+				" whyslow is needed", v, version)
 		}
 		node := binary.LittleEndian.Uint32(b[12:])
 		if node > MaxNode {
@@ -396,7 +399,8 @@ func (f *nodeFile) badDefs(b *block, err error) {
 // defsGap reports definition blocks that are missing before b.
 func (f *nodeFile) defsGap(b *block) {
 	if b.seq > f.defined {
-		f.problem(Damaged, b.at, "%d definition blocks before this one are lost; what they define is shown by number", b.seq-f.defined)
+		f.problem(Damaged, b.at, "%d definition blocks before this one are lost; what they define is shown"+
+			" by number", b.seq-f.defined)
 	}
 	f.defined = b.seq + 1
 }
@@ -404,7 +408,8 @@ func (f *nodeFile) defsGap(b *block) {
 // lostDefs is the problem of definition blocks that events need and that are nowhere.
 func (f *nodeFile) lostDefs() Problem {
 	return Problem{Kind: Damaged, File: f.name, Offset: f.size, Node: f.node, Stream: -1,
-		What: fmt.Sprintf("%d definition blocks are lost; what they define is shown by number", f.need-f.defined)}
+		What: fmt.Sprintf("%d definition blocks are lost; what they define is shown by number",
+			f.need-f.defined)}
 }
 
 // findGaps reports blocks that are missing between others of their stream.
@@ -430,7 +435,8 @@ func (f *nodeFile) gapBefore(b *block, ends streamEnds) {
 		s.last = math.MinInt64
 	}
 	if b.seq > s.next && !f.cutEarlier(b) {
-		p := f.problem(Damaged, b.at, "%d blocks of stream %d before this one are lost", b.seq-s.next, b.stream)
+		p := f.problem(Damaged, b.at, "%d blocks of stream %d before this one are lost", b.seq-s.next,
+			b.stream)
 		p.Stream, p.From, p.To, p.Timed = int(b.stream), s.last, b.first, true
 	}
 	ends[b.stream] = streamEnd{b.seq + 1, max(s.last, b.last)}
@@ -439,7 +445,8 @@ func (f *nodeFile) gapBefore(b *block, ends streamEnds) {
 // cutEarlier reports whether the blocks missing before b are told of already.
 func (f *nodeFile) cutEarlier(b *block) bool {
 	return slices.ContainsFunc(f.found, func(p Problem) bool {
-		return p.Kind == Truncated && p.Stream == int(b.stream) && p.Offset < b.at && p.To <= b.first && p.Timed
+		return p.Kind == Truncated && p.Stream == int(b.stream) && p.Offset < b.at && p.To <= b.first &&
+			p.Timed
 	})
 }
 

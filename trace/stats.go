@@ -201,6 +201,7 @@ func (s *summing) finish(st *Stats) {
 		st.Kinds = append(st.Kinds, *k)
 	}
 	slices.SortFunc(st.Kinds, func(a, b KindStats) int {
-		return cmp.Or(cmp.Compare(b.Bytes, a.Bytes), cmp.Compare(b.Events, a.Events), cmp.Compare(a.Event, b.Event))
+		return cmp.Or(cmp.Compare(b.Bytes, a.Bytes), cmp.Compare(b.Events, a.Events),
+			cmp.Compare(a.Event, b.Event))
 	})
 }

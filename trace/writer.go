@@ -24,11 +24,12 @@ const (
 
 // Options of a Writer. The zero value means the defaults.
 type Options struct {
-	BufferBytes int        // size of one buffer; default 128 KiB, 1 KiB to 64 MiB
-	Pool        int        // buffers beyond one per stream; default 32
-	Level       int        // zstd level: 0 default (1), 1 fastest to 4 best, negative: blocks are stored as they are
-	Sync        bool       // the emitter itself packs and writes full buffers
-	Full        FullPolicy // what happens when no buffer is free
+	BufferBytes int // size of one buffer; default 128 KiB, 1 KiB to 64 MiB
+	Pool        int // buffers beyond one per stream; default 32
+	// zstd level: 0 default (1), 1 fastest to 4 best, negative: blocks are stored as they are
+	Level int
+	Sync  bool       // the emitter itself packs and writes full buffers
+	Full  FullPolicy // what happens when no buffer is free
 	// FlushEvery > 0: whatever was recorded is in the file about so long after, however
 	// few events there are, for those who follow it (Follower) and if the program is killed;
 	// 2 ms at least. It costs emitters nothing. 0: only full buffers are written.

@@ -42,14 +42,16 @@ func (p *Plan) deaf() {
 		}
 		switch {
 		case !hears:
-			p.warn(m.Pos, "module %s is on, but all events it listens to are off: %s", m.Name, strings.Join(patterns, ", "))
+			p.warn(m.Pos, "module %s is on, but all events it listens to are off: %s", m.Name,
+				strings.Join(patterns, ", "))
 		case len(off) > 0:
 			p.warn(off[0].Pos, "module %s listens to events that are off: %s", m.Name, several(off))
 		}
 	}
 }
 
-// nothing says why a pattern can fit no event, "" if it can. Namespaces that are not standard may get events at any time.
+// nothing says why a pattern can fit no event, "" if it can. Namespaces that are not standard may get events
+// at any time.
 func (p *Plan) nothing(pattern string) string {
 	ns, name, found := strings.Cut(strings.ReplaceAll(pattern, "::", "."), ".")
 	switch {

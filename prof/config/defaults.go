@@ -10,8 +10,8 @@ import (
 	"github.com/whyslow/whyslow/trace"
 )
 
-// Defaults returns the text of configuration files that leave everything as it is without them: all
-// events on, no module on but the trace. Comments say what each event, module that is compiled in, and parameter is.
+// Defaults returns the text of configuration files that leave everything as it is without them: all events
+// on, no module on but the trace. Comments say what each event, module that is compiled in, and parameter is.
 func Defaults() (events, modules []byte) {
 	return defaultEvents(), defaultModules(prof.Modules())
 }
@@ -68,13 +68,16 @@ func defaultModules(known []prof.ModuleInfo) []byte {
 `)
 	for _, m := range known {
 		b.WriteString("\n")
-		for _, text := range []string{m.Doc, label("Writes", m.Output), label("Costs", m.Cost), label("Listens to", strings.Join(m.Events, ", ")), label("Requires", strings.Join(m.Requires, ", "))} {
+		for _, text := range []string{m.Doc, label("Writes", m.Output), label("Costs", m.Cost),
+			label("Listens to", strings.Join(m.Events, ", ")), label("Requires",
+				strings.Join(m.Requires, ", "))} {
 			comment(&b, "  ", text)
 		}
 		entry := defaultModule(&m)
 		if requiredBy(m.Name, known) {
 			// With "enabled": false here it could not be switched on by those that require it.
-			b.WriteString("  // It runs when a module that requires it does. To run it always, uncomment this:\n")
+			b.WriteString("  // It runs when a module that requires it does. To run it always, uncomment" +
+				" this:\n")
 			entry = "  // " + strings.ReplaceAll(strings.TrimSuffix(entry, "\n"), "\n", "\n  // ") + "\n"
 			entry = strings.Replace(entry, "\"enabled\": false", "\"enabled\": true", 1)
 		}
@@ -108,7 +111,10 @@ func defaultModule(m *prof.ModuleInfo) string {
 
 // requiredBy reports whether another module requires this one.
 func requiredBy(name string, known []prof.ModuleInfo) bool {
-	return slices.ContainsFunc(known, func(m prof.ModuleInfo) bool { return slices.Contains(m.Requires, name) })
+	return slices.ContainsFunc(known, func(m prof.ModuleInfo) bool {
+		return slices.Contains(m.Requires,
+			name)
+	})
 }
 
 // label puts what a text is in front of it.

@@ -16,10 +16,11 @@ type Events struct {
 
 // Event is an entry of eventsSettings.
 type Event struct {
-	Namespace  string
-	Name       string // as it stands there, perhaps an alias
-	Enabled    bool
-	Rule       *Rule    // where calls are inserted; nil: the event is emitted by the run-time system or by hand
+	Namespace string
+	Name      string // as it stands there, perhaps an alias
+	Enabled   bool
+	// where calls are inserted; nil: the event is emitted by the run-time system or by hand
+	Rule       *Rule
 	Args       []string // expressions passed to the inserted calls
 	Functions  []string // patterns of the functions in which the rule holds; nil: all
 	Pos        Pos      // of the name

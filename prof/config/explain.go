@@ -45,7 +45,8 @@ func (p *Plan) Explain(w io.Writer) error {
 			l.more = append(l.more, "library "+shown(m.Library))
 		}
 		for _, k := range slices.Sorted(maps.Keys(m.Params)) {
-			l.more = append(l.more, strings.TrimSuffix(fmt.Sprintf("%s = %s  %s", k, literal(m.Params[k]), m.paramPos[k]), "  "))
+			l.more = append(l.more, strings.TrimSuffix(fmt.Sprintf("%s = %s  %s", k, literal(m.Params[k]),
+				m.paramPos[k]), "  "))
 		}
 		modules = append(modules, l)
 	}
@@ -62,7 +63,8 @@ func (p *Plan) Explain(w io.Writer) error {
 	}) {
 		b.WriteString(", if no pattern of --events fits them")
 	}
-	fmt.Fprintf(&b, "\nModules: %d of %d on; %s\n", modulesOn, len(modules), fileText(p.ModulesFile, ModulesFile))
+	fmt.Fprintf(&b, "\nModules: %d of %d on; %s\n", modulesOn, len(modules),
+		fileText(p.ModulesFile, ModulesFile))
 	table(&b, modules)
 	if len(p.Warnings) > 0 {
 		b.WriteString("Warnings:\n")
@@ -93,7 +95,8 @@ func table(b *bytes.Buffer, rows []line) {
 		if l.on {
 			state = "on"
 		}
-		b.WriteString(strings.TrimRight(fmt.Sprintf("  %-3s  %-*s  %-*s  %s", state, name, l.name, why, l.why, l.pos), " ") + "\n")
+		b.WriteString(strings.TrimRight(fmt.Sprintf("  %-3s  %-*s  %-*s  %s", state, name, l.name, why, l.why,
+			l.pos), " ") + "\n")
 		for _, m := range l.more {
 			b.WriteString("         " + m + "\n")
 		}

@@ -12,11 +12,11 @@ import (
 
 // Flags are the choices of the command line.
 //
-// A value of Events or Modules that ends in .json or .jsonc or has a slash is the file to read. Any other is a comma-separated list: names alone mean
-// that exactly these are on; +NAME and -NAME change what the configuration says; all and none stand alone. Lists without
-// signs are taken together, those with signs follow in their order. Events may be patterns.
-// The trace is kept by a list of modules that does not name it; -trace_writer_module or
-// NoTrace switches it off.
+// A value of Events or Modules that ends in .json or .jsonc or has a slash is the file to read. Any other is
+// a comma-separated list: names alone mean that exactly these are on; +NAME and -NAME change what the
+// configuration says; all and none stand alone. Lists without signs are taken together, those with signs
+// follow in their order. Events may be patterns. The trace is kept by a list of modules that does not name
+// it; -trace_writer_module or NoTrace switches it off.
 type Flags struct {
 	Events  []string // --events
 	Modules []string // --modules
@@ -52,7 +52,8 @@ func oneFile(flag string, values []string) (string, error) {
 }
 
 func isFile(value string) bool {
-	return strings.HasSuffix(value, ".json") || strings.HasSuffix(value, ".jsonc") || strings.ContainsAny(value, "/"+string(filepath.Separator))
+	return strings.HasSuffix(value, ".json") || strings.HasSuffix(value, ".jsonc") ||
+		strings.ContainsAny(value, "/"+string(filepath.Separator))
 }
 
 // choice is what --events or --modules say.
@@ -81,7 +82,8 @@ func choose(flag string, values []string) (c choice, err error) {
 		plain := 0
 		for _, w := range words {
 			w = strings.TrimSpace(w)
-			e := entry{name: strings.TrimLeft(w, "+-"), on: !strings.HasPrefix(w, "-"), pos: Pos{File: flag + "=" + w}}
+			e := entry{name: strings.TrimLeft(w, "+-"), on: !strings.HasPrefix(w, "-"),
+				pos: Pos{File: flag + "=" + w}}
 			switch e.sign = e.name != w; {
 			case e.name == "":
 				return c, fmt.Errorf("%s: a name is missing; write all or none to mean that", pos)
@@ -103,7 +105,8 @@ func choose(flag string, values []string) (c choice, err error) {
 			}
 		}
 		if plain > 0 && plain < len(words) {
-			return c, fmt.Errorf("%s: names with + or - change the configuration, names without replace it; give them in two %s", pos, flag)
+			return c, fmt.Errorf("%s: names with + or - change the configuration, names without replace it;"+
+				" give them in two %s", pos, flag)
 		}
 	}
 	c.names = append(c.names, signed...)
@@ -183,7 +186,8 @@ func (p *Plan) settings() (list []setting, err error) {
 		}
 		var ok bool
 		if s.value, ok = fromText(param, text); !ok {
-			return nil, fmt.Errorf("%s: %s of %s must be %s, not %q", s.pos, key, s.module, wanted(param), text)
+			return nil, fmt.Errorf("%s: %s of %s must be %s, not %q", s.pos, key, s.module, wanted(param),
+				text)
 		}
 		list = append(list, s)
 	}

@@ -6,21 +6,26 @@ import (
 	"github.com/whyslow/whyslow/trace"
 )
 
-// groupTable is what goes into which standard group. An event goes into the first group that has a pattern for it, so that switching
-// a group off has an effect whatever the others are; one with no group goes into one named after its namespace.
+// groupTable is what goes into which standard group. An event goes into the first group that has a pattern
+// for it, so that switching a group off has an effect whatever the others are; one with no group goes into
+// one named after its namespace.
 var groupTable = []struct {
 	name, doc string
 	patterns  []string
 }{
 	{"Memory", "When data fragments come into being and go: how much memory they take.",
-		[]string{"DFEvents.onCreate", "DFEvents.onStored", "DFEvents.onDropped", "DFEvents.onDestroy", "DFEvents.onDuplicate"}},
+		[]string{"DFEvents.onCreate", "DFEvents.onStored", "DFEvents.onDropped", "DFEvents.onDestroy",
+			"DFEvents.onDuplicate"}},
 	{"Communication", "What goes from node to node.",
-		[]string{"DFEvents.onRequest*", "DFEvents.onSent", "DFEvents.onReceived", "CFEvents.onMigrated", "CFEvents.onStolen", "CFEvents.onReceived", "GlobalEvents.onSendQueue"}},
+		[]string{"DFEvents.onRequest*", "DFEvents.onSent", "DFEvents.onReceived", "CFEvents.onMigrated",
+			"CFEvents.onStolen", "CFEvents.onReceived", "GlobalEvents.onSendQueue"}},
 	{"CFEvents", "The life of computational fragments on their node.", []string{"CFEvents.*"}},
 	{"ForeignBlocks", "Calls of user code: how long they take.", []string{"GlobalEvents.onForeign*"}},
 	{"Lifecycle", "Blocks of functions: where each starts and how it ends.",
-		[]string{"GlobalEvents.onStarted", "GlobalEvents.onExited", "GlobalEvents.onWaiting", "GlobalEvents.onMigrated", "GlobalEvents.onContinued"}},
-	{"System", "The run-time system itself: start and end, idle workers, queues, clocks.", []string{"GlobalEvents.*"}},
+		[]string{"GlobalEvents.onStarted", "GlobalEvents.onExited", "GlobalEvents.onWaiting",
+			"GlobalEvents.onMigrated", "GlobalEvents.onContinued"}},
+	{"System", "The run-time system itself: start and end, idle workers, queues, clocks.",
+		[]string{"GlobalEvents.*"}},
 	{"Synchronization", "Waiting for locks, exclusive resources and collectives.", []string{"SyncEvents.*"}},
 }
 

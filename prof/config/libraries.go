@@ -28,7 +28,8 @@ func (p *Plan) OpenLibraries(open func(path string) (prof.ModuleInfo, error)) er
 			return fmt.Errorf("module %s is on (%s): %w", m.Name, m.because(), err)
 		}
 		if name, _ := find(info.Name, nil); name != m.Name {
-			return fmt.Errorf("module %s is on (%s), but its library %s holds the module %s", m.Name, m.because(), m.Library, name)
+			return fmt.Errorf("module %s is on (%s), but its library %s holds the module %s", m.Name,
+				m.because(), m.Library, name)
 		}
 		m.Info = info
 		if err := p.typeParams(m); err != nil {
@@ -125,7 +126,8 @@ func (m *ModuleState) findLibrary(in Input) error {
 		if !filepath.IsAbs(library) {
 			where = "it is not in " + strings.Join(in.dirs(), ", ")
 		}
-		return fmt.Errorf("module %s is on (%s), but its library %s is not found: %s%s", m.Name, m.because(), library, where, hint)
+		return fmt.Errorf("module %s is on (%s), but its library %s is not found: %s%s", m.Name, m.because(),
+			library, where, hint)
 	}
 	if path != "" {
 		m.Library = path

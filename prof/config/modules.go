@@ -65,7 +65,8 @@ func ReadModules(name string, text []byte, known []prof.ModuleInfo) (*Modules, [
 				continue
 			}
 			if i := slices.IndexFunc(mods.List, func(o Module) bool { return o.Name == s.Name }); i >= 0 {
-				f.warn(m.at, "%q is module %s, which is here already, at %s; skipped", m.key, s.Name, mods.List[i].Pos)
+				f.warn(m.at, "%q is module %s, which is here already, at %s; skipped", m.key, s.Name,
+					mods.List[i].Pos)
 				continue
 			}
 			mods.List = append(mods.List, s)
@@ -177,7 +178,8 @@ func (f *file) params(o *hujson.Object, name string, info *prof.ModuleInfo) map[
 			}
 			var problem string
 			if raw, problem = typed(p, raw); problem != "" {
-				f.warn(m.value.StartOffset, "%q of %s must be %s, not %s; skipped", m.key, name, problem, found(m.value))
+				f.warn(m.value.StartOffset, "%q of %s must be %s, not %s; skipped", m.key, name, problem,
+					found(m.value))
 				continue
 			}
 		}

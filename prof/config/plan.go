@@ -22,11 +22,12 @@ type Input struct {
 
 // Plan says of every event and module whether it is on, and why.
 type Plan struct {
-	EventsFile  string        `json:"events_file,omitempty"`  // "" if there is none
-	ModulesFile string        `json:"modules_file,omitempty"` // "" if there is none
-	Events      []EventState  `json:"events"`                 // the standard ones in the order of their table, then others that were named
-	Modules     []ModuleState `json:"modules"`                // by name
-	Warnings    []Warning     `json:"warnings"`
+	EventsFile  string `json:"events_file,omitempty"`  // "" if there is none
+	ModulesFile string `json:"modules_file,omitempty"` // "" if there is none
+	// the standard ones in the order of their table, then others that were named
+	Events   []EventState  `json:"events"`
+	Modules  []ModuleState `json:"modules"` // by name
+	Warnings []Warning     `json:"warnings"`
 	// DefaultOn is whether events that are not in Events, because the program or a module
 	// defines them later, are on, unless --events says something of them: see On.
 	DefaultOn bool `json:"default_on"`
@@ -76,7 +77,8 @@ type ModuleState struct {
 // Load finds and reads the configuration of a program and makes the plan. programDir is the folder of
 // the program. Its warnings are those of the files and of the plan. An error is one line, with the place.
 func Load(programDir string, flags Flags, known []prof.ModuleInfo) (*Plan, error) {
-	in := Input{Flags: flags, Known: known, LibraryDirs: append([]string{programDir}, filepath.SplitList(os.Getenv("WHYSLOW_MODULES"))...)}
+	in := Input{Flags: flags, Known: known, LibraryDirs: append([]string{programDir},
+		filepath.SplitList(os.Getenv("WHYSLOW_MODULES"))...)}
 	events, modules, err := flags.Files()
 	if err != nil {
 		return nil, err

@@ -26,7 +26,8 @@ func (p *Plan) resolveEvents(in Input) (err error) {
 		return err
 	}
 	if p.choice.exact && len(in.Flags.Groups) > 0 {
-		return fmt.Errorf("--group %s has no effect: %s says exactly what is on; leave out one of the two", in.Flags.Groups[0], p.choice.exactly)
+		return fmt.Errorf("--group %s has no effect: %s says exactly what is on; leave out one of the two",
+			in.Flags.Groups[0], p.choice.exactly)
 	}
 	switches, err := groupSwitches(in.Flags.Groups, ev.Groups, source)
 	if err != nil {
@@ -35,7 +36,8 @@ func (p *Plan) resolveEvents(in Input) (err error) {
 	entries := ev.verdicts(switches, p.DefaultOn)
 	p.states = map[string]int{}
 	for _, k := range trace.Kinds() {
-		p.state(EventState{Namespace: k.Namespace, Name: k.Name, Standard: true, Why: "not listed", Pos: Pos{File: p.EventsFile}})
+		p.state(EventState{Namespace: k.Namespace, Name: k.Name, Standard: true, Why: "not listed",
+			Pos: Pos{File: p.EventsFile}})
 	}
 	for i := range ev.List {
 		p.entry(&ev.List[i], entries[i])
@@ -67,7 +69,8 @@ func (p *Plan) state(e EventState) *EventState {
 func (p *Plan) entry(e *Event, v verdict) {
 	i, listed := p.states[canonical(e.Namespace, e.Name)]
 	if !listed {
-		p.state(EventState{Namespace: e.Namespace, Name: e.Name, On: v.on, Why: v.why, Pos: v.pos, Rule: e.Rule, Args: e.Args, Functions: e.Functions})
+		p.state(EventState{Namespace: e.Namespace, Name: e.Name, On: v.on, Why: v.why, Pos: v.pos,
+			Rule: e.Rule, Args: e.Args, Functions: e.Functions})
 		return
 	}
 	s := &p.Events[i]
@@ -201,7 +204,8 @@ func (p *Plan) checkEvents(in Input, ev *Events) error {
 		case isPattern(ns):
 			continue // perhaps of events that are defined later
 		case standardNamespace(ns) && isPattern(name):
-			return fmt.Errorf("%s: no event is called %s; %s has %s", c.pos, text, ns, strings.Join(eventNames(ns), ", "))
+			return fmt.Errorf("%s: no event is called %s; %s has %s", c.pos, text, ns,
+				strings.Join(eventNames(ns), ", "))
 		case standardNamespace(ns):
 			return fmt.Errorf("%s: %s", c.pos, noEvent(ns, name))
 		case !slices.Contains(spaces, ns) && nearest(ns, spaces) != "":
@@ -212,7 +216,8 @@ func (p *Plan) checkEvents(in Input, ev *Events) error {
 		if _, _, err := splitName(text); err != nil {
 			return fmt.Errorf("%s: %w", c.pos, err)
 		}
-		p.state(EventState{Namespace: ns, Name: name, On: p.DefaultOn, Why: "not listed", Pos: Pos{File: p.EventsFile}})
+		p.state(EventState{Namespace: ns, Name: name, On: p.DefaultOn, Why: "not listed",
+			Pos: Pos{File: p.EventsFile}})
 	}
 	return nil
 }
@@ -248,5 +253,6 @@ func (p *Plan) noNamespace(text string, ev *Events) string {
 	case len(full) > 0:
 		return fmt.Sprintf("no event is called %s: write \"*.%s\"", text, text)
 	}
-	return fmt.Sprintf("there is no event %s: write Namespace.onName, with a namespace %s or one of your own", text, strings.Join(namespaces(), ", "))
+	return fmt.Sprintf("there is no event %s: write Namespace.onName, with a namespace %s or one of your own",
+		text, strings.Join(namespaces(), ", "))
 }

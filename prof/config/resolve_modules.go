@@ -40,7 +40,8 @@ func (p *Plan) resolveModules(in Input) error {
 	}
 	for _, s := range sets {
 		if m := p.Module(s.module); !m.On && s.key != "enabled" {
-			p.warn(s.pos, "has no effect: %s is off (%s); --modules=+%s switches it on", m.Name, m.because(), m.Name)
+			p.warn(s.pos, "has no effect: %s is off (%s); --modules=+%s switches it on", m.Name, m.because(),
+				m.Name)
 		}
 	}
 	for i := range p.Modules {
@@ -54,8 +55,9 @@ func (p *Plan) resolveModules(in Input) error {
 
 // module is the state of a module by its file alone.
 func (p *Plan) module(name string, info prof.ModuleInfo, file *Modules) ModuleState {
-	s := ModuleState{Info: info, Name: name, Why: "not listed", Pos: Pos{File: p.ModulesFile}, Priority: prof.DefaultPriority,
-		Params: map[string]any{}, paramPos: map[string]Pos{}}
+	s := ModuleState{Info: info, Name: name, Why: "not listed", Pos: Pos{File: p.ModulesFile},
+		Priority: prof.DefaultPriority,
+		Params:   map[string]any{}, paramPos: map[string]Pos{}}
 	if name == TraceModule {
 		s.On, s.Why = true, "the trace is written unless switched off"
 	}
@@ -163,14 +165,16 @@ func (p *Plan) require() error {
 				r := p.Module(name)
 				if r == nil {
 					if lookFor("", name, p.input.dirs()) == "" {
-						return fmt.Errorf("module %s (%s) requires %s, which there is not%s", m.Name, m.because(), name, notIn(name, p.input))
+						return fmt.Errorf("module %s (%s) requires %s, which there is not%s", m.Name,
+							m.because(), name, notIn(name, p.input))
 					}
 					p.Modules = append(p.Modules, p.module(name, prof.ModuleInfo{}, nil))
 					m, r = &p.Modules[i], &p.Modules[len(p.Modules)-1]
 				}
 				switch {
 				case r.off:
-					return fmt.Errorf("module %s requires %s, which is off (%s): switch that on, or %s off (%s)", m.Name, name, r.because(), m.Name, m.because())
+					return fmt.Errorf("module %s requires %s, which is off (%s): switch that on, or %s"+
+						" off (%s)", m.Name, name, r.because(), m.Name, m.because())
 				case !r.On:
 					r.On, r.Why, r.Pos = true, "required by "+m.Name, m.Pos
 					again = true

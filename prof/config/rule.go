@@ -8,9 +8,10 @@ import (
 
 // Points of rules other than "return X".
 const (
-	PointBlock   = "BlockRetStatus" // the head of a block: after it is the first thing in the block, before it is before the block is called
-	PointForeign = "foreign call"   // user code is called
-	PointEntry   = "entry"          // a function, or a CF's very first block, starts
+	// the head of a block: after it is the first thing in the block, before it is before the block is called
+	PointBlock   = "BlockRetStatus"
+	PointForeign = "foreign call" // user code is called
+	PointEntry   = "entry"        // a function, or a CF's very first block, starts
 )
 
 // Statuses are what a block can return: the X of "return X" that running LuNA programs know.

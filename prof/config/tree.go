@@ -59,7 +59,8 @@ func open(name string, text []byte) (*file, *hujson.Object, int, error) {
 	}
 	o, ok := v.Value.(*hujson.Object)
 	if !ok {
-		return nil, nil, 0, fmt.Errorf("%s: the file must be a JSON object, { ... }, not %s", f.pos(v.StartOffset), what(v))
+		return nil, nil, 0, fmt.Errorf("%s: the file must be a JSON object, { ... }, not %s",
+			f.pos(v.StartOffset), what(v))
 	}
 	return f, o, v.StartOffset, nil
 }
@@ -67,9 +68,11 @@ func open(name string, text []byte) (*file, *hujson.Object, int, error) {
 // bounds refuses what would overflow the parser's stack, and text that is not UTF-8.
 func (f *file) bounds() error {
 	if len(f.text) > maxText {
-		return fmt.Errorf("%s: the file is too long for a configuration: it has more than %d bytes", f.pos(0), maxText)
+		return fmt.Errorf("%s: the file is too long for a configuration: it has more than %d bytes", f.pos(0),
+			maxText)
 	}
-	if start := f.text[:min(len(f.text), 2)]; bytes.Contains(start, []byte{0}) || string(start) == "\xff\xfe" || string(start) == "\xfe\xff" {
+	if start := f.text[:min(len(f.text), 2)]; bytes.Contains(start, []byte{0}) ||
+		string(start) == "\xff\xfe" || string(start) == "\xfe\xff" {
 		return fmt.Errorf("%s: the file is UTF-16: save it as UTF-8", f.pos(0))
 	}
 	for at := 0; at < len(f.text); {
@@ -111,11 +114,14 @@ func (f *file) syntax(err error) error {
 	case len(trimmed) == 0:
 		text = "the file is empty; it must be a JSON object, { ... }"
 	case strings.HasSuffix(text, "after top-level value") && trimmed[0] == '"':
-		at, text = bytes.IndexByte(f.text, '"'), "the file must be a JSON object: put { before this and } at the end"
+		at, text = bytes.IndexByte(f.text, '"'), "the file must be a JSON object: put { before this and }"+
+			" at the end"
 	case strings.HasPrefix(text, "invalid literal: \""):
 		text = `this string is not valid: line breaks and tabs in it are written as \n and \t, and a \ as \\`
 	case strings.HasPrefix(text, "invalid literal: "):
-		text = fmt.Sprintf(`%.40q is no value: there are true, false, null, numbers, "strings", [lists] and {objects}`, strings.TrimPrefix(text, "invalid literal: "))
+		text = fmt.Sprintf(
+			`%.40q is no value: there are true, false, null, numbers, "strings", [lists] and {objects}`,
+			strings.TrimPrefix(text, "invalid literal: "))
 	case errors.Is(reason, io.ErrUnexpectedEOF):
 		what := "an object or list is not closed"
 		if strings.Contains(text, "string") {

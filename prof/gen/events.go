@@ -11,7 +11,8 @@ import (
 
 // blocks are the events of GlobalEvents about blocks; their names alone would
 // not tell.
-var blocks = map[string]bool{"onStarted": true, "onExited": true, "onWaiting": true, "onMigrated": true, "onContinued": true}
+var blocks = map[string]bool{"onStarted": true, "onExited": true, "onWaiting": true, "onMigrated": true,
+	"onContinued": true}
 
 // typeName is the name of an event's Go type, which is also the name of its kind's
 // constant after "Kind".
@@ -27,8 +28,10 @@ func typeName(k *trace.KindSpec) string {
 }
 
 var goTypes = map[trace.FieldType]string{
-	trace.FieldInt: "int64", trace.FieldUint: "uint64", trace.FieldFloat: "float64", trace.FieldCF: "trace.CF", trace.FieldDF: "trace.DF",
-	trace.FieldSite: "trace.Site", trace.FieldName: "trace.Name", trace.FieldNode: "int", trace.FieldMessage: "uint64",
+	trace.FieldInt: "int64", trace.FieldUint: "uint64", trace.FieldFloat: "float64",
+	trace.FieldCF: "trace.CF", trace.FieldDF: "trace.DF",
+	trace.FieldSite: "trace.Site", trace.FieldName: "trace.Name",
+	trace.FieldNode: "int", trace.FieldMessage: "uint64",
 	trace.FieldNS: "int64", trace.FieldBytes: "int64", trace.FieldReason: "trace.Reason",
 	trace.FieldInts: "[]int32", trace.FieldDFs: "[]trace.DF",
 }
@@ -55,7 +58,8 @@ func word(f trace.Field) string {
 var moves = map[string]bool{"onMigrated": true, "onStolen": true, "onSent": true, "onReceived": true}
 
 // work are the events that say how much nodes and workers have to do.
-var work = map[string]bool{"onIdle": true, "onBusy": true, "onReadyQueue": true, "onSendQueue": true, "onRelations": true}
+var work = map[string]bool{"onIdle": true, "onBusy": true, "onReadyQueue": true, "onSendQueue": true,
+	"onRelations": true}
 
 // group is the file a kind's type is in: events_GROUP_gen.go.
 func group(k *trace.KindSpec) string {
@@ -118,7 +122,9 @@ func groupGo(name string) func() ([]byte, error) {
 		if bytes.Contains(body.Bytes(), []byte("math.")) {
 			imports = "\"math\"\n\n"
 		}
-		text := fmt.Sprintf("%s\nimport (\n%s\"github.com/whyslow/whyslow/internal/clock\"\n\"github.com/whyslow/whyslow/trace\"\n)\n%s", generated, imports, body.Bytes())
+		text := fmt.Sprintf(
+			"%s\nimport (\n%s\"github.com/whyslow/whyslow/internal/clock\"\n\"github.com/whyslow/whyslow/trace\"\n)\n%s",
+			generated, imports, body.Bytes())
 		return format.Source([]byte(text))
 	}
 }
@@ -145,19 +151,24 @@ func event(p func(string, ...any), k *trace.KindSpec) {
 		p("//   - %s: %s", param(f), f.Doc)
 	}
 	p("type %s struct {\nevent\nlist[%s]\n}\n", name, handler)
-	p("// Emit records the event at the present time.\nfunc (e *%s) Emit(s *Stream%s) {\nif e.state.Load() != 0 {\ne.emitNow(s%s)\n}\n}\n", name, params, args)
-	p("// EmitAt records the event at the time t, see Now.\nfunc (e *%s) EmitAt(%s) {\nif e.state.Load() != 0 {\ne.emit(s, t%s)\n}\n}\n", name, at, args)
+	p("// Emit records the event at the present time.\nfunc (e *%s) Emit(s *Stream%s) {\nif e.state.Load()"+
+		" != 0 {\ne.emitNow(s%s)\n}\n}\n", name, params, args)
+	p("// EmitAt records the event at the time t, see Now.\nfunc (e *%s) EmitAt(%s) {\nif e.state.Load() !="+
+		" 0 {\ne.emit(s, t%s)\n}\n}\n", name, at, args)
 	p("// Connect adds a handler; see Session for what all handlers have in common.")
-	p("func (e *%s) Connect(name string, priority int, f %s) error {\nreturn connect(&e.event, &e.list, name, priority, f, f == nil)\n}\n", name, handler)
+	p("func (e *%s) Connect(name string, priority int, f %s) error {\nreturn connect(&e.event, &e.list,"+
+		" name, priority, f, f == nil)\n}\n", name, handler)
 	p("func (e *%s) disconnect(name string) bool { return e.list.remove(name) }\n", name)
-	// The usual case has no call but that for the clock, which comes when all arguments are stored: otherwise they would go over the stack.
+	// The usual case has no call but that for the clock, which comes when all arguments are stored: otherwise
+	// they would go over the stack.
 	p("func (e *%s) emitNow(s *Stream%s) {", name, params)
 	p("w := s.trace\nif w == nil || e.state.Load()&handled != 0 {\ne.emitSlow(s%s)\nreturn\n}", args)
 	p("rec := w.TryReserve(%s)\nif rec == nil {\ne.emitSlow(s%s)\nreturn\n}", size, args)
 	store(p, k, name, "clock.Now()", last, fixed, list)
 	p("}\n")
 	p("func (e *%s) emitSlow(s *Stream%s) { e.emit(s, clock.Now()%s) }\n", name, params, args)
-	p("func (e *%s) emit(%s) {\nif w := s.trace; w != nil {\nrec := w.TryReserve(%s)\nif rec == nil {\nrec = w.Reserve(%s)\n}", name, at, size, size)
+	p("func (e *%s) emit(%s) {\nif w := s.trace; w != nil {\nrec := w.TryReserve(%s)\nif rec == nil {\nrec"+
+		" = w.Reserve(%s)\n}", name, at, size, size)
 	store(p, k, name, "t", last, fixed, list)
 	p("}\nif e.state.Load()&handled != 0 {\ne.handle(s, t%s)\n}\n}\n", args)
 	p("func (e *%s) handle(%s) {", name, at)
@@ -198,7 +209,8 @@ func anyHandler(p func(string, ...any), k *trace.KindSpec) {
 	}
 	p("func (e *%s) connectAny(name string, priority int, f func(s *Stream, a *Any)) error {", name)
 	p("if f == nil {\nreturn connect(&e.event, &e.list, name, priority, nil, true)\n}")
-	p("spec := trace.Kind%s.Spec()\nreturn e.Connect(name, priority, func(%s) {\na := s.begin(spec, t)\ndefer s.end()", name, at)
+	p("spec := trace.Kind%s.Spec()\nreturn e.Connect(name, priority, func(%s) {\na := s.begin(spec,"+
+		" t)\ndefer s.end()", name, at)
 	words := ""
 	for _, f := range k.Fields[:fixed] {
 		words += ", " + word(f)

@@ -68,7 +68,8 @@ func New(cfg Config) (*Collector, error) {
 	if err := os.MkdirAll(dir, 0o777); err != nil {
 		return nil, err
 	}
-	c := &Collector{cfg: cfg, dir: dir, runs: map[string]*run{}, conns: map[*conn]bool{}, old: make(chan struct{}, forwardOld),
+	c := &Collector{cfg: cfg, dir: dir, runs: map[string]*run{}, conns: map[*conn]bool{},
+		old:   make(chan struct{}, forwardOld),
 		seats: counter{all: cfg.Limits.Connections, each: cfg.Limits.PerAddress}}
 	if c.lock, err = lock(dir); err != nil {
 		return nil, fmt.Errorf("%s: %w", dir, err)
@@ -121,7 +122,8 @@ func (c *Collector) Runs() []RunState {
 	var list []RunState
 	for _, r := range c.allRuns() {
 		r.mu.Lock()
-		s := RunState{ID: r.id, Dir: r.dir, Program: r.info.Program, Ended: r.info.Ended, Bytes: r.bytes.Load(), Err: r.err}
+		s := RunState{ID: r.id, Dir: r.dir, Program: r.info.Program, Ended: r.info.Ended,
+			Bytes: r.bytes.Load(), Err: r.err}
 		for _, from := range r.senders {
 			if from.conn != nil {
 				s.Senders++
@@ -215,7 +217,8 @@ func (c *Collector) run(id string, info *trace.RunInfo) (*run, error) {
 		c.count()
 	}
 	if len(c.runs) >= c.cfg.Limits.Runs {
-		return nil, &stream.Refusal{Code: stream.RefusedLimit, Text: fmt.Sprintf("it keeps %d runs, no more are allowed: remove some there, or raise its limit", len(c.runs))}
+		return nil, &stream.Refusal{Code: stream.RefusedLimit, Text: fmt.Sprintf("it keeps %d runs, no more"+
+			" are allowed: remove some there, or raise its limit", len(c.runs))}
 	}
 	dir, err := newFolder(c.dir, info.Program)
 	if err != nil {
@@ -259,7 +262,8 @@ func (c *Collector) count() {
 func (c *Collector) room(r *run, n int64) *stream.Refusal {
 	if r.bytes.Load()+n > c.cfg.Limits.RunBytes {
 		return &stream.Refusal{Code: stream.RefusedLimit, Final: true,
-			Text: fmt.Sprintf("it keeps at most %d bytes of a run, this one has more; what comes from now on is not kept: raise its limit", c.cfg.Limits.RunBytes)}
+			Text: fmt.Sprintf("it keeps at most %d bytes of a run, this one has more; what comes from now"+
+				" on is not kept: raise its limit", c.cfg.Limits.RunBytes)}
 	}
 	if c.bytes.Load()+n <= c.cfg.Limits.AllBytes {
 		return nil
@@ -270,7 +274,8 @@ func (c *Collector) room(r *run, n int64) *stream.Refusal {
 	if c.bytes.Load()+n <= c.cfg.Limits.AllBytes {
 		return nil
 	}
-	return &stream.Refusal{Code: stream.RefusedLimit, Text: fmt.Sprintf("it keeps at most %d bytes of all runs and has as many: remove some there, or raise its limit", c.cfg.Limits.AllBytes)}
+	return &stream.Refusal{Code: stream.RefusedLimit, Text: fmt.Sprintf("it keeps at most %d bytes of all"+
+		" runs and has as many: remove some there, or raise its limit", c.cfg.Limits.AllBytes)}
 }
 
 // notify passes a line on, unless it was the last.

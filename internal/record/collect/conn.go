@@ -34,13 +34,15 @@ func (c *Collector) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	case r.Header.Get("Upgrade") != stream.Protocol:
 		w.Header().Set("Upgrade", stream.Protocol)
-		answer(http.StatusUpgradeRequired, "this collector speaks %s; for what speaks another version use the same version of whyslow on both sides", stream.Protocol)
+		answer(http.StatusUpgradeRequired, "this collector speaks %s; for what speaks another version use"+
+			" the same version of whyslow on both sides", stream.Protocol)
 		return
 	}
 	free, ok := c.seats.take(r.RemoteAddr)
 	if !ok {
 		w.Header().Set("Retry-After", "5")
-		answer(http.StatusServiceUnavailable, "too many streams at once: at most %d, %d from one address", c.cfg.Limits.Connections, c.cfg.Limits.PerAddress)
+		answer(http.StatusServiceUnavailable, "too many streams at once: at most %d, %d from one address",
+			c.cfg.Limits.Connections, c.cfg.Limits.PerAddress)
 		return
 	}
 	defer free()
@@ -53,7 +55,8 @@ func (c *Collector) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if err := raw.SetDeadline(time.Now().Add(c.cfg.Limits.Handshake)); err != nil {
 		return
 	}
-	head := "HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: " + stream.Protocol + "\r\n\r\n"
+	head := "HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: " + stream.Protocol +
+		"\r\n\r\n"
 	if _, err := io.WriteString(raw, head); err != nil {
 		return
 	}
@@ -89,7 +92,8 @@ func (k *conn) cut(why *stream.Refusal) {
 
 // serve talks with a sender until one of them has enough.
 func (c *Collector) serve(raw net.Conn, r io.Reader, addr string) {
-	k := &conn{Conn: stream.NewConn(raw, r, c.cfg.Limits.Handshake, c.cfg.Limits.infoFrame()), c: c, addr: addr, files: map[int]*file{}}
+	k := &conn{Conn: stream.NewConn(raw, r, c.cfg.Limits.Handshake, c.cfg.Limits.infoFrame()), c: c,
+		addr: addr, files: map[int]*file{}}
 	c.mu.Lock()
 	if c.closed {
 		c.mu.Unlock()
@@ -170,7 +174,8 @@ func (k *conn) greet() error {
 		return err
 	}
 	if f.Type != stream.TypeHello {
-		return &stream.Refusal{Code: stream.RefusedHello, Text: fmt.Sprintf("the first frame is a %v, not a hello", f.Type), Final: true}
+		return &stream.Refusal{Code: stream.RefusedHello,
+			Text: fmt.Sprintf("the first frame is a %v, not a hello", f.Type), Final: true}
 	}
 	h, err := stream.ParseHello(f.Body)
 	if err != nil {
@@ -185,7 +190,9 @@ func (k *conn) greet() error {
 		return err
 	}
 	k.c.arrived(r)
-	welcome, err := stream.AppendJSON(nil, stream.TypeWelcome, stream.Welcome{Collector: k.c.host, Folder: r.name(), Idle: k.c.cfg.Limits.Idle, MaxFrame: k.c.cfg.Limits.Frame})
+	welcome, err := stream.AppendJSON(nil, stream.TypeWelcome,
+		stream.Welcome{Collector: k.c.host, Folder: r.name(), Idle: k.c.cfg.Limits.Idle,
+			MaxFrame: k.c.cfg.Limits.Frame})
 	if err != nil {
 		return err
 	}
@@ -220,7 +227,8 @@ func (k *conn) take(f stream.Frame) error {
 		return k.block(node, block)
 	case stream.TypeInfo:
 		if most := k.c.cfg.Limits.infoFrame(); len(f.Body) > most {
-			return fmt.Errorf("%w: a run.json of %d bytes, %d are allowed", stream.ErrProtocol, len(f.Body), most)
+			return fmt.Errorf("%w: a run.json of %d bytes, %d are allowed", stream.ErrProtocol, len(f.Body),
+				most)
 		}
 		info, err := stream.ParseInfo(f.Body)
 		if err != nil {
@@ -304,7 +312,8 @@ func (k *conn) block(node int, block []byte) error {
 	}
 	if !head.Defs && head.Stream >= k.c.cfg.Limits.Streams {
 		return &stream.Refusal{Code: stream.RefusedLimit, Final: true,
-			Text: fmt.Sprintf("node %d has a stream %d, those from %d on are not taken: raise the collector's limit", node, head.Stream, k.c.cfg.Limits.Streams)}
+			Text: fmt.Sprintf("node %d has a stream %d, those from %d on are not taken: raise the"+
+				" collector's limit", node, head.Stream, k.c.cfg.Limits.Streams)}
 	}
 	if refusal := k.c.room(k.run, int64(len(block))); refusal != nil {
 		k.run.full(refusal)

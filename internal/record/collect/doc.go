@@ -7,9 +7,9 @@
 // some who connect mean no good. What has arrived must stay, whoever goes away, and
 // nobody may disturb anybody else.
 //
-//	              ┌ conn ─ hello ─► run ─ open ─► node ─ block ─► trace.Appender ─► DIR/prog.001.trace/00000.wst
-//	GET /stream ──┤                  │                                              DIR/prog.001.trace/run.json
-//	              └ conn ...         └ senders ─ info, end ─► merge ──────────────► DIR/prog.001.trace/collect.json
+//	              ┌ conn ─ hello ─► run ─ open ─► node ─ block ─► trace.Appender ─► TRACE/00000.wst
+//	GET /stream ──┤                  │                                              TRACE/run.json
+//	              └ conn ...         └ senders ─ info, end ─► merge ──────────────► TRACE/collect.json
 //
 // A goroutine per connection does everything that the connection asks for, one frame after
 // the other: reads, writes to the disk, acknowledges. A sender that sends faster than the

@@ -54,7 +54,8 @@ func (f *file) look(dir string, node int) (err error) {
 }
 
 // append appends a block and reports whether it was new.
-func (f *file) append(k *conn, dir string, node int, head *trace.RawBlock, block []byte) (fresh bool, err error) {
+func (f *file) append(k *conn, dir string, node int, head *trace.RawBlock, block []byte) (fresh bool,
+	err error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.owner != k {

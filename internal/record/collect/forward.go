@@ -75,7 +75,8 @@ func (r *run) turn(ctx context.Context) (leave func(), ok bool) {
 func (r *run) forward(ctx context.Context) (again bool) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	s := stream.NewSender(stream.Config{Target: r.c.cfg.Forward, Source: stream.Folder(r.dir), Version: r.c.cfg.Version, Notify: r.c.notify})
+	s := stream.NewSender(stream.Config{Target: r.c.cfg.Forward, Source: stream.Folder(r.dir),
+		Version: r.c.cfg.Version, Notify: r.c.notify})
 	result := make(chan error, 1)
 	go func() { result <- s.Run(ctx) }()
 	tick := time.NewTicker(time.Second)

@@ -16,17 +16,18 @@ import (
 
 // Limits bound what others can make a collector do. DefaultLimits has good ones.
 type Limits struct {
-	Sockets     int           // connections of any kind at once, pages included; Listener
-	Connections int           // streams at once
-	PerAddress  int           // streams at once from one address; of Sockets twice as many
-	Frame       int           // length of a frame, bytes; at least stream.DefaultMaxFrame takes every block there may be
-	Nodes       int           // nodes of a run
-	Streams     int           // streams of a node
-	Runs        int           // runs kept in the folder
-	RunBytes    int64         // bytes kept of a run
-	AllBytes    int64         // bytes kept in the folder
-	Handshake   time.Duration // from connecting to the hello
-	Idle        time.Duration // silence after which a connection is given up
+	Sockets     int // connections of any kind at once, pages included; Listener
+	Connections int // streams at once
+	PerAddress  int // streams at once from one address; of Sockets twice as many
+	// length of a frame, bytes; at least stream.DefaultMaxFrame takes every block there may be
+	Frame     int
+	Nodes     int           // nodes of a run
+	Streams   int           // streams of a node
+	Runs      int           // runs kept in the folder
+	RunBytes  int64         // bytes kept of a run
+	AllBytes  int64         // bytes kept in the folder
+	Handshake time.Duration // from connecting to the hello
+	Idle      time.Duration // silence after which a connection is given up
 }
 
 // DefaultLimits are for a machine that collects from a cluster.
@@ -49,7 +50,8 @@ func DefaultLimits() Limits {
 // check fills in defaults for what is 0.
 func (l *Limits) check() error {
 	d := DefaultLimits()
-	for _, f := range []struct{ v, def *int }{{&l.Sockets, &d.Sockets}, {&l.Connections, &d.Connections}, {&l.PerAddress, &d.PerAddress},
+	for _, f := range []struct{ v, def *int }{{&l.Sockets, &d.Sockets}, {&l.Connections, &d.Connections},
+		{&l.PerAddress, &d.PerAddress},
 		{&l.Frame, &d.Frame}, {&l.Nodes, &d.Nodes}, {&l.Streams, &d.Streams}, {&l.Runs, &d.Runs}} {
 		if *f.v < 0 {
 			return errors.New("limits are positive")

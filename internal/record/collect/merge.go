@@ -70,7 +70,8 @@ func merge(id string, senders []*sender, broken map[int]string) *trace.RunInfo {
 
 // fill sets what is not known from another sender's word.
 func fill(out, in *trace.RunInfo) {
-	for _, f := range []struct{ to, from *string }{{&out.Program, &in.Program}, {&out.Clock, &in.Clock}, {&out.ThreadClock, &in.ThreadClock}} {
+	for _, f := range []struct{ to, from *string }{{&out.Program, &in.Program}, {&out.Clock, &in.Clock},
+		{&out.ThreadClock, &in.ThreadClock}} {
 		if *f.to == "" {
 			*f.to = *f.from
 		}
@@ -84,7 +85,8 @@ func fill(out, in *trace.RunInfo) {
 	if out.Started.IsZero() || !in.Started.IsZero() && in.Started.Before(out.Started) {
 		out.Started = in.Started
 	}
-	for _, m := range []struct{ to, from *map[string]string }{{&out.Versions, &in.Versions}, {&out.Settings, &in.Settings}} {
+	for _, m := range []struct{ to, from *map[string]string }{{&out.Versions, &in.Versions},
+		{&out.Settings, &in.Settings}} {
 		for k, v := range *m.from {
 			if *m.to == nil {
 				*m.to = map[string]string{}
@@ -113,7 +115,10 @@ func mergeNodes(out *trace.RunInfo, senders []*sender, broken map[int]string) {
 		place := make([]int, len(s.Info.Processes)) // of its processes in out
 		others := out.Processes                     // of other senders
 		for i, p := range s.Info.Processes {
-			at := slices.IndexFunc(others, func(q trace.ProcessInfo) bool { return q.PID == p.PID && q.Host == p.Host })
+			at := slices.IndexFunc(others, func(q trace.ProcessInfo) bool {
+				return q.PID == p.PID &&
+					q.Host == p.Host
+			})
 			if at < 0 {
 				at = len(out.Processes)
 				out.Processes = append(out.Processes, p)

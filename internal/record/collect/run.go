@@ -33,7 +33,8 @@ type run struct {
 }
 
 func (c *Collector) newRun(id, dir string) *run {
-	return &run{c: c, id: id, dir: dir, files: map[int]*file{}, info: &trace.RunInfo{ID: id}, broken: map[int]string{}, changed: make(chan struct{}, 1)}
+	return &run{c: c, id: id, dir: dir, files: map[int]*file{}, info: &trace.RunInfo{ID: id},
+		broken: map[int]string{}, changed: make(chan struct{}, 1)}
 }
 
 // name is the name of its folder.
@@ -60,7 +61,8 @@ func (r *run) join(k *conn, h *stream.Hello) error {
 	i := slices.IndexFunc(r.senders, func(s *sender) bool { return s.Name == h.Sender && s.conn == nil })
 	if i < 0 {
 		if len(r.senders) >= r.c.cfg.Limits.Nodes {
-			return &stream.Refusal{Code: stream.RefusedLimit, Text: fmt.Sprintf("%d senders send nodes of this run, no more are allowed", len(r.senders)), Final: true}
+			return &stream.Refusal{Code: stream.RefusedLimit, Text: fmt.Sprintf("%d senders send nodes of"+
+				" this run, no more are allowed", len(r.senders)), Final: true}
 		}
 		i = len(r.senders)
 		r.senders = append(r.senders, &sender{Name: h.Sender})
@@ -165,7 +167,9 @@ func (r *run) file(node int) (*file, error) {
 	f := r.files[node]
 	if f == nil {
 		if len(r.files) >= r.c.cfg.Limits.Nodes {
-			return nil, &stream.Refusal{Code: stream.RefusedLimit, Text: fmt.Sprintf("%d nodes of this run are kept, no more are allowed: raise the collector's limit", len(r.files)), Final: true}
+			return nil, &stream.Refusal{Code: stream.RefusedLimit,
+				Text: fmt.Sprintf("%d nodes of this run are kept, no more are allowed: raise the"+
+					" collector's limit", len(r.files)), Final: true}
 		}
 		f = new(file)
 		r.files[node] = f
@@ -185,7 +189,8 @@ func (r *run) open(k *conn, node int) (trace.Have, error) {
 	}
 	k.files[node] = f
 	if old != nil && old != k {
-		old.cut(&stream.Refusal{Code: stream.RefusedTaken, Text: fmt.Sprintf("node %d is sent by another sender now, %s", node, k.name()), Final: true})
+		old.cut(&stream.Refusal{Code: stream.RefusedTaken, Text: fmt.Sprintf("node %d is sent by another"+
+			" sender now, %s", node, k.name()), Final: true})
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()

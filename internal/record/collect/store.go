@@ -52,7 +52,8 @@ func folderName(program string) string {
 	var b strings.Builder
 	for _, c := range program {
 		switch {
-		case c != unicode.ReplacementChar && (unicode.IsLetter(c) || unicode.IsDigit(c)) || strings.ContainsRune("_-+=", c) && b.Len() > 0:
+		case c != unicode.ReplacementChar && (unicode.IsLetter(c) || unicode.IsDigit(c)) ||
+			strings.ContainsRune("_-+=", c) && b.Len() > 0:
 			b.WriteRune(c)
 		case b.Len() > 0:
 			b.WriteByte('_')
@@ -167,7 +168,8 @@ func (c *Collector) load() error {
 			continue
 		}
 		if other := c.runs[st.ID]; other != nil {
-			c.notify(fmt.Sprintf("%s and %s hold the same run; %s goes on if more of it comes", other.dir, dir, filepath.Base(other.dir)))
+			c.notify(fmt.Sprintf("%s and %s hold the same run; %s goes on if more of it comes", other.dir,
+				dir, filepath.Base(other.dir)))
 			continue
 		}
 		r := c.newRun(st.ID, dir)

@@ -2,10 +2,10 @@
 //
 //	rank | seconds since start | message | file:line
 //
-// LuNA names a CF by an address and the number of the block it is at; here these are the CF's id and its statement's
-// number ("_main : 0" for the program's first CF). The place is that of the statement in the program, where
-// LuNA gives one in its own source; "-" where no CF is concerned. Of values the size is known only, and
-// how often a DF is to be served is not, so that it reads as "until destroyed" (-1).
+// LuNA names a CF by an address and the number of the block it is at; here these are the CF's id and its
+// statement's number ("_main : 0" for the program's first CF). The place is that of the statement in the
+// program, where LuNA gives one in its own source; "-" where no CF is concerned. Of values the size is known
+// only, and how often a DF is to be served is not, so that it reads as "until destroyed" (-1).
 package lunalog
 
 import (
@@ -20,8 +20,10 @@ import (
 
 // Kinds are the events that give lines. CFs whose onCreated was not seen have block 0 and no place.
 var Kinds = []trace.Kind{
-	trace.KindCFCreated, trace.KindCFStarted, trace.KindCFFinished, trace.KindCFWaiting, trace.KindCFMigrated, trace.KindCFStolen,
-	trace.KindCFReceived, trace.KindCFDestroyed, trace.KindDFCreate, trace.KindDFRequested, trace.KindDFReceived, trace.KindDFStored,
+	trace.KindCFCreated, trace.KindCFStarted, trace.KindCFFinished,
+	trace.KindCFWaiting, trace.KindCFMigrated, trace.KindCFStolen,
+	trace.KindCFReceived, trace.KindCFDestroyed, trace.KindDFCreate,
+	trace.KindDFRequested, trace.KindDFReceived, trace.KindDFStored,
 	trace.KindDFDestroy,
 }
 
@@ -31,8 +33,9 @@ type Describer interface {
 	DF(node int, df trace.DF) (name string, identity []int64)
 }
 
-// Log turns events into lines. What it knows of CFs is common to all nodes. Its methods may be called from several goroutines:
-// CFs are in parts of a table, each with its lock, as the one that creates a CF is often not the one that runs it.
+// Log turns events into lines. What it knows of CFs is common to all nodes. Its methods may be called from
+// several goroutines: CFs are in parts of a table, each with its lock, as the one that creates a CF is often
+// not the one that runs it.
 type Log struct {
 	start     int64
 	describer func() Describer
@@ -112,8 +115,8 @@ func (l *Log) destroy(id trace.CF) {
 	p.mu.Unlock()
 }
 
-// Append appends the lines of an event, none if its kind gives none. words are its fields in order, of a list the number
-// of elements and the elements.
+// Append appends the lines of an event, none if its kind gives none. words are its fields in order, of a list
+// the number of elements and the elements.
 func (l *Log) Append(dst []byte, node int, t int64, kind trace.Kind, words []uint64) []byte {
 	e := event{dst: dst, l: l, node: node, since: max(0, t-l.start), c: cf{place: "-"}}
 	switch kind {
@@ -149,7 +152,8 @@ func (l *Log) Append(dst []byte, node int, t int64, kind trace.Kind, words []uin
 		e.about(words[1]).line("requested\t").df(words[0]).text(" by CF ").cf().end()
 	case trace.KindDFReceived: // df, from, bytes, message, request, cf
 		if words[5] != 0 {
-			e.about(words[5]).line("responded ").df(words[0]).text("=").value(words[2]).text(" for CF ").cf().end()
+			e.about(words[5]).line("responded ").df(words[0]).text("=").value(words[2]).text(
+				" for CF ").cf().end()
 		}
 	case trace.KindDFStored: // df, size
 		e.line("POST ").df(words[0]).text(" := ").value(words[1]).text(" &-1").end()

@@ -72,7 +72,8 @@ func Print(w io.Writer, r *trace.Reader) error {
 	out := bufio.NewWriterSize(w, 1<<16)
 	for len(queue) > 0 {
 		h := queue[0]
-		line := log.Append(out.AvailableBuffer(), h.cursor.Node, h.time(), h.batch.Kind[h.i], h.batch.Args(h.i))
+		line := log.Append(out.AvailableBuffer(), h.cursor.Node, h.time(), h.batch.Kind[h.i],
+			h.batch.Args(h.i))
 		if _, err := out.Write(line); err != nil {
 			return err
 		}

@@ -10,9 +10,10 @@ import (
 // chunkBits says how many CFs a chunk of a cfTable has.
 const chunkBits = 9
 
-// cfTable keeps a T for each CF, for modules whose events name a CF only. Finding one takes no lock. A node numbers its
-// CFs 1, 2, 3, so neighbours share a chunk; a chunk all of whose CFs are gone is given back, and so the table grows with
-// the CFs that exist and not with those that ever did. Ts are made of atomics: events of one CF may come from several streams.
+// cfTable keeps a T for each CF, for modules whose events name a CF only. Finding one takes no lock. A node
+// numbers its CFs 1, 2, 3, so neighbours share a chunk; a chunk all of whose CFs are gone is given back, and
+// so the table grows with the CFs that exist and not with those that ever did. Ts are made of atomics: events
+// of one CF may come from several streams.
 type cfTable[T any] struct {
 	chunks sync.Map // uint64 -> *cfChunk[T]
 }

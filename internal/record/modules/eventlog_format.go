@@ -40,7 +40,10 @@ func appendValue(dst []byte, a *prof.Any, i int) []byte {
 	dst = a.AppendField(dst, i)
 	switch t := a.Spec.Fields[i].Type; {
 	case t != trace.FieldName && t != trace.FieldSite && t != trace.FieldDF:
-	case len(dst) == at || bytes.ContainsFunc(dst[at:], func(r rune) bool { return r <= ' ' || r == '"' || !strconv.IsPrint(r) }):
+	case len(dst) == at || bytes.ContainsFunc(dst[at:], func(r rune) bool {
+		return r <= ' ' || r == '"' ||
+			!strconv.IsPrint(r)
+	}):
 		dst = strconv.AppendQuote(dst[:at], string(dst[at:]))
 	}
 	return dst
@@ -252,8 +255,8 @@ func appendJSONSite(dst []byte, s *prof.Stream, number trace.Site) []byte {
 	return append(dst, '}')
 }
 
-// appendJSONString appends a string in quotes, as encoding/json does, which takes over where a string is more than
-// what statements of a program mostly are.
+// appendJSONString appends a string in quotes, as encoding/json does, which takes over where a string is more
+// than what statements of a program mostly are.
 func appendJSONString(dst []byte, text string) []byte {
 	at := len(dst)
 	dst = append(dst, '"')

@@ -43,8 +43,14 @@ func (m *Perfetto) connect(h *prof.Host, counter func(name string) bool, flows b
 			m.done(st, t)
 		}
 		err = errors.Join(err,
-			ses.DFCreate.Connect(name, prio, func(s *prof.Stream, t int64, _ trace.DF, size int64, _ trace.CF) { sizer(s, t, size, 0) }),
-			ses.DFDestroy.Connect(name, prio, func(s *prof.Stream, t int64, _ trace.DF, size int64, _ trace.Reason) { sizer(s, t, 0, size) }))
+			ses.DFCreate.Connect(name, prio, func(s *prof.Stream, t int64, _ trace.DF, size int64,
+				_ trace.CF) {
+				sizer(s, t, size, 0)
+			}),
+			ses.DFDestroy.Connect(name, prio, func(s *prof.Stream, t int64, _ trace.DF, size int64,
+				_ trace.Reason) {
+				sizer(s, t, 0, size)
+			}))
 	}
 	if counter("DFHeld") {
 		held := func(s *prof.Stream, t int64, bytes int64) {
@@ -54,33 +60,45 @@ func (m *Perfetto) connect(h *prof.Host, counter func(name string) bool, flows b
 			m.done(st, t)
 		}
 		err = errors.Join(err,
-			ses.DFStored.Connect(name, prio, func(s *prof.Stream, t int64, _ trace.DF, size int64) { held(s, t, size) }),
-			ses.DFDropped.Connect(name, prio, func(s *prof.Stream, t int64, _ trace.DF, size int64) { held(s, t, -size) }))
+			ses.DFStored.Connect(name, prio, func(s *prof.Stream, t int64, _ trace.DF,
+				size int64) {
+				held(s, t, size)
+			}),
+			ses.DFDropped.Connect(name, prio, func(s *prof.Stream, t int64, _ trace.DF,
+				size int64) {
+				held(s, t, -size)
+			}))
 	}
 	if counter("ReadyQueue") {
-		err = errors.Join(err, ses.ReadyQueue.Connect(name, prio, func(s *prof.Stream, t int64, length uint64) {
-			st := m.streams.Get(s)
-			m.counter(st, ",\n"+`{"name":"ReadyQueue","cat":"CF","ph":"C","ts":`, t)
-			st.buf = strconv.AppendUint(append(st.buf, `"length":`...), length, 10)
-			m.done(st, t)
-		}))
+		err = errors.Join(err, ses.ReadyQueue.Connect(name, prio,
+			func(s *prof.Stream, t int64, length uint64) {
+				st := m.streams.Get(s)
+				m.counter(st, ",\n"+`{"name":"ReadyQueue","cat":"CF","ph":"C","ts":`, t)
+				st.buf = strconv.AppendUint(append(st.buf, `"length":`...), length, 10)
+				m.done(st, t)
+			}))
 	}
 	if counter("SendQueue") {
-		err = errors.Join(err, ses.SendQueue.Connect(name, prio, func(s *prof.Stream, t int64, peer int, length uint64) {
-			st := m.streams.Get(s)
-			m.counter(st, ",\n"+`{"name":"SendQueue","cat":"Message","ph":"C","ts":`, t)
-			st.buf = strconv.AppendInt(append(st.buf, `"to node `...), int64(peer), 10)
-			st.buf = strconv.AppendUint(append(st.buf, `":`...), length, 10)
-			m.done(st, t)
-		}))
+		err = errors.Join(err, ses.SendQueue.Connect(name, prio,
+			func(s *prof.Stream, t int64, peer int, length uint64) {
+				st := m.streams.Get(s)
+				m.counter(st, ",\n"+`{"name":"SendQueue","cat":"Message","ph":"C","ts":`, t)
+				st.buf = strconv.AppendInt(append(st.buf, `"to node `...), int64(peer), 10)
+				st.buf = strconv.AppendUint(append(st.buf, `":`...), length, 10)
+				m.done(st, t)
+			}))
 	}
 	if flows {
 		err = errors.Join(err,
-			ses.DFSent.Connect(name, prio, func(s *prof.Stream, t int64, df trace.DF, to int, bytes int64, message, _ uint64, _ trace.CF) {
-				m.message(s, t, ",\n"+`{"name":"send","cat":"DF","flow_out":true,"bind_id":"0x`, `"to":`, df, to, bytes, message)
+			ses.DFSent.Connect(name, prio, func(s *prof.Stream, t int64, df trace.DF, to int, bytes int64,
+				message, _ uint64, _ trace.CF) {
+				m.message(s, t, ",\n"+`{"name":"send","cat":"DF","flow_out":true,"bind_id":"0x`, `"to":`, df,
+					to, bytes, message)
 			}),
-			ses.DFReceived.Connect(name, prio, func(s *prof.Stream, t int64, df trace.DF, from int, bytes int64, message, _ uint64, _ trace.CF) {
-				m.message(s, t, ",\n"+`{"name":"receive","cat":"DF","flow_in":true,"bind_id":"0x`, `"from":`, df, from, bytes, message)
+			ses.DFReceived.Connect(name, prio, func(s *prof.Stream, t int64, df trace.DF, from int,
+				bytes int64, message, _ uint64, _ trace.CF) {
+				m.message(s, t, ",\n"+`{"name":"receive","cat":"DF","flow_in":true,"bind_id":"0x`, `"from":`,
+					df, from, bytes, message)
 			}))
 	}
 	return err
@@ -100,7 +118,8 @@ func (m *Perfetto) foreignEnded(s *prof.Stream, t int64, site trace.Site) {
 	m.done(st, t)
 }
 
-func (m *Perfetto) cfCreated(s *prof.Stream, _ int64, cf trace.CF, site trace.Site, _ trace.CF, _ uint64, _ float64, indices []int32) {
+func (m *Perfetto) cfCreated(s *prof.Stream, _ int64, cf trace.CF, site trace.Site, _ trace.CF, _ uint64,
+	_ float64, indices []int32) {
 	c := m.cfs.at(cf)
 	c.site.Store(uint64(s.Node())<<32 | uint64(site))
 	if m.args && len(indices) > 0 {
@@ -114,8 +133,8 @@ func (m *Perfetto) cfCreated(s *prof.Stream, _ int64, cf trace.CF, site trace.Si
 	}
 }
 
-// cfFinished writes an execution of a structured CF if those are wanted, and one of an atomic CF unless user code was
-// called in it: that is written as such.
+// cfFinished writes an execution of a structured CF if those are wanted, and one of an atomic CF unless user
+// code was called in it: that is written as such.
 func (m *Perfetto) cfFinished(s *prof.Stream, t int64, cf trace.CF, _ uint64, _ int64) {
 	st := m.streams.Get(s)
 	c := m.cfs.find(cf)
@@ -166,7 +185,8 @@ func (m *Perfetto) waitEnded(s *prof.Stream, t int64, n trace.Name) {
 }
 
 // message writes the sending or receipt of a DF: a moment, with an end of an arrow.
-func (m *Perfetto) message(s *prof.Stream, t int64, head, peer string, df trace.DF, node int, bytes int64, message uint64) {
+func (m *Perfetto) message(s *prof.Stream, t int64, head, peer string, df trace.DF, node int, bytes int64,
+	message uint64) {
 	st := m.streams.Get(s)
 	st.buf = strconv.AppendUint(append(st.buf, head...), message, 16)
 	m.slice(st, []byte(`","ph":"X","ts":`), t, t)

@@ -38,43 +38,77 @@ func (m *State) connect(h *prof.Host) error {
 		}
 	}
 	return errors.Join(
-		ses.CFCreated.Connect(name, prio, func(s *prof.Stream, t int64, cf trace.CF, _ trace.Site, _ trace.CF, _ uint64, weight float64, _ []int32) {
+		ses.CFCreated.Connect(name, prio, func(s *prof.Stream, t int64, cf trace.CF, _ trace.Site, _ trace.CF,
+			_ uint64, weight float64, _ []int32) {
 			st := m.streams.Get(s)
 			m.enter(st, cf, weight)
 			m.tick(s, st, t)
 		}),
-		ses.CFReceived.Connect(name, prio, func(s *prof.Stream, t int64, cf trace.CF, _ int, bytes int64, weight float64) {
+		ses.CFReceived.Connect(name, prio, func(s *prof.Stream, t int64, cf trace.CF, _ int, bytes int64,
+			weight float64) {
 			st := m.streams.Get(s)
 			m.enter(st, cf, weight)
 			st.received.Add(bytes)
 			m.tick(s, st, t)
 		}),
-		ses.CFMigrated.Connect(name, prio, func(s *prof.Stream, t int64, cf trace.CF, _ int, bytes int64, _ float64) { left(s, t, cf, bytes) }),
-		ses.CFStolen.Connect(name, prio, func(s *prof.Stream, t int64, cf trace.CF, _ int, bytes int64, _ float64) { left(s, t, cf, bytes) }),
+		ses.CFMigrated.Connect(name, prio, func(s *prof.Stream, t int64, cf trace.CF, _ int, bytes int64,
+			_ float64) {
+			left(s, t, cf, bytes)
+		}),
+		ses.CFStolen.Connect(name, prio, func(s *prof.Stream, t int64, cf trace.CF, _ int, bytes int64,
+			_ float64) {
+			left(s, t, cf, bytes)
+		}),
 		ses.CFDestroyed.Connect(name, prio, func(s *prof.Stream, t int64, cf trace.CF) {
 			st := m.streams.Get(s)
 			m.leave(st, cf)
 			m.cfs.gone(cf)
 			m.tick(s, st, t)
 		}),
-		ses.CFWaiting.Connect(name, prio, func(s *prof.Stream, t int64, cf trace.CF, _ []trace.DF) { waiting(s, t, cf) }),
-		ses.CFReady.Connect(name, prio, func(s *prof.Stream, t int64, cf trace.CF, _ int64) { ready(s, t, cf) }),
-		ses.CFStarted.Connect(name, prio, func(s *prof.Stream, t int64, cf trace.CF, _ uint64, _ []trace.DF) { running(s, t, cf) }),
+		ses.CFWaiting.Connect(name, prio, func(s *prof.Stream, t int64, cf trace.CF,
+			_ []trace.DF) {
+			waiting(s, t, cf)
+		}),
+		ses.CFReady.Connect(name, prio, func(s *prof.Stream, t int64, cf trace.CF,
+			_ int64) {
+			ready(s, t, cf)
+		}),
+		ses.CFStarted.Connect(name, prio, func(s *prof.Stream, t int64, cf trace.CF, _ uint64,
+			_ []trace.DF) {
+			running(s, t, cf)
+		}),
 		ses.CFFinished.Connect(name, prio, func(s *prof.Stream, t int64, cf trace.CF, _ uint64, _ int64) {
 			m.streams.Get(s).finished.Add(1)
 			here(s, t, cf)
 		}),
-		ses.DFStored.Connect(name, prio, func(s *prof.Stream, t int64, _ trace.DF, size int64) { held(s, t, 1, size) }),
-		ses.DFDropped.Connect(name, prio, func(s *prof.Stream, t int64, _ trace.DF, size int64) { held(s, t, -1, size) }),
-		ses.DFSent.Connect(name, prio, func(s *prof.Stream, _ int64, _ trace.DF, _ int, bytes int64, _, _ uint64, _ trace.CF) {
+		ses.DFStored.Connect(name, prio, func(s *prof.Stream, t int64, _ trace.DF,
+			size int64) {
+			held(s, t, 1, size)
+		}),
+		ses.DFDropped.Connect(name, prio, func(s *prof.Stream, t int64, _ trace.DF,
+			size int64) {
+			held(s, t, -1, size)
+		}),
+		ses.DFSent.Connect(name, prio, func(s *prof.Stream, _ int64, _ trace.DF, _ int, bytes int64, _,
+			_ uint64, _ trace.CF) {
 			m.streams.Get(s).sent.Add(bytes)
 		}),
-		ses.DFReceived.Connect(name, prio, func(s *prof.Stream, _ int64, _ trace.DF, _ int, bytes int64, _, _ uint64, _ trace.CF) {
+		ses.DFReceived.Connect(name, prio, func(s *prof.Stream, _ int64, _ trace.DF, _ int, bytes int64, _,
+			_ uint64, _ trace.CF) {
 			m.streams.Get(s).received.Add(bytes)
 		}),
-		ses.ReadyQueue.Connect(name, prio, func(s *prof.Stream, _ int64, length uint64) { m.streams.Get(s).node.queue.Store(int64(length)) }),
-		ses.SendQueue.Connect(name, prio, func(s *prof.Stream, _ int64, peer int, length uint64) { m.streams.Get(s).setSending(peer, length) }),
-		ses.ProgramStarted.Connect(name, prio, func(s *prof.Stream, _ int64, _ uint64, _ int64) { busy(s, 1) }),
+		ses.ReadyQueue.Connect(name, prio, func(s *prof.Stream, _ int64,
+			length uint64) {
+			m.streams.Get(s).node.queue.Store(int64(length))
+		}),
+		ses.SendQueue.Connect(name, prio, func(s *prof.Stream, _ int64, peer int,
+			length uint64) {
+			m.streams.Get(s).setSending(peer, length)
+		}),
+		ses.ProgramStarted.Connect(name, prio, func(s *prof.Stream, _ int64, _ uint64,
+			_ int64) {
+			busy(s, 1)
+		}),
 		ses.Busy.Connect(name, prio, func(s *prof.Stream, _ int64) { busy(s, 1) }),
 		ses.Idle.Connect(name, prio, func(s *prof.Stream, _ int64) { busy(s, 0) }),
 		ses.ProgramFinished.Connect(name, prio, func(s *prof.Stream, _ int64, _ int64) { busy(s, 0) }),

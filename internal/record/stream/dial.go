@@ -28,13 +28,15 @@ type Target struct {
 // ParseTarget reads HOST:PORT, http://HOST:PORT or https://HOST:PORT (with TLS).
 func ParseTarget(s string) (Target, error) {
 	wrong := func() (Target, error) {
-		return Target{}, fmt.Errorf("%q is no collector: say HOST:PORT, or https://HOST:PORT for one with TLS", oneLine(s))
+		return Target{}, fmt.Errorf(
+			"%q is no collector: say HOST:PORT, or https://HOST:PORT for one with TLS", oneLine(s))
 	}
 	var t Target
 	t.Addr = s
 	if scheme, _, ok := strings.Cut(s, "://"); ok {
 		u, err := url.Parse(s)
-		if err != nil || (u.Path != "" && u.Path != "/") || u.User != nil || u.RawQuery != "" || u.Fragment != "" {
+		if err != nil || (u.Path != "" && u.Path != "/") || u.User != nil || u.RawQuery != "" ||
+			u.Fragment != "" {
 			return wrong()
 		}
 		switch scheme {
@@ -151,9 +153,11 @@ func tlsRefusal(err error) error {
 	var cert *tls.CertificateVerificationError
 	switch {
 	case errors.As(err, &record):
-		return &Refusal{Code: refusedTLS, Text: "answers without TLS: say HOST:PORT instead of https://HOST:PORT", Final: true}
+		return &Refusal{Code: refusedTLS, Text: "answers without TLS: say HOST:PORT instead of" +
+			" https://HOST:PORT", Final: true}
 	case errors.As(err, &cert):
-		return &Refusal{Code: refusedTLS, Text: fmt.Sprintf("its certificate is not accepted: %v", cert.Err), Final: true}
+		return &Refusal{Code: refusedTLS, Text: fmt.Sprintf("its certificate is not accepted: %v", cert.Err),
+			Final: true}
 	}
 	return err
 }
@@ -164,13 +168,15 @@ func httpRefusal(resp *http.Response) error {
 	text := strings.TrimSpace(oneLine(strings.TrimSpace(string(body))))
 	switch resp.StatusCode {
 	case http.StatusUnauthorized:
-		return &Refusal{Code: refusedToken, Text: "wrong token, or none: give the one that the collector was started with", Final: true}
+		return &Refusal{Code: refusedToken, Text: "wrong token, or none: give the one that the collector" +
+			" was started with", Final: true}
 	case http.StatusUpgradeRequired:
 		if text == "" {
 			text = "it speaks another version of the protocol than " + Protocol
 		}
 		return &Refusal{Code: RefusedVersion, Text: text, Final: true}
-	case http.StatusServiceUnavailable, http.StatusTooManyRequests, http.StatusBadGateway, http.StatusGatewayTimeout, http.StatusInternalServerError:
+	case http.StatusServiceUnavailable, http.StatusTooManyRequests,
+		http.StatusBadGateway, http.StatusGatewayTimeout, http.StatusInternalServerError:
 		if text == "" {
 			text = resp.Status
 		}
@@ -180,7 +186,8 @@ func httpRefusal(resp *http.Response) error {
 	if strings.Contains(text, "HTTPS") {
 		hint = ": it wants TLS, say https://HOST:PORT"
 	}
-	return &Refusal{Code: refusedHTTP, Text: fmt.Sprintf("answers %s, it is no whyslow collector%s", resp.Status, hint), Final: true}
+	return &Refusal{Code: refusedHTTP, Text: fmt.Sprintf("answers %s, it is no whyslow collector%s",
+		resp.Status, hint), Final: true}
 }
 
 // plain takes addresses and names of system calls out of an error: the line that it goes

@@ -76,7 +76,8 @@ const frameHeader = 5
 // allows, and what comes with it.
 const DefaultMaxFrame = trace.MaxBlockSize + 4<<10
 
-// MinMaxFrame is the least that a collector may allow: what every frame of the protocol but block, hello and info fits in.
+// MinMaxFrame is the least that a collector may allow: what every frame of the protocol but block, hello and
+// info fits in.
 const MinMaxFrame = 4 << 10
 
 // Frame is one frame; Body is valid until the next one is read.

@@ -9,8 +9,8 @@ import (
 	"github.com/whyslow/whyslow/trace"
 )
 
-// NodeFile is the file of one node as a Source, growing or finished, in a run whose processes each send their own. What
-// run.json says is given, as it may be on another host.
+// NodeFile is the file of one node as a Source, growing or finished, in a run whose processes each send their
+// own. What run.json says is given, as it may be on another host.
 type NodeFile struct {
 	path string
 
@@ -19,8 +19,8 @@ type NodeFile struct {
 	version int
 }
 
-// NewNodeFile returns the file of a node in the folder dir. Info is what is known of the run; it must not be changed
-// later.
+// NewNodeFile returns the file of a node in the folder dir. Info is what is known of the run; it must not be
+// changed later.
 func NewNodeFile(dir string, node int, info *trace.RunInfo) *NodeFile {
 	return &NodeFile{path: filepath.Join(dir, trace.FileName(node)), info: info, version: 1}
 }

@@ -88,7 +88,8 @@ func ParseHello(b []byte) (*Hello, error) {
 		if v.Format < FormatVersion {
 			older = "the sender"
 		}
-		return refuse(RefusedVersion, "traces of version %d are sent, this collector keeps version %d: use a newer whyslow for %s", v.Format, FormatVersion, older)
+		return refuse(RefusedVersion, "traces of version %d are sent, this collector keeps version %d: use"+
+			" a newer whyslow for %s", v.Format, FormatVersion, older)
 	}
 	h := new(Hello)
 	if err := json.Unmarshal(b, h); err != nil {
@@ -141,7 +142,8 @@ func ParseWelcome(b []byte) (*Welcome, error) {
 		return nil, protocolError("welcome: %v", err)
 	}
 	if w.Idle < 10*time.Millisecond || w.MaxFrame < MinMaxFrame {
-		return nil, protocolError("welcome with an idle time of %v and frames of %d bytes", w.Idle, w.MaxFrame)
+		return nil, protocolError("welcome with an idle time of %v and frames of %d bytes", w.Idle,
+			w.MaxFrame)
 	}
 	w.Collector, w.Folder = oneLine(w.Collector), oneLine(w.Folder)
 	return w, nil

@@ -119,7 +119,8 @@ func NewSender(cfg Config) *Sender {
 	}
 	return &Sender{cfg: cfg, draining: make(chan struct{}), done: make(chan struct{}),
 		ready: make(chan struct{}, 1), space: make(chan struct{}, 1), caught: time.Now(),
-		nodes: map[int]bool{}, opened: map[int]bool{}, have: map[int]trace.Have{}, there: map[int]trace.Have{},
+		nodes: map[int]bool{}, opened: map[int]bool{},
+		have: map[int]trace.Have{}, there: map[int]trace.Have{},
 		lost: map[int]Lost{}, long: map[int]Lost{}, lostSent: map[int]Lost{}}
 }
 
@@ -242,7 +243,8 @@ func (s *Sender) connection(ctx context.Context) error {
 	defer cancel()
 	closed := context.AfterFunc(ctx, func() { _ = conn.Close() })
 	defer closed()
-	hello, err := AppendJSON(nil, TypeHello, Hello{FormatVersion, runID(info, s.cfg.Source.name()), s.cfg.Name, s.cfg.Version, info})
+	hello, err := AppendJSON(nil, TypeHello, Hello{FormatVersion, runID(info, s.cfg.Source.name()),
+		s.cfg.Name, s.cfg.Version, info})
 	if err != nil {
 		return err
 	}
@@ -382,7 +384,8 @@ func (s *Sender) Drain(ctx context.Context) error {
 	if st.Err != nil {
 		why = st.Err
 	}
-	return fmt.Errorf("not everything is at collector %s (%d events are, at least %d are not): %w", s.cfg.Target.Addr, st.Sent.Events, st.Unsent.Events, why)
+	return fmt.Errorf("not everything is at collector %s (%d events are, at least %d are not): %w",
+		s.cfg.Target.Addr, st.Sent.Events, st.Unsent.Events, why)
 }
 
 // EndSource says that the source gets no more: Run returns when everything is at the

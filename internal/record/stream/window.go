@@ -53,7 +53,8 @@ func (s *Sender) put(ctx context.Context, it item) error {
 }
 
 func (s *Sender) putBlock(ctx context.Context, b *trace.RawBlock) error {
-	it := item{kind: TypeBlock, node: b.Node, defs: b.Defs, stream: b.Stream, number: b.Number, frame: AppendBlock(nil, b.Node, b.Bytes)}
+	it := item{kind: TypeBlock, node: b.Node, defs: b.Defs, stream: b.Stream, number: b.Number,
+		frame: AppendBlock(nil, b.Node, b.Bytes)}
 	if !b.Defs {
 		it.events = b.Count
 	}

@@ -11,8 +11,9 @@ import (
 // inlineIdx is how many indices of an identity are kept without a slice of their own.
 const inlineIdx = 4
 
-// ident is the identity of a DF (or label): the name's number (creating node in the upper 16 bits, then that node's
-// counter) and the indices. Two references denote the same DF if and only if name and indices are equal.
+// ident is the identity of a DF (or label): the name's number (creating node in the upper 16 bits, then that
+// node's counter) and the indices. Two references denote the same DF if and only if name and indices are
+// equal.
 type ident struct {
 	name uint64
 	decl luna.DeclID // where the name was declared, for messages and the trace; no part of the identity
@@ -28,7 +29,8 @@ func (d *ident) at(i int) int32 {
 	return d.more[i-inlineIdx]
 }
 
-// push appends an index. The slice beyond the inline part is copied, since prefixes are shared between identities.
+// push appends an index. The slice beyond the inline part is copied, since prefixes are shared between
+// identities.
 func (d *ident) push(i int32) {
 	if d.n < inlineIdx {
 		d.idx[d.n] = i
@@ -61,7 +63,8 @@ func (d *ident) hash() uint64 {
 	return h
 }
 
-// value is what a value slot of a frame holds: a number or string parameter, or the cell or slice that a name parameter denotes.
+// value is what a value slot of a frame holds: a number or string parameter, or the cell or slice that a name
+// parameter denotes.
 type value struct {
 	typ luna.Type // Int, Real, String; Dyn: an identity
 	set bool      // false: nfparam that the call did not give
@@ -130,8 +133,8 @@ type cf struct {
 	ready  bool // readiness for the coming execution is recorded
 	held   bool // kept back by Hold, once
 	began  bool // its first block on this node has begun; kept only where there are rules
-	// shared tells that a request was left unanswered: from then on other goroutines may touch what mu guards. It is read and
-	// set by the worker that holds the CF; until then that worker need not lock.
+	// shared tells that a request was left unanswered: from then on other goroutines may touch what mu
+	// guards. It is read and set by the worker that holds the CF; until then that worker need not lock.
 	shared bool
 	// mu guards what follows, and the inputs, against answers from other goroutines.
 	suspended bool
@@ -149,8 +152,8 @@ type cf struct {
 	inline [2]slot
 }
 
-// block is the number of the block that the CF is in or would go on with: what a stage does before it lets the CF wait, go
-// elsewhere or go on. Running is no block of its own.
+// block is the number of the block that the CF is in or would go on with: what a stage does before it lets
+// the CF wait, go elsewhere or go on. Running is no block of its own.
 func (c *cf) block() uint64 { return uint64(min(c.stage, stageMain)) }
 
 func (c *cf) lock() {

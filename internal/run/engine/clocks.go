@@ -1,14 +1,17 @@
 package engine
 
-// The clocks of nodes in different processes. Every process but that of node 0 asks node 0 what time it is there, several times
-// in a row; the answer that came back soonest counts (clock.Estimate). At the start and at the end nothing else goes on, and the
-// processes take turns, so that none waits because node 0 is answering another. In between they ask at different times.
+// The clocks of nodes in different processes. Every process but that of node 0 asks node 0 what time it is
+// there, several times in a row; the answer that came back soonest counts (clock.Estimate). At the start and
+// at the end nothing else goes on, and the processes take turns, so that none waits because node 0 is
+// answering another. In between they ask at different times.
 //
-// Questions are answered by node 0's message goroutine at once, and asked by the asker's, which also reads the time when the
-// answer comes: no other goroutine has to be woken, which would take longer than the message.
+// Questions are answered by node 0's message goroutine at once, and asked by the asker's, which also reads
+// the time when the answer comes: no other goroutine has to be woken, which would take longer than the
+// message.
 //
-// The results are events of the run-time system's stream: the first one at the start of the program, the last one after its
-// end. What a clock may have drifted between the measurement and the event is added to the error.
+// The results are events of the run-time system's stream: the first one at the start of the program, the last
+// one after its end. What a clock may have drifted between the measurement and the event is added to the
+// error.
 
 import (
 	"encoding/binary"
@@ -21,9 +24,11 @@ import (
 
 // ClockSync says how the clocks of nodes in different processes are compared with node 0's.
 type ClockSync struct {
-	When      ClockSyncTime
-	Precision time.Duration // wanted, for ClockSyncPeriodic: the clocks are compared every Precision / 2 Drift; 0: 10 us
-	Drift     float64       // how far two clocks drift apart at most, in seconds a second; 0: 20e-6, which is usual
+	When ClockSyncTime
+	// wanted, for ClockSyncPeriodic: the clocks are compared every Precision / 2 Drift; 0: 10 us
+	Precision time.Duration
+	// how far two clocks drift apart at most, in seconds a second; 0: 20e-6, which is usual
+	Drift float64
 }
 
 // ClockSyncTime says when clocks are compared.
@@ -31,8 +36,9 @@ type ClockSyncTime int
 
 // Clock comparison settings.
 const (
-	ClockSyncPeriodic ClockSyncTime = iota // at the start, at the end and as often as the wanted precision takes
-	ClockSyncEnds                          // at the start and at the end
+	// at the start, at the end and as often as the wanted precision takes
+	ClockSyncPeriodic ClockSyncTime = iota
+	ClockSyncEnds                   // at the start and at the end
 	ClockSyncOff
 )
 
@@ -40,10 +46,11 @@ const (
 	usualPrecision = 10 * time.Microsecond
 	usualDrift     = 20e-6
 	shortestPeriod = time.Millisecond
-	pingsAlone     = 50 // while nothing else goes on: the more the better, and they take a millisecond or less
-	fewestPings    = 10 // where many processes take turns, and while the program runs
-	pingsOfAll     = 5000
-	largestDrift   = 100e-6 // of clocks that are not broken
+	// while nothing else goes on: the more the better, and they take a millisecond or less
+	pingsAlone   = 50
+	fewestPings  = 10 // where many processes take turns, and while the program runs
+	pingsOfAll   = 5000
+	largestDrift = 100e-6 // of clocks that are not broken
 )
 
 // clocks compares the clock of a process with node 0's.
@@ -122,8 +129,8 @@ func (c *clocks) inTurn() (m measured, err error) {
 	return m, nil
 }
 
-// ask begins a comparison with n questions. One while the program runs waits until the one before it has ended; the last one
-// does not.
+// ask begins a comparison with n questions. One while the program runs waits until the one before it has
+// ended; the last one does not.
 func (c *clocks) ask(n int, result chan measured) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -177,7 +184,8 @@ func (c *clocks) answered(m *transport.Message, t int64) {
 	}
 }
 
-// emit records the outcome of a comparison as an event at the time t. The caller owns the run-time system's stream.
+// emit records the outcome of a comparison as an event at the time t. The caller owns the run-time system's
+// stream.
 func (c *clocks) emit(m measured, t int64) {
 	if !m.ok {
 		return
@@ -190,19 +198,21 @@ func (c *clocks) emit(m measured, t int64) {
 	c.p.eng.ses.ClockSync.EmitAt(c.p.eng.here[0].rts.ps, t, m.offset, m.bound)
 }
 
-// at is what is known at another time of an offset that was measured: the bound grows with what clocks may drift.
+// at is what is known at another time of an offset that was measured: the bound grows with what clocks may
+// drift.
 func (m measured) at(t int64, drift float64) measured {
 	m.bound += int64(drift * float64(max(t-m.time, m.time-t)))
 	m.time = t
 	return m
 }
 
-// after takes into account what was known before: where the network is busy, an old comparison tells more than a new one.
-// Where they contradict each other the clocks are worse than thought, and the new one counts. In any case the offset
-// must change more slowly than time goes by.
+// after takes into account what was known before: where the network is busy, an old comparison tells more
+// than a new one. Where they contradict each other the clocks are worse than thought, and the new one counts.
+// In any case the offset must change more slowly than time goes by.
 func (m measured) after(last measured, drift float64) measured {
 	known := last.at(m.time, drift)
-	low, high := max(m.offset-m.bound, known.offset-known.bound), min(m.offset+m.bound, known.offset+known.bound)
+	low, high := max(m.offset-m.bound, known.offset-known.bound), min(m.offset+m.bound,
+		known.offset+known.bound)
 	if low <= high {
 		m.offset, m.bound = low+(high-low)/2, (high-low+1)/2
 	}

@@ -27,8 +27,8 @@ func (w *worker) call(c *cf) {
 	times := &w.codes[st.Code]
 	cpu := times.clock
 	site := siteOf(st)
-	// Of a code fragment that runs long its start is recorded before the call, for those who watch; of a short one
-	// after it, with the time that was read right beside the user's code.
+	// Of a code fragment that runs long its start is recorded before the call, for those who watch; of a
+	// short one after it, with the time that was read right beside the user's code.
 	long := times.long()
 	if long {
 		e.std.foreignStarted.Emit(w.ps, site)
@@ -105,8 +105,8 @@ func (w *worker) argument(arg *luna.Arg, v *env) (val cpp.Value, own bool) {
 	return cpp.Value{}, false
 }
 
-// effects does what comes after the execution of a CF: w.outs (one reference each, given up here) are posted, pushed or
-// dropped; DFs are destroyed.
+// effects does what comes after the execution of a CF: w.outs (one reference each, given up here) are posted,
+// pushed or dropped; DFs are destroyed.
 func (w *worker) effects(c *cf) {
 	e, st := w.n.eng, c.st
 	v := &env{f: c.ctx(), c: c, outs: w.outs}
@@ -154,8 +154,8 @@ func (w *worker) effects(c *cf) {
 	w.outs = w.outs[:0]
 }
 
-// produced finds the value that an effect is about; made is true the first time for each output: its creation is
-// recorded once.
+// produced finds the value that an effect is about; made is true the first time for each output: its creation
+// is recorded once.
 func (w *worker) produced(c *cf, x *luna.Effect, id *ident, v *env) (val cpp.Value, made, ok bool) {
 	k := x.Out
 	if k < 0 {
@@ -176,7 +176,8 @@ func (w *worker) produced(c *cf, x *luna.Effect, id *ident, v *env) (val cpp.Val
 			return c.inputs[i].val, true, true
 		}
 	}
-	w.failAt(x.Pos, fmt.Sprintf("%s neither makes nor reads %s, so it cannot post it", c.st.Text, w.identText(id)), "Posting an unset value, id: "+w.idText(id))
+	w.failAt(x.Pos, fmt.Sprintf("%s neither makes nor reads %s, so it cannot post it", c.st.Text,
+		w.identText(id)), "Posting an unset value, id: "+w.idText(id))
 	return cpp.Value{}, false, false
 }
 
@@ -194,7 +195,8 @@ func (w *worker) doPost(c *cf, x *luna.Effect, id *ident, base int32, v *env) {
 		return
 	}
 	if val.Type == cpp.Unset {
-		w.fail(fmt.Sprintf("%s did not set its output %s", c.st.Text, x.Ref.Src), "Posting an unset value, id: "+w.idText(id))
+		w.fail(fmt.Sprintf("%s did not set its output %s", c.st.Text, x.Ref.Src),
+			"Posting an unset value, id: "+w.idText(id))
 		return
 	}
 	for r := first; r < len(w.n.eng.nodes); r += step {
@@ -240,12 +242,14 @@ func (w *worker) doPush(c *cf, x *luna.Effect, id *ident, v *env) {
 
 // static is what is known of a statement before it runs.
 type static struct {
-	// It may be stolen. Not so where DFs are pushed to it: they go to the node that its label's locator names.
+	// It may be stolen. Not so where DFs are pushed to it: they go to the node that its label's locator
+	// names.
 	stealable bool
-	label     bool         // the label's indices can be evaluated when the CF is created
-	weight    bool         // there is a weight, and it can
-	twins     bool         // two inputs may denote the same cell
-	starts    map[int]bool // while: the inputs of the start expression, which belong to the frame the loop stands in
+	label     bool // the label's indices can be evaluated when the CF is created
+	weight    bool // there is a weight, and it can
+	twins     bool // two inputs may denote the same cell
+	// while: the inputs of the start expression, which belong to the frame the loop stands in
+	starts map[int]bool
 }
 
 func study(st *luna.Stmt) static {
@@ -270,8 +274,9 @@ func study(st *luna.Stmt) static {
 	return s
 }
 
-// mayBeTwins reports whether two references of one statement may denote the same cell: the same name with indices that do
-// not differ in a constant, or two name parameters, for which a call may give cells of one name.
+// mayBeTwins reports whether two references of one statement may denote the same cell: the same name with
+// indices that do not differ in a constant, or two name parameters, for which a call may give cells of one
+// name.
 func mayBeTwins(a, b *luna.DFRef) bool {
 	if a.Name.Param && b.Name.Param && (a.Name.Slot != b.Name.Slot || a.Name.Depth != b.Name.Depth) {
 		return true
@@ -291,7 +296,8 @@ func differ(a, b []*luna.Expr) bool {
 }
 
 func refersToDFs(x *luna.Expr) bool {
-	return x != nil && (x.Op == luna.OpInput || x.Op == luna.OpOutput || refersToDFs(x.A) || refersToDFs(x.B) || refersToDFs(x.C))
+	return x != nil && (x.Op == luna.OpInput || x.Op == luna.OpOutput || refersToDFs(x.A) ||
+		refersToDFs(x.B) || refersToDFs(x.C))
 }
 
 // record hands the CF to LuNA's debug records. Of a CF that waits, what cannot be evaluated yet is left out.

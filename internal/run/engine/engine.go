@@ -1,22 +1,25 @@
-// Package engine executes a luna.Program: nodes with a store and workers, DFs posted, requested, counted down and
-// destroyed, CFs created, placed, migrated, stolen and run, until nothing is left to do.
+// Package engine executes a luna.Program: nodes with a store and workers, DFs posted, requested, counted down
+// and destroyed, CFs created, placed, migrated, stolen and run, until nothing is left to do.
 //
 // # How it works
 //
-// A node has one FIFO queue of CFs that can go on, served by its workers (goroutines), a store (store.go), and one
-// goroutine that handles messages from other nodes; where the network is slow to wake it, idle workers do that too (Serve). A CF walks through its stages (step.go) on whichever worker holds it;
-// when a DF is missing it leaves the worker, and the answer to its request queues it again. Children are queued when the
-// step that created them returns, in textual order; what a post wakes is queued at that moment. With one node and one
-// worker this gives the order of execution that LuNA programs expect.
+// A node has one FIFO queue of CFs that can go on, served by its workers (goroutines), a store (store.go),
+// and one goroutine that handles messages from other nodes; where the network is slow to wake it, idle
+// workers do that too (Serve). A CF walks through its stages (step.go) on whichever worker holds it; when a
+// DF is missing it leaves the worker, and the answer to its request queues it again. Children are queued when
+// the step that created them returns, in textual order; what a post wakes is queued at that moment. With one
+// node and one worker this gives the order of execution that LuNA programs expect.
 //
 // # The end
 //
-// Engine.busy counts workers that are not parked, messages under way and CFs held back. Whoever wakes a worker adds one
-// on its behalf first, so the count reaches zero only when nothing can happen any more: then the run is over, and CFs that
-// still exist can never finish. The count changes only when a worker parks or a message is sent; running CFs costs nothing.
+// Engine.busy counts workers that are not parked, messages under way and CFs held back. Whoever wakes a
+// worker adds one on its behalf first, so the count reaches zero only when nothing can happen any more: then
+// the run is over, and CFs that still exist can never finish. The count changes only when a worker parks or a
+// message is sent; running CFs costs nothing.
 //
-// Where the other nodes are in other processes (Config.Part, part.go), the count is that of this process alone, without
-// messages under way, and the processes find out together that nothing is left to do (quiet.go).
+// Where the other nodes are in other processes (Config.Part, part.go), the count is that of this process
+// alone, without messages under way, and the processes find out together that nothing is left to do
+// (quiet.go).
 package engine
 
 import (
@@ -39,12 +42,14 @@ import (
 // MaxNodes is the largest number of nodes: a CF id has 16 bits for its node.
 const MaxNodes = 1 << 16
 
-// ThreadClock tells for which CFs the CPU time of the thread is read (two readings cost about half a microsecond).
+// ThreadClock tells for which CFs the CPU time of the thread is read (two readings cost about half a
+// microsecond).
 type ThreadClock int
 
 // Thread clock settings.
 const (
-	ClockAuto ThreadClock = iota // code fragments that last over 50 us on average; all where workers outnumber cores
+	// code fragments that last over 50 us on average; all where workers outnumber cores
+	ClockAuto ThreadClock = iota
 	ClockOn
 	ClockOff
 )
@@ -61,22 +66,25 @@ type Config struct {
 	Session        *prof.Session   // nil: nothing is recorded
 	Writers        []*trace.Writer // by node, with Part only that of the node here; none: no trace
 	ThreadClock    ThreadClock
-	Hold           map[string]time.Duration // by code fragment: every CF of it is held that long before it may start
-	Records        Recorder                 // LuNA's debug records; nil: none
-	Rules          []Rule                   // events emitted by rule; CheckRule accepts them
-	DescribeDFs    bool                     // the session's describer knows DFs: for modules
-	Warn           func(string)             // receives warnings, one line each
-	Part           *Part                    // nil: all nodes are in this process
+	// by code fragment: every CF of it is held that long before it may start
+	Hold        map[string]time.Duration
+	Records     Recorder     // LuNA's debug records; nil: none
+	Rules       []Rule       // events emitted by rule; CheckRule accepts them
+	DescribeDFs bool         // the session's describer knows DFs: for modules
+	Warn        func(string) // receives warnings, one line each
+	Part        *Part        // nil: all nodes are in this process
 }
 
-// Recorder receives what LuNA's debug mode writes to its record files. Calls may come from several goroutines.
+// Recorder receives what LuNA's debug mode writes to its record files. Calls may come from several
+// goroutines.
 type Recorder interface {
 	// Names: a block entry made identities first..first+len(names)-1 of node.
 	Names(node int, first uint64, b *luna.Block)
-	// CF: the CF executes its first step, or (while) a further test; inputs requested and outputs posted, as identities.
+	// CF: the CF executes its first step, or (while) a further test; inputs requested and outputs posted, as
+	// identities.
 	CF(id, parent trace.CF, st *luna.Stmt, inputs, outputs [][]int64)
-	// History gives, where the other nodes are in other processes, what a CF that ran is known by there: Came gets it before
-	// one of the CFs that it created runs there.
+	// History gives, where the other nodes are in other processes, what a CF that ran is known by there: Came
+	// gets it before one of the CFs that it created runs there.
 	History(id trace.CF) []int
 	Came(id trace.CF, history []int)
 }
@@ -122,9 +130,10 @@ type engine struct {
 	err        error // set once, before done is closed
 	abandoned  bool
 	ended      bool // nothing runs any more
-	spin       bool // workers look for work a while before they park: only where each has a core, and there is one more
-	serve      bool // workers receive messages a while before they park: only where each has a core
-	sent       atomic.Int64
+	// workers look for work a while before they park: only where each has a core, and there is one more
+	spin  bool
+	serve bool // workers receive messages a while before they park: only where each has a core
+	sent  atomic.Int64
 }
 
 // codeTimes is what a worker knows of a code fragment: whether it reads the thread clock for it.
@@ -142,9 +151,9 @@ const longRun = 50_000 // ns
 // stopGrace is how long workers inside user code are waited for after an error or an interrupt.
 const stopGrace = 2 * time.Second
 
-// Run executes the program. It returns *StuckError if CFs are left that can never run, *ProgramError if user code failed
-// or a rule was broken, ErrInterrupted if ctx was cancelled; the Result is valid in all these cases. With Config.Part every
-// process calls it, with one node each: what it returns is told there.
+// Run executes the program. It returns *StuckError if CFs are left that can never run, *ProgramError if user
+// code failed or a rule was broken, ErrInterrupted if ctx was cancelled; the Result is valid in all these
+// cases. With Config.Part every process calls it, with one node each: what it returns is told there.
 func Run(ctx context.Context, cfg Config) (*Result, error) {
 	var p *part
 	if cfg.Part != nil {
@@ -163,8 +172,9 @@ func Run(ctx context.Context, cfg Config) (*Result, error) {
 		}
 		return nil, err
 	}
-	// Workers that sit in C++ code hold a P of the Go scheduler for a while, and so does the goroutine that sleeps in MPI: there
-	// must be one for every worker, one for that and one for all else, or messages would wait for user code to end.
+	// Workers that sit in C++ code hold a P of the Go scheduler for a while, and so does the goroutine that
+	// sleeps in MPI: there must be one for every worker, one for that and one for all else, or messages would
+	// wait for user code to end.
 	procs := max(runtime.GOMAXPROCS(0), min(len(e.here)*cfg.Workers+2, 256))
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(procs))
 
@@ -227,7 +237,8 @@ func Run(ctx context.Context, cfg Config) (*Result, error) {
 	return e.result(), e.verdict(left)
 }
 
-// abandon keeps what it can of the trace: a worker is stuck in our own code, and with it what it has recorded last.
+// abandon keeps what it can of the trace: a worker is stuck in our own code, and with it what it has recorded
+// last.
 func (e *engine) abandon() {
 	for _, w := range e.cfg.Writers {
 		if w != nil {
@@ -242,8 +253,10 @@ func newEngine(cfg Config, part *part) (_ *engine, main *frame, _ error) {
 		return nil, nil, errors.New("a run needs 1 to 65536 nodes of 1 to 1024 workers each")
 	}
 	p := cfg.Program
-	e := &engine{cfg: cfg, prog: p, part: part, ses: cfg.Session, recording: cfg.Session != nil, done: make(chan struct{}),
-		codes: make([]codeTimes, len(p.Codes)), hold: make([]time.Duration, len(p.Codes)), literals: map[string]cpp.Value{},
+	e := &engine{cfg: cfg, prog: p, part: part, ses: cfg.Session, recording: cfg.Session != nil,
+		done:  make(chan struct{}),
+		codes: make([]codeTimes, len(p.Codes)), hold: make([]time.Duration,
+			len(p.Codes)), literals: map[string]cpp.Value{},
 		nodes: make([]*node, cfg.Nodes)}
 	if e.ses == nil {
 		e.ses = prof.New()
@@ -297,10 +310,11 @@ func newEngine(cfg Config, part *part) (_ *engine, main *frame, _ error) {
 
 // connect makes the network of nodes that are all here.
 func (e *engine) connect() {
-	e.net = local.New(e.cfg.Nodes, local.Options{Latency: e.cfg.LinkLatency, Bandwidth: e.cfg.LinkBandwidth}, func(m *transport.Message) {
-		e.nodes[m.To].rts.handle(m)
-		e.leave()
-	})
+	e.net = local.New(e.cfg.Nodes, local.Options{Latency: e.cfg.LinkLatency, Bandwidth: e.cfg.LinkBandwidth},
+		func(m *transport.Message) {
+			e.nodes[m.To].rts.handle(m)
+			e.leave()
+		})
 }
 
 // enter counts one more thing that can make progress.
@@ -351,8 +365,8 @@ func (e *engine) begin() {
 	}
 }
 
-// end is called when nothing runs any more: it looks for CFs left over, gives every DF back and records the end. It returns
-// what is left, by node of this process.
+// end is called when nothing runs any more: it looks for CFs left over, gives every DF back and records the
+// end. It returns what is left, by node of this process.
 func (e *engine) end() []*remains {
 	e.ended = true
 	var all []*remains

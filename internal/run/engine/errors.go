@@ -10,8 +10,8 @@ import (
 	"github.com/whyslow/whyslow/trace"
 )
 
-// ProgramError says that the program failed while it ran: user code crashed, aborted or ended the process, or a rule of
-// the language was broken.
+// ProgramError says that the program failed while it ran: user code crashed, aborted or ended the process, or
+// a rule of the language was broken.
 type ProgramError struct {
 	Msg  string   // what happened, one line
 	Stmt string   // statement of the CF it happened in; "" where there was none
@@ -88,7 +88,8 @@ func (w *worker) crashed(c *cf, o cpp.Outcome) {
 		w.fail(name+": "+o.Msg, o.Msg)
 		w.err.Signal = int(syscall.SIGABRT)
 	case cpp.Threw:
-		w.fail(name+" threw an exception that nothing catches: "+o.Msg, "terminate called after throwing an exception: "+o.Msg)
+		w.fail(name+" threw an exception that nothing catches: "+o.Msg, "terminate called after throwing an"+
+			" exception: "+o.Msg)
 		w.err.Signal = int(syscall.SIGABRT)
 	case cpp.Signalled:
 		if o.Code == int(syscall.SIGABRT) {
@@ -100,7 +101,9 @@ func (w *worker) crashed(c *cf, o cpp.Outcome) {
 	}
 }
 
-// foreignCrash is the error of a thread that user code started itself: it belongs to no CF. The node is one of its process.
+// foreignCrash is the error of a thread that user code started itself: it belongs to no CF. The node is one
+// of its process.
 func foreignCrash(node, sig int, msg string) *ProgramError {
-	return &ProgramError{Node: node, Msg: "a thread started by the program's C++ code ended the program: " + msg, Signal: sig}
+	return &ProgramError{Node: node, Msg: "a thread started by the program's C++ code ended the program: " +
+		msg, Signal: sig}
 }

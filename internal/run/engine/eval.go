@@ -1,7 +1,7 @@
 package engine
 
-// Evaluation of expressions. A fault (a DF of the wrong type, division by zero) is kept in the actor (a.err) and a zero
-// value returned; callers look at a.err before they act on what they computed.
+// Evaluation of expressions. A fault (a DF of the wrong type, division by zero) is kept in the actor (a.err)
+// and a zero value returned; callers look at a.err before they act on what they computed.
 
 import (
 	"fmt"
@@ -12,8 +12,8 @@ import (
 	"github.com/whyslow/whyslow/internal/run/luna"
 )
 
-// env is what an expression can refer to: the frame, the CF's inputs, its outputs once executed, the indices of the
-// reference being placed.
+// env is what an expression can refer to: the frame, the CF's inputs, its outputs once executed, the indices
+// of the reference being placed.
 type env struct {
 	f    *frame
 	c    *cf
@@ -33,7 +33,8 @@ func (a *actor) read(e *luna.Expr, v *env) cpp.Value {
 	return v.c.inputs[e.K].val
 }
 
-var typeNames = [...]string{cpp.Unset: "(unset)", cpp.Int: "int", cpp.Real: "real", cpp.String: "string", cpp.Block: "value"}
+var typeNames = [...]string{cpp.Unset: "(unset)", cpp.Int: "int", cpp.Real: "real", cpp.String: "string",
+	cpp.Block: "value"}
 
 // wrongType reports a DF that does not hold what the expression needs.
 func (a *actor) wrongType(e *luna.Expr, v *env, want string, got cpp.Type) {
@@ -46,11 +47,13 @@ func (a *actor) wrongType(e *luna.Expr, v *env, want string, got cpp.Type) {
 			what = v.c.st.Outs[e.K].Src
 		}
 	}
-	a.failAt(e.Pos, fmt.Sprintf("%s holds %s, but %s is needed here", what, describe[got], describe[wantType[want]]), "get_"+want+" failed for type "+typeNames[got])
+	a.failAt(e.Pos, fmt.Sprintf("%s holds %s, but %s is needed here", what, describe[got],
+		describe[wantType[want]]), "get_"+want+" failed for type "+typeNames[got])
 }
 
 var (
-	describe = [...]string{cpp.Unset: "nothing", cpp.Int: "an int", cpp.Real: "a real", cpp.String: "a string", cpp.Block: "a block of bytes"}
+	describe = [...]string{cpp.Unset: "nothing", cpp.Int: "an int", cpp.Real: "a real",
+		cpp.String: "a string", cpp.Block: "a block of bytes"}
 	wantType = map[string]cpp.Type{"int": cpp.Int, "real": cpp.Real, "string": cpp.String}
 )
 
@@ -66,7 +69,8 @@ func (a *actor) evalInt(e *luna.Expr, v *env) int32 {
 		s := &f.vals[e.Slot]
 		switch {
 		case !s.set:
-			a.failAt(e.Pos, fmt.Sprintf("the hidden parameter %s has no value: the call does not give it", f.block.Values[e.Slot]), "get_int failed for type (unset)")
+			a.failAt(e.Pos, fmt.Sprintf("the hidden parameter %s has no value: the call does not give it",
+				f.block.Values[e.Slot]), "get_int failed for type (unset)")
 		case s.typ == luna.Real:
 			return toInt(s.f)
 		}
@@ -277,9 +281,11 @@ func (a *actor) evalDyn(e *luna.Expr, v *env) (d cpp.Value, own bool) {
 		case cpp.Real:
 			return cpp.RealValue(-x.Real()), false
 		}
-		a.failAt(e.Pos, "- needs a number, not "+describe[x.Type], "Unsupported operand types: - "+typeNames[x.Type])
+		a.failAt(e.Pos, "- needs a number, not "+describe[x.Type], "Unsupported operand types: - "+
+			typeNames[x.Type])
 		return cpp.Value{}, false
-	case luna.OpAdd, luna.OpSub, luna.OpMul, luna.OpDiv, luna.OpMod, luna.OpLT, luna.OpLE, luna.OpGT, luna.OpGE, luna.OpEQ, luna.OpNE:
+	case luna.OpAdd, luna.OpSub, luna.OpMul, luna.OpDiv, luna.OpMod,
+		luna.OpLT, luna.OpLE, luna.OpGT, luna.OpGE, luna.OpEQ, luna.OpNE:
 		x, ox := a.evalDyn(e.A, v)
 		y, oy := a.evalDyn(e.B, v)
 		r := a.dynBinary(e, x, y)
@@ -291,7 +297,8 @@ func (a *actor) evalDyn(e *luna.Expr, v *env) (d cpp.Value, own bool) {
 		}
 		return r, false
 	case luna.OpAnd, luna.OpOr:
-		return cpp.IntValue(a.evalInt(&luna.Expr{Op: e.Op, Type: luna.Int, A: e.A, B: e.B, Pos: e.Pos}, v)), false
+		return cpp.IntValue(a.evalInt(&luna.Expr{Op: e.Op, Type: luna.Int, A: e.A, B: e.B, Pos: e.Pos},
+			v)), false
 	}
 	a.failAt(e.Pos, unsetText(e), "get_value failed for type (unset)")
 	return cpp.Value{}, false
@@ -303,7 +310,8 @@ func (a *actor) dynBinary(e *luna.Expr, x, y cpp.Value) cpp.Value {
 	if !num(x.Type) || !num(y.Type) || e.Op == luna.OpMod && (x.Type == cpp.Real || y.Type == cpp.Real) {
 		if a.err == nil {
 			op := opText[e.Op]
-			a.failAt(e.Pos, fmt.Sprintf("%s cannot be applied to %s and %s", op, describe[x.Type], describe[y.Type]),
+			a.failAt(e.Pos, fmt.Sprintf("%s cannot be applied to %s and %s", op, describe[x.Type],
+				describe[y.Type]),
 				"Unsupported operand types: "+typeNames[x.Type]+" "+op+" "+typeNames[y.Type])
 		}
 		return cpp.Value{}
@@ -390,7 +398,8 @@ func holds[T int32 | float64 | string](op luna.Op, x, y T) bool {
 	return x != y
 }
 
-var opText = map[luna.Op]string{luna.OpAdd: "+", luna.OpSub: "-", luna.OpMul: "*", luna.OpDiv: "/", luna.OpMod: "%", luna.OpLT: "<",
+var opText = map[luna.Op]string{luna.OpAdd: "+", luna.OpSub: "-", luna.OpMul: "*", luna.OpDiv: "/",
+	luna.OpMod: "%", luna.OpLT: "<",
 	luna.OpLE: "<=", luna.OpGT: ">", luna.OpGE: ">=", luna.OpEQ: "==", luna.OpNE: "!="}
 
 func b2i(b bool) int32 {
@@ -415,7 +424,8 @@ func (a *actor) divZero(pos luna.Pos) {
 	}
 }
 
-// identInto evaluates a name and indices into the identity id; base is the number of indices that the name brought along.
+// identInto evaluates a name and indices into the identity id; base is the number of indices that the name
+// brought along.
 func (a *actor) identInto(id *ident, name *luna.NameRef, idx []*luna.Expr, v *env) (base int32) {
 	f := v.f.up(name.Depth)
 	if name.Param {
@@ -440,7 +450,8 @@ func (a *actor) refIdent(r *luna.DFRef, v *env) (id ident, base int32) {
 	return a.identOf(r.Name, r.Idx, v)
 }
 
-// homes returns the nodes that store the DF: first, and for replicated DFs the step to the next (0: only first).
+// homes returns the nodes that store the DF: first, and for replicated DFs the step to the next (0: only
+// first).
 func (a *actor) homes(r *luna.DFRef, id *ident, base int32, v *env) (first, step int) {
 	n := len(a.n.eng.nodes)
 	if n == 1 {

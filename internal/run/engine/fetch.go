@@ -1,17 +1,18 @@
 package engine
 
-// How a CF gets its inputs. Inputs are requested wave by wave (a DF indexed by another DF comes after it). The CF then waits
-// for the first missing input only: the answer to that request queues it again, the worker looks at the next one. With one
-// worker this is the order that LuNA programs see. Readiness (all inputs here) is recorded when it comes about, by whoever
-// brings the last input, or, if all came while the CF was queued, when a worker notices.
+// How a CF gets its inputs. Inputs are requested wave by wave (a DF indexed by another DF comes after it).
+// The CF then waits for the first missing input only: the answer to that request queues it again, the worker
+// looks at the next one. With one worker this is the order that LuNA programs see. Readiness (all inputs
+// here) is recorded when it comes about, by whoever brings the last input, or, if all came while the CF was
+// queued, when a worker notices.
 
 import (
 	"github.com/whyslow/whyslow/internal/run/cpp"
 	"github.com/whyslow/whyslow/trace"
 )
 
-// fetch gets the inputs of all waves, wave by wave. It returns false if the CF must wait (it is then no longer ours) or
-// something failed. last tells that these are the last waves before execution.
+// fetch gets the inputs of all waves, wave by wave. It returns false if the CF must wait (it is then no
+// longer ours) or something failed. last tells that these are the last waves before execution.
 func (w *worker) fetch(c *cf, waves [][]int, last bool) bool {
 	for int(c.wave) < len(waves) {
 		wave := waves[c.wave]
@@ -42,8 +43,8 @@ func (w *worker) fetch(c *cf, waves [][]int, last bool) bool {
 	return true
 }
 
-// suspend lets the CF wait for the first missing input of the wave. c.mu is held; after it is released the CF may be
-// running on another worker already.
+// suspend lets the CF wait for the first missing input of the wave. c.mu is held; after it is released the CF
+// may be running on another worker already.
 func (w *worker) suspend(c *cf, wave []int, last bool) {
 	ses := w.n.eng.ses
 	w.dfs = w.dfs[:0]
@@ -144,8 +145,8 @@ func (a *actor) letGo(s *slot) {
 	s.val = cpp.Value{}
 }
 
-// satisfyTwin gives input k the value of another input that denotes the same cell, if that has come: the CF need not wait for
-// its second request, although it lives until that is answered.
+// satisfyTwin gives input k the value of another input that denotes the same cell, if that has come: the CF
+// need not wait for its second request, although it lives until that is answered.
 func (w *worker) satisfyTwin(c *cf, k int, id *ident) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -154,7 +155,8 @@ func (w *worker) satisfyTwin(c *cf, k int, id *ident) {
 	}
 	for j := range c.inputs {
 		if j != k && c.inputs[j].have && w.sameCell(c, j, id) {
-			c.inputs[k].val, c.inputs[k].have, c.inputs[k].at = retained(c.inputs[j].val), true, c.inputs[j].at
+			c.inputs[k].val, c.inputs[k].have, c.inputs[k].at = retained(
+				c.inputs[j].val), true, c.inputs[j].at
 			return
 		}
 	}
@@ -169,7 +171,8 @@ func (a *actor) sameCell(c *cf, j int, id *ident) bool {
 func (c *cf) answer(a *actor, k int, gen uint32, val cpp.Value, num trace.DF, at int64, own bool) {
 	e := a.n.eng
 	c.mu.Lock()
-	// The clock reading of this burst of work may be older than what another worker has recorded of the CF or the DF.
+	// The clock reading of this burst of work may be older than what another worker has recorded of the CF or
+	// the DF.
 	a.now = max(a.now, c.since, at)
 	s := &c.inputs[k]
 	c.open--
@@ -210,7 +213,8 @@ func (a *actor) spare(num trace.DF, v cpp.Value, own bool) {
 	a.letGo(&slot{val: v, df: num, own: own})
 }
 
-// renew makes the CF ready to ask for its inputs anew. Answers still to come are for inputs that it no longer has.
+// renew makes the CF ready to ask for its inputs anew. Answers still to come are for inputs that it no longer
+// has.
 func (w *worker) renew(c *cf) {
 	c.lock()
 	c.gen++

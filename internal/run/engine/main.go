@@ -44,7 +44,9 @@ func parseArgs(p *luna.Program, args []string, warn func(string)) ([]value, erro
 	vals := make([]value, len(sub.Params)+len(sub.NFParams))
 	for i, d := range sub.Params {
 		if i >= len(args) {
-			return nil, &ArgError{fmt.Sprintf("main(%s) needs %s, %d given: give them after the program's name", paramList(sub), words.Plural(len(sub.Params), "argument", "arguments"), len(args)),
+			return nil, &ArgError{fmt.Sprintf("main(%s) needs %s, %d given: give them after the"+
+				" program's name", paramList(sub), words.Plural(len(sub.Params), "argument",
+				"arguments"), len(args)),
 				fmt.Sprintf("Argv index out of range: %d>=%d", i, len(args))}
 		}
 		word := args[i]
@@ -54,13 +56,16 @@ func parseArgs(p *luna.Program, args []string, warn func(string)) ([]value, erro
 		case luna.IntParam:
 			n, ok := leadingInt(word)
 			if !ok {
-				return nil, &ArgError{fmt.Sprintf("argument %d of main, int %s: %q is no number that fits 32 bits", i+1, d.Name, word), "terminate called after throwing an instance of 'std::invalid_argument'"}
+				return nil, &ArgError{fmt.Sprintf("argument %d of main, int %s: %q is no number that fits"+
+					" 32 bits", i+1, d.Name, word),
+					"terminate called after throwing an instance of 'std::invalid_argument'"}
 			}
 			v.typ, v.i = luna.Int, n
 		case luna.RealParam:
 			f, ok := leadingReal(word)
 			if !ok && warn != nil {
-				warn(fmt.Sprintf("argument %d of main, real %s: %q is no number, taken as 0", i+1, d.Name, word))
+				warn(fmt.Sprintf("argument %d of main, real %s: %q is no number, taken as 0", i+1, d.Name,
+					word))
 			}
 			v.typ, v.f = luna.Real, f
 		default:
@@ -71,7 +76,8 @@ func parseArgs(p *luna.Program, args []string, warn func(string)) ([]value, erro
 }
 
 func paramList(s *luna.Sub) string {
-	names := [...]string{luna.IntParam: "int ", luna.RealParam: "real ", luna.StringParam: "string ", luna.NameParam: "name ", luna.ValueParam: "value "}
+	names := [...]string{luna.IntParam: "int ", luna.RealParam: "real ", luna.StringParam: "string ",
+		luna.NameParam: "name ", luna.ValueParam: "value "}
 	var l []string
 	for _, p := range s.Params {
 		l = append(l, names[p.Kind]+p.Name)

@@ -1,8 +1,9 @@
 package engine
 
-// A run of many processes. Each has an engine with one node; the others are nil in engine.nodes. What a node does to others it
-// does by messages anyway, so the rest of the engine hardly knows. This file brings the processes together at the start, ends
-// the run for all of them, and puts together at node 0 what it has come to.
+// A run of many processes. Each has an engine with one node; the others are nil in engine.nodes. What a node
+// does to others it does by messages anyway, so the rest of the engine hardly knows. This file brings the
+// processes together at the start, ends the run for all of them, and puts together at node 0 what it has come
+// to.
 //
 //	join      all run the same program                     group
 //	agree     all can                                      group
@@ -11,7 +12,8 @@ package engine
 //	stopped   why it ended is passed on                    messages
 //	end       clocks; results and what is left, to node 0  messages, group
 //
-// An interrupt is different: who is interrupted tells the others and goes at once. Its group may never meet again.
+// An interrupt is different: who is interrupted tells the others and goes at once. Its group may never meet
+// again.
 //
 // Messages about the run itself are not numbered and not counted:
 //
@@ -46,15 +48,16 @@ import (
 	"github.com/whyslow/whyslow/internal/run/transport"
 )
 
-// Part says that one node of the run is in this process and the others are elsewhere: every process calls Run with its own.
+// Part says that one node of the run is in this process and the others are elsewhere: every process calls Run
+// with its own.
 //
-// At node 0 Run returns the error of the run, complete, and the sum of all results, WallNS apart. At the others it returns what
-// was done there, and ErrElsewhere if the run did not end well. All return ErrInterrupted if any was interrupted; results
-// are then those of the process alone.
+// At node 0 Run returns the error of the run, complete, and the sum of all results, WallNS apart. At the
+// others it returns what was done there, and ErrElsewhere if the run did not end well. All return
+// ErrInterrupted if any was interrupted; results are then those of the process alone.
 type Part struct {
 	Node int // the node here; there are Config.Nodes of them
-	// Group is the processes, in the order of their nodes. It is used before and after the program runs, by one
-	// goroutine. Where the run is interrupted a call may still be waiting when Run returns.
+	// Group is the processes, in the order of their nodes. It is used before and after the program runs, by
+	// one goroutine. Where the run is interrupted a call may still be waiting when Run returns.
 	Group procs.Group
 	// Connect joins the network of the run: deliver is called for each message to this node, one at a time.
 	Connect func(deliver func(*transport.Message)) transport.Network
@@ -83,7 +86,8 @@ const (
 )
 
 var (
-	// Whoever starts processes kills them about a second after having asked them to end: until then the trace must be whole.
+	// Whoever starts processes kills them about a second after having asked them to end: until then the trace
+	// must be whole.
 	interruptGrace = 250 * time.Millisecond // for workers in user code
 	meetGrace      = 150 * time.Millisecond // for a group that may not meet any more
 	closeGrace     = 100 * time.Millisecond // for the network
@@ -129,15 +133,18 @@ func join(ctx context.Context, cfg *Config) (*part, error) {
 	g := cfg.Part.Group
 	p := &part{cfg: cfg.Part, nodes: cfg.Nodes, node: cfg.Part.Node, ctx: ctx, turn: make(chan struct{}, 2),
 		interrupted: make(chan struct{})}
-	own := introduction{Args: cfg.Args, Nodes: cfg.Nodes, Workers: cfg.Workers, Steal: cfg.Steal, Records: cfg.Records != nil}
+	own := introduction{Args: cfg.Args, Nodes: cfg.Nodes, Workers: cfg.Workers, Steal: cfg.Steal,
+		Records: cfg.Records != nil}
 	if info, ok := debug.ReadBuildInfo(); ok {
 		own.Build = digest(info.String())
 	}
 	own.Program = digest(cfg.Program.File, cfg.Program.Text)
 	own.Host, _ = os.Hostname()
-	_ = unix.SchedGetaffinity(0, &own.Cores) // where that cannot be told all processes of a host share its cores
+	// where that cannot be told all processes of a host share its cores
+	_ = unix.SchedGetaffinity(0, &own.Cores)
 	if g.Size() != cfg.Nodes || g.Rank() != p.node {
-		return nil, fmt.Errorf("process %d of %d cannot have node %d of %d", g.Rank(), g.Size(), p.node, cfg.Nodes)
+		return nil, fmt.Errorf("process %d of %d cannot have node %d of %d", g.Rank(), g.Size(), p.node,
+			cfg.Nodes)
 	}
 	b, err := json.Marshal(own)
 	if err != nil {
@@ -152,7 +159,8 @@ func join(ctx context.Context, cfg *Config) (*part, error) {
 		all = make([]introduction, len(texts))
 		for i, text := range texts {
 			if err := json.Unmarshal(text, &all[i]); err != nil {
-				return fmt.Errorf("process %d is another version of whyslow: have the same one on all machines", i)
+				return fmt.Errorf("process %d is another version of whyslow: have the same one on all"+
+					" machines", i)
 			}
 		}
 		return nil
@@ -182,11 +190,13 @@ func digest(texts ...string) string {
 func (a *introduction) differs(b *introduction) string {
 	switch {
 	case a.Build != b.Build:
-		return fmt.Sprintf("is another build of whyslow than process 0 on %s: have the same one on all machines", a.Host)
+		return fmt.Sprintf("is another build of whyslow than process 0 on %s: have the same one on all"+
+			" machines", a.Host)
 	case a.Program != b.Program:
 		return fmt.Sprintf("runs another program than process 0 on %s: give all the same file", a.Host)
 	case !slices.Equal(a.Args, b.Args):
-		return fmt.Sprintf("gives the program the arguments %q, process 0 %q: they must be the same", b.Args, a.Args)
+		return fmt.Sprintf("gives the program the arguments %q, process 0 %q: they must be the same", b.Args,
+			a.Args)
 	case a.Nodes != b.Nodes:
 		return fmt.Sprintf("takes part in a run of %d nodes, process 0 in one of %d", b.Nodes, a.Nodes)
 	case a.Steal != b.Steal:
@@ -235,8 +245,8 @@ func (p *part) agree(err error) error {
 	return p.meet(func() error { return procs.Agree(p.cfg.Group, err) })
 }
 
-// start connects the process and begins when all have compared their clocks. Who begins first may send to those who are about
-// to: they deal with that when they have begun.
+// start connects the process and begins when all have compared their clocks. Who begins first may send to
+// those who are about to: they deal with that when they have begun.
 func (p *part) start() error {
 	e := p.eng
 	e.net = p.cfg.Connect(p.deliver)
@@ -348,7 +358,8 @@ func (p *part) control(m *transport.Message) {
 	}
 }
 
-// stopped tells the other processes why the run has ended here, where they do not know, and returns how long workers may take.
+// stopped tells the other processes why the run has ended here, where they do not know, and returns how long
+// workers may take.
 func (p *part) stopped() time.Duration {
 	e := p.eng
 	p.clocks.stop()
@@ -454,8 +465,9 @@ func (p *part) close() bool {
 	}
 }
 
-// gather brings the results of all to node 0, which adds them up, finds out whether anything is left, and tells the others
-// whether all is well. It changes nothing here, since after an interrupt nobody waits for it.
+// gather brings the results of all to node 0, which adds them up, finds out whether anything is left, and
+// tells the others whether all is well. It changes nothing here, since after an interrupt nobody waits for
+// it.
 func (p *part) gather(res Result, own []*remains) (sum Result, verdict, err error) {
 	o := outcome{Result: res}
 	if len(own) > 0 && p.node != 0 {

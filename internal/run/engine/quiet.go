@@ -2,27 +2,31 @@ package engine
 
 // When a run of many processes is over.
 //
-// A process is passive while engine.busy is 0: no worker runs, no message is being handled, no CF is held back. It becomes
-// active by receiving a message only, and sends only while it is active. The run is over when all processes are passive and no
-// message is under way; nobody sees that directly. So each process counts the program's messages that it has sent (before they
-// go out) and received (before it deals with them), and node 0 asks twice (Mattern's four counters):
+// A process is passive while engine.busy is 0: no worker runs, no message is being handled, no CF is held
+// back. It becomes active by receiving a message only, and sends only while it is active. The run is over
+// when all processes are passive and no message is under way; nobody sees that directly. So each process
+// counts the program's messages that it has sent (before they go out) and received (before it deals with
+// them), and node 0 asks twice (Mattern's four counters):
 //
-//  1. A process that is passive reports both counts to node 0, whenever they have changed since its last report.
-//     They are read so that they are those of one passive moment (counts).
-//  2. When everybody has reported and as many messages were received as sent, node 0 asks all for their counts anew. If none
-//     has changed, the run is over; else those who were wrong report again in time.
+//  1. A passive process reports both counts to node 0 whenever they have changed since its last report. It
+//     reads them so that they belong to one passive moment (counts).
+//  2. When all have reported, and as many messages were received as sent, node 0 asks everybody for new
+//     counts. If none has changed, the run is over; else those who were wrong report again in time.
 //
-// Why that is right: let t be the moment at which node 0 begins to ask. All reports are of moments before t, all answers of
-// moments after t, and counts only grow. Let R be the sum of the received and S that of the sent messages reported, R = S.
-// At t, at least R were received; at most the sum of the answers were sent, which is S; and nobody receives what was not sent.
-// So exactly R = S were sent and received at t: none was under way. And no process had received any since its
-// report, when it was passive: so all were passive at t, and nothing can happen any more.
+// Why that is right: let t be the moment at which node 0 begins to ask. All reports are of moments before t,
+// all answers of moments after t, and counts only grow. Let R be the sum of the received and S that of the
+// sent messages reported, R = S. At t, at least R were received; at most the sum of the answers were sent,
+// which is S; and nobody receives what was not sent. So exactly R = S were sent and received at t: none was
+// under way. And no process had received any since its report, when it was passive: so all were passive at t,
+// and nothing can happen any more.
 //
-// Why it ends: when nothing happens any more, every process has reported its last counts or will, since it reports
-// whenever it has become passive and its counts are others; then the sums agree, node 0 asks, and nothing has changed.
+// Why it ends: when nothing happens any more, every process has reported its last counts or will, since it
+// reports whenever it has become passive and its counts are others; then the sums agree, node 0 asks, and
+// nothing has changed.
 //
-// A process that has reported not long ago does so again only when it has been passive for a pause: else those that are passive
-// for moments would report all the time. Both times grow with the number of processes, since one has to read all reports.
+// A process that has reported not long ago does so again only when it has been passive for a pause: else
+// those that are passive for moments would report all the time. Both times grow with the number of processes,
+// since one has to read all reports.
 
 import (
 	"encoding/binary"
@@ -52,7 +56,8 @@ type report struct {
 	known bool
 }
 
-// rests are the shortest times, and what they are for each process where there are many; a variable for tests.
+// rests are the shortest times, and what they are for each process where there are many; a variable for
+// tests.
 var rests = struct{ often, oftenEach, pause, pauseEach time.Duration }{
 	5 * time.Millisecond, 100 * time.Microsecond, 200 * time.Microsecond, 20 * time.Microsecond,
 }
@@ -72,9 +77,9 @@ func (p *part) rest() {
 	}
 }
 
-// counts reads the counts. passive tells that they are those of one moment at which the process was passive: the moment at
-// which busy was read. Had it received a message between the two readings of received, they would differ; had it not, it was
-// passive from that moment until sent was read.
+// counts reads the counts. passive tells that they are those of one moment at which the process was passive:
+// the moment at which busy was read. Had it received a message between the two readings of received, they
+// would differ; had it not, it was passive from that moment until sent was read.
 func (p *part) counts() (c counts, passive bool) {
 	e := p.eng
 	c.received = p.received.Load()

@@ -1,20 +1,23 @@
 package engine
 
-// Events emitted by rule. A rule names a point in the life of a CF, a side of it (before or after) and what the event carries.
+// Events emitted by rule. A rule names a point in the life of a CF, a side of it (before or after) and what
+// the event carries.
 //
-// At the start every rule is turned into lists of emissions: by point, side and statement, so that a CF of a statement that no
-// rule concerns is not held up. An emission's arguments are constants as far as the statement determines them, and
-// operations on the CF otherwise (ruleargs.go); nothing is looked up when an event is emitted. Without rules engine.rules is
-// nil, which is all that a run without them has to look at.
+// At the start every rule is turned into lists of emissions: by point, side and statement, so that a CF of a
+// statement that no rule concerns is not held up. An emission's arguments are constants as far as the
+// statement determines them, and operations on the CF otherwise (ruleargs.go); nothing is looked up when an
+// event is emitted. Without rules engine.rules is nil, which is all that a run without them has to look at.
 //
-// The standard events of blocks have built-in points, where the engine emits them itself (engine.std). One that a rule moves,
-// or limits to some code fragments, is cut off there and becomes an emission like the others.
+// The standard events of blocks have built-in points, where the engine emits them itself (engine.std). One
+// that a rule moves, or limits to some code fragments, is cut off there and becomes an emission like the
+// others.
 //
 //	taken from the queue ──► entry (first time here) ──► BlockRetStatus ──► WAIT, MIGRATE, STEAL, EXIT: gone
 //	                                                            ▲      └──► CONTINUE ─┐
 //	                                                            └─────────────────────┘
 //
-// After WAIT, MIGRATE, STEAL and EXIT the CF may be anybody's: what is emitted then has its arguments taken before (leave, left).
+// After WAIT, MIGRATE, STEAL and EXIT the CF may be anybody's: what is emitted then has its arguments taken
+// before (leave, left).
 
 import (
 	"fmt"
@@ -36,8 +39,9 @@ type Rule struct {
 	Namespace, Name string
 	// Before tells the side: before what happens at the point, or right after it.
 	Before bool
-	// Point is "return EXIT", "return CONTINUE", "return MIGRATE", "return WAIT" or "return STEAL" (a block ends so),
-	// "BlockRetStatus" (a block begins), "entry" (a CF's first block on a node begins) or "foreign call" (user code is called).
+	// Point is "return EXIT", "return CONTINUE", "return MIGRATE", "return WAIT" or "return STEAL" (a block
+	// ends so), "BlockRetStatus" (a block begins), "entry" (a CF's first block on a node begins) or "foreign
+	// call" (user code is called).
 	Point string
 	// Functions are patterns of names of code fragments; "*" is any text, "?" any character. None: all.
 	Functions []string
@@ -49,8 +53,8 @@ type Rule struct {
 
 func (r *Rule) String() string { return r.Namespace + "." + r.Name }
 
-// point is a place in the engine where rules are looked at. The first ones are points of users, the others variants of them
-// that standard events do not know or that only they know.
+// point is a place in the engine where rules are looked at. The first ones are points of users, the others
+// variants of them that standard events do not know or that only they know.
 type point uint8
 
 const (
@@ -99,7 +103,8 @@ var builtIn = map[trace.Kind]struct {
 	trace.KindForeignEnded:   {false, "foreign call", []point{atCall, atCrash}},
 }
 
-// std are the standard events that the engine emits at their built-in points; those that rules have taken over are dead.
+// std are the standard events that the engine emits at their built-in points; those that rules have taken
+// over are dead.
 type std struct {
 	started        *prof.BlockStarted
 	exited         *prof.BlockExited
@@ -134,10 +139,12 @@ func CheckRule(r Rule) error {
 		for _, p := range pointNames {
 			names = append(names, p.name)
 		}
-		return fmt.Errorf("event %s: there is no point %q in LuNA programs: there are %s", &r, r.Point, strings.Join(names, ", "))
+		return fmt.Errorf("event %s: there is no point %q in LuNA programs: there are %s", &r, r.Point,
+			strings.Join(names, ", "))
 	}
 	if slices.Contains(r.Functions, "") {
-		return fmt.Errorf("event %s: an empty pattern matches no code fragment; leave functions out for all", &r)
+		return fmt.Errorf("event %s: an empty pattern matches no code fragment; leave functions out for all",
+			&r)
 	}
 	if k, ok := trace.KindByName(r.Namespace, r.Name); ok {
 		return r.checkStandard(k)
@@ -165,7 +172,8 @@ func (r *Rule) checkStandard(k trace.Kind) error {
 	}
 	for i, a := range args {
 		if !slices.Contains(fixed, a.op) {
-			return fmt.Errorf("event %s is a standard one with the fields %s and a time: it cannot carry %s; give the event another name", r, k.Spec().Signature(), r.Args[i])
+			return fmt.Errorf("event %s is a standard one with the fields %s and a time: it cannot carry"+
+				" %s; give the event another name", r, k.Spec().Signature(), r.Args[i])
 		}
 	}
 	return nil
@@ -173,7 +181,8 @@ func (r *Rule) checkStandard(k trace.Kind) error {
 
 // matches reports whether the rule holds for a code fragment.
 func (r *Rule) matches(code string) bool {
-	return len(r.Functions) == 0 || slices.ContainsFunc(r.Functions, func(p string) bool { return glob([]rune(p), []rune(code)) })
+	return len(r.Functions) == 0 || slices.ContainsFunc(r.Functions,
+		func(p string) bool { return glob([]rune(p), []rune(code)) })
 }
 
 // glob matches text with a pattern of "*", "?" and characters that stand for themselves.
@@ -201,7 +210,8 @@ func glob(p, s []rune) bool {
 // setRules prepares the standard events of blocks, and those emitted by rule.
 func (e *engine) setRules() error {
 	s := e.ses
-	e.std = std{&s.BlockStarted, &s.BlockExited, &s.BlockWaiting, &s.BlockMigrated, &s.BlockContinued, &s.ForeignStarted, &s.ForeignEnded}
+	e.std = std{&s.BlockStarted, &s.BlockExited, &s.BlockWaiting, &s.BlockMigrated, &s.BlockContinued,
+		&s.ForeignStarted, &s.ForeignEnded}
 	var mono unix.Timespec
 	if err := unix.ClockGettime(unix.CLOCK_MONOTONIC, &mono); err != nil {
 		return fmt.Errorf("reading the monotonic clock: %w", err)
@@ -226,12 +236,14 @@ func (e *engine) addRule(r *Rule) error {
 	if err := CheckRule(*r); err != nil {
 		return err
 	}
-	if !slices.ContainsFunc(e.prog.Codes, func(c luna.Code) bool { return r.matches(c.Name) }) && e.cfg.Warn != nil {
+	if !slices.ContainsFunc(e.prog.Codes, func(c luna.Code) bool { return r.matches(c.Name) }) &&
+		e.cfg.Warn != nil {
 		where := r.Pos
 		if where != "" {
 			where += ": "
 		}
-		e.cfg.Warn(fmt.Sprintf("%sevent %s: the program has no code fragment called %s", where, r, strings.Join(r.Functions, " or ")))
+		e.cfg.Warn(fmt.Sprintf("%sevent %s: the program has no code fragment called %s", where, r,
+			strings.Join(r.Functions, " or ")))
 	}
 	fields, args, err := readArgs(r.Args)
 	if err != nil {

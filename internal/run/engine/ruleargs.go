@@ -64,12 +64,14 @@ type argument struct {
 
 var arguments = []argument{
 	{"__func__", opFunc, "func", trace.FieldName, "name of the code fragment"},
-	{"std::chrono::system_clock::now()", opSystem, "time", trace.FieldNS, "time of day, nanoseconds since 1970"},
+	{"std::chrono::system_clock::now()", opSystem, "time", trace.FieldNS,
+		"time of day, nanoseconds since 1970"},
 	{"std::chrono::high_resolution_clock::now()", opSystem, "time", trace.FieldNS, "the same, as with g++"},
 	{"std::chrono::steady_clock::now()", opSteady, "time", trace.FieldNS, "nanoseconds of CLOCK_MONOTONIC"},
 	{"now", opNow, "now", trace.FieldNS, "nanoseconds since the run began"},
 	{"pid", opPID, "pid", trace.FieldUint, "id of the process"},
-	{"tid", opTID, "tid", trace.FieldUint, "id of the thread that emits the event; a worker may change threads"},
+	{"tid", opTID, "tid", trace.FieldUint, "id of the thread that emits the event; a worker may change" +
+		" threads"},
 	{"node", opNode, "node", trace.FieldNode, "number of the node"},
 	{"worker", opWorker, "worker", trace.FieldUint, "number of the worker in its node"},
 	{"cf", opCF, "cf", trace.FieldCF, "the CF"},
@@ -79,7 +81,8 @@ var arguments = []argument{
 	{"line", opLine, "line", trace.FieldUint, "line of the statement"},
 	{"block", opBlock, "block", trace.FieldUint, "number of the block"},
 	{"execution", opExecution, "execution", trace.FieldUint, "executions begun, the present one included"},
-	{"label", opLabel, "label", trace.FieldName, "label with its indices, such as job[3]; empty if there is none"},
+	{"label", opLabel, "label", trace.FieldName, "label with its indices, such as job[3]; empty if there" +
+		" is none"},
 	{"inputs", opInputs, "inputs", trace.FieldUint, "number of input DFs that the CF holds"},
 	{"input_bytes", opInputBytes, "input_bytes", trace.FieldBytes, "their size"},
 	{"outputs", opOutputs, "outputs", trace.FieldUint, "number of outputs made"},
@@ -121,23 +124,27 @@ func parseArg(text string) (trace.Field, arg, error) {
 	if f, a, ok, err := constant(text); ok {
 		return f, a, err
 	}
-	// Expressions may be written with blanks and without std::chrono::; a count of a clock is what it gives anyway.
+	// Expressions may be written with blanks and without std::chrono::; a count of a clock is what it gives
+	// anyway.
 	short := strings.Join(strings.Fields(text), "")
 	short = strings.TrimSuffix(short, ".time_since_epoch().count()")
 	for _, x := range arguments {
-		if short == x.name || short == strings.TrimPrefix(x.name, "std::chrono::") || "std::"+short == x.name {
+		if short == x.name || short == strings.TrimPrefix(x.name, "std::chrono::") ||
+			"std::"+short == x.name {
 			return trace.Field{Name: x.field, Type: x.typ, Doc: x.doc}, arg{op: x.op}, nil
 		}
 	}
 	if n, ok := strings.CutPrefix(short, "index"); ok && len(n) == 1 && n[0] >= '0' && n[0] <= '0'+maxIndex {
-		return trace.Field{Name: short, Type: trace.FieldInt, Doc: "index of the label"}, arg{op: opIndex, i: int(n[0] - '0')}, nil
+		return trace.Field{Name: short, Type: trace.FieldInt, Doc: "index of the label"}, arg{op: opIndex,
+			i: int(n[0] - '0')}, nil
 	}
 	var names []string
 	for _, x := range arguments {
 		names = append(names, x.name)
 	}
 	names = append(names, fmt.Sprintf("index0 to index%d, numbers and \"strings\"", maxIndex))
-	return trace.Field{}, arg{}, fmt.Errorf("there is no argument %s in LuNA programs: there are %s", text, strings.Join(names, ", "))
+	return trace.Field{}, arg{}, fmt.Errorf("there is no argument %s in LuNA programs: there are %s", text,
+		strings.Join(names, ", "))
 }
 
 // constant reads an integer or real constant; ok tells that the text is meant to be one.
@@ -161,7 +168,8 @@ func constant(text string) (f trace.Field, a arg, ok bool, err error) {
 	return f, a, true, nil
 }
 
-// resolve turns what the statement determines into constants. outs tells that the outputs are known at the point.
+// resolve turns what the statement determines into constants. outs tells that the outputs are known at the
+// point.
 func (e *engine) resolve(args []arg, st *luna.Stmt, outs bool) []arg {
 	args = slices.Clone(args)
 	for i := range args {
@@ -265,8 +273,8 @@ func (a *actor) timed(vals []any, em *emission, t int64) {
 	}
 }
 
-// labelIndex evaluates an index of the CF's label. One that cannot be evaluated is a fault of the program, which has been
-// found when the CF was created.
+// labelIndex evaluates an index of the CF's label. One that cannot be evaluated is a fault of the program,
+// which has been found when the CF was created.
 func (a *actor) labelIndex(c *cf, i int) int32 {
 	err := a.err
 	v := a.evalInt(c.st.LabelIdx[i], &env{f: c.frame, c: c})

@@ -1,9 +1,10 @@
 package engine
 
-// Work stealing. A node with nothing to do asks the others; one that has stealable CFs in its queue gives one away, at
-// once if its message goroutine finds one near the end of the queue, else when a worker comes to one while more work is
-// queued. A CF can be stolen once it is where its locator wants it and before it has requested anything; the thief runs it
-// where it is, since what its locator says is where it would rather be, not where it must be.
+// Work stealing. A node with nothing to do asks the others; one that has stealable CFs in its queue gives one
+// away, at once if its message goroutine finds one near the end of the queue, else when a worker comes to one
+// while more work is queued. A CF can be stolen once it is where its locator wants it and before it has
+// requested anything; the thief runs it where it is, since what its locator says is where it would rather be,
+// not where it must be.
 
 import "slices"
 
@@ -68,7 +69,8 @@ func (a *actor) giveTo(c *cf, thief int, p point) {
 	a.left(p)
 }
 
-// stealable takes a stealable CF off the end of the queue, leaving at least one CF for the node's own workers.
+// stealable takes a stealable CF off the end of the queue, leaving at least one CF for the node's own
+// workers.
 func (q *queue) stealable(e *engine) *cf {
 	q.mu.Lock()
 	defer q.mu.Unlock()

@@ -90,7 +90,8 @@ func (w *worker) name(f *frame) {
 	}
 }
 
-// flush records the children made by this step and queues them; those whose node is known and another go there at once.
+// flush records the children made by this step and queues them; those whose node is known and another go
+// there at once.
 func (w *worker) flush() {
 	if len(w.children) == 0 {
 		return
@@ -150,7 +151,8 @@ func (w *worker) step(c *cf) {
 			if !w.fetch(c, c.st.StartWaves, false) {
 				return
 			}
-			f := &frame{parent: c.frame, block: c.st.Body, counter: w.evalInt(c.st.Start, &env{f: c.frame, c: c})}
+			f := &frame{parent: c.frame, block: c.st.Body,
+				counter: w.evalInt(c.st.Start, &env{f: c.frame, c: c})}
 			if w.err != nil {
 				return
 			}
@@ -265,7 +267,8 @@ func (w *worker) hold(c *cf) bool {
 	return true
 }
 
-// exit ends a CF after its execution; one with unanswered requests stays in existence until they are answered.
+// exit ends a CF after its execution; one with unanswered requests stays in existence until they are
+// answered.
 func (w *worker) exit(c *cf) {
 	w.now = clock.Now()
 	w.n.eng.std.exited.EmitAt(w.ps, w.now, siteOf(c.st), stageMain)

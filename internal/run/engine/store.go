@@ -1,8 +1,9 @@
 package engine
 
-// The store of one node: the DFs whose home is here, requests that wait for them, destroys that came before their DF, and
-// what was pushed to CFs. It is cut into shards by the hash of the identity, each with a lock of its own; a cell is there
-// while it holds anything. Answers to requests are given after the lock is released.
+// The store of one node: the DFs whose home is here, requests that wait for them, destroys that came before
+// their DF, and what was pushed to CFs. It is cut into shards by the hash of the identity, each with a lock
+// of its own; a cell is there while it holds anything. Answers to requests are given after the lock is
+// released.
 //
 //	            post                      count used up, destroy
 //	(nothing) ────────► stored ──────────────────────────────────► (nothing)
@@ -205,8 +206,8 @@ func (a *actor) homeNumber(id *ident) trace.DF {
 	return a.cell(s, id, h).num
 }
 
-// request asks the store of this node for a DF: for input k of CF c here, or (c nil) for request req of another node.
-// It returns the cell's number, and the value with a reference for the caller if it was there.
+// request asks the store of this node for a DF: for input k of CF c here, or (c nil) for request req of
+// another node. It returns the cell's number, and the value with a reference for the caller if it was there.
 func (a *actor) request(id *ident, wt waiter) (num trace.DF, val cpp.Value, at int64, ok bool) {
 	h := id.hash()
 	s := a.n.shard(h)
@@ -219,7 +220,8 @@ func (a *actor) request(id *ident, wt waiter) (num trace.DF, val cpp.Value, at i
 	switch {
 	case c.stored && c.count == 0:
 		s.mu.Unlock()
-		a.fail(fmt.Sprintf("%s was stored to serve no request, and is requested", a.identText(id)), "Too many requests")
+		a.fail(fmt.Sprintf("%s was stored to serve no request, and is requested", a.identText(id)),
+			"Too many requests")
 		return
 	case c.stored:
 		val, at, ok = retained(c.val), c.at, true
@@ -240,7 +242,8 @@ func (a *actor) request(id *ident, wt waiter) (num trace.DF, val cpp.Value, at i
 		return
 	case c.destroyed:
 		s.mu.Unlock()
-		a.fail(fmt.Sprintf("%s is requested after it was deleted", a.identText(id)), "Destroy present, but request appeared: "+a.idText(id))
+		a.fail(fmt.Sprintf("%s is requested after it was deleted", a.identText(id)),
+			"Destroy present, but request appeared: "+a.idText(id))
 		return
 	}
 	c.waiters = append(c.waiters, wt)
@@ -264,13 +267,14 @@ func (a *actor) gone(num trace.DF, v cpp.Value, why trace.Reason) {
 	v.Release()
 }
 
-// post stores a DF here and answers the requests that wait for it. It owns a reference of v. A count of 0 or more is the
-// number of requests served before it expires. made tells that this is where its creation is to be
-// recorded.
+// post stores a DF here and answers the requests that wait for it. It owns a reference of v. A count of 0 or
+// more is the number of requests served before it expires. made tells that this is where its creation is to
+// be recorded.
 func (a *actor) post(id *ident, v cpp.Value, count int32, producer maker, made bool) {
 	e := a.n.eng
 	if v.Type == cpp.Unset {
-		a.fail(fmt.Sprintf("%s is posted without a value: %s did not set it", a.identText(id), a.cfText(producer)), "Posting an unset value, id: "+a.idText(id))
+		a.fail(fmt.Sprintf("%s is posted without a value: %s did not set it", a.identText(id),
+			a.cfText(producer)), "Posting an unset value, id: "+a.idText(id))
 		return
 	}
 	h := id.hash()
@@ -287,7 +291,8 @@ func (a *actor) post(id *ident, v cpp.Value, count int32, producer maker, made b
 		first := c.producer
 		s.mu.Unlock()
 		e.ses.DFDuplicate.EmitAt(a.ps, t, num, first.id, producer.id)
-		a.fail(fmt.Sprintf("%s is assigned twice: first by %s, then by %s", a.identText(id), a.cfText(first), a.cfText(producer)), "Duplicate id in post: "+a.idText(id))
+		a.fail(fmt.Sprintf("%s is assigned twice: first by %s, then by %s", a.identText(id), a.cfText(first),
+			a.cfText(producer)), "Duplicate id in post: "+a.idText(id))
 		v.Release()
 		return
 	case c.destroyed:
@@ -301,7 +306,9 @@ func (a *actor) post(id *ident, v cpp.Value, count int32, producer maker, made b
 	waiters := c.waiters
 	if count >= 0 && int32(len(waiters)) > count {
 		s.mu.Unlock()
-		a.fail(fmt.Sprintf("%s was posted by %s to serve %s, and %d wait for it", a.identText(id), a.cfText(producer), words.Plural(int(count), "request", "requests"), len(waiters)), "Too many requests")
+		a.fail(fmt.Sprintf("%s was posted by %s to serve %s, and %d wait for it", a.identText(id),
+			a.cfText(producer), words.Plural(int(count), "request", "requests"), len(waiters)),
+			"Too many requests")
 		v.Release()
 		return
 	}
@@ -343,7 +350,8 @@ func (a *actor) destroy(id *ident) {
 	switch {
 	case c.stored && c.count > 0:
 		s.mu.Unlock()
-		a.fail(fmt.Sprintf("%s is deleted while %d of its counted requests are still to come", a.identText(id), c.count), "Attempting to destroy DF with positive requests count")
+		a.fail(fmt.Sprintf("%s is deleted while %d of its counted requests are still to come",
+			a.identText(id), c.count), "Attempting to destroy DF with positive requests count")
 	case c.stored:
 		num := c.num
 		a.now = max(a.now, c.at)
@@ -352,7 +360,8 @@ func (a *actor) destroy(id *ident) {
 		a.gone(num, v, trace.Deleted)
 	case len(c.waiters) > 0:
 		s.mu.Unlock()
-		a.fail(fmt.Sprintf("%s is deleted while a request waits for it", a.identText(id)), "Request(s) present at destroy")
+		a.fail(fmt.Sprintf("%s is deleted while a request waits for it", a.identText(id)),
+			"Request(s) present at destroy")
 	case c.destroyed:
 		s.mu.Unlock()
 		a.fail(fmt.Sprintf("%s is deleted twice", a.identText(id)), "Duplicate destroy")
@@ -370,7 +379,8 @@ func (a *actor) listen(label *ident, c *cf) {
 	l := s.get(label, h)
 	if l.listener != nil && l.listener != c {
 		s.mu.Unlock()
-		a.fail(fmt.Sprintf("two CFs with the label %s wait for pushes: %s and %s", a.identText(label), a.cfText(l.listener.maker()), a.cfText(c.maker())), "Duplicate waiter")
+		a.fail(fmt.Sprintf("two CFs with the label %s wait for pushes: %s and %s", a.identText(label),
+			a.cfText(l.listener.maker()), a.cfText(c.maker())), "Duplicate waiter")
 		return
 	}
 	l.listener = c
@@ -394,7 +404,8 @@ func (a *actor) unlisten(label *ident) {
 	s.mu.Unlock()
 }
 
-// pushTo delivers a pushed DF to the CF that listens under the label on this node, or keeps it until one does.
+// pushTo delivers a pushed DF to the CF that listens under the label on this node, or keeps it until one
+// does.
 func (a *actor) pushTo(label *ident, p pushedDF) {
 	h := label.hash()
 	s := a.n.shard(h)

@@ -43,8 +43,8 @@ type outgoing struct {
 	payload [1]cpp.Value
 }
 
-// newMessage makes a message with the node's next number. The number of a request is its message's. The head is copied;
-// it may be built in a.head.
+// newMessage makes a message with the node's next number. The number of a request is its message's. The head
+// is copied; it may be built in a.head.
 func (a *actor) newMessage(kind uint8, to int, head []byte, payload ...cpp.Value) *transport.Message {
 	o := &outgoing{m: transport.Message{Kind: kind, From: a.n.id, To: to, Number: a.n.message()}}
 	o.m.Head, o.m.Payload = append(o.head[:0], head...), append(o.payload[:0], payload...)
@@ -88,7 +88,8 @@ func (a *actor) sendPost(id *ident, num trace.DF, v cpp.Value, count int32, by m
 }
 
 func (a *actor) sendPush(label, id *ident, num trace.DF, v cpp.Value, by trace.CF, to int) {
-	m := a.newMessage(msgPush, to, binary.AppendUvarint(appendIdent(appendIdent(a.head, label), id), uint64(by)), v)
+	m := a.newMessage(msgPush, to, binary.AppendUvarint(appendIdent(appendIdent(a.head, label), id),
+		uint64(by)), v)
 	a.n.eng.ses.DFSent.Emit(a.ps, num, to, m.Bytes(), m.Number, 0, by)
 	a.dispatch(m)
 }
@@ -203,7 +204,8 @@ func appendFrame(b []byte, f *frame) []byte {
 	return append(b, 0)
 }
 
-// decoder reads a head. Heads come from our own process or a peer of the same build, so it does not check them again.
+// decoder reads a head. Heads come from our own process or a peer of the same build, so it does not check
+// them again.
 type decoder struct{ b []byte }
 
 func (d *decoder) byte() byte {

@@ -3,6 +3,7 @@ package luna
 import (
 	"maps"
 	"sort"
+	"strings"
 )
 
 // Options say what to compile.
@@ -15,6 +16,16 @@ type Options struct {
 
 // Define is a macro given on the command line.
 type Define struct{ Name, Text string }
+
+// Defines reads definitions from a command line: NAME or NAME=TEXT.
+func Defines(words []string) []Define {
+	var list []Define
+	for _, w := range words {
+		name, text, _ := strings.Cut(w, "=")
+		list = append(list, Define{Name: name, Text: text})
+	}
+	return list
+}
 
 // Compile compiles a program. The error is an *Error.
 func Compile(o Options) (*Program, error) {

@@ -1,10 +1,11 @@
-// Package transport carries messages between nodes. Its implementations are local (all nodes in this process) and,
-// with the build tag mpi, mpi (a process each).
+// Package transport carries messages between nodes. Its implementations are local (all nodes in this process)
+// and, with the build tag mpi, mpi (a process each).
 package transport
 
 import "github.com/whyslow/whyslow/internal/run/cpp"
 
-// headerBytes is what a message costs beyond its head and payload: kind, sender, receiver, number, two lengths.
+// headerBytes is what a message costs beyond its head and payload: kind, sender, receiver, number, two
+// lengths.
 const headerBytes = 24
 
 // Message is one message. The meaning of Kind and Head is the engine's.
@@ -13,8 +14,8 @@ type Message struct {
 	From, To int
 	Number   uint64 // sender node in the upper 16 bits, then the sender's counter
 	Head     []byte
-	// Payload values belong to the message: Send takes over one reference of each, the receiver gets one of each.
-	// Between nodes memory is never shared: what arrives is a copy.
+	// Payload values belong to the message: Send takes over one reference of each, the receiver gets one of
+	// each. Between nodes memory is never shared: what arrives is a copy.
 	Payload []cpp.Value
 }
 
@@ -33,8 +34,9 @@ type Network interface {
 	Send(m *Message)
 	// Queue is the number of messages sent on the link and not yet handed to the receiver.
 	Queue(from, to int) int
-	// Serve is for who has nothing to do but to wait for messages: it delivers what comes, by the goroutine that calls it, until
-	// that says so or nothing has come for a moment. It returns false, at once, where somebody else does that just as well.
+	// Serve is for who has nothing to do but to wait for messages: it delivers what comes, by the goroutine
+	// that calls it, until that says so or nothing has come for a moment. It returns false, at once, where
+	// somebody else does that just as well.
 	Serve(until func() bool) bool
 	// Close stops delivery; messages still under way, or sent later, are dropped and their payload released.
 	Close()

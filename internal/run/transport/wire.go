@@ -14,7 +14,8 @@ import (
 //	uvarint length of the head
 //	uvarint number of values, then each value:
 //	        type 1 byte, 0x80 added where the bytes come separately
-//	        int, real: 8 bytes; string (with its NUL), block: uvarint size, then the bytes unless they come separately
+//	        int, real: 8 bytes
+//	        string (with its NUL), block: uvarint size, then the bytes unless they come separately
 //	        head
 //
 // Numbers are little-endian. From and To are known from the link.
@@ -44,8 +45,8 @@ func (m *Message) WireSize(inline int) int {
 	return n
 }
 
-// Append appends the message to b. Values of more than inline bytes are only announced: their memory has to come separately,
-// in the order of the payload.
+// Append appends the message to b. Values of more than inline bytes are only announced: their memory has to
+// come separately, in the order of the payload.
 func (m *Message) Append(b []byte, inline int) []byte {
 	b = append(b, m.Kind)
 	b = binary.LittleEndian.AppendUint64(b, m.Number)
@@ -77,8 +78,9 @@ type received struct {
 	payload [1]cpp.Value
 }
 
-// Cut takes one message off the front of b and returns the rest. The message keeps nothing of b. Its values named in parts
-// are unset: whoever receives their bytes sets them. On an error nothing is left to be released.
+// Cut takes one message off the front of b and returns the rest. The message keeps nothing of b. Its values
+// named in parts are unset: whoever receives their bytes sets them. On an error nothing is left to be
+// released.
 func Cut(b []byte) (m *Message, parts []Part, rest []byte, err error) {
 	d := cutter{b: b}
 	r := &received{}

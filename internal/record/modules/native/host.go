@@ -114,7 +114,8 @@ func wnSpec(ref C.uintptr_t, event *C.char) *C.wsm_spec {
 }
 
 //export wnEmit
-func wnEmit(ref, event C.uintptr_t, spec *C.wsm_spec, time C.int64_t, words *C.uint64_t, count C.uint32_t, texts **C.char, textsCount C.uint32_t) C.int {
+func wnEmit(ref, event C.uintptr_t, spec *C.wsm_spec, time C.int64_t, words *C.uint64_t, count C.uint32_t,
+	texts **C.char, textsCount C.uint32_t) C.int {
 	m := moduleOf(ref)
 	defer m.guard()
 	u := m.own[spec]
@@ -243,7 +244,8 @@ func wnWrite(ref C.uintptr_t, output C.int, text *C.char, size C.size_t) {
 		m.failf("write to output %d, which was not opened", output)
 		return
 	}
-	_, _ = m.outputs[output].Write(unsafe.Slice((*byte)(unsafe.Pointer(text)), size)) // kept by the Output, which tells
+	// kept by the Output, which tells
+	_, _ = m.outputs[output].Write(unsafe.Slice((*byte)(unsafe.Pointer(text)), size))
 }
 
 //export wnWarn

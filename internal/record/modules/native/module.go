@@ -68,8 +68,8 @@ type stream struct {
 	text  []byte
 }
 
-// groups counts the modules of a session that have not finished; the others wait to be released, since those left may look at
-// what they have collected.
+// groups counts the modules of a session that have not finished; the others wait to be released, since those
+// left may look at what they have collected.
 var groups struct {
 	sync.Mutex
 	of map[*prof.Session]*group
@@ -84,7 +84,8 @@ type group struct {
 func (m *module) Start(h *prof.Host) error {
 	h.WantDFs() // the library may ask
 	m.h = h
-	m.own, m.user, m.sites = map[*C.wsm_spec]*prof.UserEvent{}, map[string]*C.wsm_spec{}, map[siteKey]*C.wsm_site{}
+	m.own, m.user = map[*C.wsm_spec]*prof.UserEvent{}, map[string]*C.wsm_spec{}
+	m.sites = map[siteKey]*C.wsm_site{}
 	m.peers, m.asked = map[string]*C.wsm_peer{}, map[*C.wsm_peer]prof.Module{}
 	m.streams = prof.NewPerStream(h.Session(), func(s *prof.Stream, t *stream) {
 		t.s, t.kinds, t.ref = s, map[*trace.KindSpec]C.uintptr_t{}, cgo.NewHandle(t)
@@ -204,7 +205,8 @@ func (m *module) handler(f, user C.uintptr_t) func(s *prof.Stream, a *prof.Any) 
 		}
 		outer := t.event // the handler of one event may have emitted another
 		t.event = a
-		c := C.wn_handle(f, user, m.hostRef, spec, C.uintptr_t(t.ref), C.int64_t(a.Time), C.int32_t(s.Node()), C.int32_t(s.ID()),
+		c := C.wn_handle(f, user, m.hostRef, spec, C.uintptr_t(t.ref), C.int64_t(a.Time), C.int32_t(s.Node()),
+			C.int32_t(s.ID()),
 			(*C.uint64_t)(unsafe.SliceData(a.Words)), C.uint32_t(len(a.Words)))
 		t.event = outer
 		if c != nil && !m.dead.Swap(true) {

@@ -1,13 +1,15 @@
 //go:build cgo && linux
 
-// Package native loads modules from shared libraries that users have written in C or C++ against sdk/whyslow_module.h.
+// Package native loads modules from shared libraries that users have written in C or C++ against
+// sdk/whyslow_module.h.
 //
-// A library's module is a prof.Module like any other. An event costs it one call of C, with the words of the event where
-// they are; what a module asks of whyslow comes back by exported Go functions (host.go), which find the module by
-// a handle. C never keeps Go memory, Go never looks at what a module calls a pointer of its own.
+// A library's module is a prof.Module like any other. An event costs it one call of C, with the words of the
+// event where they are; what a module asks of whyslow comes back by exported Go functions (host.go), which
+// find the module by a handle. C never keeps Go memory, Go never looks at what a module calls a pointer of
+// its own.
 //
-// Libraries are never unloaded: a thread that has used thread_local objects of a library, or code on its stack, would be
-// left without it. Crashes of modules end the module, see shim.c.
+// Libraries are never unloaded: a thread that has used thread_local objects of a library, or code on its
+// stack, would be left without it. Crashes of modules end the module, see shim.c.
 package native
 
 /*
@@ -30,7 +32,8 @@ import (
 	"unsafe"
 
 	"github.com/whyslow/whyslow/prof"
-	_ "github.com/whyslow/whyslow/sdk" // holds whyslow_module.h, so that the go command builds this package again when it changes
+	// holds whyslow_module.h, so that the go command builds this package again when it changes
+	_ "github.com/whyslow/whyslow/sdk"
 	"github.com/whyslow/whyslow/trace"
 )
 
@@ -43,7 +46,8 @@ var guard = sync.OnceValue(func() error {
 	return nil
 })
 
-// Open loads a library and returns the module in it. The library stays loaded; opening it again gives the same module.
+// Open loads a library and returns the module in it. The library stays loaded; opening it again gives the
+// same module.
 func Open(path string) (prof.ModuleInfo, error) {
 	none := prof.ModuleInfo{}
 	if err := guard(); err != nil {
@@ -65,13 +69,15 @@ func Open(path string) (prof.ModuleInfo, error) {
 	var desc *C.wsm_module
 	var why *C.char
 	if c := C.wn_open(name, &desc, &why); c != nil {
-		return none, fmt.Errorf("cannot load the module library %s: it has crashed meanwhile: %s", path, crashText(c))
+		return none, fmt.Errorf("cannot load the module library %s: it has crashed meanwhile: %s", path,
+			crashText(c))
 	}
 	if why != nil {
 		text := strings.TrimPrefix(C.GoString(why), full+": ")
 		C.free(unsafe.Pointer(why))
 		if text == "" {
-			return none, fmt.Errorf("%s is no module library: it has no function whyslow_module; see WHYSLOW_MODULE in whyslow_module.hpp", path)
+			return none, fmt.Errorf("%s is no module library: it has no function whyslow_module; see"+
+				" WHYSLOW_MODULE in whyslow_module.hpp", path)
 		}
 		return none, fmt.Errorf("cannot load the module library %s: %s", path, text)
 	}
@@ -89,14 +95,17 @@ func describe(d *C.wsm_module) (prof.ModuleInfo, error) {
 		return none, errors.New("whyslow_module returns NULL")
 	}
 	if d.version != C.WSM_VERSION {
-		return none, fmt.Errorf("it was compiled for version %d of whyslow_module.h, and this whyslow has version %d: compile it again with that header", d.version, C.WSM_VERSION)
+		return none, fmt.Errorf("it was compiled for version %d of whyslow_module.h, and this whyslow has"+
+			" version %d: compile it again with that header", d.version, C.WSM_VERSION)
 	}
 	info := prof.ModuleInfo{
-		Name: C.GoString(d.name), Doc: C.GoString(d.doc), Output: C.GoString(d.output), Cost: C.GoString(d.cost),
+		Name: C.GoString(d.name), Doc: C.GoString(d.doc), Output: C.GoString(d.output), Cost: C.GoString(
+			d.cost),
 		Events: texts(d.events), Emits: texts(d.emits), Requires: texts(d.uses),
 	}
 	if !moduleName.MatchString(info.Name) || strings.HasPrefix(info.Name, "lib") {
-		return none, fmt.Errorf("its module is called %q: names are letters, digits and _, not starting with a digit or lib", info.Name)
+		return none, fmt.Errorf("its module is called %q: names are letters, digits and _, not starting"+
+			" with a digit or lib", info.Name)
 	}
 	for _, m := range prof.Modules() {
 		if m.Name == info.Name || slices.Contains(m.Aliases, info.Name) {
@@ -111,7 +120,8 @@ func describe(d *C.wsm_module) (prof.ModuleInfo, error) {
 			return none, fmt.Errorf("module %s: %w", info.Name, err)
 		}
 	}
-	for p := d.params; p != nil && p.name != nil; p = (*C.wsm_param)(unsafe.Add(unsafe.Pointer(p), C.sizeof_wsm_param)) {
+	for p := d.params; p != nil && p.name != nil; p = (*C.wsm_param)(unsafe.Add(unsafe.Pointer(p),
+		C.sizeof_wsm_param)) {
 		param, err := newParam(C.GoString(p.name), int(p._type), C.GoString(p.value), C.GoString(p.doc))
 		if err == nil && info.Param(param.Name) != nil {
 			err = fmt.Errorf("it has two parameters %s", param.Name)
@@ -187,7 +197,8 @@ func (m *memory) texts(list []string) **C.char {
 
 func (m *memory) spec(s *trace.KindSpec) *C.wsm_spec {
 	p := (*C.wsm_spec)(m.alloc(1, C.sizeof_wsm_spec))
-	p.ns, p.name, p.kind, p.fields = m.text(s.Namespace), m.text(s.Name), C.uint32_t(s.Kind), C.uint32_t(len(s.Fields))
+	p.ns, p.name, p.kind, p.fields = m.text(s.Namespace), m.text(s.Name), C.uint32_t(s.Kind), C.uint32_t(
+		len(s.Fields))
 	fixed, _ := s.List()
 	p.fixed = C.uint32_t(fixed)
 	p.field = (*C.wsm_field)(m.alloc(len(s.Fields), C.sizeof_wsm_field))

@@ -10,5 +10,6 @@ import (
 
 // Open returns an error that says what loading modules needs.
 func Open(path string) (prof.ModuleInfo, error) {
-	return prof.ModuleInfo{}, errors.New(path + ": this whyslow cannot load modules from shared libraries, which needs one built with cgo on Linux: build it again with CGO_ENABLED=1 and a C compiler")
+	return prof.ModuleInfo{}, errors.New(path + ": this whyslow cannot load modules from shared libraries," +
+		" which needs one built with cgo on Linux: build it again with CGO_ENABLED=1 and a C compiler")
 }

@@ -21,7 +21,8 @@ func splitEvent(text string) (ns, name string, err error) {
 // parseSignature reads "Namespace.onName(field:Type field:Type)"; between fields there may be commas.
 func parseSignature(text string) (*trace.KindSpec, error) {
 	bad := func(what string) (*trace.KindSpec, error) {
-		return nil, fmt.Errorf("event %q: %s; an event looks like LoadEvents.onLoad(node:Node load:Float)", text, what)
+		return nil, fmt.Errorf("event %q: %s; an event looks like LoadEvents.onLoad(node:Node load:Float)",
+			text, what)
 	}
 	head, rest, ok := strings.Cut(text, "(")
 	if !ok {
@@ -36,7 +37,10 @@ func parseSignature(text string) (*trace.KindSpec, error) {
 		return bad("it does not end with )")
 	}
 	spec := &trace.KindSpec{Namespace: ns, Name: name}
-	for _, word := range strings.FieldsFunc(list, func(r rune) bool { return r == ' ' || r == ',' || r == '\t' }) {
+	for _, word := range strings.FieldsFunc(list, func(r rune) bool {
+		return r == ' ' || r == ',' ||
+			r == '\t'
+	}) {
 		field, typ, ok := strings.Cut(word, ":")
 		if !ok {
 			return bad(fmt.Sprintf("%q has no type", word))

@@ -9,10 +9,11 @@ import (
 	"strings"
 )
 
-// Debug information is read once from front to end for each compilation unit that has one of the addresses: entries of a unit are a
-// tree, written depth first, in which functions contain blocks and the calls that were inlined, each with the addresses it covers.
-// debug/dwarf's own way to skip children goes down recursively, and its search in line tables expects them to be sorted; a hostile
-// file makes the first exhaust the stack, and -ffunction-sections breaks the second.
+// Debug information is read once from front to end for each compilation unit that has one of the addresses:
+// entries of a unit are a tree, written depth first, in which functions contain blocks and the calls that
+// were inlined, each with the addresses it covers. debug/dwarf's own way to skip children goes down
+// recursively, and its search in line tables expects them to be sorted; a hostile file makes the first
+// exhaust the stack, and -ffunction-sections breaks the second.
 
 // maxEntries is how many entries, and ranges of addresses, of one file are looked at.
 const maxEntries = 100_000_000
@@ -88,8 +89,8 @@ func lines(data *dwarf.Data, offsets []uint64, found map[uint64]Place) error {
 	return nil
 }
 
-// outOfHeaders takes the function for the place, from the frames that cover it (outermost first). It leaves those that are system
-// headers' for the line that called them.
+// outOfHeaders takes the function for the place, from the frames that cover it (outermost first). It leaves
+// those that are system headers' for the line that called them.
 func outOfHeaders(p Place, frames []frame, files []*dwarf.LineFile) Place {
 	for i := len(frames) - 1; i >= 0; i-- {
 		if frames[i].name != "" {
@@ -122,7 +123,8 @@ type position struct {
 }
 
 // positions reads the line table of a unit.
-func positions(data *dwarf.Data, unit *dwarf.Entry, offsets []uint64) ([]*dwarf.LineFile, map[uint64]position, error) {
+func positions(data *dwarf.Data, unit *dwarf.Entry, offsets []uint64) ([]*dwarf.LineFile, map[uint64]position,
+	error) {
 	lr, err := data.LineReader(unit)
 	if err != nil || lr == nil {
 		return nil, nil, err
@@ -157,7 +159,8 @@ func between(offsets []uint64, low, high uint64) []uint64 {
 }
 
 // covering finds for each offset the functions that cover it, outermost first.
-func covering(data *dwarf.Data, unit *dwarf.Entry, offsets []uint64, budget *int) (map[uint64][]frame, error) {
+func covering(data *dwarf.Data, unit *dwarf.Entry, offsets []uint64, budget *int) (map[uint64][]frame,
+	error) {
 	frames := map[uint64][]frame{}
 	r := data.Reader()
 	r.Seek(unit.Offset)
@@ -211,7 +214,8 @@ func called(data *dwarf.Data, e *dwarf.Entry) (name string, file, line int) {
 	if n, ok := e.Val(dwarf.AttrCallLine).(int64); ok && n > 0 && n < 1<<31 {
 		line = int(n)
 	}
-	// A function out of line, or inlined, refers to what was declared; a chain of three is the longest there is.
+	// A function out of line, or inlined, refers to what was declared; a chain of three is the longest there
+	// is.
 	for range 8 {
 		if name, ok := e.Val(dwarf.AttrName).(string); ok {
 			return name, file, line

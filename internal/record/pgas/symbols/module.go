@@ -39,8 +39,8 @@ func lookUp(path string, offsets []uint64) map[uint64]Place {
 
 // resolve puts into found what the ELF file knows of the offsets. The error is why it does not know more.
 func resolve(r io.ReaderAt, offsets []uint64, found map[uint64]Place) (err error) {
-	// The documentation of debug/elf and debug/dwarf says that malformed files may make them panic. They change nothing but what they
-	// return, so that a file that does this is one that cannot be read.
+	// The documentation of debug/elf and debug/dwarf says that malformed files may make them panic. They
+	// change nothing but what they return, so that a file that does this is one that cannot be read.
 	defer func() {
 		if p := recover(); p != nil {
 			err = fmt.Errorf("malformed: %v", p)
@@ -65,7 +65,8 @@ func resolve(r io.ReaderAt, offsets []uint64, found map[uint64]Place) (err error
 	return errors.Join(lines(data, code, found), declared(f, data, starts, found))
 }
 
-// named finds the symbols of some types that the offsets belong to, in the symbol table, or in that for dynamic linking where the file is stripped.
+// named finds the symbols of some types that the offsets belong to, in the symbol table, or in that for
+// dynamic linking where the file is stripped.
 func named(f *elf.File, offsets []uint64, types ...elf.SymType) map[uint64]elf.Symbol {
 	if len(offsets) == 0 {
 		return nil
@@ -86,11 +87,13 @@ func named(f *elf.File, offsets []uint64, types ...elf.SymType) map[uint64]elf.S
 		return nil
 	}
 	symbols = slices.DeleteFunc(symbols, func(s elf.Symbol) bool {
-		return !slices.Contains(types, elf.ST_TYPE(s.Info)) || s.Section == elf.SHN_UNDEF || s.Name == "" || s.Value+s.Size < s.Value
+		return !slices.Contains(types, elf.ST_TYPE(s.Info)) || s.Section == elf.SHN_UNDEF || s.Name == "" ||
+			s.Value+s.Size < s.Value
 	})
 	// Of several at one address the last is taken: the longest, and what everybody may call.
 	slices.SortStableFunc(symbols, func(a, b elf.Symbol) int {
-		return cmp.Or(cmp.Compare(a.Value, b.Value), cmp.Compare(a.Size, b.Size), cmp.Compare(elf.ST_BIND(a.Info)&elf.STB_GLOBAL, elf.ST_BIND(b.Info)&elf.STB_GLOBAL))
+		return cmp.Or(cmp.Compare(a.Value, b.Value), cmp.Compare(a.Size, b.Size),
+			cmp.Compare(elf.ST_BIND(a.Info)&elf.STB_GLOBAL, elf.ST_BIND(b.Info)&elf.STB_GLOBAL))
 	})
 	found := map[uint64]elf.Symbol{}
 	for _, offset := range offsets {
@@ -111,8 +114,8 @@ func named(f *elf.File, offsets []uint64, types ...elf.SymType) map[uint64]elf.S
 	return found
 }
 
-// plain is the name of what the compiler made a symbol of: functions have parts and copies ("solve.part.0", "main._omp_fn.1"), and those of
-// variables of functions are numbered ("lock.0").
+// plain is the name of what the compiler made a symbol of: functions have parts and copies ("solve.part.0",
+// "main._omp_fn.1"), and those of variables of functions are numbered ("lock.0").
 func plain(name string) string {
 	if before, _, ok := strings.Cut(name, "."); ok && before != "" {
 		return before

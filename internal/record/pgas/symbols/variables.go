@@ -10,13 +10,15 @@ import (
 	"strings"
 )
 
-// Variables are found by the symbol table, which knows where they begin. Debug information has their declaration and type, and with it what of
-// an array or structure an address is: "state.locks[3]". Variables may be in any unit, so all entries are read, once, until all are found.
+// Variables are found by the symbol table, which knows where they begin. Debug information has their
+// declaration and type, and with it what of an array or structure an address is: "state.locks[3]". Variables
+// may be in any unit, so all entries are read, once, until all are found.
 //
-// Types are followed step by step, and no further than maxSteps: debug/dwarf's own way to read them goes down recursively, and a hostile file
-// makes that exhaust the stack.
+// Types are followed step by step, and no further than maxSteps: debug/dwarf's own way to read them goes down
+// recursively, and a hostile file makes that exhaust the stack.
 
-// maxSteps is how many types an address is followed through: an array of structures with arrays in them are 3, typedefs one each.
+// maxSteps is how many types an address is followed through: an array of structures with arrays in them are
+// 3, typedefs one each.
 const maxSteps = 32
 
 // maxScopes is how deep the scopes are nested whose names count.
@@ -26,7 +28,8 @@ const maxScopes = 64
 func ofData(f *elf.File, offsets []uint64) (code, data []uint64) {
 	for _, offset := range offsets {
 		inData := slices.ContainsFunc(f.Sections, func(s *elf.Section) bool {
-			return s.Flags&(elf.SHF_ALLOC|elf.SHF_EXECINSTR|elf.SHF_TLS) == elf.SHF_ALLOC && offset >= s.Addr && offset-s.Addr < s.Size
+			return s.Flags&(elf.SHF_ALLOC|elf.SHF_EXECINSTR|elf.SHF_TLS) == elf.SHF_ALLOC &&
+				offset >= s.Addr && offset-s.Addr < s.Size
 		})
 		if inData {
 			data = append(data, offset)
@@ -37,7 +40,8 @@ func ofData(f *elf.File, offsets []uint64) (code, data []uint64) {
 	return code, data
 }
 
-// variables puts what is known without debug information of offsets in data into found, and returns the offsets by where their variable begins.
+// variables puts what is known without debug information of offsets in data into found, and returns the
+// offsets by where their variable begins.
 func variables(f *elf.File, offsets []uint64, found map[uint64]Place) map[uint64][]uint64 {
 	starts := map[uint64][]uint64{}
 	for offset, s := range named(f, offsets, elf.STT_OBJECT, elf.STT_COMMON) {
@@ -66,7 +70,8 @@ type declarations struct {
 	qualified map[dwarf.Offset]string
 }
 
-// declared puts what the debug information says of variables into found; starts are the offsets to look for, by where their variable begins.
+// declared puts what the debug information says of variables into found; starts are the offsets to look for,
+// by where their variable begins.
 func declared(f *elf.File, data *dwarf.Data, starts map[uint64][]uint64, found map[uint64]Place) error {
 	d := &declarations{data: data, budget: maxEntries, qualified: map[dwarf.Offset]string{}}
 	if s := f.Section(".debug_addr"); s != nil {
@@ -117,7 +122,8 @@ func scopeOf(e *dwarf.Entry) string {
 	return ""
 }
 
-// nameIn is the name of what is declared in scopes: "work::lock"; of a function's own without anything before it.
+// nameIn is the name of what is declared in scopes: "work::lock"; of a function's own without anything before
+// it.
 func nameIn(scopes []string, name string) string {
 	if slices.Contains(scopes, "()") {
 		return name
@@ -131,7 +137,8 @@ func nameIn(scopes []string, name string) string {
 }
 
 // variable looks at a variable, or a member of a class, which may be the declaration of one.
-func (d *declarations) variable(r *dwarf.Reader, e *dwarf.Entry, scopes []string, starts map[uint64][]uint64, found map[uint64]Place) {
+func (d *declarations) variable(r *dwarf.Reader, e *dwarf.Entry, scopes []string, starts map[uint64][]uint64,
+	found map[uint64]Place) {
 	name, _ := e.Val(dwarf.AttrName).(string)
 	if name != "" && slices.ContainsFunc(scopes, func(s string) bool { return s != "" }) {
 		if _, only := e.Val(dwarf.AttrDeclaration).(bool); only || e.Tag == dwarf.TagMember {
@@ -230,7 +237,8 @@ func (d *declarations) address(location []byte, order binary.ByteOrder, size int
 	case opAddrx:
 		i, n := binary.Uvarint(location[1:])
 		base, ok := d.unit.Val(dwarf.AttrAddrBase).(int64)
-		if !ok || base < 0 || n != len(location)-1 || base > int64(len(d.addrs)) || size == 0 || i >= uint64(len(d.addrs)-int(base))/uint64(size) {
+		if !ok || base < 0 || n != len(location)-1 || base > int64(len(d.addrs)) || size == 0 ||
+			i >= uint64(len(d.addrs)-int(base))/uint64(size) {
 			return 0, false
 		}
 		at := int(base) + int(i)*size
@@ -253,7 +261,8 @@ func (d *declarations) file(n int64) string {
 	return d.files[n].Name
 }
 
-// within says what of a type is so many bytes from its start: "[3].lock", "+0x40" where the type does not tell.
+// within says what of a type is so many bytes from its start: "[3].lock", "+0x40" where the type does not
+// tell.
 func (d *declarations) within(of dwarf.Offset, rest uint64) (path string) {
 	for range maxSteps {
 		e := d.entry(of)
@@ -262,7 +271,8 @@ func (d *declarations) within(of dwarf.Offset, rest uint64) (path string) {
 		}
 		next, ok := e.Val(dwarf.AttrType).(dwarf.Offset)
 		switch e.Tag {
-		case dwarf.TagTypedef, dwarf.TagConstType, dwarf.TagVolatileType, dwarf.TagAtomicType, dwarf.TagRestrictType:
+		case dwarf.TagTypedef, dwarf.TagConstType, dwarf.TagVolatileType,
+			dwarf.TagAtomicType, dwarf.TagRestrictType:
 			if !ok {
 				return path + plus(rest)
 			}
@@ -316,7 +326,8 @@ func (d *declarations) children(e *dwarf.Entry, f func(child *dwarf.Entry) bool)
 }
 
 // member finds the member of a structure that is so many bytes from its start.
-func (d *declarations) member(e *dwarf.Entry, rest uint64) (name string, at uint64, of dwarf.Offset, ok bool) {
+func (d *declarations) member(e *dwarf.Entry, rest uint64) (name string, at uint64, of dwarf.Offset,
+	ok bool) {
 	d.children(e, func(c *dwarf.Entry) bool {
 		if c.Tag != dwarf.TagMember && c.Tag != dwarf.TagInheritance {
 			return true
@@ -341,7 +352,8 @@ func (d *declarations) member(e *dwarf.Entry, rest uint64) (name string, at uint
 	return name, at, of, ok
 }
 
-// memberOffset is where a member is; members of unions do not say. Before DWARF 3 it is an expression that adds a constant.
+// memberOffset is where a member is; members of unions do not say. Before DWARF 3 it is an expression that
+// adds a constant.
 func memberOffset(e *dwarf.Entry) int64 {
 	const opPlus = 0x23
 	switch v := e.Val(dwarf.AttrDataMemberLoc).(type) {

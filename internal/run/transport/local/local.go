@@ -1,5 +1,6 @@
-// Package local connects nodes that live in one process. It can emulate a network: each link (ordered pair of nodes)
-// then carries one message at a time at the given bandwidth, and each message arrives one latency after it was sent whole.
+// Package local connects nodes that live in one process. It can emulate a network: each link (ordered pair of
+// nodes) then carries one message at a time at the given bandwidth, and each message arrives one latency
+// after it was sent whole.
 package local
 
 import (
@@ -59,8 +60,8 @@ func (n *Network) connect(b *box, deliver func(*transport.Message)) {
 	go n.receive(b, deliver)
 }
 
-// Send implements transport.Network. Payloads are copied here, at the sender, as a real network would read them:
-// what user code does to its buffer later does not reach the other node.
+// Send implements transport.Network. Payloads are copied here, at the sender, as a real network would read
+// them: what user code does to its buffer later does not reach the other node.
 func (n *Network) Send(m *transport.Message) {
 	for i, v := range m.Payload {
 		switch v.Type {
@@ -135,8 +136,8 @@ func (n *Network) receive(b *box, deliver func(*transport.Message)) {
 	}
 }
 
-// coarse is the last bit of a wait, for which Go's timers are not good enough: a process in which nothing runs is woken by
-// them up to a millisecond late.
+// coarse is the last bit of a wait, for which Go's timers are not good enough: a process in which nothing
+// runs is woken by them up to a millisecond late.
 const coarse = 2 * time.Millisecond
 
 // box holds the messages on their way to one node, earliest due first; equal times in the order of sending.

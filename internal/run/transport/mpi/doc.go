@@ -1,2 +1,3 @@
-// Package mpi connects the processes that mpirun has started, with Open MPI. It is empty without the build tag mpi.
+// Package mpi connects the processes that mpirun has started, with Open MPI. It is empty without the build
+// tag mpi.
 package mpi

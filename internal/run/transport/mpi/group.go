@@ -69,21 +69,28 @@ func (c *comm) Exchange(out [][]byte) ([][]byte, error) {
 			copy(in[i], out[i])
 			continue
 		}
-		each(in[i], func(p unsafe.Pointer, n C.int64_t) C.MPI_Request { return C.ws_group_recv(c.c, p, n, C.int(i)) })
+		each(in[i], func(p unsafe.Pointer, n C.int64_t) C.MPI_Request {
+			return C.ws_group_recv(c.c, p, n,
+				C.int(i))
+		})
 	}
 	for k := range out {
 		i := (c.w.rank + k) % c.w.size // not all to the same one first
 		if i != c.w.rank {
-			each(out[i], func(p unsafe.Pointer, n C.int64_t) C.MPI_Request { return C.ws_group_send(c.c, p, n, C.int(i)) })
+			each(out[i], func(p unsafe.Pointer, n C.int64_t) C.MPI_Request {
+				return C.ws_group_send(c.c, p, n,
+					C.int(i))
+			})
 		}
 	}
 	c.wait(requests)
 	return in, nil
 }
 
-// wait returns when all requests are complete. It spins a moment, letting other processes run, and then looks at intervals that
-// grow with the time it has waited, since the others may take as long as they like. Sleeping is C's: Go's timers are a
-// millisecond late in a process that does nothing else, and an analysis may consist of thousands of short exchanges.
+// wait returns when all requests are complete. It spins a moment, letting other processes run, and then looks
+// at intervals that grow with the time it has waited, since the others may take as long as they like.
+// Sleeping is C's: Go's timers are a millisecond late in a process that does nothing else, and an analysis
+// may consist of thousands of short exchanges.
 func (c *comm) wait(requests []C.MPI_Request) {
 	if len(requests) == 0 {
 		return

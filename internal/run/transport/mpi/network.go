@@ -4,39 +4,45 @@ package mpi
 
 // The network of a run.
 //
-// Problem. Workers of two processes exchange many small messages, which must cost little each, and a few large ones, which
-// must not be copied. Workers have something better to do than to wait for MPI, and nobody may take a core from them
-// when nothing is going on.
+// Problem. Workers of two processes exchange many small messages, which must cost little each, and a few
+// large ones, which must not be copied. Workers have something better to do than to wait for MPI, and nobody
+// may take a core from them when nothing is going on.
 //
-// Batches. A link's messages go out in batches: one MPI message of at most batchBytes, which Open MPI sends eagerly, without
-// asking the receiver, and for which the receiver has a ring of buffers posted. Values of more than inlineBytes are only announced in the
-// batch; each is a part, an MPI message of its own from the memory of the value into memory allocated for it, with a tag that the
-// batch names. What is too long for a batch (a head of a hundred kilobytes) is encoded into a part, the batch says only that. Messages of a link
+// Batches. A link's messages go out in batches: one MPI message of at most batchBytes, which Open MPI sends
+// eagerly, without asking the receiver, and for which the receiver has a ring of buffers posted. Values of
+// more than inlineBytes are only announced in the batch; each is a part, an MPI message of its own from the
+// memory of the value into memory allocated for it, with a tag that the batch names. What is too long for a
+// batch (a head of a hundred kilobytes) is encoded into a part, the batch says only that. Messages of a link
 // are delivered in order: those behind one whose parts are under way wait for it.
 //
-// Who sends. Send appends to the queue of the link. Then whoever gets the lock sends what is in the queues, in batches as
-// large as the queues are long; who does not get it leaves, since the holder looks again after unlocking. So a lone
-// message goes out at once, from the goroutine of its sender, and many of them cost one lock and one MPI call together. Nobody ever waits for
-// a link: what the window (windowBytes, windowOps) does not allow stays in the queue, until something has been received. The window also
-// bounds the memory a receiver allocates for what has not come yet.
+// Who sends. Send appends to the queue of the link. Then whoever gets the lock sends what is in the queues,
+// in batches as large as the queues are long; who does not get it leaves, since the holder looks again after
+// unlocking. So a lone message goes out at once, from the goroutine of its sender, and many of them cost one
+// lock and one MPI call together. Nobody ever waits for a link: what the window (windowBytes, windowOps) does
+// not allow stays in the queue, until something has been received. The window also bounds the memory a
+// receiver allocates for what has not come yet.
 //
-// Who receives. One goroutine, the pump, polls MPI, sends what windows held back, and delivers. When nothing has happened for a moment it
-// sleeps: it sets its word in memory shared by the processes of the host, looks once more, and waits on the word (a futex).
-// Who sends to it looks at the word after sending, and wakes it. Processes on other hosts cannot; where there are any, the
-// sleep ends by itself after a time that grows from minNap to maxNap. So it does while something large is under way, since
-// MPI has to be polled for it to go on, at both ends: who polls wakes the other end too. MPI may also keep a small message back when the
-// receiver does not keep up, and call it sent; therefore who has sent maxUnpolled bytes wakes the pump of its own process, and all sleeps
-// begin short: what was kept back waits twice as long as it has to, at most. How long the moment is, minSpin to maxSpin, depends: where what
-// is waited for comes as soon as this process sleeps, it was in the way, because there are fewer cores than processes. While much is
-// under way, which takes its time, the moment is longer.
+// Who receives. One goroutine, the pump, polls MPI, sends what windows held back, and delivers. When nothing
+// has happened for a moment it sleeps: it sets its word in memory shared by the processes of the host, looks
+// once more, and waits on the word (a futex). Who sends to it looks at the word after sending, and wakes it.
+// Processes on other hosts cannot; where there are any, the sleep ends by itself after a time that grows from
+// minNap to maxNap. So it does while something large is under way, since MPI has to be polled for it to go
+// on, at both ends: who polls wakes the other end too. MPI may also keep a small message back when the
+// receiver does not keep up, and call it sent; therefore who has sent maxUnpolled bytes wakes the pump of its
+// own process, and all sleeps begin short: what was kept back waits twice as long as it has to, at most. How
+// long the moment is, minSpin to maxSpin, depends: where what is waited for comes as soon as this process
+// sleeps, it was in the way, because there are fewer cores than processes. While much is under way, which
+// takes its time, the moment is longer.
 //
-// A worker that has run out of work receives itself (Serve): it is awake anyway, and what comes is mostly for it. Between a message and
-// the CF that it makes ready no thread is woken then, which would take ten times as long as all the rest. While the worker does that its word is 2
-// and the pump sleeps, which senders need not know. At the end it sets the word to 1, and looks once more for what was sent before. Who receives,
-// worker or pump, has the turn.
+// A worker that has run out of work receives itself (Serve): it is awake anyway, and what comes is mostly for
+// it. Between a message and the CF that it makes ready no thread is woken then, which would take ten times as
+// long as all the rest. While the worker does that its word is 2 and the pump sleeps, which senders need not
+// know. At the end it sets the word to 1, and looks once more for what was sent before. Who receives, worker
+// or pump, has the turn.
 //
-// The end. Closing a network stops delivery only: the pump goes on, that the other ends do not hang, and drops what
-// comes. Before MPI ends, or another network begins, all processes tell each other how many messages they have sent, and wait for those.
+// The end. Closing a network stops delivery only: the pump goes on, that the other ends do not hang, and
+// drops what comes. Before MPI ends, or another network begins, all processes tell each other how many
+// messages they have sent, and wait for those.
 
 /*
 #cgo noescape ws_isend
@@ -71,7 +77,8 @@ const (
 	tagBatch    = 1
 )
 
-// How a message begins in a batch. Messages with parts, and long ones, go on with the tag of the first part, 2 bytes.
+// How a message begins in a batch. Messages with parts, and long ones, go on with the tag of the first part,
+// 2 bytes.
 const (
 	frameWhole = iota
 	frameParts // the message, values announced
@@ -167,7 +174,8 @@ type arrival struct {
 }
 
 func newNetwork(w *World) *network {
-	n := &network{w: w, c: C.ws_net_new(ringSlots, batchBytes), stopped: make(chan struct{}), word: (*uint32)(unsafe.Pointer(w.words[w.rank]))}
+	n := &network{w: w, c: C.ws_net_new(ringSlots, batchBytes), stopped: make(chan struct{}),
+		word: (*uint32)(unsafe.Pointer(w.words[w.rank]))}
 	for r := range w.size {
 		n.peers = append(n.peers, &peer{rank: r, word: w.words[r]})
 	}
@@ -258,7 +266,8 @@ func (n *network) flush() {
 	}
 }
 
-// take takes what is in the queue, unless what was taken before is not sent yet. The caller has network.queues.
+// take takes what is in the queue, unless what was taken before is not sent yet. The caller has
+// network.queues.
 func (p *peer) take() {
 	if p.more = len(p.held) > 0; p.more {
 		return
@@ -266,7 +275,8 @@ func (p *peer) take() {
 	p.held, p.queue, p.spare = p.queue, p.spare, nil
 }
 
-// flushTo sends what was taken for one process, and what is in its queue behind that, as far as the window goes.
+// flushTo sends what was taken for one process, and what is in its queue behind that, as far as the window
+// goes.
 func (n *network) flushTo(p *peer) {
 	for p.inflight < windowOps && p.bytes < windowBytes {
 		if len(p.held) == 0 {

@@ -34,11 +34,13 @@ const (
 	copyTime  = 16 << 10 // so many bytes under way make it longer by itself, up to
 	copySpin  = time.Millisecond
 	minNap    = 20 * time.Microsecond
-	maxNap    = time.Millisecond       // where MPI has to be polled
-	servedNap = 10 * time.Millisecond  // while a worker receives, where somebody wakes: threads that look around take cores from workers
+	maxNap    = time.Millisecond // where MPI has to be polled
+	// while a worker receives, where somebody wakes: threads that look around take cores from workers
+	servedNap = 10 * time.Millisecond
 	maxSleep  = 100 * time.Millisecond // where somebody wakes
-	yieldTime = 10 * time.Microsecond  // other goroutines get a turn when something has come, and then after that time
-	polls     = 8                      // of MPI in a row
+	// other goroutines get a turn when something has come, and then after that time
+	yieldTime = 10 * time.Microsecond
+	polls     = 8 // of MPI in a row
 )
 
 // pump receives until stop.
@@ -127,7 +129,8 @@ func (c *conn) Serve(until func() bool) bool {
 			last = clock.Now()
 		}
 	}
-	// Who sends from now on wakes the pump. What was sent before is taken now; if that is much the pump goes on with it.
+	// Who sends from now on wakes the pump. What was sent before is taken now; if that is much the pump goes
+	// on with it.
 	atomic.StoreUint32(n.word, 1)
 	more, active := true, false
 	for looks := 0; more && looks < lastLooks; looks++ {
@@ -141,8 +144,8 @@ func (c *conn) Serve(until func() bool) bool {
 	return true
 }
 
-// look asks MPI, delivers what has come, and sends what can be sent. It tells whether anything has happened, and what is under
-// way. The caller has the turn.
+// look asks MPI, delivers what has come, and sends what can be sent. It tells whether anything has happened,
+// and what is under way. The caller has the turn.
 func (n *network) look(polls int) (found, active bool, moving int64) {
 	n.w.mu.Lock()
 	n.unpolled = 0
@@ -244,7 +247,8 @@ func (n *network) receive(p *peer, a *arrival, v cpp.Value, tag int) {
 		now := b[:min(piece, len(b))]
 		b = b[len(now):]
 		place := n.place()
-		if C.ws_irecv(n.c, C.int(place), unsafe.Pointer(unsafe.SliceData(now)), C.int64_t(len(now)), C.int(p.rank), C.int(partTag+tag)) != 0 {
+		if C.ws_irecv(n.c, C.int(place), unsafe.Pointer(unsafe.SliceData(now)), C.int64_t(len(now)),
+			C.int(p.rank), C.int(partTag+tag)) != 0 {
 			a.pieces--
 			continue
 		}
@@ -331,7 +335,8 @@ func (n *network) handOne(m *transport.Message) {
 
 // fail ends all processes: nothing can be said about what p sends from now on.
 func (n *network) fail(p *peer) {
-	fmt.Fprintf(os.Stderr, "whyslow: process %d sends something that process %d cannot read: do all run the same build?\n", p.rank, n.w.rank)
+	fmt.Fprintf(os.Stderr, "whyslow: process %d sends something that process %d cannot read: do all run the"+
+		" same build?\n", p.rank, n.w.rank)
 	n.w.abort(1)
 }
 

@@ -47,7 +47,8 @@ func (n *network) sendBatch(p *peer) (took int) {
 		p.parts[len(p.parts)-1].last = true
 	}
 	p.sent += int64(took)
-	n.isend(op{p: p, bytes: int64(len(b)), batch: b, messages: whole}, unsafe.Pointer(unsafe.SliceData(b)), tagBatch)
+	n.isend(op{p: p, bytes: int64(len(b)), batch: b, messages: whole}, unsafe.Pointer(unsafe.SliceData(b)),
+		tagBatch)
 	for i, x := range p.parts {
 		n.sendPart(p, x)
 		p.parts[i] = nil
@@ -104,7 +105,8 @@ func (n *network) sendPart(p *peer, x *part) {
 	for range x.pieces {
 		now := b[:min(piece, len(b))]
 		b = b[len(now):]
-		n.isend(op{p: p, bytes: int64(len(now)), part: x}, unsafe.Pointer(unsafe.SliceData(now)), partTag+int(x.tag))
+		n.isend(op{p: p, bytes: int64(len(now)), part: x}, unsafe.Pointer(unsafe.SliceData(now)),
+			partTag+int(x.tag))
 	}
 }
 
@@ -162,7 +164,8 @@ func (n *network) place() int {
 		room := max(64, 2*len(n.ops))
 		C.ws_net_grow(n.c, C.int(room))
 		for i := room - 1; i >= len(n.ops); i-- {
-			n.free = append(n.free, int32(i)) // low ones are taken first: MPI looks at all up to the highest in use
+			// low ones are taken first: MPI looks at all up to the highest in use
+			n.free = append(n.free, int32(i))
 		}
 		n.ops = append(n.ops, make([]op, room-len(n.ops))...)
 	}

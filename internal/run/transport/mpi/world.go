@@ -21,7 +21,8 @@ import (
 	"github.com/whyslow/whyslow/internal/run/transport"
 )
 
-// World is the processes that mpirun has started, seen from one of them. Its methods may be called from any goroutine.
+// World is the processes that mpirun has started, seen from one of them. Its methods may be called from any
+// goroutine.
 type World struct {
 	mu     sync.Mutex // around all calls of MPI: not every MPI can do without, and none is faster without
 	rank   int
@@ -35,8 +36,8 @@ type World struct {
 	onHost struct{ rank, size int }
 }
 
-// Init starts MPI; all processes call it, once. Signal handlers of this process stay as they are. Where MPI cannot start at all
-// it ends the process with a message of its own.
+// Init starts MPI; all processes call it, once. Signal handlers of this process stay as they are. Where MPI
+// cannot start at all it ends the process with a message of its own.
 func Init() (*World, error) {
 	var already C.int
 	if C.MPI_Initialized(&already); already != 0 {
@@ -48,7 +49,8 @@ func Init() (*World, error) {
 	}
 	if provided < C.MPI_THREAD_SERIALIZED {
 		C.ws_finalize()
-		return nil, fmt.Errorf("%s is built without threads: whyslow needs MPI_THREAD_SERIALIZED at least", Version())
+		return nil, fmt.Errorf("%s is built without threads: whyslow needs MPI_THREAD_SERIALIZED at least",
+			Version())
 	}
 	w := &World{many: provided >= C.MPI_THREAD_MULTIPLE}
 	var n, hostRank, hostSize C.int
@@ -59,7 +61,8 @@ func Init() (*World, error) {
 	words := (**C.uint32_t)(C.calloc(C.size_t(w.size), C.size_t(unsafe.Sizeof(uintptr(0)))))
 	defer C.free(unsafe.Pointer(words))
 	if err := C.ws_host(&hostRank, &hostSize, words); err != C.MPI_SUCCESS {
-		return nil, fmt.Errorf("MPI cannot share memory between the processes of this host (is /dev/shm full?): %s", text(err))
+		return nil, fmt.Errorf("MPI cannot share memory between the processes of this host (is /dev/shm"+
+			" full?): %s", text(err))
 	}
 	w.words = append(w.words, unsafe.Slice(words, w.size)...)
 	w.onHost.rank, w.onHost.size = int(hostRank), int(hostSize)
@@ -88,10 +91,12 @@ func (w *World) HostRank() int { return w.onHost.rank }
 // HostSize is the number of processes on this host.
 func (w *World) HostSize() int { return w.onHost.size }
 
-// Group is the processes as a group. Where a process ends without Finalize, mpirun ends the others: no call of the group fails.
+// Group is the processes as a group. Where a process ends without Finalize, mpirun ends the others: no call
+// of the group fails.
 func (w *World) Group() procs.Group { return w.group }
 
-// Threads says how MPI deals with threads: "multiple" or "serialized". Nobody has to care, calls are serialized here.
+// Threads says how MPI deals with threads: "multiple" or "serialized". Nobody has to care, calls are
+// serialized here.
 func (w *World) Threads() string {
 	if w.many {
 		return "multiple"
@@ -99,16 +104,19 @@ func (w *World) Threads() string {
 	return "serialized"
 }
 
-// Connect joins a network of all processes, each a node with the number of its rank; all call it, and one network must be closed
-// everywhere before the next can be had. deliver is called for one message at a time, by a goroutine of the network or one that serves it, maybe before Connect
-// returns. A closed network still sends what was given to it before; messages to it are dropped.
+// Connect joins a network of all processes, each a node with the number of its rank; all call it, and one
+// network must be closed everywhere before the next can be had. deliver is called for one message at a time,
+// by a goroutine of the network or one that serves it, maybe before Connect returns. A closed network still
+// sends what was given to it before; messages to it are dropped.
 //
-// Large values are read from where they are while they are sent, up to when Queue no longer counts their message: they must not change meanwhile.
+// Large values are read from where they are while they are sent, up to when Queue no longer counts their
+// message: they must not change meanwhile.
 func (w *World) Connect(deliver func(*transport.Message)) transport.Network {
 	return w.net.connect(deliver)
 }
 
-// Finalize ends MPI, once everything sent has arrived and all processes have called it. The process may go on without.
+// Finalize ends MPI, once everything sent has arrived and all processes have called it. The process may go on
+// without.
 func (w *World) Finalize() error {
 	w.mu.Lock()
 	ended := w.ended

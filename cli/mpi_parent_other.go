@@ -1,5 +1,0 @@
-//go:build mpi && cgo && !linux
-
-package cli
-
-func endWithParent() {}

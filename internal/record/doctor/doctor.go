@@ -1,0 +1,104 @@
+// Package doctor finds out what this machine can do: it looks, and starts small programs.
+package doctor
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+
+	"github.com/whyslow/whyslow/internal/clock"
+	"github.com/whyslow/whyslow/internal/run/crew"
+)
+
+// Finding is one thing that was looked at.
+type Finding struct {
+	What   string `json:"what"`
+	OK     bool   `json:"ok"`
+	Value  string `json:"value"`
+	Advice string `json:"advice,omitempty"`
+}
+
+// Examine looks at everything. engine tells whether programs can be run at all; build names this whyslow.
+// Started on several ranks it returns nil at all but the first.
+func Examine(ctx context.Context, engine bool, build string) ([]Finding, error) {
+	var mpi []Finding
+	if crew.Ranks() > 1 {
+		var err error
+		if mpi, err = examineRanks(build); err != nil || mpi == nil {
+			return nil, err
+		}
+	} else {
+		mpi = append(examineMPI(ctx), examineShmem(ctx)...) // a rank of a job cannot start another one
+	}
+	return append([]Finding{examineEngine(engine), examineCompiler(ctx), examineCores(), examineClock(),
+		examineCache()}, mpi...), nil
+}
+
+func examineEngine(engine bool) Finding {
+	f := Finding{What: "engine", OK: engine, Value: "built in"}
+	if !engine {
+		f.Value = "not built in: this whyslow reads traces and runs nothing"
+		f.Advice = "build with a C compiler and CGO_ENABLED=1"
+	}
+	return f
+}
+
+func examineCompiler(ctx context.Context) Finding {
+	name := os.Getenv("CXX")
+	if name == "" {
+		name = "g++"
+	}
+	f := Finding{What: "C++ compiler", Value: name}
+	out, err := exec.CommandContext(ctx, name, "--version").Output()
+	if err != nil {
+		f.Value += ": " + err.Error()
+		f.Advice = "install g++, or name a compiler in the environment variable CXX"
+		return f
+	}
+	f.OK, f.Value = true, firstLine(string(out))
+	return f
+}
+
+func examineCores() Finding {
+	available, total := crew.AvailableCores(), crew.OnlineCores()
+	f := Finding{What: "cores", OK: true, Value: fmt.Sprintf("%d available", available)}
+	if total > available {
+		f.Value += fmt.Sprintf(" of %d (affinity %s)", total, crew.Affinity())
+	}
+	if available == 1 {
+		f.Advice = "with one core several workers only take turns: O.preempt will be large"
+	}
+	return f
+}
+
+func examineClock() Finding {
+	f := Finding{What: "clock", OK: true, Value: clock.Name()}
+	if clock.Name() != "tsc" {
+		f.Advice = "no steady time stamp counter: reading the time takes longer, so recording costs more"
+	}
+	return f
+}
+
+func examineCache() Finding {
+	f := Finding{What: "code cache"}
+	dir, err := os.UserCacheDir()
+	if err == nil {
+		dir = filepath.Join(dir, "whyslow")
+		if err = os.MkdirAll(dir, 0o777); err == nil {
+			var probe *os.File
+			if probe, err = os.CreateTemp(dir, "probe-*"); err == nil {
+				probe.Close()
+				os.Remove(probe.Name())
+			}
+		}
+	}
+	if err != nil {
+		f.Value = err.Error()
+		f.Advice = "set XDG_CACHE_HOME to a folder that can be written"
+		return f
+	}
+	f.OK, f.Value = true, dir
+	return f
+}

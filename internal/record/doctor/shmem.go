@@ -1,0 +1,117 @@
+package doctor
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/whyslow/whyslow/internal/record/pgas/collectors"
+	"github.com/whyslow/whyslow/internal/record/pgas/launch"
+)
+
+// trialSource is the program that doctor compiles and records: each PE puts a number into the next one's
+// memory.
+const trialSource = `#include <shmem.h>
+static long got;
+int main(void) {
+    shmem_init();
+    shmem_long_p(&got, 1, (shmem_my_pe() + 1) % shmem_n_pes());
+    shmem_barrier_all();
+    int failed = got != 1;
+    shmem_finalize();
+    return failed;
+}
+`
+
+// examineShmem tells whether OpenSHMEM programs can be compiled, started and recorded, by doing so. A machine
+// without OpenSHMEM lacks nothing that other programs need.
+func examineShmem(ctx context.Context) []Finding {
+	f := Finding{What: "OpenSHMEM", OK: true}
+	oshrun, err := exec.LookPath("oshrun")
+	if err != nil {
+		f.Value = "oshrun not found: OpenSHMEM programs cannot be started here"
+		f.Advice = "to run them install openmpi-bin and libopenmpi-dev, or load the module of your cluster" +
+			" that has OpenSHMEM"
+		return []Finding{f}
+	}
+	v := launch.OpenMPI(ctx, oshrun)
+	f.Value = oshrun
+	if v != (launch.Version{}) {
+		f.Value = fmt.Sprintf("Open MPI %v, %s", v, oshrun)
+	}
+	if v.Crashes() {
+		f.Advice = fmt.Sprintf("programs of this version crash in shmem_finalize unless %s=%s is set;"+
+			" 'whyslow shmem' sets it", launch.CrashVariable, launch.CrashRemedy)
+	}
+	found := []Finding{f}
+	library, err := collectors.Build(ctx, "shmem")
+	if err != nil {
+		return append(found, Finding{What: "OpenSHMEM PEs", Value: err.Error(),
+			Advice: "'whyslow shmem' needs the library that records; 'whyslow shmem --library DIR' on a" +
+				" machine with a compiler makes one to link with"})
+	}
+	if _, err := exec.LookPath("oshcc"); err != nil {
+		return append(found, Finding{What: "OpenSHMEM PEs", OK: true, Value: "not tried: oshcc not found",
+			Advice: "to compile programs install libopenmpi-dev"})
+	}
+	return append(found, tryShmem(ctx, oshrun, v, library))
+}
+
+// tryShmem compiles a program, starts it and looks whether it was recorded.
+func tryShmem(ctx context.Context, oshrun string, v launch.Version, library string) Finding {
+	f := Finding{What: "OpenSHMEM PEs"}
+	failed := func(err error) Finding {
+		f.Value = err.Error()
+		return f
+	}
+	dir, err := os.MkdirTemp("", "whyslow-doctor-*")
+	if err != nil {
+		return failed(err)
+	}
+	defer os.RemoveAll(dir)
+	source, program, traceDir := filepath.Join(dir, "trial.c"), filepath.Join(dir,
+		"trial"), filepath.Join(dir, "trace")
+	if err := errors.Join(os.WriteFile(source, []byte(trialSource), 0o666),
+		os.Mkdir(traceDir, 0o777)); err != nil {
+		return failed(err)
+	}
+	if _, stderr, err := launch.Briefly(ctx, tryTimeout, nil, "oshcc", "-o", program, source); err != nil {
+		f.Value = fmt.Sprintf("oshcc cannot compile: %v", cmp.Or(firstLine(stderr), err.Error()))
+		f.Advice = "install gcc and libopenmpi-dev, of the same version as oshrun"
+		return f
+	}
+	l := launch.Trial(oshrun, v, triedRanks, program)
+	if err := l.Prepare(library, traceDir, nil); err != nil {
+		return failed(err)
+	}
+	_, stderr, took, advice, err := try(ctx, l.Env, l.Path, l.Words[1:]...)
+	if err != nil {
+		f.Value = fmt.Sprintf("cannot be started: %v", cmp.Or(complaint(stderr), err.Error()))
+		f.Advice = fmt.Sprintf("to see all of it start a program of yours: oshrun -np %d ./prog", triedRanks)
+		return f
+	}
+	files, err := launch.NodeFiles(traceDir)
+	if err != nil {
+		return failed(err)
+	}
+	if files != triedRanks {
+		f.Value = fmt.Sprintf("%d started, %d recorded", triedRanks, files)
+		f.Advice = "the library cannot be loaded into programs (LD_PRELOAD): link them with it ('whyslow" +
+			" shmem --library DIR')"
+		return f
+	}
+	f.OK, f.Value, f.Advice = true, fmt.Sprintf("%d started and recorded in %v", triedRanks,
+		took.Round(10*time.Millisecond)), strings.ReplaceAll(strings.Join(advice, "; "), "mpirun", "oshrun")
+	return f
+}
+
+func firstLine(text string) string {
+	first, _, _ := strings.Cut(strings.TrimSpace(text), "\n")
+	return first
+}

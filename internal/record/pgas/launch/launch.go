@@ -1,0 +1,334 @@
+// Package launch starts OpenSHMEM programs by the command of their users, so that a library records them, and
+// completes their traces.
+package launch
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"debug/elf"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/whyslow/whyslow/internal/console"
+)
+
+// launchers start programs on many PEs. The value tells whether it may be Open MPI's, which passes a variable
+// of the environment to other hosts only where -x names it; the others pass all.
+var launchers = map[string]bool{
+	"oshrun": true, "shmemrun": true, "mpirun": true, "mpiexec": true, "orterun": true,
+	"prterun": true, "prun": true,
+	"oshexec": false, "srun": false, "aprun": false, "jsrun": false, "ibrun": false,
+	"mpiexec.hydra": false, "mpirun_rsh": false,
+}
+
+// Launch is a command that starts an OpenSHMEM program.
+type Launch struct {
+	Words    []string // of the command; Prepare adds some
+	Path     string   // of the first word
+	Program  string   // as it is named; "": not found
+	Env      []string
+	launcher int     // which of the words that is; -1: the program is started by itself
+	openMPI  Version // zero where it is not Open MPI's
+}
+
+// Version is a version of Open MPI; zero: another MPI.
+type Version [3]int
+
+// String is such as 4.1.4.
+func (v Version) String() string { return fmt.Sprintf("%d.%d.%d", v[0], v[1], v[2]) }
+
+// Crashes tells whether this version crashes in shmem_finalize: it unloads a component (osc/rdma) whose hook
+// it calls afterwards.
+func (v Version) Crashes() bool { return v == Version{4, 1, 4} || v == Version{4, 1, 5} }
+
+// What keeps such a version from crashing.
+const (
+	CrashVariable = "OMPI_MCA_osc"
+	CrashRemedy   = "^rdma"
+)
+
+const versionTimeout = 10 * time.Second
+
+var versionNumber = regexp.MustCompile(`\((?:Open MPI|OpenRTE|PRRTE)\) v?(\d+)\.(\d+)\.(\d+)`)
+
+// OpenMPI asks a launcher for its version; zero where it is not one of Open MPI's.
+func OpenMPI(ctx context.Context, launcher string) (v Version) {
+	out, _, err := Briefly(ctx, versionTimeout, nil, launcher, "--version")
+	if err != nil {
+		return v
+	}
+	if m := versionNumber.FindStringSubmatch(out); m != nil {
+		for i := range v {
+			v[i], _ = strconv.Atoi(m[i+1]) // digits; a number too large is no version known here
+		}
+	}
+	return v
+}
+
+// Trial is the command of a launcher of a known version that starts a program so many times.
+func Trial(launcher string, v Version, pes int, program string) *Launch {
+	words := []string{launcher, "-np", strconv.Itoa(pes), program}
+	return &Launch{Words: words, Path: launcher, Program: program, openMPI: v}
+}
+
+// New looks at the command of the user.
+func New(ctx context.Context, words []string) (*Launch, error) {
+	l := &Launch{Words: slices.Clone(words), launcher: slices.IndexFunc(words, isLauncher)}
+	var err error
+	if l.Path, err = exec.LookPath(words[0]); err != nil {
+		return nil, noCommand(words[0], err)
+	}
+	if l.launcher < 0 {
+		l.Program = words[0]
+	} else {
+		l.Program = programOf(words[l.launcher+1:])
+		if path, err := exec.LookPath(words[l.launcher]); err != nil {
+			return nil, noCommand(words[l.launcher], err)
+		} else if launchers[filepath.Base(path)] {
+			l.openMPI = OpenMPI(ctx, path)
+		}
+	}
+	if l.openMPI != (Version{}) && os.Geteuid() == 0 && !slices.Contains(words, "--allow-run-as-root") &&
+		!(isSet("OMPI_ALLOW_RUN_AS_ROOT") && isSet("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM")) {
+		name := words[l.launcher]
+		return nil, fmt.Errorf("%s does not run as root unless told to: say %s --allow-run-as-root, or set"+
+			" OMPI_ALLOW_RUN_AS_ROOT=1 and OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1", name, name)
+	}
+	return l, ctx.Err()
+}
+
+func isSet(variable string) bool { return os.Getenv(variable) != "" }
+
+func isLauncher(word string) bool {
+	_, ok := launchers[filepath.Base(word)]
+	return ok
+}
+
+func noCommand(name string, err error) error {
+	switch {
+	case !errors.Is(err, exec.ErrNotFound):
+		return err // a path
+	case !isLauncher(name):
+		return fmt.Errorf("%s: no such command", name)
+	}
+	return fmt.Errorf("%s was not found: install OpenSHMEM (Open MPI has it: apt-get install openmpi-bin"+
+		" libopenmpi-dev), or load the module of your cluster that has it; 'whyslow doctor' tells more", name)
+}
+
+// programOf finds the program among what follows the launcher: the first word that names a file that can be
+// executed.
+func programOf(words []string) string {
+	for _, word := range words {
+		if st, err := os.Stat(word); err == nil && st.Mode().IsRegular() && st.Mode()&0o111 != 0 {
+			return word
+		}
+	}
+	return ""
+}
+
+// Prepare puts together the environment of the program: library records it, into the folder dir. settings are
+// WHYSLOW_* variables that prevail over those of this process.
+func (l *Launch) Prepare(library, dir string, settings map[string]string) error {
+	dir, err := filepath.Abs(dir)
+	if err != nil {
+		return err
+	}
+	if strings.ContainsAny(library, " :") {
+		return fmt.Errorf("%s: libraries can be loaded before others only from a folder without blanks and"+
+			" colons in its name: set XDG_CACHE_HOME to another", library)
+	}
+	if err := l.loadable(); err != nil {
+		return err
+	}
+	// so that what ends the program early does not take the end of the trace with it
+	all := map[string]string{"WHYSLOW_SIGNALS": "1"}
+	for _, variable := range os.Environ() {
+		name, value, _ := strings.Cut(variable, "=")
+		if strings.HasPrefix(name, "WHYSLOW_") && name != console.Tokens {
+			all[name] = value
+		}
+	}
+	maps.Copy(all, settings)
+	all["WHYSLOW_TRACE"] = dir
+	all["LD_PRELOAD"] = strings.TrimRight(library+":"+os.Getenv("LD_PRELOAD"), ":")
+	l.Env = os.Environ()
+	var passed []string
+	for _, name := range slices.Sorted(maps.Keys(all)) {
+		if l.openMPI != (Version{}) {
+			passed = append(passed, "-x", name+"="+all[name])
+		} else {
+			l.Env = append(l.Env, name+"="+all[name]) // of two the last counts
+		}
+	}
+	if passed != nil {
+		l.Words = slices.Insert(l.Words, l.launcher+1, passed...)
+	}
+	l.mendCrash()
+	return nil
+}
+
+// mendCrash keeps Open MPI from crashing at the end, where its version does and the user has not chosen
+// himself.
+func (l *Launch) mendCrash() {
+	v := l.openMPI
+	if v == (Version{}) {
+		if path, err := exec.LookPath("oshrun"); err == nil &&
+			(l.launcher < 0 || !launchers[filepath.Base(l.Words[l.launcher])]) {
+			v = OpenMPI(context.Background(), path) // another launcher starts programs of the same OpenSHMEM
+		}
+	}
+	for i, word := range l.Words[:max(len(l.Words)-1, 0)] {
+		if (strings.TrimLeft(word, "-") == "mca" || strings.TrimLeft(word, "-") == "gmca") &&
+			l.Words[i+1] == "osc" {
+			return
+		}
+	}
+	if _, set := os.LookupEnv(CrashVariable); v.Crashes() && !set {
+		l.Env = append(l.Env, CrashVariable+"="+CrashRemedy)
+	}
+}
+
+// loadable finds out before the run whether a library can be loaded into the program.
+func (l *Launch) loadable() error {
+	f, err := os.Open(l.Program)
+	if err != nil {
+		return nil // a name that the launcher looks for
+	}
+	defer f.Close()
+	program, err := elf.NewFile(f)
+	if err != nil || program.Type != elf.ET_EXEC && program.Type != elf.ET_DYN {
+		return nil // a script
+	}
+	for _, p := range program.Progs {
+		if p.Type == elf.PT_INTERP {
+			return nil
+		}
+	}
+	if has, err := contains(f, "WHYSLOW_TRACE"); err != nil || has {
+		return err // linked with our library
+	}
+	return fmt.Errorf("%s is linked statically, so that no library can be loaded before OpenSHMEM's: link"+
+		" it dynamically, or with libwhyslow-shmem.a before OpenSHMEM ('whyslow shmem --library DIR'"+
+		" writes that)", l.Program)
+}
+
+// contains tells whether a file contains a text.
+func contains(f *os.File, text string) (bool, error) {
+	if _, err := f.Seek(0, io.SeekStart); err != nil {
+		return false, err
+	}
+	b := make([]byte, 1<<20)
+	kept := 0 // of what was read before: the text may lie across
+	for {
+		n, err := f.Read(b[kept:])
+		if bytes.Contains(b[:kept+n], []byte(text)) {
+			return true, nil
+		}
+		if errors.Is(err, io.EOF) {
+			return false, nil
+		}
+		if err != nil {
+			return false, err
+		}
+		kept = copy(b, b[max(0, kept+n-len(text)):kept+n])
+	}
+}
+
+const (
+	// A launcher of Open MPI that is told twice within five seconds to end kills all at once, and the end of
+	// the trace with it.
+	foregroundWait = 6 * time.Second
+	endWait        = 10 * time.Second // after it was told to end
+)
+
+// Run runs the command to its end. The error is for the user; nil where it ended well.
+func (l *Launch) Run(ctx context.Context, std console.IO) error {
+	cmd := exec.Command(l.Path, l.Words[1:]...)
+	cmd.Env = l.Env
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = std.In, std.Out, std.Err
+	if err := cmd.Start(); err != nil {
+		return console.BadInput(console.FileError(err))
+	}
+	ended := make(chan error, 1)
+	go func() { ended <- cmd.Wait() }()
+	var err error
+	select {
+	case err = <-ended:
+	case <-ctx.Done():
+		err = l.end(cmd, ended)
+	}
+	var exit *exec.ExitError
+	switch {
+	case ctx.Err() != nil:
+		std.Say("interrupted")
+		return console.Exit(console.Interrupted, nil)
+	case err == nil:
+		return nil
+	case errors.As(err, &exit):
+		return console.Exit(console.Failed, fmt.Errorf("the program failed: %s ended with %w",
+			filepath.Base(l.Words[0]), exit))
+	}
+	return console.BadInput(err)
+}
+
+// end ends the command after an interrupt.
+func (l *Launch) end(cmd *exec.Cmd, ended chan error) error {
+	// A Ctrl+C went to all processes in the foreground of the terminal. An interrupt from elsewhere has to be
+	// passed on.
+	if inForeground() {
+		select {
+		case err := <-ended:
+			return err
+		case <-time.After(foregroundWait):
+		}
+	}
+	_ = cmd.Process.Signal(syscall.SIGTERM) // it may just have ended
+	select {
+	case err := <-ended:
+		return err
+	case <-time.After(endWait):
+	}
+	_ = cmd.Process.Kill()
+	return <-ended
+}
+
+// inForeground tells whether a terminal sends its signals to this process.
+func inForeground() bool {
+	tty, err := os.Open("/dev/tty")
+	if err != nil {
+		return false
+	}
+	defer tty.Close()
+	group, err := unix.IoctlGetInt(int(tty.Fd()), unix.TIOCGPGRP)
+	return err == nil && group == unix.Getpgrp()
+}
+
+// Briefly runs a command and asks it to end when it takes too long, so that it can end what it has started.
+// The error is context.DeadlineExceeded then.
+func Briefly(ctx context.Context, limit time.Duration, env []string, name string, args ...string) (stdout,
+	stderr string, err error) {
+	ctx, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, name, args...)
+	cmd.Env = append(os.Environ(), env...)
+	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }
+	cmd.WaitDelay = 5 * time.Second
+	var out, errs bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &errs
+	err = cmd.Run()
+	return out.String(), errs.String(), cmp.Or(ctx.Err(), err)
+}

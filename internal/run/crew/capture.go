@@ -1,0 +1,114 @@
+package crew
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"os"
+	"sync"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// capture is standard output of this process (descriptor 1: Go's and that of user code) led through a pipe.
+type capture struct {
+	was  *os.File // standard output as it was
+	pipe *os.File
+	done chan struct{} // everything was read
+}
+
+// startCapture gives what is printed to lines: whole lines, several at once, or longestLine bytes without an
+// end. What is left at the end comes as it is.
+func startCapture(lines func(was *os.File) func(text []byte)) (*capture, error) {
+	r, w, err := os.Pipe()
+	if err != nil {
+		return nil, fmt.Errorf("standard output: %w", err)
+	}
+	was, err := unix.FcntlInt(1, unix.F_DUPFD_CLOEXEC, 3)
+	if err == nil {
+		// C code expects it to wait
+		err = errors.Join(unix.Dup3(int(w.Fd()), 1, 0), unix.SetNonblock(1, false))
+	}
+	if err != nil {
+		return nil, fmt.Errorf("standard output: %w", err)
+	}
+	_, _ = unix.FcntlInt(w.Fd(), unix.F_SETPIPE_SZ, 1<<20) // else it is as large as it is
+	if err := w.Close(); err != nil {
+		return nil, err
+	}
+	c := &capture{was: os.NewFile(uintptr(was), "standard output"), pipe: r, done: make(chan struct{})}
+	go c.read(lines(c.was))
+	return c, nil
+}
+
+func (c *capture) read(lines func(text []byte)) {
+	defer close(c.done)
+	var text []byte
+	b := make([]byte, 64<<10)
+	for {
+		n, err := c.pipe.Read(b)
+		text = append(text, b[:n]...)
+		if i := bytes.LastIndexByte(text[len(text)-n:], '\n'); i >= 0 {
+			end := len(text) - n + i + 1
+			lines(text[:end])
+			text = append(text[:0], text[end:]...)
+		}
+		if len(text) >= longestLine || err != nil {
+			lines(text)
+			text = text[:0]
+		}
+		if err != nil {
+			return
+		}
+	}
+}
+
+// end gives standard output back and waits until all was read. A process that user code has started may hold
+// the pipe open: what it prints later is lost.
+func (c *capture) end() error {
+	err := unix.Dup3(int(c.was.Fd()), 1, 0)
+	_ = c.pipe.SetReadDeadline(time.Now().Add(200 * time.Millisecond)) // pipes can
+	<-c.done
+	return err
+}
+
+// tagged is a writer of text that is passed on line by line, each with a tag in front.
+type tagged struct {
+	tag string
+	put func(lines []byte)
+
+	mu   sync.Mutex
+	line []byte // that has begun
+}
+
+// Write implements io.Writer; it never fails.
+func (t *tagged) Write(b []byte) (int, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	var lines []byte
+	n := len(b)
+	for {
+		i := bytes.IndexByte(b, '\n')
+		if i < 0 {
+			t.line = append(t.line, b...)
+			break
+		}
+		lines = append(append(append(lines, t.tag...), t.line...), b[:i+1]...)
+		t.line, b = t.line[:0], b[i+1:]
+	}
+	if len(lines) > 0 {
+		t.put(lines)
+	}
+	return n, nil
+}
+
+// flush ends a line that has begun.
+func (t *tagged) flush() {
+	t.mu.Lock()
+	begun := len(t.line) > 0
+	t.mu.Unlock()
+	if begun {
+		_, _ = t.Write([]byte("\n")) // it never fails
+	}
+}

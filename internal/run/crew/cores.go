@@ -1,0 +1,150 @@
+package crew
+
+import (
+	"fmt"
+	"os"
+	"runtime"
+	"slices"
+	"strconv"
+	"strings"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/whyslow/whyslow/internal/words"
+	"github.com/whyslow/whyslow/trace"
+)
+
+// ThisProcess describes this process.
+func ThisProcess() trace.ProcessInfo {
+	return trace.ProcessInfo{
+		PID: os.Getpid(), Host: HostName(), Cores: AvailableCores(),
+		Affinity: Affinity(), GOMAXPROCS: AvailableCores(),
+	}
+}
+
+// AvailableCores is the number of cores this process may use.
+func AvailableCores() int { return runtime.NumCPU() }
+
+// OnlineCores is the number of cores of the machine, at least the available ones.
+func OnlineCores() int {
+	text, err := os.ReadFile("/proc/cpuinfo")
+	if err != nil {
+		return runtime.NumCPU()
+	}
+	return max(runtime.NumCPU(), strings.Count(string(text), "\nprocessor")+1)
+}
+
+// mostCores is how many bits a set of cores has.
+const mostCores = 8 * 128
+
+// Affinity lists the cores this process may use, in the form of /proc: "0-3,8". It is "" where the system
+// does not tell.
+func Affinity() string {
+	var set unix.CPUSet
+	if err := unix.SchedGetaffinity(0, &set); err != nil {
+		return ""
+	}
+	var parts []string
+	for first := 0; first < mostCores; first++ {
+		if !set.IsSet(first) {
+			continue
+		}
+		last := first
+		for last+1 < mostCores && set.IsSet(last+1) {
+			last++
+		}
+		if first == last {
+			parts = append(parts, fmt.Sprint(first))
+		} else {
+			parts = append(parts, fmt.Sprintf("%d-%d", first, last))
+		}
+		first = last
+	}
+	return strings.Join(parts, ",")
+}
+
+// Workers is how many workers, at most so many, a node gets if nobody says: as many at every rank, and no
+// more than there are cores for.
+func (c *Crew) Workers(most int) int {
+	n := most
+	for _, p := range c.procs {
+		sharing := 0
+		for _, other := range c.procs {
+			if other.Host == p.Host && other.Affinity == p.Affinity {
+				sharing++
+			}
+		}
+		n = min(n, p.Cores/sharing)
+	}
+	return max(1, n)
+}
+
+// Hosts are the computers, in the order of ranks.
+func (c *Crew) Hosts() []string {
+	var hosts []string
+	for _, p := range c.procs {
+		if !slices.Contains(hosts, p.Host) {
+			hosts = append(hosts, p.Host)
+		}
+	}
+	return hosts
+}
+
+// CoreWarnings tell where there are more workers than cores, one line each. They also tell where mpirun keeps
+// the ranks of the first host, which has so many cores online, from using them.
+func (c *Crew) CoreWarnings(workers, online int) (lines []string) {
+	for i, host := range c.Hosts() {
+		cores, total, ranks, bound, narrow := map[int]bool{}, 0, 0, 0, 0
+		for _, p := range c.procs {
+			if p.Host != host {
+				continue
+			}
+			ranks++
+			total += workers
+			known := coresOf(p.Affinity)
+			for _, core := range known {
+				cores[core] = true
+			}
+			if len(known) == 0 { // nobody tells which they are
+				for core := range p.Cores {
+					cores[core] = true
+				}
+			}
+			if p.Cores < workers {
+				bound++
+				narrow = p.Cores
+			}
+		}
+		switch n := len(cores); {
+		case bound > 0 && narrow < n:
+			lines = append(lines, fmt.Sprintf("%d ranks on %s are bound to %s for %d workers: say 'mpirun"+
+				" --bind-to none', or -w %d", bound, host, words.Count(narrow, "core"), workers, narrow))
+		case i == 0 && n == total && n == ranks && online >= 2*n:
+			lines = append(lines, fmt.Sprintf("each rank on %s is bound to 1 core and has 1 worker: 'mpirun"+
+				" --bind-to none' lets them use all %d cores", host, online))
+		case total > n:
+			lines = append(lines, fmt.Sprintf("%d workers of all ranks on %s share %s: expect pre-emption"+
+				" (mpirun -n, -w)", total, host, words.Count(n, "core")))
+		}
+	}
+	return lines
+}
+
+// coresOf reads a list such as "0-3,8".
+func coresOf(affinity string) (cores []int) {
+	for _, part := range strings.Split(affinity, ",") {
+		first, last, ranged := strings.Cut(part, "-")
+		a, err := strconv.Atoi(first)
+		b := a
+		if ranged && err == nil {
+			b, err = strconv.Atoi(last)
+		}
+		if err != nil {
+			continue
+		}
+		for core := a; core <= min(b, mostCores); core++ {
+			cores = append(cores, core)
+		}
+	}
+	return cores
+}
