@@ -7,8 +7,8 @@ import (
 	"github.com/whyslow/whyslow/internal/analysis/counters/steps"
 )
 
-// Set answers questions about the nodes and links of a run. A question that cannot be answered as it stands
-// is an error that is fs.ErrInvalid or fs.ErrNotExist.
+// Set answers questions about the nodes and links of a run. The error of a bad question is fs.ErrInvalid or
+// fs.ErrNotExist.
 type Set interface {
 	// At gives all properties at a moment.
 	At(t int64) At
@@ -18,8 +18,7 @@ type Set interface {
 	Matrix(value string, from, to int64) (Matrix, error)
 	// Memory tells what is held, and by whom.
 	Memory(ctx context.Context, q MemoryQuery) (MemoryAnswer, error)
-	// Balance tells what is left over at the end of the run though it should have gone: of a run that has
-	// ended.
+	// Balance lists what should have gone by the end of a run but is left over. The run must have ended.
 	Balance() []Violation
 }
 
@@ -92,8 +91,7 @@ type history struct {
 	stored func(q quantity, place int32) *steps.Steps
 }
 
-// tree gives the step function of a quantity and what its values are to be divided by; nil where there is no
-// change.
+// tree gives the step function of a quantity, nil if it never changes, and the divisor of its values.
 func (r *history) tree(q quantity, place int32) (*steps.Steps, float64) {
 	switch {
 	case q != weight:
@@ -106,8 +104,8 @@ func (r *history) tree(q quantity, place int32) (*steps.Steps, float64) {
 
 func (r *history) wall() int64 { return r.end - r.start }
 
-// when moves a time since the start to the common clock, into the run. The end of the run is the end of time,
-// so that what was recorded later counts.
+// when moves a time since the start into the run, on the common clock. The end of the run becomes the end of
+// time, so that later records count.
 func (r *history) when(t int64) int64 {
 	switch {
 	case t >= r.wall():

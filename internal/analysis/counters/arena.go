@@ -1,7 +1,7 @@
 package counters
 
-// arena holds things by number, from 1, in chunks, so that growing copies nothing. What is given back is used
-// again.
+// arena holds things in chunks, numbered from 1, so that growing copies nothing. Things that were put back
+// are used again.
 type arena[T any] struct {
 	chunks [][]T
 	next   uint32
@@ -13,7 +13,7 @@ const (
 	arenaLen  = 1 << arenaBits
 )
 
-// get gives the number of a new thing, which is zero.
+// get gives the number of a new, zero thing.
 func (a *arena[T]) get() uint32 {
 	if n := len(a.free); n > 0 {
 		i := a.free[n-1]
@@ -41,7 +41,7 @@ func (a *arena[T]) put(i uint32) {
 // held is the number of things in use.
 func (a *arena[T]) held() int64 { return int64(a.next) - int64(len(a.free)) }
 
-// each calls f for everything ever given out, what was given back included: that is zero.
+// each calls f for every number ever given out. Things that were put back are zero.
 func (a *arena[T]) each(f func(i uint32, v *T)) {
 	for i := uint32(1); i <= a.next; i++ {
 		f(i, a.at(i))

@@ -7,8 +7,7 @@ import (
 	"github.com/whyslow/whyslow/internal/model"
 )
 
-// leftover is a quantity that is 0 at the end of a run that has ended as it should, and what to say where it
-// is not.
+// leftover is a quantity that must be 0 at the end of a run, and what to say otherwise.
 type leftover struct {
 	q    quantity
 	name string
@@ -30,7 +29,7 @@ var ofNodes = []leftover{
 		"the queue of ready CFs has %d less than none"},
 }
 
-// DFs are not among these: one that nobody asked for is never stored, and its end is not recorded.
+// DFs are not in this list: a DF that nobody asked for is never stored, and its end is not recorded.
 var ofRun = []leftover{
 	{moving, "moving", "%d CFs left a node and arrived at no other", "%d more CFs arrived than had left"},
 }
@@ -40,8 +39,8 @@ var ofLinks = []leftover{
 		"the queue of messages has %d less than none"},
 }
 
-// balance lists what is left over. lost are, by node, the drops of copies that were never
-// stored; each gives every message.
+// balance lists what is left over. lost counts, by node, the drops of copies that were never stored; each
+// gives every message.
 func (r *history) balance(lost []int64, each func(f func(g *message))) []Violation {
 	out := []Violation{}
 	check := func(l *leftover, at int32, node int, link, where string) {

@@ -17,8 +17,8 @@ type clock struct {
 
 func (c *clock) common(t int64) int64 { return model.Common(t, c.syncs) }
 
-// with gives the clock with more measurements, and since when, on the old common clock, times are others; ok
-// is false where nothing changes.
+// with adds measurements. It gives the new clock and the time, on the old common clock, since which times
+// differ; ok is false if none do.
 func (c *clock) with(more []model.ClockSync) (next clock, since int64, ok bool) {
 	next.syncs = slices.Clone(c.syncs)
 	since = maxTime

@@ -47,8 +47,8 @@ func (c *columns) build() (out [quantities]built) {
 	return out
 }
 
-// sorted puts changes in order of time. There are many, spread over the run and nearly in order: each is put
-// into its part of the time, and the few of a part are sorted.
+// sorted puts changes in order of time. They are many, spread over the run and nearly in order. So each goes
+// into its bucket, a small piece of the time, and the few of a bucket are sorted.
 func sorted(list []steps.Change) []steps.Change {
 	order := func(a, b steps.Change) int { return cmp.Compare(a.T, b.T) }
 	const few = 64

@@ -13,16 +13,16 @@ import (
 type SeriesQuery struct {
 	// Names are those of properties, with commas between them: "bytes,running".
 	Names string
-	// Nodes is "0,2-3", "all" or "sum"; Links is "0->1,1->0", "all" or "sum"; "" is "sum". A name that nodes
-	// and links both have is meant of links if only Links is given, of nodes if only Nodes or none.
+	// Nodes is "0,2-3", "all" or "sum"; Links is "0->1,1->0", "all" or "sum"; "" is "sum". For a name that nodes
+	// and links both have, Links alone means the links, Nodes alone or neither means the nodes, and both mean both.
 	Nodes, Links string
 	From, To     int64
 	Points       int // windows; 0 means 200
 }
 
-// SeriesAnswer are the properties in windows of the interval: window i has the times from From+i*WindowNS up
-// to but not including the next, the last one also To if that is the end of the run. The last one may be
-// shorter.
+// SeriesAnswer has the properties in windows of the interval. Window i holds the times from From+i*WindowNS
+// up to but not including the next window; the last one, which may be shorter, also holds To if the run ends
+// there.
 type SeriesAnswer struct {
 	From     int64   `json:"from"`
 	To       int64   `json:"to"`
@@ -30,10 +30,10 @@ type SeriesAnswer struct {
 	Series   []Curve `json:"series"`
 }
 
-// Curve is one property of a node, a link or the whole run. Mean is nil in windows from the end of the run
-// on, and in all of them where the property was not recorded; then there are no other values. A level has its
-// mean, least, greatest and last value in each window, an amount its sum and, as the mean, its rate per
-// second.
+// Curve is one property of a node, a link or the whole run. A level has its mean, least, greatest and last
+// value in each window; an amount has its sum and, as the mean, its rate per second. Mean is nil in windows
+// after the end of the run. If the property was not recorded, every Mean is nil and there are no other
+// values.
 type Curve struct {
 	Name string     `json:"name"`
 	Node int        `json:"node"` // -1: not of one node
@@ -76,8 +76,7 @@ func points(n int) (int, error) {
 	return n, nil
 }
 
-// interval checks one; what lies before the start of the run is cut off. An interval beyond all sense is
-// refused.
+// interval checks an interval. Intervals far beyond any run are refused.
 func interval(from, to int64) error {
 	const most = math.MaxInt64 / 4
 	if from < -most || to > most {
@@ -241,7 +240,7 @@ func (r *history) fill(s *Curve, p *Property, place int32, from, to, width int64
 	}
 }
 
-// before is the amount up to but not including t; at the end of the run it is all.
+// before is the amount up to but not including t; at the end of the run, all of it.
 func (r *history) before(f *steps.Steps, t int64) int64 {
 	switch {
 	case t >= r.wall():
@@ -252,7 +251,7 @@ func (r *history) before(f *steps.Steps, t int64) int64 {
 	return f.At(r.start + t - 1)
 }
 
-// window tells what a level does in [a, b): before the run it is 0, from its end on it is final.
+// window tells what a level does in [a, b). Before the run it is 0, from its end on it is final.
 func (r *history) window(f *steps.Steps, a, b int64, final int64) steps.Window {
 	end := r.wall()
 	if b <= 0 && end > 0 {
@@ -269,6 +268,6 @@ func (r *history) window(f *steps.Steps, a, b int64, final int64) steps.Window {
 	if b >= end {
 		w.Min, w.Max, w.Last = min(w.Min, final), max(w.Max, final), final
 	}
-	// The mean is that of the part of the window that is within the run.
+	// The mean is over the time within the run.
 	return w
 }

@@ -29,23 +29,24 @@ import (
 // Memory. See live_memory.go: old detail is folded, and facts of CFs, DFs and messages that are gone are forgotten.
 // Events that come too late for that are counted.
 
-// LiveOptions of NewLive; the zero value means the defaults.
+// LiveOptions are the options of NewLive; the zero value means the defaults.
 type LiveOptions struct {
-	// MaxBytes bounds the memory taken, about; 0 means 256 MiB. Half as much again may be taken for a moment.
+	// MaxBytes roughly bounds the memory taken; 0 means 256 MiB. For a moment it may take half as much again.
 	MaxBytes int64
 }
 
 const defaultBytes = 256 << 20
 
-// Live follows a run while its blocks arrive. It is a Set that is right at every moment for what has arrived.
+// Live follows a run while its blocks arrive. It is a Set; its answers are right at every moment for what has
+// arrived.
 //
-// One goroutine at a time may use it, for questions too: they tidy up.
+// Only one goroutine at a time may use it, for questions too, which tidy up.
 type Live struct {
 	max  int64
 	info *trace.RunInfo
 
 	history history
-	stale   bool // run, but for its step functions, is out of date
+	stale   bool // history, but for its step functions, is out of date
 	counts  [trace.FirstUserKind]uint64
 	nodes   []*liveNode
 	trees   [quantities]struct {
@@ -119,8 +120,8 @@ func NewLive(opt LiveOptions) *Live {
 	return l
 }
 
-// Info tells what run.json says: nodes, workers, what is not recorded, how the run ended. It may change; the
-// number of workers of a node counts from when it is first told.
+// Info passes on run.json: nodes, workers, events that are off, how the run ended. It may be called again. A
+// node's number of workers counts from when it is first known.
 func (l *Live) Info(info *trace.RunInfo) {
 	l.info, l.stale = info, true
 	if info == nil {
@@ -133,11 +134,11 @@ func (l *Live) Info(info *trace.RunInfo) {
 	}
 }
 
-// maxWorkers bounds what run.json can claim.
+// maxWorkers bounds what a damaged run.json can claim.
 const maxWorkers = 1 << 12
 
-// Late is the number of events that came so late that their CF, DF or message had been forgotten, or that no
-// memory was left for. They are left out.
+// Late counts the events that were left out because they came too late, after their CF, DF or message had
+// been forgotten, or because memory was full.
 func (l *Live) Late() uint64 { return l.late }
 
 func (l *Live) node(n int) *liveNode {
@@ -165,7 +166,7 @@ func (n *liveNode) stream(id int) *liveStream {
 }
 
 // Add takes in a block. Blocks of different streams may come in any order, those of one stream in theirs.
-// defs are the definitions of the block's node, at least those that the block needs. Neither is kept.
+// defs has at least the definitions that the block needs. Neither is kept.
 func (l *Live) Add(defs *trace.Defs, b *trace.Batch) {
 	if b.Node < 0 || b.Node > trace.MaxNode || b.N == 0 {
 		return
@@ -193,7 +194,7 @@ func (l *Live) Add(defs *trace.Defs, b *trace.Batch) {
 	}
 }
 
-// handled are the kinds that event has a case for: the others are passed over quickly.
+// handled are the kinds that event has a case for; the others are skipped quickly.
 var handled = func() (list [trace.FirstUserKind]bool) {
 	for _, k := range []trace.Kind{trace.KindCFCreated, trace.KindCFReady, trace.KindCFStarted,
 		trace.KindCFFinished, trace.KindCFMigrated, trace.KindCFStolen, trace.KindCFReceived,
@@ -206,7 +207,7 @@ var handled = func() (list [trace.FirstUserKind]bool) {
 	return list
 }()
 
-// place is where events come from.
+// origin is where events come from.
 type origin struct {
 	l            *Live
 	n            *liveNode
@@ -311,7 +312,7 @@ func (l *Live) weigh() {
 	}
 }
 
-// delta collects what is taken back and what is put in, so that what is the same in both costs nothing.
+// delta collects what is taken back and what is put in, so that changes which are in both cost nothing.
 type delta struct{ list []deltaChange }
 
 type deltaChange struct {
@@ -358,7 +359,7 @@ func (l *Live) Matrix(value string, from, to int64) (Matrix, error) {
 	return l.now().matrix(value, from, to)
 }
 
-// Memory is part of Set. It knows no holders: those are to be asked of a model.
+// Memory is part of Set. It gives no holders; a model has them.
 func (l *Live) Memory(_ context.Context, q MemoryQuery) (MemoryAnswer, error) {
 	return l.now().memory(q)
 }

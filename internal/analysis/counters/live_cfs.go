@@ -39,7 +39,7 @@ const (
 	cfDestroyed // it will not run again
 )
 
-// cfTable finds CFs. Counters of a node grow without holes, so neighbours share a chunk.
+// cfTable finds CFs by id. The counters of a node have no holes, so neighbours share a chunk.
 type cfTable struct {
 	chunks map[uint64]*cfChunk // by id >> chunkBits
 	recent [1 << 8]struct {
@@ -136,7 +136,7 @@ func (l *Live) cf(id uint64, t int64) *cfRecord {
 // homeOf gives the node that numbered a CF.
 func homeOf(id uint64) int32 { return int32(trace.CF(id).Node()) }
 
-// emit sends what a CF's changes of state change to a sink.
+// emit gives a step of the CF's life that sends what changes to a sink.
 func (r *cfRecord) emit(out sink, sign int64) model.Step {
 	return func(t int64, node int32, from, to model.CFState) {
 		spreadState(out, t, node, from, to, sign, r.weight)
@@ -242,7 +242,7 @@ func (l *Live) lives(p *origin, id uint64, r *cfRecord, f cfFact, t int64) uint3
 func (l *Live) created(p *origin, t int64, a []uint64) {
 	w := fixed(math.Float64frombits(a[4]))
 	if r := l.cfEvent(p, a[0], cfFact{t: t, what: model.CFCreated}); r != nil {
-		// Of several the last one counts, in the order of nodes and streams.
+		// If several creations tell a weight, the last one counts, in the order of nodes and streams.
 		later := p.node > r.weightNode || p.node == r.weightNode && p.stream >= r.weightStream
 		if w != weightUnit && (r.weight == weightUnit || later) {
 			r.weightNode, r.weightStream = p.node, p.stream
@@ -297,7 +297,7 @@ func (l *Live) finished(p *origin, t int64, id uint64) {
 		if o.cf != id {
 			continue
 		}
-		// What started later and has not ended never will: its end was lost.
+		// Executions that started later and have not ended never will: their ends were lost.
 		s.open = s.open[:i]
 		if id == 0 {
 			return

@@ -13,8 +13,7 @@ type affected struct {
 	relation map[int]int      // likewise, by node
 }
 
-// setClocks puts new measurements of clocks in force: what has events since then is taken back and put in
-// again.
+// setClocks applies new measurements of clocks: facts after them are taken back and put in again.
 func (l *Live) setClocks() {
 	since := int64(maxTime)
 	next := make([]clock, len(l.nodes))
@@ -68,7 +67,7 @@ func (l *Live) since(since int64) *affected {
 		}
 	})
 	l.copies.each(func(i uint32, h *holding) {
-		// Which value a copy has may depend on when there was which.
+		// Which size a copy has may depend on the times of the DF's creations.
 		if d := l.dfs; h.used && (h.t >= since || len(d.at(h.df).more) > 0) {
 			a.holdings = append(a.holdings, i)
 		}
@@ -100,7 +99,7 @@ func (l *Live) since(since int64) *affected {
 	return a
 }
 
-// emitAll takes back what is affected, or puts it in again.
+// emitAll takes everything affected back, or puts it in again.
 func (l *Live) emitAll(a *affected, sign int64) {
 	for _, id := range a.cfs {
 		r := l.cfs.find(id)
@@ -133,8 +132,8 @@ func (l *Live) emitAll(a *affected, sign int64) {
 	}
 }
 
-// killedChanged puts in again what depends on whether the run was killed: messages of which only the sending
-// is known.
+// killedChanged puts in again what depends on whether the run was killed: messages that were sent and not
+// received.
 func (l *Live) killedChanged(was bool) {
 	is := l.history.killed
 	l.messages.each(func(_ uint32, g *liveMessage) {

@@ -23,7 +23,7 @@ type liveDF struct {
 	t        int64 // latest creation or destruction
 }
 
-// creation is one of several of a DF, all of which are in more.
+// creation is one of several creations of a DF; all of them are in more.
 type creation struct {
 	model.Value
 	node, stream uint16
@@ -43,8 +43,8 @@ type holding struct {
 // heldLen is how many neighbouring numbers of DFs share a part of liveNode.held.
 const heldLen = 64
 
-// copyFact is an event of a copy, or the end of a DF, on its node's clock. In their list they are in the
-// order of nodes and streams, and in one of them as they came.
+// copyFact is an event of a copy, or the end of a DF, on its node's clock. Lists of them are in the order of
+// nodes and streams, and within a stream as they came.
 type copyFact struct {
 	t            int64
 	next         uint32
@@ -80,7 +80,7 @@ func (l *Live) holding(p *origin, number uint64, t int64) (*holding, *liveDF) {
 	h := l.copies.at(at)
 	*h = holding{node: p.node, number: uint32(number), used: true, t: none}
 	id := uint64(0)
-	// A number far beyond those defined, which only a damaged trace has, is as if it were not defined.
+	// Only a damaged trace has a number far beyond the defined ones; it counts as not defined.
 	if number <= uint64(4*p.defs.DFCount()+1024) {
 		_, identity, ok := p.defs.DF(trace.DF(number), l.identity[:0])
 		if l.identity = identity; ok && len(identity) > 0 {
@@ -199,7 +199,7 @@ func (l *Live) copied(p *origin, local int64, number uint64, dropped bool) {
 		h.stored++
 	}
 	if simple {
-		// No drop is left out, so facts have nothing to do with each other.
+		// No drop is left out, so the facts do not depend on each other.
 		sign := int64(1)
 		if dropped {
 			sign = -1

@@ -11,23 +11,22 @@ import (
 
 // Memory
 //
-// What a run takes grows with its events. When it is too much, the older half of what is remembered is
-// coarsened and forgotten: step functions are folded, so that history stays on the page with less detail, and
-// the facts of CFs, DFs and messages that are gone are dropped; what they have changed stays. If that does
-// not do, it is done with the older three quarters, and so on, but only up to where every stream that goes on
-// has arrived, unless a stream has fallen silent and memory is half as much again as it should. The
-// resolution of folded history grows with the run. Facts of what is not gone are kept; if they alone are too
-// many, CFs, DFs and messages that are not known yet are left out and counted in Late, so that memory stays
-// bounded whatever arrives.
+// What a run takes grows with its events. When it is too much, the older half is coarsened and forgotten.
+// Step functions are folded, so that the page keeps the history with less detail. The facts of CFs, DFs and
+// messages that are gone are dropped; what they changed stays. If that is not enough, the older three
+// quarters go, and so on. This stops at the time up to which all running streams have arrived, unless a
+// stream has fallen silent and memory is at one and a half times its bound. The resolution of folded history
+// grows with the run. Facts of what is not gone are kept. If they alone are too many, new CFs, DFs and
+// messages are left out and counted in Late, so that memory stays bounded whatever arrives.
 
-// Memory is looked at after so many events: the sooner the less is free.
+// Memory is looked at after so many events; sooner if little is free.
 const (
 	checkSoon  = 1 << 12
 	checkLater = 1 << 16
 	perEvent   = 512 // bytes that an event takes at most
 )
 
-// tooLate tells that nothing new can begin with an event at t, and counts it.
+// tooLate tells whether an event at t comes too late to begin something new, and counts it.
 func (l *Live) tooLate(t int64) bool {
 	if t > l.forgotten && !l.full {
 		return false
@@ -36,7 +35,7 @@ func (l *Live) tooLate(t int64) bool {
 	return true
 }
 
-// Bytes is about the memory taken.
+// Bytes is roughly the memory taken.
 func (l *Live) Bytes() int64 {
 	n := int64(len(l.cfs.chunks))*(int64(unsafe.Sizeof(cfChunk{}))+32) + l.cfFacts.bytes() + l.dfs.bytes() +
 		l.copies.bytes() + l.dfFacts.bytes() + l.messages.bytes() +
@@ -55,7 +54,7 @@ func (l *Live) Bytes() int64 {
 	return n
 }
 
-// bytes is what the things in use take. What was given back is used again before anything grows.
+// bytes is the memory of the things in use. Things that were put back are used again before anything grows.
 func (a *arena[T]) bytes() int64 {
 	var v T
 	return a.held() * int64(unsafe.Sizeof(v))
@@ -73,7 +72,7 @@ func (l *Live) allSteps() (list []*steps.Steps) {
 	return list
 }
 
-// trim looks after memory.
+// trim keeps memory within its bound.
 func (l *Live) trim() {
 	size := l.Bytes()
 	defer func() { l.checkIn = int(min(max((l.trimAt-size)/perEvent, checkSoon), checkLater)) }()
@@ -95,12 +94,12 @@ func (l *Live) trim() {
 	if size > l.max+l.max/2 {
 		back(l.newest, l.max)
 	}
-	// Where little can be forgotten it is not tried again at once.
+	// If little can be forgotten, it is not tried again at once.
 	l.trimAt = max(l.max, size+l.max/8)
 	l.full = size > l.max+l.max/2
 }
 
-// arrived is a time, on the common clock, up to which every stream has arrived that goes on.
+// arrived is a time, on the common clock, up to which all running streams have arrived.
 func (l *Live) arrived() int64 {
 	t := l.newest
 	for _, n := range l.nodes {
@@ -119,7 +118,7 @@ func (l *Live) arrived() int64 {
 // coarsen folds the step functions up to a time.
 func (l *Live) coarsen(until int64) {
 	list := l.allSteps()
-	// A quarter of the memory is for what is folded: so many stretches of each function, of six changes.
+	// A quarter of the memory is for folded history: so many stretches of each function, six changes each.
 	stretches := max(l.max/4/(6*20)/int64(max(len(list), 1)), 16)
 	l.fold = max(l.fold, 1<<10)
 	for (uint64(until)-uint64(l.history.start))/uint64(l.fold) > uint64(stretches) && l.fold < 1<<50 {
@@ -130,7 +129,7 @@ func (l *Live) coarsen(until int64) {
 	}
 }
 
-// forget drops the facts up to a time of what is gone.
+// forget drops the facts, up to a time, of CFs, DFs and messages that are gone.
 func (l *Live) forget(until int64) {
 	l.forgotten = max(l.forgotten, until)
 	l.forgetCFs(until)
@@ -197,7 +196,7 @@ func (l *Live) forgetCFs(until int64) {
 	})
 }
 
-// gone tells that a DF and all its copies have come and gone by a time.
+// gone tells whether a DF and all its copies have come and gone by a time.
 func (l *Live) gone(d *liveDF, until int64) bool {
 	if !d.made || d.t > until || d.ends == 0 && l.counts[trace.KindDFDestroy] > 0 {
 		return false

@@ -32,7 +32,7 @@ func (l *Live) message(p *origin, local int64, a []uint64, sent bool) {
 	}
 	g := l.messages.at(i)
 	l.emitMessage(g, l.history.killed, -1)
-	// Where a number was used twice the last one counts, in the order of nodes and streams.
+	// If a number was used twice, the last use counts, in the order of nodes and streams.
 	if later := p.node > g.sender || p.node == g.sender && p.stream >= g.sentStream; sent &&
 		(!g.isSent || later) {
 		g.isSent, g.sent, g.sender, g.sentStream = true, local, p.node, p.stream

@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// samples are what was recorded of a queue or of relations, in order of time on the node's clock.
+// samples are recorded lengths of a queue, or relations, in order of time on the node's clock.
 type samples struct {
 	base int64 // length of a queue before the first
 	list []sample
@@ -13,7 +13,7 @@ type samples struct {
 
 type sample struct{ t, a, b int64 }
 
-// put gives the place at which a sample belongs: behind those of the same time.
+// put gives the place of a new sample: after those of the same time.
 func (s *samples) put(t int64) int {
 	i := len(s.list)
 	for i > 0 && s.list[i-1].t > t {
@@ -22,7 +22,7 @@ func (s *samples) put(t int64) int {
 	return i
 }
 
-// emitQueue tells what the samples from the i-th up to but not including the j-th change.
+// emitQueue tells what the samples from i up to but not including j change.
 func (l *Live) emitQueue(k queueKey, s *samples, i, j int, sign int64) {
 	c := &l.nodes[k.node].clock
 	q, at := readyQueue, k.node
@@ -31,7 +31,7 @@ func (l *Live) emitQueue(k queueKey, s *samples, i, j int, sign int64) {
 	}
 	list := s.list
 	if c.back {
-		// The order is another one on the common clock, so each may follow any other.
+		// On the common clock the order is another one, so each sample may follow any other.
 		i, j = 0, len(list)
 		list = slices.Clone(list)
 		slices.SortStableFunc(list, func(a, b sample) int {

@@ -6,27 +6,26 @@ import (
 	"github.com/whyslow/whyslow/internal/model/query"
 )
 
-// Matrix is one property of all links over an interval. A cell is nil where there is nothing to tell: from a
-// node to itself, and of a mean or a queue where none was recorded.
+// Matrix is one property of all links over an interval. A cell is nil if there is nothing to tell: from a
+// node to itself, or for a mean or a queue without records.
 type Matrix struct {
 	Value string       `json:"value"`
 	Unit  string       `json:"unit"` // "count", "bytes", "ns" or "bytes/s"
 	Nodes int          `json:"nodes"`
 	Cells [][]*float64 `json:"cells"` // from, then to
 	Max   float64      `json:"max"`
-	// Total is that of all links: the sum of amounts and rates, the mean flight of all messages, the greatest
-	// of queues.
+	// Total is over all links: the sum of amounts and rates, the mean flight of all messages, the greatest
+	// queue.
 	Total float64 `json:"total"`
 }
 
-// matrixValues are those of a Matrix, with their units: amounts sent in the interval, the greatest length of
-// a queue in it, the mean time from sending to receipt of the messages sent in it, and the bytes sent per
-// second of it.
+// matrixValues are the values of a Matrix with their units: amounts sent in the interval, the greatest length
+// of a queue, the mean flight of the messages sent, and the bytes sent per second.
 var matrixValues = []struct{ name, unit string }{{"objects", "count"}, {"object_bytes", "bytes"},
 	{"messages", "count"}, {"message_bytes", "bytes"},
 	{"send_queue", "count"}, {"flight_ns", "ns"}, {"bandwidth", "bytes/s"}}
 
-// maxMatrix is the greatest number of nodes of which there is a matrix.
+// maxMatrix is the greatest number of nodes for a matrix.
 const maxMatrix = 1024
 
 func (r *history) matrix(value string, from, to int64) (Matrix, error) {

@@ -13,7 +13,7 @@ import (
 // MemoryQuery asks what is held over an interval.
 type MemoryQuery struct {
 	From, To int64
-	// T is the moment of which the holders are wanted; nil means that at which most is held in the interval.
+	// T is the moment for the holders; nil means the moment of the interval at which most is held.
 	T      *int64
 	Points int // windows; 0 means 200
 }
@@ -27,8 +27,7 @@ type MemoryAnswer struct {
 	Total    Held         `json:"total"`
 	T        int64        `json:"t"`
 	Bytes    int64        `json:"bytes"` // at T
-	// Holders are what the bytes at T belong to, those with most first; nil names what produced them. A Live
-	// knows none.
+	// Holders are what the bytes at T belong to, largest first. Empty from a Live, which knows none.
 	Holders     []NodeHolder `json:"holders"`
 	HoldersMore int          `json:"holders_more"` // not listed
 }
@@ -45,8 +44,8 @@ type NodeMemory struct {
 	Held
 }
 
-// NodeHolder are the copies of the DFs of one name, produced by one code fragment, that a node holds at a
-// moment.
+// NodeHolder sums up the copies that a node holds at a moment of DFs with one name, made by one code
+// fragment.
 type NodeHolder struct {
 	Name    string `json:"name"` // of the DFs, without indices
 	Node    int    `json:"node"`
@@ -58,7 +57,7 @@ type NodeHolder struct {
 	DF      string `json:"df"`        // its key
 }
 
-// memory answers but for the holders.
+// memory answers all but the holders.
 func (r *history) memory(q MemoryQuery) (MemoryAnswer, error) {
 	m := MemoryAnswer{From: q.From, To: q.To, Nodes: []NodeMemory{}, Holders: []NodeHolder{}}
 	n, err := points(q.Points)

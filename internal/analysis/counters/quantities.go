@@ -7,7 +7,7 @@ import (
 	"github.com/whyslow/whyslow/internal/model/query"
 )
 
-// Property is something of a node or a link that changes with time.
+// Property is a quantity of nodes or links as it is shown.
 type Property struct {
 	Name  string `json:"name"`
 	Of    string `json:"of"`   // "node" or "link"
@@ -20,7 +20,7 @@ type Property struct {
 	report string // its name in the report; "" if that does not have it
 }
 
-// Text is one in both languages.
+// Text is in both languages.
 type Text struct {
 	En string `json:"en"`
 	Ru string `json:"ru"`
@@ -31,7 +31,7 @@ type sink interface {
 	add(q quantity, place int32, t, d int64)
 }
 
-// quantity is what there is a step function of, for each node or link and for the whole run.
+// quantity is something that has a step function for each node or link, and for the whole run.
 type quantity uint8
 
 const (

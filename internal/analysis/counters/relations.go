@@ -7,8 +7,8 @@ import (
 	"github.com/whyslow/whyslow/trace"
 )
 
-// readRelations reads what a model does not have: onRelations. They are events of the run-time system's own
-// streams, so those are read first and the workers' only if something is missing.
+// readRelations reads the events onRelations, which a model does not have. They are events of the run-time
+// system's own streams, so the workers' streams are read only if some are missing.
 func (s *static) readRelations(ctx context.Context, r *trace.Reader) error {
 	m := s.m
 	s.relation = make([][]sample, len(m.Nodes))

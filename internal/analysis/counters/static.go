@@ -12,8 +12,8 @@ import (
 	"github.com/whyslow/whyslow/trace"
 )
 
-// static is a Set of a whole model. What belongs together is worked out when first asked for. Any number of
-// goroutines may ask.
+// static is a Set of a whole model. A family of quantities is worked out when somebody first asks. Any number
+// of goroutines may ask.
 type static struct {
 	m        *model.Model
 	history  history
@@ -30,7 +30,7 @@ type built struct {
 	places []*steps.Steps
 }
 
-// family is what is worked out together.
+// family is a number of quantities that are worked out together.
 type family uint8
 
 const (
@@ -66,9 +66,8 @@ func (q quantity) family() family {
 	return lives
 }
 
-// FromModel makes a Set of a model. Relations and what moves their times to the common clock, which a model
-// does not have, are read from r, the trace the model was built from; nil means that they are not known. It
-// fails when ctx ends.
+// FromModel makes a Set of a model. A model does not have relations: they are read from r, the trace that the
+// model was built from; nil means that they are not known. It fails when ctx ends.
 func FromModel(ctx context.Context, m *model.Model, r *trace.Reader) (Set, error) {
 	s := &static{m: m}
 	x := &s.history
@@ -93,7 +92,7 @@ func FromModel(ctx context.Context, m *model.Model, r *trace.Reader) (Set, error
 	return s, nil
 }
 
-// number gives links their numbers, so that nothing changes later.
+// number gives all links their numbers, so that nothing changes later.
 func (s *static) number() {
 	eachMessage(s.m, func(g *message) { s.history.links.number(g.from, g.to) })
 	for i := range s.m.Queues {
@@ -103,7 +102,7 @@ func (s *static) number() {
 	}
 }
 
-// stored gives a step function, which it works out when it is the first of its family to be asked for.
+// stored gives a step function. The first question about a family works it out.
 func (s *static) stored(q quantity, at int32) *steps.Steps {
 	s.prepare(q.family())
 	b := &s.families[q.family()].built[q]

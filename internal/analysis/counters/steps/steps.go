@@ -3,9 +3,9 @@
 //
 // # Problem
 //
-// Events of a run arrive late and out of order. A change that is put into the past alters every later value,
-// of which there are millions. Wanted are, at any time, the value at a moment, the exact mean of a stretch
-// and its least and greatest value.
+// Events of a run arrive late and out of order. A change in the past alters every later value, and there are
+// millions. At any time, questions ask for the value at a moment, the exact mean of a stretch, and its least
+// and greatest value.
 //
 // # Plan
 //
@@ -22,7 +22,7 @@
 // 17 to 34 bytes a change, less than 50 ns for one that comes nearly in order. Sums of change times moment
 // have 128 bits: a terabyte held for a day does not fit into 64. Values themselves are int64 and wrap.
 //
-// Deliberately not done: changes are never removed one by one (one of 0 does no harm); Fold makes old ones
+// Deliberately not done: removing changes one by one. A change of 0 does no harm, and Fold makes old ones
 // fewer.
 package steps
 
