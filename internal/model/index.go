@@ -5,21 +5,23 @@ import (
 	"sync"
 )
 
-// Indexes lead from a CF or DF to what mentions it. Each is built when somebody first asks, once for all: four bytes
-// a CF or DF, and four for each mention.
+// Indexes lead from a CF or DF to what mentions it. Each is built when somebody first asks, once for all:
+// four bytes a CF or DF, and four for each mention.
 type indexes struct {
 	uses, outputs, children, awaits, waiters, messages, requests, copies Lists
 }
 
-// Lists is a list of numbers for each key, made once: those of key k are item[at[k]:at[k+1]], in ascending order.
+// Lists is a list of numbers for each key, made once: those of key k are item[at[k]:at[k+1]], in ascending
+// order.
 type Lists struct {
 	once sync.Once
 	at   []uint32
 	item []uint32
 }
 
-// Of gives the list of a key below keys. For the first caller it goes through all items twice: each calls add for every
-// item in ascending order, with the key 0 for one to be left out. Any number of goroutines may call it.
+// Of gives the list of a key below keys. For the first caller it goes through all items twice: each calls add
+// for every item in ascending order, with the key 0 for one to be left out. Any number of goroutines may call
+// it.
 func (l *Lists) Of(key uint32, keys int, each func(add func(key uint32, item int))) []uint32 {
 	l.once.Do(func() {
 		l.at = make([]uint32, keys+2)
@@ -73,12 +75,14 @@ func byMessage(list []Message) func(func(uint32, int)) {
 	}
 }
 
-// UsesOf gives the executions that were given a DF, in ascending order; one that was given it twice is there twice.
+// UsesOf gives the executions that were given a DF, in ascending order; one that was given it twice is there
+// twice.
 func (m *Model) UsesOf(df DF) []uint32 {
 	return m.indexes.uses.Of(uint32(df), m.DFs(), byDF(m.Executions(), m.Inputs))
 }
 
-// OutputsOf gives the creations of DFs by a CF: indices into MadeTime and its neighbours. DFMade tells the DF of each.
+// OutputsOf gives the creations of DFs by a CF: indices into MadeTime and its neighbours. DFMade tells the DF
+// of each.
 func (m *Model) OutputsOf(cf CF) []uint32 {
 	return m.indexes.outputs.Of(uint32(cf), len(m.Created), byCF(m.MadeBy))
 }
@@ -98,7 +102,8 @@ func (m *Model) AwaitsOf(cf CF) []uint32 {
 	return m.indexes.awaits.Of(uint32(cf), len(m.Created), byCF(m.Awaits.CF))
 }
 
-// LastAwait gives the last wait of a CF by a time: an index into Awaits, and when; -1 and None where it did not wait.
+// LastAwait gives the last wait of a CF by a time: an index into Awaits, and when; -1 and None where it did
+// not wait.
 func (m *Model) LastAwait(cf CF, t int64) (await int, at int64) {
 	await, at = -1, None
 	for _, i := range m.AwaitsOf(cf) {

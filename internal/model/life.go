@@ -16,15 +16,15 @@ import (
 //	                             │     waits again, as a while does                │
 //	                             └──◄──────────────────────────────────────────────┘
 //
-// A CF that runs again waits between two executions; it is ready at once if it became so while it still ran. Whether
-// an execution was the last one shows only when something follows it: a Life treats its latest event as the last and
-// takes that back when another one comes.
+// A CF that runs again waits between two executions; it is ready at once if it became so while it still ran.
+// Whether an execution was the last one shows only when something follows it: a Life treats its latest event
+// as the last and takes that back when another one comes.
 //
-// Damaged traces lack events. An event that does not fit changes the state as if the missing ones had happened
-// unseen at the same time: a CF that starts on another node moves there first.
+// Damaged traces lack events. An event that does not fit changes the state as if the missing ones had
+// happened unseen at the same time: a CF that starts on another node moves there first.
 //
-// A debugger that holds a CF does not change its state (Model.Held), nor does its destruction: a CF is destroyed
-// some time after it has finished.
+// A debugger that holds a CF does not change its state (Model.Held), nor does its destruction: a CF is
+// destroyed some time after it has finished.
 
 // CFState is what a CF is doing. A CF in a state below CFMoving is on a node; one up to CFMoving exists.
 type CFState uint8
@@ -81,11 +81,13 @@ type Life struct {
 	State CFState
 	Last  CFChange
 	Again bool // it became ready for its next execution while it still ran
-	// Looked says that it has looked at what it needs since it was created or last executed, and waited for something.
+	// Looked says that it has looked at what it needs since it was created or last executed, and waited for
+	// something.
 	Looked bool
 }
 
-// Step is told of a change of state at a node. A CF goes from node to node through CFMoving, which is at no node.
+// Step is told of a change of state at a node. A CF goes from node to node through CFMoving, which is at no
+// node.
 type Step func(t int64, node int32, from, to CFState)
 
 // NewLife is the life of a CF of which nothing has happened; home is the node that numbered it.
@@ -175,8 +177,8 @@ func SortCFEvents(list []CFEvent) {
 	})
 }
 
-// CFEvents appends to list what was recorded of a CF but its waits, unsorted. own leaves out what happened on the
-// nodes of other processes.
+// CFEvents appends to list what was recorded of a CF but its waits, unsorted. own leaves out what happened on
+// the nodes of other processes.
 func (m *Model) CFEvents(cf CF, own bool, list []CFEvent) []CFEvent {
 	add := func(t int64, node int32, number uint32, what CFChange) {
 		if t != None && (!own || node < 0 || m.Own(int(node))) {
@@ -209,7 +211,8 @@ func (m *Model) CFEvents(cf CF, own bool, list []CFEvent) []CFEvent {
 	return list
 }
 
-// LifeAt is where a CF stands at a time. waited is when it last waited by then, None where it did not (LastAwait).
+// LifeAt is where a CF stands at a time. waited is when it last waited by then, None where it did not
+// (LastAwait).
 func (m *Model) LifeAt(cf CF, t, waited int64) Life {
 	if waited == None && m.ended(cf) {
 		e := int(m.ExecOf[cf] - 1)
@@ -243,7 +246,8 @@ func (m *Model) ended(cf CF) bool {
 		m.Created[cf] <= m.ExecStart[e-1] && len(m.MovesOf(cf)) == 0
 }
 
-// Lives walks through the lives of many CFs. Waits do not count: what CFs ask for between executions is not asked.
+// Lives walks through the lives of many CFs. Waits do not count: what CFs ask for between executions is not
+// asked.
 type Lives struct {
 	m    *Model
 	step Step
@@ -274,8 +278,8 @@ func (l *Lives) Walk(home int32, list []CFEvent) {
 	}
 }
 
-// simple follows a CF that lived as nearly all do: created, perhaps sent to another node, ready there, executed once.
-// It tells whether it was one. It spares them the list.
+// simple follows a CF that lived as nearly all do: created, perhaps sent to another node, ready there,
+// executed once. It tells whether it was one. It spares them the list.
 func (l *Lives) simple(cf CF, e int, moves []Message) bool {
 	m := l.m
 	from, ready, start := m.Created[cf], m.Ready[cf], m.ExecStart[e]

@@ -12,19 +12,21 @@ import (
 
 // Clock is what is known of the clock of a node of one of several processes, compared with node 0's.
 type Clock struct {
-	Node     int               `json:"node"`
-	Host     string            `json:"host,omitempty"`
-	Compared int               `json:"compared"`       // how often
-	Used     int               `json:"used"`           // comparisons that the others do not explain
-	OffsetNS int64             `json:"offset_ns"`      // to be added at the first comparison
-	LastNS   int64             `json:"last_offset_ns"` // at the last one
-	DriftPPM float64           `json:"drift_ppm"`      // change of the offset per time between them, in parts per million
-	ErrorNS  int64             `json:"error_ns"`       // largest error of an offset
-	Repair   model.ClockRepair `json:"repair"`         // what it was put forward by beyond that
+	Node     int    `json:"node"`
+	Host     string `json:"host,omitempty"`
+	Compared int    `json:"compared"`       // how often
+	Used     int    `json:"used"`           // comparisons that the others do not explain
+	OffsetNS int64  `json:"offset_ns"`      // to be added at the first comparison
+	LastNS   int64  `json:"last_offset_ns"` // at the last one
+	// change of the offset per time between them, in parts per million
+	DriftPPM float64           `json:"drift_ppm"`
+	ErrorNS  int64             `json:"error_ns"` // largest error of an offset
+	Repair   model.ClockRepair `json:"repair"`   // what it was put forward by beyond that
 }
 
-// Order tells how many of the messages between processes were received before they were sent: by the clocks as they were, by clocks
-// corrected with their comparisons, and by clocks that were put forward where that still was so. The last is what reports use.
+// Order tells how many of the messages between processes were received before they were sent: by the clocks
+// as they were, by clocks corrected with their comparisons, and by clocks that were put forward where that
+// still was so. The last is what reports use.
 type Order struct {
 	Messages     int64          `json:"messages"`
 	Raw          model.Disorder `json:"raw"`
@@ -37,8 +39,9 @@ type comparison struct{ time, offset, err int64 }
 // nodeClock is what a node's clock was compared to.
 type nodeClock struct{ comparisons []comparison }
 
-// readClocks finds the corrections of the clocks and collects the comparisons. LuNA's are events of the run-time system's own streams, those of
-// PGAS programs of a thread's. All that is read for this beforehand; where all nodes share a process there is nothing to correct.
+// readClocks finds the corrections of the clocks and collects the comparisons. LuNA's are events of the
+// run-time system's own streams, those of PGAS programs of a thread's. All that is read for this beforehand;
+// where all nodes share a process there is nothing to correct.
 func (c *checker) readClocks(ctx context.Context) error {
 	c.clocks = map[int]*nodeClock{}
 	info := c.r.Run()
@@ -129,7 +132,8 @@ func (c *checker) clockFacts() (list []Clock, order *Order) {
 		}
 		if k := c.clocks[node]; k != nil {
 			first, last := k.comparisons[0], k.comparisons[len(k.comparisons)-1]
-			f.Compared, f.Used, f.OffsetNS, f.LastNS, f.ErrorNS = len(k.comparisons), k.used(), first.offset, last.offset, k.error()
+			f.Compared, f.Used, f.OffsetNS, f.LastNS, f.ErrorNS = len(k.comparisons), k.used(), first.offset,
+				last.offset, k.error()
 			if d := last.time - first.time; d > 0 {
 				f.DriftPPM = float64(last.offset-first.offset) / float64(d) * 1e6
 			}

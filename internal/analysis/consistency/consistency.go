@@ -1,10 +1,12 @@
-// Package consistency tells whether a trace contradicts itself: ends without starts, receipts without sendings, copies
-// that are never given up. Findings point to faults of whoever recorded the trace, or to clocks that disagree.
+// Package consistency tells whether a trace contradicts itself: ends without starts, receipts without
+// sendings, copies that are never given up. Findings point to faults of whoever recorded the trace, or to
+// clocks that disagree.
 //
-// Plan. Every stream is read once, in order. What can be checked within a stream is checked at once (stream.go); what
-// needs several streams is collected as small facts by CF, DF and message (facts.go) and joined afterwards (join.go).
-// Each rule says what it needs: the kinds of events it compares, a trace of which nothing is missing, a run that ended
-// well. Where it does not get that it is left out, with the reason, rather than report what the loss explains.
+// Plan. Every stream is read once, in order. What can be checked within a stream is checked at once
+// (stream.go); what needs several streams is collected as small facts by CF, DF and message (facts.go) and
+// joined afterwards (join.go). Each rule says what it needs: the kinds of events it compares, a trace of
+// which nothing is missing, a run that ended well. Where it does not get that it is left out, with the
+// reason, rather than report what the loss explains.
 //
 // Deliberately not done: whether the program did the right thing, and whether times are plausible.
 package consistency
@@ -25,18 +27,23 @@ const MaxExamples = 5
 
 // Report says how consistent a trace is.
 type Report struct {
-	Ended      string      `json:"ended"`            // as in run.json, "" if it was killed or run.json is missing
-	Events     uint64      `json:"events"`           // events read
-	Consistent bool        `json:"consistent"`       // no Findings
-	Whole      bool        `json:"whole"`            // nothing is missing: no Problems, no Dropped
-	Problems   []string    `json:"problems"`         // what is damaged or missing, a line each; not that streams of a run that failed or was interrupted have no end
-	LossNS     int64       `json:"loss_ns"`          // sum over the workers of the time that is missing, in nanoseconds
-	LostEvents uint64      `json:"lost_events"`      // those that are known to be missing
-	Dropped    uint64      `json:"dropped_events"`   // those of LostEvents that were dropped because buffers were full
-	Findings   []Finding   `json:"findings"`         // in the order of the rules
-	Unchecked  []Unchecked `json:"unchecked"`        // rules left out
-	Clocks     []Clock     `json:"clocks,omitempty"` // of the nodes, where there are several processes
-	Order      *Order      `json:"order,omitempty"`  // likewise
+	// as in run.json, "" if it was killed or run.json is missing
+	Ended      string `json:"ended"`
+	Events     uint64 `json:"events"`     // events read
+	Consistent bool   `json:"consistent"` // no Findings
+	Whole      bool   `json:"whole"`      // nothing is missing: no Problems, no Dropped
+	// what is damaged or missing, a line each; not that streams of a run that failed or was interrupted have
+	// no end
+	Problems []string `json:"problems"`
+	// sum over the workers of the time that is missing, in nanoseconds
+	LossNS     int64  `json:"loss_ns"`
+	LostEvents uint64 `json:"lost_events"` // those that are known to be missing
+	// those of LostEvents that were dropped because buffers were full
+	Dropped   uint64      `json:"dropped_events"`
+	Findings  []Finding   `json:"findings"`         // in the order of the rules
+	Unchecked []Unchecked `json:"unchecked"`        // rules left out
+	Clocks    []Clock     `json:"clocks,omitempty"` // of the nodes, where there are several processes
+	Order     *Order      `json:"order,omitempty"`  // likewise
 }
 
 // Finding is a rule that the trace breaks.
@@ -101,32 +108,53 @@ const (
 
 var rules = []rule{
 	endWithoutStart: {kind: "end-without-start", meaning: "something ends that had not started"},
-	startWithoutEnd: {kind: "start-without-end", meaning: "something starts and never ends", ended: true, whole: true},
-	timeBack:        {kind: "time-back", meaning: "the time of a stream goes back"},
-	outside:         {kind: "outside-program", meaning: "an event of a worker before its onProgramStarted or after its onProgramFinished"},
-	undefined:       {kind: "undefined", meaning: "an event names a DF or statement that is not defined", whole: true},
-	collision:       {kind: "id-collision", meaning: "two DFs have the same 64-bit id"},
-	createdTwice:    {kind: "created-twice", meaning: "a CF is created twice: two have the same id"},
-	notCreated:      {kind: "not-created", meaning: "a CF that was never created", needs: kinds(trace.KindCFCreated, trace.KindCFStarted), whole: true},
-	beforeCreation:  {kind: "before-creation", meaning: "an event of a CF before it was created"},
-	destroyedTwice:  {kind: "destroyed-twice", meaning: "a CF is destroyed twice"},
-	afterEnd:        {kind: "after-destruction", meaning: "an event of a CF after it was destroyed"},
-	executions:      {kind: "execution-number", meaning: "the executions of a CF are not numbered 1, 2, 3", whole: true},
-	neverDestroyed:  {kind: "never-destroyed", meaning: "a CF is never destroyed", needs: kinds(trace.KindCFCreated, trace.KindCFDestroyed), whole: true, ended: true},
-	lostOnTheWay:    {kind: "lost-on-the-way", meaning: "a CF leaves for a node and does not arrive, or arrives without having left", needs: kinds(trace.KindCFMigrated, trace.KindCFReceived), whole: true, ended: true},
-	numberTwice:     {kind: "number-twice", meaning: "two messages or requests have the same number"},
-	beforeSending:   {kind: "received-before-sent", meaning: "a receipt before the sending: the clocks of the nodes disagree"},
-	receivedNotSent: {kind: "received-not-sent", meaning: "a message or request is received that was never sent", whole: true},
-	sentNotReceived: {kind: "sent-not-received", meaning: "a message or request is sent and never received", whole: true, ended: true},
-	otherMessage:    {kind: "other-message", meaning: "sending and receipt of a message or request do not agree"},
-	unanswered:      {kind: "unanswered", meaning: "a request is never answered", needs: kinds(trace.KindDFRequested, trace.KindDFSent), whole: true, ended: true},
-	answeredTwice:   {kind: "answered-twice", meaning: "a request is answered twice"},
-	dfTwice:         {kind: "df-created-twice", meaning: "a DF gets a value while it has one, and no onDuplicate tells it", whole: true},
-	notMade:         {kind: "df-before-creation", meaning: "a DF is stored or an input before it has its value", needs: kinds(trace.KindDFCreate, trace.KindDFStored), whole: true},
-	notHere:         {kind: "input-not-here", meaning: "a CF starts with an input of which the node holds no copy", needs: kinds(trace.KindDFStored, trace.KindCFStarted), whole: true},
-	neverDropped:    {kind: "never-dropped", meaning: "a copy of a DF is stored and never given up", needs: kinds(trace.KindDFStored, trace.KindDFDropped), whole: true, ended: true},
-	notStored:       {kind: "not-stored", meaning: "a copy of a DF is given up that was not stored", needs: kinds(trace.KindDFStored, trace.KindDFDropped), whole: true},
-	left:            {kind: "left", meaning: "a queue or a neighbour relation is left at the end", whole: true, ended: true},
+	startWithoutEnd: {kind: "start-without-end", meaning: "something starts and never ends", ended: true,
+		whole: true},
+	timeBack: {kind: "time-back", meaning: "the time of a stream goes back"},
+	outside: {kind: "outside-program",
+		meaning: "an event of a worker before its onProgramStarted or after its onProgramFinished"},
+	undefined: {kind: "undefined", meaning: "an event names a DF or statement that is not defined",
+		whole: true},
+	collision:    {kind: "id-collision", meaning: "two DFs have the same 64-bit id"},
+	createdTwice: {kind: "created-twice", meaning: "a CF is created twice: two have the same id"},
+	notCreated: {kind: "not-created", meaning: "a CF that was never created",
+		needs: kinds(trace.KindCFCreated, trace.KindCFStarted), whole: true},
+	beforeCreation: {kind: "before-creation", meaning: "an event of a CF before it was created"},
+	destroyedTwice: {kind: "destroyed-twice", meaning: "a CF is destroyed twice"},
+	afterEnd:       {kind: "after-destruction", meaning: "an event of a CF after it was destroyed"},
+	executions: {kind: "execution-number", meaning: "the executions of a CF are not numbered 1, 2, 3",
+		whole: true},
+	neverDestroyed: {kind: "never-destroyed", meaning: "a CF is never destroyed",
+		needs: kinds(trace.KindCFCreated, trace.KindCFDestroyed), whole: true, ended: true},
+	lostOnTheWay: {kind: "lost-on-the-way",
+		meaning: "a CF leaves for a node and does not arrive, or arrives without having left",
+		needs:   kinds(trace.KindCFMigrated, trace.KindCFReceived), whole: true, ended: true},
+	numberTwice: {kind: "number-twice", meaning: "two messages or requests have the same number"},
+	beforeSending: {kind: "received-before-sent",
+		meaning: "a receipt before the sending: the clocks of the nodes disagree"},
+	receivedNotSent: {kind: "received-not-sent",
+		meaning: "a message or request is received that was never sent", whole: true},
+	sentNotReceived: {kind: "sent-not-received", meaning: "a message or request is sent and never received",
+		whole: true, ended: true},
+	otherMessage: {kind: "other-message",
+		meaning: "sending and receipt of a message or request do not agree"},
+	unanswered: {kind: "unanswered", meaning: "a request is never answered",
+		needs: kinds(trace.KindDFRequested, trace.KindDFSent), whole: true, ended: true},
+	answeredTwice: {kind: "answered-twice", meaning: "a request is answered twice"},
+	dfTwice: {kind: "df-created-twice",
+		meaning: "a DF gets a value while it has one, and no onDuplicate tells it", whole: true},
+	notMade: {kind: "df-before-creation",
+		meaning: "a DF is stored or an input before it has its value",
+		needs:   kinds(trace.KindDFCreate, trace.KindDFStored), whole: true},
+	notHere: {kind: "input-not-here",
+		meaning: "a CF starts with an input of which the node holds no copy",
+		needs:   kinds(trace.KindDFStored, trace.KindCFStarted), whole: true},
+	neverDropped: {kind: "never-dropped", meaning: "a copy of a DF is stored and never given up",
+		needs: kinds(trace.KindDFStored, trace.KindDFDropped), whole: true, ended: true},
+	notStored: {kind: "not-stored", meaning: "a copy of a DF is given up that was not stored",
+		needs: kinds(trace.KindDFStored, trace.KindDFDropped), whole: true},
+	left: {kind: "left", meaning: "a queue or a neighbour relation is left at the end",
+		whole: true, ended: true},
 }
 
 func kinds(k ...trace.Kind) []trace.Kind { return k }
@@ -150,7 +178,8 @@ func (f found) keep(r int, e Example) {
 	g := &f[r]
 	g.Examples = append(g.Examples, e)
 	slices.SortFunc(g.Examples, func(a, b Example) int {
-		return cmp.Or(cmp.Compare(a.Time, b.Time), cmp.Compare(a.Node, b.Node), cmp.Compare(a.Stream, b.Stream), strings.Compare(a.Text, b.Text))
+		return cmp.Or(cmp.Compare(a.Time, b.Time), cmp.Compare(a.Node, b.Node),
+			cmp.Compare(a.Stream, b.Stream), strings.Compare(a.Text, b.Text))
 	})
 	g.Examples = g.Examples[:min(len(g.Examples), MaxExamples)]
 }
@@ -206,14 +235,16 @@ type checker struct {
 // report decides which rules count.
 func (c *checker) report(streams []*stream) *Report {
 	problems := c.r.Problems()
-	rep := &Report{Events: c.events, Dropped: c.loss, LostEvents: c.loss, Problems: []string{}, Findings: []Finding{}, Unchecked: []Unchecked{}}
+	rep := &Report{Events: c.events, Dropped: c.loss, LostEvents: c.loss, Problems: []string{},
+		Findings: []Finding{}, Unchecked: []Unchecked{}}
 	info := c.r.Run()
 	if info != nil {
 		rep.Ended = info.Ended
 	}
 	gaps := map[[2]int]bool{} // streams with holes
 	for _, p := range problems {
-		if p.Kind == trace.Unfinished && (rep.Ended == trace.EndedFailed || rep.Ended == trace.EndedInterrupted) {
+		if p.Kind == trace.Unfinished && (rep.Ended == trace.EndedFailed ||
+			rep.Ended == trace.EndedInterrupted) {
 			continue // that is how it ended
 		}
 		rep.Problems = append(rep.Problems, p.String())

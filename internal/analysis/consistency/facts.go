@@ -44,8 +44,9 @@ type copyKey struct {
 }
 
 type cf struct {
-	created, destroyed   place
-	first, last          place // of its other events, on the common clock; ready times count instead of onReady's
+	created, destroyed place
+	// of its other events, on the common clock; ready times count instead of onReady's
+	first, last          place
 	firstKind, lastKind  trace.Kind
 	creations, destructs int32
 	starts, ends         int32
@@ -114,7 +115,8 @@ type queue struct {
 
 func newFacts() *facts {
 	return &facts{
-		cfs: map[trace.CF]*cf{}, messages: map[uint64]*message{}, requests: map[uint64]*request{}, dfs: map[dfKey]*df{},
+		cfs: map[trace.CF]*cf{}, messages: map[uint64]*message{}, requests: map[uint64]*request{},
+		dfs:    map[dfKey]*df{},
 		copies: map[heldKey]*held{}, defs: map[int32]*trace.Defs{}, queues: map[[2]int]queue{},
 	}
 }
@@ -253,7 +255,8 @@ func (f *facts) takeDF(p place, defs *trace.Defs, k trace.Kind, a []uint64) {
 		h.last = p
 	case trace.KindDFSent:
 		m := entry(f.messages, a[3])
-		m.sent, m.to, m.sentDF, m.sentBytes, m.request = p, int32(a[1]), f.key(p.node, defs, n), int64(a[2]), a[4]
+		m.sent, m.to, m.sentDF, m.sentBytes, m.request = p, int32(a[1]), f.key(p.node, defs, n), int64(a[2]),
+			a[4]
 		m.sends++
 		if a[4] != 0 {
 			q := entry(f.requests, a[4])
@@ -262,7 +265,8 @@ func (f *facts) takeDF(p place, defs *trace.Defs, k trace.Kind, a []uint64) {
 		}
 	case trace.KindDFReceived:
 		m := entry(f.messages, a[3])
-		m.received, m.from, m.receivedDF, m.bytes, m.gotRequest = p, int32(a[1]), f.key(p.node, defs, n), int64(a[2]), a[4]
+		m.received, m.from, m.receivedDF, m.bytes, m.gotRequest = p, int32(a[1]), f.key(p.node, defs, n),
+			int64(a[2]), a[4]
 		m.receipts++
 	case trace.KindDFRequested:
 		if a[3] != 0 { // one to the node itself has no number

@@ -22,7 +22,8 @@ func FuzzCheck(f *testing.F) {
 		}
 		rep := check(t, dir)
 		for _, g := range rep.Findings {
-			if g.Count < 1 || len(g.Examples) < 1 || len(g.Examples) > MaxExamples || g.Count < len(g.Examples) || g.Kind == "" {
+			if g.Count < 1 || len(g.Examples) < 1 || len(g.Examples) > MaxExamples ||
+				g.Count < len(g.Examples) || g.Kind == "" {
 				t.Errorf("%+v", g)
 			}
 		}

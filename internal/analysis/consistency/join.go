@@ -76,7 +76,8 @@ func (c *checker) checkCF(id trace.CF, f *cf) {
 	}
 	if f.creations > 0 && f.destructs > 0 {
 		if ns, sure := c.before(f.destroyed, f.created); sure {
-			c.at(beforeCreation, f.destroyed, "%v of CF %v %d ns before onCreated", trace.KindCFDestroyed, id, ns)
+			c.at(beforeCreation, f.destroyed, "%v of CF %v %d ns before onCreated", trace.KindCFDestroyed, id,
+				ns)
 		}
 	}
 	if f.destructs > 0 && f.lastKind != 0 {
@@ -112,7 +113,8 @@ func (c *checker) checkMoves() {
 		for i := range min(len(out), len(in)) {
 			o, g := out[i], in[i]
 			if o.peer != g.place.node || g.peer != o.place.node {
-				c.at(lostOnTheWay, o.place, "CF %v leaves for node %d; node %d receives it from node %d", id, o.peer, g.place.node, g.peer)
+				c.at(lostOnTheWay, o.place, "CF %v leaves for node %d; node %d receives it from node %d", id,
+					o.peer, g.place.node, g.peer)
 			}
 			if ns, sure := c.before(g.place, o.place); sure {
 				c.at(beforeSending, g.place, "CF %v from node %d: %d ns", id, g.peer, ns)
@@ -138,7 +140,8 @@ func (c *checker) checkMessage(n uint64, m *message) {
 		return
 	}
 	switch {
-	case m.sends == 0 && c.count[trace.KindDFSent] == 0, m.receipts == 0 && c.count[trace.KindDFReceived] == 0:
+	case m.sends == 0 && c.count[trace.KindDFSent] == 0, m.receipts == 0 &&
+		c.count[trace.KindDFReceived] == 0:
 		// Only one side is recorded.
 	case m.sends == 0:
 		c.at(receivedNotSent, m.received, "message %v from node %d", name, m.from)
@@ -148,8 +151,10 @@ func (c *checker) checkMessage(n uint64, m *message) {
 		if ns, sure := c.before(m.received, m.sent); sure {
 			c.at(beforeSending, m.received, "message %v from node %d: %d ns", name, m.sent.node, ns)
 		}
-		if m.to != m.received.node || m.from != m.sent.node || m.sentDF != m.receivedDF || m.sentBytes != m.bytes || m.request != m.gotRequest {
-			c.at(otherMessage, m.received, "message %v: sent by node %d to node %d, %d bytes; received by node %d from node %d, %d bytes",
+		if m.to != m.received.node || m.from != m.sent.node || m.sentDF != m.receivedDF ||
+			m.sentBytes != m.bytes || m.request != m.gotRequest {
+			c.at(otherMessage, m.received,
+				"message %v: sent by node %d to node %d, %d bytes; received by node %d from node %d, %d bytes",
 				name, m.sent.node, m.to, m.sentBytes, m.received.node, m.from, m.bytes)
 		}
 	}
@@ -180,7 +185,9 @@ func (c *checker) checkRequest(n uint64, q *request) {
 			c.at(beforeSending, q.came, "request %v from node %d: %d ns", name, q.asked.node, ns)
 		}
 		if q.to != q.came.node || q.from != q.asked.node || q.df != q.gotDF {
-			c.at(otherMessage, q.came, "request %v: sent by node %d to node %d; received by node %d from node %d", name, q.asked.node, q.to, q.came.node, q.from)
+			c.at(otherMessage, q.came,
+				"request %v: sent by node %d to node %d; received by node %d from node %d", name,
+				q.asked.node, q.to, q.came.node, q.from)
 		}
 	}
 	switch {
@@ -189,7 +196,8 @@ func (c *checker) checkRequest(n uint64, q *request) {
 	case q.answers == 0 && q.asks > 0:
 		c.at(unanswered, q.asked, "request %v to node %d", name, q.to)
 	case q.asks > 0 && (q.answeredTo != q.asked.node || q.answeredWithDF != q.df):
-		c.at(otherMessage, q.answered, "request %v of node %d is answered to node %d or with another DF", name, q.asked.node, q.answeredTo)
+		c.at(otherMessage, q.answered, "request %v of node %d is answered to node %d or with another DF",
+			name, q.asked.node, q.answeredTo)
 	}
 }
 
@@ -232,9 +240,11 @@ func (c *checker) checkDF(d *df) {
 func (c *checker) checkCopy(h *held) {
 	switch {
 	case h.stored > h.dropped:
-		c.at(neverDropped, h.last, "%s: stored %d times, given up %d times", c.dfText(h.ref), h.stored, h.dropped)
+		c.at(neverDropped, h.last, "%s: stored %d times, given up %d times", c.dfText(h.ref), h.stored,
+			h.dropped)
 	case h.stored < h.dropped:
-		c.at(notStored, h.last, "%s: stored %d times, given up %d times", c.dfText(h.ref), h.stored, h.dropped)
+		c.at(notStored, h.last, "%s: stored %d times, given up %d times", c.dfText(h.ref), h.stored,
+			h.dropped)
 	}
 	if h.user != 0 && (h.stored == 0 || h.used.time < h.first.time) {
 		c.at(notHere, h.used, "CF %v starts with %s", h.user, c.dfText(h.ref))

@@ -37,7 +37,8 @@ type opened struct {
 }
 
 func newStream(c *checker, s trace.StreamInfo) *stream {
-	st := &stream{c: c, node: s.Node, id: s.Stream, defs: c.r.Defs(s.Node), begins: s.Started, found: newFound(), last: math.MinInt64}
+	st := &stream{c: c, node: s.Node, id: s.Stream, defs: c.r.Defs(s.Node), begins: s.Started,
+		found: newFound(), last: math.MinInt64}
 	if s.Node < len(c.corrections) {
 		st.clock = c.corrections[s.Node]
 	}
@@ -90,7 +91,8 @@ func (s *stream) event(t int64, k trace.Kind, a []uint64) {
 	c := s.c
 	c.events++
 	if t < s.last {
-		s.found.add(timeBack, s.node, s.id, t, "%v %d ns before the event before it, %v", s.name(k), s.last-t, s.name(s.lastKind))
+		s.found.add(timeBack, s.node, s.id, t, "%v %d ns before the event before it, %v", s.name(k), s.last-t,
+			s.name(s.lastKind))
 	}
 	s.program(t, k)
 	s.last, s.lastKind = max(s.last, t), k

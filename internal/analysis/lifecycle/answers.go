@@ -9,8 +9,8 @@ import (
 	"github.com/whyslow/whyslow/trace"
 )
 
-// What must be known of the whole run to tell who could still make what CFs that are left wait for: by statement and name, what CFs have
-// made; and where the DFs are that have a value. Every process answers for its nodes.
+// Rank 0 asks all processes two questions about what the remaining CFs wait for: which statements made DFs of
+// each name, and where the DFs with a value are. Every process answers for its nodes.
 
 // question is what rank 0 asks.
 type question struct {
@@ -149,7 +149,8 @@ func (a *answers) join(o *answers) {
 	}
 	for i := range o.DFs {
 		x, y := &a.DFs[i], &o.DFs[i]
-		x.Made, x.Copies, x.Coming = append(x.Made, y.Made...), append(x.Copies, y.Copies...), append(x.Coming, y.Coming...)
+		x.Made, x.Copies, x.Coming = append(x.Made, y.Made...), append(x.Copies, y.Copies...),
+			append(x.Coming, y.Coming...)
 		for n, t := range y.Came {
 			x.came(n, t)
 		}
@@ -182,7 +183,8 @@ func (w *whereabouts) request(cf trace.CF, r requested) {
 	if w.Requests == nil {
 		w.Requests = map[trace.CF]requested{}
 	}
-	if old, ok := w.Requests[cf]; !ok || cmp.Or(cmp.Compare(r.Sent, old.Sent), cmp.Compare(r.To, old.To)) > 0 {
+	if old, ok := w.Requests[cf]; !ok || cmp.Or(cmp.Compare(r.Sent, old.Sent),
+		cmp.Compare(r.To, old.To)) > 0 {
 		w.Requests[cf] = r
 	}
 }
@@ -192,14 +194,18 @@ const samples = 16
 
 // first leaves the first samples.
 func first(list []sample) []sample {
-	slices.SortFunc(list, func(x, y sample) int { return cmp.Or(cmp.Compare(x.CF, y.CF), cmp.Compare(x.DF, y.DF)) })
+	slices.SortFunc(list, func(x, y sample) int {
+		return cmp.Or(cmp.Compare(x.CF, y.CF),
+			cmp.Compare(x.DF, y.DF))
+	})
 	return list[:min(len(list), samples)]
 }
 
 // answer tells what is known of the own nodes.
 func (s *finder) answer(q *question) *answers {
 	m := s.m
-	a := &answers{Made: map[nameSite]bool{}, Samples: map[int][]sample{}, Edges: map[edge]bool{}, Ran: map[uint32]bool{}, Created: map[uint32]bool{},
+	a := &answers{Made: map[nameSite]bool{}, Samples: map[int][]sample{}, Edges: map[edge]bool{},
+		Ran: map[uint32]bool{}, Created: map[uint32]bool{},
 		DFs: make([]whereabouts, len(q.DFs))}
 	structured := false
 	sampled := make([]bool, len(m.Codes))
@@ -259,7 +265,8 @@ func (s *finder) answerMade(a *answers, sampled []bool) {
 			if code := m.CodeOf(by); sampled[code] {
 				list, x := firsts[code], making{m.CFID(by), model.DF(df)}
 				if n := len(list); n < samples || x.by < list[n-1].by || x.by == list[n-1].by {
-					at, _ := slices.BinarySearchFunc(list, x, func(a, b making) int { return cmp.Compare(a.by, b.by) })
+					at, _ := slices.BinarySearchFunc(list, x,
+						func(a, b making) int { return cmp.Compare(a.by, b.by) })
 					list = slices.Insert(list, at, x)
 					// All of the last CF are kept: which of them come first their names tell.
 					for len(list) > samples && list[len(list)-1].by != list[samples-1].by {

@@ -8,12 +8,13 @@ import (
 	"github.com/whyslow/whyslow/internal/model"
 )
 
-// call is a statement that calls a code fragment, as far as it is needed to tell which DFs a CF of it deals with.
+// call is a statement that calls a code fragment, as far as it is needed to tell which DFs a CF of it deals
+// with.
 type call struct {
 	args      []arg
 	variables []string
-	// makes marks the arguments that CFs make; none: it is not known which they make. It is told by the trace or, where
-	// that is from an earlier version, learnt from CFs that have run.
+	// makes marks the arguments that CFs make; none: it is not known which they make. It is told by the trace
+	// or, where that is from an earlier version, learnt from CFs that have run.
 	makes []bool
 	told  bool
 }
@@ -59,7 +60,8 @@ func callOf(s *model.Site) *call {
 	return c
 }
 
-// parseCall reads a statement such as add(sum[i], part[i], sum[i + 1]); nil for one of another form, such as a loop.
+// parseCall reads a statement such as add(sum[i], part[i], sum[i + 1]); nil for one of another form, such as
+// a loop.
 func parseCall(text string) *call {
 	open := strings.IndexByte(text, '(')
 	if open < 0 {
@@ -193,15 +195,16 @@ func (c *call) match(name string, indices []int64, readings, out []bindings) []b
 // possible tells whether a CF can wait for just what it waits for: what it needs besides must have a value.
 func (c *call) possible(vars bindings, has func(full string) bool) bool {
 	for i := range c.args {
-		if full, ok := c.args[i].text(vars); ok && len(c.args[i].indices) > 0 && c.makes != nil && !c.makes[i] && !has(full) {
+		if full, ok := c.args[i].text(vars); ok && len(c.args[i].indices) > 0 && c.makes != nil &&
+			!c.makes[i] && !has(full) {
 			return false
 		}
 	}
 	return true
 }
 
-// learn marks the argument that a CF, which was given inputs and made a DF, made: with it as that argument, the inputs
-// must be other arguments. Nothing is learnt from what could be several arguments.
+// learn marks the argument that a CF, which was given inputs and made a DF, made: with it as that argument,
+// the inputs must be other arguments. Nothing is learnt from what could be several arguments.
 func (c *call) learn(name string, indices []int64, inputs []string) {
 	at := -1
 	for i := range c.args {
@@ -252,8 +255,8 @@ func (a *arg) bind(indices []int64, vars bindings) (bindings, bool) {
 	return vars, true
 }
 
-// text is the DF the argument stands for; false, and only the first indices, if that is not known. An argument without indices may be a value and no
-// DF; as such it does no harm.
+// text is the DF the argument stands for; false, and only the first indices, if that is not known. An
+// argument without indices may be a value and no DF; as such it does no harm.
 func (a *arg) text(vars bindings) (string, bool) {
 	if len(a.indices) == 0 {
 		return a.name, true

@@ -59,13 +59,15 @@ func TestCall(t *testing.T) {
 // TestReadings: of all readings of a random statement, those of a CF's inputs include the CF's own.
 func TestReadings(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		value := map[string]int64{"i": int64(rapid.IntRange(-2, 5).Draw(t, "i")), "j": int64(rapid.IntRange(-2, 5).Draw(t, "j"))}
+		value := map[string]int64{"i": int64(rapid.IntRange(-2, 5).Draw(t, "i")),
+			"j": int64(rapid.IntRange(-2, 5).Draw(t, "j"))}
 		var args, dfs []string
 		for range rapid.IntRange(1, 4).Draw(t, "args") {
 			arg := rapid.SampledFrom([]string{"x", "y"}).Draw(t, "name")
 			df := arg
 			for range rapid.IntRange(0, 2).Draw(t, "indices") {
-				v, plus := rapid.SampledFrom([]string{"i", "j"}).Draw(t, "variable"), rapid.IntRange(-2, 2).Draw(t, "plus")
+				v, plus := rapid.SampledFrom([]string{"i", "j"}).Draw(t, "variable"),
+					rapid.IntRange(-2, 2).Draw(t, "plus")
 				arg += fmt.Sprintf("[%s + %d]", v, plus)
 				if plus < 0 {
 					arg = strings.Replace(arg, "+ -", "- ", 1)
@@ -115,7 +117,8 @@ func FuzzCall(f *testing.F) {
 					full, known := c.args[i].text(r)
 					found = found || !known || full == df
 				}
-				if !found && !strings.Contains(df, "[0") && !strings.Contains(df, "-0") && !strings.Contains(df, "+") {
+				if !found && !strings.Contains(df, "[0") && !strings.Contains(df, "-0") &&
+					!strings.Contains(df, "+") {
 					t.Errorf("%q with %q: %v has no such argument", text, df, r)
 				}
 			}

@@ -12,9 +12,9 @@ import (
 
 // What became of every CF.
 //
-// The last thing that was recorded of a CF says where it stood at the end: started and not ended; ready; waiting for DFs; on
-// its way to another node; or created and not looked at since. A `while` that has run and asks for its condition again
-// waits, too.
+// The last thing that was recorded of a CF says where it stood at the end: started and not ended; ready;
+// waiting for DFs; on its way to another node; or created and not looked at since. A `while` that has run and
+// asks for its condition again waits, too.
 
 // State is where a CF stood at the end.
 type State string
@@ -26,7 +26,8 @@ const (
 	Ready   State = "ready"
 	Running State = "running"
 	Moving  State = "moving"
-	// Executed is the state of a CF that has run and whose superfluous request keeps it: only the engine knows of it.
+	// Executed is the state of a CF that has run and whose superfluous request keeps it: only the engine
+	// knows of it.
 	Executed State = "executed"
 )
 
@@ -36,7 +37,8 @@ type CFs struct {
 	Finished int64 `json:"finished"` // all that were left to do nothing
 	// Left counts the others by state.
 	Left map[State]int64 `json:"left"`
-	// Roots counts the waiting CFs that wait for something no other waiting CF would make: the bottoms of the chains.
+	// Roots counts the waiting CFs that wait for something no other waiting CF would make: the bottoms of the
+	// chains.
 	Roots int64 `json:"roots"`
 	// Circle says that CFs wait and none is a root: each waits for another one of them.
 	Circle bool   `json:"circle"`
@@ -148,8 +150,8 @@ func (s *finder) nameCFs(groups []*Left) error {
 	return nil
 }
 
-// stand tells where a CF stood at the end; false if it had nothing left to do. waited is when it waited the last time,
-// None for never.
+// stand tells where a CF stood at the end; false if it had nothing left to do. waited is when it waited the
+// last time, None for never.
 func (f *finder) stand(cf model.CF, waited int64) (s standing, left bool) {
 	l := f.m.LifeAt(cf, math.MaxInt64, waited)
 	state := [...]State{Waiting, Ready, Running, Moving, "", Created}[l.State]
@@ -183,7 +185,8 @@ func (f *finder) group(out *CFs, l *leftovers) []*Left {
 		k := key{s.Site, s.State, s.root, s.Again}
 		g := index[k]
 		if g == nil {
-			g = &Left{Place: f.placeOf(int(s.Site)), State: s.State, Root: s.root, Again: s.Again, For: []Reason{}, Examples: []CFExample{}, site: k.site}
+			g = &Left{Place: f.placeOf(int(s.Site)), State: s.State, Root: s.root, Again: s.Again,
+				For: []Reason{}, Examples: []CFExample{}, site: k.site}
 			index[k], why[k] = g, &reasons{f: f, l: l}
 			list = append(list, g)
 		}
@@ -206,7 +209,8 @@ func (f *finder) group(out *CFs, l *leftovers) []*Left {
 			}
 			return 1
 		}
-		return cmp.Or(cmp.Compare(first(a), first(b)), cmp.Compare(a.File, b.File), cmp.Compare(a.Line, b.Line), cmp.Compare(a.site, b.site), cmp.Compare(a.State, b.State))
+		return cmp.Or(cmp.Compare(first(a), first(b)), cmp.Compare(a.File, b.File),
+			cmp.Compare(a.Line, b.Line), cmp.Compare(a.site, b.site), cmp.Compare(a.State, b.State))
 	})
 	if len(list) > f.opt.Groups && !f.opt.All {
 		out.MoreGroups = len(list) - f.opt.Groups

@@ -30,9 +30,10 @@ func (f *finder) madeHere(df model.DF) bool {
 
 // dfFacts is what is known of the DFs that this process answers for.
 type dfFacts struct {
-	m         *model.Model
-	use       []int64              // by DF: when it was last used; None for never
-	end       []uint32             // by DF: 1 + the first copy in Model.Copies destroyed because the run ended
+	m   *model.Model
+	use []int64 // by DF: when it was last used; None for never
+	// by DF: 1 + the first copy in Model.Copies destroyed because the run ended
+	end       []uint32
 	copies    []int64              // by DF: copies on nodes without an end; nil where all have one
 	destroyed map[model.DF][]int64 // of DFs that were made several times
 	told      map[model.DF]*dossier
@@ -111,7 +112,8 @@ func (f *finder) ownFacts() *dfFacts {
 	return k
 }
 
-// lastUses gives, by DF, the latest end of a CF that was given it, or when it was awaited or requested; None for never.
+// lastUses gives, by DF, the latest end of a CF that was given it, or when it was awaited or requested; None
+// for never.
 func (f *finder) lastUses() []int64 {
 	m := f.m
 	use := make([]int64, m.DFs())
@@ -155,7 +157,8 @@ func (f *finder) shareFacts(k *dfFacts) error {
 		if !m.Shared(df) || !f.made(df) {
 			continue
 		}
-		d := dossier{ID: m.DFID(df), Home: m.DFHome(df), Use: k.use[df], Ended: model.None, Destroyed: k.destroyed[df]}
+		d := dossier{ID: m.DFID(df), Home: m.DFHome(df), Use: k.use[df], Ended: model.None,
+			Destroyed: k.destroyed[df]}
 		if d.ID == 0 || !m.Own(int(d.Home[0])) {
 			continue
 		}
@@ -224,7 +227,8 @@ func (k *dfFacts) home(df model.DF) [2]uint64 {
 	return home
 }
 
-// ended tells when a DF was first destroyed because the run ended, and the order among such ends; None for never.
+// ended tells when a DF was first destroyed because the run ended, and the order among such ends; None for
+// never.
 func (k *dfFacts) ended(df model.DF, rank int) (at order, t int64) {
 	t = model.None
 	if i := k.end[df]; i != 0 {
@@ -246,7 +250,8 @@ func (g *groups) addMade(df model.DF, at order) (x *gathered, made int64) {
 	i := end - 1
 	same := sameGroup{Name: m.DFName[df], Site: m.SiteOf[m.MadeBy[i]]}
 	return g.add(same, at, m.MadeSize[i], [2]trace.CF{m.CFID(m.MadeBy[i])}, func() Example {
-		return Example{DF: m.DFString(df), Node: int(m.MadeNode[i]), AtNS: g.f.at(m.MadeTime[i]), Bytes: m.MadeSize[i]}
+		return Example{DF: m.DFString(df), Node: int(m.MadeNode[i]), AtNS: g.f.at(m.MadeTime[i]),
+			Bytes: m.MadeSize[i]}
 	}), m.MadeTime[i]
 }
 
@@ -262,8 +267,8 @@ func (f *finder) findUnused(k *dfFacts) (err error) {
 	return err
 }
 
-// findHeld goes through the DFs that were destroyed because the run ended, then those that nodes without an end stored
-// and did not give up.
+// findHeld goes through the DFs that were destroyed because the run ended, then those that nodes without an
+// end stored and did not give up.
 func (f *finder) findHeld(k *dfFacts) (err error) {
 	g := f.groups()
 	for df := model.DF(1); int(df) < f.m.DFs(); df++ {

@@ -7,7 +7,8 @@ import (
 	"strings"
 )
 
-// Write writes a result as text, a line for everything found: what tests are written in, and what debugging needs.
+// Write writes a result as text, a line for everything found: what tests are written in, and what debugging
+// needs.
 func (r *Result) Write(w io.Writer) error {
 	out := bufio.NewWriter(w)
 	if c := r.CFs; c == nil {
@@ -33,7 +34,8 @@ func (r *Result) Write(w io.Writer) error {
 	for _, f := range []struct {
 		name string
 		*Finding
-	}{{"never produced", r.NeverProduced}, {"produced twice", r.ProducedTwice}, {"never used", r.NeverUsed}, {"held to the end", r.HeldToEnd},
+	}{{"never produced", r.NeverProduced}, {"produced twice", r.ProducedTwice}, {"never used", r.NeverUsed},
+		{"held to the end", r.HeldToEnd},
 		{"requested after destruction", r.LateRequests}, {"never answered", r.Unanswered}} {
 		if f.Finding == nil {
 			fmt.Fprintf(out, "%s: null\n", f.name)

@@ -57,7 +57,8 @@ func without(text, kind string) string {
 	return strings.Replace(out.String(), `#run {`, `#run {"off":["`+kind+`"],`, 1)
 }
 
-// TestMissing: what the recorded events do not allow to tell is null, the event is named, and the rest is as it was.
+// TestMissing: what the recorded events do not allow to tell is null, the event is named, and the rest is as
+// it was.
 func TestMissing(t *testing.T) {
 	for _, c := range []struct{ golden, off, null string }{
 		{"dfs", "CFEvents.onCreated", "cfs"},
@@ -75,13 +76,16 @@ func TestMissing(t *testing.T) {
 		if len(all.Missing) > 0 {
 			t.Errorf("%s: missing %+v", c.golden, all.Missing)
 		}
-		res := compute(t, sloutest.Build(t, without(sloutest.Golden(t, c.golden), c.off)), lifecycle.Options{})
+		res := compute(t, sloutest.Build(t, without(sloutest.Golden(t, c.golden), c.off)),
+			lifecycle.Options{})
 		var null []string
 		for _, f := range []struct {
 			name string
 			null bool
-		}{{"cfs", res.CFs == nil}, {"held_to_end", res.HeldToEnd == nil}, {"late_requests", res.LateRequests == nil}, {"never_produced", res.NeverProduced == nil},
-			{"never_used", res.NeverUsed == nil}, {"produced_twice", res.ProducedTwice == nil}, {"unanswered", res.Unanswered == nil}} {
+		}{{"cfs", res.CFs == nil}, {"held_to_end", res.HeldToEnd == nil},
+			{"late_requests", res.LateRequests == nil}, {"never_produced", res.NeverProduced == nil},
+			{"never_used", res.NeverUsed == nil}, {"produced_twice", res.ProducedTwice == nil},
+			{"unanswered", res.Unanswered == nil}} {
 			if f.null {
 				null = append(null, f.name)
 			}
@@ -89,7 +93,8 @@ func TestMissing(t *testing.T) {
 		if got := strings.Join(null, " "); got != c.null {
 			t.Errorf("%s without %s: null are %q, want %q", c.golden, c.off, got, c.null)
 		}
-		if len(res.Missing) != 1 || res.Missing[0].Event != c.off || strings.Join(res.Missing[0].Findings, " ") != c.null {
+		if len(res.Missing) != 1 || res.Missing[0].Event != c.off ||
+			strings.Join(res.Missing[0].Findings, " ") != c.null {
 			t.Errorf("%s without %s: missing %+v", c.golden, c.off, res.Missing)
 		}
 	}
@@ -108,7 +113,8 @@ func TestCancelled(t *testing.T) {
 func TestCaps(t *testing.T) {
 	m := sloutest.Build(t, sloutest.Golden(t, "dfs"))
 	res := compute(t, m, lifecycle.Options{Groups: 1, Examples: 1})
-	if f := res.HeldToEnd; f.Count != 3 || f.Bytes != 158 || len(f.Groups) != 1 || f.More != 1 || f.Groups[0].Count != 2 || len(f.Groups[0].Examples) != 1 {
+	if f := res.HeldToEnd; f.Count != 3 || f.Bytes != 158 || len(f.Groups) != 1 || f.More != 1 ||
+		f.Groups[0].Count != 2 || len(f.Groups[0].Examples) != 1 {
 		t.Errorf("%+v", f)
 	}
 }

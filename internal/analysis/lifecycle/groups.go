@@ -67,7 +67,8 @@ func (g *groups) at(same sameGroup, first *order) *gathered {
 }
 
 // add counts a find. example is called where it may be one of those shown.
-func (g *groups) add(same sameGroup, at order, bytes int64, cfs [2]trace.CF, example func() Example) *gathered {
+func (g *groups) add(same sameGroup, at order, bytes int64, cfs [2]trace.CF,
+	example func() Example) *gathered {
 	x := g.at(same, &at)
 	x.Count++
 	x.Bytes += bytes
@@ -148,7 +149,8 @@ func (g *groups) join(o *gathered) {
 }
 
 func (x *gathered) group(f *finder, titles map[trace.CF]string) Group {
-	out := Group{Name: f.m.Names[x.Same.Name], By: f.placeOf(int(x.Same.Site)), Why: x.Same.Why, Count: x.Count,
+	out := Group{Name: f.m.Names[x.Same.Name], By: f.placeOf(int(x.Same.Site)), Why: x.Same.Why,
+		Count: x.Count,
 		Bytes: x.Bytes, HeldNS: x.HeldNS, UnusedNS: x.UnusedNS, Examples: []Example{}}
 	if x.Same.Second != 0 {
 		p := f.placeOf(int(x.Same.Second - 1))
@@ -181,9 +183,10 @@ func (f *finder) titles(ids []trace.CF) (map[trace.CF]string, error) {
 			own[id] = f.m.Codes[0].Name + " (" + id.String() + ")" // nothing is known of it
 		}
 	}
-	err = procs.Collect(f.g, func() map[trace.CF]string { return own }, func(_ int, theirs *map[trace.CF]string) error {
-		maps.Copy(own, *theirs)
-		return nil
-	})
+	err = procs.Collect(f.g, func() map[trace.CF]string { return own },
+		func(_ int, theirs *map[trace.CF]string) error {
+			maps.Copy(own, *theirs)
+			return nil
+		})
 	return own, err
 }

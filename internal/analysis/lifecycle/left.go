@@ -10,10 +10,11 @@ import (
 	"github.com/whyslow/whyslow/trace"
 )
 
-// The CFs that are left, put together by the processes that have a run, one or several, for the one that finds out what they wait for.
+// The CFs that are left. All processes of a group collect theirs for rank 0, which finds out what they wait for.
 //
-// Each CF belongs to the process of the node that created it, which knows all that happened to it but waits on other nodes; these it is told. What
-// goes to the process of rank 0 are the CFs that are left and names of what they wait for, not those that ended.
+// Each CF belongs to the process of the node that created it. That process knows all that happened to the CF
+// except waits on other nodes, which it is told. Rank 0 receives the CFs that are left and the names of what
+// they wait for, not the CFs that ended.
 
 // leftover is a CF that is left.
 type leftover struct {
@@ -75,7 +76,8 @@ type chain struct {
 }
 
 func newLeftovers(m *model.Model) *leftovers {
-	return &leftovers{DFs: make([]awaited, 1), Up: map[uint32]chain{}, index: map[dfName]uint32{}, of: make([]uint32, m.DFs())}
+	return &leftovers{DFs: make([]awaited, 1), Up: map[uint32]chain{}, index: map[dfName]uint32{},
+		of: make([]uint32, m.DFs())}
 }
 
 // add gives the index of a DF that has a name everywhere.
@@ -94,7 +96,8 @@ func (l *leftovers) add(a *awaited) uint32 {
 func (l *leftovers) awaits(f *finder, await int) (list []uint32) {
 	for _, df := range f.m.Awaits.Of(await) {
 		if df != 0 && l.of[df] == 0 {
-			l.of[df] = l.add(&awaited{DF: nameOf(f.m, df), Full: f.m.DFString(df), Name: f.m.DFName[df], Made: f.made(df)})
+			l.of[df] = l.add(&awaited{DF: nameOf(f.m, df), Full: f.m.DFString(df), Name: f.m.DFName[df],
+				Made: f.made(df)})
 		}
 		list = append(list, l.of[df])
 	}
@@ -114,7 +117,7 @@ type waitsElsewhere struct {
 	DFs   []awaited
 }
 
-// leftovers finds the CFs that are left; the process of rank 0 gets those of all processes, the others what is theirs.
+// leftovers finds the CFs that are left: rank 0 gets those of all processes, the others get their own.
 func (s *finder) leftovers() (*leftovers, error) {
 	m := s.m
 	last := make([]uint32, len(m.Created)) // by CF: 1 + its last await
@@ -145,7 +148,8 @@ func (s *finder) leftovers() (*leftovers, error) {
 		}
 		st := standing{state: Waiting, since: waited, node: id.Node()}
 		left := waited != model.None // of which nothing but a wait may have been recorded
-		if m.Created[i] != model.None || m.Ready[i] != model.None || m.ExecOf[i] != 0 || len(m.MovesOf(cf)) > 0 {
+		if m.Created[i] != model.None || m.Ready[i] != model.None || m.ExecOf[i] != 0 ||
+			len(m.MovesOf(cf)) > 0 {
 			if st, left = s.stand(cf, waited); !left {
 				l.Created++
 				l.Finished++
@@ -155,7 +159,8 @@ func (s *finder) leftovers() (*leftovers, error) {
 			continue
 		}
 		l.Created++
-		x := leftover{CF: id, Site: m.SiteOf[cf], State: st.state, Since: st.since, Again: st.again, Node: st.node}
+		x := leftover{CF: id, Site: m.SiteOf[cf], State: st.state, Since: st.since, Again: st.again,
+			Node: st.node}
 		if st.state == Waiting {
 			if x.Awaits = late.DFs; !isLate {
 				x.Awaits = l.awaits(s, await)
@@ -185,7 +190,7 @@ func (f *finder) above(cf model.CF) (sites []uint32) {
 	return sites
 }
 
-// waitsElsewhere tells the processes that CFs belong to of waits here, and gives those that others tell, by CF.
+// waitsElsewhere tells each CF's process of the waits recorded here, and returns what others tell, by CF.
 func (s *finder) waitsElsewhere(last []uint32, l *leftovers) (map[trace.CF]lateWait, error) {
 	if s.g.Size() == 1 {
 		return nil, nil
@@ -283,7 +288,8 @@ func (s *finder) gather(l *leftovers) error {
 				return errShare
 			}
 		}
-		l.Created, l.Finished, l.CFs = l.Created+other.Created, l.Finished+other.Finished, append(l.CFs, other.CFs...)
+		l.Created, l.Finished, l.CFs = l.Created+other.Created, l.Finished+other.Finished,
+			append(l.CFs, other.CFs...)
 		for site, c := range other.Up {
 			if up, ok := l.Up[site]; !ok || c.CF < up.CF {
 				l.Up[site] = c

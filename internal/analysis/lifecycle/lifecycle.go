@@ -1,9 +1,9 @@
-// Package lifecycle tells whether the CFs and DFs of a run lived as they should: CFs that never ran and what they wait for, DFs
-// that were never produced, produced twice, never used or held to the end, requests that came too late or were never
-// answered.
+// Package lifecycle tells whether the CFs and DFs of a run lived as they should: CFs that never ran and what
+// they wait for, DFs that were never produced, produced twice, never used or held to the end, requests that
+// came too late or were never answered.
 //
-// Everything is read from the recorded events, so it holds for runs of every kind; what a run did that was killed, or is
-// still going on, is told as what was under way at the end, not as a fault (Result.Final).
+// Everything comes from recorded events, so it works for every kind of run. For a run that was killed or still
+// executes, what is left counts as under way, not as a fault (Result.Final).
 package lifecycle
 
 import (
@@ -20,8 +20,8 @@ import (
 
 // Options of Compute; the zero value means the defaults.
 type Options struct {
-	// All lists every group of CFs that are left; otherwise those that wait only for what others of them would make are
-	// counted in CFs.More.
+	// All lists every group of CFs that are left; otherwise those that wait only for what others of them
+	// would make are counted in CFs.More.
 	All bool
 	// Examples is how many examples each group names; 0 means 4.
 	Examples int
@@ -29,23 +29,24 @@ type Options struct {
 	Groups int
 }
 
-// Result is what was found. All times are nanoseconds, times of day since the start of the run; sizes are bytes. A
-// finding that the recorded events do not allow to make is nil, and Missing names the event.
+// Result is what was found. All times are nanoseconds, times of day since the start of the run; sizes are
+// bytes. A finding that the recorded events do not allow to make is nil, and Missing names the event.
 type Result struct {
 	Ended  string `json:"ended"`  // as in run.json; "" while it runs or when it was killed
 	Killed bool   `json:"killed"` // some worker's trace has no end
-	// Final says that nothing could happen any more at the end: what is left then is a fault of the program. Otherwise the
-	// run was cut short, and CFs and requests that are left were under way.
+	// Final says that nothing could happen any more at the end: what is left then is a fault of the program.
+	// Otherwise the run was cut short, and CFs and requests that are left were under way.
 	Final         bool     `json:"final"`
 	CFs           *CFs     `json:"cfs"`
 	NeverProduced *Finding `json:"never_produced"` // DFs that CFs waited for or requested
 	ProducedTwice *Finding `json:"produced_twice"` // DFs assigned again while they had a value
-	// NeverUsed are DFs that no CF was given, waited for or requested from another node. Where CFs are left that wait for
-	// other DFs, one of them may have asked its own node for such a DF.
-	NeverUsed    *Finding  `json:"never_used"`
-	HeldToEnd    *Finding  `json:"held_to_end"`   // DFs that the program did not delete; no error in LuNA
-	LateRequests *Finding  `json:"late_requests"` // requests that came to a node where the DF had been destroyed
-	Unanswered   *Finding  `json:"unanswered"`    // requests to other nodes without an answer
+	// NeverUsed are DFs that no CF was given, waited for or requested from another node. Where CFs are left
+	// that wait for other DFs, one of them may have asked its own node for such a DF.
+	NeverUsed *Finding `json:"never_used"`
+	HeldToEnd *Finding `json:"held_to_end"` // DFs that the program did not delete; no error in LuNA
+	// requests that came to a node where the DF had been destroyed
+	LateRequests *Finding  `json:"late_requests"`
+	Unanswered   *Finding  `json:"unanswered"` // requests to other nodes without an answer
 	Missing      []Missing `json:"missing"`
 }
 
@@ -74,13 +75,15 @@ type Finding struct {
 
 // Group are the DFs of one name that the CFs of one statement made (or asked for, where there is no maker).
 type Group struct {
-	Name   string `json:"name"`             // of the DFs, without indices
-	By     Place  `json:"by"`               // who made them; of late and unanswered requests and of what was never produced: who asked
+	Name string `json:"name"` // of the DFs, without indices
+	// who made them; of late and unanswered requests and of what was never produced: who asked
+	By     Place  `json:"by"`
 	Second *Place `json:"second,omitempty"` // produced twice: who made them again
 	Why    string `json:"why,omitempty"`    // in words; "" where the finding says it
 	Count  int64  `json:"count"`
 	Bytes  int64  `json:"bytes"`
-	// HeldNS is, for DFs held to the end, how long they were held in all, and UnusedNS how long of it after their last use.
+	// HeldNS is, for DFs held to the end, how long they were held in all, and UnusedNS how long of it after
+	// their last use.
 	HeldNS   int64     `json:"held_ns,omitempty"`
 	UnusedNS int64     `json:"unused_ns,omitempty"`
 	Examples []Example `json:"examples"`
@@ -88,12 +91,13 @@ type Group struct {
 
 // Example is one DF, or a request for it.
 type Example struct {
-	DF   string `json:"df"`
-	CF   string `json:"cf"`   // that made it; of requests and of what was never produced: that asked; "" where not known
+	DF string `json:"df"`
+	// that made it; of requests and of what was never produced: that asked; "" where not known
+	CF   string `json:"cf"`
 	Node int    `json:"node"` // where that was; -1 where not known
 	AtNS int64  `json:"at_ns"`
-	// Second and SecondNS are the CF that made it again and when; of a request that came late DestroyedNS is when the DF was
-	// destroyed; of requests To is the node asked.
+	// Second and SecondNS are the CF that made it again and when; of a request that came late DestroyedNS is
+	// when the DF was destroyed; of requests To is the node asked.
 	Second      string `json:"second,omitempty"`
 	SecondNS    int64  `json:"second_ns,omitempty"`
 	DestroyedNS int64  `json:"destroyed_ns,omitempty"`
@@ -103,13 +107,14 @@ type Example struct {
 
 // finder is a computation in progress.
 //
-// Several processes may look through a run, each with the model of its nodes; usually one has all. Each finding belongs
-// to one process: a CF to that of the node that created it, a DF to that of the node that made it last, a request to that
-// of the node that asked. The others send it what they know. Then each process groups what it found, and rank 0 joins
-// the groups. Whatever order matters, as for examples, is told along (order).
+// Several processes may look through a run, each with the model of its nodes; usually one has all. Each
+// finding belongs to one process: a CF to that of the node that created it, a DF to that of the node that
+// made it last, a request to that of the node that asked. The others send it what they know. Then each
+// process groups what it found, and rank 0 joins the groups. Whatever order matters, as for examples, is told
+// along (order).
 //
-// What CFs that are left wait for is a question about the whole program. So rank 0 gets all that is left (left.go), and
-// asks what is known of what they wait for (answers.go).
+// What CFs that are left wait for is a question about the whole program. So rank 0 gets all that is left
+// (left.go), and asks what is known of what they wait for (answers.go).
 type finder struct {
 	m      *model.Model
 	g      procs.Group
@@ -133,16 +138,17 @@ func (o Options) settled() Options {
 	return o
 }
 
-// Compute looks through a run. It fails when ctx ends. All members of g call it at once with the same options, each with
-// its model from model.BuildShare; rank 0 gets the result and the others nil, and it fails at all when it fails at one.
-// A g of nil is one process that has the whole run.
+// Compute looks through a run. It fails when ctx ends. All members of g call it at once with the same
+// options, each with its model from model.BuildShare; rank 0 gets the result and the others nil, and it fails
+// at all when it fails at one. A g of nil is one process that has the whole run.
 func Compute(ctx context.Context, m *model.Model, opt Options, g procs.Group) (*Result, error) {
 	f := newFinder(m, opt.settled(), g)
 	var err error
 	if f.inputs, err = procs.Any(f.g, m.HasInputs()); err != nil {
 		return nil, err
 	}
-	for _, find := range []func() error{f.learn, f.findCFs, f.findNeverProduced, f.findDFs, f.findLate, f.findUnanswered} {
+	for _, find := range []func() error{f.learn, f.findCFs, f.findNeverProduced, f.findDFs, f.findLate,
+		f.findUnanswered} {
 		if err := errors.Join(ctx.Err(), find()); err != nil {
 			return nil, err
 		}
@@ -163,8 +169,8 @@ func newFinder(m *model.Model, opt Options, g procs.Group) *finder {
 		Final: !m.Killed && (ended == trace.EndedDone || ended == trace.EndedStuck), Missing: []Missing{}}}
 }
 
-// learn finds out the statements of all CFs that may have to do with a fault of an own node, and which DFs that were
-// requested got a value, where the files read here say nothing of it.
+// learn finds out the statements of all CFs that may have to do with a fault of an own node, and which DFs
+// that were requested got a value, where the files read here say nothing of it.
 func (f *finder) learn() error {
 	m := f.m
 	if f.g.Size() == 1 {
@@ -224,8 +230,8 @@ func (f *finder) missing(finding string, k trace.Kind) {
 	f.res.Missing = append(f.res.Missing, Missing{k.String(), []string{finding}})
 }
 
-// need notes the kinds of which no event was recorded although there was something to record, or that were switched
-// off. It tells whether all are there.
+// need notes the kinds of which no event was recorded although there was something to record, or that were
+// switched off. It tells whether all are there.
 func (f *finder) need(finding string, kinds ...trace.Kind) bool {
 	ok := true
 	for _, k := range kinds {

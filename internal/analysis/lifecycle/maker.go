@@ -17,8 +17,8 @@ type makers struct {
 	a *answers
 	// sites gives, by name of DFs, the statements whose CFs made such DFs, in the order of the source.
 	sites map[uint32][]uint32
-	// through is the same with the statements whose CFs did it through others that they created, or, where none has run,
-	// that name it; for the statements of left.
+	// through is the same with the statements whose CFs did it through others that they created, or, where
+	// none has run, that name it; for the statements of left.
 	through map[uint32][]uint32
 	// anything are the statements of left of which nothing is known.
 	anything []uint32
@@ -70,7 +70,8 @@ func (s *makers) find(key string, asking trace.CF) (made, bool) {
 // maxExact bounds how many CFs are looked at one by one; the others count by their statements.
 const maxExact = 1 << 18
 
-// newMakers looks through all CFs that are left; the processes of other ranks than 0, which have none, answer its questions and get nil.
+// newMakers looks through all CFs that are left; the processes of other ranks than 0, which have none, answer
+// its questions and get nil.
 func (s *finder) newMakers(l *leftovers) (*makers, error) {
 	a, err := s.answers(l)
 	if err != nil {
@@ -80,8 +81,10 @@ func (s *finder) newMakers(l *leftovers) (*makers, error) {
 		_, err := s.haveValues(nil)
 		return nil, err
 	}
-	x := &makers{f: s, l: l, a: a, sites: map[uint32][]uint32{}, through: map[uint32][]uint32{}, left: map[uint32]map[State]int64{},
-		could: map[string][2]made{}, identities: make([]identity, len(l.DFs)), where: map[uint32]*whereabouts{}}
+	x := &makers{f: s, l: l, a: a, sites: map[uint32][]uint32{}, through: map[uint32][]uint32{},
+		left:  map[uint32]map[State]int64{},
+		could: map[string][2]made{}, identities: make([]identity, len(l.DFs)),
+		where: map[uint32]*whereabouts{}}
 	calls := map[uint32]*call{}
 	structured := false
 	for i := range l.CFs {
@@ -122,7 +125,8 @@ func (s *makers) atomic(site uint32) bool {
 	return m.Codes[m.Sites[site].Code].Kind == trace.Atomic
 }
 
-// findValues prepares hasValue: where it takes other processes to answer, all that may be asked is asked before.
+// findValues prepares hasValue: where it takes other processes to answer, all that may be asked is asked
+// before.
 func (s *makers) findValues(x *finder, calls map[uint32]*call) error {
 	asked := map[string]bool{}
 	if x.g.Size() == 1 {
@@ -143,7 +147,8 @@ func (s *makers) findValues(x *finder, calls map[uint32]*call) error {
 	return err
 }
 
-// readingsOf gives the ways in which the statement of a waiting CF can be read; none if it does not tell what the CF would make.
+// readingsOf gives the ways in which the statement of a waiting CF can be read; none if it does not tell what
+// the CF would make.
 func (s *makers) readingsOf(p *leftover, c *call) []bindings {
 	awaited, readings, spare := s.awaited[:0], append(s.readings[0][:0], bindings{}), s.readings[1]
 	for _, df := range p.Awaits {
@@ -162,7 +167,10 @@ func (s *makers) readingsOf(p *leftover, c *call) []bindings {
 	s.awaited = awaited
 	if len(readings) > 1 {
 		readings = slices.DeleteFunc(readings, func(vars bindings) bool {
-			return !c.possible(vars, func(full string) bool { return slices.Contains(awaited, full) || s.hasValue(full) })
+			return !c.possible(vars, func(full string) bool {
+				return slices.Contains(awaited, full) ||
+					s.hasValue(full)
+			})
 		})
 	}
 	return readings
@@ -354,10 +362,11 @@ func (s *makers) named(c *call) (names []uint32) {
 	return names
 }
 
-// unrun finds, by name of DFs, the structured statements of left of which no CF has run that may make such DFs. What is in
-// their blocks is not known, but these can only be statements of which no CF has been created, further down in the same
-// file. These name the DFs, unless they call them by the name of a parameter: so what was passed to the subs around
-// counts, too. In a run that was cut short, a statement whose CFs have run may not have created all of its block.
+// unrun finds, by name of DFs, the structured statements of left of which no CF has run that may make such
+// DFs. What is in their blocks is not known, but these can only be statements of which no CF has been
+// created, further down in the same file. These name the DFs, unless they call them by the name of a
+// parameter: so what was passed to the subs around counts, too. In a run that was cut short, a statement
+// whose CFs have run may not have created all of its block.
 func (s *makers) unrun(calls map[uint32]*call) map[uint32][]uint32 {
 	m := s.f.m
 	out := map[uint32][]uint32{}
@@ -445,8 +454,8 @@ func (q made) why() why {
 	return w
 }
 
-// whereabouts tells what became of a DF with a value that a CF waits for: what it asked another node for comes as the answer,
-// anything else by itself.
+// whereabouts tells what became of a DF with a value that a CF waits for: what it asked another node for
+// comes as the answer, anything else by itself.
 func (s *makers) whereabouts(p *leftover, df uint32) why {
 	d, node := s.where[df], int32(p.Node)
 	request, remote := d.Requests[p.CF]

@@ -8,8 +8,8 @@ import (
 	"github.com/whyslow/whyslow/trace"
 )
 
-// DFs that never got a value, or got one twice. Several processes may find the same fault, so each fault goes to one
-// process that compares the names of some DFs. The first fault of each DF counts.
+// DFs that never got a value, or got one twice. Several processes may find the same fault, so each fault goes
+// to one process that compares the names of some DFs. The first fault of each DF counts.
 
 // fault is something that is wrong with a DF.
 type fault struct {
@@ -106,7 +106,8 @@ func (f *finder) findNeverProduced() (err error) {
 	for i, cf := range a.CF {
 		for k, df := range a.Of(i) {
 			if df != 0 && !f.made(df) {
-				add(df, cf, order{N: [4]uint64{0, rank, uint64(i), uint64(k)}}, f.nodeAt(cf, a.Time[i]), a.Time[i])
+				add(df, cf, order{N: [4]uint64{0, rank, uint64(i), uint64(k)}}, f.nodeAt(cf, a.Time[i]),
+					a.Time[i])
 			}
 		}
 	}
@@ -127,8 +128,8 @@ func (f *finder) findNeverProduced() (err error) {
 	return err
 }
 
-// findTwice goes through what the run-time system complained about and the DFs that got a value again before the first
-// one was destroyed, where destructions were recorded.
+// findTwice goes through what the run-time system complained about and the DFs that got a value again before
+// the first one was destroyed, where destructions were recorded.
 func (f *finder) findTwice(k *dfFacts) (err error) {
 	m := f.m
 	var own []fault
@@ -138,7 +139,8 @@ func (f *finder) findTwice(k *dfFacts) (err error) {
 			node = int(m.MadeNode[i])
 		}
 		own = append(own, fault{DF: nameOf(m, df), At: at, Name: m.DFName[df], Full: m.DFString(df),
-			CFs: [2]trace.CF{m.CFID(first), m.CFID(second)}, Node: node, AtNS: f.at(t0), SecondNS: f.at(t1), Bytes: size})
+			CFs: [2]trace.CF{m.CFID(first), m.CFID(second)}, Node: node, AtNS: f.at(t0), SecondNS: f.at(t1),
+			Bytes: size})
 	}
 	for i, d := range m.Duplicates {
 		if d.DF == 0 {
@@ -156,7 +158,8 @@ func (f *finder) findTwice(k *dfFacts) (err error) {
 		}
 		if i, ok := f.remade(df, k.destroyed[df]); ok {
 			home := k.home(df)
-			add(df, order{N: [4]uint64{1, home[0], home[1]}}, m.MadeBy[i], m.MadeBy[i+1], m.MadeTime[i], m.MadeTime[i+1],
+			add(df, order{N: [4]uint64{1, home[0], home[1]}}, m.MadeBy[i], m.MadeBy[i+1], m.MadeTime[i],
+				m.MadeTime[i+1],
 				m.MadeSize[i])
 		}
 	}

@@ -34,7 +34,8 @@ func (f fact) text() string {
 	case "DFEvents.onDestroy":
 		return fmt.Sprintf("%d n%d s8 %s df=%d size=8 reason=%s\n", f.t, f.node, f.kind, f.df, f.reason)
 	case "DFEvents.onDuplicate":
-		return fmt.Sprintf("%d n%d s8 %s df=%d first=%s second=%s\n", f.t, f.node, f.kind, f.df, f.cf, f.second)
+		return fmt.Sprintf("%d n%d s8 %s df=%d first=%s second=%s\n", f.t, f.node, f.kind, f.df, f.cf,
+			f.second)
 	}
 	return fmt.Sprintf("%d n%d s8 %s df=%d size=8\n", f.t, f.node, f.kind, f.df)
 }
@@ -51,8 +52,10 @@ func facts(t *rapid.T, r *sloutest.Run) (out []fact) {
 	}
 	dfs := r.DFs + 2 // two that nobody makes
 	for range rapid.IntRange(0, 15).Draw(t, "facts") {
-		f := fact{t: rapid.Int64Range(0, end).Draw(t, "t"), node: rapid.IntRange(0, r.Nodes-1).Draw(t, "node"), df: rapid.IntRange(1, dfs).Draw(t, "df")}
-		f.kind = rapid.SampledFrom([]string{"CFEvents.onWaiting", "DFEvents.onStored", "DFEvents.onDropped", "DFEvents.onDestroy", "DFEvents.onDuplicate"}).Draw(t, "kind")
+		f := fact{t: rapid.Int64Range(0, end).Draw(t, "t"),
+			node: rapid.IntRange(0, r.Nodes-1).Draw(t, "node"), df: rapid.IntRange(1, dfs).Draw(t, "df")}
+		f.kind = rapid.SampledFrom([]string{"CFEvents.onWaiting", "DFEvents.onStored", "DFEvents.onDropped",
+			"DFEvents.onDestroy", "DFEvents.onDuplicate"}).Draw(t, "kind")
 		f.reason = rapid.SampledFrom([]string{"expired", "deleted", "end"}).Draw(t, "reason")
 		if len(cfs) == 0 {
 			continue
@@ -61,7 +64,10 @@ func facts(t *rapid.T, r *sloutest.Run) (out []fact) {
 		f.dfs = rapid.SliceOfNDistinct(rapid.IntRange(1, dfs), 1, 2, rapid.ID[int]).Draw(t, "awaited")
 		out = append(out, f)
 	}
-	slices.SortStableFunc(out, func(a, b fact) int { return cmp.Or(cmp.Compare(a.node, b.node), cmp.Compare(a.t, b.t)) })
+	slices.SortStableFunc(out, func(a, b fact) int {
+		return cmp.Or(cmp.Compare(a.node, b.node),
+			cmp.Compare(a.t, b.t))
+	})
 	return out
 }
 
@@ -89,7 +95,8 @@ func TestBruteForce(t *testing.T) {
 			r.Stick(t)
 		}
 		more := facts(t, r)
-		res := compute(t, sloutest.Build(t, text(r, more)), lifecycle.Options{All: true, Examples: 1000, Groups: 1000})
+		res := compute(t, sloutest.Build(t, text(r, more)),
+			lifecycle.Options{All: true, Examples: 1000, Groups: 1000})
 		want, got := brute(r, more), found(res)
 		for k := range want {
 			if _, told := got[k]; !told { // null for want of events
@@ -116,7 +123,8 @@ func TestHarmed(t *testing.T) {
 // found are the totals and what they are of.
 func found(res *lifecycle.Result) map[string][]string {
 	out := map[string][]string{}
-	for name, f := range map[string]*lifecycle.Finding{"produced": res.NeverProduced, "twice": res.ProducedTwice, "used": res.NeverUsed, "held": res.HeldToEnd,
+	for name, f := range map[string]*lifecycle.Finding{"produced": res.NeverProduced,
+		"twice": res.ProducedTwice, "used": res.NeverUsed, "held": res.HeldToEnd,
 		"late": res.LateRequests, "unanswered": res.Unanswered} {
 		if f == nil {
 			continue
@@ -156,7 +164,8 @@ func brute(r *sloutest.Run, more []fact) map[string][]string {
 			out[name] = append(out[name], line)
 		}
 	}
-	out := map[string][]string{"produced": {}, "twice": {}, "used": {}, "held": {}, "late": {}, "unanswered": {}, "cfs": {}}
+	out := map[string][]string{"produced": {}, "twice": {}, "used": {}, "held": {}, "late": {},
+		"unanswered": {}, "cfs": {}}
 	df := func(n int) string { return fmt.Sprintf("x[%d]", n) }
 	made, used := map[int]bool{}, map[int]bool{}
 	for _, e := range r.Events {
@@ -212,14 +221,19 @@ func brute(r *sloutest.Run, more []fact) map[string][]string {
 	for _, e := range r.Events {
 		switch e.Kind {
 		case "DFEvents.onRequested":
-			if !slices.ContainsFunc(r.Events, func(o sloutest.Event) bool { return o.Kind == "DFEvents.onReceived" && o.Request == e.Request }) {
+			if !slices.ContainsFunc(r.Events,
+				func(o sloutest.Event) bool {
+					return o.Kind == "DFEvents.onReceived" &&
+						o.Request == e.Request
+				}) {
 				out["unanswered"] = append(out["unanswered"], df(e.DF)+" by "+e.CF)
 			}
 		case "DFEvents.onRequestReceived":
 			// The last of what happened to it on that node until then.
 			last, at := "", int64(-1)
 			for _, f := range more {
-				if f.df == e.DF && f.node == e.Node && f.t <= e.Time && f.t >= at && (f.kind == "DFEvents.onStored" || f.kind == "DFEvents.onDestroy" && f.reason != "end") {
+				if f.df == e.DF && f.node == e.Node && f.t <= e.Time && f.t >= at &&
+					(f.kind == "DFEvents.onStored" || f.kind == "DFEvents.onDestroy" && f.reason != "end") {
 					last, at = f.kind, f.t
 				}
 			}
@@ -249,7 +263,8 @@ func brute(r *sloutest.Run, more []fact) map[string][]string {
 
 // stand tells where a CF stood at the end, "" if it had nothing left to do, from all that is recorded of it.
 func stand(r *sloutest.Run, more []fact, cf string) string {
-	created, ready, started, ended, waited, left, came := int64(-1), int64(-1), int64(-1), int64(-1), int64(-1), int64(-1), int64(-1)
+	created, ready, started, ended, waited, left, came := int64(-1), int64(-1), int64(-1), int64(-1),
+		int64(-1), int64(-1), int64(-1)
 	moves := 0
 	for _, e := range r.Events {
 		if e.CF != cf {
@@ -304,7 +319,8 @@ func stand(r *sloutest.Run, more []fact, cf string) string {
 
 // checkGroups checks that totals are the sums of the groups and that every waiting CF is told of.
 func checkGroups(t *rapid.T, res *lifecycle.Result) {
-	for _, f := range []*lifecycle.Finding{res.NeverProduced, res.ProducedTwice, res.NeverUsed, res.HeldToEnd, res.LateRequests, res.Unanswered} {
+	for _, f := range []*lifecycle.Finding{res.NeverProduced, res.ProducedTwice, res.NeverUsed, res.HeldToEnd,
+		res.LateRequests, res.Unanswered} {
 		if f == nil {
 			continue
 		}

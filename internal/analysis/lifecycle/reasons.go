@@ -13,16 +13,17 @@ import (
 
 // Why a DF that a CF waits for does not come.
 //
-// Plan. A DF that has a value came too late, went elsewhere or was destroyed; that is in the trace. For one without a value
-// the question is who could still make it, and the trace does not say what a CF that has not run would make. Two things do:
+// A DF that has a value came too late, went elsewhere or was destroyed: the trace tells. For a DF without a
+// value the question is who could still make it. Three sources answer:
 //
-//   - The statement as written. add(sum[i], part[i], sum[i + 1]) that waits for part[3] has i = 3, so it deals with sum[3],
-//     part[3] and sum[4]. What it needs it has or waits for; a DF without a value that it deals with and does not wait for is
-//     what it would make (maker.go).
-//   - Otherwise its fellows: a statement whose CFs have made DFs of that name, themselves or through CFs that they
-//     created, may make this one, too.
+//   - What the trace says of the statement (model.Site.DFs): "sum[i], part[i] -> sum[i + 1]". A CF that waits
+//     for part[3] has i = 3, so it would make sum[4].
+//   - In traces of earlier versions, the statement as written: add(sum[i], part[i], sum[i + 1]). A DF that it
+//     names, that has no value and that the CF does not wait for is what it would make (maker.go).
+//   - Otherwise its fellows: if CFs of a statement made DFs of that name, themselves or through CFs that they
+//     created, another CF of the statement may make this one.
 //
-// A CF that waits only for what other waiting CFs would, or may, make is not a root.
+// A CF is no root if other waiting CFs would, or may, make everything it waits for.
 
 // Kind says in one word why a DF does not come.
 type Kind string
@@ -132,7 +133,10 @@ func (s *makers) findRoots() {
 		}
 		p.why = slices.Clip(found[first:])
 		// One thing that nothing can make is enough to be at the bottom.
-		if slices.ContainsFunc(p.why, func(w why) bool { return w.kind == NobodyMakes || w.kind == Destroyed }) {
+		if slices.ContainsFunc(p.why, func(w why) bool {
+			return w.kind == NobodyMakes ||
+				w.kind == Destroyed
+		}) {
 			p.root = true
 		}
 	}
@@ -163,7 +167,8 @@ func (r *reasons) add(w *why) {
 	key := sameReason{df.Name, w.site, w.kind, w.state, w.node, w.asked, w.what, w.here, w.own}
 	g := r.index[key]
 	if g == nil {
-		g = &Reason{here: w.here, Kind: w.kind, Name: f.m.Names[df.Name], DFs: []string{}, Makers: []Place{}, Examples: []string{}}
+		g = &Reason{here: w.here, Kind: w.kind, Name: f.m.Names[df.Name], DFs: []string{}, Makers: []Place{},
+			Examples: []string{}}
 		g.Why = f.words(w, g, df)
 		r.index[key] = g
 		r.order = append(r.order, g)
@@ -193,7 +198,8 @@ func (r *reasons) list(limit int) ([]Reason, int) {
 
 // rank puts first what no other CF can help with.
 func (k Kind) rank() int {
-	return slices.Index([]Kind{NobodyMakes, Destroyed, Elsewhere, Coming, UnderWay, WouldMake, MayMake, NotKnown, AskedTwice}, k)
+	return slices.Index([]Kind{NobodyMakes, Destroyed, Elsewhere, Coming, UnderWay, WouldMake, MayMake,
+		NotKnown, AskedTwice}, k)
 }
 
 // words says why in the words of `whyslow run`.
@@ -214,25 +220,29 @@ func (f *finder) words(w *why, g *Reason, df *awaited) string {
 		if w.by != 0 {
 			return "may be made by " + statement() + ", which waits too"
 		}
-		return fmt.Sprintf("may be made by %s, of which %s", statement(), words.Plural(w.n, "CF waits too", "CFs wait too"))
+		return fmt.Sprintf("may be made by %s, of which %s", statement(),
+			words.Plural(w.n, "CF waits too", "CFs wait too"))
 	case UnderWay:
 		g.Makers = append(g.Makers, f.placeOf(int(w.site)))
 		if w.by != 0 {
 			return "may be made by " + statement() + ", which waits too"
 		}
-		return fmt.Sprintf("may be made by %s, of which %s when the trace ends", statement(), words.Plural(w.n, "CF was", "CFs were")+" "+stateWords[w.state])
+		return fmt.Sprintf("may be made by %s, of which %s when the trace ends", statement(),
+			words.Plural(w.n, "CF was", "CFs were")+" "+stateWords[w.state])
 	case Destroyed:
 		if w.what == model.CopyDeleted {
 			return fmt.Sprintf("it was made, and deleted on node %d before it was asked for", w.node)
 		}
-		return fmt.Sprintf("it was made, and its requests on node %d were used up: its req_count serves fewer requests than there are", w.node)
+		return fmt.Sprintf("it was made, and its requests on node %d were used up: "+
+			"its req_count serves fewer requests than there are", w.node)
 	case Elsewhere:
 		did := "did not come"
 		if !f.res.Final {
 			did = "had not come when the trace ends"
 		}
 		if w.asked != w.node {
-			return fmt.Sprintf("it was made, and is on node %d; node %d was asked for it, and it %s", w.node, w.asked, did)
+			return fmt.Sprintf("it was made, and is on node %d; node %d was asked for it, and it %s", w.node,
+				w.asked, did)
 		}
 		return fmt.Sprintf("it was made on node %d, and %s", w.node, did)
 	case Coming:
@@ -277,7 +287,8 @@ func listed(by []Place) string {
 	return s
 }
 
-var stateWords = map[State]string{Created: "not looked at yet", Ready: "ready", Running: "running", Moving: "on the way to another node"}
+var stateWords = map[State]string{Created: "not looked at yet", Ready: "ready", Running: "running",
+	Moving: "on the way to another node"}
 
 // String is "add(sum[i], part[i], sum[i + 1]) at wrong.fa:16".
 func (p Place) String() string {

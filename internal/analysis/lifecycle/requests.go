@@ -26,7 +26,8 @@ func (f *finder) orderOf(q *model.Message, t int64) order {
 	return order{[4]uint64{uint64(t) ^ 1<<63, uint64(q.To), uint64(f.m.CFID(q.CF))}, f.m.DFString(q.DF)}
 }
 
-// findLate goes through the requests that came to a node for a DF that had been destroyed there and was not stored again.
+// findLate goes through the requests that came to a node for a DF that had been destroyed there and was not
+// stored again.
 func (f *finder) findLate() error {
 	m := f.m
 	if !f.need("late_requests", trace.KindDFRequestReceived, trace.KindDFDestroy) {
@@ -35,7 +36,8 @@ func (f *finder) findLate() error {
 	out := make([][]lateRequest, f.g.Size())
 	f.eachLate(func(q *model.Message, why string, destroyed int64) {
 		to := m.Owner(int(q.From))
-		out[to] = append(out[to], lateRequest{sameGroup{Name: m.DFName[q.DF], Why: why}, f.orderOf(q, q.Received), m.CFID(q.CF),
+		out[to] = append(out[to], lateRequest{sameGroup{Name: m.DFName[q.DF], Why: why},
+			f.orderOf(q, q.Received), m.CFID(q.CF),
 			int(q.From), int(q.To), f.at(q.Received), f.at(destroyed), m.DFString(q.DF)})
 	})
 	in, err := procs.Swap(f.g, out)
@@ -63,8 +65,8 @@ func (f *finder) findLate() error {
 	return err
 }
 
-// eachLate calls add for the requests that came late to this process's nodes, with the reason and when the DF had been
-// destroyed.
+// eachLate calls add for the requests that came late to this process's nodes, with the reason and when the DF
+// had been destroyed.
 func (f *finder) eachLate(add func(q *model.Message, why string, destroyed int64)) {
 	m := f.m
 	if len(m.Requests) <= 1 {
@@ -83,7 +85,8 @@ func (f *finder) eachLate(add func(q *model.Message, why string, destroyed int64
 	var late []uint32
 	suspect := newBits(m.DFs())
 	for i := 1; i < len(m.Requests); i++ {
-		if q := &m.Requests[i]; q.Received != model.None && q.DF != 0 && first[q.DF] <= q.Received && m.Own(int(q.To)) {
+		if q := &m.Requests[i]; q.Received != model.None && q.DF != 0 && first[q.DF] <= q.Received &&
+			m.Own(int(q.To)) {
 			late = append(late, uint32(i))
 			suspect.set(q.DF)
 		}
@@ -130,8 +133,8 @@ type answered struct {
 	Came    bool
 }
 
-// answersElsewhere tells what processes know of answers that the asking process does not: of those that left and never came
-// and, in damaged traces, of those that came to others.
+// answersElsewhere tells what processes know of answers that the asking process does not: of those that left
+// and never came and, in damaged traces, of those that came to others.
 func (f *finder) answersElsewhere() ([]answered, error) {
 	if f.g.Size() == 1 {
 		return nil, nil
@@ -211,7 +214,8 @@ func (f *finder) findUnanswered() error {
 func (f *finder) inOrder(requests []uint32, at func(*model.Message) int64) {
 	slices.SortFunc(requests, func(a, b uint32) int {
 		p, q := &f.m.Requests[a], &f.m.Requests[b]
-		return cmp.Or(cmp.Compare(at(p), at(q)), cmp.Compare(p.To, q.To), cmp.Compare(f.m.CFID(p.CF), f.m.CFID(q.CF)),
+		return cmp.Or(cmp.Compare(at(p), at(q)), cmp.Compare(p.To, q.To),
+			cmp.Compare(f.m.CFID(p.CF), f.m.CFID(q.CF)),
 			cmp.Compare(f.m.DFString(p.DF), f.m.DFString(q.DF)))
 	})
 }

@@ -12,16 +12,18 @@ import (
 	"github.com/whyslow/whyslow/internal/words"
 )
 
-// What an engine knows of a program that cannot finish is explained like what is read from a trace: an engine says for
-// sure what its CFs would make, so nothing has to be read from their statements, and it works without a trace.
+// What an engine knows of a program that cannot finish is explained like what is read from a trace: an engine
+// says for sure what its CFs would make, so nothing has to be read from their statements, and it works
+// without a trace.
 
 // shownDFs is how many reasons Explain gives for one statement, and how many DFs it names for each.
 const shownDFs = 4
 
-// Explain prints which CFs wait, for which DFs, and why these do not come. Without all, CFs that wait only for what
-// other waiting CFs would make are counted.
+// Explain prints which CFs wait, for which DFs, and why these do not come. Without all, CFs that wait only
+// for what other waiting CFs would make are counted.
 func Explain(out io.Writer, left *luna.Stuck, all bool) error {
-	f := &finder{m: &model.Model{}, res: &Result{Final: true}, opt: Options{All: all, Examples: shownDFs, Groups: math.MaxInt}}
+	f := &finder{m: &model.Model{}, res: &Result{Final: true},
+		opt: Options{All: all, Examples: shownDFs, Groups: math.MaxInt}}
 	for _, d := range left.Program.Decls {
 		f.m.Names = append(f.m.Names, d.Name)
 	}
@@ -37,7 +39,8 @@ func Explain(out io.Writer, left *luna.Stuck, all bool) error {
 			if !known {
 				n = uint32(len(l.DFs))
 				numbers[a.Key] = n
-				l.DFs = append(l.DFs, awaited{Full: a.Full, Name: uint32(a.Decl), program: a.Key, decl: a.Decl})
+				l.DFs = append(l.DFs, awaited{Full: a.Full, Name: uint32(a.Decl), program: a.Key,
+					decl: a.Decl})
 			}
 			x.Awaits, x.refs = append(x.Awaits, n), append(x.refs, a.Ref)
 			if p.Executed {
@@ -65,7 +68,8 @@ func Explain(out io.Writer, left *luna.Stuck, all bool) error {
 		g.explain(w)
 	}
 	if cfs.More > 0 {
-		fmt.Fprintf(w, "%s for what these would have made.\n", words.Plural(cfs.More, "more CF waits", "more CFs wait"))
+		fmt.Fprintf(w, "%s for what these would have made.\n",
+			words.Plural(cfs.More, "more CF waits", "more CFs wait"))
 	}
 	_, err := io.WriteString(out, w.String())
 	return err

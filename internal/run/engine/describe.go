@@ -23,7 +23,8 @@ func (d *describer) Site(_ int, s trace.Site) prof.Site {
 	}
 	st := d.prog.Stmts[s-1]
 	code := &d.prog.Codes[st.Code]
-	return prof.Site{Code: code.Name, Kind: trace.CodeKind(code.Kind), Label: st.LabelName, File: st.Pos.File, Line: st.Pos.Line, Col: st.Pos.Col, Text: st.Text}
+	return prof.Site{Code: code.Name, Kind: trace.CodeKind(code.Kind), Label: st.LabelName, File: st.Pos.File,
+		Line: st.Pos.Line, Col: st.Pos.Col, Text: st.Text}
 }
 
 func (d *describer) DF(node int, df trace.DF) (name string, identity []int64) {
@@ -42,16 +43,18 @@ func (d *describer) Name(node int, n trace.Name) string {
 
 // setDescriber tells the session who knows the program.
 func (e *engine) setDescriber() {
-	d := &describer{prog: e.prog, names: make([]map[trace.Name]string, len(e.nodes)), known: make([]*identities, len(e.nodes))}
+	d := &describer{prog: e.prog, names: make([]map[trace.Name]string, len(e.nodes)),
+		known: make([]*identities, len(e.nodes))}
 	for _, n := range e.here {
 		d.names[n.id], d.known[n.id] = n.nameTexts, n.known
 	}
 	e.ses.SetDescriber(d)
 }
 
-// identities maps the numbers of a node's DFs to what they stand for. A number is known from before its first event until
-// after its last one: as long as the store has a cell for it, a CF has it among its inputs, or one of the last retiredLength
-// numbers of its shard was given up later, so that whoever is in the middle of an event still finds it.
+// identities maps the numbers of a node's DFs to what they stand for. A number is known from before its first
+// event until after its last one: as long as the store has a cell for it, a CF has it among its inputs, or
+// one of the last retiredLength numbers of its shard was given up later, so that whoever is in the middle of
+// an event still finds it.
 //
 // A nil *identities knows nothing and does nothing.
 type identities struct {

@@ -1,8 +1,9 @@
 package engine
 
-// What is left on the nodes when nothing runs any more. Each node collects what it knows: its CFs that still exist, what they
-// wait for in its own store, the requests they have made elsewhere, and the requests of other nodes that wait in its store.
-// Joined, the requests find their CFs. Of nodes in other processes that comes as bytes.
+// What is left on the nodes when nothing runs any more. Each node collects what it knows: its CFs that still
+// exist, what they wait for in its own store, the requests they have made elsewhere, and the requests of
+// other nodes that wait in its store. Joined, the requests find their CFs. Of nodes in other processes that
+// comes as bytes.
 
 import (
 	"cmp"
@@ -96,8 +97,8 @@ func (n *node) remains() *remains {
 	return r
 }
 
-// joined gives the requests of all nodes to the CFs that made them and returns the CFs that wait, in order of creation. It is
-// given the remains of every node of the run, in order.
+// joined gives the requests of all nodes to the CFs that made them and returns the CFs that wait, in order of
+// creation. It is given the remains of every node of the run, in order.
 func joined(all []*remains) []*leftover {
 	for _, r := range all {
 		for _, f := range r.foreign {
@@ -120,8 +121,8 @@ func joined(all []*remains) []*leftover {
 	return left
 }
 
-// verdict is the error of the run: why it was stopped, or, if nothing stopped it, what is left to do. It is given the remains
-// of every node of the run.
+// verdict is the error of the run: why it was stopped, or, if nothing stopped it, what is left to do. It is
+// given the remains of every node of the run.
 func (e *engine) verdict(all []*remains) error {
 	if e.err != nil {
 		return e.err

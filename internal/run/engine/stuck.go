@@ -1,6 +1,7 @@
 package engine
 
-// What is left when nothing can happen any more: the CFs that wait, for what, and whether anything could have made it.
+// What is left when nothing can happen any more: the CFs that wait, for what, and whether anything could have
+// made it.
 
 import (
 	"fmt"
@@ -31,7 +32,8 @@ func (e *StuckError) Error() string {
 
 // stuck collects what is known of the CFs left over.
 func (e *engine) stuck(left []*leftover) *StuckError {
-	s := &StuckError{luna.Stuck{Program: e.prog, CFs: make([]luna.PendingCF, len(left)), Names: map[luna.DeclID]luna.NameUses{}}}
+	s := &StuckError{luna.Stuck{Program: e.prog, CFs: make([]luna.PendingCF, len(left)),
+		Names: map[luna.DeclID]luna.NameUses{}}}
 	for i, c := range left {
 		p := &s.CFs[i]
 		*p = luna.PendingCF{ID: c.id, Node: c.node, Stmt: c.st, Executed: c.executed}
@@ -43,7 +45,8 @@ func (e *engine) stuck(left []*leftover) *StuckError {
 				continue
 			}
 			ref := c.st.Inputs[x.k].Ref
-			p.Awaits = append(p.Awaits, luna.AwaitedDF{Ref: ref.Src, Text: ref.Text, Full: e.identText(&x.id), ID: x.id.list(),
+			p.Awaits = append(p.Awaits, luna.AwaitedDF{Ref: ref.Src, Text: ref.Text, Full: e.identText(&x.id),
+				ID:  x.id.list(),
 				Key: x.id.key(), Decl: x.id.decl})
 			if _, known := s.Names[x.id.decl]; !known {
 				s.Names[x.id.decl] = e.prog.Uses(x.id.decl)
@@ -62,8 +65,8 @@ func (d *ident) key() string {
 	return string(b)
 }
 
-// wouldMake gives the keys of the DFs that a pending CF could initialise, itself or through CFs that it would create, as
-// far as the identities are known before it runs.
+// wouldMake gives the keys of the DFs that a pending CF could initialise, itself or through CFs that it would
+// create, as far as the identities are known before it runs.
 func wouldMake(c *cf) (keys []string) {
 	add := func(prefix *ident) {
 		if k := prefix.key(); !slices.Contains(keys, k) {
@@ -79,12 +82,13 @@ func wouldMake(c *cf) (keys []string) {
 	return keys
 }
 
-// symFrame is a frame that may not exist yet: that of a block which a pending CF would enter. Names declared in it are new
-// and can be nobody's awaited DF.
+// symFrame is a frame that may not exist yet: that of a block which a pending CF would enter. Names declared
+// in it are new and can be nobody's awaited DF.
 type symFrame struct {
 	real   *frame
 	parent *symFrame
-	params []*ident // of a sub that would be called: the cells passed, as far as known; nil: a new one or no name
+	// of a sub that would be called: the cells passed, as far as known; nil: a new one or no name
+	params []*ident
 }
 
 func symbolic(f *frame) *symFrame {
@@ -101,7 +105,8 @@ func (s *symFrame) up(depth int) *symFrame {
 	return s
 }
 
-// prefix resolves a reference as far as it is known: the identity up to the first unknown index, nil for a new name.
+// prefix resolves a reference as far as it is known: the identity up to the first unknown index, nil for a
+// new name.
 func (s *symFrame) prefix(name *luna.NameRef, idx []*luna.Expr) *ident {
 	f := s.up(name.Depth)
 	var id ident
@@ -177,7 +182,8 @@ func stmtMakes(st *luna.Stmt, s *symFrame, add func(*ident), depth map[*luna.Sub
 		body = &symFrame{parent: s}
 	}
 	if st.Kind == luna.WhileLoop {
-		if s != nil && s.real != nil && s.real.block == st.Body { // what is left is any iteration from this one on
+		// what is left is any iteration from this one on
+		if s != nil && s.real != nil && s.real.block == st.Body {
 			body.parent = s.parent
 		}
 		own = body

@@ -6,15 +6,16 @@ import (
 	"strings"
 )
 
-// Which DFs a CF deals with, as far as its statement tells: what a trace says of a statement, so that a reader can tell
-// which CF could have made which DF.
+// Which DFs a CF deals with, as far as its statement tells: what a trace says of a statement, so that a
+// reader can tell which CF could have made which DF.
 //
 //	add(sum[i], part[i], sum[i + 1])     sum[i], part[i] -> sum[i + 1]
 //	for j = 0 .. n { make(j, part[j]); } n -> part[?]
 //
-// DFs have the names that they are declared with: a parameter of a sub stands for what its calls pass. An index is a
-// number, a variable of the statement's surroundings, or one plus or minus a number; any other is "?". What CFs in the
-// blocks of a statement would make counts as made by it, but for DFs that are declared there.
+// DFs have the names that they are declared with: a parameter of a sub stands for what its calls pass. An
+// index is a number, a variable of the statement's surroundings, or one plus or minus a number; any other is
+// "?". What CFs in the blocks of a statement would make counts as made by it, but for DFs that are declared
+// there.
 
 // DFPattern is a name with indices.
 type dfPattern struct {
@@ -29,8 +30,8 @@ func (d dfPattern) String() string {
 	return d.name + "[" + strings.Join(d.indices, "][") + "]"
 }
 
-// maxPatterns bounds how many DFs are told of a statement, and maxSteps how much is looked at to find them: subs that
-// call each other several times would take for ever.
+// maxPatterns bounds how many DFs are told of a statement, and maxSteps how much is looked at to find them:
+// subs that call each other several times would take for ever.
 const (
 	maxPatterns = 32
 	maxSteps    = 1 << 12
@@ -39,7 +40,8 @@ const (
 // patterns collects those of one statement.
 type patterns struct {
 	p *Program
-	// inner are the blocks that the statement has yet to enter: their variables are not known, their names are new.
+	// inner are the blocks that the statement has yet to enter: their variables are not known, their names
+	// are new.
 	inner map[*Block]bool
 	// passed are, by sub that the statement would call, the arguments: nil for one that is no name.
 	passed map[*Sub][][]dfPattern
@@ -47,7 +49,8 @@ type patterns struct {
 	steps  int
 }
 
-// Patterns tells what the CFs of a statement read and make, "sum[i], part[i] -> sum[i + 1]"; "" where that is too much.
+// Patterns tells what the CFs of a statement read and make, "sum[i], part[i] -> sum[i + 1]"; "" where that is
+// too much.
 func (p *Program) Patterns(st *Stmt) string {
 	x := &patterns{p: p, inner: map[*Block]bool{}, passed: map[*Sub][][]dfPattern{}}
 	var reads []string
@@ -143,8 +146,8 @@ func (x *patterns) resolve(from *Block, n *NameRef, idx []*Expr) (list []dfPatte
 	return list
 }
 
-// passedTo gives what the calls of a sub pass as a parameter. Variables of the calls are not those of the statement.
-// seen are the parameters that have been looked at.
+// passedTo gives what the calls of a sub pass as a parameter. Variables of the calls are not those of the
+// statement. seen are the parameters that have been looked at.
 func (p *Program) passedTo(sub *Sub, slot int, seen map[origin]bool) (list []dfPattern) {
 	o := origin{-1, sub, slot}
 	if seen[o] {

@@ -2,10 +2,11 @@ package luna
 
 import "github.com/whyslow/whyslow/trace"
 
-// Stuck is what is left of a program that cannot finish, as an engine knows it. Package lifecycle explains it.
+// Stuck is what is left of a program that cannot finish, as an engine knows it. Package lifecycle explains
+// it.
 //
-// A key names a DF as the program tells DFs apart: the number of the declared name at run time, then the indices as
-// far as they are known, "17[3][4]".
+// A key names a DF as the program tells DFs apart: the number of the declared name at run time, then the
+// indices as far as they are known, "17[3][4]".
 type Stuck struct {
 	Program *Program
 	CFs     []PendingCF // in order of creation
@@ -19,8 +20,8 @@ type PendingCF struct {
 	Stmt     *Stmt
 	Executed bool
 	Awaits   []AwaitedDF
-	// Makes are the keys of what it would make, itself or through CFs that it would create. One with fewer indices than
-	// the DF has stands for all DFs that begin so.
+	// Makes are the keys of what it would make, itself or through CFs that it would create. One with fewer
+	// indices than the DF has stands for all DFs that begin so.
 	Makes []string
 }
 
@@ -34,8 +35,8 @@ type AwaitedDF struct {
 	Decl DeclID
 }
 
-// NameUses is what the program does to DFs of one declared name, whatever the indices: under that name or as a
-// parameter.
+// NameUses is what the program does to DFs of one declared name, whatever the indices: under that name or as
+// a parameter.
 type NameUses struct {
 	Makers, Deleters []*Stmt
 	Counted          bool // some maker limits the requests served (req_count)
@@ -94,7 +95,8 @@ func (p *Program) Uses(decl DeclID) (u NameUses) {
 	return u
 }
 
-// frame is the block in whose frame the statement's effects are evaluated, and what it asks for once it has started.
+// frame is the block in whose frame the statement's effects are evaluated, and what it asks for once it has
+// started.
 func (st *Stmt) frame() *Block {
 	if st.Kind == WhileLoop {
 		return st.Body

@@ -59,9 +59,10 @@ func (g *Graph) id(v thing) string {
 	return kindCF + g.key(v)
 }
 
-// Around gives the CFs and DFs around one, those nearest first, each with its state and node at a time. Where there are too many,
-// each of those shown has some of its neighbours shown, of every sort, and More are those next to what is shown, within Depth, that
-// are not. It fails with fs.ErrNotExist where there is no such CF or DF, with fs.ErrInvalid where the query makes no sense.
+// Around gives the CFs and DFs around one, those nearest first, each with its state and node at a time. Where
+// there are too many, each of those shown has some of its neighbours shown, of every sort, and More are those
+// next to what is shown, within Depth, that are not. It fails with fs.ErrNotExist where there is no such CF
+// or DF, with fs.ErrInvalid where the query makes no sense.
 func (g *Graph) Around(q AroundQuery) (*CodeGraph, error) {
 	if q.Depth == 0 {
 		q.Depth = 1
@@ -149,14 +150,16 @@ func (g *Graph) edges(list []thing) []GraphEdge {
 	})
 	var out []GraphEdge
 	for _, k := range keys {
-		out = append(out, GraphEdge{g.id(list[k.from]), g.id(list[k.to]), sums[k].count, sums[k].bytes, k.kind.String()})
+		out = append(out, GraphEdge{g.id(list[k.from]), g.id(list[k.to]), sums[k].count, sums[k].bytes,
+			k.kind.String()})
 	}
 	return out
 }
 
 func (g *Graph) cfNode(cf model.CF, t int64) GraphNode {
 	m := g.m
-	n := GraphNode{ID: g.id(thing{cf: cf}), Kind: kindCF, Title: g.t.Title(cf), Key: g.key(thing{cf: cf}), NS: g.x.Time(cf), Code: m.CodeOf(cf)}
+	n := GraphNode{ID: g.id(thing{cf: cf}), Kind: kindCF, Title: g.t.Title(cf), Key: g.key(thing{cf: cf}),
+		NS: g.x.Time(cf), Code: m.CodeOf(cf)}
 	for range m.ExecutionsOf(cf) {
 		n.Count++
 	}
@@ -223,7 +226,8 @@ func (g *Graph) places(list []thing, t int64) map[model.DF]*copies {
 
 func (g *Graph) dfNode(df model.DF, t int64, c *copies) GraphNode {
 	m := g.m
-	n := GraphNode{ID: g.id(thing{df: df}), Kind: kindDF, Title: m.DFString(df), Key: g.key(thing{df: df}), Node: -1, State: Absent, Bytes: g.size(df, t)}
+	n := GraphNode{ID: g.id(thing{df: df}), Kind: kindDF, Title: m.DFString(df), Key: g.key(thing{df: df}),
+		Node: -1, State: Absent, Bytes: g.size(df, t)}
 	first, end := m.Creations(df)
 	n.Count = int64(end - first)
 	if first < end && m.MadeTime[first] <= t {

@@ -50,12 +50,14 @@ func randomRun(t *rapid.T) *model.Model {
 	end := int64(300)
 	for range rapid.IntRange(0, 12).Draw(t, "copies") {
 		if r.DFs > 0 {
-			kind := rapid.SampledFrom([]string{"onStored", "onStored", "onDropped", "onDestroy"}).Draw(t, "copy")
+			kind := rapid.SampledFrom([]string{"onStored", "onStored", "onDropped", "onDestroy"}).Draw(t,
+				"copy")
 			args := fmt.Sprintf("df=%d size=8", rapid.IntRange(1, r.DFs).Draw(t, "df"))
 			if kind == "onDestroy" {
 				args += " reason=expired"
 			}
-			text += fmt.Sprintf("%d n%d s8 DFEvents.%s %s\n", rapid.Int64Range(0, end).Draw(t, "at"), rapid.IntRange(0, r.Nodes-1).Draw(t, "node"), kind, args)
+			text += fmt.Sprintf("%d n%d s8 DFEvents.%s %s\n", rapid.Int64Range(0, end).Draw(t, "at"),
+				rapid.IntRange(0, r.Nodes-1).Draw(t, "node"), kind, args)
 		}
 	}
 	return sloutest.Build(t, text)
@@ -119,7 +121,8 @@ func TestNodes(t *testing.T) {
 				}
 			}
 		}
-		for _, k := range slices.SortedFunc(maps.Keys(links), func(a, b [2]int) int { return slices.Compare(a[:], b[:]) }) {
+		for _, k := range slices.SortedFunc(maps.Keys(links),
+			func(a, b [2]int) int { return slices.Compare(a[:], b[:]) }) {
 			l := links[k]
 			l.From, l.To = k[0], k[1]
 			want.Links = append(want.Links, l)
@@ -131,7 +134,8 @@ func TestNodes(t *testing.T) {
 			v.Useful /= length * float64(max(len(m.Nodes[n].Workers), 1))
 			for at := m.Start + from; at < m.Start+to; at++ {
 				for e := range m.ExecCF {
-					if id, ok := m.WorkerIDOf(e); ok && id.Node == n && m.Atomic(m.ExecCF[e]) && m.ExecStart[e] <= at && (m.ExecEnd[e] == model.None || m.ExecEnd[e] > at) {
+					if id, ok := m.WorkerIDOf(e); ok && id.Node == n && m.Atomic(m.ExecCF[e]) &&
+						m.ExecStart[e] <= at && (m.ExecEnd[e] == model.None || m.ExecEnd[e] > at) {
 						v.Running += 1 / length
 					}
 				}
@@ -243,18 +247,21 @@ func TestAround(t *testing.T) {
 		}
 		start := rapid.SampledFrom(cfs).Draw(t, "cf")
 		at := rapid.Int64Range(0, m.Wall()).Draw(t, "t")
-		q := AroundQuery{CF: m.CFID(start).String(), Depth: rapid.IntRange(1, MaxDepth).Draw(t, "depth"), T: &at, Limit: rapid.SampledFrom([]int{1, 3, 6, 12, 1000}).Draw(t, "limit")}
+		q := AroundQuery{CF: m.CFID(start).String(), Depth: rapid.IntRange(1, MaxDepth).Draw(t, "depth"),
+			T: &at, Limit: rapid.SampledFrom([]int{1, 3, 6, 12, 1000}).Draw(t, "limit")}
 		got, err := g.Around(q)
 		if err != nil {
 			t.Fatal(err)
 		}
-		// distances are those of what a walk through only the things that pass finds, and what it sees beside its way.
+		// distances are those of what a walk through only the things that pass finds, and what it sees beside
+		// its way.
 		distances := func(pass func(string) bool) map[string]int {
 			distance := map[string]int{cfID(start): 0}
 			for d := range q.Depth {
 				for e := range edges {
 					for i := range 2 {
-						if from, ok := distance[e[i]]; ok && from == d && pass(e[i]) && e[1-i] != "cf-" && e[1-i] != "df" {
+						if from, ok := distance[e[i]]; ok && from == d && pass(e[i]) && e[1-i] != "cf-" &&
+							e[1-i] != "df" {
 							if _, ok := distance[e[1-i]]; !ok {
 								distance[e[1-i]] = d + 1
 							}
@@ -269,10 +276,12 @@ func TestAround(t *testing.T) {
 			shown[n.ID] = true
 		}
 		found := distances(func(id string) bool { return shown[id] })
-		if len(got.Nodes)+got.More != len(found) || len(got.Nodes) != min(q.Limit, len(found)) || len(shown) != len(got.Nodes) {
+		if len(got.Nodes)+got.More != len(found) || len(got.Nodes) != min(q.Limit, len(found)) ||
+			len(shown) != len(got.Nodes) {
 			t.Fatalf("%d nodes and %d more, want %d", len(got.Nodes), got.More, len(found))
 		}
-		if all := distances(func(string) bool { return true }); q.Limit == 1000 && len(got.Nodes) != len(all) {
+		if all := distances(func(string) bool { return true }); q.Limit == 1000 &&
+			len(got.Nodes) != len(all) {
 			t.Fatalf("%d nodes, there are %d", len(got.Nodes), len(all))
 		}
 		for _, n := range got.Nodes {
@@ -318,9 +327,13 @@ func TestStates(t *testing.T) {
 			m.AllReady(cf, func(at int64, node int) { facts = append(facts, fact{at, 50, Ready, node}) })
 			for e := range m.ExecutionsOf(cf) {
 				id, _ := m.WorkerIDOf(e)
-				facts = append(facts, fact{m.ExecStart[e], 51 + int(m.ExecNumber[e]), Running, id.Node}, fact{m.ExecEnd[e], 51 + int(m.ExecNumber[e]), Finished, id.Node})
+				facts = append(facts, fact{m.ExecStart[e], 51 + int(m.ExecNumber[e]), Running, id.Node},
+					fact{m.ExecEnd[e], 51 + int(m.ExecNumber[e]), Finished, id.Node})
 			}
-			slices.SortStableFunc(facts, func(a, b fact) int { return cmp.Or(cmp.Compare(a.t, b.t), cmp.Compare(a.rank, b.rank)) })
+			slices.SortStableFunc(facts, func(a, b fact) int {
+				return cmp.Or(cmp.Compare(a.t, b.t),
+					cmp.Compare(a.rank, b.rank))
+			})
 			left := 0
 			for range m.ExecutionsOf(cf) {
 				left++
@@ -335,7 +348,8 @@ func TestStates(t *testing.T) {
 					continue
 				}
 				if state, node := g.cfState(cf, f.t); state != f.state || node != f.node {
-					t.Fatalf("CF %s at %d is %s at %d, want %+v of %+v", m.CFID(cf), f.t, state, node, f, facts)
+					t.Fatalf("CF %s at %d is %s at %d, want %+v of %+v", m.CFID(cf), f.t, state, node, f,
+						facts)
 				}
 			}
 			if state, node := g.cfState(cf, m.Created[cf]-1); state != Absent || node != -1 {

@@ -1,8 +1,8 @@
-// Package graph shows a run as graphs: nodes and the traffic between them; code fragments and the DFs they pass on; and single
-// CFs and DFs around one of them, each with its state and place at a moment.
+// Package graph shows a run as graphs: nodes and the traffic between them; code fragments and the DFs they
+// pass on; and single CFs and DFs around one of them, each with its state and place at a moment.
 //
-// Times are nanoseconds since the start of the run. An interval has what happened at from or later and before to; one that
-// begins at 0 or ends at the end of the run has what was recorded before or after it, too.
+// Times are nanoseconds since the start of the run. An interval has what happened at from or later and before
+// to; one that begins at 0 or ends at the end of the run has what was recorded before or after it, too.
 package graph
 
 import (
@@ -121,7 +121,10 @@ func (g *Graph) Nodes(from, to int64) (*NodeGraph, error) {
 	for _, l := range links {
 		out.Links = append(out.Links, *l)
 	}
-	slices.SortFunc(out.Links, func(a, b LinkEdge) int { return cmp.Or(cmp.Compare(a.From, b.From), cmp.Compare(a.To, b.To)) })
+	slices.SortFunc(out.Links, func(a, b LinkEdge) int {
+		return cmp.Or(cmp.Compare(a.From, b.From),
+			cmp.Compare(a.To, b.To))
+	})
 	within := span{max(s.from, m.Start), min(s.to, m.End)}
 	length := float64(max(within.to-within.from, 1))
 	bytes := g.bytes(within)
@@ -176,7 +179,8 @@ type GraphNode struct {
 	Code  int    `json:"code"`  // number of the code fragment, 0 of DFs
 }
 
-// GraphEdge leads from a CF to a DF it made ("out") or to a CF it created ("child"), or from a DF to a CF it was an input of ("in").
+// GraphEdge leads from a CF to a DF it made ("out") or to a CF it created ("child"), or from a DF to a CF it
+// was an input of ("in").
 type GraphEdge struct {
 	From  string `json:"from"`
 	To    string `json:"to"`
@@ -216,8 +220,8 @@ type arc struct {
 
 type amount struct{ count, bytes, ns int64 }
 
-// Codes gives the graph of an interval, collapsed by code fragment and DF name: executions that started, DFs that were created
-// and CFs that were created in it.
+// Codes gives the graph of an interval, collapsed by code fragment and DF name: executions that started, DFs
+// that were created and CFs that were created in it.
 func (g *Graph) Codes(from, to int64) (*CodeGraph, error) {
 	m := g.m
 	s, err := g.span(from, to)
@@ -267,7 +271,8 @@ func (g *Graph) Codes(from, to int64) (*CodeGraph, error) {
 	return g.collapsed(c.vertices, c.arcs), nil
 }
 
-// counts are the amounts of the collapsed graph. A few arcs have nearly everything, so a small table comes before the map.
+// counts are the amounts of the collapsed graph. A few arcs have nearly everything, so a small table comes
+// before the map.
 type counts struct {
 	vertices map[vertex]*amount
 	arcs     map[arc]*amount
@@ -372,10 +377,12 @@ func (g *Graph) collapsed(vertices map[vertex]*amount, arcs map[arc]*amount) *Co
 		}
 	}
 	slices.SortFunc(keys, func(a, b arc) int {
-		return cmp.Or(compareVertices(a.from, b.from), compareVertices(a.to, b.to), cmp.Compare(a.kind, b.kind))
+		return cmp.Or(compareVertices(a.from, b.from), compareVertices(a.to, b.to),
+			cmp.Compare(a.kind, b.kind))
 	})
 	for _, k := range keys {
-		out.Edges = append(out.Edges, GraphEdge{From: g.idOf(k.from), To: g.idOf(k.to), Count: arcs[k].count, Bytes: arcs[k].bytes, Kind: k.kind.String()})
+		out.Edges = append(out.Edges, GraphEdge{From: g.idOf(k.from), To: g.idOf(k.to), Count: arcs[k].count,
+			Bytes: arcs[k].bytes, Kind: k.kind.String()})
 	}
 	return out
 }

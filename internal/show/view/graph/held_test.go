@@ -18,7 +18,8 @@ func TestBytes(t *testing.T) {
 			return
 		}
 		g := build(t, m)
-		res, err := counters.Compute(context.Background(), m, counters.Options{Windows: 7, Only: []string{counters.BytesHeld}}, nil)
+		res, err := counters.Compute(context.Background(), m,
+			counters.Options{Windows: 7, Only: []string{counters.BytesHeld}}, nil)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -9,13 +9,14 @@ import (
 
 // walk collects what is around a thing, as far as there is room.
 //
-// Problem. A CF may have thousands of inputs, and one of them thousands of users: taken in order, the first would fill the picture
-// and nothing be seen of the rest.
+// Problem. A CF may have thousands of inputs, and one of them thousands of users: taken in order, the first
+// would fill the picture and nothing be seen of the rest.
 //
-// Plan. What is found at each distance waits there. Each distance in turn gets an equal share of the room that is left, and what it
-// does not need goes to those behind it; then once more, until all is full or nothing waits. Of what waits, one neighbour of each
-// thing is taken after another, and of each thing one of each sort. Where a thing let in later turns out to be a shorter way to
-// one that is there, that one moves nearer, so in the end distances are those within what is shown.
+// Plan. What is found at each distance waits there. Each distance in turn gets an equal share of the room
+// that is left, and what it does not need goes to those behind it; then once more, until all is full or
+// nothing waits. Of what waits, one neighbour of each thing is taken after another, and of each thing one of
+// each sort. Where a thing let in later turns out to be a shorter way to one that is there, that one moves
+// nearer, so in the end distances are those within what is shown.
 type walk struct {
 	g            *Graph
 	depth, limit int
@@ -104,8 +105,8 @@ func inTurn(lists [][]thing) []thing {
 	return out
 }
 
-// neighbours gives what is one step from a thing, by sort: of a CF the one that created it, its inputs, what it made, and the CFs it
-// created; of a DF the CFs that made it and those it was an input of.
+// neighbours gives what is one step from a thing, by sort: of a CF the one that created it, its inputs, what
+// it made, and the CFs it created; of a DF the CFs that made it and those it was an input of.
 func (g *Graph) neighbours(v thing) [][]thing {
 	m := g.m
 	var lists [4][]thing

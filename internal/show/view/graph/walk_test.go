@@ -8,7 +8,8 @@ import (
 	"github.com/whyslow/whyslow/internal/testkit/sloutest"
 )
 
-// TestRoomIsShared: a CF with very many inputs leaves room for what else is beside it, and for what is behind them.
+// TestRoomIsShared: a CF with very many inputs leaves room for what else is beside it, and for what is behind
+// them.
 func TestRoomIsShared(t *testing.T) {
 	const inputs = 400
 	var s strings.Builder
@@ -22,7 +23,8 @@ func TestRoomIsShared(t *testing.T) {
 	for i := range inputs {
 		fmt.Fprintf(&s, "2 CF.onCreated 0.%d 2\n3 DF.onCreate df=%d size=8 cf=0.%d\n", i+10, i+2, i+10)
 	}
-	fmt.Fprintf(&s, "4 CF.onStarted cf=0.2 execution=1 inputs=[%s]\n5 DF.onCreate df=1 size=8 cf=0.2\n", strings.Join(all, " "))
+	fmt.Fprintf(&s, "4 CF.onStarted cf=0.2 execution=1 inputs=[%s]\n5 DF.onCreate df=1 size=8 cf=0.2\n",
+		strings.Join(all, " "))
 	s.WriteString("6 CF.onCreated cf=0.3 site=2 parent=0.2 execution=1\n7 CF.onFinished cf=0.2 execution=1\n9 Global.onProgramFinished\n")
 	g := build(t, sloutest.Build(t, s.String()))
 	got, err := g.Around(AroundQuery{CF: "0.2", Depth: 2, Limit: 40})
@@ -45,7 +47,8 @@ func TestRoomIsShared(t *testing.T) {
 			t.Errorf("%s is not shown", id)
 		}
 	}
-	// 39 places beside the CF itself: 20 at distance 1, of which 3 are no inputs, 17 with a maker each at distance 2; 2 more of each.
+	// 39 places beside the CF itself: 20 at distance 1, of which 3 are no inputs, 17 with a maker each at
+	// distance 2; 2 more of each.
 	if count["makers"] < 17 || count["inputs"] < 17 || len(got.Nodes) != 40 {
 		t.Errorf("%d nodes: %v", len(got.Nodes), count)
 	}

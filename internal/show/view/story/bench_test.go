@@ -9,8 +9,8 @@ import (
 	"github.com/whyslow/whyslow/internal/testkit/sloutest"
 )
 
-// BenchmarkStories searches the trace named by WHYSLOW_TRACE for what is named by WHYSLOW_QUERY and tells the stories of what is
-// found: the first time, when indexes have to be made, and again.
+// BenchmarkStories searches the trace named by WHYSLOW_TRACE for what is named by WHYSLOW_QUERY and tells the
+// stories of what is found: the first time, when indexes have to be made, and again.
 func BenchmarkStories(b *testing.B) {
 	path, q := os.Getenv("WHYSLOW_TRACE"), os.Getenv("WHYSLOW_QUERY")
 	if path == "" || q == "" {

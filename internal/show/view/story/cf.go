@@ -13,24 +13,27 @@ import (
 
 // CFStory is the life of a CF. Times are nanoseconds since the start of the run, sizes bytes.
 type CFStory struct {
-	CF          string        `json:"cf"`
-	Title       string        `json:"title"` // "mult[1][2]"
-	Code        int           `json:"code"`  // index into model.Model.Codes
-	Label       []int32       `json:"label"` // its indices
-	Source      string        `json:"source"`
-	Text        string        `json:"text"` // the statement as written, "" where not known
-	Weight      float64       `json:"weight"`
-	Atomic      bool          `json:"atomic"`
-	State       string        `json:"state"` // "waiting", "ready", "running", "finished" or "moving": at the end of what was recorded
-	CreatedNS   *int64        `json:"created_ns"`
-	Node        int           `json:"node"`   // where it is, or was executed last
-	Parent      string        `json:"parent"` // "" where there is none
-	ParentTitle string        `json:"parent_title"`
-	Lines       []Line        `json:"lines"`    // in order of time
-	Runs        []Run         `json:"runs"`     // the first thousand
-	TotalNS     int64         `json:"total_ns"` // of all runs; of one that has not ended up to the end of the run
-	Cost        timeline.Cost `json:"cost"`     // of the gaps before its runs
-	// Inputs of all runs and, of one that waits, what it waits for; Outputs, in order of time. 200 at most, as of Children.
+	CF     string  `json:"cf"`
+	Title  string  `json:"title"` // "mult[1][2]"
+	Code   int     `json:"code"`  // index into model.Model.Codes
+	Label  []int32 `json:"label"` // its indices
+	Source string  `json:"source"`
+	Text   string  `json:"text"` // the statement as written, "" where not known
+	Weight float64 `json:"weight"`
+	Atomic bool    `json:"atomic"`
+	// "waiting", "ready", "running", "finished" or "moving": at the end of what was recorded
+	State       string `json:"state"`
+	CreatedNS   *int64 `json:"created_ns"`
+	Node        int    `json:"node"`   // where it is, or was executed last
+	Parent      string `json:"parent"` // "" where there is none
+	ParentTitle string `json:"parent_title"`
+	Lines       []Line `json:"lines"` // in order of time
+	Runs        []Run  `json:"runs"`  // the first thousand
+	// of all runs; of one that has not ended up to the end of the run
+	TotalNS int64         `json:"total_ns"`
+	Cost    timeline.Cost `json:"cost"` // of the gaps before its runs
+	// Inputs of all runs and, of one that waits, what it waits for; Outputs, in order of time. 200 at most,
+	// as of Children.
 	Inputs       []DFRef `json:"inputs"`
 	Outputs      []DFRef `json:"outputs"`
 	Children     []CFRef `json:"children"`
@@ -48,8 +51,8 @@ type Run struct {
 	CPUNS  *int64 `json:"cpu_ns"` // nil: not measured
 }
 
-// CF tells the story of a CF, named "node.counter", in a language: "ru", anything else is English. The error of one that
-// the run has not is fs.ErrNotExist.
+// CF tells the story of a CF, named "node.counter", in a language: "ru", anything else is English. The error
+// of one that the run has not is fs.ErrNotExist.
 func CF(ctx context.Context, m *model.Model, t *timeline.Timeline, key, lang string) (*CFStory, error) {
 	cf, err := t.FindCF(key)
 	if err != nil {
@@ -61,14 +64,17 @@ func CF(ctx context.Context, m *model.Model, t *timeline.Timeline, key, lang str
 	w := newTeller(m, t, lang)
 	site := &m.Sites[m.SiteOf[cf]]
 	at, await := w.stand(cf)
-	s := &CFStory{CF: t.CFKey(cf), Title: t.Title(cf), Code: m.CodeOf(cf), Label: append([]int32{}, m.Label(cf)...), Source: w.place(m.SiteOf[cf]),
-		Text: site.Text, Weight: m.Weight(cf), Atomic: m.Atomic(cf), Node: int(at.Node), State: at.State.String(), Parent: t.CFKey(m.Parent[cf]), ParentTitle: t.Title(m.Parent[cf]),
+	s := &CFStory{CF: t.CFKey(cf), Title: t.Title(cf), Code: m.CodeOf(cf),
+		Label: append([]int32{}, m.Label(cf)...), Source: w.place(m.SiteOf[cf]),
+		Text: site.Text, Weight: m.Weight(cf), Atomic: m.Atomic(cf), Node: int(at.Node),
+		State: at.State.String(), Parent: t.CFKey(m.Parent[cf]), ParentTitle: t.Title(m.Parent[cf]),
 		Runs: []Run{}, Inputs: []DFRef{}, Outputs: []DFRef{}}
 	s.CreatedNS = w.since(m.Created[cf])
 	w.created(cf)
 	for _, i := range m.AwaitsOf(cf) {
 		list := m.Awaits.Of(int(i))
-		w.say(m.Awaits.Time[i], w.nodeAt(cf, m.Awaits.Time[i]), 0, first(list), beganToWait, w.list(len(list), func(k int) string { return m.DFString(list[k]) }))
+		w.say(m.Awaits.Time[i], w.nodeAt(cf, m.Awaits.Time[i]), 0, first(list), beganToWait,
+			w.list(len(list), func(k int) string { return m.DFString(list[k]) }))
 	}
 	w.moves(cf)
 	m.AllReady(cf, func(at int64, node int) { w.say(at, node, 0, 0, becameReady, node) })
@@ -230,7 +236,8 @@ func (w *teller) runs(s *CFStory, cf model.CF) {
 	m := w.m
 	many := m.ExecOf[cf] != 0 && m.ExecNumber[m.ExecOf[cf]-1] > 1
 	for e := range m.ExecutionsOf(cf) {
-		r := Run{Number: m.ExecNumber[e], Node: -1, Worker: -1, Lane: w.t.LaneOf(e), Start: m.ExecStart[e] - m.Start, End: w.since(m.ExecEnd[e])}
+		r := Run{Number: m.ExecNumber[e], Node: -1, Worker: -1, Lane: w.t.LaneOf(e),
+			Start: m.ExecStart[e] - m.Start, End: w.since(m.ExecEnd[e])}
 		if id, ok := m.WorkerIDOf(e); ok {
 			r.Node, r.Worker = id.Node, id.Worker
 		}
@@ -249,7 +256,8 @@ func (w *teller) runs(s *CFStory, cf model.CF) {
 		lost := w.t.Before(e)
 		s.Cost.Add(lost)
 		if lost.NS() > 0 {
-			w.say(m.ExecStart[e], r.Node, 0, 0, lostBefore, r.Worker, r.Node, w.duration(lost.NS()), w.factors(&lost))
+			w.say(m.ExecStart[e], r.Node, 0, 0, lostBefore, r.Worker, r.Node, w.duration(lost.NS()),
+				w.factors(&lost))
 		}
 		if r.End == nil {
 			w.say(m.ExecStart[e], r.Node, 0, 0, started, r.Worker, r.Node)
@@ -279,7 +287,8 @@ func (w *teller) factors(c *timeline.Cost) string {
 		name phrase
 		ns   int64
 	}
-	list := []share{{factorNames[0], c.S}, {factorNames[1], c.L}, {factorNames[2], c.O}, {factorNames[3], c.W}}
+	list := []share{{factorNames[0], c.S}, {factorNames[1], c.L}, {factorNames[2], c.O},
+		{factorNames[3], c.W}}
 	slices.SortStableFunc(list, func(a, b share) int { return cmp.Compare(b.ns, a.ns) })
 	var out []string
 	for _, x := range list {

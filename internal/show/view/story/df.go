@@ -30,8 +30,8 @@ type Held struct {
 	Bytes int64  `json:"bytes"`
 }
 
-// DF tells the story of a DF, given by its key (timeline.DFKey), in a language: "ru", anything else is English. The error of
-// one that the run has not is fs.ErrNotExist.
+// DF tells the story of a DF, given by its key (timeline.DFKey), in a language: "ru", anything else is
+// English. The error of one that the run has not is fs.ErrNotExist.
 func DF(ctx context.Context, m *model.Model, t *timeline.Timeline, key, lang string) (*DFStory, error) {
 	df, err := t.FindDF(key)
 	if err != nil {

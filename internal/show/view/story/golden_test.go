@@ -24,8 +24,8 @@ func made(t sloutest.TB, m *model.Model) *timeline.Timeline {
 	return tl
 }
 
-// TestGolden tells the stories of hand-written traces. A file "cf 0.2 ru" is the story of the CF 0.2 in Russian, "df 0:1 en"
-// that of a DF, "search mult 1" what is found.
+// TestGolden tells the stories of hand-written traces. A file "cf 0.2 ru" is the story of the CF 0.2 in
+// Russian, "df 0:1 en" that of a DF, "search mult 1" what is found.
 func TestGolden(t *testing.T) {
 	sloutest.Goldens(t, *update, func(t *testing.T, files map[string]string) map[string]string {
 		tl := made(t, sloutest.Build(t, files["trace"]))
@@ -90,7 +90,8 @@ func show(t *testing.T, tl *timeline.Timeline, what, rest string) string {
 	}
 	// A member a line, as far as it is not empty.
 	text := b.String()
-	for _, member := range []string{`"state"`, `"runs"`, `"total_ns"`, `"inputs"`, `"outputs"`, `"children"`, `"producer"`, `"consumers"`, `"nodes"`, `{"kind"`} {
+	for _, member := range []string{`"state"`, `"runs"`, `"total_ns"`, `"inputs"`, `"outputs"`, `"children"`,
+		`"producer"`, `"consumers"`, `"nodes"`, `{"kind"`} {
 		text = strings.ReplaceAll(text, ","+member, ",\n  "+member)
 	}
 	return out.String() + text

@@ -101,7 +101,8 @@ func TestStories(t *testing.T) {
 			if runs > 0 {
 				last := s.Runs[runs-1]
 				// Where ends were lost or clocks damaged, runs overlap, and the latest event counts.
-				overlap := slices.ContainsFunc(s.Runs[:runs-1], func(r Run) bool { return r.End == nil || *r.End > last.Start })
+				overlap := slices.ContainsFunc(s.Runs[:runs-1],
+					func(r Run) bool { return r.End == nil || *r.End > last.Start })
 				if (s.State == "running") != (last.End == nil) && !overlap {
 					t.Fatalf("%s is %s: %+v", key, s.State, s.Runs)
 				}
@@ -213,7 +214,8 @@ func TestSearchMore(t *testing.T) {
 	for _, c := range []struct {
 		q              string
 		limit, n, more int
-	}{{"mult", 20, 20, 11}, {"x 1", 4, 4, 6}, {"x", 30, 30, 0}, {"x[1][", 100, 10, 0}, {"x[2][7]", 5, 1, 0}, {"x[2][7][1]", 5, 0, 0}, {"30", 5, 1, 0}, {"31", 5, 0, 0},
+	}{{"mult", 20, 20, 11}, {"x 1", 4, 4, 6}, {"x", 30, 30, 0}, {"x[1][", 100, 10, 0}, {"x[2][7]", 5, 1, 0},
+		{"x[2][7][1]", 5, 0, 0}, {"30", 5, 1, 0}, {"31", 5, 0, 0},
 		{"0.31", 5, 0, 0}, {"", 5, 0, 0}, {" ][ ", 5, 0, 0}, {"[1]", 50, 11, 0}} {
 		if n, more := count(c.q, c.limit); n != c.n || more != c.more {
 			t.Errorf("%q: %d and %d more, want %d and %d", c.q, n, more, c.n, c.more)
@@ -233,7 +235,8 @@ func TestUnknown(t *testing.T) {
 	m := sloutest.Build(t, "#run {\"nodes\":[{\"node\":0,\"workers\":1}]}\n#node 0\n0 n0 s0 Global.onProgramStarted\n")
 	tl := made(t, m)
 	ctx := context.Background()
-	for key, want := range map[string]error{"0.17": fs.ErrNotExist, "9.1": fs.ErrNotExist, "x": fs.ErrInvalid, "": fs.ErrInvalid, "0.0": fs.ErrInvalid} {
+	for key, want := range map[string]error{"0.17": fs.ErrNotExist, "9.1": fs.ErrNotExist, "x": fs.ErrInvalid,
+		"": fs.ErrInvalid, "0.0": fs.ErrInvalid} {
 		if _, err := CF(ctx, m, tl, key, "en"); !errors.Is(err, want) {
 			t.Errorf("CF %q: %v", key, err)
 		}
@@ -259,7 +262,8 @@ func TestManyLines(t *testing.T) {
 		t.Fatal(err)
 	}
 	last := story.Lines[len(story.Lines)-1]
-	if len(story.Runs) != runsShown || story.TotalNS != 1100*4 || last.Text != "and more: 1080 lines are left out" || len(story.Lines) != 1+linesShown+1 {
+	if len(story.Runs) != runsShown || story.TotalNS != 1100*4 ||
+		last.Text != "and more: 1080 lines are left out" || len(story.Lines) != 1+linesShown+1 {
 		t.Errorf("%d runs, %d ns, %d lines, %q", len(story.Runs), story.TotalNS, len(story.Lines), last.Text)
 	}
 }
@@ -271,7 +275,8 @@ func itoa(i int) string {
 
 // FuzzSearch looks for anything.
 func FuzzSearch(f *testing.F) {
-	for _, q := range []string{"", "x", "x[1]", "x[1][-2", "mult 1 2", "0.1", "1", "9223372036854775808", "x[99999999999999999999]", "[[[[", "\xff", "İ"} {
+	for _, q := range []string{"", "x", "x[1]", "x[1][-2", "mult 1 2", "0.1", "1", "9223372036854775808",
+		"x[99999999999999999999]", "[[[[", "\xff", "İ"} {
 		f.Add(q, 5)
 	}
 	x := NewIndex(made(f, sloutest.Build(f, `#run {"nodes":[{"node":0,"workers":1}]}
@@ -291,7 +296,8 @@ func FuzzSearch(f *testing.F) {
 			t.Fatalf("%d found, limit %d", len(found), limit)
 		}
 		a := parse(q)
-		if strings.ContainsAny(a.name, "\t[]();,") && len(a.indices) > 0 && a.name == strings.TrimRight(a.name, "0123456789") && strings.HasSuffix(a.name, "[") {
+		if strings.ContainsAny(a.name, "\t[]();,") && len(a.indices) > 0 &&
+			a.name == strings.TrimRight(a.name, "0123456789") && strings.HasSuffix(a.name, "[") {
 			t.Fatalf("%q: name %q", q, a.name)
 		}
 	})
@@ -299,14 +305,16 @@ func FuzzSearch(f *testing.F) {
 
 // FuzzKeys reads keys of CFs and DFs.
 func FuzzKeys(f *testing.F) {
-	for _, key := range []string{"0.1", "0:1", "", ".", ":", "65536.1", "0.281474976710656", "-1.1", "0:4294967296", "0.01"} {
+	for _, key := range []string{"0.1", "0:1", "", ".", ":", "65536.1", "0.281474976710656", "-1.1",
+		"0:4294967296", "0.01"} {
 		f.Add(key)
 	}
 	m := sloutest.Build(f, "#run {\"nodes\":[{\"node\":0,\"workers\":1}]}\n#node 0\n#df 1 x [0 1]\n0 n0 s0 Global.onProgramStarted\n0 n0 s0 CF.onCreated cf=0.1\n")
 	tl := made(f, m)
 	f.Fuzz(func(t *testing.T, key string) {
 		s, err := CF(context.Background(), m, tl, key, "en")
-		if err != nil && !errors.Is(err, fs.ErrInvalid) && !errors.Is(err, fs.ErrNotExist) || err == nil && s.CF != "0.1" {
+		if err != nil && !errors.Is(err, fs.ErrInvalid) && !errors.Is(err, fs.ErrNotExist) || err == nil &&
+			s.CF != "0.1" {
 			t.Fatal(s, err)
 		}
 		d, err := DF(context.Background(), m, tl, key, "ru")

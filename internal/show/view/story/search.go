@@ -12,18 +12,20 @@ import (
 	"github.com/whyslow/whyslow/internal/show/view/timeline"
 )
 
-// Search. There may be millions of CFs and DFs, and some dozens of names. So names are looked through first; then the CFs of the
-// statements, and the DFs of the names, that match. The labels of CFs stand in the model as numbers: a pass over them takes some
-// milliseconds a million. The indices of DFs have to be decoded, so those of a name are kept once it was searched for.
+// Search. There may be millions of CFs and DFs, and some dozens of names. So names are looked through first;
+// then the CFs of the statements, and the DFs of the names, that match. The labels of CFs stand in the model
+// as numbers: a pass over them takes some milliseconds a million. The indices of DFs have to be decoded, so
+// those of a name are kept once it was searched for.
 
 // Found is something that a search found.
 type Found struct {
 	Kind  string `json:"kind"`  // "cf", "df" or "code"
 	Key   string `json:"key"`   // "node.counter", the key of the DF, the number of the code fragment
 	Title string `json:"title"` // "mult[1][2]"
-	T     *int64 `json:"t"`     // when it started first, or else was created, since the start of the run; nil where there is no such time
-	Lane  int    `json:"lane"`  // where that was; -1 where not known
-	More  int    `json:"more,omitempty"`
+	// when it started first, or else was created, since the start of the run; nil where there is no such time
+	T    *int64 `json:"t"`
+	Lane int    `json:"lane"` // where that was; -1 where not known
+	More int    `json:"more,omitempty"`
 }
 
 // Index finds CFs, DFs and code fragments of a run. Any number of goroutines may use it.
@@ -115,11 +117,11 @@ type hits struct {
 	count      int      // all
 }
 
-// Search finds CFs by "0.17", "mult[1][2]", "mult 1 2" or "mult", DFs by "x[3]" or "x", code fragments by name; a part of a name
-// will do, and the first of its indices. A number alone is the counter of a CF. The best come first: the name as it stands
-// before one that begins with what was asked for before one that has it inside, the indices as they stand before longer ones. Of each
-// name a share of what is to be found is given; More of the last says how many of that name were left out. limit is 1 to
-// 1000; 0 means 50.
+// Search finds CFs by "0.17", "mult[1][2]", "mult 1 2" or "mult", DFs by "x[3]" or "x", code fragments by
+// name; a part of a name will do, and the first of its indices. A number alone is the counter of a CF. The
+// best come first: the name as it stands before one that begins with what was asked for before one that has
+// it inside, the indices as they stand before longer ones. Of each name a share of what is to be found is
+// given; More of the last says how many of that name were left out. limit is 1 to 1000; 0 means 50.
 func (x *Index) Search(q string, limit int) ([]Found, error) {
 	switch {
 	case limit == 0:
@@ -138,7 +140,8 @@ func (x *Index) Search(q string, limit int) ([]Found, error) {
 	}
 	if _, err := strconv.ParseUint(strings.TrimSpace(q), 10, 64); err == nil {
 		for n := range x.m.Nodes {
-			if cf, err := x.t.FindCF(strconv.Itoa(n) + "." + strings.TrimSpace(q)); err == nil && len(out) < limit {
+			if cf, err := x.t.FindCF(strconv.Itoa(n) + "." + strings.TrimSpace(q)); err == nil &&
+				len(out) < limit {
 				out = append(out, x.cf(cf))
 			}
 		}
@@ -150,7 +153,8 @@ func (x *Index) Search(q string, limit int) ([]Found, error) {
 	}
 	groups := x.find(&a, limit)
 	slices.SortStableFunc(groups, func(a, b *hits) int {
-		return cmp.Or(cmp.Compare(a.fit, b.fit), cmp.Compare(a.kind, b.kind), cmp.Compare(len(a.name), len(b.name)))
+		return cmp.Or(cmp.Compare(a.fit, b.fit), cmp.Compare(a.kind, b.kind),
+			cmp.Compare(len(a.name), len(b.name)))
 	})
 	for k, g := range groups {
 		share := max((limit-len(out))/(len(groups)-k), 3)
@@ -216,7 +220,8 @@ func (x *Index) find(a *asked, limit int) []*hits {
 	if len(a.indices) == 0 {
 		for i := 1; i < len(m.Codes); i++ {
 			if f := fit(m.Codes[i].Name, a.name); f != fitNot {
-				out = append(out, &hits{fit: f, kind: kindCode, name: m.Codes[i].Name, list: []uint32{uint32(i)}, count: 1})
+				out = append(out, &hits{fit: f, kind: kindCode, name: m.Codes[i].Name,
+					list: []uint32{uint32(i)}, count: 1})
 			}
 		}
 	}

@@ -78,7 +78,8 @@ func (w *teller) awaited(cf model.CF, node int, df model.DF, since int64) {
 	}
 	who := w.who(by)
 	for _, k := range w.m.CopiesOf(df) {
-		if c := &m.Copies[k]; (c.What == model.CopyExpired || c.What == model.CopyDeleted) && c.Time >= m.MadeTime[i] {
+		if c := &m.Copies[k]; (c.What == model.CopyExpired || c.What == model.CopyDeleted) &&
+			c.Time >= m.MadeTime[i] {
 			w.say(m.End, node, by, df, waitsGone, name, who, c.Node)
 			return
 		}

@@ -1,8 +1,9 @@
-// Package story tells the life of one CF or DF in words, English or Russian, and finds CFs, DFs and code fragments by what
-// people call them.
+// Package story tells the life of one CF or DF in words, English or Russian, and finds CFs, DFs and code
+// fragments by what people call them.
 //
-// A story says only what was recorded. Every line has a time and a node and may lead on to a CF or DF; a trace that was cut
-// short or damaged has fewer lines, and what stands out of order there is told in the order of the times.
+// A story says only what was recorded. Every line has a time and a node and may lead on to a CF or DF; a
+// trace that was cut short or damaged has fewer lines, and what stands out of order there is told in the
+// order of the times.
 package story
 
 import (
@@ -75,7 +76,8 @@ func (w *teller) tell(t int64, node int, cf model.CF, df model.DF, kind phrase, 
 	if w.told[kind[words.English]]++; w.told[kind[words.English]] > linesShown {
 		return
 	}
-	w.lines = append(w.lines, Line{T: t - w.m.Start, Node: node, Text: text(), CF: w.t.CFKey(cf), DF: w.t.DFKey(df)})
+	w.lines = append(w.lines, Line{T: t - w.m.Start, Node: node, Text: text(), CF: w.t.CFKey(cf),
+		DF: w.t.DFKey(df)})
 }
 
 // inOrder gives the lines in order of time.
@@ -102,8 +104,9 @@ func (w *teller) refOrNil(cf model.CF) *CFRef {
 	return &r
 }
 
-// users gives the CFs that were given a DF: the first to start, most of them, and how many there are. A DF can have very many, so
-// they are neither sorted nor, but for those that were executed several times, looked for among the others.
+// users gives the CFs that were given a DF: the first to start, most of them, and how many there are. A DF
+// can have very many, so they are neither sorted nor, but for those that were executed several times, looked
+// for among the others.
 func (w *teller) users(df model.DF, most int) (first []model.CF, count int) {
 	m := w.m
 	seen := map[model.CF]bool{}
@@ -129,7 +132,8 @@ func (w *teller) users(df model.DF, most int) (first []model.CF, count int) {
 		if len(first) == most && start >= starts[most-1] {
 			continue
 		}
-		i, _ := slices.BinarySearchFunc(starts, start, func(a, b int64) int { return cmp.Or(cmp.Compare(a, b), -1) })
+		i, _ := slices.BinarySearchFunc(starts, start,
+			func(a, b int64) int { return cmp.Or(cmp.Compare(a, b), -1) })
 		starts, first = slices.Insert(starts, i, start), slices.Insert(first, i, cf)
 		starts, first = starts[:min(len(starts), most)], first[:min(len(first), most)]
 	}
