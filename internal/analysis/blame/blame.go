@@ -1,9 +1,9 @@
 // Package blame tells who is to blame for lost time: what the producers that workers starved for were doing
-// meanwhile, which DFs and links cost how much latency, which code fragments have CFs too small for what each
-// costs, and which single waits were the longest.
+// meanwhile, which DFs and links cost how much latency, which code fragments have CFs that are too small for
+// their overhead, and which single waits were the longest.
 //
-// It starts from the division of time of internal/analysis/slou and adds nothing to it and takes nothing
-// away: what it says of S, of L and of O adds up to these.
+// It starts from the division of time of package slou and changes nothing about it: what it says about S, L
+// and O adds up to these.
 package blame
 
 import (

@@ -11,8 +11,9 @@ import (
 )
 
 // Several processes. Each works out what the workers of its own nodes lost and what came over the links to
-// them, chains of producers lead from one to another (travel.go), and the process of rank 0 adds up. Where
-// only the most count, DFs and single waits, each names its own.
+// them. Chains of producers lead from one process to another (travel.go), and the process of rank 0 adds
+// everything up. Of single DFs and single waits only the largest count, so each process names its own
+// largest.
 
 // sums is what the pieces of a process's workers add up to.
 type sums struct {

@@ -8,9 +8,9 @@ import (
 	"github.com/whyslow/whyslow/trace"
 )
 
-// Waits whose chains of producers lead from process to process. All processes send those that left them at
-// the same time, and go on with those that came, until none is under way: as often as the chain that changes
-// processes most often does.
+// Waits whose chains of producers lead from process to process. All processes exchange the waits that left
+// them and go on with those that came, until none is under way. That takes as many exchanges as the chain
+// with the most changes of process has.
 
 // traveller is a wait on its way to the process that knows more of a CF.
 type traveller struct {

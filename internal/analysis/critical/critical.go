@@ -1,12 +1,13 @@
-// Package critical finds the critical path of a recorded run and what follows from it: what the run was held
-// up by from its start to its end, how fast any number of workers could run the program, and how much longer
-// each code fragment could take without anybody noticing.
+// Package critical finds the critical path of a recorded run and what follows from it: what held the run up
+// from start to end, how fast any number of workers could run the program, and how much longer each code
+// fragment could take without delaying the end.
 //
-// holds.go says what each execution had to wait for and by how much it missed being held up by it; everything
-// else is read off that: graph.go keeps it as a graph, path.go follows what held up the CF that ended last,
-// bounds.go takes the longest chain through the graph, slack.go looks at it from the end. Several processes
-// can find the graph together, each the part of its own nodes (peers.go, whole.go). The vocabulary (factors,
-// parts) is that of internal/analysis/slou, and so is the rule that divides the time between two executions.
+// holds.go says what each execution had to wait for, and how much later each of these could have come without
+// delaying it. Everything else follows from that: graph.go keeps it as a graph, path.go follows what held up
+// the CF that ended last, bounds.go takes the longest chain through the graph, and slack.go looks at the
+// graph from its end. Several processes can find the graph together, each the part of its own nodes
+// (peers.go, whole.go). Factors and their parts are those of package slou, and so is the rule that divides
+// the time between two executions.
 package critical
 
 import (

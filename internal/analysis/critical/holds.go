@@ -6,23 +6,24 @@ import (
 
 // What an execution had to wait for before it could start.
 //
-// The holds of an execution are the producers of its inputs, what gave it control (the execution that created
-// the CF or, for one that runs again, its execution before) and the execution before it on its worker. Each
-// let it go at some time (left) and reached it at some time: an input when it was produced here or received,
-// control when the CF was created here or came, the worker when it was free. The execution was ready when the
-// last input and control had reached it, and started when it was ready and the worker was free; what passed
-// between these and the events ready and start is taken as a fixed cost of this execution, so is what passed
-// between left and the arrival.
+// The holds of an execution are the producers of its inputs, its control, and the execution before it on its
+// worker. Control comes from the execution that created the CF or, for a CF that runs again, from its
+// previous execution. Each hold let the execution go at some time (left) and reached it at some time: an
+// input when it was produced here or received, control when the CF was created here or came, the worker when
+// it was free. The execution was ready when its last input and control had reached it. It started when it was
+// ready and the worker was free. The time from there to the events ready and start counts as a fixed cost of
+// this execution, and so does the time from left to the arrival.
 //
-// An input that was asked for late did not hold up its CF by when it was produced but by when it was asked
-// for, that is by control: late is how long the producer could have gone on before the request came.
+// An input that was asked for late did not hold up its CF because it was produced late, but because it was
+// asked for late, that is, because of control. late is how long the producer could have gone on before the
+// request came.
 //
-// A CF that has no parent was made by the program itself. If it has inputs, the program is taken to have made
-// it because they were there, as a Go program does that waits for its goroutines: that it was made later is
-// then a cost. If it has none, the path ends where it was made: what the program did before is not known.
+// The program itself made a CF that has no parent. If the CF has inputs, the program is assumed to have made
+// it because they were there, as a Go program does that waits for its goroutines; any delay is then a cost.
+// If it has none, the path ends where the CF was made: nothing is known about what the program did before.
 //
-// play is by how much the other execution could have let go later without this one starting later. At least
-// one hold has none: that is where the critical path goes on.
+// play is by how much the hold could have let go later without delaying this execution. At least one hold has
+// none: the critical path goes on there.
 
 // Reason is a way in which an execution had to wait for another one.
 type Reason uint8

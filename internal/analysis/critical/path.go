@@ -10,11 +10,11 @@ import (
 
 // The critical path: from the end of the CF that ended last back to the start of the run.
 //
-// The walk has one position that only decreases, as slou.Divide has, and every step takes what lies between
-// the time it names and the position; so the steps tile the run whatever the trace holds. At an execution it
-// takes the time of the execution, then goes on with the hold that has no play. What lies between that hold
-// and the start of the execution is divided by slou's own rule, which is told of no other input than this one
-// (and those that were asked for late, where control is what held it up): it then follows that input, or the
+// The walk has one position that only decreases, as in slou.Divide. Every step takes what lies between the
+// time it names and the position, so the steps tile the run whatever the trace holds. At an execution the
+// walk takes the time of the execution and goes on with the hold that has no play. slou's own rule divides
+// what lies between that hold and the start of the execution. The rule is told about this one input only, and
+// about those that were asked for late, where control held the execution up. So it follows that input, or the
 // CF itself, over the links it came.
 
 // Kind is what a step of the path is.

@@ -10,16 +10,16 @@ import (
 
 // Several processes, each with the model of its nodes.
 //
-// What held up an execution its own process finds, with what model.BuildShare brought of others; only the
-// useful time and the end of executions elsewhere are asked for. All graphs then go to the process of rank 0,
-// which does with the whole what it does in a run that it has alone. It finds out which executions are on the
-// path and when the path comes to each; what happened there those find who executed them, all at the same
-// time.
+// Each process finds out itself what held up its executions, with what model.BuildShare brought about others.
+// It asks only for the useful time and the end of executions elsewhere. Then all graphs go to the process of
+// rank 0, which treats the whole like a run that it has alone. It finds out which executions are on the path
+// and when the path comes to each. The processes that executed them then find the steps there, all at the
+// same time.
 //
-// Following chains from process to process instead would take as many exchanges as they change processes,
-// often thousands: much longer than it takes one process to go through a graph. What the first process needs
-// for that is some hundred bytes by execution of the whole run, a small part of what the models of all
-// processes take together.
+// Following chains from process to process instead would take one exchange for each change of process, often
+// thousands. That takes much longer than one process needs to go through a graph. The graph takes some
+// hundred bytes per execution of the whole run, a small part of what the models of all processes take
+// together.
 
 // peers are the processes that have a run together, seen from one of them.
 type peers struct {

@@ -11,8 +11,7 @@ import (
 	"github.com/whyslow/whyslow/trace"
 )
 
-// What several processes tell each other besides the graph: what there is at all, where the path begins, and
-// its steps.
+// What processes tell each other besides the graph: where the path begins, and its steps.
 
 // processEnds are the first and the last end of an atomic CF of a process.
 type processEnds struct {

@@ -9,11 +9,10 @@ import (
 	"github.com/whyslow/whyslow/trace"
 )
 
-// What a worker that has run its last CF waits for is the end of the run. To name the cause, the run is
-// followed back from the CF that ended last: what held that one up last was either the producer of its last
-// input or, if that had long ended, the CF before it on its worker; and so on back. At any moment the run
-// waited for the first CF of this chain that had not ended yet. The chain is followed back no further than to
-// the first worker's last CF.
+// A worker that has run its last CF waits for the end of the run. To name the cause, the run is followed back
+// from the CF that ended last. That CF was held up last by the producer of its last input or, if the producer
+// had long ended, by the CF before it on its worker; and so on back. At any moment the run waited for the
+// first CF of this chain that had not ended yet. The chain is followed back to the first worker's last CF.
 
 // awaited says that from a time on, up to that of the entry before, the run waited for cf.
 type awaited struct {

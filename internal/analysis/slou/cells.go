@@ -1,6 +1,6 @@
 package slou
 
-// cells holds an amount of time for every factor and part: those of S and O under their parts, the others,
+// cells holds an amount of time for every factor and part. S and O are stored by part; the other factors,
 // whose parts have names of their own, as a whole.
 type cells [cellCount]int64
 

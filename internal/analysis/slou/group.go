@@ -12,9 +12,9 @@ import (
 
 // Splits: the five factors once more for each node, worker, code fragment or value of a label's index.
 //
-// Only the last of these costs anything while pieces are visited: the others come out of sums that are kept
-// anyway. There may be millions of values, so until the groups to be shown are chosen each is a row of
-// numbers, and its links and waits stand in lists common to all.
+// Only the split by index costs anything while pieces are visited: the others come out of sums that are kept
+// anyway. There may be millions of values. Until the groups to be shown are chosen, each is a row of numbers,
+// and the links and waits of all stand in one map.
 
 // splitKey is what a split goes by.
 type splitKey struct {

@@ -12,16 +12,16 @@ import (
 	"github.com/whyslow/whyslow/trace"
 )
 
-// Runs with regions, and what the search for patterns says of them.
+// Runs with regions, and what the search for patterns says about them.
 //
-// A run without CFs is divided by its regions alone. Its workers are the program's threads: a worker's time
-// outside of the operations of its run-time system is U; what a pattern calls waiting is W, with the pattern
-// as its part; transfers are L, by link where there is one peer; the rest of operations is O; before the
-// first event of the thread and after its last is S. The factors, their parts, splits and windows are those
-// of other runs; the code fragments are the regions.
+// A run without CFs is divided by its regions alone. Its workers are the program's threads. A worker's time
+// outside the operations of its run-time system is U. What a pattern calls waiting is W, with the pattern as
+// its part. Transfers are L, by link where there is one peer. The rest of the operations is O. The time
+// before the first event of the thread and after its last is S. Factors, parts, splits and windows are the
+// same as in other runs; the code fragments are the regions.
 //
-// Where CFs run, too, the rule divides the time, and only the waits are taken: they are cut out first, as
-// those that a worker tells of.
+// Where CFs run as well, the rule divides the time. Only the waits of the regions count: they are cut out
+// first, like those that a worker records itself.
 
 // regions is what is known of the regions of a run; nil where it has none.
 type regions struct {

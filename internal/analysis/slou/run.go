@@ -11,8 +11,8 @@ import (
 )
 
 // ExtraCores is the processor time, in nanoseconds, that the processes used beyond that of their workers
-// while these were not parked. A process whose CPU time or whose workers' time is not wholly known counts as
-// having used none.
+// while these were not parked. A process counts as having used none if its CPU time or its workers' time is
+// not fully known.
 func ExtraCores(m *model.Model) int64 { return awakeIn(m).extra(m) }
 
 // awake is the time, by process of the run, in which workers of own nodes were not parked.

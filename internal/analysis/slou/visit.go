@@ -10,9 +10,9 @@ import (
 	"github.com/whyslow/whyslow/internal/procs"
 )
 
-// A run has several pieces for each CF, and, where many workers waited for a chain of CFs to end, as many as
-// there are workers times CFs. So they are handed over some at a time, and whoever wants to keep them keeps
-// as little of each as will do.
+// A run has several pieces for each CF. Where many workers waited for a chain of CFs it has as many as
+// workers times CFs. So pieces are handed over some at a time, and a caller that wants to keep them keeps
+// what it needs of each.
 
 // visitChunk is how many pieces are handed over at once.
 const visitChunk = 1024

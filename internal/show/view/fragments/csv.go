@@ -6,11 +6,14 @@ import (
 	"strconv"
 )
 
-// WriteCSV writes fragments as a table: first a row with the names of the columns, then one for each. Times are nanoseconds.
+// WriteCSV writes fragments as a table: first a row with the names of the columns, then one for each. Times
+// are nanoseconds.
 func WriteCSV(out io.Writer, rows []FragmentRow) error {
 	w := csv.NewWriter(out)
-	names := []string{"code", "atomic", "count", "total_ns", "mean_ns", "min_ns", "p50_ns", "p90_ns", "p99_ns", "max_ns",
-		"caused_S_ns", "caused_L_ns", "caused_O_ns", "before_S_ns", "before_L_ns", "before_O_ns", "before_W_ns", "file", "line"}
+	names := []string{"code", "atomic", "count", "total_ns", "mean_ns", "min_ns", "p50_ns", "p90_ns",
+		"p99_ns", "max_ns",
+		"caused_S_ns", "caused_L_ns", "caused_O_ns", "before_S_ns", "before_L_ns", "before_O_ns", "before_W_ns",
+		"file", "line"}
 	if err := w.Write(names); err != nil {
 		return err
 	}

@@ -25,9 +25,10 @@ const MaxBins = 1000
 
 // FragmentDetail is the distribution of the times of a code fragment's executions.
 type FragmentDetail struct {
-	Code    int       `json:"code"`
-	Name    string    `json:"name"`
-	Bins    []Bin     `json:"bins"`    // that touch; of equal lengths, or of equal ratios where the times differ by more than a factor of 20
+	Code int    `json:"code"`
+	Name string `json:"name"`
+	// that touch; of equal lengths, or of equal ratios where the times differ by more than a factor of 20
+	Bins    []Bin     `json:"bins"`
 	ByNode  []NodeSum `json:"by_node"` // by node, those that ran any, whatever DetailQuery.Node
 	Longest []CFRow   `json:"longest"` // CFs with most time
 	CFs     int       `json:"cfs"`     // how many there are in all
@@ -48,8 +49,8 @@ type NodeSum struct {
 	MeanNS  int64 `json:"mean_ns"`
 }
 
-// Detail returns the distribution of a code fragment's executions. It fails with fs.ErrNotExist where there is no such fragment
-// or node, with fs.ErrInvalid where the query makes no sense.
+// Detail returns the distribution of a code fragment's executions. It fails with fs.ErrNotExist where there
+// is no such fragment or node, with fs.ErrInvalid where the query makes no sense.
 func (x *Index) Detail(q DetailQuery) (*FragmentDetail, error) {
 	if q.Bins == 0 {
 		q.Bins = 40
@@ -192,7 +193,8 @@ type CFRow struct {
 // row describes a CF.
 func (x *Index) row(cf model.CF) CFRow {
 	m := x.m
-	r := CFRow{CF: m.CFID(cf).String(), Title: Title(m, cf), Node: m.CFID(cf).Node(), Lane: -1, Weight: m.Weight(cf), TotalNS: x.Time(cf), WaitNS: x.lost[cf]}
+	r := CFRow{CF: m.CFID(cf).String(), Title: Title(m, cf), Node: m.CFID(cf).Node(), Lane: -1,
+		Weight: m.Weight(cf), TotalNS: x.Time(cf), WaitNS: x.lost[cf]}
 	for e := range m.ExecutionsOf(cf) {
 		if r.Runs == 0 {
 			r.Start = m.ExecStart[e] - m.Start
@@ -231,10 +233,11 @@ func (x *Index) Time(cf model.CF) int64 {
 
 // CFQuery asks for some of the CFs of a code fragment.
 type CFQuery struct {
-	Code          int
-	From, To      int64
-	Sort          string // "start", "total", "wait" or "label", with "-" before it the greatest first; "": "start"
-	Offset, Limit int    // Limit 0: 100
+	Code     int
+	From, To int64
+	// "start", "total", "wait" or "label", with "-" before it the greatest first; "": "start"
+	Sort          string
+	Offset, Limit int // Limit 0: 100
 }
 
 // MaxLimit is the highest number of rows of a page.
@@ -247,7 +250,8 @@ type CFPage struct {
 	Rows   []CFRow `json:"rows"`
 }
 
-// CFs lists the CFs of a code fragment that have an execution that started in an interval. It fails as Detail does.
+// CFs lists the CFs of a code fragment that have an execution that started in an interval. It fails as Detail
+// does.
 func (x *Index) CFs(q CFQuery) (*CFPage, error) {
 	if q.Sort == "" {
 		q.Sort = "start"
@@ -256,10 +260,12 @@ func (x *Index) CFs(q CFQuery) (*CFPage, error) {
 		q.Limit = 100
 	}
 	if q.Offset < 0 || q.Limit < 1 || q.Limit > MaxLimit {
-		return nil, query.Bad("offset=%d limit=%d: offset must not be negative, limit be 1 to %d", q.Offset, q.Limit, MaxLimit)
+		return nil, query.Bad("offset=%d limit=%d: offset must not be negative, limit be 1 to %d", q.Offset,
+			q.Limit, MaxLimit)
 	}
 	if !slices.Contains([]string{"start", "total", "wait", "label"}, strings.TrimPrefix(q.Sort, "-")) {
-		return nil, query.Bad("sort=%q: sort by start, total, wait or label, with - before it the greatest first", q.Sort)
+		return nil, query.Bad("sort=%q: sort by start, total, wait or label, with - before it the greatest first",
+			q.Sort)
 	}
 	if err := cmp.Or(x.checkCode(q.Code), x.interval(q.From, q.To)); err != nil {
 		return nil, err
@@ -282,7 +288,8 @@ func (x *Index) sort(cfs []uint32, by string) {
 				a, b = b, a
 			}
 			ca, cb := m.ExecCF[a], m.ExecCF[b]
-			return cmp.Or(cmp.Compare(m.Sites[m.SiteOf[ca]].Label, m.Sites[m.SiteOf[cb]].Label), slices.Compare(m.Label(ca), m.Label(cb)))
+			return cmp.Or(cmp.Compare(m.Sites[m.SiteOf[ca]].Label, m.Sites[m.SiteOf[cb]].Label),
+				slices.Compare(m.Label(ca), m.Label(cb)))
 		})
 		return
 	}
@@ -302,7 +309,9 @@ func (x *Index) sort(cfs []uint32, by string) {
 		}
 		list[i] = k
 	}
-	slices.SortFunc(list, func(a, b keyed) int { return cmp.Or(cmp.Compare(a.key, b.key), cmp.Compare(a.at, b.at)) })
+	slices.SortFunc(list, func(a, b keyed) int {
+		return cmp.Or(cmp.Compare(a.key, b.key), cmp.Compare(a.at, b.at))
+	})
 	for i, k := range list {
 		cfs[i] = k.e
 	}

@@ -1,13 +1,14 @@
-// Package fragments tells of code fragments, of the CFs that ran them, and of user events: how often, how long, how spread,
-// and what that cost the workers; for the whole run or for those CFs that started in an interval.
+// Package fragments tells of code fragments, of the CFs that ran them, and of user events: how often, how
+// long, how spread, and what that cost the workers; for the whole run or for those CFs that started in an
+// interval.
 //
-// What is measured of an execution is its useful time, as in the report: the time of its worker less what the thread did not
-// have the processor and less waits. Of structured CFs, run by the system, it is the time from start to end. Quantiles are
-// exact: the p-quantile of n values is the ceil(p n)-th smallest.
+// What is measured of an execution is its useful time, as in the report: the time of its worker less what the
+// thread did not have the processor and less waits. Of structured CFs, run by the system, it is the time from
+// start to end. Quantiles are exact: the p-quantile of n values is the ceil(p n)-th smallest.
 //
-// Times are nanoseconds since the start of the run. An interval has what started at from or later and before to; one that
-// begins at 0 or ends at the end of the run has what was recorded before or after it, too. Times lost because of a code
-// fragment, or before its CFs, are those within the interval.
+// Times are nanoseconds since the start of the run. An interval has what started at from or later and before
+// to; one that begins at 0 or ends at the end of the run has what was recorded before or after it, too. Times
+// lost because of a code fragment, or before its CFs, are those within the interval.
 //
 // Memory: 12 bytes a piece of workers' time, 12 an execution and 8 a CF.
 package fragments
@@ -65,10 +66,11 @@ func (x *Index) timeRange(from, to int64) timeRange {
 // Model is what the index was made from.
 func (x *Index) Model() *model.Model { return x.m }
 
-// Build makes the index of a model. pieces passes on what slou.Visit does with the default options, nil for slou.Visit itself. It
-// fails when ctx ends.
+// Build makes the index of a model. pieces passes on what slou.Visit does with the default options, nil for
+// slou.Visit itself. It fails when ctx ends.
 func Build(ctx context.Context, m *model.Model, pieces slou.Walk) (*Index, error) {
-	x := &Index{m: m, time: make([]int64, m.Executions()), lost: make([]int64, len(m.Created)), of: make([][]uint32, len(m.Codes)),
+	x := &Index{m: m, time: make([]int64, m.Executions()), lost: make([]int64, len(m.Created)),
+		of:    make([][]uint32, len(m.Codes)),
 		lanes: make([]lane, m.Workers())}
 	if pieces == nil {
 		pieces = func(ctx context.Context, visit func(model.WorkerID, iter.Seq[[]slou.Piece])) error {
@@ -118,8 +120,8 @@ func Build(ctx context.Context, m *model.Model, pieces slou.Walk) (*Index, error
 	return x, err
 }
 
-// measure takes the useful time of each execution of a worker's atomic CFs, the length of those of structured ones, and
-// what was lost before each CF.
+// measure takes the useful time of each execution of a worker's atomic CFs, the length of those of structured
+// ones, and what was lost before each CF.
 type measure struct {
 	x          *Index
 	w          *model.Worker
@@ -184,7 +186,8 @@ func (x *Index) started(code int, s timeRange) []uint32 {
 		return list
 	}
 	first := sort.Search(len(list), func(i int) bool { return x.m.ExecStart[list[i]] >= s.from })
-	end := first + sort.Search(len(list)-first, func(i int) bool { return x.m.ExecStart[list[first+i]] >= s.to })
+	end := first + sort.Search(len(list)-first,
+		func(i int) bool { return x.m.ExecStart[list[first+i]] >= s.to })
 	return list[first:end]
 }
 

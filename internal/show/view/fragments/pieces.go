@@ -77,7 +77,8 @@ func (l *lane) append(c *classer, node int, pieces []slou.Piece) {
 
 // clone makes a copy that takes no more than it has to.
 func (l *lane) clone() lane {
-	return lane{l.start, append(make([]int64, 0, len(l.to)), l.to...), append(make([]uint32, 0, len(l.class)), l.class...)}
+	return lane{l.start, append(make([]int64, 0, len(l.to)), l.to...),
+		append(make([]uint32, 0, len(l.class)), l.class...)}
 }
 
 // add adds the time from one moment to another by class.
@@ -101,7 +102,8 @@ type Time struct {
 	NS int64
 }
 
-// Times divides the time of all workers in an interval: nanoseconds since the start of the run, to not included.
+// Times divides the time of all workers in an interval: nanoseconds since the start of the run, to not
+// included.
 func (x *Index) Times(from, to int64) []Time {
 	var out []Time
 	for k, ns := range x.times(x.timeRange(from, to)) {

@@ -12,7 +12,8 @@ import (
 	"github.com/whyslow/whyslow/trace"
 )
 
-// FragmentRow sums up a code fragment. All times are nanoseconds; those of a fragment without executions are 0.
+// FragmentRow sums up a code fragment. All times are nanoseconds; those of a fragment without executions are
+// 0.
 type FragmentRow struct {
 	Code    int    `json:"code"` // index into model.Model.Codes
 	Name    string `json:"name"`
@@ -31,8 +32,8 @@ type FragmentRow struct {
 	Line    int    `json:"line"`
 }
 
-// Caused is the time lost because of a code fragment: S and L while others waited for what it produced, O while its own CFs
-// waited to be run.
+// Caused is the time lost because of a code fragment: S and L while others waited for what it produced, O
+// while its own CFs waited to be run.
 type Caused struct {
 	S int64 `json:"S"`
 	L int64 `json:"L"`
@@ -47,8 +48,8 @@ type Before struct {
 	W int64 `json:"W"`
 }
 
-// Rows sums up the code fragments that ran in an interval, or that lost time is due to: atomic ones first, then those with
-// most time.
+// Rows sums up the code fragments that ran in an interval, or that lost time is due to: atomic ones first,
+// then those with most time.
 func (x *Index) Rows(from, to int64) ([]FragmentRow, error) {
 	if err := x.interval(from, to); err != nil {
 		return nil, err
@@ -105,7 +106,9 @@ func (x *Index) makeRows(s timeRange) []FragmentRow {
 			}
 		}
 	}
-	out := slices.DeleteFunc(all, func(r FragmentRow) bool { return r.Count == 0 && r.Caused == Caused{} && r.Before == Before{} })
+	out := slices.DeleteFunc(all, func(r FragmentRow) bool {
+		return r.Count == 0 && r.Caused == Caused{} && r.Before == Before{}
+	})
 	slices.SortStableFunc(out, func(a, b FragmentRow) int {
 		if a.Atomic != b.Atomic {
 			if a.Atomic {
@@ -157,7 +160,8 @@ func (d *distribution) fill(r *FragmentRow) {
 // rank is the place, from 0, of the p-quantile among n values in order.
 func rank(p float64, n int) int { return min(max(int(math.Ceil(p*float64(n)))-1, 0), n-1) }
 
-// smallest moves the k-th smallest value, from 0, to place k, no greater ones before and no smaller ones behind it.
+// smallest moves the k-th smallest value, from 0, to place k, no greater ones before and no smaller ones
+// behind it.
 func smallest(v []int64, k int) {
 	for len(v) > 32 {
 		mid, last := len(v)/2, len(v)-1

@@ -13,10 +13,10 @@ import (
 
 // Statistics of user events.
 //
-// Numbers are counted by value, rounded to eleven significant bits, so that any number of them takes little memory and counts
-// of several goroutines can be added: quantiles and bins are within 0.1 %, those of whole numbers up to 2048 exact, as are
-// count, min, max, mean and sum always. Of other values those told most often are listed; where there are more than maxValues
-// different ones, those that come late are not counted.
+// Numbers are counted by value, rounded to eleven significant bits, so that any number of them takes little
+// memory and counts of several goroutines can be added: quantiles and bins are within 0.1 %, those of whole
+// numbers up to 2048 exact, as are count, min, max, mean and sum always. Of other values those told most
+// often are listed; where there are more than maxValues different ones, those that come late are not counted.
 
 const (
 	maxValues = 1 << 16
@@ -39,8 +39,8 @@ type NodeCount struct {
 	Count int64 `json:"count"`
 }
 
-// FieldStats is the statistics of a field. Numbers, which lists of integers hold too, have Min to Bins, others Top; a list's
-// elements count one by one. Numbers that are infinite or none are left out.
+// FieldStats is the statistics of a field. Numbers, which lists of integers hold too, have Min to Bins,
+// others Top; a list's elements count one by one. Numbers that are infinite or none are left out.
 type FieldStats struct {
 	Name  string       `json:"name"`
 	Type  string       `json:"type"`  // a trace.FieldType
@@ -69,8 +69,8 @@ type ValueCount struct {
 	Count int64  `json:"count"`
 }
 
-// UserEvents returns the statistics of the events of user namespaces in an interval, most frequent kinds first. Kinds of the same
-// name that nodes declare with other fields are told apart.
+// UserEvents returns the statistics of the events of user namespaces in an interval, most frequent kinds
+// first. Kinds of the same name that nodes declare with other fields are told apart.
 func UserEvents(ctx context.Context, l *eventlist.List, from, to int64) ([]UserEventStats, error) {
 	parts := make([]map[userKey]*userKind, eventlist.Workers())
 	for i := range parts {
@@ -201,8 +201,10 @@ func join(parts []map[userKey]*userKind) []UserEventStats {
 			}
 			j := all[name]
 			if j == nil {
-				j = &joined{stats: UserEventStats{Event: k.spec.String(), Doc: k.spec.Doc, PerNode: []NodeCount{}, Fields: []FieldStats{}},
-					fields: make([]userField, len(k.fields)), values: make([]map[string]int64, len(k.fields)), nodes: map[int]int64{}}
+				j = &joined{stats: UserEventStats{Event: k.spec.String(), Doc: k.spec.Doc,
+					PerNode: []NodeCount{}, Fields: []FieldStats{}},
+					fields: make([]userField, len(k.fields)), values: make([]map[string]int64, len(k.fields)),
+					nodes: map[int]int64{}}
 				for i, f := range k.spec.Fields {
 					j.stats.Fields = append(j.stats.Fields, FieldStats{Name: f.Name, Type: f.Type.String()})
 					j.fields[i].numbers, j.values[i] = map[int32]int64{}, map[string]int64{}
@@ -231,9 +233,10 @@ func join(parts []map[userKey]*userKind) []UserEventStats {
 		out = append(out, j.stats)
 	}
 	slices.SortFunc(out, func(a, b UserEventStats) int {
-		return cmp.Or(cmp.Compare(b.Count, a.Count), cmp.Compare(a.Event, b.Event), slices.CompareFunc(a.Fields, b.Fields, func(a, b FieldStats) int {
-			return cmp.Or(cmp.Compare(a.Name, b.Name), cmp.Compare(a.Type, b.Type))
-		}))
+		return cmp.Or(cmp.Compare(b.Count, a.Count), cmp.Compare(a.Event, b.Event),
+			slices.CompareFunc(a.Fields, b.Fields, func(a, b FieldStats) int {
+				return cmp.Or(cmp.Compare(a.Name, b.Name), cmp.Compare(a.Type, b.Type))
+			}))
 	})
 	return out
 }
@@ -285,7 +288,9 @@ func (f *userField) finish(s *FieldStats, values map[string]int64) {
 	for v, n := range values {
 		s.Top = append(s.Top, ValueCount{v, n})
 	}
-	slices.SortFunc(s.Top, func(a, b ValueCount) int { return cmp.Or(cmp.Compare(b.Count, a.Count), cmp.Compare(a.Value, b.Value)) })
+	slices.SortFunc(s.Top, func(a, b ValueCount) int {
+		return cmp.Or(cmp.Compare(b.Count, a.Count), cmp.Compare(a.Value, b.Value))
+	})
 	s.Top = s.Top[:min(len(s.Top), topValues)]
 	if f.finite == 0 {
 		return
