@@ -33,6 +33,7 @@ type reportOptions struct {
 	full    bool          // all tables in the terminal
 	all     bool          // every CF that never ran, not only the roots
 	splits  []string      // computed in any case
+	lang    string        // of the HTML page: en, ru
 	// Where the other faces go: a file, "-" standard output, "" nowhere.
 	json, html, csv string
 }
@@ -51,6 +52,7 @@ func (o *reportOptions) addTo(cmd *cobra.Command) {
 	f.Lookup("json").NoOptDefVal = "-"
 	f.StringVar(&o.html, "html", "", "write the report as one HTML page with plots to `FILE`; - is"+
 		" standard output")
+	f.StringVar(&o.lang, "lang", "en", "`language` of the HTML page: en or ru")
 	f.StringVar(&o.csv, "csv", "", "write factors, memory, CFs and traffic over time as a table to `FILE`;"+
 		" - is standard output")
 	f.IntVar(&o.windows, "windows", 0, "cut the run into `N` windows for what is shown over time"+
@@ -59,7 +61,7 @@ func (o *reportOptions) addTo(cmd *cobra.Command) {
 	f.BoolVar(&o.full, "full", false, "show all tables")
 	f.BoolVar(&o.all, "all", false, "name all CFs that never ran, not only those that others wait for"+
 		" (with --full, --html, --json)")
-	for flag, values := range map[string][]string{"by": splitAll, "inputs": {"all", "data"}} {
+	for flag, values := range map[string][]string{"by": splitAll, "inputs": {"all", "data"}, "lang": {"en", "ru"}} {
 		if err := cmd.RegisterFlagCompletionFunc(flag,
 			cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp)); err != nil {
 			panic(err) // the flag was added above
@@ -75,6 +77,9 @@ func (o *reportOptions) check(verb string) error {
 	}
 	if o.inputs != "all" && o.inputs != "data" {
 		return console.Misuse("%s: --inputs=%s: say all or data", verb, o.inputs)
+	}
+	if o.lang != "en" && o.lang != "ru" {
+		return console.Misuse("%s: --lang=%s: say en or ru", verb, o.lang)
 	}
 	switch {
 	case o.windows < 0:
@@ -104,12 +109,16 @@ type face struct {
 
 // faces are those asked for beside the terminal's.
 func (o *reportOptions) faces() (list []face) {
-	for _, f := range []face{{o.json, report.JSON}, {o.html, report.HTML}, {o.csv, report.CSV}} {
+	for _, f := range []face{{o.json, report.JSON}, {o.html, o.writeHTML}, {o.csv, report.CSV}} {
 		if f.file != "" {
 			list = append(list, f)
 		}
 	}
 	return list
+}
+
+func (o *reportOptions) writeHTML(w io.Writer, all *report.Everything, opt report.Options) error {
+	return report.HTML(w, all.In(o.lang), opt)
 }
 
 func reportCommand(std console.IO) *cobra.Command {
@@ -133,6 +142,7 @@ reads the files of some of the nodes. The report is the same.
 		Example: `  whyslow report prog.001.trace
   whyslow report --by code prog.001.trace
   whyslow report --html report.html prog.001.trace
+  whyslow report --html report.html --lang ru prog.001.trace
   whyslow report --full prog.001.trace | less
   whyslow report --json prog.001.trace | jq .factors
   mpirun -n 4 whyslow report prog.001.trace`,

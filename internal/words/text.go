@@ -21,8 +21,8 @@ func (p Phrase) In(l Lang) string { return p[l] }
 // are written, for %s, in the language of the text. A language that needs another order says so in its format: %[2]s.
 func Say(english, russian string, args ...any) Text { return Text{Phrase{english, russian}, args} }
 
-// worded is an argument that is written differently in each language.
-type worded interface{ In(l Lang) string }
+// Worded is what is written differently in each language.
+type Worded interface{ In(l Lang) string }
 
 // In writes the text in a language.
 func (t Text) In(l Lang) string {
@@ -31,7 +31,7 @@ func (t Text) In(l Lang) string {
 	}
 	args := make([]any, len(t.args))
 	for i, a := range t.args {
-		if w, ok := a.(worded); ok {
+		if w, ok := a.(Worded); ok {
 			a = w.In(l)
 		}
 		args[i] = a

@@ -35,16 +35,19 @@ func (l Lang) fixed(v float64, digits int) string {
 	return s
 }
 
+// Names of units by language, the smallest first: TimeUnits are a thousand of each other, ByteUnits as well.
+var (
+	TimeUnits = [2][]string{{"ns", "µs", "ms", "s"}, {"нс", "мкс", "мс", "с"}}
+	ByteUnits = [2][]string{{"B", "KB", "MB", "GB", "TB"}, {"Б", "КБ", "МБ", "ГБ", "ТБ"}}
+)
+
 // Duration writes a time in nanoseconds with three or four digits and a unit that fits: "1.50 ms", "1,50 мс".
 func (l Lang) Duration(ns int64) string {
 	if ns < 0 {
 		return "-" + l.Duration(-ns)
 	}
-	for _, u := range []struct {
-		ns   float64
-		name [2]string
-	}{{1e9, [2]string{"s", "с"}}, {1e6, [2]string{"ms", "мс"}}, {1e3, [2]string{"µs", "мкс"}}} {
-		if v := float64(ns) / u.ns; v >= 0.9995 {
+	for i, unit := 3, 1e9; i > 0; i, unit = i-1, unit/1000 {
+		if v := float64(ns) / unit; v >= 0.9995 {
 			digits := 2
 			switch {
 			case v >= 100:
@@ -52,10 +55,10 @@ func (l Lang) Duration(ns int64) string {
 			case v >= 10:
 				digits = 1
 			}
-			return l.fixed(v, digits) + " " + u.name[l]
+			return l.fixed(v, digits) + " " + TimeUnits[l][i]
 		}
 	}
-	return fmt.Sprintf("%d %s", ns, [2]string{"ns", "нс"}[l])
+	return fmt.Sprintf("%d %s", ns, TimeUnits[l][0])
 }
 
 // Bytes writes a size with a unit of powers of 1000: "1.5 KB", "1,5 КБ".
@@ -66,14 +69,11 @@ func (l Lang) Bytes(n int64) string {
 	if n < 1000 {
 		return l.Count(n, byteNoun)
 	}
-	v := float64(n) / 1000
-	for _, u := range [][2]string{{"KB", "КБ"}, {"MB", "МБ"}, {"GB", "ГБ"}} {
-		if v < 1000 {
-			return l.fixed(v, 1) + " " + u[l]
-		}
-		v /= 1000
+	v, unit := float64(n)/1000, 1
+	for v >= 1000 && unit < len(ByteUnits[l])-1 {
+		v, unit = v/1000, unit+1
 	}
-	return l.fixed(v, 1) + " " + [2]string{"TB", "ТБ"}[l]
+	return l.fixed(v, 1) + " " + ByteUnits[l][unit]
 }
 
 // Percent writes which part of a time another one is: "12.3 %", "12,3 %".

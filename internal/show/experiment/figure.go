@@ -52,7 +52,7 @@ func (e *Experiment) figure() string {
 	for _, p := range e.Points {
 		most = max(most, p.Median().Sum())
 	}
-	frame := svg.Frame{Label: e.alternative(), Height: figureHeight, Y: svg.Time(float64(most)*1.02, 6)}
+	frame := svg.Frame{Label: e.alternative(), Height: figureHeight, Y: svg.Time(0, float64(most)*1.02, 6)}
 	frame.X.Max = float64(len(e.Points))
 	for i, p := range e.Points {
 		frame.X.Ticks = append(frame.X.Ticks, svg.Tick{At: float64(i) + 0.5 - 0.5/slots, Text: p.Label})

@@ -26,7 +26,7 @@ func CSV(w io.Writer, all *Everything, _ Options) error {
 	if all.SLOU != nil && all.SLOU.Windows != nil {
 		factorRows(out, all)
 	}
-	if p := newPGAS(all.Pattern); p != nil {
+	if p := newPGAS(all.Pattern, speaker{}); p != nil {
 		p.csvRows(out)
 	}
 	out.Flush()

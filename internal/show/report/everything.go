@@ -36,8 +36,8 @@ type Everything struct {
 	Advice    []advise.Advice // the largest gain first
 	Failed    []Failure
 
-	model *model.Model
-	lang  string // of Advice and Warnings
+	model    *model.Model
+	language string // of Advice and Warnings
 }
 
 // Names of the analyses, as in Failure.Analysis.
@@ -192,7 +192,7 @@ func Compute(ctx context.Context, m *model.Model, want Wanted, g procs.Group) (*
 	if g == nil {
 		g = procs.Alone()
 	}
-	c := &computation{Everything: &Everything{Run: runOf(m), model: m, lang: want.Lang}, ctx: ctx}
+	c := &computation{Everything: &Everything{Run: runOf(m), model: m, language: want.Lang}, ctx: ctx}
 	c.windows = want.settle(m)
 	c.want = want
 	if g.Size() == 1 {
@@ -283,7 +283,7 @@ func (w *Wanted) tell(what ...string) {
 // it is.
 func (a *Everything) In(lang string) *Everything {
 	other := *a
-	other.lang = lang
+	other.language = lang
 	other.Advice = make([]advise.Advice, len(a.Advice))
 	for i := range a.Advice {
 		other.Advice[i] = a.Advice[i].In(words.LangOf(lang))

@@ -10,7 +10,7 @@ import (
 
 // full writes the sections of the HTML face as text: paragraphs and tables, without plots.
 func (t *terminal) full() {
-	for _, s := range sections(t.all) {
+	for _, s := range newHTMLFace(t.all).sections() {
 		if s.ID == "summary" {
 			continue // it is there already
 		}

@@ -2,6 +2,7 @@ package report
 
 import (
 	"fmt"
+	"math"
 	"strconv"
 
 	"github.com/whyslow/whyslow/internal/analysis/counters"
@@ -21,14 +22,14 @@ func (h *htmlFace) balance() []block {
 	}
 	var out []block
 	for _, m := range r.Missing {
-		out = append(out, block{Warning: fmt.Sprintf("%s was not recorded: %s cannot be computed in full.", m.Event, listOf(m.For))})
+		out = append(out, block{Warning: h.say("%s was not recorded, so %s cannot be computed in full.", m.Event, h.listOf(m.For))})
 	}
 	if r.Efficiency == nil {
-		return append(out, para("Without useful time nothing can be said about balance."))
+		return append(out, h.para("Without useful time there is no balance to compute."))
 	}
-	out = append(out, para("%s", sentence(balanceWords(r))), block{Table: h.efficiency(r.Efficiency)})
+	out = append(out, h.para("%s", sentence(h.evenness(r))), block{Table: h.efficiency(r.Efficiency)})
 	if len(r.Nodes) > 1 {
-		g := newGrid("Efficiency of each node", "node", "host", "#useful", "#parallel efficiency", "#load balance", "#communication")
+		g := h.grid("Efficiency of each node", "node", "host", "#useful", "#parallel efficiency", "#load balance", "#communication")
 		for i := range r.Nodes {
 			n := &r.Nodes[i]
 			g.row(cell{Text: strconv.Itoa(n.Node), Value: strconv.Itoa(n.Node)}, word(n.Host), timeCell(n.UsefulNS), ratioCell(n.Parallel), ratioCell(n.LoadBalance), ratioCell(n.Communication))
@@ -50,66 +51,66 @@ func (h *htmlFace) balance() []block {
 	return out
 }
 
-func ratioText(v *float64) string {
+func (s speaker) ratio(v *float64) string {
 	if v == nil {
 		return "-"
 	}
-	return fmt.Sprintf("%.1f %%", 100**v)
+	return s.lang.Percent(int64(1e6**v+0.5), 1e6)
 }
 
 func ratioCell(v *float64) cell {
 	if v == nil {
 		return none()
 	}
-	return cell{Text: ratioText(v), Value: strconv.FormatFloat(*v, 'g', 6, 64)}
+	return cell{Is: words.Share{Part: int64(math.Round(1e6 * *v)), Whole: 1e6}, Value: strconv.FormatFloat(*v, 'g', 6, 64)}
 }
 
 // stepMeanings explain the steps of communication efficiency.
 var stepMeanings = map[string]string{
-	"runtime":       "what the run-time system's work left of it (O without pre-emption)",
-	"preemption":    "what losing the processor left of it (O.preempt)",
-	"transfer":      "what waiting for messages left of it (L)",
-	"serialisation": "what was left where nothing was ready anywhere (S.nowhere)",
-	"placement":     "what was left where something was ready, but not for this worker (S.here, S.elsewhere)",
-	"waiting":       "what waiting for each other left of it (W)",
+	"runtime":       "what remains after the run-time system's work (O without pre-emption)",
+	"preemption":    "what remains after pre-emption (O.preempt)",
+	"transfer":      "what remains after waiting for messages (L)",
+	"serialisation": "what remains after times without any ready CF (S.nowhere)",
+	"placement":     "what remains after times when CFs were ready, but not for this worker (S.here, S.elsewhere)",
+	"waiting":       "what remains after waiting for each other (W)",
 	"undivided":     "factors that cannot be computed",
-	"unrecorded":    "time of which nothing is known",
+	"unrecorded":    "time without records",
 }
 
 // efficiency shows the efficiencies as a tree: each is the product of those below it.
 func (h *htmlFace) efficiency(e *imbalance.Efficiency) *grid {
-	g := newGrid("Efficiency: each is the product of those indented below it", "efficiency", "#value", "meaning", "~")
+	g := h.grid("Efficiency: each row is the product of the rows indented below it", "efficiency", "#value", "meaning", "~")
 	g.Plain = true
 	row := func(depth int, name string, v *float64, meaning string) {
-		c := word(name)
+		c := word(h.say(name))
 		if depth > 0 {
 			c.Class = fmt.Sprintf("d%d", depth)
 		}
 		b := word("")
 		if v != nil {
-			b = bar("u", int64(*v*1e6), 1e6)
+			b = h.bar("u", int64(*v*1e6), 1e6)
 		}
 		g.add([]cell{c, ratioCell(v), word(meaning), b})
 	}
-	row(0, "parallel efficiency", e.Parallel, "useful share of all workers' time")
-	row(1, "load balance", e.LoadBalance, "mean useful time of a worker over the greatest, that of worker "+e.MaxWorker)
+	row(0, "parallel efficiency", e.Parallel, h.say("useful share of all workers' time"))
+	row(1, "load balance", e.LoadBalance, h.say("mean useful time of a worker over the greatest, that of worker %s", e.MaxWorker))
 	if e.BetweenNodes != nil && len(h.Imbalance.Nodes) > 1 {
-		row(2, "between nodes", e.BetweenNodes, "mean over the mean of the busiest node")
-		row(2, "within nodes", e.WithinNodes, "mean of the busiest node over the busiest worker")
+		row(2, "between nodes", e.BetweenNodes, h.say("mean over the mean of the busiest node"))
+		row(2, "within nodes", e.WithinNodes, h.say("mean of the busiest node over the busiest worker"))
 	}
-	row(1, "communication efficiency", e.Communication, "useful share of the time of worker "+e.MaxWorker)
+	row(1, "communication efficiency", e.Communication, h.say("useful share of the time of worker %s", e.MaxWorker))
 	for _, s := range e.Steps {
 		if s.NS > 0 {
-			row(2, s.Name, s.Efficiency, stepMeanings[s.Name])
+			row(2, s.Name, s.Efficiency, h.say(stepMeanings[s.Name]))
 		}
 	}
 	return g
 }
 
-// balanceWords sums up the balance.
-func balanceWords(r *imbalance.Result) string {
+// evenness sums up the balance.
+func (s speaker) evenness(r *imbalance.Result) string {
 	e := r.Efficiency
-	s := fmt.Sprintf("parallel efficiency %s = load balance %s x communication efficiency %s", ratioText(e.Parallel), ratioText(e.LoadBalance), ratioText(e.Communication))
+	out := s.say("parallel efficiency %s = load balance %s x communication efficiency %s", s.ratio(e.Parallel), s.ratio(e.LoadBalance), s.ratio(e.Communication))
 	worst := -1
 	for i := range r.Fragments {
 		if f := &r.Fragments[i]; f.WaitedNS != nil && *f.WaitedNS > 0 && (worst < 0 || *f.WaitedNS > *r.Fragments[worst].WaitedNS) {
@@ -118,10 +119,10 @@ func balanceWords(r *imbalance.Result) string {
 	}
 	if worst >= 0 {
 		f := &r.Fragments[worst]
-		s += fmt.Sprintf("; most uneven is `%s`: worker %s did %s of it, the mean is %s, which cost the others at most %s", f.Code, f.Workers.Most,
-			words.Duration(f.Workers.MaxNS), words.Duration(f.Workers.MeanNS), words.Duration(*f.WaitedNS))
+		out += s.say("; most uneven is `%s`: worker %s did %s of it, the mean is %s, and the others lost at most %s", f.Code, f.Workers.Most,
+			words.Time(f.Workers.MaxNS), words.Time(f.Workers.MeanNS), words.Time(*f.WaitedNS))
 	}
-	return s + "."
+	return out + "."
 }
 
 // workerBars draws the useful time of each worker, or node.
@@ -134,21 +135,21 @@ func (h *htmlFace) workerBars(t *imbalance.Fragment) block {
 	var bars []svg.Bar
 	most := int64(1)
 	for _, x := range of {
-		name := fmt.Sprintf("%s %d", who, x.Node)
+		name := fmt.Sprintf("%s %d", h.say(who), x.Node)
 		if who == "worker" {
 			name += "." + strconv.Itoa(x.Worker)
 		}
-		tip := fmt.Sprintf("%s: %s useful in %s", name, words.Duration(x.UsefulNS), words.Count(x.Count, "CF"))
-		bars = append(bars, svg.Bar{Label: name, Parts: []svg.Part{{Class: "u", Value: float64(x.UsefulNS), Tip: tip}}, Note: words.Duration(x.UsefulNS)})
+		tip := h.say("%s: %s useful in %s", name, words.Time(x.UsefulNS), counted(x.Count, "CF"))
+		bars = append(bars, svg.Bar{Label: name, Parts: []svg.Part{{Class: "u", Value: float64(x.UsefulNS), Tip: tip}}, Note: h.lang.Duration(x.UsefulNS)})
 		most = max(most, x.UsefulNS)
 	}
-	f := svg.Frame{Left: 110, Label: fmt.Sprintf("Useful time of each %s: from %s to %s, mean %s", who, words.Duration(t.Workers.MinNS), words.Duration(t.Workers.MaxNS), words.Duration(t.Workers.MeanNS)),
-		X: svg.Time(float64(most)*1.15, 6)}
-	return plot("Useful time of each "+who, svg.Bars(f, bars), "")
+	f := svg.Frame{Left: 110, Label: h.say("Useful time of each "+who+": from %s to %s, mean %s", words.Time(t.Workers.MinNS), words.Time(t.Workers.MaxNS), words.Time(t.Workers.MeanNS)),
+		X: svg.Time(h.lang, float64(most)*1.15, 6)}
+	return h.plot("Useful time of each "+who, svg.Bars(f, bars), "")
 }
 
 func (h *htmlFace) uneven(list []imbalance.Fragment) *grid {
-	g := newGrid("Balance of code fragments", "code fragment", "#CFs", "#mean|useful time of a worker", "#most", "worker", "#imbalance|most over mean, less 100 %", "#waited|time others waited because of it, at most", "#of the loss|as a share of all lost time", "#achievable|what the busiest worker would have at best, with CFs as they are")
+	g := h.grid("Balance of code fragments", "code fragment", "#CFs", "#mean|useful time of a worker", "#most", "worker", "#imbalance|most over mean, less 100 %", "#waited|time others waited because of it, at most", "#of the loss|as a share of all lost time", "#achievable|what the busiest worker would have at best, with CFs as they are")
 	for i := range list {
 		f := &list[i]
 		waited, share, imb := none(), none(), none()
@@ -174,7 +175,7 @@ func (h *htmlFace) utilisation(t *imbalance.Time) []block {
 	wall := h.Imbalance.WallNS
 	w := svg.Windows{Count: t.Windows, Length: float64(t.WindowNS), Tip: func(i int) string {
 		from := int64(i) * t.WindowNS
-		return fmt.Sprintf("%s to %s: %.0f %% useful", words.Duration(from), words.Duration(min(from+t.WindowNS, wall)), 100*t.Useful[i])
+		return h.say("%s to %s: %.0f %% useful", words.Time(from), words.Time(min(from+t.WindowNS, wall)), 100*t.Useful[i])
 	}}
 	least, greatest := append([]float64{}, t.Useful...), append([]float64{}, t.Useful...)
 	for _, n := range t.Nodes {
@@ -186,10 +187,10 @@ func (h *htmlFace) utilisation(t *imbalance.Time) []block {
 	if len(t.Nodes) > 1 {
 		caption = "The line is the mean of all workers; the area lies between the nodes with the least and the most."
 	}
-	f := svg.Frame{Label: "Useful share of all workers' time over time", Height: 110, X: svg.Time(float64(wall), 8), Y: svg.Percent()}
-	out := []block{plot("Utilisation over time", svg.Lines(f, w, []svg.Line{{Class: "u", Values: t.Useful, Low: least, High: greatest}}), caption)}
+	f := svg.Frame{Label: h.say("Useful share of all workers' time over time"), Height: 110, X: svg.Time(h.lang, float64(wall), 8), Y: svg.Percent()}
+	out := []block{h.plot("Utilisation over time", svg.Lines(f, w, []svg.Line{{Class: "u", Values: t.Useful, Low: least, High: greatest}}), caption)}
 	if len(t.Variations) > 0 {
-		g := newGrid("How far nodes were apart", "in", "#mean difference", "#largest", "between nodes", "when")
+		g := h.grid("Differences between nodes", "in", "#mean difference", "#largest", "between nodes", "when")
 		for i := range t.Variations {
 			v := &t.Variations[i]
 			l := &v.Largest
@@ -197,14 +198,14 @@ func (h *htmlFace) utilisation(t *imbalance.Time) []block {
 				c := decimal(x)
 				switch v.Quantity {
 				case "useful":
-					c.Text = fmt.Sprintf("%.1f %%", 100*x)
+					c.Is = words.Share{Part: int64(math.Round(1e6 * x)), Whole: 1e6}
 				case counters.BytesHeld:
-					c.Text = words.Bytes(int64(x))
+					c.Is = words.Size(int64(x))
 				}
 				return c
 			}
-			g.row(word(quantityWords[v.Quantity]), show(v.Mean), show(l.Max-l.Min), word(fmt.Sprintf("%d (%s) and %d (%s)", l.MaxNode, show(l.Max).Text, l.MinNode, show(l.Min).Text)),
-				word(fmt.Sprintf("%s to %s", words.Duration(l.FromNS), words.Duration(l.ToNS))))
+			g.row(word(h.say(quantityWords[v.Quantity])), show(v.Mean), show(l.Max-l.Min), word(h.say("%d (%s) and %d (%s)", l.MaxNode, show(l.Max).in(h.lang), l.MinNode, show(l.Min).in(h.lang))),
+				word(h.say("%s to %s", words.Time(l.FromNS), words.Time(l.ToNS))))
 		}
 		out = append(out, block{Table: g})
 	}
@@ -212,7 +213,7 @@ func (h *htmlFace) utilisation(t *imbalance.Time) []block {
 }
 
 func (h *htmlFace) weights(w *imbalance.Weights) []block {
-	codes := newGrid("How well the program's weights predict time", "code fragment", "#CFs", "#weight", "#useful", "#against the others|time per weight over that of all; above 1 its weights are too small", "#correlation|of weight and time of a CF", "#error|root mean square over the mean")
+	codes := h.grid("How well the program's weights predict time", "code fragment", "#CFs", "#weight", "#useful", "#against the others|time per weight over that of all; above 1 its weights are too small", "#correlation|of weight and time of a CF", "#error|root mean square over the mean")
 	optional := func(v *float64) cell {
 		if v == nil {
 			return none()
@@ -225,7 +226,7 @@ func (h *htmlFace) weights(w *imbalance.Weights) []block {
 	}
 	out := []block{{Table: codes}}
 	if len(w.Nodes) > 1 {
-		nodes := newGrid(fmt.Sprintf("Planned and measured load of nodes: planned imbalance %s, measured %s", optional(w.PlannedImbalance).Text, optional(w.MeasuredImbalance).Text), "node", "#planned", "#measured", "#useful")
+		nodes := h.grid(h.say("Planned and measured load of nodes: planned imbalance %s, measured %s", optional(w.PlannedImbalance).in(h.lang), optional(w.MeasuredImbalance).in(h.lang)), "node", "#planned", "#measured", "#useful")
 		for i := range w.Nodes {
 			n := &w.Nodes[i]
 			nodes.row(cell{Text: h.nodeName(n.Node), Value: strconv.Itoa(n.Node)}, ratioCell(&n.PlannedShare), ratioCell(&n.MeasuredShare), timeCell(n.UsefulNS))

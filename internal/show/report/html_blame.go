@@ -19,7 +19,7 @@ func (h *htmlFace) blame() []block {
 		return []block{h.failed(analysisSLOU)}
 	}
 	if len(r.Causes) == 0 {
-		return []block{para("Nobody waited for anything.")}
+		return []block{h.para("Nobody waited for anything.")}
 	}
 	var out []block
 	if b := h.Blame; b == nil {
@@ -39,75 +39,75 @@ func (h *htmlFace) blame() []block {
 			for i := range b.Waits {
 				list = append(list, sentence(b.Waits[i].Text))
 			}
-			out = append(out, block{Heading: "The longest waits"}, block{List: list[:min(len(list), few)]})
+			out = append(out, h.heading("The longest waits"), block{List: list[:min(len(list), few)]})
 			if len(list) > few {
-				out = append(out, block{Details: &details{fmt.Sprintf("%d more", len(list)-few), []block{{List: list[few:], From: few}}}})
+				out = append(out, h.details(h.say("%d more", len(list)-few), block{List: list[few:], From: few}))
 			}
 		}
 	}
-	return append(out, block{Details: &details{"All that was waited for, by factor", h.causes()}})
+	return append(out, h.details("All waits, by factor", h.causes()...))
 }
 
 // doingWords say what those did that were waited for.
 var doingWords = map[string]string{
 	"running":   "was running",
-	"preempted": "had started, but lost its processor",
+	"preempted": "was pre-empted",
 	"create":    "was not created yet",
-	"request":   "had not asked for its input yet",
-	"send":      "had an input or itself that was not sent yet",
+	"request":   "had not requested its input yet",
+	"send":      "was not sent yet, or an input of it",
 	"deliver":   "had its input, but was not ready yet",
-	"dispatch":  "was ready, and its idle worker had not started it yet",
-	"steal":     "was ready, and about to be stolen",
+	"dispatch":  "was ready, but its idle worker had not started it yet",
+	"steal":     "was ready and about to be stolen",
 	"ended":     "had ended: nothing was left to do",
-	"lost":      "did what was not recorded",
-	"unknown":   "did what is not known",
-	"further":   "waited in its turn, further than was followed",
+	"lost":      "was not recorded",
+	"unknown":   "is unknown",
+	"further":   "waited in turn; the chain goes on",
 }
 
-func doing(d blame.Doing) string {
+func (s speaker) doing(d blame.Doing) string {
 	switch d.Activity {
 	case "queued":
-		return "was ready, but its worker ran " + d.With
+		return s.say("was ready, but its worker ran %s", d.With)
 	case "link":
-		return "was waiting for a message on the link " + d.With
+		return s.say("waited for a message on link %s", d.With)
 	case "waiting":
-		return "was waiting for " + d.With
+		return s.say("waited for %s", d.With)
 	}
 	if w := doingWords[d.Activity]; w != "" {
-		return w
+		return s.say(w)
 	}
 	return d.Activity
 }
 
-func nameOf(p blame.Place) string {
+func (s speaker) nameOf(p blame.Place) string {
 	if p.Code == "" {
-		return "(not known)"
+		return s.say("(not known)")
 	}
 	return p.Code
 }
 
 // bar draws ns as a share of whole.
-func bar(class string, ns, whole int64) cell {
-	return plotCell(svg.Strip(words.Percent(ns, whole), 12, []svg.Part{{Class: class, Value: float64(ns)}, {Class: "none", Value: float64(whole - ns)}}))
+func (s speaker) bar(class string, ns, whole int64) cell {
+	return plotCell(svg.Strip(s.lang.Percent(ns, whole), 12, []svg.Part{{Class: class, Value: float64(ns)}, {Class: "none", Value: float64(whole - ns)}}))
 }
 
 func (h *htmlFace) starved(s *blame.Starved) []block {
 	total := h.SLOU.TotalNS
-	g := newGrid(fmt.Sprintf("What all starvation (%s, %s) comes down to", words.Duration(s.NS), words.Percent(s.NS, total)), "code fragment", "where", "what it did meanwhile", "#time", "#share|of all processor time", "~")
+	g := h.grid(h.say("Root causes of all starvation (%s, %s)", words.Time(s.NS), words.Share{Part: s.NS, Whole: total}), "code fragment", "where", "meanwhile it", "#time", "#share|of all processor time", "~")
 	for _, x := range s.Roots {
 		if g.small(x.NS, s.NS) {
 			continue
 		}
-		g.row(word(nameOf(x.Place)), place(x.File, x.Line), word(doing(x.Doing)), timeCell(x.NS), shareCell(x.NS, total), bar("s", x.NS, s.NS))
+		g.row(word(h.nameOf(x.Place)), place(x.File, x.Line), word(h.doing(x.Doing)), timeCell(x.NS), shareCell(x.NS, total), h.bar("s", x.NS, s.NS))
 	}
-	tree := newGrid("Chains: whom the workers waited for, and whom these waited for", "code fragment", "what it did meanwhile", "#time", "#share|of all processor time", "#waits")
+	tree := h.grid("Chains: whom workers waited for, and whom those waited for", "code fragment", "meanwhile it", "#time", "#share|of all processor time", "#waits")
 	tree.Plain = true
 	left := 0
 	h.chain(tree, s.Chains, s.NS, 0, &left)
 	tree.More = left
 	return []block{
-		para("While a worker starves it waits for somebody: for a code fragment that runs, or that waits for another one, and so on. Here all starvation is booked on who was at the end of these chains."),
-		{Table: g}, {Details: &details{"The chains", []block{{Table: tree}}}},
+		h.para("A starving worker waits for a code fragment. That one runs, or waits for another one, and so on. This table charges all starvation to the ends of these chains."),
+		{Table: g}, h.details("The chains", block{Table: tree}),
 	}
 }
 
@@ -122,10 +122,10 @@ func (h *htmlFace) chain(g *grid, list []blame.Blamed, all int64, depth int, lef
 		var did []string
 		for _, d := range b.Doing {
 			if len(did) < 3 && float64(d.NS) >= smallChain*float64(all) {
-				did = append(did, fmt.Sprintf("%s (%s)", doing(d), words.Duration(d.NS)))
+				did = append(did, h.say("%s (%s)", h.doing(d), words.Time(d.NS)))
 			}
 		}
-		name := word(nameOf(b.Place))
+		name := word(h.nameOf(b.Place))
 		if depth > 0 {
 			name.Class = fmt.Sprintf("d%d", min(depth, 8))
 		}
@@ -138,19 +138,19 @@ func rate(v float64) cell {
 	if v <= 0 {
 		return none()
 	}
-	return cell{Text: words.Bytes(int64(v)) + "/s", Value: fmt.Sprintf("%.0f", v)}
+	return cell{Is: words.Say("%s/s", "%s/с", words.Size(int64(v))), Value: fmt.Sprintf("%.0f", v)}
 }
 
 func (h *htmlFace) latency(l *blame.Latency) []block {
 	total := h.SLOU.TotalNS
-	links := newGrid(fmt.Sprintf("Latency (%s, %s) by link", words.Duration(l.NS), words.Percent(l.NS, total)), "link", "#waited", "#share|of all processor time", "#messages", "#bytes", "#mean size", "#mean flight",
-		"#shortest flight", "#busy|how long something was under way", "#rate|bytes per second while something was under way", "~")
+	links := h.grid(h.say("Latency (%s, %s) by link", words.Time(l.NS), words.Share{Part: l.NS, Whole: total}), "link", "#waited", "#share|of all processor time", "#messages", "#bytes", "#mean size", "#mean flight",
+		"#shortest flight", "#busy|how long messages were in flight", "#rate|bytes per second while messages were in flight", "~")
 	for i := range l.Links {
 		x := &l.Links[i]
 		links.row(word(x.Link), timeCell(x.WaitNS), shareCell(x.WaitNS, total), number(x.Messages), sizeCell(x.Bytes), sizeCell(x.MeanSize), timeCell(x.MeanNS), timeCell(x.ShortestNS),
-			timeCell(x.BusyNS), rate(x.Bandwidth), bar("l", x.WaitNS, l.NS))
+			timeCell(x.BusyNS), rate(x.Bandwidth), h.bar("l", x.WaitNS, l.NS))
 	}
-	names := newGrid("Latency by data fragment", "DF", "made by", "#waited", "#share|of all processor time", "#times", "#messages", "#bytes", "#mean size", "~")
+	names := h.grid("Latency by data fragment", "DF", "made by", "#waited", "#share|of all processor time", "#times", "#messages", "#bytes", "#mean size", "~")
 	for i := range l.Names {
 		x := &l.Names[i]
 		if names.small(x.WaitNS, l.NS) {
@@ -158,26 +158,26 @@ func (h *htmlFace) latency(l *blame.Latency) []block {
 		}
 		name := x.Name
 		if name == "" {
-			name = "(CFs that migrated)"
+			name = h.say("(migrated CFs)")
 		}
-		names.row(word(name), word(x.By.Code), timeCell(x.WaitNS), shareCell(x.WaitNS, total), number(x.Waits), number(x.Messages), sizeCell(x.Bytes), sizeCell(x.MeanSize), bar("l", x.WaitNS, l.NS))
+		names.row(word(name), word(x.By.Code), timeCell(x.WaitNS), shareCell(x.WaitNS, total), number(x.Waits), number(x.Messages), sizeCell(x.Bytes), sizeCell(x.MeanSize), h.bar("l", x.WaitNS, l.NS))
 	}
 	out := []block{{Table: links}, {Table: names}}
 	if len(l.Worst) > 0 {
-		worst := newGrid("Single data fragments that cost most", "DF", "made by", "#waited", "#size", "#messages", "#flight")
+		worst := h.grid("Most expensive single data fragments", "DF", "made by", "#waited", "#size", "#messages", "#flight")
 		for i := range l.Worst {
 			x := &l.Worst[i]
 			worst.row(word(x.DF), word(x.By.Code), timeCell(x.WaitNS), sizeCell(x.Size), number(x.Messages), timeCell(x.FlightNS))
 		}
-		out = append(out, block{Details: &details{"Single data fragments", []block{{Table: worst}}}})
+		out = append(out, h.details("Single data fragments", block{Table: worst}))
 	}
 	return out
 }
 
 func (h *htmlFace) overheads(o *blame.Overheads) []block {
 	total := h.SLOU.TotalNS
-	g := newGrid(fmt.Sprintf("Overhead of single CFs (%s, %s): is a CF worth what it costs?", words.Duration(o.NS), words.Percent(o.NS, total)), "code fragment", "#CFs", "#useful, each", "#overhead, each",
-		fmt.Sprintf("#should work|useful time of a CF for which its overhead would be %.0f %% of its time", 100*o.Share), "#overhead", "#share|of all processor time", "advice", "~")
+	g := h.grid(h.say("Overhead per CF (%s, %s): is a CF worth its cost?", words.Time(o.NS), words.Share{Part: o.NS, Whole: total}), "code fragment", "#CFs", "#useful, each", "#overhead, each",
+		"#should work|"+h.say("useful time at which the overhead is %.0f %% of a CF's time", 100*o.Share), "#overhead", "#share|of all processor time", "advice", "~")
 	for i := range o.Fragments {
 		x := &o.Fragments[i]
 		if g.small(x.OverheadNS, o.NS) {
@@ -186,14 +186,14 @@ func (h *htmlFace) overheads(o *blame.Overheads) []block {
 		advice := ""
 		switch {
 		case x.MeanNS >= x.BreakEvenNS:
-			advice = "large enough"
+			advice = h.say("large enough")
 		case x.TooSmall:
-			advice = fmt.Sprintf("too small: %d times larger would save %s", x.Times, words.Duration(x.GainNS))
+			advice = h.say("too small: %d times larger would save %s", x.Times, words.Time(x.GainNS))
 			if x.Few {
-				advice += fmt.Sprintf(", but leave only %s", words.Count(x.Left, "CF"))
+				advice += h.say(", but leave only %s", counted(x.Left, "CF"))
 			}
 		}
-		g.row(word(nameOf(x.Place)), number(x.CFs), timeCell(x.MeanNS), timeCell(x.EachNS), timeCell(x.BreakEvenNS), timeCell(x.OverheadNS), shareCell(x.OverheadNS, total), word(advice), bar("o", x.OverheadNS, o.NS))
+		g.row(word(h.nameOf(x.Place)), number(x.CFs), timeCell(x.MeanNS), timeCell(x.EachNS), timeCell(x.BreakEvenNS), timeCell(x.OverheadNS), shareCell(x.OverheadNS, total), word(advice), h.bar("o", x.OverheadNS, o.NS))
 	}
 	return []block{{Table: g}}
 }
@@ -205,8 +205,8 @@ func (h *htmlFace) causes() (out []block) {
 		if s := shares(&r.Factors)[i+1]; s == nil || s.NS == 0 {
 			continue
 		}
-		g := newGrid(f.name+": what was waited for most", "part", "code fragment that waited", "DF", "made by", "#time", "#share|of all processor time", "#times",
-			"#queued|at most so much of it would not have been lost, had the CF that was waited for been started as soon as it was ready")
+		g := h.grid(h.say("%s: the longest waits", h.say(f.name)), "part", "code fragment that waited", "DF", "made by", "#time", "#share|of all processor time", "#times",
+			"#queued|starting the awaited CF as soon as it was ready saves at most this much")
 		for j := range r.Causes {
 			c := &r.Causes[j]
 			if c.Factor != f.letter || c.NS == 0 || g.small(c.NS, shares(&r.Factors)[i+1].NS) {
@@ -214,9 +214,9 @@ func (h *htmlFace) causes() (out []block) {
 			}
 			who := c.Consumer
 			if who == "" && c.Part == "extra" {
-				who = "the run-time system's own threads"
+				who = h.say("the run-time system's own threads")
 			} else if who == "" {
-				who = "(the end of the run)"
+				who = h.say("(the end of the run)")
 			}
 			g.row(word(c.Part), word(who), word(c.DF), word(c.Producer), timeCell(c.NS), shareCell(c.NS, r.TotalNS), number(c.Count), timeCell(c.QueuedNS))
 		}

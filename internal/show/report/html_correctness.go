@@ -17,17 +17,17 @@ type finding struct {
 
 func findings(r *lifecycle.Result) []finding {
 	return []finding{
-		{r.NeverProduced, "DFs never produced", "CFs waited for them or asked for them, and nothing made them.", true},
-		{r.ProducedTwice, "DFs produced twice", "They got a value while they had one.", true},
-		{r.Unanswered, "Requests never answered", "They went to another node, and nothing came back.", true},
-		{r.LateRequests, "Requests that came too late", "The DF had been destroyed when the request for it came. No harm was done if its CF ran all the same: it got the DF in another way.", false},
-		{r.NeverUsed, "DFs never used", "No CF was given them, waited for them or asked for them: making them was for nothing.", false},
-		{r.HeldToEnd, "DFs held to the end", "The program did not delete them; that is no error, but memory.", false},
+		{r.NeverProduced, "DFs never produced", "CFs waited for them or requested them, but nothing made them.", true},
+		{r.ProducedTwice, "DFs produced twice", "They got a second value.", true},
+		{r.Unanswered, "Requests never answered", "They went to another node; nothing came back.", true},
+		{r.LateRequests, "Requests that came too late", "The DF was gone when its request came. That does no harm if the CF ran: it got the DF in another way.", false},
+		{r.NeverUsed, "DFs never used", "No CF took, awaited or requested them: making them was useless.", false},
+		{r.HeldToEnd, "DFs held to the end", "The program did not delete them: no error, but memory.", false},
 	}
 }
 
 // wrongWords lists what is wrong with the program, nothing if all is well.
-func wrongWords(r *lifecycle.Result) (out []string) {
+func (s speaker) wrong(r *lifecycle.Result) (out []string) {
 	if !r.Final {
 		return nil
 	}
@@ -37,12 +37,12 @@ func wrongWords(r *lifecycle.Result) (out []string) {
 			n += k
 		}
 		if n > 0 {
-			out = append(out, words.Count(n, "CF")+" never finished")
+			out = append(out, s.say("%s never finished", counted(n, "CF")))
 		}
 	}
 	for _, f := range findings(r) {
 		if f.wrong && f.Finding != nil && f.Count > 0 {
-			out = append(out, fmt.Sprintf("%s: %d", f.name, f.Count))
+			out = append(out, fmt.Sprintf("%s: %d", s.say(f.name), f.Count))
 		}
 	}
 	return out
@@ -55,16 +55,16 @@ func (h *htmlFace) correctness() []block {
 		return []block{h.failed(analysisLifecycle)}
 	}
 	var out []block
-	switch wrong := wrongWords(r); {
+	switch wrong := h.wrong(r); {
 	case !r.Final:
-		out = append(out, para("The run was cut short: what is left below was under way, and is no fault in itself."))
+		out = append(out, h.para("The run was cut short: what is left below was in progress and no fault in itself."))
 	case len(wrong) > 0:
-		out = append(out, block{Warning: "The program is wrong: " + strings.Join(wrong, "; ") + "."})
+		out = append(out, h.warning("The program is wrong: %s.", strings.Join(wrong, "; ")))
 	default:
-		out = append(out, para("All CFs ran, all DFs that were needed were made once, all requests were answered."))
+		out = append(out, h.para("All CFs ran, all needed DFs were made once, all requests were answered."))
 	}
 	for _, m := range r.Missing {
-		out = append(out, block{Warning: fmt.Sprintf("%s was not recorded: nothing can be said about %s.", m.Event, strings.ReplaceAll(listOf(m.Findings), "_", " "))})
+		out = append(out, block{Warning: h.say("%s was not recorded, so %s are unknown.", m.Event, strings.ReplaceAll(h.listOf(m.Findings), "_", " "))})
 	}
 	if c := r.CFs; c != nil && len(c.Groups) > 0 {
 		out = append(out, h.left(c)...)
@@ -73,15 +73,15 @@ func (h *htmlFace) correctness() []block {
 		if f.Finding == nil || f.Count == 0 {
 			continue
 		}
-		b := []block{para("%s", f.words), {Table: h.finding(f)}}
+		b := []block{h.para(f.words), {Table: h.finding(f)}}
 		if f.wrong {
-			out = append(append(out, block{Heading: fmt.Sprintf("%s: %d", f.name, f.Count)}), b...)
+			out = append(append(out, h.heading(fmt.Sprintf("%s: %d", h.say(f.name), f.Count))), b...)
 		} else {
 			size := ""
 			if f.Bytes > 0 {
-				size = ", " + words.Bytes(f.Bytes)
+				size = ", " + h.lang.Bytes(f.Bytes)
 			}
-			out = append(out, block{Details: &details{fmt.Sprintf("%s: %d%s", f.name, f.Count, size), b}})
+			out = append(out, h.details(fmt.Sprintf("%s: %d%s", h.say(f.name), f.Count, size), b...))
 		}
 	}
 	return out
@@ -89,13 +89,13 @@ func (h *htmlFace) correctness() []block {
 
 // left lists the CFs that had something left to do.
 func (h *htmlFace) left(c *lifecycle.CFs) []block {
-	g := newGrid("CFs that did not finish", "state", "statement", "#CFs", "for example", "waits for", "because")
+	g := h.grid("Unfinished CFs", "state", "statement", "#CFs", "for example", "waits for", "because")
 	g.Heads[len(g.Heads)-1].Whole = true
 	for i := range c.Groups {
 		x := &c.Groups[i]
 		var examples, dfs, why []string
 		for _, e := range x.Examples {
-			examples = append(examples, fmt.Sprintf("%s on node %d since %s", e.CF, e.Node, words.Duration(e.SinceNS)))
+			examples = append(examples, h.say("%s on node %d since %s", e.CF, e.Node, words.Time(e.SinceNS)))
 		}
 		for _, f := range x.For {
 			dfs = append(dfs, f.DFs...)
@@ -103,49 +103,42 @@ func (h *htmlFace) left(c *lifecycle.CFs) []block {
 		}
 		state := string(x.State)
 		if x.Again {
-			state += ", had run before"
+			state = h.say("%s, had run before", state)
 		}
 		g.row(word(state), word(x.Place.String()), number(x.Count), word(strings.Join(examples, "; ")), word(strings.Join(dfs, ", ")), word(strings.Join(why, "; ")))
 	}
 	g.More += c.MoreGroups
-	out := []block{{Heading: "CFs that did not finish"}, {Table: g}}
+	out := []block{h.heading("Unfinished CFs"), {Table: g}}
 	if c.Circle {
-		out = append(out, para("Each waits for what another one of them would make: a circle."))
+		out = append(out, h.para("They wait for each other: a cycle."))
 	}
 	if c.More > 0 {
-		out = append(out, para("%s for what these would have made.", waits(c.More)))
+		out = append(out, h.para("%s for their results.", counted(c.More, "more waiting")))
 	}
 	return out
 }
 
-func waits(n int64) string {
-	if n == 1 {
-		return "1 more CF waits"
-	}
-	return fmt.Sprintf("%d more CFs wait", n)
-}
-
 func (h *htmlFace) finding(f finding) *grid {
-	g := newGrid(f.name, "DF", "statement", "#times", "#bytes", "for example", "remark")
+	g := h.grid(f.name, "DF", "statement", "#times", "#bytes", "for example", "remark")
 	for i := range f.Groups {
 		x := &f.Groups[i]
 		var examples []string
 		for _, e := range x.Examples {
 			s := e.DF
 			if e.CF != "" {
-				s += " by " + e.CF
+				s = h.say("%s by %s", s, e.CF)
 			}
 			if e.Second != "" {
-				s += fmt.Sprintf(" at %s, again by %s at %s", words.Duration(e.AtNS), e.Second, words.Duration(e.SecondNS))
+				s = h.say("%s at %s, again by %s at %s", s, words.Time(e.AtNS), e.Second, words.Time(e.SecondNS))
 			}
 			examples = append(examples, s)
 		}
 		remark := x.Why
 		if x.Second != nil {
-			remark = strings.TrimSpace("again by " + x.Second.String() + " " + remark)
+			remark = strings.TrimSpace(h.say("again by %s", x.Second) + " " + remark)
 		}
 		if x.HeldNS > 0 {
-			remark = strings.TrimSpace(fmt.Sprintf("held %s on average, %s of it after the last use %s", words.Duration(mean(x.HeldNS, x.Count)), words.Duration(mean(x.UnusedNS, x.Count)), remark))
+			remark = strings.TrimSpace(h.say("held %s on average, %s of it after the last use %s", words.Time(mean(x.HeldNS, x.Count)), words.Time(mean(x.UnusedNS, x.Count)), remark))
 		}
 		g.row(word(x.Name), word(x.By.String()), number(x.Count), sizeCell(x.Bytes), word(strings.Join(examples, "; ")), word(remark))
 	}

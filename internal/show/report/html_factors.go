@@ -17,19 +17,19 @@ func (h *htmlFace) factors() []block {
 	if r == nil {
 		return []block{h.failed(analysisSLOU)}
 	}
-	g := newGrid("Where all processor time went", "factor and part", "#time", "#share|of all processor time", "~")
+	g := h.grid("Where all processor time went", "factor and part", "#time", "#share|of all processor time", "~")
 	for i, s := range shares(&r.Factors) {
 		f := factorNames[i]
 		if s == nil {
-			g.add([]cell{word(f.letter + "  " + f.name), none(), none(), word("not recorded")})
+			g.add([]cell{word(f.letter + "  " + h.say(f.name)), none(), none(), word(h.say("not recorded"))})
 			continue
 		}
 		class := strings.ToLower(f.letter)
 		row := func(name, nameClass, class string, ns int64) {
 			g.add([]cell{{Text: name, Class: nameClass}, timeCell(ns), shareCell(ns, r.TotalNS),
-				plotCell(svg.Strip(words.Percent(ns, r.TotalNS), 12, []svg.Part{{Class: class, Value: float64(ns)}, {Class: "none", Value: float64(r.TotalNS - ns)}}))})
+				plotCell(svg.Strip(h.lang.Percent(ns, r.TotalNS), 12, []svg.Part{{Class: class, Value: float64(ns)}, {Class: "none", Value: float64(r.TotalNS - ns)}}))})
 		}
-		row(f.letter+"  "+f.name, "", class, s.NS)
+		row(f.letter+"  "+h.say(f.name), "", class, s.NS)
 		list := slou.Largest(s.Parts)
 		for j, p := range list {
 			if j == maxParts && len(list) > maxParts+1 {
@@ -37,22 +37,22 @@ func (h *htmlFace) factors() []block {
 				for _, p := range list[j:] {
 					rest += p.NS
 				}
-				row(fmt.Sprintf("%d others", len(list)-j), "d1", shade(class, j), rest)
+				row(h.say("%d others", len(list)-j), "d1", shade(class, j), rest)
 				break
 			}
-			row(p.Name+inWords(f.letter, p.Name), "d1", shade(class, j), p.NS)
+			row(p.Name+h.inWords(f.letter, p.Name), "d1", shade(class, j), p.NS)
 		}
 	}
 	if r.UndividedNS > 0 {
-		g.add([]cell{word("not divided"), timeCell(r.UndividedNS), shareCell(r.UndividedNS, r.TotalNS), word("")})
+		g.add([]cell{word(h.say("not divided")), timeCell(r.UndividedNS), shareCell(r.UndividedNS, r.TotalNS), word("")})
 	}
 	g.Plain = true
 	out := []block{
-		para("Every nanosecond of every worker belongs to exactly one factor; U is what you want, the others are lost."),
+		h.para("Every nanosecond of every worker belongs to exactly one factor. U is what you want; the others are lost."),
 		{Table: g},
 	}
 	if u := r.Factors.U; u != nil && u.NS > 0 && !h.onlyRegions() {
-		out = append(out, para("%s of the useful time was measured by the threads' own clocks.", words.Percent(u.MeasuredNS, u.NS)))
+		out = append(out, h.para("Thread clocks measured %s of the useful time.", words.Share{Part: u.MeasuredNS, Whole: u.NS}))
 	}
 	for i := range r.Splits {
 		if s := &r.Splits[i]; s.By != "worker" || !h.onlyRegions() || len(s.Groups) != len(r.Nodes) { // else they are the nodes once more
@@ -63,18 +63,18 @@ func (h *htmlFace) factors() []block {
 		out = append(out, block{Table: h.fragments()})
 	}
 	if len(r.Structured) > 0 {
-		g := newGrid("Structured code fragments: run by the system, beside the factors", "code fragment", "kind", "#CFs", "#time")
+		g := h.grid("Structured code fragments: run by the system, beside the factors", "code fragment", "kind", "#CFs", "#time")
 		for _, s := range r.Structured {
 			g.row(word(s.Code), word(s.Kind), number(s.Count), timeCell(s.NS))
 		}
-		out = append(out, block{Details: &details{"Structured code fragments", []block{{Table: g}}}})
+		out = append(out, h.details("Structured code fragments", block{Table: g}))
 	}
 	return out
 }
 
 func (h *htmlFace) fragments() *grid {
-	g := newGrid("Useful work by code fragment", "code fragment", "where", "#CFs", "#useful", "#share|of all processor time", "#mean", "#longest",
-		"#caused S|time workers starved for what it produces", "#caused L|time workers waited for messages with what it produces", "#caused O|time workers waited for its own CFs to be run")
+	g := h.grid("Useful work by code fragment", "code fragment", "where", "#CFs", "#useful", "#share|of all processor time", "#mean", "#longest",
+		"#caused S|time workers starved for what it produces", "#caused L|time workers waited for messages with what it produces", "#caused O|time workers waited for its CFs to start")
 	for i := range h.SLOU.Fragments {
 		f := &h.SLOU.Fragments[i]
 		if f.Count == 0 && f.Caused == (slou.Caused{}) {
@@ -106,15 +106,15 @@ var splitNames = map[string][2]string{
 	"code":   {"By code fragment: time in its CFs and in the gaps before them", "code fragment"},
 }
 
-func (a *Everything) splitName(by string) (heading, column string) {
-	if by == "code" && a.onlyRegions() {
-		return "By region: functions of the program and operations", "region"
+func (h *htmlFace) splitName(by string) (heading, column string) {
+	if by == "code" && h.onlyRegions() {
+		return h.say("By region: functions of the program and operations"), h.say("region")
 	}
 	if n, ok := splitNames[by]; ok {
-		return n[0], n[1]
+		return h.say(n[0]), h.say(n[1])
 	}
 	k := strings.TrimPrefix(by, "index:")
-	return "By index " + k + " of the CFs' labels", "index " + k
+	return h.say("By index %s of the CFs' labels", k), h.say("index %s", k)
 }
 
 // split shows one split as a table with bars; by index also as a plot.
@@ -132,7 +132,7 @@ func (h *htmlFace) split(s *slou.Split) (out []block) {
 	if !h.onlyRegions() {
 		heads = append(heads, "#CFs")
 	}
-	g := newGrid(heading, append(heads, "~")...)
+	g := h.grid(heading, append(heads, "~")...)
 	longest := int64(1)
 	for i := range s.Groups {
 		longest = max(longest, s.Groups[i].TotalNS)
@@ -155,11 +155,11 @@ func (h *htmlFace) split(s *slou.Split) (out []block) {
 				row = append(row, shareCell(f.NS, x.TotalNS))
 			}
 		}
-		parts := append(factorParts(&x.Factors, x.TotalNS, false), svg.Part{Class: "none", Value: float64(longest - x.TotalNS)})
+		parts := append(h.factorParts(&x.Factors, x.TotalNS, false), svg.Part{Class: "none", Value: float64(longest - x.TotalNS)})
 		if !h.onlyRegions() {
 			row = append(row, number(x.CFs))
 		}
-		row = append(row, plotCell(svg.Strip(sharesInWords(&x.Factors, x.TotalNS), 14, parts)))
+		row = append(row, plotCell(svg.Strip(h.sharesInWords(&x.Factors, x.TotalNS), 14, parts)))
 		if x.Rest || x.Joined > 0 {
 			g.fixed(row...)
 		} else {
@@ -183,18 +183,18 @@ func slicesHasIndex(s *slou.Split) bool {
 }
 
 // groupName names a group of a split.
-func (a *Everything) groupName(by string, x *slou.Group) string {
+func (h *htmlFace) groupName(by string, x *slou.Group) string {
 	switch {
 	case x.Joined > 0:
-		return words.Count(x.Joined, "other")
+		return h.say("%s", counted(x.Joined, "other"))
 	case x.Rest && (by == "node" || by == "worker"):
-		return "cores beyond the workers"
-	case x.Rest && by == "code" && a.onlyRegions():
-		return "before its start, after its end"
+		return h.say("cores beyond the workers")
+	case x.Rest && by == "code" && h.onlyRegions():
+		return h.say("before its start, after its end")
 	case x.Rest && by == "code":
-		return "after the last CF"
+		return h.say("after the last CF")
 	case x.Rest:
-		return "without this index"
+		return h.say("without this index")
 	}
 	return x.Key
 }
@@ -254,11 +254,11 @@ func (h *htmlFace) indexPlot(s *slou.Split) block {
 		axis.Ticks = append(axis.Ticks, svg.Tick{At: float64(i) + 0.5, Text: groups[i].Key})
 	}
 	_, column := h.splitName(s.By)
-	f := svg.Frame{Label: fmt.Sprintf("Time by %s, from %s to %s, divided among the factors; the table below has the numbers", column, groups[0].Key, groups[len(groups)-1].Key),
-		X: axis, Y: svg.Time(float64(most), 4)}
+	f := svg.Frame{Label: h.say("Time by %s, from %s to %s, divided among the factors; the table below has the numbers", column, groups[0].Key, groups[len(groups)-1].Key),
+		X: axis, Y: svg.Time(h.lang, float64(most), 4)}
 	w := svg.Windows{Count: len(groups), Length: 1, Tip: func(i int) string {
-		return fmt.Sprintf("%s %s: %s; %s", column, groups[i].Key, words.Duration(groups[i].TotalNS), sharesInWords(&groups[i].Factors, groups[i].TotalNS))
+		return fmt.Sprintf("%s %s: %s; %s", column, groups[i].Key, h.lang.Duration(groups[i].TotalNS), h.sharesInWords(&groups[i].Factors, groups[i].TotalNS))
 	}}
 	heading, _ := h.splitName(s.By)
-	return plot(heading, svg.Stack(f, w, layers), "Processor time by "+column+": of its CFs and of the gaps before them.", factorLegend(h.SLOU)...)
+	return h.plot(heading, svg.Stack(f, w, layers), h.say("Processor time by %s: of its CFs and of the gaps before them.", column), h.factorLegend(h.SLOU)...)
 }

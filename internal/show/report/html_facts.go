@@ -16,11 +16,11 @@ func (h *htmlFace) facts() []block {
 		return nil
 	}
 	info := r.Info
-	g := newGrid("The run", "what", "value")
+	g := h.grid("The run", "what", "value")
 	g.Plain = true
 	add := func(what, value string) {
 		if value != "" {
-			g.add([]cell{word(what), word(value)})
+			g.add([]cell{word(h.say(what)), word(value)})
 		}
 	}
 	add("program", info.Program)
@@ -34,8 +34,8 @@ func (h *htmlFace) facts() []block {
 		add("exit code", fmt.Sprint(info.Exit))
 	}
 	add("message", info.Message)
-	add("wall clock", fmt.Sprintf("%s (%d ns)", words.Duration(r.WallNS), r.WallNS))
-	add("nodes, workers", fmt.Sprintf("%s, %s", words.Count(int64(r.Nodes), "node"), words.Count(int64(r.Workers), "worker")))
+	add("wall time", h.say("%s (%d ns)", words.Time(r.WallNS), r.WallNS))
+	add("nodes, workers", h.say("%s, %s", counted(int64(r.Nodes), "node"), counted(int64(r.Workers), "worker")))
 	add("clock", info.Clock)
 	add("thread clock", info.ThreadClock)
 	add("events switched off", strings.Join(info.Off, ", "))
@@ -46,11 +46,11 @@ func (h *htmlFace) facts() []block {
 		add(k, info.Settings[k])
 	}
 	if h.SLOU != nil && h.SLOU.DataInputs {
-		add("inputs", "data only: CFs wait for their DFs, not for what created them")
+		add("inputs", h.say("data only: CFs wait for their DFs, not for what created them"))
 	}
 	out := []block{{Table: g}}
 	if h.SLOU != nil && len(h.SLOU.Hosts) > 0 {
-		g := newGrid("Hosts", "host", "#cores", "#workers")
+		g := h.grid("Hosts", "host", "#cores", "#workers")
 		for _, x := range h.SLOU.Hosts {
 			cores := number(x.Cores)
 			if x.Cores == 0 {
@@ -61,18 +61,18 @@ func (h *htmlFace) facts() []block {
 		out = append(out, block{Table: g})
 	}
 	for _, p := range r.Problems {
-		out = append(out, block{Warning: "The trace: " + p})
+		out = append(out, h.warning("The trace: %s", p))
 	}
 	if h.SLOU != nil {
 		for _, p := range h.SLOU.Problems {
 			if !slices.Contains(r.Problems, p) {
-				out = append(out, block{Warning: "The trace: " + p})
+				out = append(out, h.warning("The trace: %s", p))
 			}
 		}
 	}
-	kinds := newGrid(fmt.Sprintf("%d events read, %d known to be lost", r.Events, r.Lost), "event", "#count")
+	kinds := h.grid(h.say("%d events read, %d known to be lost", r.Events, r.Lost), "event", "#count")
 	for _, k := range r.Kinds {
 		kinds.row(word(k.Event), number(k.Count))
 	}
-	return append(out, block{Details: &details{"Events by kind", []block{{Table: kinds}}}})
+	return append(out, h.details("Events by kind", block{Table: kinds}))
 }

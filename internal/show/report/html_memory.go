@@ -22,15 +22,15 @@ func (h *htmlFace) memory() []block {
 	}
 	var out []block
 	for _, m := range r.Missing {
-		out = append(out, block{Warning: fmt.Sprintf("%s was not recorded: there are no %s.", m.Event, listOf(m.Series))})
+		out = append(out, block{Warning: h.say("%s was not recorded: there are no %s.", m.Event, h.listOf(m.Series))})
 	}
 	if s := r.Find(counters.BytesHeld, -1, ""); s != nil {
-		out = append(out, block{Heading: "Memory held by data fragments"})
+		out = append(out, h.heading("Memory held by data fragments"))
 		if r.Memory != nil {
-			out = append(out, para("%s", sentence(memoryWords(r.Memory))))
+			out = append(out, h.para("%s", sentence(h.inMemory(r.Memory))))
 		}
-		out = append(out, h.level(s, "Bytes held by copies of DFs on all nodes", svg.Bytes, words.Bytes, "b"))
-		out = append(out, h.byNode(counters.BytesHeld, svg.Bytes, words.Bytes)...)
+		out = append(out, h.level(s, "Bytes held by copies of DFs on all nodes", svg.Bytes, h.lang.Bytes, "b"))
+		out = append(out, h.byNode(counters.BytesHeld, svg.Bytes, h.lang.Bytes)...)
 		if r.Memory != nil {
 			out = append(out, h.holders(r.Memory)...)
 		}
@@ -39,21 +39,24 @@ func (h *htmlFace) memory() []block {
 		out = append(out, *b)
 	}
 	if s := r.Find(counters.BytesSent, -1, ""); s != nil && s.End > 0 {
-		out = append(out, block{Heading: "Traffic between nodes"})
+		out = append(out, h.heading("Traffic between nodes"))
 		if r.Messages != nil {
-			out = append(out, para("%s", sentence(trafficWords(r))))
+			out = append(out, h.para("%s", sentence(h.traffic(r))))
 		}
 		out = append(out, h.amount(s))
 		if s := r.Find(counters.MessagesInFlight, -1, ""); s != nil && s.Peak > 0 {
-			out = append(out, h.level(s, "Messages under way", svg.Count, plainCount, "l"))
+			out = append(out, h.level(s, "Messages in flight", countAxis, plainCount, "l"))
 		}
 		out = append(out, h.matrix()...)
 	}
 	if len(out) == 0 {
-		out = append(out, para("The trace tells of no data fragments and no messages."))
+		out = append(out, h.para("The trace has no data fragments and no messages."))
 	}
 	return out
 }
+
+// countAxis is the axis of what has no unit.
+func countAxis(_ words.Lang, maximum float64, n int) svg.Axis { return svg.Count(maximum, n) }
 
 func plainCount(n int64) string { return fmt.Sprint(n) }
 
@@ -64,18 +67,18 @@ func (h *htmlFace) windows(tip func(i int) string) svg.Windows {
 
 func (h *htmlFace) window(i int) string {
 	from := int64(i) * h.Series.WindowNS
-	return fmt.Sprintf("%s to %s", words.Duration(from), words.Duration(min(from+h.Series.WindowNS, h.Series.WallNS)))
+	return h.say("%s to %s", words.Time(from), words.Time(min(from+h.Series.WindowNS, h.Series.WallNS)))
 }
 
 // level draws a level over time: its mean, and what is between its least and greatest.
-func (h *htmlFace) level(s *counters.Series, title string, axis func(float64, int) svg.Axis, unit func(int64) string, class string) block {
-	f := svg.Frame{Label: fmt.Sprintf("%s over time: at most %s, at %s; %s at the end", title, unit(s.Peak), words.Duration(s.PeakNS), unit(s.End)), Height: 120,
-		X: svg.Time(float64(h.Series.WallNS), 8), Y: axis(max(float64(s.Peak), 1), 4)}
+func (h *htmlFace) level(s *counters.Series, title string, axis func(words.Lang, float64, int) svg.Axis, unit func(int64) string, class string) block {
+	f := svg.Frame{Label: h.say("%s over time: at most %s, at %s; %s at the end", h.say(title), unit(s.Peak), words.Time(s.PeakNS), unit(s.End)), Height: 120,
+		X: svg.Time(h.lang, float64(h.Series.WallNS), 8), Y: axis(h.lang, max(float64(s.Peak), 1), 4)}
 	low, high := floats(s.Min), floats(s.Max)
 	w := h.windows(func(i int) string {
-		return fmt.Sprintf("%s: %s to %s", h.window(i), unit(at(s.Min, i)), unit(at(s.Max, i)))
+		return h.say("%s: %s to %s", h.window(i), unit(at(s.Min, i)), unit(at(s.Max, i)))
 	})
-	return plot(title, svg.Lines(f, w, []svg.Line{{Class: class, Values: s.Mean, Low: low, High: high}}), "The line is the mean of each window, the area lies between its least and its greatest value.")
+	return h.plot(title, svg.Lines(f, w, []svg.Line{{Class: class, Values: s.Mean, Low: low, High: high}}), "The line is the mean of each window; the area spans its least and greatest value.")
 }
 
 // amount draws what was sent in each window.
@@ -84,17 +87,17 @@ func (h *htmlFace) amount(s *counters.Series) block {
 	for _, v := range s.Mean {
 		most = max(most, v)
 	}
-	axis := svg.Bytes(most, 4)
+	axis := svg.Bytes(h.lang, most, 4)
 	for i := range axis.Ticks {
 		axis.Ticks[i].Text += "/s"
 	}
-	f := svg.Frame{Label: fmt.Sprintf("Bytes sent per second over time: %s in all", words.Bytes(s.End)), Left: 60, Height: 120, X: svg.Time(float64(h.Series.WallNS), 8), Y: axis}
-	w := h.windows(func(i int) string { return fmt.Sprintf("%s: %s sent", h.window(i), words.Bytes(at(s.Sum, i))) })
-	return plot("Bytes sent per second, all links", svg.Stack(f, w, []svg.Layer{{Class: "l", Values: s.Mean}}), "")
+	f := svg.Frame{Label: h.say("Bytes sent per second over time: %s in all", words.Size(s.End)), Left: 60, Height: 120, X: svg.Time(h.lang, float64(h.Series.WallNS), 8), Y: axis}
+	w := h.windows(func(i int) string { return h.say("%s: %s sent", h.window(i), words.Size(at(s.Sum, i))) })
+	return h.plot("Bytes sent per second, all links", svg.Stack(f, w, []svg.Layer{{Class: "l", Values: s.Mean}}), "")
 }
 
 // byNode draws a level of each node, where there are several.
-func (h *htmlFace) byNode(name string, axis func(float64, int) svg.Axis, unit func(int64) string) []block {
+func (h *htmlFace) byNode(name string, axis func(words.Lang, float64, int) svg.Axis, unit func(int64) string) []block {
 	var plots []block
 	more := 0
 	for i := range h.Series.Series {
@@ -106,7 +109,7 @@ func (h *htmlFace) byNode(name string, axis func(float64, int) svg.Axis, unit fu
 			more++
 			continue
 		}
-		b := h.level(s, "Node "+h.nodeName(s.Node), axis, unit, "b")
+		b := h.level(s, h.say("Node %s", h.nodeName(s.Node)), axis, unit, "b")
 		b.Figure.Caption = ""
 		plots = append(plots, b)
 	}
@@ -114,9 +117,9 @@ func (h *htmlFace) byNode(name string, axis func(float64, int) svg.Axis, unit fu
 		return nil
 	}
 	if more > 0 {
-		plots = append(plots, para("%d more nodes are in the JSON report.", more))
+		plots = append(plots, h.para("The JSON report has %d more nodes.", more))
 	}
-	return []block{{Details: &details{"Each node", plots}}}
+	return []block{h.details("Each node", plots...)}
 }
 
 // holders lists what held the memory when most was held.
@@ -125,25 +128,25 @@ func (h *htmlFace) holders(m *counters.Memory) (out []block) {
 	if len(m.Nodes) < 2 {
 		peaks = peaks[:1]
 	}
-	g := newGrid("What was held when most was held", "where", "#at", "DF", "#bytes", "#share|of what was held there then", "#copies")
+	g := h.grid("Memory at its peak", "where", "#at", "DF", "#bytes", "#share|of the memory held there then", "#copies")
 	for i := range peaks {
 		p := &peaks[i]
-		where := "all nodes"
+		where := h.say("all nodes")
 		if p.Node >= 0 {
-			where = "node " + h.nodeName(p.Node)
+			where = h.say("node %s", h.nodeName(p.Node))
 		}
 		for _, x := range p.Holders {
-			g.row(word(where), timeCell(p.NS), word(x.DF), sizeCell(x.Bytes), shareCell(x.Bytes, p.Bytes).tip(words.Bytes(x.Bytes)), number(x.Copies))
+			g.row(word(where), timeCell(p.NS), word(x.DF), sizeCell(x.Bytes), shareCell(x.Bytes, p.Bytes).tip(words.Size(x.Bytes)), number(x.Copies))
 		}
 		if p.Others.Copies > 0 {
-			g.row(word(where), timeCell(p.NS), word("others"), sizeCell(p.Others.Bytes), shareCell(p.Others.Bytes, p.Bytes).tip(words.Bytes(p.Others.Bytes)), number(p.Others.Copies))
+			g.row(word(where), timeCell(p.NS), word(h.say("others")), sizeCell(p.Others.Bytes), shareCell(p.Others.Bytes, p.Bytes).tip(words.Size(p.Others.Bytes)), number(p.Others.Copies))
 		}
 	}
 	return append(out, block{Table: g})
 }
 
-func (c cell) tip(s string) cell {
-	c.Tip = s
+func (c cell) tip(s words.Worded) cell {
+	c.TipIs = s
 	return c
 }
 
@@ -160,7 +163,7 @@ func (h *htmlFace) cfStates() *block {
 		}
 		shown = append(shown, s)
 		layers = append(layers, svg.Layer{Class: x.class, Values: s.Mean})
-		legend = append(legend, key{x.class, x.words})
+		legend = append(legend, key{x.class, h.say(x.words)})
 	}
 	if len(shown) == 0 {
 		return nil
@@ -172,19 +175,19 @@ func (h *htmlFace) cfStates() *block {
 		}
 		most = max(most, int64(sum+0.999))
 	}
-	label := "CFs by state over time, stacked"
+	label := h.say("CFs by state over time, stacked")
 	for i, s := range shown {
-		label += fmt.Sprintf("; at most %d %s", s.Peak, legend[i].Name)
+		label += h.say("; at most %d %s", s.Peak, legend[i].Name)
 	}
 	w := h.windows(func(i int) string {
 		s := h.window(i)
 		for j, l := range layers {
-			s += fmt.Sprintf("\n%.1f %s", l.Values[i], legend[j].Name)
+			s += fmt.Sprintf("\n%s %s", words.Decimal(l.Values[i]).In(h.lang), legend[j].Name)
 		}
 		return s
 	})
-	f := svg.Frame{Label: label, Height: 140, X: svg.Time(float64(h.Series.WallNS), 8), Y: svg.Count(float64(max(most, 1)), 4)}
-	b := plot("CFs by state", svg.Stack(f, w, layers), "How many CFs existed, structured ones included. Where none is ready, more workers would not help.", legend...)
+	f := svg.Frame{Label: label, Height: 140, X: svg.Time(h.lang, float64(h.Series.WallNS), 8), Y: svg.Count(float64(max(most, 1)), 4)}
+	b := h.plot("CFs by state", svg.Stack(f, w, layers), "All CFs, including structured ones. Where none is ready, more workers do not help.", legend...)
 	return &b
 }
 
@@ -217,19 +220,19 @@ func (h *htmlFace) matrix() (out []block) {
 			},
 			Tip: func(r, c int) string {
 				l := cells[[2]int{r, c}]
-				return fmt.Sprintf("from node %d to node %d: %s in %s, %s in %s", r, c, words.Bytes(l.DFBytes), words.Count(l.DFs, "DF"), words.Bytes(l.CFBytes), words.Count(l.CFs, "CF"))
+				return h.say("from node %d to node %d: %s in %s, %s in %s", r, c, words.Size(l.DFBytes), counted(l.DFs, "DF"), words.Size(l.CFBytes), counted(l.CFs, "CF"))
 			}}
 		if nodes <= maxMatrixText {
 			heat.Text = func(r, c int) string {
 				if l := cells[[2]int{r, c}]; l != nil {
-					return words.Bytes(l.DFBytes + l.CFBytes)
+					return h.lang.Bytes(l.DFBytes + l.CFBytes)
 				}
 				return ""
 			}
 		}
-		out = append(out, plot("Communication matrix: bytes sent from the node of the row to that of the column", heat.Draw(svg.Frame{Label: fmt.Sprintf("Communication matrix of %s; the table below has the numbers", words.Count(int64(nodes), "node"))}), ""))
+		out = append(out, h.plot("Communication matrix: bytes sent from the node of the row to that of the column", heat.Draw(svg.Frame{Label: h.say("Communication matrix of %s; the table below has the numbers", counted(int64(nodes), "node"))}), ""))
 	}
-	g := newGrid("Traffic by link", "link", "#DFs", "#bytes", "#mean flight|time a DF was under way, on average", "#CFs|migrated and stolen", "#stolen", "#bytes of CFs", "#requests", "#longest flight")
+	g := h.grid("Traffic by link", "link", "#DFs", "#bytes", "#mean flight|mean time of a DF in flight", "#CFs|migrated and stolen", "#stolen", "#bytes of CFs", "#requests", "#longest flight")
 	for i := range r.Links {
 		l := &r.Links[i]
 		g.row(word(fmt.Sprintf("%d->%d", l.From, l.To)), number(l.DFs), sizeCell(l.DFBytes), timeCell(mean(l.DFFlightNS, l.DFs)), number(l.CFs), number(l.Stolen), sizeCell(l.CFBytes), number(l.Requests), timeCell(l.MaxFlightNS))
@@ -239,36 +242,29 @@ func (h *htmlFace) matrix() (out []block) {
 
 func mean(sum, n int64) int64 { return sum / max(n, 1) }
 
-// memoryWords sums up the memory.
-func memoryWords(m *counters.Memory) string {
+// inMemory sums up the memory.
+func (s speaker) inMemory(m *counters.Memory) string {
 	p := &m.Total
 	if p.Bytes == 0 {
-		return "No bytes were held by data fragments."
+		return s.say("Data fragments held no bytes.")
 	}
-	s := fmt.Sprintf("at most %s in %d copies at %s", words.Bytes(p.Bytes), p.Copies, words.Duration(p.NS))
+	out := s.say("at most %s in %d copies at %s", words.Size(p.Bytes), p.Copies, words.Time(p.NS))
 	if len(p.Holders) > 0 {
-		s += fmt.Sprintf(", %s of it `%s`", words.Percent(p.Holders[0].Bytes, p.Bytes), p.Holders[0].DF)
+		out += s.say(", %s of it `%s`", words.Share{Part: p.Holders[0].Bytes, Whole: p.Bytes}, p.Holders[0].DF)
 	}
-	s += fmt.Sprintf("; %s still held at the end", words.Bytes(p.EndBytes))
+	out += s.say("; %s still held at the end", words.Size(p.EndBytes))
 	if m.Unsized > 0 {
-		s += fmt.Sprintf(" (the size of %s is not known)", copies(m.Unsized))
+		out += s.say(" (the size of %s is unknown)", counted(m.Unsized, "copy"))
 	}
-	return s
+	return out
 }
 
-func copies(n int64) string {
-	if n == 1 {
-		return "1 copy"
-	}
-	return fmt.Sprintf("%d copies", n)
-}
-
-// trafficWords sums up the messages.
-func trafficWords(r *counters.Result) string {
+// traffic sums up the messages.
+func (s speaker) traffic(r *counters.Result) string {
 	t := r.Messages
-	s := fmt.Sprintf("%s (%s) and %s (%s) sent over %s", words.Count(t.DFs, "DF"), words.Bytes(t.DFBytes), words.Count(t.CFs, "CF"), words.Bytes(t.CFBytes), words.Count(int64(len(r.Links)), "link"))
+	out := s.say("%s (%s) and %s (%s) sent over %s", counted(t.DFs, "DF"), words.Size(t.DFBytes), counted(t.CFs, "CF"), words.Size(t.CFBytes), counted(int64(len(r.Links)), "link"))
 	if n := t.DFs + t.CFs; n > 0 {
-		s += fmt.Sprintf(", %s under way on average", words.Duration((t.DFFlightNS+t.CFFlightNS)/n))
+		out += s.say(", %s in flight on average", words.Time((t.DFFlightNS+t.CFFlightNS)/n))
 	}
 	var top *counters.Link
 	for i := range r.Links {
@@ -277,9 +273,9 @@ func trafficWords(r *counters.Result) string {
 		}
 	}
 	if top != nil && len(r.Links) > 1 {
-		s += fmt.Sprintf("; most on %d->%d (%s)", top.From, top.To, words.Bytes(top.DFBytes+top.CFBytes))
+		out += s.say("; most on %d->%d (%s)", top.From, top.To, words.Size(top.DFBytes+top.CFBytes))
 	}
-	return s
+	return out
 }
 
 func floats(list []int64) []float64 {
@@ -301,7 +297,7 @@ func at(list []int64, i int) int64 {
 }
 
 // listOf joins names: "a, b and c".
-func listOf(names []string) string {
+func (s speaker) listOf(names []string) string {
 	switch n := len(names); n {
 	case 0:
 		return ""
@@ -309,9 +305,9 @@ func listOf(names []string) string {
 		return names[0]
 	default:
 		out := ""
-		for _, s := range names[:n-2] {
-			out += s + ", "
+		for _, name := range names[:n-2] {
+			out += name + ", "
 		}
-		return out + names[n-2] + " and " + names[n-1]
+		return out + names[n-2] + s.say(" and ") + names[n-1]
 	}
 }

@@ -29,7 +29,7 @@ func (h *htmlFace) path() []block {
 	var out []block
 	for _, m := range c.Missing {
 		if len(m.Null) > 0 {
-			out = append(out, block{Warning: fmt.Sprintf("%s was not recorded: without it this part cannot be computed in full.", m.Event)})
+			out = append(out, block{Warning: h.say("%s was not recorded, so this part is incomplete.", m.Event)})
 		}
 	}
 	if c.Path != nil {
@@ -39,23 +39,23 @@ func (h *htmlFace) path() []block {
 		out = append(out, h.bounds(c.Work)...)
 	}
 	if c.Slack != nil {
-		out = append(out, para("By how much the CFs of a code fragment could have ended later without the run taking longer. What has no slack is worth making faster; the rest is not."),
+		out = append(out, h.para("Slack is how much later a CF could end without making the run longer. Only CFs without slack are worth making faster."),
 			block{Table: h.slack(c.Slack)})
 	}
 	return out
 }
 
 func (h *htmlFace) pathBlocks(p *critical.Path) []block {
-	out := []block{para("The chain of what held up the CF that ended last: to make the run shorter, make something on it shorter. It has %s and %s; %s.",
-		words.Count(p.CFs, "atomic CF"), words.Count(p.Structured, "structured one"), pathShares(p, h.Critical.WallNS))}
+	out := []block{h.para("The chain of everything that delayed the last CF. To shorten the run, shorten something on it. It has %s and %s; %s.",
+		counted(p.CFs, "atomic CF"), counted(p.Structured, "structured CF"), h.pathShares(p, h.Critical.WallNS))}
 	if p.Last != "" {
-		out = append(out, para("It ends with %s; after that came %s until the end of the run.", p.Last, words.Duration(p.TailNS)))
+		out = append(out, h.para("It ends with %s, %[2]s before the end of the run.", p.Last, words.Time(p.TailNS)))
 	}
-	out = append(out, plot("The path over time", h.pathStack(p), "What the path was doing: at each moment the run waited for exactly this.", pathLegend(p)...))
+	out = append(out, h.plot("The path over time", h.pathStack(p), "At each moment the run waited for exactly this.", h.pathLegend(p)...))
 	if strip, caption := h.strip(p); strip != "" {
-		out = append(out, plot("Where it ran", strip, caption, pathLegend(p)...))
+		out = append(out, h.plot("Where it ran", strip, caption, h.pathLegend(p)...))
 	}
-	g := newGrid("The path by code fragment: time in which one of its CFs ran, or could not start yet", "code fragment", "where", "#CFs", "#time", "#share|of the run",
+	g := h.grid("The path by code fragment: time in which a CF of it ran or could not start yet", "code fragment", "where", "#CFs", "#time", "#share|of the run",
 		"#U", "#L", "#O", "#W", "~")
 	for i := range p.Fragments {
 		f := &p.Fragments[i]
@@ -64,7 +64,7 @@ func (h *htmlFace) pathBlocks(p *critical.Path) []block {
 		}
 		name := f.Code
 		if name == "" {
-			name = "(after the last CF)"
+			name = h.say("(after the last CF)")
 		}
 		parts := []svg.Part{{Class: "u", Value: float64(f.U)}, {Class: "s", Value: float64(f.S)}}
 		var lo [2]cell
@@ -79,23 +79,24 @@ func (h *htmlFace) pathBlocks(p *critical.Path) []block {
 		}
 		parts = append(parts, svg.Part{Class: "w", Value: float64(f.W)}, svg.Part{Class: "x", Value: float64(rest)}, svg.Part{Class: "none", Value: float64(h.Critical.WallNS - f.NS)})
 		g.row(word(name), place(f.File, f.Line), number(f.Count), timeCell(f.NS), shareCell(f.NS, h.Critical.WallNS), timeCell(f.U), lo[0], lo[1], timeCell(f.W),
-			plotCell(svg.Strip(words.Percent(f.NS, h.Critical.WallNS)+" of the run", 12, parts)))
+			plotCell(svg.Strip(h.say("%s of the run", words.Share{Part: f.NS, Whole: h.Critical.WallNS}), 12, parts)))
 	}
 	out = append(out, block{Table: g})
-	return append(out, block{Details: &details{"Parts, ways and longest steps of the path", []block{{Table: h.pathParts(p)}, {Table: h.pathReasons(p)}, {Table: h.pathLongest(p)}}}})
+	return append(out, h.details("Parts, transitions and longest steps of the path", block{Table: h.pathParts(p)},
+		block{Table: h.pathReasons(p)}, block{Table: h.pathLongest(p)}))
 }
 
 // pathShares sums up a path in words.
-func pathShares(p *critical.Path, wall int64) string {
-	list := []string{words.Percent(p.Factors.U, wall) + " of it is useful work"}
+func (s speaker) pathShares(p *critical.Path, wall int64) string {
+	list := []string{s.say("%s of it is useful work", words.Share{Part: p.Factors.U, Whole: wall})}
 	if l := p.Factors.L; l != nil && *l > 0 {
-		list = append(list, words.Percent(*l, wall)+" messages on their way")
+		list = append(list, s.say("%s messages in flight", words.Share{Part: *l, Whole: wall}))
 	}
 	if o := p.Factors.O; o != nil && *o > 0 {
-		list = append(list, words.Percent(*o, wall)+" overhead")
+		list = append(list, s.say("%s overhead", words.Share{Part: *o, Whole: wall}))
 	}
 	if p.Factors.W > 0 {
-		list = append(list, words.Percent(p.Factors.W, wall)+" waiting")
+		list = append(list, s.say("%s waiting", words.Share{Part: p.Factors.W, Whole: wall}))
 	}
 	unknown := wall - p.TailNS - p.Factors.U - p.Factors.W
 	for _, ns := range []*int64{p.Factors.L, p.Factors.O} {
@@ -104,26 +105,26 @@ func pathShares(p *critical.Path, wall int64) string {
 		}
 	}
 	if unknown > 0 {
-		list = append(list, words.Percent(unknown, wall)+" without a known cause")
+		list = append(list, s.say("%s without a known cause", words.Share{Part: unknown, Whole: wall}))
 	}
 	if p.TailNS > 0 {
-		list = append(list, words.Percent(p.TailNS, wall)+" after the last CF")
+		list = append(list, s.say("%s after the last CF", words.Share{Part: p.TailNS, Whole: wall}))
 	}
 	return strings.Join(list, ", ")
 }
 
-func pathLegend(p *critical.Path) (out []key) {
+func (s speaker) pathLegend(p *critical.Path) (out []key) {
 	seen := [slou.FactorLoss + 1]bool{}
 	for i := range p.Steps {
 		seen[p.Steps[i].Factor] = true
 	}
 	for i, f := range factorNames {
 		if seen[slou.FactorU+slou.Factor(i)] {
-			out = append(out, key{strings.ToLower(f.letter), f.name})
+			out = append(out, key{strings.ToLower(f.letter), s.say(f.name)})
 		}
 	}
 	if seen[slou.FactorLoss] {
-		out = append(out, key{"x", "not recorded"})
+		out = append(out, key{"x", s.say("not recorded")})
 	}
 	return out
 }
@@ -150,12 +151,12 @@ func (h *htmlFace) pathStack(p *critical.Path) string {
 			from = end
 		}
 	}
-	f := svg.Frame{Label: "What the critical path was doing over time: " + pathShares(p, wall), Height: 90, X: svg.Time(float64(wall), 8), Y: svg.Percent()}
+	f := svg.Frame{Label: h.say("The critical path over time: %s", h.pathShares(p, wall)), Height: 90, X: svg.Time(h.lang, float64(wall), 8), Y: svg.Percent()}
 	return svg.Stack(f, svg.Windows{Count: n, Length: float64(length), Tip: func(i int) string {
-		s := fmt.Sprintf("%s to %s", words.Duration(int64(i)*length), words.Duration(min(int64(i+1)*length, wall)))
+		s := h.say("%s to %s", words.Time(int64(i)*length), words.Time(min(int64(i+1)*length, wall)))
 		for k, f := range factorNames {
 			if v := layers[k].Values[i]; v > 0 {
-				s += fmt.Sprintf("\n%s %.0f %%", f.name, 100*v)
+				s += fmt.Sprintf("\n%s %.0f %%", h.say(f.name), 100*v)
 			}
 		}
 		return s
@@ -194,9 +195,9 @@ func (h *htmlFace) strip(p *critical.Path) (drawing, caption string) {
 		return "", ""
 	}
 	if others > 0 {
-		names = append(names, "others")
+		names = append(names, h.say("others"))
 	}
-	caption = "The worker on which the path went on. Point at a box to see its CF."
+	caption = h.say("The worker that the path went through. Point at a box to see its CF.")
 	short := h.Critical.WallNS / maxBoxes
 	var boxes []svg.Box
 	joined := 0
@@ -227,38 +228,38 @@ func (h *htmlFace) strip(p *critical.Path) (drawing, caption string) {
 		tip := ""
 		if k == i+1 {
 			s := p.Named(&p.Steps[i])
-			tip = stepWords(&s)
+			tip = h.step(&s)
 		} else {
 			joined++
-			tip = fmt.Sprintf("%d short steps, %s to %s", k-i, words.Duration(p.Steps[i].From), words.Duration(p.Steps[k-1].To))
+			tip = h.say("%d short steps, %s to %s", k-i, words.Time(p.Steps[i].From), words.Time(p.Steps[k-1].To))
 		}
 		boxes = append(boxes, svg.Box{Lane: most(lane), From: float64(p.Steps[i].From), To: float64(p.Steps[k-1].To), Class: pathClasses[most(factors[:])], Tip: tip})
 		i = k
 	}
 	if joined > 0 {
-		caption += fmt.Sprintf(" Steps shorter than %s are put together.", words.Duration(short))
+		caption += h.say(" Steps shorter than %s are merged.", words.Time(short))
 	}
-	f := svg.Frame{Label: fmt.Sprintf("The critical path on %s over time", words.Count(int64(len(names)), "worker")), X: svg.Time(float64(h.Critical.WallNS), 8)}
+	f := svg.Frame{Label: h.say("The critical path on %s over time", counted(int64(len(names)), "worker")), X: svg.Time(h.lang, float64(h.Critical.WallNS), 8)}
 	return svg.Lanes(f, names, boxes, true), caption
 }
 
-// stepWords describes a step for a tooltip.
-func stepWords(s *critical.NamedStep) string {
-	out := fmt.Sprintf("%s %s, %s from %s", s.Name, s.Kind, words.Duration(s.ToNS-s.FromNS), words.Duration(s.FromNS))
+// step describes a step for a tooltip.
+func (l speaker) step(s *critical.NamedStep) string {
+	out := l.say("%s %s, %s from %s", s.Name, s.Kind, words.Time(s.ToNS-s.FromNS), words.Time(s.FromNS))
 	if s.CF != "" {
-		out += fmt.Sprintf("\n%s on worker %d.%d", s.CF, s.Node, s.Worker)
+		out += l.say("\n%s on worker %d.%d", s.CF, s.Node, s.Worker)
 	}
 	if s.DF != "" {
-		out += "\nfor " + s.DF
+		out += l.say("\nfor %s", s.DF)
 	}
 	return out
 }
 
 func (h *htmlFace) pathParts(p *critical.Path) *grid {
-	g := newGrid("The path by part of a factor", "part", "#time", "#share|of the run", "#steps")
+	g := h.grid("The path by part of a factor", "part", "#time", "#share|of the run", "#steps")
 	for _, x := range p.Parts {
 		f, part, _ := strings.Cut(x.Name, ".")
-		g.row(word(x.Name+inWords(f, part)), timeCell(x.NS), shareCell(x.NS, h.Critical.WallNS), number(x.Count))
+		g.row(word(x.Name+h.inWords(f, part)), timeCell(x.NS), shareCell(x.NS, h.Critical.WallNS), number(x.Count))
 	}
 	return g
 }
@@ -271,25 +272,25 @@ var reasonWords = map[string]string{
 	"created": "the next CF was created",
 	"again":   "the same CF ran again",
 	"worker":  "the next CF was ready, but its worker was busy",
-	"unknown": "what held up the next CF was not recorded",
-	"start":   "the program made the first CF",
+	"unknown": "what delayed the next CF was not recorded",
+	"start":   "the program created the first CF",
 	"tail":    "after the last CF",
 }
 
 func (h *htmlFace) pathReasons(p *critical.Path) *grid {
-	g := newGrid("How the path went on from CF to CF", "way", "#times", "#time on the way", "#ready before|for how long the CFs were ready before their worker was free")
+	g := h.grid("Transitions of the path from CF to CF", "transition", "#times", "#time", "#ready before|for how long the CFs were ready before their worker was free")
 	for _, x := range p.Reasons {
 		words := reasonWords[x.Reason]
 		if words == "" {
 			words = x.Reason
 		}
-		g.row(word(words), number(x.Count), timeCell(x.NS), timeCell(x.ReadyNS))
+		g.row(word(h.say(words)), number(x.Count), timeCell(x.NS), timeCell(x.ReadyNS))
 	}
 	return g
 }
 
 func (h *htmlFace) pathLongest(p *critical.Path) *grid {
-	g := newGrid("The longest steps of the path", "#from", "#time", "what", "CF", "DF", "worker")
+	g := h.grid("The longest steps of the path", "#from", "#time", "what", "CF", "DF", "worker")
 	for i := range p.Longest {
 		s := &p.Longest[i]
 		worker := ""
@@ -303,22 +304,22 @@ func (h *htmlFace) pathLongest(p *critical.Path) *grid {
 
 func (h *htmlFace) bounds(k *critical.Work) []block {
 	out := []block{
-		{Heading: "What more workers would give"},
-		para("%s", boundWords(k, h.Critical.WallNS)),
+		h.heading("What more workers would give"),
+		h.para("%s", h.bounded(k, h.Critical.WallNS)),
 	}
 	if len(k.Bounds) > 1 {
-		g := newGrid("Bounds on the time with so many workers, if messages and the run-time system cost nothing", "#workers", "#at best", "#at worst|of any scheduler that leaves no worker idle while a CF is ready", "#speed-up at best", "#at worst")
+		g := h.grid("Bounds on the time by number of workers, if messages and the run-time system cost nothing", "#workers", "#at best", "#at worst|with any scheduler that leaves no worker idle while a CF is ready", "#speed-up at best", "#at worst")
 		for _, b := range k.Bounds {
 			row := []cell{number(b.Workers), timeCell(b.LeastNS), timeCell(b.GreedyNS), decimal(b.Speedup), decimal(b.Greedy)}
 			if b.Workers == k.Own.Workers {
-				row[0].Text += " (this run)"
+				row[0].Is = words.Say("%d (this run)", "%d (этот запуск)", b.Workers)
 			}
 			g.row(row...)
 		}
 		out = append(out, block{Table: g})
 	}
 	if len(k.Chain) > 0 {
-		g := newGrid(fmt.Sprintf("The longest chain of useful work, %s in %s: shorter only by faster or smaller CFs of these", words.Duration(k.TinfNS), words.Count(k.ChainCFs, "CF")), "code fragment", "#useful", "#share|of the chain")
+		g := h.grid(h.say("The longest chain of useful work, %s in %s: only faster or smaller CFs of these shorten it", words.Time(k.TinfNS), counted(k.ChainCFs, "CF")), "code fragment", "#useful", "#share|of the chain")
 		for _, c := range k.Chain {
 			g.row(word(c.Code), timeCell(c.NS), shareCell(c.NS, k.TinfNS))
 		}
@@ -327,19 +328,19 @@ func (h *htmlFace) bounds(k *critical.Work) []block {
 	return out
 }
 
-// boundWords says what the bounds mean.
-func boundWords(k *critical.Work, wall int64) string {
-	s := fmt.Sprintf("All useful work together is %s, its longest chain %s: on average %.1f CFs could run side by side, so more than %s cannot help.",
-		words.Duration(k.T1NS), words.Duration(k.TinfNS), k.Parallelism, words.Count(k.HelpfulWorkers, "worker"))
-	s += fmt.Sprintf(" %s could do it in %s at best; the run took %s", words.Count(k.Own.Workers, "worker"), words.Duration(k.Own.LeastNS), words.Duration(wall))
+// bounded says what the bounds mean.
+func (s speaker) bounded(k *critical.Work, wall int64) string {
+	out := s.say("All useful work takes %s, its longest chain %s: on average %s CFs could run in parallel, so more than %s cannot help.",
+		words.Time(k.T1NS), words.Time(k.TinfNS), words.Decimal(k.Parallelism), counted(k.HelpfulWorkers, "worker"))
+	out += s.say(" %s could finish in %s at best; the run took %s", counted(k.Own.Workers, "worker"), words.Time(k.Own.LeastNS), words.Time(wall))
 	if k.LostNS > 0 {
-		s += ", " + words.Duration(k.LostNS) + " more"
+		out += s.say(", %s more", words.Time(k.LostNS))
 	}
-	return s + "."
+	return out + "."
 }
 
 func (h *htmlFace) slack(list []critical.Fragment) *grid {
-	g := newGrid("Slack by code fragment", "code fragment", "#CFs", "#useful", "#without slack", "#on the path", "#least|by how much any one of them could end later",
+	g := h.grid("Slack by code fragment", "code fragment", "#CFs", "#useful", "#without slack", "#on the path", "#least|by how much any one of them could end later",
 		"#all at once|by how much each of them could take longer at once", "#mean", "#most")
 	for i := range list {
 		f := &list[i]

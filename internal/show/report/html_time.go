@@ -22,7 +22,7 @@ func (h *htmlFace) overTime() []block {
 	}
 	w := h.SLOU.Windows
 	if w == nil || w.Count == 0 {
-		return []block{{Text: "This was not computed."}}
+		return []block{h.para("This was not computed.")}
 	}
 	total := int64(0)
 	for _, list := range w.NS {
@@ -31,8 +31,8 @@ func (h *htmlFace) overTime() []block {
 		}
 	}
 	out := []block{
-		para("The run in %s of %s. Each window is divided among the factors like the whole.", words.Count(int64(w.Count), "window"), words.Duration(w.LengthNS)),
-		plot("All workers", h.stack(w.Rows, w.NS, h.Run.Workers, 180), "How many workers did what. "+h.timeHint(), factorLegend(h.SLOU)...),
+		h.para("The run in %s of %s each, divided among the factors like the whole.", counted(int64(w.Count), "window"), words.Time(w.LengthNS)),
+		h.plot("All workers", h.stack(w.Rows, w.NS, h.Run.Workers, 180), h.say("How many workers did what. %s", h.timeHint()), h.factorLegend(h.SLOU)...),
 	}
 	if heat := h.workerHeat(w); heat != nil {
 		out = append(out, *heat)
@@ -40,15 +40,15 @@ func (h *htmlFace) overTime() []block {
 	if n := len(w.Nodes); n > 1 {
 		var plots []block
 		for _, node := range w.Nodes[:min(n, maxNodePlots)] {
-			plots = append(plots, plot("Node "+h.nodeName(node.Node), h.stack(w.WorkerRows, node.NS, len(node.Workers), 100), ""))
+			plots = append(plots, h.plot(h.say("Node %s", h.nodeName(node.Node)), h.stack(w.WorkerRows, node.NS, len(node.Workers), 100), ""))
 		}
 		if n > maxNodePlots {
-			plots = append(plots, para("%d more nodes are in the JSON report.", n-maxNodePlots))
+			plots = append(plots, h.para("The JSON report has %d more nodes.", n-maxNodePlots))
 		}
-		plots[0].Figure.Legend = factorLegend(h.SLOU)
-		out = append(out, block{Details: &details{"Each node", plots}})
+		plots[0].Figure.Legend = h.factorLegend(h.SLOU)
+		out = append(out, h.details("Each node", plots...))
 	}
-	return append(out, block{Details: &details{"The same as a table", []block{{Table: h.timeTable(w)}}}})
+	return append(out, h.details("The same as a table", block{Table: h.timeTable(w)}))
 }
 
 // timeHint says in words when most was lost.
@@ -66,7 +66,7 @@ func (h *htmlFace) timeHint() string {
 		}
 	}
 	from, to := windowBounds(h.SLOU, least)
-	return fmt.Sprintf("Least useful work was done between %s and %s: %s.", words.Duration(from), words.Duration(to), words.Percent(u[least], (to-from)*int64(h.Run.Workers)))
+	return h.say("There was least useful work between %s and %s: %s.", words.Time(from), words.Time(to), words.Share{Part: u[least], Whole: (to - from) * int64(h.Run.Workers)})
 }
 
 // byFactor gives the five factors and what is in none, by window, in the order of the stack, with their classes and
@@ -75,10 +75,10 @@ func (h *htmlFace) byFactor(rows []slou.Row, ns [][]int64) (lists [][]int64, key
 	w := h.SLOU.Windows
 	for _, f := range factorNames {
 		lists = append(lists, w.Factor(rows, ns, f.letter))
-		keys = append(keys, key{strings.ToLower(f.letter), f.name})
+		keys = append(keys, key{strings.ToLower(f.letter), h.say(f.name)})
 	}
 	lists = append(lists, w.Factor(rows, ns, "undivided"))
-	return lists, append(keys, key{"x", "not divided"})
+	return lists, append(keys, key{"x", h.say("not divided")})
 }
 
 // stack draws factors over time, in workers.
@@ -86,7 +86,7 @@ func (h *htmlFace) stack(rows []slou.Row, ns [][]int64, workers, height int) str
 	w := h.SLOU.Windows
 	lists, keys := h.byFactor(rows, ns)
 	var layers []svg.Layer
-	label := fmt.Sprintf("Factors over time, stacked to %s", words.Count(int64(workers), "worker"))
+	label := h.say("Factors over time, stacked to %s", counted(int64(workers), "worker"))
 	for i, list := range lists {
 		if list == nil {
 			continue
@@ -99,15 +99,15 @@ func (h *htmlFace) stack(rows []slou.Row, ns [][]int64, workers, height int) str
 			sum += v
 		}
 		layers = append(layers, l)
-		label += fmt.Sprintf("; %s %s on average", keys[i].Name, words.Percent(sum, h.SLOU.WallNS*int64(workers)))
+		label += h.say("; %s %s on average", keys[i].Name, words.Share{Part: sum, Whole: h.SLOU.WallNS * int64(workers)})
 	}
-	f := svg.Frame{Label: label, Height: height, X: svg.Time(float64(h.SLOU.WallNS), 8), Y: svg.Count(float64(workers), min(workers, 4))}
+	f := svg.Frame{Label: label, Height: height, X: svg.Time(h.lang, float64(h.SLOU.WallNS), 8), Y: svg.Count(float64(workers), min(workers, 4))}
 	tip := func(i int) string {
 		from, to := windowBounds(h.SLOU, i)
-		s := fmt.Sprintf("%s to %s", words.Duration(from), words.Duration(to))
+		s := h.say("%s to %s", words.Time(from), words.Time(to))
 		for j, list := range lists {
 			if list != nil && list[i] > 0 {
-				s += fmt.Sprintf("\n%s %s", keys[j].Name, words.Percent(list[i], (to-from)*int64(workers)))
+				s += h.say("\n%s %s", keys[j].Name, words.Share{Part: list[i], Whole: (to - from) * int64(workers)})
 			}
 		}
 		return s
@@ -159,7 +159,7 @@ func (h *htmlFace) workerHeat(w *slou.Windows) *block {
 		Value: func(r, c int) float64 { return value(r, c, most(r, c)) },
 		Tip: func(r, c int) string {
 			from, to := windowBounds(h.SLOU, c)
-			s := fmt.Sprintf("%s %s, %s to %s", who, names[r], words.Duration(from), words.Duration(to))
+			s := h.say("%s %s, %s to %s", h.say(who), names[r], words.Time(from), words.Time(to))
 			for f := range keys {
 				if v := value(r, c, f); v > 0 {
 					s += fmt.Sprintf("\n%s %.0f %%", keys[f].Name, 100*v)
@@ -167,14 +167,14 @@ func (h *htmlFace) workerHeat(w *slou.Windows) *block {
 			}
 			return s
 		}}
-	b := plot("Each "+who, heat.Draw(svg.Frame{Label: "What each " + who + " did most in each window of time", X: svg.Time(float64(h.SLOU.WallNS), 8)}),
-		"The colour is the factor that took most of the window, the fuller the larger its share.", factorLegend(h.SLOU)...)
+	b := h.plot("Each "+who, heat.Draw(svg.Frame{Label: h.say("What each " + who + " did most in each window of time"), X: svg.Time(h.lang, float64(h.SLOU.WallNS), 8)}),
+		"The colour is the factor with most of the window; the stronger, the larger its share.", h.factorLegend(h.SLOU)...)
 	return &b
 }
 
 // timeTable has the windows, put together where there are many.
 func (h *htmlFace) timeTable(w *slou.Windows) *grid {
-	g := newGrid("Factors over time", "#from", "#to", "#U", "#S", "#L", "#O", "#W")
+	g := h.grid("Factors over time", "#from", "#to", "#U", "#S", "#L", "#O", "#W")
 	lists, _ := h.byFactor(w.Rows, w.NS)
 	step := (w.Count + maxTimeRows - 1) / maxTimeRows
 	for i := 0; i < w.Count; i += step {

@@ -81,7 +81,7 @@ func TestWarningsInBothLanguages(t *testing.T) {
 	if d := cmp.Diff(english, warnings(res, 0)); d != "" {
 		t.Error(d)
 	}
-	got := (&Everything{SLOU: res, lang: "ru"}).Warnings()
+	got := (&Everything{SLOU: res, language: "ru"}).Warnings()
 	if d := cmp.Diff(russian, got); d != "" {
 		t.Error(d)
 	}

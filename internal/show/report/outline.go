@@ -10,6 +10,9 @@ import (
 
 // The short lines of the terminal face: factors over time, and what the other analyses found, one paragraph each.
 
+// english is what the terminal speaks.
+var english speaker
+
 const (
 	maxSpark = 60   // columns of a line over time
 	seldom   = 0.01 // factors below this share of all time get no line
@@ -76,22 +79,22 @@ func (t *terminal) outline() {
 			line("Critical path", pathLine(c.Path, c.WallNS))
 		}
 		if c.Work != nil {
-			line("Parallelism", boundWords(c.Work, c.WallNS))
+			line("Parallelism", english.bounded(c.Work, c.WallNS))
 		}
 	}
 	if b := a.Imbalance; b != nil && b.Efficiency != nil {
-		line("Balance", balanceWords(b))
+		line("Balance", english.evenness(b))
 	}
 	if s := a.Series; s != nil {
 		if s.Memory != nil && s.Memory.Total.Bytes > 0 {
-			line("Memory", memoryWords(s.Memory)+".")
+			line("Memory", english.inMemory(s.Memory)+".")
 		}
 		if s.Messages != nil && s.Messages.DFs+s.Messages.CFs > 0 {
-			line("Traffic", trafficWords(s)+".")
+			line("Traffic", english.traffic(s)+".")
 		}
 	}
 	if l := a.Lifecycle; l != nil {
-		if wrong := wrongWords(l); len(wrong) > 0 {
+		if wrong := english.wrong(l); len(wrong) > 0 {
 			t.paragraph(t.paint("S", fmt.Sprintf("%-14s", "Wrong")), strings.Join(wrong, "; ")+". See whyslow report --full.")
 		}
 	}
@@ -100,7 +103,7 @@ func (t *terminal) outline() {
 
 // pathLine sums up the critical path and the code fragments it spends most time in.
 func pathLine(p *critical.Path, wall int64) string {
-	s := fmt.Sprintf("%s in %s: %s", words.Duration(p.LengthNS), words.Count(p.CFs, "CF"), pathShares(p, wall))
+	s := fmt.Sprintf("%s in %s: %s", words.Duration(p.LengthNS), words.Count(p.CFs, "CF"), english.pathShares(p, wall))
 	var most []string
 	for i := range p.Fragments {
 		if f := &p.Fragments[i]; f.Code != "" && len(most) < 3 && f.NS*20 >= wall {
@@ -108,7 +111,7 @@ func pathLine(p *critical.Path, wall int64) string {
 		}
 	}
 	if len(most) > 0 {
-		s += "; most of it for " + listOf(most)
+		s += "; most of it for " + english.listOf(most)
 	}
 	return s + "."
 }

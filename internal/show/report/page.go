@@ -31,7 +31,12 @@ var pageStyle string
 //go:embed page.js
 var pageScript string
 
-var pageTemplate = template.Must(template.New("page").Funcs(template.FuncMap{"code": withCode, "meter": meter}).Parse(pageText))
+var pageTemplates = [2]*template.Template{parsedIn(words.English), parsedIn(words.Russian)}
+
+func parsedIn(lang words.Lang) *template.Template {
+	return template.Must(template.New("page").Funcs(template.FuncMap{"code": withCode, "meter": meter, "say": speaker{lang}.say}).
+		Parse(pageText))
+}
 
 // withCode sets what stands between backticks as code.
 func withCode(s string) template.HTML {
@@ -54,6 +59,7 @@ func meter(share float64) template.HTML {
 
 // page is the whole document.
 type page struct {
+	Lang     string // "en" or "ru"
 	Title    string
 	Sections []section
 	Footer   string
@@ -105,6 +111,7 @@ const maxRows = 50
 
 // grid is a table.
 type grid struct {
+	speaker
 	Caption string
 	Heads   []head
 	Rows    [][]cell
@@ -121,6 +128,8 @@ type head struct {
 }
 
 type cell struct {
+	Is     words.Worded // Text, in the language of the table
+	TipIs  words.Worded // Tip, likewise
 	Text   string
 	Value  string // what to sort by; "" means Text
 	Tip    string
@@ -129,9 +138,10 @@ type cell struct {
 	Number bool
 }
 
-// newGrid makes a table from its heads: "#name" is a column of numbers, "~name" a wide one; what follows a | explains it.
-func newGrid(caption string, heads ...string) *grid {
-	g := &grid{Caption: caption}
+// grid makes a table from its heads: "#name" is a column of numbers, "~name" a wide one; what follows a | explains it.
+// They are of the catalogue, and the caption, if it has no arguments.
+func (s speaker) grid(caption string, heads ...string) *grid {
+	g := &grid{speaker: s, Caption: s.say(caption)}
 	for _, h := range heads {
 		var c head
 		c.Name, c.Tip, _ = strings.Cut(h, "|")
@@ -141,6 +151,7 @@ func newGrid(caption string, heads ...string) *grid {
 		if name, ok := strings.CutPrefix(c.Name, "~"); ok {
 			c.Name, c.Wide = name, true
 		}
+		c.Name, c.Tip = s.say(c.Name), s.say(c.Tip)
 		g.Heads = append(g.Heads, c)
 	}
 	return g
@@ -175,7 +186,14 @@ func (g *grid) fixed(cells ...cell) {
 
 func (g *grid) add(cells []cell) {
 	for i := range cells {
-		cells[i].Number = i < len(g.Heads) && g.Heads[i].Number
+		c := &cells[i]
+		c.Number = i < len(g.Heads) && g.Heads[i].Number
+		if c.Is != nil {
+			c.Text = c.Is.In(g.lang)
+		}
+		if c.TipIs != nil {
+			c.Tip = c.TipIs.In(g.lang)
+		}
 	}
 	g.Rows = append(g.Rows, cells)
 }
@@ -185,6 +203,14 @@ func (g *grid) FixedFrom() int { return len(g.Rows) - g.Fixed }
 
 // Start is the number of the first entry of List.
 func (b block) Start() int { return b.From + 1 }
+
+// in is the text of a cell in a language.
+func (c cell) in(l words.Lang) string {
+	if c.Is != nil {
+		return c.Is.In(l)
+	}
+	return c.Text
+}
 
 // Cells of several kinds.
 
@@ -211,37 +237,51 @@ func decimal(v float64) cell {
 	return cell{Text: strconv.FormatFloat(v, 'f', 2, 64), Value: strconv.FormatFloat(v, 'g', -1, 64)}
 }
 
-func timeCell(ns int64) cell { return cell{Text: words.Duration(ns), Value: fmt.Sprint(ns)} }
+func timeCell(ns int64) cell { return cell{Is: words.Time(ns), Value: fmt.Sprint(ns)} }
 
 // shareCell writes a share; its tooltip is the time.
 func shareCell(ns, of int64) cell {
-	c := cell{Text: words.Percent(ns, of), Value: "0", Tip: words.Duration(ns)}
+	c := cell{Is: words.Share{Part: ns, Whole: of}, Value: "0", TipIs: words.Time(ns)}
 	if of > 0 {
 		c.Value = strconv.FormatFloat(float64(ns)/float64(of), 'g', 6, 64)
 	}
 	return c
 }
 
-func sizeCell(n int64) cell { return cell{Text: words.Bytes(n), Value: fmt.Sprint(n)} }
+func sizeCell(n int64) cell { return cell{Is: words.Size(n), Value: fmt.Sprint(n)} }
 
 func plotCell(s string) cell { return cell{Plot: template.HTML(s)} }
 
 func none() cell { return cell{Text: "-", Value: "-1"} }
 
-func plot(title, drawing, caption string, legend ...key) block {
-	return block{Figure: &figure{Title: title, Plot: template.HTML(drawing), Legend: legend, Caption: caption}}
+// plot has a title and a caption of the catalogue, or made by say.
+func (s speaker) plot(title, drawing, caption string, legend ...key) block {
+	return block{Figure: &figure{Title: s.say(title), Plot: template.HTML(drawing), Legend: legend, Caption: s.say(caption)}}
 }
 
-func para(format string, args ...any) block { return block{Text: fmt.Sprintf(format, args...)} }
+func (s speaker) para(format string, args ...any) block { return block{Text: s.say(format, args...)} }
+
+func (s speaker) warning(format string, args ...any) block {
+	return block{Warning: s.say(format, args...)}
+}
+
+func (s speaker) heading(name string) block { return block{Heading: s.say(name)} }
+
+func (s speaker) details(title string, blocks ...block) block {
+	return block{Details: &details{s.say(title), blocks}}
+}
+
+// counted is a number of things, by their name in English.
+func counted(n int64, what string) words.Number { return words.Number{N: n, What: nouns[what]} }
 
 // failed is what stands where an analysis could not be done.
-func (a *Everything) failed(what string) block {
-	for _, f := range a.Failed {
+func (h *htmlFace) failed(what string) block {
+	for _, f := range h.Failed {
 		if f.Analysis == what {
-			return block{Warning: "This could not be computed: " + f.Why}
+			return h.warning("This could not be computed: %s", f.Why)
 		}
 	}
-	return block{Text: "This was not computed."}
+	return h.para("This was not computed.")
 }
 
 func hash(s string) string {
@@ -252,7 +292,7 @@ func hash(s string) string {
 // write writes the page.
 func (p *page) write(w io.Writer) error {
 	var out bytes.Buffer
-	err := pageTemplate.Execute(&out, map[string]any{
+	err := pageTemplates[words.LangOf(p.Lang)].Execute(&out, map[string]any{
 		"Page":   p,
 		"Style":  template.CSS(pageStyle),
 		"Script": template.JS(pageScript),

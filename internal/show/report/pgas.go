@@ -32,6 +32,7 @@ func (a *Everything) onlyRegions() bool {
 // pgas is a pattern.Result with the sums that the faces show.
 type pgas struct {
 	*pattern.Result
+	speaker
 	total    []int64   // by metric, over all call paths and threads
 	byThread [][]int64 // by metric, then thread
 	byCall   [][]int64 // by metric, then call path; of the call path itself
@@ -39,11 +40,11 @@ type pgas struct {
 }
 
 // newPGAS arranges a result; nil of nil.
-func newPGAS(r *pattern.Result) *pgas {
+func newPGAS(r *pattern.Result, s speaker) *pgas {
 	if r == nil || len(r.Metrics) == 0 {
 		return nil
 	}
-	p := &pgas{Result: r, total: make([]int64, len(r.Metrics)), children: make([][]int, len(r.Metrics))}
+	p := &pgas{Result: r, speaker: s, total: make([]int64, len(r.Metrics)), children: make([][]int, len(r.Metrics))}
 	for i := range r.Metrics {
 		m := &r.Metrics[i]
 		threads, calls := make([]int64, len(r.Threads)), make([]int64, len(r.Calls))
@@ -211,8 +212,8 @@ func (p *pgas) lateAt(metric, call int) *pattern.Late {
 	return best
 }
 
-// efficiency is how much of their time the threads worked, and what that is the product of.
-func efficiency(r *slou.Result) string {
+// parallel is how much of their time the threads worked, and what that is the product of.
+func (s speaker) parallel(r *slou.Result) string {
 	var sum, most, n int64
 	for i := range r.Nodes {
 		for j := range r.Nodes[i].Workers {
@@ -226,8 +227,8 @@ func efficiency(r *slou.Result) string {
 	if sum == 0 || r.WallNS == 0 || r.Loss.NS > 0 {
 		return ""
 	}
-	return fmt.Sprintf("%s = load balance %s x communication efficiency %s",
-		words.Percent(sum, n*r.WallNS), words.Percent(sum, n*most), words.Percent(most, r.WallNS))
+	return s.say("%s = load balance %s x communication efficiency %s", words.Share{Part: sum, Whole: n * r.WallNS},
+		words.Share{Part: sum, Whole: n * most}, words.Share{Part: most, Whole: r.WallNS})
 }
 
 // imbalance names the function whose time is spread most unevenly, a sentence; "" where it is even. That operations take
@@ -257,11 +258,11 @@ func (p *pgas) imbalance() string {
 		order := largest(row.Values)
 		for _, t := range order[:min(len(order), 3)] {
 			if row.Values[t] > 0 {
-				above = append(above, fmt.Sprintf("thread %s by %s", p.threadName(t), words.Duration(row.Values[t])))
+				above = append(above, p.say("thread %s by %s", p.threadName(t), words.Time(row.Values[t])))
 			}
 		}
 	}
-	return fmt.Sprintf("%s of the program's own time above the mean of the threads, most in %s (%s)", words.Duration(sum), p.callPath(call), strings.Join(above, ", "))
+	return p.say("%s of the program's own time is above the threads' mean, mostly in %s (%s)", words.Time(sum), p.callPath(call), strings.Join(above, ", "))
 }
 
 // largest gives the indices of a list in the order of its values, largest first.
@@ -292,19 +293,19 @@ func lockName(l *pattern.Lock) string {
 }
 
 // amount writes a value in the unit of its metric.
-func amount(v int64, unit pattern.Unit) string {
+func (s speaker) amount(v int64, unit pattern.Unit) string {
 	switch unit {
 	case pattern.NS:
-		return words.Duration(v)
+		return s.lang.Duration(v)
 	case pattern.Bytes:
-		return words.Bytes(v)
+		return s.lang.Bytes(v)
 	}
 	return strconv.FormatInt(v, 10)
 }
 
 // threadTime are the columns of the table of threads: a title, and the metric it shows.
 var threadTime = []struct{ title, tip, metric string }{
-	{"program", "outside of operations of the run-time system", "program"},
+	{"program", "outside of run-time operations", "program"},
 	{"sync", "barriers, locks, allocation, completion of transfers", "synchronisation"},
 	{"comm", "collectives and transfers", "communication"},
 	{"runtime", "start, end and everything else", "runtime"},

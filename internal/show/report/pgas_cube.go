@@ -5,7 +5,6 @@ import (
 	"html/template"
 
 	"github.com/whyslow/whyslow/internal/analysis/pattern"
-	"github.com/whyslow/whyslow/internal/words"
 )
 
 // cube is the three columns. The tables show all time; where scripts run, page.js lets the reader choose a metric and a call path
@@ -36,9 +35,9 @@ func newCube(p *pgas) *cube {
 	if joined > 0 {
 		threads++
 	}
-	c.Metrics = newGrid("Metrics", "metric", "#total", "~")
-	c.Calls = newGrid("Call paths", "call path", "#total|with the call paths below", "#own", "~")
-	c.Threads = newGrid("Threads", "thread", "#time", "~")
+	c.Metrics = p.grid("Metrics", "metric", "#total", "~")
+	c.Calls = p.grid("Call paths", "call path", "#total|with the call paths below", "#own", "~")
+	c.Threads = p.grid("Threads", "thread", "#time", "~")
 	for _, g := range []*grid{c.Metrics, c.Calls, c.Threads} {
 		g.Plain = true
 	}
@@ -55,7 +54,7 @@ func newCube(p *pgas) *cube {
 			whole = p.total[at] // of the root
 		}
 		name := cell{Text: m.Name, Tip: m.Doc, Class: depthClass(p.depth(i))}
-		c.Metrics.add([]cell{name, {Text: amount(p.total[i], m.Unit), Value: fmt.Sprint(p.total[i])}, cubeBar(p.total[i], whole)})
+		c.Metrics.add([]cell{name, {Text: p.amount(p.total[i], m.Unit), Value: fmt.Sprint(p.total[i])}, cubeBar(p.total[i], whole)})
 		c.Data.Units = append(c.Data.Units, string(m.Unit))
 		parent := -1
 		if m.Parent >= 0 {
@@ -87,9 +86,9 @@ func newCube(p *pgas) *cube {
 		c.Calls.add([]cell{{Text: p.callName(call), Class: depthClass(depth[i]), Tip: p.callPath(call)}, timeCell(below[i]), timeCell(own[i]), cubeBar(below[i], all)})
 	}
 	for i := range threads {
-		name, ns := "thread "+p.threadName(i), int64(0)
+		name, ns := p.say("thread %s", p.threadName(i)), int64(0)
 		if joined > 0 && i == threads-1 {
-			name = words.Count(int64(joined), "other")
+			name = p.say("%s", counted(int64(joined), "other"))
 			for _, v := range p.byThread[0][i:] {
 				ns += v
 			}

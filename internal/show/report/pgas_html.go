@@ -6,12 +6,11 @@ import (
 	"strings"
 
 	"github.com/whyslow/whyslow/internal/analysis/pattern"
-	"github.com/whyslow/whyslow/internal/words"
 )
 
 // pgasSection is what the search for patterns found: the three columns that users of Cube know, and tables.
 func (h *htmlFace) pgasSection() (out []block) {
-	p := newPGAS(h.Pattern)
+	p := newPGAS(h.Pattern, h.speaker)
 	if p == nil {
 		for _, f := range h.Failed {
 			if f.Analysis == analysisPatterns {
@@ -20,16 +19,16 @@ func (h *htmlFace) pgasSection() (out []block) {
 		}
 		return nil
 	}
-	out = append(out, para("The time of %s in three trees: what it was spent for, at which call path, by which thread. Choose a metric or a call path to see how it is spread over the columns to its right; a metric contains those below it.",
-		words.Count(int64(len(p.Threads)), "thread")))
+	out = append(out, h.para("The time of %s in three trees: spent on what, at which call path, by which thread. Choose a metric or a call path to see its spread over the columns to the right. A metric contains those below it.",
+		counted(int64(len(p.Threads)), "thread")))
 	out = append(out, block{Cube: newCube(p)})
 	if h.SLOU != nil {
-		if s := efficiency(h.SLOU); s != "" {
-			out = append(out, para("Parallel efficiency: %s (mean work over most, and most over all time).", s))
+		if s := h.parallel(h.SLOU); s != "" {
+			out = append(out, h.para("Parallel efficiency: %s (mean work over most, and most over all time).", s))
 		}
 	}
 	if s := p.imbalance(); s != "" {
-		out = append(out, para("Imbalance: %s.", s))
+		out = append(out, h.para("Imbalance: %s.", s))
 	}
 	for _, g := range []*grid{p.lossGrid(), p.lateGrid(), p.threadGrid(), p.imbalanceGrid(), p.lockGrid(), p.blockGrid(), p.collectiveGrid(), p.transferGrid(), p.readingGrid()} {
 		if len(g.Rows) > 0 {
@@ -43,7 +42,7 @@ func (h *htmlFace) pgasSection() (out []block) {
 }
 
 func (p *pgas) lossGrid() *grid {
-	g := newGrid("What was lost, by pattern and call path", "pattern", "call path", "#lost", "#share|of all threads' time", "latest", "what it did meanwhile")
+	g := p.grid("Losses by pattern and call path", "pattern", "call path", "#lost", "#share|of all threads' time", "latest", "meanwhile it")
 	for _, l := range p.losses() {
 		if g.small(l.ns, p.total[0]) {
 			continue
@@ -52,7 +51,7 @@ func (p *pgas) lossGrid() *grid {
 		name.Tip = p.Metrics[l.metric].Doc
 		late, doing := word(""), word("")
 		if l.late != nil {
-			late = word(fmt.Sprintf("thread %s, %s", p.threadName(l.late.Thread), words.Count(l.late.Count, "time")))
+			late = word(p.say("thread %s, %s", p.threadName(l.late.Thread), counted(l.late.Count, "time")))
 			doing = word(p.doing(l.late))
 		}
 		g.row(name, word(p.callPath(l.call)), timeCell(l.ns), shareCell(l.ns, p.total[0]), late, doing)
@@ -71,13 +70,13 @@ func (p *pgas) doing(l *pattern.Late) string {
 		if i == 3 || d.NS*20 < all {
 			break
 		}
-		list = append(list, fmt.Sprintf("%s %s", p.callName(d.Call), words.Percent(d.NS, all)))
+		list = append(list, fmt.Sprintf("%s %s", p.callName(d.Call), p.lang.Percent(d.NS, all)))
 	}
 	return strings.Join(list, "; ")
 }
 
 func (p *pgas) lateGrid() *grid {
-	g := newGrid("Who was late", "thread", "pattern", "call path of those who waited", "#they lost", "#times", "what it did meanwhile")
+	g := p.grid("Who was late", "thread", "pattern", "call path of those who waited", "#they lost", "#times", "meanwhile it")
 	for i := range p.Late {
 		l := &p.Late[i]
 		if g.small(l.NS, p.total[0]) {
@@ -93,7 +92,7 @@ func (p *pgas) threadGrid() *grid {
 	for _, c := range threadTime {
 		heads = append(heads, "#"+c.title+"|"+c.tip)
 	}
-	g := newGrid("Threads", append(heads, "#waited|in patterns; part of the columns before", "#calls|of operations of the run-time system", "#syncs|of them barriers, collectives, locks, completions and waits",
+	g := p.grid("Threads", append(heads, "#waited|in patterns; part of the columns before", "#calls|calls of run-time operations", "#syncs|of them barriers, collectives, locks, completions and waits",
 		"#puts", "#gets", "#atomics", "#sent", "#received")...)
 	for i := range p.Threads {
 		t := &p.Threads[i]
@@ -107,7 +106,7 @@ func (p *pgas) threadGrid() *grid {
 }
 
 func (p *pgas) imbalanceGrid() *grid {
-	g := newGrid("Imbalance: time of threads above and below the mean of those that visit a call path", "call path", "#above|what balancing could save, at most", "#below", "thread most above", "#by", "thread most below", "#by")
+	g := p.grid("Imbalance: time of threads above and below the mean of those that visit a call path", "call path", "#above|what balancing could save, at most", "#below", "thread most above", "#by", "thread most below", "#by")
 	over, under := p.metric("overload"), p.metric("underload")
 	if over < 0 || under < 0 {
 		return g
@@ -133,7 +132,7 @@ func (p *pgas) imbalanceGrid() *grid {
 }
 
 func (p *pgas) lockGrid() *grid {
-	g := newGrid("Locks", "lock", "#acquired", "#after waiting", "#waited", "#held|on average", "#longest hold", "#handover|from a release until a waiting thread has it, on average", "#waiting at once")
+	g := p.grid("Locks", "lock", "#acquired", "#after waiting", "#waited", "#held|on average", "#longest hold", "#handover|from a release until a waiting thread has it, on average", "#waiting at once")
 	for i := range p.Locks {
 		l := &p.Locks[i]
 		g.row(word(lockName(l)), number(l.Acquired), number(l.Contended), timeCell(l.WaitNS), timeCell(l.HoldNS/max(l.Acquired, 1)), timeCell(l.LongestNS),
@@ -143,7 +142,7 @@ func (p *pgas) lockGrid() *grid {
 }
 
 func (p *pgas) blockGrid() *grid {
-	g := newGrid("Who waited for whose lock", "lock", "thread", "waited for thread", "#time", "#times")
+	g := p.grid("Who waited for whose lock", "lock", "thread", "waited for thread", "#time", "#times")
 	for i := range p.Locks {
 		for _, b := range p.Locks[i].Blocks {
 			g.row(word(lockName(&p.Locks[i])), word(p.threadName(b.Waiter)), word(p.threadName(b.Owner)), timeCell(b.NS), number(b.Count))
@@ -156,9 +155,9 @@ func (p *pgas) collectiveGrid() *grid {
 	heads := []string{"call path", "kind", "#times", "#bytes", "#time|of all threads", "#before all entered", "#at the end"}
 	modes := slices.ContainsFunc(p.Collectives, func(c pattern.Collective) bool { return c.Sync != "" })
 	if modes {
-		heads = append(heads, "modes", "#IN_MYSYNC saves|at most: what only IN_ALLSYNC asks for", "#after a barrier|so often every member had just left a barrier")
+		heads = append(heads, "modes", "#IN_MYSYNC saves|at most: waits that only IN_ALLSYNC asks for", "#after a barrier|calls right before which every member had left a barrier")
 	}
-	g := newGrid("Collectives and barriers", heads...)
+	g := p.grid("Collectives and barriers", heads...)
 	for i := range p.Collectives {
 		c := &p.Collectives[i]
 		row := []cell{word(p.callPath(c.Call)), word(c.Kind), number(c.Count), sizeCell(c.Bytes), timeCell(c.NS), timeCell(c.EntryNS), timeCell(c.ExitNS)}
@@ -175,7 +174,7 @@ func (p *pgas) collectiveGrid() *grid {
 }
 
 func (p *pgas) transferGrid() *grid {
-	g := newGrid("Blocking transfers", "call path", "#times", "#bytes", "#time", "#each", "#runs|sequences without anything else between them", "#overlap saves|at most, if those of a run were under way at once")
+	g := p.grid("Blocking transfers", "call path", "#times", "#bytes", "#time", "#each", "#runs|sequences without anything else between them", "#overlap saves|at most, with all of a run in flight at once")
 	for i := range p.Transfers {
 		x := &p.Transfers[i]
 		g.row(word(p.callPath(x.Call)), number(x.Count), sizeCell(x.Bytes), timeCell(x.NS), timeCell(x.NS/max(x.Count, 1)), number(x.Runs), timeCell(x.OverlapNS))
@@ -185,7 +184,7 @@ func (p *pgas) transferGrid() *grid {
 
 // readingGrid are the metrics that are no part of all time: other definitions, and counts.
 func (p *pgas) readingGrid() *grid {
-	g := newGrid("Other readings of the same time, beside the sum", "metric", "instead of", "#time", "how it is computed")
+	g := p.grid("Other definitions of the same time, beside the sum", "metric", "instead of", "#time", "how it is computed")
 	for i := range p.Metrics {
 		m := &p.Metrics[i]
 		if m.Reading == "" || p.total[i] == 0 {
@@ -195,7 +194,7 @@ func (p *pgas) readingGrid() *grid {
 		if at := p.metric(m.Reading); at >= 0 {
 			of = p.Metrics[at].Name
 		}
-		g.row(word(m.Name), word(of), cell{Text: amount(p.total[i], m.Unit), Value: fmt.Sprint(p.total[i])}, word(m.Doc))
+		g.row(word(m.Name), word(of), cell{Text: p.amount(p.total[i], m.Unit), Value: fmt.Sprint(p.total[i])}, word(m.Doc))
 	}
 	return g
 }

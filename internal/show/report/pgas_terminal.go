@@ -19,7 +19,7 @@ const (
 )
 
 func (t *terminal) pgas() {
-	p := newPGAS(t.all.Pattern)
+	p := newPGAS(t.all.Pattern, speaker{})
 	if p == nil {
 		return
 	}
@@ -201,7 +201,7 @@ func (t *terminal) pgasOutline(p *pgas) {
 		}
 	}
 	if t.res != nil {
-		line("Efficiency", efficiency(t.res))
+		line("Efficiency", p.parallel(t.res))
 	}
 	line("Program", t.programWords())
 	// What to change says the same with more words.

@@ -76,7 +76,7 @@ func TestPGASTerminal(t *testing.T) {
 	all := foundRun(t)
 	for _, width := range []int{40, 60, 80, 132} {
 		var b bytes.Buffer
-		p := newPGAS(all.Pattern)
+		p := newPGAS(all.Pattern, speaker{})
 		term := newTerminal(&b, all, Options{Width: width})
 		term.metricTree(p)
 		term.losses(p)
@@ -128,7 +128,7 @@ func TestPGASCube(t *testing.T) {
 		*v = append(*v, make([]int64, len(r.Threads)-4)...)
 		(*v)[len(*v)-1] = 5
 	}
-	p := newPGAS(r)
+	p := newPGAS(r, speaker{})
 	c := newCube(p)
 	if len(c.Calls.Rows) != cubeCalls || len(c.Threads.Rows) != cubeThreads+1 {
 		t.Fatalf("%d call paths, %d threads", len(c.Calls.Rows), len(c.Threads.Rows))

@@ -177,7 +177,7 @@ func TestNull(t *testing.T) {
 	res := &slou.Result{WallNS: 100e6, TotalNS: 200e6, UndividedNS: 200e6}
 	res.Missing = []slou.Missing{{Event: "CFEvents.onStarted", Factors: []string{"U", "S"}}}
 	text := render(t, only(res), "terminal")
-	for _, want := range []string{"not recorded", "not divided", "CFEvents.onStarted was not recorded: U, S cannot be computed."} {
+	for _, want := range []string{"not recorded", "not divided", "CFEvents.onStarted was not recorded, so U, S cannot be computed."} {
 		if !strings.Contains(text, want) {
 			t.Errorf("no %q in:\n%s", want, text)
 		}

@@ -29,7 +29,7 @@ type terminal struct {
 func Terminal(w io.Writer, all *Everything, opt Options) error {
 	t := newTerminal(w, all, opt)
 	if t.res == nil {
-		t.paragraph("", fmt.Sprintf("%s: %s on %s, %s", title(all), words.Duration(all.Run.WallNS), words.Count(int64(all.Run.Nodes), "node"), words.Count(int64(all.Run.Workers), "worker")))
+		t.paragraph("", fmt.Sprintf("%s: %s on %s, %s", newHTMLFace(all).title(), words.Duration(all.Run.WallNS), words.Count(int64(all.Run.Nodes), "node"), words.Count(int64(all.Run.Workers), "worker")))
 		t.printf("\n")
 	} else {
 		t.header()
@@ -184,7 +184,7 @@ func (t *terminal) factors() {
 	}
 	t.render(tab)
 	if u := t.res.Factors.U; u != nil && u.NS > 0 && !t.all.onlyRegions() {
-		t.paragraph("", words.Percent(u.MeasuredNS, u.NS)+" of the useful time was measured by the threads' own clocks.")
+		t.paragraph("", english.say("Thread clocks measured %s of the useful time.", words.Share{Part: u.MeasuredNS, Whole: u.NS}))
 	}
 	t.printf("\n")
 }
@@ -253,7 +253,7 @@ func (t *terminal) split() {
 	if s == nil {
 		return
 	}
-	heading, column := t.all.splitName(s.By)
+	heading, column := newHTMLFace(t.all).splitName(s.By)
 	t.title(heading)
 	// A narrow terminal has no room for times, nor for factors that say nothing.
 	narrow := t.opt.Width < 80
@@ -278,7 +278,7 @@ func (t *terminal) split() {
 			tab.row(fmt.Sprintf("%d more", len(s.Groups)-i))
 			break
 		}
-		name := t.all.groupName(s.By, g)
+		name := newHTMLFace(t.all).groupName(s.By, g)
 		if s.By == "node" && !g.Rest && g.Joined == 0 {
 			name = t.all.nodeName(int(g.Index))
 		}
@@ -362,11 +362,11 @@ func why(c *slou.Cause) string {
 	case c.Factor == "S" && c.DF != "":
 		return who + " <- " + c.DF + from
 	case c.Factor == "S" && c.Producer != "" && c.Consumer == "":
-		return who + ", with " + c.Producer
+		return "idle at the end while " + c.Producer + " still runs"
 	case c.Factor == "L" && c.DF != "":
 		return who + " <- " + c.DF + from
 	case c.Factor == "L":
-		return who + " itself, on its way"
+		return who + " itself, migrating"
 	}
 	return who
 }

@@ -19,7 +19,7 @@ func (a *Everything) Warnings() []string {
 	if a.SLOU == nil {
 		return nil
 	}
-	return warnings(a.SLOU, words.LangOf(a.lang))
+	return warnings(a.SLOU, words.LangOf(a.language))
 }
 
 func warnings(res *slou.Result, lang words.Lang) (out []string) {
@@ -89,12 +89,6 @@ func warnings(res *slou.Result, lang words.Lang) (out []string) {
 // factorList are factors, "S", or parts of them, "S.here": in English as they are, in Russian in words.
 type factorList []string
 
-var russianFactors = map[string]string{"U": "Полезная работа", "S": "Голодание", "L": "Задержка связи", "O": "Накладные расходы", "W": "Ожидание"}
-
-var russianParts = map[string]string{"nowhere": "готового нет нигде", "here": "готовое есть на этом узле", "elsewhere": "готовое есть на других узлах",
-	"create": "создание ФВ", "request": "до запроса ФД", "send": "до отправки ФД", "deliver": "от прихода ФД до готовности ФВ", "dispatch": "от готовности ФВ до старта",
-	"preempt": "процессор отобран", "steal": "перехват ФВ", "extra": "ядра сверх рабочих потоков"}
-
 // In joins them.
 func (f factorList) In(lang words.Lang) string {
 	if lang == words.English {
@@ -103,8 +97,9 @@ func (f factorList) In(lang words.Lang) string {
 	names := make([]string, len(f))
 	for i, s := range f {
 		factor, part, _ := strings.Cut(s, ".")
-		if names[i] = russianFactors[factor]; part != "" {
-			names[i] += " (" + russianParts[part] + ")"
+		names[i] = speaker{lang}.factor(factor)
+		if part != "" {
+			names[i] += speaker{lang}.inWords(factor, part)
 		}
 	}
 	return strings.Join(names, ", ")

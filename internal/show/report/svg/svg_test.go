@@ -12,6 +12,8 @@ import (
 	"unicode"
 
 	"pgregory.net/rapid"
+
+	"github.com/whyslow/whyslow/internal/words"
 )
 
 func labels(a Axis) string {
@@ -27,17 +29,17 @@ func TestTicks(t *testing.T) {
 		axis Axis
 		want string
 	}{
-		{Time(81e6, 8), "0, 20 ms, 40 ms, 60 ms, 80 ms"},
-		{Time(1.45e9, 8), "0, 0.2 s, 0.4 s, 0.6 s, 0.8 s, 1.0 s, 1.2 s, 1.4 s"},
-		{Time(60e3, 8), "0, 10 µs, 20 µs, 30 µs, 40 µs, 50 µs, 60 µs"},
-		{Time(7, 8), "0, 1 ns, 2 ns, 3 ns, 4 ns, 5 ns, 6 ns, 7 ns"},
-		{Time(1, 8), "0, 0.2 ns, 0.4 ns, 0.6 ns, 0.8 ns, 1.0 ns"},
-		{Time(150e9, 8), "0, 20 s, 40 s, 60 s, 80 s, 100 s, 120 s, 140 s"},
-		{Time(600e9, 8), "0, 2 min, 4 min, 6 min, 8 min, 10 min"},
-		{Time(2.6*3600e9, 8), "0, 30 min, 1 h, 1 h 30, 2 h, 2 h 30"},
-		{Time(40*86400e9, 8), "0, 5 d, 10 d, 15 d, 20 d, 25 d, 30 d, 35 d, 40 d"},
-		{Bytes(1.2e6, 4), "0, 0.5 MB, 1.0 MB"},
-		{Bytes(800, 4), "0, 200 B, 400 B, 600 B, 800 B"},
+		{Time(words.English, 81e6, 8), "0, 20 ms, 40 ms, 60 ms, 80 ms"},
+		{Time(words.English, 1.45e9, 8), "0, 0.2 s, 0.4 s, 0.6 s, 0.8 s, 1.0 s, 1.2 s, 1.4 s"},
+		{Time(words.English, 60e3, 8), "0, 10 µs, 20 µs, 30 µs, 40 µs, 50 µs, 60 µs"},
+		{Time(words.English, 7, 8), "0, 1 ns, 2 ns, 3 ns, 4 ns, 5 ns, 6 ns, 7 ns"},
+		{Time(words.English, 1, 8), "0, 0.2 ns, 0.4 ns, 0.6 ns, 0.8 ns, 1.0 ns"},
+		{Time(words.English, 150e9, 8), "0, 20 s, 40 s, 60 s, 80 s, 100 s, 120 s, 140 s"},
+		{Time(words.English, 600e9, 8), "0, 2 min, 4 min, 6 min, 8 min, 10 min"},
+		{Time(words.English, 2.6*3600e9, 8), "0, 30 min, 1 h, 1 h 30, 2 h, 2 h 30"},
+		{Time(words.English, 40*86400e9, 8), "0, 5 d, 10 d, 15 d, 20 d, 25 d, 30 d, 35 d, 40 d"},
+		{Bytes(words.English, 1.2e6, 4), "0, 0.5 MB, 1.0 MB"},
+		{Bytes(words.English, 800, 4), "0, 200 B, 400 B, 600 B, 800 B"},
 		{Count(4, 4), "0, 1, 2, 3, 4"},
 		{Count(1, 4), "0, 0.5, 1.0"},
 		{Count(1100, 4), "0, 500, 1000"},
@@ -58,7 +60,7 @@ func TestTicksAlways(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		maximum := math.Exp(rapid.Float64Range(0, 42).Draw(t, "log"))
 		n := rapid.IntRange(2, 10).Draw(t, "n")
-		for name, a := range map[string]Axis{"time": Time(maximum, n), "bytes": Bytes(maximum, n), "count": Count(maximum, n)} {
+		for name, a := range map[string]Axis{"time": Time(words.English, maximum, n), "bytes": Bytes(words.English, maximum, n), "count": Count(maximum, n)} {
 			if len(a.Ticks) < 2 || len(a.Ticks) > 2*n+2 {
 				t.Fatalf("%s: %d ticks up to %g: %.200s", name, len(a.Ticks), maximum, labels(a))
 			}
@@ -121,7 +123,7 @@ func TestDrawings(t *testing.T) {
 	values := rapid.SliceOfN(anything, 0, 20)
 	rapid.Check(t, func(t *rapid.T) {
 		most := anything.Draw(t, "max")
-		f := Frame{Label: name.Draw(t, "label"), Left: rapid.SampledFrom([]int{0, 110, 170}).Draw(t, "left"), X: Time(most, 8), Y: Bytes(anything.Draw(t, "y"), 4)}
+		f := Frame{Label: name.Draw(t, "label"), Left: rapid.SampledFrom([]int{0, 110, 170}).Draw(t, "left"), X: Time(words.English, most, 8), Y: Bytes(words.English, anything.Draw(t, "y"), 4)}
 		w := Windows{Count: rapid.IntRange(0, 20).Draw(t, "windows"), Length: anything.Draw(t, "length"), Tip: func(int) string { return name.Draw(t, "tip") }}
 		check(t, Stack(f, w, []Layer{{"u", values.Draw(t, "a")}, {"s", values.Draw(t, "b")}}))
 		check(t, Lines(f, w, []Line{{"u", values.Draw(t, "line"), values.Draw(t, "low"), values.Draw(t, "high")}, {Class: "s", Values: values.Draw(t, "other")}}))

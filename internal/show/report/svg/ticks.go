@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"math"
 	"strconv"
+
+	"github.com/whyslow/whyslow/internal/words"
 )
 
 // Count is an axis for numbers without a unit from 0 to max, with about n ticks at round numbers.
@@ -17,10 +19,10 @@ func Count(maximum float64, n int) Axis {
 }
 
 // Bytes is an axis for sizes.
-func Bytes(maximum float64, n int) Axis {
+func Bytes(l words.Lang, maximum float64, n int) Axis {
 	step := roundStep(maximum, n)
 	return axis(maximum, step, func(v float64) string {
-		return scaled(v, step, maximum, 1000, []string{"B", "KB", "MB", "GB", "TB"}, " ")
+		return scaled(v, step, maximum, 1000, words.ByteUnits[l], " ")
 	})
 }
 
@@ -35,7 +37,7 @@ var long = []float64{60, 120, 300, 600, 900, 1800, 3600, 7200, 14400, 21600, 432
 const day = 86400e9
 
 // Time is an axis for times in nanoseconds.
-func Time(maximum float64, n int) Axis {
+func Time(l words.Lang, maximum float64, n int) Axis {
 	if maximum >= 180e9 {
 		for i, s := range long {
 			if maximum/(s*1e9) <= float64(n) {
@@ -49,7 +51,7 @@ func Time(maximum float64, n int) Axis {
 	}
 	step := roundStep(maximum, n)
 	return axis(maximum, step, func(v float64) string {
-		return scaled(v, step, maximum, 1000, []string{"ns", "µs", "ms", "s"}, " ")
+		return scaled(v, step, maximum, 1000, words.TimeUnits[l], " ")
 	})
 }
 
