@@ -48,6 +48,8 @@ RUNTESTS   := go run ./internal/testkit/runtests
 PACKAGES_TESTED := ./cli ./web ./internal/show/experiment ./internal/run/engine ./sdk/... ./...
 # What test leaves to test-long: what is like another test and takes long. Tests themselves try less, see package effort.
 LEFT_OUT   := TestPage/^(big|collector|figures|token)$$|^TestSanitizers$$|^TestPerfettoTraceProcessorLarge$$|^TestMPI$$
+# What test does not run under -race: long, and nothing in it is concurrent.
+SEQUENTIAL := ^TestPerfettoTraceProcessor|^TestComparingMoreOftenHelps$$|^TestDamageAnywhere$$|^TestBuildsWithout$$
 MPI_TESTS  := ^TestMPI(Results|Failures|Report|Interrupt|Doctor|Stderr)$$
 
 checks: tools
@@ -60,7 +62,7 @@ checks: tools
 
 test: checks             ## everything that must hold before a commit, in minutes
 	@$(RUNTESTS) -timeout 20m -skip '$(LEFT_OUT)' $(PACKAGES_TESTED) \
-		-- -timeout 20m -race -skip '$(LEFT_OUT)' $(CONCURRENT) \
+		-- -timeout 20m -race -skip '$(SEQUENTIAL)' $(CONCURRENT) \
 		-- CGO_ENABLED=0 -run '^TestScript$$/^(convert|pgas|usage|version)$$' ./cli \
 		-- -C bench ./... \
 		$$($(HAVE_MPI) && echo "-- -tags mpi ./internal/run/transport/... -- -tags mpi -parallel 4 -run $(MPI_TESTS) ./cli")
