@@ -50,6 +50,7 @@ PACKAGES_TESTED := ./cli ./web ./internal/show/experiment ./internal/run/engine 
 LEFT_OUT   := TestPage/^(big|collector|figures|token)$$|^TestSanitizers$$|^TestPerfettoTraceProcessorLarge$$|^TestMPI$$
 # What test does not run under -race: long, and nothing in it is concurrent.
 SEQUENTIAL := ^TestPerfettoTraceProcessor|^TestComparingMoreOftenHelps$$|^TestDamageAnywhere$$|^TestBuildsWithout$$
+BENCH_LEFT := TestQuick/^(page|watched|follow|share|ingest|stream)$$
 MPI_TESTS  := ^TestMPI(Results|Failures|Report|Interrupt|Doctor|Stderr)$$
 
 checks: tools
@@ -64,7 +65,7 @@ test: checks             ## everything that must hold before a commit, in minute
 	@$(RUNTESTS) -timeout 20m -skip '$(LEFT_OUT)' $(PACKAGES_TESTED) \
 		-- -timeout 20m -race -skip '$(SEQUENTIAL)' $(CONCURRENT) \
 		-- CGO_ENABLED=0 -run '^TestScript$$/^(convert|pgas|usage|version)$$' ./cli \
-		-- -C bench ./... \
+		-- -C bench -skip '$(BENCH_LEFT)' ./... \
 		$$($(HAVE_MPI) && echo "-- -tags mpi ./internal/run/transport/... -- -tags mpi -parallel 4 -run $(MPI_TESTS) ./cli")
 
 test-long: checks        ## all tests there are, with many more random cases: before a release
