@@ -28,7 +28,8 @@ func (b *bench) cholesky(ctx context.Context, tiles, nodes, workers int) (string
 		return "", err
 	}
 	dir = filepath.Join(dir, "cholesky.trace")
-	out, err := exec.CommandContext(ctx, bin, "run", "-q", "-n", strconv.Itoa(nodes), "-w", strconv.Itoa(workers), "-o", dir,
+	out, err := exec.CommandContext(ctx, bin, "run", "-q", "-n", strconv.Itoa(nodes), "-w",
+		strconv.Itoa(workers), "-o", dir,
 		"../examples/cholesky/cholesky.fa", strconv.Itoa(tiles), "4").CombinedOutput()
 	if err != nil {
 		return "", fmt.Errorf("cholesky: %w\n%s", err, bytes.TrimSpace(out))
@@ -47,8 +48,8 @@ type arrivals struct {
 	lateNS   float64 // median, of those, of the time between
 }
 
-// readArrivals reads a trace. Blocks of a stream arrive in order, each between 0 and delay after it was full: those of different
-// streams, and nodes, out of order. What delays them are flushes, networks and collectors.
+// readArrivals reads a trace. Blocks of a stream arrive in order, each between 0 and delay after it was full:
+// those of different streams, and nodes, out of order. What delays them are flushes, networks and collectors.
 func readArrivals(ctx context.Context, dir string, delay time.Duration) (*arrivals, error) {
 	a := &arrivals{follower: trace.NewFollower(dir), dir: dir}
 	_, err := a.follower.Poll(ctx, func(r *trace.RawBlock) error {
@@ -78,8 +79,8 @@ func readArrivals(ctx context.Context, dir string, delay time.Duration) (*arriva
 
 func (a *arrivals) close() error { return a.follower.Close() }
 
-// delayed puts blocks in the order in which they arrive if each is held up to so long after its last event, and does not
-// overtake those before it of its stream.
+// delayed puts blocks in the order in which they arrive if each is held up to so long after its last event,
+// and does not overtake those before it of its stream.
 func delayed(blocks []trace.RawBlock, delay time.Duration, rnd *rand.Rand) {
 	type stream struct{ node, id int }
 	at := make(map[stream]int64)

@@ -18,7 +18,8 @@ func TestDelayed(t *testing.T) {
 	for n := range uint32(50) {
 		for node := range 2 {
 			for stream := range 2 {
-				blocks = append(blocks, trace.RawBlock{Node: node, Stream: stream, Number: n, Last: int64(n)*10 + int64(node)})
+				blocks = append(blocks, trace.RawBlock{Node: node, Stream: stream, Number: n, Last: int64(n)*10 +
+					int64(node)})
 			}
 		}
 	}
@@ -61,7 +62,8 @@ func TestArrivals(t *testing.T) {
 	if a.early <= 0 || a.early >= 1 || a.lateNS <= 0 {
 		t.Errorf("%v of the events come after a later one, by %v ns", a.early, a.lateNS)
 	}
-	one := slices.DeleteFunc(slices.Clone(a.blocks), func(r trace.RawBlock) bool { return r.Node != 0 || r.Stream != a.blocks[0].Stream })
+	one := slices.DeleteFunc(slices.Clone(a.blocks),
+		func(r trace.RawBlock) bool { return r.Node != 0 || r.Stream != a.blocks[0].Stream })
 	early, late, err := disorder(one)
 	if err != nil || early != 0 || late != 0 {
 		t.Errorf("one stream: %v of the events are early, by %v ns, %v", early, late, err)
@@ -76,7 +78,8 @@ func TestArrivals(t *testing.T) {
 	}
 	defer again.close()
 	if again.events != a.events || again.follower.Closed(0) || again.follower.Info().Ended != "" {
-		t.Errorf("the folder has %d events of %d, node 0 is closed: %v, the run ended: %q", again.events, a.events, again.follower.Closed(0), again.follower.Info().Ended)
+		t.Errorf("the folder has %d events of %d, node 0 is closed: %v, the run ended: %q", again.events, a.events,
+			again.follower.Closed(0), again.follower.Info().Ended)
 	}
 }
 

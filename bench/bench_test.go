@@ -59,7 +59,8 @@ func TestQuick(t *testing.T) {
 
 func TestUnknownBench(t *testing.T) {
 	b := &bench{log: t.Output()}
-	if err := b.run(context.Background(), []string{"reed"}); err == nil || !strings.Contains(err.Error(), `"reed"`) {
+	if err := b.run(context.Background(), []string{"reed"}); err == nil || !strings.Contains(err.Error(),
+		`"reed"`) {
 		t.Error(err)
 	}
 }
@@ -121,8 +122,10 @@ func TestTextLines(t *testing.T) {
 }
 
 func TestNonsenseLines(t *testing.T) {
-	for _, line := range []string{"", "1", "x n0 s0 GlobalEvents.onIdle", "1 n s0 GlobalEvents.onIdle", "1 n0 s0 GlobalEvents.onNothing", "1 n0 s0 CFEvents.onReady cf=1.2",
-		"1 n0 s0 CFEvents.onReady cf=1 late=0", "1 n0 s0 CFEvents.onStarted cf=0.1 execution=1 inputs=[1 2", "1 n0 s0 CFEvents.onStarted cf=0.1 execution=1 inputs="} {
+	for _, line := range []string{"", "1", "x n0 s0 GlobalEvents.onIdle", "1 n s0 GlobalEvents.onIdle",
+		"1 n0 s0 GlobalEvents.onNothing", "1 n0 s0 CFEvents.onReady cf=1.2",
+		"1 n0 s0 CFEvents.onReady cf=1 late=0", "1 n0 s0 CFEvents.onStarted cf=0.1 execution=1 inputs=[1 2",
+		"1 n0 s0 CFEvents.onStarted cf=0.1 execution=1 inputs="} {
 		if words, err := parseLine(line, nil); err == nil {
 			t.Errorf("%q is read as %v", line, words)
 		}

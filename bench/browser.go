@@ -37,7 +37,8 @@ func (b *bench) serve(ctx context.Context, args ...string) (*server, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &server{cmd: exec.CommandContext(ctx, bin, append([]string{args[0], "--listen", "127.0.0.1:0"}, args[1:]...)...)}
+	s := &server{cmd: exec.CommandContext(ctx, bin, append([]string{args[0], "--listen", "127.0.0.1:0"},
+		args[1:]...)...)}
 	s.cmd.Stderr = &s.stderr
 	out, err := s.cmd.StdoutPipe()
 	if err != nil {
@@ -133,7 +134,8 @@ func statusBytes(text, name string) float64 {
 	return 0
 }
 
-// chromium starts a browser without a screen and without a GPU. The context ends it; the path is "" if there is none.
+// chromium starts a browser without a screen and without a GPU. The context ends it; the path is "" if there
+// is none.
 func chromium(ctx context.Context) (context.Context, context.CancelFunc, error) {
 	program := ""
 	for _, name := range []string{"chromium", "chromium-browser", "google-chrome"} {
@@ -145,7 +147,8 @@ func chromium(ctx context.Context) (context.Context, context.CancelFunc, error) 
 	if program == "" {
 		return nil, nil, exec.ErrNotFound
 	}
-	opts := append(slices.Clone(chromedp.DefaultExecAllocatorOptions[:]), chromedp.ExecPath(program), chromedp.DisableGPU)
+	opts := append(slices.Clone(chromedp.DefaultExecAllocatorOptions[:]), chromedp.ExecPath(program),
+		chromedp.DisableGPU)
 	if os.Geteuid() == 0 {
 		opts = append(opts, chromedp.NoSandbox)
 	}
@@ -170,13 +173,15 @@ func open(browser context.Context, url, script string) (*tab, context.CancelFunc
 		cancel()
 		return nil, nil, err
 	}
-	err := t.do(chromedp.EmulateViewport(1280, 800), chromedp.Func(func(ctx context.Context, _ *chromedp.Target) error {
-		_, err := chromedp.Call(ctx, page.AddScriptToEvaluateOnNewDocument, page.AddScriptToEvaluateOnNewDocumentParams{Source: script})
-		if err == nil {
-			_, err = chromedp.Call(ctx, performance.Enable, performance.EnableParams{})
-		}
-		return err
-	}), chromedp.Navigate(url))
+	err := t.do(chromedp.EmulateViewport(1280, 800),
+		chromedp.Func(func(ctx context.Context, _ *chromedp.Target) error {
+			_, err := chromedp.Call(ctx, page.AddScriptToEvaluateOnNewDocument,
+				page.AddScriptToEvaluateOnNewDocumentParams{Source: script})
+			if err == nil {
+				_, err = chromedp.Call(ctx, performance.Enable, performance.EnableParams{})
+			}
+			return err
+		}), chromedp.Navigate(url))
 	if err != nil {
 		cancel()
 		return nil, nil, fmt.Errorf("%s: %w", url, err)

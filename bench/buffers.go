@@ -47,18 +47,23 @@ func benchBuffers(ctx context.Context, b *bench) error {
 		}
 		off[0], off[1] = append(off[0], float64(out.AllNS)), append(off[1], float64(out.CPUNS))
 		for i, s := range settings {
-			out, err := once(ctx, spec{File: file, Nodes: 1, Workers: 1, Args: args, Recording: everything, BufferBytes: s.asked, Sync: s.sync})
+			out, err := once(ctx, spec{File: file, Nodes: 1, Workers: 1, Args: args, Recording: everything,
+				BufferBytes: s.asked, Sync: s.sync})
 			if err != nil {
 				return err
 			}
 			wall[i], cpu[i] = append(wall[i], float64(out.AllNS)), append(cpu[i], float64(out.CPUNS))
 		}
 	}
-	t := b.table("Synchronous and asynchronous writing", fmt.Sprintf("%d empty CFs, one node of one worker, everything recorded: the densest events there are. Wall and CPU time from creating the trace "+
-		"to closing it, as ratios to the same run without recording.", cfs), "buffer", "wall, synchronous", "wall, asynchronous", "CPU, synchronous", "CPU, asynchronous", "ms, synchronous", "ms, asynchronous")
+	t := b.table("Synchronous and asynchronous writing",
+		fmt.Sprintf("%d empty CFs, one node of one worker, everything recorded: the densest events there are. "+
+			"Wall and CPU time from creating the trace "+
+			"to closing it, as ratios to the same run without recording.", cfs), "buffer", "wall, synchronous",
+		"wall, asynchronous", "CPU, synchronous", "CPU, asynchronous", "ms, synchronous", "ms, asynchronous")
 	wallOff, cpuOff := median(off[0]), median(off[1])
 	for i := 0; i < len(settings); i += 2 {
-		t.row(fmt.Sprintf("%d KiB", settings[i].asked>>10), ratio(median(wall[i])/wallOff), ratio(median(wall[i+1])/wallOff),
+		t.row(fmt.Sprintf("%d KiB", settings[i].asked>>10), ratio(median(wall[i])/wallOff),
+			ratio(median(wall[i+1])/wallOff),
 			ratio(median(cpu[i])/cpuOff), ratio(median(cpu[i+1])/cpuOff), median(wall[i])/1e6, median(wall[i+1])/1e6)
 	}
 	t.row("nothing recorded", ratio(1), ratio(1), ratio(1), ratio(1), wallOff/1e6, wallOff/1e6)
@@ -68,8 +73,8 @@ func benchBuffers(ctx context.Context, b *bench) error {
 	return nil
 }
 
-// bufferSize finds out how large a buffer of the writer is that was asked for so many bytes: what goes into it before
-// the file grows.
+// bufferSize finds out how large a buffer of the writer is that was asked for so many bytes: what goes into
+// it before the file grows.
 func (b *bench) bufferSize(bytes int) (int, error) {
 	dir, err := b.temp()
 	if err != nil {

@@ -16,25 +16,28 @@ import (
 	"time"
 )
 
-// What CFs pay for being in different processes: `mpirun -n 2 whyslow run`, beside a plain ping-pong in C that takes turns
-// with it. Programs time themselves, in portions of CFs in a row, so that neither the start of the processes nor the creation of the CFs
-// counts; rates are those of the whole run as whyslow tells it.
+// What CFs pay for being in different processes: `mpirun -n 2 whyslow run`, beside a plain ping-pong in C
+// that takes turns with it. Programs time themselves, in portions of CFs in a row, so that neither the start
+// of the processes nor the creation of the CFs counts; rates are those of the whole run as whyslow tells it.
 
 // ranksLimit ends a run of several processes that does not end by itself.
 const ranksLimit = 5 * time.Minute
 
-// runRanks runs a command on some ranks, by whomever, on however few cores. It returns what the command prints.
+// runRanks runs a command on some ranks, by whomever, on however few cores. It returns what the command
+// prints.
 func runRanks(ctx context.Context, ranks int, command ...string) (stdout, stderr string, err error) {
 	ctx, cancel := context.WithTimeout(ctx, ranksLimit)
 	defer cancel()
-	args := append([]string{"--allow-run-as-root", "--oversubscribe", "--bind-to", "none", "-n", strconv.Itoa(ranks)}, command...)
+	args := append([]string{"--allow-run-as-root", "--oversubscribe", "--bind-to", "none", "-n",
+		strconv.Itoa(ranks)}, command...)
 	cmd := exec.CommandContext(ctx, "mpirun", args...)
 	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) } // so that it ends the ranks
 	cmd.WaitDelay = 5 * time.Second
 	var out, said bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &said
 	if err := cmd.Run(); err != nil {
-		return "", "", fmt.Errorf("mpirun -n %d %s: %w\n%s", ranks, strings.Join(command, " "), err, bytes.TrimSpace(said.Bytes()))
+		return "", "", fmt.Errorf("mpirun -n %d %s: %w\n%s", ranks, strings.Join(command, " "), err,
+			bytes.TrimSpace(said.Bytes()))
 	}
 	return out.String(), said.String(), nil
 }
@@ -48,16 +51,18 @@ func (b *bench) whyslowMPI(ctx context.Context) (string, error) {
 	if _, err := os.Stat(path); err == nil {
 		return path, nil
 	}
-	if out, err := exec.CommandContext(ctx, "go", "build", "-C", "..", "-tags", "mpi", "-o", path, "./cmd/whyslow").CombinedOutput(); err != nil {
+	if out, err := exec.CommandContext(ctx, "go", "build", "-C", "..", "-tags", "mpi", "-o", path,
+		"./cmd/whyslow").CombinedOutput(); err != nil {
 		first, _, _ := strings.Cut(string(bytes.TrimSpace(out)), "\n")
 		return "", fmt.Errorf("whyslow with MPI does not build here: %w: %s", err, first)
 	}
 	return path, nil
 }
 
-// hops runs a program that prints the times of its portions, and returns those of its second half, ns for each CF: by then all
-// CFs are created, and what they ask for is there.
-func hops(ctx context.Context, whyslow string, ranks, n, portion int, trace string, file string, args ...int) ([]float64, error) {
+// hops runs a program that prints the times of its portions, and returns those of its second half, ns for
+// each CF: by then all CFs are created, and what they ask for is there.
+func hops(ctx context.Context, whyslow string, ranks, n, portion int, trace string, file string,
+	args ...int) ([]float64, error) {
 	command := []string{whyslow, "run", "-w", "1", "-q"}
 	if trace == "" {
 		command = append(command, "--no-trace")
@@ -87,7 +92,8 @@ func hops(ctx context.Context, whyslow string, ranks, n, portion int, trace stri
 var ranLine = regexp.MustCompile(`whyslow: (\S+), \d+ CFs, `)
 
 // runTime is the wall time of a run of a program, as whyslow tells it, ns.
-func runTime(ctx context.Context, whyslow string, ranks int, trace, file string, args ...int) (float64, error) {
+func runTime(ctx context.Context, whyslow string, ranks int, trace, file string, args ...int) (float64,
+	error) {
 	command := []string{whyslow, "run", "-w", "1"}
 	if trace == "" {
 		command = append(command, "--no-trace")
@@ -172,12 +178,17 @@ func (b *bench) cfHops(ctx context.Context, whyslow string) error {
 			ns[i] = append(ns[i], median(v))
 		}
 	}
-	t := b.table("From a CF to a CF in another process", fmt.Sprintf("Two ranks of one worker on this computer, DFs of 8 bytes, empty C++ routines: wall time of a CF in a chain of %d, median of %d runs, beside a "+
-		"plain ping-pong of 8 bytes in C (MPI_Send, MPI_Recv), in turns. A message of C is half a round trip.", n, rounds),
-		"the input of the CF is", "messages in a row", "ratio to as many of C", "goal", "ratio to one of C", "us/CF", "us, a message of C")
+	t := b.table("From a CF to a CF in another process",
+		fmt.Sprintf("Two ranks of one worker on this computer, DFs of 8 bytes, empty C++ routines: wall time of "+
+			"a CF in a chain of %d, median of %d runs, beside a "+
+			"plain ping-pong of 8 bytes in C (MPI_Send, MPI_Recv), in turns. A message of C is half a round trip.", n,
+			rounds),
+		"the input of the CF is", "messages in a row", "ratio to as many of C", "goal", "ratio to one of C",
+		"us/CF", "us, a message of C")
 	for i, w := range ways {
 		cf, message := median(ns[i]), median(plain)
-		t.row(w.name, int(w.messages), ratio(cf/message/w.messages), w.goal, ratio(cf/message), cf/1000, message/1000)
+		t.row(w.name, int(w.messages), ratio(cf/message/w.messages), w.goal, ratio(cf/message), cf/1000,
+			message/1000)
 	}
 	return nil
 }
@@ -195,9 +206,12 @@ func (b *bench) cfRates(ctx context.Context, whyslow string) error {
 		{"independent, on the ranks in turn", "programs/spread.fa", func(int) []int { return []int{n} }},
 		{"a chain on each rank", "programs/chains.fa", func(ranks int) []int { return []int{n / ranks, ranks} }},
 	}
-	t := b.table("Empty CFs per second", fmt.Sprintf("%d CFs in all, each an empty C++ routine, on ranks of one worker: CFs over the wall time of the run, median of %d. Those that are independent are created by rank 0, which sends "+
+	t := b.table("Empty CFs per second", fmt.Sprintf("%d CFs in all, each an empty C++ routine, on ranks of "+
+		"one worker: CFs over the wall time of the run, median of %d. Those that are independent are created by "+
+		"rank 0, which sends "+
 		"half of them to rank 1; a chain is created by its rank.", n, rounds),
-		"CFs", "2 ranks over 1", "2 ranks, with trace over without", "M CFs/s, 1 rank", "2 ranks", "2 ranks, with trace")
+		"CFs", "2 ranks over 1", "2 ranks, with trace over without", "M CFs/s, 1 rank", "2 ranks",
+		"2 ranks, with trace")
 	for _, p := range programs {
 		var rate [3][]float64
 		for range rounds {

@@ -9,8 +9,11 @@ import (
 
 // benchEngine measures an empty atomic CF: wall time of a run with one worker over its number of CFs.
 func benchEngine(ctx context.Context, b *bench) error {
-	t := b.table("An empty CF through the engine", "One node of one worker: wall time of the run over its CFs, each an empty C++ routine. In chain.fa each CF reads the DF of the one before it.",
-		"program", "CFs", "CF and DF events, ratio to --no-trace", "everything, ratio", "ns/CF, CF and DF events", "goal", "ns/CF, everything", "ns/CF, --no-trace")
+	t := b.table("An empty CF through the engine",
+		"One node of one worker: wall time of the run over its CFs, each an empty C++ routine. In chain.fa each "+
+			"CF reads the DF of the one before it.",
+		"program", "CFs", "CF and DF events, ratio to --no-trace", "everything, ratio", "ns/CF, CF and DF events",
+		"goal", "ns/CF, everything", "ns/CF, --no-trace")
 	for _, c := range []struct {
 		file string
 		n    int
@@ -30,7 +33,8 @@ func benchEngine(ctx context.Context, b *bench) error {
 		for range rounds {
 			for rec := range ns {
 				runtime.GC()
-				out, err := p.run(ctx, &spec{Nodes: 1, Workers: 1, Args: []string{strconv.Itoa(c.n)}, Recording: recording(rec)})
+				out, err := p.run(ctx, &spec{Nodes: 1, Workers: 1, Args: []string{strconv.Itoa(c.n)},
+					Recording: recording(rec)})
 				if err != nil {
 					return err
 				}

@@ -12,8 +12,9 @@ import (
 	"time"
 )
 
-// watching runs in a page before its own scripts: it notes when pictures are there, in ms since the page was asked for, and how
-// long the lanes took to be drawn each time. What a frame shows is there when the work of the frame is done.
+// watching runs in a page before its own scripts: it notes when pictures are there, in ms since the page was
+// asked for, and how long the lanes took to be drawn each time. What a frame shows is there when the work of
+// the frame is done.
 const watching = `(() => {
   const b = window.bench = {blank: 0, tiles: 0, factors: 0, advice: 0, draws: []};
   const note = (what) => setTimeout(() => (b[what] ||= performance.now()));
@@ -35,8 +36,8 @@ const watching = `(() => {
   if (location.search.includes("view=overview")) requestAnimationFrame(look);
 })();`
 
-// benchPage measures the page: when it first shows a run of ten million events, how long a frame takes with a million boxes in
-// sight, how long the server takes to answer, and what memory it has.
+// benchPage measures the page: when it first shows a run of ten million events, how long a frame takes with a
+// million boxes in sight, how long the server takes to answer, and what memory it has.
 func benchPage(ctx context.Context, b *bench) error {
 	browser, end, err := chromium(ctx)
 	if errors.Is(err, exec.ErrNotFound) {
@@ -173,9 +174,14 @@ func (b *bench) firstPaint(ctx context.Context, browser context.Context, dir str
 			add("cold "+view, p.Origin+picture(p)-float64(s.started.UnixMicro())/1e3)
 		}
 	}
-	t := b.table("The first picture of a long run", fmt.Sprintf("%.3g million events of the Cholesky example, recorded just before, shown by `whyslow view`; headless Chromium without a GPU, 1280 x 800 pixels, an empty cache each time. "+
-		"From the browser's asking for the page to the end of the frame that shows it. The server has been started for each of %d measurements and has loaded the model: it has answered `GET /api/runs/ID` once and nothing "+
-		"else. Beside it a page of one rectangle, from a server that does nothing else.", run.Events/1e6, len(ms["timeline"])),
+	t := b.table("The first picture of a long run",
+		fmt.Sprintf("%.3g million events of the Cholesky example, recorded just before, shown by `whyslow view`; "+
+			"headless Chromium without a GPU, 1280 x 800 pixels, an empty cache each time. "+
+			"From the browser's asking for the page to the end of the frame that shows it. The server has been "+
+			"started for each of %d measurements and has loaded the model: it has answered `GET /api/runs/ID` once "+
+			"and nothing "+
+			"else. Beside it a page of one rectangle, from a server that does nothing else.", run.Events/1e6,
+			len(ms["timeline"])),
 		"", "ms, median", "goal", "ratio to the rectangle", "longest", "CPU ms of the server")
 	row := func(name, of, goal string) {
 		var cpu any = ""
@@ -204,7 +210,8 @@ func (b *bench) firstPaint(ctx context.Context, browser context.Context, dir str
 	for _, m := range memory {
 		now, peak = append(now, m[0]/run.Events), append(peak, m[1]/run.Events)
 	}
-	m := b.table("Memory of the server", fmt.Sprintf("Of the process, after the pages above were shown; the trace has %.3g million events and %.3g bytes an event on disk.", run.Events/1e6, run.Bytes/run.Events),
+	m := b.table("Memory of the server", fmt.Sprintf("Of the process, after the pages above were shown; the "+
+		"trace has %.3g million events and %.3g bytes an event on disk.", run.Events/1e6, run.Bytes/run.Events),
 		"", "bytes/event", "MB")
 	m.row("resident", median(now), median(now)*run.Events/1e6)
 	m.row("at most so far", median(peak), median(peak)*run.Events/1e6)
@@ -214,8 +221,8 @@ func (b *bench) firstPaint(ctx context.Context, browser context.Context, dir str
 // longest is the greatest of a sample.
 func longest(s []float64) float64 { return slices.Max(s) }
 
-// tileTimes asks for n tiles that nobody asked for before, at levels from the whole run down to one in 4096 of it, and returns
-// how long each took in ms, and as long a list for an answer that takes no work.
+// tileTimes asks for n tiles that nobody asked for before, at levels from the whole run down to one in 4096
+// of it, and returns how long each took in ms, and as long a list for an answer that takes no work.
 func tileTimes(ctx context.Context, s *server, run served, n int) (tiles, least []float64, err error) {
 	rnd := rand.New(rand.NewPCG(5, 6))
 	for range n {
@@ -226,7 +233,8 @@ func tileTimes(ctx context.Context, s *server, run served, n int) (tiles, least 
 			err := s.get(ctx, path, nil)
 			return float64(time.Since(began).Microseconds()) / 1e3, err
 		}
-		t, err := took(fmt.Sprintf("/api/runs/%s/tile?from=%.0f&to=%.0f&width=512&by=code", run.ID, from, from+width))
+		t, err := took(fmt.Sprintf("/api/runs/%s/tile?from=%.0f&to=%.0f&width=512&by=code", run.ID, from,
+			from+width))
 		if err != nil {
 			return nil, nil, err
 		}

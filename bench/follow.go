@@ -12,8 +12,8 @@ import (
 	"github.com/whyslow/whyslow/internal/show/view/timeline"
 )
 
-// benchFollow measures how old the snapshots of a live run are while somebody looks at it, and the processor time that
-// following the run takes.
+// benchFollow measures how old the snapshots of a live run are while somebody looks at it, and the processor
+// time that following the run takes.
 func benchFollow(ctx context.Context, b *bench) error {
 	length := time.Duration(b.pick(20, 2)) * time.Second
 	t := b.table("Following a live run", fmt.Sprintf("A run of the Cholesky example, 4 nodes of one worker, continues "+

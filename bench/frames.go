@@ -17,8 +17,8 @@ func quantile(s []float64, q float64) float64 {
 	return s[min(max(int(math.Ceil(q*float64(len(s))))-1, 0), len(s)-1)]
 }
 
-// moving makes n frames: before each the mouse wheel turns, as move(i) tells with the keys held, so that what is in sight moves. It
-// yields how long it was from frame to frame, in ms.
+// moving makes n frames: before each the mouse wheel turns, as move(i) tells with the keys held, so that what
+// is in sight moves. It yields how long it was from frame to frame, in ms.
 const moving = `(async (n, move) => {
   const lanes = document.querySelector(".lanes [role=application], .lanes[role=application]"), r = lanes.getBoundingClientRect();
   const gaps = [];
@@ -39,8 +39,8 @@ const (
 	far  = `(i) => i % 200 < 190 ? {ctrlKey: true, deltaY: i % 200 < 95 ? -30 : 30} : {shiftKey: true, deltaY: i % 10 < 5 ? 20 : -20}`
 )
 
-// plainly draws all boxes of the run that are in sight as rectangles, n times, without tiles: what a page would do that has
-// all of them. It yields the ms of each.
+// plainly draws all boxes of the run that are in sight as rectangles, n times, without tiles: what a page
+// would do that has all of them. It yields the ms of each.
 const plainly = `(async (id, wall, slices, n, visible) => {
   const lane = [], start = [], end = [], color = [];
   const names = new Map();
@@ -116,10 +116,12 @@ func (b *bench) frames(ctx context.Context, browser context.Context, dir string)
 	var boxes struct{ More float64 }
 	// Most of the run, so that there is room to move.
 	from, to := run.WallNS*0.06, run.WallNS*0.94
-	if err := s.get(ctx, fmt.Sprintf("/api/runs/%s/boxes?from=%.0f&to=%.0f&limit=1", run.ID, run.WallNS*0.1, run.WallNS*0.9), &boxes); err != nil {
+	if err := s.get(ctx, fmt.Sprintf("/api/runs/%s/boxes?from=%.0f&to=%.0f&limit=1", run.ID, run.WallNS*0.1,
+		run.WallNS*0.9), &boxes); err != nil {
 		return err
 	}
-	t, closeTab, err := open(browser, fmt.Sprintf("%s/?run=%s&view=timeline&vis=%.0f-%.0f", s.url, run.ID, from, to), watching)
+	t, closeTab, err := open(browser, fmt.Sprintf("%s/?run=%s&view=timeline&vis=%.0f-%.0f", s.url, run.ID, from,
+		to), watching)
 	if err != nil {
 		return err
 	}
@@ -152,7 +154,8 @@ func (b *bench) frames(ctx context.Context, browser context.Context, dir string)
 	if err != nil {
 		return err
 	}
-	if _, err := eval[bool](t, `(document.querySelector(".lanes [role=application], .lanes[role=application]").dispatchEvent(new MouseEvent("dblclick", {bubbles: true, clientX: 5, clientY: 5})), true)`); err != nil {
+	if _, err := eval[bool](t,
+		`(document.querySelector(".lanes [role=application], .lanes[role=application]").dispatchEvent(new MouseEvent("dblclick", {bubbles: true, clientX: 5, clientY: 5})), true)`); err != nil {
 		return err
 	}
 	deep, err := around(far)
@@ -169,11 +172,13 @@ func (b *bench) frames(ctx context.Context, browser context.Context, dir string)
 	}
 	// A page of the same server that shows nothing large.
 	closeTab()
-	if t, closeTab, err = open(browser, fmt.Sprintf("%s/?run=%s&view=links", s.url, run.ID), watching); err != nil {
+	if t, closeTab, err = open(browser, fmt.Sprintf("%s/?run=%s&view=links", s.url, run.ID), watching); err !=
+		nil {
 		return err
 	}
 	defer closeTab()
-	if _, err := eval[float64](t, "%s(%q, %.0f, %d, %d, [%.0f, %.0f])", plainly, run.ID, run.WallNS, b.pick(100, 2), b.pick(15, 3), run.WallNS*0.1, run.WallNS*0.9); err != nil {
+	if _, err := eval[float64](t, "%s(%q, %.0f, %d, %d, [%.0f, %.0f])", plainly, run.ID, run.WallNS,
+		b.pick(100, 2), b.pick(15, 3), run.WallNS*0.1, run.WallNS*0.9); err != nil {
 		return err
 	}
 	plain, err := move(`plain()`)
@@ -181,19 +186,27 @@ func (b *bench) frames(ctx context.Context, browser context.Context, dir string)
 		return err
 	}
 
-	f := b.table("A frame of the timeline", fmt.Sprintf("%.3g million events of the Cholesky example, %.3g million boxes (CFs and the gaps between them) always in sight, four lanes. Headless Chromium without a GPU, 1280 x 800 pixels; before every "+
-		"frame the mouse wheel turns. Script time is that of drawing the lanes; the main thread also runs the page's other scripts, lays out and paints.", run.Events/1e6, boxes.More/1e6),
-		"", "script, ms, median", "goal", "95 % of frames", "ratio of medians", "main thread per frame, ms", "from frame to frame, ms, median", "95 %")
+	f := b.table("A frame of the timeline", fmt.Sprintf("%.3g million events of the Cholesky example, %.3g "+
+		"million boxes (CFs and the gaps between them) always in sight, four lanes. Headless Chromium without a "+
+		"GPU, 1280 x 800 pixels; before every "+
+		"frame the mouse wheel turns. Script time is that of drawing the lanes; the main thread also runs the "+
+		"page's other scripts, lays out and paints.", run.Events/1e6, boxes.More/1e6),
+		"", "script, ms, median", "goal", "95 % of frames", "ratio of medians", "main thread per frame, ms",
+		"from frame to frame, ms, median", "95 %")
 	row := func(name, goal string, m moved) {
-		f.row(name, median(m.Draws), goal, quantile(m.Draws, 0.95), ratio(median(m.Draws)/median(ready.Draws)), m.busy, median(m.Gaps), quantile(m.Gaps, 0.95))
+		f.row(name, median(m.Draws), goal, quantile(m.Draws, 0.95), ratio(median(m.Draws)/median(ready.Draws)),
+			m.busy, median(m.Gaps), quantile(m.Gaps, 0.95))
 	}
 	row("moved and zoomed, the tiles are there", "16", ready)
 	row("zoomed to single CFs and back, tiles and boxes fetched meanwhile", "", deep)
 	row("... once more", "", known)
-	row(fmt.Sprintf("beside it: a rectangle for each of %.3g million boxes, no tiles", plain.Seen/1e6), "", plain)
+	row(fmt.Sprintf("beside it: a rectangle for each of %.3g million boxes, no tiles", plain.Seen/1e6), "",
+		plain)
 	f.note("%d frames each, of the last row %d", n, len(plain.Draws))
 
-	l := b.table("A tile from the server", fmt.Sprintf("%d tiles of 512 columns that nobody has asked for before, from the whole run down to 1/4096 of it, one after the other; beside it the shortest answer there is, the list of runs. Wall time.", len(tiles)),
+	l := b.table("A tile from the server", fmt.Sprintf("%d tiles of 512 columns that nobody has asked for "+
+		"before, from the whole run down to 1/4096 of it, one after the other; beside it the shortest answer "+
+		"there is, the list of runs. Wall time.", len(tiles)),
 		"", "ms, median", "95 %", "ratio of medians", "longest")
 	l.row("a tile", median(tiles), quantile(tiles, 0.95), ratio(median(tiles)/median(least)), longest(tiles))
 	l.row("the list of runs", median(least), quantile(least, 0.95), ratio(1), longest(least))
@@ -202,6 +215,7 @@ func (b *bench) frames(ctx context.Context, browser context.Context, dir string)
 	if err != nil {
 		return err
 	}
-	b.tables[len(b.tables)-1].note("The server has %.0f bytes an event in memory then, and had %.0f at most", now/run.Events, peak/run.Events)
+	b.tables[len(b.tables)-1].note("The server has %.0f bytes an event in memory then, and had %.0f at most",
+		now/run.Events, peak/run.Events)
 	return nil
 }

@@ -7,12 +7,14 @@ import (
 	"github.com/whyslow/whyslow/trace"
 )
 
-// overheadEvents measures what an event costs with the modules of a mode, without any program around it: one or two
-// workers that do nothing but emit. The designs take turns.
+// overheadEvents measures what an event costs with the modules of a mode, without any program around it: one
+// or two workers that do nothing but emit. The designs take turns.
 func (b *bench) overheadEvents() error {
 	recs := []recording{nothing, functions, lockedFunctions, memory, lockedMemory, both, lockedBoth}
-	t := b.table("An event with its modules", "Nanoseconds of a worker per event, reading the clock included: workers that only emit the four events of user functions and of DFs in turn, "+
-		"each on its own stream. Of what a mode does not listen to, the events are off and not counted.",
+	t := b.table("An event with its modules",
+		"Nanoseconds of a worker per event, reading the clock included: workers that only emit the four events "+
+			"of user functions and of DFs in turn, "+
+			"each on its own stream. Of what a mode does not listen to, the events are off and not counted.",
 		"mode", "ns/event, one worker", "ns/event, two workers", "two workers, ratio to one")
 	n := b.pick(50_000, 1_000)
 	ns := map[recording]*[2][]float64{}
@@ -22,7 +24,8 @@ func (b *bench) overheadEvents() error {
 		if err != nil {
 			return err
 		}
-		r, err := newProfiled(&setup{recording: rec, dir: dir, program: "none", nodes: 1, workers: 2, sites: []string{"", "first", "second"}})
+		r, err := newProfiled(&setup{recording: rec, dir: dir, program: "none", nodes: 1, workers: 2,
+			sites: []string{"", "first", "second"}})
 		if err != nil {
 			return err
 		}

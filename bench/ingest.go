@@ -20,7 +20,8 @@ const (
 	questions = 20                     // asked meanwhile, as a page that shows the run does
 )
 
-// benchIngest measures how fast a run is taken in while it goes on: events of many streams, out of order, on one core.
+// benchIngest measures how fast a run is taken in while it goes on: events of many streams, out of order, on
+// one core.
 func benchIngest(ctx context.Context, b *bench) (err error) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
 	dir, err := b.cholesky(ctx, b.pick(90, 10), 4, 1)
@@ -97,8 +98,10 @@ func (b *bench) ingestParts(ctx context.Context, a *arrivals) error {
 		run        func() (any, error) // gives what takes the memory
 	}{
 		{"decoding alone", "", func() (any, error) { x := taking{}; return x, x.run(a) }},
-		{"... and properties of nodes and links", "1", func() (any, error) { x := taking{props: newProps()}; return x, x.run(a) }},
-		{"following the folder of a run, everything that is kept up to date", "1", func() (any, error) { return followed(ctx, dir, a.events) }},
+		{"... and properties of nodes and links", "1",
+			func() (any, error) { x := taking{props: newProps()}; return x, x.run(a) }},
+		{"following the folder of a run, everything that is kept up to date", "1",
+			func() (any, error) { return followed(ctx, dir, a.events) }},
 	}
 	rates, bytes := make([][]float64, len(jobs)), make([][]float64, len(jobs))
 	for range b.pick(5, 2) {
@@ -119,10 +122,16 @@ func (b *bench) ingestParts(ctx context.Context, a *arrivals) error {
 			}
 		}
 	}
-	t := b.table("Taking in a run while it goes on", fmt.Sprintf("%.2g million events of the Cholesky example, 4 nodes of one worker. Blocks arrive up to %v after their last event, those of a stream in order: "+
-		"%.0f %% of the events come after a later one, by %.0f ms (median). Events per second of CPU time with one processor for everything, collecting garbage included; meanwhile properties of "+
-		"the whole run so far are asked for %d times. The folder is read file by file, so node after node: as far out of order as can be.",
-		float64(a.events)/1e6, heldUp, a.early*100, a.lateNS/1e6, questions), "", "M events per CPU second", "goal", "ratio to decoding alone", "ns/event more than decoding", "bytes/event")
+	t := b.table("Taking in a run while it goes on",
+		fmt.Sprintf("%.2g million events of the Cholesky example, 4 nodes of one worker. Blocks arrive up to %v "+
+			"after their last event, those of a stream in order: "+
+			"%.0f %% of the events come after a later one, by %.0f ms (median). Events per second of CPU time with "+
+			"one processor for everything, collecting garbage included; meanwhile properties of "+
+			"the whole run so far are asked for %d times. The folder is read file by file, so node after node: as "+
+			"far out of order as can be.",
+			float64(a.events)/1e6, heldUp, a.early*100, a.lateNS/1e6, questions), "", "M events per CPU second",
+		"goal",
+		"ratio to decoding alone", "ns/event more than decoding", "bytes/event")
 	alone := median(rates[0])
 	for i, j := range jobs {
 		rate := median(rates[i])
@@ -171,8 +180,8 @@ func heapBytes() float64 {
 	return float64(s.HeapAlloc)
 }
 
-// sorted is the plain way to keep a step function: its values in order of time. A change in the past moves everything after it,
-// and changes it.
+// sorted is the plain way to keep a step function: its values in order of time. A change in the past moves
+// everything after it, and changes it.
 type sorted struct {
 	times  []int64
 	values []int64
@@ -226,8 +235,11 @@ func runningChanges(blocks []trace.RawBlock, n int) ([]steps.Change, error) {
 
 // ingestOrder compares what properties are kept in with a sorted list.
 func (b *bench) ingestOrder(a *arrivals) error {
-	t := b.table("Putting late events in their place", "The number of CFs that run in the whole of the same run: each start and end is a change of all later values, in the order in which the blocks "+
-		"arrive. package steps, which properties are kept in, beside a list of all values in order of time, into which each change is inserted. CPU time per change, medians.",
+	t := b.table("Putting late events in their place",
+		"The number of CFs that run in the whole of the same run: each start and end is a change of all later "+
+			"values, in the order in which the blocks "+
+			"arrive. package steps, which properties are kept in, beside a list of all values in order of time, into "+
+			"which each change is inserted. CPU time per change, medians.",
 		"", "changes", "the list, ratio to steps", "ns/change, steps", "ns/change, the list")
 	var byNode []trace.RawBlock
 	for _, r := range a.all {

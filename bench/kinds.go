@@ -11,8 +11,9 @@ import (
 )
 
 // What each kind of event costs, beside the least that recording can cost: reading the time-stamp counter and
-// appending 24 bytes. A portion of the kind and one of the bare minimum take turns; the ratio is taken pair by pair.
-// A portion fits a buffer of the trace writer; what it costs to hand a full buffer over is shown in a row of its own.
+// appending 24 bytes. A portion of the kind and one of the bare minimum take turns; the ratio is taken pair
+// by pair. A portion fits a buffer of the trace writer; what it costs to hand a full buffer over is shown in
+// a row of its own.
 
 const (
 	kindPortion = 4000
@@ -360,7 +361,9 @@ func (b *bench) recordKinds() error {
 		time.Sleep(rest)
 	}
 	least := median(bare)
-	t := b.table("Recording one event, kind by kind", "Beside the least that recording can cost, in turns: one reading of the processor's time-stamp counter and an append of 24 bytes.",
+	t := b.table("Recording one event, kind by kind",
+		"Beside the least that recording can cost, in turns: one reading of the processor's time-stamp counter "+
+			"and an append of 24 bytes.",
 		"kind", "ratio to bare", "goal", "ns/event", "fields")
 	t.row("bare RDTSC and append of 24 bytes", ratio(1), "", least, "")
 	t.row("the same with whyslow's clock, in nanoseconds", ratio(median(clocked)/least), "", median(clocked), "")
@@ -372,9 +375,11 @@ func (b *bench) recordKinds() error {
 		}
 	}
 	t.row("CFEvents.onReady, four buffers full at a stretch", ratio(median(handed)), "1.5x", median(handing), 2)
-	t.note("Worst of the kinds of fixed size: %s. Portions fit a buffer, but for the last row: there a full buffer is handed to the writer every %d events", ratio(worst), bufferWords/3)
+	t.note("Worst of the kinds of fixed size: %s. Portions fit a buffer, but for the last row: there a full "+
+		"buffer is handed to the writer every %d events", ratio(worst), bufferWords/3)
 
-	l := b.table("Recording an event with a list", "", "kind", "ns per element (goal 2)", "no elements, ratio to bare", "ns, no elements", "ns, 4", "ns, 16", "ns, 64")
+	l := b.table("Recording an event with a list", "", "kind", "ns per element (goal 2)",
+		"no elements, ratio to bare", "ns, no elements", "ns, 4", "ns, 16", "ns, 64")
 	for i, e := range all {
 		if e.list != 0 {
 			continue
@@ -385,7 +390,8 @@ func (b *bench) recordKinds() error {
 				cost[other.list] = median(ns[j])
 			}
 		}
-		l.row(e.name, fmt.Sprintf("%.2f", (cost[64]-cost[0])/64), ratio(median(ratios[i])), cost[0], cost[4], cost[16], cost[64])
+		l.row(e.name, fmt.Sprintf("%.2f", (cost[64]-cost[0])/64), ratio(median(ratios[i])), cost[0], cost[4],
+			cost[16], cost[64])
 	}
 	d := b.table("An event that is switched off", "", "", "ns/event", "goal")
 	d.row("Emit of a switched-off event, loop included", fmt.Sprintf("%.3f", median(disabled)), "1")

@@ -55,7 +55,8 @@ func TestStatCPU(t *testing.T) {
 
 func TestStatusBytes(t *testing.T) {
 	text := "Name:\tx\nVmHWM:\t    20 kB\nVmRSS:\t    10 kB\n"
-	if now, peak, none := statusBytes(text, "VmRSS"), statusBytes(text, "VmHWM"), statusBytes(text, "VmX"); now != 10240 || peak != 20480 || none != 0 {
+	if now, peak, none := statusBytes(text, "VmRSS"), statusBytes(text, "VmHWM"),
+		statusBytes(text, "VmX"); now != 10240 || peak != 20480 || none != 0 {
 		t.Errorf("%v, %v, %v", now, peak, none)
 	}
 }

@@ -1,11 +1,12 @@
-// Bench measures whyslow, side by side with what it is compared to, and writes tables. Every figure comes from the run
-// that writes it: what is compared takes turns (A B A B ...), medians are taken, and ratios come first, since the
-// machine may be busy with other things.
+// Bench measures whyslow, side by side with what it is compared to, and writes tables. Every figure comes
+// from the run that writes it: what is compared takes turns (A B A B ...), medians are taken, and ratios come
+// first, since the machine may be busy with other things.
 //
 //	go run . [-quick] [-full] [-o FILE.md] [BENCH]...
 //
-// Without names all benches run, see the list below. -o renews the sections of the benches that run, and leaves the others as they are. -quick makes every one of them as short as will still give
-// numbers, for a smoke test. -full takes the problem sizes of the sources where they are scaled down otherwise.
+// Without names all benches run, see the list below. -o renews the sections of the benches that run, and
+// leaves the others as they are. -quick makes every one of them as short as will still give numbers, for a
+// smoke test. -full takes the problem sizes of the sources where they are scaled down otherwise.
 package main
 
 import (
@@ -90,7 +91,8 @@ func (b *bench) whyslow(ctx context.Context) (string, error) {
 		return b.binary, nil
 	}
 	path := filepath.Join(b.dir, "whyslow")
-	if out, err := exec.CommandContext(ctx, "go", "build", "-C", "..", "-o", path, "./cmd/whyslow").CombinedOutput(); err != nil {
+	if out, err := exec.CommandContext(ctx, "go", "build", "-C", "..", "-o", path,
+		"./cmd/whyslow").CombinedOutput(); err != nil {
 		return "", fmt.Errorf("cannot build whyslow: %w\n%s", err, bytes.TrimSpace(out))
 	}
 	b.binary = path
@@ -108,7 +110,8 @@ func (b *bench) run(ctx context.Context, names []string) (err error) {
 		return err
 	}
 	defer os.RemoveAll(b.dir)
-	// Whatever else needs a temporary folder, in this process or one it starts, makes it there, so that nothing is left.
+	// Whatever else needs a temporary folder, in this process or one it starts, makes it there, so that nothing
+	// is left.
 	before := os.Getenv("TMPDIR")
 	if err := os.Setenv("TMPDIR", b.dir); err != nil {
 		return err
@@ -155,11 +158,15 @@ func main() {
 	file := flag.String("o", "", "renew the tables of these benches in this file, Markdown")
 	flag.BoolVar(&b.quick, "quick", false, "as short as will still give numbers")
 	flag.BoolVar(&b.full, "full", false, "problem sizes of the sources, which take long")
-	flag.IntVar(&b.watchedBlocks, "watched-blocks", 8, "blocks of 200 x 200 in a row of the matrices, in the bench of being watched")
-	flag.IntVar(&b.shareBlocks, "share-blocks", 67, "blocks in a row of the matrix of the run that is repeated on 256 nodes: 67 give 100 million events, the number grows with the cube")
+	flag.IntVar(&b.watchedBlocks, "watched-blocks", 8,
+		"blocks of 200 x 200 in a row of the matrices, in the bench of being watched")
+	flag.IntVar(&b.shareBlocks, "share-blocks", 67,
+		"blocks in a row of the matrix of the run that is repeated on 256 nodes: 67 give 100 million events, the "+
+			"number grows with the cube")
 	flag.IntVar(&b.watchedPairs, "watched-pairs", 24, "how often everything runs in the bench of being watched")
 	flag.Usage = func() {
-		fmt.Fprintf(flag.CommandLine.Output(), "usage: go run . [flags] [bench]...\nbenches: %s (default: all)\n", benchNames())
+		fmt.Fprintf(flag.CommandLine.Output(), "usage: go run . [flags] [bench]...\nbenches: %s (default: all)\n",
+			benchNames())
 		flag.PrintDefaults()
 	}
 	flag.Parse()
@@ -200,6 +207,7 @@ func machine() string {
 	if text, err := os.ReadFile("/proc/loadavg"); err == nil {
 		busy = ", load " + strings.Fields(string(text))[0]
 	}
-	return fmt.Sprintf("%s, %d cores%s%s; %s, %s/%s; %s", cpu, runtime.NumCPU(), memory, busy, runtime.Version(), runtime.GOOS, runtime.GOARCH,
+	return fmt.Sprintf("%s, %d cores%s%s; %s, %s/%s; %s", cpu, runtime.NumCPU(), memory, busy, runtime.Version(),
+		runtime.GOOS, runtime.GOARCH,
 		time.Now().Format("2006-01-02 15:04"))
 }

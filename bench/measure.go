@@ -19,9 +19,9 @@ func median(s []float64) float64 {
 	return (s[len(s)/2] + s[(len(s)-1)/2]) / 2
 }
 
-// interval returns bounds of the median of what a sample was drawn from, right in at least 95 of 100 cases, whatever the
-// distribution: the k-th smallest and k-th largest of the sample (the confidence interval that belongs to the sign
-// test). Six values are needed; for fewer it is all the numbers there are.
+// interval returns bounds of the median of what a sample was drawn from, right in at least 95 of 100 cases,
+// whatever the distribution: the k-th smallest and k-th largest of the sample (the confidence interval that
+// belongs to the sign test). Six values are needed; for fewer it is all the numbers there are.
 func interval(s []float64) (low, high float64) {
 	if len(s) < 6 {
 		return math.Inf(-1), math.Inf(1)

@@ -19,8 +19,8 @@ import (
 	ws "github.com/whyslow/whyslow/trace"
 )
 
-// The mix: what the engine tells about an atomic CF that reads a DF of four bytes and makes another one. Everyone
-// records these ten facts per CF, each with a time of its own.
+// The mix: what the engine tells about an atomic CF that reads a DF of four bytes and makes another one.
+// Everyone records these ten facts per CF, each with a time of its own.
 const perCF = 10
 
 // recorder is one way to record the mix.
@@ -52,7 +52,8 @@ func openOurs(dir string, burst bool) (*ours, error) {
 	o.s = o.ses.Stream(0, 0, w.Stream(0))
 	file, label := w.Name("mix.fa"), w.Name("step")
 	w.DefineCode(ws.CodeDef{Code: 1, Name: label, Kind: ws.Atomic, File: file, Line: 1, Col: 1})
-	w.DefineSite(ws.SiteDef{Site: 1, Code: 1, Label: label, File: file, Line: 2, Col: 1, Text: w.Name("step(x[i - 1], x[i])")})
+	w.DefineSite(ws.SiteDef{Site: 1, Code: 1, Label: label, File: file, Line: 2, Col: 1,
+		Text: w.Name("step(x[i - 1], x[i])")})
 	o.ses.ProgramStarted.Emit(o.s, 0, 0)
 	return o, nil
 }
@@ -103,7 +104,8 @@ func (o *ours) close() error {
 	if err := o.w.Close(); err != nil {
 		return err
 	}
-	return ws.WriteRunInfo(o.dir, &ws.RunInfo{Program: "mix.fa", Ended: ws.EndedDone, Nodes: []ws.NodeInfo{{Workers: 1}},
+	return ws.WriteRunInfo(o.dir, &ws.RunInfo{Program: "mix.fa", Ended: ws.EndedDone,
+		Nodes:     []ws.NodeInfo{{Workers: 1}},
 		Processes: []ws.ProcessInfo{{}}})
 }
 
@@ -270,8 +272,8 @@ func (c *chrome) read() (int, error) {
 	return events, nil
 }
 
-// goTrace records the mix as user annotations of Go's execution tracer: the CF is a task, its execution a region, the
-// rest are log messages, which hold the number of the CF or DF only.
+// goTrace records the mix as user annotations of Go's execution tracer: the CF is a task, its execution a
+// region, the rest are log messages, which hold the number of the CF or DF only.
 type goTrace struct {
 	path string
 	file *os.File

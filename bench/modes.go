@@ -54,24 +54,31 @@ const (
 )
 
 var modes = [...]mode{
-	nothing:    {name: "no events"},
-	fragments:  {name: "CF and DF events, trace", modules: []string{modules.TraceWriterName}, events: []string{"CFEvents.*", "DFEvents.*", "GlobalEvents.onProgramStarted", "GlobalEvents.onProgramFinished"}},
-	everything: {name: "all events, trace", modules: []string{modules.TraceWriterName}, goal: "1 %", papers: "154.6 %"},
-	naive:      {name: "all events, naive logging", papers: "698.3 %"},
-	functions:  {name: "functions", modules: []string{timerModule}, events: foreignEvents, goal: "0.5 %", papers: "2-3 %"},
-	memory:     {name: "memory", modules: []string{sizerModule}, events: dfEvents, goal: "0.5 %", papers: "8-11 %"},
+	nothing: {name: "no events"},
+	fragments: {name: "CF and DF events, trace", modules: []string{modules.TraceWriterName},
+		events: []string{"CFEvents.*", "DFEvents.*", "GlobalEvents.onProgramStarted",
+			"GlobalEvents.onProgramFinished"}},
+	everything: {name: "all events, trace", modules: []string{modules.TraceWriterName}, goal: "1 %",
+		papers: "154.6 %"},
+	naive: {name: "all events, naive logging", papers: "698.3 %"},
+	functions: {name: "functions", modules: []string{timerModule}, events: foreignEvents, goal: "0.5 %",
+		papers: "2-3 %"},
+	memory: {name: "memory", modules: []string{sizerModule}, events: dfEvents, goal: "0.5 %",
+		papers: "8-11 %"},
 	both: {name: "functions and memory", modules: []string{timerModule, sizerModule},
 		events: slices.Concat(foreignEvents, dfEvents), papers: "9-13 %"},
 	standard:        {name: "all events, all standard modules, trace", modules: []string{"*"}},
 	lockedFunctions: {name: "functions, the papers' design", events: foreignEvents, papers: "2-3 %"},
 	lockedMemory:    {name: "memory, the papers' design", events: dfEvents, papers: "8-11 %"},
-	lockedBoth:      {name: "functions and memory, the papers' design", events: slices.Concat(foreignEvents, dfEvents), papers: "9-13 %"},
-	byKind:          {},
+	lockedBoth: {name: "functions and memory, the papers' design", events: slices.Concat(foreignEvents,
+		dfEvents), papers: "9-13 %"},
+	byKind: {},
 }
 
 // on reports whether the event is on.
 func (m *mode) on(namespace, name string) bool {
-	return len(m.events) == 0 || slices.Contains(m.events, namespace+"."+name) || slices.Contains(m.events, namespace+".*")
+	return len(m.events) == 0 || slices.Contains(m.events, namespace+"."+name) || slices.Contains(m.events,
+		namespace+".*")
 }
 
 // count is how many of the events of a run, given by name, are on.
@@ -118,7 +125,8 @@ func newProfiled(s *setup) (*profiled, error) {
 		r.text, err = connectNaive(r.ses, s.dir)
 	case byKind:
 		r.counts = new([256]atomic.Uint64)
-		err = r.ses.ConnectMatching([]string{"*"}, "count", 0, func(_ *prof.Stream, a *prof.Any) { r.counts[a.Spec.Kind].Add(1) })
+		err = r.ses.ConnectMatching([]string{"*"}, "count", 0,
+			func(_ *prof.Stream, a *prof.Any) { r.counts[a.Spec.Kind].Add(1) })
 	case lockedFunctions, lockedMemory, lockedBoth:
 		d := &dispatcher{}
 		if s.recording != lockedMemory {
@@ -160,7 +168,8 @@ func (r *profiled) start(s *setup, m *mode) error {
 	}
 	var err error
 	r.run, err = r.ses.StartModules(uses, prof.RunFacts{
-		Program: s.program, Nodes: s.nodes, Workers: s.workers, PID: os.Getpid(), Host: "localhost", Started: time.Now(), StartNS: prof.Now(), Out: io.Discard,
+		Program: s.program, Nodes: s.nodes, Workers: s.workers, PID: os.Getpid(), Host: "localhost",
+		Started: time.Now(), StartNS: prof.Now(), Out: io.Discard,
 	})
 	if err != nil {
 		return err

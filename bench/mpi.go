@@ -14,10 +14,11 @@ import (
 	"time"
 )
 
-// The network of many processes beside a plain C ping-pong, on two ranks of this computer. Programs measure themselves
-// (rivals/pingpong_mpi.c and mpiping, which print alike); runs of the two take turns.
+// The network of many processes beside a plain C ping-pong, on two ranks of this computer. Programs measure
+// themselves (rivals/pingpong_mpi.c and mpiping, which print alike); runs of the two take turns.
 
-// pingSize is a size of messages, in bytes, how many go forth and back in a portion, some 10 ms, and the goal for the ratio to C.
+// pingSize is a size of messages, in bytes, how many go forth and back in a portion, some 10 ms, and the goal
+// for the ratio to C.
 type pingSize struct {
 	bytes, times int
 	tcp          int // likewise over TCP
@@ -25,11 +26,14 @@ type pingSize struct {
 }
 
 var pingSizes = []pingSize{
-	{8, 2_500, 250, "5x"}, {64, 2_500, 250, ""}, {1 << 10, 2_000, 250, ""}, {4 << 10, 1_000, 250, ""}, {16 << 10, 800, 250, ""},
-	{64 << 10, 400, 100, ""}, {256 << 10, 150, 50, ""}, {1 << 20, 40, 20, "1.2x"}, {4 << 20, 8, 3, ""}, {16 << 20, 2, 1, ""},
+	{8, 2_500, 250, "5x"}, {64, 2_500, 250, ""}, {1 << 10, 2_000, 250, ""}, {4 << 10, 1_000, 250, ""},
+	{16 << 10, 800, 250, ""},
+	{64 << 10, 400, 100, ""}, {256 << 10, 150, 50, ""}, {1 << 20, 40, 20, "1.2x"}, {4 << 20, 8, 3, ""},
+	{16 << 20, 2, 1, ""},
 }
 
-// pingTime is how long a program makes portions of a size, ms: whatever else the computer does, the whole bench takes about two minutes.
+// pingTime is how long a program makes portions of a size, ms: whatever else the computer does, the whole
+// bench takes about two minutes.
 const pingTime = 250
 
 // benchMPI measures messages between two processes, transport to transport.
@@ -44,7 +48,8 @@ func benchMPI(ctx context.Context, b *bench) error {
 	} {
 		rounds := b.pick(7, 1)
 		t := b.table("A message to another process over "+way.name,
-			fmt.Sprintf("Half a round trip between two ranks on this computer: Network.Send, deliver, which sends the answer; the payload is a DF of that size in a new buffer. Beside it MPI_Send and MPI_Recv in C. "+
+			fmt.Sprintf("Half a round trip between two ranks on this computer: Network.Send, deliver, which sends "+
+				"the answer; the payload is a DF of that size in a new buffer. Beside it MPI_Send and MPI_Recv in C. "+
 				"Medians of %d runs in turns, each the median of the portions of %d ms.", rounds, b.pick(pingTime, 1)),
 			"bytes", "ratio to C", "95 % interval", "goal", "us", "us, C", "MB/s", "MB/s, C")
 		c, ours, err := b.pingPrograms(ctx)
@@ -54,7 +59,8 @@ func benchMPI(ctx context.Context, b *bench) error {
 		}
 		var args []string
 		for _, s := range pingSizes {
-			args = append(args, fmt.Sprintf("%d:%d:%d", s.bytes, b.pick(way.times(s), max(1, way.times(s)/100)), b.pick(pingTime, 1)))
+			args = append(args, fmt.Sprintf("%d:%d:%d", s.bytes, b.pick(way.times(s), max(1, way.times(s)/100)),
+				b.pick(pingTime, 1)))
 		}
 		ns := [2][][]float64{make([][]float64, len(pingSizes)), make([][]float64, len(pingSizes))}
 		ratios := make([][]float64, len(pingSizes))
@@ -82,7 +88,8 @@ func benchMPI(ctx context.Context, b *bench) error {
 			if way.args != nil {
 				goal = ""
 			}
-			t.row(s.bytes, ratio(median(ratios[k])), span, goal, a/1000, c/1000, float64(s.bytes)/a*1e3, float64(s.bytes)/c*1e3)
+			t.row(s.bytes, ratio(median(ratios[k])), span, goal, a/1000, c/1000, float64(s.bytes)/a*1e3,
+				float64(s.bytes)/c*1e3)
 		}
 	}
 	return nil
@@ -120,7 +127,8 @@ func (b *bench) pingPrograms(ctx context.Context) (c, ours string, err error) {
 	if c, err = b.compileRival(ctx, "pingpong_mpi", strings.Fields(string(flags))[1:]...); err != nil {
 		return "", "", err
 	}
-	if out, err := exec.CommandContext(ctx, "go", "build", "-tags", "mpi", "-o", ours, "./mpiping").CombinedOutput(); err != nil {
+	if out, err := exec.CommandContext(ctx, "go", "build", "-tags", "mpi", "-o", ours,
+		"./mpiping").CombinedOutput(); err != nil {
 		return "", "", fmt.Errorf("mpiping does not build here: %w: %s", err, bytes.TrimSpace(out))
 	}
 	return c, ours, nil
@@ -130,7 +138,8 @@ func (b *bench) pingPrograms(ctx context.Context) (c, ours string, err error) {
 func ping(ctx context.Context, mpiArgs []string, program string, sizes ...string) ([]float64, error) {
 	ctx, cancel := context.WithTimeout(ctx, 5*time.Minute)
 	defer cancel()
-	args := append([]string{"--allow-run-as-root", "--oversubscribe", "--bind-to", "none", "-n", "2"}, mpiArgs...)
+	args := append([]string{"--allow-run-as-root", "--oversubscribe", "--bind-to", "none", "-n", "2"},
+		mpiArgs...)
 	cmd := exec.CommandContext(ctx, "mpirun", append(append(args, program), sizes...)...)
 	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) } // so that it ends the ranks
 	cmd.WaitDelay = 10 * time.Second
@@ -138,7 +147,8 @@ func ping(ctx context.Context, mpiArgs []string, program string, sizes ...string
 	cmd.Stderr = &said
 	out, err := cmd.Output()
 	if err != nil {
-		return nil, fmt.Errorf("%s on two ranks: %w\n%s", filepath.Base(program), err, bytes.TrimSpace(said.Bytes()))
+		return nil, fmt.Errorf("%s on two ranks: %w\n%s", filepath.Base(program), err,
+			bytes.TrimSpace(said.Bytes()))
 	}
 	var ns []float64
 	for line := range strings.Lines(string(out)) {

@@ -16,9 +16,9 @@ import (
 	"github.com/whyslow/whyslow/internal/run/luna"
 )
 
-// Runs whose CPU time is compared have a process each: this program starts itself, the specification of the run in an
-// environment variable, and reads the result from a pipe. So every run begins with an empty heap, and what the LuNA
-// program prints does not get between the tables.
+// Runs whose CPU time is compared have a process each: this program starts itself, the specification of the
+// run in an environment variable, and reads the result from a pipe. So every run begins with an empty heap,
+// and what the LuNA program prints does not get between the tables.
 
 const onceVariable = "WHYSLOW_BENCH_ONCE"
 
@@ -67,7 +67,8 @@ func load(ctx context.Context, file string) (*program, error) {
 	return &program{p, l}, err
 }
 
-// sites are the names of the code fragments that statements call, by the numbers that the statements have in events.
+// sites are the names of the code fragments that statements call, by the numbers that the statements have in
+// events.
 func (p *program) sites() []string {
 	names := make([]string, len(p.prog.Stmts)+1)
 	for _, st := range p.prog.Stmts {
@@ -78,12 +79,14 @@ func (p *program) sites() []string {
 
 // record sets up a session for a run.
 func (p *program) record(s *spec, rec recording, dir string) (*profiled, error) {
-	return newProfiled(&setup{recording: rec, dir: dir, program: s.File, nodes: s.Nodes, workers: s.Workers, sites: p.sites(), bufferBytes: s.BufferBytes, sync: s.Sync})
+	return newProfiled(&setup{recording: rec, dir: dir, program: s.File, nodes: s.Nodes, workers: s.Workers,
+		sites: p.sites(), bufferBytes: s.BufferBytes, sync: s.Sync})
 }
 
 // engine runs the program with that session.
 func (p *program) engine(ctx context.Context, s *spec, r *profiled) (*engine.Result, error) {
-	return engine.Run(ctx, engine.Config{Program: p.prog, Library: p.lib, Nodes: s.Nodes, Workers: s.Workers, Args: s.Args, Session: r.ses, Writers: r.writers, DescribeDFs: r.run.WantsDFs()})
+	return engine.Run(ctx, engine.Config{Program: p.prog, Library: p.lib, Nodes: s.Nodes, Workers: s.Workers,
+		Args: s.Args, Session: r.ses, Writers: r.writers, DescribeDFs: r.run.WantsDFs()})
 }
 
 // run executes the program in this process.
@@ -142,7 +145,8 @@ func once(ctx context.Context, s spec) (out outcome, err error) {
 	}
 	derr := json.NewDecoder(r).Decode(&out)
 	if err := cmd.Wait(); err != nil || derr != nil || out.Error != "" {
-		return out, fmt.Errorf("%s %s: %s%s", s.File, strings.Join(s.Args, " "), out.Error, strings.TrimSpace(said.String()))
+		return out, fmt.Errorf("%s %s: %s%s", s.File, strings.Join(s.Args, " "), out.Error,
+			strings.TrimSpace(said.String()))
 	}
 	return out, nil
 }

@@ -17,11 +17,12 @@ func (s blocks) String() string {
 const matrices = "../examples/mxm/mxm.fa"
 
 // order is in what turns the recordings are compared: those with a goal are made more often.
-var order = []recording{functions, memory, everything, nothing, both, functions, memory, everything, lockedFunctions, lockedMemory,
+var order = []recording{functions, memory, everything, nothing, both, functions, memory, everything,
+	lockedFunctions, lockedMemory,
 	functions, memory, everything, lockedBoth, nothing}
 
-// benchOverhead measures what profiling costs the block matrix product: CPU time, user and system, of all threads,
-// those of the trace writer included.
+// benchOverhead measures what profiling costs the block matrix product: CPU time, user and system, of all
+// threads, those of the trace writer included.
 func benchOverhead(ctx context.Context, b *bench) error {
 	turns := []blocks{{20, 20}, {5, 200}, {8, 100}}
 	processes := []blocks{{8, 200}, {16, 100}}
@@ -50,13 +51,16 @@ func benchOverhead(ctx context.Context, b *bench) error {
 	if err != nil {
 		return err
 	}
-	b.tables[tables].figure = &figure{"overhead.svg", "More CPU time of the block matrix product by what is recorded", svg}
+	b.tables[tables].figure = &figure{"overhead.svg",
+		"More CPU time of the block matrix product by what is recorded", svg}
 	return nil
 }
 
-// overheadTurns compares recordings within processes. The first size has blocks so small that what an event costs can be told
-// exactly; it is noted in perEvent, in ns, and for the sizes of the papers it gives what is to be expected.
-func (b *bench) overheadTurns(ctx context.Context, size blocks, first bool, perEvent map[recording]float64, plot *overheadPlot) error {
+// overheadTurns compares recordings within processes. The first size has blocks so small that what an event
+// costs can be told exactly; it is noted in perEvent, in ns, and for the sizes of the papers it gives what is
+// to be expected.
+func (b *bench) overheadTurns(ctx context.Context, size blocks, first bool, perEvent map[recording]float64,
+	plot *overheadPlot) error {
 	processes, rounds := 5, 5
 	switch {
 	case b.quick:
@@ -70,7 +74,8 @@ func (b *bench) overheadTurns(ctx context.Context, size blocks, first bool, perE
 	var counts map[string]uint64
 	for range processes {
 		fmt.Fprint(b.log, ".")
-		out, err := once(ctx, spec{File: matrices, Nodes: 1, Workers: 2, Args: size.args(), Turns: order, Rounds: rounds})
+		out, err := once(ctx, spec{File: matrices, Nodes: 1, Workers: 2, Args: size.args(), Turns: order,
+			Rounds: rounds})
 		if err != nil {
 			return err
 		}
@@ -83,26 +88,34 @@ func (b *bench) overheadTurns(ctx context.Context, size blocks, first bool, perE
 	seconds := median(c.plain) / 1e9
 	about := fmt.Sprintf("%s, one node of two workers; %.3f s CPU time without events. ", size, seconds)
 	if first {
-		about += fmt.Sprintf("Within each of %d processes the product is computed again and again: no events, a mode, no events, the next mode, ... A run is compared to the two beside it; "+
-			"medians of all pairs with their 95 %% intervals (order statistics). The modules and the trace stay open: what opening and closing cost is measured below. In the row of no events these "+
-			"are compared to themselves: what the machine does to such figures. The blocks are much smaller than the papers', so that it can be seen what an event costs and how the designs differ.", processes)
+		about += fmt.Sprintf("Within each of %d processes the product is computed again and again: no events, a "+
+			"mode, no events, the next mode, ... A run is compared to the two beside it; "+
+			"medians of all pairs with their 95 %% intervals (order statistics). The modules and the trace stay "+
+			"open: what opening and closing cost is measured below. In the row of no events these "+
+			"are compared to themselves: what the machine does to such figures. The blocks are much smaller than "+
+			"the papers', so that it can be seen what an event costs and how the designs differ.", processes)
 	} else {
-		about += "As above, with blocks of a size that the papers have. What is expected is the number of events times what one cost above: to say how much less than the noise of the machine it is."
+		about += "As above, with blocks of a size that the papers have. What is expected is the number of events " +
+			"times what one cost above: to say how much less than the noise of the machine it is."
 	}
 	last := "ns/event"
 	if !first {
 		last = "expected"
 	}
-	t := b.table(fmt.Sprintf("Profiling the block matrix product, blocks of %d x %d", size.size, size.size), about,
-		"mode", "more CPU time", "95 % interval", "goal", "the papers", last, "more wall time", "pairs", "events per CPU s")
-	for _, rec := range []recording{nothing, functions, memory, both, everything, lockedFunctions, lockedMemory, lockedBoth} {
+	t := b.table(fmt.Sprintf("Profiling the block matrix product, blocks of %d x %d", size.size, size.size),
+		about,
+		"mode", "more CPU time", "95 % interval", "goal", "the papers", last, "more wall time", "pairs",
+		"events per CPU s")
+	for _, rec := range []recording{nothing, functions, memory, both, everything, lockedFunctions, lockedMemory,
+		lockedBoth} {
 		m, more := &modes[rec], c.cpu[rec]
 		low, high := interval(more)
 		goal := m.goal
 		if first { // it is for the sizes of the papers
 			goal = ""
 		}
-		row := []any{m.name, percent(median(more)), percents(low, high), goal, m.papers, "", percent(median(c.wall[rec])), len(more), ""}
+		row := []any{m.name, percent(median(more)), percents(low, high), goal, m.papers, "",
+			percent(median(c.wall[rec])), len(more), ""}
 		if rec != nothing {
 			perSecond := float64(m.count(counts)) / seconds
 			if first {
@@ -118,11 +131,14 @@ func (b *bench) overheadTurns(ctx context.Context, size blocks, first bool, perE
 	}
 	switch {
 	case first:
-		t.note("The papers' figures are wall times of LuNA on another machine: 2-3 %%, 8-11 %% and 9-13 %% with modules that lock, 154.6 %% of another prototype that records all events. " +
-			"The papers' design is written in Go here, for the same engine: events found by name in a table behind a lock, times in a map by function, process and thread " +
+		t.note("The papers' figures are wall times of LuNA on another machine: 2-3 %%, 8-11 %% and 9-13 %% with " +
+			"modules that lock, 154.6 %% of another prototype that records all events. " +
+			"The papers' design is written in Go here, for the same engine: events found by name in a table behind " +
+			"a lock, times in a map by function, process and thread " +
 			"and sums of sizes behind a mutex each")
 	case !b.full && !b.quick:
-		t.note("The papers multiply 20 x 20 blocks of 200 x 200 and 40 x 40 of 100 x 100, which takes over 10 s a run here. Fewer blocks have somewhat more events in a second of work, " +
+		t.note("The papers multiply 20 x 20 blocks of 200 x 200 and 40 x 40 of 100 x 100, which takes over 10 s " +
+			"a run here. Fewer blocks have somewhat more events in a second of work, " +
 			"so nothing is made to look better (`-full` takes all blocks)")
 	}
 	return nil
@@ -157,14 +173,17 @@ func (b *bench) overheadProcesses(ctx context.Context, size blocks, plot *overhe
 		c.add(turns)
 	}
 	seconds := median(c.plain) / 1e9
-	t := b.table(fmt.Sprintf("Recording everything, a process for each run, blocks of %d x %d", size.size, size.size), fmt.Sprintf(
-		"%s, one node of two workers. Runs with and without recording take turns, %d times, each in a process of its own; opening and closing the modules and the trace is included. "+
+	t := b.table(fmt.Sprintf("Recording everything, a process for each run, blocks of %d x %d", size.size,
+		size.size), fmt.Sprintf(
+		"%s, one node of two workers. Runs with and without recording take turns, %d times, each in a process of "+
+			"its own; opening and closing the modules and the trace is included. "+
 			"The other modes run %d times. %.2f s CPU time without events.", size, rounds, (rounds+2)/3, seconds),
 		"mode", "more CPU time", "95 % interval", "goal", "the papers", "more wall time", "events per CPU s")
 	for _, rec := range []recording{nothing, everything, standard, naive} {
 		m := &modes[rec]
 		low, high := interval(c.cpu[rec])
-		row := []any{m.name, percent(median(c.cpu[rec])), percents(low, high), m.goal, m.papers, percent(median(c.wall[rec])), ""}
+		row := []any{m.name, percent(median(c.cpu[rec])), percents(low, high), m.goal, m.papers,
+			percent(median(c.wall[rec])), ""}
 		if rec != nothing {
 			row[6] = float64(events) / seconds
 		}
@@ -173,7 +192,9 @@ func (b *bench) overheadProcesses(ctx context.Context, size blocks, plot *overhe
 			plot.add(size, rec, c.cpu[rec])
 		}
 	}
-	t.note("The naive logging opens a file, writes a line of text and closes the file for each event, in a handler (prof); each worker has a file of its own, so that they do not wait for each other. All standard modules at once: " +
+	t.note("The naive logging opens a file, writes a line of text and closes the file for each event, in a " +
+		"handler (prof); each worker has a file of its own, so that they do not wait for each other. All " +
+		"standard modules at once: " +
 		"the events as text in several formats are among what they write")
 	return nil
 }

@@ -29,7 +29,8 @@ func TestDesignsAgree(t *testing.T) {
 	ses := ours.ses
 	ses.SetDescriber(two{})
 	d, timer, sizer := &dispatcher{}, &lockedTimer{}, &lockedSizer{}
-	for _, err := range []error{timer.connect(d), sizer.connect(d), d.emitFunctions(ses, []string{"", "one", "two"}), d.emitMemory(ses)} {
+	for _, err := range []error{timer.connect(d), sizer.connect(d),
+		d.emitFunctions(ses, []string{"", "one", "two"}), d.emitMemory(ses)} {
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -50,10 +51,12 @@ func TestDesignsAgree(t *testing.T) {
 	}
 	var locked []string
 	for key, b := range timer.times {
-		locked = append(locked, fmt.Sprintf("Func: %s, PID: %d, TID: %d => %d ms total", key.function, key.process, key.thread, b.total/ms))
+		locked = append(locked, fmt.Sprintf("Func: %s, PID: %d, TID: %d => %d ms total", key.function, key.process,
+			key.thread, b.total/ms))
 	}
 	slices.Sort(locked)
-	locked = append(locked, fmt.Sprintf("Total DF size created: %d bytes", sizer.created), fmt.Sprintf("Total DF size destroyed: %d bytes", sizer.destroyed))
+	locked = append(locked, fmt.Sprintf("Total DF size created: %d bytes", sizer.created),
+		fmt.Sprintf("Total DF size destroyed: %d bytes", sizer.destroyed))
 	for _, name := range []string{timerModule, sizerModule} {
 		text, err := os.ReadFile(filepath.Join(dir, name))
 		if err != nil {
@@ -78,7 +81,8 @@ func TestWrongTypes(t *testing.T) {
 	if err := new(lockedTimer).connect(d); err != nil {
 		t.Fatal(err)
 	}
-	if err := connectLocked[dfHandler](d, "GlobalEvents", "onForeignStarted", func(string, int64) {}); err == nil {
+	if err := connectLocked[dfHandler](d, "GlobalEvents", "onForeignStarted", func(string, int64) {}); err ==
+		nil {
 		t.Error("a handler with other arguments is connected")
 	}
 }
@@ -91,7 +95,8 @@ func TestModeEvents(t *testing.T) {
 			t.Errorf("%s: %d events are on, %d are listed", modes[rec].name, on, len(modes[rec].events))
 		}
 	}
-	counts := map[string]uint64{"DFEvents.onCreate": 3, "DFEvents.onDestroy": 2, "GlobalEvents.onForeignStarted": 7, "CFEvents.onReady": 11}
+	counts := map[string]uint64{"DFEvents.onCreate": 3, "DFEvents.onDestroy": 2,
+		"GlobalEvents.onForeignStarted": 7, "CFEvents.onReady": 11}
 	if n := modes[memory].count(counts); n != 5 {
 		t.Errorf("%d events of memory, want 5", n)
 	}
@@ -106,7 +111,8 @@ func TestCompared(t *testing.T) {
 		t.Fatal(diff)
 	}
 	c := newCompared()
-	c.add([]turn{{nothing, 90, 9}, {functions, 110, 22}, {nothing, 110, 11}, {nothing, 90, 10}, {nothing, 70, 9}})
+	c.add([]turn{{nothing, 90, 9}, {functions, 110, 22}, {nothing, 110, 11}, {nothing, 90, 10},
+		{nothing, 70, 9}})
 	if diff := cmp.Diff(map[recording][]float64{functions: {10}, nothing: {0}}, c.cpu); diff != "" {
 		t.Error(diff)
 	}
@@ -136,7 +142,8 @@ func TestRenewPage(t *testing.T) {
 	b.table("New table", "", "a", "b").row("x", 1.0)
 	renewed := b.page(page)
 	after := sections(renewed)
-	if !strings.Contains(after["buffers"], "## New table") || !strings.Contains(after["buffers"], "| x | 1.00 |") {
+	if !strings.Contains(after["buffers"], "## New table") || !strings.Contains(after["buffers"],
+		"| x | 1.00 |") {
 		t.Errorf("the new section:\n%s", after["buffers"])
 	}
 	delete(before, "buffers")

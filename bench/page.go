@@ -10,12 +10,14 @@ import (
 	"strings"
 )
 
-// The page of results, docs/benchmarks.md, is a head and a section for each bench. A comment begins each section and
-// names the bench, so that one bench can renew its own and leave the others as they are.
+// The page of results, docs/benchmarks.md, is a head and a section for each bench. A comment begins each
+// section and names the bench, so that one bench can renew its own and leave the others as they are.
 
 const pageHead = "# Benchmarks\n\n" +
-	"Written by `cd bench && go run . -o ../docs/benchmarks.md`, all of it or, with the names of benches behind, sections of it. What is compared took turns within\n" +
-	"one run, figures are medians. The ratios are what to look at: the nanoseconds depend on the machine and on what else it does.\n"
+	"Written by `cd bench && go run . -o ../docs/benchmarks.md`, all of it or, with the names of benches " +
+	"behind, sections of it. What is compared took turns within\n" +
+	"one run, figures are medians. The ratios are what to look at: the nanoseconds depend on the machine and " +
+	"on what else it does.\n"
 
 const (
 	sectionBegin = "<!-- bench "
@@ -76,7 +78,8 @@ func (b *bench) renew(file string) error {
 		return err
 	}
 	if len(old) > 0 && len(sections(string(old))) == 0 {
-		return fmt.Errorf("%s has no sections of benches, so it is not overwritten: name another file with -o", file)
+		return fmt.Errorf("%s has no sections of benches, so it is not overwritten: name another file with -o",
+			file)
 	}
 	for _, t := range b.tables {
 		if t.figure != nil {

@@ -10,7 +10,8 @@ import (
 	"github.com/whyslow/whyslow/trace"
 )
 
-// The design that the papers describe for LuNA, for comparison, as one would write it in Go without further thought:
+// The design that the papers describe for LuNA, for comparison, as one would write it in Go without further
+// thought:
 //
 //   - A dispatcher keeps the event objects in a table by namespace and name. Whoever emits looks the event up there,
 //     under a lock against those who connect handlers meanwhile, and calls the handlers, which are function values.
@@ -18,9 +19,9 @@ import (
 //   - The module that times functions keeps a map by function, process and thread, under one mutex for all workers.
 //   - The module that sums up the sizes of DFs keeps its sums under one mutex.
 //
-// The arguments are typed, not boxed, as they are not boxed in the papers' C++. The events come from the same places of the
-// same engine, so that the designs differ in nothing else: a handler of prof emits them again. What that adds, a
-// call of a function value, is measured as part of this design; it is a few nanoseconds.
+// The arguments are typed, not boxed, as they are not boxed in the papers' C++. The events come from the same
+// places of the same engine, so that the designs differ in nothing else: a handler of prof emits them again.
+// What that adds, a call of a function value, is measured as part of this design; it is a few nanoseconds.
 
 // eventName is what event objects are found by.
 type eventName struct{ namespace, name string }
@@ -72,8 +73,8 @@ type (
 	dfHandler      = func(message string, size int64)
 )
 
-// emitFunctions emits the events of user functions. names are those of the functions by number of the statement,
-// which the papers' events have as a constant at hand.
+// emitFunctions emits the events of user functions. names are those of the functions by number of the
+// statement, which the papers' events have as a constant at hand.
 func (d *dispatcher) emitFunctions(ses *prof.Session, names []string) error {
 	err := ses.ForeignStarted.Connect("papers", 0, func(s *prof.Stream, t int64, function trace.Site) {
 		for _, f := range find[foreignHandler](d, "GlobalEvents", "onForeignStarted") {
@@ -100,7 +101,8 @@ func (d *dispatcher) emitMemory(ses *prof.Session) error {
 	if err != nil {
 		return err
 	}
-	return ses.DFDestroy.Connect("papers", 0, func(_ *prof.Stream, _ int64, _ trace.DF, size int64, _ trace.Reason) {
+	return ses.DFDestroy.Connect("papers", 0, func(_ *prof.Stream, _ int64, _ trace.DF, size int64,
+		_ trace.Reason) {
 		for _, f := range find[dfHandler](d, "DFEvents", "onDestroy") {
 			f("DF destroyed", size)
 		}

@@ -14,8 +14,9 @@ import (
 	"github.com/whyslow/whyslow/internal/testkit/upctest"
 )
 
-// Small programs after the kernels of the NAS Parallel Benchmarks (testdata/upc), which tell a tracer what a UPC compiler would let them tell: compiled without
-// that, recorded by libwhyslow-gasp, and by a naive tracer that writes text. Tables are in the form of those of the paper.
+// Small programs after the kernels of the NAS Parallel Benchmarks (testdata/upc), which tell a tracer what a
+// UPC compiler would let them tell: compiled without that, recorded by libwhyslow-gasp, and by a naive tracer
+// that writes text. Tables are in the form of those of the paper.
 
 // pgasKernel is a kernel and the size of its problem, some half a second for two threads.
 type pgasKernel struct {
@@ -68,7 +69,8 @@ type pgasRun struct {
 }
 
 // pgas runs a kernel. Everything that the program can tell is told: functions, too.
-func (b *bench) pgas(ctx context.Context, w pgasWay, o upctest.Options, kernel string) (r pgasRun, err error) {
+func (b *bench) pgas(ctx context.Context, w pgasWay, o upctest.Options, kernel string) (r pgasRun,
+	err error) {
 	tool := w.tool
 	if tool == textTracer {
 		if tool, err = filepath.Abs(tool); err != nil {
@@ -87,7 +89,8 @@ func (b *bench) pgas(ctx context.Context, w pgasWay, o upctest.Options, kernel s
 		return r, err
 	}
 	defer os.RemoveAll(dir)
-	o.Env = append([]string{"UPC_SEGMENT=256", "SHMEM_SYMMETRIC_SIZE=512M", "UPC_INST=functions", "WHYSLOW_INSTRUMENT=functions", "WHYSLOW_TRACE=" + dir, "TEXT_TRACE=" + dir},
+	o.Env = append([]string{"UPC_SEGMENT=256", "SHMEM_SYMMETRIC_SIZE=512M", "UPC_INST=functions",
+		"WHYSLOW_INSTRUMENT=functions", "WHYSLOW_TRACE=" + dir, "TEXT_TRACE=" + dir},
 		append(o.Env, w.env...)...)
 	ctx, cancel := context.WithTimeout(ctx, 5*time.Minute)
 	defer cancel()
@@ -132,8 +135,11 @@ func pgasOverhead(ctx context.Context, b *bench) error {
 			head = append(head, k.name+": "+what)
 		}
 	}
-	t := b.table("Recording kernels of two UPC threads", fmt.Sprintf("Programs after the NAS kernels with two threads, everything recorded, functions too; the time is that of the whole process. Overheads are medians of %d pairs: "+
-		"each round runs all ways, and a run is compared to the one of the same round of the program compiled without instrumentation.", rounds), head...)
+	t := b.table("Recording kernels of two UPC threads",
+		fmt.Sprintf("Programs after the NAS kernels with two threads, everything recorded, functions too; the "+
+			"time is that of the whole process. Overheads are medians of %d pairs: "+
+			"each round runs all ways, and a run is compared to the one of the same round of the program compiled "+
+			"without instrumentation.", rounds), head...)
 	type cell struct{ ratios, sizes []float64 }
 	cells := make([][]cell, len(pgasWays))
 	for i := range cells {
@@ -177,7 +183,8 @@ func pgasOverhead(ctx context.Context, b *bench) error {
 		}
 	}
 	for k, kernel := range pgasKernels {
-		t.note("%s takes %.2f s with nothing recorded (arguments: %s)", kernel.name, median(off[k])/1e9, strings.Join(b.pgasArgs(kernel), " "))
+		t.note("%s takes %.2f s with nothing recorded (arguments: %s)", kernel.name, median(off[k])/1e9,
+			strings.Join(b.pgasArgs(kernel), " "))
 	}
 	return nil
 }
@@ -186,15 +193,18 @@ func beyond(r float64) string          { return fmt.Sprintf("%.2f", (r-1)*100) }
 func inMB(bytes float64) string        { return fmt.Sprintf("%.3g", bytes/1e6) }
 func overheadOf(t, off float64) string { return fmt.Sprintf("%.1f", (t-off)/off*100) }
 
-// pgasWriting compares synchronous and asynchronous writing over the sizes of buffers, on CG with transfers of a few elements.
+// pgasWriting compares synchronous and asynchronous writing over the sizes of buffers, on CG with transfers
+// of a few elements.
 func pgasWriting(ctx context.Context, b *bench) error {
 	args := []string{"150000", "12", "25", "8", "6"}
 	if b.quick {
 		args = []string{"2000", "4", "10", "8"}
 	}
 	rounds := b.pick(4, 1)
-	t := b.table("Synchronous and asynchronous writing of a UPC program", fmt.Sprintf("CG with two threads and transfers of 8 elements, which gives some 90 MB of events a thread, compressed when they are written. t is the time of the whole process, t_o what of it is due to "+
-		"recording, %% its share of the time without. Medians of %d runs in turns.", rounds),
+	t := b.table("Synchronous and asynchronous writing of a UPC program",
+		fmt.Sprintf("CG with two threads and transfers of 8 elements, which gives some 90 MB of events a thread, "+
+			"compressed when they are written. t is the time of the whole process, t_o what of it is due to "+
+			"recording, %% its share of the time without. Medians of %d runs in turns.", rounds),
 		"buffer", "t_o, s, synchronous", "t, s", "%", "t_o, s, asynchronous", "t, s ", "% ")
 	sizes := []int{1, 2, 4, 8, 16, 32}
 	var off []float64
@@ -236,10 +246,14 @@ func pgasIS(ctx context.Context, b *bench) error {
 	if b.quick {
 		args = []string{"20", "12", "3"}
 	}
-	t := b.table("IS, as it was and optimised", fmt.Sprintf("As it was, each turn allocates by all threads and gets keys by transfers that wait; optimised, memory is allocated once and keys are counted while others are on their way. Seconds by the "+
-		"program's own clock, nothing recorded, medians of %d runs in turns. The network is what this computer has, its memory; in the last rows the program makes each transfer to another thread take "+
-		"time as over a cable (UPC_LATENCY, UPC_BANDWIDTH).", rounds),
-		"threads", "original, s", "speedup", "efficiency", "optimised, s", "speedup ", "efficiency ", "difference, %")
+	t := b.table("IS, as it was and optimised",
+		fmt.Sprintf("As it was, each turn allocates by all threads and gets keys by transfers that wait; "+
+			"optimised, memory is allocated once and keys are counted while others are on their way. Seconds by the "+
+			"program's own clock, nothing recorded, medians of %d runs in turns. The network is what this computer "+
+			"has, its memory; in the last rows the program makes each transfer to another thread take "+
+			"time as over a cable (UPC_LATENCY, UPC_BANDWIDTH).", rounds),
+		"threads", "original, s", "speedup", "efficiency", "optimised, s", "speedup ", "efficiency ",
+		"difference, %")
 	type place struct {
 		what, backend string
 		threads       int
@@ -249,7 +263,8 @@ func pgasIS(ctx context.Context, b *bench) error {
 	places := []place{
 		{"1 thread", upctest.Threads, 1, nil}, {"2 threads", upctest.Threads, 2, nil},
 		{"1 PE (OpenSHMEM)", upctest.Shmem, 1, nil}, {"2 PEs", upctest.Shmem, 2, nil},
-		{"1 thread, 200 us, 1000 MB/s", upctest.Threads, 1, cable}, {"2 threads, 200 us, 1000 MB/s", upctest.Threads, 2, cable},
+		{"1 thread, 200 us, 1000 MB/s", upctest.Threads, 1, cable}, {"2 threads, 200 us, 1000 MB/s",
+			upctest.Threads, 2, cable},
 	}
 	times := make([][2][]float64, len(places))
 	for range rounds {
@@ -258,7 +273,8 @@ func pgasIS(ctx context.Context, b *bench) error {
 				continue
 			}
 			for k, how := range []string{"original", "optimised"} {
-				r, err := b.pgas(ctx, pgasWays[0], upctest.Options{Threads: p.threads, Backend: p.backend, Env: p.env, Args: append(args[:3:3], how)}, "is")
+				r, err := b.pgas(ctx, pgasWays[0], upctest.Options{Threads: p.threads, Backend: p.backend, Env: p.env,
+					Args: append(args[:3:3], how)}, "is")
 				if err != nil {
 					return err
 				}
@@ -275,7 +291,8 @@ func pgasIS(ctx context.Context, b *bench) error {
 		for k := range 2 {
 			v := median(times[i][k])
 			speedup := median(times[one][k]) / v
-			row = append(row, fmt.Sprintf("%.3f", v), fmt.Sprintf("%.2f", speedup), fmt.Sprintf("%.2f", speedup/float64(p.threads)))
+			row = append(row, fmt.Sprintf("%.3f", v), fmt.Sprintf("%.2f", speedup),
+				fmt.Sprintf("%.2f", speedup/float64(p.threads)))
 		}
 		a, z := median(times[i][0]), median(times[i][1])
 		t.row(append(row, fmt.Sprintf("%.1f", (a-z)/a*100))...)

@@ -14,9 +14,9 @@ import (
 	"gonum.org/v1/plot/vg/vgsvg"
 )
 
-// overheadPlot draws more CPU time by mode: a bar for each size of blocks with the 95 % interval of its median, and
-// what the papers measured. A hundredth of a percent and seven hundred percent are to be seen in it, above and
-// below zero, so the axis is linear about zero and logarithmic far from it.
+// overheadPlot draws more CPU time by mode: a bar for each size of blocks with the 95 % interval of its
+// median, and what the papers measured. A hundredth of a percent and seven hundred percent are to be seen in
+// it, above and below zero, so the axis is linear about zero and logarithmic far from it.
 type overheadPlot struct {
 	modes []string // from top to bottom
 	sizes []string
@@ -36,7 +36,8 @@ type citation struct {
 
 // cited is what the papers measured, in percent of wall time.
 var cited = map[recording][2]float64{functions: {2, 3}, memory: {8, 11}, both: {9, 13},
-	lockedFunctions: {2, 3}, lockedMemory: {8, 11}, lockedBoth: {9, 13}, everything: {154.6, 154.6}, naive: {698.3, 698.3}}
+	lockedFunctions: {2, 3}, lockedMemory: {8, 11}, lockedBoth: {9, 13}, everything: {154.6, 154.6},
+	naive: {698.3, 698.3}}
 
 func place(list *[]string, name string) int {
 	for i, n := range *list {
@@ -55,7 +56,8 @@ func (p *overheadPlot) add(size blocks, rec recording, more []float64) {
 	if math.IsInf(low, 0) {
 		low, high = median(more), median(more)
 	}
-	p.bars = append(p.bars, overheadBar{m, place(&p.sizes, fmt.Sprintf("blocks of %d x %d", size.size, size.size)), median(more), low, high})
+	p.bars = append(p.bars, overheadBar{m,
+		place(&p.sizes, fmt.Sprintf("blocks of %d x %d", size.size, size.size)), median(more), low, high})
 	if c, ok := cited[rec]; ok && m == known {
 		p.cited = append(p.cited, citation{m, c[0], c[1]})
 	}
@@ -69,7 +71,8 @@ func (aboutZero) Normalize(low, high, x float64) float64 {
 	return (f(x) - f(low)) / (f(high) - f(low))
 }
 
-var barColors = []color.Color{color.RGBA{31, 119, 180, 255}, color.RGBA{255, 158, 74, 255}, color.RGBA{148, 190, 140, 255}}
+var barColors = []color.Color{color.RGBA{31, 119, 180, 255}, color.RGBA{255, 158, 74, 255},
+	color.RGBA{148, 190, 140, 255}}
 
 func (p *overheadPlot) svg() ([]byte, error) {
 	pl, err := p.plot()
@@ -91,8 +94,10 @@ func (p *overheadPlot) plot() (*plot.Plot, error) {
 	pl.BackgroundColor = color.White
 	pl.X.Label.Text = "more CPU time, %; lines with ends: 95 % intervals"
 	pl.X.Scale = aboutZero{}
-	ticks := plot.ConstantTicks{{Value: -10, Label: "-10"}, {Value: -1, Label: "-1"}, {Value: -0.1, Label: "-0.1"}, {Value: 0, Label: "0"}, {Value: 0.1, Label: "0.1"},
-		{Value: 0.5, Label: "0.5"}, {Value: 1, Label: "1"}, {Value: 10, Label: "10"}, {Value: 100, Label: "100"}, {Value: 1000, Label: "1000"}}
+	ticks := plot.ConstantTicks{{Value: -10, Label: "-10"}, {Value: -1, Label: "-1"},
+		{Value: -0.1, Label: "-0.1"}, {Value: 0, Label: "0"}, {Value: 0.1, Label: "0.1"},
+		{Value: 0.5, Label: "0.5"}, {Value: 1, Label: "1"}, {Value: 10, Label: "10"}, {Value: 100, Label: "100"},
+		{Value: 1000, Label: "1000"}}
 	pl.X.Tick.Marker = ticks
 	grid := plotter.NewGrid()
 	grid.Horizontal.Color = nil
@@ -113,11 +118,13 @@ func (p *overheadPlot) plot() (*plot.Plot, error) {
 			if err != nil {
 				return nil, err
 			}
-			bar.Horizontal, bar.XMin, bar.Color, bar.LineStyle.Width = true, at(b.mode, size), barColors[size%len(barColors)], 0
+			bar.Horizontal, bar.XMin, bar.Color, bar.LineStyle.Width = true, at(b.mode, size),
+				barColors[size%len(barColors)], 0
 			pl.Add(bar)
 			sample = bar
 			whiskers.XYs = append(whiskers.XYs, plotter.XY{X: b.median, Y: at(b.mode, size)})
-			whiskers.XErrors = append(whiskers.XErrors, struct{ Low, High float64 }{b.median - b.low, b.high - b.median})
+			whiskers.XErrors = append(whiskers.XErrors, struct{ Low, High float64 }{b.median - b.low,
+				b.high - b.median})
 		}
 		lines, err := plotter.NewXErrorBars(whiskers)
 		if err != nil {
@@ -129,14 +136,16 @@ func (p *overheadPlot) plot() (*plot.Plot, error) {
 	var points errorPoints
 	for _, c := range p.cited {
 		points.XYs = append(points.XYs, plotter.XY{X: (c.low + c.high) / 2, Y: float64(rows - 1 - c.mode)})
-		points.XErrors = append(points.XErrors, struct{ Low, High float64 }{(c.high - c.low) / 2, (c.high - c.low) / 2})
+		points.XErrors = append(points.XErrors, struct{ Low, High float64 }{(c.high - c.low) / 2,
+			(c.high - c.low) / 2})
 	}
 	if len(p.cited) > 0 {
 		diamonds, err := plotter.NewScatter(points.XYs)
 		if err != nil {
 			return nil, err
 		}
-		diamonds.GlyphStyle = draw.GlyphStyle{Color: color.RGBA{180, 0, 0, 255}, Radius: vg.Points(3.5), Shape: draw.PyramidGlyph{}}
+		diamonds.GlyphStyle = draw.GlyphStyle{Color: color.RGBA{180, 0, 0, 255}, Radius: vg.Points(3.5),
+			Shape: draw.PyramidGlyph{}}
 		ranges, err := plotter.NewXErrorBars(points)
 		if err != nil {
 			return nil, err

@@ -16,18 +16,20 @@ import (
 	"github.com/whyslow/whyslow/trace"
 )
 
-// benchRead measures how fast a trace is read, and read into the model and divided, against what Go's own tracer needs
-// to read as many events.
+// benchRead measures how fast a trace is read, and read into the model and divided, against what Go's own
+// tracer needs to read as many events.
 func benchRead(ctx context.Context, b *bench) error {
 	dir, err := b.temp()
 	if err != nil {
 		return err
 	}
 	tiles := strconv.Itoa(b.pick(90, 10))
-	if _, err := once(ctx, spec{File: "../examples/cholesky/cholesky.fa", Nodes: 2, Workers: 2, Args: []string{tiles, "4"}, Recording: everything, Dir: dir}); err != nil {
+	if _, err := once(ctx, spec{File: "../examples/cholesky/cholesky.fa", Nodes: 2, Workers: 2,
+		Args: []string{tiles, "4"}, Recording: everything, Dir: dir}); err != nil {
 		return err
 	}
-	if err := trace.WriteRunInfo(dir, &trace.RunInfo{Program: "cholesky.fa", Ended: trace.EndedDone, Nodes: []trace.NodeInfo{{Node: 0, Workers: 2}, {Node: 1, Workers: 2}},
+	if err := trace.WriteRunInfo(dir, &trace.RunInfo{Program: "cholesky.fa", Ended: trace.EndedDone,
+		Nodes:     []trace.NodeInfo{{Node: 0, Workers: 2}, {Node: 1, Workers: 2}},
 		Processes: []trace.ProcessInfo{{}}}); err != nil {
 		return err
 	}
@@ -106,9 +108,12 @@ func benchRead(ctx context.Context, b *bench) error {
 			}
 		}
 	}
-	t := b.table("Reading a trace", fmt.Sprintf("%.2g million events of the Cholesky example (2 nodes of 2 workers); Go's tracer reads %d bytes of its own from memory. Per core: "+
-		"events per second of CPU time, with one worker. Two workers: wall time with one over wall time with two; beside a loop that only counts, which tells what two workers can reach at the moment.",
-		events/1e6, len(goBytes)), "", "per core, ratio to Go's", "goal", "M events/s per core", "speed-up with two workers", "M events/s, one worker, wall time", "two workers")
+	t := b.table("Reading a trace", fmt.Sprintf("%.2g million events of the Cholesky example (2 nodes of 2 "+
+		"workers); Go's tracer reads %d bytes of its own from memory. Per core: "+
+		"events per second of CPU time, with one worker. Two workers: wall time with one over wall time with "+
+		"two; beside a loop that only counts, which tells what two workers can reach at the moment.",
+		events/1e6, len(goBytes)), "", "per core, ratio to Go's", "goal", "M events/s per core",
+		"speed-up with two workers", "M events/s, one worker, wall time", "two workers")
 	goRate := median(rates[0][0])
 	for i, j := range jobs {
 		speedup, two := "", ""
@@ -127,14 +132,16 @@ func benchRead(ctx context.Context, b *bench) error {
 		if i == len(jobs)-2 {
 			goal = "1x"
 		}
-		t.row(j.name, ratio(median(rates[i][0])/goRate), goal, median(rates[i][0])/1e6, speedup, 1e3/median(walls[i][0]), two)
+		t.row(j.name, ratio(median(rates[i][0])/goRate), goal, median(rates[i][0])/1e6, speedup,
+			1e3/median(walls[i][0]), two)
 	}
 
 	bytesPerEvent, err := modelMemory(ctx, dir, events)
 	if err != nil {
 		return err
 	}
-	m := b.table("Memory of the model", fmt.Sprintf("Of the same trace, names and identities of DFs included, after a collection of garbage; %.2g million events.", events/1e6),
+	m := b.table("Memory of the model", fmt.Sprintf("Of the same trace, names and identities of DFs included, "+
+		"after a collection of garbage; %.2g million events.", events/1e6),
 		"", "bytes/event", "goal")
 	m.row("model", bytesPerEvent, "24")
 	return nil
@@ -186,7 +193,8 @@ func spin(n int) (x uint64) {
 	return x
 }
 
-// goSchedulerTrace makes a Go execution trace of goroutines that pass n values to each other: the events it is made for.
+// goSchedulerTrace makes a Go execution trace of goroutines that pass n values to each other: the events it
+// is made for.
 func goSchedulerTrace(n int) ([]byte, error) {
 	var out bytes.Buffer
 	if err := rtrace.Start(&out); err != nil {

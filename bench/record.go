@@ -15,11 +15,11 @@ import (
 	"github.com/whyslow/whyslow/trace"
 )
 
-// How recording is measured. A method records the mix in portions of 400 CFs, 4000 events, which fit everybody's
-// buffers, and rests between them, so that whoever writes in the background catches up: the median portion is what an
-// event costs the program. Then it records the same amount without rests: the CPU time of all threads, from opening
-// to closing, is what an event costs in all. The files of this second part are weighed and read back. All methods
-// take turns, a few rounds each.
+// How recording is measured. A method records the mix in portions of 400 CFs, 4000 events, which fit
+// everybody's buffers, and rests between them, so that whoever writes in the background catches up: the
+// median portion is what an event costs the program. Then it records the same amount without rests: the CPU
+// time of all threads, from opening to closing, is what an event costs in all. The files of this second part
+// are weighed and read back. All methods take turns, a few rounds each.
 const (
 	cfsPerPortion = 400
 	rest          = 500 * time.Microsecond
@@ -125,11 +125,18 @@ func as[R recorder](open func(dir string) (R, error)) func(dir string) (recorder
 func (b *bench) methods(ctx context.Context) (list []*method, end func(), err error) {
 	list = []*method{
 		{name: "whyslow", measure: inProcess(as(func(dir string) (*ours, error) { return openOurs(dir, false) }))},
-		{name: "whyslow, one clock reading per burst", measure: inProcess(as(func(dir string) (*ours, error) { return openOurs(dir, true) }))},
+		{name: "whyslow, one clock reading per burst",
+			measure: inProcess(as(func(dir string) (*ours, error) { return openOurs(dir, true) }))},
 		{name: "Go's runtime/trace: tasks, regions, logs", measure: inProcess(as(openGoTrace))},
 		{name: "Chrome trace JSON, buffered", measure: inProcess(as(openChrome)), share: 4},
-		{name: "text, buffered", measure: inProcess(as(func(dir string) (lines, error) { l, err := openText(dir, true); return lines{l}, err })), share: 2},
-		{name: "text, file opened and closed per event", measure: inProcess(as(func(dir string) (lines, error) { l, err := openText(dir, false); return lines{l}, err })), share: 60},
+		{name: "text, buffered", measure: inProcess(
+			as(func(dir string) (lines, error) { l, err := openText(dir, true); return lines{l}, err })), share: 2},
+		{name: "text, file opened and closed per event",
+			measure: inProcess(as(func(dir string) (lines,
+				error) {
+				l, err := openText(dir, false)
+				return lines{l}, err
+			})), share: 60},
 	}
 	lttng, stop := b.lttng(ctx)
 	return append(list, lttng, b.otf2(ctx)), stop, nil
@@ -185,9 +192,12 @@ func benchRecord(ctx context.Context, b *bench) error {
 	}
 	app := func(s sample) float64 { return s.app }
 	all := func(s sample) float64 { return s.all }
-	t := b.table("Recording the same events", fmt.Sprintf("Ten facts about a task, each with a time of its own: created, input requested, ready, started, finished, output created "+
-		"and stored, input dropped and destroyed, task destroyed. In portions of %d events.", cfsPerPortion*perCF),
-		"", "ns/event, ratio", "CPU/event, ratio", "ns/event in the program", "CPU ns/event in all", "bytes/event on disk", "M events read per CPU second")
+	t := b.table("Recording the same events",
+		fmt.Sprintf("Ten facts about a task, each with a time of its own: created, input requested, ready, "+
+			"started, finished, output created "+
+			"and stored, input dropped and destroyed, task destroyed. In portions of %d events.", cfsPerPortion*perCF),
+		"", "ns/event, ratio", "CPU/event, ratio", "ns/event in the program", "CPU ns/event in all",
+		"bytes/event on disk", "M events read per CPU second")
 	for _, m := range list {
 		if m.failed != nil {
 			t.missing(m.name, m.failed.Error())
@@ -200,11 +210,15 @@ func benchRecord(ctx context.Context, b *bench) error {
 			t.row("... read into the model, and SLOU", "", "", "", "", "", median(ourModel)/1e6)
 		}
 	}
-	t.note("Others are given less to record where they have no place for it: Go's tracer and OTF2 get one number for each fact about a DF, OTF2 nothing about the " +
+	t.note("Others are given less to record where they have no place for it: Go's tracer and OTF2 get one " +
+		"number for each fact about a DF, OTF2 nothing about the " +
 		"inputs of a task. Everybody else records all fields, whyslow also the name and indices of each DF")
-	t.note("Tasks of real programs are less alike than these, so their traces are larger: see bytes per event on disk, below")
-	t.note("In the program: wall time of the median portion. In all: CPU time from opening to closing, with threads and daemons that write. Reading: whyslow's Reader, " +
-		"golang.org/x/exp/trace, encoding/json, a parser of these lines, babeltrace2 (counting), the OTF2 library with callbacks that count")
+	t.note("Tasks of real programs are less alike than these, so their traces are larger: see bytes per event " +
+		"on disk, below")
+	t.note("In the program: wall time of the median portion. In all: CPU time from opening to closing, with " +
+		"threads and daemons that write. Reading: whyslow's Reader, " +
+		"golang.org/x/exp/trace, encoding/json, a parser of these lines, babeltrace2 (counting), the OTF2 " +
+		"library with callbacks that count")
 	return nil
 }
 

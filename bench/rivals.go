@@ -19,8 +19,8 @@ import (
 	"unsafe"
 )
 
-// Tracers written in C are measured through small programs in rivals, compiled when they are needed. Where a library,
-// its headers or its daemon is missing, the table says so.
+// Tracers written in C are measured through small programs in rivals, compiled when they are needed. Where a
+// library, its headers or its daemon is missing, the table says so.
 
 //go:embed rivals
 var rivalSources embed.FS
@@ -46,8 +46,10 @@ func (b *bench) compileRival(ctx context.Context, name string, flags ...string) 
 }
 
 // runRival runs a program of rivals and returns ns per event of its portions and its CPU time.
-func runRival(ctx context.Context, bin, dir string, portions int, pause time.Duration, env ...string) (ns []float64, cpu float64, err error) {
-	cmd := exec.CommandContext(ctx, bin, dir, strconv.Itoa(portions), strconv.Itoa(cfsPerPortion), strconv.Itoa(int(pause.Microseconds())))
+func runRival(ctx context.Context, bin, dir string, portions int, pause time.Duration,
+	env ...string) (ns []float64, cpu float64, err error) {
+	cmd := exec.CommandContext(ctx, bin, dir, strconv.Itoa(portions), strconv.Itoa(cfsPerPortion),
+		strconv.Itoa(int(pause.Microseconds())))
 	cmd.Env = append(os.Environ(), env...)
 	var said bytes.Buffer
 	cmd.Stderr = &said
@@ -143,7 +145,8 @@ func (b *bench) lttng(ctx context.Context) (*method, func()) {
 			defer func() { err = errors.Join(err, lttngCommand(context.WithoutCancel(ctx), "destroy", name)) }()
 			// An application that finds all buffers full waits, so that nothing is lost.
 			for _, args := range [][]string{
-				{"enable-channel", "-u", "-s", name, "--subbuf-size=1M", "--num-subbuf=8", "--blocking-timeout=inf", "mix"},
+				{"enable-channel", "-u", "-s", name, "--subbuf-size=1M", "--num-subbuf=8", "--blocking-timeout=inf",
+					"mix"},
 				{"enable-event", "-u", "-s", name, "-c", "mix", "whyslow_bench:*"},
 				{"start", name},
 			} {
@@ -222,7 +225,8 @@ func startLTTng(ctx context.Context) (*lttngDaemon, func(), error) {
 		return nil, end, errors.New("lttng-sessiond is not installed; Debian has it in lttng-tools")
 	}
 	if lttngCommand(ctx, "list") == nil {
-		return nil, end, errors.New("a session daemon is running already: its CPU time could not be told from that of others")
+		return nil, end, errors.New("a session daemon is running already: its CPU time could not be told from " +
+			"that of others")
 	}
 	cmd := exec.Command("lttng-sessiond")
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}

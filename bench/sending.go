@@ -50,7 +50,8 @@ func benchStream(ctx context.Context, b *bench) error {
 	}{
 		{"a copy over TCP into files", func() (sent, error) { return copied(b, dir) }},
 		{"a sender and a collector", func() (sent, error) { return collected(ctx, b, dir) }},
-		{"a sender, the collector in a process of its own", func() (sent, error) { return sendTo(ctx, dir, strings.TrimPrefix(far.url, "http://")) }},
+		{"a sender, the collector in a process of its own",
+			func() (sent, error) { return sendTo(ctx, dir, strings.TrimPrefix(far.url, "http://")) }},
 	}
 	err = func() error {
 		wall, cpu := make([][]float64, len(jobs)), make([][]float64, len(jobs))
@@ -64,19 +65,25 @@ func benchStream(ctx context.Context, b *bench) error {
 				wall[i], cpu[i] = append(wall[i], s.wall), append(cpu[i], s.cpu)
 			}
 		}
-		t := b.table("From a sender to a collector", fmt.Sprintf("%.3g million events of the Cholesky example, %.3g MB, over the loopback interface, from connecting until everything is in files there and that has been confirmed. "+
-			"The copy has no blocks, sums, definitions or confirmations. CPU time is that of this process, so of both ends in the first two rows, and of the sender alone in the third; median of %d.", events/1e6, float64(size)/1e6, len(wall[0])),
+		t := b.table("From a sender to a collector",
+			fmt.Sprintf("%.3g million events of the Cholesky example, %.3g MB, over the loopback interface, from "+
+				"connecting until everything is in files there and that has been confirmed. "+
+				"The copy has no blocks, sums, definitions or confirmations. CPU time is that of this process, so of "+
+				"both ends in the first two rows, and of the sender alone in the third; median of %d.", events/1e6,
+				float64(size)/1e6, len(wall[0])),
 			"", "M events/s", "MB/s", "ratio of wall times", "CPU ns/event", "M events per CPU second", "CPU ns/KB")
 		for i, j := range jobs {
 			w, c := median(wall[i]), median(cpu[i])
-			t.row(j.name, events/w*1e3, float64(size)/w*1e3, ratio(w/median(wall[0])), c/events, events/c*1e3, c/float64(size)*1e3)
+			t.row(j.name, events/w*1e3, float64(size)/w*1e3, ratio(w/median(wall[0])), c/events, events/c*1e3,
+				c/float64(size)*1e3)
 		}
 		return nil
 	}()
 	return errors.Join(err, far.end())
 }
 
-// copied sends the files of a trace through a TCP connection, which writes them elsewhere and answers with a byte.
+// copied sends the files of a trace through a TCP connection, which writes them elsewhere and answers with a
+// byte.
 func copied(b *bench, dir string) (s sent, err error) {
 	to, err := b.temp()
 	if err != nil {
@@ -189,7 +196,8 @@ func sendTo(ctx context.Context, dir, addr string) (s sent, err error) {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	watch := start()
-	sender := stream.NewSender(stream.Config{Target: stream.Target{Addr: addr}, Source: stream.Folder(dir), Poll: time.Millisecond})
+	sender := stream.NewSender(stream.Config{Target: stream.Target{Addr: addr}, Source: stream.Folder(dir),
+		Poll: time.Millisecond})
 	sender.EndSource()
 	err = sender.Run(ctx)
 	s.wall, s.cpu = watch.stop()

@@ -23,9 +23,9 @@ import (
 	"github.com/whyslow/whyslow/trace"
 )
 
-// A trace of many nodes, analysed by one process and by several. A real run is repeated on many nodes, with a share of what
-// travels led from one copy to another, so that every process needs facts of the others. Each process is started through this
-// program, which tells how much memory it had at most.
+// A trace of many nodes, analysed by one process and by several. A real run is repeated on many nodes, with a
+// share of what travels led from one copy to another, so that every process needs facts of the others. Each
+// process is started through this program, which tells how much memory it had at most.
 
 const (
 	// aloneVariable names a trace that this program is to analyse in one process.
@@ -62,7 +62,8 @@ func init() {
 func runPeak(dir string) error {
 	cmd := exec.CommandContext(context.Background(), os.Args[1], os.Args[2:]...)
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, os.Stdout, os.Stderr
-	cmd.Env = slices.DeleteFunc(os.Environ(), func(s string) bool { return strings.HasPrefix(s, peakVariable+"=") })
+	cmd.Env = slices.DeleteFunc(os.Environ(),
+		func(s string) bool { return strings.HasPrefix(s, peakVariable+"=") })
 	if err := cmd.Run(); err != nil {
 		return err
 	}
@@ -106,7 +107,9 @@ type analysis struct {
 }
 
 func benchShare(ctx context.Context, b *bench) error {
-	t := b.table("A trace of many nodes, analysed by several processes", "", "", "wall time, s", "ratio to one process", "CPU time, s, of all", "largest process, MB", "ratio to one process", "bytes/event, largest", "all processes, MB")
+	t := b.table("A trace of many nodes, analysed by several processes", "", "", "wall time, s",
+		"ratio to one process", "CPU time, s, of all", "largest process, MB", "ratio to one process",
+		"bytes/event, largest", "all processes, MB")
 	whyslow, err := b.whyslowMPI(ctx)
 	if err != nil {
 		t.missing("several processes", err.Error())
@@ -116,10 +119,15 @@ func benchShare(ctx context.Context, b *bench) error {
 	if err != nil {
 		return err
 	}
-	t.about = fmt.Sprintf("%d nodes, %.3g million events, %s on disk: the Cholesky example at 4 nodes, repeated %d times; %.1f %% of the %.3g million messages and CFs that nodes send go from one copy of the run to another. "+
-		"Written in %.0f s. `mpirun -n P whyslow report --json`, all processes on this computer of %d cores: each reads its share of the files, and is told what crosses. "+
-		"The first process gets all executions, for the advice: it is the largest. One process does the same in the same way; the last row is the ordinary report.",
-		stats.Nodes, float64(stats.Events)/1e6, megabytes(took.Bytes), stats.Nodes/4, 100*float64(stats.Crossing)/float64(max(stats.Messages, 1)), float64(stats.Messages)/1e6,
+	t.about = fmt.Sprintf("%d nodes, %.3g million events, %s on disk: the Cholesky example at 4 nodes, "+
+		"repeated %d times; %.1f %% of the %.3g million messages and CFs that nodes send go from one copy of the "+
+		"run to another. "+
+		"Written in %.0f s. `mpirun -n P whyslow report --json`, all processes on this computer of %d cores: "+
+		"each reads its share of the files, and is told what crosses. "+
+		"The first process gets all executions, for the advice: it is the largest. One process does the same in "+
+		"the same way; the last row is the ordinary report.",
+		stats.Nodes, float64(stats.Events)/1e6, megabytes(took.Bytes), stats.Nodes/4,
+		100*float64(stats.Crossing)/float64(max(stats.Messages, 1)), float64(stats.Messages)/1e6,
 		float64(took.CPUNS)/1e9, runtime.NumCPU())
 	self, err := os.Executable()
 	if err != nil {
@@ -127,9 +135,11 @@ func benchShare(ctx context.Context, b *bench) error {
 	}
 	ways := []analysis{{"1 process", 1, []string{self}, []string{aloneVariable + "=" + dir}}}
 	for _, p := range []int{2, 4} {
-		ways = append(ways, analysis{fmt.Sprintf("%d processes", p), p, []string{whyslow, "report", "--json", dir}, nil})
+		ways = append(ways, analysis{fmt.Sprintf("%d processes", p), p, []string{whyslow, "report", "--json", dir},
+			nil})
 	}
-	ways = append(ways, analysis{"1 process, the ordinary report", 1, []string{whyslow, "report", "--json", dir}, []string{"GOGC=50"}})
+	ways = append(ways, analysis{"1 process, the ordinary report", 1, []string{whyslow, "report", "--json", dir},
+		[]string{"GOGC=50"}})
 	var first []byte
 	var oneWall, onePeak float64
 	for i, w := range ways {
@@ -150,7 +160,8 @@ func benchShare(ctx context.Context, b *bench) error {
 		} else if !bytes.Equal(first, same) {
 			return fmt.Errorf("%s find something else than one", w.name)
 		}
-		t.row(w.name, wall/1e9, ratio(wall/oneWall), cpu/1e9, largest/1e6, ratio(largest/onePeak), largest/float64(stats.Events), sum/1e6)
+		t.row(w.name, wall/1e9, ratio(wall/oneWall), cpu/1e9, largest/1e6, ratio(largest/onePeak),
+			largest/float64(stats.Events), sum/1e6)
 	}
 	t.note("All find the same: %s of JSON, byte for byte", megabytes(int64(len(first))))
 	t.note("Memory is the largest resident size that a process had")
@@ -160,7 +171,8 @@ func benchShare(ctx context.Context, b *bench) error {
 func megabytes(n int64) string { return fmt.Sprintf("%s MB", number(float64(n)/1e6)) }
 
 // manyNodes makes the trace; took is its size, and how long that took.
-func (b *bench) manyNodes(ctx context.Context, whyslow string) (dir string, stats replicate.Stats, took peakOf, err error) {
+func (b *bench) manyNodes(ctx context.Context, whyslow string) (dir string, stats replicate.Stats,
+	took peakOf, err error) {
 	one, err := b.temp()
 	if err != nil {
 		return "", stats, took, err
@@ -168,7 +180,8 @@ func (b *bench) manyNodes(ctx context.Context, whyslow string) (dir string, stat
 	one = filepath.Join(one, "one")
 	blocks := b.pick(b.shareBlocks, 6)
 	var said bytes.Buffer
-	cmd := exec.CommandContext(ctx, whyslow, "run", "-q", "-n", "4", "-w", "1", "-o", one, "../examples/cholesky/cholesky.fa", strconv.Itoa(blocks), "4")
+	cmd := exec.CommandContext(ctx, whyslow, "run", "-q", "-n", "4", "-w", "1", "-o", one,
+		"../examples/cholesky/cholesky.fa", strconv.Itoa(blocks), "4")
 	cmd.Stderr = &said
 	if err := cmd.Run(); err != nil {
 		return "", stats, took, fmt.Errorf("cholesky: %w\n%s", err, bytes.TrimSpace(said.Bytes()))
@@ -194,7 +207,8 @@ func (b *bench) manyNodes(ctx context.Context, whyslow string) (dir string, stat
 const shareLimit = 30 * time.Minute
 
 // measure runs an analysis; wall is in ns.
-func (b *bench) measure(ctx context.Context, self string, w analysis) (wall float64, peaks []peakOf, text []byte, err error) {
+func (b *bench) measure(ctx context.Context, self string, w analysis) (wall float64, peaks []peakOf,
+	text []byte, err error) {
 	dir, err := b.temp()
 	if err != nil {
 		return 0, nil, nil, err
@@ -203,7 +217,8 @@ func (b *bench) measure(ctx context.Context, self string, w analysis) (wall floa
 	defer cancel()
 	command := append([]string{self}, w.command...)
 	if w.ranks > 1 {
-		command = append([]string{"mpirun", "--allow-run-as-root", "--oversubscribe", "--bind-to", "none", "-n", strconv.Itoa(w.ranks)}, command...)
+		command = append([]string{"mpirun", "--allow-run-as-root", "--oversubscribe", "--bind-to", "none", "-n",
+			strconv.Itoa(w.ranks)}, command...)
 	}
 	cmd := exec.CommandContext(ctx, command[0], command[1:]...)
 	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) } // so that mpirun ends the ranks
@@ -218,7 +233,8 @@ func (b *bench) measure(ctx context.Context, self string, w analysis) (wall floa
 	wall = float64(time.Since(begin).Nanoseconds())
 	files, err := filepath.Glob(filepath.Join(dir, "rank*"))
 	if err != nil || len(files) != w.ranks {
-		return 0, nil, nil, errors.Join(err, fmt.Errorf("%d of %d processes told what they took", len(files), w.ranks))
+		return 0, nil, nil, errors.Join(err, fmt.Errorf("%d of %d processes told what they took", len(files),
+			w.ranks))
 	}
 	for _, f := range files {
 		text, err := os.ReadFile(f)

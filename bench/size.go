@@ -15,9 +15,9 @@ import (
 	"github.com/whyslow/whyslow/trace"
 )
 
-// Bytes per event of real runs. The files are divided by blocks as they are drawn in the package comment of trace. What
-// a single column costs cannot be read off, since columns are compressed together: it is what the file shrinks by when
-// the column is all zeros, and of a kind what the file shrinks by without its events.
+// Bytes per event of real runs. The files are divided by blocks as they are drawn in the package comment of
+// trace. What a single column costs cannot be read off, since columns are compressed together: it is what the
+// file shrinks by when the column is all zeros, and of a kind what the file shrinks by without its events.
 
 type sizeRun struct {
 	name string
@@ -26,9 +26,11 @@ type sizeRun struct {
 
 func (b *bench) sizeRuns() []sizeRun {
 	if b.quick {
-		return []sizeRun{{"mxm", []string{"4", "20"}}, {"cholesky", []string{"8", "8"}}, {"heat", []string{"20", "4", "0.1", "2"}}}
+		return []sizeRun{{"mxm", []string{"4", "20"}}, {"cholesky", []string{"8", "8"}},
+			{"heat", []string{"20", "4", "0.1", "2"}}}
 	}
-	return []sizeRun{{"mxm", []string{"20", "50"}}, {"cholesky", []string{"60", "16"}}, {"heat", []string{"200", "8", "0.01", "2"}}}
+	return []sizeRun{{"mxm", []string{"20", "50"}}, {"cholesky", []string{"60", "16"}},
+		{"heat", []string{"200", "8", "0.01", "2"}}}
 }
 
 // benchSize runs the examples and weighs their traces.
@@ -37,21 +39,27 @@ func benchSize(ctx context.Context, b *bench) error {
 	if err != nil {
 		return err
 	}
-	t := b.table("Bytes per event on disk", "Whole files of `whyslow run -n 2 -w 1`, everything recorded, with definitions and index; run.json is left out.",
-		"program", "bytes/event", "goal", "events", "columns of events", "definitions", "headers and index", "events per block")
+	t := b.table("Bytes per event on disk", "Whole files of `whyslow run -n 2 -w 1`, everything recorded, "+
+		"with definitions and index; run.json is left out.",
+		"program", "bytes/event", "goal", "events", "columns of events", "definitions", "headers and index",
+		"events per block")
 	type column struct {
 		name  string
 		bytes float64
 	}
-	parts := b.table("Where the bytes go", "Bytes per event of the whole trace that the file would shrink by: without the events of the kind; with the column all zeros. "+
-		"Columns are compressed together, so the parts need not add up. The six dearest kinds and columns of each program.", "program", "kind or column", "bytes/event", "events of the kind")
+	parts := b.table("Where the bytes go", "Bytes per event of the whole trace that the file would shrink by: "+
+		"without the events of the kind; with the column all zeros. "+
+		"Columns are compressed together, so the parts need not add up. The six dearest kinds and columns of "+
+		"each program.", "program", "kind or column", "bytes/event", "events of the kind")
 	for _, r := range b.sizeRuns() {
 		dir, err := b.temp()
 		if err != nil {
 			return err
 		}
 		out := filepath.Join(dir, "trace")
-		cmd := exec.CommandContext(ctx, bin, append([]string{"run", "-q", "-n", "2", "-w", "1", "-o", out, "../examples/" + r.name + "/" + r.name + ".fa"}, r.args...)...)
+		cmd := exec.CommandContext(ctx, bin,
+			append([]string{"run", "-q", "-n", "2", "-w", "1", "-o", out, "../examples/" + r.name + "/" + r.name +
+				".fa"}, r.args...)...)
 		var said bytes.Buffer
 		cmd.Stderr = &said
 		if err := cmd.Run(); err != nil {
@@ -63,13 +71,15 @@ func benchSize(ctx context.Context, b *bench) error {
 		}
 		per := func(bytes int) float64 { return float64(bytes) / float64(w.events) }
 		name := r.name + " " + strings.Join(r.args, " ")
-		t.row(name, per(w.total), "3", w.events, per(w.data), per(w.defs), per(w.total-w.data-w.defs), w.events/max(1, w.blocks))
+		t.row(name, per(w.total), "3", w.events, per(w.data), per(w.defs), per(w.total-w.data-w.defs),
+			w.events/max(1, w.blocks))
 		all, err := rewrite(out, dir, nil)
 		if err != nil {
 			return err
 		}
 		count := map[trace.Kind]int{}
-		if _, err := rewrite(out, dir, func(k trace.Kind, words []uint64) bool { count[k]++; return true }); err != nil {
+		if _, err := rewrite(out, dir, func(k trace.Kind, words []uint64) bool { count[k]++; return true }); err !=
+			nil {
 			return err
 		}
 		var kinds, columns []column
@@ -85,7 +95,8 @@ func benchSize(ctx context.Context, b *bench) error {
 				continue
 			}
 			number[k.String()] = n
-			if err := shrunk(&kinds, k.String(), func(other trace.Kind, _ []uint64) bool { return other != k }); err != nil {
+			if err := shrunk(&kinds, k.String(), func(other trace.Kind, _ []uint64) bool { return other != k }); err !=
+				nil {
 				return err
 			}
 			fixed, list := spec.List()
@@ -110,7 +121,10 @@ func benchSize(ctx context.Context, b *bench) error {
 		}
 		columns = append(columns, column{"all times", per(all - still)})
 		for _, list := range [][]column{kinds, columns} {
-			slices.SortFunc(list, func(x, y column) int { return cmp.Or(cmp.Compare(y.bytes, x.bytes), cmp.Compare(x.name, y.name)) })
+			slices.SortFunc(list, func(x,
+				y column) int {
+				return cmp.Or(cmp.Compare(y.bytes, x.bytes), cmp.Compare(x.name, y.name))
+			})
 			for _, c := range list[:min(6, len(list))] {
 				parts.row(name, c.name, fmt.Sprintf("%.3f", c.bytes), number[c.name])
 			}
@@ -155,8 +169,8 @@ func weigh(dir string) (w weight, err error) {
 	return w, nil
 }
 
-// rewrite writes the events of a trace again, without definitions, and returns the bytes of their columns. keep may change
-// the words of an event and says whether it is to be written; nil keeps all.
+// rewrite writes the events of a trace again, without definitions, and returns the bytes of their columns.
+// keep may change the words of an event and says whether it is to be written; nil keeps all.
 func rewrite(from, dir string, keep func(k trace.Kind, words []uint64) bool) (int, error) {
 	return rewriteAll(from, dir, func(t int64, k trace.Kind, words []uint64) (int64, bool) {
 		return t, keep == nil || keep(k, words)

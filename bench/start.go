@@ -13,8 +13,8 @@ import (
 	"github.com/whyslow/whyslow/internal/run/luna"
 )
 
-// benchStart measures the whole command for a program of 20 code fragments whose C++ is cached, against a process that
-// does nothing.
+// benchStart measures the whole command for a program of 20 code fragments whose C++ is cached, against a
+// process that does nothing.
 func benchStart(ctx context.Context, b *bench) error {
 	bin, err := b.whyslow(ctx)
 	if err != nil {
@@ -52,15 +52,18 @@ func benchStart(ctx context.Context, b *bench) error {
 			}
 		}
 	}
-	t := b.table("Start-up", fmt.Sprintf("The whole command, median of %d.", rounds), "", "ratio to a process that does nothing", "goal, ms", "ms")
+	t := b.table("Start-up", fmt.Sprintf("The whole command, median of %d.", rounds), "",
+		"ratio to a process that does nothing", "goal, ms", "ms")
 	for i, r := range []struct{ name, goal string }{{"a process that does nothing", ""}, {"whyslow version", ""},
-		{"whyslow run --no-trace, 20 code fragments, C++ cached", "50"}, {"whyslow run, the same with trace and report", ""}} {
+		{"whyslow run --no-trace, 20 code fragments, C++ cached", "50"},
+		{"whyslow run, the same with trace and report", ""}} {
 		t.row(r.name, ratio(median(ms[i])/median(ms[0])), r.goal, median(ms[i]))
 	}
 	return nil
 }
 
-// benchCompile measures the compiler up to the C++ compiler's part on a generated program of about 2 000 lines.
+// benchCompile measures the compiler up to the C++ compiler's part on a generated program of about 2 000
+// lines.
 func benchCompile(_ context.Context, b *bench) error {
 	src := generate(2000)
 	rounds := b.pick(21, 3)
@@ -73,7 +76,8 @@ func benchCompile(_ context.Context, b *bench) error {
 		ms = append(ms, float64(time.Since(start).Microseconds())/1000)
 	}
 	lines := bytes.Count(src, []byte("\n"))
-	t := b.table("Compiling a LuNA program", fmt.Sprintf("Up to the C++ compiler's part; median of %d.", rounds), "lines", "KB", "ms", "thousand lines per second")
+	t := b.table("Compiling a LuNA program", fmt.Sprintf("Up to the C++ compiler's part; median of %d.", rounds),
+		"lines", "KB", "ms", "thousand lines per second")
 	t.row(lines, len(src)/1024, median(ms), float64(lines)/median(ms))
 	return nil
 }
@@ -81,7 +85,8 @@ func benchCompile(_ context.Context, b *bench) error {
 // generate makes a program of subs with loops, conditions, indexed DFs, rules and locators.
 func generate(lines int) []byte {
 	var b bytes.Buffer
-	b.WriteString("C++ sub put(name c, int v) ${{ c.setValue(v); $}}\nC++ sub add(value a, value b, name c) ${{ c = a + b; $}}\n")
+	b.WriteString("C++ sub put(name c, int v) ${{ c.setValue(v); $}}\nC++ sub add(value a, value b, name c) " +
+		"${{ c = a + b; $}}\n")
 	subs := 0
 	for bytes.Count(b.Bytes(), []byte("\n")) < lines-10 {
 		fmt.Fprintf(&b, `sub part%d(int n, name x, name y)

@@ -17,10 +17,11 @@ import (
 	"github.com/whyslow/whyslow/trace"
 )
 
-// Text logging as a program would do it by hand, with no more work per line than needed: no reflection, no allocation.
+// Text logging as a program would do it by hand, with no more work per line than needed: no reflection, no
+// allocation.
 
-// appendLine appends an event as a line, "TIME nNODE sSTREAM Namespace.onName field=value ...". words are the fixed
-// fields, and for a kind with a list the number of elements and the elements.
+// appendLine appends an event as a line, "TIME nNODE sSTREAM Namespace.onName field=value ...". words are the
+// fixed fields, and for a kind with a list the number of elements and the elements.
 func appendLine(b []byte, t int64, node, stream int, k trace.Kind, words ...uint64) []byte {
 	spec := k.Spec()
 	b = strconv.AppendInt(b, t, 10)
@@ -161,8 +162,8 @@ func parseLine(line string, words []uint64) ([]uint64, error) {
 	return words, nil
 }
 
-// naiveLog is what the sources call naive: for every event the file is opened, a line is written, the file is closed.
-// Each stream has a file of its own, so that nothing waits for anything.
+// naiveLog is what the sources call naive: for every event the file is opened, a line is written, the file is
+// closed. Each stream has a file of its own, so that nothing waits for anything.
 type naiveLog struct {
 	dir    string
 	events atomic.Uint64

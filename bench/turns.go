@@ -12,10 +12,11 @@ import (
 )
 
 // Differences of a few thousandths of CPU time cannot be seen between processes: each has its memory laid out
-// differently and meets the machine in another mood, and two that do the same differ by percents. So what is recorded changes
-// within one process, from one short run of the program to the next: none, A, none, B, none ... Each recording is compared to the
-// two runs without one beside it. The sessions of the recordings, their modules and their traces stay open all the time. What it
-// takes to open and close them is therefore not measured here, but where runs have a process each.
+// differently and meets the machine in another mood, and two that do the same differ by percents. So what is
+// recorded changes within one process, from one short run of the program to the next: none, A, none, B, none
+// ... Each recording is compared to the two runs without one beside it. The sessions of the recordings, their
+// modules and their traces stay open all the time. What it takes to open and close them is therefore not
+// measured here, but where runs have a process each.
 
 // turn is one run of the program.
 type turn struct {
@@ -23,7 +24,8 @@ type turn struct {
 	CPUNS, WallNS int64
 }
 
-// settle is how long after a run its CPU time is still watched: the writer of the trace has full buffers to pack.
+// settle is how long after a run its CPU time is still watched: the writer of the trace has full buffers to
+// pack.
 const settle = 5 * time.Millisecond
 
 // between puts a run without recording before, between and behind the recordings.

@@ -35,8 +35,8 @@ var watches = []watch{
 	{name: "to a file and a collector, somebody looks", sends: true, looked: true},
 }
 
-// pairedCPU compares CPU times: others run between runs of the plain way, and each is compared to the two beside it. plain
-// has one more than others has. The results are in percent.
+// pairedCPU compares CPU times: others run between runs of the plain way, and each is compared to the two
+// beside it. plain has one more than others has. The results are in percent.
 func pairedCPU(plain, others []float64) []float64 {
 	more := make([]float64, len(others))
 	for i, v := range others {
@@ -46,7 +46,8 @@ func pairedCPU(plain, others []float64) []float64 {
 	return more
 }
 
-// benchWatched measures what it costs the matrix product's own process to be watched: CPU time, user and system.
+// benchWatched measures what it costs the matrix product's own process to be watched: CPU time, user and
+// system.
 func benchWatched(ctx context.Context, b *bench) error {
 	bin, err := b.whyslow(ctx)
 	if err != nil {
@@ -73,7 +74,8 @@ func (b *bench) watched(ctx context.Context, bin, dir string, far *server) error
 	n := 0
 	run := func(w watch) (cpu, wall, collector float64, err error) {
 		n++
-		args := append([]string{"run", "-q", "-n", "1", "-w", "2", "-o", filepath.Join(dir, strconv.Itoa(n))}, w.flags...)
+		args := append([]string{"run", "-q", "-n", "1", "-w", "2", "-o", filepath.Join(dir, strconv.Itoa(n))},
+			w.flags...)
 		if w.sends {
 			args = append(args, "--to", addr)
 		}
@@ -99,7 +101,8 @@ func (b *bench) watched(ctx context.Context, bin, dir string, far *server) error
 		err = errors.Join(err, <-looked)
 		after, cerr := cpuOf(far.cmd.Process.Pid)
 		if err = errors.Join(err, cerr); err != nil {
-			return 0, 0, 0, fmt.Errorf("whyslow %s: %w\n%s", strings.Join(args, " "), err, bytes.TrimSpace(said.Bytes()))
+			return 0, 0, 0, fmt.Errorf("whyslow %s: %w\n%s", strings.Join(args, " "), err,
+				bytes.TrimSpace(said.Bytes()))
 		}
 		if w.sends && strings.Contains(said.String(), "warning: ") && strings.Contains(said.String(), "sent") {
 			return 0, 0, 0, fmt.Errorf("%s", bytes.TrimSpace(said.Bytes()))
@@ -154,11 +157,17 @@ func (b *bench) watched(ctx context.Context, bin, dir string, far *server) error
 	if err != nil {
 		return err
 	}
-	t := b.table("Being watched", fmt.Sprintf("The block matrix product, %s, one node of two workers, in a process of its own each time: %.2f s CPU time recording everything to a file, %.3g events, %.3g s wall time (0.5 of the CPU time where the machine "+
-		"does nothing else). Runs that are sent to a collector (`whyslow serve`) in another process on the same machine take turns with runs to a file alone, %d times each; a run is compared to the two beside it. CPU time, user and system, of the product's "+
-		"own process; medians with 95 %% intervals (order statistics). Computed: see the next table. Somebody looks: the newest run's properties, factors, report and tiles are asked for as the page does.",
+	t := b.table("Being watched", fmt.Sprintf("The block matrix product, %s, one node of two workers, in a "+
+		"process of its own each time: %.2f s CPU time recording everything to a file, %.3g events, %.3g s wall "+
+		"time (0.5 of the CPU time where the machine "+
+		"does nothing else). Runs that are sent to a collector (`whyslow serve`) in another process on the same "+
+		"machine take turns with runs to a file alone, %d times each; a run is compared to the two beside it. "+
+		"CPU time, user and system, of the product's "+
+		"own process; medians with 95 %% intervals (order statistics). Computed: see the next table. Somebody "+
+		"looks: the newest run's properties, factors, report and tiles are asked for as the page does.",
 		size, seconds, events, median(plainWall)/1e9, pairs),
-		"recording", "more CPU time", "95 % interval", "computed", "goal", "shown by the interval", "more wall time", "CPU ms of the collector")
+		"recording", "more CPU time", "95 % interval", "computed", "goal", "shown by the interval",
+		"more wall time", "CPU ms of the collector")
 	for i, w := range watches {
 		low, high := interval(more[i])
 		goal, shown, expected, collector := "", "", "", any("")
@@ -169,11 +178,16 @@ func (b *bench) watched(ctx context.Context, bin, dir string, far *server) error
 		case len(w.flags) > 0:
 			expected = fmt.Sprintf("%+.3f %%", computed["flushed"])
 		}
-		t.row(w.name, percent(median(more[i])), percents(low, high), expected, goal, shown, percent(median(walls[i])), collector)
+		t.row(w.name, percent(median(more[i])), percents(low, high), expected, goal, shown,
+			percent(median(walls[i])), collector)
 	}
 	t.note("The first row is what the machine does to such figures: the same compared to itself")
-	c := b.table("Being watched, without the product", "A process that does nothing but record as many events a second as the product does with both workers on a processor, to a file, and the same with what is added; so that it "+
-		"can be told how little it is. CPU time of that process per second, from creating the trace until it is closed (and all has arrived at the collector); what it is more than to a file, as a share of the two processors' time that the product has; medians of pairs.",
+	c := b.table("Being watched, without the product",
+		"A process that does nothing but record as many events a second as the product does with both workers on "+
+			"a processor, to a file, and the same with what is added; so that it "+
+			"can be told how little it is. CPU time of that process per second, from creating the trace until it is "+
+			"closed (and all has arrived at the collector); what it is more than to a file, as a share of the two "+
+			"processors' time that the product has; medians of pairs.",
 		"recording", "CPU ms per second", "more, of the product's CPU time", "95 % interval", "goal")
 	for _, k := range costs {
 		low, high := interval(k.more)
@@ -262,8 +276,10 @@ type alone struct {
 }
 
 // watchedAlone measures what is to be expected, as a share of the product's CPU time, in percent.
-func (b *bench) watchedAlone(ctx context.Context, addr string, perSecond float64) (map[string]float64, []*alone, error) {
-	costs := []*alone{{name: "to a file", flush: time.Second}, {name: "to a file, written every 200 ms", flush: 200 * time.Millisecond},
+func (b *bench) watchedAlone(ctx context.Context, addr string, perSecond float64) (map[string]float64,
+	[]*alone, error) {
+	costs := []*alone{{name: "to a file", flush: time.Second}, {name: "to a file, written every 200 ms",
+		flush: 200 * time.Millisecond},
 		{name: "to a file and a collector", flush: 200 * time.Millisecond, sends: true}}
 	length := time.Duration(b.pick(2000, 200)) * time.Millisecond
 	for range b.pick(9, 1) {
@@ -282,14 +298,17 @@ func (b *bench) watchedAlone(ctx context.Context, addr string, perSecond float64
 	return map[string]float64{"flushed": median(costs[1].more), "sent": median(costs[2].more)}, costs, nil
 }
 
-// paced records so many events a second, for so long, and returns the CPU ms that this process took per second.
-func (b *bench) paced(ctx context.Context, k *alone, addr string, perSecond float64, length time.Duration) (float64, error) {
+// paced records so many events a second, for so long, and returns the CPU ms that this process took per
+// second.
+func (b *bench) paced(ctx context.Context, k *alone, addr string, perSecond float64,
+	length time.Duration) (float64, error) {
 	dir, err := b.temp()
 	if err != nil {
 		return 0, err
 	}
 	defer os.RemoveAll(dir)
-	info := &trace.RunInfo{ID: trace.NewRunID(), Program: "paced.fa", Nodes: []trace.NodeInfo{{Workers: 1}}, Processes: []trace.ProcessInfo{{}}}
+	info := &trace.RunInfo{ID: trace.NewRunID(), Program: "paced.fa", Nodes: []trace.NodeInfo{{Workers: 1}},
+		Processes: []trace.ProcessInfo{{}}}
 	if err := trace.WriteRunInfo(dir, info); err != nil {
 		return 0, err
 	}

@@ -1,7 +1,7 @@
 //go:build mpi
 
-// Mpiping is what rivals/pingpong_mpi.c is, by whyslow's network: each message is received by deliver, which sends
-// the next one. Arguments and output are the same.
+// Mpiping is what rivals/pingpong_mpi.c is, by whyslow's network: each message is received by deliver, which
+// sends the next one. Arguments and output are the same.
 package main
 
 import (

@@ -1,5 +1,5 @@
-// Package cube writes what the search for patterns found in the formats of Cube, the browser of Scalasca and Score-P: Write in that of
-// Cube 4 (.cubex), Write3 in that of Cube 3 (XML, .cube).
+// Package cube writes what the search for patterns found in the formats of Cube, the browser of Scalasca and
+// Score-P: Write in that of Cube 4 (.cubex), Write3 in that of Cube 3 (XML, .cube).
 //
 // Both hold three trees and one number for each of their combinations:
 //
@@ -9,9 +9,10 @@
 //	    wait at alloc        rank                      process 0
 //	  communication            upc_memget                thread 0
 //
-// The numbers are exclusive along the call tree and inclusive along the metric tree, as in pattern.Result, so they are written as they are; times become
-// seconds. Two things differ from the result: a region may be called from several places, which Cube shows as one call path (lines are attributes of
-// Cube 3 only), and threads are in the order of the system tree, since readers differ on whether that order or the ids count.
+// The numbers are exclusive along the call tree and inclusive along the metric tree, as in pattern.Result, so
+// they are written as they are; times become seconds. Two things differ from the result: a region may be
+// called from several places, which Cube shows as one call path (lines are attributes of Cube 3 only), and
+// threads are in the order of the system tree, since readers differ on whether that order or the ids count.
 package cube
 
 import (
@@ -25,14 +26,14 @@ import (
 	"github.com/whyslow/whyslow/internal/model"
 )
 
-// mirror is where the texts of metrics are found: every url begins with it. A list without any is not accepted by all readers.
+// mirror is the base of every metric's url. Some readers reject a list without any.
 const mirror = "https://github.com/whyslow/whyslow/blob/main/docs/"
 
-// file is what both formats are made of.
+// file holds what both formats need.
 type file struct {
 	attrs   []attr
 	metrics []*metric // roots
-	all     []*metric // by number, which is that of pattern.Result
+	all     []*metric // by number, the same as in pattern.Result
 	regions []region  // by number
 	cnodes  []*cnode  // roots
 	calls   int
@@ -62,7 +63,8 @@ func (m *metric) uom() string {
 	return string(m.m.Unit)
 }
 
-// explained are the headings of docs/pgas-patterns.md under which metrics are explained, as GitHub makes anchors of them.
+// explained has the headings of docs/pgas-patterns.md that explain metrics, as GitHub turns them into
+// anchors.
 var explained = map[string]string{
 	"lock-contention":    "1-lock-contention",
 	"wait-at-barrier":    "2-wait-at-barrier",
@@ -85,7 +87,7 @@ var explained = map[string]string{
 	"non-participation":  "load-imbalance",
 }
 
-// url is where the metric is explained.
+// url links to the explanation of the metric.
 func (m *metric) url() string {
 	id := m.m.ID
 	if m.m.Reading != "" {
@@ -130,14 +132,15 @@ type thread struct {
 	rank int
 }
 
-// newFile arranges a result. It fails where the result is empty, or not in the order it is to be in.
+// newFile arranges a result. It fails if the result is empty, or not in the required order.
 func newFile(r *pattern.Result, m *model.Model) (*file, error) {
 	if r == nil || len(r.Threads) == 0 || len(r.Metrics) == 0 || len(r.Calls) == 0 {
 		return nil, fmt.Errorf("no regions were recorded: there are no call paths to write")
 	}
 	f := &file{calls: len(r.Calls)}
 	f.attrs = []attr{{"Creator", "whyslow"}, {"CUBE_CT_AGGR", "SUM"}}
-	for _, a := range []attr{{"Program", m.Info.Program}, {"Command line", strings.Join(m.Info.CommandLine, " ")}, {"Ended", m.Info.Ended}} {
+	for _, a := range []attr{{"Program", m.Info.Program},
+		{"Command line", strings.Join(m.Info.CommandLine, " ")}, {"Ended", m.Info.Ended}} {
 		if a.value != "" {
 			f.attrs = append(f.attrs, a)
 		}
@@ -166,7 +169,8 @@ func newFile(r *pattern.Result, m *model.Model) (*file, error) {
 			depth = depth[:len(depth)-1]
 		}
 		if len(depth) == 0 {
-			return nil, fmt.Errorf("call path %d is not below the one before it: call paths are not in depth-first order", i)
+			return nil, fmt.Errorf("call path %d is not below the one before it: call paths are not in depth-first "+
+				"order", i)
 		}
 		depth = append(depth, i)
 		nodes[c.Parent].children = append(nodes[c.Parent].children, nodes[i])
@@ -183,8 +187,8 @@ func lineOf(line int) int {
 	return line
 }
 
-// system makes the tree of hosts, processes and threads. A node of the run is a process of its rank unless several nodes share one: then it is a
-// thread of it.
+// system builds the tree of hosts, processes and threads. A node of the run is a process of its rank, or a
+// thread if several nodes share a process.
 func (f *file) system(r *pattern.Result, m *model.Model) {
 	type key struct {
 		host    string
@@ -249,7 +253,7 @@ func (e *element) add(inner ...*element) *element {
 
 func num(key string, v int) attr { return attr{key, strconv.Itoa(v)} }
 
-// append writes the element, indented. An empty one has a start and an end: readers take <a/> for a mistake.
+// append writes the element, indented. An empty one has a start and an end, because readers reject <a/>.
 func (e *element) append(b []byte, depth int) []byte {
 	indent := func() {
 		for range depth {
@@ -275,12 +279,12 @@ func (e *element) append(b []byte, depth int) []byte {
 	return append(b, ">\n"...)
 }
 
-// escape appends text as XML has it; what XML cannot hold becomes U+FFFD.
+// escape appends text escaped for XML; characters that XML cannot hold become U+FFFD.
 func escape(b []byte, s string) []byte {
 	var out strings.Builder
 	_ = xml.EscapeText(&out, []byte(s)) // a Builder does not fail
 	return append(b, out.String()...)
 }
 
-// doc is the list of places where metrics are explained.
+// doc is the list of links to explanations of metrics.
 func doc() *element { return el("doc", "").add(el("mirrors", "").add(el("murl", mirror))) }

@@ -22,14 +22,16 @@ import (
 	"github.com/whyslow/whyslow/trace"
 )
 
-var names = rapid.SampledFrom([]string{"main", "upc_memget", "operator<(T&, \"x\")", "функция", "a&b", "\x00\x1b", "]]>", "", " "})
+var names = rapid.SampledFrom([]string{"main", "upc_memget", "operator<(T&, \"x\")", "функция", "a&b",
+	"\x00\x1b", "]]>", "", " "})
 
 // drawResult draws a result with trees of any shape, and a model of its nodes.
 func drawResult(t *rapid.T) (*pattern.Result, *model.Model) {
 	r := &pattern.Result{}
 	units := []pattern.Unit{pattern.NS, pattern.Occ, pattern.Bytes}
 	for i := range rapid.IntRange(1, 12).Draw(t, "metrics") {
-		m := pattern.Metric{ID: fmt.Sprintf("metric-%d", i), Name: names.Draw(t, "name"), Parent: rapid.IntRange(-1, i-1).Draw(t, "parent"), Doc: names.Draw(t, "doc")}
+		m := pattern.Metric{ID: fmt.Sprintf("metric-%d", i), Name: names.Draw(t, "name"),
+			Parent: rapid.IntRange(-1, i-1).Draw(t, "parent"), Doc: names.Draw(t, "doc")}
 		m.Unit = rapid.SampledFrom(units).Draw(t, "unit")
 		if m.Parent >= 0 {
 			m.Unit = r.Metrics[m.Parent].Unit
@@ -37,20 +39,23 @@ func drawResult(t *rapid.T) (*pattern.Result, *model.Model) {
 		r.Metrics = append(r.Metrics, m)
 	}
 	for range rapid.IntRange(1, 5).Draw(t, "regions") {
-		r.Regions = append(r.Regions, pattern.Region{Name: names.Draw(t, "region"), Kind: rapid.SampledFrom([]string{"function", "barrier", "bulk", "await"}).Draw(t, "kind"),
+		r.Regions = append(r.Regions, pattern.Region{Name: names.Draw(t, "region"),
+			Kind: rapid.SampledFrom([]string{"function", "barrier", "bulk", "await"}).Draw(t, "kind"),
 			File: names.Draw(t, "file"), Line: rapid.IntRange(0, 9).Draw(t, "line")})
 	}
 	path := []int{}
 	for i := range rapid.IntRange(1, 12).Draw(t, "calls") {
 		path = path[:rapid.IntRange(0, len(path)).Draw(t, "depth")]
-		c := pattern.Call{Parent: -1, Region: rapid.IntRange(0, len(r.Regions)-1).Draw(t, "callee"), Line: rapid.IntRange(0, 9).Draw(t, "line")}
+		c := pattern.Call{Parent: -1, Region: rapid.IntRange(0, len(r.Regions)-1).Draw(t, "callee"),
+			Line: rapid.IntRange(0, 9).Draw(t, "line")}
 		if len(path) > 0 {
 			c.Parent = path[len(path)-1]
 		}
 		path = append(path, i)
 		r.Calls = append(r.Calls, c)
 	}
-	m := &model.Model{Info: &trace.RunInfo{Program: "prog", Ended: "done", CommandLine: []string{"oshrun", "<prog>"}}}
+	m := &model.Model{Info: &trace.RunInfo{Program: "prog", Ended: "done", CommandLine: []string{"oshrun",
+		"<prog>"}}}
 	hosts := []string{"", "a", "b"}
 	for n := range rapid.IntRange(1, 5).Draw(t, "nodes") {
 		host := rapid.SampledFrom(hosts).Draw(t, "host")
@@ -74,7 +79,7 @@ func drawResult(t *rapid.T) (*pattern.Result, *model.Model) {
 	return r, m
 }
 
-// Metrics lead to headings that are there.
+// Metrics link to existing headings.
 func TestExplained(t *testing.T) {
 	text, err := os.ReadFile("../../../docs/pgas-patterns.md")
 	if err != nil {
@@ -83,7 +88,8 @@ func TestExplained(t *testing.T) {
 	anchors := map[string]bool{}
 	for line := range strings.Lines(string(text)) {
 		if heading := strings.TrimLeft(line, "#"); heading != line {
-			anchors[strings.ReplaceAll(strings.ReplaceAll(strings.ToLower(strings.TrimSpace(heading)), ".", ""), " ", "-")] = true
+			anchors[strings.ReplaceAll(strings.ReplaceAll(strings.ToLower(strings.TrimSpace(heading)), ".", ""), " ",
+				"-")] = true
 		}
 	}
 	for metric, anchor := range explained {
@@ -96,7 +102,7 @@ func TestExplained(t *testing.T) {
 	}
 }
 
-// plain is text as XML gives it back.
+// plain is text as an XML reader returns it.
 func plain(s string) string {
 	return strings.Map(func(r rune) rune {
 		if r < ' ' && r != '\t' && r != '\n' && r != '\r' {
@@ -106,10 +112,12 @@ func plain(s string) string {
 	}, s)
 }
 
-// wanted is what a reader is to find, in the words of both formats.
+// wanted is what a reader should find, in the words of both formats.
 func wanted(r *pattern.Result) (w read) {
 	for _, m := range r.Metrics {
-		w.Metrics = append(w.Metrics, readMetric{strings.ReplaceAll(m.ID, "-", "_"), plain(m.Name), map[pattern.Unit]string{pattern.NS: "sec", pattern.Occ: "occ", pattern.Bytes: "bytes"}[m.Unit], plain(m.Doc), m.Parent})
+		w.Metrics = append(w.Metrics, readMetric{strings.ReplaceAll(m.ID, "-", "_"), plain(m.Name),
+			map[pattern.Unit]string{pattern.NS: "sec", pattern.Occ: "occ", pattern.Bytes: "bytes"}[m.Unit],
+			plain(m.Doc), m.Parent})
 	}
 	for _, c := range r.Calls {
 		w.Calls = append(w.Calls, readCall{plain(r.Regions[c.Region].Name), c.Parent})
@@ -142,7 +150,7 @@ func key(metric, call int, thread string) [3]string {
 	return [3]string{fmt.Sprint(metric), fmt.Sprint(call), thread}
 }
 
-// check compares what was read; values to the last digit the format has.
+// check compares the result of reading; values must match to the last digit of the format.
 func check(t interface {
 	Helper()
 	Fatalf(string, ...any)
@@ -199,7 +207,7 @@ func TestBothFormatsReadBack(t *testing.T) {
 	})
 }
 
-// TestSchema holds a document against the description of the format, by a validator of XML schemas.
+// TestSchema validates a document against the XML schema of the format.
 func TestSchema(t *testing.T) {
 	lint, err := exec.LookPath("xmllint")
 	if err != nil {
@@ -224,7 +232,8 @@ func TestSchema(t *testing.T) {
 		if err := os.WriteFile(name, out.Bytes(), 0o644); err != nil {
 			t.Fatal(err)
 		}
-		if said, err := exec.Command(lint, "--noout", "--schema", "testdata/cube3.xsd", name).CombinedOutput(); err != nil {
+		if said, err := exec.Command(lint, "--noout", "--schema", "testdata/cube3.xsd",
+			name).CombinedOutput(); err != nil {
 			t.Fatalf("%v\n%s\n%s", err, said, out.Bytes())
 		}
 	})
@@ -233,12 +242,14 @@ func TestSchema(t *testing.T) {
 func TestNothingToWrite(t *testing.T) {
 	m := &model.Model{Info: &trace.RunInfo{}}
 	for _, r := range []*pattern.Result{nil, {}} {
-		if err := Write(io.Discard, r, m, time.Unix(0, 0)); err == nil || !strings.Contains(err.Error(), "no regions were recorded") {
+		if err := Write(io.Discard, r, m, time.Unix(0, 0)); err == nil || !strings.Contains(err.Error(),
+			"no regions were recorded") {
 			t.Errorf("%v", err)
 		}
 	}
-	r := &pattern.Result{Metrics: []pattern.Metric{{Parent: -1}}, Regions: []pattern.Region{{}}, Threads: []pattern.Thread{{}},
-		Calls: []pattern.Call{{Parent: -1}, {Parent: 0}, {Parent: -1}, {Parent: 1}}}
+	r := &pattern.Result{Metrics: []pattern.Metric{{Parent: -1}}, Regions: []pattern.Region{{}},
+		Threads: []pattern.Thread{{}},
+		Calls:   []pattern.Call{{Parent: -1}, {Parent: 0}, {Parent: -1}, {Parent: 1}}}
 	if err := Write3(io.Discard, r, m); err == nil || !strings.Contains(err.Error(), "call path 3") {
 		t.Errorf("%v", err)
 	}
@@ -255,7 +266,8 @@ func (b *broken) Write(p []byte) (int, error) {
 
 func TestWriteFails(t *testing.T) {
 	m := &model.Model{Info: &trace.RunInfo{}}
-	r := &pattern.Result{Metrics: []pattern.Metric{{Parent: -1, Rows: []pattern.Row{{Values: []int64{1}}}}}, Regions: []pattern.Region{{}}, Threads: []pattern.Thread{{}}, Calls: []pattern.Call{{Parent: -1}}}
+	r := &pattern.Result{Metrics: []pattern.Metric{{Parent: -1, Rows: []pattern.Row{{Values: []int64{1}}}}},
+		Regions: []pattern.Region{{}}, Threads: []pattern.Thread{{}}, Calls: []pattern.Call{{Parent: -1}}}
 	for left := range 900 {
 		if Write(&broken{left}, r, m, time.Unix(0, 0)) == nil || Write3(&broken{left}, r, m) == nil {
 			t.Fatalf("a writer that takes %d bytes and no more was not noticed", left)

@@ -20,11 +20,12 @@ import (
 //	             "CUBEX.INDEX" | int32 1 | uint16 version 0 | uint8 1 (sparse) | uint32 n | n x uint32 call path
 //	N.data       "CUBEX.DATA" | n x L values, L being the number of threads
 //
-// all little-endian, which the 1 shows. Call paths are numbered in depth-first order, as their ids are here: for metrics that are exclusive along the
-// call tree, which all of these are, position and id are then the same. What has no values has no files.
+// all little-endian, which the 1 shows. Call paths are numbered in depth-first order, as their ids are here:
+// for metrics that are exclusive along the call tree, which all of these are, position and id are then the
+// same. What has no values has no files.
 
-// Write writes a result in the format of Cube 4, as an archive. m is the model it was found in; made is the date of the members of the archive. It fails
-// where the result holds no call paths, and where writing fails.
+// Write writes a result in the format of Cube 4, as an archive. m is the model of the result; made is the
+// date of the archive's members. It fails if the result has no call paths, or if writing fails.
 func Write(w io.Writer, r *pattern.Result, m *model.Model, made time.Time) error {
 	f, err := newFile(r, m)
 	if err != nil {
@@ -32,7 +33,8 @@ func Write(w io.Writer, r *pattern.Result, m *model.Model, made time.Time) error
 	}
 	t := tar.NewWriter(w)
 	member := func(name string, data []byte) error {
-		err := t.WriteHeader(&tar.Header{Typeflag: tar.TypeReg, Name: name, Size: int64(len(data)), Mode: 0o644, ModTime: made.Truncate(time.Second), Format: tar.FormatUSTAR})
+		err := t.WriteHeader(&tar.Header{Typeflag: tar.TypeReg, Name: name, Size: int64(len(data)), Mode: 0o644,
+			ModTime: made.Truncate(time.Second), Format: tar.FormatUSTAR})
 		if err == nil {
 			_, err = t.Write(data)
 		}
@@ -95,8 +97,10 @@ func (f *file) anchor() []byte {
 		metrics.add(x.xml4())
 	}
 	for i, x := range f.regions {
-		program.add(el("region", "", num("id", i), attr{"mod", x.file}, num("begin", x.line), num("end", -1)).add(el("name", x.name),
-			el("mangled_name", x.name), el("paradigm", x.paradigm()), el("role", x.role4()), el("url", ""), el("descr", "")))
+		program.add(el("region", "", num("id", i), attr{"mod", x.file}, num("begin", x.line),
+			num("end", -1)).add(el("name", x.name),
+			el("mangled_name", x.name), el("paradigm", x.paradigm()), el("role", x.role4()), el("url", ""),
+			el("descr", "")))
 	}
 	for _, x := range f.cnodes {
 		program.add(x.xml4())
@@ -105,10 +109,12 @@ func (f *file) anchor() []byte {
 	for i, h := range f.hosts {
 		node := el("systemtreenode", "", num("Id", 2*i+1)).add(el("name", h.name), el("class", "node"))
 		for _, p := range h.processes {
-			x := el("locationgroup", "", num("Id", group)).add(el("name", p.name), el("rank", strconv.Itoa(p.rank)), el("type", "process"))
+			x := el("locationgroup", "", num("Id", group)).add(el("name", p.name), el("rank", strconv.Itoa(p.rank)),
+				el("type", "process"))
 			group++
 			for _, t := range p.threads {
-				x.add(el("location", "", num("Id", column)).add(el("name", t.name), el("rank", strconv.Itoa(t.rank)), el("type", "thread")))
+				x.add(el("location", "", num("Id", column)).add(el("name", t.name), el("rank", strconv.Itoa(t.rank)),
+					el("type", "thread")))
 				column++
 			}
 			node.add(x)
@@ -124,7 +130,9 @@ func (m *metric) xml4() *element {
 	if m.seconds() {
 		kind = "DOUBLE"
 	}
-	x := el("metric", "", num("id", m.id), attr{"type", "EXCLUSIVE"}).add(el("disp_name", m.m.Name), el("uniq_name", m.unique()), el("dtype", kind), el("uom", m.uom()), el("url", m.url()), el("descr", m.m.Doc))
+	x := el("metric", "", num("id", m.id), attr{"type", "EXCLUSIVE"}).add(el("disp_name", m.m.Name),
+		el("uniq_name", m.unique()), el("dtype", kind), el("uom", m.uom()), el("url", m.url()),
+		el("descr", m.m.Doc))
 	for _, c := range m.children {
 		x.add(c.xml4())
 	}
@@ -139,7 +147,7 @@ func (c *cnode) xml4() *element {
 	return x
 }
 
-// paradigm and role4 say what a region is in the words of Cube 4.
+// paradigm and role4 describe a region in the words of Cube 4.
 func (r *region) paradigm() string {
 	if r.role == "function" {
 		return "compiler"

@@ -103,7 +103,8 @@ type xmlCube struct {
 }
 
 // trees reads what both have.
-func (x *xmlCube) trees() (r read, types map[int]string, threads []string, hosts map[string]string, err error) {
+func (x *xmlCube) trees() (r read, types map[int]string, threads []string, hosts map[string]string,
+	err error) {
 	if len(x.Doc.Mirrors) == 0 {
 		return r, nil, nil, nil, errors.New("no murl")
 	}
@@ -255,7 +256,8 @@ func readCubex(archive []byte) (read, map[string]string, error) {
 		if err := binary.Read(in, binary.LittleEndian, &head); err != nil {
 			return r, hosts, err
 		}
-		if string(head.Magic[:]) != "CUBEX.INDEX" || head.One != 1 || head.Version != 0 || head.Type != 1 || in.Len() != int(head.N)*4 {
+		if string(head.Magic[:]) != "CUBEX.INDEX" || head.One != 1 || head.Version != 0 || head.Type != 1 ||
+			in.Len() != int(head.N)*4 {
 			return r, hosts, fmt.Errorf("index %+v, %d bytes left", head, in.Len())
 		}
 		calls := make([]uint32, head.N)

@@ -9,8 +9,8 @@ import (
 	"github.com/whyslow/whyslow/internal/model"
 )
 
-// Write3 writes a result in the format of Cube 3, one XML document. m is the model it was found in. It fails where the result holds no call paths, and
-// where writing fails.
+// Write3 writes a result in the format of Cube 3, one XML document. m is the model of the result. It fails if
+// the result has no call paths, or if writing fails.
 func Write3(w io.Writer, r *pattern.Result, m *model.Model) error {
 	f, err := newFile(r, m)
 	if err != nil {
@@ -23,7 +23,8 @@ func Write3(w io.Writer, r *pattern.Result, m *model.Model) error {
 	}
 	for i, x := range f.regions {
 		// Numbers begin with 1: the schema has it so.
-		program.add(el("region", "", num("id", i+1), attr{"mod", x.file}, num("begin", x.line), num("end", -1)).add(el("name", x.name), el("url", ""), el("descr", x.role)))
+		program.add(el("region", "", num("id", i+1), attr{"mod", x.file}, num("begin", x.line),
+			num("end", -1)).add(el("name", x.name), el("url", ""), el("descr", x.role)))
 	}
 	for _, x := range f.cnodes {
 		program.add(x.xml3())
@@ -43,7 +44,8 @@ func Write3(w io.Writer, r *pattern.Result, m *model.Model) error {
 		system.add(el("machine", "", num("Id", i)).add(el("name", h.name), el("descr", ""), machine))
 	}
 	b := []byte("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<cube version=\"3.0\">\n")
-	b = el("attr", "", attr{"key", "Creator"}, attr{"value", "whyslow"}).append(b, 1) // the schema has at most one
+	// the schema has at most one
+	b = el("attr", "", attr{"key", "Creator"}, attr{"value", "whyslow"}).append(b, 1)
 	for _, x := range []*element{doc(), metrics, program, system} {
 		b = x.append(b, 1)
 	}
@@ -84,7 +86,8 @@ func (m *metric) xml3() *element {
 	if m.seconds() {
 		kind = "FLOAT"
 	}
-	x := el("metric", "", num("id", m.id)).add(el("disp_name", m.m.Name), el("uniq_name", m.unique()), el("dtype", kind), el("uom", m.uom()), el("url", m.url()), el("descr", m.m.Doc))
+	x := el("metric", "", num("id", m.id)).add(el("disp_name", m.m.Name), el("uniq_name", m.unique()),
+		el("dtype", kind), el("uom", m.uom()), el("url", m.url()), el("descr", m.m.Doc))
 	for _, c := range m.children {
 		x.add(c.xml3())
 	}

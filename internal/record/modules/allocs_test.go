@@ -11,8 +11,10 @@ import (
 // Once buffers have their size and everything has been seen, an event allocates nothing.
 func TestHandlersDoNotAllocate(t *testing.T) {
 	r := startRun(t, 1, 1,
-		use(t, "logger_module", map[string]any{"file": "/dev/null"}), use(t, "df_events_module", map[string]any{"file": "/dev/null", "format": "csv"}),
-		use(t, "cf_events_module", map[string]any{"file": "/dev/null", "format": "json"}), use(t, "luna_log_module", map[string]any{"dir": t.TempDir()}),
+		use(t, "logger_module", map[string]any{"file": "/dev/null"}),
+		use(t, "df_events_module", map[string]any{"file": "/dev/null", "format": "csv"}),
+		use(t, "cf_events_module", map[string]any{"file": "/dev/null", "format": "json"}),
+		use(t, "luna_log_module", map[string]any{"dir": t.TempDir()}),
 		use(t, "cf_counter_events_module", map[string]any{"by_code": true}), use(t, "df_sizer_events_module", nil),
 		use(t, "foreign_block_timer_module", nil))
 	s := r.ses.Stream(0, 0, nil)

@@ -38,8 +38,10 @@ var counted = [...]struct {
 	kind trace.Kind
 	what string
 }{
-	{trace.KindCFCreated, "created"}, {trace.KindCFStarted, "started"}, {trace.KindCFWaiting, "waiting"}, {trace.KindCFFinished, "finished"},
-	{trace.KindCFMigrated, "migrated"}, {trace.KindCFStolen, "stolen"}, {trace.KindCFReceived, "received"}, {trace.KindCFDestroyed, "destroyed"},
+	{trace.KindCFCreated, "created"}, {trace.KindCFStarted, "started"}, {trace.KindCFWaiting, "waiting"},
+	{trace.KindCFFinished, "finished"},
+	{trace.KindCFMigrated, "migrated"}, {trace.KindCFStolen, "stolen"}, {trace.KindCFReceived, "received"},
+	{trace.KindCFDestroyed, "destroyed"},
 }
 
 // CFCounter is cf_counter_events_module.
@@ -149,7 +151,8 @@ func (m *CFCounter) table(text *strings.Builder) {
 	_ = w.Flush() // into memory
 }
 
-// cfCodes knows the code fragment of every CF that exists: a CF is often created by one worker and run by another.
+// cfCodes knows the code fragment of every CF that exists: a CF is often created by one worker and run by
+// another.
 type cfCodes struct {
 	cfs     cfTable[atomic.Uint32] // numbers of code fragments
 	mu      sync.Mutex

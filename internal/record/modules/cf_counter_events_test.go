@@ -89,5 +89,6 @@ CF destroyed: 8000
 }
 
 func init() {
-	examples = append(examples, example{"cf_counter_events_module example", printed("cf_counter_events_module", map[string]any{"by_code": true})})
+	examples = append(examples, example{"cf_counter_events_module example", printed("cf_counter_events_module",
+		map[string]any{"by_code": true})})
 }

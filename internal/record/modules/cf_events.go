@@ -5,5 +5,6 @@ package modules
 import "github.com/whyslow/whyslow/prof"
 
 func init() {
-	prof.RegisterModule(logInfo("cf_events_module", "logger_module for the events of computational fragments", "CFEvents.*"))
+	prof.RegisterModule(logInfo("cf_events_module", "logger_module for the events of computational fragments",
+		"CFEvents.*"))
 }

@@ -12,9 +12,9 @@ import (
 	"github.com/whyslow/whyslow/trace"
 )
 
-// What a module adds to an event it listens to, on one worker and on two at once. The events go to no trace, so
-// that an event without the module costs next to nothing. Text goes to a writer that drops it. CPU time is what
-// counts: it is the same on a busy machine.
+// What a module adds to an event it listens to, on one worker and on two at once. The events go to no trace,
+// so that an event without the module costs next to nothing. Text goes to a writer that drops it. CPU time is
+// what counts: it is the same on a busy machine.
 
 // life emits what a CF and its DF go through, 8 events.
 func life(ses *prof.Session, s *prof.Stream, i int, inputs []trace.DF) {
@@ -31,7 +31,8 @@ func life(ses *prof.Session, s *prof.Stream, i int, inputs []trace.DF) {
 }
 
 var lifeEvents = []trace.Kind{
-	trace.KindCFCreated, trace.KindForeignStarted, trace.KindCFStarted, trace.KindCFFinished, trace.KindForeignEnded,
+	trace.KindCFCreated, trace.KindForeignStarted, trace.KindCFStarted, trace.KindCFFinished,
+	trace.KindForeignEnded,
 	trace.KindDFCreate, trace.KindDFDestroy, trace.KindCFDestroyed,
 }
 
@@ -59,7 +60,8 @@ func BenchmarkModule(b *testing.B) {
 				b.ReportAllocs()
 				ses := prof.New()
 				ses.SetDescriber(shop)
-				run, err := ses.StartModules([]prof.Use{use(b, m.name, m.params)}, prof.RunFacts{Nodes: 1, Workers: 2, StartNS: start, Out: io.Discard})
+				run, err := ses.StartModules([]prof.Use{use(b, m.name, m.params)}, prof.RunFacts{Nodes: 1, Workers: 2,
+					StartNS: start, Out: io.Discard})
 				if err != nil {
 					b.Fatal(err)
 				}

@@ -5,5 +5,6 @@ package modules
 import "github.com/whyslow/whyslow/prof"
 
 func init() {
-	prof.RegisterModule(logInfo("df_events_module", "logger_module for the events of data fragments", "DFEvents.*"))
+	prof.RegisterModule(logInfo("df_events_module", "logger_module for the events of data fragments",
+		"DFEvents.*"))
 }

@@ -46,7 +46,8 @@ func (m *DFSizer) Start(h *prof.Host) error {
 	}
 	m.withPeak = h.Bool("peak")
 	m.streams = prof.NewPerStream[dfSizes](h.Session(), nil)
-	err = h.Session().DFCreate.Connect(h.Name(), h.Priority(), func(s *prof.Stream, _ int64, _ trace.DF, size int64, _ trace.CF) {
+	err = h.Session().DFCreate.Connect(h.Name(), h.Priority(), func(s *prof.Stream, _ int64, _ trace.DF,
+		size int64, _ trace.CF) {
 		m.streams.Get(s).created.Add(size)
 		if m.withPeak {
 			m.hold(size)
@@ -55,7 +56,8 @@ func (m *DFSizer) Start(h *prof.Host) error {
 	if err != nil {
 		return err
 	}
-	return h.Session().DFDestroy.Connect(h.Name(), h.Priority(), func(s *prof.Stream, _ int64, _ trace.DF, size int64, _ trace.Reason) {
+	return h.Session().DFDestroy.Connect(h.Name(), h.Priority(), func(s *prof.Stream, _ int64, _ trace.DF,
+		size int64, _ trace.Reason) {
 		m.streams.Get(s).destroyed.Add(size)
 		if m.withPeak {
 			m.held.Add(-size)
@@ -73,8 +75,8 @@ func (m *DFSizer) hold(size int64) {
 	}
 }
 
-// Sizes returns the sums so far, in bytes, at any time and from any goroutine. Each DF counts once, however many nodes
-// have a copy. peak is the largest value of created less destroyed; 0 without the parameter peak.
+// Sizes returns the sums so far, in bytes, at any time and from any goroutine. Each DF counts once, however
+// many nodes have a copy. peak is the largest value of created less destroyed; 0 without the parameter peak.
 func (m *DFSizer) Sizes() (created, destroyed, peak int64) {
 	// In this order no DF appears as destroyed and not as created.
 	m.streams.All(func(_ *prof.Stream, d *dfSizes) { destroyed += d.destroyed.Load() })
@@ -85,7 +87,8 @@ func (m *DFSizer) Sizes() (created, destroyed, peak int64) {
 // Finish prints the sums.
 func (m *DFSizer) Finish() error {
 	created, destroyed, peak := m.Sizes()
-	text := fmt.Sprintf("Total DF size created: %d bytes\nTotal DF size destroyed: %d bytes\n", created, destroyed)
+	text := fmt.Sprintf("Total DF size created: %d bytes\nTotal DF size destroyed: %d bytes\n", created,
+		destroyed)
 	if m.withPeak {
 		text += fmt.Sprintf("Peak DF size held: %d bytes\n", peak)
 	}

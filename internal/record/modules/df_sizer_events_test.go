@@ -50,5 +50,6 @@ func TestDFSizerManyStreams(t *testing.T) {
 }
 
 func init() {
-	examples = append(examples, example{"df_sizer_events_module example", printed("df_sizer_events_module", nil)})
+	examples = append(examples, example{"df_sizer_events_module example", printed("df_sizer_events_module",
+		nil)})
 }

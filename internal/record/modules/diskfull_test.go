@@ -41,7 +41,8 @@ func TestDiskFull(t *testing.T) {
 				}
 				break
 			}
-			if len(told) != 1 || !strings.Contains(told[0], "no space left on device") || !strings.Contains(told[0], name) {
+			if len(told) != 1 || !strings.Contains(told[0], "no space left on device") || !strings.Contains(told[0],
+				name) {
 				t.Errorf("told %q", told)
 			}
 		})

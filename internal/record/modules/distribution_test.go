@@ -16,7 +16,8 @@ func TestDistribution(t *testing.T) {
 		var all []int64
 		var sum summary
 		for range rapid.IntRange(1, 4).Draw(rt, "streams") {
-			values := rapid.SliceOf(rapid.OneOf(rapid.Int64Range(0, 100), rapid.Int64Range(0, 1e6), rapid.Int64Range(0, math.MaxInt64>>8))).Draw(rt, "values")
+			values := rapid.SliceOf(rapid.OneOf(rapid.Int64Range(0, 100), rapid.Int64Range(0, 1e6),
+				rapid.Int64Range(0, math.MaxInt64>>8))).Draw(rt, "values")
 			var d distribution
 			for _, v := range values {
 				d.add(v)

@@ -17,8 +17,8 @@ import (
 
 const modulesPage = "../../../docs/modules.md"
 
-// TestDocs: docs/modules.md has a part for each module with what its registration says, and for some what they
-// print. Run with -update to bring it up to date; the prose between is written by hand.
+// TestDocs: docs/modules.md has a part for each module with what its registration says, and for some what
+// they print. Run with -update to bring it up to date; the prose between is written by hand.
 func TestDocs(t *testing.T) {
 	text, err := os.ReadFile(modulesPage)
 	if err != nil {
@@ -63,7 +63,8 @@ func part(t *testing.T, page, name, want string) string {
 		return page
 	}
 	if diff := cmp.Diff(got, want); diff != "" && !*update {
-		t.Errorf("docs/modules.md: %s is out of date; run go test ./internal/record/modules -update\n%s", name, diff)
+		t.Errorf("docs/modules.md: %s is out of date; run go test ./internal/record/modules -update\n%s", name,
+			diff)
 	}
 	return before + beginMark(name) + want + endMark + after
 }
@@ -81,7 +82,8 @@ func facts(m prof.ModuleInfo) string {
 	var b strings.Builder
 	b.WriteString("| | |\n|---|---|\n")
 	for _, row := range [][2]string{
-		{"also called", code(m.Aliases)}, {"does", m.Doc}, {"events", code(m.Events)}, {"emits", code(m.Emits)}, {"runs after", code(m.Requires)},
+		{"also called", code(m.Aliases)}, {"does", m.Doc}, {"events", code(m.Events)}, {"emits", code(m.Emits)},
+		{"runs after", code(m.Requires)},
 		{"output", m.Output}, {"cost", m.Cost},
 	} {
 		if row[1] != "" {
@@ -166,7 +168,8 @@ func TestEachFileCanBeLeftOut(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if strings.Contains(string(text), "func init()") && strings.HasPrefix(string(text), "//go:build !no_"+m.Name+"\n") {
+			if strings.Contains(string(text), "func init()") && strings.HasPrefix(string(text),
+				"//go:build !no_"+m.Name+"\n") {
 				found = true
 			}
 		}

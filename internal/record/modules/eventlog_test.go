@@ -45,14 +45,16 @@ func TestLoggerFormats(t *testing.T) {
 		t.Run(format, func(t *testing.T) {
 			r := startRun(t, 2, 1, use(t, "logger_module", map[string]any{"format": format}))
 			story(r.ses)
-			say, err := r.ses.Define("Solver", "onStep", trace.Field{Name: "n", Type: trace.FieldInt}, trace.Field{Name: "text", Type: trace.FieldName},
+			say, err := r.ses.Define("Solver", "onStep", trace.Field{Name: "n", Type: trace.FieldInt},
+				trace.Field{Name: "text", Type: trace.FieldName},
 				trace.Field{Name: "residual", Type: trace.FieldFloat}, trace.Field{Name: "sizes", Type: trace.FieldInts})
 			if err != nil {
 				t.Fatal(err)
 			}
 			s := r.ses.Stream(1, 1, nil)
 			for i, text := range []string{"plain", "", "two words", "a,\"b\"\n", "schön"} {
-				if err := say.EmitAt(s, start+2e9, i-1, text, []float64{0.5, math.Inf(1), math.NaN(), 1e300, -0.25}[i], []int64{1, -2}[:i%3]); err != nil {
+				if err := say.EmitAt(s, start+2e9, i-1, text, []float64{0.5, math.Inf(1), math.NaN(), 1e300, -0.25}[i],
+					[]int64{1, -2}[:i%3]); err != nil {
 					t.Fatal(err)
 				}
 			}
@@ -62,7 +64,8 @@ func TestLoggerFormats(t *testing.T) {
 }
 
 func TestLogModulesListenToTheirNamespace(t *testing.T) {
-	for name, ns := range map[string]string{"df_events_module": "DFEvents", "cf_events_module": "CFEvents", "global_events_module": "GlobalEvents"} {
+	for name, ns := range map[string]string{"df_events_module": "DFEvents", "cf_events_module": "CFEvents",
+		"global_events_module": "GlobalEvents"} {
 		r := startRun(t, 2, 1, use(t, name, nil))
 		story(r.ses)
 		all := lines(r.finish(t))
@@ -78,7 +81,8 @@ func TestLogModulesListenToTheirNamespace(t *testing.T) {
 }
 
 func TestLoggerEvents(t *testing.T) {
-	r := startRun(t, 1, 1, use(t, "logger_module", map[string]any{"events": []string{"DFEvents::onCreateSize", "*.onDestroyed", "Mine.*"}}))
+	r := startRun(t, 1, 1, use(t, "logger_module",
+		map[string]any{"events": []string{"DFEvents::onCreateSize", "*.onDestroyed", "Mine.*"}}))
 	story(r.ses)
 	mine, err := r.ses.Define("Mine", "onIt")
 	if err != nil {
@@ -92,7 +96,8 @@ func TestLoggerEvents(t *testing.T) {
 		got = append(got, strings.Fields(line)[3])
 	}
 	slices.Sort(got)
-	if diff := cmp.Diff([]string{"CFEvents.onDestroyed", "CFEvents.onDestroyed", "DFEvents.onCreate", "Mine.onIt"}, got); diff != "" {
+	if diff := cmp.Diff([]string{"CFEvents.onDestroyed", "CFEvents.onDestroyed", "DFEvents.onCreate",
+		"Mine.onIt"}, got); diff != "" {
 		t.Error(diff)
 	}
 }
@@ -108,13 +113,15 @@ func TestLoggerJSONIsThatOfATrace(t *testing.T) {
 	ses := prof.New()
 	d := program{1: "main"}
 	ses.SetDescriber(d)
-	run, err := ses.StartModules([]prof.Use{use(t, "logger_module", map[string]any{"format": "json", "file": file})}, prof.RunFacts{Workers: 1})
+	run, err := ses.StartModules([]prof.Use{use(t, "logger_module", map[string]any{"format": "json",
+		"file": file})}, prof.RunFacts{Workers: 1})
 	if err != nil {
 		t.Fatal(err)
 	}
 	site := d.Site(0, 1)
 	w.DefineCode(trace.CodeDef{Code: 1, Name: w.Name(site.Code)})
-	w.DefineSite(trace.SiteDef{Site: 1, Code: 1, Label: w.Name(site.Label), File: w.Name(site.File), Line: site.Line, Col: site.Col, Text: w.Name(site.Text)})
+	w.DefineSite(trace.SiteDef{Site: 1, Code: 1, Label: w.Name(site.Label), File: w.Name(site.File),
+		Line: site.Line, Col: site.Col, Text: w.Name(site.Text)})
 	w.DefineDF(5, w.Name("x"), []int64{0, 7, 5})
 	s := ses.Stream(0, 0, w.Stream(0))
 	ses.CFCreated.EmitAt(s, 10, trace.MakeCF(0, 1), 1, 0, 1, math.Inf(-1), []int32{-1, 2})
@@ -154,7 +161,8 @@ func TestLoggerJSONIsThatOfATrace(t *testing.T) {
 // Messages of other modules stand in the same order as events.
 func TestLog(t *testing.T) {
 	for format, want := range map[string]string{
-		"text": " n0 w0 Log two, \"words\"\\nand lines\n", "csv": ",0,0,Log,,,,,\"two, \"\"words\"\"\nand lines\"\n",
+		"text": " n0 w0 Log two, \"words\"\\nand lines\n",
+		"csv":  ",0,0,Log,,,,,\"two, \"\"words\"\"\nand lines\"\n",
 		"json": `,"node":0,"stream":0,"event":"Log","fields":{"text":"two, \"words\"\nand lines"}}` + "\n",
 	} {
 		r := startRun(t, 1, 1, use(t, "logger_module", map[string]any{"format": format}))
@@ -233,7 +241,8 @@ func TestLoggerManyStreams(t *testing.T) {
 		for _, line := range lines(string(text)) {
 			var at float64
 			var node, worker, length int
-			if _, err := fmt.Sscanf(line, "%f n%d w%d GlobalEvents.onReadyQueue length=%d", &at, &node, &worker, &length); err != nil {
+			if _, err := fmt.Sscanf(line, "%f n%d w%d GlobalEvents.onReadyQueue length=%d", &at, &node, &worker,
+				&length); err != nil {
 				t.Fatalf("%s: %v", line, err)
 			}
 			key := fmt.Sprint(node, worker)
@@ -266,6 +275,7 @@ func TestLoggerRejectsParams(t *testing.T) {
 func init() {
 	for _, format := range []string{"text", "csv", "json"} {
 		run := printed("logger_module", map[string]any{"format": format})
-		examples = append(examples, example{"logger_module " + format, some(run, "time,", "onCreated", "onSent", "onForeignEnded", "onWaiting")})
+		examples = append(examples, example{"logger_module " + format, some(run, "time,", "onCreated", "onSent",
+			"onForeignEnded", "onWaiting")})
 	}
 }

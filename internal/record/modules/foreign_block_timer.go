@@ -19,7 +19,8 @@ func init() {
 		Cost:   "25 ns per event, no lock",
 		Events: []string{trace.KindForeignStarted.String(), trace.KindForeignEnded.String()},
 		Params: []prof.Param{
-			{Name: "sort", Default: "name", Choices: []string{"name", "time"}, Doc: "order of the lines: by name, or longest first"},
+			{Name: "sort", Default: "name", Choices: []string{"name", "time"}, Doc: "order of the lines: by name, " +
+				"or longest first"},
 			{Name: "file", Default: "", Doc: outputDoc},
 		},
 		New: func() prof.Module { return &ForeignBlockTimer{} },
@@ -65,21 +66,23 @@ func (m *ForeignBlockTimer) Start(h *prof.Host) error {
 	m.streams = prof.NewPerStream(h.Session(), func(_ *prof.Stream, c *calls) {
 		c.sites, c.names = map[trace.Site]*ForeignTime{}, map[string]*ForeignTime{}
 	})
-	err = h.Session().ForeignStarted.Connect(h.Name(), h.Priority(), func(s *prof.Stream, t int64, function trace.Site) {
-		c := m.streams.Get(s)
-		of := c.sites[function]
-		if of == nil {
-			of = m.meet(s, c, function)
-		}
-		c.open = append(c.open, call{of, t})
-	})
+	err = h.Session().ForeignStarted.Connect(h.Name(), h.Priority(),
+		func(s *prof.Stream, t int64, function trace.Site) {
+			c := m.streams.Get(s)
+			of := c.sites[function]
+			if of == nil {
+				of = m.meet(s, c, function)
+			}
+			c.open = append(c.open, call{of, t})
+		})
 	if err != nil {
 		return err
 	}
-	return h.Session().ForeignEnded.Connect(h.Name(), h.Priority(), func(s *prof.Stream, t int64, function trace.Site) {
-		c := m.streams.Get(s)
-		c.end(c.sites[function], t)
-	})
+	return h.Session().ForeignEnded.Connect(h.Name(), h.Priority(),
+		func(s *prof.Stream, t int64, function trace.Site) {
+			c := m.streams.Get(s)
+			c.end(c.sites[function], t)
+		})
 }
 
 // meet learns the name of a function. Two statements may call the same one.
@@ -134,7 +137,8 @@ func (m *ForeignBlockTimer) Times() []ForeignTime {
 // Finish prints what was measured.
 func (m *ForeignBlockTimer) Finish() error {
 	for _, f := range m.Times() {
-		fmt.Fprintf(m.out, "Func: %s, PID: %d, TID: %d => %d ms total\n", f.Name, f.PID, f.TID, (f.TotalNS+500_000)/1_000_000)
+		fmt.Fprintf(m.out, "Func: %s, PID: %d, TID: %d => %d ms total\n", f.Name, f.PID, f.TID,
+			(f.TotalNS+500_000)/1_000_000)
 	}
 	_ = m.out.Flush() // the Output keeps the error, and tells
 	return nil

@@ -44,14 +44,16 @@ func timed(t *testing.T, order string) string {
 }
 
 func init() {
-	examples = append(examples, example{"foreign_block_timer_module example", func(t *testing.T) string { return timed(t, "name") }})
+	examples = append(examples, example{"foreign_block_timer_module example",
+		func(t *testing.T) string { return timed(t, "name") }})
 }
 
 // Calls within calls: each function's own time counts once, and what never ends does not count.
 func TestForeignBlockTimerNested(t *testing.T) {
 	r := startRun(t, 1, 1, use(t, "foreign_block_timer_module", nil))
 	s := r.ses.Stream(0, 0, nil)
-	for _, e := range [][2]int64{{+1, 0}, {+2, 10}, {+4, 20}, {-4, 30}, {-2, 40}, {+3, 50}, {-1, 60}, {-3, 65}, {-2, 70}, {+2, 80}} {
+	for _, e := range [][2]int64{{+1, 0}, {+2, 10}, {+4, 20}, {-4, 30}, {-2, 40}, {+3, 50}, {-1, 60}, {-3, 65},
+		{-2, 70}, {+2, 80}} {
 		if e[0] > 0 {
 			r.ses.ForeignStarted.EmitAt(s, e[1]*ms, trace.Site(e[0]))
 		} else {

@@ -71,7 +71,8 @@ func startRun(t testing.TB, nodes, workers int, uses ...prof.Use) *testRun {
 	r.ses.Report(func(message string) { r.told <- message })
 	var err error
 	r.modules, err = r.ses.StartModules(uses, prof.RunFacts{
-		Program: "p.fa", Nodes: nodes, Workers: workers, PID: 1405, Host: "here", Started: time.Unix(0, 0), StartNS: start, Out: &r.out,
+		Program: "p.fa", Nodes: nodes, Workers: workers, PID: 1405, Host: "here", Started: time.Unix(0, 0),
+		StartNS: start, Out: &r.out,
 	})
 	if err != nil {
 		t.Fatal(err)

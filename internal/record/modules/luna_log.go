@@ -16,9 +16,11 @@ func init() {
 		Name:   "luna_log_module",
 		Doc:    "LuNA's own text trace, written during the run",
 		Output: "log.NN for each node, in the folder dir",
-		Cost:   "170 to 210 ns per event; about 150 bytes per live CF; one of 64 locks per CF, and a lock when a full buffer is passed on",
+		Cost: "170 to 210 ns per event; about 150 bytes per live CF; one of 64 locks per CF, and a lock when a " +
+			"full buffer is passed on",
 		Params: []prof.Param{
-			{Name: "dir", Default: "luna-log", Doc: "folder of the files; created if missing, and existing files are overwritten"},
+			{Name: "dir", Default: "luna-log", Doc: "folder of the files; created if missing, and existing files " +
+				"are overwritten"},
 			{Name: "buffer", Default: 1 << 16, Doc: bufferDoc},
 		},
 		New: func() prof.Module { return &lunaLog{} },

@@ -63,7 +63,8 @@ func TestLunaLog(t *testing.T) {
 		r.ses.CFDestroyed.EmitAt(w0, at+6000, main)
 		r.ses.DFCreate.EmitAt(w0, at+7000, 1, 8, main)
 		r.ses.DFStored.EmitAt(r0, at+7000, 1, 8)
-		r.ses.DFReceived.EmitAt(r1, at+8000, 1, 0, 8, trace.MakeMessage(0, round+1), trace.MakeMessage(1, round+1), mult)
+		r.ses.DFReceived.EmitAt(r1, at+8000, 1, 0, 8, trace.MakeMessage(0, round+1), trace.MakeMessage(1, round+1),
+			mult)
 		r.ses.DFReceived.EmitAt(r1, at+8000, 2, 0, 8, trace.MakeMessage(0, round+1), 0, 0)
 		r.ses.CFStolen.EmitAt(r1, at+9000, mult, 0, 40, 1)
 		r.ses.DFDestroy.EmitAt(r0, at+9000, 1, 8, trace.Expired)
@@ -140,7 +141,8 @@ func TestLunaLogNeedsAFolder(t *testing.T) {
 	if err := os.WriteFile(file, nil, 0o666); err != nil {
 		t.Fatal(err)
 	}
-	_, err := prof.New().StartModules([]prof.Use{use(t, "luna_log_module", map[string]any{"dir": filepath.Join(file, "x")})}, prof.RunFacts{Nodes: 1})
+	_, err := prof.New().StartModules([]prof.Use{use(t, "luna_log_module",
+		map[string]any{"dir": filepath.Join(file, "x")})}, prof.RunFacts{Nodes: 1})
 	if err == nil || !strings.HasPrefix(err.Error(), "module luna_log_module: ") {
 		t.Error(err)
 	}

@@ -12,8 +12,9 @@ import (
 	"github.com/whyslow/whyslow/prof"
 )
 
-// Entries of any streams, passed on in any order, come out by time, of equal times by node and stream, and of one stream
-// as appended. (Times of one stream may go back: then it is the order of the merge of what is first in each.)
+// Entries of any streams, passed on in any order, come out by time, of equal times by node and stream, and of
+// one stream as appended. (Times of one stream may go back: then it is the order of the merge of what is
+// first in each.)
 func TestOrdered(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		r := startRun(t, 1, 1)
@@ -77,7 +78,9 @@ func TestOrderedSilentStream(t *testing.T) {
 // openTerminal opens the terminal for a log that no module has.
 func openTerminal(r *testRun) (*prof.Output, error) {
 	m := &opener{}
-	run, err := r.ses.StartModules([]prof.Use{{Info: prof.ModuleInfo{Name: "opener", New: func() prof.Module { return m }}}}, prof.RunFacts{Out: &r.out})
+	run, err := r.ses.StartModules(
+		[]prof.Use{{Info: prof.ModuleInfo{Name: "opener", New: func() prof.Module { return m }}}},
+		prof.RunFacts{Out: &r.out})
 	if err != nil {
 		return nil, err
 	}

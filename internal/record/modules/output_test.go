@@ -35,7 +35,8 @@ func TestWhereOutputGoes(t *testing.T) {
 	}()
 	file := filepath.Join(t.TempDir(), "log")
 	for _, where := range []string{file, "tcp://" + listener.Addr().String()} {
-		r := startRun(t, 2, 1, use(t, "logger_module", map[string]any{"file": where}), use(t, "cf_counter_events_module", nil))
+		r := startRun(t, 2, 1, use(t, "logger_module", map[string]any{"file": where}),
+			use(t, "cf_counter_events_module", nil))
 		story(r.ses)
 		if out := r.finish(t); len(lines(out)) != 8 {
 			t.Errorf("the terminal has %q", out)

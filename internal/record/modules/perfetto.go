@@ -25,16 +25,22 @@ func init() {
 		Aliases: []string{"prefetto_module"},
 		Doc:     "writes a JSON trace for Perfetto (ui.perfetto.dev): user code, memory, queues, DFs between nodes",
 		Output:  "a JSON file, written while the program runs; the file of a killed run can be opened",
-		Cost:    "about 65 ns per event, 130 ns per record (call of user code, counter change, DF sent or received); 120 bytes of file per record; a lock only when 64 kB are passed on",
-		Events: []string{"GlobalEvents.onForeignStarted", "GlobalEvents.onForeignEnded", "GlobalEvents.onReadyQueue", "GlobalEvents.onSendQueue",
+		Cost: "about 65 ns per event, 130 ns per record (call of user code, counter change, DF sent or " +
+			"received); 120 bytes of file per record; a lock only when 64 kB are passed on",
+		Events: []string{"GlobalEvents.onForeignStarted", "GlobalEvents.onForeignEnded",
+			"GlobalEvents.onReadyQueue", "GlobalEvents.onSendQueue",
 			"CFEvents.onCreated", "CFEvents.onStarted", "CFEvents.onFinished", "CFEvents.onDestroyed",
-			"DFEvents.onCreate", "DFEvents.onDestroy", "DFEvents.onStored", "DFEvents.onDropped", "DFEvents.onSent", "DFEvents.onReceived",
+			"DFEvents.onCreate", "DFEvents.onDestroy", "DFEvents.onStored", "DFEvents.onDropped", "DFEvents.onSent",
+			"DFEvents.onReceived",
 			"SyncEvents.onWaitStarted", "SyncEvents.onWaitEnded"},
 		Params: []prof.Param{
 			{Name: "file", Default: "perfetto.json", Doc: outputDoc},
-			{Name: "precision", Default: "ns", Choices: []string{"ns", "us"}, Doc: "of times, which are in microseconds: ns keeps fractions, us rounds down"},
-			{Name: "counters", Default: perfettoCounters, Doc: "per node: DFSizer (bytes of DFs created and destroyed so far), DFHeld (bytes of copies held), ReadyQueue, SendQueue (lengths)"},
-			{Name: "flows", Default: true, Doc: "DFs sent and received, with an arrow from the sender to the receiver"},
+			{Name: "precision", Default: "ns", Choices: []string{"ns", "us"}, Doc: "of times, which are in " +
+				"microseconds: ns keeps fractions, us rounds down"},
+			{Name: "counters", Default: perfettoCounters, Doc: "per node: DFSizer (bytes of DFs created and " +
+				"destroyed so far), DFHeld (bytes of copies held), ReadyQueue, SendQueue (lengths)"},
+			{Name: "flows", Default: true,
+				Doc: "DFs sent and received, with an arrow from the sender to the receiver"},
 			{Name: "args", Default: false, Doc: "CFs with their ids and labels, DFs with their names"},
 			{Name: "structured", Default: false, Doc: "also executions of structured CFs"},
 		},
@@ -46,18 +52,20 @@ func init() {
 //
 // # The file
 //
-// An array of records in the Trace Event Format, one a line: complete events ("X") for calls of user code, counters ("C")
-// and names of processes and threads ("M"). A node is a process, a stream a thread of it. The first record is written by
-// Start, each other one begins with the comma and line break that set it off from the one before. So the file is JSON but
-// for its last bracket at any time, and readers of the format do without that.
+// An array of records in the Trace Event Format, one a line: complete events ("X") for calls of user code,
+// counters ("C") and names of processes and threads ("M"). A node is a process, a stream a thread of it. The
+// first record is written by Start, each other one begins with the comma and line break that set it off from
+// the one before. So the file is JSON but for its last bracket at any time, and readers of the format do
+// without that.
 //
 // # How it is written
 //
-// Each stream appends to a buffer of its own, and hands it over when it is full or a second old. Records of different
-// streams are not in the order of time, which readers of the format do not ask for.
+// Each stream appends to a buffer of its own, and hands it over when it is full or a second old. Records of
+// different streams are not in the order of time, which readers of the format do not ask for.
 //
-// Arrows are made of the message's number, in the records of sending and receipt ("bind_id"); arrows in records of
-// their own ("s", "f") are tied to what surrounds them, and messages are mostly sent outside user code.
+// Arrows are made of the message's number, in the records of sending and receipt ("bind_id"); arrows in
+// records of their own ("s", "f") are tied to what surrounds them, and messages are mostly sent outside user
+// code.
 type Perfetto struct {
 	out        *prof.Output
 	describe   func() prof.Describer
@@ -151,14 +159,16 @@ func (m *Perfetto) Start(h *prof.Host) error {
 	return m.connect(h, func(c string) bool { return slices.Contains(counters, c) }, h.Bool("flows"))
 }
 
-// pid is the process that stands for a node: this one for its first node, the numbers after it for the others.
+// pid is the process that stands for a node: this one for its first node, the numbers after it for the
+// others.
 func (m *Perfetto) pid(node int) int { return m.run.PID + node - m.run.Node }
 
 // threads is how many streams a node has as a rule: its workers, messages, measurements.
 func (m *Perfetto) threads() int { return m.run.Workers + 2 }
 
 func (m *Perfetto) appendProcess(dst []byte, node int) []byte {
-	dst = append(strconv.AppendInt(append(dst, `{"name":"process_name","ph":"M","pid":`...), int64(m.pid(node)), 10), `,"args":{"name":`...)
+	dst = append(strconv.AppendInt(append(dst, `{"name":"process_name","ph":"M","pid":`...), int64(m.pid(node)),
+		10), `,"args":{"name":`...)
 	name := "node " + strconv.Itoa(node)
 	if m.run.Program != "" {
 		name = m.run.Program + " " + name
@@ -187,7 +197,8 @@ func (m *Perfetto) join(s *prof.Stream, st *perfettoStream) {
 	}
 	place := fmt.Appendf(nil, `"pid":%d,"tid":%d,"args":{`, m.pid(node), tid)
 	st.place = append([]byte{','}, place...)
-	st.buf = append(append(append(st.buf, ",\n{\"name\":\"thread_name\",\"ph\":\"M\","...), place...), `"name":"`...)
+	st.buf = append(append(append(st.buf, ",\n{\"name\":\"thread_name\",\"ph\":\"M\","...), place...),
+		`"name":"`...)
 	switch {
 	case id < m.run.Workers || m.run.Workers == 0:
 		st.buf = fmt.Appendf(st.buf, `worker %d"}}`, id)
@@ -206,7 +217,8 @@ func (m *Perfetto) text(st *perfettoStream, node int, site trace.Site) *perfetto
 	}
 	d := m.describe().Site(node, site)
 	head := func(category string) []byte {
-		return append(append(appendQuoted([]byte(",\n{\"name\":"), d.Code), `,"cat":"`...), category+`","ph":"X","ts":`...)
+		return append(append(appendQuoted([]byte(",\n{\"name\":"), d.Code), `,"cat":"`...),
+			category+`","ph":"X","ts":`...)
 	}
 	x := &perfettoText{foreign: head("ForeignBlock"), cf: head("CF"), atomic: d.Kind == trace.Atomic}
 	if d.Label != "" {

@@ -20,8 +20,8 @@ import (
 	"github.com/whyslow/whyslow/trace"
 )
 
-// traceProcessor returns the folder of node modules with Google's trace processor. It is installed once, at the version
-// and with the check sum of perfetto/package-lock.json, into the user's cache.
+// traceProcessor returns the folder of node modules with Google's trace processor. It is installed once, at
+// the version and with the check sum of perfetto/package-lock.json, into the user's cache.
 func traceProcessor(t *testing.T) string {
 	t.Helper()
 	for _, tool := range []string{"node", "npm"} {
@@ -143,14 +143,16 @@ const (
 
 // What Perfetto shows of a trace is what was emitted, to the nanosecond.
 func TestPerfettoTraceProcessor(t *testing.T) {
-	ses, read, finish := perfettoRun(t, prof.RunFacts{Nodes: 2, Workers: 2}, map[string]any{"args": true, "structured": true})
+	ses, read, finish := perfettoRun(t, prof.RunFacts{Nodes: 2, Workers: 2},
+		map[string]any{"args": true, "structured": true})
 	perfettoStory(ses)
 	finish()
 	file := filepath.Join(t.TempDir(), "story.json")
 	if err := os.WriteFile(file, []byte(read()), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	a := ask(t, map[string]string{"stats": askStats, "slices": askSlices, "counters": askCounters, "flows": askFlows, "args": askArgs}, file)[0]
+	a := ask(t, map[string]string{"stats": askStats, "slices": askSlices, "counters": askCounters,
+		"flows": askFlows, "args": askArgs}, file)[0]
 	text := func(rows []row, columns ...string) string {
 		var b strings.Builder
 		for _, r := range rows {
@@ -179,7 +181,8 @@ DFHeld bytes|7000|0|p.fa node 1|
 DFSizer created|7000|0|p.fa node 1|
 DFSizer destroyed|7000|80|p.fa node 1|
 `},
-		{"flows", text(a["flows"], "out", "sent", "in", "received", "from", "to"), "send|4100|receive|5001|6506|6507|\n"},
+		{"flows", text(a["flows"], "out", "sent", "in", "received", "from", "to"),
+			"send|4100|receive|5001|6506|6507|\n"},
 		{"args", text(a["args"], "name", "key", "value"), `for|args.cf|0.1|
 block_5|args.cf|0.2|
 block_5|args.label|s[3][-4]|
@@ -198,8 +201,8 @@ receive|args.from|0|
 	}
 }
 
-// A larger trace of many streams; what is there of it when the run is killed, at the end of a piece and within one; with
-// whole microseconds.
+// A larger trace of many streams; what is there of it when the run is killed, at the end of a piece and
+// within one; with whole microseconds.
 func TestPerfettoTraceProcessorLarge(t *testing.T) {
 	const nodes, workers, calls = 3, 4, 600
 	dir := t.TempDir()
@@ -212,7 +215,8 @@ func TestPerfettoTraceProcessorLarge(t *testing.T) {
 	}
 	atKill := 0 // slices in the file before the end
 	for _, precision := range []string{"ns", "us"} {
-		ses, read, finish := perfettoRun(t, prof.RunFacts{Nodes: nodes, Workers: workers}, map[string]any{"precision": precision})
+		ses, read, finish := perfettoRun(t, prof.RunFacts{Nodes: nodes, Workers: workers},
+			map[string]any{"precision": precision})
 		exchange(ses, nodes, workers, calls)
 		if precision == "ns" {
 			killed := read()
@@ -225,10 +229,13 @@ func TestPerfettoTraceProcessorLarge(t *testing.T) {
 	}
 	count := func(what string) string { return "select count(*) as n from " + what }
 	answers := ask(t, map[string]string{
-		"stats": askStats, "slices": count("slice"), "blocks": count("slice where category = 'ForeignBlock'"), "flows": count("flow"), "counters": count("counter"),
-		"threads": count("thread where name like 'worker%'"), "processes": count("process where name like 'p.fa node%'"), "nested": count("slice where depth > 0 and category = 'ForeignBlock'"),
-		"created": "select value as n from counter join track on track_id = track.id where track.name = 'DFSizer created' order by value desc limit 1",
-		"total":   "select sum(dur) as n from slice where category = 'ForeignBlock'",
+		"stats": askStats, "slices": count("slice"), "blocks": count("slice where category = 'ForeignBlock'"),
+		"flows": count("flow"), "counters": count("counter"),
+		"threads":   count("thread where name like 'worker%'"),
+		"processes": count("process where name like 'p.fa node%'"),
+		"nested":    count("slice where depth > 0 and category = 'ForeignBlock'"),
+		"created":   "select value as n from counter join track on track_id = track.id where track.name = 'DFSizer created' order by value desc limit 1",
+		"total":     "select sum(dur) as n from slice where category = 'ForeignBlock'",
 	}, files...)
 	for i, a := range answers {
 		n := func(what string) int {
@@ -240,7 +247,9 @@ func TestPerfettoTraceProcessorLarge(t *testing.T) {
 		}
 		name := filepath.Base(files[i])
 		const all = nodes * workers * calls
-		want := map[string]int{"slices": 3 * all, "blocks": all, "flows": all, "counters": 2 * all, "threads": nodes * workers, "processes": nodes, "nested": 0, "created": 8 * workers * calls, "total": all * 700}
+		want := map[string]int{"slices": 3 * all, "blocks": all, "flows": all, "counters": 2 * all,
+			"threads": nodes * workers, "processes": nodes, "nested": 0, "created": 8 * workers * calls,
+			"total": all * 700}
 		switch name {
 		case "killed.json", "cut.json":
 			at := n("slices")

@@ -17,7 +17,8 @@ import (
 )
 
 // perfettoRun is a run whose trace can be looked at.
-func perfettoRun(t testing.TB, facts prof.RunFacts, params map[string]any) (ses *prof.Session, read func() string, finish func()) {
+func perfettoRun(t testing.TB, facts prof.RunFacts, params map[string]any) (ses *prof.Session,
+	read func() string, finish func()) {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "perfetto.json")
 	if params == nil {
@@ -54,7 +55,8 @@ func checkLines(t *testing.T, got, want string) {
 
 // The form of records is that of LuNA's own module.
 func TestPerfettoForm(t *testing.T) {
-	ses, read, finish := perfettoRun(t, prof.RunFacts{Workers: 20}, map[string]any{"precision": "us", "counters": []string{"DFSizer"}, "flows": false})
+	ses, read, finish := perfettoRun(t, prof.RunFacts{Workers: 20}, map[string]any{"precision": "us",
+		"counters": []string{"DFSizer"}, "flows": false})
 	a, b := ses.Stream(0, 16, nil), ses.Stream(0, 17, nil)
 	ses.ForeignStarted.EmitAt(a, 5_468_567_900, 1)
 	ses.ForeignEnded.EmitAt(a, 5_469_088_100, 1)
@@ -142,7 +144,8 @@ func TestPerfettoUnfinished(t *testing.T) {
 	ses.ForeignStarted.EmitAt(s, 2000, 2)
 	finish()
 	got := read()
-	if !json.Valid([]byte(got)) || strings.Count(got, `"ph":"X"`) != 1 || !strings.Contains(got, `{"name":"b15","cat":"ForeignBlock","ph":"X","ts":2,"dur":`) ||
+	if !json.Valid([]byte(got)) || strings.Count(got, `"ph":"X"`) != 1 ||
+		!strings.Contains(got, `{"name":"b15","cat":"ForeignBlock","ph":"X","ts":2,"dur":`) ||
 		!strings.Contains(got, `"args":{"unfinished":true}}`) {
 		t.Errorf("%s", got)
 	}
@@ -153,7 +156,8 @@ func TestPerfettoTimes(t *testing.T) {
 	for _, c := range []struct {
 		ns        int64
 		exact, us string
-	}{{0, "0", "0"}, {1, "0.001", "0"}, {10, "0.01", "0"}, {999, "0.999", "0"}, {1000, "1", "1"}, {1020, "1.02", "1"}, {1999, "1.999", "1"}, {123456789012345, "123456789012.345", "123456789012"},
+	}{{0, "0", "0"}, {1, "0.001", "0"}, {10, "0.01", "0"}, {999, "0.999", "0"}, {1000, "1", "1"},
+		{1020, "1.02", "1"}, {1999, "1.999", "1"}, {123456789012345, "123456789012.345", "123456789012"},
 		{-1, "-0.001", "-1"}, {-1500, "-1.5", "-2"}, {-2000, "-2", "-2"}} {
 		fine, whole := Perfetto{}, Perfetto{whole: true}
 		if got := string(fine.appendTime(nil, c.ns)); got != c.exact {
@@ -168,7 +172,8 @@ func TestPerfettoTimes(t *testing.T) {
 // While the program runs the file grows, and it always ends with a whole record.
 func TestPerfettoWhileItRuns(t *testing.T) {
 	const nodes, workers, cfs = 2, 3, 2000
-	ses, read, finish := perfettoRun(t, prof.RunFacts{Nodes: nodes, Workers: workers}, map[string]any{"args": true, "structured": true})
+	ses, read, finish := perfettoRun(t, prof.RunFacts{Nodes: nodes, Workers: workers},
+		map[string]any{"args": true, "structured": true})
 	stop, stopped := make(chan struct{}), make(chan struct{})
 	go func() {
 		defer close(stopped)
@@ -189,7 +194,8 @@ func TestPerfettoWhileItRuns(t *testing.T) {
 	<-stopped
 	killed := read()
 	if len(killed) < 100_000 || !json.Valid([]byte(killed+"]")) {
-		t.Errorf("%d bytes are in the file before the end; they end with %q", len(killed), killed[max(0, len(killed)-100):])
+		t.Errorf("%d bytes are in the file before the end; they end with %q", len(killed),
+			killed[max(0, len(killed)-100):])
 	}
 	finish()
 	var records []struct{ Name, Ph string }
@@ -205,7 +211,8 @@ func TestPerfettoWhileItRuns(t *testing.T) {
 		}
 	}
 	const all = nodes * workers * cfs
-	if got, want := fmt.Sprint(count), fmt.Sprint(map[string]int{"DFHeld": 2 * all, "DFSizer": 2 * all, "X": all, "process_name": nodes, "thread_name": nodes * workers}); got != want {
+	if got, want := fmt.Sprint(count), fmt.Sprint(map[string]int{"DFHeld": 2 * all, "DFSizer": 2 * all, "X": all,
+		"process_name": nodes, "thread_name": nodes * workers}); got != want {
 		t.Errorf("%s, want %s", got, want)
 	}
 }

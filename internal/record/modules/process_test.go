@@ -33,7 +33,8 @@ func TestOneOfSeveralProcesses(t *testing.T) {
 	}
 	ses := prof.New()
 	ses.SetDescriber(shop)
-	run, err := ses.StartModules(uses, prof.RunFacts{Nodes: 2, Node: 2, Processes: 3, Workers: 1, PID: 1405, StartNS: start})
+	run, err := ses.StartModules(uses, prof.RunFacts{Nodes: 2, Node: 2, Processes: 3, Workers: 1, PID: 1405,
+		StartNS: start})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -60,14 +61,16 @@ func TestOneOfSeveralProcesses(t *testing.T) {
 		}
 		files[e.Name()] = string(text)
 	}
-	want := []string{"00000.wst", "00002.wst", "00003.wst", "log.02", "log.03", "log.2", "perfetto.2", "profile.2.json", "state.2.jsonl"}
+	want := []string{"00000.wst", "00002.wst", "00003.wst", "log.02", "log.03", "log.2", "perfetto.2",
+		"profile.2.json", "state.2.jsonl"}
 	if diff := cmp.Diff(want, slices.Sorted(maps.Keys(files))); diff != "" {
 		t.Errorf("files:\n%s", diff)
 	}
 	if files["00000.wst"] != "node 0" {
 		t.Error("the file of another process was written over")
 	}
-	if n := strings.Count(files["state.2.jsonl"], `"node":2`); n != 1 || strings.Contains(files["state.2.jsonl"], `"node":0`) {
+	if n := strings.Count(files["state.2.jsonl"], `"node":2`); n != 1 || strings.Contains(files["state.2.jsonl"],
+		`"node":0`) {
 		t.Errorf("state:\n%s", files["state.2.jsonl"])
 	}
 	for _, name := range []string{`"pid":1405`, "node 2", "node 3"} {

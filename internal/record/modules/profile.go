@@ -27,10 +27,13 @@ func init() {
 		Doc:    "summarises each code fragment: executions, their times and quantiles, waiting times, DFs produced",
 		Output: "a JSON file or a table at the end",
 		Cost:   "about 45 ns per event, no lock; 24 bytes per live CF, a few kB per code fragment and worker",
-		Events: []string{"CFEvents.onCreated", "CFEvents.onReceived", "CFEvents.onStarted", "CFEvents.onFinished", "CFEvents.onDestroyed", "DFEvents.onCreate"},
+		Events: []string{"CFEvents.onCreated", "CFEvents.onReceived", "CFEvents.onStarted", "CFEvents.onFinished",
+			"CFEvents.onDestroyed", "DFEvents.onCreate"},
 		Params: []prof.Param{
-			{Name: "file", Default: "", Doc: "a file, - (standard output), tcp://HOST:PORT; by default profile.json, or the terminal for a table"},
-			{Name: "format", Default: "json", Choices: []string{"json", "table"}, Doc: "JSON for programs or a table for people"},
+			{Name: "file", Default: "", Doc: "a file, - (standard output), tcp://HOST:PORT; by default " +
+				"profile.json, or the terminal for a table"},
+			{Name: "format", Default: "json", Choices: []string{"json", "table"}, Doc: "JSON for programs or a " +
+				"table for people"},
 		},
 		New: func() prof.Module { return &Profile{} },
 	})
@@ -40,9 +43,9 @@ func init() {
 //
 // # How it counts
 //
-// onCreated says which statement a CF comes from, the later events only which CF it is: so the number of the code
-// fragment is kept for each CF, with the time since which it waits and that of its start. What an execution adds goes
-// to the sums of its stream and code fragment; sums are added up when somebody asks.
+// onCreated says which statement a CF comes from, the later events only which CF it is: so the number of the
+// code fragment is kept for each CF, with the time since which it waits and that of its start. What an
+// execution adds goes to the sums of its stream and code fragment; sums are added up when somebody asks.
 type Profile struct {
 	h       *prof.Host
 	out     *prof.Output
@@ -141,12 +144,14 @@ func (m *Profile) Start(h *prof.Host) error {
 	unknown := FragmentProfile{Code: "?"}
 	m.codes, m.byKey = []FragmentProfile{unknown}, map[FragmentProfile]uint32{unknown: 0}
 	ses := h.Session()
-	m.streams = prof.NewPerStream(ses, func(_ *prof.Stream, st *profileStream) { st.codes = map[nodeSite]uint32{} })
+	m.streams = prof.NewPerStream(ses,
+		func(_ *prof.Stream, st *profileStream) { st.codes = map[nodeSite]uint32{} })
 	return m.connect(ses, h.Name(), h.Priority())
 }
 
 func (m *Profile) connect(ses *prof.Session, name string, prio int) error {
-	if err := ses.CFCreated.Connect(name, prio, func(s *prof.Stream, t int64, cf trace.CF, site trace.Site, _ trace.CF, _ uint64, _ float64, _ []int32) {
+	if err := ses.CFCreated.Connect(name, prio, func(s *prof.Stream, t int64, cf trace.CF, site trace.Site,
+		_ trace.CF, _ uint64, _ float64, _ []int32) {
 		c := m.cfs.at(cf)
 		c.code.Store(m.code(s, site))
 		c.since.Store(t)
@@ -155,14 +160,16 @@ func (m *Profile) connect(ses *prof.Session, name string, prio int) error {
 		return err
 	}
 	// A CF that comes from another process waits since it came.
-	if err := ses.CFReceived.Connect(name, prio, func(_ *prof.Stream, t int64, cf trace.CF, _ int, _ int64, _ float64) {
+	if err := ses.CFReceived.Connect(name, prio, func(_ *prof.Stream, t int64, cf trace.CF, _ int, _ int64,
+		_ float64) {
 		if c := m.cfs.at(cf); !c.known.Swap(true) {
 			c.since.Store(t)
 		}
 	}); err != nil {
 		return err
 	}
-	if err := ses.CFStarted.Connect(name, prio, func(s *prof.Stream, t int64, cf trace.CF, _ uint64, _ []trace.DF) {
+	if err := ses.CFStarted.Connect(name, prio, func(s *prof.Stream, t int64, cf trace.CF, _ uint64,
+		_ []trace.DF) {
 		c := m.cfs.at(cf)
 		c.started.Store(t)
 		sums := m.streams.Get(s).of(c.code.Load())
@@ -172,7 +179,8 @@ func (m *Profile) connect(ses *prof.Session, name string, prio int) error {
 	}); err != nil {
 		return err
 	}
-	if err := ses.CFFinished.Connect(name, prio, func(s *prof.Stream, t int64, cf trace.CF, _ uint64, cpu int64) {
+	if err := ses.CFFinished.Connect(name, prio, func(s *prof.Stream, t int64, cf trace.CF, _ uint64,
+		cpu int64) {
 		c := m.cfs.find(cf)
 		if c == nil {
 			return // its start was not seen
@@ -190,7 +198,8 @@ func (m *Profile) connect(ses *prof.Session, name string, prio int) error {
 	}); err != nil {
 		return err
 	}
-	if err := ses.DFCreate.Connect(name, prio, func(s *prof.Stream, _ int64, _ trace.DF, size int64, cf trace.CF) {
+	if err := ses.DFCreate.Connect(name, prio, func(s *prof.Stream, _ int64, _ trace.DF, size int64,
+		cf trace.CF) {
 		code := uint32(0)
 		if c := m.cfs.find(cf); c != nil {
 			code = c.code.Load()
@@ -277,8 +286,9 @@ func (s *summary) durations() Durations {
 	return d
 }
 
-// Fragments returns the figures of all code fragments up to now, those that took the most time first. It may be called
-// from any goroutine; an execution that ends at this moment may be counted in one figure and not yet in another.
+// Fragments returns the figures of all code fragments up to now, those that took the most time first. It may
+// be called from any goroutine; an execution that ends at this moment may be counted in one figure and not
+// yet in another.
 func (m *Profile) Fragments() []Fragment {
 	m.mu.Lock()
 	codes := slices.Clone(m.codes)
@@ -315,14 +325,15 @@ func (m *Profile) Fragments() []Fragment {
 		list = append(list, fragment)
 	}
 	slices.SortStableFunc(list, func(a, b Fragment) int {
-		return cmp.Or(cmp.Compare(b.Total.Execution.Total, a.Total.Execution.Total), cmp.Compare(a.Code, b.Code), cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.At, b.At))
+		return cmp.Or(cmp.Compare(b.Total.Execution.Total, a.Total.Execution.Total), cmp.Compare(a.Code, b.Code),
+			cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.At, b.At))
 	})
 	return list
 }
 
-// Execution sums up, up to now, the executions of the code fragments of that name on all nodes: how many, and in
-// nanoseconds their sum and quantiles. It may be called like Fragments, also by modules outside of this repository,
-// to which the types of this package are unknown.
+// Execution sums up, up to now, the executions of the code fragments of that name on all nodes: how many, and
+// in nanoseconds their sum and quantiles. It may be called like Fragments, also by modules outside of this
+// repository, to which the types of this package are unknown.
 func (m *Profile) Execution(code string) (count, totalNS, p50, p90, p99 int64) {
 	m.mu.Lock()
 	codes := slices.Clone(m.codes)
@@ -364,8 +375,10 @@ func (m *Profile) Finish() error {
 // profileTable shows code fragments as people read them, times in microseconds.
 func profileTable(list []Fragment) string {
 	w := table.NewWriter()
-	w.SetStyle(table.Style{Box: table.BoxStyle{PaddingRight: "  "}, Options: table.OptionsNoBordersAndSeparators})
-	header := table.Row{"code fragment", "node", "count", "total ms", "mean us", "min us", "p50 us", "p90 us", "p99 us", "max us", "cpu %", "waiting p50 us", "p99 us", "DFs", "bytes"}
+	w.SetStyle(table.Style{Box: table.BoxStyle{PaddingRight: "  "},
+		Options: table.OptionsNoBordersAndSeparators})
+	header := table.Row{"code fragment", "node", "count", "total ms", "mean us", "min us", "p50 us", "p90 us",
+		"p99 us", "max us", "cpu %", "waiting p50 us", "p99 us", "DFs", "bytes"}
 	var columns []table.ColumnConfig
 	for i := 2; i <= len(header); i++ {
 		columns = append(columns, table.ColumnConfig{Number: i, Align: text.AlignRight})
@@ -379,7 +392,8 @@ func profileTable(list []Fragment) string {
 			cpu = fmt.Sprintf("%.0f", 100*float64(f.CPU)/float64(f.MeasuredNS))
 		}
 		e := &f.Execution
-		w.AppendRow(table.Row{name, node, e.Count, fmt.Sprintf("%.3f", float64(e.Total)/1e6), us(e.Mean), us(e.Min), us(e.P50), us(e.P90), us(e.P99), us(e.Max),
+		w.AppendRow(table.Row{name, node, e.Count, fmt.Sprintf("%.3f", float64(e.Total)/1e6), us(e.Mean), us(e.Min),
+			us(e.P50), us(e.P90), us(e.P99), us(e.Max),
 			cpu, us(f.Waiting.P50), us(f.Waiting.P99), f.DFs, f.Bytes})
 	}
 	for i := range list {

@@ -21,8 +21,8 @@ import (
 	"github.com/whyslow/whyslow/trace"
 )
 
-// profiled emits a small program: a loop that creates two CFs, one of which is executed at another node, and a CF that is
-// executed three times.
+// profiled emits a small program: a loop that creates two CFs, one of which is executed at another node, and
+// a CF that is executed three times.
 func profiled(ses *prof.Session) {
 	a, b := ses.Stream(0, 0, nil), ses.Stream(1, 0, nil)
 	loop, first, second, again := trace.MakeCF(0, 1), trace.MakeCF(0, 2), trace.MakeCF(0, 3), trace.MakeCF(0, 4)
@@ -63,10 +63,12 @@ func TestProfileJSON(t *testing.T) {
 	m := run.Get(ProfileName).(interface {
 		Execution(code string) (count, totalNS, p50, p90, p99 int64)
 	})
-	if count, total, p50, p90, p99 := m.Execution("block_5"); count != 2 || total != 400_000 || p50 != 100_000 || p90 < 295_000 || p99 > 300_000 {
+	if count, total, p50, p90, p99 := m.Execution("block_5"); count != 2 || total != 400_000 || p50 != 100_000 ||
+		p90 < 295_000 || p99 > 300_000 {
 		t.Error(count, total, p50, p90, p99)
 	}
-	if count, total, p50, p90, p99 := m.Execution("for"); count != 4 || total != 2300 || p50 != 100 || p90 < 1960 || p99 > 2000 {
+	if count, total, p50, p90, p99 := m.Execution("for"); count != 4 || total != 2300 || p50 != 100 ||
+		p90 < 1960 || p99 > 2000 {
 		t.Error(count, total, p50, p90, p99)
 	}
 	if count, total, p50, p90, p99 := m.Execution("none"); count|total|p50|p90|p99 != 0 {
@@ -87,14 +89,17 @@ func TestProfileJSON(t *testing.T) {
 	}
 	same := func(count, ns int64) Durations { return Durations{count, count * ns, ns, ns, ns, ns, ns, ns} }
 	block := [2]Figures{
-		{Execution: same(1, 100_000), Waiting: same(1, 7000), Measured: 1, CPU: 90_000, MeasuredNS: 100_000, DFs: 2, Bytes: 808},
+		{Execution: same(1, 100_000), Waiting: same(1, 7000), Measured: 1, CPU: 90_000, MeasuredNS: 100_000, DFs: 2,
+			Bytes: 808},
 		{Execution: same(1, 300_000), Waiting: same(1, 10_000)}, // also the time in flight
 	}
 	both := block[0]
 	both.Execution = Durations{2, 400_000, 200_000, 100_000, 300_000, 100_000, 300_000, 300_000}
 	both.Waiting = Durations{2, 17_000, 8500, 7000, 10_000, 7000, 10_000, 10_000}
-	loop, again := Figures{Execution: same(1, 2000), Waiting: same(1, 1500)}, Figures{Execution: same(3, 100), Waiting: Durations{3, 1900, 633, 100, 900, 900, 900, 900}}
-	unknown := Figures{Execution: same(1, 20), Waiting: same(1, 10), Measured: 1, CPU: 20, MeasuredNS: 20, DFs: 1, Bytes: 16}
+	loop, again := Figures{Execution: same(1, 2000), Waiting: same(1, 1500)}, Figures{Execution: same(3, 100),
+		Waiting: Durations{3, 1900, 633, 100, 900, 900, 900, 900}}
+	unknown := Figures{Execution: same(1, 20), Waiting: same(1, 10), Measured: 1, CPU: 20, MeasuredNS: 20,
+		DFs: 1, Bytes: 16}
 	want := profileFile{"p.fa", 0.015625, []Fragment{
 		{FragmentProfile{"block_5", "atomic", ""}, both, []NodeFigures{{0, block[0]}, {1, block[1]}}},
 		{FragmentProfile{"for", "for", "p.fa:5:1"}, loop, []NodeFigures{{0, loop}}},
@@ -117,14 +122,17 @@ func TestProfileJSON(t *testing.T) {
 		`"waiting_ns":{"count":1,"total":10,"mean":10,"min":10,"max":10,"p50":10,"p90":10,"p99":10},` +
 		`"cpu_measured":1,"cpu_ns":20,"cpu_execution_ns":20,"dfs_created":1,"bytes_created":16}`
 	const last = `{"code":"?","kind":"","at":"","total":{` + figures + `,"nodes":[{"node":1,` + figures + `]}]}`
-	if got := compact.String(); !strings.HasPrefix(got, `{"program":"p.fa","quantile_error":0.015625,"fragments":[{"code":"block_5",`) || !strings.HasSuffix(got, last) {
+	if got := compact.String(); !strings.HasPrefix(got,
+		`{"program":"p.fa","quantile_error":0.015625,"fragments":[{"code":"block_5",`) ||
+		!strings.HasSuffix(got, last) {
 		t.Errorf("%s", got)
 	}
 }
 
 func TestProfileTable(t *testing.T) {
 	var out bytes.Buffer
-	ses, run := viewed(t, ProfileName, prof.RunFacts{Nodes: 2, Out: &out}, map[string]any{"file": "", "format": "table"})
+	ses, run := viewed(t, ProfileName, prof.RunFacts{Nodes: 2, Out: &out},
+		map[string]any{"file": "", "format": "table"})
 	profiled(ses)
 	if err := run.Finish(); err != nil {
 		t.Fatal(err)
@@ -155,7 +163,8 @@ func TestProfileIsExact(t *testing.T) {
 	}
 	rapid.Check(t, func(rt *rapid.T) {
 		const nodes, workers = 2, 2
-		ses, run := viewed(t, ProfileName, prof.RunFacts{Nodes: nodes, Workers: workers}, map[string]any{"file": filepath.Join(t.TempDir(), "f")})
+		ses, run := viewed(t, ProfileName, prof.RunFacts{Nodes: nodes, Workers: workers},
+			map[string]any{"file": filepath.Join(t.TempDir(), "f")})
 		model := map[key]*seen{}
 		var streams []*prof.Stream
 		for n := range nodes {
@@ -232,7 +241,8 @@ func TestProfileIsExact(t *testing.T) {
 // The figures may be looked at while streams add to them.
 func TestProfileWhileItChanges(t *testing.T) {
 	const nodes, workers, cfs = 2, 3, 3000
-	ses, run := viewed(t, ProfileName, prof.RunFacts{Nodes: nodes, Workers: workers}, map[string]any{"file": filepath.Join(t.TempDir(), "f")})
+	ses, run := viewed(t, ProfileName, prof.RunFacts{Nodes: nodes, Workers: workers},
+		map[string]any{"file": filepath.Join(t.TempDir(), "f")})
 	p := run.Get(ProfileName).(*Profile)
 	stop := make(chan struct{})
 	var reader sync.WaitGroup
@@ -267,7 +277,8 @@ func TestProfileWhileItChanges(t *testing.T) {
 	for _, f := range p.Fragments() {
 		executions += f.Total.Execution.Count
 		bytes += f.Total.Bytes
-		if f.Code == "?" || f.Total.Waiting.Count != f.Total.Execution.Count || f.Total.CPU != 5*f.Total.Execution.Count {
+		if f.Code == "?" || f.Total.Waiting.Count != f.Total.Execution.Count ||
+			f.Total.CPU != 5*f.Total.Execution.Count {
 			t.Errorf("%+v", f)
 		}
 	}

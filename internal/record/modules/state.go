@@ -28,14 +28,16 @@ func init() {
 		Doc:    "counts CFs, DFs and activity on each node, for other modules to query at any time",
 		Output: "with interval: a line of JSON per node at that interval and at the end",
 		Cost:   "about 40 ns per event, no lock; 8 bytes per live CF",
-		Events: []string{"CFEvents.*", "DFEvents.onStored", "DFEvents.onDropped", "DFEvents.onSent", "DFEvents.onReceived",
+		Events: []string{"CFEvents.*", "DFEvents.onStored", "DFEvents.onDropped", "DFEvents.onSent",
+			"DFEvents.onReceived",
 			"GlobalEvents.onReadyQueue", "GlobalEvents.onSendQueue", "GlobalEvents.onIdle", "GlobalEvents.onBusy",
 			"GlobalEvents.onProgramStarted", "GlobalEvents.onProgramFinished"},
 		Emits: []string{loadEvent},
 		Params: []prof.Param{
 			{Name: "interval", Default: 0, Doc: "milliseconds between two lines; 0: no lines"},
 			{Name: "file", Default: "", Doc: outputDoc},
-			{Name: "emit", Default: 0, Doc: "at least this many milliseconds between two StateEvents.onLoad of a node; 0: none"},
+			{Name: "emit", Default: 0, Doc: "at least this many milliseconds between two StateEvents.onLoad of a " +
+				"node; 0: none"},
 		},
 		New: func() prof.Module { return &State{} },
 	})
@@ -45,16 +47,17 @@ func init() {
 //
 // # How it counts
 //
-// The life of a CF is a walk through states (here, waiting, ready, running), each event a step. The module keeps where
-// each CF stands and its weight in one word, exchanged at each event; what the exchange gives back tells which counts
-// change. So an event that says what is known already changes nothing, and one that is missing (a CF that is ready and
-// migrates, or starts though nobody said that it was ready) leaves no count behind.
+// The life of a CF is a walk through states (here, waiting, ready, running), each event a step. The module
+// keeps where each CF stands and its weight in one word, exchanged at each event; what the exchange gives
+// back tells which counts change. So an event that says what is known already changes nothing, and one that
+// is missing (a CF that is ready and migrates, or starts though nobody said that it was ready) leaves no
+// count behind.
 //
-// Counts are kept by stream, and added up when somebody asks. While events go on, a sum may have seen one half of
-// what moves from one stream to another; it is never below zero, and exact when nothing happens.
+// Counts are kept by stream, and added up when somebody asks. While events go on, a sum may have seen one
+// half of what moves from one stream to another; it is never below zero, and exact when nothing happens.
 //
-// Deliberately not done: counts by code fragment (profile_module has them) and neighbour relations (GlobalEvents.onRelations
-// has them).
+// Deliberately not done: counts by code fragment (profile_module has them) and neighbour relations
+// (GlobalEvents.onRelations has them).
 type State struct {
 	cfs     cfTable[atomic.Uint64]
 	streams *prof.PerStream[stateStream]
@@ -124,7 +127,8 @@ func (m *State) Start(h *prof.Host) error {
 	m.streams = prof.NewPerStream(ses, m.join)
 	if emit > 0 {
 		var err error
-		if m.load, err = ses.Define("StateEvents", "onLoad", trace.Field{Name: "node", Type: trace.FieldNode, Doc: "the node"},
+		if m.load, err = ses.Define("StateEvents", "onLoad", trace.Field{Name: "node", Type: trace.FieldNode,
+			Doc: "the node"},
 			trace.Field{Name: "ready", Type: trace.FieldInt, Doc: "CFs that are ready but do not run"},
 			trace.Field{Name: "running", Type: trace.FieldInt, Doc: "CFs being executed"},
 			trace.Field{Name: "bytes", Type: trace.FieldBytes, Doc: "bytes of the DF copies held"}); err != nil {
@@ -234,8 +238,10 @@ func (m *State) Node(node int) (s prof.NodeState) {
 	m.mu.Unlock()
 	var weight int64
 	for _, st := range n.list() {
-		// In the order in which CFs go through them: one that moves on meanwhile is counted twice rather than not at all.
-		here, waiting, ready, running := st.cfs[cfHere].Load(), st.cfs[cfWaiting].Load(), st.cfs[cfReady].Load(), st.cfs[cfRunning].Load()
+		// In the order in which CFs go through them: one that moves on meanwhile is counted twice rather than not
+		// at all.
+		here, waiting, ready, running := st.cfs[cfHere].Load(), st.cfs[cfWaiting].Load(), st.cfs[cfReady].Load(),
+			st.cfs[cfRunning].Load()
 		s.CFs += here + waiting + ready + running
 		s.Waiting += waiting
 		s.Ready += ready
@@ -301,7 +307,8 @@ func (m *State) lines() error {
 	t := prof.Now() - m.start
 	for n := m.first; n < nodes; n++ {
 		s := m.Node(n)
-		if err := enc.Encode(stateLine{t, n, s.CFs, s.Waiting, s.Ready, s.Running, s.Finished, s.DFs, s.Bytes, s.Sent, s.Received,
+		if err := enc.Encode(stateLine{t, n, s.CFs, s.Waiting, s.Ready, s.Running, s.Finished, s.DFs, s.Bytes,
+			s.Sent, s.Received,
 			s.Queue, s.Sending, s.Busy, s.Weight}); err != nil {
 			return err
 		}

@@ -148,7 +148,8 @@ func TestStateIsExact(t *testing.T) {
 				}
 			},
 			"store": func(*rapid.T) {
-				n, df, size := node(), trace.DF(rapid.IntRange(1, 20).Draw(rt, "df")), rapid.Int64Range(0, 1<<40).Draw(rt, "size")
+				n, df, size := node(), trace.DF(rapid.IntRange(1, 20).Draw(rt, "df")), rapid.Int64Range(0, 1<<40).Draw(rt,
+					"size")
 				if old, here := l.dfs[n][df]; here {
 					ses.DFDropped.Emit(stream(n), df, old)
 					delete(l.dfs[n], df)
@@ -250,8 +251,8 @@ func TestStateOfOddEvents(t *testing.T) {
 	}
 }
 
-// live lets several streams of several nodes go through the lives of many CFs, each of which is created by one stream
-// and executed by another.
+// live lets several streams of several nodes go through the lives of many CFs, each of which is created by
+// one stream and executed by another.
 func live(ses *prof.Session, nodes, workers, cfs int) {
 	var wg sync.WaitGroup
 	queues := make([]chan trace.CF, nodes)
@@ -304,7 +305,8 @@ func live(ses *prof.Session, nodes, workers, cfs int) {
 func TestStateWhileItChanges(t *testing.T) {
 	const nodes, workers, cfs = 3, 3, 3000
 	file := filepath.Join(t.TempDir(), "state.json")
-	ses, run := viewed(t, StateName, prof.RunFacts{Nodes: nodes, Workers: workers}, map[string]any{"interval": 1, "file": file, "emit": 1})
+	ses, run := viewed(t, StateName, prof.RunFacts{Nodes: nodes, Workers: workers},
+		map[string]any{"interval": 1, "file": file, "emit": 1})
 	state := run.Get(StateName).(prof.State)
 	var mu sync.Mutex
 	loads := map[int][]int64{}
@@ -331,7 +333,8 @@ func TestStateWhileItChanges(t *testing.T) {
 			}
 			for n := range nodes {
 				s := state.Node(n)
-				if s.CFs < 0 || s.Ready < 0 || s.Running < 0 || s.Running > 2*nodes*workers || s.Busy > workers || s.Bytes < 0 || s.Finished > nodes*workers*cfs {
+				if s.CFs < 0 || s.Ready < 0 || s.Running < 0 || s.Running > 2*nodes*workers || s.Busy > workers ||
+					s.Bytes < 0 || s.Finished > nodes*workers*cfs {
 					t.Errorf("node %d: %+v", n, s)
 				}
 			}
@@ -376,7 +379,8 @@ func TestStateWhileItChanges(t *testing.T) {
 		t.Fatal(err)
 	}
 	lines := strings.Split(strings.TrimSuffix(string(b), "\n"), "\n")
-	got := regexp.MustCompile(`_ns":\d+|(bytes|finished)":\d+`).ReplaceAllString(strings.Join(lines[len(lines)-nodes:], "\n"), `$1":N`)
+	got := regexp.MustCompile(`_ns":\d+|(bytes|finished)":\d+`).ReplaceAllString(
+		strings.Join(lines[len(lines)-nodes:], "\n"), `$1":N`)
 	want := ""
 	for n := range nodes {
 		want += fmt.Sprintf(`{"time":N,"node":%d,"cfs":0,"waiting":0,"ready":0,"running":0,"finished":N,"dfs":0,"bytes":N,"sent_bytes":N,"received_bytes":N,"queue":0,"sending":0,"busy":0,"weight":0}`+"\n", n)

@@ -26,12 +26,17 @@ func init() {
 		Events: []string{"*"},
 		Params: []prof.Param{
 			{Name: "dir", Default: "", Doc: "folder of the trace, new or empty (run -o)"},
-			{Name: "buffer", Default: "128Ki", Doc: "size of a worker's event buffer, 1Ki to 4Mi bytes (run --trace-buffer)"},
-			{Name: "pool", Default: trace.DefaultPool, Doc: "buffers per node in addition to one per worker, 1 to 65536 (run --trace-pool)"},
+			{Name: "buffer", Default: "128Ki", Doc: "size of a worker's event buffer, 1Ki to 4Mi bytes (run " +
+				"--trace-buffer)"},
+			{Name: "pool", Default: trace.DefaultPool, Doc: "buffers per node in addition to one per worker, 1 to " +
+				"65536 (run --trace-pool)"},
 			{Name: "level", Default: 1, Doc: "compression, 1 (fastest) to 4 (best); 0: none (run --trace-level)"},
-			{Name: "sync", Default: false, Doc: "workers write their full buffers themselves, and wait for the disk (run --trace-sync)"},
-			{Name: "full", Default: "wait", Choices: []string{"wait", "drop"}, Doc: "when all buffers are full: wait for the disk, or drop events, which are counted (run --trace-full)"},
-			{Name: "flush", Default: "1s", Doc: "write events after this long even if no buffer is full: 2ms to 1h, or 0 for never (run --trace-flush)"},
+			{Name: "sync", Default: false, Doc: "workers write their full buffers themselves, and wait for the disk " +
+				"(run --trace-sync)"},
+			{Name: "full", Default: "wait", Choices: []string{"wait", "drop"}, Doc: "when all buffers are full: " +
+				"wait for the disk, or drop events, which are counted (run --trace-full)"},
+			{Name: "flush", Default: "1s", Doc: "write events after this long even if no buffer is full: 2ms to 1h, " +
+				"or 0 for never (run --trace-flush)"},
 		},
 		New: func() prof.Module { return &TraceWriter{} },
 	})
@@ -46,8 +51,8 @@ const (
 	maxTraceFlush  = time.Hour
 )
 
-// TraceOptions checks the parameters of the trace writer and turns them into what package trace takes. An error begins
-// with "NAME=VALUE: ".
+// TraceOptions checks the parameters of the trace writer and turns them into what package trace takes. An
+// error begins with "NAME=VALUE: ".
 func TraceOptions(buffer string, pool, level int, sync bool, full, flush string) (trace.Options, error) {
 	size, err := parseSize(buffer)
 	every, flushErr := time.ParseDuration(flush)
@@ -73,11 +78,11 @@ func TraceOptions(buffer string, pool, level int, sync bool, full, flush string)
 	return opt, err
 }
 
-// TraceWriter is the module trace_writer_module. Its work is done where events are emitted: a stream made with one
-// of its writers records every event that is on, before any handler sees it.
+// TraceWriter is the module trace_writer_module. Its work is done where events are emitted: a stream made
+// with one of its writers records every event that is on, before any handler sees it.
 type TraceWriter struct {
-	// Sink, where it is set, gets the blocks of all nodes, and there are no files: see trace.CreateSink. Calls for different
-	// nodes may come at once.
+	// Sink, where it is set, gets the blocks of all nodes, and there are no files: see trace.CreateSink. Calls
+	// for different nodes may come at once.
 	Sink func(b *trace.RawBlock) error
 
 	dir      string
@@ -87,7 +92,8 @@ type TraceWriter struct {
 
 // Start makes the folder and a writer for each node.
 func (w *TraceWriter) Start(h *prof.Host) error {
-	opt, err := TraceOptions(h.String("buffer"), h.Int("pool"), h.Int("level"), h.Bool("sync"), h.String("full"), h.String("flush"))
+	opt, err := TraceOptions(h.String("buffer"), h.Int("pool"), h.Int("level"), h.Bool("sync"), h.String("full"),
+		h.String("flush"))
 	if err != nil {
 		return err
 	}

@@ -10,8 +10,8 @@ import (
 	"github.com/whyslow/whyslow/trace"
 )
 
-// What a module adds to each event that it listens to, in the life of a CF that makes a DF and sends it away. The events
-// go to no trace; what they cost without the module is measured as "none".
+// What a module adds to each event that it listens to, in the life of a CF that makes a DF and sends it away.
+// The events go to no trace; what they cost without the module is measured as "none".
 func BenchmarkModuleViews(b *testing.B) {
 	for _, m := range []struct {
 		name, module string

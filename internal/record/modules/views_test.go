@@ -15,7 +15,8 @@ import (
 	"github.com/whyslow/whyslow/trace"
 )
 
-// viewedProgram describes the program of these tests: statement n runs code fragment codes[n-1], the same on every node.
+// viewedProgram describes the program of these tests: statement n runs code fragment codes[n-1], the same on
+// every node.
 type viewedProgram struct{}
 
 var programSites = []prof.Site{
@@ -36,7 +37,8 @@ func (viewedProgram) DF(_ int, df trace.DF) (string, []int64) { return "x", []in
 func (viewedProgram) Name(_ int, n trace.Name) string         { return "lock" }
 
 // viewed is a session in which one module runs.
-func viewed(t testing.TB, module string, facts prof.RunFacts, params map[string]any) (*prof.Session, *prof.ModuleRun) {
+func viewed(t testing.TB, module string, facts prof.RunFacts, params map[string]any) (*prof.Session,
+	*prof.ModuleRun) {
 	t.Helper()
 	list := prof.Modules()
 	i := slices.IndexFunc(list, func(m prof.ModuleInfo) bool { return m.Name == module })
@@ -76,7 +78,8 @@ func init() {
 		}},
 		example{"profile_module example", func(t *testing.T) string {
 			var out bytes.Buffer
-			ses, run := viewed(t, ProfileName, prof.RunFacts{Nodes: 2, Out: &out}, map[string]any{"file": "", "format": "table"})
+			ses, run := viewed(t, ProfileName, prof.RunFacts{Nodes: 2, Out: &out},
+				map[string]any{"file": "", "format": "table"})
 			profiled(ses)
 			if err := run.Finish(); err != nil {
 				t.Fatal(err)
@@ -112,11 +115,13 @@ func TestViewsParameters(t *testing.T) {
 		{StateName, "emit", -5, "module state_module: emit=-5: say a number of milliseconds, 0 for never"},
 		{ProfileName, "format", "xml", "module profile_module: format=xml: say json or table"},
 		{PerfettoName, "precision", "s", "module perfetto_module: precision=s: say ns or us"},
-		{PerfettoName, "counters", []string{"Tea"}, "module perfetto_module: counters=Tea: say some of [DFSizer DFHeld ReadyQueue SendQueue]"},
+		{PerfettoName, "counters", []string{"Tea"},
+			"module perfetto_module: counters=Tea: say some of [DFSizer DFHeld ReadyQueue SendQueue]"},
 	} {
 		list := prof.Modules()
 		i := slices.IndexFunc(list, func(m prof.ModuleInfo) bool { return m.Name == c.module })
-		_, err := prof.New().StartModules([]prof.Use{{Info: list[i], Params: map[string]any{c.param: c.value, "file": t.TempDir() + "/f"}}}, prof.RunFacts{})
+		_, err := prof.New().StartModules([]prof.Use{{Info: list[i], Params: map[string]any{c.param: c.value,
+			"file": t.TempDir() + "/f"}}}, prof.RunFacts{})
 		if err == nil || err.Error() != c.want {
 			t.Errorf("%s: %v", c.module, err)
 		}

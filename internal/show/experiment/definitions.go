@@ -28,18 +28,20 @@ var (
 	tcp          = []string{"--mca", "pml", "ob1", "--mca", "btl", "self,tcp"}
 )
 
-// The same number of iterations of arithmetic is done in every run of an experiment: about 0.3 s for this one.
+// The same number of iterations of arithmetic is done in every run of an experiment: about 0.3 s for this
+// one.
 const iterations = 200_000_000
 
 // chainLength is the number of CFs in a chain.
 const chainLength = 100
 
-// starvationExperiment: independent chains, from one to twice as many as the most workers there may be; all of the work
-// in all of them is always the same.
+// starvationExperiment: independent chains, from one to twice as many as the most workers there may be; all
+// of the work in all of them is always the same.
 func starvationExperiment(opt Options) *Experiment {
 	workers := min(max(opt.Cores, 2), 8)
 	e := &Experiment{
-		Title:     fmt.Sprintf("N independent chains of %d CFs on %d workers, the same work in all", chainLength, workers),
+		Title: fmt.Sprintf("N independent chains of %d CFs on %d workers, the same work in all", chainLength,
+			workers),
 		Parameter: "chains", Repeats: 5, judge: judgeStarvation,
 	}
 	work, chains := 2*iterations, []int{}
@@ -50,7 +52,8 @@ func starvationExperiment(opt Options) *Experiment {
 		work, chains = iterations/8, []int{1, workers, 2 * workers}
 	}
 	for _, n := range chains {
-		e.add(n, strconv.Itoa(n), Point{Nodes: 1, Workers: workers, Program: "chains/chains.fa", Args: words(n, chainLength, work)})
+		e.add(n, strconv.Itoa(n), Point{Nodes: 1, Workers: workers, Program: "chains/chains.fa",
+			Args: words(n, chainLength, work)})
 	}
 	return e
 }
@@ -66,15 +69,18 @@ func overheadExperiment(opt Options) *Experiment {
 		work, from, to, step = iterations/40, 1<<16, 1<<8, 16
 	}
 	for n := from; n >= to; n /= step {
-		e.add(n, strconv.Itoa(n), Point{Nodes: 1, Workers: 1, Program: "granularity/granularity.fa", Args: words(n, work)})
+		e.add(n, strconv.Itoa(n), Point{Nodes: 1, Workers: 1, Program: "granularity/granularity.fa",
+			Args: words(n, work)})
 	}
 	return e
 }
 
-// overheadMPIExperiment: the same chain on one rank; on two, as many CFs in two chains that change ranks with every CF.
+// overheadMPIExperiment: the same chain on one rank; on two, as many CFs in two chains that change ranks with
+// every CF.
 func overheadMPIExperiment(opt Options) *Experiment {
 	e := &Experiment{
-		Title:     "the same work in ever fewer and larger CFs: one chain on one rank, two chains that cross between two ranks",
+		Title: "the same work in ever fewer and larger CFs: one chain on one rank, two chains that cross " +
+			"between two ranks",
 		Parameter: "CFs", Repeats: 5, judge: judgeOverheadMPI, perCF: true, plain: true,
 	}
 	work, from, to, step := iterations, 1<<16, 1<<6, 4
@@ -82,14 +88,16 @@ func overheadMPIExperiment(opt Options) *Experiment {
 		work, from, to, step = iterations/40, 1<<12, 1<<8, 16
 	}
 	for n := from; n >= to; n /= step {
-		e.add(n, fmt.Sprintf("%d on 1 rank", n), Point{Nodes: 1, Workers: 1, Ranks: true, Program: "granularity/granularity.fa", Args: words(n, work)})
-		e.add(n, fmt.Sprintf("%d on 2 ranks", n), Point{Nodes: 2, Workers: 1, Ranks: true, Program: "crossed/crossed.fa", Args: words(n/2, 8, work/n)})
+		e.add(n, fmt.Sprintf("%d on 1 rank", n), Point{Nodes: 1, Workers: 1, Ranks: true,
+			Program: "granularity/granularity.fa", Args: words(n, work)})
+		e.add(n, fmt.Sprintf("%d on 2 ranks", n), Point{Nodes: 2, Workers: 1, Ranks: true,
+			Program: "crossed/crossed.fa", Args: words(n/2, 8, work/n)})
 	}
 	return e
 }
 
-// crossedExperiment: two chains that change nodes with every CF, in opposite directions; DFs from 8 bytes to 16 MiB. like is
-// how a point runs, where is said of its links.
+// crossedExperiment: two chains that change nodes with every CF, in opposite directions; DFs from 8 bytes to
+// 16 MiB. like is how a point runs, where is said of its links.
 func crossedExperiment(opt Options, where string, like Point) *Experiment {
 	length, work, step := 100, iterations, 8
 	if opt.Quick {
@@ -126,7 +134,8 @@ func dustExperiment(opt Options, parameter string, like Point) *Experiment {
 		mesh, particles, slabs, steps = 16, 2000, 8, 3
 	}
 	e := &Experiment{
-		Title:     fmt.Sprintf("particle in cell: %d particles, a mesh of %d x %d x %d in %d slabs, %d steps", particles, mesh, mesh, mesh, slabs, steps),
+		Title: fmt.Sprintf("particle in cell: %d particles, a mesh of %d x %d x %d in %d slabs, %d steps",
+			particles, mesh, mesh, mesh, slabs, steps),
 		Parameter: parameter, Repeats: 5, judge: judgePIC,
 	}
 	like.Workers, like.Program = 1, "pic/pic.fa"

@@ -1,12 +1,13 @@
-// Package experiment runs the experiments that show that the factors follow what they are said to follow: starvation the
-// number of chains that can run at once, overhead the number of CFs that the same work is cut into, latency the size of the
-// DFs that travel; and a real program, particle in cell, on one node and on four. Nodes are in one process, with emulated
-// links, or ranks of an MPI job of their own.
+// Package experiment runs the experiments that show that the factors follow what they are said to follow:
+// starvation the number of chains that can run at once, overhead the number of CFs that the same work is cut
+// into, latency the size of the DFs that travel; and a real program, particle in cell, on one node and on
+// four. Nodes are in one process, with emulated links, or ranks of an MPI job of their own.
 //
-// Each run is a process of its own, whyslow with an example program; its trace is divided as `whyslow report --inputs=data`
-// does. All points of an experiment take turns, several times over, so that what disturbs the machine for a while does not
-// meet one of them only. Whatever is shown of a point is its run of median wall time, whole: its factors add up to its total.
-// What an experiment claims is checked with the medians of each factor and with how far the runs are apart.
+// Each run is a process of its own, whyslow with an example program; its trace is divided as
+// `whyslow report --inputs=data` does. All points of an experiment take turns, several times over, so that
+// what disturbs the machine for a while does not meet one of them only. Whatever is shown of a point is its
+// run of median wall time, whole: its factors add up to its total. What an experiment claims is checked with
+// the medians of each factor and with how far the runs are apart.
 package experiment
 
 import (
@@ -33,7 +34,8 @@ type Options struct {
 	Quick bool // sizes that show that everything works, and nothing else
 	// NoMPI tells why there can be no MPI ranks, "" if there can: experiments that need them are left out.
 	NoMPI string
-	// Progress is called before every run, with the runs done and those to be done in all. nil: nobody wants to know.
+	// Progress is called before every run, with the runs done and those to be done in all. nil: nobody wants to
+	// know.
 	Progress func(done, all int, what string)
 }
 
@@ -82,8 +84,9 @@ type Point struct {
 
 // Run is one execution. Times are nanoseconds.
 type Run struct {
-	WallNS       int64  `json:"wall_ns"`
-	TotalNS      int64  `json:"total_ns"` // all processor time: workers x wall and what the run-time system took beyond
+	WallNS int64 `json:"wall_ns"`
+	// all processor time: workers x wall and what the run-time system took beyond
+	TotalNS      int64  `json:"total_ns"`
 	ExtraNS      int64  `json:"extra_ns"` // the latter; part of O
 	UNS          int64  `json:"u_ns"`
 	SNS          int64  `json:"s_ns"`
@@ -138,8 +141,8 @@ func CheckNames(names []string) error {
 // needsMPI reports whether nodes are MPI ranks.
 func (e *Experiment) needsMPI() bool { return e.Points[0].Ranks }
 
-// Plan returns experiments without runs, and those left out of them. No names: all. It is an error if all that are named have to
-// be left out.
+// Plan returns experiments without runs, and those left out of them. No names: all. It is an error if all
+// that are named have to be left out.
 func Plan(names []string, opt Options) ([]*Experiment, *LeftOut, error) {
 	if err := CheckNames(names); err != nil {
 		return nil, nil, err
@@ -192,7 +195,8 @@ func Execute(ctx context.Context, names []string, opt Options) (*Report, error) 
 	if err := os.CopyFS(programs, examples.Experiments); err != nil {
 		return nil, err
 	}
-	r := &Report{OS: runtime.GOOS, Arch: runtime.GOARCH, Cores: cmp.Or(opt.Cores, runtime.GOMAXPROCS(0)), Quick: opt.Quick, Experiments: plan, LeftOut: out}
+	r := &Report{OS: runtime.GOOS, Arch: runtime.GOARCH, Cores: cmp.Or(opt.Cores, runtime.GOMAXPROCS(0)),
+		Quick: opt.Quick, Experiments: plan, LeftOut: out}
 	all, done := 0, 0
 	for _, e := range plan {
 		all += e.Repeats * len(e.Points)
@@ -219,7 +223,8 @@ func Execute(ctx context.Context, names []string, opt Options) (*Report, error) 
 	return r, nil
 }
 
-// Median is the run whose wall time is the median; of an even number of runs, the shorter of the two in the middle.
+// Median is the run whose wall time is the median; of an even number of runs, the shorter of the two in the
+// middle.
 func (p *Point) Median() *Run { return &p.Runs[(len(p.Runs)-1)/2] }
 
 // factor reads a time of a run.
@@ -228,10 +233,12 @@ type factor func(*Run) int64
 func starvation(r *Run) int64 { return r.SNS }
 func latency(r *Run) int64    { return r.LNS }
 
-// overhead leaves out what other programs and threads took from running CFs: that is not a work of the run-time system.
+// overhead leaves out what other programs and threads took from running CFs: that is not a work of the
+// run-time system.
 func overhead(r *Run) int64 { return r.ONS - r.PreemptNS }
 
-// median is the median of a time over the runs, spread half of what lies between its largest and its smallest.
+// median is the median of a time over the runs, spread half of what lies between its largest and its
+// smallest.
 func (p *Point) median(f factor) (median, spread int64) {
 	var v []int64
 	for i := range p.Runs {

@@ -8,8 +8,8 @@ import (
 	"github.com/whyslow/whyslow/internal/show/report/svg"
 )
 
-// The figures are files by themselves, for a page that cannot hold SVG: with their own style sheet, which follows the
-// reader's choice of light or dark, a title and a legend around the plot.
+// The figures are files by themselves, for a page that cannot hold SVG: with their own style sheet, which
+// follows the reader's choice of light or dark, a title and a legend around the plot.
 
 const (
 	figureWidth  = 760
@@ -32,7 +32,8 @@ text { font: 11.5px system-ui, sans-serif; fill: var(--faint) }
 .hit { fill: none; pointer-events: all }
 `
 
-// layers are the factors of a figure, from the bottom. There is nothing that CFs of these programs wait for in W.
+// layers are the factors of a figure, from the bottom. There is nothing that CFs of these programs wait for
+// in W.
 var layers = []struct {
 	class, name string
 	time        factor
@@ -67,7 +68,8 @@ func (e *Experiment) figure() string {
 		}
 		stack = append(stack, layer)
 	}
-	windows := svg.Windows{Count: slots * len(e.Points), Length: 1.0 / slots, Tip: func(i int) string { return e.tip(e.Points[i/slots]) }}
+	windows := svg.Windows{Count: slots * len(e.Points), Length: 1.0 / slots,
+		Tip: func(i int) string { return e.tip(e.Points[i/slots]) }}
 
 	height := figureHead + figureHeight + 60
 	var b strings.Builder
@@ -79,8 +81,10 @@ func (e *Experiment) figure() string {
 		fmt.Fprintf(&b, `<rect class="%s" x="%d" y="34" width="12" height="12"/><text class="key" x="%d" y="44">%s</text>`, l.class, x, x+17, l.name)
 		x += 120
 	}
-	fmt.Fprintf(&b, `<svg y="%d" width="%d" height="%d">%s</svg>`, figureHead, figureWidth, figureHeight+40, svg.Stack(frame, windows, stack))
-	fmt.Fprintf(&b, `<text class="tx" x="%d" y="%d">%s</text></svg>`, 60+figureWidth*45/100, height-8, html.EscapeString(e.Parameter))
+	fmt.Fprintf(&b, `<svg y="%d" width="%d" height="%d">%s</svg>`, figureHead, figureWidth, figureHeight+40,
+		svg.Stack(frame, windows, stack))
+	fmt.Fprintf(&b, `<text class="tx" x="%d" y="%d">%s</text></svg>`, 60+figureWidth*45/100, height-8,
+		html.EscapeString(e.Parameter))
 	return b.String() + "\n"
 }
 
@@ -98,5 +102,6 @@ func (e *Experiment) tip(p *Point) string {
 // alternative says what a figure shows, for those who do not see it.
 func (e *Experiment) alternative() string {
 	first, last := e.Points[0], e.Points[len(e.Points)-1]
-	return fmt.Sprintf("processor time divided into useful work, starvation, latency and overhead. First, last: %s; %s", e.tip(first), e.tip(last))
+	return fmt.Sprintf("processor time divided into useful work, starvation, latency and overhead. First, "+
+		"last: %s; %s", e.tip(first), e.tip(last))
 }

@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// What is expected. A time falls or rises within noise when no point breaks the order by more than the runs of the two points
-// lie apart, or by a hundredth of the largest total; the ends must differ by much more.
+// What is expected. A time falls or rises within noise when no point breaks the order by more than the runs
+// of the two points lie apart, or by a hundredth of the largest total; the ends must differ by much more.
 
 // noise is the least difference between two points that means something, beside that of their runs.
 func (e *Experiment) noise() int64 {
@@ -23,7 +23,8 @@ func (e *Experiment) falls(points []*Point, f factor, sign int64) (bool, string)
 		before, apart := points[i-1].median(f)
 		after, more := points[i].median(f)
 		if sign*(after-before) > max(e.noise(), apart+more) {
-			return false, fmt.Sprintf("%s at %s, %s at %s", seconds(before), points[i-1].Label, seconds(after), points[i].Label)
+			return false, fmt.Sprintf("%s at %s, %s at %s", seconds(before), points[i-1].Label, seconds(after),
+				points[i].Label)
 		}
 	}
 	first, _ := points[0].median(f)
@@ -77,7 +78,8 @@ func judgeStarvation(e *Experiment) []Check {
 		}
 	}
 	holds, saw := e.falls(rising, starvation, 1)
-	checks := []Check{{fmt.Sprintf("S falls as chains become more, up to one for each of the %d workers", workers), holds, saw}}
+	checks := []Check{{fmt.Sprintf("S falls as chains become more, up to one for each of the %d workers",
+		workers), holds, saw}}
 
 	idle := 1 - 1/float64(workers)
 	one := rising[0].share(starvation)
@@ -103,7 +105,8 @@ func judgeOverhead(e *Experiment) []Check {
 	return []Check{
 		{"O, apart from pre-emption, falls as CFs become fewer and larger", holds, saw},
 		{"between the ends O differs by a factor of 4 or more", most > 4*least,
-			fmt.Sprintf("%s of all processor time with %s CFs, %s with %s", percent(first.share(overhead)), first.Label, percent(last.share(overhead)), last.Label)},
+			fmt.Sprintf("%s of all processor time with %s CFs, %s with %s", percent(first.share(overhead)),
+				first.Label, percent(last.share(overhead)), last.Label)},
 		e.nothing("L is zero on one node", latency), e.sums(),
 	}
 }
@@ -123,12 +126,14 @@ func judgeOverheadMPI(e *Experiment) []Check {
 			}
 		}
 		holds, saw := e.falls(points, overhead, 1)
-		checks = append(checks, Check{"on " + on + " O, apart from pre-emption, falls as CFs become fewer and larger", holds, saw})
+		checks = append(checks, Check{"on " + on + " O, apart from pre-emption, falls as CFs become fewer and " +
+			"larger", holds, saw})
 		small[i], _ = points[0].median(each)
 	}
 	return append(checks,
 		Check{"a CF costs more where each of its results travels to another process", small[1] > small[0],
-			fmt.Sprintf("O of each is %s on one rank, %s on two, at %s", micros(small[0]), micros(small[1]), e.Points[1].Label)},
+			fmt.Sprintf("O of each is %s on one rank, %s on two, at %s", micros(small[0]), micros(small[1]),
+				e.Points[1].Label)},
 		e.sums())
 }
 
@@ -140,7 +145,8 @@ func judgeLatency(e *Experiment) []Check {
 	return []Check{
 		{"L grows with the size of DFs", holds, saw},
 		{"between the ends L differs by a factor of 4 or more", most > 4*least,
-			fmt.Sprintf("%s of all processor time with DFs of %s, %s with %s", percent(first.share(latency)), first.Label, percent(last.share(latency)), last.Label)},
+			fmt.Sprintf("%s of all processor time with DFs of %s, %s with %s", percent(first.share(latency)),
+				first.Label, percent(last.share(latency)), last.Label)},
 		e.sums(),
 	}
 }
@@ -159,7 +165,8 @@ func judgePIC(e *Experiment) []Check {
 		}
 	}
 	return []Check{
-		{fmt.Sprintf("L is zero on one %s and is not on four", strings.TrimSuffix(e.Parameter, "s")), oneL == 0 && fourL > 0, fmt.Sprintf("%s and %s", seconds(oneL), seconds(fourL))},
+		{fmt.Sprintf("L is zero on one %s and is not on four", strings.TrimSuffix(e.Parameter, "s")), oneL == 0 &&
+			fourL > 0, fmt.Sprintf("%s and %s", seconds(oneL), seconds(fourL))},
 		{"the useful share is smaller on four " + e.Parameter, four.share(useful) < one.share(useful),
 			fmt.Sprintf("%s on one, %s on four", percent(one.share(useful)), percent(four.share(useful)))},
 		same, e.sums(),

@@ -129,8 +129,9 @@ func TestPlan(t *testing.T) {
 		last.Label != "16 MiB" || first.Nodes != 2 {
 		t.Errorf("%+v, %+v", first, last)
 	}
-	if got, want := pic.Points[1].command(), "whyslow run -n 4 -w 1 --link-latency=20us --link-bandwidth=1250M --inputs=data"+
-		" examples/pic/pic.fa 100 1000000 25 10 0.0001 4"; got != want {
+	if got, want := pic.Points[1].command(),
+		"whyslow run -n 4 -w 1 --link-latency=20us --link-bandwidth=1250M --inputs=data"+
+			" examples/pic/pic.fa 100 1000000 25 10 0.0001 4"; got != want {
 		t.Errorf("%s", got)
 	}
 

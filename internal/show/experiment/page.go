@@ -12,8 +12,8 @@ import (
 //	<!-- experiment NAME -->
 //	<!-- end of NAME -->
 //
-// What is between them is replaced; the figure is a file beside the page. All files are written under other names first, so
-// that each is either the old one or the new one whenever writing is cut short.
+// What is between them is replaced; the figure is a file beside the page. All files are written under other
+// names first, so that each is either the old one or the new one whenever writing is cut short.
 
 func marks(name string) (begin, end string) {
 	return "<!-- experiment " + name + " -->\n", "<!-- end of " + name + " -->\n"
@@ -42,7 +42,8 @@ func (r *Report) page(old string) (string, error) {
 		head, rest, ok := strings.Cut(old, begin)
 		_, tail, closed := strings.Cut(rest, end)
 		if !ok || !closed {
-			return "", fmt.Errorf("there is no section %q closed by %q", strings.TrimSpace(begin), strings.TrimSpace(end))
+			return "", fmt.Errorf("there is no section %q closed by %q", strings.TrimSpace(begin),
+				strings.TrimSpace(end))
 		}
 		name := ""
 		if e.hasFigure() {

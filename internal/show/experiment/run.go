@@ -33,8 +33,8 @@ func (p *Point) line(whyslow, programs string, more ...string) []string {
 	return append(line, p.Args...)
 }
 
-// mpiEnvironment lets mpirun start as many ranks as it is told to: by root, more than there are cores, and, since threads of a
-// rank share the cores with those of the others, not bound to any.
+// mpiEnvironment lets mpirun start as many ranks as it is told to: by root, more than there are cores, and,
+// since threads of a rank share the cores with those of the others, not bound to any.
 var mpiEnvironment = []string{
 	"OMPI_ALLOW_RUN_AS_ROOT=1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1",
 	"OMPI_MCA_rmaps_base_oversubscribe=1", "OMPI_MCA_hwloc_base_binding_policy=none",
@@ -43,7 +43,8 @@ var mpiEnvironment = []string{
 // grace is how long an interrupted run may take to end.
 const grace = 5 * time.Second
 
-// run executes the program once. The trace goes to a folder in scratch that does not exist, and is gone afterwards.
+// run executes the program once. The trace goes to a folder in scratch that does not exist, and is gone
+// afterwards.
 func (p *Point) run(ctx context.Context, whyslow, programs, scratch string) (*Run, error) {
 	folder := filepath.Join(scratch, "trace")
 	defer os.RemoveAll(folder)
@@ -92,7 +93,8 @@ func divide(ctx context.Context, folder string) (*Run, error) {
 		return nil, fmt.Errorf("events are missing: %v", res.Missing)
 	}
 	r := &Run{WallNS: res.WallNS, TotalNS: res.TotalNS, ExtraNS: res.ExtraCoresNS,
-		UNS: f.U.NS, SNS: f.S.NS, LNS: f.L.NS, ONS: f.O.NS, WNS: f.W.NS, PreemptNS: f.O.Parts["preempt"], MessageBytes: res.Messages.Bytes}
+		UNS: f.U.NS, SNS: f.S.NS, LNS: f.L.NS, ONS: f.O.NS, WNS: f.W.NS, PreemptNS: f.O.Parts["preempt"],
+		MessageBytes: res.Messages.Bytes}
 	for i := range res.Nodes {
 		r.CFs += res.Nodes[i].CFs
 	}

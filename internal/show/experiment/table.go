@@ -11,7 +11,8 @@ func seconds(ns int64) string { return fmt.Sprintf("%.3f s", float64(ns)/1e9) }
 
 func micros(ns int64) string { return fmt.Sprintf("%.2f us", float64(ns)/1e3) }
 
-// table returns rows of cells, the head first: times of the median run, with their shares of all processor time.
+// table returns rows of cells, the head first: times of the median run, with their shares of all processor
+// time.
 func (e *Experiment) table() [][]string {
 	rows := [][]string{{e.Parameter, "T_wall", "T_total", "T_S", "T_L", "T_O", "of it pre-empted", "T_U", "sum"}}
 	if e.perCF {
@@ -94,7 +95,8 @@ func (r *Report) markdown(e *Experiment, figure string) string {
 	for _, c := range e.Checks {
 		fmt.Fprintf(&b, "- %s: %s (%s)\n", c.Claim, strings.ToLower(yesNo(c.Holds)), c.Saw)
 	}
-	fmt.Fprintf(&b, "\nMeasured on %d cores (%s, %s), each row the median of %d runs by wall time. The last row by hand:\n\n    %s\n",
+	fmt.Fprintf(&b, "\nMeasured on %d cores (%s, %s), each row the median of %d runs by wall time. The last "+
+		"row by hand:\n\n    %s\n",
 		r.Cores, r.OS, r.Arch, e.Repeats, e.Points[len(e.Points)-1].command())
 	if r.Quick {
 		b.WriteString("\nThis was a quick run: it shows that the experiment works, nothing else.\n")

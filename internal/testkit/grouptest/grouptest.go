@@ -118,7 +118,8 @@ func agree(g procs.Group) error {
 		mine = errors.New("no")
 	}
 	err := procs.Agree(g, mine)
-	if want := fmt.Sprintf("process %d: no", last); err == nil || g.Rank() != last && err.Error() != want || g.Rank() == last && !errors.Is(err, mine) {
+	if want := fmt.Sprintf("process %d: no", last); err == nil || g.Rank() != last && err.Error() != want ||
+		g.Rank() == last && !errors.Is(err, mine) {
 		return fmt.Errorf("%d learnt %w", g.Rank(), err)
 	}
 	return nil

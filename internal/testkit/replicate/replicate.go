@@ -1,18 +1,20 @@
-// Package replicate makes a large trace out of a small one: a recorded run of k nodes, repeated on R x k nodes, all of them at
-// the same time. It is for trying out and measuring what reads traces of many nodes; no program ran like that.
+// Package replicate makes a large trace out of a small one: a recorded run of k nodes, repeated on R x k
+// nodes, all of them at the same time. It is for trying out and measuring what reads traces of many nodes; no
+// program ran like that.
 //
 // # One run, not R
 //
-// Repeated as it is the run would fall into R that know nothing of each other. So a share of what travels is led from one
-// copy of the run to another one. What makes that consistent is a shift for every CF and DF and each node of the original
-// run: s(x, n) = d says that what the original calls x at node n is, at node n of copy r, the x of copy r-d. Whatever numbers
-// are chosen for s, the result is one whole trace: what node n does to x is recorded in the file of node n alone, and always
-// with the same x; and a message with x from node a of copy r goes to node b of copy r + s(x, b) - s(x, a), by which the
-// receiver, subtracting its own shift, means the same x. Numbers of messages and requests follow their senders likewise.
+// Repeated as it is the run would fall into R that know nothing of each other. So a share of what travels is
+// led from one copy of the run to another one. What makes that consistent is a shift for every CF and DF and
+// each node of the original run: s(x, n) = d says that what the original calls x at node n is, at node n of
+// copy r, the x of copy r-d. Whatever numbers are chosen for s, the result is one whole trace: what node n
+// does to x is recorded in the file of node n alone, and always with the same x; and a message with x from
+// node a of copy r goes to node b of copy r + s(x, b) - s(x, a), by which the receiver, subtracting its own
+// shift, means the same x. Numbers of messages and requests follow their senders likewise.
 //
-// Here s(x, n) is 0 at the node where x was made and the same d at all others; d is 0 for all but the chosen share of CFs and
-// DFs, for which it is drawn from 1 to R-1. So all that is moved elsewhere of those goes to another copy of the run: a CF that
-// migrates there runs there, and what it creates is made there.
+// Here s(x, n) is 0 at the node where x was made and the same d at all others; d is 0 for all but the chosen
+// share of CFs and DFs, for which it is drawn from 1 to R-1. So all that is moved elsewhere of those goes to
+// another copy of the run: a CF that migrates there runs there, and what it creates is made there.
 //
 // Times are those of the original in all copies, so every message still arrives after it was sent.
 package replicate
@@ -53,8 +55,8 @@ type Stats struct {
 	Crossing int64 // those of them from one copy to another
 }
 
-// Write writes the trace r, repeated, into the folder dir. Nodes of r must be 0 to k-1 for some k, and nothing of it may be
-// damaged or missing. Copy c has the nodes c*k to c*k+k-1.
+// Write writes the trace r, repeated, into the folder dir. Nodes of r must be 0 to k-1 for some k, and
+// nothing of it may be damaged or missing. Copy c has the nodes c*k to c*k+k-1.
 func Write(ctx context.Context, dir string, r *trace.Reader, opt Options) (Stats, error) {
 	w := &writer{opt: opt, r: r, k: len(r.Nodes())}
 	if err := w.check(); err != nil {
@@ -98,7 +100,8 @@ func (w *writer) check() error {
 	case !(w.opt.Crossing >= 0 && w.opt.Crossing <= 1):
 		return fmt.Errorf("replicate: a share of %v is to cross; give 0 to 1", w.opt.Crossing)
 	case w.opt.Copies*w.k > trace.MaxNode+1:
-		return fmt.Errorf("replicate: %d copies of %d nodes are too many; at most %d nodes are possible", w.opt.Copies, w.k, trace.MaxNode+1)
+		return fmt.Errorf("replicate: %d copies of %d nodes are too many; at most %d nodes are possible",
+			w.opt.Copies, w.k, trace.MaxNode+1)
 	}
 	for i, n := range w.r.Nodes() {
 		if i != n {
@@ -206,7 +209,8 @@ func (w *writer) info() *trace.RunInfo {
 		info = *old
 		info.ID = id
 	}
-	settings := map[string]string{"copies": strconv.Itoa(w.opt.Copies), "crossing": strconv.FormatFloat(w.opt.Crossing, 'g', -1, 64)}
+	settings := map[string]string{"copies": strconv.Itoa(w.opt.Copies),
+		"crossing": strconv.FormatFloat(w.opt.Crossing, 'g', -1, 64)}
 	for k, v := range info.Settings {
 		settings[k] = v
 	}

@@ -67,27 +67,34 @@ func divide(t *testing.T, r *trace.Reader) *slou.Result {
 	return res
 }
 
-// However many copies there are and whatever crosses, the trace does not contradict itself, and all is there as often.
+// However many copies there are and whatever crosses, the trace does not contradict itself, and all is there
+// as often.
 func TestConsistent(t *testing.T) {
 	for _, name := range []string{"cholesky", "balance", "heat"} {
 		one := recorded(t, name)
 		before := divide(t, one)
-		for _, opt := range []replicate.Options{{Copies: 1, Crossing: 1}, {Copies: 2, Crossing: 1}, {Copies: 3}, {Copies: 5, Crossing: 0.3, Seed: 7}, {Copies: 7, Crossing: 1, Parallel: 3}} {
+		for _, opt := range []replicate.Options{{Copies: 1, Crossing: 1}, {Copies: 2, Crossing: 1}, {Copies: 3},
+			{Copies: 5, Crossing: 0.3, Seed: 7}, {Copies: 7, Crossing: 1, Parallel: 3}} {
 			many, stats := write(t, one, opt)
 			rep, err := consistency.Check(context.Background(), many)
 			if err != nil {
 				t.Fatal(err)
 			}
 			n := opt.Copies
-			if !rep.Consistent || !rep.Whole || rep.Events != uint64(n*one.Events()) || stats.Events != int64(n*one.Events()) || stats.Nodes != 3*n {
+			if !rep.Consistent || !rep.Whole || rep.Events != uint64(n*one.Events()) ||
+				stats.Events != int64(n*one.Events()) || stats.Nodes != 3*n {
 				t.Errorf("%s, %+v: %+v; %+v", name, opt, rep, stats)
 			}
-			if crosses := opt.Crossing > 0 && n > 1; (stats.Crossing > 0) != crosses || opt.Crossing == 1 && crosses && stats.Crossing*10 < stats.Messages*9 {
+			if crosses := opt.Crossing > 0 && n > 1; (stats.Crossing > 0) != crosses || opt.Crossing == 1 && crosses &&
+				stats.Crossing*10 < stats.Messages*9 {
 				t.Errorf("%s, %+v: %d of %d messages cross", name, opt, stats.Crossing, stats.Messages)
 			}
 			after := divide(t, many)
-			if after.WallNS != before.WallNS || after.TotalNS-after.ExtraCoresNS != int64(n)*(before.TotalNS-before.ExtraCoresNS) || after.Factors.U.NS != int64(n)*before.Factors.U.NS ||
-				after.Messages.Count != int64(n)*before.Messages.Count || after.Messages.Violations != int64(n)*before.Messages.Violations || len(after.Nodes) != 3*n {
+			if after.WallNS != before.WallNS ||
+				after.TotalNS-after.ExtraCoresNS != int64(n)*(before.TotalNS-before.ExtraCoresNS) ||
+				after.Factors.U.NS != int64(n)*before.Factors.U.NS ||
+				after.Messages.Count != int64(n)*before.Messages.Count ||
+				after.Messages.Violations != int64(n)*before.Messages.Violations || len(after.Nodes) != 3*n {
 				t.Errorf("%s, %+v: %+v, once it is %+v", name, opt, after.Factors, before.Factors)
 			}
 			if opt.Crossing == 0 && after.Factors.L.NS != int64(n)*before.Factors.L.NS {
@@ -117,14 +124,16 @@ func TestNumbers(t *testing.T) {
 	if err := trace.Dump(&text, many); err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"n2 s0 GlobalEvents.onProgramStarted process=2 cpu=0", "n3 s0 GlobalEvents.onProgramStarted process=3 cpu=0", "n2 s0 SyncEvents.onWaitEnded name=lock",
+	for _, want := range []string{"n2 s0 GlobalEvents.onProgramStarted process=2 cpu=0",
+		"n3 s0 GlobalEvents.onProgramStarted process=3 cpu=0", "n2 s0 SyncEvents.onWaitEnded name=lock",
 		"n2 s0 My.onThing cf=3.5 name=lock to=3"} {
 		if !strings.Contains(text.String(), want) {
 			t.Errorf("%s is not there:\n%s", want, &text)
 		}
 	}
 	info := many.Run()
-	if n := info.Node(3); n.Process != 3 || n.Host != "h-1" || len(info.Processes) != 4 || info.Processes[2].Host != "h-1" || len(info.Hosts) != 2 {
+	if n := info.Node(3); n.Process != 3 || n.Host != "h-1" || len(info.Processes) != 4 ||
+		info.Processes[2].Host != "h-1" || len(info.Hosts) != 2 {
 		t.Errorf("%+v", info)
 	}
 }
@@ -142,7 +151,8 @@ func TestRefused(t *testing.T) {
 		{parsed(t, "1 n1 s0 CF.onReady 1.1\n"), replicate.Options{Copies: 2}, "node 0 is missing"},
 		{parsed(t, "1 n0 s0 CF.onReady 7.1\n"), replicate.Options{Copies: 2}, "node 0 knows of node 7"},
 	} {
-		if _, err := replicate.Write(context.Background(), t.TempDir(), c.r, c.opt); err == nil || !strings.Contains(err.Error(), c.want) {
+		if _, err := replicate.Write(context.Background(), t.TempDir(), c.r, c.opt); err == nil ||
+			!strings.Contains(err.Error(), c.want) {
 			t.Errorf("%v, want %s", err, c.want)
 		}
 	}

@@ -46,7 +46,8 @@ type patch struct {
 func (w *writer) load(ctx context.Context, node int) (*source, error) {
 	src := &source{node: node}
 	defs := w.r.Defs(node)
-	l := &loader{w: w, src: src, defs: defs, names: map[trace.Name]trace.Name{0: 0}, kinds: map[trace.Kind]trace.Kind{}}
+	l := &loader{w: w, src: src, defs: defs, names: map[trace.Name]trace.Name{0: 0},
+		kinds: map[trace.Kind]trace.Kind{}}
 	l.define()
 	for _, s := range w.r.Streams() {
 		if s.Node != node {
@@ -79,8 +80,8 @@ type loader struct {
 	ids   []uint64                  // by DF
 }
 
-// define takes over the definitions. Numbers of names and user kinds are given anew when they are written, in the same order
-// each time.
+// define takes over the definitions. Numbers of names and user kinds are given anew when they are written, in
+// the same order each time.
 func (l *loader) define() {
 	known := map[string]trace.Name{"": 0}
 	l.defs.EachName(func(n trace.Name, s string) {
@@ -113,7 +114,8 @@ func (l *loader) define() {
 			l.ids = append(l.ids, 0)
 		}
 		l.ids[df] = id
-		l.src.dfs = append(l.src.dfs, dfDef{df, l.names[name], append([]int64(nil), identity...), l.w.shiftDF(id, l.src.node)})
+		l.src.dfs = append(l.src.dfs, dfDef{df, l.names[name], append([]int64(nil), identity...),
+			l.w.shiftDF(id, l.src.node)})
 	})
 }
 

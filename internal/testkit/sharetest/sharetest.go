@@ -16,8 +16,8 @@ import (
 // Analysis is done by one of several processes; that of rank 0 gets the result, the others nil.
 type Analysis[R any] func(ctx context.Context, m *model.Model, g procs.Group) (*R, error)
 
-// Same fails where two, three or four processes find something else in a trace than one, and returns what they find. show makes a text of all of that; nil
-// stands for JSON.
+// Same fails where two, three or four processes find something else in a trace than one, and returns what
+// they find. show makes a text of all of that; nil stands for JSON.
 func Same[R any](t sloutest.TB, dir string, show func(*R) string, analyse Analysis[R]) (found *R) {
 	t.Helper()
 	if show == nil {
@@ -25,7 +25,8 @@ func Same[R any](t sloutest.TB, dir string, show func(*R) string, analyse Analys
 	}
 	var one string
 	for processes := 1; processes <= 4; processes++ {
-		result, err := sloutest.Share(dir, processes, model.Options{}, func(m *model.Model, g procs.Group) (*R, error) {
+		result, err := sloutest.Share(dir, processes, model.Options{}, func(m *model.Model, g procs.Group) (*R,
+			error) {
 			return analyse(context.Background(), m, g)
 		})
 		if err != nil {
@@ -51,7 +52,8 @@ func JSON(t sloutest.TB, value any) string {
 	return string(text)
 }
 
-// Interrupted fails where one of three processes is interrupted in an analysis of a trace, and another one is not.
+// Interrupted fails where one of three processes is interrupted in an analysis of a trace, and another one is
+// not.
 func Interrupted[R any](t *testing.T, dir string, analyse Analysis[R]) {
 	t.Helper()
 	ended, end := context.WithCancel(context.Background())

@@ -10,8 +10,9 @@ import (
 	"github.com/rogpeppe/go-internal/txtar"
 )
 
-// Goldens looks at the hand-written traces in testdata/*.txtar. Each opens with its story; the file "trace" in it is the
-// trace as text. show is given all files of one and returns what some of them must be; update writes that, to be checked on paper.
+// Goldens looks at the hand-written traces in testdata/*.txtar. Each opens with its story; the file "trace"
+// in it is the trace as text. show is given all files of one and returns what some of them must be; update
+// writes that, to be checked on paper.
 func Goldens(t *testing.T, update bool, show func(t *testing.T, files map[string]string) map[string]string) {
 	paths, err := filepath.Glob("testdata/*.txtar")
 	if err != nil || len(paths) == 0 {

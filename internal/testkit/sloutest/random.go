@@ -38,8 +38,8 @@ type execution struct {
 	start, end int64
 }
 
-// Random simulates a run of up to three nodes of up to two workers each with up to a dozen CFs and those that its
-// structured CFs create. Its times are small: up to some hundreds of nanoseconds.
+// Random simulates a run of up to three nodes of up to two workers each with up to a dozen CFs and those that
+// its structured CFs create. Its times are small: up to some hundreds of nanoseconds.
 func Random(t *rapid.T) *Run {
 	r := &maker{dice: dice{t}, Run: &Run{}, at: map[[2]int]int64{}}
 	r.Nodes, r.Workers = r.int(1, 3), r.int(1, 2)
@@ -117,7 +117,8 @@ func (r *maker) cf() {
 	start := max(ready, r.free[node][w]) + int64(r.int(0, 4))
 	end := start + int64(r.int(1, 20))
 	r.free[node][w] = end
-	r.add(Event{Time: start, Node: node, Stream: w, Kind: "CFEvents.onStarted", CF: cf, Execution: 1, Inputs: inputs})
+	r.add(Event{Time: start, Node: node, Stream: w, Kind: "CFEvents.onStarted", CF: cf, Execution: 1,
+		Inputs: inputs})
 	cpu := int64(-1)
 	if r.yes(30) {
 		cpu = int64(r.int(0, 25))
@@ -134,8 +135,10 @@ func (r *maker) cf() {
 			start = max(r.fetch(cf, more, node, end), r.free[node][w]) + int64(r.int(0, 3))
 			end = start + int64(r.int(1, 9))
 			r.free[node][w] = end
-			r.add(Event{Time: start, Node: node, Stream: w, Kind: "CFEvents.onStarted", CF: cf, Execution: exec, Inputs: more})
-			r.add(Event{Time: end, Node: node, Stream: w, Kind: "CFEvents.onFinished", CF: cf, Execution: exec, CPU: -1})
+			r.add(Event{Time: start, Node: node, Stream: w, Kind: "CFEvents.onStarted", CF: cf, Execution: exec,
+				Inputs: more})
+			r.add(Event{Time: end, Node: node, Stream: w, Kind: "CFEvents.onFinished", CF: cf, Execution: exec,
+				CPU: -1})
 			r.structured = append(r.structured, execution{cf, node, exec, start, end})
 		}
 	}
@@ -184,25 +187,31 @@ func (r *maker) bring(cf string, df, node int, t int64) {
 		req = r.id(node)
 		asked := t + int64(r.int(0, 6))
 		got := asked + int64(r.int(1, 8))
-		r.add(Event{Time: asked, Node: node, Stream: System, Kind: "DFEvents.onRequested", DF: df, CF: cf, Peer: from, Request: req})
-		r.add(Event{Time: got, Node: from, Stream: System, Kind: "DFEvents.onRequestReceived", DF: df, Peer: node, Request: req})
+		r.add(Event{Time: asked, Node: node, Stream: System, Kind: "DFEvents.onRequested", DF: df, CF: cf,
+			Peer: from, Request: req})
+		r.add(Event{Time: got, Node: from, Stream: System, Kind: "DFEvents.onRequestReceived", DF: df, Peer: node,
+			Request: req})
 		sent = max(sent, got)
 	}
 	sent += int64(r.int(0, 5))
 	got := sent + int64(r.int(1, 12))
 	message := r.id(from)
-	r.add(Event{Time: sent, Node: from, Stream: System, Kind: "DFEvents.onSent", DF: df, Peer: node, Message: message, Request: req, CF: cf})
-	r.add(Event{Time: got, Node: node, Stream: System, Kind: "DFEvents.onReceived", DF: df, Peer: from, Message: message, Request: req, CF: cf})
+	r.add(Event{Time: sent, Node: from, Stream: System, Kind: "DFEvents.onSent", DF: df, Peer: node,
+		Message: message, Request: req, CF: cf})
+	r.add(Event{Time: got, Node: node, Stream: System, Kind: "DFEvents.onReceived", DF: df, Peer: from,
+		Message: message, Request: req, CF: cf})
 	r.at[[2]int{df, node}] = got
 }
 
 // Kill ends the run at a random time, as a crash does: what came later is not recorded.
 func (r *Run) Kill(t *rapid.T) {
 	end := rapid.Int64Range(0, r.Events[len(r.Events)-1].Time).Draw(t, "killed")
-	r.Events = slices.DeleteFunc(r.Events, func(e Event) bool { return e.Time > end || e.Kind == "GlobalEvents.onProgramFinished" })
+	r.Events = slices.DeleteFunc(r.Events,
+		func(e Event) bool { return e.Time > end || e.Kind == "GlobalEvents.onProgramFinished" })
 }
 
-// Stick lets the run get stuck at a random time: no CF starts any more and no message is sent, what runs ends.
+// Stick lets the run get stuck at a random time: no CF starts any more and no message is sent, what runs
+// ends.
 func (r *Run) Stick(t *rapid.T) {
 	end := rapid.Int64Range(0, r.Events[len(r.Events)-1].Time).Draw(t, "stuck")
 	running := map[string]int{} // CF to execution
@@ -226,21 +235,23 @@ func (r *Run) AddWaits(t *rapid.T) {
 				from := d.int(at, end)
 				at = d.int(from, min(from+30, end))
 				name := fmt.Sprintf("lock%d", d.int(1, 2))
-				r.Events = append(r.Events, Event{Time: int64(from), Node: n, Stream: w, Kind: "SyncEvents.onWaitStarted", Name: name})
+				r.Events = append(r.Events, Event{Time: int64(from), Node: n, Stream: w, Kind: "SyncEvents.onWaitStarted",
+					Name: name})
 				if in := d.int(from, at); d.yes(40) {
 					r.Events = append(r.Events,
 						Event{Time: int64(in), Node: n, Stream: w, Kind: "SyncEvents.onWaitStarted", Name: "inner"},
 						Event{Time: int64(d.int(in, at)), Node: n, Stream: w, Kind: "SyncEvents.onWaitEnded", Name: "inner"})
 				}
-				r.Events = append(r.Events, Event{Time: int64(at), Node: n, Stream: w, Kind: "SyncEvents.onWaitEnded", Name: name})
+				r.Events = append(r.Events, Event{Time: int64(at), Node: n, Stream: w, Kind: "SyncEvents.onWaitEnded",
+					Name: name})
 			}
 		}
 	}
 	r.sort()
 }
 
-// Harm makes nonsense of a run: events vanish, clocks jump and run backwards, ids are mixed up, times get lost.
-// The events are no longer in order of time.
+// Harm makes nonsense of a run: events vanish, clocks jump and run backwards, ids are mixed up, times get
+// lost. The events are no longer in order of time.
 func (r *Run) Harm(t *rapid.T) {
 	rnd := rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "seed"), 1))
 	harm := rapid.IntRange(1, 60).Draw(t, "harm")
@@ -272,11 +283,14 @@ func (r *Run) Harm(t *rapid.T) {
 		}
 		out = append(out, e)
 		if rare() {
-			out = append(out, Event{Time: e.Time, Node: e.Node, Stream: e.Stream, Name: "lock", Kind: []string{"SyncEvents.onWaitStarted", "SyncEvents.onWaitEnded",
-				"GlobalEvents.onLost", "GlobalEvents.onIdle", "GlobalEvents.onBusy", "GlobalEvents.onProgramFinished"}[rnd.IntN(6)], Late: e.Time - int64(rnd.IntN(20))})
+			out = append(out, Event{Time: e.Time, Node: e.Node, Stream: e.Stream, Name: "lock",
+				Kind: []string{"SyncEvents.onWaitStarted", "SyncEvents.onWaitEnded",
+					"GlobalEvents.onLost", "GlobalEvents.onIdle", "GlobalEvents.onBusy",
+					"GlobalEvents.onProgramFinished"}[rnd.IntN(6)], Late: e.Time - int64(rnd.IntN(20))})
 		}
 		if rare() && e.CF != "" {
-			out = append(out, Event{Time: e.Time + int64(rnd.IntN(9)), Node: e.Node, Stream: System, CF: e.CF, Kind: []string{"CFEvents.onHeld", "CFEvents.onResumed"}[rnd.IntN(2)]})
+			out = append(out, Event{Time: e.Time + int64(rnd.IntN(9)), Node: e.Node, Stream: System, CF: e.CF,
+				Kind: []string{"CFEvents.onHeld", "CFEvents.onResumed"}[rnd.IntN(2)]})
 		}
 	}
 	r.Events = out

@@ -1,9 +1,9 @@
-// Package sloutest makes random runs, whole or damaged, and models from traces written as text: what the tests of
-// everything that reads a model start from.
+// Package sloutest makes random runs, whole or damaged, and models from traces written as text: what the
+// tests of everything that reads a model start from.
 //
-// A random run is simulated, not thrown together: a few nodes and workers create, migrate, steal and execute CFs
-// whose inputs are fetched or pushed over links and relayed, structured CFs run several times, and each fact follows
-// from those before it. Kill, AddWaits and Harm then change it.
+// A random run is simulated, not thrown together: a few nodes and workers create, migrate, steal and execute
+// CFs whose inputs are fetched or pushed over links and relayed, structured CFs run several times, and each
+// fact follows from those before it. Kill, AddWaits and Harm then change it.
 package sloutest
 
 import (
@@ -45,7 +45,8 @@ func (e Event) text() string {
 	args := ""
 	switch e.Kind {
 	case "CFEvents.onCreated":
-		args = fmt.Sprintf("cf=%s site=%d parent=%s execution=%d indices=%v", e.CF, e.Code, orDash(e.Parent), e.Execution, e.Indices)
+		args = fmt.Sprintf("cf=%s site=%d parent=%s execution=%d indices=%v", e.CF, e.Code, orDash(e.Parent),
+			e.Execution, e.Indices)
 	case "CFEvents.onReady":
 		args = fmt.Sprintf("cf=%s late=%d", e.CF, e.Late)
 	case "CFEvents.onStarted":

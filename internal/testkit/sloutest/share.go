@@ -17,9 +17,10 @@ import (
 	"github.com/whyslow/whyslow/trace"
 )
 
-// Share has some processes, which are goroutines here, analyse a trace together, and gives the result of rank 0. It fails where any fails, or
-// another one has a result.
-func Share[R any](dir string, processes int, opt model.Options, do func(m *model.Model, g procs.Group) (*R, error)) (*R, error) {
+// Share has some processes, which are goroutines here, analyse a trace together, and gives the result of rank
+// 0. It fails where any fails, or another one has a result.
+func Share[R any](dir string, processes int, opt model.Options, do func(m *model.Model, g procs.Group) (*R,
+	error)) (*R, error) {
 	results, errs := make([]*R, processes), make([]error, processes)
 	var wg sync.WaitGroup
 	for rank, g := range procs.Local(processes) {
@@ -50,7 +51,8 @@ func Share[R any](dir string, processes int, opt model.Options, do func(m *model
 	return results[0], nil
 }
 
-// Recorded writes a recorded run of internal/testkit/replicate, repeated so many times on more nodes, into a folder.
+// Recorded writes a recorded run of internal/testkit/replicate, repeated so many times on more nodes, into a
+// folder.
 func Recorded(t interface {
 	TB
 	TempDir() string
@@ -74,7 +76,8 @@ func Recorded(t interface {
 	}
 	defer r.Close()
 	many := t.TempDir()
-	if _, err := replicate.Write(context.Background(), many, r, replicate.Options{Copies: copies, Crossing: 0.5}); err != nil {
+	if _, err := replicate.Write(context.Background(), many, r, replicate.Options{Copies: copies,
+		Crossing: 0.5}); err != nil {
 		t.Fatal(err)
 	}
 	return many
@@ -92,7 +95,8 @@ func RandomFolder(t *rapid.T, use func(r *Run, dir string)) {
 	Folder(t, r.Text(), func(dir string) { use(r, dir) })
 }
 
-// AnyFolder is RandomFolder of runs that may also make no sense, whose nodes may have clocks that differ, and whose files may be damaged.
+// AnyFolder is RandomFolder of runs that may also make no sense, whose nodes may have clocks that differ, and
+// whose files may be damaged.
 func AnyFolder(t *rapid.T, use func(r *Run, dir string)) {
 	r := Random(t)
 	if rapid.Bool().Draw(t, "waits") {
@@ -109,8 +113,10 @@ func AnyFolder(t *rapid.T, use func(r *Run, dir string)) {
 	text := r.Text()
 	if rapid.IntRange(0, 3).Draw(t, "clocks") == 0 {
 		for n := range r.Nodes {
-			text = strings.Replace(text, fmt.Sprintf(`{"node":%d,"process":0`, n), fmt.Sprintf(`{"node":%d,"process":%d`, n, n), 1)
-			text += fmt.Sprintf("50 n%d s%d GlobalEvents.onClockSync offset=%d error=3\n", n, System, rapid.Int64Range(-40, 40).Draw(t, "offset"))
+			text = strings.Replace(text, fmt.Sprintf(`{"node":%d,"process":0`, n),
+				fmt.Sprintf(`{"node":%d,"process":%d`, n, n), 1)
+			text += fmt.Sprintf("50 n%d s%d GlobalEvents.onClockSync offset=%d error=3\n", n, System,
+				rapid.Int64Range(-40, 40).Draw(t, "offset"))
 		}
 	}
 	Folder(t, text, func(dir string) {

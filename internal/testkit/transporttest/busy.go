@@ -47,7 +47,8 @@ func senders(n *Node) error {
 	return done()
 }
 
-// echo: who receives answers at once, from within deliver, as engines do; deliver is called for one message at a time.
+// echo: who receives answers at once, from within deliver, as engines do; deliver is called for one message
+// at a time.
 func echo(n *Node) error {
 	const rounds = 300
 	got := make(chan error, 1)
@@ -96,7 +97,8 @@ func echo(n *Node) error {
 }
 
 func ask(net transport.Network, from, to int, i uint64) {
-	net.Send(&transport.Message{From: from, To: to, Number: i, Payload: []cpp.Value{cpp.NewBlock(binary.LittleEndian.AppendUint64(nil, i))}})
+	net.Send(&transport.Message{From: from, To: to, Number: i,
+		Payload: []cpp.Value{cpp.NewBlock(binary.LittleEndian.AppendUint64(nil, i))}})
 }
 
 // queue: the queues of a node's links are empty when everything has arrived.
@@ -129,14 +131,15 @@ func queue(n *Node) error {
 	return done()
 }
 
-// flood: everybody sends everybody more than any window takes, large and small, before anybody looks at what has come: nobody
-// waits for anybody.
+// flood: everybody sends everybody more than any window takes, large and small, before anybody looks at what
+// has come: nobody waits for anybody.
 func flood(n *Node) error {
 	const large, small = 12, 4000
 	net, in, done := open(n, (large+small)*n.Size())
 	for i := range uint64(large) {
 		for to := range n.Size() {
-			net.Send(&transport.Message{Kind: 1, From: n.Rank(), To: to, Number: i, Payload: []cpp.Value{cpp.AllocBlock(2 << 20)}})
+			net.Send(&transport.Message{Kind: 1, From: n.Rank(), To: to, Number: i,
+				Payload: []cpp.Value{cpp.AllocBlock(2 << 20)}})
 		}
 	}
 	for i := range uint64(small) {
@@ -159,8 +162,8 @@ func flood(n *Node) error {
 	return done()
 }
 
-// closing: a network can be closed while messages of all kinds are under way in both directions, and used no more; nothing
-// is delivered afterwards, and nothing leaks.
+// closing: a network can be closed while messages of all kinds are under way in both directions, and used no
+// more; nothing is delivered afterwards, and nothing leaks.
 func closing(n *Node) error {
 	var closed, late atomic.Bool
 	net := n.Connect(func(m *transport.Message) {
@@ -198,14 +201,16 @@ func closing(n *Node) error {
 	return nil
 }
 
-// again: after one network another can be made, and what was under way on the first is not seen on the second.
+// again: after one network another can be made, and what was under way on the first is not seen on the
+// second.
 func again(n *Node) error {
 	for i := range uint64(5) {
 		in := make(inbox, 1000)
 		net := n.Connect(in.deliver)
 		for to := range n.Size() {
 			for range 20 {
-				net.Send(&transport.Message{From: n.Rank(), To: to, Number: i, Payload: []cpp.Value{cpp.AllocBlock(30_000)}})
+				net.Send(&transport.Message{From: n.Rank(), To: to, Number: i,
+					Payload: []cpp.Value{cpp.AllocBlock(30_000)}})
 			}
 		}
 		net.Close()

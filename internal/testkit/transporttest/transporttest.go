@@ -30,8 +30,8 @@ func Run(t *testing.T, run func(do func(n *Node) error) error) {
 	}
 }
 
-// Checks are what must hold of every network; each is called by all nodes at once, one check after the other. No buffer
-// may be left after any of them.
+// Checks are what must hold of every network; each is called by all nodes at once, one check after the other.
+// No buffer may be left after any of them.
 var Checks = map[string]func(n *Node) error{
 	"order":   clean(order),
 	"payload": clean(payload),
@@ -92,8 +92,8 @@ func (in inbox) next() (*transport.Message, error) {
 	}
 }
 
-// open connects, with a mailbox for so many messages; what closes waits for all first, since a node that closes drops what
-// is under way to it.
+// open connects, with a mailbox for so many messages; what closes waits for all first, since a node that
+// closes drops what is under way to it.
 func open(n *Node, room int) (net transport.Network, in inbox, closing func() error) {
 	in = make(inbox, room)
 	net = n.Connect(in.deliver)
@@ -124,7 +124,8 @@ func freePayload(m *transport.Message) {
 // mixed are payload sizes on both sides of any border between small and large.
 var mixed = []int{0, 8, 100, 1500, 3000, 4096, 5000, 16 << 10, 70 << 10, 8, 0, 1 << 20, 300, 65536}
 
-// order: messages of a link arrive in order and whole, whatever their sizes, from several nodes at once, to others and to itself.
+// order: messages of a link arrive in order and whole, whatever their sizes, from several nodes at once, to
+// others and to itself.
 func order(n *Node) error {
 	const each = 140
 	net, in, done := open(n, each*n.Size())
@@ -147,7 +148,8 @@ func order(n *Node) error {
 		i := count[m.From]
 		count[m.From]++
 		if m.To != n.Rank() || m.Kind != uint8(i%7) || m.Number != uint64(m.From)<<48+i {
-			return fmt.Errorf("message %d of %d is %d->%d, number %x, kind %d", i, m.From, m.From, m.To, m.Number, m.Kind)
+			return fmt.Errorf("message %d of %d is %d->%d, number %x, kind %d", i, m.From, m.From, m.To, m.Number,
+				m.Kind)
 		}
 		if err := same(m, i); err != nil {
 			return err
@@ -159,14 +161,16 @@ func order(n *Node) error {
 
 func same(m *transport.Message, i uint64) error {
 	if want := pattern(m.From, m.To, i, int(i*37%200)); !bytes.Equal(m.Head, want) {
-		return fmt.Errorf("the head of message %d of %d has %d bytes or other ones, want %d", i, m.From, len(m.Head), len(want))
+		return fmt.Errorf("the head of message %d of %d has %d bytes or other ones, want %d", i, m.From,
+			len(m.Head), len(want))
 	}
 	var got []byte
 	if len(m.Payload) > 0 {
 		got = m.Payload[0].Bytes()
 	}
 	if want := pattern(m.From, m.To, i, mixed[int(i)%len(mixed)]); !bytes.Equal(got, want) {
-		return fmt.Errorf("the payload of message %d of %d has %d bytes or other ones, want %d", i, m.From, len(got), len(want))
+		return fmt.Errorf("the payload of message %d of %d has %d bytes or other ones, want %d", i, m.From,
+			len(got), len(want))
 	}
 	return nil
 }
@@ -177,7 +181,8 @@ func payload(n *Node) error {
 	long := string(bytes.Repeat([]byte("long "), 40_000))
 	for to := range n.Size() {
 		net.Send(&transport.Message{Kind: 255, From: n.Rank(), To: to, Number: 1<<64 - 1, Payload: []cpp.Value{
-			cpp.IntValue(-7), {}, cpp.RealValue(-2.5), cpp.NewString("word"), cpp.NewBlock(nil), cpp.NewString(""), cpp.NewString(long),
+			cpp.IntValue(-7), {}, cpp.RealValue(-2.5), cpp.NewString("word"), cpp.NewBlock(nil), cpp.NewString(""),
+			cpp.NewString(long),
 			cpp.NewBlock(pattern(n.Rank(), to, 0, 100_000)), cpp.IntValue(1<<31 - 1), cpp.NewBlock([]byte{1, 2, 3}),
 		}})
 	}
@@ -190,11 +195,13 @@ func payload(n *Node) error {
 		if m.Kind != 255 || m.Number != 1<<64-1 || len(m.Head) != 0 || len(p) != 10 {
 			return fmt.Errorf("got kind %d, number %x, head %x, %d values", m.Kind, m.Number, m.Head, len(p))
 		}
-		if s := fmt.Sprint(p[0], p[1], p[2], p[3], p[4], p[5], p[8], p[9]); s != "DF<int>(-7) DF<unset> DF<real>(-2.500000) "+
+		if s := fmt.Sprint(p[0], p[1], p[2], p[3], p[4], p[5], p[8],
+			p[9]); s != "DF<int>(-7) DF<unset> DF<real>(-2.500000) "+
 			"DF<string>(word) DF<size=0>() DF<string>() DF<int>(2147483647) DF<size=3>(01, 02, 03)" {
 			return fmt.Errorf("got %s", s)
 		}
-		if p[6].Type != cpp.String || p[6].Str() != long || p[6].Size() != int64(len(long)+1) || p[7].Type != cpp.Block ||
+		if p[6].Type != cpp.String || p[6].Str() != long || p[6].Size() != int64(len(long)+1) ||
+			p[7].Type != cpp.Block ||
 			!bytes.Equal(p[7].Bytes(), pattern(m.From, n.Rank(), 0, 100_000)) {
 			return fmt.Errorf("large values of %d came as others", m.From)
 		}
@@ -217,7 +224,8 @@ func sizes(n *Node) error {
 		for k := range size / 1024 {
 			many = append(many, cpp.IntValue(int32(k)))
 		}
-		net.Send(&transport.Message{From: n.Rank(), To: to, Number: uint64(i), Head: head, Payload: append(many, v)})
+		net.Send(&transport.Message{From: n.Rank(), To: to, Number: uint64(i), Head: head,
+			Payload: append(many, v)})
 	}
 	for i, size := range all {
 		m, err := in.next()
@@ -233,7 +241,8 @@ func sizes(n *Node) error {
 			return err
 		}
 		p := m.Payload
-		if !bytes.Equal(m.Head, pattern(from, n.Rank(), uint64(i), size/16)) || len(p) != size/1024+1 || !bytes.Equal(p[len(p)-1].Bytes(), want) {
+		if !bytes.Equal(m.Head, pattern(from, n.Rank(), uint64(i), size/16)) || len(p) != size/1024+1 ||
+			!bytes.Equal(p[len(p)-1].Bytes(), want) {
 			return fmt.Errorf("a head of %d bytes came as %d others, or with other values", size/16, len(m.Head))
 		}
 		for k, v := range p[:len(p)-1] {

@@ -9,7 +9,8 @@ import (
 	"github.com/whyslow/whyslow/trace"
 )
 
-// What an event costs with no handler, with one in Go that takes any event, and with one in a library. Compare the last two.
+// What an event costs with no handler, with one in Go that takes any event, and with one in a library.
+// Compare the last two.
 func BenchmarkEvent(b *testing.B) {
 	inputs := []trace.DF{1, 2, 3, 4, 5, 6, 7, 8}
 	emit := func(b *testing.B, ses *prof.Session, list bool) {
@@ -28,7 +29,8 @@ func BenchmarkEvent(b *testing.B) {
 			ses := prof.New()
 			var count int
 			for _, e := range []string{"onStarted", "onFinished"} {
-				if err := ses.ConnectAny("CFEvents", e, "test", 1, func(*prof.Stream, *prof.Any) { count++ }); err != nil {
+				if err := ses.ConnectAny("CFEvents", e, "test", 1, func(*prof.Stream, *prof.Any) { count++ }); err !=
+					nil {
 					b.Fatal(err)
 				}
 			}

@@ -16,8 +16,8 @@ import (
 
 const childVariable = "WHYSLOW_NATIVE_CHILD"
 
-// Handlers of crashes are those of this package and of internal/run/cpp; whichever is set first, each crash comes to the right one.
-// A process sets them once, so each order has a process of its own.
+// Handlers of crashes are those of this package and of internal/run/cpp; whichever is set first, each crash
+// comes to the right one. A process sets them once, so each order has a process of its own.
 func TestCrashWithPrograms(t *testing.T) {
 	order := os.Getenv(childVariable)
 	if order == "" {
@@ -31,7 +31,8 @@ func TestCrashWithPrograms(t *testing.T) {
 		return
 	}
 	program := func() {
-		if _, err := cpp.Open("/nowhere/program.so", new(luna.Program)); err == nil { // sets the handlers nevertheless
+		// sets the handlers nevertheless
+		if _, err := cpp.Open("/nowhere/program.so", new(luna.Program)); err == nil {
 			t.Fatal("there is a library")
 		}
 	}
@@ -58,15 +59,16 @@ func TestCrashWithPrograms(t *testing.T) {
 		}()
 		s := ses.Stream(0, 0, nil)
 		ses.CFFinished.Emit(s, trace.MakeCF(0, 1), 1, 0)
-		if !strings.Contains(ses.told(), "crashed in its handler of CFEvents.onFinished: segmentation fault (SIGSEGV): access to address 0x10") {
+		if !strings.Contains(ses.told(),
+			"crashed in its handler of CFEvents.onFinished: segmentation fault (SIGSEGV): access to address 0x10") {
 			t.Error(ses.told())
 		}
 		ses.finish(t)
 	}
 }
 
-// A crash while a library is loaded is an error. The loader stays locked, so that a process of its own has it, which leaves
-// without the race detector's last words: they need the loader.
+// A crash while a library is loaded is an error. The loader stays locked, so that a process of its own has
+// it, which leaves without the race detector's last words: they need the loader.
 func TestCrashWhileLoading(t *testing.T) {
 	if path := os.Getenv(childVariable); path != "" {
 		_, err := Open(path)
@@ -74,9 +76,11 @@ func TestCrashWhileLoading(t *testing.T) {
 		_ = syscall.Kill(os.Getpid(), syscall.SIGKILL)
 	}
 	cmd := exec.Command(os.Args[0], "-test.run=^TestCrashWhileLoading$")
-	cmd.Env = append(os.Environ(), childVariable+"="+library(t, "broken_loading", "testdata/broken.c", "-DCRASHES"))
+	cmd.Env = append(os.Environ(), childVariable+"="+library(t, "broken_loading", "testdata/broken.c",
+		"-DCRASHES"))
 	out, _ := cmd.CombinedOutput()
-	if !strings.HasSuffix(string(out), "libbroken_loading.so: it has crashed meanwhile: segmentation fault (SIGSEGV): access to address 0x30 in libbroken_loading.so") {
+	if !strings.HasSuffix(string(out),
+		"libbroken_loading.so: it has crashed meanwhile: segmentation fault (SIGSEGV): access to address 0x30 in libbroken_loading.so") {
 		t.Errorf("%s", out)
 	}
 }
@@ -87,7 +91,9 @@ func TestExit(t *testing.T) {
 		cmd := exec.Command(os.Args[0], "-test.run=^TestExit$")
 		cmd.Env = append(os.Environ(), childVariable+"=1")
 		out, _ := cmd.CombinedOutput()
-		if got, want := string(out), "whyslow: module plain_module has called exit: this ends the run, and the trace is not complete\n"; got != want || cmd.ProcessState.ExitCode() != 5 {
+		if got, want := string(out),
+			"whyslow: module plain_module has called exit: this ends the run, and the trace is not complete\n"; got !=
+			want || cmd.ProcessState.ExitCode() != 5 {
 			t.Errorf("exit code %d, %q", cmd.ProcessState.ExitCode(), got)
 		}
 		return

@@ -21,8 +21,10 @@ import (
 func library(t testing.TB, name, source string, flags ...string) string {
 	t.Helper()
 	p := cctest.Program{
-		Name: "lib" + name + ".so", Compiler: []string{"cc", "-std=c99", "-O1"}, Sources: []string{source}, Link: []string{"-shared"},
-		Flags: append([]string{"-Wall", "-Wextra", "-pedantic", "-Werror", "-I../../../../sdk", "-fPIC", "-pthread"}, flags...),
+		Name: "lib" + name + ".so", Compiler: []string{"cc", "-std=c99", "-O1"}, Sources: []string{source},
+		Link: []string{"-shared"},
+		Flags: append([]string{"-Wall", "-Wextra", "-pedantic", "-Werror", "-I../../../../sdk", "-fPIC",
+			"-pthread"}, flags...),
 	}
 	if strings.HasSuffix(source, ".cpp") {
 		p.Compiler = []string{"g++", "-std=c++11", "-O0"}
@@ -102,7 +104,8 @@ func (s *session) start(t testing.TB, uses ...prof.Use) error {
 	}
 	var err error
 	s.ModuleRun, err = s.StartModules(uses, prof.RunFacts{
-		Program: "prog.fa", Args: []string{"one", "two"}, Nodes: 2, Workers: 3, PID: 42, Host: "here", Started: started, StartNS: 99, Out: &s.terminal,
+		Program: "prog.fa", Args: []string{"one", "two"}, Nodes: 2, Workers: 3, PID: 42, Host: "here",
+		Started: started, StartNS: 99, Out: &s.terminal,
 	})
 	return err
 }
@@ -118,7 +121,8 @@ func (s *session) finish(t testing.TB) {
 type program struct{}
 
 func (program) Site(node int, s trace.Site) prof.Site {
-	return prof.Site{Code: fmt.Sprintf("code%d", s), Kind: trace.Atomic, Label: "label", File: "prog.fa", Line: node, Col: 3, Text: "text"}
+	return prof.Site{Code: fmt.Sprintf("code%d", s), Kind: trace.Atomic, Label: "label", File: "prog.fa",
+		Line: node, Col: 3, Text: "text"}
 }
 func (program) DF(_ int, df trace.DF) (string, []int64) {
 	if df == 5 {
@@ -138,5 +142,6 @@ func (stateModule) Node(node int) prof.NodeState {
 }
 
 func useState() prof.Use {
-	return prof.Use{Info: prof.ModuleInfo{Name: "test_state_module", New: func() prof.Module { return stateModule{} }}}
+	return prof.Use{Info: prof.ModuleInfo{Name: "test_state_module",
+		New: func() prof.Module { return stateModule{} }}}
 }

@@ -29,12 +29,14 @@ func TestPlain(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := sum.Connect("test", 1000, func(s *prof.Stream, at int64, of string, sum uint64, half float64, both []int64) {
+	if err := sum.Connect("test", 1000, func(s *prof.Stream, at int64, of string, sum uint64, half float64,
+		both []int64) {
 		sums = append(sums, fmt.Sprintf("%d.%d %d %s %d %g %d", s.Node(), s.ID(), at, of, sum, half, both))
 	}); err != nil {
 		t.Fatal(err)
 	}
-	say, err := ses.Define("MyEvents", "onSay", trace.Field{Name: "what", Type: trace.FieldName}, trace.Field{Name: "x", Type: trace.FieldFloat})
+	say, err := ses.Define("MyEvents", "onSay", trace.Field{Name: "what", Type: trace.FieldName},
+		trace.Field{Name: "x", Type: trace.FieldFloat})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -109,7 +111,8 @@ destroyed
 		if diff := cmp.Diff(want, ses.read(t, "reader")); diff != "" {
 			t.Error(diff)
 		}
-		if diff := cmp.Diff([]string{"ReaderEvents.onSeen cf 3 1 1.5 [a_data_fragment_with_a_long_name[7] #6]"}, seen); diff != "" {
+		if diff := cmp.Diff([]string{"ReaderEvents.onSeen cf 3 1 1.5 [a_data_fragment_with_a_long_name[7] #6]"},
+			seen); diff != "" {
 			t.Error(diff)
 		}
 		if got := ses.terminal.String(); !strings.Contains(got, "1 finished, 500 ns; 1 others") { // plain_module's
@@ -122,7 +125,8 @@ destroyed
 func TestExample(t *testing.T) {
 	const streams, each = 4, 2500
 	ses := newSession(t)
-	if err := ses.start(t, use(t, "event_counter_module", map[string]any{"file": "table", "every": 1000})); err != nil {
+	if err := ses.start(t, use(t, "event_counter_module", map[string]any{"file": "table",
+		"every": 1000})); err != nil {
 		t.Fatal(err)
 	}
 	dir := t.TempDir()
@@ -146,7 +150,8 @@ func TestExample(t *testing.T) {
 		t.Error(v, ok)
 	}
 	ses.finish(t)
-	want := fmt.Sprintf("%-32s node %-4d %10d\n%-32s node %-4d %10d\n", "CFEvents.onFinished", 0, streams*each, "CFEvents.onStarted", 0, streams*each)
+	want := fmt.Sprintf("%-32s node %-4d %10d\n%-32s node %-4d %10d\n", "CFEvents.onFinished", 0, streams*each,
+		"CFEvents.onStarted", 0, streams*each)
 	if diff := cmp.Diff(want, ses.read(t, "table")); diff != "" {
 		t.Error(diff)
 	}
@@ -162,7 +167,8 @@ func TestExample(t *testing.T) {
 	if err := trace.Dump(&dump, r, trace.DumpOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	if n := strings.Count(dump.String(), "CounterEvents.onCount kind=CFEvents.onStarted "); n != streams*(each/1000) {
+	if n := strings.Count(dump.String(), "CounterEvents.onCount kind=CFEvents.onStarted "); n !=
+		streams*(each/1000) {
 		t.Errorf("%d own events of onStarted in the trace:\n%s", n, dump.String()[:3000])
 	}
 	if ses.told() != "" {
@@ -187,7 +193,8 @@ func TestRunsAtOnce(t *testing.T) {
 			if err := ses.Finish(); err != nil {
 				t.Error(err)
 			}
-			if got, want := ses.read(t, "reader"), fmt.Sprintf("%d calls, %d; plain:", 100*(i+1), 300*(i+1)); !strings.Contains(got, want) {
+			if got, want := ses.read(t, "reader"), fmt.Sprintf("%d calls, %d; plain:", 100*(i+1),
+				300*(i+1)); !strings.Contains(got, want) {
 				t.Errorf("%s, want %s", got, want)
 			}
 		})
@@ -199,12 +206,16 @@ func TestRunsAtOnce(t *testing.T) {
 func TestFailingStart(t *testing.T) {
 	for _, test := range []struct{ module, mode, want string }{
 		{"plain_module", "fail at start", "module plain_module: it does not feel like it"},
-		{"plain_module", "crash at start", "module plain_module: crashed at the start: segmentation fault (SIGSEGV): access to address 0x20 in libplain_module.so"},
+		{"plain_module", "crash at start",
+			"module plain_module: crashed at the start: segmentation fault (SIGSEGV): access to address 0x20 in libplain_module.so"},
 		{"plain_module", "bad parameter", `module plain_module: it has no parameter "mood"`},
 		{"plain_module", "bad event", `module plain_module: event "onStarted": events are named Namespace.onName`},
-		{"plain_module", "bad signature", `module plain_module: event "SumEvents.onSum(sum:Number)": there is no type "Number"; an event looks like LoadEvents.onLoad(node:Node load:Float)`},
-		{"reader_module", "throw at start", "module reader_module: registerEvents has thrown an exception: no luck"},
-		{"reader_module", "too many fields", "module reader_module: registerEvents has thrown an exception: a handler takes 3 fields of GlobalEvents.onForeignStarted, which has 1"},
+		{"plain_module", "bad signature",
+			`module plain_module: event "SumEvents.onSum(sum:Number)": there is no type "Number"; an event looks like LoadEvents.onLoad(node:Node load:Float)`},
+		{"reader_module", "throw at start",
+			"module reader_module: registerEvents has thrown an exception: no luck"},
+		{"reader_module", "too many fields",
+			"module reader_module: registerEvents has thrown an exception: a handler takes 3 fields of GlobalEvents.onForeignStarted, which has 1"},
 		{"reader_module", "bad name", `module reader_module: event "nonsense": events are named Namespace.onName`},
 	} {
 		ses := newSession(t)
@@ -221,7 +232,8 @@ func TestFailingStart(t *testing.T) {
 		}
 	}
 	ses := newSession(t)
-	if err := ses.start(t, use(t, "event_counter_module", map[string]any{"every": 0})); err == nil || !strings.HasSuffix(err.Error(), "parameter every is to be 1 or more") {
+	if err := ses.start(t, use(t, "event_counter_module", map[string]any{"every": 0})); err == nil ||
+		!strings.HasSuffix(err.Error(), "parameter every is to be 1 or more") {
 		t.Error(err)
 	}
 }
@@ -230,20 +242,28 @@ func TestFailingStart(t *testing.T) {
 func TestFailingHandlers(t *testing.T) {
 	for _, test := range []struct{ module, mode, want string }{
 		{"plain_module", "fail", "as it was told to"},
-		{"plain_module", "crash", "crashed in its handler of CFEvents.onFinished: segmentation fault (SIGSEGV): access to address 0x10 in libplain_module.so"},
+		{"plain_module", "crash",
+			"crashed in its handler of CFEvents.onFinished: segmentation fault (SIGSEGV): access to address 0x10 in libplain_module.so"},
 		{"plain_module", "abort", "crashed in its handler of CFEvents.onFinished: aborted (SIGABRT)"},
-		{"plain_module", "overflow", "crashed in its handler of CFEvents.onFinished: segmentation fault (SIGSEGV): the stack ran over in libplain_module.so"},
-		{"plain_module", "divide", "crashed in its handler of CFEvents.onFinished: arithmetic exception, such as a division of integers by zero (SIGFPE) in libplain_module.so"},
+		{"plain_module", "overflow",
+			"crashed in its handler of CFEvents.onFinished: segmentation fault (SIGSEGV): the stack ran over in libplain_module.so"},
+		{"plain_module", "divide",
+			"crashed in its handler of CFEvents.onFinished: arithmetic exception, such as a division of integers by zero (SIGFPE) in libplain_module.so"},
 		{"plain_module", "late connect", "connect is called after the start"},
 		{"plain_module", "bad text", "CFEvents.onStarted has no field 99: it has 3"},
 		{"plain_module", "bad emit", "emit of an event that this module has not defined"},
-		{"plain_module", "short emit", "event SumEvents.onSum takes (of Name, sum Uint, half Float, both Ints), but is emitted with 3 words and 1 strings"},
+		{"plain_module", "short emit",
+			"event SumEvents.onSum takes (of Name, sum Uint, half Float, both Ints), but is emitted with 3 words and 1 strings"},
 		{"reader_module", "throw", "the handler of CFEvents.onStarted has thrown an exception: went wrong"},
-		{"reader_module", "throw int", "the handler of CFEvents.onStarted has thrown an exception: that is no std::exception"},
-		{"reader_module", "no such field", "the handler of CFEvents.onStarted has thrown an exception: CFEvents.onStarted has no field weight: it has 3"},
+		{"reader_module", "throw int",
+			"the handler of CFEvents.onStarted has thrown an exception: that is no std::exception"},
+		{"reader_module", "no such field",
+			"the handler of CFEvents.onStarted has thrown an exception: CFEvents.onStarted has no field weight: it has 3"},
 		{"reader_module", "crash", "crashed in its handler of CFEvents.onStarted: aborted (SIGABRT)"},
-		{"reader_module", "bad emit", "the handler of CFEvents.onStarted has thrown an exception: ReaderEvents.onSeen is emitted with a number as argument 1"},
-		{"reader_module", "short emit", "the handler of CFEvents.onStarted has thrown an exception: ReaderEvents.onSeen is emitted with 1 arguments, it takes 4"},
+		{"reader_module", "bad emit",
+			"the handler of CFEvents.onStarted has thrown an exception: ReaderEvents.onSeen is emitted with a number as argument 1"},
+		{"reader_module", "short emit",
+			"the handler of CFEvents.onStarted has thrown an exception: ReaderEvents.onSeen is emitted with 1 arguments, it takes 4"},
 	} {
 		ses := newSession(t)
 		uses := []prof.Use{use(t, test.module, map[string]any{"mode": test.mode})}
@@ -254,11 +274,15 @@ func TestFailingHandlers(t *testing.T) {
 			t.Fatal(err)
 		}
 		ses.messages = nil
-		if err := ses.ConnectMatching([]string{"SumEvents.*"}, "listener", 1000, func(*prof.Stream, *prof.Any) {}); err != nil {
+		if err := ses.ConnectMatching([]string{"SumEvents.*"}, "listener", 1000,
+			func(*prof.Stream, *prof.Any) {}); err != nil {
 			t.Fatal(err)
 		}
 		var after int
-		if err := ses.CFFinished.Connect("test", 1000, func(*prof.Stream, int64, trace.CF, uint64, int64) { after++ }); err != nil {
+		if err := ses.CFFinished.Connect("test", 1000, func(*prof.Stream, int64, trace.CF, uint64,
+			int64) {
+			after++
+		}); err != nil {
 			t.Fatal(err)
 		}
 		s := ses.Stream(0, 0, nil)
@@ -304,7 +328,8 @@ func TestFailingFinish(t *testing.T) {
 // A crash on one worker while others are in the same module.
 func TestConcurrentCrash(t *testing.T) {
 	ses := newSession(t)
-	if err := ses.start(t, use(t, "reader_module", map[string]any{"mode": "crash"}), use(t, "plain_module", map[string]any{"mode": "crash"})); err != nil {
+	if err := ses.start(t, use(t, "reader_module", map[string]any{"mode": "crash"}),
+		use(t, "plain_module", map[string]any{"mode": "crash"})); err != nil {
 		t.Fatal(err)
 	}
 	ses.messages = nil
@@ -344,7 +369,8 @@ func TestGoFaultsBelow(t *testing.T) {
 	s := ses.Stream(0, 0, nil)
 	ses.CFStarted.Emit(s, 1, 1, []trace.DF{2})
 	ses.CFFinished.Emit(s, 1, 1, 0)
-	if !strings.Contains(ses.told(), `handler "test" of SumEvents.onSum failed and is disconnected: runtime error: invalid memory address`) {
+	if !strings.Contains(ses.told(),
+		`handler "test" of SumEvents.onSum failed and is disconnected: runtime error: invalid memory address`) {
 		t.Error(ses.told())
 	}
 	ses.finish(t)
@@ -368,19 +394,22 @@ func TestOpen(t *testing.T) {
 	check("/nowhere/libx.so", "cannot load the module library /nowhere/libx.so: no such file or directory")
 	check(text, "text.so: file too short")
 	for name, test := range map[string][2]string{
-		"version":   {"-DVERSION=99", "it was compiled for version 99 of whyslow_module.h, and this whyslow has version 1: compile it again"},
-		"function":  {"-DNO_FUNCTION", "is no module library: it has no function whyslow_module"},
-		"null":      {"-DNOTHING", "whyslow_module returns NULL"},
-		"start":     {"-DSTART=NULL", "module broken_module has no function start"},
-		"name":      {`-DNAME="a-b"`, `its module is called "a-b": names are letters`},
-		"lib":       {`-DNAME="libx"`, `its module is called "libx"`},
-		"taken":     {`-DNAME="taken_module"`, "the name taken_module is that of a module of whyslow itself"},
-		"param":     {`-DPARAM="many"`, `module broken_module: parameter "n" has a default that is none of its type: "many"`},
+		"version": {"-DVERSION=99",
+			"it was compiled for version 99 of whyslow_module.h, and this whyslow has version 1: compile it again"},
+		"function": {"-DNO_FUNCTION", "is no module library: it has no function whyslow_module"},
+		"null":     {"-DNOTHING", "whyslow_module returns NULL"},
+		"start":    {"-DSTART=NULL", "module broken_module has no function start"},
+		"name":     {`-DNAME="a-b"`, `its module is called "a-b": names are letters`},
+		"lib":      {`-DNAME="libx"`, `its module is called "libx"`},
+		"taken":    {`-DNAME="taken_module"`, "the name taken_module is that of a module of whyslow itself"},
+		"param": {`-DPARAM="many"`,
+			`module broken_module: parameter "n" has a default that is none of its type: "many"`},
 		"emits":     {`-DEMITS="My.onX(a)"`, `module broken_module: event "My.onX(a)": "a" has no type`},
 		"standard":  {`-DEMITS="CFEvents.onStarted(a:Int)"`, "event CFEvents.onStarted is a standard one"},
 		"undefined": {"-DUNDEFINED", "undefined symbol: missing_function"},
 	} {
-		check(library(t, "broken_"+name, "testdata/broken.c", test[0], "-Wno-unused-function", "-Wno-address"), test[1])
+		check(library(t, "broken_"+name, "testdata/broken.c", test[0], "-Wno-unused-function", "-Wno-address"),
+			test[1])
 	}
 	info, err := Open(library(t, "plain_module", sources["plain_module"]))
 	if err != nil {
@@ -392,15 +421,19 @@ func TestOpen(t *testing.T) {
 		Events: []string{"CFEvents.onFinished", "CFEvents.onStarted", "DFEvents.*", "MyEvents.onSay"},
 		Emits:  []string{"SumEvents.onSum(of:Name sum:Uint half:Float both:Ints)"},
 		Params: []prof.Param{
-			{Name: "file", Default: "", Doc: "where it writes"}, {Name: "mode", Default: "", Doc: "what it does wrong"},
-			{Name: "depth", Default: -3, Doc: "an integer"}, {Name: "ratio", Default: 0.25, Doc: "a number"}, {Name: "loud", Default: true, Doc: "a truth"},
-			{Name: "words", Default: []string{"a", "b c"}, Doc: "strings"}, {Name: "taste", Default: "sweet", Choices: []string{"sweet", "sour"}, Doc: "one of two"},
+			{Name: "file", Default: "", Doc: "where it writes"},
+			{Name: "mode", Default: "", Doc: "what it does wrong"},
+			{Name: "depth", Default: -3, Doc: "an integer"}, {Name: "ratio", Default: 0.25, Doc: "a number"},
+			{Name: "loud", Default: true, Doc: "a truth"},
+			{Name: "words", Default: []string{"a", "b c"}, Doc: "strings"}, {Name: "taste", Default: "sweet",
+				Choices: []string{"sweet", "sour"}, Doc: "one of two"},
 		},
 	}
 	if diff := cmp.Diff(want, info); diff != "" {
 		t.Error(diff)
 	}
-	if info, err = Open(library(t, "reader_module", sources["reader_module"])); err != nil || info.Requires[0] != "plain_module" || info.Params[2].Default != 1e-9 {
+	if info, err = Open(library(t, "reader_module", sources["reader_module"])); err != nil ||
+		info.Requires[0] != "plain_module" || info.Params[2].Default != 1e-9 {
 		t.Error(info, err)
 	}
 }

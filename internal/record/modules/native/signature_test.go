@@ -25,10 +25,12 @@ func TestHeader(t *testing.T) {
 			t.Errorf("type %d: %s", ft, types)
 		}
 	}
-	if want := []string{"WSM_PARAM_STRING", "WSM_PARAM_INT", "WSM_PARAM_FLOAT", "WSM_PARAM_BOOL", "WSM_PARAM_STRINGS"}; !slices.Equal(list("WSM_PARAM_STRING = 1"), want) {
+	if want := []string{"WSM_PARAM_STRING", "WSM_PARAM_INT", "WSM_PARAM_FLOAT", "WSM_PARAM_BOOL",
+		"WSM_PARAM_STRINGS"}; !slices.Equal(list("WSM_PARAM_STRING = 1"), want) {
 		t.Error(list("WSM_PARAM_STRING = 1"))
 	}
-	if !strings.Contains(sdk.ModuleHeader, "enum { WSM_EXPIRED, WSM_DELETED, WSM_END };") || trace.Expired != 0 || trace.Deleted != 1 || trace.End != 2 {
+	if !strings.Contains(sdk.ModuleHeader, "enum { WSM_EXPIRED, WSM_DELETED, WSM_END };") ||
+		trace.Expired != 0 || trace.Deleted != 1 || trace.End != 2 {
 		t.Error("reasons differ")
 	}
 	if !strings.Contains(sdk.ModuleHeader, "#define WSM_MAX_FIELDS 16\n") || trace.MaxFields != 16 {
@@ -42,7 +44,8 @@ func TestSignature(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		spec := trace.KindSpec{Namespace: "My" + name.Draw(t, "ns"), Name: name.Draw(t, "name")}
 		for _, n := range rapid.SliceOfNDistinct(name, 0, trace.MaxFields, rapid.ID).Draw(t, "fields") {
-			spec.Fields = append(spec.Fields, trace.Field{Name: n, Type: trace.FieldType(rapid.IntRange(1, int(trace.FieldReason)).Draw(t, "type"))})
+			spec.Fields = append(spec.Fields,
+				trace.Field{Name: n, Type: trace.FieldType(rapid.IntRange(1, int(trace.FieldReason)).Draw(t, "type"))})
 		}
 		text := spec.Namespace + rapid.SampledFrom([]string{".", "::"}).Draw(t, "dot") + spec.Name + "("
 		for i, f := range spec.Fields {

@@ -1,8 +1,9 @@
 // Package symbols tells which function, file and line an address of a program is in, or which variable it is.
 //
-// A collector that knows only addresses writes "PATH+0xOFFSET": the path of the executable or shared object, absolute, and the address
-// as the file itself counts (where the code was at run time, less where the file was loaded). Programs are built again and moved,
-// so what the addresses mean is looked up when the run ends and kept beside the trace, in symbols.json.
+// A collector that knows only addresses writes "PATH+0xOFFSET": the path of the executable or shared object,
+// absolute, and the address as the file itself counts (where the code was at run time, less where the file
+// was loaded). Programs are built again and moved, so what the addresses mean is looked up when the run ends
+// and kept beside the trace, in symbols.json.
 package symbols
 
 import (
@@ -17,14 +18,16 @@ import (
 	"strings"
 )
 
-// Place is where an address is in the source. File and Line are those of the innermost function that is not out of a system header:
-// a call within an inlined function is where it is written, whether the compiler inlined it or not.
+// Place is where an address is in the source. File and Line are those of the innermost function that is not
+// out of a system header: a call within an inlined function is where it is written, whether the compiler
+// inlined it or not.
 type Place struct {
 	Function string `json:"function,omitempty"` // without its arguments; "" if unknown
-	File     string `json:"file,omitempty"`     // as the compiler was told, made absolute by the folder it ran in; "" without debug information
-	Line     int    `json:"line,omitempty"`     // from 1; 0 without debug information
-	// Variable is what is at the address where that is not a code: "queue_lock", "locks[3]", "state.lock" or, without debug information,
-	// "state+0x40". File and Line are where it is declared.
+	// as the compiler was told, made absolute by the folder it ran in; "" without debug information
+	File string `json:"file,omitempty"`
+	Line int    `json:"line,omitempty"` // from 1; 0 without debug information
+	// Variable is what is at the address where that is not a code: "queue_lock", "locks[3]", "state.lock" or,
+	// without debug information, "state+0x40". File and Line are where it is declared.
 	Variable string `json:"variable,omitempty"`
 }
 
@@ -37,9 +40,10 @@ const File = "symbols.json"
 // tableLimit is how large symbols.json may be, in bytes: some 500,000 places.
 const tableLimit = 64 << 20
 
-// Resolve looks addresses up in the files they name: their symbol tables, and their debug information (DWARF 2 to 5) where they have
-// any. What cannot be found is left out: texts that are not addresses, files that are not there, are not regular files or not ELF, or are
-// stripped. A file built again after the run gives wrong places.
+// Resolve looks addresses up in the files they name: their symbol tables, and their debug information (DWARF
+// 2 to 5) where they have any. What cannot be found is left out: texts that are not addresses, files that are
+// not there, are not regular files or not ELF, or are stripped. A file built again after the run gives wrong
+// places.
 func Resolve(addresses []string) Table {
 	modules := map[string][]uint64{}
 	for _, text := range addresses {
@@ -93,7 +97,8 @@ func Load(traceDir string) (Table, error) {
 		return nil, err
 	}
 	if len(text) > tableLimit {
-		return nil, fmt.Errorf("%s: larger than %d MiB: no table of whyslow's; remove it to see addresses instead of lines", path, tableLimit>>20)
+		return nil, fmt.Errorf("%s: larger than %d MiB: no table of whyslow's; remove it to see addresses "+
+			"instead of lines", path, tableLimit>>20)
 	}
 	t := Table{}
 	if err := json.Unmarshal(text, &t); err != nil {
@@ -101,7 +106,8 @@ func Load(traceDir string) (Table, error) {
 	}
 	for address, p := range t {
 		if p.Line < 0 {
-			return nil, fmt.Errorf("%s: %s: line %d: there is none; remove the file to see addresses instead of lines", path, address, p.Line)
+			return nil, fmt.Errorf("%s: %s: line %d: there is none; remove the file to see addresses instead of lines",
+				path, address, p.Line)
 		}
 	}
 	return t, nil

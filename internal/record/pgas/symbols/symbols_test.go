@@ -142,7 +142,8 @@ func TestSharedObject(t *testing.T) {
 	build(t, dir)
 	cc := compiler(t)
 	run(t, dir, cc, "-g", "-DSHARED_PART", "-shared", "-fPIC", "-o", "libpart.so", "program.c", "where.c")
-	if err := os.WriteFile(filepath.Join(dir, "user.c"), []byte("int part_main(void);\nint main(void) { return part_main(); }\n"), 0o644); err != nil {
+	if err := os.WriteFile(filepath.Join(dir, "user.c"),
+		[]byte("int part_main(void);\nint main(void) { return part_main(); }\n"), 0o644); err != nil {
 		t.Fatal(err)
 	}
 	run(t, dir, cc, "-o", "user", "user.c", "-L.", "-lpart", "-Wl,-rpath,"+dir)
@@ -151,9 +152,11 @@ func TestSharedObject(t *testing.T) {
 
 // A call in a function of a system header that was inlined is the line that calls that.
 func TestSystemHeader(t *testing.T) {
-	frames := []frame{{name: "main"}, {name: "mine", callFile: 1, callLine: 20}, {name: "sort", callFile: 1, callLine: 30}, {name: "less", callFile: 2, callLine: 40}}
+	frames := []frame{{name: "main"}, {name: "mine", callFile: 1, callLine: 20},
+		{name: "sort", callFile: 1, callLine: 30}, {name: "less", callFile: 2, callLine: 40}}
 	files := []*dwarf.LineFile{nil, {Name: "/home/me/a.cpp"}, {Name: "/usr/include/c++/12/bits/sort.h"}}
-	got := outOfHeaders(Place{Function: "_Z4main", File: "/usr/include/c++/12/bits/less.h", Line: 7}, frames, files)
+	got := outOfHeaders(Place{Function: "_Z4main", File: "/usr/include/c++/12/bits/less.h", Line: 7}, frames,
+		files)
 	if want := (Place{Function: "mine", File: "/home/me/a.cpp", Line: 30}); got != want {
 		t.Errorf("%+v, want %+v", got, want)
 	}
@@ -165,7 +168,8 @@ func TestOtherTexts(t *testing.T) {
 	text := filepath.Join(dir, "program.c")
 	fifo := filepath.Join(dir, "pipe")
 	run(t, dir, "mkfifo", fifo)
-	for _, address := range []string{"", "+0x10", "x+0x10", program, program + "+0xq", program + "+0x", program + "+0xffffffffffffffff", program + "+0x11223344556677889",
+	for _, address := range []string{"", "+0x10", "x+0x10", program, program + "+0xq", program + "+0x", program +
+		"+0xffffffffffffffff", program + "+0x11223344556677889",
 		text + "+0x10", fifo + "+0x10", "/dev/zero+0x1", dir + "+0x1", filepath.Join(dir, "none") + "+0x10"} {
 		if got := Resolve([]string{address}); len(got) > 0 {
 			t.Errorf("%q: %v", address, got)
@@ -188,7 +192,9 @@ func TestTable(t *testing.T) {
 	if got, err := Load(dir); got != nil || err != nil {
 		t.Errorf("no table: %v, %v", got, err)
 	}
-	want := Table{"/home/me/a+0x10": {Function: "main", File: "/home/me/a.c", Line: 3}, "/home/me/a b+0x1+0x20": {Function: "f<int>"}, "/home/me/a+0x40": {File: "/home/me/a.c", Line: 9, Variable: "locks[3]"}}
+	want := Table{"/home/me/a+0x10": {Function: "main", File: "/home/me/a.c", Line: 3},
+		"/home/me/a b+0x1+0x20": {Function: "f<int>"}, "/home/me/a+0x40": {File: "/home/me/a.c", Line: 9,
+			Variable: "locks[3]"}}
 	if err := want.Save(dir); err != nil {
 		t.Fatal(err)
 	}

@@ -84,7 +84,8 @@ func TestVariablesOfObject(t *testing.T) {
 	dir := t.TempDir()
 	sources(t, dir)
 	run(t, dir, cc, "-g", "-DSHARED_PART", "-shared", "-fPIC", "-o", "libpart.so", "variables.c", "where.c")
-	if err := os.WriteFile(filepath.Join(dir, "user.c"), []byte("int part_main(void);\nint main(void) { return part_main(); }\n"), 0o644); err != nil {
+	if err := os.WriteFile(filepath.Join(dir, "user.c"),
+		[]byte("int part_main(void);\nint main(void) { return part_main(); }\n"), 0o644); err != nil {
 		t.Fatal(err)
 	}
 	run(t, dir, cc, "-o", "user", "user.c", "-L.", "-lpart", "-Wl,-rpath,"+dir)
@@ -102,8 +103,10 @@ func TestVariablesWithoutInfo(t *testing.T) {
 	got := places(t, dir, buildVariables(t, dir, "cc", "-g0"))
 	want := map[string]Place{}
 	for what, name := range map[string]string{
-		"queue_lock:14": "queue_lock", "locks[0]:15": "locks", "locks[3]:15": "locks+0x18", "state.grid[2][3]:20": "state+0x70", "state.entries[1].count:20": "state+0xc8",
-		"state.entries[3].lock:20": "state+0x160", "table[2].pad[16]:21": "table+0xa8", "declared:23": "declared", "own_lock:38": "own_lock",
+		"queue_lock:14": "queue_lock", "locks[0]:15": "locks", "locks[3]:15": "locks+0x18",
+		"state.grid[2][3]:20": "state+0x70", "state.entries[1].count:20": "state+0xc8",
+		"state.entries[3].lock:20": "state+0x160", "table[2].pad[16]:21": "table+0xa8", "declared:23": "declared",
+		"own_lock:38": "own_lock",
 	} {
 		want[what] = Place{Variable: name}
 	}
@@ -117,15 +120,19 @@ func TestVariablesWithoutInfo(t *testing.T) {
 
 // TestLocation: an address may be given as its number in a table of addresses.
 func TestLocation(t *testing.T) {
-	unit := &dwarf.Entry{Field: []dwarf.Field{{Attr: dwarf.AttrAddrBase, Val: int64(8), Class: dwarf.ClassAddrPtr}}}
-	d := &declarations{unit: unit, addrs: []byte("headered\x10\x20\x00\x00\x00\x00\x00\x00\x30\x40\x00\x00\x00\x00\x00\x00")}
+	unit := &dwarf.Entry{Field: []dwarf.Field{{Attr: dwarf.AttrAddrBase, Val: int64(8),
+		Class: dwarf.ClassAddrPtr}}}
+	d := &declarations{unit: unit,
+		addrs: []byte("headered\x10\x20\x00\x00\x00\x00\x00\x00\x30\x40\x00\x00\x00\x00\x00\x00")}
 	for _, c := range []struct {
 		location string
 		want     uint64
 		ok       bool
 	}{
-		{"\x03\x60\x40\x00\x00\x00\x00\x00\x00", 0x4060, true}, {"\x03\x60\x40\x00\x00\x00\x00\x00", 0, false}, {"\x03\x60\x40\x00\x00\x00\x00\x00\x00\x23\x08", 0, false},
-		{"\xa1\x00", 0x2010, true}, {"\xa1\x01", 0x4030, true}, {"\xa1\x02", 0, false}, {"\xa1\x81\x80", 0, false}, {"\xa1\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01", 0, false},
+		{"\x03\x60\x40\x00\x00\x00\x00\x00\x00", 0x4060, true}, {"\x03\x60\x40\x00\x00\x00\x00\x00", 0, false},
+		{"\x03\x60\x40\x00\x00\x00\x00\x00\x00\x23\x08", 0, false},
+		{"\xa1\x00", 0x2010, true}, {"\xa1\x01", 0x4030, true}, {"\xa1\x02", 0, false}, {"\xa1\x81\x80", 0, false},
+		{"\xa1\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01", 0, false},
 		{"\x91\x60", 0, false}, {"", 0, false},
 	} {
 		if got, ok := d.address([]byte(c.location), binary.LittleEndian, 8); got != c.want || ok != c.ok {
@@ -139,7 +146,8 @@ func TestIndices(t *testing.T) {
 		dims  []uint64
 		place uint64
 		want  string
-	}{{[]uint64{8}, 3, "[3]"}, {[]uint64{3, 5}, 13, "[2][3]"}, {[]uint64{0, 5}, 13, "[2][3]"}, {[]uint64{3, 0}, 13, "[13]"}, {nil, 13, "[13]"}, {[]uint64{2, 3, 4}, 23, "[1][2][3]"}} {
+	}{{[]uint64{8}, 3, "[3]"}, {[]uint64{3, 5}, 13, "[2][3]"}, {[]uint64{0, 5}, 13, "[2][3]"},
+		{[]uint64{3, 0}, 13, "[13]"}, {nil, 13, "[13]"}, {[]uint64{2, 3, 4}, 23, "[1][2][3]"}} {
 		if got := indices(c.dims, c.place); got != c.want {
 			t.Errorf("%v, %d: %s", c.dims, c.place, got)
 		}

@@ -10,7 +10,7 @@ import (
 	"github.com/whyslow/whyslow/trace"
 )
 
-// openLarge opens the trace that WHYSLOW_LARGE_TRACE names; benchmarks are of little use with a small one.
+// openLarge opens the trace in WHYSLOW_LARGE_TRACE; benchmarks need a large one.
 func openLarge(b *testing.B) *List {
 	b.Helper()
 	dir := os.Getenv("WHYSLOW_LARGE_TRACE")
@@ -51,7 +51,7 @@ func BenchmarkFirst(b *testing.B) {
 	b.ReportMetric(float64(l.m.Events), "events")
 }
 
-// BenchmarkPage asks for pages all over the list, none of which was read before.
+// BenchmarkPage asks for unread pages all over the list.
 func BenchmarkPage(b *testing.B) {
 	l := openLarge(b)
 	total := page(b, l, Query{}).Total
@@ -113,7 +113,7 @@ func BenchmarkFilter(b *testing.B) {
 	}
 }
 
-// BenchmarkFiltered asks for pages all over a filtered list once the trace has been looked through.
+// BenchmarkFiltered asks for pages all over a filtered list after a complete scan of the trace.
 func BenchmarkFiltered(b *testing.B) {
 	l := openLarge(b)
 	for _, f := range filters {

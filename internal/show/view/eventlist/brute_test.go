@@ -25,8 +25,8 @@ import (
 	"github.com/whyslow/whyslow/trace"
 )
 
-// randomTrace writes a trace of small blocks with events of all kinds, whose times are nearly in order, and which refer to
-// things that mostly exist.
+// randomTrace writes a trace of small blocks with events of all kinds, nearly in order of time, that mostly
+// refer to existing things.
 func randomTrace(t *rapid.T, dir string) {
 	rnd := rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "seed"), 1))
 	nodes := rapid.IntRange(1, 3).Draw(t, "nodes")
@@ -40,13 +40,16 @@ func randomTrace(t *rapid.T, dir string) {
 		}
 		kinds := slices.Clone(trace.Kinds())
 		for c, name := range []string{"main", "Mult", "работа"} {
-			w.DefineCode(trace.CodeDef{Code: uint32(c + 1), Name: w.Name(name), Kind: []trace.CodeKind{trace.Sub, trace.Atomic, trace.Atomic}[c]})
+			w.DefineCode(trace.CodeDef{Code: uint32(c + 1), Name: w.Name(name), Kind: []trace.CodeKind{trace.Sub,
+				trace.Atomic, trace.Atomic}[c]})
 			w.DefineSite(trace.SiteDef{Site: trace.Site(c + 1), Code: uint32(c + 1)})
 		}
 		for df := range 8 {
 			w.DefineDF(trace.DF(df+1), w.Name("X"), []int64{0, 1, int64(df + n)})
 		}
-		user := trace.KindSpec{Namespace: "My", Name: "onStep", Fields: []trace.Field{{Name: "A", Type: trace.FieldCF}, {Name: "d", Type: trace.FieldDF}, {Name: "n", Type: trace.FieldNode}}}
+		user := trace.KindSpec{Namespace: "My", Name: "onStep",
+			Fields: []trace.Field{{Name: "A", Type: trace.FieldCF}, {Name: "d", Type: trace.FieldDF},
+				{Name: "n", Type: trace.FieldNode}}}
 		if user.Kind, err = w.DefineKind(user); err != nil {
 			t.Fatal(err)
 		}
@@ -103,7 +106,7 @@ func randomArgs(rnd *rand.Rand, spec *trace.KindSpec, w *trace.Writer, syncs str
 	return args
 }
 
-// brute reads everything, sorts and filters it in the plainest way.
+// brute reads, sorts and filters everything in the simplest way.
 type brute struct {
 	l    *List
 	rows []bruteRow
@@ -126,7 +129,8 @@ func newBrute(t *rapid.T, l *List, lang string) *brute {
 		var batch trace.Batch
 		for c.Next(&batch) {
 			for i, k := range batch.Kind {
-				d := &decoded{events: events{node: l.nodes[s.Node], time: []int64{l.nodes[s.Node].clock.correct(batch.Time[i])}, kind: []trace.Kind{k},
+				d := &decoded{events: events{node: l.nodes[s.Node],
+					time: []int64{l.nodes[s.Node].clock.correct(batch.Time[i])}, kind: []trace.Kind{k},
 					off: []uint32{0, uint32(len(batch.Args(i)))}, words: slices.Clone(batch.Args(i))}, stream: s.Stream}
 				w := writer{l: l, lang: words.LangOf(lang), node: d.node}
 				b.rows = append(b.rows, bruteRow{w.row(d, 0), l.r.Defs(s.Node).Kind(k), d.words, d.node})
@@ -142,7 +146,8 @@ func newBrute(t *rapid.T, l *List, lang string) *brute {
 func (b *brute) passes(r *bruteRow, q *Query) bool {
 	m := b.l.m
 	namespace, _, _ := strings.Cut(r.Kind, ".")
-	if q.From != nil && r.T < *q.From || q.To != nil && r.T > *q.To || len(q.Nodes) > 0 && !slices.Contains(q.Nodes, r.Node) ||
+	if q.From != nil && r.T < *q.From || q.To != nil && r.T > *q.To ||
+		len(q.Nodes) > 0 && !slices.Contains(q.Nodes, r.Node) ||
 		len(q.Kinds) > 0 && !slices.Contains(q.Kinds, r.Kind) && !slices.Contains(q.Kinds, namespace) ||
 		!strings.Contains(strings.ToLower(r.Text), strings.ToLower(q.Text)) {
 		return false
@@ -207,7 +212,8 @@ func randomQuery(t *rapid.T, b *brute) Query {
 		}
 		return &v
 	}
-	q := Query{Offset: rapid.IntRange(0, len(b.rows)+3).Draw(t, "offset"), Limit: rapid.IntRange(1, 60).Draw(t, "limit"), Lang: "ru"}
+	q := Query{Offset: rapid.IntRange(0, len(b.rows)+3).Draw(t, "offset"), Limit: rapid.IntRange(1, 60).Draw(t,
+		"limit"), Lang: "ru"}
 	if yes("t") {
 		q.T = at("t")
 	}
@@ -221,14 +227,16 @@ func randomQuery(t *rapid.T, b *brute) Query {
 		}
 	}
 	if yes("kinds") {
-		q.Kinds = rapid.SliceOfN(rapid.SampledFrom([]string{"CFEvents", "DFEvents.onSent", "GlobalEvents", "My", "My.onStep", "SyncEvents.onWaitEnded"}), 1, 3).Draw(t, "kind")
+		q.Kinds = rapid.SliceOfN(rapid.SampledFrom([]string{"CFEvents", "DFEvents.onSent", "GlobalEvents", "My",
+			"My.onStep", "SyncEvents.onWaitEnded"}), 1, 3).Draw(t, "kind")
 	}
 	nodes := len(b.l.m.Nodes)
 	if yes("nodes") {
 		q.Nodes = rapid.SliceOfN(rapid.IntRange(0, nodes-1), 1, 2).Draw(t, "node")
 	}
 	if yes("link") {
-		q.Link = fmt.Sprintf("%d->%d", rapid.IntRange(0, nodes-1).Draw(t, "a"), rapid.IntRange(0, nodes-1).Draw(t, "b"))
+		q.Link = fmt.Sprintf("%d->%d", rapid.IntRange(0, nodes-1).Draw(t, "a"), rapid.IntRange(0, nodes-1).Draw(t,
+			"b"))
 	}
 	if yes("code") {
 		q.Code = rapid.IntRange(0, len(b.l.m.Codes)-1).Draw(t, "code")
@@ -302,7 +310,8 @@ func TestAgainstBruteForce(t *testing.T) {
 }
 
 func mustDecode(t *rapid.T, l *List, blk block) *decoded {
-	i := slices.IndexFunc(l.blocks, func(o block) bool { return o.stream == blk.stream && o.ordinal == blk.ordinal })
+	i := slices.IndexFunc(l.blocks,
+		func(o block) bool { return o.stream == blk.stream && o.ordinal == blk.ordinal })
 	d, err := l.decode(i)
 	if err != nil {
 		t.Fatal(err)

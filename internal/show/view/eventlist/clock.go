@@ -7,16 +7,16 @@ import (
 	"github.com/whyslow/whyslow/internal/model"
 )
 
-// clock moves the times of one node to the common clock, exactly as the model does: it is the model's.
+// clock converts the times of one node to the common clock with the model's own correction.
 type clock []model.ClockSync
 
 func (c clock) correct(t int64) int64 { return model.Common(t, c) }
 
-// far is beyond any time that can be computed with; only damaged traces have such.
+// far is beyond any time that is safe to compute with; only damaged traces have such times.
 const far = 1 << 60
 
-// bounds returns times between which all times from first to last are once corrected. Between two comparisons the correction
-// is linear, so its extremes are at their ends; floating point may miss them by a little.
+// bounds returns limits for all corrected times from first to last. Between two comparisons the correction is
+// linear, so its extremes are at their ends; floating point may miss them by a little.
 func (c clock) bounds(first, last int64) (lo, hi int64) {
 	if len(c) == 0 {
 		return first, last
@@ -28,7 +28,7 @@ func (c clock) bounds(first, last int64) (lo, hi int64) {
 	}
 	see(first)
 	see(last)
-	// Only the comparisons within and those next to them have a say.
+	// Only the comparisons inside and next to the interval matter.
 	from := sort.Search(len(c), func(i int) bool { return c[i].Time >= first })
 	to := sort.Search(len(c), func(i int) bool { return c[i].Time > last })
 	near := c[max(from-1, 0):min(to+1, len(c))]

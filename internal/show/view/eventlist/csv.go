@@ -10,8 +10,8 @@ import (
 	"github.com/whyslow/whyslow/internal/words"
 )
 
-// CSV writes all events that a query is about as a table, whatever its Offset, T and Limit: first a row with the names of the
-// columns. It looks through as much of the trace as that takes before it writes, and holds little of it in memory.
+// CSV writes all events of a query as a table, ignoring its Offset, T and Limit. The first row has the names
+// of the columns. It scans the trace as far as needed before it writes, and holds little of it in memory.
 func (l *List) CSV(ctx context.Context, out io.Writer, q Query) error {
 	ctx, leave, err := l.enter(ctx)
 	if err != nil {

@@ -9,7 +9,7 @@ import (
 	"github.com/whyslow/whyslow/trace"
 )
 
-// findDF finds the numbers that a DF has in the files of the nodes, by its key: NODE:NUMBER in any of them.
+// findDF finds a DF's numbers in the files of the nodes, by its key: NODE:NUMBER in any of them.
 func (l *List) findDF(key string) (map[int]trace.DF, error) {
 	at, number, ok := strings.Cut(key, ":")
 	a, err1 := strconv.ParseUint(at, 10, 16)
@@ -24,7 +24,7 @@ func (l *List) findDF(key string) (map[int]trace.DF, error) {
 	out := map[int]trace.DF{n.number: trace.DF(b)}
 	_, identity, _ := n.defs.DF(trace.DF(b), nil)
 	if len(identity) == 0 {
-		return out, nil // not defined, so nobody knows whether another node has it
+		return out, nil // not defined, so no other node can be known to have it
 	}
 	for _, other := range l.nodes {
 		if other == n {

@@ -14,7 +14,7 @@ import (
 	"github.com/whyslow/whyslow/trace"
 )
 
-// shape says which fields of a kind name what.
+// shape says what the fields of a kind refer to.
 type shape struct {
 	spec           *trace.KindSpec
 	cfs, dfs, site []uint8 // fields of these types
@@ -51,7 +51,7 @@ func newShape(spec *trace.KindSpec) *shape {
 	return s
 }
 
-// standard are the shapes of the standard kinds; nil where a number has none.
+// standard has the shapes of the standard kinds; nil if a number is unused.
 var standard = func() (list [trace.FirstUserKind]*shape) {
 	kinds := trace.Kinds()
 	for i := range kinds {
@@ -60,7 +60,7 @@ var standard = func() (list [trace.FirstUserKind]*shape) {
 	return list
 }()
 
-// filter says which events pass. It does not change.
+// filter says which events pass. It is immutable.
 type filter struct {
 	l      *List
 	kinds  kindSet
@@ -73,10 +73,10 @@ type filter struct {
 	text   []byte           // in small letters
 	hints  *hints           // of text; nil: none
 	lang   words.Lang
-	needed bool // an event must be looked at, its kind and node do not tell
+	needed bool // an event must be inspected; kind and node are not enough
 }
 
-// key is what makes filters differ. The interval is no part of it.
+// key identifies a filter. The interval is not part of it.
 func (q *Query) key() string {
 	lang := words.LangOf(q.Lang)
 	if q.Text == "" {
@@ -85,15 +85,17 @@ func (q *Query) key() string {
 	kinds, nodes := slices.Clone(q.Kinds), slices.Clone(q.Nodes)
 	slices.Sort(kinds)
 	slices.Sort(nodes)
-	return fmt.Sprintf("%q %v %q %d %q %q %q %d", kinds, nodes, q.Link, q.Code, q.CF, q.DF, lower(nil, []byte(q.Text)), lang)
+	return fmt.Sprintf("%q %v %q %d %q %q %q %d", kinds, nodes, q.Link, q.Code, q.CF, q.DF,
+		lower(nil, []byte(q.Text)), lang)
 }
 
 // unfiltered reports whether every event passes, whatever its time.
 func (q *Query) unfiltered() bool {
-	return len(q.Kinds) == 0 && len(q.Nodes) == 0 && q.Link == "" && q.Code == 0 && q.CF == "" && q.DF == "" && q.Text == ""
+	return len(q.Kinds) == 0 && len(q.Nodes) == 0 && q.Link == "" && q.Code == 0 && q.CF == "" && q.DF == "" &&
+		q.Text == ""
 }
 
-// compile makes a filter of a query.
+// compile turns a query into a filter.
 func (l *List) compile(q *Query) (*filter, error) {
 	f := &filter{l: l, code: q.Code, lang: words.LangOf(q.Lang), text: lower(nil, []byte(q.Text))}
 	if err := f.setKinds(q.Kinds); err != nil {
@@ -124,7 +126,8 @@ func (l *List) compile(q *Query) (*filter, error) {
 		f.nodes = ends
 	}
 	if q.Code < 0 || q.Code >= len(l.m.Codes) {
-		return nil, query.Missing("there is no code fragment %d; they are numbered from 1 to %d", q.Code, len(l.m.Codes)-1)
+		return nil, query.Missing("there is no code fragment %d; they are numbered from 1 to %d", q.Code,
+			len(l.m.Codes)-1)
 	}
 	if q.Code > 0 {
 		f.only(func(s *shape) bool { return len(s.cfs)+len(s.site) > 0 })
@@ -150,7 +153,7 @@ func (l *List) compile(q *Query) (*filter, error) {
 	return f, nil
 }
 
-// only takes the standard kinds out that do not meet a condition, and those of users where none of them does.
+// only removes the standard kinds that do not meet a condition, and user kinds if none of them does.
 func (f *filter) only(ok func(*shape) bool) {
 	for k, s := range standard {
 		if s == nil || !ok(s) {
@@ -168,7 +171,7 @@ func (f *filter) only(ok func(*shape) bool) {
 	}
 }
 
-// setKinds takes names of kinds and of whole namespaces; none means all.
+// setKinds accepts names of kinds and of whole namespaces; none means all.
 func (f *filter) setKinds(names []string) error {
 	if len(names) == 0 {
 		for i := range f.kinds {
@@ -202,7 +205,8 @@ func (f *filter) setKinds(names []string) error {
 			}
 		}
 		if !known {
-			return query.Bad("there is no event or namespace %q in this trace; write one like CFEvents.onStarted or CFEvents", name)
+			return query.Bad("there is no event or namespace %q in this trace; write one like CFEvents.onStarted or "+
+				"CFEvents", name)
 		}
 	}
 	return nil
@@ -213,7 +217,7 @@ func (f *filter) passes(b *block) bool {
 	return b.kinds.meets(&f.kinds) && (f.nodes == nil || f.nodes[f.l.streams[b.stream].node])
 }
 
-// match appends to bits those of the events that pass and counts them. space is memory for sentences.
+// match appends the bits of events that pass, and counts them. space is memory for sentences.
 func (f *filter) match(e *events, space []byte) (n int32, bits []uint64, _ []byte) {
 	bits = make([]uint64, (len(e.time)+63)/64)
 	for i, k := range e.kind {
@@ -230,7 +234,7 @@ func (f *filter) match(e *events, space []byte) (n int32, bits []uint64, _ []byt
 	return n, bits, space
 }
 
-// event looks at an event of a kind that passes.
+// event inspects an event of a kind that passes.
 func (f *filter) event(e *events, i int, k trace.Kind, space *[]byte) bool {
 	s := e.shape(k)
 	if k >= trace.FirstUserKind && f.user != nil && (s == nil || !f.user[s.spec.String()]) {
@@ -272,7 +276,8 @@ func (f *filter) fields(e *events, s *shape, args []uint64) bool {
 	if f.cf != 0 && !slices.ContainsFunc(s.cfs, func(i uint8) bool { return args[i] == uint64(f.cf) }) {
 		return false
 	}
-	if f.code != 0 && !slices.ContainsFunc(s.cfs, func(i uint8) bool { return f.l.codeOf(trace.CF(args[i])) == f.code }) &&
+	if f.code != 0 && !slices.ContainsFunc(s.cfs,
+		func(i uint8) bool { return f.l.codeOf(trace.CF(args[i])) == f.code }) &&
 		!slices.ContainsFunc(s.site, func(i uint8) bool { return e.codeOf(args[i]) == f.code }) {
 		return false
 	}
@@ -281,7 +286,8 @@ func (f *filter) fields(e *events, s *shape, args []uint64) bool {
 		if df == 0 {
 			return false
 		}
-		if !slices.ContainsFunc(s.dfs, func(i uint8) bool { return args[i] == df }) && !(s.dfList && slices.Contains(args[s.fixed+1:], df)) {
+		if !slices.ContainsFunc(s.dfs, func(i uint8) bool { return args[i] == df }) &&
+			!(s.dfList && slices.Contains(args[s.fixed+1:], df)) {
 			return false
 		}
 	}

@@ -12,12 +12,13 @@ import (
 
 // Most sentences do not hold what is searched for, and that can be told without making them.
 //
-// A sentence is made of fixed text and of values, and where two of these meet there is never a letter on both sides. So a run of
-// letters in what is searched for, "update" in "update[3]", has to be within a fixed text, a name, or a word that numbers and lists
-// go with. Which of the runs each of these holds is worked out once for the filter; of an event it is then a matter of a few
-// numbers whether all runs can be there. Only if so the sentence is made and looked at.
+// A sentence is made of fixed text and of values, and where two of these meet there is never a letter on both
+// sides. So a run of letters in what is searched for, "update" in "update[3]", has to be within a fixed text,
+// a name, or a word that numbers and lists go with. Which of the runs each of these holds is worked out once
+// for the filter; of an event it is then a matter of a few numbers whether all runs can be there. Only if so
+// the sentence is made and looked at.
 
-// hints tell which sentences may hold all runs of letters of a text: a bit for each run.
+// hints say which sentences may contain all runs of letters of a text: a bit for each run.
 type hints struct {
 	all     uint8
 	fixed   [trace.FirstUserKind]uint8 // of standard kinds; those of users are not told apart
@@ -30,7 +31,7 @@ type hints struct {
 // maxRuns is how many runs are looked for, the longest.
 const maxRuns = 8
 
-// loose are the words that go with numbers and lists, in small letters: runs within them may be anywhere.
+// loose has the words that go with numbers and lists, in lower case: runs within them may be anywhere.
 var loose = func() (list []string) {
 	list = []string{"e", "nan", "inf", "bytes", "байта", seconds[0], seconds[1]} // of floats; amounts
 	for _, n := range []int64{1, 1e3, 1e6} {
@@ -48,10 +49,10 @@ var loose = func() (list []string) {
 	return list
 }()
 
-// unit is what stands after a number.
+// unit is the text after a number.
 func unit(s string) string { _, u, _ := strings.Cut(s, " "); return u }
 
-// newHints makes those for a text in small letters, nil where they would tell nothing.
+// newHints returns the hints for a text in lower case, nil if they would say nothing.
 func (l *List) newHints(text string, lang words.Lang) *hints {
 	var runs []string
 	for _, run := range strings.FieldsFunc(text, func(r rune) bool { return !unicode.IsLetter(r) }) {

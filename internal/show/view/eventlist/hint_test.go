@@ -10,7 +10,8 @@ import (
 	"github.com/whyslow/whyslow/internal/words"
 )
 
-// TestLettersDoNotMeet: where text and values meet there are never letters on both sides, which hints rely on.
+// TestLettersDoNotMeet: where text and values meet, there are never letters on both sides. Hints rely on
+// that.
 func TestLettersDoNotMeet(t *testing.T) {
 	field, meet := regexp.MustCompile(`\{[^}]*\}`), regexp.MustCompile(`\pL\{|[\]\[}]\{|[\[\]}]\pL`)
 	for k, texts := range kindTexts {

@@ -12,14 +12,14 @@ import (
 	"github.com/whyslow/whyslow/trace"
 )
 
-// block is what is known of a block without reading it.
+// block describes a block without reading it.
 type block struct {
 	stream  int32 // index into List.streams
 	ordinal int32 // in its stream
 	n       int32
-	lo, hi  int64 // its events are within these times on the common clock
+	lo, hi  int64 // limits of its events' times on the common clock
 	kinds   kindSet
-	at      trace.Cursor // stands before it
+	at      trace.Cursor // is before it
 }
 
 // kindSet holds standard kinds, and in bit 0 whether there is any other.
@@ -50,7 +50,7 @@ func (s *kindSet) meets(o *kindSet) bool {
 
 type stream struct{ node, stream int }
 
-// node is what is needed of a node's definitions.
+// node holds the part of a node's definitions that the list needs.
 type node struct {
 	number int
 	defs   *trace.Defs
@@ -74,8 +74,7 @@ func (n *node) shape(k trace.Kind) *shape {
 	return n.user[k]
 }
 
-// ready reads the whole trace once, unless that has been done: what blocks there are, what is in them, and the comparisons
-// of clocks.
+// ready reads the whole trace once: its blocks, their contents, and the clock comparisons.
 func (l *List) ready(ctx context.Context) error {
 	select {
 	case l.building <- struct{}{}:
@@ -165,7 +164,8 @@ func (l *List) newNode(number int) *node {
 		for int(s.Site) >= len(n.sites) {
 			n.sites = append(n.sites, 0)
 		}
-		n.sites[s.Site] = codes[model.Code{Name: n.defs.Name(def.Name), Kind: def.Kind, File: n.defs.Name(def.File), Line: def.Line}]
+		n.sites[s.Site] = codes[model.Code{Name: n.defs.Name(def.Name), Kind: def.Kind, File: n.defs.Name(def.File),
+			Line: def.Line}]
 	})
 	return n
 }

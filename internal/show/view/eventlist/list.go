@@ -1,16 +1,16 @@
-// Package eventlist shows the events of a trace as one list in words, in order of corrected time over all nodes, then of
-// node, stream and recording.
+// Package eventlist shows the events of a trace as one list in words, in order of corrected time over all
+// nodes, then of node, stream and recording.
 //
-// Problem. A trace has millions of events in blocks of some thousands; each block is of one stream and nearly, but not
-// perfectly, in order of time. A page wants a hundred rows from anywhere in the list, of all events or of those that pass a
-// filter, at once.
+// Problem. A trace has millions of events in blocks of some thousands; each block is of one stream and
+// nearly, but not perfectly, in order of time. A page wants a hundred rows from anywhere in the list, of all
+// events or of those that pass a filter, at once.
 //
-// Plan. One pass over the trace notes for each block between which times its events are, how many and of which kinds they
-// are (index.go). Row k or time t then narrows down to the blocks whose bounds overlap it, about one per stream; only those
-// are read, sorted, and merged from there on (view.go). What passes a filter is kept as a bit per event, so a filtered list
-// is a list of blocks with counts and bounds, too, and the rest is the same (filter.go, scan.go). Decoded blocks are kept
-// while they are in use (load.go). Sentences are made for the rows that are shown, and for those that a search of text looks
-// at (words.go, sentence.go).
+// Plan. One pass over the trace notes for each block between which times its events are, how many and of
+// which kinds they are (index.go). Row k or time t then narrows down to the blocks whose bounds overlap it,
+// about one per stream; only those are read, sorted, and merged from there on (view.go). What passes a filter
+// is kept as a bit per event, so a filtered list is a list of blocks with counts and bounds, too, and the
+// rest is the same (filter.go, scan.go). Decoded blocks are kept while they are in use (load.go). Sentences
+// are made for the rows that are shown, and for those that a search of text looks at (words.go, sentence.go).
 //
 // Not done: no order of all events is kept (it would take more memory than the trace), no index of text.
 package eventlist
@@ -31,7 +31,7 @@ import (
 // MaxLimit is the highest number of rows of a page.
 const MaxLimit = 10_000
 
-// Query says which events, and which rows of them. The zero value is the first DefaultLimit of all.
+// Query selects events, and rows of them. The zero value is the first DefaultLimit rows of all.
 type Query struct {
 	Offset int    // the first row wanted, from 0
 	T      *int64 // instead of Offset: the first row at or after this time
@@ -49,15 +49,15 @@ type Query struct {
 	Lang  string   // of the sentences: "en" or "ru"; anything else is "en"
 }
 
-// DefaultLimit is the number of rows of a page where a query gives none.
+// DefaultLimit is the number of rows of a page by default.
 const DefaultLimit = 100
 
 // EventPage is a part of the list. Times are nanoseconds since the start of the run.
 type EventPage struct {
-	Total   int        `json:"total"`  // events that the query is about, in what was looked through
+	Total   int        `json:"total"`  // events of the query in the scanned part
 	Offset  int        `json:"offset"` // of the first row
 	Rows    []EventRow `json:"rows"`
-	Scanned float64    `json:"scanned"` // share of the events of the interval that was looked through; 1: all
+	Scanned float64    `json:"scanned"` // scanned share of the events of the interval; 1: all
 }
 
 // EventRow is an event.
@@ -69,7 +69,7 @@ type EventRow struct {
 	Text   string `json:"text"`
 	CF     string `json:"cf,omitempty"` // the first one it names
 	DF     string `json:"df,omitempty"` // key of the first one it names
-	// Their names for people, "mult[1][2]" and "x[3]"; "" where the trace does not tell.
+	// Readable names, "mult[1][2]" and "x[3]"; "" if the trace does not say.
 	CFTitle string `json:"cf_title,omitempty"`
 	DFTitle string `json:"df_title,omitempty"`
 }
@@ -88,7 +88,7 @@ type List struct {
 
 	cache *cache
 
-	patience time.Duration // how long a filtered page may take before what is known is answered
+	patience time.Duration // how long a filtered page may take before it returns what is known
 
 	ctx     context.Context
 	cancel  context.CancelFunc
@@ -99,8 +99,8 @@ type List struct {
 	recent  *list.List // of *results; the last used first
 }
 
-// Open makes the list of a trace. The reader must stay open until Close, the model be that of the same trace. Nothing is read
-// before the first question.
+// Open returns the list of a trace. The reader must stay open until Close, and the model must be that of the
+// same trace. Nothing is read before the first question.
 func Open(r *trace.Reader, m *model.Model) *List {
 	l := &List{r: r, m: m, building: make(chan struct{}, 1), cache: newCache(), patience: 150 * time.Millisecond}
 	l.titles = l.newTitles()
@@ -108,7 +108,7 @@ func Open(r *trace.Reader, m *model.Model) *List {
 	return l
 }
 
-// Close stops what goes on in the background and waits until the reader is no longer used.
+// Close stops background work and waits until the reader is no longer used.
 func (l *List) Close() {
 	l.mu.Lock()
 	l.closed = true
@@ -133,7 +133,7 @@ func (l *List) enter(ctx context.Context) (_ context.Context, leave func(), err 
 	return ctx, func() { stop(); cancel(); l.wg.Done() }, nil
 }
 
-// selection is the events that a query is about: rows base up to end of a view.
+// selection is the events of a query: rows base up to end of a view.
 type selection struct {
 	*view
 	base, end int
@@ -141,7 +141,7 @@ type selection struct {
 	scanned   float64
 }
 
-// choose finds the events that a query is about.
+// choose finds the events of a query.
 func (l *List) choose(ctx context.Context, q *Query, patience time.Duration) (s selection, err error) {
 	if err := l.ready(ctx); err != nil {
 		return s, err
@@ -183,8 +183,8 @@ func (l *List) choose(ctx context.Context, q *Query, patience time.Duration) (s 
 	return s, err
 }
 
-// exists tells, once no event passes a query, whether that is because the CF or DF it names does not exist. The model has numbers
-// for CFs of which nothing is known, and none for CFs and DFs that only rare events name.
+// exists reports, when no event passes a query, whether the CF or DF that it names exists. The model has
+// numbers for CFs of which nothing is known, and none for CFs and DFs that only rare events name.
 func (l *List) exists(q *Query) error {
 	if q.CF != "" {
 		only := q.From == nil && q.To == nil && q.key() == (&Query{CF: q.CF}).key()
@@ -198,12 +198,14 @@ func (l *List) exists(q *Query) error {
 	return nil
 }
 
-// Page returns rows of the list. A query that makes no sense is fs.ErrInvalid, one about a CF, DF, node or code fragment that
-// does not exist fs.ErrNotExist. Where a filter has to look through much of the trace, the answer is about what has been
-// looked through, from the beginning of the interval on; it goes on in the background, and the same query tells more later.
+// Page returns rows of the list. An invalid query is fs.ErrInvalid; one about a CF, DF, node or code fragment
+// that does not exist is fs.ErrNotExist. If a filter has to scan much of the trace, the answer covers the
+// part scanned so far, from the beginning of the interval. The scan continues in the background, and the same
+// query later returns more.
 func (l *List) Page(ctx context.Context, q Query) (*EventPage, error) {
 	if q.Offset < 0 || q.Limit < 0 || q.Limit > MaxLimit {
-		return nil, query.Bad("offset=%d limit=%d: offset must not be negative, limit be 1 to %d", q.Offset, q.Limit, MaxLimit)
+		return nil, query.Bad("offset=%d limit=%d: offset must not be negative, limit be 1 to %d", q.Offset,
+			q.Limit, MaxLimit)
 	}
 	if q.Limit == 0 {
 		q.Limit = DefaultLimit
@@ -238,7 +240,8 @@ func (l *List) Page(ctx context.Context, q Query) (*EventPage, error) {
 }
 
 // rows calls f for some rows of a selection.
-func (s *selection) rows(ctx context.Context, offset, want int, lang words.Lang, f func(*EventRow) error) error {
+func (s *selection) rows(ctx context.Context, offset, want int, lang words.Lang,
+	f func(*EventRow) error) error {
 	t, skip, err := s.find(ctx, s.base+offset)
 	if err != nil {
 		return err
@@ -262,7 +265,8 @@ func (w *writer) row(d *decoded, i int) EventRow {
 	k, args := d.kind[i], d.args(i)
 	w.b = w.b[:0]
 	w.sentence(k, args)
-	row := EventRow{T: d.time[i] - w.l.m.Start, Node: d.number, Stream: d.stream, Kind: k.String(), Text: string(w.b)}
+	row := EventRow{T: d.time[i] - w.l.m.Start, Node: d.number, Stream: d.stream, Kind: k.String(),
+		Text: string(w.b)}
 	if s := d.shape(k); s != nil {
 		row.Kind = s.spec.String()
 		for _, f := range s.cfs {

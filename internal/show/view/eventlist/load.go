@@ -39,7 +39,8 @@ func (l *List) read(i int, b *trace.Batch) (events, error) {
 	at := blk.at
 	if !at.Next(b) || b.N != int(blk.n) {
 		s := l.streams[blk.stream]
-		return events{}, fmt.Errorf("a block of node %d, stream %d can no longer be read: the trace has changed; open it again", s.node, s.stream)
+		return events{}, fmt.Errorf("a block of node %d, stream %d can no longer be read: the trace has changed; "+
+			"open it again", s.node, s.stream)
 	}
 	return events{node: l.nodes[b.Node], time: b.Time, kind: b.Kind, off: b.Off, words: b.Words}, nil
 }
@@ -51,7 +52,8 @@ func (l *List) decode(i int) (*decoded, error) {
 	if err != nil {
 		return nil, err
 	}
-	d := &decoded{stream: b.Stream, events: events{node: e.node, time: slices.Clone(e.time), kind: slices.Clone(e.kind), off: slices.Clone(e.off), words: slices.Clone(e.words)}}
+	d := &decoded{stream: b.Stream, events: events{node: e.node, time: slices.Clone(e.time),
+		kind: slices.Clone(e.kind), off: slices.Clone(e.off), words: slices.Clone(e.words)}}
 	if len(e.clock) > 0 {
 		for i, t := range d.time {
 			d.time[i] = e.clock.correct(t)

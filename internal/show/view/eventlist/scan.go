@@ -14,10 +14,11 @@ import (
 
 // Looking through the trace for a filter.
 //
-// What passes a filter is kept per block: how many events, and a bit for each. So it takes at most a bit per event of the
-// trace, and any interval of time can be asked about. Only blocks that overlap the interval are looked at, in order of time,
-// by goroutines that go on after the answer was given: until all is done, or nobody has asked for a while (lease), or the
-// filter is thrown out, or Close. What was found up to then stays.
+// What passes a filter is kept per block: how many events, and a bit for each. So it takes at most a bit per
+// event of the trace, and any interval of time can be asked about. Only blocks that overlap the interval are
+// looked at, in order of time, by goroutines that go on after the answer was given: until all is done, or
+// nobody has asked for a while (lease), or the filter is thrown out, or Close. What was found up to then
+// stays.
 
 // maxFilters is how many filters are remembered.
 const maxFilters = 8
@@ -56,7 +57,8 @@ func (l *List) resultsOf(q *Query) (*results, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := &results{key: key, filter: f, done: make([]bool, len(l.blocks)), n: make([]int32, len(l.blocks)), bits: make([][]uint64, len(l.blocks))}
+	r := &results{key: key, filter: f, done: make([]bool, len(l.blocks)), n: make([]int32, len(l.blocks)),
+		bits: make([][]uint64, len(l.blocks))}
 	for i := range l.blocks {
 		if b := &l.blocks[i]; !f.passes(b) {
 			r.done[i] = true
@@ -102,9 +104,10 @@ func (l *List) blocksOf(from, to int64) []int {
 	return parts
 }
 
-// look returns the events that pass from one time to another, both included, as far as they are known once patience is over
-// (0: all): those before frontier. scanned is how much of the interval was looked through.
-func (l *List) look(ctx context.Context, r *results, from, to int64, patience time.Duration) (v *view, frontier int64, scanned float64, err error) {
+// look returns the events that pass from one time to another, both included, as far as they are known once
+// patience is over (0: all): those before frontier. scanned is how much of the interval was looked through.
+func (l *List) look(ctx context.Context, r *results, from, to int64, patience time.Duration) (v *view,
+	frontier int64, scanned float64, err error) {
 	blocks := l.blocksOf(from, to)
 	if j := l.start(r, blocks, from, to); j != nil {
 		if err := j.wait(ctx, patience); err != nil {
@@ -135,7 +138,7 @@ func (l *List) look(ctx context.Context, r *results, from, to int64, patience ti
 	return newView(l, parts), frontier, scanned, nil
 }
 
-// wait waits until the job is over, at most for patience; 0 is forever.
+// wait waits until the job has ended, at most for patience; 0 is forever.
 func (j *job) wait(ctx context.Context, patience time.Duration) error {
 	every := patience
 	if every == 0 {
@@ -158,12 +161,12 @@ func (j *job) wait(ctx context.Context, patience time.Duration) error {
 	}
 }
 
-// lease is how long a job goes on after it was last asked for.
+// lease is how long a job continues after the last question about it.
 const lease = 10 * time.Second
 
 func (j *job) renew() { j.until.Store(time.Now().Add(lease).UnixNano()) }
 
-// start sees to it that the blocks are being looked through; nil if that is done.
+// start makes sure that the blocks are being scanned; it returns nil if that is done.
 func (l *List) start(r *results, blocks []int, from, to int64) *job {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -191,7 +194,7 @@ func (l *List) start(r *results, blocks []int, from, to int64) *job {
 	j := &job{from: from, to: to, cancel: cancel, over: make(chan struct{})}
 	j.renew()
 	r.job = j
-	l.wg.Add(1) // the caller holds l open
+	l.wg.Add(1) // the caller keeps l open
 	go func() {
 		defer l.wg.Done()
 		defer close(j.over)
@@ -201,7 +204,7 @@ func (l *List) start(r *results, blocks []int, from, to int64) *job {
 	return j
 }
 
-// scan looks through blocks. That it was cancelled is no error: what was found is there.
+// scan scans blocks. Cancellation is not an error: what was found remains.
 func (l *List) scan(ctx context.Context, r *results, j *job, left []int) error {
 	workers := min(runtime.GOMAXPROCS(0), len(left))
 	var next atomic.Int64

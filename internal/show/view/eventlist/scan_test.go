@@ -82,7 +82,7 @@ func TestEarlyAnswers(t *testing.T) {
 	}
 }
 
-// TestIntervalFirst sees to it that a question about an interval looks at the blocks of that interval only.
+// TestIntervalFirst checks that a question about an interval reads only the blocks of that interval.
 func TestIntervalFirst(t *testing.T) {
 	l := open(t, manyBlocks(t))
 	l.patience = time.Minute
@@ -103,7 +103,7 @@ func TestIntervalFirst(t *testing.T) {
 	}
 }
 
-// TestCloseStopsEverything asks much and closes at once.
+// TestCloseStopsEverything asks many questions and closes at once.
 func TestCloseStopsEverything(t *testing.T) {
 	dir := manyBlocks(t)
 	before := runtime.NumGoroutine()
@@ -115,14 +115,16 @@ func TestCloseStopsEverything(t *testing.T) {
 			wg.Go(func() {
 				q := Query{Text: string(rune('a' + i)), Limit: 10}
 				for range 20 {
-					if _, err := l.Page(context.Background(), q); err != nil && !errors.Is(err, ErrClosed) && !errors.Is(err, context.Canceled) {
+					if _, err := l.Page(context.Background(), q); err != nil && !errors.Is(err, ErrClosed) &&
+						!errors.Is(err, context.Canceled) {
 						t.Error(err)
 					}
 				}
 			})
 		}
 		wg.Go(func() {
-			if err := l.CSV(context.Background(), io.Discard, Query{Text: "node"}); err != nil && !errors.Is(err, ErrClosed) && !errors.Is(err, context.Canceled) {
+			if err := l.CSV(context.Background(), io.Discard, Query{Text: "node"}); err != nil &&
+				!errors.Is(err, ErrClosed) && !errors.Is(err, context.Canceled) {
 				t.Error(err)
 			}
 		})
@@ -144,7 +146,7 @@ func TestCloseStopsEverything(t *testing.T) {
 	t.Errorf("%d goroutines, %d before", runtime.NumGoroutine(), before)
 }
 
-// TestTogether asks different things at once; with -race it shows what is shared and should not be.
+// TestTogether asks different questions at once; with -race it reveals wrongly shared data.
 func TestTogether(t *testing.T) {
 	l := open(t, manyBlocks(t))
 	var wg sync.WaitGroup
@@ -192,17 +194,23 @@ func TestBadQueries(t *testing.T) {
 		q    Query
 		kind error
 	}{
-		{Query{Offset: -1}, fs.ErrInvalid}, {Query{Limit: -1}, fs.ErrInvalid}, {Query{Limit: MaxLimit + 1}, fs.ErrInvalid},
-		{Query{From: at(5), To: at(4)}, fs.ErrInvalid}, {Query{Kinds: []string{"onReady"}}, fs.ErrInvalid}, {Query{Link: "1"}, fs.ErrInvalid},
+		{Query{Offset: -1}, fs.ErrInvalid}, {Query{Limit: -1}, fs.ErrInvalid},
+		{Query{Limit: MaxLimit + 1}, fs.ErrInvalid},
+		{Query{From: at(5), To: at(4)}, fs.ErrInvalid}, {Query{Kinds: []string{"onReady"}}, fs.ErrInvalid},
+		{Query{Link: "1"}, fs.ErrInvalid},
 		{Query{CF: "17"}, fs.ErrInvalid}, {Query{DF: "17"}, fs.ErrInvalid},
-		{Query{Link: "0->1"}, fs.ErrNotExist}, {Query{Nodes: []int{1}}, fs.ErrNotExist}, {Query{Code: 9}, fs.ErrNotExist}, {Query{Code: -1}, fs.ErrNotExist},
-		{Query{CF: "0.99"}, fs.ErrNotExist}, {Query{CF: "7.1"}, fs.ErrNotExist}, {Query{DF: "0:2"}, fs.ErrNotExist}, {Query{DF: "5:1"}, fs.ErrNotExist},
+		{Query{Link: "0->1"}, fs.ErrNotExist}, {Query{Nodes: []int{1}}, fs.ErrNotExist},
+		{Query{Code: 9}, fs.ErrNotExist}, {Query{Code: -1}, fs.ErrNotExist},
+		{Query{CF: "0.99"}, fs.ErrNotExist}, {Query{CF: "7.1"}, fs.ErrNotExist}, {Query{DF: "0:2"}, fs.ErrNotExist},
+		{Query{DF: "5:1"}, fs.ErrNotExist},
 	} {
-		if p, err := l.Page(context.Background(), c.q); !errors.Is(err, c.kind) || strings.Contains(err.Error(), "\n") {
+		if p, err := l.Page(context.Background(), c.q); !errors.Is(err, c.kind) || strings.Contains(err.Error(),
+			"\n") {
 			t.Errorf("%+v: %v, %v", c.q, p, err)
 		}
 	}
-	if p, err := l.Page(context.Background(), Query{Offset: 99}); err != nil || p.Total != 2 || p.Offset != 2 || p.Rows == nil {
+	if p, err := l.Page(context.Background(), Query{Offset: 99}); err != nil || p.Total != 2 || p.Offset != 2 ||
+		p.Rows == nil {
 		t.Error(p, err)
 	}
 }
@@ -231,7 +239,8 @@ func FuzzQuery(f *testing.F) {
 		}
 		p, err := l.Page(context.Background(), q)
 		if err != nil {
-			if !errors.Is(err, fs.ErrInvalid) && !errors.Is(err, fs.ErrNotExist) || strings.Contains(err.Error(), "\n") {
+			if !errors.Is(err, fs.ErrInvalid) && !errors.Is(err, fs.ErrNotExist) || strings.Contains(err.Error(),
+				"\n") {
 				t.Fatalf("%+v: %v", q, err)
 			}
 			return

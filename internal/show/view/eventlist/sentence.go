@@ -18,11 +18,11 @@ type segment struct {
 	field int // -1: none
 	typ   trace.FieldType
 	form  string
-	usual uint64 // the field's value that tells nothing
+	usual uint64 // the field's value that says nothing
 	group []segment
 }
 
-// parse makes segments of a sentence. The sentences are constants, so that one is wrong shows in any test.
+// parse splits a sentence into segments. The sentences are constants, so any test reveals a wrong one.
 func parse(spec *trace.KindSpec, s string) ([]segment, string) {
 	var out []segment
 	for s != "" {
@@ -83,7 +83,7 @@ type writer struct {
 	b       []byte
 }
 
-// text appends what is unknown to be in small letters, if it must be.
+// text appends text that may not be in lower case, and lowers it if needed.
 func (w *writer) text(s string) {
 	if w.letters == small {
 		w.b = lower(w.b, []byte(s))
@@ -139,7 +139,7 @@ func (w *writer) segments(list []segment, args []uint64) {
 	}
 }
 
-// tells reports whether any field of a group has something to tell.
+// tells reports whether any field of a group has something to say.
 func tells(group []segment, args []uint64) bool {
 	for i := range group {
 		if s := &group[i]; s.field >= 0 && args[s.field] != 0 && args[s.field] != s.usual {
@@ -149,7 +149,7 @@ func tells(group []segment, args []uint64) bool {
 	return false
 }
 
-// listed is how many elements of a list are told.
+// listed is how many elements of a list a sentence shows.
 const listed = 4
 
 // value appends the value of a field; that of a list takes all of args.
@@ -203,7 +203,7 @@ func (w *writer) int(t trace.FieldType, form string, v int64) {
 func (w *writer) list(t trace.FieldType, args []uint64) {
 	list := args[1:]
 	n := len(list)
-	if n > listed+1 { // "and 1 more" is no shorter than the one
+	if n > listed+1 { // "and 1 more" is not shorter than the element
 		n = listed
 	}
 	for i, v := range list[:n] {
@@ -222,7 +222,8 @@ func (w *writer) list(t trace.FieldType, args []uint64) {
 	}
 }
 
-// cf appends a CF: its label or code fragment and indices, and its number if there are none and many of the kind.
+// cf appends a CF: its label or code fragment and indices, and its number if there are none and many of the
+// kind.
 func (w *writer) cf(id trace.CF) {
 	m := w.l.m
 	if id == 0 {
@@ -256,7 +257,7 @@ func (w *writer) cfTitle(id trace.CF) string {
 	return m.CFTitle(cf)
 }
 
-// siteTitle is what the CFs of a statement are called.
+// siteTitle is the title of the CFs of a statement.
 type siteTitle struct {
 	text   [2][lettersCount]string
 	single bool // the name is enough
@@ -318,7 +319,7 @@ func (w *writer) site(v uint64) {
 	}
 }
 
-// oneLine keeps what programs name anything by from breaking lines.
+// oneLine keeps a program's names from breaking lines.
 func oneLine(s string) string {
 	for i := range len(s) {
 		if s[i] < ' ' || s[i] == 0x7f || s[i] >= utf8.RuneSelf && !utf8.ValidString(s) {

@@ -10,7 +10,7 @@ import (
 	"github.com/whyslow/whyslow/trace"
 )
 
-// UserEvent is an event of a user namespace. Args are valid during the call that it is given to.
+// UserEvent is an event of a user namespace. Args are valid only during the call that receives it.
 type UserEvent struct {
 	Node int
 	Spec *trace.KindSpec
@@ -21,10 +21,10 @@ type UserEvent struct {
 // Workers is how many goroutines UserEvents uses at most.
 func Workers() int { return runtime.GOMAXPROCS(0) }
 
-// UserEvents calls f for the events of user namespaces at and after from and before to, nanoseconds since the start of the run,
-// from several goroutines, in no order; worker, below Workers(), tells which. An interval that begins at 0 or ends at the end
-// of the run has what was recorded before or after it, too. Only blocks that may hold such events are read, once it is
-// known which these are.
+// UserEvents calls f for the events of user namespaces in [from, to), in nanoseconds since the start of the
+// run. It calls from several goroutines, in no order; worker, below Workers(), says which. An interval that
+// begins at 0 or ends at the end of the run includes events recorded before or after it. Only blocks that may
+// hold such events are read.
 func (l *List) UserEvents(ctx context.Context, from, to int64, f func(worker int, e *UserEvent)) error {
 	ctx, leave, err := l.enter(ctx)
 	if err != nil {

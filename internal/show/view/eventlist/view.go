@@ -12,10 +12,10 @@ import (
 type part struct {
 	block int32 // index into List.blocks
 	n     int32
-	bits  []uint64 // of its events in recorded order; nil: all
+	bits  []uint64 // of its events in order of recording; nil: all
 }
 
-// view is a list of events in order: all of them, or those that pass a filter. It does not change.
+// view is a list of events in order: all of them, or those that pass a filter. It is immutable.
 type view struct {
 	l     *List
 	parts []part // by lo; each has events
@@ -26,7 +26,8 @@ type view struct {
 }
 
 func newView(l *List, parts []part) *view {
-	v := &view{l: l, parts: parts, loSum: make([]int, len(parts)+1), hiSum: make([]int, len(parts)+1), byHi: make([]int, len(parts))}
+	v := &view{l: l, parts: parts, loSum: make([]int, len(parts)+1), hiSum: make([]int, len(parts)+1),
+		byHi: make([]int, len(parts))}
 	for i := range parts {
 		v.byHi[i] = i
 		v.loSum[i+1] = v.loSum[i] + int(parts[i].n)
@@ -123,8 +124,9 @@ func (v *view) rank(ctx context.Context, t int64) (int, error) {
 
 // find returns the time of row k, 0 <= k < total, and how many rows of that time come before it.
 //
-// The blocks' bounds alone tell between which times it is: not before a, as blocks that begin before a have at most k events
-// in all, and not after b, as those that end by b have more than k. Only blocks that overlap [a, b] are read.
+// The blocks' bounds alone tell between which times it is: not before a, as blocks that begin before a have
+// at most k events in all, and not after b, as those that end by b have more than k. Only blocks that overlap
+// [a, b] are read.
 func (v *view) find(ctx context.Context, k int) (t int64, skip int, err error) {
 	a := v.lo(sort.Search(len(v.parts), func(i int) bool { return v.loSum[i+1] > k }))
 	b := v.hi(v.byHi[sort.Search(len(v.parts), func(i int) bool { return v.hiSum[i+1] > k })])
@@ -167,7 +169,8 @@ type merge []*source
 func (m merge) Len() int { return len(m) }
 func (m merge) Less(i, j int) bool {
 	a, b := m[i], m[j]
-	return cmp.Or(cmp.Compare(a.time(), b.time()), cmp.Compare(a.stream, b.stream), cmp.Compare(a.ordinal, b.ordinal)) < 0
+	return cmp.Or(cmp.Compare(a.time(), b.time()), cmp.Compare(a.stream, b.stream),
+		cmp.Compare(a.ordinal, b.ordinal)) < 0
 }
 func (m merge) Swap(i, j int) { m[i], m[j] = m[j], m[i] }
 func (m *merge) Push(x any)   { *m = append(*m, x.(*source)) }
@@ -181,15 +184,16 @@ func (m *merge) Pop() any {
 // atOnce is how many blocks a walk reads ahead at most.
 const atOnce = 64
 
-// walk calls f for the events from the first at or after t on, in order, until it says false. want is how many will be
-// asked for, as far as that is known: so many blocks are read together.
+// walk calls f for the events at or after t, in order, until it returns false. want is how many are probably
+// needed; that many blocks are read together.
 func (v *view) walk(ctx context.Context, t int64, want int, f func(d *decoded, i int) (bool, error)) error {
 	var m merge
 	next, opened := 0, 0
 	open := func(until int64) error {
 		var parts []int
 		ahead := 0
-		for next < len(v.parts) && (v.lo(next) <= until || ahead < want-opened && len(parts) > 0 && len(parts) < atOnce) {
+		for next < len(v.parts) && (v.lo(next) <= until || ahead < want-opened && len(parts) > 0 &&
+			len(parts) < atOnce) {
 			if v.hi(next) >= t {
 				parts = append(parts, next)
 				ahead += int(v.parts[next].n)

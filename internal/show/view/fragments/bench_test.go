@@ -11,7 +11,7 @@ import (
 	"github.com/whyslow/whyslow/trace"
 )
 
-// BenchmarkFragments asks about the trace that WHYSLOW_LARGE_TRACE names.
+// BenchmarkFragments asks about the trace in WHYSLOW_LARGE_TRACE.
 func BenchmarkFragments(b *testing.B) {
 	dir := os.Getenv("WHYSLOW_LARGE_TRACE")
 	if dir == "" {
@@ -53,7 +53,11 @@ func BenchmarkFragments(b *testing.B) {
 		"rows/whole":     func() error { x.makeRows(always); return nil },
 		"rows/half":      func() error { _, err := x.Rows(wall/4, wall*3/4); return err },
 		"rows/hundredth": func() error { _, err := x.Rows(wall/2, wall*51/100); return err },
-		"detail":         func() error { _, err := x.Detail(DetailQuery{Code: code, To: wall, Node: -1}); return err },
+		"detail": func() error {
+			_,
+				err := x.Detail(DetailQuery{Code: code, To: wall, Node: -1})
+			return err
+		},
 		"cfs/first-total": func() error {
 			x.orders = nil
 			_, err := x.CFs(CFQuery{Code: code, To: wall, Sort: "-total"})
@@ -64,8 +68,12 @@ func BenchmarkFragments(b *testing.B) {
 			_, err := x.CFs(CFQuery{Code: code, To: wall, Sort: "label"})
 			return err
 		},
-		"cfs/page": func() error { _, err := x.CFs(CFQuery{Code: code, To: wall, Sort: "-total", Offset: 1000}); return err },
-		"user":     func() error { _, err := UserEvents(ctx, l, 0, wall); return err },
+		"cfs/page": func() error {
+			_,
+				err := x.CFs(CFQuery{Code: code, To: wall, Sort: "-total", Offset: 1000})
+			return err
+		},
+		"user": func() error { _, err := UserEvents(ctx, l, 0, wall); return err },
 	} {
 		b.Run(name, func(b *testing.B) {
 			for b.Loop() {

@@ -56,7 +56,7 @@ func build(t *rapid.T, m *model.Model) (*Index, []slou.WorkerPieces) {
 	return x, pieces
 }
 
-// TestWholeRunIsTheReport compares with what the report says of the fragments.
+// TestWholeRunIsTheReport compares with the report's figures for the fragments.
 func TestWholeRunIsTheReport(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		m := randomModel(t)
@@ -75,10 +75,12 @@ func TestWholeRunIsTheReport(t *testing.T) {
 		}
 		for _, f := range res.Fragments {
 			r := byName[f.Code]
-			if r.Atomic && (r.Count != f.Count || r.TotalNS != f.UsefulNS || r.MeanNS != f.MeanNS || r.MaxNS != f.MaxNS) {
+			if r.Atomic && (r.Count != f.Count || r.TotalNS != f.UsefulNS || r.MeanNS != f.MeanNS ||
+				r.MaxNS != f.MaxNS) {
 				t.Fatalf("%+v\n%+v", r, f)
 			}
-			if (r.Caused != Caused{f.Caused.S, f.Caused.L, f.Caused.O}) || (r.Before != Before{f.Before.S, f.Before.L, f.Before.O, f.Before.W}) {
+			if (r.Caused != Caused{f.Caused.S, f.Caused.L, f.Caused.O}) ||
+				(r.Before != Before{f.Before.S, f.Before.L, f.Before.O, f.Before.W}) {
 				t.Fatalf("%+v\n%+v", r, f)
 			}
 		}
@@ -105,7 +107,7 @@ func TestWholeRunIsTheReport(t *testing.T) {
 	})
 }
 
-// bruteCF is what is known of a CF without any index.
+// bruteCF describes a CF without any index.
 type bruteCF struct {
 	total, lost int64
 	starts      []int64
@@ -171,7 +173,8 @@ func (b *bruteRun) rows(from, to int64) []FragmentRow {
 	for c := range rows {
 		r, v := &rows[c], values[c]
 		slices.Sort(v)
-		*r = FragmentRow{Code: c, Name: m.Codes[c].Name, Count: int64(len(v)), Atomic: m.Codes[c].Kind == trace.Atomic, File: m.Codes[c].File, Line: m.Codes[c].Line}
+		*r = FragmentRow{Code: c, Name: m.Codes[c].Name, Count: int64(len(v)),
+			Atomic: m.Codes[c].Kind == trace.Atomic, File: m.Codes[c].File, Line: m.Codes[c].Line}
 		for _, n := range v {
 			r.TotalNS += n
 		}
@@ -189,7 +192,8 @@ func (b *bruteRun) rows(from, to int64) []FragmentRow {
 			}
 			if p.Consumer != 0 {
 				c := &rows[m.CodeOf(p.Consumer)]
-				for f, dst := range map[slou.Factor]*int64{slou.FactorS: &c.Before.S, slou.FactorL: &c.Before.L, slou.FactorO: &c.Before.O, slou.FactorW: &c.Before.W} {
+				for f, dst := range map[slou.Factor]*int64{slou.FactorS: &c.Before.S, slou.FactorL: &c.Before.L,
+					slou.FactorO: &c.Before.O, slou.FactorW: &c.Before.W} {
 					if f == p.Factor {
 						*dst += ns
 					}
@@ -206,7 +210,8 @@ func (b *bruteRun) rows(from, to int64) []FragmentRow {
 			}
 		}
 	}
-	rows = slices.DeleteFunc(rows, func(r FragmentRow) bool { return r.Count == 0 && r.Caused == Caused{} && r.Before == Before{} })
+	rows = slices.DeleteFunc(rows,
+		func(r FragmentRow) bool { return r.Count == 0 && r.Caused == Caused{} && r.Before == Before{} })
 	slices.SortStableFunc(rows, func(a, b FragmentRow) int {
 		if a.Atomic != b.Atomic {
 			return map[bool]int{true: -1, false: 1}[a.Atomic]
@@ -275,7 +280,8 @@ func (b *bruteRun) cfs(code int, from, to int64) map[model.CF]*bruteCF {
 
 func (b *bruteRun) checkCFs(t *rapid.T, x *Index, r *FragmentRow, from, to int64) {
 	want := b.cfs(r.Code, from, to)
-	by := rapid.SampledFrom([]string{"start", "-start", "total", "-total", "wait", "-wait", "label", "-label", ""}).Draw(t, "sort")
+	by := rapid.SampledFrom([]string{"start", "-start", "total", "-total", "wait", "-wait", "label", "-label",
+		""}).Draw(t, "sort")
 	var all []CFRow
 	for {
 		p, err := x.CFs(CFQuery{Code: r.Code, From: from, To: to, Sort: by, Offset: len(all), Limit: 3})
@@ -304,7 +310,8 @@ func (b *bruteRun) checkCFs(t *rapid.T, x *Index, r *FragmentRow, from, to int64
 			continue
 		}
 		before := all[i-1]
-		bad := map[string]bool{"total": before.TotalNS > row.TotalNS, "-total": before.TotalNS < row.TotalNS, "wait": before.WaitNS > row.WaitNS, "-wait": before.WaitNS < row.WaitNS,
+		bad := map[string]bool{"total": before.TotalNS > row.TotalNS, "-total": before.TotalNS < row.TotalNS,
+			"wait": before.WaitNS > row.WaitNS, "-wait": before.WaitNS < row.WaitNS,
 			"start":  slices.Min(want[findCF(b.m, before.CF)].starts) > slices.Min(w.starts),
 			"-start": slices.Min(want[findCF(b.m, before.CF)].starts) < slices.Min(w.starts),
 			"label":  slices.Compare(b.m.Label(findCF(b.m, before.CF)), b.m.Label(id)) > 0,
@@ -325,7 +332,8 @@ func findCF(m *model.Model, id string) model.CF {
 }
 
 func (b *bruteRun) checkDetail(t *rapid.T, x *Index, r *FragmentRow, from, to int64) {
-	d, err := x.Detail(DetailQuery{Code: r.Code, From: from, To: to, Bins: rapid.IntRange(1, 9).Draw(t, "bins"), Node: -1})
+	d, err := x.Detail(DetailQuery{Code: r.Code, From: from, To: to, Bins: rapid.IntRange(1, 9).Draw(t, "bins"),
+		Node: -1})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -334,7 +342,8 @@ func (b *bruteRun) checkDetail(t *rapid.T, x *Index, r *FragmentRow, from, to in
 		count += bin.Count
 		inside := int64(0)
 		for e, v := range b.useful {
-			if b.m.CodeOf(b.m.ExecCF[e]) == r.Code && within(b.m, b.m.ExecStart[e], from, to) && v >= bin.From && v < bin.To {
+			if b.m.CodeOf(b.m.ExecCF[e]) == r.Code && within(b.m, b.m.ExecStart[e], from, to) && v >= bin.From &&
+				v < bin.To {
 				inside++
 			}
 		}
@@ -394,7 +403,11 @@ func TestBadQueries(t *testing.T) {
 		{fs.ErrNotExist, func() error { _, err := x.Detail(DetailQuery{Code: 99, To: 10, Node: -1}); return err }},
 		{fs.ErrNotExist, func() error { _, err := x.Detail(DetailQuery{Code: -1, To: 10, Node: -1}); return err }},
 		{fs.ErrNotExist, func() error { _, err := x.Detail(DetailQuery{Code: 1, To: 10, Node: 9}); return err }},
-		{fs.ErrInvalid, func() error { _, err := x.Detail(DetailQuery{Code: 1, To: 10, Node: -1, Bins: 9999}); return err }},
+		{fs.ErrInvalid, func() error {
+			_,
+				err := x.Detail(DetailQuery{Code: 1, To: 10, Node: -1, Bins: 9999})
+			return err
+		}},
 		{fs.ErrInvalid, func() error { _, err := x.CFs(CFQuery{Code: 1, To: 10, Sort: "colour"}); return err }},
 		{fs.ErrInvalid, func() error { _, err := x.CFs(CFQuery{Code: 1, To: 10, Offset: -1}); return err }},
 		{fs.ErrInvalid, func() error { _, err := x.CFs(CFQuery{Code: 1, To: 10, Limit: 1 << 20}); return err }},

@@ -11,7 +11,7 @@ import (
 	"github.com/whyslow/whyslow/internal/model/query"
 )
 
-// DetailQuery says which executions of a code fragment.
+// DetailQuery selects executions of a code fragment.
 type DetailQuery struct {
 	Code     int
 	From, To int64
@@ -100,7 +100,7 @@ func (x *Index) Detail(q DetailQuery) (*FragmentDetail, error) {
 	return d, nil
 }
 
-// TimeOf is what was measured of an execution, in nanoseconds; 0 where nothing was.
+// TimeOf is the measured time of an execution in nanoseconds; 0 if nothing was measured.
 func (x *Index) TimeOf(execution int) int64 { return max(x.time[execution], 0) }
 
 // cfs returns the first of the executions of each CF.
@@ -120,14 +120,14 @@ func (x *Index) cfs(executions []uint32) []uint32 {
 	return out
 }
 
-// keyed is a CF, by one of its executions, with what it is sorted by.
+// keyed is a CF, as one of its executions, with its sort key.
 type keyed struct {
 	key int64
 	e   uint32
 	at  int // place in the order of starts
 }
 
-// longest returns the n CFs with most time, those first that started first where several have the same.
+// longest returns the n CFs with most time; of equal ones, those that started first.
 func (x *Index) longest(cfs []uint32, n int) []keyed {
 	var top []keyed
 	for _, e := range cfs {
@@ -213,7 +213,7 @@ func (x *Index) row(cf model.CF) CFRow {
 	return r
 }
 
-// Title names a CF: its label or else its code fragment, with its indices.
+// Title names a CF: its label or its code fragment, with indices.
 func Title(m *model.Model, cf model.CF) string {
 	s := m.CFString(cf)
 	if at := strings.LastIndex(s, " ("); at > 0 {
@@ -222,7 +222,7 @@ func Title(m *model.Model, cf model.CF) string {
 	return s
 }
 
-// Time is what was measured of all executions of a CF, in nanoseconds.
+// Time is the measured time of all executions of a CF in nanoseconds.
 func (x *Index) Time(cf model.CF) int64 {
 	sum := int64(0)
 	for e := range x.m.ExecutionsOf(cf) {
@@ -278,7 +278,7 @@ func (x *Index) CFs(q CFQuery) (*CFPage, error) {
 	return p, nil
 }
 
-// sort puts CFs, which come by start, in another order; those that it does not tell apart stay by start.
+// sort reorders CFs that are sorted by start; equal ones stay sorted by start.
 func (x *Index) sort(cfs []uint32, by string) {
 	m := x.m
 	name, back := strings.CutPrefix(by, "-")

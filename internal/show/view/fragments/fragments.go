@@ -63,7 +63,7 @@ func (x *Index) timeRange(from, to int64) timeRange {
 	return s
 }
 
-// Model is what the index was made from.
+// Model is the model of the index.
 func (x *Index) Model() *model.Model { return x.m }
 
 // Build makes the index of a model. pieces passes on what slou.Visit does with the default options, nil for
@@ -135,7 +135,7 @@ func newMeasure(x *Index, w *model.Worker) *measure {
 	return v
 }
 
-// advance goes on to the next execution of an atomic CF and measures the structured ones before it.
+// advance moves to the next execution of an atomic CF and measures the structured ones before it.
 func (v *measure) advance() {
 	x, m := v.x, v.x.m
 	for v.e++; v.e < v.w.End; v.e++ {
@@ -150,7 +150,7 @@ func (v *measure) advance() {
 	}
 }
 
-// add takes some pieces, in order.
+// add adds pieces, in order.
 func (v *measure) add(pieces []slou.Piece) {
 	x := v.x
 	for i := range pieces {
@@ -172,7 +172,7 @@ func (v *measure) add(pieces []slou.Piece) {
 	}
 }
 
-// finish measures what comes after the last piece of useful time.
+// finish measures the time after the last piece of useful time.
 func (v *measure) finish() {
 	for v.e < v.w.End {
 		v.advance()

@@ -9,7 +9,7 @@ import (
 	"github.com/whyslow/whyslow/internal/procs"
 )
 
-// Class is what pieces of workers' time have in common.
+// Class is a class of pieces of workers' time.
 type Class struct {
 	Factor   slou.Factor
 	Link     slou.Link // of L
@@ -62,20 +62,20 @@ func (c *classer) of(node int, p *slou.Piece) uint32 {
 	return n
 }
 
-// append takes some pieces of a worker of a node, in order.
+// append adds pieces of a worker of a node, in order.
 func (l *lane) append(c *classer, node int, pieces []slou.Piece) {
 	for i := range pieces {
 		p := &pieces[i]
 		k := c.of(node, p)
 		if n := len(l.class); n > 0 && l.class[n-1] == k {
-			l.to[n-1] = p.To // what differs is of no interest here
+			l.to[n-1] = p.To // the difference does not matter here
 			continue
 		}
 		l.to, l.class = append(l.to, p.To), append(l.class, k)
 	}
 }
 
-// clone makes a copy that takes no more than it has to.
+// clone makes a copy without spare capacity.
 func (l *lane) clone() lane {
 	return lane{l.start, append(make([]int64, 0, len(l.to)), l.to...),
 		append(make([]uint32, 0, len(l.class)), l.class...)}

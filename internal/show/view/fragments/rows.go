@@ -27,7 +27,7 @@ type FragmentRow struct {
 	MaxNS   int64  `json:"max_ns"`
 	Caused  Caused `json:"caused"`
 	Before  Before `json:"before"`
-	Atomic  bool   `json:"atomic"` // user code; false: run by the system
+	Atomic  bool   `json:"atomic"` // user code; false: executed by the run-time system
 	File    string `json:"file"`
 	Line    int    `json:"line"`
 }
@@ -62,7 +62,7 @@ func (x *Index) Rows(from, to int64) ([]FragmentRow, error) {
 	return x.makeRows(s), nil
 }
 
-// interval checks one: that of a run of no length is the run.
+// interval checks an interval; for a run of no length it is the run.
 func (x *Index) interval(from, to int64) error {
 	if from == 0 && to >= x.m.Wall() {
 		return nil
@@ -127,7 +127,7 @@ type distribution struct {
 	total  int64
 }
 
-// take takes what was measured of executions.
+// take adds the measured times of executions.
 func (d *distribution) take(x *Index, executions []uint32) {
 	d.values = make([]int64, 0, len(executions))
 	for _, e := range executions {

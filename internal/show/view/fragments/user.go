@@ -96,7 +96,7 @@ type userKey struct {
 	kind trace.Kind
 }
 
-// userKind collects one kind's events of one node.
+// userKind collects the events of one kind on one node.
 type userKind struct {
 	spec   *trace.KindSpec
 	defs   *trace.Defs
