@@ -56,7 +56,7 @@ func benchBuffers(ctx context.Context, b *bench) error {
 		}
 	}
 	t := b.table("Synchronous and asynchronous writing",
-		fmt.Sprintf("%d empty CFs, one node of one worker, everything recorded: the densest events there are. "+
+		fmt.Sprintf("%d empty CFs, one node of one worker, everything recorded: the highest event rate possible. "+
 			"Wall and CPU time from creating the trace "+
 			"to closing it, as ratios to the same run without recording.", cfs), "buffer", "wall, synchronous",
 		"wall, asynchronous", "CPU, synchronous", "CPU, asynchronous", "ms, synchronous", "ms, asynchronous")

@@ -178,7 +178,7 @@ func (b *bench) cfHops(ctx context.Context, whyslow string) error {
 			ns[i] = append(ns[i], median(v))
 		}
 	}
-	t := b.table("From a CF to a CF in another process",
+	t := b.table("From one CF to another in a different process",
 		fmt.Sprintf("Two ranks of one worker on this computer, DFs of 8 bytes, empty C++ routines: wall time of "+
 			"a CF in a chain of %d, median of %d runs, beside a "+
 			"plain ping-pong of 8 bytes in C (MPI_Send, MPI_Recv), in turns. A message of C is half a round trip.", n,
@@ -207,9 +207,8 @@ func (b *bench) cfRates(ctx context.Context, whyslow string) error {
 		{"a chain on each rank", "programs/chains.fa", func(ranks int) []int { return []int{n / ranks, ranks} }},
 	}
 	t := b.table("Empty CFs per second", fmt.Sprintf("%d CFs in all, each an empty C++ routine, on ranks of "+
-		"one worker: CFs over the wall time of the run, median of %d. Those that are independent are created by "+
-		"rank 0, which sends "+
-		"half of them to rank 1; a chain is created by its rank.", n, rounds),
+		"one worker: CFs divided by the wall time of the run, median of %d. Rank 0 creates independent CFs and "+
+		"sends half of them to rank 1; each rank creates its own chain.", n, rounds),
 		"CFs", "2 ranks over 1", "2 ranks, with trace over without", "M CFs/s, 1 rank", "2 ranks",
 		"2 ranks, with trace")
 	for _, p := range programs {

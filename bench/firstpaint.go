@@ -177,10 +177,9 @@ func (b *bench) firstPaint(ctx context.Context, browser context.Context, dir str
 	t := b.table("The first picture of a long run",
 		fmt.Sprintf("%.3g million events of the Cholesky example, recorded just before, shown by `whyslow view`; "+
 			"headless Chromium without a GPU, 1280 x 800 pixels, an empty cache each time. "+
-			"From the browser's asking for the page to the end of the frame that shows it. The server has been "+
-			"started for each of %d measurements and has loaded the model: it has answered `GET /api/runs/ID` once "+
-			"and nothing "+
-			"else. Beside it a page of one rectangle, from a server that does nothing else.", run.Events/1e6,
+			"Time from the browser's request to the end of the frame that shows the page. The server is started for "+
+			"each of %d measurements and has loaded the model: it has answered `GET /api/runs/ID` once and nothing "+
+			"else. For comparison, a page of one rectangle from a minimal server.", run.Events/1e6,
 			len(ms["timeline"])),
 		"", "ms, median", "goal", "ratio to the rectangle", "longest", "CPU ms of the server")
 	row := func(name, of, goal string) {
@@ -210,7 +209,7 @@ func (b *bench) firstPaint(ctx context.Context, browser context.Context, dir str
 	for _, m := range memory {
 		now, peak = append(now, m[0]/run.Events), append(peak, m[1]/run.Events)
 	}
-	m := b.table("Memory of the server", fmt.Sprintf("Of the process, after the pages above were shown; the "+
+	m := b.table("Memory of the server", fmt.Sprintf("Memory of the process after showing the pages above; the "+
 		"trace has %.3g million events and %.3g bytes an event on disk.", run.Events/1e6, run.Bytes/run.Events),
 		"", "bytes/event", "MB")
 	m.row("resident", median(now), median(now)*run.Events/1e6)

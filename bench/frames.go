@@ -188,8 +188,8 @@ func (b *bench) frames(ctx context.Context, browser context.Context, dir string)
 
 	f := b.table("A frame of the timeline", fmt.Sprintf("%.3g million events of the Cholesky example, %.3g "+
 		"million boxes (CFs and the gaps between them) always in sight, four lanes. Headless Chromium without a "+
-		"GPU, 1280 x 800 pixels; before every "+
-		"frame the mouse wheel turns. Script time is that of drawing the lanes; the main thread also runs the "+
+		"GPU, 1280 x 800 pixels; the mouse wheel turns before every frame. Script time is for drawing the lanes; "+
+		"the main thread also runs the "+
 		"page's other scripts, lays out and paints.", run.Events/1e6, boxes.More/1e6),
 		"", "script, ms, median", "goal", "95 % of frames", "ratio of medians", "main thread per frame, ms",
 		"from frame to frame, ms, median", "95 %")
@@ -204,9 +204,8 @@ func (b *bench) frames(ctx context.Context, browser context.Context, dir string)
 		plain)
 	f.note("%d frames each, of the last row %d", n, len(plain.Draws))
 
-	l := b.table("A tile from the server", fmt.Sprintf("%d tiles of 512 columns that nobody has asked for "+
-		"before, from the whole run down to 1/4096 of it, one after the other; beside it the shortest answer "+
-		"there is, the list of runs. Wall time.", len(tiles)),
+	l := b.table("A tile from the server", fmt.Sprintf("%d new tiles of 512 columns, from the whole run down "+
+		"to 1/4096 of it, in turn; for comparison the shortest answer, the list of runs. Wall time.", len(tiles)),
 		"", "ms, median", "95 %", "ratio of medians", "longest")
 	l.row("a tile", median(tiles), quantile(tiles, 0.95), ratio(median(tiles)/median(least)), longest(tiles))
 	l.row("the list of runs", median(least), quantile(least, 0.95), ratio(1), longest(least))

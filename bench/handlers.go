@@ -12,9 +12,9 @@ import (
 func (b *bench) overheadEvents() error {
 	recs := []recording{nothing, functions, lockedFunctions, memory, lockedMemory, both, lockedBoth}
 	t := b.table("An event with its modules",
-		"Nanoseconds of a worker per event, reading the clock included: workers that only emit the four events "+
-			"of user functions and of DFs in turn, "+
-			"each on its own stream. Of what a mode does not listen to, the events are off and not counted.",
+		"Nanoseconds of a worker per event, including reading the clock. Workers only emit the four events of "+
+			"user functions and DFs in turn, each on its own stream. Events that a mode does not listen to are off "+
+			"and not counted.",
 		"mode", "ns/event, one worker", "ns/event, two workers", "two workers, ratio to one")
 	n := b.pick(50_000, 1_000)
 	ns := map[recording]*[2][]float64{}
@@ -55,7 +55,7 @@ func (b *bench) overheadEvents() error {
 		}
 		t.row(modes[rec].name, one/per, two/per, ratio(two/one))
 	}
-	t.note("What the loop with all events off takes (first row) is subtracted from the others")
+	t.note("The time of the loop with all events off (first row) is subtracted from the others")
 	return nil
 }
 

@@ -122,13 +122,12 @@ func (b *bench) ingestParts(ctx context.Context, a *arrivals) error {
 			}
 		}
 	}
-	t := b.table("Taking in a run while it goes on",
+	t := b.table("Reading a live run",
 		fmt.Sprintf("%.2g million events of the Cholesky example, 4 nodes of one worker. Blocks arrive up to %v "+
 			"after their last event, those of a stream in order: "+
-			"%.0f %% of the events come after a later one, by %.0f ms (median). Events per second of CPU time with "+
-			"one processor for everything, collecting garbage included; meanwhile properties of "+
-			"the whole run so far are asked for %d times. The folder is read file by file, so node after node: as "+
-			"far out of order as can be.",
+			"%.0f %% of the events come after a later one, by %.0f ms (median). Events per second of CPU time on "+
+			"one processor, including garbage collection; meanwhile properties of the whole run so far are queried "+
+			"%d times. The folder is read file by file, so node after node: the worst possible order.",
 			float64(a.events)/1e6, heldUp, a.early*100, a.lateNS/1e6, questions), "", "M events per CPU second",
 		"goal",
 		"ratio to decoding alone", "ns/event more than decoding", "bytes/event")
@@ -141,7 +140,7 @@ func (b *bench) ingestParts(ctx context.Context, a *arrivals) error {
 		}
 		t.row(j.name, rate/1e6, j.goal, ratio(alone/rate), more, median(bytes[i]))
 	}
-	t.note("A ratio of 2x means that it takes twice as much CPU time as decoding alone")
+	t.note("A ratio of 2x means twice as much CPU time as decoding alone")
 	return nil
 }
 
@@ -236,10 +235,9 @@ func runningChanges(blocks []trace.RawBlock, n int) ([]steps.Change, error) {
 // ingestOrder compares what properties are kept in with a sorted list.
 func (b *bench) ingestOrder(a *arrivals) error {
 	t := b.table("Putting late events in their place",
-		"The number of CFs that run in the whole of the same run: each start and end is a change of all later "+
-			"values, in the order in which the blocks "+
-			"arrive. package steps, which properties are kept in, beside a list of all values in order of time, into "+
-			"which each change is inserted. CPU time per change, medians.",
+		"The number of running CFs over the same run: each start and end changes all later values, in the order "+
+			"in which the blocks arrive. Package steps, which stores properties, is compared with a sorted list "+
+			"into which each change is inserted. CPU time per change, medians.",
 		"", "changes", "the list, ratio to steps", "ns/change, steps", "ns/change, the list")
 	var byNode []trace.RawBlock
 	for _, r := range a.all {

@@ -362,8 +362,8 @@ func (b *bench) recordKinds() error {
 	}
 	least := median(bare)
 	t := b.table("Recording one event, kind by kind",
-		"Beside the least that recording can cost, in turns: one reading of the processor's time-stamp counter "+
-			"and an append of 24 bytes.",
+		"Compared, in turns, with the least that recording can cost: reading the processor's time-stamp counter "+
+			"once and appending 24 bytes.",
 		"kind", "ratio to bare", "goal", "ns/event", "fields")
 	t.row("bare RDTSC and append of 24 bytes", ratio(1), "", least, "")
 	t.row("the same with whyslow's clock, in nanoseconds", ratio(median(clocked)/least), "", median(clocked), "")
@@ -375,8 +375,8 @@ func (b *bench) recordKinds() error {
 		}
 	}
 	t.row("CFEvents.onReady, four buffers full at a stretch", ratio(median(handed)), "1.5x", median(handing), 2)
-	t.note("Worst of the kinds of fixed size: %s. Portions fit a buffer, but for the last row: there a full "+
-		"buffer is handed to the writer every %d events", ratio(worst), bufferWords/3)
+	t.note("Worst of the kinds of fixed size: %s. Portions fit a buffer, except in the last row, where a full "+
+		"buffer goes to the writer every %d events", ratio(worst), bufferWords/3)
 
 	l := b.table("Recording an event with a list", "", "kind", "ns per element (goal 2)",
 		"no elements, ratio to bare", "ns, no elements", "ns, 4", "ns, 16", "ns, 64")

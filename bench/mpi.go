@@ -48,8 +48,9 @@ func benchMPI(ctx context.Context, b *bench) error {
 	} {
 		rounds := b.pick(7, 1)
 		t := b.table("A message to another process over "+way.name,
-			fmt.Sprintf("Half a round trip between two ranks on this computer: Network.Send, deliver, which sends "+
-				"the answer; the payload is a DF of that size in a new buffer. Beside it MPI_Send and MPI_Recv in C. "+
+			fmt.Sprintf("Half a round trip between two ranks on this computer: Network.Send, then deliver, which "+
+				"sends the answer; the payload is a DF of that size in a new buffer. Compared with MPI_Send and "+
+				"MPI_Recv in C. "+
 				"Medians of %d runs in turns, each the median of the portions of %d ms.", rounds, b.pick(pingTime, 1)),
 			"bytes", "ratio to C", "95 % interval", "goal", "us", "us, C", "MB/s", "MB/s, C")
 		c, ours, err := b.pingPrograms(ctx)

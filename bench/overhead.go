@@ -88,15 +88,15 @@ func (b *bench) overheadTurns(ctx context.Context, size blocks, first bool, perE
 	seconds := median(c.plain) / 1e9
 	about := fmt.Sprintf("%s, one node of two workers; %.3f s CPU time without events. ", size, seconds)
 	if first {
-		about += fmt.Sprintf("Within each of %d processes the product is computed again and again: no events, a "+
-			"mode, no events, the next mode, ... A run is compared to the two beside it; "+
-			"medians of all pairs with their 95 %% intervals (order statistics). The modules and the trace stay "+
-			"open: what opening and closing cost is measured below. In the row of no events these "+
-			"are compared to themselves: what the machine does to such figures. The blocks are much smaller than "+
-			"the papers', so that it can be seen what an event costs and how the designs differ.", processes)
+		about += fmt.Sprintf("Within each of %d processes the product is computed repeatedly: no events, a mode, "+
+			"no events, the next mode, and so on. Each run is compared with the two next to it; figures are "+
+			"medians of all pairs with their 95 %% confidence intervals (order statistics). The modules and the "+
+			"trace stay open; opening and closing is measured below. The row without events is the control: it "+
+			"shows the noise of the machine. The blocks are much smaller than in the papers, so that the cost of an "+
+			"event and the differences between designs are visible.", processes)
 	} else {
-		about += "As above, with blocks of a size that the papers have. What is expected is the number of events " +
-			"times what one cost above: to say how much less than the noise of the machine it is."
+		about += "As above, with blocks of the papers' size. The expected cost is the number of events times the " +
+			"cost of one above; it is far below the noise of the machine."
 	}
 	last := "ns/event"
 	if !first {
@@ -132,14 +132,13 @@ func (b *bench) overheadTurns(ctx context.Context, size blocks, first bool, perE
 	switch {
 	case first:
 		t.note("The papers' figures are wall times of LuNA on another machine: 2-3 %%, 8-11 %% and 9-13 %% with " +
-			"modules that lock, 154.6 %% of another prototype that records all events. " +
-			"The papers' design is written in Go here, for the same engine: events found by name in a table behind " +
-			"a lock, times in a map by function, process and thread " +
-			"and sums of sizes behind a mutex each")
+			"modules that lock, 154.6 %% for another prototype that records all events. Here the papers' design is " +
+			"reimplemented in Go for the same engine: events looked up by name in a locked table, and maps of " +
+			"times and sums of sizes behind a mutex each")
 	case !b.full && !b.quick:
 		t.note("The papers multiply 20 x 20 blocks of 200 x 200 and 40 x 40 of 100 x 100, which takes over 10 s " +
-			"a run here. Fewer blocks have somewhat more events in a second of work, " +
-			"so nothing is made to look better (`-full` takes all blocks)")
+			"a run here. Fewer blocks mean slightly more events per second of work, so this flatters nobody " +
+			"(`-full` takes all blocks)")
 	}
 	return nil
 }
@@ -175,8 +174,8 @@ func (b *bench) overheadProcesses(ctx context.Context, size blocks, plot *overhe
 	seconds := median(c.plain) / 1e9
 	t := b.table(fmt.Sprintf("Recording everything, a process for each run, blocks of %d x %d", size.size,
 		size.size), fmt.Sprintf(
-		"%s, one node of two workers. Runs with and without recording take turns, %d times, each in a process of "+
-			"its own; opening and closing the modules and the trace is included. "+
+		"%s, one node of two workers. Runs with and without recording take turns, %d times, each in its own "+
+			"process, including opening and closing the modules and the trace. "+
 			"The other modes run %d times. %.2f s CPU time without events.", size, rounds, (rounds+2)/3, seconds),
 		"mode", "more CPU time", "95 % interval", "goal", "the papers", "more wall time", "events per CPU s")
 	for _, rec := range []recording{nothing, everything, standard, naive} {
@@ -193,9 +192,8 @@ func (b *bench) overheadProcesses(ctx context.Context, size blocks, plot *overhe
 		}
 	}
 	t.note("The naive logging opens a file, writes a line of text and closes the file for each event, in a " +
-		"handler (prof); each worker has a file of its own, so that they do not wait for each other. All " +
-		"standard modules at once: " +
-		"the events as text in several formats are among what they write")
+		"handler (prof); each worker has its own file, so workers do not wait for each other. \"All standard " +
+		"modules\" includes several that write the events as text")
 	return nil
 }
 

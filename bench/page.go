@@ -14,10 +14,9 @@ import (
 // section and names the bench, so that one bench can renew its own and leave the others as they are.
 
 const pageHead = "# Benchmarks\n\n" +
-	"Written by `cd bench && go run . -o ../docs/benchmarks.md`, all of it or, with the names of benches " +
-	"behind, sections of it. What is compared took turns within\n" +
-	"one run, figures are medians. The ratios are what to look at: the nanoseconds depend on the machine and " +
-	"on what else it does.\n"
+	"Written by `cd bench && go run . -o ../docs/benchmarks.md`, or sections of it, if you add the names of\n" +
+	"benches. Competitors took turns within one run; figures are medians. Look at the ratios: the nanoseconds\n" +
+	"depend on the machine and its load.\n"
 
 const (
 	sectionBegin = "<!-- bench "

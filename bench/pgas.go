@@ -136,10 +136,9 @@ func pgasOverhead(ctx context.Context, b *bench) error {
 		}
 	}
 	t := b.table("Recording kernels of two UPC threads",
-		fmt.Sprintf("Programs after the NAS kernels with two threads, everything recorded, functions too; the "+
-			"time is that of the whole process. Overheads are medians of %d pairs: "+
-			"each round runs all ways, and a run is compared to the one of the same round of the program compiled "+
-			"without instrumentation.", rounds), head...)
+		fmt.Sprintf("Programs modelled on the NAS kernels, with two threads and everything recorded, including "+
+			"functions; times are for the whole process. Overheads are medians of %d pairs: each round runs every "+
+			"variant and compares it with the uninstrumented program of the same round.", rounds), head...)
 	type cell struct{ ratios, sizes []float64 }
 	cells := make([][]cell, len(pgasWays))
 	for i := range cells {
@@ -183,7 +182,7 @@ func pgasOverhead(ctx context.Context, b *bench) error {
 		}
 	}
 	for k, kernel := range pgasKernels {
-		t.note("%s takes %.2f s with nothing recorded (arguments: %s)", kernel.name, median(off[k])/1e9,
+		t.note("%s takes %.2f s without recording (arguments: %s)", kernel.name, median(off[k])/1e9,
 			strings.Join(b.pgasArgs(kernel), " "))
 	}
 	return nil
@@ -203,8 +202,8 @@ func pgasWriting(ctx context.Context, b *bench) error {
 	rounds := b.pick(4, 1)
 	t := b.table("Synchronous and asynchronous writing of a UPC program",
 		fmt.Sprintf("CG with two threads and transfers of 8 elements, which gives some 90 MB of events a thread, "+
-			"compressed when they are written. t is the time of the whole process, t_o what of it is due to "+
-			"recording, %% its share of the time without. Medians of %d runs in turns.", rounds),
+			"compressed on writing. t is the time of the whole process, t_o the part due to recording, %% its share "+
+			"of the time without recording. Medians of %d runs in turns.", rounds),
 		"buffer", "t_o, s, synchronous", "t, s", "%", "t_o, s, asynchronous", "t, s ", "% ")
 	sizes := []int{1, 2, 4, 8, 16, 32}
 	var off []float64
@@ -246,12 +245,13 @@ func pgasIS(ctx context.Context, b *bench) error {
 	if b.quick {
 		args = []string{"20", "12", "3"}
 	}
-	t := b.table("IS, as it was and optimised",
-		fmt.Sprintf("As it was, each turn allocates by all threads and gets keys by transfers that wait; "+
-			"optimised, memory is allocated once and keys are counted while others are on their way. Seconds by the "+
-			"program's own clock, nothing recorded, medians of %d runs in turns. The network is what this computer "+
-			"has, its memory; in the last rows the program makes each transfer to another thread take "+
-			"time as over a cable (UPC_LATENCY, UPC_BANDWIDTH).", rounds),
+	t := b.table("IS, original and optimised",
+		fmt.Sprintf("In each turn the original allocates memory collectively and fetches keys with blocking "+
+			"transfers. The optimised version allocates once and counts keys while others are in flight. Seconds by "+
+			"the "+
+			"program's own clock, without recording, medians of %d alternating runs. The network is this computer's "+
+			"memory; in the last rows the program emulates a cable for each transfer to another thread "+
+			"(UPC_LATENCY, UPC_BANDWIDTH).", rounds),
 		"threads", "original, s", "speedup", "efficiency", "optimised, s", "speedup ", "efficiency ",
 		"difference, %")
 	type place struct {

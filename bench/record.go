@@ -193,7 +193,7 @@ func benchRecord(ctx context.Context, b *bench) error {
 	app := func(s sample) float64 { return s.app }
 	all := func(s sample) float64 { return s.all }
 	t := b.table("Recording the same events",
-		fmt.Sprintf("Ten facts about a task, each with a time of its own: created, input requested, ready, "+
+		fmt.Sprintf("Ten facts about a task, each with its own time: created, input requested, ready, "+
 			"started, finished, output created "+
 			"and stored, input dropped and destroyed, task destroyed. In portions of %d events.", cfsPerPortion*perCF),
 		"", "ns/event, ratio", "CPU/event, ratio", "ns/event in the program", "CPU ns/event in all",
@@ -210,13 +210,12 @@ func benchRecord(ctx context.Context, b *bench) error {
 			t.row("... read into the model, and SLOU", "", "", "", "", "", median(ourModel)/1e6)
 		}
 	}
-	t.note("Others are given less to record where they have no place for it: Go's tracer and OTF2 get one " +
-		"number for each fact about a DF, OTF2 nothing about the " +
-		"inputs of a task. Everybody else records all fields, whyslow also the name and indices of each DF")
-	t.note("Tasks of real programs are less alike than these, so their traces are larger: see bytes per event " +
-		"on disk, below")
-	t.note("In the program: wall time of the median portion. In all: CPU time from opening to closing, with " +
-		"threads and daemons that write. Reading: whyslow's Reader, " +
+	t.note("Some tools record less because they have no place for it: Go's tracer and OTF2 get one " +
+		"number for each fact about a DF, OTF2 nothing about the inputs of a task. All others record every " +
+		"field, and whyslow also the name and indices of each DF")
+	t.note("Tasks of real programs vary more, so their traces are larger: see bytes per event on disk, below")
+	t.note("\"In the program\" is the wall time of the median portion, \"in all\" the CPU time from opening " +
+		"to closing, including threads and daemons that write. Reading: whyslow's Reader, " +
 		"golang.org/x/exp/trace, encoding/json, a parser of these lines, babeltrace2 (counting), the OTF2 " +
 		"library with callbacks that count")
 	return nil

@@ -67,9 +67,9 @@ func benchStream(ctx context.Context, b *bench) error {
 		}
 		t := b.table("From a sender to a collector",
 			fmt.Sprintf("%.3g million events of the Cholesky example, %.3g MB, over the loopback interface, from "+
-				"connecting until everything is in files there and that has been confirmed. "+
-				"The copy has no blocks, sums, definitions or confirmations. CPU time is that of this process, so of "+
-				"both ends in the first two rows, and of the sender alone in the third; median of %d.", events/1e6,
+				"connecting until the collector confirms that everything is in its files. The plain copy has no "+
+				"blocks, sums, definitions or confirmations. CPU time is that of this process: both ends in the first "+
+				"two rows, the sender alone in the third; median of %d.", events/1e6,
 				float64(size)/1e6, len(wall[0])),
 			"", "M events/s", "MB/s", "ratio of wall times", "CPU ns/event", "M events per CPU second", "CPU ns/KB")
 		for i, j := range jobs {

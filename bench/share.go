@@ -123,9 +123,9 @@ func benchShare(ctx context.Context, b *bench) error {
 		"repeated %d times; %.1f %% of the %.3g million messages and CFs that nodes send go from one copy of the "+
 		"run to another. "+
 		"Written in %.0f s. `mpirun -n P whyslow report --json`, all processes on this computer of %d cores: "+
-		"each reads its share of the files, and is told what crosses. "+
-		"The first process gets all executions, for the advice: it is the largest. One process does the same in "+
-		"the same way; the last row is the ordinary report.",
+		"each reads its share of the files and receives what crosses. The first process is the largest, because "+
+		"it gets all executions for the advice. One process does the same work; the last row is the ordinary "+
+		"report.",
 		stats.Nodes, float64(stats.Events)/1e6, megabytes(took.Bytes), stats.Nodes/4,
 		100*float64(stats.Crossing)/float64(max(stats.Messages, 1)), float64(stats.Messages)/1e6,
 		float64(took.CPUNS)/1e9, runtime.NumCPU())
@@ -163,8 +163,8 @@ func benchShare(ctx context.Context, b *bench) error {
 		t.row(w.name, wall/1e9, ratio(wall/oneWall), cpu/1e9, largest/1e6, ratio(largest/onePeak),
 			largest/float64(stats.Events), sum/1e6)
 	}
-	t.note("All find the same: %s of JSON, byte for byte", megabytes(int64(len(first))))
-	t.note("Memory is the largest resident size that a process had")
+	t.note("All give the same result: %s of JSON, byte for byte", megabytes(int64(len(first))))
+	t.note("Memory is the largest resident size of any process")
 	return nil
 }
 

@@ -39,8 +39,8 @@ func benchSize(ctx context.Context, b *bench) error {
 	if err != nil {
 		return err
 	}
-	t := b.table("Bytes per event on disk", "Whole files of `whyslow run -n 2 -w 1`, everything recorded, "+
-		"with definitions and index; run.json is left out.",
+	t := b.table("Bytes per event on disk", "Complete files of `whyslow run -n 2 -w 1` with all events, "+
+		"definitions and index, but without run.json.",
 		"program", "bytes/event", "goal", "events", "columns of events", "definitions", "headers and index",
 		"events per block")
 	type column struct {
@@ -49,8 +49,8 @@ func benchSize(ctx context.Context, b *bench) error {
 	}
 	parts := b.table("Where the bytes go", "Bytes per event of the whole trace that the file would shrink by: "+
 		"without the events of the kind; with the column all zeros. "+
-		"Columns are compressed together, so the parts need not add up. The six dearest kinds and columns of "+
-		"each program.", "program", "kind or column", "bytes/event", "events of the kind")
+		"Columns are compressed together, so the parts need not add up. The table has the six most expensive "+
+		"kinds and columns of each program.", "program", "kind or column", "bytes/event", "events of the kind")
 	for _, r := range b.sizeRuns() {
 		dir, err := b.temp()
 		if err != nil {

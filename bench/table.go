@@ -6,6 +6,7 @@ import (
 	"math"
 	"strings"
 	"unicode/utf8"
+	"unicode/utf8"
 )
 
 // table is one table of results.
@@ -108,7 +109,7 @@ func (t *table) text(w io.Writer) {
 func (t *table) markdown(w io.Writer) {
 	fmt.Fprintf(w, "\n## %s\n\n`cd bench && %s`\n", t.title, t.command)
 	if t.about != "" {
-		fmt.Fprintf(w, "\n%s\n", t.about)
+		fmt.Fprintf(w, "\n%s\n", wrapped(t.about, ""))
 	}
 	fmt.Fprintf(w, "\n| %s |\n|---%s|\n", strings.Join(t.head, " | "), strings.Repeat("|--:", len(t.head)-1))
 	for _, row := range t.rows {
@@ -117,10 +118,28 @@ func (t *table) markdown(w io.Writer) {
 	if len(t.notes) > 0 {
 		fmt.Fprintln(w)
 		for _, n := range t.notes {
-			fmt.Fprintf(w, "- %s.\n", strings.TrimSuffix(n, "."))
+			fmt.Fprintf(w, "%s.\n", wrapped("- "+strings.TrimSuffix(n, "."), "  "))
 		}
 	}
 	if f := t.figure; f != nil {
 		fmt.Fprintf(w, "\n![%s](%s)\n", f.about, f.file)
 	}
+}
+
+// wrapped breaks a text into lines of at most 109 characters, each after the first indented.
+func wrapped(text, indent string) string {
+	var out strings.Builder
+	n := 0
+	for i, word := range strings.Split(text, " ") {
+		if n += 1 + utf8.RuneCountInString(word); i > 0 && n > 109 {
+			out.WriteString("\n" + indent)
+			n = len(indent) + utf8.RuneCountInString(word)
+		} else if i > 0 {
+			out.WriteByte(' ')
+		} else {
+			n--
+		}
+		out.WriteString(word)
+	}
+	return out.String()
 }

@@ -158,9 +158,9 @@ func (b *bench) watched(ctx context.Context, bin, dir string, far *server) error
 		return err
 	}
 	t := b.table("Being watched", fmt.Sprintf("The block matrix product, %s, one node of two workers, in a "+
-		"process of its own each time: %.2f s CPU time recording everything to a file, %.3g events, %.3g s wall "+
-		"time (0.5 of the CPU time where the machine "+
-		"does nothing else). Runs that are sent to a collector (`whyslow serve`) in another process on the same "+
+		"separate process each time: %.2f s CPU time recording everything to a file, %.3g events, %.3g s wall "+
+		"time (half of the CPU time on a quiet machine). Runs that are sent to a collector (`whyslow serve`) in "+
+		"another process on the same "+
 		"machine take turns with runs to a file alone, %d times each; a run is compared to the two beside it. "+
 		"CPU time, user and system, of the product's "+
 		"own process; medians with 95 %% intervals (order statistics). Computed: see the next table. Somebody "+
@@ -181,13 +181,12 @@ func (b *bench) watched(ctx context.Context, bin, dir string, far *server) error
 		t.row(w.name, percent(median(more[i])), percents(low, high), expected, goal, shown,
 			percent(median(walls[i])), collector)
 	}
-	t.note("The first row is what the machine does to such figures: the same compared to itself")
-	c := b.table("Being watched, without the product",
-		"A process that does nothing but record as many events a second as the product does with both workers on "+
-			"a processor, to a file, and the same with what is added; so that it "+
-			"can be told how little it is. CPU time of that process per second, from creating the trace until it is "+
-			"closed (and all has arrived at the collector); what it is more than to a file, as a share of the two "+
-			"processors' time that the product has; medians of pairs.",
+	t.note("The first row is the control: the noise of the machine")
+	c := b.table("Being watched, in isolation",
+		"A process does nothing but record to a file as many events per second as the product with both workers; "+
+			"then the same with each addition. So even a small cost is visible. CPU time of that process per "+
+			"second, from creating the trace until it is closed (and everything has reached the collector). The "+
+			"addition is given as a share of the two processors' time that the product has; medians of pairs.",
 		"recording", "CPU ms per second", "more, of the product's CPU time", "95 % interval", "goal")
 	for _, k := range costs {
 		low, high := interval(k.more)

@@ -83,8 +83,8 @@ func judgeStarvation(e *Experiment) []Check {
 
 	idle := 1 - 1/float64(workers)
 	one := rising[0].share(starvation)
-	checks = append(checks, Check{"a single chain leaves all workers but one without work", one > 0.8*idle,
-		fmt.Sprintf("S is %s of all processor time, %s were expected", percent(one), percent(idle))})
+	checks = append(checks, Check{"a single chain leaves all workers except one without work", one > 0.8*idle,
+		fmt.Sprintf("S is %s of all processor time, %s expected", percent(one), percent(idle))})
 
 	worst := after[0]
 	for _, p := range after {
@@ -131,7 +131,7 @@ func judgeOverheadMPI(e *Experiment) []Check {
 		small[i], _ = points[0].median(each)
 	}
 	return append(checks,
-		Check{"a CF costs more where each of its results travels to another process", small[1] > small[0],
+		Check{"a CF costs more if each of its results travels to another process", small[1] > small[0],
 			fmt.Sprintf("O of each is %s on one rank, %s on two, at %s", micros(small[0]), micros(small[1]),
 				e.Points[1].Label)},
 		e.sums())
@@ -156,7 +156,7 @@ func judgePIC(e *Experiment) []Check {
 	oneL, _ := one.median(latency)
 	fourL, _ := four.median(latency)
 	useful := func(r *Run) int64 { return r.UNS }
-	same := Check{"the program computes the same on both", true, "digit by digit"}
+	same := Check{"the program computes the same result on both", true, "digit by digit"}
 	for _, p := range e.Points {
 		for i := range p.Runs {
 			if p.Runs[i].Output != one.Runs[0].Output {

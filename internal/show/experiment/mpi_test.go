@@ -53,7 +53,7 @@ func TestMPI(t *testing.T) {
 	if left, err := os.ReadDir(temporary); err != nil || len(left) > 0 {
 		t.Errorf("left behind: %v, %v", left, err)
 	}
-	sure := []string{"L is zero on one rank and is not on four", "the program computes the same on both",
+	sure := []string{"L is zero on one rank and is not on four", "the program computes the same result on both",
 		"the factors add up to all processor time, to the nanosecond"}
 	seen := map[string]bool{}
 	for _, e := range r.Experiments {

@@ -95,8 +95,8 @@ func (r *Report) markdown(e *Experiment, figure string) string {
 	for _, c := range e.Checks {
 		fmt.Fprintf(&b, "- %s: %s (%s)\n", c.Claim, strings.ToLower(yesNo(c.Holds)), c.Saw)
 	}
-	fmt.Fprintf(&b, "\nMeasured on %d cores (%s, %s), each row the median of %d runs by wall time. The last "+
-		"row by hand:\n\n    %s\n",
+	fmt.Fprintf(&b, "\nMeasured on %d cores (%s, %s), each row the median of %d runs by wall time. To "+
+		"repeat the last row by hand:\n\n    %s\n",
 		r.Cores, r.OS, r.Arch, e.Repeats, e.Points[len(e.Points)-1].command())
 	if r.Quick {
 		b.WriteString("\nThis was a quick run: it shows that the experiment works, nothing else.\n")
