@@ -6,7 +6,6 @@ import (
 	"math"
 	"strings"
 	"unicode/utf8"
-	"unicode/utf8"
 )
 
 // table is one table of results.
