@@ -73,7 +73,8 @@ func (x taking) ask() error {
 	if x.props != nil {
 		wall := x.props.Wall()
 		x.props.At(wall)
-		if _, err := x.props.Series(counters.SeriesQuery{Names: "running,bytes", Nodes: "all", To: wall}); err != nil {
+		if _, err := x.props.Series(counters.SeriesQuery{Names: "running,bytes", Nodes: "all", To: wall}); err !=
+			nil {
 			return err
 		}
 	}
