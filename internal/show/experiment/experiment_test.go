@@ -74,7 +74,7 @@ func TestQuick(t *testing.T) {
 	var names []string
 	points := 0
 	sure := map[string]bool{"L is zero on one node": false, "L is zero on one node and is not on four": false,
-		"the program computes the same result on both":                       false,
+		"the program computes the same result on both":                false,
 		"the factors add up to all processor time, to the nanosecond": false}
 	for _, e := range r.Experiments {
 		names = append(names, e.Name)
