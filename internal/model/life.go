@@ -246,6 +246,17 @@ func (m *Model) ended(cf CF) bool {
 		m.Created[cf] <= m.ExecStart[e-1] && len(m.MovesOf(cf)) == 0
 }
 
+// NodeAt gives the node where a CF was at a time: where it was created, or where it last arrived.
+func (m *Model) NodeAt(cf CF, t int64) int {
+	node := m.CFID(cf).Node()
+	for _, g := range m.MovesOf(cf) {
+		if g.Received != None && g.Received <= t {
+			node = int(g.To)
+		}
+	}
+	return node
+}
+
 // Lives walks through the lives of many CFs. Waits do not count: what CFs ask for between executions is not
 // asked.
 type Lives struct {

@@ -282,14 +282,3 @@ func (f *finder) at(t int64) int64 {
 	}
 	return t - f.m.Start
 }
-
-// nodeAt gives the node where a CF was at a time: where it was created, or last came to.
-func (f *finder) nodeAt(cf model.CF, t int64) int {
-	node := f.m.CFID(cf).Node()
-	for _, g := range f.m.MovesOf(cf) {
-		if g.Received != model.None && g.Received <= t {
-			node = int(g.To)
-		}
-	}
-	return node
-}

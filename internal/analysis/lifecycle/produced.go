@@ -106,7 +106,7 @@ func (f *finder) findNeverProduced() (err error) {
 	for i, cf := range a.CF {
 		for k, df := range a.Of(i) {
 			if df != 0 && !f.made(df) {
-				add(df, cf, order{N: [4]uint64{0, rank, uint64(i), uint64(k)}}, f.nodeAt(cf, a.Time[i]),
+				add(df, cf, order{N: [4]uint64{0, rank, uint64(i), uint64(k)}}, f.m.NodeAt(cf, a.Time[i]),
 					a.Time[i])
 			}
 		}

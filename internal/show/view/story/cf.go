@@ -73,13 +73,13 @@ func CF(ctx context.Context, m *model.Model, t *timeline.Timeline, key, lang str
 	w.created(cf)
 	for _, i := range m.AwaitsOf(cf) {
 		list := m.Awaits.Of(int(i))
-		w.say(m.Awaits.Time[i], w.nodeAt(cf, m.Awaits.Time[i]), 0, first(list), beganToWait,
+		w.say(m.Awaits.Time[i], w.m.NodeAt(cf, m.Awaits.Time[i]), 0, first(list), beganToWait,
 			w.list(len(list), func(k int) string { return m.DFString(list[k]) }))
 	}
 	w.moves(cf)
 	m.AllReady(cf, func(at int64, node int) { w.say(at, node, 0, 0, becameReady, node) })
 	for _, v := range m.Held[cf] {
-		w.say(v.From, w.nodeAt(cf, v.From), 0, 0, held, w.duration(v.To-v.From))
+		w.say(v.From, w.m.NodeAt(cf, v.From), 0, 0, held, w.duration(v.To-v.From))
 	}
 	w.inputs(s, cf, await)
 	w.runs(s, cf)
@@ -104,17 +104,6 @@ func (w *teller) since(t int64) *int64 {
 	}
 	t -= w.m.Start
 	return &t
-}
-
-// nodeAt gives the node where a CF was at a time: where it was created, or came to last.
-func (w *teller) nodeAt(cf model.CF, t int64) int {
-	node := w.m.CFID(cf).Node()
-	for _, g := range w.m.MovesOf(cf) {
-		if g.Received != model.None && g.Received <= t {
-			node = int(g.To)
-		}
-	}
-	return node
 }
 
 func (w *teller) created(cf model.CF) {

@@ -148,7 +148,7 @@ func (w *teller) waiters(df model.DF) {
 	m := w.m
 	for _, i := range w.m.WaitersOf(df) {
 		cf, at := m.Awaits.CF[i], m.Awaits.Time[i]
-		w.say(at, w.nodeAt(cf, at), cf, 0, dfWaited, w.who(cf))
+		w.say(at, w.m.NodeAt(cf, at), cf, 0, dfWaited, w.who(cf))
 	}
 }
 
