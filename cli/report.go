@@ -61,7 +61,8 @@ func (o *reportOptions) addTo(cmd *cobra.Command) {
 	f.BoolVar(&o.full, "full", false, "show all tables")
 	f.BoolVar(&o.all, "all", false, "name all CFs that never ran, not only those that others wait for"+
 		" (with --full, --html, --json)")
-	for flag, values := range map[string][]string{"by": splitAll, "inputs": {"all", "data"}, "lang": {"en", "ru"}} {
+	for flag, values := range map[string][]string{"by": splitAll, "inputs": {"all", "data"},
+		"lang": {"en", "ru"}} {
 		if err := cmd.RegisterFlagCompletionFunc(flag,
 			cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp)); err != nil {
 			panic(err) // the flag was added above

@@ -138,7 +138,8 @@ links are real.
 		" which line or flag decides that; run nothing (--json: as JSON)")
 	o.report.addTo(cmd)
 	f.StringArrayVarP(&o.source.defines, "define", "D", nil, "define a macro, `NAME[=TEXT]` (repeatable)")
-	f.StringArrayVar(&o.source.cppDirs, "cpp-dir", nil, "take *.cpp from this `folder` instead of the program's"+
+	f.StringArrayVar(&o.source.cppDirs, "cpp-dir", nil, "take *.cpp from this `folder` instead of the"+
+		" program's"+
 		" (repeatable)")
 	f.StringArrayVar(&o.source.cppSources, "cpp-source", nil, "one more C++ `file` (repeatable)")
 	f.StringVarP(&o.source.optimize, "optimize", "O", "3", "`level` of optimisation of C++, 0 to 3: -O0"+

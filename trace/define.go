@@ -26,7 +26,8 @@ type SiteDef struct {
 	Line  int
 	Col   int
 	Text  Name // the statement as written
-	// DFs tells which DFs its CFs read and make, "sum[i], part[i] -> sum[i + 1]"; 0: not known. See docs/trace-format.md.
+	// DFs tells which DFs its CFs read and make, "sum[i], part[i] -> sum[i + 1]"; 0: not known. See
+	// docs/trace-format.md.
 	DFs Name
 }
 
@@ -187,7 +188,8 @@ func (w *Writer) nameAs(n Name, s string) bool {
 // DefineCode defines a code fragment. A number defined again takes the new meaning,
 // here and in the other Define methods.
 func (w *Writer) DefineCode(c CodeDef) {
-	b := appendUvarints(nil, uint64(c.Code), uint64(c.Name), uint64(c.Kind), uint64(c.File), uint64(max(c.Line, 0)), uint64(max(c.Col, 0)))
+	b := appendUvarints(nil, uint64(c.Code), uint64(c.Name), uint64(c.Kind), uint64(c.File),
+		uint64(max(c.Line, 0)), uint64(max(c.Col, 0)))
 	w.defs.mu.Lock()
 	w.defs.row(tagCode, b)
 	w.defs.mu.Unlock()
@@ -195,7 +197,8 @@ func (w *Writer) DefineCode(c CodeDef) {
 
 // DefineSite defines a statement.
 func (w *Writer) DefineSite(s SiteDef) {
-	b := appendUvarints(nil, uint64(s.Site), uint64(s.Code), uint64(s.Label), uint64(s.File), uint64(max(s.Line, 0)),
+	b := appendUvarints(nil, uint64(s.Site), uint64(s.Code), uint64(s.Label), uint64(s.File),
+		uint64(max(s.Line, 0)),
 		uint64(max(s.Col, 0)), uint64(s.Text))
 	if s.DFs != 0 {
 		b = binary.AppendUvarint(b, uint64(s.DFs))
@@ -241,7 +244,8 @@ func (w *Writer) defineKind(spec KindSpec) (Kind, error) {
 		old := d.specs[k]
 		same := slices.EqualFunc(old.Fields, spec.Fields, func(a, b Field) bool { return a.Type == b.Type })
 		if !same || spec.Kind != 0 && spec.Kind != k {
-			return 0, fmt.Errorf("event %s is declared as %s and as %s", &old, old.Signature(), spec.Signature())
+			return 0, fmt.Errorf("event %s is declared as %s and as %s", &old, old.Signature(),
+				spec.Signature())
 		}
 		return k, nil
 	}
@@ -251,7 +255,8 @@ func (w *Writer) defineKind(spec KindSpec) (Kind, error) {
 		}
 	}
 	if k > MaxKind {
-		return 0, fmt.Errorf("event %s: a file cannot have more than %d user kinds", &spec, MaxKind-FirstUserKind+1)
+		return 0, fmt.Errorf("event %s: a file cannot have more than %d user kinds", &spec,
+			MaxKind-FirstUserKind+1)
 	}
 	if old := d.specs[k]; old.Kind != 0 {
 		return 0, fmt.Errorf("event %s has the number %d of %s", &spec, k, &old)
@@ -290,11 +295,13 @@ func (s *KindSpec) Signature() string {
 	return text + ")"
 }
 
-// Check refuses, for an event of a user namespace, what the text twin could not write or a block could not hold.
+// Check refuses, for an event of a user namespace, what the text twin could not write or a block could not
+// hold.
 func (s *KindSpec) Check() error {
 	for _, n := range []string{s.Namespace, s.Name} {
 		if !identifier(n) {
-			return fmt.Errorf("event %q.%q: names are letters, digits and _, not starting with a digit", s.Namespace, s.Name)
+			return fmt.Errorf("event %q.%q: names are letters, digits and _, not starting with a digit",
+				s.Namespace, s.Name)
 		}
 	}
 	if k, ok := KindByName(s.Namespace, s.Name); ok {
@@ -307,7 +314,8 @@ func (s *KindSpec) Check() error {
 	for i, f := range s.Fields {
 		switch {
 		case !identifier(f.Name):
-			return fmt.Errorf("event %s: field name %q: names are letters, digits and _, not starting with a digit", s, f.Name)
+			return fmt.Errorf("event %s: field name %q: names are letters, digits and _, not starting with"+
+				" a digit", s, f.Name)
 		case seen[f.Name]:
 			return fmt.Errorf("event %s: two fields are called %s", s, f.Name)
 		case !f.Type.Valid():

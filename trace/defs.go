@@ -268,12 +268,14 @@ func (d *Defs) row(tag byte, body []byte) bool {
 			d.names.set(id, string(p.b))
 		}
 	case tagCode:
-		c := CodeDef{Code: id, Name: name(), Kind: CodeKind(p.number(math.MaxUint8)), File: name(), Line: number(), Col: number()}
+		c := CodeDef{Code: id, Name: name(), Kind: CodeKind(p.number(math.MaxUint8)), File: name(),
+			Line: number(), Col: number()}
 		if !p.bad {
 			d.codes.set(id, c)
 		}
 	case tagSite:
-		s := SiteDef{Site: Site(id), Code: uint32(p.number(math.MaxUint32)), Label: name(), File: name(), Line: number(), Col: number(), Text: name()}
+		s := SiteDef{Site: Site(id), Code: uint32(p.number(math.MaxUint32)), Label: name(), File: name(),
+			Line: number(), Col: number(), Text: name()}
 		if len(p.b) > 0 { // left out where not known, and by earlier versions
 			s.DFs = name()
 		}
@@ -291,7 +293,8 @@ func (d *Defs) row(tag byte, body []byte) bool {
 			s.Fields = append(s.Fields, f)
 		}
 		// A kind with types of a later version cannot be shown, and its blocks will say so.
-		if !p.bad && id >= uint32(FirstUserKind) && id <= uint32(MaxKind) && s.Check() == nil && !d.declared(s) {
+		if !p.bad && id >= uint32(FirstUserKind) && id <= uint32(MaxKind) && s.Check() == nil &&
+			!d.declared(s) {
 			d.kinds[s.Kind] = s
 		}
 	}

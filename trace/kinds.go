@@ -201,13 +201,15 @@ var kinds = []KindSpec{
 		field(fExecution, "execution", "execution of the parent"), fWeight,
 		{Name: "indices", Type: FieldInts, Doc: "indices of its label"}}, "A CF exists on this node."},
 	{KindCFReady, "CFEvents", "onReady", nil, []Field{fCF,
-		{Name: "late", Type: FieldNS, Doc: "how long it had been ready before this event, with all inputs here; " +
+		{Name: "late", Type: FieldNS, Doc: "how long it had been ready before this event, with all" +
+			" inputs here; " +
 			"ready time = time - late"}},
 		"Everything the CF needs to run is on this node."},
 	{KindCFStarted, "CFEvents", "onStarted", nil, []Field{fCF, fExecution,
 		{Name: "inputs", Type: FieldDFs, Doc: "its input DFs"}}, "A worker starts to execute the CF."},
 	{KindCFFinished, "CFEvents", "onFinished", nil, []Field{fCF, fExecution,
-		{Name: "cpu", Type: FieldInt, Default: minusOne, Doc: "thread CPU time of the execution in nanoseconds, " +
+		{Name: "cpu", Type: FieldInt, Default: minusOne, Doc: "thread CPU time of the execution in" +
+			" nanoseconds, " +
 			"-1 if not measured"}}, "The execution has ended."},
 	{KindCFWaiting, "CFEvents", "onWaiting", nil, []Field{fCF,
 		{Name: "awaited", Type: FieldDFs, Doc: "the DFs it waits for"}},
@@ -216,7 +218,8 @@ var kinds = []KindSpec{
 		fWeight}, "The CF leaves for another node."},
 	{KindCFStolen, "CFEvents", "onStolen", nil, []Field{fCF, node("by", "the node that takes it"), fMoved,
 		fWeight}, "An idle node takes the CF away (instead of `onMigrated`)."},
-	{KindCFReceived, "CFEvents", "onReceived", nil, []Field{fCF, node("from", "the node it comes from"), fMoved,
+	{KindCFReceived, "CFEvents", "onReceived", nil, []Field{fCF, node("from", "the node it comes from"),
+		fMoved,
 		fWeight}, "The CF has arrived from another node."},
 	{KindCFDestroyed, "CFEvents", "onDestroyed", nil, []Field{fCF}, "The CF will not run again."},
 	{KindCFHeld, "CFEvents", "onHeld", nil, []Field{fCF}, "A debugger stops the CF."},
@@ -226,14 +229,16 @@ var kinds = []KindSpec{
 		[]Field{fDF, fSize, field(fCF, "cf", "the CF that produced it")}, "The DF gets its value."},
 	{KindDFRequested, "DFEvents", "onRequested", nil, []Field{fDF, field(fCF, "cf", "the CF that needs it"),
 		node("node", "the node asked"), fRequest}, "This node asks another one for the DF."},
-	{KindDFRequestReceived, "DFEvents", "onRequestReceived", nil, []Field{fDF, node("from", "the asking node"),
-		fRequest}, "A request for the DF has arrived."},
+	{KindDFRequestReceived, "DFEvents", "onRequestReceived", nil,
+		[]Field{fDF, node("from", "the asking node"),
+			fRequest}, "A request for the DF has arrived."},
 	{KindDFSent, "DFEvents", "onSent", nil, []Field{fDF, node("to", "the receiver"), fMoved, fMessage,
 		field(fRequest, "request", "the request answered, - for a push"),
 		field(fCF, "cf", "the CF that pushes it, - otherwise")}, "The DF leaves for another node."},
 	{KindDFReceived, "DFEvents", "onReceived", nil, []Field{fDF, node("from", "the sender"), fMoved, fMessage,
 		field(fRequest, "request", "the request answered, - for a push"),
-		field(fCF, "cf", "for a push the CF that pushed it, for an answer the CF that requested it, - otherwise")},
+		field(fCF, "cf", "for a push the CF that pushed it, for an answer the CF that requested it, -"+
+			" otherwise")},
 		"The DF has arrived from another node."},
 	{KindDFStored, "DFEvents", "onStored", nil, []Field{fDF, fSize}, "From now on this node holds a copy."},
 	{KindDFDropped, "DFEvents", "onDropped", nil, []Field{fDF, fSize}, "This node releases its copy."},
@@ -248,8 +253,9 @@ var kinds = []KindSpec{
 		"A block of a function starts."},
 	{KindBlockExited, "GlobalEvents", "onExited", nil, []Field{fFunction, fBlock},
 		"The function ends in this block."},
-	{KindBlockWaiting, "GlobalEvents", "onWaiting", nil, []Field{fFunction, fBlock}, "The block ends because " +
-		"a DF has not arrived yet."},
+	{KindBlockWaiting, "GlobalEvents", "onWaiting", nil, []Field{fFunction, fBlock},
+		"The block ends because " +
+			"a DF has not arrived yet."},
 	{KindBlockMigrated, "GlobalEvents", "onMigrated", nil, []Field{fFunction, fBlock},
 		"The function continues on another node."},
 	{KindBlockContinued, "GlobalEvents", "onContinued", nil, []Field{fFunction, fBlock},
@@ -263,7 +269,8 @@ var kinds = []KindSpec{
 		"last event of every worker."},
 	{KindIdle, "GlobalEvents", "onIdle", nil, nil, "The worker has nothing to do and parks."},
 	{KindBusy, "GlobalEvents", "onBusy", nil, nil, "The parked worker continues."},
-	{KindReadyQueue, "GlobalEvents", "onReadyQueue", nil, []Field{fLength}, "Length of the queue of ready CFs."},
+	{KindReadyQueue, "GlobalEvents", "onReadyQueue", nil, []Field{fLength},
+		"Length of the queue of ready CFs."},
 	{KindSendQueue, "GlobalEvents", "onSendQueue", nil, []Field{node("peer", "the receiver"), fLength},
 		"Length of the queue of messages to a peer."},
 	{KindRelations, "GlobalEvents", "onRelations", nil, []Field{
@@ -271,7 +278,8 @@ var kinds = []KindSpec{
 		{Name: "outer", Type: FieldInt, Doc: "change in CF-DF edges with one end here"}},
 		"The number of CF-DF edges changed."},
 	{KindClockSync, "GlobalEvents", "onClockSync", nil, []Field{
-		{Name: "offset", Type: FieldInt, Doc: "nanoseconds to add to this node's times to get the common clock"},
+		{Name: "offset", Type: FieldInt, Doc: "nanoseconds to add to this node's times to get the" +
+			" common clock"},
 		{Name: "error", Type: FieldNS, Doc: "largest error of the offset"}},
 		"The clock was compared with node 0's."},
 	{KindLost, "GlobalEvents", "onLost", nil, []Field{
@@ -281,30 +289,38 @@ var kinds = []KindSpec{
 		{Name: "stream", Type: FieldUint, Doc: "stream they belonged to"}},
 		"Events were dropped because the writer could not keep up."},
 
-	{KindWaitStarted, "SyncEvents", "onWaitStarted", nil, []Field{fWaitName}, "The worker waits for a lock, " +
-		"exclusive resource or collective."},
+	{KindWaitStarted, "SyncEvents", "onWaitStarted", nil, []Field{fWaitName},
+		"The worker waits for a lock, " +
+			"exclusive resource or collective."},
 	{KindWaitEnded, "SyncEvents", "onWaitEnded", nil, []Field{fWaitName}, "The wait is over."},
 	{KindCollective, "SyncEvents", "onCollective", nil, []Field{
-		{Name: "kind", Type: FieldName, Doc: "what it does: `barrier`, `notify`, `wait`, `broadcast`, `scatter`, " +
-			"`gather`, `reduce`, `gather-all`, `exchange`, `permute`, `all-reduce`, `collect`, `prefix-reduce`, " +
+		{Name: "kind", Type: FieldName, Doc: "what it does: `barrier`, `notify`, `wait`, `broadcast`," +
+			" `scatter`, " +
+			"`gather`, `reduce`, `gather-all`, `exchange`, `permute`, `all-reduce`, `collect`," +
+			" `prefix-reduce`, " +
 			"`alloc`, `free`, `start`, `finish`"},
-		{Name: "sync", Type: FieldName, Doc: "which data may be used before all have entered and after one has " +
+		{Name: "sync", Type: FieldName, Doc: "which data may be used before all have entered and after" +
+			" one has " +
 			"left, as `IN/OUT` of `all`, `my` and `no`; empty if the interface has no such modes"},
 		node("start", "the first member"),
 		{Name: "stride", Type: FieldUint, Default: 1, Doc: "distance between members"},
 		{Name: "size", Type: FieldUint, Doc: "number of members"},
-		{Name: "root", Type: FieldInt, Default: minusOne, Doc: "the node that data comes from (`broadcast`, " +
-			"`scatter`, `permute`: for this member) or goes to (`gather`, `reduce`), or that has the first element " +
-			"(`prefix-reduce`); -1 if there is none or it is unknown"},
+		{Name: "root", Type: FieldInt, Default: minusOne,
+			Doc: "the node that data comes from (`broadcast`, " +
+				"`scatter`, `permute`: for this member) or goes to (`gather`, `reduce`), or that has the first" +
+				" element " +
+				"(`prefix-reduce`); -1 if there is none or it is unknown"},
 		{Name: "sent", Type: FieldBytes, Doc: "bytes this member sends to others"},
 		{Name: "received", Type: FieldBytes, Doc: "bytes it receives from others"}},
 		"The region just entered is a collective operation of these nodes."},
 	{KindAcquired, "SyncEvents", "onAcquired", nil, []Field{fLock}, "The worker has acquired the lock; " +
 		"recorded before it leaves the region that requested it."},
-	{KindReleased, "SyncEvents", "onReleased", nil, []Field{fLock}, "The worker releases the lock; recorded " +
-		"when it enters the region that does so."},
+	{KindReleased, "SyncEvents", "onReleased", nil, []Field{fLock},
+		"The worker releases the lock; recorded " +
+			"when it enters the region that does so."},
 
-	{KindEntered, "RegionEvents", "onEntered", nil, []Field{fRegion}, "The worker enters a region: a function " +
+	{KindEntered, "RegionEvents", "onEntered", nil, []Field{fRegion}, "The worker enters a region: a" +
+		" function " +
 		"of the program or an operation of its run-time system."},
 	{KindExited, "RegionEvents", "onExited", nil, []Field{fRegion}, "The worker leaves it."},
 

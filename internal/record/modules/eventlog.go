@@ -45,9 +45,11 @@ func logInfo(name, doc, events string) prof.ModuleInfo {
 		Cost:   "160 to 250 ns per event, most for csv; a lock only when a full buffer is passed on",
 		Events: []string{events},
 		Params: []prof.Param{
-			{Name: "events", Default: []string{events}, Doc: "which events: Namespace.onName, * matches any text"},
+			{Name: "events", Default: []string{events}, Doc: "which events: Namespace.onName, * matches" +
+				" any text"},
 			{Name: "file", Default: "", Doc: outputDoc},
-			{Name: "format", Default: "text", Choices: []string{"text", "csv", "json"}, Doc: "format of the lines"},
+			{Name: "format", Default: "text", Choices: []string{"text", "csv", "json"},
+				Doc: "format of the lines"},
 			{Name: "buffer", Default: 1 << 16, Doc: bufferDoc},
 		},
 		New: func() prof.Module { return &eventLog{} },

@@ -55,11 +55,12 @@ type node struct {
 
 // actor is a goroutine that changes a node's state: a worker or the node's message goroutine.
 type actor struct {
-	n     *node
-	ps    *prof.Stream
-	cur   *cf           // the CF being worked on
-	err   *ProgramError // first fault of the current step
-	now   int64         // last reading of the clock: the time of all events of one uninterrupted burst of work
+	n   *node
+	ps  *prof.Stream
+	cur *cf           // the CF being worked on
+	err *ProgramError // first fault of the current step
+	// last reading of the clock: the time of all events of one uninterrupted burst of work
+	now   int64
 	words []int64
 	head  []byte // empty, with room for the head of a message
 	dfs   []trace.DF
@@ -67,8 +68,9 @@ type actor struct {
 	vals  []any                    // arguments of an event emitted by rule
 	kept  []kept                   // what is to be emitted when the present CF has left
 	made  struct{ n, bytes int64 } // outputs of the present execution, where rules want to know
-	inner atomic.Int64             // CF-DF edges with both ends on this node, as far as this actor made and removed them
-	outer atomic.Int64             // with the DF's home on another node
+	// CF-DF edges with both ends on this node, as far as this actor made and removed them
+	inner atomic.Int64
+	outer atomic.Int64 // with the DF's home on another node
 	stats struct{ atomic, migrated, stolen int64 }
 }
 
@@ -103,7 +105,8 @@ func newNode(e *engine, id int) *node {
 		return e.ses.Stream(id, i, ts)
 	}
 	for i := range e.cfg.Workers {
-		n.workers = append(n.workers, &worker{actor: actor{n: n, ps: stream(i)}, id: i, codes: slices.Clone(e.codes), wake: make(chan struct{}, 1),
+		n.workers = append(n.workers, &worker{actor: actor{n: n, ps: stream(i)}, id: i,
+			codes: slices.Clone(e.codes), wake: make(chan struct{}, 1),
 			wanted: func() bool { return n.queue.n.Load() > 0 || e.stopping.Load() }})
 	}
 	n.rts = &actor{n: n, ps: stream(e.cfg.Workers)}
@@ -138,10 +141,12 @@ func (n *node) defineProgram() {
 		return nm
 	}
 	for _, c := range p.Codes {
-		w.DefineCode(trace.CodeDef{Code: uint32(c.ID) + 1, Name: name(c.Name), Kind: trace.CodeKind(c.Kind), File: name(c.Pos.File), Line: c.Pos.Line, Col: c.Pos.Col})
+		w.DefineCode(trace.CodeDef{Code: uint32(c.ID) + 1, Name: name(c.Name), Kind: trace.CodeKind(c.Kind),
+			File: name(c.Pos.File), Line: c.Pos.Line, Col: c.Pos.Col})
 	}
 	for _, st := range p.Stmts {
-		w.DefineSite(trace.SiteDef{Site: siteOf(st), Code: uint32(st.Code) + 1, Label: name(st.LabelName), File: name(st.Pos.File),
+		w.DefineSite(trace.SiteDef{Site: siteOf(st), Code: uint32(st.Code) + 1, Label: name(st.LabelName),
+			File: name(st.Pos.File),
 			Line: st.Pos.Line, Col: st.Pos.Col, Text: name(st.Text), DFs: name(p.Patterns(st))})
 	}
 	n.names = make([]trace.Name, len(p.Decls))
@@ -156,15 +161,17 @@ func siteOf(st *luna.Stmt) trace.Site { return trace.Site(st.ID + 1) }
 // message gives the next number for a message or request of this node.
 func (n *node) message() uint64 { return trace.MakeMessage(n.id, n.msgs.Add(1)) }
 
-// samplePeriod is how often queue lengths and relations, which change too often to be recorded at every change, are
-// looked at. They are recorded when they have changed.
+// samplePeriod is how often queue lengths and relations, which change too often to be recorded at every
+// change, are looked at. They are recorded when they have changed.
 const samplePeriod = int64(5 * time.Millisecond)
 
-// sample looks at the lengths if that is due, or if a worker finds nothing to do and that is not known yet. Whoever changes
-// the lengths does it in passing: a goroutine of its own would take a core from the workers at every tick.
+// sample looks at the lengths if that is due, or if a worker finds nothing to do and that is not known yet.
+// Whoever changes the lengths does it in passing: a goroutine of its own would take a core from the workers
+// at every tick.
 func (n *node) sample(now int64, idle bool) {
 	due := n.sampleDue.Load()
-	if now < due && (!idle || n.shownReady.Load() == 0 || due == math.MaxInt64) || !n.sampling.CompareAndSwap(false, true) {
+	if now < due && (!idle || n.shownReady.Load() == 0 || due == math.MaxInt64) ||
+		!n.sampling.CompareAndSwap(false, true) {
 		return
 	}
 	t := clock.Now()
@@ -211,7 +218,8 @@ type queue struct {
 
 func (q *queue) len() int { return int(q.n.Load()) }
 
-// push appends CFs and wakes as many parked workers as there are CFs for. The caller is counted in engine.busy.
+// push appends CFs and wakes as many parked workers as there are CFs for. The caller is counted in
+// engine.busy.
 func (q *queue) push(e *engine, cs ...*cf) {
 	q.mu.Lock()
 	for _, c := range cs {
@@ -254,7 +262,8 @@ func (q *queue) wakeAll() {
 	}
 }
 
-// spinFor is how long a worker looks for work before it parks. Waking a parked one takes several microseconds.
+// spinFor is how long a worker looks for work before it parks. Waking a parked one takes several
+// microseconds.
 const spinFor = 5 * time.Microsecond
 
 // next returns the next CF to work on; nil when the run is over.
@@ -300,8 +309,8 @@ func (w *worker) next() *cf {
 // frozen in place of the CF whose user code is running means that the run goes on without the worker.
 var frozen = &cf{}
 
-// freeze takes the worker out of the run if it is inside user code: should that ever return, the worker stays where it is,
-// and others may use its stream.
+// freeze takes the worker out of the run if it is inside user code: should that ever return, the worker stays
+// where it is, and others may use its stream.
 func (w *worker) freeze() bool {
 	c := w.calling.Load()
 	return c != nil && w.calling.CompareAndSwap(c, frozen)

@@ -94,7 +94,8 @@ func explain(ctx context.Context, name string, compiler []string, err error) err
 	}
 	command := cmp.Or(strings.Join(compiler, " "), "cc")
 	if command, _, _ = strings.Cut(command, " "); strings.HasPrefix(err.Error(), command+":") {
-		return fmt.Errorf("no C compiler: %s was not found; install one (apt-get install gcc) or name one in the "+
+		return fmt.Errorf("no C compiler: %s was not found; install one (apt-get install gcc) or name one"+
+			" in the "+
 			"environment variable CC", command)
 	}
 	return fmt.Errorf("cannot make libwhyslow-%s.a: %w; install it (apt-get install binutils)", name, err)
