@@ -103,7 +103,8 @@ func TestEveryKind(t *testing.T) {
 // What is logged as text can be read back word for word.
 func TestTextLines(t *testing.T) {
 	line := string(appendLine(nil, 42, 1, 2, 1, 3<<48|7, 5, 0, 1, 0x3ff8000000000000, 2, 8, 9))
-	if want := "42 n1 s2 CFEvents.onCreated cf=3.7 site=5 parent=0.0 execution=1 weight=1.5 indices=[8 9]\n"; line != want {
+	if want := "42 n1 s2 CFEvents.onCreated cf=3.7 site=5 parent=0.0 execution=1 weight=1.5 indices=[8 " +
+		"9]\n"; line != want {
 		t.Errorf("%q, want %q", line, want)
 	}
 	words, err := parseLine(strings.TrimSpace(line), nil)

@@ -92,7 +92,8 @@ func paint(browser context.Context, url, what string) (p painted, err error) {
 func (b *bench) firstPaint(ctx context.Context, browser context.Context, dir string) error {
 	rectangle := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "text/html")
-		fmt.Fprint(w, `<!doctype html><canvas width=1200 height=600></canvas><script>document.querySelector("canvas").getContext("2d").fillRect(10, 10, 1000, 500)</script>`)
+		fmt.Fprint(w,
+			`<!doctype html><canvas width=1200 height=600></canvas><script>document.querySelector("canvas").getContext("2d").fillRect(10, 10, 1000, 500)</script>`)
 	}))
 	defer rectangle.Close()
 	ms := map[string][]float64{}

@@ -16,10 +16,13 @@ import (
 // time that following the run takes.
 func benchFollow(ctx context.Context, b *bench) error {
 	length := time.Duration(b.pick(20, 2)) * time.Second
-	t := b.table("Following a live run", fmt.Sprintf("A run of the Cholesky example, 4 nodes of one worker, continues "+
-		"for %v: a block of events arrives every 100 ms, after all that came before. Meanwhile the factors of the whole "+
-		"run are asked for three times a second. Behind: how long ago the oldest event arrived that an answer does not "+
-		"have. CPU: of the process that follows the run, everything included; snapshots may take 20 %%.", length),
+	t := b.table("Following a live run",
+		fmt.Sprintf("A run of the Cholesky example, 4 nodes of one worker, continues "+
+			"for %v: a block of events arrives every 100 ms, after all that came before. Meanwhile the factors of "+
+			"the whole "+
+			"run are asked for three times a second. Behind: how long ago the oldest event arrived that an answer "+
+			"does not "+
+			"have. CPU: of the process that follows the run, everything included; snapshots may take 20 %%.", length),
 		"", "CPU of one core", "behind, median", "behind, at most", "snapshots")
 	for _, tiles := range []int{b.pick(57, 10), b.pick(127, 14)} {
 		if err := b.follow(ctx, t, tiles, length); err != nil {

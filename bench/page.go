@@ -15,7 +15,8 @@ import (
 
 const pageHead = "# Benchmarks\n\n" +
 	"Written by `cd bench && go run . -o ../docs/benchmarks.md`, or sections of it, if you add the names of\n" +
-	"benches. Competitors took turns within one run; figures are medians. Look at the ratios: the nanoseconds\n" +
+	"benches. Competitors took turns within one run; figures are medians. Look at the ratios: the " +
+	"nanoseconds\n" +
 	"depend on the machine and its load.\n"
 
 const (

@@ -13,10 +13,12 @@ import (
 // The design that the papers describe for LuNA, for comparison, as one would write it in Go without further
 // thought:
 //
-//   - A dispatcher keeps the event objects in a table by namespace and name. Whoever emits looks the event up there,
-//     under a lock against those who connect handlers meanwhile, and calls the handlers, which are function values.
-//     The types of the arguments are those of the first handler; they are checked at every emission.
-//   - The module that times functions keeps a map by function, process and thread, under one mutex for all workers.
+//   - A dispatcher keeps the event objects in a table by namespace and name. Whoever emits looks the event up
+//     there, under a lock against those who connect handlers meanwhile, and calls the handlers, which are
+//     function values. The types of the arguments are those of the first handler; they are checked at every
+//     emission.
+//   - The module that times functions keeps a map by function, process and thread, under one mutex for all
+//     workers.
 //   - The module that sums up the sizes of DFs keeps its sums under one mutex.
 //
 // The arguments are typed, not boxed, as they are not boxed in the papers' C++. The events come from the same

@@ -14,13 +14,17 @@ import (
 func pageBig(t *testing.T, p *pages) {
 	dir := t.TempDir()
 	program, trace := filepath.Join(dir, "tasks.fa"), filepath.Join(dir, "big.trace")
-	source := "C++ sub task(int i, name x) ${{ x = i; $}}\nC++ sub sum(value x) ${{ (void)x; $}}\nsub main(int n)\n{\n    df x;\n" +
-		"    for i = 1 .. n {\n        task(i, x[i]) @ { locator_cyclic: i; req_count x[i] = 1; };\n        sum(x[i]) @ { locator_cyclic: i + i / 8; };\n    }\n}\n"
+	source := "C++ sub task(int i, name x) ${{ x = i; $}}\nC++ sub sum(value x) ${{ (void)x; $}}\nsub " +
+		"main(int " +
+		"n)\n{\n    df x;\n" +
+		"    for i = 1 .. n {\n        task(i, x[i]) @ { locator_cyclic: i; req_count x[i] = 1; };\n        " +
+		"sum(x[i]) @ { locator_cyclic: i + i / 8; };\n    }\n}\n"
 	if err := os.WriteFile(program, []byte(source), 0o666); err != nil {
 		t.Fatal(err)
 	}
 	tasks := *bigEvents / 36
-	p.whyslow(t, "run", "-q", "-n", "4", "-w", "1", "--thread-clock=off", "-o", trace, program, fmt.Sprint(tasks))
+	p.whyslow(t, "run", "-q", "-n", "4", "-w", "1", "--thread-clock=off", "-o", trace, program,
+		fmt.Sprint(tasks))
 	s := p.serve(t, "view", trace)
 	b := p.open(t, s.url+"?view=timeline&lang=en")
 	run := b.run()
@@ -39,7 +43,8 @@ func pageBig(t *testing.T, p *pages) {
 			t.Fatal("zooming in finds no end")
 		}
 		b.zoomed("the wheel", func() {
-			b.mouse(input.DispatchMouseEventTypeMouseWheel, left+0.6*width, top+height/2, 2, func(p *input.DispatchMouseEventParams) { p.DeltaX, p.DeltaY = 0.001, -600 })
+			b.mouse(input.DispatchMouseEventTypeMouseWheel, left+0.6*width, top+height/2, 2,
+				func(p *input.DispatchMouseEventParams) { p.DeltaX, p.DeltaY = 0.001, -600 })
 		})
 	}
 	b.settle()
@@ -76,7 +81,8 @@ func (b *tab) boxes(run string) int {
 	if to == 0 {
 		to = 1e15
 	}
-	return query[int](b, `fetch("/api/runs/%s/boxes?from=%.0f&to=%.0f&lanes=0-3&limit=2000").then(r => r.json()).then(r => r.more || r.cfs.cf.length + r.gaps.lane.length)`, run, from, to)
+	return query[int](b,
+		`fetch("/api/runs/%s/boxes?from=%.0f&to=%.0f&lanes=0-3&limit=2000").then(r => r.json()).then(r => r.more || r.cfs.cf.length + r.gaps.lane.length)`, run, from, to)
 }
 
 // manyEvents scrolls and filters the list of events.
@@ -95,25 +101,30 @@ func (b *tab) manyEvents(total int64, tasks int) {
 		key  string
 		want int64
 	}{{"End", total}, {"Home", 1}} {
-		query[bool](b, `(e => { e.dispatchEvent(new KeyboardEvent("keydown", {key: %q, bubbles: true})); return true })(document.querySelector("main .list [role=region]"))`, at.key)
+		query[bool](b,
+			`(e => { e.dispatchEvent(new KeyboardEvent("keydown", {key: %q, bubbles: true})); return true })(document.querySelector("main .list [role=region]"))`, at.key)
 		b.wait(`(%s) && document.querySelector("main .list .picked")?.ariaRowIndex === "%d"`, full, at.want)
 		b.wait(`new URLSearchParams(location.search).has("t")`)
 	}
 	// By the scroll bar to the middle.
-	query[bool](b, `(e => { e.scrollTop = e.scrollHeight / 2; return true })(document.querySelector("main .list [role=region]"))`)
+	query[bool](b,
+		`(e => { e.scrollTop = e.scrollHeight / 2; return true })(document.querySelector("main .list [role=region]"))`)
 	b.wait(`(%s) && Math.abs(Number(%s[0].ariaRowIndex) / %d - 0.5) < 0.01`, full, rows, total)
 	b.picture("big-events-middle")
 
 	// The list goes where the cursor is put.
 	b.do(chromedp.KeyEvent("\x1b"))
-	r := query[[]float64](b, `(r => [r.x, r.y, r.width, r.height])(document.querySelector(".player input[type=range]").getBoundingClientRect())`)
+	r := query[[]float64](b,
+		`(r => [r.x, r.y, r.width, r.height])(document.querySelector(".player input[type=range]").getBoundingClientRect())`)
 	b.do(chromedp.MouseClickXY(r[0]+r[2]*0.75, r[1]+r[3]/2))
 	b.wait(`Number(new URLSearchParams(location.search).get("t")) > %f`, end*0.7)
 	b.wait(`(%s) && document.querySelector("main .list .cursor")`, full)
 
 	// Filters by text and by kind; counted as the trace's summary counts.
-	finished := query[int64](b, `fetch("/api/runs/%s").then(r => r.json()).then(r => r.kinds.find(k => k.event === "CFEvents.onFinished").count)`, b.run())
-	b.do(chromedp.Navigate(query[string](b, `location.origin + location.pathname + "?view=events&lang=en&f.events.kinds=CFEvents.onFinished"`)))
+	finished := query[int64](b,
+		`fetch("/api/runs/%s").then(r => r.json()).then(r => r.kinds.find(k => k.event === "CFEvents.onFinished").count)`, b.run())
+	b.do(chromedp.Navigate(query[string](b,
+		`location.origin + location.pathname + "?view=events&lang=en&f.events.kinds=CFEvents.onFinished"`)))
 	b.wait(`document.querySelector("main .row strong") && %s === %d`, count, finished)
 	b.do(chromedp.SendKeys(chromedp.CSS("main input[type=search]"), "task"))
 	b.wait(`%s === %d && %s.every(r => r.innerText.includes("task"))`, count, tasks, rows)

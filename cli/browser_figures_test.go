@@ -150,7 +150,8 @@ func pageFigures(t *testing.T, p *pages) {
 	// Bytes held.
 	b.view("memory")
 	held := fmt.Sprintf("%s at ", words.Bytes(want.Series.Memory.Total.Bytes))
-	if got := plain(query[string](b, `document.querySelector("main .held").innerText`)); !strings.HasPrefix(got, held) {
+	if got := plain(query[string](b, `document.querySelector("main .held").innerText`)); !strings.HasPrefix(got,
+		held) {
 		t.Errorf("%q, want %q", got, held)
 	}
 	sum := int64(0)
@@ -192,7 +193,8 @@ func (b *tab) nodesSum(r *reported, letter string) (sum int64) {
 	return sum
 }
 
-// factorSums reads the saved table of factors by worker: the sums of the rows whose worker is as given, by factor.
+// factorSums reads the saved table of factors by worker: the sums of the rows whose worker is as given, by
+// factor.
 func (b *tab) factorSums(worker string) (out [6]int64) {
 	b.Helper()
 	_, data := b.save(`main .panel:has(.fold) [role=group] button`)
@@ -229,7 +231,9 @@ func (b *tab) sameAsReport(want *reported) {
 		text := strings.NewReplacer("`", "", "->", " → ").Replace(a.Text)
 		b.until("it says "+text, func() bool { return says(text) })
 	}
-	b.until("it says how many events there are", func() bool { return says(fmt.Sprintf("Events %d", want.Run.Events)) })
+	b.until("it says how many events there are", func() bool {
+		return says(fmt.Sprintf("Events %d", want.Run.Events))
+	})
 	_, data := b.save(`main .panel:has(.fold) [role=group] button`)
 	c := columns(b.T, data)
 	row := map[string]int{}
@@ -242,7 +246,8 @@ func (b *tab) sameAsReport(want *reported) {
 				b.Errorf("%s of node %d is %s ns, want %d", letter, n.Node, got, n.Factors[letter].NS)
 			}
 			for _, w := range n.Workers {
-				if got := c[letter+"_ns"][row[fmt.Sprintf("%d.%d", n.Node, w.Worker)]]; got != fmt.Sprint(w.Factors[letter].NS) {
+				if got := c[letter+"_ns"][row[fmt.Sprintf("%d.%d", n.Node, w.Worker)]]; got !=
+					fmt.Sprint(w.Factors[letter].NS) {
 					b.Errorf("%s of worker %d.%d is %s ns, want %d", letter, n.Node, w.Worker, got, w.Factors[letter].NS)
 				}
 			}
@@ -263,8 +268,10 @@ func (b *tab) sameAsReport(want *reported) {
 			b.Errorf("%s is not among %q", f.Code, c["Code fragment"])
 			continue
 		}
-		got := []string{c["CFs"][i], c["Total"][i], c["Mean"][i], c["Max"][i], c["Caused S"][i], c["Caused L"][i], c["Caused O"][i]}
-		if text := fmt.Sprint([]any{f.Count, f.Useful, f.Mean, f.Max, f.Caused["S"], f.Caused["L"], f.Caused["O"]}); fmt.Sprint(got) != text {
+		got := []string{c["CFs"][i], c["Total"][i], c["Mean"][i], c["Max"][i], c["Caused S"][i], c["Caused L"][i],
+			c["Caused O"][i]}
+		if text := fmt.Sprint([]any{f.Count, f.Useful, f.Mean, f.Max, f.Caused["S"], f.Caused["L"],
+			f.Caused["O"]}); fmt.Sprint(got) != text {
 			b.Errorf("%s: %v, want %v", f.Code, got, text)
 		}
 	}
@@ -280,6 +287,7 @@ func (b *tab) sameAsReport(want *reported) {
 		sum += n
 	}
 	if sum != want.Messages.Bytes || len(c["Link"]) != len(want.Series.Links) {
-		b.Errorf("%d bytes of messages on %d links, want %d on %d", sum, len(c["Link"]), want.Messages.Bytes, len(want.Series.Links))
+		b.Errorf("%d bytes of messages on %d links, want %d on %d", sum, len(c["Link"]), want.Messages.Bytes,
+			len(want.Series.Links))
 	}
 }

@@ -29,7 +29,9 @@ const (
 // endless starts the heat example in such a way that it takes hours.
 func (p *pages) endless(t *testing.T, args ...string) *os.Process {
 	t.Helper()
-	cmd, stderr := p.command(t, append(append([]string{"run", "-q", "-n", "4", "-w", "1", "--link-latency", "20ms"}, args...), p.example("heat"), "200", "8", "0.0000001", "4")...)
+	cmd, stderr := p.command(t,
+		append(append([]string{"run", "-q", "-n", "4", "-w", "1", "--link-latency", "20ms"}, args...),
+			p.example("heat"), "200", "8", "0.0000001", "4")...)
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
@@ -70,8 +72,10 @@ func pageLive(t *testing.T, p *pages) {
 	// It appears by itself, and grows.
 	b.run()
 	b.wait(`(%s) === "live"`, fmt.Sprintf(factValue, "State"))
-	b.grows("the time it lasted", fmt.Sprintf(`parseFloat(%s) * ((%[1]s).endsWith(" s") ? 1000 : 1)`, fmt.Sprintf(factValue, "Lasted")))
-	b.grows("the number of events", fmt.Sprintf(`Number((%s).replace(/\D/g, ""))`, fmt.Sprintf(factValue, "Events")))
+	b.grows("the time it lasted", fmt.Sprintf(`parseFloat(%s) * ((%[1]s).endsWith(" s") ? 1000 : 1)`,
+		fmt.Sprintf(factValue, "Lasted")))
+	b.grows("the number of events", fmt.Sprintf(`Number((%s).replace(/\D/g, ""))`,
+		fmt.Sprintf(factValue, "Events")))
 	b.picture("live-overview")
 	b.wait(`[...document.querySelectorAll("main td")].some(e => e.textContent === "connected")`)
 	b.click("nav a:nth-child(2)")
@@ -110,7 +114,8 @@ func pageLive(t *testing.T, p *pages) {
 	b.keys("f")
 	b.wait(`!location.search.includes("vis=")`)
 	b.moves("the timeline after a reload")
-	if first := query[float64](b, `fetch("/api/runs/%s/factors?from=0&to=100000000&windows=1").then(r => r.json()).then(r => r.sum.slice(0, 5).reduce((a, b) => a + b))`, b.run()); first != 4*100e6 {
+	if first := query[float64](b,
+		`fetch("/api/runs/%s/factors?from=0&to=100000000&windows=1").then(r => r.json()).then(r => r.sum.slice(0, 5).reduce((a, b) => a + b))`, b.run()); first != 4*100e6 {
 		t.Errorf("of the first 100 ms of four workers %.0f ns are known", first)
 	}
 	b.quiet("reloaded")
@@ -145,7 +150,8 @@ func (b *tab) liveView(name string) {
 	b.wait(`document.querySelector("main").innerText.length > 100 && !/Loading…|Загрузка…/.test(document.querySelector("main").innerText)`)
 }
 
-// pageCollector: the collector is killed and started again while a run sends to it. The page goes on, and so does the run.
+// pageCollector: the collector is killed and started again while a run sends to it. The page goes on, and so
+// does the run.
 func pageCollector(t *testing.T, p *pages) {
 	dir := t.TempDir()
 	s := p.serve(t, "serve", "--dir", dir)
@@ -154,7 +160,8 @@ func pageCollector(t *testing.T, p *pages) {
 		t.Fatal(err)
 	}
 	own := filepath.Join(t.TempDir(), "own.trace")
-	cmd, stderr := p.command(t, "run", "-q", "-n", "4", "-w", "1", "--link-latency", "40ms", "--to", at.Host, "-o", own, p.example("heat"), "200", "8", "0.5", "4")
+	cmd, stderr := p.command(t, "run", "-q", "-n", "4", "-w", "1", "--link-latency", "40ms", "--to", at.Host,
+		"-o", own, p.example("heat"), "200", "8", "0.5", "4")
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
@@ -204,8 +211,8 @@ int main(void) {
 }
 `
 
-// TestShmemLive watches a program of oshrun, as the page does: waiting is shown as such while it goes on, nothing as starvation that is not, and in
-// the end the factors are those of the report.
+// TestShmemLive watches a program of oshrun, as the page does: waiting is shown as such while it goes on,
+// nothing as starvation that is not, and in the end the factors are those of the report.
 func TestShmemLive(t *testing.T) {
 	if !hasShmem() {
 		t.Skip("no OpenSHMEM here")
@@ -219,9 +226,11 @@ func TestShmemLive(t *testing.T) {
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), 4*time.Minute)
 	defer cancel()
-	cmd := exec.CommandContext(ctx, filepath.Join(home, "bin", "whyslow"), "shmem", "-q", "--live", "--no-browser", "--", "oshrun", "-np", "2", "./late")
+	cmd := exec.CommandContext(ctx, filepath.Join(home, "bin", "whyslow"), "shmem", "-q", "--live",
+		"--no-browser", "--", "oshrun", "-np", "2", "./late")
 	cmd.Dir = dir
-	cmd.Env = append(os.Environ(), "OMPI_ALLOW_RUN_AS_ROOT=1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1", "OMPI_MCA_rmaps_base_oversubscribe=1", "OMPI_MCA_hwloc_base_binding_policy=none")
+	cmd.Env = append(os.Environ(), "OMPI_ALLOW_RUN_AS_ROOT=1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1",
+		"OMPI_MCA_rmaps_base_oversubscribe=1", "OMPI_MCA_hwloc_base_binding_policy=none")
 	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) } // so that oshrun ends its processes
 	cmd.WaitDelay = 10 * time.Second
 	pipe, err := cmd.StderrPipe()
@@ -306,6 +315,7 @@ func TestShmemLive(t *testing.T) {
 		}
 	}
 	if waits < 2 {
-		t.Errorf("work and waiting were seen %d times of %d: the last is %v, the end %v", waits, len(seen), seen[max(0, len(seen)-1):], final)
+		t.Errorf("work and waiting were seen %d times of %d: the last is %v, the end %v", waits, len(seen),
+			seen[max(0, len(seen)-1):], final)
 	}
 }

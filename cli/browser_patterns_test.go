@@ -23,7 +23,8 @@ func pagePatterns(t *testing.T, p *pages) {
 		t.Fatal(err)
 	}
 	var want struct{ PGAS *pattern.Result }
-	if err := json.Unmarshal([]byte(p.whyslow(t, "report", "--json", dir)), &want); err != nil || want.PGAS == nil {
+	if err := json.Unmarshal([]byte(p.whyslow(t, "report", "--json", dir)), &want); err != nil ||
+		want.PGAS == nil {
 		t.Fatalf("report --json: %v, pgas %v", err, want.PGAS)
 	}
 	s := p.serve(t, "view", dir)
@@ -32,7 +33,8 @@ func pagePatterns(t *testing.T, p *pages) {
 	// What was lost most is chosen: thread 0 waited for 30 µs, thread 1 is whom it waited for.
 	b.wait(`document.querySelector("[role=treeitem][aria-selected=true] .name").innerText === "Wait at barrier"`)
 	column := func(n int) []string {
-		return query[[]string](b, `[...document.querySelectorAll("[role=tree]")[%d].querySelectorAll("[role=treeitem]")].map(e => e.querySelector(".name").innerText + "|" + e.querySelector(".value").innerText)`, n)
+		return query[[]string](b,
+			`[...document.querySelectorAll("[role=tree]")[%d].querySelectorAll("[role=treeitem]")].map(e => e.querySelector(".name").innerText + "|" + e.querySelector(".value").innerText)`, n)
 	}
 	has := func(n int, row string) {
 		t.Helper()
@@ -58,7 +60,8 @@ func pagePatterns(t *testing.T, p *pages) {
 	b.click(`.segments button`, "Shares")
 	has(0, "Time|100.0 %")
 	// Who was late, and what it did.
-	if got := query[string](b, `document.querySelector("[role=table]").innerText`); !strings.Contains(got, "thread 1") || !strings.Contains(got, "main") {
+	if got := query[string](b, `document.querySelector("[role=table]").innerText`); !strings.Contains(got,
+		"thread 1") || !strings.Contains(got, "main") {
 		t.Errorf("who came late: %q", got)
 	}
 	for _, tab := range []string{"Collective operations", "Transfers", "Locks", "Counts"} {
@@ -67,7 +70,8 @@ func pagePatterns(t *testing.T, p *pages) {
 		if odd := query[string](b, oddWords); odd != "" {
 			t.Errorf("%s shows %q", tab, odd)
 		}
-		if got := query[string](b, `document.querySelector("[role=table]").innerText`); tab == "Locks" && (!strings.Contains(got, "queue_lock, queue.c:12") || !strings.Contains(got, "0x7000000000000008")) {
+		if got := query[string](b, `document.querySelector("[role=table]").innerText`); tab == "Locks" &&
+			(!strings.Contains(got, "queue_lock, queue.c:12") || !strings.Contains(got, "0x7000000000000008")) {
 			t.Errorf("names of locks: %q", got)
 		}
 	}

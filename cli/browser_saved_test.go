@@ -23,7 +23,8 @@ func pageSaved(t *testing.T, p *pages) {
 	for _, view := range []string{"overview", "timeline", "nodes", "links", "graphs", "memory"} {
 		b.view(view)
 		name, data := b.save(`main [role=group] button`, "PNG")
-		if picture, err := png.Decode(bytes.NewReader(data)); err != nil || picture.Bounds().Dx() < 200 || picture.Bounds().Dy() < 50 {
+		if picture, err := png.Decode(bytes.NewReader(data)); err != nil || picture.Bounds().Dx() < 200 ||
+			picture.Bounds().Dy() < 50 {
 			t.Errorf("%s: %s: %v", view, name, err)
 		}
 		if !strings.HasSuffix(name, ".png") {
@@ -62,7 +63,8 @@ func pageSaved(t *testing.T, p *pages) {
 	if err := os.WriteFile(archive, data, 0o666); err != nil {
 		t.Fatal(err)
 	}
-	if out, err := exec.Command("tar", "-xzf", archive, "-C", dir).CombinedOutput(); err != nil || !strings.HasSuffix(name, ".tar.gz") {
+	if out, err := exec.Command("tar", "-xzf", archive, "-C", dir).CombinedOutput(); err != nil ||
+		!strings.HasSuffix(name, ".tar.gz") {
 		t.Fatalf("%s: %v %s", name, err, out)
 	}
 	traces, err := filepath.Glob(filepath.Join(dir, "*.trace"))
@@ -85,8 +87,10 @@ func pageCompare(t *testing.T, p *pages) {
 	b := p.open(t, s.url+"?view=compare&lang=en")
 	b.run()
 	b.settle()
-	runs := query[map[string]string](b, `fetch("/api/runs").then(r => r.json()).then(l => Object.fromEntries(l.map(r => [r.path.split("/").pop(), r.id])))`)
-	b.do(chromedp.Navigate(fmt.Sprintf("%s?view=compare&lang=en&run=%s&f.compare.a=%[2]s&f.compare.b=%s", s.url, runs["heat.trace"], runs["slower.trace"])))
+	runs := query[map[string]string](b,
+		`fetch("/api/runs").then(r => r.json()).then(l => Object.fromEntries(l.map(r => [r.path.split("/").pop(), r.id])))`)
+	b.do(chromedp.Navigate(fmt.Sprintf("%s?view=compare&lang=en&run=%s&f.compare.a=%[2]s&f.compare.b=%s", s.url,
+		runs["heat.trace"], runs["slower.trace"])))
 	b.settle()
 	var want struct {
 		Whole, Factors, Parts []struct {
@@ -103,7 +107,8 @@ func pageCompare(t *testing.T, p *pages) {
 		}
 		return fmt.Sprintf("%.0f", *v)
 	}
-	tables := query[[]string](b, `[...document.querySelectorAll("main .table [role=table]")].map(e => e.ariaLabel)`)
+	tables := query[[]string](b,
+		`[...document.querySelectorAll("main .table [role=table]")].map(e => e.ariaLabel)`)
 	if len(tables) < 4 {
 		t.Fatalf("tables %q", tables)
 	}
@@ -136,7 +141,8 @@ func pageCompare(t *testing.T, p *pages) {
 // pageToken: without the token nobody gets anything; the page asks for it, and an address can have it.
 func pageToken(t *testing.T, p *pages) {
 	s := p.serve(t, "view", "--token", "open sesame", p.heat)
-	for address, want := range map[string]int{"api/runs": 401, "api/runs?token=open": 401, "api/updates": 401, "?token=wrong": 401} {
+	for address, want := range map[string]int{"api/runs": 401, "api/runs?token=open": 401, "api/updates": 401,
+		"?token=wrong": 401} {
 		r, err := http.Get(s.url + address)
 		if err != nil {
 			t.Fatal(err)
@@ -155,7 +161,8 @@ func pageToken(t *testing.T, p *pages) {
 		b.keys("\r")
 		if token == "guess" {
 			b.wait(`document.querySelector("dialog [role=alert]")?.innerText`)
-			b.do(chromedp.SetValue(chromedp.CSS("dialog input"), "x"), chromedp.SendKeys(chromedp.CSS("dialog input"), "\b"))
+			b.do(chromedp.SetValue(chromedp.CSS("dialog input"), "x"),
+				chromedp.SendKeys(chromedp.CSS("dialog input"), "\b"))
 		}
 	}
 	b.wait(`!document.querySelector("dialog")`)

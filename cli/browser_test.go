@@ -26,12 +26,14 @@ import (
 	"github.com/chromedp/chromedp"
 )
 
-// Tests of the page as a user has it: the real commands serve it, Chromium shows it. One Chromium serves all tests; each test has
-// windows of its own, with their own cookies. What is waited for is polled until it holds; how long that takes is no failure.
+// Tests of the page as a user has it: the real commands serve it, Chromium shows it. One Chromium serves all
+// tests; each test has windows of its own, with their own cookies. What is waited for is polled until it
+// holds; how long that takes is no failure.
 
 var (
 	pictures  = flag.String("pictures", "", "`folder` for pictures of every view of the page, to be looked at")
-	bigEvents = flag.Int("big", 1_000_000, "about how many `events` the big trace has that the page is tried with")
+	bigEvents = flag.Int("big", 1_000_000,
+		"about how many `events` the big trace has that the page is tried with")
 )
 
 // patience is how long anything is waited for. The computer may be busy with other tests.
@@ -50,8 +52,10 @@ func TestPage(t *testing.T) {
 		name string
 		f    func(t *testing.T, p *pages)
 	}{
-		{"big", pageBig}, {"live", pageLive}, {"collector", pageCollector}, {"views", pageViews}, {"address", pageAddress}, {"timeline", pageTimeline},
-		{"figures", pageFigures}, {"compare", pageCompare}, {"saved", pageSaved}, {"token", pageToken}, {"patterns", pagePatterns},
+		{"big", pageBig}, {"live", pageLive}, {"collector", pageCollector}, {"views", pageViews},
+		{"address", pageAddress}, {"timeline", pageTimeline},
+		{"figures", pageFigures}, {"compare", pageCompare}, {"saved", pageSaved}, {"token", pageToken},
+		{"patterns", pagePatterns},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
@@ -80,7 +84,8 @@ func startChromium(t *testing.T) *pages {
 	if program == "" {
 		t.Skip("there is no chromium to look at the page with")
 	}
-	opts := append(slices.Clone(chromedp.DefaultExecAllocatorOptions[:]), chromedp.ExecPath(program), chromedp.DisableGPU)
+	opts := append(slices.Clone(chromedp.DefaultExecAllocatorOptions[:]), chromedp.ExecPath(program),
+		chromedp.DisableGPU)
 	if os.Geteuid() == 0 {
 		opts = append(opts, chromedp.NoSandbox)
 	}
@@ -97,8 +102,10 @@ func startChromium(t *testing.T) *pages {
 	}
 	dir := t.TempDir()
 	p.heat, p.heat2 = filepath.Join(dir, "heat.trace"), filepath.Join(dir, "slower.trace")
-	p.whyslow(t, "run", "-q", "-n", "4", "-w", "1", "--link-latency", "100us", "-o", p.heat, p.example("heat"), "200", "8", "0.5", "4")
-	p.whyslow(t, "run", "-q", "-n", "4", "-w", "1", "--link-latency", "2ms", "-o", p.heat2, p.example("heat"), "200", "8", "0.5", "4")
+	p.whyslow(t, "run", "-q", "-n", "4", "-w", "1", "--link-latency", "100us", "-o", p.heat, p.example("heat"),
+		"200", "8", "0.5", "4")
+	p.whyslow(t, "run", "-q", "-n", "4", "-w", "1", "--link-latency", "2ms", "-o", p.heat2, p.example("heat"),
+		"200", "8", "0.5", "4")
 	return p
 }
 
@@ -171,7 +178,8 @@ func (s *server) end(t *testing.T) {
 	}
 	err := <-s.ended
 	s.ended = nil
-	if err != nil || strings.Contains(s.stderr.String(), "panic") || strings.Contains(s.stderr.String(), "DATA RACE") {
+	if err != nil || strings.Contains(s.stderr.String(), "panic") || strings.Contains(s.stderr.String(),
+		"DATA RACE") {
 		t.Errorf("whyslow %s: %v\n%s", strings.Join(s.Args[1:], " "), err, s.stderr)
 	}
 }
@@ -202,12 +210,14 @@ type tab struct {
 	saved      map[string]bool              // downloads of any window that are whole and were not looked at
 }
 
-// open shows an address in a new window of 1280 x 800 pixels. The browser may complain of what matches the expression, which may be at once.
+// open shows an address in a new window of 1280 x 800 pixels. The browser may complain of what matches the
+// expression, which may be at once.
 func (p *pages) open(t *testing.T, url string, forgive ...string) *tab {
 	t.Helper()
 	ctx, cancel := chromedp.NewContext(p.browser, chromedp.WithNewBrowserContext())
 	t.Cleanup(cancel)
-	b := &tab{T: t, ctx: ctx, downloads: t.TempDir(), flying: map[network.RequestID]string{}, saving: map[string]string{}, saved: map[string]bool{}}
+	b := &tab{T: t, ctx: ctx, downloads: t.TempDir(), flying: map[network.RequestID]string{},
+		saving: map[string]string{}, saved: map[string]bool{}}
 	b.origin = regexp.MustCompile(`^https?://[^/]*`).FindString(url)
 	for _, expression := range forgive {
 		b.forgiving(expression)
@@ -215,13 +225,15 @@ func (p *pages) open(t *testing.T, url string, forgive ...string) *tab {
 	if err := errors.Join(chromedp.Listen(ctx, b.event), chromedp.ListenBrowser(ctx, b.download)); err != nil {
 		t.Fatal(err)
 	}
-	b.do(chromedp.EmulateViewport(1280, 800), chromedp.Func(func(ctx context.Context, target *chromedp.Target) error {
-		events := true
-		_, err := chromedp.CallBrowser(ctx, browser.SetDownloadBehavior, browser.SetDownloadBehaviorParams{
-			Behavior: browser.SetDownloadBehaviorBehaviorAllowAndName, BrowserContextID: chromedp.FromContext(ctx).BrowserContextID, DownloadPath: b.downloads, EventsEnabled: &events,
-		})
-		return err
-	}), chromedp.Navigate(url))
+	b.do(chromedp.EmulateViewport(1280, 800),
+		chromedp.Func(func(ctx context.Context, target *chromedp.Target) error {
+			events := true
+			_, err := chromedp.CallBrowser(ctx, browser.SetDownloadBehavior, browser.SetDownloadBehaviorParams{
+				Behavior: browser.SetDownloadBehaviorBehaviorAllowAndName, BrowserContextID: chromedp.FromContext(ctx).
+						BrowserContextID, DownloadPath: b.downloads, EventsEnabled: &events,
+			})
+			return err
+		}), chromedp.Navigate(url))
 	t.Cleanup(func() {
 		if t.Failed() {
 			b.picture("failed-" + strings.ReplaceAll(t.Name(), "/", "-"))
@@ -250,7 +262,8 @@ func (b *tab) event(ev any) {
 		b.complain(ev.Entry.Text + " " + ev.Entry.URL)
 	case *network.EventRequestWillBeSent:
 		u := ev.Request.URL
-		if !strings.HasPrefix(u, b.origin+"/") && !strings.HasPrefix(u, "blob:"+b.origin) && !strings.HasPrefix(u, "about:") {
+		if !strings.HasPrefix(u, b.origin+"/") && !strings.HasPrefix(u, "blob:"+b.origin) && !strings.HasPrefix(u,
+			"about:") {
 			b.complain("it asks for " + u)
 		}
 		if ev.Type == network.ResourceTypeDocument {
@@ -351,7 +364,8 @@ func (b *tab) until(what string, holds func() bool) {
 		if time.Since(began) > patience {
 			b.mu.Lock()
 			defer b.mu.Unlock()
-			b.Fatalf("in vain waited until %s; the page is %s, on its way %v, it shows %.600q", what, query[string](b, `location.href`), b.flying, query[string](b, `document.body.innerText`))
+			b.Fatalf("in vain waited until %s; the page is %s, on its way %v, it shows %.600q", what,
+				query[string](b, `location.href`), b.flying, query[string](b, `document.body.innerText`))
 		}
 	}
 }
@@ -373,7 +387,8 @@ func (b *tab) settle() {
 		b.mu.Lock()
 		rest := len(b.flying) == 0 && min(time.Since(b.rested), time.Since(began)) > 120*time.Millisecond
 		b.mu.Unlock()
-		return rest && query[bool](b, `document.readyState === "complete" && !!document.querySelector("main") && !document.querySelector("main .stale")`)
+		return rest && query[bool](b,
+			`document.readyState === "complete" && !!document.querySelector("main") && !document.querySelector("main .stale")`)
 	})
 	query[bool](b, `new Promise(f => requestAnimationFrame(() => requestAnimationFrame(() => f(true))))`)
 }
@@ -392,7 +407,8 @@ func (b *tab) picture(name string) {
 	}
 	data, err := chromedp.Run(b.ctx, chromedp.CaptureScreenshot())
 	if err == nil {
-		err = errors.Join(os.MkdirAll(*pictures, 0o777), os.WriteFile(filepath.Join(*pictures, name+".png"), data, 0o666))
+		err = errors.Join(os.MkdirAll(*pictures, 0o777), os.WriteFile(filepath.Join(*pictures, name+".png"),
+			data, 0o666))
 	}
 	if err != nil {
 		b.Error(err)
@@ -402,9 +418,11 @@ func (b *tab) picture(name string) {
 // click clicks the first element that a selector finds, or with a text the first of them that has this text.
 func (b *tab) click(selector string, text ...string) {
 	b.Helper()
-	find := fmt.Sprintf(`[...document.querySelectorAll(%q)].find(e => %v || e.textContent.trim() === %q)`, selector, len(text) == 0, strings.Join(text, ""))
+	find := fmt.Sprintf(`[...document.querySelectorAll(%q)].find(e => %v || e.textContent.trim() === %q)`,
+		selector, len(text) == 0, strings.Join(text, ""))
 	b.wait(`%s`, find)
-	at := query[[]float64](b, `(e => { e.scrollIntoView({block: "nearest"}); const r = e.getBoundingClientRect(); return [r.x + r.width / 2, r.y + r.height / 2] })(%s)`, find)
+	at := query[[]float64](b,
+		`(e => { e.scrollIntoView({block: "nearest"}); const r = e.getBoundingClientRect(); return [r.x + r.width / 2, r.y + r.height / 2] })(%s)`, find)
 	b.do(chromedp.MouseClickXY(at[0], at[1]))
 }
 
@@ -414,7 +432,10 @@ func (b *tab) keys(keys string) {
 }
 
 // mouse does something with the mouse at a point; with keys held, 1 Alt, 2 Ctrl, 8 Shift.
-func (b *tab) mouse(what input.DispatchMouseEventType, x, y float64, held int64, more ...func(*input.DispatchMouseEventParams)) {
+func (b *tab) mouse(what input.DispatchMouseEventType, x, y float64, held int64,
+	more ...func(*input.DispatchMouseEventParams)) {
 	b.Helper()
-	b.do(chromedp.MouseEvent(what, x, y, append(more, func(p *input.DispatchMouseEventParams) { p.Modifiers = held })...))
+	b.do(chromedp.MouseEvent(what, x, y, append(more, func(p *input.DispatchMouseEventParams) {
+		p.Modifiers = held
+	})...))
 }

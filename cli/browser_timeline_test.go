@@ -41,7 +41,8 @@ func (b *tab) interval(name string) (from, to float64) {
 // lanes are where the lanes are on the page: the part that the time axis takes, and below.
 func (b *tab) lanes() (left, top, width, height float64) {
 	b.Helper()
-	r := query[[]float64](b, `(r => [r.x, r.y, r.width, r.height])(document.querySelector(".lanes .still").getBoundingClientRect())`)
+	r := query[[]float64](b,
+		`(r => [r.x, r.y, r.width, r.height])(document.querySelector(".lanes .still").getBoundingClientRect())`)
 	const label, axis = 84, 24
 	return r[0] + label, r[1] + axis, r[2] - label, r[3] - axis
 }
@@ -110,7 +111,9 @@ func pageTimeline(t *testing.T, p *pages) {
 	x, middle := left+share*width, top+height/2
 	wheel := func(held int64, dy float64) func() {
 		return func() {
-			b.mouse(input.DispatchMouseEventTypeMouseWheel, x, middle, held, func(p *input.DispatchMouseEventParams) { p.DeltaX, p.DeltaY = 0.001, dy })
+			b.mouse(input.DispatchMouseEventTypeMouseWheel, x, middle, held, func(p *input.DispatchMouseEventParams) {
+				p.DeltaX, p.DeltaY = 0.001, dy
+			})
 		}
 	}
 	from, to = b.zoomed("Ctrl and the wheel", wheel(2, -400))
@@ -149,7 +152,8 @@ func pageTimeline(t *testing.T, p *pages) {
 	})`, run, 0.3*end, 0.7*end)
 	long := cf.End - cf.Start
 	from, to = max(0, cf.Start-5*long), min(end, cf.End+5*long) // on a busy machine it may take much of the run
-	b.do(chromedp.Navigate(fmt.Sprintf("%s?run=%s&view=timeline&lang=en&theme=light&vis=%.0f-%.0f", s.url, run, from, to)))
+	b.do(chromedp.Navigate(fmt.Sprintf("%s?run=%s&view=timeline&lang=en&theme=light&vis=%.0f-%.0f", s.url,
+		run, from, to)))
 	b.settle()
 	_, data := b.save(`.bar [role=group] button`, "SVG")
 	label := regexp.MustCompile(fmt.Sprintf(`<text[^>]* y="([0-9.]+)"[^>]*>%d\.0<`, cf.Lane)).FindSubmatch(data)
@@ -190,7 +194,9 @@ func pageTimeline(t *testing.T, p *pages) {
 		b.settle()
 		at := b.place()
 		now, _ := strconv.ParseFloat(at.Get("t"), 64)
-		if a, z := b.interval("vis"); !strings.Contains(query[string](b, `document.querySelector("aside").innerText`), words) || strings.HasPrefix(at.Get("pick"), "cf") && (now < a || now > z) {
+		if a, z := b.interval("vis"); !strings.Contains(query[string](b,
+			`document.querySelector("aside").innerText`), words) ||
+			strings.HasPrefix(at.Get("pick"), "cf") && (now < a || now > z) {
 			t.Errorf("found %s: %v", words, at)
 		}
 		b.keys("\x1b")
@@ -222,7 +228,8 @@ func (b *tab) drag(from, to, y float64) {
 func (b *tab) slash() {
 	b.Helper()
 	b.do(chromedp.Func(func(ctx context.Context, _ *chromedp.Target) error {
-		key := input.DispatchKeyEventParams{Type: input.DispatchKeyEventTypeKeyDown, Key: "/", Code: "Slash", Text: "/", WindowsVirtualKeyCode: 191}
+		key := input.DispatchKeyEventParams{Type: input.DispatchKeyEventTypeKeyDown, Key: "/", Code: "Slash",
+			Text: "/", WindowsVirtualKeyCode: 191}
 		_, err := chromedp.Call(ctx, input.DispatchKeyEvent, key)
 		if err == nil {
 			key.Type, key.Text = input.DispatchKeyEventTypeKeyUp, ""

@@ -10,7 +10,8 @@ import (
 	"github.com/chromedp/chromedp"
 )
 
-var viewNames = []string{"overview", "timeline", "nodes", "links", "graphs", "events", "fragments", "memory", "compare"}
+var viewNames = []string{"overview", "timeline", "nodes", "links", "graphs", "events", "fragments",
+	"memory", "compare"}
 
 // What sticks out of the page to the right, and words that no user should see.
 const (
@@ -59,7 +60,8 @@ func pageViews(t *testing.T, p *pages) {
 				if len(text) < 100 || strings.Contains(text, "Loading…") || strings.Contains(text, "Загрузка…") {
 					t.Errorf("%s: shows only %q", where, text)
 				}
-				if other, same := seen[text]; same && strings.TrimSuffix(other, "light") != strings.TrimSuffix(where, "dark") {
+				if other, same := seen[text]; same && strings.TrimSuffix(other, "light") != strings.TrimSuffix(where,
+					"dark") {
 					t.Errorf("%s shows what %s shows", where, other)
 				}
 				seen[text] = where
@@ -85,7 +87,8 @@ const blankCanvases = `[...document.querySelectorAll("main canvas")].filter(c =>
 	return d.every(x => x === d[0]);
 }).map(c => c.parentElement.className).join()`
 
-// pageAddress: what is shown is in the address: it survives a reload, goes to others by a link, and back and forward work.
+// pageAddress: what is shown is in the address: it survives a reload, goes to others by a link, and back and
+// forward work.
 func pageAddress(t *testing.T, p *pages) {
 	s := p.serve(t, "view", p.heat, p.heat2)
 	b := p.open(t, s.url)
@@ -103,10 +106,12 @@ func pageAddress(t *testing.T, p *pages) {
 	b.settle()
 	const shown = `[location.search, document.documentElement.lang, getComputedStyle(document.body).backgroundColor, document.querySelector("nav [aria-current]").textContent, document.querySelector("main input").value, document.querySelector("main .list .picked, main .list .cursor").textContent].join("|")`
 	b.wait(`location.search.includes("theme=dark")`)
-	const row = `(e => e && e.textContent.trim() !== "…")(document.querySelector("main .list .picked, main .list .cursor"))` // not its place only
+	// not its place only
+	const row = `(e => e && e.textContent.trim() !== "…")(document.querySelector("main .list .picked, main .list .cursor"))`
 	b.wait(row)
 	before := query[string](b, shown)
-	if !strings.Contains(before, "lang=ru") || !strings.Contains(before, "|ru|") || !strings.Contains(before, "События|step|") {
+	if !strings.Contains(before, "lang=ru") || !strings.Contains(before, "|ru|") || !strings.Contains(before,
+		"События|step|") {
 		t.Errorf("the address and the page: %s", before)
 	}
 	b.do(chromedp.Reload())
@@ -141,7 +146,8 @@ func pageAddress(t *testing.T, p *pages) {
 	}
 	for _, run := range runs {
 		other.do(chromedp.SetValue(chromedp.CSS("header .run"), run))
-		query[bool](other, `document.querySelector("header .run").dispatchEvent(new Event("change", {bubbles: true}))`)
+		query[bool](other,
+			`document.querySelector("header .run").dispatchEvent(new Event("change", {bubbles: true}))`)
 		other.wait(`new URLSearchParams(location.search).get("run") === %q`, run)
 		other.settle()
 	}

@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// TestClusterJob checks that docs/cluster.md shows the job script as it is, and that a shell understands it. What it does the
-// page tries where mpirun is there.
+// TestClusterJob checks that docs/cluster.md shows the job script as it is, and that a shell understands it.
+// What it does the page tries where mpirun is there.
 func TestClusterJob(t *testing.T) {
 	const path = "../examples/cluster/job.sh"
 	script, err := os.ReadFile(path)

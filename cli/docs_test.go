@@ -8,9 +8,9 @@ import (
 	"testing"
 )
 
-// shBlock is a command in a document that must work as it stands: one marked sh in a folder that has the examples, one marked
-// "sh root" in the root of the repository (what that makes goes to build/), one marked "sh mpi" where mpirun is there, one marked "sh shmem" where
-// OpenSHMEM is.
+// shBlock is a command in a document that must work as it stands: one marked sh in a folder that has the
+// examples, one marked "sh root" in the root of the repository (what that makes goes to build/), one marked
+// "sh mpi" where mpirun is there, one marked "sh shmem" where OpenSHMEM is.
 var shBlock = regexp.MustCompile("(?ms)^```sh( root| mpi| shmem)?\n(.*?)^```$")
 
 // TestDocs runs every block marked sh in README.md and docs/, those of a page one after the other.

@@ -20,19 +20,27 @@ func TestMPIDoctor(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	unset := "unset OMPI_ALLOW_RUN_AS_ROOT OMPI_ALLOW_RUN_AS_ROOT_CONFIRM OMPI_MCA_rmaps_base_oversubscribe OMPI_MCA_hwloc_base_binding_policy\n"
+	unset := "unset OMPI_ALLOW_RUN_AS_ROOT OMPI_ALLOW_RUN_AS_ROOT_CONFIRM OMPI_MCA_rmaps_base_oversubscribe " +
+		"OMPI_MCA_hwloc_base_binding_policy\n"
 	for _, test := range []struct {
 		name, command string
 		code          int
 		want          []string
 	}{
-		{"usable", "whyslow doctor", 0, []string{`(?m)^ok +MPI +built in, Open MPI \d`, `(?m)^ok +mpirun +mpirun \(Open MPI\)`, `(?m)^ok +MPI ranks +2 started in .*multiple`, `(?m)^ok +MPI binding`}},
+		{"usable", "whyslow doctor", 0, []string{`(?m)^ok +MPI +built in, Open MPI \d`,
+			`(?m)^ok +mpirun +mpirun \(Open MPI\)`, `(?m)^ok +MPI ranks +2 started in .*multiple`,
+			`(?m)^ok +MPI binding`}},
 		{"nothing set", unset + "whyslow doctor", 0, []string{`(?m)^ok +MPI ranks +2 started`}},
-		{"one slot", "echo localhost slots=1 >hosts; unset OMPI_MCA_rmaps_base_oversubscribe; OMPI_MCA_orte_default_hostfile=hosts whyslow doctor", 0,
+		{"one slot", "echo localhost slots=1 >hosts; unset OMPI_MCA_rmaps_base_oversubscribe; " +
+			"OMPI_MCA_orte_default_hostfile=hosts whyslow doctor", 0,
 			[]string{`(?m)^ok +MPI ranks +2 started`, `-> .*--oversubscribe`, `(?m)^ok +MPI slots +1,`}},
-		{"on ranks", "mpirun -n 3 whyslow doctor", 0, []string{`(?m)^ok +MPI ranks +3 started`, `(?m)^ok +host \S+ +3 ranks, each rank may use \d+ of \d+ cores$`, `^\S+ +engine[^\n]+\n[^\n]+C\+\+ [^\n]+\n[^\n]+ cores`}},
-		{"no such way", "OMPI_MCA_btl=none-such whyslow doctor", 1, []string{`(?m)^MISSING +MPI ranks +cannot be started: .+\n +-> to see all of it: mpirun -n 2 /\S+ doctor --ranks`}},
-		{"no mpirun", "PATH=" + compilers + " whyslow doctor", 1, []string{`(?m)^MISSING +mpirun +not found\n +-> install openmpi-bin`}},
+		{"on ranks", "mpirun -n 3 whyslow doctor", 0, []string{`(?m)^ok +MPI ranks +3 started`,
+			`(?m)^ok +host \S+ +3 ranks, each rank may use \d+ of \d+ cores$`,
+			`^\S+ +engine[^\n]+\n[^\n]+C\+\+ [^\n]+\n[^\n]+ cores`}},
+		{"no such way", "OMPI_MCA_btl=none-such whyslow doctor", 1,
+			[]string{`(?m)^MISSING +MPI ranks +cannot be started: .+\n +-> to see all of it: mpirun -n 2 /\S+ doctor --ranks`}},
+		{"no mpirun", "PATH=" + compilers + " whyslow doctor", 1,
+			[]string{`(?m)^MISSING +mpirun +not found\n +-> install openmpi-bin`}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
@@ -51,7 +59,8 @@ func TestMPIDoctor(t *testing.T) {
 	if os.Geteuid() != 0 {
 		return
 	}
-	if stdout, _, _, _ := shell(t.TempDir(), home, unset+"whyslow doctor"); !strings.Contains(stdout, "-> as root say mpirun --allow-run-as-root") {
+	if stdout, _, _, _ := shell(t.TempDir(), home, unset+"whyslow doctor"); !strings.Contains(stdout,
+		"-> as root say mpirun --allow-run-as-root") {
 		t.Errorf("root is not told what mpirun wants:\n%s", stdout)
 	}
 }

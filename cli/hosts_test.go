@@ -124,9 +124,11 @@ func newLab(t *testing.T) *lab {
 	return l
 }
 
-// mpirun is what begins a command on both hosts, in the folder that both see. mpirun itself runs on the first one.
+// mpirun is what begins a command on both hosts, in the folder that both see. mpirun itself runs on the first
+// one.
 func (l *lab) mpirun() string {
-	return fmt.Sprintf("nsenter -t %s -n -u -i -m -T sh -c 'cd %s && exec \"$@\"' sh mpirun -q --mca plm_rsh_agent %s/agent --host node-a:1,node-b:1 ",
+	return fmt.Sprintf("nsenter -t %s -n -u -i -m -T sh -c 'cd %s && exec \"$@\"' sh mpirun -q --mca "+
+		"plm_rsh_agent %s/agent --host node-a:1,node-b:1 ",
 		l.pids[0], l.dir, l.dir)
 }
 
@@ -154,8 +156,8 @@ sub main() {
 }
 `
 
-// TestMPIHosts runs a program on two hosts: its result, where its nodes were, their clocks, parts on disks that are not shared, and
-// what is said where the hosts have not the same files.
+// TestMPIHosts runs a program on two hosts: its result, where its nodes were, their clocks, parts on disks
+// that are not shared, and what is said where the hosts have not the same files.
 func TestMPIHosts(t *testing.T) {
 	needMPI(t)
 	t.Parallel()
@@ -173,14 +175,16 @@ func TestMPIHosts(t *testing.T) {
 		if stdout, _ := must(t, l.dir, home, 0, run+"-o one.trace spread.fa"); stdout != want || want == "" {
 			t.Errorf("%q, in one process %q", stdout, want)
 		}
-		if out, _ := must(t, l.dir, home, 0, "whyslow report --by node one.trace"); !strings.Contains(out, "\n0 (node-a) ") || !strings.Contains(out, "\n1 (node-b) ") {
+		if out, _ := must(t, l.dir, home, 0, "whyslow report --by node one.trace"); !strings.Contains(out,
+			"\n0 (node-a) ") || !strings.Contains(out, "\n1 (node-b) ") {
 			t.Errorf("%s", out)
 		}
 		checkHosts(t, filepath.Join(l.dir, "one.trace"))
 	})
 	t.Run("parts", func(t *testing.T) {
 		must(t, l.dir, home, 0, run+"--local-dir "+l.local+" -o "+l.local+"/two.trace spread.fa")
-		if out, _ := must(t, l.dir, home, 0, l.on(0)+whyslow+" doctor "+l.local+"/two.trace"); !strings.Contains(out, "whole: nothing is damaged or missing") {
+		if out, _ := must(t, l.dir, home, 0, l.on(0)+whyslow+" doctor "+l.local+"/two.trace"); !strings.Contains(
+			out, "whole: nothing is damaged or missing") {
 			t.Errorf("%s", out)
 		}
 		for host, want := range []string{"two.trace\n", ""} {
@@ -191,21 +195,26 @@ func TestMPIHosts(t *testing.T) {
 	})
 	says := func(t *testing.T, args, want string) {
 		t.Helper()
-		if _, stderr := must(t, l.dir, home, console.BadUsage, noGrace+run+args); !strings.Contains(stderr, "whyslow: "+want+"\n") {
+		if _, stderr := must(t, l.dir, home, console.BadUsage, noGrace+run+args); !strings.Contains(stderr,
+			"whyslow: "+want+"\n") {
 			t.Errorf("%s, and not %s", stderr, want)
 		}
 	}
 	t.Run("not shared", func(t *testing.T) {
 		says(t, "-o "+l.local+"/three.trace spread.fa",
-			"rank 1 (node-b): does not see "+l.local+"/three.trace: all hosts must see the folder of the trace, or say --local-dir DIR")
+			"rank 1 (node-b): does not see "+l.local+"/three.trace: all hosts must see the folder of the trace, or "+
+				"say --local-dir DIR")
 	})
 	t.Run("not there", func(t *testing.T) {
 		must(t, l.dir, home, 0, l.on(0)+"cp "+l.dir+"/spread.fa "+l.local)
-		says(t, "--no-trace "+l.local+"/spread.fa", "rank 1 (node-b): "+l.local+"/spread.fa: no such file or directory")
+		says(t, "--no-trace "+l.local+"/spread.fa",
+			"rank 1 (node-b): "+l.local+"/spread.fa: no such file or directory")
 	})
 	t.Run("another program", func(t *testing.T) {
-		must(t, l.dir, home, 0, l.on(1)+"sh -c \"sed 's/i . i/i + i/' "+l.dir+"/spread.fa > "+l.local+"/spread.fa\"")
-		says(t, "--no-trace "+l.local+"/spread.fa", "the program of rank 1 (node-b) is not that of rank 0 (node-a): all hosts need the same files")
+		must(t, l.dir, home, 0,
+			l.on(1)+"sh -c \"sed 's/i . i/i + i/' "+l.dir+"/spread.fa > "+l.local+"/spread.fa\"")
+		says(t, "--no-trace "+l.local+"/spread.fa",
+			"the program of rank 1 (node-b) is not that of rank 0 (node-a): all hosts need the same files")
 	})
 }
 
@@ -219,7 +228,8 @@ func checkHosts(t *testing.T, path string) {
 	defer r.Close()
 	info := r.Run()
 	for i, p := range info.Processes {
-		if want := fmt.Sprintf("node-%c", 'a'+i); p.Host != want || info.Nodes[i].Host != want || len(info.Processes) != len(hostsAhead) {
+		if want := fmt.Sprintf("node-%c", 'a'+i); p.Host != want || info.Nodes[i].Host != want ||
+			len(info.Processes) != len(hostsAhead) {
 			t.Errorf("%+v %+v", p, info.Nodes[i])
 		}
 	}
@@ -227,7 +237,8 @@ func checkHosts(t *testing.T, path string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if !found.Whole || !found.Consistent || found.Order == nil || found.Order.Messages == 0 || found.Order.Repaired.Count > 0 {
+	if !found.Whole || !found.Consistent || found.Order == nil || found.Order.Messages == 0 ||
+		found.Order.Repaired.Count > 0 {
 		t.Errorf("%v %+v %+v", found.Problems, found.Findings, found.Order)
 	}
 	zero, one, clock := truthOf(t, info, 0), truthOf(t, info, 1), found.Clocks[1]
@@ -242,7 +253,8 @@ func checkHosts(t *testing.T, path string) {
 		limit := float64(clock.ErrorNS+one.uncertain+zero.uncertain) + 200_000
 		t.Logf("%s: offset %d ns, measured %d ns, error at most %d ns", c.when, offset, c.measured, clock.ErrorNS)
 		if clock.Compared < 2 || math.Abs(float64(c.measured-offset)) > limit {
-			t.Errorf("%s: offset %d ns, measured %d ns in %d comparisons, which must be right to %.0f ns", c.when, offset, c.measured, clock.Compared, limit)
+			t.Errorf("%s: offset %d ns, measured %d ns in %d comparisons, which must be right to %.0f ns", c.when,
+				offset, c.measured, clock.Compared, limit)
 		}
 	}
 }

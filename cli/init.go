@@ -18,7 +18,8 @@ func initCommand(io console.IO) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "init [flags] [FOLDER]",
 		Short: "Write commented configuration files with the defaults",
-		Long: `Write ` + config.EventsFile + ` and ` + config.ModulesFile + ` to a folder (default: config). They list
+		Long: `Write ` + config.EventsFile + ` and ` + config.ModulesFile +
+			` to a folder (default: config). They list
 every event, group and module with its meaning. Unedited they change nothing. whyslow run finds
 them beside the program, or in a folder config there. Existing files stay unless --force is given.
 ` + exitCodesHelp,

@@ -67,7 +67,8 @@ func TestSignals(t *testing.T) {
 			trace, _, _ := endBy(t, home, source, os.Kill)
 			// What had been written is there; early on that may be nothing at all.
 			_, stderr, code, err := shell(".", home, "whyslow report "+trace)
-			if err != nil || code != console.Damaged && code != console.BadUsage || strings.Contains(stderr, "goroutine") {
+			if err != nil || code != console.Damaged && code != console.BadUsage || strings.Contains(stderr,
+				"goroutine") {
 				t.Errorf("report: exit code %d, %v\n%s", code, err, stderr)
 			}
 		})
@@ -85,7 +86,8 @@ func endBy(t *testing.T, home, source string, signal os.Signal) (trace, stderr s
 	return strings.TrimSuffix(file, ".fa") + ".001.trace", stderr, code
 }
 
-// interrupt starts a command in a folder, sends it the signal a little after it has printed "ready", and waits for its end.
+// interrupt starts a command in a folder, sends it the signal a little after it has printed "ready", and
+// waits for its end.
 func interrupt(t *testing.T, signal os.Signal, dir, name string, args ...string) (stderr string, code int) {
 	t.Helper()
 	cmd := exec.Command(name, args...)

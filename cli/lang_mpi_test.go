@@ -11,9 +11,10 @@ import (
 	"github.com/whyslow/whyslow/internal/console"
 )
 
-// The same programs, each node in a process of its own: what comes out must not depend on it. Work stealing is on. Starting
-// processes is what takes the time, so every program runs once on each number of ranks: those that end well by LuNA's commands on 2 and
-// by "whyslow run" on the others, those that fail by LuNA's commands on all.
+// The same programs, each node in a process of its own: what comes out must not depend on it. Work stealing
+// is on. Starting processes is what takes the time, so every program runs once on each number of ranks: those
+// that end well by LuNA's commands on 2 and by "whyslow run" on the others, those that fail by LuNA's
+// commands on all.
 
 func rankCounts() []int {
 	if testing.Short() {
@@ -22,15 +23,15 @@ func rankCounts() []int {
 	return []int{1, 2, 4}
 }
 
-// noGrace in front of a command with mpirun: when a rank has ended with an exit code other than 0, mpirun gives the others a second
-// or two before it kills them, even where all have ended, as in these tests.
+// noGrace in front of a command with mpirun: when a rank has ended with an exit code other than 0, mpirun
+// gives the others a second or two before it kills them, even where all have ended, as in these tests.
 const noGrace = "OMPI_MCA_odls_base_sigkill_timeout=0 "
 
 // longGrace is for processes that are to end in peace though the computer is busy.
 const longGrace = "OMPI_MCA_odls_base_sigkill_timeout=5"
 
-// manyHome is a lunaHome whose luna and rts start themselves by mpirun, on that many ranks, or as many as rts is asked for
-// by -n. C++ is compiled without optimisation.
+// manyHome is a lunaHome whose luna and rts start themselves by mpirun, on that many ranks, or as many as rts
+// is asked for by -n. C++ is compiled without optimisation.
 func manyHome(t *testing.T, ranks int) string {
 	home := lunaHome(t)
 	bin := filepath.Join(home, "bin")
@@ -45,7 +46,8 @@ func manyHome(t *testing.T, ranks int) string {
 		if err := os.Rename(path, one); err != nil {
 			t.Fatal(err)
 		}
-		if err := os.WriteFile(path, fmt.Appendf(nil, "#!/bin/sh\nexport "+noGrace+"\n"+script, ranks, one), 0o777); err != nil {
+		if err := os.WriteFile(path, fmt.Appendf(nil, "#!/bin/sh\nexport "+noGrace+"\n"+script, ranks, one),
+			0o777); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -135,7 +137,8 @@ func TestMPIExamples(t *testing.T) {
 				if e.spreads {
 					words += fmt.Sprint(" ", nodes)
 				}
-				command := fmt.Sprintf("%s -q -O0 -o %s %s/%s%s", start, strings.ReplaceAll(start, " ", "_"), examples, words, e.tail)
+				command := fmt.Sprintf("%s -q -O0 -o %s %s/%s%s", start, strings.ReplaceAll(start, " ", "_"), examples,
+					words, e.tail)
 				stdout, stderr, code, err := shell(dir, home, command)
 				if err != nil || code != e.code {
 					t.Fatalf("%s: exit code %d, want %d, %v\n%s%s", command, code, e.code, err, stdout, stderr)
@@ -163,7 +166,9 @@ func TestMPIRts(t *testing.T) {
 	t.Parallel()
 	home := lunaHome(t)
 	dir := t.TempDir()
-	if err := os.WriteFile(filepath.Join(dir, "p.fa"), []byte("C++ sub say(int n) ${{ printf(\"%d\\n\", n); $}}\nsub main() { say(1); say(2) @ { locator_cyclic: 1; }; }\n"), 0o666); err != nil {
+	if err := os.WriteFile(filepath.Join(dir, "p.fa"),
+		[]byte("C++ sub say(int n) ${{ printf(\"%d\\n\", n); $}}\nsub main() { say(1); say(2) @ { locator_cyclic: "+
+			"1; }; }\n"), 0o666); err != nil {
 		t.Fatal(err)
 	}
 	if out, errs, code, err := shell(dir, home, "luna -q -O0 -c p.fa"); code != 0 || err != nil {
@@ -186,7 +191,8 @@ func TestMPIRts(t *testing.T) {
 		if err != nil || code != test.code {
 			t.Errorf("%s: exit code %d, want %d, %v", test.command, code, test.code, err)
 		}
-		if test.once != "" && strings.Count(stderr, test.once) != 1 || test.want != nil && !slices.Equal(sortedLines(stdout), test.want) {
+		if test.once != "" && strings.Count(stderr, test.once) != 1 ||
+			test.want != nil && !slices.Equal(sortedLines(stdout), test.want) {
 			t.Errorf("%s: printed\n%s%s", test.command, stdout, stderr)
 		}
 	}

@@ -134,7 +134,8 @@ func TestLang(t *testing.T) {
 	}
 }
 
-// expectedOn is the file of what is expected on several ranks, where a program prints which rank does what: FILE.RANKS.
+// expectedOn is the file of what is expected on several ranks, where a program prints which rank does what:
+// FILE.RANKS.
 func expectedOn(dir, file string, ranks int) string {
 	on := fmt.Sprintf("%s.%d", file, ranks)
 	if _, err := os.Stat(filepath.Join(dir, on)); err == nil {
@@ -143,8 +144,8 @@ func expectedOn(dir, file string, ranks int) string {
 	return file
 }
 
-// langTest does what a conf file says. On several ranks the lines of the standard output may come in another order, and each
-// rank may leave record files.
+// langTest does what a conf file says. On several ranks the lines of the standard output may come in another
+// order, and each rank may leave record files.
 func langTest(t *testing.T, path, home string, ranks int) {
 	dir := t.TempDir()
 	if err := os.CopyFS(dir, os.DirFS(filepath.Dir(path))); err != nil {
@@ -162,7 +163,8 @@ func langTest(t *testing.T, path, home string, ranks int) {
 	if code != c.retcode {
 		t.Errorf("exit code %d, want %d", code, c.retcode)
 	}
-	checkOutput(t, dir, "stdout", stdout, expectedOn(dir, c.stdout, ranks), c.stdoutEmpty, c.stdoutMatch, ranks > 1)
+	checkOutput(t, dir, "stdout", stdout, expectedOn(dir, c.stdout, ranks), c.stdoutEmpty,
+		c.stdoutMatch, ranks > 1)
 	checkOutput(t, dir, "stderr", stderr, c.stderr, c.stderrEmpty, c.stderrMatch, ranks > 1)
 	for _, command := range c.check {
 		if out, errs, code, err := shell(dir, home, command); code != 0 || err != nil {
@@ -200,7 +202,8 @@ func list(t *testing.T, dir string) []string {
 	return names
 }
 
-func checkOutput(t *testing.T, dir, what, got, file string, empty bool, matches []*regexp.Regexp, anyOrder bool) {
+func checkOutput(t *testing.T, dir, what, got, file string, empty bool, matches []*regexp.Regexp,
+	anyOrder bool) {
 	t.Helper()
 	if file != "" {
 		want, err := os.ReadFile(filepath.Join(dir, file))
@@ -224,8 +227,8 @@ func checkOutput(t *testing.T, dir, what, got, file string, empty bool, matches 
 // programWords finds the program and its arguments in a conf's command.
 var programWords = regexp.MustCompile(`\S+\.fa\b[^&|;]*`)
 
-// A lineProgram is a program of the language tests that ends well, and the lines that one run prints, sorted: what conf's
-// STDOUT says or, where its command runs the program more than once, the file expected.run.
+// A lineProgram is a program of the language tests that ends well, and the lines that one run prints, sorted:
+// what conf's STDOUT says or, where its command runs the program more than once, the file expected.run.
 type lineProgram struct {
 	name  string
 	words string // the program and its arguments
@@ -250,12 +253,14 @@ func linePrograms(t *testing.T) (programs []lineProgram) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		programs = append(programs, lineProgram{filepath.Base(dir), programWords.FindString(c.run), sortedLines(string(expected)), dir})
+		programs = append(programs, lineProgram{filepath.Base(dir), programWords.FindString(c.run),
+			sortedLines(string(expected)), dir})
 	}
 	return programs
 }
 
-// TestLangShapes runs the programs that end well on other numbers of nodes and workers: the same lines must come out.
+// TestLangShapes runs the programs that end well on other numbers of nodes and workers: the same lines must
+// come out.
 func TestLangShapes(t *testing.T) {
 	if !canRun {
 		t.Skip("built without the engine")
@@ -275,7 +280,8 @@ func TestLangShapes(t *testing.T) {
 // run runs the program by a command, which is to print these lines.
 func (p *lineProgram) run(t *testing.T, home, command string, want []string) {
 	t.Helper()
-	stdout, stderr, code, err := shell(p.dir, home, fmt.Sprintf("%s -q -o %s %s", command, filepath.Join(t.TempDir(), "t"), p.words))
+	stdout, stderr, code, err := shell(p.dir, home, fmt.Sprintf("%s -q -o %s %s", command,
+		filepath.Join(t.TempDir(), "t"), p.words))
 	if err != nil || code != 0 {
 		t.Fatalf("%s: exit code %d, %v\n%s", command, code, err, stderr)
 	}

@@ -8,11 +8,13 @@ import (
 )
 
 func TestParseLuna(t *testing.T) {
-	o, err := parseLuna(strings.Fields("-q -D N=1 -D X -c --output-file=l.so --cpp-dir=a:b --worker-threads-count=2 -O0 p.fa -5 -q"))
+	o, err := parseLuna(strings.Fields("-q -D N=1 -D X -c --output-file=l.so --cpp-dir=a:b " +
+		"--worker-threads-count=2 -O0 p.fa -5 -q"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	if o.file != "p.fa" || !o.quiet || o.optimize != "-O0" || o.workers != 2 || o.libraryFile != "l.so" || !o.libraryOnly {
+	if o.file != "p.fa" || !o.quiet || o.optimize != "-O0" || o.workers != 2 || o.libraryFile != "l.so" ||
+		!o.libraryOnly {
 		t.Errorf("%+v", o)
 	}
 	for _, c := range []struct{ got, want []string }{

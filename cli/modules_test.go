@@ -31,7 +31,8 @@ func TestModulesFitTheTerminal(t *testing.T) {
 	for _, width := range []int{40, 60, 80, 120} {
 		text := show(width)
 		for _, l := range strings.Split(text, "\n") {
-			if words := strings.Fields(l); utf8.RuneCountInString(l) > width && len(words) > 1 && !strings.HasPrefix(l, "  events") && !strings.HasPrefix(l, "  emits") {
+			if words := strings.Fields(l); utf8.RuneCountInString(l) > width && len(words) > 1 && !strings.HasPrefix(l,
+				"  events") && !strings.HasPrefix(l, "  emits") {
 				t.Errorf("%d columns: %s", width, l)
 			}
 		}

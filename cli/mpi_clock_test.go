@@ -13,14 +13,16 @@ import (
 	"github.com/whyslow/whyslow/trace"
 )
 
-// wrongClocks are tens of milliseconds off and drift by tens of millionths, each in another way; rank 0's is the right one. What is said of errors
-// rests on what is said of the drift: as usual it would be less, and a comparison that is recorded late would be wrong by more than it says.
+// wrongClocks are tens of milliseconds off and drift by tens of millionths, each in another way; rank 0's is
+// the right one. What is said of errors rests on what is said of the drift: as usual it would be less, and a
+// comparison that is recorded late would be wrong by more than it says.
 const wrongClocks = "1=20ms,30;2=-35ms,-40;3=50ms,15"
 
 var wrongDrift = []float64{0, 30, -40, 15}
 
-// TestMPIClocks makes the clocks of three of four ranks wrong and compares what becomes of their times with the clock that they share,
-// the host's, which run.json pairs with each of theirs at the start and at the end.
+// TestMPIClocks makes the clocks of three of four ranks wrong and compares what becomes of their times with
+// the clock that they share, the host's, which run.json pairs with each of theirs at the start and at the
+// end.
 func TestMPIClocks(t *testing.T) {
 	needMPI(t)
 	home, dir := lunaHome(t), t.TempDir()
@@ -28,9 +30,11 @@ func TestMPIClocks(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, c := range []struct{ sync, more string }{{"off", ""}, {"start", ""}, {"periodic", "--clock-precision 2us"}} {
+	for _, c := range []struct{ sync, more string }{{"off", ""}, {"start", ""},
+		{"periodic", "--clock-precision 2us"}} {
 		stdout, stderr, code, err := shell(dir, home, fmt.Sprintf(
-			"mpirun -n 4 whyslow run -q -w 1 -o %s.trace --clock-sync %[1]s --clock-drift 50 %s --clock-skew '%s' %s 100 8 0.02 4", c.sync, c.more, wrongClocks, heat))
+			"mpirun -n 4 whyslow run -q -w 1 -o %s.trace --clock-sync %[1]s --clock-drift 50 %s --clock-skew '%s' %s "+
+				"100 8 0.02 4", c.sync, c.more, wrongClocks, heat))
 		if err != nil || code != 0 {
 			if strings.Contains(stderr, "time-stamp counter") {
 				t.Skip(stderr)
@@ -44,7 +48,8 @@ func TestMPIClocks(t *testing.T) {
 		checkClocks(t, r, c.sync)
 		r.Close()
 		stdout, stderr, code, err = shell(dir, home, "whyslow doctor "+c.sync+".trace")
-		if err != nil || code != 0 || !strings.Contains(stdout, "clock of node 3") || !strings.Contains(stdout, "after repair, as in reports:                0") {
+		if err != nil || code != 0 || !strings.Contains(stdout, "clock of node 3") || !strings.Contains(stdout,
+			"after repair, as in reports:                0") {
 			t.Errorf("exit code %d, %v\n%s%s", code, err, stdout, stderr)
 		}
 	}
@@ -68,8 +73,10 @@ func checkClocks(t *testing.T, r *trace.Reader, sync string) {
 		t.Fatal(err)
 	}
 	k := m.Clocks
-	t.Logf("%s: of %d messages, received before they were sent: raw %d, by up to %.1f us; interpolated %d, by up to %.1f us; repaired %d",
-		sync, k.Messages, k.Raw.Count, us(k.Raw.LargestNS), k.Interpolated.Count, us(k.Interpolated.LargestNS), k.Left.Count)
+	t.Logf("%s: of %d messages, received before they were sent: raw %d, by up to %.1f us; interpolated %d, by "+
+		"up to %.1f us; repaired %d",
+		sync, k.Messages, k.Raw.Count, us(k.Raw.LargestNS), k.Interpolated.Count, us(k.Interpolated.LargestNS),
+		k.Left.Count)
 	if k.Messages == 0 || k.Raw.Count == 0 || k.Left.Count != 0 {
 		t.Errorf("%s: %+v", sync, k)
 	}
@@ -104,23 +111,27 @@ func checkClocks(t *testing.T, r *trace.Reader, sync string) {
 		for _, way := range []struct {
 			name string
 			list []model.ClockSync
-		}{{"none", nil}, {"the first", list[:1]}, {"the first and the last", []model.ClockSync{list[0], list[len(list)-1]}}, {"all", list}, {"as in reports", m.Clock(n)}} {
+		}{{"none", nil}, {"the first", list[:1]}, {"the first and the last",
+			[]model.ClockSync{list[0], list[len(list)-1]}}, {"all", list}, {"as in reports", m.Clock(n)}} {
 			mean, largest := errors(way.list)
-			t.Logf("%s: node %d, %.3f s, %d comparisons, error at most %.2f us; used: %s; error mean %.2f us, largest %.2f us",
+			t.Logf("%s: node %d, %.3f s, %d comparisons, error at most %.2f us; used: %s; error mean %.2f us, "+
+				"largest %.2f us",
 				sync, n, float64(end-begin)/1e9, len(list), us(clock.ErrorNS), way.name, mean/1e3, largest/1e3)
 		}
-		// The bound of the comparisons, what the truth itself is uncertain by, and a microsecond, or one a second, for the host's clock, which may be
-		// adjusted a little.
+		// The bound of the comparisons, what the truth itself is uncertain by, and a microsecond, or one a second,
+		// for the host's clock, which may be adjusted a little.
 		limit := float64(clock.ErrorNS+own.uncertain+zero.uncertain) + 1000 + float64(end-begin)/1e6
 		if _, largest := errors(list); largest > limit {
 			t.Errorf("%s: node %d is off by up to %.0f ns, which must be at most %.0f", sync, n, largest, limit)
 		}
 		if _, largest := errors(m.Clock(n)); largest > limit+float64(clock.Repair.MovedNS) {
-			t.Errorf("%s: node %d is off by up to %.0f ns after repair, which must be at most %.0f + %d", sync, n, largest, limit, clock.Repair.MovedNS)
+			t.Errorf("%s: node %d is off by up to %.0f ns after repair, which must be at most %.0f + %d", sync, n,
+				largest, limit, clock.Repair.MovedNS)
 		}
 		first, _ := errors(list[:1])
 		if mean, _ := errors(m.Clock(n)); n == 2 && mean > first+float64(clock.ErrorNS) {
-			t.Errorf("%s: the mean error of node %d is %.0f ns, and %.0f with one comparison only", sync, n, mean, first)
+			t.Errorf("%s: the mean error of node %d is %.0f ns, and %.0f with one comparison only", sync, n,
+				mean, first)
 		}
 	}
 }

@@ -32,10 +32,14 @@ $}}
 sub main() for i = 0 .. 100000 spin(i) @ { locator_cyclic: i; };
 `
 
-// endMany starts an endless program on three ranks and ends it: end gets mpirun's process and the folder of the trace.
-func endMany(t *testing.T, home, dir, flags string, end func(mpirun *os.Process, folder string)) (stderr string) {
+// endMany starts an endless program on three ranks and ends it: end gets mpirun's process and the folder of
+// the trace.
+func endMany(t *testing.T, home, dir, flags string,
+	end func(mpirun *os.Process, folder string)) (stderr string) {
 	t.Helper()
-	cmd := exec.Command("mpirun", append(append([]string{"-n", "3", filepath.Join(home, "bin", "whyslow"), "run", "-q", "-w", "1", "-o", "t.trace"}, strings.Fields(flags)...), "endless.fa")...)
+	cmd := exec.Command("mpirun",
+		append(append([]string{"-n", "3", filepath.Join(home, "bin", "whyslow"), "run", "-q", "-w", "1", "-o",
+			"t.trace"}, strings.Fields(flags)...), "endless.fa")...)
 	cmd.Dir = dir
 	cmd.Env = append(os.Environ(), longGrace)
 	var errs bytes.Buffer
@@ -84,14 +88,17 @@ func TestMPIInterrupt(t *testing.T) {
 	must(t, dir, home, 0, "whyslow report t.trace")
 }
 
-// A rank that is killed takes the others with it; they leave whole traces, and everybody says what is missing.
+// A rank that is killed takes the others with it; they leave whole traces, and everybody says what is
+// missing.
 func TestMPIKilled(t *testing.T) {
 	needMPI(t)
 	t.Parallel()
 	home := lunaHome(t)
 	for rank, wants := range [][2]string{
 		{"", "the run: no end recorded"},
-		{"whyslow: interrupted\nwhyslow: warning: the trace of node 1 (HOST, rank 1) is not complete: its process ended early\nt.trace\n", "NOT WHOLE:\n  00001.wst: its process ended early\n"},
+		{"whyslow: interrupted\nwhyslow: warning: the trace of node 1 (HOST, rank 1) is not complete: its " +
+			"process " +
+			"ended early\nt.trace\n", "NOT WHOLE:\n  00001.wst: its process ended early\n"},
 	} {
 		dir := manyDir(t, map[string]string{"endless.fa": endlessMany})
 		stderr := endMany(t, home, dir, "", func(_ *os.Process, folder string) {
@@ -136,7 +143,8 @@ func TestMPIInterruptedParts(t *testing.T) {
 	})
 	part := regexp.QuoteMeta(crew.HostName()+":"+dir) + `/parts/t\.node%\.\d+\.trace`
 	want := "whyslow: the parts of the trace were not gathered: " + strings.Join([]string{
-		strings.Replace(part, "%", "0", 1), strings.Replace(part, "%", "1", 1), strings.Replace(part, "%", "2", 1)}, ", ") + "\nt.trace\n"
+		strings.Replace(part, "%", "0", 1), strings.Replace(part, "%", "1", 1), strings.Replace(part, "%", "2", 1)},
+		", ") + "\nt.trace\n"
 	if !regexp.MustCompile(want).MatchString(stderr) {
 		t.Errorf("%s", stderr)
 	}
@@ -152,7 +160,8 @@ func TestMPIInterruptedParts(t *testing.T) {
 	if err := os.Remove(filepath.Join(dir, "t.trace", trace.FileName(2))); err != nil {
 		t.Fatal(err)
 	}
-	if out, _ := must(t, dir, home, console.Damaged, "whyslow doctor t.trace"); !strings.Contains(out, "the file of node 2 is missing: it is in "+crew.HostName()+":"+dir+"/parts/t.node2.") {
+	if out, _ := must(t, dir, home, console.Damaged, "whyslow doctor t.trace"); !strings.Contains(out,
+		"the file of node 2 is missing: it is in "+crew.HostName()+":"+dir+"/parts/t.node2.") {
 		t.Errorf("%s", out)
 	}
 }
@@ -199,10 +208,12 @@ func TestMPISend(t *testing.T) {
 		for i := range c.nodes {
 			addrs = append(addrs, collector(t, filepath.Join(dir, "kept", string(rune('a'+i)))))
 		}
-		_, stderr := must(t, dir, home, 0, "mpirun -n 4 whyslow run -w 1 --to "+strings.Join(addrs, ",")+" "+c.flags+" loud.fa")
+		_, stderr := must(t, dir, home, 0,
+			"mpirun -n 4 whyslow run -w 1 --to "+strings.Join(addrs, ",")+" "+c.flags+" loud.fa")
 		kept := 0
 		for i, nodes := range c.nodes {
-			if !regexp.MustCompile(`\nwhyslow: \d+ events sent to ` + addrs[i] + `, which keeps them as loud\.001\.trace\n`).MatchString("\n" + stderr) {
+			if !regexp.MustCompile(`\nwhyslow: \d+ events sent to ` + addrs[i] +
+				`, which keeps them as loud\.001\.trace\n`).MatchString("\n" + stderr) {
 				t.Errorf("%v: nothing about %s in\n%s", c, addrs[i], stderr)
 			}
 			folder := filepath.Join(dir, "kept", string(rune('a'+i)), "loud.001.trace")
@@ -210,7 +221,8 @@ func TestMPISend(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if n := len(r.Nodes()); n != nodes || len(r.Run().Nodes) != nodes || r.Run().Ended != trace.EndedDone || len(r.Problems()) > 0 && len(c.nodes) == 1 {
+			if n := len(r.Nodes()); n != nodes || len(r.Run().Nodes) != nodes || r.Run().Ended != trace.EndedDone ||
+				len(r.Problems()) > 0 && len(c.nodes) == 1 {
 				t.Errorf("%v: %d nodes, %+v, %v", c, n, r.Run(), r.Problems())
 			}
 			kept += r.Events()
@@ -234,7 +246,8 @@ func TestMPISend(t *testing.T) {
 func TestMPIInterruptedCompiler(t *testing.T) {
 	needMPI(t)
 	t.Parallel()
-	home, dir := lunaHome(t), manyDir(t, map[string]string{"endless.fa": endlessMany, "cxx": "#!/bin/sh\n: > begun\nsleep 60 &\nwait\n"})
+	home, dir := lunaHome(t),
+		manyDir(t, map[string]string{"endless.fa": endlessMany, "cxx": "#!/bin/sh\n: > begun\nsleep 60 &\nwait\n"})
 	if err := os.Chmod(filepath.Join(dir, "cxx"), 0o755); err != nil {
 		t.Fatal(err)
 	}
@@ -259,7 +272,8 @@ func TestMPIInterruptedCompiler(t *testing.T) {
 	if cmd.Wait() == nil {
 		t.Error("mpirun is content")
 	}
-	if text := stderr.String(); strings.Count(text, "whyslow: interrupted while compiling C++\n") != 1 || strings.Count(text, "interrupted") != 1 {
+	if text := stderr.String(); strings.Count(text, "whyslow: interrupted while compiling C++\n") != 1 ||
+		strings.Count(text, "interrupted") != 1 {
 		t.Errorf("%s", text)
 	}
 	if left, err := filepath.Glob(filepath.Join(dir, "*.trace")); err != nil || len(left) > 0 {

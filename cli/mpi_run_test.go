@@ -37,7 +37,8 @@ func must(t *testing.T, dir, home string, code int, command string) (stdout, std
 	return stdout, stderr
 }
 
-// What is computed does not depend on the number of processes; the trace is whole and tells where the nodes were.
+// What is computed does not depend on the number of processes; the trace is whole and tells where the nodes
+// were.
 func TestMPIResults(t *testing.T) {
 	needMPI(t)
 	t.Parallel()
@@ -51,14 +52,17 @@ func TestMPIResults(t *testing.T) {
 		want, _ := must(t, dir, home, 0, fmt.Sprintf("whyslow run --no-trace -q %s %s", program, args))
 		for _, ranks := range []int{1, 2, 4} {
 			folder := fmt.Sprintf("%s.%d.trace", name, ranks)
-			stdout, stderr := must(t, dir, home, 0, fmt.Sprintf("mpirun -n %d whyslow run -w 1 -o %s %s %s", ranks, folder, program, args))
+			stdout, stderr := must(t, dir, home, 0, fmt.Sprintf("mpirun -n %d whyslow run -w 1 -o %s %s %s", ranks,
+				folder, program, args))
 			if stdout != want {
 				t.Errorf("%s on %d ranks: %q, in one process %q", name, ranks, stdout, want)
 			}
-			if !strings.Contains(stderr, fmt.Sprintf(" on %d node", ranks)) || !strings.HasSuffix(strings.TrimSpace(stderr), "\n"+folder) {
+			if !strings.Contains(stderr, fmt.Sprintf(" on %d node", ranks)) ||
+				!strings.HasSuffix(strings.TrimSpace(stderr), "\n"+folder) {
 				t.Errorf("%s on %d ranks: no report, or its last line is not %s:\n%s", name, ranks, folder, stderr)
 			}
-			if out, _ := must(t, dir, home, 0, "whyslow doctor "+folder); !strings.Contains(out, "consistent: no contradictions") {
+			if out, _ := must(t, dir, home, 0, "whyslow doctor "+folder); !strings.Contains(out,
+				"consistent: no contradictions") {
 				t.Errorf("%s on %d ranks:\n%s", name, ranks, out)
 			}
 			if ranks == 1 {
@@ -68,16 +72,19 @@ func TestMPIResults(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if len(info.Processes) != ranks || len(info.Nodes) != ranks || info.Ended != trace.EndedDone || !strings.HasPrefix(info.Versions["mpi"], "Open MPI ") {
+			if len(info.Processes) != ranks || len(info.Nodes) != ranks || info.Ended != trace.EndedDone ||
+				!strings.HasPrefix(info.Versions["mpi"], "Open MPI ") {
 				t.Errorf("%+v", info)
 			}
 			pids := map[int]bool{}
 			for i, n := range info.Nodes {
 				p := info.Processes[i]
-				if pids[p.PID] = true; n.Host != crew.HostName() || n.Process != i || n.Workers != 1 || n.Part != "" || len(p.Monotonic) != 2 {
+				if pids[p.PID] = true; n.Host != crew.HostName() || n.Process != i || n.Workers != 1 || n.Part != "" ||
+					len(p.Monotonic) != 2 {
 					t.Errorf("%+v %+v", n, p)
 				}
-				if span := p.Monotonic[1].Own - p.Monotonic[0].Own; span <= 0 || p.Monotonic[1].Monotonic-p.Monotonic[0].Monotonic < span/2 {
+				if span := p.Monotonic[1].Own - p.Monotonic[0].Own; span <= 0 ||
+					p.Monotonic[1].Monotonic-p.Monotonic[0].Monotonic < span/2 {
 					t.Errorf("clock pairs %+v", p.Monotonic)
 				}
 			}
@@ -118,18 +125,22 @@ sub main() { df a, b; for i = 0 .. 3 put(i, a[i]) @ { locator_cyclic: i; }; for 
 		{"-q --bad fail.fa", 2, ""},
 		{"-q --set trace_writer_module.flush=never fail.fa", 2, ""},
 		{"-q -o . fail.fa", 2, ""},
-		{"-n 3 fail.fa", 2, "whyslow: run: -n 3: mpirun started 2 ranks, each of which is a node; leave out -n\nSee 'whyslow run --help'.\n"},
-		{"--to a:1,b:2,c:3 fail.fa", 2, "whyslow: run: --to: 3 collectors for 2 processes: each needs one at least (mpirun -n)\nSee 'whyslow run --help'.\n"},
+		{"-n 3 fail.fa", 2, "whyslow: run: -n 3: mpirun started 2 ranks, each of which is a node; leave out " +
+			"-n\nSee 'whyslow run --help'.\n"},
+		{"--to a:1,b:2,c:3 fail.fa", 2, "whyslow: run: --to: 3 collectors for 2 processes: each needs one at " +
+			"least (mpirun -n)\nSee 'whyslow run --help'.\n"},
 		{"--local-dir fail.fa/x fail.fa", 2, "whyslow: --local-dir: fail.fa: not a directory\n"},
 	} {
 		t.Run(c.args, func(t *testing.T) {
 			t.Parallel()
 			want := c.want
 			if want == "" {
-				_, want = must(t, dir, home, c.code, "whyslow run -w 1 --no-steal "+strings.Replace(c.args, "-q ", "-q -n 2 ", 1))
+				_, want = must(t, dir, home, c.code,
+					"whyslow run -w 1 --no-steal "+strings.Replace(c.args, "-q ", "-q -n 2 ", 1))
 			}
 			_, got := must(t, dir, home, c.code, noGrace+"mpirun -n 2 whyslow run -w 1 --no-steal "+c.args)
-			if got, want := comparable(dir, mpirunNoise.ReplaceAllString(got, "")), comparable(dir, want); got != want {
+			if got, want := comparable(dir, mpirunNoise.ReplaceAllString(got, "")),
+				comparable(dir, want); got != want {
 				t.Errorf("%s\ninstead of\n%s", got, want)
 			}
 		})
@@ -143,7 +154,8 @@ var (
 
 // comparable leaves out what differs between two runs of the same program.
 func comparable(dir, text string) string {
-	return strings.ReplaceAll(traceNumber.ReplaceAllString(coresLine.ReplaceAllString(text, ""), ".NNN.trace"), dir+"/", "")
+	return strings.ReplaceAll(traceNumber.ReplaceAllString(coresLine.ReplaceAllString(text, ""), ".NNN.trace"),
+		dir+"/", "")
 }
 
 const loud = `C++ sub say(int i) ${{
@@ -177,7 +189,8 @@ func TestMPIOutput(t *testing.T) {
 		if len(words) == 0 {
 			continue
 		}
-		if n := len(words[1]); len(words) != 3 || words[0] != words[2] || n != 300 && n != 70000 || strings.Count(words[1], words[1][:1]) != n {
+		if n := len(words[1]); len(words) != 3 || words[0] != words[2] || n != 300 && n != 70000 ||
+			strings.Count(words[1], words[1][:1]) != n {
 			t.Fatalf("a line of %d bytes: %.50q", len(line), line)
 		}
 		seen[words[0]]++
@@ -198,7 +211,8 @@ func TestMPIModules(t *testing.T) {
 	t.Parallel()
 	dir := manyDir(t, map[string]string{"loud.fa": loud})
 	_, stderr := must(t, dir, lunaHome(t), 0,
-		"mpirun -n 3 whyslow run -q -w 1 --no-steal --modules cf_counter_events_module,profile_module,luna_log_module --set profile_module.file=p.json loud.fa")
+		"mpirun -n 3 whyslow run -q -w 1 --no-steal --modules "+
+			"cf_counter_events_module,profile_module,luna_log_module --set profile_module.file=p.json loud.fa")
 	for node, n := range []int{14, 14, 13} {
 		if node == 0 {
 			n += 2 // main, for
@@ -220,7 +234,8 @@ func TestMPILocalDir(t *testing.T) {
 	t.Parallel()
 	home, dir := lunaHome(t), manyDir(t, map[string]string{"loud.fa": loud})
 	must(t, dir, home, 0, "mpirun -n 3 whyslow run -q --local-dir parts/here -o t.trace loud.fa")
-	if out, _ := must(t, dir, home, 0, "whyslow doctor t.trace"); !strings.Contains(out, "whole: nothing is damaged or missing") {
+	if out, _ := must(t, dir, home, 0, "whyslow doctor t.trace"); !strings.Contains(out,
+		"whole: nothing is damaged or missing") {
 		t.Errorf("%s", out)
 	}
 	for folder, want := range map[string]int{"parts/here": 0, "t.trace": 4} {
@@ -238,7 +253,9 @@ func TestNotBuiltForMPI(t *testing.T) {
 	home := lunaHome(t)
 	const rank = "OMPI_COMM_WORLD_SIZE=4 OMPI_COMM_WORLD_RANK="
 	_, stderr := must(t, t.TempDir(), home, console.BadUsage, rank+"0 whyslow run x.fa")
-	if want := "whyslow: started on 4 MPI ranks, but built without MPI: build it with 'make mpi', or leave out mpirun ('run -n 4' has 4 nodes in one process)\n"; stderr != want {
+	if want := "whyslow: started on 4 MPI ranks, but built without MPI: build it with 'make mpi', or " +
+		"leave out " +
+		"mpirun ('run -n 4' has 4 nodes in one process)\n"; stderr != want {
 		t.Errorf("%q", stderr)
 	}
 	for _, command := range []string{"version", "nonsense"} {
@@ -247,11 +264,13 @@ func TestNotBuiltForMPI(t *testing.T) {
 			t.Errorf("rank 1 of %s: %q %q", command, stdout, stderr)
 		}
 	}
-	// Where rank 0 ends everybody rank 1 has nothing to say; where it does not, as on a host where whyslow is another one, it has.
+	// Where rank 0 ends everybody rank 1 has nothing to say; where it does not, as on a host where whyslow is
+	// another one, it has.
 	t.Run("all", func(t *testing.T) {
 		t.Parallel()
 		for _, command := range []string{"run x.fa", "run --bad"} {
-			if stdout, stderr := must(t, t.TempDir(), home, 124, rank+"1 timeout 1 whyslow "+command); stdout != "" || stderr != "" {
+			if stdout, stderr := must(t, t.TempDir(), home, 124, rank+"1 timeout 1 whyslow "+command); stdout != "" ||
+				stderr != "" {
 				t.Errorf("rank 1 of %s: %q %q", command, stdout, stderr)
 			}
 		}
@@ -259,7 +278,8 @@ func TestNotBuiltForMPI(t *testing.T) {
 	t.Run("one", func(t *testing.T) {
 		t.Parallel()
 		stdout, stderr := must(t, t.TempDir(), home, console.BadUsage, rank+"1 whyslow run x.fa")
-		if want := "whyslow: rank 1 (" + crew.HostName() + "): started on 4 MPI ranks, but built without MPI: "; stdout != "" || !strings.HasPrefix(stderr, want) {
+		if want := "whyslow: rank 1 (" + crew.HostName() + "): started on 4 MPI ranks, but built without " +
+			"MPI: "; stdout != "" || !strings.HasPrefix(stderr, want) {
 			t.Errorf("%q %q", stdout, stderr)
 		}
 	})

@@ -20,7 +20,8 @@ $}}
 sub main(int n) for r = 0 .. 3 say(r, n) @ { locator_cyclic: r; };
 `
 
-// Lines of different ranks are not mixed, neither on standard output nor on standard error, though each comes in pieces.
+// Lines of different ranks are not mixed, neither on standard output nor on standard error, though each comes
+// in pieces.
 func TestMPIStderr(t *testing.T) {
 	needMPI(t)
 	t.Parallel()
@@ -33,7 +34,8 @@ func TestMPIStderr(t *testing.T) {
 			var next [4]int
 			for line := range strings.Lines(coresLine.ReplaceAllString(text, "")) {
 				var r, i, again int
-				if k, err := fmt.Sscanf(line, "%d %d and so on %d\n", &r, &i, &again); k != 3 || r != again || i != next[r]/each {
+				if k, err := fmt.Sscanf(line, "%d %d and so on %d\n", &r, &i, &again); k != 3 || r != again ||
+					i != next[r]/each {
 					t.Fatalf("%s: %q, %v", command, line, err)
 				}
 				next[r]++
@@ -66,15 +68,16 @@ extern "C" void c_die(int r, int how) {
 }
 `
 
-// However a rank ends within a line, what it wrote last is to be read, on a line of its own. mpirun has its usual time to end the others: in less it does
-// not read what comes after the end.
+// However a rank ends within a line, what it wrote last is to be read, on a line of its own. mpirun has its
+// usual time to end the others: in less it does not read what comes after the end.
 func TestMPILastWords(t *testing.T) {
 	needMPI(t)
 	t.Parallel()
 	home := lunaHome(t)
 	dir := manyDir(t, map[string]string{
 		"die.cpp": dying,
-		"die.fa":  "import c_die(int, int) as die;\nsub main(int how) for r = 0 .. 2 die(r, how) @ { locator_cyclic: r; };\n",
+		"die.fa": "import c_die(int, int) as die;\nsub main(int how) for r = 0 .. 2 die(r, how) @ " +
+			"{ locator_cyclic: r; };\n",
 	})
 	must(t, dir, home, 0, "luna -q -c -O0 die.fa")
 	check := func(command string, code int, said string) {
@@ -96,7 +99,8 @@ func TestMPILastWords(t *testing.T) {
 		code int
 		said string // by rank 0
 	}{
-		{1, "die crashed: segmentation fault"}, {1, "die aborted (SIGABRT)"}, {1, "die called exit(5)"}, {1, "die called exit(6)"},
+		{1, "die crashed: segmentation fault"}, {1, "die aborted (SIGABRT)"}, {1, "die called exit(5)"},
+		{1, "die called exit(6)"},
 		{1, "thread started by the program's C++ code ended the program: aborted"},
 		{128 + 9, ""}, {128 + 11, ""},
 	} {

@@ -4,7 +4,8 @@ import "testing"
 
 func TestParseBandwidth(t *testing.T) {
 	for text, want := range map[string]float64{
-		"1": 1, "1G": 1e9, "1GB": 1e9, "200M": 2e8, "1.5k": 1500, "2K": 2000, "64Ki": 65536, "1MiB": 1 << 20, "1e6": 1e6,
+		"1": 1, "1G": 1e9, "1GB": 1e9, "200M": 2e8, "1.5k": 1500, "2K": 2000, "64Ki": 65536, "1MiB": 1 << 20,
+		"1e6": 1e6,
 	} {
 		if got, err := parseBytes(text); err != nil || got != want {
 			t.Errorf("%s: %v, %v, want %v", text, got, err, want)

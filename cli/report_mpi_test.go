@@ -34,7 +34,8 @@ func manyNodes(t *testing.T, dir string) {
 		t.Fatal(err)
 	}
 	defer r.Close()
-	if _, err := replicate.Write(context.Background(), dir, r, replicate.Options{Copies: 4, Crossing: 0.5}); err != nil {
+	if _, err := replicate.Write(context.Background(), dir, r,
+		replicate.Options{Copies: 4, Crossing: 0.5}); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -71,7 +72,8 @@ func TestMPIReport(t *testing.T) {
 		}
 	}
 	run(5, "mpirun -n 2 whyslow report --fail-if 'S>1%' many.trace")
-	if _, stderr := run(2, "mpirun -n 3 whyslow report nothing.trace"); strings.Count(stderr, "nothing.trace") != 1 {
+	if _, stderr := run(2, "mpirun -n 3 whyslow report nothing.trace"); strings.Count(stderr,
+		"nothing.trace") != 1 {
 		t.Error(stderr)
 	}
 	// What one process misses all know.
@@ -101,7 +103,8 @@ func TestMPIReportInterrupt(t *testing.T) {
 	if err := unix.Mkfifo(file, 0o666); err != nil {
 		t.Fatal(err)
 	}
-	cmd := exec.Command("mpirun", "-n", "2", "sh", "-c", `echo $$ >pid.$OMPI_COMM_WORLD_RANK; exec "$0" report many.trace`, filepath.Join(home, "bin", "whyslow"))
+	cmd := exec.Command("mpirun", "-n", "2", "sh", "-c",
+		`echo $$ >pid.$OMPI_COMM_WORLD_RANK; exec "$0" report many.trace`, filepath.Join(home, "bin", "whyslow"))
 	cmd.Dir = dir
 	cmd.Env = append(os.Environ(), longGrace)
 	var stdout, stderr bytes.Buffer
@@ -143,7 +146,8 @@ func opening(pidFile string) bool {
 		return false
 	}
 	for _, path := range calls {
-		if text, err := os.ReadFile(path); err == nil && strings.HasPrefix(string(text), fmt.Sprint(unix.SYS_OPENAT, " ")) {
+		if text, err := os.ReadFile(path); err == nil && strings.HasPrefix(string(text),
+			fmt.Sprint(unix.SYS_OPENAT, " ")) {
 			return true
 		}
 	}

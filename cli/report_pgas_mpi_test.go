@@ -9,12 +9,14 @@ import (
 	"github.com/whyslow/whyslow/internal/testkit/upctest"
 )
 
-// TestMPIReportPGAS analyses a recorded run of an OpenSHMEM program, and a hand-written one, with several processes: every face is that of one.
+// TestMPIReportPGAS analyses a recorded run of an OpenSHMEM program, and a hand-written one, with several
+// processes: every face is that of one.
 func TestMPIReportPGAS(t *testing.T) {
 	needMPI(t)
 	t.Parallel()
 	home, dir := lunaHome(t), t.TempDir()
-	recorded := upctest.Run(t, "cg", upctest.Options{Threads: 3, Backend: upctest.Shmem, Args: []string{"1000", "4", "10", "50"}, Env: []string{"WHYSLOW_INSTRUMENT=functions"}})
+	recorded := upctest.Run(t, "cg", upctest.Options{Threads: 3, Backend: upctest.Shmem,
+		Args: []string{"1000", "4", "10", "50"}, Env: []string{"WHYSLOW_INSTRUMENT=functions"}})
 	if err := os.Symlink(recorded, filepath.Join(dir, "cg.trace")); err != nil {
 		t.Fatal(err)
 	}
@@ -58,7 +60,8 @@ func TestMPIReportPGAS(t *testing.T) {
 			}
 		}
 	}
-	if _, stderr := run(5, "mpirun -n 2 whyslow report --fail-if 'pgas.time>1%' cg.trace"); !strings.Contains(stderr, "pgas.time") {
+	if _, stderr := run(5, "mpirun -n 2 whyslow report --fail-if 'pgas.time>1%' cg.trace"); !strings.Contains(
+		stderr, "pgas.time") {
 		t.Error(stderr)
 	}
 }

@@ -26,7 +26,8 @@ func TestRunLive(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(dir, "say.fa"), []byte(source), 0o666); err != nil {
 		t.Fatal(err)
 	}
-	cmd := exec.Command(filepath.Join(home, "bin", "whyslow"), "run", "-q", "--live", "--no-browser", filepath.Join(dir, "say.fa"))
+	cmd := exec.Command(filepath.Join(home, "bin", "whyslow"), "run", "-q", "--live", "--no-browser",
+		filepath.Join(dir, "say.fa"))
 	var stdout bytes.Buffer
 	cmd.Stdout = &stdout
 	pipe, err := cmd.StderrPipe()

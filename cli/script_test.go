@@ -33,7 +33,8 @@ func (t tests) Run() int {
 // not, and end those that hang.
 var mpirunSettings = map[string]string{
 	"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
-	"OMPI_MCA_rmaps_base_oversubscribe": "1", "OMPI_MCA_hwloc_base_binding_policy": "none", "MPIEXEC_TIMEOUT": "300",
+	"OMPI_MCA_rmaps_base_oversubscribe": "1", "OMPI_MCA_hwloc_base_binding_policy": "none",
+	"MPIEXEC_TIMEOUT": "300",
 }
 
 // needMPI skips a test where programs cannot be started on many ranks.

@@ -20,7 +20,8 @@ import (
 	"github.com/whyslow/whyslow/trace"
 )
 
-// collect FOLDER [TOKEN]: a collector that keeps what it gets in a folder listens at $COLLECTOR until the script ends.
+// collect FOLDER [TOKEN]: a collector that keeps what it gets in a folder listens at $COLLECTOR until the
+// script ends.
 func collectInto(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) < 1 || len(args) > 2 {
 		ts.Fatalf("usage: collect FOLDER [TOKEN]")
@@ -48,7 +49,8 @@ func collectInto(ts *testscript.TestScript, neg bool, args []string) {
 	})
 }
 
-// A collector that takes the connection and then says nothing: the program runs to its end, and Ctrl+C ends the waiting.
+// A collector that takes the connection and then says nothing: the program runs to its end, and Ctrl+C ends
+// the waiting.
 func TestSilentCollector(t *testing.T) {
 	if !canRun {
 		t.Skip("built without the engine")
@@ -64,7 +66,8 @@ func TestSilentCollector(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(dir, "say.fa"), []byte(source), 0o666); err != nil {
 		t.Fatal(err)
 	}
-	cmd := exec.Command(filepath.Join(home, "bin", "whyslow"), "run", "-q", "--to", l.Addr().String(), "--to-wait=10m", filepath.Join(dir, "say.fa"))
+	cmd := exec.Command(filepath.Join(home, "bin", "whyslow"), "run", "-q", "--to", l.Addr().String(),
+		"--to-wait=10m", filepath.Join(dir, "say.fa"))
 	var stderr bytes.Buffer
 	cmd.Stderr = &stderr
 	stdout, err := cmd.StdoutPipe()
@@ -91,7 +94,8 @@ func TestSilentCollector(t *testing.T) {
 	if err := cmd.Wait(); err != nil {
 		t.Errorf("%v\n%s", err, stderr.String())
 	}
-	want := regexp.MustCompile(`^whyslow: warning: 0 events were sent to 127.0.0.1:\d+, at least \d+ were not: interrupted; the trace has everything\n` + regexp.QuoteMeta(run) + "\n$")
+	want := regexp.MustCompile(
+		`^whyslow: warning: 0 events were sent to 127.0.0.1:\d+, at least \d+ were not: interrupted; the trace has everything\n` + regexp.QuoteMeta(run) + "\n$")
 	if !want.MatchString(stderr.String()) {
 		t.Errorf("%s", stderr.String())
 	}

@@ -38,8 +38,10 @@ func TestShmemInterrupt(t *testing.T) {
 	if out, err := compile.CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
-	stderr, code := interrupt(t, os.Interrupt, dir, filepath.Join(home, "bin", "whyslow"), "shmem", "--", "oshrun", "-np", "2", "./endless")
-	if code != console.Interrupted || !strings.Contains(stderr, "whyslow: interrupted") || !strings.HasSuffix(stderr, "\nendless.001.trace\n") {
+	stderr, code := interrupt(t, os.Interrupt, dir, filepath.Join(home, "bin", "whyslow"), "shmem", "--",
+		"oshrun", "-np", "2", "./endless")
+	if code != console.Interrupted || !strings.Contains(stderr, "whyslow: interrupted") ||
+		!strings.HasSuffix(stderr, "\nendless.001.trace\n") {
 		t.Errorf("exit code %d\n%s", code, stderr)
 	}
 	stdout, stderr, code, err := shell(dir, home, "whyslow report --json endless.001.trace")

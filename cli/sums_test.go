@@ -10,7 +10,8 @@ type factorJSON struct {
 	Parts map[string]int64 `json:"parts"`
 }
 
-// checkSums checks that in a JSON report the factors add up to the total exactly: of the run, every node, every worker.
+// checkSums checks that in a JSON report the factors add up to the total exactly: of the run, every node,
+// every worker.
 func checkSums(text []byte) error {
 	type level struct {
 		TotalNS     int64                  `json:"total_ns"`

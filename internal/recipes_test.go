@@ -21,8 +21,8 @@ type recipe struct {
 	files []string       // where it is spoken of, sorted
 }
 
-// TestRecipes keeps the table "To add something" of ARCHITECTURE.md true. Each row names a thing to copy: the files
-// that speak of that thing are exactly the files that the row tells the reader to touch.
+// TestRecipes keeps the table "To add something" of ARCHITECTURE.md true. Each row names a thing to copy: the
+// files that speak of that thing are exactly the files that the row tells the reader to touch.
 func TestRecipes(t *testing.T) {
 	recipes := readRecipes(t, "../ARCHITECTURE.md")
 	sources := readSources(t, "..")
@@ -60,7 +60,8 @@ func readRecipes(t *testing.T, page string) (out []recipe) {
 	}
 	table, _, _ = strings.Cut(table, "\n## ")
 	link := regexp.MustCompile(`\]\(([^)]+)\)`)
-	for _, m := range regexp.MustCompile("(?m)^\\| (an? [^|]+) \\| `([^`]+)`[^|]* \\| (.+) \\|$").FindAllStringSubmatch(table, -1) {
+	for _, m := range regexp.MustCompile("(?m)^\\| (an? [^|]+) \\| `([^`]+)`[^|]* \\| (.+) \\|$").
+		FindAllStringSubmatch(table, -1) {
 		r := recipe{what: m[1], name: regexp.MustCompile(strings.ReplaceAll(m[2], "¦", "|"))}
 		for _, f := range link.FindAllStringSubmatch(m[3], -1) {
 			r.files = append(r.files, f[1])

@@ -14,8 +14,8 @@ import (
 
 const module = "github.com/whyslow/whyslow/"
 
-// wings are the parts of internal/, in the order in which data passes through them. A room imports rooms of its
-// own wing and of those before it, never of those after it.
+// wings are the parts of internal/, in the order in which data passes through them. A room imports rooms of
+// its own wing and of those before it, never of those after it.
 var wings = []string{"run", "record", "model", "analysis", "show", "convert"}
 
 // ground are the rooms that every wing uses. They import nothing of ours but each other.

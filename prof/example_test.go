@@ -63,11 +63,14 @@ func ExampleRecord() {
 // An event of one's own, and something that listens to it.
 func ExampleSession_Define() {
 	ses := prof.New()
-	step, err := ses.Define("Solver", "onStep", trace.Field{Name: "n", Type: trace.FieldInt}, trace.Field{Name: "residual", Type: trace.FieldFloat})
+	step, err := ses.Define("Solver", "onStep", trace.Field{Name: "n", Type: trace.FieldInt},
+		trace.Field{Name: "residual", Type: trace.FieldFloat})
 	if err != nil {
 		log.Fatal(err)
 	}
-	err = step.Connect("printer", 10, func(n int64, residual float64) { fmt.Println("step", n, "residual", residual) })
+	err = step.Connect("printer", 10, func(n int64, residual float64) {
+		fmt.Println("step", n, "residual", residual)
+	})
 	if err != nil {
 		log.Fatal(err)
 	}

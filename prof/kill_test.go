@@ -45,7 +45,8 @@ func recordUntilKilled(dir string) {
 		panic(err)
 	}
 	pipe := os.NewFile(3, "log")
-	if err := trace.WriteRunInfo(dir, &trace.RunInfo{Nodes: []trace.NodeInfo{{Node: 0, Workers: killStreams}}}); err != nil {
+	if err := trace.WriteRunInfo(dir,
+		&trace.RunInfo{Nodes: []trace.NodeInfo{{Node: 0, Workers: killStreams}}}); err != nil {
 		panic(err)
 	}
 	w, err := trace.Create(dir, 0, killShapes[shape])

@@ -39,7 +39,9 @@ func (p *part) Finish() error {
 }
 
 func use(name string, priority int, start func(h *Host) error, requires ...string) Use {
-	return Use{Priority: priority, Info: ModuleInfo{Name: name, Requires: requires, New: func() Module { return &part{start: start} }}}
+	return Use{Priority: priority, Info: ModuleInfo{Name: name, Requires: requires, New: func() Module {
+		return &part{start: start}
+	}}}
 }
 
 // Handlers run in the order of the modules: what is required first, then by priority, then by name.
@@ -52,7 +54,8 @@ func TestModulesInOrder(t *testing.T) {
 		}
 	}
 	run, err := ses.StartModules([]Use{
-		use("user", 1, listen("user"), "base"), use("late", 9, listen("late")), use("base", 8, listen("base")), use("b", 3, listen("b")), use("a", 3, listen("a")),
+		use("user", 1, listen("user"), "base"), use("late", 9, listen("late")), use("base", 8, listen("base")),
+		use("b", 3, listen("b")), use("a", 3, listen("a")),
 	}, RunFacts{})
 	if err != nil {
 		t.Fatal(err)
@@ -101,7 +104,9 @@ func TestOrderProperty(t *testing.T) {
 				done[u.Info.Name] = true
 				// Whoever is later and could have been here has no better claim.
 				for _, v := range sorted[k+1:] {
-					free := !slices.ContainsFunc(v.Info.Requires, func(r string) bool { return !done[r] || r == u.Info.Name })
+					free := !slices.ContainsFunc(v.Info.Requires, func(r string) bool {
+						return !done[r] || r == u.Info.Name
+					})
 					if free && v.Priority < u.Priority {
 						t.Fatalf("%s (priority %d) comes before %s (%d)", u.Info.Name, u.Priority, v.Info.Name, v.Priority)
 					}
@@ -131,10 +136,12 @@ func TestModulesThatCannotStart(t *testing.T) {
 		{[]Use{use("a", 1, nil, "b")}, "module a requires b, which does not run"},
 		{[]Use{use("a", 1, nil), use("a", 2, nil)}, "module a is to run twice"},
 		{[]Use{use("a", 1, nil, "a")}, "modules require each other in a circle: a -> a"},
-		{[]Use{use("x", 0, nil), use("a", 1, nil, "b", "x"), use("b", 1, nil, "c"), use("c", 1, nil, "a")}, "in a circle: a -> b -> c -> a"},
+		{[]Use{use("x", 0, nil), use("a", 1, nil, "b", "x"), use("b", 1, nil, "c"), use("c", 1, nil, "a")},
+			"in a circle: a -> b -> c -> a"},
 		{[]Use{use("a", 1, fail)}, "module a: no disk"},
 		{[]Use{use("a", 1, func(h *Host) error { panic("broken") })}, "module a: failed: broken"},
-		{[]Use{use("a", 1, func(h *Host) error { h.Int("size"); return nil })}, "module a: failed: no parameter size"},
+		{[]Use{use("a", 1, func(h *Host) error { h.Int("size"); return nil })},
+			"module a: failed: no parameter size"},
 	} {
 		if _, err := New().StartModules(c.uses, RunFacts{}); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("got %v, want %s", err, c.want)
@@ -145,7 +152,9 @@ func TestModulesThatCannotStart(t *testing.T) {
 // A module that fails at its start leaves nothing behind, and those started before are finished.
 func TestFailedStart(t *testing.T) {
 	ses, finished := New(), 0
-	first := Use{Info: ModuleInfo{Name: "first", New: func() Module { return &part{finish: func() error { finished++; return nil }} }}}
+	first := Use{Info: ModuleInfo{Name: "first", New: func() Module {
+		return &part{finish: func() error { finished++; return nil }}
+	}}}
 	_, err := ses.StartModules([]Use{first, use("second", 5, func(h *Host) error {
 		if err := h.Connect("CFEvents", "onReady", func(*Stream, *Any) {}); err != nil {
 			return err
@@ -190,7 +199,8 @@ func TestAny(t *testing.T) {
 		}
 		lines = append(lines, string(line))
 	}
-	for _, e := range [][2]string{{"CFEvents", "onCreated"}, {"CFEvents", "onWaiting"}, {"DFEvents", "onDestroySize"}, {"SyncEvents", "onWaitStarted"}, {"Mine", "onStep"}} {
+	for _, e := range [][2]string{{"CFEvents", "onCreated"}, {"CFEvents", "onWaiting"},
+		{"DFEvents", "onDestroySize"}, {"SyncEvents", "onWaitStarted"}, {"Mine", "onStep"}} {
 		if err := ses.ConnectAny(e[0], e[1], "show", 1, show); err != nil {
 			t.Fatal(err)
 		}
@@ -199,7 +209,8 @@ func TestAny(t *testing.T) {
 	ses.CFWaiting.EmitAt(s, 2, trace.MakeCF(2, 7), []trace.DF{1, 2, 0})
 	ses.DFDestroy.EmitAt(s, 3, 1, 80, trace.Expired)
 	ses.WaitStarted.EmitAt(s, 4, 9)
-	u, err := ses.Define("Mine", "onStep", trace.Field{Name: "what", Type: trace.FieldName}, trace.Field{Name: "size", Type: trace.FieldBytes},
+	u, err := ses.Define("Mine", "onStep", trace.Field{Name: "what", Type: trace.FieldName},
+		trace.Field{Name: "size", Type: trace.FieldBytes},
 		trace.Field{Name: "on", Type: trace.FieldName}, trace.Field{Name: "l", Type: trace.FieldInts})
 	if err != nil {
 		t.Fatal(err)
@@ -247,7 +258,8 @@ func TestConnectMatching(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := ses.ConnectMatching([]string{"DFEvents.onS*", "*.onId*", "Mine.*", "DFEvents::onDestroySize"}, "count", 1, count); err != nil {
+	if err := ses.ConnectMatching([]string{"DFEvents.onS*", "*.onId*", "Mine.*", "DFEvents::onDestroySize"},
+		"count", 1, count); err != nil {
 		t.Fatal(err)
 	}
 	late, err := ses.Define("Mine", "onLate")
@@ -319,7 +331,8 @@ func TestOutput(t *testing.T) {
 		_, _ = b.ReadFrom(c)
 		received <- b.String()
 	}()
-	for _, where := range []string{file, "tcp://" + listener.Addr().String(), "/dev/full", file + "/no", "tcp://127.0.0.1:1"} {
+	for _, where := range []string{file, "tcp://" + listener.Addr().String(), "/dev/full", file + "/no",
+		"tcp://127.0.0.1:1"} {
 		ses := New()
 		told := make(chan string, 10)
 		ses.Report(func(m string) { told <- m })
@@ -328,7 +341,10 @@ func TestOutput(t *testing.T) {
 			if err != nil {
 				return err
 			}
-			return h.Session().Idle.Connect(h.Name(), h.Priority(), func(*Stream, int64) { fmt.Fprintln(out, "idle"); _ = out.Flush() })
+			return h.Session().Idle.Connect(h.Name(), h.Priority(), func(*Stream, int64) {
+				fmt.Fprintln(out, "idle")
+				_ = out.Flush()
+			})
 		})}, RunFacts{})
 		if strings.HasSuffix(where, "/no") || strings.HasSuffix(where, ":1") {
 			if err == nil {
@@ -388,7 +404,8 @@ func TestOutputIsWrittenByOne(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := start("b"); err == nil || err.Error() != "module b: "+file+" is being written by another run; name another place, or wait" {
+	if _, err := start("b"); err == nil ||
+		err.Error() != "module b: "+file+" is being written by another run; name another place, or wait" {
 		t.Error(err)
 	}
 	if err := first.Finish(); err != nil {
@@ -397,7 +414,8 @@ func TestOutputIsWrittenByOne(t *testing.T) {
 	if text, err := os.ReadFile(file); string(text) != "a\n" {
 		t.Errorf("%q, %v", text, err)
 	}
-	if _, err := start("b", "x"); err == nil || err.Error() != "module x: "+file+" is written by b already; name another place" {
+	if _, err := start("b", "x"); err == nil ||
+		err.Error() != "module x: "+file+" is written by b already; name another place" {
 		t.Error(err)
 	}
 	// A run that does not start leaves the results of the one before.
@@ -424,19 +442,26 @@ func TestOutputFullAtTheEnd(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := run.Finish(); err == nil || !strings.HasPrefix(err.Error(), "module writer: cannot write: ") || told > 0 {
+	if err := run.Finish(); err == nil || !strings.HasPrefix(err.Error(), "module writer: cannot write: ") ||
+		told > 0 {
 		t.Errorf("%v, told %d times", err, told)
 	}
 }
 
 func TestRegistry(t *testing.T) {
-	info := ModuleInfo{Name: "registered_module", Aliases: []string{"other_name"}, New: func() Module { return &part{} },
-		Params: []Param{{Name: "n", Default: 3}, {Name: "f", Default: 0.5}, {Name: "b", Default: true}, {Name: "s", Default: "x"}, {Name: "l", Default: []string{"y"}}}}
+	info := ModuleInfo{Name: "registered_module", Aliases: []string{"other_name"}, New: func() Module {
+		return &part{}
+	},
+		Params: []Param{{Name: "n", Default: 3}, {Name: "f", Default: 0.5}, {Name: "b", Default: true},
+			{Name: "s", Default: "x"}, {Name: "l", Default: []string{"y"}}}}
 	RegisterModule(info)
-	if !slices.ContainsFunc(Modules(), func(m ModuleInfo) bool { return m.Name == info.Name && m.Param("n") != nil && m.Param("z") == nil }) {
+	if !slices.ContainsFunc(Modules(), func(m ModuleInfo) bool {
+		return m.Name == info.Name && m.Param("n") != nil && m.Param("z") == nil
+	}) {
 		t.Error("not there")
 	}
-	for _, again := range []ModuleInfo{{Name: "registered_module", New: info.New}, {Name: "other_name", New: info.New}, {Name: "new", Aliases: []string{"other_name"}, New: info.New}, {Name: "empty"}} {
+	for _, again := range []ModuleInfo{{Name: "registered_module", New: info.New}, {Name: "other_name",
+		New: info.New}, {Name: "new", Aliases: []string{"other_name"}, New: info.New}, {Name: "empty"}} {
 		func() {
 			defer func() {
 				if recover() == nil {
@@ -453,7 +478,8 @@ func TestRegistry(t *testing.T) {
 			return nil
 		}}
 	}
-	if _, err := New().StartModules([]Use{{Info: info, Params: map[string]any{"n": 4}}}, RunFacts{}); err != nil || got != "4 0.5 truex[y]" {
+	if _, err := New().StartModules([]Use{{Info: info, Params: map[string]any{"n": 4}}},
+		RunFacts{}); err != nil || got != "4 0.5 truex[y]" {
 		t.Errorf("%s, %v", got, err)
 	}
 }

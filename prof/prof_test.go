@@ -97,7 +97,8 @@ func TestEveryStandardEvent(t *testing.T) {
 			}
 			return nil
 		})
-		if err := connect.Call([]reflect.Value{reflect.ValueOf("test"), reflect.ValueOf(1), handler})[0]; !err.IsNil() {
+		if err := connect.Call([]reflect.Value{reflect.ValueOf("test"), reflect.ValueOf(1),
+			handler})[0]; !err.IsNil() {
 			t.Fatal(err)
 		}
 		emitAt.Call(args)
@@ -171,7 +172,8 @@ func TestSwitchingOff(t *testing.T) {
 	emit(4)
 	ses.EnableAll(true)
 	emit(5)
-	if err := ses.Enable("DFEvents", "onNone", true); err == nil || err.Error() != "there is no event DFEvents.onNone" {
+	if err := ses.Enable("DFEvents", "onNone", true); err == nil ||
+		err.Error() != "there is no event DFEvents.onNone" {
 		t.Error(err)
 	}
 	want := `1 n0 s1 DFEvents.onCreate df=1 size=8 cf=-
@@ -201,7 +203,9 @@ func TestPanickingHandlerIsDisconnected(t *testing.T) {
 	if before != 3 || after != 3 {
 		t.Errorf("the others were called %d and %d times", before, after)
 	}
-	if want := []string{`handler "bad" of GlobalEvents.onBusy failed and is disconnected: out of cheese`}; !slices.Equal(messages, want) {
+	if want := []string{
+		`handler "bad" of GlobalEvents.onBusy failed and is disconnected: out of cheese`}; !slices.Equal(messages,
+		want) {
 		t.Errorf("%q", messages)
 	}
 }
@@ -251,7 +255,9 @@ func TestHandlersEmit(t *testing.T) {
 	ses := New()
 	s := ses.Stream(0, 0, nil)
 	text := ""
-	ses.CFWaiting.Connect("inner", 0, func(_ *Stream, _ int64, _ trace.CF, awaited []trace.DF) { text += fmt.Sprint(awaited) })
+	ses.CFWaiting.Connect("inner", 0, func(_ *Stream, _ int64, _ trace.CF, awaited []trace.DF) {
+		text += fmt.Sprint(awaited)
+	})
 	ses.CFStarted.Connect("outer", 0, func(s *Stream, t int64, cf trace.CF, _ uint64, inputs []trace.DF) {
 		for range 3 {
 			ses.CFWaiting.EmitAt(s, t, cf, []trace.DF{7, 8, 9, 10})
@@ -284,13 +290,16 @@ func TestEmittingDoesNotAllocate(t *testing.T) {
 
 func TestUserEvents(t *testing.T) {
 	ses, s, text := recording(t)
-	u, err := ses.Define("My", "onStep", trace.Field{Name: "step", Type: trace.FieldInt}, trace.Field{Name: "what", Type: trace.FieldName},
-		trace.Field{Name: "residual", Type: trace.FieldFloat}, trace.Field{Name: "took", Type: trace.FieldNS}, trace.Field{Name: "parts", Type: trace.FieldInts})
+	u, err := ses.Define("My", "onStep", trace.Field{Name: "step", Type: trace.FieldInt},
+		trace.Field{Name: "what", Type: trace.FieldName},
+		trace.Field{Name: "residual", Type: trace.FieldFloat}, trace.Field{Name: "took", Type: trace.FieldNS},
+		trace.Field{Name: "parts", Type: trace.FieldInts})
 	if err != nil {
 		t.Fatal(err)
 	}
 	got := ""
-	err = u.Connect("test", 0, func(s *Stream, t int64, step int64, what string, residual float64, took int64, parts []int64) {
+	err = u.Connect("test", 0, func(s *Stream, t int64, step int64, what string, residual float64, took int64,
+		parts []int64) {
 		got += fmt.Sprint(s.ID(), t, step, what, residual, took, parts, ";")
 	})
 	if err != nil {
@@ -302,11 +311,13 @@ func TestUserEvents(t *testing.T) {
 	if err := u.EmitAt(s, 6, int64(2), "a b", math.Inf(1), 0, []int32(nil)); err != nil {
 		t.Fatal(err)
 	}
-	if want := "151red0.5 77 [1 -2];162a b+Inf 0 [];"; strings.ReplaceAll(got, " ", "") != strings.ReplaceAll(want, " ", "") {
+	if want := "151red0.5 77 [1 -2];162a b+Inf 0 [];"; strings.ReplaceAll(got, " ",
+		"") != strings.ReplaceAll(want, " ", "") {
 		t.Errorf("%q", got)
 	}
 	err = u.EmitAt(s, 7, "x")
-	if want := "event My.onStep takes (step Int, what Name, residual Float, took NS, parts Ints), but is emitted with (string)"; err == nil || err.Error() != want {
+	if want := "event My.onStep takes (step Int, what Name, residual Float, took NS, parts Ints), but is " +
+		"emitted with (string)"; err == nil || err.Error() != want {
 		t.Errorf("%v\nwant %s", err, want)
 	}
 	if err := ses.Enable("My", "onStep", false); err != nil {
@@ -315,7 +326,8 @@ func TestUserEvents(t *testing.T) {
 	if err := u.EmitAt(s, 8, "not even looked at"); err != nil {
 		t.Error(err)
 	}
-	want := "5 n0 s1 My.onStep step=1 what=red residual=0.5 took=77 parts=[1 -2]\n6 n0 s1 My.onStep step=2 what=\"a b\" residual=+Inf took=0 parts=[]\n"
+	want := "5 n0 s1 My.onStep step=1 what=red residual=0.5 took=77 parts=[1 -2]\n6 n0 s1 My.onStep step=2 " +
+		"what=\"a b\" residual=+Inf took=0 parts=[]\n"
 	if got := text(); got != want {
 		t.Errorf("recorded\n%s", got)
 	}
@@ -328,7 +340,9 @@ func TestTypesOfUserEvents(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := u.Emit(s, 1); err == nil || err.Error() != "event My.onThing is emitted before Define or a handler has fixed the types of its arguments" {
+	if err := u.Emit(s,
+		1); err == nil || err.Error() != "event My.onThing is emitted before Define or a handler has fixed the "+
+		"types of its arguments" {
 		t.Error(err)
 	}
 	got := ""
@@ -336,7 +350,8 @@ func TestTypesOfUserEvents(t *testing.T) {
 		t.Fatal(err)
 	}
 	err = u.Connect("second", 0, func(float64) {})
-	if want := `event My.onThing takes (arg0 Int, arg1 Name); handler "second" has (arg0 Float)`; err == nil || err.Error() != want {
+	if want := `event My.onThing takes (arg0 Int, arg1 Name); handler "second" has (arg0 Float)`; err == nil ||
+		err.Error() != want {
 		t.Errorf("%v\nwant %s", err, want)
 	}
 	if _, err := ses.Define("My", "onThing", trace.Field{Name: "n", Type: trace.FieldUint}); err == nil {

@@ -26,7 +26,8 @@ func TestRecord(t *testing.T) {
 	}
 	code := rec.NewCode("work")
 	a, b := rec.NewDF("a", 1, -2), rec.NewDF("a", 3)
-	if code != 1 || a != 1 || b != 2 || rec.NewCF() != trace.MakeCF(0, 1) || rec.NewCF() != trace.MakeCF(0, 2) || rec.System().ID() != 2 {
+	if code != 1 || a != 1 || b != 2 || rec.NewCF() != trace.MakeCF(0, 1) || rec.NewCF() != trace.MakeCF(0, 2) ||
+		rec.System().ID() != 2 {
 		t.Error("numbers do not begin with 1")
 	}
 	rec.DFStored.Emit(rec.System(), a, 8)
@@ -41,7 +42,8 @@ func TestRecord(t *testing.T) {
 	}
 	defer r.Close()
 	info := r.Run()
-	if p := r.Problems(); len(p) != 0 || info.Ended != trace.EndedDone || !slices.Equal(info.Off, []string{"DFEvents.onStored"}) || r.Events() != 4 {
+	if p := r.Problems(); len(p) != 0 || info.Ended != trace.EndedDone || !slices.Equal(info.Off,
+		[]string{"DFEvents.onStored"}) || r.Events() != 4 {
 		t.Errorf("%v, %+v, %d events", p, info, r.Events())
 	}
 	d := r.Defs(0)

@@ -47,7 +47,9 @@ func TestExample(t *testing.T) {
 		if err := trace.Dump(&text, open(t, res.trace)); err != nil {
 			t.Fatal(err)
 		}
-		for _, want := range []string{`#kind 256 Squares.onPartial part:Int value:Float "The sum of a part is known."`, "#df 17 total [0 2]", "inputs=[1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16]"} {
+		for _, want := range []string{
+			`#kind 256 Squares.onPartial part:Int value:Float "The sum of a part is known."`, "#df 17 total [0 2]",
+			"inputs=[1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16]"} {
 			if !strings.Contains(text.String(), want) {
 				t.Errorf("the trace lacks %s", want)
 			}
@@ -92,7 +94,8 @@ func TestPageNamesSettings(t *testing.T) {
 	}
 	variable := regexp.MustCompile(`WHYSLOW_[A-Z_]+`)
 	known := map[string]bool{"WHYSLOW_IMPLEMENTATION": true, "WHYSLOW_NO_DLOPEN": true}
-	for _, m := range regexp.MustCompile(`(?:wsi_env[a-z_]*|wsc_choice)\((?:ctx, )?"(WHYSLOW_[A-Z_]+)"`).FindAllStringSubmatch(sources, -1) {
+	for _, m := range regexp.MustCompile(`(?:wsi_env[a-z_]*|wsc_choice)\((?:ctx, )?"(WHYSLOW_[A-Z_]+)"`).
+		FindAllStringSubmatch(sources, -1) {
 		known[m[1]] = true
 		if !bytes.Contains(page, []byte("`"+m[1]+"`")) {
 			t.Errorf("the page lacks %s", m[1])

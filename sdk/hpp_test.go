@@ -277,7 +277,8 @@ func TestThreads(t *testing.T) {
 			res := cppRun(t, hpp(t, build), "",
 				`{"df_sizer_events_module": {}, "foreign_block_timer_module": {"enabled": false}}`, nil, "threads")
 			res.stdoutIs(t, "8001 1\n")
-			if want := "whyslow: event M::onStep: a handler of the program failed: an exception of a type of its own; it is disconnected\n" +
+			if want := "whyslow: event M::onStep: a handler of the program failed: an exception of a type of its " +
+				"own; it is disconnected\n" +
 				"Total DF size created: 8000 bytes\nTotal DF size destroyed: 8000 bytes\n"; res.stderr != want {
 				t.Errorf("standard error: %s", res.stderr)
 			}

@@ -38,8 +38,10 @@ func TestTraceOfEvents(t *testing.T) {
 	}
 	text := dump(t, res.trace)
 	for _, want := range []string{
-		`CFEventsUser.onCreated arg1="never started"`, `#code 1 task sub`, "inputs=[", "SyncEvents.onWaitStarted name=lock", "GlobalEvents.onReadyQueue length=7",
-		`My.onStep arg1=1 arg2=2 arg3=0.5 arg4=1 arg5=text arg6=3000000 arg7=Point`, `My.onStep2 arg1="other types"`, `"workers":1}`,
+		`CFEventsUser.onCreated arg1="never started"`, `#code 1 task sub`, "inputs=[",
+		"SyncEvents.onWaitStarted name=lock", "GlobalEvents.onReadyQueue length=7",
+		`My.onStep arg1=1 arg2=2 arg3=0.5 arg4=1 arg5=text arg6=3000000 arg7=Point`,
+		`My.onStep2 arg1="other types"`, `"workers":1}`,
 		"GlobalEvents.onIdle\n", "GlobalEvents.onBusy\n", "size=10 reason=expired", "#df", " result [0",
 	} {
 		if !strings.Contains(text, want) {
@@ -102,7 +104,9 @@ func TestOneWriterOfAFile(t *testing.T) {
 	if err := os.WriteFile(file, []byte(strings.Repeat("of an older run\n", 1000)), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	logs := fmt.Sprintf(`{"cf_events_module": {"params": {"file": %[1]q}}, "global_events_module": {"params": {"file": %[1]q}}}`, file)
+	logs := fmt.Sprintf(
+		`{"cf_events_module": {"params": {"file": %[1]q}}, "global_events_module": {"params": {"file": %[1]q}}}`,
+		file)
 	res := cppRun(t, hpp(t, "asan"), "", logs, nil, "listings")
 	if want := "whyslow: module \"global_events_module\" cannot start: " + file +
 		" is being written by another module or another run: name another file; it is off\n"; res.stderr != want {
@@ -166,9 +170,11 @@ whyslow: module "logger_module" has no parameter "fil" (did you mean "file"?)
 	}
 	res.stdoutIs(t, "CF created\nCF created elsewhere\n")
 	for events, want := range map[string]string{
-		"{":            "whyslow: events_config.json:1:2: a key in quotation marks or } is missing; nothing is profiled\n",
-		"":             "whyslow: cannot read /nowhere: No such file or directory; nothing is profiled\n",
-		"\n // x\n[1]": "whyslow: events_config.json:3:1: the file must hold an object, not a list; nothing is profiled\n",
+		"{": "whyslow: events_config.json:1:2: a key in quotation marks or } is missing; nothing is " +
+			"profiled\n",
+		"": "whyslow: cannot read /nowhere: No such file or directory; nothing is profiled\n",
+		"\n // x\n[1]": "whyslow: events_config.json:3:1: the file must hold an object, not a list; nothing is " +
+			"profiled\n",
 	} {
 		env := []string{}
 		if events == "" {
@@ -258,7 +264,9 @@ func exampleCPP(t *testing.T, name, blocks string) (string, string) {
 func TestExampleCPP(t *testing.T) {
 	t.Parallel()
 	// 9 blocks of each matrix, 27 of the product, of 20 x 20 elements.
-	const want = "sum of the product: 1.296e+06\nTotal DF size created: 144000 bytes\nTotal DF size destroyed: 144000 bytes\n"
+	const want = "sum of the product: 1.296e+06\nTotal DF size created: 144000 bytes\nTotal DF size " +
+		"destroyed: " +
+		"144000 bytes\n"
 	const blocks = exampleDir + "blocks.cpp"
 	out, path := exampleCPP(t, "product", blocks)
 	if out != want {

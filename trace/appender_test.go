@@ -113,7 +113,8 @@ func TestAppendRefuses(t *testing.T) {
 	header[8] ^= 1
 	index := data[len(data)-trailerLength-blockHeader*2:]
 	for what, b := range map[string][]byte{
-		"checksum is wrong": flipped, "no valid block header": header, "came as": blocks[1][:len(blocks[1])-1], "longer": append(slices.Clone(blocks[1]), 0),
+		"checksum is wrong": flipped, "no valid block header": header, "came as": blocks[1][:len(blocks[1])-1],
+		"longer": append(slices.Clone(blocks[1]), 0),
 	} {
 		if err := a.Append(b); err == nil || what != "longer" && !strings.Contains(err.Error(), what) {
 			t.Errorf("%s: %v", what, err)
@@ -142,7 +143,8 @@ func TestAppendRefuses(t *testing.T) {
 		t.Fatal(err)
 	}
 	r := open(t, filepath.Join(dir, FileName(3)))
-	if p := r.Problems(); len(p) != 1 || !strings.Contains(p[0].What, "1 blocks of stream 1 before this one are lost") {
+	if p := r.Problems(); len(p) != 1 || !strings.Contains(p[0].What,
+		"1 blocks of stream 1 before this one are lost") {
 		t.Errorf("%v", p)
 	}
 	if _, err := OpenAppend(dir, MaxNode+1); err == nil {

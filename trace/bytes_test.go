@@ -23,7 +23,8 @@ func TestBytesOfASmallFile(t *testing.T) {
 	w.DefineSite(SiteDef{Site: 1, Code: 1, File: w.Name("mxm.fa"), Line: 12, Text: w.Name("mult(a, b)")})
 	w.DefineDF(1, w.Name("a"), []int64{0, 2, -1})
 	w.DefineDF(2, w.Name("a"), []int64{0, 2, 5, 6, 7, 8, 9, 10})
-	k, err := w.DefineKind(KindSpec{Namespace: "My", Name: "onStep", Fields: []Field{{Name: "x", Type: FieldFloat}}, Doc: "A step."})
+	k, err := w.DefineKind(KindSpec{Namespace: "My", Name: "onStep",
+		Fields: []Field{{Name: "x", Type: FieldFloat}}, Doc: "A step."})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -84,6 +85,7 @@ func checkPage(t *testing.T, dir string, data []byte) {
 		shown = append(shown, b...)
 	}
 	if !bytes.Equal(shown, data) {
-		t.Errorf("the format has changed: readers of old files must still work, and the version may have to go up; the page shows %d bytes, these are %d:\n%x", len(shown), len(data), data)
+		t.Errorf("the format has changed: readers of old files must still work, and the version may have to go "+
+			"up; the page shows %d bytes, these are %d:\n%x", len(shown), len(data), data)
 	}
 }

@@ -114,12 +114,15 @@ func TestReadingByTime(t *testing.T) {
 func TestDumpOfSomeStreams(t *testing.T) {
 	r := mustOpen(t, twoNodes(t))
 	var text bytes.Buffer
-	err := Dump(&text, r, DumpOptions{JSON: true, Streams: func(node, stream int) bool { return node == 1 && stream == 0 }})
+	err := Dump(&text, r, DumpOptions{JSON: true, Streams: func(node, stream int) bool {
+		return node == 1 && stream == 0
+	}})
 	if err != nil || r.BytesRead() > r.Size()/3 {
 		t.Error(err, r.BytesRead(), r.Size())
 	}
 	lines := strings.Split(strings.TrimSpace(text.String()), "\n")
-	if want := `{"time":20,"node":1,"stream":0,"event":"GlobalEvents.onReadyQueue","fields":{"length":1}}`; len(lines) != 5000 || lines[2] != want {
+	if want := `{"time":20,"node":1,"stream":0,"event":"GlobalEvents.onReadyQueue","fields":{"length":1}}`; len(
+		lines) != 5000 || lines[2] != want {
 		t.Errorf("%d lines; line 2 is %s", len(lines), lines[2])
 	}
 }
@@ -143,9 +146,12 @@ func TestFilesThatCannotBeRead(t *testing.T) {
 		},
 			"offset 0: not a whyslow trace", Damaged},
 		{"later", func(path string) error { return os.WriteFile(path, later, 0o666) },
-			"offset 0: written in version 2 of the format, this program reads version 1: a newer whyslow is needed", Damaged},
-		{"folder", func(path string) error { return errors.Join(os.Remove(path), os.Mkdir(path, 0o777)) }, "offset 0: not a file but a folder", Damaged},
-		{"pipe", func(path string) error { return errors.Join(os.Remove(path), syscall.Mkfifo(path, 0o666)) }, "offset 0: not a file but a pipe", Damaged},
+			"offset 0: written in version 2 of the format, this program reads version 1: a newer whyslow is needed",
+			Damaged},
+		{"folder", func(path string) error { return errors.Join(os.Remove(path), os.Mkdir(path, 0o777)) },
+			"offset 0: not a file but a folder", Damaged},
+		{"pipe", func(path string) error { return errors.Join(os.Remove(path), syscall.Mkfifo(path, 0o666)) },
+			"offset 0: not a file but a pipe", Damaged},
 	} {
 		t.Run(c.what, func(t *testing.T) {
 			dir := twoNodes(t)
@@ -154,7 +160,8 @@ func TestFilesThatCannotBeRead(t *testing.T) {
 			}
 			r := mustOpen(t, dir)
 			p := r.Problems()
-			if len(p) != 1 || p[0].String() != "00001.wst: "+c.want || p[0].Kind != c.kind || p[0].Node != 1 || p[0].File != FileName(1) {
+			if len(p) != 1 || p[0].String() != "00001.wst: "+c.want || p[0].Kind != c.kind || p[0].Node != 1 ||
+				p[0].File != FileName(1) {
 				t.Errorf("%+v", p)
 			}
 			if !slices.Equal(r.Nodes(), []int{0}) || r.Events() != 10000 {
@@ -162,7 +169,8 @@ func TestFilesThatCannotBeRead(t *testing.T) {
 			}
 			// Alone it is no trace at all, and the error says which file.
 			path := filepath.Join(dir, FileName(1))
-			if _, err := Open(path); c.what != "gone" && c.what != "folder" && (err == nil || err.Error() != path+": "+c.want) {
+			if _, err := Open(path); c.what != "gone" && c.what != "folder" &&
+				(err == nil || err.Error() != path+": "+c.want) {
 				t.Errorf("alone: %v", err)
 			}
 		})
@@ -295,7 +303,8 @@ func TestDumpOfPartIsATrace(t *testing.T) {
 3 n0 s0 My.onStep word=lock
 3 n1 s0 CFEvents.onReady cf=0.1 late=0
 `},
-		{DumpOptions{Keep: func(_ *Defs, b *Batch, i int) bool { return b.Kind[i] == KindDFStored }, Streams: func(node, _ int) bool { return node == 1 }},
+		{DumpOptions{Keep: func(_ *Defs, b *Batch, i int) bool { return b.Kind[i] == KindDFStored },
+			Streams: func(node, _ int) bool { return node == 1 }},
 			"#node 1\n#df 9 c [0 3]\n5 n1 s0 DFEvents.onStored df=9 size=8\n"},
 		{DumpOptions{In: &Span{100, 200}}, ""},
 	} {

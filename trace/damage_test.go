@@ -181,10 +181,12 @@ func TestDamagedFileHeader(t *testing.T) {
 	}
 	data = wholeFile(t)
 	data[8] = 2
-	if _, err := openBytes(t, resum(data)); err == nil || !strings.Contains(err.Error(), "written in version 2 of the format, this program reads version 1") {
+	if _, err := openBytes(t, resum(data)); err == nil || !strings.Contains(err.Error(),
+		"written in version 2 of the format, this program reads version 1") {
 		t.Errorf("later version: %v", err)
 	}
-	if _, err := openBytes(t, []byte("Hello, this is a letter to a friend.")); err == nil || !strings.Contains(err.Error(), "not a whyslow trace") {
+	if _, err := openBytes(t, []byte("Hello, this is a letter to a friend.")); err == nil ||
+		!strings.Contains(err.Error(), "not a whyslow trace") {
 		t.Errorf("a letter: %v", err)
 	}
 }
@@ -217,7 +219,8 @@ func TestProblemsInWords(t *testing.T) {
 	}
 	r.Verify(1)
 	r.Verify(1)
-	want := fmt.Sprintf("00000.wst: offset %d: block checksum is wrong; %d events lost; stream 0 lacks %d ns to %d ns", b.at, b.count, b.first, b.last)
+	want := fmt.Sprintf("00000.wst: offset %d: block checksum is wrong; %d events lost; stream 0 lacks %d ns "+
+		"to %d ns", b.at, b.count, b.first, b.last)
 	if p := r.Problems(); len(p) != 1 || p[0].String() != want {
 		t.Errorf("got %v\nwant %s", p, want)
 	}
@@ -254,7 +257,8 @@ func TestLostDefinitions(t *testing.T) {
 	if s := r.Defs(0).Name(1); s != "#1" {
 		t.Errorf("lost name is shown as %q", s)
 	}
-	if p := r.Problems(); len(p) != 1 || !strings.Contains(p[0].String(), "definition block 0: checksum is wrong; what it defines is shown by number") {
+	if p := r.Problems(); len(p) != 1 || !strings.Contains(p[0].String(),
+		"definition block 0: checksum is wrong; what it defines is shown by number") {
 		t.Errorf("%v", p)
 	}
 }

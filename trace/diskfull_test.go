@@ -30,7 +30,8 @@ func TestDiskFullIsToldOnce(t *testing.T) {
 				w.Stream(int(n%3)).Emit(int64(n), KindReadyQueue, n*n)
 			}
 			err = w.Close()
-			if told.Load() != 1 || !errors.Is(err, errFull) || told.Load() == 1 && !errors.Is(err, first.Load().(error)) || err.Error() != "cannot write x.wst: no space left on device" {
+			if told.Load() != 1 || !errors.Is(err, errFull) || told.Load() == 1 && !errors.Is(err,
+				first.Load().(error)) || err.Error() != "cannot write x.wst: no space left on device" {
 				t.Errorf("%s: told %d times; %v, %v", what, told.Load(), first.Load(), err)
 			}
 			info := &RunInfo{Nodes: []NodeInfo{{Node: 0, Workers: 3, Unwritten: w.Unwritten(), Error: err.Error()}}}
@@ -51,12 +52,15 @@ func TestDiskFullIsToldOnce(t *testing.T) {
 			var events uint64
 			for _, p := range r.Problems() {
 				events += p.Events
-				if p.Kind == Unwritten && w.Unwritten() > 0 && p.String() != fmt.Sprintf("00000.wst: cannot write x.wst: no space left on device; %d events lost", w.Unwritten()) {
+				if p.Kind == Unwritten && w.Unwritten() > 0 &&
+					p.String() != fmt.Sprintf("00000.wst: cannot write x.wst: no space left on device; %d events lost",
+						w.Unwritten()) {
 					t.Errorf("%s: %v", what, p)
 				}
 			}
 			if known+w.Unwritten() != n || events != w.Unwritten() || w.Lost() != w.Unwritten()+lost {
-				t.Errorf("%s: %d events known, %d unwritten, %d in problems, %d lost; %d emitted", what, known, w.Unwritten(), events, w.Lost(), n)
+				t.Errorf("%s: %d events known, %d unwritten, %d in problems, %d lost; %d emitted", what, known,
+					w.Unwritten(), events, w.Lost(), n)
 			}
 			// Each worker's loss has a time, too.
 			streams := map[int]bool{}

@@ -128,7 +128,8 @@ func TestFollowedLikeRead(t *testing.T) {
 					rt.Fatalf("a block that nobody wrote: %s", b)
 				}
 			}
-		} else if a, b := texts(f.Problems()), texts(problemsOf(r)); !slices.Equal(a, b) && !f.Closed(0) && len(cuts) == 0 {
+		} else if a, b := texts(f.Problems()),
+			texts(problemsOf(r)); !slices.Equal(a, b) && !f.Closed(0) && len(cuts) == 0 {
 			rt.Fatalf("problems:\n%s\nwhile a Reader says\n%s", strings.Join(a, "\n"), strings.Join(b, "\n"))
 		}
 	})
@@ -146,7 +147,8 @@ func problemsOf(r *Reader) []Problem {
 func TestFollowARun(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "later")
 	f := NewFollower(dir)
-	if list := follow(t, f, nil); len(list) > 0 || f.Info() == nil || f.InfoVersion() != 0 || len(f.Nodes()) > 0 || f.Defs(0) != nil {
+	if list := follow(t, f, nil); len(list) > 0 || f.Info() == nil || f.InfoVersion() != 0 ||
+		len(f.Nodes()) > 0 || f.Defs(0) != nil {
 		t.Fatalf("something in nothing: %v %+v", list, f)
 	}
 	info := &RunInfo{ID: NewRunID(), Program: "p.fa"}
@@ -188,7 +190,8 @@ func TestFollowARun(t *testing.T) {
 		t.Fatal(err)
 	}
 	got = follow(t, f, got)
-	if !f.Closed(0) || !f.Closed(1) || f.Closed(2) || f.Info().Ended != EndedDone || f.InfoVersion() != 2 || !slices.Equal(f.Nodes(), []int{0, 1, 2}) {
+	if !f.Closed(0) || !f.Closed(1) || f.Closed(2) || f.Info().Ended != EndedDone || f.InfoVersion() != 2 ||
+		!slices.Equal(f.Nodes(), []int{0, 1, 2}) {
 		t.Errorf("%v %v %v %+v", f.Closed(0), f.Closed(1), f.Closed(2), f.Info())
 	}
 	writers[2].Close()
@@ -253,9 +256,12 @@ func TestFollowFaults(t *testing.T) {
 		name, want string
 		do         func(dir, path string) error
 	}{
-		{"cut", "the file was cut to 100 bytes while it was read", func(_, path string) error { return os.Truncate(path, 100) }},
+		{"cut", "the file was cut to 100 bytes while it was read", func(_, path string) error {
+			return os.Truncate(path, 100)
+		}},
 		{"replaced", "another file took its place", func(dir, path string) error {
-			return errors.Join(os.WriteFile(filepath.Join(dir, "new"), data, 0o666), os.Rename(filepath.Join(dir, "new"), path))
+			return errors.Join(os.WriteFile(filepath.Join(dir, "new"), data, 0o666),
+				os.Rename(filepath.Join(dir, "new"), path))
 		}},
 		{"removed", "the file was removed", func(_, path string) error { return os.Remove(path) }},
 		{"twice", "00007.wst: offset 0: another file holds node 0, too", func(dir, _ string) error {
@@ -264,14 +270,18 @@ func TestFollowFaults(t *testing.T) {
 		{"no trace", "00003.wst: offset 0: not a whyslow trace", func(dir, _ string) error {
 			return os.WriteFile(filepath.Join(dir, FileName(3)), bytes.Repeat([]byte("text"), 100), 0o666)
 		}},
-		{"folder", "00003.wst: offset 0: not a file but a folder", func(dir, _ string) error { return os.Mkdir(filepath.Join(dir, FileName(3)), 0o777) }},
+		{"folder", "00003.wst: offset 0: not a file but a folder", func(dir, _ string) error {
+			return os.Mkdir(filepath.Join(dir, FileName(3)), 0o777)
+		}},
 		{"newer", "a newer whyslow is needed", func(dir, _ string) error {
 			b := bytes.Clone(data)
 			b[8]++
 			resum(b)
 			return os.WriteFile(filepath.Join(dir, FileName(3)), b, 0o666)
 		}},
-		{"run.json", "run.json: ", func(dir, _ string) error { return os.WriteFile(filepath.Join(dir, runFile), []byte("{"), 0o666) }},
+		{"run.json", "run.json: ", func(dir, _ string) error {
+			return os.WriteFile(filepath.Join(dir, runFile), []byte("{"), 0o666)
+		}},
 	} {
 		dir := t.TempDir()
 		path := filepath.Join(dir, FileName(0))

@@ -116,7 +116,8 @@ func FuzzBlock(f *testing.F) {
 	}
 	add(Header(5, KindIdle))
 	add(Header(5, KindCFStarted), 7, 1, 6, 1, 2, 3, 4, 5, 6, Header(9, KindCFFinished), 7, 1, 100)
-	add(Header(5, KindCFCreated), 7, 1, 0, 1, 1<<62, 0, Header(5, KindCFCreated), 8, 1, 0, 1, 1<<62, 5, 1, 2, 3, 4, 5)
+	add(Header(5, KindCFCreated), 7, 1, 0, 1, 1<<62, 0, Header(5, KindCFCreated), 8, 1, 0, 1, 1<<62, 5,
+		1, 2, 3, 4, 5)
 	f.Fuzz(func(t *testing.T, raw []byte, count uint16) {
 		h := header{count: uint32(count), first: -TimeLimit, last: TimeLimit}
 		var b Batch

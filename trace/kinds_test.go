@@ -45,7 +45,8 @@ func TestKindsTable(t *testing.T) {
 
 func TestIDs(t *testing.T) {
 	cf := MakeCF(MaxNode, 1<<48-1)
-	if cf.Node() != MaxNode || cf.Counter() != 1<<48-1 || cf.String() != "65535.281474976710655" || CF(0).String() != "-" {
+	if cf.Node() != MaxNode || cf.Counter() != 1<<48-1 || cf.String() != "65535.281474976710655" ||
+		CF(0).String() != "-" {
 		t.Error(cf, cf.Node(), cf.Counter())
 	}
 	if Deleted.String() != "deleted" || Reason(9).String() != "9" || While.String() != "while" {
@@ -133,7 +134,8 @@ func TestOtherVersionsOfAKind(t *testing.T) {
 	w.Close()
 	r = open(t, dir)
 	r.Verify(1)
-	if p := r.Problems(); len(p) != 1 || !strings.Contains(p[0].What, "CFEvents.onReady has other fields than this version of whyslow knows") {
+	if p := r.Problems(); len(p) != 1 || !strings.Contains(p[0].What,
+		"CFEvents.onReady has other fields than this version of whyslow knows") {
 		t.Errorf("%v", p)
 	}
 }
@@ -159,8 +161,11 @@ func TestCursorAndDumpOptions(t *testing.T) {
 		t.Error("streams that do not exist have blocks")
 	}
 	var text bytes.Buffer
-	err = Dump(&text, r, DumpOptions{NoDefs: true, Keep: func(_ *Defs, b *Batch, i int) bool { return b.Time[i] >= 998 }})
-	if want := "998 n0 s2 GlobalEvents.onReadyQueue length=998\n999 n0 s2 GlobalEvents.onReadyQueue length=999\n"; err != nil || text.String() != want {
+	err = Dump(&text, r, DumpOptions{NoDefs: true, Keep: func(_ *Defs, b *Batch, i int) bool {
+		return b.Time[i] >= 998
+	}})
+	if want := "998 n0 s2 GlobalEvents.onReadyQueue length=998\n999 n0 s2 GlobalEvents.onReadyQueue " +
+		"length=999\n"; err != nil || text.String() != want {
 		t.Errorf("%v\n%s", err, text.String())
 	}
 	n := 0

@@ -2,8 +2,8 @@ package trace
 
 import "testing"
 
-// TestLargeBuffer fills a buffer larger than a block: it becomes several blocks, and a list that is too long for any is
-// counted as lost, with nothing else.
+// TestLargeBuffer fills a buffer larger than a block: it becomes several blocks, and a list that is too long
+// for any is counted as lost, with nothing else.
 func TestLargeBuffer(t *testing.T) {
 	dir := t.TempDir()
 	w, err := Create(dir, 0, Options{BufferBytes: 16 << 20})

@@ -84,7 +84,8 @@ func TestRoundTripRandomEvents(t *testing.T) {
 	for seed := range uint64(30) {
 		rnd := rand.New(rand.NewPCG(seed, 1))
 		dir := t.TempDir()
-		opt := Options{BufferBytes: 1 << (10 + rnd.IntN(8)), Level: rnd.IntN(4) - 1, Sync: rnd.IntN(2) == 0, Pool: 1 + rnd.IntN(3)}
+		opt := Options{BufferBytes: 1 << (10 + rnd.IntN(8)), Level: rnd.IntN(4) - 1, Sync: rnd.IntN(2) == 0,
+			Pool: 1 + rnd.IntN(3)}
 		var want []event
 		for node := range 2 {
 			w, err := Create(dir, node, opt)
@@ -92,7 +93,8 @@ func TestRoundTripRandomEvents(t *testing.T) {
 				t.Fatal(err)
 			}
 			specs := slices.Clone(Kinds())
-			user := KindSpec{Namespace: "My", Name: "onThing", Fields: []Field{{Name: "x", Type: FieldFloat}, {Name: "l", Type: FieldInts}}}
+			user := KindSpec{Namespace: "My", Name: "onThing", Fields: []Field{{Name: "x", Type: FieldFloat},
+				{Name: "l", Type: FieldInts}}}
 			if user.Kind, err = w.DefineKind(user); err != nil {
 				t.Fatal(err)
 			}
@@ -121,7 +123,8 @@ func TestRoundTripRandomEvents(t *testing.T) {
 		}
 		got := readAll(t, r)
 		if !slices.EqualFunc(got, want, func(a, b event) bool {
-			return a.Node == b.Node && a.Stream == b.Stream && a.Time == b.Time && a.Kind == b.Kind && slices.Equal(a.Args, b.Args)
+			return a.Node == b.Node && a.Stream == b.Stream && a.Time == b.Time && a.Kind == b.Kind &&
+				slices.Equal(a.Args, b.Args)
 		}) {
 			t.Fatalf("seed %d: got %d events, want %d, or they differ", seed, len(got), len(want))
 		}
@@ -135,7 +138,8 @@ func TestDefinitionsRoundTrip(t *testing.T) {
 		t.Fatal(err)
 	}
 	code := CodeDef{Code: 1, Name: w.Name("mult"), Kind: While, File: w.Name("mxm.fa"), Line: 7, Col: 2}
-	site := SiteDef{Site: 4, Code: 1, Label: w.Name("c"), File: w.Name("mxm.fa"), Line: 12, Col: 3, Text: w.Name("mult(a, b)"), DFs: w.Name("a[i] -> b[i + 1]")}
+	site := SiteDef{Site: 4, Code: 1, Label: w.Name("c"), File: w.Name("mxm.fa"), Line: 12, Col: 3,
+		Text: w.Name("mult(a, b)"), DFs: w.Name("a[i] -> b[i + 1]")}
 	w.DefineCode(code)
 	w.DefineSite(site)
 	a := w.Name("a")

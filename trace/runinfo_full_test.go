@@ -34,7 +34,8 @@ func TestRunInfoOnAFullDisk(t *testing.T) {
 		w.Stream(0).Emit(int64(n), KindReadyQueue, n*n*n)
 	}
 	// Whatever room is left, even for an empty file's name, is used up.
-	if err := os.WriteFile(filepath.Join(disk, "more"), make([]byte, 1<<20), 0o666); !errors.Is(err, syscall.ENOSPC) {
+	if err := os.WriteFile(filepath.Join(disk, "more"), make([]byte, 1<<20), 0o666); !errors.Is(err,
+		syscall.ENOSPC) {
 		t.Fatal(err)
 	}
 	if err := w.Close(); !errors.Is(err, syscall.ENOSPC) {

@@ -18,7 +18,8 @@ func TestRunInfo(t *testing.T) {
 		Started: time.Date(2026, 11, 20, 12, 0, 0, 5, time.UTC), Hosts: []string{"a", "b"},
 		Processes: []ProcessInfo{{PID: 7, Host: "a", Cores: 4, Affinity: "0-3", GOMAXPROCS: 4}},
 		Nodes:     []NodeInfo{{Node: 0, Host: "a", Workers: 2}, {Node: 3, Host: "a", Workers: 1}},
-		Clock:     "tsc", ThreadClock: "auto", Off: []string{"CFEvents.onReady"}, Versions: map[string]string{"go": "1.26"},
+		Clock:     "tsc", ThreadClock: "auto", Off: []string{"CFEvents.onReady"},
+		Versions: map[string]string{"go": "1.26"},
 	}
 	if err := WriteRunInfo(dir, info); err != nil {
 		t.Fatal(err)

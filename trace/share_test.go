@@ -10,15 +10,16 @@ import (
 	"pgregory.net/rapid"
 )
 
-// The parts of a trace have each node once, neighbours together, know all of them, and tell together what is wrong with it, in the order in
-// which one reader does.
+// The parts of a trace have each node once, neighbours together, know all of them, and tell together what is
+// wrong with it, in the order in which one reader does.
 func TestOpenShare(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		dir := t.TempDir()
 		nodes := rapid.IntRange(1, 9).Draw(rt, "nodes")
 		info := &RunInfo{}
 		for n := range nodes + rapid.IntRange(0, 1).Draw(rt, "missing") {
-			info.Nodes = append(info.Nodes, NodeInfo{Node: n, Workers: 1, Unwritten: uint64(rapid.IntRange(0, 1).Draw(rt, "unwritten"))})
+			info.Nodes = append(info.Nodes,
+				NodeInfo{Node: n, Workers: 1, Unwritten: uint64(rapid.IntRange(0, 1).Draw(rt, "unwritten"))})
 		}
 		for n := range nodes {
 			if n > 0 && rapid.IntRange(0, 5).Draw(rt, "no file") == 0 {

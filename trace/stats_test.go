@@ -16,7 +16,8 @@ func TestStats(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	k, err := w.DefineKind(KindSpec{Namespace: "My", Name: "onStep", Fields: []Field{{Name: "x", Type: FieldInt}, {Name: "l", Type: FieldInts}}})
+	k, err := w.DefineKind(KindSpec{Namespace: "My", Name: "onStep", Fields: []Field{{Name: "x", Type: FieldInt},
+		{Name: "l", Type: FieldInts}}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -38,12 +39,15 @@ func TestStats(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if st.Bytes != info.Size() || st.Events != 5502 || st.BlockBytes != r.Size() || st.Dropped != 17 || st.LostEvents != 17 || st.ClockSyncs != 1 ||
-		st.Span != (Span{0, 6001}) || len(st.Streams) != 3 || st.Definitions != (DefCounts{Strings: 1, DFs: 5000, Kinds: 1}) {
+	if st.Bytes != info.Size() || st.Events != 5502 || st.BlockBytes != r.Size() || st.Dropped != 17 ||
+		st.LostEvents != 17 || st.ClockSyncs != 1 ||
+		st.Span != (Span{0, 6001}) || len(st.Streams) != 3 ||
+		st.Definitions != (DefCounts{Strings: 1, DFs: 5000, Kinds: 1}) {
 		t.Errorf("%+v", st)
 	}
 	// What is left are the file's header, the index and its end.
-	if rest := st.Bytes - st.BlockBytes - st.DefBytes; rest < 32 || rest > 32+64+16+int64(st.Blocks+st.DefBlocks)*72 {
+	if rest := st.Bytes - st.BlockBytes - st.DefBytes; rest < 32 ||
+		rest > 32+64+16+int64(st.Blocks+st.DefBlocks)*72 {
 		t.Errorf("%d bytes are of nothing: %+v", rest, st)
 	}
 	bytes, raw, events := int64(0), int64(0), uint64(0)
@@ -59,13 +63,17 @@ func TestStats(t *testing.T) {
 			text += " " + c.Column
 		}
 	}
-	if d := bytes - st.BlockBytes; d < -20 || d > 20 || raw != st.RawBytes+64*int64(st.Blocks) || events != st.Events {
-		t.Errorf("columns have %d of %d bytes, %d of %d raw, %d of %d events", bytes, st.BlockBytes, raw, st.RawBytes, events, st.Events)
+	if d := bytes - st.BlockBytes; d < -20 || d > 20 || raw != st.RawBytes+64*int64(st.Blocks) ||
+		events != st.Events {
+		t.Errorf("columns have %d of %d bytes, %d of %d raw, %d of %d events", bytes, st.BlockBytes, raw,
+			st.RawBytes, events, st.Events)
 	}
-	if want := " DFEvents.onStored df size My.onStep list lengths x l GlobalEvents.onLost"; !strings.HasPrefix(text, want[:50]) {
+	if want := " DFEvents.onStored df size My.onStep list lengths x l GlobalEvents.onLost"; !strings.HasPrefix(
+		text, want[:50]) {
 		t.Error(text)
 	}
-	if c := st.Columns; len(c) != 3 || c[0].Column != "block headers" || c[1].Column != "list lengths" && c[1].Column != "kinds" {
+	if c := st.Columns; len(c) != 3 || c[0].Column != "block headers" ||
+		c[1].Column != "list lengths" && c[1].Column != "kinds" {
 		t.Errorf("%+v", c)
 	}
 }

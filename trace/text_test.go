@@ -76,19 +76,23 @@ func TestParseErrors(t *testing.T) {
 	for _, c := range []struct{ text, want string }{
 		{"", "1:1: the text has no events and no #node line: there is nothing to make a trace of"},
 		{"x", "1:1: expected a time: nanoseconds, or a number with ns, us, ms or s"},
-		{"5 CF.onStarted foo=1", `1:16: CFEvents.onStarted has no field "foo": it has (cf CF, execution Uint, inputs DFs)`},
+		{"5 CF.onStarted foo=1",
+			`1:16: CFEvents.onStarted has no field "foo": it has (cf CF, execution Uint, inputs DFs)`},
 		{"5 CF.onStarted cf=0.1 cf=0.2", "1:23: field cf is given twice"},
 		{"5 CF.onStarted cf=1", "1:19: expected node.counter, or - for none"},
-		{"5 CF.onStarted 0.1 1 [1] 2", "1:26: too many values: CFEvents.onStarted has (cf CF, execution Uint, inputs DFs)"},
+		{"5 CF.onStarted 0.1 1 [1] 2",
+			"1:26: too many values: CFEvents.onStarted has (cf CF, execution Uint, inputs DFs)"},
 		{"\n 5 CF.onStarted inputs=[1", "2:26: list does not end: expected ]"},
 		{"5 CF.onStarted inputs=[-1]", "1:24: expected a number from 0 to 4294967295"},
 		{"5 CF.onMigrated to=65536", "1:20: expected a number from 0 to 65535"},
 		{"#foo", `1:1: #foo is no kind of line: expected #run, #node, #stream, #kind, #string, #code, #site or #df; a comment starts with "# "`},
 		{"#node 65536", "1:7: expected a number from 0 to 65535"},
 		{"#kind 3 A.b", "1:7: kinds of user namespaces are numbered from 256"},
-		{"#kind A.b x:Foo", `1:13: field type "Foo" is not known: the types are Int, Uint, Float, CF, DF, Site, Name, Node, Message, NS, Bytes, Reason, Ints, DFs`},
+		{"#kind A.b x:Foo",
+			`1:13: field type "Foo" is not known: the types are Int, Uint, Float, CF, DF, Site, Name, Node, Message, NS, Bytes, Reason, Ints, DFs`},
 		{"#kind A.b x:Ints y:Int", "1:7: event A.b: list x is not the last field"},
-		{"#string 4 \"a\"\n#string 4 \"b\"\n#string 1 \"c\"\n#string \"d\"\n#string 2 \"e\"", "5:9: string 2 is defined already"},
+		{"#string 4 \"a\"\n#string 4 \"b\"\n#string 1 \"c\"\n#string \"d\"\n#string 2 \"e\"",
+			"5:9: string 2 is defined already"},
 		{"#code 1 mult flat", "1:14: expected atomic, sub, call, for, while, if or at=file:line:col"},
 		{"9223372036854775807 Global.onIdle", "1:1: time is out of range: at most 104 days from 0"},
 		{"#run {", "1:6: run: unexpected EOF"},
@@ -120,7 +124,8 @@ func writeRandom(t *rapid.T, dir string) {
 		for _, name := range []string{"onA", "onB"}[:rnd.IntN(3)] {
 			s := KindSpec{Namespace: "My", Name: name, Doc: str()}
 			for i := range rnd.IntN(5) {
-				s.Fields = append(s.Fields, Field{Name: string(rune('a' + i)), Type: 1 + FieldType(rnd.IntN(int(FieldReason)))})
+				s.Fields = append(s.Fields,
+					Field{Name: string(rune('a' + i)), Type: 1 + FieldType(rnd.IntN(int(FieldReason)))})
 			}
 			if rnd.IntN(2) == 0 {
 				s.Fields = append(s.Fields, Field{Name: "list", Type: FieldInts + FieldType(rnd.IntN(2))})
@@ -131,8 +136,10 @@ func writeRandom(t *rapid.T, dir string) {
 			specs = append(specs[:len(specs):len(specs)], s)
 		}
 		for range rnd.IntN(20) {
-			w.DefineCode(CodeDef{rnd.Uint32N(30), w.Name(str()), CodeKind(rnd.IntN(8)), w.Name(str()), rnd.IntN(5), rnd.IntN(5)})
-			w.DefineSite(SiteDef{Site(rnd.Uint32N(30)), rnd.Uint32N(5), w.Name(str()), Name(rnd.Uint32N(99)), rnd.IntN(5), rnd.IntN(5), w.Name(str()), w.Name(str())})
+			w.DefineCode(CodeDef{rnd.Uint32N(30), w.Name(str()), CodeKind(rnd.IntN(8)), w.Name(str()), rnd.IntN(5),
+				rnd.IntN(5)})
+			w.DefineSite(SiteDef{Site(rnd.Uint32N(30)), rnd.Uint32N(5), w.Name(str()), Name(rnd.Uint32N(99)),
+				rnd.IntN(5), rnd.IntN(5), w.Name(str()), w.Name(str())})
 			var identity []int64
 			for range rnd.IntN(9) {
 				identity = append(identity, int64(rnd.Uint64()>>rnd.IntN(64)))
@@ -152,7 +159,8 @@ func writeRandom(t *rapid.T, dir string) {
 		}
 	}
 	if rnd.IntN(2) == 0 {
-		if err := WriteRunInfo(dir, &RunInfo{Program: str(), Ended: EndedStuck, Nodes: []NodeInfo{{Node: 0, Workers: 2}}}); err != nil {
+		if err := WriteRunInfo(dir, &RunInfo{Program: str(), Ended: EndedStuck,
+			Nodes: []NodeInfo{{Node: 0, Workers: 2}}}); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -38,8 +38,10 @@ func cholesky(t testing.TB, dir string, n, nodes, workers int, opt Options) work
 		}
 		p := &place{w: w, now: make([]int64, workers+1), dfs: map[[4]int64]DF{}, name: w.Name("A")}
 		for c, name := range []string{"potrf", "trsm", "syrk", "gemm"} {
-			w.DefineCode(CodeDef{Code: uint32(c + 1), Name: w.Name(name), File: w.Name("cholesky.fa"), Line: 10 * c, Col: 3})
-			w.DefineSite(SiteDef{Site: Site(c + 1), Code: uint32(c + 1), Label: w.Name(name), File: w.Name("cholesky.fa"), Line: 50 + c, Col: 5, Text: w.Name(name + "(A[i][j][k])")})
+			w.DefineCode(CodeDef{Code: uint32(c + 1), Name: w.Name(name), File: w.Name("cholesky.fa"),
+				Line: 10 * c, Col: 3})
+			w.DefineSite(SiteDef{Site: Site(c + 1), Code: uint32(c + 1), Label: w.Name(name),
+				File: w.Name("cholesky.fa"), Line: 50 + c, Col: 5, Text: w.Name(name + "(A[i][j][k])")})
 		}
 		for s := range workers {
 			w.Stream(s).Emit(0, KindProgramStarted, uint64(i), 0)
@@ -74,7 +76,8 @@ func cholesky(t testing.TB, dir string, n, nodes, workers int, opt Options) work
 		now := &p.now[worker]
 		p.counter++
 		cf := uint64(MakeCF(node, p.counter))
-		emit(s, *now, KindCFCreated, cf, uint64(code), uint64(MakeCF(node, 1+p.counter/100)), 1, math.Float64bits(1), 3, uint64(i), uint64(j), uint64(k))
+		emit(s, *now, KindCFCreated, cf, uint64(code), uint64(MakeCF(node, 1+p.counter/100)), 1,
+			math.Float64bits(1), 3, uint64(i), uint64(j), uint64(k))
 		*now += spread(400)
 		ids := []uint64{cf, 1, uint64(len(inputs))}
 		for _, in := range inputs {
@@ -177,7 +180,8 @@ func TestBytesPerEvent(t *testing.T) {
 		}
 		blocks += int64(len(f.blocks))
 	}
-	t.Logf("definitions %.2f bytes an event, %d blocks of %.0f events", float64(d)/float64(wl.events), blocks, float64(wl.events)/float64(blocks))
+	t.Logf("definitions %.2f bytes an event, %d blocks of %.0f events", float64(d)/float64(wl.events), blocks,
+		float64(wl.events)/float64(blocks))
 }
 
 func BenchmarkWrite(b *testing.B) {

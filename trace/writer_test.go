@@ -302,7 +302,8 @@ func TestAbandonWhileOthersAppend(t *testing.T) {
 		for _, e := range readAll(t, r) {
 			i := got[e.Stream]
 			got[e.Stream]++
-			ok := e.Time == i && e.Args[0] == uint64(MakeCF(e.Stream, uint64(i+1))) && e.Args[1] == uint64(i) && e.Args[2] == uint64(i%6)
+			ok := e.Time == i && e.Args[0] == uint64(MakeCF(e.Stream, uint64(i+1))) && e.Args[1] == uint64(i) &&
+				e.Args[2] == uint64(i%6)
 			for _, v := range e.Args[3:] {
 				ok = ok && v == uint64(i)
 			}
@@ -340,7 +341,8 @@ func TestUserKinds(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	spec := KindSpec{Namespace: "My", Name: "onStep", Fields: []Field{{Name: "x", Type: FieldFloat}, {Name: "l", Type: FieldInts}}, Doc: "A step."}
+	spec := KindSpec{Namespace: "My", Name: "onStep", Fields: []Field{{Name: "x", Type: FieldFloat},
+		{Name: "l", Type: FieldInts}}, Doc: "A step."}
 	k, err := w.DefineKind(spec)
 	if err != nil || k != FirstUserKind {
 		t.Fatal(k, err)
@@ -350,7 +352,8 @@ func TestUserKinds(t *testing.T) {
 	}
 	other := spec
 	other.Fields = spec.Fields[:1]
-	if _, err := w.DefineKind(other); err == nil || err.Error() != "event My.onStep is declared as (x Float, l Ints) and as (x Float)" {
+	if _, err := w.DefineKind(other); err == nil ||
+		err.Error() != "event My.onStep is declared as (x Float, l Ints) and as (x Float)" {
 		t.Error(err)
 	}
 	if _, err := w.DefineKind(KindSpec{Namespace: "CFEvents", Name: "onReady"}); err == nil {
@@ -362,7 +365,8 @@ func TestUserKinds(t *testing.T) {
 	}
 	r := open(t, dir)
 	noProblems(t, r)
-	if got := r.Defs(0).Kind(k); got == nil || got.String() != "My.onStep" || got.Doc != "A step." || got.Signature() != "(x Float, l Ints)" {
+	if got := r.Defs(0).Kind(k); got == nil || got.String() != "My.onStep" || got.Doc != "A step." ||
+		got.Signature() != "(x Float, l Ints)" {
 		t.Errorf("%+v", got)
 	}
 	if e := readAll(t, r); len(e) != 1 || !slices.Equal(e[0].Args, []uint64{5, 2, 7, 8}) {

@@ -16,8 +16,8 @@ func (b *builder) correct(repair bool) {
 	b.applyClocks()
 }
 
-// findClocks corrects clocks by their comparisons, and, of a whole run of several processes, so that no message is received before it was
-// sent.
+// findClocks corrects clocks by their comparisons, and, of a whole run of several processes, so that no
+// message is received before it was sent.
 func (b *builder) findClocks(repair bool) {
 	m := b.m
 	m.clocks = b.syncs()
@@ -100,7 +100,8 @@ func (b *builder) bounds() {
 	for _, s := range b.streams {
 		first, last = earlier(first, s.first), max(last, s.last)
 		m.Start, finished = earlier(m.Start, s.started), max(finished, s.finished)
-		if n := &m.Nodes[s.node]; m.Info.Node(s.node) == nil && s.id >= len(n.Workers) && (s.runs.len() > 0 || s.executes || s.started != None) {
+		if n := &m.Nodes[s.node]; m.Info.Node(s.node) == nil && s.id >= len(n.Workers) &&
+			(s.runs.len() > 0 || s.executes || s.started != None) {
 			n.Workers = append(n.Workers, make([]Worker, s.id+1-len(n.Workers))...)
 		}
 	}

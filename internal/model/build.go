@@ -11,15 +11,17 @@ import (
 // Options of Build; the zero value means the defaults.
 type Options struct {
 	Parallel int // streams read at once; 0 means as many as there are cores
-	// In: only blocks with events of these times, on the common clock, are read; nil: all. What else such a block holds is
-	// in the model too, and facts of other times that belong to it are missing: a CF of before may lack its creation.
-	// Start, End, the workers with their start and end, and the clocks are those of the whole run.
+	// In: only blocks with events of these times, on the common clock, are read; nil: all. What else such a
+	// block holds is in the model too, and facts of other times that belong to it are missing: a CF of before
+	// may lack its creation. Start, End, the workers with their start and end, and the clocks are those of the
+	// whole run.
 	In *trace.Span
-	// Interpolated moves times to the common clock by all comparisons of clocks, as who follows a run must, and leaves them so even where
-	// a message is then received before it was sent. In leaves them so too: what is to be repaired is known of a whole run only.
+	// Interpolated moves times to the common clock by all comparisons of clocks, as who follows a run must, and
+	// leaves them so even where a message is then received before it was sent. In leaves them so too: what is to
+	// be repaired is known of a whole run only.
 	Interpolated bool
-	// Progress is called after every block that was read, from several goroutines at once, with the bytes read so
-	// far and those to be read in all. nil: nobody wants to know.
+	// Progress is called after every block that was read, from several goroutines at once, with the bytes read
+	// so far and those to be read in all. nil: nobody wants to know.
 	Progress func(done, total int64)
 }
 
@@ -58,7 +60,8 @@ func newBuilder(info *trace.RunInfo, nodes []int) *builder {
 		if n.Node < 0 || n.Node > trace.MaxNode {
 			continue
 		}
-		m.Nodes[n.Node] = Node{Host: n.Host, Process: max(n.Process, 0), Workers: make([]Worker, min(max(n.Workers, 0), maxWorkers))}
+		m.Nodes[n.Node] = Node{Host: n.Host, Process: max(n.Process, 0),
+			Workers: make([]Worker, min(max(n.Workers, 0), maxWorkers))}
 		if n.Process >= 0 && n.Process < len(info.Processes) && n.Host == "" {
 			m.Nodes[n.Node].Host = info.Processes[n.Process].Host
 		}
@@ -66,7 +69,8 @@ func newBuilder(info *trace.RunInfo, nodes []int) *builder {
 	for _, n := range nodes {
 		m.Nodes[n].Read = true
 	}
-	return &builder{m: m, tables: newTables(m, len(nodes)), cfs: newIDs(count), messages: newIDs(count), requests: newIDs(count)}
+	return &builder{m: m, tables: newTables(m, len(nodes)), cfs: newIDs(count), messages: newIDs(count),
+		requests: newIDs(count)}
 }
 
 // maxWorkers bounds what run.json can make us reserve.
@@ -99,9 +103,10 @@ func Build(ctx context.Context, r *trace.Reader, opt Options) (*Model, error) {
 	return b.finish(), nil
 }
 
-// read fills the streams from the files of a reader, and lists their problems. tables, if not nil, is called with the definitions of its nodes
-// before events are read.
-func (b *builder) read(ctx context.Context, r *trace.Reader, opt Options, tables func([]nodeTables) error) error {
+// read fills the streams from the files of a reader, and lists their problems. tables, if not nil, is called
+// with the definitions of its nodes before events are read.
+func (b *builder) read(ctx context.Context, r *trace.Reader, opt Options,
+	tables func([]nodeTables) error) error {
 	perNode := make([]nodeTables, len(b.m.Nodes))
 	b.m.numbers = make([][]DF, len(b.m.Nodes))
 	for _, n := range r.Nodes() {

@@ -2,22 +2,24 @@ package model
 
 import "sort"
 
-// ClockSync is a knot of the correction of a node's clock: at Time, on the node's own clock, Offset is to be added to get the
-// time of the common clock. Both are nanoseconds. Knots are comparisons with node 0's clock, or come from repairs.
+// ClockSync is a knot of the correction of a node's clock: at Time, on the node's own clock, Offset is to be
+// added to get the time of the common clock. Both are nanoseconds. Knots are comparisons with node 0's clock,
+// or come from repairs.
 type ClockSync struct {
 	Time, Offset int64
 	Error        int64 // how far Offset may be off, where it was measured; 0 in other knots
 }
 
-// Common moves a time of a node to the common clock: by the offset interpolated between the comparisons before and after it,
-// by that of the nearest one outside of them all. syncs are those of the node by time. None stays None, and without comparisons
-// every time stays as it is.
+// Common moves a time of a node to the common clock: by the offset interpolated between the comparisons
+// before and after it, by that of the nearest one outside of them all. syncs are those of the node by time.
+// None stays None, and without comparisons every time stays as it is.
 func Common(t int64, syncs []ClockSync) int64 {
 	c := clockMap{syncs: syncs}
 	return c.common(t)
 }
 
-// clockMap does what Common does, faster for times that follow each other: it remembers where the last one was.
+// clockMap does what Common does, faster for times that follow each other: it remembers where the last one
+// was.
 type clockMap struct {
 	syncs []ClockSync
 	next  int // the last time was before that of syncs[next], and not before that of the one before

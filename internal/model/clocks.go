@@ -9,8 +9,9 @@ import (
 	"github.com/whyslow/whyslow/trace"
 )
 
-// Clocks says how well the clocks of nodes in different processes agree. All but Nodes counts messages: DFs, requests and
-// CFs, between nodes of different processes, of which both ends were recorded; and of runs on several hosts what collectives and locks ask for. Of a part of a run it tells what is in that part.
+// Clocks says how well the clocks of nodes in different processes agree. All but Nodes counts messages: DFs,
+// requests and CFs, between nodes of different processes, of which both ends were recorded; and of runs on
+// several hosts what collectives and locks ask for. Of a part of a run it tells what is in that part.
 type Clocks struct {
 	Messages     int64
 	Raw          Disorder // by the clocks as they were
@@ -26,13 +27,14 @@ type Disorder struct {
 	SumNS     int64 `json:"sum_ns"`
 }
 
-// ClockRepair says how a node's times were moved so that no message is received before it was sent. It is zero where they
-// were not.
+// ClockRepair says how a node's times were moved so that no message is received before it was sent. It is
+// zero where they were not.
 type ClockRepair struct {
 	Count     int64 `json:"count"`      // messages for which the clock was put forward
 	LargestNS int64 `json:"largest_ns"` // by how much at most at once
 	SumNS     int64 `json:"sum_ns"`
-	MovedNS   int64 `json:"moved_ns"` // how far an event was moved at most, including what earlier messages passed on
+	// how far an event was moved at most, including what earlier messages passed on
+	MovedNS int64 `json:"moved_ns"`
 }
 
 // Repairs sums up the repairs of all nodes.
@@ -70,11 +72,13 @@ type Letter struct {
 }
 
 func (l Letter) compare(o Letter) int {
-	return cmp.Or(cmp.Compare(l.Sent, o.Sent), cmp.Compare(l.Received, o.Received), cmp.Compare(l.From, o.From), cmp.Compare(l.To, o.To))
+	return cmp.Or(cmp.Compare(l.Sent, o.Sent), cmp.Compare(l.Received, o.Received), cmp.Compare(l.From, o.From),
+		cmp.Compare(l.To, o.To))
 }
 
-// CompareClocks counts the messages between processes and, of them, those that were received before they were sent: as recorded,
-// and by clocks corrected with syncs, those of each node by time. The rest of the result is zero.
+// CompareClocks counts the messages between processes and, of them, those that were received before they were
+// sent: as recorded, and by clocks corrected with syncs, those of each node by time. The rest of the result
+// is zero.
 func CompareClocks(syncs [][]ClockSync, letters []Letter) (c Clocks) {
 	at := make([]clockMap, len(syncs))
 	for n := range syncs {
@@ -98,12 +102,14 @@ func (c *Clocks) Join(o *Clocks) {
 	c.Left.join(o.Left)
 }
 
-// Chosen leaves out comparisons of a clock, which are by time, that others explain: where the straight line between those before and
-// after is within the error of one, it tells nothing new. While a program runs messages wait for cores and each other, and comparisons are
-// often ten times worse than at the start and at the end; following them would bend a clock that is straight.
+// Chosen leaves out comparisons of a clock, which are by time, that others explain: where the straight line
+// between those before and after is within the error of one, it tells nothing new. While a program runs
+// messages wait for cores and each other, and comparisons are often ten times worse than at the start and at
+// the end; following them would bend a clock that is straight.
 //
-// The first and the last one are kept, and of those between that the line between them does not explain the one that is
-// farthest from being explained, moved towards the line as far as its error allows; then likewise before and after that one.
+// The first and the last one are kept, and of those between that the line between them does not explain the
+// one that is farthest from being explained, moved towards the line as far as its error allows; then likewise
+// before and after that one.
 func Chosen(list []ClockSync) []ClockSync {
 	if len(list) < 3 {
 		return list
@@ -139,7 +145,8 @@ func Chosen(list []ClockSync) []ClockSync {
 	return out
 }
 
-// syncs are the comparisons of each node's clock that count, by time; those of a node whose offsets are all 0 are left out.
+// syncs are the comparisons of each node's clock that count, by time; those of a node whose offsets are all 0
+// are left out.
 func (b *builder) syncs() [][]ClockSync {
 	all := make([][]ClockSync, len(b.m.Nodes))
 	for _, s := range b.streams {
@@ -190,13 +197,17 @@ func (b *builder) letters(process []int) (out []Letter) {
 			}
 		}
 	}
-	add(func(s *stream) *column[end] { return &s.sent }, func(s *stream) *column[end] { return &s.received }, b.messages.size())
-	add(func(s *stream) *column[end] { return &s.asked }, func(s *stream) *column[end] { return &s.askedHere }, b.requests.size())
+	add(func(s *stream) *column[end] { return &s.sent }, func(s *stream) *column[end] {
+		return &s.received
+	}, b.messages.size())
+	add(func(s *stream) *column[end] { return &s.asked }, func(s *stream) *column[end] {
+		return &s.askedHere
+	}, b.requests.size())
 	return append(out, b.journeys(process)...)
 }
 
-// journeys are the moves of CFs: the i-th departure of a CF from node a to node b and its i-th arrival at b from a, as in
-// joinMoves; the order of times of one node does not depend on clocks.
+// journeys are the moves of CFs: the i-th departure of a CF from node a to node b and its i-th arrival at b
+// from a, as in joinMoves; the order of times of one node does not depend on clocks.
 func (b *builder) journeys(process []int) (out []Letter) {
 	var all []move
 	for _, s := range b.streams {
@@ -217,7 +228,9 @@ func (b *builder) journeys(process []int) (out []Letter) {
 		yf, yt := way(y)
 		return cmp.Or(cmp.Compare(x.cf, y.cf), cmp.Compare(xf, yf), cmp.Compare(xt, yt))
 	}
-	slices.SortStableFunc(all, func(x, y move) int { return cmp.Or(sameWay(&x, &y), cmp.Compare(x.time, y.time)) })
+	slices.SortStableFunc(all, func(x, y move) int {
+		return cmp.Or(sameWay(&x, &y), cmp.Compare(x.time, y.time))
+	})
 	for len(all) > 0 {
 		n := 1
 		for n < len(all) && sameWay(&all[0], &all[n]) == 0 {
@@ -240,8 +253,8 @@ func (b *builder) journeys(process []int) (out []Letter) {
 	return out
 }
 
-// ReadClocks finds the corrections of the nodes' clocks that Build uses, without a model: those of each node for Common, and how well
-// they agree. It reads the whole trace, and fails only when ctx ends.
+// ReadClocks finds the corrections of the nodes' clocks that Build uses, without a model: those of each node
+// for Common, and how well they agree. It reads the whole trace, and fails only when ctx ends.
 func ReadClocks(ctx context.Context, r *trace.Reader) ([][]ClockSync, Clocks, error) {
 	b := newBuilder(r.Run(), r.Nodes())
 	perNode := make([]nodeTables, len(b.m.Nodes))
@@ -258,7 +271,8 @@ func ReadClocks(ctx context.Context, r *trace.Reader) ([][]ClockSync, Clocks, er
 			for i, t := range batch.Time {
 				switch k := batch.Kind[i]; k {
 				case trace.KindEntered, trace.KindExited, trace.KindCollective, trace.KindAcquired, trace.KindReleased,
-					trace.KindProgramStarted, trace.KindClockSync, trace.KindDFSent, trace.KindDFReceived, trace.KindDFRequested,
+					trace.KindProgramStarted, trace.KindClockSync, trace.KindDFSent, trace.KindDFReceived,
+					trace.KindDFRequested,
 					trace.KindDFRequestReceived, trace.KindCFMigrated, trace.KindCFStolen, trace.KindCFReceived:
 					s.event(t, k, batch.Args(i))
 				}
@@ -272,7 +286,9 @@ func ReadClocks(ctx context.Context, r *trace.Reader) ([][]ClockSync, Clocks, er
 	if err != nil {
 		return nil, Clocks{}, err
 	}
-	slices.SortFunc(b.streams, func(x, y *stream) int { return cmp.Or(cmp.Compare(x.node, y.node), cmp.Compare(x.id, y.id)) })
+	slices.SortFunc(b.streams, func(x, y *stream) int {
+		return cmp.Or(cmp.Compare(x.node, y.node), cmp.Compare(x.id, y.id))
+	})
 	b.findClocks(true)
 	return b.m.clocks, b.m.Clocks, nil
 }

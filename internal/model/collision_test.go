@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// Two DFs whose identity lists have the same 64-bit id (see trace.TestIdentitiesThatCollide), each used on all three
-// nodes: they stay two DFs, each the same one on all nodes, and it is told once.
+// Two DFs whose identity lists have the same 64-bit id (see trace.TestIdentitiesThatCollide), each used on
+// all three nodes: they stay two DFs, each the same one on all nodes, and it is told once.
 func TestCollidingIdentities(t *testing.T) {
 	m := build(t, `
 #node 0
@@ -36,7 +36,8 @@ func TestCollidingIdentities(t *testing.T) {
 			made = append(made, df)
 		}
 	}
-	if len(m.DFName) != 3 || !slices.Equal(made, []DF{1, 2}) || m.MadeSize[m.MadeFrom[1]] != 80 || m.MadeSize[m.MadeFrom[2]] != 160 {
+	if len(m.DFName) != 3 || !slices.Equal(made, []DF{1, 2}) || m.MadeSize[m.MadeFrom[1]] != 80 ||
+		m.MadeSize[m.MadeFrom[2]] != 160 {
 		t.Errorf("%d DFs, made %v of sizes %v", len(m.DFName)-1, made, m.MadeSize)
 	}
 	var copies []DF
@@ -46,7 +47,8 @@ func TestCollidingIdentities(t *testing.T) {
 	if !slices.Equal(copies, []DF{1, 1, 2}) {
 		t.Errorf("copies of %v", copies)
 	}
-	want := "DFs x [0 1 -4814455743165677260] and x [0 1 1245931602509595413] have the same 64-bit id a0f3888b00b1e0af; they are kept apart"
+	want := "DFs x [0 1 -4814455743165677260] and x [0 1 1245931602509595413] have the same 64-bit id " +
+		"a0f3888b00b1e0af; they are kept apart"
 	if len(m.Collisions) != 1 || m.Collisions[0] != want {
 		t.Errorf("%s", strings.Join(m.Collisions, "\n"))
 	}

@@ -30,7 +30,8 @@ type nodeTables struct {
 }
 
 func newTables(m *Model, nodes int) *tables {
-	t := &tables{m: m, names: map[string]uint32{}, codes: map[Code]int{}, sites: map[Site]uint32{}, late: map[dfRef]DF{}}
+	t := &tables{m: m, names: map[string]uint32{}, codes: map[Code]int{}, sites: map[Site]uint32{},
+		late: map[dfRef]DF{}}
 	if nodes > 1 {
 		t.byID = map[uint64]DF{}
 	}
@@ -88,8 +89,9 @@ func (t *tables) add(node int, defs *trace.Defs) nodeTables {
 		if uint64(def.Site) >= 1<<24 {
 			return
 		}
-		s := Site{Code: code(def.Code), Label: defs.Name(def.Label), File: defs.Name(def.File), Line: def.Line, Text: defs.Name(def.Text),
-			DFs: defs.Name(def.DFs)}
+		s := Site{Code: code(def.Code), Label: defs.Name(def.Label), File: defs.Name(def.File), Line: def.Line,
+			Text: defs.Name(def.Text),
+			DFs:  defs.Name(def.DFs)}
 		n.site = put(n.site, int(def.Site), t.site(s))
 	})
 	names := map[trace.Name]uint32{}
@@ -143,8 +145,9 @@ func (t *tables) df(ref dfRef, name uint32, identity []int64) DF {
 				t.clash = map[uint64][]DF{}
 			}
 			t.clash[id] = append(t.clash[id], next)
-			m.Collisions = append(m.Collisions, fmt.Sprintf("DFs %s %v and %s %v have the same 64-bit id %016x; they are kept apart",
-				m.Names[m.DFName[old]], m.identity(old), m.Names[name], identity, id))
+			m.Collisions = append(m.Collisions,
+				fmt.Sprintf("DFs %s %v and %s %v have the same 64-bit id %016x; they are kept apart",
+					m.Names[m.DFName[old]], m.identity(old), m.Names[name], identity, id))
 		}
 	}
 	m.DFName, m.dfHome = append(m.DFName, name), append(m.dfHome, ref)

@@ -7,9 +7,9 @@ import (
 	"github.com/whyslow/whyslow/trace"
 )
 
-// DFKey names a DF outside of this model: "NODE:NUMBER", its number in the file of the first node that mentions it. While
-// a trace grows, or in a model of a part of it, such a key stands for the same DF, though a DF may get another one
-// too. "" for no DF.
+// DFKey names a DF outside of this model: "NODE:NUMBER", its number in the file of the first node that
+// mentions it. While a trace grows, or in a model of a part of it, such a key stands for the same DF, though
+// a DF may get another one too. "" for no DF.
 func (m *Model) DFKey(df DF) string {
 	if df == 0 || int(df) >= len(m.dfHome) {
 		return ""
@@ -18,14 +18,15 @@ func (m *Model) DFKey(df DF) string {
 	return strconv.FormatUint(home[0], 10) + ":" + strconv.FormatUint(home[1], 10)
 }
 
-// DFHome gives the first node that mentions a DF, of those whose files were read, and its number there. A model of the whole run has DFs
-// in that order.
+// DFHome gives the first node that mentions a DF, of those whose files were read, and its number there. A
+// model of the whole run has DFs in that order.
 func (m *Model) DFHome(df DF) [2]uint64 {
 	home := m.dfHome[df]
 	return [2]uint64{uint64(home.node), uint64(home.df)}
 }
 
-// FindDF gives the DF with a key of any node that mentions it; 0 where there is none, or where that is no key.
+// FindDF gives the DF with a key of any node that mentions it; 0 where there is none, or where that is no
+// key.
 func (m *Model) FindDF(key string) DF {
 	left, right, _ := strings.Cut(key, ":")
 	node, err1 := strconv.ParseUint(left, 10, 16)

@@ -31,7 +31,8 @@ func (m *Model) WorkerIDOf(execution int) (WorkerID, bool) {
 	return WorkerID{int(m.byEnd[i].node), int(m.byEnd[i].number)}, true
 }
 
-// CFs gives every CF of which an event was recorded: its creation, that it was ready, an execution or a migration.
+// CFs gives every CF of which an event was recorded: its creation, that it was ready, an execution or a
+// migration.
 func (m *Model) CFs() iter.Seq[CF] {
 	return func(yield func(CF) bool) {
 		for i := range m.Created {

@@ -14,11 +14,12 @@ import (
 // advice, follow from one rule for the copies of one DF at one node:
 //
 //  1. The i-th copy stored, in order of time, is the i-th copy dropped: the oldest copy goes first.
-//  2. A trace that lost events may drop more copies than it stored. The first drops, in the order of streams, then
-//     belong to copies from before the record. They are left out: such a copy has no From.
+//  2. A trace that lost events may drop more copies than it stored. The first drops, in the order of streams,
+//     then belong to copies from before the record. They are left out: such a copy has no From.
 //  3. A copy that is never dropped is held to the end of the run: it has no To.
-//  4. A copy has the size of the DF's last creation up to the moment when the copy was stored. If every creation
-//     came later, which clocks may claim, the first one counts. Without a recorded creation the size is 0.
+//  4. A copy has the size of the DF's last creation up to the moment when the copy was stored. If every
+//     creation came later, which clocks may claim, the first one counts. Without a recorded creation the size
+//     is 0.
 //
 // Offsets of clocks can move a drop before the store. To is before From then, and the copy counts -1 in
 // between, so that sums over several nodes stay right.

@@ -64,7 +64,8 @@ func (d *ids) slow(id uint64) uint32 {
 	}
 	node, counter := id>>48, id&(1<<48-1)
 	chunk := counter >> chunkBits
-	if node >= uint64(len(d.dirs)) || chunk >= maxChunk || d.scattered(node, chunk) || (d.far != nil && d.far[node]) {
+	if node >= uint64(len(d.dirs)) || chunk >= maxChunk || d.scattered(node, chunk) ||
+		(d.far != nil && d.far[node]) {
 		return d.single(id)
 	}
 	var dir []uint32

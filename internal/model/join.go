@@ -66,7 +66,8 @@ func (b *builder) join() {
 	b.bounds()
 	var wg procs.Goroutines
 	slots := make(chan struct{}, runtime.GOMAXPROCS(0))
-	for _, f := range []func(){b.joinExecutions, b.joinCreations, b.joinReady, b.joinMade, b.joinMessages, b.joinMoves, b.joinRest, b.joinRegions} {
+	for _, f := range []func(){b.joinExecutions, b.joinCreations, b.joinReady, b.joinMade, b.joinMessages,
+		b.joinMoves, b.joinRest, b.joinRegions} {
 		wg.Go(func() {
 			slots <- struct{}{}
 			f()
@@ -190,7 +191,8 @@ func (s *stream) joinRuns(m *Model) {
 	add := func(list []execution) {
 		for i := range list {
 			e := &list[i]
-			m.ExecStart, m.ExecEnd, m.ExecCPU = append(m.ExecStart, e.start), append(m.ExecEnd, e.end), append(m.ExecCPU, e.cpu)
+			m.ExecStart, m.ExecEnd, m.ExecCPU = append(m.ExecStart, e.start), append(m.ExecEnd, e.end),
+				append(m.ExecCPU, e.cpu)
 			m.ExecCF, m.ExecNumber = append(m.ExecCF, e.cf), append(m.ExecNumber, e.number)
 			m.inputsAt = append(m.inputsAt, e.inputs)
 		}
@@ -245,7 +247,8 @@ func (b *builder) joinMade() {
 				k := next[d.df]
 				next[d.df]++
 				for ; k > from[d.df] && m.MadeTime[k-1] > d.time; k-- {
-					m.MadeTime[k], m.MadeSize[k], m.MadeBy[k], m.MadeNode[k] = m.MadeTime[k-1], m.MadeSize[k-1], m.MadeBy[k-1], m.MadeNode[k-1]
+					m.MadeTime[k], m.MadeSize[k], m.MadeBy[k], m.MadeNode[k] = m.MadeTime[k-1], m.MadeSize[k-1],
+						m.MadeBy[k-1], m.MadeNode[k-1]
 				}
 				m.MadeTime[k], m.MadeSize[k], m.MadeBy[k], m.MadeNode[k] = d.time, d.size, d.by, uint16(s.node)
 			}
@@ -266,7 +269,8 @@ func (b *builder) joinMessages() {
 				return // nothing tells where it came to
 			}
 			g := &m.DFMessages[e.number]
-			g.Sent, g.From, g.To, g.Bytes, g.Request, g.DF, g.CF = e.time, int32(s.node), e.peer, e.bytes, e.request, e.df, e.cf
+			g.Sent, g.From, g.To, g.Bytes, g.Request, g.DF, g.CF = e.time, int32(s.node), e.peer, e.bytes, e.request,
+				e.df, e.cf
 		})
 		each(&s.asked, func(e *end) {
 			if e.number == 0 {
@@ -331,7 +335,9 @@ func (b *builder) joinMoves() {
 	for _, s := range b.streams {
 		all = s.moves.move(all)
 	}
-	slices.SortStableFunc(all, func(x, y move) int { return cmp.Or(cmp.Compare(x.cf, y.cf), cmp.Compare(x.time, y.time)) })
+	slices.SortStableFunc(all, func(x, y move) int {
+		return cmp.Or(cmp.Compare(x.cf, y.cf), cmp.Compare(x.time, y.time))
+	})
 	m.moved = make(map[CF][2]uint32, n/2)
 	m.Moves = make([]Message, 0, n/2)
 	for i := 0; i < len(all); {
@@ -352,7 +358,8 @@ func pair(out []Message, moves []move) []Message {
 	first := len(out)
 	for _, v := range moves {
 		if v.out {
-			out = append(out, Message{Sent: v.time, Received: None, From: v.node, To: v.peer, Bytes: v.bytes, CF: v.cf, Stolen: v.stolen})
+			out = append(out, Message{Sent: v.time, Received: None, From: v.node, To: v.peer, Bytes: v.bytes, CF: v.cf,
+				Stolen: v.stolen})
 		}
 	}
 	for _, v := range moves {
@@ -360,14 +367,18 @@ func pair(out []Message, moves []move) []Message {
 			continue
 		}
 		g := Message{Sent: None, From: v.peer, To: v.node, Bytes: v.bytes, CF: v.cf}
-		at := slices.IndexFunc(out[first:], func(o Message) bool { return o.From == g.From && o.To == g.To && o.Received == None })
+		at := slices.IndexFunc(out[first:], func(o Message) bool {
+			return o.From == g.From && o.To == g.To && o.Received == None
+		})
 		if at < 0 {
 			out = append(out, g)
 			at = len(out) - 1 - first
 		}
 		out[first+at].Received = v.time
 	}
-	slices.SortStableFunc(out[first:], func(x, y Message) int { return cmp.Compare(max(x.Sent, x.Received), max(y.Sent, y.Received)) })
+	slices.SortStableFunc(out[first:], func(x, y Message) int {
+		return cmp.Compare(max(x.Sent, x.Received), max(y.Sent, y.Received))
+	})
 	return out
 }
 
@@ -378,7 +389,8 @@ func (b *builder) joinRest() {
 		copies, awaits, awaited = copies+s.copies.len(), awaits+s.awaits.len(), awaited+s.awaited.len()
 	}
 	m.Copies = make([]Copy, 0, copies)
-	m.Awaits = Awaits{make([]CF, 0, awaits), make([]int64, 0, awaits), make([]uint32, 0, awaits), make([]DF, 0, awaited)}
+	m.Awaits = Awaits{make([]CF, 0, awaits), make([]int64, 0, awaits), make([]uint32, 0, awaits),
+		make([]DF, 0, awaited)}
 	for _, s := range b.streams {
 		base := uint32(len(m.Awaits.dfs))
 		s.awaits.empty(func(list []await) {

@@ -13,14 +13,18 @@ func TestLife(t *testing.T) {
 		events []CFEvent
 		want   []CFState
 	}{
-		{"plain", []CFEvent{{1, 0, 0, CFCreated}, {2, 0, 0, CFBecameReady}, {3, 0, 1, CFStarted}, {4, 0, 1, CFEnded}},
+		{"plain", []CFEvent{{1, 0, 0, CFCreated}, {2, 0, 0, CFBecameReady}, {3, 0, 1, CFStarted},
+			{4, 0, 1, CFEnded}},
 			[]CFState{CFWaiting, CFReady, CFRunning, CFFinished}},
-		{"migrates", []CFEvent{{1, 0, 0, CFCreated}, {2, 0, 0, CFLeft}, {3, 1, 0, CFReceived}, {4, 1, 0, CFBecameReady}},
+		{"migrates", []CFEvent{{1, 0, 0, CFCreated}, {2, 0, 0, CFLeft}, {3, 1, 0, CFReceived},
+			{4, 1, 0, CFBecameReady}},
 			[]CFState{CFWaiting, CFMoving, CFWaiting, CFReady}},
-		{"runs again", []CFEvent{{1, 0, 0, CFCreated}, {2, 0, 1, CFStarted}, {3, 0, 1, CFEnded}, {3, -1, 0, CFWaited},
+		{"runs again", []CFEvent{{1, 0, 0, CFCreated}, {2, 0, 1, CFStarted}, {3, 0, 1, CFEnded},
+			{3, -1, 0, CFWaited},
 			{5, 0, 2, CFStarted}, {6, 0, 2, CFEnded}},
 			[]CFState{CFWaiting, CFRunning, CFFinished, CFWaiting, CFRunning, CFFinished}},
-		{"starts elsewhere unseen", []CFEvent{{1, 0, 0, CFBecameReady}, {2, 1, 1, CFStarted}}, []CFState{CFReady, CFRunning}},
+		{"starts elsewhere unseen", []CFEvent{{1, 0, 0, CFBecameReady}, {2, 1, 1, CFStarted}},
+			[]CFState{CFReady, CFRunning}},
 	} {
 		l := NewLife(0)
 		for i := range c.events {
@@ -35,13 +39,14 @@ func TestLife(t *testing.T) {
 	}
 }
 
-// TestLivesAgree compares a life that is continued event by event with a walk that knows which event is the last:
-// every node has as many CFs in each state at the end.
+// TestLivesAgree compares a life that is continued event by event with a walk that knows which event is the
+// last: every node has as many CFs in each state at the end.
 func TestLivesAgree(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var list []CFEvent
 		for range rapid.IntRange(0, 12).Draw(t, "events") {
-			list = append(list, CFEvent{T: rapid.Int64Range(0, 9).Draw(t, "t"), Node: int32(rapid.IntRange(-1, 2).Draw(t, "node")),
+			list = append(list, CFEvent{T: rapid.Int64Range(0, 9).Draw(t, "t"),
+				Node: int32(rapid.IntRange(-1, 2).Draw(t, "node")),
 				What: CFChange(rapid.IntRange(0, int(CFLeft)).Draw(t, "what"))})
 		}
 		SortCFEvents(list)

@@ -2,16 +2,17 @@
 // created, ready, started and finished, who produced each DF, and which way every message went.
 //
 // Numbers. CF, DF, and executions are dense numbers given while reading; 0 is no CF and no DF. A DF that
-// several nodes mention has one number. Names, sites and code fragments of all nodes are merged into one table
-// each.
+// several nodes mention has one number. Names, sites and code fragments of all nodes are merged into one
+// table each.
 //
 // Times are int64 nanoseconds on the common clock: the offsets of GlobalEvents.onClockSync are applied here,
-// interpolated between those measurements that count (clocks.go), and where a message between processes would still be received before it was sent, clocks are put
-// forward (repair.go). None is the time of what was not recorded.
+// interpolated between those measurements that count (clocks.go), and where a message between processes would
+// still be received before it was sent, clocks are put forward (repair.go). None is the time of what was not
+// recorded.
 //
 // Building. Streams are read in parallel; each fills columns of its own, so nothing is shared but the tables
-// that give out numbers. Then each kind of fact is joined by one goroutine. After Build a Model does not change
-// and any number of goroutines may read it.
+// that give out numbers. Then each kind of fact is joined by one goroutine. After Build a Model does not
+// change and any number of goroutines may read it.
 package model
 
 import (
@@ -54,8 +55,8 @@ type Site struct {
 	Line  int
 	Text  string
 	DFs   string // which its CFs read and make, as in trace.SiteDef; "" where not known
-	// Function is the function of the program that the statement is in, where only its address was recorded; of a site that tells which
-	// variable a lock is, that.
+	// Function is the function of the program that the statement is in, where only its address was recorded; of
+	// a site that tells which variable a lock is, that.
 	Function string
 }
 

@@ -38,8 +38,8 @@ func load(t testing.TB, dir string) *Model {
 	return m
 }
 
-// story is a run with a bit of everything. A while on node 0 runs twice, and its second execution creates step[7],
-// which migrates to node 1, where x, made on node 0, is received under another number.
+// story is a run with a bit of everything. A while on node 0 runs twice, and its second execution creates
+// step[7], which migrates to node 1, where x, made on node 0, is received under another number.
 const story = `
 #run {"program":"story.fa","ended":"done","processes":[{"pid":7,"host":"alpha","cores":4}],"nodes":[{"node":0,"process":0,"workers":1},{"node":1,"process":0,"workers":1}]}
 #node 0
@@ -106,7 +106,8 @@ func TestStory(t *testing.T) {
 	check("weights", []float64{m.Weight(again), m.Weight(step)}, []float64{1, 2.5})
 	first, ok1 := m.Execution(again, 1)
 	second, ok2 := m.Execution(again, 2)
-	check("executions", []any{ok1, ok2, m.ExecStart[first], m.ExecStart[second], m.ExecEnd[second]}, []any{true, true, int64(3), int64(7), int64(10)})
+	check("executions", []any{ok1, ok2, m.ExecStart[first], m.ExecStart[second], m.ExecEnd[second]},
+		[]any{true, true, int64(3), int64(7), int64(10)})
 	_, ok := m.Execution(again, 3)
 	check("no third execution", ok, false)
 	at, ok := m.ExecutionAt(again, 6)
@@ -118,13 +119,16 @@ func TestStory(t *testing.T) {
 	_, ok = m.LastReady(step, 0, 100)
 	check("not ready on node 0", ok, false)
 	move, ok := m.LastMove(step, 1, 100)
-	check("migration", []any{ok, move.Sent, move.Received, move.From, move.Bytes}, []any{true, int64(9), int64(13), int32(0), int64(64)})
+	check("migration", []any{ok, move.Sent, move.Received, move.From, move.Bytes},
+		[]any{true, int64(9), int64(13), int32(0), int64(64)})
 	run, _ := m.Execution(step, 1)
 	in := m.Inputs(run)
 	check("inputs", []string{m.DFString(in[0]), m.DFString(in[1])}, []string{"x[3][4]", "y"})
-	check("indices", []string{fmt.Sprint(m.Indices(in[0], []int64{9})), fmt.Sprint(m.Indices(in[1], nil)), fmt.Sprint(m.Indices(0, nil))}, []string{"[9 3 4]", "[]", "[]"})
+	check("indices", []string{fmt.Sprint(m.Indices(in[0], []int64{9})), fmt.Sprint(m.Indices(in[1], nil)),
+		fmt.Sprint(m.Indices(0, nil))}, []string{"[9 3 4]", "[]", "[]"})
 	c, ok := m.Creation(in[0], 10)
-	check("first instance", []any{ok, m.MadeTime[c], m.MadeBy[c], m.MadeSize[c]}, []any{true, int64(4), again, int64(80)})
+	check("first instance", []any{ok, m.MadeTime[c], m.MadeBy[c], m.MadeSize[c]},
+		[]any{true, int64(4), again, int64(80)})
 	c, _ = m.Creation(in[0], 25)
 	check("second instance", m.MadeTime[c], int64(20))
 	_, ok = m.CreationAt(in[0], 1, 100)
@@ -188,7 +192,8 @@ func flip(b []byte, at int) []byte {
 }
 
 func TestMissingNode(t *testing.T) {
-	m := build(t, "#run {\"nodes\":[{\"node\":0,\"workers\":1},{\"node\":2,\"workers\":2}]}\n#node 0\n0 Global.onProgramStarted\n9 Global.onProgramFinished\n")
+	m := build(t, "#run {\"nodes\":[{\"node\":0,\"workers\":1},{\"node\":2,\"workers\":2}]}\n#node 0\n0 "+
+		"Global.onProgramStarted\n9 Global.onProgramFinished\n")
 	if len(m.Nodes) != 3 || !m.Killed {
 		t.Fatalf("%d nodes, killed %v", len(m.Nodes), m.Killed)
 	}
@@ -213,7 +218,8 @@ func TestIDs(t *testing.T) {
 		numbers := map[uint64]uint32{}
 		for _, id := range rapid.SliceOf(rapid.OneOf(
 			rapid.Uint64Range(1, 2000), rapid.Uint64(),
-			rapid.Map(rapid.Uint64Range(0, 3<<16), func(v uint64) uint64 { return v>>16<<48 | v&0xffff }))).Draw(t, "ids") {
+			rapid.Map(rapid.Uint64Range(0, 3<<16), func(v uint64) uint64 { return v>>16<<48 | v&0xffff }))).Draw(t,
+			"ids") {
 			n := d.number(id)
 			if old, ok := numbers[id]; ok && old != n {
 				t.Fatalf("id %x has the numbers %d and %d", id, old, n)

@@ -7,8 +7,8 @@ import (
 	"github.com/whyslow/whyslow/trace"
 )
 
-// part is what must be known of the whole run to build a model of a stretch of it: the marks, which are read first, and
-// the times of the streams, which headers tell. A nil part is the whole run.
+// part is what must be known of the whole run to build a model of a stretch of it: the marks, which are read
+// first, and the times of the streams, which headers tell. A nil part is the whole run.
 type part struct {
 	in    trace.Span // on the common clock
 	marks map[streamKey][]markEvent

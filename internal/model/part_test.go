@@ -11,8 +11,8 @@ import (
 	"github.com/whyslow/whyslow/trace"
 )
 
-// A model of a part has the whole run's bounds and clocks, everything that happened within the part, and reads no more
-// blocks than it must.
+// A model of a part has the whole run's bounds and clocks, everything that happened within the part, and
+// reads no more blocks than it must.
 func TestPart(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		dir := t.TempDir()
@@ -21,7 +21,9 @@ func TestPart(t *testing.T) {
 		offsets := rapid.SliceOfN(rapid.Int64Range(-5000, 5000), 3*nodes, 3*nodes).Draw(rt, "offsets")
 		n := rapid.IntRange(1, 600).Draw(rt, "CFs")
 		step := int64(20)
-		spread := max(slices.Max(offsets[:3])-slices.Min(offsets[:3]), slices.Max(offsets[3:])-slices.Min(offsets[3:])) // what it makes read more
+		// what it makes read more
+		spread := max(slices.Max(offsets[:3])-slices.Min(offsets[:3]),
+			slices.Max(offsets[3:])-slices.Min(offsets[3:]))
 		for node := range nodes {
 			w, err := trace.Create(dir, node, trace.Options{BufferBytes: 1 << 10})
 			if err != nil {
@@ -111,7 +113,8 @@ func TestDFKeys(t *testing.T) {
 `)
 	for key, want := range map[string]string{
 		"1:3": "1:3 x[5]", "2:7": "1:3 x[5]", "2:8": "2:8 y", "1:9": "1:9 #9", "2:9": "2:9 #9",
-		"": "", "1:": "", ":3": "", "1": "", "1:4": "", "0:3": "", "3:3": "", "70000:3": "", "1:3:5": "", "-1:3": "", "1:99999999999": "", "+1:3": "",
+		"": "", "1:": "", ":3": "", "1": "", "1:4": "", "0:3": "", "3:3": "", "70000:3": "", "1:3:5": "",
+		"-1:3": "", "1:99999999999": "", "+1:3": "",
 	} {
 		df := m.FindDF(key)
 		got := ""

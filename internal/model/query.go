@@ -256,7 +256,8 @@ func (m *Model) UsesForeign() bool {
 
 const maxTime = int64(1<<63 - 1)
 
-// RepeatedReceipts calls f for every message that brought a DF to a node, an own one, that had received it before.
+// RepeatedReceipts calls f for every message that brought a DF to a node, an own one, that had received it
+// before.
 func (m *Model) RepeatedReceipts(f func(*Message)) {
 	for n := range m.received {
 		r := &m.received[n]

@@ -6,15 +6,16 @@ import (
 	"github.com/whyslow/whyslow/trace"
 )
 
-// Regions are what threads entered and left: functions of the program, and operations of a run-time system that is no task graph, with what
-// is known of each operation. It is nil for a run without any.
+// Regions are what threads entered and left: functions of the program, and operations of a run-time system
+// that is no task graph, with what is known of each operation. It is nil for a run without any.
 //
-// Three states of the run are unrolled into columns, so that what an event needs of them is one or two array accesses away: the stack of
-// regions (Thread.Parent), the queues of collectives (Collective.Instance, Instances, Members) and who has a lock (LockEvent.Link, Lock.Holds).
+// Three states of the run are unrolled into columns, so that what an event needs of them is one or two array
+// accesses away: the stack of regions (Thread.Parent), the queues of collectives (Collective.Instance,
+// Instances, Members) and who has a lock (LockEvent.Link, Lock.Holds).
 type Regions struct {
 	Threads []Thread // by node and stream
-	// Instances are the collectives that all members took part in, by the time the last one left. Those of Instances[i] are
-	// Members[Instances[i].First:][:Instances[i].Size], by their place in the group.
+	// Instances are the collectives that all members took part in, by the time the last one left. Those of
+	// Instances[i] are Members[Instances[i].First:][:Instances[i].Size], by their place in the group.
 	Instances []Instance
 	Members   []Member
 	Locks     []Lock // by number
@@ -27,19 +28,20 @@ type Regions struct {
 	Overlapping int // acquisitions of a lock that another node had
 }
 
-// Thread is a stream of a node that entered regions. A visit is one stay in a region; visits are numbered in the order in which
-// they were entered, so that those inside a visit follow it.
+// Thread is a stream of a node that entered regions. A visit is one stay in a region; visits are numbered in
+// the order in which they were entered, so that those inside a visit follow it.
 type Thread struct {
 	Node, Stream int
-	// Start and End are the times of its first and its last event; of a thread that never ended and has open regions, End is that of the run.
+	// Start and End are the times of its first and its last event; of a thread that never ended and has open
+	// regions, End is that of the run.
 	Start, End int64
 
 	Enter, Exit []int64  // by visit; what was never left is left at End
 	Site        []uint32 // by visit: index into Model.Sites
 	Parent      []int32  // by visit: the one it is inside of, -1 for none
 
-	// What happened in visits, in order of time. Visit is -1 where that was in no region; of collectives also, where it was in one that is
-	// another collective already.
+	// What happened in visits, in order of time. Visit is -1 where that was in no region; of collectives also,
+	// where it was in one that is another collective already.
 	Collectives []Collective
 	Transfers   []Transfer
 	Completions []Completion
@@ -61,12 +63,14 @@ type Collective struct {
 	Start, Stride, Size int32 // the group: nodes Start, Start+Stride, and so on
 	Root                int32 // a node; -1: none, or not known
 	Sent, Received      int64 // bytes
-	Notify              int32 // of CollectiveWait: index of its CollectiveNotify into Thread.Collectives, -1 where there is none
-	Instance            int32 // index into Regions.Instances; -1: not all members took part; a notify belongs to the instance of its wait
+	// of CollectiveWait: index of its CollectiveNotify into Thread.Collectives, -1 where there is none
+	Notify int32
+	// index into Regions.Instances; -1: not all members took part; a notify belongs to the instance of its wait
+	Instance int32
 }
 
-// Instance is a collective operation that all members took part in. Kind, Sync and Root are those of the first member; a barrier of two
-// phases is of kind CollectiveBarrier.
+// Instance is a collective operation that all members took part in. Kind, Sync and Root are those of the
+// first member; a barrier of two phases is of kind CollectiveBarrier.
 type Instance struct {
 	First, Size int32
 	Kind        CollectiveKind
@@ -85,11 +89,12 @@ type Unfinished struct {
 
 // Transfer is a one-sided transfer.
 type Transfer struct {
-	Visit  int32
-	Peer   int32 // the node whose memory it is
-	Kind   TransferKind
-	Bytes  int64
-	Number uint64 // 0: it is over when its region is; otherwise it is under way until Completion with the same number
+	Visit int32
+	Peer  int32 // the node whose memory it is
+	Kind  TransferKind
+	Bytes int64
+	// 0: it is over when its region is; otherwise it is under way until Completion with the same number
+	Number uint64
 }
 
 // TransferKind tells what a transfer does to the other node's memory.
@@ -124,8 +129,9 @@ type LockRef struct{ Thread, Event int32 }
 // Lock is what happened to one lock.
 type Lock struct {
 	ID uint64
-	// Name is the variable ("queue_lock", "locks[3]", "p+0x4060" where it has no name) or memory ("byte 64 of shmem_malloc", which is called at the place); "": only the
-	// number is known. File and Line are where that is declared or called; "" and 0 where that is not known.
+	// Name is the variable ("queue_lock", "locks[3]", "p+0x4060" where it has no name) or memory ("byte 64 of
+	// shmem_malloc", which is called at the place); "": only the number is known. File and Line are where that
+	// is declared or called; "" and 0 where that is not known.
 	Name  string
 	File  string
 	Line  int
@@ -197,9 +203,11 @@ func (s *stream) region(t int64, kind trace.Kind, a []uint64) {
 		}
 		s.collective(top, a)
 	case trace.KindAcquired, trace.KindReleased:
-		r.locks.add(LockEvent{Visit: top, Acquire: kind == trace.KindAcquired, Lock: a[0], Time: t, Link: LockRef{-1, -1}})
+		r.locks.add(LockEvent{Visit: top, Acquire: kind == trace.KindAcquired, Lock: a[0], Time: t,
+			Link: LockRef{-1, -1}})
 	case trace.KindPut, trace.KindGet:
-		r.transfers.add(Transfer{Visit: top, Peer: node32(a[0]), Kind: TransferKind(kind - trace.KindPut), Bytes: length(a[1]), Number: a[2]})
+		r.transfers.add(Transfer{Visit: top, Peer: node32(a[0]), Kind: TransferKind(kind - trace.KindPut),
+			Bytes: length(a[1]), Number: a[2]})
 	case trace.KindRemoteAtomic:
 		r.transfers.add(Transfer{Visit: top, Peer: node32(a[0]), Kind: TransferAtomic, Bytes: length(a[1])})
 	case trace.KindCompleted:
@@ -214,7 +222,8 @@ func (s *stream) siteOf(v uint64) uint32 {
 	return 0
 }
 
-// exit leaves the innermost open region with that site, or else that code, and all inside of it, whose exits were not recorded.
+// exit leaves the innermost open region with that site, or else that code, and all inside of it, whose exits
+// were not recorded.
 func (s *stream) exit(t int64, site uint32) {
 	r := s.log
 	at := -1
@@ -255,7 +264,8 @@ func (s *stream) collective(top int32, a []uint64) {
 		r.syncs[a[1]] = sync
 	}
 	n := int32(r.collectives.len())
-	c := Collective{Visit: top, Kind: kind, Sync: sync, Start: node32(a[2]), Stride: node32(a[3]), Size: node32(a[4]), Root: -1,
+	c := Collective{Visit: top, Kind: kind, Sync: sync, Start: node32(a[2]), Stride: node32(a[3]),
+		Size: node32(a[4]), Root: -1,
 		Sent: length(a[6]), Received: length(a[7]), Notify: -1, Instance: -1}
 	if root := int64(a[5]); root >= 0 {
 		c.Root = node32(a[5])
@@ -279,12 +289,14 @@ func (r *threadLog) correct(clock *clockMap) {
 // thread turns what was collected into columns.
 func (s *stream) thread(m *Model) Thread {
 	r := s.log
-	t := Thread{Node: s.node, Stream: s.id, Start: s.first, End: s.last, last: s.last, Stray: r.stray, Back: r.back}
+	t := Thread{Node: s.node, Stream: s.id, Start: s.first, End: s.last, last: s.last, Stray: r.stray,
+		Back: r.back}
 	if s.started != None {
 		t.Start = min(s.started, s.first)
 	}
 	n := r.visits.len()
-	t.Enter, t.Exit, t.Site, t.Parent = make([]int64, 0, n), make([]int64, 0, n), make([]uint32, 0, n), make([]int32, 0, n)
+	t.Enter, t.Exit, t.Site, t.Parent = make([]int64, 0, n), make([]int64, 0, n), make([]uint32, 0, n),
+		make([]int32, 0, n)
 	each(&r.visits, func(v *visit) {
 		if v.exit == None {
 			t.Open++
@@ -298,7 +310,8 @@ func (s *stream) thread(m *Model) Thread {
 			if v.exit == None {
 				v.exit = max(t.End, v.enter)
 			}
-			t.Enter, t.Exit, t.Site, t.Parent = append(t.Enter, v.enter), append(t.Exit, v.exit), append(t.Site, v.site), append(t.Parent, v.parent)
+			t.Enter, t.Exit, t.Site, t.Parent = append(t.Enter, v.enter), append(t.Exit, v.exit),
+				append(t.Site, v.site), append(t.Parent, v.parent)
 		}
 	})
 	t.Collectives = r.collectives.move(make([]Collective, 0, r.collectives.len()))
@@ -309,11 +322,12 @@ func (s *stream) thread(m *Model) Thread {
 	return t
 }
 
-// Operation tells whether a visit is one of an operation of the run-time system, not of a function of the program.
+// Operation tells whether a visit is one of an operation of the run-time system, not of a function of the
+// program.
 func (m *Model) Operation(site uint32) bool { return m.Codes[m.Sites[site].Code].Kind > trace.Function }
 
-// cutAtLosses ends operations that began before events were lost and, by what was recorded, went on after that: their exits are
-// among what was lost, and what follows is not inside of them.
+// cutAtLosses ends operations that began before events were lost and, by what was recorded, went on after
+// that: their exits are among what was lost, and what follows is not inside of them.
 func (t *Thread) cutAtLosses(m *Model, lost []Interval) {
 	for _, l := range lost {
 		for v := range t.Enter {
@@ -359,7 +373,8 @@ const (
 	collectiveKinds
 )
 
-var collectiveNames = [collectiveKinds]string{"other", "barrier", "notify", "wait", "broadcast", "scatter", "gather", "reduce", "gather-all", "exchange",
+var collectiveNames = [collectiveKinds]string{"other", "barrier", "notify", "wait", "broadcast", "scatter",
+	"gather", "reduce", "gather-all", "exchange",
 	"permute", "all-reduce", "collect", "prefix-reduce", "alloc", "free", "start", "finish"}
 
 func (k CollectiveKind) String() string { return collectiveNames[k] }

@@ -2,15 +2,16 @@ package model
 
 import "slices"
 
-// latestSenders is how many of those that entered a collective last ask of the clocks of all others that these leave it later. When clocks are
-// repaired, another one may turn out to be the last; then that one asks, too, in another round.
+// latestSenders is how many of those that entered a collective last ask of the clocks of all others that
+// these leave it later. When clocks are repaired, another one may turn out to be the last; then that one
+// asks, too, in another round.
 const (
 	latestSenders = 3
 	clockRounds   = 3
 )
 
-// repairRegions corrects clocks so that nobody leaves a collective before those have entered it that it needs, and nobody has a lock
-// before it was released, as well as what messages ask for.
+// repairRegions corrects clocks so that nobody leaves a collective before those have entered it that it
+// needs, and nobody has a lock before it was released, as well as what messages ask for.
 func (b *builder) repairRegions(process []int, letters []Letter, raw []Thread) {
 	m := b.m
 	syncs := m.clocks
@@ -48,21 +49,23 @@ func (b *builder) severalHosts() bool {
 	return false
 }
 
-// rawThreads are the threads of the streams read here with what collectives and locks ask of clocks, no more: the visits are those of the
-// collectives, with their numbers. Times are those of the nodes' own clocks.
+// rawThreads are the threads of the streams read here with what collectives and locks ask of clocks, no more:
+// the visits are those of the collectives, with their numbers. Times are those of the nodes' own clocks.
 func (b *builder) rawThreads() (out []Thread) {
 	for _, s := range b.streams {
 		if s.log == nil {
 			continue
 		}
 		n := s.log.collectives.len()
-		t := Thread{Node: s.node, Stream: s.id, last: s.last, Enter: make([]int64, 0, n), Exit: make([]int64, 0, n), Collectives: make([]Collective, 0, n)}
+		t := Thread{Node: s.node, Stream: s.id, last: s.last, Enter: make([]int64, 0, n), Exit: make([]int64, 0, n),
+			Collectives: make([]Collective, 0, n)}
 		each(&s.log.collectives, func(c *Collective) {
 			own, v := *c, visit{}
 			if c.Visit >= 0 {
 				v, own.Visit = *s.log.visits.at(int(c.Visit)), int32(len(t.Enter))
 			}
-			t.Enter, t.Exit, t.Collectives = append(t.Enter, v.enter), append(t.Exit, v.exit), append(t.Collectives, own)
+			t.Enter, t.Exit, t.Collectives = append(t.Enter, v.enter), append(t.Exit, v.exit),
+				append(t.Collectives, own)
 		})
 		each(&s.log.locks, func(l *LockEvent) { t.Locks = append(t.Locks, *l) })
 		out = append(out, t)
@@ -72,7 +75,8 @@ func (b *builder) rawThreads() (out []Thread) {
 
 // on gives a raw thread by a clock.
 func (t *Thread) on(clock clockMap) Thread {
-	out := Thread{Node: t.Node, Stream: t.Stream, Enter: make([]int64, len(t.Enter)), Exit: make([]int64, len(t.Exit)),
+	out := Thread{Node: t.Node, Stream: t.Stream, Enter: make([]int64, len(t.Enter)),
+		Exit:        make([]int64, len(t.Exit)),
 		Collectives: slices.Clone(t.Collectives), Locks: slices.Clone(t.Locks)}
 	for v, exit := range t.Exit {
 		if exit == None {
@@ -86,8 +90,8 @@ func (t *Thread) on(clock clockMap) Thread {
 	return out
 }
 
-// regionLetters are what collectives and locks of raw threads ask of clocks. clocks say which came last and who had a lock before; the times
-// of the letters are those of the nodes' own clocks.
+// regionLetters are what collectives and locks of raw threads ask of clocks. clocks say which came last and
+// who had a lock before; the times of the letters are those of the nodes' own clocks.
 func (b *builder) regionLetters(process []int, clocks [][]ClockSync, raw []Thread) (out []Letter) {
 	r := &Regions{}
 	for i := range raw {
@@ -134,7 +138,8 @@ func (b *builder) regionLetters(process []int, clocks [][]ClockSync, raw []Threa
 				continue
 			}
 			if from := r.LockEvent(h.Acquired).Link; from.Thread >= 0 {
-				add(from.Thread, h.Acquired.Thread, raw[from.Thread].Locks[from.Event].Time, raw[h.Acquired.Thread].Locks[h.Acquired.Event].Time)
+				add(from.Thread, h.Acquired.Thread, raw[from.Thread].Locks[from.Event].Time,
+					raw[h.Acquired.Thread].Locks[h.Acquired.Event].Time)
 			}
 		}
 	}

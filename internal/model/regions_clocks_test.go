@@ -17,7 +17,8 @@ import (
 	"github.com/whyslow/whyslow/trace"
 )
 
-// clockedRun is made-up barriers, broadcasts and sections with a lock, of nodes on hosts whose clocks are wrong.
+// clockedRun is made-up barriers, broadcasts and sections with a lock, of nodes on hosts whose clocks are
+// wrong.
 func clockedRun(t *rapid.T, nodes int, hosts bool) string {
 	type node struct {
 		text        strings.Builder
@@ -31,7 +32,8 @@ func clockedRun(t *rapid.T, nodes int, hosts bool) string {
 		if hosts {
 			host = fmt.Sprint("h", i)
 			if i > 0 {
-				list[i].offset, list[i].drift = rapid.Int64Range(-50000, 50000).Draw(t, "offset"), rapid.Int64Range(-40, 40).Draw(t, "drift")
+				list[i].offset, list[i].drift = rapid.Int64Range(-50000, 50000).Draw(t, "offset"),
+					rapid.Int64Range(-40, 40).Draw(t, "drift")
 			}
 		}
 		run += fmt.Sprintf(`,{"node":%d,"process":%d,"workers":1,"host":%q}`, i, i, host)
@@ -73,7 +75,8 @@ func clockedRun(t *rapid.T, nodes int, hosts bool) string {
 			}
 			continue
 		}
-		kind := rapid.SampledFrom([]string{"barrier", "broadcast", "all-reduce", "reduce", "prefix-reduce"}).Draw(t, "kind")
+		kind := rapid.SampledFrom([]string{"barrier", "broadcast", "all-reduce", "reduce", "prefix-reduce"}).Draw(t,
+			"kind")
 		last := int64(0)
 		for i := range list {
 			emit(&list[i], "Region.onEntered 1")
@@ -96,7 +99,8 @@ func clockedRun(t *rapid.T, nodes int, hosts bool) string {
 	return fmt.Sprintf("#run {\"nodes\":[%s]}\n", run[1:]) + out
 }
 
-// TestRegionClocks corrects clocks of hosts: nobody leaves a barrier before all have entered, or has a lock before it was released.
+// TestRegionClocks corrects clocks of hosts: nobody leaves a barrier before all have entered, or has a lock
+// before it was released.
 func TestRegionClocks(t *testing.T) {
 	repaired := 0
 	rapid.Check(t, func(rt *rapid.T) {
@@ -172,7 +176,8 @@ func TestShareRegionClocks(t *testing.T) {
 					x, y := &one.Regions.Threads[i], &m.Regions.Threads[i]
 					for k := range x.Collectives {
 						a, b := x.Collectives[k], y.Collectives[k]
-						if x.Enter[a.Visit] != y.Enter[b.Visit] || x.Exit[a.Visit] != y.Exit[b.Visit] || a.Instance != b.Instance {
+						if x.Enter[a.Visit] != y.Enter[b.Visit] || x.Exit[a.Visit] != y.Exit[b.Visit] ||
+							a.Instance != b.Instance {
 							errs[rank] = fmt.Errorf("thread %d, collective %d: %v, %v", i, k, a, b)
 						}
 					}
@@ -180,7 +185,8 @@ func TestShareRegionClocks(t *testing.T) {
 						errs[rank] = fmt.Errorf("thread %d: %v, %v", i, x.Locks, y.Locks)
 					}
 				}
-				if d := cmp.Diff(one.Clocks, m.Clocks) + cmp.Diff(one.Regions.Locks, m.Regions.Locks) + cmp.Diff(one.Regions.Instances, m.Regions.Instances); d != "" {
+				if d := cmp.Diff(one.Clocks, m.Clocks) + cmp.Diff(one.Regions.Locks, m.Regions.Locks) +
+					cmp.Diff(one.Regions.Instances, m.Regions.Instances); d != "" {
 					errs[rank] = errors.New(d)
 				}
 			})

@@ -67,8 +67,8 @@ func (t *Thread) enterOf(c *Collective) int64 {
 	return t.Enter[c.Visit]
 }
 
-// A group is nodes that call collectives together. Each member has a queue of those it called; the first one of all queues is one
-// instance, then the second one, and so on, however far a member is ahead.
+// A group is nodes that call collectives together. Each member has a queue of those it called; the first one
+// of all queues is one instance, then the second one, and so on, however far a member is ahead.
 type collectiveGroup struct{ start, stride, size int32 }
 
 func (r *Regions) pairCollectives(nodes int) {
@@ -193,8 +193,9 @@ func (r *Regions) unfinished(g collectiveGroup, queues [][]Member) {
 	}
 }
 
-// lonely finds, where events were lost, the member whose next collective has lost its partners: a barrier that one left before another
-// entered it cannot be the same; and of different operations the earliest is the one that has none.
+// lonely finds, where events were lost, the member whose next collective has lost its partners: a barrier
+// that one left before another entered it cannot be the same; and of different operations the earliest is the
+// one that has none.
 func (r *Regions) lonely(queues [][]Member, barrier, same bool) (int, bool) {
 	if same && !barrier {
 		return 0, false
@@ -209,7 +210,8 @@ func (r *Regions) lonely(queues [][]Member, barrier, same bool) (int, bool) {
 	return least, !same || r.left(queues[least][0]) < latest
 }
 
-// Arrived is when a member was ready for the others: when it entered the operation, or, of a barrier of two phases, the first one.
+// Arrived is when a member was ready for the others: when it entered the operation, or, of a barrier of two
+// phases, the first one.
 func (r *Regions) Arrived(e Member) int64 {
 	t, c := &r.Threads[e.Thread], r.Record(e)
 	if c.Notify >= 0 {
@@ -224,7 +226,8 @@ func (r *Regions) addInstance(g collectiveGroup, queues [][]Member) {
 	number := int32(len(r.Instances))
 	c := r.Record(queues[0][0])
 	in := Instance{First: int32(len(r.Members)), Size: g.size, Kind: phase(c.Kind), Sync: c.Sync, Root: -1}
-	if c.Root >= g.start && g.stride > 0 && (c.Root-g.start)%g.stride == 0 && (c.Root-g.start)/g.stride < g.size {
+	if c.Root >= g.start && g.stride > 0 && (c.Root-g.start)%g.stride == 0 &&
+		(c.Root-g.start)/g.stride < g.size {
 		in.Root = (c.Root - g.start) / g.stride
 	} else if g.size == 1 && c.Root == g.start {
 		in.Root = 0
@@ -296,7 +299,9 @@ func (r *Regions) pairLocks() {
 			}
 		}
 		if end-first > 1 {
-			slices.SortStableFunc(list, func(x, y LockRef) int { return cmp.Compare(r.LockEvent(x).Time, r.LockEvent(y).Time) })
+			slices.SortStableFunc(list, func(x, y LockRef) int {
+				return cmp.Compare(r.LockEvent(x).Time, r.LockEvent(y).Time)
+			})
 		}
 		open := map[uint64]int{}
 		for _, ref := range list {

@@ -11,13 +11,16 @@ import (
 	"github.com/whyslow/whyslow/trace"
 )
 
-// What locks are called. Events know numbers; what a number stands for is told by a site that no event refers to. Its label is
+// What locks are called. Events know numbers; what a number stands for is told by a site that no event refers
+// to. Its label is
 //
 //	lock 0x4060 byte 8 call 2 thread 1
 //
-// The number comes first, the rest may be left out. Where the site's code fragment is a lock operation, the site's text is the lock's name, or the address
-// of the variable that it is; file and line are where that is declared. Where it is one that allocates memory, the site is the call that
-// allocated it: the lock is the byte of that memory, and of the calls there, by that thread if not by all together, it was that one, from 1.
+// The number comes first, the rest may be left out. Where the site's code fragment is a lock operation, the
+// site's text is the lock's name, or the address of the variable that it is; file and line are where that is
+// declared. Where it is one that allocates memory, the site is the call that allocated it: the lock is the
+// byte of that memory, and of the calls there, by that thread if not by all together, it was that one, from
+// 1.
 type lockDef struct {
 	number, at, call, thread uint64
 	alone                    bool // it is one thread's call

@@ -34,10 +34,12 @@ func TestLockNames(t *testing.T) {
 #site 12 code=1 label="lock 0x12 byte" at=q.c:3:0 "x"
 0 Region.onEntered 1
 `
-	for _, id := range []uint64{0x4060, 0x4100, 0x4200, 0x800000000000, 0x800000000008, 0x800000000100, 0x800000000200, 0x1000, 0x1001, 0x9, 0x11, 0x12} {
+	for _, id := range []uint64{0x4060, 0x4100, 0x4200, 0x800000000000, 0x800000000008, 0x800000000100,
+		0x800000000200, 0x1000, 0x1001, 0x9, 0x11, 0x12} {
 		text += fmt.Sprintf("1 Sync.onAcquired %d\n2 Sync.onReleased %[1]d\n", id)
 	}
-	text += "#node 1\n#code 3 upc_global_lock_alloc memory\n#site 2 code=3 label=\"lock 0x1001 call 1 thread 1\" at=q.upc:7:0\n0 Region.onEntered 1\n"
+	text += "#node 1\n#code 3 upc_global_lock_alloc memory\n#site 2 code=3 label=\"lock 0x1001 call 1 thread " +
+		"1\" at=q.upc:7:0\n0 Region.onEntered 1\n"
 	if err := trace.Parse(strings.NewReader(text), dir); err != nil {
 		t.Fatal(err)
 	}

@@ -6,8 +6,9 @@ import (
 	"github.com/whyslow/whyslow/internal/record/pgas/symbols"
 )
 
-// resolve turns addresses, where the trace has nothing else, into functions, files and lines: by the table that is kept with the trace, or
-// else by the files of the program, if they are still there. It says what could not be read.
+// resolve turns addresses, where the trace has nothing else, into functions, files and lines: by the table
+// that is kept with the trace, or else by the files of the program, if they are still there. It says what
+// could not be read.
 func (b *builder) resolve(traceDir string) (problems []string) {
 	m := b.m
 	var unknown []string

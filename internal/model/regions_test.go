@@ -10,12 +10,14 @@ import (
 	"github.com/whyslow/whyslow/trace"
 )
 
-// regionTrace is a node's part of a trace in which every region has the site of its code: 1 main, 2 barrier, 3 notify, 4 wait, 5 reduce, 6 lock.
+// regionTrace is a node's part of a trace in which every region has the site of its code: 1 main, 2 barrier,
+// 3 notify, 4 wait, 5 reduce, 6 lock.
 func regionTrace(nodes ...string) string {
 	out := ""
 	for n, events := range nodes {
 		out += fmt.Sprintf("#node %d\n", n)
-		for i, c := range []string{"main function", "barrier barrier", "notify barrier", "wait barrier", "reduce collective", "lock lock"} {
+		for i, c := range []string{"main function", "barrier barrier", "notify barrier", "wait barrier",
+			"reduce collective", "lock lock"} {
 			out += fmt.Sprintf("#code %d %s\n#site %d code=%d at=a.c:%d:0\n", i+1, c, i+1, i+1, i+1)
 		}
 		out += strings.ReplaceAll(events, "; ", "\n") + "\n"
@@ -25,14 +27,18 @@ func regionTrace(nodes ...string) string {
 
 // did writes a collective: a region entered and left.
 func did(site, enter, exit int, what string) string {
-	return fmt.Sprintf("%d Region.onEntered %d; %d Sync.onCollective %s; %d Region.onExited %d; ", enter, site, enter, what, exit, site)
+	return fmt.Sprintf("%d Region.onEntered %d; %d Sync.onCollective %s; %d Region.onExited %d; ", enter, site,
+		enter, what, exit, site)
 }
 
-// TestOneAndTwoPhases pairs a barrier in one phase with one in two, and a thread that is two collectives ahead of another.
+// TestOneAndTwoPhases pairs a barrier in one phase with one in two, and a thread that is two collectives
+// ahead of another.
 func TestOneAndTwoPhases(t *testing.T) {
 	m := build(t, regionTrace(
-		did(2, 10, 50, "barrier size=2")+did(5, 60, 61, "reduce size=2 root=1 sync=no/no")+did(5, 62, 63, "reduce size=2 root=0 sync=no/no"),
-		did(3, 20, 21, "notify size=2")+did(4, 30, 51, "wait size=2")+did(5, 70, 71, "reduce size=2 root=1 sync=no/no")+did(5, 80, 81, "reduce size=2 root=0 sync=no/no")))
+		did(2, 10, 50, "barrier size=2")+did(5, 60, 61, "reduce size=2 root=1 sync=no/no")+did(5, 62, 63,
+			"reduce size=2 root=0 sync=no/no"),
+		did(3, 20, 21, "notify size=2")+did(4, 30, 51, "wait size=2")+did(5, 70, 71,
+			"reduce size=2 root=1 sync=no/no")+did(5, 80, 81, "reduce size=2 root=0 sync=no/no")))
 	r := m.Regions
 	if len(r.Instances) != 3 || r.Unmatched != 0 || r.Mixed != 0 {
 		t.Fatalf("%+v", r)
@@ -71,12 +77,15 @@ func TestGroups(t *testing.T) {
 	}
 }
 
-// TestAfterLosses pairs the barriers after events were lost, and does not let an operation whose exit was lost contain what follows.
+// TestAfterLosses pairs the barriers after events were lost, and does not let an operation whose exit was
+// lost contain what follows.
 func TestAfterLosses(t *testing.T) {
 	start, end := "0 Global.onProgramStarted; ", "100 Global.onProgramFinished"
 	m := build(t, regionTrace(
-		start+did(2, 10, 12, "barrier size=2")+did(2, 20, 32, "barrier size=2")+did(2, 50, 52, "barrier size=2")+did(2, 70, 74, "barrier size=2")+end,
-		start+did(2, 11, 12, "barrier size=2")+"30 Region.onEntered 2; 30 Sync.onCollective barrier size=2; 31 Global.onLost count=5 first=31 last=60; "+
+		start+did(2, 10, 12, "barrier size=2")+did(2, 20, 32, "barrier size=2")+did(2, 50, 52, "barrier size=2")+
+			did(2, 70, 74, "barrier size=2")+end,
+		start+did(2, 11, 12, "barrier size=2")+"30 Region.onEntered 2; 30 Sync.onCollective barrier size=2; 31 "+
+			"Global.onLost count=5 first=31 last=60; "+
 			did(2, 71, 73, "barrier size=2")+end))
 	r := m.Regions
 	if len(r.Instances) != 3 || r.Unmatched != 1 {
@@ -96,7 +105,10 @@ func TestAfterLosses(t *testing.T) {
 // TestPlaces looks addresses up in the table kept with the trace.
 func TestPlaces(t *testing.T) {
 	dir := t.TempDir()
-	text := "#code 1 shmem_quiet completion\n#code 2 \"/bin/p+0x20\" function\n#site 1 code=1 \"/bin/p+0x10\"\n#site 2 code=2 \"/bin/p+0x30\"\n#site 3 code=1 \"/bin/p+0x44\"\n0 Region.onEntered 1\n1 Region.onExited 1\n"
+	text := "#code 1 shmem_quiet completion\n#code 2 \"/bin/p+0x20\" function\n#site 1 code=1 " +
+		"\"/bin/p+0x10\"\n#site 2 code=2 \"/bin/p+0x30\"\n#site 3 code=1 \"/bin/p+0x44\"\n0 " +
+		"Region.onEntered 1\n1 " +
+		"Region.onExited 1\n"
 	if err := trace.Parse(strings.NewReader(text), dir); err != nil {
 		t.Fatal(err)
 	}

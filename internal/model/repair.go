@@ -5,30 +5,34 @@ import (
 	"slices"
 )
 
-// This file puts clocks forward where, once they are corrected with their comparisons, a message would still be received before
-// it was sent: a controlled logical clock (Rabenseifner; Becker, Rabenseifner and Wolf), on one clock per node.
+// This file puts clocks forward where, once they are corrected with their comparisons, a message would still
+// be received before it was sent: a controlled logical clock (Rabenseifner; Becker, Rabenseifner and Wolf),
+// on one clock per node.
 //
-// Every message asks that its receipt is at least Latency after its sending, or as much as it is already, if that is less. So
-// a message in order asks for nothing that is not so, and where all are, nothing changes.
+// Every message asks that its receipt is at least Latency after its sending, or as much as it is already, if
+// that is less. So a message in order asks for nothing that is not so, and where all are, nothing changes.
 //
-// Forward. The ends of messages of each node are walked in the order of its own clock, a receipt only after its sending
-// has been. A receipt that is too early puts the node's clock forward, by just enough. What it was put forward by then wears off, by
-// one part in wearOff of the time that passes, so that the clock goes on without ever going back.
+// Forward. The ends of messages of each node are walked in the order of its own clock, a receipt only after
+// its sending has been. A receipt that is too early puts the node's clock forward, by just enough. What it
+// was put forward by then wears off, by one part in wearOff of the time that passes, so that the clock goes
+// on without ever going back.
 //
-// Backward. A clock that jumps would stretch whatever the node did at that moment. So what was before the jump is put forward too,
-// by one part in rampUp of the time less for each moment earlier; a sending only as far as its receipt allows, and then
-// what is left of the jump is made up between it and the next end of a message.
+// Backward. A clock that jumps would stretch whatever the node did at that moment. So what was before the
+// jump is put forward too, by one part in rampUp of the time less for each moment earlier; a sending only as
+// far as its receipt allows, and then what is left of the jump is made up between it and the next end of a
+// message.
 //
-// All times only ever move forward, so that neither pass can undo what another message asked for, and all ends of messages that
-// another one's time follows from are final when it is computed. Should messages contradict each other, as in a circle that no clock
-// explains, of the circle's messages the one that is most out of order is left as it is.
+// All times only ever move forward, so that neither pass can undo what another message asked for, and all
+// ends of messages that another one's time follows from are final when it is computed. Should messages
+// contradict each other, as in a circle that no clock explains, of the circle's messages the one that is most
+// out of order is left as it is.
 //
-// The result is again a list of knots for each node. Ends of messages on a straight line between others need none; they are met to within
-// 2 ns, and exactly where a message has so little time that it matters.
+// The result is again a list of knots for each node. Ends of messages on a straight line between others need
+// none; they are met to within 2 ns, and exactly where a message has so little time that it matters.
 
-// Latency is the time in nanoseconds a message between processes is supposed to take at least, where a clock is put forward because of
-// it. No transport is faster, not even between processes of one host; were it more than a message really takes, every answer
-// would put the asker's clock forward.
+// Latency is the time in nanoseconds a message between processes is supposed to take at least, where a clock
+// is put forward because of it. No transport is faster, not even between processes of one host; were it more
+// than a message really takes, every answer would put the asker's clock forward.
 const Latency = 100
 
 const (
@@ -40,16 +44,18 @@ const (
 	sane = 1 << 58
 )
 
-// RepairClocks gives the correction of each node's clock with which no message is received before it was sent, and what it took.
-// syncs are the comparisons of each node's clock by time; there is an entry for each node that letters name. Nodes whose
-// times do not change keep their list. The order of letters does not matter.
+// RepairClocks gives the correction of each node's clock with which no message is received before it was
+// sent, and what it took. syncs are the comparisons of each node's clock by time; there is an entry for each
+// node that letters name. Nodes whose times do not change keep their list. The order of letters does not
+// matter.
 func RepairClocks(syncs [][]ClockSync, letters []Letter) ([][]ClockSync, Clocks) {
 	c := CompareClocks(syncs, letters)
 	c.Nodes = make([]ClockRepair, len(syncs))
 	if c.Interpolated.Count == 0 {
 		return syncs, c
 	}
-	// Which of messages that contradict each other is left as it is follows from what they say, not from where they stand.
+	// Which of messages that contradict each other is left as it is follows from what they say, not from where
+	// they stand.
 	r := newRepairs(syncs, slices.SortedFunc(slices.Values(letters), Letter.compare))
 	r.forward()
 	repaired := slices.Clone(syncs)
@@ -71,7 +77,8 @@ type repairs struct {
 	ignored        map[uint32]bool
 }
 
-// endOf is an end of a letter: twice its number, one more for the sending, so that of ends at one time receipts are first.
+// endOf is an end of a letter: twice its number, one more for the sending, so that of ends at one time
+// receipts are first.
 type endOf struct {
 	time   int64
 	letter uint32
@@ -79,7 +86,8 @@ type endOf struct {
 }
 
 func newRepairs(syncs [][]ClockSync, letters []Letter) *repairs {
-	r := &repairs{syncs: syncs, letters: letters, ends: make([][]endOf, len(syncs)), sent: filled(len(letters), None),
+	r := &repairs{syncs: syncs, letters: letters, ends: make([][]endOf, len(syncs)),
+		sent:     filled(len(letters), None),
 		received: filled(len(letters), None), need: make([]int32, len(letters)), ignored: map[uint32]bool{}}
 	count := make([]int, len(syncs))
 	wild := make([]bool, len(syncs))
@@ -136,16 +144,17 @@ func isSane(t int64) bool { return -sane < t && t < sane }
 
 // walk goes along a node's clock.
 type walk struct {
-	clock      clockMap
-	knot       int   // next of the node's comparisons
-	begun      bool  // there was a place before this one
-	at         int64 // own time, and
-	time       int64 // what it is on the common clock
-	since, put int64 // it was put forward by put at since, on its own clock; what is left of it wears off from there
+	clock clockMap
+	knot  int   // next of the node's comparisons
+	begun bool  // there was a place before this one
+	at    int64 // own time, and
+	time  int64 // what it is on the common clock
+	// it was put forward by put at since, on its own clock; what is left of it wears off from there
+	since, put int64
 }
 
-// vertex is a place on the way, seen by whoever follows a walk: at its own time at the node's clock is corrected to base, and with repairs to
-// time; before what happens there put it forward it was before.
+// vertex is a place on the way, seen by whoever follows a walk: at its own time at the node's clock is
+// corrected to base, and with repairs to time; before what happens there put it forward it was before.
 type vertex struct{ at, base, before, time int64 }
 
 func (w *walk) left(t int64) int64 {
@@ -248,7 +257,8 @@ func (r *repairs) forward() {
 	}
 }
 
-// circle follows what a node waits for to a circle, and gives the node of it that waits for the letter that is most out of order.
+// circle follows what a node waits for to a circle, and gives the node of it that waits for the letter that
+// is most out of order.
 func (r *repairs) circle(n int, next []int) int {
 	waitsFor := func(n int) *Letter { return &r.letters[r.ends[n][next[n]].letter] }
 	for range r.ends {
@@ -257,7 +267,8 @@ func (r *repairs) circle(n int, next []int) int {
 	worst, by, first := n, None, n
 	for {
 		e := waitsFor(n)
-		if d := Common(e.Sent, r.syncs[e.From]) - Common(e.Received, r.syncs[e.To]); d > by || (d == by && n < worst) {
+		if d := Common(e.Sent, r.syncs[e.From]) - Common(e.Received, r.syncs[e.To]); d > by ||
+			(d == by && n < worst) {
 			worst, by = n, d
 		}
 		if n = int(e.From); n == first {

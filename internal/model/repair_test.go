@@ -99,14 +99,16 @@ func newWorld(rnd *rand.Rand, o worldOptions) *world {
 }
 
 func (w *world) send(from, to int, sent, received int64) {
-	w.letters = append(w.letters, Letter{int32(from), int32(to), w.clocks[from].read(sent), w.clocks[to].read(received), false})
+	w.letters = append(w.letters, Letter{int32(from), int32(to), w.clocks[from].read(sent),
+		w.clocks[to].read(received), false})
 	w.truth = append(w.truth, [2]int64{sent, received})
 }
 
 // errors are the mean and the largest difference between the true and the corrected times of the letters.
 func (w *world) errors(clocks [][]ClockSync) (mean float64, largest int64) {
 	for i, e := range w.letters {
-		for _, d := range []int64{Common(e.Sent, clocks[e.From]) - w.truth[i][0], Common(e.Received, clocks[e.To]) - w.truth[i][1]} {
+		for _, d := range []int64{Common(e.Sent, clocks[e.From]) - w.truth[i][0],
+			Common(e.Received, clocks[e.To]) - w.truth[i][1]} {
 			mean += math.Abs(float64(d)) / float64(2*len(w.letters))
 			largest = max(largest, d, -d)
 		}
@@ -130,7 +132,8 @@ func checkRepaired(t interface{ Fatalf(string, ...any) }, w *world) ([][]ClockSy
 	if c.Interpolated.Count == 0 && (!reflect.DeepEqual(clocks, w.syncs) || c.Repairs() != (ClockRepair{})) {
 		t.Fatalf("changed without need: %v, %+v", clocks, c)
 	}
-	if r := c.Repairs(); c.Interpolated.Count > 0 && (r.Count == 0 || r.MovedNS < r.LargestNS || r.SumNS < r.LargestNS || r.MovedNS < c.Interpolated.LargestNS) {
+	if r := c.Repairs(); c.Interpolated.Count > 0 &&
+		(r.Count == 0 || r.MovedNS < r.LargestNS || r.SumNS < r.LargestNS || r.MovedNS < c.Interpolated.LargestNS) {
 		t.Fatalf("%+v repaired by %+v", c.Interpolated, r)
 	}
 	moved := make([]int64, len(w.syncs))
@@ -159,7 +162,8 @@ func checkRepaired(t interface{ Fatalf(string, ...any) }, w *world) ([][]ClockSy
 			t.Fatalf("node %d moved by %d, told %d", n, moved[n], c.Nodes[n].MovedNS)
 		}
 	}
-	// No letter that had time is left with less than it is supposed to take, nor with less than it had if that was little.
+	// No letter that had time is left with less than it is supposed to take, nor with less than it had if that
+	// was little.
 	for i, e := range w.letters {
 		had := Common(e.Received, w.syncs[e.To]) - Common(e.Sent, w.syncs[e.From])
 		has := Common(e.Received, clocks[e.To]) - Common(e.Sent, clocks[e.From])
@@ -175,13 +179,16 @@ func checkRepaired(t interface{ Fatalf(string, ...any) }, w *world) ([][]ClockSy
 
 func drawWorld(t *rapid.T) *world {
 	return newWorld(rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "seed"), 1)), worldOptions{
-		nodes: rapid.IntRange(2, 6).Draw(t, "nodes"), letters: rapid.IntRange(0, 200).Draw(t, "letters"), pieces: 20,
+		nodes: rapid.IntRange(2, 6).Draw(t, "nodes"), letters: rapid.IntRange(0, 200).Draw(t, "letters"),
+		pieces:  20,
 		length:  int64(math.Pow(10, rapid.Float64Range(5, 10).Draw(t, "length"))),
 		offset:  rapid.Float64Range(0, 80e6).Draw(t, "offset"),
 		drift:   rapid.Float64Range(0, 90e-6).Draw(t, "drift"),
 		walk:    rapid.SampledFrom([]float64{0, 1e-6, 20e-6}).Draw(t, "walk"),
 		latency: rapid.SampledFrom([]int64{0, 1, 3, 500, 5000, 50_000}).Draw(t, "latency"),
-		apart:   rapid.Int64Range(1e6, 2e9).Draw(t, "apart"), way: rapid.SampledFrom([]int64{0, 10, 2000, 40_000}).Draw(t, "way"), busy: rapid.SampledFrom([]int64{0, 10, 2000, 40_000}).Draw(t, "busy"),
+		apart:   rapid.Int64Range(1e6, 2e9).Draw(t, "apart"),
+		way:     rapid.SampledFrom([]int64{0, 10, 2000, 40_000}).Draw(t, "way"),
+		busy:    rapid.SampledFrom([]int64{0, 10, 2000, 40_000}).Draw(t, "busy"),
 	})
 }
 
@@ -200,8 +207,8 @@ func TestRepairOfClocksThatWereNotCompared(t *testing.T) {
 	})
 }
 
-// TestInterpolationError compares the error between comparisons with what theory allows: that of the comparisons, and as much as a clock can
-// leave the straight line between them and come back.
+// TestInterpolationError compares the error between comparisons with what theory allows: that of the
+// comparisons, and as much as a clock can leave the straight line between them and come back.
 func TestInterpolationError(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		w := drawWorld(t)
@@ -211,7 +218,9 @@ func TestInterpolationError(t *testing.T) {
 				if int(e.From) != n || len(w.syncs[n]) == 0 {
 					continue
 				}
-				k, _ := slices.BinarySearchFunc(w.syncs[n], e.Sent, func(s ClockSync, t int64) int { return cmp.Compare(s.Time, t) })
+				k, _ := slices.BinarySearchFunc(w.syncs[n], e.Sent, func(s ClockSync, t int64) int {
+					return cmp.Compare(s.Time, t)
+				})
 				if k == 0 || k == len(w.syncs[n]) {
 					continue
 				}
@@ -258,7 +267,8 @@ func TestRepairIsLocal(t *testing.T) {
 	}
 }
 
-// TestRepairBeforeZero: a clock that runs before zero is put forward where a message asks for it, not from its first event on.
+// TestRepairBeforeZero: a clock that runs before zero is put forward where a message asks for it, not from
+// its first event on.
 func TestRepairBeforeZero(t *testing.T) {
 	syncs := [][]ClockSync{nil, {{-40_000_000, 40_000_000, 0}, {-38_000_000, 40_000_000, 0}}}
 	clocks, c := RepairClocks(syncs, []Letter{{0, 1, 1_500_000, -38_501_000, false}}) // 1 us too early
@@ -270,7 +280,8 @@ func TestRepairBeforeZero(t *testing.T) {
 	}
 }
 
-// TestContradictions has messages that no clocks explain: the one most out of order is left so, all others are repaired.
+// TestContradictions has messages that no clocks explain: the one most out of order is left so, all others
+// are repaired.
 func TestContradictions(t *testing.T) {
 	letters := []Letter{
 		{0, 1, 5_000_000, 100, false}, // recorded late by 5 ms
@@ -278,14 +289,16 @@ func TestContradictions(t *testing.T) {
 		{1, 2, 300, 50, false},
 	}
 	clocks, c := RepairClocks(make([][]ClockSync, 3), letters)
-	if c.Interpolated.Count != 2 || c.Left != (Disorder{1, 4_999_900, 4_999_900}) || clocks[0] != nil || clocks[1] != nil || c.Nodes[2].LargestNS != 350 {
+	if c.Interpolated.Count != 2 || c.Left != (Disorder{1, 4_999_900, 4_999_900}) || clocks[0] != nil ||
+		clocks[1] != nil || c.Nodes[2].LargestNS != 350 {
 		t.Errorf("%+v, %v", c, clocks)
 	}
 }
 
 // TestRepairOfNonsense must end, and lead to times that do not go back where they did not.
 func TestRepairOfNonsense(t *testing.T) {
-	number := rapid.OneOf(rapid.Int64Range(-20, 20), rapid.Int64Range(-1e9, 1e9), rapid.SampledFrom([]int64{math.MinInt64, math.MaxInt64, 1 << 57, -1 << 57, 1 << 61}))
+	number := rapid.OneOf(rapid.Int64Range(-20, 20), rapid.Int64Range(-1e9, 1e9),
+		rapid.SampledFrom([]int64{math.MinInt64, math.MaxInt64, 1 << 57, -1 << 57, 1 << 61}))
 	rapid.Check(t, func(t *rapid.T) {
 		n := rapid.IntRange(1, 4).Draw(t, "nodes")
 		syncs := make([][]ClockSync, n)
@@ -302,7 +315,8 @@ func TestRepairOfNonsense(t *testing.T) {
 		var letters []Letter
 		for range rapid.IntRange(0, 12).Draw(t, "letters") {
 			node := rapid.Int32Range(0, int32(n-1))
-			letters = append(letters, Letter{node.Draw(t, "from"), node.Draw(t, "to"), number.Draw(t, "sent"), number.Draw(t, "received"), rapid.Bool().Draw(t, "inside")})
+			letters = append(letters, Letter{node.Draw(t, "from"), node.Draw(t, "to"), number.Draw(t, "sent"),
+				number.Draw(t, "received"), rapid.Bool().Draw(t, "inside")})
 		}
 		clocks, c := RepairClocks(syncs, letters)
 		if c.Interpolated.Count == 0 && c.Left.Count > 0 {
@@ -325,7 +339,8 @@ func TestClockMapForgetsNothing(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var list []ClockSync
 		for range rapid.IntRange(0, 6).Draw(t, "syncs") {
-			list = append(list, ClockSync{rapid.Int64Range(0, 50).Draw(t, "time"), rapid.Int64Range(-5, 5).Draw(t, "offset"), 0})
+			list = append(list, ClockSync{rapid.Int64Range(0, 50).Draw(t, "time"),
+				rapid.Int64Range(-5, 5).Draw(t, "offset"), 0})
 		}
 		slices.SortStableFunc(list, func(x, y ClockSync) int { return cmp.Compare(x.Time, y.Time) })
 		c := clockMap{syncs: list}
@@ -350,7 +365,8 @@ func TestComparingMoreOftenHelps(t *testing.T) {
 		if !effort.Long && i%4 != 0 { // the mildest and the worst
 			continue
 		}
-		w := newWorld(rand.New(rand.NewPCG(7, uint64(c.seconds))), worldOptions{nodes: 8, letters: 40_000, pieces: 1000, length: c.seconds * 1e9,
+		w := newWorld(rand.New(rand.NewPCG(7, uint64(c.seconds))), worldOptions{nodes: 8, letters: 40_000,
+			pieces: 1000, length: c.seconds * 1e9,
 			offset: 50e6, drift: 20e-6, walk: c.walk, latency: 1000, apart: c.apart * 1e9, way: 800, busy: c.busy})
 		pick := func(f func([]ClockSync) []ClockSync) [][]ClockSync {
 			out := make([][]ClockSync, len(w.syncs))
@@ -377,8 +393,12 @@ func TestComparingMoreOftenHelps(t *testing.T) {
 			after, _ := w.errors(clocks)
 			n := float64(len(w.letters)) / 100
 			stretched, most := distortion(w, v.syncs, clocks)
-			t.Logf("%3d s, walk %.2f ppm, busy %4.1f us, %-16s: violations raw %5.1f %%, interpolated %5.2f %% (up to %8.1f us), left %d; error mean %10.2f us, largest %10.1f us; repaired mean %10.2f us; intervals stretched by %.4f %% in the mean, %.1f %% at most",
-				c.seconds, c.walk*1e6, float64(c.busy)/1e3, v.name, float64(found.Raw.Count)/n, float64(found.Interpolated.Count)/n, float64(found.Interpolated.LargestNS)/1e3, found.Left.Count, mean/1e3, float64(largest)/1e3, after/1e3, stretched*100, most*100)
+			t.Logf("%3d s, walk %.2f ppm, busy %4.1f us, %-16s: violations raw %5.1f %%, interpolated %5.2f %% (up "+
+				"to %8.1f us), left %d; error mean %10.2f us, largest %10.1f us; repaired mean %10.2f us; intervals "+
+				"stretched by %.4f %% in the mean, %.1f %% at most",
+				c.seconds, c.walk*1e6, float64(c.busy)/1e3, v.name, float64(found.Raw.Count)/n,
+				float64(found.Interpolated.Count)/n, float64(found.Interpolated.LargestNS)/1e3, found.Left.Count,
+				mean/1e3, float64(largest)/1e3, after/1e3, stretched*100, most*100)
 			if found.Left.Count != 0 {
 				t.Errorf("%s: left %+v", v.name, found.Left)
 			}
@@ -391,7 +411,8 @@ func TestComparingMoreOftenHelps(t *testing.T) {
 	}
 }
 
-// TestChosen: the line through what is chosen is within the error of every comparison, and through the first and the last.
+// TestChosen: the line through what is chosen is within the error of every comparison, and through the first
+// and the last.
 func TestChosen(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		w := drawWorld(t)
@@ -424,7 +445,8 @@ func TestChosen(t *testing.T) {
 	}
 }
 
-// distortion compares the intervals between neighbouring events of the nodes with repairs and without, those of a microsecond and more.
+// distortion compares the intervals between neighbouring events of the nodes with repairs and without, those
+// of a microsecond and more.
 func distortion(w *world, before, after [][]ClockSync) (mean, most float64) {
 	times := make([][]int64, len(w.syncs))
 	for _, e := range w.letters {
@@ -448,7 +470,8 @@ func distortion(w *world, before, after [][]ClockSync) (mean, most float64) {
 
 func BenchmarkRepairClocks(b *testing.B) {
 	for _, latency := range []int64{1000, 1e6} {
-		w := newWorld(rand.New(rand.NewPCG(7, 7)), worldOptions{nodes: 16, letters: 500_000, pieces: 100, length: 60e9,
+		w := newWorld(rand.New(rand.NewPCG(7, 7)), worldOptions{nodes: 16, letters: 500_000, pieces: 100,
+			length: 60e9,
 			offset: 50e6, drift: 20e-6, walk: 0.2e-6, latency: latency, apart: 60e9, way: 800})
 		_, c := RepairClocks(w.syncs, w.letters)
 		b.Run(fmt.Sprintf("violations=%d", c.Interpolated.Count), func(b *testing.B) {

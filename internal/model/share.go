@@ -10,30 +10,35 @@ import (
 	"github.com/whyslow/whyslow/trace"
 )
 
-// A run that is too large for one process is shared by several: each reads the files of some nodes, its own, and its model has
-// everything about them, and of other nodes what the own ones' time depends on. What that is, and how it comes here:
+// A run that is too large for one process is shared by several: each reads the files of some nodes, its own,
+// and its model has everything about them, and of other nodes what the own ones' time depends on. What that
+// is, and how it comes here:
 //
-// Known to all. Names, sites and code fragments (one table, in the order that one process would give it); of every stream when it started and
-// ended, what it lost, how it counted events and compared clocks; problems.
+// Known to all. Names, sites and code fragments (one table, in the order that one process would give it); of
+// every stream when it started and ended, what it lost, how it counted events and compared clocks; problems.
 //
-// What crosses (share_cross.go). CFs, messages and requests have a home: the process that reads the node in their id. Everything that
-// another process recorded about them is told to it, and it tells everything it then knows to all that recorded something. DFs have
-// no such node, so first all DFs that are mentioned in the files of several processes are found, by their ids, each process
-// looking at one part of the ids; creations of these are told to all whose files mention them. So what a process has recorded any event of
-// is known to it as completely as to a process that reads all.
+// What crosses (share_cross.go). CFs, messages and requests have a home: the process that reads the node in
+// their id. Everything that another process recorded about them is told to it, and it tells everything it
+// then knows to all that recorded something. DFs have no such node, so first all DFs that are mentioned in
+// the files of several processes are found, by their ids, each process looking at one part of the ids;
+// creations of these are told to all whose files mention them. So what a process has recorded any event of is
+// known to it as completely as to a process that reads all.
 //
-// What it depends on (share_want.go). Executions here may wait for what was made by CFs that never were here, and be made by structured
-// CFs that waited for other DFs elsewhere, and what they were given may have come by way of other nodes. Each process follows
-// these threads: it asks those who know, and what comes may be the reason to ask for more, until nobody has a question.
+// What it depends on (share_want.go). Executions here may wait for what was made by CFs that never were here,
+// and be made by structured CFs that waited for other DFs elsewhere, and what they were given may have come
+// by way of other nodes. Each process follows these threads: it asks those who know, and what comes may be
+// the reason to ask for more, until nobody has a question.
 //
-// Regions (share_regions.go). What crosses between threads that entered regions are collectives and locks, so of each thread everybody is told
-// these, and the few visits that say what they cost.
+// Regions (share_regions.go). What crosses between threads that entered regions are collectives and locks, so
+// of each thread everybody is told these, and the few visits that say what they cost.
 //
-// All but regions is raw: records as they stand in the columns of streams, with times of the nodes' own clocks. In the end it is put into columns
-// of streams that stand for those of other nodes, and the model is made of all streams as ever.
+// All but regions is raw: records as they stand in the columns of streams, with times of the nodes' own
+// clocks. In the end it is put into columns of streams that stand for those of other nodes, and the model is
+// made of all streams as ever.
 //
-// The result is exact, also of damaged traces. It differs from what one process makes of the same files in one case: two DFs with the same
-// 64-bit id are told apart, but not reported where no process reads a file of both.
+// The result is exact, also of damaged traces. It differs from what one process makes of the same files in
+// one case: two DFs with the same 64-bit id are told apart, but not reported where no process reads a file of
+// both.
 
 // share says which part of a run a model has.
 type share struct {
@@ -49,9 +54,10 @@ type share struct {
 // runsOf says where the executions of a stream of a node end.
 type runsOf struct{ node, end int }
 
-// BuildShare is Build by several processes at once: each reads the files that its reader has, which is to be of trace.OpenShare for its rank in
-// g (another one is opened in its place if it is not), and its model is complete for them, see Own. All members of g call it with the same options, without In. A group of nil or of one is Build. It fails
-// at all members when it fails at one.
+// BuildShare is Build by several processes at once: each reads the files that its reader has, which is to be
+// of trace.OpenShare for its rank in g (another one is opened in its place if it is not), and its model is
+// complete for them, see Own. All members of g call it with the same options, without In. A group of nil or
+// of one is Build. It fails at all members when it fails at one.
 func BuildShare(ctx context.Context, r *trace.Reader, opt Options, g procs.Group) (*Model, error) {
 	if g == nil || g.Size() == 1 {
 		return Build(ctx, r, opt)
@@ -84,13 +90,14 @@ func BuildShare(ctx context.Context, r *trace.Reader, opt Options, g procs.Group
 	return m, h.tellFirstSeen()
 }
 
-// Own tells whether a node is wholly in this model: all are, but in that of one of several processes (see BuildShare).
+// Own tells whether a node is wholly in this model: all are, but in that of one of several processes (see
+// BuildShare).
 func (m *Model) Own(node int) bool {
 	return m.share == nil || (node >= 0 && node < len(m.share.owner) && int(m.share.owner[node]) == m.share.rank)
 }
 
-// Owner gives the process, by its rank, that has a node as its own and answers for what is named after it; of nodes that there are none of,
-// too. It is 0 where one process has all.
+// Owner gives the process, by its rank, that has a node as its own and answers for what is named after it; of
+// nodes that there are none of, too. It is 0 where one process has all.
 func (m *Model) Owner(node int) int {
 	switch {
 	case m.share == nil:
@@ -122,7 +129,8 @@ func (m *Model) FindRequest(id uint64) uint32 {
 	return m.share.requests.find(id)
 }
 
-// OwnExecutions gives the executions of the nodes that are wholly in this model: from first up to but not including end.
+// OwnExecutions gives the executions of the nodes that are wholly in this model: from first up to but not
+// including end.
 func (m *Model) OwnExecutions() (first, end int) {
 	if m.share == nil {
 		return 0, m.Executions()
@@ -130,7 +138,8 @@ func (m *Model) OwnExecutions() (first, end int) {
 	return m.share.first, m.share.end
 }
 
-// ExecutedBy gives the process, by its rank, that has the node of an execution as its own: 0 where one process has all.
+// ExecutedBy gives the process, by its rank, that has the node of an execution as its own: 0 where one
+// process has all.
 func (m *Model) ExecutedBy(execution int) int {
 	if m.share == nil {
 		return 0
@@ -139,13 +148,15 @@ func (m *Model) ExecutedBy(execution int) int {
 	return int(m.share.owner[m.share.runs[i].node])
 }
 
-// Learn gives the number of a CF that another process knows, with the statement that it knows it to come from. It must not be called while
-// others use the model.
+// Learn gives the number of a CF that another process knows, with the statement that it knows it to come
+// from. It must not be called while others use the model.
 func (m *Model) Learn(id trace.CF, site uint32) CF {
 	cf := CF(m.cfs.number(uint64(id)))
 	for n := m.cfs.size(); len(m.Created) < n; {
-		m.Created, m.Parent, m.ParentExec, m.SiteOf = append(m.Created, None), append(m.Parent, 0), append(m.ParentExec, 0), append(m.SiteOf, 0)
-		m.Ready, m.ReadyNode, m.ExecOf, m.labelAt = append(m.Ready, None), append(m.ReadyNode, 0), append(m.ExecOf, 0), append(m.labelAt, 0)
+		m.Created, m.Parent, m.ParentExec, m.SiteOf = append(m.Created, None), append(m.Parent, 0),
+			append(m.ParentExec, 0), append(m.SiteOf, 0)
+		m.Ready, m.ReadyNode, m.ExecOf, m.labelAt = append(m.Ready, None), append(m.ReadyNode, 0),
+			append(m.ExecOf, 0), append(m.labelAt, 0)
 	}
 	if m.Created[cf] == None && m.SiteOf[cf] == 0 {
 		m.SiteOf[cf] = site
@@ -153,8 +164,8 @@ func (m *Model) Learn(id trace.CF, site uint32) CF {
 	return cf
 }
 
-// Counted tells whether a message, of DFMessages, Requests or Moves, is to be counted in this model: of the models of all processes
-// one counts it.
+// Counted tells whether a message, of DFMessages, Requests or Moves, is to be counted in this model: of the
+// models of all processes one counts it.
 func (m *Model) Counted(g *Message) bool {
 	switch {
 	case g.Received != None:
@@ -191,7 +202,8 @@ func newSharing(ctx context.Context, r *trace.Reader, opt Options, g procs.Group
 		return nil, errors.New("a part of a run cannot be shared among processes; build it in one")
 	}
 	b := newBuilder(r.Run(), r.AllNodes())
-	h := &sharing{b: b, m: b.m, r: r, g: g, rank: g.Rank(), size: g.Size(), out: make([]outbox, g.Size()), abroad: map[streamKey]*stream{}}
+	h := &sharing{b: b, m: b.m, r: r, g: g, rank: g.Rank(), size: g.Size(), out: make([]outbox, g.Size()),
+		abroad: map[streamKey]*stream{}}
 	h.m.share = &share{rank: h.rank, size: h.size, owner: make([]uint16, len(b.m.Nodes))}
 	for n := range b.m.Nodes {
 		h.m.share.owner[n] = uint16(r.ShareOf(n))

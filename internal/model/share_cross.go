@@ -19,7 +19,8 @@ type route struct {
 	request func(n uint32, give func(rank int))
 }
 
-// pack puts records of a stream into the parcels of those they are for, but of those who read the stream themselves.
+// pack puts records of a stream into the parcels of those they are for, but of those who read the stream
+// themselves.
 func (h *sharing) pack(s *stream, to *route) {
 	b, at, own := h.b, s.at, s.at == nil
 	if own {
@@ -27,40 +28,55 @@ func (h *sharing) pack(s *stream, to *route) {
 	}
 	id := func(cf CF) uint64 { return b.cfs.id(uint32(cf)) }
 	if to.cf != nil {
-		packEach(h, s, &s.creations, at.creations, func(c *creation, give func(int)) { to.cf(c.cf, give) }, func(r *record, _ int, at uint32, c *creation) {
+		packEach(h, s, &s.creations, at.creations, func(c *creation, give func(int)) {
+			to.cf(c.cf, give)
+		}, func(r *record, _ int, at uint32, c *creation) {
 			w := wireCreation{At: at, Time: c.time, CF: id(c.cf), Parent: id(c.parent), Exec: c.exec, Site: c.site}
 			if c.label != 0 {
 				w.Label = s.labels[c.label : int32(c.label)+s.labels[c.label-1]]
 			}
 			r.Creations = append(r.Creations, w)
 		})
-		packEach(h, s, &column[weight]{last: s.weights}, at.weights, func(w *weight, give func(int)) { to.cf(w.cf, give) }, func(r *record, _ int, at uint32, w *weight) {
+		packEach(h, s, &column[weight]{last: s.weights}, at.weights, func(w *weight, give func(int)) {
+			to.cf(w.cf, give)
+		}, func(r *record, _ int, at uint32, w *weight) {
 			r.Weights = append(r.Weights, wireWeight{at, id(w.cf), w.w})
 		})
-		packEach(h, s, &s.readies, at.readies, func(v *ready, give func(int)) { to.cf(v.cf, give) }, func(r *record, _ int, at uint32, v *ready) {
+		packEach(h, s, &s.readies, at.readies, func(v *ready, give func(int)) {
+			to.cf(v.cf, give)
+		}, func(r *record, _ int, at uint32, v *ready) {
 			r.Readies = append(r.Readies, wireReady{at, v.time, id(v.cf)})
 		})
-		packEach(h, s, &s.runs, at.runs, func(e *execution, give func(int)) { to.cf(e.cf, give) }, func(r *record, _ int, at uint32, e *execution) {
+		packEach(h, s, &s.runs, at.runs, func(e *execution, give func(int)) {
+			to.cf(e.cf, give)
+		}, func(r *record, _ int, at uint32, e *execution) {
 			r.Runs = append(r.Runs, wireRun{at, e.start, e.end, e.cpu, id(e.cf), e.number, nil})
 		})
-		packEach(h, s, &s.moves, at.moves, func(v *move, give func(int)) { to.cf(v.cf, give) }, func(r *record, _ int, at uint32, v *move) {
+		packEach(h, s, &s.moves, at.moves, func(v *move, give func(int)) {
+			to.cf(v.cf, give)
+		}, func(r *record, _ int, at uint32, v *move) {
 			r.Moves = append(r.Moves, wireMove{at, id(v.cf), v.time, v.bytes, v.peer, v.out, v.stolen})
 		})
-		packEach(h, s, &column[holding]{last: s.held}, at.held, func(v *holding, give func(int)) { to.cf(v.cf, give) }, func(r *record, _ int, at uint32, v *holding) {
+		packEach(h, s, &column[holding]{last: s.held}, at.held, func(v *holding, give func(int)) {
+			to.cf(v.cf, give)
+		}, func(r *record, _ int, at uint32, v *holding) {
 			r.Held = append(r.Held, wireHeld{at, id(v.cf), v.time, v.on})
 		})
 	}
 	if to.inputs != nil && own {
-		packEach(h, s, &s.runs, nil, func(e *execution, give func(int)) { to.inputs(e.cf, s.node, give) }, func(r *record, rank int, at uint32, e *execution) {
-			w := wireRun{at, e.start, e.end, e.cpu, id(e.cf), e.number, nil}
-			for _, df := range s.inputsOf(int(at)) {
-				w.Inputs = append(w.Inputs, h.dfTo(rank, df))
-			}
-			r.Runs = append(r.Runs, w)
-		})
+		packEach(h, s, &s.runs, nil, func(e *execution, give func(int)) { to.inputs(e.cf, s.node, give) },
+			func(r *record, rank int, at uint32, e *execution) {
+				w := wireRun{at, e.start, e.end, e.cpu, id(e.cf), e.number, nil}
+				for _, df := range s.inputsOf(int(at)) {
+					w.Inputs = append(w.Inputs, h.dfTo(rank, df))
+				}
+				r.Runs = append(r.Runs, w)
+			})
 	}
 	if to.made != nil {
-		packEach(h, s, &s.mades, at.mades, func(d *made, give func(int)) { to.made(d.df, give) }, func(r *record, rank int, at uint32, d *made) {
+		packEach(h, s, &s.mades, at.mades, func(d *made, give func(int)) {
+			to.made(d.df, give)
+		}, func(r *record, rank int, at uint32, d *made) {
 			r.Mades = append(r.Mades, wireMade{at, d.time, d.size, h.dfTo(rank, d.df), id(d.by)})
 		})
 	}
@@ -78,14 +94,18 @@ func (h *sharing) pack(s *stream, to *route) {
 			}
 		}
 		packEach(h, s, list, at.ends[k], wants, func(r *record, rank int, at uint32, e *end) {
-			r.Ends[k] = append(r.Ends[k], wireEnd{At: at, Number: numbers.id(e.number), Time: e.time, Peer: e.peer, DF: h.dfTo(rank, e.df), Bytes: e.bytes,
-				Request: b.requests.id(e.request), CF: id(e.cf), First: k == endSent && own && !h.messages.arrived.has(uint32(e.df))})
+			r.Ends[k] = append(r.Ends[k], wireEnd{At: at, Number: numbers.id(e.number), Time: e.time, Peer: e.peer,
+				DF: h.dfTo(rank, e.df), Bytes: e.bytes,
+				Request: b.requests.id(e.request), CF: id(e.cf),
+				First: k == endSent && own && !h.messages.arrived.has(uint32(e.df))})
 		})
 	}
 }
 
-// packEach calls add for every record of a column and every process that it is for. at says where the records stand; nil: as in the column.
-func packEach[T any](h *sharing, s *stream, list *column[T], at []uint32, whom func(v *T, give func(rank int)), add func(r *record, rank int, at uint32, v *T)) {
+// packEach calls add for every record of a column and every process that it is for. at says where the records
+// stand; nil: as in the column.
+func packEach[T any](h *sharing, s *stream, list *column[T], at []uint32,
+	whom func(v *T, give func(rank int)), add func(r *record, rank int, at uint32, v *T)) {
 	owner := h.m.Owner(s.node)
 	i := 0
 	var now *T
@@ -118,7 +138,8 @@ func (s *stream) inputsOf(i int) (list []DF) {
 	return list
 }
 
-// tellCrossing completes what is known here of all CFs, messages, requests and DFs of which something was recorded here.
+// tellCrossing completes what is known here of all CFs, messages, requests and DFs of which something was
+// recorded here.
 func (h *sharing) tellCrossing() error {
 	if err := h.match(); err != nil {
 		return err
@@ -138,7 +159,8 @@ func (h *sharing) tellCrossing() error {
 			cfHome(uint32(cf), give)
 		}
 	}
-	// Who has to do with a DF is known to the one who compared its id: all are told by it, and what it need not know itself is not kept.
+	// Who has to do with a DF is known to the one who compared its id: all are told by it, and what it need not
+	// know itself is not kept.
 	var forward []forwarded
 	home.made = func(df DF, give func(int)) {
 		if !h.shared.has(uint32(df)) {
@@ -169,7 +191,8 @@ func (h *sharing) tellCrossing() error {
 		h.forward(&forward[i])
 	}
 	forward = nil
-	back := route{cf: func(cf CF, give func(int)) { cfs.of(uint32(cf), give) }, message: messages.of, request: requests.of}
+	back := route{cf: func(cf CF, give func(int)) { cfs.of(uint32(cf), give) }, message: messages.of,
+		request: requests.of}
 	back.made = func(df DF, give func(int)) {
 		// Own creations of DFs that were compared here go to the others directly.
 		if h.shared.has(uint32(df)) {
@@ -240,7 +263,9 @@ func (h *sharing) forward(f *forwarded) {
 			if rank == h.rank {
 				// It has to do with it itself.
 				s := h.abroad[streamKey{f.node, f.stream}]
-				h.take(s, &record{Mades: []wireMade{{d.At, d.Time, d.Size, 0, d.By}}}, func(uint32) DF { return h.dfHere(&f.dfs[d.DF]) })
+				h.take(s, &record{Mades: []wireMade{{d.At, d.Time, d.Size, 0, d.By}}}, func(uint32) DF {
+					return h.dfHere(&f.dfs[d.DF])
+				})
 				continue
 			}
 			if to[rank] == nil {
@@ -261,7 +286,8 @@ func (h *sharing) forward(f *forwarded) {
 	}
 }
 
-// matches are the ids of DFs that are mentioned in files of several processes, of those that are compared here.
+// matches are the ids of DFs that are mentioned in files of several processes, of those that are compared
+// here.
 type matches struct {
 	ids   []uint64 // ascending
 	at    []uint32 // by id: where its processes begin; one more at the end
@@ -326,7 +352,8 @@ func (h *sharing) match() error {
 	return nil
 }
 
-// find merges sorted lists of ids and answers to each, with a bit for each of its ids, whether it is in another one, too.
+// find merges sorted lists of ids and answers to each, with a bit for each of its ids, whether it is in
+// another one, too.
 func (m *matches) find(lists [][]byte) ([][]byte, error) {
 	answers := make([][]byte, len(lists))
 	at := make([]int, len(lists))

@@ -9,8 +9,9 @@ import (
 	"github.com/whyslow/whyslow/trace"
 )
 
-// LearnSites finds out which statements CFs come from of which other processes know that, in a model of BuildShare: one knows
-// a CF by its id only where nothing of its own nodes' time depends on it. All members of g call it, while nobody else uses the model.
+// LearnSites finds out which statements CFs come from of which other processes know that, in a model of
+// BuildShare: one knows a CF by its id only where nothing of its own nodes' time depends on it. All members
+// of g call it, while nobody else uses the model.
 func (m *Model) LearnSites(g procs.Group, cfs []CF) error {
 	if m.share == nil {
 		return nil
@@ -68,8 +69,8 @@ func number(b *[]byte, err *error) uint64 {
 	return v
 }
 
-// Places gives, for executions in a model of BuildShare, the how-manieth each is of OwnExecutions of the process that it is ExecutedBy. All
-// members of g call it.
+// Places gives, for executions in a model of BuildShare, the how-manieth each is of OwnExecutions of the
+// process that it is ExecutedBy. All members of g call it.
 func (m *Model) Places(g procs.Group, executions []uint32) ([]uint32, error) {
 	first, end := m.OwnExecutions()
 	own := func(e int) bool { return e >= first && e < end }

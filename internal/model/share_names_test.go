@@ -12,7 +12,8 @@ import (
 	"github.com/whyslow/whyslow/trace"
 )
 
-// DFs whose definitions are lost are called by their numbers; a name has one number for all processes, also where only one of them met it.
+// DFs whose definitions are lost are called by their numbers; a name has one number for all processes, also
+// where only one of them met it.
 func TestShareUndefined(t *testing.T) {
 	dir := t.TempDir()
 	text := `#node 0

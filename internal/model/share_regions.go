@@ -10,18 +10,22 @@ import (
 
 // What processes tell each other of regions.
 //
-// Every model has all threads, in the same order: those of own nodes whole, of each other one a shadow. So collectives are put together and
-// locks followed by everybody alike, by the code of one process, and what patterns look at then is here as well:
+// Every model has all threads, in the same order: those of own nodes whole, of each other one a shadow. So
+// collectives are put together and locks followed by everybody alike, by the code of one process, and what
+// patterns look at then is here as well:
 //
 //   - collectives and locks, all of them, and the visits they are in;
-//   - the visits inside of these, which are not their own time, and those around all of these, for their call paths;
+//   - the visits inside of these, which are not their own time, and those around all of these, for their call
+//     paths;
 //   - before each collective, the last operation: it tells whether the thread had just left a barrier.
 //
-// Other visits and all transfers are not. A process needs memory for its own threads and everybody's collectives and locks: some 90 bytes
-// for each collective with its visit. Which of the threads came last is known only with all.
+// Other visits and all transfers are not. A process needs memory for its own threads and everybody's
+// collectives and locks: some 90 bytes for each collective with its visit. Which of the threads came last is
+// known only with all.
 //
-// Shadows are made of threads as they stand in the model, so that clocks, losses and visits that never ended are dealt with by those who know
-// all of them. Only where clocks are repaired (regions_clocks.go) collectives and locks are told before, with raw times, to the process that does it.
+// Shadows are made of threads as they stand in the model, so that clocks, losses and visits that never ended
+// are dealt with by those who know all of them. Only where clocks are repaired (regions_clocks.go)
+// collectives and locks are told before, with raw times, to the process that does it.
 
 // wireThread is a thread with collectives and locks as columns.
 type wireThread struct {
@@ -52,8 +56,10 @@ type wireThread struct {
 
 // wire makes of a thread what others are told: all of it but transfers.
 func (t *Thread) wire() *wireThread {
-	w := &wireThread{Node: t.Node, Stream: t.Stream, Start: t.Start, End: t.End, Last: t.last, Open: t.Open, Stray: t.Stray, Back: t.Back, Lossy: t.lossy,
-		Site: t.Site, Enter: make([]int64, len(t.Enter)), Exit: make([]int64, len(t.Enter)), Above: make([]int32, len(t.Parent))}
+	w := &wireThread{Node: t.Node, Stream: t.Stream, Start: t.Start, End: t.End, Last: t.last, Open: t.Open,
+		Stray: t.Stray, Back: t.Back, Lossy: t.lossy,
+		Site: t.Site, Enter: make([]int64, len(t.Enter)), Exit: make([]int64, len(t.Enter)),
+		Above: make([]int32, len(t.Parent))}
 	last := int64(0)
 	for v, enter := range t.Enter {
 		w.Enter[v], w.Exit[v], last = enter-last, t.Exit[v]-enter, enter
@@ -63,14 +69,18 @@ func (t *Thread) wire() *wireThread {
 	}
 	for i := range t.Collectives {
 		c := &t.Collectives[i]
-		w.Visit, w.Kind, w.In, w.Out = append(w.Visit, c.Visit), append(w.Kind, byte(c.Kind)), append(w.In, byte(c.Sync.In)), append(w.Out, byte(c.Sync.Out))
-		w.First, w.Stride, w.Size, w.Root = append(w.First, c.Start), append(w.Stride, c.Stride), append(w.Size, c.Size), append(w.Root, c.Root)
-		w.Sent, w.Received, w.Notify = append(w.Sent, c.Sent), append(w.Received, c.Received), append(w.Notify, c.Notify)
+		w.Visit, w.Kind, w.In, w.Out = append(w.Visit, c.Visit), append(w.Kind, byte(c.Kind)),
+			append(w.In, byte(c.Sync.In)), append(w.Out, byte(c.Sync.Out))
+		w.First, w.Stride, w.Size, w.Root = append(w.First, c.Start), append(w.Stride, c.Stride),
+			append(w.Size, c.Size), append(w.Root, c.Root)
+		w.Sent, w.Received, w.Notify = append(w.Sent, c.Sent), append(w.Received, c.Received),
+			append(w.Notify, c.Notify)
 	}
 	last = 0
 	for i := range t.Locks {
 		l := &t.Locks[i]
-		w.LockVisit, w.Acquire, w.Lock, w.LockTime = append(w.LockVisit, l.Visit), append(w.Acquire, l.Acquire), append(w.Lock, l.Lock), append(w.LockTime, l.Time-last)
+		w.LockVisit, w.Acquire, w.Lock, w.LockTime = append(w.LockVisit, l.Visit), append(w.Acquire, l.Acquire),
+			append(w.Lock, l.Lock), append(w.LockTime, l.Time-last)
 		last = l.Time
 	}
 	return w
@@ -78,8 +88,10 @@ func (t *Thread) wire() *wireThread {
 
 // thread is the inverse of wire.
 func (w *wireThread) thread() Thread {
-	t := Thread{Node: w.Node, Stream: w.Stream, Start: w.Start, End: w.End, last: w.Last, Open: w.Open, Stray: w.Stray, Back: w.Back, lossy: w.Lossy,
-		Site: w.Site, Enter: w.Enter, Exit: w.Exit, Parent: w.Above, Collectives: make([]Collective, len(w.Visit)), Locks: make([]LockEvent, len(w.LockVisit))}
+	t := Thread{Node: w.Node, Stream: w.Stream, Start: w.Start, End: w.End, last: w.Last, Open: w.Open,
+		Stray: w.Stray, Back: w.Back, lossy: w.Lossy,
+		Site: w.Site, Enter: w.Enter, Exit: w.Exit, Parent: w.Above, Collectives: make([]Collective, len(w.Visit)),
+		Locks: make([]LockEvent, len(w.LockVisit))}
 	last := int64(0)
 	for v := range t.Enter {
 		last += t.Enter[v]
@@ -89,13 +101,16 @@ func (w *wireThread) thread() Thread {
 		t.Parent[v] = int32(v) - t.Parent[v]
 	}
 	for i := range t.Collectives {
-		t.Collectives[i] = Collective{Visit: w.Visit[i], Kind: CollectiveKind(w.Kind[i]), Sync: Sync{SyncMode(w.In[i]), SyncMode(w.Out[i])},
-			Start: w.First[i], Stride: w.Stride[i], Size: w.Size[i], Root: w.Root[i], Sent: w.Sent[i], Received: w.Received[i], Notify: w.Notify[i], Instance: -1}
+		t.Collectives[i] = Collective{Visit: w.Visit[i], Kind: CollectiveKind(w.Kind[i]),
+			Sync:  Sync{SyncMode(w.In[i]), SyncMode(w.Out[i])},
+			Start: w.First[i], Stride: w.Stride[i], Size: w.Size[i], Root: w.Root[i], Sent: w.Sent[i],
+			Received: w.Received[i], Notify: w.Notify[i], Instance: -1}
 	}
 	last = 0
 	for i := range t.Locks {
 		last += w.LockTime[i]
-		t.Locks[i] = LockEvent{Visit: w.LockVisit[i], Acquire: w.Acquire[i], Lock: w.Lock[i], Time: last, Link: LockRef{-1, -1}}
+		t.Locks[i] = LockEvent{Visit: w.LockVisit[i], Acquire: w.Acquire[i], Lock: w.Lock[i], Time: last,
+			Link: LockRef{-1, -1}}
 	}
 	return t
 }
@@ -148,8 +163,10 @@ func (t *Thread) shadow(m *Model) Thread {
 			keep[p] = max(keep[p], kept)
 		}
 	}
-	out := Thread{Node: t.Node, Stream: t.Stream, Start: t.Start, End: t.End, Open: t.Open, Stray: t.Stray, Back: t.Back, lossy: t.lossy, last: t.last,
-		Enter: make([]int64, 0, n), Exit: make([]int64, 0, n), Site: make([]uint32, 0, n), Parent: make([]int32, 0, n),
+	out := Thread{Node: t.Node, Stream: t.Stream, Start: t.Start, End: t.End, Open: t.Open, Stray: t.Stray,
+		Back: t.Back, lossy: t.lossy, last: t.last,
+		Enter: make([]int64, 0, n), Exit: make([]int64, 0, n), Site: make([]uint32, 0, n),
+		Parent:      make([]int32, 0, n),
 		Collectives: slices.Clone(t.Collectives), Locks: slices.Clone(t.Locks)}
 	place := make([]int32, len(keep))
 	to := func(v int32) int32 {
@@ -163,7 +180,8 @@ func (t *Thread) shadow(m *Model) Thread {
 			continue
 		}
 		place[v] = int32(len(out.Enter))
-		out.Enter, out.Exit, out.Site, out.Parent = append(out.Enter, t.Enter[v]), append(out.Exit, t.Exit[v]), append(out.Site, t.Site[v]), append(out.Parent, to(t.Parent[v]))
+		out.Enter, out.Exit, out.Site, out.Parent = append(out.Enter, t.Enter[v]), append(out.Exit, t.Exit[v]),
+			append(out.Site, t.Site[v]), append(out.Parent, to(t.Parent[v]))
 	}
 	for i := range out.Collectives {
 		out.Collectives[i].Visit = to(out.Collectives[i].Visit)
@@ -244,7 +262,9 @@ func threadsOf(in [][]byte) (all []Thread, err error) {
 }
 
 func inOrderOfNodes(list []Thread) []Thread {
-	slices.SortStableFunc(list, func(x, y Thread) int { return cmp.Or(cmp.Compare(x.Node, y.Node), cmp.Compare(x.Stream, y.Stream)) })
+	slices.SortStableFunc(list, func(x, y Thread) int {
+		return cmp.Or(cmp.Compare(x.Node, y.Node), cmp.Compare(x.Stream, y.Stream))
+	})
 	return list
 }
 
@@ -254,7 +274,8 @@ type wirePlaces struct {
 	Problems []string
 }
 
-// tellPlaces turns addresses into functions and lines: by the files that one process finds, whatever the others would.
+// tellPlaces turns addresses into functions and lines: by the files that one process finds, whatever the
+// others would.
 func (h *sharing) tellPlaces() error {
 	m := h.m
 	var b []byte

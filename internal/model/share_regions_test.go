@@ -16,7 +16,8 @@ import (
 	"github.com/whyslow/whyslow/trace"
 )
 
-// regionsText has two nodes: each calls a barrier from a function, with another function inside of it, after a transfer from nobody's memory.
+// regionsText has two nodes: each calls a barrier from a function, with another function inside of it, after
+// a transfer from nobody's memory.
 func regionsText() (text string) {
 	for n := range 2 {
 		text += fmt.Sprintf("#node %d\n#code 1 main function\n#code 2 upc_barrier barrier\n#code 3 upc_memget bulk\n#site 1 code=1\n#site 2 code=2 \"/bin/p+0x10\"\n#site 3 code=3\n", n) + `
@@ -41,7 +42,8 @@ func regionsText() (text string) {
 	return text
 }
 
-// Of threads of others there are the collectives with the visits around and inside of them, and the operation before each.
+// Of threads of others there are the collectives with the visits around and inside of them, and the operation
+// before each.
 func TestShareRegions(t *testing.T) {
 	dir := t.TempDir()
 	if err := trace.Parse(strings.NewReader(regionsText()), dir); err != nil {
@@ -56,7 +58,8 @@ func TestShareRegions(t *testing.T) {
 		if len(own.Enter) != 7 || len(own.Transfers) != 1 {
 			return nil, fmt.Errorf("own: %+v", own)
 		}
-		if d := cmp.Diff([][]int64{{0, 3, 7, 7}, {11, 4, 9, 8}}, [][]int64{other.Enter, other.Exit}); d != "" || !slices.Equal(other.Parent, []int32{-1, 0, 0, 2}) || len(other.Transfers) != 0 {
+		if d := cmp.Diff([][]int64{{0, 3, 7, 7}, {11, 4, 9, 8}}, [][]int64{other.Enter, other.Exit}); d != "" ||
+			!slices.Equal(other.Parent, []int32{-1, 0, 0, 2}) || len(other.Transfers) != 0 {
 			return nil, fmt.Errorf("shadow: %+v\n%s", other, d)
 		}
 		if c := other.Collectives[0]; c.Visit != 2 || c.Instance != 0 {

@@ -55,7 +55,8 @@ func (h *sharing) tellTables(own []nodeTables) error {
 	return nil
 }
 
-// tellUndefined gives one number, too, to the names that were made up since, of DFs whose definitions are lost: those from defined on.
+// tellUndefined gives one number, too, to the names that were made up since, of DFs whose definitions are
+// lost: those from defined on.
 func (h *sharing) tellUndefined(defined int) error {
 	m, t := h.m, h.b.tables
 	all, err := procs.AllOf(h.g, m.Names[defined:])
@@ -94,7 +95,8 @@ type wireDamage struct {
 	From, To     int64
 }
 
-// tellProblems lists the problems of all processes' files: those found when they were opened first, as one process would.
+// tellProblems lists the problems of all processes' files: those found when they were opened first, as one
+// process would.
 func (h *sharing) tellProblems(opened int) error {
 	m := h.m
 	own := wireProblems{Opened: m.Problems[:opened], Read: m.Problems[opened:], Lost: m.LostCount}
@@ -141,7 +143,8 @@ type wireLoss struct {
 func (h *sharing) tellSummaries() error {
 	var own []summary
 	for _, s := range h.own {
-		w := summary{s.node, s.id, s.first, s.last, s.started, s.finished, s.process, s.startedCPU, s.finishedCPU, s.runs.len() > 0, s.log != nil, nil, s.syncs,
+		w := summary{s.node, s.id, s.first, s.last, s.started, s.finished, s.process, s.startedCPU, s.finishedCPU,
+			s.runs.len() > 0, s.log != nil, nil, s.syncs,
 			s.events, map[trace.Kind]uint64{}}
 		for _, l := range s.lost {
 			w.Lost = append(w.Lost, wireLoss{l.stream, l.count, l.first, l.last})
@@ -165,7 +168,8 @@ func (h *sharing) tellSummaries() error {
 			w := &list[i]
 			s := newStream(h.b, w.Node, w.Stream, nodeTables{})
 			s.first, s.last, s.started, s.finished = w.First, w.Last, w.Started, w.Finished
-			s.process, s.startedCPU, s.finishedCPU, s.executes, s.entered = w.Process, w.StartedCPU, w.FinishedCPU, w.Executes, w.Entered
+			s.process, s.startedCPU, s.finishedCPU, s.executes, s.entered = w.Process, w.StartedCPU, w.FinishedCPU,
+				w.Executes, w.Entered
 			s.syncs, s.events = w.Syncs, w.Events
 			for k, n := range w.Count {
 				s.count[k] = n
@@ -279,8 +283,8 @@ func (w *wireDF) key() string {
 	return string(procs.Encode(&[]uint32{uint32(w.Node), w.Number}))
 }
 
-// tellClocks finds the corrections of all clocks. Where a message would still be received before it was sent, or collectives and locks may
-// ask for as much, one process repairs them for all.
+// tellClocks finds the corrections of all clocks. Where a message would still be received before it was sent,
+// or collectives and locks may ask for as much, one process repairs them for all.
 func (h *sharing) tellClocks() error {
 	b, m := h.b, h.m
 	b.streams = append(slices.Clone(h.own), h.order...)
@@ -350,5 +354,7 @@ func (h *sharing) repairClocks(process []int, own []Letter) error {
 }
 
 func sortStreams(list []*stream) {
-	slices.SortFunc(list, func(x, y *stream) int { return cmp.Or(cmp.Compare(x.node, y.node), cmp.Compare(x.id, y.id)) })
+	slices.SortFunc(list, func(x, y *stream) int {
+		return cmp.Or(cmp.Compare(x.node, y.node), cmp.Compare(x.id, y.id))
+	})
 }

@@ -9,8 +9,8 @@ import (
 // ends is what is known of messages as such.
 type ends struct {
 	arrived bits // DFs that an own node received
-	// mixed are, by message, the ends of those that have more than one of a kind or whose ends do not fit: there are some in damaged traces
-	// only. unsure: some process has such.
+	// mixed are, by message, the ends of those that have more than one of a kind or whose ends do not fit: there
+	// are some in damaged traces only. unsure: some process has such.
 	mixed  map[uint32][]mixedEnd
 	unsure bool
 }
@@ -59,8 +59,8 @@ func (h *sharing) findMixed() error {
 	return err
 }
 
-// fits calls f with every DF that a receipt may turn out to be of, and every node the DF may have come from: one of each, but where ends of the
-// message do not fit.
+// fits calls f with every DF that a receipt may turn out to be of, and every node the DF may have come from:
+// one of each, but where ends of the message do not fit.
 func (h *sharing) fits(e *end, f func(df DF, from int)) {
 	f(e.df, int(e.peer))
 	if len(h.messages.mixed) == 0 || e.number == 0 {
@@ -122,7 +122,8 @@ type threads struct {
 }
 
 func (h *sharing) followThreads() error {
-	t := &threads{sharing: h, more: map[CF][]CF{}, inputs: map[cfAt]bool{}, at: map[dfAt]bool{}, parents: make([]CF, h.b.cfs.size())}
+	t := &threads{sharing: h, more: map[CF][]CF{}, inputs: map[cfAt]bool{}, at: map[dfAt]bool{},
+		parents: make([]CF, h.b.cfs.size())}
 	for round := 0; ; round++ {
 		t.asks, t.dfs, t.asked = make([]ask, h.size), make([]map[DF]uint32, h.size), 0
 		if round == 0 {
@@ -283,7 +284,8 @@ func (t *threads) needInputs(cf CF, node int) {
 
 func (t *threads) needAt(df DF, node int) {
 	key := dfAt{df, node}
-	if df == 0 || node < 0 || node >= len(t.m.Nodes) || t.m.Own(node) || t.at[key] || (df < t.ownDFs && !t.shared.has(uint32(df))) {
+	if df == 0 || node < 0 || node >= len(t.m.Nodes) || t.m.Own(node) || t.at[key] ||
+		(df < t.ownDFs && !t.shared.has(uint32(df))) {
 		return
 	}
 	t.at[key] = true
@@ -366,7 +368,8 @@ func (t *threads) answer() error {
 				for _, k := range at[dfAt{df, s.node}] {
 					if e.number == 0 {
 						r := t.to(k, s)
-						r.Ends[endReceived] = append(r.Ends[endReceived], wireEnd{At: uint32(i), Time: e.time, Peer: e.peer, DF: t.dfTo(k, e.df),
+						r.Ends[endReceived] = append(r.Ends[endReceived], wireEnd{At: uint32(i), Time: e.time, Peer: e.peer,
+							DF:    t.dfTo(k, e.df),
 							Bytes: e.bytes, Request: t.b.requests.id(e.request), CF: t.b.cfs.id(uint32(e.cf))})
 						continue
 					}

@@ -7,8 +7,9 @@ import (
 	"github.com/whyslow/whyslow/trace"
 )
 
-// What processes tell each other of streams. A record says where in its stream's column it stands, so that the receiver can put what
-// came, in whatever order and however often, into the order in which it was recorded. Times are those of the node's own clock.
+// What processes tell each other of streams. A record says where in its stream's column it stands, so that
+// the receiver can put what came, in whatever order and however often, into the order in which it was
+// recorded. Times are those of the node's own clock.
 
 type (
 	wireCreation struct {
@@ -64,7 +65,8 @@ type (
 	}
 )
 
-// wireDF names a DF: by its identity, or, where it has none, by its number in the file of a node, outside of which nobody knows it.
+// wireDF names a DF: by its identity, or, where it has none, by its number in the file of a node, outside of
+// which nobody knows it.
 type wireDF struct {
 	Node     int
 	Number   uint32
@@ -138,7 +140,8 @@ func (h *sharing) dfTo(rank int, df DF) uint32 {
 
 func (h *sharing) wireDF(df DF) wireDF {
 	home := h.m.dfHome[df]
-	return wireDF{Node: int(home.node), Number: uint32(home.df), Name: h.m.DFNameOf(df), Identity: h.m.identity(df)}
+	return wireDF{Node: int(home.node), Number: uint32(home.df), Name: h.m.DFNameOf(df),
+		Identity: h.m.identity(df)}
 }
 
 // dfHere gives the number of a DF that another process names.
@@ -156,7 +159,8 @@ func (h *sharing) dfHere(w *wireDF) DF {
 		}
 		return df
 	}
-	if w.Node < len(m.numbers) && uint64(w.Number) < uint64(len(m.numbers[w.Node])) && m.numbers[w.Node][w.Number] != 0 {
+	if w.Node < len(m.numbers) && uint64(w.Number) < uint64(len(m.numbers[w.Node])) &&
+		m.numbers[w.Node][w.Number] != 0 {
 		return m.numbers[w.Node][w.Number]
 	}
 	df, ok := t.late[ref]
@@ -255,7 +259,8 @@ func (h *sharing) take(s *stream, r *record, df func(uint32) DF) {
 		for i := range r.Ends[k] {
 			v := &r.Ends[k][i]
 			n := ids.number(v.Number)
-			list.add(end{number: n, time: v.Time, peer: v.Peer, df: df(v.DF), bytes: v.Bytes, request: b.requests.number(v.Request), cf: s.cf(v.CF)})
+			list.add(end{number: n, time: v.Time, peer: v.Peer, df: df(v.DF), bytes: v.Bytes,
+				request: b.requests.number(v.Request), cf: s.cf(v.CF)})
 			if v.First {
 				h.direct.set(n)
 			}
@@ -264,7 +269,8 @@ func (h *sharing) take(s *stream, r *record, df func(uint32) DF) {
 	}
 	for i := range r.Moves {
 		v := &r.Moves[i]
-		s.moves.add(move{cf: s.cf(v.CF), time: v.Time, node: int32(s.node), peer: v.Peer, bytes: v.Bytes, out: v.Out, stolen: v.Stolen})
+		s.moves.add(move{cf: s.cf(v.CF), time: v.Time, node: int32(s.node), peer: v.Peer, bytes: v.Bytes,
+			out: v.Out, stolen: v.Stolen})
 		at.moves = append(at.moves, v.At)
 	}
 	for i := range r.Held {
@@ -311,7 +317,9 @@ func (s *stream) settle() {
 			runs[i].inputs = noInputs
 		}
 	}
-	s.runs = inOrder(runs, at.runs, func(a, b *execution) bool { return a.inputs == noInputs && b.inputs != noInputs })
+	s.runs = inOrder(runs, at.runs, func(a, b *execution) bool {
+		return a.inputs == noInputs && b.inputs != noInputs
+	})
 	each(&s.runs, func(e *execution) {
 		from := e.inputs
 		e.inputs = uint32(s.inputs.len())
@@ -326,7 +334,8 @@ func (s *stream) settle() {
 
 const noInputs = ^uint32(0)
 
-// inOrder sorts records by their places and leaves one of each; better tells whether of two of one place the second says more.
+// inOrder sorts records by their places and leaves one of each; better tells whether of two of one place the
+// second says more.
 func inOrder[T any](list []T, at []uint32, better func(a, b *T) bool) (out column[T]) {
 	order := make([]uint32, len(list))
 	for i := range order {

@@ -122,7 +122,8 @@ type loss struct {
 }
 
 func newStream(b *builder, node, id int, tables nodeTables) *stream {
-	return &stream{b: b, node: node, id: id, nodeTables: tables, first: None, last: None, started: None, finished: None, idleSince: None, process: -1}
+	return &stream{b: b, node: node, id: id, nodeTables: tables, first: None, last: None, started: None,
+		finished: None, idleSince: None, process: -1}
 }
 
 func (s *stream) df(v uint64) DF {
@@ -219,7 +220,8 @@ func (s *stream) rare(t int64, kind trace.Kind, a []uint64) {
 			s.received.add(e)
 		}
 	case trace.KindDFRequested:
-		s.asked.add(end{number: s.b.requests.number(a[3]), time: t, peer: node32(a[2]), df: s.df(a[0]), cf: s.cf(a[1])})
+		s.asked.add(end{number: s.b.requests.number(a[3]), time: t, peer: node32(a[2]), df: s.df(a[0]),
+			cf: s.cf(a[1])})
 	case trace.KindDFRequestReceived:
 		s.askedHere.add(end{number: s.b.requests.number(a[2]), time: t, peer: node32(a[1]), df: s.df(a[0])})
 	case trace.KindCFMigrated, trace.KindCFStolen, trace.KindCFReceived:
@@ -233,7 +235,8 @@ func (s *stream) rare(t int64, kind trace.Kind, a []uint64) {
 	case trace.KindCFHeld, trace.KindCFResumed:
 		s.held = append(s.held, holding{s.cf(a[0]), t, kind == trace.KindCFHeld})
 	case trace.KindDFDuplicate:
-		s.duplicates = append(s.duplicates, Duplicate{Time: t, DF: s.df(a[0]), First: s.cf(a[1]), Second: s.cf(a[2])})
+		s.duplicates = append(s.duplicates, Duplicate{Time: t, DF: s.df(a[0]), First: s.cf(a[1]),
+			Second: s.cf(a[2])})
 	case trace.KindProgramStarted:
 		if s.started == None {
 			s.started, s.process, s.startedCPU = t, int(min(a[0], 1<<20)), int64(a[1])

@@ -17,8 +17,9 @@ func (p Phrase) With(args ...any) Text { return Text{p, args} }
 // In is the phrase in a language, where it takes no arguments.
 func (p Phrase) In(l Lang) string { return p[l] }
 
-// Say makes a text of formats as of fmt.Sprintf. Arguments of this package's types (Text, Time, Size, Share, Decimal, Number)
-// are written, for %s, in the language of the text. A language that needs another order says so in its format: %[2]s.
+// Say makes a text of formats as of fmt.Sprintf. Arguments of this package's types (Text, Time, Size, Share,
+// Decimal, Number) are written, for %s, in the language of the text. A language that needs another order says
+// so in its format: %[2]s.
 func Say(english, russian string, args ...any) Text { return Text{Phrase{english, russian}, args} }
 
 // Worded is what is written differently in each language.
@@ -94,9 +95,10 @@ var (
 var (
 	OfWorkers   = Noun{"worker", "workers", [3]string{"рабочего потока", "рабочих потоков", "рабочих потоков"}}
 	OfMessages  = Noun{"message", "messages", [3]string{"сообщения", "сообщений", "сообщений"}}
-	WithWorkers = Noun{"worker", "workers", [3]string{"рабочим потоком", "рабочими потоками", "рабочими потоками"}}
-	OnCores     = Noun{"core", "cores", [3]string{"ядре", "ядрах", "ядрах"}}
-	OnNodes     = Noun{"node", "nodes", [3]string{"узле", "узлах", "узлах"}}
+	WithWorkers = Noun{"worker", "workers", [3]string{"рабочим потоком", "рабочими потоками",
+		"рабочими потоками"}}
+	OnCores = Noun{"core", "cores", [3]string{"ядре", "ядрах", "ядрах"}}
+	OnNodes = Noun{"node", "nodes", [3]string{"узле", "узлах", "узлах"}}
 )
 
 // AlwaysMore is the noun whose English is the plural after every number.

@@ -1,7 +1,8 @@
-// Package words writes times, sizes and numbers for people, in English and Russian, and sentences made of them.
+// Package words writes times, sizes and numbers for people, in English and Russian, and sentences made of
+// them.
 //
-// It is the only place that knows units and plural forms. Sentences stand beside what they speak of, each as a Text or a
-// Phrase: English and Russian side by side.
+// It is the only place that knows units and plural forms. Sentences stand beside what they speak of, each as
+// a Text or a Phrase: English and Russian side by side.
 package words
 
 import (

@@ -7,13 +7,15 @@ import (
 )
 
 func TestUnits(t *testing.T) {
-	for ns, want := range map[int64]string{0: "0 ns", 999: "999 ns", 1000: "1.00 µs", 12345: "12.3 µs", 999_499: "999 µs", 999_500: "1.00 ms", 1_500_000: "1.50 ms",
+	for ns, want := range map[int64]string{0: "0 ns", 999: "999 ns", 1000: "1.00 µs", 12345: "12.3 µs",
+		999_499: "999 µs", 999_500: "1.00 ms", 1_500_000: "1.50 ms",
 		100_000_000: "100 ms", 61_000_000_000: "61.0 s", -1500: "-1.50 µs", 123456789012: "123 s"} {
 		if got := Duration(ns); got != want {
 			t.Errorf("%d ns: %s, want %s", ns, got, want)
 		}
 	}
-	for n, want := range map[int64]string{0: "0 bytes", 1: "1 byte", 999: "999 bytes", 1500: "1.5 KB", 2_000_000: "2.0 MB", 3e9: "3.0 GB", 4e12: "4.0 TB", 5e15: "5000.0 TB", -1500: "-1.5 KB"} {
+	for n, want := range map[int64]string{0: "0 bytes", 1: "1 byte", 999: "999 bytes", 1500: "1.5 KB",
+		2_000_000: "2.0 MB", 3e9: "3.0 GB", 4e12: "4.0 TB", 5e15: "5000.0 TB", -1500: "-1.5 KB"} {
 		if got := Bytes(n); got != want {
 			t.Errorf("%d bytes: %s, want %s", n, got, want)
 		}
@@ -21,17 +23,22 @@ func TestUnits(t *testing.T) {
 }
 
 func TestRussian(t *testing.T) {
-	for ns, want := range map[int64]string{0: "0 нс", 1000: "1,00 мкс", 999_500: "1,00 мс", 100_000_000: "100 мс", 61_000_000_000: "61,0 с", -1500: "-1,50 мкс"} {
+	for ns, want := range map[int64]string{0: "0 нс", 1000: "1,00 мкс", 999_500: "1,00 мс",
+		100_000_000: "100 мс", 61_000_000_000: "61,0 с", -1500: "-1,50 мкс"} {
 		if got := Russian.Duration(ns); got != want {
 			t.Errorf("%d ns: %s, want %s", ns, got, want)
 		}
 	}
-	for n, want := range map[int64]string{0: "0 байт", 1: "1 байт", 2: "2 байта", 5: "5 байт", 12: "12 байт", 21: "21 байт", 112: "112 байт", 999: "999 байт", 1500: "1,5 КБ", 2_000_000: "2,0 МБ", 3e9: "3,0 ГБ", 4e12: "4,0 ТБ", -1500: "-1,5 КБ"} {
+	for n, want := range map[int64]string{0: "0 байт", 1: "1 байт", 2: "2 байта", 5: "5 байт", 12: "12 байт",
+		21: "21 байт", 112: "112 байт", 999: "999 байт", 1500: "1,5 КБ", 2_000_000: "2,0 МБ", 3e9: "3,0 ГБ",
+		4e12: "4,0 ТБ", -1500: "-1,5 КБ"} {
 		if got := Russian.Bytes(n); got != want {
 			t.Errorf("%d bytes: %s, want %s", n, got, want)
 		}
 	}
-	for n, want := range map[int64]string{0: "0 рабочих потоков", 1: "1 рабочий поток", 3: "3 рабочих потока", 11: "11 рабочих потоков", 14: "14 рабочих потоков", 22: "22 рабочих потока", 101: "101 рабочий поток", 111: "111 рабочих потоков"} {
+	for n, want := range map[int64]string{0: "0 рабочих потоков", 1: "1 рабочий поток", 3: "3 рабочих потока",
+		11: "11 рабочих потоков", 14: "14 рабочих потоков", 22: "22 рабочих потока", 101: "101 рабочий поток",
+		111: "111 рабочих потоков"} {
 		if got := Russian.Count(n, Workers); got != want {
 			t.Errorf("%d workers: %s, want %s", n, got, want)
 		}
@@ -43,8 +50,10 @@ func TestRussian(t *testing.T) {
 
 func TestText(t *testing.T) {
 	inner := Say(" before %s", " до %s", Time(1500))
-	text := Say("%s of %s%s: %s (%s), %s", "%s из %s%[3]s: %[5]s, %[4]s и %[6]s", Number{1, OfMessages.AlwaysMore()}, Number{21, OfWorkers}, inner, Size(2), Share{1, 3}, Decimal(1.25))
-	for lang, want := range map[string]string{"": "1 messages of 21 workers before 1.50 µs: 2 bytes (33.3 %), 1.2", "ru": "1 сообщения из 21 рабочего потока до 1,50 мкс: 33,3 %, 2 байта и 1,2"} {
+	text := Say("%s of %s%s: %s (%s), %s", "%s из %s%[3]s: %[5]s, %[4]s и %[6]s",
+		Number{1, OfMessages.AlwaysMore()}, Number{21, OfWorkers}, inner, Size(2), Share{1, 3}, Decimal(1.25))
+	for lang, want := range map[string]string{"": "1 messages of 21 workers before 1.50 µs: 2 bytes (33.3 %), " +
+		"1.2", "ru": "1 сообщения из 21 рабочего потока до 1,50 мкс: 33,3 %, 2 байта и 1,2"} {
 		if got := text.In(LangOf(lang)); got != want {
 			t.Errorf("%q: %s, want %s", lang, got, want)
 		}

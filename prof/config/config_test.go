@@ -14,11 +14,15 @@ func known() []prof.ModuleInfo {
 	return []prof.ModuleInfo{
 		{Name: "cf_counter_module", Doc: "Counts CFs.", Events: []string{"CFEvents.*"}, New: newer},
 		{Name: "df_events_module", Doc: "Prints events of DFs.", Events: []string{"DFEvents.*"}, New: newer},
-		{Name: "df_sizer_events_module", Doc: "Memory taken by DFs.", Output: "a table at the end", Cost: "an addition per event",
+		{Name: "df_sizer_events_module", Doc: "Memory taken by DFs.", Output: "a table at the end",
+			Cost:   "an addition per event",
 			Events: []string{"DFEvents.onCreate", "DFEvents.onDestroy"}, New: newer,
-			Params: []prof.Param{{Name: "file", Default: "", Doc: "where to write"}, {Name: "top", Default: 10, Doc: "rows of the table"}}},
-		{Name: "foreign_block_timer_module", Doc: "Times user code.", Events: []string{"GlobalEvents.onForeignStarted", "GlobalEvents.onForeignEnded"}, New: newer},
-		{Name: "global_events_module", Doc: "Prints events of blocks.", Events: []string{"GlobalEvents.*"}, New: newer},
+			Params: []prof.Param{{Name: "file", Default: "", Doc: "where to write"},
+				{Name: "top", Default: 10, Doc: "rows of the table"}}},
+		{Name: "foreign_block_timer_module", Doc: "Times user code.",
+			Events: []string{"GlobalEvents.onForeignStarted", "GlobalEvents.onForeignEnded"}, New: newer},
+		{Name: "global_events_module", Doc: "Prints events of blocks.", Events: []string{"GlobalEvents.*"},
+			New: newer},
 		{Name: "logger_module", Doc: "Prints events.", Events: []string{"*"}, New: newer, Params: []prof.Param{
 			{Name: "file", Default: "", Doc: "where to write"},
 			{Name: "format", Default: "text", Choices: []string{"text", "json"}, Doc: "form of a line"},
@@ -27,9 +31,11 @@ func known() []prof.ModuleInfo {
 			{Name: "colour", Default: false, Doc: "whether to colour"},
 			{Name: "events", Default: []string(nil), Doc: "patterns of what to print"},
 		}},
-		{Name: "perfetto_module", Aliases: []string{"prefetto_module"}, Doc: "Writes a Perfetto trace.", Requires: []string{"state_module"}, Events: []string{"*"}, New: newer},
+		{Name: "perfetto_module", Aliases: []string{"prefetto_module"}, Doc: "Writes a Perfetto trace.",
+			Requires: []string{"state_module"}, Events: []string{"*"}, New: newer},
 		{Name: "state_module", Doc: "Knows what each worker does.", Events: []string{"*"}, New: newer},
-		{Name: TraceModule, Doc: "Writes the trace.", Events: []string{"*"}, New: newer, Params: []prof.Param{{Name: "level", Default: 1, Doc: "of compression"}}},
+		{Name: TraceModule, Doc: "Writes the trace.", Events: []string{"*"}, New: newer,
+			Params: []prof.Param{{Name: "level", Default: 1, Doc: "of compression"}}},
 	}
 }
 
@@ -90,7 +96,9 @@ func TestLater(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if tick, tock := p.On("Mine", "onTick"), p.On("Mine", "onTock"); tick != c.tick || tock != c.tock || p.DefaultOn != c.defaultOn || p.On("Theirs", "onX") != c.defaultOn {
+		if tick, tock := p.On("Mine", "onTick"),
+			p.On("Mine", "onTock"); tick != c.tick || tock != c.tock || p.DefaultOn != c.defaultOn ||
+			p.On("Theirs", "onX") != c.defaultOn {
 			t.Errorf("%q: onTick %v, onTock %v, others %v", c.flags, tick, tock, p.DefaultOn)
 		}
 	}

@@ -46,9 +46,12 @@ func TestReadEvents(t *testing.T) {
 		List: []Event{
 			{Namespace: "CFEvents", Name: "onCreated", Enabled: true, Pos: at(3, 19), EnabledPos: at(3, 32)},
 			{Namespace: "CFEvents", Name: "onStarted", Pos: at(3, 38), EnabledPos: at(3, 51)},
-			{Namespace: "GlobalEvents", Name: "onExited", Enabled: true, Rule: &Rule{true, "return EXIT"}, Functions: []string{"mult*"},
-				Args: []string{"__func__", "std::chrono::high_resolution_clock::now()"}, Pos: at(4, 23), EnabledPos: at(5, 18)},
-			{Namespace: "Mine", Name: "onTick", Enabled: true, Rule: &Rule{false, "foreign call"}, Functions: []string{"a", "b?"}, Pos: at(8, 15), EnabledPos: at(8, 15)},
+			{Namespace: "GlobalEvents", Name: "onExited", Enabled: true, Rule: &Rule{true, "return EXIT"},
+				Functions: []string{"mult*"},
+				Args:      []string{"__func__", "std::chrono::high_resolution_clock::now()"}, Pos: at(4, 23),
+				EnabledPos: at(5, 18)},
+			{Namespace: "Mine", Name: "onTick", Enabled: true, Rule: &Rule{false, "foreign call"},
+				Functions: []string{"a", "b?"}, Pos: at(8, 15), EnabledPos: at(8, 15)},
 		},
 		Groups: []Group{{Name: "Memory", Enabled: true, Pos: at(10, 15), EnabledPos: at(10, 15),
 			Events: []Ref{{"CFEvents", "onCreated", at(10, 39)}, {"Mine", "onTick", at(10, 62)}}}},
@@ -110,7 +113,8 @@ func TestParseRule(t *testing.T) {
 		"after return":         `return what? Write "return EXIT" or another value`,
 		"before return x;":     `leave out the ; of "return x;"`,
 		"before foreign calls": `there is no point "foreign calls"; did you mean foreign call?`,
-		"before Return EXIT":   `there is no point "Return EXIT"; points are return X, BlockRetStatus, foreign call and entry`,
+		"before Return " +
+			"EXIT": `there is no point "Return EXIT"; points are return X, BlockRetStatus, foreign call and entry`,
 	} {
 		if _, err := ParseRule(text); err == nil || err.Error() != want {
 			t.Errorf("%q: %v", text, err)

@@ -15,7 +15,8 @@ import (
 func inside(p Pos, text []byte) bool {
 	text = bytes.TrimPrefix(text, []byte("\ufeff"))
 	all := bytes.Split(text, []byte("\n"))
-	return p.File == "f.json" && p.Line >= 1 && p.Line <= len(all) && p.Col >= 1 && p.Col <= utf8.RuneCount(all[p.Line-1])+1
+	return p.File == "f.json" && p.Line >= 1 && p.Line <= len(all) && p.Col >= 1 &&
+		p.Col <= utf8.RuneCount(all[p.Line-1])+1
 }
 
 // oneLine reports a message for users.
@@ -23,7 +24,9 @@ func oneLine(s string) bool { return s != "" && !strings.Contains(s, "\n") }
 
 func FuzzReadEvents(f *testing.F) {
 	text := defaultEvents()
-	for _, s := range []string{string(text), listing1, listing4, listing6, "{" + listing6Settings + listing6 + "}", "\ufeff{}", "{", `{"a`, "{/*", "// x", "é[", `{"groups":{"A":{"events":["a::b"]}},}//`} {
+	for _, s := range []string{string(text), listing1, listing4, listing6,
+		"{" + listing6Settings + listing6 + "}", "\ufeff{}", "{", `{"a`, "{/*", "// x", "é[",
+		`{"groups":{"A":{"events":["a::b"]}},}//`} {
 		f.Add([]byte(s))
 	}
 	f.Fuzz(func(t *testing.T, text []byte) {
@@ -75,7 +78,8 @@ func check(t *testing.T, in Input) {
 }
 
 func FuzzReadModules(f *testing.F) {
-	for _, s := range []string{string(defaultModules(known())), listing3, listing7, `{"x":{"params":{"a":[1e99,"\ud800"],"b":-0.0}}}`} {
+	for _, s := range []string{string(defaultModules(known())), listing3, listing7,
+		`{"x":{"params":{"a":[1e99,"\ud800"],"b":-0.0}}}`} {
 		f.Add([]byte(s))
 	}
 	f.Fuzz(func(t *testing.T, text []byte) {
@@ -106,7 +110,8 @@ func FuzzReadModules(f *testing.F) {
 }
 
 func FuzzParseRule(f *testing.F) {
-	for _, s := range []string{"before return EXIT", "after\tforeign  call", "before BlockRetStatus", "after entry", "before return a ? b : c", "return EXIT", "before", "before return", "after return;"} {
+	for _, s := range []string{"before return EXIT", "after\tforeign  call", "before BlockRetStatus",
+		"after entry", "before return a ? b : c", "return EXIT", "before", "before return", "after return;"} {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
@@ -132,10 +137,13 @@ func FuzzMatch(f *testing.F) {
 	f.Add("**a*", "\xffa")
 	f.Fuzz(func(t *testing.T, pattern, name string) {
 		got := Match(pattern, name)
-		if !Match("*", name) || !isPattern(pattern) && got != (strings.ReplaceAll(pattern, "::", ".") == strings.ReplaceAll(name, "::", ".")) {
+		if !Match("*", name) ||
+			!isPattern(pattern) &&
+				got != (strings.ReplaceAll(pattern, "::", ".") == strings.ReplaceAll(name, "::", ".")) {
 			t.Fatal(pattern, name)
 		}
-		if got && (!Match("*"+pattern, name) || !Match(pattern+"*", name+"x") || !Match("*"+pattern+"*", "::"+name+"::")) {
+		if got && (!Match("*"+pattern, name) || !Match(pattern+"*", name+"x") || !Match("*"+pattern+"*",
+			"::"+name+"::")) {
 			t.Fatal(pattern, name)
 		}
 	})

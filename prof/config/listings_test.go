@@ -106,7 +106,8 @@ func on(t *testing.T, in Input) (events, modules string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if ws := lines(p.Warnings); ws != "" && ws != "module trace_writer_module is on, but all events it listens to are off: *\n" {
+	if ws := lines(p.Warnings); ws != "" &&
+		ws != "module trace_writer_module is on, but all events it listens to are off: *\n" {
 		t.Error(ws)
 	}
 	var ev, mo []string
@@ -125,7 +126,8 @@ func on(t *testing.T, in Input) (events, modules string) {
 
 func TestListings(t *testing.T) {
 	ev, ws := readEvents(t, listing1)
-	if ws != "" || len(ev.List) != 1 || *ev.List[0].Rule != (Rule{true, "return EXIT"}) || ev.List[0].Args[1] != "std::chrono::high_resolution_clock::now()" {
+	if ws != "" || len(ev.List) != 1 || *ev.List[0].Rule != (Rule{true, "return EXIT"}) ||
+		ev.List[0].Args[1] != "std::chrono::high_resolution_clock::now()" {
 		t.Errorf("listing 1: %s %+v", ws, ev)
 	}
 	if got, _ := on(t, Input{Events: ev}); got != "GlobalEvents.onExited" {
@@ -133,7 +135,8 @@ func TestListings(t *testing.T) {
 	}
 
 	mods, ws := readModules(t, listing3)
-	if _, got := on(t, Input{Modules: mods}); ws != "" || got != "foreign_block_timer_module trace_writer_module" {
+	if _, got := on(t, Input{Modules: mods}); ws != "" ||
+		got != "foreign_block_timer_module trace_writer_module" {
 		t.Errorf("listing 3: on are %s %s", got, ws)
 	}
 	if m := mods.named("df_sizer_events_module"); *m.Priority != 1 || m.Pos != (Pos{"m.json", 6, 1}) {
@@ -146,13 +149,15 @@ func TestListings(t *testing.T) {
 	}
 
 	ev, ws = readEvents(t, "{\n"+listing6+"\n}")
-	if got, _ := on(t, Input{Events: ev}); ws != "e.json:2:1: there is no \"eventsSettings\": every event is off\n" || got != "" {
+	if got, _ := on(t,
+		Input{Events: ev}); ws != "e.json:2:1: there is no \"eventsSettings\": every event is off\n" || got != "" {
 		t.Errorf("listing 6: on are %s %s", got, ws)
 	}
 	ev, ws = readEvents(t, "{\n"+listing6Settings+listing6+"\n}")
 	mods, ws2 := readModules(t, listing7)
 	events, modules := on(t, Input{Events: ev, Modules: mods})
-	if ws+ws2 != "" || events != "DFEvents.onCreate DFEvents.onDestroy GlobalEvents.onForeignStarted GlobalEvents.onForeignEnded" {
+	if ws+ws2 != "" ||
+		events != "DFEvents.onCreate DFEvents.onDestroy GlobalEvents.onForeignStarted GlobalEvents.onForeignEnded" {
 		t.Errorf("listing 6: on are %s %s%s", events, ws, ws2)
 	}
 	if modules != "df_sizer_events_module foreign_block_timer_module trace_writer_module" {

@@ -14,7 +14,8 @@ import (
 )
 
 // The names of a few events, two of them the same one, and of one's own.
-var someEvents = []string{"CFEvents.onCreated", "CFEvents.onStarted", "DFEvents.onCreate", "DFEvents.onCreateSize", "SyncEvents.onWaitEnded", "Mine.onTick", "Mine.onTock"}
+var someEvents = []string{"CFEvents.onCreated", "CFEvents.onStarted", "DFEvents.onCreate",
+	"DFEvents.onCreateSize", "SyncEvents.onWaitEnded", "Mine.onTick", "Mine.onTock"}
 
 // drawnEvents is a random configuration of events, as a model has it.
 type drawnEvents struct {
@@ -31,7 +32,8 @@ type drawnGroup struct {
 func drawEvents(t *rapid.T) (d drawnEvents) {
 	d.listed = rapid.MapOf(rapid.SampledFrom(someEvents), rapid.Bool()).Draw(t, "listed")
 	for i := range rapid.IntRange(0, 4).Draw(t, "groups") {
-		d.groups = append(d.groups, drawnGroup{fmt.Sprintf("g%d", i), rapid.Bool().Draw(t, "on"), rapid.SliceOf(rapid.SampledFrom(someEvents)).Draw(t, "events")})
+		d.groups = append(d.groups, drawnGroup{fmt.Sprintf("g%d", i), rapid.Bool().Draw(t, "on"),
+			rapid.SliceOf(rapid.SampledFrom(someEvents)).Draw(t, "events")})
 	}
 	return d
 }
@@ -95,7 +97,9 @@ func std(name string) string { return strings.Replace(name, "onCreateSize", "onC
 
 // active is the rule of activity: an event listed under two names is active when either is.
 func (d drawnEvents) active(name string) bool {
-	return slices.ContainsFunc(someEvents, func(e string) bool { return std(e) == std(name) && d.entryActive(e) })
+	return slices.ContainsFunc(someEvents, func(e string) bool {
+		return std(e) == std(name) && d.entryActive(e)
+	})
 }
 
 func TestActivity(t *testing.T) {
@@ -202,7 +206,8 @@ func TestModuleActivity(t *testing.T) {
 		}
 		p, err := Resolve(Input{Modules: file, Flags: flags, Known: mods})
 		exactly := len(flags.Modules) > 0 && flags.Modules[0] == "c"
-		bOff := explicit["b"] && (!exactly || slices.Contains(flags.Modules, "-b") || slices.Contains(flags.Modules, "+b"))
+		bOff := explicit["b"] &&
+			(!exactly || slices.Contains(flags.Modules, "-b") || slices.Contains(flags.Modules, "+b"))
 		if want["a"] && !want["b"] && bOff {
 			if err == nil || !strings.Contains(err.Error(), "module a requires b, which is off") {
 				t.Errorf("a without b: %v\n%s", err, text)

@@ -43,7 +43,8 @@ func eventsSchemaText(t *testing.T) []byte {
 	for _, k := range trace.Kinds() {
 		ns, ok := spaces[k.Namespace].(object)
 		if !ok {
-			ns = object{"type": "object", "properties": object{}, "propertyNames": ref("name"), "additionalProperties": ref("own")}
+			ns = object{"type": "object", "properties": object{}, "propertyNames": ref("name"),
+				"additionalProperties": ref("own")}
 			spaces[k.Namespace], of = ns, append(of, k.Namespace)
 		}
 		for i, n := range append([]string{k.Name}, k.Alias...) {
@@ -56,37 +57,46 @@ func eventsSchemaText(t *testing.T) []byte {
 		}
 	}
 	return marshal(t, object{
-		"$schema": "https://json-schema.org/draft/2020-12/schema", "title": config.EventsFile + " of whyslow", "type": "object",
+		"$schema": "https://json-schema.org/draft/2020-12/schema", "title": config.EventsFile + " of whyslow",
+		"type":                 "object",
 		"additionalProperties": false,
 		"properties": object{
 			"$schema": object{"type": "string"},
 			"eventsSettings": described("Which events are on. What is not listed is off.", object{
 				"type": "object", "properties": spaces, "propertyNames": ref("name"),
-				"additionalProperties": described("A namespace of your own.", object{"type": "object", "propertyNames": ref("name"), "additionalProperties": ref("setting")}),
+				"additionalProperties": described("A namespace of your own.",
+					object{"type": "object", "propertyNames": ref("name"), "additionalProperties": ref("setting")}),
 			}),
-			"groups": described("Groups of events that are switched together. An event in groups is on if it is enabled itself and at least one of them is.", object{
-				"type": "object", "additionalProperties": object{"type": "object", "additionalProperties": false, "properties": object{
-					"enabled": object{"type": "boolean", "default": true},
-					"events": object{"type": "array", "items": object{"anyOf": []object{
-						{"enum": names},
-						{"type": "string", "pattern": "^" + identifier + `(::|\.)` + identifier + "$"}}}},
-				}},
+			"groups": described("Groups of events that are switched together. An event in groups is on if it is "+
+				"enabled itself and at least one of them is.", object{
+				"type": "object", "additionalProperties": object{"type": "object", "additionalProperties": false,
+					"properties": object{
+						"enabled": object{"type": "boolean", "default": true},
+						"events": object{"type": "array", "items": object{"anyOf": []object{
+							{"enum": names},
+							{"type": "string", "pattern": "^" + identifier + `(::|\.)` + identifier + "$"}}}},
+					}},
 			}),
 		},
 		"$defs": object{
 			"name":    object{"pattern": "^" + identifier + "$"},
 			"setting": object{"anyOf": []object{{"type": "boolean"}, ref("extended")}},
-			"own":     described("An event of your own among those of "+strings.Join(of, ", ")+" needs a rule.", object{"allOf": []object{ref("extended"), {"required": []string{"rule"}}}}),
+			"own": described("An event of your own among those of "+strings.Join(of, ", ")+" needs a rule.",
+				object{"allOf": []object{ref("extended"), {"required": []string{"rule"}}}}),
 			"extended": object{"type": "object", "additionalProperties": false,
 				"properties": object{
-					"enabled":   object{"type": "boolean", "default": true},
-					"rule":      ref("rule"),
-					"args":      described("C++ expressions that are passed with the event.", object{"type": "array", "items": object{"type": "string"}}),
-					"functions": described("Patterns of the functions in which the rule holds, with * and ?; all if not given.", object{"anyOf": []object{{"type": "string"}, {"type": "array", "items": object{"type": "string"}}}}),
+					"enabled": object{"type": "boolean", "default": true},
+					"rule":    ref("rule"),
+					"args": described("C++ expressions that are passed with the event.",
+						object{"type": "array", "items": object{"type": "string"}}),
+					"functions": described("Patterns of the functions in which the rule holds, with * and ?; all if not "+
+						"given.", object{"anyOf": []object{{"type": "string"},
+						{"type": "array", "items": object{"type": "string"}}}}),
 				},
 				"dependentRequired": object{"args": []string{"rule"}, "functions": []string{"rule"}}},
 			"rule": described("Where the event is inserted.", object{"type": "string",
-				"pattern":  `^\s*(before|after)\s+(return\s+\S(.*[^\s;])?|` + config.PointBlock + "|" + strings.ReplaceAll(config.PointForeign, " ", `\s+`) + "|" + config.PointEntry + `)\s*$`,
+				"pattern": `^\s*(before|after)\s+(return\s+\S(.*[^\s;])?|` + config.PointBlock + "|" +
+					strings.ReplaceAll(config.PointForeign, " ", `\s+`) + "|" + config.PointEntry + `)\s*$`,
 				"examples": ruleExamples()}),
 		},
 	})
@@ -104,8 +114,10 @@ func ruleExamples() (list []string) {
 
 func modulesSchemaText(t *testing.T) []byte {
 	properties := object{
-		"$schema":        object{"type": "string"},
-		"globalSettings": object{"type": "object", "additionalProperties": false, "properties": object{"enabled": described("Whether modules are on that have no overrideEnabled.", object{"type": "boolean", "default": true})}},
+		"$schema": object{"type": "string"},
+		"globalSettings": object{"type": "object", "additionalProperties": false,
+			"properties": object{"enabled": described("Whether modules are on that have no overrideEnabled.",
+				object{"type": "boolean", "default": true})}},
 	}
 	patterns := object{}
 	for _, m := range prof.Modules() {
@@ -113,32 +125,40 @@ func modulesSchemaText(t *testing.T) []byte {
 		for i := range m.Params {
 			params[m.Params[i].Name] = paramSchema(t, &m.Params[i])
 		}
-		properties[m.Name] = described(m.Doc, moduleSchema(object{"type": "object", "additionalProperties": false, "properties": params}, false))
+		properties[m.Name] = described(m.Doc,
+			moduleSchema(object{"type": "object", "additionalProperties": false, "properties": params}, false))
 		names := slices.Concat([]string{"lib" + m.Name}, m.Aliases)
 		for _, a := range m.Aliases {
 			names = append(names, "lib"+a)
 		}
 		patterns["^("+strings.Join(names, "|")+")$"] = object{"$ref": "#/properties/" + m.Name}
 	}
-	value := object{"anyOf": []object{{"type": []string{"string", "number", "boolean"}}, {"type": "array", "items": object{"type": "string"}}}}
+	value := object{"anyOf": []object{{"type": []string{"string", "number", "boolean"}},
+		{"type": "array", "items": object{"type": "string"}}}}
 	return marshal(t, object{
-		"$schema": "https://json-schema.org/draft/2020-12/schema", "title": config.ModulesFile + " of whyslow", "type": "object",
+		"$schema": "https://json-schema.org/draft/2020-12/schema", "title": config.ModulesFile + " of whyslow",
+		"type":       "object",
 		"properties": properties, "patternProperties": patterns,
-		"propertyNames":        object{"pattern": `^(\$schema|[A-Za-z_][A-Za-z0-9_-]*)$`},
-		"additionalProperties": described("A module of your own, in a shared library.", moduleSchema(object{"type": "object", "propertyNames": object{"pattern": "^[A-Za-z_][A-Za-z0-9_-]*$"}, "additionalProperties": value}, true)),
+		"propertyNames": object{"pattern": `^(\$schema|[A-Za-z_][A-Za-z0-9_-]*)$`},
+		"additionalProperties": described("A module of your own, in a shared library.",
+			moduleSchema(object{"type": "object", "propertyNames": object{"pattern": "^[A-Za-z_][A-Za-z0-9_-]*$"},
+				"additionalProperties": value}, true)),
 	})
 }
 
 // moduleSchema is what the settings of a module may hold, with its parameters.
 func moduleSchema(params object, library bool) object {
 	p := object{
-		"enabled":         described("Switches the module, together with globalSettings.", object{"type": "boolean", "default": true}),
+		"enabled": described("Switches the module, together with globalSettings.",
+			object{"type": "boolean", "default": true}),
 		"overrideEnabled": described("Counts instead of globalSettings.", object{"type": "boolean"}),
-		"priority":        described("Lower handles events first.", object{"type": "integer", "default": prof.DefaultPriority}),
-		"params":          params,
+		"priority": described("Lower handles events first.",
+			object{"type": "integer", "default": prof.DefaultPriority}),
+		"params": params,
 	}
 	if library {
-		p["library"] = described("Path of the library, from the folder of this file. Without it libNAME.so is looked for.", object{"type": "string"})
+		p["library"] = described("Path of the library, from the folder of this file. Without it libNAME.so is "+
+			"looked for.", object{"type": "string"})
 	}
 	return object{"type": "object", "additionalProperties": false, "properties": p}
 }
@@ -178,7 +198,8 @@ func marshal(t *testing.T, v any) []byte {
 }
 
 func TestSchemasAreCurrent(t *testing.T) {
-	for file, text := range map[string][]byte{eventsSchema: eventsSchemaText(t), modulesSchema: modulesSchemaText(t)} {
+	for file, text := range map[string][]byte{eventsSchema: eventsSchemaText(t),
+		modulesSchema: modulesSchemaText(t)} {
 		if *config.Update {
 			if err := os.WriteFile(file, text, 0o666); err != nil {
 				t.Fatal(err)
@@ -229,7 +250,8 @@ func TestSchemas(t *testing.T) {
 	events, modules := schema(t, "events", eventsSchemaText(t)), schema(t, "modules", modulesSchemaText(t))
 	defaultEvents, defaultModules := config.Defaults()
 	for _, text := range []string{
-		string(defaultEvents), config.Listing1, config.Listing4, "{" + config.Listing6 + ` , "eventsSettings": {}}`, "{" + config.Listing6Settings + config.Listing6 + "}",
+		string(defaultEvents), config.Listing1, config.Listing4, "{" + config.Listing6 + ` , "eventsSettings": {}}`,
+		"{" + config.Listing6Settings + config.Listing6 + "}",
 		`{"$schema": "x", "eventsSettings": {"Mine": {"onTick": true, "onTock": {"enabled": false}}}}`,
 		`{"eventsSettings": {"CFEvents": {"onMine": {"rule": " after  foreign\tcall "}}}}`,
 		`{"eventsSettings": {"CFEvents": {"onMine": {"rule": "before return a + b", "functions": "f*"}}}}`,

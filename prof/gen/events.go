@@ -123,7 +123,8 @@ func groupGo(name string) func() ([]byte, error) {
 			imports = "\"math\"\n\n"
 		}
 		text := fmt.Sprintf(
-			"%s\nimport (\n%s\"github.com/whyslow/whyslow/internal/clock\"\n\"github.com/whyslow/whyslow/trace\"\n)\n%s",
+			"%s\nimport "+
+				"(\n%s\"github.com/whyslow/whyslow/internal/clock\"\n\"github.com/whyslow/whyslow/trace\"\n)\n%s",
 			generated, imports, body.Bytes())
 		return format.Source([]byte(text))
 	}

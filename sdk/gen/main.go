@@ -29,8 +29,8 @@ func main() {
 var parts = []string{"api.h", "<events>", "<end>", "private.h", "<table>", "clock.h", "pack.h",
 	"file.h", "define.h", "writer.h", "stream.h", "run.h", "crash.h", "context.h", "<end>"}
 
-const notice = `/* Made by sdk/gen from sdk/src and the table in trace/kinds.go; change those, then: go generate ./sdk */
-`
+const notice = "/* Made by sdk/gen from sdk/src and the table in trace/kinds.go; change those, " +
+	"then: go generate ./sdk */\n"
 
 func header(src string) ([]byte, error) {
 	var b strings.Builder

@@ -1,16 +1,17 @@
-// Package advise says what to change in a program that was slow: the reasons, each with the numbers it rests on and with what
-// mending it would save.
+// Package advise says what to change in a program that was slow: the reasons, each with the numbers it rests
+// on and with what mending it would save.
 //
-// Every rule is a small function that looks at one way to be slow and adds a piece of advice or none: starvation.go (too
-// little to do: low parallelism, uneven distribution, wrong order, too many workers), latency.go (DFs and CFs on
-// links), overhead.go (the system's work, contention) and traps.go (what LuNA programs get wrong); pgas.go has those of runs without CFs. The gain is not the
-// time lost but what is left of it after the rest of the program had its say: most rules work the run out again with the
-// fault taken away (replay.go), others compare it with what the given number of workers can reach (critical.Work).
+// Every rule is a small function that looks at one way to be slow and adds a piece of advice or none:
+// starvation.go (too little to do: low parallelism, uneven distribution, wrong order, too many workers),
+// latency.go (DFs and CFs on links), overhead.go (the system's work, contention) and traps.go (what LuNA
+// programs get wrong); pgas.go has those of runs without CFs. The gain is not the time lost but what is left
+// of it after the rest of the program had its say: most rules work the run out again with the fault taken
+// away (replay.go), others compare it with what the given number of workers can reach (critical.Work).
 //
 // Without a model the rules go by the sums of slou.Result alone, as well as these allow.
 //
-// A rule says each sentence in English and Russian side by side, with the same arguments (words.Say), and knows nothing of
-// the language that is wanted.
+// A rule says each sentence in English and Russian side by side, with the same arguments (words.Say), and
+// knows nothing of the language that is wanted.
 package advise
 
 import (
@@ -27,8 +28,8 @@ import (
 	"github.com/whyslow/whyslow/internal/words"
 )
 
-// Input is what is known of a run. SLOU is needed; everything else may be nil: rules that need it are silent or work with
-// less.
+// Input is what is known of a run. SLOU is needed; everything else may be nil: rules that need it are silent
+// or work with less.
 type Input struct {
 	SLOU      *slou.Result
 	Model     *model.Model
@@ -42,15 +43,15 @@ type Input struct {
 // Advice is one reason why the program is slow and what to try.
 type Advice struct {
 	ID string `json:"id"`
-	// Title says it in a few words, Text in full, Gain what following it would give. These and Bound are sentences, in
-	// English unless In was asked for another language.
+	// Title says it in a few words, Text in full, Gain what following it would give. These and Bound are
+	// sentences, in English unless In was asked for another language.
 	Title string `json:"title"`
 	Text  string `json:"text"`
 	Gain  string `json:"gain"`
 	// Evidence holds the numbers and names the text rests on; keys that end in _ns are nanoseconds.
 	Evidence map[string]any `json:"evidence"`
-	// GainNS is the processor time that would be saved, GainWallNS by how much sooner the run would end; both 0 where it is not
-	// time that is saved (Blocking, GainBytes), or nothing is to be saved (start-up).
+	// GainNS is the processor time that would be saved, GainWallNS by how much sooner the run would end; both 0
+	// where it is not time that is saved (Blocking, GainBytes), or nothing is to be saved (start-up).
 	GainNS     int64 `json:"gain_ns"`
 	GainWallNS int64 `json:"gain_wall_ns"`
 	// GainBytes is by how much less memory the DFs would take at their peak.
@@ -81,8 +82,9 @@ type advisor struct {
 	weighs  map[string]int64 // of advice that saves nothing: it comes before what saves less than this, ns
 }
 
-// Advise gives the reasons why a run was slow, the one with the largest gain first, those that keep it from ending before
-// all; none when nearly all time was useful or nothing stands out. Gains overlap: do not add them up.
+// Advise gives the reasons why a run was slow, the one with the largest gain first, those that keep it from
+// ending before all; none when nearly all time was useful or nothing stands out. Gains overlap: do not add
+// them up.
 func Advise(in Input) []Advice {
 	a := &advisor{Input: in, res: in.SLOU, facts: in.Facts}
 	for i := range a.res.Nodes {
@@ -131,7 +133,8 @@ func (a *advisor) sort() {
 			}
 			return 1
 		}
-		return cmp.Or(cmp.Compare(max(y.GainNS, a.weighs[y.ID]), max(x.GainNS, a.weighs[x.ID])), cmp.Compare(y.GainBytes, x.GainBytes))
+		return cmp.Or(cmp.Compare(max(y.GainNS, a.weighs[y.ID]), max(x.GainNS, a.weighs[x.ID])),
+			cmp.Compare(y.GainBytes, x.GainBytes))
 	})
 }
 
@@ -142,7 +145,8 @@ func slow(res *slou.Result) bool {
 }
 
 // add takes up advice if it is worth it. wall is what it saves of the run's time, total of the processors'.
-func (a *advisor) add(id string, wall, total int64, bound words.Text, evidence map[string]any, text words.Text) {
+func (a *advisor) add(id string, wall, total int64, bound words.Text, evidence map[string]any,
+	text words.Text) {
 	total = min(total, a.res.TotalNS)
 	if float64(total) < worthwhile*float64(a.res.TotalNS) || total <= 0 {
 		return
@@ -157,7 +161,8 @@ func (a *advisor) addWall(id string, wall int64, bound words.Text, evidence map[
 }
 
 // addTime is add for processor time that would go, as much on every worker.
-func (a *advisor) addTime(id string, total int64, bound words.Text, evidence map[string]any, text words.Text) {
+func (a *advisor) addTime(id string, total int64, bound words.Text, evidence map[string]any,
+	text words.Text) {
 	a.add(id, total/max(a.workers, 1), total, bound, evidence, text)
 }
 
@@ -214,7 +219,8 @@ func (a *advisor) codeOf(site uint32) string {
 }
 
 // top gives the largest cause that fits, its sums taken over all causes with the same key.
-func (a *advisor) top(fits func(*slou.Cause) bool, key func(*slou.Cause) [4]string, by func(*slou.Cause) int64) (best slou.Cause) {
+func (a *advisor) top(fits func(*slou.Cause) bool, key func(*slou.Cause) [4]string,
+	by func(*slou.Cause) int64) (best slou.Cause) {
 	sums := map[[4]string]*slou.Cause{}
 	var order []*slou.Cause
 	for i := range a.res.Causes {

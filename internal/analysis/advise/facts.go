@@ -14,18 +14,20 @@ import (
 
 // What advice takes from a model, beside the results of the other analyses.
 //
-// Several processes, each with the model of its nodes, each find it for their own; the process of rank 0 puts it together. Most
-// of it are the executions, what each waited for, and the ways of DFs: some hundred bytes for each execution of the run.
+// Several processes, each with the model of its nodes, each find it for their own; the process of rank 0 puts
+// it together. Most of it are the executions, what each waited for, and the ways of DFs: some hundred bytes
+// for each execution of the run.
 
 // Facts are what advice takes from a model. They are found for one Input, and serve for it in every language.
 type Facts struct {
-	m        *model.Model // names, code fragments, statements, workers, and what else every model of the run has
-	replay   *replay      // nil where nothing is to be worked out again
-	nodes    map[int]siteTime
-	moves    int64 // of CFs
-	stolen   int64 // of them
-	moved    map[int]movedCF
-	shortest int64 // the shortest time of a message on a link, which tells the latency of the links; -1 if there is none
+	m      *model.Model // names, code fragments, statements, workers, and what else every model of the run has
+	replay *replay      // nil where nothing is to be worked out again
+	nodes  map[int]siteTime
+	moves  int64 // of CFs
+	stolen int64 // of them
+	moved  map[int]movedCF
+	// the shortest time of a message on a link, which tells the latency of the links; -1 if there is none
+	shortest int64
 	atHome   map[useAt]bool
 	least    int64 // bytes, see memory.go; 0 where it does not matter
 	asked    []asked
@@ -83,8 +85,9 @@ func factsOf(in Input) *Facts {
 	return f
 }
 
-// Gather finds the facts of a run of which several processes have models from model.BuildShare. All members of g call it. The process of rank 0
-// gives the input of the advice, without facts and model, and gets its facts; the others get nil.
+// Gather finds the facts of a run of which several processes have models from model.BuildShare. All members
+// of g call it. The process of rank 0 gives the input of the advice, without facts and model, and gets its
+// facts; the others get nil.
 func Gather(m *model.Model, in Input, g procs.Group) (*Facts, error) {
 	var need needed
 	if slou.OnlyRegions(m) {
@@ -92,7 +95,8 @@ func Gather(m *model.Model, in Input, g procs.Group) (*Facts, error) {
 	} else if in.SLOU != nil {
 		f := &in.SLOU.Factors
 		need.Replay = slow(in.SLOU) && m.Info.Ended != trace.EndedStuck && f.U != nil && f.L != nil && f.O != nil
-		need.Memory = in.Lifecycle != nil && in.Lifecycle.HeldToEnd != nil && in.Lifecycle.HeldToEnd.Bytes >= muchMemory
+		need.Memory = in.Lifecycle != nil && in.Lifecycle.HeldToEnd != nil &&
+			in.Lifecycle.HeldToEnd.Bytes >= muchMemory
 	}
 	b, err := procs.Broadcast(g, 0, procs.Encode(&need))
 	if err == nil {
@@ -128,7 +132,8 @@ func gatherFacts(m *model.Model, g procs.Group, need needed) (*Facts, error) {
 			return nil, err
 		}
 	}
-	f := &Facts{m: m, nodes: map[int]siteTime{}, moved: map[int]movedCF{}, shortest: -1, atHome: map[useAt]bool{}}
+	f := &Facts{m: m, nodes: map[int]siteTime{}, moved: map[int]movedCF{}, shortest: -1,
+		atHome: map[useAt]bool{}}
 	if f.stuck() && len(m.Nodes) > 1 {
 		if f.asked, err = findAsked(m, g); err != nil {
 			return nil, err
@@ -136,7 +141,8 @@ func gatherFacts(m *model.Model, g procs.Group, need needed) (*Facts, error) {
 	}
 	all := []*found{own}
 	if g.Size() > 1 {
-		// The first process gets executions of all of them beside its own model. What is left over from passing them on is to go soon.
+		// The first process gets executions of all of them beside its own model. What is left over from passing
+		// them on is to go soon.
 		defer debug.SetGCPercent(debug.SetGCPercent(gatherGC))
 		if all, err = gather(m, own, g); err != nil || g.Rank() != 0 {
 			return nil, err
@@ -270,7 +276,8 @@ func shortest(m *model.Model) int64 {
 	least := int64(-1)
 	for _, list := range [][]model.Message{m.Requests, m.DFMessages, m.Moves} {
 		for i := range list {
-			if g := &list[i]; g.Sent != model.None && g.Received >= g.Sent && (least < 0 || g.Received-g.Sent < least) {
+			if g := &list[i]; g.Sent != model.None && g.Received >= g.Sent &&
+				(least < 0 || g.Received-g.Sent < least) {
 				least = g.Received - g.Sent
 			}
 		}
@@ -278,7 +285,8 @@ func shortest(m *model.Model) int64 {
 	return least
 }
 
-// findAtHome finds out which DFs that went to other nodes are also taken by CFs on the node where they were made.
+// findAtHome finds out which DFs that went to other nodes are also taken by CFs on the node where they were
+// made.
 func (w *found) findAtHome(m *model.Model, g procs.Group) error {
 	uses := make([]map[useAt]bool, g.Size())
 	for i := range w.Part.Transfers {
@@ -343,7 +351,8 @@ func exchange[K comparable](g procs.Group, sets []map[K]bool) (map[K]bool, error
 	return all, nil
 }
 
-// dfKey names a DF for all processes: by its id, or by where it is mentioned first, where there is no definition of it.
+// dfKey names a DF for all processes: by its id, or by where it is mentioned first, where there is no
+// definition of it.
 func dfKey(m *model.Model, df model.DF) uint64 {
 	if id := m.DFID(df); id != 0 || df == 0 {
 		return id
@@ -384,7 +393,8 @@ type answer struct {
 	Sites  map[trace.CF]uint32
 }
 
-// findAsked gives the requests without an answer, and what CFs that never ran waited for on their own node, at rank 0.
+// findAsked gives the requests without an answer, and what CFs that never ran waited for on their own node,
+// at rank 0.
 func findAsked(m *model.Model, g procs.Group) ([]asked, error) {
 	if err := m.LearnSites(g, m.MadeBy); err != nil {
 		return nil, err
@@ -405,7 +415,8 @@ func findAsked(m *model.Model, g procs.Group) ([]asked, error) {
 	if err != nil || g.Rank() != 0 {
 		return nil, err
 	}
-	all := answer{map[uint64]int32{}, map[uint64]maker{}, map[wantedBy]bool{}, map[trace.CF]bool{}, map[trace.CF]int32{}, map[trace.CF]uint32{}}
+	all := answer{map[uint64]int32{}, map[uint64]maker{}, map[wantedBy]bool{}, map[trace.CF]bool{},
+		map[trace.CF]int32{}, map[trace.CF]uint32{}}
 	for rank, b := range answers {
 		var a answer
 		if err := procs.Decode(b, &a); err != nil {
@@ -464,7 +475,8 @@ func findAsked(m *model.Model, g procs.Group) ([]asked, error) {
 		out = append(out, q)
 	}
 	slices.SortFunc(out, func(x, y asked) int {
-		return cmp.Or(cmp.Compare(x.From, y.From), cmp.Compare(x.CF, y.CF), cmp.Compare(x.DF, y.DF), cmp.Compare(x.To, y.To))
+		return cmp.Or(cmp.Compare(x.From, y.From), cmp.Compare(x.CF, y.CF), cmp.Compare(x.DF, y.DF),
+			cmp.Compare(x.To, y.To))
 	})
 	return out, nil
 }
@@ -478,7 +490,8 @@ func ownAsked(m *model.Model) (list []asked) {
 		}
 	}
 	add := func(df model.DF, cf model.CF, from, to int32, waited bool) {
-		list = append(list, asked{DF: m.DFString(df), Name: m.DFName[df], Site: m.SiteOf[cf], CF: m.CFID(cf), From: from, To: to, Stored: -1,
+		list = append(list, asked{DF: m.DFString(df), Name: m.DFName[df], Site: m.SiteOf[cf], CF: m.CFID(cf),
+			From: from, To: to, Stored: -1,
 			Key: dfKey(m, df), Waited: waited})
 	}
 	for i := 1; i < len(m.Requests); i++ {
@@ -502,7 +515,8 @@ func ownAsked(m *model.Model) (list []asked) {
 
 // answerTo tells what is known here of what CFs asked for.
 func answerTo(m *model.Model, g procs.Group, list []asked) *answer {
-	a := &answer{map[uint64]int32{}, map[uint64]maker{}, map[wantedBy]bool{}, map[trace.CF]bool{}, map[trace.CF]int32{}, map[trace.CF]uint32{}}
+	a := &answer{map[uint64]int32{}, map[uint64]maker{}, map[wantedBy]bool{}, map[trace.CF]bool{},
+		map[trace.CF]int32{}, map[trace.CF]uint32{}}
 	keys, waits := map[uint64]bool{}, map[wantedBy]bool{}
 	for i := range list {
 		q := &list[i]

@@ -51,9 +51,10 @@ func compile(t testing.TB, file string) *luna.Program {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p, err := luna.Compile(luna.Options{File: filepath.Base(file), Source: text, ReadFile: func(path string) ([]byte, error) {
-		return os.ReadFile(filepath.Join(filepath.Dir(file), path))
-	}})
+	p, err := luna.Compile(luna.Options{File: filepath.Base(file), Source: text,
+		ReadFile: func(path string) ([]byte, error) {
+			return os.ReadFile(filepath.Join(filepath.Dir(file), path))
+		}})
 	if err != nil {
 		var b strings.Builder
 		if e := (*luna.Error)(nil); errors.As(err, &e) {
@@ -87,7 +88,8 @@ func open(t testing.TB, p *luna.Program) *cpp.Library {
 func run(t testing.TB, file string, s shape) string {
 	t.Helper()
 	p := compile(t, file)
-	cfg := engine.Config{Program: p, Library: open(t, p), Nodes: s.nodes, Workers: s.workers, LinkLatency: s.latency,
+	cfg := engine.Config{Program: p, Library: open(t, p), Nodes: s.nodes, Workers: s.workers,
+		LinkLatency:   s.latency,
 		LinkBandwidth: s.bandwidth, Session: prof.New(), ThreadClock: engine.ClockOff}
 	if s.clock {
 		cfg.ThreadClock = engine.ClockOn
@@ -96,7 +98,8 @@ func run(t testing.TB, file string, s shape) string {
 		return ns != "GlobalEvents" || name == "onProgramStarted" || name == "onProgramFinished"
 	})
 	dir := t.TempDir()
-	info := trace.RunInfo{Program: filepath.Base(file), Ended: trace.EndedDone, Processes: []trace.ProcessInfo{{Host: "host", Cores: runtime.NumCPU()}}}
+	info := trace.RunInfo{Program: filepath.Base(file), Ended: trace.EndedDone,
+		Processes: []trace.ProcessInfo{{Host: "host", Cores: runtime.NumCPU()}}}
 	for i := range s.nodes {
 		w, err := trace.Create(dir, i, trace.Options{})
 		if err != nil {
@@ -171,7 +174,8 @@ func analyse(t testing.TB, text string) *analysed {
 	if a.in.Lifecycle, err = lifecycle.Compute(ctx, a.m, lifecycle.Options{}, nil); err != nil {
 		t.Fatal(err)
 	}
-	held, err := counters.Compute(ctx, a.m, counters.Options{Windows: 1, Only: []string{counters.BytesHeld}}, nil)
+	held, err := counters.Compute(ctx, a.m, counters.Options{Windows: 1, Only: []string{counters.BytesHeld}},
+		nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -70,10 +70,13 @@ var notRussian = regexp.MustCompile("`[^`]*`|\\([^() ]+:[0-9]+\\)")
 
 func onlyRussian(t interface{ Errorf(string, ...any) }, text string) {
 	rest := notRussian.ReplaceAllString(text, "")
-	if i := strings.IndexFunc(rest, func(r rune) bool { return unicode.Is(unicode.Latin, r) || r == '`' }); i >= 0 {
+	if i := strings.IndexFunc(rest, func(r rune) bool {
+		return unicode.Is(unicode.Latin, r) || r == '`'
+	}); i >= 0 {
 		t.Errorf("not Russian: %.60s", rest[i:])
 	}
-	if strings.Contains(text, "%!") || strings.Contains(text, "  ") || strings.Contains(text, " .") || strings.Contains(text, " ,") {
+	if strings.Contains(text, "%!") || strings.Contains(text, "  ") || strings.Contains(text, " .") ||
+		strings.Contains(text, " ,") {
 		t.Errorf("ill made: %s", text)
 	}
 }

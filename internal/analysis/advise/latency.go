@@ -12,11 +12,12 @@ import (
 
 // Data fragments on links.
 //
-// All transfers of DFs of one name are looked at together: they have the same locator; and so are names that mostly go from
-// CFs of one code fragment to CFs of another, such as the two halves of a border: mending only one of them would change
-// little. For each such flow the first of these that holds is said: the DFs are stored where nobody makes or uses them;
-// the same DF comes to a node again and again; they take long because they are large; the CFs that take them are shorter
-// than their way; they are asked for late; or else they are used far from where they are made.
+// All transfers of DFs of one name are looked at together: they have the same locator; and so are names that
+// mostly go from CFs of one code fragment to CFs of another, such as the two halves of a border: mending only
+// one of them would change little. For each such flow the first of these that holds is said: the DFs are
+// stored where nobody makes or uses them; the same DF comes to a node again and again; they take long because
+// they are large; the CFs that take them are shorter than their way; they are asked for late; or else they
+// are used far from where they are made.
 
 // flow sums up the transfers of the DFs of some names.
 type flow struct {
@@ -85,7 +86,8 @@ func (a *advisor) flows() []*flow {
 		most, first := ends{}, true
 		for k, ns := range n.ends {
 			old := n.ends[most]
-			if first || ns > old || ns == old && cmp.Or(cmp.Compare(k.maker, most.maker), cmp.Compare(k.reader, most.reader)) < 0 {
+			if first || ns > old ||
+				ns == old && cmp.Or(cmp.Compare(k.maker, most.maker), cmp.Compare(k.reader, most.reader)) < 0 {
 				most, first = k, false
 			}
 		}
@@ -115,7 +117,8 @@ func (f *flow) sum(r *replay) {
 	f.pairs, f.messages, f.bytes, f.astray, f.asked, f.users = 0, 0, 0, 0, 0, 0
 	slices.SortFunc(f.ways, func(i, k int32) int {
 		x, y := &r.Transfers[i], &r.Transfers[k]
-		return cmp.Or(cmp.Compare(x.DF, y.DF), cmp.Compare(x.User, y.User), cmp.Compare(x.Message, y.Message), cmp.Compare(i, k))
+		return cmp.Or(cmp.Compare(x.DF, y.DF), cmp.Compare(x.User, y.User), cmp.Compare(x.Message, y.Message),
+			cmp.Compare(i, k))
 	})
 	links := map[slou.Link]int64{}
 	var users int64
@@ -214,8 +217,10 @@ func (a *advisor) flow(f *flow, best int64) {
 	r := a.replay
 	name, producer, consumer := f.name, a.codeOf(max(f.made, 1)-1), a.codeOf(f.reader-1)
 	flight := a.meanAnswer(f)
-	evidence := map[string]any{"df": name, "producer": producer, "consumer": consumer, "link": f.link, "messages": f.messages, "bytes": f.bytes,
-		"flight_ns": flight, "dfs": f.pairs, "names": len(f.names), "made_at": a.statement(f.made), "used_at": a.statement(f.reader)}
+	evidence := map[string]any{"df": name, "producer": producer, "consumer": consumer, "link": f.link,
+		"messages": f.messages, "bytes": f.bytes,
+		"flight_ns": flight, "dfs": f.pairs, "names": len(f.names), "made_at": a.statement(f.made),
+		"used_at": a.statement(f.reader)}
 	var waited, count int64
 	for i := range a.res.Causes {
 		if c := &a.res.Causes[i]; c.Factor == "L" && f.has(a.facts.m, c.DF) {
@@ -224,11 +229,13 @@ func (a *advisor) flow(f *flow, best int64) {
 		}
 	}
 	evidence["waited_ns"], evidence["count"] = waited, count
-	head := words.Say("Workers waited %s (%s, %s) for `%s`%s%s%s, mostly on link %s.", "Рабочие потоки ждали ФД `%[4]s`%[5]s%[6]s%[7]s: %[1]s (%[2]s, %[3]s), чаще всего на связи %[8]s.",
+	head := words.Say("Workers waited %s (%s, %s) for `%s`%s%s%s, mostly on link %s.",
+		"Рабочие потоки ждали ФД `%[4]s`%[5]s%[6]s%[7]s: %[1]s (%[2]s, %[3]s), чаще всего на связи %[8]s.",
 		words.Time(waited), a.share(waited), often(count), name, f.also,
 		a.by(" from ", " от ", f.made), a.by(" before ", " для ", f.reader), f.link)
 	within := func(wall int64, what words.Text) words.Text {
-		return words.Say("%s, with nothing else changed, the run would take %s.", "Если %s, а остальное не менять, запуск займёт %s.", what, words.Time(a.res.WallNS-wall))
+		return words.Say("%s, with nothing else changed, the run would take %s.",
+			"Если %s, а остальное не менять, запуск займёт %s.", what, words.Time(a.res.WallNS-wall))
 	}
 	whereUsed := words.Say("Stored where they are used", "хранить их там, где они используются")
 	push := a.res.WallNS - r.wall(a.only(f, direct))
@@ -236,27 +243,38 @@ func (a *advisor) flow(f *flow, best int64) {
 	case 2*f.astray > f.messages:
 		evidence["stored_elsewhere"] = f.astray
 		a.addWall("locators-disagree", push, within(push, whereUsed), evidence, words.Say(
-			"%s Their node neither makes nor uses them: their locator disagrees with those of the CFs. Give `%s`%s the locator of the CFs that use them: `locator_cyclic %s[i] => expression;`, with the expression of their `locator_cyclic`.",
-			"%s Эти ФД хранятся на узле, где их не вычисляют и не используют: их локатор не согласован с локаторами ФВ. Задайте для ФД `%s`%s локатор тех ФВ, которые их используют: `locator_cyclic %s[i] => выражение;` с тем же выражением, что в `locator_cyclic` этих ФВ.",
+			"%s Their node neither makes nor uses them: their locator disagrees with those of the CFs. Give `%s`%s "+
+				"the locator of the CFs that use them: `locator_cyclic %s[i] => expression;`, with the expression of "+
+				"their `locator_cyclic`.",
+			"%s Эти ФД хранятся на узле, где их не вычисляют и не используют: их локатор не согласован с локаторами "+
+				"ФВ. Задайте для ФД `%s`%s локатор тех ФВ, которые их используют: `locator_cyclic %s[i] => выражение;` "+
+				"с тем же выражением, что в `locator_cyclic` этих ФВ.",
 			head, name, f.also, name))
 	case f.messages >= 2*f.pairs && (f.users > 1 || a.usedAtHome(f)):
 		evidence["repeated"] = f.messages - f.pairs
-		a.addWall("replicate", push, within(push, words.Say("With a copy on every node", "держать по копии на каждом узле")), evidence, words.Say(
-			"%s %d of %s carried a DF that the node had already received. Keep a copy on every node (`locator_replicating %s => all;`) or run the CFs that share it on one node.",
-			"%s В %d из %s узлу приходил ФД, который он уже получал: держите по копии на каждом узле (`locator_replicating %s => all;`) или исполняйте все ФВ, которым он нужен, на одном узле.",
+		a.addWall("replicate", push, within(push, words.Say("With a copy on every node",
+			"держать по копии на каждом узле")), evidence, words.Say(
+			"%s %d of %s carried a DF that the node had already received. Keep a copy on every node "+
+				"(`locator_replicating %s => all;`) or run the CFs that share it on one node.",
+			"%s В %d из %s узлу приходил ФД, который он уже получал: держите по копии на каждом узле "+
+				"(`locator_replicating %s => all;`) или исполняйте все ФВ, которым он нужен, на одном узле.",
 			head, f.messages-f.pairs, words.Number{N: f.messages, What: words.OfMessages.AlwaysMore()}, name))
 	case f.messages >= 2*f.pairs:
 		evidence["repeated"] = f.messages - f.pairs
 		a.addWall("asked-again", push, within(push, whereUsed), evidence, words.Say(
-			"%s A node requests the same DF again for every CF: %s for %s. Store it where those CFs run: `locator_cyclic %s => expression;`.",
-			"%s Один и тот же узел запрашивает один и тот же ФД заново для каждого ФВ: %s на %s. Храните его там, где исполняются эти ФВ: `locator_cyclic %s => выражение;`.",
-			head, words.Number{N: f.messages, What: words.Messages.AlwaysMore()}, words.Number{N: f.pairs, What: words.DFs}, name))
+			"%s A node requests the same DF again for every CF: %s for %s. Store it where those CFs run: "+
+				"`locator_cyclic %s => expression;`.",
+			"%s Один и тот же узел запрашивает один и тот же ФД заново для каждого ФВ: %s на %s. Храните его там, "+
+				"где исполняются эти ФВ: `locator_cyclic %s => выражение;`.",
+			head, words.Number{N: f.messages, What: words.Messages.AlwaysMore()},
+			words.Number{N: f.pairs, What: words.DFs}, name))
 	default:
 		a.once(f, best, push, flight, head, consumer, evidence, within)
 	}
 }
 
-// usedAtHome tells whether a DF of a flow is also taken by CFs on the node where it was made: then no one place is right for it.
+// usedAtHome tells whether a DF of a flow is also taken by CFs on the node where it was made: then no one
+// place is right for it.
 func (a *advisor) usedAtHome(f *flow) bool {
 	sent := map[uint64]int32{}
 	for _, i := range f.ways {
@@ -272,15 +290,21 @@ func (a *advisor) usedAtHome(f *flow) bool {
 }
 
 // once: every DF comes to a node once.
-func (a *advisor) once(f *flow, best, push, flight int64, head words.Text, consumer string, evidence map[string]any, within func(int64, words.Text) words.Text) {
+func (a *advisor) once(f *flow, best, push, flight int64, head words.Text, consumer string,
+	evidence map[string]any, within func(int64, words.Text) words.Text) {
 	if parts, n := a.tooLarge(f, flight); n > 0 {
 		evidence["parts"], evidence["cfs_per_worker"] = pieces, a.cfsPerWorker()
 		if 2*parts >= best*(pieces-1)/pieces*9/10 {
-			what := words.Say("Divided into %d parts, each processed while the next one travels", "разделить каждый на %d частей и обрабатывать одну часть, пока идёт следующая", pieces)
+			what := words.Say("Divided into %d parts, each processed while the next one travels",
+				"разделить каждый на %d частей и обрабатывать одну часть, пока идёт следующая", pieces)
 			a.addWall("too-large", parts, within(parts, what), evidence, words.Say(
-				"%s They are large (%s each, %s on the link), and with %s CFs per worker little work overlaps them. Divide them and `%s` into smaller fragments, so that workers process one part while the next travels.",
-				"%s Эти ФД велики (по %s, в пути %s), а на рабочий поток приходится лишь %s ФВ, и заняться в это время почти нечем. Разделите их и `%s` на фрагменты поменьше, чтобы одна часть обрабатывалась, пока идёт следующая.",
-				head, words.Size(f.bytes/max(f.messages, 1)), words.Time(flight), words.Decimal(a.cfsPerWorker()), consumer))
+				"%s They are large (%s each, %s on the link), and with %s CFs per worker little work overlaps them. "+
+					"Divide them and `%s` into smaller fragments, so that workers process one part while the next travels.",
+				"%s Эти ФД велики (по %s, в пути %s), а на рабочий поток приходится лишь %s ФВ, и заняться в это время "+
+					"почти нечем. Разделите их и `%s` на фрагменты поменьше, чтобы одна часть обрабатывалась, пока идёт "+
+					"следующая.",
+				head, words.Size(f.bytes/max(f.messages, 1)), words.Time(flight), words.Decimal(a.cfsPerWorker()),
+				consumer))
 			return
 		}
 	}
@@ -288,38 +312,50 @@ func (a *advisor) once(f *flow, best, push, flight int64, head words.Text, consu
 	oneNode := words.Say("Made and used on one node", "вычислять и использовать их на одном узле")
 	switch {
 	case user != nil && user.Count > 0 && flight > 4*user.MeanNS && flight < 4*a.facts.shortest:
-		a.addWall("too-small-to-send", best, within(best, oneNode), evidence, tooSmallToSend(head, flight, a.named(consumer), user))
+		a.addWall("too-small-to-send", best, within(best, oneNode), evidence,
+			tooSmallToSend(head, flight, a.named(consumer), user))
 	case f.asked > 0 && 10*push >= 7*best:
-		a.addWall("late-transfer", push, within(push, words.Say("Stored where they are used, and sent as soon as they are made", "хранить их там, где они используются, и отправлять сразу после вычисления")), evidence, words.Say(
-			"%s They travel only on request, after a CF needs them. Store them where they are used (`locator_cyclic %s[i] => expression;`): then they leave as soon as they are made.",
-			"%s Эти ФД отправляются только по запросу, когда они уже понадобились ФВ. Храните их там, где они используются (`locator_cyclic %s[i] => выражение;`): тогда они будут отправляться сразу после вычисления.",
-			head, f.name))
+		a.addWall("late-transfer", push,
+			within(push, words.Say("Stored where they are used, and sent as soon as they are made",
+				"хранить их там, где они используются, и отправлять сразу после вычисления")), evidence, words.Say(
+				"%s They travel only on request, after a CF needs them. Store them where they are used (`locator_cyclic "+
+					"%s[i] => expression;`): then they leave as soon as they are made.",
+				"%s Эти ФД отправляются только по запросу, когда они уже понадобились ФВ. Храните их там, где они "+
+					"используются (`locator_cyclic %s[i] => выражение;`): тогда они будут отправляться сразу после "+
+					"вычисления.",
+				head, f.name))
 	default:
 		var overlap words.Text
 		if n := a.cfsPerWorker(); n < fewPerWorker {
 			evidence["cfs_per_worker"] = n
 			overlap = words.Say(" With %s CFs per worker little work overlaps the transfers: use smaller fragments.",
-				" На рабочий поток приходится лишь %s ФВ, и во время передачи почти нечем заняться: с фрагментами поменьше передача шла бы одновременно с работой.", words.Decimal(n))
+				" На рабочий поток приходится лишь %s ФВ, и во время передачи почти нечем заняться: с фрагментами "+
+					"поменьше передача шла бы одновременно с работой.", words.Decimal(n))
 		}
 		a.addWall("far-data", best, within(best, oneNode), evidence, words.Say(
-			"%s Give `%s`%s and the code fragments that make and use them the same locator, so that they meet on one node.%s",
-			"%s Задайте один и тот же локатор для ФД `%s`%s и для фрагментов кода, которые их вычисляют и используют, чтобы они оказывались на одном узле.%s",
+			"%s Give `%s`%s and the code fragments that make and use them the same locator, so that they meet on "+
+				"one node.%s",
+			"%s Задайте один и тот же локатор для ФД `%s`%s и для фрагментов кода, которые их вычисляют и "+
+				"используют, чтобы они оказывались на одном узле.%s",
 			head, f.name, f.also, overlap))
 	}
 }
 
 // tooSmallToSend is said where a message takes longer than the CFs that wait for it.
 func tooSmallToSend(head words.Text, flight int64, named string, user *slou.Fragment) words.Text {
-	return words.Say("%s A message takes %s on average, a CF of %s %s: so little work does not pay for the transfer. Make the fragments larger, or place `%s` where its DFs are.",
-		"%s Сообщение идёт в среднем %s, а ФВ %s исполняется %s: пересылка не окупается столь малой работой. Укрупните фрагменты или исполняйте `%s` там, где его ФД.",
+	return words.Say("%s A message takes %s on average, a CF of %s %s: so little work does not pay for the "+
+		"transfer. Make the fragments larger, or place `%s` where its DFs are.",
+		"%s Сообщение идёт в среднем %s, а ФВ %s исполняется %s: пересылка не окупается столь малой работой. "+
+			"Укрупните фрагменты или исполняйте `%s` там, где его ФД.",
 		head, words.Time(flight), named, words.Time(user.MeanNS), user.Code)
 }
 
 // fewPerWorker is the number of CFs per worker below which a transfer has little to overlap with.
 const fewPerWorker = 8
 
-// tooLarge is what is gained if DFs whose size makes their way long, and the CFs that take them, are divided: of each way
-// and the CF after it, all but one part of the shorter is hidden. Second: how many are that large.
+// tooLarge is what is gained if DFs whose size makes their way long, and the CFs that take them, are divided:
+// of each way and the CF after it, all but one part of the shorter is hidden. Second: how many are that
+// large.
 func (a *advisor) tooLarge(f *flow, flight int64) (int64, int) {
 	r := a.replay
 	if a.cfsPerWorker() >= fewPerWorker {
@@ -341,7 +377,8 @@ func (a *advisor) tooLarge(f *flow, flight int64) (int64, int) {
 	return a.res.WallNS - wall, n
 }
 
-// by names the code fragment that a statement calls, and the statement, which is 1 + its number, after a word; nothing where they are not known.
+// by names the code fragment that a statement calls, and the statement, which is 1 + its number, after a
+// word; nothing where they are not known.
 func (a *advisor) by(english, russian string, site uint32) words.Text {
 	if site == 0 || a.codeOf(site-1) == "" {
 		return words.Text{}
@@ -389,21 +426,26 @@ func (a *advisor) migration() {
 		return
 	}
 	wall := a.res.WallNS - a.replay.wall(a.replay.createdInPlace())
-	a.addWall("migration", wall, words.Say("Created where they run, with nothing else changed, the run would take %s.",
-		"Если создавать их там, где они исполняются, а остальное не менять, запуск займёт %s.", words.Time(a.res.WallNS-wall)),
-		map[string]any{"link": c.Link, "consumer": c.Consumer, "waited_ns": c.NS, "count": c.Count, "migrations": a.facts.moves, "created_at": a.statement(a.facts.movedSite(c.Consumer))},
+	a.addWall("migration", wall,
+		words.Say("Created where they run, with nothing else changed, the run would take %s.",
+			"Если создавать их там, где они исполняются, а остальное не менять, запуск займёт %s.",
+			words.Time(a.res.WallNS-wall)),
+		map[string]any{"link": c.Link, "consumer": c.Consumer, "waited_ns": c.NS, "count": c.Count,
+			"migrations": a.facts.moves, "created_at": a.statement(a.facts.movedSite(c.Consumer))},
 		createThere(a.waitedFor(l, &c)))
 }
 
 func createThere(head words.Text) words.Text {
 	return words.Say("%s Create CFs where they run: give the enclosing loop or sub the same locator.",
-		"%s Создавайте ФВ там, где они исполняются: задайте охватывающему циклу или подпрограмме (`sub`) тот же локатор.", head)
+		"%s Создавайте ФВ там, где они исполняются: задайте охватывающему циклу или подпрограмме (`sub`) тот же "+
+			"локатор.", head)
 }
 
 // waitedFor says what was waited for most.
 func (a *advisor) waitedFor(l *slou.Share, c *slou.Cause) words.Text {
 	consumer := a.named(c.Consumer)
-	what := words.Say("in %s for `%s` from %s", "ФД `%[2]s` от %[3]s для %[1]s", consumer, c.DF, a.named(c.Producer))
+	what := words.Say("in %s for `%s` from %s", "ФД `%[2]s` от %[3]s для %[1]s", consumer, c.DF,
+		a.named(c.Producer))
 	if c.DF == "" {
 		what = words.Say("for CFs of %s that migrated", "переноса ФВ %s", consumer)
 	} else if c.Producer == "" {
@@ -427,25 +469,33 @@ func (a *advisor) latencySums(l *slou.Share) {
 		flight = g.FlightNS / g.Count
 	}
 	user := a.fragment(c.Consumer)
-	evidence := map[string]any{"link": c.Link, "df": c.DF, "producer": c.Producer, "consumer": c.Consumer, "waited_ns": c.NS, "count": c.Count,
+	evidence := map[string]any{"link": c.Link, "df": c.DF, "producer": c.Producer, "consumer": c.Consumer,
+		"waited_ns": c.NS, "count": c.Count,
 		"messages": g.Count, "bytes": g.Bytes, "flight_ns": flight, "repeated": g.Repeated}
 	head := a.waitedFor(l, &c)
-	bound := words.Say("Workers waited that long for messages.", "Столько времени рабочие потоки ждали сообщений.")
+	bound := words.Say("Workers waited that long for messages.",
+		"Столько времени рабочие потоки ждали сообщений.")
 	switch {
 	case g.Repeated*5 >= g.Count && g.Repeated > 0:
 		evidence["repeated_bytes"] = g.RepeatBytes
 		a.addTime("replicate", l.NS, bound, evidence, words.Say(
-			"%s %d of %s (%s) carried a DF that the node had already received. Keep a copy there (`locator_replicating name => all;`) or run the CFs that share it on one node.",
-			"%s В %d из %s (%s) узлу приходил ФД, который он уже получал: держите там копию (`locator_replicating имя => all;`) или исполняйте все ФВ, которым он нужен, на одном узле.",
-			head, g.Repeated, words.Number{N: g.Count, What: words.OfMessages.AlwaysMore()}, words.Size(g.RepeatBytes)))
+			"%s %d of %s (%s) carried a DF that the node had already received. Keep a copy there "+
+				"(`locator_replicating name => all;`) or run the CFs that share it on one node.",
+			"%s В %d из %s (%s) узлу приходил ФД, который он уже получал: держите там копию (`locator_replicating "+
+				"имя => all;`) или исполняйте все ФВ, которым он нужен, на одном узле.",
+			head, g.Repeated, words.Number{N: g.Count, What: words.OfMessages.AlwaysMore()},
+			words.Size(g.RepeatBytes)))
 	case user != nil && user.Count > 0 && flight > 4*user.MeanNS:
-		a.addTime("too-small-to-send", l.NS, bound, evidence, tooSmallToSend(head, flight, "`"+c.Consumer+"`", user))
+		a.addTime("too-small-to-send", l.NS, bound, evidence,
+			tooSmallToSend(head, flight, "`"+c.Consumer+"`", user))
 	case c.DF == "":
 		a.addTime("migration", l.NS, bound, evidence, createThere(head))
 	default:
 		a.addTime("far-data", l.NS, bound, evidence, words.Say(
-			"%s Give `%s` and the code fragments that make and use it the same locator, so that they meet on one node.",
-			"%s Задайте один и тот же локатор для ФД `%s` и для фрагментов кода, которые его вычисляют и используют, чтобы они оказывались на одном узле.",
+			"%s Give `%s` and the code fragments that make and use it the same locator, so that they meet on "+
+				"one node.",
+			"%s Задайте один и тот же локатор для ФД `%s` и для фрагментов кода, которые его вычисляют и используют, "+
+				"чтобы они оказывались на одном узле.",
 			head, c.DF))
 	}
 }

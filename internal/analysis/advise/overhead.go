@@ -22,7 +22,8 @@ var partWords = map[string]words.Text{
 }
 
 // systemTime is the bound of what only the sums tell.
-var systemTime = words.Say("The run-time system used that much time.", "Столько времени заняла работа самой системы.")
+var systemTime = words.Say("The run-time system used that much time.",
+	"Столько времени заняла работа самой системы.")
 
 // littleOverhead is the share of a CF's time that the system may take.
 const littleOverhead = 1 - goodUseful
@@ -58,27 +59,34 @@ func (a *advisor) granularity() {
 		return
 	}
 	each := max(caused, 0) / f.Count
-	evidence := map[string]any{"code": f.Code, "count": f.Count, "mean_ns": f.MeanNS, "overhead_ns": caused, "overhead_mean_ns": each, "part": largest.Name, "part_ns": largest.NS}
-	head := words.Say("The run-time system used %s (%s) of the workers' time, mostly %s (%s).", "Исполнительная система заняла %s (%s) времени рабочих потоков, больше всего — %s (%s).",
+	evidence := map[string]any{"code": f.Code, "count": f.Count, "mean_ns": f.MeanNS, "overhead_ns": caused,
+		"overhead_mean_ns": each, "part": largest.Name, "part_ns": largest.NS}
+	head := words.Say("The run-time system used %s (%s) of the workers' time, mostly %s (%s).",
+		"Исполнительная система заняла %s (%s) времени рабочих потоков, больше всего — %s (%s).",
 		words.Time(system), a.share(system), partWords[largest.Name], words.Time(largest.NS))
 	switch {
 	case largest.Name == "dispatch" && a.crowded() != nil:
 		h := a.crowded()
 		spare := int64(h.Workers-h.Cores) * a.res.WallNS
 		a.add("too-many-workers", 0, min(system+o.Parts["preempt"], spare), coresBound(h), evidence, words.Say(
-			"%s A worker without a core cannot start what is ready: %s", "%s Рабочий поток, которому не досталось ядра, не может начать готовый ФВ: %s", head, a.whoTookCores()))
+			"%s A worker without a core cannot start what is ready: %s",
+			"%s Рабочий поток, которому не досталось ядра, не может начать готовый ФВ: %s", head, a.whoTookCores()))
 	case largest.Name == "request" || largest.Name == "send":
 		if a.had("late-transfer", "locators-disagree", "replicate", "asked-again", "far-data") != nil {
 			return // the same time
 		}
 		a.addTime("late-transfer", system, systemTime, evidence, words.Say(
-			"%s The DFs of %s are requested or sent late (%s per CF). Store them where they are used (`locator_cyclic name[i] => expression;`): then they leave as soon as they are made.",
-			"%s ФД для %s поздно запрашиваются или отправляются (%s на каждый ФВ). Храните их там, где они используются (`locator_cyclic имя[i] => выражение;`): тогда они будут отправляться сразу после вычисления.",
+			"%s The DFs of %s are requested or sent late (%s per CF). Store them where they are used "+
+				"(`locator_cyclic name[i] => expression;`): then they leave as soon as they are made.",
+			"%s ФД для %s поздно запрашиваются или отправляются (%s на каждый ФВ). Храните их там, где они "+
+				"используются (`locator_cyclic имя[i] => выражение;`): тогда они будут отправляться сразу после "+
+				"вычисления.",
 			head, a.named(f.Code), words.Time(each)))
 	case each > f.MeanNS/4:
 		a.tooSmall(f, system, each, head, evidence)
 	default:
-		a.addTime("overhead", system, systemTime, evidence, words.Say("%s %s causes most of it: %s per CF, in %s.", "%s Больше всего этой работы приходится на %s: по %s на каждый из %s.",
+		a.addTime("overhead", system, systemTime, evidence, words.Say("%s %s causes most of it: %s per CF, in %s.",
+			"%s Больше всего этой работы приходится на %s: по %s на каждый из %s.",
 			head, a.named(f.Code), words.Time(each), words.Number{N: f.Count, What: words.CFs}))
 	}
 }
@@ -89,14 +97,15 @@ func (a *advisor) tooSmall(f *slou.Fragment, system, each int64, head words.Text
 	times = max(min(times, f.Count/max(a.workers, 1)), 1) // every worker still needs one
 	evidence["times"] = times
 	text := words.Say("%s A CF of %s works for %s on average and costs %s to run (%s): give each CF more to do.",
-		"%s Один ФВ %s исполняется в среднем %s, а накладные расходы на него — %s (всего %s): дайте каждому больше работы.",
+		"%s Один ФВ %s исполняется в среднем %s, а накладные расходы на него — %s (всего %s): дайте каждому "+
+			"больше работы.",
 		head, a.named(f.Code), words.Time(f.MeanNS), words.Time(each), words.Number{N: f.Count, What: words.CFs})
 	if a.replay == nil {
 		a.addTime("too-small", system, systemTime, evidence, text)
 		return
 	}
-	// As many CFs as now, each at its share of the cost of one that does the work of so many: that is one in so many, at
-	// the cost of one.
+	// As many CFs as now, each at its share of the cost of one that does the work of so many: that is one in so
+	// many, at the cost of one.
 	wall := a.res.WallNS - a.replay.wall(change{
 		rest: func(_ uint32, ns int64) int64 {
 			if ns <= 0 || ns > longStart {
@@ -112,7 +121,8 @@ func (a *advisor) tooSmall(f *slou.Fragment, system, each int64, head words.Text
 		},
 	})
 	a.addWall("too-small", wall, words.Say("With one CF for %d, at the same cost per CF, the run would take %s.",
-		"Если объединить ФВ по %d, а накладные расходы на один ФВ не изменятся, запуск займёт %s.", times, words.Time(a.res.WallNS-wall)),
+		"Если объединить ФВ по %d, а накладные расходы на один ФВ не изменятся, запуск займёт %s.", times,
+		words.Time(a.res.WallNS-wall)),
 		evidence, words.Say("%s One CF should do the work of %d.", "%s Стоит объединить их по %d.", text, times))
 }
 
@@ -127,7 +137,8 @@ func (a *advisor) crowded() *slou.Host {
 }
 
 func coresBound(h *slou.Host) words.Text {
-	return words.Say("%s cannot run more than %s at a time.", "На %s не может исполняться больше %s одновременно.",
+	return words.Say("%s cannot run more than %s at a time.",
+		"На %s не может исполняться больше %s одновременно.",
 		words.Number{N: int64(h.Cores), What: words.OnCores}, words.Number{N: int64(h.Cores), What: words.CFs})
 }
 
@@ -138,11 +149,15 @@ func (a *advisor) whoTookCores() words.Text {
 		if h.Host == "" {
 			name = words.Text{}
 		}
-		return words.Say("%s share %s of host %s. Use fewer workers.", "на %s приходится %s хоста%s. Уменьшите число рабочих потоков.",
-			words.Number{N: int64(h.Workers), What: words.Workers}, words.Number{N: int64(h.Cores), What: words.Cores}, name)
+		return words.Say("%s share %s of host %s. Use fewer workers.",
+			"на %s приходится %s хоста%s. Уменьшите число рабочих потоков.",
+			words.Number{N: int64(h.Workers), What: words.Workers}, words.Number{N: int64(h.Cores), What: words.Cores},
+			name)
 	}
-	return words.Say("other threads (other programs, messages, recording) ran on their cores. Stop other programs, or leave them a core.",
-		"их ядра занимали другие потоки (других программ, передачи сообщений, записи трассы). Остановите на машине всё лишнее или оставьте для остального отдельное ядро.")
+	return words.Say("other threads (other programs, messages, recording) ran on their cores. Stop other "+
+		"programs, or leave them a core.",
+		"их ядра занимали другие потоки (других программ, передачи сообщений, записи трассы). Остановите на "+
+			"машине всё лишнее или оставьте для остального отдельное ядро.")
 }
 
 // printable replaces what a terminal might take for a command.
@@ -155,12 +170,12 @@ func printable(s string) string {
 	}, s)
 }
 
-// longStart is how long it takes at most to start a CF on a worker that has a core: waking its thread takes some tens of
-// microseconds. What took longer had to wait for a core.
+// longStart is how long it takes at most to start a CF on a worker that has a core: waking its thread takes
+// some tens of microseconds. What took longer had to wait for a core.
 const longStart = 100_000 // ns
 
-// lateStarts is the part of O.dispatch in which workers had no core to start what was ready; of all and of each code
-// fragment. 0 without a model.
+// lateStarts is the part of O.dispatch in which workers had no core to start what was ready; of all and of
+// each code fragment. 0 without a model.
 func (a *advisor) lateStarts() (total int64, of map[string]int64) {
 	of = map[string]int64{}
 	if a.replay == nil {
@@ -195,26 +210,31 @@ func (a *advisor) preempted() {
 	var text words.Text
 	little := a.res.TotalNS / 200 // beside the other part not worth the words
 	if ns > little || ns > late {
-		text = words.Say("Running CFs were pre-empted for %s (%s)", "У исполнявшихся ФВ процессор был отобран на %s (%s)", words.Time(ns), a.share(ns))
+		text = words.Say("Running CFs were pre-empted for %s (%s)",
+			"У исполнявшихся ФВ процессор был отобран на %s (%s)", words.Time(ns), a.share(ns))
 	}
 	if late > little || late > ns {
 		workers := words.Say("Workers", "Рабочие потоки")
 		if ns > little {
 			workers = words.Say("%s, and workers", "%s, а рабочие потоки", text)
 		}
-		text = words.Say("%s with a ready CF had no processor for %s (%s)", "%s, которым было что исполнять, оставались без процессора %s (%s)", workers, words.Time(late), a.share(late))
+		text = words.Say("%s with a ready CF had no processor for %s (%s)",
+			"%s, которым было что исполнять, оставались без процессора %s (%s)", workers, words.Time(late),
+			a.share(late))
 	}
 	ns += late
 	text = words.Say("%s: %s", "%s: %s", text, a.whoTookCores())
 	if h := a.crowded(); h != nil {
-		a.add("preempted", 0, min(ns, max(ns-late, int64(h.Workers-h.Cores)*a.res.WallNS)), coresBound(h), evidence, text)
+		a.add("preempted", 0, min(ns, max(ns-late, int64(h.Workers-h.Cores)*a.res.WallNS)), coresBound(h),
+			evidence, text)
 		if a.had("preempted") != nil { // the same fault is said once
 			a.list = slices.DeleteFunc(a.list, func(x Advice) bool { return x.ID == "too-many-workers" })
 		}
 		return
 	}
 	a.addTime("preempted", ns, words.Say("With cores of their own, CFs would start and end that much sooner.",
-		"Будь у рабочих потоков собственные ядра, ФВ начинались и заканчивались бы на столько же раньше."), evidence, text)
+		"Будь у рабочих потоков собственные ядра, ФВ начинались и заканчивались бы на столько же раньше."),
+		evidence, text)
 }
 
 // extraCores: the run used more than its workers' cores.
@@ -223,10 +243,14 @@ func (a *advisor) extraCores() {
 		return
 	}
 	ns := a.res.Factors.O.Parts["extra"]
-	a.add("extra-cores", 0, ns, words.Say("Other threads used this time; the run may not become shorter without it.", "Это время потрачено помимо рабочих потоков: без него запуск не обязательно станет короче."),
+	a.add("extra-cores", 0, ns,
+		words.Say("Other threads used this time; the run may not become shorter without it.",
+			"Это время потрачено помимо рабочих потоков: без него запуск не обязательно станет короче."),
 		map[string]any{"extra_ns": ns}, words.Say(
-			"Threads beside the workers used %s (%s) of processor time: communication and system threads need cores of their own. Larger fragments mean fewer messages.",
-			"Помимо рабочих потоков процессы заняли %s (%s) процессорного времени: системным потокам и потокам передачи сообщений нужны свои ядра. Чем крупнее фрагменты, тем меньше сообщений.",
+			"Threads beside the workers used %s (%s) of processor time: communication and system threads need cores "+
+				"of their own. Larger fragments mean fewer messages.",
+			"Помимо рабочих потоков процессы заняли %s (%s) процессорного времени: системным потокам и потокам "+
+				"передачи сообщений нужны свои ядра. Чем крупнее фрагменты, тем меньше сообщений.",
 			words.Time(ns), a.share(ns)))
 }
 
@@ -241,10 +265,14 @@ func (a *advisor) contention() {
 		return // held is a debugger's doing
 	}
 	name := parts[0].Name
-	c := a.top(func(c *slou.Cause) bool { return c.Factor == "W" && c.Part == name }, func(c *slou.Cause) [4]string { return [4]string{c.Consumer} }, lost)
-	a.addTime("contention", w.NS, words.Say("Without any waiting the workers would have that much more time.", "Столько времени рабочих потоков освободилось бы, если бы они совсем не ждали."),
+	c := a.top(func(c *slou.Cause) bool { return c.Factor == "W" && c.Part == name },
+		func(c *slou.Cause) [4]string { return [4]string{c.Consumer} }, lost)
+	a.addTime("contention", w.NS, words.Say("Without any waiting the workers would have that much more time.",
+		"Столько времени рабочих потоков освободилось бы, если бы они совсем не ждали."),
 		map[string]any{"name": name, "waited_ns": parts[0].NS, "consumer": c.Consumer}, words.Say(
-			"Workers waited %s (%s) for each other, mostly at `%s` (%s) and mostly in %s. Hold it for less time, or give each worker its own.",
-			"Рабочие потоки ждали друг друга %s (%s): дольше всего на `%s` (%s), чаще всего в %s. Занимайте его на меньшее время или дайте каждому рабочему потоку свой.",
+			"Workers waited %s (%s) for each other, mostly at `%s` (%s) and mostly in %s. Hold it for less time, or "+
+				"give each worker its own.",
+			"Рабочие потоки ждали друг друга %s (%s): дольше всего на `%s` (%s), чаще всего в %s. Занимайте его на "+
+				"меньшее время или дайте каждому рабочему потоку свой.",
 			words.Time(w.NS), a.share(w.NS), name, words.Time(parts[0].NS), a.named(c.Consumer)))
 }

@@ -7,8 +7,9 @@ import (
 	"github.com/whyslow/whyslow/internal/procs"
 )
 
-// What a replay is made of: the executions of a process's nodes, what each waited for, and the ways of DFs to them. In a part that one of several
-// processes has made executions have the numbers that all together have in the order of processes.
+// What a replay is made of: the executions of a process's nodes, what each waited for, and the ways of DFs to
+// them. In a part that one of several processes has made executions have the numbers that all together have
+// in the order of processes.
 
 // transfer is the way of a DF from where it was made to the node of a CF that takes it.
 type transfer struct {
@@ -55,8 +56,9 @@ type part struct {
 	// By edge, which is something that an execution waits for; the first is its control.
 	From []uint32 // execution; none: the time itself
 	Kind []byte   // an edgeKind
-	Lag  []int64  // from the end (of structured CFs: start) of From; of edgeRequest: from the control; none: time of day
-	Way  []uint32 // 1 + index into Transfers; 0 none
+	// from the end (of structured CFs: start) of From; of edgeRequest: from the control; none: time of day
+	Lag []int64
+	Way []uint32 // 1 + index into Transfers; 0 none
 
 	Transfers []transfer
 }
@@ -114,29 +116,35 @@ func column[T any](parts []*part, of func(*part) *[]T) []T {
 	return all
 }
 
-// whole tells whether a part that another process told, from an execution on, makes sense in a run of so many executions.
+// whole tells whether a part that another process told, from an execution on, makes sense in a run of so many
+// executions.
 func (p *part) whole(m *model.Model, first, executions uint32, workers int) bool {
 	n, edges := len(p.Start), uint32(len(p.From))
-	for _, l := range []int{len(p.End), len(p.Until), len(p.Moves), len(p.Ready), len(p.Worker), len(p.Site), len(p.Parent), len(p.Given), len(p.At) - 1} {
+	for _, l := range []int{len(p.End), len(p.Until), len(p.Moves), len(p.Ready), len(p.Worker), len(p.Site),
+		len(p.Parent), len(p.Given), len(p.At) - 1} {
 		if l != n {
 			return false
 		}
 	}
-	if int(edges) != len(p.Kind) || int(edges) != len(p.Lag) || int(edges) != len(p.Way) || p.At[0] != 0 || p.At[n] != edges {
+	if int(edges) != len(p.Kind) || int(edges) != len(p.Lag) || int(edges) != len(p.Way) || p.At[0] != 0 ||
+		p.At[n] != edges {
 		return false
 	}
 	for e := range n {
-		if p.At[e] > p.At[e+1] || int(p.Site[e]) >= len(m.Sites) || p.Parent[e] > executions || p.Worker[e] != noWorker && int(p.Worker[e]) >= workers {
+		if p.At[e] > p.At[e+1] || int(p.Site[e]) >= len(m.Sites) || p.Parent[e] > executions ||
+			p.Worker[e] != noWorker && int(p.Worker[e]) >= workers {
 			return false
 		}
 	}
 	for i := range p.From {
-		if p.From[i] >= executions && edgeKind(p.Kind[i]) != edgeFixed && edgeKind(p.Kind[i]) != edgeRequest || int(p.Way[i]) > len(p.Transfers) {
+		if p.From[i] >= executions && edgeKind(p.Kind[i]) != edgeFixed && edgeKind(p.Kind[i]) != edgeRequest ||
+			int(p.Way[i]) > len(p.Transfers) {
 			return false
 		}
 	}
 	for i := range p.Transfers {
-		if w := &p.Transfers[i]; w.Reader < first || int(w.Reader-first) >= n || int(w.Made) > len(m.Sites) || int(w.Name) >= len(m.Names) {
+		if w := &p.Transfers[i]; w.Reader < first || int(w.Reader-first) >= n || int(w.Made) > len(m.Sites) ||
+			int(w.Name) >= len(m.Names) {
 			return false
 		}
 	}
@@ -150,13 +158,16 @@ type parter struct {
 	first, end int // own executions
 }
 
-// newPart makes the part of the own nodes of a model. All members of g call it, each of which has all executions behind those of the one before it.
+// newPart makes the part of the own nodes of a model. All members of g call it, each of which has all
+// executions behind those of the one before it.
 func newPart(m *model.Model, g procs.Group) (*part, error) {
 	p := &parter{m: m}
 	p.first, p.end = m.OwnExecutions()
 	n := p.end - p.first
-	p.Start, p.End, p.Until, p.Moves, p.Ready = make([]int64, n), make([]int64, n), make([]int64, n), make([]int64, n), make([]int64, n)
-	p.Worker, p.Site, p.Parent, p.Given, p.At = make([]uint32, n), make([]uint32, n), make([]uint32, n), make([]bool, n), make([]uint32, n+1)
+	p.Start, p.End, p.Until, p.Moves, p.Ready = make([]int64, n), make([]int64, n), make([]int64, n),
+		make([]int64, n), make([]int64, n)
+	p.Worker, p.Site, p.Parent, p.Given, p.At = make([]uint32, n), make([]uint32, n), make([]uint32, n),
+		make([]bool, n), make([]uint32, n+1)
 	edges := n
 	for i := range n {
 		e := p.first + i
@@ -176,7 +187,8 @@ func newPart(m *model.Model, g procs.Group) (*part, error) {
 		number++
 	}
 	p.findUntil()
-	p.From, p.Kind, p.Lag, p.Way = make([]uint32, 0, edges), make([]byte, 0, edges), make([]int64, 0, edges), make([]uint32, 0, edges)
+	p.From, p.Kind, p.Lag, p.Way = make([]uint32, 0, edges), make([]byte, 0, edges), make([]int64, 0, edges),
+		make([]uint32, 0, edges)
 	for i := range n {
 		p.At[i] = uint32(len(p.From))
 		if p.Worker[i] != noWorker { // else it has no edges
@@ -268,7 +280,8 @@ func (p *parter) before(x int, e uint32) bool {
 	if _, ok := p.m.WorkerIDOf(x); !ok {
 		return false
 	}
-	return cmp.Or(cmp.Compare(p.m.ExecStart[x], p.m.ExecStart[e]), cmp.Compare(p.over(x), p.over(int(e))), cmp.Compare(x, int(e))) < 0
+	return cmp.Or(cmp.Compare(p.m.ExecStart[x], p.m.ExecStart[e]), cmp.Compare(p.over(x), p.over(int(e))),
+		cmp.Compare(x, int(e))) < 0
 }
 
 // edge is something an execution waits for, as in part.
@@ -280,7 +293,8 @@ type edge struct {
 }
 
 func (p *parter) add(x edge) {
-	p.From, p.Kind, p.Lag, p.Way = append(p.From, x.from), append(p.Kind, byte(x.kind)), append(p.Lag, x.lag), append(p.Way, x.way)
+	p.From, p.Kind, p.Lag, p.Way = append(p.From, x.from), append(p.Kind, byte(x.kind)), append(p.Lag, x.lag),
+		append(p.Way, x.way)
 }
 
 // find appends the edges of an execution: the control first.
@@ -326,7 +340,8 @@ func (p *parter) find(e uint32, node int32) {
 	}
 }
 
-// input appends the edges of an input: one after its maker and, if the CF asked for it, one after the control.
+// input appends the edges of an input: one after its maker and, if the CF asked for it, one after the
+// control.
 func (p *parter) input(e uint32, df model.DF, node int32, control int64) {
 	m := p.m
 	start := m.ExecStart[e]
@@ -350,7 +365,8 @@ func (p *parter) input(e uint32, df model.DF, node int32, control int64) {
 		p.add(x)
 		return
 	}
-	w := transfer{DF: dfKey(m, df), Name: m.DFName[df], Maker: int32(m.MadeNode[i]), User: node, Reader: e, Message: g}
+	w := transfer{DF: dfKey(m, df), Name: m.DFName[df], Maker: int32(m.MadeNode[i]), User: node,
+		Reader: e, Message: g}
 	if by != 0 {
 		w.Made = m.SiteOf[by] + 1
 	}
@@ -385,11 +401,13 @@ func (p *parter) input(e uint32, df model.DF, node int32, control int64) {
 	x.lag += (there - left) + (msg.Sent - both) + (msg.Received - msg.Sent)
 	p.add(x)
 	if w.Requested && q.CF == m.ExecCF[e] {
-		p.add(edge{kind: edgeRequest, way: x.way, lag: q.Received - control + (msg.Sent - both) + (msg.Received - msg.Sent)})
+		p.add(edge{kind: edgeRequest, way: x.way,
+			lag: q.Received - control + (msg.Sent - both) + (msg.Received - msg.Sent)})
 	}
 }
 
-// receipt gives the message that brought an input: the answer to the CF's own request, else the last that had come.
+// receipt gives the message that brought an input: the answer to the CF's own request, else the last that had
+// come.
 func (p *parter) receipt(df model.DF, node int32, e uint32) (uint32, bool) {
 	m := p.m
 	last, ok := m.LastReceipt(df, node, m.ExecStart[e])

@@ -15,12 +15,12 @@ import (
 	"github.com/whyslow/whyslow/internal/words"
 )
 
-// Advice on runs of regions, where there are no CFs: it rests on what the search for patterns found (pattern.Result), and on the
-// order of operations in the model (pgas_order.go).
+// Advice on runs of regions, where there are no CFs: it rests on what the search for patterns found
+// (pattern.Result), and on the order of operations in the model (pgas_order.go).
 //
-// Every gain is time that threads lost to waiting or transfers, summed over all of them. If all of it were saved, a thread would
-// be done sooner by its part; the run ends with its last thread, which cannot gain more than the mean, so gain / threads is how much
-// sooner the run may end at most.
+// Every gain is time that threads lost to waiting or transfers, summed over all of them. If all of it were
+// saved, a thread would be done sooner by its part; the run ends with its last thread, which cannot gain more
+// than the mean, so gain / threads is how much sooner the run may end at most.
 
 // pgas looks at such a run.
 func (a *advisor) pgas() {
@@ -44,7 +44,8 @@ type foundRegions struct {
 	Awaited map[awaitPair]int64
 }
 
-// gatherRegions finds the facts of a run of regions. All members of g call it; that of rank 0 gets them, the others nil.
+// gatherRegions finds the facts of a run of regions. All members of g call it; that of rank 0 gets them, the
+// others nil.
 func gatherRegions(m *model.Model, g procs.Group) (*Facts, error) {
 	own := foundRegions{Orders: ordersIn(m)}
 	var err error
@@ -70,7 +71,8 @@ func gatherRegions(m *model.Model, g procs.Group) (*Facts, error) {
 				o = &order{}
 				f.orders[k] = o
 			}
-			o.Calls, o.Before, o.After, o.Between = o.Calls+v.Calls, o.Before+v.Before, o.After+v.After, max(o.Between, v.Between)
+			o.Calls, o.Before, o.After, o.Between = o.Calls+v.Calls, o.Before+v.Before, o.After+v.After,
+				max(o.Between, v.Between)
 		}
 		maps.Copy(f.awaited, w.Awaited) // each thread waits in one process
 	}
@@ -129,7 +131,8 @@ func (a *advisor) lateThread() {
 	for i := range p.Late {
 		l := &p.Late[i]
 		m := &p.Metrics[l.Metric]
-		if m.Pattern == 0 || m.Reading != "" || m.ID == "lock-contention" || m.Parent >= 0 && p.Metrics[m.Parent].Pattern > 0 {
+		if m.Pattern == 0 || m.Reading != "" || m.ID == "lock-contention" ||
+			m.Parent >= 0 && p.Metrics[m.Parent].Pattern > 0 {
 			continue
 		}
 		t := by[l.Thread]
@@ -160,40 +163,56 @@ func (a *advisor) lateThread() {
 			call, did = c, ns
 		}
 	}
-	evidence := map[string]any{"thread": a.thread(top.thread), "lost_ns": top.ns, "times": top.count, "call": a.callPath(top.call)}
+	evidence := map[string]any{"thread": a.thread(top.thread), "lost_ns": top.ns, "times": top.count,
+		"call": a.callPath(top.call)}
 	name := a.thread(top.thread)
 	if float64(top.ns) < steady*float64(total) {
 		evidence["all_lost_ns"] = total
-		how := words.Say("Synchronise less often, or split the barrier (`upc_notify`, independent work, `upc_wait`).",
+		how := words.Say("Synchronise less often, or split the barrier (`upc_notify`, independent work, "+
+			"`upc_wait`).",
 			"Синхронизируйтесь реже или разделите барьер (`upc_notify`, затем независимая работа, затем `upc_wait`).")
-		if strings.HasPrefix(p.Regions[p.Calls[top.call].Region].Name, "shmem_") { // which has no barrier of two phases
-			how = words.Say("Synchronise less often, or divide the work of each step more evenly.", "Синхронизируйтесь реже или делите работу каждого шага ровнее.")
+		// which has no barrier of two phases
+		if strings.HasPrefix(p.Regions[p.Calls[top.call].Region].Name, "shmem_") {
+			how = words.Say("Synchronise less often, or divide the work of each step more evenly.",
+				"Синхронизируйтесь реже или делите работу каждого шага ровнее.")
 		}
-		a.addTime("uneven-steps", total, words.Say("The threads waited that long for each other; with equal work in every step they would not.", "Столько потоки ждали друг друга; при равной работе на каждом шаге ожидания не было бы."),
+		a.addTime("uneven-steps", total,
+			words.Say("The threads waited that long for each other; with equal work in every step they would not.",
+				"Столько потоки ждали друг друга; при равной работе на каждом шаге ожидания не было бы."),
 			evidence, words.Say(
-				"Threads waited %s (%s) for the last one, mostly at %s, and the last one changes: thread %s caused %s. %s",
-				"Потоки ждали последнего %s (%s), дольше всего в %s, и последним приходит не всегда один и тот же: из-за потока %s потеряно %s. %s",
+				"Threads waited %s (%s) for the last one, mostly at %s, and the last one changes: thread %s "+
+					"caused %s. %s",
+				"Потоки ждали последнего %s (%s), дольше всего в %s, и последним приходит не всегда один и тот же: "+
+					"из-за потока %s потеряно %s. %s",
 				words.Time(total), a.share(total), a.callPath(top.call), name, words.Time(top.ns), how))
 		return
 	}
-	text := words.Say("Thread %s came last %s. The others waited %s (%s) for it, mostly at %s.", "Поток %s приходил последним %s, и остальные ждали его %s (%s), дольше всего в %s.",
+	text := words.Say("Thread %s came last %s. The others waited %s (%s) for it, mostly at %s.",
+		"Поток %s приходил последним %s, и остальные ждали его %s (%s), дольше всего в %s.",
 		name, often(top.count), words.Time(top.ns), a.share(top.ns), a.callPath(top.call))
 	if call >= 0 {
 		evidence["doing"], evidence["doing_ns"] = a.callPath(call), did
 		region := &p.Regions[p.Calls[call].Region]
 		if call == 0 || region.Kind == "function" {
-			text = words.Say("%s Meanwhile it worked in %s (%s): give it less of that work, so that all arrive together.", "%s Он в это время работал в %s (%s): дайте ему меньше этой работы, чтобы все приходили одновременно.",
+			text = words.Say("%s Meanwhile it worked in %s (%s): give it less of that work, so that all arrive "+
+				"together.", "%s Он в это время работал в %s (%s): дайте ему меньше этой работы, чтобы все приходили "+
+				"одновременно.",
 				text, a.callPath(call), words.Time(did))
 		} else {
-			text = words.Say("%s Meanwhile it was in %s (%s): look there first.", "%s Он в это время был в %s (%s): начните с этого.", text, a.callPath(call), words.Time(did))
+			text = words.Say("%s Meanwhile it was in %s (%s): look there first.",
+				"%s Он в это время был в %s (%s): начните с этого.", text, a.callPath(call), words.Time(did))
 		}
 	}
-	a.addTime("late-thread", top.ns, words.Say("The others waited that long for this thread; with its work spread evenly they would not.", "Столько остальные ждали этот поток; если распределить его работу поровну, ожидания не будет."), evidence, text)
+	a.addTime("late-thread", top.ns,
+		words.Say("The others waited that long for this thread; with its work spread evenly they would not.",
+			"Столько остальные ждали этот поток; если распределить его работу поровну, ожидания не будет."),
+		evidence, text)
 }
 
-// costly gives the collective that costs most, what all cost, and how often they were called; ns is asked once for each, and gives 0 for
-// those that do not count. The first is nil where none does.
-func (a *advisor) costly(ns func(c *pattern.Collective) int64) (most *pattern.Collective, total, times int64) {
+// costly gives the collective that costs most, what all cost, and how often they were called; ns is asked
+// once for each, and gives 0 for those that do not count. The first is nil where none does.
+func (a *advisor) costly(ns func(c *pattern.Collective) int64) (most *pattern.Collective,
+	total, times int64) {
 	worst := int64(0)
 	for i := range a.Pattern.Collectives {
 		c := &a.Pattern.Collectives[i]
@@ -221,15 +240,24 @@ func (a *advisor) relaxEntry() {
 		return
 	}
 	a.addTime("relax-entry", total, words.Say(
-		"Threads waited that long without need of the data. A library that treats both modes alike, as the reference collectives do, saves nothing. The waiting may also move to the next barrier.",
-		"Столько потоки ждали сверх того, чего требуют данные. Библиотека, которая не различает эти режимы (как эталонная реализация коллективных операций), ничего не выиграет, а ожидание может перейти к следующему барьеру."),
-		map[string]any{"call": a.callPath(best.Call), "sync": best.Sync, "to": "my", "allsync_ns": best.AllSyncNS, "entry_ns": best.EntryNS, "times": n}, words.Say(
-			"Threads waited %s (%s) at the entry of collectives only because `UPC_IN_ALLSYNC` waits for all; most, %s, in %s. With `UPC_IN_MYSYNC` each thread begins when its data is ready: use it where nobody else still writes the data.",
-			"Потоки ждали на входе в коллективные операции %s (%s) только потому, что `UPC_IN_ALLSYNC` требует прихода всех; больше всего (%s) в %s. С `UPC_IN_MYSYNC` каждый начинает, когда готовы нужные ему данные: используйте этот режим там, где их больше никто не меняет.",
+		"Threads waited that long without need of the data. A library that treats both modes alike, as the "+
+			"reference collectives do, saves nothing. The waiting may also move to the next barrier.",
+		"Столько потоки ждали сверх того, чего требуют данные. Библиотека, которая не различает эти режимы (как "+
+			"эталонная реализация коллективных операций), ничего не выиграет, а ожидание может перейти к следующему "+
+			"барьеру."),
+		map[string]any{"call": a.callPath(best.Call), "sync": best.Sync, "to": "my", "allsync_ns": best.AllSyncNS,
+			"entry_ns": best.EntryNS, "times": n}, words.Say(
+			"Threads waited %s (%s) at the entry of collectives only because `UPC_IN_ALLSYNC` waits for all; most, "+
+				"%s, in %s. With `UPC_IN_MYSYNC` each thread begins when its data is ready: use it where nobody else "+
+				"still writes the data.",
+			"Потоки ждали на входе в коллективные операции %s (%s) только потому, что `UPC_IN_ALLSYNC` требует "+
+				"прихода всех; больше всего (%s) в %s. С `UPC_IN_MYSYNC` каждый начинает, когда готовы нужные ему "+
+				"данные: используйте этот режим там, где их больше никто не меняет.",
 			words.Time(total), a.share(total), words.Time(best.AllSyncNS), a.callPath(best.Call)))
 }
 
-// proof is how long after a barrier a collective may come so that nothing can have been written in between. ns.
+// proof is how long after a barrier a collective may come so that nothing can have been written in between.
+// ns.
 const proof = 10_000
 
 // provenEntry: a barrier has just made sure of what the collective waits for.
@@ -244,10 +272,15 @@ func (a *advisor) provenEntry() {
 	if best == nil {
 		return
 	}
-	a.addTime("proven-entry", total, words.Say("This is all the time between a thread's entry and that of the last one.", "Это всё время от входа потока до входа последнего."),
-		map[string]any{"call": a.callPath(best.Call), "sync": best.Sync, "to": "no", "entry_ns": best.EntryNS, "times": best.Count, "after_barrier": best.AfterBarrier, "between_ns": best.BetweenNS}, words.Say(
-			"Threads waited %s (%s) at the entry of %s, though every time (%s) all of them had just left a barrier. `UPC_IN_NOSYNC` does not wait a second time.",
-			"Потоки ждали %s (%s) на входе в %s, хотя каждый раз (%s) непосредственно перед этим все вышли из барьера. С `UPC_IN_NOSYNC` второго ожидания не будет.",
+	a.addTime("proven-entry", total,
+		words.Say("This is all the time between a thread's entry and that of the last one.",
+			"Это всё время от входа потока до входа последнего."),
+		map[string]any{"call": a.callPath(best.Call), "sync": best.Sync, "to": "no", "entry_ns": best.EntryNS,
+			"times": best.Count, "after_barrier": best.AfterBarrier, "between_ns": best.BetweenNS}, words.Say(
+			"Threads waited %s (%s) at the entry of %s, though every time (%s) all of them had just left a barrier. "+
+				"`UPC_IN_NOSYNC` does not wait a second time.",
+			"Потоки ждали %s (%s) на входе в %s, хотя каждый раз (%s) непосредственно перед этим все вышли из "+
+				"барьера. С `UPC_IN_NOSYNC` второго ожидания не будет.",
 			words.Time(total), a.share(total), a.callPath(best.Call), often(best.Count)))
 }
 
@@ -264,11 +297,17 @@ func (a *advisor) allocInLoop() {
 	if best == nil {
 		return
 	}
-	a.addTime("alloc-in-loop", total, words.Say("All calls but one per call path would go. Waiting for a late thread may move to the next synchronisation.",
-		"Останется по одному вызову в каждом месте; тот, кто ждал здесь опоздавшего, может ждать его при следующей синхронизации."),
-		map[string]any{"call": a.callPath(best.Call), "times": best.Count, "time_ns": best.NS, "waited_ns": best.EntryNS}, words.Say(
-			"All threads allocate shared memory in %s again and again (%s). That took %s (%s), including %s of waiting for each other. Allocate once, before the loop, and reuse the memory.",
-			"Все потоки снова и снова выделяют общую память в %s (%s); на это ушло %s (%s), из них %s — на ожидание друг друга. Выделите её один раз, до цикла, и используйте повторно.",
+	a.addTime("alloc-in-loop", total,
+		words.Say("All calls but one per call path would go. Waiting for a late thread may move to the next "+
+			"synchronisation.",
+			"Останется по одному вызову в каждом месте; тот, кто ждал здесь опоздавшего, может ждать его при "+
+				"следующей синхронизации."),
+		map[string]any{"call": a.callPath(best.Call), "times": best.Count, "time_ns": best.NS,
+			"waited_ns": best.EntryNS}, words.Say(
+			"All threads allocate shared memory in %s again and again (%s). That took %s (%s), including %s of "+
+				"waiting for each other. Allocate once, before the loop, and reuse the memory.",
+			"Все потоки снова и снова выделяют общую память в %s (%s); на это ушло %s (%s), из них %s — на ожидание "+
+				"друг друга. Выделите её один раз, до цикла, и используйте повторно.",
 			a.callPath(best.Call), often(best.Count), words.Time(time), a.share(time), words.Time(best.EntryNS)))
 }
 
@@ -298,9 +337,12 @@ func (a *advisor) lockContention() {
 	}
 	lock := nameAt(l.Name, l.File, l.Line)
 	hold := l.HoldNS / l.Acquired
-	evidence := map[string]any{"lock": lock, "waited_ns": l.WaitNS, "hold_ns": hold, "longest_ns": l.LongestNS, "handover_ns": l.HandoverNS, "acquired": l.Acquired, "contended": l.Contended, "chain": l.Chain}
-	text := words.Say("Threads waited %s (%s) for locks, mostly for lock %s: it was taken %s and held for %s on average, %s at most.",
-		"Потоки ждали блокировок %s (%s), дольше всего — %s: её захватывали %s и держали в среднем %s, самое большее %s.",
+	evidence := map[string]any{"lock": lock, "waited_ns": l.WaitNS, "hold_ns": hold, "longest_ns": l.LongestNS,
+		"handover_ns": l.HandoverNS, "acquired": l.Acquired, "contended": l.Contended, "chain": l.Chain}
+	text := words.Say("Threads waited %s (%s) for locks, mostly for lock %s: it was taken %s and held for %s "+
+		"on average, %s at most.",
+		"Потоки ждали блокировок %s (%s), дольше всего — %s: её захватывали %s и держали в среднем %s, самое "+
+			"большее %s.",
 		words.Time(total), a.share(total), lock, often(l.Acquired), words.Time(hold), words.Time(l.LongestNS))
 	if call := a.worst("lock-contention"); call >= 0 {
 		evidence["call"] = a.callPath(call)
@@ -308,10 +350,14 @@ func (a *advisor) lockContention() {
 	}
 	if owner >= 0 {
 		evidence["owner"], evidence["owner_ns"] = a.thread(owner), longest
-		text = words.Say("%s Thread %[3]s held it for %[2]s of that time.", "%s Из этого %s блокировку держал поток %s.", text, words.Time(longest), a.thread(owner))
+		text = words.Say("%s Thread %[3]s held it for %[2]s of that time.",
+			"%s Из этого %s блокировку держал поток %s.", text, words.Time(longest), a.thread(owner))
 	}
-	a.addTime("lock-contention", total, words.Say("This is all the time from a request for a held lock to its release.", "Это всё время от запроса занятой блокировки до её освобождения."), evidence,
-		words.Say("%s Do less while holding it, or guard parts of the data with locks of their own.", "%s Делайте под ней меньше или защитите части данных разными блокировками.", text))
+	a.addTime("lock-contention", total,
+		words.Say("This is all the time from a request for a held lock to its release.",
+			"Это всё время от запроса занятой блокировки до её освобождения."), evidence,
+		words.Say("%s Do less while holding it, or guard parts of the data with locks of their own.",
+			"%s Делайте под ней меньше или защитите части данных разными блокировками.", text))
 }
 
 // worst is the call path with most of a metric, -1 if it has none.
@@ -353,18 +399,30 @@ func (a *advisor) overlap() {
 		return
 	}
 	name := p.Regions[p.Calls[best.Call].Region].Name
-	how := words.Say("Start them with the non-blocking form (`upc_memget_nbi`, `upc_memput_nbi`) and wait once for all (`upc_synci`).", "Начинайте их неблокирующими вызовами (`upc_memget_nbi`, `upc_memput_nbi`) и ждите один раз (`upc_synci`).")
+	how := words.Say("Start them with the non-blocking form (`upc_memget_nbi`, `upc_memput_nbi`) and wait once "+
+		"for all (`upc_synci`).", "Начинайте их неблокирующими вызовами (`upc_memget_nbi`, `upc_memput_nbi`) и "+
+		"ждите один раз (`upc_synci`).")
 	if strings.HasPrefix(name, "shmem_") {
-		how = words.Say("Start them with the non-blocking form (`shmem_..._nbi`) and wait once for all (`shmem_quiet`).", "Начинайте их неблокирующими вызовами (`shmem_..._nbi`) и ждите один раз (`shmem_quiet`).")
+		how = words.Say("Start them with the non-blocking form (`shmem_..._nbi`) and wait once for all "+
+			"(`shmem_quiet`).", "Начинайте их неблокирующими вызовами (`shmem_..._nbi`) и ждите один раз "+
+			"(`shmem_quiet`).")
 	}
-	a.addTime("overlap", total, words.Say("The longest transfer of each run remains; if a link or the memory is busy all the time, more remains.", "От каждой серии остаётся самая долгая передача; если канал или память заняты всё время, останется больше."),
-		map[string]any{"call": a.callPath(best.Call), "runs": best.Runs, "times": best.Count, "bytes": best.Bytes, "time_ns": best.NS, "overlap_ns": best.OverlapNS}, words.Say(
-			"Blocking transfers follow each other directly (%s), mostly in %s: %s, %s. One after another they take %s (%s) longer than in parallel. %s",
-			"Блокирующие передачи идут подряд (%s), больше всего в %s: %s, %s. По очереди они занимают на %s (%s) больше, чем одновременно. %s",
-			words.Number{N: runs, What: runsNoun}, a.callPath(best.Call), words.Number{N: best.Count, What: transfers}, words.Size(best.Bytes), words.Time(total), a.share(total), how))
+	a.addTime("overlap", total,
+		words.Say("The longest transfer of each run remains; if a link or the memory is busy all the time, more "+
+			"remains.", "От каждой серии остаётся самая долгая передача; если канал или память заняты всё время, "+
+			"останется больше."),
+		map[string]any{"call": a.callPath(best.Call), "runs": best.Runs, "times": best.Count, "bytes": best.Bytes,
+			"time_ns": best.NS, "overlap_ns": best.OverlapNS}, words.Say(
+			"Blocking transfers follow each other directly (%s), mostly in %s: %s, %s. One after another they take "+
+				"%s (%s) longer than in parallel. %s",
+			"Блокирующие передачи идут подряд (%s), больше всего в %s: %s, %s. По очереди они занимают на %s (%s) "+
+				"больше, чем одновременно. %s",
+			words.Number{N: runs, What: runsNoun}, a.callPath(best.Call), words.Number{N: best.Count, What: transfers},
+			words.Size(best.Bytes), words.Time(total), a.share(total), how))
 }
 
 var (
 	runsNoun  = words.Noun{One: "run", More: "runs", Russian: [3]string{"серия", "серии", "серий"}}
-	transfers = words.Noun{One: "transfer", More: "transfers", Russian: [3]string{"передача", "передачи", "передач"}}
+	transfers = words.Noun{One: "transfer", More: "transfers",
+		Russian: [3]string{"передача", "передачи", "передач"}}
 )

@@ -14,7 +14,8 @@ import (
 	"github.com/whyslow/whyslow/trace"
 )
 
-// TestPGASCompiled gives advice on compiled programs that lose time on purpose, so much that a busy computer does not change who is late.
+// TestPGASCompiled gives advice on compiled programs that lose time on purpose, so much that a busy computer
+// does not change who is late.
 func TestPGASCompiled(t *testing.T) {
 	if err := upctest.Missing(upctest.Threads); err != nil {
 		t.Skip(err)
@@ -25,9 +26,12 @@ func TestPGASCompiled(t *testing.T) {
 		id      string
 		words   []string
 	}{
-		{"barrier", []string{"0,50,500,30", "0", "2"}, "late-thread", []string{"Thread 2 came last 2 times", "upc_", "(barrier.c:"}},
-		{"lock", []string{"0,5,10,15", "0", "2", "40"}, "lock-contention", []string{"upc_lock", "for lock `upc_all_lock_alloc` (lock.c:46): it", "held it for"}},
-		{"alloc", []string{"0,30,60,20", "0", "3", "memory"}, "alloc-in-loop", []string{"again and again (3 times)", "upc_all_alloc"}},
+		{"barrier", []string{"0,50,500,30", "0", "2"}, "late-thread", []string{"Thread 2 came last 2 times", "upc_",
+			"(barrier.c:"}},
+		{"lock", []string{"0,5,10,15", "0", "2", "40"}, "lock-contention",
+			[]string{"upc_lock", "for lock `upc_all_lock_alloc` (lock.c:46): it", "held it for"}},
+		{"alloc", []string{"0,30,60,20", "0", "3", "memory"}, "alloc-in-loop",
+			[]string{"again and again (3 times)", "upc_all_alloc"}},
 	} {
 		t.Run(c.program, func(t *testing.T) {
 			t.Parallel()
@@ -44,7 +48,8 @@ func TestPGASCompiled(t *testing.T) {
 			if in.Pattern, err = pattern.Compute(ctx, in.Model, pattern.Options{}, procs.Alone()); err != nil {
 				t.Fatal(err)
 			}
-			if in.SLOU, err = slou.Compute(ctx, in.Model, slou.Options{Patterns: in.Pattern}, procs.Alone()); err != nil {
+			if in.SLOU, err = slou.Compute(ctx, in.Model, slou.Options{Patterns: in.Pattern},
+				procs.Alone()); err != nil {
 				t.Fatal(err)
 			}
 			a := adviceOn(in, c.id)

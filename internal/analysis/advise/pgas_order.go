@@ -8,8 +8,8 @@ import (
 	"github.com/whyslow/whyslow/internal/words"
 )
 
-// Which collectives come right before or after a barrier. A call path counts only if all its calls do, on all threads: what may be
-// left out must be so every time.
+// Which collectives come right before or after a barrier. A call path counts only if all its calls do, on all
+// threads: what may be left out must be so every time.
 
 // order is how often a collective that is called at some place was so, and how long was between at most.
 type order struct {
@@ -63,7 +63,8 @@ func ordersIn(m *model.Model) map[placeOf]*order {
 			barrier := c.Kind == model.CollectiveBarrier || c.Kind == model.CollectiveWait
 			o := at(t, c)
 			o.Calls++
-			if last != nil && sameGroup(last, first) && nothingBetween(m, t, last.Visit, first.Visit) && (first == c || nothingBetween(m, t, first.Visit, c.Visit)) {
+			if last != nil && sameGroup(last, first) && nothingBetween(m, t, last.Visit, first.Visit) &&
+				(first == c || nothingBetween(m, t, first.Visit, c.Visit)) {
 				wasBarrier := last.Kind == model.CollectiveBarrier || last.Kind == model.CollectiveWait
 				between := t.Enter[first.Visit] - t.Exit[last.Visit]
 				if barrier && between <= proof {
@@ -100,7 +101,8 @@ func nothingBetween(m *model.Model, t *model.Thread, from, to int32) bool {
 func (a *advisor) doubleBarrier() {
 	orders := a.facts.orders
 	best, total, _ := a.costly(func(c *pattern.Collective) int64 {
-		if o := orders[a.placeOfCall(c.Call)]; c.Kind != "barrier" || o == nil || o.Calls == 0 || o.After < o.Calls {
+		if o := orders[a.placeOfCall(c.Call)]; c.Kind != "barrier" || o == nil || o.Calls == 0 ||
+			o.After < o.Calls {
 			return 0
 		}
 		return c.NS
@@ -108,10 +110,16 @@ func (a *advisor) doubleBarrier() {
 	if best == nil {
 		return
 	}
-	a.addTime("double-barrier", total, words.Say("This is all the time in these barriers; without them the threads' next synchronisation comes at most that much sooner.", "Это всё время в этих барьерах; без них следующая синхронизация наступит раньше самое большее на столько."),
-		map[string]any{"call": a.callPath(best.Call), "times": best.Count, "time_ns": best.NS, "between_ns": orders[a.placeOfCall(best.Call)].Between}, words.Say(
-			"The barrier in %s follows directly after another one every time (%s): it took %s (%s). Remove one of them.",
-			"Барьер в %s каждый раз (%s) следует сразу за другим, и между ними ничего нет: он занял %s (%s). Уберите один из них.",
+	a.addTime("double-barrier", total,
+		words.Say("This is all the time in these barriers; without them the threads' next synchronisation comes "+
+			"at most that much sooner.", "Это всё время в этих барьерах; без них следующая синхронизация наступит "+
+			"раньше самое большее на столько."),
+		map[string]any{"call": a.callPath(best.Call), "times": best.Count, "time_ns": best.NS,
+			"between_ns": orders[a.placeOfCall(best.Call)].Between}, words.Say(
+			"The barrier in %s follows directly after another one every time (%s): it took %s (%s). Remove one "+
+				"of them.",
+			"Барьер в %s каждый раз (%s) следует сразу за другим, и между ними ничего нет: он занял %s (%s). Уберите "+
+				"один из них.",
 			a.callPath(best.Call), often(best.Count), words.Time(total), a.share(total)))
 }
 
@@ -119,7 +127,8 @@ func (a *advisor) doubleBarrier() {
 func (a *advisor) relaxExit() {
 	orders := a.facts.orders
 	best, total, _ := a.costly(func(c *pattern.Collective) int64 {
-		if o := orders[a.placeOfCall(c.Call)]; !strings.HasSuffix(c.Sync, "/all") || o == nil || o.Calls == 0 || o.Before < o.Calls {
+		if o := orders[a.placeOfCall(c.Call)]; !strings.HasSuffix(c.Sync, "/all") || o == nil || o.Calls == 0 ||
+			o.Before < o.Calls {
 			return 0
 		}
 		return c.ExitNS
@@ -127,9 +136,15 @@ func (a *advisor) relaxExit() {
 	if best == nil {
 		return
 	}
-	a.addTime("relax-exit", total, words.Say("Threads waited that long at the end of the collective after the first one could leave; part of it may move to the barrier.", "Столько потоки ждали в конце операции после того, как первый мог выйти; часть этого может перейти к барьеру."),
-		map[string]any{"call": a.callPath(best.Call), "sync": best.Sync, "to": "no", "exit_ns": best.ExitNS, "times": best.Count}, words.Say(
-			"Threads waited %s (%s) at the end of %s, and a barrier follows directly every time (%s). `UPC_OUT_NOSYNC` leaves the waiting to the barrier.",
-			"Потоки ждали %s (%s) в конце %s, и сразу за ним каждый раз (%s) следует барьер. С `UPC_OUT_NOSYNC` ожидание останется только в барьере.",
+	a.addTime("relax-exit", total,
+		words.Say("Threads waited that long at the end of the collective after the first one could leave; part of "+
+			"it may move to the barrier.", "Столько потоки ждали в конце операции после того, как первый мог выйти; "+
+			"часть этого может перейти к барьеру."),
+		map[string]any{"call": a.callPath(best.Call), "sync": best.Sync, "to": "no", "exit_ns": best.ExitNS,
+			"times": best.Count}, words.Say(
+			"Threads waited %s (%s) at the end of %s, and a barrier follows directly every time (%s). "+
+				"`UPC_OUT_NOSYNC` leaves the waiting to the barrier.",
+			"Потоки ждали %s (%s) в конце %s, и сразу за ним каждый раз (%s) следует барьер. С `UPC_OUT_NOSYNC` "+
+				"ожидание останется только в барьере.",
 			words.Time(total), a.share(total), a.callPath(best.Call), often(best.Count)))
 }

@@ -18,7 +18,8 @@ import (
 	"github.com/whyslow/whyslow/trace"
 )
 
-// pgasRun writes the trace of a PGAS program of several threads, whose clocks go on as its methods say. Times are in us.
+// pgasRun writes the trace of a PGAS program of several threads, whose clocks go on as its methods say. Times
+// are in us.
 type pgasRun struct {
 	at     []int
 	events [][]string
@@ -27,9 +28,11 @@ type pgasRun struct {
 }
 
 // pgasCodes are the regions; each is called at a line of its own.
-var pgasCodes = []string{"main function", "upc_barrier barrier", "upc_all_broadcast collective", "upc_all_alloc memory", "upc_lock lock", "upc_unlock lock", "upc_memget bulk",
+var pgasCodes = []string{"main function", "upc_barrier barrier", "upc_all_broadcast collective",
+	"upc_all_alloc memory", "upc_lock lock", "upc_unlock lock", "upc_memget bulk",
 	"rank function", "shmem_getmem bulk", "upc_notify barrier", "upc_wait barrier", "upc_barrier barrier",
-	"shmem_long_wait_until await", "shmem_putmem_nbi bulk", "shmem_quiet completion", "shmem_init runtime", "shmem_finalize runtime"}
+	"shmem_long_wait_until await", "shmem_putmem_nbi bulk", "shmem_quiet completion", "shmem_init runtime",
+	"shmem_finalize runtime"}
 
 const (
 	atBarrier = 2 + iota
@@ -186,7 +189,8 @@ var pgasCases = []struct {
 			r.work(300, 300, 300, 700)
 			r.meet(atBarrier, "barrier", "", 1, 0)
 		}
-	}, gain: 5 * 3 * 400, words: []string{"Thread 3 came last 5 times", "`main > upc_barrier` (is.upc:20)", "`main > rank` (is.upc:80)", "6.00 ms"}, noFault: func(r *pgasRun) {
+	}, gain: 5 * 3 * 400, words: []string{"Thread 3 came last 5 times", "`main > upc_barrier` (is.upc:20)",
+		"`main > rank` (is.upc:80)", "6.00 ms"}, noFault: func(r *pgasRun) {
 		for range 5 {
 			r.work(300)
 			r.meet(atBarrier, "barrier", "", 60, 0)
@@ -210,7 +214,8 @@ var pgasCases = []struct {
 			r.work(100, 100, 100, 500)
 			r.meet(atBroadcast, "broadcast", "sync=all/no root=0 sent=64 received=64", 10, 0)
 		}
-	}, gain: 4 * 3 * 400, words: []string{"`UPC_IN_ALLSYNC`", "`main > upc_all_broadcast` (is.upc:30)", "`UPC_IN_MYSYNC`"}, noFault: func(r *pgasRun) {
+	}, gain: 4 * 3 * 400, words: []string{"`UPC_IN_ALLSYNC`", "`main > upc_all_broadcast` (is.upc:30)",
+		"`UPC_IN_MYSYNC`"}, noFault: func(r *pgasRun) {
 		for range 4 {
 			r.work(100, 100, 100, 500)
 			r.meet(atBroadcast, "broadcast", "sync=my/no root=0 sent=64 received=64", 10, 0)
@@ -222,96 +227,104 @@ var pgasCases = []struct {
 			r.meet(atBarrier, "barrier", "", 1, 40)
 			r.meet(atBroadcast, "broadcast", "sync=all/no root=0 sent=64 received=64", 10, 0)
 		}
-	}, gain: 4 * (40 + 80 + 120), words: []string{"every time (4 times)", "`UPC_IN_NOSYNC`"}, noFault: func(r *pgasRun) {
-		for range 4 {
-			r.work(100)
-			r.meet(atBarrier, "barrier", "", 1, 40)
-			r.work(20) // may write what the collective reads
-			r.meet(atBroadcast, "broadcast", "sync=all/no root=0 sent=64 received=64", 10, 0)
-		}
-	}},
+	}, gain: 4 * (40 + 80 + 120), words: []string{"every time (4 times)", "`UPC_IN_NOSYNC`"},
+		noFault: func(r *pgasRun) {
+			for range 4 {
+				r.work(100)
+				r.meet(atBarrier, "barrier", "", 1, 40)
+				r.work(20) // may write what the collective reads
+				r.meet(atBroadcast, "broadcast", "sync=all/no root=0 sent=64 received=64", 10, 0)
+			}
+		}},
 	{id: "relax-exit", fault: func(r *pgasRun) {
 		for range 4 {
 			r.work(100)
 			r.meet(atBroadcast, "broadcast", "sync=my/all root=0 sent=64 received=64", 10, 40)
 			r.meet(atBarrier, "barrier", "", 1, 0)
 		}
-	}, gain: 4 * (40 + 80 + 120), words: []string{"`UPC_OUT_NOSYNC`", "`main > upc_all_broadcast` (is.upc:30)"}, noFault: func(r *pgasRun) {
-		for range 4 {
-			r.work(100)
-			r.meet(atBroadcast, "broadcast", "sync=my/all root=0 sent=64 received=64", 10, 40)
-			r.work(50)
-			r.meet(atBarrier, "barrier", "", 1, 0)
-		}
-	}},
+	}, gain: 4 * (40 + 80 + 120), words: []string{"`UPC_OUT_NOSYNC`", "`main > upc_all_broadcast` (is.upc:30)"},
+		noFault: func(r *pgasRun) {
+			for range 4 {
+				r.work(100)
+				r.meet(atBroadcast, "broadcast", "sync=my/all root=0 sent=64 received=64", 10, 40)
+				r.work(50)
+				r.meet(atBarrier, "barrier", "", 1, 0)
+			}
+		}},
 	{id: "double-barrier", fault: func(r *pgasRun) {
 		for range 4 {
 			r.work(100)
 			r.meet(atBarrier, "barrier", "", 5, 0)
 			r.meet(atBarrier2, "barrier", "", 50, 0)
 		}
-	}, gain: 4 * 4 * 50, words: []string{"`main > upc_barrier` (is.upc:120)", "Remove one of them"}, noFault: func(r *pgasRun) {
-		for range 4 {
-			r.work(100)
-			r.meet(atBarrier, "barrier", "", 5, 0)
-			r.get(atMemget, 1, 5)
-			r.meet(atBarrier2, "barrier", "", 50, 0)
-		}
-	}},
+	}, gain: 4 * 4 * 50, words: []string{"`main > upc_barrier` (is.upc:120)", "Remove one of them"},
+		noFault: func(r *pgasRun) {
+			for range 4 {
+				r.work(100)
+				r.meet(atBarrier, "barrier", "", 5, 0)
+				r.get(atMemget, 1, 5)
+				r.meet(atBarrier2, "barrier", "", 50, 0)
+			}
+		}},
 	{id: "alloc-in-loop", fault: func(r *pgasRun) {
 		for range 5 {
 			r.meet(atAlloc, "alloc", "", 50, 0)
 			r.work(100)
 		}
-	}, gain: 4 * 4 * 50, words: []string{"again and again (5 times)", "`main > upc_all_alloc` (is.upc:40)"}, noFault: func(r *pgasRun) {
-		r.meet(atAlloc, "alloc", "", 50, 0)
-		r.work(500)
-	}},
+	}, gain: 4 * 4 * 50, words: []string{"again and again (5 times)", "`main > upc_all_alloc` (is.upc:40)"},
+		noFault: func(r *pgasRun) {
+			r.meet(atAlloc, "alloc", "", 50, 0)
+			r.work(500)
+		}},
 	{id: "lock-contention", fault: func(r *pgasRun) {
 		for range 3 {
 			r.work(50)
 			r.lock(100)
 			r.meet(atBarrier, "barrier", "", 1, 0)
 		}
-	}, words: []string{"`0x9`", "taken 12 times", "held for 100 µs on average", "held it for"}, noFault: func(r *pgasRun) {
-		for range 3 {
-			r.work(50, 150, 250, 350)
-			r.lock(10)
-			r.meet(atBarrier, "barrier", "", 1, 0)
-		}
-	}},
+	}, words: []string{"`0x9`", "taken 12 times", "held for 100 µs on average", "held it for"},
+		noFault: func(r *pgasRun) {
+			for range 3 {
+				r.work(50, 150, 250, 350)
+				r.lock(10)
+				r.meet(atBarrier, "barrier", "", 1, 0)
+			}
+		}},
 	{id: "overlap", fault: func(r *pgasRun) {
 		for range 3 {
 			r.work(200)
 			r.get(atMemget, 4, 50)
 			r.meet(atBarrier, "barrier", "", 1, 0)
 		}
-	}, gain: 12 * 3 * 50, words: []string{"12 runs", "48 transfers", "`upc_memget_nbi`"}, noFault: func(r *pgasRun) {
-		for range 12 {
-			r.work(50)
-			r.get(atMemget, 1, 50)
-			r.meet(atBarrier, "barrier", "", 1, 0)
-		}
-	}},
+	}, gain: 12 * 3 * 50, words: []string{"12 runs", "48 transfers", "`upc_memget_nbi`"},
+		noFault: func(r *pgasRun) {
+			for range 12 {
+				r.work(50)
+				r.get(atMemget, 1, 50)
+				r.meet(atBarrier, "barrier", "", 1, 0)
+			}
+		}},
 	{id: "hide-transfers", fault: func(r *pgasRun) {
 		for range 5 {
 			r.work(100, 100, 30) // thread 2 has less to do meanwhile
 			r.get(atMemget, 1, 50)
 			r.meet(atBarrier, "barrier", "", 1, 0)
 		}
-	}, gain: 5 * (3*50 + 30), words: []string{"`main > upc_memget` (is.upc:70)", "20 transfers", "`upc_synci`"}, noFault: func(r *pgasRun) {
-		for range 5 {
-			r.work(100)
-			r.get(atMemget, 4, 50) // which could be under way at once
-			r.meet(atBarrier, "barrier", "", 1, 0)
-		}
-	}},
+	}, gain: 5 * (3*50 + 30), words: []string{"`main > upc_memget` (is.upc:70)", "20 transfers", "`upc_synci`"},
+		noFault: func(r *pgasRun) {
+			for range 5 {
+				r.work(100)
+				r.get(atMemget, 4, 50) // which could be under way at once
+				r.meet(atBarrier, "barrier", "", 1, 0)
+			}
+		}},
 	{id: "await", fault: func(r *pgasRun) {
 		for range 5 {
 			r.work(100)
 			r.answer(200)
 		}
-	}, gain: 5 * 3 * 202, words: []string{"`main > shmem_long_wait_until` (is.upc:130)", "Thread 0 waited 1.01 ms; 1.01 ms of it ended after a write by thread 1"}, noFault: func(r *pgasRun) {
+	}, gain: 5 * 3 * 202, words: []string{"`main > shmem_long_wait_until` (is.upc:130)",
+		"Thread 0 waited 1.01 ms; 1.01 ms of it ended after a write by thread 1"}, noFault: func(r *pgasRun) {
 		for range 5 {
 			r.work(1000)
 			r.answer(20)
@@ -319,29 +332,34 @@ var pgasCases = []struct {
 	}},
 	{id: "start-up", fault: func(r *pgasRun) {
 		r.within(700, 100, func() { r.work(150, 150, 150, 200) }) // who waits at the end waits for the program
-	}, words: []string{"80.0 % of the run (3.20 ms) is start-up and shutdown of OpenSHMEM", "mostly in `main > shmem_init` (is.upc:160)", "Threads worked for 81.2 % of the other 800 µs"}, noFault: func(r *pgasRun) {
-		r.within(100, 50, func() { r.work(700, 700, 700, 1500) })
-	}},
+	}, words: []string{"80.0 % of the run (3.20 ms) is start-up and shutdown of OpenSHMEM",
+		"mostly in `main > shmem_init` (is.upc:160)", "Threads worked for 81.2 % of the other 800 µs"},
+		noFault: func(r *pgasRun) {
+			r.within(100, 50, func() { r.work(700, 700, 700, 1500) })
+		}},
 	{id: "completion", fault: func(r *pgasRun) {
 		for range 5 {
 			r.work(100)
 			r.quiet(0, 50)
 		}
-	}, gain: 5 * 4 * 50, words: []string{"`main > shmem_quiet` (is.upc:150)", "20 times for 20 transfers"}, noFault: func(r *pgasRun) {
-		for range 5 {
-			r.quiet(100, 2)
-		}
-	}},
+	}, gain: 5 * 4 * 50, words: []string{"`main > shmem_quiet` (is.upc:150)", "20 times for 20 transfers"},
+		noFault: func(r *pgasRun) {
+			for range 5 {
+				r.quiet(100, 2)
+			}
+		}},
 }
 
 func analysePGAS(t testing.TB, text string) advise.Input {
 	t.Helper()
 	in := advise.Input{Model: sloutest.Build(t, text)}
 	var err error
-	if in.Pattern, err = pattern.Compute(context.Background(), in.Model, pattern.Options{}, procs.Alone()); err != nil {
+	if in.Pattern, err = pattern.Compute(context.Background(), in.Model, pattern.Options{},
+		procs.Alone()); err != nil {
 		t.Fatal(err)
 	}
-	if in.SLOU, err = slou.Compute(context.Background(), in.Model, slou.Options{Patterns: in.Pattern}, procs.Alone()); err != nil {
+	if in.SLOU, err = slou.Compute(context.Background(), in.Model, slou.Options{Patterns: in.Pattern},
+		procs.Alone()); err != nil {
 		t.Fatal(err)
 	}
 	return in
@@ -405,7 +423,8 @@ func TestPGASNames(t *testing.T) {
 	r := newPGASRun(2)
 	r.work(10)
 	r.get(atShmem, 5, 100)
-	if a := adviceOn(analysePGAS(t, r.text()), "overlap"); a == nil || !strings.Contains(a.Text, "`shmem_quiet`") {
+	if a := adviceOn(analysePGAS(t, r.text()), "overlap"); a == nil || !strings.Contains(a.Text,
+		"`shmem_quiet`") {
 		t.Errorf("%+v", a)
 	}
 	r = newPGASRun(2)
@@ -416,8 +435,8 @@ func TestPGASNames(t *testing.T) {
 	}
 }
 
-// TestPGASAwaitAlone: where no write to the waiting thread was recorded, as at level sync, only the call path is told; of a ping-pong each
-// thread waits for the other one.
+// TestPGASAwaitAlone: where no write to the waiting thread was recorded, as at level sync, only the call path
+// is told; of a ping-pong each thread waits for the other one.
 func TestPGASAwaitAlone(t *testing.T) {
 	for _, puts := range []bool{false, true} {
 		r := newPGASRun(2)
@@ -436,7 +455,8 @@ func TestPGASAwaitAlone(t *testing.T) {
 		if a == nil {
 			t.Fatal("nothing is said")
 		}
-		if a.GainNS != 20*30_000 || strings.Contains(a.Text, "write by thread") != puts || puts && a.Evidence["writer"] != "1" {
+		if a.GainNS != 20*30_000 || strings.Contains(a.Text, "write by thread") != puts ||
+			puts && a.Evidence["writer"] != "1" {
 			t.Errorf("%+v", a)
 		}
 	}
@@ -445,18 +465,21 @@ func TestPGASAwaitAlone(t *testing.T) {
 // TestPGASLockName: a lock is called what the program calls it, where that is known.
 func TestPGASLockName(t *testing.T) {
 	r := newPGASRun(4)
-	r.names = fmt.Sprintf("#site 99 code=%d label=\"lock 0x9\" at=\"/home/me/queue.c\":12:0 \"queue_lock\"\n", atLock)
+	r.names = fmt.Sprintf("#site 99 code=%d label=\"lock 0x9\" at=\"/home/me/queue.c\":12:0 \"queue_lock\"\n",
+		atLock)
 	for range 3 {
 		r.work(50)
 		r.lock(100)
 	}
 	a := adviceOn(analysePGAS(t, r.text()), "lock-contention")
-	if a == nil || !strings.Contains(a.Text, "mostly for lock `queue_lock` (queue.c:12): it was taken") || a.Evidence["lock"] != "`queue_lock` (queue.c:12)" {
+	if a == nil || !strings.Contains(a.Text, "mostly for lock `queue_lock` (queue.c:12): it was taken") ||
+		a.Evidence["lock"] != "`queue_lock` (queue.c:12)" {
 		t.Errorf("%+v", a)
 	}
 }
 
-// TestPGASStartUp: it stands before what gains less than the start takes, and behind what gains more; everything else is said as ever.
+// TestPGASStartUp: it stands before what gains less than the start takes, and behind what gains more;
+// everything else is said as ever.
 func TestPGASStartUp(t *testing.T) {
 	for _, start := range []int{300, 3000} {
 		r := newPGASRun(4)
@@ -478,7 +501,8 @@ func TestPGASStartUp(t *testing.T) {
 	}
 }
 
-// TestPGASTwoPhases: a barrier of two phases right after another barrier is a double one, too; with work between its phases it is not.
+// TestPGASTwoPhases: a barrier of two phases right after another barrier is a double one, too; with work
+// between its phases it is not.
 func TestPGASTwoPhases(t *testing.T) {
 	for _, work := range []int{0, 200} {
 		r := newPGASRun(2)

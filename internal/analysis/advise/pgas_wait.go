@@ -13,10 +13,12 @@ import (
 	"github.com/whyslow/whyslow/trace"
 )
 
-// Advice on waiting that is no collective and no lock: for a value that another thread changes, and for a thread's own transfers.
+// Advice on waiting that is no collective and no lock: for a value that another thread changes, and for a
+// thread's own transfers.
 //
-// Nothing in a trace tells which write ended a wait. It is taken to be the one to the waiting thread's node that began last before the wait
-// was over, and after the wait before it: a write may be over for who made it before it has arrived.
+// Nothing in a trace tells which write ended a wait. It is taken to be the one to the waiting thread's node
+// that began last before the wait was over, and after the wait before it: a write may be over for who made it
+// before it has arrived.
 
 // write is an operation that changes the memory of a node.
 type write struct {
@@ -33,8 +35,8 @@ type writesTo struct {
 	At           []int64
 }
 
-// awaitedIn is the time of waits of own threads by who waited and who wrote. What no write was recorded for is not there. All members of g call it:
-// they tell each other of the writes to nodes that wait.
+// awaitedIn is the time of waits of own threads by who waited and who wrote. What no write was recorded for
+// is not there. All members of g call it: they tell each other of the writes to nodes that wait.
 func awaitedIn(m *model.Model, g procs.Group) (map[awaitPair]int64, error) {
 	threads := m.Regions.Threads
 	waiting := map[int]bool{}
@@ -79,7 +81,9 @@ func awaitedIn(m *model.Model, g procs.Group) (map[awaitPair]int64, error) {
 		return nil, err
 	}
 	for _, list := range to {
-		slices.SortFunc(list, func(x, y write) int { return cmp.Or(cmp.Compare(x.at, y.at), cmp.Compare(x.thread, y.thread)) })
+		slices.SortFunc(list, func(x, y write) int {
+			return cmp.Or(cmp.Compare(x.at, y.at), cmp.Compare(x.thread, y.thread))
+		})
 	}
 	out := map[awaitPair]int64{}
 	for i := range threads {
@@ -130,7 +134,9 @@ func threadAwaits(m *model.Model, i int, list []write, out map[awaitPair]int64) 
 		if !isAwait(m, t.Site[v]) || t.Parent[v] >= 0 && isAwait(m, t.Site[t.Parent[v]]) {
 			continue
 		}
-		n, _ := slices.BinarySearchFunc(list, t.Exit[v], func(w write, at int64) int { return cmp.Compare(w.at, at) })
+		n, _ := slices.BinarySearchFunc(list, t.Exit[v], func(w write, at int64) int {
+			return cmp.Compare(w.at, at)
+		})
 		for n--; n >= 0 && list[n].at >= before; n-- {
 			if list[n].thread != i {
 				out[awaitPair{i, list[n].thread}] += t.Exit[v] - t.Enter[v]
@@ -170,27 +176,37 @@ func (a *advisor) await() {
 		return
 	}
 	evidence := map[string]any{"call": a.callPath(call), "waited_ns": total}
-	text := words.Say("Threads waited %s (%s) for another thread to change a value, mostly in %s.", "Потоки ждали %s (%s), пока другой поток изменит значение, дольше всего в %s.",
+	text := words.Say("Threads waited %s (%s) for another thread to change a value, mostly in %s.",
+		"Потоки ждали %s (%s), пока другой поток изменит значение, дольше всего в %s.",
 		words.Time(total), a.share(total), a.callPath(call))
 	var top awaitPair
 	most := int64(0)
 	for p, ns := range a.facts.awaited {
-		if c := cmp.Compare(ns, most); c > 0 || c == 0 && ns > 0 && cmp.Or(cmp.Compare(p.Waiter, top.Waiter), cmp.Compare(p.Writer, top.Writer)) < 0 {
+		if c := cmp.Compare(ns, most); c > 0 ||
+			c == 0 && ns > 0 && cmp.Or(cmp.Compare(p.Waiter, top.Waiter), cmp.Compare(p.Writer, top.Writer)) < 0 {
 			top, most = p, ns
 		}
 	}
 	if most > 0 {
-		evidence["waiter"], evidence["writer"], evidence["writer_ns"] = a.thread(top.Waiter), a.thread(top.Writer), most
-		text = words.Say("%s Thread %s waited %s; %s of it ended after a write by thread %s.", "%s Поток %s ждал %s, и %s из этого закончились после записи потока %s.",
+		evidence["waiter"], evidence["writer"], evidence["writer_ns"] = a.thread(top.Waiter),
+			a.thread(top.Writer), most
+		text = words.Say("%s Thread %s waited %s; %s of it ended after a write by thread %s.",
+			"%s Поток %s ждал %s, и %s из этого закончились после записи потока %s.",
 			text, a.thread(top.Waiter), words.Time(byThread[top.Waiter]), words.Time(most), a.thread(top.Writer))
 	}
-	a.addTime("await", total, words.Say("This is all the time in these waits. Only an earlier value or other work in the meantime shortens it.",
-		"Это всё время ожидания. Оно исчезнет лишь настолько, насколько значение можно записать раньше или есть чем заняться до этого."), evidence, words.Say(
-		"%s Write the value sooner, do independent work before waiting, or keep several messages in flight instead of one at a time.",
-		"%s Записывайте значение раньше, делайте до ожидания независимую от него работу или держите в пути несколько сообщений, не дожидаясь ответа на каждое.", text))
+	a.addTime("await", total,
+		words.Say("This is all the time in these waits. Only an earlier value or other work in the meantime "+
+			"shortens it.",
+			"Это всё время ожидания. Оно исчезнет лишь настолько, насколько значение можно записать раньше или есть "+
+				"чем заняться до этого."), evidence, words.Say(
+			"%s Write the value sooner, do independent work before waiting, or keep several messages in flight "+
+				"instead of one at a time.",
+			"%s Записывайте значение раньше, делайте до ожидания независимую от него работу или держите в пути "+
+				"несколько сообщений, не дожидаясь ответа на каждое.", text))
 }
 
-// hideTransfers: threads stand still while a block of bytes goes to or from another one. Where several follow each other, overlap speaks.
+// hideTransfers: threads stand still while a block of bytes goes to or from another one. Where several follow
+// each other, overlap speaks.
 func (a *advisor) hideTransfers() {
 	p := a.Pattern
 	alone := map[int]bool{} // call paths
@@ -226,17 +242,27 @@ func (a *advisor) hideTransfers() {
 	for t, ns := range blocked {
 		total, gain = total+ns, gain+min(ns, work[t])
 	}
-	how := words.Say("Start them early with the non-blocking form (`upc_memget_nbi`, `upc_memput_nbi`), process what is already there, and wait (`upc_synci`) where you need the data.",
-		"Начинайте их заранее неблокирующими вызовами (`upc_memget_nbi`, `upc_memput_nbi`), обрабатывайте то, что уже есть, и ждите (`upc_synci`) там, где данные нужны.")
+	how := words.Say("Start them early with the non-blocking form (`upc_memget_nbi`, `upc_memput_nbi`), "+
+		"process what is already there, and wait (`upc_synci`) where you need the data.",
+		"Начинайте их заранее неблокирующими вызовами (`upc_memget_nbi`, `upc_memput_nbi`), обрабатывайте то, что "+
+			"уже есть, и ждите (`upc_synci`) там, где данные нужны.")
 	if strings.HasPrefix(p.Regions[p.Calls[worst.Call].Region].Name, "shmem_") {
-		how = words.Say("Start them early with the non-blocking form (`shmem_..._nbi`), process what is already there, and wait (`shmem_quiet`) where you need the data.",
-			"Начинайте их заранее неблокирующими вызовами (`shmem_..._nbi`), обрабатывайте то, что уже есть, и ждите (`shmem_quiet`) там, где данные нужны.")
+		how = words.Say("Start them early with the non-blocking form (`shmem_..._nbi`), process what is already "+
+			"there, and wait (`shmem_quiet`) where you need the data.",
+			"Начинайте их заранее неблокирующими вызовами (`shmem_..._nbi`), обрабатывайте то, что уже есть, и ждите "+
+				"(`shmem_quiet`) там, где данные нужны.")
 	}
-	a.addTime("hide-transfers", gain, words.Say("This is their time, or a thread's own work where that is shorter: no more can overlap. It takes work that needs none of the data.",
-		"Это их время, а у потока, который работает меньше, чем передаёт, — время его работы: больше совместить нельзя. Нужна работа, которой эти данные не нужны."),
-		map[string]any{"call": a.callPath(worst.Call), "times": worst.Count, "bytes": worst.Bytes, "time_ns": total}, words.Say(
-			"Threads stood still for %s (%s) in blocking transfers, mostly in %s: %s, %s. %s", "Потоки простаивали %s (%s) в блокирующих передачах, больше всего в %s: %s, %s. %s",
-			words.Time(total), a.share(total), a.callPath(worst.Call), words.Number{N: worst.Count, What: transfers}, words.Size(worst.Bytes), how))
+	a.addTime("hide-transfers", gain,
+		words.Say("This is their time, or a thread's own work where that is shorter: no more can overlap. It "+
+			"takes work that needs none of the data.",
+			"Это их время, а у потока, который работает меньше, чем передаёт, — время его работы: больше совместить "+
+				"нельзя. Нужна работа, которой эти данные не нужны."),
+		map[string]any{"call": a.callPath(worst.Call), "times": worst.Count, "bytes": worst.Bytes,
+			"time_ns": total}, words.Say(
+			"Threads stood still for %s (%s) in blocking transfers, mostly in %s: %s, %s. %s",
+			"Потоки простаивали %s (%s) в блокирующих передачах, больше всего в %s: %s, %s. %s",
+			words.Time(total), a.share(total), a.callPath(worst.Call), words.Number{N: worst.Count, What: transfers},
+			words.Size(worst.Bytes), how))
 }
 
 // completion: threads wait for their own transfers.
@@ -264,17 +290,24 @@ func (a *advisor) completion() {
 		moved += p.Threads[i].Puts + p.Threads[i].Gets + p.Threads[i].Atomics
 	}
 	evidence := map[string]any{"call": a.callPath(call), "time_ns": total, "times": times, "transfers": moved}
-	text := words.Say("Threads spent %s (%s) completing their own transfers, mostly in %s.", "Потоки ждали завершения собственных передач %s (%s), дольше всего в %s.",
+	text := words.Say("Threads spent %s (%s) completing their own transfers, mostly in %s.",
+		"Потоки ждали завершения собственных передач %s (%s), дольше всего в %s.",
 		words.Time(total), a.share(total), a.callPath(call))
 	if moved > 0 { // otherwise they were not recorded
-		text = words.Say("%s They did so %s for %s.", "%s Это было %s; всего в программе %s.", text, often(times), words.Number{N: moved, What: transfers})
+		text = words.Say("%s They did so %s for %s.", "%s Это было %s; всего в программе %s.", text, often(times),
+			words.Number{N: moved, What: transfers})
 	}
 	how := words.Say("Put independent work between a transfer and its completion, and complete several at once.",
-		"Делайте между передачей и её завершением работу, которой её результат не нужен, и завершайте сразу несколько передач.")
+		"Делайте между передачей и её завершением работу, которой её результат не нужен, и завершайте сразу "+
+			"несколько передач.")
 	if strings.HasPrefix(p.Regions[p.Calls[call].Region].Name, "shmem_") {
-		how = words.Say("Put independent work between a transfer and `shmem_quiet`, and call that once for several transfers. If only their order matters, `shmem_fence` is enough.",
-			"Делайте между передачей и `shmem_quiet` работу, которой её результат не нужен, и вызывайте его один раз для нескольких; если важен только порядок, хватит `shmem_fence`.")
+		how = words.Say("Put independent work between a transfer and `shmem_quiet`, and call that once for "+
+			"several transfers. If only their order matters, `shmem_fence` is enough.",
+			"Делайте между передачей и `shmem_quiet` работу, которой её результат не нужен, и вызывайте его один раз "+
+				"для нескольких; если важен только порядок, хватит `shmem_fence`.")
 	}
-	a.addTime("completion", total, words.Say("This is all the time in it; what transfers take beyond the work in between remains.", "Это всё время в этих вызовах; останется то, на сколько передачи дольше работы между ними."),
+	a.addTime("completion", total,
+		words.Say("This is all the time in it; what transfers take beyond the work in between remains.",
+			"Это всё время в этих вызовах; останется то, на сколько передачи дольше работы между ними."),
 		evidence, words.Say("%s %s", "%s %s", text, how))
 }

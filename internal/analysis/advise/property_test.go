@@ -60,10 +60,12 @@ func TestAnyRun(t *testing.T) {
 			if !reflect.DeepEqual(a, b.In(words.English)) {
 				t.Fatalf("%+v is in Russian %+v", a, b)
 			}
-			if a.ID == "" || a.Title == "" || a.Text == "" || a.Gain == "" || a.Bound == "" || a.Evidence == nil || strings.Contains(a.Text+a.Bound, "%!") {
+			if a.ID == "" || a.Title == "" || a.Text == "" || a.Gain == "" || a.Bound == "" || a.Evidence == nil ||
+				strings.Contains(a.Text+a.Bound, "%!") {
 				t.Fatalf("%+v", a)
 			}
-			if a.GainNS < 0 || a.GainNS > res.TotalNS || a.GainWallNS < 0 || a.GainWallNS > res.WallNS || a.GainNS == 0 && a.GainBytes == 0 && !a.Blocking {
+			if a.GainNS < 0 || a.GainNS > res.TotalNS || a.GainWallNS < 0 || a.GainWallNS > res.WallNS ||
+				a.GainNS == 0 && a.GainBytes == 0 && !a.Blocking {
 				t.Fatalf("of %d ns, wall %d ns: %+v", res.TotalNS, res.WallNS, a)
 			}
 			if i > 0 && a.GainNS > list[i-1].GainNS && !list[i-1].Blocking {

@@ -10,8 +10,8 @@ import (
 	"github.com/whyslow/whyslow/internal/testkit/sloutest"
 )
 
-// TestReplay: with nothing changed a replay is the run, whatever the trace holds; and what only becomes shorter makes the run no
-// longer.
+// TestReplay: with nothing changed a replay is the run, whatever the trace holds; and what only becomes
+// shorter makes the run no longer.
 func TestReplay(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		m := sloutest.Build(t, random(t).Text())
@@ -26,9 +26,10 @@ func TestReplay(t *testing.T) {
 			}
 		}
 		for name, c := range map[string]change{
-			"without links": {links: nowhere}, "stored where used": {links: direct}, "created in place": r.createdInPlace(),
-			"half as long": {length: func(_ uint32, ns int64) int64 { return ns / 2 }},
-			"at once":      {rest: func(_ uint32, ns int64) int64 { return min(ns, 0) }},
+			"without links": {links: nowhere}, "stored where used": {links: direct},
+			"created in place": r.createdInPlace(),
+			"half as long":     {length: func(_ uint32, ns int64) int64 { return ns / 2 }},
+			"at once":          {rest: func(_ uint32, ns int64) int64 { return min(ns, 0) }},
 		} {
 			if got := r.wall(c); got > m.Wall() && name != "stored where used" {
 				t.Fatalf("%s, a run of %d ns takes %d", name, m.Wall(), got)
@@ -62,10 +63,11 @@ func random(t *rapid.T) *sloutest.Run {
 	return r
 }
 
-// A CF that waits for two transfers is held up by the later one; by how much less it takes without one of them is known.
+// A CF that waits for two transfers is held up by the later one; by how much less it takes without one of
+// them is known.
 func TestReplayByHand(t *testing.T) {
-	// x is made on node 1 at 10, goes to node 2 (post, 5) and is asked for from there by use on node 0: asked at 4, there at 8, x
-	// at node 2 at 15, sent at 17, received at 27. use starts at 28.
+	// x is made on node 1 at 10, goes to node 2 (post, 5) and is asked for from there by use on node 0: asked at
+	// 4, there at 8, x at node 2 at 15, sent at 17, received at 27. use starts at 28.
 	m := sloutest.Build(t, `
 #node 0
 #code 1 use atomic
@@ -113,8 +115,12 @@ func TestReplayByHand(t *testing.T) {
 		want  int64
 	}{
 		{"as it was", func(w *transfer) (int64, int64, int64) { return w.Post, w.Ask, w.Answer }, 40},
-		{"posted at once: the request comes at 8, x at 10", func(w *transfer) (int64, int64, int64) { return 0, w.Ask, w.Answer }, 35},
-		{"asked for 20 later: x leaves 13 later", func(w *transfer) (int64, int64, int64) { return w.Post, w.Ask + 20, w.Answer }, 53},
+		{"posted at once: the request comes at 8, x at 10", func(w *transfer) (int64, int64, int64) {
+			return 0, w.Ask, w.Answer
+		}, 35},
+		{"asked for 20 later: x leaves 13 later", func(w *transfer) (int64, int64, int64) {
+			return w.Post, w.Ask + 20, w.Answer
+		}, 53},
 		{"answered at once", func(w *transfer) (int64, int64, int64) { return w.Post, w.Ask, 0 }, 30},
 		{"straight to its user", direct, 40 - 5 - 10 + 10},
 	} {

@@ -30,25 +30,42 @@ type pair struct {
 const lat = 4 * time.Millisecond
 
 var pairs = []pair{
-	{name: "parallelism", fault: shape{nodes: 1, workers: 4}, words: []string{"`step`", "1.0 of 4 workers", "smaller CFs"}},
-	{name: "distribution", fault: shape{nodes: 2, workers: 1}, words: []string{"`task`", "Node 1 idled most", "node 0 ran 10 of 12 CFs", "stealing"}},
-	{name: "one-node", fault: shape{nodes: 2, workers: 1}, words: []string{"All 10 CFs ran on node 0 of 2", "locator_cyclic"}},
+	{name: "parallelism", fault: shape{nodes: 1, workers: 4}, words: []string{"`step`", "1.0 of 4 workers",
+		"smaller CFs"}},
+	{name: "distribution", fault: shape{nodes: 2, workers: 1}, words: []string{"`task`", "Node 1 idled most",
+		"node 0 ran 10 of 12 CFs", "stealing"}},
+	{name: "one-node", fault: shape{nodes: 2, workers: 1}, words: []string{"All 10 CFs ran on node 0 of 2",
+		"locator_cyclic"}},
 	{name: "order", fault: shape{nodes: 1, workers: 2}, words: []string{"`step`", "critical path"}},
-	{name: "far-data", fault: shape{nodes: 2, workers: 1, latency: 3 * time.Millisecond}, words: []string{"`y`", "`step` (fault.fa:7)", "same locator"}},
-	{name: "crossed", id: "far-data", fault: shape{nodes: 2, workers: 1, latency: 3 * time.Millisecond}, words: []string{"`a`", "`b`", "same locator"}},
-	{name: "too-small-to-send", fault: shape{nodes: 2, workers: 1, latency: lat}, words: []string{"`step`", "larger"}},
-	{name: "replicate", fault: shape{nodes: 3, workers: 1, latency: lat}, words: []string{"`c`", "locator_replicating c => all"}},
-	{name: "asked-again", fault: shape{nodes: 2, workers: 1, latency: lat}, words: []string{"`c`", "6 messages for 1 DF"}},
-	{name: "late-transfer", fault: shape{nodes: 2, workers: 1, latency: lat}, words: []string{"`d`", "locator_cyclic d[i]"}},
-	{name: "too-large", fault: shape{nodes: 2, workers: 1, bandwidth: 50e6}, words: []string{"`d`", "1.0 MB each", "smaller"}},
-	{name: "locators-disagree", fault: shape{nodes: 3, workers: 1, latency: 3 * time.Millisecond}, words: []string{"`y`", "neither makes nor uses"}},
-	{name: "locators-disagree-stuck", id: "locators-disagree", fault: shape{nodes: 3, workers: 1}, blocking: true, words: []string{"y[3] is not where it is looked for", "node 1", "stored on node 2"}},
+	{name: "far-data", fault: shape{nodes: 2, workers: 1, latency: 3 * time.Millisecond},
+		words: []string{"`y`", "`step` (fault.fa:7)", "same locator"}},
+	{name: "crossed", id: "far-data", fault: shape{nodes: 2, workers: 1, latency: 3 * time.Millisecond},
+		words: []string{"`a`", "`b`", "same locator"}},
+	{name: "too-small-to-send", fault: shape{nodes: 2, workers: 1, latency: lat},
+		words: []string{"`step`", "larger"}},
+	{name: "replicate", fault: shape{nodes: 3, workers: 1, latency: lat},
+		words: []string{"`c`", "locator_replicating c => all"}},
+	{name: "asked-again", fault: shape{nodes: 2, workers: 1, latency: lat},
+		words: []string{"`c`", "6 messages for 1 DF"}},
+	{name: "late-transfer", fault: shape{nodes: 2, workers: 1, latency: lat},
+		words: []string{"`d`", "locator_cyclic d[i]"}},
+	{name: "too-large", fault: shape{nodes: 2, workers: 1, bandwidth: 50e6},
+		words: []string{"`d`", "1.0 MB each", "smaller"}},
+	{name: "locators-disagree", fault: shape{nodes: 3, workers: 1, latency: 3 * time.Millisecond},
+		words: []string{"`y`", "neither makes nor uses"}},
+	{name: "locators-disagree-stuck", id: "locators-disagree", fault: shape{nodes: 3, workers: 1},
+		blocking: true, words: []string{"y[3] is not where it is looked for", "node 1", "stored on node 2"}},
 	{name: "migration", fault: shape{nodes: 2, workers: 1, latency: lat}, words: []string{"`step`", "migrated"}},
-	{name: "too-small", fault: shape{nodes: 1, workers: 1}, loose: true, words: []string{"`spin`", "more to do"}},
-	{name: "preempted", fault: shape{nodes: 1, workers: 8, clock: true}, mended: shape{nodes: 1, workers: 2, clock: true}, processor: true, loose: true, words: []string{"8 workers share 2 cores", "fewer workers"}},
-	{name: "fewer-workers", fault: shape{nodes: 1, workers: 6}, mended: shape{nodes: 1, workers: 2}, processor: true, words: []string{"6 workers", "2.0 busy"}},
-	{name: "too-many-nodes", fault: shape{nodes: 4, workers: 1, latency: lat}, mended: shape{nodes: 1, workers: 1}, loose: true, words: []string{"4 nodes take", "fewer nodes"}},
-	{name: "never-freed", fault: shape{nodes: 1, workers: 1}, memory: true, words: []string{"`b`", "req_count b"}},
+	{name: "too-small", fault: shape{nodes: 1, workers: 1}, loose: true,
+		words: []string{"`spin`", "more to do"}},
+	{name: "preempted", fault: shape{nodes: 1, workers: 8, clock: true}, mended: shape{nodes: 1, workers: 2,
+		clock: true}, processor: true, loose: true, words: []string{"8 workers share 2 cores", "fewer workers"}},
+	{name: "fewer-workers", fault: shape{nodes: 1, workers: 6}, mended: shape{nodes: 1, workers: 2},
+		processor: true, words: []string{"6 workers", "2.0 busy"}},
+	{name: "too-many-nodes", fault: shape{nodes: 4, workers: 1, latency: lat},
+		mended: shape{nodes: 1, workers: 1}, loose: true, words: []string{"4 nodes take", "fewer nodes"}},
+	{name: "never-freed", fault: shape{nodes: 1, workers: 1}, memory: true,
+		words: []string{"`b`", "req_count b"}},
 }
 
 func (p *pair) rule() string {
@@ -88,8 +105,8 @@ func TestRecord(t *testing.T) {
 	}
 }
 
-// TestRules: each rule speaks on the program with its fault, with a gain within 30 % of what mending it really gave, and is silent
-// on the mended one.
+// TestRules: each rule speaks on the program with its fault, with a gain within 30 % of what mending it
+// really gave, and is silent on the mended one.
 func TestRules(t *testing.T) {
 	for _, p := range pairs {
 		t.Run(p.name, func(t *testing.T) {
@@ -106,8 +123,8 @@ func TestRules(t *testing.T) {
 	}
 }
 
-// TestLive is TestRules with runs of now, without regard to how much is gained. What a run shows depends on what else the machine
-// does at the time, so a rule has five runs to speak in.
+// TestLive is TestRules with runs of now, without regard to how much is gained. What a run shows depends on
+// what else the machine does at the time, so a rule has five runs to speak in.
 func TestLive(t *testing.T) {
 	if testing.Short() {
 		t.Skip("runs programs")
@@ -137,10 +154,12 @@ func (p *pair) check(t *testing.T, fault, mended *analysed) {
 	a := fault.find(p.rule())
 	if testing.Verbose() {
 		for _, x := range fault.list {
-			t.Logf("%s: wall %.2f ms, processors %.2f ms, %d bytes\n%s\n%s\n%v", x.ID, float64(x.GainWallNS)/1e6, float64(x.GainNS)/1e6, x.GainBytes, x.Text, x.Bound, x.Evidence)
+			t.Logf("%s: wall %.2f ms, processors %.2f ms, %d bytes\n%s\n%s\n%v", x.ID, float64(x.GainWallNS)/1e6,
+				float64(x.GainNS)/1e6, x.GainBytes, x.Text, x.Bound, x.Evidence)
 		}
 		for _, x := range mended.list {
-			t.Logf("mended: %s: wall %.2f ms, processors %.2f ms\n%s\n%s", x.ID, float64(x.GainWallNS)/1e6, float64(x.GainNS)/1e6, x.Text, x.Bound)
+			t.Logf("mended: %s: wall %.2f ms, processors %.2f ms\n%s\n%s", x.ID, float64(x.GainWallNS)/1e6,
+				float64(x.GainNS)/1e6, x.Text, x.Bound)
 		}
 	}
 	if a == nil {

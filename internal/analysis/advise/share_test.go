@@ -17,7 +17,8 @@ import (
 	"github.com/whyslow/whyslow/internal/testkit/sloutest"
 )
 
-// together is what some processes find: the facts, with all that is found out only where it matters, and the advice.
+// together is what some processes find: the facts, with all that is found out only where it matters, and the
+// advice.
 func together(t sloutest.TB, dir string, processes int) string {
 	type shown struct {
 		Part            *part
@@ -28,41 +29,43 @@ func together(t sloutest.TB, dir string, processes int) string {
 		Asked           []asked
 		Advice          []Advice
 	}
-	s, err := sloutest.Share(dir, processes, model.Options{}, func(m *model.Model, g procs.Group) (*shown, error) {
-		ctx := context.Background()
-		in := Input{}
-		var err error
-		if in.SLOU, err = slou.Compute(ctx, m, slou.Options{}, g); err != nil {
-			return nil, err
-		}
-		if in.Critical, err = critical.Compute(ctx, m, critical.Options{}, g); err != nil {
-			return nil, err
-		}
-		if in.Lifecycle, err = lifecycle.Compute(ctx, m, lifecycle.Options{}, g); err != nil {
-			return nil, err
-		}
-		held, err := counters.Compute(ctx, m, counters.Options{Windows: 1, Only: []string{counters.BytesHeld}}, g)
-		if err != nil {
-			return nil, err
-		}
-		if held != nil {
-			in.Memory = held.Memory
-		}
-		f, err := Gather(m, in, g)
-		if err != nil {
-			return nil, err
-		}
-		all, err := gatherFacts(m, g, needed{Replay: true, Memory: true})
-		if err != nil || all == nil {
-			return nil, err
-		}
-		in.Facts = f
-		all.replay.Transfers = append([]transfer{}, all.replay.Transfers...)
-		for i := range all.replay.Transfers {
-			all.replay.Transfers[i].Message = 0 // tells messages apart, no more
-		}
-		return &shown{all.replay.part, all.nodes, all.moved, all.moves, all.shortest, int64(len(all.atHome)), all.least, f.asked, Advise(in)}, nil
-	})
+	s, err := sloutest.Share(dir, processes, model.Options{},
+		func(m *model.Model, g procs.Group) (*shown, error) {
+			ctx := context.Background()
+			in := Input{}
+			var err error
+			if in.SLOU, err = slou.Compute(ctx, m, slou.Options{}, g); err != nil {
+				return nil, err
+			}
+			if in.Critical, err = critical.Compute(ctx, m, critical.Options{}, g); err != nil {
+				return nil, err
+			}
+			if in.Lifecycle, err = lifecycle.Compute(ctx, m, lifecycle.Options{}, g); err != nil {
+				return nil, err
+			}
+			held, err := counters.Compute(ctx, m, counters.Options{Windows: 1, Only: []string{counters.BytesHeld}}, g)
+			if err != nil {
+				return nil, err
+			}
+			if held != nil {
+				in.Memory = held.Memory
+			}
+			f, err := Gather(m, in, g)
+			if err != nil {
+				return nil, err
+			}
+			all, err := gatherFacts(m, g, needed{Replay: true, Memory: true})
+			if err != nil || all == nil {
+				return nil, err
+			}
+			in.Facts = f
+			all.replay.Transfers = append([]transfer{}, all.replay.Transfers...)
+			for i := range all.replay.Transfers {
+				all.replay.Transfers[i].Message = 0 // tells messages apart, no more
+			}
+			return &shown{all.replay.part, all.nodes, all.moved, all.moves, all.shortest, int64(len(all.atHome)),
+				all.least, f.asked, Advise(in)}, nil
+		})
 	if err != nil {
 		t.Fatal(processes, "processes:", err)
 	}

@@ -24,21 +24,24 @@ func (a *advisor) loads() (loaded *slou.Node, busy int, all int64) {
 	return loaded, busy, all
 }
 
-// spread is what the run would gain if any worker could run any CF: the busiest node would have less to do; false where the
-// longest chain is not known.
+// spread is what the run would gain if any worker could run any CF: the busiest node would have less to do;
+// false where the longest chain is not known.
 func (a *advisor) spread() (wall int64, bound words.Text, ok bool) {
 	if a.Critical == nil || a.Critical.Work == nil {
 		return 0, words.Text{}, false
 	}
 	w := a.Critical.Work
 	even := ceil(w.T1NS, a.workers)
-	return min(a.busiest(false), a.res.WallNS) - max(even, w.TinfNS), words.Say("The busiest node has %s of useful work per worker. Spread evenly, each worker has %s; the longest chain of dependent CFs takes %s.",
-		"На самом загруженном узле на каждый рабочий поток приходится %s полезной работы, а при равномерном распределении было бы %s; самая длинная цепочка зависимых ФВ занимает %s.",
-		words.Time(a.busiest(false)), words.Time(even), words.Time(w.TinfNS)), true
+	return min(a.busiest(false), a.res.WallNS) - max(even, w.TinfNS),
+		words.Say("The busiest node has %s of useful work per worker. Spread evenly, each worker has %s; the "+
+			"longest chain of dependent CFs takes %s.",
+			"На самом загруженном узле на каждый рабочий поток приходится %s полезной работы, а при равномерном "+
+				"распределении было бы %s; самая длинная цепочка зависимых ФВ занимает %s.",
+			words.Time(a.busiest(false)), words.Time(even), words.Time(w.TinfNS)), true
 }
 
-// busiest is the useful time of a worker of the node where that is most, were its CFs spread evenly over its workers; with
-// the system's work for them, if that is asked for.
+// busiest is the useful time of a worker of the node where that is most, were its CFs spread evenly over its
+// workers; with the system's work for them, if that is asked for.
 func (a *advisor) busiest(system bool) (most int64) {
 	for i := range a.res.Nodes {
 		if n := &a.res.Nodes[i]; n.Factors.U != nil {
@@ -52,7 +55,8 @@ func (a *advisor) busiest(system bool) (most int64) {
 	return most
 }
 
-// mostly names the code fragment that takes most useful time on a node, and where its CFs are created: ", mostly of `f` (p.fa:7)".
+// mostly names the code fragment that takes most useful time on a node, and where its CFs are created: ",
+// mostly of `f` (p.fa:7)".
 func (a *advisor) mostly(node int) (text words.Text, code string) {
 	if a.facts == nil {
 		return text, ""
@@ -70,8 +74,8 @@ func (a *advisor) mostly(node int) (text words.Text, code string) {
 	return words.Say(", mostly of %s", ", в основном это %s", named), code
 }
 
-// oneNode: only one of several nodes ran anything. The others starve because nothing is sent to them, whether or not
-// something was ready.
+// oneNode: only one of several nodes ran anything. The others starve because nothing is sent to them, whether
+// or not something was ready.
 func (a *advisor) oneNode() {
 	loaded, busy, all := a.loads()
 	if a.res.Factors.S == nil || busy != 1 || len(a.res.Nodes) < 2 {
@@ -84,15 +88,21 @@ func (a *advisor) oneNode() {
 		}
 	}
 	mostly, code := a.mostly(loaded.Node)
-	text := words.Say("All %s ran on node %d of %d%s; the others idled. Without a locator everything goes to node 0. Spread the CFs with `@ { locator_cyclic: expression; }` on calls or loops, and the DFs with `locator_cyclic name[i] => expression;`.",
-		"Все %s исполнены на узле %d%[4]s; остальные узлы бездействовали (всего узлов: %[3]d). Без локатора всё попадает на узел 0: распределите ФВ, указав у вызовов или циклов `@ { locator_cyclic: выражение; }`, а ФД — указав `locator_cyclic имя[i] => выражение;`.",
+	text := words.Say("All %s ran on node %d of %d%s; the others idled. Without a locator everything goes to "+
+		"node 0. Spread the CFs with `@ { locator_cyclic: expression; }` on calls or loops, and the DFs with "+
+		"`locator_cyclic name[i] => expression;`.",
+		"Все %s исполнены на узле %d%[4]s; остальные узлы бездействовали (всего узлов: %[3]d). Без локатора всё "+
+			"попадает на узел 0: распределите ФВ, указав у вызовов или циклов `@ { locator_cyclic: выражение; }`, "+
+			"а ФД — указав `locator_cyclic имя[i] => выражение;`.",
 		words.Number{N: all, What: words.CFs}, loaded.Node, len(a.res.Nodes), mostly)
-	evidence := map[string]any{"node": loaded.Node, "nodes": len(a.res.Nodes), "cfs": all, "starved_ns": starved, "code": code}
+	evidence := map[string]any{"node": loaded.Node, "nodes": len(a.res.Nodes), "cfs": all, "starved_ns": starved,
+		"code": code}
 	if wall, bound, ok := a.spread(); ok {
 		a.add("one-node", wall, min(wall*a.workers, starved), bound, evidence, text)
 		return
 	}
-	a.addTime("one-node", starved, words.Say("The other nodes idled for that long.", "Столько времени остальные узлы бездействовали."), evidence, text)
+	a.addTime("one-node", starved, words.Say("The other nodes idled for that long.",
+		"Столько времени остальные узлы бездействовали."), evidence, text)
 }
 
 // distribution: CFs were ready on other nodes while workers had nothing to do.
@@ -106,7 +116,8 @@ func (a *advisor) distribution() {
 	var idle *slou.Node
 	for i := range a.res.Nodes {
 		n := &a.res.Nodes[i]
-		if n.Factors.S != nil && (idle == nil || n.Factors.S.Parts["elsewhere"] > idle.Factors.S.Parts["elsewhere"]) {
+		if n.Factors.S != nil &&
+			(idle == nil || n.Factors.S.Parts["elsewhere"] > idle.Factors.S.Parts["elsewhere"]) {
 			idle = n
 		}
 	}
@@ -117,31 +128,41 @@ func (a *advisor) distribution() {
 		func(c *slou.Cause) [4]string { return [4]string{c.Consumer} }, lost)
 	var before words.Text
 	if c.Consumer != "" {
-		before = words.Say(", %s of it before %s", " (из этого времени %s — перед %s)", words.Time(c.NS), a.named(c.Consumer))
+		before = words.Say(", %s of it before %s", " (из этого времени %s — перед %s)", words.Time(c.NS),
+			a.named(c.Consumer))
 	}
-	stealing, stolen := words.Say(", or use work stealing: mark calls `stealable`", ", или позвольте простаивающим узлам перехватывать ФВ: пометьте вызовы словом `stealable`"), int64(0)
+	stealing, stolen := words.Say(", or use work stealing: mark calls `stealable`",
+		", или позвольте простаивающим узлам перехватывать ФВ: пометьте вызовы словом `stealable`"), int64(0)
 	if a.facts != nil {
 		stolen = a.facts.stolen
 	}
 	if stolen > 0 {
-		stealing = words.Say(": idle nodes stole %s, too few or too late", ": того, что перехватили простаивающие узлы (%s), было слишком мало, или оно пришло слишком поздно",
+		stealing = words.Say(": idle nodes stole %s, too few or too late",
+			": того, что перехватили простаивающие узлы (%s), было слишком мало, или оно пришло слишком поздно",
 			words.Number{N: stolen, What: words.CFs})
 	}
 	mostly, code := a.mostly(loaded.Node)
-	evidence := map[string]any{"stolen": stolen, "idle_node": idle.Node, "idle_ns": idle.Factors.S.Parts["elsewhere"], "loaded_node": loaded.Node,
+	evidence := map[string]any{"stolen": stolen, "idle_node": idle.Node,
+		"idle_ns": idle.Factors.S.Parts["elsewhere"], "loaded_node": loaded.Node,
 		"loaded_cfs": loaded.CFs, "cfs": all, "consumer": c.Consumer, "elsewhere_ns": elsewhere, "code": code}
-	total, bound := elsewhere, words.Say("Workers idled for that long while CFs were ready on other nodes.", "Столько времени рабочим потокам было нечего делать, хотя на других узлах были готовые ФВ.")
+	total, bound := elsewhere, words.Say("Workers idled for that long while CFs were ready on other nodes.",
+		"Столько времени рабочим потокам было нечего делать, хотя на других узлах были готовые ФВ.")
 	wall := total / max(a.workers, 1)
 	if w, b, ok := a.spread(); ok {
 		wall, total, bound = w, min(w*a.workers, s.NS), b
 	}
 	a.add("distribution", wall, total, bound, evidence, words.Say(
-		"Workers idled for %s (%s) while CFs were ready on other nodes%s. Node %d idled most (%s); node %d ran %d of %d CFs%s. Change the locators to even out the load%s.",
-		"Рабочим потокам было нечего делать %s (%s), хотя на других узлах были готовые ФВ%s. Дольше всех простаивал узел %d (%s); узел %d исполнил %d из %d ФВ%s. Измените локаторы так, чтобы нагрузка была равномерной%s.",
-		words.Time(elsewhere), a.share(elsewhere), before, idle.Node, words.Time(idle.Factors.S.Parts["elsewhere"]), loaded.Node, loaded.CFs, all, mostly, stealing))
+		"Workers idled for %s (%s) while CFs were ready on other nodes%s. Node %d idled most (%s); node %d ran %d "+
+			"of %d CFs%s. Change the locators to even out the load%s.",
+		"Рабочим потокам было нечего делать %s (%s), хотя на других узлах были готовые ФВ%s. Дольше всех "+
+			"простаивал узел %d (%s); узел %d исполнил %d из %d ФВ%s. Измените локаторы так, чтобы нагрузка была "+
+			"равномерной%s.",
+		words.Time(elsewhere), a.share(elsewhere), before, idle.Node, words.Time(idle.Factors.S.Parts["elsewhere"]),
+		loaded.Node, loaded.CFs, all, mostly, stealing))
 }
 
-// order: CFs that others waited for, or with the longest chain behind them, had been ready, but others were taken first.
+// order: CFs that others waited for, or with the longest chain behind them, had been ready, but others were
+// taken first.
 func (a *advisor) order() {
 	if a.res.Factors.S == nil {
 		return
@@ -150,21 +171,29 @@ func (a *advisor) order() {
 	for i := range a.res.Causes {
 		gain += a.res.Causes[i].QueuedNS
 	}
-	c := a.top(func(c *slou.Cause) bool { return c.QueuedNS > 0 }, func(c *slou.Cause) [4]string { return [4]string{c.Producer} },
+	c := a.top(func(c *slou.Cause) bool { return c.QueuedNS > 0 }, func(c *slou.Cause) [4]string {
+		return [4]string{c.Producer}
+	},
 		func(c *slou.Cause) int64 { return c.QueuedNS })
-	evidence := map[string]any{"producer": c.Producer, "df": c.DF, "consumer": c.Consumer, "queued_ns": c.QueuedNS, "waited_ns": c.NS}
-	if a.facts == nil || a.Critical == nil || a.Critical.Work == nil || a.Critical.Path == nil || a.res.Factors.U == nil {
+	evidence := map[string]any{"producer": c.Producer, "df": c.DF, "consumer": c.Consumer,
+		"queued_ns": c.QueuedNS, "waited_ns": c.NS}
+	if a.facts == nil || a.Critical == nil || a.Critical.Work == nil || a.Critical.Path == nil ||
+		a.res.Factors.U == nil {
 		if c.Producer == "" {
 			return
 		}
-		a.addTime("order", gain, words.Say("They were ready for that long while their workers ran others.", "Столько времени они были готовы, пока их рабочие потоки исполняли другие ФВ."), evidence, words.Say(
-			"Workers waited %s for the results of %s. Its CFs were ready but queued behind others: starting them at once would save up to %s. They are on the critical path: create them earlier or give them priority.",
-			"Рабочие потоки %s ждали результатов %s, ФВ которого были готовы, но стояли в очереди за другими. Если бы их начинали сразу, удалось бы избежать потери до %s. Они лежат на критическом пути: создавайте их раньше или дайте им приоритет.",
+		a.addTime("order", gain, words.Say("They were ready for that long while their workers ran others.",
+			"Столько времени они были готовы, пока их рабочие потоки исполняли другие ФВ."), evidence, words.Say(
+			"Workers waited %s for the results of %s. Its CFs were ready but queued behind others: starting them at "+
+				"once would save up to %s. They are on the critical path: create them earlier or give them priority.",
+			"Рабочие потоки %s ждали результатов %s, ФВ которого были готовы, но стояли в очереди за другими. Если "+
+				"бы их начинали сразу, удалось бы избежать потери до %s. Они лежат на критическом пути: создавайте их "+
+				"раньше или дайте им приоритет.",
 			words.Time(c.NS), a.named(c.Producer), words.Time(c.QueuedNS)))
 		return
 	}
-	// In another order, every node still has its own CFs to run, the last of which its workers cannot share, and the chain still
-	// takes its time.
+	// In another order, every node still has its own CFs to run, the last of which its workers cannot share, and
+	// the chain still takes its time.
 	work := a.Critical.Work
 	least := a.busiest(true)
 	if f := a.chain(); f != nil && a.workers > int64(len(a.res.Nodes)) {
@@ -180,12 +209,20 @@ func (a *advisor) order() {
 	}
 	code := a.codeOf(site - 1)
 	wall := min(a.res.WallNS-least, ready, a.res.Factors.S.NS/max(a.workers, 1))
-	evidence["producer"], evidence["ready_ns"], evidence["chain_ns"], evidence["created_at"] = code, ready, work.TinfNS, a.statement(site)
-	a.addWall("order", wall, words.Say("With the CFs on their present nodes, any order takes at least %s: the work of the busiest node, or the longest chain.",
-		"Если ФВ исполняются там же, где сейчас, при любом порядке нужно не меньше %s: столько занимает работа самого загруженного узла или самая длинная цепочка.", words.Time(least)), evidence, words.Say(
-		"CFs of %s begin a chain of dependent CFs (the longest takes %s). They were ready for %s but queued behind others; in the end workers could only wait for the chain. They are on the critical path: create them earlier or give them priority.",
-		"ФВ %s, с которых начинается цепочка зависимых ФВ (самая длинная занимает %s), были готовы, но %s стояли в очереди за другими; под конец рабочим потокам оставалось только ждать эту цепочку. Они лежат на критическом пути: создавайте их раньше или дайте им приоритет.",
-		a.named(code), words.Time(work.TinfNS), words.Time(ready)))
+	evidence["producer"], evidence["ready_ns"], evidence["chain_ns"], evidence["created_at"] = code, ready,
+		work.TinfNS, a.statement(site)
+	a.addWall("order", wall,
+		words.Say("With the CFs on their present nodes, any order takes at least %s: the work of the busiest "+
+			"node, or the longest chain.",
+			"Если ФВ исполняются там же, где сейчас, при любом порядке нужно не меньше %s: столько занимает работа "+
+				"самого загруженного узла или самая длинная цепочка.", words.Time(least)), evidence, words.Say(
+			"CFs of %s begin a chain of dependent CFs (the longest takes %s). They were ready for %s but queued "+
+				"behind others; in the end workers could only wait for the chain. They are on the critical path: create "+
+				"them earlier or give them priority.",
+			"ФВ %s, с которых начинается цепочка зависимых ФВ (самая длинная занимает %s), были готовы, но %s стояли "+
+				"в очереди за другими; под конец рабочим потокам оставалось только ждать эту цепочку. Они лежат на "+
+				"критическом пути: создавайте их раньше или дайте им приоритет.",
+			a.named(code), words.Time(work.TinfNS), words.Time(ready)))
 }
 
 // chain is the code fragment with most useful time on the longest chain, nil if it is not known.
@@ -196,14 +233,15 @@ func (a *advisor) chain() *slou.Fragment {
 	return nil
 }
 
-// queuedOnPath finds the CF on the critical path that was ready longest while its worker ran others, and with which a chain
-// of CFs begins, each of which waits for the one before: only such a CF is worth being preferred. It gives 1 + its statement, 0 if there is
-// none.
+// queuedOnPath finds the CF on the critical path that was ready longest while its worker ran others, and with
+// which a chain of CFs begins, each of which waits for the one before: only such a CF is worth being
+// preferred. It gives 1 + its statement, 0 if there is none.
 func (a *advisor) queuedOnPath() (ready int64, site uint32) {
 	length := 0 // CFs behind this one that the path goes through without waiting for a worker
 	steps := a.Critical.Path.Steps
 	for i, s := range slices.Backward(steps) {
-		if !s.Running || s.Kind != critical.KindExecute || i > 0 && steps[i-1].Running && steps[i-1].Execution == s.Execution {
+		if !s.Running || s.Kind != critical.KindExecute ||
+			i > 0 && steps[i-1].Running && steps[i-1].Execution == s.Execution {
 			continue
 		}
 		if s.Reason != critical.ReasonWorker {
@@ -237,9 +275,11 @@ func (a *advisor) parallelism() {
 		func(c *slou.Cause) [4]string { return [4]string{c.Producer} }, lost)
 	parallel := float64(a.res.Factors.U.NS) / float64(a.res.WallNS)
 	var blame words.Text
-	try, code := words.Say("Divide the data into more fragments", "Разделите данные на большее число фрагментов"), c.Producer
+	try, code := words.Say("Divide the data into more fragments",
+		"Разделите данные на большее число фрагментов"), c.Producer
 	if c.Producer != "" {
-		blame = words.Say(" Most of it, %s, was waiting for %s.", " Дольше всего, %s, ждали %s.", words.Time(c.NS), a.named(c.Producer))
+		blame = words.Say(" Most of it, %s, was waiting for %s.", " Дольше всего, %s, ждали %s.", words.Time(c.NS),
+			a.named(c.Producer))
 	}
 	total := nowhere
 	wall := total / a.workers
@@ -260,17 +300,24 @@ func (a *advisor) parallelism() {
 			wall -= other.GainWallNS // the same time
 		}
 		total = wall * a.workers
-		bound = words.Say("Even with every CF of `%s` divided into %d that run in parallel, the run takes at least %s.",
-			"Даже если каждый ФВ `%s` разделить по числу рабочих потоков (%d) и исполнять части одновременно, запуск займёт не меньше %s.", code, a.workers, words.Time(least))
+		bound = words.Say("Even with every CF of `%s` divided into %d that run in parallel, the run takes at "+
+			"least %s.",
+			"Даже если каждый ФВ `%s` разделить по числу рабочих потоков (%d) и исполнять части одновременно, запуск "+
+				"займёт не меньше %s.", code, a.workers, words.Time(least))
 	}
 	if code != "" {
-		try = words.Say("Divide %s into smaller CFs that can run in parallel", "Разделите %s на ФВ поменьше, которые могут исполняться одновременно,", a.named(code))
+		try = words.Say("Divide %s into smaller CFs that can run in parallel",
+			"Разделите %s на ФВ поменьше, которые могут исполняться одновременно,", a.named(code))
 	}
 	a.add("parallelism", wall, total, bound,
-		map[string]any{"parallelism": parallel, "workers": a.workers, "producer": code, "waited_ns": c.NS, "count": c.Count, "nowhere_ns": nowhere}, words.Say(
-			"For %s (%s) of the workers' time no CF was ready on any node: on average the program keeps %s of %s busy.%s %s, or use fewer workers.",
-			"В течение %s (%s) времени рабочих потоков ни на одном узле не было готовых ФВ: в среднем программа занимает %s из %s.%s %s или уменьшите число рабочих потоков.",
-			words.Time(nowhere), a.share(nowhere), words.Decimal(parallel), words.Number{N: a.workers, What: words.OfWorkers.AlwaysMore()}, blame, try))
+		map[string]any{"parallelism": parallel, "workers": a.workers, "producer": code, "waited_ns": c.NS,
+			"count": c.Count, "nowhere_ns": nowhere}, words.Say(
+			"For %s (%s) of the workers' time no CF was ready on any node: on average the program keeps %s of %s "+
+				"busy.%s %s, or use fewer workers.",
+			"В течение %s (%s) времени рабочих потоков ни на одном узле не было готовых ФВ: в среднем программа "+
+				"занимает %s из %s.%s %s или уменьшите число рабочих потоков.",
+			words.Time(nowhere), a.share(nowhere), words.Decimal(parallel),
+			words.Number{N: a.workers, What: words.OfWorkers.AlwaysMore()}, blame, try))
 }
 
 // fewerWorkers: dependencies keep more workers idle than they keep busy, however the CFs are arranged.
@@ -284,13 +331,20 @@ func (a *advisor) fewerWorkers() {
 		return
 	}
 	a.add("fewer-workers", 0, min((a.workers-helpful)*a.res.WallNS, a.res.Factors.S.NS),
-		words.Say("With %s of useful work and a longest chain of %s, at most %s can be busy on average, and %d can reach the same time.",
-			"Полезной работы %s, самая длинная цепочка зависимых ФВ — %s: в среднем может быть занято не больше %[3]s, и этого хватит, чтобы уложиться в то же время.",
+		words.Say("With %s of useful work and a longest chain of %s, at most %s can be busy on average, and %d "+
+			"can reach the same time.",
+			"Полезной работы %s, самая длинная цепочка зависимых ФВ — %s: в среднем может быть занято не больше "+
+				"%[3]s, и этого хватит, чтобы уложиться в то же время.",
 			words.Time(w.T1NS), words.Time(w.TinfNS), words.Number{N: helpful, What: words.OfWorkers}, helpful),
-		map[string]any{"workers": a.workers, "helpful_workers": helpful, "parallelism": w.Parallelism, "work_ns": w.T1NS, "chain_ns": w.TinfNS}, words.Say(
-			"The program is too small for %s: dependencies between CFs keep at most %s busy on average. %s can be as fast. Use fewer workers, or divide the work into more CFs.",
-			"Программа слишком мала для %s: из-за зависимостей между ФВ в среднем может быть занято не больше %s. С %s она может работать так же быстро. Уменьшите число рабочих потоков или разделите работу на большее число ФВ.",
-			words.Number{N: a.workers, What: words.OfWorkers}, words.Decimal(w.Parallelism), words.Number{N: helpful, What: words.Noun{Russian: words.WithWorkers.Russian}}))
+		map[string]any{"workers": a.workers, "helpful_workers": helpful, "parallelism": w.Parallelism,
+			"work_ns": w.T1NS, "chain_ns": w.TinfNS}, words.Say(
+			"The program is too small for %s: dependencies between CFs keep at most %s busy on average. %s can be as "+
+				"fast. Use fewer workers, or divide the work into more CFs.",
+			"Программа слишком мала для %s: из-за зависимостей между ФВ в среднем может быть занято не больше %s. "+
+				"С %s она может работать так же быстро. Уменьшите число рабочих потоков или разделите работу на большее "+
+				"число ФВ.",
+			words.Number{N: a.workers, What: words.OfWorkers}, words.Decimal(w.Parallelism),
+			words.Number{N: helpful, What: words.Noun{Russian: words.WithWorkers.Russian}}))
 }
 
 // manyNodes: one node would do all the work in less time, because nothing would have to travel.
@@ -306,8 +360,8 @@ func (a *advisor) manyNodes() {
 	if p == 0 {
 		return
 	}
-	// What the system does for each CF it would do there, too. Any order that leaves no worker idle takes at most
-	// T1/p + Tinf (1 - 1/p) (Graham).
+	// What the system does for each CF it would do there, too. Any order that leaves no worker idle takes at
+	// most T1/p + Tinf (1 - 1/p) (Graham).
 	system := int64(0)
 	if o := a.res.Factors.O; o != nil {
 		system = o.Parts["create"] + o.Parts["dispatch"]
@@ -318,11 +372,17 @@ func (a *advisor) manyNodes() {
 		return
 	}
 	a.add("too-many-nodes", wall, a.res.WallNS*a.workers-alone*p,
-		words.Say("All useful work, %s, and the system's work for it, %s, take %s of one node at most %s in any order.",
-			"Вся полезная работа (%s) вместе с работой системы для неё (%s) займёт на одном узле с %s не больше %s при любом порядке.",
+		words.Say("All useful work, %s, and the system's work for it, %s, take %s of one node at most %s in "+
+			"any order.",
+			"Вся полезная работа (%s) вместе с работой системы для неё (%s) займёт на одном узле с %s не больше %s "+
+				"при любом порядке.",
 			words.Time(w.T1NS), words.Time(system), words.Number{N: p, What: words.WithWorkers}, words.Time(alone)),
-		map[string]any{"nodes": len(a.res.Nodes), "workers": a.workers, "work_ns": w.T1NS, "system_ns": system, "alone_ns": alone, "latency_ns": l.NS, "messages": a.res.Messages.Count}, words.Say(
-			"The %s take %s; one would take about %s. The %s between nodes cost more than the other nodes contribute (%s of latency). Use fewer nodes, or larger fragments.",
-			"На %s запуск занимает %s, а на одном занял бы около %s: обмен между узлами (%s, задержка связи %s) отнимает больше, чем дают остальные узлы. Уменьшите число узлов или укрупните фрагменты.",
-			words.Number{N: int64(len(a.res.Nodes)), What: words.OnNodes}, words.Time(a.res.WallNS), words.Time(alone), words.Number{N: a.res.Messages.Count, What: words.Messages}, words.Time(l.NS)))
+		map[string]any{"nodes": len(a.res.Nodes), "workers": a.workers, "work_ns": w.T1NS, "system_ns": system,
+			"alone_ns": alone, "latency_ns": l.NS, "messages": a.res.Messages.Count}, words.Say(
+			"The %s take %s; one would take about %s. The %s between nodes cost more than the other nodes contribute "+
+				"(%s of latency). Use fewer nodes, or larger fragments.",
+			"На %s запуск занимает %s, а на одном занял бы около %s: обмен между узлами (%s, задержка связи %s) "+
+				"отнимает больше, чем дают остальные узлы. Уменьшите число узлов или укрупните фрагменты.",
+			words.Number{N: int64(len(a.res.Nodes)), What: words.OnNodes}, words.Time(a.res.WallNS), words.Time(alone),
+			words.Number{N: a.res.Messages.Count, What: words.Messages}, words.Time(l.NS)))
 }

@@ -22,10 +22,12 @@ func sums(u, s, l, o, w map[string]int64, causes ...slou.Cause) *slou.Result {
 	f.U.Parts = map[string]int64{}
 	res := &slou.Result{WallNS: 100e6, TotalNS: 200e6, Factors: f, Causes: causes}
 	for n := range 2 {
-		res.Nodes = append(res.Nodes, slou.Node{Node: n, CFs: 100, TotalNS: 100e6, Factors: slou.Factors{S: &slou.Share{Parts: map[string]int64{}}},
+		res.Nodes = append(res.Nodes, slou.Node{Node: n, CFs: 100, TotalNS: 100e6,
+			Factors: slou.Factors{S: &slou.Share{Parts: map[string]int64{}}},
 			Workers: []slou.Worker{{TotalNS: 100e6}}})
 	}
-	res.Fragments = []slou.Fragment{{Code: "step", Count: 200, UsefulNS: 100e6, MeanNS: 500e3, Caused: slou.Caused{O: f.O.NS}}}
+	res.Fragments = []slou.Fragment{{Code: "step", Count: 200, UsefulNS: 100e6, MeanNS: 500e3,
+		Caused: slou.Caused{O: f.O.NS}}}
 	for i := range res.Causes {
 		res.Causes[i].NS *= 1e6
 		res.Causes[i].QueuedNS *= 1e6
@@ -46,34 +48,40 @@ type sumsCase struct {
 func sumsCases() map[string]sumsCase {
 	return map[string]sumsCase{
 		"sequential": {sums(ms{"": 100}, ms{"nowhere": 100}, nil, nil, nil,
-			slou.Cause{Factor: "S", Part: "nowhere", Producer: "factor", DF: "l", Consumer: "solve", NS: 70, Count: 9}),
+			slou.Cause{Factor: "S", Part: "nowhere", Producer: "factor", DF: "l", Consumer: "solve", NS: 70,
+				Count: 9}),
 			"parallelism", []string{"`factor`", "70.0 ms", "1.0 of 2 workers", "smaller CFs"}},
 		"distribution": {func() *slou.Result {
 			r := sums(ms{"": 120}, ms{"elsewhere": 80}, nil, nil, nil,
 				slou.Cause{Factor: "S", Part: "elsewhere", Producer: "p", Consumer: "solve", NS: 80, Count: 9})
 			r.Nodes[1].CFs, r.Nodes[1].Factors.S.Parts["elsewhere"] = 10, 80e6
 			return r
-		}(), "distribution", []string{"Node 1 idled most (80.0 ms)", "node 0 ran 100 of 110 CFs", "`solve`", "locators", "work stealing"}},
+		}(), "distribution", []string{"Node 1 idled most (80.0 ms)", "node 0 ran 100 of 110 CFs", "`solve`",
+			"locators", "work stealing"}},
 		"no locator": {func() *slou.Result {
 			r := sums(ms{"": 100}, ms{"nowhere": 100}, nil, nil, nil)
 			r.Nodes[1].CFs, r.Nodes[1].Factors.S.NS = 0, 100e6
 			return r
 		}(), "one-node", []string{"All 100 CFs ran on node 0 of 2", "locator_cyclic"}},
 		"order": {sums(ms{"": 150}, ms{"nowhere": 50}, nil, nil, nil,
-			slou.Cause{Factor: "S", Part: "nowhere", Producer: "factor", DF: "l", Consumer: "solve", NS: 50, Count: 3, QueuedNS: 45}),
+			slou.Cause{Factor: "S", Part: "nowhere", Producer: "factor", DF: "l", Consumer: "solve", NS: 50, Count: 3,
+				QueuedNS: 45}),
 			"order", []string{"`factor`", "critical path", "45.0 ms"}},
 		"far data": {sums(ms{"": 120}, nil, ms{"0->1": 80}, nil, nil,
-			slou.Cause{Factor: "L", Part: "0->1", Link: "0->1", Producer: "init", DF: "x", Consumer: "step", NS: 60, Count: 30}),
+			slou.Cause{Factor: "L", Part: "0->1", Link: "0->1", Producer: "init", DF: "x", Consumer: "step", NS: 60,
+				Count: 30}),
 			"far-data", []string{"`step` for `x` from `init` on link 0->1", "60.0 ms, 30 times", "same locator"}},
 		"replicate": {func() *slou.Result {
 			r := sums(ms{"": 120}, nil, ms{"0->1": 80}, nil, nil,
-				slou.Cause{Factor: "L", Part: "0->1", Link: "0->1", Producer: "init", DF: "x", Consumer: "step", NS: 60, Count: 30})
+				slou.Cause{Factor: "L", Part: "0->1", Link: "0->1", Producer: "init", DF: "x", Consumer: "step", NS: 60,
+					Count: 30})
 			r.Messages = slou.Messages{Count: 100, Repeated: 50, RepeatBytes: 5e6, FlightNS: 1e6}
 			return r
 		}(), "replicate", []string{"50 of 100 messages (5.0 MB)", "locator_replicating"}},
 		"too small to send": {func() *slou.Result {
 			r := sums(ms{"": 120}, nil, ms{"0->1": 80}, nil, nil,
-				slou.Cause{Factor: "L", Part: "0->1", Link: "0->1", Producer: "init", DF: "x", Consumer: "step", NS: 60, Count: 30})
+				slou.Cause{Factor: "L", Part: "0->1", Link: "0->1", Producer: "init", DF: "x", Consumer: "step", NS: 60,
+					Count: 30})
 			r.Messages = slou.Messages{Count: 30, FlightNS: 90e6}
 			return r
 		}(), "too-small-to-send", []string{"3.00 ms on average", "`step` 500 µs", "larger"}},
@@ -85,13 +93,15 @@ func sumsCases() map[string]sumsCase {
 			r.Fragments[0].Count, r.Fragments[0].MeanNS = 200_000, 500
 			return r
 		}(), "too-small", []string{"`step` works for 500 ns on average and costs 500 ns", "200000 CFs"}},
-		"late transfer": {sums(ms{"": 100}, nil, nil, ms{"request": 60, "create": 40}, nil), "late-transfer", []string{"`step`", "before DFs are requested (60.0 ms)"}},
+		"late transfer": {sums(ms{"": 100}, nil, nil, ms{"request": 60, "create": 40}, nil), "late-transfer",
+			[]string{"`step`", "before DFs are requested (60.0 ms)"}},
 		"overhead": {func() *slou.Result {
 			r := sums(ms{"": 180}, nil, nil, ms{"dispatch": 15, "create": 5}, nil)
 			r.Fragments[0].Count = 200
 			return r
 		}(), "overhead", []string{"from ready to start", "`step` causes most of it: 100 µs per CF"}},
-		"pre-empted": {sums(ms{"": 100}, nil, nil, ms{"preempt": 100}, nil), "preempted", []string{"ran on their cores"}},
+		"pre-empted": {sums(ms{"": 100}, nil, nil, ms{"preempt": 100}, nil), "preempted",
+			[]string{"ran on their cores"}},
 		"too few cores": {func() *slou.Result {
 			r := sums(ms{"": 100}, nil, nil, ms{"preempt": 100}, nil)
 			r.Hosts = []slou.Host{{Host: "h", Cores: 2, Workers: 8}}
@@ -104,7 +114,8 @@ func sumsCases() map[string]sumsCase {
 		}(), "too-many-workers", []string{"8 workers share 2 cores of host h?", "fewer workers"}},
 		"extra cores": {sums(ms{"": 100}, nil, nil, ms{"extra": 100}, nil), "extra-cores", []string{"100 ms"}},
 		"contention": {sums(ms{"": 100}, nil, nil, nil, ms{"queue lock": 100},
-			slou.Cause{Factor: "W", Part: "queue lock", Consumer: "step", NS: 100, Count: 5}), "contention", []string{"`queue lock`", "`step`"}},
+			slou.Cause{Factor: "W", Part: "queue lock", Consumer: "step", NS: 100, Count: 5}), "contention",
+			[]string{"`queue lock`", "`step`"}},
 		"debugger": {sums(ms{"": 100}, nil, nil, nil, ms{"held": 100}), "", nil},
 		"good":     {sums(ms{"": 191}, ms{"nowhere": 9}, nil, nil, nil), "", nil},
 		"nothing":  {sums(ms{"": 180}, ms{"nowhere": 9}, nil, ms{"create": 9}, nil), "", nil},
@@ -132,7 +143,8 @@ func TestSums(t *testing.T) {
 					t.Errorf("no %q in: %s", w, a.Text)
 				}
 			}
-			if a.GainNS <= 0 || a.GainNS > c.res.TotalNS || a.GainWallNS < 0 || a.GainWallNS > c.res.WallNS || a.Bound == "" {
+			if a.GainNS <= 0 || a.GainNS > c.res.TotalNS || a.GainWallNS < 0 || a.GainWallNS > c.res.WallNS ||
+				a.Bound == "" {
 				t.Errorf("gains of %d and %d ns, bound %q", a.GainNS, a.GainWallNS, a.Bound)
 			}
 		})

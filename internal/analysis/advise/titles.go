@@ -4,41 +4,58 @@ import "github.com/whyslow/whyslow/internal/words"
 
 // titles say in a few words what is wrong and what to do, by the name of the advice.
 var titles = map[string]words.Phrase{
-	"one-node":          {"One node has nearly all the work: spread it", "Почти вся работа на одном узле: распределите её"},
-	"distribution":      {"Some nodes idle while others have ready CFs", "Одни узлы простаивают, когда на других есть готовые ФВ"},
-	"order":             {"CFs that others wait for run late: run them first", "ФВ, которых ждут другие, исполняются поздно: исполняйте их раньше"},
-	"parallelism":       {"Too few CFs are ready at the same time", "Одновременно готово слишком мало ФВ"},
-	"fewer-workers":     {"Fewer workers would be as fast", "Меньше рабочих потоков дали бы ту же скорость"},
-	"too-many-nodes":    {"Fewer nodes would be faster", "На меньшем числе узлов было бы быстрее"},
-	"too-many-workers":  {"There are more workers than cores", "Рабочих потоков больше, чем ядер"},
-	"contention":        {"Workers wait for a lock or a resource", "Рабочие потоки ждут блокировку или внешнее"},
-	"far-data":          {"Data is made far from where it is used", "Данные создаются далеко от места использования"},
-	"late-transfer":     {"Data is sent late: store it where it is used", "Данные отправляются поздно: храните их там, где они нужны"},
-	"migration":         {"CFs are created far from where they run", "ФВ создаются далеко от места исполнения"},
-	"overhead":          {"The run-time system takes much time", "Много времени уходит на работу самой системы"},
-	"preempted":         {"Workers lose their processors to other threads", "Процессор отбирают у исполняющихся ФВ"},
-	"replicate":         {"The same data is sent again: keep a copy on every node", "Одни и те же данные передаются снова и снова: храните копию на каждом узле"},
-	"too-small":         {"CFs are too small for what each costs", "ФВ слишком мелкие по сравнению с накладными расходами"},
-	"too-small-to-send": {"CFs are too small to pay for sending their data", "ФВ слишком мелкие, чтобы передавать для них данные"},
-	"asked-again":       {"A node requests the same data again", "Один узел снова запрашивает те же данные"},
-	"too-large":         {"Messages are large and nothing overlaps them", "Сообщения велики, и во время передачи нечего делать"},
-	"extra-cores":       {"Threads beside the workers use processor time", "Время потрачено помимо рабочих потоков"},
+	"one-node": {"One node has nearly all the work: spread it",
+		"Почти вся работа на одном узле: распределите её"},
+	"distribution": {"Some nodes idle while others have ready CFs",
+		"Одни узлы простаивают, когда на других есть готовые ФВ"},
+	"order": {"CFs that others wait for run late: run them first",
+		"ФВ, которых ждут другие, исполняются поздно: исполняйте их раньше"},
+	"parallelism":      {"Too few CFs are ready at the same time", "Одновременно готово слишком мало ФВ"},
+	"fewer-workers":    {"Fewer workers would be as fast", "Меньше рабочих потоков дали бы ту же скорость"},
+	"too-many-nodes":   {"Fewer nodes would be faster", "На меньшем числе узлов было бы быстрее"},
+	"too-many-workers": {"There are more workers than cores", "Рабочих потоков больше, чем ядер"},
+	"contention":       {"Workers wait for a lock or a resource", "Рабочие потоки ждут блокировку или внешнее"},
+	"far-data": {"Data is made far from where it is used",
+		"Данные создаются далеко от места использования"},
+	"late-transfer": {"Data is sent late: store it where it is used",
+		"Данные отправляются поздно: храните их там, где они нужны"},
+	"migration": {"CFs are created far from where they run", "ФВ создаются далеко от места исполнения"},
+	"overhead":  {"The run-time system takes much time", "Много времени уходит на работу самой системы"},
+	"preempted": {"Workers lose their processors to other threads",
+		"Процессор отбирают у исполняющихся ФВ"},
+	"replicate": {"The same data is sent again: keep a copy on every node",
+		"Одни и те же данные передаются снова и снова: храните копию на каждом узле"},
+	"too-small": {"CFs are too small for what each costs",
+		"ФВ слишком мелкие по сравнению с накладными расходами"},
+	"too-small-to-send": {"CFs are too small to pay for sending their data",
+		"ФВ слишком мелкие, чтобы передавать для них данные"},
+	"asked-again": {"A node requests the same data again", "Один узел снова запрашивает те же данные"},
+	"too-large": {"Messages are large and nothing overlaps them",
+		"Сообщения велики, и во время передачи нечего делать"},
+	"extra-cores": {"Threads beside the workers use processor time",
+		"Время потрачено помимо рабочих потоков"},
 	"locators-disagree": {"Locators of data and CFs disagree", "Локаторы данных и ФВ не согласованы"},
 	"never-freed":       {"Data is kept longer than needed", "Данные хранятся дольше, чем нужны"},
 
-	"start-up":        {"Start-up and shutdown take much of the run", "Большую часть времени занимают начало и завершение"},
-	"late-thread":     {"One thread comes last: give it less work", "Один поток приходит последним: дайте ему меньше работы"},
-	"uneven-steps":    {"Threads take turns waiting for each other", "Потоки по очереди ждут друг друга"},
-	"relax-entry":     {"Collectives wait for all threads without need", "Коллективные операции без нужды ждут всех"},
-	"proven-entry":    {"Collectives repeat the wait of a barrier", "Коллективные операции ждут того, что уже обеспечил барьер"},
-	"relax-exit":      {"Collectives wait at their end, then at a barrier", "Коллективные операции ждут в конце, а за ними следует барьер"},
+	"start-up": {"Start-up and shutdown take much of the run",
+		"Большую часть времени занимают начало и завершение"},
+	"late-thread": {"One thread comes last: give it less work",
+		"Один поток приходит последним: дайте ему меньше работы"},
+	"uneven-steps": {"Threads take turns waiting for each other", "Потоки по очереди ждут друг друга"},
+	"relax-entry": {"Collectives wait for all threads without need",
+		"Коллективные операции без нужды ждут всех"},
+	"proven-entry": {"Collectives repeat the wait of a barrier",
+		"Коллективные операции ждут того, что уже обеспечил барьер"},
+	"relax-exit": {"Collectives wait at their end, then at a barrier",
+		"Коллективные операции ждут в конце, а за ними следует барьер"},
 	"double-barrier":  {"A barrier directly follows another one", "Барьер следует сразу за барьером"},
 	"alloc-in-loop":   {"Shared memory is allocated in a loop", "Общая память выделяется снова и снова"},
 	"lock-contention": {"Threads wait for a lock that another one holds", "Потоки ждут занятой блокировки"},
-	"overlap":         {"Transfers wait for each other: begin them together", "Передачи ждут друг друга: начинайте их вместе"},
-	"hide-transfers":  {"Threads stand still during transfers", "Потоки простаивают во время передач"},
-	"await":           {"Threads wait for a value from another one", "Потоки ждут значения от другого потока"},
-	"completion":      {"Threads wait for their own transfers", "Потоки ждут завершения своих передач"},
+	"overlap": {"Transfers wait for each other: begin them together",
+		"Передачи ждут друг друга: начинайте их вместе"},
+	"hide-transfers": {"Threads stand still during transfers", "Потоки простаивают во время передач"},
+	"await":          {"Threads wait for a value from another one", "Потоки ждут значения от другого потока"},
+	"completion":     {"Threads wait for their own transfers", "Потоки ждут завершения своих передач"},
 }
 
 // gain says what following advice would give.
@@ -51,14 +68,16 @@ func (a *advisor) gain(x *Advice) words.Text {
 	case x.GainNS == 0:
 		return words.Say("no time to save", "сокращать нечего")
 	case x.GainWallNS > 0:
-		return words.Say("up to %s of %s wall time, %s", "до %s из %s времени запуска, %s", words.Time(x.GainWallNS),
+		return words.Say("up to %s of %s wall time, %s", "до %s из %s времени запуска, %s",
+			words.Time(x.GainWallNS),
 			words.Time(a.res.WallNS), words.Share{Part: x.GainWallNS, Whole: a.res.WallNS})
 	}
 	return words.Say("up to %s of processor time, %s", "до %s процессорного времени, %s", words.Time(x.GainNS),
 		a.share(x.GainNS))
 }
 
-// gainShare is the gain as a part of the run's time, or else of the processors', from 0 to 1; 1 where the program cannot end.
+// gainShare is the gain as a part of the run's time, or else of the processors', from 0 to 1; 1 where the
+// program cannot end.
 func (a *advisor) gainShare(x *Advice) float64 {
 	switch {
 	case x.Blocking:

@@ -15,8 +15,8 @@ import (
 	"github.com/whyslow/whyslow/internal/analysis/slou"
 )
 
-// Run is one of the two runs. SLOU must have the split "code"; Critical, Series and Pattern may be nil: what they tell is
-// not compared then.
+// Run is one of the two runs. SLOU must have the split "code"; Critical, Series and Pattern may be nil: what
+// they tell is not compared then.
 type Run struct {
 	Name     string // as the user calls it
 	SLOU     *slou.Result
@@ -31,15 +31,16 @@ type Result struct {
 	B Side `json:"b"`
 	// Whole are figures of the whole runs: time, work, memory and traffic.
 	Whole []Row `json:"whole"`
-	// Factors are U, S, L, O, W and, where there are such, undivided time; Parts their parts, "O.dispatch". Their shares add up
-	// to 1 if the runs' processor times differ at all.
+	// Factors are U, S, L, O, W and, where there are such, undivided time; Parts their parts, "O.dispatch".
+	// Their shares add up to 1 if the runs' processor times differ at all.
 	Factors []Row `json:"factors"`
 	Parts   []Row `json:"parts"`
-	// Fragments are the code fragments with the time before and in their CFs; what belongs to none is the last, with
-	// an empty name. By the size of the difference, largest first.
+	// Fragments are the code fragments with the time before and in their CFs; what belongs to none is the last,
+	// with an empty name. By the size of the difference, largest first.
 	Fragments []Fragment `json:"fragments"`
-	// Path are the factors of the critical path, with what was lost or could not be divided where there is such, and then its
-	// code fragments and the tail after the last CF; nil where a run has none. Factors add up to the path, so do the others.
+	// Path are the factors of the critical path, with what was lost or could not be divided where there is such,
+	// and then its code fragments and the tail after the last CF; nil where a run has none. Factors add up to
+	// the path, so do the others.
 	Path []Row `json:"path"`
 	// Patterns are the metrics of the search for patterns, "pgas.wait-at-barrier", in the order of the
 	// tree. Nil where neither run has regions.
@@ -107,7 +108,9 @@ func side(r Run) Side {
 func row(name, unit string, a, b *int64) Row { return Row{Name: name, Unit: unit, A: a, B: b} }
 
 func (r *Result) whole(a, b Run) {
-	add := func(name, unit string, of func(Run) *int64) { r.Whole = append(r.Whole, row(name, unit, of(a), of(b))) }
+	add := func(name, unit string, of func(Run) *int64) {
+		r.Whole = append(r.Whole, row(name, unit, of(a), of(b)))
+	}
 	add("wall", "ns", func(x Run) *int64 { return &x.SLOU.WallNS })
 	add("total", "ns", func(x Run) *int64 { return &x.SLOU.TotalNS })
 	add("workers", "count", func(x Run) *int64 { n := int64(side(x).Workers); return &n })
@@ -135,7 +138,9 @@ func (r *Result) whole(a, b Run) {
 		return &x.Series.Memory.Total.Bytes
 	})
 	sent := func(n *int64, x Run) *int64 {
-		if x.Series != nil && *n == 0 && slices.ContainsFunc(x.Series.Missing, func(m counters.Missing) bool { return slices.Contains(m.Series, counters.MessagesSent) }) {
+		if x.Series != nil && *n == 0 && slices.ContainsFunc(x.Series.Missing, func(m counters.Missing) bool {
+			return slices.Contains(m.Series, counters.MessagesSent)
+		}) {
 			return nil
 		}
 		return n
@@ -216,7 +221,8 @@ func (r *Result) fragments(a, b *slou.Result) {
 		if !ok {
 			i = len(r.Fragments)
 			at[code] = i
-			f := Fragment{Code: code, Time: row("time", "ns", new(int64), new(int64)), Useful: row("useful", "ns", new(int64), new(int64)), Mean: row("mean", "ns", nil, nil)}
+			f := Fragment{Code: code, Time: row("time", "ns", new(int64), new(int64)),
+				Useful: row("useful", "ns", new(int64), new(int64)), Mean: row("mean", "ns", nil, nil)}
 			r.Fragments = append(r.Fragments, f)
 		}
 		return &r.Fragments[i]

@@ -22,10 +22,12 @@ var update = flag.Bool("update", false, "write goldens anew")
 func analysed(t sloutest.TB, name string, m *model.Model) Run {
 	r := Run{Name: name}
 	var err error
-	if r.SLOU, err = slou.Compute(context.Background(), m, slou.Options{Splits: []string{"code"}}, procs.Alone()); err != nil {
+	if r.SLOU, err = slou.Compute(context.Background(), m, slou.Options{Splits: []string{"code"}},
+		procs.Alone()); err != nil {
 		t.Fatal(err)
 	}
-	if r.Critical, err = critical.Compute(context.Background(), m, critical.Options{}, procs.Alone()); err != nil {
+	if r.Critical, err = critical.Compute(context.Background(), m, critical.Options{},
+		procs.Alone()); err != nil {
 		t.Fatal(err)
 	}
 	if r.Series, err = counters.Compute(context.Background(), m, counters.Options{Windows: 1}, nil); err != nil {
@@ -49,8 +51,8 @@ func TestGolden(t *testing.T) {
 	})
 }
 
-// Whatever the runs are like, the differences of factors and of code fragments add up to that of the processor time, and
-// compared with itself a run has no differences.
+// Whatever the runs are like, the differences of factors and of code fragments add up to that of the
+// processor time, and compared with itself a run has no differences.
 func TestSums(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		make := func(name string) Run {
@@ -113,27 +115,31 @@ func TestSums(t *testing.T) {
 func TestConditions(t *testing.T) {
 	n := func(v int64) *int64 { return &v }
 	res := &Result{A: Side{Name: "old"}, B: Side{Name: "new"},
-		Whole:     []Row{row("wall", "ns", n(1e9), n(11e8)), row("total", "ns", n(2e9), n(22e8)), row("memory", "bytes", nil, n(1<<20)), row("cfs", "count", n(0), n(7))},
+		Whole: []Row{row("wall", "ns", n(1e9), n(11e8)), row("total", "ns", n(2e9), n(22e8)),
+			row("memory", "bytes", nil, n(1<<20)), row("cfs", "count", n(0), n(7))},
 		Factors:   []Row{row("S", "ns", n(5e8), n(11e8)), row("L", "ns", n(1), nil)},
 		Parts:     []Row{row("O.dispatch", "ns", n(0), n(22e6))},
 		Fragments: []Fragment{{Code: "solve", Time: row("time", "ns", n(1e9), n(9e8))}},
 	}
 	for text, want := range map[string]string{
-		"wall>+5%":           "true: wall went from 1.00 s to 1.10 s, by +10.0 %",
-		"wall > +10.5%":      "false: wall went from 1.00 s to 1.10 s, by +10.0 %",
-		"S>=50%":             "true: S is 50.0 % of the processor time",
-		"S<50%":              "false: S is 50.0 % of the processor time",
-		"O.dispatch<=1%":     "true: O.dispatch is 1.0 % of the processor time",
-		"wall<1.2s":          "true: wall is 1.10 s",
-		"memory>1Mi":         "false: memory is 1.0 MB",
-		"memory>=1048576":    "true: memory is 1.0 MB",
-		"code:solve<-9%":     "true: code:solve went from 1.00 s to 900 ms, by -10.0 %",
-		"cfs>6":              "true: cfs is 7",
-		"cfs>+1%":            "error: cfs>+1%: cfs was 0: it cannot have grown by a percentage",
-		"memory>+1%":         "error: memory>+1%: memory is not known of old",
-		"memory>1%":          "error: memory>1%: memory is no part of the processor time; say +N% for growth, or a value",
-		"L>1%":               "error: L>1%: L is not known of new",
-		"speed>1":            "error: speed>1: there is no figure speed; there are wall, total, U, S, L, O, W, their parts such as O.dispatch, code:NAME, path, cfs, memory, messages, bytes, t1, tinf, of PGAS programs pgas.METRIC",
+		"wall>+5%":        "true: wall went from 1.00 s to 1.10 s, by +10.0 %",
+		"wall > +10.5%":   "false: wall went from 1.00 s to 1.10 s, by +10.0 %",
+		"S>=50%":          "true: S is 50.0 % of the processor time",
+		"S<50%":           "false: S is 50.0 % of the processor time",
+		"O.dispatch<=1%":  "true: O.dispatch is 1.0 % of the processor time",
+		"wall<1.2s":       "true: wall is 1.10 s",
+		"memory>1Mi":      "false: memory is 1.0 MB",
+		"memory>=1048576": "true: memory is 1.0 MB",
+		"code:solve<-9%":  "true: code:solve went from 1.00 s to 900 ms, by -10.0 %",
+		"cfs>6":           "true: cfs is 7",
+		"cfs>+1%":         "error: cfs>+1%: cfs was 0: it cannot have grown by a percentage",
+		"memory>+1%":      "error: memory>+1%: memory is not known of old",
+		"memory>1%": "error: memory>1%: memory is no part of the processor time; say +N% for growth, " +
+			"or a value",
+		"L>1%": "error: L>1%: L is not known of new",
+		"speed>1": "error: speed>1: there is no figure speed; there are wall, total, U, S, L, O, W, " +
+			"their parts such as O.dispatch, code:NAME, path, cfs, memory, messages, bytes, t1, tinf, of PGAS " +
+			"programs pgas.METRIC",
 		"wall":               `bad: "wall" is no condition such as wall>+5%, S>20% or memory>64Mi`,
 		"wall>x%":            `bad: wall>x%: "x%" is no percentage`,
 		"wall>NaN%":          `bad: wall>NaN%: "NaN%" is no percentage`,
@@ -161,7 +167,8 @@ func TestConditions(t *testing.T) {
 }
 
 func FuzzParseCondition(f *testing.F) {
-	for _, s := range []string{"wall>+5%", "S >= 20%", "memory<64Mi", "code:a=b>1", "x><3", "wall>1e400", "wall>1h2m"} {
+	for _, s := range []string{"wall>+5%", "S >= 20%", "memory<64Mi", "code:a=b>1", "x><3", "wall>1e400",
+		"wall>1h2m"} {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
@@ -172,6 +179,7 @@ func FuzzParseCondition(f *testing.F) {
 		if c.Name == "" || c.Value-c.Value != 0 {
 			t.Errorf("%q is read as %+v", text, c)
 		}
-		_, _, _ = c.Holds(&Result{Whole: []Row{row(c.Name, "ns", new(int64), new(int64)), row("total", "ns", new(int64), new(int64))}})
+		_, _, _ = c.Holds(&Result{Whole: []Row{row(c.Name, "ns", new(int64), new(int64)),
+			row("total", "ns", new(int64), new(int64))}})
 	})
 }

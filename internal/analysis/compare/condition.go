@@ -88,12 +88,15 @@ func figure(text string) (float64, error) {
 	return x, err
 }
 
-// Holds tells whether the condition holds, and in words what was found. An error says that it cannot be told: there is no such figure, or a
-// run does not have it.
+// Holds tells whether the condition holds, and in words what was found. An error says that it cannot be told:
+// there is no such figure, or a run does not have it.
 func (c *Condition) Holds(r *Result) (holds bool, found string, err error) {
 	row := r.Find(c.Name)
 	if row == nil {
-		return false, "", fmt.Errorf("%s: there is no figure %s; there are wall, total, U, S, L, O, W, their parts such as O.dispatch, code:NAME, path, cfs, memory, messages, bytes, t1, tinf, of PGAS programs pgas.METRIC", c.Text, c.Name)
+		return false, "",
+			fmt.Errorf("%s: there is no figure %s; there are wall, total, U, S, L, O, W, their parts such as "+
+				"O.dispatch, code:NAME, path, cfs, memory, messages, bytes, t1, tinf, of PGAS programs pgas.METRIC",
+				c.Text, c.Name)
 	}
 	if row.B == nil {
 		return false, "", fmt.Errorf("%s: %s is not known of %s", c.Text, c.Name, r.B.Name)
@@ -104,7 +107,8 @@ func (c *Condition) Holds(r *Result) (holds bool, found string, err error) {
 	case Portion:
 		total := r.Find("total")
 		if row.Unit != "ns" || *total.B == 0 {
-			return false, "", fmt.Errorf("%s: %s is no part of the processor time; say +N%% for growth, or a value", c.Text, c.Name)
+			return false, "", fmt.Errorf("%s: %s is no part of the processor time; say +N%% for growth, or a value",
+				c.Text, c.Name)
 		}
 		value = 100 * value / float64(*total.B)
 		found = fmt.Sprintf("%s is %.1f %% of the processor time", c.Name, value)
@@ -116,7 +120,8 @@ func (c *Condition) Holds(r *Result) (holds bool, found string, err error) {
 			return false, "", fmt.Errorf("%s: %s was 0: it cannot have grown by a percentage", c.Text, c.Name)
 		}
 		value = 100 * (value/float64(*row.A) - 1)
-		found = fmt.Sprintf("%s went from %s to %s, by %+.1f %%", c.Name, Figure(*row.A, row.Unit), Figure(*row.B, row.Unit), value)
+		found = fmt.Sprintf("%s went from %s to %s, by %+.1f %%", c.Name, Figure(*row.A, row.Unit),
+			Figure(*row.B, row.Unit), value)
 	}
 	switch c.Relation {
 	case ">":

@@ -2,7 +2,8 @@ package compare
 
 import "github.com/whyslow/whyslow/internal/analysis/pattern"
 
-// patterns compares what the search for patterns found. Both runs have the same metrics, but where one has no regions.
+// patterns compares what the search for patterns found. Both runs have the same metrics, but where one has no
+// regions.
 func (r *Result) patterns(a, b Run) {
 	most := a.Pattern
 	if most == nil {

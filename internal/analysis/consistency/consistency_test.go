@@ -123,7 +123,8 @@ func TestEveryRule(t *testing.T) {
 			`start-without-end 1: n1 s0 944 GlobalEvents.onForeignStarted of "step(x, i)"`},
 		{"1093 Global.onIdle", "1093 Global.onBusy",
 			"end-without-start 1: n0 s0 1093 GlobalEvents.onBusy without GlobalEvents.onIdle"},
-		{"945 n1", "943 n1", "time-back 1: n1 s0 943 SyncEvents.onWaitStarted 1 ns before the event before it, GlobalEvents.onForeignStarted"},
+		{"945 n1", "943 n1", "time-back 1: n1 s0 943 SyncEvents.onWaitStarted 1 ns before the event before it, " +
+			"GlobalEvents.onForeignStarted"},
 		{"1099 Global.onProgramFinished", "1099 Global.onProgramFinished\n1100 Global.onReadyQueue 0",
 			"outside-program 1: n0 s0 1100 GlobalEvents.onReadyQueue after onProgramFinished"},
 		{"1000 Global.onProgramStarted process=0 cpu=0",
@@ -133,8 +134,10 @@ func TestEveryRule(t *testing.T) {
 			"undefined 1: n0 s0 1001 CFEvents.onCreated names statement #9"},
 		{"921 n1 s0 CF.onWaiting 0.2 [1]", "921 n1 s0 CF.onWaiting 0.2 [1 3]",
 			"undefined 1: n1 s0 921 CFEvents.onWaiting names DF #3"},
-		{"#string \"lock\"", "#string \"lock\"\n#df 8 y [0 1 -4814455743165677260]\n#df 9 y [0 1 1245931602509595413]",
-			"id-collision 1: n1 s0 -9223372036854775808 [0 1 -4814455743165677260] and [0 1 1245931602509595413] have the id a0f3888b00b1e0af"},
+		{"#string \"lock\"",
+			"#string \"lock\"\n#df 8 y [0 1 -4814455743165677260]\n#df 9 y [0 1 1245931602509595413]",
+			"id-collision 1: n1 s0 -9223372036854775808 [0 1 -4814455743165677260] and [0 1 1245931602509595413] " +
+				"have the id a0f3888b00b1e0af"},
 		{"1002 CF.onReady 0.1", "1002 CF.onCreated cf=0.1 site=1",
 			"created-twice 1: n0 s0 1001 CF 0.1, 2 times"},
 		{"1008 CF.onCreated cf=0.2 site=2 parent=0.1 execution=2\n", "",
@@ -155,11 +158,16 @@ func TestEveryRule(t *testing.T) {
 		{"1031 DF.onSent 5 1 80 0.1 1.1", "1031 DF.onSent 5 1 80 0.1 1.1\n1032 DF.onSent 5 1 80 0.1 0.0",
 			"number-twice 1: n0 s0 1032 message 0.1: sent 2 times, received 1 times"},
 		// Messages in a circle, which no clocks explain.
-		{"921 n1 s0 CF.onWaiting 0.2 [1]\n922 n1 s0 DF.onRequested 1 0.2 0 1.1\n940 n1 s0 DF.onReceived 1 0 80 0.1 1.1 0.2\n",
-			"921 n1 s0 CF.onWaiting 0.2 [1]\n921 n1 s0 DF.onReceived 1 0 80 0.1 1.1 0.2\n922 n1 s0 DF.onRequested 1 0.2 0 1.1\n",
+		{"921 n1 s0 CF.onWaiting 0.2 [1]\n922 n1 s0 DF.onRequested 1 0.2 0 1.1\n940 n1 s0 DF.onReceived 1 0 80 " +
+			"0.1 1.1 0.2\n",
+			"921 n1 s0 CF.onWaiting 0.2 [1]\n921 n1 s0 DF.onReceived 1 0 80 0.1 1.1 0.2\n922 n1 s0 DF.onRequested " +
+				"1 0.2 0 1.1\n",
 			"received-before-sent 1: n1 s0 921 message 0.1 from node 0: 10 ns"},
-		{"1009 CF.onMigrated 0.2 1 64\n1010 CF.onFinished 0.1 2\n1011 CF.onDestroyed 0.1\n1012 Global.onRelations 1 0\n1030 DF.onRequestReceived 5 1 1.1\n",
-			"1008 DF.onRequestReceived 5 1 1.1\n1009 CF.onMigrated 0.2 1 64\n1010 CF.onFinished 0.1 2\n1011 CF.onDestroyed 0.1\n1012 Global.onRelations 1 0\n",
+		{"1009 CF.onMigrated 0.2 1 64\n1010 CF.onFinished 0.1 2\n1011 CF.onDestroyed 0.1\n1012 " +
+			"Global.onRelations " +
+			"1 0\n1030 DF.onRequestReceived 5 1 1.1\n",
+			"1008 DF.onRequestReceived 5 1 1.1\n1009 CF.onMigrated 0.2 1 64\n1010 CF.onFinished 0.1 2\n1011 " +
+				"CF.onDestroyed 0.1\n1012 Global.onRelations 1 0\n",
 			"received-before-sent 1: n0 s0 1008 request 1.1 from node 1: 14 ns"},
 		{"1031 DF.onSent 5 1 80 0.1 1.1\n",
 			"1031 DF.onSent 5 1 80 0.1 1.1\n1032 DF.onReceived 5 1 80 1.7 0.0\n",
@@ -167,12 +175,15 @@ func TestEveryRule(t *testing.T) {
 		{"1031 DF.onSent 5 1 80 0.1 1.1\n", "1031 DF.onSent 5 1 80 0.1 1.1\n1032 DF.onSent 5 1 80 0.2 0.0\n",
 			"sent-not-received 1: n0 s0 1032 message 0.2 to node 1"},
 		{"940 n1 s0 DF.onReceived 1 0 80 0.1", "940 n1 s0 DF.onReceived 1 0 81 0.1",
-			"other-message 1: n1 s0 940 message 0.1: sent by node 0 to node 1, 80 bytes; received by node 1 from node 0, 81 bytes"},
+			"other-message 1: n1 s0 940 message 0.1: sent by node 0 to node 1, 80 bytes; received by node 1 from " +
+				"node 0, 81 bytes"},
 		{"1031 DF.onSent 5 1 80 0.1 1.1", "1031 DF.onSent 5 1 80 0.1 0.0\n",
-			"other-message 1: n1 s0 940 message 0.1: sent by node 0 to node 1, 80 bytes; received by node 1 from node 0, 80 bytes\n" +
+			"other-message 1: n1 s0 940 message 0.1: sent by node 0 to node 1, 80 bytes; received by node 1 from " +
+				"node 0, 80 bytes\n" +
 				"unanswered 1: n1 s0 922 request 1.1 to node 0"},
 		{"1031 DF.onSent 5 1 80 0.1 1.1\n", "1031 DF.onSent 5 1 80 0.1 1.1\n1032 DF.onSent 5 1 80 0.2 1.1\n",
-			"sent-not-received 1: n0 s0 1032 message 0.2 to node 1\nanswered-twice 1: n0 s0 1032 request 1.1, 2 times"},
+			"sent-not-received 1: n0 s0 1032 message 0.2 to node 1\nanswered-twice 1: n0 s0 1032 request 1.1, " +
+				"2 times"},
 		{"1012 Global.onRelations 1 0", "1012 DF.onCreate 5 80 0.1\n1012 Global.onRelations 1 0",
 			"df-created-twice 1: n0 s0 1012 x[3]"},
 		{"1012 Global.onRelations 1 0",

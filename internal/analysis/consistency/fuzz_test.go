@@ -14,7 +14,8 @@ import (
 func FuzzCheck(f *testing.F) {
 	f.Add(story)
 	f.Add(strings.ReplaceAll(story, "0.1", "0.2"))
-	f.Add("0 n7 s3 CF.onStarted 0.1 1 [5 0]\n-5 n7 s3 Global.onClockSync -9223372036854775808 1\n0 n8 s0 DF.onSent 1 7 8 7.1 8.1\n")
+	f.Add("0 n7 s3 CF.onStarted 0.1 1 [5 0]\n-5 n7 s3 Global.onClockSync -9223372036854775808 1\n0 n8 s0 " +
+		"DF.onSent 1 7 8 7.1 8.1\n")
 	f.Fuzz(func(t *testing.T, text string) {
 		dir := t.TempDir()
 		if trace.Parse(strings.NewReader(text), dir) != nil {

@@ -10,7 +10,7 @@
 //
 //	Compute    the report: windows of equal length, peaks and sums, by one process or by several
 //	FromModel  the page, for a finished trace: step functions that answer questions about any interval
-//	Live       the page, while a run executes: the same step functions, kept right as blocks arrive in any order
+//	Live       the page, while a run executes: the same step functions; blocks may arrive in any order
 //
 // The step functions themselves are package steps.
 //

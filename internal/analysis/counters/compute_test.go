@@ -65,7 +65,8 @@ func (v values) check(r *counters.Result, name string, node int, link string) er
 		}
 		if s.Min[i] != low || s.Max[i] != high || s.Last[i] != part[len(part)-1] ||
 			diff(s.Mean[i], mean) > 1e-9 {
-			return fmt.Errorf("%s, window %d [%d, %d): mean %g min %d max %d last %d; by the definition mean %g min %d max %d last %d", what, i, from, to,
+			return fmt.Errorf("%s, window %d [%d, %d): mean %g min %d max %d last %d; by the definition mean %g min "+
+				"%d max %d last %d", what, i, from, to,
 				s.Mean[i], s.Min[i], s.Max[i], s.Last[i], mean, low, high, part[len(part)-1])
 		}
 	}

@@ -14,7 +14,8 @@ type SeriesQuery struct {
 	// Names are those of properties, with commas between them: "bytes,running".
 	Names string
 	// Nodes is "0,2-3", "all" or "sum"; Links is "0->1,1->0", "all" or "sum"; "" is "sum". For a name that nodes
-	// and links both have, Links alone means the links, Nodes alone or neither means the nodes, and both mean both.
+	// and links both have, Links alone means the links, Nodes alone or neither means the nodes, and both mean
+	// both.
 	Nodes, Links string
 	From, To     int64
 	Points       int // windows; 0 means 200

@@ -20,7 +20,8 @@ import (
 // asSeries are the names of the report for properties.
 var asSeries = []string{counters.BytesHeld, counters.CopiesHeld, counters.DFs, counters.CFs,
 	counters.CFsWaiting, counters.CFsReady, counters.CFsRunning, counters.CFsMoving,
-	counters.MessagesInFlight, counters.BytesInFlight, counters.MessagesSent, counters.BytesSent, counters.CFsMoved, counters.ReadyQueue, counters.SendQueue}
+	counters.MessagesInFlight, counters.BytesInFlight, counters.MessagesSent, counters.BytesSent,
+	counters.CFsMoved, counters.ReadyQueue, counters.SendQueue}
 
 // likeSeries compares all that the report tells about a run with what a set does.
 func likeSeries(t sloutest.TB, o *opened, s counters.Set, windows int) error {

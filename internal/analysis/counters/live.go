@@ -26,8 +26,8 @@ import (
 // only times after the measurement before it. At the next question, the owners of facts since then are taken
 // back, the clock is set, and they are put in again.
 //
-// Memory. See live_memory.go: old detail is folded, and facts of CFs, DFs and messages that are gone are forgotten.
-// Events that come too late for that are counted.
+// Memory. See live_memory.go: old detail is folded, and facts of CFs, DFs and messages that are gone are
+// forgotten. Events that come too late for that are counted.
 
 // LiveOptions are the options of NewLive; the zero value means the defaults.
 type LiveOptions struct {

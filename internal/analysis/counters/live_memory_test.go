@@ -25,7 +25,8 @@ type longRun struct {
 func makeLong(t testing.TB, cfs int) *longRun {
 	r := &longRun{}
 	var text strings.Builder
-	text.WriteString(`#run {"ended":"","nodes":[{"node":0,"process":0,"workers":1},{"node":1,"process":0,"workers":1}]}` + "\n")
+	text.WriteString(
+		`#run {"ended":"","nodes":[{"node":0,"process":0,"workers":1},{"node":1,"process":0,"workers":1}]}` + "\n")
 	const known = 1 << 12 // definitions; the other DFs are known on one node only
 	for n := range 2 {
 		fmt.Fprintf(&text, "#node %d\n", n)
@@ -94,7 +95,8 @@ func makeLong(t testing.TB, cfs int) *longRun {
 func TestBounded(t *testing.T) {
 	const cfs, limit = 60_000, 3 << 20
 	run := makeLong(t, cfs)
-	small, large := counters.NewLive(counters.LiveOptions{MaxBytes: limit}), counters.NewLive(counters.LiveOptions{MaxBytes: 1 << 40})
+	small, large := counters.NewLive(counters.LiveOptions{MaxBytes: limit}),
+		counters.NewLive(counters.LiveOptions{MaxBytes: 1 << 40})
 	most := int64(0)
 	for _, b := range run.batches {
 		small.Add(run.defs[b.Node], b)
@@ -183,9 +185,12 @@ func TestTogether(t *testing.T) {
 func FuzzLive(f *testing.F) {
 	f.Add(strings.NewReplacer(" CF.", " CFEvents.", " DF.", " DFEvents.", " Global.",
 		" GlobalEvents.").Replace(two), uint8(3))
-	f.Add("5 n7 s3 CFEvents.onStarted 0.1 1 [5 0]\n-5 n7 s3 GlobalEvents.onClockSync -9223372036854775808 1\n0 n8 s0 DFEvents.onSent 1 7 8 7.1 8.1\n", uint8(1))
-	f.Add("0 n1 s0 CFEvents.onCreated cf=65535.281474976710655 site=1 weight=NaN\n8223372036854775 n0 s0 DFEvents.onCreate df=4294967295 size=-1 cf=-\n", uint8(2))
-	f.Add("0 n0 s0 CFEvents.onMigrated cf=0.1 to=65535 bytes=-9223372036854775808\n1 n0 s0 GlobalEvents.onSendQueue 3 18446744073709551615\n", uint8(9))
+	f.Add("5 n7 s3 CFEvents.onStarted 0.1 1 [5 0]\n-5 n7 s3 GlobalEvents.onClockSync -9223372036854775808 1\n0 "+
+		"n8 s0 DFEvents.onSent 1 7 8 7.1 8.1\n", uint8(1))
+	f.Add("0 n1 s0 CFEvents.onCreated cf=65535.281474976710655 site=1 weight=NaN\n8223372036854775 n0 s0 "+
+		"DFEvents.onCreate df=4294967295 size=-1 cf=-\n", uint8(2))
+	f.Add("0 n0 s0 CFEvents.onMigrated cf=0.1 to=65535 bytes=-9223372036854775808\n1 n0 s0 "+
+		"GlobalEvents.onSendQueue 3 18446744073709551615\n", uint8(9))
 	f.Fuzz(func(t *testing.T, text string, piece uint8) {
 		dir := t.TempDir()
 		if trace.Parse(strings.NewReader(text), dir) != nil {

@@ -68,8 +68,8 @@ const weightUnit = 1e6
 // whole stands for the whole run where a node or link is named.
 const whole = int32(-1)
 
-// table defines the quantities that are shown: what each is called on the page and in the report, its unit and what
-// it means. The functions named spread... say what changes it.
+// table defines the quantities that are shown: what each is called on the page and in the report, its unit
+// and what it means. The functions named spread... say what changes it.
 var table = []Property{
 	{"cfs", "node", "count", "level", Text{"CFs", "ФВ"},
 		Text{"CFs that exist here: from their creation to the end of their last execution. " +

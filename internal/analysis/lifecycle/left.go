@@ -10,7 +10,8 @@ import (
 	"github.com/whyslow/whyslow/trace"
 )
 
-// The CFs that are left. All processes of a group collect theirs for rank 0, which finds out what they wait for.
+// The CFs that are left. All processes of a group collect theirs for rank 0, which finds out what they wait
+// for.
 //
 // Each CF belongs to the process of the node that created it. That process knows all that happened to the CF
 // except waits on other nodes, which it is told. Rank 0 receives the CFs that are left and the names of what

@@ -2,8 +2,8 @@
 // they wait for, DFs that were never produced, produced twice, never used or held to the end, requests that
 // came too late or were never answered.
 //
-// Everything comes from recorded events, so it works for every kind of run. For a run that was killed or still
-// executes, what is left counts as under way, not as a fault (Result.Final).
+// Everything comes from recorded events, so it works for every kind of run. For a run that was killed or
+// still executes, what is left counts as under way, not as a fault (Result.Final).
 package lifecycle
 
 import (

@@ -31,7 +31,8 @@ func TestShareRecorded(t *testing.T) {
 			late+found.LateRequests.Count
 	}
 	if unused == 0 || held == 0 || late == 0 {
-		t.Errorf("the runs have %d DFs that are not used, %d held to the end and %d late requests: too little to see anything", unused, held, late)
+		t.Errorf("the runs have %d DFs that are not used, %d held to the end and %d late requests: too little to "+
+			"see anything", unused, held, late)
 	}
 }
 

@@ -17,7 +17,8 @@ import (
 //
 //	anchor.xml   the three trees
 //	N.index      of metric N: which call paths have values
-//	             "CUBEX.INDEX" | int32 1 | uint16 version 0 | uint8 1 (sparse) | uint32 n | n x uint32 call path
+//	             "CUBEX.INDEX" | int32 1 | uint16 version 0 | uint8 1 (sparse) |
+//	             uint32 n | n x uint32 call path
 //	N.data       "CUBEX.DATA" | n x L values, L being the number of threads
 //
 // all little-endian, which the 1 shows. Call paths are numbered in depth-first order, as their ids are here:

@@ -1,6 +1,6 @@
-// Package query reads what people and pages ask about a run: lists of nodes, links, CFs. What is wrong with a question
-// is an error that is fs.ErrInvalid, what it asks for and is not there one that is fs.ErrNotExist; their texts say what and
-// what would be right, and nothing else.
+// Package query reads what people and pages ask about a run: lists of nodes, links, CFs. What is wrong with a
+// question is an error that is fs.ErrInvalid, what it asks for and is not there one that is fs.ErrNotExist;
+// their texts say what and what would be right, and nothing else.
 package query
 
 import (
@@ -33,8 +33,8 @@ func Missing(format string, args ...any) error {
 	return &problem{fmt.Sprintf(format, args...), fs.ErrNotExist}
 }
 
-// Numbers reads a list such as "0-3,7": numbers from 0 and ranges of them, each below limit. The result is ascending and
-// has no number twice. "" and "all" are nil: no restriction.
+// Numbers reads a list such as "0-3,7": numbers from 0 and ranges of them, each below limit. The result is
+// ascending and has no number twice. "" and "all" are nil: no restriction.
 func Numbers(s, what string, limit int) ([]int, error) {
 	if s == "" || s == "all" {
 		return nil, nil

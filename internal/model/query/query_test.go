@@ -20,7 +20,8 @@ func TestNumbers(t *testing.T) {
 			t.Errorf("%q: %v, %v", c.in, got, err)
 		}
 	}
-	for in, kind := range map[string]error{"x": fs.ErrInvalid, "3-1": fs.ErrInvalid, "1,,2": fs.ErrInvalid, "-1": fs.ErrInvalid, "1-": fs.ErrInvalid,
+	for in, kind := range map[string]error{"x": fs.ErrInvalid, "3-1": fs.ErrInvalid, "1,,2": fs.ErrInvalid,
+		"-1": fs.ErrInvalid, "1-": fs.ErrInvalid,
 		"8": fs.ErrNotExist, "0-99999999": fs.ErrNotExist, "99999999999": fs.ErrInvalid} {
 		if _, err := Numbers(in, "node", 8); !errors.Is(err, kind) {
 			t.Errorf("%q: %v", in, err)
@@ -32,7 +33,8 @@ func TestLinksAndCFs(t *testing.T) {
 	if l, err := ParseLink("2->0", 3); err != nil || l != (Link{2, 0}) {
 		t.Error(l, err)
 	}
-	for in, kind := range map[string]error{"": fs.ErrInvalid, "1": fs.ErrInvalid, "1->": fs.ErrInvalid, "a->1": fs.ErrInvalid, "1->3": fs.ErrNotExist} {
+	for in, kind := range map[string]error{"": fs.ErrInvalid, "1": fs.ErrInvalid, "1->": fs.ErrInvalid,
+		"a->1": fs.ErrInvalid, "1->3": fs.ErrNotExist} {
 		if _, err := ParseLink(in, 3); !errors.Is(err, kind) {
 			t.Errorf("%q: %v", in, err)
 		}
@@ -51,7 +53,8 @@ func TestTimes(t *testing.T) {
 	if err := Interval(1, 1); !errors.Is(err, fs.ErrInvalid) {
 		t.Error(err)
 	}
-	if Shift(math.MaxInt64-1, 5) != math.MaxInt64 || Shift(math.MinInt64+1, -5) != math.MinInt64 || Shift(3, 4) != 7 {
+	if Shift(math.MaxInt64-1, 5) != math.MaxInt64 || Shift(math.MinInt64+1, -5) != math.MinInt64 ||
+		Shift(3, 4) != 7 {
 		t.Error("Shift leaves the range")
 	}
 }
@@ -64,12 +67,14 @@ func FuzzNumbers(f *testing.F) {
 		limit = min(limit, 1000)
 		list, err := Numbers(s, "node", limit)
 		if err != nil {
-			if !errors.Is(err, fs.ErrInvalid) && !errors.Is(err, fs.ErrNotExist) || strings.Contains(err.Error(), "\n") {
+			if !errors.Is(err, fs.ErrInvalid) && !errors.Is(err, fs.ErrNotExist) ||
+				strings.Contains(err.Error(), "\n") {
 				t.Fatalf("%q", err)
 			}
 			return
 		}
-		if !slices.IsSorted(list) || len(list) > limit && len(list) > 0 || len(list) > 0 && (list[0] < 0 || list[len(list)-1] >= limit) {
+		if !slices.IsSorted(list) || len(list) > limit && len(list) > 0 ||
+			len(list) > 0 && (list[0] < 0 || list[len(list)-1] >= limit) {
 			t.Fatalf("%q: %v", s, list)
 		}
 	})

@@ -34,7 +34,8 @@ func BenchmarkSend(b *testing.B) {
 	b.ResetTimer()
 	for range b.N {
 		s := serveAt(b, "", Config{Dir: b.TempDir()})
-		send(b, stream.Config{Target: stream.Target{Addr: s.addr}, Source: stream.Folder(src), Poll: time.Millisecond})
+		send(b, stream.Config{Target: stream.Target{Addr: s.addr}, Source: stream.Folder(src),
+			Poll: time.Millisecond})
 		s.stop()
 	}
 	b.ReportMetric(float64(cpuTime()-cpu)/float64(b.N*events), "cpu-ns/event")

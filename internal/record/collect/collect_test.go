@@ -86,14 +86,16 @@ func send(t testing.TB, cfg stream.Config) *stream.Sender {
 
 // quick is a sender's configuration with short times.
 func quick(addr, dir string) stream.Config {
-	return stream.Config{Target: stream.Target{Addr: addr}, Source: stream.Folder(dir), Poll: 5 * time.Millisecond, Retry: 2 * time.Millisecond, Longest: 20 * time.Millisecond}
+	return stream.Config{Target: stream.Target{Addr: addr}, Source: stream.Folder(dir),
+		Poll: 5 * time.Millisecond, Retry: 2 * time.Millisecond, Longest: 20 * time.Millisecond}
 }
 
 // writeTrace writes the trace of some nodes with so many events each, of a run with a
 // random ID, and returns its run.json.
 func writeTrace(t testing.TB, dir string, nodes []int, events int) *trace.RunInfo {
 	t.Helper()
-	info := &trace.RunInfo{ID: trace.NewRunID(), Program: "prog.fa", Args: []string{"8"}, Started: time.Now().Round(0), Hosts: []string{"h"},
+	info := &trace.RunInfo{ID: trace.NewRunID(), Program: "prog.fa", Args: []string{"8"},
+		Started: time.Now().Round(0), Hosts: []string{"h"},
 		Processes: []trace.ProcessInfo{{PID: 1, Host: "h", Cores: 2}}}
 	for _, n := range nodes {
 		info.Nodes = append(info.Nodes, trace.NodeInfo{Node: n, Host: "h", Workers: 2})
@@ -169,7 +171,8 @@ func same(t testing.TB, got, want string) {
 		for i < min(len(a), len(b)) && a[i] == b[i] {
 			i++
 		}
-		t.Errorf("%s is another trace than %s: from byte %d on %.200q instead of %.200q", got, want, i, a[i:], b[i:])
+		t.Errorf("%s is another trace than %s: from byte %d on %.200q instead of %.200q", got, want, i,
+			a[i:], b[i:])
 	}
 }
 

@@ -177,7 +177,8 @@ func emitSome(w *trace.Writer, burst, n int, rnd *rand.Rand) {
 		now := int64(burst)*1e9 + int64(i)*100
 		st := w.Stream(rnd.IntN(3))
 		if i%100 == 0 {
-			w.DefineDF(trace.DF(burst*1e5+i+1), w.Name(fmt.Sprintf("x%d", rnd.IntN(5))), []int64{0, int64(w.Node()), int64(burst), int64(i)})
+			w.DefineDF(trace.DF(burst*1e5+i+1), w.Name(fmt.Sprintf("x%d", rnd.IntN(5))),
+				[]int64{0, int64(w.Node()), int64(burst), int64(i)})
 			st.Emit(now, trace.KindDFStored, uint64(burst*1e5+i+1), uint64(i))
 			continue
 		}

@@ -27,7 +27,8 @@ func TestDiskFull(t *testing.T) {
 	writeInfo(t, src, info)
 	retried(t, quick(s.addr, src), "no space left on device")
 	run := byID(s, info.ID)
-	if !strings.Contains(run.Err, "no space left on device") || !strings.Contains(told.text(), "no space left on device") {
+	if !strings.Contains(run.Err, "no space left on device") || !strings.Contains(told.text(),
+		"no space left on device") {
 		t.Errorf("%+v; told %s", run, told.text())
 	}
 	r, err := trace.Open(run.Dir)

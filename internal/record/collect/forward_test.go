@@ -129,7 +129,9 @@ func TestForwardingGoesOn(t *testing.T) {
 	info.Ended = trace.EndedDone
 	writeInfo(t, src, info)
 	drain(t, sender)
-	until(t, "the end is at the root", func() bool { return root.Runs()[0].Ended == trace.EndedDone && root.Runs()[0].Senders == 0 })
+	until(t, "the end is at the root", func() bool {
+		return root.Runs()[0].Ended == trace.EndedDone && root.Runs()[0].Senders == 0
+	})
 	same(t, root.only(t), src)
 	until(t, "that is known", func() bool {
 		st, err := readState(group.only(t))

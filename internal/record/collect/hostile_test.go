@@ -20,16 +20,19 @@ import (
 func garbage(t testing.TB) map[string][]byte {
 	noise := make([]byte, 100_000)
 	_, _ = rand.Read(noise)
-	upgrade := []byte("GET /stream HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: " + stream.Protocol + "\r\n\r\n")
-	greeting := append(upgrade[:len(upgrade):len(upgrade)], hello(t, "00000000000000000000000000000bad", "bad")...)
+	upgrade := []byte("GET /stream HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: " + stream.Protocol +
+		"\r\n\r\n")
+	greeting := append(upgrade[:len(upgrade):len(upgrade)],
+		hello(t, "00000000000000000000000000000bad", "bad")...)
 	with := func(head []byte, b ...byte) []byte { return append(head[:len(head):len(head)], b...) }
 	return map[string][]byte{
-		"nothing":                   nil,
-		"noise":                     noise,
-		"half a request":            upgrade[:40],
-		"endless headers":           append(upgrade[:30:30], bytes.Repeat([]byte("X: y\r\n"), 100_000)...),
-		"another path":              []byte("GET /../../etc/passwd HTTP/1.1\r\nHost: x\r\n\r\n"),
-		"another method":            []byte("POST /stream HTTP/1.1\r\nHost: x\r\nUpgrade: " + stream.Protocol + "\r\n\r\n"),
+		"nothing":         nil,
+		"noise":           noise,
+		"half a request":  upgrade[:40],
+		"endless headers": append(upgrade[:30:30], bytes.Repeat([]byte("X: y\r\n"), 100_000)...),
+		"another path":    []byte("GET /../../etc/passwd HTTP/1.1\r\nHost: x\r\n\r\n"),
+		"another method": []byte("POST /stream HTTP/1.1\r\nHost: x\r\nUpgrade: " + stream.Protocol +
+			"\r\n\r\n"),
 		"no upgrade":                []byte("GET /stream HTTP/1.1\r\nHost: x\r\n\r\n"),
 		"HTTP/2":                    []byte("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"),
 		"upgrade and nothing":       upgrade,
@@ -141,7 +144,8 @@ func TestSlowloris(t *testing.T) {
 	s := serveAt(t, "", Config{Dir: t.TempDir(), Limits: limits})
 	block := stream.AppendBlock(nil, 0, someBlocks(t, 2000)[1])
 	conn, raw := dial(t, s.addr)
-	if _, err := conn.Write(append(hello(t, trace.NewRunID(), "slow"), stream.AppendNode(nil, stream.TypeOpen, 0)...)); err != nil {
+	if _, err := conn.Write(append(hello(t, trace.NewRunID(), "slow"), stream.AppendNode(nil, stream.TypeOpen,
+		0)...)); err != nil {
 		t.Fatal(err)
 	}
 	expect(t, conn, stream.TypeHave)
@@ -168,7 +172,8 @@ func FuzzConnection(f *testing.F) {
 	limits.Handshake, limits.Idle, limits.Frame = 50*time.Millisecond, 50*time.Millisecond, 1<<20
 	limits.AllBytes, limits.Runs = 10<<20, 100
 	s := serveAt(f, "", Config{Dir: f.TempDir(), Limits: limits})
-	good := append(hello(f, "00000000000000000000000000000bad", "bad"), stream.AppendNode(nil, stream.TypeOpen, 0)...)
+	good := append(hello(f, "00000000000000000000000000000bad", "bad"),
+		stream.AppendNode(nil, stream.TypeOpen, 0)...)
 	for i, b := range someBlocks(f, 500) {
 		good = stream.AppendBlock(good, 0, b)
 		if i%2 == 0 {

@@ -75,7 +75,8 @@ func TestLoad(t *testing.T) {
 		for part := range perRun {
 			good.Go(func() {
 				kill := run == 0 && part == 0
-				n, lag, err := loadSender(s.addr, filepath.Join(tmp, fmt.Sprint(run, "-", part)), ids[run], part, until, kill)
+				n, lag, err := loadSender(s.addr, filepath.Join(tmp, fmt.Sprint(run, "-", part)), ids[run], part,
+					until, kill)
 				if err != nil {
 					t.Errorf("run %d, sender %d: %v", run, part, err)
 				}
@@ -96,12 +97,14 @@ func TestLoad(t *testing.T) {
 	for run := range runs {
 		together(t, tmp, run, perRun, byID(s, ids[run]).Dir)
 	}
-	t.Logf("%d events in %v, %d attacks, greatest lag %v", events.Load(), took.Round(time.Millisecond), attacks.Load(), time.Duration(worst.Load()).Round(time.Millisecond))
+	t.Logf("%d events in %v, %d attacks, greatest lag %v", events.Load(), took.Round(time.Millisecond),
+		attacks.Load(), time.Duration(worst.Load()).Round(time.Millisecond))
 }
 
 // loadSender records for a while and sends. It returns the number of events and the
 // greatest lag that was seen, half a second after the start and later.
-func loadSender(addr, src, id string, node int, until time.Time, kill bool) (events int, worst time.Duration, err error) {
+func loadSender(addr, src, id string, node int, until time.Time,
+	kill bool) (events int, worst time.Duration, err error) {
 	rnd := rand.New(rand.NewPCG(uint64(node), 9))
 	info := &trace.RunInfo{ID: id, Program: "load.fa", Nodes: []trace.NodeInfo{{Node: node, Workers: 3}}}
 	if err := trace.WriteRunInfo(src, info); err != nil {

@@ -10,8 +10,8 @@ import (
 	"github.com/whyslow/whyslow/trace"
 )
 
-// The processes of a run send the files of their nodes, from a common folder or each from its own: the collector has the
-// trace that they write together.
+// The processes of a run send the files of their nodes, from a common folder or each from its own: the
+// collector has the trace that they write together.
 func TestSendersOfNodeFiles(t *testing.T) {
 	src := filepath.Join(t.TempDir(), "a.trace")
 	final := writeTrace(t, src, []int{0, 1, 2}, 5000)

@@ -52,7 +52,8 @@ func refusedFor(t *testing.T, cfg stream.Config) *stream.Refusal {
 	if !errors.As(err, &r) {
 		t.Fatalf("not refused for good: %v; told %s", err, told.text())
 	}
-	if want := err.Error() + "; nothing more is sent to it"; !strings.HasSuffix(told.text(), want) || strings.Contains(err.Error(), "\n") {
+	if want := err.Error() + "; nothing more is sent to it"; !strings.HasSuffix(told.text(), want) ||
+		strings.Contains(err.Error(), "\n") {
 		t.Errorf("told %q, error %q", told.text(), err)
 	}
 	if st := s.Stats(); !st.Over || st.Done || st.Connected || !errors.Is(st.Err, r) {
@@ -109,9 +110,12 @@ func TestRefusedForGood(t *testing.T) {
 	same(t, s.only(t), src)
 
 	// Servers that are none.
-	for code, text := range map[int]string{http.StatusNotFound: "it is no whyslow collector", http.StatusOK: "it is no whyslow collector",
+	for code, text := range map[int]string{http.StatusNotFound: "it is no whyslow collector",
+		http.StatusOK:              "it is no whyslow collector",
 		http.StatusUpgradeRequired: "whyslow-stream/1"} {
-		web := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(code) }))
+		web := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			w.WriteHeader(code)
+		}))
 		if r := refusedFor(t, quick(web.Listener.Addr().String(), src)); !strings.Contains(r.Text, text) {
 			t.Error(r)
 		}
@@ -134,7 +138,8 @@ func TestTLS(t *testing.T) {
 	defer web.Close()
 	addr := web.Listener.Addr().String()
 	cert := filepath.Join(t.TempDir(), "cert.pem")
-	if err := os.WriteFile(cert, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: web.Certificate().Raw}), 0o666); err != nil {
+	if err := os.WriteFile(cert,
+		pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: web.Certificate().Raw}), 0o666); err != nil {
 		t.Fatal(err)
 	}
 	target, err := stream.ParseTarget("https://" + addr)
@@ -173,10 +178,13 @@ func dial(t testing.TB, addr string) (*stream.Conn, net.Conn) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { c.Close() })
-	if _, err := c.Write([]byte("GET /stream HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: " + stream.Protocol + "\r\n\r\n")); err != nil {
+	if _, err := c.Write(
+		[]byte("GET /stream HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: " + stream.Protocol +
+			"\r\n\r\n")); err != nil {
 		t.Fatal(err)
 	}
-	answer := make([]byte, len("HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: "+stream.Protocol+"\r\n\r\n"))
+	answer := make([]byte,
+		len("HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: "+stream.Protocol+"\r\n\r\n"))
 	for n := 0; n < len(answer); {
 		m, err := c.Read(answer[n:])
 		if err != nil {
@@ -200,7 +208,8 @@ func frame(t testing.TB, typ stream.Type, v any) []byte {
 }
 
 func hello(t testing.TB, id, name string) []byte {
-	return frame(t, stream.TypeHello, stream.Hello{Format: 1, Run: id, Sender: name, Info: &trace.RunInfo{Program: "p.fa"}})
+	return frame(t, stream.TypeHello, stream.Hello{Format: 1, Run: id, Sender: name,
+		Info: &trace.RunInfo{Program: "p.fa"}})
 }
 
 // expect reads frames until one of a type, and returns it.
@@ -263,18 +272,25 @@ func TestRefusedInWords(t *testing.T) {
 		send       []byte
 	}{
 		{"no hello", "the first frame is a ping, not a hello", true, stream.AppendNumber(nil, stream.TypePing, 1)},
-		{"version", "use a newer whyslow for this collector", true, frame(t, stream.TypeHello, map[string]any{"format": 9})},
+		{"version", "use a newer whyslow for this collector", true,
+			frame(t, stream.TypeHello, map[string]any{"format": 9})},
 		{"no run", "32 hex digits", true, hello(t, "x", "s")},
-		{"not opened", "node 5 was not opened", false, append(hello(t, id, "s"), stream.AppendBlock(nil, 5, block)...)},
-		{"damaged", "damaged", false, append(append(hello(t, id, "s"), far...), stream.AppendBlock(nil, 0, bad)...)},
-		{"half a block", "damaged", false, append(append(hello(t, id, "s"), far...), stream.AppendBlock(nil, 0, block[:len(block)-1])...)},
-		{"no block", "damaged", false, append(append(hello(t, id, "s"), far...), stream.AppendBlock(nil, 0, nil)...)},
+		{"not opened", "node 5 was not opened", false,
+			append(hello(t, id, "s"), stream.AppendBlock(nil, 5, block)...)},
+		{"damaged", "damaged", false, append(append(hello(t, id, "s"), far...),
+			stream.AppendBlock(nil, 0, bad)...)},
+		{"half a block", "damaged", false, append(append(hello(t, id, "s"), far...),
+			stream.AppendBlock(nil, 0, block[:len(block)-1])...)},
+		{"no block", "damaged", false, append(append(hello(t, id, "s"), far...),
+			stream.AppendBlock(nil, 0, nil)...)},
 		{"ack", "a ack frame", false, append(hello(t, id, "s"), stream.AppendNumber(nil, stream.TypeAck, 1)...)},
 		{"unknown", "type 99", false, append(hello(t, id, "s"), 0, 0, 0, 0, 99)},
 		{"too long", "2097152 bytes, 1048576 are allowed", false, append(hello(t, id, "s"), 0, 0, 32, 0, 3)},
 		{"hello too long", "are allowed", false, []byte{0, 0, 32, 0, 1}},
-		{"nodes", "2 nodes of this run are kept, no more are allowed", true, append(hello(t, id, "s"), stream.AppendNode(stream.AppendNode(stream.AppendNode(nil, 2, 7), 2, 8), 2, 9)...)},
-		{"info", "run.json has a node -1", false, append(hello(t, id, "s"), frame(t, stream.TypeInfo, trace.RunInfo{Nodes: []trace.NodeInfo{{Node: -1}}})...)},
+		{"nodes", "2 nodes of this run are kept, no more are allowed", true, append(hello(t, id, "s"),
+			stream.AppendNode(stream.AppendNode(stream.AppendNode(nil, 2, 7), 2, 8), 2, 9)...)},
+		{"info", "run.json has a node -1", false, append(hello(t, id, "s"),
+			frame(t, stream.TypeInfo, trace.RunInfo{Nodes: []trace.NodeInfo{{Node: -1}}})...)},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			conn, raw := dial(t, s.addr)

@@ -155,7 +155,8 @@ func TestSeveralSenders(t *testing.T) {
 		mine.Hosts = []string{fmt.Sprint("h", n)}
 		mine.Processes = []trace.ProcessInfo{{PID: 10 + n, Host: fmt.Sprint("h", n)}}
 		writeInfo(t, part(n), &mine)
-		if err := os.Link(filepath.Join(whole, trace.FileName(n)), filepath.Join(part(n), trace.FileName(n))); err != nil {
+		if err := os.Link(filepath.Join(whole, trace.FileName(n)),
+			filepath.Join(part(n), trace.FileName(n))); err != nil {
 			t.Fatal(err)
 		}
 		sender, _ := start(t, quick(s.addr, part(n)))
@@ -203,7 +204,8 @@ func TestNewerTakesOver(t *testing.T) {
 	second.Name = "new"
 	send(t, second)
 	<-first.Done()
-	if !strings.Contains(told.text(), "node 0 is sent by another sender now, 127.0.0.1; nothing more is sent to it") {
+	if !strings.Contains(told.text(),
+		"node 0 is sent by another sender now, 127.0.0.1; nothing more is sent to it") {
 		t.Error(told.text())
 	}
 	same(t, s.only(t), src)
@@ -236,8 +238,11 @@ func TestHalfOpen(t *testing.T) {
 			return
 		}
 		defer c.Close()
-		_, _ = c.Write([]byte("HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: " + stream.Protocol + "\r\n\r\n"))
-		_, _ = c.Write(frame(t, stream.TypeWelcome, stream.Welcome{Collector: "x", Folder: "y", Idle: 50 * time.Millisecond, MaxFrame: stream.DefaultMaxFrame}))
+		_, _ = c.Write(
+			[]byte("HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: " + stream.Protocol +
+				"\r\n\r\n"))
+		_, _ = c.Write(frame(t, stream.TypeWelcome, stream.Welcome{Collector: "x", Folder: "y",
+			Idle: 50 * time.Millisecond, MaxFrame: stream.DefaultMaxFrame}))
 		_, _ = c.Read(make([]byte, 100))
 		time.Sleep(500 * time.Millisecond)
 	})
@@ -249,7 +254,8 @@ func TestHalfOpen(t *testing.T) {
 	go web.Serve(l)
 	defer web.Close()
 	retried(t, quick(l.Addr().String(), src), "nothing heard for too long")
-	// A quiet stream lasts. A computer that stands still for so long is silence, too: then it must last where silence may be longer.
+	// A quiet stream lasts. A computer that stands still for so long is silence, too: then it must last where
+	// silence may be longer.
 	for ; ; limits.Idle *= 2 {
 		s := serveAt(t, "", Config{Dir: t.TempDir(), Limits: limits})
 		sender, _ := start(t, quick(s.addr, src))
@@ -275,8 +281,11 @@ func TestSlowCollector(t *testing.T) {
 			return
 		}
 		defer c.Close()
-		_, _ = c.Write([]byte("HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: " + stream.Protocol + "\r\n\r\n"))
-		_, _ = c.Write(frame(t, stream.TypeWelcome, stream.Welcome{Idle: time.Minute, MaxFrame: stream.DefaultMaxFrame}))
+		_, _ = c.Write(
+			[]byte("HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: " + stream.Protocol +
+				"\r\n\r\n"))
+		_, _ = c.Write(frame(t, stream.TypeWelcome,
+			stream.Welcome{Idle: time.Minute, MaxFrame: stream.DefaultMaxFrame}))
 		_, _ = c.Write(stream.AppendHave(nil, 0, trace.Have{}))
 		<-over
 	})
@@ -310,7 +319,9 @@ func TestCollectorLosesItsDisk(t *testing.T) {
 	cfg := Config{Dir: t.TempDir()}
 	s := serveAt(t, "", cfg)
 	sender, _ := start(t, quick(s.addr, src))
-	until(t, "all is there", func() bool { return sender.Stats().Sent.Events > 40_000 && sender.Stats().Unsent.Blocks == 0 })
+	until(t, "all is there", func() bool {
+		return sender.Stats().Sent.Events > 40_000 && sender.Stats().Unsent.Blocks == 0
+	})
 	dir := s.only(t)
 	s.stop()
 	if err := os.Truncate(filepath.Join(dir, trace.FileName(1)), 30_001); err != nil {
@@ -358,7 +369,8 @@ func TestQueue(t *testing.T) {
 	cfg.Source = q
 	sender := send(t, cfg)
 	st := sender.Stats()
-	if st.Sent.Events+st.Dropped.Events != uint64(all) || st.Sent.Blocks+st.Dropped.Blocks != uint64(len(blocks)) || st.Dropped.Events == 0 || st.Sent.Events == 0 {
+	if st.Sent.Events+st.Dropped.Events != uint64(all) ||
+		st.Sent.Blocks+st.Dropped.Blocks != uint64(len(blocks)) || st.Dropped.Events == 0 || st.Sent.Events == 0 {
 		t.Errorf("%+v; %d events in %d blocks", st, all, len(blocks))
 	}
 	dir := s.only(t)

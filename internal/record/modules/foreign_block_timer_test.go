@@ -23,9 +23,11 @@ func callsOf(ses *prof.Session, s *prof.Stream, calls ...[3]int64) {
 
 func TestForeignBlockTimer(t *testing.T) {
 	for order, want := range map[string]string{
-		"name": "Func: mult, PID: 1405, TID: 0 => 10388 ms total\nFunc: mult, PID: 1405, TID: 3 => 10393 ms total\n" +
+		"name": "Func: mult, PID: 1405, TID: 0 => 10388 ms total\nFunc: mult, PID: 1405, TID: 3 => 10393 " +
+			"ms total\n" +
 			"Func: put, PID: 1405, TID: 1 => 1 ms total\nFunc: put, PID: 1405, TID: 3 => 43 ms total\n",
-		"time": "Func: mult, PID: 1405, TID: 3 => 10393 ms total\nFunc: mult, PID: 1405, TID: 0 => 10388 ms total\n" +
+		"time": "Func: mult, PID: 1405, TID: 3 => 10393 ms total\nFunc: mult, PID: 1405, TID: 0 => 10388 " +
+			"ms total\n" +
 			"Func: put, PID: 1405, TID: 3 => 43 ms total\nFunc: put, PID: 1405, TID: 1 => 1 ms total\n",
 	} {
 		if diff := cmp.Diff(want, timed(t, order)); diff != "" {

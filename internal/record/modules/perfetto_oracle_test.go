@@ -138,7 +138,8 @@ const (
 	askFlows = `select o.name as out, o.ts as sent, i.name as "in", i.ts as received, op.pid as "from", ip.pid as "to" from flow
 		join slice o on slice_out = o.id join thread_track ot on o.track_id = ot.id join thread oth on ot.utid = oth.utid join process op on oth.upid = op.upid
 		join slice i on slice_in = i.id join thread_track it on i.track_id = it.id join thread ith on it.utid = ith.utid join process ip on ith.upid = ip.upid`
-	askArgs = "select slice.name, key, coalesce(string_value, int_value) as value from slice join args using (arg_set_id) where key like 'args.%' order by slice.ts, slice.id, key"
+	askArgs = "select slice.name, key, coalesce(string_value, int_value) as value from slice join args using " +
+		"(arg_set_id) where key like 'args.%' order by slice.ts, slice.id, key"
 )
 
 // What Perfetto shows of a trace is what was emitted, to the nanosecond.
@@ -234,8 +235,9 @@ func TestPerfettoTraceProcessorLarge(t *testing.T) {
 		"threads":   count("thread where name like 'worker%'"),
 		"processes": count("process where name like 'p.fa node%'"),
 		"nested":    count("slice where depth > 0 and category = 'ForeignBlock'"),
-		"created":   "select value as n from counter join track on track_id = track.id where track.name = 'DFSizer created' order by value desc limit 1",
-		"total":     "select sum(dur) as n from slice where category = 'ForeignBlock'",
+		"created": "select value as n from counter join track on track_id = track.id where track.name = " +
+			"'DFSizer created' order by value desc limit 1",
+		"total": "select sum(dur) as n from slice where category = 'ForeignBlock'",
 	}, files...)
 	for i, a := range answers {
 		n := func(what string) int {

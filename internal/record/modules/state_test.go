@@ -383,7 +383,8 @@ func TestStateWhileItChanges(t *testing.T) {
 		strings.Join(lines[len(lines)-nodes:], "\n"), `$1":N`)
 	want := ""
 	for n := range nodes {
-		want += fmt.Sprintf(`{"time":N,"node":%d,"cfs":0,"waiting":0,"ready":0,"running":0,"finished":N,"dfs":0,"bytes":N,"sent_bytes":N,"received_bytes":N,"queue":0,"sending":0,"busy":0,"weight":0}`+"\n", n)
+		want += fmt.Sprintf(
+			`{"time":N,"node":%d,"cfs":0,"waiting":0,"ready":0,"running":0,"finished":N,"dfs":0,"bytes":N,"sent_bytes":N,"received_bytes":N,"queue":0,"sending":0,"busy":0,"weight":0}`+"\n", n)
 	}
 	if len(lines)%nodes != 0 || got+"\n" != want {
 		t.Errorf("%d lines, the last ones:\n%s", len(lines), got)

@@ -33,8 +33,10 @@ func TestPartsThatCannotBeGathered(t *testing.T) {
 	}
 	var wg sync.WaitGroup
 	gather := func(g procs.Group) {
-		p := &Recording{crew: &crew.Crew{World: ranked{g: g}}, folder: folder, local: filepath.Join(root, fmt.Sprint(g.Rank()))}
-		p.info.Nodes = []trace.NodeInfo{{Node: 0, Part: "h:" + filepath.Join(root, "0")}, {Node: 1, Part: "h:" + filepath.Join(root, "1")}}
+		p := &Recording{crew: &crew.Crew{World: ranked{g: g}}, folder: folder,
+			local: filepath.Join(root, fmt.Sprint(g.Rank()))}
+		p.info.Nodes = []trace.NodeInfo{{Node: 0, Part: "h:" + filepath.Join(root, "0")},
+			{Node: 1, Part: "h:" + filepath.Join(root, "1")}}
 		file := filepath.Join(p.local, trace.FileName(g.Rank()))
 		if err := errors.Join(os.Mkdir(p.local, 0o777), os.WriteFile(file, []byte("blocks"), 0o666)); err != nil {
 			t.Error(err)

@@ -27,7 +27,8 @@ const someRun = "0123456789abcdef0123456789abcdef"
 
 // conversation is one frame of every type.
 func conversation(t testing.TB) []byte {
-	info := &trace.RunInfo{Program: "p.fa", Started: time.Unix(1e9, 5).UTC(), Nodes: []trace.NodeInfo{{Node: 2, Workers: 3}}}
+	info := &trace.RunInfo{Program: "p.fa", Started: time.Unix(1e9, 5).UTC(),
+		Nodes: []trace.NodeInfo{{Node: 2, Workers: 3}}}
 	b := mustJSON(t, TypeHello, Hello{Format: FormatVersion, Run: someRun, Sender: "h:/p", Info: info})
 	b = AppendNode(b, TypeOpen, 7)
 	b = AppendBlock(b, 7, []byte("a block"))
@@ -140,19 +141,23 @@ func TestFrameClaimsToBeLong(t *testing.T) {
 		t.Errorf("%d bytes were allocated for nothing", n)
 	}
 	_, err = NewFrameReader(bytes.NewReader(head), 1<<20).Next()
-	if !errors.Is(err, ErrProtocol) || !strings.Contains(err.Error(), "block frame of 16777215 bytes, 1048576 are allowed") {
+	if !errors.Is(err, ErrProtocol) || !strings.Contains(err.Error(),
+		"block frame of 16777215 bytes, 1048576 are allowed") {
 		t.Error(err)
 	}
 }
 
 func TestHelloRefused(t *testing.T) {
 	for _, c := range []struct{ hello, code, text string }{
-		{`{"format":2}`, RefusedVersion, "traces of version 2 are sent, this collector keeps version 1: use a newer whyslow for this collector"},
-		{`{"format":0}`, RefusedVersion, "traces of version 0 are sent, this collector keeps version 1: use a newer whyslow for the sender"},
+		{`{"format":2}`, RefusedVersion,
+			"traces of version 2 are sent, this collector keeps version 1: use a newer whyslow for this collector"},
+		{`{"format":0}`, RefusedVersion,
+			"traces of version 0 are sent, this collector keeps version 1: use a newer whyslow for the sender"},
 		{`{"format":1,"run":"../../etc"}`, RefusedHello, "32 hex digits"},
 		{`{"format":1,"run":"` + someRun + `"}`, RefusedHello, "a sender's name"},
 		{`{"format":1,"run":"` + someRun + `","sender":"x"}`, RefusedHello, "lacks what run.json says"},
-		{`{"format":1,"run":"` + someRun + `","sender":"x","info":{"nodes":[{"node":-1}]}}`, RefusedHello, "node -1"},
+		{`{"format":1,"run":"` + someRun + `","sender":"x","info":{"nodes":[{"node":-1}]}}`, RefusedHello,
+			"node -1"},
 		{`{"format":1,"run":"` + someRun + `","sender":"x","info":{"ended":"<b>"}}`, RefusedHello, "ended"},
 		{`garbage`, RefusedHello, "not in order"},
 	} {
@@ -166,8 +171,10 @@ func TestHelloRefused(t *testing.T) {
 
 func TestParseTarget(t *testing.T) {
 	for s, want := range map[string]string{
-		"localhost:7568": "localhost:7568", "[::1]:80": "[::1]:80", "http://head:7568": "head:7568", "https://head:7568/": "head:7568 tls",
-		"head": "", "head:0": "", "head:99999": "", ":80": "", "ftp://h:1": "", "http://h:1/x": "", "http://u:p@h:1": "", "http://h": "", "": "", "h:p": "", "a b:1": "",
+		"localhost:7568": "localhost:7568", "[::1]:80": "[::1]:80", "http://head:7568": "head:7568",
+		"https://head:7568/": "head:7568 tls",
+		"head":               "", "head:0": "", "head:99999": "", ":80": "", "ftp://h:1": "", "http://h:1/x": "",
+		"http://u:p@h:1": "", "http://h": "", "": "", "h:p": "", "a b:1": "",
 	} {
 		got, err := ParseTarget(s)
 		text := got.Addr
@@ -196,7 +203,8 @@ func FuzzFrames(f *testing.F) {
 				return
 			}
 			again, err := parse(t, fr)
-			if err != nil || fr.Type == TypeHello || fr.Type == TypeInfo || fr.Type == TypeWelcome || fr.Type == TypeRefuse || fr.Type == TypeHave || fr.Type == TypeEnd {
+			if err != nil || fr.Type == TypeHello || fr.Type == TypeInfo || fr.Type == TypeWelcome ||
+				fr.Type == TypeRefuse || fr.Type == TypeHave || fr.Type == TypeEnd {
 				continue
 			}
 			if !bytes.Equal(again[frameHeader:], fr.Body) {

@@ -15,7 +15,8 @@ func FuzzCollectorSays(f *testing.F) {
 	said := AppendHave(nil, 0, trace.Have{})
 	said = AppendNumber(said, TypeAck, 2)
 	f.Add(said)
-	f.Add(append(AppendHave(nil, 0, trace.Have{Defs: 100, Streams: map[int]uint32{0: 5}}), mustJSON(f, TypeRefuse, Refusal{Code: "x", Text: "\x1b[2J", Final: true})...))
+	f.Add(append(AppendHave(nil, 0, trace.Have{Defs: 100, Streams: map[int]uint32{0: 5}}),
+		mustJSON(f, TypeRefuse, Refusal{Code: "x", Text: "\x1b[2J", Final: true})...))
 	f.Add(conversation(f))
 	all := blocks(f)
 	f.Fuzz(func(t *testing.T, b []byte) {
@@ -58,7 +59,8 @@ func FuzzCollectorSays(f *testing.F) {
 			here.Close()
 			s.next(nil)
 			st := s.Stats()
-			if st.Sent.Blocks+st.Unsent.Blocks != 20 || st.Unsent.Bytes > 1<<20 || s.passed < 0 || s.passed > len(s.items) || s.size < 0 {
+			if st.Sent.Blocks+st.Unsent.Blocks != 20 || st.Unsent.Bytes > 1<<20 || s.passed < 0 ||
+				s.passed > len(s.items) || s.size < 0 {
 				t.Fatalf("%+v, %d of %d passed, %d bytes", st, s.passed, len(s.items), s.size)
 			}
 			if bytes.ContainsAny([]byte(s.folder), "\x1b\n") {

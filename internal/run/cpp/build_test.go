@@ -242,7 +242,9 @@ func TestMissingSymbol(t *testing.T) {
 	}
 	_, err = Open(b.Path, prog)
 	a := filepath.Join(dir, "a.cpp")
-	want := "prog.fa:2:1: undefined symbol: absent: the C++ function imported as absent does not exist; looked in " + a + "; it must be declared extern \"C\"\n" +
+	want := "prog.fa:2:1: undefined symbol: absent: the C++ function imported as absent does not " +
+		"exist; looked " +
+		"in " + a + "; it must be declared extern \"C\"\n" +
 		"x.fa:7:3: undefined symbol: gone: the C++ function imported as leave does not exist; looked in " +
 		a + "; it must be declared extern \"C\""
 	if fmt.Sprint(err) != want {
@@ -260,7 +262,8 @@ func TestMissingSymbol(t *testing.T) {
 func TestNoCompiler(t *testing.T) {
 	s := Spec{Prog: program(), Dir: t.TempDir(), CXX: "no-such-compiler -v"}
 	_, err := build(t, s)
-	if want := "no C++ compiler: no-such-compiler was not found; install one (apt install g++) or name one in the environment variable CXX"; fmt.Sprint(err) != want {
+	if want := "no C++ compiler: no-such-compiler was not found; install one (apt install g++) or name one in " +
+		"the environment variable CXX"; fmt.Sprint(err) != want {
 		t.Errorf("got %v", err)
 	}
 	t.Setenv("CXX", "also-none")
@@ -311,7 +314,8 @@ func TestStoppedCompiler(t *testing.T) {
 	begun := filepath.Join(dir, "begun")
 	script := filepath.Join(dir, "cxx")
 	if err := os.WriteFile(script,
-		[]byte("#!/bin/sh\ntrap 'rm -f "+begun+".$$; exit 1' TERM\n: > "+begun+".$$\nsleep 60 &\nwait\n"), 0o755); err != nil {
+		[]byte("#!/bin/sh\ntrap 'rm -f "+begun+".$$; exit 1' TERM\n: > "+begun+".$$\nsleep 60 &\nwait\n"),
+		0o755); err != nil {
 		t.Fatal(err)
 	}
 	found := func() []string {

@@ -43,7 +43,8 @@ func TestOutcomes(t *testing.T) {
 		"4 0 threw an exception, const char*: a C string",
 		"4 0 threw an exception, int: 42",
 		"4 0 threw an exception, luna::ucenv::DF",
-		"4 0 threw an exception, std::out_of_range: vector::_M_range_check: __n (which is 3) >= this->size() (which is 0)",
+		"4 0 threw an exception, std::out_of_range: vector::_M_range_check: __n (which is 3) >= this->size() " +
+			"(which is 0)",
 	} {
 		// Twice: a signal must not stay blocked, the stack guard must be there again.
 		for range 2 {

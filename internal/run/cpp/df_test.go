@@ -122,7 +122,8 @@ func TestFailures(t *testing.T) {
 		"Cannot get_size of string",
 		"Cannot getSize(), df is unset",
 		"Cannot get_data of (unset)",
-		"Cannot getData: the size of DF<size=13>(30, 31, 32, 33, 34, 35, 36, 37, 38, 39, ...) is not a multiple of 8",
+		"Cannot getData: the size of DF<size=13>(30, 31, 32, 33, 34, 35, 36, 37, 38, 39, ...) is not a " +
+			"multiple of 8",
 		"get_int failed for type real",
 		"get_real failed for type int",
 		"get_string failed for type value",

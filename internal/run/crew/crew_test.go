@@ -42,8 +42,8 @@ func (c connected) Connect(deliver func(*transport.Message)) transport.Network {
 	return c.connect(deliver)
 }
 
-// Everything that all ranks print before, during and after the life of the network comes out once, in order, in whole lines;
-// other messages reach the engine.
+// Everything that all ranks print before, during and after the life of the network comes out once, in order,
+// in whole lines; other messages reach the engine.
 func TestOutput(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		n := rapid.IntRange(1, 4).Draw(rt, "ranks")
@@ -129,7 +129,8 @@ func TestTagged(t *testing.T) {
 	}
 	w.flush()
 	w.flush()
-	if want := []string{"node 2: ab\nnode 2: c\n", "node 2: d\n", "node 2: e\n"}; fmt.Sprint(got) != fmt.Sprint(want) {
+	if want := []string{"node 2: ab\nnode 2: c\n", "node 2: d\n",
+		"node 2: e\n"}; fmt.Sprint(got) != fmt.Sprint(want) {
 		t.Errorf("%q", got)
 	}
 }
@@ -140,7 +141,8 @@ func FuzzPiece(f *testing.F) {
 	f.Add((&piece{300, toErr | moreFollows, nil}).encode(nil))
 	f.Fuzz(func(t *testing.T, b []byte) {
 		if p, ok := decodePiece(b); ok {
-			if q, ok := decodePiece(p.encode(nil)); !ok || q.number != p.number || q.kind != p.kind || !bytes.Equal(p.text, q.text) {
+			if q, ok := decodePiece(p.encode(nil)); !ok || q.number != p.number || q.kind != p.kind ||
+				!bytes.Equal(p.text, q.text) {
 				t.Errorf("%+v %+v", p, q)
 			}
 		}
@@ -233,7 +235,8 @@ func TestFolderNotSeen(t *testing.T) {
 			said = err
 		}
 	})
-	want := fmt.Sprintf("rank 1 (%s): does not see /nowhere%s: all hosts must see the folder of the trace, or say --local-dir DIR", HostName(), dir)
+	want := fmt.Sprintf("rank 1 (%s): does not see /nowhere%s: all hosts must see the folder of the trace, or "+
+		"say --local-dir DIR", HostName(), dir)
 	if said == nil || said.Error() != want {
 		t.Errorf("%v", said)
 	}
@@ -244,7 +247,8 @@ func TestFolderNotSeen(t *testing.T) {
 
 func TestCrew(t *testing.T) {
 	c := &Crew{procs: []trace.ProcessInfo{
-		{Host: "a", Cores: 4, Affinity: "0-3"}, {Host: "a", Cores: 4, Affinity: "0-3"}, {Host: "b", Cores: 1, Affinity: "0"}, {Host: "b", Cores: 1, Affinity: "7"},
+		{Host: "a", Cores: 4, Affinity: "0-3"}, {Host: "a", Cores: 4, Affinity: "0-3"},
+		{Host: "b", Cores: 1, Affinity: "0"}, {Host: "b", Cores: 1, Affinity: "7"},
 	}}
 	if n := c.Workers(1024); n != 1 {
 		t.Errorf("%d workers", n)
@@ -257,11 +261,13 @@ func TestCrew(t *testing.T) {
 	if n := c.Workers(1024); n != 2 || len(c.CoreWarnings(2, 4)) > 0 {
 		t.Errorf("%d workers, %v", n, c.CoreWarnings(2, 4))
 	}
-	if got := fmt.Sprint(c.CoreWarnings(3, 4)); got != "[6 workers of all ranks on a share 4 cores: expect pre-emption (mpirun -n, -w)]" {
+	if got := fmt.Sprint(c.CoreWarnings(3, 4)); got != "[6 workers of all ranks on a share 4 cores: expect "+
+		"pre-emption (mpirun -n, -w)]" {
 		t.Errorf("%s", got)
 	}
 	c.procs = []trace.ProcessInfo{{Host: "a", Cores: 1, Affinity: "0"}, {Host: "a", Cores: 1, Affinity: "1"}}
-	if got := fmt.Sprint(c.CoreWarnings(1, 2), c.CoreWarnings(1, 8)); got != "[] [each rank on a is bound to 1 core and has 1 worker: 'mpirun --bind-to none' lets them use all 8 cores]" {
+	if got := fmt.Sprint(c.CoreWarnings(1, 2), c.CoreWarnings(1, 8)); got != "[] [each rank on a is bound to 1 "+
+		"core and has 1 worker: 'mpirun --bind-to none' lets them use all 8 cores]" {
 		t.Errorf("%s", got)
 	}
 	c.procs = c.procs[:1]

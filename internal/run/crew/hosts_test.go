@@ -33,7 +33,8 @@ func TestSameCode(t *testing.T) {
 		err     string
 	}{
 		"the same": {there: rank{"p", same.library, map[string]string{"/elsewhere/x.cpp": "1"}}},
-		"program":  {there: rank{"q", same.library, same.read}, err: "the program of rank 1 (HOST) is not that of rank 0 (HOST): all hosts need the same files"},
+		"program": {there: rank{"q", same.library, same.read},
+			err: "the program of rank 1 (HOST) is not that of rank 0 (HOST): all hosts need the same files"},
 		"file": {
 			there: rank{"p", file("lib2"), map[string]string{"/home/a/x.cpp": "3", "/usr/include/console.IO.h": "2"}},
 			err:   "the C++ code (x.cpp) of rank 1 (HOST) is not that of rank 0 (HOST): all hosts need the same files",
@@ -42,12 +43,16 @@ func TestSameCode(t *testing.T) {
 			there: rank{"p", file("lib2"), map[string]string{"/home/a/x.cpp": "1", "/home/a/y.cpp": "1"}},
 			err:   "the C++ code (y.cpp) of rank 1 (HOST) is not that of rank 0 (HOST): all hosts need the same files",
 		},
-		"unknown files": {there: rank{"p", file("lib2"), nil}, err: "the library of rank 1 (HOST) is not that of rank 0 (HOST): all hosts need the same files"},
+		"unknown files": {there: rank{"p", file("lib2"), nil},
+			err: "the library of rank 1 (HOST) is not that of rank 0 (HOST): all hosts need the same files"},
 		"compiler": {
-			there:   rank{"p", file("lib2"), map[string]string{"/home/a/x.cpp": "1", "/usr/include/console.IO.h": "3"}},
-			warning: "rank 1 (HOST) has compiled the C++ code with another compiler, options or libraries than rank 0 (HOST)",
+			there: rank{"p", file("lib2"), map[string]string{"/home/a/x.cpp": "1",
+				"/usr/include/console.IO.h": "3"}},
+			warning: "rank 1 (HOST) has compiled the C++ code with another compiler, options or libraries than rank " +
+				"0 (HOST)",
 		},
-		"no library": {there: rank{"p", filepath.Join(dir, "none"), nil}, err: "rank 1 (HOST): DIR/none: no such file or directory"},
+		"no library": {there: rank{"p", filepath.Join(dir, "none"), nil},
+			err: "rank 1 (HOST): DIR/none: no such file or directory"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var mu sync.Mutex
@@ -109,8 +114,12 @@ func (o otherBuild) Exchange(out [][]byte) ([][]byte, error) {
 func TestSameBuild(t *testing.T) {
 	for want, change := range map[string]func(*madeAs){
 		"": func(*madeAs) {},
-		"rank 1 (node-b) is another build of whyslow":                                            func(m *madeAs) { m.Host, m.Build = "node-b", "other" },
-		"rank 1 (" + HostName() + ") is whyslow v7, rank 0 (" + HostName() + ") is whyslow test": func(m *madeAs) { m.Version = "whyslow v7" },
+		"rank 1 (node-b) is another build of whyslow": func(m *madeAs) {
+			m.Host, m.Build = "node-b", "other"
+		},
+		"rank 1 (" + HostName() + ") is whyslow v7, rank 0 (" + HostName() + ") is whyslow test": func(m *madeAs) {
+			m.Version = "whyslow v7"
+		},
 	} {
 		together(3, func(g procs.Group) {
 			err := sameBuild(ranked{g: otherBuild{g, change}}, "whyslow test")
@@ -129,7 +138,8 @@ func TestSameBuild(t *testing.T) {
 func TestBuildID(t *testing.T) {
 	if id := buildID(); id != "" && len(id) != 64 {
 		t.Errorf("%q", id)
-	} else if exe, err := os.ReadFile("/proc/self/exe"); err == nil && len(exe) > 0 && id == "" && string(exe[1:4]) == "ELF" {
+	} else if exe, err := os.ReadFile("/proc/self/exe"); err == nil && len(exe) > 0 && id == "" &&
+		string(exe[1:4]) == "ELF" {
 		t.Error("this is an ELF file and has none")
 	}
 }

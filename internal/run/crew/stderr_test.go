@@ -10,11 +10,13 @@ import (
 	"pgregory.net/rapid"
 )
 
-// Whatever the pieces that text comes in, what is written at once is lines: as many as mpirun reads, or one that is longer.
+// Whatever the pieces that text comes in, what is written at once is lines: as many as mpirun reads, or one
+// that is longer.
 func TestMPIPassLines(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var text []byte
-		for _, n := range rapid.SliceOfN(rapid.OneOf(rapid.IntRange(0, 60), rapid.IntRange(4000, 9000)), 0, 200).Draw(t, "lengths") {
+		for _, n := range rapid.SliceOfN(rapid.OneOf(rapid.IntRange(0, 60), rapid.IntRange(4000, 9000)), 0,
+			200).Draw(t, "lengths") {
 			text = append(append(text, strings.Repeat("x", n)...), '\n')
 		}
 		want := bytes.Clone(text)
@@ -22,7 +24,9 @@ func TestMPIPassLines(t *testing.T) {
 			text, want = append(text, "last words"...), append(want, "last words\n"...)
 		}
 		out := &writes{}
-		if err := passLines(&pieces{text, rapid.IntRange(1, 5000).Draw(t, "piece")}, out, func(n int) { out.asked = n }); err != nil {
+		if err := passLines(&pieces{text, rapid.IntRange(1, 5000).Draw(t, "piece")}, out, func(n int) {
+			out.asked = n
+		}); err != nil {
 			t.Fatal(err)
 		}
 		if got := bytes.Join(out.all, nil); !bytes.Equal(got, want) {
@@ -39,7 +43,8 @@ func TestMPIPassLines(t *testing.T) {
 // A line without an end does not stay for ever.
 func TestMPIPassLongLine(t *testing.T) {
 	out := &writes{}
-	if err := passLines(&pieces{bytes.Repeat([]byte("x"), longestLine+2000), 1000}, out, func(int) {}); err != nil {
+	if err := passLines(&pieces{bytes.Repeat([]byte("x"), longestLine+2000), 1000}, out,
+		func(int) {}); err != nil {
 		t.Fatal(err)
 	}
 	if len(out.all) != 2 || len(out.all[0]) < longestLine || out.all[1][len(out.all[1])-1] != '\n' {
@@ -75,8 +80,8 @@ func (p *pieces) Read(b []byte) (int, error) {
 	return n, nil
 }
 
-// Who reads as much as mpirun never gets a part of a line, however slow; lines that nobody reads are written all the same, and
-// when nobody can read them that is an end.
+// Who reads as much as mpirun never gets a part of a line, however slow; lines that nobody reads are written
+// all the same, and when nobody can read them that is an end.
 func TestMPIPipeSpace(t *testing.T) {
 	line := strings.Repeat("x", 99) + "\n"
 	pipe := func() (r, w *os.File) {

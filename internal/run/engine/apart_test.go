@@ -41,8 +41,10 @@ func parts(cfg engine.Config, s shape) []engine.Config {
 	return list
 }
 
-// runApart runs a program with every node in an engine of its own. It returns what node 0 says, and the errors of the others.
-func runApart(ctx context.Context, t testing.TB, cfg engine.Config, s shape) (res *engine.Result, others []error, err error) {
+// runApart runs a program with every node in an engine of its own. It returns what node 0 says, and the
+// errors of the others.
+func runApart(ctx context.Context, t testing.TB, cfg engine.Config,
+	s shape) (res *engine.Result, others []error, err error) {
 	t.Helper()
 	all, errs := runParts(ctx, parts(cfg, s))
 	for i, err := range errs[1:] {
@@ -86,7 +88,8 @@ type slow struct {
 	wg     sync.WaitGroup
 }
 
-func delayed(connect func(func(*transport.Message)) transport.Network, nodes int, seed uint64) func(func(*transport.Message)) transport.Network {
+func delayed(connect func(func(*transport.Message)) transport.Network, nodes int,
+	seed uint64) func(func(*transport.Message)) transport.Network {
 	return func(deliver func(*transport.Message)) transport.Network {
 		s := &slow{Network: connect(deliver)}
 		for i := range nodes {

@@ -10,7 +10,8 @@ import (
 	"github.com/whyslow/whyslow/trace"
 )
 
-// BenchmarkCF measures the engine's own cost of a CF: an empty one, and one that makes a DF which another reads.
+// BenchmarkCF measures the engine's own cost of a CF: an empty one, and one that makes a DF which another
+// reads.
 func BenchmarkCF(b *testing.B) {
 	for name, src := range map[string]string{
 		"empty":    `sub main(int n) { for i = 1 .. n none(); }`,
@@ -25,7 +26,8 @@ func BenchmarkCF(b *testing.B) {
 			}
 			b.Run(name+suffix, func(b *testing.B) {
 				p := compile(b, src)
-				cfg := engine.Config{Program: p, Library: open(b, p), Nodes: 1, Workers: 1, Args: []string{strconv.Itoa(b.N)}}
+				cfg := engine.Config{Program: p, Library: open(b, p), Nodes: 1, Workers: 1,
+					Args: []string{strconv.Itoa(b.N)}}
 				if name == "two node" {
 					cfg.Nodes = 2
 				}
@@ -59,16 +61,18 @@ func BenchmarkRules(b *testing.B) {
 	p := compile(b, `sub main(int n) { for i = 1 .. n none(); }`)
 	lib := open(b, p)
 	for name, rule := range map[string]*engine.Rule{
-		"none":         nil,
-		"no args":      {Point: "return EXIT"},
-		"listing":      {Point: "return EXIT", Args: []string{"__func__", "std::chrono::high_resolution_clock::now()"}},
+		"none":    nil,
+		"no args": {Point: "return EXIT"},
+		"listing": {Point: "return EXIT",
+			Args: []string{"__func__", "std::chrono::high_resolution_clock::now()"}},
 		"numbers":      {Point: "return EXIT", Args: []string{"cf", "node", "execution", "input_bytes"}},
 		"other":        {Point: "return EXIT", Args: []string{"__func__"}, Functions: []string{"other"}},
 		"foreign call": {Point: "foreign call", Args: []string{"__func__", "steady_clock::now()"}},
 	} {
 		for _, traced := range []bool{true, false} {
 			b.Run(name+map[bool]string{true: "/traced", false: "/handled"}[traced], func(b *testing.B) {
-				cfg := engine.Config{Program: p, Library: lib, Nodes: 1, Workers: 1, Args: []string{strconv.Itoa(b.N)}, Session: prof.New()}
+				cfg := engine.Config{Program: p, Library: lib, Nodes: 1, Workers: 1, Args: []string{strconv.Itoa(b.N)},
+					Session: prof.New()}
 				if rule != nil {
 					r := *rule
 					r.Namespace, r.Name, r.Before = "User", "onX", true
@@ -82,7 +86,9 @@ func BenchmarkRules(b *testing.B) {
 					}
 					cfg.Writers = []*trace.Writer{w}
 					defer w.Close()
-				} else if err := cfg.Session.ConnectAny("User", "onX", "count", 0, func(*prof.Stream, *prof.Any) { n++ }); err != nil {
+				} else if err := cfg.Session.ConnectAny("User", "onX", "count", 0, func(*prof.Stream, *prof.Any) {
+					n++
+				}); err != nil {
 					b.Fatal(err)
 				}
 				b.ReportAllocs()

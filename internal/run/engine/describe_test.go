@@ -12,12 +12,14 @@ import (
 func TestDescribe(t *testing.T) {
 	p := compile(t, known)
 	ses := prof.New()
-	if _, err := engine.Run(t.Context(), engine.Config{Program: p, Library: open(t, p), Nodes: 2, Workers: 1, Session: ses}); err != nil {
+	if _, err := engine.Run(t.Context(), engine.Config{Program: p, Library: open(t, p), Nodes: 2, Workers: 1,
+		Session: ses}); err != nil {
 		t.Fatal(err)
 	}
 	d := ses.Describe()
 	for i, st := range p.Stmts {
-		want := prof.Site{Code: p.Codes[st.Code].Name, Kind: trace.CodeKind(p.Codes[st.Code].Kind), Label: st.LabelName, File: st.Pos.File, Line: st.Pos.Line, Col: st.Pos.Col, Text: st.Text}
+		want := prof.Site{Code: p.Codes[st.Code].Name, Kind: trace.CodeKind(p.Codes[st.Code].Kind),
+			Label: st.LabelName, File: st.Pos.File, Line: st.Pos.Line, Col: st.Pos.Col, Text: st.Text}
 		if got := d.Site(i%2, trace.Site(i+1)); got != want {
 			t.Errorf("statement %d: %+v, wanted %+v", i+1, got, want)
 		}
@@ -33,7 +35,8 @@ func TestDescribe(t *testing.T) {
 	}
 }
 
-// TestDescribeForgets checks that what the describer keeps does not grow with the number of DFs that there have been.
+// TestDescribeForgets checks that what the describer keeps does not grow with the number of DFs that there
+// have been.
 func TestDescribeForgets(t *testing.T) {
 	p := compile(t, `
 		sub main()
@@ -51,18 +54,20 @@ func TestDescribeForgets(t *testing.T) {
 	for _, s := range []shape{one, {nodes: 2, workers: 2}} {
 		ses := prof.New()
 		l := &ledger{}
-		if err := ses.CFStarted.Connect("names", 0, func(st *prof.Stream, _ int64, _ trace.CF, _ uint64, inputs []trace.DF) {
-			for _, df := range inputs {
-				if name, list := ses.Describe().DF(st.Node(), df); name == "" || len(list) < 2 {
-					l.mu.Lock()
-					l.fault("%d is not known", df)
-					l.mu.Unlock()
+		if err := ses.CFStarted.Connect("names", 0,
+			func(st *prof.Stream, _ int64, _ trace.CF, _ uint64, inputs []trace.DF) {
+				for _, df := range inputs {
+					if name, list := ses.Describe().DF(st.Node(), df); name == "" || len(list) < 2 {
+						l.mu.Lock()
+						l.fault("%d is not known", df)
+						l.mu.Unlock()
+					}
 				}
-			}
-		}); err != nil {
+			}); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := engine.Run(t.Context(), engine.Config{Program: p, Library: open(t, p), Nodes: s.nodes, Workers: s.workers, Session: ses, DescribeDFs: true}); err != nil {
+		if _, err := engine.Run(t.Context(), engine.Config{Program: p, Library: open(t, p), Nodes: s.nodes,
+			Workers: s.workers, Session: ses, DescribeDFs: true}); err != nil {
 			t.Fatal(err)
 		}
 		n := engine.KnownDFs(ses.Describe())

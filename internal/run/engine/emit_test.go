@@ -61,14 +61,16 @@ func (s *seen) by(name, arg string) string {
 	return strings.Join(l, ", ")
 }
 
-var pointList = []string{"entry", "BlockRetStatus", "return EXIT", "return CONTINUE", "return MIGRATE", "return WAIT", "return STEAL", "foreign call"}
+var pointList = []string{"entry", "BlockRetStatus", "return EXIT", "return CONTINUE", "return MIGRATE",
+	"return WAIT", "return STEAL", "foreign call"}
 
 // everyPoint is a rule for each side of each point, with the names User.on<point><side>.
 func everyPoint(args ...string) []engine.Rule {
 	var l []engine.Rule
 	for _, p := range pointList {
 		for _, before := range []bool{true, false} {
-			l = append(l, engine.Rule{Namespace: "User", Name: eventName(p, before), Before: before, Point: p, Args: args})
+			l = append(l, engine.Rule{Namespace: "User", Name: eventName(p, before), Before: before, Point: p,
+				Args: args})
 		}
 	}
 	return l
@@ -107,7 +109,8 @@ func watched(t testing.TB, src string, s shape, rules []engine.Rule) (*outcome, 
 	return run(t, src, s), w
 }
 
-// known has 16 CFs: main, for, 3 calls of f, their bodies, 3 put, if, its none, while with 3 tests, its 2 none.
+// known has 16 CFs: main, for, 3 calls of f, their bodies, 3 put, if, its none, while with 3 tests, its 2
+// none.
 const known = `
 	sub f(int i, name x) { put(x, i); }
 	sub main()
@@ -128,8 +131,10 @@ func TestPoints(t *testing.T) {
 		if s.nodes*s.workers == 1 && waits != 1 {
 			t.Errorf("%d waits", waits)
 		}
-		// Every CF goes on from its first block to its second; the loop also from its start, and after each of 2 iterations.
-		for p, want := range map[string]int{"entry": 16, "EXIT": 16, "call": 6, "CONTINUE": 15 + 1 + 3 + 2, "WAIT": waits, "BlockRetStatus": 16 + waits + 21, "MIGRATE": 0, "STEAL": 0} {
+		// Every CF goes on from its first block to its second; the loop also from its start, and after each of 2
+		// iterations.
+		for p, want := range map[string]int{"entry": 16, "EXIT": 16, "call": 6, "CONTINUE": 15 + 1 + 3 + 2,
+			"WAIT": waits, "BlockRetStatus": 16 + waits + 21, "MIGRATE": 0, "STEAL": 0} {
 			if b, a := w.count("User.before"+p), w.count("User.after"+p); b != want || a != want {
 				t.Errorf("%v: %s: %d before, %d after, wanted %d", s, p, b, a, want)
 			}
@@ -150,7 +155,8 @@ func TestPoints(t *testing.T) {
 	}
 }
 
-// inOrder checks in a trace that each side of a point comes where it should, seen from the standard events of the same stream.
+// inOrder checks in a trace that each side of a point comes where it should, seen from the standard events of
+// the same stream.
 func inOrder(t testing.TB, o *outcome) {
 	t.Helper()
 	// What comes right before and right after an event of a rule, among the events looked at.
@@ -177,7 +183,8 @@ func inOrder(t testing.TB, o *outcome) {
 	defer r.Close()
 	for _, e := range o.trace.events {
 		spec := r.Defs(e.node).Kind(e.kind)
-		if spec.Namespace != "User" && spec.Namespace != "GlobalEvents" || e.kind >= trace.KindProgramStarted && e.kind < trace.FirstUserKind {
+		if spec.Namespace != "User" && spec.Namespace != "GlobalEvents" ||
+			e.kind >= trace.KindProgramStarted && e.kind < trace.FirstUserKind {
 			continue
 		}
 		k := [2]int{e.node, e.stream}
@@ -189,8 +196,8 @@ func inOrder(t testing.TB, o *outcome) {
 	}
 }
 
-// TestPointsMigration looks at CFs that go to other nodes: at once, after they have fetched what their locator needs, and again
-// and again.
+// TestPointsMigration looks at CFs that go to other nodes: at once, after they have fetched what their
+// locator needs, and again and again.
 func TestPointsMigration(t *testing.T) {
 	const src = `
 		sub main()
@@ -214,13 +221,15 @@ func TestPointsMigration(t *testing.T) {
 	}
 }
 
-// conserved checks that all points fit together: every block that begins ends, by one of the statuses. inBlock is how many CFs
-// left for other nodes from a block.
+// conserved checks that all points fit together: every block that begins ends, by one of the statuses.
+// inBlock is how many CFs left for other nodes from a block.
 func conserved(o *outcome, w *seen, inBlock int) (faults []string) {
 	waits, goesOn := o.trace.kinds[trace.KindBlockWaiting], o.trace.kinds[trace.KindBlockContinued]
 	for p, want := range map[string]int{
-		"EXIT": int(o.res.CFs), "MIGRATE": int(o.res.Migrated), "STEAL": int(o.res.Stolen), "WAIT": waits, "call": int(o.res.Atomic),
-		"entry": int(o.res.CFs) + inBlock, "CONTINUE": goesOn, "BlockRetStatus": int(o.res.CFs) + waits + goesOn + inBlock,
+		"EXIT": int(o.res.CFs), "MIGRATE": int(o.res.Migrated), "STEAL": int(o.res.Stolen), "WAIT": waits,
+		"call":  int(o.res.Atomic),
+		"entry": int(o.res.CFs) + inBlock, "CONTINUE": goesOn,
+		"BlockRetStatus": int(o.res.CFs) + waits + goesOn + inBlock,
 	} {
 		if b, a := w.count("User.before"+p), w.count("User.after"+p); b != want || a != want {
 			faults = append(faults, fmt.Sprintf("%s: %d before, %d after, wanted %d", p, b, a, want))
@@ -242,7 +251,8 @@ func TestPointsStealing(t *testing.T) {
 		}`
 	total := int64(0)
 	for range 4 {
-		o, w := watched(t, src, shape{nodes: 3, workers: 1, set: func(c *engine.Config) { c.Steal = true }}, everyPoint("__func__", "worker", "cf"))
+		o, w := watched(t, src, shape{nodes: 3, workers: 1, set: func(c *engine.Config) { c.Steal = true }},
+			everyPoint("__func__", "worker", "cf"))
 		if o.err != nil {
 			t.Fatal(o.err)
 		}
@@ -251,7 +261,8 @@ func TestPointsStealing(t *testing.T) {
 		for _, f := range conserved(o, w, inBlock) {
 			t.Error(f)
 		}
-		if fromQueue := strings.Count(fmt.Sprint(w.events["User.beforeSTEAL"]), "worker:1]"); fromQueue != int(o.res.Stolen)-inBlock {
+		if fromQueue := strings.Count(fmt.Sprint(w.events["User.beforeSTEAL"]),
+			"worker:1]"); fromQueue != int(o.res.Stolen)-inBlock {
 			t.Errorf("%d of %d thefts from the queue, %d from a block", fromQueue, o.res.Stolen, inBlock)
 		}
 	}
@@ -275,12 +286,16 @@ func TestRuleFunctions(t *testing.T) {
 		{[]string{"[fp]*", "pu"}, ""},
 	} {
 		var warned []string
-		o, w := watched(t, known, shape{nodes: 1, workers: 2, set: func(c *engine.Config) { c.Warn = func(s string) { warned = append(warned, s) } }},
-			[]engine.Rule{{Namespace: "A", Name: "onX", Before: true, Point: "return EXIT", Args: []string{"__func__"}, Functions: c.patterns, Pos: "e.json:3:4"}})
+		o, w := watched(t, known, shape{nodes: 1, workers: 2, set: func(c *engine.Config) {
+			c.Warn = func(s string) { warned = append(warned, s) }
+		}},
+			[]engine.Rule{{Namespace: "A", Name: "onX", Before: true, Point: "return EXIT", Args: []string{"__func__"},
+				Functions: c.patterns, Pos: "e.json:3:4"}})
 		if got := w.by("A.onX", "func"); o.err != nil || got != c.want {
 			t.Errorf("%v: %s, wanted %s; %v", c.patterns, got, c.want, o.err)
 		}
-		if want := "[e.json:3:4: event A.onX: the program has no code fragment called [fp]* or pu]"; (c.want == "") != (fmt.Sprint(warned) == want) {
+		if want := "[e.json:3:4: event A.onX: the program has no code fragment called [fp]* or " +
+			"pu]"; (c.want == "") != (fmt.Sprint(warned) == want) {
 			t.Errorf("%v: warned %v", c.patterns, warned)
 		}
 	}
@@ -291,25 +306,38 @@ func TestCheckRule(t *testing.T) {
 		rule engine.Rule
 		want string // "" for a good one
 	}{
-		{engine.Rule{Namespace: "GlobalEvents", Name: "onExited", Before: true, Point: "return EXIT", Args: []string{"__func__", "std::chrono::high_resolution_clock::now()"}}, ""},
+		{engine.Rule{Namespace: "GlobalEvents", Name: "onExited", Before: true, Point: "return EXIT",
+			Args: []string{"__func__", "std::chrono::high_resolution_clock::now()"}}, ""},
 		{engine.Rule{Namespace: "GlobalEvents", Name: "onExited", Point: "entry"}, ""},
-		{engine.Rule{Namespace: "GlobalEvents", Name: "onNew", Point: "entry", Args: []string{`"a \"b\""`, "-1", "0x10", ".5", "1e3", " steady_clock :: now ( ) ", "chrono::system_clock::now()", "index7",
+		{engine.Rule{Namespace: "GlobalEvents", Name: "onNew", Point: "entry", Args: []string{`"a \"b\""`, "-1",
+			"0x10", ".5", "1e3", " steady_clock :: now ( ) ", "chrono::system_clock::now()", "index7",
 			"std::chrono::steady_clock::now().time_since_epoch().count()"}}, ""},
-		{engine.Rule{Namespace: "GlobalEvents", Name: "onForeignEnded", Point: "foreign call", Args: []string{"__func__", "block"}},
-			"event GlobalEvents.onForeignEnded is a standard one with the fields (function Site) and a time: it cannot carry block; give the event another name"},
+		{engine.Rule{Namespace: "GlobalEvents", Name: "onForeignEnded", Point: "foreign call",
+			Args: []string{"__func__", "block"}},
+			"event GlobalEvents.onForeignEnded is a standard one with the fields (function Site) and a time: it " +
+				"cannot carry block; give the event another name"},
 		{engine.Rule{Namespace: "GlobalEvents", Name: "onExited", Point: "return EXIT", Args: []string{"cf"}},
-			"event GlobalEvents.onExited is a standard one with the fields (function Site, block Uint) and a time: it cannot carry cf; give the event another name"},
-		{engine.Rule{Namespace: "CFEvents", Name: "onCreated", Point: "entry"}, "event CFEvents.onCreated is emitted by the run-time system itself; its place is fixed"},
-		{engine.Rule{Namespace: "DFEvents", Name: "onCreateSize", Point: "entry"}, "event DFEvents.onCreateSize is emitted by the run-time system itself; its place is fixed"},
+			"event GlobalEvents.onExited is a standard one with the fields (function Site, block Uint) and a time: " +
+				"it cannot carry cf; give the event another name"},
+		{engine.Rule{Namespace: "CFEvents", Name: "onCreated", Point: "entry"},
+			"event CFEvents.onCreated is emitted by the run-time system itself; its place is fixed"},
+		{engine.Rule{Namespace: "DFEvents", Name: "onCreateSize", Point: "entry"},
+			"event DFEvents.onCreateSize is emitted by the run-time system itself; its place is fixed"},
 		{engine.Rule{Namespace: "A", Name: "b", Point: "return 0"},
 			`event A.b: there is no point "return 0" in LuNA programs: there are entry, BlockRetStatus, return EXIT, return CONTINUE, return MIGRATE, return WAIT, return STEAL, foreign call`},
-		{engine.Rule{Namespace: "A", Name: "b", Point: "entry", Functions: []string{"x", ""}}, "event A.b: an empty pattern matches no code fragment; leave functions out for all"},
-		{engine.Rule{Namespace: "A", Name: "b", Point: "entry", Args: []string{"self.id()"}}, "event A.b: there is no argument self.id() in LuNA programs: there are __func__, std::chrono::"},
-		{engine.Rule{Namespace: "A", Name: "b", Point: "entry", Args: []string{`"x`}}, `event A.b: argument "x is no string as in C`},
-		{engine.Rule{Namespace: "A", Name: "b", Point: "entry", Args: []string{"12ab"}}, "event A.b: argument 12ab is no number"},
-		{engine.Rule{Namespace: "A", Name: "b", Point: "entry", Args: []string{"99999999999999999999"}}, "event A.b: argument 99999999999999999999 does not fit 64 bits"},
+		{engine.Rule{Namespace: "A", Name: "b", Point: "entry", Functions: []string{"x", ""}},
+			"event A.b: an empty pattern matches no code fragment; leave functions out for all"},
+		{engine.Rule{Namespace: "A", Name: "b", Point: "entry", Args: []string{"self.id()"}},
+			"event A.b: there is no argument self.id() in LuNA programs: there are __func__, std::chrono::"},
+		{engine.Rule{Namespace: "A", Name: "b", Point: "entry", Args: []string{`"x`}},
+			`event A.b: argument "x is no string as in C`},
+		{engine.Rule{Namespace: "A", Name: "b", Point: "entry", Args: []string{"12ab"}},
+			"event A.b: argument 12ab is no number"},
+		{engine.Rule{Namespace: "A", Name: "b", Point: "entry", Args: []string{"99999999999999999999"}},
+			"event A.b: argument 99999999999999999999 does not fit 64 bits"},
 		{engine.Rule{Namespace: "A b", Name: "b", Point: "entry"}, `event "A b"."b": names are letters`},
-		{engine.Rule{Namespace: "A", Name: "b", Point: "entry", Args: slices.Repeat([]string{"node"}, 17)}, "event A.b has 17 fields, at most 16 are possible"},
+		{engine.Rule{Namespace: "A", Name: "b", Point: "entry", Args: slices.Repeat([]string{"node"}, 17)},
+			"event A.b has 17 fields, at most 16 are possible"},
 	} {
 		err := engine.CheckRule(c.rule)
 		if (err == nil) != (c.want == "") || err != nil && !strings.HasPrefix(err.Error(), c.want) {
@@ -318,7 +346,9 @@ func TestCheckRule(t *testing.T) {
 		if err != nil {
 			p := compile(t, known)
 			c.rule.Pos = "e.json:1:2"
-			if _, runErr := engine.Run(t.Context(), engine.Config{Program: p, Library: open(t, p), Nodes: 1, Workers: 1, Session: prof.New(), Rules: []engine.Rule{c.rule}}); runErr == nil || runErr.Error() != "e.json:1:2: "+err.Error() {
+			if _, runErr := engine.Run(t.Context(), engine.Config{Program: p, Library: open(t, p), Nodes: 1,
+				Workers: 1, Session: prof.New(), Rules: []engine.Rule{c.rule}}); runErr == nil ||
+				runErr.Error() != "e.json:1:2: "+err.Error() {
 				t.Errorf("Run: %v", runErr)
 			}
 		}
@@ -328,7 +358,8 @@ func TestCheckRule(t *testing.T) {
 // TestStandardRules moves and limits the standard events of blocks.
 func TestStandardRules(t *testing.T) {
 	std := func(name string, before bool, point string, functions ...string) []engine.Rule {
-		return []engine.Rule{{Namespace: "GlobalEvents", Name: name, Before: before, Point: point, Args: []string{"__func__", "steady_clock::now()"}, Functions: functions}}
+		return []engine.Rule{{Namespace: "GlobalEvents", Name: name, Before: before, Point: point,
+			Args: []string{"__func__", "steady_clock::now()"}, Functions: functions}}
 	}
 	const all = "f 6, for i 1, if 1, main 1, none 3, put 3, while k 1"
 	for _, c := range []struct {
@@ -344,10 +375,12 @@ func TestStandardRules(t *testing.T) {
 		{std("onExited", false, "return EXIT"), "onExited", all, "2 16", true},
 		{std("onExited", true, "entry"), "onExited", all, "0 15, 1 1", true},
 		{nil, "onStarted", "f 6, for i 1, if 2, main 1, none 3, put 3, while k 1", "0 15, 1 1, 2 1", false},
-		{std("onStarted", false, "BlockRetStatus"), "onStarted", "f 6, for i 1, if 2, main 1, none 3, put 3, while k 1", "0 15, 1 1, 2 1", false},
+		{std("onStarted", false, "BlockRetStatus"), "onStarted",
+			"f 6, for i 1, if 2, main 1, none 3, put 3, while k 1", "0 15, 1 1, 2 1", false},
 		{std("onStarted", true, "BlockRetStatus", "if"), "onStarted", "if 3", "0 1, 2 2", true},
 		{std("onStarted", false, "BlockRetStatus", "if"), "onStarted", "if 2", "0 1, 2 1", true},
-		{std("onContinued", true, "return CONTINUE"), "onContinued", "f 6, for i 1, if 1, main 1, none 3, put 3, while k 6", "0 3, 2 18", false},
+		{std("onContinued", true, "return CONTINUE"), "onContinued",
+			"f 6, for i 1, if 1, main 1, none 3, put 3, while k 6", "0 3, 2 18", false},
 		{std("onContinued", true, "return CONTINUE", "while *"), "onContinued", "while k 6", "0 3, 2 3", false},
 		{std("onContinued", false, "return CONTINUE", "while *"), "onContinued", "while k 6", "0 3, 2 3", false},
 		{std("onContinued", true, "return EXIT", "while *"), "onContinued", "while k 1", "2 1", true},
@@ -359,7 +392,9 @@ func TestStandardRules(t *testing.T) {
 		{std("onMigrated", true, "return EXIT", "main"), "onMigrated", "main 1", "2 1", true},
 	} {
 		w := &seen{}
-		set := shape{nodes: 1, workers: 1, loose: true, set: func(cfg *engine.Config) { cfg.Rules = checked(t, c.rules) }}
+		set := shape{nodes: 1, workers: 1, loose: true, set: func(cfg *engine.Config) {
+			cfg.Rules = checked(t, c.rules)
+		}}
 		set.session = func(ses *prof.Session) { w.watch(t, ses, "GlobalEvents.*") }
 		o, faults := execute(t, compile(t, known), set)
 		if o.err != nil || !c.inconsistent && len(faults) > 0 {
@@ -384,7 +419,8 @@ func TestRuleFails(t *testing.T) {
 	} {
 		o, w := watched(t, src, one, everyPoint("__func__"))
 		var e *engine.ProgramError
-		if got := fmt.Sprintf("%d returned, exits %s", w.count("User.aftercall"), w.by("User.beforeEXIT", "func")); !errors.As(o.err, &e) || got != want {
+		if got := fmt.Sprintf("%d returned, exits %s", w.count("User.aftercall"),
+			w.by("User.beforeEXIT", "func")); !errors.As(o.err, &e) || got != want {
 			t.Errorf("%s: %v; %s", src, o.err, got)
 		}
 	}
@@ -398,8 +434,10 @@ func TestRuleFails(t *testing.T) {
 	if err := u.Connect("h", 0, func(float64) {}); err != nil {
 		t.Fatal(err)
 	}
-	_, err = engine.Run(t.Context(), engine.Config{Program: p, Library: open(t, p), Nodes: 1, Workers: 1, Session: ses,
-		Rules: []engine.Rule{{Namespace: "A", Name: "onX", Point: "entry", Args: []string{"__func__"}, Pos: "e.json:7:1"}}})
+	_, err = engine.Run(t.Context(), engine.Config{Program: p, Library: open(t, p), Nodes: 1, Workers: 1,
+		Session: ses,
+		Rules: []engine.Rule{{Namespace: "A", Name: "onX", Point: "entry", Args: []string{"__func__"},
+			Pos: "e.json:7:1"}}})
 	if err == nil || err.Error() != "e.json:7:1: event A.onX takes (arg0 Float); definition has (func Name)" {
 		t.Error(err)
 	}
@@ -407,8 +445,11 @@ func TestRuleFails(t *testing.T) {
 
 // TestRuleHold checks that a CF that is held back begins once.
 func TestRuleHold(t *testing.T) {
-	o, w := watched(t, known, shape{nodes: 1, workers: 2, set: func(c *engine.Config) { c.Hold = map[string]time.Duration{"put": time.Millisecond} }}, everyPoint("__func__", "block"))
-	if got := w.by("User.beforeentry", "func"); o.err != nil || !strings.Contains(got, "put 3") || w.by("User.afterWAIT", "func") != w.by("GlobalEvents.onWaiting", "function") {
+	o, w := watched(t, known, shape{nodes: 1, workers: 2, set: func(c *engine.Config) {
+		c.Hold = map[string]time.Duration{"put": time.Millisecond}
+	}}, everyPoint("__func__", "block"))
+	if got := w.by("User.beforeentry", "func"); o.err != nil || !strings.Contains(got, "put 3") ||
+		w.by("User.afterWAIT", "func") != w.by("GlobalEvents.onWaiting", "function") {
 		t.Error(o.err, got)
 	}
 }

@@ -28,8 +28,10 @@ func TestRuleArgs(t *testing.T) {
 			block(x[2], 10, 1);
 			while k < 2, k = 0 .. out n { none(); }
 		}`
-	args := []string{"__func__", "pid", "node", "worker", "cf", "parent", "code", "file", "line", "block", "execution", "label", "index0", "index1", "index2", "weight"}
-	sizes := []string{"__func__", "inputs", "input_bytes", "outputs", "output_bytes", `"a \"b\""`, "-7", "2.5", `"c"`, "0x10"}
+	args := []string{"__func__", "pid", "node", "worker", "cf", "parent", "code", "file", "line", "block",
+		"execution", "label", "index0", "index1", "index2", "weight"}
+	sizes := []string{"__func__", "inputs", "input_bytes", "outputs", "output_bytes", `"a \"b\""`, "-7", "2.5",
+		`"c"`, "0x10"}
 	for _, s := range []shape{one, {nodes: 1, workers: 4}} {
 		o, w := watched(t, src, s, []engine.Rule{
 			{Namespace: "A", Name: "onExit", Before: true, Point: "return EXIT", Args: args},
@@ -48,7 +50,8 @@ func TestRuleArgs(t *testing.T) {
 			}
 			for _, x := range w.events[name] {
 				a := x.args
-				if a["pid"] != strconv.Itoa(os.Getpid()) || a["node"] != "0" || a["worker"] != strconv.Itoa(x.stream) || a["code"] != a["func"] || a["file"] != "t.fa" || a["block"] != "2" {
+				if a["pid"] != strconv.Itoa(os.Getpid()) || a["node"] != "0" || a["worker"] != strconv.Itoa(x.stream) ||
+					a["code"] != a["func"] || a["file"] != "t.fa" || a["block"] != "2" {
 					t.Errorf("%v", a)
 				}
 				f := a["func"].(string)
@@ -66,24 +69,30 @@ func TestRuleArgs(t *testing.T) {
 					weight := map[string]string{"1": "2.5", "2": "5"}[i]
 					want = []string{"job[" + i + "][1" + i + "]", i, "1" + i, weight, "6", cfs["for i"], "1"}
 				}
-				got := fmt.Sprint(a["label"], ",", a["index0"], ",", a["index1"], ",", a["weight"], ",", a["line"], ",", a["parent"], ",", a["execution"])
+				got := fmt.Sprint(a["label"], ",", a["index0"], ",", a["index1"], ",", a["weight"], ",", a["line"], ",",
+					a["parent"], ",", a["execution"])
 				if w := strings.Join(want, ","); got != w || a["index2"] != "0" {
 					t.Errorf("%s of %s: %s, wanted %s", name, f, got, w)
 				}
 			}
 		}
 		for name, want := range map[string]map[string]string{ // inputs, bytes, outputs, bytes
-			"A.onCall":   {"put": "0 0 0 0", "add": "2 8 0 0", "two": "0 0 0 0", "block": "0 0 0 0", "none": "0 0 0 0"},
-			"A.onCalled": {"put": "0 0 1 4", "add": "2 8 1 4", "two": "0 0 2 8", "block": "0 0 1 40", "none": "0 0 0 0"},
-			"A.onSizes":  {"put": "0 0 2 8", "add": "2 8 1 4", "two": "0 0 2 8", "block": "0 0 1 40", "none": "0 0 0 0", "main": "0 0 0 0", "for i": "0 0 0 0", "while k": "0 0 1 4"},
+			"A.onCall": {"put": "0 0 0 0", "add": "2 8 0 0", "two": "0 0 0 0", "block": "0 0 0 0",
+				"none": "0 0 0 0"},
+			"A.onCalled": {"put": "0 0 1 4", "add": "2 8 1 4", "two": "0 0 2 8", "block": "0 0 1 40",
+				"none": "0 0 0 0"},
+			"A.onSizes": {"put": "0 0 2 8", "add": "2 8 1 4", "two": "0 0 2 8", "block": "0 0 1 40",
+				"none": "0 0 0 0", "main": "0 0 0 0", "for i": "0 0 0 0", "while k": "0 0 1 4"},
 		} {
 			for _, x := range w.events[name] {
 				a := x.args
 				f := a["func"].(string)
-				if got := fmt.Sprint(a["inputs"], " ", a["input_bytes"], " ", a["outputs"], " ", a["output_bytes"]); got != want[f] {
+				if got := fmt.Sprint(a["inputs"], " ", a["input_bytes"], " ", a["outputs"], " ",
+					a["output_bytes"]); got != want[f] {
 					t.Errorf("%s of %s: %s, wanted %s", name, f, got, want[f])
 				}
-				if got := fmt.Sprint(a["text"], a["value"], a["value2"], a["text2"], a["value3"]); got != `a "b"-72.5c16` {
+				if got := fmt.Sprint(a["text"], a["value"], a["value2"], a["text2"],
+					a["value3"]); got != `a "b"-72.5c16` {
 					t.Errorf("constants %s", got)
 				}
 			}
@@ -101,7 +110,8 @@ func TestRuleClocks(t *testing.T) {
 	for _, at := range []string{"foreign call", "return EXIT"} {
 		for _, before := range []bool{true, false} {
 			rules = append(rules, engine.Rule{Namespace: "A", Name: eventName(at, before), Before: before, Point: at,
-				Args: []string{"system_clock::now()", "high_resolution_clock::now()", "std::chrono::steady_clock::now()", "now", "tid", "queue"}})
+				Args: []string{"system_clock::now()", "high_resolution_clock::now()", "std::chrono::steady_clock::now()",
+					"now", "tid", "queue"}})
 		}
 	}
 	var mono, monoEnd unix.Timespec
@@ -109,7 +119,8 @@ func TestRuleClocks(t *testing.T) {
 	if err := unix.ClockGettime(unix.CLOCK_MONOTONIC, &mono); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := engine.Run(t.Context(), engine.Config{Program: p, Library: open(t, p), Nodes: 1, Workers: 1, Session: ses, Rules: checked(t, rules)}); err != nil {
+	if _, err := engine.Run(t.Context(), engine.Config{Program: p, Library: open(t, p), Nodes: 1, Workers: 1,
+		Session: ses, Rules: checked(t, rules)}); err != nil {
 		t.Fatal(err)
 	}
 	wallEnd := time.Now().UnixNano()
@@ -163,7 +174,8 @@ func TestRuleClocks(t *testing.T) {
 
 // TestRuleRecorded checks that events of rules are in the trace like all others, in a standard namespace too.
 func TestRuleRecorded(t *testing.T) {
-	rules := []engine.Rule{{Namespace: "GlobalEvents", Name: "onReturned", Point: "foreign call", Args: []string{"__func__", "output_bytes", "label"}}}
+	rules := []engine.Rule{{Namespace: "GlobalEvents", Name: "onReturned", Point: "foreign call",
+		Args: []string{"__func__", "output_bytes", "label"}}}
 	o := run(t, known, shape{nodes: 2, workers: 2, set: func(c *engine.Config) { c.Rules = checked(t, rules) }})
 	if o.err != nil {
 		t.Fatal(o.err)
@@ -182,7 +194,8 @@ func TestRuleRecorded(t *testing.T) {
 		spec := d.Kind(e.kind)
 		n[fmt.Sprint(spec.String(), spec.Signature(), d.Name(trace.Name(e.a[0])), e.a[1])]++
 	}
-	if got := fmt.Sprint(n); got != "map[GlobalEvents.onReturned(func Name, output_bytes Bytes, label Name)none0:3 GlobalEvents.onReturned(func Name, output_bytes Bytes, label Name)put4:3]" {
+	if got := fmt.Sprint(n); got != "map[GlobalEvents.onReturned(func Name, output_bytes Bytes, label "+
+		"Name)none0:3 GlobalEvents.onReturned(func Name, output_bytes Bytes, label Name)put4:3]" {
 		t.Error(got)
 	}
 }

@@ -26,19 +26,24 @@ func TestSection8_6_Crashes(t *testing.T) {
 		signal          int
 	}{
 		{"crash(0)", "crash crashed: segmentation fault (SIGSEGV)", "", int(syscall.SIGSEGV)},
-		{"crash(1)", "crash crashed: arithmetic exception, such as a division of integers by zero (SIGFPE)", "", int(syscall.SIGFPE)},
+		{"crash(1)", "crash crashed: arithmetic exception, such as a division of integers by zero (SIGFPE)", "",
+			int(syscall.SIGFPE)},
 		{"crash(2)", "crash aborted (SIGABRT)", "", int(syscall.SIGABRT)},
-		{"crash(3)", "crash threw an exception that nothing catches: ", "terminate called after throwing an", int(syscall.SIGABRT)},
-		{"need_int(x[1])", "need_int: not an int: DF<real>(1.500000)", "not an int: DF<real>(1.500000)", int(syscall.SIGABRT)},
+		{"crash(3)", "crash threw an exception that nothing catches: ", "terminate called after throwing an",
+			int(syscall.SIGABRT)},
+		{"need_int(x[1])", "need_int: not an int: DF<real>(1.500000)", "not an int: DF<real>(1.500000)",
+			int(syscall.SIGABRT)},
 		{`peek("", x)`, "peek: Cannot get_data of int", "Cannot get_data of int", int(syscall.SIGABRT)},
 	} {
 		for _, s := range shapes {
-			o := run(t, "sub main() { df x; put_r(x[1], 1.5); put(x, 1); if x { say(\"before\"); "+c.stmt+"; } say(\"other\"); }", s)
+			o := run(t, "sub main() { df x; put_r(x[1], 1.5); put(x, 1); if x { say(\"before\"); "+c.stmt+"; } "+
+				"say(\"other\"); }", s)
 			var e *engine.ProgramError
 			if !errors.As(o.err, &e) {
 				t.Fatalf("%s: ended with %v", c.stmt, o.err)
 			}
-			if !strings.HasPrefix(e.Msg, c.msg) || !strings.HasPrefix(e.LunaLine, c.luna) || e.Stmt != c.stmt || e.Signal != c.signal || e.Exited || e.Pos.Line != 1 || e.CF == 0 {
+			if !strings.HasPrefix(e.Msg, c.msg) || !strings.HasPrefix(e.LunaLine, c.luna) || e.Stmt != c.stmt ||
+				e.Signal != c.signal || e.Exited || e.Pos.Line != 1 || e.CF == 0 {
 				t.Errorf("%v %s: %v; %+v", s, c.stmt, e, *e)
 			}
 			if s.nodes*s.workers == 1 && o.out != "other\nbefore\n" {
@@ -56,7 +61,8 @@ func TestSection8_6_Crashes(t *testing.T) {
 func TestThreadCrash(t *testing.T) {
 	o := run(t, `sub main() { df x; put(x, 4); crash(x); }`, shape{nodes: 2, workers: 1})
 	var e *engine.ProgramError
-	if !errors.As(o.err, &e) || e.Signal != int(syscall.SIGSEGV) || !strings.Contains(e.Msg, "a thread started by the program's C++ code") {
+	if !errors.As(o.err, &e) || e.Signal != int(syscall.SIGSEGV) || !strings.Contains(e.Msg,
+		"a thread started by the program's C++ code") {
 		t.Errorf("%v", o.err)
 	}
 	if ran := o.trace.ran(); len(ran["crash(x)"]) != 1 || len(ran["put(x, 4)"]) != 1 {
@@ -69,7 +75,8 @@ func TestExit(t *testing.T) {
 		for _, s := range shapes {
 			o := run(t, "sub main() { df x; put(x, "+code+"); quit(x); out_i(\"never\", x[1]); }", s)
 			var e *engine.ProgramError
-			if !errors.As(o.err, &e) || !e.Exited || e.ExitCode != int(code[0]-'0') || e.Msg != "quit called exit("+code+")" || e.Stmt != "quit(x)" || e.Signal != 0 {
+			if !errors.As(o.err, &e) || !e.Exited || e.ExitCode != int(code[0]-'0') ||
+				e.Msg != "quit called exit("+code+")" || e.Stmt != "quit(x)" || e.Signal != 0 {
 				t.Errorf("%v: %v", s, o.err)
 			}
 			if o.out != "quitting\n" {
@@ -94,7 +101,9 @@ func TestInterrupt(t *testing.T) {
 		}`
 	for _, s := range shapes {
 		var o *outcome
-		for s.after = 60 * time.Millisecond; o == nil || o.res.Atomic == 0 && s.after < 10*time.Second; s.after *= 4 { // the machine may be busy
+		// the machine may be busy
+		for s.after = 60 * time.Millisecond; o == nil ||
+			o.res.Atomic == 0 && s.after < 10*time.Second; s.after *= 4 {
 			o = run(t, src, s)
 		}
 		if !errors.Is(o.err, engine.ErrInterrupted) {
@@ -109,7 +118,8 @@ func TestInterrupt(t *testing.T) {
 		}
 	}
 	t.Run("loops that never wait", func(t *testing.T) {
-		for _, src := range []string{"sub main() { df n; while 1, i = 0 .. out n { none(); } }", "sub main() { for i = 0 .. 2000000000 none(); }"} {
+		for _, src := range []string{"sub main() { df n; while 1, i = 0 .. out n { none(); } }",
+			"sub main() { for i = 0 .. 2000000000 none(); }"} {
 			o := run(t, src, shape{nodes: 1, workers: 2, after: 5 * time.Millisecond})
 			if !errors.Is(o.err, engine.ErrInterrupted) || !o.trace.whole() {
 				t.Errorf("%s: %v", src, o.err)
@@ -120,7 +130,8 @@ func TestInterrupt(t *testing.T) {
 		ctx, cancel := context.WithCancel(context.Background())
 		cancel()
 		for _, apart := range []bool{false, true} {
-			if o := run(t, src, shape{nodes: 2, workers: 2, ctx: ctx, apart: apart}); !errors.Is(o.err, engine.ErrInterrupted) {
+			if o := run(t, src, shape{nodes: 2, workers: 2, ctx: ctx, apart: apart}); !errors.Is(o.err,
+				engine.ErrInterrupted) {
 				t.Error(o.err)
 			}
 		}
@@ -138,7 +149,8 @@ func TestInterrupt(t *testing.T) {
 				t.Error(err)
 			}
 		}
-		o := run(t, `sub main() { df x; say("before"); put(x, 1000000000); stay(x); }`, shape{nodes: 2, workers: 1, ctx: ctx, session: watch})
+		o := run(t, `sub main() { df x; say("before"); put(x, 1000000000); stay(x); }`,
+			shape{nodes: 2, workers: 1, ctx: ctx, session: watch})
 		if !errors.Is(o.err, engine.ErrInterrupted) {
 			t.Error(o.err)
 		}
@@ -267,7 +279,8 @@ func TestStuck(t *testing.T) {
 		if err := lifecycle.Explain(&b, &e.Stuck, false); err != nil {
 			t.Fatal(err)
 		}
-		for _, want := range []string{"put(x[i], x[i - 1]) waits for\n", "(20000 CFs) wait for\n", "\n19999 more CFs wait for"} {
+		for _, want := range []string{"put(x[i], x[i - 1]) waits for\n", "(20000 CFs) wait for\n",
+			"\n19999 more CFs wait for"} {
 			if !strings.Contains(b.String(), want) {
 				t.Errorf("%q is missing in\n%s", want, b.String())
 			}
@@ -278,7 +291,8 @@ func TestStuck(t *testing.T) {
 	})
 }
 
-// TestEveryKind makes what the other tests may not, and checks that every kind of event of the engine's namespaces was recorded.
+// TestEveryKind makes what the other tests may not, and checks that every kind of event of the engine's
+// namespaces was recorded.
 func TestEveryKind(t *testing.T) {
 	all := func(t *testing.T, src string, s shape) {
 		t.Helper()
@@ -297,8 +311,11 @@ func TestEveryKind(t *testing.T) {
 	hold := func(t *testing.T, apart bool) {
 		began := time.Now()
 		o := run(t, `sub main() { df x; put(x, 1); for i = 1 .. 3 out_i("x", x) @ { locator_cyclic: i; }; }`,
-			shape{nodes: 2, workers: 1, apart: apart, set: func(c *engine.Config) { c.Hold = map[string]time.Duration{"out_i": 20 * time.Millisecond} }})
-		if o.err != nil || o.trace.kinds[trace.KindCFHeld] != 3 || o.trace.kinds[trace.KindCFResumed] != 3 || time.Since(began) < 20*time.Millisecond || o.sorted() != "x=1\nx=1\nx=1" {
+			shape{nodes: 2, workers: 1, apart: apart, set: func(c *engine.Config) {
+				c.Hold = map[string]time.Duration{"out_i": 20 * time.Millisecond}
+			}})
+		if o.err != nil || o.trace.kinds[trace.KindCFHeld] != 3 || o.trace.kinds[trace.KindCFResumed] != 3 ||
+			time.Since(began) < 20*time.Millisecond || o.sorted() != "x=1\nx=1\nx=1" {
 			t.Errorf("%v, printed %q", o.err, o.out)
 		}
 	}
@@ -306,7 +323,8 @@ func TestEveryKind(t *testing.T) {
 	t.Run("hold apart", func(t *testing.T) { hold(t, true) })
 	t.Run("stealing", func(t *testing.T) {
 		for range 20 {
-			o := run(t, `sub main() { for i = 1 .. 20 { busy(200) @ { stealable; }; } }`, shape{nodes: 2, workers: 1, set: func(c *engine.Config) { c.Steal = true }})
+			o := run(t, `sub main() { for i = 1 .. 20 { busy(200) @ { stealable; }; } }`,
+				shape{nodes: 2, workers: 1, set: func(c *engine.Config) { c.Steal = true }})
 			if o.err != nil || o.res.Stolen > 0 {
 				return
 			}
@@ -319,11 +337,14 @@ func TestEveryKind(t *testing.T) {
 				df x, y;
 				for i = 1 .. 30 { busy(500); block(x[i], 100, i) @ { locator_cyclic: 1; }; put_v(y[i], x[i]) @ { locator_cyclic: i; }; }
 			} @ { locator_cyclic x[i] => i + 1; locator_cyclic y[i] => i + 2; }`,
-			shape{nodes: 3, workers: 1, set: func(c *engine.Config) { c.LinkLatency, c.LinkBandwidth = 2*time.Millisecond, 1e5 }})
+			shape{nodes: 3, workers: 1, set: func(c *engine.Config) {
+				c.LinkLatency, c.LinkBandwidth = 2*time.Millisecond, 1e5
+			}})
 	})
 	t.Run("lost", func(t *testing.T) {
 		// One small buffer and a slow codec: what does not fit is dropped and counted.
-		s := shape{nodes: 1, workers: 2, loose: true, options: trace.Options{BufferBytes: 1024, Pool: 1, Level: 4, Full: trace.Drop}}
+		s := shape{nodes: 1, workers: 2, loose: true, options: trace.Options{BufferBytes: 1024, Pool: 1, Level: 4,
+			Full: trace.Drop}}
 		for range 10 {
 			dir := t.TempDir()
 			w, err := trace.Create(dir, 0, s.options)
@@ -331,7 +352,8 @@ func TestEveryKind(t *testing.T) {
 				t.Fatal(err)
 			}
 			p := compile(t, `sub main() { df n; for i = 1 .. 30000 { none(); } }`)
-			if _, err := engine.Run(context.Background(), engine.Config{Program: p, Library: open(t, p), Nodes: 1, Workers: 2, Session: prof.New(), Writers: []*trace.Writer{w}}); err != nil {
+			if _, err := engine.Run(context.Background(), engine.Config{Program: p, Library: open(t, p), Nodes: 1,
+				Workers: 2, Session: prof.New(), Writers: []*trace.Writer{w}}); err != nil {
 				t.Fatal(err)
 			}
 			if err := w.Close(); err != nil {
@@ -372,7 +394,8 @@ func TestNoTrace(t *testing.T) {
 	} {
 		for _, s := range shapes {
 			p := compile(t, places)
-			cfg := engine.Config{Program: p, Library: open(t, p), Nodes: s.nodes, Workers: s.workers, Session: prof.New()}
+			cfg := engine.Config{Program: p, Library: open(t, p), Nodes: s.nodes, Workers: s.workers,
+				Session: prof.New()}
 			for i := range s.nodes {
 				w, err := trace.Create(t.TempDir(), i, trace.Options{})
 				if err != nil {
@@ -393,7 +416,8 @@ func TestNoTrace(t *testing.T) {
 
 func TestThreadClock(t *testing.T) {
 	const src = `sub main() { for i = 1 .. 40 none(); for i = 1 .. 20 busy(200); }`
-	for clock, want := range map[engine.ThreadClock][2]bool{engine.ClockOn: {true, true}, engine.ClockOff: {false, false}, engine.ClockAuto: {false, true}} {
+	for clock, want := range map[engine.ThreadClock][2]bool{engine.ClockOn: {true, true},
+		engine.ClockOff: {false, false}, engine.ClockAuto: {false, true}} {
 		o := run(t, src, shape{nodes: 1, workers: 1, set: func(c *engine.Config) { c.ThreadClock = clock }})
 		measured := map[string]int{}
 		for _, e := range o.trace.events {
@@ -401,7 +425,8 @@ func TestThreadClock(t *testing.T) {
 				measured[o.trace.sites[o.trace.cf(e.a[0]).site]]++
 			}
 		}
-		if got := [2]bool{measured["none()"] > 30, measured["busy(200)"] > 10}; got != want || measured["for i = 1 .. 40"] != 0 {
+		if got := [2]bool{measured["none()"] > 30, measured["busy(200)"] > 10}; got != want ||
+			measured["for i = 1 .. 40"] != 0 {
 			t.Errorf("setting %d: measured %v", clock, measured)
 		}
 	}
@@ -428,13 +453,15 @@ func TestWeight(t *testing.T) {
 		}
 	}
 	// A weight that depends on a DF is not known when the CF is created.
-	if s := fmt.Sprint(got["put(x, 1)"], got[`out_i("x", x)`], got["none()"]); s != "[2.5 []] [2 [1 7] 4 [2 7] 6 [3 7]] [1 []]" {
+	if s := fmt.Sprint(got["put(x, 1)"], got[`out_i("x", x)`],
+		got["none()"]); s != "[2.5 []] [2 [1 7] 4 [2 7] 6 [3 7]] [1 []]" {
 		t.Error(s)
 	}
 }
 
 func TestBadConfig(t *testing.T) {
-	for _, c := range []engine.Config{{}, {Nodes: 1}, {Nodes: 1, Workers: 5000}, {Nodes: engine.MaxNodes + 1, Workers: 1}} {
+	for _, c := range []engine.Config{{}, {Nodes: 1}, {Nodes: 1, Workers: 5000},
+		{Nodes: engine.MaxNodes + 1, Workers: 1}} {
 		c.Program = &luna.Program{}
 		if _, err := engine.Run(context.Background(), c); err == nil {
 			t.Errorf("%d x %d was accepted", c.Nodes, c.Workers)
@@ -445,7 +472,8 @@ func TestBadConfig(t *testing.T) {
 // TestHoldOnce checks that a CF that was held does not ask for its inputs again.
 func TestHoldOnce(t *testing.T) {
 	hold := func(c *engine.Config) {
-		c.Hold = map[string]time.Duration{"peek": 3 * time.Millisecond, "if": time.Millisecond, "while i": time.Millisecond}
+		c.Hold = map[string]time.Duration{"peek": 3 * time.Millisecond, "if": time.Millisecond,
+			"while i": time.Millisecond}
 	}
 	for _, s := range shapes {
 		s.set = hold
@@ -474,7 +502,8 @@ func TestFaultsFarAway(t *testing.T) {
 	} {
 		o := run(t, c.src, shape{nodes: 2, workers: 1})
 		var e *engine.ProgramError
-		if !errors.As(o.err, &e) || !strings.HasPrefix(e.Msg, c.msg) || e.Stmt != c.stmt || e.CF == 0 || e.Node != 1 {
+		if !errors.As(o.err, &e) || !strings.HasPrefix(e.Msg, c.msg) || e.Stmt != c.stmt || e.CF == 0 ||
+			e.Node != 1 {
 			t.Errorf("%s: %v", c.src, o.err)
 		}
 	}

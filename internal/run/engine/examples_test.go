@@ -5,7 +5,8 @@ import (
 	"testing"
 )
 
-// The complete examples of the language reference, with its outputs. At one worker lines come in the order given.
+// The complete examples of the language reference, with its outputs. At one worker lines come in the order
+// given.
 
 func TestSection14_3_Names(t *testing.T) {
 	same(t, `
@@ -72,7 +73,8 @@ func TestSection14_6_Memory(t *testing.T) {
 		}`
 	same(t, src, "first=1\nb=2\nc=5\nafter b=2\nflag=1")
 	o := run(t, src, one)
-	if got := o.trace.destroyed("a", "b", "c", "done[0]", "done[1]"); got != "a expired, b deleted, c deleted, done[0] deleted, done[1] end" {
+	if got := o.trace.destroyed("a", "b", "c", "done[0]",
+		"done[1]"); got != "a expired, b deleted, c deleted, done[0] deleted, done[1] end" {
 		t.Error(got)
 	}
 }
@@ -100,7 +102,8 @@ func TestSection14_7_Places(t *testing.T) {
 	same(t, places, "part=0\ndefault=0\npart=1\ndefault=1\npart=4\ndefault=2")
 	o := run(t, places, shape{nodes: 3, workers: 1})
 	ran := o.trace.ran()
-	for text, want := range map[string][]int{`out_i("part", part[k])`: {0, 1, 2}, `out_i("default", k)`: {0, 0, 0}, "put(data[k], k * k)": {0, 1, 2},
+	for text, want := range map[string][]int{`out_i("part", part[k])`: {0, 1, 2},
+		`out_i("default", k)`: {0, 0, 0}, "put(data[k], k * k)": {0, 1, 2},
 		"work(data, k)": {0, 1, 2}} {
 		if got := ran[text]; !slices.Equal(got, want) {
 			t.Errorf("%s ran on nodes %v, wanted %v: %v", text, got, want, ran)

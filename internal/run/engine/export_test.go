@@ -54,7 +54,8 @@ func HurryRests() (undo func()) {
 	return func() { rests = old }
 }
 
-// Unhurried lets interrupted processes wait for what takes longer on a busy machine, and returns what puts that right.
+// Unhurried lets interrupted processes wait for what takes longer on a busy machine, and returns what puts
+// that right.
 func Unhurried() (undo func()) {
 	workers, meeting, network := interruptGrace, meetGrace, closeGrace
 	interruptGrace, meetGrace, closeGrace = time.Minute, time.Minute, time.Minute

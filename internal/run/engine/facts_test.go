@@ -53,7 +53,8 @@ func (f *facts) fault(format string, args ...any) {
 	}
 }
 
-// readFacts reads a trace and checks it. good: the program ended well, so that everything must come to its end.
+// readFacts reads a trace and checks it. good: the program ended well, so that everything must come to its
+// end.
 func readFacts(t testing.TB, dir string, good bool) *facts {
 	t.Helper()
 	r, err := trace.Open(dir)
@@ -61,7 +62,8 @@ func readFacts(t testing.TB, dir string, good bool) *facts {
 		t.Fatal(err)
 	}
 	defer r.Close()
-	f := &facts{dir: dir, kinds: map[trace.Kind]int{}, cfs: map[trace.CF]*cfFacts{}, sites: map[trace.Site]string{}, good: good, r: r}
+	f := &facts{dir: dir, kinds: map[trace.Kind]int{}, cfs: map[trace.CF]*cfFacts{},
+		sites: map[trace.Site]string{}, good: good, r: r}
 	for _, s := range r.Streams() {
 		f.stream(r, s.Node, s.Stream)
 	}
@@ -176,7 +178,8 @@ func (f *facts) stream(r *trace.Reader, node, stream int) {
 		}
 	}
 	if f.good && (running != 0 || foreign != 0 || !finished) {
-		f.fault("n%d s%d: ends with running CF %v, user code %d, end recorded: %v", node, stream, running, foreign, finished)
+		f.fault("n%d s%d: ends with running CF %v, user code %d, end recorded: %v", node, stream, running,
+			foreign, finished)
 	}
 }
 
@@ -189,7 +192,8 @@ func (f *facts) cf(id uint64) *cfFacts {
 	return c
 }
 
-// checkCFs follows every CF from its creation to its end. Events are by time; those of equal times may be in any order.
+// checkCFs follows every CF from its creation to its end. Events are by time; those of equal times may be in
+// any order.
 func (f *facts) checkCFs() {
 	for i := range f.events {
 		e := &f.events[i]
@@ -255,7 +259,8 @@ func (f *facts) cfEvent(e *event) {
 	id := trace.CF(e.a[0])
 	c := f.cf(e.a[0])
 	bad := func(format string, args ...any) {
-		f.fault("%v of CF %v (%s) on node %d: %s", e.kind, id, f.sites[c.site], e.node, fmt.Sprintf(format, args...))
+		f.fault("%v of CF %v (%s) on node %d: %s", e.kind, id, f.sites[c.site], e.node,
+			fmt.Sprintf(format, args...))
 	}
 	if c.nCreated > 0 && e.t < c.created {
 		bad("%d ns before its creation", c.created-e.t)
@@ -423,12 +428,14 @@ func (f *facts) checkMessages() {
 		case r == nil && f.good:
 			f.fault("message %x from node %d was never received", n, s.node)
 		case r == nil:
-		case r.node != int(s.a[1]) || s.node != int(r.a[1]) || r.t < s.t || r.df != s.df || r.a[2] != s.a[2] || r.a[4] != s.a[4]:
+		case r.node != int(s.a[1]) || s.node != int(r.a[1]) || r.t < s.t || r.df != s.df || r.a[2] != s.a[2] ||
+			r.a[4] != s.a[4]:
 			f.fault("message %x: sent %+v, received %+v", n, *s, *r)
 		case s.a[5] != 0 && r.a[5] != s.a[5]:
 			f.fault("push %x: for CF %x, received for %x", n, s.a[5], r.a[5])
 		}
-		if req := requests[s.a[4]]; s.a[4] != 0 && (req == nil || req.node != int(s.a[1]) || req.df != s.df || r != nil && r.a[5] != req.a[1]) {
+		if req := requests[s.a[4]]; s.a[4] != 0 && (req == nil || req.node != int(s.a[1]) || req.df != s.df ||
+			r != nil && r.a[5] != req.a[1]) {
 			f.fault("message %x answers request %x: %v", n, s.a[4], req)
 		}
 	}

@@ -31,9 +31,10 @@ func TestMain(m *testing.M) {
 // compile compiles a program that begins with the prelude. Its first line is line 1 of t.fa.
 func compile(t testing.TB, src string) *luna.Program {
 	t.Helper()
-	p, err := luna.Compile(luna.Options{File: "t.fa", Source: []byte("#include \"prelude.fa\" " + src), ReadFile: func(path string) ([]byte, error) {
-		return os.ReadFile("testdata/" + path)
-	}})
+	p, err := luna.Compile(luna.Options{File: "t.fa", Source: []byte("#include \"prelude.fa\" " + src),
+		ReadFile: func(path string) ([]byte, error) {
+			return os.ReadFile("testdata/" + path)
+		}})
 	if err != nil {
 		var b strings.Builder
 		var e *luna.Error
@@ -95,7 +96,8 @@ func (s shape) String() string {
 var (
 	one    = shape{nodes: 1, workers: 1}
 	shapes = []shape{one, {nodes: 1, workers: 4}, {nodes: 4, workers: 1}, {nodes: 3, workers: 2},
-		{nodes: 1, workers: 1, apart: true}, {nodes: 4, workers: 1, apart: true}, {nodes: 2, workers: 2, apart: true}}
+		{nodes: 1, workers: 1, apart: true}, {nodes: 4, workers: 1, apart: true},
+		{nodes: 2, workers: 2, apart: true}}
 )
 
 // outcome is what a run did.
@@ -144,7 +146,8 @@ func execute(t testing.TB, p *luna.Program, s shape) (o *outcome, faults []strin
 	if s.ctx == nil {
 		s.ctx = context.Background()
 	}
-	cfg := engine.Config{Program: p, Library: open(t, p), Nodes: s.nodes, Workers: s.workers, Args: s.args, Session: prof.New()}
+	cfg := engine.Config{Program: p, Library: open(t, p), Nodes: s.nodes, Workers: s.workers, Args: s.args,
+		Session: prof.New()}
 	dir := t.TempDir()
 	for i := range s.nodes {
 		w, err := trace.Create(dir, i, s.options)
@@ -202,7 +205,8 @@ func execute(t testing.TB, p *luna.Program, s shape) (o *outcome, faults []strin
 				faults = append(faults, fmt.Sprintf("%d %s, %d in the trace", c.got, c.what, c.want))
 			}
 		}
-		if n := k[trace.KindDFSent] + k[trace.KindDFRequestReceived] + k[trace.KindCFReceived]; o.res.Messages < int64(n) {
+		if n := k[trace.KindDFSent] + k[trace.KindDFRequestReceived] + k[trace.KindCFReceived]; o.res.Messages <
+			int64(n) {
 			faults = append(faults, fmt.Sprintf("%d messages, %d in the trace", o.res.Messages, n))
 		}
 	}
@@ -280,8 +284,10 @@ func fails(t *testing.T, src, msg, lunaLine, stmt string, more ...shape) {
 		switch {
 		case !errors.As(o.err, &e):
 			t.Errorf("%v: ended with %v, wanted %q", s, o.err, msg)
-		case !strings.Contains(e.Msg, msg) || !strings.HasPrefix(e.LunaLine, lunaLine) || lunaLine == "" && e.LunaLine != "" || e.Stmt != stmt:
-			t.Errorf("%v: %v\nLuNA: %q\nstatement %q\nwanted %q, %q, %q", s, e, e.LunaLine, e.Stmt, msg, lunaLine, stmt)
+		case !strings.Contains(e.Msg, msg) || !strings.HasPrefix(e.LunaLine, lunaLine) ||
+			lunaLine == "" && e.LunaLine != "" || e.Stmt != stmt:
+			t.Errorf("%v: %v\nLuNA: %q\nstatement %q\nwanted %q, %q, %q", s, e, e.LunaLine, e.Stmt, msg,
+				lunaLine, stmt)
 		case stmt != "" && e.Pos.Line == 0:
 			t.Errorf("%v: %v: no position", s, e)
 		}
@@ -292,7 +298,8 @@ func fails(t *testing.T, src, msg, lunaLine, stmt string, more ...shape) {
 func stuck(t *testing.T, src, want string, more ...shape) {
 	t.Helper()
 	p := compile(t, src)
-	for _, s := range append([]shape{one, {nodes: 3, workers: 2}, {nodes: 3, workers: 1, apart: true}}, more...) {
+	for _, s := range append([]shape{one, {nodes: 3, workers: 2}, {nodes: 3, workers: 1, apart: true}},
+		more...) {
 		o := runProgram(t, p, s)
 		var e *engine.StuckError
 		if !errors.As(o.err, &e) {

@@ -15,7 +15,8 @@ import (
 	"github.com/whyslow/whyslow/trace"
 )
 
-// What modules see of runs, with and without a trace: all values, all names, and everything given back at the end.
+// What modules see of runs, with and without a trace: all values, all names, and everything given back at the
+// end.
 
 // ledger does what modules do with events: it keeps accounts, and asks what every number means.
 type ledger struct {
@@ -42,7 +43,8 @@ func (l *ledger) fault(format string, args ...any) {
 
 func keepLedger(t testing.TB, ses *prof.Session) *ledger {
 	t.Helper()
-	l := &ledger{ses: ses, node: map[int]*account{}, names: map[[2]int]string{}, first: map[[2]int]trace.Kind{}, last: map[[2]int]trace.Kind{}}
+	l := &ledger{ses: ses, node: map[int]*account{}, names: map[[2]int]string{}, first: map[[2]int]trace.Kind{},
+		last: map[[2]int]trace.Kind{}}
 	if err := ses.ConnectMatching([]string{"*"}, "ledger", 0, l.event); err != nil {
 		t.Fatal(err)
 	}
@@ -71,7 +73,8 @@ func (l *ledger) event(s *prof.Stream, a *prof.Any) {
 				l.df(s, a, trace.DF(w))
 			}
 		case trace.FieldSite:
-			if d := l.ses.Describe().Site(s.Node(), trace.Site(a.Words[i])); d.Code == "" || d.Text == "" || d.File == "" || d.Line == 0 {
+			if d := l.ses.Describe().Site(s.Node(), trace.Site(a.Words[i])); d.Code == "" || d.Text == "" ||
+				d.File == "" || d.Line == 0 {
 				l.fault("%v: statement %d is %+v", a.Spec, a.Words[i], d)
 			}
 		}
@@ -129,7 +132,8 @@ func (l *ledger) df(s *prof.Stream, a *prof.Any, df trace.DF) {
 func (l *ledger) balance() string {
 	var out []string
 	for i, n := range l.node {
-		for name, v := range map[string]int64{"cfs": n.cfs, "copies": n.copies, "bytes": n.bytes, "inner": n.inner, "outer": n.outer, "ready": n.ready, "idle": n.idle, "running": n.running, "foreign": n.foreign} {
+		for name, v := range map[string]int64{"cfs": n.cfs, "copies": n.copies, "bytes": n.bytes, "inner": n.inner,
+			"outer": n.outer, "ready": n.ready, "idle": n.idle, "running": n.running, "foreign": n.foreign} {
 			if v != 0 {
 				out = append(out, fmt.Sprintf("n%d %s %d", i, name, v))
 			}
@@ -163,7 +167,8 @@ func watchRun(t *testing.T, src string, s shape) (*ledger, *engine.Result, error
 	p := compile(t, src)
 	ses := prof.New()
 	l := keepLedger(t, ses)
-	cfg := engine.Config{Program: p, Library: open(t, p), Nodes: s.nodes, Workers: s.workers, Session: ses, DescribeDFs: true}
+	cfg := engine.Config{Program: p, Library: open(t, p), Nodes: s.nodes, Workers: s.workers, Session: ses,
+		DescribeDFs: true}
 	if s.set != nil {
 		s.set(&cfg)
 	}
@@ -201,7 +206,8 @@ const farAndWide = `
 	} @ { locator_cyclic grid[a][i][j] => i; locator_cyclic reader => 1; locator_replicating text => all; locator_cyclic s[i] => i; }`
 
 func TestModulesWithoutTrace(t *testing.T) {
-	for _, s := range []shape{one, {nodes: 1, workers: 4}, {nodes: 4, workers: 1}, {nodes: 3, workers: 2, set: func(c *engine.Config) { c.Steal = true }}} {
+	for _, s := range []shape{one, {nodes: 1, workers: 4}, {nodes: 4, workers: 1},
+		{nodes: 3, workers: 2, set: func(c *engine.Config) { c.Steal = true }}} {
 		l, res, err := watchRun(t, farAndWide, s)
 		if err != nil {
 			t.Errorf("%v: %v", s, err)
@@ -277,7 +283,9 @@ func TestBalance(t *testing.T) {
 				df x, y;
 				for i = 0 .. 9 { put(x[i], i); add(x[i], x[i], y[i]) @ { locator_cyclic: i; }; }
 			}`,
-			after: 100 * time.Millisecond, hold: time.Hour, is: func(err error) bool { return errors.Is(err, engine.ErrInterrupted) }},
+			after: 100 * time.Millisecond, hold: time.Hour, is: func(err error) bool {
+				return errors.Is(err, engine.ErrInterrupted)
+			}},
 		"in user code": {src: `
 			sub main() { df x, y; for i = 0 .. 3 { put(x[i], i); add(x[i], x[i], y[i]) @ { locator_cyclic: i; }; } put(x[-1], 3000); stay(x[-1]); }`,
 			after: 100 * time.Millisecond, is: func(err error) bool { return errors.Is(err, engine.ErrInterrupted) }},
@@ -300,7 +308,8 @@ func TestBalance(t *testing.T) {
 			got := left(l)
 			if name == "in user code" {
 				// The worker is left where it is.
-				got = strings.Trim(strings.ReplaceAll(strings.ReplaceAll(got, "n0 running 1", ""), "n0 foreign 1", ""), ", ")
+				got = strings.Trim(strings.ReplaceAll(strings.ReplaceAll(got, "n0 running 1", ""), "n0 foreign 1", ""),
+					", ")
 			}
 			if got != "" {
 				t.Errorf("%s %v: %s", name, s, got)
@@ -322,7 +331,8 @@ func TestSomeEvents(t *testing.T) {
 		}
 	}
 	captured(t, func() {
-		if _, err := engine.Run(t.Context(), engine.Config{Program: p, Library: open(t, p), Nodes: 2, Workers: 2, Session: ses, DescribeDFs: true}); err != nil {
+		if _, err := engine.Run(t.Context(), engine.Config{Program: p, Library: open(t, p), Nodes: 2, Workers: 2,
+			Session: ses, DescribeDFs: true}); err != nil {
 			t.Error(err)
 		}
 	})
@@ -339,11 +349,15 @@ func TestSomeEvents(t *testing.T) {
 		}
 	}
 	seen := int64(0)
-	if err := ses.ReadyQueue.Connect("max", 1, func(_ *prof.Stream, _ int64, n uint64) { seen = max(seen, int64(n)) }); err != nil {
+	if err := ses.ReadyQueue.Connect("max", 1, func(_ *prof.Stream, _ int64, n uint64) {
+		seen = max(seen, int64(n))
+	}); err != nil {
 		t.Fatal(err)
 	}
-	q := compile(t, `sub main() { df x; for i = 1 .. 200 { busy(200); put(x[i], i); } for i = 1 .. 200 put(x[i][i], x[i]); }`)
-	if _, err := engine.Run(t.Context(), engine.Config{Program: q, Library: open(t, q), Nodes: 1, Workers: 1, Session: ses}); err != nil {
+	q := compile(t,
+		`sub main() { df x; for i = 1 .. 200 { busy(200); put(x[i], i); } for i = 1 .. 200 put(x[i][i], x[i]); }`)
+	if _, err := engine.Run(t.Context(), engine.Config{Program: q, Library: open(t, q), Nodes: 1, Workers: 1,
+		Session: ses}); err != nil {
 		t.Fatal(err)
 	}
 	if l.balance() != "" || seen < 100 {

@@ -9,23 +9,33 @@ import (
 	"github.com/whyslow/whyslow/internal/run/engine"
 )
 
-// The order of execution with one worker, section 8.4 of the language reference, and its check list, section 13.
+// The order of execution with one worker, section 8.4 of the language reference, and its check list, section
+// 13.
 
 func TestSection8_4_Order(t *testing.T) {
 	for _, c := range []struct{ name, body, want string }{
-		{"children in textual order after the queue", `if 1 { say("a"); say("b"); } for i = 1 .. 2 { say("c" + i); say("d" + i); } say("first");`, "first a b c1 d1 c2 d2"},
-		{"a loop that need not wait keeps its worker", `while i < 3, i = 0 .. out n say("i" + i); say("first"); out_i("n", n);`, "first n=3 i0 i1 i2"},
-		{"a post wakes in the order of requests", `say("a" + x); say("b" + x); say("c" + x); put(x, 1); say("first");`, "first a1 b1 c1"},
+		{"children in textual order after the queue",
+			`if 1 { say("a"); say("b"); } for i = 1 .. 2 { say("c" + i); say("d" + i); } say("first");`,
+			"first a b c1 d1 c2 d2"},
+		{"a loop that need not wait keeps its worker",
+			`while i < 3, i = 0 .. out n say("i" + i); say("first"); out_i("n", n);`, "first n=3 i0 i1 i2"},
+		{"a post wakes in the order of requests",
+			`say("a" + x); say("b" + x); say("c" + x); put(x, 1); say("first");`, "first a1 b1 c1"},
 		{"a woken CF goes to the end", `say("a" + x); put(x, 1); say("b"); put(y, 1); say("c");`, "b c a1"},
-		{"waiting for the first missing DF", `say("a" + x + y); say("b" + y); put(y, 2); put(x, 1); say("c");`, "c b2 a12"},
-		{"then for the next", `say("a" + x + y); say("b" + x); put(x, 1); put(z, 1); if z { put(y, 2); say("c"); }`, "b1 c a12"},
-		{"stored DFs are there at once", `put(x, 1); say("a" + x); if x say("c"); say("b" + x[x - 1 + 0] + x); put(x[0], 7);`, "a1 c b71"},
+		{"waiting for the first missing DF", `say("a" + x + y); say("b" + y); put(y, 2); put(x, 1); say("c");`,
+			"c b2 a12"},
+		{"then for the next", `say("a" + x + y); say("b" + x); put(x, 1); put(z, 1); if z { put(y, 2); say("c"); }`,
+			"b1 c a12"},
+		{"stored DFs are there at once",
+			`put(x, 1); say("a" + x); if x say("c"); say("b" + x[x - 1 + 0] + x); put(x[0], 7);`, "a1 c b71"},
 		{"several outputs", `say("b" + y); say("a" + x); two(x, y, 1); say("first");`, "first a1 b2"},
 		{"tokens after arguments", `say("t" + y); say("a" + x); put(x, 1) >> (y);`, "a1 t1"},
-		{"rules before automatic posts", `say("a" + x); say("b" + y); two(x, y, 1) @ { req_unlimited y; };`, "b2 a1"},
+		{"rules before automatic posts", `say("a" + x); say("b" + y); two(x, y, 1) @ { req_unlimited y; };`,
+			"b2 a1"},
 		{"effects of a call come before its children", `f() >> (x) @ { req_unlimited x; }; say("a" + x);`, "a1 f"},
 		{"bodies of subs", `f(); f(); say("first");`, "first f f"},
-		{"nested", `for i = 1 .. 2 for j = 1 .. 2 { f(); say("a" + i + j); } say("first");`, "first a11 a12 a21 a22 f f f f"},
+		{"nested", `for i = 1 .. 2 for j = 1 .. 2 { f(); say("a" + i + j); } say("first");`,
+			"first a11 a12 a21 a22 f f f f"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			o := run(t, `sub f() say("f"); sub main() { df x, y, z, n; `+c.body+" }", one)
@@ -61,7 +71,8 @@ func TestSection8_5_Termination(t *testing.T) {
 			out_i("n", n) @ { locator_cyclic: n; };
 		} @ { locator_cyclic x[i] => i * 5; locator_cyclic n => 1; }`
 	p := compile(t, src)
-	for _, s := range []shape{{nodes: 2, workers: 1}, {nodes: 8, workers: 1}, {nodes: 5, workers: 3}, {nodes: 16, workers: 2}} {
+	for _, s := range []shape{{nodes: 2, workers: 1}, {nodes: 8, workers: 1}, {nodes: 5, workers: 3},
+		{nodes: 16, workers: 2}} {
 		if o := runProgram(t, p, s); o.err != nil || o.out != "n=300\n" {
 			t.Errorf("%v: %v, printed %q", s, o.err, o.out)
 		}
@@ -75,7 +86,8 @@ func TestSection13_List(t *testing.T) {
 		same(t, `sub main() { df n, x; while i < 2, i = 0 .. out n put(x[i], i); out_i("n", n); out_i("s", x[0] + x[1]); }`, "n=2\ns=1")
 	})
 	t.Run("11: requests are counted by text", func(t *testing.T) {
-		o := run(t, `sub main() { df x; put(x[1], 1) @ { req_count x[1] = 1; }; if x[0] out_i("x", x[1] + x[0 + 1]); put(x[0], 1); }`, one)
+		o := run(t,
+			`sub main() { df x; put(x[1], 1) @ { req_count x[1] = 1; }; if x[0] out_i("x", x[1] + x[0 + 1]); put(x[0], 1); }`, one)
 		var e *engine.StuckError
 		if !errors.As(o.err, &e) || len(e.CFs) != 1 || !e.CFs[0].Executed || o.out != "x=2\n" {
 			t.Errorf("%v, printed %q", o.err, o.out)
@@ -91,7 +103,8 @@ func TestSection13_List(t *testing.T) {
 		}
 	})
 	t.Run("14: detected only while stored", func(t *testing.T) {
-		same(t, `sub main() { df x, g; put(x, 1) @ { req_count x = 1; }; out_i("x", x) >> (g); if g put(x, 2); }`, "x=1")
+		same(t, `sub main() { df x, g; put(x, 1) @ { req_count x = 1; }; out_i("x", x) >> (g); if g put(x, 2); }`,
+			"x=1")
 	})
 	t.Run("18: ordinary names", func(t *testing.T) {
 		same(t, `sub main() { df head, request, all, nfparam, main; put(head, 1); put(request, 2); put(main, 3); out_i("s", head + request + main); }`, "s=6")

@@ -26,8 +26,8 @@ import (
 
 // Runs of many processes: each node has an engine of its own here.
 
-// TestOver runs random programs with messages that take random times, and processes that say at once that they have nothing to
-// do: a run must not end while anything is under way, and must end.
+// TestOver runs random programs with messages that take random times, and processes that say at once that
+// they have nothing to do: a run must not end while anything is under way, and must end.
 func TestOver(t *testing.T) {
 	defer engine.HurryRests()()
 	open(t, compile(t, "sub main() { none(); }"))
@@ -39,7 +39,8 @@ func TestOver(t *testing.T) {
 		}
 		g := drawGraph(rt)
 		p := compile(t, "\n"+g.src)
-		s := shape{nodes: rapid.IntRange(1, 6).Draw(rt, "nodes"), workers: rapid.IntRange(1, 2).Draw(rt, "workers"), apart: true}
+		s := shape{nodes: rapid.IntRange(1, 6).Draw(rt, "nodes"), workers: rapid.IntRange(1, 2).Draw(rt, "workers"),
+			apart: true}
 		s.delays = rand.New(rand.NewPCG(rapid.Uint64().Draw(rt, "seed"), 0))
 		steal := rapid.Bool().Draw(rt, "steal")
 		s.set = func(c *engine.Config) { c.Steal = steal }
@@ -54,7 +55,9 @@ func TestOver(t *testing.T) {
 func TestApartTheft(t *testing.T) {
 	p := compile(t, `sub main() { for i = 1 .. 200 { busy(300) @ { stealable; }; } }`)
 	for range 5 {
-		o := runProgram(t, p, shape{nodes: 3, workers: 1, apart: true, set: func(c *engine.Config) { c.Steal = true }})
+		o := runProgram(t, p, shape{nodes: 3, workers: 1, apart: true, set: func(c *engine.Config) {
+			c.Steal = true
+		}})
 		if o.err != nil {
 			t.Fatal(o.err)
 		}
@@ -79,7 +82,8 @@ func TestApartClocks(t *testing.T) {
 		{engine.ClockSync{Precision: 40 * time.Nanosecond}, 3, 100000},
 	} {
 		for _, delays := range []*rand.Rand{nil, rand.New(rand.NewPCG(1, 2))} {
-			o := runProgram(t, p, shape{nodes: 3, workers: 1, apart: true, delays: delays, part: func(cfg *engine.Config) { cfg.Part.Clock = c.sync }})
+			o := runProgram(t, p, shape{nodes: 3, workers: 1, apart: true, delays: delays,
+				part: func(cfg *engine.Config) { cfg.Part.Clock = c.sync }})
 			if o.err != nil {
 				t.Fatal(o.err)
 			}
@@ -120,15 +124,26 @@ func TestApartStrangers(t *testing.T) {
 	p, other := compile(t, `sub main(int n) { none(); }`), compile(t, `sub main(int n) { none(); none(); }`)
 	lib := open(t, p)
 	for what, change := range map[string]func(*engine.Config){
-		"process 1 on HOST runs another program than process 0 on HOST: give all the same file":           func(c *engine.Config) { c.Program = other },
-		`process 1 on HOST gives the program the arguments ["2"], process 0 ["1"]: they must be the same`: func(c *engine.Config) { c.Args = []string{"2"} },
-		"process 1 on HOST and process 0 do not agree on whether work is stolen":                          func(c *engine.Config) { c.Steal = true },
-		"process 1 on HOST and process 0 do not agree on whether debug records are written":               func(c *engine.Config) { c.Records = &records.Records{} },
-		"a run needs 1 to 65536 nodes of 1 to 1024 workers each":                                          func(c *engine.Config) { c.Workers = 0 },
-		"event A.b: there is no point \"x\" in LuNA programs: there are ":                                 func(c *engine.Config) { c.Rules = []engine.Rule{{Namespace: "A", Name: "b", Point: "x"}} },
+		"process 1 on HOST runs another program than process 0 on HOST: give all the same " +
+			"file": func(c *engine.Config) { c.Program = other },
+		`process 1 on HOST gives the program the arguments ["2"], process 0 ["1"]: they must be the same`: func(
+			c *engine.Config) {
+			c.Args = []string{"2"}
+		},
+		"process 1 on HOST and process 0 do not agree on whether work is " +
+			"stolen": func(c *engine.Config) { c.Steal = true },
+		"process 1 on HOST and process 0 do not agree on whether debug records are " +
+			"written": func(c *engine.Config) { c.Records = &records.Records{} },
+		"a run needs 1 to 65536 nodes of 1 to 1024 workers " +
+			"each": func(c *engine.Config) { c.Workers = 0 },
+		"event A.b: there is no point \"x\" in LuNA programs: there are ": func(
+			c *engine.Config) {
+			c.Rules = []engine.Rule{{Namespace: "A", Name: "b", Point: "x"}}
+		},
 	} {
 		live := cpp.Live()
-		cfgs := parts(engine.Config{Program: p, Library: lib, Nodes: 3, Workers: 1, Args: []string{"1"}, Session: prof.New()}, shape{})
+		cfgs := parts(engine.Config{Program: p, Library: lib, Nodes: 3, Workers: 1, Args: []string{"1"},
+			Session: prof.New()}, shape{})
 		change(&cfgs[1])
 		_, errs := runParts(t.Context(), cfgs)
 		host, _ := os.Hostname()
@@ -142,7 +157,8 @@ func TestApartStrangers(t *testing.T) {
 		}
 	}
 	t.Run("arguments", func(t *testing.T) {
-		_, errs := runParts(t.Context(), parts(engine.Config{Program: p, Library: lib, Nodes: 2, Workers: 1}, shape{}))
+		_, errs := runParts(t.Context(), parts(engine.Config{Program: p, Library: lib, Nodes: 2, Workers: 1},
+			shape{}))
 		for _, err := range errs {
 			var bad *engine.ArgError
 			if !errors.As(err, &bad) {
@@ -155,7 +171,8 @@ func TestApartStrangers(t *testing.T) {
 // TestApartInterrupt interrupts one process only: the others hear of it, and all traces are whole.
 func TestApartInterrupt(t *testing.T) {
 	defer engine.Unhurried()()
-	p := compile(t, `sub main() { df n; while 1, i = 0 .. out n { df x; put(x, 4) @ { locator_cyclic: i; }; mix(x[1], x, x) @ { locator_cyclic: i + 1; }; } }`)
+	p := compile(t,
+		`sub main() { df n; while 1, i = 0 .. out n { df x; put(x, 4) @ { locator_cyclic: i; }; mix(x[1], x, x) @ { locator_cyclic: i + 1; }; } }`)
 	lib := open(t, p)
 	for whom := range 3 {
 		dir := t.TempDir()
@@ -269,7 +286,8 @@ func TestApartRecords(t *testing.T) {
 
 // TestApartDescriber asks in each process what its events are about.
 func TestApartDescriber(t *testing.T) {
-	p := compile(t, `sub main() { df x; for i = 0 .. 5 put(x[i], i) @ { locator_cyclic: i; }; for i = 0 .. 5 out_i("x", x[i]) @ { locator_cyclic: i + 1; }; } @ { locator_cyclic x[i] => i; }`)
+	p := compile(t,
+		`sub main() { df x; for i = 0 .. 5 put(x[i], i) @ { locator_cyclic: i; }; for i = 0 .. 5 out_i("x", x[i]) @ { locator_cyclic: i + 1; }; } @ { locator_cyclic x[i] => i; }`)
 	var mu sync.Mutex
 	seen := map[int]map[string]bool{}
 	o := runProgram(t, p, shape{nodes: 3, workers: 1, apart: true, part: func(c *engine.Config) {

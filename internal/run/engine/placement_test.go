@@ -42,10 +42,12 @@ func TestSection6_Locators(t *testing.T) {
 		ran(t, `
 			sub f(int i) { df x; put(x, i); if x none(); for k = 1 .. 2 say("f"); }
 			sub main() { for i = 0 .. 2 f(i) @ { locator_cyclic: i; }; }`,
-			map[string][]int{"f(i)": {0, 1, 2}, "put(x, i)": {0, 0, 0}, "if x": {0, 0, 0}, "x": {0}, `say("f")`: {0, 0, 0, 0, 0, 0}, "sub f(int i)": {0, 1, 2}})
+			map[string][]int{"f(i)": {0, 1, 2}, "put(x, i)": {0, 0, 0}, "if x": {0, 0, 0}, "x": {0},
+				`say("f")`: {0, 0, 0, 0, 0, 0}, "sub f(int i)": {0, 1, 2}})
 	})
 	t.Run("modulo", func(t *testing.T) {
-		ran(t, `sub main() { for i = -4 .. 4 say("" + i) @ { locator_cyclic: i; }; }`, map[string][]int{`say("" + i)`: {0, 0, 0, 1, 1, 1, 2, 2, 2}})
+		ran(t, `sub main() { for i = -4 .. 4 say("" + i) @ { locator_cyclic: i; }; }`,
+			map[string][]int{`say("" + i)`: {0, 0, 0, 1, 1, 1, 2, 2, 2}})
 	})
 	t.Run("labels", func(t *testing.T) {
 		ran(t, `
@@ -201,12 +203,16 @@ func TestSection8_7_Stealing(t *testing.T) {
 	if o := runProgram(t, p, shape{nodes: 1, workers: 4, set: steal}); o.err != nil || o.res.Stolen != 0 {
 		t.Error(o.err, o.res.Stolen)
 	}
-	if o := runProgram(t, p, shape{nodes: 4, workers: 3, set: func(c *engine.Config) { c.Steal = true; c.LinkLatency = 200 * time.Microsecond }}); o.err != nil || o.out != without.out {
+	if o := runProgram(t, p, shape{nodes: 4, workers: 3, set: func(c *engine.Config) {
+		c.Steal = true
+		c.LinkLatency = 200 * time.Microsecond
+	}}); o.err != nil || o.out != without.out {
 		t.Error(o.err, o.out)
 	}
 }
 
-// TestNetwork checks that an emulated network is what the trace shows: no message is faster than the link allows.
+// TestNetwork checks that an emulated network is what the trace shows: no message is faster than the link
+// allows.
 func TestNetwork(t *testing.T) {
 	const latency, bandwidth = 4 * time.Millisecond, 2e6
 	o := run(t, `
@@ -215,7 +221,9 @@ func TestNetwork(t *testing.T) {
 			df x, s;
 			for i = 0 .. 7 { block(x[i], 2500, i) @ { locator_cyclic: i; }; peek("x" + i, x[i]) @ { locator_cyclic: i + 1; }; }
 		} @ { locator_cyclic x[i] => i + 2; }`,
-		shape{nodes: 4, workers: 1, set: func(c *engine.Config) { c.LinkLatency, c.LinkBandwidth = latency, bandwidth }})
+		shape{nodes: 4, workers: 1, set: func(c *engine.Config) {
+			c.LinkLatency, c.LinkBandwidth = latency, bandwidth
+		}})
 	if want := "x0=0\nx1=1\nx2=2\nx3=3\nx4=4\nx5=5\nx6=6\nx7=7"; o.err != nil || o.sorted() != want {
 		t.Fatalf("%v, printed %q", o.err, o.out)
 	}
@@ -250,7 +258,9 @@ func TestNetwork(t *testing.T) {
 				put(x[0], 1);
 				while x[i], i = 0 .. out y { df b; block(b, 1000, i); peek("", b) @ { locator_cyclic: i; }; busy(100); put(x[i + 1], 1); }
 			}`,
-			shape{nodes: 3, workers: 1, apart: i == 1, after: 20 * time.Millisecond, set: func(c *engine.Config) { c.LinkLatency = 5 * time.Millisecond }})
+			shape{nodes: 3, workers: 1, apart: i == 1, after: 20 * time.Millisecond, set: func(c *engine.Config) {
+				c.LinkLatency = 5 * time.Millisecond
+			}})
 		if !errors.Is(o.err, engine.ErrInterrupted) {
 			t.Error(o.err)
 		}

@@ -15,8 +15,8 @@ import (
 	"github.com/whyslow/whyslow/internal/run/luna/records"
 )
 
-// debug runs a program in debug mode and returns its record files, with block numbers replaced by the statements they
-// stand for: {fill}.
+// debug runs a program in debug mode and returns its record files, with block numbers replaced by the
+// statements they stand for: {fill}.
 func debug(t *testing.T, src string, s shape) (files map[string]string, p *luna.Program) {
 	t.Helper()
 	p = compile(t, src)
@@ -91,12 +91,14 @@ func TestSection9_2_Records(t *testing.T) {
 	for _, l := range strings.Split(strings.TrimSpace(files["id.0.map.list"]), "\n") {
 		var node, number, block int
 		var name string
-		if _, err := fmt.Sscanf(strings.Replace(l, ">", " ", 1), "%d %d %s %d", &node, &number, &name, &block); err != nil || strings.Count(l, " ") != 2 {
+		if _, err := fmt.Sscanf(strings.Replace(l, ">", " ", 1), "%d %d %s %d", &node, &number, &name,
+			&block); err != nil || strings.Count(l, " ") != 2 {
 			t.Fatalf("%q: %v", l, err)
 		}
 		ids = append(ids, fmt.Sprintf("%d %d>%s in %s", node, number, name, names[block]))
 	}
-	if got, want := strings.Join(ids, "\n"), "0 0>grid in sub main()\n0 1>other in sub main()\n0 2>lost in sub main()\n0 3>lab in sub main()"; got != want {
+	if got, want := strings.Join(ids, "\n"), "0 0>grid in sub main()\n0 1>other in sub main()\n0 2>lost in sub "+
+		"main()\n0 3>lab in sub main()"; got != want {
 		t.Errorf("names\n%s\nwanted\n%s", got, want)
 	}
 	type line struct {
@@ -108,7 +110,8 @@ func TestSection9_2_Records(t *testing.T) {
 	var cfs []string
 	for _, l := range strings.Split(strings.TrimSpace(files["cf.0.json.list"]), "\n") {
 		var c line
-		if err := json.Unmarshal([]byte(l), &c); err != nil || strings.Contains(l, " ") || !strings.HasPrefix(l, `{"id":[0,`) {
+		if err := json.Unmarshal([]byte(l), &c); err != nil || strings.Contains(l, " ") || !strings.HasPrefix(l,
+			`{"id":[0,`) {
 			t.Fatalf("%q: %v", l, err)
 		}
 		h := []string{}
@@ -130,8 +133,10 @@ func TestSection9_2_Records(t *testing.T) {
 	want := []string{
 		"sub main() / fill(grid[7], 1) i[] o[]",
 		"sub main() / fill(grid[7], 1) / sub fill(name row, int upto) / for k = 0 .. upto i[] o[]",
-		"sub main() / fill(grid[7], 1) / sub fill(name row, int upto) / for k = 0 .. upto / put(row[k], k * k) i[] o[[0 0 7 0]]",
-		"sub main() / fill(grid[7], 1) / sub fill(name row, int upto) / for k = 0 .. upto / put(row[k], k * k) i[] o[[0 0 7 1]]",
+		"sub main() / fill(grid[7], 1) / sub fill(name row, int upto) / for k = 0 .. upto / put(row[k], k * k) " +
+			"i[] o[[0 0 7 0]]",
+		"sub main() / fill(grid[7], 1) / sub fill(name row, int upto) / for k = 0 .. upto / put(row[k], k * k) " +
+			"i[] o[[0 0 7 1]]",
 		"sub main() / if grid[7][0] i[[0 0 7 0]] o[]",
 		`sub main() / none() i[] o[]`,
 		`sub main() / out_i("grid", grid[7][0] + grid[7][1]) i[[0 0 7 0] [0 0 7 1]] o[[0 1 1]]`,
@@ -149,7 +154,8 @@ func TestSection9_2_Records(t *testing.T) {
 		}
 	}
 	l := strings.TrimSpace(files["pending.0.json.list"])
-	if err := json.Unmarshal([]byte(l), &pending); err != nil || len(pending.W) != 1 || fmt.Sprint(pending.W[0].I) != "[0 2 3]" || pending.W[0].N != "lost[(2)+(1)]" {
+	if err := json.Unmarshal([]byte(l), &pending); err != nil || len(pending.W) != 1 ||
+		fmt.Sprint(pending.W[0].I) != "[0 2 3]" || pending.W[0].N != "lost[(2)+(1)]" {
 		t.Errorf("%s: %v %+v", l, err, pending)
 	}
 	if !strings.HasSuffix(l, `,"w":[{"i":[0,2,3],"n":"lost[(2)+(1)]"}]}`) {
@@ -169,7 +175,8 @@ func TestSection9_2_WhileAndNodes(t *testing.T) {
 		}
 		sub f(int n) { df z; if n { put(z, 1) @ { locator_cyclic: 1; }; } @ { locator_cyclic: 1; } out_i("z", z); }`, shape{nodes: 2, workers: 1})
 	// The old record of pending CFs is not removed on a node without any.
-	if got := keys(files); got != "cf.0.json.list cf.1.json.list id.0.map.list id.1.map.list pending.0.json.list pending.1.json.list" {
+	if got := keys(files); got != "cf.0.json.list cf.1.json.list id.0.map.list id.1.map.list "+
+		"pending.0.json.list pending.1.json.list" {
 		t.Fatal("files ", got)
 	}
 	names := blockNames(p)
@@ -203,7 +210,8 @@ func TestSection9_2_WhileAndNodes(t *testing.T) {
 }
 
 func TestWriteBuild(t *testing.T) {
-	p := compile(t, "\nsub main() { df x; // комментарий\n\tcf lab: put(x, 1); none(); for i = 1 .. 2 say(\"\"); }")
+	p := compile(t, "\nsub main() { df x; // комментарий\n\tcf lab: put(x, 1); none(); for i = 1 .. 2 "+
+		"say(\"\"); }")
 	dir := t.TempDir()
 	if err := records.WriteBuild(dir, p); err != nil {
 		t.Fatal(err)
@@ -234,8 +242,10 @@ func TestWriteBuild(t *testing.T) {
 		comments[b.Comment] = fmt.Sprintf("%s:%v:%v %v", ti.Paths[fmt.Sprint(c[0])], c[1], c[2], c[3])
 	}
 	line := p.Main.Body.Stmts[1].Line
-	for comment, want := range map[string]string{"initial launcher: sub main()": "t.fa:1:0 s", "entry (migrate) cf lab: put(x, 1);": "t.fa:2:1 c",
-		fmt.Sprintf("entry (migrate) cf _l%d: none();", line): "t.fa:2:20 n", "entry (migrate) for i = 1 .. 2;": "t.fa:2:28 f"} {
+	for comment, want := range map[string]string{"initial launcher: sub main()": "t.fa:1:0 s",
+		"entry (migrate) cf lab: put(x, 1);":                  "t.fa:2:1 c",
+		fmt.Sprintf("entry (migrate) cf _l%d: none();", line): "t.fa:2:20 n",
+		"entry (migrate) for i = 1 .. 2;":                     "t.fa:2:28 f"} {
 		if got := comments[comment]; got != want {
 			t.Errorf("%s: %q, wanted %q; %v", comment, got, want, comments)
 		}

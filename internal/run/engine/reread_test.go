@@ -15,8 +15,9 @@ import (
 // rereadLimit is up to how many events traces are dumped and parsed: text takes its time.
 const rereadLimit = 30_000
 
-// reread checks what must hold of every trace: the factors of each worker add up to its time (Compute refuses otherwise), the
-// text twin comes back the same, byte for byte, and a good run's trace does not contradict itself.
+// reread checks what must hold of every trace: the factors of each worker add up to its time (Compute refuses
+// otherwise), the text twin comes back the same, byte for byte, and a good run's trace does not contradict
+// itself.
 func reread(t testing.TB, r *trace.Reader, good bool) {
 	t.Helper()
 	ctx := context.Background()

@@ -31,7 +31,8 @@ func TestSection5_1_Events(t *testing.T) {
 			}`
 		same(t, src, "b=2\nb'=2\nc=3\nd=4\na=1\na'=3")
 		o := run(t, src, one)
-		if got := o.trace.destroyed("a", "a[0]", "b", "c", "d"); got != "a expired, a[0] end, b expired, c end, d end" {
+		if got := o.trace.destroyed("a", "a[0]", "b", "c",
+			"d"); got != "a expired, a[0] end, b expired, c end, d end" {
 			t.Error(got)
 		}
 	})
@@ -62,17 +63,28 @@ func TestSection5_1_Events(t *testing.T) {
 		}
 	})
 	for _, c := range []struct{ name, body, msg, luna, stmt string }{
-		{"twice", "put(x, 1); if go put(x, 2);", "x is assigned twice: first by put(x, 1) (t.fa:1:46), then by put(x, 2) (t.fa:1:63)", "Duplicate id in post: ID<0, ", "put(x, 2)"},
-		{"unset", "unset(x[3]);", "unset(x[3]) did not set its output x[3]", "Posting an unset value, id: ID<0, 0, 3>", "unset(x[3])"},
-		{"too many wait", "out_i(\"\", x); out_i(\"\", x); if go[1] put(x, 1) @ { req_count x = 1; };", "x was posted by put(x, 1) (t.fa:1:83) to serve 1 request, and 2 wait for it", "Too many requests", "put(x, 1)"},
-		{"count 0", "put(x, 1) @ { req_count x = 0; }; if go out_i(\"\", x);", "x was stored to serve no request, and is requested", "Too many requests", `out_i("", x)`},
-		{"request after delete", "none() --> (x); if go out_i(\"\", x);", "x is requested after it was deleted", "Destroy present, but request appeared: ID<0, ", `out_i("", x)`},
-		{"delete with a count", "put(x, 1) @ { req_count x = 2; }; if go none() --> (x);", "x is deleted while 2 of its counted requests are still to come", "Attempting to destroy DF with positive requests count", "none()"},
-		{"delete with a request", "out_i(\"\", x); if go[1] none() --> (x);", "x is deleted while a request waits for it", "Request(s) present at destroy", "none()"},
-		{"deleted twice", "none() --> (x); if go none() --> (x);", "x is deleted twice", "Duplicate destroy", "none()"},
+		{"twice", "put(x, 1); if go put(x, 2);", "x is assigned twice: first by put(x, 1) (t.fa:1:46), then by " +
+			"put(x, 2) (t.fa:1:63)", "Duplicate id in post: ID<0, ", "put(x, 2)"},
+		{"unset", "unset(x[3]);", "unset(x[3]) did not set its output x[3]",
+			"Posting an unset value, id: ID<0, 0, 3>", "unset(x[3])"},
+		{"too many wait", "out_i(\"\", x); out_i(\"\", x); if go[1] put(x, 1) @ { req_count x = 1; };",
+			"x was posted by put(x, 1) (t.fa:1:83) to serve 1 request, and 2 wait for it", "Too many requests",
+			"put(x, 1)"},
+		{"count 0", "put(x, 1) @ { req_count x = 0; }; if go out_i(\"\", x);",
+			"x was stored to serve no request, and is requested", "Too many requests", `out_i("", x)`},
+		{"request after delete", "none() --> (x); if go out_i(\"\", x);", "x is requested after it was deleted",
+			"Destroy present, but request appeared: ID<0, ", `out_i("", x)`},
+		{"delete with a count", "put(x, 1) @ { req_count x = 2; }; if go none() --> (x);",
+			"x is deleted while 2 of its counted requests are still to come",
+			"Attempting to destroy DF with positive requests count", "none()"},
+		{"delete with a request", "out_i(\"\", x); if go[1] none() --> (x);",
+			"x is deleted while a request waits for it", "Request(s) present at destroy", "none()"},
+		{"deleted twice", "none() --> (x); if go none() --> (x);", "x is deleted twice",
+			"Duplicate destroy", "none()"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			// Without locators all happens on node 0, where go[1] comes after go and so after all that main has created.
+			// Without locators all happens on node 0, where go[1] comes after go and so after all that main has
+			// created.
 			src := "sub main() { df x, go; " + c.body + ` nap(20) >> (go); if go nap(20) >> (go[1]); }`
 			src = strings.Replace(src, "none() --> (x); if go", "none() --> (x) @ { locator_cyclic: 0; }; if go", 1)
 			fails(t, src, c.msg, c.luna, c.stmt)
@@ -173,10 +185,12 @@ func TestSection5_4_AutomaticRequests(t *testing.T) {
 			} @ { locator_cyclic x[i] => i; }`, "n=4", shape{nodes: 2, workers: 4})
 	})
 	t.Run("without a trace", func(t *testing.T) {
-		p := compile(t, `sub main() { df x; put(x[2], 2) @ { req_count x[2] = 1; }; if x[0] out_i("x", x[2] + x[1 + 1]); put(x[0], 1); }`)
+		p := compile(t,
+			`sub main() { df x; put(x[2], 2) @ { req_count x[2] = 1; }; if x[0] out_i("x", x[2] + x[1 + 1]); put(x[0], 1); }`)
 		o := &outcome{}
 		o.out = captured(t, func() {
-			o.res, o.err = engine.Run(t.Context(), engine.Config{Program: p, Library: open(t, p), Nodes: 1, Workers: 1})
+			o.res, o.err = engine.Run(t.Context(), engine.Config{Program: p, Library: open(t, p), Nodes: 1,
+				Workers: 1})
 		})
 		var e *engine.StuckError
 		if !errors.As(o.err, &e) || !e.CFs[0].Executed || o.out != "x=4\n" {
@@ -246,7 +260,8 @@ func TestSection5_4_AutomaticRequests(t *testing.T) {
 				out_i("x", x);
 				out_i("x", x);
 			}`, "x=3\nx=3")
-		o := run(t, "sub main() { df x, n; two(n, x, 1) @ { req_count x = n; req_unlimited n; }; none() @ { request x; }; }", one)
+		o := run(t, "sub main() { df x, n; two(n, x, 1) @ { req_count x = n; req_unlimited n; }; none() @ { "+
+			"request x; }; }", one)
 		if got := o.trace.destroyed("x"); o.err != nil || got != "x expired" {
 			t.Error(o.err, got)
 		}
@@ -366,7 +381,8 @@ func TestSection5_7_NFParam(t *testing.T) {
 	missing := strings.Replace(src, "nfparam b => d;", "", 1)
 	o = run(t, missing, shape{nodes: 2, workers: 1})
 	var e *engine.ProgramError
-	if !errors.As(o.err, &e) || e.Msg != "the hidden parameter b has no value: the call does not give it" || e.LunaLine != "get_int failed for type (unset)" {
+	if !errors.As(o.err, &e) || e.Msg != "the hidden parameter b has no value: the call does not give it" ||
+		e.LunaLine != "get_int failed for type (unset)" {
 		t.Error(o.err)
 	}
 }

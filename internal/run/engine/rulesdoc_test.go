@@ -12,8 +12,8 @@ import (
 
 var jsonBlock = regexp.MustCompile("(?ms)^```json\n(.*?)^```$")
 
-// TestRulesPage checks docs/rules.md: every argument has its row, every example is a rule that can be followed, and what it says of
-// standard events is what the engine does.
+// TestRulesPage checks docs/rules.md: every argument has its row, every example is a rule that can be
+// followed, and what it says of standard events is what the engine does.
 func TestRulesPage(t *testing.T) {
 	page, err := os.ReadFile("../../../docs/rules.md")
 	if err != nil {
@@ -32,7 +32,8 @@ func TestRulesPage(t *testing.T) {
 			t.Fatalf("%s\n%v %v", b[1], err, warnings)
 		}
 		for _, e := range ev.List {
-			r := engine.Rule{Namespace: e.Namespace, Name: e.Name, Before: e.Rule.Before, Point: e.Rule.Point, Functions: e.Functions, Args: e.Args}
+			r := engine.Rule{Namespace: e.Namespace, Name: e.Name, Before: e.Rule.Before, Point: e.Rule.Point,
+				Functions: e.Functions, Args: e.Args}
 			if err := engine.CheckRule(r); err != nil {
 				t.Error(err)
 			}

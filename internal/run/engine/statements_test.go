@@ -306,16 +306,20 @@ func TestSection7_4_Main(t *testing.T) {
 		{[]string{"5", "2.5", "word"}, "5 word\nb=2.5\n", "", ""},
 		{[]string{"-5x", "1e3 and", "", "more"}, "-5 \nb=1000\n", "", ""},
 		{[]string{"+7", "rubbish", "a b"}, "7 a b\nb=0\n", "", ""},
-		{[]string{"5", "2.5"}, "", "main(int a, real b, string c) needs 3 arguments, 2 given", "Argv index out of range: 2>=2"},
+		{[]string{"5", "2.5"}, "", "main(int a, real b, string c) needs 3 arguments, 2 given",
+			"Argv index out of range: 2>=2"},
 		{nil, "", "needs 3 arguments, 0 given", "Argv index out of range: 0>=0"},
-		{[]string{"x5", "2", "w"}, "", `argument 1 of main, int a: "x5"`, "terminate called after throwing an instance of 'std::invalid_argument'"},
+		{[]string{"x5", "2", "w"}, "", `argument 1 of main, int a: "x5"`,
+			"terminate called after throwing an instance of 'std::invalid_argument'"},
 		{[]string{"5000000000", "2", "w"}, "", `"5000000000" is no number that fits 32 bits`, "terminate called"},
 	} {
 		var warned []string
-		o := runProgram(t, p, shape{nodes: 2, workers: 1, args: c.args, loose: c.err != "", set: func(cfg *engine.Config) {
-			cfg.Warn = func(s string) { warned = append(warned, s) }
-		}})
-		if rubbish := len(c.args) > 1 && c.args[1] == "rubbish"; rubbish != (len(warned) == 1) || rubbish && warned[0] != `argument 2 of main, real b: "rubbish" is no number, taken as 0` {
+		o := runProgram(t, p, shape{nodes: 2, workers: 1, args: c.args, loose: c.err != "",
+			set: func(cfg *engine.Config) {
+				cfg.Warn = func(s string) { warned = append(warned, s) }
+			}})
+		if rubbish := len(c.args) > 1 && c.args[1] == "rubbish"; rubbish != (len(warned) == 1) ||
+			rubbish && warned[0] != `argument 2 of main, real b: "rubbish" is no number, taken as 0` {
 			t.Errorf("%q: warned %q", c.args, warned)
 		}
 		if err := engine.CheckArgs(p, c.args); fmt.Sprint(err) != fmt.Sprint(o.err) {

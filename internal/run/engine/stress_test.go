@@ -27,13 +27,14 @@ type graph struct {
 // mixed is what the code fragment mix computes.
 func mixed(a, b int32) int32 { return int32(uint32(a)*1000003 + uint32(b)*31 + 7) }
 
-// drawGraph makes a program of which everything that must not matter is random: in which kind of block a task stands, where it
-// runs, where its result is stored, how long that is kept, and how the cells are written.
+// drawGraph makes a program of which everything that must not matter is random: in which kind of block a task
+// stands, where it runs, where its result is stored, how long that is kept, and how the cells are written.
 func drawGraph(t *rapid.T) graph {
 	n := rapid.IntRange(2, 14).Draw(t, "tasks")
 	flip := func(what string, percent int) bool { return rapid.IntRange(0, 99).Draw(t, what) < percent }
 	small := func(what string) int { return rapid.IntRange(-3, 5).Draw(t, what) }
-	rules := fmt.Sprintf("{ locator_cyclic x[i] => i * %d + %d; locator_cyclic t[i] => %d - i; locator_cyclic w[i] => i; }", small("dx"), small("cx"), small("ct"))
+	rules := fmt.Sprintf("{ locator_cyclic x[i] => i * %d + %d; locator_cyclic t[i] => %d - i; locator_cyclic "+
+		"w[i] => i; }", small("dx"), small("cx"), small("ct"))
 	if flip("no map", 20) {
 		rules = ""
 	} else if flip("replicate", 10) {
@@ -172,7 +173,8 @@ func drawGraph(t *rapid.T) graph {
 	}
 	if flip("while", 50) {
 		m := rapid.IntRange(0, 12).Draw(t, "tests")
-		fmt.Fprintf(&b, "\tput(w[0], 0);\n\twhile w[i] + 0 * w[i + 0] < %d, i = 0 .. out w[-1] { put(w[i + 1], w[i] + 1) @ { locator_cyclic: i / 2; stealable; }; } @ { locator_cyclic: %d * i; }\n", m, small("wander"))
+		fmt.Fprintf(&b, "\tput(w[0], 0);\n\twhile w[i] + 0 * w[i + 0] < %d, i = 0 .. out w[-1] { put(w[i + 1], "+
+			"w[i] + 1) @ { locator_cyclic: i / 2; stealable; }; } @ { locator_cyclic: %d * i; }\n", m, small("wander"))
 		fmt.Fprintf(&b, "\tout_i(\"w\", w[-1]);\n")
 		g.want[fmt.Sprintf("w=%d", m)] = true
 	}
@@ -181,7 +183,8 @@ func drawGraph(t *rapid.T) graph {
 	return g
 }
 
-// check runs the program. With modules, rules emit events at every point, and all that handlers see is checked too.
+// check runs the program. With modules, rules emit events at every point, and all that handlers see is
+// checked too.
 func (g graph) check(t testing.TB, p *luna.Program, s shape, modules bool) []string {
 	var l *ledger
 	w := &seen{}
@@ -237,11 +240,13 @@ func TestRandomPrograms(t *testing.T) {
 		g := drawGraph(rt)
 		p := compile(t, "\n"+g.src)
 		for range 2 {
-			s := shape{nodes: rapid.IntRange(1, 5).Draw(rt, "nodes"), workers: rapid.IntRange(1, 3).Draw(rt, "workers"), apart: rapid.Bool().Draw(rt, "apart")}
+			s := shape{nodes: rapid.IntRange(1, 5).Draw(rt, "nodes"), workers: rapid.IntRange(1, 3).Draw(rt,
+				"workers"), apart: rapid.Bool().Draw(rt, "apart")}
 			if s.apart && rapid.Bool().Draw(rt, "delays") {
 				s.delays = rand.New(rand.NewPCG(rapid.Uint64().Draw(rt, "seed"), 0))
 			}
-			steal, latency := rapid.Bool().Draw(rt, "steal"), rapid.SampledFrom([]time.Duration{0, 0, 50 * time.Microsecond, time.Millisecond}).Draw(rt, "latency")
+			steal, latency := rapid.Bool().Draw(rt, "steal"),
+				rapid.SampledFrom([]time.Duration{0, 0, 50 * time.Microsecond, time.Millisecond}).Draw(rt, "latency")
 			s.set = func(c *engine.Config) {
 				c.Steal, c.LinkLatency = steal, latency
 				if latency > 0 {
@@ -251,7 +256,8 @@ func TestRandomPrograms(t *testing.T) {
 			runs++
 			modules := !s.apart && rapid.Bool().Draw(rt, "modules")
 			if faults := g.check(t, p, s, modules); len(faults) > 0 {
-				rt.Fatalf("%v (stealing %v, latency %v, modules %v): %s\n%s", s, steal, latency, modules, strings.Join(faults, "\n"), g.src)
+				rt.Fatalf("%v (stealing %v, latency %v, modules %v): %s\n%s", s, steal, latency, modules,
+					strings.Join(faults, "\n"), g.src)
 			}
 		}
 	})

@@ -23,7 +23,8 @@ func (e *StuckError) Error() string {
 		}
 	}
 	if waiting == 0 {
-		return fmt.Sprintf("the program cannot finish: %s made a request that nothing answers (the same data fragment asked "+
+		return fmt.Sprintf("the program cannot finish: %s made a request that nothing answers (the same data "+
+			"fragment asked "+
 			"for twice, its count too small)", words.Plural(int64(len(e.CFs)), "finished CF", "finished CFs"))
 	}
 	return fmt.Sprintf("the program cannot finish: %s for data fragments that never come",

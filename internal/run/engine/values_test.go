@@ -213,10 +213,13 @@ func TestSection3_3_Numbers(t *testing.T) {
 			{`out_i("", int(r))`, "r holds a real, but an int is needed here", "get_int failed for type real"},
 			{`out_r("", x + x)`, "int", "get_real failed for type int"},
 			{`out_i("", x + r)`, "real", "get_int failed for type real"},
-			{`out_i("", x + s)`, "+ cannot be applied to an int and a string", "Unsupported operand types: int + string"},
-			{`out_i("", b * x)`, "* cannot be applied to a block of bytes and an int", "Unsupported operand types: value * int"},
+			{`out_i("", x + s)`, "+ cannot be applied to an int and a string",
+				"Unsupported operand types: int + string"},
+			{`out_i("", b * x)`, "* cannot be applied to a block of bytes and an int",
+				"Unsupported operand types: value * int"},
 			{`out_i("", "t" == x)`, "x holds an int, but a string is needed here", "get_string failed for type int"},
-			{`say("" + b)`, "b holds a block of bytes, but a string is needed here", "cast to string failed: DF<size=4>("},
+			{`say("" + b)`, "b holds a block of bytes, but a string is needed here",
+				"cast to string failed: DF<size=4>("},
 			{`say("" + x[r])`, "r holds a real, but an int is needed here", "get_int failed for type real"},
 			{`need_int(r)`, "not an int: DF<real>(1.500000)", "not an int: DF<real>(1.500000)"},
 			{`out_i("", x / (x - 1))`, "division by zero", "division by zero"},
@@ -225,7 +228,8 @@ func TestSection3_3_Numbers(t *testing.T) {
 			t.Run(c.stmt, func(t *testing.T) { fails(t, head+c.stmt+";\n}", c.msg, c.luna, c.stmt) })
 		}
 		fails(t, head+"if r say(\"\");\n}", "r holds a real", "get_int failed for type real", "if r")
-		fails(t, head+"for i = 0 .. s say(\"\");\n}", "s holds a string", "get_int failed for type string", "for i = 0 .. s")
+		fails(t, head+"for i = 0 .. s say(\"\");\n}", "s holds a string", "get_int failed for type string",
+			"for i = 0 .. s")
 	})
 }
 

@@ -12,7 +12,8 @@ import (
 )
 
 func drawIdent(t *rapid.T) *ident {
-	d := &ident{name: uint64(rapid.Uint16().Draw(t, "node"))<<48 | rapid.Uint64Max(1<<48-1).Draw(t, "number"), decl: luna.DeclID(rapid.IntRange(0, 1000).Draw(t, "decl"))}
+	d := &ident{name: uint64(rapid.Uint16().Draw(t, "node"))<<48 | rapid.Uint64Max(1<<48-1).Draw(t, "number"),
+		decl: luna.DeclID(rapid.IntRange(0, 1000).Draw(t, "decl"))}
 	for range rapid.IntRange(0, 9).Draw(t, "indices") {
 		d.push(rapid.Int32().Draw(t, "index"))
 	}
@@ -26,7 +27,8 @@ func sameFrame(a, b *frame) bool {
 		}
 		for i := range a.vals {
 			x, y := a.vals[i], b.vals[i]
-			if x.set != y.set || x.typ != y.typ || x.i != y.i || math.Float64bits(x.f) != math.Float64bits(y.f) || x.s != y.s || (x.id == nil) != (y.id == nil) {
+			if x.set != y.set || x.typ != y.typ || x.i != y.i || math.Float64bits(x.f) != math.Float64bits(y.f) ||
+				x.s != y.s || (x.id == nil) != (y.id == nil) {
 				return false
 			}
 			if x.id != nil && !(x.id.equal(y.id) && x.id.decl == y.id.decl) {
@@ -47,7 +49,8 @@ func TestFramesOnTheWire(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var f *frame
 		for range rapid.IntRange(0, 4).Draw(t, "frames") {
-			f = &frame{parent: f, block: p.Blocks[rapid.IntRange(0, 4).Draw(t, "block")], base: rapid.Uint64().Draw(t, "base"), counter: rapid.Int32().Draw(t, "counter")}
+			f = &frame{parent: f, block: p.Blocks[rapid.IntRange(0, 4).Draw(t, "block")],
+				base: rapid.Uint64().Draw(t, "base"), counter: rapid.Int32().Draw(t, "counter")}
 			for range rapid.IntRange(0, 4).Draw(t, "values") {
 				var v value
 				switch rapid.IntRange(0, 4).Draw(t, "type") {
@@ -69,13 +72,15 @@ func TestFramesOnTheWire(t *testing.T) {
 		}
 		id := drawIdent(t)
 		d = decoder{appendMaker(appendIdent(nil, id), maker{7, 9})}
-		if got := d.ident(); !got.equal(id) || got.decl != id.decl || got.hash() != id.hash() || d.maker() != (maker{7, 9}) {
+		if got := d.ident(); !got.equal(id) || got.decl != id.decl || got.hash() != id.hash() ||
+			d.maker() != (maker{7, 9}) {
 			t.Fatalf("%+v came as %+v", *id, got)
 		}
 	})
 }
 
-// TestIdentity checks that identities are equal exactly when their lists are, and that what shares a prefix does not share memory.
+// TestIdentity checks that identities are equal exactly when their lists are, and that what shares a prefix
+// does not share memory.
 func TestIdentity(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		a, b := drawIdent(t), drawIdent(t)

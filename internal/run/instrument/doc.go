@@ -3,8 +3,8 @@
 // It works in five steps, and the last one proves that nothing went wrong silently:
 //
 //  1. It removes the insertions of earlier runs (strip.go); each one carries a mark. So instrumenting again
-//     changes nothing, other rules give the same as on the original, and no rules give the original back, byte
-//     for byte.
+//     changes nothing, other rules give the same as on the original, and no rules give the original back,
+//     byte for byte.
 //  2. It cuts the text into tokens (lex.go). It reads them once for each combination of #if branches that is
 //     needed to see every branch (variants.go).
 //  3. It parses each reading (parse.go, declarator.go, statements.go), only as far as needed: where functions

@@ -314,7 +314,6 @@ func ExampleSource() {
 	out, insertions, _ := Source("block.cpp", []byte("BlockRetStatus f() { if (x) return EXIT; }"), rules)
 	fmt.Println(string(out))
 	fmt.Println(len(insertions), insertions[0].Function, insertions[0].Line, insertions[0].Col)
-	// Output:
-	// BlockRetStatus f() { if (x) /*whyslow*/ { /*whyslow*/ EMIT_EVENT(GlobalEvents, onExited, __func__); return EXIT; /*whyslow*/ } }
-	// 1 f 1 29
+	// Output: BlockRetStatus f() { if (x) /*whyslow*/ { /*whyslow*/ EMIT_EVENT(GlobalEvents, onExited,
+	// __func__); return EXIT; /*whyslow*/ } } 1 f 1 29
 }

@@ -52,7 +52,8 @@ func TestBytes(t *testing.T) {
 // TestReformatted takes insertions out that were laid out anew by a formatter; spaces and line ends
 // that it added stay.
 func TestReformatted(t *testing.T) {
-	const text = "int f() {\n    if (x) /*whyslow*/\n    {\n        /*whyslow*/ EMIT_EVENT(\n            G, onExited);\n        return EXIT; /*whyslow*/\n    }\n}\n"
+	const text = "int f() {\n    if (x) /*whyslow*/\n    {\n        /*whyslow*/ EMIT_EVENT(\n            G, " +
+		"onExited);\n        return EXIT; /*whyslow*/\n    }\n}\n"
 	out, _, warnings := Source("x.cpp", []byte(text), nil)
 	if want := "int f() {\n    if (x)\n       \n        return EXIT;\n}\n"; string(out) != want ||
 		warnings != nil {
@@ -190,8 +191,9 @@ func TestDiff(t *testing.T) {
 		"one":        "int f() {\n return EXIT;\n}\n",
 		"no newline": "int x;\nint f() { return EXIT; }",
 		"far":        lines + "int f() { return EXIT; }\n" + lines + "int g() { return EXIT; }\n" + lines,
-		"near":       "int f() { return EXIT; }\n\n\n\n\n\n\nint g() { return EXIT; }\nint h() { return EXIT; }\n\n\n\n\n\n\n\nint k() { return EXIT; }",
-		"CRLF":       "int f() {\r\n return EXIT;\r\n}\r\n",
+		"near": "int f() { return EXIT; }\n\n\n\n\n\n\nint g() { return EXIT; }\nint h() { return EXIT; " +
+			"}\n\n\n\n\n\n\n\nint k() { return EXIT; }",
+		"CRLF": "int f() {\r\n return EXIT;\r\n}\r\n",
 	} {
 		dir := sources(t, map[string]string{"a.cpp": text})
 		path := filepath.Join(dir, "a.cpp")
@@ -209,7 +211,8 @@ func TestDiff(t *testing.T) {
 	if d := unified("a", []byte("x\n"), "b", []byte("x\n")); len(d) != 0 {
 		t.Errorf("equal texts differ: %s", d)
 	}
-	const want = "--- old\n+++ new\n@@ -2,4 +2,4 @@\n 2\n 3\n 4\n-5\n\\ No newline at end of file\n+five\n\\ No newline at end of file\n"
+	const want = "--- old\n+++ new\n@@ -2,4 +2,4 @@\n 2\n 3\n 4\n-5\n\\ No newline at end of file\n+five\n\\ " +
+		"No newline at end of file\n"
 	if d := unified("old", []byte("1\n2\n3\n4\n5"), "new", []byte("1\n2\n3\n4\nfive")); string(d) != want {
 		t.Errorf("%s", d)
 	}

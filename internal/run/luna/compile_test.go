@@ -10,7 +10,9 @@ import (
 )
 
 // lib declares the routines that test programs call; it is one line, so their code begins at line 2.
-const lib = "import put(name, int) as put; import f(int) as f; import g(value) as g; import fr(real) as fr; import fs(string) as fs; " +
+const lib = "import put(name, int) as put; import f(int) as f; import g(value) as g; import " +
+	"fr(real) as fr; " +
+	"import fs(string) as fs; " +
 	"import two(name, name) as two; import none() as none;\n"
 
 // opts is a source with includes from files.

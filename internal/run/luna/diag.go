@@ -126,7 +126,8 @@ func LunaText(d Diag) string {
 	case d.Stage == StagePreprocess && pos.Line == 0:
 		return "luna: fatal error: preprocessing failed (see error messages below):\npp.py: fatal error: " + at
 	case d.Stage == StagePreprocess:
-		return "luna: fatal error: preprocessing failed (see error messages below):\npp.py: preprocessing error: " + at
+		return "luna: fatal error: preprocessing failed (see error messages below):\npp.py: preprocessing " +
+			"error: " + at
 	case d.Stage == StageParse:
 		return "luna: compile error: " + at
 	case d.Stage == StageLet:

@@ -24,7 +24,10 @@ func seeds(f *testing.F) {
 	for _, s := range []string{
 		"#define A(x) $x $x\n#define B(y) $A($A($y))\nsub main() $B(f);",
 		"#ifdef A\n#else\n#endif\n#undef A\n#include \"x\"\n${<E} x E ${{ y $}}",
-		lib + "sub main(int n) { df x, y; let a = x[1], b = a + n { put(a[b], b); while x[k] < y, k = 0 .. out y[k] { df z; cf l[k]: put(z[l], x) >> (z[1]) --> (x) @ { request x[y[x]]; req_count z = z + 1; }; } @ { locator_cyclic: x; } } } @ { locator_cyclic x[i] => y[i]; locator_replicating y => all; }",
+		lib + "sub main(int n) { df x, y; let a = x[1], b = a + n { put(a[b], b); while x[k] < y, k = 0 .. out " +
+			"y[k] { df z; cf l[k]: put(z[l], x) >> (z[1]) --> (x) @ { request x[y[x]]; req_count z = z + 1; " +
+			"}; } @ { " +
+			"locator_cyclic: x; } } } @ { locator_cyclic x[i] => y[i]; locator_replicating y => all; }",
 		"C++ sub main() ${{ $}}",
 	} {
 		f.Add(s)
@@ -125,7 +128,8 @@ func TestSection10_2_MissingProgram(t *testing.T) {
 	}
 	d := e.First()
 	if !strings.HasPrefix(LunaText(d),
-		"luna: fatal error: preprocessing failed (see error messages below):\npp.py: fatal error: failed to read '") {
+		"luna: fatal error: preprocessing failed (see error messages below):\npp.py: fatal error: failed "+
+			"to read '") {
 		t.Error(LunaText(d))
 	}
 	file := filepath.Join(t.TempDir(), "a.fa")
@@ -144,7 +148,9 @@ func BenchmarkCompile(b *testing.B) {
 		name := fmt.Sprintf("part%d", n)
 		src.WriteString("sub " + name +
 			"(name x, int n) {\n  df y, z; // names\n  for i = 0 .. n - 1 {\n    put($CELL(i, i+1), i * n + 1);\n" +
-			"    let r = y[i] {\n      put(r[n], x[i][n - 1] + 1) @ { req_count r[n] = 2; locator_cyclic: i; };\n    }\n    if i % 2 == 0 fs(\"row \" + i);\n" +
+			"    let r = y[i] {\n      put(r[n], x[i][n - 1] + 1) @ { req_count r[n] = 2; locator_cyclic: i; " +
+			"};\n    " +
+			"}\n    if i % 2 == 0 fs(\"row \" + i);\n" +
 			"    two(z[i], z[i + 1]) --> (y[i][n]);\n  }\n  " + name +
 			"(x[n], n - 1);\n} @ {\n  locator_cyclic y[i][j] => i + j * n;\n}\n")
 	}

@@ -239,7 +239,8 @@ func TestSection1_9_Tokens(t *testing.T) {
 			fails(t, lib+"sub "+w+"() none(); sub main() none();",
 				"2:5 parse name of the sub expected, not the reserved word "+w)
 		}
-		compile(t, lib+"sub request(int head, int all, int nfparam) f(head+all+nfparam); sub main() request(1, 2, 3);")
+		compile(t, lib+"sub request(int head, int all, int nfparam) f(head+all+nfparam); sub main() "+
+			"request(1, 2, 3);")
 	})
 	failsBody(t, "f(007);", "2:38 parse number with a leading zero: 007")
 	failsBody(t, "f(1 ! 2);", "2:40 parse invalid symbol: !",

@@ -22,9 +22,11 @@ func TestSection2_Grammar(t *testing.T) {
 		"sub main() f(1);",
 		"sub << static, 1, 2+x >> main() { f(1); }",
 		"sub main() { df a, b; put(a, 1); f(a); } @ { locator_cyclic a => 1; unroll_at_once; }",
-		"import h(int, real `x, string s, name &, value & v) as hh : CUDA, NOCPU; import k() : CUDA; sub main() none();",
+		"import h(int, real `x, string s, name &, value & v) as hh : CUDA, NOCPU; import k() : CUDA; sub " +
+			"main() none();",
 		"sub main() { df w; for <<rush>> i = 1 .. 2 while <<unrolling, 2>> i < 1, j = 0 .. out w[i] if 1 f(j); }",
-		"sub main() { df x; cf lab[1][2]: put(x, 1) >> (x[2]) --> (x[3], x[4]) @ { a: 1; b; c, d; e f, g[1]; h i = 1; j k => 2; }; }",
+		"sub main() { df x; cf lab[1][2]: put(x, 1) >> (x[2]) --> (x[3], x[4]) @ { a: 1; b; c, d; e f, g[1]; h " +
+			"i = 1; j k => 2; }; }",
 		"sub main() { none() >> () --> (); }",
 		"sub main() { if 1 { none(); } @ { foo; } for i = 0 .. 1 { none(); } @ { foo; } }",
 		"sub a() b(); sub b() none(); sub main() a();",
@@ -117,7 +119,8 @@ func compileExpr(t *testing.T, e string) *expr {
 }
 
 func TestSection2_Replacement(t *testing.T) {
-	p := compile(t, "import a(int) as f; import b(int) as f; sub main() f(1); sub s() f(1); sub s() f(2); sub t() s();")
+	p := compile(t, "import a(int) as f; import b(int) as f; sub main() f(1); sub s() f(1); sub s() f(2); "+
+		"sub t() s();")
 	if p.Routines[0].CName != "b" || len(p.Subs) != 3 || len(p.Warnings) != 1 {
 		t.Error(dump(p))
 	}

@@ -4,7 +4,8 @@ import "testing"
 
 func TestSection4_1_Names(t *testing.T) {
 	t.Run("a block has an identity per entry and names that are not used have none", func(t *testing.T) {
-		d := body(t, "df a, b, c; put(c[3][-1], 1); for k = 0 .. 1 { df a, z; put(a[k], 1); put(c[k], 1); } if 1 { none(); }")
+		d := body(t, "df a, b, c; put(c[3][-1], 1); for k = 0 .. 1 { df a, z; put(a[k], 1); put(c[k], 1); } if "+
+			"1 { none(); }")
 		has(t, d, "block 0 values i, q, t names c", "block 1 values k names a", "out c{0.0}[3][-1]",
 			"out a{0.0}[v0.0:int]",
 			"out c{1.0}[v0.0:int]", "block 2 no frame")
@@ -21,7 +22,9 @@ func TestSection4_1_Names(t *testing.T) {
 		has(t, body(t, "for k = 0 .. 1 { if 1 { df k; put(k, 1); f(k); } }"), "wave: in0 k{0.0}")
 	})
 	t.Run("name parameters", func(t *testing.T) {
-		d := dump(compile(t, lib+"sub s(name v, int k) { put(v[k][2], k); if k s(v[k], k - 1); } sub main() { df x; s(x[1], 3); f(x); }"))
+		d := dump(compile(t,
+			lib+"sub s(name v, int k) { put(v[k][2], k); if k s(v[k], k - 1); } sub main() { df x; s(x[1], 3); "+
+				"f(x); }"))
 		has(t, d, "out v{p0.0}[v0.1:int][2]", "args &v{p0.0}[v0.1:int], (- v0.1:int 1)", "args &x{0.0}[1], 3")
 	})
 	t.Run("faults", func(t *testing.T) {
@@ -70,7 +73,9 @@ func TestSection4_2_Calls(t *testing.T) {
 			"post y{0.1}[in0:int] = out0 unlimited")
 	})
 	t.Run("of a sub: only indices of names", func(t *testing.T) {
-		d := dump(compile(t, lib+"sub s(name v, int a, real b, string c) g(v); sub main() { df x, n; two(x, n); s(x[n], n + 1, n * 1.0, n); }"))
+		d := dump(compile(t,
+			lib+"sub s(name v, int a, real b, string c) g(v); sub main() { df x, n; two(x, n); s(x[n], n + 1, n * "+
+				"1.0, n); }"))
 		has(t, d, "wave: in0 n{0.1} control",
 			"args &x{0.0}[in0:int], (+ in0:int 1), (*. in0:real 1.0), (string in0?)")
 	})
@@ -101,7 +106,8 @@ func TestSection4_3_For(t *testing.T) {
 }
 
 func TestSection4_4_While(t *testing.T) {
-	d := body(t, "df x, w, n; put(n, 0); while x[k] < n, k = i .. out w[k] { df y; put(y, 1); put(x[k + 1], y); } @ { req_count w[k] = x[k]; }")
+	d := body(t, "df x, w, n; put(n, 0); while x[k] < n, k = i .. out w[k] { df y; put(y, 1); put(x[k + 1], "+
+		"y); } @ { req_count w[k] = x[k]; }")
 	has(t, d, "wave: in0 x{1.0}[v0.0:int] control, in1 n{1.2} control",
 		"start v0.0:int while (int (<? in0? in1?))",
 		"out w{1.1}[v0.0:int]", "post w{1.1}[v0.0:int] = out0 count in0:int", "block 1 values k names y",
@@ -111,7 +117,8 @@ func TestSection4_4_While(t *testing.T) {
 			"wave: in0 x{1.0} control", "out x{0.0}")
 	})
 	t.Run("data fragments in start, indices of the result and locator", func(t *testing.T) {
-		d := body(t, "df s, w; put(s, 0); while 0, k = s + 1 .. out w[s[2]] { none(); } @ { locator_cyclic: k + s; }")
+		d := body(t,
+			"df s, w; put(s, 0); while 0, k = s + 1 .. out w[s[2]] { none(); } @ { locator_cyclic: k + s; }")
 		has(t, d, "home (+ v0.0:int in0:int)", "home wave: in0 s{1.0} control", "start wave: in1 s{0.0} control",
 			"wave: in2 s{1.0}[2] control",
 			"out w{1.1}[in2:int]", "start (+ in1:int 1) while 0")
@@ -128,7 +135,8 @@ func TestSection4_5_If(t *testing.T) {
 
 func TestSection4_6_Let(t *testing.T) {
 	t.Run("substitution", func(t *testing.T) {
-		d := body(t, "df a; let n = 3, m = n + 1, r = a[m] { put(r[n], m * 2); f(r[n]); for k = n .. m if k == m cf l[m]: none() >> (r[1][k]); }")
+		d := body(t, "df a; let n = 3, m = n + 1, r = a[m] { put(r[n], m * 2); f(r[n]); for k = n .. m if k == "+
+			"m cf l[m]: none() >> (r[1][k]); }")
 		has(t, d, "out a{0.0}[4][3]", "args &out0, 8", "wave: in0 a{0.0}[4][3]", "from 3 to 4",
 			"if (== v0.0:int 4)", "s5 l{0.0}[4]: none()",
 			"token a{2.0}[4][1][v1.0:int]")
@@ -147,11 +155,14 @@ func TestSection4_6_Let(t *testing.T) {
 		has(t, body(t, "df n; put(n, 1); let n = 1 { f(n); } f(n);"), "args 1", "args in0:int")
 	})
 	t.Run("what LuNA rejects", func(t *testing.T) {
-		d := body(t, "df a; let r = a[4], b = r, n = 2 { df z; put(b, 1) @ { req_count r = n; }; put(z, b); none() @ { locator_cyclic: n; }; }")
+		d := body(t, "df a; let r = a[4], b = r, n = 2 { df z; put(b, 1) @ { req_count r = n; }; put(z, b); "+
+			"none() @ { locator_cyclic: n; }; }")
 		has(t, d, "post a{0.0}[4] = out0 count 2", "out z{0.1}", "home 2")
 	})
 	t.Run("not in later rules if the name means something there", func(t *testing.T) {
-		p := compile(t, lib+"sub main() { df r, a; put(r, 1); let r = a[1] { put(r, 2) --> (r[7]) @ { delete r[8]; }; none() >> (r[2]) --> (r[9]); } }")
+		p := compile(t,
+			lib+"sub main() { df r, a; put(r, 1); let r = a[1] { put(r, 2) --> (r[7]) @ { delete r[8]; }; none() >> "+
+				"(r[2]) --> (r[9]); } }")
 		has(t, dump(p), "out a{0.1}[1]", "delete a{0.1}[1][7]", "delete r{0.0}[8]", "token a{0.1}[1][2]",
 			"delete r{0.0}[9]")
 		if len(p.Warnings) != 2 {
@@ -164,7 +175,8 @@ func TestSection4_6_Let(t *testing.T) {
 		warns(t, "sub main() { let k = 9 for k = 1 .. 2 f(k); }",
 			"2:28 counter k hides the let variable at t.fa:2:18; LuNA would substitute that inside the loop")
 		warns(t, "sub main() { for k = 1 .. 2 let n = k + 1 for k = 1 .. 2 f(n); }",
-			"2:60 in the definition of the let variable n, k means the one declared at t.fa:2:47 here, not the one at t.fa:2:18")
+			"2:60 in the definition of the let variable n, k means the one declared at t.fa:2:47 here, not the one "+
+				"at t.fa:2:18")
 	})
 	t.Run("rules of the let's own block", func(t *testing.T) {
 		warns(t, "sub main() { let n = 1 { f(n); } @ { delete n; } }", "2:38 rules after a let have no effect")
@@ -196,5 +208,6 @@ func TestSection4_6_Let(t *testing.T) {
 }
 
 func TestSection4_7_Pragmas(t *testing.T) {
-	compile(t, lib+"sub << rush >> main() { df w; for << static_for, nothing, 1 + here >> i = 0 .. 1 f(i); while << unrolling, 3 >> i < 1, i = 0 .. out w f(i); }")
+	compile(t, lib+"sub << rush >> main() { df w; for << static_for, nothing, 1 + here >> i = 0 .. 1 f(i); "+
+		"while << unrolling, 3 >> i < 1, i = 0 .. out w f(i); }")
 }

@@ -8,9 +8,11 @@ import (
 )
 
 func TestSection7_1_Routines(t *testing.T) {
-	p := compile(t, "import c1(int, real `x, string s, name n, value & v) as l1 : CUDA, NOCPU;\nimport c2(int);\nimport never(int) as never;\n"+
-		"C++ head ${<H}\nint z;\nH\nC++ sub emb(name a, int b) ${{ a.setValue(b); $}}\nC++ sub unused() ${{ $}}\n"+
-		"sub main() { df x, y; l1(1, 2.5, \"s\", x, y); c2(1); emb(y, 3); c2(2); }")
+	p := compile(t,
+		"import c1(int, real `x, string s, name n, value & v) as l1 : CUDA, NOCPU;\nimport c2(int);\nimport "+
+			"never(int) as never;\n"+
+			"C++ head ${<H}\nint z;\nH\nC++ sub emb(name a, int b) ${{ a.setValue(b); $}}\nC++ sub unused() ${{ $}}\n"+
+			"sub main() { df x, y; l1(1, 2.5, \"s\", x, y); c2(1); emb(y, 3); c2(2); }")
 	has(t, dump(p), "head 0: block 0 at t.fa:4:15", "routine 0 l1(int, real, string, name, value): import c1",
 		"routine 1 c2(int): import c2",
 		"routine 2 emb(name, int): block 1", `args 1, 2.5, "s", &out0, in0?`)
@@ -37,7 +39,8 @@ func TestSection7_4_Main(t *testing.T) {
 }
 
 func TestSection8_2_FramesAndCodes(t *testing.T) {
-	p := compile(t, lib+"sub s(int n) { df w; for i = 0 .. n if i while i < 3, k = 0 .. out w none(); }\n\nsub main()\n  s(1);")
+	p := compile(t,
+		lib+"sub s(int n) { df w; for i = 0 .. n if i while i < 3, k = 0 .. out w none(); }\n\nsub main()\n  s(1);")
 	codes := ""
 	for _, c := range p.Codes {
 		codes += c.Name + "; "

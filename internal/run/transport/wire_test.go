@@ -49,17 +49,20 @@ func TestWire(t *testing.T) {
 			}
 			b = rest
 			for _, p := range parts {
-				if v := want.Payload[p.Index]; v.Size() <= int64(inline) || v.Size() != int64(p.Size) || v.Type != p.Type {
+				if v := want.Payload[p.Index]; v.Size() <= int64(inline) || v.Size() != int64(p.Size) ||
+					v.Type != p.Type {
 					t.Fatalf("part %+v of %v", p, v)
 				}
 				m.Payload[p.Index] = cpp.Alloc(p.Type, p.Size)
 				copy(m.Payload[p.Index].Memory(), want.Payload[p.Index].Memory())
 			}
-			if m.Kind != want.Kind || m.Number != want.Number || !bytes.Equal(m.Head, want.Head) || len(m.Payload) != len(want.Payload) {
+			if m.Kind != want.Kind || m.Number != want.Number || !bytes.Equal(m.Head, want.Head) ||
+				len(m.Payload) != len(want.Payload) {
 				t.Fatalf("%+v came as %+v", want, m)
 			}
 			for i, v := range m.Payload {
-				if w := want.Payload[i]; v.Type != w.Type || !bytes.Equal(v.Memory(), w.Memory()) || v.Memory() == nil && v.Bits != w.Bits {
+				if w := want.Payload[i]; v.Type != w.Type || !bytes.Equal(v.Memory(), w.Memory()) ||
+					v.Memory() == nil && v.Bits != w.Bits {
 					t.Fatalf("%v came as %v", w, v)
 				}
 				v.Release()
@@ -76,8 +79,9 @@ func TestWire(t *testing.T) {
 }
 
 func FuzzCut(f *testing.F) {
-	m := &Message{Kind: 3, Number: 1 << 48, Head: []byte("head"), Payload: []cpp.Value{cpp.IntValue(4), cpp.NewString("text"),
-		cpp.NewBlock([]byte("twelve bytes")), {}, cpp.RealValue(1.5)}}
+	m := &Message{Kind: 3, Number: 1 << 48, Head: []byte("head"),
+		Payload: []cpp.Value{cpp.IntValue(4), cpp.NewString("text"),
+			cpp.NewBlock([]byte("twelve bytes")), {}, cpp.RealValue(1.5)}}
 	f.Add(m.Append(nil, 100))
 	f.Add(m.Append(m.Append(nil, 6), 0))
 	f.Fuzz(func(t *testing.T, b []byte) {

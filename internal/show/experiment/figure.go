@@ -73,12 +73,16 @@ func (e *Experiment) figure() string {
 
 	height := figureHead + figureHeight + 60
 	var b strings.Builder
-	fmt.Fprintf(&b, `<svg xmlns="http://www.w3.org/2000/svg" class="page" width="%d" height="%d" viewBox="0 0 %d %d">`, figureWidth, height, figureWidth, height)
+	fmt.Fprintf(&b,
+		`<svg xmlns="http://www.w3.org/2000/svg" class="page" width="%d" height="%d" viewBox="0 0 %d %d">`,
+		figureWidth, height, figureWidth, height)
 	fmt.Fprintf(&b, `<style>%s</style><rect class="back" width="100%%" height="100%%"/>`, figureStyle)
 	fmt.Fprintf(&b, `<text class="title" x="60" y="22">%s</text>`, html.EscapeString(capital(e.Title)))
 	x := 60
 	for _, l := range layers {
-		fmt.Fprintf(&b, `<rect class="%s" x="%d" y="34" width="12" height="12"/><text class="key" x="%d" y="44">%s</text>`, l.class, x, x+17, l.name)
+		fmt.Fprintf(&b,
+			`<rect class="%s" x="%d" y="34" width="12" height="12"/><text class="key" x="%d" y="44">%s</text>`,
+			l.class, x, x+17, l.name)
 		x += 120
 	}
 	fmt.Fprintf(&b, `<svg y="%d" width="%d" height="%d">%s</svg>`, figureHead, figureWidth, figureHeight+40,

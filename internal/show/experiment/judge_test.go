@@ -149,9 +149,12 @@ func TestPlan(t *testing.T) {
 		}
 	}
 	for got, want := range map[string]string{
-		shared.Points[0].command(): "mpirun -n 2 --mca pml ob1 --mca btl self,vader whyslow run -w 1 --inputs=data examples/crossed/crossed.fa 100 8 1000000",
-		tcp.Points[0].command():    "mpirun -n 2 --mca pml ob1 --mca btl self,tcp whyslow run -w 1 --inputs=data examples/crossed/crossed.fa 100 8 1000000",
-		dust.Points[1].command():   "mpirun -n 4 whyslow run -w 1 --inputs=data examples/pic/pic.fa 100 1000000 25 10 0.0001 4",
+		shared.Points[0].command(): "mpirun -n 2 --mca pml ob1 --mca btl self,vader whyslow run -w " +
+			"1 --inputs=data examples/crossed/crossed.fa 100 8 1000000",
+		tcp.Points[0].command(): "mpirun -n 2 --mca pml ob1 --mca btl self,tcp whyslow run -w 1 --inputs=data " +
+			"examples/crossed/crossed.fa 100 8 1000000",
+		dust.Points[1].command(): "mpirun -n 4 whyslow run -w 1 --inputs=data examples/pic/pic.fa 100 1000000 " +
+			"25 10 0.0001 4",
 	} {
 		if got != want {
 			t.Errorf("%s", got)

@@ -45,7 +45,8 @@ func openBrowser(t *testing.T, page string) *browser {
 	if err := os.WriteFile(file, []byte(page), 0o666); err != nil {
 		t.Fatal(err)
 	}
-	opts := append(slices.Clone(chromedp.DefaultExecAllocatorOptions[:]), chromedp.ExecPath(program), chromedp.DisableGPU)
+	opts := append(slices.Clone(chromedp.DefaultExecAllocatorOptions[:]), chromedp.ExecPath(program),
+		chromedp.DisableGPU)
 	if os.Geteuid() == 0 {
 		opts = append(opts, chromedp.NoSandbox)
 	}
@@ -109,7 +110,8 @@ func (b *browser) quiet() {
 }
 
 func (b *browser) wide() string {
-	return eval[string](b, `[...document.querySelectorAll('main > section > *, .plot')].filter(e => e.getBoundingClientRect().right > innerWidth + 1 || e.getBoundingClientRect().left < -1).map(e => e.tagName + ' ' + e.className).join()`)
+	return eval[string](b,
+		`[...document.querySelectorAll('main > section > *, .plot')].filter(e => e.getBoundingClientRect().right > innerWidth + 1 || e.getBoundingClientRect().left < -1).map(e => e.tagName + ' ' + e.className).join()`)
 }
 
 // TestBrowser looks at a page as a user does.
@@ -132,7 +134,8 @@ func TestBrowser(t *testing.T) {
 	eval[bool](b, table+`.querySelectorAll('th button')[1].id = 'sorter', true`)
 	for _, want := range []string{"53.0 µs,10.0 µs,57.0 µs descending", "10.0 µs,53.0 µs,57.0 µs ascending"} {
 		b.do(chromedp.Click(chromedp.CSS("#sorter")))
-		if got := eval[string](b, column+` + ' ' + document.querySelector('#sorter').parentNode.ariaSort`); got != want {
+		if got := eval[string](b,
+			column+` + ' ' + document.querySelector('#sorter').parentNode.ariaSort`); got != want {
 			t.Errorf("sorted: %s, want %s", got, want)
 		}
 	}
@@ -145,7 +148,9 @@ func TestBrowser(t *testing.T) {
 	const colour = `getComputedStyle(document.body).backgroundColor + getComputedStyle(document.querySelector('.plot .u')).fill`
 	scheme := func(s string) {
 		b.do(func(ctx context.Context, t *chromedp.Target) (chromedp.Void, error) {
-			_, err := cdp.Call(ctx, t, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: s}}})
+			_, err := cdp.Call(ctx, t, emulation.SetEmulatedMedia,
+				emulation.SetEmulatedMediaParams{Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme",
+					Value: s}}})
 			return chromedp.Void{}, err
 		})
 	}
@@ -169,12 +174,14 @@ func TestBrowser(t *testing.T) {
 		if got := b.wide(); got != "" {
 			t.Errorf("at %d pixels these stick out: %s", width, got)
 		}
-		if got := eval[float64](b, `Math.min(...[...document.querySelectorAll('section > figure > .plot')].map(p => p.getBoundingClientRect().width))`); got < 200 {
+		if got := eval[float64](b,
+			`Math.min(...[...document.querySelectorAll('section > figure > .plot')].map(p => p.getBoundingClientRect().width))`); got < 200 {
 			t.Errorf("at %d pixels a plot is %.0f pixels wide", width, got)
 		}
 	}
 	// What a plot draws fills it.
-	if got := eval[float64](b, `(p => p.querySelector('path').getBoundingClientRect().width / p.getBoundingClientRect().width)(document.querySelector('#time .plot'))`); got < 0.99 || got > 1.01 {
+	if got := eval[float64](b,
+		`(p => p.querySelector('path').getBoundingClientRect().width / p.getBoundingClientRect().width)(document.querySelector('#time .plot'))`); got < 0.99 || got > 1.01 {
 		t.Errorf("the stack fills %.2f of its plot", got)
 	}
 	b.quiet()
@@ -182,8 +189,11 @@ func TestBrowser(t *testing.T) {
 
 // TestHostileBrowser: what a trace holds runs nothing.
 func TestHostileBrowser(t *testing.T) {
-	b := openBrowser(t, pageOf(t, compute(t, hostile(t, `</style></script></svg><script>window.bad=1</script><img src=x onerror="window.bad=1"><style>*{color:red}</style>`), "node", "code")))
-	if bad := eval[bool](b, `'bad' in window || document.images.length > 0 || document.querySelectorAll('script, style').length != 2`); bad {
+	b := openBrowser(t,
+		pageOf(t, compute(t,
+			hostile(t, `</style></script></svg><script>window.bad=1</script><img src=x onerror="window.bad=1"><style>*{color:red}</style>`), "node", "code")))
+	if bad := eval[bool](b,
+		`'bad' in window || document.images.length > 0 || document.querySelectorAll('script, style').length != 2`); bad {
 		t.Error("a name became a part of the page")
 	}
 	b.quiet()

@@ -14,13 +14,17 @@ import (
 	"github.com/whyslow/whyslow/internal/words"
 )
 
-// said are the functions that look their texts up in the catalogue, and from which argument on they are texts.
-var said = map[string]bool{"say": true, "para": true, "warning": true, "heading": true, "plot": true, "details": true, "grid": true}
+// said are the functions that look their texts up in the catalogue, and from which argument on they are
+// texts.
+var said = map[string]bool{"say": true, "para": true, "warning": true, "heading": true, "plot": true,
+	"details": true, "grid": true}
 
 // TestCatalogue: whatever the sections say is there in Russian, with the same arguments.
 func TestCatalogue(t *testing.T) {
 	used := map[string]string{}
-	packages, err := parser.ParseDir(token.NewFileSet(), ".", func(f fs.FileInfo) bool { return !strings.HasSuffix(f.Name(), "_test.go") }, 0)
+	packages, err := parser.ParseDir(token.NewFileSet(), ".", func(f fs.FileInfo) bool {
+		return !strings.HasSuffix(f.Name(), "_test.go")
+	}, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -48,7 +52,8 @@ func TestCatalogue(t *testing.T) {
 		}
 		return true
 	})
-	for _, list := range []map[string]string{endings, stepMeanings, quantityWords, doingWords, reasonWords, partWords} {
+	for _, list := range []map[string]string{endings, stepMeanings, quantityWords, doingWords, reasonWords,
+		partWords} {
 		for _, s := range list {
 			used[s] = "table"
 		}
@@ -68,7 +73,8 @@ func TestCatalogue(t *testing.T) {
 	verbs := regexp.MustCompile(`%(\[\d\])?[.\d]*[a-z%]`)
 	for _, p := range sentences {
 		en, ru := verbs.FindAllString(p[words.English], -1), verbs.FindAllString(p[words.Russian], -1)
-		if len(en) != len(ru) || !strings.Contains(p[words.English]+p[words.Russian], "%[") && !slices.Equal(en, ru) {
+		if len(en) != len(ru) || !strings.Contains(p[words.English]+p[words.Russian], "%[") &&
+			!slices.Equal(en, ru) {
 			t.Errorf("%q and %q take different arguments", p[words.English], p[words.Russian])
 		}
 	}

@@ -10,10 +10,11 @@ import (
 	"github.com/whyslow/whyslow/internal/analysis/slou"
 )
 
-// CSV writes what there is by window of time as one table, in the columns of counters.WriteCSV: a line for each window of
-// each series, then of each factor with its part ("S.nowhere"; L has its links in the column of links), for the run and
-// for each node. The unit of factors is "ns": sum is the time in the window, mean that of so many workers. What the search
-// for patterns found comes last, a line for each metric, call path and thread, without a time.
+// CSV writes what there is by window of time as one table, in the columns of counters.WriteCSV: a line for
+// each window of each series, then of each factor with its part ("S.nowhere"; L has its links in the column
+// of links), for the run and for each node. The unit of factors is "ns": sum is the time in the window, mean
+// that of so many workers. What the search for patterns found comes last, a line for each metric, call path
+// and thread, without a time.
 func CSV(w io.Writer, all *Everything, _ Options) error {
 	list := all.Series
 	if list == nil {
@@ -49,7 +50,8 @@ func factorRows(out *csv.Writer, all *Everything) {
 				from, to := windowBounds(all.SLOU, at)
 				mean := strconv.FormatFloat(float64(v)/float64(max(to-from, 1)), 'g', 6, 64)
 				// The writer keeps its first error, which Error gives.
-				_ = out.Write([]string{strconv.FormatInt(from, 10), name, "ns", node, link, mean, "", "", "", strconv.FormatInt(v, 10)})
+				_ = out.Write([]string{strconv.FormatInt(from, 10), name, "ns", node, link, mean, "", "", "",
+					strconv.FormatInt(v, 10)})
 			}
 		}
 	}

@@ -147,17 +147,19 @@ var analyses = []analysis{
 		c.Lifecycle, err = lifecycle.Compute(c.ctx, c.model, lifecycle.Options{All: c.want.All}, g)
 		return err
 	}},
-	{analysisImbalance, []string{analysisSLOU, analysisSeries}, true, func(c *computation, g procs.Group) (err error) {
-		c.Imbalance, err = imbalance.Compute(c.ctx, c.model, imbalance.Options{SLOU: c.SLOU, Series: c.Series,
-			DataInputsOnly: c.want.DataInputsOnly}, g)
-		return err
-	}},
+	{analysisImbalance, []string{analysisSLOU, analysisSeries}, true,
+		func(c *computation, g procs.Group) (err error) {
+			c.Imbalance, err = imbalance.Compute(c.ctx, c.model, imbalance.Options{SLOU: c.SLOU, Series: c.Series,
+				DataInputsOnly: c.want.DataInputsOnly}, g)
+			return err
+		}},
 	{analysisBlame, []string{analysisSLOU}, true, func(c *computation, g procs.Group) (err error) {
 		c.Blame, err = blame.Compute(c.ctx, c.model, blame.Options{SLOU: c.SLOU, Patterns: c.Pattern,
 			DataInputsOnly: c.want.DataInputsOnly}, g)
 		return err
 	}},
-	{analysisAdvice, []string{analysisSLOU, analysisSeries, analysisCritical, analysisLifecycle}, false, (*computation).advise},
+	{analysisAdvice, []string{analysisSLOU, analysisSeries, analysisCritical, analysisLifecycle}, false,
+		(*computation).advise},
 }
 
 // computation is Everything in the making.
@@ -184,10 +186,10 @@ func (c *computation) advise(g procs.Group) (err error) {
 	return nil
 }
 
-// Compute does all analyses of a run, several at once. Of a group of processes each calls it with the same want and with its
-// model from model.BuildShare; that of rank 0 gets the result, the same as of one process that has the whole trace, the
-// others get nil. A group of nil is one of one. An analysis that fails is noted in Everything.Failed and leaves the others
-// alone; an error is returned only when a ctx ends.
+// Compute does all analyses of a run, several at once. Of a group of processes each calls it with the same
+// want and with its model from model.BuildShare; that of rank 0 gets the result, the same as of one process
+// that has the whole trace, the others get nil. A group of nil is one of one. An analysis that fails is noted
+// in Everything.Failed and leaves the others alone; an error is returned only when a ctx ends.
 func Compute(ctx context.Context, m *model.Model, want Wanted, g procs.Group) (*Everything, error) {
 	if g == nil {
 		g = procs.Alone()
@@ -279,8 +281,8 @@ func (w *Wanted) tell(what ...string) {
 	}
 }
 
-// In gives the same with its sentences in another language, "en" or "ru". It shares everything else with a, which stays as
-// it is.
+// In gives the same with its sentences in another language, "en" or "ru". It shares everything else with a,
+// which stays as it is.
 func (a *Everything) In(lang string) *Everything {
 	other := *a
 	other.language = lang
@@ -312,13 +314,16 @@ func (a *Everything) FactorsError() error {
 }
 
 func runOf(m *model.Model) *Run {
-	r := &Run{Info: m.Info, WallNS: m.Wall(), Nodes: len(m.Nodes), Workers: m.Workers(), Killed: m.Killed, Events: m.Events, Lost: m.LostCount,
+	r := &Run{Info: m.Info, WallNS: m.Wall(), Nodes: len(m.Nodes), Workers: m.Workers(), Killed: m.Killed,
+		Events: m.Events, Lost: m.LostCount,
 		Kinds: []Kind{}, Problems: append([]string{}, m.Problems...)}
 	for k, n := range m.Count {
 		if n > 0 {
 			r.Kinds = append(r.Kinds, Kind{trace.Kind(k).String(), n})
 		}
 	}
-	slices.SortFunc(r.Kinds, func(a, b Kind) int { return cmp.Or(cmp.Compare(b.Count, a.Count), cmp.Compare(a.Event, b.Event)) })
+	slices.SortFunc(r.Kinds, func(a, b Kind) int {
+		return cmp.Or(cmp.Compare(b.Count, a.Count), cmp.Compare(a.Event, b.Event))
+	})
 	return r
 }

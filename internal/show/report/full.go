@@ -37,7 +37,8 @@ func (t *terminal) blocks(list []block) {
 		case b.Advice != nil:
 			for i := range b.Advice {
 				a := &b.Advice[i]
-				t.paragraph(fmt.Sprintf("%d. ", 1+i), strings.TrimSpace(fmt.Sprintf("%s. %s Gain: %s. %s", a.Title, a.Text, a.Gain, a.Bound)))
+				t.paragraph(fmt.Sprintf("%d. ", 1+i),
+					strings.TrimSpace(fmt.Sprintf("%s. %s Gain: %s. %s", a.Title, a.Text, a.Gain, a.Bound)))
 			}
 			t.printf("\n")
 		case b.List != nil:

@@ -15,11 +15,13 @@ import (
 	"github.com/whyslow/whyslow/trace"
 )
 
-// HTML writes all there is to tell about a run as one HTML file that needs nothing else: no network, no script to be read.
+// HTML writes all there is to tell about a run as one HTML file that needs nothing else: no network, no
+// script to be read.
 func HTML(w io.Writer, all *Everything, _ Options) error {
 	h := newHTMLFace(all)
 	p := &page{Lang: []string{"en", "ru"}[h.lang], Title: h.title(), Sections: h.sections(),
-		Footer: h.say("Written by whyslow. docs/reading-the-report.md explains the words; the JSON report (whyslow report " +
+		Footer: h.say("Written by whyslow. docs/reading-the-report.md explains the words; the JSON report " +
+			"(whyslow report " +
 			"--json) has all numbers.")}
 	return p.write(w)
 }
@@ -115,10 +117,14 @@ func (h *htmlFace) summary() (out []block) {
 	}
 	out = append(out, block{Tiles: tiles})
 	if r := h.SLOU; r != nil {
-		out = append(out, block{Figure: &figure{Plot: plotCell(svg.Strip(h.say("Shares of all processor time: %s", h.sharesInWords(&r.Factors, r.TotalNS)), 26,
-			h.factorParts(&r.Factors, r.TotalNS, true))).Plot, Legend: h.factorLegend(r),
-			Caption: h.say("All processor time, %s: workers x wall time, and the cores that the run-time system used beside them.",
-				words.Time(r.TotalNS))}})
+		out = append(out,
+			block{Figure: &figure{Plot: plotCell(svg.Strip(h.say("Shares of all processor time: %s",
+				h.sharesInWords(&r.Factors, r.TotalNS)), 26,
+				h.factorParts(&r.Factors, r.TotalNS, true))).Plot, Legend: h.factorLegend(r),
+				Caption: h.say("All processor time, %s: workers x wall time, and the cores that the run-time "+
+					"system used "+
+					"beside them.",
+					words.Time(r.TotalNS))}})
 	}
 	for _, f := range h.Failed {
 		if errors.Is(f.Err, errNoCFs) {
@@ -146,7 +152,8 @@ func (h *htmlFace) why() []block {
 	}
 	if len(h.Advice) == 0 {
 		if u := h.SLOU.Factors.U; u != nil && float64(u.NS) >= goodUseful*float64(h.SLOU.TotalNS) {
-			return []block{h.para("It is not slow: %s of all processor time is useful work. Only faster user code or more workers make it faster.", words.Share{Part: u.NS, Whole: h.SLOU.TotalNS})}
+			return []block{h.para("It is not slow: %s of all processor time is useful work. Only faster user code or "+
+				"more workers make it faster.", words.Share{Part: u.NS, Whole: h.SLOU.TotalNS})}
 		}
 		return []block{h.para("Nothing stands out: no single reason explains much of the lost time.")}
 	}
@@ -173,7 +180,8 @@ func (h *htmlFace) factorParts(f *slou.Factors, total int64, parts bool) (out []
 		}
 		rest -= s.NS
 		class := strings.ToLower(factorNames[i].letter)
-		tip := h.say("%s: %s, %s", h.say(factorNames[i].name), words.Share{Part: s.NS, Whole: total}, words.Time(s.NS))
+		tip := h.say("%s: %s, %s", h.say(factorNames[i].name), words.Share{Part: s.NS, Whole: total},
+			words.Time(s.NS))
 		list := slou.Largest(s.Parts)
 		if !parts || len(list) == 0 {
 			out = append(out, svg.Part{Class: class, Value: float64(s.NS), Tip: tip})
@@ -181,11 +189,13 @@ func (h *htmlFace) factorParts(f *slou.Factors, total int64, parts bool) (out []
 		}
 		for j, p := range list {
 			out = append(out, svg.Part{Class: shade(class, j), Value: float64(p.NS),
-				Tip: h.say("%s.%s%s: %s, %s", factorNames[i].letter, p.Name, h.inWords(factorNames[i].letter, p.Name), words.Share{Part: p.NS, Whole: total}, words.Time(p.NS))})
+				Tip: h.say("%s.%s%s: %s, %s", factorNames[i].letter, p.Name, h.inWords(factorNames[i].letter, p.Name),
+					words.Share{Part: p.NS, Whole: total}, words.Time(p.NS))})
 		}
 	}
 	if rest > 0 {
-		out = append(out, svg.Part{Class: "x", Value: float64(rest), Tip: h.say("not divided: %s, %s", words.Share{Part: rest, Whole: total}, words.Time(rest))})
+		out = append(out, svg.Part{Class: "x", Value: float64(rest),
+			Tip: h.say("not divided: %s, %s", words.Share{Part: rest, Whole: total}, words.Time(rest))})
 	}
 	return out
 }
@@ -198,7 +208,8 @@ func shade(class string, i int) string {
 	return fmt.Sprintf("%s p%d", class, min(i, 5))
 }
 
-// sentence begins with a capital letter, or with the name of an operation as it is, and ends with a full stop.
+// sentence begins with a capital letter, or with the name of an operation as it is, and ends with a full
+// stop.
 func sentence(s string) string {
 	if first, _, _ := strings.Cut(s, " "); strings.Contains(first, "_") {
 		return strings.TrimSuffix(s, ".") + "."

@@ -88,25 +88,30 @@ func (s speaker) nameOf(p blame.Place) string {
 
 // bar draws ns as a share of whole.
 func (s speaker) bar(class string, ns, whole int64) cell {
-	return plotCell(svg.Strip(s.lang.Percent(ns, whole), 12, []svg.Part{{Class: class, Value: float64(ns)}, {Class: "none", Value: float64(whole - ns)}}))
+	return plotCell(svg.Strip(s.lang.Percent(ns, whole), 12, []svg.Part{{Class: class, Value: float64(ns)},
+		{Class: "none", Value: float64(whole - ns)}}))
 }
 
 func (h *htmlFace) starved(s *blame.Starved) []block {
 	total := h.SLOU.TotalNS
-	g := h.grid(h.say("Root causes of all starvation (%s, %s)", words.Time(s.NS), words.Share{Part: s.NS, Whole: total}), "code fragment", "where", "meanwhile it", "#time", "#share|of all processor time", "~")
+	g := h.grid(h.say("Root causes of all starvation (%s, %s)", words.Time(s.NS), words.Share{Part: s.NS,
+		Whole: total}), "code fragment", "where", "meanwhile it", "#time", "#share|of all processor time", "~")
 	for _, x := range s.Roots {
 		if g.small(x.NS, s.NS) {
 			continue
 		}
-		g.row(word(h.nameOf(x.Place)), place(x.File, x.Line), word(h.doing(x.Doing)), timeCell(x.NS), shareCell(x.NS, total), h.bar("s", x.NS, s.NS))
+		g.row(word(h.nameOf(x.Place)), place(x.File, x.Line), word(h.doing(x.Doing)), timeCell(x.NS),
+			shareCell(x.NS, total), h.bar("s", x.NS, s.NS))
 	}
-	tree := h.grid("Chains: whom workers waited for, and whom those waited for", "code fragment", "meanwhile it", "#time", "#share|of all processor time", "#waits")
+	tree := h.grid("Chains: whom workers waited for, and whom those waited for", "code fragment", "meanwhile it",
+		"#time", "#share|of all processor time", "#waits")
 	tree.Plain = true
 	left := 0
 	h.chain(tree, s.Chains, s.NS, 0, &left)
 	tree.More = left
 	return []block{
-		h.para("A starving worker waits for a code fragment. That one runs, or waits for another one, and so on. This table charges all starvation to the ends of these chains."),
+		h.para("A starving worker waits for a code fragment. That one runs, or waits for another one, and so on. " +
+			"This table charges all starvation to the ends of these chains."),
 		{Table: g}, h.details("The chains", block{Table: tree}),
 	}
 }
@@ -129,7 +134,8 @@ func (h *htmlFace) chain(g *grid, list []blame.Blamed, all int64, depth int, lef
 		if depth > 0 {
 			name.Class = fmt.Sprintf("d%d", min(depth, 8))
 		}
-		g.add([]cell{name, word(strings.Join(did, "; ")), timeCell(b.NS), shareCell(b.NS, h.SLOU.TotalNS), number(b.Count)})
+		g.add([]cell{name, word(strings.Join(did, "; ")), timeCell(b.NS), shareCell(b.NS, h.SLOU.TotalNS),
+			number(b.Count)})
 		h.chain(g, b.Behind, all, depth+1, left)
 	}
 }
@@ -143,14 +149,18 @@ func rate(v float64) cell {
 
 func (h *htmlFace) latency(l *blame.Latency) []block {
 	total := h.SLOU.TotalNS
-	links := h.grid(h.say("Latency (%s, %s) by link", words.Time(l.NS), words.Share{Part: l.NS, Whole: total}), "link", "#waited", "#share|of all processor time", "#messages", "#bytes", "#mean size", "#mean flight",
-		"#shortest flight", "#busy|how long messages were in flight", "#rate|bytes per second while messages were in flight", "~")
+	links := h.grid(h.say("Latency (%s, %s) by link", words.Time(l.NS), words.Share{Part: l.NS, Whole: total}),
+		"link", "#waited", "#share|of all processor time", "#messages", "#bytes", "#mean size", "#mean flight",
+		"#shortest flight", "#busy|how long messages were in flight",
+		"#rate|bytes per second while messages were in flight", "~")
 	for i := range l.Links {
 		x := &l.Links[i]
-		links.row(word(x.Link), timeCell(x.WaitNS), shareCell(x.WaitNS, total), number(x.Messages), sizeCell(x.Bytes), sizeCell(x.MeanSize), timeCell(x.MeanNS), timeCell(x.ShortestNS),
+		links.row(word(x.Link), timeCell(x.WaitNS), shareCell(x.WaitNS, total), number(x.Messages),
+			sizeCell(x.Bytes), sizeCell(x.MeanSize), timeCell(x.MeanNS), timeCell(x.ShortestNS),
 			timeCell(x.BusyNS), rate(x.Bandwidth), h.bar("l", x.WaitNS, l.NS))
 	}
-	names := h.grid("Latency by data fragment", "DF", "made by", "#waited", "#share|of all processor time", "#times", "#messages", "#bytes", "#mean size", "~")
+	names := h.grid("Latency by data fragment", "DF", "made by", "#waited", "#share|of all processor time",
+		"#times", "#messages", "#bytes", "#mean size", "~")
 	for i := range l.Names {
 		x := &l.Names[i]
 		if names.small(x.WaitNS, l.NS) {
@@ -160,14 +170,17 @@ func (h *htmlFace) latency(l *blame.Latency) []block {
 		if name == "" {
 			name = h.say("(migrated CFs)")
 		}
-		names.row(word(name), word(x.By.Code), timeCell(x.WaitNS), shareCell(x.WaitNS, total), number(x.Waits), number(x.Messages), sizeCell(x.Bytes), sizeCell(x.MeanSize), h.bar("l", x.WaitNS, l.NS))
+		names.row(word(name), word(x.By.Code), timeCell(x.WaitNS), shareCell(x.WaitNS, total), number(x.Waits),
+			number(x.Messages), sizeCell(x.Bytes), sizeCell(x.MeanSize), h.bar("l", x.WaitNS, l.NS))
 	}
 	out := []block{{Table: links}, {Table: names}}
 	if len(l.Worst) > 0 {
-		worst := h.grid("Most expensive single data fragments", "DF", "made by", "#waited", "#size", "#messages", "#flight")
+		worst := h.grid("Most expensive single data fragments", "DF", "made by", "#waited", "#size",
+			"#messages", "#flight")
 		for i := range l.Worst {
 			x := &l.Worst[i]
-			worst.row(word(x.DF), word(x.By.Code), timeCell(x.WaitNS), sizeCell(x.Size), number(x.Messages), timeCell(x.FlightNS))
+			worst.row(word(x.DF), word(x.By.Code), timeCell(x.WaitNS), sizeCell(x.Size), number(x.Messages),
+				timeCell(x.FlightNS))
 		}
 		out = append(out, h.details("Single data fragments", block{Table: worst}))
 	}
@@ -176,8 +189,10 @@ func (h *htmlFace) latency(l *blame.Latency) []block {
 
 func (h *htmlFace) overheads(o *blame.Overheads) []block {
 	total := h.SLOU.TotalNS
-	g := h.grid(h.say("Overhead per CF (%s, %s): is a CF worth its cost?", words.Time(o.NS), words.Share{Part: o.NS, Whole: total}), "code fragment", "#CFs", "#useful, each", "#overhead, each",
-		"#should work|"+h.say("useful time at which the overhead is %.0f %% of a CF's time", 100*o.Share), "#overhead", "#share|of all processor time", "advice", "~")
+	g := h.grid(h.say("Overhead per CF (%s, %s): is a CF worth its cost?", words.Time(o.NS),
+		words.Share{Part: o.NS, Whole: total}), "code fragment", "#CFs", "#useful, each", "#overhead, each",
+		"#should work|"+h.say("useful time at which the overhead is %.0f %% of a CF's time", 100*o.Share),
+		"#overhead", "#share|of all processor time", "advice", "~")
 	for i := range o.Fragments {
 		x := &o.Fragments[i]
 		if g.small(x.OverheadNS, o.NS) {
@@ -193,7 +208,9 @@ func (h *htmlFace) overheads(o *blame.Overheads) []block {
 				advice += h.say(", but leave only %s", counted(x.Left, "CF"))
 			}
 		}
-		g.row(word(h.nameOf(x.Place)), number(x.CFs), timeCell(x.MeanNS), timeCell(x.EachNS), timeCell(x.BreakEvenNS), timeCell(x.OverheadNS), shareCell(x.OverheadNS, total), word(advice), h.bar("o", x.OverheadNS, o.NS))
+		g.row(word(h.nameOf(x.Place)), number(x.CFs), timeCell(x.MeanNS), timeCell(x.EachNS),
+			timeCell(x.BreakEvenNS), timeCell(x.OverheadNS), shareCell(x.OverheadNS, total), word(advice),
+			h.bar("o", x.OverheadNS, o.NS))
 	}
 	return []block{{Table: g}}
 }
@@ -205,7 +222,8 @@ func (h *htmlFace) causes() (out []block) {
 		if s := shares(&r.Factors)[i+1]; s == nil || s.NS == 0 {
 			continue
 		}
-		g := h.grid(h.say("%s: the longest waits", h.say(f.name)), "part", "code fragment that waited", "DF", "made by", "#time", "#share|of all processor time", "#times",
+		g := h.grid(h.say("%s: the longest waits", h.say(f.name)), "part", "code fragment that waited", "DF",
+			"made by", "#time", "#share|of all processor time", "#times",
 			"#queued|starting the awaited CF as soon as it was ready saves at most this much")
 		for j := range r.Causes {
 			c := &r.Causes[j]
@@ -218,7 +236,8 @@ func (h *htmlFace) causes() (out []block) {
 			} else if who == "" {
 				who = h.say("(the end of the run)")
 			}
-			g.row(word(c.Part), word(who), word(c.DF), word(c.Producer), timeCell(c.NS), shareCell(c.NS, r.TotalNS), number(c.Count), timeCell(c.QueuedNS))
+			g.row(word(c.Part), word(who), word(c.DF), word(c.Producer), timeCell(c.NS), shareCell(c.NS, r.TotalNS),
+				number(c.Count), timeCell(c.QueuedNS))
 		}
 		out = append(out, block{Table: g})
 	}

@@ -17,10 +17,13 @@ type finding struct {
 
 func findings(r *lifecycle.Result) []finding {
 	return []finding{
-		{r.NeverProduced, "DFs never produced", "CFs waited for them or requested them, but nothing made them.", true},
+		{r.NeverProduced, "DFs never produced", "CFs waited for them or requested them, but nothing made them.",
+			true},
 		{r.ProducedTwice, "DFs produced twice", "They got a second value.", true},
 		{r.Unanswered, "Requests never answered", "They went to another node; nothing came back.", true},
-		{r.LateRequests, "Requests that came too late", "The DF was gone when its request came. That does no harm if the CF ran: it got the DF in another way.", false},
+		{r.LateRequests, "Requests that came too late",
+			"The DF was gone when its request came. That does no harm " +
+				"if the CF ran: it got the DF in another way.", false},
 		{r.NeverUsed, "DFs never used", "No CF took, awaited or requested them: making them was useless.", false},
 		{r.HeldToEnd, "DFs held to the end", "The program did not delete them: no error, but memory.", false},
 	}
@@ -57,14 +60,16 @@ func (h *htmlFace) correctness() []block {
 	var out []block
 	switch wrong := h.wrong(r); {
 	case !r.Final:
-		out = append(out, h.para("The run was cut short: what is left below was in progress and no fault in itself."))
+		out = append(out,
+			h.para("The run was cut short: what is left below was in progress and no fault in itself."))
 	case len(wrong) > 0:
 		out = append(out, h.warning("The program is wrong: %s.", strings.Join(wrong, "; ")))
 	default:
 		out = append(out, h.para("All CFs ran, all needed DFs were made once, all requests were answered."))
 	}
 	for _, m := range r.Missing {
-		out = append(out, block{Warning: h.say("%s was not recorded, so %s are unknown.", m.Event, strings.ReplaceAll(h.listOf(m.Findings), "_", " "))})
+		out = append(out, block{Warning: h.say("%s was not recorded, so %s are unknown.", m.Event,
+			strings.ReplaceAll(h.listOf(m.Findings), "_", " "))})
 	}
 	if c := r.CFs; c != nil && len(c.Groups) > 0 {
 		out = append(out, h.left(c)...)
@@ -105,7 +110,8 @@ func (h *htmlFace) left(c *lifecycle.CFs) []block {
 		if x.Again {
 			state = h.say("%s, had run before", state)
 		}
-		g.row(word(state), word(x.Place.String()), number(x.Count), word(strings.Join(examples, "; ")), word(strings.Join(dfs, ", ")), word(strings.Join(why, "; ")))
+		g.row(word(state), word(x.Place.String()), number(x.Count), word(strings.Join(examples, "; ")),
+			word(strings.Join(dfs, ", ")), word(strings.Join(why, "; ")))
 	}
 	g.More += c.MoreGroups
 	out := []block{h.heading("Unfinished CFs"), {Table: g}}
@@ -138,9 +144,11 @@ func (h *htmlFace) finding(f finding) *grid {
 			remark = strings.TrimSpace(h.say("again by %s", x.Second) + " " + remark)
 		}
 		if x.HeldNS > 0 {
-			remark = strings.TrimSpace(h.say("held %s on average, %s of it after the last use %s", words.Time(mean(x.HeldNS, x.Count)), words.Time(mean(x.UnusedNS, x.Count)), remark))
+			remark = strings.TrimSpace(h.say("held %s on average, %s of it after the last use %s",
+				words.Time(mean(x.HeldNS, x.Count)), words.Time(mean(x.UnusedNS, x.Count)), remark))
 		}
-		g.row(word(x.Name), word(x.By.String()), number(x.Count), sizeCell(x.Bytes), word(strings.Join(examples, "; ")), word(remark))
+		g.row(word(x.Name), word(x.By.String()), number(x.Count), sizeCell(x.Bytes),
+			word(strings.Join(examples, "; ")), word(remark))
 	}
 	g.More += f.More
 	return g

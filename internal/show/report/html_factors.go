@@ -27,7 +27,8 @@ func (h *htmlFace) factors() []block {
 		class := strings.ToLower(f.letter)
 		row := func(name, nameClass, class string, ns int64) {
 			g.add([]cell{{Text: name, Class: nameClass}, timeCell(ns), shareCell(ns, r.TotalNS),
-				plotCell(svg.Strip(h.lang.Percent(ns, r.TotalNS), 12, []svg.Part{{Class: class, Value: float64(ns)}, {Class: "none", Value: float64(r.TotalNS - ns)}}))})
+				plotCell(svg.Strip(h.lang.Percent(ns, r.TotalNS), 12, []svg.Part{{Class: class, Value: float64(ns)},
+					{Class: "none", Value: float64(r.TotalNS - ns)}}))})
 		}
 		row(f.letter+"  "+h.say(f.name), "", class, s.NS)
 		list := slou.Largest(s.Parts)
@@ -44,18 +45,22 @@ func (h *htmlFace) factors() []block {
 		}
 	}
 	if r.UndividedNS > 0 {
-		g.add([]cell{word(h.say("not divided")), timeCell(r.UndividedNS), shareCell(r.UndividedNS, r.TotalNS), word("")})
+		g.add([]cell{word(h.say("not divided")), timeCell(r.UndividedNS), shareCell(r.UndividedNS, r.TotalNS),
+			word("")})
 	}
 	g.Plain = true
 	out := []block{
-		h.para("Every nanosecond of every worker belongs to exactly one factor. U is what you want; the others are lost."),
+		h.para("Every nanosecond of every worker belongs to exactly one factor. U is what you want; the others " +
+			"are lost."),
 		{Table: g},
 	}
 	if u := r.Factors.U; u != nil && u.NS > 0 && !h.onlyRegions() {
-		out = append(out, h.para("Thread clocks measured %s of the useful time.", words.Share{Part: u.MeasuredNS, Whole: u.NS}))
+		out = append(out, h.para("Thread clocks measured %s of the useful time.",
+			words.Share{Part: u.MeasuredNS, Whole: u.NS}))
 	}
 	for i := range r.Splits {
-		if s := &r.Splits[i]; s.By != "worker" || !h.onlyRegions() || len(s.Groups) != len(r.Nodes) { // else they are the nodes once more
+		// else they are the nodes once more
+		if s := &r.Splits[i]; s.By != "worker" || !h.onlyRegions() || len(s.Groups) != len(r.Nodes) {
 			out = append(out, h.split(s)...)
 		}
 	}
@@ -63,7 +68,8 @@ func (h *htmlFace) factors() []block {
 		out = append(out, block{Table: h.fragments()})
 	}
 	if len(r.Structured) > 0 {
-		g := h.grid("Structured code fragments: run by the system, beside the factors", "code fragment", "kind", "#CFs", "#time")
+		g := h.grid("Structured code fragments: run by the system, beside the factors", "code fragment", "kind",
+			"#CFs", "#time")
 		for _, s := range r.Structured {
 			g.row(word(s.Code), word(s.Kind), number(s.Count), timeCell(s.NS))
 		}
@@ -73,14 +79,18 @@ func (h *htmlFace) factors() []block {
 }
 
 func (h *htmlFace) fragments() *grid {
-	g := h.grid("Useful work by code fragment", "code fragment", "where", "#CFs", "#useful", "#share|of all processor time", "#mean", "#longest",
-		"#caused S|time workers starved for what it produces", "#caused L|time workers waited for messages with what it produces", "#caused O|time workers waited for its CFs to start")
+	g := h.grid("Useful work by code fragment", "code fragment", "where", "#CFs", "#useful",
+		"#share|of all processor time", "#mean", "#longest",
+		"#caused S|time workers starved for what it produces",
+		"#caused L|time workers waited for messages with what it produces",
+		"#caused O|time workers waited for its CFs to start")
 	for i := range h.SLOU.Fragments {
 		f := &h.SLOU.Fragments[i]
 		if f.Count == 0 && f.Caused == (slou.Caused{}) {
 			continue
 		}
-		g.row(word(f.Code), place(f.File, f.Line), number(f.Count), timeCell(f.UsefulNS), shareCell(f.UsefulNS, h.SLOU.TotalNS), timeCell(f.MeanNS), timeCell(f.MaxNS),
+		g.row(word(f.Code), place(f.File, f.Line), number(f.Count), timeCell(f.UsefulNS),
+			shareCell(f.UsefulNS, h.SLOU.TotalNS), timeCell(f.MeanNS), timeCell(f.MaxNS),
 			timeCell(f.Caused.S), timeCell(f.Caused.L), timeCell(f.Caused.O))
 	}
 	return g
@@ -155,7 +165,8 @@ func (h *htmlFace) split(s *slou.Split) (out []block) {
 				row = append(row, shareCell(f.NS, x.TotalNS))
 			}
 		}
-		parts := append(h.factorParts(&x.Factors, x.TotalNS, false), svg.Part{Class: "none", Value: float64(longest - x.TotalNS)})
+		parts := append(h.factorParts(&x.Factors, x.TotalNS, false),
+			svg.Part{Class: "none", Value: float64(longest - x.TotalNS)})
 		if !h.onlyRegions() {
 			row = append(row, number(x.CFs))
 		}
@@ -254,11 +265,14 @@ func (h *htmlFace) indexPlot(s *slou.Split) block {
 		axis.Ticks = append(axis.Ticks, svg.Tick{At: float64(i) + 0.5, Text: groups[i].Key})
 	}
 	_, column := h.splitName(s.By)
-	f := svg.Frame{Label: h.say("Time by %s, from %s to %s, divided among the factors; the table below has the numbers", column, groups[0].Key, groups[len(groups)-1].Key),
+	f := svg.Frame{Label: h.say("Time by %s, from %s to %s, divided among the factors; the table below has the "+
+		"numbers", column, groups[0].Key, groups[len(groups)-1].Key),
 		X: axis, Y: svg.Time(h.lang, float64(most), 4)}
 	w := svg.Windows{Count: len(groups), Length: 1, Tip: func(i int) string {
-		return fmt.Sprintf("%s %s: %s; %s", column, groups[i].Key, h.lang.Duration(groups[i].TotalNS), h.sharesInWords(&groups[i].Factors, groups[i].TotalNS))
+		return fmt.Sprintf("%s %s: %s; %s", column, groups[i].Key, h.lang.Duration(groups[i].TotalNS),
+			h.sharesInWords(&groups[i].Factors, groups[i].TotalNS))
 	}}
 	heading, _ := h.splitName(s.By)
-	return h.plot(heading, svg.Stack(f, w, layers), h.say("Processor time by %s: of its CFs and of the gaps before them.", column), h.factorLegend(h.SLOU)...)
+	return h.plot(heading, svg.Stack(f, w, layers),
+		h.say("Processor time by %s: of its CFs and of the gaps before them.", column), h.factorLegend(h.SLOU)...)
 }

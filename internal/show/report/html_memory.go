@@ -8,7 +8,8 @@ import (
 	"github.com/whyslow/whyslow/internal/words"
 )
 
-// maxMatrix is how many nodes the communication matrix is drawn for; maxMatrixText how many with numbers in the cells.
+// maxMatrix is how many nodes the communication matrix is drawn for; maxMatrixText how many with numbers in
+// the cells.
 const (
 	maxMatrix     = 64
 	maxMatrixText = 10
@@ -22,7 +23,8 @@ func (h *htmlFace) memory() []block {
 	}
 	var out []block
 	for _, m := range r.Missing {
-		out = append(out, block{Warning: h.say("%s was not recorded: there are no %s.", m.Event, h.listOf(m.Series))})
+		out = append(out,
+			block{Warning: h.say("%s was not recorded: there are no %s.", m.Event, h.listOf(m.Series))})
 	}
 	if s := r.Find(counters.BytesHeld, -1, ""); s != nil {
 		out = append(out, h.heading("Memory held by data fragments"))
@@ -71,14 +73,17 @@ func (h *htmlFace) window(i int) string {
 }
 
 // level draws a level over time: its mean, and what is between its least and greatest.
-func (h *htmlFace) level(s *counters.Series, title string, axis func(words.Lang, float64, int) svg.Axis, unit func(int64) string, class string) block {
-	f := svg.Frame{Label: h.say("%s over time: at most %s, at %s; %s at the end", h.say(title), unit(s.Peak), words.Time(s.PeakNS), unit(s.End)), Height: 120,
+func (h *htmlFace) level(s *counters.Series, title string, axis func(words.Lang, float64, int) svg.Axis,
+	unit func(int64) string, class string) block {
+	f := svg.Frame{Label: h.say("%s over time: at most %s, at %s; %s at the end", h.say(title), unit(s.Peak),
+		words.Time(s.PeakNS), unit(s.End)), Height: 120,
 		X: svg.Time(h.lang, float64(h.Series.WallNS), 8), Y: axis(h.lang, max(float64(s.Peak), 1), 4)}
 	low, high := floats(s.Min), floats(s.Max)
 	w := h.windows(func(i int) string {
 		return h.say("%s: %s to %s", h.window(i), unit(at(s.Min, i)), unit(at(s.Max, i)))
 	})
-	return h.plot(title, svg.Lines(f, w, []svg.Line{{Class: class, Values: s.Mean, Low: low, High: high}}), "The line is the mean of each window; the area spans its least and greatest value.")
+	return h.plot(title, svg.Lines(f, w, []svg.Line{{Class: class, Values: s.Mean, Low: low, High: high}}),
+		"The line is the mean of each window; the area spans its least and greatest value.")
 }
 
 // amount draws what was sent in each window.
@@ -91,13 +96,16 @@ func (h *htmlFace) amount(s *counters.Series) block {
 	for i := range axis.Ticks {
 		axis.Ticks[i].Text += "/s"
 	}
-	f := svg.Frame{Label: h.say("Bytes sent per second over time: %s in all", words.Size(s.End)), Left: 60, Height: 120, X: svg.Time(h.lang, float64(h.Series.WallNS), 8), Y: axis}
+	f := svg.Frame{Label: h.say("Bytes sent per second over time: %s in all", words.Size(s.End)), Left: 60,
+		Height: 120, X: svg.Time(h.lang, float64(h.Series.WallNS), 8), Y: axis}
 	w := h.windows(func(i int) string { return h.say("%s: %s sent", h.window(i), words.Size(at(s.Sum, i))) })
-	return h.plot("Bytes sent per second, all links", svg.Stack(f, w, []svg.Layer{{Class: "l", Values: s.Mean}}), "")
+	return h.plot("Bytes sent per second, all links", svg.Stack(f, w, []svg.Layer{{Class: "l", Values: s.Mean}}),
+		"")
 }
 
 // byNode draws a level of each node, where there are several.
-func (h *htmlFace) byNode(name string, axis func(words.Lang, float64, int) svg.Axis, unit func(int64) string) []block {
+func (h *htmlFace) byNode(name string, axis func(words.Lang, float64, int) svg.Axis,
+	unit func(int64) string) []block {
 	var plots []block
 	more := 0
 	for i := range h.Series.Series {
@@ -128,7 +136,8 @@ func (h *htmlFace) holders(m *counters.Memory) (out []block) {
 	if len(m.Nodes) < 2 {
 		peaks = peaks[:1]
 	}
-	g := h.grid("Memory at its peak", "where", "#at", "DF", "#bytes", "#share|of the memory held there then", "#copies")
+	g := h.grid("Memory at its peak", "where", "#at", "DF", "#bytes", "#share|of the memory held there then",
+		"#copies")
 	for i := range peaks {
 		p := &peaks[i]
 		where := h.say("all nodes")
@@ -136,10 +145,12 @@ func (h *htmlFace) holders(m *counters.Memory) (out []block) {
 			where = h.say("node %s", h.nodeName(p.Node))
 		}
 		for _, x := range p.Holders {
-			g.row(word(where), timeCell(p.NS), word(x.DF), sizeCell(x.Bytes), shareCell(x.Bytes, p.Bytes).tip(words.Size(x.Bytes)), number(x.Copies))
+			g.row(word(where), timeCell(p.NS), word(x.DF), sizeCell(x.Bytes),
+				shareCell(x.Bytes, p.Bytes).tip(words.Size(x.Bytes)), number(x.Copies))
 		}
 		if p.Others.Copies > 0 {
-			g.row(word(where), timeCell(p.NS), word(h.say("others")), sizeCell(p.Others.Bytes), shareCell(p.Others.Bytes, p.Bytes).tip(words.Size(p.Others.Bytes)), number(p.Others.Copies))
+			g.row(word(where), timeCell(p.NS), word(h.say("others")), sizeCell(p.Others.Bytes),
+				shareCell(p.Others.Bytes, p.Bytes).tip(words.Size(p.Others.Bytes)), number(p.Others.Copies))
 		}
 	}
 	return append(out, block{Table: g})
@@ -156,7 +167,9 @@ func (h *htmlFace) cfStates() *block {
 	var legend []key
 	var shown []*counters.Series
 	most := int64(0)
-	for _, x := range []struct{ name, class, words string }{{counters.CFsRunning, "u", "running"}, {counters.CFsReady, "o", "ready"}, {counters.CFsMoving, "l", "moving to another node"}, {counters.CFsWaiting, "x", "waiting for DFs"}} {
+	for _, x := range []struct{ name, class, words string }{{counters.CFsRunning, "u", "running"},
+		{counters.CFsReady, "o", "ready"}, {counters.CFsMoving, "l", "moving to another node"},
+		{counters.CFsWaiting, "x", "waiting for DFs"}} {
 		s := h.Series.Find(x.name, -1, "")
 		if s == nil {
 			continue
@@ -186,8 +199,10 @@ func (h *htmlFace) cfStates() *block {
 		}
 		return s
 	})
-	f := svg.Frame{Label: label, Height: 140, X: svg.Time(h.lang, float64(h.Series.WallNS), 8), Y: svg.Count(float64(max(most, 1)), 4)}
-	b := h.plot("CFs by state", svg.Stack(f, w, layers), "All CFs, including structured ones. Where none is ready, more workers do not help.", legend...)
+	f := svg.Frame{Label: label, Height: 140, X: svg.Time(h.lang, float64(h.Series.WallNS), 8),
+		Y: svg.Count(float64(max(most, 1)), 4)}
+	b := h.plot("CFs by state", svg.Stack(f, w, layers),
+		"All CFs, including structured ones. Where none is ready, more workers do not help.", legend...)
 	return &b
 }
 
@@ -211,7 +226,8 @@ func (h *htmlFace) matrix() (out []block) {
 		for i := range names {
 			names[i] = fmt.Sprint(i)
 		}
-		heat := svg.Heat{Class: func(int, int) string { return "l" }, Rows: names, Columns: names, Count: nodes, RowHeight: max(10, min(28, 560/nodes)), Max: float64(most),
+		heat := svg.Heat{Class: func(int, int) string { return "l" }, Rows: names, Columns: names, Count: nodes,
+			RowHeight: max(10, min(28, 560/nodes)), Max: float64(most),
 			Value: func(r, c int) float64 {
 				if l := cells[[2]int{r, c}]; l != nil {
 					return float64(l.DFBytes + l.CFBytes)
@@ -220,7 +236,8 @@ func (h *htmlFace) matrix() (out []block) {
 			},
 			Tip: func(r, c int) string {
 				l := cells[[2]int{r, c}]
-				return h.say("from node %d to node %d: %s in %s, %s in %s", r, c, words.Size(l.DFBytes), counted(l.DFs, "DF"), words.Size(l.CFBytes), counted(l.CFs, "CF"))
+				return h.say("from node %d to node %d: %s in %s, %s in %s", r, c, words.Size(l.DFBytes),
+					counted(l.DFs, "DF"), words.Size(l.CFBytes), counted(l.CFs, "CF"))
 			}}
 		if nodes <= maxMatrixText {
 			heat.Text = func(r, c int) string {
@@ -230,12 +247,17 @@ func (h *htmlFace) matrix() (out []block) {
 				return ""
 			}
 		}
-		out = append(out, h.plot("Communication matrix: bytes sent from the node of the row to that of the column", heat.Draw(svg.Frame{Label: h.say("Communication matrix of %s; the table below has the numbers", counted(int64(nodes), "node"))}), ""))
+		out = append(out, h.plot("Communication matrix: bytes sent from the node of the row to that of the column",
+			heat.Draw(svg.Frame{Label: h.say("Communication matrix of %s; the table below has the numbers",
+				counted(int64(nodes), "node"))}), ""))
 	}
-	g := h.grid("Traffic by link", "link", "#DFs", "#bytes", "#mean flight|mean time of a DF in flight", "#CFs|migrated and stolen", "#stolen", "#bytes of CFs", "#requests", "#longest flight")
+	g := h.grid("Traffic by link", "link", "#DFs", "#bytes", "#mean flight|mean time of a DF in flight",
+		"#CFs|migrated and stolen", "#stolen", "#bytes of CFs", "#requests", "#longest flight")
 	for i := range r.Links {
 		l := &r.Links[i]
-		g.row(word(fmt.Sprintf("%d->%d", l.From, l.To)), number(l.DFs), sizeCell(l.DFBytes), timeCell(mean(l.DFFlightNS, l.DFs)), number(l.CFs), number(l.Stolen), sizeCell(l.CFBytes), number(l.Requests), timeCell(l.MaxFlightNS))
+		g.row(word(fmt.Sprintf("%d->%d", l.From, l.To)), number(l.DFs), sizeCell(l.DFBytes),
+			timeCell(mean(l.DFFlightNS, l.DFs)), number(l.CFs), number(l.Stolen), sizeCell(l.CFBytes),
+			number(l.Requests), timeCell(l.MaxFlightNS))
 	}
 	return append(out, block{Table: g})
 }
@@ -262,7 +284,8 @@ func (s speaker) inMemory(m *counters.Memory) string {
 // traffic sums up the messages.
 func (s speaker) traffic(r *counters.Result) string {
 	t := r.Messages
-	out := s.say("%s (%s) and %s (%s) sent over %s", counted(t.DFs, "DF"), words.Size(t.DFBytes), counted(t.CFs, "CF"), words.Size(t.CFBytes), counted(int64(len(r.Links)), "link"))
+	out := s.say("%s (%s) and %s (%s) sent over %s", counted(t.DFs, "DF"), words.Size(t.DFBytes),
+		counted(t.CFs, "CF"), words.Size(t.CFBytes), counted(int64(len(r.Links)), "link"))
 	if n := t.DFs + t.CFs; n > 0 {
 		out += s.say(", %s in flight on average", words.Time((t.DFFlightNS+t.CFFlightNS)/n))
 	}

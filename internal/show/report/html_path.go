@@ -39,23 +39,27 @@ func (h *htmlFace) path() []block {
 		out = append(out, h.bounds(c.Work)...)
 	}
 	if c.Slack != nil {
-		out = append(out, h.para("Slack is how much later a CF could end without making the run longer. Only CFs without slack are worth making faster."),
+		out = append(out, h.para("Slack is how much later a CF could end without making the run longer. Only CFs "+
+			"without slack are worth making faster."),
 			block{Table: h.slack(c.Slack)})
 	}
 	return out
 }
 
 func (h *htmlFace) pathBlocks(p *critical.Path) []block {
-	out := []block{h.para("The chain of everything that delayed the last CF. To shorten the run, shorten something on it. It has %s and %s; %s.",
+	out := []block{h.para("The chain of everything that delayed the last CF. To shorten the run, shorten "+
+		"something on it. It has %s and %s; %s.",
 		counted(p.CFs, "atomic CF"), counted(p.Structured, "structured CF"), h.pathShares(p, h.Critical.WallNS))}
 	if p.Last != "" {
 		out = append(out, h.para("It ends with %s, %[2]s before the end of the run.", p.Last, words.Time(p.TailNS)))
 	}
-	out = append(out, h.plot("The path over time", h.pathStack(p), "At each moment the run waited for exactly this.", h.pathLegend(p)...))
+	out = append(out, h.plot("The path over time", h.pathStack(p),
+		"At each moment the run waited for exactly this.", h.pathLegend(p)...))
 	if strip, caption := h.strip(p); strip != "" {
 		out = append(out, h.plot("Where it ran", strip, caption, h.pathLegend(p)...))
 	}
-	g := h.grid("The path by code fragment: time in which a CF of it ran or could not start yet", "code fragment", "where", "#CFs", "#time", "#share|of the run",
+	g := h.grid("The path by code fragment: time in which a CF of it ran or could not start yet",
+		"code fragment", "where", "#CFs", "#time", "#share|of the run",
 		"#U", "#L", "#O", "#W", "~")
 	for i := range p.Fragments {
 		f := &p.Fragments[i]
@@ -77,12 +81,15 @@ func (h *htmlFace) pathBlocks(p *critical.Path) []block {
 				parts = append(parts, svg.Part{Class: []string{"l", "o"}[j], Value: float64(*ns)})
 			}
 		}
-		parts = append(parts, svg.Part{Class: "w", Value: float64(f.W)}, svg.Part{Class: "x", Value: float64(rest)}, svg.Part{Class: "none", Value: float64(h.Critical.WallNS - f.NS)})
-		g.row(word(name), place(f.File, f.Line), number(f.Count), timeCell(f.NS), shareCell(f.NS, h.Critical.WallNS), timeCell(f.U), lo[0], lo[1], timeCell(f.W),
+		parts = append(parts, svg.Part{Class: "w", Value: float64(f.W)}, svg.Part{Class: "x", Value: float64(rest)},
+			svg.Part{Class: "none", Value: float64(h.Critical.WallNS - f.NS)})
+		g.row(word(name), place(f.File, f.Line), number(f.Count), timeCell(f.NS),
+			shareCell(f.NS, h.Critical.WallNS), timeCell(f.U), lo[0], lo[1], timeCell(f.W),
 			plotCell(svg.Strip(h.say("%s of the run", words.Share{Part: f.NS, Whole: h.Critical.WallNS}), 12, parts)))
 	}
 	out = append(out, block{Table: g})
-	return append(out, h.details("Parts, transitions and longest steps of the path", block{Table: h.pathParts(p)},
+	return append(out, h.details("Parts, transitions and longest steps of the path",
+		block{Table: h.pathParts(p)},
 		block{Table: h.pathReasons(p)}, block{Table: h.pathLongest(p)}))
 }
 
@@ -130,7 +137,8 @@ func (s speaker) pathLegend(p *critical.Path) (out []key) {
 }
 
 // pathClasses are those of factors, by slou.Factor.
-var pathClasses = [slou.FactorLoss + 1]string{slou.FactorU: "u", slou.FactorS: "s", slou.FactorL: "l", slou.FactorO: "o", slou.FactorW: "w", slou.FactorLoss: "x"}
+var pathClasses = [slou.FactorLoss + 1]string{slou.FactorU: "u", slou.FactorS: "s", slou.FactorL: "l",
+	slou.FactorO: "o", slou.FactorW: "w", slou.FactorLoss: "x"}
 
 // pathStack draws what the path was doing over time.
 func (h *htmlFace) pathStack(p *critical.Path) string {
@@ -151,7 +159,8 @@ func (h *htmlFace) pathStack(p *critical.Path) string {
 			from = end
 		}
 	}
-	f := svg.Frame{Label: h.say("The critical path over time: %s", h.pathShares(p, wall)), Height: 90, X: svg.Time(h.lang, float64(wall), 8), Y: svg.Percent()}
+	f := svg.Frame{Label: h.say("The critical path over time: %s", h.pathShares(p, wall)), Height: 90,
+		X: svg.Time(h.lang, float64(wall), 8), Y: svg.Percent()}
 	return svg.Stack(f, svg.Windows{Count: n, Length: float64(length), Tip: func(i int) string {
 		s := h.say("%s to %s", words.Time(int64(i)*length), words.Time(min(int64(i+1)*length, wall)))
 		for k, f := range factorNames {
@@ -163,8 +172,8 @@ func (h *htmlFace) pathStack(p *critical.Path) string {
 	}}, layers)
 }
 
-// strip draws the path as boxes on the workers it ran on, "" if it ran nowhere. Short neighbours are put together, with the
-// worker and factor that most of them have.
+// strip draws the path as boxes on the workers it ran on, "" if it ran nowhere. Short neighbours are put
+// together, with the worker and factor that most of them have.
 func (h *htmlFace) strip(p *critical.Path) (drawing, caption string) {
 	type place struct{ node, worker uint16 }
 	use := map[place]int64{}
@@ -233,13 +242,15 @@ func (h *htmlFace) strip(p *critical.Path) (drawing, caption string) {
 			joined++
 			tip = h.say("%d short steps, %s to %s", k-i, words.Time(p.Steps[i].From), words.Time(p.Steps[k-1].To))
 		}
-		boxes = append(boxes, svg.Box{Lane: most(lane), From: float64(p.Steps[i].From), To: float64(p.Steps[k-1].To), Class: pathClasses[most(factors[:])], Tip: tip})
+		boxes = append(boxes, svg.Box{Lane: most(lane), From: float64(p.Steps[i].From),
+			To: float64(p.Steps[k-1].To), Class: pathClasses[most(factors[:])], Tip: tip})
 		i = k
 	}
 	if joined > 0 {
 		caption += h.say(" Steps shorter than %s are merged.", words.Time(short))
 	}
-	f := svg.Frame{Label: h.say("The critical path on %s over time", counted(int64(len(names)), "worker")), X: svg.Time(h.lang, float64(h.Critical.WallNS), 8)}
+	f := svg.Frame{Label: h.say("The critical path on %s over time", counted(int64(len(names)), "worker")),
+		X: svg.Time(h.lang, float64(h.Critical.WallNS), 8)}
 	return svg.Lanes(f, names, boxes, true), caption
 }
 
@@ -278,7 +289,8 @@ var reasonWords = map[string]string{
 }
 
 func (h *htmlFace) pathReasons(p *critical.Path) *grid {
-	g := h.grid("Transitions of the path from CF to CF", "transition", "#times", "#time", "#ready before|for how long the CFs were ready before their worker was free")
+	g := h.grid("Transitions of the path from CF to CF", "transition", "#times", "#time",
+		"#ready before|for how long the CFs were ready before their worker was free")
 	for _, x := range p.Reasons {
 		words := reasonWords[x.Reason]
 		if words == "" {
@@ -297,7 +309,8 @@ func (h *htmlFace) pathLongest(p *critical.Path) *grid {
 		if s.CF != "" {
 			worker = fmt.Sprintf("%d.%d", s.Node, s.Worker)
 		}
-		g.row(timeCell(s.FromNS), timeCell(s.ToNS-s.FromNS), word(s.Name+" "+s.Kind), word(s.CF), word(s.DF), word(worker))
+		g.row(timeCell(s.FromNS), timeCell(s.ToNS-s.FromNS), word(s.Name+" "+s.Kind), word(s.CF), word(s.DF),
+			word(worker))
 	}
 	return g
 }
@@ -308,9 +321,12 @@ func (h *htmlFace) bounds(k *critical.Work) []block {
 		h.para("%s", h.bounded(k, h.Critical.WallNS)),
 	}
 	if len(k.Bounds) > 1 {
-		g := h.grid("Bounds on the time by number of workers, if messages and the run-time system cost nothing", "#workers", "#at best", "#at worst|with any scheduler that leaves no worker idle while a CF is ready", "#speed-up at best", "#at worst")
+		g := h.grid("Bounds on the time by number of workers, if messages and the run-time system cost nothing",
+			"#workers", "#at best", "#at worst|with any scheduler that leaves no worker idle while a CF is ready",
+			"#speed-up at best", "#at worst")
 		for _, b := range k.Bounds {
-			row := []cell{number(b.Workers), timeCell(b.LeastNS), timeCell(b.GreedyNS), decimal(b.Speedup), decimal(b.Greedy)}
+			row := []cell{number(b.Workers), timeCell(b.LeastNS), timeCell(b.GreedyNS), decimal(b.Speedup),
+				decimal(b.Greedy)}
 			if b.Workers == k.Own.Workers {
 				row[0].Is = words.Say("%d (this run)", "%d (этот запуск)", b.Workers)
 			}
@@ -319,7 +335,9 @@ func (h *htmlFace) bounds(k *critical.Work) []block {
 		out = append(out, block{Table: g})
 	}
 	if len(k.Chain) > 0 {
-		g := h.grid(h.say("The longest chain of useful work, %s in %s: only faster or smaller CFs of these shorten it", words.Time(k.TinfNS), counted(k.ChainCFs, "CF")), "code fragment", "#useful", "#share|of the chain")
+		g := h.grid(h.say("The longest chain of useful work, %s in %s: only faster or smaller CFs of these "+
+			"shorten it", words.Time(k.TinfNS), counted(k.ChainCFs, "CF")), "code fragment", "#useful",
+			"#share|of the chain")
 		for _, c := range k.Chain {
 			g.row(word(c.Code), timeCell(c.NS), shareCell(c.NS, k.TinfNS))
 		}
@@ -330,9 +348,11 @@ func (h *htmlFace) bounds(k *critical.Work) []block {
 
 // bounded says what the bounds mean.
 func (s speaker) bounded(k *critical.Work, wall int64) string {
-	out := s.say("All useful work takes %s, its longest chain %s: on average %s CFs could run in parallel, so more than %s cannot help.",
+	out := s.say("All useful work takes %s, its longest chain %s: on average %s CFs could run in parallel, so "+
+		"more than %s cannot help.",
 		words.Time(k.T1NS), words.Time(k.TinfNS), words.Decimal(k.Parallelism), counted(k.HelpfulWorkers, "worker"))
-	out += s.say(" %s could finish in %s at best; the run took %s", counted(k.Own.Workers, "worker"), words.Time(k.Own.LeastNS), words.Time(wall))
+	out += s.say(" %s could finish in %s at best; the run took %s", counted(k.Own.Workers, "worker"),
+		words.Time(k.Own.LeastNS), words.Time(wall))
 	if k.LostNS > 0 {
 		out += s.say(", %s more", words.Time(k.LostNS))
 	}
@@ -340,7 +360,8 @@ func (s speaker) bounded(k *critical.Work, wall int64) string {
 }
 
 func (h *htmlFace) slack(list []critical.Fragment) *grid {
-	g := h.grid("Slack by code fragment", "code fragment", "#CFs", "#useful", "#without slack", "#on the path", "#least|by how much any one of them could end later",
+	g := h.grid("Slack by code fragment", "code fragment", "#CFs", "#useful", "#without slack", "#on the path",
+		"#least|by how much any one of them could end later",
 		"#all at once|by how much each of them could take longer at once", "#mean", "#most")
 	for i := range list {
 		f := &list[i]
@@ -351,7 +372,8 @@ func (h *htmlFace) slack(list []critical.Fragment) *grid {
 		if f.AllNS != nil {
 			all = timeCell(*f.AllNS)
 		}
-		g.row(word(f.Code), number(f.Count), timeCell(f.UsefulNS), number(f.Critical), number(f.OnPath), timeCell(f.MinNS), all, timeCell(f.MeanNS), timeCell(f.MaxNS))
+		g.row(word(f.Code), number(f.Count), timeCell(f.UsefulNS), number(f.Critical), number(f.OnPath),
+			timeCell(f.MinNS), all, timeCell(f.MeanNS), timeCell(f.MaxNS))
 	}
 	return g
 }

@@ -43,8 +43,8 @@ func attribute(n *html.Node, name string) string {
 	return ""
 }
 
-// outlineHTML writes what a reader of a page meets: headings, text, rows of tables, and for each plot its text
-// alternative and how many elements of each class it is drawn of.
+// outlineHTML writes what a reader of a page meets: headings, text, rows of tables, and for each plot its
+// text alternative and how many elements of each class it is drawn of.
 func outlineHTML(t testing.TB, page string) string {
 	_, body := parsePage(t, page)
 	var out strings.Builder
@@ -134,7 +134,8 @@ func checkPage(t testing.TB, page string) {
 		switch n.Data {
 		case "script", "style":
 			scripts++
-			if text := strings.TrimSpace(textOf(n)); text != strings.TrimSpace(pageScript) && text != strings.TrimSpace(pageStyle) {
+			if text := strings.TrimSpace(textOf(n)); text != strings.TrimSpace(pageScript) &&
+				text != strings.TrimSpace(pageStyle) {
 				t.Errorf("a %s that is not ours: %.80q", n.Data, text)
 			}
 		case "meta":
@@ -200,7 +201,8 @@ func TestStyled(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, m := range classAttribute.FindAllStringSubmatch(pageOf(t, compute(t, string(ar.Files[0].Data), "node")), -1) {
+	for _, m := range classAttribute.FindAllStringSubmatch(pageOf(t,
+		compute(t, string(ar.Files[0].Data), "node")), -1) {
 		for _, class := range strings.Fields(m[1]) {
 			if !strings.Contains(pageStyle, "."+class) && class != "sortable" && class != "m60" {
 				t.Errorf("class %s has no style", class)
@@ -251,7 +253,8 @@ func hostile(t testing.TB, name string) string {
 }
 
 var hostileNames = []string{
-	"<script>alert(1)</script>", `"><img src=x onerror=alert(1)>`, "</style></script></svg><script>alert(1)</script>", "\x1b[31mred\x1b[0m\x07", "a\u202eb\u2066c",
+	"<script>alert(1)</script>", `"><img src=x onerror=alert(1)>`,
+	"</style></script></svg><script>alert(1)</script>", "\x1b[31mred\x1b[0m\x07", "a\u202eb\u2066c",
 	"a\x00b\r\nc", "`<b>`", "'\"&<>", "{{.}}", "]]>--><!--", "javascript:alert(1)", strings.Repeat("long ", 500),
 }
 
@@ -280,7 +283,8 @@ func FuzzHTML(f *testing.F) {
 		}
 		some := *all
 		some.SLOU = nil
-		if err := json.Unmarshal(bytes.ReplaceAll(text, []byte("NAME"), quoted[1:len(quoted)-1]), &some.SLOU); err != nil {
+		if err := json.Unmarshal(bytes.ReplaceAll(text, []byte("NAME"), quoted[1:len(quoted)-1]),
+			&some.SLOU); err != nil {
 			t.Skip(err)
 		}
 		run := *all.Run
@@ -289,13 +293,15 @@ func FuzzHTML(f *testing.F) {
 		run.Info, run.Problems, some.Run = &info, []string{name}, &run
 		some.Failed = []Failure{{Analysis: name, Why: name}}
 		checkPage(t, pageOf(t, &some))
-		if text := render(t, &some, "terminal full"); strings.ContainsAny(text, "^\x07\r") && !strings.Contains(name, "^") {
+		if text := render(t, &some, "terminal full"); strings.ContainsAny(text, "^\x07\r") &&
+			!strings.Contains(name, "^") {
 			t.Errorf("the terminal gets %q", text)
 		}
 	})
 }
 
-// TestShape checks that the names and types in the JSON stay what they are: programs rely on them. New ones are fine.
+// TestShape checks that the names and types in the JSON stay what they are: programs rely on them. New ones
+// are fine.
 func TestShape(t *testing.T) {
 	files, _ := filepath.Glob("testdata/*.txtar")
 	shape := map[string]bool{}
@@ -359,7 +365,8 @@ func addShape(shape map[string]bool, path string, v any) {
 
 // TestIndent: the JSON is what encoding/json would write, but for white space.
 func TestIndent(t *testing.T) {
-	for _, s := range []string{`{}`, `[]`, `{"a":[],"b":{},"c":[1,-2.5e3],"d":["x,[{\"\\",true,null],"e":[[1],[2,3]],"f":{"g":[{}]}}`} {
+	for _, s := range []string{`{}`, `[]`,
+		`{"a":[],"b":{},"c":[1,-2.5e3],"d":["x,[{\"\\",true,null],"e":[[1],[2,3]],"f":{"g":[{}]}}`} {
 		var want, got bytes.Buffer
 		if err := json.Compact(&got, indent([]byte(s))); err != nil {
 			t.Fatal(err)
@@ -371,7 +378,8 @@ func TestIndent(t *testing.T) {
 			t.Errorf("%s became %s", s, indent([]byte(s)))
 		}
 	}
-	if got, want := string(indent([]byte(`{"a":[1,2],"b":["x"],"c":{}}`))), "{\n  \"a\": [1, 2],\n  \"b\": [\n    \"x\"\n  ],\n  \"c\": {}\n}"; got != want {
+	if got, want := string(indent([]byte(`{"a":[1,2],"b":["x"],"c":{}}`))),
+		"{\n  \"a\": [1, 2],\n  \"b\": [\n    \"x\"\n  ],\n  \"c\": {}\n}"; got != want {
 		t.Errorf("got\n%s\nwant\n%s", got, want)
 	}
 }

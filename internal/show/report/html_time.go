@@ -31,8 +31,10 @@ func (h *htmlFace) overTime() []block {
 		}
 	}
 	out := []block{
-		h.para("The run in %s of %s each, divided among the factors like the whole.", counted(int64(w.Count), "window"), words.Time(w.LengthNS)),
-		h.plot("All workers", h.stack(w.Rows, w.NS, h.Run.Workers, 180), h.say("How many workers did what. %s", h.timeHint()), h.factorLegend(h.SLOU)...),
+		h.para("The run in %s of %s each, divided among the factors like the whole.",
+			counted(int64(w.Count), "window"), words.Time(w.LengthNS)),
+		h.plot("All workers", h.stack(w.Rows, w.NS, h.Run.Workers, 180), h.say("How many workers did what. %s",
+			h.timeHint()), h.factorLegend(h.SLOU)...),
 	}
 	if heat := h.workerHeat(w); heat != nil {
 		out = append(out, *heat)
@@ -40,7 +42,8 @@ func (h *htmlFace) overTime() []block {
 	if n := len(w.Nodes); n > 1 {
 		var plots []block
 		for _, node := range w.Nodes[:min(n, maxNodePlots)] {
-			plots = append(plots, h.plot(h.say("Node %s", h.nodeName(node.Node)), h.stack(w.WorkerRows, node.NS, len(node.Workers), 100), ""))
+			plots = append(plots, h.plot(h.say("Node %s", h.nodeName(node.Node)),
+				h.stack(w.WorkerRows, node.NS, len(node.Workers), 100), ""))
 		}
 		if n > maxNodePlots {
 			plots = append(plots, h.para("The JSON report has %d more nodes.", n-maxNodePlots))
@@ -66,11 +69,12 @@ func (h *htmlFace) timeHint() string {
 		}
 	}
 	from, to := windowBounds(h.SLOU, least)
-	return h.say("There was least useful work between %s and %s: %s.", words.Time(from), words.Time(to), words.Share{Part: u[least], Whole: (to - from) * int64(h.Run.Workers)})
+	return h.say("There was least useful work between %s and %s: %s.", words.Time(from), words.Time(to),
+		words.Share{Part: u[least], Whole: (to - from) * int64(h.Run.Workers)})
 }
 
-// byFactor gives the five factors and what is in none, by window, in the order of the stack, with their classes and
-// names.
+// byFactor gives the five factors and what is in none, by window, in the order of the stack, with their
+// classes and names.
 func (h *htmlFace) byFactor(rows []slou.Row, ns [][]int64) (lists [][]int64, keys []key) {
 	w := h.SLOU.Windows
 	for _, f := range factorNames {
@@ -99,9 +103,11 @@ func (h *htmlFace) stack(rows []slou.Row, ns [][]int64, workers, height int) str
 			sum += v
 		}
 		layers = append(layers, l)
-		label += h.say("; %s %s on average", keys[i].Name, words.Share{Part: sum, Whole: h.SLOU.WallNS * int64(workers)})
+		label += h.say("; %s %s on average", keys[i].Name,
+			words.Share{Part: sum, Whole: h.SLOU.WallNS * int64(workers)})
 	}
-	f := svg.Frame{Label: label, Height: height, X: svg.Time(h.lang, float64(h.SLOU.WallNS), 8), Y: svg.Count(float64(workers), min(workers, 4))}
+	f := svg.Frame{Label: label, Height: height, X: svg.Time(h.lang, float64(h.SLOU.WallNS), 8),
+		Y: svg.Count(float64(workers), min(workers, 4))}
 	tip := func(i int) string {
 		from, to := windowBounds(h.SLOU, i)
 		s := h.say("%s to %s", words.Time(from), words.Time(to))
@@ -154,7 +160,8 @@ func (h *htmlFace) workerHeat(w *slou.Windows) *block {
 		from, to := windowBounds(h.SLOU, c)
 		return float64(at(did[r][f], c)) / float64(max(to-from, 1)*workers)
 	}
-	heat := svg.Heat{Rows: names, Count: w.Count, Width: float64(w.LengthNS) / float64(max(h.SLOU.WallNS, 1)), RowHeight: max(8, min(18, 640/len(names))), Max: 1,
+	heat := svg.Heat{Rows: names, Count: w.Count, Width: float64(w.LengthNS) / float64(max(h.SLOU.WallNS, 1)),
+		RowHeight: max(8, min(18, 640/len(names))), Max: 1,
 		Class: func(r, c int) string { return keys[most(r, c)].Class },
 		Value: func(r, c int) float64 { return value(r, c, most(r, c)) },
 		Tip: func(r, c int) string {
@@ -167,8 +174,11 @@ func (h *htmlFace) workerHeat(w *slou.Windows) *block {
 			}
 			return s
 		}}
-	b := h.plot("Each "+who, heat.Draw(svg.Frame{Label: h.say("What each " + who + " did most in each window of time"), X: svg.Time(h.lang, float64(h.SLOU.WallNS), 8)}),
-		"The colour is the factor with most of the window; the stronger, the larger its share.", h.factorLegend(h.SLOU)...)
+	b := h.plot("Each "+who,
+		heat.Draw(svg.Frame{Label: h.say("What each " + who + " did most in each window of time"),
+			X: svg.Time(h.lang, float64(h.SLOU.WallNS), 8)}),
+		"The colour is the factor with most of the window; the stronger, the larger its share.",
+		h.factorLegend(h.SLOU)...)
 	return &b
 }
 

@@ -33,7 +33,8 @@ func TestOnePeak(t *testing.T) {
 	if !strings.Contains(shown, "Memory at most 40.0 MB in 2 copies") {
 		t.Fatalf("the copies are not counted:\n%s", shown)
 	}
-	said := regexp.MustCompile(`all DFs would take at most (.*?) instead of ([0-9.]+ [KMG]?B)`).FindStringSubmatch(shown)
+	said := regexp.MustCompile(`all DFs would take at most (.*?) instead of ([0-9.]+ [KMG]?B)`).
+		FindStringSubmatch(shown)
 	if len(said) == 0 || said[2] != "40.0 MB" {
 		t.Errorf("the advice speaks of another peak, %q:\n%s", said, shown)
 	}

@@ -8,7 +8,8 @@ import (
 	"github.com/whyslow/whyslow/internal/words"
 )
 
-// The short lines of the terminal face: factors over time, and what the other analyses found, one paragraph each.
+// The short lines of the terminal face: factors over time, and what the other analyses found, one paragraph
+// each.
 
 // english is what the terminal speaks.
 var english speaker
@@ -95,7 +96,8 @@ func (t *terminal) outline() {
 	}
 	if l := a.Lifecycle; l != nil {
 		if wrong := english.wrong(l); len(wrong) > 0 {
-			t.paragraph(t.paint("S", fmt.Sprintf("%-14s", "Wrong")), strings.Join(wrong, "; ")+". See whyslow report --full.")
+			t.paragraph(t.paint("S", fmt.Sprintf("%-14s", "Wrong")),
+				strings.Join(wrong, "; ")+". See whyslow report --full.")
 		}
 	}
 	t.printf("\n")
@@ -103,7 +105,8 @@ func (t *terminal) outline() {
 
 // pathLine sums up the critical path and the code fragments it spends most time in.
 func pathLine(p *critical.Path, wall int64) string {
-	s := fmt.Sprintf("%s in %s: %s", words.Duration(p.LengthNS), words.Count(p.CFs, "CF"), english.pathShares(p, wall))
+	s := fmt.Sprintf("%s in %s: %s", words.Duration(p.LengthNS), words.Count(p.CFs, "CF"),
+		english.pathShares(p, wall))
 	var most []string
 	for i := range p.Fragments {
 		if f := &p.Fragments[i]; f.Code != "" && len(most) < 3 && f.NS*20 >= wall {

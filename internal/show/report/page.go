@@ -17,10 +17,10 @@ import (
 	"github.com/whyslow/whyslow/internal/words"
 )
 
-// The HTML face is one file that asks nothing of anybody: style and script are inline and named by their hashes in the
-// Content-Security-Policy, which forbids all else. There are no style attributes, which it would forbid too. Names from a
-// trace pass three gates: html/template (or svg) escapes them, what cannot be printed is replaced in the whole page at the
-// end, and whatever got through could run nothing.
+// The HTML face is one file that asks nothing of anybody: style and script are inline and named by their
+// hashes in the Content-Security-Policy, which forbids all else. There are no style attributes, which it
+// would forbid too. Names from a trace pass three gates: html/template (or svg) escapes them, what cannot be
+// printed is replaced in the whole page at the end, and whatever got through could run nothing.
 
 //go:embed page.tmpl
 var pageText string
@@ -34,7 +34,8 @@ var pageScript string
 var pageTemplates = [2]*template.Template{parsedIn(words.English), parsedIn(words.Russian)}
 
 func parsedIn(lang words.Lang) *template.Template {
-	return template.Must(template.New("page").Funcs(template.FuncMap{"code": withCode, "meter": meter, "say": speaker{lang}.say}).
+	return template.Must(template.New("page").Funcs(template.FuncMap{"code": withCode, "meter": meter,
+		"say": speaker{lang}.say}).
 		Parse(pageText))
 }
 
@@ -54,7 +55,8 @@ func withCode(s string) template.HTML {
 
 // meter is a bar for a share of 0 to 1.
 func meter(share float64) template.HTML {
-	return template.HTML(svg.Strip(words.Percent(int64(1000*share), 1000), 10, []svg.Part{{Class: "u", Value: share}, {Class: "none", Value: 1 - share}}))
+	return template.HTML(svg.Strip(words.Percent(int64(1000*share), 1000), 10,
+		[]svg.Part{{Class: "u", Value: share}, {Class: "none", Value: 1 - share}}))
 }
 
 // page is the whole document.
@@ -138,8 +140,8 @@ type cell struct {
 	Number bool
 }
 
-// grid makes a table from its heads: "#name" is a column of numbers, "~name" a wide one; what follows a | explains it.
-// They are of the catalogue, and the caption, if it has no arguments.
+// grid makes a table from its heads: "#name" is a column of numbers, "~name" a wide one; what follows a |
+// explains it. They are of the catalogue, and the caption, if it has no arguments.
 func (s speaker) grid(caption string, heads ...string) *grid {
 	g := &grid{speaker: s, Caption: s.say(caption)}
 	for _, h := range heads {
@@ -256,7 +258,8 @@ func none() cell { return cell{Text: "-", Value: "-1"} }
 
 // plot has a title and a caption of the catalogue, or made by say.
 func (s speaker) plot(title, drawing, caption string, legend ...key) block {
-	return block{Figure: &figure{Title: s.say(title), Plot: template.HTML(drawing), Legend: legend, Caption: s.say(caption)}}
+	return block{Figure: &figure{Title: s.say(title), Plot: template.HTML(drawing), Legend: legend,
+		Caption: s.say(caption)}}
 }
 
 func (s speaker) para(format string, args ...any) block { return block{Text: s.say(format, args...)} }

@@ -15,11 +15,12 @@ import (
 	"github.com/whyslow/whyslow/trace"
 )
 
-// What the search for patterns found in a run with regions, arranged for the faces. pgas_terminal.go shows it in a terminal,
-// pgas_html.go and pgas_cube.go on the page, pgas_csv.go as a table.
+// What the search for patterns found in a run with regions, arranged for the faces. pgas_terminal.go shows it
+// in a terminal, pgas_html.go and pgas_cube.go on the page, pgas_csv.go as a table.
 //
-// A run of regions alone, without CFs, has no critical path through CFs, no DFs to be held and nobody to blame for their
-// lateness: those analyses are not tried, and errNoCFs says why. Its call paths, patterns and late threads stand in their place.
+// A run of regions alone, without CFs, has no critical path through CFs, no DFs to be held and nobody to
+// blame for their lateness: those analyses are not tried, and errNoCFs says why. Its call paths, patterns and
+// late threads stand in their place.
 
 // errNoCFs is why analyses of CFs are not done.
 var errNoCFs = errors.New("the program ran no CFs; call paths and patterns take their place")
@@ -44,7 +45,8 @@ func newPGAS(r *pattern.Result, s speaker) *pgas {
 	if r == nil || len(r.Metrics) == 0 {
 		return nil
 	}
-	p := &pgas{Result: r, speaker: s, total: make([]int64, len(r.Metrics)), children: make([][]int, len(r.Metrics))}
+	p := &pgas{Result: r, speaker: s, total: make([]int64, len(r.Metrics)),
+		children: make([][]int, len(r.Metrics))}
 	for i := range r.Metrics {
 		m := &r.Metrics[i]
 		threads, calls := make([]int64, len(r.Threads)), make([]int64, len(r.Calls))
@@ -227,12 +229,13 @@ func (s speaker) parallel(r *slou.Result) string {
 	if sum == 0 || r.WallNS == 0 || r.Loss.NS > 0 {
 		return ""
 	}
-	return s.say("%s = load balance %s x communication efficiency %s", words.Share{Part: sum, Whole: n * r.WallNS},
+	return s.say("%s = load balance %s x communication efficiency %s",
+		words.Share{Part: sum, Whole: n * r.WallNS},
 		words.Share{Part: sum, Whole: n * most}, words.Share{Part: most, Whole: r.WallNS})
 }
 
-// imbalance names the function whose time is spread most unevenly, a sentence; "" where it is even. That operations take
-// different times follows from that.
+// imbalance names the function whose time is spread most unevenly, a sentence; "" where it is even. That
+// operations take different times follows from that.
 func (p *pgas) imbalance() string {
 	over := p.metric("overload")
 	if over < 0 || p.total[over] == 0 {
@@ -262,7 +265,8 @@ func (p *pgas) imbalance() string {
 			}
 		}
 	}
-	return p.say("%s of the program's own time is above the threads' mean, mostly in %s (%s)", words.Time(sum), p.callPath(call), strings.Join(above, ", "))
+	return p.say("%s of the program's own time is above the threads' mean, mostly in %s (%s)", words.Time(sum),
+		p.callPath(call), strings.Join(above, ", "))
 }
 
 // largest gives the indices of a list in the order of its values, largest first.

@@ -7,8 +7,9 @@ import (
 	"github.com/whyslow/whyslow/internal/analysis/pattern"
 )
 
-// cube is the three columns. The tables show all time; where scripts run, page.js lets the reader choose a metric and a call path
-// and fills in the numbers from Data, whose lists are in the order of the tables' rows.
+// cube is the three columns. The tables show all time; where scripts run, page.js lets the reader choose a
+// metric and a call path and fills in the numbers from Data, whose lists are in the order of the tables'
+// rows.
 type cube struct {
 	Metrics, Calls, Threads *grid
 	Data                    cubeData
@@ -21,7 +22,8 @@ type cubeData struct {
 	Metrics []int      `json:"metric"` // parents of the metrics
 }
 
-// What the page shows of a large run: beyond these, call paths count with the one that leads to them, and threads as one.
+// What the page shows of a large run: beyond these, call paths count with the one that leads to them, and
+// threads as one.
 const (
 	cubeCalls   = 400
 	cubeThreads = 128
@@ -54,7 +56,8 @@ func newCube(p *pgas) *cube {
 			whole = p.total[at] // of the root
 		}
 		name := cell{Text: m.Name, Tip: m.Doc, Class: depthClass(p.depth(i))}
-		c.Metrics.add([]cell{name, {Text: p.amount(p.total[i], m.Unit), Value: fmt.Sprint(p.total[i])}, cubeBar(p.total[i], whole)})
+		c.Metrics.add([]cell{name, {Text: p.amount(p.total[i], m.Unit), Value: fmt.Sprint(p.total[i])},
+			cubeBar(p.total[i], whole)})
 		c.Data.Units = append(c.Data.Units, string(m.Unit))
 		parent := -1
 		if m.Parent >= 0 {
@@ -83,7 +86,8 @@ func newCube(p *pgas) *cube {
 		}
 	}
 	for i, call := range keep {
-		c.Calls.add([]cell{{Text: p.callName(call), Class: depthClass(depth[i]), Tip: p.callPath(call)}, timeCell(below[i]), timeCell(own[i]), cubeBar(below[i], all)})
+		c.Calls.add([]cell{{Text: p.callName(call), Class: depthClass(depth[i]), Tip: p.callPath(call)},
+			timeCell(below[i]), timeCell(own[i]), cubeBar(below[i], all)})
 	}
 	for i := range threads {
 		name, ns := p.say("thread %s", p.threadName(i)), int64(0)
@@ -100,8 +104,8 @@ func newCube(p *pgas) *cube {
 	return c
 }
 
-// shownCalls chooses the call paths to show, those with the most time and what leads to them, and gives for every call path the
-// place among them of the one that it counts with.
+// shownCalls chooses the call paths to show, those with the most time and what leads to them, and gives for
+// every call path the place among them of the one that it counts with.
 func (p *pgas) shownCalls() (keep, to []int) {
 	below := make([]int64, len(p.Calls))
 	copy(below, p.byCall[0])
@@ -168,5 +172,7 @@ func cubeBar(v, of int64) cell {
 	if of > 0 {
 		part = 100 * float64(v) / float64(of)
 	}
-	return cell{Plot: template.HTML(fmt.Sprintf(`<svg class="strip" aria-hidden="true" width="100%%" height="10"><rect class="a" width="%.2f%%" height="10"/></svg>`, max(min(part, 100), 0)))}
+	return cell{
+		Plot: template.HTML(fmt.Sprintf(`<svg class="strip" aria-hidden="true" width="100%%" height="10">`+
+			`<rect class="a" width="%.2f%%" height="10"/></svg>`, max(min(part, 100), 0)))}
 }

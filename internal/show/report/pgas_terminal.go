@@ -9,7 +9,8 @@ import (
 	"github.com/whyslow/whyslow/internal/words"
 )
 
-// The PGAS part of the terminal face: what fits on a screen. All of it is in the page, and below with Options.Full.
+// The PGAS part of the terminal face: what fits on a screen. All of it is in the page, and below with
+// Options.Full.
 
 const (
 	treeRows   = 10 // metrics: all time and its parts, and those with most time
@@ -39,7 +40,8 @@ func (t *terminal) metricTree(p *pgas) {
 	tab := t.table(2, 3, "metric", "time", "share", "")
 	shown := map[int]bool{}
 	left := 0
-	first := append([]int{0}, p.children[0]...)            // so that what is not shown is a part of something that is
+	// so that what is not shown is a part of something that is
+	first := append([]int{0}, p.children[0]...)
 	for _, i := range append(first, largest(p.total)...) { // what is above one has at least as much
 		if shown[i] || !p.inTime(i) || float64(p.total[i]) < rare*float64(all) {
 			continue
@@ -62,7 +64,8 @@ func (t *terminal) metricTree(p *pgas) {
 		if width > 5 && i > 0 {
 			bar = t.paint(colour, barOf(p.total[i], all, width))
 		}
-		tab.row(t.clip(strings.Repeat("  ", p.depth(i))+p.Metrics[i].Name, t.opt.Width-22), words.Duration(p.total[i]), words.Percent(p.total[i], all), bar)
+		tab.row(t.clip(strings.Repeat("  ", p.depth(i))+p.Metrics[i].Name, t.opt.Width-22),
+			words.Duration(p.total[i]), words.Percent(p.total[i], all), bar)
 	}
 	t.title("Where the threads' time went, of the time between their first and last events")
 	t.render(tab)
@@ -94,7 +97,8 @@ func (t *terminal) losses(p *pgas) {
 	name = min(name, most)
 	for i := range list {
 		l := &list[i]
-		tab.row(words.Duration(l.ns), words.Percent(l.ns, p.total[0]), t.clip(p.Metrics[l.metric].Name, name), t.clipPath(p.callPath(l.call), t.opt.Width-22-name-last), late(l))
+		tab.row(words.Duration(l.ns), words.Percent(l.ns, p.total[0]), t.clip(p.Metrics[l.metric].Name, name),
+			t.clipPath(p.callPath(l.call), t.opt.Width-22-name-last), late(l))
 	}
 	t.render(tab)
 	if left > 0 && !t.opt.Full {
@@ -145,7 +149,9 @@ func (t *terminal) threads(p *pgas) {
 	for _, c := range threadTime {
 		list = append(list, column{c.title, 7, share(c.metric)})
 	}
-	list = append(list, column{"waited", 7, func(i int) string { return words.Percent(p.waited(i), p.byThread[0][i]) }},
+	list = append(list, column{"waited", 7, func(i int) string {
+		return words.Percent(p.waited(i), p.byThread[0][i])
+	}},
 		column{"calls", 7, func(i int) string { return fmt.Sprint(p.Threads[i].Calls) }},
 		column{"sent", 8, func(i int) string { return words.Bytes(p.Threads[i].Sent) }},
 		column{"received", 8, func(i int) string { return words.Bytes(p.Threads[i].Received) }},
@@ -208,9 +214,12 @@ func (t *terminal) pgasOutline(p *pgas) {
 	for _, l := range []struct {
 		head, words string
 		advice      []string
-	}{{"Imbalance", p.imbalance(), []string{"late-thread"}}, {"Locks", p.lockWords(), []string{"lock-contention"}}, {"Collectives", p.collectiveWords(), []string{"relax-entry", "proven-entry"}},
+	}{{"Imbalance", p.imbalance(), []string{"late-thread"}}, {"Locks", p.lockWords(),
+		[]string{"lock-contention"}}, {"Collectives", p.collectiveWords(), []string{"relax-entry", "proven-entry"}},
 		{"Transfers", p.transferWords(), []string{"overlap"}}} {
-		if !slices.ContainsFunc(t.all.Advice[:min(len(t.all.Advice), maxAdvice)], func(a advise.Advice) bool { return slices.Contains(l.advice, a.ID) }) {
+		if !slices.ContainsFunc(t.all.Advice[:min(len(t.all.Advice), maxAdvice)], func(a advise.Advice) bool {
+			return slices.Contains(l.advice, a.ID)
+		}) {
 			line(l.head, l.words)
 		}
 	}
@@ -224,7 +233,8 @@ func (t *terminal) programWords() string {
 	var list []string
 	for i := range t.res.Fragments[:min(len(t.res.Fragments), 4)] {
 		f := &t.res.Fragments[i]
-		list = append(list, fmt.Sprintf("%s %s (%s)", f.Code, words.Percent(f.UsefulNS, t.res.TotalNS), words.Count(f.Count, "call")))
+		list = append(list, fmt.Sprintf("%s %s (%s)", f.Code, words.Percent(f.UsefulNS, t.res.TotalNS),
+			words.Count(f.Count, "call")))
 	}
 	return strings.Join(list, ", ")
 }
@@ -239,11 +249,13 @@ func (p *pgas) lockWords() string {
 	if l.WaitNS == 0 {
 		return s + ", none waited for"
 	}
-	s += fmt.Sprintf("; %s was taken %s and waited for %s, held for %s on average, %s at most", lockName(l), words.Count(l.Acquired, "time"),
+	s += fmt.Sprintf("; %s was taken %s and waited for %s, held for %s on average, %s at most", lockName(l),
+		words.Count(l.Acquired, "time"),
 		words.Duration(l.WaitNS), words.Duration(l.HoldNS/max(l.Acquired, 1)), words.Duration(l.LongestNS))
 	if len(l.Blocks) > 0 {
 		b := &l.Blocks[0]
-		s += fmt.Sprintf("; thread %s waited longest for thread %s, %s", p.threadName(b.Waiter), p.threadName(b.Owner), words.Duration(b.NS))
+		s += fmt.Sprintf("; thread %s waited longest for thread %s, %s", p.threadName(b.Waiter),
+			p.threadName(b.Owner), words.Duration(b.NS))
 	}
 	return s
 }
@@ -263,7 +275,8 @@ func (p *pgas) collectiveWords() string {
 		return ""
 	}
 	c := &p.Collectives[best]
-	s := fmt.Sprintf("%s; %s took %s, of which %s before all had entered", words.Count(calls, "call"), p.callPath(c.Call), words.Duration(c.NS), words.Duration(c.EntryNS))
+	s := fmt.Sprintf("%s; %s took %s, of which %s before all had entered", words.Count(calls, "call"),
+		p.callPath(c.Call), words.Duration(c.NS), words.Duration(c.EntryNS))
 	if c.Sync != "" {
 		s += ", with " + syncWords(c.Sync)
 	}
@@ -283,9 +296,11 @@ func (p *pgas) transferWords() string {
 		n, size, ns = n+p.Transfers[i].Count, size+p.Transfers[i].Bytes, ns+p.Transfers[i].NS
 	}
 	f := &p.Transfers[0]
-	s := fmt.Sprintf("%s of %s in %s; longest in %s: %s", words.Count(n, "blocking transfer"), words.Bytes(size), words.Duration(ns), p.callPath(f.Call), words.Duration(f.NS))
+	s := fmt.Sprintf("%s of %s in %s; longest in %s: %s", words.Count(n, "blocking transfer"), words.Bytes(size),
+		words.Duration(ns), p.callPath(f.Call), words.Duration(f.NS))
 	if f.Runs > 0 {
-		s += fmt.Sprintf(", %s in a row; under way at once they would take up to %s less", words.Count(f.Runs, "run"), words.Duration(f.OverlapNS))
+		s += fmt.Sprintf(", %s in a row; under way at once they would take up to %s less",
+			words.Count(f.Runs, "run"), words.Duration(f.OverlapNS))
 	}
 	return s
 }

@@ -11,8 +11,8 @@ import (
 	"github.com/whyslow/whyslow/internal/testkit/sloutest"
 )
 
-// TestRandom: every analysis works on runs of every kind, whole, killed, stuck and damaged; every face shows them; and
-// who asks again gets the same answer.
+// TestRandom: every analysis works on runs of every kind, whole, killed, stuck and damaged; every face shows
+// them; and who asks again gets the same answer.
 func TestRandom(t *testing.T) {
 	rapid.Check(t, func(r *rapid.T) {
 		run := sloutest.Random(r)
@@ -24,7 +24,8 @@ func TestRandom(t *testing.T) {
 		m := sloutest.Build(t, run.Text())
 		var first []byte
 		for range 2 {
-			all, err := Compute(context.Background(), m, Wanted{Splits: []string{"node", "code", "index:0"}, Windows: rapid.IntRange(1, 30).Draw(r, "windows")}, nil)
+			all, err := Compute(context.Background(), m, Wanted{Splits: []string{"node", "code", "index:0"},
+				Windows: rapid.IntRange(1, 30).Draw(r, "windows")}, nil)
 			if err != nil {
 				r.Fatal(err)
 			}

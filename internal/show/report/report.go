@@ -1,5 +1,5 @@
-// Package report shows what the analyses tell about a run: for people in a terminal and as an HTML page, for programs as
-// JSON and CSV. Compute does the analyses; Terminal, HTML, JSON and CSV are the faces.
+// Package report shows what the analyses tell about a run: for people in a terminal and as an HTML page, for
+// programs as JSON and CSV. Compute does the analyses; Terminal, HTML, JSON and CSV are the faces.
 package report
 
 import (
@@ -41,9 +41,12 @@ type document struct {
 	Failed    []Failure         `json:"failed"`
 }
 
-// JSON writes everything as one JSON object, times in integer nanoseconds. It begins with the members of slou.Result.
+// JSON writes everything as one JSON object, times in integer nanoseconds. It begins with the members of
+// slou.Result.
 func JSON(w io.Writer, all *Everything, _ Options) error {
-	doc := document{Result: all.SLOU, Warnings: append([]string{}, all.Warnings()...), Advice: append([]advise.Advice{}, all.Advice...), Critical: all.Critical, Series: all.Series, Lifecycle: all.Lifecycle,
+	doc := document{Result: all.SLOU, Warnings: append([]string{}, all.Warnings()...),
+		Advice: append([]advise.Advice{}, all.Advice...), Critical: all.Critical, Series: all.Series,
+		Lifecycle: all.Lifecycle,
 		Imbalance: all.Imbalance, Blame: all.Blame, Pattern: all.Pattern,
 		Run: all.Run, Failed: append([]Failure{}, all.Failed...)}
 	var text bytes.Buffer
@@ -56,8 +59,8 @@ func JSON(w io.Writer, all *Everything, _ Options) error {
 	return err
 }
 
-// indent lays compact JSON out in lines, as json.Indent does with two blanks, but leaves lists of numbers, of which
-// there may be thousands, in one line.
+// indent lays compact JSON out in lines, as json.Indent does with two blanks, but leaves lists of numbers, of
+// which there may be thousands, in one line.
 func indent(src []byte) []byte {
 	dst := make([]byte, 0, len(src)+len(src)/2)
 	depth, inString, inNumbers := 0, false, false

@@ -58,8 +58,8 @@ func compute(t testing.TB, text string, splits ...string) *Everything {
 	return all
 }
 
-// TestGolden renders each trace as its sections say: "terminal", "terminal by=worker width=60", "terminal colour",
-// "terminal full", "json" (of the factors alone), "html" (its text and plots, see outlineHTML).
+// TestGolden renders each trace as its sections say: "terminal", "terminal by=worker width=60", "terminal
+// colour", "terminal full", "json" (of the factors alone), "html" (its text and plots, see outlineHTML).
 func TestGolden(t *testing.T) {
 	files, _ := filepath.Glob("testdata/*.txtar")
 	if len(files) == 0 {
@@ -74,13 +74,17 @@ func TestGolden(t *testing.T) {
 			all := compute(t, string(ar.Files[0].Data), "node", "worker", "code", "index:0")
 			// What is advised is not what this is about.
 			all.Advice = []advise.Advice{
-				{Title: "A DF is missing", Text: "Make a DF called `part`.", Gain: "the program can end", Blocking: true, Share: 1},
-				{Title: "CFs run late", Text: "Call `use` earlier.", Gain: "up to 10.0 µs of 60.0 µs", Share: 0.1667, Bound: "The rest of the run takes no longer."},
-				{Title: "Memory", Text: "Delete `x`.", Gain: "up to 8.0 KB less memory"}, {Title: "Idle workers", Text: "Use fewer workers.", Gain: "up to 5.00 µs", Share: 0.04}}
+				{Title: "A DF is missing", Text: "Make a DF called `part`.", Gain: "the program can end", Blocking: true,
+					Share: 1},
+				{Title: "CFs run late", Text: "Call `use` earlier.", Gain: "up to 10.0 µs of 60.0 µs", Share: 0.1667,
+					Bound: "The rest of the run takes no longer."},
+				{Title: "Memory", Text: "Delete `x`.", Gain: "up to 8.0 KB less memory"},
+				{Title: "Idle workers", Text: "Use fewer workers.", Gain: "up to 5.00 µs", Share: 0.04}}
 			for i := range ar.Files[1:] {
 				f := &ar.Files[i+1]
 				got := render(t, all, f.Name)
-				if diff := cmp.Diff(strings.Split(string(f.Data), "\n"), strings.Split(got, "\n")); diff != "" && !*update {
+				if diff := cmp.Diff(strings.Split(string(f.Data), "\n"), strings.Split(got, "\n")); diff != "" &&
+					!*update {
 					t.Errorf("%s (-want +got):\n%s", f.Name, diff)
 				}
 				f.Data = []byte(got)
@@ -140,12 +144,14 @@ func only(res *slou.Result) *Everything {
 
 // TestJSONShape checks the names that programs rely on.
 func TestJSONShape(t *testing.T) {
-	text := render(t, only(&slou.Result{Factors: slou.Factors{S: &slou.Share{Parts: map[string]int64{}}}}), "json")
+	text := render(t, only(&slou.Result{Factors: slou.Factors{S: &slou.Share{Parts: map[string]int64{}}}}),
+		"json")
 	var doc map[string]any
 	if err := json.Unmarshal([]byte(text), &doc); err != nil {
 		t.Fatal(err)
 	}
-	for _, key := range []string{"program", "ended", "wall_ns", "total_ns", "extra_cores_ns", "loss", "factors", "nodes", "fragments", "causes", "advice"} {
+	for _, key := range []string{"program", "ended", "wall_ns", "total_ns", "extra_cores_ns", "loss", "factors",
+		"nodes", "fragments", "causes", "advice"} {
 		if _, ok := doc[key]; !ok {
 			t.Errorf("no %q in the JSON", key)
 		}
@@ -163,8 +169,10 @@ func TestJSONShape(t *testing.T) {
 
 // TestHostileNames: names in a trace cannot steer the terminal.
 func TestHostileNames(t *testing.T) {
-	res := compute(t, "#run {\"program\":\"a\\u001b[31m.fa\"}\n#code 1 \"x\\x1b[2J\\n\" atomic\n#site 1 code=1\n"+
-		"0 Global.onProgramStarted\n0 CF.onCreated 0.1 1\n2 CF.onReady 0.1\n9 CF.onStarted 0.1\n12 CF.onFinished 0.1\n20 Global.onProgramFinished\n", "code", "node", "worker")
+	res := compute(t,
+		"#run {\"program\":\"a\\u001b[31m.fa\"}\n#code 1 \"x\\x1b[2J\\n\" atomic\n#site 1 code=1\n"+
+			"0 Global.onProgramStarted\n0 CF.onCreated 0.1 1\n2 CF.onReady 0.1\n9 CF.onStarted 0.1\n12 CF.onFinished "+
+			"0.1\n20 Global.onProgramFinished\n", "code", "node", "worker")
 	for _, how := range []string{"terminal", "terminal by=code", "terminal full"} {
 		if text := render(t, res, how); strings.Contains(text, "^") || !strings.Contains(text, "x?[2J?") {
 			t.Errorf("%s:\n%q", how, text)
@@ -177,7 +185,8 @@ func TestNull(t *testing.T) {
 	res := &slou.Result{WallNS: 100e6, TotalNS: 200e6, UndividedNS: 200e6}
 	res.Missing = []slou.Missing{{Event: "CFEvents.onStarted", Factors: []string{"U", "S"}}}
 	text := render(t, only(res), "terminal")
-	for _, want := range []string{"not recorded", "not divided", "CFEvents.onStarted was not recorded, so U, S cannot be computed."} {
+	for _, want := range []string{"not recorded", "not divided",
+		"CFEvents.onStarted was not recorded, so U, S cannot be computed."} {
 		if !strings.Contains(text, want) {
 			t.Errorf("no %q in:\n%s", want, text)
 		}
@@ -226,7 +235,8 @@ func TestFailures(t *testing.T) {
 				t.Fatalf("%s: %v", a.name, err)
 			}
 			for _, f := range got.Failed {
-				if f.Analysis == a.name && f.Why != why || f.Analysis != a.name && !slices.Contains(needs(f.Analysis), a.name) {
+				if f.Analysis == a.name && f.Why != why || f.Analysis != a.name && !slices.Contains(needs(f.Analysis),
+					a.name) {
 					t.Errorf("%s fails: %s: %s", a.name, f.Analysis, f.Why)
 				}
 			}
@@ -240,9 +250,16 @@ func TestFailures(t *testing.T) {
 		name string
 		drop func(*Everything)
 	}{
-		{analysisSLOU, func(a *Everything) { a.SLOU, a.Advice = nil, nil }}, {analysisCritical, func(a *Everything) { a.Critical = nil }},
-		{analysisSeries, func(a *Everything) { a.Series = nil }}, {analysisLifecycle, func(a *Everything) { a.Lifecycle = nil }},
-		{analysisImbalance, func(a *Everything) { a.Imbalance = nil }}, {analysisBlame, func(a *Everything) { a.Blame = nil }},
+		{analysisSLOU, func(a *Everything) { a.SLOU, a.Advice = nil, nil }},
+		{analysisCritical, func(a *Everything) {
+			a.Critical = nil
+		}},
+		{analysisSeries, func(a *Everything) { a.Series = nil }}, {analysisLifecycle, func(a *Everything) {
+			a.Lifecycle = nil
+		}},
+		{analysisImbalance, func(a *Everything) { a.Imbalance = nil }}, {analysisBlame, func(a *Everything) {
+			a.Blame = nil
+		}},
 		{analysisAdvice, func(a *Everything) { a.Advice = nil }},
 	} {
 		some := whole
@@ -250,13 +267,15 @@ func TestFailures(t *testing.T) {
 		some.Failed = []Failure{{Analysis: f.name, Why: "it rained", Err: errors.New("it rained")}}
 		page := pageOf(t, &some)
 		checkPage(t, page)
-		for face, text := range map[string]string{"html": page, "terminal": render(t, &some, "terminal"), "full": render(t, &some, "terminal full")} {
+		for face, text := range map[string]string{"html": page, "terminal": render(t, &some, "terminal"),
+			"full": render(t, &some, "terminal full")} {
 			if !strings.Contains(text, "it rained") {
 				t.Errorf("without %s the %s does not say why", f.name, face)
 			}
 		}
 		var out bytes.Buffer
-		if err := errors.Join(JSON(&out, &some, Options{}), CSV(&out, &some, Options{})); err != nil || !strings.Contains(out.String(), "it rained") {
+		if err := errors.Join(JSON(&out, &some, Options{}), CSV(&out, &some, Options{})); err != nil ||
+			!strings.Contains(out.String(), "it rained") {
 			t.Errorf("without %s: %v, %s", f.name, err, out.String())
 		}
 		if got := some.FactorsError() != nil; got != (f.name == analysisSLOU) {
@@ -299,7 +318,8 @@ func TestCSV(t *testing.T) {
 		}
 	}
 	f := &all.SLOU.Factors
-	if sums["U"] != f.U.NS || sums["S.nowhere"] != f.S.Parts["nowhere"] || sums["L1->0"] != f.L.Parts["1->0"] || f.U.NS == 0 || f.L.NS == 0 {
+	if sums["U"] != f.U.NS || sums["S.nowhere"] != f.S.Parts["nowhere"] || sums["L1->0"] != f.L.Parts["1->0"] ||
+		f.U.NS == 0 || f.L.NS == 0 {
 		t.Errorf("the sums are %v", sums)
 	}
 }

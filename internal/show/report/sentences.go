@@ -2,8 +2,8 @@ package report
 
 import "github.com/whyslow/whyslow/internal/words"
 
-// sentences are what the sections of the report say. Formats have the same arguments in both languages; one that needs
-// another order says so: %[2]s.
+// sentences are what the sections of the report say. Formats have the same arguments in both languages; one
+// that needs another order says so: %[2]s.
 var sentences = []words.Phrase{
 	{"Written by whyslow. docs/reading-the-report.md explains the words; the JSON report (whyslow report " +
 		"--json) has all numbers.",

@@ -23,9 +23,10 @@ import (
 
 // by analyses a trace with some processes.
 func by(processes int, dir string, want Wanted) (*Everything, error) {
-	return sloutest.Share(dir, processes, model.Options{}, func(m *model.Model, g procs.Group) (*Everything, error) {
-		return Compute(context.Background(), m, want, g)
-	})
+	return sloutest.Share(dir, processes, model.Options{},
+		func(m *model.Model, g procs.Group) (*Everything, error) {
+			return Compute(context.Background(), m, want, g)
+		})
 }
 
 // shown is the JSON face, in lines.
@@ -54,7 +55,8 @@ func sameBy(t sloutest.TB, dir string, want Wanted) (found *Everything) {
 		for i := range max(len(one), len(got)) {
 			if i >= len(got) || i >= len(one) || one[i] != got[i] {
 				from := max(i-20, 0)
-				t.Fatal(processes, "processes:\n", strings.Join(got[min(from, len(got)):min(i+2, len(got))], "\n"), "\ninstead of\n", strings.Join(one[from:min(i+2, len(one))], "\n"))
+				t.Fatal(processes, "processes:\n", strings.Join(got[min(from, len(got)):min(i+2, len(got))], "\n"),
+					"\ninstead of\n", strings.Join(one[from:min(i+2, len(one))], "\n"))
 			}
 		}
 	}
@@ -64,7 +66,8 @@ func sameBy(t sloutest.TB, dir string, want Wanted) (found *Everything) {
 func TestShareRecorded(t *testing.T) {
 	for _, name := range []string{"cholesky", "balance", "heat"} {
 		sameBy(t, sloutest.Recorded(t, name, 1), Wanted{Splits: []string{"node", "worker", "code", "index:0"}})
-		sameBy(t, sloutest.Recorded(t, name, 4), Wanted{Splits: []string{"code"}, Windows: 11, All: true, DataInputsOnly: true})
+		sameBy(t, sloutest.Recorded(t, name, 4), Wanted{Splits: []string{"code"}, Windows: 11, All: true,
+			DataInputsOnly: true})
 	}
 }
 
@@ -121,7 +124,8 @@ func TestShareReal(t *testing.T) {
 		}
 	}
 	if left < 2 || advice < len(names) {
-		t.Errorf("of %d runs %d have CFs left, and for %d there is advice: too little to see anything", len(names)+2, left, advice)
+		t.Errorf("of %d runs %d have CFs left, and for %d there is advice: too little to see anything",
+			len(names)+2, left, advice)
 	}
 }
 
@@ -165,14 +169,17 @@ func TestShareRegions(t *testing.T) {
 		}
 		_, run, _ := strings.Cut(string(text), "-- trace --\n")
 		run, _, _ = strings.Cut(run, "\n-- ")
-		sharetest.Same(t, written(t, run+"\n"), func(all *Everything) string { return faces(t, all) + faces(t, all.In("ru")) },
+		sharetest.Same(t, written(t, run+"\n"), func(all *Everything) string {
+			return faces(t, all) + faces(t, all.In("ru"))
+		},
 			func(ctx context.Context, m *model.Model, g procs.Group) (*Everything, error) {
 				return Compute(ctx, m, Wanted{Splits: []string{"node", "worker", "code", "index:0"}, Windows: 7}, g)
 			})
 	}
 	rapid.Check(t, func(rt *rapid.T) {
 		sloutest.Folder(rt, sloutest.RandomRegions(rt), func(dir string) {
-			sameBy(rt, dir, Wanted{Splits: []string{"node", "code"}, Windows: rapid.IntRange(1, 9).Draw(rt, "windows")})
+			sameBy(rt, dir, Wanted{Splits: []string{"node", "code"}, Windows: rapid.IntRange(1, 9).Draw(rt,
+				"windows")})
 		})
 	})
 }
@@ -196,10 +203,12 @@ func TestShareFaces(t *testing.T) {
 	}
 	for name, face := range map[string]func(*bytes.Buffer) error{
 		"terminal": func(b *bytes.Buffer) error { return Terminal(b, all, Options{Width: 160}) },
-		"full":     func(b *bytes.Buffer) error { return Terminal(b, all, Options{Width: 160, Full: true, By: "node"}) },
-		"html":     func(b *bytes.Buffer) error { return HTML(b, all, Options{}) },
-		"csv":      func(b *bytes.Buffer) error { return CSV(b, all, Options{}) },
-		"json":     func(b *bytes.Buffer) error { return JSON(b, all, Options{}) },
+		"full": func(b *bytes.Buffer) error {
+			return Terminal(b, all, Options{Width: 160, Full: true, By: "node"})
+		},
+		"html": func(b *bytes.Buffer) error { return HTML(b, all, Options{}) },
+		"csv":  func(b *bytes.Buffer) error { return CSV(b, all, Options{}) },
+		"json": func(b *bytes.Buffer) error { return JSON(b, all, Options{}) },
 	} {
 		var out bytes.Buffer
 		if err := face(&out); err != nil {
@@ -208,7 +217,8 @@ func TestShareFaces(t *testing.T) {
 		text := out.String()
 		if name == "json" {
 			var doc map[string]any
-			if err := json.Unmarshal(out.Bytes(), &doc); err != nil || doc["critical"] == nil || doc["factors"] == nil {
+			if err := json.Unmarshal(out.Bytes(), &doc); err != nil || doc["critical"] == nil ||
+				doc["factors"] == nil {
 				t.Errorf("%v: %.500s", err, text)
 			}
 		}
@@ -219,16 +229,18 @@ func TestShareFaces(t *testing.T) {
 func TestShareInterrupted(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
-	_, err := sloutest.Share(sloutest.Recorded(t, "cholesky", 1), 3, model.Options{}, func(m *model.Model, g procs.Group) (*Everything, error) {
-		own := context.Background()
-		if g.Rank() == 1 {
-			own = ctx
-		}
-		if all, err := Compute(own, m, Wanted{}, g); err == nil || all != nil || !strings.Contains(err.Error(), "context canceled") {
-			t.Errorf("process %d: %v", g.Rank(), err)
-		}
-		return nil, nil
-	})
+	_, err := sloutest.Share(sloutest.Recorded(t, "cholesky", 1), 3, model.Options{},
+		func(m *model.Model, g procs.Group) (*Everything, error) {
+			own := context.Background()
+			if g.Rank() == 1 {
+				own = ctx
+			}
+			if all, err := Compute(own, m, Wanted{}, g); err == nil || all != nil || !strings.Contains(err.Error(),
+				"context canceled") {
+				t.Errorf("process %d: %v", g.Rank(), err)
+			}
+			return nil, nil
+		})
 	if err != nil {
 		t.Error(err)
 	}
@@ -241,13 +253,15 @@ func TestNodeNames(t *testing.T) {
 		t.Fatal(err)
 	}
 	var text, page bytes.Buffer
-	if err := errors.Join(Terminal(&text, all, Options{Width: 120, By: "node"}), HTML(&page, all, Options{})); err != nil {
+	if err := errors.Join(Terminal(&text, all, Options{Width: 120, By: "node"}),
+		HTML(&page, all, Options{})); err != nil {
 		t.Fatal(err)
 	}
 	if !strings.Contains(text.String(), "4 (host-1)") || !strings.Contains(page.String(), "node 4 (host-1)") {
 		t.Errorf("%s", &text)
 	}
-	if one, err := by(1, sloutest.Recorded(t, "cholesky", 1), Wanted{}); err != nil || one.nodeName(1) != "1" || one.nodeName(7) != "7" {
+	if one, err := by(1, sloutest.Recorded(t, "cholesky", 1), Wanted{}); err != nil || one.nodeName(1) != "1" ||
+		one.nodeName(7) != "7" {
 		t.Errorf("%v: a node of one process is called %q", err, one.nodeName(1))
 	}
 }

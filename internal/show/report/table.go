@@ -25,7 +25,8 @@ func (t *table) row(cells ...any) {
 // lines gives the table without blanks at the ends of lines.
 func (t *table) lines() []string {
 	w := pretty.NewWriter()
-	w.SetStyle(pretty.Style{Box: pretty.BoxStyle{PaddingRight: "  "}, Options: pretty.OptionsNoBordersAndSeparators})
+	w.SetStyle(pretty.Style{Box: pretty.BoxStyle{PaddingRight: "  "},
+		Options: pretty.OptionsNoBordersAndSeparators})
 	var columns []pretty.ColumnConfig
 	for _, i := range t.numbers {
 		columns = append(columns, pretty.ColumnConfig{Number: i, Align: text.AlignRight})

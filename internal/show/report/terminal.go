@@ -23,13 +23,14 @@ type terminal struct {
 	opt Options
 }
 
-// Terminal writes the report: the five factors with their parts, how they changed, the code fragments that do the work,
-// what was waited for most, a few lines for each other analysis, and in words what to change. With opt.Full all tables
-// of the HTML face follow. Colours are used only if opt says so.
+// Terminal writes the report: the five factors with their parts, how they changed, the code fragments that do
+// the work, what was waited for most, a few lines for each other analysis, and in words what to change. With
+// opt.Full all tables of the HTML face follow. Colours are used only if opt says so.
 func Terminal(w io.Writer, all *Everything, opt Options) error {
 	t := newTerminal(w, all, opt)
 	if t.res == nil {
-		t.paragraph("", fmt.Sprintf("%s: %s on %s, %s", newHTMLFace(all).title(), words.Duration(all.Run.WallNS), words.Count(int64(all.Run.Nodes), "node"), words.Count(int64(all.Run.Workers), "worker")))
+		t.paragraph("", fmt.Sprintf("%s: %s on %s, %s", newHTMLFace(all).title(), words.Duration(all.Run.WallNS),
+			words.Count(int64(all.Run.Nodes), "node"), words.Count(int64(all.Run.Workers), "worker")))
 		t.printf("\n")
 	} else {
 		t.header()
@@ -68,7 +69,8 @@ func newTerminal(w io.Writer, all *Everything, opt Options) *terminal {
 func (t *terminal) printf(format string, args ...any) { fmt.Fprintf(t.w, format, args...) }
 
 // ANSI colours of the factors: what is lost stands out, what is useful is calm.
-var colours = map[string]string{"U": "32", "S": "31", "L": "33", "O": "35", "W": "36", "bold": "1", "dim": "2"}
+var colours = map[string]string{"U": "32", "S": "31", "L": "33", "O": "35", "W": "36",
+	"bold": "1", "dim": "2"}
 
 func (t *terminal) paint(colour, s string) string {
 	if !t.opt.Color || s == "" {
@@ -87,7 +89,8 @@ func (t *terminal) header() {
 	}
 	where := words.Count(int64(workers), "worker") + " on " + words.Count(int64(len(r.Nodes)), "node")
 	if even && len(r.Nodes) > 0 {
-		where = words.Count(int64(len(r.Nodes)), "node") + " x " + words.Count(int64(len(r.Nodes[0].Workers)), "worker")
+		where = words.Count(int64(len(r.Nodes)), "node") + " x " + words.Count(int64(len(r.Nodes[0].Workers)),
+			"worker")
 	}
 	if t.all.onlyRegions() {
 		where = words.Count(int64(len(t.all.Pattern.Threads)), "thread")
@@ -102,7 +105,8 @@ func (t *terminal) header() {
 	} else if r.Ended == "" && r.Killed {
 		ended = " (killed)"
 	}
-	lines := wrap(fmt.Sprintf("%s%s: %s on %s, %s of processor time", program, ended, words.Duration(r.WallNS), where, words.Duration(r.TotalNS)), t.opt.Width)
+	lines := wrap(fmt.Sprintf("%s%s: %s on %s, %s of processor time", program, ended, words.Duration(r.WallNS),
+		where, words.Duration(r.TotalNS)), t.opt.Width)
 	lines[0] = strings.Replace(lines[0], program, t.paint("bold", program), 1)
 	t.printf("%s\n\n", strings.Join(lines, "\n"))
 }
@@ -184,7 +188,8 @@ func (t *terminal) factors() {
 	}
 	t.render(tab)
 	if u := t.res.Factors.U; u != nil && u.NS > 0 && !t.all.onlyRegions() {
-		t.paragraph("", english.say("Thread clocks measured %s of the useful time.", words.Share{Part: u.MeasuredNS, Whole: u.NS}))
+		t.paragraph("", english.say("Thread clocks measured %s of the useful time.",
+			words.Share{Part: u.MeasuredNS, Whole: u.NS}))
 	}
 	t.printf("\n")
 }
@@ -314,7 +319,8 @@ func (t *terminal) fragments() {
 			continue
 		}
 		n++
-		tab.row(t.clip(f.Code, t.opt.Width-50), f.Count, words.Duration(f.UsefulNS), words.Percent(f.UsefulNS, t.res.TotalNS), words.Duration(f.MeanNS), words.Duration(f.MaxNS))
+		tab.row(t.clip(f.Code, t.opt.Width-50), f.Count, words.Duration(f.UsefulNS),
+			words.Percent(f.UsefulNS, t.res.TotalNS), words.Duration(f.MeanNS), words.Duration(f.MaxNS))
 	}
 	if n == 0 || t.res.Factors.U == nil {
 		return
@@ -336,7 +342,8 @@ func (t *terminal) causes() {
 		if c.Part != "" {
 			name += "." + printable(c.Part)
 		}
-		tab.row(words.Duration(c.NS), words.Percent(c.NS, t.res.TotalNS), c.Count, t.paint(c.Factor, name), t.clip(why(&c), t.opt.Width-42))
+		tab.row(words.Duration(c.NS), words.Percent(c.NS, t.res.TotalNS), c.Count, t.paint(c.Factor, name),
+			t.clip(why(&c), t.opt.Width-42))
 	}
 	if n == 0 {
 		return

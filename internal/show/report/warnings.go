@@ -11,10 +11,11 @@ import (
 	"github.com/whyslow/whyslow/trace"
 )
 
-// What makes the numbers of a run less certain than they look, in English and Russian: warnings of the factors, faults of
-// the trace, what does not add up at its end.
+// What makes the numbers of a run less certain than they look, in English and Russian: warnings of the
+// factors, faults of the trace, what does not add up at its end.
 
-// Warnings are sentences about what makes the numbers less certain than they look, in the language of the advice; none if the factors could not be computed.
+// Warnings are sentences about what makes the numbers less certain than they look, in the language of the
+// advice; none if the factors could not be computed.
 func (a *Everything) Warnings() []string {
 	if a.SLOU == nil {
 		return nil
@@ -27,22 +28,28 @@ func warnings(res *slou.Result, lang words.Lang) (out []string) {
 		out = append(out, words.Say(english, russian, args...).In(lang))
 	}
 	if res.Killed {
-		warn("The trace has no end: the program was killed or crashed. The last recorded time counts as the end of the run.",
-			"У трассы нет конца: программа прервана или завершилась аварийно. Концом запуска считается последнее записанное время.")
+		warn("The trace has no end: the program was killed or crashed. The last recorded time counts as the end "+
+			"of the run.",
+			"У трассы нет конца: программа прервана или завершилась аварийно. Концом запуска считается последнее "+
+				"записанное время.")
 	}
 	if res.Loss.Events > 0 || res.Loss.NS > 0 {
 		what := words.Say("an unknown number of events", "неизвестное число событий")
 		if res.Loss.Events > 0 {
 			what = words.Say("%s", "%s", words.Number{N: int64(res.Loss.Events), What: words.Events})
 		}
-		warn("%s lost: %s of the workers' time (%s) is unknown and in no factor.", "Потеряно %s: о %s времени рабочих потоков (%s) ничего не известно, и ни в один фактор оно не входит.",
+		warn("%s lost: %s of the workers' time (%s) is unknown and in no factor.",
+			"Потеряно %s: о %s времени рабочих потоков (%s) ничего не известно, и ни в один фактор оно не входит.",
 			what, words.Time(res.Loss.NS), words.Share{Part: res.Loss.NS, Whole: res.Loss.NS + res.TotalNS})
 	}
 	for _, m := range res.Missing {
 		if len(m.Factors) > 0 {
-			warn("%s was not recorded, so %s cannot be computed.", "События %s не записаны, поэтому нельзя вычислить: %s.", m.Event, factorList(m.Factors))
+			warn("%s was not recorded, so %s cannot be computed.",
+				"События %s не записаны, поэтому нельзя вычислить: %s.", m.Event, factorList(m.Factors))
 		} else {
-			warn("%s was not recorded, so %s count with the rest of their factors.", "События %s не записаны, поэтому от остального в их факторах нельзя отличить: %s.", m.Event, factorList(m.Parts))
+			warn("%s was not recorded, so %s count with the rest of their factors.",
+				"События %s не записаны, поэтому от остального в их факторах нельзя отличить: %s.", m.Event,
+				factorList(m.Parts))
 		}
 	}
 	for _, h := range res.Hosts {
@@ -51,34 +58,44 @@ func warnings(res *slou.Result, lang words.Lang) (out []string) {
 			if h.Host == "" {
 				name = words.Say("the host", "одном хосте")
 			}
-			warn("%s share %s on %s: they take turns, so some of the useful time may be waiting for a core. Use at most %s there.",
-				"У %[1]s на %[3]s всего %[2]s: они исполняются по очереди, и часть полезного времени может быть ожиданием ядра. Используйте там не больше %[4]s.",
-				words.Number{N: int64(h.Workers), What: words.OfWorkers}, words.Number{N: int64(h.Cores), What: words.Cores}, name,
+			warn("%s share %s on %s: they take turns, so some of the useful time may be waiting for a core. Use at "+
+				"most %s there.",
+				"У %[1]s на %[3]s всего %[2]s: они исполняются по очереди, и часть полезного времени может быть "+
+					"ожиданием ядра. Используйте там не больше %[4]s.",
+				words.Number{N: int64(h.Workers), What: words.OfWorkers},
+				words.Number{N: int64(h.Cores), What: words.Cores}, name,
 				words.Number{N: int64(h.Cores), What: words.OfWorkers})
 			if u := res.Factors.U; u != nil && u.MeasuredNS < u.NS {
 				warn("%s of the useful time was not measured by thread clocks and includes pre-emption.",
-					"%s полезного времени измерено не часами самих потоков и включает время, на которое процессор был отобран.", words.Share{Part: u.NS - u.MeasuredNS, Whole: u.NS})
+					"%s полезного времени измерено не часами самих потоков и включает время, на которое процессор был "+
+						"отобран.", words.Share{Part: u.NS - u.MeasuredNS, Whole: u.NS})
 			}
 		}
 	}
 	if g := res.Messages; g.Violations > 0 {
-		warn("By the nodes' clocks, %d of %s arrived before they were sent. Their time on the link counts as 0.", "По часам узлов раньше отправки пришло %d из %s. Время их передачи считается равным 0.",
+		warn("By the nodes' clocks, %d of %s arrived before they were sent. Their time on the link counts as 0.",
+			"По часам узлов раньше отправки пришло %d из %s. Время их передачи считается равным 0.",
 			g.Violations, words.Number{N: g.Count, What: words.OfMessages})
 	}
 	if g := res.Messages; g.Repaired > 0 {
-		warn("By the processes' clocks, %d of %s between them arrived before they were sent. To repair that, clocks were put forward by up to %s.",
-			"По часам процессов раньше отправки пришло %d из %s между ними. Часы передвинуты вперёд, самое большее на %s, чтобы эти сообщения приходили после отправки.",
+		warn("By the processes' clocks, %d of %s between them arrived before they were sent. To repair that, "+
+			"clocks were put forward by up to %s.",
+			"По часам процессов раньше отправки пришло %d из %s между ними. Часы передвинуты вперёд, самое большее "+
+				"на %s, чтобы эти сообщения приходили после отправки.",
 			g.Repaired, words.Number{N: g.Crossing, What: words.OfMessages}, words.Time(g.RepairMaxNS))
 	}
 	if res.Messages.Half > 0 {
-		warn("The trace has only one end of %s; their time on the link counts as 0.", "Только отправка или только приход записаны у %s; время их передачи считается равным 0.",
+		warn("The trace has only one end of %s; their time on the link counts as 0.",
+			"Только отправка или только приход записаны у %s; время их передачи считается равным 0.",
 			words.Number{N: res.Messages.Half, What: words.OfMessages})
 	}
 	if res.Unfinished > 0 {
-		warn("%s started and did not finish.", "Начаты, но не закончены %s.", words.Number{N: int64(res.Unfinished), What: words.CFs})
+		warn("%s started and did not finish.", "Начаты, но не закончены %s.",
+			words.Number{N: int64(res.Unfinished), What: words.CFs})
 	}
 	for _, s := range res.Splits {
-		if index, ok := strings.CutPrefix(s.By, "index:"); ok && !slices.ContainsFunc(s.Groups, func(g slou.Group) bool { return !g.Rest }) {
+		if index, ok := strings.CutPrefix(s.By, "index:"); ok && !slices.ContainsFunc(s.Groups,
+			func(g slou.Group) bool { return !g.Rest }) {
 			warn("No CF that ran has an index %s in its label (the first is 0), so the split is empty.",
 				"Индекса %s нет в метке ни одного исполненного ФВ (первый — 0), так что делить не по чему.", index)
 		}
@@ -105,8 +122,8 @@ func (f factorList) In(lang words.Lang) string {
 	return strings.Join(names, ", ")
 }
 
-// Problem says what is wrong with a trace, in "en" or "ru". Details that only the developers of the format need are in
-// English alone.
+// Problem says what is wrong with a trace, in "en" or "ru". Details that only the developers of the format
+// need are in English alone.
 func Problem(p trace.Problem, lang string) string {
 	if words.LangOf(lang) == words.English {
 		return p.String()
@@ -147,17 +164,21 @@ func Problem(p trace.Problem, lang string) string {
 
 // russianLeftovers say what is left of a property at the end, more than nothing and less.
 var russianLeftovers = map[string][2]string{
-	"cfs":         {"созданы, но не исполнены до конца ФВ: %d", "закончено больше ФВ, чем создано: на %d"},
-	"running":     {"всё ещё исполняются ФВ: %d", "исполнений закончено больше, чем начато: на %d"},
-	"copies":      {"сохранены и не удалены копии ФД: %d", "удалены копии ФД, которые не были сохранены: %d"},
-	"bytes":       {"всё ещё занято байт: %d", "освобождено больше байт, чем было занято: на %d"},
-	"inner":       {"остались внутренние связи ФВ и ФД: %d", "внутренних связей ФВ и ФД закончилось больше, чем началось: на %d"},
-	"outer":       {"остались связи с другими узлами: %d", "связей с другими узлами закончилось больше, чем началось: на %d"},
+	"cfs":     {"созданы, но не исполнены до конца ФВ: %d", "закончено больше ФВ, чем создано: на %d"},
+	"running": {"всё ещё исполняются ФВ: %d", "исполнений закончено больше, чем начато: на %d"},
+	"copies":  {"сохранены и не удалены копии ФД: %d", "удалены копии ФД, которые не были сохранены: %d"},
+	"bytes":   {"всё ещё занято байт: %d", "освобождено больше байт, чем было занято: на %d"},
+	"inner": {"остались внутренние связи ФВ и ФД: %d",
+		"внутренних связей ФВ и ФД закончилось больше, чем началось: на %d"},
+	"outer": {"остались связи с другими узлами: %d",
+		"связей с другими узлами закончилось больше, чем началось: на %d"},
 	"ready_queue": {"в очереди остались готовые ФВ: %d", "длина очереди готовых ФВ меньше нуля: -%d"},
-	"moving":      {"отправлены с узла и никуда не пришли ФВ: %d", "пришло больше ФВ, чем было отправлено: на %d"},
-	"dfs":         {"созданы и не уничтожены ФД: %d", "уничтожено больше ФД, чем создано: на %d"},
-	"send_queue":  {"в очереди остались сообщения: %d", "длина очереди сообщений меньше нуля: -%d"},
-	"messages":    {"отправлены, но не получены сообщения: %d", "получены сообщения, которых никто не отправлял: %d"},
+	"moving": {"отправлены с узла и никуда не пришли ФВ: %d",
+		"пришло больше ФВ, чем было отправлено: на %d"},
+	"dfs":        {"созданы и не уничтожены ФД: %d", "уничтожено больше ФД, чем создано: на %d"},
+	"send_queue": {"в очереди остались сообщения: %d", "длина очереди сообщений меньше нуля: -%d"},
+	"messages": {"отправлены, но не получены сообщения: %d",
+		"получены сообщения, которых никто не отправлял: %d"},
 }
 
 // Leftover says what does not add up at the end of a run, in "en" or "ru".

@@ -68,10 +68,12 @@ func TestClocksOfHosts(t *testing.T) {
 	res := run(t, compile(t, "clocks", "mute"), []string{"CLOCKS_BEGIN=0"}, "2", "1")
 	res.ok(t, 0, "")
 	r := open(t, res.trace)
-	if got := r.Run().Settings["clock_sync"]; got != "not compared: the program has no whyslow_upc_put and whyslow_upc_get" || len(syncs(t, r, 2)[1]) > 0 {
+	if got := r.Run().Settings["clock_sync"]; got != "not compared: the program has no whyslow_upc_put and "+
+		"whyslow_upc_get" || len(syncs(t, r, 2)[1]) > 0 {
 		t.Errorf("clock_sync: %q", got)
 	}
-	const compared, some, not = "compared", "compared, but for threads that are not recorded", "not compared: there are threads that are not recorded"
+	const compared, some, not = "compared", "compared, but for threads that are not recorded",
+		"not compared: there are threads that are not recorded"
 	for _, c := range []struct {
 		args  string
 		env   string

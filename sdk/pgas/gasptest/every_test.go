@@ -45,7 +45,9 @@ func TestEveryIsComplete(t *testing.T) {
 				t.Errorf("%s: nothing of %q", table, e)
 			}
 		}
-		if !strings.HasSuffix(got, "upc_global_exit every.upc:"+got[strings.LastIndexByte(strings.TrimSpace(strings.TrimSuffix(got, "onProgramFinished\n")), ':')+1:]) {
+		if !strings.HasSuffix(got,
+			"upc_global_exit every.upc:"+
+				got[strings.LastIndexByte(strings.TrimSpace(strings.TrimSuffix(got, "onProgramFinished\n")), ':')+1:]) {
 			t.Errorf("%s: the events go on after upc_global_exit:\n%s", table, got[len(got)-200:])
 		}
 	}

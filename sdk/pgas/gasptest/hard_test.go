@@ -22,7 +22,8 @@ func eventNames(t *testing.T, table string) []string {
 		t.Fatal(err)
 	}
 	var names []string
-	for _, m := range regexp.MustCompile(`X\(\w+, (\d+), (\d+), "(.*)", \w+\)`).FindAllStringSubmatch(string(header), -1) {
+	for _, m := range regexp.MustCompile(`X\(\w+, (\d+), (\d+), "(.*)", \w+\)`).FindAllStringSubmatch(
+		string(header), -1) {
 		if m[1+strings.Index("bg", table[:1])] != "0" && m[3] != "" {
 			names = append(names, m[3])
 		}
@@ -143,7 +144,8 @@ func TestNested(t *testing.T) {
 		res.ok(t, 0, "")
 		if got, want := text(t, open(t, res.trace),
 			0), "onProgramStarted\nupc_memset hard.upc:1\n    onPut to=0 bytes=4 transfer=0\n/upc_memset hard.upc:1\n"+
-			"exit\n    onCollective kind=finish sync=\"\" start=0 stride=1 size=1 root=-1 sent=0 received=0\n/exit\nonProgramFinished\n"; got != want {
+			"exit\n    onCollective kind=finish sync=\"\" start=0 stride=1 size=1 root=-1 sent=0 "+
+			"received=0\n/exit\nonProgramFinished\n"; got != want {
 			t.Error(got)
 		}
 	})
@@ -237,7 +239,8 @@ func TestFull(t *testing.T) {
 		for _, k := range n {
 			there += k
 		}
-		m := regexp.MustCompile(`File too large; events are being lost \((\d+) events lost\)$`).FindStringSubmatch(r.Run().Message)
+		m := regexp.MustCompile(`File too large; events are being lost \((\d+) events lost\)$`).FindStringSubmatch(
+			r.Run().Message)
 		if m == nil {
 			t.Fatalf("%+v", r.Run())
 		}
@@ -340,7 +343,8 @@ func TestHeader(t *testing.T) {
 		}
 		source := filepath.Join(t.TempDir(), "x.c")
 		if err := os.WriteFile(source,
-			[]byte("#include \"gasp.h\"\nint main(void) { return (int)GASP_GUPC_BARRIER - 9; }\n"), 0o644); err != nil {
+			[]byte("#include \"gasp.h\"\nint main(void) { return (int)GASP_GUPC_BARRIER - 9; }\n"),
+			0o644); err != nil {
 			t.Fatal(err)
 		}
 		if out, err := exec.Command(w[0], append(w[1:], "-Wall", "-Wextra", "-Werror", "-I..",

@@ -34,7 +34,8 @@ func files() map[string]string {
 	return out
 }
 
-const notice = " *\n * Made by sdk/pgas/gen from its table; the macros are in shmem_wrap.h. To make it anew: go generate ./sdk/pgas/... */\n\n"
+const notice = " *\n * Made by sdk/pgas/gen from its table; the macros are in shmem_wrap.h. To make it " +
+	"anew: go generate ./sdk/pgas/... */\n\n"
 
 // kinds of the regions that a macro's functions are, WS_REGION_...
 var kinds = map[string]string{

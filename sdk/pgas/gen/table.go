@@ -27,7 +27,8 @@ var inC = map[string]string{
 // The sets of types that the families of functions exist for: those of OpenSHMEM 1.4, as far as Open MPI has
 // them, and its extensions (shmemx).
 const (
-	transferTypes = "char short int long longlong schar uchar ushort uint ulong ulonglong float double longdouble " +
+	transferTypes = "char short int long longlong schar uchar ushort uint ulong ulonglong float double " +
+		"longdouble " +
 		"int8 int16 int32 int64 uint8 uint16 uint32 uint64 size ptrdiff"
 	countTypes    = "int long longlong uint ulong ulonglong"
 	valueTypes    = countTypes + " float double"

@@ -160,7 +160,8 @@ func TestShmemNothingRecorded(t *testing.T) {
 	program := compileShmem(t, "delays.c")
 	for env, want := range map[string]string{
 		"WHYSLOW_TRACE=" + file + "/t": "Not a directory; nothing is recorded",
-		"WHYSLOW_INSTRUMENT=all":       "WHYSLOW_INSTRUMENT=all: it must be sync, calls, local or functions; nothing is recorded",
+		"WHYSLOW_INSTRUMENT=all": "WHYSLOW_INSTRUMENT=all: it must be sync, calls, local or functions; " +
+			"nothing is recorded",
 	} {
 		res := runShmem(t, 2, []string{env}, program)
 		if res.code != 0 || !strings.Contains(res.output, want) {

@@ -207,7 +207,8 @@ func TestFailingStart(t *testing.T) {
 	for _, test := range []struct{ module, mode, want string }{
 		{"plain_module", "fail at start", "module plain_module: it does not feel like it"},
 		{"plain_module", "crash at start",
-			"module plain_module: crashed at the start: segmentation fault (SIGSEGV): access to address 0x20 in libplain_module.so"},
+			"module plain_module: crashed at the start: segmentation fault (SIGSEGV): access to address 0x20 in " +
+				"libplain_module.so"},
 		{"plain_module", "bad parameter", `module plain_module: it has no parameter "mood"`},
 		{"plain_module", "bad event", `module plain_module: event "onStarted": events are named Namespace.onName`},
 		{"plain_module", "bad signature",
@@ -215,7 +216,8 @@ func TestFailingStart(t *testing.T) {
 		{"reader_module", "throw at start",
 			"module reader_module: registerEvents has thrown an exception: no luck"},
 		{"reader_module", "too many fields",
-			"module reader_module: registerEvents has thrown an exception: a handler takes 3 fields of GlobalEvents.onForeignStarted, which has 1"},
+			"module reader_module: registerEvents has thrown an exception: a handler takes 3 fields of " +
+				"GlobalEvents.onForeignStarted, which has 1"},
 		{"reader_module", "bad name", `module reader_module: event "nonsense": events are named Namespace.onName`},
 	} {
 		ses := newSession(t)
@@ -243,27 +245,36 @@ func TestFailingHandlers(t *testing.T) {
 	for _, test := range []struct{ module, mode, want string }{
 		{"plain_module", "fail", "as it was told to"},
 		{"plain_module", "crash",
-			"crashed in its handler of CFEvents.onFinished: segmentation fault (SIGSEGV): access to address 0x10 in libplain_module.so"},
+			"crashed in its handler of CFEvents.onFinished: segmentation fault (SIGSEGV): access to address 0x10 in " +
+				"libplain_module.so"},
 		{"plain_module", "abort", "crashed in its handler of CFEvents.onFinished: aborted (SIGABRT)"},
 		{"plain_module", "overflow",
-			"crashed in its handler of CFEvents.onFinished: segmentation fault (SIGSEGV): the stack ran over in libplain_module.so"},
+			"crashed in its handler of CFEvents.onFinished: segmentation fault (SIGSEGV): the stack ran over in " +
+				"libplain_module.so"},
 		{"plain_module", "divide",
-			"crashed in its handler of CFEvents.onFinished: arithmetic exception, such as a division of integers by zero (SIGFPE) in libplain_module.so"},
+			"crashed in its handler of CFEvents.onFinished: arithmetic exception, such as a division of integers by " +
+				"zero (SIGFPE) in libplain_module.so"},
 		{"plain_module", "late connect", "connect is called after the start"},
 		{"plain_module", "bad text", "CFEvents.onStarted has no field 99: it has 3"},
 		{"plain_module", "bad emit", "emit of an event that this module has not defined"},
 		{"plain_module", "short emit",
-			"event SumEvents.onSum takes (of Name, sum Uint, half Float, both Ints), but is emitted with 3 words and 1 strings"},
+			"event SumEvents.onSum takes (of Name, sum Uint, half Float, both Ints), but is emitted with " +
+				"3 words and " +
+				"1 strings"},
 		{"reader_module", "throw", "the handler of CFEvents.onStarted has thrown an exception: went wrong"},
 		{"reader_module", "throw int",
 			"the handler of CFEvents.onStarted has thrown an exception: that is no std::exception"},
 		{"reader_module", "no such field",
-			"the handler of CFEvents.onStarted has thrown an exception: CFEvents.onStarted has no field weight: it has 3"},
+			"the handler of CFEvents.onStarted has thrown an exception: CFEvents.onStarted has no field weight: " +
+				"it has 3"},
 		{"reader_module", "crash", "crashed in its handler of CFEvents.onStarted: aborted (SIGABRT)"},
 		{"reader_module", "bad emit",
-			"the handler of CFEvents.onStarted has thrown an exception: ReaderEvents.onSeen is emitted with a number as argument 1"},
+			"the handler of CFEvents.onStarted has thrown an exception: ReaderEvents.onSeen is emitted with " +
+				"a number " +
+				"as argument 1"},
 		{"reader_module", "short emit",
-			"the handler of CFEvents.onStarted has thrown an exception: ReaderEvents.onSeen is emitted with 1 arguments, it takes 4"},
+			"the handler of CFEvents.onStarted has thrown an exception: ReaderEvents.onSeen is emitted with " +
+				"1 arguments, it takes 4"},
 	} {
 		ses := newSession(t)
 		uses := []prof.Use{use(t, test.module, map[string]any{"mode": test.mode})}

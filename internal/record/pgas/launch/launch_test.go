@@ -22,7 +22,8 @@ func TestLaunchOfOthers(t *testing.T) {
 	for _, name := range []string{"OMPI_ALLOW_RUN_AS_ROOT", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM"} {
 		t.Setenv(name, "1")
 	}
-	for name, value := range map[string]string{"LD_PRELOAD": "", "WHYSLOW_TOKEN": "secret", "WHYSLOW_POOL": "3", "WHYSLOW_LEVEL": "2"} {
+	for name, value := range map[string]string{"LD_PRELOAD": "", "WHYSLOW_TOKEN": "secret", "WHYSLOW_POOL": "3",
+		"WHYSLOW_LEVEL": "2"} {
 		t.Setenv(name, value)
 	}
 	tool("prog", "")
@@ -86,7 +87,9 @@ func TestLaunchOfOthers(t *testing.T) {
 					t.Error("the library would be loaded into the launcher as well")
 				}
 			}
-			for name, want := range map[string]string{"LD_PRELOAD": "/cache/lib.so", "WHYSLOW_TRACE": filepath.Join(dir, "x.trace"), "WHYSLOW_POOL": "3", "WHYSLOW_LEVEL": "-1", "WHYSLOW_SIGNALS": "1"} {
+			for name, want := range map[string]string{"LD_PRELOAD": "/cache/lib.so",
+				"WHYSLOW_TRACE": filepath.Join(dir, "x.trace"), "WHYSLOW_POOL": "3", "WHYSLOW_LEVEL": "-1",
+				"WHYSLOW_SIGNALS": "1"} {
 				if got[name] != want {
 					t.Errorf("%s is %q, want %q", name, got[name], want)
 				}
@@ -110,18 +113,21 @@ func TestLaunchOfOthers(t *testing.T) {
 		})
 	}
 	l := &Launch{Words: []string{"./prog"}, launcher: -1}
-	if err := l.Prepare("/my cache/lib.so", "x.trace", nil); err == nil || !strings.Contains(err.Error(), "set XDG_CACHE_HOME") {
+	if err := l.Prepare("/my cache/lib.so", "x.trace", nil); err == nil || !strings.Contains(err.Error(),
+		"set XDG_CACHE_HOME") {
 		t.Errorf("a library that cannot be loaded: %v", err)
 	}
 	t.Setenv("LD_PRELOAD", "libmine.so")
-	if err := l.Prepare("/cache/lib.so", "x.trace", nil); err != nil || !slices.Contains(l.Env, "LD_PRELOAD=/cache/lib.so:libmine.so") {
+	if err := l.Prepare("/cache/lib.so", "x.trace", nil); err != nil || !slices.Contains(l.Env,
+		"LD_PRELOAD=/cache/lib.so:libmine.so") {
 		t.Errorf("a library of the user: %v", err)
 	}
 }
 
 func TestOpenMPIVersions(t *testing.T) {
 	for text, want := range map[string]Version{
-		"oshrun (OpenRTE) 4.1.4\n\nReport bugs to": {4, 1, 4}, "mpirun (Open MPI) 5.0.3": {5, 0, 3}, "prterun (PRRTE) 3.0.5rc1": {3, 0, 5},
+		"oshrun (OpenRTE) 4.1.4\n\nReport bugs to": {4, 1, 4}, "mpirun (Open MPI) 5.0.3": {5, 0, 3},
+		"prterun (PRRTE) 3.0.5rc1":              {3, 0, 5},
 		"HYDRA build details:\n Version: 4.1.4": {}, "": {},
 	} {
 		var got Version

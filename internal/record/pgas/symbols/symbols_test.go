@@ -40,7 +40,8 @@ func sources(t testing.TB, dir string) {
 		if err := os.CopyFS(dir, os.DirFS("testdata")); err != nil {
 			t.Fatal(err)
 		}
-		header := "static inline __attribute__((always_inline)) void from_header(void) { where(\"header\"); __asm__ volatile(\"\"); }\n"
+		header := "static inline __attribute__((always_inline)) void from_header(void) { where(\"header\"); " +
+			"__asm__ volatile(\"\"); }\n"
 		if err := os.WriteFile(filepath.Join(dir, "header.h"), []byte(header), 0o644); err != nil {
 			t.Fatal(err)
 		}

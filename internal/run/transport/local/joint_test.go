@@ -16,7 +16,8 @@ func TestJoint(t *testing.T) {
 	for _, c := range []struct {
 		nodes int
 		opt   Options
-	}{{1, Options{}}, {2, Options{}}, {4, Options{}}, {2, Options{Latency: 50 * time.Microsecond, Bandwidth: 4e9}}} {
+	}{{1, Options{}}, {2, Options{}}, {4, Options{}},
+		{2, Options{Latency: 50 * time.Microsecond, Bandwidth: 4e9}}} {
 		t.Run(fmt.Sprint(c), func(t *testing.T) {
 			transporttest.Run(t, func(do func(n *transporttest.Node) error) error { return all(c.nodes, c.opt, do) })
 		})
@@ -30,9 +31,10 @@ func all(nodes int, opt Options, do func(n *transporttest.Node) error) error {
 	var wg sync.WaitGroup
 	for i, g := range procs.Local(nodes) {
 		wg.Go(func() {
-			errs[i] = do(&transporttest.Node{Group: g, Connect: func(deliver func(*transport.Message)) transport.Network {
-				return m.next(i).Connect(i)(deliver)
-			}})
+			errs[i] = do(&transporttest.Node{Group: g,
+				Connect: func(deliver func(*transport.Message)) transport.Network {
+					return m.next(i).Connect(i)(deliver)
+				}})
 		})
 	}
 	wg.Wait()

@@ -82,8 +82,8 @@ func TestOrderOfLinks(t *testing.T) {
 	}
 }
 
-// TestLatency: each message comes one latency after it was sent, not after the one before it: a thousand latencies in a row
-// would take 20 s.
+// TestLatency: each message comes one latency after it was sent, not after the one before it: a thousand
+// latencies in a row would take 20 s.
 func TestLatency(t *testing.T) {
 	const latency, many = 20 * time.Millisecond, 1000
 	b := newInbox()
@@ -132,7 +132,8 @@ func TestBandwidth(t *testing.T) {
 			after := time.Since(n.origin)
 			free := n.links[l[0]*3+l[1]].free
 			if free < max(before, leaves)+way || free > max(after, leaves)+way {
-				t.Errorf("link %v, sent between %v and %v, will have sent message %d at %v; the one before it at %v", l, before, after, i, free, leaves)
+				t.Errorf("link %v, sent between %v and %v, will have sent message %d at %v; the one before it at %v", l,
+					before, after, i, free, leaves)
 			}
 			leaves = free
 		}
@@ -142,7 +143,8 @@ func TestBandwidth(t *testing.T) {
 			p.Release()
 		}
 		if d, least := a.at.Sub(start), time.Duration(a.m.Number+1)*way+latency; d < least {
-			t.Errorf("message %d from %d to %d took %v, at least %v are needed", a.m.Number, a.m.From, a.m.To, d, least)
+			t.Errorf("message %d from %d to %d took %v, at least %v are needed", a.m.Number, a.m.From,
+				a.m.To, d, least)
 		}
 	}
 }
@@ -153,7 +155,8 @@ func TestPayload(t *testing.T) {
 	n := New(2, Options{}, b.deliver)
 	block, text := cpp.NewBlock([]byte("abc")), cpp.NewString("word")
 	block.Retain()
-	m := &transport.Message{From: 0, To: 1, Head: []byte("head"), Payload: []cpp.Value{block, text, cpp.IntValue(-5), cpp.RealValue(2.5)}}
+	m := &transport.Message{From: 0, To: 1, Head: []byte("head"),
+		Payload: []cpp.Value{block, text, cpp.IntValue(-5), cpp.RealValue(2.5)}}
 	if got, want := m.Bytes(), int64(24+4+3+5+4+8); got != want {
 		t.Errorf("%d bytes, wanted %d", got, want)
 	}

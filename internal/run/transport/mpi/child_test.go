@@ -33,13 +33,16 @@ func far(w *World) error {
 	return suite(w)
 }
 
-// TestIdle: a process in which nothing is going on uses next to no time, and is there at once when something comes.
+// TestIdle: a process in which nothing is going on uses next to no time, and is there at once when something
+// comes.
 func TestIdle(t *testing.T) { t.Log(well(t, 3, "idle")) }
 
 func idle(w *World) error {
 	// All processes are on one host and have one clock.
 	took := make(chan time.Duration, 1)
-	net := w.Connect(func(m *transport.Message) { took <- time.Duration(time.Now().UnixNano() - int64(m.Number)) })
+	net := w.Connect(func(m *transport.Message) {
+		took <- time.Duration(time.Now().UnixNano() - int64(m.Number))
+	})
 	var all []time.Duration
 	least := 1.0 // share of the time, in the best of some rounds: who waits busily is busy in all
 	for range 5 {
@@ -177,7 +180,8 @@ func aborted(w *World) error {
 // TestOnce: what World says of itself, and that there is one.
 func TestOnce(t *testing.T) {
 	out := well(t, 2, "once")
-	if !regexp.MustCompile(`0 of 2: 0 of 2 here, Open MPI \d+\.\d+\.\d+, (multiple|serialized)\n`).MatchString(out) {
+	if !regexp.MustCompile(`0 of 2: 0 of 2 here, Open MPI \d+\.\d+\.\d+, (multiple|serialized)\n`).
+		MatchString(out) {
 		t.Errorf("rank 0 says\n%s", out)
 	}
 	if v := Version(); !strings.HasPrefix(v, "Open MPI ") {
@@ -186,7 +190,8 @@ func TestOnce(t *testing.T) {
 }
 
 func once(w *World) error {
-	fmt.Printf("%d of %d: %d of %d here, %s, %s\n", w.Rank(), w.Size(), w.HostRank(), w.HostSize(), Version(), w.Threads())
+	fmt.Printf("%d of %d: %d of %d here, %s, %s\n", w.Rank(), w.Size(), w.HostRank(), w.HostSize(), Version(),
+		w.Threads())
 	if _, err := Init(); err == nil {
 		return errors.New("MPI was started twice")
 	}

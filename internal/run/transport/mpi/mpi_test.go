@@ -83,10 +83,13 @@ func command(t *testing.T, n int, child string, args ...string) (*exec.Cmd, *out
 	if err != nil {
 		t.Fatal(err)
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), 8*time.Minute) // with all cores busy, milliseconds become seconds
+	// with all cores busy, milliseconds become seconds
+	ctx, cancel := context.WithTimeout(t.Context(), 8*time.Minute)
 	t.Cleanup(cancel)
-	cmd := exec.CommandContext(ctx, path, slices.Concat([]string{"--oversubscribe", "--bind-to", "none", "-n", strconv.Itoa(n)}, args, []string{self})...)
-	cmd.Env = append(os.Environ(), childVar+"="+child, "OMPI_ALLOW_RUN_AS_ROOT=1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1")
+	cmd := exec.CommandContext(ctx, path, slices.Concat([]string{"--oversubscribe", "--bind-to", "none", "-n",
+		strconv.Itoa(n)}, args, []string{self})...)
+	cmd.Env = append(os.Environ(), childVar+"="+child, "OMPI_ALLOW_RUN_AS_ROOT=1",
+		"OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1")
 	// mpirun ends its processes when it is told to end; killed, it could not.
 	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
 	cmd.WaitDelay = 10 * time.Second

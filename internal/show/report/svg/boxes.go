@@ -65,8 +65,8 @@ func Strip(label string, height int, parts []Part) string {
 	return d.String()
 }
 
-// Heat draws a matrix of cells coloured by value: rows from the top, columns from the left. columns may be nil, where
-// the x axis labels them. Cells without a value (0 or less) stay empty.
+// Heat draws a matrix of cells coloured by value: rows from the top, columns from the left. columns may be
+// nil, where the x axis labels them. Cells without a value (0 or less) stay empty.
 type Heat struct {
 	Class         func(row, column int) string
 	Rows, Columns []string
@@ -112,7 +112,8 @@ func (h *Heat) Draw(f Frame) string {
 			d.rect(h.Class(r, c), num(x)+"%", num(min(width, 100-x))+"%", y+0.5, float64(rh)-1,
 				fmt.Sprintf(` fill-opacity="%s"`, num(0.06+0.94*float64(level)/levels)), h.Tip(r, c))
 			if h.Text != nil {
-				d.add(`<text class="tc" x="%s%%" y="%s">%s</text>`, num((float64(c)+0.5)*width), num(y+float64(rh)/2+4), esc(h.Text(r, c)))
+				d.add(`<text class="tc" x="%s%%" y="%s">%s</text>`, num((float64(c)+0.5)*width), num(y+float64(rh)/2+4),
+					esc(h.Text(r, c)))
 			}
 		}
 	}
@@ -155,7 +156,8 @@ func Lanes(f Frame, names []string, boxes []Box, joined bool) string {
 	}
 	for i := range boxes {
 		b := &boxes[i]
-		d.rect(b.Class, d.x(b.From), num(100*share(b.To-b.From, f.X.Max))+"%", float64(b.Lane*row)+3, row-6, "", b.Tip)
+		d.rect(b.Class, d.x(b.From), num(100*share(b.To-b.From, f.X.Max))+"%", float64(b.Lane*row)+3,
+			row-6, "", b.Tip)
 	}
 	return d.close()
 }

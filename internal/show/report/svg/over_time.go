@@ -13,8 +13,8 @@ type Line struct {
 	Low, High []float64
 }
 
-// Windows are the stretches of time of a plot: window i lasts from i x Length to (i+1) x Length, the last one to the end
-// of the x axis.
+// Windows are the stretches of time of a plot: window i lasts from i x Length to (i+1) x Length, the last one
+// to the end of the x axis.
 type Windows struct {
 	Count  int
 	Length float64

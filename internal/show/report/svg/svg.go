@@ -1,13 +1,15 @@
-// Package svg draws the plots of the HTML report as inline SVG: stacks and lines over time, bars, heat maps and strips.
+// Package svg draws the plots of the HTML report as inline SVG: stacks and lines over time, bars, heat maps
+// and strips.
 //
-// A plot is as wide as the page leaves it and its text stays of one size: horizontal positions are percentages of the svg
-// element, which is as wide as the plotting area, vertical ones are pixels, and only paths, which know no percentages, are
-// stretched. What stands beside the plotting area overflows into margins that the page's style sheet leaves. It also gives
-// the colours, for light, dark and print, to classes. Those used here are
+// A plot is as wide as the page leaves it and its text stays of one size: horizontal positions are
+// percentages of the svg element, which is as wide as the plotting area, vertical ones are pixels, and only
+// paths, which know no percentages, are stretched. What stands beside the plotting area overflows into
+// margins that the page's style sheet leaves. It also gives the colours, for light, dark and print, to
+// classes. Those used here are
 //
 //	plot          the whole; mN: its left margin is N pixels wide (see Frame.Left)
 //	grid, axis    lines
-//	tx, ty, tl    text: under the x axis, beside the y axis, labels of rows; odd: may be left out where there is little room
+//	tx, ty, tl    text: under the x axis, beside the y axis, labels of rows; odd: left out where room is short
 //	hit           invisible, carries a tooltip
 //	line, band    added to a class of the caller for lines and the areas around them
 //	join          what connects boxes
@@ -70,17 +72,20 @@ func open(f Frame, height, above int) *drawing {
 	if len(f.X.Ticks) == 0 {
 		below = 6
 	}
-	d.add(`<svg class="plot m%d" role="img" aria-label="%s" height="%d"><g transform="translate(0,%d)">`, f.Left, esc(f.Label), above+height+below, above)
+	d.add(`<svg class="plot m%d" role="img" aria-label="%s" height="%d"><g transform="translate(0,%d)">`, f.Left,
+		esc(f.Label), above+height+below, above)
 	for _, t := range f.Y.Ticks {
 		y := d.y(t.At)
-		d.add(`<line class="grid" x1="0" x2="100%%" y1="%s" y2="%s"/><text class="ty" x="-6" y="%s">%s</text>`, num(y), num(y), num(y+4), esc(t.Text))
+		d.add(`<line class="grid" x1="0" x2="100%%" y1="%s" y2="%s"/><text class="ty" x="-6" y="%s">%s</text>`,
+			num(y), num(y), num(y+4), esc(t.Text))
 	}
 	for i, t := range f.X.Ticks {
 		x, class := d.x(t.At), "tx"
 		if i%2 == 1 {
 			class = "tx odd"
 		}
-		d.add(`<line class="grid" x1="%s" x2="%s" y1="0" y2="%d"/><text class="%s" x="%s" y="%d">%s</text>`, x, x, height, class, x, height+16, esc(t.Text))
+		d.add(`<line class="grid" x1="%s" x2="%s" y1="0" y2="%d"/><text class="%s" x="%s" y="%d">%s</text>`, x, x,
+			height, class, x, height+16, esc(t.Text))
 	}
 	return d
 }
@@ -105,13 +110,15 @@ func (d *drawing) py(v float64) string { return num(math.Round(high * (1 - share
 
 // paths are stretched to fill the plotting area.
 func (d *drawing) openPaths() {
-	d.add(`<svg viewBox="0 0 %d %d" preserveAspectRatio="none" width="100%%" height="%s">`, wide, high, num(d.height))
+	d.add(`<svg viewBox="0 0 %d %d" preserveAspectRatio="none" width="100%%" height="%s">`, wide, high,
+		num(d.height))
 }
 
 func (d *drawing) closePaths() { d.add(`</svg>`) }
 
 func (d *drawing) rect(class, x, width string, y, height float64, attributes, tip string) {
-	d.add(`<rect class="%s" x="%s" y="%s" width="%s" height="%s"%s`, esc(class), x, num(y), width, num(height), attributes)
+	d.add(`<rect class="%s" x="%s" y="%s" width="%s" height="%s"%s`, esc(class), x, num(y), width,
+		num(height), attributes)
 	if tip == "" {
 		d.add(`/>`)
 	} else {
@@ -135,8 +142,8 @@ func num(v float64) string {
 
 func esc(s string) string { return html.EscapeString(s) }
 
-// Printable replaces what cannot be shown or would change how its surroundings are shown: control characters, invalid
-// UTF-8, marks that turn the direction of writing.
+// Printable replaces what cannot be shown or would change how its surroundings are shown: control characters,
+// invalid UTF-8, marks that turn the direction of writing.
 func Printable(s string) string {
 	return strings.Map(func(r rune) rune {
 		if r == '\n' || unicode.IsPrint(r) {

@@ -60,7 +60,8 @@ func TestTicksAlways(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		maximum := math.Exp(rapid.Float64Range(0, 42).Draw(t, "log"))
 		n := rapid.IntRange(2, 10).Draw(t, "n")
-		for name, a := range map[string]Axis{"time": Time(words.English, maximum, n), "bytes": Bytes(words.English, maximum, n), "count": Count(maximum, n)} {
+		for name, a := range map[string]Axis{"time": Time(words.English, maximum, n),
+			"bytes": Bytes(words.English, maximum, n), "count": Count(maximum, n)} {
 			if len(a.Ticks) < 2 || len(a.Ticks) > 2*n+2 {
 				t.Fatalf("%s: %d ticks up to %g: %.200s", name, len(a.Ticks), maximum, labels(a))
 			}
@@ -76,11 +77,13 @@ func TestTicksAlways(t *testing.T) {
 }
 
 var (
-	numeric = map[string]bool{"x": true, "y": true, "x1": true, "x2": true, "y1": true, "y2": true, "width": true, "height": true, "fill-opacity": true}
-	inPath  = regexp.MustCompile(`-?[0-9.]+|[A-Za-z]+`)
+	numeric = map[string]bool{"x": true, "y": true, "x1": true, "x2": true, "y1": true, "y2": true,
+		"width": true, "height": true, "fill-opacity": true}
+	inPath = regexp.MustCompile(`-?[0-9.]+|[A-Za-z]+`)
 )
 
-// check reads a drawing as XML and tells whether all its numbers are some, and those of rectangles none below zero.
+// check reads a drawing as XML and tells whether all its numbers are some, and those of rectangles none below
+// zero.
 func check(t *rapid.T, drawing string) {
 	d := xml.NewDecoder(strings.NewReader(drawing))
 	for {
@@ -105,7 +108,8 @@ func check(t *rapid.T, drawing string) {
 				}
 			case numeric[a.Name.Local]:
 				v, err := strconv.ParseFloat(strings.TrimSuffix(a.Value, "%"), 64)
-				if err != nil || math.IsNaN(v) || math.IsInf(v, 0) || e.Name.Local == "rect" && v < 0 || strings.HasSuffix(a.Value, "%") && v > 100.001 {
+				if err != nil || math.IsNaN(v) || math.IsInf(v, 0) || e.Name.Local == "rect" && v < 0 ||
+					strings.HasSuffix(a.Value, "%") && v > 100.001 {
 					t.Fatalf("<%s> has %s=%q", e.Name.Local, a.Name.Local, a.Value)
 				}
 			case strings.HasPrefix(a.Name.Local, "on"), a.Name.Local == "style", a.Name.Local == "href":
@@ -119,14 +123,18 @@ func check(t *rapid.T, drawing string) {
 func TestDrawings(t *testing.T) {
 	// Names come through Printable in the end; here too, as XML has no control characters.
 	name := rapid.Map(rapid.String(), Printable)
-	anything := rapid.OneOf(rapid.Float64(), rapid.Float64Range(0, 1e10), rapid.SampledFrom([]float64{0, -1, math.NaN(), math.Inf(1), math.Inf(-1)}))
+	anything := rapid.OneOf(rapid.Float64(), rapid.Float64Range(0, 1e10),
+		rapid.SampledFrom([]float64{0, -1, math.NaN(), math.Inf(1), math.Inf(-1)}))
 	values := rapid.SliceOfN(anything, 0, 20)
 	rapid.Check(t, func(t *rapid.T) {
 		most := anything.Draw(t, "max")
-		f := Frame{Label: name.Draw(t, "label"), Left: rapid.SampledFrom([]int{0, 110, 170}).Draw(t, "left"), X: Time(words.English, most, 8), Y: Bytes(words.English, anything.Draw(t, "y"), 4)}
-		w := Windows{Count: rapid.IntRange(0, 20).Draw(t, "windows"), Length: anything.Draw(t, "length"), Tip: func(int) string { return name.Draw(t, "tip") }}
+		f := Frame{Label: name.Draw(t, "label"), Left: rapid.SampledFrom([]int{0, 110, 170}).Draw(t, "left"),
+			X: Time(words.English, most, 8), Y: Bytes(words.English, anything.Draw(t, "y"), 4)}
+		w := Windows{Count: rapid.IntRange(0, 20).Draw(t, "windows"), Length: anything.Draw(t, "length"),
+			Tip: func(int) string { return name.Draw(t, "tip") }}
 		check(t, Stack(f, w, []Layer{{"u", values.Draw(t, "a")}, {"s", values.Draw(t, "b")}}))
-		check(t, Lines(f, w, []Line{{"u", values.Draw(t, "line"), values.Draw(t, "low"), values.Draw(t, "high")}, {Class: "s", Values: values.Draw(t, "other")}}))
+		check(t, Lines(f, w, []Line{{"u", values.Draw(t, "line"), values.Draw(t, "low"), values.Draw(t, "high")},
+			{Class: "s", Values: values.Draw(t, "other")}}))
 		var bars []Bar
 		var boxes []Box
 		var parts []Part
@@ -139,15 +147,19 @@ func TestDrawings(t *testing.T) {
 		check(t, Bars(f, bars))
 		check(t, Strip(name.Draw(t, "strip"), 12, parts))
 		check(t, Lanes(f, names, boxes, rapid.Bool().Draw(t, "joined")))
-		heat := Heat{Class: func(int, int) string { return "u" }, Rows: names, Columns: names, Count: 3, Max: anything.Draw(t, "full"),
-			Value: func(int, int) float64 { return anything.Draw(t, "cell") }, Tip: func(int, int) string { return name.Draw(t, "cell's") }}
+		heat := Heat{Class: func(int, int) string { return "u" }, Rows: names, Columns: names, Count: 3,
+			Max:   anything.Draw(t, "full"),
+			Value: func(int, int) float64 { return anything.Draw(t, "cell") }, Tip: func(int, int) string {
+				return name.Draw(t, "cell's")
+			}}
 		check(t, heat.Draw(f))
 	})
 }
 
 // TestStack works a small stack out.
 func TestStack(t *testing.T) {
-	got := Stack(Frame{Height: 100, X: Axis{Max: 25}, Y: Axis{Max: 2}}, Windows{Count: 3, Length: 10}, []Layer{{"u", []float64{1, 2, 0}}, {"s", []float64{1, 0, 1}}, {"l", nil}})
+	got := Stack(Frame{Height: 100, X: Axis{Max: 25}, Y: Axis{Max: 2}}, Windows{Count: 3, Length: 10},
+		[]Layer{{"u", []float64{1, 2, 0}}, {"s", []float64{1, 0, 1}}, {"l", nil}})
 	for _, want := range []string{
 		// From the left: above, then back below; the last window is half as long.
 		`<path class="u" d="M0 500V500H4000V0H8000V1000H10000V1000H8000V1000H4000V1000H0Z"/>`,

@@ -188,7 +188,8 @@ func TestContextEnds(t *testing.T) {
 }
 
 func TestBadQueries(t *testing.T) {
-	l := openText(t, "#run {\"nodes\":[{\"node\":0,\"workers\":1}]}\n#node 0\n#df 1 x [0 1]\n1 n0 s0 CFEvents.onReady cf=0.1 late=0\n2 n0 s0 DFEvents.onStored df=1 size=1\n")
+	l := openText(t, "#run {\"nodes\":[{\"node\":0,\"workers\":1}]}\n#node 0\n#df 1 x [0 1]\n1 n0 s0 "+
+		"CFEvents.onReady cf=0.1 late=0\n2 n0 s0 DFEvents.onStored df=1 size=1\n")
 	at := func(t int64) *int64 { return &t }
 	for _, c := range []struct {
 		q    Query

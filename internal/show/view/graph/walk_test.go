@@ -13,19 +13,22 @@ import (
 func TestRoomIsShared(t *testing.T) {
 	const inputs = 400
 	var s strings.Builder
-	s.WriteString("#run {\"nodes\":[{\"node\":0,\"workers\":1}]}\n#code 1 main sub\n#code 2 f atomic\n#site 1 code=1\n#site 2 code=2\n#df 1 y [0 1]\n")
+	s.WriteString("#run {\"nodes\":[{\"node\":0,\"workers\":1}]}\n#code 1 main sub\n#code 2 f atomic\n#site " +
+		"1 code=1\n#site 2 code=2\n#df 1 y [0 1]\n")
 	var all []string
 	for i := range inputs {
 		fmt.Fprintf(&s, "#df %d x [0 2 %d]\n", i+2, i)
 		all = append(all, fmt.Sprint(i+2))
 	}
-	s.WriteString("0 Global.onProgramStarted\n0 CF.onCreated 0.1 1\n1 CF.onCreated cf=0.2 site=2 parent=0.1 execution=1\n")
+	s.WriteString("0 Global.onProgramStarted\n0 CF.onCreated 0.1 1\n1 CF.onCreated cf=0.2 site=2 parent=0.1 " +
+		"execution=1\n")
 	for i := range inputs {
 		fmt.Fprintf(&s, "2 CF.onCreated 0.%d 2\n3 DF.onCreate df=%d size=8 cf=0.%d\n", i+10, i+2, i+10)
 	}
 	fmt.Fprintf(&s, "4 CF.onStarted cf=0.2 execution=1 inputs=[%s]\n5 DF.onCreate df=1 size=8 cf=0.2\n",
 		strings.Join(all, " "))
-	s.WriteString("6 CF.onCreated cf=0.3 site=2 parent=0.2 execution=1\n7 CF.onFinished cf=0.2 execution=1\n9 Global.onProgramFinished\n")
+	s.WriteString("6 CF.onCreated cf=0.3 site=2 parent=0.2 execution=1\n7 CF.onFinished cf=0.2 execution=1\n9 " +
+		"Global.onProgramFinished\n")
 	g := build(t, sloutest.Build(t, s.String()))
 	got, err := g.Around(AroundQuery{CF: "0.2", Depth: 2, Limit: 40})
 	if err != nil {

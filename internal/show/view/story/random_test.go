@@ -192,7 +192,8 @@ func TestSearch(t *testing.T) {
 // What is left out is counted.
 func TestSearchMore(t *testing.T) {
 	var s strings.Builder
-	s.WriteString("#run {\"nodes\":[{\"node\":0,\"workers\":1}]}\n#node 0\n#code 1 mult atomic\n#site 1 code=1\n")
+	s.WriteString("#run {\"nodes\":[{\"node\":0,\"workers\":1}]}\n#node 0\n#code 1 mult atomic\n#site " +
+		"1 code=1\n")
 	for i := range 30 {
 		s.WriteString("#df " + itoa(i+1) + " x [0 1 " + itoa(i/10) + " " + itoa(i%10) + "]\n")
 	}
@@ -232,7 +233,8 @@ func TestSearchMore(t *testing.T) {
 }
 
 func TestUnknown(t *testing.T) {
-	m := sloutest.Build(t, "#run {\"nodes\":[{\"node\":0,\"workers\":1}]}\n#node 0\n0 n0 s0 Global.onProgramStarted\n")
+	m := sloutest.Build(t,
+		"#run {\"nodes\":[{\"node\":0,\"workers\":1}]}\n#node 0\n0 n0 s0 Global.onProgramStarted\n")
 	tl := made(t, m)
 	ctx := context.Background()
 	for key, want := range map[string]error{"0.17": fs.ErrNotExist, "9.1": fs.ErrNotExist, "x": fs.ErrInvalid,
@@ -251,9 +253,11 @@ func TestUnknown(t *testing.T) {
 // A line of a kind of which there are many is left out, and it is told how many are.
 func TestManyLines(t *testing.T) {
 	var s strings.Builder
-	s.WriteString("#run {\"nodes\":[{\"node\":0,\"workers\":1}]}\n#node 0\n#code 1 w while\n#site 1 code=1\n0 n0 s0 Global.onProgramStarted\n0 n0 s0 CF.onCreated 0.1 1\n")
+	s.WriteString("#run {\"nodes\":[{\"node\":0,\"workers\":1}]}\n#node 0\n#code 1 w while\n#site 1 code=1\n0 " +
+		"n0 s0 Global.onProgramStarted\n0 n0 s0 CF.onCreated 0.1 1\n")
 	for i := range 1100 {
-		s.WriteString(itoa(10*i+1) + " n0 s0 CF.onStarted cf=0.1 execution=" + itoa(i+1) + "\n" + itoa(10*i+5) + " n0 s0 CF.onFinished cf=0.1 execution=" + itoa(i+1) + "\n")
+		s.WriteString(itoa(10*i+1) + " n0 s0 CF.onStarted cf=0.1 execution=" + itoa(i+1) + "\n" + itoa(10*i+5) +
+			" n0 s0 CF.onFinished cf=0.1 execution=" + itoa(i+1) + "\n")
 	}
 	m := sloutest.Build(t, s.String())
 	tl := made(t, m)
@@ -309,7 +313,8 @@ func FuzzKeys(f *testing.F) {
 		"0:4294967296", "0.01"} {
 		f.Add(key)
 	}
-	m := sloutest.Build(f, "#run {\"nodes\":[{\"node\":0,\"workers\":1}]}\n#node 0\n#df 1 x [0 1]\n0 n0 s0 Global.onProgramStarted\n0 n0 s0 CF.onCreated cf=0.1\n")
+	m := sloutest.Build(f, "#run {\"nodes\":[{\"node\":0,\"workers\":1}]}\n#node 0\n#df 1 x [0 1]\n0 n0 s0 "+
+		"Global.onProgramStarted\n0 n0 s0 CF.onCreated cf=0.1\n")
 	tl := made(f, m)
 	f.Fuzz(func(t *testing.T, key string) {
 		s, err := CF(context.Background(), m, tl, key, "en")

@@ -65,7 +65,8 @@ var (
 		"ждёт %s, который к концу трассы был в пути на узел %d"}
 	waitsGone = phrase{"waits for %s, which was made by %s and destroyed on node %d",
 		"ждёт %s, который вычислил %s и который уничтожен на узле %d"}
-	waitsMade    = phrase{"waits for %s, which was made by %s on node %d and had not come when the trace ends", "ждёт %s, который вычислил %s на узле %d и который к концу трассы не пришёл"}
+	waitsMade = phrase{"waits for %s, which was made by %s on node %d and had not come when the trace ends",
+		"ждёт %s, который вычислил %s на узле %d и который к концу трассы не пришёл"}
 	andMoreLines = phrase{"and more: %d lines are left out", "и так далее: пропущено строк: %d"}
 )
 
