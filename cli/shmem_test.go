@@ -11,7 +11,7 @@ import (
 )
 
 const endlessShmem = `#include <shmem.h>
-#include <console.IO.h>
+#include <stdio.h>
 #include <unistd.h>
 int main(void) {
     shmem_init();

@@ -22,14 +22,14 @@ func (b *builder) findClocks(repair bool) {
 	m := b.m
 	m.clocks = b.syncs()
 	if process, several := b.processes(); several {
-		letters := b.letters(process)
+		crossings := b.crossings(process)
 		switch {
 		case repair && b.severalHosts():
-			b.repairRegions(process, letters, b.rawThreads())
+			b.repairRegions(process, crossings, b.rawThreads())
 		case repair:
-			m.clocks, m.Clocks = RepairClocks(m.clocks, letters)
+			m.clocks, m.Clocks = RepairClocks(m.clocks, crossings)
 		default:
-			m.Clocks = CompareClocks(m.clocks, letters)
+			m.Clocks = CompareClocks(m.clocks, crossings)
 			m.Clocks.Left = m.Clocks.Interpolated
 		}
 	}

@@ -64,14 +64,14 @@ func (m *Model) Clock(node int) []ClockSync {
 	return m.clocks[node]
 }
 
-// Letter is a message between nodes, by the clocks of the nodes as they were.
-type Letter struct {
+// Crossing is a message that crossed from one node to another, by the clocks of the nodes as they were.
+type Crossing struct {
 	From, To       int32
 	Sent, Received int64
 	Inside         bool // of a process: both nodes read the same clock
 }
 
-func (l Letter) compare(o Letter) int {
+func (l Crossing) compare(o Crossing) int {
 	return cmp.Or(cmp.Compare(l.Sent, o.Sent), cmp.Compare(l.Received, o.Received), cmp.Compare(l.From, o.From),
 		cmp.Compare(l.To, o.To))
 }
@@ -79,13 +79,13 @@ func (l Letter) compare(o Letter) int {
 // CompareClocks counts the messages between processes and, of them, those that were received before they were
 // sent: as recorded, and by clocks corrected with syncs, those of each node by time. The rest of the result
 // is zero.
-func CompareClocks(syncs [][]ClockSync, letters []Letter) (c Clocks) {
+func CompareClocks(syncs [][]ClockSync, crossings []Crossing) (c Clocks) {
 	at := make([]clockMap, len(syncs))
 	for n := range syncs {
 		at[n].syncs = syncs[n]
 	}
-	for i := range letters {
-		if e := &letters[i]; !e.Inside {
+	for i := range crossings {
+		if e := &crossings[i]; !e.Inside {
 			c.Messages++
 			c.Raw.see(e.Sent, e.Received)
 			c.Interpolated.see(at[e.From].common(e.Sent), at[e.To].common(e.Received))
@@ -182,10 +182,10 @@ func (b *builder) processes() (process []int, several bool) {
 	return process, several
 }
 
-// letters are the messages between nodes, in an order that depends on the trace alone.
-func (b *builder) letters(process []int) (out []Letter) {
+// crossings are the messages between nodes, in an order that depends on the trace alone.
+func (b *builder) crossings(process []int) (out []Crossing) {
 	add := func(sent, received func(*stream) *column[end], count int) {
-		all := filled(count, Letter{From: -1, To: -1})
+		all := filled(count, Crossing{From: -1, To: -1})
 		for _, s := range b.streams {
 			each(sent(s), func(e *end) { all[e.number].From, all[e.number].Sent = int32(s.node), e.time })
 			each(received(s), func(e *end) { all[e.number].To, all[e.number].Received = int32(s.node), e.time })
@@ -208,7 +208,7 @@ func (b *builder) letters(process []int) (out []Letter) {
 
 // journeys are the moves of CFs: the i-th departure of a CF from node a to node b and its i-th arrival at b
 // from a, as in joinMoves; the order of times of one node does not depend on clocks.
-func (b *builder) journeys(process []int) (out []Letter) {
+func (b *builder) journeys(process []int) (out []Crossing) {
 	var all []move
 	for _, s := range b.streams {
 		each(&s.moves, func(v *move) {
@@ -246,7 +246,7 @@ func (b *builder) journeys(process []int) (out []Letter) {
 		}
 		from, to := way(&all[0])
 		for i := range min(len(left), len(came)) {
-			out = append(out, Letter{from, to, left[i], came[i], process[from] == process[to]})
+			out = append(out, Crossing{from, to, left[i], came[i], process[from] == process[to]})
 		}
 		all = all[n:]
 	}

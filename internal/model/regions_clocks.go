@@ -12,23 +12,23 @@ const (
 
 // repairRegions corrects clocks so that nobody leaves a collective before those have entered it that it
 // needs, and nobody has a lock before it was released, as well as what messages ask for.
-func (b *builder) repairRegions(process []int, letters []Letter, raw []Thread) {
+func (b *builder) repairRegions(process []int, crossings []Crossing, raw []Thread) {
 	m := b.m
 	syncs := m.clocks
-	found := map[Letter]bool{}
-	m.clocks, m.Clocks = RepairClocks(syncs, letters)
+	found := map[Crossing]bool{}
+	m.clocks, m.Clocks = RepairClocks(syncs, crossings)
 	for range clockRounds {
-		before := len(letters)
+		before := len(crossings)
 		for _, e := range b.regionLetters(process, m.clocks, raw) {
 			if !found[e] {
 				found[e] = true
-				letters = append(letters, e)
+				crossings = append(crossings, e)
 			}
 		}
-		if len(letters) == before {
+		if len(crossings) == before {
 			return
 		}
-		m.clocks, m.Clocks = RepairClocks(syncs, letters)
+		m.clocks, m.Clocks = RepairClocks(syncs, crossings)
 	}
 }
 
@@ -91,8 +91,8 @@ func (t *Thread) on(clock clockMap) Thread {
 }
 
 // regionLetters are what collectives and locks of raw threads ask of clocks. clocks say which came last and
-// who had a lock before; the times of the letters are those of the nodes' own clocks.
-func (b *builder) regionLetters(process []int, clocks [][]ClockSync, raw []Thread) (out []Letter) {
+// who had a lock before; the times of the crossings are those of the nodes' own clocks.
+func (b *builder) regionLetters(process []int, clocks [][]ClockSync, raw []Thread) (out []Crossing) {
 	r := &Regions{}
 	for i := range raw {
 		r.Threads = append(r.Threads, raw[i].on(clockMap{syncs: clocks[raw[i].Node]}))
@@ -100,7 +100,7 @@ func (b *builder) regionLetters(process []int, clocks [][]ClockSync, raw []Threa
 	r.pair(len(b.m.Nodes))
 	add := func(from, to int32, sent, received int64) {
 		if x, y := r.Threads[from].Node, r.Threads[to].Node; x != y && received != None {
-			out = append(out, Letter{int32(x), int32(y), sent, received, process[x] == process[y]})
+			out = append(out, Crossing{int32(x), int32(y), sent, received, process[x] == process[y]})
 		}
 	}
 	arrived := func(e Member) int64 { // on its own clock

@@ -46,17 +46,17 @@ const (
 
 // RepairClocks gives the correction of each node's clock with which no message is received before it was
 // sent, and what it took. syncs are the comparisons of each node's clock by time; there is an entry for each
-// node that letters name. Nodes whose times do not change keep their list. The order of letters does not
+// node that crossings name. Nodes whose times do not change keep their list. The order of crossings does not
 // matter.
-func RepairClocks(syncs [][]ClockSync, letters []Letter) ([][]ClockSync, Clocks) {
-	c := CompareClocks(syncs, letters)
+func RepairClocks(syncs [][]ClockSync, crossings []Crossing) ([][]ClockSync, Clocks) {
+	c := CompareClocks(syncs, crossings)
 	c.Nodes = make([]ClockRepair, len(syncs))
 	if c.Interpolated.Count == 0 {
 		return syncs, c
 	}
 	// Which of messages that contradict each other is left as it is follows from what they say, not from where
 	// they stand.
-	r := newRepairs(syncs, slices.SortedFunc(slices.Values(letters), Letter.compare))
+	r := newRepairs(syncs, slices.SortedFunc(slices.Values(crossings), Crossing.compare))
 	r.forward()
 	repaired := slices.Clone(syncs)
 	for n := range syncs {
@@ -64,38 +64,38 @@ func RepairClocks(syncs [][]ClockSync, letters []Letter) ([][]ClockSync, Clocks)
 			repaired[n] = list
 		}
 	}
-	c.Left = CompareClocks(repaired, letters).Interpolated
+	c.Left = CompareClocks(repaired, crossings).Interpolated
 	return repaired, c
 }
 
 type repairs struct {
 	syncs          [][]ClockSync
-	letters        []Letter
+	crossings        []Crossing
 	ends           [][]endOf // by node, in the order of its clock
-	sent, received []int64   // by letter: when, once the forward pass has been there; sent is None before
-	need           []int32   // by letter: how long it must take
+	sent, received []int64   // by crossing: when, once the forward pass has been there; sent is None before
+	need           []int32   // by crossing: how long it must take
 	ignored        map[uint32]bool
 }
 
-// endOf is an end of a letter: twice its number, one more for the sending, so that of ends at one time
+// endOf is an end of a crossing: twice its number, one more for the sending, so that of ends at one time
 // receipts are first.
 type endOf struct {
 	time   int64
-	letter uint32
+	crossing uint32
 	out    bool
 }
 
-func newRepairs(syncs [][]ClockSync, letters []Letter) *repairs {
-	r := &repairs{syncs: syncs, letters: letters, ends: make([][]endOf, len(syncs)),
-		sent:     filled(len(letters), None),
-		received: filled(len(letters), None), need: make([]int32, len(letters)), ignored: map[uint32]bool{}}
+func newRepairs(syncs [][]ClockSync, crossings []Crossing) *repairs {
+	r := &repairs{syncs: syncs, crossings: crossings, ends: make([][]endOf, len(syncs)),
+		sent:     filled(len(crossings), None),
+		received: filled(len(crossings), None), need: make([]int32, len(crossings)), ignored: map[uint32]bool{}}
 	count := make([]int, len(syncs))
 	wild := make([]bool, len(syncs))
 	for n, list := range syncs {
 		wild[n] = slices.ContainsFunc(list, func(y ClockSync) bool { return !isSane(y.Time) || !isSane(y.Offset) })
 	}
-	for i := range letters {
-		e := &letters[i]
+	for i := range crossings {
+		e := &crossings[i]
 		if wild[e.From] || wild[e.To] || !isSane(e.Sent) || !isSane(e.Received) {
 			r.ignored[uint32(i)] = true
 			continue
@@ -108,8 +108,8 @@ func newRepairs(syncs [][]ClockSync, letters []Letter) *repairs {
 		at[n].syncs = syncs[n]
 		r.ends[n] = make([]endOf, 0, count[n])
 	}
-	for i := range letters {
-		if e, k := &letters[i], uint32(i); !r.ignored[k] {
+	for i := range crossings {
+		if e, k := &crossings[i], uint32(i); !r.ignored[k] {
 			takes := at[e.To].common(e.Received) - at[e.From].common(e.Sent)
 			switch {
 			case e.Inside:
@@ -134,7 +134,7 @@ func newRepairs(syncs [][]ClockSync, letters []Letter) *repairs {
 				}
 				return 1
 			}
-			return cmp.Or(cmp.Compare(x.time, y.time), cmp.Compare(x.letter, y.letter))
+			return cmp.Or(cmp.Compare(x.time, y.time), cmp.Compare(x.crossing, y.crossing))
 		})
 	}
 	return r
@@ -202,7 +202,7 @@ func (w *walk) step(t int64) vertex {
 	return v
 }
 
-// receive puts the clock forward, at the place where it is, to what a letter asks for.
+// receive puts the clock forward, at the place where it is, to what a crossing asks for.
 func (w *walk) receive(v *vertex, asked int64) (by int64) {
 	if by = asked - v.time; by <= 0 {
 		return 0
@@ -212,7 +212,7 @@ func (w *walk) receive(v *vertex, asked int64) (by int64) {
 	return by
 }
 
-// forward finds out when each letter is sent and received.
+// forward finds out when each crossing is sent and received.
 func (r *repairs) forward() {
 	nodes := len(r.ends)
 	walks, next, stopped := make([]walk, nodes), make([]int, nodes), make([]bool, nodes)
@@ -228,20 +228,20 @@ func (r *repairs) forward() {
 			stopped[n] = false
 			for list := r.ends[n]; next[n] < len(list); next[n]++ {
 				e := list[next[n]]
-				if !e.out && r.sent[e.letter] == None && !r.ignored[e.letter] {
+				if !e.out && r.sent[e.crossing] == None && !r.ignored[e.crossing] {
 					stopped[n] = true
 					break
 				}
 				v := walks[n].to(e.time, nil)
 				if !e.out {
-					if !r.ignored[e.letter] {
-						walks[n].receive(&v, r.sent[e.letter]+int64(r.need[e.letter]))
+					if !r.ignored[e.crossing] {
+						walks[n].receive(&v, r.sent[e.crossing]+int64(r.need[e.crossing]))
 					}
-					r.received[e.letter] = v.time
+					r.received[e.crossing] = v.time
 					continue
 				}
-				r.sent[e.letter] = v.time
-				if to := int(r.letters[e.letter].To); stopped[to] && r.ends[to][next[to]].letter == e.letter {
+				r.sent[e.crossing] = v.time
+				if to := int(r.crossings[e.crossing].To); stopped[to] && r.ends[to][next[to]].crossing == e.crossing {
 					stopped[to] = false
 					run = append(run, to)
 				}
@@ -252,15 +252,15 @@ func (r *repairs) forward() {
 			return
 		}
 		n = r.circle(n, next)
-		r.ignored[r.ends[n][next[n]].letter] = true
+		r.ignored[r.ends[n][next[n]].crossing] = true
 		run = append(run, n)
 	}
 }
 
-// circle follows what a node waits for to a circle, and gives the node of it that waits for the letter that
+// circle follows what a node waits for to a circle, and gives the node of it that waits for the crossing that
 // is most out of order.
 func (r *repairs) circle(n int, next []int) int {
-	waitsFor := func(n int) *Letter { return &r.letters[r.ends[n][next[n]].letter] }
+	waitsFor := func(n int) *Crossing { return &r.crossings[r.ends[n][next[n]].crossing] }
 	for range r.ends {
 		n = int(waitsFor(n).From)
 	}
@@ -290,8 +290,8 @@ func (r *repairs) correction(n int, sum *ClockRepair) ([]ClockSync, bool) {
 	}
 	for _, e := range r.ends[n] {
 		v := w.to(e.time, see)
-		if !e.out && !r.ignored[e.letter] {
-			if by := w.receive(&v, r.sent[e.letter]+int64(r.need[e.letter])); by > 0 {
+		if !e.out && !r.ignored[e.crossing] {
+			if by := w.receive(&v, r.sent[e.crossing]+int64(r.need[e.crossing])); by > 0 {
 				sum.Count, sum.SumNS, sum.LargestNS = sum.Count+1, sum.SumNS+by, max(sum.LargestNS, by)
 			}
 		}
@@ -325,8 +325,8 @@ func (r *repairs) backward(n int, way []vertex) []vertex {
 			}
 		}
 		for len(ends) > 0 && ends[len(ends)-1].time >= v.at {
-			if e := ends[len(ends)-1]; e.out && e.time == v.at && !r.ignored[e.letter] {
-				want = max(own, min(want, r.received[e.letter]-int64(r.need[e.letter])-v.base))
+			if e := ends[len(ends)-1]; e.out && e.time == v.at && !r.ignored[e.crossing] {
+				want = max(own, min(want, r.received[e.crossing]-int64(r.need[e.crossing])-v.base))
 			}
 			ends = ends[:len(ends)-1]
 		}
@@ -367,7 +367,7 @@ func bend(v, next vertex, from, put int64) (b vertex, ok bool) {
 func (r *repairs) knots(n int, way []vertex) (list []ClockSync) {
 	exact := map[int64]bool{}
 	for _, e := range r.ends[n] {
-		if r.need[e.letter] <= tight {
+		if r.need[e.crossing] <= tight {
 			exact[e.time] = true
 		}
 	}

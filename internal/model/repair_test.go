@@ -18,8 +18,8 @@ import (
 type world struct {
 	clocks  []wrongClock
 	syncs   [][]ClockSync // periodic comparisons
-	letters []Letter
-	truth   [][2]int64 // of each letter: when it was really sent and received
+	crossings []Crossing
+	truth   [][2]int64 // of each crossing: when it was really sent and received
 	bound   int64      // of the comparisons' error
 }
 
@@ -47,7 +47,7 @@ func (c *wrongClock) read(t int64) int64 {
 }
 
 type worldOptions struct {
-	nodes, letters, pieces int
+	nodes, crossings, pieces int
 	length                 int64   // ns
 	offset, drift, walk    float64 // ns; parts; change of the drift by the root of a second
 	latency                int64   // least of a message
@@ -87,7 +87,7 @@ func newWorld(rnd *rand.Rand, o worldOptions) *world {
 		}
 		w.syncs = append(w.syncs, list)
 	}
-	for range o.letters {
+	for range o.crossings {
 		from, to := rnd.IntN(o.nodes), rnd.IntN(o.nodes-1)
 		if to >= from {
 			to++
@@ -99,30 +99,30 @@ func newWorld(rnd *rand.Rand, o worldOptions) *world {
 }
 
 func (w *world) send(from, to int, sent, received int64) {
-	w.letters = append(w.letters, Letter{int32(from), int32(to), w.clocks[from].read(sent),
+	w.crossings = append(w.crossings, Crossing{int32(from), int32(to), w.clocks[from].read(sent),
 		w.clocks[to].read(received), false})
 	w.truth = append(w.truth, [2]int64{sent, received})
 }
 
-// errors are the mean and the largest difference between the true and the corrected times of the letters.
+// errors are the mean and the largest difference between the true and the corrected times of the crossings.
 func (w *world) errors(clocks [][]ClockSync) (mean float64, largest int64) {
-	for i, e := range w.letters {
+	for i, e := range w.crossings {
 		for _, d := range []int64{Common(e.Sent, clocks[e.From]) - w.truth[i][0],
 			Common(e.Received, clocks[e.To]) - w.truth[i][1]} {
-			mean += math.Abs(float64(d)) / float64(2*len(w.letters))
+			mean += math.Abs(float64(d)) / float64(2*len(w.crossings))
 			largest = max(largest, d, -d)
 		}
 	}
 	return mean, largest
 }
 
-// checkRepaired holds whatever the letters are, if they can be explained by clocks that do not go back.
+// checkRepaired holds whatever the crossings are, if they can be explained by clocks that do not go back.
 func checkRepaired(t interface{ Fatalf(string, ...any) }, w *world) ([][]ClockSync, Clocks) {
 	before := make([][]ClockSync, len(w.syncs))
 	for n := range w.syncs {
 		before[n] = slices.Clone(w.syncs[n])
 	}
-	clocks, c := RepairClocks(w.syncs, w.letters)
+	clocks, c := RepairClocks(w.syncs, w.crossings)
 	if !reflect.DeepEqual(before, w.syncs) {
 		t.Fatalf("the comparisons were changed")
 	}
@@ -138,7 +138,7 @@ func checkRepaired(t interface{ Fatalf(string, ...any) }, w *world) ([][]ClockSy
 	}
 	moved := make([]int64, len(w.syncs))
 	times := make([][]int64, len(w.syncs))
-	for _, e := range w.letters {
+	for _, e := range w.crossings {
 		times[e.From] = append(times[e.From], e.Sent-1, e.Sent, e.Sent+1)
 		times[e.To] = append(times[e.To], e.Received-1, e.Received, e.Received+1)
 	}
@@ -162,16 +162,16 @@ func checkRepaired(t interface{ Fatalf(string, ...any) }, w *world) ([][]ClockSy
 			t.Fatalf("node %d moved by %d, told %d", n, moved[n], c.Nodes[n].MovedNS)
 		}
 	}
-	// No letter that had time is left with less than it is supposed to take, nor with less than it had if that
+	// No crossing that had time is left with less than it is supposed to take, nor with less than it had if that
 	// was little.
-	for i, e := range w.letters {
+	for i, e := range w.crossings {
 		had := Common(e.Received, w.syncs[e.To]) - Common(e.Sent, w.syncs[e.From])
 		has := Common(e.Received, clocks[e.To]) - Common(e.Sent, clocks[e.From])
 		if had < 0 {
 			had = Latency
 		}
 		if has < min(had, Latency)-4 {
-			t.Fatalf("letter %d %+v takes %d, had %d", i, e, has, had)
+			t.Fatalf("crossing %d %+v takes %d, had %d", i, e, has, had)
 		}
 	}
 	return clocks, c
@@ -179,7 +179,7 @@ func checkRepaired(t interface{ Fatalf(string, ...any) }, w *world) ([][]ClockSy
 
 func drawWorld(t *rapid.T) *world {
 	return newWorld(rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "seed"), 1)), worldOptions{
-		nodes: rapid.IntRange(2, 6).Draw(t, "nodes"), letters: rapid.IntRange(0, 200).Draw(t, "letters"),
+		nodes: rapid.IntRange(2, 6).Draw(t, "nodes"), crossings: rapid.IntRange(0, 200).Draw(t, "crossings"),
 		pieces:  20,
 		length:  int64(math.Pow(10, rapid.Float64Range(5, 10).Draw(t, "length"))),
 		offset:  rapid.Float64Range(0, 80e6).Draw(t, "offset"),
@@ -214,7 +214,7 @@ func TestInterpolationError(t *testing.T) {
 		w := drawWorld(t)
 		for n, c := range w.clocks {
 			slow, fast := slices.Min(c.drift), slices.Max(c.drift)
-			for i, e := range w.letters {
+			for i, e := range w.crossings {
 				if int(e.From) != n || len(w.syncs[n]) == 0 {
 					continue
 				}
@@ -236,13 +236,13 @@ func TestInterpolationError(t *testing.T) {
 
 // TestRepairIsLocal: what one node was put forward by wears off, and what is far before it stays as it is.
 func TestRepairIsLocal(t *testing.T) {
-	letters := []Letter{
+	crossings := []Crossing{
 		{0, 1, 1_000_000, 1_002_000, false}, {1, 0, 2_000_000, 2_002_000, false},
 		{0, 1, 1_000_000_000, 1_000_000_000 - 29_900, false}, // 29.9 us too early
 		{1, 0, 1_000_000_000 - 30_900, 1_000_000_000 - 30_300, false},
 		{0, 1, 2_000_000_000, 2_000_002_000, false},
 	}
-	clocks, c := RepairClocks(make([][]ClockSync, 2), letters)
+	clocks, c := RepairClocks(make([][]ClockSync, 2), crossings)
 	want := Clocks{Messages: 5, Raw: Disorder{1, 29_900, 29_900}, Interpolated: Disorder{1, 29_900, 29_900},
 		Nodes: []ClockRepair{{}, {1, 30_000, 30_000, 30_000}}}
 	if !reflect.DeepEqual(c, want) {
@@ -271,7 +271,7 @@ func TestRepairIsLocal(t *testing.T) {
 // its first event on.
 func TestRepairBeforeZero(t *testing.T) {
 	syncs := [][]ClockSync{nil, {{-40_000_000, 40_000_000, 0}, {-38_000_000, 40_000_000, 0}}}
-	clocks, c := RepairClocks(syncs, []Letter{{0, 1, 1_500_000, -38_501_000, false}}) // 1 us too early
+	clocks, c := RepairClocks(syncs, []Crossing{{0, 1, 1_500_000, -38_501_000, false}}) // 1 us too early
 	if want := (ClockRepair{1, 1100, 1100, 1100}); c.Nodes[1] != want || c.Left.Count != 0 {
 		t.Errorf("%+v, want %+v", c, want)
 	}
@@ -283,12 +283,12 @@ func TestRepairBeforeZero(t *testing.T) {
 // TestContradictions has messages that no clocks explain: the one most out of order is left so, all others
 // are repaired.
 func TestContradictions(t *testing.T) {
-	letters := []Letter{
+	crossings := []Crossing{
 		{0, 1, 5_000_000, 100, false}, // recorded late by 5 ms
 		{1, 0, 200, 2_000, false},     // the answer
 		{1, 2, 300, 50, false},
 	}
-	clocks, c := RepairClocks(make([][]ClockSync, 3), letters)
+	clocks, c := RepairClocks(make([][]ClockSync, 3), crossings)
 	if c.Interpolated.Count != 2 || c.Left != (Disorder{1, 4_999_900, 4_999_900}) || clocks[0] != nil ||
 		clocks[1] != nil || c.Nodes[2].LargestNS != 350 {
 		t.Errorf("%+v, %v", c, clocks)
@@ -312,13 +312,13 @@ func TestRepairOfNonsense(t *testing.T) {
 				return s.Time > 1e12 || s.Time < -1e12 || s.Offset > 1e12 || s.Offset < -1e12
 			})
 		}
-		var letters []Letter
-		for range rapid.IntRange(0, 12).Draw(t, "letters") {
+		var crossings []Crossing
+		for range rapid.IntRange(0, 12).Draw(t, "crossings") {
 			node := rapid.Int32Range(0, int32(n-1))
-			letters = append(letters, Letter{node.Draw(t, "from"), node.Draw(t, "to"), number.Draw(t, "sent"),
+			crossings = append(crossings, Crossing{node.Draw(t, "from"), node.Draw(t, "to"), number.Draw(t, "sent"),
 				number.Draw(t, "received"), rapid.Bool().Draw(t, "inside")})
 		}
-		clocks, c := RepairClocks(syncs, letters)
+		clocks, c := RepairClocks(syncs, crossings)
 		if c.Interpolated.Count == 0 && c.Left.Count > 0 {
 			t.Fatalf("disorder was made: %+v", c)
 		}
@@ -365,7 +365,7 @@ func TestComparingMoreOftenHelps(t *testing.T) {
 		if !effort.Long && i%4 != 0 { // the mildest and the worst
 			continue
 		}
-		w := newWorld(rand.New(rand.NewPCG(7, uint64(c.seconds))), worldOptions{nodes: 8, letters: 40_000,
+		w := newWorld(rand.New(rand.NewPCG(7, uint64(c.seconds))), worldOptions{nodes: 8, crossings: 40_000,
 			pieces: 1000, length: c.seconds * 1e9,
 			offset: 50e6, drift: 20e-6, walk: c.walk, latency: 1000, apart: c.apart * 1e9, way: 800, busy: c.busy})
 		pick := func(f func([]ClockSync) []ClockSync) [][]ClockSync {
@@ -388,10 +388,10 @@ func TestComparingMoreOftenHelps(t *testing.T) {
 			{"periodic, all", w.syncs},
 			{"periodic, chosen", pick(Chosen)},
 		} {
-			clocks, found := RepairClocks(v.syncs, w.letters)
+			clocks, found := RepairClocks(v.syncs, w.crossings)
 			mean, largest := w.errors(v.syncs)
 			after, _ := w.errors(clocks)
-			n := float64(len(w.letters)) / 100
+			n := float64(len(w.crossings)) / 100
 			stretched, most := distortion(w, v.syncs, clocks)
 			t.Logf("%3d s, walk %.2f ppm, busy %4.1f us, %-16s: violations raw %5.1f %%, interpolated %5.2f %% (up "+
 				"to %8.1f us), left %d; error mean %10.2f us, largest %10.1f us; repaired mean %10.2f us; intervals "+
@@ -449,7 +449,7 @@ func TestChosen(t *testing.T) {
 // of a microsecond and more.
 func distortion(w *world, before, after [][]ClockSync) (mean, most float64) {
 	times := make([][]int64, len(w.syncs))
-	for _, e := range w.letters {
+	for _, e := range w.crossings {
 		times[e.From] = append(times[e.From], e.Sent)
 		times[e.To] = append(times[e.To], e.Received)
 	}
@@ -470,15 +470,15 @@ func distortion(w *world, before, after [][]ClockSync) (mean, most float64) {
 
 func BenchmarkRepairClocks(b *testing.B) {
 	for _, latency := range []int64{1000, 1e6} {
-		w := newWorld(rand.New(rand.NewPCG(7, 7)), worldOptions{nodes: 16, letters: 500_000, pieces: 100,
+		w := newWorld(rand.New(rand.NewPCG(7, 7)), worldOptions{nodes: 16, crossings: 500_000, pieces: 100,
 			length: 60e9,
 			offset: 50e6, drift: 20e-6, walk: 0.2e-6, latency: latency, apart: 60e9, way: 800})
-		_, c := RepairClocks(w.syncs, w.letters)
+		_, c := RepairClocks(w.syncs, w.crossings)
 		b.Run(fmt.Sprintf("violations=%d", c.Interpolated.Count), func(b *testing.B) {
 			for b.Loop() {
-				RepairClocks(w.syncs, w.letters)
+				RepairClocks(w.syncs, w.crossings)
 			}
-			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/float64(len(w.letters)), "ns/message")
+			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/float64(len(w.crossings)), "ns/message")
 		})
 	}
 }

@@ -291,8 +291,8 @@ func (h *sharing) tellClocks() error {
 	sortStreams(b.streams)
 	m.clocks = b.syncs()
 	if process, several := b.processes(); several {
-		letters := slices.DeleteFunc(b.letters(process), func(l Letter) bool { return !m.Own(int(l.To)) })
-		found, err := procs.AllOf(h.g, CompareClocks(m.clocks, letters))
+		crossings := slices.DeleteFunc(b.crossings(process), func(l Crossing) bool { return !m.Own(int(l.To)) })
+		found, err := procs.AllOf(h.g, CompareClocks(m.clocks, crossings))
 		if err != nil {
 			return err
 		}
@@ -305,7 +305,7 @@ func (h *sharing) tellClocks() error {
 		case m.Clocks.Interpolated.Count == 0 && !b.severalHosts():
 			m.Clocks.Nodes = make([]ClockRepair, len(m.clocks))
 		default:
-			return h.repairClocks(process, letters)
+			return h.repairClocks(process, crossings)
 		}
 	}
 	return nil
@@ -317,7 +317,7 @@ type repaired struct {
 	Clocks Clocks
 }
 
-func (h *sharing) repairClocks(process []int, own []Letter) error {
+func (h *sharing) repairClocks(process []int, own []Crossing) error {
 	b, m := h.b, h.m
 	in, err := procs.Gather(h.g, 0, procs.Encode(&own))
 	if err != nil {
@@ -331,13 +331,13 @@ func (h *sharing) repairClocks(process []int, own []Letter) error {
 	}
 	var answer []byte
 	if h.rank == 0 {
-		var all []Letter
+		var all []Crossing
 		for k, b := range in {
-			var letters []Letter
-			if err := procs.Decode(b, &letters); err != nil {
+			var crossings []Crossing
+			if err := procs.Decode(b, &crossings); err != nil {
 				return procs.Told(k, err)
 			}
-			all = append(all, letters...)
+			all = append(all, crossings...)
 		}
 		b.repairRegions(process, all, raw)
 		answer = procs.Encode(&repaired{m.clocks, m.Clocks})

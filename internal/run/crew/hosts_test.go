@@ -26,7 +26,7 @@ func TestSameCode(t *testing.T) {
 		program, library string
 		read             map[string]string
 	}
-	same := rank{"p", file("lib"), map[string]string{"/home/a/x.cpp": "1", "/usr/include/console.IO.h": "2"}}
+	same := rank{"p", file("lib"), map[string]string{"/home/a/x.cpp": "1", "/usr/include/stdio.h": "2"}}
 	for name, c := range map[string]struct {
 		there   rank
 		warning string
@@ -36,7 +36,7 @@ func TestSameCode(t *testing.T) {
 		"program": {there: rank{"q", same.library, same.read},
 			err: "the program of rank 1 (HOST) is not that of rank 0 (HOST): all hosts need the same files"},
 		"file": {
-			there: rank{"p", file("lib2"), map[string]string{"/home/a/x.cpp": "3", "/usr/include/console.IO.h": "2"}},
+			there: rank{"p", file("lib2"), map[string]string{"/home/a/x.cpp": "3", "/usr/include/stdio.h": "2"}},
 			err:   "the C++ code (x.cpp) of rank 1 (HOST) is not that of rank 0 (HOST): all hosts need the same files",
 		},
 		"one more file": {
@@ -47,7 +47,7 @@ func TestSameCode(t *testing.T) {
 			err: "the library of rank 1 (HOST) is not that of rank 0 (HOST): all hosts need the same files"},
 		"compiler": {
 			there: rank{"p", file("lib2"), map[string]string{"/home/a/x.cpp": "1",
-				"/usr/include/console.IO.h": "3"}},
+				"/usr/include/stdio.h": "3"}},
 			warning: "rank 1 (HOST) has compiled the C++ code with another compiler, options or libraries than rank " +
 				"0 (HOST)",
 		},
