@@ -70,7 +70,7 @@ func RepairClocks(syncs [][]ClockSync, crossings []Crossing) ([][]ClockSync, Clo
 
 type repairs struct {
 	syncs          [][]ClockSync
-	crossings        []Crossing
+	crossings      []Crossing
 	ends           [][]endOf // by node, in the order of its clock
 	sent, received []int64   // by crossing: when, once the forward pass has been there; sent is None before
 	need           []int32   // by crossing: how long it must take
@@ -80,9 +80,9 @@ type repairs struct {
 // endOf is an end of a crossing: twice its number, one more for the sending, so that of ends at one time
 // receipts are first.
 type endOf struct {
-	time   int64
+	time     int64
 	crossing uint32
-	out    bool
+	out      bool
 }
 
 func newRepairs(syncs [][]ClockSync, crossings []Crossing) *repairs {

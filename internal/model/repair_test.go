@@ -16,11 +16,11 @@ import (
 
 // world is nodes whose clocks are wrong in a known way, and what they tell each other.
 type world struct {
-	clocks  []wrongClock
-	syncs   [][]ClockSync // periodic comparisons
+	clocks    []wrongClock
+	syncs     [][]ClockSync // periodic comparisons
 	crossings []Crossing
-	truth   [][2]int64 // of each crossing: when it was really sent and received
-	bound   int64      // of the comparisons' error
+	truth     [][2]int64 // of each crossing: when it was really sent and received
+	bound     int64      // of the comparisons' error
 }
 
 // wrongClock is off by offset and runs too fast by drift[i] in the i-th piece of time, each step long.
@@ -48,11 +48,11 @@ func (c *wrongClock) read(t int64) int64 {
 
 type worldOptions struct {
 	nodes, crossings, pieces int
-	length                 int64   // ns
-	offset, drift, walk    float64 // ns; parts; change of the drift by the root of a second
-	latency                int64   // least of a message
-	apart                  int64   // between comparisons
-	way, busy              int64   // there and back, of the first and the last comparison and of those between
+	length                   int64   // ns
+	offset, drift, walk      float64 // ns; parts; change of the drift by the root of a second
+	latency                  int64   // least of a message
+	apart                    int64   // between comparisons
+	way, busy                int64   // there and back, of the first and the last comparison and of those between
 }
 
 func newWorld(rnd *rand.Rand, o worldOptions) *world {
