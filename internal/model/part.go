@@ -7,9 +7,9 @@ import (
 	"github.com/whyslow/whyslow/trace"
 )
 
-// part is what must be known of the whole run to build a model of a stretch of it: the marks, which are read
-// first, and the times of the streams, which headers tell. A nil part is the whole run.
-type part struct {
+// stretch is what must be known of the whole run to build a model of a stretch of it: the marks, which are read
+// first, and the times of the streams, which headers tell. A nil stretch is the whole run.
+type stretch struct {
 	in    trace.Span // on the common clock
 	marks map[streamKey][]markEvent
 	low   []int64 // by node: the least and the greatest offset of its clock
@@ -30,11 +30,11 @@ func mark(k trace.Kind) bool {
 	return k == trace.KindProgramStarted || k == trace.KindProgramFinished || k == trace.KindClockSync
 }
 
-func findPart(ctx context.Context, r *trace.Reader, in *trace.Span) (*part, error) {
+func findPart(ctx context.Context, r *trace.Reader, in *trace.Span) (*stretch, error) {
 	if in == nil {
 		return nil, nil
 	}
-	p := &part{in: *in, marks: map[streamKey][]markEvent{}, spans: map[streamKey]trace.Span{}}
+	p := &stretch{in: *in, marks: map[streamKey][]markEvent{}, spans: map[streamKey]trace.Span{}}
 	for _, s := range r.Streams() {
 		p.spans[streamKey{s.Node, s.Stream}] = trace.Span{From: s.First, To: s.Last}
 	}
@@ -55,7 +55,7 @@ func findPart(ctx context.Context, r *trace.Reader, in *trace.Span) (*part, erro
 	return p, err
 }
 
-func (p *part) offset(node int, offset int64) {
+func (p *stretch) offset(node int, offset int64) {
 	for len(p.low) <= node {
 		p.low, p.high = append(p.low, None), append(p.high, None)
 	}
@@ -66,7 +66,7 @@ func (p *part) offset(node int, offset int64) {
 }
 
 // enter gives a stream what is known of the whole run and restricts its cursor to the part.
-func (p *part) enter(s *stream, c *trace.Cursor) {
+func (p *stretch) enter(s *stream, c *trace.Cursor) {
 	if p == nil {
 		return
 	}

@@ -60,7 +60,7 @@ const gatherGC = 25
 
 // found is what one process found.
 type found struct {
-	Part     *part
+	Part     *executions
 	Nodes    map[int]siteTime
 	Moves    int64
 	Stolen   int64
@@ -193,7 +193,7 @@ func gather(m *model.Model, own *found, g procs.Group) ([]*found, error) {
 }
 
 func (f *Facts) join(all []*found) {
-	var parts []*part
+	var parts []*executions
 	var needs []byteChange
 	for _, w := range all {
 		parts = append(parts, w.Part)

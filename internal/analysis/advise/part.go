@@ -40,8 +40,8 @@ const (
 // noWorker is the number of the worker of an execution that was on none.
 const noWorker = ^uint32(0)
 
-// part is the executions of some nodes.
-type part struct {
+// executions is the executions of some nodes.
+type executions struct {
 	// By execution.
 	Start, End []int64
 	Until      []int64  // when its worker was free again
@@ -64,11 +64,11 @@ type part struct {
 }
 
 // joined puts parts behind one another.
-func joined(parts []*part) *part {
+func joined(parts []*executions) *executions {
 	if len(parts) == 1 {
 		return parts[0]
 	}
-	all := &part{}
+	all := &executions{}
 	edges, ways := uint32(0), uint32(0)
 	for _, p := range parts {
 		for i := range p.At[1:] {
@@ -84,26 +84,26 @@ func joined(parts []*part) *part {
 	for _, p := range parts[1:] {
 		p.At = p.At[1:]
 	}
-	all.Start = column(parts, func(p *part) *[]int64 { return &p.Start })
-	all.End = column(parts, func(p *part) *[]int64 { return &p.End })
-	all.Until = column(parts, func(p *part) *[]int64 { return &p.Until })
-	all.Moves = column(parts, func(p *part) *[]int64 { return &p.Moves })
-	all.Ready = column(parts, func(p *part) *[]int64 { return &p.Ready })
-	all.Worker = column(parts, func(p *part) *[]uint32 { return &p.Worker })
-	all.Site = column(parts, func(p *part) *[]uint32 { return &p.Site })
-	all.Parent = column(parts, func(p *part) *[]uint32 { return &p.Parent })
-	all.Given = column(parts, func(p *part) *[]bool { return &p.Given })
-	all.At = column(parts, func(p *part) *[]uint32 { return &p.At })
-	all.From = column(parts, func(p *part) *[]uint32 { return &p.From })
-	all.Kind = column(parts, func(p *part) *[]byte { return &p.Kind })
-	all.Lag = column(parts, func(p *part) *[]int64 { return &p.Lag })
-	all.Way = column(parts, func(p *part) *[]uint32 { return &p.Way })
-	all.Transfers = column(parts, func(p *part) *[]transfer { return &p.Transfers })
+	all.Start = column(parts, func(p *executions) *[]int64 { return &p.Start })
+	all.End = column(parts, func(p *executions) *[]int64 { return &p.End })
+	all.Until = column(parts, func(p *executions) *[]int64 { return &p.Until })
+	all.Moves = column(parts, func(p *executions) *[]int64 { return &p.Moves })
+	all.Ready = column(parts, func(p *executions) *[]int64 { return &p.Ready })
+	all.Worker = column(parts, func(p *executions) *[]uint32 { return &p.Worker })
+	all.Site = column(parts, func(p *executions) *[]uint32 { return &p.Site })
+	all.Parent = column(parts, func(p *executions) *[]uint32 { return &p.Parent })
+	all.Given = column(parts, func(p *executions) *[]bool { return &p.Given })
+	all.At = column(parts, func(p *executions) *[]uint32 { return &p.At })
+	all.From = column(parts, func(p *executions) *[]uint32 { return &p.From })
+	all.Kind = column(parts, func(p *executions) *[]byte { return &p.Kind })
+	all.Lag = column(parts, func(p *executions) *[]int64 { return &p.Lag })
+	all.Way = column(parts, func(p *executions) *[]uint32 { return &p.Way })
+	all.Transfers = column(parts, func(p *executions) *[]transfer { return &p.Transfers })
 	return all
 }
 
 // column puts a column of all parts together and gives it up in them.
-func column[T any](parts []*part, of func(*part) *[]T) []T {
+func column[T any](parts []*executions, of func(*executions) *[]T) []T {
 	n := 0
 	for _, p := range parts {
 		n += len(*of(p))
@@ -118,7 +118,7 @@ func column[T any](parts []*part, of func(*part) *[]T) []T {
 
 // whole tells whether a part that another process told, from an execution on, makes sense in a run of so many
 // executions.
-func (p *part) whole(m *model.Model, first, executions uint32, workers int) bool {
+func (p *executions) whole(m *model.Model, first, executions uint32, workers int) bool {
 	n, edges := len(p.Start), uint32(len(p.From))
 	for _, l := range []int{len(p.End), len(p.Until), len(p.Moves), len(p.Ready), len(p.Worker), len(p.Site),
 		len(p.Parent), len(p.Given), len(p.At) - 1} {
@@ -153,14 +153,14 @@ func (p *part) whole(m *model.Model, first, executions uint32, workers int) bool
 
 // parter makes a part. While it does, From, Parent and Reader are numbers of its model.
 type parter struct {
-	part
+	executions
 	m          *model.Model
 	first, end int // own executions
 }
 
 // newPart makes the part of the own nodes of a model. All members of g call it, each of which has all
 // executions behind those of the one before it.
-func newPart(m *model.Model, g procs.Group) (*part, error) {
+func newPart(m *model.Model, g procs.Group) (*executions, error) {
 	p := &parter{m: m}
 	p.first, p.end = m.OwnExecutions()
 	n := p.end - p.first
@@ -197,7 +197,7 @@ func newPart(m *model.Model, g procs.Group) (*part, error) {
 		}
 	}
 	p.At[n] = uint32(len(p.From))
-	return &p.part, p.renumber(g)
+	return &p.executions, p.renumber(g)
 }
 
 // renumber gives executions the numbers that they have for all processes.

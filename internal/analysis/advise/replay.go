@@ -21,7 +21,7 @@ import (
 
 // replay is a recorded run that can be worked out again.
 type replay struct {
-	*part
+	*executions
 	m     *model.Model // the code fragments, statements and workers, and how long the run took
 	order []uint32     // executions on workers in order of start
 	base  []int64      // by execution: when it could have started, as far as its edges tell
@@ -41,8 +41,8 @@ type change struct {
 }
 
 // newReplay makes a replay of the parts of all processes.
-func newReplay(m *model.Model, parts []*part) *replay {
-	r := &replay{part: joined(parts), m: m}
+func newReplay(m *model.Model, parts []*executions) *replay {
+	r := &replay{executions: joined(parts), m: m}
 	for id := range m.AllWorkers() {
 		r.node = append(r.node, int32(id.Node))
 	}

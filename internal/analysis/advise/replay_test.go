@@ -43,7 +43,7 @@ func replayOf(t sloutest.TB, m *model.Model) *replay {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return newReplay(m, []*part{p})
+	return newReplay(m, []*executions{p})
 }
 
 // random is a random run, often harmed.

@@ -21,7 +21,7 @@ import (
 // advice.
 func together(t sloutest.TB, dir string, processes int) string {
 	type shown struct {
-		Part            *part
+		Part            *executions
 		Nodes           map[int]siteTime
 		Moved           map[int]movedCF
 		Moves, Shortest int64
@@ -63,7 +63,7 @@ func together(t sloutest.TB, dir string, processes int) string {
 			for i := range all.replay.Transfers {
 				all.replay.Transfers[i].Message = 0 // tells messages apart, no more
 			}
-			return &shown{all.replay.part, all.nodes, all.moved, all.moves, all.shortest, int64(len(all.atHome)),
+			return &shown{all.replay.executions, all.nodes, all.moved, all.moves, all.shortest, int64(len(all.atHome)),
 				all.least, f.asked, Advise(in)}, nil
 		})
 	if err != nil {

@@ -40,12 +40,12 @@ type Log struct {
 	start     int64
 	describer func() Describer
 	works     []atomic.Int64 // by node: CFs that exist there
-	parts     [parts]part
+	parts     [parts]shard
 }
 
 const parts = 64
 
-type part struct {
+type shard struct {
 	mu     sync.Mutex
 	cfs    map[trace.CF]cf
 	places map[siteKey]string
@@ -73,7 +73,7 @@ func New(start int64, nodes int, describer func() Describer) *Log {
 	return l
 }
 
-func (l *Log) part(id trace.CF) *part { return &l.parts[uint64(id)%parts] }
+func (l *Log) part(id trace.CF) *shard { return &l.parts[uint64(id)%parts] }
 
 // create notes what is known of a CF.
 func (l *Log) create(node int, id trace.CF, site trace.Site, parent trace.CF) cf {

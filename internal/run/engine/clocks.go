@@ -55,7 +55,7 @@ const (
 
 // clocks compares the clock of a process with node 0's.
 type clocks struct {
-	p         *part
+	p         *process
 	precision time.Duration
 	drift     float64
 	first     measured
@@ -77,7 +77,7 @@ type measured struct {
 	ok                  bool
 }
 
-func (c *clocks) init(p *part) {
+func (c *clocks) init(p *process) {
 	c.p, c.quit = p, make(chan struct{})
 	c.precision, c.drift = p.cfg.Clock.Precision, p.cfg.Clock.Drift
 	if c.precision <= 0 {
@@ -152,7 +152,7 @@ func (c *clocks) next() {
 }
 
 // pong answers a question that came at the time t.
-func (p *part) pong(m *transport.Message, t int64) {
+func (p *process) pong(m *transport.Message, t int64) {
 	p.tell(m.From, msgPong, binary.AppendVarint(m.Head[:len(m.Head):len(m.Head)], t))
 }
 

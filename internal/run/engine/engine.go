@@ -106,9 +106,9 @@ var ErrInterrupted = errors.New("interrupted")
 type engine struct {
 	cfg        Config
 	prog       *luna.Program
-	nodes      []*node // nil: it is in another process
-	here       []*node // those of this process
-	part       *part   // nil: all are
+	nodes      []*node  // nil: it is in another process
+	here       []*node  // those of this process
+	part       *process // nil: all are
 	net        transport.Network
 	ses        *prof.Session
 	recording  bool
@@ -155,7 +155,7 @@ const stopGrace = 2 * time.Second
 // code failed or a rule was broken, ErrInterrupted if ctx was cancelled; the Result is valid in all these
 // cases. With Config.Part every process calls it, with one node each: what it returns is told there.
 func Run(ctx context.Context, cfg Config) (*Result, error) {
-	var p *part
+	var p *process
 	if cfg.Part != nil {
 		var err error
 		if p, err = join(ctx, &cfg); err != nil {
@@ -248,7 +248,7 @@ func (e *engine) abandon() {
 }
 
 // newEngine prepares a run. main is nil where node 0 is elsewhere.
-func newEngine(cfg Config, part *part) (_ *engine, main *frame, _ error) {
+func newEngine(cfg Config, part *process) (_ *engine, main *frame, _ error) {
 	if cfg.Nodes < 1 || cfg.Nodes > MaxNodes || cfg.Workers < 1 || cfg.Workers > 1024 {
 		return nil, nil, errors.New("a run needs 1 to 65536 nodes of 1 to 1024 workers each")
 	}

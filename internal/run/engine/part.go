@@ -93,8 +93,8 @@ var (
 	closeGrace     = 100 * time.Millisecond // for the network
 )
 
-// part is a process of a run of many.
-type part struct {
+// process is a process of a run of many.
+type process struct {
 	cfg         *Part
 	nodes, node int
 	ctx         context.Context
@@ -129,9 +129,9 @@ type introduction struct {
 }
 
 // join meets the other processes and makes sure that all are going to do the same.
-func join(ctx context.Context, cfg *Config) (*part, error) {
+func join(ctx context.Context, cfg *Config) (*process, error) {
 	g := cfg.Part.Group
-	p := &part{cfg: cfg.Part, nodes: cfg.Nodes, node: cfg.Part.Node, ctx: ctx, turn: make(chan struct{}, 2),
+	p := &process{cfg: cfg.Part, nodes: cfg.Nodes, node: cfg.Part.Node, ctx: ctx, turn: make(chan struct{}, 2),
 		interrupted: make(chan struct{})}
 	own := introduction{Args: cfg.Args, Nodes: cfg.Nodes, Workers: cfg.Workers, Steal: cfg.Steal,
 		Records: cfg.Records != nil}
@@ -208,7 +208,7 @@ func (a *introduction) differs(b *introduction) string {
 }
 
 // meet calls f, which meets the other processes, and waits for it unless some process is interrupted.
-func (p *part) meet(f func() error) error {
+func (p *process) meet(f func() error) error {
 	done := make(chan error, 1)
 	go func() { done <- f() }()
 	select {
@@ -230,7 +230,7 @@ func (p *part) meet(f func() error) error {
 	return ErrInterrupted
 }
 
-func (p *part) wasInterrupted() bool {
+func (p *process) wasInterrupted() bool {
 	select {
 	case <-p.ctx.Done():
 	case <-p.interrupted:
@@ -241,13 +241,13 @@ func (p *part) wasInterrupted() bool {
 }
 
 // agree returns an error in all processes if there is one in any.
-func (p *part) agree(err error) error {
+func (p *process) agree(err error) error {
 	return p.meet(func() error { return procs.Agree(p.cfg.Group, err) })
 }
 
 // start connects the process and begins when all have compared their clocks. Who begins first may send to
 // those who are about to: they deal with that when they have begun.
-func (p *part) start() error {
+func (p *process) start() error {
 	e := p.eng
 	e.net = p.cfg.Connect(p.deliver)
 	p.earlyMu.Lock()
@@ -280,7 +280,7 @@ func (p *part) start() error {
 }
 
 // deliver takes a message from another process.
-func (p *part) deliver(m *transport.Message) {
+func (p *process) deliver(m *transport.Message) {
 	if m.Kind >= firstControl {
 		if p.connected.Load() || !p.tooEarly(m) {
 			p.control(m)
@@ -302,7 +302,7 @@ func (p *part) deliver(m *transport.Message) {
 }
 
 // handle deals with a message of the program.
-func (p *part) handle(m *transport.Message) {
+func (p *process) handle(m *transport.Message) {
 	e := p.eng
 	e.enter()
 	p.received.Add(1)
@@ -311,7 +311,7 @@ func (p *part) handle(m *transport.Message) {
 }
 
 // tooEarly keeps a message that comes before there is a network to answer on.
-func (p *part) tooEarly(m *transport.Message) bool {
+func (p *process) tooEarly(m *transport.Message) bool {
 	p.earlyMu.Lock()
 	defer p.earlyMu.Unlock()
 	if p.connected.Load() {
@@ -322,7 +322,7 @@ func (p *part) tooEarly(m *transport.Message) bool {
 }
 
 // control deals with a message about the run itself.
-func (p *part) control(m *transport.Message) {
+func (p *process) control(m *transport.Message) {
 	t := clock.Now()
 	e := p.eng
 	switch m.Kind {
@@ -360,7 +360,7 @@ func (p *part) control(m *transport.Message) {
 
 // stopped tells the other processes why the run has ended here, where they do not know, and returns how long
 // workers may take.
-func (p *part) stopped() time.Duration {
+func (p *process) stopped() time.Duration {
 	e := p.eng
 	p.clocks.stop()
 	var fault *ProgramError
@@ -383,14 +383,14 @@ func (p *part) stopped() time.Duration {
 }
 
 // passInterrupt tells the others that this process was interrupted, unless it knows that from one of them.
-func (p *part) passInterrupt() {
+func (p *process) passInterrupt() {
 	p.interrupt.Do(func() {
 		close(p.interrupted)
 		p.tellAll(stopInterrupt)
 	})
 }
 
-func (p *part) tellAll(why byte) {
+func (p *process) tellAll(why byte) {
 	for to := range p.nodes {
 		if to != p.node {
 			p.tell(to, msgStop, []byte{why})
@@ -405,7 +405,7 @@ type outcome struct {
 }
 
 // end is what comes when the workers of this process have stopped.
-func (p *part) end() (*Result, error) {
+func (p *process) end() (*Result, error) {
 	e := p.eng
 	p.deafen()
 	alone := p.lost || errors.Is(e.err, ErrInterrupted)
@@ -442,14 +442,14 @@ func (p *part) end() (*Result, error) {
 }
 
 // deafen returns when no message of the program is being handled; none will be.
-func (p *part) deafen() {
+func (p *process) deafen() {
 	p.deafMu.Lock()
 	p.deaf = true
 	p.deafMu.Unlock()
 }
 
 // close leaves the network. It reports false where that takes too long for a process that was interrupted.
-func (p *part) close() bool {
+func (p *process) close() bool {
 	done := make(chan struct{})
 	go func() { p.eng.net.Close(); close(done) }()
 	select {
@@ -468,7 +468,7 @@ func (p *part) close() bool {
 // gather brings the results of all to node 0, which adds them up, finds out whether anything is left, and
 // tells the others whether all is well. It changes nothing here, since after an interrupt nobody waits for
 // it.
-func (p *part) gather(res Result, own []*remains) (sum Result, verdict, err error) {
+func (p *process) gather(res Result, own []*remains) (sum Result, verdict, err error) {
 	o := outcome{Result: res}
 	if len(own) > 0 && p.node != 0 {
 		o.Remains = own[0].pack(nil)
@@ -497,7 +497,7 @@ func (p *part) gather(res Result, own []*remains) (sum Result, verdict, err erro
 }
 
 // conclude adds what the others say to the result of node 0.
-func (p *part) conclude(res *Result, own []*remains, texts [][]byte) (verdict, err error) {
+func (p *process) conclude(res *Result, own []*remains, texts [][]byte) (verdict, err error) {
 	all := []*remains{{}}
 	if len(own) > 0 {
 		all[0] = own[0]

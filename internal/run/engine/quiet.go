@@ -70,7 +70,7 @@ func (q *quiet) init(nodes int) {
 }
 
 // rest says that the process has become passive.
-func (p *part) rest() {
+func (p *process) rest() {
 	select {
 	case p.quiet.rested <- struct{}{}:
 	default:
@@ -80,7 +80,7 @@ func (p *part) rest() {
 // counts reads the counts. passive tells that they are those of one moment at which the process was passive:
 // the moment at which busy was read. Had it received a message between the two readings of received, they
 // would differ; had it not, it was passive from that moment until sent was read.
-func (p *part) counts() (c counts, passive bool) {
+func (p *process) counts() (c counts, passive bool) {
 	e := p.eng
 	c.received = p.received.Load()
 	passive = e.busy.Load() == 0
@@ -89,7 +89,7 @@ func (p *part) counts() (c counts, passive bool) {
 }
 
 // watch reports to node 0 until the run ends.
-func (p *part) watch() {
+func (p *process) watch() {
 	var told report
 	var last time.Time
 	for {
@@ -127,7 +127,7 @@ func appendCounts(b []byte, c counts) []byte {
 func (d *decoder) counts() counts { return counts{int64(d.uint()), int64(d.uint())} }
 
 // reported notes, at node 0, the report of a node.
-func (p *part) reported(node int, c counts) {
+func (p *process) reported(node int, c counts) {
 	q := &p.quiet
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -139,7 +139,7 @@ func (p *part) reported(node int, c counts) {
 }
 
 // answered notes, at node 0, the counts that a node has when asked.
-func (p *part) answered(node int, c counts) {
+func (p *process) answered(node int, c counts) {
 	q := &p.quiet
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -149,14 +149,14 @@ func (p *part) answered(node int, c counts) {
 	}
 }
 
-func (p *part) compare(node int, c counts) {
+func (p *process) compare(node int, c counts) {
 	if r := &p.quiet.reports[node]; r.counts != c {
 		r.known, p.quiet.changed = false, true // its report is still to come
 	}
 }
 
 // ask asks all nodes for their counts if, by their reports, the run may be over. The lock is held.
-func (p *part) ask() {
+func (p *process) ask() {
 	q := &p.quiet
 	var sum counts
 	for i := range q.reports {
@@ -180,7 +180,7 @@ func (p *part) ask() {
 }
 
 // decide ends the run if all have answered what they had reported, node 0 too. The lock is held.
-func (p *part) decide() {
+func (p *process) decide() {
 	c, _ := p.counts()
 	p.compare(0, c)
 	if p.quiet.changed {
@@ -191,6 +191,6 @@ func (p *part) decide() {
 }
 
 // tell sends a message about the run itself.
-func (p *part) tell(to int, kind uint8, head []byte) {
+func (p *process) tell(to int, kind uint8, head []byte) {
 	p.eng.net.Send(&transport.Message{Kind: kind, From: p.node, To: to, Head: head})
 }

@@ -309,11 +309,11 @@ func FuzzSource(f *testing.F) {
 }
 
 func ExampleSource() {
-	rules := []Rule{{Event: "GlobalEvents::onExited", At: config.Rule{Before: true, Point: "return EXIT"},
-		Args: []string{"__func__"}}}
+	rules := []Rule{{Event: "My::onLeft", At: config.Rule{Before: true, Point: "return EXIT"}}}
 	out, insertions, _ := Source("block.cpp", []byte("BlockRetStatus f() { if (x) return EXIT; }"), rules)
 	fmt.Println(string(out))
 	fmt.Println(len(insertions), insertions[0].Function, insertions[0].Line, insertions[0].Col)
-	// Output: BlockRetStatus f() { if (x) /*whyslow*/ { /*whyslow*/ EMIT_EVENT(GlobalEvents, onExited,
-	// __func__); return EXIT; /*whyslow*/ } } 1 f 1 29
+	// Output:
+	// BlockRetStatus f() { if (x) /*whyslow*/ { /*whyslow*/ EMIT_EVENT(My, onLeft); return EXIT; /*whyslow*/ } }
+	// 1 f 1 29
 }

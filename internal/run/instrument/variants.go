@@ -25,8 +25,8 @@ const maxVariants = 256
 type branch struct {
 	when    *condition
 	toks    []item
-	groups  []*group // those among toks
-	parent  *group
+	groups  []*conditional // those among toks
+	parent  *conditional
 	covered bool // in a variant, or never wanted
 	tried   bool
 	dead    bool // has an #error
@@ -35,11 +35,11 @@ type branch struct {
 // item is a token or a nested group.
 type item struct {
 	tok   token
-	group *group
+	group *conditional
 }
 
-// group is one #if ... #endif; it always ends with a branch for "none of them".
-type group struct {
+// conditional is one #if ... #endif; it always ends with a branch for "none of them".
+type conditional struct {
 	branches []*branch
 	in       *branch // nil at the top
 }
@@ -59,7 +59,7 @@ func conditionals(src []byte, toks []token) (top *branch, all []*branch, err *pr
 		if len(line) == 0 {
 			continue
 		}
-		open := func(g *group, c *condition) {
+		open := func(g *conditional, c *condition) {
 			b := &branch{when: c, parent: g}
 			g.branches = append(g.branches, b)
 			all = append(all, b)
@@ -67,7 +67,7 @@ func conditionals(src []byte, toks []token) (top *branch, all []*branch, err *pr
 		}
 		switch name := line[0].spelling; name {
 		case "if", "ifdef", "ifndef":
-			g := &group{in: cur}
+			g := &conditional{in: cur}
 			cur.toks = append(cur.toks, item{group: g})
 			cur.groups = append(cur.groups, g)
 			open(g, readCondition(name, line[1:]))

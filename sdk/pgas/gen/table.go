@@ -45,13 +45,13 @@ const (
 	xBitTypes     = "int32 int64 uint32 uint64"
 )
 
-type group struct {
+type family struct {
 	name, about string
 	functions   []function
 }
 
-func groups() []group {
-	return []group{
+func groups() []family {
+	return []family{
 		{"put", "Functions that write to a PE's memory.", puts()},
 		{"get", "Functions that read a PE's memory.", gets()},
 		{"atomic", "Functions that change a value in a PE's memory at once.", atomics()},

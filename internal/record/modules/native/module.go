@@ -72,10 +72,10 @@ type stream struct {
 // left may look at what they have collected.
 var groups struct {
 	sync.Mutex
-	of map[*prof.Session]*group
+	of map[*prof.Session]*sessionModules
 }
 
-type group struct {
+type sessionModules struct {
 	left     int
 	finished []*module
 }
@@ -109,10 +109,10 @@ func (m *module) Start(h *prof.Host) error {
 	groups.Lock()
 	defer groups.Unlock()
 	if groups.of == nil {
-		groups.of = map[*prof.Session]*group{}
+		groups.of = map[*prof.Session]*sessionModules{}
 	}
 	if groups.of[h.Session()] == nil {
-		groups.of[h.Session()] = &group{}
+		groups.of[h.Session()] = &sessionModules{}
 	}
 	groups.of[h.Session()].left++
 	return nil

@@ -133,7 +133,7 @@ type peer struct {
 	queued atomic.Int64 // given to Send and not complete
 
 	// Of who holds World.mu:
-	parts    []*part              // of the batch that is made
+	parts    []*outgoing          // of the batch that is made
 	held     []*transport.Message // taken from the queue, not sent
 	more     bool                 // the queue may have more, of which nobody will be told
 	spare    []*transport.Message // an empty queue
@@ -152,13 +152,13 @@ type op struct {
 	// To send:
 	batch    []byte
 	messages int // that are complete with the batch
-	part     *part
+	part     *outgoing
 	// To receive:
 	arrival *arrival
 }
 
-// part is a value on its way out, or a long message.
-type part struct {
+// outgoing is a value on its way out, or a long message.
+type outgoing struct {
 	v      cpp.Value
 	size   int
 	tag    uint16

@@ -95,11 +95,11 @@ func (p *peer) appendLong(b []byte, m *transport.Message) []byte {
 func (p *peer) announce(v cpp.Value, size int) (tag uint16) {
 	tag = p.tag
 	p.tag = (p.tag + 1) % maxTag
-	p.parts = append(p.parts, &part{v: v, size: size, tag: tag})
+	p.parts = append(p.parts, &outgoing{v: v, size: size, tag: tag})
 	return tag
 }
 
-func (n *network) sendPart(p *peer, x *part) {
+func (n *network) sendPart(p *peer, x *outgoing) {
 	b := x.v.Memory()[:x.size]
 	x.pieces = pieces(x.size) // all of them, before the first one can be complete
 	for range x.pieces {

@@ -139,9 +139,9 @@ func (l *List) ready(ctx context.Context) error {
 	}
 	slices.SortStableFunc(blocks, func(a, b block) int { return cmp.Compare(a.lo, b.lo) })
 	l.blocks = blocks
-	parts := make([]part, len(blocks))
+	parts := make([]blockEvents, len(blocks))
 	for i := range parts {
-		parts[i] = part{block: int32(i), n: blocks[i].n}
+		parts[i] = blockEvents{block: int32(i), n: blocks[i].n}
 	}
 	l.all = newView(l, parts)
 	return nil

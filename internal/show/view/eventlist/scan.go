@@ -116,7 +116,7 @@ func (l *List) look(ctx context.Context, r *results, from, to int64, patience ti
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	var parts []part
+	var parts []blockEvents
 	frontier = maxTime
 	whole, known := 0, 0
 	for _, b := range blocks {
@@ -128,7 +128,7 @@ func (l *List) look(ctx context.Context, r *results, from, to int64, patience ti
 		}
 		known += n
 		if frontier == maxTime && r.n[b] > 0 {
-			parts = append(parts, part{int32(b), r.n[b], r.bits[b]})
+			parts = append(parts, blockEvents{int32(b), r.n[b], r.bits[b]})
 		}
 	}
 	scanned = 1

@@ -8,8 +8,8 @@ import (
 	"sort"
 )
 
-// part is a block of a view: how many of its events belong to it, and which.
-type part struct {
+// blockEvents is a block of a view: how many of its events belong to it, and which.
+type blockEvents struct {
 	block int32 // index into List.blocks
 	n     int32
 	bits  []uint64 // of its events in order of recording; nil: all
@@ -18,14 +18,14 @@ type part struct {
 // view is a list of events in order: all of them, or those that pass a filter. It is immutable.
 type view struct {
 	l     *List
-	parts []part // by lo; each has events
+	parts []blockEvents // by lo; each has events
 	total int
 	loSum []int // events of the parts before the i-th
 	byHi  []int // parts by hi
 	hiSum []int
 }
 
-func newView(l *List, parts []part) *view {
+func newView(l *List, parts []blockEvents) *view {
 	v := &view{l: l, parts: parts, loSum: make([]int, len(parts)+1), hiSum: make([]int, len(parts)+1),
 		byHi: make([]int, len(parts))}
 	for i := range parts {
@@ -43,15 +43,15 @@ func newView(l *List, parts []part) *view {
 func (v *view) lo(p int) int64 { return v.l.blocks[v.parts[p].block].lo }
 func (v *view) hi(p int) int64 { return v.l.blocks[v.parts[p].block].hi }
 
-// run is the events of a part in order of time.
-type run struct {
+// timeOrder is the events of a part in order of time.
+type timeOrder struct {
 	d     *decoded
 	times []int64
 	index []uint32 // in d; nil: all as recorded
 }
 
 // at returns the index, in the block, of the i-th event.
-func (r *run) at(i int) int {
+func (r *timeOrder) at(i int) int {
 	if r.index == nil {
 		return i
 	}
@@ -59,15 +59,15 @@ func (r *run) at(i int) int {
 }
 
 // before counts the events before t.
-func (r *run) before(t int64) int {
+func (r *timeOrder) before(t int64) int {
 	return sort.Search(len(r.times), func(i int) bool { return r.times[i] >= t })
 }
 
-func newRun(d *decoded, p *part) run {
+func newRun(d *decoded, p *blockEvents) timeOrder {
 	if p.bits == nil && d.order == nil {
-		return run{d: d, times: d.time}
+		return timeOrder{d: d, times: d.time}
 	}
-	r := run{d: d, times: make([]int64, 0, p.n), index: make([]uint32, 0, p.n)}
+	r := timeOrder{d: d, times: make([]int64, 0, p.n), index: make([]uint32, 0, p.n)}
 	for i := range d.time {
 		k := uint32(i)
 		if d.order != nil {
@@ -81,7 +81,7 @@ func newRun(d *decoded, p *part) run {
 }
 
 // runs loads parts.
-func (v *view) runs(ctx context.Context, parts []int) ([]run, error) {
+func (v *view) runs(ctx context.Context, parts []int) ([]timeOrder, error) {
 	blocks := make([]int, len(parts))
 	for i, p := range parts {
 		blocks[i] = int(v.parts[p].block)
@@ -90,7 +90,7 @@ func (v *view) runs(ctx context.Context, parts []int) ([]run, error) {
 	if err != nil {
 		return nil, err
 	}
-	out := make([]run, len(parts))
+	out := make([]timeOrder, len(parts))
 	for i, p := range parts {
 		out[i] = newRun(ds[i], &v.parts[p])
 	}
@@ -156,7 +156,7 @@ func (v *view) find(ctx context.Context, k int) (t int64, skip int, err error) {
 
 // source is a run being merged with others.
 type source struct {
-	run
+	timeOrder
 	stream, ordinal int32
 	next            int
 }
@@ -207,7 +207,7 @@ func (v *view) walk(ctx context.Context, t int64, want int, f func(d *decoded, i
 		}
 		for i, p := range parts {
 			b := &v.l.blocks[v.parts[p].block]
-			s := &source{run: runs[i], stream: b.stream, ordinal: b.ordinal}
+			s := &source{timeOrder: runs[i], stream: b.stream, ordinal: b.ordinal}
 			if s.next = s.before(t); s.next < len(s.times) {
 				heap.Push(&m, s)
 			}

@@ -34,18 +34,18 @@ func New(t *timeline.Timeline, x *fragments.Index) *Graph {
 	return &Graph{m: t.Model(), t: t, x: x}
 }
 
-// span is an interval on the common clock, to not included.
-type span struct{ from, to int64 }
+// interval is an interval on the common clock, to not included.
+type interval struct{ from, to int64 }
 
-func (s span) has(t int64) bool { return t != model.None && t >= s.from && t < s.to }
+func (s interval) has(t int64) bool { return t != model.None && t >= s.from && t < s.to }
 
-func (g *Graph) span(from, to int64) (s span, err error) {
+func (g *Graph) span(from, to int64) (s interval, err error) {
 	if from != 0 || to < g.m.Wall() {
 		if err := query.Interval(from, to); err != nil {
 			return s, err
 		}
 	}
-	s = span{math.MinInt64, math.MaxInt64}
+	s = interval{math.MinInt64, math.MaxInt64}
 	if from > 0 {
 		s.from = query.Shift(from, g.m.Start)
 	}
@@ -125,7 +125,7 @@ func (g *Graph) Nodes(from, to int64) (*NodeGraph, error) {
 		return cmp.Or(cmp.Compare(a.From, b.From),
 			cmp.Compare(a.To, b.To))
 	})
-	within := span{max(s.from, m.Start), min(s.to, m.End)}
+	within := interval{max(s.from, m.Start), min(s.to, m.End)}
 	length := float64(max(within.to-within.from, 1))
 	bytes := g.bytes(within)
 	for i := range out.Nodes {
@@ -141,7 +141,7 @@ func (g *Graph) Nodes(from, to int64) (*NodeGraph, error) {
 }
 
 // busy is the time that a node's workers were within atomic CFs.
-func (g *Graph) busy(n *model.Node, s span) (ns int64) {
+func (g *Graph) busy(n *model.Node, s interval) (ns int64) {
 	m := g.m
 	for i := range n.Workers {
 		w := &n.Workers[i]

@@ -13,7 +13,7 @@ type heldChange struct {
 }
 
 // bytes gives the mean of the bytes that each node holds in a stretch of time.
-func (g *Graph) bytes(s span) []float64 {
+func (g *Graph) bytes(s interval) []float64 {
 	g.heldOnce.Do(g.findHeld)
 	out := make([]float64, len(g.m.Nodes))
 	for i := range g.held {
