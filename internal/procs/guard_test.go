@@ -60,7 +60,7 @@ func TestGuard(t *testing.T) {
 		}
 	}
 	fails := errors.New("it fails")
-	if err := procs.Guard(func() error { return fails }); err != fails {
+	if err := procs.Guard(func() error { return fails }); !errors.Is(err, fails) {
 		t.Error(err)
 	}
 }

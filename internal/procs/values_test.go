@@ -54,7 +54,7 @@ func TestValues(t *testing.T) {
 			}
 			last, err := procs.FromMember(g, n-1, value{From: g.Rank()})
 			if err != nil || last.From != n-1 {
-				return fmt.Errorf("from the last of %d came %+v, %v", n, last, err)
+				return fmt.Errorf("from the last of %d came %+v, %w", n, last, err)
 			}
 			var got []int
 			own := func() value {
@@ -71,7 +71,7 @@ func TestValues(t *testing.T) {
 				return nil
 			})
 			if want := n - 1; err != nil || g.Rank() == 0 && len(got) != want || !slices.IsSorted(got) {
-				return fmt.Errorf("member %d collected %v: %v", g.Rank(), got, err)
+				return fmt.Errorf("member %d collected %v: %w", g.Rank(), got, err)
 			}
 			return nil
 		})
@@ -91,7 +91,7 @@ func TestValuesOther(t *testing.T) {
 			_, err = procs.AllOf(g, "seven")
 		}
 		if err == nil || !strings.Contains(err.Error(), fmt.Sprintf("process %d told", 1-g.Rank())) {
-			return fmt.Errorf("member %d: %v", g.Rank(), err)
+			return fmt.Errorf("member %d: %w", g.Rank(), err)
 		}
 		return nil
 	})
