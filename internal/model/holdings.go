@@ -78,6 +78,14 @@ func HoldCopies(out []HeldCopy, facts []CopyFact, made []Value) []HeldCopy {
 	if drops == 0 && stored < 2 {
 		return out
 	}
+	if drops == 1 && stored == 1 { // as nearly always: no need to sort
+		for i := range facts {
+			if facts[i].Dropped {
+				out[first].To = facts[i].Time
+			}
+		}
+		return out
+	}
 	unmatched := max(drops-stored, 0)
 	dropped := make([]int64, 0, drops)
 	for i := range facts {
