@@ -7,8 +7,8 @@ import (
 	"github.com/whyslow/whyslow/trace"
 )
 
-// stretch is what a model of a part of a run needs from the whole run: the marks, which are read first, and the
-// times of the streams, which headers tell. A nil stretch is the whole run.
+// stretch is what a model of a part of a run needs from the whole run: the marks, which are read first, and
+// the times of the streams, which headers tell. A nil stretch is the whole run.
 type stretch struct {
 	in    trace.Span // on the common clock
 	marks map[streamKey][]markEvent
