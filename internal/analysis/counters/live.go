@@ -137,6 +137,9 @@ func (l *Live) Info(info *trace.RunInfo) {
 // maxWorkers bounds what a damaged run.json can claim.
 const maxWorkers = 1 << 12
 
+// Count gives the number of events of a standard kind that have arrived.
+func (l *Live) Count(k trace.Kind) uint64 { return l.counts[k] }
+
 // Late counts the events that were left out because they came too late, after their CF, DF or message had
 // been forgotten, or because memory was full.
 func (l *Live) Late() uint64 { return l.late }

@@ -19,7 +19,9 @@ func (s *Snapshot) whole() bool { return s.Span.From <= 0 && s.Span.To >= s.Mode
 
 // divides says that the snapshot can tell factors. A part of a run with regions cannot: which threads were in
 // a collective, or had a lock, follows from their order since the start.
-func (s *Snapshot) divides() bool { return s.whole() || s.Model.Count[trace.KindEntered] == 0 }
+func (s *Snapshot) divides() bool {
+	return s.whole() || !s.regions && s.Model.Count[trace.KindEntered] == 0
+}
 
 // until tells of each lane up to when, since the start of the run, its division is known.
 func (s *Snapshot) until() []int64 {

@@ -271,6 +271,9 @@ func (r *Run) finished() (string, error) {
 	}
 	reader, err := trace.Open(r.dir)
 	if err != nil {
+		if alive, known := r.opt.Alive(); known && alive {
+			return "", nil // it has just created its files
+		}
 		return "", err
 	}
 	defer reader.Close()

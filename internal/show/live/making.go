@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"time"
 
+	"github.com/whyslow/whyslow/internal/analysis/counters"
 	"github.com/whyslow/whyslow/internal/clock"
 	"github.com/whyslow/whyslow/internal/model"
 	"github.com/whyslow/whyslow/internal/procs"
@@ -314,6 +315,7 @@ func (r *Run) build(reader *trace.Reader, in *trace.Span, happening bool, parall
 	if in != nil {
 		s.Span = trace.Span{From: max(0, in.From-m.Start), To: min(m.Wall(), in.To-m.Start)}
 	}
+	r.Ordered(func(p *counters.Live) { s.regions = p.Count(trace.KindEntered) > 0 })
 	s.refs.Store(1)
 	return s, nil
 }

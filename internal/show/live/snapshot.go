@@ -30,6 +30,8 @@ type Snapshot struct {
 	// unless memory is short.
 	Span trace.Span
 
+	regions bool // the run is known to have regions, even if this part of it has none
+
 	ctx              context.Context // ends when the run is no longer shown
 	arrived          uint64          // what had arrived of the run
 	happening        bool            // the run had not ended
