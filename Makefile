@@ -26,6 +26,7 @@ sdk:                     ## build/: the libraries that record OpenSHMEM and UPC 
 	go run ./cmd/whyslow shmem --library build
 
 page:                    ## web/dist, from the sources of the page; it is committed
+	go generate ./web
 	cd web && npm ci --no-audit --no-fund && npm run build
 
 demo: build              ## run an example on two nodes and report
@@ -96,7 +97,7 @@ experiments: build       ## how S, O and L follow the number of chains, the size
 fuzz:                    ## every fuzz target for 20 s
 	@grep -rl '^func Fuzz' --include='*_test.go' . | xargs -n1 dirname | sort -u | while read dir; do \
 		for target in $$(grep -rho '^func Fuzz[A-Za-z0-9_]*' $$dir/*_test.go | cut -c6-); do \
-			echo "$$dir $$target"; go test -run '^$$' -fuzz "^$$target$$" -fuzztime 20s $$dir || exit 1; done; done
+			echo "$$dir $$target"; go test -run '^$$' -fuzz "^$$target$$" -fuzztime 20s -fuzzminimizetime 1x $$dir || exit 1; done; done
 
 clean:
 	rm -f whyslow

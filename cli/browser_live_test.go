@@ -227,7 +227,7 @@ func TestShmemLive(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 4*time.Minute)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, filepath.Join(home, "bin", "whyslow"), "shmem", "-q", "--live",
-		"--no-browser", "--", "oshrun", "-np", "2", "./late")
+		"--no-browser", "--insecure", "--", "oshrun", "-np", "2", "./late")
 	cmd.Dir = dir
 	cmd.Env = append(os.Environ(), "OMPI_ALLOW_RUN_AS_ROOT=1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1",
 		"OMPI_MCA_rmaps_base_oversubscribe=1", "OMPI_MCA_hwloc_base_binding_policy=none")

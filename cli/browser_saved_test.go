@@ -140,7 +140,7 @@ func pageCompare(t *testing.T, p *pages) {
 
 // pageToken: without the token nobody gets anything; the page asks for it, and an address can have it.
 func pageToken(t *testing.T, p *pages) {
-	s := p.serve(t, "view", "--token", "open sesame", p.heat)
+	s := p.serve(t, "view", "--token", "open; sesame", p.heat)
 	for address, want := range map[string]int{"api/runs": 401, "api/runs?token=open": 401, "api/updates": 401,
 		"?token=wrong": 401} {
 		r, err := http.Get(s.url + address)
@@ -155,7 +155,7 @@ func pageToken(t *testing.T, p *pages) {
 	b := p.open(t, s.url+"?view=nodes&lang=en", `401`)
 	b.wait(`document.querySelector("dialog[open] input[type=password]")`)
 	b.picture("token")
-	for _, token := range []string{"guess", "open sesame"} {
+	for _, token := range []string{"guess", "open; sesame"} {
 		b.click(`dialog input`)
 		b.keys(token)
 		b.keys("\r")
@@ -180,7 +180,7 @@ func pageToken(t *testing.T, p *pages) {
 	b.wait(`document.querySelector("nav [aria-current]").textContent === "Nodes" && document.querySelector("main [role=row]")`)
 	b.quiet("after the token was given")
 
-	link := p.open(t, s.url+"?token=open%20sesame&view=memory")
+	link := p.open(t, s.url+"?token=open%3B%20sesame&view=memory")
 	link.run()
 	link.settle()
 	link.wait(`document.querySelector("main .held")`)
@@ -188,4 +188,20 @@ func pageToken(t *testing.T, p *pages) {
 		t.Errorf("the token stays in the address: %s", at)
 	}
 	link.quiet("a link with the token")
+
+	// Without --token the printed link has a random one.
+	random := p.serve(t, "view", "--token", "", p.heat)
+	at, _, ok := strings.Cut(random.url, "?token=")
+	r, err := http.Get(at + "api/runs")
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Body.Close()
+	if !ok || r.StatusCode != http.StatusUnauthorized {
+		t.Errorf("%s: status %d", random.url, r.StatusCode)
+	}
+	opened := p.open(t, random.url)
+	opened.run()
+	opened.settle()
+	opened.quiet("the printed link")
 }

@@ -145,6 +145,9 @@ func (p *pages) serve(t *testing.T, args ...string) *server {
 	if !slices.Contains(args, "--listen") {
 		args = slices.Insert(args, 1, "--listen", "127.0.0.1:0")
 	}
+	if !slices.Contains(args, "--token") {
+		args = slices.Insert(args, 1, "--insecure") // pageToken tries what is usual
+	}
 	if args[0] == "view" {
 		args = slices.Insert(args, 1, "--no-browser")
 	}

@@ -4,13 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
-	"os/signal"
 	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
-	"syscall"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -18,6 +15,7 @@ import (
 
 	"github.com/whyslow/whyslow/internal/console"
 	"github.com/whyslow/whyslow/internal/run/crew"
+	"github.com/whyslow/whyslow/internal/words"
 	"github.com/whyslow/whyslow/trace"
 )
 
@@ -30,8 +28,7 @@ Exit codes:
   4    a trace is damaged or ends early (what could be read was used)
   130  interrupted`
 
-// verbsOfMany are the verbs that many processes do together, verbsOfUserCode those that run code of the
-// user's in this process or in one that it starts.
+// Many processes do verbsOfMany together; verbsOfUserCode run the user's code, here or in a child process.
 var (
 	verbsOfMany     = []string{"run", "report", "experiment", "doctor", "luna", "rts"}
 	verbsOfUserCode = []string{"run", "luna", "rts"}
@@ -51,27 +48,33 @@ const signalsAfter = 5 * time.Second
 // execute is the whole program: argv with the name it was called by, the exit code as the answer.
 func execute(argv []string, io console.IO) int {
 	io = crew.Mute(io)
+	io.Out, io.Err = words.Foreign(io.Out), words.Foreign(io.Err)
 	switch strings.TrimSuffix(filepath.Base(argv[0]), ".exe") {
 	case "luna":
 		return runLuna(argv[1:], io)
 	case "rts", "rts.dbg":
 		return runRTS(argv[1:], io)
 	}
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	ctx, stop := console.Asked(context.Background())
 	defer stop()
-	// A second Ctrl+C ends the process at once. Under mpirun a second signal is no wish of the user's:
-	// whoever ends a job asks mpirun and the ranks, and mpirun asks the ranks again. It kills them, too, if
-	// need be.
+	// A second signal ends the process at once. Under mpirun one is no wish of the user's: whoever ends a job
+	// asks mpirun and the ranks, and mpirun asks the ranks again. It kills them, too, if need be.
 	context.AfterFunc(ctx, func() {
 		if crew.Ranks() > 1 {
 			time.Sleep(signalsAfter)
 		}
 		stop()
+		console.AskedAgain()
 	})
 
+	out := &console.Output{W: io.Out}
+	io.Out = out
 	root := rootCommand(io)
 	root.SetArgs(argv[1:])
 	cmd, err := root.ExecuteContextC(ctx)
+	if err == nil && out.Err != nil { // nobody looked at it
+		err = badInput(out.Err)
+	}
 	if err == nil {
 		return console.Done
 	}
@@ -126,15 +129,14 @@ names the code fragments, links and data fragments that cost the time.`,
 	root.SetIn(io.In)
 	root.SetOut(io.Out)
 	root.SetErr(io.Err)
-	root.SetFlagErrorFunc(func(cmd *cobra.Command,
-		err error) error {
+	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 		return console.Misuse("%w", flagError(err))
 	})
 	root.AddCommand(
 		runCommand(io), reportCommand(io), dumpCommand(io), diffCommand(io), convertCommand(
 			io), experimentCommand(io), lunaCommand(io), rtsCommand(io),
 		viewCommand(io), serveCommand(io), initCommand(io), modulesCommand(io), instrumentCommand(
-			io), shmemCommand(io), doctorCommand(io), versionCommand(io),
+			io), shmemCommand(io), doctorCommand(io), versionCommand(io), licencesCommand(io),
 	)
 	return root
 }
@@ -157,15 +159,30 @@ func flagError(err error) error {
 	return fmt.Errorf("--%s=%s: %s", value.GetFlag().Name, value.GetValue(), what)
 }
 
-// oneArg demands exactly one argument and names it when it is missing.
-func oneArg(what string) cobra.PositionalArgs {
+// someArgs demands at least one argument and names it when it is missing.
+func someArgs(what string) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
-		switch {
-		case len(args) == 0:
+		if len(args) == 0 {
 			return console.Misuse("%s: no %s given", cmd.Name(), what)
-		case len(args) > 1:
-			return console.Misuse("%s: unexpected argument %q after the %s", cmd.Name(), args[1], what)
 		}
 		return nil
+	}
+}
+
+// oneArg demands exactly one argument.
+func oneArg(what string) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, args []string) error {
+		if len(args) > 1 {
+			return console.Misuse("%s: unexpected argument %q after the %s", cmd.Name(), args[1], what)
+		}
+		return someArgs(what)(cmd, args)
+	}
+}
+
+// completeWords lets shells complete a flag by one of some words.
+func completeWords(cmd *cobra.Command, flag string, words []string) {
+	if err := cmd.RegisterFlagCompletionFunc(flag,
+		cobra.FixedCompletions(words, cobra.ShellCompDirectiveNoFileComp)); err != nil {
+		panic(err) // the flag was added before
 	}
 }

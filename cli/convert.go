@@ -2,12 +2,11 @@ package cli
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
-	"os"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -15,6 +14,7 @@ import (
 	"github.com/whyslow/whyslow/internal/analysis/pattern"
 	"github.com/whyslow/whyslow/internal/console"
 	"github.com/whyslow/whyslow/internal/convert/cube"
+	"github.com/whyslow/whyslow/internal/files"
 	"github.com/whyslow/whyslow/internal/model"
 	"github.com/whyslow/whyslow/internal/procs"
 	"github.com/whyslow/whyslow/trace"
@@ -49,7 +49,10 @@ func toCube(write func(io.Writer, *pattern.Result, *model.Model) error) func(con
 	}
 }
 
-type convertOptions struct{ to, out string }
+type convertOptions struct {
+	to, out string
+	memory  memoryBudget
+}
 
 func convertCommand(std console.IO) *cobra.Command {
 	var o convertOptions
@@ -72,6 +75,9 @@ when it is complete.
   whyslow convert --to cube3 -o - is.trace | xmllint --format -`,
 		Args: oneArg("trace"),
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := o.memory.check("convert", 1); err != nil {
+				return err
+			}
 			if o.to == "" {
 				return console.Misuse("convert: --to is needed: one of %s", strings.Join(names, ", "))
 			}
@@ -87,10 +93,8 @@ when it is complete.
 	f := cmd.Flags()
 	f.StringVar(&o.to, "to", "", "`format`: "+strings.Join(names, " or "))
 	f.StringVarP(&o.out, "output", "o", "", "`file` to write, - for standard output")
-	if err := cmd.RegisterFlagCompletionFunc("to",
-		cobra.FixedCompletions(names, cobra.ShellCompDirectiveNoFileComp)); err != nil {
-		panic(err) // the flag was defined above
-	}
+	o.memory.addTo(f)
+	completeWords(cmd, "to", names)
 	return cmd
 }
 
@@ -100,13 +104,16 @@ func convertTrace(ctx context.Context, std console.IO, o *convertOptions, f form
 		out = strings.TrimSuffix(filepath.Clean(path), ".trace") + f.extension
 	}
 	line := console.StartProgress(std)
-	m, problems, err := readWhole(ctx, path, line)
+	var read readShare
+	ctx, watched := o.memory.watch(ctx, std, path, read.part)
+	defer watched()
+	m, problems, err := readWhole(ctx, path, line, &o.memory, &read)
 	if err == nil {
 		line.Set("writing %s", out)
 		if out == "-" {
-			err = f.write(ctx, std.Out, m)
+			err = f.write(ctx, console.Beneath(std.Out), m)
 		} else {
-			err = replaceFile(out, func(w io.Writer) error { return f.write(ctx, w, m) })
+			err = files.Replace(out, func(w io.Writer) error { return f.write(ctx, w, m) })
 		}
 		err = ofTrace(ctx, path, err)
 	}
@@ -121,20 +128,33 @@ func convertTrace(ctx context.Context, std console.IO, o *convertOptions, f form
 	return err
 }
 
-// readWhole reads a trace into a model; problems says what is missing or damaged. Its errors are for the
-// user.
-func readWhole(ctx context.Context, path string, line *console.Progress) (m *model.Model, problems []string,
-	err error) {
+// readShare is how many percent of a trace have been read.
+type readShare struct{ percent atomic.Int64 }
+
+func (s *readShare) part() float64 { return float64(s.percent.Load()) / 100 }
+
+// progress notes what model.Options.Progress tells, and shows it.
+func (s *readShare) progress(line *console.Progress, path string) func(done, total int64) {
+	return func(done, total int64) {
+		percent := 100 * done / max(total, 1)
+		s.percent.Store(percent)
+		line.Set("reading %s: %d %%", path, percent)
+	}
+}
+
+// readWhole reads a trace into a model; problems says what is missing. Its errors are for the user.
+func readWhole(ctx context.Context, path string, line *console.Progress, memory *memoryBudget,
+	read *readShare) (m *model.Model, problems []string, err error) {
 	r, err := trace.Open(path)
 	if err != nil {
 		return nil, nil, badInput(err)
 	}
 	defer r.Close()
+	if err := memory.fits(r); err != nil {
+		return nil, nil, err
+	}
 	line.Set("reading %s", path)
-	m, err = model.Build(ctx, r, model.Options{Progress: func(done,
-		total int64) {
-		line.Set("reading %s: %d %%", path, 100*done/max(total, 1))
-	}})
+	m, err = model.Build(ctx, r, model.Options{Progress: read.progress(line, path)})
 	return m, missing(r), ofTrace(ctx, path, err)
 }
 
@@ -144,24 +164,7 @@ func ofTrace(ctx context.Context, path string, err error) error {
 	case err == nil:
 		return nil
 	case ctx.Err() != nil:
-		return console.Exit(console.Interrupted, errors.New("interrupted"))
+		return interrupted(ctx)
 	}
 	return badInput(fmt.Errorf("%s: %w", path, err))
-}
-
-// replaceFile writes a file beside its name and moves it there when it is complete.
-func replaceFile(name string, write func(io.Writer) error) (err error) {
-	f, err := os.CreateTemp(filepath.Dir(name), "."+filepath.Base(name)+".*")
-	if err != nil {
-		return err
-	}
-	defer func() {
-		if err != nil {
-			_ = os.Remove(f.Name()) // what went wrong before is told
-		}
-	}()
-	if err := errors.Join(write(f), f.Chmod(0o644), f.Close()); err != nil {
-		return err
-	}
-	return os.Rename(f.Name(), name)
 }

@@ -11,6 +11,7 @@ import (
 
 func doctorCommand(io console.IO) *cobra.Command {
 	var asJSON, ranks bool
+	var memory memoryBudget
 	cmd := &cobra.Command{
 		Use:   "doctor [TRACE]",
 		Short: "Tell what this machine can do, or whether a trace is whole and consistent",
@@ -39,7 +40,10 @@ Exit codes:
 				return writeJSON(io.Out, found)
 			}
 			if len(args) == 1 {
-				return examineTrace(cmd.Context(), io, args[0], asJSON)
+				if err := memory.check("doctor", 1); err != nil {
+					return err
+				}
+				return examineTrace(cmd.Context(), io, args[0], asJSON, &memory)
 			}
 			found, err := doctor.Examine(cmd.Context(), canRun, buildName())
 			if err != nil || found == nil {
@@ -61,6 +65,7 @@ Exit codes:
 		},
 	}
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
+	memory.addTo(cmd.Flags())
 	cmd.Flags().BoolVar(&ranks, "ranks", false, "join the other ranks and print what each sees")
 	cmd.Flags().Lookup("ranks").Hidden = true // doctor starts itself with it
 	return cmd

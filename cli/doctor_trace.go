@@ -2,7 +2,6 @@ package cli
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"time"
 
@@ -13,7 +12,9 @@ import (
 )
 
 // examineTrace tells whether a trace is whole and does not contradict itself.
-func examineTrace(ctx context.Context, io console.IO, path string, asJSON bool) error {
+func examineTrace(ctx context.Context, io console.IO, path string, asJSON bool, memory *memoryBudget) error {
+	ctx, watched := memory.watch(ctx, io, path, func() float64 { return 1 })
+	defer watched()
 	r, err := trace.Open(path)
 	if err != nil {
 		return badInput(err)
@@ -25,7 +26,7 @@ func examineTrace(ctx context.Context, io console.IO, path string, asJSON bool) 
 	line.End()
 	switch {
 	case ctx.Err() != nil:
-		return console.Exit(console.Interrupted, errors.New("interrupted"))
+		return interrupted(ctx)
 	case err != nil:
 		return badInput(err)
 	}
@@ -117,8 +118,7 @@ func printClocks(io console.IO, r *consistency.Report) {
 			o.Interpolated}, {"after repair, as in reports", o.Repaired}} {
 			fmt.Fprintf(io.Out, "  %-43s %d", v.by+":", v.Count)
 			if v.Count > 0 {
-				fmt.Fprintf(io.Out, ", by up to %v, in all by %v", time.Duration(v.LargestNS),
-					time.Duration(v.SumNS))
+				fmt.Fprintf(io.Out, ", by up to %v, in all by %v", time.Duration(v.LargestNS), time.Duration(v.SumNS))
 			}
 			fmt.Fprintln(io.Out)
 		}

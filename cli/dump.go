@@ -2,6 +2,7 @@ package cli
 
 import (
 	"bufio"
+	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -21,6 +22,7 @@ type dumpOptions struct {
 	json   bool
 	stats  bool
 	filter eventFilter
+	memory memoryBudget
 }
 
 func dumpCommand(io console.IO) *cobra.Command {
@@ -69,7 +71,10 @@ count as -1.
 			case o.parse != "":
 				return parseTwin(io, &o)
 			}
-			return dumpTrace(io, &o, args[0])
+			if err := o.memory.check("dump", 1); err != nil {
+				return err
+			}
+			return dumpTrace(cmd.Context(), io, &o, args[0])
 		},
 		ValidArgsFunction: completeTrace,
 	}
@@ -79,6 +84,7 @@ count as -1.
 	f.BoolVar(&o.stats, "stats", false, "print figures: events and bytes of each kind and column,"+
 		" definitions, blocks, what is lost")
 	o.filter.addTo(cmd)
+	o.memory.addTo(f)
 	f.StringVar(&o.parse, "parse", "", "make a trace of the text twin in this `file` (- for standard input)")
 	f.StringVarP(&o.out, "output", "o", "", "with --parse: `folder` for the trace; must be new or empty")
 	return cmd
@@ -105,7 +111,9 @@ func parseTwin(io console.IO, o *dumpOptions) error {
 	return badInput(err)
 }
 
-func dumpTrace(io console.IO, o *dumpOptions, path string) error {
+func dumpTrace(ctx context.Context, io console.IO, o *dumpOptions, path string) error {
+	_, watched := o.memory.watch(ctx, io, path, func() float64 { return 1 })
+	defer watched()
 	r, err := trace.Open(path)
 	if err != nil {
 		return badInput(err)

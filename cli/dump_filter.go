@@ -49,27 +49,24 @@ func (f *eventFilter) options(r *trace.Reader) (o trace.DumpOptions, err error) 
 	if f.empty() {
 		return o, nil
 	}
-	if f.from != "" || f.to != "" {
-		in := trace.Always
-		if f.from != "" {
-			if in.From, err = timeIn(r, "from", f.from); err != nil {
+	in := trace.Always
+	for _, end := range []struct {
+		flag, text string
+		to         *int64
+	}{{"from", f.from, &in.From}, {"to", f.to, &in.To}} {
+		if end.text != "" {
+			if *end.to, err = timeIn(r, end.flag, end.text); err != nil {
 				return o, err
 			}
+			o.In = &in
 		}
-		if f.to != "" {
-			if in.To, err = timeIn(r, "to", f.to); err != nil {
-				return o, err
-			}
-		}
-		if in.From > in.To {
-			return o, console.Misuse("--from=%s is after --to=%s", f.from, f.to)
-		}
-		o.In = &in
+	}
+	if in.From > in.To {
+		return o, console.Misuse("--from=%s is after --to=%s", f.from, f.to)
 	}
 	for _, n := range f.nodes {
 		if !slices.Contains(r.Nodes(), n) {
-			return o, console.Misuse("--node=%d: the trace has no such node (it has %s)", n,
-				numbers(r.Nodes()))
+			return o, console.Misuse("--node=%d: the trace has no such node (it has %s)", n, numbers(r.Nodes()))
 		}
 	}
 	if f.nodes != nil || f.workers != nil {
@@ -146,37 +143,30 @@ type matcher struct {
 	cfs            []uint64
 }
 
-// findKinds finds the kinds that patterns name. Kinds of user namespaces have a number of their own on each
-// node.
+// findKinds finds the kinds that patterns name. User kinds have their own number on each node.
 func (m *matcher) findKinds(r *trace.Reader, patterns []string) error {
 	for _, p := range patterns {
 		full := strings.ReplaceAll(p, "::", ".")
+		if _, err := path.Match(full, ""); err != nil {
+			return console.Misuse("--kind=%s: %v", p, err)
+		}
 		found := false
 		for _, node := range r.Nodes() {
 			if m.kinds[node] == nil {
 				m.kinds[node] = map[trace.Kind]bool{}
 			}
-			try := func(s *trace.KindSpec) error {
+			try := func(s *trace.KindSpec) {
 				for _, name := range kindNames(s) {
-					ok, err := path.Match(full, name)
-					if err != nil {
-						return console.Misuse("--kind=%s: %v", p, err)
-					}
-					if ok {
+					if ok, _ := path.Match(full, name); ok {
 						m.kinds[node][s.Kind], found = true, true
 					}
 				}
-				return nil
 			}
 			for i := range trace.Kinds() {
-				if err := try(&trace.Kinds()[i]); err != nil {
-					return err
-				}
+				try(&trace.Kinds()[i])
 			}
 			for _, s := range r.Defs(node).UserKinds() {
-				if err := try(s); err != nil {
-					return err
-				}
+				try(s)
 			}
 		}
 		if !found {

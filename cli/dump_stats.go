@@ -13,27 +13,16 @@ import (
 // statistics are what dump --stats tells, beside what is in trace.Stats.
 type statistics struct {
 	*trace.Stats
-	Clock    string     `json:"clock,omitempty"`
-	Gaps     []traceGap `json:"gaps"`
-	Problems []string   `json:"problems"`
-}
-
-// traceGap is what is missing of a stream.
-type traceGap struct {
-	Node   int   `json:"node"`
-	Stream int   `json:"stream"`
-	From   int64 `json:"from"`
-	To     int64 `json:"to"`
+	Clock    string      `json:"clock,omitempty"`
+	Gaps     []trace.Gap `json:"gaps"`
+	Problems []string    `json:"problems"`
 }
 
 func readStatistics(r *trace.Reader) *statistics {
-	s := &statistics{Stats: r.Stats(runtime.GOMAXPROCS(0)), Gaps: []traceGap{},
+	s := &statistics{Stats: r.Stats(runtime.GOMAXPROCS(0)), Gaps: append([]trace.Gap{}, r.Gaps()...),
 		Problems: append([]string{}, missing(r)...)}
 	if info := r.Run(); info != nil {
 		s.Clock = info.Clock
-	}
-	for _, g := range r.Gaps() {
-		s.Gaps = append(s.Gaps, traceGap{g.Node, g.Stream, g.From, g.To})
 	}
 	return s
 }
@@ -56,7 +45,7 @@ func (s *statistics) print(out io.Writer) error {
 	fmt.Fprintf(out, "clock: %s, compared between nodes %d times\n", clock, s.ClockSyncs)
 	ns := int64(0)
 	for _, g := range s.Gaps {
-		ns += g.To - g.From
+		ns += g.NS()
 	}
 	fmt.Fprintf(out, "lost: %d events (%d dropped because buffers were full), %s of the streams' time\n\n",
 		s.LostEvents, s.Dropped, time.Duration(ns))

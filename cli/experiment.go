@@ -55,8 +55,7 @@ Exit codes:
 					" built with CGO_ENABLED=0"))
 			}
 			if crew.Ranks() > 1 {
-				return console.Misuse("experiment: leave out mpirun: experiments that need it start it" +
-					" themselves")
+				return console.Misuse("experiment: leave out mpirun: experiments that need it start it themselves")
 			}
 			self, err := os.Executable()
 			if err != nil {
@@ -64,11 +63,9 @@ Exit codes:
 			}
 			line := console.StartProgress(io)
 			r, err := experiment.Execute(cmd.Context(), args,
-				experiment.Options{Whyslow: self, Repeats: o.repeats, Cores: o.cores, Quick: o.quick,
-					NoMPI: whyNoMPI(),
+				experiment.Options{Whyslow: self, Repeats: o.repeats, Cores: o.cores, Quick: o.quick, NoMPI: whyNoMPI(),
 					Progress: func(done, all int, what string) {
-						line.Set("%d of %d runs done: %s", done, all,
-							what)
+						line.Set("%d of %d runs done: %s", done, all, what)
 					}})
 			line.End()
 			switch {

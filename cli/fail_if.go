@@ -27,8 +27,7 @@ func (f *failIf) check(verb string) error {
 			return console.Misuse("%s: --fail-if: %w", verb, err)
 		}
 		if c.Kind == compare.Growth && verb != "diff" {
-			return console.Misuse("%s: --fail-if: %s: one run has not grown; whyslow diff compares two", verb,
-				c.Text)
+			return console.Misuse("%s: --fail-if: %s: one run has not grown; whyslow diff compares two", verb, c.Text)
 		}
 		f.conditions = append(f.conditions, c)
 	}

@@ -50,8 +50,7 @@ func runInit(io console.IO, dir string, force bool) error {
 	}
 	for _, f := range files { // look first: either both are written or none
 		if _, err := os.Lstat(f.path); err == nil && !force {
-			return console.Exit(console.BadUsage, fmt.Errorf("%s: already there; --force replaces it",
-				f.path))
+			return console.Exit(console.BadUsage, fmt.Errorf("%s: already there; --force replaces it", f.path))
 		} else if err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return badInput(err)
 		}

@@ -39,12 +39,7 @@ Exit codes:
 		Example: `  whyslow instrument --events config/events_config.json --diff src/*.cpp
   whyslow instrument --events config/events_config.json -o build/instrumented src/*.cpp
   whyslow instrument --remove src/*.cpp`,
-		Args: func(cmd *cobra.Command, args []string) error {
-			if len(args) == 0 {
-				return console.Misuse("instrument: no C++ file given")
-			}
-			return nil
-		},
+		Args: someArgs("C++ file"),
 		RunE: func(_ *cobra.Command, args []string) error { return runInstrument(io, &o, args) },
 		ValidArgsFunction: func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
 			return []string{"cpp", "cc", "cxx", "hpp", "h"}, cobra.ShellCompDirectiveFilterFileExt
@@ -141,32 +136,19 @@ func (o *instrumentOptions) rules(io console.IO) ([]instrument.Rule, error) {
 
 // instrumentedFile is the JSON of --json.
 type instrumentedFile struct {
-	File       string                `json:"file"`
-	Target     string                `json:"target"`
-	Changed    bool                  `json:"changed"`
-	Skipped    bool                  `json:"skipped"`
-	Insertions []instrumentInsertion `json:"insertions"`
-}
-
-type instrumentInsertion struct {
-	Event    string `json:"event"`
-	Rule     string `json:"rule"`
-	Function string `json:"function"`
-	Line     int    `json:"line"`
-	Col      int    `json:"col"`
+	File       string                 `json:"file"`
+	Target     string                 `json:"target"`
+	Changed    bool                   `json:"changed"`
+	Skipped    bool                   `json:"skipped"`
+	Insertions []instrument.Insertion `json:"insertions"`
 }
 
 func instrumented(res *instrument.Result) []instrumentedFile {
 	list := []instrumentedFile{}
 	for i := range res.Files {
 		f := &res.Files[i]
-		file := instrumentedFile{File: f.Name, Target: f.Target, Changed: f.Changed, Skipped: f.Skipped(),
-			Insertions: []instrumentInsertion{}}
-		for _, in := range f.Insertions {
-			file.Insertions = append(file.Insertions, instrumentInsertion{in.Event, in.Rule, in.Function,
-				in.Line, in.Col})
-		}
-		list = append(list, file)
+		list = append(list, instrumentedFile{f.Name, f.Target, f.Changed, f.Skipped(),
+			append([]instrument.Insertion{}, f.Insertions...)})
 	}
 	return list
 }

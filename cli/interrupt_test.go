@@ -8,6 +8,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -39,29 +40,34 @@ func TestSignals(t *testing.T) {
 	}
 	home := lunaHome(t)
 	for name, source := range endless {
-		t.Run("interrupt "+name, func(t *testing.T) {
-			t.Parallel()
-			trace, stderr, code := endBy(t, home, source, os.Interrupt)
-			if code != console.Interrupted {
-				t.Errorf("exit code %d", code)
-			}
-			if !strings.Contains(stderr, "whyslow: interrupted") {
-				t.Errorf("does not say that it was interrupted:\n%s", stderr)
-			}
-			if !strings.HasSuffix(strings.TrimSpace(stderr), "\n"+trace) {
-				t.Errorf("the last line is not %s:\n%s", trace, stderr)
-			}
-			stdout, stderr, code, err := shell(".", home, "whyslow report --json "+trace)
-			if err != nil || code != console.Done {
-				t.Fatalf("report: exit code %d, %v\n%s", code, err, stderr)
-			}
-			if err := checkSums([]byte(stdout)); err != nil {
-				t.Error(err)
-			}
-			if !strings.Contains(stdout, `"ended": "interrupted"`) {
-				t.Errorf("%.300s", stdout)
-			}
-		})
+		for _, signal := range []syscall.Signal{syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGQUIT} {
+			t.Run(signal.String()+" "+name, func(t *testing.T) {
+				t.Parallel()
+				trace, stderr, code := endBy(t, home, source, signal)
+				if strings.Contains(stderr, "goroutine") {
+					t.Errorf("Go's stacks:\n%s", stderr)
+				}
+				if code != console.Interrupted {
+					t.Errorf("exit code %d", code)
+				}
+				if !strings.Contains(stderr, "whyslow: interrupted") {
+					t.Errorf("does not say that it was interrupted:\n%s", stderr)
+				}
+				if !strings.HasSuffix(strings.TrimSpace(stderr), "\n"+trace) {
+					t.Errorf("the last line is not %s:\n%s", trace, stderr)
+				}
+				stdout, stderr, code, err := shell(".", home, "whyslow report --json "+trace)
+				if err != nil || code != console.Done {
+					t.Fatalf("report: exit code %d, %v\n%s", code, err, stderr)
+				}
+				if err := checkSums([]byte(stdout)); err != nil {
+					t.Error(err)
+				}
+				if !strings.Contains(stdout, `"ended": "interrupted"`) {
+					t.Errorf("%.300s", stdout)
+				}
+			})
+		}
 		t.Run("kill "+name, func(t *testing.T) {
 			t.Parallel()
 			trace, _, _ := endBy(t, home, source, os.Kill)

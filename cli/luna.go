@@ -80,8 +80,7 @@ func runLuna(words []string, io console.IO) int {
 	return console.Done
 }
 
-// exitOf is the exit code where all ranks fail alike: mpirun ends everybody when one ends with another code
-// than 0, and rank 0 must be able to say why.
+// exitOf is the exit code where all ranks fail alike: mpirun must not end rank 0 before it says why.
 func exitOf(code int) int {
 	if rank, _ := crew.Place(); rank > 0 {
 		return console.Done
@@ -173,7 +172,7 @@ func (l *lunaCommandLine) run() error {
 	if l.libraryOnly || l.compileOnly {
 		l.clearProgress()
 		if !l.quiet {
-			fmt.Fprintf(l.io.Out, "To run: whyslow rts %s%s\n", library, joinArgs(l.args))
+			fmt.Fprintf(l.io.Out, "To run: whyslow rts %s\n", strings.Join(append([]string{library}, l.args...), " "))
 		}
 		return nil
 	}
@@ -181,16 +180,9 @@ func (l *lunaCommandLine) run() error {
 	return l.execute(library)
 }
 
-func joinArgs(args []string) string {
-	if len(args) == 0 {
-		return ""
-	}
-	return " " + strings.Join(args, " ")
-}
-
 // compile gives the program, and what is needed to compile it again.
 func (l *lunaCommandLine) compile() (*luna.Program, *bundle.Program, error) {
-	text, err := os.ReadFile(l.file)
+	text, err := readSource(l.file)
 	if err != nil {
 		return nil, nil, &fatalError{
 			text:    "preprocessing failed (see error messages below):",
@@ -202,7 +194,7 @@ func (l *lunaCommandLine) compile() (*luna.Program, *bundle.Program, error) {
 	prog, err := luna.Compile(luna.Options{
 		File: carried.File, Source: []byte(carried.Source), Defines: luna.Defines(carried.Defines),
 		ReadFile: func(path string) ([]byte, error) {
-			text, err := os.ReadFile(path)
+			text, err := luna.ReadInclude(path)
 			if err == nil {
 				carried.Includes[path] = string(text)
 			}
@@ -249,15 +241,13 @@ func (l *lunaCommandLine) execute(library string) error {
 	if err != nil {
 		return err
 	}
-	// The child is in this process's group: a terminal's Ctrl+C reaches it directly, and its end ends this
-	// process too.
+	// Ctrl+C reaches the child, which is in this process's group; its end ends this process too.
 	signal.Ignore(syscall.SIGINT)
 	var stderr bytes.Buffer
 	cmd := &exec.Cmd{
-		Path: self,
-		Args: append([]string{"rts", fmt.Sprintf("--worker-threads-count=%d", l.workers), library},
-			l.args...),
-		Stdin: l.io.In, Stdout: l.io.Out, Stderr: &stderr,
+		Path:  self,
+		Args:  append([]string{"rts", fmt.Sprintf("--worker-threads-count=%d", l.workers), library}, l.args...),
+		Stdin: l.io.In, Stdout: console.Beneath(l.io.Out), Stderr: &stderr,
 	}
 	if l.verbose {
 		fmt.Fprintln(l.io.Out, strings.Join(cmd.Args, " "))

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -21,45 +22,29 @@ type lunaOptions struct {
 	args                                []string // of the program
 }
 
-// parseLuna reads the words as LuNA does: options up to the first word that is none; that word is the program
-// and all that follows belongs to it. An error is the text of a fatal error.
+// parseLuna reads options up to the first other word: the program, whose words follow. Errors are LuNA's.
 func parseLuna(words []string) (*lunaOptions, error) {
 	o := &lunaOptions{optimize: "-O3", libraryFile: "libucodes.so", workers: 4, disabled: map[int]bool{}}
-	for _, w := range words {
-		if w == "--help" {
-			o.help = true
-			return o, nil
-		}
+	if o.help = slices.Contains(words, "--help"); o.help {
+		return o, nil
 	}
-	var sawO, sawO0 bool
+	var sawO, sawO0, balance bool // balancing is on anyway
+	switches := map[string]*bool{"-q": &o.quiet, "--quiet": &o.quiet, "--verbose": &o.verbose, "-g": &o.debug,
+		"-t": &o.time, "-b": &balance, "-O": &sawO, "-O0": &sawO0, "--no-cleanup": &o.noCleanup,
+		"--compile-only": &o.compileOnly, "-c": &o.libraryOnly}
 	for i := 0; i < len(words); i++ {
 		w := words[i]
+		if on := switches[w]; on != nil {
+			*on = true
+			continue
+		}
 		switch key, value, hasValue := strings.Cut(w, "="); {
-		case w == "-q", w == "--quiet":
-			o.quiet = true
-		case w == "--verbose":
-			o.verbose = true
-		case w == "-g":
-			o.debug = true
-		case w == "-t":
-			o.time = true
-		case w == "-b": // asks for balancing, which is on anyway
-		case w == "-O":
-			sawO = true
-		case w == "-O0":
-			sawO0, o.optimize = true, "-O0"
 		case w == "-D":
 			i++
 			if i == len(words) {
 				return nil, fmt.Errorf("-D needs a definition, NAME or NAME=text")
 			}
 			o.defines = append(o.defines, words[i])
-		case w == "--no-cleanup":
-			o.noCleanup = true
-		case w == "--compile-only":
-			o.compileOnly = true
-		case w == "-c":
-			o.libraryOnly = true
 		case key == "--output-file" && hasValue:
 			if !o.libraryOnly {
 				return nil, fmt.Errorf("--output-file supported only with -c before")
@@ -89,11 +74,13 @@ func parseLuna(words []string) (*lunaOptions, error) {
 			i = len(words)
 		}
 	}
-	if sawO && sawO0 {
+	switch {
+	case sawO && sawO0:
 		return nil, fmt.Errorf("conflicting optimization options")
-	}
-	if o.file == "" {
+	case o.file == "":
 		return nil, fmt.Errorf("no program specified")
+	case sawO0:
+		o.optimize = "-O0"
 	}
 	return o, nil
 }
@@ -101,8 +88,7 @@ func parseLuna(words []string) (*lunaOptions, error) {
 func parseWorkers(value string) (int, error) {
 	n, err := strconv.Atoi(value)
 	if err != nil || n < 1 || n > maxWorkers {
-		return 0, fmt.Errorf("--worker-threads-count needs a number from 1 to %d, not '%s'", maxWorkers,
-			value)
+		return 0, fmt.Errorf("--worker-threads-count needs a number from 1 to %d, not '%s'", maxWorkers, value)
 	}
 	return n, nil
 }

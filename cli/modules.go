@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/whyslow/whyslow/internal/console"
+	"github.com/whyslow/whyslow/internal/words"
 	"github.com/whyslow/whyslow/prof"
 	"github.com/whyslow/whyslow/prof/config"
 	"github.com/whyslow/whyslow/sdk"
@@ -123,8 +124,7 @@ func describeModules(plan *config.Plan) []moduleDescription {
 			if !set {
 				value = p.Default
 			}
-			d.Params = append(d.Params, paramDescription{p.Name, typeName(p), value, p.Default, p.Choices,
-				p.Doc})
+			d.Params = append(d.Params, paramDescription{p.Name, typeName(p), value, p.Default, p.Choices, p.Doc})
 		}
 		list = append(list, d)
 	}
@@ -197,25 +197,7 @@ func (m *moduleDescription) text(color bool, width int) string {
 	return b.String()
 }
 
-// fold writes a text behind the beginning of a line. What does not fit into width goes into further lines,
-// indented; a width of 0 is none. Words are not broken.
+// fold writes text after first; further lines are indented. A width of 0 is none. Words are not broken.
 func fold(first, content string, indent, width int) string {
-	var b strings.Builder
-	b.WriteString(first)
-	column, begins := utf8.RuneCountInString(first), true
-	for _, word := range strings.Fields(content) {
-		n := utf8.RuneCountInString(word)
-		switch {
-		case begins:
-		case width > 0 && column+1+n > width:
-			b.WriteString("\n" + strings.Repeat(" ", indent))
-			column = indent
-		default:
-			b.WriteByte(' ')
-			column++
-		}
-		b.WriteString(word)
-		column, begins = column+n, false
-	}
-	return b.String() + "\n"
+	return strings.Join(words.Fold(first, strings.Repeat(" ", indent), content, width), "\n") + "\n"
 }

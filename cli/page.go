@@ -3,17 +3,19 @@ package cli
 import (
 	"cmp"
 	"context"
+	"crypto/rand"
 	"crypto/tls"
 	"errors"
 	"fmt"
+	"html"
 	"net"
 	"net/url"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"runtime"
 	"runtime/debug"
 	"strings"
-	"sync"
 	"syscall"
 
 	"github.com/spf13/pflag"
@@ -22,12 +24,14 @@ import (
 	"github.com/whyslow/whyslow/internal/record/collect"
 	"github.com/whyslow/whyslow/internal/show/api"
 	"github.com/whyslow/whyslow/internal/show/live"
+	"github.com/whyslow/whyslow/internal/words"
 )
 
 // pageOptions say where the page is served and to whom.
 type pageOptions struct {
 	listen    string
-	token     string
+	token     string // given by the user: collectors ask for it, too
+	secret    string // what the page asks for: token or a random word; empty with insecure
 	insecure  bool
 	cert, key string
 	noBrowser bool
@@ -39,11 +43,10 @@ type pageOptions struct {
 }
 
 func (o *pageOptions) addTo(f *pflag.FlagSet, listen string) {
-	f.StringVar(&o.listen, "listen", listen, "serve the page at this `address`, HOST:PORT; port 0: any"+
-		" free one")
-	f.StringVar(&o.token, "token", "", "`word` that everybody who connects must give"+
-		" (default: $"+console.Tokens+")")
-	f.BoolVar(&o.insecure, "insecure", false, "let in everybody who can reach the address")
+	f.StringVar(&o.listen, "listen", listen, "serve the page at this `address`, HOST:PORT; port 0: any free one")
+	f.StringVar(&o.token, "token", "", "`word` that everybody who connects must give (default: $"+
+		console.Tokens+"; without it the page asks for a random one, which the printed link has)")
+	f.BoolVar(&o.insecure, "insecure", false, "without a token let in everybody who can reach the address")
 	f.StringVar(&o.cert, "tls-cert", "", "`file` with the certificate: serve https")
 	f.StringVar(&o.key, "tls-key", "", "`file` with its key")
 	f.StringVar(&o.memory, "memory", "4Gi", "about how many `bytes` of memory a run may take; a longer"+
@@ -60,7 +63,10 @@ func (o *pageOptions) check(verb string, f *pflag.FlagSet) error {
 	if err := api.CheckAddress(o.listen, o.token, o.insecure); err != nil {
 		return console.Misuse("%s: --listen: %w", verb, err)
 	}
-	n, err := parseBytes(o.memory)
+	if o.secret = o.token; o.secret == "" && !o.insecure {
+		o.secret = rand.Text()
+	}
+	n, err := words.ParseBytes(o.memory)
 	if err != nil || n < 64<<20 {
 		return console.Misuse("%s: --memory=%s: say at least 64Mi bytes, such as 4Gi", verb, o.memory)
 	}
@@ -79,14 +85,13 @@ func (o *pageOptions) check(verb string, f *pflag.FlagSet) error {
 	return nil
 }
 
-// limitMemory keeps this process, which does nothing but show runs, from letting garbage grow far beyond what
-// the runs may take.
+// limitMemory bounds the garbage of this process, which does nothing but show runs.
 func (o *pageOptions) limitMemory() { debug.SetMemoryLimit(o.memoryBytes) }
 
 // page is the page while it is being served.
 type page struct {
-	url     string // where it is, without the token
-	open    string // with it
+	url     string // to print: with the token, if that is a random one
+	open    string // with whatever token there is
 	address string // HOST:PORT
 	stop    func()
 	done    chan error
@@ -109,12 +114,10 @@ func (o *pageOptions) serve(io console.IO, runs *live.Set, collector *collect.Co
 			o.listen, err))
 	}
 	ctx, cancel := context.WithCancel(context.Background())
-	server := api.New(api.Config{Runs: runs, Token: o.token, Collector: collector, TLS: o.tls,
+	server := api.New(api.Config{Runs: runs, Token: o.secret, Collector: collector, TLS: o.tls,
 		Log: func(text string) { io.Say("warning: %s", text) }})
-	p := &page{done: make(chan error, 1)}
-	var once sync.Once
+	p := &page{done: make(chan error, 1), stop: cancel}
 	go func() { p.done <- server.Serve(ctx, l) }()
-	p.stop = func() { once.Do(cancel) }
 	scheme := "http"
 	if o.tls != nil {
 		scheme = "https"
@@ -132,13 +135,17 @@ func (o *pageOptions) serve(io console.IO, runs *live.Set, collector *collect.Co
 	p.address = net.JoinHostPort(host, port)
 	p.url = scheme + "://" + p.address + "/"
 	p.open = p.url
-	if o.token != "" {
-		p.open += "?token=" + url.QueryEscape(o.token)
+	if o.secret != "" {
+		p.open += "?token=" + url.QueryEscape(o.secret)
+	}
+	if o.token == "" {
+		p.url = p.open
 	}
 	return p, nil
 }
 
-// browse opens the page in the user's browser, if there is a screen to show it on.
+// browse opens the page in the user's browser, if there is a screen to show it on. Everybody on the computer
+// can read the browser's command line, so the link with the token stands in a file that only the user can read.
 func (p *page) browse(o *pageOptions) {
 	if o.noBrowser {
 		return
@@ -150,7 +157,21 @@ func (p *page) browse(o *pageOptions) {
 	case os.Getenv("DISPLAY") == "" && os.Getenv("WAYLAND_DISPLAY") == "":
 		return
 	}
-	cmd := exec.Command(command, p.open)
+	dir, err := os.MkdirTemp("", "whyslow-page-")
+	if err != nil {
+		return // the link is printed
+	}
+	file := filepath.Join(dir, "open.html")
+	text := `<meta http-equiv="refresh" content="0; url=` + html.EscapeString(p.open) + `">`
+	stop := p.stop
+	p.stop = func() {
+		stop()
+		_ = os.RemoveAll(dir)
+	}
+	if os.WriteFile(file, []byte(text), 0o600) != nil {
+		return
+	}
+	cmd := exec.Command(command, file)
 	if cmd.Start() == nil {
 		go cmd.Wait() //nolint:errcheck // the address is printed: without a browser the user has that
 	}

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"errors"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -19,23 +20,23 @@ type profileOptions struct {
 func (o *profileOptions) addTo(cmd *cobra.Command) {
 	f := cmd.Flags()
 	f.StringArrayVar(&o.flags.Events, "events", nil, "`which` events are on: a file like events_config.json"+
-		" (.json or a path), or a list: DFEvents.*,CFEvents.onReady (only these), +NAME,-NAME (changes),"+
-		" all, none")
+		" (.json or a path), or a list: DFEvents.*,CFEvents.onReady (only these), +NAME,-NAME (changes), all, none")
 	f.StringArrayVar(&o.flags.Modules, "modules", nil, "`which` modules run: a file like"+
 		" modules_settings.json (.json or a path), or a list: logger_module (only these), +NAME,-NAME"+
 		" (changes), all, none")
 	f.StringArrayVar(&o.flags.Groups, "group", nil, "switch a group of events: `NAME=on|off` (repeatable)")
-	f.StringArrayVar(&o.flags.Sets, "set", nil, "set a parameter of a module: `MODULE.PARAM=VALUE`"+
-		" (repeatable)")
+	f.StringArrayVar(&o.flags.Sets, "set", nil, "set a parameter of a module: `MODULE.PARAM=VALUE` (repeatable)")
 	o.complete(cmd)
 }
 
-// load makes the plan for a program in a folder. Modules in shared libraries are loaded, so that the plan
-// knows their parameters, and what they require.
+// load plans for a program in a folder. It loads libraries, which know parameters and what they require.
 func (o *profileOptions) load(verb, dir string) (*config.Plan, error) {
 	plan, err := o.plan(dir)
 	if err == nil {
 		err = plan.OpenLibraries(native.Open)
+	}
+	if errors.Is(err, prof.ErrLeft) {
+		return nil, console.Exit(console.Interrupted, err)
 	}
 	if err != nil && strings.HasPrefix(err.Error(), "--") {
 		return nil, console.Misuse("%s: %w", verb, err)

@@ -33,9 +33,10 @@ type reportOptions struct {
 	full    bool          // all tables in the terminal
 	all     bool          // every CF that never ran, not only the roots
 	splits  []string      // computed in any case
-	lang    string        // of the HTML page: en, ru
+	lang    string        // of text and the HTML page: en, ru
 	// Where the other faces go: a file, "-" standard output, "" nowhere.
 	json, html, csv string
+	memory          memoryBudget
 }
 
 // splitAll are the splits shown where there is room for them.
@@ -52,7 +53,7 @@ func (o *reportOptions) addTo(cmd *cobra.Command) {
 	f.Lookup("json").NoOptDefVal = "-"
 	f.StringVar(&o.html, "html", "", "write the report as one HTML page with plots to `FILE`; - is"+
 		" standard output")
-	f.StringVar(&o.lang, "lang", "en", "`language` of the HTML page: en or ru")
+	f.StringVar(&o.lang, "lang", "en", "`language` of text and the HTML page: en or ru")
 	f.StringVar(&o.csv, "csv", "", "write factors, memory, CFs and traffic over time as a table to `FILE`;"+
 		" - is standard output")
 	f.IntVar(&o.windows, "windows", 0, "cut the run into `N` windows for what is shown over time"+
@@ -76,11 +77,8 @@ func (o *reportOptions) check(verb string) error {
 			return console.Misuse("%s: --by: %w", verb, err)
 		}
 	}
-	if o.inputs != "all" && o.inputs != "data" {
-		return console.Misuse("%s: --inputs=%s: say all or data", verb, o.inputs)
-	}
-	if o.lang != "en" && o.lang != "ru" {
-		return console.Misuse("%s: --lang=%s: say en or ru", verb, o.lang)
+	if err := checkChoices(verb, o.inputs, o.lang); err != nil {
+		return err
 	}
 	switch {
 	case o.windows < 0:
@@ -98,6 +96,17 @@ func (o *reportOptions) check(verb string) error {
 	}
 	if toOutput > 1 {
 		return console.Misuse("%s: only one of --json, --html and --csv can go to standard output", verb)
+	}
+	return nil
+}
+
+// checkChoices checks --inputs and --lang.
+func checkChoices(verb, inputs, lang string) error {
+	if inputs != "all" && inputs != "data" {
+		return console.Misuse("%s: --inputs=%s: say all or data", verb, inputs)
+	}
+	if lang != "en" && lang != "ru" {
+		return console.Misuse("%s: --lang=%s: say en or ru", verb, lang)
 	}
 	return nil
 }
@@ -157,11 +166,15 @@ reads the files of some of the nodes. The report is the same.
 				return err
 			}
 			defer c.Leave(&err)
+			if err := o.memory.check("report", c.HostSize()); err != nil {
+				return err
+			}
 			return reportTrace(cmd.Context(), std, c, &o, &fail, args[0])
 		},
 		ValidArgsFunction: completeTrace,
 	}
 	o.addTo(cmd)
+	o.memory.addTo(cmd.Flags())
 	fail.addTo(cmd.Flags())
 	return cmd
 }
@@ -198,7 +211,7 @@ func reportTrace(ctx context.Context, std console.IO, c *crew.Crew, o *reportOpt
 	if len(o.faces()) > 0 {
 		err = o.writeFaces(std, all)
 	} else {
-		err = report.Terminal(std.Out, all, o.terminal(std.OutColor(), width(os.Stdout, std.OutTerm)))
+		err = report.Terminal(std.Out, all.In(o.lang), o.terminal(std.OutColor(), width(os.Stdout, std.OutTerm)))
 	}
 	switch {
 	case err != nil:
@@ -237,13 +250,18 @@ func analyse(ctx context.Context, c *crew.Crew, o *reportOptions, path string,
 	}
 	var r *trace.Reader
 	var m *model.Model
+	var read readShare
+	ctx, watched := o.memory.watch(ctx, line.IO, path, read.part)
+	defer watched()
 	defer func() {
 		if r != nil {
 			r.Close()
 		}
 	}()
 	if err := procs.Together(g, func(procs.Group) (err error) {
-		r, err = trace.OpenShare(path, g.Rank(), g.Size())
+		if r, err = trace.OpenShare(path, g.Rank(), g.Size()); err == nil {
+			err = o.memory.fits(r)
+		}
 		return err
 	}); err != nil {
 		return nil, nil, badInput(err)
@@ -251,10 +269,7 @@ func analyse(ctx context.Context, c *crew.Crew, o *reportOptions, path string,
 	line.Set("reading %s", path)
 	err = procs.Together(g, func(g procs.Group) (err error) {
 		m, err = model.BuildShare(ctx, r,
-			model.Options{Progress: func(done, total int64) {
-				line.Set("reading %s: %d %%", path,
-					100*done/max(total, 1))
-			}}, g)
+			model.Options{Progress: read.progress(line, path)}, g)
 		return err
 	})
 	if err == nil {
@@ -268,7 +283,7 @@ func analyse(ctx context.Context, c *crew.Crew, o *reportOptions, path string,
 	}
 	switch {
 	case ctx.Err() != nil:
-		return nil, nil, console.Exit(console.Interrupted, errors.New("interrupted"))
+		return nil, nil, interrupted(ctx)
 	case err != nil:
 		return nil, nil, badInput(fmt.Errorf("%s: %w", path, err))
 	}
@@ -290,15 +305,10 @@ func (o *reportOptions) wanted(m *model.Model, line *console.Progress) report.Wa
 	return want
 }
 
-// missing lists what a trace lacks. The streams of a run that failed or was interrupted may be without an
-// end; that is how it ended.
+// missing lists what a trace lacks, a line each.
 func missing(r *trace.Reader) (problems []string) {
-	info := r.Run()
-	known := info != nil && (info.Ended == trace.EndedFailed || info.Ended == trace.EndedInterrupted)
-	for _, p := range r.Problems() {
-		if p.Kind != trace.Unfinished || !known {
-			problems = append(problems, p.String())
-		}
+	for _, p := range r.Missing() {
+		problems = append(problems, p.String())
 	}
 	return problems
 }
@@ -335,7 +345,7 @@ func reportRun(ctx context.Context, std console.IO, o *reportOptions, quiet bool
 		return err
 	}
 	if !quiet {
-		if err := report.Terminal(std.Err, all,
+		if err := report.Terminal(std.Err, all.In(o.lang),
 			o.terminal(std.ErrColor(), width(os.Stderr, std.ErrTerm))); err != nil {
 			return badInput(err)
 		}

@@ -7,8 +7,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
-	"os/signal"
 	"path/filepath"
 	"syscall"
 
@@ -22,8 +20,7 @@ import (
 	"github.com/whyslow/whyslow/internal/run/luna/records"
 )
 
-// runRTS is LuNA's launcher: it runs a library made by "luna -c", and ends as the program ends. Started by
-// mpirun, each rank is a node, as with LuNA.
+// runRTS is LuNA's launcher: it runs a library made by "luna -c". Under mpirun each rank is a node.
 func runRTS(words []string, io console.IO) int {
 	r := &rtsRun{io: io}
 	var err error
@@ -38,7 +35,7 @@ func runRTS(words []string, io console.IO) int {
 		fmt.Fprintln(io.Out, "LuNA version: 0.6")
 		return console.Done
 	}
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	ctx, stop := console.Asked(context.Background())
 	defer stop()
 	ranks := crew.Ranks()
 	switch {
@@ -159,12 +156,11 @@ func (r *rtsRun) load(cfg *engine.Config) (*records.Records, error) {
 	if r.debug = carried.Debug; !r.debug {
 		return nil, nil
 	}
-	var rec *records.Records
+	node := r.crew.Rank()
 	if !r.crew.Many() {
-		rec, err = records.New(".", cfg.Program)
-	} else {
-		rec, err = records.NewPart(".", cfg.Program, r.crew.Rank(), r.crew.Size())
+		node = -1
 	}
+	rec, err := records.New(".", cfg.Program, node, r.crew.Size())
 	if err != nil {
 		return nil, console.FileError(err)
 	}
@@ -189,8 +185,12 @@ func (r *rtsRun) outcome(runErr error, stuck *engine.StuckError) (code int, sign
 	case runErr == nil, !r.crew.Speaks():
 		return console.Done, 0
 	case stuck != nil && r.debug:
+		left := map[int]int{} // CFs by node
+		for _, p := range stuck.CFs {
+			left[p.Node]++
+		}
 		for node := range r.nodes {
-			if n := unfinished(stuck, node); n > 0 {
+			if n := left[node]; n > 0 {
 				fmt.Fprintf(r.io.Err, "%d ERROR:  System is idle, but unfinished CFs (%d) exist.\n", node, n)
 			}
 		}
@@ -232,19 +232,7 @@ func (r *rtsRun) end(code int) int {
 	return code
 }
 
-// unfinished counts the CFs left at a node.
-func unfinished(stuck *engine.StuckError, node int) int {
-	n := 0
-	for _, p := range stuck.CFs {
-		if p.Node == node {
-			n++
-		}
-	}
-	return n
-}
-
-// writePending ends LuNA's debug records: the CFs left over, each with the DF it waits for first, as LuNA has
-// it.
+// writePending ends LuNA's debug records: the CFs left over, each with the first DF it waits for.
 func writePending(rec *records.Records, stuck *engine.StuckError) error {
 	if stuck != nil {
 		for _, p := range stuck.CFs {

@@ -2,11 +2,11 @@ package cli
 
 import (
 	"fmt"
+	"io"
 	"maps"
 	"os"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -16,6 +16,7 @@ import (
 	"github.com/whyslow/whyslow/internal/console"
 	"github.com/whyslow/whyslow/internal/record/modules"
 	"github.com/whyslow/whyslow/internal/run/crew"
+	"github.com/whyslow/whyslow/internal/words"
 	"github.com/whyslow/whyslow/prof/config"
 )
 
@@ -79,12 +80,7 @@ links are real.
   whyslow run --live prog.fa 100
   whyslow run --to head:7568 prog.fa 100
   mpirun -n 4 --bind-to none whyslow run prog.fa 100`,
-		Args: func(cmd *cobra.Command, args []string) error {
-			if len(args) == 0 {
-				return console.Misuse("run: no program given")
-			}
-			return nil
-		},
+		Args: someArgs("program"),
 		RunE: func(cmd *cobra.Command, args []string) (err error) {
 			if err := o.clock.spoil(); err != nil {
 				return err
@@ -138,8 +134,7 @@ links are real.
 		" which line or flag decides that; run nothing (--json: as JSON)")
 	o.report.addTo(cmd)
 	f.StringArrayVarP(&o.source.defines, "define", "D", nil, "define a macro, `NAME[=TEXT]` (repeatable)")
-	f.StringArrayVar(&o.source.cppDirs, "cpp-dir", nil, "take *.cpp from this `folder` instead of the"+
-		" program's"+
+	f.StringArrayVar(&o.source.cppDirs, "cpp-dir", nil, "take *.cpp from this `folder` instead of the program's"+
 		" (repeatable)")
 	f.StringArrayVar(&o.source.cppSources, "cpp-source", nil, "one more C++ `file` (repeatable)")
 	f.StringVarP(&o.source.optimize, "optimize", "O", "3", "`level` of optimisation of C++, 0 to 3: -O0"+
@@ -163,23 +158,19 @@ func (o *runOptions) check(f *pflag.FlagSet, args []string, c *crew.Crew) error 
 			o.workers = c.Workers(maxWorkers)
 		}
 	}
-	if o.workers < 1 || o.workers > maxWorkers {
+	switch {
+	case o.workers < 1 || o.workers > maxWorkers:
 		return console.Misuse("run: -w %d: a number of workers is 1 to %d", o.workers, maxWorkers)
-	}
-	switch o.threadClock {
-	case "auto", "on", "off":
-	default:
+	case !slices.Contains([]string{"auto", "on", "off"}, o.threadClock):
 		return console.Misuse("run: --thread-clock=%s: say auto, on or off", o.threadClock)
-	}
-	if len(o.source.optimize) != 1 || !strings.Contains("0123", o.source.optimize) {
+	case len(o.source.optimize) != 1 || !strings.Contains("0123", o.source.optimize):
 		return console.Misuse("run: -O%s: optimisation is 0 to 3", o.source.optimize)
-	}
-	if o.linkLatency < 0 {
+	case o.linkLatency < 0:
 		return console.Misuse("run: --link-latency=%v: cannot be negative", o.linkLatency)
 	}
 	if o.linkBandwidth != "" {
 		var err error
-		if o.bandwidth, err = parseBytes(o.linkBandwidth); err != nil {
+		if o.bandwidth, err = words.ParseBytes(o.linkBandwidth); err != nil {
 			return console.Misuse("run: --link-bandwidth=%s: %v", o.linkBandwidth, err)
 		}
 	}
@@ -202,7 +193,10 @@ func (o *runOptions) check(f *pflag.FlagSet, args []string, c *crew.Crew) error 
 	if err := o.trace.check(); err != nil {
 		return err
 	}
-	if err := o.live.check(f, o.noTrace); err != nil {
+	if o.live.on && o.noTrace {
+		return console.Misuse("run: --live shows the trace while it is written: --no-trace makes no sense with it")
+	}
+	if err := o.live.check("run", f); err != nil {
 		return err
 	}
 	if err := o.send.check(f, c); err != nil {
@@ -210,8 +204,7 @@ func (o *runOptions) check(f *pflag.FlagSet, args []string, c *crew.Crew) error 
 	}
 	for _, flag := range traceFlags {
 		if o.noTrace && !o.send.on() && f.Changed(flag) {
-			return console.Misuse("run: --no-trace records nothing: --trace-buffer and the like make no" +
-				" sense with it")
+			return console.Misuse("run: --no-trace records nothing: --trace-buffer and the like make no sense with it")
 		}
 	}
 	return o.report.check("run")
@@ -273,33 +266,19 @@ func (o *runOptions) plan(io console.IO, f *pflag.FlagSet) (*config.Plan, error)
 	return plan, writeJSON(io.Out, plan)
 }
 
-// parseBytes reads a number of bytes, or of bytes per second, with an optional factor k, M, G (powers of
-// 1000) or Ki, Mi, Gi.
-func parseBytes(s string) (float64, error) {
-	factors := []struct {
-		suffix string
-		factor float64
-	}{{"Ki", 1 << 10}, {"Mi", 1 << 20}, {"Gi", 1 << 30}, {"k", 1e3}, {"K", 1e3}, {"M", 1e6}, {"G", 1e9}}
-	number := strings.TrimSuffix(s, "B")
-	factor := 1.0
-	for _, f := range factors {
-		if rest, ok := strings.CutSuffix(number, f.suffix); ok {
-			number, factor = rest, f.factor
-			break
-		}
-	}
-	v, err := strconv.ParseFloat(number, 64)
-	if err != nil || !(v > 0) || v*factor > 1e18 {
-		return 0, fmt.Errorf("say bytes per second, such as 1G, 200M or 64Ki")
-	}
-	return v * factor, nil
-}
+// maxSource is how many bytes of a program are read at most.
+const maxSource = 64 << 20
 
-// readSource reads the program.
+// readSource reads the program, which may also come through a pipe.
 func readSource(file string) ([]byte, error) {
-	text, err := os.ReadFile(file)
+	f, err := os.Open(file)
 	if err != nil {
 		return nil, badInput(err)
 	}
-	return text, nil
+	defer f.Close()
+	text, err := io.ReadAll(io.LimitReader(f, maxSource+1))
+	if err == nil && len(text) > maxSource {
+		err = fmt.Errorf("%s: longer than %d bytes", file, maxSource)
+	}
+	return text, badInput(err)
 }

@@ -61,8 +61,7 @@ func (o *clockOptions) check(f *pflag.FlagSet, many bool) error {
 	return nil
 }
 
-// spoil makes the clock of this process a wrong one if --clock-skew names its rank. It comes before anybody
-// reads the clock.
+// spoil makes this process's clock wrong if --clock-skew names its rank, before anybody reads the clock.
 func (o *clockOptions) spoil() error {
 	if o.skew == "" {
 		return nil

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -60,8 +61,7 @@ func buildLibrary(ctx context.Context, io console.IO, prog *luna.Program, src *s
 		Prog: prog, Dir: filepath.Dir(
 			src.file), CppDirs: src.cppDirs, Sources: src.cppSources, Optimize: "-O" + src.optimize,
 		Progress: func(done, total int, file string) {
-			line.Set("compiling C++: %s (%d of %d done)", file,
-				done, total)
+			line.Set("compiling C++: %s (%d of %d done)", file, done, total)
 		},
 	}
 	if src.verbose {
@@ -72,6 +72,9 @@ func buildLibrary(ctx context.Context, io console.IO, prog *luna.Program, src *s
 	var faults *cpp.CompileError
 	switch {
 	case err == nil:
+		if built.Note != "" {
+			io.Say("warning: %s", built.Note)
+		}
 		return built, nil
 	case ctx.Err() != nil:
 		return nil, console.Exit(console.Interrupted, errors.New("interrupted while compiling C++"))
@@ -125,8 +128,7 @@ var clockSyncTimes = map[string]engine.ClockSyncTime{
 	"periodic": engine.ClockSyncPeriodic, "start": engine.ClockSyncEnds, "off": engine.ClockSyncOff,
 }
 
-// runProgram compiles, runs, and reports. All processes of a run of many call it; what they say of the
-// program rank 0 says, unless one of them fails alone.
+// runProgram compiles, runs and reports. All processes call it; rank 0 speaks unless another fails alone.
 func runProgram(ctx context.Context, std console.IO, c *crew.Crew, o *runOptions, plan *config.Plan,
 	args []string) error {
 	voice, err := c.Lead(ctx, std)
@@ -152,7 +154,7 @@ func runProgram(ctx context.Context, std console.IO, c *crew.Crew, o *runOptions
 	cfg.Program, cfg.Library, err = prepare(ctx, std, c, o, args)
 	if err == nil {
 		r.warnCores(io)
-		r.rec, err = recording.Start(voice, c, r.recorded(std, args), plan)
+		r.rec, err = recording.Start(voice, c, r.recorded(ctx, std, args), plan)
 	}
 	if err != nil {
 		return errors.Join(err, voice.End())
@@ -192,8 +194,7 @@ func runProgram(ctx context.Context, std console.IO, c *crew.Crew, o *runOptions
 	r.rec.FinishSending(after, o.quiet)
 	if res != nil && !o.quiet {
 		std.Say("%v, %d CFs, %d messages between nodes; no trace",
-			time.Duration(res.WallNS).Round(time.Microsecond),
-			res.CFs, res.Messages)
+			time.Duration(res.WallNS).Round(time.Microsecond), res.CFs, res.Messages)
 	}
 	return cmp.Or(outcome, endErr)
 }
@@ -208,11 +209,11 @@ type programRun struct {
 }
 
 // recorded says what is recorded.
-func (r *programRun) recorded(std console.IO, args []string) *recording.Options {
+func (r *programRun) recorded(ctx context.Context, std console.IO, args []string) *recording.Options {
 	o := r.opt
 	opt := &recording.Options{
 		Program: o.source.file, Args: args, Nodes: o.nodes, Workers: o.workers, NoTrace: o.noTrace,
-		LocalDir: o.localDir,
+		LocalDir: o.localDir, Asked: ctx.Done(),
 		Describe: func(info *trace.RunInfo) { o.describe(info, r.crew.Many()) },
 	}
 	if o.send.on() {
@@ -256,12 +257,15 @@ func (r *programRun) part(ctx, after context.Context, std console.IO, endErr err
 	return endErr
 }
 
-// report is what the user gets when the run is over: the report, what was sent, and as the last line the path
-// of the trace. after is what afterRun made of ctx.
+// report tells what the user gets after the run: the report, what was sent, and last the trace's path.
 func (r *programRun) report(ctx, after context.Context, io console.IO, outcome, endErr error) error {
 	reportErr := reportRun(after, io, &r.opt.report, r.opt.quiet, r.rec.Folder())
 	r.rec.FinishSending(after, r.opt.quiet)
-	outcome = io.Tell(cmp.Or(outcome, reportErr, endErr))
+	// A trace that is not complete is told of however the program ended; the report may fail because of it.
+	if outcome == nil {
+		endErr = cmp.Or(endErr, reportErr)
+	}
+	outcome = cmp.Or(io.Tell(outcome), io.Tell(endErr))
 	if r.live != nil {
 		r.live.stay(ctx, io)
 		r.live.close()
@@ -296,8 +300,7 @@ func (o *runOptions) describe(info *trace.RunInfo, many bool) {
 	}
 	s["clock_sync"] = o.clock.sync
 	if o.clock.sync == clockSyncs[0] {
-		s["clock_precision"], s["clock_drift"] = o.clock.precision.String(), fmt.Sprintf("%g ppm",
-			o.clock.drift)
+		s["clock_precision"], s["clock_drift"] = o.clock.precision.String(), fmt.Sprintf("%g ppm", o.clock.drift)
 	}
 	if o.clock.skew != "" {
 		s["clock_skew"] = o.clock.skew
@@ -328,12 +331,7 @@ func flush(library *cpp.Library, long time.Duration) {
 }
 
 func hasCode(prog *luna.Program, name string) bool {
-	for _, c := range prog.Codes {
-		if c.Name == name {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(prog.Codes, func(c luna.Code) bool { return c.Name == name })
 }
 
 // runOutcome tells the user how a run ended, except where it ended well, and gives the exit code.
@@ -360,8 +358,7 @@ func runOutcome(io console.IO, err error) error {
 	return badInput(err)
 }
 
-// engineRules are the events that the engine is to emit at places the configuration names. Rules it cannot
-// follow are left out: checkRules has told.
+// engineRules are the rules of the configuration that the engine can follow; checkRules warns of the others.
 func engineRules(plan *config.Plan) (rules []engine.Rule) {
 	for i := range plan.Events {
 		if r := engineRule(&plan.Events[i]); r.Point != "" && engine.CheckRule(r) == nil {

@@ -25,20 +25,21 @@ func (o *liveOptions) addTo(f *pflag.FlagSet) {
 }
 
 // check finds what is wrong with the flags.
-func (o *liveOptions) check(f *pflag.FlagSet, noTrace bool) error {
+func (o *liveOptions) check(verb string, f *pflag.FlagSet) error {
 	if !o.on {
-		for _, flag := range pageFlags {
-			if f.Changed(flag) {
-				return console.Misuse("run: --%s makes no sense without --live", flag)
-			}
+		return without(verb, f, "live", pageFlags...)
+	}
+	return o.page.check(verb, f)
+}
+
+// without finds a flag that was given and makes no sense without another, which was not.
+func without(verb string, f *pflag.FlagSet, needed string, flags ...string) error {
+	for _, flag := range flags {
+		if f.Changed(flag) {
+			return console.Misuse("%s: --%s makes no sense without --%s", verb, flag, needed)
 		}
-		return nil
 	}
-	if noTrace {
-		return console.Misuse("run: --live shows the trace while it is written: --no-trace makes no sense" +
-			" with it")
-	}
-	return o.page.check("run", f)
+	return nil
 }
 
 // livePage shows the run that goes on in this process.

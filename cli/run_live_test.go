@@ -26,7 +26,7 @@ func TestRunLive(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(dir, "say.fa"), []byte(source), 0o666); err != nil {
 		t.Fatal(err)
 	}
-	cmd := exec.Command(filepath.Join(home, "bin", "whyslow"), "run", "-q", "--live", "--no-browser",
+	cmd := exec.Command(filepath.Join(home, "bin", "whyslow"), "run", "-q", "--live", "--no-browser", "--insecure",
 		filepath.Join(dir, "say.fa"))
 	var stdout bytes.Buffer
 	cmd.Stdout = &stdout

@@ -15,8 +15,7 @@ import (
 const canRun = false
 
 var errNoEngine = errors.New("this whyslow cannot run programs: it was built with CGO_ENABLED=0; build it" +
-	" with a C compiler (gcc)" +
-	" and CGO_ENABLED=1")
+	" with a C compiler (gcc) and CGO_ENABLED=1")
 
 func runProgram(context.Context, console.IO, *crew.Crew, *runOptions, *config.Plan, []string) error {
 	return console.Exit(console.BadUsage, errNoEngine)

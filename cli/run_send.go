@@ -42,12 +42,7 @@ func (o *sendOptions) on() bool { return o.to != "" }
 // check finds what is wrong with the flags, and the collector's address.
 func (o *sendOptions) check(f *pflag.FlagSet, c *crew.Crew) error {
 	if !f.Changed("to") {
-		for _, flag := range []string{"to-token", "to-tls", "to-ca", "to-wait"} {
-			if f.Changed(flag) {
-				return console.Misuse("run: --%s makes no sense without --to", flag)
-			}
-		}
-		return nil
+		return without("run", f, "to", "to-token", "to-tls", "to-ca", "to-wait")
 	}
 	if o.wait < 0 {
 		return console.Misuse("run: --to-wait=%v: cannot be negative", o.wait)

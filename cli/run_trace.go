@@ -25,8 +25,7 @@ func (o *traceOptions) addTo(f *pflag.FlagSet) {
 		" 1Ki to 4Mi bytes")
 	f.IntVar(&o.pool, "trace-pool", trace.DefaultPool, "`number` of buffers of a node beyond one per worker")
 	f.IntVar(&o.level, "trace-level", 1, "`level` of compression, 1 (fastest) to 4 (best); 0: none")
-	f.BoolVar(&o.sync, "trace-sync", false, "workers write their full buffers themselves, and wait for"+
-		" the disk")
+	f.BoolVar(&o.sync, "trace-sync", false, "workers write their full buffers themselves, and wait for the disk")
 	f.StringVar(&o.full, "trace-full", "wait", "`what` to do when all buffers are full: wait for the disk,"+
 		" or drop events (the report says how many)")
 	f.StringVar(&o.flush, "trace-flush", "1s", "write events after so `long` at most, even if no buffer is"+

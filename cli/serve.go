@@ -14,6 +14,7 @@ import (
 	"github.com/whyslow/whyslow/internal/record/stream"
 	"github.com/whyslow/whyslow/internal/show/api"
 	"github.com/whyslow/whyslow/internal/show/live"
+	"github.com/whyslow/whyslow/internal/words"
 )
 
 type serveOptions struct {
@@ -25,6 +26,8 @@ type serveOptions struct {
 	limits  collect.Limits
 	runMax  string
 	allMax  string
+	// of one address
+	addressMax string
 }
 
 func serveCommand(io console.IO) *cobra.Command {
@@ -69,16 +72,24 @@ standard output; Ctrl+C ends the collector.
 	f.StringVar(&o.runMax, "max-run-bytes", fmt.Sprint(o.limits.RunBytes), "most `bytes` kept of a run,"+
 		" such as 50G")
 	f.StringVar(&o.allMax, "max-bytes", fmt.Sprint(o.limits.AllBytes), "most `bytes` kept in the folder")
+	f.IntVar(&o.limits.AddressRuns, "max-address-runs", o.limits.AddressRuns, "most `runs` kept of those that"+
+		" one address began")
+	f.StringVar(&o.addressMax, "max-address-bytes", fmt.Sprint(o.limits.AddressBytes),
+		"most `bytes` kept of them")
 	f.DurationVar(&o.limits.Idle, "idle", o.limits.Idle, "drop a sender that is silent for so `long`")
 	return cmd
 }
+
+// closeWait is how long senders are told that the collector ends. What they sent is on the disk by then.
+const closeWait = 5 * time.Second
 
 func serve(ctx context.Context, io console.IO, o *serveOptions) error {
 	for _, size := range []struct {
 		flag, text string
 		to         *int64
-	}{{"max-run-bytes", o.runMax, &o.limits.RunBytes}, {"max-bytes", o.allMax, &o.limits.AllBytes}} {
-		v, err := parseBytes(size.text)
+	}{{"max-run-bytes", o.runMax, &o.limits.RunBytes}, {"max-bytes", o.allMax, &o.limits.AllBytes},
+		{"max-address-bytes", o.addressMax, &o.limits.AddressBytes}} {
+		v, err := words.ParseBytes(size.text)
 		if err != nil {
 			return console.Misuse("serve: --%s=%s: say bytes, such as 50G", size.flag, size.text)
 		}
@@ -93,12 +104,8 @@ func serve(ctx context.Context, io console.IO, o *serveOptions) error {
 	var collector *collect.Collector
 	show := func(dir string) {
 		alive := func() (bool, bool) {
-			for _, s := range collector.Sources(dir) {
-				if s.Connected {
-					return true, true
-				}
-			}
-			return false, false // it may come back
+			sending := collector.Sending(dir)
+			return sending, sending // else it may come back
 		}
 		if _, err := runs.Add(dir, live.Options{Memory: o.page.memoryBytes, Alive: alive}); err != nil {
 			io.Say("warning: %v", console.FileError(err))
@@ -140,7 +147,7 @@ func serve(ctx context.Context, io console.IO, o *serveOptions) error {
 	select {
 	case closeErr := <-done:
 		return cmp.Or(err, badInput(closeErr))
-	case <-time.After(10 * time.Second):
+	case <-time.After(closeWait):
 		return cmp.Or(err, console.Exit(console.BadUsage, fmt.Errorf("the collector does not end")))
 	}
 }

@@ -20,6 +20,7 @@ import (
 	"github.com/whyslow/whyslow/internal/record/pgas/collectors"
 	"github.com/whyslow/whyslow/internal/record/pgas/launch"
 	"github.com/whyslow/whyslow/internal/record/recording"
+	"github.com/whyslow/whyslow/internal/words"
 	"github.com/whyslow/whyslow/trace"
 )
 
@@ -85,8 +86,7 @@ Exit codes:
 			}
 			return runShmem(cmd.Context(), io, &o, args)
 		},
-		ValidArgsFunction: func(_ *cobra.Command, args []string, _ string) ([]string,
-			cobra.ShellCompDirective) {
+		ValidArgsFunction: func(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
 			if len(args) == 0 {
 				return []string{"oshrun", "srun"}, cobra.ShellCompDirectiveDefault
 			}
@@ -123,10 +123,7 @@ Exit codes:
 		" `FILE`; - is standard output"
 	for flag, values := range map[string][]string{"instrument": instrumentLevels, "clock-sync": whenSyncs,
 		"trace-full": {"wait", "drop"}} {
-		if err := cmd.RegisterFlagCompletionFunc(flag,
-			cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp)); err != nil {
-			panic(err) // the flag was added above
-		}
+		completeWords(cmd, flag, values)
 	}
 	if err := cmd.MarkFlagDirname("library"); err != nil {
 		panic(err)
@@ -154,13 +151,7 @@ func (o *shmemOptions) check(f *pflag.FlagSet, args []string) error {
 	if err := o.checkTrace(f); err != nil {
 		return err
 	}
-	if !o.live.on {
-		for _, flag := range pageFlags {
-			if f.Changed(flag) {
-				return console.Misuse("shmem: --%s makes no sense without --live", flag)
-			}
-		}
-	} else if err := o.live.page.check("shmem", f); err != nil {
+	if err := o.live.check("shmem", f); err != nil {
 		return err
 	}
 	return o.report.check("shmem")
@@ -168,50 +159,42 @@ func (o *shmemOptions) check(f *pflag.FlagSet, args []string) error {
 
 // checkTrace turns the flags that say how the trace is written into settings.
 func (o *shmemOptions) checkTrace(f *pflag.FlagSet) error {
-	o.settings = map[string]string{}
-	set := func(flag, variable, value string) {
-		if f.Changed(flag) {
-			o.settings[variable] = value
-		}
-	}
-	set("instrument", "WHYSLOW_INSTRUMENT", o.instrument)
-	set("clock-sync", "WHYSLOW_CLOCK_SYNC", o.clockSync)
 	t := &o.trace
-	if f.Changed("trace-buffer") {
-		n, err := parseBytes(t.buffer)
-		if err != nil || n < 1<<10 || n > largestBuffer {
-			return console.Misuse("shmem: --trace-buffer=%s: say 1Ki to 64Mi bytes", t.buffer)
-		}
-		set("trace-buffer", "WHYSLOW_BUFFER", strconv.Itoa(int(n)))
-	}
+	buffer, bufferErr := words.ParseBytes(t.buffer)
+	flush, flushErr := time.ParseDuration(t.flush)
 	switch {
+	case f.Changed("trace-buffer") && (bufferErr != nil || buffer < 1<<10 || buffer > largestBuffer):
+		return console.Misuse("shmem: --trace-buffer=%s: say 1Ki to 64Mi bytes", t.buffer)
 	case t.pool < 1 || t.pool > 1<<16:
 		return console.Misuse("shmem: --trace-pool=%d: say 1 to 65536 buffers", t.pool)
 	case t.level < 0 || t.level > 4:
 		return console.Misuse("shmem: --trace-level=%d: say 0 to 4", t.level)
 	case t.full != "wait" && t.full != "drop":
 		return console.Misuse("shmem: --trace-full=%s: say wait or drop", t.full)
+	case t.flush != "0" && (flushErr != nil || flush < time.Millisecond || flush > 1000*time.Second):
+		return console.Misuse("shmem: --trace-flush=%s: say 1ms to 1000s, or 0", t.flush)
 	}
+	o.settings = map[string]string{}
 	if o.live.on {
 		o.settings["WHYSLOW_FLUSH"] = "200"
 	}
-	set("trace-pool", "WHYSLOW_POOL", strconv.Itoa(t.pool))
-	set("trace-level", "WHYSLOW_LEVEL", strconv.Itoa(t.level))
-	if t.level == 0 {
-		set("trace-level", "WHYSLOW_LEVEL", "-1")
+	level := t.level
+	if level == 0 {
+		level = -1
 	}
-	set("trace-sync", "WHYSLOW_SYNC", map[bool]string{true: "1", false: "0"}[t.sync])
-	set("trace-full", "WHYSLOW_FULL", t.full)
-	if f.Changed("trace-flush") {
-		d := time.Duration(0)
-		if t.flush != "0" {
-			var err error
-			if d, err = time.ParseDuration(t.flush); err != nil || d < time.Millisecond ||
-				d > 1000*time.Second {
-				return console.Misuse("shmem: --trace-flush=%s: say 1ms to 1000s, or 0", t.flush)
-			}
+	for _, set := range [][3]string{
+		{"instrument", "WHYSLOW_INSTRUMENT", o.instrument},
+		{"clock-sync", "WHYSLOW_CLOCK_SYNC", o.clockSync},
+		{"trace-buffer", "WHYSLOW_BUFFER", strconv.Itoa(int(buffer))},
+		{"trace-pool", "WHYSLOW_POOL", strconv.Itoa(t.pool)},
+		{"trace-level", "WHYSLOW_LEVEL", strconv.Itoa(level)},
+		{"trace-sync", "WHYSLOW_SYNC", map[bool]string{true: "1", false: "0"}[t.sync]},
+		{"trace-full", "WHYSLOW_FULL", t.full},
+		{"trace-flush", "WHYSLOW_FLUSH", strconv.FormatInt(flush.Milliseconds(), 10)},
+	} {
+		if f.Changed(set[0]) {
+			o.settings[set[1]] = set[2]
 		}
-		set("trace-flush", "WHYSLOW_FLUSH", strconv.FormatInt(d.Milliseconds(), 10))
 	}
 	return nil
 }
@@ -237,14 +220,12 @@ func writeLibraries(ctx context.Context, io console.IO, dir string) error {
 // ofCollectors is an error of compiling the libraries.
 func ofCollectors(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
-		return console.Exit(console.Interrupted, errors.New("interrupted while compiling the library that"+
-			" records"))
+		return console.Exit(console.Interrupted, errors.New("interrupted while compiling the library that records"))
 	}
 	return badInput(err)
 }
 
-// besideTrace copies the library into the folder of the trace, which all hosts see as they may not see the
-// cache, and returns where it is. remove removes it.
+// besideTrace copies the library to the trace's folder, which all hosts see; remove removes it.
 func besideTrace(library, dir string) (path string, remove func(), err error) {
 	path = filepath.Join(dir, filepath.Base(library))
 	if strings.ContainsAny(path, " :\t\n") { // these end a name in LD_PRELOAD

@@ -25,12 +25,7 @@ The page is served at --listen until Ctrl+C. Its address is printed on standard 
 		Example: `  whyslow view prog.001.trace
   whyslow view before.trace after.trace
   whyslow view --listen 127.0.0.1:8080 --no-browser prog.001.trace`,
-		Args: func(cmd *cobra.Command, args []string) error {
-			if len(args) == 0 {
-				return console.Misuse("view: no trace given")
-			}
-			return nil
-		},
+		Args: someArgs("trace"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := o.check("view", cmd.Flags()); err != nil {
 				return err

@@ -19,7 +19,8 @@ const module = "github.com/whyslow/whyslow/"
 var wings = []string{"run", "record", "model", "analysis", "show", "convert"}
 
 // ground are the rooms that every wing uses. They import nothing of ours but each other.
-var ground = []string{"internal/clock", "internal/console", "internal/procs", "internal/words"}
+var ground = []string{"internal/clock", "internal/console", "internal/files", "internal/licences",
+	"internal/procs", "internal/words"}
 
 // TestImportsPointDown keeps the order of wings that ARCHITECTURE.md draws.
 func TestImportsPointDown(t *testing.T) {

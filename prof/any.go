@@ -1,6 +1,7 @@
 package prof
 
 import (
+	"maps"
 	"math"
 	"slices"
 	"strconv"
@@ -12,8 +13,7 @@ import (
 // Any is an event of any kind, as handlers see it that treat all kinds alike. It is
 // valid during the call only.
 type Any struct {
-	// Spec describes the kind. Kinds of user namespaces have no number here: Spec.Kind
-	// is 0 for them.
+	// Spec describes the kind. Kinds of user namespaces have no number here: Spec.Kind is 0 for them.
 	Spec *trace.KindSpec
 	// Time is when it happened, see Now.
 	Time int64
@@ -38,6 +38,9 @@ func (s *Stream) begin(spec *trace.KindSpec, t int64) *Any {
 }
 
 func (s *Stream) end() { s.depth-- }
+
+// Stream is the stream that emits the event.
+func (a *Any) Stream() *Stream { return a.stream }
 
 // Fixed is the number of fields that are not lists.
 func (a *Any) Fixed() int {
@@ -89,12 +92,7 @@ func (a *Any) appendWord(dst []byte, t trace.FieldType, i int, w uint64) []byte 
 	case trace.FieldName:
 		return append(dst, a.Text(i)...)
 	case trace.FieldCF, trace.FieldMessage:
-		if w == 0 {
-			return append(dst, '-')
-		}
-		dst = strconv.AppendUint(dst, w>>48, 10)
-		dst = append(dst, '.')
-		return strconv.AppendUint(dst, w&(1<<48-1), 10)
+		return trace.CF(w).Append(dst)
 	case trace.FieldDF:
 		return appendDF(dst, d, node, trace.DF(w))
 	case trace.FieldSite:
@@ -126,45 +124,34 @@ func (s *Session) ConnectAny(ns, name, handler string, priority int, f func(s *S
 	return u.connectAny(handler, priority, f)
 }
 
-// ConnectMatching adds the handler to every event that one of the patterns matches, also
-// to those of user namespaces that are defined later. In a pattern, which is
-// "Namespace.onName" or "Namespace::onName", "*" stands for any text.
+// ConnectMatching adds the handler to every event that one of the patterns matches, also to those of user
+// namespaces that are defined later. In a pattern, which is "Namespace.onName" or "Namespace::onName", "*"
+// stands for any text.
 func (s *Session) ConnectMatching(patterns []string, handler string, priority int,
 	f func(s *Stream, a *Any)) error {
-	match := func(ns, name string) bool {
-		for _, p := range patterns {
-			if matches(strings.Replace(p, "::", ".", 1), ns+"."+name) {
-				return true
+	connect := func(h hub, spec *trace.KindSpec) error {
+		for _, name := range append([]string{spec.Name}, spec.Alias...) {
+			for _, p := range patterns {
+				if matches(strings.Replace(p, "::", ".", 1), spec.Namespace+"."+name) {
+					return h.connectAny(handler, priority, f)
+				}
 			}
-		}
-		return false
-	}
-	for _, h := range s.standard {
-		k := h.core().kind.Spec()
-		if match(k.Namespace, k.Name) || slices.ContainsFunc(k.Alias,
-			func(a string) bool { return match(k.Namespace, a) }) {
-			if err := h.connectAny(handler, priority, f); err != nil {
-				return err
-			}
-		}
-	}
-	s.mu.Lock()
-	var known []*UserEvent
-	for _, u := range s.users {
-		known = append(known, u)
-	}
-	s.later = append(s.later, func(u *UserEvent) error {
-		if match(u.spec.Namespace, u.spec.Name) {
-			return u.connectAny(handler, priority, f)
 		}
 		return nil
-	})
+	}
+	for _, h := range s.standard {
+		if err := connect(h, h.core().kind.Spec()); err != nil {
+			return err
+		}
+	}
+	user := func(u *UserEvent) error { return connect(u, &u.spec) }
+	s.mu.Lock()
+	known := slices.Collect(maps.Values(s.users))
+	s.later = append(s.later, user)
 	s.mu.Unlock()
 	for _, u := range known {
-		if match(u.spec.Namespace, u.spec.Name) {
-			if err := u.connectAny(handler, priority, f); err != nil {
-				return err
-			}
+		if err := user(u); err != nil {
+			return err
 		}
 	}
 	return nil

@@ -16,13 +16,11 @@ type Site struct {
 	Text      string // as it stands in the source
 }
 
-// Describer knows what the numbers in events stand for. Its methods may be called from
-// many goroutines, and during an event's handlers only: what is given up afterwards
-// may be forgotten.
+// Describer knows what the numbers in events stand for. Its methods may be called from many goroutines, and
+// during an event's handlers only: what is given up afterwards may be forgotten.
 type Describer interface {
 	Site(node int, s trace.Site) Site
-	// DF is its name and identity: the name's creating node and number, then the
-	// indices. nil: unknown.
+	// DF is its name and identity: the name's creating node and number, then the indices. nil: unknown.
 	DF(node int, df trace.DF) (name string, identity []int64)
 	Name(node int, n trace.Name) string
 }

@@ -71,8 +71,7 @@ func (l *list[F]) run(e *event, call func(F)) {
 	}
 }
 
-// runFrom returns where it ended: behind the last handler, or at one that panicked,
-// which is disconnected.
+// runFrom returns where it ended: behind the last handler, or at one that panicked, which is disconnected.
 func (l *list[F]) runFrom(e *event, hs []handler[F], begin int, call func(F)) (i int) {
 	i = begin
 	defer func() {

@@ -20,13 +20,23 @@ type RunFacts struct {
 	Started        time.Time
 	StartNS        int64     // Now at that moment
 	Out            io.Writer // the terminal; nil: standard error
+	// Asked is closed when the user asks the run to end; nil: never. A module that starts or finishes has
+	// Patience left then.
+	Asked <-chan struct{}
 }
+
+// Patience is how long a module may still take to start or to finish when the user has asked the run to end.
+const Patience = 2 * time.Second
+
+// ErrLeft is in the error about a module that did not return within Patience. It may still be running.
+var ErrLeft = errors.New("the run did not wait for it")
 
 // Host is what a module has from the session it runs in.
 type Host struct {
 	use   Use
 	order int
 	run   *ModuleRun
+	left  bool // it did not return: nothing of it is touched any more
 }
 
 // ModuleRun is the modules that run in a session.
@@ -55,11 +65,11 @@ func (s *Session) StartModules(uses []Use, facts RunFacts) (*ModuleRun, error) {
 		h := &Host{use: u, order: i, run: r}
 		m := u.Info.New()
 		r.hosts, r.modules = append(r.hosts, h), append(r.modules, m)
-		if err := guard(u.Info.Name, func() error { return m.Start(h) }); err != nil {
+		if err := h.step("start", func() error { return m.Start(h) }); err != nil {
 			s.Disconnect(u.Info.Name)
 			r.hosts, r.modules = r.hosts[:i], r.modules[:i] // it is not finished
 			for _, o := range r.outputs {
-				o.abandon()
+				_ = o.host.unlessLeft("writing", func() error { o.abandon(); return nil }) // why is known
 			}
 			return nil, errors.Join(err, r.Finish())
 		}
@@ -83,6 +93,35 @@ func guard(name string, f func() error) (err error) {
 	return nil
 }
 
+// step is guard for a step that may not return: once the user has asked the run to end, it has Patience left.
+func (h *Host) step(what string, f func() error) error {
+	if h.run.facts.Asked == nil {
+		return guard(h.Name(), f)
+	}
+	done := make(chan error, 1)
+	go func() { done <- guard(h.Name(), f) }()
+	select {
+	case err := <-done:
+		return err
+	case <-h.run.facts.Asked:
+	}
+	select {
+	case err := <-done:
+		return err
+	case <-time.After(Patience):
+		h.left = true
+		return fmt.Errorf("module %s: has not returned from its %s: %w", h.Name(), what, ErrLeft)
+	}
+}
+
+// unlessLeft is step for a module that has returned from every step before.
+func (h *Host) unlessLeft(what string, f func() error) error {
+	if h.left {
+		return nil
+	}
+	return h.step(what, f)
+}
+
 // Get returns the module of that name, nil if it does not run.
 func (r *ModuleRun) Get(name string) Module {
 	for i, h := range r.hosts {
@@ -102,8 +141,7 @@ func (r *ModuleRun) Names() []string {
 	return names
 }
 
-// WantsDFs reports whether a module called Host.WantDFs: whoever describes DFs keeps their
-// identities then.
+// WantsDFs reports whether a module called Host.WantDFs: whoever describes DFs keeps their identities then.
 func (r *ModuleRun) WantsDFs() bool { return r != nil && r.dfs }
 
 // Finish lets all modules write their results, closes their files and disconnects their handlers. No stream
@@ -115,13 +153,13 @@ func (r *ModuleRun) Finish() error {
 	r.ended = true
 	var errs []error
 	for _, o := range r.outputs {
-		o.finishing()
+		errs = append(errs, o.host.unlessLeft("writing", func() error { o.finishing(); return nil }))
 	}
 	for i, m := range r.modules {
-		errs = append(errs, guard(r.hosts[i].Name(), m.Finish))
+		errs = append(errs, r.hosts[i].unlessLeft("finish", m.Finish))
 	}
 	for _, o := range r.outputs {
-		errs = append(errs, o.close())
+		errs = append(errs, o.host.unlessLeft("writing", o.close))
 	}
 	for _, h := range r.hosts {
 		r.ses.Disconnect(h.Name())
@@ -132,8 +170,7 @@ func (r *ModuleRun) Finish() error {
 // Name is the module's, to be given to its handlers.
 func (h *Host) Name() string { return h.use.Info.Name }
 
-// Priority is what the module's handlers are to be connected with: its place in the order
-// of modules.
+// Priority is what the module's handlers are to be connected with: its place in the order of modules.
 func (h *Host) Priority() int { return h.order }
 
 // Session is the session the module runs in.

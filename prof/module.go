@@ -111,8 +111,7 @@ func order(uses []Use) ([]Use, error) {
 	done := map[string]bool{}
 	for len(out) < len(sorted) {
 		next := slices.IndexFunc(sorted, func(u Use) bool {
-			return !done[u.Info.Name] && !slices.ContainsFunc(u.Info.Requires,
-				func(r string) bool { return !done[r] })
+			return !done[u.Info.Name] && !slices.ContainsFunc(u.Info.Requires, func(r string) bool { return !done[r] })
 		})
 		if next < 0 {
 			return nil, unordered(sorted, at, uses, done)

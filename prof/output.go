@@ -145,8 +145,7 @@ func (h *Host) create(where string) (*anew, error) {
 			continue
 		}
 		if theirs, err := other.file.Stat(); err == nil && os.SameFile(info, theirs) {
-			return nil, fmt.Errorf("%s is written by %s already; name another place", where,
-				other.host.Name())
+			return nil, fmt.Errorf("%s is written by %s already; name another place", where, other.host.Name())
 		}
 	}
 	return nil, fmt.Errorf("%s is being written by another run; name another place, or wait", where)
@@ -222,5 +221,5 @@ func (o *Output) close() error {
 	if o.told || o.err == nil {
 		return nil
 	}
-	return fmt.Errorf("module %s: %w", o.host.Name(), o.err)
+	return o.err
 }

@@ -43,9 +43,8 @@ func (p *PerStream[T]) Get(s *Stream) *T {
 	return t
 }
 
-// All calls f for the state of every stream that has any, in the order in which they
-// got it. While streams are in use, f may only do with a T what is safe beside them:
-// look at atomics.
+// All calls f for the state of every stream that has any, in the order in which they got it. While streams
+// are in use, f may only do with a T what is safe beside them: look at atomics.
 func (p *PerStream[T]) All(f func(s *Stream, t *T)) {
 	p.mu.Lock()
 	list := p.list[:len(p.list):len(p.list)]

@@ -13,9 +13,8 @@ import (
 	"github.com/whyslow/whyslow/trace"
 )
 
-// Recording is a program that traces itself: a session whose events go to a trace with
-// one node. Programs of several nodes or processes use trace.Create and Session.Stream
-// themselves.
+// Recording is a program that traces itself: a session whose events go to a trace with one node. Programs of
+// several nodes or processes use trace.Create and Session.Stream themselves.
 type Recording struct {
 	*Session
 	writer  *trace.Writer
@@ -47,13 +46,16 @@ func Record(dir string, workers int, opt ...trace.Options) (*Recording, error) {
 	if err != nil {
 		return nil, err
 	}
+	if dir, err = filepath.Abs(dir); err != nil { // the program may change its directory
+		return nil, errors.Join(err, w.Close())
+	}
 	host, err := os.Hostname()
 	if err != nil {
 		host = "localhost"
 	}
 	r := &Recording{Session: New(), writer: w, dir: dir, info: trace.RunInfo{
-		ID: trace.NewRunID(), Program: filepath.Base(
-			os.Args[0]), Args: os.Args[1:], CommandLine: os.Args, Started: time.Now(), Hosts: []string{host},
+		ID: trace.NewRunID(), Program: filepath.Base(os.Args[0]), Args: trace.Redact(os.Args[1:]),
+		CommandLine: trace.Redact(os.Args), Started: time.Now(), Hosts: []string{host},
 		Processes: []trace.ProcessInfo{{PID: os.Getpid(), Host: host, Cores: runtime.NumCPU(),
 			GOMAXPROCS: runtime.GOMAXPROCS(0)}},
 		Nodes: []trace.NodeInfo{{Node: 0, Host: host, Workers: workers}},
@@ -77,8 +79,7 @@ func Record(dir string, workers int, opt ...trace.Options) (*Recording, error) {
 // Worker returns the stream of a worker, 0 or more. One goroutine at a time may use it.
 func (r *Recording) Worker(i int) *Stream { return r.workers[i] }
 
-// System returns the stream of whatever is no worker: a scheduler, main. One goroutine
-// at a time may use it.
+// System returns the stream of whatever is no worker: a scheduler, main. One goroutine at a time may use it.
 func (r *Recording) System() *Stream { return r.system }
 
 // Writer returns what the trace is written with.
@@ -124,5 +125,5 @@ func (r *Recording) Close() error {
 	if n := &r.info.Nodes[0]; err != nil {
 		n.Unwritten, n.Error = r.writer.Unwritten(), err.Error()
 	}
-	return errors.Join(err, trace.WriteRunInfo(r.dir, &r.info))
+	return errors.Join(err, trace.RewriteRunInfo(r.dir, &r.info))
 }

@@ -1,5 +1,4 @@
-// Package prof is the Go SDK: event objects that a program emits, and what listens
-// to them.
+// Package prof is the Go SDK: event objects that a program emits, and what listens to them.
 //
 // A Session has one object per standard kind of event (see docs/events.md) and as
 // many of user namespaces as are defined. Emitting one appends it to the trace of the
@@ -33,13 +32,11 @@ func Now() int64 { return clock.Now() }
 
 // Session owns event objects.
 //
-// Handlers of one event are called in the order of their priorities, lower first, and
-// of their connection among equals, in the goroutine that emits. They are called from
-// many goroutines at once, and may emit events of their own on the stream they are
-// given. Lists they are given are valid during the call only. Connecting and
-// disconnecting is safe while others emit; an emission that has begun may still call
-// what has just been disconnected. A handler that panics is disconnected, and Report
-// is told.
+// Handlers of one event are called in the order of their priorities, lower first, and of their connection
+// among equals, in the goroutine that emits. They are called from many goroutines at once, and may emit
+// events of their own on the stream they are given. Lists they are given are valid during the call only.
+// Connecting and disconnecting is safe while others emit; an emission that has begun may still call what has
+// just been disconnected. A handler that panics is disconnected, and Report is told.
 type Session struct {
 	Events
 
@@ -130,8 +127,7 @@ type Stream struct {
 	_     [64]byte
 }
 
-// Stream makes a stream of a node. Events emitted on it are recorded to ts unless
-// that is nil.
+// Stream makes a stream of a node. Events emitted on it are recorded to ts unless that is nil.
 func (s *Session) Stream(node, stream int, ts *trace.Stream) *Stream {
 	if ts != nil {
 		s.mu.Lock()
@@ -176,13 +172,11 @@ func (s *Session) Enable(ns, name string, on bool) error {
 	return nil
 }
 
-// EnableAll switches all events on or off, those of user namespaces defined later
-// included.
+// EnableAll switches all events on or off, those of user namespaces defined later included.
 func (s *Session) EnableAll(on bool) { s.Choose(func(string, string) bool { return on }) }
 
-// Choose switches on the events for which on returns true and all others off, those of
-// user namespaces defined later included. Standard events are asked for by their own names, not
-// by aliases.
+// Choose switches on the events for which on returns true and all others off, those of user namespaces
+// defined later included. Standard events are asked for by their own names, not by aliases.
 func (s *Session) Choose(on func(ns, name string) bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -208,8 +202,7 @@ func (s *Session) Off() []string {
 	return names
 }
 
-// Disconnect removes every handler of that name from every event and returns how
-// many it found.
+// Disconnect removes every handler of that name from every event and returns how many it found.
 func (s *Session) Disconnect(name string) int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -225,8 +218,7 @@ func (s *Session) Disconnect(name string) int {
 	return n
 }
 
-// Report sets what is called with a line of text when a handler fails; by default it
-// goes to standard error.
+// Report sets what is called with a line of text when a handler fails; by default it goes to standard error.
 func (s *Session) Report(f func(message string)) { s.report.Store(&f) }
 
 func (s *Session) tell(message string) {

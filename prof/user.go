@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"reflect"
+	"slices"
 	"strconv"
 	"strings"
 	"sync/atomic"
@@ -24,22 +25,32 @@ type UserEvent struct {
 // String is "Namespace.onName".
 func (u *UserEvent) String() string { return u.spec.String() }
 
-// goTypes maps Go types of arguments to field types. Named types come first.
-var goTypes = []struct {
+type argType struct {
 	t reflect.Type
 	f trace.FieldType
-}{
-	{reflect.TypeFor[trace.CF](), trace.FieldCF}, {reflect.TypeFor[trace.DF](),
-		trace.FieldDF}, {reflect.TypeFor[trace.Site](), trace.FieldSite},
-	{reflect.TypeFor[trace.Name](), trace.FieldName}, {reflect.TypeFor[trace.Reason](), trace.FieldReason},
-	{reflect.TypeFor[string](), trace.FieldName}, {reflect.TypeFor[float64](), trace.FieldFloat},
-	{reflect.TypeFor[int](), trace.FieldInt}, {reflect.TypeFor[int64](),
-		trace.FieldInt}, {reflect.TypeFor[int32](), trace.FieldInt},
-	{reflect.TypeFor[uint64](), trace.FieldUint}, {reflect.TypeFor[uint32](),
-		trace.FieldUint}, {reflect.TypeFor[bool](), trace.FieldUint},
-	{reflect.TypeFor[[]int32](), trace.FieldInts}, {reflect.TypeFor[[]int64](),
-		trace.FieldInts}, {reflect.TypeFor[[]int](), trace.FieldInts},
+}
+
+// goTypes maps Go types of arguments to field types; arguments made of words have the first of a field's.
+var goTypes = []argType{
+	{reflect.TypeFor[trace.CF](), trace.FieldCF}, {reflect.TypeFor[trace.DF](), trace.FieldDF},
+	{reflect.TypeFor[trace.Site](), trace.FieldSite}, {reflect.TypeFor[trace.Name](), trace.FieldName},
+	{reflect.TypeFor[trace.Reason](), trace.FieldReason}, {reflect.TypeFor[string](), trace.FieldName},
+	{reflect.TypeFor[float64](), trace.FieldFloat}, {reflect.TypeFor[int64](), trace.FieldInt},
+	{reflect.TypeFor[int](), trace.FieldInt}, {reflect.TypeFor[int32](), trace.FieldInt},
+	{reflect.TypeFor[uint64](), trace.FieldUint}, {reflect.TypeFor[uint32](), trace.FieldUint},
+	{reflect.TypeFor[bool](), trace.FieldUint}, {reflect.TypeFor[[]int64](), trace.FieldInts},
+	{reflect.TypeFor[[]int32](), trace.FieldInts}, {reflect.TypeFor[[]int](), trace.FieldInts},
 	{reflect.TypeFor[[]trace.DF](), trace.FieldDFs},
+}
+
+// fromWords makes an argument for a field of words: one, or those of a list.
+func fromWords(f trace.FieldType, words ...uint64) any {
+	i := slices.IndexFunc(goTypes, func(g argType) bool { return g.f == class(f) })
+	t := goTypes[i].t
+	if !f.List() {
+		return reflect.ValueOf(words[0]).Convert(t).Interface()
+	}
+	return convert(reflect.ValueOf(words), t).Interface()
 }
 
 func fieldType(t reflect.Type) (trace.FieldType, bool) {
@@ -120,8 +131,7 @@ func (u *UserEvent) fieldsOf(types []reflect.Type, who string) ([]trace.Field, e
 	for i, t := range types {
 		ft, ok := fieldType(t)
 		if !ok {
-			return nil, fmt.Errorf("event %s: %s has an argument of type %s, which cannot be recorded", u,
-				who, t)
+			return nil, fmt.Errorf("event %s: %s has an argument of type %s, which cannot be recorded", u, who, t)
 		}
 		fields = append(fields, trace.Field{Name: "arg" + strconv.Itoa(i), Type: ft})
 	}
@@ -129,10 +139,9 @@ func (u *UserEvent) fieldsOf(types []reflect.Type, who string) ([]trace.Field, e
 	return fields, spec.Check()
 }
 
-// Connect adds a handler. f is a function of the event's arguments, of Go types such
-// as int64, float64, string, []int32 or the id types of package trace, and may take
-// (*Stream, int64) before them: where and when the event was emitted. The first one
-// fixes the types if Define has not.
+// Connect adds a handler. f is a function of the event's arguments, of Go types such as int64, float64,
+// string, []int32 or the id types of package trace, and may take (*Stream, int64) before them: where and when
+// the event was emitted. The first one fixes the types if Define has not.
 func (u *UserEvent) Connect(name string, priority int, f any) error {
 	v := reflect.ValueOf(f)
 	who := fmt.Sprintf("handler %q", name)
@@ -228,54 +237,32 @@ func (u *UserEvent) EmitWords(s *Stream, t int64, words []uint64, texts []string
 
 // argsOf turns words into arguments of the types of the fields.
 func (u *UserEvent) argsOf(words []uint64, texts []string) ([]any, error) {
-	bad := func() ([]any, error) {
+	fixed, list := u.spec.List()
+	ok := len(words) == fixed
+	if list {
+		ok = len(words) > fixed && words[fixed] == uint64(len(words)-fixed-1)
+	}
+	var args []any
+	for i := 0; ok && i < fixed; i++ {
+		switch w, f := words[i], u.spec.Fields[i].Type; f {
+		case trace.FieldName:
+			if ok = w < uint64(len(texts)); ok {
+				args = append(args, texts[w])
+			}
+		case trace.FieldFloat:
+			args = append(args, math.Float64frombits(w))
+		default:
+			args = append(args, fromWords(f, w))
+		}
+	}
+	if !ok {
 		return nil, fmt.Errorf("event %s takes %s, but is emitted with %d words and %d strings", u,
 			u.spec.Signature(), len(words), len(texts))
 	}
-	var args []any
-	fixed, list := u.spec.List()
-	if len(words) < fixed || !list && len(words) != fixed || list &&
-		(len(words) == fixed || words[fixed] != uint64(len(words)-fixed-1)) {
-		return bad()
+	if list {
+		args = append(args, fromWords(u.spec.Fields[fixed].Type, words[fixed+1:]...))
 	}
-	for i, f := range u.spec.Fields[:fixed] {
-		switch w := words[i]; f.Type {
-		case trace.FieldName:
-			if w >= uint64(len(texts)) {
-				return bad()
-			}
-			args = append(args, texts[w])
-		case trace.FieldFloat:
-			args = append(args, math.Float64frombits(w))
-		case trace.FieldUint, trace.FieldMessage:
-			args = append(args, w)
-		case trace.FieldCF:
-			args = append(args, trace.CF(w))
-		case trace.FieldDF:
-			args = append(args, trace.DF(w))
-		case trace.FieldSite:
-			args = append(args, trace.Site(w))
-		case trace.FieldReason:
-			args = append(args, trace.Reason(w))
-		default:
-			args = append(args, int64(w))
-		}
-	}
-	if !list {
-		return args, nil
-	}
-	if u.spec.Fields[fixed].Type == trace.FieldDFs {
-		dfs := make([]trace.DF, 0, len(words)-fixed-1)
-		for _, w := range words[fixed+1:] {
-			dfs = append(dfs, trace.DF(w))
-		}
-		return append(args, dfs), nil
-	}
-	ints := make([]int64, 0, len(words)-fixed-1)
-	for _, w := range words[fixed+1:] {
-		ints = append(ints, int64(w))
-	}
-	return append(args, ints), nil
+	return args, nil
 }
 
 func (u *UserEvent) disconnect(name string) bool { return u.remove(name) }
@@ -382,16 +369,14 @@ func appendWords(words []uint64, s *Stream, a any) []uint64 {
 		return append(words, 0)
 	}
 	v := reflect.ValueOf(a)
-	switch {
-	case v.Kind() == reflect.Slice:
-		words = append(words, uint64(v.Len()))
-		for i := range v.Len() {
-			words = append(words, scalar(v.Index(i)))
-		}
-		return words
-	default:
+	if v.Kind() != reflect.Slice {
 		return append(words, scalar(v))
 	}
+	words = append(words, uint64(v.Len()))
+	for i := range v.Len() {
+		words = append(words, scalar(v.Index(i)))
+	}
+	return words
 }
 
 func scalar(v reflect.Value) uint64 {

@@ -527,7 +527,8 @@ func TestRunInfo(t *testing.T) {
 	} {
 		path := compile(t, "testdata/hard.c", "c")
 		before := time.Now()
-		res := run(t, path, nil, c.mode, "\"quoted\" \\ \x01 \xff")
+		res := run(t, path, nil, c.mode, "\"quoted\" \\ \x01 \xff", "--token=sesame", "--my-Password", "sesame",
+			"DB_SECRET=sesame", "tokens", "--x=sesam")
 		r := open(t, res.trace)
 		if n, _ := count(t, r); n != 1000 {
 			t.Errorf("%d events", n)
@@ -537,7 +538,8 @@ func TestRunInfo(t *testing.T) {
 			t.Errorf("%+v", info)
 		}
 		if info.Program != filepath.Base(path) || fmt.Sprintf("%q",
-			info.Args) != `["`+c.mode+`" "\"quoted\" \\ \x01 `+"\ufffd"+`"]` || info.CommandLine[0] != path {
+			info.Args) != `["`+c.mode+`" "\"quoted\" \\ \x01 `+"\ufffd"+
+			`" "--token=***" "--my-Password" "***" "DB_SECRET=***" "tokens" "--x=sesam"]` || info.CommandLine[0] != path {
 			t.Errorf("%q %q %q", info.Program, info.Args, info.CommandLine)
 		}
 		if info.Started.Before(before.Add(-time.Second)) || info.Started.After(time.Now()) {
@@ -553,7 +555,7 @@ func TestRunInfo(t *testing.T) {
 			t.Errorf("%q", info.Settings["steal"])
 		}
 		text, err := os.ReadFile(filepath.Join(res.trace, "run.json"))
-		if err != nil || !json.Valid(text) {
+		if err != nil || !json.Valid(text) || strings.Contains(string(text), "sesame") {
 			t.Errorf("%v\n%s", err, text)
 		}
 	}

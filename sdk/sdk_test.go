@@ -4,9 +4,11 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"math"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -173,4 +175,44 @@ func report(t *testing.T, path string) *slou.Result {
 		t.Errorf("total %d ns, want %d", sum.TotalNS, want)
 	}
 	return sum
+}
+
+// Long identities and names are hashed as the Go writer does it, and different ones stay different.
+func TestLongIdentities(t *testing.T) {
+	t.Parallel()
+	for _, build := range []string{"c", "c++"} {
+		res := run(t, compile(t, "testdata/long.c", build), nil)
+		defs := open(t, res.trace).Defs(0)
+		dir := t.TempDir()
+		w, err := trace.Create(dir, 0, trace.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		identity := make([]int64, 3000)
+		for i := range 2 {
+			identity[2999] = math.MinInt64 + int64(i)
+			w.DefineDF(trace.DF(i+1), w.Name(strings.Repeat("x", 1<<16+1)+string(rune('a'+i))), identity)
+		}
+		w.Stream(0).Emit(1, trace.KindIdle)
+		if err := w.Close(); err != nil {
+			t.Fatal(err)
+		}
+		want := open(t, dir).Defs(0)
+		for df := trace.DF(1); df <= 2; df++ {
+			name, list, _ := defs.DF(df, nil)
+			wantName, wantList, _ := want.DF(df, nil)
+			if !slices.Equal(list, wantList) || defs.Name(name) != want.Name(wantName) || name != trace.Name(df) {
+				t.Errorf("DF %d of C and of Go: %d %v and %v", df, name, list[1022:], wantList[1022:])
+			}
+		}
+	}
+}
+
+// A trace that is moved away while it is written is said not to be where it was.
+func TestTakenAway(t *testing.T) {
+	t.Parallel()
+	res := run(t, compile(t, "testdata/long.c", "c"), nil, "moved")
+	if res.code != 0 || !strings.Contains(res.stderr, "00000.wst was removed, renamed or replaced during the run") {
+		t.Errorf("%d %q", res.code, res.stderr)
+	}
 }

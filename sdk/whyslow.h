@@ -83,8 +83,8 @@ static inline uint64_t ws_id(int node, uint64_t counter) {
 /* Kinds of code fragments: user code, and the structured ones run by the system. */
 enum { WS_ATOMIC, WS_SUB, WS_CALL, WS_FOR, WS_WHILE, WS_IF };
 
-/* Kinds of regions, for programs that record what is entered and left rather than tasks: functions of the program, and
- * operations of its run-time system by what their time is spent for. */
+/* Kinds of regions, for programs that record what is entered and left rather than tasks: functions of the
+ * program, and operations of its run-time system by what their time is spent for. */
 enum {
     WS_REGION_FUNCTION = 16,
     WS_REGION_BARRIER,       /* all wait for all */
@@ -163,8 +163,8 @@ const char *ws_error(const ws_context *ctx);
  * failed. Any thread. */
 uint64_t ws_lost_events(const ws_context *ctx);
 
-/* ws_waited returns the time in nanoseconds that threads which record have spent so far waiting for a buffer or, with sync, packing and
- * writing. run.json has it, too (settings, waited_ns), of node 0. Any thread. */
+/* ws_waited returns the time in nanoseconds that threads which record have spent so far waiting for a buffer
+ * or, with sync, packing and writing. run.json has it, too (settings, waited_ns), of node 0. Any thread. */
 int64_t ws_waited(const ws_context *ctx);
 
 /* ws_active tells whether anything is recorded: 0 in the child of a fork, for example. */
@@ -205,7 +205,8 @@ void ws_flush(ws_stream *s);
 
 /* ---- Definitions: any thread; before the first event that uses them ------------------------- */
 
-/* ws_define_name returns the number of a string, the same for the same string. Over 64 KiB are cut. */
+/* ws_define_name returns the number of a string, the same for the same string. A string over 64 KiB is cut
+ * and ends with a hash of the whole. */
 ws_name ws_define_name(ws_context *ctx, const char *text);
 
 /* ws_define_code defines a code fragment. kind is WS_ATOMIC ...; file may be NULL; line and
@@ -216,9 +217,9 @@ ws_code ws_define_code(ws_context *ctx, const char *name, int kind, const char *
  * file and text (the statement as written) may be NULL. */
 ws_site ws_define_site(ws_context *ctx, ws_code code, const char *label, const char *file, int line, int column, const char *text);
 
-/* ws_define_df gives a DF a number in this file. The identity list (up to 1024 elements) must
- * be the same on all nodes and of no other DF: by convention the node that created its name, the
- * name's number there, then the indices. */
+/* ws_define_df gives a DF a number in this file. The identity list must be the same on all nodes and of no
+ * other DF: by convention the node that created its name, the name's number there, then the indices. Of a list
+ * of over 1024 elements, the last two are a hash and the length of the whole. */
 ws_df ws_define_df(ws_context *ctx, ws_name name, const int64_t *identity, size_t n);
 
 /* ws_define_kind declares an event of a user namespace:
@@ -365,7 +366,8 @@ enum {
  *   execution: execution of the parent
  *   weight: the CF's weight
  *   indices: indices of its label */
-static inline void ws_cf_created_at(ws_stream *s, int64_t t, ws_cf cf, ws_site site, ws_cf parent, uint64_t execution, double weight, const int64_t *indices, size_t n_indices) {
+static inline void ws_cf_created_at(ws_stream *s, int64_t t, ws_cf cf, ws_site site, ws_cf parent,
+        uint64_t execution, double weight, const int64_t *indices, size_t n_indices) {
     uint64_t *r = ws_reserve(s, 7 + n_indices, t);
     if (!r) return;
     r[1] = cf;
@@ -377,7 +379,8 @@ static inline void ws_cf_created_at(ws_stream *s, int64_t t, ws_cf cf, ws_site s
     for (size_t i = 0; i < n_indices; i++) r[7 + i] = (uint64_t)indices[i];
     ws_commit(r, t, WS_CF_CREATED);
 }
-static inline void ws_cf_created(ws_stream *s, ws_cf cf, ws_site site, ws_cf parent, uint64_t execution, double weight, const int64_t *indices, size_t n_indices) {
+static inline void ws_cf_created(ws_stream *s, ws_cf cf, ws_site site, ws_cf parent, uint64_t execution,
+        double weight, const int64_t *indices, size_t n_indices) {
     if (s->cap) ws_cf_created_at(s, ws_now(), cf, site, parent, execution, weight, indices, n_indices);
 }
 
@@ -399,7 +402,8 @@ static inline void ws_cf_ready(ws_stream *s, ws_cf cf, int64_t late) {
  *   cf: the CF
  *   execution: number of the execution, from 1 (a "while" runs several times)
  *   inputs: its input DFs */
-static inline void ws_cf_started_at(ws_stream *s, int64_t t, ws_cf cf, uint64_t execution, const ws_df *inputs, size_t n_inputs) {
+static inline void ws_cf_started_at(ws_stream *s, int64_t t, ws_cf cf, uint64_t execution,
+        const ws_df *inputs, size_t n_inputs) {
     uint64_t *r = ws_reserve(s, 4 + n_inputs, t);
     if (!r) return;
     r[1] = cf;
@@ -408,7 +412,8 @@ static inline void ws_cf_started_at(ws_stream *s, int64_t t, ws_cf cf, uint64_t 
     for (size_t i = 0; i < n_inputs; i++) r[4 + i] = (uint64_t)inputs[i];
     ws_commit(r, t, WS_CF_STARTED);
 }
-static inline void ws_cf_started(ws_stream *s, ws_cf cf, uint64_t execution, const ws_df *inputs, size_t n_inputs) {
+static inline void ws_cf_started(ws_stream *s, ws_cf cf, uint64_t execution, const ws_df *inputs,
+        size_t n_inputs) {
     if (s->cap) ws_cf_started_at(s, ws_now(), cf, execution, inputs, n_inputs);
 }
 
@@ -431,7 +436,8 @@ static inline void ws_cf_finished(ws_stream *s, ws_cf cf, uint64_t execution, in
 /* CFEvents.onWaiting: The CF cannot continue before these DFs arrive.
  *   cf: the CF
  *   awaited: the DFs it waits for */
-static inline void ws_cf_waiting_at(ws_stream *s, int64_t t, ws_cf cf, const ws_df *awaited, size_t n_awaited) {
+static inline void ws_cf_waiting_at(ws_stream *s, int64_t t, ws_cf cf, const ws_df *awaited,
+        size_t n_awaited) {
     uint64_t *r = ws_reserve(s, 3 + n_awaited, t);
     if (!r) return;
     r[1] = cf;
@@ -448,7 +454,8 @@ static inline void ws_cf_waiting(ws_stream *s, ws_cf cf, const ws_df *awaited, s
  *   to: the node it goes to
  *   bytes: bytes sent for it
  *   weight: the CF's weight */
-static inline void ws_cf_migrated_at(ws_stream *s, int64_t t, ws_cf cf, int to, int64_t bytes, double weight) {
+static inline void ws_cf_migrated_at(ws_stream *s, int64_t t, ws_cf cf, int to, int64_t bytes,
+        double weight) {
     uint64_t *r = ws_reserve(s, 5, t);
     if (!r) return;
     r[1] = cf;
@@ -484,7 +491,8 @@ static inline void ws_cf_stolen(ws_stream *s, ws_cf cf, int by, int64_t bytes, d
  *   from: the node it comes from
  *   bytes: bytes sent for it
  *   weight: the CF's weight */
-static inline void ws_cf_received_at(ws_stream *s, int64_t t, ws_cf cf, int from, int64_t bytes, double weight) {
+static inline void ws_cf_received_at(ws_stream *s, int64_t t, ws_cf cf, int from, int64_t bytes,
+        double weight) {
     uint64_t *r = ws_reserve(s, 5, t);
     if (!r) return;
     r[1] = cf;
@@ -554,7 +562,8 @@ static inline void ws_df_create(ws_stream *s, ws_df df, int64_t size, ws_cf cf) 
  *   cf: the CF that needs it
  *   node: the node asked
  *   request: the request */
-static inline void ws_df_requested_at(ws_stream *s, int64_t t, ws_df df, ws_cf cf, int node, ws_message request) {
+static inline void ws_df_requested_at(ws_stream *s, int64_t t, ws_df df, ws_cf cf, int node,
+        ws_message request) {
     uint64_t *r = ws_reserve(s, 5, t);
     if (!r) return;
     r[1] = df;
@@ -571,7 +580,8 @@ static inline void ws_df_requested(ws_stream *s, ws_df df, ws_cf cf, int node, w
  *   df: the DF
  *   from: the asking node
  *   request: the request */
-static inline void ws_df_request_received_at(ws_stream *s, int64_t t, ws_df df, int from, ws_message request) {
+static inline void ws_df_request_received_at(ws_stream *s, int64_t t, ws_df df, int from,
+        ws_message request) {
     uint64_t *r = ws_reserve(s, 4, t);
     if (!r) return;
     r[1] = df;
@@ -590,7 +600,8 @@ static inline void ws_df_request_received(ws_stream *s, ws_df df, int from, ws_m
  *   message: the message
  *   request: the request answered, - for a push
  *   cf: the CF that pushes it, - otherwise */
-static inline void ws_df_sent_at(ws_stream *s, int64_t t, ws_df df, int to, int64_t bytes, ws_message message, ws_message request, ws_cf cf) {
+static inline void ws_df_sent_at(ws_stream *s, int64_t t, ws_df df, int to, int64_t bytes,
+        ws_message message, ws_message request, ws_cf cf) {
     uint64_t *r = ws_reserve(s, 7, t);
     if (!r) return;
     r[1] = df;
@@ -601,7 +612,8 @@ static inline void ws_df_sent_at(ws_stream *s, int64_t t, ws_df df, int to, int6
     r[6] = cf;
     ws_commit(r, t, WS_DF_SENT);
 }
-static inline void ws_df_sent(ws_stream *s, ws_df df, int to, int64_t bytes, ws_message message, ws_message request, ws_cf cf) {
+static inline void ws_df_sent(ws_stream *s, ws_df df, int to, int64_t bytes, ws_message message,
+        ws_message request, ws_cf cf) {
     if (s->cap) ws_df_sent_at(s, ws_now(), df, to, bytes, message, request, cf);
 }
 
@@ -612,7 +624,8 @@ static inline void ws_df_sent(ws_stream *s, ws_df df, int to, int64_t bytes, ws_
  *   message: the message
  *   request: the request answered, - for a push
  *   cf: for a push the CF that pushed it, for an answer the CF that requested it, - otherwise */
-static inline void ws_df_received_at(ws_stream *s, int64_t t, ws_df df, int from, int64_t bytes, ws_message message, ws_message request, ws_cf cf) {
+static inline void ws_df_received_at(ws_stream *s, int64_t t, ws_df df, int from, int64_t bytes,
+        ws_message message, ws_message request, ws_cf cf) {
     uint64_t *r = ws_reserve(s, 7, t);
     if (!r) return;
     r[1] = df;
@@ -623,7 +636,8 @@ static inline void ws_df_received_at(ws_stream *s, int64_t t, ws_df df, int from
     r[6] = cf;
     ws_commit(r, t, WS_DF_RECEIVED);
 }
-static inline void ws_df_received(ws_stream *s, ws_df df, int from, int64_t bytes, ws_message message, ws_message request, ws_cf cf) {
+static inline void ws_df_received(ws_stream *s, ws_df df, int from, int64_t bytes, ws_message message,
+        ws_message request, ws_cf cf) {
     if (s->cap) ws_df_received_at(s, ws_now(), df, from, bytes, message, request, cf);
 }
 
@@ -658,7 +672,8 @@ static inline void ws_df_dropped(ws_stream *s, ws_df df, int64_t size) {
 /* DFEvents.onDestroy: The DF is destroyed.
  *   df: the DF
  *   size: size of its value
- *   reason: "expired": read as often as announced; "deleted" by the program; "end": held to the end of the run */
+ *   reason: "expired": read as often as announced; "deleted" by the program; "end": held to the end of the
+ *    run */
 static inline void ws_df_destroy_at(ws_stream *s, int64_t t, ws_df df, int64_t size, int reason) {
     uint64_t *r = ws_reserve(s, 4, t);
     if (!r) return;
@@ -886,7 +901,8 @@ static inline void ws_clock_sync(ws_stream *s, int64_t offset, int64_t error) {
  *   first: time of the first
  *   last: time of the last
  *   stream: stream they belonged to */
-static inline void ws_lost_at(ws_stream *s, int64_t t, uint64_t count, int64_t first, int64_t last, uint64_t stream) {
+static inline void ws_lost_at(ws_stream *s, int64_t t, uint64_t count, int64_t first, int64_t last,
+        uint64_t stream) {
     uint64_t *r = ws_reserve(s, 5, t);
     if (!r) return;
     r[1] = count;
@@ -924,15 +940,21 @@ static inline void ws_wait_ended(ws_stream *s, ws_name name) {
 }
 
 /* SyncEvents.onCollective: The region just entered is a collective operation of these nodes.
- *   kind: what it does: "barrier", "notify", "wait", "broadcast", "scatter", "gather", "reduce", "gather-all", "exchange", "permute", "all-reduce", "collect", "prefix-reduce", "alloc", "free", "start", "finish"
- *   sync: which data may be used before all have entered and after one has left, as "IN/OUT" of "all", "my" and "no"; empty if the interface has no such modes
+ *   kind: what it does: "barrier", "notify", "wait", "broadcast", "scatter", "gather", "reduce",
+ *    "gather-all", "exchange", "permute", "all-reduce", "collect", "prefix-reduce", "alloc", "free", "start",
+ *    "finish"
+ *   sync: which data may be used before all have entered and after one has left, as "IN/OUT" of "all", "my"
+ *    and "no"; empty if the interface has no such modes
  *   start: the first member
  *   stride: distance between members
  *   size: number of members
- *   root: the node that data comes from ("broadcast", "scatter", "permute": for this member) or goes to ("gather", "reduce"), or that has the first element ("prefix-reduce"); -1 if there is none or it is unknown
+ *   root: the node that data comes from ("broadcast", "scatter", "permute": for this member) or goes to
+ *    ("gather", "reduce"), or that has the first element ("prefix-reduce"); -1 if there is none or it is
+ *    unknown
  *   sent: bytes this member sends to others
  *   received: bytes it receives from others */
-static inline void ws_collective_at(ws_stream *s, int64_t t, ws_name kind, ws_name sync, int start, uint64_t stride, uint64_t size, int64_t root, int64_t sent, int64_t received) {
+static inline void ws_collective_at(ws_stream *s, int64_t t, ws_name kind, ws_name sync, int start,
+        uint64_t stride, uint64_t size, int64_t root, int64_t sent, int64_t received) {
     uint64_t *r = ws_reserve(s, 9, t);
     if (!r) return;
     r[1] = kind;
@@ -945,11 +967,13 @@ static inline void ws_collective_at(ws_stream *s, int64_t t, ws_name kind, ws_na
     r[8] = (uint64_t)received;
     ws_commit(r, t, WS_COLLECTIVE);
 }
-static inline void ws_collective(ws_stream *s, ws_name kind, ws_name sync, int start, uint64_t stride, uint64_t size, int64_t root, int64_t sent, int64_t received) {
+static inline void ws_collective(ws_stream *s, ws_name kind, ws_name sync, int start, uint64_t stride,
+        uint64_t size, int64_t root, int64_t sent, int64_t received) {
     if (s->cap) ws_collective_at(s, ws_now(), kind, sync, start, stride, size, root, sent, received);
 }
 
-/* SyncEvents.onAcquired: The worker has acquired the lock; recorded before it leaves the region that requested it.
+/* SyncEvents.onAcquired: The worker has acquired the lock; recorded before it leaves the region that
+ *  requested it.
  *   lock: the lock, the same number on all nodes */
 static inline void ws_acquired_at(ws_stream *s, int64_t t, uint64_t lock) {
     uint64_t *r = ws_reserve(s, 2, t);
@@ -973,7 +997,8 @@ static inline void ws_released(ws_stream *s, uint64_t lock) {
     if (s->cap) ws_released_at(s, ws_now(), lock);
 }
 
-/* RegionEvents.onEntered: The worker enters a region: a function of the program or an operation of its run-time system.
+/* RegionEvents.onEntered: The worker enters a region: a function of the program or an operation of its
+ *  run-time system.
  *   region: the region, and where it is called */
 static inline void ws_entered_at(ws_stream *s, int64_t t, ws_site region) {
     uint64_t *r = ws_reserve(s, 2, t);
@@ -997,7 +1022,8 @@ static inline void ws_exited(ws_stream *s, ws_site region) {
     if (s->cap) ws_exited_at(s, ws_now(), region);
 }
 
-/* MessageEvents.onPut: The region just entered writes to another node's memory, or its own through the same interface.
+/* MessageEvents.onPut: The region just entered writes to another node's memory, or its own through the same
+ *  interface.
  *   to: the node whose memory is written
  *   bytes: bytes written
  *   transfer: 0: it ends with its region; otherwise it lasts until "onCompleted" with the same number */
@@ -1013,7 +1039,8 @@ static inline void ws_put(ws_stream *s, int to, int64_t bytes, uint64_t transfer
     if (s->cap) ws_put_at(s, ws_now(), to, bytes, transfer);
 }
 
-/* MessageEvents.onGet: The region just entered reads another node's memory, or its own through the same interface.
+/* MessageEvents.onGet: The region just entered reads another node's memory, or its own through the same
+ *  interface.
  *   from: the node whose memory is read
  *   bytes: bytes read
  *   transfer: 0: it ends with its region; otherwise it lasts until "onCompleted" with the same number */
@@ -1029,7 +1056,8 @@ static inline void ws_get(ws_stream *s, int from, int64_t bytes, uint64_t transf
     if (s->cap) ws_get_at(s, ws_now(), from, bytes, transfer);
 }
 
-/* MessageEvents.onRemoteAtomic: The region just entered atomically changes a value in another node's memory, or its own.
+/* MessageEvents.onRemoteAtomic: The region just entered atomically changes a value in another node's memory,
+ *  or its own.
  *   on: the node whose memory is changed
  *   bytes: size of the value */
 static inline void ws_remote_atomic_at(ws_stream *s, int64_t t, int on, int64_t bytes) {
@@ -1043,7 +1071,8 @@ static inline void ws_remote_atomic(ws_stream *s, int on, int64_t bytes) {
     if (s->cap) ws_remote_atomic_at(s, ws_now(), on, bytes);
 }
 
-/* MessageEvents.onCompleted: The transfer has ended; recorded before the worker leaves the region that waited for it.
+/* MessageEvents.onCompleted: The transfer has ended; recorded before the worker leaves the region that waited
+ *  for it.
  *   transfer: the transfer; 0: all that this worker has started */
 static inline void ws_completed_at(ws_stream *s, int64_t t, uint64_t transfer) {
     uint64_t *r = ws_reserve(s, 2, t);
@@ -1212,6 +1241,7 @@ struct ws_context {
     int told_since;
     size_t words; /* of a buffer */
     char *dir, *path, *program, **hosts;
+    char *place; /* path, absolute; null: unknown */
     struct timespec started;
 
     int off;         /* nothing is recorded (any more); atomic */
@@ -1395,7 +1425,8 @@ static const wsi_layout wsi_standard[] = {
     {33, 0, 4, 0, "DFEvents", "onRequested", 0, {WSI_DF, WSI_CF, WSI_NODE, WSI_MESSAGE}},
     {34, 0, 3, 0, "DFEvents", "onRequestReceived", 0, {WSI_DF, WSI_NODE, WSI_MESSAGE}},
     {35, 0, 6, 0, "DFEvents", "onSent", 0, {WSI_DF, WSI_NODE, WSI_BYTES, WSI_MESSAGE, WSI_MESSAGE, WSI_CF}},
-    {36, 0, 6, 0, "DFEvents", "onReceived", 0, {WSI_DF, WSI_NODE, WSI_BYTES, WSI_MESSAGE, WSI_MESSAGE, WSI_CF}},
+    {36, 0, 6, 0, "DFEvents", "onReceived", 0, {WSI_DF, WSI_NODE, WSI_BYTES, WSI_MESSAGE, WSI_MESSAGE,
+        WSI_CF}},
     {37, 0, 2, 0, "DFEvents", "onStored", 0, {WSI_DF, WSI_BYTES}},
     {38, 0, 2, 0, "DFEvents", "onDropped", 0, {WSI_DF, WSI_BYTES}},
     {39, 0, 3, 0, "DFEvents", "onDestroy", "onDestroySize", {WSI_DF, WSI_BYTES, WSI_REASON}},
@@ -1418,7 +1449,8 @@ static const wsi_layout wsi_standard[] = {
     {79, 0, 4, 0, "GlobalEvents", "onLost", 0, {WSI_UINT, WSI_NS, WSI_NS, WSI_UINT}},
     {96, 0, 1, 0, "SyncEvents", "onWaitStarted", 0, {WSI_NAME}},
     {97, 0, 1, 0, "SyncEvents", "onWaitEnded", 0, {WSI_NAME}},
-    {98, 0, 8, 0, "SyncEvents", "onCollective", 0, {WSI_NAME, WSI_NAME, WSI_NODE, WSI_UINT, WSI_UINT, WSI_INT, WSI_BYTES, WSI_BYTES}},
+    {98, 0, 8, 0, "SyncEvents", "onCollective", 0, {WSI_NAME, WSI_NAME, WSI_NODE, WSI_UINT, WSI_UINT,
+        WSI_INT, WSI_BYTES, WSI_BYTES}},
     {99, 0, 1, 0, "SyncEvents", "onAcquired", 0, {WSI_UINT}},
     {100, 0, 1, 0, "SyncEvents", "onReleased", 0, {WSI_UINT}},
     {112, 0, 1, 0, "RegionEvents", "onEntered", 0, {WSI_SITE}},
@@ -2041,11 +2073,13 @@ static void wsi_write(ws_context *ctx, wsi_stream *s, const uint64_t *w, size_t 
     if (err) wsi_fail_write(ctx, err);
 }
 
-/* wsi_end_file writes the index and closes the file. Without index readers look for the blocks. */
+/* wsi_end_file writes the index and the trailer, and closes the file. If the index is too large, readers look
+ * for the blocks. */
 static void wsi_end_file(ws_context *ctx) {
     int err = wsi_write_defs(ctx);
     uint64_t at = ctx->at;
-    if (!err && !ctx->index.bad && ctx->index.n <= WSI_MAX_RAW) {
+    if (ctx->index.bad || ctx->index.n > WSI_MAX_RAW) ctx->index.n = ctx->entries = 0, ctx->index.bad = 0;
+    if (!err) {
         wsi_header h = {3, 0, 0, 0, ctx->entries, 0, 0, 0, 0, ctx->defs_blocks, 0, 0};
         if (!(err = wsi_put(ctx, &h, &ctx->index))) {
             ctx->block.n = 0;
@@ -2054,6 +2088,9 @@ static void wsi_end_file(ws_context *ctx) {
             err = wsi_flush_block(ctx);
         }
     }
+    struct stat file, there;
+    if (!fstat(ctx->fd, &file) && (!file.st_nlink || (ctx->place && (stat(ctx->place, &there) || there.st_ino != file.st_ino || there.st_dev != file.st_dev))))
+        wsi_fail(ctx, "%s was removed, renamed or replaced during the run", ctx->path);
     if (close(ctx->fd) && !err) err = errno;
     ctx->fd = -1;
     if (err) wsi_fail(ctx, "cannot write %s: %s; its end is missing", ctx->path, strerror(err));
@@ -2126,11 +2163,36 @@ static int wsi_rehash(ws_context *ctx) {
     return 1;
 }
 
-/* wsi_name is ws_define_name with defs_mu held. */
-static ws_name wsi_name(ws_context *ctx, const char *text) {
-    size_t len = text ? strlen(text) : 0;
-    if (!len) return 0;
-    if (len > WSI_MAX_STRING) len = WSI_MAX_STRING;
+static const uint64_t wsi_k0 = 0x9e3779b97f4a7c15u, wsi_k1 = 0xd6e8feb86659fd93u;
+
+/* wsi_mix takes the next element into the hash h of a list, which begins with its length times wsi_k1. */
+static uint64_t wsi_mix(uint64_t h, uint64_t v) {
+    uint64_t x = h ^ v ^ wsi_k0, x0 = x & 0xffffffffu, x1 = x >> 32, k0 = wsi_k1 & 0xffffffffu, k1 = wsi_k1 >> 32;
+    uint64_t low = x0 * k0, mid = x1 * k0 + (low >> 32), mid2 = x0 * k1 + (mid & 0xffffffffu);
+    return (h << 23 | h >> 41) ^ (x1 * k1 + (mid >> 32) + (mid2 >> 32)) ^ x * wsi_k1;
+}
+
+/* wsi_mixed is the hash of the whole list, the one that readers name DFs by. It is never 0. */
+static uint64_t wsi_mixed(uint64_t h) {
+    h = (h ^ h >> 32) * wsi_k0;
+    h ^= h >> 29;
+    return h ? h : wsi_k0;
+}
+
+/* wsi_short_name is the beginning of a string that is too long, ended by a hash of the whole: strings that
+ * differ stay different. The caller frees it. */
+static char *wsi_short_name(const char *text, size_t len) {
+    char *s = (char *)malloc(WSI_MAX_STRING + 1);
+    uint64_t h = len * wsi_k1;
+    if (!s) return 0;
+    for (size_t i = 0; i < len; i++) h = wsi_mix(h, (uint8_t)text[i]);
+    memcpy(s, text, WSI_MAX_STRING - 18);
+    snprintf(s + WSI_MAX_STRING - 18, 19, " #%016llx", (unsigned long long)wsi_mixed(h));
+    return s;
+}
+
+/* wsi_whole_name defines a string of at most WSI_MAX_STRING bytes; defs_mu is held. */
+static ws_name wsi_whole_name(ws_context *ctx, const char *text, size_t len) {
     if (2 * ctx->names_n >= ctx->names_cap && !wsi_rehash(ctx)) {
         ctx->defs.rows.bad = 1;
         wsi_check_defs(ctx);
@@ -2154,6 +2216,19 @@ static ws_name wsi_name(ws_context *ctx, const char *text) {
     e->text = copy;
     e->len = (uint32_t)len;
     return e->name = (uint32_t)++ctx->names_n;
+}
+
+/* wsi_name is ws_define_name with defs_mu held. */
+static ws_name wsi_name(ws_context *ctx, const char *text) {
+    size_t len = text ? strlen(text) : 0;
+    if (!len) return 0;
+    if (len <= WSI_MAX_STRING) return wsi_whole_name(ctx, text, len);
+    char *cut = wsi_short_name(text, len);
+    ws_name n = 0;
+    if (cut) n = wsi_whole_name(ctx, cut, WSI_MAX_STRING);
+    else ctx->defs.rows.bad = 1, wsi_check_defs(ctx);
+    free(cut);
+    return n;
 }
 
 ws_name ws_define_name(ws_context *ctx, const char *text) {
@@ -2200,14 +2275,21 @@ ws_site ws_define_site(ws_context *ctx, ws_code code, const char *label, const c
 
 ws_df ws_define_df(ws_context *ctx, ws_name name, const int64_t *identity, size_t n) {
     if (wsi_off(ctx)) return 0;
-    if (n > WSI_MAX_IDENTITY) n = WSI_MAX_IDENTITY;
+    size_t kept = n;
+    uint64_t rest[2] = {n * wsi_k1, n}; /* of a long list: the hash and the length of the whole */
+    if (n > WSI_MAX_IDENTITY) {
+        for (size_t i = 0; i < n; i++) rest[0] = wsi_mix(rest[0], (uint64_t)identity[i]);
+        rest[0] = wsi_mixed(rest[0]);
+        n = WSI_MAX_IDENTITY;
+        kept = n - 2;
+    }
     pthread_mutex_lock(&ctx->defs_mu);
     ws_df df = ++ctx->next_df;
     wsi_words *dfs = &ctx->defs.dfs;
     size_t before = dfs->n;
     uint64_t head[3] = {df, name, n};
     if (before * 8 > wsi_defs_limit) dfs->bad = 1;
-    if (!wsi_push(dfs, head, 3) || !wsi_push(dfs, (const uint64_t *)identity, n)) dfs->n = before;
+    if (!wsi_push(dfs, head, 3) || !wsi_push(dfs, (const uint64_t *)identity, kept) || !wsi_push(dfs, rest, n - kept)) dfs->n = before;
     wsi_check_defs(ctx);
     pthread_mutex_unlock(&ctx->defs_mu);
     return df;
@@ -2442,8 +2524,9 @@ static size_t wsi_walk(ws_context *ctx, const uint64_t *w, size_t i, size_t cap)
     return i;
 }
 
-/* wsi_write_begun writes what a stream has recorded into the buffer that it is still using. Only the writer thread does so: buffers that are
- * handed over meanwhile stay in the queue. Once the context is ending wsi_finish takes the rest of the buffer. */
+/* wsi_write_begun writes what a stream has recorded into the buffer that it is still using. Only the writer
+ * thread does so: buffers that are handed over meanwhile stay in the queue. Once the context is ending
+ * wsi_finish takes the rest of the buffer. */
 static void wsi_write_begun(ws_context *ctx, wsi_stream *s) {
     size_t from = 0, n = 0;
     pthread_mutex_lock(&s->mu);
@@ -2720,9 +2803,8 @@ static void wsi_number(wsi_bytes *b, long long v) {
     wsi_text(b, tmp);
 }
 
-/* wsi_quote appends a JSON string. */
-static void wsi_quote(wsi_bytes *b, const char *s) {
-    wsi_text(b, "\"");
+/* wsi_escape appends what stands between the quotes of a JSON string. */
+static void wsi_escape(wsi_bytes *b, const char *s) {
     for (; *s; s++) {
         unsigned char c = (unsigned char)*s;
         char tmp[8];
@@ -2731,6 +2813,12 @@ static void wsi_quote(wsi_bytes *b, const char *s) {
         else snprintf(tmp, sizeof tmp, "%c", c);
         wsi_text(b, tmp);
     }
+}
+
+/* wsi_quote appends a JSON string. */
+static void wsi_quote(wsi_bytes *b, const char *s) {
+    wsi_text(b, "\"");
+    wsi_escape(b, s);
     wsi_text(b, "\"");
 }
 
@@ -2784,16 +2872,41 @@ static int wsi_affinity(char *list, size_t size) {
     return count;
 }
 
-/* wsi_command_line appends the command line as JSON strings, from a given argument on. */
+/* wsi_secret tells whether an argument names a secret: a flag or variable whose name ends in token, password,
+ * ... It returns the length of the name, with "=" if the value follows in the same argument; otherwise 0. */
+static size_t wsi_secret(const char *arg) {
+    static const char *const ends[] = {"token",      "password",    "passwd",  "secret", "secrets",
+                                       "credential", "credentials", "api_key", "apikey"}; /* _: any character */
+    static const char letters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.-";
+    size_t n = strspn(arg, letters);
+    if (arg[n] && arg[n] != '=') return 0;
+    for (size_t i = 0; i < sizeof ends / sizeof *ends; i++) {
+        size_t k = strlen(ends[i]), same = 0;
+        while (n >= k && same < k && ((arg[n - k + same] | 32) == ends[i][same] || ends[i][same] == '_')) same++;
+        if (same == k) return n + (arg[n] == '=');
+    }
+    return 0;
+}
+
+/* wsi_command_line appends the command line as JSON strings, from a given argument on, with *** for secrets.
+ * */
 static void wsi_command_line(wsi_bytes *b, size_t skip) {
     const size_t size = 1 << 16;
     char *text = (char *)malloc(size);
     size_t n = text ? wsi_read_file("/proc/self/cmdline", text, size) : 0, count = 0;
+    int next = 0; /* the flag before has its value here */
     wsi_text(b, "[");
-    for (size_t i = 0, k = 0; i < n; i += strlen(text + i) + 1, k++) {
+    for (size_t i = 0, k = 0, length; i < n; i += length + 1, k++) {
+        char *arg = text + i;
+        length = strlen(arg);
+        size_t name = next ? 0 : wsi_secret(arg);
+        int same = name && arg[name - 1] == '=', secret = next || same;
+        next = name && !same && *arg == '-';
+        if (secret) arg[name] = 0;
         if (k < skip) continue;
-        if (count++) wsi_text(b, ", ");
-        wsi_quote(b, text + i);
+        wsi_text(b, count++ ? ", \"" : "\"");
+        wsi_escape(b, arg);
+        wsi_text(b, secret ? "***\"" : "\"");
     }
     wsi_text(b, "]");
     free(text);
@@ -2805,8 +2918,8 @@ static void wsi_key(wsi_bytes *b, const char *key) {
     wsi_text(b, ": ");
 }
 
-/* wsi_unwritten appends how many events could not be written and are not told of by an onLost in the file, and
- * why; nobody writes when it is called. */
+/* wsi_unwritten appends how many events could not be written and are not told of by an onLost in the file,
+ * and why; nobody writes when it is called. */
 static void wsi_unwritten(ws_context *ctx, wsi_bytes *b) {
     uint64_t n = 0;
     for (size_t i = 0; i < ctx->nstreams; i++) n += ctx->streams[i]->unsaved.count;
@@ -3110,7 +3223,7 @@ static void wsi_free(ws_context *ctx) {
     wsi_packer *p = &ctx->pack;
     free(p->at), free(p->order), free(p->kinds), free(p->vals), free(p->nodes);
     free(ctx->names), free(ctx->hosts), free(ctx->defs.rows.p), free(ctx->defs.dfs.p), free(ctx->settings.p), free(ctx->raw.p);
-    free(ctx->block.p), free(ctx->index.p), free(ctx->unsaved_defs.p), free(ctx->dir), free(ctx->path), free(ctx->program);
+    free(ctx->block.p), free(ctx->index.p), free(ctx->unsaved_defs.p), free(ctx->dir), free(ctx->path), free(ctx->place), free(ctx->program);
     free(ctx);
 }
 
@@ -3252,17 +3365,30 @@ static int wsi_make_dir(char *path) {
     }
 }
 
+/* wsi_place_of is a path that stays true when the program changes its directory, or null. */
+static char *wsi_place_of(const char *path) {
+    char cwd[4096];
+    if (*path == '/') *cwd = 0;
+    else if (!getcwd(cwd, sizeof cwd)) return 0;
+    size_t len = strlen(cwd) + strlen(path) + 2;
+    char *place = (char *)malloc(len);
+    if (place) snprintf(place, len, "%s%s%s", cwd, *cwd ? "/" : "", path);
+    return place;
+}
+
 /* wsi_begin opens the file, and for node 0 the trace. */
 static int wsi_begin(ws_context *ctx) {
     int err = wsi_make_dir(ctx->dir);
     if (!err && (ctx->fd = open(ctx->path, O_WRONLY | O_CREAT | O_CLOEXEC, 0666)) < 0) err = errno;
-    /* The file may be somebody's who is still writing it: a program that has started this one, with the same environment. */
+    /* The file may be somebody's who is still writing it: a program that has started this one, with the same
+     * environment. */
     if (!err && flock(ctx->fd, LOCK_EX | LOCK_NB) && errno == EWOULDBLOCK) {
         wsi_fail(ctx, "another process is writing %s; nothing is recorded", ctx->path);
         return 0;
     }
     if (!err && ftruncate(ctx->fd, 0) && errno != EINVAL) err = errno; /* EINVAL: a pipe or device */
     if (!err) err = wsi_start_file(ctx);
+    if (!err) ctx->place = wsi_place_of(ctx->path);
     if (!err && !ctx->sync) err = wsi_start_writer(ctx);
     if (err) {
         wsi_fail(ctx, "cannot write %s: %s; nothing is recorded", ctx->path, strerror(err));

@@ -20,13 +20,13 @@
 // that does runs handlers whose types nobody knew when the emission was compiled, from many threads at once,
 // without a lock; and what goes wrong in a handler must not take the program along.
 //
-// Plan. Every emission has a call site: a constant-initialised static object with one atomic
-// word, 0 while nobody wants the event (a load and a branch, arguments are not evaluated), 1
-// before it was first met, else the Event object. The first time, the site is entered in the list of
-// its event, which from then on keeps the words of all its sites up to date. An Event has an
-// immutable list of handlers in order of priority, which is replaced as a whole (under a lock) when one comes or
-// goes; emitters only load the pointer. Old lists are kept to the end: there are few. Types of an
-// emission are compared with those of the event once per site and list.
+// Plan. Every emission has a call site: a constant-initialised static object with one atomic word, 0 while
+// nobody wants the event (a load and a branch, arguments are not evaluated), 1 before it was first met, else
+// the Event object. The first time, the site is entered in the list of its event, which from then on keeps
+// the words of all its sites up to date. An Event has an immutable list of handlers in order of priority,
+// which is replaced as a whole (under a lock) when one comes or goes; emitters only load the pointer. Old
+// lists are kept to the end: there are few. Types of an emission are compared with those of the event once
+// per site and list.
 //
 // All that is slow, reads files or loads libraries is behind the interfaces EventsManager and
 // ModulesManager, implemented in the one source file. Modules in shared libraries get at them
@@ -311,8 +311,8 @@ namespace whyslow {
 class Event;
 class IEventModule;
 
-// ThreadState is what is kept of a thread that has emitted an event. index is below that of any other living thread
-// that has one, or its own: indices of ended threads are given to new ones.
+// ThreadState is what is kept of a thread that has emitted an event. index is below that of any other living
+// thread that has one, or its own: indices of ended threads are given to new ones.
 struct ThreadState {
     std::size_t index;
     std::atomic<std::uint64_t> generation; // how many threads had the index before
@@ -377,7 +377,8 @@ struct HandlerList {
 
 } // namespace detail
 
-// Event is the object behind Namespace::onName. There is one for each name; it lives to the end of the process.
+// Event is the object behind Namespace::onName. There is one for each name; it lives to the end of the
+// process.
 class Event {
   public:
     Event(const std::string &space, const std::string &name) : space_(space), name_(name), key_(space + "::" + name), list(nullptr), sites(nullptr), enabled(false) {}
@@ -408,8 +409,8 @@ class EventsManager {
     void connect(const std::string &space, const std::string &name, std::function<void(const Event &, const Value *, std::size_t)> f) {
         add(space, name, new detail::GenericHandler(std::move(f)));
     }
-    // connect_matching does it for all events whose name "Namespace::onName" matches one of the patterns (* and ?),
-    // also for those that are first met later.
+    // connect_matching does it for all events whose name "Namespace::onName" matches one of the patterns (*
+    // and ?), also for those that are first met later.
     virtual void connect_matching(const std::vector<std::string> &patterns, std::function<void(const Event &, const Value *, std::size_t)> f) = 0;
     // strict makes emissions with wrong types throw EventTypeError instead of reporting it once.
     virtual void strict(bool on) = 0;
@@ -576,9 +577,9 @@ inline EventsManager *EventsManager::instance() { return detail::core()->events;
                  WHYSLOW_EMIT_N, WHYSLOW_EMIT_N, WHYSLOW_EMIT_N, WHYSLOW_EMIT_N, WHYSLOW_EMIT_N, WHYSLOW_EMIT_N, WHYSLOW_EMIT_N, WHYSLOW_EMIT_N, \
                  WHYSLOW_EMIT_N, WHYSLOW_EMIT_0, ~)(__VA_ARGS__)
 
-// CONNECT_EVENT(Namespace, onName, handler) connects a handler: a lambda (not one with auto parameters), a function or a
-// function object. It throws whyslow::EventTypeError if the event has handlers of other types. Handlers are called by the
-// thread that emits, several at once where several emit.
+// CONNECT_EVENT(Namespace, onName, handler) connects a handler: a lambda (not one with auto parameters), a
+// function or a function object. It throws whyslow::EventTypeError if the event has handlers of other types.
+// Handlers are called by the thread that emits, several at once where several emit.
 #define CONNECT_EVENT(Namespace, onName, ...) ::whyslow::detail::connect(#Namespace, #onName, __VA_ARGS__)
 
 // A strictly conforming way to tell no arguments from some.
@@ -803,8 +804,8 @@ class Output {
     Output() : f_(nullptr) {}
     ~Output() { close(); }
     Output(const Output &) = delete;
-    // open makes a file anew. It throws std::runtime_error if the file cannot be written, or if another module or another
-    // run writes to it at the time.
+    // open makes a file anew. It throws std::runtime_error if the file cannot be written, or if another
+    // module or another run writes to it at the time.
     void open(const std::string &file) {
         if (file.empty() || file == "-") {
             f_ = file.empty() ? stderr : stdout;
@@ -843,9 +844,9 @@ class Output {
     std::FILE *f_;
 };
 
-// LoggerModule is logger_module: one line for each event. Parameters: file; format, "text" or "csv"; events, a list of
-// patterns, by default all. Derive from it to change the lines. cf_events_module, df_events_module and
-// global_events_module are the same for the events of a namespace.
+// LoggerModule is logger_module: one line for each event. Parameters: file; format, "text" or "csv"; events,
+// a list of patterns, by default all. Derive from it to change the lines. cf_events_module, df_events_module
+// and global_events_module are the same for the events of a namespace.
 class LoggerModule : public IEventModule {
   public:
     explicit LoggerModule(const char *pattern = "*") : pattern_(pattern), csv_(false), start_(std::chrono::steady_clock::now()) {}
@@ -939,8 +940,8 @@ class CFCounterModule : public IEventModule {
     Output out_;
 };
 
-// DFSizerModule is df_sizer_events_module: bytes of DFs created and destroyed. The size is the last argument of onCreate or
-// onCreateSize, onDestroy or onDestroySize; a program emits one of the two for a DF.
+// DFSizerModule is df_sizer_events_module: bytes of DFs created and destroyed. The size is the last argument
+// of onCreate or onCreateSize, onDestroy or onDestroySize; a program emits one of the two for a DF.
 class DFSizerModule : public IEventModule {
   public:
     void registerEvents() override {
@@ -975,8 +976,8 @@ class DFSizerModule : public IEventModule {
     Output out_;
 };
 
-// ForeignBlockTimerModule is foreign_block_timer_module: time of user functions by function and thread, from the times that
-// onForeignStarted and onForeignEnded carry.
+// ForeignBlockTimerModule is foreign_block_timer_module: time of user functions by function and thread, from
+// the times that onForeignStarted and onForeignEnded carry.
 class ForeignBlockTimerModule : public IEventModule {
   public:
     void registerEvents() override {
@@ -1593,8 +1594,8 @@ static std::string find_config(const char *variable, const std::string &given, c
 
 // ---- Events and modules of the program ---------------------------------------------------------------------
 //
-// One recursive lock guards all lists: modules connect, add modules and emit while they are being started under it. It is not
-// held while handlers or finish run.
+// One recursive lock guards all lists: modules connect, add modules and emit while they are being started
+// under it. It is not held while handlers or finish run.
 
 namespace whyslow {
 namespace detail {
@@ -2039,7 +2040,8 @@ inline void Host::drop(const std::string &name, const std::string &why) {
     ok_ = false;
 }
 
-// start_modules starts those that wait: of those whose requirements are met always the one of the lowest priority number.
+// start_modules starts those that wait: of those whose requirements are met always the one of the lowest
+// priority number.
 inline void Host::start_modules() {
     for (;;) {
         std::string next;
@@ -2216,8 +2218,9 @@ void finish() { detail::host().end(); }
 
 // ---- The trace: what a thread does, and DFs known by their size ----------------------------------------------
 //
-// The events of a task-parallel program that knows nothing of whyslow have no identities: "this function starts now",
-// "so many bytes come into being". A trace is about CFs and DFs. What makes the one of the other:
+// The events of a task-parallel program that knows nothing of whyslow have no identities: "this function
+// starts now", "so many bytes come into being". A trace is about CFs and DFs. What makes the one of the
+// other:
 //
 // - From onForeignStarted to onForeignEnded is the one execution of a new CF of the code fragment
 //   that is named. A thread is a worker from its first such CF on, and its time is divided from the start of the
@@ -2261,9 +2264,10 @@ class Sites {
     std::map<std::pair<std::string, int>, ws_site> sites_;
 };
 
-// DFPool numbers DFs that are known by name and size only. Numbers of destroyed ones are used again. Two lock-free
-// stacks do it: for each size the DFs there are, for each name and size those there were. A stack's head holds a
-// counter beside the index, so that a head that was changed and changed back is not taken for the old one.
+// DFPool numbers DFs that are known by name and size only. Numbers of destroyed ones are used again. Two
+// lock-free stacks do it: for each size the DFs there are, for each name and size those there were. A stack's
+// head holds a counter beside the index, so that a head that was changed and changed back is not taken for
+// the old one.
 class DFPool {
   public:
     struct Class; // of a name and a size
@@ -2287,8 +2291,8 @@ class DFPool {
         return c.get();
     }
 
-    // create returns the number of a new DF, 0 if there are too many, and when it was made: between the last time it was destroyed
-    // and the next.
+    // create returns the number of a new DF, 0 if there are too many, and when it was made: between the last
+    // time it was destroyed and the next.
     ws_df create(Class *c, int64_t *t) {
         uint32_t i = pop(c->dead);
         if (!i) {
@@ -2304,7 +2308,8 @@ class DFPool {
         return df;
     }
 
-    // destroy returns the number of the youngest DF of the class's size, 0 if there is none, and when it went.
+    // destroy returns the number of the youngest DF of the class's size, 0 if there is none, and when it
+    // went.
     ws_df destroy(Class *c, int64_t *t) {
         const uint32_t i = pop(*c->live);
         if (!i) return 0;
@@ -2407,8 +2412,8 @@ struct Shared {
 // Track records what a thread does. Threads that follow one another may share it.
 class Track {
   public:
-    // Where it pays to read the thread's CPU clock, a system call: around CFs that last so long on average, and after a
-    // gap of that length.
+    // Where it pays to read the thread's CPU clock, a system call: around CFs that last so long on average,
+    // and after a gap of that length.
     static const int64_t long_cf = 50000, long_gap = 20000;
 
     ws_stream *stream(Shared &s) {
@@ -2417,8 +2422,8 @@ class Track {
         return stream_;
     }
 
-    // begin starts an execution: of an atomic CF (one in another is not told apart), or of a CF around such ones. foreign:
-    // it is user code.
+    // begin starts an execution: of an atomic CF (one in another is not told apart), or of a CF around such
+    // ones. foreign: it is user code.
     void begin(Shared &s, const char *name, bool atomic, bool foreign) {
         ws_stream *out = stream(s);
         if (atomic && !worker_) out = become_worker(s);
@@ -2453,8 +2458,8 @@ class Track {
         open_.push_back(o);
     }
 
-    // end ends the innermost execution of that kind and, if name is given, of that name; what was left open in it ends, too.
-    // waits: the CF is not finished, but waits.
+    // end ends the innermost execution of that kind and, if name is given, of that name; what was left open
+    // in it ends, too. waits: the CF is not finished, but waits.
     void end(Shared &s, const char *name, bool atomic, bool waits) {
         stream(s);
         std::size_t i = open_.size();
@@ -2523,7 +2528,8 @@ class Track {
         while (!open_.empty()) close(now, false);
     }
 
-    // What the writer knows of an event: how it is recorded and, if as a user event, its kind for arguments of some types.
+    // What the writer knows of an event: how it is recorded and, if as a user event, its kind for arguments
+    // of some types.
     struct Known {
         const void *event;
         int way;
@@ -2565,7 +2571,8 @@ class Track {
         ws_cf_finished_at(o.out, now, o.cf, 1, cpu);
     }
 
-    // take_over is called when another thread begins to use the track: what its forerunner left open ended with that.
+    // take_over is called when another thread begins to use the track: what its forerunner left open ended
+    // with that.
     void take_over(Shared &s) {
         std::lock_guard<std::mutex> guard(s.lock);
         leave();
@@ -2597,7 +2604,8 @@ class Track {
         return stream_ = worker_->stream;
     }
 
-    // idle returns how much of the time since the last CF the thread slept; where it reads the CPU clock it gives that, too.
+    // idle returns how much of the time since the last CF the thread slept; where it reads the CPU clock it
+    // gives that, too.
     int64_t idle(const Shared &s, int64_t now, int64_t *cpu) {
         const int64_t gap = now - worker_->last_end;
         int64_t slept = 0;
@@ -2614,7 +2622,8 @@ class Track {
         return slept < 5000 ? 0 : std::min(slept, gap - 1); // before the start, so that the order is clear
     }
 
-    // gave_up_processor tells whether the thread has slept since the last call; otherwise it only lost its core to others.
+    // gave_up_processor tells whether the thread has slept since the last call; otherwise it only lost its
+    // core to others.
     bool gave_up_processor() {
 #ifdef RUSAGE_THREAD
         struct rusage u;
@@ -2654,8 +2663,9 @@ class Track {
 namespace whyslow {
 namespace detail {
 
-// TraceWriter writes the trace. Parameters: dir, buffer, pool, level, sync, full as in docs/c-sdk.md; workers, that many
-// even if fewer threads execute CFs; cpu, "auto", "on" or "off": measure CPU time; signals.
+// TraceWriter writes the trace. Parameters: dir, buffer, pool, level, sync, full as in docs/c-sdk.md;
+// workers, that many even if fewer threads execute CFs; cpu, "auto", "on" or "off": measure CPU time;
+// signals.
 class TraceWriter final : public IEventModule {
   public:
     void registerEvents() override {

@@ -29,12 +29,13 @@
  *   event. Everything else may be called from start to release, from any thread.
  * - finish comes after the last event, with no handler running. Modules finish in the order in which they
  *   handle events: those that a module uses before it. What they gave by api stays valid until release.
- * - Where a call of the host cannot be done, such as one that names an unknown parameter, the module has failed: at the
- *   start this keeps the program from starting, later the module is disconnected, the user is told why, and the program
- *   goes on. fail does the same, and so does an exception that leaves C++ code of a module. In C, return after that.
+ * - Where a call of the host cannot be done, such as one that names an unknown parameter, the module has
+ *   failed: at the start this keeps the program from starting, later the module is disconnected, the user is
+ *   told why, and the program goes on. fail does the same, and so does an exception that leaves C++ code of a
+ *   module. In C, return after that.
  * - A crash (SIGSEGV, SIGFPE, abort ...) in a call from whyslow disconnects the module as well; its finish is
- *   not called. The program goes on as far as what was destroyed allows. A crash in a thread of the module's own ends
- *   the run, exit the process.
+ *   not called. The program goes on as far as what was destroyed allows. A crash in a thread of the module's
+ *   own ends the run, exit the process.
  * - Libraries stay loaded: static objects are shared by all runs in a process, and their destructors
  *   may never run. State belongs into the object that start makes.
  */
@@ -197,25 +198,27 @@ typedef struct wsm_peer {
     const void *api; /* what its function api returned; NULL if it has none */
 } wsm_peer;
 
-/* What whyslow does for modules. All strings it is given are copied, all it gives are valid until release
- * has returned. Functions that fill a buffer write at most size bytes, the last of them 0, and return the length of the
- * whole text without it; size 0 writes nothing. */
+/* What whyslow does for modules. All strings it is given are copied, all it gives are valid until release has
+ * returned. Functions that fill a buffer write at most size bytes, the last of them 0, and return the length
+ * of the whole text without it; size 0 writes nothing. */
 struct wsm_host {
     uint32_t version; /* WSM_VERSION of the host; newer ones have further members at the end */
     uintptr_t ref;    /* the host's */
     const wsm_run *run;
 
-    /* connect has f called for every event of that name ("CFEvents.onStarted", also with ::). If the name has a
-     * *, which stands for any text, f is called for all events it fits, those made later included. 0; -1: failed. */
+    /* connect has f called for every event of that name ("CFEvents.onStarted", also with ::). If the name has
+     * a *, which stands for any text, f is called for all events it fits, those made later included. 0; -1:
+     * failed. */
     int (*connect)(const wsm_host *host, const char *event, wsm_handler f, void *user);
-    /* define makes an event of the module's own: "LoadEvents.onLoad(node:Node load:Float who:Name)". Types are those of
-     * docs/events.md: Int Uint Float CF DF Site Name Node Message NS Bytes Reason Ints DFs. Such
+    /* define makes an event of the module's own: "LoadEvents.onLoad(node:Node load:Float who:Name)". Types
+     * are those of docs/events.md: Int Uint Float CF DF Site Name Node Message NS Bytes Reason Ints DFs. Such
      * events are recorded and reach other modules like those of the program. NULL: failed. */
     const wsm_spec *(*define)(const wsm_host *host, const char *signature);
     /* spec returns a standard kind of event or one that this module has defined; NULL: there is none. */
     const wsm_spec *(*spec)(const wsm_host *host, const char *event);
-    /* emit emits an event that define returned, from a handler that is given in. time: 0 for the present. One word
-     * a field, a list as the number of its elements and the elements, a name as its index in texts. 0; -1: failed. */
+    /* emit emits an event that define returned, from a handler that is given in. time: 0 for the present. One
+     * word a field, a list as the number of its elements and the elements, a name as its index in texts. 0;
+     * -1: failed. */
     int (*emit)(const wsm_event *in, const wsm_spec *spec, int64_t time, const uint64_t *words, uint32_t count,
                 const char *const *texts, uint32_t texts_count);
 
@@ -228,13 +231,15 @@ struct wsm_host {
     /* param returns a parameter that the module has; an unknown name fails, and gives an empty value. */
     const wsm_value *(*param)(const wsm_host *host, const char *name);
 
-    /* get_module returns another module that runs, NULL if it does not. Those that this module uses are started before it. */
+    /* get_module returns another module that runs, NULL if it does not. Those that this module uses are
+     * started before it. */
     const wsm_peer *(*get_module)(const wsm_host *host, const char *name);
-    /* query asks a module for a number by its name, of a node: the state module knows "ready", "running", "waiting",
-     * "busy", "bytes" and so on. 1: *value is set; 0: it knows no such number. */
+    /* query asks a module for a number by its name, of a node: the state module knows "ready", "running",
+     * "waiting", "busy", "bytes" and so on. 1: *value is set; 0: it knows no such number. */
     int (*query)(const wsm_host *host, const wsm_peer *of, const char *what, int node, double *value);
 
-    /* open opens an output: "" the terminal, "-" standard output, "tcp://HOST:PORT", or a file. -1: failed. */
+    /* open opens an output: "" the terminal, "-" standard output, "tcp://HOST:PORT", or a file. -1: failed.
+     * */
     int (*open)(const wsm_host *host, const char *where);
     /* write appends text; one call's is not mixed with that of others. It gets there when much has come
      * together, and at the end. */
@@ -282,7 +287,8 @@ typedef struct wsm_module {
     void (*finish)(void *self);
     /* release frees self, after all modules in C and C++ have finished. */
     void (*release)(void *self);
-    /* query is asked for a number of a node by any thread at any time; returns 0 if it knows none of that name. */
+    /* query is asked for a number of a node by any thread at any time; returns 0 if it knows none of that
+     * name. */
     int (*query)(void *self, const char *what, int node, double *value);
     /* api is asked, after start, for what modules in C and C++ are to get from get_module. */
     const void *(*api)(void *self);

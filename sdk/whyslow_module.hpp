@@ -14,13 +14,14 @@
  *     };
  *     }
  *     WHYSLOW_MODULE(ForeignTimer, "foreign_timer_module", "time in user functions",
- *                    whyslow::Info().events("GlobalEvents.onForeign*").param("file", "", "where the result goes"))
+ *                    whyslow::Info().events("GlobalEvents.onForeign*").param("file", "", "where the result
+ *                    goes"))
  *
  *     g++ -std=c++11 -O2 -fPIC -shared -o libforeign_timer_module.so foreign_timer_module.cpp
  *
  * A layer over whyslow_module.h, whose rules hold: handlers run on several workers at once. An exception that
- * leaves a module's code ends the module, not the program. Classes of modules belong into a namespace
- * without a name: static variables in member functions of classes with equal names are one variable in all libraries
+ * leaves a module's code ends the module, not the program. Classes of modules belong into a namespace without
+ * a name: static variables in member functions of classes with equal names are one variable in all libraries
  * of a process.
  */
 
@@ -320,9 +321,9 @@ protected:
     const wsm_host *host() const { return host_; }
     const wsm_run &run() const { return *host_->run; }
 
-    /* connect has f called for events "Namespace.onName"; * stands for any text. f takes any of const Event&, Time
-     * (of the event), and for as many fields as it has further parameters, in their order, numbers, strings (of any field, as
-     * people read it) and List. */
+    /* connect has f called for events "Namespace.onName"; * stands for any text. f takes any of const Event&,
+     * Time (of the event), and for as many fields as it has further parameters, in their order, numbers,
+     * strings (of any field, as people read it) and List. */
     template <typename F> void connect(const char *event, F f) {
         typedef detail::CallOf<F> C;
         const wsm_spec *spec = host_->spec(host_, event);
@@ -332,7 +333,8 @@ protected:
         kept_.push_back(std::unique_ptr<detail::Kept>(h));
         check(host_->connect(host_, event, detail::Handler<F>::handle, h) == 0);
     }
-    /* define makes an event of the module's own, for Event::emit: "LoadEvents.onLoad(node:Node load:Float)". */
+    /* define makes an event of the module's own, for Event::emit: "LoadEvents.onLoad(node:Node load:Float)".
+     * */
     const wsm_spec *define(const char *signature) {
         const wsm_spec *s = host_->define(host_, signature);
         check(s != nullptr);
@@ -492,7 +494,8 @@ struct Bridge {
 } /* namespace detail */
 } /* namespace whyslow */
 
-/* WHYSLOW_MODULE(Class, "name_module", "what it does", whyslow::Info()...) makes a library of the module; once in a library. */
+/* WHYSLOW_MODULE(Class, "name_module", "what it does", whyslow::Info()...) makes a library of the module;
+ * once in a library. */
 #define WHYSLOW_MODULE(Class, name, doc, ...) \
     const wsm_module *whyslow_module(void) { \
         static whyslow::detail::Bridge bridge(name, doc, __VA_ARGS__); \

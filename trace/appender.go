@@ -1,6 +1,7 @@
 package trace
 
 import (
+	"context"
 	"fmt"
 	"io"
 	"maps"
@@ -15,8 +16,7 @@ type Have struct {
 	Streams map[int]uint32
 }
 
-// Appender writes a node's file from blocks that were made elsewhere. One goroutine at a
-// time may use it.
+// Appender writes a node's file from blocks that were made elsewhere. One goroutine at a time may use it.
 type Appender struct {
 	path string
 	file *os.File
@@ -27,7 +27,10 @@ type Appender struct {
 // OpenAppend opens the file of a node in the folder dir for further blocks, making both if
 // need be. An existing file is continued after its last whole block: what comes after that,
 // half a block or an index, is cut off.
-func OpenAppend(dir string, node int) (*Appender, error) {
+//
+// A long file takes a while to look through: when ctx ends its error is returned, and the file stays as it
+// is.
+func OpenAppend(ctx context.Context, dir string, node int) (*Appender, error) {
 	if node < 0 || node > MaxNode {
 		return nil, errNode(node)
 	}
@@ -39,14 +42,14 @@ func OpenAppend(dir string, node int) (*Appender, error) {
 	if a.file, err = os.OpenFile(a.path, os.O_RDWR|os.O_CREATE, 0o666); err != nil {
 		return nil, err
 	}
-	if err = a.begin(node); err != nil {
+	if err = a.begin(ctx, node); err != nil {
 		a.file.Close()
 		return nil, fmt.Errorf("cannot continue %s: %w", a.path, err)
 	}
 	return a, nil
 }
 
-func (a *Appender) begin(node int) error {
+func (a *Appender) begin(ctx context.Context, node int) error {
 	st, err := a.file.Stat()
 	if err != nil {
 		return err
@@ -69,11 +72,14 @@ func (a *Appender) begin(node int) error {
 	f.scanned = scanned{at: fileHeader}
 	var buf []byte
 	for {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
 		b, ok := f.next(true)
 		if !ok {
 			break
 		}
-		if b.kind != blockData && b.kind != blockDefs {
+		if b.Kind != blockData && b.Kind != blockDefs {
 			continue
 		}
 		if buf, err = readRaw(a.file, buf, &b); err != nil {
@@ -92,16 +98,27 @@ func (a *Appender) begin(node int) error {
 func (a *Appender) enter(b *block, header []byte) {
 	a.out.at = b.end()
 	a.out.enter(b.at, header)
-	if b.kind == blockDefs {
-		a.have.Defs = max(a.have.Defs, b.seq+1)
+	if b.Kind == blockDefs {
+		a.have.Defs = max(a.have.Defs, b.Seq+1)
 	} else {
-		s := int(b.stream)
-		a.have.Streams[s] = max(a.have.Streams[s], b.seq+1)
+		s := int(b.Stream)
+		a.have.Streams[s] = max(a.have.Streams[s], b.Seq+1)
 	}
 }
 
 // Have returns what the file holds.
 func (a *Appender) Have() Have { return Have{a.have.Defs, maps.Clone(a.have.Streams)} }
+
+// Next is the number of the block that comes next: of definitions, or of a stream.
+func (a *Appender) Next(defs bool, stream int) uint32 {
+	if defs {
+		return a.have.Defs
+	}
+	return a.have.Streams[stream]
+}
+
+// Size is how many bytes the file has.
+func (a *Appender) Size() int64 { return a.out.at }
 
 // Append appends a block of definitions or events, header and payload, after checking its
 // sums. A block that is there already, because its number is below the one expected, is
@@ -114,7 +131,7 @@ func (a *Appender) Append(raw []byte) error {
 		return err
 	case size != len(raw):
 		return fmt.Errorf("a block of %d bytes came as %d", size, len(raw))
-	case r.Defs && r.Number < a.have.Defs, !r.Defs && r.Number < a.have.Streams[r.Stream]:
+	case r.Number < a.Next(r.Defs, r.Stream):
 		return nil
 	}
 	r.blk.at = a.out.at

@@ -10,9 +10,8 @@ import (
 	"github.com/klauspost/compress/zstd"
 )
 
-// Batch is one block of events of one stream, in the order they were recorded. It is
-// meant to be used again and again; the zero value is ready. Its slices are valid
-// until it is next read into.
+// Batch is one block of events of one stream, in the order they were recorded. It is meant to be used again
+// and again; the zero value is ready. Its slices are valid until it is next read into.
 //
 // Words[Off[i]:Off[i+1]] are the arguments of event i: the fixed fields of its kind, a
 // word each, and for a kind with a list the number of elements and the elements.
@@ -99,18 +98,18 @@ var decoder = sync.OnceValue(func() *zstd.Decoder {
 
 // unpack returns the payload of a block.
 func unpack(dst []byte, h *header, payload []byte) ([]byte, error) {
-	if h.codec == codecStored {
+	if h.Codec == codecStored {
 		return append(dst[:0], payload...), nil
 	}
-	if h.codec != codecZstd {
-		return dst, fmt.Errorf("codec %d is unknown", h.codec)
+	if h.Codec != codecZstd {
+		return dst, fmt.Errorf("codec %d is unknown", h.Codec)
 	}
-	dst = resize(dst, int(h.raw))
-	out, err := decoder().DecodeAll(payload, dst[:0:h.raw])
+	dst = resize(dst, int(h.Raw))
+	out, err := decoder().DecodeAll(payload, dst[:0:h.Raw])
 	if err != nil {
 		return dst, fmt.Errorf("cannot be unpacked: %w", err)
 	}
-	if len(out) != int(h.raw) {
+	if len(out) != int(h.Raw) {
 		return dst, errors.New("unpacks to another length than it says")
 	}
 	return out, nil
@@ -124,7 +123,7 @@ var errPayload = errors.New("contents are not consistent")
 // the column of kinds, every element of a list at least a byte of its own.
 func (b *Batch) decode(raw []byte, h *header, defs *Defs) error {
 	p := parser{b: raw}
-	n := int(h.count)
+	n := int(h.Count)
 	if n > len(raw) {
 		return errPayload
 	}
@@ -137,7 +136,7 @@ func (b *Batch) decode(raw []byte, h *header, defs *Defs) error {
 	}
 	b.sized(0, columnKinds, raw, p.b)
 	b.N = n
-	b.First, b.Last = h.first, h.last
+	b.First, b.Last = h.First, h.Last
 	b.vals = resize(b.vals, n)
 	rest, err := readColumn(b.vals, p.b, true)
 	if err != nil {
@@ -146,8 +145,8 @@ func (b *Batch) decode(raw []byte, h *header, defs *Defs) error {
 	b.sized(0, columnTimes, p.b, rest)
 	b.Time = resize(b.Time, n)
 	for i, d := range b.vals {
-		t := h.base + int64(d)
-		if t < h.first || t > h.last {
+		t := h.Base + int64(d)
+		if t < h.First || t > h.Last {
 			return errPayload
 		}
 		b.Time[i] = t
@@ -192,8 +191,7 @@ func (b *Batch) readKinds(p *parser, n int, defs *Defs) error {
 				u.list = true
 			}
 		}
-		u.fixed = len(u.types)
-		if u.list {
+		if u.fixed = len(u.types); u.list {
 			u.fixed--
 		}
 		u.wantFixed, u.wantList = u.fixed, u.list
@@ -205,14 +203,8 @@ func (b *Batch) readKinds(p *parser, n int, defs *Defs) error {
 				}
 			}
 		}
-		if s := defs.Kind(k); s != nil && k >= FirstUserKind {
-			same := len(s.Fields) == len(u.types)
-			for f := 0; same && f < len(u.types); f++ {
-				same = s.Fields[f].Type == FieldType(u.types[f])
-			}
-			if !same {
-				return fmt.Errorf("%s has other fields than it is declared with", s)
-			}
+		if s := defs.Kind(k); s != nil && k >= FirstUserKind && !s.hasTypes(u.types) {
+			return fmt.Errorf("%s has other fields than it is declared with", s)
 		}
 		u.start, u.end = total, total+u.count
 		total += u.count
@@ -370,74 +362,77 @@ func (b *Batch) readField(rest []byte, vals []uint64, t FieldType) ([]byte, erro
 	return rest, nil
 }
 
-// readList reads the elements of a kind's lists, position by position.
+// readList reads the elements of a kind's lists.
 func (b *Batch) readList(rest []byte, u *usedKind, pos []uint32, lens []uint64) ([]byte, error) {
+	words := b.Words
+	if !u.wantList {
+		words = nil
+	}
+	rest, bits, err := readLists(rest, words, pos, u.wantFixed+1, lens, listColumns, &b.vals)
+	if err == nil && bits&limits[u.types[u.fixed]] != 0 {
+		err = errPayload
+	}
+	return rest, err
+}
+
+// readLists reads the elements of lists of given lengths, position by position, to words, if that is not nil:
+// those of list i so many words behind pos[i]. It returns all bits that elements have, too. vals is space.
+func readLists(rest []byte, words []uint64, pos []uint32, behind int, lens []uint64, columns uint64,
+	vals *[]uint64) (_ []byte, bits uint64, err error) {
 	longest, tail := uint64(0), uint64(0)
 	for _, l := range lens {
 		longest = max(longest, l)
-		if l > listColumns {
-			tail += l - listColumns
-		}
+		tail += max(l, columns) - columns
 	}
-	limit := limits[u.types[u.fixed]]
-	var bits uint64
-	var err error
-	for p := range min(longest, listColumns) {
-		n := 0
+	read := func(n uint64) (list []uint64) {
+		*vals = resize(*vals, max(int(n), len(*vals)))
+		list = (*vals)[:n]
+		if err == nil {
+			rest, err = readColumn(list, rest, false)
+		}
+		for _, v := range list {
+			bits |= v
+		}
+		return list
+	}
+	for p := range min(longest, columns) {
+		n := uint64(0)
 		for _, l := range lens {
 			if p < l {
 				n++
 			}
 		}
-		vals := b.vals[:n]
-		if rest, err = readColumn(vals, rest, false); err != nil {
-			return nil, err
-		}
-		j := 0
-		for i, at := range pos {
+		list := read(n)
+		for i := range lens {
 			if p < lens[i] {
-				if u.wantList {
-					b.Words[uint64(at)+uint64(u.wantFixed)+1+p] = vals[j]
+				if words != nil {
+					words[int(pos[i])+behind+int(p)] = list[0]
 				}
-				bits |= vals[j] & limit
-				j++
+				list = list[1:]
 			}
 		}
 	}
-	if tail > 0 {
-		b.vals = resize(b.vals, max(int(tail), len(b.vals)))
-		vals := b.vals[:tail]
-		if rest, err = readColumn(vals, rest, false); err != nil {
-			return nil, err
-		}
-		for _, v := range vals {
-			bits |= v & limit
-		}
-		for i, at := range pos {
-			if lens[i] > listColumns {
-				n := lens[i] - listColumns
-				if u.wantList {
-					copy(b.Words[uint64(at)+uint64(u.wantFixed)+1+listColumns:], vals[:n])
-				}
-				vals = vals[n:]
+	list := read(tail)
+	for i, l := range lens {
+		if l > columns {
+			if words != nil {
+				copy(words[int(pos[i])+behind+int(columns):], list[:l-columns])
 			}
+			list = list[l-columns:]
 		}
 	}
-	if bits != 0 {
-		return nil, errPayload
-	}
-	return rest, nil
+	return rest, bits, err
 }
 
 var errChecksum = errors.New("checksum is wrong")
 
 // readPayload reads a block's payload and checks its sum.
 func readPayload(f io.ReaderAt, buf []byte, at int64, h *header) ([]byte, error) {
-	buf = resize(buf, int(h.packed))
+	buf = resize(buf, int(h.Packed))
 	if _, err := f.ReadAt(buf, at+blockHeader); err != nil {
 		return buf, fmt.Errorf("cannot be read: %w", err)
 	}
-	if checksum(buf) != h.sum {
+	if checksum(buf) != h.Sum {
 		return buf, errChecksum
 	}
 	return buf, nil

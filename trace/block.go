@@ -46,9 +46,8 @@ const (
 // Limits that a reader may rely on: what claims to be beyond them is damaged.
 const (
 	maxRaw = 16 << 20 // unpacked length of a block
-	// A block unpacks to at most ratioFree + ratio times its length in the file, so
-	// that a small file cannot ask for much memory. The writer pads where zstd does
-	// better.
+	// A block unpacks to at most ratioFree + ratio times its length in the file, so that a small file cannot ask
+	// for much memory. The writer pads where zstd does better.
 	ratio     = 64
 	ratioFree = 4 << 10
 )
@@ -57,63 +56,45 @@ var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
 func checksum(b []byte) uint32 { return crc32.Checksum(b, castagnoli) }
 
-// header is the fixed header of a block.
+// header is the fixed header of a block, as it is in the file between magic and its own checksum.
 type header struct {
-	kind, codec byte
-	flags       uint16
-	stream      uint32
-	count       uint32 // events, definitions or index entries
-	base        int64  // time of the first event
-	first, last int64  // least and greatest time
-	seq         uint32 // number of the block in its stream; of a definition block: among those
-	defs        uint32 // definition blocks written before
-	packed, raw uint32 // length in the file, unpacked
-	sum         uint32 // CRC-32C of the payload as it is in the file
+	Kind, Codec byte
+	Flags       uint16
+	Stream      uint32
+	Count       uint32 // events, definitions or index entries
+	Base        int64  // time of the first event
+	First, Last int64  // least and greatest time
+	Seq         uint32 // number of the block in its stream; of a definition block: among those
+	Defs        uint32 // definition blocks written before
+	Packed, Raw uint32 // length in the file, unpacked
+	Sum         uint32 // CRC-32C of the payload as it is in the file
 }
 
 func (h *header) append(b []byte) []byte {
 	at := len(b)
-	le := binary.LittleEndian
-	b = append(b, blockMagic...)
-	b = append(b, h.kind, h.codec)
-	b = le.AppendUint16(b, h.flags)
-	b = le.AppendUint32(b, h.stream)
-	b = le.AppendUint32(b, h.count)
-	b = le.AppendUint64(b, uint64(h.base))
-	b = le.AppendUint64(b, uint64(h.first))
-	b = le.AppendUint64(b, uint64(h.last))
-	b = le.AppendUint32(b, h.seq)
-	b = le.AppendUint32(b, h.defs)
-	b = le.AppendUint32(b, h.packed)
-	b = le.AppendUint32(b, h.raw)
-	b = le.AppendUint32(b, h.sum)
-	return le.AppendUint32(b, checksum(b[at:]))
+	b, _ = binary.Append(append(b, blockMagic...), binary.LittleEndian, h) // its fields are of fixed sizes
+	return binary.LittleEndian.AppendUint32(b, checksum(b[at:]))
 }
 
 var errHeader = errors.New("no valid block header")
 
 // parse reads a header and checks everything that can be checked without the payload.
 func (h *header) parse(b []byte) error {
-	le := binary.LittleEndian
 	if len(b) < blockHeader || string(b[:4]) != blockMagic ||
-		checksum(b[:blockHeader-4]) != le.Uint32(b[blockHeader-4:]) {
+		checksum(b[:blockHeader-4]) != binary.LittleEndian.Uint32(b[blockHeader-4:]) {
 		return errHeader
 	}
-	*h = header{
-		kind: b[4], codec: b[5], flags: le.Uint16(b[6:]),
-		stream: le.Uint32(b[8:]), count: le.Uint32(b[12:]),
-		base: int64(le.Uint64(b[16:])), first: int64(le.Uint64(b[24:])), last: int64(le.Uint64(b[32:])),
-		seq: le.Uint32(b[40:]), defs: le.Uint32(b[44:]),
-		packed: le.Uint32(b[48:]), raw: le.Uint32(b[52:]), sum: le.Uint32(b[56:]),
-	}
+	_, err := binary.Decode(b[4:], binary.LittleEndian, h)
 	switch {
-	case h.raw > maxRaw || uint64(h.raw) > ratioFree+ratio*uint64(h.packed):
+	case err != nil:
+		return err
+	case h.Raw > maxRaw || uint64(h.Raw) > ratioFree+ratio*uint64(h.Packed):
 		return errors.New("block claims to unpack to an impossible length")
-	case h.codec == codecStored && h.raw != h.packed:
+	case h.Codec == codecStored && h.Raw != h.Packed:
 		return errors.New("stored block with two lengths")
-	case h.count > h.raw:
+	case h.Count > h.Raw:
 		return errors.New("block claims more entries than bytes")
-	case h.first > h.last:
+	case h.First > h.Last:
 		return errors.New("block ends before it starts")
 	}
 	return nil
@@ -189,28 +170,28 @@ func (f *blockFile) flush() error {
 // put writes a block with the payload f.raw.
 func (f *blockFile) put(h *header) error {
 	b := append(f.block[:0], make([]byte, blockHeader)...)
-	h.raw = uint32(len(f.raw))
-	h.codec = codecStored
+	h.Raw = uint32(len(f.raw))
+	h.Codec = codecStored
 	if f.zstd != nil && len(f.raw) > 32 {
 		b = f.zstd.EncodeAll(f.raw, b)
-		h.codec = codecZstd
+		h.Codec = codecZstd
 	}
-	if h.codec == codecStored || len(b)-blockHeader >= len(f.raw) {
-		h.codec = codecStored
+	if h.Codec == codecStored || len(b)-blockHeader >= len(f.raw) {
+		h.Codec = codecStored
 		b = append(b[:blockHeader], f.raw...)
 	}
 	if short := (len(f.raw)-ratioFree+ratio-1)/ratio - (len(b) - blockHeader); short > 0 {
 		b = appendSkippable(b, short)
 	}
-	h.packed = uint32(len(b) - blockHeader)
-	h.sum = checksum(b[blockHeader:])
+	h.Packed = uint32(len(b) - blockHeader)
+	h.Sum = checksum(b[blockHeader:])
 	h.append(b[:0:blockHeader])
 	f.block = b
 	if err := f.flush(); err != nil {
 		f.failed = true
 		return err
 	}
-	if h.kind != blockIndex {
+	if h.Kind != blockIndex {
 		f.enter(f.at-int64(len(b)), b[:blockHeader])
 	}
 	return nil
@@ -234,7 +215,7 @@ func appendSkippable(b []byte, n int) []byte {
 // data writes the events of a buffer and returns what could not be written of it.
 func (f *blockFile) data(w *Writer, stream int, buf []uint64) (rest []uint64, err error) {
 	for len(buf) > 0 {
-		h := header{kind: blockData, stream: uint32(stream), defs: f.defs, seq: f.seqs[stream]}
+		h := header{Kind: blockData, Stream: uint32(stream), Defs: f.defs, Seq: f.seqs[stream]}
 		var n int
 		f.raw, n = f.pack.pack(f.raw[:0], w, buf, &h)
 		if n == 0 {
@@ -253,26 +234,27 @@ func (f *blockFile) data(w *Writer, stream int, buf []uint64) (rest []uint64, er
 }
 
 func (f *blockFile) definitions(p *pending) error {
-	h := header{kind: blockDefs, count: uint32(p.nrows + p.ndfs), seq: f.defs, defs: f.defs}
+	h := header{Kind: blockDefs, Count: uint32(p.nrows + p.ndfs), Seq: f.defs, Defs: f.defs}
 	f.raw = f.pack.packDefs(f.raw[:0], p)
 	f.defs++
 	return f.put(&h)
 }
 
-// close writes the index, unless an earlier block could not be written: then there
-// is no room for it either, and a reader finds out by itself what is there.
+// close writes the index and the trailer. If an earlier block could not be written, there is no room for them
+// either: readers scan such a file.
 func (f *blockFile) close() error {
 	var err error
 	if !f.failed {
 		at := f.at
+		if len(f.index) > maxRaw { // readers scan, and see from the trailer that nothing is missing
+			f.index, f.entries = nil, 0
+		}
 		f.raw = append(f.raw[:0], f.index...)
-		h := header{kind: blockIndex, count: f.entries, defs: f.defs}
-		if len(f.raw) <= maxRaw {
-			if err = f.put(&h); err == nil {
-				f.block = binary.LittleEndian.AppendUint64(f.block[:0], uint64(at))
-				f.block = append(f.block, trailerMagic...)
-				err = f.flush()
-			}
+		h := header{Kind: blockIndex, Count: f.entries, Defs: f.defs}
+		if err = f.put(&h); err == nil {
+			f.block = binary.LittleEndian.AppendUint64(f.block[:0], uint64(at))
+			f.block = append(f.block, trailerMagic...)
+			err = f.flush()
 		}
 	}
 	if cerr := f.out.Close(); err == nil {

@@ -7,18 +7,10 @@ import (
 	"slices"
 )
 
-// Columns. A column is a number of 64-bit words, that number being known from
-// elsewhere: one byte says how they are stored, and then
-//
-//	constant  one varint: all words are equal
-//	plain     a varint each
-//	signed    a zigzag varint each
-//	delta     a zigzag varint each: the difference from the word before
-//
-// The writer takes the form that suits the type of the field, or constant. (To
-// count the bytes that each would need took longer than all the rest of packing, and
-// the fewest bytes do not compress best.)
-
+// A column is a number of 64-bit words, known from elsewhere: a byte for the form, then one varint
+// (constant), a varint each (plain), a zigzag varint each (signed) or the difference from the word before
+// (delta). The writer takes constant or the form that suits the type of the field. (To count the bytes that
+// each form would need took longer than all the rest of packing, and the fewest bytes do not compress best.)
 const (
 	colConstant = iota
 	colPlain
@@ -33,9 +25,8 @@ func reverse(v uint64) uint64 { return bits.ReverseBytes64(v) }
 func zigzag(v uint64) uint64   { return v<<1 ^ uint64(int64(v)>>63) }
 func unzigzag(v uint64) uint64 { return v>>1 ^ -(v & 1) }
 
-// appendColumn stores words in the given form, or as a constant if they are one and
-// constant allows it. Readers refuse constants where the number of words must be
-// bounded by the number of bytes.
+// appendColumn stores words in the given form, or as a constant if they are one and constant allows it.
+// Readers refuse constants where the number of words must be bounded by the number of bytes.
 func appendColumn(b []byte, words []uint64, form byte, constant bool) []byte {
 	if len(words) == 0 {
 		return b

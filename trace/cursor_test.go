@@ -67,14 +67,16 @@ func TestReadingByTime(t *testing.T) {
 			}
 		}
 		before, got, blocks := r.BytesRead(), 0, 0
-		err := r.EachIn(1, in, func(b *Batch) error {
-			blocks++
-			if b.Last < in.From || b.First > in.To {
-				t.Errorf("block from %d to %d is read for %v", b.First, b.Last, in)
-			}
-			for _, at := range b.Time {
-				if at >= in.From && at <= in.To {
-					got++
+		err := r.EachStream(1, func(c *Cursor) error {
+			c.Within(in)
+			for b := (Batch{}); c.Next(&b); blocks++ {
+				if b.Last < in.From || b.First > in.To {
+					t.Errorf("block from %d to %d is read for %v", b.First, b.Last, in)
+				}
+				for _, at := range b.Time {
+					if at >= in.From && at <= in.To {
+						got++
+					}
 				}
 			}
 			return nil
@@ -90,14 +92,12 @@ func TestReadingByTime(t *testing.T) {
 		// Cursors read the same, and so does the text twin.
 		before = r.BytesRead()
 		got = 0
-		err = r.EachStreamIn(1, in, func(c *Cursor) error {
-			var b Batch
-			for c.Next(&b) {
-				blocks--
+		for _, s := range r.Streams() {
+			c := r.StreamIn(s.Node, s.Stream, in)
+			for b := (Batch{}); c.Next(&b); blocks-- {
 			}
-			return nil
-		})
-		if err != nil || blocks != 0 || r.BytesRead()-before != read {
+		}
+		if blocks != 0 || r.BytesRead()-before != read {
 			t.Errorf("%v: cursors: %d blocks more or less, %d bytes", in, -blocks, r.BytesRead()-before)
 		}
 		before = r.BytesRead()
@@ -207,7 +207,7 @@ func TestHoleInTheNumbers(t *testing.T) {
 // run.json may list more nodes than there can be files; what is told stays readable.
 func TestManyMissingFiles(t *testing.T) {
 	dir := twoNodes(t)
-	info := &RunInfo{}
+	info := &RunInfo{Ended: EndedDone}
 	for n := range 5000 {
 		info.Nodes = append(info.Nodes, NodeInfo{Node: n, Workers: 1})
 	}
@@ -328,7 +328,7 @@ func TestDumpOfPartIsATrace(t *testing.T) {
 // A file that was not gathered yet is missing, and the reader says where it is.
 func TestPartElsewhere(t *testing.T) {
 	dir := twoNodes(t)
-	info := &RunInfo{Nodes: []NodeInfo{{Node: 0}, {Node: 1, Part: "far:/disk/p.node1.trace"}}}
+	info := &RunInfo{Ended: EndedDone, Nodes: []NodeInfo{{Node: 0}, {Node: 1, Part: "far:/disk/p.node1.trace"}}}
 	if err := errors.Join(WriteRunInfo(dir, info), os.Remove(filepath.Join(dir, FileName(1)))); err != nil {
 		t.Fatal(err)
 	}

@@ -51,7 +51,8 @@ func openBytes(t testing.TB, data []byte) (*Reader, error) {
 	if err := os.WriteFile(filepath.Join(dir, FileName(0)), data, 0o666); err != nil {
 		t.Fatal(err)
 	}
-	if err := WriteRunInfo(dir, &RunInfo{Nodes: []NodeInfo{{Node: 0, Workers: 2}}}); err != nil {
+	info := &RunInfo{Ended: EndedDone, Nodes: []NodeInfo{{Node: 0, Workers: 2}}}
+	if err := WriteRunInfo(dir, info); err != nil {
 		t.Fatal(err)
 	}
 	r, err := Open(dir)
@@ -220,7 +221,7 @@ func TestProblemsInWords(t *testing.T) {
 	r.Verify(1)
 	r.Verify(1)
 	want := fmt.Sprintf("00000.wst: offset %d: block checksum is wrong; %d events lost; stream 0 lacks %d ns "+
-		"to %d ns", b.at, b.count, b.first, b.last)
+		"to %d ns", b.at, b.Count, b.First, b.Last)
 	if p := r.Problems(); len(p) != 1 || p[0].String() != want {
 		t.Errorf("got %v\nwant %s", p, want)
 	}
@@ -232,7 +233,7 @@ func TestProblemsInWords(t *testing.T) {
 	}
 	want = fmt.Sprintf(`truncated 00000.wst: offset %d: file ends within a block; %d events lost; stream 0 lacks %d ns to %d ns
 unfinished 00000.wst: offset %d: stream 0 ends without onProgramFinished
-unfinished 00000.wst: offset %[5]d: stream 1 ends without onProgramFinished`, b.at, b.count, b.first, b.last, b.at+blockHeader+10)
+unfinished 00000.wst: offset %[5]d: stream 1 ends without onProgramFinished`, b.at, b.Count, b.First, b.Last, b.at+blockHeader+10)
 	if s := strings.Join(got, "\n"); s != want {
 		t.Errorf("got\n%s\nwant\n%s", s, want)
 	}

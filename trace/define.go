@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"slices"
+	"strings"
 	"sync"
 )
 
@@ -31,13 +32,13 @@ type SiteDef struct {
 	DFs Name
 }
 
-// Tags of the definitions in a definition block. DFs, the bulk of them, have columns
-// instead (dfs.go).
+// Tags of the definitions in a definition block. DFs, the bulk of them, have columns instead (dfs.go).
 const (
 	tagString = 1 + iota
 	tagCode
 	tagSite
 	tagKind
+	tagDF // in no row
 )
 
 // definer collects definitions until the writer takes them.
@@ -49,7 +50,6 @@ type definer struct {
 	next     Name
 	reserved map[Name]bool // numbers that must not be given to strings
 	full     []pending     // portions that are large enough, in order
-	spare    []pending     // empty, for their memory
 	pending
 }
 
@@ -57,7 +57,7 @@ type definer struct {
 type pending struct {
 	rows  []byte // tag, length, content of each
 	nrows int
-	dfs   []int64 // number, name, length, identity of each
+	dfs   []uint64 // number, name, length, identity of each
 	ndfs  int
 }
 
@@ -65,8 +65,7 @@ type pending struct {
 const (
 	maxRows     = 1 << 18 // bytes, from which a portion is closed
 	maxDFWords  = 1 << 15 // the same for DFs
-	maxSpare    = 8
-	maxIdentity = 1 << 10
+	maxIdentity = 1 << 10 // elements of a list
 )
 
 func (d *definer) init() {
@@ -80,53 +79,36 @@ func (d *definer) init() {
 func (d *definer) taken() *pending {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if len(d.full) > 0 {
-		p := d.full[0]
-		d.full = d.full[1:]
-		return &p
+	if len(d.full) == 0 {
+		if d.nrows == 0 && d.ndfs == 0 {
+			return nil
+		}
+		d.full, d.pending = append(d.full, d.pending), pending{}
 	}
-	if d.nrows == 0 && d.ndfs == 0 {
-		return nil
-	}
-	p := d.pending
-	d.pending = d.empty()
+	p := d.full[0]
+	d.full = d.full[1:]
 	return &p
 }
 
 // closed puts the current portion behind the full ones once it is large enough; the lock is held.
 func (d *definer) closed() {
 	if len(d.rows) >= maxRows || len(d.dfs) >= maxDFWords {
-		d.full = append(d.full, d.pending)
-		d.pending = d.empty()
+		d.full, d.pending = append(d.full, d.pending), pending{}
 	}
 }
 
-// empty is a portion without definitions, in memory that was used before if there is some.
-func (d *definer) empty() pending {
-	if n := len(d.spare); n > 0 {
-		p := d.spare[n-1]
-		d.spare = d.spare[:n-1]
-		return p
-	}
-	return pending{}
-}
-
-// recycle takes back the memory of definitions that are written.
-func (d *definer) recycle(p *pending) {
-	d.mu.Lock()
-	if len(d.spare) < maxSpare {
-		d.spare = append(d.spare, pending{rows: p.rows[:0], dfs: p.dfs[:0]})
-	}
-	d.mu.Unlock()
-}
-
-// row appends a definition; body may be called with the lock held only.
+// row appends a definition; the lock is held.
 func (d *definer) row(tag byte, body []byte) {
-	d.rows = append(d.rows, tag)
-	d.rows = binary.AppendUvarint(d.rows, uint64(len(body)))
+	d.rows = binary.AppendUvarint(append(d.rows, tag), uint64(len(body)))
 	d.rows = append(d.rows, body...)
 	d.nrows++
 	d.closed()
+}
+
+func (d *definer) define(tag byte, words ...uint64) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.row(tag, appendUvarints(nil, words...))
 }
 
 func appendUvarints(b []byte, vals ...uint64) []byte {
@@ -140,15 +122,27 @@ func appendString(b []byte, s string) []byte {
 	return append(binary.AppendUvarint(b, uint64(len(s))), s...)
 }
 
-// maxString is the longest string that is kept whole.
+// maxString is the longest string that is kept whole, in bytes.
 const maxString = 1 << 16
 
-// Name returns the number of a string, defining it at its first use. Strings over
-// 64 KiB are cut.
-func (w *Writer) Name(s string) Name {
-	if len(s) > maxString {
-		s = s[:maxString]
+// shortName keeps the beginning of a string that is too long, and ends it with a hash of the whole: strings
+// that differ stay different.
+func shortName(s string) string {
+	if len(s) <= maxString {
+		return s
 	}
+	bytes := make([]int64, len(s))
+	for i := range len(s) {
+		bytes[i] = int64(s[i])
+	}
+	tail := fmt.Sprintf(" #%016x", IdentityID(bytes))
+	return s[:maxString-len(tail)] + tail
+}
+
+// Name returns the number of a string, defining it at its first use. Strings over 64 KiB are cut and end with
+// a hash of the whole.
+func (w *Writer) Name(s string) Name {
+	s = shortName(s)
 	d := &w.defs
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -185,47 +179,50 @@ func (w *Writer) nameAs(n Name, s string) bool {
 	return true
 }
 
-// DefineCode defines a code fragment. A number defined again takes the new meaning,
-// here and in the other Define methods.
+// DefineCode defines a code fragment. A number defined again takes the new meaning, here and in the other
+// Define methods.
 func (w *Writer) DefineCode(c CodeDef) {
-	b := appendUvarints(nil, uint64(c.Code), uint64(c.Name), uint64(c.Kind), uint64(c.File),
+	w.defs.define(tagCode, uint64(c.Code), uint64(c.Name), uint64(c.Kind), uint64(c.File),
 		uint64(max(c.Line, 0)), uint64(max(c.Col, 0)))
-	w.defs.mu.Lock()
-	w.defs.row(tagCode, b)
-	w.defs.mu.Unlock()
 }
 
 // DefineSite defines a statement.
 func (w *Writer) DefineSite(s SiteDef) {
-	b := appendUvarints(nil, uint64(s.Site), uint64(s.Code), uint64(s.Label), uint64(s.File),
-		uint64(max(s.Line, 0)),
-		uint64(max(s.Col, 0)), uint64(s.Text))
-	if s.DFs != 0 {
-		b = binary.AppendUvarint(b, uint64(s.DFs))
+	words := []uint64{uint64(s.Site), uint64(s.Code), uint64(s.Label), uint64(s.File), uint64(max(s.Line, 0)),
+		uint64(max(s.Col, 0)), uint64(s.Text), uint64(s.DFs)}
+	if s.DFs == 0 {
+		words = words[:7]
 	}
-	w.defs.mu.Lock()
-	w.defs.row(tagSite, b)
-	w.defs.mu.Unlock()
+	w.defs.define(tagSite, words...)
 }
 
-// DefineDF gives a DF its name and identity list (creating node and number of its
-// name, then the indices), which is copied. Elements beyond 1024 are cut.
-func (w *Writer) DefineDF(df DF, name Name, identity []int64) {
-	if len(identity) > maxIdentity {
-		identity = identity[:maxIdentity]
+// shortIdentity keeps the first 1022 elements of a list of over 1024; then come IdentityID of the whole list
+// and its length. So DFs that differ anywhere stay different.
+func shortIdentity(identity []int64) []int64 {
+	if len(identity) <= maxIdentity {
+		return identity
 	}
+	const kept = maxIdentity - 2
+	return append(identity[:kept:kept], int64(IdentityID(identity)), int64(len(identity)))
+}
+
+// DefineDF gives a DF its name and identity list (creating node and number of its name, then the indices),
+// which is copied. Of a list of over 1024 elements, the last two tell the hash and the length of the whole.
+func (w *Writer) DefineDF(df DF, name Name, identity []int64) {
+	identity = shortIdentity(identity)
 	d := &w.defs
 	d.mu.Lock()
-	d.dfs = append(d.dfs, int64(df), int64(name), int64(len(identity)))
-	d.dfs = append(d.dfs, identity...)
+	d.dfs = append(d.dfs, uint64(df), uint64(name), uint64(len(identity)))
+	for _, v := range identity {
+		d.dfs = append(d.dfs, uint64(v))
+	}
 	d.ndfs++
 	d.closed()
 	d.mu.Unlock()
 }
 
-// DefineKind declares an event of a user namespace and returns its number in this
-// file. The same namespace, name and field types may be declared again; with other
-// types it is an error.
+// DefineKind declares an event of a user namespace and returns its number in this file. The same namespace,
+// name and field types may be declared again; with other types it is an error.
 func (w *Writer) DefineKind(spec KindSpec) (Kind, error) {
 	spec.Kind = 0
 	return w.defineKind(spec)
@@ -242,10 +239,8 @@ func (w *Writer) defineKind(spec KindSpec) (Kind, error) {
 	key := [2]string{spec.Namespace, spec.Name}
 	if k, ok := d.userKind[key]; ok {
 		old := d.specs[k]
-		same := slices.EqualFunc(old.Fields, spec.Fields, func(a, b Field) bool { return a.Type == b.Type })
-		if !same || spec.Kind != 0 && spec.Kind != k {
-			return 0, fmt.Errorf("event %s is declared as %s and as %s", &old, old.Signature(),
-				spec.Signature())
+		if !old.hasTypes(spec.types()) || spec.Kind != 0 && spec.Kind != k {
+			return 0, fmt.Errorf("event %s is declared as %s and as %s", &old, old.Signature(), spec.Signature())
 		}
 		return k, nil
 	}
@@ -255,8 +250,7 @@ func (w *Writer) defineKind(spec KindSpec) (Kind, error) {
 		}
 	}
 	if k > MaxKind {
-		return 0, fmt.Errorf("event %s: a file cannot have more than %d user kinds", &spec,
-			MaxKind-FirstUserKind+1)
+		return 0, fmt.Errorf("event %s: a file cannot have more than %d user kinds", &spec, MaxKind-FirstUserKind+1)
 	}
 	if old := d.specs[k]; old.Kind != 0 {
 		return 0, fmt.Errorf("event %s has the number %d of %s", &spec, k, &old)
@@ -285,15 +279,22 @@ func appendKind(b []byte, spec *KindSpec) []byte {
 
 // Signature is "(cf CF, inputs DFs)".
 func (s *KindSpec) Signature() string {
-	text := "("
-	for i, f := range s.Fields {
-		if i > 0 {
-			text += ", "
-		}
-		text += f.Name + " " + f.Type.String()
+	var fields []string
+	for _, f := range s.Fields {
+		fields = append(fields, f.Name+" "+f.Type.String())
 	}
-	return text + ")"
+	return "(" + strings.Join(fields, ", ") + ")"
 }
+
+// types are the types of the fields, as blocks hold them.
+func (s *KindSpec) types() (types []byte) {
+	for _, f := range s.Fields {
+		types = append(types, byte(f.Type))
+	}
+	return types
+}
+
+func (s *KindSpec) hasTypes(types []byte) bool { return string(s.types()) == string(types) }
 
 // Check refuses, for an event of a user namespace, what the text twin could not write or a block could not
 // hold.

@@ -3,6 +3,7 @@ package trace
 import (
 	"encoding/binary"
 	"errors"
+	"maps"
 	"math"
 	"slices"
 	"strconv"
@@ -57,24 +58,24 @@ func (t *table[T]) get(i uint32) (v T, ok bool) {
 
 // each goes through the table in the order of the numbers.
 func (t *table[T]) each(f func(i uint32, v T)) {
-	var far []uint32
-	for i := range t.sparse {
-		far = append(far, i)
-	}
-	slices.Sort(far)
-	for i := range t.dense {
-		for len(far) > 0 && far[0] <= uint32(i) {
-			if far[0] < uint32(i) || !t.has[i] {
-				f(far[0], t.sparse[far[0]])
+	if len(t.sparse) == 0 {
+		for i, has := range t.has {
+			if has {
+				f(uint32(i), t.dense[i])
 			}
-			far = far[1:]
 		}
-		if t.has[i] {
-			f(uint32(i), t.dense[i])
+		return
+	}
+	numbers := slices.Collect(maps.Keys(t.sparse))
+	for i, has := range t.has {
+		if has {
+			numbers = append(numbers, uint32(i))
 		}
 	}
-	for _, i := range far {
-		f(i, t.sparse[i])
+	slices.Sort(numbers)
+	for _, i := range slices.Compact(numbers) {
+		v, _ := t.get(i)
+		f(i, v)
 	}
 }
 
@@ -111,8 +112,7 @@ func (d *Defs) EachCode(f func(CodeDef)) { d.codes.each(func(_ uint32, c CodeDef
 // EachSite calls f for every statement in the order of their numbers.
 func (d *Defs) EachSite(f func(SiteDef)) { d.sites.each(func(_ uint32, s SiteDef) { f(s) }) }
 
-// Kind returns the description of a kind, standard or declared in this file, nil if
-// there is none.
+// Kind returns the description of a kind, standard or declared in this file, nil if there is none.
 func (d *Defs) Kind(k Kind) *KindSpec {
 	if k < FirstUserKind {
 		return k.Spec()
@@ -122,12 +122,7 @@ func (d *Defs) Kind(k Kind) *KindSpec {
 
 // UserKinds returns the kinds declared in this file in the order of their numbers.
 func (d *Defs) UserKinds() []*KindSpec {
-	var list []*KindSpec
-	for _, s := range d.kinds {
-		list = append(list, s)
-	}
-	slices.SortFunc(list, func(a, b *KindSpec) int { return int(a.Kind) - int(b.Kind) })
-	return list
+	return slices.SortedFunc(maps.Values(d.kinds), func(a, b *KindSpec) int { return int(a.Kind) - int(b.Kind) })
 }
 
 // DFCount returns the number of DFs defined.
@@ -158,8 +153,7 @@ func (d *Defs) HasDF(df DF) bool {
 	return ok
 }
 
-// DFName returns the name of a DF with its indices, "a[0][1]", and whether it is
-// defined.
+// DFName returns the name of a DF with its indices, "a[0][1]", and whether it is defined.
 func (d *Defs) DFName(df DF) (string, bool) {
 	var space [8]int64
 	n, identity, ok := d.DF(df, space[:0])
@@ -176,15 +170,13 @@ func (d *Defs) DFName(df DF) (string, bool) {
 // ID returns the 64-bit id of a DF, the same on all nodes; 0 if it is not defined.
 func (d *Defs) ID(df DF) uint64 {
 	var space [8]int64
-	_, identity, ok := d.DF(df, space[:0])
-	if !ok {
-		return 0
+	if _, identity, ok := d.DF(df, space[:0]); ok {
+		return IdentityID(identity)
 	}
-	return IdentityID(identity)
+	return 0
 }
 
-// EachDF calls f for every DF in the order of their numbers. identity is valid
-// during the call.
+// EachDF calls f for every DF in the order of their numbers. identity is valid during the call.
 func (d *Defs) EachDF(f func(df DF, name Name, identity []int64)) {
 	var space []int64
 	d.dfs.each(func(i uint32, _ uint32) {
@@ -203,30 +195,31 @@ type parser struct {
 func (p *parser) uvarint() uint64 {
 	v, n := binary.Uvarint(p.b)
 	if n <= 0 {
-		p.bad, p.b = true, nil
+		p.fail()
 		return 0
 	}
 	p.b = p.b[n:]
 	return v
 }
 
+func (p *parser) fail() { p.bad, p.b = true, nil }
+
 // number is a varint of at most max.
 func (p *parser) number(max uint64) int {
 	v := p.uvarint()
 	if v > max {
-		p.bad, p.b = true, nil
+		p.fail()
 		return 0
 	}
 	return int(v)
 }
 
-func (p *parser) bytes(n int) []byte {
+func (p *parser) bytes(n int) (b []byte) {
 	if n > len(p.b) {
-		p.bad, p.b = true, nil
+		p.fail()
 		return nil
 	}
-	b := p.b[:n]
-	p.b = p.b[n:]
+	b, p.b = p.b[:n], p.b[n:]
 	return b
 }
 
@@ -293,23 +286,18 @@ func (d *Defs) row(tag byte, body []byte) bool {
 			s.Fields = append(s.Fields, f)
 		}
 		// A kind with types of a later version cannot be shown, and its blocks will say so.
-		if !p.bad && id >= uint32(FirstUserKind) && id <= uint32(MaxKind) && s.Check() == nil &&
-			!d.declared(s) {
-			d.kinds[s.Kind] = s
+		if p.bad || id < uint32(FirstUserKind) || id > uint32(MaxKind) || s.Check() != nil {
+			break
 		}
+		// Nor can one with the name of another one: the text twin could not tell them apart.
+		for k, old := range d.kinds {
+			if k != s.Kind && old.String() == s.String() {
+				return true
+			}
+		}
+		d.kinds[s.Kind] = s
 	}
 	return !p.bad
-}
-
-// declared reports whether another kind has the name already: the text twin could not
-// tell them apart.
-func (d *Defs) declared(s *KindSpec) bool {
-	for k, old := range d.kinds {
-		if k != s.Kind && old.Namespace == s.Namespace && old.Name == s.Name {
-			return true
-		}
-	}
-	return false
 }
 
 // addDFs reads the columns of n DFs.
@@ -322,33 +310,17 @@ func (d *Defs) addDFs(b []byte, n int) error {
 			return err
 		}
 	}
-	var longest, elements uint64
+	at := make([]uint32, n)
+	elements := uint64(0)
 	for i, l := range cols[2] {
-		if l > maxIdentity || cols[0][i] > math.MaxUint32 || cols[1][i] > math.MaxUint32 {
+		at[i] = uint32(elements)
+		elements += l
+		if max(cols[0][i], cols[1][i]) > math.MaxUint32 || l > maxIdentity || elements > uint64(len(b)) {
 			return errDefs
 		}
-		longest = max(longest, l)
-		elements += l
 	}
-	if elements > uint64(len(b)) {
-		return errDefs
-	}
-	var own [identityColumns][]uint64
-	for pos := range min(longest, identityColumns) {
-		count := 0
-		for _, l := range cols[2] {
-			if l > pos {
-				count++
-			}
-		}
-		own[pos] = make([]uint64, count)
-		if b, err = readColumn(own[pos], b, false); err != nil {
-			return err
-		}
-		elements -= uint64(count)
-	}
-	tail := make([]uint64, elements)
-	if b, err = readColumn(tail, b, false); err != nil {
+	words, vals := make([]uint64, elements), []uint64(nil)
+	if b, _, err = readLists(b, words, at, 0, cols[2], identityColumns, &vals); err != nil {
 		return err
 	}
 	if len(b) > 0 {
@@ -358,20 +330,15 @@ func (d *Defs) addDFs(b []byte, n int) error {
 		if len(d.ids) >= math.MaxUint32-64 {
 			return errors.New("too many data fragments")
 		}
-		at := uint32(len(d.ids)) + 1
+		place := uint32(len(d.ids)) + 1
 		d.ids = appendUvarints(d.ids, cols[1][i], l)
-		for pos := range min(l, identityColumns) {
-			d.ids = binary.AppendUvarint(d.ids, zigzag(own[pos][0]))
-			own[pos] = own[pos][1:]
-		}
-		for range l - min(l, identityColumns) {
-			d.ids = binary.AppendUvarint(d.ids, zigzag(tail[0]))
-			tail = tail[1:]
+		for _, v := range words[at[i]:][:l] {
+			d.ids = binary.AppendUvarint(d.ids, zigzag(v))
 		}
 		if _, known := d.dfs.get(uint32(cols[0][i])); !known {
 			d.ndfs++
 		}
-		d.dfs.set(uint32(cols[0][i]), at)
+		d.dfs.set(uint32(cols[0][i]), place)
 	}
 	return nil
 }

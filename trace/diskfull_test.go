@@ -81,7 +81,7 @@ func TestUnwrittenOfRunInfo(t *testing.T) {
 		t.Fatal(err)
 	}
 	w.Close()
-	info := &RunInfo{Nodes: []NodeInfo{{Node: 0, Unwritten: 3}, {Node: -3, Unwritten: 5}}}
+	info := &RunInfo{Ended: EndedDone, Nodes: []NodeInfo{{Node: 0, Unwritten: 3}, {Node: -3, Unwritten: 5}}}
 	if err := WriteRunInfo(dir, info); err != nil {
 		t.Fatal(err)
 	}
@@ -103,7 +103,7 @@ func TestGaps(t *testing.T) {
 	// Two blocks of stream 1 in a row, and the last of stream 0.
 	var blocks [2][]block
 	for _, b := range r.files[0].blocks {
-		blocks[b.stream] = append(blocks[b.stream], b)
+		blocks[b.Stream] = append(blocks[b.Stream], b)
 	}
 	end := blocks[0][len(blocks[0])-1]
 	for _, b := range []block{blocks[1][2], blocks[1][3], end} {
@@ -114,8 +114,8 @@ func TestGaps(t *testing.T) {
 	}
 	r.Verify(1)
 	want := []Gap{
-		{0, 0, Span{end.first, end.last}},
-		{0, 1, Span{blocks[1][2].first, blocks[1][2].last}}, {0, 1, Span{blocks[1][3].first, blocks[1][3].last}},
+		{0, 0, Span{end.First, end.Last}},
+		{0, 1, Span{blocks[1][2].First, blocks[1][2].Last}}, {0, 1, Span{blocks[1][3].First, blocks[1][3].Last}},
 	}
 	if g := r.Gaps(); !slices.Equal(g, want) {
 		t.Errorf("%v\nwant %v", g, want)

@@ -2,11 +2,12 @@ package trace
 
 import (
 	"bufio"
-	"container/heap"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"io"
 	"math"
+	"slices"
 	"strconv"
 )
 
@@ -27,9 +28,8 @@ import (
 // then of nodes and streams. Strings are written where they are used; #string lines
 // name those that no definition uses. A number whose definition is lost is #7.
 
-// DumpOptions restricts what Dump writes, and says how. With the events of some times,
-// streams or kinds come only the definitions that they use: the text is the twin of a
-// smaller trace.
+// DumpOptions restricts what Dump writes, and says how. With the events of some times, streams or kinds come
+// only the definitions that they use: the text is the twin of a smaller trace.
 type DumpOptions struct {
 	// events of these times; nil: of all. Blocks without any are not read
 	In      *Span
@@ -55,15 +55,17 @@ func Dump(w io.Writer, r *Reader, opt ...DumpOptions) error {
 			}
 			fmt.Fprintf(out, "#run %s\n", text)
 		}
-		var used map[int]*usedDefs
-		if o.In != nil || o.Streams != nil || o.Keep != nil {
-			var err error
-			if used, err = findUsed(r, &o); err != nil {
+		some := o.In != nil || o.Streams != nil || o.Keep != nil
+		used := map[int]usedDefs{}
+		if some {
+			if err := findUsed(r, &o, used); err != nil {
 				return err
 			}
 		}
 		for _, f := range r.files {
-			dumpDefs(out, f.node, &f.defs, used[f.node], used != nil)
+			if !some || used[f.node] != nil {
+				dumpDefs(out, f.node, &f.defs, used[f.node])
+			}
 		}
 	}
 	if err := dumpEvents(out, r, &o); err != nil {
@@ -72,66 +74,34 @@ func Dump(w io.Writer, r *Reader, opt ...DumpOptions) error {
 	return out.Flush()
 }
 
-// dumpDefs writes the definitions of a node, all of them or, with some, those in use.
-func dumpDefs(out *bufio.Writer, node int, d *Defs, use *usedDefs, some bool) {
-	if some && use == nil {
-		return // no events of this node
-	}
+// dumpDefs writes the definitions of a node that are in use.
+func dumpDefs(out *bufio.Writer, node int, d *Defs, use usedDefs) {
 	var b []byte
 	line := func() {
-		fmt.Fprintf(out, "%s\n", b)
+		_, _ = out.Write(append(b, '\n')) // Flush tells
 		b = b[:0]
 	}
 	b = strconv.AppendInt(append(b, "#node "...), int64(node), 10)
 	line()
 	for _, s := range d.UserKinds() {
-		if some && !use.kinds[s.Kind] {
+		if !use.has(tagKind, uint32(s.Kind)) {
 			continue
 		}
-		b = strconv.AppendInt(append(b, "#kind "...), int64(s.Kind), 10)
-		b = append(append(b, ' '), s.String()...)
+		b = fmt.Appendf(b, "#kind %d %s", s.Kind, s)
 		for _, f := range s.Fields {
-			b = append(append(append(append(b, ' '), f.Name...), ':'), f.Type.String()...)
+			b = fmt.Appendf(b, " %s:%s", f.Name, f.Type)
 		}
 		if s.Doc != "" {
 			b = strconv.AppendQuote(append(b, ' '), s.Doc)
 		}
 		line()
 	}
-	written := map[string]bool{"": true} // strings that stand in other definitions
-	write := func(names ...Name) {
-		for _, n := range names {
-			if s, ok := d.LookupName(n); ok {
-				written[s] = true
-			}
-		}
-	}
-	d.EachCode(func(c CodeDef) {
-		if !some || use.codes[c.Code] {
-			write(c.Name, c.File)
-		}
-	})
-	d.EachSite(func(s SiteDef) {
-		if !some || use.sites[s.Site] {
-			write(s.Label, s.File, s.Text, s.DFs)
-		}
-	})
-	last := Name(0) // most DFs follow one of the same name
-	d.EachDF(func(df DF, n Name, _ []int64) {
-		if n != last && (!some || use.dfs[df]) {
-			write(n)
-			last = n
-		}
-	})
-	d.EachName(func(n Name, s string) {
-		if !written[s] && (!some || use.names[n]) {
-			written[s] = true
-			b = strconv.AppendQuote(append(b, "#string "...), s)
-			line()
-		}
+	dumpStrings(d, use, func(s string) {
+		b = strconv.AppendQuote(append(b, "#string "...), s)
+		line()
 	})
 	d.EachCode(func(c CodeDef) {
-		if some && !use.codes[c.Code] {
+		if !use.has(tagCode, c.Code) {
 			return
 		}
 		b = strconv.AppendUint(append(b, "#code "...), uint64(c.Code), 10)
@@ -141,7 +111,7 @@ func dumpDefs(out *bufio.Writer, node int, d *Defs, use *usedDefs, some bool) {
 		line()
 	})
 	d.EachSite(func(s SiteDef) {
-		if some && !use.sites[s.Site] {
+		if !use.has(tagSite, uint32(s.Site)) {
 			return
 		}
 		b = strconv.AppendUint(append(b, "#site "...), uint64(s.Site), 10)
@@ -152,13 +122,10 @@ func dumpDefs(out *bufio.Writer, node int, d *Defs, use *usedDefs, some bool) {
 			b = appendName(append(b, " label="...), d, s.Label)
 		}
 		b = appendPlace(b, d, s.File, s.Line, s.Col)
-		if s.Text != 0 {
-			b = append(b, ' ')
-			if text, ok := d.LookupName(s.Text); ok {
-				b = strconv.AppendQuote(b, text)
-			} else {
-				b = appendName(b, d, s.Text)
-			}
+		if text, ok := d.LookupName(s.Text); !ok {
+			b = appendName(append(b, ' '), d, s.Text)
+		} else if s.Text != 0 {
+			b = strconv.AppendQuote(append(b, ' '), text)
 		}
 		if s.DFs != 0 {
 			b = appendName(append(b, " dfs="...), d, s.DFs)
@@ -166,21 +133,61 @@ func dumpDefs(out *bufio.Writer, node int, d *Defs, use *usedDefs, some bool) {
 		line()
 	})
 	d.EachDF(func(df DF, n Name, identity []int64) {
-		if some && !use.dfs[df] {
+		if !use.has(tagDF, uint32(df)) {
 			return
 		}
 		b = strconv.AppendUint(append(b, "#df "...), uint64(df), 10)
 		b = appendName(append(b, ' '), d, n)
-		b = append(b, " ["...)
-		for i, v := range identity {
-			if i > 0 {
-				b = append(b, ' ')
-			}
-			b = strconv.AppendInt(b, v, 10)
-		}
-		b = append(b, ']')
+		b = appendInts(append(b, ' '), identity)
 		line()
 	})
+}
+
+// dumpStrings calls f for the strings that stand in no other definition.
+func dumpStrings(d *Defs, use usedDefs, f func(string)) {
+	written := map[string]bool{"": true}
+	write := func(names ...Name) {
+		for _, n := range names {
+			if s, ok := d.LookupName(n); ok {
+				written[s] = true
+			}
+		}
+	}
+	d.EachCode(func(c CodeDef) {
+		if use.has(tagCode, c.Code) {
+			write(c.Name, c.File)
+		}
+	})
+	d.EachSite(func(s SiteDef) {
+		if use.has(tagSite, uint32(s.Site)) {
+			write(s.Label, s.File, s.Text, s.DFs)
+		}
+	})
+	last := Name(0) // most DFs follow one of the same name
+	d.EachDF(func(df DF, n Name, _ []int64) {
+		if n != last && use.has(tagDF, uint32(df)) {
+			write(n)
+			last = n
+		}
+	})
+	d.EachName(func(n Name, s string) {
+		if !written[s] && use.has(tagString, uint32(n)) {
+			written[s] = true
+			f(s)
+		}
+	})
+}
+
+// appendInts appends "[1 2 3]".
+func appendInts[T int64 | uint64](b []byte, list []T) []byte {
+	b = append(b, '[')
+	for i, v := range list {
+		if i > 0 {
+			b = append(b, ' ')
+		}
+		b = strconv.AppendInt(b, int64(v), 10)
+	}
+	return append(b, ']')
 }
 
 // appendPlace appends " at=file:line:col", leaving off what is 0 at the end.
@@ -220,11 +227,8 @@ func bareWord(s string) bool {
 }
 
 func bareByte(c byte, first bool) bool {
-	switch {
-	case c >= 'a' && c <= 'z', c >= 'A' && c <= 'Z', c == '_', c == '/', c == '.':
-		return true
-	}
-	return !first && (c >= '0' && c <= '9' || c == '-' || c == '+')
+	return digit(c) && !first || wordByte(c) && !digit(c) || c == '/' || c == '.' ||
+		!first && (c == '-' || c == '+')
 }
 
 // merging is a stream on its way into the common order.
@@ -249,56 +253,30 @@ func (m *merging) advance() bool {
 	return true
 }
 
-type mergeHeap []*merging
-
-func (h mergeHeap) Len() int      { return len(h) }
-func (h mergeHeap) Swap(i, j int) { h[i], h[j] = h[j], h[i] }
-func (h *mergeHeap) Push(x any)   { *h = append(*h, x.(*merging)) }
-func (h *mergeHeap) Pop() any {
-	old := *h
-	m := old[len(old)-1]
-	*h = old[:len(old)-1]
-	return m
-}
-func (h mergeHeap) Less(i, j int) bool {
-	a, b := h[i], h[j]
-	if a.key != b.key {
-		return a.key < b.key
-	}
-	if a.cursor.Node != b.cursor.Node {
-		return a.cursor.Node < b.cursor.Node
-	}
-	return a.cursor.Stream < b.cursor.Stream
+func (m *merging) compare(o *merging) int {
+	return cmp.Or(cmp.Compare(m.key, o.key), cmp.Compare(m.cursor.Node, o.cursor.Node),
+		cmp.Compare(m.cursor.Stream, o.cursor.Stream))
 }
 
-// usedDefs are the definitions of a node that certain events use.
-type usedDefs struct {
-	kinds map[Kind]bool
-	codes map[uint32]bool
-	sites map[Site]bool
-	names map[Name]bool
-	dfs   map[DF]bool
-}
+// usedDefs are the definitions of a node that certain events use, by tag and number; nil: all.
+type usedDefs map[[2]uint32]bool
+
+func (u usedDefs) has(tag, number uint32) bool { return u == nil || u[[2]uint32{tag, number}] }
 
 // findUsed finds the definitions that the events to be dumped use, by node.
-func findUsed(r *Reader, o *DumpOptions) (map[int]*usedDefs, error) {
-	used := map[int]*usedDefs{}
-	err := eachEvent(r, o, func(d *Defs, b *Batch, i int) error {
-		u := used[b.Node]
-		if u == nil {
-			u = &usedDefs{map[Kind]bool{}, map[uint32]bool{}, map[Site]bool{}, map[Name]bool{}, map[DF]bool{}}
-			used[b.Node] = u
+func findUsed(r *Reader, o *DumpOptions, used map[int]usedDefs) error {
+	return r.EachEvent(o, func(d *Defs, b *Batch, i int) error {
+		if used[b.Node] == nil {
+			used[b.Node] = usedDefs{}
 		}
-		u.add(d, b.Kind[i], b.Args(i))
+		used[b.Node].add(d, b.Kind[i], b.Args(i))
 		return nil
 	})
-	return used, err
 }
 
-func (u *usedDefs) add(d *Defs, k Kind, args []uint64) {
-	if k >= FirstUserKind {
-		u.kinds[k] = true
-	}
+func (u usedDefs) add(d *Defs, k Kind, args []uint64) {
+	use := func(tag uint32, v uint64) { u[[2]uint32{tag, uint32(v)}] = true }
+	use(tagKind, uint64(k))
 	spec := d.Kind(k)
 	if spec == nil {
 		return
@@ -306,74 +284,79 @@ func (u *usedDefs) add(d *Defs, k Kind, args []uint64) {
 	for f := range spec.Fields {
 		switch spec.Fields[f].Type {
 		case FieldSite:
-			u.sites[Site(args[f])] = true
+			use(tagSite, args[f])
 			if s, ok := d.Site(Site(args[f])); ok {
-				u.codes[s.Code] = true
+				use(tagCode, uint64(s.Code))
 			}
 		case FieldName:
-			u.names[Name(args[f])] = true
+			use(tagString, args[f])
 		case FieldDF:
-			u.dfs[DF(args[f])] = true
+			use(tagDF, args[f])
 		case FieldDFs:
 			for _, v := range args[f+1:] {
-				u.dfs[DF(v)] = true
+				use(tagDF, v)
 			}
 		}
 	}
 }
 
 func dumpEvents(out *bufio.Writer, r *Reader, o *DumpOptions) error {
-	appendEvent := AppendEvent
+	text := appendEvent
 	if o.JSON {
-		appendEvent = AppendEventJSON
+		text = AppendEventJSON
 	}
 	var line []byte
-	return eachEvent(r, o, func(d *Defs, b *Batch, i int) error {
-		line = appendEvent(line[:0], d, b, i)
+	return r.EachEvent(o, func(d *Defs, b *Batch, i int) error {
+		line = text(line[:0], d, b, i)
 		_, err := out.Write(append(line, '\n'))
 		return err
 	})
 }
 
-// eachEvent calls f for the events to be dumped, in the common order.
-func eachEvent(r *Reader, o *DumpOptions, f func(d *Defs, b *Batch, i int) error) error {
+// EachEvent calls f for event i of a batch, for all events that the options name (nil: all), in the order of
+// Dump.
+func (r *Reader) EachEvent(o *DumpOptions, f func(d *Defs, b *Batch, i int) error) error {
+	if o == nil {
+		o = &DumpOptions{}
+	}
 	in := Always
 	if o.In != nil {
 		in = *o.In
 	}
-	var h mergeHeap
+	var streams []*merging // by their next events
 	for _, s := range r.Streams() {
 		if o.Streams != nil && !o.Streams(s.Node, s.Stream) {
 			continue
 		}
-		m := &merging{cursor: r.StreamIn(s.Node, s.Stream, in), defs: r.Defs(s.Node), i: -1,
-			key: math.MinInt64}
+		m := &merging{cursor: r.StreamIn(s.Node, s.Stream, in), defs: r.Defs(s.Node), i: -1, key: math.MinInt64}
 		if m.advance() {
-			h = append(h, m)
+			streams = append(streams, m)
 		}
 	}
-	heap.Init(&h)
-	for len(h) > 0 {
-		m := h[0]
+	slices.SortFunc(streams, (*merging).compare)
+	for len(streams) > 0 {
+		m := streams[0]
 		b, i := &m.batch, m.i
 		if t := b.Time[i]; t >= in.From && t <= in.To && (o.Keep == nil || o.Keep(m.defs, b, i)) {
 			if err := f(m.defs, b, i); err != nil {
 				return err
 			}
 		}
-		if m.advance() {
-			heap.Fix(&h, 0)
-		} else {
-			heap.Pop(&h)
+		others := streams[1:]
+		if !m.advance() {
+			streams = others
+			continue
 		}
+		at, _ := slices.BinarySearchFunc(others, m, (*merging).compare)
+		copy(streams, others[:at])
+		streams[at] = m
 	}
 	return nil
 }
 
-// AppendEvent appends the text of event i of a batch: "TIME nNODE sSTREAM
-// Namespace.onName field=value ...". An event whose kind is not defined, the
-// definition being lost, is a line that starts with #.
-func AppendEvent(line []byte, d *Defs, b *Batch, i int) []byte {
+// appendEvent appends the text of event i of a batch: "TIME nNODE sSTREAM Namespace.onName field=value ...".
+// An event whose kind is not defined, the definition being lost, is a line that starts with #.
+func appendEvent(line []byte, d *Defs, b *Batch, i int) []byte {
 	spec := d.Kind(b.Kind[i])
 	args := b.Args(i)
 	if spec == nil {
@@ -394,18 +377,11 @@ func AppendEvent(line []byte, d *Defs, b *Batch, i int) []byte {
 	for f := range spec.Fields {
 		fd := &spec.Fields[f]
 		line = append(append(append(line, ' '), fd.Name...), '=')
-		if !fd.Type.List() {
+		if fd.Type.List() {
+			line = appendInts(line, args[f+1:])
+		} else {
 			line = appendValue(line, d, fd.Type, args[f])
-			continue
 		}
-		line = append(line, '[')
-		for j, v := range args[f+1:] {
-			if j > 0 {
-				line = append(line, ' ')
-			}
-			line = strconv.AppendInt(line, int64(v), 10)
-		}
-		line = append(line, ']')
 	}
 	return line
 }
@@ -414,16 +390,12 @@ func AppendEvent(line []byte, d *Defs, b *Batch, i int) []byte {
 func appendValue(line []byte, d *Defs, t FieldType, v uint64) []byte {
 	switch t {
 	case FieldCF, FieldMessage:
-		if v == 0 {
-			return append(line, '-')
-		}
-		line = strconv.AppendUint(line, v>>counterBits, 10)
-		return strconv.AppendUint(append(line, '.'), v&(1<<counterBits-1), 10)
+		return CF(v).Append(line)
 	case FieldInt, FieldNS, FieldBytes:
 		return strconv.AppendInt(line, int64(v), 10)
 	case FieldFloat:
 		f := math.Float64frombits(v)
-		if f != f {
+		if math.IsNaN(f) {
 			// There are many NaNs, and a trace keeps them apart.
 			return strconv.AppendUint(append(line, "0x"...), v, 16)
 		}

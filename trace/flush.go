@@ -4,23 +4,15 @@ import "time"
 
 // Options.FlushEvery: how records get into the file before their buffer is full.
 //
-// A goroutine, the flusher, walks the buffer of every stream from where it got to the
-// last time, copies the new whole records and hands the copy to the writer as if it were
-// a full buffer. It remembers how far it got, and the stream later hands over the rest
-// only. So the emitters do nothing for it, and never wait: the flusher looks at a buffer
-// without a lock and takes the stream's lock only to say that a copy counts. A buffer
-// that has gone meanwhile was handed over whole, and its copy is dropped.
+// A goroutine, the flusher, walks the buffer of every stream from where it got to the last time, and hands a
+// copy of the new whole records to the writer as if it were a full buffer; the stream later hands over the
+// rest only. Emitters do nothing for it and never wait. The flusher takes a stream's lock only to say that a
+// copy counts. A buffer that has gone meanwhile was handed over whole, and its copy is dropped. Definitions
+// come first as ever.
 //
-// The order of definitions holds as for full buffers: whoever appended a record had made
-// its definitions before, and the writer writes all there are before the block.
-//
-// The buffer is walked twice with a pause between, and the copy made then. Only records
-// that look the same both times count. A processor that shows stores out of order may
-// show a header before the words that belong to it, or what was in the memory before;
-// by the second walk everything that the first one could see is in place.
-//
-// Not done: a block for a stream without new records; a stretch between two calls shorter
-// than flushPause.
+// The buffer is walked twice with a pause between, and only records that look the same both times count: a
+// processor that shows stores out of order may show a header before its words, or what was in the memory
+// before.
 
 // flushPause is between the two looks at a buffer, and before Abandon copies.
 const flushPause = time.Millisecond
@@ -49,6 +41,20 @@ type look struct {
 	sum      uint64 // over their headers
 }
 
+// lookAt is what there is to see in a stream's buffer; s.mu is held.
+func (w *Writer) lookAt(s *Stream) look {
+	l := look{s: s, buf: s.buf, gen: s.gen, from: s.sent}
+	l.to, l.sum = w.walk(l.buf, l.from, len(l.buf))
+	return l
+}
+
+// copied are the records that were seen, as if they were a full buffer.
+func (l *look) copied() full {
+	c := make([]uint64, l.to-l.from)
+	snapshot(c, l.buf[l.from:])
+	return full{l.s.id, c, 0, len(c)}
+}
+
 func (w *Writer) flushStreams() {
 	w.mu.Lock()
 	streams := w.sortedStreams()
@@ -56,9 +62,9 @@ func (w *Writer) flushStreams() {
 	var looks []look
 	for _, s := range streams {
 		s.mu.Lock()
-		l := look{s: s, buf: s.buf, gen: s.gen, from: s.sent}
+		l := w.lookAt(s)
 		s.mu.Unlock()
-		if l.to, l.sum = w.walk(l.buf, l.from, len(l.buf)); l.to > l.from {
+		if l.to > l.from {
 			looks = append(looks, l)
 		}
 	}
@@ -71,43 +77,27 @@ func (w *Writer) flushStreams() {
 		if to, sum := w.walk(l.buf, l.from, l.to); to != l.to || sum != l.sum {
 			continue // the next time
 		}
-		c := make([]uint64, l.to-l.from)
-		snapshot(c, l.buf[l.from:])
+		f := l.copied()
 		l.s.mu.Lock()
-		if l.s.gen == l.gen && w.submit(full{l.s.id, c, 0, len(c)}) {
+		if l.s.gen == l.gen && w.submit(f) {
 			l.s.sent = l.to
 		}
 		l.s.mu.Unlock()
 	}
 }
 
-// walk returns where the whole records of buf end, to which the owner may be appending:
-// those that begin at from and before to. sum is over their headers. Whatever it meets,
-// it stays within buf.
+// walk returns where the whole records of buf end, to which the owner may be appending: those that begin at
+// from and before to. sum is over their headers. Whatever it meets, it stays within buf.
 //
 //go:norace
 func (w *Writer) walk(buf []uint64, from, to int) (end int, sum uint64) {
 	i := from
-	for i < to {
-		h := buf[i]
-		if h == 0 {
+	for i < to && buf[i] != 0 {
+		n := w.recordSize(buf[i:])
+		if n == 0 {
 			break
 		}
-		lay := w.layout(headerKind(h))
-		if lay == nil {
-			break
-		}
-		n := 1 + lay.fixed
-		if lay.list {
-			if i+n >= len(buf) || buf[i+n] > uint64(len(buf)) {
-				break
-			}
-			n += 1 + int(buf[i+n])
-		}
-		if i+n > len(buf) {
-			break
-		}
-		sum = (sum ^ h ^ uint64(n)<<32) * 0x9E3779B97F4A7C15
+		sum = (sum ^ buf[i] ^ uint64(n)<<32) * 0x9E3779B97F4A7C15
 		i += n
 	}
 	return i, sum

@@ -80,7 +80,7 @@ func TestFlushedEventsComeOnce(t *testing.T) {
 			}
 		}
 		for i := range r.files[0].blocks {
-			if r.files[0].blocks[i].count == 0 {
+			if r.files[0].blocks[i].Count == 0 {
 				rt.Fatalf("block %d is empty", i)
 			}
 		}

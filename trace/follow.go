@@ -9,25 +9,21 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"github.com/whyslow/whyslow/internal/files"
 )
 
-// Reading a trace while it is written.
+// Reading a trace while it is written. The scan that finds blocks without an index (scan.go) can be asked
+// again after the file has grown; a Follower is such a scan for each file. What it gives depends on the bytes
+// only, not on when it looked, but for this:
 //
-// The scan that finds blocks without an index (scan.go) can be asked again after the
-// file has grown, so a Follower is such a scan for each file and the numbers seen so far.
-// What it gives depends on the bytes only, not on when it looked, but for this:
+//   - It waits for the rest of a block, unless a whole header of another one follows within what it claims to
+//     be: then it will never be complete.
+//   - It waits for a block at the very end with a wrong sum, until something follows.
+//   - A whole index tells what comes next, as it does a Reader. So a block with a damaged header is found if
+//     the file was finished before the Follower came to it, and passed over otherwise.
 //
-//   - A block whose bytes are not all there is waited for. When a whole header of another
-//     block follows within what it claims to be, it will never be complete: it is given up
-//     and the scan goes on there.
-//   - A block at the very end of the file with a wrong sum is waited for, until something
-//     follows.
-//   - As soon as there is a whole index, it tells what comes next, as it does a Reader. So
-//     a block with a damaged header is found if the file was finished before the Follower
-//     came to it, and passed over otherwise.
-//
-// No file stays open between two calls of Poll: with hundreds of nodes there would be too
-// many, and opening costs little against what there is to read.
+// No file stays open between two calls of Poll: with hundreds of nodes there would be too many.
 
 // Follower reads a trace while it is written, or a whole one, or one that comes to exist
 // later. One goroutine at a time may use it.
@@ -58,8 +54,7 @@ type followed struct {
 	ends    streamEnds
 }
 
-// NewFollower follows the trace in the folder dir, or a single file of one. It need not
-// be there yet.
+// NewFollower follows the trace in the folder dir, or a single file of one. It need not be there yet.
 func NewFollower(dir string) *Follower { return &Follower{path: dir, info: &RunInfo{}} }
 
 // Info returns what run.json says, as last read by Poll: with nothing in it before there is
@@ -90,8 +85,7 @@ func (f *Follower) node(node int) *followed {
 	return nil
 }
 
-// Defs returns the definitions of a node's file so far, nil if there is no file. Poll adds
-// to them.
+// Defs returns the definitions of a node's file so far, nil if there is no file. Poll adds to them.
 func (f *Follower) Defs(node int) *Defs {
 	if ff := f.node(node); ff != nil {
 		return &ff.defs
@@ -110,8 +104,7 @@ func (f *Follower) Closed(node int) bool {
 func (f *Follower) Problems() []Problem {
 	var list []Problem
 	if f.infoErr != nil {
-		list = append(list, Problem{Kind: Damaged, File: runFile, What: f.infoErr.Error(), Node: -1,
-			Stream: -1})
+		list = append(list, Problem{Kind: Damaged, File: runFile, What: f.infoErr.Error(), Node: -1, Stream: -1})
 	}
 	for _, ff := range f.files {
 		list = append(list, ff.found...)
@@ -189,8 +182,7 @@ func (f *Follower) look() error {
 		i, known := slices.BinarySearchFunc(f.files, path,
 			func(ff *followed, path string) int { return cmp.Compare(ff.path, path) })
 		if !known {
-			ff := &followed{nodeFile: nodeFile{path: path, name: filepath.Base(path), node: -1},
-				ends: streamEnds{}}
+			ff := &followed{nodeFile: nodeFile{path: path, name: filepath.Base(path), node: -1}, ends: streamEnds{}}
 			f.files = slices.Insert(f.files, i, ff)
 		}
 	}
@@ -213,10 +205,10 @@ func (ff *followed) open() *os.File {
 		ff.giveUp("the file was removed while it was read")
 		return nil
 	case err != nil:
-		ff.headErr = errors.New(plain(err))
+		ff.headErr = plain(err)
 		return nil
 	case !st.Mode().IsRegular(): // opening a pipe might wait for ever
-		ff.giveUp("not a file but a %s", fileType(st.Mode()))
+		ff.giveUp("%v", files.Odd(st.Mode()))
 		return nil
 	case ff.idle && st.Size() == ff.size && os.SameFile(st, ff.stat):
 		return nil
@@ -229,7 +221,7 @@ func (ff *followed) open() *os.File {
 	}
 	switch {
 	case err != nil:
-		ff.headErr = errors.New(plain(err))
+		ff.headErr = plain(err)
 		return nil
 	case ff.stat != nil && !os.SameFile(st, ff.stat):
 		ff.giveUp("another file took its place while it was read; what that holds is not shown")
@@ -279,7 +271,7 @@ func (f *Follower) poll(ctx context.Context, ff *followed, fn func(b *RawBlock) 
 			ff.over = ff.closed
 			return n, nil
 		}
-		if b.kind != blockData && b.kind != blockDefs {
+		if b.Kind != blockData && b.Kind != blockDefs {
 			continue
 		}
 		var err error
@@ -294,7 +286,7 @@ func (f *Follower) poll(ctx context.Context, ff *followed, fn func(b *RawBlock) 
 			ff.bad(&b, err)
 			continue
 		}
-		if b.kind == blockDefs && !again {
+		if b.Kind == blockDefs && !again {
 			if f.buf, err = ff.addDefs(f.buf, f.raw[blockHeader:], &b); err != nil {
 				ff.badDefs(&b, err)
 			}
@@ -345,17 +337,17 @@ func (ff *followed) nextBlock() (block, bool) {
 
 // count notes what is missing before a block.
 func (ff *followed) count(b *block) {
-	if b.kind == blockDefs {
+	if b.Kind == blockDefs {
 		ff.defsGap(b)
 		return
 	}
 	ff.gapBefore(b, ff.ends)
-	ff.need = max(ff.need, b.defs)
+	ff.need = max(ff.need, b.Defs)
 }
 
 // bad notes a block that cannot be read.
 func (ff *followed) bad(b *block, err error) {
-	if b.kind == blockDefs {
+	if b.Kind == blockDefs {
 		ff.badDefs(b, err)
 		return
 	}

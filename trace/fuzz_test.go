@@ -112,14 +112,14 @@ func FuzzBlock(f *testing.F) {
 	add := func(words ...uint64) {
 		h := header{}
 		raw, _ := p.pack(nil, w, words, &h)
-		f.Add(raw, uint16(h.count))
+		f.Add(raw, uint16(h.Count))
 	}
 	add(Header(5, KindIdle))
 	add(Header(5, KindCFStarted), 7, 1, 6, 1, 2, 3, 4, 5, 6, Header(9, KindCFFinished), 7, 1, 100)
 	add(Header(5, KindCFCreated), 7, 1, 0, 1, 1<<62, 0, Header(5, KindCFCreated), 8, 1, 0, 1, 1<<62, 5,
 		1, 2, 3, 4, 5)
 	f.Fuzz(func(t *testing.T, raw []byte, count uint16) {
-		h := header{count: uint32(count), first: -TimeLimit, last: TimeLimit}
+		h := header{Count: uint32(count), First: -TimeLimit, Last: TimeLimit}
 		var b Batch
 		if b.decode(raw, &h, &Defs{}) != nil {
 			return
@@ -129,7 +129,7 @@ func FuzzBlock(f *testing.F) {
 		}
 		var line []byte
 		for i := range b.N {
-			line = AppendEvent(line[:0], &Defs{}, &b, i)
+			line = appendEvent(line[:0], &Defs{}, &b, i)
 		}
 		// Packed again it reads the same.
 		var words []uint64

@@ -6,10 +6,10 @@ import (
 	"slices"
 )
 
-// A Gap is a stretch of time of which nothing, or not everything, is known about a
-// stream.
+// A Gap is a stretch of time of which nothing, or not everything, is known about a stream.
 type Gap struct {
-	Node, Stream int
+	Node   int `json:"node"`
+	Stream int `json:"stream"`
 	Span
 }
 
@@ -22,7 +22,7 @@ func (r *Reader) Span() Span {
 	s := Span{math.MaxInt64, math.MinInt64}
 	for _, f := range r.files {
 		for i := range f.blocks {
-			s.From, s.To = min(s.From, f.blocks[i].first), max(s.To, f.blocks[i].last)
+			s.From, s.To = min(s.From, f.blocks[i].First), max(s.To, f.blocks[i].Last)
 		}
 	}
 	for _, p := range r.Problems() {
@@ -36,10 +36,9 @@ func (r *Reader) Span() Span {
 	return s
 }
 
-// Gaps returns what is missing according to Problems: stretches within Span, by node,
-// stream and time, those that touch joined. A worker of a missing file lacks
-// everything. What emitters dropped is not among them: onLost events tell that. What
-// came after the last time recorded anywhere is unknown.
+// Gaps returns what is missing according to Problems: stretches within Span, by node, stream and time, those
+// that touch joined. A worker of a missing file lacks everything. What emitters dropped is not among them:
+// onLost events tell that. What came after the last time recorded anywhere is unknown.
 func (r *Reader) Gaps() []Gap {
 	whole := r.Span()
 	var list []Gap
@@ -56,8 +55,7 @@ func (r *Reader) Gaps() []Gap {
 		}
 	}
 	slices.SortFunc(list, func(a, b Gap) int {
-		return cmp.Or(cmp.Compare(a.Node, b.Node), cmp.Compare(a.Stream, b.Stream),
-			cmp.Compare(a.From, b.From))
+		return cmp.Or(cmp.Compare(a.Node, b.Node), cmp.Compare(a.Stream, b.Stream), cmp.Compare(a.From, b.From))
 	})
 	out := list[:0]
 	for _, g := range list {
@@ -65,8 +63,7 @@ func (r *Reader) Gaps() []Gap {
 		if g.From >= g.To {
 			continue
 		}
-		if n := len(out); n > 0 && out[n-1].Node == g.Node && out[n-1].Stream == g.Stream &&
-			g.From <= out[n-1].To {
+		if n := len(out); n > 0 && out[n-1].Node == g.Node && out[n-1].Stream == g.Stream && g.From <= out[n-1].To {
 			out[n-1].To = max(out[n-1].To, g.To)
 			continue
 		}

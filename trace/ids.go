@@ -26,11 +26,15 @@ func (c CF) Node() int { return int(c >> counterBits) }
 func (c CF) Counter() uint64 { return uint64(c) & (1<<counterBits - 1) }
 
 // String is "node.counter", "-" for no CF.
-func (c CF) String() string {
+func (c CF) String() string { return string(c.Append(nil)) }
+
+// Append appends what String returns.
+func (c CF) Append(b []byte) []byte {
 	if c == 0 {
-		return "-"
+		return append(b, '-')
 	}
-	return strconv.Itoa(c.Node()) + "." + strconv.FormatUint(c.Counter(), 10)
+	b = strconv.AppendInt(b, int64(c.Node()), 10)
+	return strconv.AppendUint(append(b, '.'), c.Counter(), 10)
 }
 
 // MakeMessage makes the number of a message or request from its sender and the
@@ -40,8 +44,7 @@ func MakeMessage(node int, counter uint64) uint64 { return uint64(MakeCF(node, c
 // DF is the small number of a DF in one node's file, from 1. 0 is no DF.
 type DF uint32
 
-// Site is the number of a statement of the program in one node's file, from 1.
-// 0 is no site.
+// Site is the number of a statement of the program in one node's file, from 1. 0 is no site.
 type Site uint32
 
 // Name is the number of a string in one node's file, from 1. 0 is "".
@@ -90,9 +93,8 @@ const (
 	Runtime               // start, end and everything else
 )
 
-var codeKindNames = []string{"atomic", "sub", "call", "for", "while", "if",
-	Function: "function", Barrier: "barrier", Collective: "collective", Lock: "lock", Memory: "memory",
-	Bulk: "bulk", Access: "access",
+var codeKindNames = []string{"atomic", "sub", "call", "for", "while", "if", Function: "function",
+	Barrier: "barrier", Collective: "collective", Lock: "lock", Memory: "memory", Bulk: "bulk", Access: "access",
 	RemoteAtomic: "remote-atomic", Completion: "completion", Await: "await", Runtime: "runtime"}
 
 func (k CodeKind) String() string { return enumName(codeKindNames, uint64(k)) }
@@ -104,9 +106,8 @@ func enumName(names []string, v uint64) string {
 	return strconv.FormatUint(v, 10)
 }
 
-// IdentityID is the 64-bit id of a DF: a hash of its identity list (node and
-// number of its name, then the indices), the same on every node and in every run.
-// It is never 0.
+// IdentityID is the 64-bit id of a DF: a hash of its identity list (node and number of its name, then the
+// indices), the same on every node and in every run. It is never 0.
 func IdentityID(identity []int64) uint64 {
 	const k0, k1 = 0x9e3779b97f4a7c15, 0xd6e8feb86659fd93
 	h := uint64(len(identity)) * k1

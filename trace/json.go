@@ -11,33 +11,79 @@ import (
 //	{"time":1000,"node":0,"stream":1,"event":"CFEvents.onStarted",
 //	 "fields":{"cf":"0.1","execution":1,"inputs":[{"df":3,"name":"a[2]"}]}}
 //
-// without a line break. Times are nanoseconds; a CF, message or request is a string
-// "node.counter", null for none; a DF is its number in the node's file and its name
-// with indices, null for none; a site has "site", its number, and "code", "label",
-// "at" (file:line:column) and "text" as far as they are known. A float that is no
-// number, or infinite, is a string. An event whose kind is not defined has "kind", its
-// number, instead of "event", and its words as "fields".
+// without a line break. Times are nanoseconds; a CF, message or request is a string "node.counter", null for
+// none; a DF is its number in the node's file and its name with indices, null for none; a site has "site",
+// its number, and "code", "label", "at" (file:line:column) and "text" as far as they are known. A float that
+// is no number, or infinite, is a string. An event whose kind is not defined has "kind", its number, instead
+// of "event", and its words as "fields".
 func AppendEventJSON(line []byte, d *Defs, b *Batch, i int) []byte {
-	spec := d.Kind(b.Kind[i])
-	args := b.Args(i)
-	line = strconv.AppendInt(append(line, `{"time":`...), b.Time[i], 10)
-	line = strconv.AppendInt(append(line, `,"node":`...), int64(b.Node), 10)
-	line = strconv.AppendInt(append(line, `,"stream":`...), int64(b.Stream), 10)
-	if spec == nil {
-		line = strconv.AppendInt(append(line, `,"kind":`...), int64(b.Kind[i]), 10)
-		line = append(line, `,"fields":[`...)
-		for j, v := range args {
-			line = strconv.AppendInt(comma(line, j), int64(v), 10)
-		}
-		return append(line, "]}"...)
+	if spec := d.Kind(b.Kind[i]); spec != nil {
+		return AppendFieldsJSON(line, b.Time[i], b.Node, b.Stream, spec, b.Args(i), (*defNames)(d))
 	}
-	line = append(append(append(append(line, `,"event":"`...), spec.Namespace...), '.'), spec.Name...)
+	line = appendJSONPlace(line, b.Time[i], b.Node, b.Stream)
+	line = strconv.AppendInt(append(line, `,"kind":`...), int64(b.Kind[i]), 10)
+	line = append(line, `,"fields":[`...)
+	for j, v := range b.Args(i) {
+		line = strconv.AppendInt(comma(line, j), int64(v), 10)
+	}
+	return append(line, "]}"...)
+}
+
+// JSONNames knows what the words of one event stand for.
+type JSONNames interface {
+	// Text is the string of a field of type Name, n its word.
+	Text(field int, n Name) string
+	// DF is the name of a DF and its identity list.
+	DF(df DF) (name string, identity []int64, known bool)
+	// Site is a statement; what is not known of it is zero.
+	Site(s Site) SiteText
+}
+
+// SiteText tells what a statement of the program is.
+type SiteText struct {
+	Code      string   // name of the code fragment it runs
+	Kind      CodeKind // of the code fragment
+	Label     string   // name of its label, without indices; "" for none
+	File      string
+	Line, Col int    // from 1; 0: unknown
+	Text      string // as it stands in the source
+}
+
+// defNames are the names that a trace defines.
+type defNames Defs
+
+func (d *defNames) Text(_ int, n Name) string { return (*Defs)(d).Name(n) }
+
+func (d *defNames) DF(df DF) (string, []int64, bool) {
+	n, identity, ok := (*Defs)(d).DF(df, nil)
+	return (*Defs)(d).Name(n), identity, ok
+}
+
+func (d *defNames) Site(number Site) (t SiteText) {
+	defs := (*Defs)(d)
+	s, ok := defs.Site(number)
+	if !ok {
+		return t
+	}
+	t = SiteText{Label: defs.Name(s.Label), File: defs.Name(s.File), Line: s.Line, Col: s.Col,
+		Text: defs.Name(s.Text)}
+	if c, ok := defs.Code(s.Code); ok {
+		t.Code = defs.Name(c.Name)
+	}
+	return t
+}
+
+// AppendFieldsJSON appends an event of a defined kind as AppendEventJSON does. words are its fields.
+func AppendFieldsJSON(line []byte, t int64, node, stream int, spec *KindSpec, words []uint64,
+	names JSONNames) []byte {
+	line = append(appendJSONPlace(line, t, node, stream), `,"event":"`...)
+	line = append(append(append(line, spec.Namespace...), '.'), spec.Name...)
 	line = append(line, `","fields":{`...)
 	for f := range spec.Fields {
 		fd := &spec.Fields[f]
 		line = append(append(append(comma(line, f), '"'), fd.Name...), `":`...)
 		if !fd.Type.List() {
-			line = appendJSON(line, d, fd.Type, args[f])
+			line = appendJSON(line, names, fd.Type, f, words[f])
 			continue
 		}
 		element := FieldInt
@@ -45,12 +91,18 @@ func AppendEventJSON(line []byte, d *Defs, b *Batch, i int) []byte {
 			element = FieldDF
 		}
 		line = append(line, '[')
-		for j, v := range args[f+1:] {
-			line = appendJSON(comma(line, j), d, element, v)
+		for j, v := range words[f+1:] {
+			line = appendJSON(comma(line, j), names, element, f, v)
 		}
 		line = append(line, ']')
 	}
 	return append(line, "}}"...)
+}
+
+func appendJSONPlace(line []byte, t int64, node, stream int) []byte {
+	line = strconv.AppendInt(append(line, `{"time":`...), t, 10)
+	line = strconv.AppendInt(append(line, `,"node":`...), int64(node), 10)
+	return strconv.AppendInt(append(line, `,"stream":`...), int64(stream), 10)
 }
 
 // comma separates element i from the one before it.
@@ -61,7 +113,7 @@ func comma(line []byte, i int) []byte {
 	return line
 }
 
-func appendJSON(line []byte, d *Defs, t FieldType, v uint64) []byte {
+func appendJSON(line []byte, names JSONNames, t FieldType, field int, v uint64) []byte {
 	switch t {
 	case FieldCF, FieldMessage, FieldDF, FieldSite:
 		if v == 0 {
@@ -70,15 +122,21 @@ func appendJSON(line []byte, d *Defs, t FieldType, v uint64) []byte {
 	}
 	switch t {
 	case FieldCF, FieldMessage:
-		return append(append(append(line, '"'), CF(v).String()...), '"')
+		line = strconv.AppendUint(append(line, '"'), v>>counterBits, 10)
+		return append(strconv.AppendUint(append(line, '.'), v&(1<<counterBits-1), 10), '"')
 	case FieldDF:
 		line = strconv.AppendUint(append(line, `{"df":`...), v, 10)
-		if name, ok := d.DFName(DF(v)); ok {
-			line = appendJSONString(append(line, `,"name":`...), name)
+		if name, identity, ok := names.DF(DF(v)); ok {
+			line = AppendJSONString(append(line, `,"name":`...), name)
+			line = line[:len(line)-1]
+			for _, x := range identity[min(identityHead, len(identity)):] {
+				line = append(strconv.AppendInt(append(line, '['), x, 10), ']')
+			}
+			line = append(line, '"')
 		}
 		return append(line, '}')
 	case FieldSite:
-		return appendJSONSite(line, d, Site(v))
+		return appendJSONSite(line, Site(v), names.Site(Site(v)))
 	case FieldFloat:
 		f := math.Float64frombits(v)
 		if math.IsNaN(f) || math.IsInf(f, 0) {
@@ -86,7 +144,7 @@ func appendJSON(line []byte, d *Defs, t FieldType, v uint64) []byte {
 		}
 		return strconv.AppendFloat(line, f, 'g', -1, 64)
 	case FieldName:
-		return appendJSONString(line, d.Name(Name(v)))
+		return AppendJSONString(line, names.Text(field, Name(v)))
 	case FieldReason:
 		return append(append(append(line, '"'), Reason(v).String()...), '"')
 	case FieldInt, FieldNS, FieldBytes:
@@ -95,35 +153,43 @@ func appendJSON(line []byte, d *Defs, t FieldType, v uint64) []byte {
 	return strconv.AppendUint(line, v, 10)
 }
 
-func appendJSONSite(line []byte, d *Defs, number Site) []byte {
+func appendJSONSite(line []byte, number Site, s SiteText) []byte {
 	line = strconv.AppendUint(append(line, `{"site":`...), uint64(number), 10)
-	s, ok := d.Site(number)
-	if !ok {
-		return append(line, '}')
-	}
-	if c, ok := d.Code(s.Code); ok {
-		line = appendJSONString(append(line, `,"code":`...), d.Name(c.Name))
-	}
-	if s.Label != 0 {
-		line = appendJSONString(append(line, `,"label":`...), d.Name(s.Label))
-	}
-	if s.File != 0 {
-		at := d.Name(s.File) + ":" + strconv.Itoa(s.Line)
-		if s.Col != 0 {
-			at += ":" + strconv.Itoa(s.Col)
+	text := func(name, value string) {
+		if value != "" {
+			line = AppendJSONString(append(append(append(line, `,"`...), name...), `":`...), value)
 		}
-		line = appendJSONString(append(line, `,"at":`...), at)
 	}
-	if s.Text != 0 {
-		line = appendJSONString(append(line, `,"text":`...), d.Name(s.Text))
+	text("code", s.Code)
+	text("label", s.Label)
+	if text("at", s.File); s.File != "" {
+		line = strconv.AppendInt(append(line[:len(line)-1], ':'), int64(s.Line), 10)
+		if s.Col != 0 {
+			line = strconv.AppendInt(append(line, ':'), int64(s.Col), 10)
+		}
+		line = append(line, '"')
 	}
+	text("text", s.Text)
 	return append(line, '}')
 }
 
-func appendJSONString(line []byte, s string) []byte {
-	text, err := json.Marshal(s)
-	if err != nil {
-		panic(err) // strings can always be written
+// AppendJSONString appends a string in quotes, as encoding/json does, which takes over where a string is more
+// than what statements of a program mostly are.
+func AppendJSONString(dst []byte, text string) []byte {
+	at := len(dst)
+	dst = append(dst, '"')
+	for i := range len(text) {
+		switch c := text[i]; {
+		case c < ' ' || c >= 0x7f:
+			quoted, _ := json.Marshal(text) // strings can always be written
+			return append(dst[:at], quoted...)
+		case c == '"' || c == '\\':
+			dst = append(dst, '\\', c)
+		case c == '<' || c == '>' || c == '&':
+			dst = append(append(dst, `\u00`...), "0123456789abcdef"[c>>4], "0123456789abcdef"[c&15])
+		default:
+			dst = append(dst, c)
+		}
 	}
-	return append(line, text...)
+	return append(dst, '"')
 }

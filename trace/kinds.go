@@ -367,10 +367,10 @@ func KindByName(ns, name string) (Kind, bool) {
 
 // Spec returns the description of a standard kind, nil for any other.
 func (k Kind) Spec() *KindSpec {
-	if k < FirstUserKind {
-		return byNumber[k]
+	if k >= FirstUserKind {
+		return nil
 	}
-	return nil
+	return byNumber[k]
 }
 
 // String is "Namespace.onName" for a standard kind, its number for others.

@@ -1,9 +1,8 @@
 package trace
 
-// How a buffer of records becomes the payload of a data block: by column, each column coded in the form that
-// suits its type (forms, in column.go), then zstd at its fastest level. What each part brings, in bytes an
-// event of the whole file (the same events written with that part left out; examples run on 2 nodes x 1
-// worker):
+// How a buffer of records becomes the payload of a data block: by column, each coded in the form that suits
+// its type, then zstd at its fastest level. Bytes an event of the whole file, with one part left out at a
+// time (2 nodes x 1 worker):
 //
 //	                                        cholesky 40 16   heat 200 8 0.01 2   mxm 20 50
 //	as it is                                     1.57              1.04             1.60
@@ -13,9 +12,8 @@ package trace
 //	one column for all elements of lists         1.68              1.01             1.78
 //	no constant columns                          1.58              1.06             1.62
 //
-// Differences and zstd carry it, and need each other: bytes that differ little from event to event are what
-// zstd finds. A column for each position in lists pays where CFs have several inputs. Constant columns hardly
-// shrink the file; they are there for speed, of packing and of reading.
+// Differences and zstd need each other: zstd finds bytes that differ little from event to event. A column for
+// each position in lists pays where CFs have several inputs. Constant columns are there for speed.
 
 import "encoding/binary"
 
@@ -45,16 +43,17 @@ func newLayout(s *KindSpec) *layout {
 	return lay
 }
 
-// recordSize returns the number of words of the record at the start of buf, 0 if
-// there is no whole one.
+// recordSize returns the number of words of the record at the start of buf, 0 if there is no whole one.
+//
+//go:norace
 func (w *Writer) recordSize(buf []uint64) int {
-	lay := w.layout(headerKind(buf[0]))
-	if lay == nil {
-		return 0
+	if lay := w.layout(headerKind(buf[0])); lay != nil {
+		return lay.size(buf)
 	}
-	return lay.size(buf)
+	return 0
 }
 
+//go:norace
 func (lay *layout) size(buf []uint64) int {
 	n := 1 + lay.fixed
 	if lay.list {
@@ -70,8 +69,7 @@ func (lay *layout) size(buf []uint64) int {
 }
 
 const (
-	// maxBlockWords closes a block: with the longest record on top its payload stays
-	// below maxRaw.
+	// maxBlockWords closes a block: with the longest record on top its payload stays below maxRaw.
 	maxBlockWords = 1 << 19
 	// maxBlockKinds is what one byte per event can tell apart.
 	maxBlockKinds = 256
@@ -80,8 +78,7 @@ const (
 	listColumns = 4
 )
 
-// forms are the forms of columns that suit the types: ids and sizes are near the last
-// ones, and repeat them.
+// forms are the forms of columns that suit the types: ids and sizes are near the last ones, and repeat them.
 var forms = [fieldTypes]byte{
 	FieldInt: colSigned, FieldUint: colPlain, FieldFloat: colPlain, FieldCF: colDelta,
 	FieldDF: colDelta, FieldSite: colPlain,
@@ -89,8 +86,7 @@ var forms = [fieldTypes]byte{
 	FieldBytes: colDelta, FieldReason: colPlain,
 }
 
-// packer turns raw records into the columns of a block's payload. Its slices are
-// kept from block to block.
+// packer turns raw records into the columns of a block's payload. Its slices are kept from block to block.
 type packer struct {
 	index [MaxKind + 1]uint16 // kind -> 1 + place in used
 	used  []*layout
@@ -122,7 +118,7 @@ func (p *packer) pack(raw []byte, w *Writer, buf []uint64, h *header) ([]byte, i
 			p.used = append(p.used, lay)
 			at = uint16(len(p.used))
 			p.index[k] = at
-			h.flags |= lay.flags
+			h.Flags |= lay.flags
 		}
 		size := p.used[at-1].size(buf[i:])
 		if size == 0 {
@@ -137,15 +133,15 @@ func (p *packer) pack(raw []byte, w *Writer, buf []uint64, h *header) ([]byte, i
 		}
 		t := headerTime(buf[i])
 		if len(p.times) == 0 {
-			h.base, h.first, h.last = t, t, t
+			h.Base, h.First, h.Last = t, t, t
 		}
-		h.first, h.last = min(h.first, t), max(h.last, t)
-		p.times = append(p.times, uint64(t-h.base))
+		h.First, h.Last = min(h.First, t), max(h.Last, t)
+		p.times = append(p.times, uint64(t-h.Base))
 		p.kinds = append(p.kinds, byte(at-1))
 		p.at[at-1] = append(p.at[at-1], uint32(i))
 		i += size
 	}
-	h.count = uint32(len(p.times))
+	h.Count = uint32(len(p.times))
 	raw = binary.AppendUvarint(raw, uint64(len(p.used)))
 	for j, lay := range p.used {
 		raw = appendUvarints(raw, uint64(lay.kind), uint64(len(p.at[j])), uint64(len(lay.types)))
@@ -187,40 +183,41 @@ func (p *packer) packKind(raw []byte, buf []uint64, lay *layout, at []uint32) []
 		p.vals = vals
 		raw = p.packField(raw, vals, lay.types[f])
 	}
-	if !lay.list {
-		return raw
+	if lay.list {
+		raw = p.packLists(raw, buf, at, 1+lay.fixed, listColumns)
 	}
-	n := 1 + lay.fixed
-	vals := p.vals[:0]
-	longest := uint64(0)
-	for _, i := range at {
-		longest = max(longest, buf[int(i)+n])
-	}
-	for pos := range min(longest, listColumns) {
-		vals = vals[:0]
-		for _, i := range at {
-			if pos < buf[int(i)+n] {
-				vals = append(vals, buf[int(i)+n+1+int(pos)])
-			}
-		}
-		raw = appendColumn(raw, vals, colDelta, false)
-	}
-	if longest > listColumns {
-		vals = vals[:0]
-		for _, i := range at {
-			if count := buf[int(i)+n]; count > listColumns {
-				vals = append(vals, buf[int(i)+n+1+listColumns:int(i)+n+1+int(count)]...)
-			}
-		}
-		raw = appendColumn(raw, vals, colDelta, false)
-	}
-	p.vals = vals
 	return raw
 }
 
-// packField stores the values of a field: ids of node and counter as two columns,
-// since one of them hardly ever changes; floats turned round, since round numbers
-// have their zeros at the end. It uses vals up.
+// packLists stores the elements of lists: the first ones in a column per position, all further ones in one.
+// The length of a list, followed by its elements, is so many words behind a place in at.
+func (p *packer) packLists(raw []byte, words []uint64, at []uint32, behind int, columns uint64) []byte {
+	longest := uint64(0)
+	for _, i := range at {
+		longest = max(longest, words[int(i)+behind])
+	}
+	vals := p.vals[:0]
+	for pos := range min(longest, columns) {
+		vals = vals[:0]
+		for _, i := range at {
+			if list := words[int(i)+behind:]; pos < list[0] {
+				vals = append(vals, list[1+pos])
+			}
+		}
+		raw = appendColumn(raw, vals, colDelta, false)
+	}
+	vals = vals[:0]
+	for _, i := range at {
+		if list := words[int(i)+behind:]; list[0] > columns {
+			vals = append(vals, list[1+columns:1+list[0]]...)
+		}
+	}
+	p.vals = vals
+	return appendColumn(raw, vals, colDelta, false)
+}
+
+// packField stores the values of a field: ids of node and counter as two columns, since one of them hardly
+// ever changes; floats turned round, since round numbers have their zeros at the end. It uses vals up.
 func (p *packer) packField(raw []byte, vals []uint64, t FieldType) []byte {
 	switch t {
 	case FieldCF, FieldMessage:
@@ -239,47 +236,26 @@ func (p *packer) packField(raw []byte, vals []uint64, t FieldType) []byte {
 	return appendColumn(raw, vals, forms[t], true)
 }
 
-// packDefs appends the payload of a definition block: length and bytes of the rows,
-// then the DFs by column.
+// packDefs appends the payload of a definition block: length and bytes of the rows, then the DFs by column.
 func (p *packer) packDefs(raw []byte, d *pending) []byte {
 	raw = appendUvarints(raw, uint64(d.nrows), uint64(len(d.rows)))
 	raw = append(raw, d.rows...)
 	raw = binary.AppendUvarint(raw, uint64(d.ndfs))
-	var longest int64
 	at := p.at[0][:0]
 	for i := 0; i < len(d.dfs); i += 3 + int(d.dfs[i+2]) {
 		at = append(at, uint32(i))
-		longest = max(longest, d.dfs[i+2])
 	}
-	vals := p.vals[:0]
 	for c := range 3 {
-		vals = vals[:0]
+		vals := p.vals[:0]
 		for _, i := range at {
-			vals = append(vals, uint64(d.dfs[int(i)+c]))
+			vals = append(vals, d.dfs[int(i)+c])
 		}
+		p.vals = vals
 		// The numbers are no constant, so that there are no more DFs than bytes.
 		raw = appendColumn(raw, vals, colDelta, c > 0)
 	}
-	for pos := range min(longest, identityColumns) {
-		vals = vals[:0]
-		for _, i := range at {
-			if pos < d.dfs[i+2] {
-				vals = append(vals, uint64(d.dfs[int64(i)+3+pos]))
-			}
-		}
-		raw = appendColumn(raw, vals, colDelta, false)
-	}
-	if longest > identityColumns {
-		vals = vals[:0]
-		for _, i := range at {
-			for pos := int64(identityColumns); pos < d.dfs[i+2]; pos++ {
-				vals = append(vals, uint64(d.dfs[int64(i)+3+pos]))
-			}
-		}
-		raw = appendColumn(raw, vals, colDelta, false)
-	}
-	p.at[0], p.vals = at[:0], vals
-	return raw
+	p.at[0] = at[:0]
+	return p.packLists(raw, d.dfs, at, 2, identityColumns)
 }
 
 // identityColumns is the number of elements of identities with columns of their own:

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"math"
 	"os"
 	"path/filepath"
 	"slices"
@@ -43,7 +44,8 @@ func Parse(text io.Reader, dir string) error {
 		return err
 	}
 	p := &textParser{dir: dir, reserved: reservedNames(data), nodes: map[int]*textNode{}}
-	err = p.parse(data)
+	p.parse(data)
+	err = p.err
 	for _, n := range p.order {
 		if cerr := n.w.Close(); err == nil {
 			err = cerr
@@ -53,8 +55,7 @@ func Parse(text io.Reader, dir string) error {
 		err = WriteRunInfo(dir, p.run)
 	}
 	if err == nil && len(p.order) == 0 {
-		err = &SyntaxError{1, 1, "the text has no events and no #node line: there is nothing to make a" +
-			" trace of"}
+		err = &SyntaxError{1, 1, "the text has no events and no #node line: there is nothing to make a trace of"}
 	}
 	if err != nil {
 		for _, n := range p.order {
@@ -78,6 +79,7 @@ type textParser struct {
 	at   int    // position in it
 	args []uint64
 	set  []bool
+	err  error // the first; nothing is read after it
 }
 
 // textNode is a node's file being written.
@@ -106,115 +108,94 @@ func reservedNames(data []byte) map[Name]bool {
 	}
 }
 
-func (p *textParser) fail(format string, args ...any) error { return p.failAt(p.at, format, args...) }
+func (p *textParser) fail(format string, args ...any) { p.failAt(p.at, format, args...) }
 
-func (p *textParser) failAt(at int, format string, args ...any) error {
-	return &SyntaxError{p.line, at + 1, fmt.Sprintf(format, args...)}
+func (p *textParser) failAt(at int, format string, args ...any) {
+	p.stop(&SyntaxError{p.line, at + 1, fmt.Sprintf(format, args...)})
 }
 
-func (p *textParser) parse(data []byte) error {
-	for len(data) > 0 {
-		line := data
-		if i := bytes.IndexByte(data, '\n'); i >= 0 {
-			line, data = data[:i], data[i+1:]
-		} else {
-			data = nil
-		}
+// stop keeps the first error. The line then is at its end for whoever goes on reading.
+func (p *textParser) stop(err error) {
+	if p.err == nil {
+		p.err = err
+	}
+	p.at = len(p.text)
+}
+
+func (p *textParser) parse(data []byte) {
+	for line := range bytes.Lines(data) {
 		p.line++
-		p.text, p.at = strings.TrimRight(string(line), " \t\r"), 0
+		p.text, p.at = strings.TrimRight(string(line), " \t\r\n"), 0
 		p.space()
-		var err error
 		switch {
 		case p.end():
-		case p.text[p.at] != '#':
-			err = p.event()
+		case p.peek() != '#':
+			p.event()
 		default:
-			err = p.definition()
+			p.definition()
 		}
-		if err != nil {
-			return err
+		if p.err != nil {
+			return
 		}
 	}
-	return nil
 }
 
-// in returns the file of a node, starting it at first use.
-func (p *textParser) in(node int) (*textNode, error) {
-	n := p.nodes[node]
-	if n != nil {
-		return n, nil
+// in returns the file of a node, starting it at first use; nil after an error.
+func (p *textParser) in(node int) *textNode {
+	if n := p.nodes[node]; n != nil || p.err != nil {
+		return n
 	}
 	w, err := Create(p.dir, node, Options{Sync: true})
 	if err != nil {
-		return nil, err
+		p.stop(err)
+		return nil
 	}
 	w.defs.reserved = p.reserved
-	n = &textNode{w, map[[2]string]*KindSpec{}}
+	n := &textNode{w, map[[2]string]*KindSpec{}}
 	p.nodes[node] = n
 	p.order = append(p.order, n)
-	return n, nil
+	return n
 }
 
-func (p *textParser) definition() error {
+func (p *textParser) definition() {
 	start := p.at
 	p.at++
 	word := p.word()
-	if word == "" {
-		return nil // a comment
-	}
 	p.space()
 	switch word {
+	case "": // a comment
+		return
 	case "run":
 		p.run = new(RunInfo)
-		d := json.NewDecoder(strings.NewReader(p.text[p.at:]))
-		if err := d.Decode(p.run); err != nil {
-			return p.fail("run: %v", err)
+		if err := json.NewDecoder(strings.NewReader(p.text[p.at:])).Decode(p.run); err != nil {
+			p.fail("run: %v", err)
 		}
-		return nil
+		return
 	case "node":
-		n, err := p.number(MaxNode)
-		if err != nil {
-			return err
-		}
-		p.node, p.stream = int(n), 0
-		if _, err := p.in(p.node); err != nil {
-			return err
-		}
-		return p.done()
+		p.node, p.stream = int(p.number(MaxNode)), 0
+		p.in(p.node)
 	case "stream":
-		n, err := p.number(maxStream)
-		p.stream = int(n)
-		if err != nil {
-			return err
+		p.stream = int(p.number(maxStream))
+	default:
+		parse := map[string]func(*textNode){"kind": p.kind, "string": p.str, "code": p.code, "site": p.site,
+			"df": p.df}[word]
+		if parse == nil {
+			p.failAt(start, "#%s is no kind of line: expected #run, #node, #stream, #kind, #string,"+
+				" #code, #site or #df; a comment starts with \"# \"", word)
+		} else if n := p.in(p.node); n != nil {
+			parse(n)
 		}
-		return p.done()
 	}
-	parse := map[string]func(*textNode) error{"kind": p.kind, "string": p.str, "code": p.code, "site": p.site,
-		"df": p.df}[word]
-	if parse == nil {
-		return p.failAt(start, "#%s is no kind of line: expected #run, #node, #stream, #kind, #string,"+
-			" #code, #site or #df; a comment starts with \"# \"", word)
-	}
-	n, err := p.in(p.node)
-	if err != nil {
-		return err
-	}
-	if err := parse(n); err != nil {
-		return err
-	}
-	return p.done()
+	p.done()
 }
 
-func (p *textParser) kind(n *textNode) error {
+func (p *textParser) kind(n *textNode) {
 	spec := KindSpec{}
 	start := p.at
 	if digit(p.peek()) {
-		k, err := p.number(uint64(MaxKind))
-		if err != nil {
-			return err
-		}
-		if spec.Kind = Kind(k); spec.Kind < FirstUserKind {
-			return p.failAt(start, "kinds of user namespaces are numbered from %d", FirstUserKind)
+		spec.Kind = Kind(p.number(uint64(MaxKind)))
+		if spec.Kind < FirstUserKind {
+			p.failAt(start, "kinds of user namespaces are numbered from %d", FirstUserKind)
 		}
 		p.space()
 	}
@@ -223,153 +204,122 @@ func (p *textParser) kind(n *textNode) error {
 	for p.space(); !p.end() && p.peek() != '"'; p.space() {
 		f := Field{Name: p.word()}
 		if !p.eat(':') {
-			return p.fail("expected field:Type")
+			p.fail("expected field:Type")
 		}
 		at := p.at
 		typ := p.word()
 		f.Type = FieldType(max(0, slices.Index(fieldTypeNames[:], typ)))
 		if typ == "" || !f.Type.Valid() {
-			return p.failAt(at, "field type %q is not known: the types are %s", typ,
-				strings.Join(fieldTypeNames[1:], ", "))
+			p.failAt(at, "field type %q is not known: the types are %s", typ, strings.Join(fieldTypeNames[1:], ", "))
 		}
 		spec.Fields = append(spec.Fields, f)
 	}
 	if !p.end() {
-		var err error
-		if spec.Doc, err = p.quoted(); err != nil {
-			return err
-		}
+		spec.Doc = p.quoted()
+	}
+	if p.err != nil {
+		return
 	}
 	k, err := n.w.defineKind(spec)
 	if err != nil {
-		return p.failAt(start, "%v", err)
+		p.failAt(start, "%v", err)
+		return
 	}
 	spec.Kind = k
 	n.kinds[name] = &spec
-	return nil
 }
 
-func (p *textParser) str(n *textNode) error {
-	if digit(p.peek()) {
-		start := p.at
-		v, err := p.number(1<<32 - 1)
-		if err != nil {
-			return err
-		}
+func (p *textParser) str(n *textNode) {
+	start, numbered := p.at, digit(p.peek())
+	var v uint64
+	if numbered {
+		v = p.number(math.MaxUint32)
 		p.space()
-		s, err := p.quoted()
-		if err == nil && !n.w.nameAs(Name(v), s) {
-			err = p.failAt(start, "string %d is defined already", v)
-		}
-		return err
 	}
-	s, err := p.quoted()
-	n.w.Name(s)
-	return err
+	switch s := p.quoted(); {
+	case p.err != nil:
+	case !numbered:
+		n.w.Name(s)
+	case !n.w.nameAs(Name(v), s):
+		p.failAt(start, "string %d is defined already", v)
+	}
 }
 
-func (p *textParser) code(n *textNode) error {
-	v, err := p.number(1<<32 - 1)
-	c := CodeDef{Code: uint32(v)}
+func (p *textParser) code(n *textNode) {
+	c := CodeDef{Code: uint32(p.number(math.MaxUint32))}
 	p.space()
-	if err == nil {
-		c.Name, err = p.name(n)
-	}
-	for p.space(); err == nil && !p.end(); p.space() {
-		start := p.at
+	c.Name = p.name(n)
+	for p.space(); !p.end(); p.space() {
 		if p.key("at") {
-			c.File, c.Line, c.Col, err = p.place(n)
-			continue
-		}
-		var kind uint64
-		kind, err = p.enum(codeKindNames)
-		if c.Kind = CodeKind(kind); err != nil || kind > 255 {
-			err = p.failAt(start, "expected atomic, sub, call, for, while, if or at=file:line:col")
+			c.File, c.Line, c.Col = p.place(n)
+		} else {
+			c.Kind = CodeKind(p.enum(codeKindNames, "expected atomic, sub, call, for, while, if or at=file:line:col"))
 		}
 	}
-	if err == nil {
+	if p.err == nil {
 		n.w.DefineCode(c)
 	}
-	return err
 }
 
-func (p *textParser) site(n *textNode) error {
-	v, err := p.number(1<<32 - 1)
-	s := SiteDef{Site: Site(v)}
-	for p.space(); err == nil && !p.end(); p.space() {
+func (p *textParser) site(n *textNode) {
+	s := SiteDef{Site: Site(p.number(math.MaxUint32))}
+	for p.space(); !p.end(); p.space() {
 		switch {
 		case p.key("code"):
-			v, err = p.number(1<<32 - 1)
-			s.Code = uint32(v)
+			s.Code = uint32(p.number(math.MaxUint32))
 		case p.key("label"):
-			s.Label, err = p.name(n)
+			s.Label = p.name(n)
 		case p.key("at"):
-			s.File, s.Line, s.Col, err = p.place(n)
+			s.File, s.Line, s.Col = p.place(n)
 		case p.key("dfs"):
-			s.DFs, err = p.name(n)
+			s.DFs = p.name(n)
 		case p.peek() == '"' || p.peek() == '#':
-			s.Text, err = p.name(n)
+			s.Text = p.name(n)
 		default:
-			err = p.fail("expected code=, label=, at=, dfs= or the statement in quotes")
+			p.fail("expected code=, label=, at=, dfs= or the statement in quotes")
 		}
 	}
-	if err == nil {
+	if p.err == nil {
 		n.w.DefineSite(s)
 	}
-	return err
 }
 
-func (p *textParser) df(n *textNode) error {
-	v, err := p.number(1<<32 - 1)
-	if err != nil {
-		return err
-	}
+func (p *textParser) df(n *textNode) {
+	v := p.number(math.MaxUint32)
 	p.space()
 	var name Name
 	if p.peek() != '[' {
-		if name, err = p.name(n); err != nil {
-			return err
-		}
+		name = p.name(n)
 		p.space()
 	}
-	words, err := p.list(nil, FieldInts)
-	if err != nil {
-		return err
+	var identity []int64
+	for _, w := range p.list(FieldInts) {
+		identity = append(identity, int64(w))
 	}
-	identity := make([]int64, len(words))
-	for i, w := range words {
-		identity[i] = int64(w)
+	if p.err == nil {
+		n.w.DefineDF(DF(v), name, identity)
 	}
-	n.w.DefineDF(DF(v), name, identity)
-	return nil
 }
 
 // event parses a line "TIME [nN] [sS] Namespace.onName values".
-func (p *textParser) event() error {
-	t, err := p.time()
-	if err != nil {
-		return err
-	}
+func (p *textParser) event() {
+	t := p.time()
 	if t < -TimeLimit || t >= TimeLimit {
-		return p.failAt(0, "time is out of range: at most 104 days from 0")
+		p.failAt(0, "time is out of range: at most 104 days from 0")
 	}
 	node, stream := p.node, p.stream
 	p.space()
-	if v, ok, err := p.prefixed('n', MaxNode); err != nil {
-		return err
-	} else if ok {
+	if v, ok := p.prefixed('n', MaxNode); ok {
 		if node = v; node != p.node {
 			stream = 0
 		}
 	}
-	if v, ok, err := p.prefixed('s', maxStream); err != nil {
-		return err
-	} else if ok {
+	if v, ok := p.prefixed('s', maxStream); ok {
 		stream = v
 	}
-	n, err := p.in(node)
-	if err != nil {
-		return err
+	n := p.in(node)
+	if n == nil {
+		return
 	}
 	start := p.at
 	name := p.eventName()
@@ -380,20 +330,19 @@ func (p *textParser) event() error {
 			k, ok = KindByName(name[0]+"Events", name[1])
 		}
 		if !ok {
-			return p.failAt(start, "there is no event %s.%s; one of a user namespace needs a #kind"+
-				" line before", name[0], name[1])
+			p.failAt(start, "there is no event %s.%s; one of a user namespace needs a #kind line before",
+				name[0], name[1])
+			return
 		}
 		spec = k.Spec()
 	}
-	if err := p.values(n, spec); err != nil {
-		return err
+	if p.values(n, spec); p.err == nil {
+		n.w.Stream(stream).Emit(t, spec.Kind, p.args...)
 	}
-	n.w.Stream(stream).Emit(t, spec.Kind, p.args...)
-	return nil
 }
 
 // values parses the fields of an event into p.args.
-func (p *textParser) values(n *textNode, spec *KindSpec) error {
+func (p *textParser) values(n *textNode, spec *KindSpec) {
 	fixed, list := spec.List()
 	p.args = slices.Grow(p.args[:0], MaxFields)
 	p.set = slices.Grow(p.set[:0], MaxFields)[:len(spec.Fields)]
@@ -405,37 +354,34 @@ func (p *textParser) values(n *textNode, spec *KindSpec) error {
 	for p.space(); !p.end(); p.space() {
 		start := p.at
 		i := slices.Index(p.set, false)
-		if word := p.word(); word != "" && p.peek() == '=' {
-			p.at++
+		word := p.word()
+		named := word != "" && p.eat('=')
+		if named {
 			i = slices.IndexFunc(spec.Fields, func(f Field) bool { return f.Name == word })
-			if i < 0 {
-				return p.failAt(start, "%s has no field %q: it has %s", spec, word, spec.Signature())
-			}
 		} else {
 			p.at = start
 		}
 		switch {
+		case i < 0 && named:
+			p.failAt(start, "%s has no field %q: it has %s", spec, word, spec.Signature())
 		case i < 0:
-			return p.failAt(start, "too many values: %s has %s", spec, spec.Signature())
+			p.failAt(start, "too many values: %s has %s", spec, spec.Signature())
 		case p.set[i]:
-			return p.failAt(start, "field %s is given twice", spec.Fields[i].Name)
+			p.failAt(start, "field %s is given twice", spec.Fields[i].Name)
+		case i == fixed:
+			elements = p.list(spec.Fields[i].Type)
+		default:
+			p.args[i] = p.value(n, spec.Fields[i].Type)
+		}
+		if p.err != nil {
+			return
 		}
 		p.set[i] = true
-		var err error
-		if f := &spec.Fields[i]; f.Type.List() {
-			elements, err = p.list(nil, f.Type)
-		} else {
-			p.args[i], err = p.value(n, f.Type)
-		}
-		if err != nil {
-			return err
-		}
 		if !p.end() && p.peek() != ' ' && p.peek() != '\t' {
-			return p.fail("expected a space")
+			p.fail("expected a space")
 		}
 	}
 	if list {
 		p.args = append(append(p.args, uint64(len(elements))), elements...)
 	}
-	return nil
 }

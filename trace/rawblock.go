@@ -33,9 +33,9 @@ const MaxBlockSize = blockHeader + maxRaw + 1<<20
 
 func newRawBlock(node int, b *block) RawBlock {
 	return RawBlock{
-		Node: node, Defs: b.kind == blockDefs, Stream: int(
-			b.stream), Number: b.seq, Needs: b.defs, Count: int(b.count),
-		First: b.first, Last: b.last, Offset: b.at, blk: *b, defs: &Defs{},
+		Node: node, Defs: b.Kind == blockDefs, Stream: int(
+			b.Stream), Number: b.Seq, Needs: b.Defs, Count: int(b.Count),
+		First: b.First, Last: b.Last, Offset: b.at, blk: *b, defs: &Defs{},
 	}
 }
 
@@ -51,7 +51,7 @@ func ParseBlockHeader(b []byte) (RawBlock, int, error) {
 	if err := blk.parse(b); err != nil {
 		return RawBlock{}, 0, err
 	}
-	if blk.kind != blockDefs && blk.kind != blockData {
+	if blk.Kind != blockDefs && blk.Kind != blockData {
 		return RawBlock{}, 0, errNoRawBlock
 	}
 	size := int(blk.end())
@@ -61,7 +61,7 @@ func ParseBlockHeader(b []byte) (RawBlock, int, error) {
 	r := newRawBlock(-1, &blk)
 	if len(b) >= size {
 		r.Bytes = b[:size]
-		if checksum(r.payload()) != blk.sum {
+		if checksum(r.payload()) != blk.Sum {
 			return RawBlock{}, 0, errChecksum
 		}
 	}
@@ -85,7 +85,7 @@ func (b *RawBlock) Read(dst *Batch) error {
 
 // readRaw reads a block with its header into buf and checks its sum.
 func readRaw(f io.ReaderAt, buf []byte, b *block) ([]byte, error) {
-	buf = resize(buf, blockHeader+int(b.packed))
+	buf = resize(buf, blockHeader+int(b.Packed))
 	b.append(buf[:0])
 	_, err := readPayload(f, buf[blockHeader:], b.at, &b.header)
 	return buf, err

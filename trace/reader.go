@@ -22,15 +22,14 @@ type ProblemKind uint8
 const (
 	// Damaged bytes: what they held is lost, the rest of the file is read.
 	Damaged ProblemKind = iota
-	// Truncated: the file ends in the middle of a block.
+	// Truncated: the file ends in the middle of a block, or without its index.
 	Truncated
-	// Unfinished: a stream ends before the program did, because the program
-	// crashed or was killed.
+	// Unfinished: a stream ends before the program did, because the program crashed or was killed; or run.json
+	// does not say how the run ended.
 	Unfinished
 	// Missing: the file of a node is not there or holds nothing.
 	Missing
-	// Unwritten: the writer could not write the events, for want of room or
-	// because the disk failed.
+	// Unwritten: the writer could not write the events, for want of room or because the disk failed.
 	Unwritten
 )
 
@@ -46,9 +45,8 @@ type Problem struct {
 	What   string
 	Node   int // -1: none in particular
 	Stream int // -1: none in particular
-	// Timed: events of the stream between From and To are missing. From is
-	// math.MinInt64 where nothing of the stream comes before, To math.MaxInt64 where
-	// nothing comes after.
+	// Timed: events of the stream between From and To are missing. From is math.MinInt64 where nothing of the
+	// stream comes before, To math.MaxInt64 where nothing comes after.
 	Timed    bool
 	From, To int64
 	Events   uint64 // how many are missing; 0: unknown
@@ -57,7 +55,7 @@ type Problem struct {
 // String is one line: file, offset, what.
 func (p Problem) String() string {
 	s := p.File + ": "
-	if p.Kind != Missing && p.Kind != Unwritten {
+	if p.Kind != Missing && p.Kind != Unwritten && p.File != runFile {
 		s += fmt.Sprintf("offset %d: ", p.Offset)
 	}
 	s += p.What
@@ -109,8 +107,7 @@ type Reader struct {
 	damaged  map[*block]bool // blocks found damaged when they were read
 }
 
-// keepOpen is how many files a Reader keeps open; with more nodes it opens a file for
-// each block.
+// keepOpen is how many files a Reader keeps open; with more nodes it opens a file for each block.
 const keepOpen = 256
 
 // ErrNothingWhole is in the error of Open where a trace's folder has files, and nothing of any can be read.
@@ -120,11 +117,10 @@ var ErrNothingWhole = errors.New("nothing of the trace can be read")
 // at all can be read; everything else that is wrong is in Problems.
 func Open(path string) (*Reader, error) { return OpenShare(path, 0, 1) }
 
-// OpenShare is Open for one, part, of several processes, parts, that share the files:
-// each reads neighbouring nodes, about as many bytes. All methods are about the nodes of
-// this part only, but Run, AllNodes and ShareOf; Problems are those of the files of this
-// part, what is wrong with the whole being told by the first or the last part. It fails
-// in all processes or in none, as far as they see the same files.
+// OpenShare is Open for one, part, of several processes, parts, that share the files: each reads neighbouring
+// nodes, about as many bytes. All methods are about the nodes of this part only, but Run, AllNodes and
+// ShareOf; Problems are those of the files of this part, what is wrong with the whole being told by the first
+// or the last part. It fails in all processes or in none, as far as they see the same files.
 func OpenShare(path string, part, parts int) (*Reader, error) {
 	if part < 0 || part >= parts {
 		return nil, fmt.Errorf("part %d of %d of a trace: there is no such part", part, parts)
@@ -145,7 +141,7 @@ func OpenShare(path string, part, parts int) (*Reader, error) {
 		}
 		r.run, err = ReadRunInfo(path)
 		if err != nil && !errors.Is(err, fs.ErrNotExist) && part == 0 {
-			r.problems = append(r.problems, Problem{Kind: Damaged, File: runFile, What: err.Error(), Node: -1,
+			r.problems = append(r.problems, Problem{Kind: Damaged, File: runFile, What: plain(err).Error(), Node: -1,
 				Stream: -1})
 		}
 	}
@@ -153,25 +149,19 @@ func OpenShare(path string, part, parts int) (*Reader, error) {
 	errs := make([]*Problem, len(names))
 	// A file that cannot be opened is no reason to leave out the others.
 	_ = each(runtime.GOMAXPROCS(0), len(names), func(_, i int) error {
-		files[i], errs[i] = openFile(names[i], false)
+		files[i], errs[i] = openFile(names[i])
 		return nil
 	})
 	r.share(files)
-	var own []int
-	for i, f := range files {
-		if f != nil && r.nodes[f.node] == f && r.ShareOf(f.node) == part {
-			own = append(own, i)
+	impossible := r.boundWorkers()
+	_ = each(runtime.GOMAXPROCS(0), len(files), func(_, i int) error {
+		if f := files[i]; f != nil && r.nodes[f.node] == f && r.ShareOf(f.node) == part {
+			if err := f.opened(f.load); err != nil {
+				errs[i] = &Problem{Kind: Damaged, File: f.name, What: err.Error(), Node: f.node, Stream: -1}
+			}
 		}
-	}
-	_ = each(runtime.GOMAXPROCS(0), len(own), func(_, k int) error {
-		files[own[k]], errs[own[k]] = openFile(names[own[k]], true)
 		return nil
 	})
-	for _, i := range own {
-		if f := files[i]; f != nil {
-			r.nodes[f.node] = f
-		}
-	}
 	at := 0 // the part that has the last file
 	for i, f := range files {
 		if f != nil {
@@ -209,6 +199,14 @@ func OpenShare(path string, part, parts int) (*Reader, error) {
 	if folder && part == parts-1 {
 		r.findMissing(errs)
 		r.problems = append(r.problems, r.run.unwritten()...)
+		if impossible > 0 {
+			r.problems = append(r.problems, Problem{Kind: Damaged, File: runFile, Node: -1, Stream: -1,
+				What: fmt.Sprintf("it lists %d workers more than the files can have; these are left out", impossible)})
+		}
+		if r.run != nil && r.run.Ended == "" && !r.run.NoEnd {
+			r.problems = append(r.problems, Problem{Kind: Unfinished, File: runFile, Node: -1, Stream: -1,
+				What: "it does not say how the run ended: the run was killed, or is still going on"})
+		}
 	}
 	if len(r.files) <= keepOpen {
 		for _, f := range r.files {
@@ -235,8 +233,7 @@ func (r *Reader) share(files []*nodeFile) {
 		}
 	}
 	nodes := r.AllNodes()
-	// dealt gives the parts their nodes, of at most so many bytes each; false where those
-	// are too few.
+	// dealt gives the parts their nodes, of at most so many bytes each; false where those are too few.
 	dealt := func(most int64) bool {
 		r.ends = r.ends[:0]
 		sum := int64(0)
@@ -258,8 +255,7 @@ func (r *Reader) share(files []*nodeFile) {
 	}
 }
 
-// AllNodes returns the numbers of the nodes that there are files of, ascending: of all
-// parts.
+// AllNodes returns the numbers of the nodes that there are files of, ascending: of all parts.
 func (r *Reader) AllNodes() []int { return slices.Sorted(maps.Keys(r.nodes)) }
 
 // ShareOf returns the part that reads the file of a node. A node that there is no file
@@ -311,8 +307,7 @@ func (r *Reader) findMissing(unreadable []*Problem) {
 		if !listed[n] {
 			what += fmt.Sprintf(" (there is one of node %d)", greatest)
 		}
-		r.problems = append(r.problems, Problem{Kind: Missing, File: FileName(n), What: what, Node: n,
-			Stream: -1})
+		r.problems = append(r.problems, Problem{Kind: Missing, File: FileName(n), What: what, Node: n, Stream: -1})
 	}
 	if missing > maxProblems {
 		r.problems = append(r.problems, Problem{Kind: Missing, File: FileName(last),
@@ -385,11 +380,10 @@ func (r *Reader) Defs(node int) *Defs {
 }
 
 func (r *Reader) nodeFile(node int) *nodeFile {
-	i, ok := slices.BinarySearchFunc(r.files, node, func(f *nodeFile, n int) int { return f.node - n })
-	if !ok {
+	if r.ShareOf(node) != r.part {
 		return nil
 	}
-	return r.files[i]
+	return r.nodes[node]
 }
 
 // Closed reports whether a node's file was finished by its writer.
@@ -408,15 +402,7 @@ func (r *Reader) Streams() []StreamInfo {
 }
 
 // Events returns the number of events according to the headers of the blocks.
-func (r *Reader) Events() int {
-	n := 0
-	for _, f := range r.files {
-		for i := range f.blocks {
-			n += int(f.blocks[i].count)
-		}
-	}
-	return n
-}
+func (r *Reader) Events() int { return r.EventsIn(Always) }
 
 // Problems returns what is wrong with the trace as far as is known: damage inside a
 // block is found when the block is read, by Each, Cursor.Next or Verify.
@@ -424,6 +410,16 @@ func (r *Reader) Problems() []Problem {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return slices.Clone(r.problems)
+}
+
+// Missing returns what the trace lacks: Problems, without what the end of the run explains. In a run that
+// failed or was interrupted, streams may end early in files that their writers finished.
+func (r *Reader) Missing() []Problem {
+	list := r.Problems()
+	if r.run == nil || r.run.Ended != EndedFailed && r.run.Ended != EndedInterrupted {
+		return list
+	}
+	return slices.DeleteFunc(list, func(p Problem) bool { return p.Kind == Unfinished && r.Closed(p.Node) })
 }
 
 // read reads a block into b. A damaged one is noted as a problem, once.
@@ -437,12 +433,12 @@ func (r *Reader) read(f *nodeFile, blk *block, b *Batch) error {
 		defer opened.Close()
 		file = opened
 	}
+	r.bytesRead.Add(blk.size())
 	var err error
-	r.bytesRead.Add(blockHeader + int64(blk.packed))
-	if b.file, err = readPayload(file, b.file, blk.at, &blk.header); err != nil {
-		return r.bad(f, blk, err)
+	if b.file, err = readPayload(file, b.file, blk.at, &blk.header); err == nil {
+		err = b.take(f.node, blk, b.file, &f.defs)
 	}
-	if err := b.take(f.node, blk, b.file, &f.defs); err != nil {
+	if err != nil {
 		return r.bad(f, blk, err)
 	}
 	return nil
@@ -453,15 +449,14 @@ func (b *Batch) take(node int, blk *block, payload []byte, defs *Defs) (err erro
 	if b.raw, err = unpack(b.raw, &blk.header, payload); err != nil {
 		return err
 	}
-	b.Node, b.Stream, b.Offset = node, int(blk.stream), blk.at
+	b.Node, b.Stream, b.Offset = node, int(blk.Stream), blk.at
 	return b.decode(b.raw, &blk.header, defs)
 }
 
 // badBlock is the problem of a data block that cannot be read.
 func (f *nodeFile) badBlock(blk *block, err error) Problem {
 	return Problem{Kind: Damaged, File: f.name, Offset: blk.at, What: "block " + err.Error(), Node: f.node,
-		Stream: int(blk.stream),
-		Timed:  true, From: blk.first, To: blk.last, Events: uint64(blk.count)}
+		Stream: int(blk.Stream), Timed: true, From: blk.First, To: blk.Last, Events: uint64(blk.Count)}
 }
 
 func (r *Reader) bad(f *nodeFile, blk *block, err error) error {

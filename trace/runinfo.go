@@ -10,6 +10,8 @@ import (
 	"path/filepath"
 	"syscall"
 	"time"
+
+	"github.com/whyslow/whyslow/internal/files"
 )
 
 // Values of RunInfo.Ended. A run that is still going on, or was killed, has "".
@@ -20,16 +22,16 @@ const (
 	EndedInterrupted = "interrupted"
 )
 
-// RunInfo is what run.json says about a run. Every fact may be missing: a trace
-// opens without run.json.
+// RunInfo is what run.json says about a run. Every fact may be missing: a trace opens without run.json.
 type RunInfo struct {
 	// of the run, wherever its trace is: NewRunID; "": unknown
 	ID          string            `json:"id,omitempty"`
 	Program     string            `json:"program,omitempty"` // file name of the program
-	Args        []string          `json:"args,omitempty"`    // the program's own arguments
-	CommandLine []string          `json:"command_line,omitempty"`
+	Args        Arguments         `json:"args,omitempty"`    // the program's own arguments
+	CommandLine Arguments         `json:"command_line,omitempty"`
 	Started     time.Time         `json:"started,omitzero"` // wall clock at the start of the run
 	Ended       string            `json:"ended"`            // "", or one of the Ended constants
+	NoEnd       bool              `json:"-"`                // Ended is "" because "ended" is missing: unknown
 	Exit        int               `json:"exit,omitempty"`   // exit code, once ended
 	Message     string            `json:"message,omitempty"`
 	Hosts       []string          `json:"hosts,omitempty"`
@@ -40,6 +42,32 @@ type RunInfo struct {
 	Off         []string          `json:"off,omitempty"`          // switched-off events, "Namespace.onName"
 	Versions    map[string]string `json:"versions,omitempty"`     // whyslow, go, compiler, os, mpi
 	Settings    map[string]string `json:"settings,omitempty"`     // anything else that shaped the run
+}
+
+// UnmarshalJSON tells a run.json without "ended" from one where it is "".
+func (info *RunInfo) UnmarshalJSON(text []byte) error {
+	type plain RunInfo
+	var end struct{ Ended *string }
+	if err := json.Unmarshal(text, (*plain)(info)); err != nil {
+		return err
+	}
+	if err := json.Unmarshal(text, &end); err != nil {
+		return err
+	}
+	info.NoEnd = end.Ended == nil
+	return nil
+}
+
+// MarshalJSON leaves "ended" out if NoEnd says so.
+func (info RunInfo) MarshalJSON() ([]byte, error) {
+	type plain RunInfo
+	if !info.NoEnd || info.Ended != "" {
+		return json.Marshal(plain(info))
+	}
+	return json.Marshal(struct {
+		plain
+		Ended any `json:"ended,omitempty"`
+	}{plain: plain(info)})
 }
 
 // ProcessInfo describes an OS process of the run.
@@ -84,50 +112,29 @@ func NewRunID() string {
 
 const runFile = "run.json"
 
-// WriteRunInfo writes dir/run.json, replacing it at once: whoever reads it
-// meanwhile sees the old or the new one. dir is created if need be. Where the disk is
-// too full for a second file the first is written over: what went wrong must be told.
+// WriteRunInfo writes dir/run.json, replacing it at once: whoever reads it meanwhile sees the old or the new
+// one. dir is created if need be. Where the disk is too full for a second file the first is written over:
+// what went wrong must be told.
 func WriteRunInfo(dir string, info *RunInfo) error {
-	text, err := json.MarshalIndent(info, "", "  ")
-	path := filepath.Join(dir, runFile)
-	if err != nil {
-		return fmt.Errorf("%s: %w", path, err)
-	}
 	if err := os.MkdirAll(dir, 0o777); err != nil {
 		return err
 	}
-	text = append(text, '\n')
-	err = replaceFile(dir, path, text)
-	if errors.Is(err, syscall.ENOSPC) && overwriteFile(path, text) == nil {
-		err = nil
-	}
-	if err != nil {
-		return fmt.Errorf("cannot write %s: %w", path, err)
-	}
-	return nil
+	return RewriteRunInfo(dir, info)
 }
 
-// replaceFile replaces a file at once.
-func replaceFile(dir, path string, text []byte) error {
-	tmp, err := os.CreateTemp(dir, runFile+".*.tmp")
+// RewriteRunInfo is WriteRunInfo for a run under way: where its folder is gone, it makes no other one.
+func RewriteRunInfo(dir string, info *RunInfo) error {
+	path := filepath.Join(dir, runFile)
+	text, err := json.MarshalIndent(info, "", "  ")
 	if err != nil {
-		return err
+		return fmt.Errorf("%s: %w", path, err)
 	}
-	_, err = tmp.Write(text)
-	if err == nil {
-		// CreateTemp makes the file private; a trace is as readable as its files.
-		err = tmp.Chmod(0o644)
+	text = append(text, '\n')
+	err = files.ReplaceText(path, text)
+	if err == nil || errors.Is(err, syscall.ENOSPC) && overwriteFile(path, text) == nil {
+		return nil
 	}
-	if cerr := tmp.Close(); err == nil {
-		err = cerr
-	}
-	if err == nil {
-		err = os.Rename(tmp.Name(), path)
-	}
-	if err != nil {
-		os.Remove(tmp.Name())
-	}
-	return err
+	return fmt.Errorf("cannot write %s: %w", path, err)
 }
 
 // overwriteFile writes over a file where it is, which takes no more room as long as the
@@ -149,10 +156,13 @@ func overwriteFile(path string, text []byte) error {
 	return errors.Join(err, f.Truncate(int64(len(text))), f.Close())
 }
 
+// maxRunInfo is how long a run.json may be: 65,536 nodes take 10 MB.
+const maxRunInfo = 64 << 20
+
 // ReadRunInfo reads dir/run.json. Where there is none the error is fs.ErrNotExist.
 func ReadRunInfo(dir string) (*RunInfo, error) {
 	path := filepath.Join(dir, runFile)
-	text, err := os.ReadFile(path)
+	text, err := files.Read(path, maxRunInfo)
 	if err != nil {
 		return nil, err
 	}
@@ -167,6 +177,9 @@ func ReadRunInfo(dir string) (*RunInfo, error) {
 func (info *RunInfo) Node(node int) *NodeInfo {
 	if info == nil {
 		return nil
+	}
+	if node >= 0 && node < len(info.Nodes) && info.Nodes[node].Node == node { // where they nearly always are
+		return &info.Nodes[node]
 	}
 	for i := range info.Nodes {
 		if info.Nodes[i].Node == node {

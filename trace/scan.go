@@ -8,16 +8,17 @@ import (
 	"io"
 	"io/fs"
 	"math"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
+
+	"github.com/whyslow/whyslow/internal/files"
 )
 
-// Finding the blocks of a file. Where the index at the end is whole, it tells.
-// Otherwise headers are followed from one to the next; where that leads to no valid
-// header, the next place that has one is searched for byte by byte. What is missing is
-// known from the numbers that blocks have in their streams.
+// Finding the blocks of a file. Where the index at the end is whole, it tells. Otherwise headers are followed
+// from one to the next; where that leads to no valid header, the next place that has one is searched for byte
+// by byte. What is missing is known from the numbers that blocks have in their streams.
 
 // nodeFile is one file of a trace.
 type nodeFile struct {
@@ -34,6 +35,9 @@ type nodeFile struct {
 	need    uint32 // as many does an event need
 	closed  bool   // has its index: the writer finished it
 	found   []Problem
+	// byStream are the blocks of each stream, once somebody has asked: a file may have as many streams as blocks.
+	byStream map[int][]*block
+	arrange  sync.Once
 }
 
 // block is a block and its place.
@@ -42,69 +46,61 @@ type block struct {
 	at int64
 }
 
-// openFile opens a file and, if whole, finds its blocks and reads its definitions. A
-// problem returned instead means that nothing can be read from it.
-func openFile(path string, whole bool) (*nodeFile, *Problem) {
-	f := &nodeFile{path: path, name: filepath.Base(path), node: -1}
-	useless := func(kind ProblemKind, what string) (*nodeFile, *Problem) {
-		return nil, &Problem{Kind: kind, File: f.name, What: what, Node: f.nodeByName(), Stream: -1}
-	}
-	st, err := os.Stat(path)
-	switch {
-	case err != nil:
-		return useless(Damaged, plain(err))
-	case !st.Mode().IsRegular(): // opening a pipe might wait for ever
-		return useless(Damaged, "not a file but a "+fileType(st.Mode()))
-	case st.Size() == 0 && f.nodeByName() >= 0:
-		return useless(Missing, fmt.Sprintf("the file of node %d is empty", f.nodeByName()))
-	}
-	file, err := os.Open(path)
+// openFile looks at a file and its header. A problem returned instead means that nothing can be read from it.
+func openFile(path string) (f *nodeFile, unreadable *Problem) {
+	f = &nodeFile{path: path, name: filepath.Base(path), node: -1}
+	kind := Damaged
+	err := f.opened(func() error {
+		if f.size == 0 && f.nodeByName() >= 0 {
+			kind = Missing
+			return fmt.Errorf("the file of node %d is empty", f.nodeByName())
+		}
+		return f.readFileHeader()
+	})
 	if err != nil {
-		return useless(Damaged, plain(err))
+		return nil, &Problem{Kind: kind, File: f.name, What: err.Error(), Node: f.nodeByName(), Stream: -1}
 	}
-	defer file.Close()
-	f.file, f.size = file, st.Size()
-	if err := f.readFileHeader(); err != nil {
-		return useless(Damaged, err.Error())
-	}
-	if whole {
-		f.load()
-	}
-	f.file = nil
 	return f, nil
 }
 
-// plain is the error of opening a file without the file's name.
-func plain(err error) string {
-	var p *fs.PathError
-	if errors.As(err, &p) {
-		return "cannot be opened: " + p.Err.Error()
+// opened calls do while the file is open.
+func (f *nodeFile) opened(do func() error) error {
+	file, err := files.Open(f.path)
+	if err != nil {
+		return plain(err)
 	}
-	return err.Error()
+	defer file.Close()
+	st, err := file.Stat()
+	if err != nil {
+		return plain(err)
+	}
+	f.file, f.size = file, st.Size()
+	defer func() { f.file = nil }()
+	return do()
 }
 
-func fileType(m fs.FileMode) string {
-	switch {
-	case m.IsDir():
-		return "folder"
-	case m&fs.ModeNamedPipe != 0:
-		return "pipe"
+// plain is the error of opening a file without the file's name.
+func plain(err error) error {
+	if odd, ok := errors.AsType[files.Odd](err); ok {
+		return odd
 	}
-	return "device"
+	if p, ok := errors.AsType[*fs.PathError](err); ok {
+		return fmt.Errorf("cannot be opened: %w", p.Err)
+	}
+	return err
 }
 
 // nodeByName is the node that the name of the file tells, -1 for any other name.
 func (f *nodeFile) nodeByName() int {
 	var n int
-	if _, err := fmt.Sscanf(f.name, "%d.wst", &n); err != nil || n < 0 || n > MaxNode ||
-		FileName(n) != f.name {
+	if _, err := fmt.Sscanf(f.name, "%d.wst", &n); err != nil || n < 0 || n > MaxNode || FileName(n) != f.name {
 		return -1
 	}
 	return n
 }
 
 // load finds the blocks and reads the definitions.
-func (f *nodeFile) load() {
+func (f *nodeFile) load() error {
 	if blocks, ok := f.readIndex(); ok {
 		f.closed = true
 		for _, b := range blocks {
@@ -115,6 +111,7 @@ func (f *nodeFile) load() {
 	}
 	f.loadDefs()
 	f.findGaps()
+	return nil
 }
 
 // maxProblems bounds what is told of one file.
@@ -129,8 +126,7 @@ func (f *nodeFile) problem(kind ProblemKind, at int64, format string, args ...an
 	return &f.found[len(f.found)-1]
 }
 
-// readFileHeader reads the node's number. Where the header is damaged, the name of the
-// file tells it too.
+// readFileHeader reads the node's number. Where the header is damaged, the name of the file tells it too.
 func (f *nodeFile) readFileHeader() error {
 	byName := f.nodeByName()
 	b := make([]byte, fileHeader)
@@ -150,8 +146,7 @@ func (f *nodeFile) readFileHeader() error {
 			return fmt.Errorf("node %d is out of range", node)
 		}
 		f.node = int(node)
-	case byName < 0,
-		!strings.HasPrefix(fileMagic, string(b[:min(n, len(fileMagic))])) && !f.hasBlocks():
+	case byName < 0, !strings.HasPrefix(fileMagic, string(b[:min(n, len(fileMagic))])) && !f.hasBlocks():
 		return errors.New("not a whyslow trace")
 	default:
 		f.node = byName
@@ -166,48 +161,55 @@ func (f *nodeFile) hasBlocks() bool {
 }
 
 // readIndex returns the blocks that the index tells of, and whether there is a whole one.
-func (f *nodeFile) readIndex() ([]block, bool) {
+func (f *nodeFile) readIndex() (blocks []block, whole bool) {
 	var t [trailerLength]byte
 	if _, err := f.file.ReadAt(t[:], f.size-trailerLength); err != nil || string(t[8:]) != trailerMagic {
 		return nil, false
 	}
 	at := int64(binary.LittleEndian.Uint64(t[:]))
 	h, ok := f.headerAt(at)
-	if !ok || h.kind != blockIndex || at+blockHeader+int64(h.packed)+trailerLength != f.size {
+	if !ok || h.Kind != blockIndex || at+h.size()+trailerLength != f.size {
 		return nil, false
 	}
-	payload, err := readPayload(f.file, nil, at, &h)
-	if err != nil {
-		return nil, false
+	raw, err := readPayload(f.file, nil, at, &h)
+	if err == nil {
+		raw, err = unpack(nil, &h, raw)
 	}
-	raw, err := unpack(nil, &h, payload)
 	const entry = 8 + blockHeader
-	if err != nil || len(raw) != int(h.count)*entry {
+	if err != nil || len(raw) != int(h.Count)*entry {
 		return nil, false
 	}
 	end := int64(fileHeader)
-	var blocks []block
-	for ; len(raw) > 0; raw = raw[entry:] {
-		b := block{at: int64(binary.LittleEndian.Uint64(raw))}
-		if b.parse(raw[8:entry]) != nil || b.at < end || b.end() > at {
-			return nil, false
-		}
-		if b.at > end {
-			return nil, false // something between the blocks: let the scan look at it
+	for entry := range slices.Chunk(raw, entry) {
+		b := block{at: int64(binary.LittleEndian.Uint64(entry))}
+		if b.parse(entry[8:]) != nil || b.at != end || b.end() > at {
+			return nil, false // something is between the blocks: let the scan look at it
 		}
 		end = b.end()
 		blocks = append(blocks, b)
 	}
-	if end != at {
-		return nil, false
-	}
-	return blocks, true
+	return blocks, end == at
 }
 
-func (b *block) end() int64 { return b.at + blockHeader + int64(b.packed) }
+func (b *block) end() int64 { return b.at + b.size() }
+
+// size is the length of a block in the file.
+func (h *header) size() int64 { return blockHeader + int64(h.Packed) }
+
+// blocksOf returns the data blocks of a stream, in the order of the file, when all blocks are known.
+func (f *nodeFile) blocksOf(stream int) []*block {
+	f.arrange.Do(func() {
+		f.byStream = map[int][]*block{}
+		for i := range f.blocks {
+			b := &f.blocks[i]
+			f.byStream[int(b.Stream)] = append(f.byStream[int(b.Stream)], b)
+		}
+	})
+	return f.byStream[stream]
+}
 
 func (f *nodeFile) addBlock(b block) {
-	switch b.kind {
+	switch b.Kind {
 	case blockData:
 		f.blocks = append(f.blocks, b)
 	case blockDefs:
@@ -251,13 +253,12 @@ type scanned struct {
 	searched int64  // up to here no header of a later block was found
 }
 
-// next finds the next block and passes over what is none. Where the file is still
-// growing (final is false) it says no, and can be asked again, while what is missing of
-// the next block may come.
+// next finds the next block and passes over what is none. Where the file is still growing (final is false) it
+// says no, and can be asked again, while what is missing of the next block may come.
 func (f *nodeFile) next(final bool) (block, bool) {
 	s := &f.scanned
 	for s.at < f.size {
-		if s.joined && s.prev.kind == blockIndex {
+		if s.joined && s.prev.Kind == blockIndex {
 			var t [trailerLength]byte
 			if _, err := f.file.ReadAt(t[:], s.at); err == nil && string(t[8:]) == trailerMagic {
 				s.at += trailerLength
@@ -274,7 +275,7 @@ func (f *nodeFile) next(final bool) (block, bool) {
 			return b, true
 		case ok:
 			// An index is made of headers: none of them is a later block.
-			if !final && h.kind == blockIndex {
+			if !final && h.Kind == blockIndex {
 				return block{}, false
 			}
 			// Whole blocks may follow if the file was damaged rather than cut.
@@ -292,7 +293,7 @@ func (f *nodeFile) next(final bool) (block, bool) {
 		default:
 			from := s.at
 			if s.joined {
-				at := s.at - blockHeader - int64(s.prev.packed)
+				at := s.at - s.prev.size()
 				if _, err := readPayload(f.file, nil, at, &s.prev); err != nil {
 					// The block before is damaged as well, and bytes may be missing from
 					// it: the next one may begin inside what it claims to be.
@@ -328,8 +329,8 @@ func (f *nodeFile) searchOn(from int64, final bool) (int64, bool) {
 // cut notes a block whose end is missing.
 func (f *nodeFile) cut(b *block) {
 	p := f.problem(Truncated, b.at, "file ends within a block")
-	if b.kind == blockData {
-		p.Stream, p.From, p.To, p.Timed, p.Events = int(b.stream), b.first, b.last, true, uint64(b.count)
+	if b.Kind == blockData {
+		p.Stream, p.From, p.To, p.Timed, p.Events = int(b.Stream), b.First, b.Last, true, uint64(b.Count)
 	}
 }
 
@@ -376,7 +377,7 @@ func (f *nodeFile) loadDefs() {
 		f.defsGap(&f.defsAt[i])
 	}
 	for i := range f.blocks {
-		f.need = max(f.need, f.blocks[i].defs)
+		f.need = max(f.need, f.blocks[i].Defs)
 	}
 	if f.need > f.defined {
 		f.found = append(f.found, f.lostDefs())
@@ -393,23 +394,22 @@ func (f *nodeFile) addDefs(raw, payload []byte, b *block) ([]byte, error) {
 }
 
 func (f *nodeFile) badDefs(b *block, err error) {
-	f.problem(Damaged, b.at, "definition block %d: %v; what it defines is shown by number", b.seq, err)
+	f.problem(Damaged, b.at, "definition block %d: %v; what it defines is shown by number", b.Seq, err)
 }
 
 // defsGap reports definition blocks that are missing before b.
 func (f *nodeFile) defsGap(b *block) {
-	if b.seq > f.defined {
+	if b.Seq > f.defined {
 		f.problem(Damaged, b.at, "%d definition blocks before this one are lost; what they define is shown"+
-			" by number", b.seq-f.defined)
+			" by number", b.Seq-f.defined)
 	}
-	f.defined = b.seq + 1
+	f.defined = b.Seq + 1
 }
 
 // lostDefs is the problem of definition blocks that events need and that are nowhere.
 func (f *nodeFile) lostDefs() Problem {
 	return Problem{Kind: Damaged, File: f.name, Offset: f.size, Node: f.node, Stream: -1,
-		What: fmt.Sprintf("%d definition blocks are lost; what they define is shown by number",
-			f.need-f.defined)}
+		What: fmt.Sprintf("%d definition blocks are lost; what they define is shown by number", f.need-f.defined)}
 }
 
 // findGaps reports blocks that are missing between others of their stream.
@@ -430,29 +430,27 @@ type streamEnd struct {
 
 // gapBefore reports blocks of b's stream that are missing before it.
 func (f *nodeFile) gapBefore(b *block, ends streamEnds) {
-	s, ok := ends[b.stream]
+	s, ok := ends[b.Stream]
 	if !ok {
 		s.last = math.MinInt64
 	}
-	if b.seq > s.next && !f.cutEarlier(b) {
-		p := f.problem(Damaged, b.at, "%d blocks of stream %d before this one are lost", b.seq-s.next,
-			b.stream)
-		p.Stream, p.From, p.To, p.Timed = int(b.stream), s.last, b.first, true
+	if b.Seq > s.next && !f.cutEarlier(b) {
+		p := f.problem(Damaged, b.at, "%d blocks of stream %d before this one are lost", b.Seq-s.next, b.Stream)
+		p.Stream, p.From, p.To, p.Timed = int(b.Stream), s.last, b.First, true
 	}
-	ends[b.stream] = streamEnd{b.seq + 1, max(s.last, b.last)}
+	ends[b.Stream] = streamEnd{b.Seq + 1, max(s.last, b.Last)}
 }
 
 // cutEarlier reports whether the blocks missing before b are told of already.
 func (f *nodeFile) cutEarlier(b *block) bool {
 	return slices.ContainsFunc(f.found, func(p Problem) bool {
-		return p.Kind == Truncated && p.Stream == int(b.stream) && p.Offset < b.at && p.To <= b.first &&
-			p.Timed
+		return p.Kind == Truncated && p.Stream == int(b.Stream) && p.Offset < b.at && p.To <= b.First && p.Timed
 	})
 }
 
-// findUnfinished reports streams that end before the program did: those with a start
-// and no end, and all without an end if the file was not finished. workers is the
-// number of streams that should be there at least.
+// findUnfinished reports streams that end before the program did: those with a start and no end. If the writer
+// did not finish the file, it reports all streams without an end, and otherwise the file. workers is how many
+// streams there should be at least.
 func (f *nodeFile) findUnfinished(workers int) {
 	ended := map[int]bool{}
 	for _, s := range f.streams() {
@@ -475,8 +473,12 @@ func (f *nodeFile) findUnfinished(workers int) {
 			f.unfinished(s, math.MinInt64)
 		}
 	}
-	if len(f.blocks) == 0 {
+	switch {
+	case len(f.blocks) == 0:
 		f.problem(Unfinished, f.size, "file was not finished and holds no events")
+	case !slices.ContainsFunc(f.found, func(p Problem) bool { return p.Kind == Truncated || p.Kind == Unfinished }):
+		// All streams ended before, or their last blocks are missing without a trace of them.
+		f.problem(Truncated, f.size, "file ends without its index: what came last may be missing")
 	}
 }
 
@@ -491,18 +493,18 @@ func (f *nodeFile) streams() []StreamInfo {
 	at := map[uint32]int{}
 	for i := range f.blocks {
 		b := &f.blocks[i]
-		j, ok := at[b.stream]
+		j, ok := at[b.Stream]
 		if !ok {
 			j = len(list)
-			at[b.stream] = j
-			list = append(list, StreamInfo{Node: f.node, Stream: int(b.stream), First: b.first, Last: b.last})
+			at[b.Stream] = j
+			list = append(list, StreamInfo{Node: f.node, Stream: int(b.Stream), First: b.First, Last: b.Last})
 		}
 		s := &list[j]
 		s.Blocks++
-		s.Events += int(b.count)
-		s.First, s.Last = min(s.First, b.first), max(s.Last, b.last)
-		s.Started = s.Started || b.flags&flagStarted != 0
-		s.Finished = s.Finished || b.flags&flagFinished != 0
+		s.Events += int(b.Count)
+		s.First, s.Last = min(s.First, b.First), max(s.Last, b.Last)
+		s.Started = s.Started || b.Flags&flagStarted != 0
+		s.Finished = s.Finished || b.Flags&flagFinished != 0
 	}
 	slices.SortFunc(list, func(a, b StreamInfo) int { return a.Stream - b.Stream })
 	return list

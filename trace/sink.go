@@ -21,7 +21,7 @@ type sinkOutput struct {
 // Write gets what a blockFile writes at once: a file header, a block or a trailer.
 func (o *sinkOutput) Write(b []byte) (int, error) {
 	var blk block
-	if blk.parse(b) == nil && (blk.kind == blockDefs || blk.kind == blockData) {
+	if blk.parse(b) == nil && (blk.Kind == blockDefs || blk.Kind == blockData) {
 		blk.at = o.at
 		raw := newRawBlock(o.node, &blk)
 		raw.Bytes = b

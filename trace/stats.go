@@ -7,9 +7,8 @@ import (
 	"sync"
 )
 
-// Stats says what takes how much room in a trace. All bytes are as they are in the
-// files. Columns of a block are compressed together; each is given the share of the
-// block that it had before.
+// Stats says what takes how much room in a trace. All bytes are as they are in the files. Columns of a block
+// are compressed together; each is given the share of the block that it had before.
 type Stats struct {
 	Bytes       int64         `json:"bytes"`  // of all files, run.json excepted
 	Events      uint64        `json:"events"` // in blocks that can be read
@@ -55,15 +54,15 @@ type ColumnStats struct {
 	field int
 }
 
-// Stats reads everything, with up to workers goroutines, and adds up. Kinds of user
-// namespaces are told apart by name, not by number. Problems is complete afterwards.
+// Stats reads everything, with up to workers goroutines, and adds up. Kinds of user namespaces are told apart
+// by name, not by number. Problems is complete afterwards.
 func (r *Reader) Stats(workers int) *Stats {
-	st := &Stats{Span: r.Span(), Streams: r.Streams()}
+	st := &Stats{Span: r.Span(), Streams: r.Streams(), Kinds: []KindStats{}}
 	for _, f := range r.files {
 		st.Bytes += f.size
 		st.DefBlocks += len(f.defsAt)
 		for i := range f.defsAt {
-			st.DefBytes += blockHeader + int64(f.defsAt[i].packed)
+			st.DefBytes += f.defsAt[i].size()
 		}
 		d := &st.Definitions
 		f.defs.EachName(func(Name, string) { d.Strings++ })
@@ -72,26 +71,15 @@ func (r *Reader) Stats(workers int) *Stats {
 		d.DFs += f.defs.DFCount()
 		d.Kinds += len(f.defs.kinds)
 	}
-	sum := &summing{kinds: map[string]*KindStats{}, columns: map[[2]string]*ColumnStats{}}
-	type job struct {
-		f   *nodeFile
-		blk *block
-	}
-	var jobs []job
-	for _, f := range r.files {
-		for i := range f.blocks {
-			jobs = append(jobs, job{f, &f.blocks[i]})
-		}
-	}
-	_ = each(workers, len(jobs), func(_, i int) error {
+	sum := &summing{st: st, kinds: map[string]*KindStats{}, columns: map[[2]string]*ColumnStats{}}
+	_ = r.eachBlock(workers, Always, func(_ int, f *nodeFile, blk *block) error {
 		var sizes []columnSize
-		b := Batch{sizes: &sizes}
-		if f, blk := jobs[i].f, jobs[i].blk; r.read(f, blk, &b) == nil {
-			sum.add(st, &f.defs, blk, &b)
+		if b := (Batch{sizes: &sizes}); r.read(f, blk, &b) == nil {
+			sum.add(&f.defs, blk, &b)
 		}
 		return nil // what cannot be read is in Problems
 	})
-	sum.finish(st)
+	sum.finish()
 	st.LostEvents = st.Dropped
 	for _, p := range r.Problems() {
 		st.LostEvents += p.Events
@@ -101,28 +89,28 @@ func (r *Reader) Stats(workers int) *Stats {
 
 // summing adds up blocks.
 type summing struct {
+	st      *Stats
 	mu      sync.Mutex
 	kinds   map[string]*KindStats
 	columns map[[2]string]*ColumnStats // by kind, "" for none, and name
 }
 
-func (s *summing) add(st *Stats, d *Defs, blk *block, b *Batch) {
+func (s *summing) add(d *Defs, blk *block, b *Batch) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	st := s.st
 	st.Blocks++
 	st.Events += uint64(b.N)
-	st.BlockBytes += blockHeader + int64(blk.packed)
-	st.RawBytes += int64(blk.raw)
-	s.column("", columnHeaders, nil, blockHeader, blockHeader)
-	perByte := float64(blk.packed) / float64(max(blk.raw, 1))
+	st.BlockBytes += blk.size()
+	st.RawBytes += int64(blk.Raw)
+	s.column(nil, columnSize{0, columnHeaders, blockHeader}, 1)
+	perByte := float64(blk.Packed) / float64(max(blk.Raw, 1))
 	for _, c := range *b.sizes {
-		name, spec := kindName(d, c.kind)
-		s.column(name, c.field, spec, c.bytes, float64(c.bytes)*perByte)
+		s.column(d, c, perByte)
 	}
 	for i := range b.used {
 		u := &b.used[i]
-		name, _ := kindName(d, u.kind)
-		s.kind(name).Events += uint64(u.count)
+		s.kind(kindName(d, u.kind)).Events += uint64(u.count)
 	}
 	for i, k := range b.Kind {
 		switch k {
@@ -136,14 +124,14 @@ func (s *summing) add(st *Stats, d *Defs, blk *block, b *Batch) {
 
 const columnHeaders = -100
 
-func kindName(d *Defs, k Kind) (string, *KindSpec) {
-	if k == 0 {
-		return "", nil
-	}
+var columnNames = map[int]string{columnHeaders: "block headers", columnTimes: "times", columnKinds: "kinds",
+	columnLengths: "list lengths"}
+
+func kindName(d *Defs, k Kind) string {
 	if spec := d.Kind(k); spec != nil {
-		return spec.String(), spec
+		return spec.String()
 	}
-	return k.String(), nil
+	return k.String()
 }
 
 func (s *summing) kind(name string) *KindStats {
@@ -155,34 +143,31 @@ func (s *summing) kind(name string) *KindStats {
 	return k
 }
 
-func (s *summing) column(kind string, field int, spec *KindSpec, raw int, share float64) {
-	name := ""
-	switch {
-	case field == columnHeaders:
-		name = "block headers"
-	case field == columnTimes:
-		name = "times"
-	case field == columnKinds:
-		name = "kinds"
-	case field == columnLengths:
-		name = "list lengths"
-	case spec != nil && field < len(spec.Fields):
-		name = spec.Fields[field].Name
-	default:
-		name = "field " + strconv.Itoa(field)
+// column adds bytes of a column, of which each takes perByte in the file.
+func (s *summing) column(d *Defs, size columnSize, perByte float64) {
+	kind, name := "", columnNames[size.field]
+	if size.kind != 0 {
+		kind = kindName(d, size.kind)
+		if spec := d.Kind(size.kind); name == "" && spec != nil && size.field < len(spec.Fields) {
+			name = spec.Fields[size.field].Name
+		}
+	}
+	if name == "" {
+		name = "field " + strconv.Itoa(size.field)
 	}
 	key := [2]string{kind, name}
 	c := s.columns[key]
 	if c == nil {
-		c = &ColumnStats{Column: name, field: field}
+		c = &ColumnStats{Column: name, field: size.field}
 		s.columns[key] = c
 	}
-	c.Raw += int64(raw)
-	c.share += share
+	c.Raw += int64(size.bytes)
+	c.share += float64(size.bytes) * perByte
 }
 
 // finish puts columns to their kinds.
-func (s *summing) finish(st *Stats) {
+func (s *summing) finish() {
+	st := s.st
 	for key, c := range s.columns {
 		c.Bytes = int64(c.share + 0.5)
 		if key[0] == "" {
@@ -195,13 +180,11 @@ func (s *summing) finish(st *Stats) {
 	}
 	order := func(a, b ColumnStats) int { return a.field - b.field }
 	slices.SortFunc(st.Columns, order)
-	st.Kinds = []KindStats{}
 	for _, k := range s.kinds {
 		slices.SortFunc(k.Columns, order)
 		st.Kinds = append(st.Kinds, *k)
 	}
 	slices.SortFunc(st.Kinds, func(a, b KindStats) int {
-		return cmp.Or(cmp.Compare(b.Bytes, a.Bytes), cmp.Compare(b.Events, a.Events),
-			cmp.Compare(a.Event, b.Event))
+		return cmp.Or(cmp.Compare(b.Bytes, a.Bytes), cmp.Compare(b.Events, a.Events), cmp.Compare(a.Event, b.Event))
 	})
 }

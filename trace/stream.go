@@ -2,23 +2,17 @@ package trace
 
 import "sync"
 
-// How an event gets from the emitter to the writer goroutine, and why like this.
-//
-// The emitter stores raw words into the stream's buffer; everything else happens
-// elsewhere and later. A record is
+// How an event gets from the emitter to the writer goroutine: the emitter stores raw words into the stream's
+// buffer, everything else happens elsewhere and later. A record is
 //
 //	word 0      time<<kindBits | kind
 //	words 1..n  the fixed fields, one word each
 //	            for a kind with a list: the number of elements, the elements
 //
-// and word 0 is stored last. The word after the newest record is 0 until the next
-// record is complete. So the buffer can be walked at any moment, even by another
-// goroutine while the owner is in the middle of a record: that is what Abandon does
-// when a worker has crashed and the others cannot be stopped, and what the flusher
-// (flush.go) does all the time. (On amd64 stores become visible in program order.
-// Where they may not, the pause before the copy makes up for it.) The price is one
-// store per event; a lock or an atomic store per event would cost as much as the event
-// itself.
+// Word 0 is stored last, and the word after the newest record is 0 until the next one is complete. So anybody
+// can walk the buffer at any moment: Abandon does when a worker has crashed, the flusher (flush.go) all the
+// time. (On amd64 stores become visible in program order; elsewhere the pause before the copy makes up for
+// it.) The price is one store per event; a lock or an atomic store would cost as much as the event itself.
 
 const (
 	kindBits = 10
@@ -46,8 +40,7 @@ type Stream struct {
 	w  *Writer
 	id int
 
-	// mu is held where buf changes, by the flusher where it hands over a copy, and by
-	// Abandon.
+	// mu is held where buf changes, by the flusher where it hands over a copy, and by Abandon.
 	mu   sync.Mutex
 	sent int    // words of buf that the flusher has handed over
 	gen  uint64 // how often buf changed
@@ -67,22 +60,16 @@ func (s *Stream) ID() int { return s.id }
 // Writer returns the writer that the stream belongs to.
 func (s *Stream) Writer() *Writer { return s.w }
 
-// Reserve returns the n words of a new record. The caller stores words 1 to n-1
-// first and word 0 (see Header) last, before it does anything else with the stream.
-// Prefer the Emit methods of package prof.
+// Reserve returns the n words of a new record. The caller stores words 1 to n-1 first and word 0 (see Header)
+// last, before it does anything else with the stream. Prefer the Emit methods of package prof.
 func (s *Stream) Reserve(n int) []uint64 {
-	i := s.n
-	j := i + n
-	if uint(j) >= uint(len(s.buf)) {
-		return s.reserveSlow(n)
+	if rec := s.TryReserve(n); rec != nil {
+		return rec
 	}
-	s.buf[j] = 0
-	s.n = j
-	return s.buf[i:j]
+	return s.reserveSlow(n)
 }
 
-// TryReserve is Reserve where the buffer has room, else nil. It is small enough to
-// become part of its caller.
+// TryReserve is Reserve where the buffer has room, else nil. It is small enough to become part of its caller.
 func (s *Stream) TryReserve(n int) []uint64 {
 	i := s.n
 	j := i + n
@@ -198,10 +185,8 @@ func (s *Stream) Flush() {
 	s.countDropped()
 	if s.lost > 0 {
 		// The loss is told even if no event follows.
-		if next := s.w.takeNow(lostWords + 1); next != nil {
-			s.change(next)
-			s.emitLost()
-		}
+		s.change(make([]uint64, lostWords+1))
+		s.emitLost()
 	}
 	s.handOver()
 }

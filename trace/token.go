@@ -7,8 +7,7 @@ import (
 	"strings"
 )
 
-// The words of the text twin. All methods read at p.at and leave it behind what they
-// read, or at the mistake.
+// The words of the text twin. All methods read at p.at and leave it behind what they read, or at the mistake.
 
 // maxStream is the highest number of a stream.
 const maxStream = 1<<31 - 1
@@ -37,11 +36,10 @@ func (p *textParser) eat(c byte) bool {
 	return true
 }
 
-func (p *textParser) done() error {
+func (p *textParser) done() {
 	if p.space(); !p.end() {
-		return p.fail("unexpected %q", p.text[p.at:])
+		p.fail("unexpected %q", p.text[p.at:])
 	}
-	return nil
 }
 
 // take reads bytes as long as ok holds.
@@ -84,216 +82,207 @@ func (p *textParser) eventName() (name [2]string) {
 }
 
 // number reads an unsigned number of at most max.
-func (p *textParser) number(max uint64) (uint64, error) {
+func (p *textParser) number(max uint64) uint64 {
 	start := p.at
-	s := p.take(digit)
-	v, err := strconv.ParseUint(s, 10, 64)
+	v, err := strconv.ParseUint(p.take(digit), 10, 64)
 	if err != nil || v > max {
-		return 0, p.failAt(start, "expected a number from 0 to %d", max)
+		p.failAt(start, "expected a number from 0 to %d", max)
+		return 0
 	}
-	return v, nil
+	return v
 }
 
-func (p *textParser) signed() (int64, error) {
+func (p *textParser) signed() uint64 {
 	start := p.at
-	s := p.take(func(c byte) bool { return digit(c) || c == '-' || c == '+' })
-	v, err := strconv.ParseInt(s, 10, 64)
+	v, err := strconv.ParseInt(p.take(func(c byte) bool { return digit(c) || c == '-' || c == '+' }), 10, 64)
 	if err != nil {
-		return 0, p.failAt(start, "expected an integer")
+		p.failAt(start, "expected an integer")
 	}
-	return v, nil
+	return uint64(v)
 }
+
+// units of times, in nanoseconds.
+var units = map[string]float64{"us": 1e3, "ms": 1e6, "s": 1e9}
 
 // time reads a number of nanoseconds, or a number and a unit.
-func (p *textParser) time() (int64, error) {
+func (p *textParser) time() int64 {
 	start := p.at
 	num := p.take(func(c byte) bool { return digit(c) || c == '-' || c == '+' || c == '.' })
 	unit := p.take(func(c byte) bool { return c == 'n' || c == 'u' || c == 'm' || c == 's' })
-	var scale float64
-	switch unit {
-	case "", "ns":
+	if unit == "" || unit == "ns" {
 		if v, err := strconv.ParseInt(num, 10, 64); err == nil {
-			return v, nil
+			return v
 		}
-	case "us":
-		scale = 1e3
-	case "ms":
-		scale = 1e6
-	case "s":
-		scale = 1e9
-	}
-	if scale > 0 {
+	} else if scale := units[unit]; scale > 0 {
 		if v, err := strconv.ParseFloat(num, 64); err == nil && math.Abs(v*scale) < 1<<62 {
-			return int64(math.Round(v * scale)), nil
+			return int64(math.Round(v * scale))
 		}
 	}
-	return 0, p.failAt(start, "expected a time: nanoseconds, or a number with ns, us, ms or s")
+	p.failAt(start, "expected a time: nanoseconds, or a number with ns, us, ms or s")
+	return 0
 }
 
-// prefixed reads "n3 " or "s1 ". An event's name, which may begin alike, has no digit
-// in second place or does not end after it.
-func (p *textParser) prefixed(c byte, max uint64) (int, bool, error) {
+// prefixed reads "n3 " or "s1 ". An event's name, which may begin alike, has no digit in second place or does
+// not end after it.
+func (p *textParser) prefixed(c byte, max uint64) (int, bool) {
 	start := p.at
-	if !p.eat(c) || !digit(p.peek()) {
-		p.at = start
-		return 0, false, nil
+	digits := ""
+	if p.eat(c) {
+		digits = p.take(digit)
 	}
-	digits := p.take(digit)
-	if p.peek() != ' ' && p.peek() != '\t' {
+	if digits == "" || p.peek() != ' ' && p.peek() != '\t' {
 		p.at = start
-		return 0, false, nil
+		return 0, false
 	}
 	v, err := strconv.ParseUint(digits, 10, 64)
 	if err != nil || v > max {
-		return 0, false, p.failAt(start, "expected %c and a number from 0 to %d", c, max)
+		p.failAt(start, "expected %c and a number from 0 to %d", c, max)
+		return 0, false
 	}
 	p.space()
-	return int(v), true, nil
+	return int(v), true
 }
 
-func (p *textParser) quoted() (string, error) {
+func (p *textParser) quoted() string {
 	q, err := strconv.QuotedPrefix(p.text[p.at:])
 	if err != nil || q[0] != '"' {
-		return "", p.fail("expected a string in double quotes")
+		p.fail("expected a string in double quotes")
+		return ""
 	}
 	s, _ := strconv.Unquote(q)
 	if len(s) > maxString {
-		return "", p.fail("a string of %d bytes is too long: %d are possible", len(s), maxString)
+		p.fail("a string of %d bytes is too long: %d are possible", len(s), maxString)
+		return ""
 	}
 	p.at += len(q)
-	return s, nil
+	return s
 }
 
 // name reads a string, in quotes or a word, or "#7": the number of one not defined.
-func (p *textParser) name(n *textNode) (Name, error) {
-	switch {
-	case p.peek() == '#':
-		p.at++
-		v, err := p.number(math.MaxUint32)
-		return Name(v), err
-	case p.peek() == '"':
-		s, err := p.quoted()
-		if err != nil {
-			return 0, err
-		}
-		return n.w.Name(s), nil
-	}
+func (p *textParser) name(n *textNode) Name {
 	start := p.at
-	s := p.take(func(c byte) bool { return bareByte(c, false) })
-	if !bareWord(s) {
-		return 0, p.failAt(start, "expected a name; one that is not letters, digits and ._/+- needs quotes")
+	var s string
+	switch p.peek() {
+	case '#':
+		p.at++
+		return Name(p.number(math.MaxUint32))
+	case '"':
+		s = p.quoted()
+	default:
+		if s = p.take(func(c byte) bool { return bareByte(c, false) }); !bareWord(s) {
+			p.failAt(start, "expected a name; one that is not letters, digits and ._/+- needs quotes")
+		}
 	}
-	return n.w.Name(s), nil
+	if p.err != nil {
+		return 0
+	}
+	return n.w.Name(s)
 }
 
 // place reads "file:line:col".
-func (p *textParser) place(n *textNode) (file Name, line, col int, err error) {
-	file, err = p.name(n)
-	var v uint64
-	if err == nil && p.eat(':') {
-		v, err = p.number(math.MaxInt32)
-		line = int(v)
-		if err == nil && p.eat(':') {
-			v, err = p.number(math.MaxInt32)
-			col = int(v)
+func (p *textParser) place(n *textNode) (file Name, line, col int) {
+	file = p.name(n)
+	if p.eat(':') {
+		line = int(p.number(math.MaxInt32))
+		if p.eat(':') {
+			col = int(p.number(math.MaxInt32))
 		}
 	}
-	return file, line, col, err
+	return file, line, col
 }
 
-// enum reads one of names, or a number.
-func (p *textParser) enum(names []string) (uint64, error) {
-	if digit(p.peek()) {
-		return p.number(math.MaxUint8)
-	}
+// enum reads one of names, or its number.
+func (p *textParser) enum(names []string, expected string) uint64 {
 	start := p.at
-	word := p.word()
+	word := p.take(func(c byte) bool { return wordByte(c) || c == '-' })
 	if i := slices.Index(names, word); i >= 0 && word != "" {
-		return uint64(i), nil
+		return uint64(i)
 	}
-	known := slices.DeleteFunc(slices.Clone(names), func(s string) bool { return s == "" })
-	return 0, p.failAt(start, "expected one of %s", strings.Join(known, ", "))
+	v, err := strconv.ParseUint(word, 10, 8)
+	if err != nil {
+		p.failAt(start, "%s", expected)
+	}
+	return v
 }
 
 // list reads "[1 2 3]"; commas are as good as spaces.
-func (p *textParser) list(words []uint64, t FieldType) ([]uint64, error) {
+func (p *textParser) list(t FieldType) (words []uint64) {
 	if !p.eat('[') {
-		return nil, p.fail("expected a list: [1 2 3]")
+		p.fail("expected a list: [1 2 3]")
 	}
-	for {
+	for p.err == nil {
 		for p.peek() == ' ' || p.peek() == '\t' || p.peek() == ',' {
 			p.at++
 		}
-		if p.eat(']') {
-			return words, nil
+		switch {
+		case p.eat(']'):
+			return words
+		case p.end():
+			p.fail("list does not end: expected ]")
+		case len(words) == MaxList:
+			p.fail("list is too long: at most %d elements", MaxList)
+		case t == FieldDFs:
+			words = append(words, p.number(math.MaxUint32))
+		default:
+			words = append(words, p.signed())
 		}
-		if p.end() {
-			return nil, p.fail("list does not end: expected ]")
-		}
-		if len(words) == MaxList {
-			return nil, p.fail("list is too long: at most %d elements", MaxList)
-		}
-		var v uint64
-		var err error
-		if t == FieldDFs {
-			v, err = p.number(math.MaxUint32)
-		} else {
-			var i int64
-			i, err = p.signed()
-			v = uint64(i)
-		}
-		if err != nil {
-			return nil, err
-		}
-		words = append(words, v)
 	}
+	return nil
 }
 
 // value reads the value of a fixed field.
-func (p *textParser) value(n *textNode, t FieldType) (uint64, error) {
-	start := p.at
+func (p *textParser) value(n *textNode, t FieldType) uint64 {
 	switch t {
 	case FieldCF, FieldMessage:
-		if p.eat('-') {
-			return 0, nil
-		}
-		node, err := p.number(MaxNode)
-		if err == nil && p.eat('.') {
-			var counter uint64
-			counter, err = p.number(1<<counterBits - 1)
-			return node<<counterBits | counter, err
-		}
-		if err != nil || node != 0 {
-			return 0, p.failAt(start, "expected node.counter, or - for none")
-		}
-		return 0, nil
+		return p.cf()
 	case FieldNS:
-		v, err := p.time()
-		return uint64(v), err
+		return uint64(p.time())
 	case FieldInt, FieldBytes:
-		v, err := p.signed()
-		return uint64(v), err
+		return p.signed()
 	case FieldFloat:
-		s := p.take(func(c byte) bool { return c != ' ' && c != '\t' })
-		if strings.HasPrefix(s, "0x") {
-			if v, err := strconv.ParseUint(s[2:], 16, 64); err == nil {
-				return v, nil
-			}
-		}
-		f, err := strconv.ParseFloat(s, 64)
-		if err != nil {
-			return 0, p.failAt(start, "expected a number")
-		}
-		return math.Float64bits(f), nil
+		return p.float()
 	case FieldName:
-		v, err := p.name(n)
-		return uint64(v), err
+		return uint64(p.name(n))
 	case FieldReason:
-		return p.enum(reasonNames)
+		if digit(p.peek()) {
+			return p.number(math.MaxUint8)
+		}
+		return p.enum(reasonNames, "expected one of "+strings.Join(reasonNames, ", "))
 	case FieldNode:
 		return p.number(MaxNode)
 	case FieldUint:
 		return p.number(math.MaxUint64)
 	}
 	return p.number(math.MaxUint32)
+}
+
+// cf reads "node.counter", or "-" or 0 for none.
+func (p *textParser) cf() uint64 {
+	start := p.at
+	if p.eat('-') {
+		return 0
+	}
+	node, err := strconv.ParseUint(p.take(digit), 10, 16)
+	switch {
+	case err == nil && p.eat('.'):
+		return node<<counterBits | p.number(1<<counterBits-1)
+	case err != nil || node != 0:
+		p.failAt(start, "expected node.counter, or - for none")
+	}
+	return 0
+}
+
+func (p *textParser) float() uint64 {
+	start := p.at
+	s := p.take(func(c byte) bool { return c != ' ' && c != '\t' })
+	if bits, ok := strings.CutPrefix(s, "0x"); ok {
+		if v, err := strconv.ParseUint(bits, 16, 64); err == nil {
+			return v
+		}
+	}
+	f, err := strconv.ParseFloat(s, 64)
+	if err != nil {
+		p.failAt(start, "expected a number")
+	}
+	return math.Float64bits(f)
 }

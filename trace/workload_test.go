@@ -176,7 +176,7 @@ func TestBytesPerEvent(t *testing.T) {
 	var d, blocks int64
 	for _, f := range r.files {
 		for _, b := range f.defsAt {
-			d += int64(b.packed) + blockHeader
+			d += int64(b.Packed) + blockHeader
 		}
 		blocks += int64(len(f.blocks))
 	}

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -47,12 +48,12 @@ const (
 	maxBuffer     = 64 << 20
 )
 
-// Writer writes one node's file. Streams, Name and the Define methods may be used
-// by many goroutines at once.
+// Writer writes one node's file. Streams, Name and the Define methods may be used by many goroutines at once.
 type Writer struct {
-	node int
-	path string
-	opt  Options
+	node  int
+	path  string
+	place place // of the file
+	opt   Options
 
 	lost      atomic.Uint64
 	unwritten atomic.Uint64
@@ -103,12 +104,17 @@ func Create(dir string, node int, opt Options) (*Writer, error) {
 	if err != nil {
 		return nil, err
 	}
+	at, err := placeOf(f)
+	if err != nil {
+		f.Close()
+		return nil, err
+	}
 	w, err := newWriter(f, node, opt)
 	if err != nil {
 		f.Close()
 		return nil, fmt.Errorf("cannot write %s: %w", path, err)
 	}
-	w.path = path
+	w.path, w.place = path, at
 	return w, nil
 }
 
@@ -188,19 +194,16 @@ func (w *Writer) fail(err error) {
 	}
 }
 
-// Lost returns the number of events dropped so far, for want of a buffer or
-// because writing failed.
+// Lost returns the number of events dropped so far, for want of a buffer or because writing failed.
 func (w *Writer) Lost() uint64 { return w.lost.Load() }
 
-// Unwritten returns the number of lost events of which the file tells nothing, because
-// writing failed: the rest of Lost stands in onLost events. It belongs into
-// NodeInfo.Unwritten.
+// Unwritten returns the number of lost events of which the file tells nothing, because writing failed: the
+// rest of Lost stands in onLost events. It belongs into NodeInfo.Unwritten.
 func (w *Writer) Unwritten() uint64 { return w.unwritten.Load() }
 
 func (w *Writer) layout(k Kind) *layout { return w.layouts[k].Load() }
 
-// take returns an empty buffer of at least n words for an emitter, nil if events
-// are to be dropped.
+// take returns an empty buffer of at least n words for an emitter, nil if events are to be dropped.
 func (w *Writer) take(n int) []uint64 {
 	words := w.opt.BufferBytes / 8
 	if n > words {
@@ -226,9 +229,6 @@ func (w *Writer) take(n int) []uint64 {
 	}
 	return nil
 }
-
-// takeNow returns a small buffer in any case.
-func (w *Writer) takeNow(n int) []uint64 { return make([]uint64, n) }
 
 // give returns a buffer to the pool.
 func (w *Writer) give(buf []uint64) {
@@ -286,54 +286,45 @@ func (w *Writer) run() {
 	}
 }
 
-// write writes the definitions made so far and then the buffer: whoever appended
-// its events had made the definitions before.
+// write writes the definitions made so far and then the buffer: whoever appended its events had made the
+// definitions before.
 func (w *Writer) write(f full) {
 	w.writeDefs()
 	rest := f.buf[f.from:f.n]
+	var err error
 	if !w.file.failed {
-		var err error
-		if rest, err = w.file.data(w, f.stream, rest); err != nil {
-			// Counted before anybody is told.
-			w.countUnwritten(rest)
-			w.fail(err)
-			return
-		}
+		rest, err = w.file.data(w, f.stream, rest)
 	}
-	w.countUnwritten(rest)
+	w.countUnwritten(rest) // before anybody is told
+	if err != nil {
+		w.fail(err)
+	}
 }
 
 // countUnwritten counts the events in a part of a buffer.
 func (w *Writer) countUnwritten(buf []uint64) {
 	for len(buf) > 0 {
 		size := w.recordSize(buf)
-		if size == 0 { // the one that could not be packed
-			w.lost.Add(1)
-			w.unwritten.Add(1)
-			break
-		}
-		if headerKind(buf[0]) == KindLost {
+		if size > 0 && headerKind(buf[0]) == KindLost {
 			w.unwritten.Add(buf[1]) // they count as lost already
 		} else {
 			w.lost.Add(1)
 			w.unwritten.Add(1)
+		}
+		if size == 0 { // the one that could not be packed
+			return
 		}
 		buf = buf[size:]
 	}
 }
 
 func (w *Writer) writeDefs() {
-	for {
-		d := w.defs.taken()
-		if d == nil {
-			return
-		}
+	for d := w.defs.taken(); d != nil; d = w.defs.taken() {
 		if !w.file.failed {
 			if err := w.file.definitions(d); err != nil {
 				w.fail(err)
 			}
 		}
-		w.defs.recycle(d)
 	}
 }
 
@@ -374,12 +365,7 @@ func (w *Writer) stopFlusher() bool {
 }
 
 func (w *Writer) sortedStreams() []*Stream {
-	var list []*Stream
-	for _, s := range w.streams {
-		list = append(list, s)
-	}
-	slices.SortFunc(list, func(a, b *Stream) int { return a.id - b.id })
-	return list
+	return slices.SortedFunc(maps.Values(w.streams), func(a, b *Stream) int { return a.id - b.id })
 }
 
 // finish ends the file; the caller holds ioMu.
@@ -388,14 +374,39 @@ func (w *Writer) finish() {
 	if err := w.file.close(); err != nil {
 		w.fail(err)
 	}
+	if !w.place.kept() {
+		err := fmt.Errorf("%s was removed, renamed or replaced during the run", w.path)
+		w.err.CompareAndSwap(nil, &err)
+	}
 }
 
-// Abandon ends the file of a program that has crashed, while other goroutines may
-// still be appending; they are not waited for. Every record that was complete when
-// it was called is written, those of running emitters too; what is in the middle of
-// being emitted, and what is emitted later, is not. It returns within about a second
-// even if the disk hangs; the file then lacks its index and maybe its last blocks.
-// No other method of the Writer may be relied on afterwards.
+// place is where a file was created: at an absolute path, as the program may change its directory.
+type place struct {
+	path string
+	file os.FileInfo // nil: there is no file
+}
+
+func placeOf(f *os.File) (p place, err error) {
+	if p.path, err = filepath.Abs(f.Name()); err == nil {
+		p.file, err = f.Stat()
+	}
+	return p, err
+}
+
+// kept reports whether the file is still there.
+func (p *place) kept() bool {
+	if p.file == nil {
+		return true
+	}
+	now, err := os.Stat(p.path)
+	return err == nil && os.SameFile(now, p.file)
+}
+
+// Abandon ends the file of a program that has crashed, while other goroutines may still be appending; they
+// are not waited for. Every record that was complete when it was called is written, those of running emitters
+// too; what is in the middle of being emitted, and what is emitted later, is not. It returns within about a
+// second even if the disk hangs; the file then lacks its index and maybe its last blocks. No other method of
+// the Writer may be relied on afterwards.
 func (w *Writer) Abandon() {
 	deadline := time.Now().Add(time.Second)
 	end := make(chan struct{})
@@ -428,36 +439,26 @@ func (w *Writer) abandon(deadline time.Time) {
 		return
 	}
 	streams := w.sortedStreams()
-	// From here on no stream hands over its buffer and none gets a new one, so
-	// that what is copied here is written once.
+	// From here on no stream hands over its buffer and none gets a new one, so that what is copied here is
+	// written once.
 	w.refuse = true
 	w.mu.Unlock()
 	w.cond.Broadcast()
 	w.stopFlusher()
 
-	var rest []full
-	var live [][]uint64
+	var looks []look
 	for _, s := range streams {
-		if !lockBy(&s.mu, deadline) {
-			continue
+		if lockBy(&s.mu, deadline) {
+			looks = append(looks, w.lookAt(s))
+			s.mu.Unlock()
 		}
-		if s.buf != nil {
-			end, _ := w.walk(s.buf, s.sent, len(s.buf))
-			n := end - s.sent
-			rest = append(rest, full{s.id, make([]uint64, n), 0, n})
-			live = append(live, s.buf[s.sent:end])
-		}
-		s.mu.Unlock()
 	}
 	time.Sleep(flushPause) // see the note in stream.go
-	for i, f := range rest {
-		snapshot(f.buf, live[i])
-	}
 	if !lockBy(&w.mu, deadline) {
 		return
 	}
-	for _, f := range rest {
-		if f.n > 0 {
+	for i := range looks {
+		if f := looks[i].copied(); f.n > 0 {
 			w.queue = append(w.queue, f)
 		}
 	}

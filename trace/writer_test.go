@@ -82,13 +82,13 @@ func TestDefinitionsComeFirst(t *testing.T) {
 	for i := range f.blocks {
 		b := &f.blocks[i]
 		for ; next < len(f.defsAt) && f.defsAt[next].at < b.at; next++ {
-			defined += uint64(f.defsAt[next].count)
+			defined += uint64(f.defsAt[next].Count)
 		}
-		if int(b.defs) != next {
-			t.Errorf("block %d needs %d definition blocks, %d come before", i, b.defs, next)
+		if int(b.Defs) != next {
+			t.Errorf("block %d needs %d definition blocks, %d come before", i, b.Defs, next)
 		}
 		// One of the definitions is the string.
-		if last := uint64(b.last) + 1; defined-1 < last {
+		if last := uint64(b.Last) + 1; defined-1 < last {
 			t.Errorf("block %d uses DF %d, %d are defined before", i, last, defined-1)
 		}
 	}
@@ -427,8 +427,8 @@ func TestManyDefinitions(t *testing.T) {
 		t.Errorf("%q, %d DFs", s, d.DFCount())
 	}
 	for _, b := range r.files[0].defsAt {
-		if b.raw > 4<<20 {
-			t.Errorf("a definition block of %d bytes", b.raw)
+		if b.Raw > 4<<20 {
+			t.Errorf("a definition block of %d bytes", b.Raw)
 		}
 	}
 }

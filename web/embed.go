@@ -6,6 +6,8 @@ import (
 	"io/fs"
 )
 
+//go:generate go test . -run TestWordsAreCurrent -update
+
 //go:embed all:dist
 var dist embed.FS
 

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"strings"
 
 	"golang.org/x/term"
 
@@ -24,8 +25,7 @@ const (
 	Interrupted = 130
 )
 
-// Tokens is the environment variable that holds a token, so that it need not stand in a command line that
-// everybody can see.
+// Tokens is the environment variable that holds a token, which others could read in a command line.
 const Tokens = "WHYSLOW_TOKEN"
 
 // IO is where a command reads and writes. Tests put buffers here.
@@ -61,9 +61,14 @@ func (s IO) OutColor() bool { return s.OutTerm && os.Getenv("NO_COLOR") == "" }
 // ErrColor is OutColor for standard error.
 func (s IO) ErrColor() bool { return s.ErrTerm && os.Getenv("NO_COLOR") == "" }
 
-// Say writes one line of ours to standard error.
+// Say writes one line of ours to standard error, or several that are in one argument. Names of unreasonable
+// length are cut.
 func (s IO) Say(format string, args ...any) {
-	fmt.Fprintf(s.Err, "whyslow: "+format+"\n", args...)
+	lines := strings.Split(fmt.Sprintf("whyslow: "+format, args...), "\n")
+	for i := range lines {
+		lines[i] = words.Cut(lines[i])
+	}
+	fmt.Fprintln(s.Err, strings.Join(lines, "\n"))
 }
 
 // Error ends the command with an exit code.

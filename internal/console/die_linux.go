@@ -21,8 +21,7 @@ func DieBy(sig syscall.Signal) {
 	_, _, _ = syscall.RawSyscall6(syscall.SYS_RT_SIGPROCMASK, unblock, uintptr(unsafe.Pointer(&mask)), 0, 8,
 		0, 0)
 	_ = syscall.Kill(os.Getpid(), sig)
-	// Another thread may have been chosen to receive it. Should nothing of this have worked, say it as a
-	// shell would.
+	// Another thread may receive it. If nothing of this has worked, say it as a shell would.
 	time.Sleep(time.Second)
 	os.Exit(128 + int(sig))
 }

@@ -6,8 +6,7 @@ import (
 	"time"
 )
 
-// Progress is a line on a terminal. It appears when something takes longer than a second, and goes away at
-// the end. Anything but a terminal never sees it.
+// Progress is a line on a terminal. It appears when something takes longer than a second, until the end.
 type Progress struct {
 	IO    IO
 	start time.Time

@@ -39,15 +39,15 @@ func (b *builder) findClocks(repair bool) {
 func (b *builder) applyClocks() {
 	m := b.m
 	for _, s := range b.streams {
-		if list := m.clocks[s.node]; len(list) > 0 {
+		if list := m.clocks[s.Node]; len(list) > 0 {
 			s.correct(list)
 		}
 	}
 	for i := range b.damage {
-		if d := &b.damage[i]; d.node < len(m.clocks) && len(m.clocks[d.node]) > 0 {
-			d.From = Common(d.From, m.clocks[d.node])
+		if d := &b.damage[i]; d.Node < len(m.clocks) && len(m.clocks[d.Node]) > 0 {
+			d.From = Common(d.From, m.clocks[d.Node])
 			if d.To != math.MaxInt64 {
-				d.To = Common(d.To, m.clocks[d.node])
+				d.To = Common(d.To, m.clocks[d.Node])
 			}
 		}
 	}
@@ -60,25 +60,23 @@ func (s *stream) correct(syncs []ClockSync) {
 			*t = clock.common(*t)
 		}
 	}
-	each(&s.creations, func(c *creation) { fix(&c.time) })
-	each(&s.readies, func(r *ready) { fix(&r.time) })
-	each(&s.runs, func(e *execution) { fix(&e.start, &e.end) })
-	each(&s.mades, func(d *made) { fix(&d.time) })
-	for _, list := range []*column[end]{&s.sent, &s.received, &s.asked, &s.askedHere} {
-		each(list, func(e *end) { fix(&e.time) })
+	each(&s.Creations, func(c *creation) { fix(&c.Time) })
+	each(&s.Readies, func(r *ready) { fix(&r.Time) })
+	each(&s.Runs, func(e *execution) { fix(&e.Start, &e.End) })
+	each(&s.Mades, func(d *made) { fix(&d.Time) })
+	for _, list := range []*column[end]{&s.Sent, &s.Received, &s.Asked, &s.AskedHere} {
+		each(list, func(e *end) { fix(&e.Time) })
 	}
-	each(&s.moves, func(v *move) { fix(&v.time) })
+	each(&s.Moves, func(v *Move) { fix(&v.Time) })
 	each(&s.copies, func(c *Copy) { fix(&c.Time) })
 	each(&s.queues, func(q *Queue) { fix(&q.Time) })
 	each(&s.awaits, func(a *await) { fix(&a.time) })
-	for i := range s.held {
-		fix(&s.held[i].time)
-	}
+	each(&s.Held, func(v *holding) { fix(&v.Time) })
 	for i := range s.duplicates {
 		fix(&s.duplicates[i].Time)
 	}
-	for i := range s.lost {
-		fix(&s.lost[i].first, &s.lost[i].last)
+	for i := range s.Lost {
+		fix(&s.Lost[i].First, &s.Lost[i].Last)
 	}
 	for i := range s.waits {
 		fix(&s.waits[i].From, &s.waits[i].To)
@@ -89,7 +87,7 @@ func (s *stream) correct(syncs []ClockSync) {
 	if s.log != nil {
 		s.log.correct(&clock)
 	}
-	fix(&s.first, &s.last, &s.started, &s.finished, &s.idleSince)
+	fix(&s.First, &s.Last, &s.Started, &s.Finished, &s.idleSince)
 }
 
 // bounds finds the start and the end of the run, the workers, and what was lost of each.
@@ -98,11 +96,11 @@ func (b *builder) bounds() {
 	first, last, finished := None, None, None
 	m.Start = None
 	for _, s := range b.streams {
-		first, last = earlier(first, s.first), max(last, s.last)
-		m.Start, finished = earlier(m.Start, s.started), max(finished, s.finished)
-		if n := &m.Nodes[s.node]; m.Info.Node(s.node) == nil && s.id >= len(n.Workers) &&
-			(s.runs.len() > 0 || s.executes || s.started != None) {
-			n.Workers = append(n.Workers, make([]Worker, s.id+1-len(n.Workers))...)
+		first, last = earlier(first, s.First), max(last, s.Last)
+		m.Start, finished = earlier(m.Start, s.Started), max(finished, s.Finished)
+		if n := &m.Nodes[s.Node]; m.Info.Node(s.Node) == nil && s.ID >= len(n.Workers) &&
+			(s.Runs.len() > 0 || s.Executes || s.Started != None) {
+			n.Workers = append(n.Workers, make([]Worker, s.ID+1-len(n.Workers))...)
 		}
 	}
 	if m.Start == None {
@@ -111,23 +109,18 @@ func (b *builder) bounds() {
 	if m.Start == None {
 		m.Start = 0
 	}
-	for n := range m.Nodes {
-		for w := range m.Nodes[n].Workers {
-			m.Nodes[n].Workers[w] = Worker{Started: None, Finished: None, Last: None}
-		}
+	for _, w := range m.AllWorkers() {
+		*w = Worker{Started: None, Finished: None, Last: None}
 	}
 	for _, s := range b.streams {
-		if s.id < len(m.Nodes[s.node].Workers) {
-			w := &m.Nodes[s.node].Workers[s.id]
-			w.Started, w.Finished, w.Last = s.started, s.finished, s.last
+		if w := b.worker(s); w != nil {
+			w.Started, w.Finished, w.Last = s.Started, s.Finished, s.Last
 		}
 	}
 	endsOff := slices.Contains(m.Info.Off, trace.KindProgramFinished.String())
 	m.Killed = false
-	for n := range m.Nodes {
-		for w := range m.Nodes[n].Workers {
-			m.Killed = m.Killed || (m.Nodes[n].Workers[w].Finished == None && !endsOff)
-		}
+	for _, w := range m.AllWorkers() {
+		m.Killed = m.Killed || (w.Finished == None && !endsOff)
 	}
 	m.End = finished
 	if m.Killed || m.End == None {
@@ -136,9 +129,19 @@ func (b *builder) bounds() {
 	m.End = max(m.End, m.Start)
 	b.findLost(endsOff)
 	for _, s := range b.streams {
-		b.workerTimes(s)
+		if w := b.worker(s); w != nil {
+			w.times(s, m)
+		}
 	}
 	b.findProcesses()
+}
+
+// worker is the worker that a stream is, nil if it is none.
+func (b *builder) worker(s *stream) *Worker {
+	if list := b.m.Nodes[s.Node].Workers; s.ID < len(list) {
+		return &list[s.ID]
+	}
+	return nil
 }
 
 func earlier(a, b int64) int64 {
@@ -158,24 +161,21 @@ func (b *builder) findLost(endsOff bool) {
 		}
 	}
 	for _, s := range b.streams {
-		for _, l := range s.lost {
-			m.LostCount += l.count
-			if l.stream < 1<<16 {
-				add(s.node, int(l.stream), l.first, l.last)
+		for _, l := range s.Lost {
+			m.LostCount += l.Count
+			if l.Stream < 1<<16 {
+				add(s.Node, int(l.Stream), l.First, l.Last)
 			}
 		}
 	}
 	for _, d := range b.damage {
-		add(d.node, d.stream, d.From, d.To)
+		add(d.Node, d.Stream, d.From, d.To)
 	}
-	for n := range m.Nodes {
-		for i := range m.Nodes[n].Workers {
-			w := &m.Nodes[n].Workers[i]
-			if w.Finished == None && !endsOff {
-				add(n, i, max(w.Last, m.Start), m.End)
-			}
-			w.Lost = joined(w.Lost, m.Start, m.End)
+	for id, w := range m.AllWorkers() {
+		if w.Finished == None && !endsOff {
+			add(id.Node, id.Worker, max(w.Last, m.Start), m.End)
 		}
+		w.Lost = joined(w.Lost, m.Start, m.End)
 	}
 }
 
@@ -197,12 +197,8 @@ func joined(list []Interval, from, to int64) []Interval {
 	return out
 }
 
-func (b *builder) workerTimes(s *stream) {
-	m := b.m
-	if s.id >= len(m.Nodes[s.node].Workers) {
-		return
-	}
-	w := &m.Nodes[s.node].Workers[s.id]
+// times takes what a stream says of when its worker waited and was idle.
+func (w *Worker) times(s *stream, m *Model) {
 	w.Idle, w.Waits = s.idle, s.waits
 	if s.idleSince != None {
 		w.Idle = append(w.Idle, Interval{s.idleSince, m.End})
@@ -222,20 +218,20 @@ func (b *builder) findProcesses() {
 	type reading struct{ from, to, first, last int64 }
 	readings := map[int]reading{}
 	for _, s := range b.streams {
-		p := m.Nodes[s.node].Process
-		if s.process >= 0 {
-			p = s.process
-			m.Nodes[s.node].Process = p
+		p := m.Nodes[s.Node].Process
+		if s.Process >= 0 {
+			p = s.Process
+			m.Nodes[s.Node].Process = p
 		}
 		r, ok := readings[p]
 		if !ok {
 			r = reading{from: None, to: None}
 		}
-		if s.started != None && (r.from == None || s.started < r.from) {
-			r.from, r.first = s.started, s.startedCPU
+		if s.Started != None && (r.from == None || s.Started < r.from) {
+			r.from, r.first = s.Started, s.StartedCPU
 		}
-		if s.finished != None && s.finished > r.to {
-			r.to, r.last = s.finished, s.finishedCPU
+		if s.Finished != None && s.Finished > r.to {
+			r.to, r.last = s.Finished, s.FinishedCPU
 		}
 		readings[p] = r
 	}

@@ -38,7 +38,7 @@ type builder struct {
 
 // damage is a stretch of a stream's time that could not be read.
 type damage struct {
-	node, stream int
+	Node, Stream int
 	Interval
 }
 
@@ -84,8 +84,8 @@ func (b *builder) finish() *Model {
 	b.nDF = len(m.DFName)
 	m.cfs = b.cfs
 	for _, s := range b.streams {
-		m.Events += s.events
-		for k, n := range s.count {
+		m.Events += s.Events
+		for k, n := range s.Count {
 			m.Count[k] += n
 		}
 	}
@@ -133,28 +133,11 @@ func (b *builder) read(ctx context.Context, r *trace.Reader, opt Options,
 	if err != nil {
 		return err
 	}
-	var mu sync.Mutex
-	err = r.EachStream(parallel, func(c *trace.Cursor) error {
-		s := newStream(b, c.Node, c.Stream, perNode[c.Node])
-		part.enter(s, c)
-		var batch trace.Batch
-		for c.Next(&batch) {
-			if err := ctx.Err(); err != nil {
-				return err
-			}
-			for i, t := range batch.Time {
-				if k := batch.Kind[i]; part == nil || !mark(k) {
-					s.event(t, k, batch.Args(i))
-				}
-			}
-			progress()
-		}
-		mu.Lock()
-		b.streams = append(b.streams, s)
-		mu.Unlock()
-		return nil
-	})
-	if err != nil {
+	var skip kindSet
+	for k := range skip {
+		skip[k] = part != nil && mark(trace.Kind(k)) // it has them already
+	}
+	if err := b.readStreams(ctx, r, parallel, perNode, part, &skip, progress); err != nil {
 		return err
 	}
 	if b.m.share == nil { // else one process does it for all
@@ -171,4 +154,34 @@ func (b *builder) read(ctx context.Context, r *trace.Reader, opt Options,
 		}
 	}
 	return nil
+}
+
+// kindSet is a set of kinds of events.
+type kindSet [trace.MaxKind + 1]bool
+
+// readStreams fills the streams with the events of a reader, but for kinds to skip. progress is called after
+// every block.
+func (b *builder) readStreams(ctx context.Context, r *trace.Reader, parallel int, tables []nodeTables,
+	part *stretch, skip *kindSet, progress func()) error {
+	var mu sync.Mutex
+	return r.EachStream(parallel, func(c *trace.Cursor) error {
+		s := newStream(b, c.Node, c.Stream, tables[c.Node])
+		part.enter(s, c)
+		var batch trace.Batch
+		for c.Next(&batch) {
+			if err := ctx.Err(); err != nil {
+				return err
+			}
+			for i, t := range batch.Time {
+				if k := batch.Kind[i]; !skip[k] {
+					s.event(t, k, batch.Args(i))
+				}
+			}
+			progress()
+		}
+		mu.Lock()
+		b.streams = append(b.streams, s)
+		mu.Unlock()
+		return nil
+	})
 }

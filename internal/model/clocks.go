@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"slices"
-	"sync"
 
 	"github.com/whyslow/whyslow/trace"
 )
@@ -102,14 +101,13 @@ func (c *Clocks) Join(o *Clocks) {
 	c.Left.join(o.Left)
 }
 
-// Chosen leaves out comparisons of a clock, which are by time, that others explain: where the straight line
-// between those before and after is within the error of one, it tells nothing new. While a program runs
-// messages wait for cores and each other, and comparisons are often ten times worse than at the start and at
-// the end; following them would bend a clock that is straight.
+// Chosen leaves out comparisons of a clock, which are by time, that others explain: the straight line between
+// those before and after is within their error. While a program runs messages wait for cores and each other,
+// so comparisons are often ten times worse than at the start and at the end; following them would bend a
+// clock that is straight.
 //
-// The first and the last one are kept, and of those between that the line between them does not explain the
-// one that is farthest from being explained, moved towards the line as far as its error allows; then likewise
-// before and after that one.
+// The first and the last are kept, and the one between them that the line explains least, moved towards the
+// line as far as its error allows; then likewise before and after that one.
 func Chosen(list []ClockSync) []ClockSync {
 	if len(list) < 3 {
 		return list
@@ -150,7 +148,7 @@ func Chosen(list []ClockSync) []ClockSync {
 func (b *builder) syncs() [][]ClockSync {
 	all := make([][]ClockSync, len(b.m.Nodes))
 	for _, s := range b.streams {
-		all[s.node] = append(all[s.node], s.syncs...)
+		all[s.Node] = append(all[s.Node], s.Syncs...)
 	}
 	for n, list := range all {
 		if !slices.ContainsFunc(list, func(y ClockSync) bool { return y.Offset != 0 }) {
@@ -172,8 +170,8 @@ func (b *builder) processes() (process []int, several bool) {
 		process[n] = b.m.Nodes[n].Process
 	}
 	for _, s := range b.streams {
-		if s.process >= 0 && b.m.Info.Node(s.node) == nil {
-			process[s.node] = s.process
+		if s.Process >= 0 && b.m.Info.Node(s.Node) == nil {
+			process[s.Node] = s.Process
 		}
 	}
 	for n := range process {
@@ -184,111 +182,59 @@ func (b *builder) processes() (process []int, several bool) {
 
 // crossings are the messages between nodes, in an order that depends on the trace alone.
 func (b *builder) crossings(process []int) (out []Crossing) {
-	add := func(sent, received func(*stream) *column[end], count int) {
+	add := func(e Crossing) {
+		e.Inside = process[e.From] == process[e.To]
+		out = append(out, e)
+	}
+	messages := func(count int, ends func(*stream) (left, came *column[end])) {
 		all := filled(count, Crossing{From: -1, To: -1})
 		for _, s := range b.streams {
-			each(sent(s), func(e *end) { all[e.number].From, all[e.number].Sent = int32(s.node), e.time })
-			each(received(s), func(e *end) { all[e.number].To, all[e.number].Received = int32(s.node), e.time })
+			left, came := ends(s)
+			each(left, func(e *end) { all[e.Number].From, all[e.Number].Sent = int32(s.Node), e.Time })
+			each(came, func(e *end) { all[e.Number].To, all[e.Number].Received = int32(s.Node), e.Time })
 		}
 		for i, e := range all {
 			if i > 0 && e.From >= 0 && e.To >= 0 && e.From != e.To {
-				e.Inside = process[e.From] == process[e.To]
-				out = append(out, e)
+				add(e)
 			}
 		}
 	}
-	add(func(s *stream) *column[end] { return &s.sent }, func(s *stream) *column[end] {
-		return &s.received
-	}, b.messages.size())
-	add(func(s *stream) *column[end] { return &s.asked }, func(s *stream) *column[end] {
-		return &s.askedHere
-	}, b.requests.size())
-	return append(out, b.journeys(process)...)
-}
-
-// journeys are the moves of CFs: the i-th departure of a CF from node a to node b and its i-th arrival at b
-// from a, as in joinMoves; the order of times of one node does not depend on clocks.
-func (b *builder) journeys(process []int) (out []Crossing) {
-	var all []move
+	messages(b.messages.size(), func(s *stream) (_, _ *column[end]) { return &s.Sent, &s.Received })
+	messages(b.requests.size(), func(s *stream) (_, _ *column[end]) { return &s.Asked, &s.AskedHere })
+	var moves []Move
 	for _, s := range b.streams {
-		each(&s.moves, func(v *move) {
-			if peer := int(v.peer); peer < len(process) && peer != s.node {
-				all = append(all, *v)
-			}
-		})
+		each(&s.Moves, func(v *Move) { moves = append(moves, *v) })
 	}
-	way := func(v *move) (from, to int32) {
-		if v.out {
-			return v.node, v.peer
+	for _, g := range journeys(moves) { // the order of times of one node does not depend on clocks
+		if g.Sent != None && g.Received != None && g.From != g.To {
+			add(Crossing{From: g.From, To: g.To, Sent: g.Sent, Received: g.Received})
 		}
-		return v.peer, v.node
-	}
-	sameWay := func(x, y *move) int {
-		xf, xt := way(x)
-		yf, yt := way(y)
-		return cmp.Or(cmp.Compare(x.cf, y.cf), cmp.Compare(xf, yf), cmp.Compare(xt, yt))
-	}
-	slices.SortStableFunc(all, func(x, y move) int {
-		return cmp.Or(sameWay(&x, &y), cmp.Compare(x.time, y.time))
-	})
-	for len(all) > 0 {
-		n := 1
-		for n < len(all) && sameWay(&all[0], &all[n]) == 0 {
-			n++
-		}
-		var left, came []int64
-		for i := range all[:n] {
-			if all[i].out {
-				left = append(left, all[i].time)
-			} else {
-				came = append(came, all[i].time)
-			}
-		}
-		from, to := way(&all[0])
-		for i := range min(len(left), len(came)) {
-			out = append(out, Crossing{from, to, left[i], came[i], process[from] == process[to]})
-		}
-		all = all[n:]
 	}
 	return out
 }
+
+// clockKinds are the events that clocks are compared and repaired by.
+var clockKinds = []trace.Kind{trace.KindEntered, trace.KindExited, trace.KindCollective, trace.KindAcquired,
+	trace.KindReleased, trace.KindProgramStarted, trace.KindClockSync, trace.KindDFSent, trace.KindDFReceived,
+	trace.KindDFRequested, trace.KindDFRequestReceived, trace.KindCFMigrated, trace.KindCFStolen,
+	trace.KindCFReceived}
 
 // ReadClocks finds the corrections of the nodes' clocks that Build uses, without a model: those of each node
 // for Common, and how well they agree. It reads the whole trace, and fails only when ctx ends.
 func ReadClocks(ctx context.Context, r *trace.Reader) ([][]ClockSync, Clocks, error) {
 	b := newBuilder(r.Run(), r.Nodes())
-	perNode := make([]nodeTables, len(b.m.Nodes))
+	tables := make([]nodeTables, len(b.m.Nodes))
 	for _, n := range r.Nodes() {
-		perNode[n] = b.tables.add(n, r.Defs(n))
+		tables[n] = b.tables.add(n, r.Defs(n))
 	}
-	var mu sync.Mutex
-	err := r.EachStream(2, func(c *trace.Cursor) error {
-		s := newStream(b, c.Node, c.Stream, perNode[c.Node])
-		for batch := (trace.Batch{}); c.Next(&batch); {
-			if err := ctx.Err(); err != nil {
-				return err
-			}
-			for i, t := range batch.Time {
-				switch k := batch.Kind[i]; k {
-				case trace.KindEntered, trace.KindExited, trace.KindCollective, trace.KindAcquired, trace.KindReleased,
-					trace.KindProgramStarted, trace.KindClockSync, trace.KindDFSent, trace.KindDFReceived,
-					trace.KindDFRequested,
-					trace.KindDFRequestReceived, trace.KindCFMigrated, trace.KindCFStolen, trace.KindCFReceived:
-					s.event(t, k, batch.Args(i))
-				}
-			}
-		}
-		mu.Lock()
-		b.streams = append(b.streams, s)
-		mu.Unlock()
-		return nil
-	})
-	if err != nil {
+	var skip kindSet
+	for k := range skip {
+		skip[k] = !slices.Contains(clockKinds, trace.Kind(k))
+	}
+	if err := b.readStreams(ctx, r, 2, tables, nil, &skip, func() {}); err != nil {
 		return nil, Clocks{}, err
 	}
-	slices.SortFunc(b.streams, func(x, y *stream) int {
-		return cmp.Or(cmp.Compare(x.node, y.node), cmp.Compare(x.id, y.id))
-	})
+	sortStreams(b.streams)
 	b.findClocks(true)
 	return b.m.clocks, b.m.Clocks, nil
 }

@@ -3,8 +3,11 @@ package model
 // column is a list that grows without being copied: in chunks, of which only the first starts small, so that
 // a thousand streams with a few events each cost little.
 type column[T any] struct {
-	full [][]T
-	last []T
+	Full [][]T
+	Last []T
+	// Of what another process read: where the elements stand there, and, on the way, the ids that they name.
+	Place []uint32
+	IDs   []uint64
 }
 
 const (
@@ -13,42 +16,38 @@ const (
 )
 
 func (c *column[T]) add(v T) {
-	if len(c.last) == columnLen {
-		c.turn()
+	if len(c.Last) == columnLen {
+		c.Full, c.Last = append(c.Full, c.Last), make([]T, 0, columnLen)
 	}
-	c.last = append(c.last, v)
+	c.Last = append(c.Last, v)
 }
 
-func (c *column[T]) turn() {
-	c.full = append(c.full, c.last)
-	c.last = make([]T, 0, columnLen)
-}
-
-func (c *column[T]) len() int { return len(c.full)<<columnBits + len(c.last) }
+func (c *column[T]) len() int { return len(c.Full)<<columnBits + len(c.Last) }
 
 func (c *column[T]) at(i int) *T {
-	if k := i >> columnBits; k < len(c.full) {
-		return &c.full[k][i&(columnLen-1)]
+	if k := i >> columnBits; k < len(c.Full) {
+		return &c.Full[k][i&(columnLen-1)]
 	}
-	return &c.last[i&(columnLen-1)]
+	return &c.Last[i&(columnLen-1)]
 }
 
-// chunks gives the list piece by piece.
-func (c *column[T]) chunks(yield func([]T) bool) {
-	for _, k := range c.full {
-		if !yield(k) {
-			return
-		}
+// place is where an element stands in the column of the process that read it.
+func (c *column[T]) place(i int) uint32 {
+	if c.Place == nil {
+		return uint32(i)
 	}
-	yield(c.last)
+	return c.Place[i]
 }
 
 // each calls f for every element.
 func each[T any](c *column[T], f func(*T)) {
-	for k := range c.chunks {
+	for _, k := range c.Full {
 		for i := range k {
 			f(&k[i])
 		}
+	}
+	for i := range c.Last {
+		f(&c.Last[i])
 	}
 }
 
@@ -60,10 +59,10 @@ func (c *column[T]) move(out []T) []T {
 
 // empty hands over the list piece by piece and forgets it.
 func (c *column[T]) empty(f func([]T)) {
-	for i, k := range c.full {
-		c.full[i] = nil
+	for i, k := range c.Full {
+		c.Full[i] = nil
 		f(k)
 	}
-	f(c.last)
+	f(c.Last)
 	*c = column[T]{}
 }

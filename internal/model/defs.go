@@ -12,7 +12,7 @@ import (
 type tables struct {
 	m     *Model
 	names map[string]uint32
-	codes map[Code]int
+	codes map[Code]uint32
 	sites map[Site]uint32
 	// byID finds the DFs of several nodes that are the same one; with one node there is nothing to find.
 	byID map[uint64]DF
@@ -30,48 +30,32 @@ type nodeTables struct {
 }
 
 func newTables(m *Model, nodes int) *tables {
-	t := &tables{m: m, names: map[string]uint32{}, codes: map[Code]int{}, sites: map[Site]uint32{},
+	t := &tables{m: m, names: map[string]uint32{}, codes: map[Code]uint32{}, sites: map[Site]uint32{},
 		late: map[dfRef]DF{}}
 	if nodes > 1 {
 		t.byID = map[uint64]DF{}
 	}
-	m.Names = []string{""}
-	t.names[""] = 0
-	m.Codes = []Code{{Name: "?"}}
-	m.Sites = []Site{{}}
+	t.name("")
+	t.code(Code{Name: "?"})
+	t.site(Site{})
 	m.DFName, m.dfHome = []uint32{0}, []dfRef{{}}
 	return t
 }
 
-func (t *tables) name(s string) uint32 {
-	n, ok := t.names[s]
+// numberOf gives the number of a thing in a list, which grows where it is new.
+func numberOf[T comparable](known map[T]uint32, list *[]T, v T) uint32 {
+	n, ok := known[v]
 	if !ok {
-		n = uint32(len(t.m.Names))
-		t.m.Names = append(t.m.Names, s)
-		t.names[s] = n
+		n = uint32(len(*list))
+		*list = append(*list, v)
+		known[v] = n
 	}
 	return n
 }
 
-func (t *tables) code(c Code) int {
-	i, ok := t.codes[c]
-	if !ok {
-		i = len(t.m.Codes)
-		t.m.Codes = append(t.m.Codes, c)
-		t.codes[c] = i
-	}
-	return i
-}
-
-func (t *tables) site(s Site) uint32 {
-	i, ok := t.sites[s]
-	if !ok {
-		i = uint32(len(t.m.Sites))
-		t.m.Sites = append(t.m.Sites, s)
-		t.sites[s] = i
-	}
-	return i
-}
+func (t *tables) name(s string) uint32 { return numberOf(t.names, &t.m.Names, s) }
+func (t *tables) code(c Code) int      { return int(numberOf(t.codes, &t.m.Codes, c)) }
+func (t *tables) site(s Site) uint32   { return numberOf(t.sites, &t.m.Sites, s) }
 
 // add takes in the definitions of a node.
 func (t *tables) add(node int, defs *trace.Defs) nodeTables {
@@ -90,8 +74,7 @@ func (t *tables) add(node int, defs *trace.Defs) nodeTables {
 			return
 		}
 		s := Site{Code: code(def.Code), Label: defs.Name(def.Label), File: defs.Name(def.File), Line: def.Line,
-			Text: defs.Name(def.Text),
-			DFs:  defs.Name(def.DFs)}
+			Text: defs.Name(def.Text), DFs: defs.Name(def.DFs)}
 		n.site = put(n.site, int(def.Site), t.site(s))
 	})
 	names := map[trace.Name]uint32{}

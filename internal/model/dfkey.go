@@ -25,6 +25,16 @@ func (m *Model) DFHome(df DF) [2]uint64 {
 	return [2]uint64{uint64(home.node), uint64(home.df)}
 }
 
+// DFGlobal names a DF for all processes that share a run: by its id or, where none of them has read its
+// definition, by its home. 0 for no DF.
+func (m *Model) DFGlobal(df DF) uint64 {
+	if id := m.DFID(df); id != 0 || df == 0 {
+		return id
+	}
+	home := m.dfHome[df]
+	return uint64(home.node)<<32 | uint64(home.df)
+}
+
 // FindDF gives the DF with a key of any node that mentions it; 0 where there is none, or where that is no
 // key.
 func (m *Model) FindDF(key string) DF {
@@ -38,4 +48,14 @@ func (m *Model) FindDF(key string) DF {
 		return list[number]
 	}
 	return m.late[dfRef{uint32(node), trace.DF(number)}]
+}
+
+// DFID gives the 64-bit id of a DF, the same in all models of a run; 0 where no definition of the DF was
+// read.
+func (m *Model) DFID(df DF) uint64 {
+	identity := m.identity(df)
+	if len(identity) == 0 {
+		return 0
+	}
+	return trace.IdentityID(identity)
 }

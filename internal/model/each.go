@@ -24,11 +24,19 @@ func (m *Model) AllWorkers() iter.Seq2[WorkerID, *Worker] {
 
 // WorkerIDOf gives the worker of an execution; false for one on a stream that is no worker.
 func (m *Model) WorkerIDOf(execution int) (WorkerID, bool) {
-	i := sort.Search(len(m.byEnd), func(i int) bool { return m.byEnd[i].End > execution })
-	if i == len(m.byEnd) || m.byEnd[i].First > execution {
+	w := m.workerOf(execution)
+	if w == nil {
 		return WorkerID{}, false
 	}
-	return WorkerID{int(m.byEnd[i].node), int(m.byEnd[i].number)}, true
+	return WorkerID{int(w.node), int(w.number)}, true
+}
+
+func (m *Model) workerOf(execution int) *workerRef {
+	i := sort.Search(len(m.byEnd), func(i int) bool { return m.byEnd[i].End > execution })
+	if i == len(m.byEnd) || m.byEnd[i].First > execution {
+		return nil
+	}
+	return &m.byEnd[i]
 }
 
 // CFs gives every CF of which an event was recorded: its creation, that it was ready, an execution or a
@@ -50,14 +58,9 @@ func (m *Model) CFs() iter.Seq[CF] {
 // ExecutionsOf gives the executions of a CF in order of start.
 func (m *Model) ExecutionsOf(cf CF) iter.Seq[int] {
 	return func(yield func(int) bool) {
-		last := m.ExecOf[cf]
-		if last == 0 {
-			return
-		}
 		list, many := m.multi[cf]
-		if !many {
+		if last := m.ExecOf[cf]; !many && last != 0 {
 			yield(int(last - 1))
-			return
 		}
 		for _, e := range list {
 			if !yield(int(e)) {

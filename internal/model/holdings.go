@@ -7,22 +7,19 @@ import (
 	"sort"
 )
 
-// What nodes hold
+// What nodes hold. A node stores a copy of a DF and later drops it. It may hold several at once: each task
+// that asked for the DF gets a message with a copy of its own. All bytes held, wherever they are shown,
+// follow from one rule for the copies of one DF at one node:
 //
-// A node stores a copy of a DF and later drops it. It may hold several copies of one DF at once: each task
-// that asked for the DF gets a message with a copy of its own. All bytes held, in reports, on the page and in
-// advice, follow from one rule for the copies of one DF at one node:
-//
-//  1. The i-th copy stored, in order of time, is the i-th copy dropped: the oldest copy goes first.
+//  1. The i-th copy stored, in order of time, is the i-th copy dropped: the oldest goes first.
 //  2. A trace that lost events may drop more copies than it stored. The first drops, in the order of streams,
-//     then belong to copies from before the record. They are left out: such a copy has no From.
+//     are left out: they have no From.
 //  3. A copy that is never dropped is held to the end of the run: it has no To.
-//  4. A copy has the size of the DF's last creation up to the moment when the copy was stored. If every
-//     creation came later, which clocks may claim, the first one counts. Without a recorded creation the size
-//     is 0.
+//  4. A copy has the size of the DF's last creation up to the moment when it was stored, or else of the first
+//     one, which clocks may have moved; 0 without any.
 //
-// Offsets of clocks can move a drop before the store. To is before From then, and the copy counts -1 in
-// between, so that sums over several nodes stay right.
+// Offsets of clocks can move a drop before the store. The copy counts -1 in between, so that sums over
+// several nodes stay right.
 
 // HeldCopy is a copy of a DF at one node.
 type HeldCopy struct {

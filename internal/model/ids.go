@@ -42,18 +42,23 @@ func newIDs(nodes int) *ids {
 
 // number gives the number of an id, handing out one where needed. 0 stays 0.
 func (d *ids) number(id uint64) uint32 {
-	if id == 0 {
-		return 0
+	if n := d.inChunk(id); n != 0 || id == 0 {
+		return n
 	}
+	return d.slow(id)
+}
+
+// inChunk gives the number of an id whose chunk has numbers, else 0.
+func (d *ids) inChunk(id uint64) uint32 {
 	node, counter := id>>48, id&(1<<48-1)
 	if node < uint64(len(d.dirs)) {
 		if dir := d.dirs[node].Load(); dir != nil && counter>>chunkBits < uint64(len(*dir)) {
-			if base := atomic.LoadUint32(&(*dir)[counter>>chunkBits]); base != 0 {
+			if base := atomic.LoadUint32(&(*dir)[counter>>chunkBits]); base != 0 && id != 0 {
 				return base + uint32(counter&(chunkSize-1))
 			}
 		}
 	}
-	return d.slow(id)
+	return 0
 }
 
 func (d *ids) slow(id uint64) uint32 {
@@ -124,16 +129,8 @@ func (d *ids) single(id uint64) uint32 {
 
 // find gives the number of an id that has one, else 0. Only for use after reading.
 func (d *ids) find(id uint64) uint32 {
-	if id == 0 {
-		return 0
-	}
-	node, counter := id>>48, id&(1<<48-1)
-	if node < uint64(len(d.dirs)) {
-		if dir := d.dirs[node].Load(); dir != nil && counter>>chunkBits < uint64(len(*dir)) {
-			if base := (*dir)[counter>>chunkBits]; base != 0 {
-				return base + uint32(counter&(chunkSize-1))
-			}
-		}
+	if n := d.inChunk(id); n != 0 {
+		return n
 	}
 	return d.odd[id]
 }

@@ -93,27 +93,26 @@ func (b *builder) joinCreations() {
 	m.labelAt = make([]uint32, n)
 	for _, s := range b.streams {
 		base := uint32(len(m.labels))
-		m.labels = append(m.labels, s.labels...)
-		s.labels = nil
-		s.creations.empty(func(list []creation) {
+		m.labels = append(m.labels, s.Labels...)
+		s.Labels = nil
+		s.Creations.empty(func(list []creation) {
 			for i := range list {
 				c := &list[i]
-				if c.cf == 0 || (m.Created[c.cf] != None && m.Created[c.cf] <= c.time) {
+				if c.CF == 0 || (m.Created[c.CF] != None && m.Created[c.CF] <= c.Time) {
 					continue // created twice: the first counts
 				}
-				m.Created[c.cf], m.Parent[c.cf], m.ParentExec[c.cf], m.SiteOf[c.cf] = c.time, c.parent, c.exec, c.site
-				if c.label != 0 {
-					m.labelAt[c.cf] = base + c.label
+				m.Created[c.CF], m.Parent[c.CF], m.ParentExec[c.CF], m.SiteOf[c.CF] = c.Time, c.Parent, c.Exec, c.Site
+				if c.Label != 0 {
+					m.labelAt[c.CF] = base + c.Label
 				}
 			}
 		})
-		for _, w := range s.weights {
+		for _, w := range s.Weights.move(nil) {
 			if m.weights == nil {
 				m.weights = map[CF]float64{}
 			}
-			m.weights[w.cf] = w.w
+			m.weights[w.CF] = w.W
 		}
-		s.weights = nil
 	}
 }
 
@@ -122,18 +121,18 @@ func (b *builder) joinReady() {
 	m.Ready, m.ReadyNode = filled(n, None), make([]uint16, n)
 	m.readyMore = map[CF][]readyAt{}
 	for _, s := range b.streams {
-		node := uint16(s.node)
-		s.readies.empty(func(list []ready) {
+		node := uint16(s.Node)
+		s.Readies.empty(func(list []ready) {
 			for _, r := range list {
-				if old := m.Ready[r.cf]; old != None {
+				if old := m.Ready[r.CF]; old != None {
 					// The latest goes into the columns, the others aside.
-					if r.time < old {
-						m.readyMore[r.cf] = append(m.readyMore[r.cf], readyAt{r.time, node})
+					if r.Time < old {
+						m.readyMore[r.CF] = append(m.readyMore[r.CF], readyAt{r.Time, node})
 						continue
 					}
-					m.readyMore[r.cf] = append(m.readyMore[r.cf], readyAt{old, m.ReadyNode[r.cf]})
+					m.readyMore[r.CF] = append(m.readyMore[r.CF], readyAt{old, m.ReadyNode[r.CF]})
 				}
-				m.Ready[r.cf], m.ReadyNode[r.cf] = r.time, node
+				m.Ready[r.CF], m.ReadyNode[r.CF] = r.Time, node
 			}
 		})
 	}
@@ -143,8 +142,8 @@ func (b *builder) joinExecutions() {
 	m := b.m
 	n, in := 0, 0
 	for _, s := range b.streams {
-		n += s.runs.len()
-		in += s.inputs.len()
+		n += s.Runs.len()
+		in += s.Inputs.len()
 	}
 	m.ExecStart, m.ExecEnd, m.ExecCPU = make([]int64, 0, n), make([]int64, 0, n), make([]int64, 0, n)
 	m.ExecCF, m.ExecNumber = make([]CF, 0, n), make([]uint32, 0, n)
@@ -152,11 +151,11 @@ func (b *builder) joinExecutions() {
 	for _, s := range b.streams {
 		first := len(m.ExecCF)
 		s.joinRuns(m)
-		if s.id < len(m.Nodes[s.node].Workers) {
-			w := &m.Nodes[s.node].Workers[s.id]
+		if s.ID < len(m.Nodes[s.Node].Workers) {
+			w := &m.Nodes[s.Node].Workers[s.ID]
 			w.First, w.End = first, len(m.ExecCF)
 			if w.End > w.First {
-				m.byEnd = append(m.byEnd, workerRef{w, int32(s.node), int32(s.id)})
+				m.byEnd = append(m.byEnd, workerRef{w, int32(s.Node), int32(s.ID)})
 			}
 		}
 	}
@@ -181,48 +180,39 @@ func (b *builder) joinExecutions() {
 // joinRuns appends the executions of a stream in order of start. That is the order they were recorded in,
 // unless the clock ran backwards.
 func (s *stream) joinRuns(m *Model) {
-	base := uint32(len(m.inputs))
-	m.inputs = s.inputs.move(m.inputs)
-	sorted, last := true, None
-	each(&s.runs, func(e *execution) {
-		e.inputs += base
-		sorted, last = sorted && e.start >= last, e.start
-	})
-	add := func(list []execution) {
-		for i := range list {
-			e := &list[i]
-			m.ExecStart, m.ExecEnd, m.ExecCPU = append(m.ExecStart, e.start), append(m.ExecEnd, e.end),
-				append(m.ExecCPU, e.cpu)
-			m.ExecCF, m.ExecNumber = append(m.ExecCF, e.cf), append(m.ExecNumber, e.number)
-			m.inputsAt = append(m.inputsAt, e.inputs)
-		}
+	add := func(e *execution) {
+		m.ExecStart, m.ExecEnd, m.ExecCPU = append(m.ExecStart, e.Start), append(m.ExecEnd, e.End),
+			append(m.ExecCPU, e.CPU)
+		m.ExecCF, m.ExecNumber = append(m.ExecCF, e.CF), append(m.ExecNumber, e.Number)
+		m.inputsAt = append(m.inputsAt, e.Inputs)
 	}
+	sorted, last := true, None
+	each(&s.Runs, func(e *execution) { sorted, last = sorted && e.Start >= last, e.Start })
 	if sorted {
-		s.runs.empty(add)
+		base := uint32(len(m.inputs))
+		m.inputs = s.Inputs.move(m.inputs)
+		s.Runs.empty(func(list []execution) {
+			for i := range list {
+				list[i].Inputs += base
+				add(&list[i])
+			}
+		})
 		return
 	}
-	list := s.runs.move(nil)
-	inputs := slices.Clone(m.inputs[base:])
-	m.inputs = m.inputs[:base]
-	end := make([]uint32, len(list))
-	for i := range list {
-		end[i] = base + uint32(len(inputs))
-		if i+1 < len(list) {
-			end[i] = list[i+1].inputs
-		}
-	}
-	order := make([]int, len(list))
+	order := make([]int, s.Runs.len())
 	for i := range order {
 		order[i] = i
 	}
-	slices.SortStableFunc(order, func(x, y int) int { return cmp.Compare(list[x].start, list[y].start) })
+	slices.SortStableFunc(order, func(x, y int) int {
+		return cmp.Compare(s.Runs.at(x).Start, s.Runs.at(y).Start)
+	})
 	for _, i := range order {
-		e := list[i]
-		own := inputs[e.inputs-base : end[i]-base]
-		e.inputs = uint32(len(m.inputs))
-		m.inputs = append(m.inputs, own...)
-		add([]execution{e})
+		e := *s.Runs.at(i)
+		e.Inputs = uint32(len(m.inputs))
+		m.inputs = append(m.inputs, s.inputsOf(i)...)
+		add(&e)
 	}
+	s.Runs, s.Inputs = column[execution]{}, column[DF]{}
 }
 
 // joinMade orders the creations of DFs by DF and time. Nearly every DF is created once, so it is a counting
@@ -231,7 +221,7 @@ func (b *builder) joinMade() {
 	m, n := b.m, b.nDF
 	from := make([]uint32, n+1)
 	for _, s := range b.streams {
-		each(&s.mades, func(d *made) { from[d.df+1]++ })
+		each(&s.Mades, func(d *made) { from[d.DF+1]++ })
 	}
 	for df := range n {
 		from[df+1] += from[df]
@@ -239,18 +229,20 @@ func (b *builder) joinMade() {
 	total := from[n]
 	m.MadeTime, m.MadeSize = make([]int64, total), make([]int64, total)
 	m.MadeBy, m.MadeNode = make([]CF, total), make([]uint16, total)
+	set := func(k uint32, t, size int64, by CF, node uint16) {
+		m.MadeTime[k], m.MadeSize[k], m.MadeBy[k], m.MadeNode[k] = t, size, by, node
+	}
 	next := slices.Clone(from)
 	for _, s := range b.streams {
-		s.mades.empty(func(list []made) {
+		s.Mades.empty(func(list []made) {
 			for i := range list {
 				d := &list[i]
-				k := next[d.df]
-				next[d.df]++
-				for ; k > from[d.df] && m.MadeTime[k-1] > d.time; k-- {
-					m.MadeTime[k], m.MadeSize[k], m.MadeBy[k], m.MadeNode[k] = m.MadeTime[k-1], m.MadeSize[k-1],
-						m.MadeBy[k-1], m.MadeNode[k-1]
+				k := next[d.DF]
+				next[d.DF]++
+				for ; k > from[d.DF] && m.MadeTime[k-1] > d.Time; k-- {
+					set(k, m.MadeTime[k-1], m.MadeSize[k-1], m.MadeBy[k-1], m.MadeNode[k-1])
 				}
-				m.MadeTime[k], m.MadeSize[k], m.MadeBy[k], m.MadeNode[k] = d.time, d.size, d.by, uint16(s.node)
+				set(k, d.Time, d.Size, d.By, uint16(s.Node))
 			}
 		})
 	}
@@ -262,48 +254,48 @@ func (b *builder) joinMessages() {
 	none := Message{Sent: None, Received: None, From: -1, To: -1}
 	m.DFMessages, m.Requests = filled(b.messages.size(), none), filled(b.requests.size(), none)
 	m.received = make([]receipts, len(m.Nodes))
-	m.travelled = make([]uint64, b.nDF/64+1)
+	m.travelled = make(bits, b.nDF/64+1)
 	for _, s := range b.streams {
-		each(&s.sent, func(e *end) {
-			if e.number == 0 {
+		each(&s.Sent, func(e *end) {
+			if e.Number == 0 {
 				return // nothing tells where it came to
 			}
-			g := &m.DFMessages[e.number]
-			g.Sent, g.From, g.To, g.Bytes, g.Request, g.DF, g.CF = e.time, int32(s.node), e.peer, e.bytes, e.request,
-				e.df, e.cf
+			g := &m.DFMessages[e.Number]
+			g.Sent, g.From, g.To, g.Bytes, g.Request, g.DF, g.CF = e.Time, int32(s.Node), e.Peer, e.Bytes, e.Request,
+				e.DF, e.CF
 		})
-		each(&s.asked, func(e *end) {
-			if e.number == 0 {
+		each(&s.Asked, func(e *end) {
+			if e.Number == 0 {
 				return // asked of the node itself
 			}
-			g := &m.Requests[e.number]
-			g.Sent, g.From, g.To, g.DF, g.CF = e.time, int32(s.node), e.peer, e.df, e.cf
+			g := &m.Requests[e.Number]
+			g.Sent, g.From, g.To, g.DF, g.CF = e.Time, int32(s.Node), e.Peer, e.DF, e.CF
 		})
-		s.sent, s.asked = column[end]{}, column[end]{}
+		s.Sent, s.Asked = column[end]{}, column[end]{}
 	}
 	for _, s := range b.streams {
-		each(&s.received, func(e *end) {
-			if e.number == 0 {
-				e.number = uint32(len(m.DFMessages))
+		each(&s.Received, func(e *end) {
+			if e.Number == 0 {
+				e.Number = uint32(len(m.DFMessages))
 				m.DFMessages = append(m.DFMessages, none)
 			}
-			g := &m.DFMessages[e.number]
-			g.Received, g.From, g.To, g.DF = e.time, e.peer, int32(s.node), e.df
+			g := &m.DFMessages[e.Number]
+			g.Received, g.From, g.To, g.DF = e.Time, e.Peer, int32(s.Node), e.DF
 			if g.Sent == None {
-				g.Bytes, g.Request, g.CF = e.bytes, e.request, e.cf
+				g.Bytes, g.Request, g.CF = e.Bytes, e.Request, e.CF
 			}
-			r := &m.received[s.node]
-			r.df, r.message = append(r.df, e.df), append(r.message, e.number)
-			m.travelled[e.df/64] |= 1 << (e.df % 64)
+			r := &m.received[s.Node]
+			r.df, r.message = append(r.df, e.DF), append(r.message, e.Number)
+			m.travelled.set(uint32(e.DF))
 		})
-		each(&s.askedHere, func(e *end) {
-			if e.number == 0 {
+		each(&s.AskedHere, func(e *end) {
+			if e.Number == 0 {
 				return
 			}
-			g := &m.Requests[e.number]
-			g.Received, g.From, g.To, g.DF = e.time, e.peer, int32(s.node), e.df
+			g := &m.Requests[e.Number]
+			g.Received, g.From, g.To, g.DF = e.Time, e.Peer, int32(s.Node), e.DF
 		})
-		s.received, s.askedHere = column[end]{}, column[end]{}
+		s.Received, s.AskedHere = column[end]{}, column[end]{}
 	}
 	for i := range m.received {
 		m.received[i].sort(m)
@@ -313,60 +305,66 @@ func (b *builder) joinMessages() {
 func (r *receipts) sort(m *Model) {
 	slices.SortFunc(r.message, func(x, y uint32) int {
 		a, b := &m.DFMessages[x], &m.DFMessages[y]
-		return cmp.Or(cmp.Compare(a.DF, b.DF), cmp.Compare(a.Received, b.Received), cmp.Compare(x, y))
+		// Processes number messages differently: their numbers come last.
+		return cmp.Or(cmp.Compare(a.DF, b.DF), cmp.Compare(a.Received, b.Received), cmp.Compare(a.Sent, b.Sent),
+			cmp.Compare(a.From, b.From), cmp.Compare(a.Bytes, b.Bytes), cmp.Compare(x, y))
 	})
 	for i, g := range r.message {
 		r.df[i] = m.DFMessages[g].DF
 	}
 }
 
-// joinMoves pairs each departure of a CF with its arrival: the i-th from node a to node b with the i-th at b
-// from a.
 func (b *builder) joinMoves() {
 	m := b.m
-	n := 0
+	var all []Move
 	for _, s := range b.streams {
-		n += s.moves.len()
+		all = s.Moves.move(all)
 	}
-	if n == 0 {
-		return
-	}
-	all := make([]move, 0, n)
-	for _, s := range b.streams {
-		all = s.moves.move(all)
-	}
-	slices.SortStableFunc(all, func(x, y move) int {
-		return cmp.Or(cmp.Compare(x.cf, y.cf), cmp.Compare(x.time, y.time))
-	})
-	m.moved = make(map[CF][2]uint32, n/2)
-	m.Moves = make([]Message, 0, n/2)
-	for i := 0; i < len(all); {
-		j := i
-		for j < len(all) && all[j].cf == all[i].cf {
-			j++
+	m.Moves = journeys(all)
+	m.moved = map[CF][2]uint32{}
+	for i := 0; i < len(m.Moves); {
+		first, cf := i, m.Moves[i].CF
+		for i < len(m.Moves) && m.Moves[i].CF == cf {
+			i++
 		}
-		first := len(m.Moves)
-		m.Moves = pair(m.Moves, all[i:j])
-		if all[i].cf != 0 {
-			m.moved[all[i].cf] = [2]uint32{uint32(first), uint32(len(m.Moves))}
+		if cf != 0 {
+			m.moved[cf] = [2]uint32{uint32(first), uint32(i)}
 		}
-		i = j
 	}
 }
 
-func pair(out []Message, moves []move) []Message {
+// journeys pairs each departure of a CF with its arrival: the i-th from node a to node b with the i-th at b
+// from a. They are ordered by CF, then time.
+func journeys(all []Move) (out []Message) {
+	slices.SortStableFunc(all, func(x, y Move) int {
+		return cmp.Or(cmp.Compare(x.CF, y.CF), cmp.Compare(x.Time, y.Time))
+	})
+	for len(all) > 0 {
+		n := 1
+		for n < len(all) && all[n].CF == all[0].CF {
+			n++
+		}
+		out = PairMoves(out, all[:n])
+		all = all[n:]
+	}
+	return out
+}
+
+// PairMoves appends the messages that the moves of one CF make, in order of time: the i-th departure from one
+// node to another goes with the i-th arrival there.
+func PairMoves(out []Message, moves []Move) []Message {
 	first := len(out)
 	for _, v := range moves {
-		if v.out {
-			out = append(out, Message{Sent: v.time, Received: None, From: v.node, To: v.peer, Bytes: v.bytes, CF: v.cf,
-				Stolen: v.stolen})
+		if v.Out {
+			out = append(out, Message{Sent: v.Time, Received: None, From: v.Node, To: v.Peer, Bytes: v.Bytes, CF: v.CF,
+				Stolen: v.Stolen})
 		}
 	}
 	for _, v := range moves {
-		if v.out {
+		if v.Out {
 			continue
 		}
-		g := Message{Sent: None, From: v.peer, To: v.node, Bytes: v.bytes, CF: v.cf}
+		g := Message{Sent: None, From: v.Peer, To: v.Node, Bytes: v.Bytes, CF: v.CF}
 		at := slices.IndexFunc(out[first:], func(o Message) bool {
 			return o.From == g.From && o.To == g.To && o.Received == None
 		})
@@ -374,7 +372,7 @@ func pair(out []Message, moves []move) []Message {
 			out = append(out, g)
 			at = len(out) - 1 - first
 		}
-		out[first+at].Received = v.time
+		out[first+at].Received = v.Time
 	}
 	slices.SortStableFunc(out[first:], func(x, y Message) int {
 		return cmp.Compare(max(x.Sent, x.Received), max(y.Sent, y.Received))
@@ -407,18 +405,18 @@ func (b *builder) joinRest() {
 	m.Held = map[CF][]Interval{}
 	var held []holding
 	for _, s := range b.streams {
-		held = append(held, s.held...)
+		held = s.Held.move(held)
 	}
-	slices.SortStableFunc(held, func(x, y holding) int { return cmp.Compare(x.time, y.time) })
+	slices.SortStableFunc(held, func(x, y holding) int { return cmp.Compare(x.Time, y.Time) })
 	since := map[CF]int64{}
 	for _, h := range held {
-		t, on := since[h.cf]
+		t, on := since[h.CF]
 		switch {
-		case h.on && !on:
-			since[h.cf] = h.time
-		case !h.on && on:
-			m.Held[h.cf] = append(m.Held[h.cf], Interval{t, h.time})
-			delete(since, h.cf)
+		case h.On && !on:
+			since[h.CF] = h.Time
+		case !h.On && on:
+			m.Held[h.CF] = append(m.Held[h.CF], Interval{t, h.Time})
+			delete(since, h.CF)
 		}
 	}
 	for cf, t := range since {

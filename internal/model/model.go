@@ -163,7 +163,7 @@ type Model struct {
 	Held       map[CF][]Interval // stopped by a debugger
 
 	received  []receipts
-	travelled []uint64 // a bit per DF: some node received it
+	travelled bits // DFs that some node received
 	moved     map[CF][2]uint32
 	readyMore map[CF][]readyAt
 	multi     map[CF][]uint32 // executions of CFs with several, in order of start

@@ -22,8 +22,7 @@ func (m *Model) Occupied(w *Worker, e int) Interval {
 		if end == None {
 			end = m.End
 		}
-		// Executions are in order of start: where the next of any kind starts later, so does the next atomic
-		// one.
+		// Executions are in order of start: where the next of any kind starts later, so does the next atomic one.
 		if next < w.End && m.ExecStart[next] < end {
 			if next = m.NextAtomic(w, next); next < w.End {
 				end = min(end, m.ExecStart[next])

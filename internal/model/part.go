@@ -70,15 +70,15 @@ func (p *stretch) enter(s *stream, c *trace.Cursor) {
 	if p == nil {
 		return
 	}
-	key := streamKey{s.node, s.id}
+	key := streamKey{s.Node, s.ID}
 	for _, e := range p.marks[key] {
 		s.event(e.time, e.kind, e.args)
 	}
 	span := p.spans[key]
-	s.first, s.last = span.From, span.To
+	s.First, s.Last = span.From, span.To
 	in := p.in
-	if s.node < len(p.low) && p.low[s.node] != None {
-		in.From, in.To = minus(in.From, p.high[s.node]), minus(in.To, p.low[s.node])
+	if s.Node < len(p.low) && p.low[s.Node] != None {
+		in.From, in.To = minus(in.From, p.high[s.Node]), minus(in.To, p.low[s.Node])
 	}
 	c.Within(in)
 }

@@ -1,6 +1,8 @@
 package model
 
 import (
+	"cmp"
+	"math"
 	"slices"
 	"sort"
 	"strconv"
@@ -53,11 +55,11 @@ func (m *Model) Execution(cf CF, number uint32) (int, bool) {
 
 // WorkerOf gives the worker and the node of an execution; nil and -1 for one on a stream that is no worker.
 func (m *Model) WorkerOf(execution int) (*Worker, int32) {
-	i := sort.Search(len(m.byEnd), func(i int) bool { return m.byEnd[i].End > execution })
-	if i == len(m.byEnd) || m.byEnd[i].First > execution {
+	w := m.workerOf(execution)
+	if w == nil {
 		return nil, -1
 	}
-	return m.byEnd[i].Worker, m.byEnd[i].node
+	return w.Worker, w.node
 }
 
 // ExecutionAt gives the execution of a CF that had started by t and was the last to do so.
@@ -110,7 +112,7 @@ func (m *Model) FirstSeen(df DF) (int64, bool) {
 }
 
 // Travelled tells whether any node received a DF.
-func (m *Model) Travelled(df DF) bool { return m.travelled[df/64]&(1<<(df%64)) != 0 }
+func (m *Model) Travelled(df DF) bool { return m.travelled.has(uint32(df)) }
 
 // LastReceipt gives the last message with a DF that a node received by t: an index into DFMessages.
 func (m *Model) LastReceipt(df DF, node int32, t int64) (uint32, bool) {
@@ -137,8 +139,7 @@ func (m *Model) MovesOf(cf CF) []Message {
 }
 
 // LastMove gives the last migration of a CF that a node received by t.
-func (m *Model) LastMove(cf CF, node int32, t int64) (*Message, bool) {
-	var best *Message
+func (m *Model) LastMove(cf CF, node int32, t int64) (best *Message, ok bool) {
 	moves := m.MovesOf(cf)
 	for i := range moves {
 		g := &moves[i]
@@ -184,9 +185,13 @@ func (m *Model) Indices(df DF, dst []int64) []int64 {
 // DFString gives the name of a DF with its indices: "x[3][0]".
 func (m *Model) DFString(df DF) string {
 	var space [8]int64
-	text := append(make([]byte, 0, 32), m.DFNameOf(df)...)
-	for _, i := range m.Indices(df, space[:0]) {
-		text = append(strconv.AppendInt(append(text, '['), i, 10), ']')
+	return indexed(m.DFNameOf(df), m.Indices(df, space[:0]))
+}
+
+func indexed[T int32 | int64](name string, indices []T) string {
+	text := append(make([]byte, 0, 32), name...)
+	for _, i := range indices {
+		text = append(strconv.AppendInt(append(text, '['), int64(i), 10), ']')
 	}
 	return string(text)
 }
@@ -197,39 +202,21 @@ func (m *Model) CFTitle(cf CF) string {
 		return ""
 	}
 	site := &m.Sites[m.SiteOf[cf]]
-	name := site.Label
-	if name == "" {
-		name = m.Codes[site.Code].Name
-	}
-	text := append(make([]byte, 0, 32), name...)
-	for _, i := range m.Label(cf) {
-		text = append(strconv.AppendInt(append(text, '['), int64(i), 10), ']')
-	}
-	return string(text)
+	return indexed(cmp.Or(site.Label, m.Codes[site.Code].Name), m.Label(cf))
 }
 
 // CFString gives the label or code fragment of a CF, its indices, and its id: "mult[1][2] (0.17)".
 func (m *Model) CFString(cf CF) string { return m.CFTitle(cf) + " (" + m.CFID(cf).String() + ")" }
 
 // WasReadyTwice tells whether a CF became ready more than once.
-func (m *Model) WasReadyTwice(cf CF) bool {
-	if len(m.readyMore) == 0 {
-		return false
-	}
-	return len(m.readyMore[cf]) > 0
-}
+func (m *Model) WasReadyTwice(cf CF) bool { return len(m.readyMore[cf]) > 0 }
 
 // HasInputs tells whether any execution was given a DF.
 func (m *Model) HasInputs() bool { return len(m.inputs) > 0 }
 
 // HasRequests tells whether any DF was sent because it was requested.
 func (m *Model) HasRequests() bool {
-	for i := range m.DFMessages {
-		if m.DFMessages[i].Request != 0 {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(m.DFMessages, func(g Message) bool { return g.Request != 0 })
 }
 
 // UsesForeign tells whether some atomic CF was given a DF that was created on another node only.
@@ -244,7 +231,7 @@ func (m *Model) UsesForeign() bool {
 					if m.MadeFrom[df] == m.MadeFrom[df+1] {
 						continue
 					}
-					if _, here := m.CreationAt(df, int32(n), maxTime); !here && m.Atomic(m.ExecCF[e]) {
+					if _, here := m.CreationAt(df, int32(n), math.MaxInt64); !here && m.Atomic(m.ExecCF[e]) {
 						return true
 					}
 				}
@@ -253,8 +240,6 @@ func (m *Model) UsesForeign() bool {
 	}
 	return false
 }
-
-const maxTime = int64(1<<63 - 1)
 
 // RepeatedReceipts calls f for every message that brought a DF to a node, an own one, that had received it
 // before.

@@ -1,6 +1,7 @@
 package model
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/whyslow/whyslow/trace"
@@ -51,8 +52,8 @@ type Thread struct {
 	Stray int // exits of regions that were not entered
 	Back  int // events whose time was before that of an earlier one
 
-	lossy bool  // events were lost
-	last  int64 // time of its last event
+	Lossy bool  // events were lost
+	Last  int64 // time of its last event
 }
 
 // Collective is what one thread did in a collective operation.
@@ -225,21 +226,17 @@ func (s *stream) siteOf(v uint64) uint32 {
 // exit leaves the innermost open region with that site, or else that code, and all inside of it, whose exits
 // were not recorded.
 func (s *stream) exit(t int64, site uint32) {
-	r := s.log
-	at := -1
-	for i := len(r.stack) - 1; i >= 0; i-- {
-		if r.visits.at(int(r.stack[i].visit)).site == site {
-			at = i
-			break
+	r, sites := s.log, s.b.m.Sites
+	innermost := func(is func(site uint32) bool) int {
+		i := len(r.stack) - 1
+		for i >= 0 && !is(r.visits.at(int(r.stack[i].visit)).site) {
+			i--
 		}
+		return i
 	}
-	if at < 0 {
-		sites := s.b.m.Sites
-		for i := len(r.stack) - 1; i >= 0 && at < 0; i-- {
-			if c := sites[r.visits.at(int(r.stack[i].visit)).site].Code; c != 0 && c == sites[site].Code {
-				at = i
-			}
-		}
+	at := innermost(func(open uint32) bool { return open == site })
+	if code := sites[site].Code; at < 0 && code != 0 {
+		at = innermost(func(open uint32) bool { return sites[open].Code == code })
 	}
 	if at < 0 {
 		r.stray++
@@ -263,16 +260,14 @@ func (s *stream) collective(top int32, a []uint64) {
 		sync = parseSync(s.name(a[1]))
 		r.syncs[a[1]] = sync
 	}
-	n := int32(r.collectives.len())
 	c := Collective{Visit: top, Kind: kind, Sync: sync, Start: node32(a[2]), Stride: node32(a[3]),
-		Size: node32(a[4]), Root: -1,
-		Sent: length(a[6]), Received: length(a[7]), Notify: -1, Instance: -1}
-	if root := int64(a[5]); root >= 0 {
+		Size: node32(a[4]), Root: -1, Sent: length(a[6]), Received: length(a[7]), Notify: -1, Instance: -1}
+	if int64(a[5]) >= 0 {
 		c.Root = node32(a[5])
 	}
 	switch kind {
 	case CollectiveNotify:
-		r.notify = n
+		r.notify = int32(r.collectives.len())
 	case CollectiveWait:
 		c.Notify, r.notify = r.notify, -1
 	}
@@ -289,10 +284,10 @@ func (r *threadLog) correct(clock *clockMap) {
 // thread turns what was collected into columns.
 func (s *stream) thread(m *Model) Thread {
 	r := s.log
-	t := Thread{Node: s.node, Stream: s.id, Start: s.first, End: s.last, last: s.last, Stray: r.stray,
+	t := Thread{Node: s.Node, Stream: s.ID, Start: s.First, End: s.Last, Last: s.Last, Stray: r.stray,
 		Back: r.back}
-	if s.started != None {
-		t.Start = min(s.started, s.first)
+	if s.Started != None {
+		t.Start = min(s.Started, s.First)
 	}
 	n := r.visits.len()
 	t.Enter, t.Exit, t.Site, t.Parent = make([]int64, 0, n), make([]int64, 0, n), make([]uint32, 0, n),
@@ -302,7 +297,7 @@ func (s *stream) thread(m *Model) Thread {
 			t.Open++
 		}
 	})
-	if t.Open > 0 && s.finished == None {
+	if t.Open > 0 && s.Finished == None {
 		t.End = max(t.End, m.End)
 	}
 	r.visits.empty(func(list []visit) {
@@ -380,12 +375,7 @@ var collectiveNames = [collectiveKinds]string{"other", "barrier", "notify", "wai
 func (k CollectiveKind) String() string { return collectiveNames[k] }
 
 func collectiveKind(name string) CollectiveKind {
-	for k, n := range collectiveNames {
-		if n == name {
-			return CollectiveKind(k)
-		}
-	}
-	return CollectiveOther
+	return CollectiveKind(max(0, slices.Index(collectiveNames[:], name)))
 }
 
 // SyncMode is what a collective waits for on entry or exit.
@@ -411,15 +401,8 @@ func (s Sync) String() string {
 	return syncNames[s.In] + "/" + syncNames[s.Out]
 }
 
-func parseSync(text string) (s Sync) {
+func parseSync(text string) Sync {
+	mode := func(name string) SyncMode { return SyncMode(max(0, slices.Index(syncNames, name))) }
 	in, out, _ := strings.Cut(text, "/")
-	for i, n := range syncNames {
-		if n == in {
-			s.In = SyncMode(i)
-		}
-		if n == out {
-			s.Out = SyncMode(i)
-		}
-	}
-	return s
+	return Sync{mode(in), mode(out)}
 }

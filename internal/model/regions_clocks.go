@@ -1,6 +1,9 @@
 package model
 
-import "slices"
+import (
+	"cmp"
+	"slices"
+)
 
 // latestSenders is how many of those that entered a collective last ask of the clocks of all others that
 // these leave it later. When clocks are repaired, another one may turn out to be the last; then that one
@@ -25,10 +28,9 @@ func (b *builder) repairRegions(process []int, crossings []Crossing, raw []Threa
 				crossings = append(crossings, e)
 			}
 		}
-		if len(crossings) == before {
-			return
+		if len(crossings) > before {
+			m.clocks, m.Clocks = RepairClocks(syncs, crossings)
 		}
-		m.clocks, m.Clocks = RepairClocks(syncs, crossings)
 	}
 }
 
@@ -36,13 +38,13 @@ func (b *builder) repairRegions(process []int, crossings []Crossing, raw []Threa
 func (b *builder) severalHosts() bool {
 	first := -1
 	for _, s := range b.streams {
-		if s.log == nil && !s.entered {
+		if s.log == nil && !s.Entered {
 			continue
 		}
 		if first < 0 {
-			first = s.node
+			first = s.Node
 		}
-		if b.m.Nodes[s.node].Host != b.m.Nodes[first].Host || len(b.m.clocks[s.node]) > 0 {
+		if b.m.Nodes[s.Node].Host != b.m.Nodes[first].Host || len(b.m.clocks[s.Node]) > 0 {
 			return true
 		}
 	}
@@ -57,7 +59,7 @@ func (b *builder) rawThreads() (out []Thread) {
 			continue
 		}
 		n := s.log.collectives.len()
-		t := Thread{Node: s.node, Stream: s.id, last: s.last, Enter: make([]int64, 0, n), Exit: make([]int64, 0, n),
+		t := Thread{Node: s.Node, Stream: s.ID, Last: s.Last, Enter: make([]int64, 0, n), Exit: make([]int64, 0, n),
 			Collectives: make([]Collective, 0, n)}
 		each(&s.log.collectives, func(c *Collective) {
 			own, v := *c, visit{}
@@ -75,12 +77,12 @@ func (b *builder) rawThreads() (out []Thread) {
 
 // on gives a raw thread by a clock.
 func (t *Thread) on(clock clockMap) Thread {
-	out := Thread{Node: t.Node, Stream: t.Stream, Enter: make([]int64, len(t.Enter)),
-		Exit:        make([]int64, len(t.Exit)),
-		Collectives: slices.Clone(t.Collectives), Locks: slices.Clone(t.Locks)}
+	out := *t
+	out.Enter, out.Exit = slices.Clone(t.Enter), slices.Clone(t.Exit)
+	out.Collectives, out.Locks = slices.Clone(t.Collectives), slices.Clone(t.Locks)
 	for v, exit := range t.Exit {
 		if exit == None {
-			exit = t.last
+			exit = t.Last
 		}
 		out.Enter[v], out.Exit[v] = clock.common(t.Enter[v]), clock.common(exit)
 	}
@@ -162,13 +164,7 @@ func (r *Regions) senders(in *Instance, members []Member) []int {
 		all[k] = k
 	}
 	slices.SortStableFunc(all, func(x, y int) int {
-		a, b := r.Arrived(members[x]), r.Arrived(members[y])
-		if a > b {
-			return -1
-		} else if a < b {
-			return 1
-		}
-		return 0
+		return cmp.Compare(r.Arrived(members[y]), r.Arrived(members[x]))
 	})
 	return all[:min(len(all), latestSenders)]
 }

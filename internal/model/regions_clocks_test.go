@@ -13,7 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
-	"github.com/whyslow/whyslow/internal/procs"
+	"github.com/whyslow/whyslow/internal/testkit/grouptest"
 	"github.com/whyslow/whyslow/trace"
 )
 
@@ -158,7 +158,7 @@ func TestShareRegionClocks(t *testing.T) {
 		one := build(t, text)
 		var wg sync.WaitGroup
 		errs := make([]error, 3)
-		for rank, g := range procs.Local(len(errs)) {
+		for rank, g := range grouptest.Local(len(errs)) {
 			wg.Go(func() {
 				defer g.Leave()
 				r, err := trace.OpenShare(dir, rank, len(errs))

@@ -16,12 +16,12 @@ func (b *builder) joinRegions() {
 			continue
 		}
 		t := s.thread(m)
-		if n := m.Nodes[s.node].Workers; s.id < len(n) {
-			lost := n[s.id].Lost
-			if k := len(lost); k > 0 && lost[k-1].From >= t.last {
+		if n := m.Nodes[s.Node].Workers; s.ID < len(n) {
+			lost := n[s.ID].Lost
+			if k := len(lost); k > 0 && lost[k-1].From >= t.Last {
 				lost = lost[:k-1] // it was killed: regions that were open then stay open
 			}
-			t.lossy = len(lost) > 0
+			t.Lossy = len(lost) > 0
 			t.cutAtLosses(m, lost)
 		}
 		r.Threads = append(r.Threads, t)
@@ -71,6 +71,19 @@ func (t *Thread) enterOf(c *Collective) int64 {
 // of all queues is one instance, then the second one, and so on, however far a member is ahead.
 type collectiveGroup struct{ start, stride, size int32 }
 
+// place is that of a node in the group; false where it has none, or there is no such group in a run of so
+// many nodes.
+func (g collectiveGroup) place(node, nodes int) (int, bool) {
+	if g.size < 1 || int(g.size) > nodes || node < int(g.start) || g.stride < 1 && g.size > 1 {
+		return 0, false
+	}
+	if g.size == 1 {
+		return 0, true
+	}
+	away, stride := node-int(g.start), int(g.stride)
+	return away / stride, away%stride == 0 && away/stride < int(g.size)
+}
+
 func (r *Regions) pairCollectives(nodes int) {
 	groups := map[collectiveGroup][][]Member{}
 	var order []collectiveGroup
@@ -84,33 +97,22 @@ func (r *Regions) pairCollectives(nodes int) {
 		if end-first > 1 {
 			slices.SortStableFunc(list, func(x, y Member) int { return cmp.Compare(r.entered(x), r.entered(y)) })
 		}
-		var last collectiveGroup
-		var queues [][]Member
-		place := 0
 		for _, e := range list {
 			c := r.Record(e)
 			if c.Kind == CollectiveNotify {
 				continue // it comes with its wait
 			}
 			g := collectiveGroup{c.Start, c.Stride, c.Size}
-			if c.Visit < 0 || g.size < 1 || int(g.size) > nodes || node < int(g.start) || g.stride < 1 && g.size > 1 {
+			place, ok := g.place(node, nodes)
+			if c.Visit < 0 || !ok {
 				r.Unmatched++
 				continue
 			}
-			if queues == nil || g != last {
-				if queues = groups[g]; queues == nil {
-					queues = make([][]Member, g.size)
-					groups[g] = queues
-					order = append(order, g)
-				}
-				last, place = g, 0
-				if g.size > 1 {
-					place = (node - int(g.start)) / int(g.stride)
-				}
-			}
-			if place >= len(queues) || g.size > 1 && (node-int(g.start))%int(g.stride) != 0 {
-				r.Unmatched++
-				continue
+			queues := groups[g]
+			if queues == nil {
+				queues = make([][]Member, g.size)
+				groups[g] = queues
+				order = append(order, g)
 			}
 			queues[place] = append(queues[place], e)
 		}
@@ -125,9 +127,7 @@ func (r *Regions) pairCollectives(nodes int) {
 // Record gives what a member did.
 func (r *Regions) Record(e Member) *Collective { return &r.Threads[e.Thread].Collectives[e.Record] }
 
-func (r *Regions) entered(e Member) int64 {
-	return r.Threads[e.Thread].enterOf(r.Record(e))
-}
+func (r *Regions) entered(e Member) int64 { return r.Threads[e.Thread].enterOf(r.Record(e)) }
 
 // left is when a member left the operation.
 func (r *Regions) left(e Member) int64 { return r.Threads[e.Thread].Exit[r.Record(e).Visit] }
@@ -143,7 +143,7 @@ func phase(k CollectiveKind) CollectiveKind {
 func (r *Regions) pairGroup(g collectiveGroup, queues [][]Member) {
 	lossy := false
 	for _, q := range queues {
-		lossy = lossy || len(q) > 0 && r.Threads[q[0].Thread].lossy
+		lossy = lossy || len(q) > 0 && r.Threads[q[0].Thread].Lossy
 	}
 	for {
 		first, same := CollectiveOther, true
@@ -247,17 +247,11 @@ func (r *Regions) addInstance(g collectiveGroup, queues [][]Member) {
 func (r *Regions) orderInstances() {
 	end := make([]int64, len(r.Instances))
 	order := make([]int32, len(r.Instances))
-	sorted := true
 	for i := range r.Instances {
-		end[i] = None
+		end[i], order[i] = None, int32(i)
 		for _, e := range r.MembersOf(i) {
 			end[i] = max(end[i], r.left(e))
 		}
-		order[i] = int32(i)
-		sorted = sorted && (i == 0 || end[i-1] <= end[i])
-	}
-	if sorted {
-		return
 	}
 	slices.SortStableFunc(order, func(x, y int32) int { return cmp.Compare(end[x], end[y]) })
 	instances := make([]Instance, len(order))
@@ -307,17 +301,18 @@ func (r *Regions) pairLocks() {
 		for _, ref := range list {
 			e := r.LockEvent(ref)
 			i, isOpen := open[e.Lock]
+			h := held{e.Lock, e.Time, e.Time, Hold{none, ref}}
 			switch {
 			case e.Acquire:
 				open[e.Lock] = len(all)
-				all = append(all, held{lock: e.Lock, from: e.Time, to: e.Time, hold: Hold{ref, none}})
+				h.hold = Hold{ref, none}
 			case isOpen:
 				all[i].hold.Released, all[i].to = ref, e.Time
 				e.Link = all[i].hold.Acquired
 				delete(open, e.Lock)
-			default:
-				all = append(all, held{lock: e.Lock, from: e.Time, to: e.Time, hold: Hold{none, ref}})
+				continue
 			}
+			all = append(all, h)
 		}
 	})
 	slices.SortStableFunc(all, func(x, y held) int {

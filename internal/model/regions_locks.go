@@ -11,16 +11,15 @@ import (
 	"github.com/whyslow/whyslow/trace"
 )
 
-// What locks are called. Events know numbers; what a number stands for is told by a site that no event refers
-// to. Its label is
+// lockDef says what a lock is. Events know its number only; the label of a site that no event refers to tells
+// the rest, of which all but the number may be left out:
 //
 //	lock 0x4060 byte 8 call 2 thread 1
 //
-// The number comes first, the rest may be left out. Where the site's code fragment is a lock operation, the
-// site's text is the lock's name, or the address of the variable that it is; file and line are where that is
-// declared. Where it is one that allocates memory, the site is the call that allocated it: the lock is the
-// byte of that memory, and of the calls there, by that thread if not by all together, it was that one, from
-// 1.
+// Where the site's code fragment is a lock operation, its text is the lock's name or the address of its
+// variable, file and line are where that is declared. Where it allocates memory, the site is the call that
+// allocated the lock: the lock is at that byte of that memory, of that call, counted from 1, by that thread
+// or by all together.
 type lockDef struct {
 	number, at, call, thread uint64
 	alone                    bool // it is one thread's call

@@ -5,30 +5,25 @@ import (
 	"slices"
 )
 
-// This file puts clocks forward where, once they are corrected with their comparisons, a message would still
-// be received before it was sent: a controlled logical clock (Rabenseifner; Becker, Rabenseifner and Wolf),
-// on one clock per node.
+// Clocks are put forward where, even after correction by their comparisons, a message would be received
+// before it was sent: a controlled logical clock (Rabenseifner; Becker, Rabenseifner and Wolf), one per node.
 //
 // Every message asks that its receipt is at least Latency after its sending, or as much as it is already, if
-// that is less. So a message in order asks for nothing that is not so, and where all are, nothing changes.
+// that is less. So nothing changes where all messages are in order.
 //
-// Forward. The ends of messages of each node are walked in the order of its own clock, a receipt only after
-// its sending has been. A receipt that is too early puts the node's clock forward, by just enough. What it
-// was put forward by then wears off, by one part in wearOff of the time that passes, so that the clock goes
-// on without ever going back.
+// Forward. The ends of messages of each node are walked in the order of its clock, a receipt only after its
+// sending. A receipt that is too early puts the clock forward by just enough. That wears off by one part in
+// wearOff of the time that passes, so the clock never goes back.
 //
-// Backward. A clock that jumps would stretch whatever the node did at that moment. So what was before the
-// jump is put forward too, by one part in rampUp of the time less for each moment earlier; a sending only as
-// far as its receipt allows, and then what is left of the jump is made up between it and the next end of a
-// message.
+// Backward. A jump would stretch whatever the node did at that moment. So what came before is put forward
+// too, by one part in rampUp of the time less for each moment earlier; a sending only as far as its receipt
+// allows, and the rest of the jump is made up between it and the next end of a message.
 //
-// All times only ever move forward, so that neither pass can undo what another message asked for, and all
-// ends of messages that another one's time follows from are final when it is computed. Should messages
-// contradict each other, as in a circle that no clock explains, of the circle's messages the one that is most
-// out of order is left as it is.
+// Times only move forward, so neither pass undoes what another message asked for. Where messages contradict
+// each other, as in a circle that no clock explains, the one that is most out of order is left as it is.
 //
 // The result is again a list of knots for each node. Ends of messages on a straight line between others need
-// none; they are met to within 2 ns, and exactly where a message has so little time that it matters.
+// none: they are met to within 2 ns, and exactly where a message has so little time that it matters.
 
 // Latency is the time in nanoseconds a message between processes is supposed to take at least, where a clock
 // is put forward because of it. No transport is faster, not even between processes of one host; were it more

@@ -10,35 +10,29 @@ import (
 	"github.com/whyslow/whyslow/trace"
 )
 
-// A run that is too large for one process is shared by several: each reads the files of some nodes, its own,
-// and its model has everything about them, and of other nodes what the own ones' time depends on. What that
-// is, and how it comes here:
+// A run that is too large for one process is shared by several. Each reads the files of some nodes, its own;
+// its model has everything about them, and of other nodes what the time of its own depends on. That comes in
+// steps:
 //
-// Known to all. Names, sites and code fragments (one table, in the order that one process would give it); of
-// every stream when it started and ended, what it lost, how it counted events and compared clocks; problems.
+// Known to all (share_tell.go). Names, sites and code fragments in one table, in the order that one process
+// would give it; of every stream its start and end, losses, counts and comparisons of clocks; problems.
 //
 // What crosses (share_cross.go). CFs, messages and requests have a home: the process that reads the node in
-// their id. Everything that another process recorded about them is told to it, and it tells everything it
-// then knows to all that recorded something. DFs have no such node, so first all DFs that are mentioned in
-// the files of several processes are found, by their ids, each process looking at one part of the ids;
-// creations of these are told to all whose files mention them. So what a process has recorded any event of is
-// known to it as completely as to a process that reads all.
+// their id. All others tell it what they recorded about them, and it tells everything back to all that did.
+// DFs have no such node. So processes first compare the ids of all DFs, each process a part of the ids; then
+// everybody tells creations of a DF to all whose files mention it.
 //
-// What it depends on (share_want.go). Executions here may wait for what was made by CFs that never were here,
-// and be made by structured CFs that waited for other DFs elsewhere, and what they were given may have come
-// by way of other nodes. Each process follows these threads: it asks those who know, and what comes may be
-// the reason to ask for more, until nobody has a question.
+// What it depends on (share_want.go). Executions here may wait for what CFs made that never were here, and
+// have ancestors that waited for other DFs elsewhere. Each process asks those who know, and what comes may
+// raise more questions, until nobody has one.
 //
-// Regions (share_regions.go). What crosses between threads that entered regions are collectives and locks, so
-// of each thread everybody is told these, and the few visits that say what they cost.
+// Regions (share_regions.go). Everybody is told all collectives and locks, and the visits that say what they
+// cost.
 //
-// All but regions is raw: records as they stand in the columns of streams, with times of the nodes' own
-// clocks. In the end it is put into columns of streams that stand for those of other nodes, and the model is
-// made of all streams as ever.
-//
-// The result is exact, also of damaged traces. It differs from what one process makes of the same files in
-// one case: two DFs with the same 64-bit id are told apart, but not reported where no process reads a file of
-// both.
+// All but regions travels raw, as records in columns of streams with times of the nodes' own clocks
+// (share_rows.go). In the end the model is made of all streams as ever. The result is exact, also of damaged
+// traces. One thing differs from what a single process makes: two DFs with the same 64-bit id are told apart,
+// but not reported where no process reads a file of both.
 
 // share says which part of a run a model has.
 type share struct {
@@ -186,15 +180,15 @@ type sharing struct {
 	own        []*stream             // those read here
 	abroad     map[streamKey]*stream // the others
 	order      []*stream             // likewise, by node and stream
-	out        []outbox              // by process: what it is to be told next
+	out        []parcel              // by process: what it is to be told next
 
-	ownDFs   DF   // those below are mentioned in the files read here
-	shared   bits // of these: in files of others, too
-	matches  matches
-	told     bits                      // CFs of which all is known here
-	messages ends                      // what is known of messages
-	direct   bits                      // messages sent by nodes that never received the DF
-	heard    func(p *parcel, rank int) // of parcels, before they are taken in
+	ownDFs   DF        // those below are mentioned in the files read here
+	shared   bits      // of these: in files of others, too
+	sharers  askers    // of these: the processes whose files mention them
+	told     bits      // CFs of which all is known here
+	messages ends      // what is known of messages
+	direct   bits      // messages sent by nodes that never received the DF
+	asked    *askedFor // what parcels are about, by those they come from
 }
 
 func newSharing(ctx context.Context, r *trace.Reader, opt Options, g procs.Group) (*sharing, error) {
@@ -202,7 +196,7 @@ func newSharing(ctx context.Context, r *trace.Reader, opt Options, g procs.Group
 		return nil, errors.New("a part of a run cannot be shared among processes; build it in one")
 	}
 	b := newBuilder(r.Run(), r.AllNodes())
-	h := &sharing{b: b, m: b.m, r: r, g: g, rank: g.Rank(), size: g.Size(), out: make([]outbox, g.Size()),
+	h := &sharing{b: b, m: b.m, r: r, g: g, rank: g.Rank(), size: g.Size(), out: make([]parcel, g.Size()),
 		abroad: map[streamKey]*stream{}}
 	h.m.share = &share{rank: h.rank, size: h.size, owner: make([]uint16, len(b.m.Nodes))}
 	for n := range b.m.Nodes {
@@ -253,24 +247,24 @@ func (h *sharing) all(yield func(*stream) bool) {
 // settle makes one list of all streams, for the model.
 func (h *sharing) settle() {
 	for _, s := range h.order {
-		s.settle()
+		s.settle(h)
 	}
 	h.b.streams = append(slices.Clone(h.own), h.order...)
 	sortStreams(h.b.streams)
 	sh, at := h.m.share, 0
 	sh.ownDFs, sh.shared, sh.requests = h.ownDFs, h.shared, h.b.requests
 	for _, s := range h.b.streams {
-		n := s.runs.len()
-		if h.m.Own(s.node) && n > 0 {
+		n := s.Runs.len()
+		if h.m.Own(s.Node) && n > 0 {
 			if sh.end == 0 {
 				sh.first = at
 			}
 			sh.end = at + n
 		}
 		at += n
-		sh.runs = append(sh.runs, runsOf{s.node, at})
+		sh.runs = append(sh.runs, runsOf{s.Node, at})
 	}
-	h.own, h.order, h.abroad, h.matches = nil, nil, nil, matches{}
+	h.own, h.order, h.abroad, h.sharers = nil, nil, nil, askers{}
 	h.told, h.direct, h.messages = nil, nil, ends{}
 }
 
@@ -294,43 +288,35 @@ func (b *bits) set(n uint32) bool {
 
 // askers are, by number, the processes that are to be told of something.
 type askers struct {
-	one  []uint16 // 1 + the only one; 0 nobody
-	more map[uint32][]uint16
+	first []uint16 // 1 + the first; 0: nobody
+	more  map[uint32][]uint16
 }
 
-const several = ^uint16(0)
-
 func (a *askers) add(n uint32, rank int) {
-	if int(n) >= len(a.one) {
-		a.one = append(a.one, make([]uint16, int(n)+1-len(a.one))...)
+	if int(n) >= len(a.first) {
+		a.first = append(a.first, make([]uint16, int(n)+1-len(a.first))...)
 	}
-	switch had := a.one[n]; {
-	case had == 0:
-		a.one[n] = uint16(rank) + 1
-	case had == uint16(rank)+1:
-	default:
+	switch first := a.first[n]; {
+	case first == 0:
+		a.first[n] = uint16(rank) + 1
+	case first != uint16(rank)+1 && !slices.Contains(a.more[n], uint16(rank)):
 		if a.more == nil {
 			a.more = map[uint32][]uint16{}
 		}
-		if had != several {
-			a.more[n] = []uint16{had - 1}
-			a.one[n] = several
-		}
-		if !slices.Contains(a.more[n], uint16(rank)) {
-			a.more[n] = append(a.more[n], uint16(rank))
-		}
+		a.more[n] = append(a.more[n], uint16(rank))
 	}
 }
 
+func (a *askers) has(n uint32) bool { return int(n) < len(a.first) && a.first[n] != 0 }
+
 func (a *askers) of(n uint32, f func(rank int)) {
-	if int(n) >= len(a.one) || a.one[n] == 0 {
+	if !a.has(n) {
 		return
 	}
-	if one := a.one[n]; one != several {
-		f(int(one) - 1)
-		return
-	}
-	for _, rank := range a.more[n] {
-		f(int(rank))
+	f(int(a.first[n]) - 1)
+	if len(a.more) > 0 {
+		for _, rank := range a.more[n] {
+			f(int(rank))
+		}
 	}
 }

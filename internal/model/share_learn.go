@@ -1,7 +1,6 @@
 package model
 
 import (
-	"encoding/binary"
 	"errors"
 	"slices"
 
@@ -16,57 +15,29 @@ func (m *Model) LearnSites(g procs.Group, cfs []CF) error {
 	if m.share == nil {
 		return nil
 	}
-	var unknown []CF
+	unknown, ids := make([][]CF, g.Size()), make([][]trace.CF, g.Size())
+	asked := map[CF]bool{}
 	for _, cf := range cfs {
-		if cf != 0 && m.SiteOf[cf] == 0 && m.Owner(m.CFID(cf).Node()) != g.Rank() {
-			unknown = append(unknown, cf)
+		id := m.CFID(cf)
+		if k := m.Owner(id.Node()); cf != 0 && m.SiteOf[cf] == 0 && k != g.Rank() && !asked[cf] {
+			asked[cf] = true
+			unknown[k], ids[k] = append(unknown[k], cf), append(ids[k], id)
 		}
 	}
-	slices.Sort(unknown)
-	unknown = slices.Compact(unknown)
-	out, asked := make([][]byte, g.Size()), make([][]CF, g.Size())
-	for _, cf := range unknown {
-		k := m.Owner(m.CFID(cf).Node())
-		out[k], asked[k] = binary.AppendUvarint(out[k], uint64(m.CFID(cf))), append(asked[k], cf)
-	}
-	in, err := g.Exchange(out)
-	if err != nil {
-		return err
-	}
-	for k, b := range in {
-		out[k] = nil
-		for len(b) > 0 && err == nil {
-			id := number(&b, &err)
-			out[k] = binary.AppendUvarint(out[k], uint64(m.SiteOf[m.FindCF(trace.CF(id))]))
+	sites, err := procs.Ask(g, ids, func(id trace.CF) (uint32, error) { return m.SiteOf[m.FindCF(id)], nil })
+	for k, list := range sites {
+		for i, site := range list {
+			m.SiteOf[unknown[k][i]] = site
 		}
 	}
-	if err := procs.Agree(g, err); err != nil {
-		return err
-	}
-	if in, err = g.Exchange(out); err != nil {
-		return err
-	}
-	for k, list := range asked {
-		for _, cf := range list {
-			if site := number(&in[k], &err); site < uint64(len(m.Sites)) {
-				m.SiteOf[cf] = uint32(site)
-			}
-		}
-	}
-	return procs.Agree(g, err)
+	return err
 }
 
-var errLearn = errors.New("internal error: what another process asked or told about CFs makes no sense")
-
-// number takes a number from the front of what another process told.
-func number(b *[]byte, err *error) uint64 {
-	v, n := binary.Uvarint(*b)
-	if n <= 0 {
-		*err, *b = errLearn, nil
-		return 0
-	}
-	*b = (*b)[n:]
-	return v
+// ordinal names an execution: the how-manieth of a CF's it is, from 0. All processes that have one execution
+// of a CF have all.
+type ordinal struct {
+	CF trace.CF
+	N  int
 }
 
 // Places gives, for executions in a model of BuildShare, the how-manieth each is of OwnExecutions of the
@@ -74,58 +45,32 @@ func number(b *[]byte, err *error) uint64 {
 func (m *Model) Places(g procs.Group, executions []uint32) ([]uint32, error) {
 	first, end := m.OwnExecutions()
 	own := func(e int) bool { return e >= first && e < end }
-	out := make([][]byte, g.Size())
+	ordinals := make([][]ordinal, g.Size())
 	for _, e := range executions {
-		if own(int(e)) {
-			continue
+		if !own(int(e)) {
+			cf, k := m.ExecCF[e], m.ExecutedBy(int(e))
+			n := slices.Index(slices.Collect(m.ExecutionsOf(cf)), int(e))
+			ordinals[k] = append(ordinals[k], ordinal{m.CFID(cf), n})
 		}
-		// All processes that have one execution of a CF have all.
-		cf, n := m.ExecCF[e], uint64(0)
-		for x := range m.ExecutionsOf(cf) {
-			if x == int(e) {
-				break
-			}
-			n++
-		}
-		k := m.ExecutedBy(int(e))
-		out[k] = binary.AppendUvarint(binary.AppendUvarint(out[k], uint64(m.CFID(cf))), n)
 	}
-	in, err := g.Exchange(out)
+	answers, err := procs.Ask(g, ordinals, func(o ordinal) (uint32, error) {
+		list := slices.Collect(m.ExecutionsOf(m.FindCF(o.CF)))
+		if o.N >= len(list) || !own(list[o.N]) {
+			return 0, errors.New("internal error: another process asks about an execution that is not here")
+		}
+		return uint32(list[o.N] - first), nil
+	})
 	if err != nil {
-		return nil, err
-	}
-	for k, b := range in {
-		out[k] = nil
-		for len(b) > 0 && err == nil {
-			cf, n := m.FindCF(trace.CF(number(&b, &err))), number(&b, &err)
-			found := false
-			for x := range m.ExecutionsOf(cf) {
-				if found = n == 0 && own(x); found {
-					out[k] = binary.AppendUvarint(out[k], uint64(x-first))
-				}
-				if n == 0 {
-					break
-				}
-				n--
-			}
-			if !found {
-				err = errLearn
-			}
-		}
-	}
-	if err := procs.Agree(g, err); err != nil {
-		return nil, err
-	}
-	if in, err = g.Exchange(out); err != nil {
 		return nil, err
 	}
 	places := make([]uint32, len(executions))
 	for i, e := range executions {
 		if own(int(e)) {
 			places[i] = e - uint32(first)
-		} else {
-			places[i] = uint32(number(&in[m.ExecutedBy(int(e))], &err))
+			continue
 		}
+		k := m.ExecutedBy(int(e))
+		places[i], answers[k] = answers[k][0], answers[k][1:]
 	}
-	return places, procs.Agree(g, err)
+	return places, nil
 }

@@ -2,6 +2,7 @@ package model
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
 
 	"github.com/whyslow/whyslow/internal/procs"
@@ -19,17 +20,17 @@ type wireTables struct {
 // tellTables makes the names, sites and code fragments of all processes' nodes one table.
 func (h *sharing) tellTables(own []nodeTables) error {
 	m, t := h.m, h.b.tables
-	all, err := procs.AllOf(h.g, wireTables{m.Codes[1:], m.Sites[1:], m.Names[1:]})
+	all, err := procs.AllOf(h.g, wireTables{m.Codes, m.Sites, m.Names})
 	if err != nil {
 		return err
 	}
-	m.Codes, m.Sites, m.Names = m.Codes[:1:1], m.Sites[:1:1], m.Names[:1:1]
+	m.Codes, m.Sites, m.Names = nil, nil, nil
 	clear(t.codes)
 	clear(t.sites)
 	clear(t.names)
-	t.names[""] = 0
 	for rank, w := range all {
-		codes, sites, names := []int{0}, []uint32{0}, []uint32{0}
+		var codes []int
+		var sites, names []uint32
 		for _, c := range w.Codes {
 			codes = append(codes, t.code(c))
 		}
@@ -87,32 +88,21 @@ func (h *sharing) tellUndefined(defined int) error {
 type wireProblems struct {
 	Opened, Read []string
 	Lost         uint64
-	Damage       []wireDamage
-}
-
-type wireDamage struct {
-	Node, Stream int
-	From, To     int64
+	Damage       []damage
 }
 
 // tellProblems lists the problems of all processes' files: those found when they were opened first, as one
 // process would.
 func (h *sharing) tellProblems(opened int) error {
 	m := h.m
-	own := wireProblems{Opened: m.Problems[:opened], Read: m.Problems[opened:], Lost: m.LostCount}
-	for _, d := range h.b.damage {
-		own.Damage = append(own.Damage, wireDamage{d.node, d.stream, d.From, d.To})
-	}
-	all, err := procs.AllOf(h.g, own)
+	all, err := procs.AllOf(h.g, wireProblems{m.Problems[:opened], m.Problems[opened:], m.LostCount, h.b.damage})
 	if err != nil {
 		return err
 	}
 	m.Problems, m.LostCount, h.b.damage = nil, 0, nil
 	for _, w := range all {
 		m.Problems, m.LostCount = append(m.Problems, w.Opened...), m.LostCount+w.Lost
-		for _, d := range w.Damage {
-			h.b.damage = append(h.b.damage, damage{d.Node, d.Stream, Interval{d.From, d.To}})
-		}
+		h.b.damage = append(h.b.damage, w.Damage...)
 	}
 	for _, w := range all {
 		m.Problems = append(m.Problems, w.Read...)
@@ -120,41 +110,13 @@ func (h *sharing) tellProblems(opened int) error {
 	return nil
 }
 
-// summary is what everybody knows of a stream.
-type summary struct {
-	Node, Stream            int
-	First, Last             int64
-	Started, Finished       int64
-	Process                 int
-	StartedCPU, FinishedCPU int64
-	Executes, Entered       bool
-	Lost                    []wireLoss
-	Syncs                   []ClockSync
-	Events                  uint64
-	Count                   map[trace.Kind]uint64
-}
-
-type wireLoss struct {
-	Stream, Count uint64
-	First, Last   int64
-}
-
 // tellSummaries tells everybody of the own streams, and makes streams that stand for those of the others.
 func (h *sharing) tellSummaries() error {
-	var own []summary
+	var own []facts
 	for _, s := range h.own {
-		w := summary{s.node, s.id, s.first, s.last, s.started, s.finished, s.process, s.startedCPU, s.finishedCPU,
-			s.runs.len() > 0, s.log != nil, nil, s.syncs,
-			s.events, map[trace.Kind]uint64{}}
-		for _, l := range s.lost {
-			w.Lost = append(w.Lost, wireLoss{l.stream, l.count, l.first, l.last})
-		}
-		for k, n := range s.count {
-			if n > 0 {
-				w.Count[trace.Kind(k)] = n
-			}
-		}
-		own = append(own, w)
+		f := s.facts
+		f.Executes, f.Entered = s.Runs.len() > 0, s.log != nil
+		own = append(own, f)
 	}
 	all, err := procs.AllOf(h.g, own)
 	if err != nil {
@@ -164,21 +126,10 @@ func (h *sharing) tellSummaries() error {
 		if rank == h.rank {
 			continue
 		}
-		for i := range list {
-			w := &list[i]
-			s := newStream(h.b, w.Node, w.Stream, nodeTables{})
-			s.first, s.last, s.started, s.finished = w.First, w.Last, w.Started, w.Finished
-			s.process, s.startedCPU, s.finishedCPU, s.executes, s.entered = w.Process, w.StartedCPU, w.FinishedCPU,
-				w.Executes, w.Entered
-			s.syncs, s.events = w.Syncs, w.Events
-			for k, n := range w.Count {
-				s.count[k] = n
-			}
-			for _, l := range w.Lost {
-				s.lost = append(s.lost, loss{l.Stream, l.Count, l.First, l.Last})
-			}
-			s.at = new(positions)
-			h.abroad[streamKey{s.node, s.id}] = s
+		for _, f := range list {
+			s := newStream(h.b, f.Node, f.ID, nodeTables{})
+			s.facts, s.abroad = f, true
+			h.abroad[streamKey{f.Node, f.ID}] = s
 			h.order = append(h.order, s)
 		}
 	}
@@ -186,7 +137,7 @@ func (h *sharing) tellSummaries() error {
 	return nil
 }
 
-// wireSeen is the first event of a DF whose creation was not recorded; None where there is none.
+// wireSeen are the first events of DFs whose creation was not recorded; None where there is none.
 type wireSeen struct {
 	DFs  []wireDF
 	Time []int64
@@ -195,10 +146,7 @@ type wireSeen struct {
 // tellFirstSeen finds, for DFs of which no process knows a creation, the first event in the whole run.
 func (h *sharing) tellFirstSeen() error {
 	m := h.m
-	for i := range h.out {
-		h.out[i] = outbox{}
-	}
-	times := make([]wireSeen, h.size)
+	known := make([]wireSeen, h.size)
 	mine := make([][]DF, h.size)
 	for i := range m.DFName {
 		df := DF(i)
@@ -214,60 +162,36 @@ func (h *sharing) tellFirstSeen() error {
 		if !ok {
 			t = None
 		}
-		times[k].DFs, times[k].Time = append(times[k].DFs, w), append(times[k].Time, t)
+		known[k].DFs, known[k].Time = append(known[k].DFs, w), append(known[k].Time, t)
 		mine[k] = append(mine[k], df)
 	}
-	out := make([][]byte, h.size)
-	for k := range times {
-		if len(mine[k]) > 0 {
-			out[k] = procs.Encode(&times[k])
-		}
-	}
-	in, err := h.g.Exchange(out)
+	theirs, err := procs.Swap(h.g, known)
 	if err != nil {
 		return err
 	}
-	asked := make([]wireSeen, h.size)
 	first := map[string]int64{}
-	for k, b := range in {
-		if len(b) == 0 {
-			continue
-		}
-		if err := procs.Decode(b, &asked[k]); err != nil {
-			return procs.Told(k, err)
-		}
-		for i := range asked[k].DFs {
-			key := asked[k].DFs[i].key()
+	for _, w := range theirs {
+		for i := range w.DFs {
+			key := w.DFs[i].key()
 			t, ok := first[key]
 			if !ok {
 				t = None
 			}
-			first[key] = earlier(t, asked[k].Time[i])
+			first[key] = earlier(t, w.Time[i])
 		}
 	}
-	clear(out)
-	for k := range asked {
-		answer := make([]int64, len(asked[k].DFs))
-		for i := range answer {
-			answer[i] = first[asked[k].DFs[i].key()]
-		}
-		if len(answer) > 0 {
-			out[k] = procs.Encode(&answer)
+	answers := make([][]int64, h.size)
+	for k, w := range theirs {
+		for i := range w.DFs {
+			answers[k] = append(answers[k], first[w.DFs[i].key()])
 		}
 	}
-	if in, err = h.g.Exchange(out); err != nil {
+	if answers, err = procs.Swap(h.g, answers); err != nil {
 		return err
 	}
-	for k, b := range in {
-		if len(b) == 0 {
-			continue
-		}
-		var answer []int64
-		if err := procs.Decode(b, &answer); err != nil {
-			return procs.Told(k, err)
-		}
-		for i, t := range answer {
-			if t != None && i < len(mine[k]) {
+	for k, list := range answers {
+		for i, t := range list {
+			if t != None {
 				m.firstSeen[mine[k][i]] = t
 			}
 		}
@@ -278,9 +202,9 @@ func (h *sharing) tellFirstSeen() error {
 // key is the same for the same DF only.
 func (w *wireDF) key() string {
 	if len(w.Identity) > 0 {
-		return string(procs.Encode(&w.Identity))
+		return fmt.Sprint(w.Identity)
 	}
-	return string(procs.Encode(&[]uint32{uint32(w.Node), w.Number}))
+	return fmt.Sprint(w.Node, ":", w.Number)
 }
 
 // tellClocks finds the corrections of all clocks. Where a message would still be received before it was sent,
@@ -311,6 +235,12 @@ func (h *sharing) tellClocks() error {
 	return nil
 }
 
+// evidence is what a process knows that asks for repairs of clocks.
+type evidence struct {
+	Crossings []Crossing
+	Threads   []Thread
+}
+
 // repaired is what the process that repairs clocks found.
 type repaired struct {
 	Knots  [][]ClockSync
@@ -319,35 +249,24 @@ type repaired struct {
 
 func (h *sharing) repairClocks(process []int, own []Crossing) error {
 	b, m := h.b, h.m
-	in, err := procs.Gather(h.g, 0, procs.Encode(&own))
+	all := evidence{Crossings: own}
+	if b.severalHosts() {
+		all.Threads = b.rawThreads()
+	}
+	err := procs.Collect(h.g, func() evidence { return all }, func(_ int, theirs *evidence) error {
+		all.Crossings = append(all.Crossings, theirs.Crossings...)
+		all.Threads = append(all.Threads, theirs.Threads...)
+		return nil
+	})
 	if err != nil {
 		return err
 	}
-	var raw []Thread
-	if b.severalHosts() {
-		if raw, err = h.gatherThreads(b.rawThreads()); err != nil {
-			return err
-		}
-	}
-	var answer []byte
 	if h.rank == 0 {
-		var all []Crossing
-		for k, b := range in {
-			var crossings []Crossing
-			if err := procs.Decode(b, &crossings); err != nil {
-				return procs.Told(k, err)
-			}
-			all = append(all, crossings...)
-		}
-		b.repairRegions(process, all, raw)
-		answer = procs.Encode(&repaired{m.clocks, m.Clocks})
+		b.repairRegions(process, all.Crossings, inOrderOfNodes(all.Threads))
 	}
-	if answer, err = procs.Broadcast(h.g, 0, answer); err != nil {
+	r, err := procs.FromMember(h.g, 0, repaired{m.clocks, m.Clocks})
+	if err != nil {
 		return err
-	}
-	var r repaired
-	if err := procs.Decode(answer, &r); err != nil {
-		return procs.Told(0, err)
 	}
 	m.clocks, m.Clocks = append(r.Knots, make([][]ClockSync, len(m.clocks)-len(r.Knots))...), r.Clocks
 	return nil
@@ -355,6 +274,6 @@ func (h *sharing) repairClocks(process []int, own []Crossing) error {
 
 func sortStreams(list []*stream) {
 	slices.SortFunc(list, func(x, y *stream) int {
-		return cmp.Or(cmp.Compare(x.node, y.node), cmp.Compare(x.id, y.id))
+		return cmp.Or(cmp.Compare(x.Node, y.Node), cmp.Compare(x.ID, y.ID))
 	})
 }

@@ -8,7 +8,6 @@ import (
 
 // ends is what is known of messages as such.
 type ends struct {
-	arrived bits // DFs that an own node received
 	// mixed are, by message, the ends of those that have more than one of a kind or whose ends do not fit: there
 	// are some in damaged traces only. unsure: some process has such.
 	mixed  map[uint32][]mixedEnd
@@ -28,45 +27,43 @@ func (h *sharing) findMixed() error {
 	odd := bits{}
 	for s := range h.all {
 		see := func(e *end, list *bits, from int32) {
-			n := e.number
+			n := e.Number
 			if n == 0 {
 				return
 			}
-			if !list.set(n) || (link[n] != 0 && (link[n] != from+1 || df[n] != e.df)) {
+			if !list.set(n) || (link[n] != 0 && (link[n] != from+1 || df[n] != e.DF)) {
 				odd.set(n)
 			}
-			df[n], link[n] = e.df, from+1
+			df[n], link[n] = e.DF, from+1
 		}
-		each(&s.sent, func(e *end) { see(e, &sent, int32(s.node)) })
-		each(&s.received, func(e *end) { see(e, &received, e.peer) })
+		each(&s.Sent, func(e *end) { see(e, &sent, int32(s.Node)) })
+		each(&s.Received, func(e *end) { see(e, &received, e.Peer) })
 	}
-	count := int64(0)
 	if len(odd) > 0 {
 		h.messages.mixed = map[uint32][]mixedEnd{}
 		for s := range h.all {
 			see := func(e *end, peer int32) {
-				if odd.has(e.number) {
-					h.messages.mixed[e.number] = append(h.messages.mixed[e.number], mixedEnd{e.df, peer})
-					count++
+				if odd.has(e.Number) {
+					h.messages.mixed[e.Number] = append(h.messages.mixed[e.Number], mixedEnd{e.DF, peer})
 				}
 			}
-			each(&s.sent, func(e *end) { see(e, -1) })
-			each(&s.received, func(e *end) { see(e, e.peer) })
+			each(&s.Sent, func(e *end) { see(e, -1) })
+			each(&s.Received, func(e *end) { see(e, e.Peer) })
 		}
 	}
-	sum, err := procs.Sum(h.g, []int64{count})
-	h.messages.unsure = err == nil && sum[0] > 0
+	var err error
+	h.messages.unsure, err = procs.Any(h.g, len(h.messages.mixed) > 0)
 	return err
 }
 
 // fits calls f with every DF that a receipt may turn out to be of, and every node the DF may have come from:
 // one of each, but where ends of the message do not fit.
 func (h *sharing) fits(e *end, f func(df DF, from int)) {
-	f(e.df, int(e.peer))
-	if len(h.messages.mixed) == 0 || e.number == 0 {
+	f(e.DF, int(e.Peer))
+	if len(h.messages.mixed) == 0 || e.Number == 0 {
 		return
 	}
-	list := h.messages.mixed[e.number]
+	list := h.messages.mixed[e.Number]
 	for _, x := range list {
 		for _, y := range list {
 			if y.peer >= 0 {
@@ -80,7 +77,7 @@ func (h *sharing) fits(e *end, f func(df DF, from int)) {
 type ask struct {
 	CFs    []uint64    // all of them
 	Inputs []askInputs // executions of a CF at a node with their inputs
-	DFs    []wireDF
+	DFs    dfTable
 	At     []askAt // how a DF came to a node
 }
 
@@ -90,7 +87,7 @@ type askInputs struct {
 }
 
 type askAt struct {
-	DF   uint32 // index into ask.DFs
+	DF   uint32 // place in ask.DFs
 	Node int
 	Made bool // and how it was created, too
 }
@@ -116,16 +113,14 @@ type threads struct {
 	inputs         map[cfAt]bool
 	at             map[dfAt]bool
 	asks           []ask
-	dfs            []map[DF]uint32
 	news           bool // something is wanted that was not
-	asked          int64
 }
 
 func (h *sharing) followThreads() error {
 	t := &threads{sharing: h, more: map[CF][]CF{}, inputs: map[cfAt]bool{}, at: map[dfAt]bool{},
 		parents: make([]CF, h.b.cfs.size())}
 	for round := 0; ; round++ {
-		t.asks, t.dfs, t.asked = make([]ask, h.size), make([]map[DF]uint32, h.size), 0
+		t.asks = make([]ask, h.size)
 		if round == 0 {
 			t.begin()
 		}
@@ -134,8 +129,8 @@ func (h *sharing) followThreads() error {
 			t.news = false
 			t.look()
 		}
-		sum, err := procs.Sum(h.g, []int64{t.asked})
-		if err != nil || sum[0] == 0 {
+		asks := slices.ContainsFunc(t.asks, func(a ask) bool { return len(a.CFs)+len(a.Inputs)+len(a.At) > 0 })
+		if any, err := procs.Any(h.g, asks); err != nil || !any {
 			return err
 		}
 		if err := t.answer(); err != nil {
@@ -151,13 +146,13 @@ func (h *sharing) followThreads() error {
 func (t *threads) begin() {
 	stolen := map[CF][]int{}
 	for _, s := range t.own {
-		each(&s.runs, func(e *execution) { t.ran.set(uint32(e.cf)) })
-		each(&s.inputs, func(df *DF) { t.wanted.set(uint32(*df)) })
+		each(&s.Runs, func(e *execution) { t.ran.set(uint32(e.CF)) })
+		each(&s.Inputs, func(df *DF) { t.wanted.set(uint32(*df)) })
 	}
 	for s := range t.all {
-		each(&s.moves, func(v *move) {
-			if v.out && v.stolen && t.ran.has(uint32(v.cf)) && !t.m.Own(s.node) {
-				stolen[v.cf] = append(stolen[v.cf], s.node)
+		each(&s.Moves, func(v *Move) {
+			if v.Out && v.Stolen && t.ran.has(uint32(v.CF)) && !t.m.Own(s.Node) {
+				stolen[v.CF] = append(stolen[v.CF], s.Node)
 			}
 		})
 	}
@@ -167,9 +162,9 @@ func (t *threads) begin() {
 	// A CF that was ready elsewhere: what held it up there counts.
 	for _, s := range t.own {
 		i := -1
-		each(&s.runs, func(e *execution) {
+		each(&s.Runs, func(e *execution) {
 			i++
-			for _, node := range stolen[e.cf] {
+			for _, node := range stolen[e.CF] {
 				for _, df := range s.inputsOf(i) {
 					t.needAt(df, node)
 				}
@@ -181,35 +176,35 @@ func (t *threads) begin() {
 // look goes through all that is known for what is not.
 func (t *threads) look() {
 	for s := range t.all {
-		each(&s.creations, func(c *creation) { t.child(c.cf, c.parent) })
+		each(&s.Creations, func(c *creation) { t.child(c.CF, c.Parent) })
 	}
 	for _, s := range t.order {
 		i := -1
-		each(&s.runs, func(e *execution) {
+		each(&s.Runs, func(e *execution) {
 			i++
-			if !t.ancestors.has(uint32(e.cf)) {
+			if !t.ancestors.has(uint32(e.CF)) {
 				return
 			}
-			t.needInputs(e.cf, s.node)
+			t.needInputs(e.CF, s.Node)
 			for _, df := range s.inputsOf(i) {
 				t.want(df)
-				t.needAt(df, s.node)
+				t.needAt(df, s.Node)
 			}
 		})
 	}
 	for s := range t.all {
-		each(&s.mades, func(d *made) {
-			if t.wanted.has(uint32(d.df)) {
-				t.needCF(d.by)
+		each(&s.Mades, func(d *made) {
+			if t.wanted.has(uint32(d.DF)) {
+				t.needCF(d.By)
 			}
 		})
-		own := t.m.Own(s.node)
-		each(&s.received, func(e *end) {
+		own := t.m.Own(s.Node)
+		each(&s.Received, func(e *end) {
 			t.fits(e, func(df DF, from int) {
-				if !t.wanted.has(uint32(df)) || (!own && !t.at[dfAt{df, s.node}]) {
+				if !t.wanted.has(uint32(df)) || (!own && !t.at[dfAt{df, s.Node}]) {
 					return
 				}
-				if !t.messages.unsure && t.direct.has(e.number) {
+				if !t.messages.unsure && t.direct.has(e.Number) {
 					return // the sender made it itself
 				}
 				t.needAt(df, from)
@@ -267,7 +262,6 @@ func (t *threads) needCF(cf CF) {
 	id := t.b.cfs.id(uint32(cf))
 	if k := t.home(id); k != t.rank {
 		t.asks[k].CFs = append(t.asks[k].CFs, id)
-		t.asked++
 	}
 }
 
@@ -279,7 +273,6 @@ func (t *threads) needInputs(cf CF, node int) {
 	t.inputs[key] = true
 	k := t.m.Owner(node)
 	t.asks[k].Inputs = append(t.asks[k].Inputs, askInputs{t.b.cfs.id(uint32(cf)), node})
-	t.asked++
 }
 
 func (t *threads) needAt(df DF, node int) {
@@ -290,110 +283,51 @@ func (t *threads) needAt(df DF, node int) {
 	}
 	t.at[key] = true
 	t.news = true
-	k := t.m.Owner(node)
-	n, ok := t.dfs[k][df]
-	if !ok {
-		if t.dfs[k] == nil {
-			t.dfs[k] = map[DF]uint32{}
-		}
-		n = uint32(len(t.asks[k].DFs))
-		t.dfs[k][df] = n
-		t.asks[k].DFs = append(t.asks[k].DFs, t.wireDF(df))
-	}
-	t.asks[k].At = append(t.asks[k].At, askAt{n, node, df >= t.ownDFs})
-	t.asked++
+	a := &t.asks[t.m.Owner(node)]
+	n := a.DFs.number(t.m.dfHome[df], func() wireDF { return t.wireDF(df) })
+	a.At = append(a.At, askAt{n, node, df >= t.ownDFs})
 }
 
 // answer asks, and puts the answers to what the others ask into the parcels for them.
 func (t *threads) answer() error {
-	out := make([][]byte, t.size)
-	for k := range t.asks {
-		if a := &t.asks[k]; len(a.CFs)+len(a.Inputs)+len(a.At) > 0 {
-			out[k] = procs.Encode(a)
-		}
-	}
-	t.asks, t.dfs = nil, nil
-	in, err := t.g.Exchange(out)
-	if err != nil {
-		return err
-	}
-	var cfs, dfs, made, messages, requests askers
+	var asked askedFor
+	var dfs askers
 	inputs, at := map[cfAt][]int{}, map[dfAt][]int{}
-	any := false
-	for k, b := range in {
-		if len(b) == 0 {
-			continue
-		}
-		any = true
-		var a ask
-		if err := procs.Decode(b, &a); err != nil {
-			return procs.Told(k, err)
-		}
+	err := procs.Hand(t.g, t.asks, func(k int, a *ask) error {
 		for _, id := range a.CFs {
-			cfs.add(t.b.cfs.number(id), k)
+			asked[aboutCF].add(t.b.cfs.number(id), k)
 		}
 		for _, v := range a.Inputs {
 			key := cfAt{CF(t.b.cfs.number(v.CF)), v.Node}
 			inputs[key] = append(inputs[key], k)
 		}
-		here := make([]DF, len(a.DFs))
-		for i := range a.DFs {
-			here[i] = t.dfHere(&a.DFs[i])
+		here := make([]DF, len(a.DFs.List))
+		for i := range a.DFs.List {
+			here[i] = t.dfHere(&a.DFs.List[i])
 		}
 		for _, v := range a.At {
 			key := dfAt{here[v.DF], v.Node}
 			at[key] = append(at[key], k)
 			dfs.add(uint32(key.df), k)
 			if v.Made {
-				made.add(uint32(key.df), k)
+				asked[aboutDF].add(uint32(key.df), k)
 				t.shared.set(uint32(key.df))
 			}
 		}
-	}
-	if !any {
 		return nil
+	})
+	t.asks = nil
+	if err != nil {
+		return err
 	}
 	// How DFs came: the messages that brought them, and the requests that these answered.
 	for _, s := range t.own {
 		if len(at) == 0 {
 			break
 		}
-		i := -1
-		each(&s.received, func(e *end) {
-			i++
-			t.fits(e, func(df DF, _ int) {
-				if int(df) >= len(dfs.one) || dfs.one[df] == 0 {
-					return
-				}
-				for _, k := range at[dfAt{df, s.node}] {
-					if e.number == 0 {
-						r := t.to(k, s)
-						r.Ends[endReceived] = append(r.Ends[endReceived], wireEnd{At: uint32(i), Time: e.time, Peer: e.peer,
-							DF:    t.dfTo(k, e.df),
-							Bytes: e.bytes, Request: t.b.requests.id(e.request), CF: t.b.cfs.id(uint32(e.cf))})
-						continue
-					}
-					messages.add(e.number, k)
-					if e.request != 0 {
-						requests.add(e.request, k)
-					}
-				}
-			})
-		})
+		t.brought(s, &dfs, at, &asked)
 	}
-	var to route
-	if cfs.one != nil {
-		to.cf = func(cf CF, give func(int)) { cfs.of(uint32(cf), give) }
-	}
-	if made.one != nil {
-		to.made = func(df DF, give func(int)) { made.of(uint32(df), give) }
-	}
-	if messages.one != nil {
-		to.message = messages.of
-	}
-	if requests.one != nil {
-		to.request = requests.of
-	}
+	to := asked.route()
 	if len(inputs) > 0 {
 		to.inputs = func(cf CF, node int, give func(int)) {
 			for _, k := range inputs[cfAt{cf, node}] {
@@ -405,4 +339,27 @@ func (t *threads) answer() error {
 		t.pack(s, &to)
 	}
 	return nil
+}
+
+// brought finds the messages with which DFs came to a node that processes ask for, at by DF and node.
+func (t *threads) brought(s *stream, dfs *askers, at map[dfAt][]int, asked *askedFor) {
+	i := 0
+	each(&s.Received, func(e *end) {
+		t.fits(e, func(df DF, _ int) {
+			if !dfs.has(uint32(df)) {
+				return
+			}
+			for _, k := range at[dfAt{df, s.Node}] {
+				if e.Number == 0 {
+					toldReceived.copy(t.packing(k, s), i, uint32(i))
+					continue
+				}
+				asked[aboutMessage].add(e.Number, k)
+				if e.Request != 0 {
+					asked[aboutRequest].add(e.Request, k)
+				}
+			}
+		})
+		i++
+	})
 }

@@ -8,73 +8,79 @@ import (
 
 // stream collects the events of one stream in columns. It is filled by one goroutine.
 type stream struct {
-	b    *builder
-	node int
-	id   int
+	b *builder
 	nodeTables
+	facts
+	rows
 
-	count       [trace.FirstUserKind]uint64
-	events      uint64
-	first, last int64 // earliest and latest time
+	abroad bool  // another process reads it: it holds what that told
+	open   []int // executions that have not ended
 
-	started, finished       int64
-	process                 int
-	startedCPU, finishedCPU int64
+	copies  column[Copy]
+	queues  column[Queue]
+	awaits  column[await]
+	awaited column[DF]
 
-	creations column[creation]
-	labels    []int32 // count, then the indices
-	weights   []weight
-	readies   column[ready]
-	runs      column[execution]
-	inputs    column[DF]
-	open      []int // executions that have not ended
-	mades     column[made]
-
-	sent, received   column[end] // DFs
-	asked, askedHere column[end] // requests
-	moves            column[move]
-	copies           column[Copy]
-	queues           column[Queue]
-	awaits           column[await]
-	awaited          column[DF]
-
-	held       []holding
 	duplicates []Duplicate
-	lost       []loss
 	waits      []Wait
 	openWaits  []int
 	idle       []Interval
 	idleSince  int64
-	syncs      []ClockSync
 	log        *threadLog // nil: it entered no region
+}
 
-	at       *positions // of one that another process reads: where its records stand there
-	executes bool       // likewise: it executed something
-	entered  bool       // likewise: it has something of regions
+// facts of a stream that every process is told.
+type facts struct {
+	Node, ID                int
+	Count                   [trace.FirstUserKind]uint64
+	Events                  uint64
+	First, Last             int64 // earliest and latest time
+	Started, Finished       int64
+	Process                 int
+	StartedCPU, FinishedCPU int64
+	Lost                    []loss
+	Syncs                   []ClockSync
+	Executes, Entered       bool // of one that another process reads: it has executions, or regions
+}
+
+// rows are the columns of a stream that other processes may be told of. Inputs of an execution end where
+// those of the next one begin.
+type rows struct {
+	Labels           []int32 // count, then the indices
+	Inputs           column[DF]
+	Creations        column[creation]
+	Weights          column[weight]
+	Readies          column[ready]
+	Runs             column[execution]
+	Moves            column[Move]
+	Held             column[holding]
+	Mades            column[made]
+	Sent, Received   column[end] // DFs
+	Asked, AskedHere column[end] // requests
 }
 
 type creation struct {
-	time       int64
-	cf, parent CF
-	exec, site uint32
-	label      uint32 // 1 + offset into labels, 0 none
+	Time       int64
+	CF, Parent CF
+	Exec, Site uint32
+	Label      uint32 // 1 + offset into labels, 0 none
 }
 
 type ready struct {
-	time int64
-	cf   CF
+	Time int64
+	CF   CF
 }
 
 type execution struct {
-	start, end, cpu int64
-	cf              CF
-	number, inputs  uint32
+	Start, End, CPU int64
+	CF              CF
+	Number, Inputs  uint32
 }
 
 type made struct {
-	time, size int64
-	df         DF
-	by         CF
+	Time, Size int64
+	DF         DF
+	By         CF
 }
 
 type await struct {
@@ -84,120 +90,123 @@ type await struct {
 }
 
 type weight struct {
-	cf CF
-	w  float64
+	CF CF
+	W  float64
 }
 
 // end is one end of a message.
 type end struct {
-	number  uint32
-	time    int64
-	peer    int32
-	df      DF
-	bytes   int64
-	request uint32
-	cf      CF
+	Number  uint32
+	Direct  bool // of a sending, told by who read it: the node never received the DF itself
+	Time    int64
+	Peer    int32
+	DF      DF
+	Bytes   int64
+	Request uint32
+	CF      CF
 }
 
-type move struct {
-	cf     CF
-	time   int64
-	node   int32
-	peer   int32
-	bytes  int64
-	out    bool
-	stolen bool
+// Move is the departure or arrival of a CF that moves. Time is in nanoseconds, on the common clock once it is
+// known.
+type Move struct {
+	CF     CF
+	Time   int64
+	Node   int32
+	Peer   int32
+	Bytes  int64
+	Out    bool
+	Stolen bool
 }
 
 type holding struct {
-	cf   CF
-	time int64
-	on   bool
+	CF   CF
+	Time int64
+	On   bool
 }
 
 type loss struct {
-	stream      uint64
-	count       uint64
-	first, last int64
+	Stream      uint64
+	Count       uint64
+	First, Last int64
 }
 
 func newStream(b *builder, node, id int, tables nodeTables) *stream {
-	return &stream{b: b, node: node, id: id, nodeTables: tables, first: None, last: None, started: None,
-		finished: None, idleSince: None, process: -1}
+	return &stream{b: b, nodeTables: tables, idleSince: None,
+		facts: facts{Node: node, ID: id, First: None, Last: None, Started: None, Finished: None, Process: -1}}
 }
 
 func (s *stream) df(v uint64) DF {
 	if v < uint64(len(s.dfs)) && s.dfs[v] != 0 {
 		return s.dfs[v]
 	}
-	return s.b.tables.undefined(s.node, v)
+	return s.b.tables.undefined(s.Node, v)
 }
 
 func (s *stream) cf(v uint64) CF { return CF(s.b.cfs.number(v)) }
 
 // event takes one event. a holds its fields, then the length and the elements of its list.
 func (s *stream) event(t int64, kind trace.Kind, a []uint64) {
-	s.events++
+	s.Events++
 	if kind < trace.FirstUserKind {
-		s.count[kind]++
+		s.Count[kind]++
 	}
-	if t > s.last {
-		s.last = t
+	if t > s.Last {
+		s.Last = t
 	}
-	if t < s.first || s.first == None {
-		s.first = t
+	if t < s.First || s.First == None {
+		s.First = t
 	}
 	switch kind {
 	case trace.KindCFCreated:
 		s.created(t, a)
 	case trace.KindCFReady:
-		s.readies.add(ready{t - int64(a[1]), s.cf(a[0])})
+		s.Readies.add(ready{t - int64(a[1]), s.cf(a[0])})
 	case trace.KindCFStarted:
-		s.open = append(s.open, s.runs.len())
-		s.runs.add(execution{t, None, -1, s.cf(a[0]), uint32(a[1]), uint32(s.inputs.len())})
+		s.open = append(s.open, s.Runs.len())
+		s.Runs.add(execution{t, None, -1, s.cf(a[0]), uint32(a[1]), uint32(s.Inputs.len())})
 		for _, d := range a[3:] {
-			s.inputs.add(s.df(d))
+			s.Inputs.add(s.df(d))
 		}
 	case trace.KindCFFinished:
 		s.ended(t, s.cf(a[0]), int64(a[2]))
 	case trace.KindDFCreate:
-		s.mades.add(made{t, int64(a[1]), s.df(a[0]), s.cf(a[2])})
+		s.Mades.add(made{t, int64(a[1]), s.df(a[0]), s.cf(a[2])})
 	case trace.KindDFStored:
-		s.copies.add(Copy{t, s.df(a[0]), uint16(s.node), CopyStored})
+		s.copies.add(Copy{t, s.df(a[0]), uint16(s.Node), CopyStored})
 	case trace.KindDFDropped:
-		s.copies.add(Copy{t, s.df(a[0]), uint16(s.node), CopyDropped})
+		s.copies.add(Copy{t, s.df(a[0]), uint16(s.Node), CopyDropped})
 	case trace.KindDFDestroy:
-		s.copies.add(Copy{t, s.df(a[0]), uint16(s.node), CopyExpired + CopyChange(min(a[2], 2))})
+		s.copies.add(Copy{t, s.df(a[0]), uint16(s.Node), CopyExpired + CopyChange(min(a[2], 2))})
 	default:
 		s.rare(t, kind, a)
 	}
 }
 
 func (s *stream) created(t int64, a []uint64) {
-	c := creation{time: t, cf: s.cf(a[0]), parent: s.cf(a[2]), exec: uint32(a[3])}
+	c := creation{Time: t, CF: s.cf(a[0]), Parent: s.cf(a[2]), Exec: uint32(a[3])}
 	if a[1] < uint64(len(s.site)) {
-		c.site = s.site[a[1]]
+		c.Site = s.site[a[1]]
 	}
 	if w := math.Float64frombits(a[4]); w != 1 {
-		s.weights = append(s.weights, weight{c.cf, w})
+		s.Weights.add(weight{c.CF, w})
 	}
 	if list := a[6:]; len(list) > 0 {
-		c.label = uint32(len(s.labels)) + 1
-		s.labels = append(s.labels, int32(len(list)))
+		c.Label = uint32(len(s.Labels)) + 1
+		s.Labels = append(s.Labels, int32(len(list)))
 		for _, v := range list {
-			s.labels = append(s.labels, int32(v))
+			s.Labels = append(s.Labels, int32(v))
 		}
 	}
-	s.creations.add(c)
+	s.Creations.add(c)
 }
 
 func (s *stream) ended(t int64, cf CF, cpu int64) {
 	for i := len(s.open) - 1; i >= 0; i-- {
-		e := s.runs.at(s.open[i])
-		if e.cf != cf {
+		e := s.Runs.at(s.open[i])
+		if e.CF != cf {
 			continue
 		}
-		e.end, e.cpu = t, max(cpu, -1)
+		e.End, e.CPU = t, max(cpu, -1)
 		// What started later and has not ended never will: its end was lost.
 		s.open = s.open[:i]
 		return
@@ -212,37 +221,37 @@ func (s *stream) rare(t int64, kind trace.Kind, a []uint64) {
 	}
 	switch kind {
 	case trace.KindDFSent, trace.KindDFReceived:
-		e := end{number: s.b.messages.number(a[3]), time: t, peer: node32(a[1]), df: s.df(a[0]),
-			bytes: int64(a[2]), request: s.b.requests.number(a[4]), cf: s.cf(a[5])}
+		e := end{Number: s.b.messages.number(a[3]), Time: t, Peer: node32(a[1]), DF: s.df(a[0]),
+			Bytes: int64(a[2]), Request: s.b.requests.number(a[4]), CF: s.cf(a[5])}
 		if kind == trace.KindDFSent {
-			s.sent.add(e)
+			s.Sent.add(e)
 		} else {
-			s.received.add(e)
+			s.Received.add(e)
 		}
 	case trace.KindDFRequested:
-		s.asked.add(end{number: s.b.requests.number(a[3]), time: t, peer: node32(a[2]), df: s.df(a[0]),
-			cf: s.cf(a[1])})
+		s.Asked.add(end{Number: s.b.requests.number(a[3]), Time: t, Peer: node32(a[2]), DF: s.df(a[0]),
+			CF: s.cf(a[1])})
 	case trace.KindDFRequestReceived:
-		s.askedHere.add(end{number: s.b.requests.number(a[2]), time: t, peer: node32(a[1]), df: s.df(a[0])})
+		s.AskedHere.add(end{Number: s.b.requests.number(a[2]), Time: t, Peer: node32(a[1]), DF: s.df(a[0])})
 	case trace.KindCFMigrated, trace.KindCFStolen, trace.KindCFReceived:
-		s.moves.add(move{cf: s.cf(a[0]), time: t, node: int32(s.node), peer: node32(a[1]), bytes: int64(a[2]),
-			out: kind != trace.KindCFReceived, stolen: kind == trace.KindCFStolen})
+		s.Moves.add(Move{CF: s.cf(a[0]), Time: t, Node: int32(s.Node), Peer: node32(a[1]), Bytes: int64(a[2]),
+			Out: kind != trace.KindCFReceived, Stolen: kind == trace.KindCFStolen})
 	case trace.KindCFWaiting:
 		s.awaits.add(await{t, s.cf(a[0]), uint32(s.awaited.len())})
 		for _, d := range a[2:] {
 			s.awaited.add(s.df(d))
 		}
 	case trace.KindCFHeld, trace.KindCFResumed:
-		s.held = append(s.held, holding{s.cf(a[0]), t, kind == trace.KindCFHeld})
+		s.Held.add(holding{s.cf(a[0]), t, kind == trace.KindCFHeld})
 	case trace.KindDFDuplicate:
 		s.duplicates = append(s.duplicates, Duplicate{Time: t, DF: s.df(a[0]), First: s.cf(a[1]),
 			Second: s.cf(a[2])})
 	case trace.KindProgramStarted:
-		if s.started == None {
-			s.started, s.process, s.startedCPU = t, int(min(a[0], 1<<20)), int64(a[1])
+		if s.Started == None {
+			s.Started, s.Process, s.StartedCPU = t, int(min(a[0], 1<<20)), int64(a[1])
 		}
 	case trace.KindProgramFinished:
-		s.finished, s.finishedCPU = t, int64(a[0])
+		s.Finished, s.FinishedCPU = t, int64(a[0])
 	case trace.KindIdle:
 		if s.idleSince == None {
 			s.idleSince = t
@@ -265,13 +274,13 @@ func (s *stream) rare(t int64, kind trace.Kind, a []uint64) {
 			}
 		}
 	case trace.KindReadyQueue:
-		s.queues.add(Queue{t, length(a[0]), int32(s.node), -1})
+		s.queues.add(Queue{t, length(a[0]), int32(s.Node), -1})
 	case trace.KindSendQueue:
-		s.queues.add(Queue{t, length(a[1]), int32(s.node), node32(a[0])})
+		s.queues.add(Queue{t, length(a[1]), int32(s.Node), node32(a[0])})
 	case trace.KindLost:
-		s.lost = append(s.lost, loss{count: a[0], first: int64(a[1]), last: int64(a[2]), stream: a[3]})
+		s.Lost = append(s.Lost, loss{Count: a[0], First: int64(a[1]), Last: int64(a[2]), Stream: a[3]})
 	case trace.KindClockSync:
-		s.syncs = append(s.syncs, ClockSync{t, int64(a[0]), int64(min(a[1], math.MaxInt64))})
+		s.Syncs = append(s.Syncs, ClockSync{t, int64(a[0]), int64(min(a[1], math.MaxInt64))})
 	}
 }
 

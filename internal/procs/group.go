@@ -1,5 +1,5 @@
-// Package procs lets processes work on one thing together, as a group. Implementations connect them: MPI
-// (package mpi), or memory, where the members are goroutines of one process. Each and Goroutines are for the
+// Package procs lets processes work on one thing together, as a group, which MPI connects (package mpi); in
+// tests goroutines of one process stand for them (grouptest.Local). Each and Goroutines are for the
 // goroutines within one process.
 //
 // All members of a group call the same functions in the same order. A call returns when what it needs from

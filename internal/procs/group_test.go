@@ -16,7 +16,7 @@ func TestLocal(t *testing.T) {
 			grouptest.Run(t, func(do func(g procs.Group) error) error {
 				errs := make([]error, n)
 				var wg sync.WaitGroup
-				for i, g := range procs.Local(n) {
+				for i, g := range grouptest.Local(n) {
 					wg.Go(func() { errs[i] = do(g) })
 				}
 				wg.Wait()
@@ -31,14 +31,14 @@ func TestAlone(t *testing.T) {
 }
 
 func TestLeave(t *testing.T) {
-	members := procs.Local(3)
+	members := grouptest.Local(3)
 	var wg sync.WaitGroup
 	for _, g := range members[1:] {
 		wg.Go(func() {
 			if err := procs.Barrier(g); err != nil {
 				t.Error(err)
 			}
-			if err := procs.Barrier(g); !errors.Is(err, procs.ErrLeft) {
+			if err := procs.Barrier(g); !errors.Is(err, grouptest.ErrLeft) {
 				t.Errorf("a barrier without all: %v", err)
 			}
 		})

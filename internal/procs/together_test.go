@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/whyslow/whyslow/internal/procs"
+	"github.com/whyslow/whyslow/internal/testkit/grouptest"
 )
 
 // Whoever fails, and wherever the others are then, all learn of it at once, and the group can be used
@@ -26,7 +27,7 @@ func TestTogether(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			var wg sync.WaitGroup
 			failures := make([]error, 3)
-			for rank, g := range procs.Local(3) {
+			for rank, g := range grouptest.Local(3) {
 				wg.Go(func() {
 					defer g.Leave()
 					failures[rank] = procs.Together(g, func(g procs.Group) error {
@@ -64,7 +65,7 @@ func TestTogether(t *testing.T) {
 // An error that is not passed on does not go unnoticed, nor does a panic.
 func TestTogetherSwallowed(t *testing.T) {
 	var wg sync.WaitGroup
-	for rank, g := range procs.Local(2) {
+	for rank, g := range grouptest.Local(2) {
 		wg.Go(func() {
 			defer g.Leave()
 			if err := procs.Together(g, func(g procs.Group) error {

@@ -2,8 +2,10 @@ package procs
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/gob"
 	"fmt"
+	"reflect"
 )
 
 // Encode turns a value into bytes for another member, which calls Decode. The type must be one that package
@@ -19,20 +21,6 @@ func Encode(v any) []byte {
 // Decode sets *v to what another member has encoded. It fails where the bytes are of no such value.
 func Decode(b []byte, v any) error { return gob.NewDecoder(bytes.NewReader(b)).Decode(v) }
 
-// decodeAll decodes what each member gave, except this one: its place stays as it is.
-func decodeAll[T any](g Group, in [][]byte, all []T) error {
-	for rank, b := range in {
-		in[rank] = nil
-		if rank == g.Rank() {
-			continue
-		}
-		if err := Decode(b, &all[rank]); err != nil {
-			return Told(rank, err)
-		}
-	}
-	return nil
-}
-
 // AllOf tells everybody what each member has: the values in the order of members. A member's own value is not
 // copied.
 func AllOf[T any](g Group, v T) ([]T, error) {
@@ -45,7 +33,7 @@ func AllOf[T any](g Group, v T) ([]T, error) {
 	if err != nil {
 		return nil, err
 	}
-	return all, decodeAll(g, in, all)
+	return all, takeAll(g, in, into(all))
 }
 
 // Swap gives out[i] to member i and returns what each member gave to this one, in the order of members. out
@@ -53,20 +41,71 @@ func AllOf[T any](g Group, v T) ([]T, error) {
 func Swap[T any](g Group, out []T) ([]T, error) {
 	all := make([]T, g.Size())
 	all[g.Rank()] = out[g.Rank()]
+	return all, Hand(g, out, into(all))
+}
+
+func into[T any](all []T) func(rank int, theirs *T) error {
+	return func(rank int, theirs *T) error {
+		all[rank] = *theirs
+		return nil
+	}
+}
+
+// Hand gives out[i] to member i, and calls take with what each other member gave to this one, in the order of
+// members. A zero value is not given. It fails where take fails.
+func Hand[T any](g Group, out []T, take func(rank int, theirs *T) error) error {
 	if g.Size() == 1 {
-		return all, nil
+		return nil
 	}
 	sent := make([][]byte, g.Size())
 	for i := range out {
-		if i != g.Rank() {
+		if i != g.Rank() && !reflect.ValueOf(&out[i]).Elem().IsZero() {
 			sent[i] = Encode(&out[i])
 		}
 	}
 	in, err := g.Exchange(sent)
 	if err != nil {
+		return err
+	}
+	return takeAll(g, in, take)
+}
+
+// Ask puts questions, those of questions[i] to member i, and returns the answers in the same places. All
+// members answer each other; where one cannot, all fail.
+func Ask[Q, A any](g Group, questions [][]Q, answer func(question Q) (A, error)) ([][]A, error) {
+	theirs, err := Swap(g, questions)
+	if err != nil {
 		return nil, err
 	}
-	return all, decodeAll(g, in, all)
+	answers := make([][]A, g.Size())
+	for i, list := range theirs {
+		for _, q := range list {
+			a, e := answer(q)
+			answers[i], err = append(answers[i], a), cmp.Or(err, e)
+		}
+	}
+	if err := Agree(g, err); err != nil {
+		return nil, err
+	}
+	return Swap(g, answers)
+}
+
+// takeAll decodes what the other members gave, one after the other.
+func takeAll[T any](g Group, in [][]byte, take func(rank int, theirs *T) error) error {
+	for rank, b := range in {
+		in[rank] = nil
+		if rank == g.Rank() || len(b) == 0 {
+			continue
+		}
+		var theirs T
+		if err := Decode(b, &theirs); err != nil {
+			return Told(rank, err)
+		}
+		if err := take(rank, &theirs); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // FromMember gives everybody the value that member root calls it with.
@@ -104,18 +143,7 @@ func Collect[T any](g Group, own func() T, take func(rank int, theirs *T) error)
 	if err != nil || g.Rank() != 0 {
 		return err
 	}
-	for rank := 1; rank < len(in); rank++ {
-		var v T
-		err := Decode(in[rank], &v)
-		in[rank] = nil
-		if err != nil {
-			return Told(rank, err)
-		}
-		if err := take(rank, &v); err != nil {
-			return err
-		}
-	}
-	return nil
+	return takeAll(g, in, take)
 }
 
 // Any tells everybody whether something holds for any member.

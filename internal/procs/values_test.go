@@ -9,13 +9,14 @@ import (
 	"testing"
 
 	"github.com/whyslow/whyslow/internal/procs"
+	"github.com/whyslow/whyslow/internal/testkit/grouptest"
 )
 
 // together calls do in all members of a group of n.
 func together(n int, do func(g procs.Group) error) error {
 	errs := make([]error, n)
 	var wg sync.WaitGroup
-	for i, g := range procs.Local(n) {
+	for i, g := range grouptest.Local(n) {
 		wg.Go(func() { errs[i] = do(g) })
 	}
 	wg.Wait()

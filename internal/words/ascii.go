@@ -24,6 +24,9 @@ type asciiWriter struct {
 	held []byte // the beginning of "µs", whose end may come with the next Write
 }
 
+// Unwrap is the writer beneath.
+func (a *asciiWriter) Unwrap() io.Writer { return a.w }
+
 func (a *asciiWriter) Write(b []byte) (int, error) {
 	text := append(a.held, b...)
 	end := len(text)

@@ -62,7 +62,7 @@ func (s Share) In(l Lang) string { return l.Percent(s.Part, s.Whole) }
 type Decimal float64
 
 // In writes it as "1.5", "1,5".
-func (d Decimal) In(l Lang) string { return l.fixed(float64(d), 1) }
+func (d Decimal) In(l Lang) string { return l.Fixed(float64(d), 1) }
 
 // Number is a number of things.
 type Number struct {
@@ -88,7 +88,6 @@ var (
 	Messages = Noun{"message", "messages", [3]string{"сообщение", "сообщения", "сообщений"}}
 	Events   = Noun{"event", "events", [3]string{"событие", "события", "событий"}}
 	Times    = Noun{"time", "times", [3]string{"раз", "раза", "раз"}}
-	byteNoun = Noun{"byte", "bytes", [3]string{"байт", "байта", "байт"}}
 )
 
 // Nouns in the genitive ("of 3 messages"), instrumental ("with 2 workers") and prepositional ("on 3 cores").

@@ -2,8 +2,11 @@ package words
 
 import (
 	"fmt"
+	"math"
 	"strings"
 	"testing"
+
+	"pgregory.net/rapid"
 )
 
 func TestUnits(t *testing.T) {
@@ -20,6 +23,22 @@ func TestUnits(t *testing.T) {
 			t.Errorf("%d bytes: %s, want %s", n, got, want)
 		}
 	}
+}
+
+// TestAnyNumber: every number there is has a short text that says its sign.
+func TestAnyNumber(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		n := rapid.OneOf(rapid.Int64(), rapid.Just(int64(math.MinInt64))).Draw(t, "n")
+		for _, l := range []Lang{English, Russian} {
+			for _, text := range []string{l.Duration(n), l.Bytes(n)} {
+				if (n < 0) != strings.HasPrefix(text, "-") || strings.Count(text, "-") > 1 || len(text) > 40 {
+					t.Fatalf("%d: %s", n, text)
+				}
+			}
+			l.Percent(n, rapid.Int64().Draw(t, "of"))
+			l.Count(n, OfWorkers)
+		}
+	})
 }
 
 func TestRussian(t *testing.T) {

@@ -1,15 +1,13 @@
-// Package config reads what is to be profiled: events_config.json, modules_settings.json and
-// choices of the command line, and resolves them into a Plan that says of every event and
-// module whether it is on, and why.
+// Package config reads what is to be profiled: events_config.json, modules_settings.json and choices of the
+// command line, and resolves them into a Plan that says of every event and module whether it is on, and why.
 //
 // The files are JSON; comments and trailing commas are allowed. What is wrong in a file but does not keep
 // the rest from being understood is skipped with a Warning. Choices of the command line have to
 // be right: what is wrong there is an error.
 //
-// An event is active when eventsSettings enables it and it is in no group or in at least one
-// enabled group. A module is on when its overrideEnabled, or globalSettings.enabled
-// if it has none, is true and its enabled (true if not given) is true too. Without a file all events
-// and no module but the trace are on.
+// An event is active when eventsSettings enables it and it is in no group or in at least one enabled group. A
+// module is on when its overrideEnabled, or globalSettings.enabled if it has none, is true and its enabled
+// (true if not given) is true too. Without a file all events and no module but the trace are on.
 //
 // docs/events_config.schema.json and docs/modules_settings.schema.json tell editors what the files may hold.
 package config
@@ -21,6 +19,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/whyslow/whyslow/internal/words"
 )
 
 // Names of the configuration files.
@@ -29,8 +29,7 @@ const (
 	ModulesFile = "modules_settings.json"
 )
 
-// Pos is where something was configured: a place in a file, or an argument of the
-// command line such as "--group Memory=off", which has no Line.
+// Pos is where something was configured: in a file, or by an argument such as "--group Memory=off" (no Line).
 type Pos struct {
 	File string `json:"file"`
 	Line int    `json:"line,omitempty"` // from 1
@@ -67,46 +66,16 @@ func sortWarnings(ws []Warning) []Warning {
 	return ws
 }
 
-// nearest returns the candidate that name was probably meant to be, "" if none is near. Upper
-// and lower case count as the same letter.
+// nearest returns the candidate that name was probably meant to be, in any case; "" if none is near.
 func nearest(name string, candidates []string) string {
 	limit := 1 + min(len(name), 10)/5
 	best, least := "", limit+1
 	for _, c := range candidates {
-		if d := distance(strings.ToLower(name), strings.ToLower(c), limit); d < least {
+		if d := words.Distance(strings.ToLower(name), strings.ToLower(c), limit); d < least {
 			best, least = c, d
 		}
 	}
 	return best
-}
-
-// distance counts the letters to insert, remove, change or swap with their neighbour to get from
-// a to b; beyond limit it may return any number above it.
-func distance(a, b string, limit int) int {
-	if d := len(a) - len(b); d > limit || -d > limit {
-		return limit + 1
-	}
-	table := make([][]int, len(a)+1)
-	for i := range table {
-		table[i] = make([]int, len(b)+1)
-		table[i][0] = i
-	}
-	for j := range table[0] {
-		table[0][j] = j
-	}
-	for i := 1; i <= len(a); i++ {
-		for j := 1; j <= len(b); j++ {
-			change := table[i-1][j-1]
-			if a[i-1] != b[j-1] {
-				change++
-			}
-			table[i][j] = min(change, table[i-1][j]+1, table[i][j-1]+1)
-			if i > 1 && j > 1 && a[i-1] == b[j-2] && a[i-2] == b[j-1] {
-				table[i][j] = min(table[i][j], table[i-2][j-2]+1)
-			}
-		}
-	}
-	return table[len(a)][len(b)]
 }
 
 // didYouMean is "; did you mean X?", or "" if nothing is near.

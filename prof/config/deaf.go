@@ -50,8 +50,7 @@ func (p *Plan) deaf() {
 	}
 }
 
-// nothing says why a pattern can fit no event, "" if it can. Namespaces that are not standard may get events
-// at any time.
+// nothing says why a pattern fits no event, "" if it can. Own namespaces may get events at any time.
 func (p *Plan) nothing(pattern string) string {
 	ns, name, found := strings.Cut(strings.ReplaceAll(pattern, "::", "."), ".")
 	switch {

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/whyslow/whyslow/internal/words"
 	"github.com/whyslow/whyslow/prof"
 	"github.com/whyslow/whyslow/trace"
 )
@@ -69,15 +70,13 @@ func defaultModules(known []prof.ModuleInfo) []byte {
 	for _, m := range known {
 		b.WriteString("\n")
 		for _, text := range []string{m.Doc, label("Writes", m.Output), label("Costs", m.Cost),
-			label("Listens to", strings.Join(m.Events, ", ")), label("Requires",
-				strings.Join(m.Requires, ", "))} {
+			label("Listens to", strings.Join(m.Events, ", ")), label("Requires", strings.Join(m.Requires, ", "))} {
 			comment(&b, "  ", text)
 		}
 		entry := defaultModule(&m)
 		if requiredBy(m.Name, known) {
 			// With "enabled": false here it could not be switched on by those that require it.
-			b.WriteString("  // It runs when a module that requires it does. To run it always, uncomment" +
-				" this:\n")
+			b.WriteString("  // It runs when a module that requires it does. To run it always, uncomment this:\n")
 			entry = "  // " + strings.ReplaceAll(strings.TrimSuffix(entry, "\n"), "\n", "\n  // ") + "\n"
 			entry = strings.Replace(entry, "\"enabled\": false", "\"enabled\": true", 1)
 		}
@@ -112,8 +111,7 @@ func defaultModule(m *prof.ModuleInfo) string {
 // requiredBy reports whether another module requires this one.
 func requiredBy(name string, known []prof.ModuleInfo) bool {
 	return slices.ContainsFunc(known, func(m prof.ModuleInfo) bool {
-		return slices.Contains(m.Requires,
-			name)
+		return slices.Contains(m.Requires, name)
 	})
 }
 
@@ -127,21 +125,10 @@ func label(name, text string) string {
 
 // comment writes a text as comment lines of a width that can be read; of an empty text nothing.
 func comment(b *bytes.Buffer, indent, text string) {
-	const width = 110
-	out := ""
-	for _, word := range strings.Fields(text) {
-		switch {
-		case out == "":
-			out = indent + "// " + word
-		case len(out)+1+len(word) > width:
-			b.WriteString(out + "\n")
-			out = indent + "// " + word
-		default:
-			out += " " + word
+	for _, line := range words.Fold(indent+"// ", indent+"// ", text, 110) {
+		if text != "" {
+			b.WriteString(line + "\n")
 		}
-	}
-	if out != "" {
-		b.WriteString(out + "\n")
 	}
 }
 

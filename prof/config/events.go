@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"github.com/tailscale/hujson"
+
 	"github.com/whyslow/whyslow/trace"
 )
 
@@ -147,8 +148,8 @@ func (f *file) extended(e *Event, where string, o *hujson.Object) (badRule bool)
 	for _, m := range f.members(o) {
 		switch m.key {
 		case "enabled":
-			if b, ok := f.boolean(m); ok {
-				e.Enabled, e.EnabledPos = b, f.pos(m.value.StartOffset)
+			if b := f.boolean(m); b != nil {
+				e.Enabled, e.EnabledPos = b.On, b.Pos
 			}
 		case "rule":
 			text, ok := f.str(m)
@@ -196,8 +197,8 @@ func (f *file) groups(o *hujson.Object) (list []Group) {
 		for _, s := range f.members(in) {
 			switch s.key {
 			case "enabled":
-				if b, ok := f.boolean(s); ok {
-					g.Enabled, g.EnabledPos = b, f.pos(s.value.StartOffset)
+				if b := f.boolean(s); b != nil {
+					g.Enabled, g.EnabledPos = b.On, b.Pos
 				}
 			case "events":
 				g.Events = f.refs(s)
@@ -249,8 +250,7 @@ func (f *file) unlisted(ev *Events) {
 	}
 }
 
-// index returns what finds the entries, as indices in List, that a reference means: the one of exactly
-// this name, or else all those that are the same standard event under another name.
+// index returns what finds entries of List by reference: that of exactly this name, or else its aliases.
 func (ev *Events) index() func(Ref) []int {
 	exact, same := map[string][]int{}, map[string][]int{}
 	for i, e := range ev.List {

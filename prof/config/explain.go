@@ -11,8 +11,7 @@ import (
 	"unicode/utf8"
 )
 
-// Explain writes what is on and off, why, and where that was configured: a line for each event and
-// module, below it rules and parameters, and at the end the warnings.
+// Explain writes what is on and off, why, and where that was configured, then rules, parameters and warnings.
 func (p *Plan) Explain(w io.Writer) error {
 	var b bytes.Buffer
 	var events, modules []line
@@ -52,11 +51,7 @@ func (p *Plan) Explain(w io.Writer) error {
 	}
 	fmt.Fprintf(&b, "Events: %d of %d on; %s\n", eventsOn, len(events), fileText(p.EventsFile, EventsFile))
 	table(&b, events)
-	later := "off"
-	if p.DefaultOn {
-		later = "on"
-	}
-	fmt.Fprintf(&b, "  Other events, which the program or a module defines: %s", later)
+	fmt.Fprintf(&b, "  Other events, which the program or a module defines: %s", onOff(p.DefaultOn))
 	if slices.ContainsFunc(p.choice.names, func(e entry) bool {
 		ns, _, _ := strings.Cut(strings.ReplaceAll(e.name, "::", "."), ".")
 		return isPattern(e.name) && e.name != "*" && !standardNamespace(ns)
@@ -91,16 +86,19 @@ func table(b *bytes.Buffer, rows []line) {
 		name, why = max(name, utf8.RuneCountInString(l.name)), max(why, utf8.RuneCountInString(l.why))
 	}
 	for _, l := range rows {
-		state := "off"
-		if l.on {
-			state = "on"
-		}
-		b.WriteString(strings.TrimRight(fmt.Sprintf("  %-3s  %-*s  %-*s  %s", state, name, l.name, why, l.why,
+		b.WriteString(strings.TrimRight(fmt.Sprintf("  %-3s  %-*s  %-*s  %s", onOff(l.on), name, l.name, why, l.why,
 			l.pos), " ") + "\n")
 		for _, m := range l.more {
 			b.WriteString("         " + m + "\n")
 		}
 	}
+}
+
+func onOff(on bool) string {
+	if on {
+		return "on"
+	}
+	return "off"
 }
 
 func fileText(file, name string) string {

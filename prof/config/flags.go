@@ -23,8 +23,7 @@ type Flags struct {
 	Groups  []string // --group NAME=on or NAME=off
 	Sets    []string // --set MODULE.PARAM=VALUE, also MODULE.priority=N and MODULE.enabled=true or false
 	NoTrace bool     // --no-trace
-	// Written says what the user wrote for those of Sets that stand for flags of their own: "-o x" for
-	// "trace_writer_module.dir=x".
+	// Written says which flag of its own an entry of Sets stands for: "-o x" for "trace_writer_module.dir=x".
 	Written map[string]string
 }
 
@@ -82,8 +81,7 @@ func choose(flag string, values []string) (c choice, err error) {
 		plain := 0
 		for _, w := range words {
 			w = strings.TrimSpace(w)
-			e := entry{name: strings.TrimLeft(w, "+-"), on: !strings.HasPrefix(w, "-"),
-				pos: Pos{File: flag + "=" + w}}
+			e := entry{name: strings.TrimLeft(w, "+-"), on: !strings.HasPrefix(w, "-"), pos: Pos{File: flag + "=" + w}}
 			switch e.sign = e.name != w; {
 			case e.name == "":
 				return c, fmt.Errorf("%s: a name is missing; write all or none to mean that", pos)
@@ -118,10 +116,7 @@ func groupSwitches(flags []string, groups []Group, source string) (map[string]Sw
 	if len(flags) == 0 {
 		return nil, nil
 	}
-	var names []string
-	for _, g := range groups {
-		names = append(names, g.Name)
-	}
+	names := groupNames(groups)
 	switches := map[string]Switch{}
 	for _, f := range flags {
 		pos := Pos{File: "--group " + f}
@@ -186,8 +181,7 @@ func (p *Plan) settings() (list []setting, err error) {
 		}
 		var ok bool
 		if s.value, ok = fromText(param, text); !ok {
-			return nil, fmt.Errorf("%s: %s of %s must be %s, not %q", s.pos, key, s.module, wanted(param),
-				text)
+			return nil, fmt.Errorf("%s: %s of %s must be %s, not %q", s.pos, key, s.module, wanted(param), text)
 		}
 		list = append(list, s)
 	}
@@ -224,10 +218,7 @@ func fromText(p *prof.Param, text string) (any, bool) {
 
 // noModule says that there is no such module, and which there are.
 func (p *Plan) noModule(given string) error {
-	var names []string
-	for _, m := range p.Modules {
-		names = append(names, m.Name)
-	}
+	names := namesOf(p.Modules, func(m ModuleState) string { return m.Name })
 	if n := nearModule(given, names); n != "" {
 		return fmt.Errorf("there is no module %s; did you mean %s?", given, n)
 	}

@@ -6,9 +6,8 @@ import (
 	"github.com/whyslow/whyslow/trace"
 )
 
-// groupTable is what goes into which standard group. An event goes into the first group that has a pattern
-// for it, so that switching a group off has an effect whatever the others are; one with no group goes into
-// one named after its namespace.
+// groupTable has the standard groups. An event goes into the first with a pattern for it, so that switching
+// off one group has an effect; others go into a group named after their namespace.
 var groupTable = []struct {
 	name, doc string
 	patterns  []string
@@ -59,3 +58,5 @@ func standardGroups() (list []Group) {
 	}
 	return list
 }
+
+func groupNames(list []Group) []string { return namesOf(list, func(g Group) string { return g.Name }) }

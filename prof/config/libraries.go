@@ -11,9 +11,8 @@ import (
 	"github.com/whyslow/whyslow/prof"
 )
 
-// OpenLibraries loads the libraries of the modules that are on and not built in, completes their Info, gives
-// their parameters the types that it says, and switches on what they require. open loads one library; its
-// errors are returned with the place that asked for the module.
+// OpenLibraries loads libraries of modules that are on, completes Info, types parameters, and switches on
+// what they require. open loads one; errors say what asked for the module.
 func (p *Plan) OpenLibraries(open func(path string) (prof.ModuleInfo, error)) error {
 	for i := 0; i < len(p.Modules); i++ {
 		m := &p.Modules[i]
@@ -88,8 +87,7 @@ func (in *Input) dirs() []string {
 	return list
 }
 
-// lookFor returns the library of a module: path if that exists, or libNAME.so, in one of the
-// folders. "" if there is none.
+// lookFor returns a module's library: path or libNAME.so in one of the folders, "" if there is none.
 func lookFor(path, name string, dirs []string) string {
 	if path == "" {
 		path = "lib" + name + ".so"

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/tailscale/hujson"
+
 	"github.com/whyslow/whyslow/prof"
 )
 
@@ -43,9 +44,8 @@ type Value struct {
 	Pos   Pos
 }
 
-// ReadModules reads the text of a modules_settings.json; name is the file's name in positions, known the
-// modules that are compiled in. The warnings say what was skipped. An error,
-// one line with the position, means that the text is no JSON object.
+// ReadModules reads the text of a modules_settings.json, name in positions. known modules are compiled in.
+// Warnings say what was skipped; the error, in one line: the text is no JSON object.
 func ReadModules(name string, text []byte, known []prof.ModuleInfo) (*Modules, []Warning, error) {
 	f, root, _, err := open(name, text)
 	if err != nil {
@@ -65,8 +65,7 @@ func ReadModules(name string, text []byte, known []prof.ModuleInfo) (*Modules, [
 				continue
 			}
 			if i := slices.IndexFunc(mods.List, func(o Module) bool { return o.Name == s.Name }); i >= 0 {
-				f.warn(m.at, "%q is module %s, which is here already, at %s; skipped", m.key, s.Name,
-					mods.List[i].Pos)
+				f.warn(m.at, "%q is module %s, which is here already, at %s; skipped", m.key, s.Name, mods.List[i].Pos)
 				continue
 			}
 			mods.List = append(mods.List, s)
@@ -92,8 +91,8 @@ func (f *file) global(o *hujson.Object) (s *Switch) {
 	for _, m := range f.members(o) {
 		if m.key != "enabled" {
 			f.unknown(m, "globalSettings", []string{"enabled"})
-		} else if b, ok := f.boolean(m); ok {
-			s = &Switch{b, f.pos(m.value.StartOffset)}
+		} else {
+			s = f.boolean(m)
 		}
 	}
 	return s
@@ -117,16 +116,10 @@ func (f *file) module(m member, known []prof.ModuleInfo) (s Module, ok bool) {
 	s = Module{Name: name, Given: m.key, Pos: f.pos(m.at)}
 	for _, k := range f.members(o) {
 		switch k.key {
-		case "enabled", "overrideEnabled":
-			b, ok := f.boolean(k)
-			if !ok {
-				continue
-			}
-			if w := (&Switch{b, f.pos(k.value.StartOffset)}); k.key == "enabled" {
-				s.Enabled = w
-			} else {
-				s.Override = w
-			}
+		case "enabled":
+			s.Enabled = f.boolean(k)
+		case "overrideEnabled":
+			s.Override = f.boolean(k)
 		case "priority":
 			if n, ok := f.integer(k); ok {
 				s.Priority = &n
@@ -178,8 +171,7 @@ func (f *file) params(o *hujson.Object, name string, info *prof.ModuleInfo) map[
 			}
 			var problem string
 			if raw, problem = typed(p, raw); problem != "" {
-				f.warn(m.value.StartOffset, "%q of %s must be %s, not %s; skipped", m.key, name, problem,
-					found(m.value))
+				f.warn(m.value.StartOffset, "%q of %s must be %s, not %s; skipped", m.key, name, problem, found(m.value))
 				continue
 			}
 		}
@@ -272,10 +264,7 @@ func wanted(p *prof.Param) string {
 
 // noParam says that a module has no such parameter, and which it has.
 func noParam(name string, info *prof.ModuleInfo) string {
-	var names []string
-	for _, p := range info.Params {
-		names = append(names, p.Name)
-	}
+	names := namesOf(info.Params, func(p prof.Param) string { return p.Name })
 	text := fmt.Sprintf("%s has no parameter %q", info.Name, name)
 	switch n := nearest(name, names); {
 	case n != "":
@@ -307,11 +296,7 @@ func moduleName(s string) bool { return identifier(strings.ReplaceAll(s, "-", "_
 
 // moduleNames are the names of the modules that are built in.
 func moduleNames(known []prof.ModuleInfo) []string {
-	var list []string
-	for _, m := range known {
-		list = append(list, m.Name)
-	}
-	return list
+	return namesOf(known, func(m prof.ModuleInfo) string { return m.Name })
 }
 
 // nearModule returns the module that name was probably meant to be, "" if none is near.

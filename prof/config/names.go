@@ -10,8 +10,7 @@ import (
 	"github.com/whyslow/whyslow/trace"
 )
 
-// Match reports whether a name of an event or of a function fits a pattern, in which * stands
-// for any characters, also none, and ? for one. "::" and "." are the same.
+// Match reports whether a name fits a pattern: * stands for any characters, ? for one; "::" is ".".
 func Match(pattern, name string) bool {
 	p, s := strings.ReplaceAll(pattern, "::", "."), strings.ReplaceAll(name, "::", ".")
 	// Where the text after the last * does not fit, that * takes one character more.
@@ -117,4 +116,13 @@ func noEvent(ns, name string) string {
 		}
 	}
 	return text
+}
+
+// namesOf are the names of things.
+func namesOf[T any](list []T, name func(T) string) []string {
+	var names []string
+	for _, x := range list {
+		names = append(names, name(x))
+	}
+	return names
 }

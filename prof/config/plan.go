@@ -15,8 +15,7 @@ type Input struct {
 	Modules *Modules // nil: there is no file, and no module but the trace is on
 	Flags   Flags
 	Known   []prof.ModuleInfo // the modules that are compiled in: prof.Modules()
-	// LibraryDirs are where shared libraries of modules are looked for after the folder of the
-	// modules' file.
+	// LibraryDirs are where shared libraries of modules are looked for after the folder of the modules' file.
 	LibraryDirs []string
 }
 
@@ -61,11 +60,9 @@ type ModuleState struct {
 	Why      string          `json:"why"`
 	Pos      Pos             `json:"pos"` // what decided; zero if nothing was configured
 	Priority int             `json:"priority"`
-	// Params are the values configured, with the types that Info gives; those of
-	// a library as they were written: string, int, float64, bool or []string.
+	// Params are the values configured, typed as Info says; those of unopened libraries as they were written.
 	Params map[string]any `json:"params,omitempty"`
-	// Library is the shared library of a module that is not built in: if that is on, a file that exists. See
-	// OpenLibraries.
+	// Library is the library of a module that is not built in; if that is on, it exists. See OpenLibraries.
 	Library string `json:"library,omitempty"`
 
 	paramPos map[string]Pos
@@ -91,27 +88,19 @@ func Load(programDir string, flags Flags, known []prof.ModuleInfo) (*Plan, error
 		modules = foundModules
 	}
 	var warnings []Warning
-	if events != "" {
-		text, err := readFile(events)
-		if err != nil {
-			return nil, fmt.Errorf("cannot read the configuration of events: %w", err)
-		}
-		ev, ws, err := ReadEvents(events, text)
-		if err != nil {
-			return nil, err
-		}
-		in.Events, warnings = ev, append(warnings, ws...)
+	if err := readFile(events, "events", func(text []byte) (err error) {
+		in.Events, warnings, err = ReadEvents(events, text)
+		return err
+	}); err != nil {
+		return nil, err
 	}
-	if modules != "" {
-		text, err := readFile(modules)
-		if err != nil {
-			return nil, fmt.Errorf("cannot read the configuration of modules: %w", err)
-		}
-		mods, ws, err := ReadModules(modules, text, known)
-		if err != nil {
-			return nil, err
-		}
-		in.Modules, warnings = mods, append(warnings, ws...)
+	if err := readFile(modules, "modules", func(text []byte) (err error) {
+		var ws []Warning
+		in.Modules, ws, err = ReadModules(modules, text, known)
+		warnings = append(warnings, ws...)
+		return err
+	}); err != nil {
+		return nil, err
 	}
 	plan, err := Resolve(in)
 	if err != nil {
@@ -121,18 +110,23 @@ func Load(programDir string, flags Flags, known []prof.ModuleInfo) (*Plan, error
 	return plan, nil
 }
 
-// readFile reads a file as far as it takes to know that it is too long, so that /dev/zero does too.
-func readFile(path string) ([]byte, error) {
-	f, err := os.Open(path)
-	if err != nil {
-		return nil, err
+// readFile reads a file, if named, just far enough to know that it is too long, as /dev/zero is.
+func readFile(path, of string, parse func(text []byte) error) error {
+	if path == "" {
+		return nil
 	}
-	defer f.Close()
-	return io.ReadAll(io.LimitReader(f, maxText+1))
+	f, err := os.Open(path)
+	if err == nil {
+		defer f.Close()
+		var text []byte
+		if text, err = io.ReadAll(io.LimitReader(f, maxText+1)); err == nil {
+			return parse(text)
+		}
+	}
+	return fmt.Errorf("cannot read the configuration of %s: %w", of, err)
 }
 
-// Find returns the configuration files of the programs in a folder: those beside the program,
-// or else those in the folder config there. What is not found is "".
+// Find returns the configuration files beside the programs in a folder, or else in its folder config.
 func Find(programDir string) (events, modules string) {
 	for _, dir := range []string{programDir, filepath.Join(programDir, "config")} {
 		if p := filepath.Join(dir, EventsFile); events == "" && isRegular(p) {
@@ -150,8 +144,7 @@ func isRegular(path string) bool {
 	return err == nil && info.Mode().IsRegular()
 }
 
-// Resolve makes the plan. Warnings say what has no effect; an error says, in one line, which choice of
-// the command line is wrong, or which module cannot run.
+// Resolve makes the plan. Warnings say what has no effect; an error, in one line, what is wrong.
 func Resolve(in Input) (*Plan, error) {
 	p := &Plan{Warnings: []Warning{}, input: in}
 	if err := p.resolveEvents(in); err != nil {
@@ -174,15 +167,11 @@ func (p *Plan) On(ns, name string) bool {
 }
 
 // Groups returns the names of the groups of events.
-func (p *Plan) Groups() (names []string) {
-	ev := p.input.Events
-	if ev == nil {
-		ev = everything()
+func (p *Plan) Groups() []string {
+	if ev := p.input.Events; ev != nil {
+		return groupNames(ev.Groups)
 	}
-	for _, g := range ev.Groups {
-		names = append(names, g.Name)
-	}
-	return names
+	return groupNames(standardGroups())
 }
 
 // Module returns the state of a module, nil if the plan has none of that name.

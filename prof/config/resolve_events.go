@@ -169,15 +169,18 @@ func (c *choice) event(on bool, why string, pos Pos, names ...string) (bool, str
 	}
 	for _, e := range c.names {
 		if slices.ContainsFunc(names, func(n string) bool { return Match(e.name, n) }) {
-			switch on, pos = e.on, e.pos; {
-			case on:
-				why = "switched on"
-			default:
-				why = "switched off"
-			}
+			on, why, pos = e.on, switched(e.on), e.pos
 		}
 	}
 	return on, why, pos
+}
+
+// switched says what the command line did.
+func switched(on bool) string {
+	if on {
+		return "switched on"
+	}
+	return "switched off"
 }
 
 // checkEvents refuses names of --events that mean nothing, and adds events of the user's own that are named.
@@ -239,14 +242,10 @@ func (p *Plan) noNamespace(text string, ev *Events) string {
 			}
 		}
 	}
-	var groups []string
-	for _, g := range ev.Groups {
-		groups = append(groups, g.Name)
-	}
 	switch {
 	case slices.ContainsFunc(p.Events, func(e EventState) bool { return e.Namespace == text }):
 		return fmt.Sprintf("%s is a namespace: write \"%s.*\"", text, text)
-	case slices.Contains(groups, text):
+	case slices.Contains(groupNames(ev.Groups), text):
 		return fmt.Sprintf("%s is a group: write --group %s=on", text, text)
 	case len(full) > 0 && !isPattern(text):
 		return fmt.Sprintf("%s has no namespace: write %s", text, strings.Join(full, " or "))

@@ -33,15 +33,14 @@ func (p *Plan) resolveModules(in Input) error {
 		p.set(s)
 	}
 	if m := p.Module(TraceModule); m != nil && in.Flags.NoTrace {
-		m.On, m.off, m.Why, m.Pos = false, true, "switched off", Pos{File: "--no-trace"}
+		m.set(false, Pos{File: "--no-trace"})
 	}
 	if err := p.require(); err != nil {
 		return err
 	}
 	for _, s := range sets {
 		if m := p.Module(s.module); !m.On && s.key != "enabled" {
-			p.warn(s.pos, "has no effect: %s is off (%s); --modules=+%s switches it on", m.Name, m.because(),
-				m.Name)
+			p.warn(s.pos, "has no effect: %s is off (%s); --modules=+%s switches it on", m.Name, m.because(), m.Name)
 		}
 	}
 	for i := range p.Modules {
@@ -56,8 +55,7 @@ func (p *Plan) resolveModules(in Input) error {
 // module is the state of a module by its file alone.
 func (p *Plan) module(name string, info prof.ModuleInfo, file *Modules) ModuleState {
 	s := ModuleState{Info: info, Name: name, Why: "not listed", Pos: Pos{File: p.ModulesFile},
-		Priority: prof.DefaultPriority,
-		Params:   map[string]any{}, paramPos: map[string]Pos{}}
+		Priority: prof.DefaultPriority, Params: map[string]any{}, paramPos: map[string]Pos{}}
 	if name == TraceModule {
 		s.On, s.Why = true, "the trace is written unless switched off"
 	}
@@ -101,15 +99,9 @@ func (p *Plan) chooseModules(in Input) error {
 		}
 	}
 	for _, e := range c.names {
-		set := func(m *ModuleState) {
-			m.On, m.off, m.Why, m.Pos = e.on, !e.on, "switched on", e.pos
-			if !e.on {
-				m.Why = "switched off"
-			}
-		}
 		if e.name == "*" && !e.sign {
 			for i := range p.Modules {
-				set(&p.Modules[i])
+				p.Modules[i].set(e.on, e.pos)
 			}
 			continue
 		}
@@ -127,9 +119,14 @@ func (p *Plan) chooseModules(in Input) error {
 			p.Modules = append(p.Modules, p.module(name, prof.ModuleInfo{}, nil))
 			m = &p.Modules[len(p.Modules)-1]
 		}
-		set(m)
+		m.set(e.on, e.pos)
 	}
 	return nil
+}
+
+// set switches a module by the command line.
+func (m *ModuleState) set(on bool, pos Pos) {
+	m.On, m.off, m.Why, m.Pos = on, !on, switched(on), pos
 }
 
 // set applies a --set.
@@ -137,11 +134,7 @@ func (p *Plan) set(s setting) {
 	m := p.Module(s.module)
 	switch s.key {
 	case "enabled":
-		m.On = s.value.(bool)
-		m.off, m.Why, m.Pos = !m.On, "switched off", s.pos
-		if m.On {
-			m.Why = "switched on"
-		}
+		m.set(s.value.(bool), s.pos)
 	case "priority":
 		m.Priority = s.value.(int)
 	default:

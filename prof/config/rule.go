@@ -34,15 +34,13 @@ func (r Rule) String() string {
 // Return is the expression X of a rule at "return X".
 func (r Rule) Return() (x string, ok bool) { return strings.CutPrefix(r.Point, "return ") }
 
-// Known reports whether the point exists in running LuNA programs: not a return of something
-// else than one of the Statuses. C++ sources may have any.
+// Known reports whether running LuNA programs have the point; C++ sources may return other values.
 func (r Rule) Known() bool {
 	x, ok := r.Return()
 	return !ok || slices.Contains(Statuses, x)
 }
 
-// ParseRule reads a rule: before or after, and a point, with any white space between the
-// words. The error says which part cannot be understood.
+// ParseRule reads before or after, and a point. The error says which part cannot be understood.
 func ParseRule(text string) (Rule, error) {
 	words := strings.Fields(text)
 	if len(words) == 0 || words[0] != "before" && words[0] != "after" {

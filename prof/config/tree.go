@@ -20,15 +20,13 @@ const (
 	maxDepth = 1000
 )
 
-// file is a configuration file that is being read: its text with what it takes to give
-// positions, and the warnings so far.
+// file is a configuration file being read: its text, the last position, the warnings so far.
 type file struct {
 	name     string
 	text     []byte
-	lines    []int // offsets at which lines begin
 	warnings []Warning
 
-	// The last place asked for: files may be one long line.
+	// The last place asked for, from which the next one is counted: most ask in order.
 	lastAt  int
 	lastPos Pos
 }
@@ -43,12 +41,7 @@ type member struct {
 // open parses the text of a file. It has to be an object.
 func open(name string, text []byte) (*file, *hujson.Object, int, error) {
 	text = bytes.TrimPrefix(text, []byte("\ufeff"))
-	f := &file{name: name, text: text, lines: []int{0}}
-	for i, c := range text {
-		if c == '\n' {
-			f.lines = append(f.lines, i+1)
-		}
-	}
+	f := &file{name: name, text: text, lastPos: Pos{name, 1, 1}}
 	if err := f.bounds(); err != nil {
 		return nil, nil, 0, err
 	}
@@ -103,10 +96,12 @@ func (f *file) syntax(err error) error {
 	if _, e := fmt.Sscanf(err.Error(), "hujson: line %d, column %d:", &line, &col); e != nil {
 		return fmt.Errorf("%s: %w", f.name, err)
 	}
-	at := len(f.text)
-	if line <= len(f.lines) {
-		at = min(at, f.lines[line-1]+col-1)
+	at := 0
+	for range line - 1 {
+		_, rest, _ := bytes.Cut(f.text[at:], []byte{'\n'})
+		at = len(f.text) - len(rest)
 	}
+	at = min(at+col-1, len(f.text))
 	reason := errors.Unwrap(err)
 	text := reason.Error()
 	trimmed := bytes.TrimSpace(f.text)
@@ -136,24 +131,16 @@ func (f *file) syntax(err error) error {
 
 // pos is the place of an offset. A column counts characters.
 func (f *file) pos(offset int) Pos {
-	lo, hi := 0, len(f.lines)
-	for hi-lo > 1 {
-		if mid := (lo + hi) / 2; f.lines[mid] <= offset {
-			lo = mid
-		} else {
-			hi = mid
-		}
+	if offset < f.lastAt {
+		f.lastAt, f.lastPos = 0, Pos{f.name, 1, 1}
 	}
-	from, col := f.lines[lo], 1
-	if f.lastPos.Line == lo+1 && f.lastAt-offset < offset-from {
-		from, col = f.lastAt, f.lastPos.Col
+	between := f.text[f.lastAt:offset]
+	if i := bytes.LastIndexByte(between, '\n'); i >= 0 {
+		f.lastPos.Line += bytes.Count(between, []byte{'\n'})
+		f.lastPos.Col, between = 1, between[i+1:]
 	}
-	if from <= offset {
-		col += utf8.RuneCount(f.text[from:offset])
-	} else {
-		col -= utf8.RuneCount(f.text[offset:from])
-	}
-	f.lastAt, f.lastPos = offset, Pos{f.name, lo + 1, col}
+	f.lastPos.Col += utf8.RuneCount(between)
+	f.lastAt = offset
 	return f.lastPos
 }
 
@@ -201,12 +188,12 @@ func (f *file) object(m member) (*hujson.Object, bool) {
 	return o, ok
 }
 
-func (f *file) boolean(m member) (value, ok bool) {
+func (f *file) boolean(m member) *Switch {
 	if k := m.value.Value.Kind(); k != 't' && k != 'f' {
 		f.wrong(m, "true or false")
-		return false, false
+		return nil
 	}
-	return m.value.Value.Kind() == 't', true
+	return &Switch{m.value.Value.Kind() == 't', f.pos(m.value.StartOffset)}
 }
 
 func (f *file) str(m member) (string, bool) {

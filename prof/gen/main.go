@@ -6,6 +6,9 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
+
+	"github.com/whyslow/whyslow/trace"
 )
 
 func main() {
@@ -22,17 +25,15 @@ func main() {
 }
 
 // files are what is generated, relative to prof's folder.
-var files = map[string]func() ([]byte, error){
-	"events_gen.go":          eventsGo,
-	"events_any_gen.go":      anyGo(false),
-	"events_any_cfdf_gen.go": anyGo(true),
-	"events_region_gen.go":   groupGo("region"),
-	"events_cf_gen.go":       groupGo("cf"),
-	"events_move_gen.go":     groupGo("move"),
-	"events_df_gen.go":       groupGo("df"),
-	"events_block_gen.go":    groupGo("block"),
-	"events_system_gen.go":   groupGo("system"),
-	"events_sync_gen.go":     groupGo("sync"),
-	"events_work_gen.go":     groupGo("work"),
-	"../docs/events.md":      eventsDoc,
+var files = map[string]func() ([]byte, error){"events_gen.go": eventsGo, "../docs/events.md": eventsDoc}
+
+// perFile events have a file together, so that none gets long.
+const perFile = 6
+
+func init() {
+	i := 0
+	for kinds := range slices.Chunk(trace.Kinds(), perFile) {
+		i++
+		files[fmt.Sprintf("events_%d_gen.go", i)] = func() ([]byte, error) { return kindsGo(kinds) }
+	}
 }

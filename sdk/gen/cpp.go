@@ -2,33 +2,18 @@ package main
 
 import (
 	"fmt"
-	"os"
 	"strings"
 
 	"github.com/whyslow/whyslow/trace"
 )
 
-// partsCPP of whyslow.hpp in their order; what follows the one in angle brackets is for one source file only.
+// partsCPP of whyslow.hpp in their order; what follows <implementation> is for one source file only.
 var partsCPP = []string{"types.hpp", "event.hpp", "module.hpp", "standard.hpp", "<implementation>",
-	"json.hpp", "config.hpp", "host.hpp", "run.hpp", "track.hpp", "writer.hpp"}
+	"json.hpp", "config.hpp", "host.hpp", "run.hpp", "track.hpp", "writer.hpp", "<end>"}
 
 func headerCPP(src string) ([]byte, error) {
-	var b strings.Builder
-	b.WriteString(strings.Replace(notice, "sdk/src ", "sdk/src/cpp ", 1))
-	for _, part := range partsCPP {
-		if part == "<implementation>" {
-			b.WriteString(implementationCPP())
-			continue
-		}
-		text, err := os.ReadFile(src + "/" + part)
-		if err != nil {
-			return nil, err
-		}
-		b.WriteString("\n")
-		b.Write(text)
-	}
-	b.WriteString("\n#endif // WHYSLOW_IMPLEMENTATION\n")
-	return []byte(b.String()), nil
+	return assemble(src, strings.Replace(notice, "sdk/src ", "sdk/src/cpp ", 1), partsCPP, map[string]string{
+		"<implementation>": implementationCPP(), "<end>": "\n#endif // WHYSLOW_IMPLEMENTATION\n"})
 }
 
 // implementationCPP begins the implementation, with the names of all standard events.

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"unicode"
 
+	"github.com/whyslow/whyslow/internal/words"
 	"github.com/whyslow/whyslow/trace"
 )
 
@@ -60,10 +61,35 @@ func word(f trace.Field) string {
 	return f.Name
 }
 
+// lineWidth is the most columns of a line.
+const lineWidth = 110
+
+// folded breaks lines that are too long: comments between words, code behind commas.
+func folded(text string) string {
+	var out []string
+	for line := range strings.SplitSeq(text, "\n") {
+		start := len(line) - len(strings.TrimLeft(line, "/* "))
+		switch comment := strings.HasPrefix(line, "/* ") || strings.HasPrefix(line, " * "); {
+		case len(line) <= lineWidth:
+		case comment:
+			indent := " *" + strings.Repeat(" ", max(start-1, 1))
+			lines := words.Fold(line[:start], indent, line[start:], lineWidth)
+			out, line = append(out, lines[:len(lines)-1]...), lines[len(lines)-1]
+		default:
+			for len(line) > lineWidth {
+				at := strings.LastIndex(line[:lineWidth], ", ") + 1
+				out, line = append(out, line[:at]), "       "+line[at:]
+			}
+		}
+		out = append(out, line)
+	}
+	return strings.Join(out, "\n") + "\n"
+}
+
 // events makes the constants and functions of the standard kinds.
 func events() string {
 	var b strings.Builder
-	p := func(format string, args ...any) { fmt.Fprintf(&b, format+"\n", args...) }
+	p := func(format string, args ...any) { b.WriteString(folded(fmt.Sprintf(format, args...))) }
 	p("\n/* ---- Standard events, generated from trace/kinds.go " +
 		"----------------------------------------------\n" +
 		" * Each has a function ws_EVENT(stream, fields), which takes the time, and ws_EVENT_at(stream, time,\n" +
@@ -117,10 +143,9 @@ func event(p func(string, ...any), k *trace.KindSpec) {
 // table makes the implementation's knowledge of the standard kinds and types.
 func table() string {
 	var b strings.Builder
-	p := func(format string, args ...any) { fmt.Fprintf(&b, format+"\n", args...) }
+	p := func(format string, args ...any) { b.WriteString(folded(fmt.Sprintf(format, args...))) }
 	p("\n/* Standard kinds, generated from trace/kinds.go: number, flags of blocks that hold one, fixed " +
-		"fields, list,\n" +
-		" * namespace, names, types. */")
+		"fields, list,\n * namespace, names, types. */")
 	p("enum {")
 	for t := trace.FieldInt; t.Valid(); t++ {
 		p("    WSI_%s = %d,", strings.ToUpper(t.String()), t)

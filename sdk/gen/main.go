@@ -5,7 +5,6 @@ package main
 import (
 	"fmt"
 	"os"
-	"strings"
 )
 
 func main() {
@@ -25,36 +24,33 @@ func main() {
 	}
 }
 
-// parts of the header in their order; those in angle brackets are generated.
-var parts = []string{"api.h", "<events>", "<end>", "private.h", "<table>", "clock.h", "pack.h",
+// parts of whyslow.h in their order; those in angle brackets are made.
+var parts = []string{"api.h", "<events>", "<api end>", "private.h", "<table>", "clock.h", "pack.h",
 	"file.h", "define.h", "writer.h", "stream.h", "run.h", "crash.h", "context.h", "<end>"}
 
 const notice = "/* Made by sdk/gen from sdk/src and the table in trace/kinds.go; change those, " +
 	"then: go generate ./sdk */\n"
 
 func header(src string) ([]byte, error) {
-	var b strings.Builder
-	b.WriteString(notice)
-	ends := []string{apiEnd, implementationEnd}
+	return assemble(src, notice, parts, map[string]string{"<events>": events(), "<table>": table(),
+		"<api end>": apiEnd, "<end>": implementationEnd})
+}
+
+// assemble puts a header together.
+func assemble(src, notice string, parts []string, made map[string]string) ([]byte, error) {
+	text := []byte(notice)
 	for _, part := range parts {
-		switch part {
-		case "<events>":
-			b.WriteString(events())
-		case "<table>":
-			b.WriteString(table())
-		case "<end>":
-			b.WriteString(ends[0])
-			ends = ends[1:]
-		default:
-			text, err := os.ReadFile(src + "/" + part)
-			if err != nil {
-				return nil, err
-			}
-			b.WriteString("\n")
-			b.Write(text)
+		if m, ok := made[part]; ok {
+			text = append(text, m...)
+			continue
 		}
+		file, err := os.ReadFile(src + "/" + part)
+		if err != nil {
+			return nil, err
+		}
+		text = append(append(text, '\n'), file...)
 	}
-	return []byte(b.String()), nil
+	return text, nil
 }
 
 const apiEnd = `

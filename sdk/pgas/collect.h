@@ -2,13 +2,15 @@
 #define WHYSLOW_COLLECT_H
 /* collect.h: what collectors for PGAS programs have in common, on top of whyslow.h.
  *
- * Problem. A library that is called in the midst of somebody else's program (a UPC run-time system through GASP, OpenSHMEM
- * through PSHMEM) must record what is entered and left, by which thread, called from where, and must neither be noticed nor
- * do harm, whatever the program does: start threads, fork, call back into the library, exit in the middle.
+ * Problem. A library that is called in the midst of somebody else's program (a UPC run-time system through
+ * GASP, OpenSHMEM through PSHMEM) must record what is entered and left, by which thread, called from where,
+ * and must neither be noticed nor do harm, whatever the program does: start threads, fork, call back into the
+ * library, exit in the middle.
  *
- * Plan. A node is a UPC thread or an OpenSHMEM PE: a context of whyslow.h with one worker, and a file of its own. A wsc_thread is a
- * thread of the operating system that records for a node: the first one is stream 0, the worker; further ones are
- * streams 1, 2 and so on, made when they first call (wsc_here) and used again when their thread has ended. An operation is
+ * Plan. A node is a UPC thread or an OpenSHMEM PE: a context of whyslow.h with one worker, and a file of its
+ * own. A wsc_thread is a thread of the operating system that records for a node: the first one is stream 0,
+ * the worker; further ones are streams 1, 2 and so on, made when they first call (wsc_here) and used again
+ * when their thread has ended. An operation is
  *
  *     wsc_call c = wsc_enter(t, OP_PUT, __builtin_return_address(0));    onEntered
  *     if (c.s) ws_put_at(c.s, c.time, to, bytes, 0);                     what describes it, at the same time
@@ -17,12 +19,15 @@
  *     if (end) ws_acquired_at(c.s, end, lock);                           what is true from its end on
  *     wsc_leave_at(&c, end);                                             onExited; or wsc_leave(&c)
  *
- * c.s is null where nothing is to be recorded: not open yet, closed, child of a fork, switched off, left out by the level of
- * instrumentation, or called inside of another operation (the library's own calls of itself). wsc_leave is to be called in all cases.
+ * c.s is null where nothing is to be recorded: not open yet, closed, child of a fork, switched off, left out
+ * by the level of instrumentation, or called inside of another operation (the library's own calls of itself).
+ * wsc_leave is to be called in all cases.
  *
- * Sites are found by a hash table of the thread's own, without locks; the first time a place is seen, in one of the node's.
+ * Sites are found by a hash table of the thread's own, without locks; the first time a place is seen, in one
+ * of the node's.
  *
- * Nothing is ever freed while the program runs: threads that go on after the end find everything there, and record nothing.
+ * Nothing is ever freed while the program runs: threads that go on after the end find everything there, and
+ * record nothing.
  *
  * The file is to be included first, by one source file per library. */
 
@@ -54,8 +59,8 @@
 #include <time.h>
 #include <unistd.h>
 
-/* Programs may have a whyslow.h of their own, whose functions must not be taken for ours nor ours for theirs. The
- * system's headers are included above, because their functions are not ours to hide. */
+/* Programs may have a whyslow.h of their own, whose functions must not be taken for ours nor ours for theirs.
+ * The system's headers are included above, because their functions are not ours to hide. */
 #pragma GCC visibility push(hidden)
 #define WHYSLOW_IMPLEMENTATION
 #if defined(__has_include) && !__has_include("whyslow.h")
@@ -199,7 +204,8 @@ static int wsc_choice(const char *name, int otherwise, const char *const *words,
     return otherwise;
 }
 
-/* A process that forks while another of its threads is in here must not leave the child with a lock that nobody opens. */
+/* A process that forks while another of its threads is in here must not leave the child with a lock that
+ * nobody opens. */
 static void wsc_before_fork(void) {
     pthread_mutex_lock(&wsc_mu);
     for (wsc_node *n = wsc_nodes; n; n = n->link) pthread_mutex_lock(&n->mu);
@@ -254,7 +260,8 @@ static void wsc_init_once(void) {
     pthread_atfork(wsc_before_fork, wsc_in_parent, wsc_in_child);
 }
 
-/* wsc_init reads the settings; ws_now may be used from then on. To be called before anything else; any number of times. */
+/* wsc_init reads the settings; ws_now may be used from then on. To be called before anything else; any number
+ * of times. */
 static void wsc_init(void) { pthread_once(&wsc_once, wsc_init_once); }
 
 /* wsc_level is the level of instrumentation, WSC_SYNC ... */
@@ -282,7 +289,8 @@ static wsc_thread *wsc_new_thread(wsc_node *node) {
     return t;
 }
 
-/* wsc_here is the calling thread's wsc_thread for the node, made if need be; null where there is no memory or no node. */
+/* wsc_here is the calling thread's wsc_thread for the node, made if need be; null where there is no memory or
+ * no node. */
 WSC_UNUSED static wsc_thread *wsc_here(wsc_node *node) {
     for (wsc_thread *t = wsc_mine; t; t = t->link)
         if (t->node == node) return t;
@@ -292,8 +300,9 @@ WSC_UNUSED static wsc_thread *wsc_here(wsc_node *node) {
 
 static void wsc_at_exit(int status, void *arg);
 
-/* Where nobody knows all hosts, each node but 0 leaves the name of its own in a file beside its events, which node 0 takes when the run ends. Nothing
- * depends on it but what run.json says: errors are of no consequence. */
+/* Where nobody knows all hosts, each node but 0 leaves the name of its own in a file beside its events, which
+ * node 0 takes when the run ends. Nothing depends on it but what run.json says: errors are of no consequence.
+ * */
 static void wsc_host_file(const wsc_node *node, int number, char *path, size_t size) { snprintf(path, size, "%s/%05d.host", ws_dir(node->ctx), number); }
 
 static void wsc_leave_host(const wsc_node *node) {
@@ -323,10 +332,12 @@ static void wsc_take_hosts(const wsc_node *node) {
 /* For nodes that do not know the hosts, where node 0 does. */
 WSC_UNUSED static const char *const wsc_node_0_knows[1] = {0};
 
-/* wsc_open opens the file of a node, when its number and theirs are known, and makes the calling thread its worker (wsc_here). since and cpu were
- * taken with ws_now and ws_process_cpu when the initialisation began, and begin the worker's time; hosts (of all nodes) may be
- * wsc_node_0_knows, or null: then they are found out by files; per_process is the number of nodes that share a process. missing is the sentence for run.json if the program exits before
- * wsc_close ("it ended without shmem_finalize"). Returns null where nothing is recorded: a setting is wrong, or this is the child of a fork. */
+/* wsc_open opens the file of a node, when its number and theirs are known, and makes the calling thread its
+ * worker (wsc_here). since and cpu were taken with ws_now and ws_process_cpu when the initialisation began,
+ * and begin the worker's time; hosts (of all nodes) may be wsc_node_0_knows, or null: then they are found out
+ * by files; per_process is the number of nodes that share a process. missing is the sentence for run.json if
+ * the program exits before wsc_close ("it ended without shmem_finalize"). Returns null where nothing is
+ * recorded: a setting is wrong, or this is the child of a fork. */
 WSC_UNUSED static wsc_node *wsc_open(int number, int nodes, int per_process, const char *const *hosts, int64_t since, int64_t cpu, const wsc_operation *ops,
                                      int nops, const char *missing) {
     ws_options opt;
@@ -362,14 +373,16 @@ WSC_UNUSED static wsc_node *wsc_open(int number, int nodes, int per_process, con
     return node;
 }
 
-/* wsc_close completes the node's file; other threads may go on, their events go nowhere. For the arguments see ws_close. */
+/* wsc_close completes the node's file; other threads may go on, their events go nowhere. For the arguments
+ * see ws_close. */
 WSC_UNUSED static void wsc_close(wsc_node *node, int ended, int exit_code, const char *message) {
     if (!node || __atomic_exchange_n(&node->closed, 1, __ATOMIC_ACQ_REL)) return;
     if (node->ask_hosts && !node->node) wsc_take_hosts(node);
     wsi_finish(node->ctx, ended, exit_code, message);
 }
 
-/* wsc_at_exit completes the files of a program that exits without having closed them, in the right way or because of an error. */
+/* wsc_at_exit completes the files of a program that exits without having closed them, in the right way or
+ * because of an error. */
 static void wsc_at_exit(int status, void *arg) {
     pthread_mutex_lock(&wsc_mu);
     wsc_node *n = wsc_nodes; /* those after it stay as they are; the lock must be free for a thread that forks meanwhile */
@@ -396,7 +409,8 @@ static int wsc_wanted(int kind) {
 /* wsc_recording tells whether the thread records at present. */
 static int wsc_recording(const wsc_thread *t) { return t->on && t->s->cap && !__atomic_load_n(&t->node->closed, __ATOMIC_RELAXED); }
 
-/* wsc_enter_at begins an operation that was entered at a time from ws_now; 0: now. address is the return address. */
+/* wsc_enter_at begins an operation that was entered at a time from ws_now; 0: now. address is the return
+ * address. */
 WSC_UNUSED static wsc_call wsc_enter_at(wsc_thread *t, int64_t time, int op, const void *address) {
     wsc_call c = {0, 0, 0, 0};
     if (!t || t->inside) return c;
@@ -417,8 +431,9 @@ WSC_UNUSED static wsc_call wsc_enter(wsc_thread *t, int op, const void *address)
 /* wsc_now is the time at which a recorded operation ends; 0 of one that is not recorded. */
 WSC_UNUSED static int64_t wsc_now(const wsc_call *c) { return c->s ? ws_now() : 0; }
 
-/* wsc_flush_at hands over what the thread has recorded if that was not done for long, so that little is lost if the program is killed. The writer
- * thread does so by itself, also while this one does something else; without it nobody else can. */
+/* wsc_flush_at hands over what the thread has recorded if that was not done for long, so that little is lost
+ * if the program is killed. The writer thread does so by itself, also while this one does something else;
+ * without it nobody else can. */
 static void wsc_flush_at(wsc_thread *t, int64_t now) {
     if (!t->node->ctx->sync || !wsc_set.flush || now - t->flushed < wsc_set.flush) return;
     if (t->flushed) ws_flush(t->s);
@@ -446,8 +461,9 @@ static ws_name wsc_lazy(wsc_node *node, ws_name *at, const char *text) {
     return n;
 }
 
-/* wsc_collective_at says of what was just entered that it is a collective: kind WSC_BARRIER ..., mode WSC_SYNC_NONE or WSC_SYNC_MODE(in, out), the
- * members, the root (-1: none), bytes that this member sends to others and gets from them. */
+/* wsc_collective_at says of what was just entered that it is a collective: kind WSC_BARRIER ..., mode
+ * WSC_SYNC_NONE or WSC_SYNC_MODE(in, out), the members, the root (-1: none), bytes that this member sends to
+ * others and gets from them. */
 WSC_UNUSED static void wsc_collective_at(wsc_thread *t, int64_t time, int kind, int mode, int start, uint64_t stride, uint64_t size, int root,
                                          int64_t sent, int64_t received) {
     wsc_node *n = t->node;

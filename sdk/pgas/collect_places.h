@@ -1,6 +1,7 @@
 #ifndef WHYSLOW_COLLECT_PLACES_H
 #define WHYSLOW_COLLECT_PLACES_H
-/* collect_places.h: a part of collect.h: what the trace is told of places in the program, of operations and functions, and of locks. */
+/* collect_places.h: a part of collect.h: what the trace is told of places in the program, of operations and
+ * functions, and of locks. */
 
 static size_t wsc_hash(ws_code code, const void *address, int line, int column) {
     uint64_t h = (uint64_t)(uintptr_t)address ^ (uint64_t)code << 40 ^ (uint64_t)(unsigned)line << 20 ^ (uint64_t)(unsigned)column << 52;
@@ -39,7 +40,8 @@ typedef struct wsc_file { /* an executable or shared library */
 } wsc_file;
 static wsc_file *wsc_files; /* atomic; entries stay as they are */
 
-/* wsc_path is where the file of a map is. To find that out takes longer than everything else that is done for a place, so it is kept. */
+/* wsc_path is where the file of a map is. To find that out takes longer than everything else that is done for
+ * a place, so it is kept. */
 static const char *wsc_path(const struct link_map *map, char *path, size_t size) {
     const char *name = map->l_name && *map->l_name ? map->l_name : "/proc/self/exe";
     wsc_file *first = __atomic_load_n(&wsc_files, __ATOMIC_ACQUIRE), *f;
@@ -58,8 +60,9 @@ static const char *wsc_path(const struct link_map *map, char *path, size_t size)
     return path;
 }
 
-/* wsc_address writes an address of the program as "PATH+0xOFFSET": the file of the executable or shared library and the address as in its symbol
- * and line tables. Of a return address give the byte before, which belongs to the call. */
+/* wsc_address writes an address of the program as "PATH+0xOFFSET": the file of the executable or shared
+ * library and the address as in its symbol and line tables. Of a return address give the byte before, which
+ * belongs to the call. */
 WSC_UNUSED static void wsc_address(const void *address, char *text, size_t size) {
     Dl_info info;
     struct link_map *map = 0;
@@ -73,8 +76,8 @@ WSC_UNUSED static void wsc_address(const void *address, char *text, size_t size)
     snprintf(text, size, "%s+0x%llx", path, (unsigned long long)((uintptr_t)address - base));
 }
 
-/* wsc_site is the site of a region called from a place: an address (the byte before the return address), or a file (null: unknown), line and
- * column. */
+/* wsc_site is the site of a region called from a place: an address (the byte before the return address), or a
+ * file (null: unknown), line and column. */
 static ws_site wsc_site(wsc_thread *t, ws_code code, const void *address, const char *file, int line, int column) {
     wsc_place *e;
     if (!file) file = "";
@@ -138,8 +141,9 @@ WSC_UNUSED static ws_code wsc_named_code(wsc_node *node, const char *name, int k
 /* WSC_LOCKS is of how many locks a node tells what they are called. */
 enum { WSC_LOCKS = 4096 };
 
-/* wsc_define_lock tells what a lock is: op is an operation on locks, and address or file and line where the lock is among the program's data; or op is one
- * that allocates, and they are where it was called; more is then which of its calls that was (see nameLocks in internal/model). */
+/* wsc_define_lock tells what a lock is: op is an operation on locks, and address or file and line where the
+ * lock is among the program's data; or op is one that allocates, and they are where it was called; more is
+ * then which of its calls that was (see nameLocks in internal/model). */
 WSC_UNUSED static void wsc_define_lock(wsc_node *node, int op, uint64_t lock, const void *address, const char *file, int line, const char *more) {
     char label[96], text[PATH_MAX + 32] = "";
     if (__atomic_fetch_add(&node->locks, 1, __ATOMIC_RELAXED) >= WSC_LOCKS) return;

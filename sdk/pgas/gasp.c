@@ -1,17 +1,20 @@
 //go:build ignore
 
-/* gasp.c: libwhyslow-gasp, which records what UPC run-time systems tell through GASP 1.5. Settings and linking: docs/c-sdk.md.
+/* gasp.c: libwhyslow-gasp, which records what UPC run-time systems tell through GASP 1.5. Settings and
+ * linking: docs/c-sdk.md.
  *
- * An event of the interface is START and END of an operation or a point in time, with arguments after the place in the source. What begins is a
- * region with, at the same time, what describes it; what it acquired or completed is known at its end. Arguments that point to shared
- * memory are opaque; functions of UPC code (gasp.h) tell whose memory it is.
+ * An event of the interface is START and END of an operation or a point in time, with arguments after the
+ * place in the source. What begins is a region with, at the same time, what describes it; what it acquired or
+ * completed is known at its end. Arguments that point to shared memory are opaque; functions of UPC code
+ * (gasp.h) tell whose memory it is.
  *
- * Each UPC thread has a context, and with it a node's file. The contexts keep a stack of what has begun, because events come in any order
- * from programs that leave functions by longjmp, switch recording off in the middle, or are wrong: an END leaves what was begun
- * inside of it and is ignored where nothing was begun. What begins while recording is off is on the stack without being recorded.
+ * Each UPC thread has a context, and with it a node's file. The contexts keep a stack of what has begun,
+ * because events come in any order from programs that leave functions by longjmp, switch recording off in the
+ * middle, or are wrong: an END leaves what was begun inside of it and is ignored where nothing was begun.
+ * What begins while recording is off is on the stack without being recorded.
  *
- * Whatever is called from in here (functions of UPC code, which may be instrumented) is not recorded. A context may be used by
- * threads that it was not made for: they get streams and contexts of their own. */
+ * Whatever is called from in here (functions of UPC code, which may be instrumented) is not recorded. A
+ * context may be used by threads that it was not made for: they get streams and contexts of their own. */
 
 #include "collect.h"
 #include "clocks.h"
@@ -105,7 +108,8 @@ static void gasp_init_once(void) {
     static const int flags[6] = {1, 2, 4, 8, 16, 32};
     wsc_init();
     gasp_set.table = wsc_choice("WHYSLOW_GASP_TABLE", GASP_AUTO, gasp_tables, 3);
-    /* Tags 100 to 999 are no events of either table, so with them one can always tell which table a tag is of. */
+    /* Tags 100 to 999 are no events of either table, so with them one can always tell which table a tag is
+     * of. */
     gasp_set.first_user = gasp_set.table == GASP_GUPC ? GASP_USER_GUPC : GASP_USER;
     for (int op = 0; op < OP_STRICT_PUT; op++)
         for (int k = 0; k < 2; k++)
@@ -154,7 +158,8 @@ WSC_API gasp_context_t gasp_init(gasp_model_t model, int *argc, char ***argv) {
     return g ? g : &gasp_nowhere;
 }
 
-/* gasp_mine is the context for the calling thread: that given, or one of its own for the same node; null where nothing is to be recorded. */
+/* gasp_mine is the context for the calling thread: that given, or one of its own for the same node; null
+ * where nothing is to be recorded. */
 static struct _gasp_context_S *gasp_mine(gasp_context_t g) {
     if (!g || !g->node || __atomic_load_n(&g->node->closed, __ATOMIC_RELAXED)) return 0;
     if (__builtin_expect(wsc_mine == 0 || __atomic_load_n(&g->t->owner, __ATOMIC_RELAXED) != pthread_self(), 0)) g = gasp_of(g->node);
@@ -182,7 +187,8 @@ static int gasp_op(struct _gasp_context_S *g, unsigned tag) {
 
 /* ---- What begins and ends --------------------------------------------------------------------------------------- */
 
-/* gasp_push notes what begins. Where there is no memory, or the program is in an endless recursion, only its depth is counted. */
+/* gasp_push notes what begins. Where there is no memory, or the program is in an endless recursion, only its
+ * depth is counted. */
 static void gasp_push(struct _gasp_context_S *g, unsigned tag, int op, ws_site site, uint64_t transfer) {
     if (g->depth == g->cap) {
         size_t cap = g->cap ? 2 * g->cap : 64;
@@ -200,7 +206,8 @@ static void gasp_push(struct _gasp_context_S *g, unsigned tag, int op, ws_site s
 
 static int gasp_full(const struct _gasp_context_S *g) { return g->deeper || (g->depth == g->cap && g->cap == GASP_DEPTH); }
 
-/* gasp_gap begins or ends the region that stands for the time in which the program has switched recording off. */
+/* gasp_gap begins or ends the region that stands for the time in which the program has switched recording
+ * off. */
 static void gasp_gap(struct _gasp_context_S *g, int64_t now, int begins) {
     if (!g->gap) g->gap = wsc_site(g->t, wsc_named_code(g->node, "not recorded", WS_REGION_FUNCTION), 0, 0, 0, 0);
     if (begins) ws_entered_at(g->t->s, now, g->gap);
@@ -216,7 +223,8 @@ static void gasp_pop(struct _gasp_context_S *g, int64_t now) {
     if (!g->t->on) gasp_gap(g, now, 1);
 }
 
-/* gasp_find finds the innermost that has begun with the tag and ends what is above it; null where there is none. */
+/* gasp_find finds the innermost that has begun with the tag and ends what is above it; null where there is
+ * none. */
 static gasp_open *gasp_find(struct _gasp_context_S *g, unsigned tag, int64_t now) {
     size_t i = g->depth;
     if (g->deeper) {
@@ -252,7 +260,8 @@ static gasp_handle *gasp_slot(gasp_handle *at, size_t cap, uintptr_t h) {
     return &at[i];
 }
 
-/* gasp_keep remembers the transfer of a handle. Of those whose handles are never waited for a number is kept, for the space they take. */
+/* gasp_keep remembers the transfer of a handle. Of those whose handles are never waited for a number is kept,
+ * for the space they take. */
 static void gasp_keep(struct _gasp_context_S *g, uintptr_t h, uint64_t transfer) {
     if (2 * (g->nhandles + 1) > g->handles_cap) {
         size_t cap = g->handles_cap ? 2 * g->handles_cap : 64;

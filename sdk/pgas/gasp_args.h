@@ -46,8 +46,8 @@ static void gasp_lock(gasp_call *c, const void *lock) {
     c->has_lock = 1;
 }
 
-/* gasp_copy fills in a copy by this thread from one thread's memory to another's; -1: this thread's own, private memory; -2: unknown. What comes
- * from and goes to memory of others is both a get and a put. */
+/* gasp_copy fills in a copy by this thread from one thread's memory to another's; -1: this thread's own,
+ * private memory; -2: unknown. What comes from and goes to memory of others is both a get and a put. */
 static void gasp_copy(struct _gasp_context_S *g, gasp_call *c, int to, int from, size_t n) {
     int me = g->node->node;
     c->bytes = gasp_bytes(n);
@@ -134,7 +134,8 @@ static void gasp_collective(struct _gasp_context_S *g, gasp_call *c, gasp_args *
     }
 }
 
-/* gasp_read reads the arguments at the start of an operation. It returns 0 where the level of instrumentation leaves it out. */
+/* gasp_read reads the arguments at the start of an operation. It returns 0 where the level of instrumentation
+ * leaves it out. */
 static int gasp_read(struct _gasp_context_S *g, gasp_call *c, gasp_args *a) {
     const void *p, *q;
     int relaxed;

@@ -1,19 +1,23 @@
 /* gasp_clock.h: when UPC threads compare their clocks. Part of gasp.c; clocks.h says how that is done.
  *
- * Problem. Only UPC code can communicate: two functions of the program do it, if it has them. When all threads can is not known before
- * they meet; and nobody may wait for a thread that is not recorded, nor take part in a barrier, which might be one of the program's.
+ * Problem. Only UPC code can communicate: two functions of the program do it, if it has them. When all
+ * threads can is not known before they meet; and nobody may wait for a thread that is not recorded, nor take
+ * part in a barrier, which might be one of the program's.
  *
  * Plan.
- *   - When a thread's first barrier begins it writes into a slot of its own that it is there, and on which host. When
- *     that barrier ends all have done so that are recorded at all. Thread 0 sees who is far away and answers those; others see whether
- *     thread 0 is far away, and there. Where all are on one host nobody waits for anybody.
- *   - The same at the collective exit. Some run-time systems have no barrier in there: threads come one by one and wait for each other, as
- *     they would afterwards. Where there was no barrier before, this is the only time, and nobody waits long.
+ *   - When a thread's first barrier begins it writes into a slot of its own that it is there, and on which
+ *     host. When that barrier ends all have done so that are recorded at all. Thread 0 sees who is far away
+ *     and answers those; others see whether thread 0 is far away, and there. Where all are on one host nobody
+ *     waits for anybody.
+ *   - The same at the collective exit. Some run-time systems have no barrier in there: threads come one by
+ *     one and wait for each other, as they would afterwards. Where there was no barrier before, this is the
+ *     only time, and nobody waits long.
  *
- * Where threads do not mean the same barrier, because instrumentation is left out of a part of the program, they wait for some
- * seconds, once, and compare nothing.
+ * Where threads do not mean the same barrier, because instrumentation is left out of a part of the program,
+ * they wait for some seconds, once, and compare nothing.
  *
- * Threads of a process have one clock: the one with the lowest number asks, the others, whose turn comes later, record what it was told. */
+ * Threads of a process have one clock: the one with the lowest number asks, the others, whose turn comes
+ * later, record what it was told. */
 
 enum { GASP_START_ROUND = 1, GASP_END_ROUND, GASP_ROUNDS = 4, GASP_SETTINGS = 4 }; /* the last two are more than there are */
 enum { GASP_START_TURN = 10, GASP_END_TURN = 60 };                                 /* seconds until a thread's turn comes */
@@ -23,8 +27,8 @@ static struct { /* what the first thread of the process was told */
     int round; /* atomic */
 } gasp_told;
 
-/* gasp_here is what a thread writes: a number for what has a clock (a running system, by its name and the identity that Linux gives it), how
- * WHYSLOW_CLOCK_SYNC is set, and the round. */
+/* gasp_here is what a thread writes: a number for what has a clock (a running system, by its name and the
+ * identity that Linux gives it), how WHYSLOW_CLOCK_SYNC is set, and the round. */
 static int64_t gasp_here(int round) {
     char boot[64];
     struct utsname os;
@@ -54,8 +58,8 @@ static void gasp_announce(struct _gasp_context_S *g, int round) {
     whyslow_upc_put(g->node->node, WSC_HERE, g->here);
 }
 
-/* gasp_await_here reads what a thread has written. If one of both has to ask the other one it waits, up to a time, until that has come to the round; 0: it
- * did not. */
+/* gasp_await_here reads what a thread has written. If one of both has to ask the other one it waits, up to a
+ * time, until that has come to the round; 0: it did not. */
 static int64_t gasp_await_here(struct _gasp_context_S *g, int thread, int round, int64_t limit) {
     for (;; usleep(200)) {
         int64_t here = whyslow_upc_get(thread, WSC_HERE);

@@ -2,9 +2,10 @@
 #define WHYSLOW_GASP_FORMAT_H
 /* gasp_format.h: the text of a user's event, from the format and the arguments the program gave.
  *
- * printf would do whatever a wrong format says: write through %n, follow a number as if it were a string, make megabytes of blanks. This
- * is a tool's library in the user's process: it formats one conversion at a time, with bounded widths, and has the kernel
- * fetch strings, which says so where there is none. Included by gasp.c after collect.h. */
+ * printf would do whatever a wrong format says: write through %n, follow a number as if it were a string,
+ * make megabytes of blanks. This is a tool's library in the user's process: it formats one conversion at a
+ * time, with bounded widths, and has the kernel fetch strings, which says so where there is none. Included by
+ * gasp.c after collect.h. */
 
 #include <sys/uio.h>
 
@@ -30,8 +31,8 @@ static void gasp_add(gasp_text *t, const char *s, size_t n) {
     t->n += n;
 }
 
-/* gasp_string copies at most n bytes of the program's string, page by page, since the next one may not exist. It returns -1 where there is no
- * memory at that address. */
+/* gasp_string copies at most n bytes of the program's string, page by page, since the next one may not exist.
+ * It returns -1 where there is no memory at that address. */
 static ssize_t gasp_string(const char *from, char *to, size_t n) {
     size_t done = 0;
     while (done < n) {
@@ -75,7 +76,8 @@ static int gasp_size(const char **f, gasp_args *a, int otherwise) {
     return v < -GASP_STRING ? -GASP_STRING : v > GASP_STRING ? GASP_STRING : (int)v;
 }
 
-/* gasp_conversion appends what one conversion makes of its argument. f is after the %, and returned after the conversion; null where it is none. */
+/* gasp_conversion appends what one conversion makes of its argument. f is after the %, and returned after the
+ * conversion; null where it is none. */
 static const char *gasp_conversion(gasp_text *t, const char *f, gasp_args *a) {
     char spec[24] = "%", out[400];
     size_t k = 1, flags = strspn(f, "-+ #0");

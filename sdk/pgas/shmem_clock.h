@@ -1,8 +1,9 @@
 /* shmem_clock.h: which host each PE is on, and how far its clock is from PE 0's. Part of shmem.c.
  *
- * When the PEs meet, in shmem_init, each writes the name of its host into a table of PE 0, in a block of the symmetric heap. Where all are the same,
- * the block is given back at once: the program finds the heap as it would without us. Otherwise it is kept, since the clocks are
- * compared again at the end, as clocks.h says. */
+ * When the PEs meet, in shmem_init, each writes the name of its host into a table of PE 0, in a block of the
+ * symmetric heap. Where all are the same, the block is given back at once: the program finds the heap as it
+ * would without us. Otherwise it is kept, since the clocks are compared again at the end, as clocks.h says.
+ * */
 
 #include "clocks.h"
 
@@ -27,8 +28,8 @@ typedef struct wss_table {
 static wss_table *wss_seats; /* null: nobody has to ask */
 static int wss_far;          /* this PE has to */
 
-/* wss_meet finds out whose clocks have to be compared. It returns the hosts of all on PE 0, null elsewhere or where they cannot
- * be had. All PEs call it. */
+/* wss_meet finds out whose clocks have to be compared. It returns the hosts of all on PE 0, null elsewhere or
+ * where they cannot be had. All PEs call it. */
 static const char **wss_meet(void) {
     const char **hosts = 0;
     size_t pes = (size_t)wss_pes, size = sizeof(wss_table) + pes * WSS_HOST + 8;
@@ -78,8 +79,9 @@ static void wss_tell(int pe, int slot, int64_t value) {
 
 static int wss_partner; /* who talks with this PE */
 
-/* Looking at an own slot must let the other PE's write in. Over TCP Open MPI sees to that only while it waits for an operation
- * with another PE: not in shmem_quiet or shmem_test, nor in an operation with itself. So the partner is asked for something, too. */
+/* Looking at an own slot must let the other PE's write in. Over TCP Open MPI sees to that only while it waits
+ * for an operation with another PE: not in shmem_quiet or shmem_test, nor in an operation with itself. So the
+ * partner is asked for something, too. */
 static int64_t wss_look(int pe, int slot) {
     long there = pshmem_long_g((const long *)&wss_seats->slots[slot], pe == wss_me ? wss_partner : pe);
     return pe == wss_me ? wss_seats->slots[slot] : there;

@@ -1,9 +1,10 @@
 /* shmem_functions.h: functions of a program that was compiled with -finstrument-functions. Part of shmem.c.
  *
- * GCC and Clang call the two functions below with the function's address and the one it was called from. The name is looked up
- * in the symbol table of the executable or library, once for each; sites are in a table that is read without locks and replaced when it grows.
- * The thread keeps a stack of what it has entered: functions entered before shmem_init (main) are told when the trace
- * begins, and one that was left by longjmp is left here, too, when its caller is.
+ * GCC and Clang call the two functions below with the function's address and the one it was called from. The
+ * name is looked up in the symbol table of the executable or library, once for each; sites are in a table
+ * that is read without locks and replaced when it grows. The thread keeps a stack of what it has entered:
+ * functions entered before shmem_init (main) are told when the trace begins, and one that was left by longjmp
+ * is left here, too, when its caller is.
  *
  * The first call of a function from somewhere takes locks and memory; leave signal handlers out
  * (-finstrument-functions-exclude-function-list), as what is allowed in them does not include that. */
@@ -58,7 +59,8 @@ static int wss_symbol(const char *file, size_t size, ElfW(Word) kind, uint64_t a
     return 0;
 }
 
-/* wss_function_name is the name of a function as the linker knows it, or its address where the file has none. */
+/* wss_function_name is the name of a function as the linker knows it, or its address where the file has none.
+ * */
 static void wss_function_name(const void *function, char *name, size_t room) {
     char text[PATH_MAX + 32];
     wsc_address(function, name, room);
@@ -81,8 +83,8 @@ static void wss_function_name(const void *function, char *name, size_t room) {
     close(fd);
 }
 
-/* wss_define_function adds a function called from a place to the table. The table that is replaced when it grows is not freed: others
- * may be reading it. */
+/* wss_define_function adds a function called from a place to the table. The table that is replaced when it
+ * grows is not freed: others may be reading it. */
 static ws_site wss_define_function(wsc_thread *t, const void *function, const void *caller) {
     char name[PATH_MAX + 32];
     ws_site site = 0;
@@ -196,7 +198,8 @@ static void wss_functions_after(wsc_thread *t, int64_t end) {
         if (l->frames[l->depth - 1].site) ws_exited_at(t->s, end, l->frames[l->depth - 1].site);
 }
 
-/* wss_thread_ends leaves what the thread is in, so that a thread that goes on with its stream begins outside of everything. */
+/* wss_thread_ends leaves what the thread is in, so that a thread that goes on with its stream begins outside
+ * of everything. */
 static void wss_thread_ends(void *p) {
     wss_local *l = &wss_mine;
     (void)p;
@@ -213,7 +216,8 @@ static void wss_thread_ends(void *p) {
 }
 
 static void wss_init_once(void) {
-    /* The key is made before that of collect.h, whose destructor gives the stream away: glibc calls them in this order. */
+    /* The key is made before that of collect.h, whose destructor gives the stream away: glibc calls them in
+     * this order. */
     pthread_key_create(&wss_key, wss_thread_ends);
     wsc_init();
     pthread_atfork(wss_before_fork, wss_after_fork, wss_after_fork); /* after that of collect.h, so that its locks are taken later */

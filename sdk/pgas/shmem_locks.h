@@ -1,9 +1,10 @@
 /* shmem_locks.h: numbers of locks, and what they are called. Part of shmem.c.
  *
- * The number of a lock is where it is among the variables of the executable or, with bits set above, of a library, or its distance from a place in the
- * symmetric heap: the same on all PEs. The first time a thread meets a lock it is looked up in a table of the process; the first time the
- * process does, the trace is told what it is: the address of the variable, or the call that allocated the memory. So memory is kept account of, in a tree by
- * address; allocations are collective and take far longer than that. */
+ * The number of a lock is where it is among the variables of the executable or, with bits set above, of a
+ * library, or its distance from a place in the symmetric heap: the same on all PEs. The first time a thread
+ * meets a lock it is looked up in a table of the process; the first time the process does, the trace is told
+ * what it is: the address of the variable, or the call that allocated the memory. So memory is kept account
+ * of, in a tree by address; allocations are collective and take far longer than that. */
 
 #include <search.h>
 
@@ -69,7 +70,8 @@ static unsigned wss_call_number(const void *caller) {
     return ++(*found)->calls;
 }
 
-/* Calls that OpenSHMEM makes itself are inside of another one; while recording is switched off they cannot be told, but the one around them comes later. */
+/* Calls that OpenSHMEM makes itself are inside of another one; while recording is switched off they cannot be
+ * told, but the one around them comes later. */
 static int wss_counts(const wsc_call *c) { return c->t || wss_paused; }
 
 /* wss_freed is called before memory is given back. */

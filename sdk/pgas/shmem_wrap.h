@@ -1,13 +1,13 @@
-/* shmem_wrap.h: what the wrappers of OpenSHMEM's functions have in common; see shmem.c for the plan. It is not called shmem.h because OpenSHMEM's
- * own header is. */
+/* shmem_wrap.h: what the wrappers of OpenSHMEM's functions have in common; see shmem.c for the plan. It is
+ * not called shmem.h because OpenSHMEM's own header is. */
 
 #ifndef wss_ctx /* a test compares all prototypes with OpenSHMEM's own */
 #define wss_ctx void * /* a context of OpenSHMEM, shmem_ctx_t, which is some pointer */
 #endif
 
-/* In a shared library all functions of OpenSHMEM are weak: it may be preloaded into programs that have none of them, like the
- * shell that starts the program. Linked in they are not, or a linker that leaves out libraries nobody seems to need would
- * leave out OpenSHMEM. */
+/* In a shared library all functions of OpenSHMEM are weak: it may be preloaded into programs that have none
+ * of them, like the shell that starts the program. Linked in they are not, or a linker that leaves out
+ * libraries nobody seems to need would leave out OpenSHMEM. */
 #if defined(__PIC__) && !defined(__PIE__)
 #define WSS_WEAK __attribute__((weak))
 #else
@@ -96,8 +96,8 @@ static void wss_end_poll(wss_local *l) {
 /* wss_now is ws_now, without a look at what has been done once and for all. */
 static inline int64_t wss_now(void) { return ws_the_clock.mult ? ws_now() : wsi_monotonic() - wsi_fold_base; }
 
-/* wss_enter does what wsc_enter does, for a process that has one node only: it finds a site used before more quickly.
- * wss_enter_here is the same in line. */
+/* wss_enter does what wsc_enter does, for a process that has one node only: it finds a site used before more
+ * quickly. wss_enter_here is the same in line. */
 static inline __attribute__((always_inline)) wsc_call wss_enter_here(int op, const void *caller) {
     wsc_call c = {0, 0, 0, 0};
     wsc_thread *t = wsc_mine ? wsc_mine : wsc_here(__atomic_load_n(&wss_node, __ATOMIC_ACQUIRE));
@@ -136,7 +136,8 @@ static uint64_t wss_begin(wss_ctx ctx) {
         if (!l->pending[i].first) spare = i;
     }
     if (i == l->contexts) {
-        /* A thread that uses more contexts at once than we follow: the transfer is told as if it were blocking. */
+        /* A thread that uses more contexts at once than we follow: the transfer is told as if it were
+         * blocking. */
         if (spare < 0 && l->contexts == WSS_CONTEXTS) return 0;
         if (spare >= 0) i = spare;
         else l->contexts++;
@@ -215,8 +216,8 @@ static WSS_APART wsc_call wss_atomic(int op, const void *caller, int pe, size_t 
 /* wss_others is the number of members of a set but one. */
 static size_t wss_others(int members) { return members > 0 ? (size_t)members - 1 : 0; }
 
-/* wss_collective says of what was just entered that it is a collective of an active set. root counts within the set, -1: there is none; a
- * root only sends and the others only receive. */
+/* wss_collective says of what was just entered that it is a collective of an active set. root counts within
+ * the set, -1: there is none; a root only sends and the others only receive. */
 static void wss_collective(const wsc_call *c, int kind, int first, int log_stride, int members, int root, size_t sent, size_t received) {
     uint64_t stride = (uint64_t)1 << (log_stride & 31);
     int pe = -1;

@@ -1,5 +1,5 @@
-/* whyslow_upc.upc: what libwhyslow-gasp must be told by UPC code. Compile it with your UPC compiler and link it with the program; see docs/c-sdk.md.
- * gasp.h says what each function is for. */
+/* whyslow_upc.upc: what libwhyslow-gasp must be told by UPC code. Compile it with your UPC compiler and link
+ * it with the program; see docs/c-sdk.md. gasp.h says what each function is for. */
 #pragma pupc off
 #include <stddef.h>
 #include <stdint.h>

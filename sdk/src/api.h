@@ -81,8 +81,8 @@ static inline uint64_t ws_id(int node, uint64_t counter) {
 /* Kinds of code fragments: user code, and the structured ones run by the system. */
 enum { WS_ATOMIC, WS_SUB, WS_CALL, WS_FOR, WS_WHILE, WS_IF };
 
-/* Kinds of regions, for programs that record what is entered and left rather than tasks: functions of the program, and
- * operations of its run-time system by what their time is spent for. */
+/* Kinds of regions, for programs that record what is entered and left rather than tasks: functions of the
+ * program, and operations of its run-time system by what their time is spent for. */
 enum {
     WS_REGION_FUNCTION = 16,
     WS_REGION_BARRIER,       /* all wait for all */
@@ -161,8 +161,8 @@ const char *ws_error(const ws_context *ctx);
  * failed. Any thread. */
 uint64_t ws_lost_events(const ws_context *ctx);
 
-/* ws_waited returns the time in nanoseconds that threads which record have spent so far waiting for a buffer or, with sync, packing and
- * writing. run.json has it, too (settings, waited_ns), of node 0. Any thread. */
+/* ws_waited returns the time in nanoseconds that threads which record have spent so far waiting for a buffer
+ * or, with sync, packing and writing. run.json has it, too (settings, waited_ns), of node 0. Any thread. */
 int64_t ws_waited(const ws_context *ctx);
 
 /* ws_active tells whether anything is recorded: 0 in the child of a fork, for example. */
@@ -203,7 +203,8 @@ void ws_flush(ws_stream *s);
 
 /* ---- Definitions: any thread; before the first event that uses them ------------------------- */
 
-/* ws_define_name returns the number of a string, the same for the same string. Over 64 KiB are cut. */
+/* ws_define_name returns the number of a string, the same for the same string. A string over 64 KiB is cut
+ * and ends with a hash of the whole. */
 ws_name ws_define_name(ws_context *ctx, const char *text);
 
 /* ws_define_code defines a code fragment. kind is WS_ATOMIC ...; file may be NULL; line and
@@ -214,9 +215,9 @@ ws_code ws_define_code(ws_context *ctx, const char *name, int kind, const char *
  * file and text (the statement as written) may be NULL. */
 ws_site ws_define_site(ws_context *ctx, ws_code code, const char *label, const char *file, int line, int column, const char *text);
 
-/* ws_define_df gives a DF a number in this file. The identity list (up to 1024 elements) must
- * be the same on all nodes and of no other DF: by convention the node that created its name, the
- * name's number there, then the indices. */
+/* ws_define_df gives a DF a number in this file. The identity list must be the same on all nodes and of no
+ * other DF: by convention the node that created its name, the name's number there, then the indices. Of a list
+ * of over 1024 elements, the last two are a hash and the length of the whole. */
 ws_df ws_define_df(ws_context *ctx, ws_name name, const int64_t *identity, size_t n);
 
 /* ws_define_kind declares an event of a user namespace:

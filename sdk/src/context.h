@@ -100,7 +100,7 @@ static void wsi_free(ws_context *ctx) {
     wsi_packer *p = &ctx->pack;
     free(p->at), free(p->order), free(p->kinds), free(p->vals), free(p->nodes);
     free(ctx->names), free(ctx->hosts), free(ctx->defs.rows.p), free(ctx->defs.dfs.p), free(ctx->settings.p), free(ctx->raw.p);
-    free(ctx->block.p), free(ctx->index.p), free(ctx->unsaved_defs.p), free(ctx->dir), free(ctx->path), free(ctx->program);
+    free(ctx->block.p), free(ctx->index.p), free(ctx->unsaved_defs.p), free(ctx->dir), free(ctx->path), free(ctx->place), free(ctx->program);
     free(ctx);
 }
 
@@ -242,17 +242,30 @@ static int wsi_make_dir(char *path) {
     }
 }
 
+/* wsi_place_of is a path that stays true when the program changes its directory, or null. */
+static char *wsi_place_of(const char *path) {
+    char cwd[4096];
+    if (*path == '/') *cwd = 0;
+    else if (!getcwd(cwd, sizeof cwd)) return 0;
+    size_t len = strlen(cwd) + strlen(path) + 2;
+    char *place = (char *)malloc(len);
+    if (place) snprintf(place, len, "%s%s%s", cwd, *cwd ? "/" : "", path);
+    return place;
+}
+
 /* wsi_begin opens the file, and for node 0 the trace. */
 static int wsi_begin(ws_context *ctx) {
     int err = wsi_make_dir(ctx->dir);
     if (!err && (ctx->fd = open(ctx->path, O_WRONLY | O_CREAT | O_CLOEXEC, 0666)) < 0) err = errno;
-    /* The file may be somebody's who is still writing it: a program that has started this one, with the same environment. */
+    /* The file may be somebody's who is still writing it: a program that has started this one, with the same
+     * environment. */
     if (!err && flock(ctx->fd, LOCK_EX | LOCK_NB) && errno == EWOULDBLOCK) {
         wsi_fail(ctx, "another process is writing %s; nothing is recorded", ctx->path);
         return 0;
     }
     if (!err && ftruncate(ctx->fd, 0) && errno != EINVAL) err = errno; /* EINVAL: a pipe or device */
     if (!err) err = wsi_start_file(ctx);
+    if (!err) ctx->place = wsi_place_of(ctx->path);
     if (!err && !ctx->sync) err = wsi_start_writer(ctx);
     if (err) {
         wsi_fail(ctx, "cannot write %s: %s; nothing is recorded", ctx->path, strerror(err));

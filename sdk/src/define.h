@@ -51,11 +51,36 @@ static int wsi_rehash(ws_context *ctx) {
     return 1;
 }
 
-/* wsi_name is ws_define_name with defs_mu held. */
-static ws_name wsi_name(ws_context *ctx, const char *text) {
-    size_t len = text ? strlen(text) : 0;
-    if (!len) return 0;
-    if (len > WSI_MAX_STRING) len = WSI_MAX_STRING;
+static const uint64_t wsi_k0 = 0x9e3779b97f4a7c15u, wsi_k1 = 0xd6e8feb86659fd93u;
+
+/* wsi_mix takes the next element into the hash h of a list, which begins with its length times wsi_k1. */
+static uint64_t wsi_mix(uint64_t h, uint64_t v) {
+    uint64_t x = h ^ v ^ wsi_k0, x0 = x & 0xffffffffu, x1 = x >> 32, k0 = wsi_k1 & 0xffffffffu, k1 = wsi_k1 >> 32;
+    uint64_t low = x0 * k0, mid = x1 * k0 + (low >> 32), mid2 = x0 * k1 + (mid & 0xffffffffu);
+    return (h << 23 | h >> 41) ^ (x1 * k1 + (mid >> 32) + (mid2 >> 32)) ^ x * wsi_k1;
+}
+
+/* wsi_mixed is the hash of the whole list, the one that readers name DFs by. It is never 0. */
+static uint64_t wsi_mixed(uint64_t h) {
+    h = (h ^ h >> 32) * wsi_k0;
+    h ^= h >> 29;
+    return h ? h : wsi_k0;
+}
+
+/* wsi_short_name is the beginning of a string that is too long, ended by a hash of the whole: strings that
+ * differ stay different. The caller frees it. */
+static char *wsi_short_name(const char *text, size_t len) {
+    char *s = (char *)malloc(WSI_MAX_STRING + 1);
+    uint64_t h = len * wsi_k1;
+    if (!s) return 0;
+    for (size_t i = 0; i < len; i++) h = wsi_mix(h, (uint8_t)text[i]);
+    memcpy(s, text, WSI_MAX_STRING - 18);
+    snprintf(s + WSI_MAX_STRING - 18, 19, " #%016llx", (unsigned long long)wsi_mixed(h));
+    return s;
+}
+
+/* wsi_whole_name defines a string of at most WSI_MAX_STRING bytes; defs_mu is held. */
+static ws_name wsi_whole_name(ws_context *ctx, const char *text, size_t len) {
     if (2 * ctx->names_n >= ctx->names_cap && !wsi_rehash(ctx)) {
         ctx->defs.rows.bad = 1;
         wsi_check_defs(ctx);
@@ -79,6 +104,19 @@ static ws_name wsi_name(ws_context *ctx, const char *text) {
     e->text = copy;
     e->len = (uint32_t)len;
     return e->name = (uint32_t)++ctx->names_n;
+}
+
+/* wsi_name is ws_define_name with defs_mu held. */
+static ws_name wsi_name(ws_context *ctx, const char *text) {
+    size_t len = text ? strlen(text) : 0;
+    if (!len) return 0;
+    if (len <= WSI_MAX_STRING) return wsi_whole_name(ctx, text, len);
+    char *cut = wsi_short_name(text, len);
+    ws_name n = 0;
+    if (cut) n = wsi_whole_name(ctx, cut, WSI_MAX_STRING);
+    else ctx->defs.rows.bad = 1, wsi_check_defs(ctx);
+    free(cut);
+    return n;
 }
 
 ws_name ws_define_name(ws_context *ctx, const char *text) {
@@ -125,14 +163,21 @@ ws_site ws_define_site(ws_context *ctx, ws_code code, const char *label, const c
 
 ws_df ws_define_df(ws_context *ctx, ws_name name, const int64_t *identity, size_t n) {
     if (wsi_off(ctx)) return 0;
-    if (n > WSI_MAX_IDENTITY) n = WSI_MAX_IDENTITY;
+    size_t kept = n;
+    uint64_t rest[2] = {n * wsi_k1, n}; /* of a long list: the hash and the length of the whole */
+    if (n > WSI_MAX_IDENTITY) {
+        for (size_t i = 0; i < n; i++) rest[0] = wsi_mix(rest[0], (uint64_t)identity[i]);
+        rest[0] = wsi_mixed(rest[0]);
+        n = WSI_MAX_IDENTITY;
+        kept = n - 2;
+    }
     pthread_mutex_lock(&ctx->defs_mu);
     ws_df df = ++ctx->next_df;
     wsi_words *dfs = &ctx->defs.dfs;
     size_t before = dfs->n;
     uint64_t head[3] = {df, name, n};
     if (before * 8 > wsi_defs_limit) dfs->bad = 1;
-    if (!wsi_push(dfs, head, 3) || !wsi_push(dfs, (const uint64_t *)identity, n)) dfs->n = before;
+    if (!wsi_push(dfs, head, 3) || !wsi_push(dfs, (const uint64_t *)identity, kept) || !wsi_push(dfs, rest, n - kept)) dfs->n = before;
     wsi_check_defs(ctx);
     pthread_mutex_unlock(&ctx->defs_mu);
     return df;

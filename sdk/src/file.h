@@ -269,11 +269,13 @@ static void wsi_write(ws_context *ctx, wsi_stream *s, const uint64_t *w, size_t 
     if (err) wsi_fail_write(ctx, err);
 }
 
-/* wsi_end_file writes the index and closes the file. Without index readers look for the blocks. */
+/* wsi_end_file writes the index and the trailer, and closes the file. If the index is too large, readers look
+ * for the blocks. */
 static void wsi_end_file(ws_context *ctx) {
     int err = wsi_write_defs(ctx);
     uint64_t at = ctx->at;
-    if (!err && !ctx->index.bad && ctx->index.n <= WSI_MAX_RAW) {
+    if (ctx->index.bad || ctx->index.n > WSI_MAX_RAW) ctx->index.n = ctx->entries = 0, ctx->index.bad = 0;
+    if (!err) {
         wsi_header h = {3, 0, 0, 0, ctx->entries, 0, 0, 0, 0, ctx->defs_blocks, 0, 0};
         if (!(err = wsi_put(ctx, &h, &ctx->index))) {
             ctx->block.n = 0;
@@ -282,6 +284,9 @@ static void wsi_end_file(ws_context *ctx) {
             err = wsi_flush_block(ctx);
         }
     }
+    struct stat file, there;
+    if (!fstat(ctx->fd, &file) && (!file.st_nlink || (ctx->place && (stat(ctx->place, &there) || there.st_ino != file.st_ino || there.st_dev != file.st_dev))))
+        wsi_fail(ctx, "%s was removed, renamed or replaced during the run", ctx->path);
     if (close(ctx->fd) && !err) err = errno;
     ctx->fd = -1;
     if (err) wsi_fail(ctx, "cannot write %s: %s; its end is missing", ctx->path, strerror(err));

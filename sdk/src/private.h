@@ -147,6 +147,7 @@ struct ws_context {
     int told_since;
     size_t words; /* of a buffer */
     char *dir, *path, *program, **hosts;
+    char *place; /* path, absolute; null: unknown */
     struct timespec started;
 
     int off;         /* nothing is recorded (any more); atomic */

@@ -9,9 +9,8 @@ static void wsi_number(wsi_bytes *b, long long v) {
     wsi_text(b, tmp);
 }
 
-/* wsi_quote appends a JSON string. */
-static void wsi_quote(wsi_bytes *b, const char *s) {
-    wsi_text(b, "\"");
+/* wsi_escape appends what stands between the quotes of a JSON string. */
+static void wsi_escape(wsi_bytes *b, const char *s) {
     for (; *s; s++) {
         unsigned char c = (unsigned char)*s;
         char tmp[8];
@@ -20,6 +19,12 @@ static void wsi_quote(wsi_bytes *b, const char *s) {
         else snprintf(tmp, sizeof tmp, "%c", c);
         wsi_text(b, tmp);
     }
+}
+
+/* wsi_quote appends a JSON string. */
+static void wsi_quote(wsi_bytes *b, const char *s) {
+    wsi_text(b, "\"");
+    wsi_escape(b, s);
     wsi_text(b, "\"");
 }
 
@@ -73,16 +78,41 @@ static int wsi_affinity(char *list, size_t size) {
     return count;
 }
 
-/* wsi_command_line appends the command line as JSON strings, from a given argument on. */
+/* wsi_secret tells whether an argument names a secret: a flag or variable whose name ends in token, password,
+ * ... It returns the length of the name, with "=" if the value follows in the same argument; otherwise 0. */
+static size_t wsi_secret(const char *arg) {
+    static const char *const ends[] = {"token",      "password",    "passwd",  "secret", "secrets",
+                                       "credential", "credentials", "api_key", "apikey"}; /* _: any character */
+    static const char letters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.-";
+    size_t n = strspn(arg, letters);
+    if (arg[n] && arg[n] != '=') return 0;
+    for (size_t i = 0; i < sizeof ends / sizeof *ends; i++) {
+        size_t k = strlen(ends[i]), same = 0;
+        while (n >= k && same < k && ((arg[n - k + same] | 32) == ends[i][same] || ends[i][same] == '_')) same++;
+        if (same == k) return n + (arg[n] == '=');
+    }
+    return 0;
+}
+
+/* wsi_command_line appends the command line as JSON strings, from a given argument on, with *** for secrets.
+ * */
 static void wsi_command_line(wsi_bytes *b, size_t skip) {
     const size_t size = 1 << 16;
     char *text = (char *)malloc(size);
     size_t n = text ? wsi_read_file("/proc/self/cmdline", text, size) : 0, count = 0;
+    int next = 0; /* the flag before has its value here */
     wsi_text(b, "[");
-    for (size_t i = 0, k = 0; i < n; i += strlen(text + i) + 1, k++) {
+    for (size_t i = 0, k = 0, length; i < n; i += length + 1, k++) {
+        char *arg = text + i;
+        length = strlen(arg);
+        size_t name = next ? 0 : wsi_secret(arg);
+        int same = name && arg[name - 1] == '=', secret = next || same;
+        next = name && !same && *arg == '-';
+        if (secret) arg[name] = 0;
         if (k < skip) continue;
-        if (count++) wsi_text(b, ", ");
-        wsi_quote(b, text + i);
+        wsi_text(b, count++ ? ", \"" : "\"");
+        wsi_escape(b, arg);
+        wsi_text(b, secret ? "***\"" : "\"");
     }
     wsi_text(b, "]");
     free(text);
@@ -94,8 +124,8 @@ static void wsi_key(wsi_bytes *b, const char *key) {
     wsi_text(b, ": ");
 }
 
-/* wsi_unwritten appends how many events could not be written and are not told of by an onLost in the file, and
- * why; nobody writes when it is called. */
+/* wsi_unwritten appends how many events could not be written and are not told of by an onLost in the file,
+ * and why; nobody writes when it is called. */
 static void wsi_unwritten(ws_context *ctx, wsi_bytes *b) {
     uint64_t n = 0;
     for (size_t i = 0; i < ctx->nstreams; i++) n += ctx->streams[i]->unsaved.count;

@@ -101,8 +101,9 @@ static size_t wsi_walk(ws_context *ctx, const uint64_t *w, size_t i, size_t cap)
     return i;
 }
 
-/* wsi_write_begun writes what a stream has recorded into the buffer that it is still using. Only the writer thread does so: buffers that are
- * handed over meanwhile stay in the queue. Once the context is ending wsi_finish takes the rest of the buffer. */
+/* wsi_write_begun writes what a stream has recorded into the buffer that it is still using. Only the writer
+ * thread does so: buffers that are handed over meanwhile stay in the queue. Once the context is ending
+ * wsi_finish takes the rest of the buffer. */
 static void wsi_write_begun(ws_context *ctx, wsi_stream *s) {
     size_t from = 0, n = 0;
     pthread_mutex_lock(&s->mu);

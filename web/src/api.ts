@@ -1,6 +1,9 @@
-// What the server answers, and how to ask it. Times are integer nanoseconds since the start of the run (a number holds 104 days
-// exactly), sizes are bytes. A CF is named "node.counter" as in the trace; a DF by an opaque key. Every query of a run takes the
-// parameters of the address bar as they are; what is wrong with one is told with status 400 and {"error": "..."}.
+// What the server answers, and how to ask it. Times are integer nanoseconds since the start of the run (a
+// number holds 104 days
+// exactly), sizes are bytes. A CF is named "node.counter" as in the trace; a DF by an opaque key. Every query
+// of a run takes the
+// parameters of the address bar as they are; what is wrong with one is told with status 400 and {"error":
+// "..."}.
 
 export type State = "live" | "done" | "failed" | "stuck" | "interrupted" | "killed";
 export type Lang = "en" | "ru";
@@ -31,48 +34,68 @@ export interface Run extends RunSummary {
   span: [number, number]; // of which single CFs can be shown; the whole run unless memory is short
 }
 export interface Lane { node: number; worker: number; host: string }
-export interface Code { name: string; kind: "atomic" | "sub" | "call" | "for" | "while" | "if"; file: string; line: number; count: number }
+export interface Code { name: string; kind: "atomic" | "sub" | "call" | "for" | "while" | "if"; file: string;
+  line: number; count: number }
 /** GET /api/runs/ID/checks?lang: what makes the figures doubtful, of a run that is over. */
-export interface Checks { warnings: string[]; problems: string[]; balance: Violation[] /* what zero balance finds */ }
+export interface Checks { warnings: string[]; problems: string[];
+  balance: Violation[] /* what zero balance finds */ }
 export interface Violation { node: number; link?: string; what: string; value: number; text: string }
 
 /** SSE /api/runs/ID/updates, several times a second while the run is live, once otherwise. */
-export interface Update { version: number; state: State; wall_ns: number; events: number; lost: number; snapshot_ns: number /* the newest snapshot has the run up to here */; sources: Source[] }
-export interface Source { node: number; connected: boolean; lag_ns: number; unsent: number /* blocks that the sender had to drop */ }
+export interface Update { version: number; state: State; wall_ns: number; events: number; lost: number;
+  snapshot_ns: number /* the newest snapshot has the run up to here */; sources: Source[] }
+export interface Source { node: number; connected: boolean; lag_ns: number;
+  unsent: number /* blocks that the sender had to drop */ }
 
-/** GET /api/runs/ID/report?lang (of advice and warnings): as `whyslow report --json`. Only what the page uses is declared. */
+/** GET /api/runs/ID/report?lang (of advice and warnings): as `whyslow report --json`. Only what the page uses
+ * is declared. */
 export interface Report {
   program: string; ended: string; wall_ns: number; total_ns: number; extra_cores_ns: number;
   loss: { ns: number; events: number };
   factors: Factors;
-  nodes: { node: number; host: string; total_ns: number; factors: Factors; workers: { worker: number; total_ns: number; factors: Factors }[] }[];
-  fragments: { code: string; count: number; useful_ns: number; mean_ns: number; max_ns: number; caused: { S: number; L: number; O: number }; file: string; line: number }[];
-  causes: { factor: string; part: string; producer: string; df: string; link: string; consumer: string; ns: number; count: number }[];
+  nodes: { node: number; host: string; total_ns: number; factors: Factors; workers: { worker: number;
+    total_ns: number; factors: Factors }[] }[];
+  fragments: { code: string; count: number; useful_ns: number; mean_ns: number; max_ns: number;
+    caused: { S: number; L: number; O: number }; file: string; line: number }[];
+  causes: { factor: string; part: string; producer: string; df: string; link: string; consumer: string;
+    ns: number; count: number }[];
   advice: Advice[];
   warnings: string[];
   pgas?: Patterns | null; // of programs with regions, otherwise null
   [more: string]: unknown;
 }
-/** What the search for patterns found: amounts of metrics by call path and thread; exclusive along call paths, inclusive along metrics. */
+/** What the search for patterns found: amounts of metrics by call path and thread; exclusive along call
+ * paths, inclusive along metrics. */
 export interface Patterns {
-  metrics: { id: string; name: string; parent: number; unit: "ns" | "occ" | "bytes"; doc: string; pattern?: number; reading?: string /* another definition of this metric, by id */; rows: { call: number; values: number[] /* by thread */ }[] | null }[];
+  metrics: { id: string; name: string; parent: number; unit: "ns" | "occ" | "bytes"; doc: string;
+    pattern?: number; reading?: string /* another definition of this metric, by id */; rows: { call: number;
+    values: number[] /* by thread */ }[] | null }[];
   regions: { name: string; kind: string; file?: string; line?: number }[];
   calls: { parent: number; region: number; file?: string; line?: number }[]; // depth first
-  threads: { node: number; stream: number; host?: string; calls: number; syncs: number; puts: number; gets: number; atomics: number; sent: number; received: number }[];
-  late: { metric: number; call: number; thread: number; ns: number; count: number; doing: { call: number; ns: number }[] | null }[] | null;
-  locks: { id: number; name: string; file?: string; line?: number; acquired: number; contended: number; wait_ns: number; hold_ns: number; longest_ns: number; handover_ns: number; chain: number; blocks: { waiter: number; owner: number; ns: number; count: number }[] | null }[] | null;
-  collectives: { call: number; kind: string; sync: string; count: number; bytes: number; ns: number; entry_ns: number; allsync_ns: number; exit_ns: number; after_barrier: number }[] | null;
-  transfers: { call: number; count: number; bytes: number; ns: number; runs: number; overlap_ns: number }[] | null;
+  threads: { node: number; stream: number; host?: string; calls: number; syncs: number; puts: number;
+    gets: number; atomics: number; sent: number; received: number }[];
+  late: { metric: number; call: number; thread: number; ns: number; count: number; doing: { call: number;
+    ns: number }[] | null }[] | null;
+  locks: { id: number; name: string; file?: string; line?: number; acquired: number; contended: number;
+    wait_ns: number; hold_ns: number; longest_ns: number; handover_ns: number; chain: number;
+    blocks: { waiter: number; owner: number; ns: number; count: number }[] | null }[] | null;
+  collectives: { call: number; kind: string; sync: string; count: number; bytes: number; ns: number;
+    entry_ns: number; allsync_ns: number; exit_ns: number; after_barrier: number }[] | null;
+  transfers: { call: number; count: number; bytes: number; ns: number; runs: number; overlap_ns: number }[]
+    | null;
   problems: string[] | null;
 }
-export interface Share { ns: number; parts: Record<string, number>; measured_ns?: number /* of U: by threads' clocks */ }
+export interface Share { ns: number; parts: Record<string, number>;
+  measured_ns?: number /* of U: by threads' clocks */ }
 export type Factors = Record<"U" | "S" | "L" | "O" | "W", Share | null>;
 export interface Advice {
-  id: string; title: string; text: string; gain: string; bound: string; share: number; evidence: Record<string, unknown>
+  id: string; title: string; text: string; gain: string; bound: string; share: number;
+    evidence: Record<string, unknown>
   gain_ns: number; gain_wall_ns: number; gain_bytes?: number; blocking?: boolean
 }
 
-/** GET /api/runs/ID/factors?from&to&windows&lanes (lanes: "0-3,7", default all): time by factor, as slou divides what had arrived at known_ns. */
+/** GET /api/runs/ID/factors?from&to&windows&lanes (lanes: "0-3,7", default all): time by factor, as slou
+ * divides what had arrived at known_ns. */
 export interface FactorWindows {
   from: number; to: number; window_ns: number; windows: number;
   known_ns: number; // the run is known up to here: time after it is "undivided"
@@ -85,49 +108,67 @@ export interface FactorWindows {
 }
 
 /** GET /api/runs/ID/tile?from&to&width&by&lanes; by: "code" or "factor". Binary, little-endian:
- *  u32 number of lanes, u32 width, then for each lane `width` columns of u16 class, u8 share (0 to 255: how much of the column is of that class).
- *  (for each lane first all classes, then all shares). Class: 0 nothing known; by code: the number of the code fragment whose CFs took most
- *  of the column, or FACTOR + factor where most was no CF; by factor: FACTOR + factor. Factors are numbered U 1, S 2, L 3, O 4, W 5, loss 6. */
+ *  u32 number of lanes, u32 width, then for each lane `width` columns of u16 class, u8 share (0 to 255: how
+ * much of the column is of that class).
+ *  (for each lane first all classes, then all shares). Class: 0 nothing known; by code: the number of the
+ * code fragment whose CFs took most
+ *  of the column, or FACTOR + factor where most was no CF; by factor: FACTOR + factor. Factors are numbered U
+ * 1, S 2, L 3, O 4, W 5, loss 6. */
 export const FACTOR = 0xff00;
 
-/** GET /api/runs/ID/boxes?from&to&lanes&limit: single CFs and gaps. Where there are more than limit (default 10000), only `more` is given. */
+/** GET /api/runs/ID/boxes?from&to&lanes&limit: single CFs and gaps. Where there are more than limit (default
+ * 10000), only `more` is given. */
 export interface Boxes {
   from: number; to: number; more: number; // > 0: how many there are; ask for less, or for a tile
-  cfs: { lane: number[]; start: number[]; end: number[]; cf: string[]; code: number[]; label: string[]; structured: number[] /* 1: run by the system */; running: number[] /* 1: has not ended */ };
-  gaps: { lane: number[]; start: number[]; end: number[]; factor: string[]; part: string[]; consumer: string[]; producer: string[]; df: string[]; consumer_title: string[]; producer_title: string[]; df_title: string[] /* for people */ };
+  cfs: { lane: number[]; start: number[]; end: number[]; cf: string[]; code: number[]; label: string[];
+    structured: number[] /* 1: run by the system */; running: number[] /* 1: has not ended */ };
+  gaps: { lane: number[]; start: number[]; end: number[]; factor: string[]; part: string[];
+    consumer: string[]; producer: string[]; df: string[]; consumer_title: string[]; producer_title: string[];
+    df_title: string[] /* for people */ };
 }
 
-/** GET /api/runs/ID/arrows?from&to&lanes&limit (default 2000; the longest first) or ?cf=: what a CF waited for, all of it. */
+/** GET /api/runs/ID/arrows?from&to&lanes&limit (default 2000; the longest first) or ?cf=: what a CF waited
+ * for, all of it. */
 export interface Arrows { more: number; arrows: Arrow[] }
 export interface Arrow {
   kind: "df" | "cf" | "request" | "wait"; // wait: from the producer of an input to its consumer, on any nodes
   t0: number; t1: number; from_lane: number; to_lane: number; // -1 where not known: then the node
-  from_node: number; to_node: number; what: string; df: string /* key, "" none */; bytes: number; producer: string; consumer: string; link: string;
+  from_node: number; to_node: number; what: string; df: string /* key, "" none */; bytes: number;
+    producer: string; consumer: string; link: string;
 }
 
-/** GET /api/runs/ID/path?from&to&limit: the critical path, in order of time; steps shorter than the interval / limit (default 10000) are joined. */
-export interface CriticalPath { steps: { from: number; to: number; lane: number; factor: string; part: string; cf: string; title: string; code: number }[]; missing: string[] }
+/** GET /api/runs/ID/path?from&to&limit: the critical path, in order of time; steps shorter than the interval
+ * / limit (default 10000) are joined. */
+export interface CriticalPath { steps: { from: number; to: number; lane: number; factor: string; part: string;
+  cf: string; title: string; code: number }[]; missing: string[] }
 
 /** GET /api/runs/ID/cf/CF?lang: the story of a CF. */
 export interface CFStory {
   cf: string; title: string; code: number; label: number[]; source: string; // file:line
-  text: string; weight: number; atomic: boolean; state: "waiting" | "ready" | "running" | "finished" | "moving";
+  text: string; weight: number; atomic: boolean; state: "waiting" | "ready" | "running" | "finished"
+    | "moving";
   created_ns: number | null; node: number; parent: string; parent_title: string;
   lines: { t: number; node: number; text: string; cf?: string; df?: string }[]; // in words, in order of time
-  runs: { number: number; node: number; worker: number; lane: number; start: number; end: number | null; cpu_ns: number | null }[];
+  runs: { number: number; node: number; worker: number; lane: number; start: number; end: number | null;
+    cpu_ns: number | null }[];
   total_ns: number; // of all runs
   cost: { S: number; L: number; O: number; W: number }; // of the gap before it, by factor
   inputs: DFRef[]; outputs: DFRef[]; children: CFRef[]; children_more: number;
 }
 export interface CFRef { cf: string; title: string }
-export interface DFRef { df: string; title: string; bytes: number; producer: CFRef | null; consumers: CFRef[]; consumers_more: number }
+export interface DFRef { df: string; title: string; bytes: number; producer: CFRef | null; consumers: CFRef[];
+  consumers_more: number }
 /** GET /api/runs/ID/df/DF?lang */
-export interface DFStory { df: string; title: string; name: string; bytes: number; producer: CFRef | null; lines: CFStory["lines"]; consumers: CFRef[]; consumers_more: number; nodes: { node: number; from: number; to: number | null; bytes: number }[] }
+export interface DFStory { df: string; title: string; name: string; bytes: number; producer: CFRef | null;
+  lines: CFStory["lines"]; consumers: CFRef[]; consumers_more: number; nodes: { node: number; from: number;
+  to: number | null; bytes: number }[] }
 
 /** GET /api/runs/ID/search?q&limit: by name, label ("mult[1][2]", "x[3]"), number. */
-export interface Found { kind: "cf" | "df" | "code"; key: string; title: string; t: number | null; lane: number; more?: number }
+export interface Found { kind: "cf" | "df" | "code"; key: string; title: string; t: number | null;
+  lane: number; more?: number }
 
-/** GET /api/runs/ID/at?t: properties of nodes and links at a moment. A member is null where it was not recorded. */
+/** GET /api/runs/ID/at?t: properties of nodes and links at a moment. A member is null where it was not
+ * recorded. */
 export interface At {
   t: number;
   nodes: NodeState[];
@@ -138,51 +179,87 @@ export interface At {
 export interface NodeState {
   node: number;
   cfs: number; copies: number; objects: number; // objects = CFs and copies of DFs here
-  bytes: number; inner: number | null; outer: number | null; // relations with both ends here, with one end here
-  running: number; workers: number; ready_queue: number | null; weight: number; waiting: number; ready: number;
+  // relations with both ends here, with one end here
+  bytes: number; inner: number | null; outer: number | null;
+  running: number; workers: number; ready_queue: number | null; weight: number; waiting: number;
+    ready: number;
 }
-export interface LinkState { from: number; to: number; objects: number; object_bytes: number; messages: number; message_bytes: number; send_queue: number | null; in_flight: number; bytes_in_flight: number }
-export interface Spread { min: number; max: number; mean: number; variation: number /* (max-min)/mean, 0 for mean 0 */ }
+export interface LinkState { from: number; to: number; objects: number; object_bytes: number;
+  messages: number; message_bytes: number; send_queue: number | null; in_flight: number;
+  bytes_in_flight: number }
+export interface Spread { min: number; max: number; mean: number;
+  variation: number /* (max-min)/mean, 0 for mean 0 */ }
 
 /** GET /api/runs/ID/series?names&nodes&links&from&to&points (names: "bytes,running"; nodes "0,2" or "all" or "sum"; links "0->1" or "all" or "sum").
  *  &format=csv gives a table. GET /api/series: Property[] - all there are. */
-export interface Property { name: string; of: "node" | "link"; unit: "count" | "bytes"; kind: "level" | "amount"; title: { en: string; ru: string }; doc: { en: string; ru: string } }
+export interface Property { name: string; of: "node" | "link"; unit: "count" | "bytes"; kind: "level"
+  | "amount"; title: { en: string; ru: string }; doc: { en: string; ru: string } }
 export interface SeriesAnswer { from: number; to: number; window_ns: number; series: Series[] }
 export interface Series { name: string; node: number; link: string; // node -1 and link "": the sum
-  mean: (number | null)[]; min?: number[]; max?: number[]; last?: number[]; sum?: number[]; // levels have the first four, amounts mean (per second) and sum
+  // levels have the first four, amounts mean (per second) and sum
+  mean: (number | null)[]; min?: number[]; max?: number[]; last?: number[]; sum?: number[];
 }
 
-/** GET /api/runs/ID/matrix?value&from&to; value: "objects", "object_bytes", "messages", "message_bytes", "send_queue" (its greatest), "flight_ns" (mean), "bandwidth". */
-export interface Matrix { value: string; unit: "count" | "bytes" | "ns" | "bytes/s"; nodes: number; cells: (number | null)[][] /* from, to */; max: number; total: number }
+/** GET /api/runs/ID/matrix?value&from&to; value: "objects", "object_bytes", "messages", "message_bytes",
+ * "send_queue" (its greatest), "flight_ns" (mean), "bandwidth". */
+export interface Matrix { value: string; unit: "count" | "bytes" | "ns" | "bytes/s"; nodes: number;
+  cells: (number | null)[][] /* from, to */; max: number; total: number }
 
-/** GET /api/runs/ID/events?offset|t&limit&kinds&nodes&link&code&cf&df&text&from&to&lang. rows from row `offset`, or from the first at or after t. */
-export interface EventPage { total: number; offset: number; rows: EventRow[]; scanned: number /* share of the trace that was looked through, 1 = all; total is of that part */ }
-export interface EventRow { t: number; node: number; stream: number; kind: string; text: string; cf?: string; df?: string; cf_title?: string; df_title?: string }
+/** GET /api/runs/ID/events?offset|t&limit&kinds&nodes&link&code&cf&df&text&from&to&lang. rows from row
+ * `offset`, or from the first at or after t. */
+export interface EventPage { total: number; offset: number; rows: EventRow[];
+  scanned: number /* share of the trace that was looked through, 1 = all; total is of that part */ }
+export interface EventRow { t: number; node: number; stream: number; kind: string; text: string; cf?: string;
+  df?: string; cf_title?: string; df_title?: string }
 
 /** GET /api/runs/ID/fragments?from&to */
-export interface FragmentRow { code: number; name: string; count: number; total_ns: number; mean_ns: number; min_ns: number; p50_ns: number; p90_ns: number; p99_ns: number; max_ns: number; caused: { S: number; L: number; O: number }; before: { S: number; L: number; O: number; W: number }; atomic: boolean; file: string; line: number }
+export interface FragmentRow { code: number; name: string; count: number; total_ns: number; mean_ns: number;
+  min_ns: number; p50_ns: number; p90_ns: number; p99_ns: number; max_ns: number; caused: { S: number;
+  L: number; O: number }; before: { S: number; L: number; O: number; W: number }; atomic: boolean;
+  file: string; line: number }
 /** GET /api/runs/ID/fragments/CODE?from&to&bins&node: distribution, and the CFs that took longest. */
-export interface FragmentDetail { code: number; name: string; bins: { from: number; to: number; count: number }[]; by_node: { node: number; count: number; total_ns: number; mean_ns: number }[]; longest: CFRow[]; cfs: number }
-/** GET /api/runs/ID/fragments/CODE/cfs?sort&offset&limit&from&to; sort: "start", "-total", "-wait", "label". */
+export interface FragmentDetail { code: number; name: string; bins: { from: number; to: number;
+  count: number }[]; by_node: { node: number; count: number; total_ns: number; mean_ns: number }[];
+  longest: CFRow[]; cfs: number }
+/** GET /api/runs/ID/fragments/CODE/cfs?sort&offset&limit&from&to; sort: "start", "-total", "-wait", "label".
+ */
 export interface CFPage { total: number; offset: number; rows: CFRow[] }
-export interface CFRow { cf: string; title: string; node: number; lane: number; start: number; end: number | null; total_ns: number; wait_ns: number; runs: number; weight: number }
+export interface CFRow { cf: string; title: string; node: number; lane: number; start: number; end: number
+  | null; total_ns: number; wait_ns: number; runs: number; weight: number }
 /** GET /api/runs/ID/userevents?from&to */
-export interface UserEventStats { event: string; doc: string; count: number; per_node: { node: number; count: number }[]; fields: { name: string; type: string; count: number; min?: number; max?: number; mean?: number; sum?: number; p50?: number; p90?: number; p99?: number; bins?: { from: number; to: number; count: number }[]; top?: { value: string; count: number }[] }[] }
+export interface UserEventStats { event: string; doc: string; count: number; per_node: { node: number;
+  count: number }[]; fields: { name: string; type: string; count: number; min?: number; max?: number;
+  mean?: number; sum?: number; p50?: number; p90?: number; p99?: number; bins?: { from: number; to: number;
+  count: number }[]; top?: { value: string; count: number }[] }[] }
 
 /** GET /api/runs/ID/graph/nodes?from&to */
-export interface NodeGraph { nodes: { node: number; host: string; useful: number /* share of its workers' time */; running: number; bytes: number }[]; links: { from: number; to: number; messages: number; bytes: number; wait_ns: number }[] }
+export interface NodeGraph { nodes: { node: number; host: string;
+  useful: number /* share of its workers' time */; running: number; bytes: number }[]; links: { from: number;
+  to: number; messages: number; bytes: number; wait_ns: number }[] }
 /** GET /api/runs/ID/graph/codes?from&to: DF/CF graph collapsed by code fragment and DF name. */
 export interface CodeGraph { nodes: GraphNode[]; edges: GraphEdge[]; more: number }
-/** GET /api/runs/ID/graph/around?cf|df&depth&t&limit: single fragments around one, placed on nodes at the time t. */
-export interface GraphNode { id: string; kind: "cf" | "df" | "code" | "dfs"; title: string; key: string; count: number; ns: number; bytes: number; node: number /* at t; -1 nowhere or many */; state: string; code: number }
-export interface GraphEdge { from: string; to: string; count: number; bytes: number; kind: "in" | "out" | "child" }
+/** GET /api/runs/ID/graph/around?cf|df&depth&t&limit: single fragments around one, placed on nodes at the
+ * time t. */
+export interface GraphNode { id: string; kind: "cf" | "df" | "code" | "dfs"; title: string; key: string;
+  count: number; ns: number; bytes: number; node: number /* at t; -1 nowhere or many */; state: string;
+  code: number }
+export interface GraphEdge { from: string; to: string; count: number; bytes: number; kind: "in" | "out"
+  | "child" }
 
-/** GET /api/runs/ID/memory?from&to&t&points: bytes held per node over time, and by whom at t (default: the peak within the interval). */
-export interface Memory { from: number; to: number; window_ns: number; nodes: { node: number; mean: number[]; max: number[] }[]; total: { mean: number[]; max: number[] }; t: number; bytes: number; holders: { name: string; node: number; copies: number; bytes: number; code: string; oldest_ns: number; example: string; df: string }[]; holders_more: number }
+/** GET /api/runs/ID/memory?from&to&t&points: bytes held per node over time, and by whom at t (default: the
+ * peak within the interval). */
+export interface Memory { from: number; to: number; window_ns: number; nodes: { node: number; mean: number[];
+  max: number[] }[]; total: { mean: number[]; max: number[] }; t: number; bytes: number;
+  holders: { name: string; node: number; copies: number; bytes: number; code: string; oldest_ns: number;
+  example: string; df: string }[]; holders_more: number }
 
 /** GET /api/compare?a=ID&b=ID: as `whyslow diff --json`. */
-export interface Comparison { a: CompareSide; b: CompareSide; whole: CompareRow[]; factors: CompareRow[]; parts: CompareRow[]; fragments: { code: string; count_a: number; count_b: number; time: CompareRow; useful: CompareRow; mean: CompareRow }[]; path: CompareRow[] | null }
+export interface Comparison { a: CompareSide; b: CompareSide; whole: CompareRow[]; factors: CompareRow[];
+  parts: CompareRow[]; fragments: { code: string; count_a: number; count_b: number; time: CompareRow;
+  useful: CompareRow; mean: CompareRow }[]; path: CompareRow[] | null }
 export interface CompareSide { name: string; program: string; ended: string; nodes: number; workers: number }
-export interface CompareRow { name: string; unit: "ns" | "bytes" | "count"; a: number | null; b: number | null; share: number }
+export interface CompareRow { name: string; unit: "ns" | "bytes" | "count"; a: number | null; b: number
+  | null; share: number }
 
-/** GET /api/runs/ID/export?from&to: the interval as a trace, a .tar.gz with the folder in it. GET /api/runs/ID/events.csv: the list as /events has it, whole. */
+/** GET /api/runs/ID/export?from&to: the interval as a trace, a .tar.gz with the folder in it. GET
+ * /api/runs/ID/events.csv: the list as /events has it, whole. */

@@ -1,22 +1,17 @@
-// Package advise says what to change in a program that was slow: the reasons, each with the numbers it rests
-// on and with what mending it would save.
+// Package advise says why a program was slow and what to change, each reason with its numbers and with what
+// mending it would save.
 //
-// Every rule is a small function that looks at one way to be slow and adds a piece of advice or none:
-// starvation.go (too little to do: low parallelism, uneven distribution, wrong order, too many workers),
-// latency.go (DFs and CFs on links), overhead.go (the system's work, contention) and traps.go (what LuNA
-// programs get wrong); pgas.go has those of runs without CFs. The gain is not the time lost but what is left
-// of it after the rest of the program had its say: most rules work the run out again with the fault taken
-// away (replay.go), others compare it with what the given number of workers can reach (critical.Work).
-//
-// Without a model the rules go by the sums of slou.Result alone, as well as these allow.
-//
-// A rule says each sentence in English and Russian side by side, with the same arguments (words.Say), and
-// knows nothing of the language that is wanted.
+// Every rule is a function that looks at one way to be slow and adds a piece of advice or none: starvation.go
+// (low parallelism, uneven distribution, wrong order, too many workers), latency.go (DFs and CFs on links),
+// overhead.go (the system's work, contention), traps.go (what LuNA programs get wrong) and pgas*.go (runs
+// without CFs). The gain is not the time lost but how much shorter the run would be: most rules work the run
+// out again without the fault (replay.go), others compare it with what so many workers can reach
+// (critical.Work). Without a model the rules use the sums of slou.Result alone.
 package advise
 
 import (
 	"cmp"
-	"fmt"
+	"math"
 	"slices"
 
 	"github.com/whyslow/whyslow/internal/analysis/counters"
@@ -43,15 +38,15 @@ type Input struct {
 // Advice is one reason why the program is slow and what to try.
 type Advice struct {
 	ID string `json:"id"`
-	// Title says it in a few words, Text in full, Gain what following it would give. These and Bound are
-	// sentences, in English unless In was asked for another language.
+	// Title says it in a few words, Text in full, Gain what following it would give. These and Bound are in
+	// English unless In was asked for another language.
 	Title string `json:"title"`
 	Text  string `json:"text"`
 	Gain  string `json:"gain"`
 	// Evidence holds the numbers and names the text rests on; keys that end in _ns are nanoseconds.
 	Evidence map[string]any `json:"evidence"`
-	// GainNS is the processor time that would be saved, GainWallNS by how much sooner the run would end; both 0
-	// where it is not time that is saved (Blocking, GainBytes), or nothing is to be saved (start-up).
+	// GainNS is the processor time that would be saved, GainWallNS by how much sooner the run would end; 0 where
+	// no time is saved (Blocking, GainBytes, start-up).
 	GainNS     int64 `json:"gain_ns"`
 	GainWallNS int64 `json:"gain_wall_ns"`
 	// GainBytes is by how much less memory the DFs would take at their peak.
@@ -64,6 +59,7 @@ type Advice struct {
 	Share float64 `json:"share"`
 
 	text, gain, bound words.Text
+	weighs            int64 // ns; advice that saves nothing comes before what saves less than this
 }
 
 const (
@@ -79,28 +75,23 @@ type advisor struct {
 	facts   *Facts  // nil without a model
 	replay  *replay // nil without a model, or without U, L or O
 	list    []Advice
-	weighs  map[string]int64 // of advice that saves nothing: it comes before what saves less than this, ns
 }
 
-// Advise gives the reasons why a run was slow, the one with the largest gain first, those that keep it from
-// ending before all; none when nearly all time was useful or nothing stands out. Gains overlap: do not add
-// them up.
+// Advise gives the reasons why a run was slow: first those that keep it from ending, then the largest gain.
+// There are none when nearly all time was useful or nothing stands out. Gains overlap: do not add them up.
 func Advise(in Input) []Advice {
 	a := &advisor{Input: in, res: in.SLOU, facts: in.Facts}
 	for i := range a.res.Nodes {
 		a.workers += int64(len(a.res.Nodes[i].Workers))
 	}
+	if a.facts == nil && in.Model != nil {
+		a.facts = factsOf(in)
+	}
 	if in.Model != nil && slou.OnlyRegions(in.Model) {
-		if in.Pattern != nil && slow(a.res) {
-			if a.facts == nil {
-				a.facts = factsOf(in)
-			}
+		if a.facts != nil {
 			a.pgas()
 		}
 		return a.finished()
-	}
-	if a.facts == nil && in.Model != nil {
-		a.facts = factsOf(in)
 	}
 	a.stuckLocators()
 	a.neverFreed()
@@ -126,15 +117,14 @@ func Advise(in Input) []Advice {
 
 // sort puts what keeps the program from ending before all, then the largest gain first.
 func (a *advisor) sort() {
-	slices.SortStableFunc(a.list, func(x, y Advice) int {
-		if x.Blocking != y.Blocking {
-			if x.Blocking {
-				return -1
-			}
-			return 1
+	weight := func(x Advice) int64 {
+		if x.Blocking {
+			return math.MaxInt64
 		}
-		return cmp.Or(cmp.Compare(max(y.GainNS, a.weighs[y.ID]), max(x.GainNS, a.weighs[x.ID])),
-			cmp.Compare(y.GainBytes, x.GainBytes))
+		return max(x.GainNS, x.weighs)
+	}
+	slices.SortStableFunc(a.list, func(x, y Advice) int {
+		return cmp.Or(cmp.Compare(weight(y), weight(x)), cmp.Compare(y.GainBytes, x.GainBytes))
 	})
 }
 
@@ -194,8 +184,8 @@ func (a *advisor) fragment(code string) *slou.Fragment {
 
 // named is a code fragment with its place: "`mult` (mxm.fa:12)".
 func (a *advisor) named(code string) string {
-	if f := a.fragment(code); f != nil && f.File != "" && f.Line > 0 {
-		return fmt.Sprintf("`%s` (%s:%d)", code, f.File, f.Line)
+	if f := a.fragment(code); f != nil {
+		return by("", "", lifecycle.Place{Code: code, File: f.File, Line: f.Line}).In(words.English)
 	}
 	return "`" + code + "`"
 }
@@ -206,10 +196,7 @@ func (a *advisor) statement(site uint32) string {
 		return ""
 	}
 	s := &a.facts.m.Sites[site-1]
-	if s.File == "" || s.Line == 0 {
-		return ""
-	}
-	return fmt.Sprintf("%s:%d", s.File, s.Line)
+	return at(lifecycle.Place{File: s.File, Line: s.Line})
 }
 
 // codeOf is the name of the code fragment that a statement calls.
@@ -218,38 +205,64 @@ func (a *advisor) codeOf(site uint32) string {
 	return m.Codes[m.Sites[site].Code].Name
 }
 
-// top gives the largest cause that fits, its sums taken over all causes with the same key.
-func (a *advisor) top(fits func(*slou.Cause) bool, key func(*slou.Cause) [4]string,
-	by func(*slou.Cause) int64) (best slou.Cause) {
-	sums := map[[4]string]*slou.Cause{}
-	var order []*slou.Cause
+// top gives the largest cause that fits, its sums taken over all causes with the same key; by gives 0 for
+// those that do not fit.
+func (a *advisor) top(by func(*slou.Cause) int64, key func(*slou.Cause) [4]string) slou.Cause {
+	index := map[[4]string]int{}
+	var sums []slou.Cause
 	for i := range a.res.Causes {
 		c := &a.res.Causes[i]
-		if !fits(c) {
+		if by(c) == 0 {
 			continue
 		}
-		k := key(c)
-		s := sums[k]
-		if s == nil {
-			copied := *c
-			s = &copied
-			s.NS, s.Count, s.QueuedNS = 0, 0, 0
-			sums[k] = s
-			order = append(order, s)
+		k, known := index[key(c)]
+		if !known {
+			index[key(c)] = len(sums)
+			sums = append(sums, *c)
+			continue
 		}
-		s.NS += c.NS
-		s.Count += c.Count
-		s.QueuedNS += c.QueuedNS
+		s := &sums[k]
+		s.NS, s.Count, s.QueuedNS = s.NS+c.NS, s.Count+c.Count, s.QueuedNS+c.QueuedNS
 	}
-	for _, s := range order {
-		if by(s) > by(&best) {
-			best = *s
-		}
+	best, _ := largest(sums, by)
+	if best == nil {
+		return slou.Cause{}
 	}
-	return best
+	return *best
 }
 
-func lost(c *slou.Cause) int64 { return c.NS }
+// lost gives the time of causes of a factor and, unless that is "", of a part of it.
+func lost(factor, part string) func(*slou.Cause) int64 {
+	return func(c *slou.Cause) int64 {
+		if c.Factor != factor || part != "" && c.Part != part {
+			return 0
+		}
+		return c.NS
+	}
+}
+
+// largest gives the first element with most of something, nil if none has any, and the sum of all that have.
+func largest[T any](list []T, of func(*T) int64) (best *T, total int64) {
+	most := int64(0)
+	for i := range list {
+		v := of(&list[i])
+		if v > most {
+			best, most = &list[i], v
+		}
+		total += max(v, 0)
+	}
+	return best, total
+}
+
+// most gives the key with the largest value above 0, the first by compare where several have it.
+func most[K comparable](m map[K]int64, compare func(x, y K) int) (best K, value int64) {
+	for k, v := range m {
+		if v > value || v == value && v > 0 && compare(k, best) < 0 {
+			best, value = k, v
+		}
+	}
+	return best, value
+}
 
 // ceil is x/y rounded up.
 func ceil(x, y int64) int64 { return (x + y - 1) / max(y, 1) }

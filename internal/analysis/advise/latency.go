@@ -5,6 +5,7 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/whyslow/whyslow/internal/analysis/lifecycle"
 	"github.com/whyslow/whyslow/internal/analysis/slou"
 	"github.com/whyslow/whyslow/internal/model"
 	"github.com/whyslow/whyslow/internal/words"
@@ -12,12 +13,11 @@ import (
 
 // Data fragments on links.
 //
-// All transfers of DFs of one name are looked at together: they have the same locator; and so are names that
-// mostly go from CFs of one code fragment to CFs of another, such as the two halves of a border: mending only
-// one of them would change little. For each such flow the first of these that holds is said: the DFs are
-// stored where nobody makes or uses them; the same DF comes to a node again and again; they take long because
-// they are large; the CFs that take them are shorter than their way; they are asked for late; or else they
-// are used far from where they are made.
+// A flow is all transfers of DFs of one name, which have one locator, and of further names that mostly go
+// between the same two code fragments, such as the two halves of a border: mending one of them would change
+// little. Of each flow the first of these that holds is said: the DFs are stored where nobody makes or uses
+// them; the same DF comes to a node again and again; they are large; the CFs that take them are shorter than
+// their way; they are asked for late; they are used far from where they are made.
 
 // flow sums up the transfers of the DFs of some names.
 type flow struct {
@@ -47,60 +47,55 @@ const (
 // ends are the code fragments at both ends of a transfer.
 type ends struct{ maker, reader int }
 
+func compareEnds(x, y ends) int {
+	return cmp.Or(cmp.Compare(x.maker, y.maker), cmp.Compare(x.reader, y.reader))
+}
+
 func (a *advisor) flows() []*flow {
 	r, m := a.replay, a.facts.m
-	codeOf := func(made uint32) int {
-		if made == 0 {
-			return 0
-		}
-		return m.Sites[made-1].Code
-	}
 	type named struct {
+		name  uint32
 		ways  []int32
 		links int64
-		ends  map[ends]int64
+		ends  map[ends]int64 // ns
 		some  map[ends]int32 // one of them
 	}
 	byName := map[uint32]*named{}
-	var order []uint32
+	var order []*named
 	for i := range r.Transfers {
 		w := &r.Transfers[i]
 		n := byName[w.Name]
 		if n == nil {
-			n = &named{ends: map[ends]int64{}, some: map[ends]int32{}}
+			n = &named{name: w.Name, ends: map[ends]int64{}, some: map[ends]int32{}}
 			byName[w.Name] = n
-			order = append(order, w.Name)
+			order = append(order, n)
 		}
-		n.ways = append(n.ways, int32(i))
+		k := ends{reader: m.Sites[r.Site[w.Reader]].Code}
+		if w.Made != 0 {
+			k.maker = m.Sites[w.Made-1].Code
+		}
 		ns := w.Post + w.Ask + w.Answer
-		n.links += ns
-		k := ends{codeOf(w.Made), m.Sites[r.Site[w.Reader]].Code}
-		n.ends[k] += ns
-		n.some[k] = int32(i)
+		n.links, n.ends[k] = n.links+ns, n.ends[k]+ns
+		n.ways, n.some[k] = append(n.ways, int32(i)), int32(i)
 	}
-	slices.SortStableFunc(order, func(x, y uint32) int { return cmp.Compare(byName[y].links, byName[x].links) })
+	slices.SortStableFunc(order, func(x, y *named) int { return cmp.Compare(y.links, x.links) })
 	var list []*flow
 	index := map[ends]*flow{}
-	for _, name := range order {
-		n := byName[name]
-		most, first := ends{}, true
-		for k, ns := range n.ends {
-			old := n.ends[most]
-			if first || ns > old ||
-				ns == old && cmp.Or(cmp.Compare(k.maker, most.maker), cmp.Compare(k.reader, most.reader)) < 0 {
-				most, first = k, false
-			}
+	for _, n := range order {
+		if n.links == 0 {
+			break // nothing would be gained
 		}
-		f := index[most]
+		main, _ := most(n.ends, compareEnds)
+		f := index[main]
 		if f == nil {
-			w := &r.Transfers[n.some[most]]
-			f = &flow{names: map[uint32]bool{}, name: m.Names[name], made: w.Made, reader: r.Site[w.Reader] + 1}
-			index[most] = f
+			w := &r.Transfers[n.some[main]]
+			f = &flow{names: map[uint32]bool{}, name: m.Names[n.name], made: w.Made, reader: r.Site[w.Reader] + 1}
+			index[main] = f
 			list = append(list, f)
 		} else {
-			f.also += ", `" + m.Names[name] + "`"
+			f.also += ", `" + m.Names[n.name] + "`"
 		}
-		f.names[name] = true
+		f.names[n.name] = true
 		f.ways = append(f.ways, n.ways...)
 		f.links += n.links
 	}
@@ -122,24 +117,19 @@ func (f *flow) sum(r *replay) {
 	})
 	links := map[slou.Link]int64{}
 	var users int64
-	for n, i := range f.ways {
+	old := &transfer{User: -1} // of no DF
+	for _, i := range f.ways {
 		w := &r.Transfers[i]
-		newDF, newPair, newMessage := true, true, true
-		if n > 0 {
-			old := &r.Transfers[f.ways[n-1]]
-			newDF = old.DF != w.DF
-			newPair = newDF || old.User != w.User
-			newMessage = newPair || old.Message != w.Message
-		}
-		if newDF {
+		if old.DF != w.DF {
 			users = 0
 		}
+		newPair := old.DF != w.DF || old.User != w.User
 		if newPair {
 			f.pairs++
 			users++
 			f.users = max(f.users, users)
 		}
-		if newMessage {
+		if newPair || old.Message != w.Message {
 			f.messages++
 			f.bytes += w.Bytes
 			links[slou.Link{From: w.Store, To: w.User}]++
@@ -150,13 +140,10 @@ func (f *flow) sum(r *replay) {
 				f.asked++
 			}
 		}
+		old = w
 	}
-	most := int64(0)
-	for l, n := range links {
-		if n > most || n == most && l.String() < f.link {
-			most, f.link = n, l.String()
-		}
-	}
+	link, _ := most(links, func(x, y slou.Link) int { return cmp.Compare(x.String(), y.String()) })
+	f.link = link.String()
 }
 
 // direct is the way of a DF that is stored where it is used: it leaves as soon as it is made.
@@ -221,13 +208,14 @@ func (a *advisor) flow(f *flow, best int64) {
 		"messages": f.messages, "bytes": f.bytes,
 		"flight_ns": flight, "dfs": f.pairs, "names": len(f.names), "made_at": a.statement(f.made),
 		"used_at": a.statement(f.reader)}
-	var waited, count int64
-	for i := range a.res.Causes {
-		if c := &a.res.Causes[i]; c.Factor == "L" && f.has(a.facts.m, c.DF) {
-			waited += c.NS
-			count += c.Count
+	var count int64
+	_, waited := largest(a.res.Causes, func(c *slou.Cause) int64 {
+		if c.Factor != "L" || !f.has(a.facts.m, c.DF) {
+			return 0
 		}
-	}
+		count += c.Count
+		return c.NS
+	})
 	evidence["waited_ns"], evidence["count"] = waited, count
 	head := words.Say("Workers waited %s (%s, %s) for `%s`%s%s%s, mostly on link %s.",
 		"Рабочие потоки ждали ФД `%[4]s`%[5]s%[6]s%[7]s: %[1]s (%[2]s, %[3]s), чаще всего на связи %[8]s.",
@@ -273,20 +261,13 @@ func (a *advisor) flow(f *flow, best int64) {
 	}
 }
 
-// usedAtHome tells whether a DF of a flow is also taken by CFs on the node where it was made: then no one
-// place is right for it.
+// usedAtHome tells whether a DF of a flow is also used on the node where it was made: then no single place is
+// right for it.
 func (a *advisor) usedAtHome(f *flow) bool {
-	sent := map[uint64]int32{}
-	for _, i := range f.ways {
+	return slices.ContainsFunc(f.ways, func(i int32) bool {
 		w := &a.replay.Transfers[i]
-		sent[w.DF] = w.Maker
-	}
-	for df, node := range sent {
-		if a.facts.atHome[useAt{df, node}] {
-			return true
-		}
-	}
-	return false
+		return a.facts.AtHome[useAt{w.DF, w.Maker}]
+	})
 }
 
 // once: every DF comes to a node once.
@@ -311,7 +292,7 @@ func (a *advisor) once(f *flow, best, push, flight int64, head words.Text, consu
 	user := a.fragment(consumer)
 	oneNode := words.Say("Made and used on one node", "вычислять и использовать их на одном узле")
 	switch {
-	case user != nil && user.Count > 0 && flight > 4*user.MeanNS && flight < 4*a.facts.shortest:
+	case user != nil && user.Count > 0 && flight > 4*user.MeanNS && flight < 4*a.facts.Shortest:
 		a.addWall("too-small-to-send", best, within(best, oneNode), evidence,
 			tooSmallToSend(head, flight, a.named(consumer), user))
 	case f.asked > 0 && 10*push >= 7*best:
@@ -353,15 +334,14 @@ func tooSmallToSend(head words.Text, flight int64, named string, user *slou.Frag
 // fewPerWorker is the number of CFs per worker below which a transfer has little to overlap with.
 const fewPerWorker = 8
 
-// tooLarge is what is gained if DFs whose size makes their way long, and the CFs that take them, are divided:
-// of each way and the CF after it, all but one part of the shorter is hidden. Second: how many are that
-// large.
+// tooLarge is what dividing large DFs and the CFs that take them would save: of each transfer and the CF
+// after it, all but one part of the shorter is hidden. Second: how many are that large.
 func (a *advisor) tooLarge(f *flow, flight int64) (int64, int) {
 	r := a.replay
 	if a.cfsPerWorker() >= fewPerWorker {
 		return 0, 0
 	}
-	latency := a.facts.shortest
+	latency := a.facts.Shortest
 	if latency < 0 || flight < 4*latency {
 		return 0, 0
 	}
@@ -377,17 +357,13 @@ func (a *advisor) tooLarge(f *flow, flight int64) (int64, int) {
 	return a.res.WallNS - wall, n
 }
 
-// by names the code fragment that a statement calls, and the statement, which is 1 + its number, after a
-// word; nothing where they are not known.
+// by is by for a statement, which is 1 + its number.
 func (a *advisor) by(english, russian string, site uint32) words.Text {
-	if site == 0 || a.codeOf(site-1) == "" {
+	if site == 0 {
 		return words.Text{}
 	}
-	named := "`" + a.codeOf(site-1) + "`"
-	if at := a.statement(site); at != "" {
-		named += " (" + at + ")"
-	}
-	return words.Say(english+"%s", russian+"%s", named)
+	s := &a.facts.m.Sites[site-1]
+	return by(english, russian, lifecycle.Place{Code: a.codeOf(site - 1), File: s.File, Line: s.Line})
 }
 
 // has tells whether DFs of that name are in the flow.
@@ -410,18 +386,19 @@ func (a *advisor) meanAnswer(f *flow) int64 {
 }
 
 func (a *advisor) cfsPerWorker() float64 {
-	var cfs int64
-	for i := range a.res.Nodes {
-		cfs += a.res.Nodes[i].CFs
-	}
+	_, _, cfs := a.loads()
 	return float64(cfs) / float64(max(a.workers, 1))
 }
 
 // migration: CFs were on their way to the node where they run.
 func (a *advisor) migration() {
 	l := a.res.Factors.L
-	c := a.top(func(c *slou.Cause) bool { return c.Factor == "L" && c.DF == "" },
-		func(c *slou.Cause) [4]string { return [4]string{c.Link, c.Consumer} }, lost)
+	c := a.top(func(c *slou.Cause) int64 {
+		if c.DF != "" {
+			return 0
+		}
+		return lost("L", "")(c)
+	}, func(c *slou.Cause) [4]string { return [4]string{c.Link, c.Consumer} })
 	if l == nil || c.NS == 0 || a.replay == nil {
 		return
 	}
@@ -431,7 +408,7 @@ func (a *advisor) migration() {
 			"Если создавать их там, где они исполняются, а остальное не менять, запуск займёт %s.",
 			words.Time(a.res.WallNS-wall)),
 		map[string]any{"link": c.Link, "consumer": c.Consumer, "waited_ns": c.NS, "count": c.Count,
-			"migrations": a.facts.moves, "created_at": a.statement(a.facts.movedSite(c.Consumer))},
+			"migrations": a.facts.Moves, "created_at": a.statement(a.facts.Moved[c.Consumer].Site)},
 		createThere(a.waitedFor(l, &c)))
 }
 
@@ -458,8 +435,9 @@ func (a *advisor) waitedFor(l *slou.Share, c *slou.Cause) words.Text {
 
 // latencySums is latency by the sums alone.
 func (a *advisor) latencySums(l *slou.Share) {
-	c := a.top(func(c *slou.Cause) bool { return c.Factor == "L" },
-		func(c *slou.Cause) [4]string { return [4]string{c.Producer, c.DF, c.Link, c.Consumer} }, lost)
+	c := a.top(lost("L", ""), func(c *slou.Cause) [4]string {
+		return [4]string{c.Producer, c.DF, c.Link, c.Consumer}
+	})
 	if c.NS == 0 {
 		return
 	}

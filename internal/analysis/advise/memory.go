@@ -2,7 +2,6 @@ package advise
 
 import (
 	"cmp"
-	"encoding/binary"
 	"slices"
 
 	"github.com/whyslow/whyslow/internal/model"
@@ -10,14 +9,13 @@ import (
 )
 
 // How little memory the copies of DFs could take at their peak, if each were freed right after its last use.
-// That is a sum over all nodes at each moment, so processes tell each other what changes when. What the
-// copies do take is the figure of the report.
+// The peak is one of all nodes together, so processes tell each other what changes when.
 
 // byteChange is a change of the bytes that are needed.
 type byteChange struct{ Time, Bytes int64 }
 
 // findMemory lists, for the copies on own nodes, when they would have to be there.
-func (w *found) findMemory(m *model.Model, g procs.Group) error {
+func (f *found) findMemory(m *model.Model, g procs.Group) error {
 	last, err := lastUses(m, g)
 	if err != nil {
 		return err
@@ -31,7 +29,7 @@ func (w *found) findMemory(m *model.Model, g procs.Group) error {
 			until = m.End
 		}
 		until = min(max(last[h.DF], h.From), until)
-		w.Needed = append(w.Needed, byteChange{m.InRun(h.From), h.Bytes},
+		f.Needed = append(f.Needed, byteChange{m.InRun(h.From), h.Bytes},
 			byteChange{m.InRun(until), -h.Bytes})
 	}
 	return nil
@@ -50,8 +48,7 @@ func peakOf(changes []byteChange) (peak int64) {
 	return peak
 }
 
-// lastUses gives, by DF, when a CF that was given it ended, or when it was sent, the last time anywhere; None
-// for never.
+// lastUses gives, by DF, when it was last sent, or when the last CF that was given it ended; None for never.
 func lastUses(m *model.Model, g procs.Group) ([]int64, error) {
 	last := make([]int64, m.DFs())
 	for df := range last {
@@ -75,54 +72,37 @@ func lastUses(m *model.Model, g procs.Group) ([]int64, error) {
 		return last, nil
 	}
 	// Of those that others may know, each process compares some.
-	size := g.Size()
-	dfs, out := make([][]model.DF, size), make([][]byte, size)
-	for i := 1; i < m.DFs(); i++ {
-		df := model.DF(i)
+	type use struct {
+		ID   uint64
+		Time int64
+	}
+	dfs, out := make([][]model.DF, g.Size()), make([][]use, g.Size())
+	for df := model.DF(1); int(df) < m.DFs(); df++ {
 		if id := m.DFID(df); id != 0 && m.Shared(df) {
-			k := id % uint64(size)
-			dfs[k] = append(dfs[k], df)
-			out[k] = binary.LittleEndian.AppendUint64(binary.LittleEndian.AppendUint64(out[k], id),
-				uint64(last[df]))
+			k := id % uint64(g.Size())
+			dfs[k], out[k] = append(dfs[k], df), append(out[k], use{id, last[df]})
 		}
 	}
-	in, err := g.Exchange(out)
+	in, err := procs.Swap(g, out)
 	if err != nil {
 		return nil, err
 	}
 	latest := map[uint64]int64{}
-	for _, b := range in {
-		if len(b)%16 != 0 {
-			err = errBroken
-			continue
-		}
-		for ; len(b) > 0; b = b[16:] {
-			id, t := binary.LittleEndian.Uint64(b), int64(binary.LittleEndian.Uint64(b[8:]))
-			if old, ok := latest[id]; !ok || t > old {
-				latest[id] = t
-			}
+	for _, u := range slices.Concat(in...) {
+		if old, ok := latest[u.ID]; !ok || u.Time > old {
+			latest[u.ID] = u.Time
 		}
 	}
-	clear(out)
-	for k, b := range in {
-		for ; len(b) >= 16; b = b[16:] {
-			out[k] = binary.LittleEndian.AppendUint64(out[k], uint64(latest[binary.LittleEndian.Uint64(b)]))
+	for _, list := range in {
+		for i := range list {
+			list[i].Time = latest[list[i].ID]
 		}
 	}
-	if err := procs.Agree(g, err); err != nil {
-		return nil, err
-	}
-	if in, err = g.Exchange(out); err != nil {
-		return nil, err
-	}
-	for k, list := range dfs {
-		if len(in[k]) != 8*len(list) {
-			err = errBroken
-			continue
-		}
-		for i, df := range list {
-			last[df] = int64(binary.LittleEndian.Uint64(in[k][8*i:]))
+	in, err = procs.Swap(g, in)
+	for k, list := range in {
+		for i, u := range list {
+			last[dfs[k][i]] = u.Time
 		}
 	}
-	return last, procs.Agree(g, err)
+	return last, err
 }

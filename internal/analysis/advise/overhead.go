@@ -11,16 +11,6 @@ import (
 	"github.com/whyslow/whyslow/internal/words"
 )
 
-// partWords say what the system did.
-var partWords = map[string]words.Text{
-	"create":   words.Say("creating CFs", "на создание ФВ"),
-	"request":  words.Say("before DFs are requested", "до запроса ФД"),
-	"send":     words.Say("before DFs are sent", "до отправки ФД"),
-	"deliver":  words.Say("from arrival to ready", "от прихода ФД до готовности ФВ"),
-	"dispatch": words.Say("from ready to start", "от готовности ФВ до старта"),
-	"steal":    words.Say("stealing CFs", "на перехват ФВ"),
-}
-
 // systemTime is the bound of what only the sums tell.
 var systemTime = words.Say("The run-time system used that much time.",
 	"Столько времени заняла работа самой системы.")
@@ -39,8 +29,8 @@ func (a *advisor) granularity() {
 	var f *slou.Fragment
 	caused := int64(0)
 	for i := range a.res.Fragments {
-		if g := &a.res.Fragments[i]; g.Count > 0 && (f == nil || g.Caused.O-lateOf[g.Code] > caused) {
-			f, caused = g, g.Caused.O-lateOf[g.Code]
+		if g := &a.res.Fragments[i]; g.Count > 0 && (f == nil || g.Caused[slou.FactorO]-lateOf[g.Code] > caused) {
+			f, caused = g, g.Caused[slou.FactorO]-lateOf[g.Code]
 		}
 	}
 	if f == nil || system <= 0 {
@@ -50,7 +40,7 @@ func (a *advisor) granularity() {
 	parts["dispatch"] -= late
 	largest := slou.Amount{}
 	for _, p := range slou.Largest(parts) {
-		if _, ok := partWords[p.Name]; ok {
+		if words.PartOf(p.Name).Spent != (words.Phrase{}) {
 			largest = p
 			break
 		}
@@ -63,7 +53,7 @@ func (a *advisor) granularity() {
 		"overhead_mean_ns": each, "part": largest.Name, "part_ns": largest.NS}
 	head := words.Say("The run-time system used %s (%s) of the workers' time, mostly %s (%s).",
 		"Исполнительная система заняла %s (%s) времени рабочих потоков, больше всего — %s (%s).",
-		words.Time(system), a.share(system), partWords[largest.Name], words.Time(largest.NS))
+		words.Time(system), a.share(system), words.PartOf(largest.Name).Spent.With(), words.Time(largest.NS))
 	switch {
 	case largest.Name == "dispatch" && a.crowded() != nil:
 		h := a.crowded()
@@ -170,12 +160,12 @@ func printable(s string) string {
 	}, s)
 }
 
-// longStart is how long it takes at most to start a CF on a worker that has a core: waking its thread takes
-// some tens of microseconds. What took longer had to wait for a core.
+// longStart is how long starting a CF takes at most on a worker that has a core: waking its thread takes some
+// tens of microseconds.
 const longStart = 100_000 // ns
 
-// lateStarts is the part of O.dispatch in which workers had no core to start what was ready; of all and of
-// each code fragment. 0 without a model.
+// lateStarts is the part of O.dispatch in which workers had no core, in all and by code fragment; 0 without a
+// model.
 func (a *advisor) lateStarts() (total int64, of map[string]int64) {
 	of = map[string]int64{}
 	if a.replay == nil {
@@ -256,17 +246,20 @@ func (a *advisor) extraCores() {
 
 // contention: workers waited for a lock, a resource or a collective.
 func (a *advisor) contention() {
-	w := a.res.Factors.W
-	if w == nil {
-		return
+	for _, f := range slou.LostFactors {
+		if w := a.res.Factors.Of(f); w != nil && f.Info().CutOut {
+			a.waited(f, w)
+		}
 	}
+}
+
+func (a *advisor) waited(f slou.Factor, w *slou.Share) {
 	parts := slou.Largest(w.Parts)
 	if len(parts) == 0 || parts[0].Name == "held" {
 		return // held is a debugger's doing
 	}
 	name := parts[0].Name
-	c := a.top(func(c *slou.Cause) bool { return c.Factor == "W" && c.Part == name },
-		func(c *slou.Cause) [4]string { return [4]string{c.Consumer} }, lost)
+	c := a.top(lost(f.String(), name), func(c *slou.Cause) [4]string { return [4]string{c.Consumer} })
 	a.addTime("contention", w.NS, words.Say("Without any waiting the workers would have that much more time.",
 		"Столько времени рабочих потоков освободилось бы, если бы они совсем не ждали."),
 		map[string]any{"name": name, "waited_ns": parts[0].NS, "consumer": c.Consumer}, words.Say(

@@ -2,18 +2,18 @@ package advise
 
 import (
 	"cmp"
+	"reflect"
 
 	"github.com/whyslow/whyslow/internal/model"
 	"github.com/whyslow/whyslow/internal/procs"
 )
 
 // What a replay is made of: the executions of a process's nodes, what each waited for, and the ways of DFs to
-// them. In a part that one of several processes has made executions have the numbers that all together have
-// in the order of processes.
+// them. Executions are numbered through all processes, in the order of processes.
 
 // transfer is the way of a DF from where it was made to the node of a CF that takes it.
 type transfer struct {
-	DF        uint64 // see dfKey
+	DF        uint64 // see model.DFGlobal
 	Name      uint32
 	Made      uint32 // 1 + the statement of the CF that made it; 0 not known
 	Maker     int32  // node; -1 not known
@@ -63,16 +63,15 @@ type executions struct {
 	Transfers []transfer
 }
 
-// joined puts parts behind one another.
+// joined puts the columns of all parts behind one another, and gives them up in the parts.
 func joined(parts []*executions) *executions {
 	if len(parts) == 1 {
 		return parts[0]
 	}
-	all := &executions{}
 	edges, ways := uint32(0), uint32(0)
-	for _, p := range parts {
-		for i := range p.At[1:] {
-			p.At[1+i] += edges
+	for k, p := range parts {
+		for i := range p.At {
+			p.At[i] += edges
 		}
 		for i := range p.Way {
 			if p.Way[i] != 0 {
@@ -80,75 +79,26 @@ func joined(parts []*executions) *executions {
 			}
 		}
 		edges, ways = edges+uint32(len(p.From)), ways+uint32(len(p.Transfers))
+		if k > 0 {
+			p.At = p.At[1:]
+		}
 	}
-	for _, p := range parts[1:] {
-		p.At = p.At[1:]
-	}
-	all.Start = column(parts, func(p *executions) *[]int64 { return &p.Start })
-	all.End = column(parts, func(p *executions) *[]int64 { return &p.End })
-	all.Until = column(parts, func(p *executions) *[]int64 { return &p.Until })
-	all.Moves = column(parts, func(p *executions) *[]int64 { return &p.Moves })
-	all.Ready = column(parts, func(p *executions) *[]int64 { return &p.Ready })
-	all.Worker = column(parts, func(p *executions) *[]uint32 { return &p.Worker })
-	all.Site = column(parts, func(p *executions) *[]uint32 { return &p.Site })
-	all.Parent = column(parts, func(p *executions) *[]uint32 { return &p.Parent })
-	all.Given = column(parts, func(p *executions) *[]bool { return &p.Given })
-	all.At = column(parts, func(p *executions) *[]uint32 { return &p.At })
-	all.From = column(parts, func(p *executions) *[]uint32 { return &p.From })
-	all.Kind = column(parts, func(p *executions) *[]byte { return &p.Kind })
-	all.Lag = column(parts, func(p *executions) *[]int64 { return &p.Lag })
-	all.Way = column(parts, func(p *executions) *[]uint32 { return &p.Way })
-	all.Transfers = column(parts, func(p *executions) *[]transfer { return &p.Transfers })
-	return all
-}
-
-// column puts a column of all parts together and gives it up in them.
-func column[T any](parts []*executions, of func(*executions) *[]T) []T {
-	n := 0
-	for _, p := range parts {
-		n += len(*of(p))
-	}
-	all := make([]T, 0, n)
-	for _, p := range parts {
-		all = append(all, *of(p)...)
-		*of(p) = nil
+	all := &executions{}
+	to := reflect.ValueOf(all).Elem()
+	for i := range to.NumField() {
+		n := 0
+		for _, p := range parts {
+			n += reflect.ValueOf(p).Elem().Field(i).Len()
+		}
+		column := reflect.MakeSlice(to.Field(i).Type(), 0, n)
+		for _, p := range parts {
+			part := reflect.ValueOf(p).Elem().Field(i)
+			column = reflect.AppendSlice(column, part)
+			part.SetZero()
+		}
+		to.Field(i).Set(column)
 	}
 	return all
-}
-
-// whole tells whether a part that another process told, from an execution on, makes sense in a run of so many
-// executions.
-func (p *executions) whole(m *model.Model, first, executions uint32, workers int) bool {
-	n, edges := len(p.Start), uint32(len(p.From))
-	for _, l := range []int{len(p.End), len(p.Until), len(p.Moves), len(p.Ready), len(p.Worker), len(p.Site),
-		len(p.Parent), len(p.Given), len(p.At) - 1} {
-		if l != n {
-			return false
-		}
-	}
-	if int(edges) != len(p.Kind) || int(edges) != len(p.Lag) || int(edges) != len(p.Way) || p.At[0] != 0 ||
-		p.At[n] != edges {
-		return false
-	}
-	for e := range n {
-		if p.At[e] > p.At[e+1] || int(p.Site[e]) >= len(m.Sites) || p.Parent[e] > executions ||
-			p.Worker[e] != noWorker && int(p.Worker[e]) >= workers {
-			return false
-		}
-	}
-	for i := range p.From {
-		if p.From[i] >= executions && edgeKind(p.Kind[i]) != edgeFixed && edgeKind(p.Kind[i]) != edgeRequest ||
-			int(p.Way[i]) > len(p.Transfers) {
-			return false
-		}
-	}
-	for i := range p.Transfers {
-		if w := &p.Transfers[i]; w.Reader < first || int(w.Reader-first) >= n || int(w.Made) > len(m.Sites) ||
-			int(w.Name) >= len(m.Names) {
-			return false
-		}
-	}
-	return true
 }
 
 // parter makes a part. While it does, From, Parent and Reader are numbers of its model.
@@ -164,10 +114,13 @@ func newPart(m *model.Model, g procs.Group) (*executions, error) {
 	p := &parter{m: m}
 	p.first, p.end = m.OwnExecutions()
 	n := p.end - p.first
-	p.Start, p.End, p.Until, p.Moves, p.Ready = make([]int64, n), make([]int64, n), make([]int64, n),
-		make([]int64, n), make([]int64, n)
-	p.Worker, p.Site, p.Parent, p.Given, p.At = make([]uint32, n), make([]uint32, n), make([]uint32, n),
-		make([]bool, n), make([]uint32, n+1)
+	for _, column := range []*[]int64{&p.Start, &p.End, &p.Until, &p.Moves, &p.Ready} {
+		*column = make([]int64, n)
+	}
+	for _, column := range []*[]uint32{&p.Worker, &p.Site, &p.Parent} {
+		*column = make([]uint32, n)
+	}
+	p.Given, p.At = make([]bool, n), make([]uint32, n+1)
 	edges := n
 	for i := range n {
 		e := p.first + i
@@ -293,8 +246,8 @@ type edge struct {
 }
 
 func (p *parter) add(x edge) {
-	p.From, p.Kind, p.Lag, p.Way = append(p.From, x.from), append(p.Kind, byte(x.kind)), append(p.Lag, x.lag),
-		append(p.Way, x.way)
+	p.From, p.Kind = append(p.From, x.from), append(p.Kind, byte(x.kind))
+	p.Lag, p.Way = append(p.Lag, x.lag), append(p.Way, x.way)
 }
 
 // find appends the edges of an execution: the control first.
@@ -365,7 +318,7 @@ func (p *parter) input(e uint32, df model.DF, node int32, control int64) {
 		p.add(x)
 		return
 	}
-	w := transfer{DF: dfKey(m, df), Name: m.DFName[df], Maker: int32(m.MadeNode[i]), User: node,
+	w := transfer{DF: m.DFGlobal(df), Name: m.DFName[df], Maker: int32(m.MadeNode[i]), User: node,
 		Reader: e, Message: g}
 	if by != 0 {
 		w.Made = m.SiteOf[by] + 1

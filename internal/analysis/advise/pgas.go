@@ -3,24 +3,20 @@ package advise
 import (
 	"cmp"
 	"fmt"
-	"maps"
 	"path"
 	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/whyslow/whyslow/internal/analysis/pattern"
-	"github.com/whyslow/whyslow/internal/model"
-	"github.com/whyslow/whyslow/internal/procs"
 	"github.com/whyslow/whyslow/internal/words"
 )
 
-// Advice on runs of regions, where there are no CFs: it rests on what the search for patterns found
-// (pattern.Result), and on the order of operations in the model (pgas_order.go).
+// Advice on runs of regions, without CFs, from what the search for patterns found (pattern.Result) and from
+// the order of operations in the model (pgas_order.go).
 //
-// Every gain is time that threads lost to waiting or transfers, summed over all of them. If all of it were
-// saved, a thread would be done sooner by its part; the run ends with its last thread, which cannot gain more
-// than the mean, so gain / threads is how much sooner the run may end at most.
+// Every gain is time that threads lost to waiting or transfers, in sum. The run ends with its last thread,
+// which cannot gain more than the mean: so it may end sooner by gain / threads at most.
 
 // pgas looks at such a run.
 func (a *advisor) pgas() {
@@ -38,47 +34,6 @@ func (a *advisor) pgas() {
 	a.completion()
 }
 
-// foundRegions is what one process found of its threads.
-type foundRegions struct {
-	Orders  map[placeOf]*order
-	Awaited map[awaitPair]int64
-}
-
-// gatherRegions finds the facts of a run of regions. All members of g call it; that of rank 0 gets them, the
-// others nil.
-func gatherRegions(m *model.Model, g procs.Group) (*Facts, error) {
-	own := foundRegions{Orders: ordersIn(m)}
-	var err error
-	if own.Awaited, err = awaitedIn(m, g); err != nil {
-		return nil, err
-	}
-	f := &Facts{m: m, orders: own.Orders, awaited: own.Awaited}
-	if g.Size() == 1 {
-		return f, nil
-	}
-	in, err := procs.Gather(g, 0, procs.Encode(&own))
-	if err != nil || g.Rank() != 0 {
-		return nil, err
-	}
-	for _, b := range in[1:] {
-		var w foundRegions
-		if err := procs.Decode(b, &w); err != nil {
-			return nil, errBroken
-		}
-		for k, v := range w.Orders {
-			o := f.orders[k]
-			if o == nil {
-				o = &order{}
-				f.orders[k] = o
-			}
-			o.Calls, o.Before, o.After, o.Between = o.Calls+v.Calls, o.Before+v.Before, o.After+v.After,
-				max(o.Between, v.Between)
-		}
-		maps.Copy(f.awaited, w.Awaited) // each thread waits in one process
-	}
-	return f, nil
-}
-
 // steady is the share of what others lost to one thread above which that one is named.
 const steady = 0.6
 
@@ -91,6 +46,19 @@ func (a *advisor) callPath(call int) string {
 		s = p.Regions[p.Calls[up].Region].Name + " > " + s
 	}
 	return nameAt(s, c.File, c.Line)
+}
+
+// region is what is called at a call path.
+func (a *advisor) region(call int) *pattern.Region {
+	return &a.Pattern.Regions[a.Pattern.Calls[call].Region]
+}
+
+// inSHMEM chooses between what is said of OpenSHMEM and of UPC, by what a call path calls.
+func (a *advisor) inSHMEM(call int, shmem, upc words.Text) words.Text {
+	if strings.HasPrefix(a.region(call).Name, "shmem_") {
+		return shmem
+	}
+	return upc
 }
 
 // nameAt is a name of the program's with its place in the source: "`queue_lock` (queue.c:12)".
@@ -115,67 +83,42 @@ func (a *advisor) thread(i int) string {
 	return strconv.Itoa(t.Node)
 }
 
-// lateness is what others lost because a thread came last.
-type lateness struct {
-	thread, call int // call path of those who waited longest
-	ns, most     int64
-	count        int64
-	doing        map[int]int64
-}
-
 // lateThread: one thread comes last, or now this one and now that.
 func (a *advisor) lateThread() {
 	p := a.Pattern
-	by := map[int]*lateness{}
-	total := int64(0)
-	for i := range p.Late {
-		l := &p.Late[i]
+	late := slices.DeleteFunc(slices.Clone(p.Late), func(l pattern.Late) bool {
 		m := &p.Metrics[l.Metric]
-		if m.Pattern == 0 || m.Reading != "" || m.ID == "lock-contention" ||
-			m.Parent >= 0 && p.Metrics[m.Parent].Pattern > 0 {
-			continue
-		}
-		t := by[l.Thread]
-		if t == nil {
-			t = &lateness{thread: l.Thread, doing: map[int]int64{}}
-			by[l.Thread] = t
-		}
-		t.ns, t.count, total = t.ns+l.NS, t.count+l.Count, total+l.NS
-		if l.NS > t.most {
-			t.most, t.call = l.NS, l.Call
-		}
-		for _, d := range l.Doing {
-			t.doing[d.Call] += d.NS
-		}
+		return m.Pattern == 0 || m.Reading != "" || m.ID == "lock-contention" ||
+			m.Parent >= 0 && p.Metrics[m.Parent].Pattern > 0
+	})
+	caused, total := map[int]int64{}, int64(0) // by thread
+	for _, l := range late {
+		caused[l.Thread], total = caused[l.Thread]+l.NS, total+l.NS
 	}
-	var top *lateness
-	for _, t := range by {
-		if top == nil || cmp.Or(cmp.Compare(t.ns, top.ns), cmp.Compare(top.thread, t.thread)) > 0 {
-			top = t
-		}
-	}
-	if top == nil || len(p.Threads) < 2 {
+	last, lost := most(caused, cmp.Compare)
+	if lost == 0 || len(p.Threads) < 2 {
 		return
 	}
-	call, did := -1, int64(0)
-	for c, ns := range top.doing {
-		if ns > did || ns == did && c < call {
-			call, did = c, ns
+	late = slices.DeleteFunc(late, func(l pattern.Late) bool { return l.Thread != last })
+	top, _ := largest(late, func(l *pattern.Late) int64 { return l.NS })
+	times, doing := int64(0), map[int]int64{} // by call path
+	for _, l := range late {
+		times += l.Count
+		for _, d := range l.Doing {
+			doing[d.Call] += d.NS
 		}
 	}
-	evidence := map[string]any{"thread": a.thread(top.thread), "lost_ns": top.ns, "times": top.count,
-		"call": a.callPath(top.call)}
-	name := a.thread(top.thread)
-	if float64(top.ns) < steady*float64(total) {
+	call, did := most(doing, cmp.Compare)
+	name := a.thread(last)
+	evidence := map[string]any{"thread": name, "lost_ns": lost, "times": times, "call": a.callPath(top.Call)}
+	if float64(lost) < steady*float64(total) {
 		evidence["all_lost_ns"] = total
-		how := words.Say("Synchronise less often, or split the barrier (`upc_notify`, independent work, "+
-			"`upc_wait`).",
-			"Синхронизируйтесь реже или разделите барьер (`upc_notify`, затем независимая работа, затем `upc_wait`).")
-		// which has no barrier of two phases
-		if strings.HasPrefix(p.Regions[p.Calls[top.call].Region].Name, "shmem_") {
-			how = words.Say("Synchronise less often, or divide the work of each step more evenly.",
-				"Синхронизируйтесь реже или делите работу каждого шага ровнее.")
-		}
+		how := a.inSHMEM(top.Call, // which has no barrier of two phases
+			words.Say("Synchronise less often, or divide the work of each step more evenly.",
+				"Синхронизируйтесь реже или делите работу каждого шага ровнее."),
+			words.Say("Synchronise less often, or split the barrier (`upc_notify`, independent work, `upc_wait`).",
+				"Синхронизируйтесь реже или разделите барьер (`upc_notify`, затем независимая работа, затем "+
+					"`upc_wait`)."))
 		a.addTime("uneven-steps", total,
 			words.Say("The threads waited that long for each other; with equal work in every step they would not.",
 				"Столько потоки ждали друг друга; при равной работе на каждом шаге ожидания не было бы."),
@@ -184,16 +127,15 @@ func (a *advisor) lateThread() {
 					"caused %s. %s",
 				"Потоки ждали последнего %s (%s), дольше всего в %s, и последним приходит не всегда один и тот же: "+
 					"из-за потока %s потеряно %s. %s",
-				words.Time(total), a.share(total), a.callPath(top.call), name, words.Time(top.ns), how))
+				words.Time(total), a.share(total), a.callPath(top.Call), name, words.Time(lost), how))
 		return
 	}
 	text := words.Say("Thread %s came last %s. The others waited %s (%s) for it, mostly at %s.",
 		"Поток %s приходил последним %s, и остальные ждали его %s (%s), дольше всего в %s.",
-		name, often(top.count), words.Time(top.ns), a.share(top.ns), a.callPath(top.call))
-	if call >= 0 {
+		name, often(times), words.Time(lost), a.share(lost), a.callPath(top.Call))
+	if did > 0 {
 		evidence["doing"], evidence["doing_ns"] = a.callPath(call), did
-		region := &p.Regions[p.Calls[call].Region]
-		if call == 0 || region.Kind == "function" {
+		if call == 0 || a.region(call).Kind == "function" {
 			text = words.Say("%s Meanwhile it worked in %s (%s): give it less of that work, so that all arrive "+
 				"together.", "%s Он в это время работал в %s (%s): дайте ему меньше этой работы, чтобы все приходили "+
 				"одновременно.",
@@ -203,28 +145,23 @@ func (a *advisor) lateThread() {
 				"%s Он в это время был в %s (%s): начните с этого.", text, a.callPath(call), words.Time(did))
 		}
 	}
-	a.addTime("late-thread", top.ns,
+	a.addTime("late-thread", lost,
 		words.Say("The others waited that long for this thread; with its work spread evenly they would not.",
 			"Столько остальные ждали этот поток; если распределить его работу поровну, ожидания не будет."),
 		evidence, text)
 }
 
-// costly gives the collective that costs most, what all cost, and how often they were called; ns is asked
-// once for each, and gives 0 for those that do not count. The first is nil where none does.
+// costly gives the collective that costs most, nil for none, what all cost, and how often they were called.
+// ns gives 0 for those that do not count.
 func (a *advisor) costly(ns func(c *pattern.Collective) int64) (most *pattern.Collective,
 	total, times int64) {
-	worst := int64(0)
-	for i := range a.Pattern.Collectives {
-		c := &a.Pattern.Collectives[i]
+	most, total = largest(a.Pattern.Collectives, func(c *pattern.Collective) int64 {
 		v := ns(c)
-		if v <= 0 {
-			continue
+		if v > 0 {
+			times += c.Count
 		}
-		total, times = total+v, times+c.Count
-		if v > worst {
-			most, worst = c, v
-		}
-	}
+		return v
+	})
 	return most, total, times
 }
 
@@ -256,8 +193,7 @@ func (a *advisor) relaxEntry() {
 			words.Time(total), a.share(total), words.Time(best.AllSyncNS), a.callPath(best.Call)))
 }
 
-// proof is how long after a barrier a collective may come so that nothing can have been written in between.
-// ns.
+// proof is how soon after a barrier a collective must come so that nothing can have been written between. ns.
 const proof = 10_000
 
 // provenEntry: a barrier has just made sure of what the collective waits for.
@@ -313,28 +249,15 @@ func (a *advisor) allocInLoop() {
 
 // lockContention: threads wait for a lock that another one has.
 func (a *advisor) lockContention() {
-	p := a.Pattern
-	total := int64(0)
-	var l *pattern.Lock
-	for i := range p.Locks {
-		total += p.Locks[i].WaitNS
-		if l == nil || p.Locks[i].WaitNS > l.WaitNS {
-			l = &p.Locks[i]
-		}
-	}
-	if l == nil || l.Acquired == 0 || l.WaitNS == 0 {
+	l, total := largest(a.Pattern.Locks, func(l *pattern.Lock) int64 { return l.WaitNS })
+	if l == nil || l.Acquired == 0 {
 		return
 	}
 	owners := map[int]int64{}
 	for _, b := range l.Blocks {
 		owners[b.Owner] += b.NS
 	}
-	owner, longest := -1, int64(0)
-	for o, ns := range owners {
-		if ns > longest || ns == longest && o < owner {
-			owner, longest = o, ns
-		}
-	}
+	owner, longest := most(owners, cmp.Compare)
 	lock := nameAt(l.Name, l.File, l.Line)
 	hold := l.HoldNS / l.Acquired
 	evidence := map[string]any{"lock": lock, "waited_ns": l.WaitNS, "hold_ns": hold, "longest_ns": l.LongestNS,
@@ -344,11 +267,11 @@ func (a *advisor) lockContention() {
 		"Потоки ждали блокировок %s (%s), дольше всего — %s: её захватывали %s и держали в среднем %s, самое "+
 			"большее %s.",
 		words.Time(total), a.share(total), lock, often(l.Acquired), words.Time(hold), words.Time(l.LongestNS))
-	if call := a.worst("lock-contention"); call >= 0 {
-		evidence["call"] = a.callPath(call)
-		text = words.Say("%s They waited in %s.", "%s Ждали в %s.", text, a.callPath(call))
+	if m := a.metric("lock-contention", nil); m.total > 0 {
+		evidence["call"] = a.callPath(m.call)
+		text = words.Say("%s They waited in %s.", "%s Ждали в %s.", text, a.callPath(m.call))
 	}
-	if owner >= 0 {
+	if longest > 0 {
 		evidence["owner"], evidence["owner_ns"] = a.thread(owner), longest
 		text = words.Say("%s Thread %[3]s held it for %[2]s of that time.",
 			"%s Из этого %s блокировку держал поток %s.", text, words.Time(longest), a.thread(owner))
@@ -360,53 +283,58 @@ func (a *advisor) lockContention() {
 			"%s Делайте под ней меньше или защитите части данных разными блокировками.", text))
 }
 
-// worst is the call path with most of a metric, -1 if it has none.
-func (a *advisor) worst(metric string) int {
-	best, most := -1, int64(0)
+// metricSums sums up a metric.
+type metricSums struct {
+	total    int64
+	byThread []int64
+	call     int // the call path with most
+}
+
+// metric sums up the rows of a metric that are wanted: want gets their call paths, nil wants all.
+func (a *advisor) metric(id string, want func(call int) bool) metricSums {
+	out := metricSums{byThread: make([]int64, len(a.Pattern.Threads))}
+	longest := int64(0)
 	for i := range a.Pattern.Metrics {
-		if a.Pattern.Metrics[i].ID != metric {
+		if a.Pattern.Metrics[i].ID != id {
 			continue
 		}
 		for _, row := range a.Pattern.Metrics[i].Rows {
-			sum := int64(0)
-			for _, v := range row.Values {
-				sum += v
+			if want != nil && !want(row.Call) {
+				continue
 			}
-			if sum > most {
-				best, most = row.Call, sum
+			sum := int64(0)
+			for t, v := range row.Values {
+				sum += v
+				out.byThread[t] += v
+			}
+			out.total += sum
+			if sum > longest {
+				out.call, longest = row.Call, sum
 			}
 		}
 	}
-	return best
+	return out
 }
 
 // overlap: transfers that wait for each other could be under way at once.
 func (a *advisor) overlap() {
-	p := a.Pattern
-	var best *pattern.Transfer
-	total, runs := int64(0), int64(0)
-	for i := range p.Transfers {
-		x := &p.Transfers[i]
+	runs := int64(0)
+	best, total := largest(a.Pattern.Transfers, func(x *pattern.Transfer) int64 {
 		if x.Runs == 0 || x.OverlapNS <= 0 {
-			continue
+			return 0
 		}
-		total, runs = total+x.OverlapNS, runs+x.Runs
-		if best == nil || x.OverlapNS > best.OverlapNS {
-			best = x
-		}
-	}
+		runs += x.Runs
+		return x.OverlapNS
+	})
 	if best == nil {
 		return
 	}
-	name := p.Regions[p.Calls[best.Call].Region].Name
-	how := words.Say("Start them with the non-blocking form (`upc_memget_nbi`, `upc_memput_nbi`) and wait once "+
-		"for all (`upc_synci`).", "Начинайте их неблокирующими вызовами (`upc_memget_nbi`, `upc_memput_nbi`) и "+
-		"ждите один раз (`upc_synci`).")
-	if strings.HasPrefix(name, "shmem_") {
-		how = words.Say("Start them with the non-blocking form (`shmem_..._nbi`) and wait once for all "+
-			"(`shmem_quiet`).", "Начинайте их неблокирующими вызовами (`shmem_..._nbi`) и ждите один раз "+
-			"(`shmem_quiet`).")
-	}
+	how := a.inSHMEM(best.Call,
+		words.Say("Start them with the non-blocking form (`shmem_..._nbi`) and wait once for all (`shmem_quiet`).",
+			"Начинайте их неблокирующими вызовами (`shmem_..._nbi`) и ждите один раз (`shmem_quiet`)."),
+		words.Say("Start them with the non-blocking form (`upc_memget_nbi`, `upc_memput_nbi`) and wait once for "+
+			"all (`upc_synci`).", "Начинайте их неблокирующими вызовами (`upc_memget_nbi`, `upc_memput_nbi`) и ждите "+
+			"один раз (`upc_synci`)."))
 	a.addTime("overlap", total,
 		words.Say("The longest transfer of each run remains; if a link or the memory is busy all the time, more "+
 			"remains.", "От каждой серии остаётся самая долгая передача; если канал или память заняты всё время, "+

@@ -23,21 +23,27 @@ type placeOf struct {
 	Line       int
 }
 
+func (o order) plus(v order) order {
+	return order{o.Calls + v.Calls, o.Before + v.Before, o.After + v.After, max(o.Between, v.Between)}
+}
+
+// isBarrier tells whether a collective ends a barrier.
+func isBarrier(c *model.Collective) bool {
+	return c.Kind == model.CollectiveBarrier || c.Kind == model.CollectiveWait
+}
+
 func (a *advisor) placeOfCall(call int) placeOf {
 	c := &a.Pattern.Calls[call]
 	return placeOf{a.Pattern.Regions[c.Region].Name, c.File, c.Line}
 }
 
 // ordersIn looks at the collectives of the threads of own nodes.
-func ordersIn(m *model.Model) map[placeOf]*order {
-	out := map[placeOf]*order{}
-	at := func(t *model.Thread, c *model.Collective) *order {
+func ordersIn(m *model.Model) map[placeOf]order {
+	out := map[placeOf]order{}
+	add := func(t *model.Thread, c *model.Collective, o order) {
 		s := &m.Sites[t.Site[c.Visit]]
 		k := placeOf{m.Codes[s.Code].Name, s.File, s.Line}
-		if out[k] == nil {
-			out[k] = &order{}
-		}
-		return out[k]
+		out[k] = out[k].plus(o)
 	}
 	for i := range m.Regions.Threads {
 		t := &m.Regions.Threads[i]
@@ -60,21 +66,15 @@ func ordersIn(m *model.Model) map[placeOf]*order {
 			if c.Kind == model.CollectiveWait && begun != nil {
 				first = begun
 			}
-			barrier := c.Kind == model.CollectiveBarrier || c.Kind == model.CollectiveWait
-			o := at(t, c)
-			o.Calls++
+			add(t, c, order{Calls: 1})
 			if last != nil && sameGroup(last, first) && nothingBetween(m, t, last.Visit, first.Visit) &&
 				(first == c || nothingBetween(m, t, first.Visit, c.Visit)) {
-				wasBarrier := last.Kind == model.CollectiveBarrier || last.Kind == model.CollectiveWait
 				between := t.Enter[first.Visit] - t.Exit[last.Visit]
-				if barrier && between <= proof {
-					p := at(t, last)
-					p.Before++
-					p.Between = max(p.Between, between)
+				if isBarrier(c) && between <= proof {
+					add(t, last, order{Before: 1, Between: between})
 				}
-				if wasBarrier && between <= proof {
-					o.After++
-					o.Between = max(o.Between, between)
+				if isBarrier(last) && between <= proof {
+					add(t, c, order{After: 1, Between: between})
 				}
 			}
 			last, begun = c, nil
@@ -99,9 +99,9 @@ func nothingBetween(m *model.Model, t *model.Thread, from, to int32) bool {
 
 // doubleBarrier: a barrier right after a barrier.
 func (a *advisor) doubleBarrier() {
-	orders := a.facts.orders
+	orders := a.facts.Orders
 	best, total, _ := a.costly(func(c *pattern.Collective) int64 {
-		if o := orders[a.placeOfCall(c.Call)]; c.Kind != "barrier" || o == nil || o.Calls == 0 ||
+		if o := orders[a.placeOfCall(c.Call)]; c.Kind != "barrier" || o.Calls == 0 ||
 			o.After < o.Calls {
 			return 0
 		}
@@ -125,9 +125,9 @@ func (a *advisor) doubleBarrier() {
 
 // relaxExit: a collective waits at its end, and a barrier follows that waits once more.
 func (a *advisor) relaxExit() {
-	orders := a.facts.orders
+	orders := a.facts.Orders
 	best, total, _ := a.costly(func(c *pattern.Collective) int64 {
-		if o := orders[a.placeOfCall(c.Call)]; !strings.HasSuffix(c.Sync, "/all") || o == nil || o.Calls == 0 ||
+		if o := orders[a.placeOfCall(c.Call)]; !strings.HasSuffix(c.Sync, "/all") || o.Calls == 0 ||
 			o.Before < o.Calls {
 			return 0
 		}

@@ -7,38 +7,29 @@ import (
 	"github.com/whyslow/whyslow/internal/words"
 )
 
-// muchStart is the share of all time from which on the start and the end of the run-time system are spoken
-// of.
+// muchStart is the least share of all time that start-up and shutdown must take to be mentioned.
 const muchStart = 0.2
 
-// startUp: much of the run is the start and the end of the run-time system. Nothing can be saved there, and
-// all other shares are small only because of it: so this stands before what gains less than it takes.
+// startUp: much of the run is start-up and shutdown. Nothing can be saved there, but it makes all other
+// shares look small: so this comes before advice that gains less.
 func (a *advisor) startUp() {
-	p := a.Pattern
-	var most *pattern.Collective
-	total, begin := int64(0), int64(0)
-	for i := range p.Collectives {
-		c := &p.Collectives[i]
-		ns := c.NS
+	begin := int64(0)
+	most, total := largest(a.Pattern.Collectives, func(c *pattern.Collective) int64 {
 		switch c.Kind {
 		case "start":
-			begin += ns
+			begin += c.NS
+			return c.NS
 		case "finish":
-			ns -= c.EntryNS // that is imbalance of the program
-		default:
-			continue
+			return c.NS - c.EntryNS // that is imbalance of the program
 		}
-		if total += ns; most == nil || ns > most.NS {
-			most = c
-		}
-	}
+		return 0
+	})
 	total = min(total, a.res.TotalNS)
 	if most == nil || float64(total) < muchStart*float64(a.res.TotalNS) {
 		return
 	}
 	system := words.Say("UPC", "системы исполнения")
-	if name := p.Regions[p.Calls[most.Call].Region].Name; strings.HasPrefix(name, "shmem_") ||
-		name == "start_pes" {
+	if name := a.region(most.Call).Name; strings.HasPrefix(name, "shmem_") || name == "start_pes" {
 		system = words.Say("OpenSHMEM", "системы исполнения")
 	}
 	rest := a.res.TotalNS - total
@@ -54,8 +45,7 @@ func (a *advisor) startUp() {
 		text = words.Say("%s Threads worked for %[3]s of the other %[2]s.",
 			"%s Из остальных %s потоки работали %s.", text, words.Time(rest), words.Share{Part: u.NS, Whole: rest})
 	}
-	a.list = append(a.list, Advice{ID: "start-up", Evidence: evidence, text: text, bound: words.Say(
-		"They take about the same time for any amount of work, so their share shrinks.",
-		"Они занимают примерно одно и то же время, сколько бы ни было работы: их доля станет меньше.")})
-	a.weighs = map[string]int64{"start-up": total}
+	a.list = append(a.list, Advice{ID: "start-up", Evidence: evidence, weighs: total, text: text,
+		bound: words.Say("They take about the same time for any amount of work, so their share shrinks.",
+			"Они занимают примерно одно и то же время, сколько бы ни было работы: их доля станет меньше.")})
 }

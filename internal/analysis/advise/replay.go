@@ -11,13 +11,12 @@ import (
 // What would the run have taken had something been different?
 //
 // A replay works the recorded run out again, every worker running the same CFs in the same order. An
-// execution starts when its worker is free, its CF has come to its node and its inputs have come, plus the
-// time that really passed after the last of these. A transfer is taken apart into what a change can alter,
-// the times of messages on links, and the rest, which stays. With nothing changed the replay gives the
-// recorded times exactly, whatever the trace holds.
+// execution starts when its worker is free and its CF and inputs have come, plus the time that really passed
+// after the last of these. Of a transfer, changes alter the times of messages on links; the rest stays. With
+// nothing changed the replay gives exactly the recorded times.
 //
-// Building costs one pass over executions and inputs (part.go); a replay is one pass over the edges, some 20
-// ns each, so that trying a dozen changes is cheap.
+// Building costs one pass over executions and inputs (part.go), a replay one pass over the edges, some 20 ns
+// each: trying a dozen changes is cheap.
 
 // replay is a recorded run that can be worked out again.
 type replay struct {
@@ -146,9 +145,8 @@ func (r *replay) wall(c change) int64 {
 	return m.Wall() - was + is
 }
 
-// createdInPlace is the change that CFs are created where they run: those whose creation waited for data. (At
-// its start the program must send CFs to other nodes.) What looked at the data then runs there, too, and
-// finds what is stored there.
+// createdInPlace is the change that CFs whose creation waited for data are created where they run. (At its
+// start the program must send CFs to other nodes.) What looked at the data then runs there, too.
 func (r *replay) createdInPlace() change {
 	parent := func(e uint32) (uint32, bool) { return r.Parent[e] - 1, r.Parent[e] != 0 }
 	waited := make([]bool, len(r.Start)) // the execution, or one that led to it, was given data

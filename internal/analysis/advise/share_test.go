@@ -23,10 +23,9 @@ func together(t sloutest.TB, dir string, processes int) string {
 	type shown struct {
 		Part            *executions
 		Nodes           map[int]siteTime
-		Moved           map[int]movedCF
+		Moved           map[string]movedCF
 		Moves, Shortest int64
 		AtHome, Least   int64
-		Asked           []asked
 		Advice          []Advice
 	}
 	s, err := sloutest.Share(dir, processes, model.Options{},
@@ -54,7 +53,7 @@ func together(t sloutest.TB, dir string, processes int) string {
 			if err != nil {
 				return nil, err
 			}
-			all, err := gatherFacts(m, g, needed{Replay: true, Memory: true})
+			all, err := gather(m, g, needed{Replay: true, Memory: true})
 			if err != nil || all == nil {
 				return nil, err
 			}
@@ -63,8 +62,8 @@ func together(t sloutest.TB, dir string, processes int) string {
 			for i := range all.replay.Transfers {
 				all.replay.Transfers[i].Message = 0 // tells messages apart, no more
 			}
-			return &shown{all.replay.executions, all.nodes, all.moved, all.moves, all.shortest, int64(len(all.atHome)),
-				all.least, f.asked, Advise(in)}, nil
+			return &shown{all.replay.executions, all.Nodes, all.Moved, all.Moves, all.Shortest, int64(len(all.AtHome)),
+				all.least, Advise(in)}, nil
 		})
 	if err != nil {
 		t.Fatal(processes, "processes:", err)

@@ -1,7 +1,6 @@
 package advise
 
 import (
-	"fmt"
 	"slices"
 
 	"github.com/whyslow/whyslow/internal/analysis/critical"
@@ -11,16 +10,12 @@ import (
 
 // loads finds the node that ran most CFs and how many nodes ran any.
 func (a *advisor) loads() (loaded *slou.Node, busy int, all int64) {
-	for i := range a.res.Nodes {
-		n := &a.res.Nodes[i]
-		all += n.CFs
+	loaded, all = largest(a.res.Nodes, func(n *slou.Node) int64 {
 		if n.CFs > 0 {
 			busy++
 		}
-		if loaded == nil || n.CFs > loaded.CFs {
-			loaded = n
-		}
-	}
+		return n.CFs
+	})
 	return loaded, busy, all
 }
 
@@ -40,8 +35,7 @@ func (a *advisor) spread() (wall int64, bound words.Text, ok bool) {
 			words.Time(a.busiest(false)), words.Time(even), words.Time(w.TinfNS)), true
 }
 
-// busiest is the useful time of a worker of the node where that is most, were its CFs spread evenly over its
-// workers; with the system's work for them, if that is asked for.
+// busiest is the most useful time per worker of any node, with the system's work for it if that is asked for.
 func (a *advisor) busiest(system bool) (most int64) {
 	for i := range a.res.Nodes {
 		if n := &a.res.Nodes[i]; n.Factors.U != nil {
@@ -55,38 +49,27 @@ func (a *advisor) busiest(system bool) (most int64) {
 	return most
 }
 
-// mostly names the code fragment that takes most useful time on a node, and where its CFs are created: ",
-// mostly of `f` (p.fa:7)".
+// mostly names the code fragment with most useful time on a node: ", mostly of `f` (p.fa:7)".
 func (a *advisor) mostly(node int) (text words.Text, code string) {
-	if a.facts == nil {
+	if a.facts == nil || a.facts.Nodes[node].NS == 0 {
 		return text, ""
 	}
-	best := a.facts.nodes[node]
-	if best.NS == 0 {
-		return text, ""
-	}
-	s := &a.facts.m.Sites[best.Site]
-	code = a.codeOf(best.Site)
-	named := "`" + code + "`"
-	if s.File != "" && s.Line > 0 {
-		named = fmt.Sprintf("`%s` (%s:%d)", code, s.File, s.Line)
-	}
-	return words.Say(", mostly of %s", ", в основном это %s", named), code
+	site := a.facts.Nodes[node].Site
+	return a.by(", mostly of ", ", в основном это ", site+1), a.codeOf(site)
 }
 
-// oneNode: only one of several nodes ran anything. The others starve because nothing is sent to them, whether
-// or not something was ready.
+// oneNode: only one of several nodes ran anything; the others starve because nothing is sent to them.
 func (a *advisor) oneNode() {
 	loaded, busy, all := a.loads()
 	if a.res.Factors.S == nil || busy != 1 || len(a.res.Nodes) < 2 {
 		return
 	}
-	var starved int64
-	for i := range a.res.Nodes {
-		if n := &a.res.Nodes[i]; n != loaded && n.Factors.S != nil {
-			starved += n.Factors.S.NS
+	_, starved := largest(a.res.Nodes, func(n *slou.Node) int64 {
+		if n == loaded || n.Factors.S == nil {
+			return 0
 		}
-	}
+		return n.Factors.S.NS
+	})
 	mostly, code := a.mostly(loaded.Node)
 	text := words.Say("All %s ran on node %d of %d%s; the others idled. Without a locator everything goes to "+
 		"node 0. Spread the CFs with `@ { locator_cyclic: expression; }` on calls or loops, and the DFs with "+
@@ -113,19 +96,16 @@ func (a *advisor) distribution() {
 		return
 	}
 	elsewhere := s.Parts["elsewhere"]
-	var idle *slou.Node
-	for i := range a.res.Nodes {
-		n := &a.res.Nodes[i]
-		if n.Factors.S != nil &&
-			(idle == nil || n.Factors.S.Parts["elsewhere"] > idle.Factors.S.Parts["elsewhere"]) {
-			idle = n
+	idle, _ := largest(a.res.Nodes, func(n *slou.Node) int64 {
+		if n.Factors.S == nil {
+			return 0
 		}
-	}
+		return n.Factors.S.Parts["elsewhere"]
+	})
 	if idle == nil || idle == loaded {
 		return
 	}
-	c := a.top(func(c *slou.Cause) bool { return c.Factor == "S" && c.Part == "elsewhere" },
-		func(c *slou.Cause) [4]string { return [4]string{c.Consumer} }, lost)
+	c := a.top(lost("S", "elsewhere"), func(c *slou.Cause) [4]string { return [4]string{c.Consumer} })
 	var before words.Text
 	if c.Consumer != "" {
 		before = words.Say(", %s of it before %s", " (из этого времени %s — перед %s)", words.Time(c.NS),
@@ -134,7 +114,7 @@ func (a *advisor) distribution() {
 	stealing, stolen := words.Say(", or use work stealing: mark calls `stealable`",
 		", или позвольте простаивающим узлам перехватывать ФВ: пометьте вызовы словом `stealable`"), int64(0)
 	if a.facts != nil {
-		stolen = a.facts.stolen
+		stolen = a.facts.Stolen
 	}
 	if stolen > 0 {
 		stealing = words.Say(": idle nodes stole %s, too few or too late",
@@ -161,20 +141,14 @@ func (a *advisor) distribution() {
 		loaded.Node, loaded.CFs, all, mostly, stealing))
 }
 
-// order: CFs that others waited for, or with the longest chain behind them, had been ready, but others were
-// taken first.
+// order: CFs that others waited for, or that begin a chain, were ready while others were taken first.
 func (a *advisor) order() {
 	if a.res.Factors.S == nil {
 		return
 	}
-	var gain int64
-	for i := range a.res.Causes {
-		gain += a.res.Causes[i].QueuedNS
-	}
-	c := a.top(func(c *slou.Cause) bool { return c.QueuedNS > 0 }, func(c *slou.Cause) [4]string {
-		return [4]string{c.Producer}
-	},
-		func(c *slou.Cause) int64 { return c.QueuedNS })
+	queued := func(c *slou.Cause) int64 { return c.QueuedNS }
+	_, gain := largest(a.res.Causes, queued)
+	c := a.top(queued, func(c *slou.Cause) [4]string { return [4]string{c.Producer} })
 	evidence := map[string]any{"producer": c.Producer, "df": c.DF, "consumer": c.Consumer,
 		"queued_ns": c.QueuedNS, "waited_ns": c.NS}
 	if a.facts == nil || a.Critical == nil || a.Critical.Work == nil || a.Critical.Path == nil ||
@@ -233,9 +207,8 @@ func (a *advisor) chain() *slou.Fragment {
 	return nil
 }
 
-// queuedOnPath finds the CF on the critical path that was ready longest while its worker ran others, and with
-// which a chain of CFs begins, each of which waits for the one before: only such a CF is worth being
-// preferred. It gives 1 + its statement, 0 if there is none.
+// queuedOnPath finds the CF on the critical path that was ready longest while its worker ran others, of those
+// that begin a chain of CFs: only these are worth being preferred. It gives 1 + its statement, 0 for none.
 func (a *advisor) queuedOnPath() (ready int64, site uint32) {
 	length := 0 // CFs behind this one that the path goes through without waiting for a worker
 	steps := a.Critical.Path.Steps
@@ -271,8 +244,12 @@ func (a *advisor) parallelism() {
 			nowhere -= c.QueuedNS
 		}
 	}
-	c := a.top(func(c *slou.Cause) bool { return c.Factor == "S" && c.Part == "nowhere" && c.Producer != "" },
-		func(c *slou.Cause) [4]string { return [4]string{c.Producer} }, lost)
+	c := a.top(func(c *slou.Cause) int64 {
+		if c.Producer == "" {
+			return 0
+		}
+		return lost("S", "nowhere")(c)
+	}, func(c *slou.Cause) [4]string { return [4]string{c.Producer} })
 	parallel := float64(a.res.Factors.U.NS) / float64(a.res.WallNS)
 	var blame words.Text
 	try, code := words.Say("Divide the data into more fragments",

@@ -27,7 +27,7 @@ func sums(u, s, l, o, w map[string]int64, causes ...slou.Cause) *slou.Result {
 			Workers: []slou.Worker{{TotalNS: 100e6}}})
 	}
 	res.Fragments = []slou.Fragment{{Code: "step", Count: 200, UsefulNS: 100e6, MeanNS: 500e3,
-		Caused: slou.Caused{O: f.O.NS}}}
+		Caused: slou.Caused{slou.FactorO: f.O.NS}}}
 	for i := range res.Causes {
 		res.Causes[i].NS *= 1e6
 		res.Causes[i].QueuedNS *= 1e6

@@ -58,42 +58,38 @@ var titles = map[string]words.Phrase{
 	"completion":     {"Threads wait for their own transfers", "Потоки ждут завершения своих передач"},
 }
 
-// gain says what following advice would give.
-func (a *advisor) gain(x *Advice) words.Text {
+// setGain says what following advice would give, and what part of the run's time that is, or else of the
+// processors'; 1 where the program cannot end.
+func (a *advisor) setGain(x *Advice) {
+	processors := a.share(x.GainNS)
+	run := words.Share{Part: x.GainWallNS, Whole: a.res.WallNS}
+	x.Share = part(processors)
 	switch {
 	case x.Blocking:
-		return words.Say("the program can end", "программа сможет завершиться")
+		x.gain, x.Share = words.Say("the program can end", "программа сможет завершиться"), 1
 	case x.GainBytes > 0:
-		return words.Say("up to %s less memory at the peak", "до %s памяти в пике", words.Size(x.GainBytes))
+		x.gain = words.Say("up to %s less memory at the peak", "до %s памяти в пике", words.Size(x.GainBytes))
 	case x.GainNS == 0:
-		return words.Say("no time to save", "сокращать нечего")
+		x.gain = words.Say("no time to save", "сокращать нечего")
 	case x.GainWallNS > 0:
-		return words.Say("up to %s of %s wall time, %s", "до %s из %s времени запуска, %s",
-			words.Time(x.GainWallNS),
-			words.Time(a.res.WallNS), words.Share{Part: x.GainWallNS, Whole: a.res.WallNS})
+		x.gain = words.Say("up to %s of %s wall time, %s", "до %s из %s времени запуска, %s",
+			words.Time(x.GainWallNS), words.Time(a.res.WallNS), run)
+		x.Share = part(run)
+	default:
+		x.gain = words.Say("up to %s of processor time, %s", "до %s процессорного времени, %s",
+			words.Time(x.GainNS), processors)
 	}
-	return words.Say("up to %s of processor time, %s", "до %s процессорного времени, %s", words.Time(x.GainNS),
-		a.share(x.GainNS))
 }
 
-// gainShare is the gain as a part of the run's time, or else of the processors', from 0 to 1; 1 where the
-// program cannot end.
-func (a *advisor) gainShare(x *Advice) float64 {
-	switch {
-	case x.Blocking:
-		return 1
-	case x.GainWallNS > 0:
-		return min(float64(x.GainWallNS)/float64(max(a.res.WallNS, 1)), 1)
-	}
-	return min(float64(x.GainNS)/float64(max(a.res.TotalNS, 1)), 1)
-}
+// part is a share as a number from 0 to 1.
+func part(s words.Share) float64 { return min(float64(s.Part)/float64(max(s.Whole, 1)), 1) }
 
 // finished is the list, largest gain first, with its sentences in English.
 func (a *advisor) finished() []Advice {
 	a.sort()
 	for i := range a.list {
 		x := &a.list[i]
-		x.gain, x.Share = a.gain(x), a.gainShare(x)
+		a.setGain(x)
 		*x = x.In(words.English)
 	}
 	return a.list

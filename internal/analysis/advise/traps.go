@@ -2,56 +2,58 @@ package advise
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
 
 	"github.com/whyslow/whyslow/internal/analysis/lifecycle"
 	"github.com/whyslow/whyslow/internal/words"
+	"github.com/whyslow/whyslow/trace"
 )
 
 // stuckLocators: a CF asked one node for a DF that another one stores. Then the answer never comes.
 func (a *advisor) stuckLocators() {
-	if a.facts == nil {
+	if a.Lifecycle == nil || a.Lifecycle.Ended != trace.EndedStuck {
 		return
 	}
-	type fault struct {
-		*asked
-		count int64
-	}
-	m := a.facts.m
-	var list []*fault
-	index := map[[2]uint32]*fault{}
-	for i := range a.facts.asked {
-		q := &a.facts.asked[i]
-		if q.Stored < 0 || q.Stored == q.To {
-			continue
-		}
-		key := [2]uint32{q.Name, q.Site}
-		if index[key] == nil {
-			index[key] = &fault{asked: q}
-			list = append(list, index[key])
-		}
-		index[key].count++
-	}
-	slices.SortStableFunc(list, func(x, y *fault) int { return cmp.Compare(y.count, x.count) })
+	list := slices.Clone(a.Lifecycle.Misplaced)
+	slices.SortStableFunc(list, func(x, y lifecycle.Misplaced) int { return cmp.Compare(y.Count, x.Count) })
 	for _, f := range list {
-		name, reader := m.Names[f.Name], a.codeOf(f.Site)
 		text := words.Say("%s never came: %s%s asks node %d for `%s`, but it is stored on node %d%s. Two locators "+
 			"of `%[5]s` disagree. Every sub and loop that uses it must place it alike; a sub needs a rule of its own "+
 			"for its parameter.",
 			"ФВ не дождались %s: `%s`%s ищут на узле %d, а хранится он на узле %[6]d%[7]s. Локаторы `%[5]s` не "+
 				"согласованы: во всех подпрограммах и циклах, где упоминается этот ФД, размещение должно быть "+
 				"одинаковым, а подпрограмме (`sub`) для её параметра нужно своё правило, которое даёт тот же узел.",
-			words.Number{N: f.count, What: words.DFs}, f.DF, a.by(" is not where it is looked for: ", " для ",
-				f.Site+1), f.To, name, f.Stored,
-			a.by(", where it was put after ", ", куда помещён после ", f.Maker))
-		a.list = append(a.list, Advice{ID: "locators-disagree", Blocking: true,
-			text: text,
-			Evidence: map[string]any{"df": name, "example": f.DF, "count": f.count, "asked_node": f.To,
-				"stored_node": f.Stored,
-				"consumer":    reader, "used_at": a.statement(f.Site + 1), "made_at": a.statement(f.Maker)},
+			words.Number{N: f.Count, What: words.DFs}, f.DF,
+			by(" is not where it is looked for: ", " для ", f.By), f.Asked, f.Name, f.Stored,
+			by(", where it was put after ", ", куда помещён после ", f.Maker))
+		a.list = append(a.list, Advice{ID: "locators-disagree", Blocking: true, text: text,
+			Evidence: map[string]any{"df": f.Name, "example": f.DF, "count": f.Count, "asked_node": f.Asked,
+				"stored_node": f.Stored, "consumer": f.By.Code, "used_at": at(f.By), "made_at": at(f.Maker)},
 			bound: words.Say("The program cannot end until this is fixed.",
 				"Пока это не исправлено, программа не сможет завершиться.")})
 	}
+}
+
+// at is the place of a statement, "" where it is not known.
+func at(p lifecycle.Place) string {
+	if p.File == "" || p.Line == 0 {
+		return ""
+	}
+	return fmt.Sprintf("%s:%d", p.File, p.Line)
+}
+
+// by names the code fragment that a statement calls, and the statement, after a word; nothing where they are
+// not known.
+func by(english, russian string, p lifecycle.Place) words.Text {
+	if p.Code == "" {
+		return words.Text{}
+	}
+	named := "`" + p.Code + "`"
+	if at := at(p); at != "" {
+		named += " (" + at + ")"
+	}
+	return words.Say(english+"%s", russian+"%s", named)
 }
 
 const (
@@ -70,20 +72,14 @@ func (a *advisor) neverFreed() {
 		return
 	}
 	h := a.Lifecycle.HeldToEnd
-	var most *lifecycle.Group
-	var bytes, count int64
-	for i := range h.Groups {
-		if most == nil || h.Groups[i].Bytes > most.Bytes {
-			most = &h.Groups[i]
-		}
-	}
+	most, _ := largest(h.Groups, func(g *lifecycle.Group) int64 { return g.Bytes })
 	if most == nil {
 		return
 	}
+	var bytes, count int64
 	for i := range h.Groups {
 		if g := &h.Groups[i]; g.Name == most.Name {
-			bytes += g.Bytes
-			count += g.Count
+			bytes, count = bytes+g.Bytes, count+g.Count
 		}
 	}
 	var made words.Text

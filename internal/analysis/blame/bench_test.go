@@ -11,7 +11,7 @@ import (
 	"github.com/whyslow/whyslow/internal/testkit/sloutest"
 )
 
-// BenchmarkCompute looks through the trace named by WHYSLOW_TRACE, whose time is divided already.
+// BenchmarkCompute looks through the trace named by WHYSLOW_TRACE, whose factors are known already.
 func BenchmarkCompute(b *testing.B) {
 	path := os.Getenv("WHYSLOW_TRACE")
 	if path == "" {
@@ -22,13 +22,9 @@ func BenchmarkCompute(b *testing.B) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	p, err := slou.Pieces(context.Background(), m, slou.Options{}, procs.Alone())
-	if err != nil {
-		b.Fatal(err)
-	}
 	b.ReportAllocs()
 	for b.Loop() {
-		if _, err := blame.Compute(context.Background(), m, blame.Options{SLOU: s, Pieces: p},
+		if _, err := blame.Compute(context.Background(), m, blame.Options{SLOU: s},
 			procs.Alone()); err != nil {
 			b.Fatal(err)
 		}

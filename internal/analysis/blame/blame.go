@@ -1,28 +1,27 @@
-// Package blame tells who is to blame for lost time: what the producers that workers starved for were doing
-// meanwhile, which DFs and links cost how much latency, which code fragments have CFs that are too small for
-// their overhead, and which single waits were the longest.
-//
-// It starts from the division of time of package slou and changes nothing about it: what it says about S, L
-// and O adds up to these.
+// Package blame tells who is to blame for lost time: what producers were doing while workers starved for
+// them, which DFs and links cost how much latency, which code fragments have CFs too small for their
+// overhead, and which single waits were the longest. What it says about S, L and O adds up to the division of
+// package slou.
 package blame
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/whyslow/whyslow/internal/analysis/pattern"
 	"github.com/whyslow/whyslow/internal/analysis/slou"
 	"github.com/whyslow/whyslow/internal/model"
 	"github.com/whyslow/whyslow/internal/procs"
+	"github.com/whyslow/whyslow/internal/words"
 )
 
 // Options of Compute; the zero value means the defaults.
 type Options struct {
-	// SLOU is the division of the same run with the same reading of inputs, and Pieces its pieces, where the
-	// caller has them. nil: computed here.
-	SLOU   *slou.Result
-	Pieces []slou.WorkerPieces
+	// SLOU is the division of the same run with the same reading of inputs, at member 0.
+	SLOU *slou.Result
 	// Patterns is what was found of the run's regions, where the caller has it, as in slou.Options.
 	Patterns *pattern.Result
 	// DataInputsOnly leaves control inputs out, as slou.Options says.
@@ -34,13 +33,10 @@ type Options struct {
 	// Overhead is the share of a CF's time, useful time and overhead, that may be overhead before the CF
 	// counts as too small; 0 means 0.1.
 	Overhead float64
-	// Parallel is the number of goroutines; 0 means as many as there are cores.
-	Parallel int
 }
 
 // Result is who is to blame. All times are nanoseconds, times of day since the start of the run; sizes are
-// bytes. What the recorded events do not allow to tell is nil; Missing says which events are missing, as in
-// slou.Result.
+// bytes. What needs events that were not recorded is nil, and Missing names these, as in slou.Result.
 type Result struct {
 	S       *Starved       `json:"S"`
 	L       *Latency       `json:"L"`
@@ -59,23 +55,12 @@ type Place struct {
 // maxPieces bounds the memory of what Compute has to keep of the division of time: 3.6 GB.
 const maxPieces = 64 << 20
 
-// Compute tells who is to blame in a run, which the members of g share: each has its model from
-// model.BuildShare and calls Compute with the same options, except for Options.SLOU, which only member 0 has,
-// and Options.Pieces, which are those of its own nodes. procs.Alone has the whole model from model.Build.
-// Member 0 gets the result, the others nil.
-//
-// It fails when ctx ends, or when the parts do not add up, which is an error of this program. It fails at all
-// members when it fails at one, except for what goes wrong last, where member 0 puts the result together.
+// Compute tells who is to blame in a run. All members of g call it with the same options, but for
+// Options.SLOU, each with its model from model.BuildShare; procs.Alone has the whole model. Member 0 gets the
+// result, the others nil. It fails when ctx ends, or when the parts do not add up, which is an error of this
+// program; and at all members when it fails at one before member 0 puts the result together.
 func Compute(ctx context.Context, m *model.Model, opt Options, g procs.Group) (*Result, error) {
-	if opt.Depth <= 0 {
-		opt.Depth = 8
-	}
-	if opt.Waits == 0 {
-		opt.Waits = 20
-	}
-	if opt.Overhead <= 0 {
-		opt.Overhead = 0.1
-	}
+	opt.Depth, opt.Waits, opt.Overhead = cmp.Or(opt.Depth, 8), cmp.Or(opt.Waits, 20), cmp.Or(opt.Overhead, 0.1)
 	b := &blamer{m: m, g: g, opt: opt}
 	if err := b.divide(ctx); err != nil {
 		return nil, err
@@ -114,42 +99,19 @@ func Compute(ctx context.Context, m *model.Model, opt Options, g procs.Group) (*
 	return res, ctx.Err()
 }
 
-// divide gets the division of time where the caller does not have it, and tells all processes what of it is
-// known.
+// divide tells all processes which factors are known, and gets the pieces of the own nodes' workers.
 func (b *blamer) divide(ctx context.Context) (err error) {
-	s := slou.Options{DataInputsOnly: b.opt.DataInputsOnly, Patterns: b.opt.Patterns,
-		Parallel: b.opt.Parallel}
-	var known struct {
-		Divided bool
-		Has     factors
+	if d := b.opt.SLOU; d != nil {
+		f := &d.Factors
+		b.has = factors{f.U != nil, f.S != nil, f.L != nil, f.O != nil}
 	}
-	tell := func() (err error) {
-		if d := b.opt.SLOU; d != nil {
-			known.Divided = true
-			known.Has = factors{d.Factors.U != nil, d.Factors.S != nil, d.Factors.L != nil,
-				d.Factors.O != nil}
-		}
-		known, err = procs.FromMember(b.g, 0, known)
+	if b.has, err = procs.FromMember(b.g, 0, b.has); err != nil {
 		return err
 	}
-	if err := tell(); err != nil {
+	b.workers, err = slou.Pieces(ctx, b.m, slou.Options{DataInputsOnly: b.opt.DataInputsOnly,
+		Patterns: b.opt.Patterns, MaxPieces: maxPieces}, b.g)
+	if err != nil {
 		return err
-	}
-	if !known.Divided {
-		b.opt.SLOU, err = slou.Compute(ctx, b.m, s, b.g)
-		if err := procs.Agree(b.g, err); err != nil {
-			return err
-		}
-		if err := tell(); err != nil {
-			return err
-		}
-	}
-	b.has = known.Has
-	if b.opt.Pieces == nil {
-		s.MaxPieces = maxPieces
-		if b.opt.Pieces, err = slou.Pieces(ctx, b.m, s, b.g); err != nil {
-			return err
-		}
 	}
 	b.own[0], b.own[1] = b.m.OwnExecutions()
 	n, err := procs.Sum(b.g, []int64{int64(b.own[1] - b.own[0])})
@@ -158,8 +120,6 @@ func (b *blamer) divide(ctx context.Context) (err error) {
 	}
 	return err
 }
-
-func (b *blamer) place(code int) Place { return placeOf(b.m, code) }
 
 func placeOf(m *model.Model, code int) Place {
 	c := &m.Codes[code]
@@ -177,20 +137,24 @@ func check(what string, got, want int64) error {
 	return nil
 }
 
-// moment is a time of day in a run, with enough digits to tell it from a time some of it later.
-func moment(ns, some int64) string {
-	unit, name := int64(1), "ns"
-	for _, u := range []string{"µs", "ms", "s"} {
-		if ns < 1000*unit {
-			break
-		}
-		unit, name = unit*1000, u
+// moment is a time of day in a run, written with enough digits to tell it from a time some of it later.
+type moment struct{ ns, some int64 }
+
+// In writes it in a language.
+func (t moment) In(l words.Lang) string {
+	unit, name := int64(1), 0
+	for name < len(words.TimeUnits[l])-1 && t.ns >= 1000*unit {
+		unit, name = unit*1000, name+1
 	}
 	digits := 0
-	for step := unit; step > 1 && step > some/100; step /= 10 {
+	for step := unit; step > 1 && step > t.some/100; step /= 10 {
 		digits++
 	}
-	return fmt.Sprintf("%.*f %s", min(digits, 9), float64(ns)/float64(unit), name)
+	s := fmt.Sprintf("%.*f %s", min(digits, 9), float64(t.ns)/float64(unit), words.TimeUnits[l][name])
+	if l == words.Russian {
+		s = strings.Replace(s, ".", ",", 1)
+	}
+	return s
 }
 
 // top keeps the n largest of what is added.

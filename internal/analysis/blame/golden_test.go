@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/whyslow/whyslow/internal/analysis/blame"
+	"github.com/whyslow/whyslow/internal/analysis/slou"
 	"github.com/whyslow/whyslow/internal/model"
 	"github.com/whyslow/whyslow/internal/procs"
 	"github.com/whyslow/whyslow/internal/testkit/sloutest"
@@ -26,6 +27,12 @@ func TestGolden(t *testing.T) {
 
 func compute(t sloutest.TB, m *model.Model, opt blame.Options) *blame.Result {
 	t.Helper()
+	var err error
+	opt.SLOU, err = slou.Compute(context.Background(), m, slou.Options{DataInputsOnly: opt.DataInputsOnly},
+		procs.Alone())
+	if err != nil {
+		t.Fatal(err)
+	}
 	res, err := blame.Compute(context.Background(), m, opt, procs.Alone())
 	if err != nil {
 		t.Fatal(err)

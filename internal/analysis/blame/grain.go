@@ -8,8 +8,7 @@ import (
 
 // Overheads tells what O is spent on, by code fragment.
 type Overheads struct {
-	// NS is the overhead of single CFs: O without pre-emption and without the time of threads beside the
-	// workers. It is what the code fragments' OverheadNS add up to.
+	// NS is O without pre-emption and threads beside the workers: the sum of the fragments' OverheadNS.
 	NS        int64   `json:"ns"`
 	PreemptNS int64   `json:"preempt_ns"`
 	ExtraNS   int64   `json:"extra_ns"`
@@ -26,8 +25,8 @@ type Grain struct {
 	OverheadNS int64            `json:"overhead_ns"`
 	Parts      map[string]int64 `json:"parts"`   // create, request, send, deliver, dispatch, steal
 	EachNS     int64            `json:"each_ns"` // overhead of one
-	// BreakEvenNS is the useful time a CF needs for its overhead to be Share of its time, if it costs as much
-	// as now: EachNS * (1-Share)/Share.
+	// BreakEvenNS is the useful time of a CF at which its overhead is Share of its time:
+	// EachNS * (1-Share)/Share.
 	BreakEvenNS int64 `json:"break_even_ns"`
 	TooSmall    bool  `json:"too_small"` // MeanNS is less than that
 	// Times is how many times larger its CFs must be for that, 1 if they are large enough, and Left how many
@@ -39,19 +38,15 @@ type Grain struct {
 	GainNS int64 `json:"gain_ns"`
 }
 
-// perWorker is how many CFs of a kind each worker should have, so that it does not matter when some take
-// longer.
+// perWorker is how many CFs of a kind each worker should have, as some take longer than others.
 const perWorker = 4
 
-// addCodes adds up by code fragment.
-func addCodes(sums, more []codeSum) {
-	for i := range more {
-		s, o := &sums[i], &more[i]
-		s.Count += o.Count
-		s.Useful += o.Useful
-		for k, ns := range o.Parts {
-			s.Parts[k] += ns
-		}
+// join adds what is known of other CFs of the same code fragment.
+func (s *codeSum) join(o *codeSum) {
+	s.Count += o.Count
+	s.Useful += o.Useful
+	for k, ns := range o.Parts {
+		s.Parts[k] += ns
 	}
 }
 
@@ -59,7 +54,7 @@ func (b *blamer) overheads(sums []codeSum, extra int64) *Overheads {
 	out := &Overheads{ExtraNS: extra, Share: min(b.opt.Overhead, 1), Fragments: []Grain{}}
 	for i := range sums {
 		s := &sums[i]
-		g := Grain{Place: b.place(i), CFs: s.Count, UsefulNS: s.Useful, Parts: map[string]int64{}, Times: 1,
+		g := Grain{Place: placeOf(b.m, i), CFs: s.Count, UsefulNS: s.Useful, Parts: map[string]int64{}, Times: 1,
 			Left: s.Count}
 		for k, ns := range s.Parts {
 			if Activity(k) == Preempted {

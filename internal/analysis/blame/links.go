@@ -28,15 +28,15 @@ type Flow struct {
 	Requests int64  `json:"requests"` // messages with requests; their bytes were not recorded
 	Bytes    int64  `json:"bytes"`
 	MeanSize int64  `json:"mean_size"` // of a DF or CF, in bytes
-	// FlightNS is the time between sending and receipt, of all messages with both added up, MeanNS that of
-	// one; ShortestNS that of the quickest.
+	// FlightNS is the time from sending to receipt, summed over messages with both recorded; MeanNS that of
+	// one, ShortestNS that of the quickest.
 	FlightNS   int64 `json:"flight_ns"`
 	MeanNS     int64 `json:"mean_ns"`
 	ShortestNS int64 `json:"shortest_ns"`
 	// BusyNS is how long at least one of them was under way.
 	BusyNS int64 `json:"busy_ns"`
-	// Bandwidth is bytes of DFs and CFs per second of BusyNS, and Peak the highest in a time without a break
-	// in which some were under way. 0 where nothing was measured.
+	// Bandwidth is bytes of DFs and CFs per second of BusyNS, Peak the highest of any time in which messages
+	// were under way without a break. 0: not measured.
 	Bandwidth float64 `json:"bandwidth"`
 	Peak      float64 `json:"peak"`
 	// Half counts messages of which one end was recorded only, Backwards those that came before they were
@@ -129,7 +129,7 @@ func (b *blamer) sentOf(names map[nameKey]*Sent, k nameKey) *Sent {
 	if s == nil {
 		s = &Sent{Name: b.m.Names[k.Name]}
 		if k.Code >= 0 {
-			s.By = b.place(int(k.Code))
+			s.By = placeOf(b.m, int(k.Code))
 		}
 		names[k] = s
 	}
@@ -138,17 +138,13 @@ func (b *blamer) sentOf(names map[nameKey]*Sent, k nameKey) *Sent {
 
 // flows collects what went over each link. All messages that came over one are in the model of one process.
 func (b *blamer) flows(flows map[slou.Link]*flow) {
-	var last *flow
 	each := func(list []model.Message, add func(f *flow)) {
 		for i := range list {
 			g := &list[i]
 			if !b.m.Counted(g) {
 				continue
 			}
-			if last == nil || last.From != int(g.From) || last.To != int(g.To) {
-				last = flowOf(flows, g.From, g.To)
-			}
-			f := last
+			f := flowOf(flows, g.From, g.To)
 			f.Messages++
 			add(f)
 			f.Bytes += g.Bytes
@@ -233,8 +229,6 @@ func (f *flow) finish() {
 // sent collects the messages with DFs by name and producer.
 func (b *blamer) sent(names map[nameKey]*Sent) {
 	m := b.m
-	var last nameKey
-	var s *Sent
 	for i := range m.DFMessages {
 		g := &m.DFMessages[i]
 		if !m.Counted(g) {
@@ -244,10 +238,7 @@ func (b *blamer) sent(names map[nameKey]*Sent) {
 		if c, ok := m.Creation(g.DF, max(g.Sent, g.Received)); ok && m.MadeBy[c] != 0 {
 			k.Code = int32(m.CodeOf(m.MadeBy[c]))
 		}
-		if s == nil || k != last {
-			last, s = k, b.sentOf(names, k)
-		}
-		s.add(g)
+		b.sentOf(names, k).add(g)
 	}
 }
 

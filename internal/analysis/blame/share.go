@@ -2,57 +2,68 @@ package blame
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 
 	"github.com/whyslow/whyslow/internal/analysis/slou"
 	"github.com/whyslow/whyslow/internal/model"
 	"github.com/whyslow/whyslow/internal/procs"
+	"github.com/whyslow/whyslow/internal/words"
 	"github.com/whyslow/whyslow/trace"
 )
 
 // Several processes. Each works out what the workers of its own nodes lost and what came over the links to
-// them. Chains of producers lead from one process to another (travel.go), and the process of rank 0 adds
-// everything up. Of single DFs and single waits only the largest count, so each process names its own
-// largest.
+// them, and names its longest waits and costliest DFs. Chains of producers lead from one process to another
+// (travel.go). Rank 0 adds everything up.
 
-// sums is what the pieces of a process's workers add up to.
+// sums is what the pieces of a worker, of a process, of all add up to.
 type sums struct {
 	Tree  *tree
 	Links map[slou.Link]*flow
 	Names map[nameKey]*Sent
 	Codes []codeSum  // by code fragment
 	Waits []openWait // the longest
-	most  int        // of them
+}
+
+func (b *blamer) newSums() *sums {
+	return &sums{Tree: newTree(b.m), Links: map[slou.Link]*flow{}, Names: map[nameKey]*Sent{},
+		Codes: make([]codeSum, len(b.m.Codes))}
+}
+
+// join adds other sums.
+func (s *sums) join(b *blamer, o *sums) {
+	s.Tree.join(o.Tree)
+	for l, f := range o.Links {
+		flowOf(s.Links, l.From, l.To).join(f)
+	}
+	for k, n := range o.Names {
+		b.sentOf(s.Names, k).join(n)
+	}
+	for i := range o.Codes {
+		s.Codes[i].join(&o.Codes[i])
+	}
+	s.Waits = append(s.Waits, o.Waits...)
+	slices.SortFunc(s.Waits, func(x, y openWait) int {
+		return cmp.Or(cmp.Compare(y.NS, x.NS), cmp.Compare(x.FromNS, y.FromNS), cmp.Compare(x.Node, y.Node),
+			cmp.Compare(x.Worker, y.Worker))
+	})
+	s.Waits = s.Waits[:min(len(s.Waits), max(b.opt.Waits, 0))]
 }
 
 // sum adds everything up. The process of rank 0 gets the sums, the others get nil.
 func (b *blamer) sum(workers []*workerSums) (*sums, error) {
-	own := &sums{Tree: newTree(b.m), Links: map[slou.Link]*flow{}, Names: map[nameKey]*Sent{},
-		Codes: make([]codeSum, len(b.m.Codes)), most: b.opt.Waits}
+	own := b.newSums()
 	var chasers []*chaser
-	longest := top[wait]{n: b.opt.Waits, cmp: compareWaits}
 	for _, w := range workers {
 		chasers = append(chasers, w.chaser)
-		for l, ns := range w.l {
-			flowOf(own.Links, l.From, l.To).WaitNS += ns
-		}
-		for k, n := range w.names {
-			s := b.sentOf(own.Names, k)
-			s.WaitNS, s.Waits = s.WaitNS+n.WaitNS, s.Waits+n.Waits
-		}
-		addCodes(own.Codes, w.codes)
-		for _, x := range w.longest.list {
-			longest.add(x)
-		}
+		own.join(b, w.sums)
 	}
 	if b.has.S {
 		guest, err := b.travel(chasers)
 		if err != nil {
 			return nil, err
 		}
-		for _, c := range append(chasers, guest) {
-			own.Tree.join(c.tree)
-		}
+		own.Tree.join(guest.tree)
 	}
 	if b.has.L {
 		if err := b.m.LearnSites(b.g, b.m.MadeBy); err != nil {
@@ -66,40 +77,17 @@ func (b *blamer) sum(workers []*workerSums) (*sums, error) {
 		}
 		wg.Wait()
 	}
-	for i := range longest.list {
-		own.Waits = append(own.Waits, b.story(&longest.list[i]))
-	}
-	all, err := b.gather(own)
+	err := procs.Collect(b.g, func() sums { return *own }, func(_ int, theirs *sums) error {
+		own.join(b, theirs)
+		return nil
+	})
 	if err != nil {
 		return nil, err
 	}
-	return all, b.findProducers(all)
-}
-
-// gather adds the sums of all processes to those of rank 0; the others get nil.
-func (b *blamer) gather(own *sums) (*sums, error) {
-	err := procs.Collect(b.g, func() sums { return *own }, func(rank int, theirs *sums) error {
-		if theirs.Tree != nil {
-			theirs.Tree.m = b.m
-		}
-		if theirs.Tree == nil || !theirs.Tree.whole() || len(theirs.Codes) != len(own.Codes) {
-			return procs.Told(rank, errBroken)
-		}
-		own.Tree.join(theirs.Tree)
-		for l, f := range theirs.Links {
-			flowOf(own.Links, l.From, l.To).join(f)
-		}
-		for k, s := range theirs.Names {
-			b.sentOf(own.Names, k).join(s)
-		}
-		addCodes(own.Codes, theirs.Codes)
-		own.Waits = append(own.Waits, theirs.Waits...)
-		return nil
-	})
-	if err != nil || b.g.Rank() != 0 {
-		return nil, err
+	if b.g.Rank() != 0 {
+		own = nil
 	}
-	return own, nil
+	return own, b.findProducers(own)
 }
 
 // openWait is a wait and what is still to be found out: its producer.
@@ -112,17 +100,10 @@ type openWait struct {
 	Whole bool
 }
 
-// findProducers asks those who know who the producers of the longest waits are. Only the process of rank 0
-// has waits.
+// findProducers asks for the producers of the longest waits, which only rank 0 has.
 func (b *blamer) findProducers(all *sums) error {
 	var list []openWait
 	if all != nil {
-		slices.SortFunc(all.Waits, func(x, y openWait) int {
-			return cmp.Or(cmp.Compare(y.NS, x.NS), cmp.Compare(x.FromNS, y.FromNS),
-				cmp.Compare(x.Node, y.Node),
-				cmp.Compare(x.Worker, y.Worker))
-		})
-		all.Waits = all.Waits[:min(len(all.Waits), max(all.most, 0))]
 		for i := range all.Waits {
 			w := all.Waits[i]
 			w.Wait = Wait{}
@@ -139,19 +120,16 @@ func (b *blamer) findProducers(all *sums) error {
 			known[i] = b.producer(p)
 		}
 	}
-	tell := func(_ int, known *map[int]*Who) error {
-		for i, w := range *known {
-			if i < 0 || i >= len(all.Waits) {
-				return errBroken
-			}
+	err = procs.Collect(b.g, func() map[int]*Who { return known }, func(_ int, theirs *map[int]*Who) error {
+		maps.Copy(known, *theirs)
+		return nil
+	})
+	for i, w := range known {
+		if all != nil {
 			all.Waits[i].Wait.Producer = w
 		}
-		return nil
 	}
-	if all != nil {
-		_ = tell(0, &known) // all of them are waits of the list
-	}
-	return procs.Collect(b.g, func() map[int]*Who { return known }, tell)
+	return err
 }
 
 func (b *blamer) producer(p *openWait) *Who {
@@ -174,7 +152,7 @@ func (all *sums) waits() []Wait {
 		if w.Flights == nil {
 			w.Flights = []Flight{} // which is not told
 		}
-		w.Text = w.tell()
+		w.Text = w.Story().In(words.English)
 		out = append(out, *w)
 	}
 	return out
@@ -182,32 +160,17 @@ func (all *sums) waits() []Wait {
 
 // waitedDF is a DF that was waited for on its way.
 type waitedDF struct {
-	DF    dfName
+	DF    uint64 // model.DFGlobal
 	Name  uint32
 	Index []int64
 	NS    int64
-}
-
-// dfName tells DFs apart everywhere.
-type dfName struct {
-	ID   uint64
-	Home [2]uint64 // where no process read a definition of it, and there is no ID
-}
-
-func nameOf(m *model.Model, df model.DF) dfName {
-	n := dfName{ID: m.DFID(df)}
-	if n.ID == 0 {
-		n.Home = m.DFHome(df)
-	}
-	return n
 }
 
 // most is the DFs that cost most.
 func (b *blamer) most() top[waitedDF] {
 	return top[waitedDF]{n: b.opt.Waits, cmp: func(x, y *waitedDF) int {
 		return cmp.Or(cmp.Compare(y.NS, x.NS), cmp.Compare(b.m.Names[x.Name], b.m.Names[y.Name]),
-			slices.Compare(x.Index, y.Index),
-			cmp.Compare(x.DF.ID, y.DF.ID), slices.Compare(x.DF.Home[:], y.DF.Home[:]))
+			slices.Compare(x.Index, y.Index), cmp.Compare(x.DF, y.DF))
 	}}
 }
 
@@ -218,7 +181,7 @@ func (b *blamer) costs() ([]Cost, error) {
 		return []Cost{}, err
 	}
 	m := b.m
-	index := map[dfName]int{}
+	index := map[uint64]int{}
 	for i, w := range worst {
 		index[w.DF] = i
 	}
@@ -226,7 +189,7 @@ func (b *blamer) costs() ([]Cost, error) {
 	own := make([]partialCost, len(worst))
 	for i := 1; i < m.DFs(); i++ {
 		df := model.DF(i)
-		n, ok := index[nameOf(m, df)]
+		n, ok := index[m.DFGlobal(df)]
 		if !ok {
 			continue
 		}
@@ -236,7 +199,7 @@ func (b *blamer) costs() ([]Cost, error) {
 		if first, end := m.Creations(df); first < end {
 			c.Creations, c.Size = end-first, m.MadeSize[end-1]
 			if by := m.MadeBy[end-1]; by != 0 {
-				c.By = b.place(m.CodeOf(by))
+				c.By = placeOf(b.m, m.CodeOf(by))
 			}
 		}
 	}
@@ -249,24 +212,24 @@ func (b *blamer) costs() ([]Cost, error) {
 			c.Messages, c.Bytes, c.FlightNS = c.Messages+1, c.Bytes+s.Bytes, c.FlightNS+s.FlightNS
 		}
 	}
-	creations := make([]int, len(worst))
-	out := make([]Cost, len(worst))
-	add := func(rank int, theirs *[]partialCost) error {
-		if len(*theirs) != len(out) {
-			return procs.Told(rank, errBroken)
-		}
-		for i := range *theirs {
-			x, c := &(*theirs)[i], &out[i]
-			if x.DF != "" && (c.DF == "" || x.Creations > creations[i]) {
-				creations[i], c.DF, c.By, c.Size = x.Creations, x.DF, x.By, x.Size
+	for i := range own {
+		own[i].WaitNS = worst[i].NS
+	}
+	err = procs.Collect(b.g, func() []partialCost { return own }, func(_ int, theirs *[]partialCost) error {
+		for i, x := range *theirs {
+			c := &own[i]
+			if x.DF != "" && (c.DF == "" || x.Creations > c.Creations) {
+				c.Creations, c.DF, c.By, c.Size = x.Creations, x.DF, x.By, x.Size
 			}
-			c.WaitNS = worst[i].NS
 			c.Messages, c.Bytes, c.FlightNS = c.Messages+x.Messages, c.Bytes+x.Bytes, c.FlightNS+x.FlightNS
 		}
 		return nil
+	})
+	out := make([]Cost, len(own))
+	for i := range own {
+		out[i] = own[i].Cost
 	}
-	_ = add(0, &own) // they are as many as the worst
-	return out, procs.Collect(b.g, func() []partialCost { return own }, add)
+	return out, err
 }
 
 // partialCost is what one process knows of a DF.
@@ -275,51 +238,32 @@ type partialCost struct {
 	Creations int
 }
 
-// worst finds the single DFs that cost most, for all. What is known of a DF is added up at one process, which
-// its name chooses.
+// worst finds the single DFs that cost most, for all. What is known of a DF is added up at one process.
 func (b *blamer) worst() ([]waitedDF, error) {
-	size := b.g.Size()
-	own, all := b.most(), b.most()
-	out := make([][]waitedDF, size)
+	out := make([][]waitedDF, b.g.Size())
 	for i, ns := range b.dfWait {
 		if df := model.DF(i); df != 0 && ns != 0 {
-			w := waitedDF{nameOf(b.m, df), b.m.DFName[df], b.m.Indices(df, nil), ns}
-			if size == 1 {
-				all.add(w)
-				continue
-			}
-			to := (w.DF.ID + w.DF.Home[0]) % uint64(size)
+			w := waitedDF{b.m.DFGlobal(df), b.m.DFName[df], b.m.Indices(df, nil), ns}
+			to := w.DF % uint64(b.g.Size())
 			out[to] = append(out[to], w)
 		}
-	}
-	if size == 1 {
-		return all.list, nil
 	}
 	in, err := procs.Swap(b.g, out)
 	if err != nil {
 		return nil, err
 	}
-	sums := map[dfName]*waitedDF{}
-	for rank, theirs := range in {
-		for _, w := range theirs {
-			if int(w.Name) >= len(b.m.Names) {
-				return nil, procs.Told(rank, errBroken)
-			}
-			if x := sums[w.DF]; x != nil {
-				x.NS += w.NS
-			} else {
-				sums[w.DF] = &w
-			}
-		}
+	sums := map[uint64]waitedDF{}
+	for _, w := range slices.Concat(in...) {
+		w.NS += sums[w.DF].NS
+		sums[w.DF] = w
 	}
+	own, all := b.most(), b.most()
 	for _, w := range sums {
-		own.add(*w)
+		own.add(w)
 	}
 	lists, err := procs.AllOf(b.g, own.list)
-	for _, theirs := range lists {
-		for _, w := range theirs {
-			all.add(w)
-		}
+	for _, w := range slices.Concat(lists...) {
+		all.add(w)
 	}
 	return all.list, err
 }

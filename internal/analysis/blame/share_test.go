@@ -4,7 +4,6 @@ import (
 	"context"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
 	"github.com/whyslow/whyslow/internal/analysis/blame"
@@ -17,6 +16,12 @@ import (
 
 func by(opt blame.Options) sharetest.Analysis[blame.Result] {
 	return func(ctx context.Context, m *model.Model, g procs.Group) (*blame.Result, error) {
+		opt := opt
+		var err error
+		opt.SLOU, err = slou.Compute(ctx, m, slou.Options{DataInputsOnly: opt.DataInputsOnly}, g)
+		if err != nil {
+			return nil, err
+		}
 		return blame.Compute(ctx, m, opt, g)
 	}
 }
@@ -42,31 +47,6 @@ func TestShareRandom(t *testing.T) {
 				DataInputsOnly: rapid.Bool().Draw(t, "data only")})
 		})
 	})
-}
-
-// A division that is there is not done again.
-func TestShareGivenFactors(t *testing.T) {
-	dir := sloutest.Recorded(t, "cholesky", 2)
-	share := func(given bool) *blame.Result {
-		do := func(m *model.Model, g procs.Group) (*blame.Result, error) {
-			var opt blame.Options
-			if given {
-				var err error
-				if opt.SLOU, err = slou.Compute(context.Background(), m, slou.Options{}, g); err != nil {
-					return nil, err
-				}
-			}
-			return blame.Compute(context.Background(), m, opt, g)
-		}
-		res, err := sloutest.Share(dir, 3, model.Options{}, do)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return res
-	}
-	if diff := cmp.Diff(share(false), share(true)); diff != "" {
-		t.Errorf("(-worked out +given):\n%s", diff)
-	}
 }
 
 // Interrupted anywhere is interrupted everywhere.

@@ -1,7 +1,6 @@
 package blame
 
 import (
-	"fmt"
 	"strings"
 
 	"github.com/whyslow/whyslow/internal/analysis/slou"
@@ -9,8 +8,8 @@ import (
 	"github.com/whyslow/whyslow/internal/words"
 )
 
-// Wait is a time in which one worker did no useful work: between two of its CFs, after its last one, or in a
-// CF that waited.
+// Wait is a time in which a worker did no useful work: between two CFs, after its last, or in one that
+// waited.
 type Wait struct {
 	Node   int    `json:"node"`
 	Worker int    `json:"worker"`
@@ -23,8 +22,7 @@ type Wait struct {
 	WNS    int64  `json:"W_ns"`
 	Kind   string `json:"kind"` // the letter of the largest
 	Tail   bool   `json:"tail"` // the worker executed nothing after it
-	// Inside says that Consumer had started: it waited for a lock, an exclusive resource, a collective or a
-	// debugger.
+	// Inside: Consumer had started, and waited for a lock, an exclusive resource, a collective or a debugger.
 	Inside   bool `json:"inside"`
 	Consumer *Who `json:"consumer"` // the CF that the worker executed next; null in the tail
 	// who made the last input of Consumer; in the tail the CF that the run waited for longest; null where not
@@ -36,7 +34,7 @@ type Wait struct {
 	Flights  []Flight `json:"flights"` // of it, a request for it or Consumer, in order of time
 	For      string   `json:"for"`     // what it waited for otherwise: a lock...; "" for none
 	Part     string   `json:"part"`    // the largest part of O in it; "" for none
-	Text     string   `json:"text"`    // the story in one line
+	Text     string   `json:"text"`    // Story in English
 }
 
 // Who is an executed CF.
@@ -69,7 +67,7 @@ func (b *blamer) story(x *wait) openWait {
 		SNS: x.ns[slou.FactorS], LNS: x.ns[slou.FactorL], ONS: x.ns[slou.FactorO], WNS: x.ns[slou.FactorW]}
 	w.Tail = x.consumer == 0 && x.ns[slou.FactorW] < w.NS
 	best := int64(-1)
-	for _, f := range []slou.Factor{slou.FactorS, slou.FactorL, slou.FactorO, slou.FactorW} {
+	for _, f := range slou.LostFactors {
 		if x.ns[f] > best {
 			best, w.Kind = x.ns[f], f.String()
 		}
@@ -141,8 +139,7 @@ func (b *blamer) flight(x *wait, p *slou.Piece, start int64) Flight {
 	return f
 }
 
-// consumed gives the execution of the consumer on the worker that waited: the first that ends after the wait
-// began.
+// consumed gives the first execution of the consumer on the worker that ends after the wait began.
 func (b *blamer) consumed(x *wait) int {
 	w := &b.m.Nodes[x.node].Workers[x.worker]
 	for e := range b.m.ExecutionsOf(x.consumer) {
@@ -157,7 +154,7 @@ func (b *blamer) consumed(x *wait) int {
 // who names a CF and an execution of it, -1 for none; until is when what it made was there, None for its end.
 func (b *blamer) who(cf model.CF, e int, until int64) *Who {
 	m := b.m
-	out := &Who{Place: b.place(m.CodeOf(cf)), CF: m.CFString(cf), Node: m.CFID(cf).Node(), Worker: -1}
+	out := &Who{Place: placeOf(b.m, m.CodeOf(cf)), CF: m.CFString(cf), Node: m.CFID(cf).Node(), Worker: -1}
 	if e < 0 {
 		return out
 	}
@@ -173,100 +170,114 @@ func (b *blamer) who(cf model.CF, e int, until int64) *Who {
 	return out
 }
 
-// tell is the story of a wait in one line.
-func (w *Wait) tell() string {
-	t := func(ns int64) string { return moment(ns, w.NS) }
-	var s strings.Builder
-	until := t(w.ToNS)
+// Story tells of a wait in one line.
+func (w *Wait) Story() words.Text {
+	at := func(ns int64) moment { return moment{ns, w.NS} }
+	until := words.Say("%s", "%s", at(w.ToNS))
 	if w.Tail {
-		until = "the end at " + until
+		until = words.Say("the end at %s", "конца в %s", at(w.ToNS))
 	}
-	did := "had nothing to do"
+	did := words.Say("had nothing to do", "простаивал")
 	switch {
 	case w.Inside:
-		did = "stood still in " + w.Consumer.CF
+		did = words.Say("stood still in %s", "стоял в %s", w.Consumer.CF)
 	case w.Kind == "O":
-		did = "did nothing useful"
+		did = words.Say("did nothing useful", "не делал ничего полезного")
 	}
-	fmt.Fprintf(&s, "worker %d of node %d %s from %s to %s (%s):", w.Worker, w.Node, did, t(w.FromNS), until,
-		words.Duration(w.NS))
-	who := "the run"
+	text := words.Say("worker %d of node %d %s from %s to %s (%s):",
+		"рабочий поток %d узла %d %s с %s до %s (%s):", w.Worker, w.Node, did, at(w.FromNS), until,
+		words.Time(w.NS))
+	who := words.Say("the run", "запуск")
 	if w.Consumer != nil {
-		who = w.Consumer.CF
+		who = words.Say("%s", "%s", w.Consumer.CF)
 	}
-	made := ""
-	if p := w.Producer; p != nil {
-		made = fmt.Sprintf("%s on node %d until %s", p.CF, p.Node, t(p.ToNS))
-		if p.FromNS > w.FromNS {
-			made = fmt.Sprintf("%s on node %d, which ran for %s until %s", p.CF, p.Node,
-				words.Duration(p.ToNS-p.FromNS), t(p.ToNS))
-		}
-	}
-	sep := " " + who
-	say := func(format string, args ...any) {
-		s.WriteString(sep + " ")
-		fmt.Fprintf(&s, format, args...)
-		sep = ","
-	}
-	switch {
-	case w.SNS == 0 && w.LNS == 0:
-	case w.DF != "" && made != "":
-		say("waited for %s, made by %s", w.DF, made)
-	case w.DF != "":
-		say("waited for %s, made by a CF that was not recorded", w.DF)
-	case made != "" && w.Others > 0:
-		say("waited for %d CFs one after another, longest for %s", w.Others+1, made)
-	case made != "":
-		say("waited for %s", made)
-	case w.SNS > 0 && w.Consumer == nil:
-		say("waited, and it was not recorded for what")
-	case w.SNS > 0:
-		say("waited for something whose maker was not recorded")
-	}
-	for i, f := range w.Flights {
+	clauses := w.waited()
+	for i := range w.Flights {
 		if i == flightsShown && len(w.Flights) > flightsShown+1 {
-			say("and so on over %d more links", len(w.Flights)-i)
+			clauses = append(clauses, words.Say("and so on over %d more links", "и так далее по другим связям (%d)",
+				len(w.Flights)-i))
 			break
 		}
-		say("%s", f.tell(sep != ","))
+		clauses = append(clauses, w.Flights[i].tell(len(clauses) == 0))
 	}
 	if w.WNS > 0 {
-		say("waited for %s for %s", w.For, words.Duration(w.WNS))
+		clauses = append(clauses, words.Say("waited for %s for %s", "ждал %s: %s", w.For, words.Time(w.WNS)))
 	}
 	if w.ONS > 0 && w.ONS*10 >= w.NS {
-		and := ""
-		if sep == "," {
-			and = "and "
+		var and words.Text
+		if len(clauses) > 0 {
+			and = words.Say("and ", "и ")
 		}
-		say(and+"was held up by the run-time system for %s, mostly %s", words.Duration(w.ONS),
-			partWords[w.Part])
+		clauses = append(clauses, words.Say("%swas held up by the run-time system for %s, mostly %s",
+			"%sбыл задержан системой на %s, дольше всего %s", and, words.Time(w.ONS),
+			words.PartOf(w.Part).Before.With()))
 	}
-	return s.String()
+	for i, c := range clauses {
+		if i == 0 {
+			text = words.Say("%s %s %s", "%s %s %s", text, who, c)
+		} else {
+			text = words.Say("%s, %s", "%s, %s", text, c)
+		}
+	}
+	return text
+}
+
+// waited says what was waited for, but for what was on a link; nothing where there was nothing else.
+func (w *Wait) waited() []words.Text {
+	var made words.Text
+	p := w.Producer
+	if p != nil {
+		until := moment{p.ToNS, w.NS}
+		made = words.Say("%s on node %d until %s", "%s на узле %d до %s", p.CF, p.Node, until)
+		if p.FromNS > w.FromNS {
+			made = words.Say("%s on node %d, which ran for %s until %s", "%s на узле %d, исполнявшийся %s до %s",
+				p.CF, p.Node, words.Time(p.ToNS-p.FromNS), until)
+		}
+	}
+	var text words.Text
+	switch {
+	case w.SNS == 0 && w.LNS == 0:
+		return nil
+	case w.DF != "" && p != nil:
+		text = words.Say("waited for %s, made by %s", "ждал %s, который вычислял %s", w.DF, made)
+	case w.DF != "":
+		text = words.Say("waited for %s, made by a CF that was not recorded",
+			"ждал %s, вычисленного неизвестным ФВ", w.DF)
+	case p != nil && w.Others > 0:
+		text = words.Say("waited for %d CFs one after another, longest for %s",
+			"ждал один за другим %d ФВ, дольше всего %s", w.Others+1, made)
+	case p != nil:
+		text = words.Say("waited for %s", "ждал %s", made)
+	case w.SNS > 0 && w.Consumer == nil:
+		text = words.Say("waited, and it was not recorded for what", "ждал, а чего, не записано")
+	case w.SNS > 0:
+		text = words.Say("waited for something whose maker was not recorded",
+			"ждал того, что вычислил неизвестный ФВ")
+	default:
+		return nil
+	}
+	return []words.Text{text}
 }
 
 // flightsShown is how many flights a story tells of.
 const flightsShown = 3
 
-func (f *Flight) tell(first bool) string {
+func (f *Flight) tell(first bool) words.Text {
 	from, to, _ := strings.Cut(f.Link, "->")
-	way := fmt.Sprintf("on its way from node %s to node %s for %s", from, to, words.Duration(f.NS))
-	verb := "then"
+	verb := words.Say("then", "затем")
 	if first {
-		verb = "waited"
+		verb = words.Say("waited", "ждал")
 	}
+	df := words.Say("%s", "%s", f.DF)
 	switch {
 	case f.DF == "":
-		return "was " + way + " itself"
+		return words.Say("was on its way from node %s to node %s for %s itself",
+			"сам был в пути с узла %s на узел %s %s", from, to, words.Time(f.NS))
 	case f.Request:
-		return fmt.Sprintf("%s for the request for %s, %s", verb, f.DF, way)
+		df = words.Say("the request for %s", "запроса %s", f.DF)
+	case f.Size > 0:
+		df = words.Say("%s (%s)", "%s (%s)", f.DF, words.Size(f.Size))
 	}
-	df := f.DF
-	if f.Size > 0 {
-		df += " (" + words.Bytes(f.Size) + ")"
-	}
-	return fmt.Sprintf("%s for %s, %s", verb, df, way)
+	return words.Say("%s for %s, on its way from node %s to node %s for %s",
+		"%s %s в пути с узла %s на узел %s: %s", verb, df, from, to, words.Time(f.NS))
 }
-
-var partWords = map[string]string{"create": "before it was created",
-	"request": "before its input was requested", "send": "before it or its input was sent",
-	"deliver": "until it was ready", "dispatch": "from ready to start", "steal": "before it was stolen"}

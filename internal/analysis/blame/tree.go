@@ -55,8 +55,7 @@ type Starved struct {
 	Roots []Root `json:"roots"`
 }
 
-// Blamed is a code fragment whose CFs were waited for, by workers or by the code fragment before it in the
-// chain.
+// Blamed is a code fragment whose CFs workers, or CFs of the code fragment before it, waited for.
 type Blamed struct {
 	Place
 	NS     int64    `json:"ns"`     // Doing and Behind, all of it
@@ -113,23 +112,25 @@ func (t *tree) enter(at, code, depth int32) (int32, bool) {
 			return n, true
 		}
 	}
-	for n := t.Nodes[at].Child; n != 0; n = t.Nodes[n].Next {
-		if t.Nodes[n].Code == code {
-			return n, true
-		}
-	}
-	if t.Nodes[at].Depth >= depth {
-		return at, false
+	if n := t.find(at, code); n != 0 || t.Nodes[at].Depth >= depth {
+		return cmp.Or(n, at), n != 0
 	}
 	return t.child(at, code), true
 }
 
-// child gives the child of a node with a code fragment.
+// find gives the child of a node with a code fragment, 0 for none.
+func (t *tree) find(at, code int32) int32 {
+	n := t.Nodes[at].Child
+	for n != 0 && t.Nodes[n].Code != code {
+		n = t.Nodes[n].Next
+	}
+	return n
+}
+
+// child is find, and makes one where there is none.
 func (t *tree) child(at, code int32) int32 {
-	for n := t.Nodes[at].Child; n != 0; n = t.Nodes[n].Next {
-		if t.Nodes[n].Code == code {
-			return n
-		}
+	if n := t.find(at, code); n != 0 {
+		return n
 	}
 	n := int32(len(t.Nodes))
 	t.Nodes = append(t.Nodes, treeNode{Code: code, Parent: at, Depth: t.Nodes[at].Depth + 1,
@@ -179,22 +180,6 @@ func (t *tree) joinAt(at int32, o *tree, from int32) {
 	}
 }
 
-// whole tells whether a tree that another process told makes sense.
-func (t *tree) whole() bool {
-	ok := len(t.Nodes) > 0
-	for i := range t.Nodes {
-		n := &t.Nodes[i]
-		ok = ok && (n.Child == 0 || int(n.Child) > i && int(n.Child) < len(t.Nodes)) && n.Next >= 0 &&
-			int(n.Next) <= i && int(n.Code) < len(t.m.Codes)
-		for _, d := range n.Doing {
-			ok = ok && d.What < activities && (d.What != Queued || d.With >= 0 &&
-				int(d.With) < len(t.m.Codes)) &&
-				(d.What != Waiting || d.With >= 0 && int(d.With) < len(t.Names))
-		}
-	}
-	return ok
-}
-
 func (t *tree) with(d doing) string {
 	switch d.What {
 	case Queued:
@@ -208,13 +193,13 @@ func (t *tree) with(d doing) string {
 }
 
 // list gives the children of a node with all that is behind them.
-func (t *tree) list(at int32, place func(int) Place) []Blamed {
+func (t *tree) list(at int32) []Blamed {
 	out := []Blamed{}
 	for c := t.Nodes[at].Child; c != 0; c = t.Nodes[c].Next {
 		n := &t.Nodes[c]
-		b := Blamed{Count: n.Count, Doing: []Doing{}, Behind: t.list(c, place)}
+		b := Blamed{Count: n.Count, Doing: []Doing{}, Behind: t.list(c)}
 		if n.Code >= 0 {
-			b.Place = place(int(n.Code))
+			b.Place = placeOf(t.m, int(n.Code))
 		}
 		for _, d := range n.Doing {
 			b.NS += d.NS
@@ -237,8 +222,7 @@ func (t *tree) list(at int32, place func(int) Place) []Blamed {
 
 // starved tells what S comes down to.
 func starved(t *tree, want int64) (*Starved, error) {
-	place := func(code int) Place { return placeOf(t.m, code) }
-	out := &Starved{NS: want, Chains: t.list(0, place), Roots: t.roots(place)}
+	out := &Starved{NS: want, Chains: t.list(0), Roots: t.roots()}
 	var chains, roots int64
 	for i := range out.Chains {
 		chains += out.Chains[i].NS
@@ -261,7 +245,7 @@ func comparePlace(a, b Place) int {
 }
 
 // roots adds up the activities of all nodes.
-func (t *tree) roots(place func(int) Place) []Root {
+func (t *tree) roots() []Root {
 	type key struct {
 		code int32
 		what Activity
@@ -277,7 +261,7 @@ func (t *tree) roots(place func(int) Place) []Root {
 	for k, ns := range sums {
 		r := Root{Doing: Doing{k.what.String(), t.with(doing{k.what, k.with, ns}), ns}}
 		if k.code >= 0 {
-			r.Place = place(int(k.code))
+			r.Place = placeOf(t.m, int(k.code))
 		}
 		out = append(out, r)
 	}

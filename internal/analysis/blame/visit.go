@@ -1,8 +1,8 @@
 package blame
 
 import (
+	"cmp"
 	"context"
-	"slices"
 	"sync/atomic"
 
 	"github.com/whyslow/whyslow/internal/analysis/slou"
@@ -19,8 +19,9 @@ type blamer struct {
 	own        [2]int // executions of this process
 	executions int64  // of all
 	has        factors
-	pieces     [][][]slou.Piece // by node and worker
-	dfWait     []int64          // by DF: L while it was on a link; added to by several goroutines
+	workers    []slou.WorkerPieces
+	pieces     map[model.WorkerID][]slou.Piece // those of workers
+	dfWait     []int64                         // by DF: L while it was on a link; added to by several goroutines
 }
 
 // factors tells which are known.
@@ -29,9 +30,7 @@ type factors struct{ U, S, L, O bool }
 // workerSums is what one worker's pieces add up to.
 type workerSums struct {
 	*chaser
-	l       map[slou.Link]int64
-	names   map[nameKey]*Sent
-	codes   []codeSum // by code fragment
+	*sums
 	longest top[wait]
 }
 
@@ -47,19 +46,15 @@ type codeSum struct {
 
 // visit goes through the pieces of all workers, several at once.
 func (b *blamer) visit(ctx context.Context) ([]*workerSums, error) {
-	b.pieces = make([][][]slou.Piece, len(b.m.Nodes))
-	for i := range b.opt.Pieces {
-		w := &b.opt.Pieces[i]
-		for len(b.pieces[w.Node]) <= w.Worker {
-			b.pieces[w.Node] = append(b.pieces[w.Node], nil)
-		}
-		b.pieces[w.Node][w.Worker] = w.Pieces
+	b.pieces = map[model.WorkerID][]slou.Piece{}
+	for _, w := range b.workers {
+		b.pieces[model.WorkerID{Node: w.Node, Worker: w.Worker}] = w.Pieces
 	}
 	if b.has.L {
 		b.dfWait = make([]int64, b.m.DFs())
 	}
-	workers := make([]*workerSums, len(b.opt.Pieces))
-	err := procs.Each(ctx, b.opt.Parallel, len(workers), func(_, i int) (err error) {
+	workers := make([]*workerSums, len(b.workers))
+	err := procs.Each(ctx, 0, len(workers), func(_, i int) (err error) {
 		workers[i], err = b.worker(ctx, i)
 		return err
 	})
@@ -69,9 +64,9 @@ func (b *blamer) visit(ctx context.Context) ([]*workerSums, error) {
 // worker goes through the pieces of one worker.
 func (b *blamer) worker(ctx context.Context, i int) (*workerSums, error) {
 	m := b.m
-	w := &b.opt.Pieces[i]
-	s := &workerSums{chaser: newChaser(b), l: map[slou.Link]int64{}, names: map[nameKey]*Sent{},
-		codes: make([]codeSum, len(m.Codes)), longest: top[wait]{n: b.opt.Waits, cmp: compareWaits}}
+	w := &b.workers[i]
+	s := &workerSums{newChaser(b), b.newSums(), top[wait]{n: b.opt.Waits, cmp: compareWaits}}
+	s.Tree = s.tree
 	if b.opt.Waits < 0 || !b.has.S || !b.has.L || !b.has.O {
 		s.longest.n = 0
 	}
@@ -80,7 +75,7 @@ func (b *blamer) worker(ctx context.Context, i int) (*workerSums, error) {
 	next := ref.First // the execution that starts next
 	for e := ref.First; e < ref.End; e++ {
 		if cf := m.ExecCF[e]; m.Atomic(cf) {
-			s.codes[m.CodeOf(cf)].Count++
+			s.Codes[m.CodeOf(cf)].Count++
 		}
 	}
 	for k := 0; k < len(w.Pieces); k++ {
@@ -105,14 +100,17 @@ func (b *blamer) worker(ctx context.Context, i int) (*workerSums, error) {
 		case p.Factor == slou.FactorL && b.has.L:
 			s.onLink(p)
 		case p.Factor == slou.FactorU:
-			s.codes[m.CodeOf(p.Consumer)].Useful += p.To - p.From
+			s.Codes[m.CodeOf(p.Consumer)].Useful += p.To - p.From
 		case p.Factor == slou.FactorO:
 			if a := activityOf[p.Part]; a != Running {
-				s.codes[m.CodeOf(p.Consumer)].Parts[a] += p.To - p.From
+				s.Codes[m.CodeOf(p.Consumer)].Parts[a] += p.To - p.From
 			}
 		}
 	}
 	s.findWaits(w)
+	for i := range s.longest.list {
+		s.Waits = append(s.Waits, b.story(&s.longest.list[i]))
+	}
 	return s, nil
 }
 
@@ -124,7 +122,7 @@ func wholeWait(list []slou.Piece, k int) int {
 		switch q := &list[j]; {
 		case q.Factor == slou.FactorS && q.Producer == p.Producer && q.Consumer == p.Consumer && q.DF == p.DF:
 			end = j + 1
-		case q.Factor != slou.FactorW && q.Factor != slou.FactorLoss:
+		case !q.Factor.Info().CutOut:
 			return end
 		}
 	}
@@ -133,19 +131,18 @@ func wholeWait(list []slou.Piece, k int) int {
 
 func (s *workerSums) onLink(p *slou.Piece) {
 	ns := p.To - p.From
-	s.l[p.Link] += ns
+	flowOf(s.Links, p.Link.From, p.Link.To).WaitNS += ns
 	key := nameKey{s.m.DFName[p.DF], -1}
 	if p.Producer != 0 {
 		key.Code = int32(s.m.CodeOf(p.Producer))
 	}
-	n := s.sentOf(s.names, key)
+	n := s.sentOf(s.Names, key)
 	n.WaitNS += ns
 	n.Waits++
 	atomic.AddInt64(&s.dfWait[p.DF], ns)
 }
 
-// findWaits looks for the longest waits of a worker: neighbouring pieces without useful work before, or in,
-// the same CF.
+// findWaits finds the longest waits of a worker: neighbouring pieces without useful work for the same CF.
 func (s *workerSums) findWaits(w *slou.WorkerPieces) {
 	if s.longest.n <= 0 {
 		return
@@ -184,16 +181,6 @@ type wait struct {
 }
 
 func compareWaits(a, b *wait) int {
-	if d := (b.to - b.from) - (a.to - a.from); d != 0 {
-		return sign(d)
-	}
-	return slices.Compare([]int64{a.from, int64(a.node), int64(a.worker)},
-		[]int64{b.from, int64(b.node), int64(b.worker)})
-}
-
-func sign(d int64) int {
-	if d < 0 {
-		return -1
-	}
-	return 1
+	return cmp.Or(cmp.Compare(b.to-b.from, a.to-a.from), cmp.Compare(a.from, b.from),
+		cmp.Compare(a.node, b.node), cmp.Compare(a.worker, b.worker))
 }

@@ -7,6 +7,7 @@ package compare
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 
 	"github.com/whyslow/whyslow/internal/analysis/counters"
@@ -89,11 +90,12 @@ type Fragment struct {
 // Compute compares two runs.
 func Compute(a, b Run) *Result {
 	r := &Result{A: side(a), B: side(b)}
-	r.whole(a, b)
-	r.factors(a.SLOU, b.SLOU)
-	r.fragments(a.SLOU, b.SLOU)
+	total := sums{a.SLOU.TotalNS, b.SLOU.TotalNS}
+	r.whole(a, b, total)
+	r.factors(a.SLOU, b.SLOU, total)
+	r.fragments(a.SLOU, b.SLOU, total)
 	r.path(a.Critical, b.Critical)
-	r.patterns(a, b)
+	r.patterns(a, b, total)
 	return r
 }
 
@@ -107,12 +109,43 @@ func side(r Run) Side {
 
 func row(name, unit string, a, b *int64) Row { return Row{Name: name, Unit: unit, A: a, B: b} }
 
-func (r *Result) whole(a, b Run) {
+// sums are those of two runs to whose difference rows of time contribute, in nanoseconds.
+type sums struct{ a, b int64 }
+
+// part is a row of time with its share of the difference.
+func (s sums) part(name string, a, b *int64) Row {
+	r := row(name, "ns", a, b)
+	if d, ok := r.Change(); ok && d != 0 && s.a != s.b {
+		r.Share = float64(d) / float64(s.b-s.a)
+	}
+	return r
+}
+
+func (r *Result) whole(a, b Run, total sums) {
 	add := func(name, unit string, of func(Run) *int64) {
 		r.Whole = append(r.Whole, row(name, unit, of(a), of(b)))
 	}
+	work := func(name string, of func(*critical.Work) *int64) {
+		add(name, "ns", func(x Run) *int64 {
+			if x.Critical == nil || x.Critical.Work == nil {
+				return nil
+			}
+			return of(x.Critical.Work)
+		})
+	}
+	sent := func(name, unit string, of func(*slou.Messages) *int64) {
+		add(name, unit, func(x Run) *int64 {
+			n := of(&x.SLOU.Messages)
+			if x.Series != nil && *n == 0 && slices.ContainsFunc(x.Series.Missing, func(m counters.Missing) bool {
+				return slices.Contains(m.Series, counters.MessagesSent)
+			}) {
+				return nil
+			}
+			return n
+		})
+	}
 	add("wall", "ns", func(x Run) *int64 { return &x.SLOU.WallNS })
-	add("total", "ns", func(x Run) *int64 { return &x.SLOU.TotalNS })
+	r.Whole = append(r.Whole, total.part("total", &a.SLOU.TotalNS, &b.SLOU.TotalNS))
 	add("workers", "count", func(x Run) *int64 { n := int64(side(x).Workers); return &n })
 	add("cfs", "count", func(x Run) *int64 {
 		var n int64
@@ -121,203 +154,140 @@ func (r *Result) whole(a, b Run) {
 		}
 		return &n
 	})
-	path := func(of func(*critical.Result) *int64) func(Run) *int64 {
-		return func(x Run) *int64 {
-			if x.Critical == nil || x.Critical.Work == nil {
-				return nil
-			}
-			return of(x.Critical)
-		}
-	}
-	add("t1", "ns", path(func(c *critical.Result) *int64 { return &c.Work.T1NS }))
-	add("tinf", "ns", path(func(c *critical.Result) *int64 { return &c.Work.TinfNS }))
+	work("t1", func(w *critical.Work) *int64 { return &w.T1NS })
+	work("tinf", func(w *critical.Work) *int64 { return &w.TinfNS })
 	add("memory", "bytes", func(x Run) *int64 {
 		if x.Series == nil || x.Series.Memory == nil {
 			return nil
 		}
 		return &x.Series.Memory.Total.Bytes
 	})
-	sent := func(n *int64, x Run) *int64 {
-		if x.Series != nil && *n == 0 && slices.ContainsFunc(x.Series.Missing, func(m counters.Missing) bool {
-			return slices.Contains(m.Series, counters.MessagesSent)
-		}) {
-			return nil
-		}
-		return n
-	}
-	add("messages", "count", func(x Run) *int64 { return sent(&x.SLOU.Messages.Count, x) })
-	add("bytes", "bytes", func(x Run) *int64 { return sent(&x.SLOU.Messages.Bytes, x) })
-	for i := range r.Whole {
-		if w := &r.Whole[i]; w.Name == "total" {
-			w.Share = share(w, a.SLOU.TotalNS, b.SLOU.TotalNS)
-		}
-	}
+	sent("messages", "count", func(m *slou.Messages) *int64 { return &m.Count })
+	sent("bytes", "bytes", func(m *slou.Messages) *int64 { return &m.Bytes })
 }
 
-// share is the part that a row makes of the way from one sum to another.
-func share(r *Row, from, to int64) float64 {
-	d, ok := r.Change()
-	if !ok || d == 0 || from == to {
-		return 0
-	}
-	return float64(d) / float64(to-from)
-}
-
-func (r *Result) factors(a, b *slou.Result) {
-	fa, fb := named(&a.Factors), named(&b.Factors)
-	add := func(rows *[]Row, name string, x, y *int64) {
-		w := row(name, "ns", x, y)
-		w.Share = share(&w, a.TotalNS, b.TotalNS)
-		*rows = append(*rows, w)
-	}
-	ns := func(s *slou.Share) *int64 {
-		if s == nil {
-			return nil
-		}
-		return &s.NS
-	}
-	part := func(s *slou.Share, name string) *int64 {
-		if s == nil {
-			return nil
-		}
-		v := s.Parts[name]
-		return &v
-	}
-	for i, f := range []string{"U", "S", "L", "O", "W"} {
-		add(&r.Factors, f, ns(fa[i]), ns(fb[i]))
+func (r *Result) factors(a, b *slou.Result, total sums) {
+	for f := range slou.FactorLoss {
+		x, y := a.Factors.Of(f), b.Factors.Of(f)
+		r.Factors = append(r.Factors, total.part(f.String(), ofShare(x, ""), ofShare(y, "")))
 		var names []string
-		for _, s := range []*slou.Share{fa[i], fb[i]} {
+		for _, s := range []*slou.Share{x, y} {
 			if s != nil {
-				for p, v := range s.Parts {
-					if v != 0 && !slices.Contains(names, p) {
-						names = append(names, p)
-					}
-				}
+				names = append(names, slices.Collect(maps.Keys(s.Parts))...)
 			}
 		}
 		slices.Sort(names)
-		for _, p := range names {
-			add(&r.Parts, f+"."+p, part(fa[i], p), part(fb[i], p))
+		for _, name := range slices.Compact(names) {
+			p := total.part(f.String()+"."+name, ofShare(x, name), ofShare(y, name))
+			if p.A != nil && *p.A != 0 || p.B != nil && *p.B != 0 {
+				r.Parts = append(r.Parts, p)
+			}
 		}
 	}
 	if a.UndividedNS != 0 || b.UndividedNS != 0 {
-		add(&r.Factors, "undivided", &a.UndividedNS, &b.UndividedNS)
+		r.Factors = append(r.Factors, total.part("undivided", &a.UndividedNS, &b.UndividedNS))
 	}
 }
 
-// named gives the factors U, S, L, O, W, nil where one is not known.
-func named(f *slou.Factors) []*slou.Share {
-	out := []*slou.Share{nil, f.S, f.L, f.O, f.W}
-	if f.U != nil {
-		out[0] = &f.U.Share
+// ofShare is a factor, or a part of one, nil where that is not known.
+func ofShare(s *slou.Share, part string) *int64 {
+	if s == nil {
+		return nil
 	}
-	return out
+	v := s.NS
+	if part != "" {
+		v = s.Parts[part]
+	}
+	return &v
 }
 
-func (r *Result) fragments(a, b *slou.Result) {
-	at := map[string]int{}
-	get := func(code string) *Fragment {
-		i, ok := at[code]
-		if !ok {
-			i = len(r.Fragments)
-			at[code] = i
-			f := Fragment{Code: code, Time: row("time", "ns", new(int64), new(int64)),
-				Useful: row("useful", "ns", new(int64), new(int64)), Mean: row("mean", "ns", nil, nil)}
-			r.Fragments = append(r.Fragments, f)
-		}
-		return &r.Fragments[i]
-	}
+func (r *Result) fragments(a, b *slou.Result, total sums) {
+	type amounts struct{ time, useful, cfs int64 }
+	found := map[string]*[2]amounts{}
 	for k, res := range []*slou.Result{a, b} {
 		for _, s := range res.Splits {
-			if s.By != "code" {
-				continue
-			}
 			for i := range s.Groups {
 				g := &s.Groups[i]
+				if s.By != "code" {
+					continue
+				}
 				code := g.Key
 				if g.Rest {
 					code = ""
 				}
-				f := get(code)
-				time, useful, count, mean := f.Time.A, f.Useful.A, &f.CountA, &f.Mean.A
-				if k == 1 {
-					time, useful, count, mean = f.Time.B, f.Useful.B, &f.CountB, &f.Mean.B
+				if found[code] == nil {
+					found[code] = &[2]amounts{}
 				}
-				*time += g.TotalNS
-				*count += g.CFs
+				x := &found[code][k]
+				x.time += g.TotalNS
+				x.cfs += g.CFs
 				if g.Factors.U != nil {
-					*useful += g.Factors.U.NS
-				}
-				if *count > 0 {
-					v := *useful / *count
-					*mean = &v
+					x.useful += g.Factors.U.NS
 				}
 			}
 		}
 	}
-	for i := range r.Fragments {
-		f := &r.Fragments[i]
-		f.Time.Share = share(&f.Time, a.TotalNS, b.TotalNS)
-		f.Useful.Share = share(&f.Useful, a.TotalNS, b.TotalNS)
+	mean := func(x *amounts) *int64 {
+		if x.cfs == 0 {
+			return nil
+		}
+		v := x.useful / x.cfs
+		return &v
 	}
-	size := func(f *Fragment) int64 {
-		d, _ := f.Time.Change()
-		return max(d, -d)
+	for code, of := range found {
+		x, y := &of[0], &of[1]
+		r.Fragments = append(r.Fragments, Fragment{Code: code, CountA: x.cfs, CountB: y.cfs,
+			Time:   total.part("time", &x.time, &y.time),
+			Useful: total.part("useful", &x.useful, &y.useful),
+			Mean:   row("mean", "ns", mean(x), mean(y))})
 	}
-	slices.SortStableFunc(r.Fragments, func(x, y Fragment) int {
+	slices.SortFunc(r.Fragments, func(x, y Fragment) int {
 		if (x.Code == "") != (y.Code == "") {
 			return cmp.Compare(y.Code, x.Code) // what belongs to none comes last
 		}
-		return cmp.Or(cmp.Compare(size(&y), size(&x)), cmp.Compare(x.Code, y.Code))
+		return cmp.Or(cmp.Compare(size(&y.Time), size(&x.Time)), cmp.Compare(x.Code, y.Code))
 	})
+}
+
+// size is by how much the runs differ.
+func size(r *Row) int64 {
+	d, _ := r.Change()
+	return max(d, -d)
 }
 
 func (r *Result) path(a, b *critical.Result) {
 	if a == nil || b == nil || a.Path == nil || b.Path == nil {
 		return
 	}
-	from, to := a.Path.LengthNS+a.Path.TailNS, b.Path.LengthNS+b.Path.TailNS
-	add := func(name string, x, y *int64) {
-		w := row(name, "ns", x, y)
-		w.Share = share(&w, from, to)
-		r.Path = append(r.Path, w)
-	}
+	length := sums{a.Path.LengthNS + a.Path.TailNS, b.Path.LengthNS + b.Path.TailNS}
+	add := func(name string, x, y *int64) { r.Path = append(r.Path, length.part(name, x, y)) }
 	fa, fb := &a.Path.Factors, &b.Path.Factors
-	add("path", &from, &to)
-	add("path.U", &fa.U, &fb.U)
-	add("path.S", &fa.S, &fb.S)
-	add("path.L", fa.L, fb.L)
-	add("path.O", fa.O, fb.O)
-	add("path.W", &fa.W, &fb.W)
-	if fa.Loss != 0 || fb.Loss != 0 {
-		add("path.loss", &fa.Loss, &fb.Loss)
+	add("path", &length.a, &length.b)
+	for f := range fa.NS {
+		x, y := fa.Of(slou.Factor(f)), fb.Of(slou.Factor(f))
+		if slou.Factor(f) < slou.FactorLoss || *x != 0 || *y != 0 {
+			add("path."+slou.Factor(f).String(), x, y)
+		}
 	}
-	if fa.Undivided != 0 || fb.Undivided != 0 {
-		add("path.undivided", &fa.Undivided, &fb.Undivided)
-	}
-	sums := map[string]*[2]int64{}
-	var codes []string
+	found := map[string]*[2]int64{}
 	for k, p := range []*critical.Path{a.Path, b.Path} {
 		for _, f := range p.Fragments {
 			if f.Code == "" {
 				continue
 			}
-			s := sums[f.Code]
-			if s == nil {
-				s = &[2]int64{}
-				sums[f.Code] = s
-				codes = append(codes, f.Code)
+			if found[f.Code] == nil {
+				found[f.Code] = &[2]int64{}
 			}
-			s[k] += f.NS
+			found[f.Code][k] += f.NS
 		}
 	}
-	slices.SortFunc(codes, func(x, y string) int {
-		dx, dy := sums[x][1]-sums[x][0], sums[y][1]-sums[y][0]
-		return cmp.Or(cmp.Compare(max(dy, -dy), max(dx, -dx)), cmp.Compare(x, y))
-	})
-	for _, c := range codes {
-		add("path.code:"+c, &sums[c][0], &sums[c][1])
+	first := len(r.Path)
+	for code, ns := range found {
+		add("path.code:"+code, &ns[0], &ns[1])
 	}
+	slices.SortFunc(r.Path[first:], func(x, y Row) int {
+		return cmp.Or(cmp.Compare(size(&y), size(&x)), cmp.Compare(x.Name, y.Name))
+	})
 	add("path.tail", &a.Path.TailNS, &b.Path.TailNS)
 }
 
@@ -325,10 +295,8 @@ func (r *Result) path(a, b *critical.Result) {
 // fragment; nil if there is none.
 func (r *Result) Find(name string) *Row {
 	for _, rows := range [][]Row{r.Whole, r.Factors, r.Parts, r.Path, r.Patterns} {
-		for i := range rows {
-			if rows[i].Name == name {
-				return &rows[i]
-			}
+		if i := slices.IndexFunc(rows, func(w Row) bool { return w.Name == name }); i >= 0 {
+			return &rows[i]
 		}
 	}
 	for i := range r.Fragments {
@@ -337,4 +305,43 @@ func (r *Result) Find(name string) *Row {
 		}
 	}
 	return nil
+}
+
+// patterns compares what the search for patterns found. Both runs have the same metrics, but where one has no
+// regions.
+func (r *Result) patterns(a, b Run, total sums) {
+	most := cmp.Or(a.Pattern, b.Pattern)
+	if most == nil {
+		return
+	}
+	for i := range most.Metrics {
+		m := &most.Metrics[i]
+		name, x, y := "pgas."+m.ID, totalOf(a.Pattern, m.ID), totalOf(b.Pattern, m.ID)
+		switch m.Unit {
+		case pattern.NS:
+			r.Patterns = append(r.Patterns, total.part(name, x, y))
+		case pattern.Occ:
+			r.Patterns = append(r.Patterns, row(name, "count", x, y))
+		default:
+			r.Patterns = append(r.Patterns, row(name, string(m.Unit), x, y))
+		}
+	}
+}
+
+// totalOf is a metric over all call paths and threads; nil where the run does not have it.
+func totalOf(r *pattern.Result, id string) *int64 {
+	if r == nil {
+		return nil
+	}
+	i := slices.IndexFunc(r.Metrics, func(m pattern.Metric) bool { return m.ID == id })
+	if i < 0 {
+		return nil
+	}
+	sum := int64(0)
+	for _, row := range r.Metrics[i].Rows {
+		for _, v := range row.Values {
+			sum += v
+		}
+	}
+	return &sum
 }

@@ -102,7 +102,7 @@ func (c *Condition) Holds(r *Result) (holds bool, found string, err error) {
 		return false, "", fmt.Errorf("%s: %s is not known of %s", c.Text, c.Name, r.B.Name)
 	}
 	value := float64(*row.B)
-	found = fmt.Sprintf("%s is %s", c.Name, Figure(*row.B, row.Unit))
+	found = fmt.Sprintf("%s is %s", c.Name, words.English.Amount(*row.B, row.Unit))
 	switch c.Kind {
 	case Portion:
 		total := r.Find("total")
@@ -120,8 +120,8 @@ func (c *Condition) Holds(r *Result) (holds bool, found string, err error) {
 			return false, "", fmt.Errorf("%s: %s was 0: it cannot have grown by a percentage", c.Text, c.Name)
 		}
 		value = 100 * (value/float64(*row.A) - 1)
-		found = fmt.Sprintf("%s went from %s to %s, by %+.1f %%", c.Name, Figure(*row.A, row.Unit),
-			Figure(*row.B, row.Unit), value)
+		found = fmt.Sprintf("%s went from %s to %s, by %+.1f %%", c.Name,
+			words.English.Amount(*row.A, row.Unit), words.English.Amount(*row.B, row.Unit), value)
 	}
 	switch c.Relation {
 	case ">":
@@ -134,15 +134,4 @@ func (c *Condition) Holds(r *Result) (holds bool, found string, err error) {
 		holds = value <= c.Value
 	}
 	return holds, found, nil
-}
-
-// Figure writes a value with its unit, "ns", "bytes" or "count".
-func Figure(v int64, unit string) string {
-	switch unit {
-	case "ns":
-		return words.Duration(v)
-	case "bytes":
-		return words.Bytes(v)
-	}
-	return strconv.FormatInt(v, 10)
 }

@@ -24,9 +24,8 @@ type Clock struct {
 	Repair   model.ClockRepair `json:"repair"`   // what it was put forward by beyond that
 }
 
-// Order tells how many of the messages between processes were received before they were sent: by the clocks
-// as they were, by clocks corrected with their comparisons, and by clocks that were put forward where that
-// still was so. The last is what reports use.
+// Order counts messages between processes that were received before they were sent: by the recorded clocks,
+// by clocks corrected with their comparisons, and by clocks put forward beyond that. Reports use the last.
 type Order struct {
 	Messages     int64          `json:"messages"`
 	Raw          model.Disorder `json:"raw"`
@@ -34,16 +33,10 @@ type Order struct {
 	Repaired     model.Disorder `json:"repaired"`
 }
 
-type comparison struct{ time, offset, err int64 }
-
-// nodeClock is what a node's clock was compared to.
-type nodeClock struct{ comparisons []comparison }
-
-// readClocks finds the corrections of the clocks and collects the comparisons. LuNA's are events of the
-// run-time system's own streams, those of PGAS programs of a thread's. All that is read for this beforehand;
-// where all nodes share a process there is nothing to correct.
+// readClocks finds the corrections of the clocks and collects the comparisons, before anything else is read.
+// Where all nodes share a process there is nothing to correct.
 func (c *checker) readClocks(ctx context.Context) error {
-	c.clocks = map[int]*nodeClock{}
+	c.clocks = map[int][]model.ClockSync{}
 	info := c.r.Run()
 	processes := map[int]bool{}
 	for _, node := range c.r.Nodes() {
@@ -63,7 +56,7 @@ func (c *checker) readClocks(ctx context.Context) error {
 	c.corrections, c.agreement = corrections, &agreement
 	var mu sync.Mutex
 	return c.r.EachStream(1, func(cur *trace.Cursor) error {
-		var list []comparison
+		var list []model.ClockSync
 		var b trace.Batch
 		for cur.Next(&b) {
 			if err := ctx.Err(); err != nil {
@@ -72,38 +65,25 @@ func (c *checker) readClocks(ctx context.Context) error {
 			for i, k := range b.Kind {
 				if k == trace.KindClockSync {
 					a := b.Args(i)
-					list = append(list, comparison{b.Time[i], int64(a[0]), int64(a[1])})
+					list = append(list, model.ClockSync{Time: b.Time[i], Offset: int64(a[0]), Error: int64(a[1])})
 				}
 			}
 		}
 		if len(list) > 0 {
 			mu.Lock()
-			if c.clocks[cur.Node] == nil {
-				c.clocks[cur.Node] = &nodeClock{}
-			}
-			k := c.clocks[cur.Node]
-			k.comparisons = append(k.comparisons, list...)
-			slices.SortFunc(k.comparisons, func(a, b comparison) int { return cmp.Compare(a.time, b.time) })
-			mu.Unlock()
+			defer mu.Unlock()
+			list = append(c.clocks[cur.Node], list...)
+			slices.SortFunc(list, func(a, b model.ClockSync) int { return cmp.Compare(a.Time, b.Time) })
+			c.clocks[cur.Node] = list
 		}
 		return nil
 	})
 }
 
-// used counts the comparisons that the correction follows.
-func (k *nodeClock) used() int {
-	var list []model.ClockSync
-	for _, c := range k.comparisons {
-		list = append(list, model.ClockSync{Time: c.time, Offset: c.offset, Error: c.err})
-	}
-	return len(model.Chosen(list))
-}
-
-func (k *nodeClock) error() (worst int64) {
-	if k != nil {
-		for _, c := range k.comparisons {
-			worst = max(worst, c.err)
-		}
+// clockError is the largest error of a comparison of a node's clock.
+func (c *checker) clockError(node int) (worst int64) {
+	for _, k := range c.clocks[node] {
+		worst = max(worst, k.Error)
 	}
 	return worst
 }
@@ -113,7 +93,7 @@ func (c *checker) tolerance(a, b int) int64 {
 	if a == b {
 		return 0
 	}
-	return c.clocks[a].error() + c.clocks[b].error()
+	return c.clockError(a) + c.clockError(b)
 }
 
 // clockFacts describes the clocks of all nodes; nothing where all share a process.
@@ -130,12 +110,12 @@ func (c *checker) clockFacts() (list []Clock, order *Order) {
 		if node < len(g.Nodes) {
 			f.Repair = g.Nodes[node]
 		}
-		if k := c.clocks[node]; k != nil {
-			first, last := k.comparisons[0], k.comparisons[len(k.comparisons)-1]
-			f.Compared, f.Used, f.OffsetNS, f.LastNS, f.ErrorNS = len(k.comparisons), k.used(), first.offset,
-				last.offset, k.error()
-			if d := last.time - first.time; d > 0 {
-				f.DriftPPM = float64(last.offset-first.offset) / float64(d) * 1e6
+		if list := c.clocks[node]; len(list) > 0 {
+			first, last := list[0], list[len(list)-1]
+			f.Compared, f.Used, f.ErrorNS = len(list), len(model.Chosen(list)), c.clockError(node)
+			f.OffsetNS, f.LastNS = first.Offset, last.Offset
+			if d := last.Time - first.Time; d > 0 {
+				f.DriftPPM = float64(last.Offset-first.Offset) / float64(d) * 1e6
 			}
 		}
 		list = append(list, f)

@@ -2,11 +2,10 @@
 // sendings, copies that are never given up. Findings point to faults of whoever recorded the trace, or to
 // clocks that disagree.
 //
-// Plan. Every stream is read once, in order. What can be checked within a stream is checked at once
-// (stream.go); what needs several streams is collected as small facts by CF, DF and message (facts.go) and
-// joined afterwards (join.go). Each rule says what it needs: the kinds of events it compares, a trace of
-// which nothing is missing, a run that ended well. Where it does not get that it is left out, with the
-// reason, rather than report what the loss explains.
+// Every stream is read once, in order. What can be checked within a stream is checked at once (stream.go).
+// What needs several streams is collected as facts by CF, DF and message (facts.go) and joined afterwards
+// (join.go). Each rule says what it needs: kinds of events, a trace without losses, a run that ended well.
+// Without that it is left out, with the reason.
 //
 // Deliberately not done: whether the program did the right thing, and whether times are plausible.
 package consistency
@@ -68,7 +67,7 @@ type Unchecked struct {
 	Why  string `json:"why"`
 }
 
-// rule is something that holds in a consistent trace. id is one of the constants below.
+// rule is something that holds in a consistent trace.
 type rule struct {
 	kind, meaning string
 	needs         []trace.Kind // where events of one of these kinds are recorded, those of all must be
@@ -76,106 +75,79 @@ type rule struct {
 	ended         bool         // the run must have ended well
 }
 
-const (
-	endWithoutStart = iota
-	startWithoutEnd
-	timeBack
-	outside
-	undefined
-	collision
-	createdTwice
-	notCreated
-	beforeCreation
-	destroyedTwice
-	afterEnd
-	executions
-	neverDestroyed
-	lostOnTheWay
-	numberTwice
-	beforeSending
-	receivedNotSent
-	sentNotReceived
-	otherMessage
-	unanswered
-	answeredTwice
-	dfTwice
-	notMade
-	notHere
-	neverDropped
-	notStored
-	left
-)
-
 var rules = []rule{
-	endWithoutStart: {kind: "end-without-start", meaning: "something ends that had not started"},
-	startWithoutEnd: {kind: "start-without-end", meaning: "something starts and never ends", ended: true,
+	{kind: "end-without-start", meaning: "something ends that had not started"},
+	{kind: "start-without-end", meaning: "something starts and never ends", ended: true,
 		whole: true},
-	timeBack: {kind: "time-back", meaning: "the time of a stream goes back"},
-	outside: {kind: "outside-program",
+	{kind: "time-back", meaning: "the time of a stream goes back"},
+	{kind: "outside-program",
 		meaning: "an event of a worker before its onProgramStarted or after its onProgramFinished"},
-	undefined: {kind: "undefined", meaning: "an event names a DF or statement that is not defined",
+	{kind: "undefined", meaning: "an event names a DF or statement that is not defined",
 		whole: true},
-	collision:    {kind: "id-collision", meaning: "two DFs have the same 64-bit id"},
-	createdTwice: {kind: "created-twice", meaning: "a CF is created twice: two have the same id"},
-	notCreated: {kind: "not-created", meaning: "a CF that was never created",
-		needs: kinds(trace.KindCFCreated, trace.KindCFStarted), whole: true},
-	beforeCreation: {kind: "before-creation", meaning: "an event of a CF before it was created"},
-	destroyedTwice: {kind: "destroyed-twice", meaning: "a CF is destroyed twice"},
-	afterEnd:       {kind: "after-destruction", meaning: "an event of a CF after it was destroyed"},
-	executions: {kind: "execution-number", meaning: "the executions of a CF are not numbered 1, 2, 3",
+	{kind: "id-collision", meaning: "two DFs have the same 64-bit id"},
+	{kind: "created-twice", meaning: "a CF is created twice: two have the same id"},
+	{kind: "not-created", meaning: "a CF that was never created",
+		needs: []trace.Kind{trace.KindCFCreated, trace.KindCFStarted}, whole: true},
+	{kind: "before-creation", meaning: "an event of a CF before it was created"},
+	{kind: "destroyed-twice", meaning: "a CF is destroyed twice"},
+	{kind: "after-destruction", meaning: "an event of a CF after it was destroyed"},
+	{kind: "execution-number", meaning: "the executions of a CF are not numbered 1, 2, 3",
 		whole: true},
-	neverDestroyed: {kind: "never-destroyed", meaning: "a CF is never destroyed",
-		needs: kinds(trace.KindCFCreated, trace.KindCFDestroyed), whole: true, ended: true},
-	lostOnTheWay: {kind: "lost-on-the-way",
+	{kind: "never-destroyed", meaning: "a CF is never destroyed",
+		needs: []trace.Kind{trace.KindCFCreated, trace.KindCFDestroyed}, whole: true, ended: true},
+	{kind: "lost-on-the-way",
 		meaning: "a CF leaves for a node and does not arrive, or arrives without having left",
-		needs:   kinds(trace.KindCFMigrated, trace.KindCFReceived), whole: true, ended: true},
-	numberTwice: {kind: "number-twice", meaning: "two messages or requests have the same number"},
-	beforeSending: {kind: "received-before-sent",
+		needs:   []trace.Kind{trace.KindCFMigrated, trace.KindCFReceived}, whole: true, ended: true},
+	{kind: "number-twice", meaning: "two messages or requests have the same number"},
+	{kind: "received-before-sent",
 		meaning: "a receipt before the sending: the clocks of the nodes disagree"},
-	receivedNotSent: {kind: "received-not-sent",
+	{kind: "received-not-sent",
 		meaning: "a message or request is received that was never sent", whole: true},
-	sentNotReceived: {kind: "sent-not-received", meaning: "a message or request is sent and never received",
+	{kind: "sent-not-received", meaning: "a message or request is sent and never received",
 		whole: true, ended: true},
-	otherMessage: {kind: "other-message",
+	{kind: "other-message",
 		meaning: "sending and receipt of a message or request do not agree"},
-	unanswered: {kind: "unanswered", meaning: "a request is never answered",
-		needs: kinds(trace.KindDFRequested, trace.KindDFSent), whole: true, ended: true},
-	answeredTwice: {kind: "answered-twice", meaning: "a request is answered twice"},
-	dfTwice: {kind: "df-created-twice",
+	{kind: "unanswered", meaning: "a request is never answered",
+		needs: []trace.Kind{trace.KindDFRequested, trace.KindDFSent}, whole: true, ended: true},
+	{kind: "answered-twice", meaning: "a request is answered twice"},
+	{kind: "df-created-twice",
 		meaning: "a DF gets a value while it has one, and no onDuplicate tells it", whole: true},
-	notMade: {kind: "df-before-creation",
+	{kind: "df-before-creation",
 		meaning: "a DF is stored or an input before it has its value",
-		needs:   kinds(trace.KindDFCreate, trace.KindDFStored), whole: true},
-	notHere: {kind: "input-not-here",
+		needs:   []trace.Kind{trace.KindDFCreate, trace.KindDFStored}, whole: true},
+	{kind: "input-not-here",
 		meaning: "a CF starts with an input of which the node holds no copy",
-		needs:   kinds(trace.KindDFStored, trace.KindCFStarted), whole: true},
-	neverDropped: {kind: "never-dropped", meaning: "a copy of a DF is stored and never given up",
-		needs: kinds(trace.KindDFStored, trace.KindDFDropped), whole: true, ended: true},
-	notStored: {kind: "not-stored", meaning: "a copy of a DF is given up that was not stored",
-		needs: kinds(trace.KindDFStored, trace.KindDFDropped), whole: true},
-	left: {kind: "left", meaning: "a queue or a neighbour relation is left at the end",
+		needs:   []trace.Kind{trace.KindDFStored, trace.KindCFStarted}, whole: true},
+	{kind: "never-dropped", meaning: "a copy of a DF is stored and never given up",
+		needs: []trace.Kind{trace.KindDFStored, trace.KindDFDropped}, whole: true, ended: true},
+	{kind: "not-stored", meaning: "a copy of a DF is given up that was not stored",
+		needs: []trace.Kind{trace.KindDFStored, trace.KindDFDropped}, whole: true},
+	{kind: "left", meaning: "a queue or a neighbour relation is left at the end",
 		whole: true, ended: true},
 }
 
-func kinds(k ...trace.Kind) []trace.Kind { return k }
+// found collects what breaks each rule, by its kind.
+type found map[string]*Finding
 
-// found collects what breaks each rule.
-type found []Finding
-
-func newFound() found { return make(found, len(rules)) }
+func newFound() found {
+	f := found{}
+	for _, r := range rules {
+		f[r.kind] = &Finding{Kind: r.kind, Meaning: r.meaning}
+	}
+	return f
+}
 
 // add counts a case and keeps it as an example if it is among the first in time.
-func (f found) add(r, node, stream int, t int64, format string, args ...any) {
-	g := &f[r]
+func (f found) add(kind string, node, stream int, t int64, format string, args ...any) {
+	g := f[kind]
 	g.Count++
 	if n := len(g.Examples); n == MaxExamples && t >= g.Examples[n-1].Time {
 		return
 	}
-	f.keep(r, Example{node, stream, t, fmt.Sprintf(format, args...)})
+	g.keep(Example{node, stream, t, fmt.Sprintf(format, args...)})
 }
 
-func (f found) keep(r int, e Example) {
-	g := &f[r]
+func (g *Finding) keep(e Example) {
 	g.Examples = append(g.Examples, e)
 	slices.SortFunc(g.Examples, func(a, b Example) int {
 		return cmp.Or(cmp.Compare(a.Time, b.Time), cmp.Compare(a.Node, b.Node),
@@ -185,11 +157,11 @@ func (f found) keep(r int, e Example) {
 }
 
 // join takes over what another collection has.
-func (f found) join(other found, rules ...int) {
-	for _, r := range rules {
-		f[r].Count += other[r].Count
-		for _, e := range other[r].Examples {
-			f.keep(r, e)
+func (f found) join(other found, kinds ...string) {
+	for _, kind := range kinds {
+		f[kind].Count += other[kind].Count
+		for _, e := range other[kind].Examples {
+			f[kind].keep(e)
 		}
 	}
 }
@@ -219,7 +191,7 @@ func Check(ctx context.Context, r *trace.Reader) (*Report, error) {
 type checker struct {
 	r      *trace.Reader
 	found  found
-	clocks map[int]*nodeClock
+	clocks map[int][]model.ClockSync // comparisons by node, in order of time
 	// Where there are several processes:
 	corrections [][]model.ClockSync // by node
 	agreement   *model.Clocks
@@ -242,11 +214,7 @@ func (c *checker) report(streams []*stream) *Report {
 		rep.Ended = info.Ended
 	}
 	gaps := map[[2]int]bool{} // streams with holes
-	for _, p := range problems {
-		if p.Kind == trace.Unfinished && (rep.Ended == trace.EndedFailed ||
-			rep.Ended == trace.EndedInterrupted) {
-			continue // that is how it ended
-		}
+	for _, p := range c.r.Missing() {
 		rep.Problems = append(rep.Problems, p.String())
 		rep.LostEvents += p.Events
 		if p.Timed && p.Kind != trace.Unfinished {
@@ -261,17 +229,16 @@ func (c *checker) report(streams []*stream) *Report {
 	rep.Whole = len(rep.Problems) == 0 && c.loss == 0
 	c.complete = len(problems) == 0 && c.loss == 0
 	for _, s := range streams {
-		c.found.join(s.found, timeBack, undefined)
+		c.found.join(s.found, "time-back", "undefined")
 		if !gaps[[2]int{s.node, s.id}] {
-			c.found.join(s.found, endWithoutStart, startWithoutEnd, outside)
+			c.found.join(s.found, "end-without-start", "start-without-end", "outside-program")
 		}
 	}
-	for i, rule := range rules {
-		if why := c.unfit(i, rep); why != "" {
-			rep.Unchecked = append(rep.Unchecked, Unchecked{rule.kind, why})
-		} else if f := c.found[i]; f.Count > 0 {
-			f.Kind, f.Meaning = rule.kind, rule.meaning
-			rep.Findings = append(rep.Findings, f)
+	for i := range rules {
+		if why := c.unfit(&rules[i], rep); why != "" {
+			rep.Unchecked = append(rep.Unchecked, Unchecked{rules[i].kind, why})
+		} else if f := c.found[rules[i].kind]; f.Count > 0 {
+			rep.Findings = append(rep.Findings, *f)
 		}
 	}
 	rep.Consistent = len(rep.Findings) == 0
@@ -280,11 +247,10 @@ func (c *checker) report(streams []*stream) *Report {
 }
 
 // unfit tells why a rule cannot be checked, "" if it can.
-func (c *checker) unfit(id int, rep *Report) string {
-	r := rules[id]
+func (c *checker) unfit(r *rule, rep *Report) string {
 	some, without := false, trace.Kind(0)
 	for _, k := range r.needs {
-		if c.recorded(id, k) {
+		if c.recorded(r, k) {
 			some = true
 		} else {
 			without = k
@@ -302,11 +268,11 @@ func (c *checker) unfit(id int, rep *Report) string {
 }
 
 // recorded tells whether there are events of a kind that a rule needs.
-func (c *checker) recorded(id int, k trace.Kind) bool {
+func (c *checker) recorded(r *rule, k trace.Kind) bool {
 	switch {
 	case k == trace.KindCFMigrated:
 		return c.count[k] > 0 || c.count[trace.KindCFStolen] > 0
-	case k == trace.KindCFStarted && id == notHere:
+	case k == trace.KindCFStarted && r.kind == "input-not-here":
 		return c.inputs
 	case k == trace.KindDFRequested:
 		return len(c.requests) > 0 // a node's requests to itself get no answer

@@ -18,7 +18,7 @@ type place struct {
 // facts are what is collected of all streams.
 type facts struct {
 	cfs      map[trace.CF]*cf
-	messages map[uint64]*message
+	messages map[uint64]*passage
 	requests map[uint64]*request
 	moves    []move
 	dfs      map[dfKey]*df
@@ -53,21 +53,18 @@ type cf struct {
 	maxNumber            uint64
 }
 
-type message struct {
+// passage is a message or request between nodes, as the sender and the receiver tell.
+type passage struct {
 	sent, received     place
-	from, to           int32 // as the receiver and the sender say
-	sentDF, receivedDF dfKey
-	sentBytes, bytes   int64
+	to, from           int32 // as the sender and the receiver say
+	df, gotDF          dfKey
+	bytes, gotBytes    int64
+	request, gotAnswer uint64 // that a message answers
 	sends, receipts    int32
-	request            uint64
-	gotRequest         uint64
 }
 
 type request struct {
-	asked, came    place
-	to, from       int32
-	df, gotDF      dfKey
-	asks, comes    int32
+	passage
 	answers        int32
 	answered       place
 	answeredTo     int32
@@ -115,7 +112,7 @@ type queue struct {
 
 func newFacts() *facts {
 	return &facts{
-		cfs: map[trace.CF]*cf{}, messages: map[uint64]*message{}, requests: map[uint64]*request{},
+		cfs: map[trace.CF]*cf{}, messages: map[uint64]*passage{}, requests: map[uint64]*request{},
 		dfs:    map[dfKey]*df{},
 		copies: map[heldKey]*held{}, defs: map[int32]*trace.Defs{}, queues: map[[2]int]queue{},
 	}
@@ -255,32 +252,36 @@ func (f *facts) takeDF(p place, defs *trace.Defs, k trace.Kind, a []uint64) {
 		h.last = p
 	case trace.KindDFSent:
 		m := entry(f.messages, a[3])
-		m.sent, m.to, m.sentDF, m.sentBytes, m.request = p, int32(a[1]), f.key(p.node, defs, n), int64(a[2]),
-			a[4]
-		m.sends++
+		m.send(p, a[1], f.key(p.node, defs, n))
+		m.bytes, m.request = int64(a[2]), a[4]
 		if a[4] != 0 {
 			q := entry(f.requests, a[4])
 			q.answers++
-			q.answered, q.answeredTo, q.answeredWithDF = p, int32(a[1]), m.sentDF
+			q.answered, q.answeredTo, q.answeredWithDF = p, m.to, m.df
 		}
 	case trace.KindDFReceived:
 		m := entry(f.messages, a[3])
-		m.received, m.from, m.receivedDF, m.bytes, m.gotRequest = p, int32(a[1]), f.key(p.node, defs, n),
-			int64(a[2]), a[4]
-		m.receipts++
+		m.receive(p, a[1], f.key(p.node, defs, n))
+		m.gotBytes, m.gotAnswer = int64(a[2]), a[4]
 	case trace.KindDFRequested:
 		if a[3] != 0 { // one to the node itself has no number
-			q := entry(f.requests, a[3])
-			q.asked, q.to, q.df = p, int32(a[2]), f.key(p.node, defs, n)
-			q.asks++
+			entry(f.requests, a[3]).send(p, a[2], f.key(p.node, defs, n))
 		}
 	case trace.KindDFRequestReceived:
 		if a[2] != 0 {
-			q := entry(f.requests, a[2])
-			q.came, q.from, q.gotDF = p, int32(a[1]), f.key(p.node, defs, n)
-			q.comes++
+			entry(f.requests, a[2]).receive(p, a[1], f.key(p.node, defs, n))
 		}
 	}
+}
+
+func (x *passage) send(p place, to uint64, df dfKey) {
+	x.sent, x.to, x.df = p, int32(to), df
+	x.sends++
+}
+
+func (x *passage) receive(p place, from uint64, df dfKey) {
+	x.received, x.from, x.gotDF = p, int32(from), df
+	x.receipts++
 }
 
 // dfText names a DF by its number in a node's file.
@@ -311,7 +312,7 @@ func (c *checker) collisions(node int) {
 		}
 		_, other, _ := c.r.Defs(int(old.node)).DF(old.df, nil)
 		if !slices.Equal(other, identity) {
-			c.found.add(collision, node, 0, math.MinInt64, "%v and %v have the id %016x", other, identity, id)
+			c.found.add("id-collision", node, 0, math.MinInt64, "%v and %v have the id %016x", other, identity, id)
 		}
 	})
 }

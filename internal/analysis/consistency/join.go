@@ -2,14 +2,15 @@ package consistency
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
 
 	"github.com/whyslow/whyslow/trace"
 )
 
 // at adds a case that happened at a place.
-func (c *checker) at(r int, p place, format string, args ...any) {
-	c.found.add(r, int(p.node), int(p.stream), p.time, format, args...)
+func (c *checker) at(kind string, p place, format string, args ...any) {
+	c.found.add(kind, int(p.node), int(p.stream), p.time, format, args...)
 }
 
 // before tells that a is before b, by how much, and that the clocks do not explain it.
@@ -28,7 +29,7 @@ func (c *checker) join() {
 	c.checkMoves()
 	for n, m := range c.messages {
 		if n != 0 {
-			c.checkMessage(n, m)
+			c.checkPassage("message", n, m, trace.KindDFSent, trace.KindDFReceived)
 		}
 	}
 	for n, q := range c.requests {
@@ -40,56 +41,49 @@ func (c *checker) join() {
 	for _, h := range c.copies {
 		c.checkCopy(h)
 	}
-	last := place{node: 0}
 	for k, q := range c.queues {
 		if q.length != 0 {
 			if k[1] < 0 {
-				c.at(left, q.place, "%d ready CFs", q.length)
+				c.at("left", q.place, "%d ready CFs", q.length)
 			} else {
-				c.at(left, q.place, "%d messages to node %d", q.length, k[1])
+				c.at("left", q.place, "%d messages to node %d", q.length, k[1])
 			}
 		}
 	}
 	if c.inner != 0 || c.outer != 0 {
-		c.at(left, last, "%d neighbour relations within nodes, %d between nodes", c.inner, c.outer)
+		c.at("left", place{}, "%d neighbour relations within nodes, %d between nodes", c.inner, c.outer)
 	}
 }
 
 func (c *checker) checkCF(id trace.CF, f *cf) {
 	if f.creations > 1 {
-		c.at(createdTwice, f.created, "CF %v, %d times", id, f.creations)
+		c.at("created-twice", f.created, "CF %v, %d times", id, f.creations)
 	}
 	if f.destructs > 1 {
-		c.at(destroyedTwice, f.destroyed, "CF %v, %d times", id, f.destructs)
+		c.at("destroyed-twice", f.destroyed, "CF %v, %d times", id, f.destructs)
 	}
 	if f.creations == 0 {
 		p, k := f.first, f.firstKind
 		if k == 0 {
 			p, k = f.destroyed, trace.KindCFDestroyed
 		}
-		c.at(notCreated, p, "%v of CF %v", k, id)
+		c.at("not-created", p, "%v of CF %v", k, id)
 	}
-	if f.creations > 0 && f.firstKind != 0 {
-		if ns, sure := c.before(f.first, f.created); sure {
-			c.at(beforeCreation, f.first, "%v of CF %v %d ns before onCreated", f.firstKind, id, ns)
-		}
+	if ns, sure := c.before(f.first, f.created); sure && f.creations > 0 && f.firstKind != 0 {
+		c.at("before-creation", f.first, "%v of CF %v %d ns before onCreated", f.firstKind, id, ns)
 	}
-	if f.creations > 0 && f.destructs > 0 {
-		if ns, sure := c.before(f.destroyed, f.created); sure {
-			c.at(beforeCreation, f.destroyed, "%v of CF %v %d ns before onCreated", trace.KindCFDestroyed, id,
-				ns)
-		}
+	if ns, sure := c.before(f.destroyed, f.created); sure && f.creations > 0 && f.destructs > 0 {
+		c.at("before-creation", f.destroyed, "%v of CF %v %d ns before onCreated", trace.KindCFDestroyed, id, ns)
 	}
-	if f.destructs > 0 && f.lastKind != 0 {
-		if ns, sure := c.before(f.destroyed, f.last); sure {
-			c.at(afterEnd, f.last, "%v of CF %v %d ns after onDestroyed", f.lastKind, id, ns)
-		}
+	if ns, sure := c.before(f.destroyed, f.last); sure && f.destructs > 0 && f.lastKind != 0 {
+		c.at("after-destruction", f.last, "%v of CF %v %d ns after onDestroyed", f.lastKind, id, ns)
 	}
 	if f.destructs == 0 && f.creations > 0 {
-		c.at(neverDestroyed, f.created, "CF %v", id)
+		c.at("never-destroyed", f.created, "CF %v", id)
 	}
 	if f.starts > 0 && uint64(f.starts) != f.maxNumber {
-		c.at(executions, f.first, "CF %v: %d executions, the highest number is %d", id, f.starts, f.maxNumber)
+		c.at("execution-number", f.first, "CF %v: %d executions, the highest number is %d", id, f.starts,
+			f.maxNumber)
 	}
 }
 
@@ -113,91 +107,71 @@ func (c *checker) checkMoves() {
 		for i := range min(len(out), len(in)) {
 			o, g := out[i], in[i]
 			if o.peer != g.place.node || g.peer != o.place.node {
-				c.at(lostOnTheWay, o.place, "CF %v leaves for node %d; node %d receives it from node %d", id,
+				c.at("lost-on-the-way", o.place, "CF %v leaves for node %d; node %d receives it from node %d", id,
 					o.peer, g.place.node, g.peer)
 			}
 			if ns, sure := c.before(g.place, o.place); sure {
-				c.at(beforeSending, g.place, "CF %v from node %d: %d ns", id, g.peer, ns)
+				c.at("received-before-sent", g.place, "CF %v from node %d: %d ns", id, g.peer, ns)
 			}
 		}
 		for _, o := range out[min(len(out), len(in)):] {
-			c.at(lostOnTheWay, o.place, "CF %v leaves for node %d", id, o.peer)
+			c.at("lost-on-the-way", o.place, "CF %v leaves for node %d", id, o.peer)
 		}
 		for _, g := range in[min(len(out), len(in)):] {
-			c.at(lostOnTheWay, g.place, "CF %v arrives from node %d", id, g.peer)
+			c.at("lost-on-the-way", g.place, "CF %v arrives from node %d", id, g.peer)
 		}
 	}
 }
 
-func (c *checker) checkMessage(n uint64, m *message) {
+// checkPassage compares what the sender and the receiver of a message or request tell.
+func (c *checker) checkPassage(what string, n uint64, x *passage, sent, received trace.Kind) {
 	name := trace.CF(n) // it looks the same
-	if m.sends > 1 || m.receipts > 1 {
-		p := m.sent
-		if m.sends <= 1 {
-			p = m.received
-		}
-		c.at(numberTwice, p, "message %v: sent %d times, received %d times", name, m.sends, m.receipts)
-		return
-	}
 	switch {
-	case m.sends == 0 && c.count[trace.KindDFSent] == 0, m.receipts == 0 &&
-		c.count[trace.KindDFReceived] == 0:
+	case x.sends > 1:
+		c.at("number-twice", x.sent, what+" %v: sent %d times, received %d times", name, x.sends, x.receipts)
+	case x.receipts > 1:
+		c.at("number-twice", x.received, what+" %v: sent %d times, received %d times", name, x.sends, x.receipts)
+	case x.sends == 0 && c.count[sent] == 0, x.receipts == 0 && c.count[received] == 0:
 		// Only one side is recorded.
-	case m.sends == 0:
-		c.at(receivedNotSent, m.received, "message %v from node %d", name, m.from)
-	case m.receipts == 0:
-		c.at(sentNotReceived, m.sent, "message %v to node %d", name, m.to)
+	case x.sends == 0:
+		c.at("received-not-sent", x.received, what+" %v from node %d", name, x.from)
+	case x.receipts == 0:
+		c.at("sent-not-received", x.sent, what+" %v to node %d", name, x.to)
 	default:
-		if ns, sure := c.before(m.received, m.sent); sure {
-			c.at(beforeSending, m.received, "message %v from node %d: %d ns", name, m.sent.node, ns)
+		if ns, sure := c.before(x.received, x.sent); sure {
+			c.at("received-before-sent", x.received, what+" %v from node %d: %d ns", name, x.sent.node, ns)
 		}
-		if m.to != m.received.node || m.from != m.sent.node || m.sentDF != m.receivedDF ||
-			m.sentBytes != m.bytes || m.request != m.gotRequest {
-			c.at(otherMessage, m.received,
-				"message %v: sent by node %d to node %d, %d bytes; received by node %d from node %d, %d bytes",
-				name, m.sent.node, m.to, m.sentBytes, m.received.node, m.from, m.bytes)
+		if x.to != x.received.node || x.from != x.sent.node || x.df != x.gotDF || x.bytes != x.gotBytes ||
+			x.request != x.gotAnswer {
+			size, gotSize := "", ""
+			if sent == trace.KindDFSent {
+				size, gotSize = fmt.Sprintf(", %d bytes", x.bytes), fmt.Sprintf(", %d bytes", x.gotBytes)
+			}
+			c.at("other-message", x.received,
+				what+" %v: sent by node %d to node %d%s; received by node %d from node %d%s", name, x.sent.node,
+				x.to, size, x.received.node, x.from, gotSize)
 		}
 	}
 }
 
 func (c *checker) checkRequest(n uint64, q *request) {
-	name := trace.CF(n)
-	if q.asks > 1 || q.comes > 1 {
-		p := q.asked
-		if q.asks <= 1 {
-			p = q.came
+	name := trace.CF(n) // it looks the same
+	if q.sends == 0 && q.receipts == 0 {
+		if c.count[trace.KindDFRequested] > 0 {
+			c.at("received-not-sent", q.answered, "request %v, answered and never made", name)
 		}
-		c.at(numberTwice, p, "request %v: sent %d times, received %d times", name, q.asks, q.comes)
 		return
 	}
+	c.checkPassage("request", n, &q.passage, trace.KindDFRequested, trace.KindDFRequestReceived)
 	switch {
-	case q.asks == 0 && c.count[trace.KindDFRequested] == 0:
-		return
-	case q.asks == 0 && q.comes == 0:
-		c.at(receivedNotSent, q.answered, "request %v, answered and never made", name)
-		return
-	case q.asks == 0:
-		c.at(receivedNotSent, q.came, "request %v from node %d", name, q.from)
-	case q.comes == 0 && c.count[trace.KindDFRequestReceived] > 0:
-		c.at(sentNotReceived, q.asked, "request %v to node %d", name, q.to)
-	case q.comes > 0:
-		if ns, sure := c.before(q.came, q.asked); sure {
-			c.at(beforeSending, q.came, "request %v from node %d: %d ns", name, q.asked.node, ns)
-		}
-		if q.to != q.came.node || q.from != q.asked.node || q.df != q.gotDF {
-			c.at(otherMessage, q.came,
-				"request %v: sent by node %d to node %d; received by node %d from node %d", name,
-				q.asked.node, q.to, q.came.node, q.from)
-		}
-	}
-	switch {
+	case q.sends > 1, q.receipts > 1, q.sends == 0 && c.count[trace.KindDFRequested] == 0:
 	case q.answers > 1:
-		c.at(answeredTwice, q.answered, "request %v, %d times", name, q.answers)
-	case q.answers == 0 && q.asks > 0:
-		c.at(unanswered, q.asked, "request %v to node %d", name, q.to)
-	case q.asks > 0 && (q.answeredTo != q.asked.node || q.answeredWithDF != q.df):
-		c.at(otherMessage, q.answered, "request %v of node %d is answered to node %d or with another DF",
-			name, q.asked.node, q.answeredTo)
+		c.at("answered-twice", q.answered, "request %v, %d times", name, q.answers)
+	case q.answers == 0 && q.sends > 0:
+		c.at("unanswered", q.sent, "request %v to node %d", name, q.to)
+	case q.sends > 0 && (q.answeredTo != q.sent.node || q.answeredWithDF != q.df):
+		c.at("other-message", q.answered, "request %v of node %d is answered to node %d or with another DF", name,
+			q.sent.node, q.answeredTo)
 	}
 }
 
@@ -221,7 +195,7 @@ func (c *checker) checkDF(d *df) {
 				first = ch
 			}
 			if alive++; alive > 1+told {
-				c.at(dfTwice, ch.place, "%s", c.dfText(d.ref))
+				c.at("df-created-twice", ch.place, "%s", c.dfText(d.ref))
 			}
 		}
 	}
@@ -229,24 +203,24 @@ func (c *checker) checkDF(d *df) {
 		return
 	}
 	if first == nil {
-		c.at(notMade, d.used, "%v with %s, which is never created", d.what, c.dfText(d.ref))
+		c.at("df-before-creation", d.used, "%v with %s, which is never created", d.what, c.dfText(d.ref))
 		return
 	}
 	if ns, sure := c.before(d.used, first.place); sure {
-		c.at(notMade, d.used, "%v with %s %d ns before onCreate", d.what, c.dfText(d.ref), ns)
+		c.at("df-before-creation", d.used, "%v with %s %d ns before onCreate", d.what, c.dfText(d.ref), ns)
 	}
 }
 
 func (c *checker) checkCopy(h *held) {
 	switch {
 	case h.stored > h.dropped:
-		c.at(neverDropped, h.last, "%s: stored %d times, given up %d times", c.dfText(h.ref), h.stored,
+		c.at("never-dropped", h.last, "%s: stored %d times, given up %d times", c.dfText(h.ref), h.stored,
 			h.dropped)
 	case h.stored < h.dropped:
-		c.at(notStored, h.last, "%s: stored %d times, given up %d times", c.dfText(h.ref), h.stored,
+		c.at("not-stored", h.last, "%s: stored %d times, given up %d times", c.dfText(h.ref), h.stored,
 			h.dropped)
 	}
 	if h.user != 0 && (h.stored == 0 || h.used.time < h.first.time) {
-		c.at(notHere, h.used, "CF %v starts with %s", h.user, c.dfText(h.ref))
+		c.at("input-not-here", h.used, "CF %v starts with %s", h.user, c.dfText(h.ref))
 	}
 }

@@ -36,6 +36,24 @@ type opened struct {
 	time   int64
 }
 
+// phases are the kinds that start or end something: with which it starts, and how many arguments must be the
+// same at its start and end.
+var phases = [trace.FirstUserKind]struct {
+	start trace.Kind
+	args  int
+}{
+	trace.KindProgramStarted:  {trace.KindProgramStarted, 0},
+	trace.KindProgramFinished: {trace.KindProgramStarted, 0},
+	trace.KindCFStarted:       {trace.KindCFStarted, 2},
+	trace.KindCFFinished:      {trace.KindCFStarted, 2},
+	trace.KindForeignStarted:  {trace.KindForeignStarted, 1},
+	trace.KindForeignEnded:    {trace.KindForeignStarted, 1},
+	trace.KindWaitStarted:     {trace.KindWaitStarted, 1},
+	trace.KindWaitEnded:       {trace.KindWaitStarted, 1},
+	trace.KindIdle:            {trace.KindIdle, 0},
+	trace.KindBusy:            {trace.KindIdle, 0},
+}
+
 func newStream(c *checker, s trace.StreamInfo) *stream {
 	st := &stream{c: c, node: s.Node, id: s.Stream, defs: c.r.Defs(s.Node), begins: s.Started,
 		found: newFound(), last: math.MinInt64}
@@ -62,7 +80,7 @@ func (s *stream) read(ctx context.Context) error {
 		if o.kind == trace.KindIdle || o.kind == trace.KindProgramStarted && !s.worker {
 			continue // a worker may sleep to the end
 		}
-		s.found.add(startWithoutEnd, s.node, s.id, o.time, "%s", o.text(s.defs))
+		s.found.add("start-without-end", s.node, s.id, o.time, "%s", o.text(s.defs))
 	}
 	return nil
 }
@@ -91,7 +109,7 @@ func (s *stream) event(t int64, k trace.Kind, a []uint64) {
 	c := s.c
 	c.events++
 	if t < s.last {
-		s.found.add(timeBack, s.node, s.id, t, "%v %d ns before the event before it, %v", s.name(k), s.last-t,
+		s.found.add("time-back", s.node, s.id, t, "%v %d ns before the event before it, %v", s.name(k), s.last-t,
 			s.name(s.lastKind))
 	}
 	s.program(t, k)
@@ -101,30 +119,23 @@ func (s *stream) event(t int64, k trace.Kind, a []uint64) {
 	}
 	c.count[k]++
 	s.defined(t, k, a)
-	switch k {
-	case trace.KindProgramStarted:
-		s.begin(t, k, 0, 0)
-	case trace.KindProgramFinished:
-		s.end(t, k, trace.KindProgramStarted, 0, 0)
-	case trace.KindCFStarted:
-		s.begin(t, k, a[0], a[1])
-	case trace.KindCFFinished:
-		s.end(t, k, trace.KindCFStarted, a[0], a[1])
-	case trace.KindForeignStarted:
-		s.begin(t, k, a[0], 0)
-	case trace.KindForeignEnded:
-		s.end(t, k, trace.KindForeignStarted, a[0], 0)
-	case trace.KindWaitStarted:
-		s.begin(t, k, a[0], 0)
-	case trace.KindWaitEnded:
-		s.end(t, k, trace.KindWaitStarted, a[0], 0)
-	case trace.KindIdle:
-		s.begin(t, k, 0, 0)
-	case trace.KindBusy:
-		s.end(t, k, trace.KindIdle, 0, 0)
-	case trace.KindLost:
+	if k == trace.KindLost {
 		c.loss += a[0]
 		s.tolerant, s.open = true, nil
+	}
+	if x := phases[k]; x.start != 0 {
+		o := opened{kind: x.start, time: t}
+		if x.args > 0 {
+			o.what = a[0]
+		}
+		if x.args > 1 {
+			o.number = a[1]
+		}
+		if k == x.start {
+			s.open = append(s.open, o)
+		} else {
+			s.end(k, o)
+		}
 	}
 	c.take(s, t, k, a)
 }
@@ -150,27 +161,23 @@ func (s *stream) program(t int64, k trace.Kind) {
 	case k == trace.KindProgramStarted:
 		s.started = true
 	case s.finished:
-		s.found.add(outside, s.node, s.id, t, "%s after onProgramFinished", s.name(k))
+		s.found.add("outside-program", s.node, s.id, t, "%s after onProgramFinished", s.name(k))
 	case !s.started && !s.tolerant && s.begins:
-		s.found.add(outside, s.node, s.id, t, "%s before onProgramStarted", s.name(k))
+		s.found.add("outside-program", s.node, s.id, t, "%s before onProgramStarted", s.name(k))
 	}
 	s.finished = s.finished || k == trace.KindProgramFinished
 }
 
-func (s *stream) begin(t int64, k trace.Kind, what, number uint64) {
-	s.open = append(s.open, opened{k, what, number, t})
-}
-
-func (s *stream) end(t int64, k, start trace.Kind, what, number uint64) {
+// end closes what has started and ends now.
+func (s *stream) end(k trace.Kind, ended opened) {
 	for i := len(s.open) - 1; i >= 0; i-- {
-		if o := s.open[i]; o.kind == start && o.what == what && o.number == number {
+		if o := s.open[i]; o.kind == ended.kind && o.what == ended.what && o.number == ended.number {
 			s.open = slices.Delete(s.open, i, i+1)
 			return
 		}
 	}
 	if !s.tolerant {
-		o := opened{start, what, number, t}
-		s.found.add(endWithoutStart, s.node, s.id, t, "%v without %s", k, o.text(s.defs))
+		s.found.add("end-without-start", s.node, s.id, ended.time, "%v without %s", k, ended.text(s.defs))
 	}
 }
 
@@ -186,7 +193,7 @@ func (s *stream) defined(t int64, k trace.Kind, a []uint64) {
 			s.definedDF(t, k, a[f])
 		case trace.FieldSite:
 			if _, ok := s.defs.Site(trace.Site(a[f])); !ok && a[f] != 0 {
-				s.found.add(undefined, s.node, s.id, t, "%v names statement #%d", k, a[f])
+				s.found.add("undefined", s.node, s.id, t, "%v names statement #%d", k, a[f])
 			}
 		case trace.FieldDFs:
 			for _, v := range a[f+1:] {
@@ -198,6 +205,6 @@ func (s *stream) defined(t int64, k trace.Kind, a []uint64) {
 
 func (s *stream) definedDF(t int64, k trace.Kind, df uint64) {
 	if df != 0 && !s.defs.HasDF(trace.DF(df)) {
-		s.found.add(undefined, s.node, s.id, t, "%v names DF #%d", k, df)
+		s.found.add("undefined", s.node, s.id, t, "%v names DF #%d", k, df)
 	}
 }

@@ -78,8 +78,9 @@ type Violation struct {
 	Text  string `json:"text"`
 }
 
-// history is what answers are made from.
+// history answers questions. It is the part of a Set that a finished run and one that executes share.
 type history struct {
+	refresh    func() // brings the rest up to date
 	start, end int64
 	killed     bool
 	workers    []int // by node
@@ -130,8 +131,9 @@ func (r *history) float(q quantity, place int32, at int64) float64 {
 	return 0
 }
 
-// at gives all properties at a moment.
-func (r *history) at(t int64) At {
+// At is part of Set.
+func (r *history) At(t int64) At {
+	r.refresh()
 	when := r.when(t)
 	out := At{T: t, Nodes: []NodeState{}, Links: []LinkState{}, Spread: map[string]Spread{}}
 	var busy, workers int64
@@ -144,12 +146,10 @@ func (r *history) at(t int64) At {
 	}
 	for n, w := range r.workers {
 		i := int32(n)
-		s := NodeState{Node: n, Workers: w, CFs: r.value(cfs, i, when), Copies: r.value(copies, i, when),
-			Objects: r.value(objects, i, when),
-			Bytes:   r.value(bytes, i, when), Inner: known(inner, i), Outer: known(outer,
-				i), Running: r.value(running, i, when),
-			ReadyQueue: known(readyQueue, i), Weight: r.float(weight, i, when), Waiting: r.value(waiting, i,
-				when), Ready: r.value(ready, i, when)}
+		v := func(q quantity) int64 { return r.value(q, i, when) }
+		s := NodeState{Node: n, Workers: w, CFs: v(cfs), Copies: v(copies), Objects: v(objects), Bytes: v(bytes),
+			Inner: known(inner, i), Outer: known(outer, i), Running: v(running), ReadyQueue: known(readyQueue, i),
+			Weight: r.float(weight, i, when), Waiting: v(waiting), Ready: v(ready)}
 		out.Nodes = append(out.Nodes, s)
 		busy += min(max(s.Running, 0), int64(w))
 		workers += int64(w)
@@ -165,10 +165,10 @@ func (r *history) at(t int64) At {
 	}
 	for _, l := range r.sortedLinks() {
 		i := r.links.index[l]
-		s := LinkState{From: l.From, To: l.To, Objects: r.value(moved, i, when),
-			ObjectBytes: r.value(movedBytes, i, when), Messages: r.value(messages, i, when),
-			MessageBytes: r.value(messageBytes, i, when), SendQueue: known(sendQueue,
-				i), InFlight: r.value(inFlight, i, when), BytesInFlight: r.value(bytesInFlight, i, when)}
+		v := func(q quantity) int64 { return r.value(q, i, when) }
+		s := LinkState{From: l.From, To: l.To, Objects: v(moved), ObjectBytes: v(movedBytes),
+			Messages: v(messages), MessageBytes: v(messageBytes), SendQueue: known(sendQueue, i),
+			InFlight: v(inFlight), BytesInFlight: v(bytesInFlight)}
 		if s.Messages > 0 || s.SendQueue != nil && *s.SendQueue > 0 {
 			out.Links = append(out.Links, s)
 		}

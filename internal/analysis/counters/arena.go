@@ -1,5 +1,7 @@
 package counters
 
+import "maps"
+
 // arena holds things in chunks, numbered from 1, so that growing copies nothing. Things that were put back
 // are used again.
 type arena[T any] struct {
@@ -47,3 +49,55 @@ func (a *arena[T]) each(f func(i uint32, v *T)) {
 		f(i, a.at(i))
 	}
 }
+
+// numbering gives the numbers of things in an arena by their ids. Ids of a node hardly have holes, so that
+// neighbours share a chunk.
+type numbering struct {
+	chunks map[uint64]*idChunk // by id / chunkLen
+	recent [1 << 8]struct {
+		key   uint64
+		chunk *idChunk
+	}
+}
+
+const chunkLen = 64
+
+type idChunk [chunkLen]uint32
+
+func (x *numbering) chunk(key uint64) *idChunk {
+	e := &x.recent[(key^key>>42)%uint64(len(x.recent))]
+	if e.chunk == nil || e.key != key {
+		e.key, e.chunk = key, x.chunks[key]
+	}
+	return e.chunk
+}
+
+// get gives the number of an id, 0 where it has none.
+func (x *numbering) get(id uint64) uint32 {
+	if c := x.chunk(id / chunkLen); c != nil {
+		return c[id%chunkLen]
+	}
+	return 0
+}
+
+// set gives an id a number; 0 takes it away.
+func (x *numbering) set(id uint64, n uint32) {
+	key := id / chunkLen
+	c := x.chunk(key)
+	if c == nil {
+		if x.chunks == nil {
+			x.chunks = map[uint64]*idChunk{}
+		}
+		c = &idChunk{}
+		x.chunks[key] = c
+	}
+	c[id%chunkLen] = n
+}
+
+// tidy forgets chunks without numbers.
+func (x *numbering) tidy() {
+	maps.DeleteFunc(x.chunks, func(_ uint64, c *idChunk) bool { return *c == idChunk{} })
+	clear(x.recent[:])
+}
+
+func (x *numbering) bytes() int64 { return int64(len(x.chunks)) * (chunkLen*4 + 32) }

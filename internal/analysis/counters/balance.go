@@ -41,7 +41,7 @@ var ofLinks = []leftover{
 
 // balance lists what is left over. lost counts, by node, the drops of copies that were never stored; each
 // gives every message.
-func (r *history) balance(lost []int64, each func(f func(g *message))) []Violation {
+func (r *history) balance(lost []int64, each func(f func(g *model.Message))) []Violation {
 	out := []Violation{}
 	check := func(l *leftover, at int32, node int, link, where string) {
 		if r.unknown[l.q] {
@@ -72,17 +72,18 @@ func (r *history) balance(lost []int64, each func(f func(g *message))) []Violati
 	}
 	type half struct{ sent, received int64 }
 	halves := map[int32]half{}
-	each(func(g *message) {
-		h := halves[r.links.find(g.from, g.to)]
+	each(func(g *model.Message) {
+		link := r.links.find(g.From, g.To)
+		h := halves[link]
 		switch {
-		case g.received == none:
+		case g.Received == none:
 			h.sent++
-		case g.sent == none:
+		case g.Sent == none:
 			h.received++
 		default:
 			return
 		}
-		halves[r.links.find(g.from, g.to)] = h
+		halves[link] = h
 	})
 	for _, l := range r.sortedLinks() {
 		i, name := r.links.index[l], linkName(l)
@@ -113,27 +114,27 @@ func (s *static) Balance() []Violation {
 			lost[h.Node]++
 		}
 	}
-	return s.history.balance(lost, func(f func(g *message)) { eachMessage(s.m, f) })
+	return s.history.balance(lost, func(f func(g *model.Message)) { eachMessage(s.m, f) })
 }
 
 // Balance is part of Set.
 func (l *Live) Balance() []Violation {
-	r := l.now()
+	l.refresh()
 	lost := make([]int64, len(l.nodes))
 	l.copies.each(func(_ uint32, h *holding) {
 		if h.used {
 			lost[h.node] += int64(max(h.dropped-h.stored, 0))
 		}
 	})
-	return r.balance(lost, func(f func(g *message)) {
+	return l.balance(lost, func(f func(g *model.Message)) {
 		l.messages.each(func(_ uint32, g *liveMessage) {
 			if g.used {
 				m := l.on(g)
 				f(&m)
 			}
 		})
-		l.cfs.each(func(id uint64, c *cfRecord) {
-			for _, m := range l.movesOf(id, c) {
+		l.cfs.each(func(_ uint32, c *cfRecord) {
+			for _, m := range l.movesOf(c.id, c) {
 				f(&m)
 			}
 		})

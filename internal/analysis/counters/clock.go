@@ -17,8 +17,8 @@ type clock struct {
 
 func (c *clock) common(t int64) int64 { return model.Common(t, c.syncs) }
 
-// with adds measurements. It gives the new clock and the time, on the old common clock, since which times
-// differ; ok is false if none do.
+// with adds measurements. It gives the new clock and the node's own time since which times differ; ok is
+// false if none do.
 func (c *clock) with(more []model.ClockSync) (next clock, since int64, ok bool) {
 	next.syncs = slices.Clone(c.syncs)
 	since = maxTime
@@ -39,7 +39,7 @@ func (c *clock) with(more []model.ClockSync) (next clock, since int64, ok bool) 
 			if i == 0 {
 				since = none
 			} else {
-				since = min(since, c.common(next.syncs[i-1].Time))
+				since = min(since, next.syncs[i-1].Time)
 			}
 		}
 		next.syncs = slices.Insert(next.syncs, i, s)

@@ -5,19 +5,18 @@
 // # One definition, three uses
 //
 // Each quantity stands once in the table of quantities.go: its names, its unit, what it is in words. What
-// changes it is one function from facts to changes: cfs.go for the states of CFs, links.go for messages,
-// dfs.go for copies of DFs, queues.go for lengths. Three readers take these changes:
+// happens to a CF, a DF, a message or a queue is a change, and changes.go says once what each kind of change
+// does to the quantities. Three readers take changes:
 //
 //	Compute    the report: windows of equal length, peaks and sums, by one process or by several
 //	FromModel  the page, for a finished trace: step functions that answer questions about any interval
 //	Live       the page, while a run executes: the same step functions; blocks may arrive in any order
 //
-// The step functions themselves are package steps.
+// The first two find the changes of a model in the same way (sources.go). The step functions are package
+// steps.
 //
-// Why not one reader: for a finished trace, Live takes about three times the CPU time of Compute (290 and 95
-// ns an event on the Cholesky example, on a busy machine), since it keeps every fact so that late ones can be
-// put in their place. Compute in turn needs all facts first. So the readers share what a fact changes, not
-// how changes are kept.
+// Why not one reader: for a finished trace, Live takes several times the CPU time of Compute, since it keeps
+// every fact so that late ones can be put in their place. Compute in turn needs all facts first.
 //
 // # Levels and amounts
 //
@@ -31,24 +30,6 @@
 // including (i+1)*WindowNS, the last one also the end of the run. What is recorded before the start of the
 // run, or after its end, counts as at the start or the end.
 //
-// # The report's series
-//
-//	bytes_held          bytes of all copies of DFs: those stored less those dropped, by node
-//	copies_held         number of these copies, by node; a node that received a DF twice holds two
-//	dfs                 DFs created and not yet destroyed
-//	cfs                 CFs that exist: from the creation to the end of the last execution, by node
-//	cfs_waiting         of these: neither ready nor running
-//	cfs_ready           of these: ready and not yet started
-//	cfs_running         of these: running, structured ones included
-//	cfs_moving          of these: under way between two nodes
-//	messages_in_flight  DFs and CFs under way, by link
-//	bytes_in_flight     their bytes
-//	messages_sent       DFs and CFs sent, by link (amount)
-//	bytes_sent          their bytes (amount)
-//	cfs_moved           CFs sent away, migrated or stolen, by link (amount)
-//	ready_queue         length of the queue of ready CFs as recorded last, by node
-//	send_queue          length of the queue of messages as recorded last, by link
-//
 // At every moment cfs = cfs_waiting + cfs_ready + cfs_running + cfs_moving; a CF under way is on no node.
 //
 // A series that the recorded events do not allow to compute is left out and named in Missing; one that does
@@ -58,7 +39,6 @@ package counters
 import (
 	"context"
 	"fmt"
-	"runtime"
 	"slices"
 	"sync"
 
@@ -224,6 +204,7 @@ type computation struct {
 	group   procs.Group
 	grid    grid
 	unknown [quantities]bool // series that cannot be computed
+	spare   sync.Pool        // *[2][]change, which families use one after another
 	res     *Result
 	mu      sync.Mutex
 }
@@ -241,8 +222,13 @@ func Compute(ctx context.Context, m *model.Model, opt Options, group procs.Group
 	if err := c.settle(); err != nil {
 		return nil, err // the same everywhere
 	}
-	tasks := []func() error{c.cfs, c.copies, c.links, c.dfs, c.readyQueues, c.sendQueues}
-	if err := c.each(tasks); err != nil || group.Rank() != 0 {
+	tasks := []func() error{c.cfs, c.copies, c.messages, c.dfs, c.readyQueues, c.sendQueues}
+	limit := c.opt.Parallel
+	if group.Size() > 1 {
+		limit = 1 // processes exchange in the same order
+	}
+	err := procs.Each(ctx, limit, len(tasks), func(_, i int) error { return tasks[i]() })
+	if err != nil || group.Rank() != 0 {
 		return nil, err
 	}
 	slices.SortStableFunc(c.res.Series, func(a, b Series) int {
@@ -266,9 +252,6 @@ func (c *computation) settle() error {
 	}
 	if opt.Links == 0 {
 		opt.Links = defaultLinks
-	}
-	if opt.Parallel <= 0 {
-		opt.Parallel = runtime.GOMAXPROCS(0)
 	}
 	for _, name := range opt.Only {
 		if !slices.Contains(order, name) {
@@ -294,41 +277,6 @@ func (c *computation) settle() error {
 	return nil
 }
 
-// each does tasks, several at once. Several processes exchange in the same order, so they do one after the
-// other.
-func (c *computation) each(tasks []func() error) error {
-	if c.group.Size() > 1 {
-		for _, task := range tasks {
-			if err := c.ctx.Err(); err != nil {
-				return err
-			}
-			if err := task(); err != nil {
-				return err
-			}
-		}
-		return nil
-	}
-	errs := make([]error, len(tasks))
-	slots := make(chan struct{}, c.opt.Parallel)
-	var wg procs.Goroutines
-	for i, task := range tasks {
-		wg.Go(func() {
-			slots <- struct{}{}
-			defer func() { <-slots }()
-			if errs[i] = c.ctx.Err(); errs[i] == nil {
-				errs[i] = task()
-			}
-		})
-	}
-	wg.Wait()
-	for _, err := range errs {
-		if err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
 // asked tells whether a series is asked for.
 func (c *computation) asked(name string) bool {
 	return len(c.opt.Only) == 0 || slices.Contains(c.opt.Only, name)
@@ -339,28 +287,6 @@ func (c *computation) wants(list ...quantity) bool {
 	return slices.ContainsFunc(list, func(q quantity) bool {
 		return !c.unknown[q] && c.asked(propertyOf(q).report)
 	})
-}
-
-// add takes up a series if it is wanted.
-func (c *computation) add(q quantity, l *level, node int, link string) {
-	if c.group.Rank() != 0 || !c.wants(q) {
-		return
-	}
-	s := c.series(q, l, node, link)
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.res.Series = append(c.res.Series, s)
-}
-
-// addNodes takes up a quantity of nodes, the whole run being last in the list.
-func (c *computation) addNodes(q quantity, list []level) {
-	last := len(list) - 1
-	c.add(q, &list[last], -1, "")
-	for n := range list[:last] {
-		if len(c.m.Nodes[n].Workers) > 0 {
-			c.add(q, &list[n], n, "")
-		}
-	}
 }
 
 // Find gives a series of a result: of the whole run with node -1 and link "", nil where there is none.

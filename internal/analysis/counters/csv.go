@@ -4,6 +4,8 @@ import (
 	"encoding/csv"
 	"io"
 	"strconv"
+
+	"github.com/whyslow/whyslow/internal/words"
 )
 
 // csvHeader names the columns of all tables: when a window begins, in nanoseconds since the start of the run,
@@ -14,7 +16,7 @@ var csvHeader = []string{"time_ns", "series", "unit", "node", "link", "mean", "m
 // WriteCSV writes all series of a report as one table, a line for each window of each; see csvHeader. It
 // fails when w does.
 func WriteCSV(w io.Writer, r *Result) error {
-	out := csvTable{out: csv.NewWriter(w)}
+	out := csvTable{out: csv.NewWriter(words.Foreign(w))}
 	out.write(csvHeader)
 	for i := range r.Series {
 		s := &r.Series[i]
@@ -35,7 +37,7 @@ func WriteCSV(w io.Writer, r *Result) error {
 // WriteAnswerCSV writes the curves of an answer as one table, a line for each window of each; see csvHeader.
 // It fails when w does.
 func WriteAnswerCSV(w io.Writer, a SeriesAnswer) error {
-	out := csvTable{out: csv.NewWriter(w)}
+	out := csvTable{out: csv.NewWriter(words.Foreign(w))}
 	out.write(csvHeader)
 	for i := range a.Series {
 		s := &a.Series[i]

@@ -86,8 +86,9 @@ func interval(from, to int64) error {
 	return query.Interval(from, to)
 }
 
-// series answers a query.
-func (r *history) series(q SeriesQuery) (SeriesAnswer, error) {
+// Series is part of Set.
+func (r *history) Series(q SeriesQuery) (SeriesAnswer, error) {
+	r.refresh()
 	out := SeriesAnswer{From: q.From, To: q.To, Series: []Curve{}}
 	n, err := points(q.Points)
 	if err != nil {

@@ -1,7 +1,6 @@
 package counters
 
 import (
-	"context"
 	"slices"
 
 	"github.com/whyslow/whyslow/internal/analysis/counters/steps"
@@ -45,17 +44,15 @@ type Live struct {
 	max  int64
 	info *trace.RunInfo
 
-	history history
-	stale   bool // history, but for its step functions, is out of date
-	counts  [trace.FirstUserKind]uint64
-	nodes   []*liveNode
-	trees   [quantities]struct {
-		whole  *steps.Steps
-		places []*steps.Steps
-	}
-	delta delta
+	history
+	stale  bool // history, but for its step functions, is out of date
+	counts [trace.FirstUserKind]uint64
+	nodes  []*liveNode
+	trees  [quantities]built
+	delta  delta
 
-	cfs      cfTable
+	cfs      arena[cfRecord]
+	cfByID   numbering
 	cfFacts  arena[cfFact]
 	cfEvents []model.CFEvent // scratch
 	dfs      arena[liveDF]
@@ -79,21 +76,15 @@ type Live struct {
 
 // liveNode is what is known of a node.
 type liveNode struct {
-	clock    clock
-	syncs    []model.ClockSync // not in force yet
-	streams  map[int]*liveStream
-	last     *liveStream
-	lastID   int
-	workers  int                         // by run.json; -1 not known
-	held     map[uint32]*[heldLen]uint32 // DF number to holding, by number / heldLen
-	heldAt   uint32                      // the part of held used last, and its key
-	heldPart *[heldLen]uint32
-	relation samples
+	clock   clock
+	syncs   []model.ClockSync // not in force yet
+	streams map[int]*liveStream
+	workers int       // by run.json; -1 not known
+	held    numbering // of holdings, by DF number
 }
 
 // liveStream is what is known of a stream, on its node's clock.
 type liveStream struct {
-	id                int
 	first, last       int64
 	started, finished int64
 	ran               bool
@@ -112,11 +103,10 @@ func NewLive(opt LiveOptions) *Live {
 		opt.MaxBytes = defaultBytes
 	}
 	l := &Live{max: opt.MaxBytes, byID: map[uint64]uint32{}, byNumber: map[uint64]uint32{},
-		queues: map[queueKey]*samples{}, newest: none, forgotten: none, stale: true}
-	l.trimAt, l.checkIn = opt.MaxBytes, checkSoon
-	l.history.links = newLinkTable()
-	l.history.stored = l.tree
-	l.cfs.chunks = map[uint64]*cfChunk{}
+		queues: map[queueKey]*samples{}, newest: none, forgotten: none,
+		trimAt: opt.MaxBytes, checkIn: checkSoon, stale: true}
+	l.history = history{links: newLinkTable(), refresh: l.refresh,
+		stored: func(q quantity, place int32) *steps.Steps { return l.trees[q].at(place) }}
 	return l
 }
 
@@ -149,22 +139,17 @@ func (l *Live) node(n int) *liveNode {
 		l.nodes = append(l.nodes, nil)
 	}
 	if l.nodes[n] == nil {
-		l.nodes[n] = &liveNode{workers: -1, streams: map[int]*liveStream{},
-			held: map[uint32]*[heldLen]uint32{}}
+		l.nodes[n] = &liveNode{workers: -1, streams: map[int]*liveStream{}}
 	}
 	return l.nodes[n]
 }
 
 func (n *liveNode) stream(id int) *liveStream {
-	if n.last != nil && n.lastID == id {
-		return n.last
-	}
 	s := n.streams[id]
 	if s == nil {
-		s = &liveStream{id: id, first: none, last: none, started: none, finished: none}
+		s = &liveStream{first: none, last: none, started: none, finished: none}
 		n.streams[id] = s
 	}
-	n.last, n.lastID = s, id
 	return s
 }
 
@@ -187,28 +172,13 @@ func (l *Live) Add(defs *trace.Defs, b *trace.Batch) {
 	for i, k := range b.Kind {
 		if k < trace.FirstUserKind {
 			l.counts[k]++
-			if handled[k] {
-				at.event(b.Time[i], k, b.Words[b.Off[i]:b.Off[i+1]])
-			}
+			at.event(b.Time[i], k, b.Words[b.Off[i]:b.Off[i+1]])
 		}
 	}
 	if l.checkIn -= b.N; l.checkIn <= 0 {
 		l.trim()
 	}
 }
-
-// handled are the kinds that event has a case for; the others are skipped quickly.
-var handled = func() (list [trace.FirstUserKind]bool) {
-	for _, k := range []trace.Kind{trace.KindCFCreated, trace.KindCFReady, trace.KindCFStarted,
-		trace.KindCFFinished, trace.KindCFMigrated, trace.KindCFStolen, trace.KindCFReceived,
-		trace.KindCFDestroyed, trace.KindDFCreate, trace.KindDFStored, trace.KindDFDropped,
-		trace.KindDFDestroy, trace.KindDFSent, trace.KindDFReceived, trace.KindReadyQueue,
-		trace.KindSendQueue, trace.KindRelations, trace.KindClockSync, trace.KindProgramStarted,
-		trace.KindProgramFinished} {
-		list[k] = true
-	}
-	return list
-}()
 
 // origin is where events come from.
 type origin struct {
@@ -249,11 +219,11 @@ func (p *origin) event(t int64, kind trace.Kind, a []uint64) {
 	case trace.KindDFSent, trace.KindDFReceived:
 		l.message(p, t, a, kind == trace.KindDFSent)
 	case trace.KindReadyQueue:
-		l.queue(p, queueKey{int32(p.node), -1}, t, length(a[0]))
+		l.sample(p, queueKey{int32(p.node), -1}, sample{t, length(a[0]), 0})
 	case trace.KindSendQueue:
-		l.queue(p, queueKey{int32(p.node), int32(uint16(a[0]))}, t, length(a[1]))
+		l.sample(p, queueKey{int32(p.node), int32(uint16(a[0]))}, sample{t, length(a[1]), 0})
 	case trace.KindRelations:
-		l.relations(p, t, int64(a[0]), int64(a[1]))
+		l.sample(p, queueKey{int32(p.node), relationsPeer}, sample{t, int64(a[0]), int64(a[1])})
 	case trace.KindClockSync:
 		p.n.syncs = append(p.n.syncs, model.ClockSync{Time: t, Offset: int64(a[0])})
 	case trace.KindProgramStarted:
@@ -268,40 +238,19 @@ func (p *origin) event(t int64, kind trace.Kind, a []uint64) {
 // length bounds what a damaged trace can claim, so that lengths can be added.
 func length(v uint64) int64 { return int64(min(v, 1<<40)) }
 
-// tree gives a step function, nil where there is none.
-func (l *Live) tree(q quantity, at int32) *steps.Steps {
-	t := &l.trees[q]
-	switch {
-	case at == whole:
-		return t.whole
-	case int(at) < len(t.places):
-		return t.places[at]
-	}
-	return nil
-}
+// make makes a change.
+func (l *Live) make(c change) { c.each(1, l.add) }
 
 // add makes a change in a step function.
-func (l *Live) add(q quantity, at int32, t, d int64) {
-	if q == weight && !l.history.weighted {
-		return
+func (l *Live) add(q quantity, place int32, t, d int64) {
+	if q != weight || l.weighted {
+		l.trees[q].add(place, t, d)
 	}
-	tr := &l.trees[q]
-	s := &tr.whole
-	if at >= 0 {
-		for int(at) >= len(tr.places) {
-			tr.places = append(tr.places, nil)
-		}
-		s = &tr.places[at]
-	}
-	if *s == nil {
-		*s = &steps.Steps{}
-	}
-	(*s).Add(t, d)
 }
 
 // weigh begins to follow weights: until now all were 1.
 func (l *Live) weigh() {
-	l.history.weighted = true
+	l.weighted = true
 	follow := func(at int32, s *steps.Steps) {
 		if s != nil {
 			for c := range s.All() {
@@ -315,81 +264,67 @@ func (l *Live) weigh() {
 	}
 }
 
-// delta collects what is taken back and what is put in, so that changes which are in both cost nothing.
-type delta struct{ list []deltaChange }
+// delta collects the changes that are taken back and those that are put in, so that those which are both cost
+// nothing.
+type delta []deltaChange
 
 type deltaChange struct {
-	t, d  int64
-	place int32
-	q     quantity
+	change
+	n int64 // how often; below 0, taken back
 }
 
-func (x *delta) add(q quantity, at int32, t, d int64) {
-	if d == 0 {
-		return
-	}
-	const few = 64 // beyond, looking for the same change costs more than making it
-	if len(x.list) <= few {
-		for i := range x.list {
-			if o := &x.list[i]; o.t == t && o.q == q && o.place == at {
-				if o.d += d; o.d == 0 {
-					x.list[i] = x.list[len(x.list)-1]
-					x.list = x.list[:len(x.list)-1]
+// adder takes changes n times.
+func (x *delta) adder(n int64) func(c change) { return func(c change) { x.add(c, n) } }
+
+func (x *delta) add(c change, n int64) {
+	const few = 32 // beyond, looking for the same change costs more than making it
+	list := *x
+	if len(list) <= few {
+		for i := range list {
+			if o := &list[i]; o.change == c {
+				if o.n += n; o.n == 0 {
+					*o = list[len(list)-1]
+					*x = list[:len(list)-1]
 				}
 				return
 			}
 		}
 	}
-	x.list = append(x.list, deltaChange{t, d, at, q})
+	*x = append(list, deltaChange{c, n})
 }
 
 // apply makes the changes collected.
 func (l *Live) apply() {
-	for _, c := range l.delta.list {
-		l.add(c.q, c.place, c.t, c.d)
+	for i := range l.delta {
+		l.delta[i].each(l.delta[i].n, l.add)
 	}
-	l.delta.list = l.delta.list[:0]
-}
-
-// At is part of Set.
-func (l *Live) At(t int64) At { return l.now().at(t) }
-
-// Series is part of Set.
-func (l *Live) Series(q SeriesQuery) (SeriesAnswer, error) { return l.now().series(q) }
-
-// Matrix is part of Set.
-func (l *Live) Matrix(value string, from, to int64) (Matrix, error) {
-	return l.now().matrix(value, from, to)
-}
-
-// Memory is part of Set. It gives no holders; a model has them.
-func (l *Live) Memory(_ context.Context, q MemoryQuery) (MemoryAnswer, error) {
-	return l.now().memory(q)
+	l.delta = l.delta[:0]
 }
 
 // Wall is the length of the run so far, in nanoseconds.
-func (l *Live) Wall() int64 { return l.now().wall() }
+func (l *Live) Wall() int64 {
+	l.refresh()
+	return l.wall()
+}
 
-// now brings everything up to date with what has arrived.
-func (l *Live) now() *history {
+// refresh brings everything up to date with what has arrived.
+func (l *Live) refresh() {
 	if !l.stale {
-		return &l.history
+		return
 	}
 	l.stale = false
 	l.setClocks()
-	killed := l.history.killed
+	killed := l.killed
 	l.bounds()
-	if l.history.killed != killed {
+	if l.killed != killed {
 		l.killedChanged(killed)
 	}
-	done := l.info != nil && l.info.Ended == trace.EndedDone && !l.history.killed
-	l.history.unknown = (&recorded{&l.counts, l.info, done, len(l.nodes)}).unknown()
-	return &l.history
+	done := l.info != nil && l.info.Ended == trace.EndedDone && !l.killed
+	l.unknown = (&recorded{&l.counts, l.info, done, len(l.nodes)}).unknown()
 }
 
 // bounds finds the start and the end of the run and its workers, as a model does.
 func (l *Live) bounds() {
-	r := &l.history
 	earlier := func(a, b int64) int64 {
 		if a == none || b != none && b < a {
 			return b
@@ -397,12 +332,12 @@ func (l *Live) bounds() {
 		return a
 	}
 	first, last, start, finished := none, none, none, none
-	r.workers = r.workers[:0]
-	r.killed = false
+	l.workers = l.workers[:0]
+	l.killed = false
 	endsOff := l.info != nil && slices.Contains(l.info.Off, trace.KindProgramFinished.String())
 	for _, n := range l.nodes {
 		if n == nil {
-			r.workers = append(r.workers, 0)
+			l.workers = append(l.workers, 0)
 			continue
 		}
 		workers := max(n.workers, 0)
@@ -421,9 +356,9 @@ func (l *Live) bounds() {
 			}
 		}
 		if ends < workers && !endsOff {
-			r.killed = true
+			l.killed = true
 		}
-		r.workers = append(r.workers, workers)
+		l.workers = append(l.workers, workers)
 	}
 	if start == none {
 		start = first
@@ -431,9 +366,9 @@ func (l *Live) bounds() {
 	if start == none {
 		start = 0
 	}
-	r.start, r.end = start, finished
-	if r.killed || r.end == none {
-		r.end = max(last, finished)
+	l.start, l.end = start, finished
+	if l.killed || l.end == none {
+		l.end = max(last, finished)
 	}
-	r.end = max(r.end, r.start)
+	l.end = max(l.end, l.start)
 }

@@ -24,123 +24,41 @@ type cfFact struct {
 
 // cfRecord is a CF. Its facts are listed from the last that came to the first.
 type cfRecord struct {
+	id     uint64
+	used   bool
 	life   model.Life
 	weight int64
 	facts  uint32
 	// Where its weight, if it is not 1, was recorded.
-	weightNode, weightStream uint16
-	flags                    uint8
-}
-
-const (
-	cfKnown   = 1 << iota // it is in use
-	cfCreated             // its creation is known
-	cfMoved
-	cfDestroyed // it will not run again
-)
-
-// cfTable finds CFs by id. The counters of a node have no holes, so neighbours share a chunk.
-type cfTable struct {
-	chunks map[uint64]*cfChunk // by id >> chunkBits
-	recent [1 << 8]struct {
-		key   uint64
-		chunk *cfChunk
-	}
-	n int64
-}
-
-const (
-	chunkBits = 6
-	chunkLen  = 1 << chunkBits
-)
-
-type cfChunk struct {
-	list [chunkLen]cfRecord
-	used int
-}
-
-// find gives the CF with an id, nil where there is none.
-func (t *cfTable) find(id uint64) *cfRecord {
-	if c := t.chunk(id >> chunkBits); c != nil {
-		if r := &c.list[id&(chunkLen-1)]; r.flags != 0 {
-			return r
-		}
-	}
-	return nil
-}
-
-func (t *cfTable) chunk(key uint64) *cfChunk {
-	e := &t.recent[t.slot(key)]
-	if e.chunk == nil || e.key != key {
-		c := t.chunks[key]
-		if c == nil {
-			return nil
-		}
-		e.key, e.chunk = key, c
-	}
-	return e.chunk
-}
-
-// each calls f for every CF.
-func (t *cfTable) each(f func(id uint64, r *cfRecord)) {
-	for key, c := range t.chunks {
-		for i := range c.list {
-			if r := &c.list[i]; r.flags != 0 {
-				f(key<<chunkBits|uint64(i), r)
-			}
-		}
-	}
-}
-
-// forget takes a CF out.
-func (t *cfTable) forget(id uint64) {
-	key := id >> chunkBits
-	c := t.chunk(key)
-	c.list[id&(chunkLen-1)] = cfRecord{}
-	c.used--
-	t.n--
-	if c.used == 0 {
-		delete(t.chunks, key)
-		t.recent[t.slot(key)].chunk = nil
-	}
-}
-
-func (t *cfTable) slot(key uint64) uint64 { return (key ^ key>>42) & uint64(len(t.recent)-1) }
-
-// add makes a CF known.
-func (t *cfTable) add(id uint64) *cfRecord {
-	c := t.chunk(id >> chunkBits)
-	if c == nil {
-		c = &cfChunk{}
-		t.chunks[id>>chunkBits] = c
-	}
-	c.used++
-	t.n++
-	r := &c.list[id&(chunkLen-1)]
-	*r = cfRecord{life: model.NewLife(homeOf(id)), weight: weightUnit, flags: cfKnown}
-	return r
+	weightNode, weightStream  uint16
+	created, moved, destroyed bool
 }
 
 // cf finds or adds the CF of an event at a time; nil if the event comes too late.
 func (l *Live) cf(id uint64, t int64) *cfRecord {
-	r := l.cfs.find(id)
-	if r != nil {
-		return r
+	r := l.knownCF(id)
+	if r == nil && !l.tooLate(t) {
+		i := l.cfs.get()
+		r = l.cfs.at(i)
+		*r = cfRecord{id: id, used: true, life: model.NewLife(homeOf(id)), weight: weightUnit}
+		l.cfByID.set(id, i)
 	}
-	if l.tooLate(t) {
-		return nil
+	return r
+}
+
+func (l *Live) knownCF(id uint64) *cfRecord {
+	if i := l.cfByID.get(id); i != 0 {
+		return l.cfs.at(i)
 	}
-	return l.cfs.add(id)
+	return nil
 }
 
 // homeOf gives the node that numbered a CF.
 func homeOf(id uint64) int32 { return int32(trace.CF(id).Node()) }
 
-// emit gives a step of the CF's life that sends what changes to a sink.
-func (r *cfRecord) emit(out sink, sign int64) model.Step {
-	return func(t int64, node int32, from, to model.CFState) {
-		spreadState(out, t, node, from, to, sign, r.weight)
-	}
+// step gives a step of the CF's life that hands on the change.
+func (r *cfRecord) step(emit func(c change)) model.Step {
+	return func(t int64, node int32, from, to model.CFState) { emit(stateChange(t, node, from, to, r.weight)) }
 }
 
 // addFact puts a fact first in the list of a CF.
@@ -186,17 +104,17 @@ func (l *Live) emitLife(id uint64, r *cfRecord, sign int64) {
 		list = append(list, model.CFEvent{T: first, Node: homeOf(id), What: model.CFCreated})
 	}
 	for _, g := range l.movesOf(id, r) {
-		if g.sent != none && (g.received == none || g.received > g.sent) { // as model.CFEvents has it
-			list = append(list, model.CFEvent{T: g.sent, Node: g.from, What: model.CFLeft})
+		if g.Sent != none && (g.Received == none || g.Received > g.Sent) { // as model.CFEvents has it
+			list = append(list, model.CFEvent{T: g.Sent, Node: g.From, What: model.CFLeft})
 		}
-		if g.received != none {
-			list = append(list, model.CFEvent{T: g.received, Node: g.to, What: model.CFReceived})
+		if g.Received != none {
+			list = append(list, model.CFEvent{T: g.Received, Node: g.To, What: model.CFReceived})
 		}
 	}
 	model.SortCFEvents(list)
 	l.cfEvents = list
 	r.life = model.NewLife(homeOf(id))
-	step := r.emit(&l.delta, sign)
+	step := r.step(l.delta.adder(sign))
 	for i := range list {
 		r.life.Take(&list[i], step)
 	}
@@ -223,13 +141,13 @@ func (l *Live) lives(p *origin, id uint64, r *cfRecord, f cfFact, t int64) uint3
 	case f.what == model.CFStarted && !p.worker:
 		v.Node = -1
 	}
-	again := f.what == model.CFCreated && r.flags&cfCreated != 0 ||
-		f.what == model.CFLeft && r.flags&cfMoved != 0
+	again := f.what == model.CFCreated && r.created ||
+		f.what == model.CFLeft && r.moved
 	if f.what == model.CFLeft || f.what == model.CFReceived {
-		r.flags |= cfMoved
+		r.moved = true
 	}
 	if r.life.Fits(&v) && !again {
-		r.life.Take(&v, r.emit(l, 1))
+		r.life.Take(&v, r.step(l.make))
 		return l.addFact(p, r, f)
 	}
 	l.emitLife(id, r, -1)
@@ -246,7 +164,7 @@ func (l *Live) created(p *origin, t int64, a []uint64) {
 		later := p.node > r.weightNode || p.node == r.weightNode && p.stream >= r.weightStream
 		if w != weightUnit && (r.weight == weightUnit || later) {
 			r.weightNode, r.weightStream = p.node, p.stream
-			if !l.history.weighted {
+			if !l.weighted {
 				l.weigh()
 			}
 			// What the CF has changed so far was counted with another weight.
@@ -255,23 +173,14 @@ func (l *Live) created(p *origin, t int64, a []uint64) {
 			l.emitLife(a[0], r, 1)
 			l.apply()
 		}
-		r.flags |= cfCreated
+		r.created = true
 	}
-}
-
-// fixed gives a weight in units of 1/weightUnit, bounded so that weights can be added.
-func fixed(w float64) int64 {
-	const most = 1e9
-	if w != w {
-		return 0
-	}
-	return int64(math.Round(min(max(w, -most), most) * weightUnit))
 }
 
 // destroyedCF notes that a CF will not run again.
 func (l *Live) destroyedCF(id uint64) {
-	if r := l.cfs.find(id); r != nil {
-		r.flags |= cfDestroyed
+	if r := l.knownCF(id); r != nil {
+		r.destroyed = true
 	}
 }
 
@@ -302,7 +211,7 @@ func (l *Live) finished(p *origin, t int64, id uint64) {
 		if id == 0 {
 			return
 		}
-		r := l.cfs.find(id)
+		r := l.knownCF(id)
 		if r == nil {
 			l.late++
 			return
@@ -315,7 +224,7 @@ func (l *Live) finished(p *origin, t int64, id uint64) {
 		}
 		if v.T > r.life.T {
 			f.end = t
-			r.life.Take(&v, r.emit(l, 1))
+			r.life.Take(&v, r.step(l.make))
 		} else {
 			l.emitLife(id, r, -1)
 			f.end = t
@@ -333,26 +242,26 @@ func (l *Live) moveEvent(p *origin, id uint64, f cfFact) {
 	if r == nil {
 		return
 	}
-	l.emitMoves(id, r, l.history.killed, -1)
+	l.emitMoves(id, r, l.killed, -1)
 	if id == 0 {
 		l.addFact(p, r, f)
 	} else {
 		l.lives(p, id, r, f, t)
 	}
-	r.flags |= cfMoved
-	l.emitMoves(id, r, l.history.killed, 1)
+	r.moved = true
+	l.emitMoves(id, r, l.killed, 1)
 	l.apply()
 }
 
 // emitMoves tells what the moves of a CF change on links.
 func (l *Live) emitMoves(id uint64, r *cfRecord, killed bool, sign int64) {
 	for _, g := range l.movesOf(id, r) {
-		g.emit(&l.delta, l.history.links.number(g.from, g.to), killed, sign)
+		l.emitFlight(&g, killed, sign)
 	}
 }
 
-func (l *Live) movesOf(id uint64, r *cfRecord) []message {
-	if r.flags&cfMoved == 0 {
+func (l *Live) movesOf(id uint64, r *cfRecord) []model.Message {
+	if !r.moved {
 		return nil
 	}
 	var facts []cfFact
@@ -368,14 +277,10 @@ func (l *Live) movesOf(id uint64, r *cfRecord) []message {
 	slices.SortStableFunc(facts, func(a, b cfFact) int {
 		return cmp.Or(cmp.Compare(a.t, b.t), cmp.Compare(a.node, b.node), cmp.Compare(a.stream, b.stream))
 	})
-	moves := make([]move, 0, 8)
+	moves := make([]model.Move, 0, 8)
 	for _, f := range facts {
-		moves = append(moves, move{t: f.t, bytes: f.end, node: int32(f.node), peer: int32(f.peer),
-			out: f.what == model.CFLeft})
+		moves = append(moves, model.Move{CF: model.CF(min(id, 1)), Time: f.t, Bytes: f.end, Node: int32(f.node),
+			Peer: int32(f.peer), Out: f.what == model.CFLeft})
 	}
-	list := pairMoves(nil, moves)
-	for i := range list {
-		list[i].moved = id != 0
-	}
-	return list
+	return model.PairMoves(nil, moves)
 }

@@ -2,53 +2,47 @@ package counters
 
 import "sort"
 
-// affected are the owners of facts that a change of clocks moves.
-type affected struct {
-	since    int64
-	cfs      []uint64
-	holdings []uint32
-	dfs      []uint32
-	messages []uint32
-	queues   map[queueKey]int // from that sample on
-	relation map[int]int      // likewise, by node
-}
-
 // setClocks applies new measurements of clocks: facts after them are taken back and put in again.
 func (l *Live) setClocks() {
-	since := int64(maxTime)
-	next := make([]clock, len(l.nodes))
-	changed := false
+	type newClock struct {
+		clock
+		since int64 // on the node's own clock
+	}
+	next, since := map[int32]newClock{}, int64(maxTime)
 	for i, n := range l.nodes {
-		if n == nil {
+		if n == nil || len(n.syncs) == 0 {
 			continue
 		}
-		next[i] = n.clock
-		if len(n.syncs) == 0 {
-			continue
-		}
-		c, from, ok := n.clock.with(n.syncs)
+		c, t, ok := n.clock.with(n.syncs)
 		n.syncs = nil
-		next[i] = c
 		if ok {
-			since, changed = min(since, from), true
+			next[int32(i)] = newClock{c, t}
+			since = min(since, n.clock.common(t))
 		} else {
 			n.clock = c
 		}
 	}
-	if !changed {
+	if len(next) == 0 {
 		return
 	}
 	if l.forgotten != none && since <= l.forgotten {
 		l.late++
 	}
-	a := l.since(since)
-	l.emitAll(a, -1)
-	for i, n := range l.nodes {
-		if n != nil {
-			n.clock = next[i]
+	emit := func(sign int64) {
+		l.emitSince(since, sign)
+		for k, s := range l.queues {
+			if c, ok := next[k.node]; ok {
+				i := sort.Search(len(s.list), func(i int) bool { return s.list[i].t >= c.since })
+				l.emitSamples(k, s, i, len(s.list), sign)
+				l.apply()
+			}
 		}
 	}
-	l.emitAll(a, 1)
+	emit(-1)
+	for i, c := range next {
+		l.nodes[i].clock = c.clock
+	}
+	emit(1)
 	for _, n := range l.nodes {
 		if n != nil {
 			for _, s := range n.streams {
@@ -58,95 +52,51 @@ func (l *Live) setClocks() {
 	}
 }
 
-// since finds the owners of facts at or after a time.
-func (l *Live) since(since int64) *affected {
-	a := &affected{since: since, queues: map[queueKey]int{}, relation: map[int]int{}}
-	l.cfs.each(func(id uint64, r *cfRecord) {
-		if r.life.T >= since || id == 0 {
-			a.cfs = append(a.cfs, id)
+// emitSince tells what the owners of facts at or after a time change.
+func (l *Live) emitSince(since, sign int64) {
+	l.cfs.each(func(_ uint32, r *cfRecord) {
+		if r.used && (r.life.T >= since || r.id == 0) {
+			l.emitLife(r.id, r, sign)
+			l.emitMoves(r.id, r, l.killed, sign)
+			l.apply()
 		}
 	})
-	l.copies.each(func(i uint32, h *holding) {
+	l.copies.each(func(_ uint32, h *holding) {
 		// Which size a copy has may depend on the times of the DF's creations.
-		if d := l.dfs; h.used && (h.t >= since || len(d.at(h.df).more) > 0) {
-			a.holdings = append(a.holdings, i)
+		if d := l.dfs.at(max(h.df, 1)); h.used && (h.t >= since || len(d.more) > 0) {
+			l.emitHolding(h, d, sign)
+			l.apply()
 		}
 	})
-	l.dfs.each(func(i uint32, d *liveDF) {
+	l.dfs.each(func(_ uint32, d *liveDF) {
 		if d.used && d.t >= since {
-			a.dfs = append(a.dfs, i)
+			l.emitDF(d, sign)
+			l.apply()
 		}
 	})
-	l.messages.each(func(i uint32, g *liveMessage) {
+	l.messages.each(func(_ uint32, g *liveMessage) {
 		if g.used && g.t >= since {
-			a.messages = append(a.messages, i)
+			l.emitMessage(g, l.killed, sign)
+			l.apply()
 		}
 	})
-	from := func(c *clock, s *samples) int {
-		if since == none {
-			return 0
-		}
-		return sort.Search(len(s.list), func(i int) bool { return c.common(s.list[i].t) >= since })
-	}
-	for k, s := range l.queues {
-		a.queues[k] = from(&l.nodes[k.node].clock, s)
-	}
-	for i, n := range l.nodes {
-		if n != nil {
-			a.relation[i] = from(&n.clock, &n.relation)
-		}
-	}
-	return a
-}
-
-// emitAll takes everything affected back, or puts it in again.
-func (l *Live) emitAll(a *affected, sign int64) {
-	for _, id := range a.cfs {
-		r := l.cfs.find(id)
-		l.emitLife(id, r, sign)
-		l.emitMoves(id, r, l.history.killed, sign)
-		l.apply()
-	}
-	for _, i := range a.holdings {
-		h := l.copies.at(i)
-		l.emitHolding(h, l.dfs.at(h.df), sign)
-		l.apply()
-	}
-	for _, i := range a.dfs {
-		l.emitDF(l.dfs.at(i), sign)
-		l.apply()
-	}
-	for _, i := range a.messages {
-		l.emitMessage(l.messages.at(i), l.history.killed, sign)
-		l.apply()
-	}
-	for k, i := range a.queues {
-		s := l.queues[k]
-		l.emitQueue(k, s, i, len(s.list), sign)
-		l.apply()
-	}
-	for node, i := range a.relation {
-		s := &l.nodes[node].relation
-		l.emitRelations(int32(node), s, i, len(s.list), sign)
-		l.apply()
-	}
 }
 
 // killedChanged puts in again what depends on whether the run was killed: messages that were sent and not
 // received.
 func (l *Live) killedChanged(was bool) {
-	is := l.history.killed
+	is := l.killed
 	l.messages.each(func(_ uint32, g *liveMessage) {
-		if g.isSent && !g.isReceived {
+		if g.sent.known && !g.received.known {
 			l.emitMessage(g, was, -1)
 			l.emitMessage(g, is, 1)
 			l.apply()
 		}
 	})
-	l.cfs.each(func(id uint64, r *cfRecord) {
-		if r.flags&cfMoved != 0 {
-			l.emitMoves(id, r, was, -1)
-			l.emitMoves(id, r, is, 1)
+	l.cfs.each(func(_ uint32, r *cfRecord) {
+		if r.moved {
+			l.emitMoves(r.id, r, was, -1)
+			l.emitMoves(r.id, r, is, 1)
 			l.apply()
 		}
 	})

@@ -34,14 +34,11 @@ type holding struct {
 	df, next        uint32
 	facts           uint32
 	stored, dropped int32
-	number          uint32 // of the DF in the node's file
+	number          uint64 // of the DF in the node's file
 	node            uint16
 	used            bool
 	t               int64 // latest fact
 }
-
-// heldLen is how many neighbouring numbers of DFs share a part of liveNode.held.
-const heldLen = 64
 
 // copyFact is an event of a copy, or the end of a DF, on its node's clock. Lists of them are in the order of
 // nodes and streams, and within a stream as they came.
@@ -54,31 +51,17 @@ type copyFact struct {
 
 // holding finds or adds what a node has of a DF; nil if the event comes too late.
 func (l *Live) holding(p *origin, number uint64, t int64) (*holding, *liveDF) {
-	n := p.n
-	key := uint32(number / heldLen)
-	part := n.heldPart
-	if part == nil || n.heldAt != key {
-		if part = n.held[key]; part != nil {
-			n.heldAt, n.heldPart = key, part
-		}
-	}
-	if part != nil {
-		if i := part[number%heldLen]; i != 0 {
-			h := l.copies.at(i)
-			return h, l.dfs.at(h.df)
-		}
+	if i := p.n.held.get(number); i != 0 {
+		h := l.copies.at(i)
+		return h, l.dfs.at(h.df)
 	}
 	if l.tooLate(t) {
 		return nil, nil
 	}
-	if part == nil {
-		part = &[heldLen]uint32{}
-		n.held[key], n.heldAt, n.heldPart = part, key, part
-	}
 	at := l.copies.get()
-	part[number%heldLen] = at
+	p.n.held.set(number, at)
 	h := l.copies.at(at)
-	*h = holding{node: p.node, number: uint32(number), used: true, t: none}
+	*h = holding{node: p.node, number: number, used: true, t: none}
 	id := uint64(0)
 	// Only a damaged trace has a number far beyond the defined ones; it counts as not defined.
 	if number <= uint64(4*p.defs.DFCount()+1024) {
@@ -147,7 +130,7 @@ func (l *Live) emitHolding(h *holding, d *liveDF, sign int64) {
 	list := l.changes(h.facts)
 	l.held = model.HoldCopies(l.held[:0], list, l.values(d))
 	for i := range l.held {
-		emitHeld(&l.delta, int32(h.node), &l.held[i], sign)
+		eachHeld(int32(h.node), &l.held[i], l.delta.adder(sign))
 	}
 	h.t = none
 	for _, c := range list {
@@ -167,12 +150,15 @@ func (l *Live) emitHoldings(d *liveDF, sign int64) {
 // emitDF tells what a DF changes beside its copies.
 func (l *Live) emitDF(d *liveDF, sign int64) {
 	made, gone := l.values(d), l.changes(d.gone)
-	emitDF(&l.delta, made, gone, sign)
 	d.t = none
 	for _, v := range made {
+		l.delta.add(change{v.Time, 0, whole, dfMade}, sign)
 		d.t = max(d.t, v.Time)
 	}
-	for _, c := range gone {
+	for i, c := range gone {
+		if i >= len(gone)-len(made) { // as tooOften has it
+			l.delta.add(change{c.Time, 0, whole, dfGone}, sign)
+		}
 		d.t = max(d.t, c.Time)
 	}
 }
@@ -200,11 +186,11 @@ func (l *Live) copied(p *origin, local int64, number uint64, dropped bool) {
 	}
 	if simple {
 		// No drop is left out, so the facts do not depend on each other.
-		sign := int64(1)
+		kind := copyStored
 		if dropped {
-			sign = -1
+			kind = copyDropped
 		}
-		spreadCopy(l, t, int32(h.node), d.creation.Bytes, sign)
+		l.make(change{t, d.creation.Bytes, int32(h.node), kind})
 		h.t = max(h.t, t)
 		return
 	}
@@ -260,7 +246,7 @@ func (l *Live) destroyed(p *origin, local int64, number uint64) {
 	l.insertFact(&d.gone, copyFact{t: local, node: p.node, stream: p.stream, end: true})
 	d.ends++
 	if simple {
-		l.add(dfs, whole, t, -1)
+		l.make(change{t, 0, whole, dfGone})
 		d.t = max(d.t, t)
 		return
 	}

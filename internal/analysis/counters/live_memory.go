@@ -1,6 +1,7 @@
 package counters
 
 import (
+	"slices"
 	"sort"
 	"unsafe"
 
@@ -37,15 +38,14 @@ func (l *Live) tooLate(t int64) bool {
 
 // Bytes is roughly the memory taken.
 func (l *Live) Bytes() int64 {
-	n := int64(len(l.cfs.chunks))*(int64(unsafe.Sizeof(cfChunk{}))+32) + l.cfFacts.bytes() + l.dfs.bytes() +
-		l.copies.bytes() + l.dfFacts.bytes() + l.messages.bytes() +
-		int64(len(l.byID)+len(l.byNumber))*24
+	n := l.cfByID.bytes() + l.cfs.bytes() + l.cfFacts.bytes() + l.dfs.bytes() +
+		l.copies.bytes() + l.dfFacts.bytes() + l.messages.bytes() + int64(len(l.byID)+len(l.byNumber))*24
 	for _, s := range l.allSteps() {
 		n += s.Bytes()
 	}
 	for _, x := range l.nodes {
 		if x != nil {
-			n += int64(len(x.held))*(heldLen*4+32) + int64(cap(x.relation.list))*24
+			n += x.held.bytes()
 		}
 	}
 	for _, s := range l.queues {
@@ -79,8 +79,8 @@ func (l *Live) trim() {
 	if size <= l.trimAt {
 		return
 	}
-	r := l.now()
-	from := max(r.start, l.forgotten)
+	l.refresh()
+	from := max(l.start, l.forgotten)
 	back := func(target int64, enough int64) {
 		for i := 0; i < 5 && size > enough && from < target; i++ {
 			// The middle of what is left, without overflow.
@@ -121,7 +121,7 @@ func (l *Live) coarsen(until int64) {
 	// A quarter of the memory is for folded history: so many stretches of each function, six changes each.
 	stretches := max(l.max/4/(6*20)/int64(max(len(list), 1)), 16)
 	l.fold = max(l.fold, 1<<10)
-	for (uint64(until)-uint64(l.history.start))/uint64(l.fold) > uint64(stretches) && l.fold < 1<<50 {
+	for (uint64(until)-uint64(l.start))/uint64(l.fold) > uint64(stretches) && l.fold < 1<<50 {
 		l.fold *= 2
 	}
 	for _, s := range list {
@@ -139,60 +139,54 @@ func (l *Live) forget(until int64) {
 		}
 	})
 	l.messages.each(func(i uint32, g *liveMessage) {
-		if g.used && g.isSent && g.isReceived && g.t <= until {
+		if g.used && g.sent.known && g.received.known && g.t <= until {
 			delete(l.byNumber, g.id)
 			l.messages.put(i)
 		}
 	})
-	cut := func(c *clock, s *samples) {
+	for k, s := range l.queues {
+		c := &l.nodes[k.node].clock
 		i := sort.Search(len(s.list), func(i int) bool { return c.common(s.list[i].t) > until })
 		if i > 0 {
 			s.base = s.list[i-1].a
 			s.list = append([]sample(nil), s.list[i:]...)
 		}
 	}
-	for k, s := range l.queues {
-		cut(&l.nodes[k.node].clock, s)
-	}
 	for _, n := range l.nodes {
-		if n == nil {
-			continue
+		if n != nil {
+			n.held.tidy()
 		}
-		cut(&n.clock, &n.relation)
-		for key, part := range n.held {
-			if *part == [heldLen]uint32{} {
-				delete(n.held, key)
-			}
-		}
-		n.heldPart = nil
 	}
 }
 
 func (l *Live) forgetCFs(until int64) {
 	destroyed := l.counts[trace.KindCFDestroyed] > 0
-	l.cfs.each(func(id uint64, r *cfRecord) {
-		if r.life.T > until || r.life.State != model.CFFinished || r.flags&cfCreated == 0 || destroyed &&
-			r.flags&cfDestroyed == 0 {
-			return
-		}
-		for i := r.facts; i != 0; {
-			f := l.cfFacts.at(i)
-			if f.what == model.CFStarted && f.end == none {
-				return // its stream still knows it
+	l.cfs.each(func(k uint32, r *cfRecord) {
+		if r.used && r.life.T <= until && r.life.State == model.CFFinished && r.created &&
+			(!destroyed || r.destroyed) && l.complete(r) {
+			for i := r.facts; i != 0; {
+				next := l.cfFacts.at(i).next
+				l.cfFacts.put(i)
+				i = next
 			}
-			i = f.next
+			l.cfByID.set(r.id, 0)
+			l.cfs.put(k)
 		}
-		for _, g := range l.movesOf(id, r) {
-			if g.sent == none || g.received == none {
-				return
-			}
+	})
+	l.cfByID.tidy()
+}
+
+// complete tells whether both ends of all executions and moves of a CF are known.
+func (l *Live) complete(r *cfRecord) bool {
+	for i := r.facts; i != 0; {
+		f := l.cfFacts.at(i)
+		if f.what == model.CFStarted && f.end == none {
+			return false // its stream still knows it
 		}
-		for i := r.facts; i != 0; {
-			next := l.cfFacts.at(i).next
-			l.cfFacts.put(i)
-			i = next
-		}
-		l.cfs.forget(id)
+		i = f.next
+	}
+	return !slices.ContainsFunc(l.movesOf(r.id, r), func(g model.Message) bool {
+		return g.Sent == none || g.Received == none
 	})
 }
 
@@ -224,9 +218,7 @@ func (l *Live) forgetDF(i uint32, d *liveDF) {
 		h := l.copies.at(k)
 		next := h.next
 		facts(h.facts)
-		if part := l.nodes[h.node].held[h.number/heldLen]; part != nil {
-			part[h.number%heldLen] = 0
-		}
+		l.nodes[h.node].held.set(h.number, 0)
 		l.copies.put(k)
 		k = next
 	}

@@ -1,15 +1,20 @@
 package counters
 
-// liveMessage is a DF on its way, each end on its node's clock.
+import "github.com/whyslow/whyslow/internal/model"
+
+// liveMessage is a DF on its way.
 type liveMessage struct {
-	id                       uint64 // 0: of a receipt without a number
-	sent, received           int64
-	sender, receiver         uint16 // nodes that recorded the ends
-	sentTo, receivedFrom     uint16
-	sentStream, gotStream    uint16
-	bytes, receivedBytes     int64
-	used, isSent, isReceived bool
-	t                        int64
+	id             uint64 // 0: of a receipt without a number
+	sent, received messageEnd
+	used           bool
+	t              int64
+}
+
+// messageEnd is the sending or the receipt of a message, on the clock of the node that recorded it.
+type messageEnd struct {
+	t, bytes           int64
+	node, stream, peer uint16
+	known              bool
 }
 
 // message takes one end of a message.
@@ -24,51 +29,53 @@ func (l *Live) message(p *origin, local int64, a []uint64, sent bool) {
 			return
 		}
 		i = l.messages.get()
-		l.messages.at(i).used = true
-		l.messages.at(i).id = id
+		*l.messages.at(i) = liveMessage{id: id, used: true}
 		if id != 0 {
 			l.byNumber[id] = i
 		}
 	}
 	g := l.messages.at(i)
-	l.emitMessage(g, l.history.killed, -1)
+	end := &g.received
+	if sent {
+		end = &g.sent
+	}
+	l.emitMessage(g, l.killed, -1)
 	// If a number was used twice, the last use counts, in the order of nodes and streams.
-	if later := p.node > g.sender || p.node == g.sender && p.stream >= g.sentStream; sent &&
-		(!g.isSent || later) {
-		g.isSent, g.sent, g.sender, g.sentStream = true, local, p.node, p.stream
-		g.sentTo, g.bytes = uint16(a[1]), int64(a[2])
+	if !end.known || p.node > end.node || p.node == end.node && p.stream >= end.stream {
+		*end = messageEnd{local, int64(a[2]), p.node, p.stream, uint16(a[1]), true}
 	}
-	if later := p.node > g.receiver || p.node == g.receiver && p.stream >= g.gotStream; !sent &&
-		(!g.isReceived || later) {
-		g.isReceived, g.received, g.receiver, g.gotStream = true, local, p.node, p.stream
-		g.receivedFrom, g.receivedBytes = uint16(a[1]), int64(a[2])
-	}
-	l.emitMessage(g, l.history.killed, 1)
+	l.emitMessage(g, l.killed, 1)
 	l.apply()
 }
 
 // on gives a message on the common clock.
-func (l *Live) on(g *liveMessage) message {
-	m := message{sent: none, received: none}
-	if g.isSent {
-		m.sent = l.nodes[g.sender].clock.common(g.sent)
-		m.from, m.to, m.bytes = int32(g.sender), int32(g.sentTo), g.bytes
+func (l *Live) on(g *liveMessage) model.Message {
+	m := model.Message{Sent: none, Received: none}
+	if e := &g.received; e.known {
+		m.Received = l.nodes[e.node].clock.common(e.t)
+		m.From, m.To, m.Bytes = int32(e.peer), int32(e.node), e.bytes
 	}
-	if g.isReceived {
-		m.received = l.nodes[g.receiver].clock.common(g.received)
-		m.from, m.to = int32(g.receivedFrom), int32(g.receiver)
-		if !g.isSent {
-			m.bytes = g.receivedBytes
+	if e := &g.sent; e.known {
+		m.Sent, m.Bytes = l.nodes[e.node].clock.common(e.t), e.bytes
+		if !g.received.known {
+			m.From, m.To = int32(e.node), int32(e.peer)
 		}
 	}
 	return m
 }
 
 func (l *Live) emitMessage(g *liveMessage, killed bool, sign int64) {
-	if !g.isSent && !g.isReceived {
+	if !g.sent.known && !g.received.known {
 		return
 	}
 	m := l.on(g)
-	g.t = max(m.sent, m.received)
-	m.emit(&l.delta, l.history.links.number(m.from, m.to), killed, sign)
+	g.t = max(m.Sent, m.Received)
+	l.emitFlight(&m, killed, sign)
+}
+
+// emitFlight tells what a message changes on its link.
+func (l *Live) emitFlight(m *model.Message, killed bool, sign int64) {
+	link, add := l.links.number(m.From, m.To), l.delta.adder(sign)
+	messageChanges(m, link, killed, add)
+	messageFlight(m, link, add)
 }

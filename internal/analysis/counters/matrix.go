@@ -19,22 +19,28 @@ type Matrix struct {
 	Total float64 `json:"total"`
 }
 
-// matrixValues are the values of a Matrix with their units: amounts sent in the interval, the greatest length
-// of a queue, the mean flight of the messages sent, and the bytes sent per second.
-var matrixValues = []struct{ name, unit string }{{"objects", "count"}, {"object_bytes", "bytes"},
-	{"messages", "count"}, {"message_bytes", "bytes"},
-	{"send_queue", "count"}, {"flight_ns", "ns"}, {"bandwidth", "bytes/s"}}
+// matrixValues are the values of a Matrix: amounts sent in the interval, the greatest length of a queue, the
+// mean flight of the messages sent, and the bytes sent per second.
+var matrixValues = []struct {
+	name, unit string
+	of         quantity
+}{{"objects", "count", moved}, {"object_bytes", "bytes", movedBytes}, {"messages", "count", messages},
+	{"message_bytes", "bytes", messageBytes}, {"send_queue", "count", sendQueue},
+	{"flight_ns", "ns", flightNS}, {"bandwidth", "bytes/s", messageBytes}}
 
 // maxMatrix is the greatest number of nodes for a matrix.
 const maxMatrix = 1024
 
-func (r *history) matrix(value string, from, to int64) (Matrix, error) {
+// Matrix is part of Set.
+func (r *history) Matrix(value string, from, to int64) (Matrix, error) {
+	r.refresh()
 	nodes := len(r.workers)
 	m := Matrix{Value: value, Nodes: nodes, Cells: make([][]*float64, nodes)}
 	var names []string
+	var of quantity
 	for _, v := range matrixValues {
 		if v.name == value {
-			m.Unit = v.unit
+			m.Unit, of = v.unit, v.of
 		}
 		names = append(names, v.name)
 	}
@@ -66,20 +72,13 @@ func (r *history) matrix(value string, from, to int64) (Matrix, error) {
 			}
 			return 0
 		}
-		var v float64
+		v := sum(of)
 		switch value {
-		case "objects":
-			v = sum(moved)
-		case "object_bytes":
-			v = sum(movedBytes)
-		case "messages":
-			v = sum(messages)
-		case "message_bytes":
-			v = sum(messageBytes)
 		case "send_queue":
 			if r.unknown[sendQueue] {
 				return nil
 			}
+			v = 0
 			if f := r.stored(sendQueue, place); f != nil {
 				v = float64(r.window(f, from, to, f.End()).Max)
 			}
@@ -88,9 +87,9 @@ func (r *history) matrix(value string, from, to int64) (Matrix, error) {
 			if n == 0 {
 				return nil
 			}
-			v = sum(flightNS) / n
+			v /= n
 		case "bandwidth":
-			v = sum(messageBytes) / float64(to-from) * 1e9
+			v = v / float64(to-from) * 1e9
 		}
 		return &v
 	}

@@ -1,9 +1,8 @@
 package counters
 
 import (
-	"encoding/binary"
-
 	"github.com/whyslow/whyslow/internal/model"
+	"github.com/whyslow/whyslow/internal/procs"
 	"github.com/whyslow/whyslow/trace"
 )
 
@@ -41,9 +40,12 @@ func (c *computation) meet() (*meeting, error) {
 	if c.group.Size() == 1 {
 		return nil, nil
 	}
+	type metCF struct {
+		ID     trace.CF
+		Events []model.CFEvent
+	}
 	m, s := c.m, c.group
-	out := make([][]byte, s.Size())
-	var list []model.CFEvent
+	out := make([][]metCF, s.Size())
 	for i := 1; i < len(m.Created); i++ {
 		cf := model.CF(i)
 		id := m.CFID(cf)
@@ -51,23 +53,18 @@ func (c *computation) meet() (*meeting, error) {
 		if id == 0 || to == s.Rank() {
 			continue
 		}
-		if list = m.CFEvents(cf, true, list[:0]); len(list) > 0 {
-			out[to] = appendEvents(out[to], id, list)
+		if list := m.CFEvents(cf, true, nil); len(list) > 0 {
+			out[to] = append(out[to], metCF{id, list})
 		}
 	}
-	in, err := s.Exchange(out)
+	in, err := procs.Swap(s, out)
 	if err != nil {
 		return nil, err
 	}
 	x := &meeting{c: c, by: map[trace.CF][]model.CFEvent{}}
-	for _, b := range in {
-		p := reader{b: b}
-		for len(p.b) > 0 {
-			id := trace.CF(p.uvarint())
-			x.by[id] = p.events(x.by[id])
-		}
-		if p.bad {
-			return nil, errBadShare
+	for _, list := range in {
+		for _, v := range list {
+			x.by[v.ID] = append(x.by[v.ID], v.Events...)
 		}
 	}
 	for id, list := range x.by {
@@ -78,24 +75,4 @@ func (c *computation) meet() (*meeting, error) {
 		x.by[id] = list
 	}
 	return x, nil
-}
-
-func appendEvents(b []byte, id trace.CF, list []model.CFEvent) []byte {
-	b = binary.AppendUvarint(b, uint64(id))
-	b = binary.AppendUvarint(b, uint64(len(list)))
-	for _, v := range list {
-		b = binary.AppendVarint(b, v.T)
-		b = binary.AppendVarint(b, int64(v.Node))
-		b = binary.AppendUvarint(b, uint64(v.Number))
-		b = append(b, byte(v.What))
-	}
-	return b
-}
-
-func (p *reader) events(list []model.CFEvent) []model.CFEvent {
-	for n := p.uvarint(); n > 0 && !p.bad; n-- {
-		list = append(list, model.CFEvent{T: p.varint(), Node: int32(p.varint()), Number: uint32(p.uvarint()),
-			What: model.CFChange(p.uvarint())})
-	}
-	return list
 }

@@ -57,8 +57,9 @@ type NodeHolder struct {
 	DF      string `json:"df"`        // its key
 }
 
-// memory answers all but the holders.
-func (r *history) memory(q MemoryQuery) (MemoryAnswer, error) {
+// Memory is part of Set. It gives no holders; a model has them.
+func (r *history) Memory(_ context.Context, q MemoryQuery) (MemoryAnswer, error) {
+	r.refresh()
 	m := MemoryAnswer{From: q.From, To: q.To, Nodes: []NodeMemory{}, Holders: []NodeHolder{}}
 	n, err := points(q.Points)
 	if err == nil {

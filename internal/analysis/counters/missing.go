@@ -3,6 +3,7 @@ package counters
 import (
 	"slices"
 
+	"github.com/whyslow/whyslow/internal/model"
 	"github.com/whyslow/whyslow/trace"
 )
 
@@ -12,6 +13,10 @@ type recorded struct {
 	info   *trace.RunInfo // nil: not known
 	done   bool           // the run ended as it should
 	nodes  int
+}
+
+func recordedIn(m *model.Model) *recorded {
+	return &recorded{&m.Count, m.Info, m.Info.Ended == trace.EndedDone && !m.Killed, len(m.Nodes)}
 }
 
 // missing tells which quantities a trace cannot tell because of an event that was not recorded: the trace
@@ -73,10 +78,8 @@ func (x *recorded) unknown() (out [quantities]bool) {
 
 // findMissing notes which series cannot be computed.
 func (c *computation) findMissing() {
-	m := c.m
 	c.res.Missing = []Missing{}
-	x := recorded{&m.Count, m.Info, m.Info.Ended == trace.EndedDone && !m.Killed, len(m.Nodes)}
-	x.missing(func(k trace.Kind, list []quantity) {
+	recordedIn(c.m).missing(func(k trace.Kind, list []quantity) {
 		var names []string
 		for _, q := range list {
 			if p := propertyOf(q); p.report != "" && c.asked(p.report) {

@@ -26,11 +26,6 @@ type Text struct {
 	Ru string `json:"ru"`
 }
 
-// sink takes changes: at t a quantity of a node, of a link or of the whole run grows by d.
-type sink interface {
-	add(q quantity, place int32, t, d int64)
-}
-
 // quantity is something that has a step function for each node or link, and for the whole run.
 type quantity uint8
 
@@ -69,7 +64,7 @@ const weightUnit = 1e6
 const whole = int32(-1)
 
 // table defines the quantities that are shown: what each is called on the page and in the report, its unit
-// and what it means. The functions named spread... say what changes it.
+// and what it means.
 var table = []Property{
 	{"cfs", "node", "count", "level", Text{"CFs", "ФВ"},
 		Text{"CFs that exist here: from their creation to the end of their last execution. " +

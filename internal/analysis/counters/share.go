@@ -1,10 +1,9 @@
 package counters
 
 import (
-	"encoding/binary"
 	"errors"
-	"math"
 	"slices"
+	"sort"
 
 	"github.com/whyslow/whyslow/internal/procs"
 )
@@ -24,16 +23,21 @@ const changesPerRound = 1 << 21
 
 var errBadShare = errors.New("internal error: what another process sent about counters cannot be read")
 
-// levels follows the levels of some quantities, at so many places and of the whole run. source and about are
-// as in arrange; spread tells a sink what a change means. The process of rank 0 gets the levels by quantity;
-// the others get their peaks and ends.
-func levels[D int32 | int64](c *computation, wanted []quantity, places, about int, source changeSource[D],
-	spread func(out sink, x *change[D])) ([][]level, error) {
-	own, err := arrange(c.ctx, c.grid, about, source)
-	if err != nil {
-		return nil, err
+// levels follows some quantities of a family through all windows. It gives, for each quantity, the levels of
+// the places and, last, of the whole run. Only the process of rank 0 gets windows; the peaks and ends are
+// known to all.
+func (c *computation) levels(g family, s source, wanted []quantity, places int) ([][]level, error) {
+	s.m = c.m
+	buffers, _ := c.spare.Get().(*[2][]change)
+	if buffers == nil {
+		buffers = new([2][]change)
 	}
-	rounds, err := c.most(int64(len(own.list))/changesPerRound + 1)
+	list, spare := s.changes(g, buffers[0][:0], buffers[1][:0])
+	defer func() { c.spare.Put(&[2][]change{list, spare}) }()
+	for i := range list {
+		list[i].t = c.grid.clamp(list[i].t)
+	}
+	rounds, err := c.most(int64(len(list))/changesPerRound + 1)
 	if err != nil {
 		return nil, err
 	}
@@ -43,7 +47,9 @@ func levels[D int32 | int64](c *computation, wanted []quantity, places, about in
 		rounds = 1
 	}
 	table := newLevelTable(wanted, places)
-	if c.group.Rank() == 0 {
+	if alone {
+		table.windows = n
+	} else if c.group.Rank() == 0 {
 		for i := range table.list {
 			table.list[i] = newLevel(0, n)
 		}
@@ -51,28 +57,23 @@ func levels[D int32 | int64](c *computation, wanted []quantity, places, about in
 	before := make([]int64, len(table.list)) // what the levels are when a round begins
 	for round := range int(rounds) {
 		low, high := round*n/int(rounds), (round+1)*n/int(rounds)
-		changes, err := swap(c, own, low, high)
+		changes, err := c.swap(list, low, high)
 		if err != nil {
 			return nil, errors.Join(err, c.ctx.Err())
 		}
-		begin, err := c.begin(table, before, func(out sink) {
-			for i := range changes.list {
-				spread(out, &changes.list[i])
-			}
-		})
+		begin, err := c.begin(wanted, places, before, changes)
 		if err != nil {
 			return nil, err
 		}
 		from, to := c.windowsOf(c.group.Rank(), low, high)
 		table.enter(c, from, to, begin)
-		next := uint32(0)
 		for w := from; w < to; w++ {
 			if err := c.ctx.Err(); err != nil {
 				return nil, err
 			}
-			for end := changes.ends[w-from]; next < end; next++ {
-				spread(table, &changes.list[next])
-			}
+			end := c.until(changes, w)
+			table.follow(changes[:end])
+			changes = changes[end:]
 			for i := range table.list {
 				table.list[i].close(w, &c.grid)
 			}
@@ -84,12 +85,25 @@ func levels[D int32 | int64](c *computation, wanted []quantity, places, about in
 	if err := c.sharePeaks(table.list); err != nil {
 		return nil, err
 	}
+	never := newLevel(0, n).levelWindows // of all levels that never changed
 	for i := range before {
+		l := &table.list[i]
 		if !alone {
-			table.list[i].end = before[i]
+			l.end = before[i]
+		} else if l.Mean == nil {
+			l.levelWindows = never
 		}
 	}
 	return slices.Collect(slices.Chunk(table.list, places+1)), nil
+}
+
+// until is how many changes there are up to the end of a window.
+func (c *computation) until(list []change, window int) int {
+	if window == c.grid.n-1 {
+		return len(list)
+	}
+	end := int64(window+1) * c.grid.width
+	return sort.Search(len(list), func(i int) bool { return list[i].t >= end })
 }
 
 // enter makes the levels ready to be followed through some windows, from the values that they have before
@@ -115,14 +129,19 @@ func (c *computation) windowsOf(rank, low, high int) (from, to int) {
 
 // begin gives the values with which the windows of this process begin, by the changes that each process has
 // in this round, and moves before on to the end of the round.
-func (c *computation) begin(table *levelTable, before []int64, changes func(out sink)) ([]int64, error) {
+func (c *computation) begin(wanted []quantity, places int, before []int64,
+	changes []change) ([]int64, error) {
 	begin := slices.Clone(before)
 	if c.group.Size() == 1 {
 		return begin, nil
 	}
-	net := &netSums{table, make([]int64, len(before))}
-	changes(net)
-	all, err := procs.AllOf(c.group, net.sums)
+	net := newLevelTable(wanted, places)
+	net.follow(changes)
+	own := make([]int64, len(before))
+	for i := range own {
+		own[i] = net.list[i].now
+	}
+	all, err := procs.AllOf(c.group, own)
 	for rank, sums := range all {
 		if len(sums) != len(before) {
 			return nil, errBadShare
@@ -137,98 +156,77 @@ func (c *computation) begin(table *levelTable, before []int64, changes func(out 
 	return begin, err
 }
 
+// sentChanges are changes on their way to another process, column by column.
+type sentChanges struct {
+	T, Size []int64
+	Place   []int32
+	Kind    []byte
+}
+
 // swap gives the changes of the windows from low up to but not including high to the processes that have
 // these. It returns those of the windows of this process, from all processes, in order of time.
-func swap[D int32 | int64](c *computation, own arranged[D], low, high int) (arranged[D], error) {
+func (c *computation) swap(own []change, low, high int) ([]change, error) {
 	if c.group.Size() == 1 {
 		return own, nil
 	}
-	start := func(w int) uint32 {
-		if w == 0 {
-			return 0
-		}
-		return own.ends[w-1]
-	}
-	out := make([][]byte, c.group.Size())
+	out := make([]sentChanges, c.group.Size())
 	for rank := range out {
 		from, to := c.windowsOf(rank, low, high)
-		list := own.list[start(from):start(to)]
-		b, last := binary.AppendUvarint(nil, uint64(len(list))), int64(0)
-		for i := range list {
-			x := &list[i]
-			b = binary.AppendUvarint(b, uint64(x.t-last))
-			b = binary.AppendVarint(b, int64(x.key))
-			b = binary.AppendVarint(b, int64(x.d))
-			last = x.t
+		if from == to {
+			continue
 		}
-		out[rank] = b
+		first := 0
+		if from > 0 {
+			first = c.until(own, from-1)
+		}
+		x := &out[rank]
+		for _, v := range own[first:c.until(own, to-1)] {
+			x.T, x.Size = append(x.T, v.t), append(x.Size, v.size)
+			x.Place, x.Kind = append(x.Place, v.place), append(x.Kind, byte(v.kind))
+		}
 	}
-	in, err := c.group.Exchange(out)
+	in, err := procs.Swap(c.group, out)
 	if err != nil {
-		return arranged[D]{}, err
+		return nil, err
 	}
-	var all arranged[D]
-	for _, b := range in {
-		p := reader{b: b}
-		n, t := p.uvarint(), int64(0)
-		if n > uint64(len(b)) {
-			return all, errBadShare
+	var all []change
+	for _, x := range in {
+		if n := len(x.T); len(x.Size) != n || len(x.Place) != n || len(x.Kind) != n {
+			return nil, errBadShare
 		}
-		all.list = slices.Grow(all.list, int(n))
-		for range n {
-			t += int64(p.uvarint())
-			all.list = append(all.list, change[D]{t, int32(p.varint()), D(p.varint())})
-		}
-		if p.bad {
-			return all, errBadShare
+		for i, t := range x.T {
+			if x.Kind[i] >= byte(kinds) {
+				return nil, errBadShare
+			}
+			all = append(all, change{t, x.Size[i], x.Place[i], kind(x.Kind[i])})
 		}
 	}
-	sortChanges(all.list)
-	from, to := c.windowsOf(c.group.Rank(), low, high)
-	next := 0
-	for w := from; w < to; w++ {
-		end := int64(w+1) * c.grid.width
-		for next < len(all.list) && (all.list[next].t < end || w == c.grid.n-1) {
-			next++
-		}
-		all.ends = append(all.ends, uint32(next))
-	}
+	all, _ = arrange(all, nil)
 	return all, nil
 }
 
 // gatherWindows gives rank 0 the windows of everybody, of those from low up to but not including high.
 func (c *computation) gatherWindows(table *levelTable, low, high int) error {
-	if c.group.Size() == 1 {
-		return nil
-	}
-	var b []byte
-	if c.group.Rank() != 0 {
+	own := func() (list []levelWindows) {
 		for i := range table.list {
-			l := &table.list[i]
-			for w := range l.mean {
-				b = binary.LittleEndian.AppendUint64(b, math.Float64bits(l.mean[w]))
-				b = binary.AppendVarint(b, l.min[w])
-				b = binary.AppendVarint(b, l.max[w])
-				b = binary.AppendVarint(b, l.last[w])
-			}
+			list = append(list, table.list[i].levelWindows)
 		}
+		return list
 	}
-	in, err := procs.Gather(c.group, 0, b)
-	for rank := 1; rank < len(in); rank++ {
+	return procs.Collect(c.group, own, func(rank int, theirs *[]levelWindows) error {
 		from, to := c.windowsOf(rank, low, high)
-		p := reader{b: in[rank]}
-		for i := range table.list {
-			l := &table.list[i]
-			for w := from; w < to; w++ {
-				l.mean[w] = math.Float64frombits(p.word())
-				l.min[w], l.max[w], l.last[w] = p.varint(), p.varint(), p.varint()
-			}
-		}
-		if p.bad {
+		if len(*theirs) != len(table.list) {
 			return errBadShare
 		}
-	}
-	return err
+		for i, x := range *theirs {
+			l := &table.list[i]
+			if copy(l.Mean[from:to], x.Mean)+copy(l.Min[from:to], x.Min)+copy(l.Max[from:to], x.Max)+
+				copy(l.Last[from:to], x.Last) != 4*(to-from) {
+				return errBadShare
+			}
+		}
+		return nil
+	})
 }
 
 // sharePeaks tells everybody the peaks over the whole run: the earliest of several equal ones.
@@ -258,41 +256,4 @@ func (c *computation) most(n int64) (int64, error) {
 		n = max(n, v)
 	}
 	return n, err
-}
-
-// reader reads numbers; after a mistake it is bad and returns zeros.
-type reader struct {
-	b   []byte
-	bad bool
-}
-
-func (p *reader) uvarint() uint64 {
-	v, n := binary.Uvarint(p.b)
-	if n <= 0 {
-		p.b, p.bad = nil, true
-		return 0
-	}
-	p.b = p.b[n:]
-	return v
-}
-
-func (p *reader) varint() int64 {
-	v, n := binary.Varint(p.b)
-	if n <= 0 {
-		p.b, p.bad = nil, true
-		return 0
-	}
-	p.b = p.b[n:]
-	return v
-}
-
-// word reads 8 bytes.
-func (p *reader) word() uint64 {
-	if len(p.b) < 8 {
-		p.b, p.bad = nil, true
-		return 0
-	}
-	v := binary.LittleEndian.Uint64(p.b)
-	p.b = p.b[8:]
-	return v
 }

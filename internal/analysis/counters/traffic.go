@@ -98,57 +98,6 @@ func (t *Traffic) add(o *Traffic) {
 	t.Violations += o.Violations
 }
 
-// links follows the traffic.
-func (c *computation) links() error {
-	wanted := []quantity{inFlight, bytesInFlight, messages, messageBytes, moved}
-	if !c.wants(wanted...) {
-		return nil
-	}
-	x, err := c.trafficOf()
-	if err != nil || len(x.sums) == 0 {
-		return err
-	}
-	c.res.Links, c.res.Messages = x.rows(), &Traffic{}
-	for i := range x.sums {
-		c.res.Messages.add(&x.sums[i])
-	}
-	slices.SortFunc(c.res.Links, func(a, b Link) int {
-		return cmp.Or(cmp.Compare(a.From, b.From),
-			cmp.Compare(a.To, b.To))
-	})
-	place, names := c.busiest(x)
-	const bits = 4 // of a messageChange
-	list, err := levels(c, wanted, len(names), 2*len(c.m.DFMessages),
-		func(emit func(t int64, key int32, d int64)) {
-			eachMessage(c.m, func(g *message) {
-				link := place[x.links.number(g.from, g.to)]
-				g.changes(c.m.Killed, func(t int64, what messageChange) {
-					emit(t, link<<bits|int32(what),
-						g.bytes)
-				})
-			})
-		}, func(out sink, o *change[int64]) {
-			spreadMessage(out, o.t, o.key>>bits, messageChange(o.key&(1<<bits-1)), o.d, 1)
-		})
-	if err != nil {
-		return err
-	}
-	for i, q := range wanted {
-		if q != moved || c.moved() > 0 {
-			c.addLinks(q, list[i], names)
-		}
-	}
-	return nil
-}
-
-// addLinks adds a quantity of links, the whole run being last in the list.
-func (c *computation) addLinks(q quantity, list []level, names []string) {
-	c.add(q, &list[len(names)], -1, "")
-	for i, name := range names {
-		c.add(q, &list[i], -1, name)
-	}
-}
-
 // busiest picks the links that get series of their own: those with most bytes. It gives, by number of a link,
 // its place among these or -1, and their names.
 func (c *computation) busiest(x *traffic) (place []int32, names []string) {

@@ -1,10 +1,6 @@
 package counters
 
-import (
-	"cmp"
-	"context"
-	"slices"
-)
+import "slices"
 
 // Levels in windows
 //
@@ -12,12 +8,9 @@ import (
 // are found in the order of CFs, not of time. The report wants, for each node and for the run, the mean and
 // the extremes of every window and the exact peak, with no more memory than the changes themselves.
 //
-// Plan. What happens to CFs, DFs and messages is packed: one change of state is one change here, though it
-// alters several levels. The source of changes is asked twice. The first time they are counted by bucket, a
-// small part of a window; the second time each is put where its bucket is in one array. The few changes of a
-// bucket are sorted, so that everything is linear for changes that are spread over the run. One pass then
-// follows all levels, unpacking each change by the function that the page's step functions use as well.
-// Several processes share out the windows (share.go).
+// Plan. The changes of a family of quantities are collected in the order in which they are found, and put in
+// order of time (changes.go). One pass then follows all levels. One change of a state alters several levels, so
+// there are fewer changes than steps of levels. Several processes share out the windows (share.go).
 //
 // A value counts when the next change comes after it, not when it is set. So values that were there for no
 // time, between two changes at one nanosecond, never count, in whatever order they are met.
@@ -47,13 +40,18 @@ func (g *grid) bounds(i int) (from, to int64) {
 	return from, min(from+g.width, g.end-g.start)
 }
 
+// levelWindows are the mean, least, greatest and last value in each of some windows.
+type levelWindows struct {
+	Mean           []float64
+	Min, Max, Last []int64
+}
+
 // level is a step function by windows.
 type level struct {
-	mean           []float64
-	min, max, last []int64
-	first          int // the window that the lists begin with
-	peak, peakAt   int64
-	end            int64
+	levelWindows
+	first        int // the window that the lists begin with
+	peak, peakAt int64
+	end          int64
 
 	now, since int64 // the present value; the time up to which it has been counted
 	sum        float64
@@ -65,7 +63,7 @@ type level struct {
 func newLevel(from, to int) level {
 	n := to - from
 	buf := make([]int64, 3*n)
-	return level{mean: make([]float64, n), min: buf[:n:n], max: buf[n : 2*n : 2*n], last: buf[2*n:],
+	return level{levelWindows: levelWindows{make([]float64, n), buf[:n:n], buf[n : 2*n : 2*n], buf[2*n:]},
 		first: from, fresh: true}
 }
 
@@ -88,9 +86,13 @@ func (l *level) count() {
 	}
 }
 
-// close ends window i of a run.
+// close ends window i of a run. A level that never changed has no windows yet, and needs none.
 func (l *level) close(i int, g *grid) {
 	from, to := g.bounds(i)
+	if l.Mean == nil {
+		l.since = to
+		return
+	}
 	l.upTo(to)
 	if i == g.n-1 { // its end counts as well
 		l.count()
@@ -98,11 +100,11 @@ func (l *level) close(i int, g *grid) {
 	}
 	at := i - l.first
 	if to > from {
-		l.mean[at] = l.sum / float64(to-from)
+		l.Mean[at] = l.sum / float64(to-from)
 	} else {
-		l.mean[at] = float64(l.now)
+		l.Mean[at] = float64(l.now)
 	}
-	l.min[at], l.max[at], l.last[at] = l.low, l.high, l.now
+	l.Min[at], l.Max[at], l.Last[at] = l.low, l.high, l.now
 	l.sum, l.fresh = 0, true
 }
 
@@ -112,112 +114,67 @@ func (l *level) add(t, d int64) {
 	l.now += d
 }
 
-// change is something that alters levels; what key and d mean is for the function to say that unpacks it.
-type change[D int32 | int64] struct {
-	t   int64 // relative to the start of the run
-	key int32
-	d   D
-}
-
-// perBucket is how many changes a bucket has on average.
-const perBucket = 16
-
-// arranged are changes in order of time.
-type arranged[D int32 | int64] struct {
-	list []change[D]
-	ends []uint32 // by window: where its changes end
-}
-
-// changeSource calls emit for every change, in any order, with times on the common clock. It does the same
-// each time.
-type changeSource[D int32 | int64] func(emit func(t int64, key int32, d D))
-
-// arrange lists the changes of a source. about is roughly how many there are. It fails when ctx ends.
-func arrange[D int32 | int64](ctx context.Context, g grid, about int, source changeSource[D]) (arranged[D],
-	error) {
-	k := min(int64(about/g.n/perBucket)+1, g.width)
-	small := (g.width + k - 1) / k
-	bucket := func(t int64) int {
-		w := t / g.width
-		if w >= int64(g.n) {
-			return g.n*int(k) - 1 // the end of the run, where it is also that of a window
-		}
-		return int(w*k + (t-w*g.width)/small)
-	}
-	at := make([]uint32, g.n*int(k)+1)
-	source(func(t int64, _ int32, _ D) { at[bucket(g.clamp(t))+1]++ })
-	for i := 1; i < len(at); i++ {
-		at[i] += at[i-1]
-	}
-	out := arranged[D]{list: make([]change[D], at[len(at)-1]), ends: make([]uint32, g.n)}
-	source(func(t int64, key int32, d D) {
-		t = g.clamp(t)
-		b := bucket(t)
-		out.list[at[b]] = change[D]{t, key, d}
-		at[b]++
-	})
-	// Now at[b] is where bucket b ends.
-	next := uint32(0)
-	for w := range g.n {
-		if err := ctx.Err(); err != nil {
-			return out, err
-		}
-		for _, end := range at[w*int(k) : (w+1)*int(k)] {
-			sortChanges(out.list[next:end])
-			next = end
-		}
-		out.ends[w] = next
-	}
-	return out, nil
-}
-
-func sortChanges[D int32 | int64](list []change[D]) {
-	slices.SortFunc(list, func(x, y change[D]) int { return cmp.Compare(x.t, y.t) })
+// begin makes the n windows of a level that was 0 up to now.
+func (l *level) begin(n int) {
+	since := l.since
+	*l = newLevel(0, n)
+	l.since = since
 }
 
 // levelTable holds the levels of some quantities: for each quantity those of the places, then that of the
-// whole run. It is a sink for changes in order of time.
+// whole run.
 type levelTable struct {
-	row    [quantities]int // where a quantity begins, plus 1; 0 for those that are not wanted
-	places int
-	list   []level
+	places  int
+	list    []level
+	rows    [kinds][]levelEffect
+	windows int // of a level, which gets them when it changes; 0: all levels have theirs
+}
+
+// levelEffect is an effect on a quantity of the table.
+type levelEffect struct {
+	effect
+	first int // the first level of the quantity, or that of the whole run
 }
 
 func newLevelTable(wanted []quantity, places int) *levelTable {
 	x := &levelTable{places: places, list: make([]level, len(wanted)*(places+1))}
-	for i, q := range wanted {
-		x.row[q] = i*(places+1) + 1
+	for k, list := range effects {
+		for _, e := range list {
+			if i := slices.Index(wanted, e.q); i >= 0 {
+				first := i * (places + 1)
+				if e.whole {
+					first += places
+				}
+				x.rows[k] = append(x.rows[k], levelEffect{e, first})
+			}
+		}
 	}
 	return x
 }
 
-// index gives the number of the level of a quantity at a place or in the whole run; -1 if nobody wants it.
-func (x *levelTable) index(q quantity, place int32) int {
-	i := x.row[q]
-	switch {
-	case i == 0 || int(place) >= x.places:
-		return -1
-	case place < 0:
-		return i - 1 + x.places
-	}
-	return i - 1 + int(place)
-}
-
-func (x *levelTable) add(q quantity, place int32, t, d int64) {
-	if i := x.index(q, place); i >= 0 {
-		x.list[i].add(t, d)
-	}
-}
-
-// netSums is a sink that adds up the changes of the levels of a table.
-type netSums struct {
-	*levelTable
-	sums []int64
-}
-
-func (x *netSums) add(q quantity, place int32, _, d int64) {
-	if i := x.index(q, place); i >= 0 {
-		x.sums[i] += d
+// follow takes in changes in order of time.
+func (x *levelTable) follow(list []change) {
+	for i := range list {
+		c := &list[i]
+		for _, e := range x.rows[c.kind] {
+			at, d := e.first, int64(e.n)
+			if !e.whole {
+				if uint32(c.place) >= uint32(x.places) {
+					continue
+				}
+				at += int(c.place)
+			}
+			if e.sized {
+				d *= c.size
+			}
+			if d != 0 {
+				l := &x.list[at]
+				if l.Mean == nil && x.windows > 0 {
+					l.begin(x.windows)
+				}
+				l.add(c.t, d)
+			}
+		}
 	}
 }
 
@@ -225,15 +182,15 @@ func (x *netSums) add(q quantity, place int32, _, d int64) {
 // sum of everything so far.
 func (c *computation) series(q quantity, l *level, node int, link string) Series {
 	p := propertyOf(q)
-	s := Series{Name: p.report, Unit: p.Unit, Node: node, Link: link, Mean: l.mean, Min: l.min, Max: l.max,
-		Last: l.last, Peak: l.peak, PeakNS: l.peakAt, End: l.end}
+	s := Series{Name: p.report, Unit: p.Unit, Node: node, Link: link, Mean: l.Mean, Min: l.Min, Max: l.Max,
+		Last: l.Last, Peak: l.peak, PeakNS: l.peakAt, End: l.end}
 	if p.Kind == "level" {
 		return s
 	}
-	s.Sum, s.Min, s.Max, s.Last = l.last, nil, nil, nil
+	s.Sum, s.Min, s.Max, s.Last = l.Last, nil, nil, nil
 	s.Peak, s.PeakNS = 0, 0
 	before := int64(0)
-	for i, all := range l.last {
+	for i, all := range l.Last {
 		from, to := c.grid.bounds(i)
 		s.Mean[i] = 0
 		if s.Sum[i], before = all-before, all; to > from {

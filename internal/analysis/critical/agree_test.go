@@ -88,8 +88,8 @@ func agreePath(t failer, m *model.Model, p *critical.Path) {
 			t.Errorf("%s add up to %d, not to %d: %v", what, ns, m.Wall(), parts)
 		}
 	}
-	if p.Factors.L != nil && p.Factors.O != nil {
-		sum("factors", p.Factors.U, p.Factors.S, *p.Factors.L, *p.Factors.O, p.Factors.W, p.Factors.Loss)
+	if !p.Factors.Undivided {
+		sum("factors", p.Factors.NS[:]...)
 	}
 	var parts, kinds, codes, reasons []int64
 	for _, v := range p.Parts {
@@ -100,7 +100,11 @@ func agreePath(t failer, m *model.Model, p *critical.Path) {
 	}
 	for _, f := range p.Fragments {
 		codes = append(codes, f.NS)
-		if f.L != nil && f.U+f.S+*f.L+*f.O+f.W+f.Loss != f.NS {
+		all := int64(0)
+		for _, ns := range f.Factors.NS {
+			all += ns
+		}
+		if !f.Factors.Undivided && all != f.NS {
 			t.Errorf("fragment %+v does not add up", f)
 		}
 	}

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"io"
 	"strconv"
+
+	"github.com/whyslow/whyslow/internal/analysis/slou"
 )
 
 // Write writes a result as text: the steps of the path, one line each,
@@ -29,7 +31,9 @@ func Write(w io.Writer, r *Result) error {
 		}
 		for _, f := range p.Fragments {
 			fmt.Fprintf(out, "code %s %d of %d: U %d S %d L %s O %s W %d loss %d\n",
-				orDash(f.Code), f.NS, f.Count, f.U, f.S, orUnknown(f.L), orUnknown(f.O), f.W, f.Loss)
+				orDash(f.Code), f.NS, f.Count, f.Factors.NS[slou.FactorU], f.Factors.NS[slou.FactorS],
+				orUnknown(f.Factors.Of(slou.FactorL)), orUnknown(f.Factors.Of(slou.FactorO)),
+				f.Factors.NS[slou.FactorW], f.Factors.NS[slou.FactorLoss])
 		}
 		for _, v := range p.Reasons {
 			fmt.Fprintf(out, "reason %s %d in %d", v.Reason, v.NS, v.Count)

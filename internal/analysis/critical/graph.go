@@ -158,31 +158,19 @@ func (g *graph) findUntil() {
 // inOrder gives the executions of a worker in the order of before. That is nearly always their own.
 func inOrder(m *model.Model, w *model.Worker) []uint32 {
 	list := make([]uint32, w.End-w.First)
-	sorted := true
 	for i := range list {
 		list[i] = uint32(w.First + i)
-		sorted = sorted && (i == 0 || before(m, w.First+i-1, w.First+i))
 	}
-	if !sorted {
-		slices.SortFunc(list, func(a, b uint32) int {
-			switch {
-			case a == b:
-				return 0
-			case before(m, int(a), int(b)):
-				return -1
-			}
-			return 1
-		})
-	}
+	slices.SortFunc(list, func(a, b uint32) int { return order(m, int(a), int(b)) })
 	return list
 }
 
 // merge joins lists that are in an order.
 func merge(lists [][]uint32, before func(a, b uint32) bool) []uint32 {
-	if len(lists) == 0 {
+	switch len(lists) {
+	case 0:
 		return nil
-	}
-	if len(lists) == 1 {
+	case 1:
 		return lists[0]
 	}
 	var x, y []uint32

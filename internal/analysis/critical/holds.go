@@ -1,6 +1,8 @@
 package critical
 
 import (
+	"cmp"
+
 	"github.com/whyslow/whyslow/internal/model"
 )
 
@@ -78,24 +80,18 @@ type holder struct {
 	where  int32 // the node of origin
 }
 
-// before is the order in which executions can wait for each other: by start, and where clocks are so coarse
-// that this is the same, by end, then by creation. Holds against it, which only clocks that disagree and
-// damaged traces have, are not known.
-func before(m *model.Model, a, b int) bool {
-	if x, y := m.ExecStart[a], m.ExecStart[b]; x != y {
-		return x < y
+// order compares executions in the order in which they can wait for each other: by start, and where clocks are
+// so coarse that this is the same, by end, then by creation. Only clocks that disagree and damaged traces have
+// holds against it; these are not known.
+func order(m *model.Model, a, b int) int {
+	if c := cmp.Compare(m.ExecStart[a], m.ExecStart[b]); c != 0 {
+		return c
 	}
-	if x, y := endOf(m, a) > m.ExecStart[a], endOf(m, b) > m.ExecStart[b]; x != y {
-		return y
-	}
-	if x, y := m.ExecCF[a], m.ExecCF[b]; x != y {
-		if m.Created[x] != m.Created[y] {
-			return m.Created[x] < m.Created[y]
-		}
-		return m.CFID(x) < m.CFID(y)
-	}
-	return a < b
+	x, y := keyOf(m, a), keyOf(m, b)
+	return cmp.Or(x.compare(&y), cmp.Compare(a, b))
 }
+
+func before(m *model.Model, a, b int) bool { return order(m, a, b) < 0 }
 
 // endOf gives the end of an execution; one that did not end lasts as long as the run.
 func endOf(m *model.Model, e int) int64 {

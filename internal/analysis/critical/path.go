@@ -274,12 +274,13 @@ func (w *walker) cutOut(t int64, rest Step, cpu int64) {
 	for _, c := range slices.Backward(w.stretches) {
 		s := rest
 		switch c.factor {
-		case slou.FactorW:
-			s = Step{Kind: KindWait, Factor: c.factor, Waited: w.nameOf(c.name)}
-		case slou.FactorLoss:
-			s = Step{Kind: KindLost, Factor: c.factor}
+		case slou.FactorU:
 		case slou.FactorO:
 			s = Step{Kind: KindOverhead, Factor: c.factor, Part: slou.PartPreempt}
+		case slou.FactorLoss:
+			s = Step{Kind: KindLost, Factor: c.factor}
+		default:
+			s = Step{Kind: KindWait, Factor: c.factor, Waited: w.nameOf(c.name)}
 		}
 		w.take(c.from, s)
 	}

@@ -1,6 +1,13 @@
 package critical
 
-import "github.com/whyslow/whyslow/internal/model"
+import (
+	"encoding/json"
+	"fmt"
+	"strconv"
+
+	"github.com/whyslow/whyslow/internal/analysis/slou"
+	"github.com/whyslow/whyslow/internal/model"
+)
 
 // Result is what the critical path of a run tells. All times are nanoseconds, times of day relative to the
 // run's start. Path, Work and Slack are nil where events they need were not recorded; Missing says which.
@@ -52,14 +59,34 @@ type Path struct {
 // tell them apart were not recorded. S is the tail and what was not recorded of the reasons: nothing on the
 // path waits without a cause.
 type Factors struct {
-	U    int64  `json:"U"`
-	S    int64  `json:"S"`
-	L    *int64 `json:"L"`
-	O    *int64 `json:"O"`
-	W    int64  `json:"W"`
-	Loss int64  `json:"loss"`
-	// Undivided is L and O together where they cannot be told apart, else 0.
-	Undivided int64 `json:"undivided"`
+	NS [slou.FactorUndivided + 1]int64
+	// Undivided says that L and O cannot be told apart: they are together in that row.
+	Undivided bool
+}
+
+// Of gives the time of a factor, nil where it cannot be told.
+func (f *Factors) Of(k slou.Factor) *int64 {
+	if f.Undivided && (k == slou.FactorL || k == slou.FactorO) {
+		return nil
+	}
+	return &f.NS[k]
+}
+
+// MarshalJSON writes an object with all factors, lost time and what cannot be told apart.
+func (f Factors) MarshalJSON() ([]byte, error) { return append(f.appendJSON([]byte{'{'}), '}'), nil }
+
+func (f *Factors) appendJSON(b []byte) []byte {
+	for k := range f.NS {
+		if k > 0 {
+			b = append(b, ',')
+		}
+		if b = fmt.Appendf(b, "%q:", slou.Factor(k)); f.Of(slou.Factor(k)) == nil {
+			b = append(b, "null"...)
+		} else {
+			b = strconv.AppendInt(b, f.NS[k], 10)
+		}
+	}
+	return b
 }
 
 // Part is a share of the path.
@@ -80,7 +107,18 @@ type PathFragment struct {
 	Line  int    `json:"line"`
 	Count int64  `json:"count"` // executions on the path
 	NS    int64  `json:"ns"`
-	Factors
+	// Factors stand beside the other fields in JSON.
+	Factors Factors `json:"-"`
+}
+
+// MarshalJSON writes an object of the fields, then the factors.
+func (f PathFragment) MarshalJSON() ([]byte, error) {
+	type fields PathFragment
+	b, err := json.Marshal(fields(f))
+	if err != nil {
+		return nil, err
+	}
+	return append(f.Factors.appendJSON(append(b[:len(b)-1], ',')), '}'), nil
 }
 
 // ReasonSum sums up how the path came from one CF to the next: because the next needed an input of the first,

@@ -20,7 +20,8 @@ func (w *walker) result(longest int, undivided bool) *Path {
 	p := &Path{Last: w.last, LengthNS: m.Wall(), Count: int64(len(steps)), Steps: steps, names: w.names,
 		titles: w.titles, dfs: w.dfs, m: m, undivided: undivided,
 		Fragments: []PathFragment{}, Longest: []NamedStep{}}
-	var factors factorSums
+	type factorSums = [slou.FactorUndivided + 1]int64
+	var sums factorSums
 	var kinds [kindCount]Part
 	for k := range kinds {
 		kinds[k].Name = Kind(k).String()
@@ -31,7 +32,7 @@ func (w *walker) result(longest int, undivided bool) *Path {
 	for i := range steps {
 		s := &steps[i]
 		ns := s.To - s.From
-		factors[s.Factor] += ns
+		sums[s.Factor] += ns
 		kinds[s.Kind].add(ns)
 		key := Step{Factor: s.Factor, Part: s.Part, Waited: s.Waited}
 		switch {
@@ -58,7 +59,7 @@ func (w *walker) result(longest int, undivided bool) *Path {
 		}
 	}
 	p.LengthNS -= p.TailNS
-	p.Factors = factors.factors(undivided)
+	p.Factors = factors(sums, undivided)
 	for _, part := range parts {
 		p.Parts = append(p.Parts, *part)
 	}
@@ -69,7 +70,7 @@ func (w *walker) result(longest int, undivided bool) *Path {
 		})
 	}
 	for i := range codes {
-		f := PathFragment{Factors: codes[i].factors(undivided)}
+		f := PathFragment{Factors: factors(codes[i], undivided)}
 		for _, ns := range codes[i] {
 			f.NS += ns
 		}
@@ -105,19 +106,12 @@ func (w *walker) result(longest int, undivided bool) *Path {
 	return p
 }
 
-// factorSums are times by factor.
-type factorSums [slou.FactorLoss + 1]int64
-
-// factors gives the sums in words, without those that cannot be told apart.
-func (s *factorSums) factors(undivided bool) Factors {
-	f := Factors{U: s[slou.FactorU], S: s[slou.FactorS], W: s[slou.FactorW], Loss: s[slou.FactorLoss]}
-	if !undivided {
-		l, o := s[slou.FactorL], s[slou.FactorO]
-		f.L, f.O = &l, &o
-	} else {
-		f.Undivided = s[slou.FactorL] + s[slou.FactorO]
+// factors gives the sums without those that cannot be told apart.
+func factors(ns [slou.FactorUndivided + 1]int64, undivided bool) Factors {
+	if undivided {
+		ns[slou.FactorUndivided] = ns[slou.FactorL] + ns[slou.FactorO]
 	}
-	return f
+	return Factors{ns, undivided}
 }
 
 func (p *Part) add(ns int64) {

@@ -8,7 +8,7 @@ import (
 // stretch is a part of a worker's time with one CF.
 type stretch struct {
 	from, to int64
-	factor   slou.Factor // U, O (pre-empted), W or loss
+	factor   slou.Factor // U, O (pre-empted) or what is cut out
 	name     string      // what the CF waited for
 }
 
@@ -35,11 +35,7 @@ func eachStretch(m *model.Model, cuts []model.Cut, cf model.CF, from, to int64, 
 		if from < a {
 			visit(stretch{from, a, slou.FactorU, ""})
 		}
-		if c.Lost {
-			visit(stretch{a, b, slou.FactorLoss, ""})
-		} else {
-			visit(stretch{a, b, slou.FactorW, c.Name})
-		}
+		visit(stretch{a, b, slou.FactorOfCut(c), c.Name})
 		from = b
 	}
 	if from < to {

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"sort"
 
+	"github.com/whyslow/whyslow/internal/model"
 	"github.com/whyslow/whyslow/internal/procs"
 	"github.com/whyslow/whyslow/trace"
 )
@@ -38,6 +39,11 @@ func (k *executionKey) compare(o *executionKey) int {
 	return cmp.Or(cmp.Compare(k.Created, o.Created), cmp.Compare(k.CF, o.CF))
 }
 
+func keyOf(m *model.Model, e int) executionKey {
+	cf, start := m.ExecCF[e], m.ExecStart[e]
+	return executionKey{start, m.Created[cf], m.CFID(cf), endOf(m, e) > start}
+}
+
 // graphShare is the part of the graph that a process has: its own executions, and their edges in one list.
 type graphShare struct {
 	Keys        []executionKey
@@ -59,8 +65,7 @@ func (g *graph) share(p *peers) *graphShare {
 		Code: g.code[p.first:p.end],
 		Hops: g.hops[p.first:p.end]}
 	for e := p.first; e < p.end; e++ {
-		cf, start := m.ExecCF[e], m.ExecStart[e]
-		out.Keys = append(out.Keys, executionKey{start, m.Created[cf], m.CFID(cf), endOf(m, e) > start})
+		out.Keys = append(out.Keys, keyOf(m, e))
 		s, i, k := g.of(uint32(e))
 		out.Edges = append(out.Edges, k-i)
 		for ; i < k; i++ {

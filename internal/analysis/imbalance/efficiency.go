@@ -82,34 +82,24 @@ func (r *computation) starvationDivided() bool {
 // steps lists what kept a worker from being useful. The steps and its useful time add up to its time.
 func steps(w *slou.Worker, divided bool) []Step {
 	f := &w.Factors
-	part := func(s *slou.Share, names ...string) (ns int64) {
-		if s == nil {
-			return 0
-		}
-		for name, v := range s.Parts {
-			if slices.Contains(names, name) {
-				ns += v
-			}
-		}
-		return ns
-	}
-	whole := func(s *slou.Share) int64 {
-		if s == nil {
-			return 0
-		}
-		return s.NS
-	}
-	preempt, nowhere := part(f.O, slou.PartPreempt.String()), part(f.S, slou.PartNowhere.String())
-	list := []Step{{Name: "runtime", NS: whole(f.O) - preempt}, {Name: "preemption", NS: preempt},
-		{Name: "transfer", NS: whole(f.L)}}
+	preempt, nowhere := f.PartNS(slou.PartPreempt), f.PartNS(slou.PartNowhere)
+	list := []Step{{Name: "runtime", NS: f.NS(slou.FactorO) - preempt}, {Name: "preemption", NS: preempt},
+		{Name: "transfer", NS: f.NS(slou.FactorL)}}
 	if divided {
 		list = append(list, Step{Name: "serialisation", NS: nowhere},
-			Step{Name: "placement", NS: whole(f.S) - nowhere})
+			Step{Name: "placement", NS: f.NS(slou.FactorS) - nowhere})
 	} else {
-		list = append(list, Step{Name: "starvation", NS: whole(f.S)})
+		list = append(list, Step{Name: "starvation", NS: f.NS(slou.FactorS)})
 	}
-	list = append(list, Step{Name: "waiting", NS: whole(f.W)})
-	if rest := w.TotalNS - f.U.NS - whole(f.O) - whole(f.L) - whole(f.S) - whole(f.W); rest != 0 {
+	waiting, rest := int64(0), w.TotalNS
+	for k := range slou.FactorLoss {
+		rest -= f.NS(k)
+		if k.Info().CutOut {
+			waiting += f.NS(k)
+		}
+	}
+	list = append(list, Step{Name: "waiting", NS: waiting})
+	if rest != 0 {
 		list = append(list, Step{Name: "undivided", NS: rest})
 	}
 	return append(list, Step{Name: "unrecorded", NS: w.LossNS})
@@ -119,13 +109,13 @@ func steps(w *slou.Worker, divided bool) []Step {
 func (r *computation) findMissing() {
 	for _, miss := range r.slou.Missing {
 		var what []string
-		if slices.Contains(miss.Factors, "U") {
+		if slices.Contains(miss.Factors, slou.FactorU.String()) {
 			what = append(what, "efficiency")
 		}
 		if len(miss.Factors) > 0 || !r.starvationDivided() && len(miss.Parts) > 0 {
 			what = append(what, "communication")
 		}
-		if slices.Contains(miss.Factors, "S") {
+		if slices.Contains(miss.Factors, slou.FactorS.String()) {
 			what = append(what, "waited")
 		}
 		if len(what) > 0 {
@@ -139,11 +129,15 @@ func (r *computation) findMissing() {
 			}
 		}
 	}
-	f := &r.slou.Factors
-	if f.S != nil && f.L != nil && f.O != nil && f.W != nil {
-		lost := f.S.NS + f.L.NS + f.O.NS + f.W.NS - r.slou.ExtraCoresNS
-		r.res.LostNS = &lost
+	lost := -r.slou.ExtraCoresNS
+	for _, f := range slou.LostFactors {
+		s := r.slou.Factors.Of(f)
+		if s == nil {
+			return
+		}
+		lost += s.NS
 	}
+	r.res.LostNS = &lost
 }
 
 // need adds to what an event is missing for.

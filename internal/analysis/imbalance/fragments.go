@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"slices"
 	"strconv"
+
+	"github.com/whyslow/whyslow/internal/analysis/slou"
 )
 
 // fragments fills in the balance of all code fragments and of each.
@@ -15,7 +17,7 @@ func (r *computation) fragments() {
 	}
 	for i := range r.slou.Fragments {
 		f := &r.slou.Fragments[i]
-		caused[key(f.Code, f.File, f.Line)] += f.Caused.S
+		caused[key(f.Code, f.File, f.Line)] += f.Caused[slou.FactorS]
 	}
 	shares := make([]Share, len(r.workers))
 	for c := range r.m.Codes {

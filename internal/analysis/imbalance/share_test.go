@@ -13,7 +13,7 @@ import (
 
 	"github.com/whyslow/whyslow/internal/analysis/imbalance"
 	"github.com/whyslow/whyslow/internal/model"
-	"github.com/whyslow/whyslow/internal/procs"
+	"github.com/whyslow/whyslow/internal/testkit/grouptest"
 	"github.com/whyslow/whyslow/internal/testkit/replicate"
 	"github.com/whyslow/whyslow/internal/testkit/sloutest"
 	"github.com/whyslow/whyslow/trace"
@@ -24,7 +24,7 @@ func together(t failer, dir string, processes int, opt imbalance.Options) []byte
 	t.Helper()
 	results, errs := make([]*imbalance.Result, processes), make([]error, processes)
 	var wg sync.WaitGroup
-	for rank, g := range procs.Local(processes) {
+	for rank, g := range grouptest.Local(processes) {
 		wg.Go(func() {
 			defer g.Leave()
 			var r *trace.Reader

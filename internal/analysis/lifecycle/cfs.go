@@ -10,11 +10,8 @@ import (
 	"github.com/whyslow/whyslow/trace"
 )
 
-// What became of every CF.
-//
-// The last thing that was recorded of a CF says where it stood at the end: started and not ended; ready;
-// waiting for DFs; on its way to another node; or created and not looked at since. A `while` that has run and
-// asks for its condition again waits, too.
+// What became of every CF. The last event of a CF says where it stood at the end; a `while` that asks for its
+// condition again waits, too.
 
 // State is where a CF stood at the end.
 type State string
@@ -26,8 +23,7 @@ const (
 	Ready   State = "ready"
 	Running State = "running"
 	Moving  State = "moving"
-	// Executed is the state of a CF that has run and whose superfluous request keeps it: only the engine
-	// knows of it.
+	// Executed: the CF has run, and a superfluous request keeps it. Only the engine knows of this.
 	Executed State = "executed"
 )
 
@@ -37,8 +33,7 @@ type CFs struct {
 	Finished int64 `json:"finished"` // all that were left to do nothing
 	// Left counts the others by state.
 	Left map[State]int64 `json:"left"`
-	// Roots counts the waiting CFs that wait for something no other waiting CF would make: the bottoms of the
-	// chains.
+	// Roots counts CFs that wait for something no other waiting CF would make.
 	Roots int64 `json:"roots"`
 	// Circle says that CFs wait and none is a root: each waits for another one of them.
 	Circle bool   `json:"circle"`
@@ -61,6 +56,7 @@ type Left struct {
 	Examples []CFExample `json:"examples"`
 	site     uint32
 	cfs      []trace.CF // of Examples
+	why      *reasons   // of For
 }
 
 // CFExample is one CF.
@@ -69,14 +65,6 @@ type CFExample struct {
 	Node    int      `json:"node"`
 	SinceNS int64    `json:"since_ns"` // when it came into its state
 	Awaits  []string `json:"awaits"`   // some of the DFs it waits for
-}
-
-// standing is where a CF stood.
-type standing struct {
-	state State
-	since int64
-	node  int
-	again bool
 }
 
 // findCFs tells what became of all CFs, at rank 0.
@@ -100,81 +88,65 @@ func (s *finder) findCFs() error {
 	if waiting && s.off(trace.KindDFCreate) {
 		s.missing("cfs.groups.for", trace.KindDFCreate)
 	} else if waiting {
-		if err := s.reasons(l); err != nil {
-			return err
+		if !mine {
+			l = nil
+		}
+		if s.makers, err = s.newMakers(l); err == nil && mine {
+			s.makers.findRoots()
 		}
 	}
-	var groups []*Left
-	if mine {
-		for i := range l.CFs {
-			if l.CFs[i].root {
-				out.Roots++
-			}
-		}
-		out.Circle = waiting && out.Roots == 0
-		groups = s.group(out, l)
-	}
-	if err := s.nameCFs(groups); err != nil || !mine {
+	if err != nil || !mine {
 		return err
 	}
-	for _, g := range groups {
+	for i := range l.CFs {
+		if l.CFs[i].root {
+			out.Roots++
+		}
+	}
+	out.Circle = waiting && out.Roots == 0
+	for _, g := range s.group(out, l) {
+		for i, id := range g.cfs {
+			s.names[&g.Examples[i].CF] = id
+		}
+		for i := range g.For {
+			r := &g.For[i]
+			r.Examples = make([]string, len(r.by))
+			for k, id := range r.by {
+				s.names[&r.Examples[k]] = id
+			}
+		}
 		out.Groups = append(out.Groups, *g)
 	}
 	s.res.CFs = out
 	return nil
 }
 
-// nameCFs fills in how CFs are called.
-func (s *finder) nameCFs(groups []*Left) error {
-	var ids []trace.CF
-	for _, g := range groups {
-		ids = append(ids, g.cfs...)
-		for i := range g.For {
-			ids = append(ids, g.For[i].by...)
-		}
-	}
-	titles, err := s.titles(ids)
-	if err != nil {
-		return err
-	}
-	for _, g := range groups {
-		for i, id := range g.cfs {
-			g.Examples[i].CF = titles[id]
-		}
-		for i := range g.For {
-			for _, id := range g.For[i].by {
-				g.For[i].Examples = append(g.For[i].Examples, titles[id])
-			}
-		}
-	}
-	return nil
-}
+// states are those of the model, in its order; Waiting is that of a CF that was just created, too.
+var states = [...]State{Waiting, Ready, Running, Moving, "", Created}
 
-// stand tells where a CF stood at the end; false if it had nothing left to do. waited is when it waited the
+// stand notes where a CF stood at the end; false if it had nothing left to do. waited is when it waited the
 // last time, None for never.
-func (f *finder) stand(cf model.CF, waited int64) (s standing, left bool) {
+func (f *finder) stand(x *leftover, cf model.CF, waited int64) (left bool) {
 	l := f.m.LifeAt(cf, math.MaxInt64, waited)
-	state := [...]State{Waiting, Ready, Running, Moving, "", Created}[l.State]
+	x.State, x.Since, x.Node = states[l.State], l.Since, int(l.Node)
 	switch {
-	case state == Waiting && l.Looked:
-		l.Since = waited // it may have migrated since
-	case state == Waiting:
-		state = Created
+	case x.State == Waiting && l.Looked:
+		x.Since = waited // it may have migrated since
+	case x.State == Waiting:
+		x.State = Created
 	}
-	again := f.m.ExecOf[cf] != 0 && (state != Running || f.m.ExecNumber[f.m.ExecOf[cf]-1] > 1)
-	return standing{state, l.Since, int(l.Node), again}, l.State != model.CFFinished
+	x.Again = f.m.ExecOf[cf] != 0 && (x.State != Running || f.m.ExecNumber[f.m.ExecOf[cf]-1] > 1)
+	return l.State != model.CFFinished
 }
 
 // group puts together the CFs that are left by statement.
 func (f *finder) group(out *CFs, l *leftovers) []*Left {
 	type key struct {
-		site  uint32
-		state State
-		root  bool
-		again bool
+		site        uint32
+		state       State
+		root, again bool
 	}
 	index := map[key]*Left{}
-	why := map[key]*reasons{}
 	var list []*Left
 	for i := range l.CFs {
 		s := &l.CFs[i]
@@ -186,46 +158,43 @@ func (f *finder) group(out *CFs, l *leftovers) []*Left {
 		g := index[k]
 		if g == nil {
 			g = &Left{Place: f.placeOf(int(s.Site)), State: s.State, Root: s.root, Again: s.Again,
-				For: []Reason{}, Examples: []CFExample{}, site: k.site}
-			index[k], why[k] = g, &reasons{f: f, l: l}
+				Examples: []CFExample{}, site: k.site, why: f.newReasons(l)}
+			index[k] = g
 			list = append(list, g)
 		}
 		g.Count++
 		for j := range s.why {
-			why[k].add(&s.why[j])
+			g.why.add(&s.why[j])
 		}
 		if len(g.Examples) < f.opt.Examples {
 			g.Examples = append(g.Examples, f.cfExample(l, s))
 			g.cfs = append(g.cfs, s.CF)
 		}
 	}
-	for k, g := range index {
-		g.For, g.MoreFor = why[k].list(f.opt.Groups)
-	}
 	slices.SortStableFunc(list, func(a, b *Left) int {
-		first := func(g *Left) int {
-			if g.Root {
-				return 0
+		if a.Root != b.Root {
+			if a.Root {
+				return -1
 			}
 			return 1
 		}
-		return cmp.Or(cmp.Compare(first(a), first(b)), cmp.Compare(a.File, b.File),
+		return cmp.Or(cmp.Compare(a.File, b.File),
 			cmp.Compare(a.Line, b.Line), cmp.Compare(a.site, b.site), cmp.Compare(a.State, b.State))
 	})
 	if len(list) > f.opt.Groups && !f.opt.All {
 		out.MoreGroups = len(list) - f.opt.Groups
 		list = list[:f.opt.Groups]
 	}
+	for _, g := range list {
+		g.For, g.MoreFor = g.why.list(f.opt.Groups)
+	}
 	return list
 }
 
 func (f *finder) cfExample(l *leftovers, s *leftover) CFExample {
 	x := CFExample{Node: s.Node, SinceNS: f.at(s.Since), Awaits: []string{}}
-	for i := range s.why {
-		if i == f.opt.Examples {
-			break
-		}
-		x.Awaits = append(x.Awaits, l.DFs[s.why[i].df].Full)
+	for _, w := range s.why[:min(len(s.why), f.opt.Examples)] {
+		x.Awaits = append(x.Awaits, l.DFs[w.df].Full)
 	}
 	return x
 }

@@ -8,14 +8,6 @@ import (
 	"github.com/whyslow/whyslow/trace"
 )
 
-// bits is a set of DFs.
-type bits []uint64
-
-func newBits(n int) bits { return make(bits, n/64+1) }
-
-func (b bits) set(df model.DF)      { b[df/64] |= 1 << (df % 64) }
-func (b bits) has(df model.DF) bool { return b[df/64]&(1<<(df%64)) != 0 }
-
 // made tells whether a DF got a value on any node.
 func (f *finder) made(df model.DF) bool { return f.m.MadeFrom[df] != f.m.MadeFrom[df+1] }
 
@@ -62,18 +54,15 @@ func (f *finder) findDFs() error {
 	if err := f.shareFacts(k); err != nil {
 		return err
 	}
-	if canTwice {
-		if err := f.findTwice(k); err != nil {
-			return err
+	for _, x := range []struct {
+		can  bool
+		find func(*dfFacts) error
+	}{{canTwice, f.findTwice}, {canUnused, f.findUnused}, {canHeld, f.findHeld}} {
+		if x.can {
+			if err := x.find(k); err != nil {
+				return err
+			}
 		}
-	}
-	if canUnused {
-		if err := f.findUnused(k); err != nil {
-			return err
-		}
-	}
-	if canHeld {
-		return f.findHeld(k)
 	}
 	return nil
 }
@@ -232,10 +221,10 @@ func (k *dfFacts) home(df model.DF) [2]uint64 {
 func (k *dfFacts) ended(df model.DF, rank int) (at order, t int64) {
 	t = model.None
 	if i := k.end[df]; i != 0 {
-		at.N, t = [4]uint64{0, uint64(rank), uint64(i - 1)}, k.m.Copies[i-1].Time
+		at.N, t = [5]uint64{0, uint64(rank), uint64(i - 1)}, k.m.Copies[i-1].Time
 	}
 	if d := k.told[df]; d != nil && d.Ended != model.None {
-		other := order{N: [4]uint64{0, d.End[0], d.End[1]}}
+		other := order{N: [5]uint64{0, d.End[0], d.End[1]}}
 		if t == model.None || other.compare(&at) < 0 {
 			return other, d.Ended
 		}
@@ -249,9 +238,9 @@ func (g *groups) addMade(df model.DF, at order) (x *gathered, made int64) {
 	_, end := m.Creations(df)
 	i := end - 1
 	same := sameGroup{Name: m.DFName[df], Site: m.SiteOf[m.MadeBy[i]]}
-	return g.add(same, at, m.MadeSize[i], [2]trace.CF{m.CFID(m.MadeBy[i])}, func() Example {
-		return Example{DF: m.DFString(df), Node: int(m.MadeNode[i]), AtNS: g.f.at(m.MadeTime[i]),
-			Bytes: m.MadeSize[i]}
+	return g.add(same, at, m.MadeSize[i], func() candidate {
+		return candidate{CFs: [2]trace.CF{m.CFID(m.MadeBy[i])}, Example: Example{DF: m.DFString(df),
+			Node: int(m.MadeNode[i]), AtNS: g.f.at(m.MadeTime[i]), Bytes: m.MadeSize[i]}}
 	}), m.MadeTime[i]
 }
 
@@ -260,7 +249,7 @@ func (f *finder) findUnused(k *dfFacts) (err error) {
 	for df := model.DF(1); int(df) < f.m.DFs(); df++ {
 		if k.use[df] == model.None && f.madeHere(df) {
 			home := k.home(df)
-			g.addMade(df, order{N: [4]uint64{home[0], home[1]}})
+			g.addMade(df, order{N: [5]uint64{home[0], home[1]}})
 		}
 	}
 	f.res.NeverUsed, err = g.finding()
@@ -281,7 +270,7 @@ func (f *finder) findHeld(k *dfFacts) (err error) {
 				continue
 			}
 			home := k.home(df)
-			at, to = order{N: [4]uint64{1, home[0], home[1]}}, f.m.End
+			at, to = order{N: [5]uint64{1, home[0], home[1]}}, f.m.End
 		}
 		x, made := g.addMade(df, at)
 		x.HeldNS += max(to-made, 0)

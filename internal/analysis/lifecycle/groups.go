@@ -5,18 +5,40 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/whyslow/whyslow/internal/model"
 	"github.com/whyslow/whyslow/internal/procs"
+	"github.com/whyslow/whyslow/internal/words"
 	"github.com/whyslow/whyslow/trace"
 )
 
 // order says where a find stands among all finds of its kind, whichever process made it.
 type order struct {
-	N    [4]uint64
+	N    [5]uint64
 	Text string
 }
 
 func (a *order) compare(b *order) int {
 	return cmp.Or(slices.Compare(a.N[:], b.N[:]), cmp.Compare(a.Text, b.Text))
+}
+
+// remarks are the values of Group.Why in English and Russian.
+var remarks = []words.Phrase{
+	{"its requests were used up", "запросы к нему исчерпаны"},
+	{"it had been deleted", "он был удалён"},
+	{"it was never answered", "ответа не было"},
+	{"the answer was sent, and never came", "ответ отправлен и не пришёл"},
+	{"the request never came", "запрос не дошёл"},
+	{"the DF was never produced", "ФД так и не вычислен"},
+}
+
+// In is Why in a language.
+func (g *Group) In(l words.Lang) string {
+	for _, r := range remarks {
+		if r[words.English] == g.Why {
+			return r[l]
+		}
+	}
+	return g.Why
 }
 
 // sameGroup tells groups apart.
@@ -38,9 +60,62 @@ type gathered struct {
 // candidate is an example, if no others come before it.
 type candidate struct {
 	At      order
-	Example Example
-	To      int         // 1 + Example.To, which gob would lose where it is 0
-	CFs     [2]trace.CF // whose titles are to be filled in as Example.CF and Second; 0 none
+	Example Example     // all of it but To, CF and Second
+	To      int         // 1 + Example.To; 0 none
+	CFs     [2]trace.CF // that Example.CF and Second are to name; 0 none
+}
+
+// find is something found, with whatever it takes to count it elsewhere.
+type find struct {
+	Shown candidate
+	Same  sameGroup // without statements, which are those of the CFs
+	DF    uint64    // model.DFGlobal
+	Bytes int64
+}
+
+// grouped groups what all processes found, at rank 0. Member i counts out[i]; if once, only the first of each
+// DF.
+func (f *finder) grouped(out [][]find, once bool) (*Finding, error) {
+	in, err := procs.Swap(f.g, out)
+	if err != nil {
+		return nil, err
+	}
+	list := slices.Concat(in...)
+	if once {
+		slices.SortStableFunc(list, func(a, b find) int { return a.Shown.At.compare(&b.Shown.At) })
+		seen := map[uint64]bool{}
+		list = slices.DeleteFunc(list, func(x find) bool {
+			was := seen[x.DF]
+			seen[x.DF] = true
+			return was
+		})
+	}
+	var cfs []model.CF
+	for i := range list {
+		for _, id := range list[i].Shown.CFs {
+			switch {
+			case id == 0:
+				cfs = append(cfs, 0)
+			case f.g.Size() == 1:
+				cfs = append(cfs, f.m.FindCF(id))
+			default:
+				cfs = append(cfs, f.m.Learn(id, 0))
+			}
+		}
+	}
+	if err := f.m.LearnSites(f.g, cfs); err != nil {
+		return nil, err
+	}
+	g := f.groups()
+	for i := range list {
+		x := &list[i]
+		x.Same.Site = f.m.SiteOf[cfs[2*i]]
+		if x.Shown.CFs[1] != 0 {
+			x.Same.Second = f.m.SiteOf[cfs[2*i+1]] + 1
+		}
+		g.add(x.Same, x.Shown.At, x.Bytes, func() candidate { return x.Shown })
+	}
+	return g.finding()
 }
 
 // groups collects finds of one kind by name and statement.
@@ -66,9 +141,8 @@ func (g *groups) at(same sameGroup, first *order) *gathered {
 	return g.last
 }
 
-// add counts a find. example is called where it may be one of those shown.
-func (g *groups) add(same sameGroup, at order, bytes int64, cfs [2]trace.CF,
-	example func() Example) *gathered {
+// add counts a find. example is called where it may be one of those shown; At need not be set.
+func (g *groups) add(same sameGroup, at order, bytes int64, example func() candidate) *gathered {
 	x := g.at(same, &at)
 	x.Count++
 	x.Bytes += bytes
@@ -76,10 +150,8 @@ func (g *groups) add(same sameGroup, at order, bytes int64, cfs [2]trace.CF,
 		x.First = at
 	}
 	if n := len(x.Examples); n < g.f.opt.Examples || at.compare(&x.Examples[n-1].At) < 0 {
-		c := candidate{At: at, Example: example(), CFs: cfs}
-		if c.Example.To != nil {
-			c.To = *c.Example.To + 1
-		}
+		c := example()
+		c.At = at
 		x.keep(c, g.f.opt.Examples)
 	}
 	return x
@@ -99,23 +171,10 @@ func (g *groups) finding() (*Finding, error) {
 	f := g.f
 	err := procs.Collect(f.g, func() []*gathered { return g.list }, func(_ int, theirs *[]*gathered) error {
 		for _, o := range *theirs {
-			if int(o.Same.Name) >= len(f.m.Names) || int(max(o.Same.Site, o.Same.Second)) > len(f.m.Sites) {
-				return errShare
-			}
 			g.join(o)
 		}
 		return nil
 	})
-	if err != nil {
-		return nil, err
-	}
-	var ids []trace.CF
-	for _, x := range g.list {
-		for i := range x.Examples {
-			ids = append(ids, x.Examples[i].CFs[:]...)
-		}
-	}
-	titles, err := f.titles(ids)
 	if err != nil || f.g.Rank() != 0 {
 		return nil, err
 	}
@@ -128,7 +187,7 @@ func (g *groups) finding() (*Finding, error) {
 		out.Count += x.Count
 		out.Bytes += x.Bytes
 		if i < f.opt.Groups {
-			out.Groups = append(out.Groups, x.group(f, titles))
+			out.Groups = append(out.Groups, x.group(f))
 		}
 	}
 	return out, nil
@@ -148,45 +207,48 @@ func (g *groups) join(o *gathered) {
 	}
 }
 
-func (x *gathered) group(f *finder, titles map[trace.CF]string) Group {
-	out := Group{Name: f.m.Names[x.Same.Name], By: f.placeOf(int(x.Same.Site)), Why: x.Same.Why,
-		Count: x.Count,
-		Bytes: x.Bytes, HeldNS: x.HeldNS, UnusedNS: x.UnusedNS, Examples: []Example{}}
+func (x *gathered) group(f *finder) Group {
+	out := Group{Name: f.m.Names[x.Same.Name], By: f.placeOf(int(x.Same.Site)), Why: x.Same.Why, Count: x.Count,
+		Bytes: x.Bytes, HeldNS: x.HeldNS, UnusedNS: x.UnusedNS, Examples: make([]Example, len(x.Examples))}
 	if x.Same.Second != 0 {
 		p := f.placeOf(int(x.Same.Second - 1))
 		out.Second = &p
 	}
-	for _, c := range x.Examples {
+	for i, c := range x.Examples {
 		if to := c.To - 1; to >= 0 {
 			c.Example.To = &to
 		}
-		c.Example.CF, c.Example.Second = titles[c.CFs[0]], titles[c.CFs[1]]
-		out.Examples = append(out.Examples, c.Example)
+		e := &out.Examples[i]
+		*e = c.Example
+		f.names[&e.CF], f.names[&e.Second] = c.CFs[0], c.CFs[1]
 	}
 	return out
 }
 
-// titles tells rank 0, which asks for them, how CFs are called.
-func (f *finder) titles(ids []trace.CF) (map[trace.CF]string, error) {
-	ids, err := procs.FromMember(f.g, 0, ids)
+// name fills in how CFs are called, where rank 0 asks for it.
+func (f *finder) name() error {
+	ids, err := procs.FromMember(f.g, 0, slices.Collect(maps.Values(f.names)))
 	if err != nil {
-		return nil, err
+		return err
 	}
-	own := map[trace.CF]string{}
+	titles := map[trace.CF]string{}
 	for _, id := range ids {
 		if id == 0 || f.m.Owner(id.Node()) != f.g.Rank() {
 			continue
 		}
 		if cf := f.m.FindCF(id); cf != 0 {
-			own[id] = f.m.CFString(cf)
+			titles[id] = f.m.CFString(cf)
 		} else {
-			own[id] = f.m.Codes[0].Name + " (" + id.String() + ")" // nothing is known of it
+			titles[id] = f.m.Codes[0].Name + " (" + id.String() + ")" // nothing is known of it
 		}
 	}
-	err = procs.Collect(f.g, func() map[trace.CF]string { return own },
+	err = procs.Collect(f.g, func() map[trace.CF]string { return titles },
 		func(_ int, theirs *map[trace.CF]string) error {
-			maps.Copy(own, *theirs)
+			maps.Copy(titles, *theirs)
 			return nil
 		})
-	return own, err
+	for to, id := range f.names {
+		*to = titles[id]
+	}
+	return err
 }

@@ -10,12 +10,9 @@ import (
 	"github.com/whyslow/whyslow/trace"
 )
 
-// The CFs that are left. All processes of a group collect theirs for rank 0, which finds out what they wait
-// for.
-//
-// Each CF belongs to the process of the node that created it. That process knows all that happened to the CF
-// except waits on other nodes, which it is told. Rank 0 receives the CFs that are left and the names of what
-// they wait for, not the CFs that ended.
+// The CFs that are left. Each CF belongs to the process of the node that created it, which knows all of the
+// CF but its waits on other nodes; these it is told. Rank 0 receives the CFs that are left and the names of
+// what they wait for.
 
 // leftover is a CF that is left.
 type leftover struct {
@@ -34,7 +31,7 @@ type leftover struct {
 
 // awaited is a DF that CFs which are left wait for.
 type awaited struct {
-	DF   dfName
+	DF   uint64 // model.DFGlobal
 	Full string // x[3]
 	Name uint32
 	Made bool // it got a value
@@ -46,39 +43,17 @@ type awaited struct {
 // key tells DFs apart as well as is known who would make them.
 func (a *awaited) key() string { return cmp.Or(a.program, a.Full) }
 
-// dfName tells DFs apart everywhere.
-type dfName struct {
-	ID   uint64
-	Home [2]uint64 // where no process read a definition of it, and there is no ID
-}
-
-func nameOf(m *model.Model, df model.DF) dfName {
-	n := dfName{ID: m.DFID(df)}
-	if n.ID == 0 {
-		n.Home = m.DFHome(df)
-	}
-	return n
-}
-
 // leftovers are all CFs that are left, by id.
 type leftovers struct {
 	Created, Finished int64 // CFs
 	CFs               []leftover
-	DFs               []awaited        // the first is none
-	Up                map[uint32]chain // by statement of structured CFs
-	index             map[dfName]uint32
+	DFs               []awaited // the first is none
+	index             map[uint64]uint32
 	of                []uint32 // by DF of the model: index into DFs
 }
 
-// chain are the statements that the first CF of a statement, by id, descends from, the nearest first.
-type chain struct {
-	CF    trace.CF
-	Sites []uint32
-}
-
 func newLeftovers(m *model.Model) *leftovers {
-	return &leftovers{DFs: make([]awaited, 1), Up: map[uint32]chain{}, index: map[dfName]uint32{},
-		of: make([]uint32, m.DFs())}
+	return &leftovers{DFs: make([]awaited, 1), index: map[uint64]uint32{}, of: make([]uint32, m.DFs())}
 }
 
 // add gives the index of a DF that has a name everywhere.
@@ -97,7 +72,7 @@ func (l *leftovers) add(a *awaited) uint32 {
 func (l *leftovers) awaits(f *finder, await int) (list []uint32) {
 	for _, df := range f.m.Awaits.Of(await) {
 		if df != 0 && l.of[df] == 0 {
-			l.of[df] = l.add(&awaited{DF: nameOf(f.m, df), Full: f.m.DFString(df), Name: f.m.DFName[df],
+			l.of[df] = l.add(&awaited{DF: f.m.DFGlobal(df), Full: f.m.DFString(df), Name: f.m.DFName[df],
 				Made: f.made(df)})
 		}
 		list = append(list, l.of[df])
@@ -147,11 +122,11 @@ func (s *finder) leftovers() (*leftovers, error) {
 		if isLate = isLate && (late.Time > waited || late.Time == waited && late.rank > s.g.Rank()); isLate {
 			waited = late.Time
 		}
-		st := standing{state: Waiting, since: waited, node: id.Node()}
+		x := leftover{CF: id, Site: m.SiteOf[cf], State: Waiting, Since: waited, Node: id.Node()}
 		left := waited != model.None // of which nothing but a wait may have been recorded
 		if m.Created[i] != model.None || m.Ready[i] != model.None || m.ExecOf[i] != 0 ||
 			len(m.MovesOf(cf)) > 0 {
-			if st, left = s.stand(cf, waited); !left {
+			if left = s.stand(&x, cf, waited); !left {
 				l.Created++
 				l.Finished++
 			}
@@ -160,15 +135,10 @@ func (s *finder) leftovers() (*leftovers, error) {
 			continue
 		}
 		l.Created++
-		x := leftover{CF: id, Site: m.SiteOf[cf], State: st.state, Since: st.since, Again: st.again,
-			Node: st.node}
-		if st.state == Waiting {
+		if x.State == Waiting {
 			if x.Awaits = late.DFs; !isLate {
 				x.Awaits = l.awaits(s, await)
 			}
-		}
-		if up, ok := l.Up[x.Site]; !m.Atomic(cf) && (!ok || id < up.CF) {
-			l.Up[x.Site] = chain{id, s.above(cf)}
 		}
 		l.CFs = append(l.CFs, x)
 	}
@@ -176,26 +146,21 @@ func (s *finder) leftovers() (*leftovers, error) {
 		l.Created++
 		l.CFs = append(l.CFs, leftover{CF: id, State: Waiting, Since: w.Time, Node: id.Node(), Awaits: w.DFs})
 	}
-	if err := s.gather(l); err != nil {
-		return nil, err
-	}
+	err = procs.Collect(s.g, func() leftovers { return *l }, func(_ int, other *leftovers) error {
+		index := l.take(other.DFs)
+		for i := range other.CFs {
+			renumber(other.CFs[i].Awaits, index)
+		}
+		l.Created, l.Finished = l.Created+other.Created, l.Finished+other.Finished
+		l.CFs = append(l.CFs, other.CFs...)
+		return nil
+	})
 	slices.SortFunc(l.CFs, func(a, b leftover) int { return cmp.Compare(a.CF, b.CF) })
-	return l, nil
-}
-
-// above gives the statements of the CFs that a CF descends from.
-func (f *finder) above(cf model.CF) (sites []uint32) {
-	for up, n := f.m.Parent[cf], 0; up != 0 && n < maxDepth; up, n = f.m.Parent[up], n+1 {
-		sites = append(sites, f.m.SiteOf[up])
-	}
-	return sites
+	return l, err
 }
 
 // waitsElsewhere tells each CF's process of the waits recorded here, and returns what others tell, by CF.
 func (s *finder) waitsElsewhere(last []uint32, l *leftovers) (map[trace.CF]lateWait, error) {
-	if s.g.Size() == 1 {
-		return nil, nil
-	}
 	m := s.m
 	out, lists := make([]waitsElsewhere, s.g.Size()), make([]*leftovers, s.g.Size())
 	for i, k := range last {
@@ -205,43 +170,28 @@ func (s *finder) waitsElsewhere(last []uint32, l *leftovers) (map[trace.CF]lateW
 			continue
 		}
 		w := lateWait{CF: m.CFID(cf), Time: m.Awaits.Time[k-1]}
-		if st, ok := s.stand(cf, w.Time); ok && st.state == Waiting {
+		if x := (leftover{}); s.stand(&x, cf, w.Time) && x.State == Waiting {
 			if lists[to] == nil {
 				lists[to] = newLeftovers(m)
 			}
 			w.DFs = lists[to].awaits(s, int(k)-1)
+			out[to].DFs = lists[to].DFs
 		}
 		out[to].Waits = append(out[to].Waits, w)
 	}
-	sent := make([][]byte, s.g.Size())
-	for to := range out {
-		if lists[to] != nil {
-			out[to].DFs = lists[to].DFs
-		}
-		sent[to] = procs.Encode(&out[to])
-	}
-	in, err := s.g.Exchange(sent)
-	if err != nil {
-		return nil, err
-	}
+	in, err := procs.Swap(s.g, out)
 	all := map[trace.CF]lateWait{}
-	for rank, b := range in {
-		var theirs waitsElsewhere
-		if err := procs.Decode(b, &theirs); err != nil {
-			return nil, procs.Told(rank, err)
-		}
-		index := l.take(theirs.DFs)
-		for _, w := range theirs.Waits {
+	for rank := range in {
+		index := l.take(in[rank].DFs)
+		for _, w := range in[rank].Waits {
 			w.rank = rank
-			if err := renumber(w.DFs, index); err != nil {
-				return nil, err
-			}
+			renumber(w.DFs, index)
 			if old, ok := all[w.CF]; !ok || w.Time >= old.Time {
 				all[w.CF] = w
 			}
 		}
 	}
-	return all, nil
+	return all, err
 }
 
 // take adds DFs of another process, and gives their indices here.
@@ -253,61 +203,8 @@ func (l *leftovers) take(list []awaited) []uint32 {
 	return index
 }
 
-func renumber(list, index []uint32) error {
+func renumber(list, index []uint32) {
 	for i, n := range list {
-		if int(n) >= len(index) {
-			return errShare
-		}
 		list[i] = index[n]
 	}
-	return nil
-}
-
-// gather adds the leftovers of all processes to those of rank 0.
-func (s *finder) gather(l *leftovers) error {
-	if s.g.Size() == 1 {
-		return nil
-	}
-	var mine []byte
-	if s.g.Rank() != 0 {
-		mine = procs.Encode(l)
-	}
-	in, err := procs.Gather(s.g, 0, mine)
-	if err != nil || s.g.Rank() != 0 {
-		return err
-	}
-	for rank := 1; rank < len(in); rank++ {
-		var other leftovers
-		if err := procs.Decode(in[rank], &other); err != nil {
-			return procs.Told(rank, err)
-		}
-		in[rank] = nil
-		index := l.take(other.DFs)
-		for i := range other.CFs {
-			x := &other.CFs[i]
-			if err := renumber(x.Awaits, index); err != nil || int(x.Site) >= len(s.m.Sites) {
-				return errShare
-			}
-		}
-		l.Created, l.Finished, l.CFs = l.Created+other.Created, l.Finished+other.Finished,
-			append(l.CFs, other.CFs...)
-		for site, c := range other.Up {
-			if up, ok := l.Up[site]; !ok || c.CF < up.CF {
-				l.Up[site] = c
-			}
-		}
-	}
-	for i := range l.DFs {
-		if int(l.DFs[i].Name) >= len(s.m.Names) {
-			return errShare
-		}
-	}
-	for _, c := range l.Up {
-		for _, site := range c.Sites {
-			if int(site) >= len(s.m.Sites) {
-				return errShare
-			}
-		}
-	}
-	return nil
 }

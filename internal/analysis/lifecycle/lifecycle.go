@@ -34,20 +34,36 @@ type Options struct {
 type Result struct {
 	Ended  string `json:"ended"`  // as in run.json; "" while it runs or when it was killed
 	Killed bool   `json:"killed"` // some worker's trace has no end
-	// Final says that nothing could happen any more at the end: what is left then is a fault of the program.
-	// Otherwise the run was cut short, and CFs and requests that are left were under way.
+	// Final: the run ended by itself, so whatever is left is a fault of the program. Otherwise it was cut
+	// short, and what is left was under way.
 	Final         bool     `json:"final"`
 	CFs           *CFs     `json:"cfs"`
 	NeverProduced *Finding `json:"never_produced"` // DFs that CFs waited for or requested
 	ProducedTwice *Finding `json:"produced_twice"` // DFs assigned again while they had a value
-	// NeverUsed are DFs that no CF was given, waited for or requested from another node. Where CFs are left
-	// that wait for other DFs, one of them may have asked its own node for such a DF.
+	// NeverUsed are DFs that no CF was given, waited for or requested from another node. A remaining CF that
+	// waits for other DFs may have asked its own node for one.
 	NeverUsed *Finding `json:"never_used"`
 	HeldToEnd *Finding `json:"held_to_end"` // DFs that the program did not delete; no error in LuNA
 	// requests that came to a node where the DF had been destroyed
 	LateRequests *Finding  `json:"late_requests"`
 	Unanswered   *Finding  `json:"unanswered"` // requests to other nodes without an answer
 	Missing      []Missing `json:"missing"`
+
+	Misplaced []Misplaced `json:"-"`
+}
+
+// Misplaced are DFs of one name that CFs of one statement asked the wrong node for: they never come.
+type Misplaced struct {
+	Name  string
+	Count int64 // CFs and DFs
+	By    Place // the CFs that wait
+	// One of the DFs, who made it (no code fragment: not known), the node asked and the one that has it.
+	DF            string
+	Maker         Place
+	Asked, Stored int
+
+	first order
+	same  nameSite
 }
 
 // Missing names an event that was not recorded, and the findings, by their names in JSON, that need it.
@@ -82,8 +98,7 @@ type Group struct {
 	Why    string `json:"why,omitempty"`    // in words; "" where the finding says it
 	Count  int64  `json:"count"`
 	Bytes  int64  `json:"bytes"`
-	// HeldNS is, for DFs held to the end, how long they were held in all, and UnusedNS how long of it after
-	// their last use.
+	// For DFs held to the end: how long in all, and how long after their last use.
 	HeldNS   int64     `json:"held_ns,omitempty"`
 	UnusedNS int64     `json:"unused_ns,omitempty"`
 	Examples []Example `json:"examples"`
@@ -96,8 +111,8 @@ type Example struct {
 	CF   string `json:"cf"`
 	Node int    `json:"node"` // where that was; -1 where not known
 	AtNS int64  `json:"at_ns"`
-	// Second and SecondNS are the CF that made it again and when; of a request that came late DestroyedNS is
-	// when the DF was destroyed; of requests To is the node asked.
+	// Second made it again, at SecondNS. Of requests To is the node asked; of late ones DestroyedNS is when
+	// the DF was destroyed.
 	Second      string `json:"second,omitempty"`
 	SecondNS    int64  `json:"second_ns,omitempty"`
 	DestroyedNS int64  `json:"destroyed_ns,omitempty"`
@@ -107,14 +122,13 @@ type Example struct {
 
 // finder is a computation in progress.
 //
-// Several processes may look through a run, each with the model of its nodes; usually one has all. Each
-// finding belongs to one process: a CF to that of the node that created it, a DF to that of the node that
-// made it last, a request to that of the node that asked. The others send it what they know. Then each
-// process groups what it found, and rank 0 joins the groups. Whatever order matters, as for examples, is told
-// along (order).
+// Several processes may share a run, each with the model of its nodes. Each finding belongs to one process: a
+// CF to the node that created it, a DF to the node that made it last, a request to the node that asked. The
+// other processes send what they know. Each process groups its findings, and rank 0 joins the groups in an
+// order that is sent along (order).
 //
-// What CFs that are left wait for is a question about the whole program. So rank 0 gets all that is left
-// (left.go), and asks what is known of what they wait for (answers.go).
+// What the remaining CFs wait for concerns the whole program: rank 0 collects them (left.go) and asks all
+// processes about what they wait for (answers.go).
 type finder struct {
 	m      *model.Model
 	g      procs.Group
@@ -124,31 +138,21 @@ type finder struct {
 	inputs bool    // some execution of the run was given a DF
 	// madeAbroad are DFs with a value of which the files that this process read say nothing.
 	madeAbroad map[model.DF]bool
+	names      map[*string]trace.CF // at rank 0: where names of CFs belong
 }
 
-var errShare = errors.New("internal error: what another process sent about CFs and DFs cannot be read")
-
-func (o Options) settled() Options {
-	if o.Examples <= 0 {
-		o.Examples = 4
-	}
-	if o.Groups <= 0 {
-		o.Groups = 20
-	}
-	return o
-}
-
-// Compute looks through a run. It fails when ctx ends. All members of g call it at once with the same
-// options, each with its model from model.BuildShare; rank 0 gets the result and the others nil, and it fails
-// at all when it fails at one. A g of nil is one process that has the whole run.
+// Compute looks through a run. All members of g call it with the same options, each with its model from
+// model.BuildShare; rank 0 gets the result, the others nil. A g of nil is one process with the whole run. It
+// fails when ctx ends, and at all members when it fails at one.
 func Compute(ctx context.Context, m *model.Model, opt Options, g procs.Group) (*Result, error) {
-	f := newFinder(m, opt.settled(), g)
+	opt.Examples, opt.Groups = cmp.Or(opt.Examples, 4), cmp.Or(opt.Groups, 20)
+	f := newFinder(m, opt, g)
 	var err error
 	if f.inputs, err = procs.Any(f.g, m.HasInputs()); err != nil {
 		return nil, err
 	}
 	for _, find := range []func() error{f.learn, f.findCFs, f.findNeverProduced, f.findDFs, f.findLate,
-		f.findUnanswered} {
+		f.findUnanswered, f.name} {
 		if err := errors.Join(ctx.Err(), find()); err != nil {
 			return nil, err
 		}
@@ -165,12 +169,13 @@ func newFinder(m *model.Model, opt Options, g procs.Group) *finder {
 		g = procs.Alone()
 	}
 	ended := m.Info.Ended
-	return &finder{m: m, g: g, opt: opt, res: &Result{Ended: ended, Killed: m.Killed,
-		Final: !m.Killed && (ended == trace.EndedDone || ended == trace.EndedStuck), Missing: []Missing{}}}
+	return &finder{m: m, g: g, opt: opt, names: map[*string]trace.CF{}, res: &Result{Ended: ended,
+		Killed: m.Killed, Final: !m.Killed && (ended == trace.EndedDone || ended == trace.EndedStuck),
+		Missing: []Missing{}}}
 }
 
-// learn finds out the statements of all CFs that may have to do with a fault of an own node, and which DFs
-// that were requested got a value, where the files read here say nothing of it.
+// learn asks other processes for the statements of CFs that may be involved in a fault, and for requested DFs
+// that got a value of which the own files say nothing.
 func (f *finder) learn() error {
 	m := f.m
 	if f.g.Size() == 1 {
@@ -183,29 +188,28 @@ func (f *finder) learn() error {
 	if err := m.LearnSites(f.g, cfs); err != nil {
 		return err
 	}
-	unknown := map[dfName]model.DF{}
+	unknown, asked := map[uint64]model.DF{}, map[uint64]bool{}
 	for i := 1; i < len(m.Requests); i++ {
 		if q := &m.Requests[i]; q.DF != 0 && !f.made(q.DF) && m.Shared(q.DF) && m.Own(int(q.From)) {
-			unknown[nameOf(m, q.DF)] = q.DF
+			unknown[m.DFGlobal(q.DF)], asked[m.DFGlobal(q.DF)] = q.DF, true
 		}
 	}
-	asked, err := procs.AllOf(f.g, slices.Collect(maps.Keys(unknown)))
+	all, err := procs.AllOf(f.g, asked)
 	if err != nil {
 		return err
 	}
-	wanted := map[dfName]bool{}
-	for _, n := range slices.Concat(asked...) {
-		wanted[n] = true
+	wanted, known := map[uint64]bool{}, []uint64{}
+	for _, theirs := range all {
+		maps.Copy(wanted, theirs)
 	}
-	var known []dfName
-	for i := 1; i < m.DFs() && len(wanted) > 0; i++ {
-		if n := nameOf(m, model.DF(i)); wanted[n] && f.made(model.DF(i)) {
+	for df := model.DF(1); int(df) < m.DFs() && len(wanted) > 0; df++ {
+		if n := m.DFGlobal(df); wanted[n] && f.made(df) {
 			known = append(known, n)
 		}
 	}
-	all, err := procs.AllOf(f.g, known)
+	lists, err := procs.AllOf(f.g, known)
 	f.madeAbroad = map[model.DF]bool{}
-	for _, n := range slices.Concat(all...) {
+	for _, n := range slices.Concat(lists...) {
 		if df := unknown[n]; df != 0 {
 			f.madeAbroad[df] = true
 		}
@@ -220,18 +224,18 @@ func (f *finder) off(k trace.Kind) bool {
 
 // missing notes that a finding cannot be made for want of an event.
 func (f *finder) missing(finding string, k trace.Kind) {
-	for i := range f.res.Missing {
-		if m := &f.res.Missing[i]; m.Event == k.String() {
-			m.Findings = append(m.Findings, finding)
-			slices.Sort(m.Findings)
-			return
-		}
+	i := slices.IndexFunc(f.res.Missing, func(m Missing) bool { return m.Event == k.String() })
+	if i < 0 {
+		i = len(f.res.Missing)
+		f.res.Missing = append(f.res.Missing, Missing{Event: k.String()})
 	}
-	f.res.Missing = append(f.res.Missing, Missing{k.String(), []string{finding}})
+	m := &f.res.Missing[i]
+	m.Findings = append(m.Findings, finding)
+	slices.Sort(m.Findings)
 }
 
-// need notes the kinds of which no event was recorded although there was something to record, or that were
-// switched off. It tells whether all are there.
+// need notes kinds of events that are missing: switched off, or not there although other events show that
+// they must have happened. It tells whether all are there.
 func (f *finder) need(finding string, kinds ...trace.Kind) bool {
 	ok := true
 	for _, k := range kinds {

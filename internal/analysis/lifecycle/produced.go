@@ -4,86 +4,29 @@ import (
 	"slices"
 
 	"github.com/whyslow/whyslow/internal/model"
-	"github.com/whyslow/whyslow/internal/procs"
 	"github.com/whyslow/whyslow/trace"
 )
 
-// DFs that never got a value, or got one twice. Several processes may find the same fault, so each fault goes
-// to one process that compares the names of some DFs. The first fault of each DF counts.
+// DFs that never got a value, or got one twice. Several processes may find the same fault, so all faults of a
+// DF go to one process, where the first counts.
 
-// fault is something that is wrong with a DF.
-type fault struct {
-	DF       dfName
-	At       order
-	Name     uint32
-	Full     string
-	CFs      [2]trace.CF // who asked; or who made it first and again
-	Node     int
-	AtNS     int64
-	SecondNS int64
-	Bytes    int64
+// fault is something that is wrong with a DF. The CFs asked for it, or made it first and again; x has the
+// node and the times of that.
+func (f *finder) fault(df model.DF, at order, bytes int64, cfs [2]model.CF, x Example) find {
+	m := f.m
+	x.DF, x.Bytes = m.DFString(df), bytes
+	return find{DF: m.DFGlobal(df), Same: sameGroup{Name: m.DFName[df]}, Bytes: bytes,
+		Shown: candidate{At: at, Example: x, CFs: [2]trace.CF{m.CFID(cfs[0]), m.CFID(cfs[1])}}}
 }
 
-// faulty groups the faults of all processes, at rank 0. Those given are in order.
-func (f *finder) faulty(own []fault) (*Finding, error) {
-	out := make([][]fault, f.g.Size())
+// faulty groups the faults of all processes, at rank 0.
+func (f *finder) faulty(own []find) (*Finding, error) {
+	out := make([][]find, f.g.Size())
 	for _, x := range own {
-		to := (x.DF.ID + x.DF.Home[0]) % uint64(f.g.Size())
+		to := x.DF % uint64(f.g.Size())
 		out[to] = append(out[to], x)
 	}
-	in, err := procs.Swap(f.g, out)
-	if err != nil {
-		return nil, err
-	}
-	list := slices.Concat(in...)
-	slices.SortStableFunc(list, func(a, b fault) int { return a.At.compare(&b.At) })
-	seen := map[dfName]bool{}
-	list = slices.DeleteFunc(list, func(x fault) bool {
-		was := seen[x.DF]
-		seen[x.DF] = true
-		return was
-	})
-	var ids []trace.CF
-	for i := range list {
-		ids = append(ids, list[i].CFs[:]...)
-	}
-	sites, err := f.sitesOf(ids)
-	if err != nil {
-		return nil, err
-	}
-	g := f.groups()
-	for i := range list {
-		x := &list[i]
-		same := sameGroup{Name: x.Name, Site: sites[2*i]}
-		if x.CFs[1] != 0 {
-			same.Second = sites[2*i+1] + 1
-		}
-		g.add(same, x.At, x.Bytes, x.CFs, func() Example {
-			return Example{DF: x.Full, Node: x.Node, AtNS: x.AtNS, SecondNS: x.SecondNS, Bytes: x.Bytes}
-		})
-	}
-	return g.finding()
-}
-
-// sitesOf finds out the statements of CFs of which this process may know no more than the ids.
-func (f *finder) sitesOf(ids []trace.CF) ([]uint32, error) {
-	cfs, sites := make([]model.CF, len(ids)), make([]uint32, len(ids))
-	for i, id := range ids {
-		switch {
-		case id == 0:
-		case f.g.Size() == 1:
-			cfs[i] = f.m.FindCF(id)
-		default:
-			cfs[i] = f.m.Learn(id, 0)
-		}
-	}
-	if err := f.m.LearnSites(f.g, cfs); err != nil {
-		return nil, err
-	}
-	for i, cf := range cfs {
-		sites[i] = f.m.SiteOf[cf]
-	}
-	return sites, nil
+	return f.grouped(out, true)
 }
 
 // findNeverProduced goes through what CFs waited for and what they asked other nodes for.
@@ -92,55 +35,43 @@ func (f *finder) findNeverProduced() (err error) {
 	if !f.need("never_produced", trace.KindDFCreate, trace.KindCFWaiting) {
 		return nil
 	}
-	var own []fault
-	seen := newBits(m.DFs())
+	var own []find
 	add := func(df model.DF, cf model.CF, at order, node int, t int64) {
-		if !seen.has(df) {
-			seen.set(df)
-			own = append(own, fault{DF: nameOf(m, df), At: at, Name: m.DFName[df], Full: m.DFString(df),
-				CFs: [2]trace.CF{m.CFID(cf)}, Node: node, AtNS: f.at(t)})
-		}
+		own = append(own, f.fault(df, at, 0, [2]model.CF{cf}, Example{Node: node, AtNS: f.at(t)}))
 	}
-	rank := uint64(f.g.Rank())
-	a := &m.Awaits
-	for i, cf := range a.CF {
-		for k, df := range a.Of(i) {
-			if df != 0 && !f.made(df) {
-				add(df, cf, order{N: [4]uint64{0, rank, uint64(i), uint64(k)}}, f.m.NodeAt(cf, a.Time[i]),
-					a.Time[i])
+	awaited := make([]bool, m.DFs())
+	for i, cf := range m.Awaits.CF {
+		for k, df := range m.Awaits.Of(i) {
+			if df != 0 && !f.made(df) && !awaited[df] {
+				awaited[df] = true
+				add(df, cf, order{N: [5]uint64{0, uint64(f.g.Rank()), uint64(i), uint64(k)}},
+					m.NodeAt(cf, m.Awaits.Time[i]), m.Awaits.Time[i])
 			}
 		}
 	}
-	var list []uint32
 	for i := 1; i < len(m.Requests); i++ {
 		q := &m.Requests[i]
-		if q.Sent != model.None && q.DF != 0 && m.Own(int(q.From)) && !f.madeAnywhere(q.DF) {
-			list = append(list, uint32(i))
+		if q.Sent != model.None && q.DF != 0 && m.Own(int(q.From)) && !f.madeAnywhere(q.DF) && !awaited[q.DF] {
+			at := f.orderOf(q, q.Sent)
+			at.N = [5]uint64{1, uint64(q.From), at.N[0], at.N[1], at.N[2]}
+			add(q.DF, q.CF, at, int(q.From), q.Sent)
 		}
-	}
-	f.inOrder(list, func(q *model.Message) int64 { return q.Sent })
-	slices.SortStableFunc(list, func(i, k uint32) int { return int(m.Requests[i].From - m.Requests[k].From) })
-	for n, i := range list {
-		q := &m.Requests[i]
-		add(q.DF, q.CF, order{N: [4]uint64{1, rank, uint64(n)}}, int(q.From), q.Sent)
 	}
 	f.res.NeverProduced, err = f.faulty(own)
 	return err
 }
 
-// findTwice goes through what the run-time system complained about and the DFs that got a value again before
-// the first one was destroyed, where destructions were recorded.
+// findTwice goes through the duplicates that were recorded and, where destructions were recorded too, the DFs
+// that got a value again before the first one was destroyed.
 func (f *finder) findTwice(k *dfFacts) (err error) {
 	m := f.m
-	var own []fault
-	add := func(df model.DF, at order, first, second model.CF, t0, t1, size int64) {
+	var own []find
+	add := func(df model.DF, at order, by [2]model.CF, t0, t1, size int64) {
 		node := -1
 		if i, end := m.Creations(df); i < end {
 			node = int(m.MadeNode[i])
 		}
-		own = append(own, fault{DF: nameOf(m, df), At: at, Name: m.DFName[df], Full: m.DFString(df),
-			CFs: [2]trace.CF{m.CFID(first), m.CFID(second)}, Node: node, AtNS: f.at(t0), SecondNS: f.at(t1),
-			Bytes: size})
+		own = append(own, f.fault(df, at, size, by, Example{Node: node, AtNS: f.at(t0), SecondNS: f.at(t1)}))
 	}
 	for i, d := range m.Duplicates {
 		if d.DF == 0 {
@@ -150,7 +81,8 @@ func (f *finder) findTwice(k *dfFacts) (err error) {
 		if first, end := m.Creations(d.DF); first < end {
 			t0, size = m.MadeTime[first], m.MadeSize[first]
 		}
-		add(d.DF, order{N: [4]uint64{0, uint64(f.g.Rank()), uint64(i)}}, d.First, d.Second, t0, d.Time, size)
+		add(d.DF, order{N: [5]uint64{0, uint64(f.g.Rank()), uint64(i)}}, [2]model.CF{d.First, d.Second}, t0,
+			d.Time, size)
 	}
 	for df := model.DF(1); int(df) < m.DFs() && m.Count[trace.KindDFDestroy] > 0; df++ {
 		if first, end := m.Creations(df); end <= first+1 || !f.madeHere(df) {
@@ -158,9 +90,8 @@ func (f *finder) findTwice(k *dfFacts) (err error) {
 		}
 		if i, ok := f.remade(df, k.destroyed[df]); ok {
 			home := k.home(df)
-			add(df, order{N: [4]uint64{1, home[0], home[1]}}, m.MadeBy[i], m.MadeBy[i+1], m.MadeTime[i],
-				m.MadeTime[i+1],
-				m.MadeSize[i])
+			add(df, order{N: [5]uint64{1, home[0], home[1]}}, [2]model.CF(m.MadeBy[i:]), m.MadeTime[i],
+				m.MadeTime[i+1], m.MadeSize[i])
 		}
 	}
 	f.res.ProducedTwice, err = f.faulty(own)

@@ -14,14 +14,12 @@ import (
 // Why a DF that a CF waits for does not come.
 //
 // A DF that has a value came too late, went elsewhere or was destroyed: the trace tells. For a DF without a
-// value the question is who could still make it. Three sources answer:
+// value the question is who could still make it. Two sources answer:
 //
 //   - What the trace says of the statement (model.Site.DFs): "sum[i], part[i] -> sum[i + 1]". A CF that waits
 //     for part[3] has i = 3, so it would make sum[4].
-//   - In traces of earlier versions, the statement as written: add(sum[i], part[i], sum[i + 1]). A DF that it
-//     names, that has no value and that the CF does not wait for is what it would make (maker.go).
-//   - Otherwise its fellows: if CFs of a statement made DFs of that name, themselves or through CFs that they
-//     created, another CF of the statement may make this one.
+//   - Where it says nothing, as in traces of earlier versions, the statement's other CFs: if they made DFs of
+//     that name, themselves or through CFs that they created, another CF of the statement may make this one.
 //
 // A CF is no root if other waiting CFs would, or may, make everything it waits for.
 
@@ -53,7 +51,11 @@ type Reason struct {
 	Examples []string `json:"examples"` // CFs that would make them
 	by       []trace.CF
 	here     string // how the statement calls them; "" where not known
+	text     words.Text
 }
+
+// In is Why in a language.
+func (r *Reason) In(l words.Lang) string { return r.text.In(l) }
 
 // why is the reason for one DF of one CF.
 type why struct {
@@ -70,35 +72,14 @@ type why struct {
 	own   bool   // WouldMake: the CF itself
 }
 
-// sameReason is a why without what differs from DF to DF.
+// sameReason is a why, without what differs from DF to DF, for DFs of a name.
 type sameReason struct {
-	name, site uint32
-	kind       Kind
-	state      State
-	node       int32
-	asked      int32
-	what       model.CopyChange
-	here       string
-	own        bool
+	why
+	name uint32
 }
 
 // makersShown is how many statements a reason names.
 const makersShown = 3
-
-// reasons finds out for each CF that waits what it waits for and whether it is a root, at rank 0.
-func (s *finder) reasons(l *leftovers) error {
-	var all *leftovers
-	if s.g.Rank() == 0 {
-		all = l
-	}
-	x, err := s.newMakers(all)
-	if err != nil || all == nil {
-		return err
-	}
-	s.makers = x
-	x.findRoots()
-	return nil
-}
 
 // findRoots finds out why what the CFs wait for does not come, and which of them no other one can help.
 func (s *makers) findRoots() {
@@ -126,6 +107,9 @@ func (s *makers) findRoots() {
 				w.here = p.refs[k]
 			}
 			w.own = w.by == p.CF
+			if w.kind == Elsewhere && w.asked != w.node {
+				s.misplaced(p, &w)
+			}
 			found = append(found, w)
 			if w.kind == WouldMake || w.kind == MayMake {
 				p.root = false
@@ -142,6 +126,28 @@ func (s *makers) findRoots() {
 	}
 }
 
+// misplaced notes a DF that a CF asks the wrong node for.
+func (s *makers) misplaced(p *leftover, w *why) {
+	df, list := &s.l.DFs[w.df], &s.f.res.Misplaced
+	x := Misplaced{same: nameSite{df.Name, p.Site}, DF: df.Full, Asked: int(w.asked), Stored: int(w.node),
+		first: order{N: [5]uint64{uint64(p.Node), uint64(p.CF)}, Text: df.Full}}
+	if made := s.where[w.df].Made; len(made) > 0 && made[len(made)-1].Site != 0 {
+		x.Maker = s.f.placeOf(int(made[len(made)-1].Site - 1))
+	}
+	i := slices.IndexFunc(*list, func(o Misplaced) bool { return o.same == x.same })
+	if i < 0 {
+		x.Name, x.By = s.f.m.Names[df.Name], s.f.placeOf(int(p.Site))
+		i = len(*list)
+		*list = append(*list, x)
+	}
+	old := &(*list)[i]
+	x.Count, x.Name, x.By = old.Count+1, old.Name, old.By
+	if x.first.compare(&old.first) <= 0 {
+		*old = x
+	}
+	old.Count = x.Count
+}
+
 // reasons collects why DFs do not come to the CFs of one group.
 type reasons struct {
 	f     *finder
@@ -151,10 +157,11 @@ type reasons struct {
 	seen  map[any]bool // DFs: by number, or by what the engine calls them
 }
 
+func (f *finder) newReasons(l *leftovers) *reasons {
+	return &reasons{f: f, l: l, index: map[sameReason]*Reason{}, seen: map[any]bool{}}
+}
+
 func (r *reasons) add(w *why) {
-	if r.index == nil {
-		r.index, r.seen = map[sameReason]*Reason{}, map[any]bool{}
-	}
 	f, df := r.f, &r.l.DFs[w.df]
 	same := any(w.df)
 	if df.program != "" {
@@ -164,12 +171,13 @@ func (r *reasons) add(w *why) {
 		return
 	}
 	r.seen[same] = true
-	key := sameReason{df.Name, w.site, w.kind, w.state, w.node, w.asked, w.what, w.here, w.own}
+	key := sameReason{*w, df.Name}
+	key.df, key.by, key.n = 0, 0, 0
 	g := r.index[key]
 	if g == nil {
-		g = &Reason{here: w.here, Kind: w.kind, Name: f.m.Names[df.Name], DFs: []string{}, Makers: []Place{},
-			Examples: []string{}}
-		g.Why = f.words(w, g, df)
+		g = &Reason{here: w.here, Kind: w.kind, Name: f.m.Names[df.Name], DFs: []string{}, Makers: []Place{}}
+		g.text = f.words(w, g, df)
+		g.Why = g.text.In(words.English)
 		r.index[key] = g
 		r.order = append(r.order, g)
 	}
@@ -187,10 +195,7 @@ func (r *reasons) list(limit int) ([]Reason, int) {
 		return cmp.Or(cmp.Compare(a.Kind.rank(), b.Kind.rank()), cmp.Compare(b.Count, a.Count))
 	})
 	out := []Reason{}
-	for i, g := range r.order {
-		if i == limit {
-			break
-		}
+	for _, g := range r.order[:min(len(r.order), limit)] {
 		out = append(out, *g)
 	}
 	return out, len(r.order) - len(out)
@@ -202,93 +207,107 @@ func (k Kind) rank() int {
 		NotKnown, AskedTwice}, k)
 }
 
-// words says why in the words of `whyslow run`.
-func (f *finder) words(w *why, g *Reason, df *awaited) string {
+// words says why, as `whyslow run` does, and notes the statements that it names.
+func (f *finder) words(w *why, g *Reason, df *awaited) words.Text {
 	name := f.m.Names[df.Name]
-	statement := func() string { return f.placeOf(int(w.site)).String() }
+	site := func() Place {
+		g.Makers = append(g.Makers, f.placeOf(int(w.site)))
+		return g.Makers[0]
+	}
 	switch w.kind {
 	case AskedTwice:
-		return "its req_count serves fewer requests than there are"
+		return fewRequests.With()
 	case WouldMake:
 		if w.own {
-			return "the CF itself would make it"
+			return words.Say("the CF itself would make it", "его вычислил бы сам этот ФВ")
 		}
-		g.Makers = append(g.Makers, f.placeOf(int(w.site)))
-		return "would be made by " + statement() + ", which waits too"
-	case MayMake:
-		g.Makers = append(g.Makers, f.placeOf(int(w.site)))
-		if w.by != 0 {
-			return "may be made by " + statement() + ", which waits too"
+		return words.Say("would be made by %s, which waits too", "его вычислил бы %s, но он тоже ждёт", site())
+	case MayMake, UnderWay:
+		switch {
+		case w.by != 0:
+			return words.Say("may be made by %s, which waits too", "его может вычислить %s, но он тоже ждёт", site())
+		case w.kind == MayMake:
+			return words.Say("may be made by %s, of which %s", "его может вычислить %s: %s", site(),
+				words.Number{N: w.n, What: waitingToo})
 		}
-		return fmt.Sprintf("may be made by %s, of which %s", statement(),
-			words.Plural(w.n, "CF waits too", "CFs wait too"))
-	case UnderWay:
-		g.Makers = append(g.Makers, f.placeOf(int(w.site)))
-		if w.by != 0 {
-			return "may be made by " + statement() + ", which waits too"
-		}
-		return fmt.Sprintf("may be made by %s, of which %s when the trace ends", statement(),
-			words.Plural(w.n, "CF was", "CFs were")+" "+stateWords[w.state])
+		return words.Say("may be made by %s, of which %s %s when the trace ends",
+			"его может вычислить %s: %s, состояние в конце трассы: %s", site(), words.Number{N: w.n, What: cfsWere},
+			stateWords[w.state].With())
 	case Destroyed:
 		if w.what == model.CopyDeleted {
-			return fmt.Sprintf("it was made, and deleted on node %d before it was asked for", w.node)
+			return words.Say("it was made, and deleted on node %d before it was asked for",
+				"он был вычислен и удалён на узле %d до того, как его запросили", w.node)
 		}
-		return fmt.Sprintf("it was made, and its requests on node %d were used up: "+
-			"its req_count serves fewer requests than there are", w.node)
+		return words.Say("it was made, and its requests on node %d were used up: %s",
+			"он был вычислен, и запросы к нему на узле %d исчерпаны: %s", w.node, fewRequests.With())
 	case Elsewhere:
-		did := "did not come"
+		did := words.Say("did not come", "не пришёл")
 		if !f.res.Final {
-			did = "had not come when the trace ends"
+			did = words.Say("had not come when the trace ends", "к концу трассы ещё не пришёл")
 		}
 		if w.asked != w.node {
-			return fmt.Sprintf("it was made, and is on node %d; node %d was asked for it, and it %s", w.node,
-				w.asked, did)
+			return words.Say("it was made, and is on node %d; node %d was asked for it, and it %s",
+				"он вычислен и находится на узле %d; запрошен он у узла %d и %s", w.node, w.asked, did)
 		}
-		return fmt.Sprintf("it was made on node %d, and %s", w.node, did)
+		return words.Say("it was made on node %d, and %s", "он вычислен на узле %d и %s", w.node, did)
 	case Coming:
-		return "it was made, and was on its way when the trace ends"
+		return words.Say("it was made, and was on its way when the trace ends",
+			"он вычислен и в конце трассы был в пути")
 	case NobodyMakes:
 		if f.makers.program != nil {
 			return f.makers.programSays(g, df)
 		}
-		sites := f.makers.sites[df.Name]
-		if len(sites) == 0 && f.makers.told {
-			return "no statement of the program makes " + name
+		var places []Place
+		for _, site := range f.makers.sites[df.Name] {
+			places = append(places, f.placeOf(int(site)))
 		}
-		if len(sites) == 0 {
-			return fmt.Sprintf("nothing that is left is known to make it; no CF of this run made %s", name)
+		switch told := f.makers.told; {
+		case len(places) == 0 && told:
+			return words.Say("no statement of the program makes %s", "в программе ничто не вычисляет %s", name)
+		case len(places) == 0:
+			return words.Say("nothing that is left is known to make it; no CF of this run made %s",
+				"неизвестно, чтобы его мог вычислить кто-то из оставшихся; ни один ФВ этого запуска не вычислил %s",
+				name)
+		case !told:
+			return words.Say("nothing that is left is known to make it; %s",
+				"неизвестно, чтобы его мог вычислить кто-то из оставшихся; %s", madeBy(g, name, places))
 		}
-		places := make([]Place, len(sites))
-		for i, site := range sites {
-			places[i] = f.placeOf(int(site))
-		}
-		return madeBy(g, name, places)
+		return words.Say("nothing that is left can make it; %s", "его не может вычислить никто из оставшихся; %s",
+			madeBy(g, name, places))
 	}
-	return "what it waits for was not recorded"
+	return words.Say("what it waits for was not recorded", "чего он ждёт, не записано")
 }
 
-// madeBy names the statements that make DFs of a name, though nothing that is left makes the one in question.
-func madeBy(g *Reason, name string, by []Place) string {
+// madeBy names the statements that make DFs of a name.
+func madeBy(g *Reason, name string, by []Place) words.Text {
 	g.Makers = append(g.Makers, by[:min(len(by), makersShown)]...)
 	g.MoreBy = len(by) - len(g.Makers)
-	return fmt.Sprintf("nothing that is left can make it; %s is made by %s", name, listed(by))
+	return words.Say("%s is made by %s", "%s вычисляют: %s", name, listed(by))
 }
 
 // listed names some statements.
-func listed(by []Place) string {
+func listed(by []Place) words.Text {
 	var list []string
 	for _, p := range by[:min(len(by), makersShown)] {
 		list = append(list, p.String())
 	}
 	s := strings.Join(list, ", ")
 	if more := len(by) - len(list); more > 0 {
-		s += fmt.Sprintf(" and %d more", more)
+		return words.Say("%s and %d more", "%s и ещё %d", s, more)
 	}
-	return s
+	return words.Say("%s", "%s", s)
 }
 
-var stateWords = map[State]string{Created: "not looked at yet", Ready: "ready", Running: "running",
-	Moving: "on the way to another node"}
+var (
+	fewRequests = words.Phrase{"its req_count serves fewer requests than there are",
+		"его req_count рассчитан на меньшее число запросов"}
+	waitingToo = words.Noun{One: "CF waits too", More: "CFs wait too",
+		Russian: [3]string{"ФВ тоже ждёт", "ФВ тоже ждут", "ФВ тоже ждут"}}
+	cfsWere    = words.Noun{One: "CF was", More: "CFs were", Russian: words.CFs.Russian}
+	stateWords = map[State]words.Phrase{Created: {"not looked at yet", "не рассмотрены"},
+		Ready: {"ready", "готовы"}, Running: {"running", "исполняются"},
+		Moving: {"on the way to another node", "переносятся на другой узел"}}
+)
 
 // String is "add(sum[i], part[i], sum[i + 1]) at wrong.fa:16".
 func (p Place) String() string {

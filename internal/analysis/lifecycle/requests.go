@@ -10,63 +10,35 @@ import (
 	"github.com/whyslow/whyslow/trace"
 )
 
-// lateRequest is what the process of the node that was asked tells that of the asking one.
-type lateRequest struct {
-	Same        sameGroup
-	At          order
-	CF          trace.CF
-	From, To    int
-	AtNS        int64
-	DestroyedNS int64
-	DF          string
-}
-
-// orderOf orders requests by a time, then as inOrder does.
+// orderOf orders requests by a time; their numbers depend on which stream was read first.
 func (f *finder) orderOf(q *model.Message, t int64) order {
-	return order{[4]uint64{uint64(t) ^ 1<<63, uint64(q.To), uint64(f.m.CFID(q.CF))}, f.m.DFString(q.DF)}
+	return order{[5]uint64{uint64(t) ^ 1<<63, uint64(q.To), uint64(f.m.CFID(q.CF))}, f.m.DFString(q.DF)}
 }
 
-// findLate goes through the requests that came to a node for a DF that had been destroyed there and was not
-// stored again.
-func (f *finder) findLate() error {
+// findLate finds requests that came to a node after the DF was destroyed there.
+func (f *finder) findLate() (err error) {
 	m := f.m
 	if !f.need("late_requests", trace.KindDFRequestReceived, trace.KindDFDestroy) {
 		return nil
 	}
-	out := make([][]lateRequest, f.g.Size())
+	out := make([][]find, f.g.Size())
 	f.eachLate(func(q *model.Message, why string, destroyed int64) {
 		to := m.Owner(int(q.From))
-		out[to] = append(out[to], lateRequest{sameGroup{Name: m.DFName[q.DF], Why: why},
-			f.orderOf(q, q.Received), m.CFID(q.CF),
-			int(q.From), int(q.To), f.at(q.Received), f.at(destroyed), m.DFString(q.DF)})
+		x := f.asked(q, q.Received)
+		x.At, x.Example.DestroyedNS = f.orderOf(q, q.Received), f.at(destroyed)
+		out[to] = append(out[to], find{Shown: x, Same: sameGroup{Name: m.DFName[q.DF], Why: why}})
 	})
-	in, err := procs.Swap(f.g, out)
-	if err != nil {
-		return err
-	}
-	list := slices.Concat(in...)
-	ids := make([]trace.CF, len(list))
-	for i := range list {
-		ids[i] = list[i].CF
-	}
-	sites, err := f.sitesOf(ids)
-	if err != nil {
-		return err
-	}
-	g := f.groups()
-	for i := range list {
-		q := &list[i]
-		q.Same.Site = sites[i]
-		g.add(q.Same, q.At, 0, [2]trace.CF{q.CF}, func() Example {
-			return Example{DF: q.DF, Node: q.From, To: &q.To, AtNS: q.AtNS, DestroyedNS: q.DestroyedNS}
-		})
-	}
-	f.res.LateRequests, err = g.finding()
+	f.res.LateRequests, err = f.grouped(out, false)
 	return err
 }
 
-// eachLate calls add for the requests that came late to this process's nodes, with the reason and when the DF
-// had been destroyed.
+// asked is an example of a request at a time.
+func (f *finder) asked(q *model.Message, t int64) candidate {
+	return candidate{Example: Example{DF: f.m.DFString(q.DF), Node: int(q.From), AtNS: f.at(t)},
+		To: int(q.To) + 1, CFs: [2]trace.CF{f.m.CFID(q.CF)}}
+}
+
+// eachLate gives the late requests to this process's nodes, with the reason and when the DF was destroyed.
 func (f *finder) eachLate(add func(q *model.Message, why string, destroyed int64)) {
 	m := f.m
 	if len(m.Requests) <= 1 {
@@ -83,12 +55,12 @@ func (f *finder) eachLate(add func(q *model.Message, why string, destroyed int64
 		}
 	}
 	var late []uint32
-	suspect := newBits(m.DFs())
+	suspect := make([]bool, m.DFs())
 	for i := 1; i < len(m.Requests); i++ {
 		if q := &m.Requests[i]; q.Received != model.None && q.DF != 0 && first[q.DF] <= q.Received &&
 			m.Own(int(q.To)) {
 			late = append(late, uint32(i))
-			suspect.set(q.DF)
+			suspect[q.DF] = true
 		}
 	}
 	if len(late) == 0 {
@@ -100,7 +72,7 @@ func (f *finder) eachLate(add func(q *model.Message, why string, destroyed int64
 	}
 	changes := map[key][]model.Copy{}
 	for i := range m.Copies {
-		if c := m.Copies[i]; suspect.has(c.DF) && c.What != model.CopyDropped && c.What != model.CopyEnd {
+		if c := m.Copies[i]; suspect[c.DF] && c.What != model.CopyDropped && c.What != model.CopyEnd {
 			changes[key{c.DF, c.Node}] = append(changes[key{c.DF, c.Node}], c)
 		}
 	}
@@ -133,8 +105,8 @@ type answered struct {
 	Came    bool
 }
 
-// answersElsewhere tells what processes know of answers that the asking process does not: of those that left
-// and never came and, in damaged traces, of those that came to others.
+// answersElsewhere tells of answers that the asking process does not know: sent and never received or, in
+// damaged traces, received elsewhere.
 func (f *finder) answersElsewhere() ([]answered, error) {
 	if f.g.Size() == 1 {
 		return nil, nil
@@ -201,21 +173,8 @@ func (f *finder) findUnanswered() error {
 			why = "the DF was never produced"
 		}
 		same := sameGroup{Name: m.DFName[q.DF], Why: why, Site: m.SiteOf[q.CF]}
-		g.add(same, f.orderOf(q, q.Sent), 0, [2]trace.CF{m.CFID(q.CF)}, func() Example {
-			to := int(q.To)
-			return Example{DF: m.DFString(q.DF), Node: int(q.From), To: &to, AtNS: f.at(q.Sent)}
-		})
+		g.add(same, f.orderOf(q, q.Sent), 0, func() candidate { return f.asked(q, q.Sent) })
 	}
 	f.res.Unanswered, err = g.finding()
 	return err
-}
-
-// inOrder sorts requests by a time of theirs: their numbers depend on which stream was read first.
-func (f *finder) inOrder(requests []uint32, at func(*model.Message) int64) {
-	slices.SortFunc(requests, func(a, b uint32) int {
-		p, q := &f.m.Requests[a], &f.m.Requests[b]
-		return cmp.Or(cmp.Compare(at(p), at(q)), cmp.Compare(p.To, q.To),
-			cmp.Compare(f.m.CFID(p.CF), f.m.CFID(q.CF)),
-			cmp.Compare(f.m.DFString(p.DF), f.m.DFString(q.DF)))
-	})
 }

@@ -12,9 +12,8 @@ import (
 	"github.com/whyslow/whyslow/internal/words"
 )
 
-// What an engine knows of a program that cannot finish is explained like what is read from a trace: an engine
-// says for sure what its CFs would make, so nothing has to be read from their statements, and it works
-// without a trace.
+// A program that cannot finish is explained from what the engine knows, like from a trace. The engine knows
+// for sure what its CFs would make.
 
 // shownDFs is how many reasons Explain gives for one statement, and how many DFs it names for each.
 const shownDFs = 4
@@ -108,18 +107,20 @@ func (g *Left) explain(w io.Writer) {
 }
 
 // programSays tells from the program that nothing that is left makes a DF, and what might have.
-func (s *makers) programSays(g *Reason, df *awaited) string {
+func (s *makers) programSays(g *Reason, df *awaited) words.Text {
 	name, uses := g.Name, s.program.Names[df.decl]
 	if len(uses.Makers) == 0 {
-		return fmt.Sprintf("no statement of the program makes %s (declared at %s)", name,
+		return words.Say("no statement of the program makes %s (declared at %s)",
+			"в программе ничто не вычисляет %s (объявлен в %s)", name,
 			placeIn("", s.program.Program.Decls[df.decl].Pos).position())
 	}
-	text := madeBy(g, name, places(uses.Makers))
+	text := words.Say("nothing that is left can make it; %s", "его не может вычислить никто из оставшихся; %s",
+		madeBy(g, name, places(uses.Makers)))
 	if uses.Counted {
-		text += "; its req_count may be used up"
+		text = words.Say("%s; its req_count may be used up", "%s; возможно, его req_count исчерпан", text)
 	}
 	if len(uses.Deleters) > 0 {
-		text += "; deleted by " + listed(places(uses.Deleters))
+		text = words.Say("%s; deleted by %s", "%s; удаляют: %s", text, listed(places(uses.Deleters)))
 	}
 	return text
 }

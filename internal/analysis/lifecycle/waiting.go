@@ -30,8 +30,8 @@ func FindMakers(m *model.Model) *Makers {
 	panic(err) // nobody else can make it fail
 }
 
-// Of gives the waiting CF that would make a DF without a value that another CF waits for, as its statement
-// tells; 0 where none is known to. sure is false where the statement can be read in another way, too.
+// Of gives the waiting CF that would make a DF that another CF waits for, 0 where none is known. sure is
+// false where its statement can be read in another way, too.
 func (x *Makers) Of(waiting model.CF, df model.DF) (by model.CF, sure bool) {
 	if x.s == nil || df == 0 || x.s.f.made(df) {
 		return 0, false

@@ -90,7 +90,7 @@ func (c *calls) thread(i int, f *forest, classOf []uint8) {
 	}
 	for k := len(t.Collectives) - 1; k >= 0; k-- {
 		if r := &t.Collectives[k]; r.Visit >= 0 {
-			class[r.Visit] = uint8(f.index[classOfCollective(r.Kind)])
+			class[r.Visit] = uint8(f.index[cmp.Or(classOfCollective[r.Kind], "collective")])
 		}
 	}
 	c.of[i], c.class[i] = of, class
@@ -106,9 +106,8 @@ type sharedCall struct {
 	from, number int // the process that tells it, and its number there
 }
 
-// unite makes one tree of those of all processes. Each tells its call paths in the order in which it met
-// them, and threads are each met by one process: so by the threads that were there first they are in the
-// order in which one process would meet them.
+// unite makes one tree of those of all processes. Sorted by the threads that met them first, call paths are
+// in the order in which one process would meet them.
 func (c *calls) unite(g procs.Group) error {
 	own := make([]sharedCall, len(c.list))
 	for i, v := range c.list {
@@ -214,20 +213,10 @@ func (c *calls) order() {
 	c.inFunction = nil
 }
 
-// leaf tells that a visit has none inside of it.
-func leaf(t *model.Thread, v int) bool { return v+1 == len(t.Parent) || t.Parent[v+1] < int32(v) }
-
 // ownTime is how much of a stretch is a visit's own: inside of it, and in no visit inside of it.
-func ownTime(t *model.Thread, v int, from, to int64) int64 {
-	from, to = max(from, t.Enter[v]), min(to, t.Exit[v])
-	if to <= from {
-		return 0
-	}
-	ns := to - from
-	for w := v + 1; w < len(t.Enter) && t.Parent[w] >= int32(v) && t.Enter[w] < to; w++ {
-		if t.Parent[w] == int32(v) {
-			ns -= max(0, min(to, t.Exit[w])-max(from, t.Enter[w]))
-		}
+func ownTime(t *model.Thread, v int, from, to int64) (ns int64) {
+	if max(from, t.Enter[v]) < min(to, t.Exit[v]) { // mostly it is not
+		eachOwn(t, v, func(a, b int64) { ns += max(0, min(b, to)-max(a, from)) })
 	}
 	return ns
 }
@@ -235,14 +224,12 @@ func ownTime(t *model.Thread, v int, from, to int64) int64 {
 // eachOwn gives the stretches of a visit that are its own.
 func eachOwn(t *model.Thread, v int, f func(from, to int64)) {
 	at := t.Enter[v]
-	if !leaf(t, v) {
-		for w := v + 1; w < len(t.Enter) && t.Parent[w] >= int32(v); w++ {
-			if t.Parent[w] == int32(v) {
-				if t.Enter[w] > at {
-					f(at, t.Enter[w])
-				}
-				at = max(at, t.Exit[w])
+	for w := v + 1; w < len(t.Enter) && t.Parent[w] >= int32(v); w++ {
+		if t.Parent[w] == int32(v) {
+			if t.Enter[w] > at {
+				f(at, t.Enter[w])
 			}
+			at = max(at, t.Exit[w])
 		}
 	}
 	if t.Exit[v] > at {

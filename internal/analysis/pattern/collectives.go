@@ -13,36 +13,25 @@ type collectiveKey struct {
 	Sync model.Sync
 }
 
-func (s *search) sumOf(key collectiveKey) *Collective {
-	c := s.sums[key]
-	if c == nil {
-		c = &Collective{Call: key.Call, Kind: key.Kind.String(), Sync: key.Sync.String()}
-		s.sums[key] = c
-	}
-	return c
-}
-
-// collective begins to sum up an instance.
-func (s *search) collective(in *instance) *Collective {
+// collective begins to sum up an instance; the sums of the others are added to those of the same key.
+func (s *search) collective(in *instance) (key collectiveKey, c Collective) {
 	e := in.members[0]
-	c := s.sumOf(collectiveKey{int(s.of[e.Thread][s.r.Record(e).Visit]), in.kind, in.sync})
+	key = collectiveKey{int(s.of[e.Thread][s.r.Record(e).Visit]), in.kind, in.sync}
 	if !s.own[e.Thread] {
-		return c // that is counted where its first member is
+		return key, c // that is counted where its first member is
 	}
 	c.Count++
 	after, between := true, int64(0)
 	for k, e := range in.members {
-		r := s.r.Record(e)
-		c.Bytes += r.Sent
+		c.Bytes += s.r.Record(e).Sent
 		c.NS += in.left[k] - in.begun[k]
 		left, ok := s.afterBarrier(e)
 		after, between = after && ok, max(between, in.entered[k]-left)
 	}
 	if after && in.kind != model.CollectiveBarrier {
-		c.AfterBarrier++
-		c.BetweenNS = max(c.BetweenNS, between)
+		c.AfterBarrier, c.BetweenNS = 1, between
 	}
-	return c
+	return key, c
 }
 
 // afterBarrier tells that the last operation of a thread before a collective was a barrier of the same group,
@@ -68,12 +57,12 @@ func (s *search) afterBarrier(e model.Member) (left int64, ok bool) {
 
 // see adds what a pattern found.
 func (c *Collective) see(p *pattern, ns int64) {
-	switch p {
-	case &barrierCompletion, &nxnCompletion, &syncOnExit:
+	switch {
+	case p.atEnd:
 		c.ExitNS += ns
-	case &syncOnEntry:
+	case p.allSync:
 		c.AllSyncNS += ns
-		c.EntryNS += ns
+		fallthrough
 	default:
 		c.EntryNS += ns
 	}
@@ -81,13 +70,13 @@ func (c *Collective) see(p *pattern, ns int64) {
 
 func (s *search) collectives() []Collective {
 	out := make([]Collective, 0, len(s.sums))
-	for _, c := range s.sums {
-		out = append(out, *c)
+	for k, c := range s.sums {
+		c.Call, c.Kind, c.Sync = k.Call, k.Kind.String(), k.Sync.String()
+		out = append(out, c)
 	}
 	slices.SortFunc(out, func(x, y Collective) int {
 		return cmp.Or(cmp.Compare(y.EntryNS+y.ExitNS, x.EntryNS+x.ExitNS), cmp.Compare(y.NS, x.NS),
-			cmp.Compare(x.Call, y.Call),
-			cmp.Compare(x.Kind, y.Kind), cmp.Compare(x.Sync, y.Sync))
+			cmp.Compare(x.Call, y.Call), cmp.Compare(x.Kind, y.Kind), cmp.Compare(x.Sync, y.Sync))
 	})
 	return out
 }

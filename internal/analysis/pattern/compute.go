@@ -14,17 +14,16 @@ import (
 // Options of Compute. There are none: it always looks for every pattern.
 type Options struct{}
 
-// Compute searches a run, which the members of g share: each has its model from model.BuildShare; procs.Alone
-// has the whole model from model.Build. The result is nil where the run's threads entered no regions. Member
-// 0 gets the whole result, with the Pieces of the workers of its own nodes only; the others get these with
-// Calls and Regions, and nothing else. It fails only when ctx ends or a member is gone, and at all members
-// when it fails at one.
+// Compute searches a run. All members of g call it, each with its model from model.BuildShare; procs.Alone
+// has the whole model. The result is nil where threads entered no regions. Member 0 gets the whole result,
+// but Pieces of its own workers only; the others get their Pieces, Calls and Regions. It fails when ctx ends
+// or a member is gone, and then at all members.
 func Compute(ctx context.Context, m *model.Model, _ Options, g procs.Group) (*Result, error) {
 	if m.Regions == nil {
 		return nil, procs.Agree(g, ctx.Err())
 	}
 	s := &search{m: m, r: m.Regions, res: &Result{pieces: map[model.WorkerID][]Piece{}}, f: newForest(),
-		late: map[lateKey]*lateSum{}, usual: map[usualKey]*usualCost{}, sums: map[collectiveKey]*Collective{}}
+		late: map[lateKey]*lateSum{}, usual: map[usualKey]*usualCost{}, sums: map[collectiveKey]Collective{}}
 	s.rows = make([]map[int]*Row, len(s.f.metrics))
 	for i := range s.rows {
 		s.rows[i] = map[int]*Row{}

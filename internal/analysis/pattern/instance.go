@@ -1,6 +1,10 @@
 package pattern
 
-import "github.com/whyslow/whyslow/internal/model"
+import (
+	"slices"
+
+	"github.com/whyslow/whyslow/internal/model"
+)
 
 // instance is a collective operation that all members took part in, as patterns see it. Members are numbered
 // by their place in the group.
@@ -45,15 +49,7 @@ func (in *instance) lastEnter() int64 { return in.entered[in.last] }
 
 // firstLeave is when the first member left or, where clocks make that earlier than it can be, the last one
 // entered.
-func (in *instance) firstLeave() int64 { return max(minOf(in.left), in.lastEnter()) }
-
-func minOf(list []int64) int64 {
-	least := list[0]
-	for _, v := range list {
-		least = min(least, v)
-	}
-	return least
-}
+func (in *instance) firstLeave() int64 { return max(slices.Min(in.left), in.lastEnter()) }
 
 // firstSender is the first member to enter but the root; false where there is none.
 func (in *instance) firstSender() (at int64, member int, ok bool) {
@@ -75,9 +71,8 @@ func (in *instance) partner(k int) int {
 	return int(d / c.Stride)
 }
 
-// prefixEnter is when the last of the members entered whose data the result of a member depends on in a
-// reduction of prefixes: those up to it, from the one that has the first element on. It is any where the
-// array goes around several times, and root is not known.
+// prefixEnter is when the last of the members entered on whose data a member's result depends in a reduction
+// of prefixes: those up to it, from the root on; all, where the root is not known.
 func (in *instance) prefixEnter(k int) (at int64, member int) {
 	if in.root < 0 {
 		return in.lastEnter(), in.last
@@ -113,8 +108,7 @@ func (in *instance) allToOne() bool {
 func (in *instance) allToAll() bool {
 	switch in.kind {
 	case model.CollectiveGatherAll, model.CollectiveExchange, model.CollectivePermute,
-		model.CollectiveAllReduce,
-		model.CollectiveCollect:
+		model.CollectiveAllReduce, model.CollectiveCollect:
 		return true
 	}
 	return false
@@ -122,6 +116,9 @@ func (in *instance) allToAll() bool {
 
 // prefixes: each gives data to those after it.
 func (in *instance) prefixes() bool { return in.kind == model.CollectivePrefixReduce }
+
+// hasRoot: all data come from one member, go to one, or begin with one.
+func (in *instance) hasRoot() bool { return in.oneToAll() || in.allToOne() || in.prefixes() }
 
 // waitsForData tells that members may need to wait for each other before they move data. With IN_NOSYNC the
 // program has seen to that.

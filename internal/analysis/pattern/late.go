@@ -21,8 +21,8 @@ type lateSum struct {
 // mostDoings is how many call paths of a late thread are kept.
 const mostDoings = 10
 
-// waited notes that others waited for a thread, and what it did in a stretch of time; again: it is part of a
-// wait that is counted already.
+// waited notes that others waited for a thread, and what it did meanwhile; again: the wait is counted
+// already.
 func (s *search) waited(metric, call, thread int, ns int64, during stretch, again bool) {
 	key := lateKey{metric, call, thread}
 	l := s.late[key]

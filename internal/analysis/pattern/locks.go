@@ -3,32 +3,49 @@ package pattern
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 
 	"github.com/whyslow/whyslow/internal/model"
 )
 
-// acquisition looks at a lock being acquired.
-func (s *search) acquisition(l *model.Lock, hold int) {
+// acquisition is a lock being acquired after another thread had it.
+type acquisition struct {
+	thread   int
+	visit    int32
+	asked    int64 // when the operation was entered
+	released int64 // when it was released before
+	at       int64
+}
+
+// acquired looks at who acquired a lock for a hold; false where nobody had it before, or where it is not
+// known when it was asked for.
+func (s *search) acquired(l *model.Lock, hold int) (a acquisition, ok bool) {
 	ref := l.Holds[hold].Acquired
 	e := s.r.LockEvent(ref)
-	if hold == 0 || e.Link.Thread < 0 || e.Visit < 0 {
+	if e.Link.Thread < 0 || e.Visit < 0 || s.f.metrics[s.class[ref.Thread][e.Visit]].ID != "lock" {
+		return a, false
+	}
+	t := &s.r.Threads[ref.Thread]
+	before := s.r.LockEvent(e.Link).Time
+	return acquisition{int(ref.Thread), e.Visit, asked(t, int(ref.Event)), before, e.Time}, true
+}
+
+// acquisition looks for patterns in a lock being acquired.
+func (s *search) acquisition(l *model.Lock, hold int) {
+	a, ok := s.acquired(l, hold)
+	if !ok || hold == 0 {
 		return
 	}
-	thread := int(ref.Thread)
-	t := &s.r.Threads[thread]
-	if s.f.metrics[s.class[thread][e.Visit]].ID != "lock" {
-		return // it says nothing about when the lock was asked for
-	}
-	a := acquisition{asked: asked(t, int(ref.Event)), released: s.r.LockEvent(e.Link).Time, at: e.Time}
+	thread, t := a.thread, &s.r.Threads[a.thread]
 	for _, p := range patterns {
 		if p.acquired == nil {
 			continue
 		}
 		from, to := p.acquired(&a)
 		from, to = max(from, a.asked), min(to, a.at)
-		metric, call := s.f.index[p.id], int(s.of[thread][e.Visit])
-		ns := ownTime(t, int(e.Visit), from, to)
+		metric, call := s.f.index[p.id], int(s.of[thread][a.visit])
+		ns := ownTime(t, int(a.visit), from, to)
 		if ns <= 0 {
 			continue
 		}
@@ -39,13 +56,13 @@ func (s *search) acquisition(l *model.Lock, hold int) {
 			continue
 		}
 		if s.own[thread] {
-			s.charge[thread] = append(s.charge[thread], charge{e.Visit, int32(metric), from, to})
+			s.charge[thread] = append(s.charge[thread], charge{a.visit, int32(metric), from, to})
 		}
 		s.eachOwner(l, hold, stretch{from, to}, func(owner int, part stretch, again bool) {
 			if owner == thread || !s.own[owner] {
 				return
 			}
-			if ns := ownTime(t, int(e.Visit), part.from, part.to); ns > 0 {
+			if ns := ownTime(t, int(a.visit), part.from, part.to); ns > 0 {
 				s.waited(metric, call, owner, ns, part, again)
 			}
 		})
@@ -80,7 +97,7 @@ func (s *search) lock(l *model.Lock) Lock {
 	if o.Name == "" {
 		o.Name = fmt.Sprintf("%#x", l.ID)
 	}
-	blocks := map[uint64]*Block{} // by waiter and owner
+	blocks := map[[2]int]Block{} // by waiter and owner
 	var waits []stretch
 	for h, hold := range l.Holds {
 		if hold.Acquired.Thread < 0 {
@@ -93,44 +110,37 @@ func (s *search) lock(l *model.Lock) Lock {
 			until = s.r.LockEvent(hold.Released).Time
 		}
 		o.HoldNS, o.LongestNS = o.HoldNS+until-e.Time, max(o.LongestNS, until-e.Time)
-		w, ok := s.lockWait(l, h)
-		if !ok {
+		a, ok := s.acquired(l, h)
+		w := stretch{a.asked, min(a.released, a.at)}
+		if !ok || w.to <= w.from {
 			continue
 		}
 		o.Contended++
 		o.WaitNS += w.to - w.from
 		o.HandoverNS += e.Time - w.to
 		waits = append(waits, stretch{w.from, e.Time})
-		waiter := int(hold.Acquired.Thread)
 		s.eachOwner(l, h, w, func(owner int, part stretch, again bool) {
-			if owner == waiter {
+			if owner == a.thread {
 				return
 			}
-			key := uint64(waiter)<<32 | uint64(owner)
-			k := blocks[key]
-			if k == nil {
-				k = &Block{Waiter: waiter, Owner: owner}
-				blocks[key] = k
-			}
-			k.NS += part.to - part.from
+			key := [2]int{a.thread, owner}
+			b := blocks[key]
+			b.Waiter, b.Owner, b.NS = a.thread, owner, b.NS+part.to-part.from
 			if !again {
-				k.Count++
+				b.Count++
 			}
+			blocks[key] = b
 		})
 	}
 	o.Chain = mostAtOnce(waits)
-	for _, b := range blocks {
-		o.Blocks = append(o.Blocks, *b)
-	}
-	slices.SortFunc(o.Blocks, func(x, y Block) int {
+	o.Blocks = slices.SortedFunc(maps.Values(blocks), func(x, y Block) int {
 		return cmp.Or(cmp.Compare(y.NS, x.NS), cmp.Compare(x.Waiter, y.Waiter), cmp.Compare(x.Owner, y.Owner))
 	})
 	return o
 }
 
-// eachOwner divides a wait, which the hold of a lock ended, among those that had the lock meanwhile: each
-// from the release before its own hold to the end of that, the last one first. again tells that this one had
-// it in a later part of the wait, too.
+// eachOwner divides a wait for a lock among those that had it meanwhile, the last one first: each from the
+// release before its hold to the end of that. again: this one had it in a later part of the wait, too.
 func (s *search) eachOwner(l *model.Lock, hold int, w stretch, f func(owner int, part stretch, again bool)) {
 	s.owners = s.owners[:0]
 	for b := hold - 1; b >= 0 && w.to > w.from; b-- {
@@ -150,17 +160,6 @@ func (s *search) eachOwner(l *model.Lock, hold int, w stretch, f func(owner int,
 			w.to = from
 		}
 	}
-}
-
-// lockWait is the stretch in which the hold of a lock was asked for while another thread had it.
-func (s *search) lockWait(l *model.Lock, hold int) (stretch, bool) {
-	ref := l.Holds[hold].Acquired
-	e := s.r.LockEvent(ref)
-	if e.Link.Thread < 0 || e.Visit < 0 || s.f.metrics[s.class[ref.Thread][e.Visit]].ID != "lock" {
-		return stretch{}, false
-	}
-	w := stretch{asked(&s.r.Threads[ref.Thread], int(ref.Event)), min(s.r.LockEvent(e.Link).Time, e.Time)}
-	return w, w.to > w.from
 }
 
 // mostAtOnce is how many of the stretches, which end in order, overlap at most at one time.

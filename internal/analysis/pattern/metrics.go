@@ -63,17 +63,11 @@ var classOfKind = map[trace.CodeKind]string{
 }
 
 // classOfCollective is the class of a region that is known to be a collective, whatever kind of region it is
-// said to be.
-func classOfCollective(k model.CollectiveKind) string {
-	switch k {
-	case model.CollectiveBarrier, model.CollectiveNotify, model.CollectiveWait:
-		return "barrier"
-	case model.CollectiveAlloc, model.CollectiveFree:
-		return "memory"
-	case model.CollectiveStart, model.CollectiveFinish:
-		return "runtime"
-	}
-	return "collective"
+// said to be; "" for "collective".
+var classOfCollective = map[model.CollectiveKind]string{
+	model.CollectiveBarrier: "barrier", model.CollectiveNotify: "barrier", model.CollectiveWait: "barrier",
+	model.CollectiveAlloc: "memory", model.CollectiveFree: "memory",
+	model.CollectiveStart: "runtime", model.CollectiveFinish: "runtime",
 }
 
 // forest is the metrics of a search.
@@ -100,28 +94,20 @@ func newForest() *forest {
 		f.index[m.ID] = len(f.metrics)
 		f.metrics, f.up, f.class = append(f.metrics, m), append(f.up, up), append(f.class, all)
 	}
-	place := func(parent string) {
+	var place func(parent string, reading bool)
+	place = func(parent string, reading bool) {
 		for _, p := range patterns {
-			if p.parent == parent && p.reading == "" {
-				add(Metric{ID: p.id, Name: p.name, Unit: NS, Doc: p.doc, Pattern: p.number}, parent, false)
-				for _, q := range patterns {
-					if q.parent == p.id && q.reading == "" {
-						add(Metric{ID: q.id, Name: q.name, Unit: NS, Doc: q.doc, Pattern: q.number}, p.id,
-							false)
-					}
-				}
+			if p.parent == parent && (p.reading != "") == reading {
+				add(Metric{ID: p.id, Name: p.name, Unit: NS, Doc: p.doc, Pattern: p.number, Reading: p.reading},
+					parent, false)
+				place(p.id, reading)
 			}
 		}
 	}
 	for _, b := range branches {
 		add(Metric{ID: b.id, Name: b.name, Unit: b.unit, Doc: b.doc}, b.parent, true)
-		place(b.id)
+		place(b.id, false)
 	}
-	for _, p := range patterns {
-		if p.reading != "" {
-			add(Metric{ID: p.id, Name: p.name, Unit: NS, Doc: p.doc, Pattern: p.number, Reading: p.reading},
-				"", false)
-		}
-	}
+	place("", true)
 	return f
 }

@@ -9,16 +9,8 @@ import (
 	"github.com/whyslow/whyslow/trace"
 )
 
-// Factors, as in the division of time.
-const (
-	factorW = 'W'
-	factorL = 'L'
-	factorO = 'O'
-)
-
-// pieces divides the time of a thread in operations: what patterns explain is waiting; the rest of an
-// operation belongs to its class. Of threads that execute CFs only the waiting is given: the rest is divided
-// as ever.
+// pieces divides the time of a thread in operations: what patterns explain is waiting, the rest belongs to
+// the operation's class. Threads that execute CFs get the waiting only.
 func (s *search) pieces(i int) []Piece {
 	t, of, class := &s.r.Threads[i], s.of[i], s.class[i]
 	charges := s.charge[i]
@@ -35,7 +27,7 @@ func (s *search) pieces(i int) []Piece {
 	program := uint8(s.f.index["program"])
 	sorted := true
 	add := func(p Piece) {
-		if p.From >= p.To || (waitsOnly && p.Factor != factorW) {
+		if p.From >= p.To || (waitsOnly && p.Kind != Waits) {
 			return
 		}
 		sorted = sorted && (len(out) == 0 || out[len(out)-1].To <= p.From)
@@ -57,11 +49,11 @@ func (s *search) pieces(i int) []Piece {
 				if a >= b {
 					continue
 				}
-				add(Piece{from, a, rest.Factor, rest.Part, rest.Call})
-				add(Piece{a, b, factorW, s.f.metrics[x.metric].ID, rest.Call})
+				add(Piece{from, a, rest.Kind, rest.Part, rest.Call})
+				add(Piece{a, b, Waits, s.f.metrics[x.metric].ID, rest.Call})
 				from = b
 			}
-			add(Piece{from, to, rest.Factor, rest.Part, rest.Call})
+			add(Piece{from, to, rest.Kind, rest.Part, rest.Call})
 		})
 	}
 	if !sorted {
@@ -75,15 +67,15 @@ func (s *search) rest(class, link string) Piece {
 	switch class {
 	case "bulk", "access", "remote-atomic":
 		if link != "" {
-			return Piece{Factor: factorL, Part: link}
+			return Piece{Kind: Transfers, Part: link}
 		}
-		return Piece{Factor: factorL, Part: class}
+		return Piece{Kind: Transfers, Part: class}
 	case "collective", "completion":
-		return Piece{Factor: factorL, Part: class}
+		return Piece{Kind: Transfers, Part: class}
 	case "await":
-		return Piece{Factor: factorW, Part: class}
+		return Piece{Kind: Waits, Part: class}
 	}
-	return Piece{Factor: factorO, Part: "runtime"}
+	return Piece{Kind: Runs, Part: "runtime"}
 }
 
 // links are those that the transfers of a thread go over.

@@ -402,7 +402,7 @@ func consistent(t interface{ Fatalf(string, ...any) }, m *model.Model, r *Result
 				t.Fatalf("thread %d: piece %v after %d", i, p, at)
 			}
 			at, sum = p.To, sum+p.To-p.From
-			if p.Factor == 'W' {
+			if p.Kind == Waits {
 				parts[p.Part] += p.To - p.From
 			}
 		}

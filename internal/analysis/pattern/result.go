@@ -4,9 +4,9 @@ import "github.com/whyslow/whyslow/internal/model"
 
 // Result is what the search found in a run: severities, that is amounts of metrics, by call path and thread.
 //
-// A severity is exclusive along the call tree (what a call path's own calls lost, without those below it) and
-// inclusive along the metric tree (a metric contains its children). So the sum over a metric's children never
-// exceeds the metric, and the sum of Time over all call paths of a thread is how long it ran.
+// A severity is exclusive along the call tree (without calls below) and inclusive along the metric tree (with
+// all children). So the sum over a metric's children never exceeds it, and the sum of Time over all call
+// paths of a thread is how long it ran.
 type Result struct {
 	// Metrics is a forest, parents before children. Metrics[0] is Time.
 	Metrics []Metric `json:"metrics"`
@@ -109,8 +109,8 @@ type Doing struct {
 // Lock is what happened to one lock.
 type Lock struct {
 	ID uint64 `json:"id"`
-	// Name is what it is called, see model.Lock, or its number, "0x4060". File and Line are where the
-	// variable is declared, or the memory allocated.
+	// Name is its name, see model.Lock, or its number, "0x4060"; File and Line are where it is declared or
+	// allocated.
 	Name      string `json:"name"`
 	File      string `json:"file,omitempty"`
 	Line      int    `json:"line,omitempty"`
@@ -148,11 +148,10 @@ type Collective struct {
 	EntryNS   int64 `json:"entry_ns"`
 	AllSyncNS int64 `json:"allsync_ns"`
 	ExitNS    int64 `json:"exit_ns"`
-	// AfterBarrier counts those right before which every member had left a barrier: nothing was written in
-	// between that a weaker mode could let others read too early.
+	// AfterBarrier counts those that all members entered right after a barrier: nothing was written between
+	// that a weaker mode could let others read too early.
 	AfterBarrier int64 `json:"after_barrier"`
-	// BetweenNS is, of those, the longest time between a member's leaving the barrier and entering the
-	// collective.
+	// BetweenNS is the longest time from leaving that barrier to entering the collective.
 	BetweenNS int64 `json:"between_ns"`
 }
 
@@ -162,19 +161,28 @@ type Transfer struct {
 	Count int64 `json:"count"`
 	Bytes int64 `json:"bytes"`
 	NS    int64 `json:"ns"`
-	// Runs counts sequences of two or more transfers of one thread without anything else of a region between
-	// them; OverlapNS is what would be saved if those of a run were under way at once: their time but for the
-	// longest of each.
+	// Runs counts sequences of two or more transfers of a thread with no other operation between them. OverlapNS
+	// is what overlapping them would save: their time but for the longest of each run.
 	Runs      int64 `json:"runs"`
 	OverlapNS int64 `json:"overlap_ns"`
 }
 
+// PieceKind is what a worker did in an operation.
+type PieceKind uint8
+
+// The kinds of pieces.
+const (
+	Waits     PieceKind = iota // for other threads
+	Transfers                  // data was on its way
+	Runs                       // the run-time system worked
+)
+
 // Piece is time of a worker that a pattern or operation explains. The pieces of a worker do not overlap, are
 // in order, and what is between them is the program's own work.
 type Piece struct {
-	From, To int64  // common clock
-	Factor   byte   // 'S', 'L', 'O' or 'W'
-	Part     string // of the factor: id of the pattern; for L the link, "0->1"
+	From, To int64 // common clock
+	Kind     PieceKind
+	Part     string // id of the pattern or of the operation's class; of Transfers over one link "0->1"
 	Call     int    // index into Calls
 }
 

@@ -8,44 +8,7 @@ import (
 	"github.com/whyslow/whyslow/internal/procs"
 )
 
-// pattern is a way in which time is lost.
-type pattern struct {
-	id, name string
-	number   int    // in docs/pgas.md, 1 to 12; 0: none of these
-	parent   string // the metric it is a part of, "" of readings
-	reading  string // the metric it is another definition of
-	doc      string
-
-	// Of patterns in collectives: when tells which instances it looks at, and lost which stretch of a
-	// member's time in one is lost, and for which member it waited (-1: for nobody in particular). The
-	// stretch may be empty (to <= from), and is clipped to the operation.
-	when func(in *instance) bool
-	lost func(in *instance, member int) (from, to int64, late int)
-	// Of patterns in acquisitions of locks: the stretch that is lost, of the time before the thread had the
-	// lock.
-	acquired func(a *acquisition) (from, to int64)
-	// beyondUsual, of readings: only what is more than the least there ever was at the same call path with as
-	// many bytes. With rest, the stretch is all that no pattern explains.
-	beyondUsual, rest bool
-}
-
-// patterns are all there are; parts of others follow them.
-var patterns = []*pattern{
-	&waitAtBarrier, &barrierCompletion, &lockContention, &waitAtAlloc, &allocRootLate, &allocOtherLate,
-	&lateBroadcast, &earlyReduce, &earlyPrefix, &waitAtNxN, &nxnCompletion, &syncOnEntry, &syncOnExit,
-	&waitInside,
-	&waitAtStartEnd,
-	&barrierCompletionFirst, &syncOnExitDuration, &waitInsideAll, &waitInsideResidual,
-}
-
-// acquisition is a lock being acquired after another thread had it.
-type acquisition struct {
-	asked    int64 // when the operation was entered
-	released int64 // when it was released before
-	at       int64
-}
-
-// search goes through all that patterns start from, in the order of time.
+// search is a search in progress.
 type search struct {
 	m         *model.Model
 	r         *model.Regions
@@ -55,8 +18,8 @@ type search struct {
 	charge    [][]charge     // by thread
 	late      map[lateKey]*lateSum
 	usual     map[usualKey]*usualCost
-	sums      map[collectiveKey]*Collective
-	transfers map[int32]*Transfer // by call path
+	sums      map[collectiveKey]Collective
+	transfers map[int32]Transfer // by call path
 	in        instance
 	owners    []int   // of a lock, in the wait at hand
 	spent     []int64 // of the instance at hand, by member: what patterns explain
@@ -90,7 +53,7 @@ func (s *search) row(metric, call int) *Row {
 	return row
 }
 
-// run looks at every collective when its last member leaves it, and at every acquisition of a lock.
+// run looks at every acquisition of a lock, in order of time, and at every collective.
 func (s *search) run() {
 	type event struct {
 		t    int64
@@ -107,25 +70,13 @@ func (s *search) run() {
 		}
 	}
 	slices.SortStableFunc(locks, func(x, y event) int { return cmp.Compare(x.t, y.t) })
-	next := 0
+	for _, e := range locks {
+		s.acquisition(e.lock, e.hold)
+	}
 	for i := range s.r.Instances {
 		s.in.load(s.r, i)
-		for end := maxOf(s.in.left); next < len(locks) && locks[next].t <= end; next++ {
-			s.acquisition(locks[next].lock, locks[next].hold)
-		}
 		s.instance()
 	}
-	for ; next < len(locks); next++ {
-		s.acquisition(locks[next].lock, locks[next].hold)
-	}
-}
-
-func maxOf(list []int64) int64 {
-	most := list[0]
-	for _, v := range list {
-		most = max(most, v)
-	}
-	return most
 }
 
 func (s *search) instance() {
@@ -134,7 +85,7 @@ func (s *search) instance() {
 		return
 	}
 	s.spent = append(s.spent[:0], make([]int64, len(in.members))...)
-	c := s.collective(in)
+	key, c := s.collective(in)
 	for number, p := range patterns {
 		if p.acquired != nil || p.when == nil || !p.when(in) {
 			continue
@@ -143,8 +94,7 @@ func (s *search) instance() {
 		for k, e := range in.members {
 			thread, visit := int(e.Thread), s.r.Record(e).Visit
 			t := &s.r.Threads[thread]
-			var from, to int64
-			late := -1
+			from, to, late := in.begun[k], in.left[k], -1
 			if !p.rest {
 				from, to, late = p.lost(in, k)
 				from, to = max(from, in.begun[k]), min(to, in.left[k])
@@ -155,7 +105,7 @@ func (s *search) instance() {
 			}
 			ns := ownTime(t, int(visit), from, to)
 			if p.rest {
-				ns = ownTime(t, int(visit), in.begun[k], in.left[k]) - s.spent[k]
+				ns -= s.spent[k]
 			}
 			call := int(s.of[thread][visit])
 			if p.beyondUsual {
@@ -175,12 +125,12 @@ func (s *search) instance() {
 				c.see(p, ns)
 			}
 			if waited {
-				s.waited(metric, call, int(in.members[late].Thread), ns,
-					stretch{s.previous(in, late), in.entered[late]},
-					false)
+				during := stretch{s.previous(in, late), in.entered[late]}
+				s.waited(metric, call, int(in.members[late].Thread), ns, during, false)
 			}
 		}
 	}
+	s.sums[key] = s.sums[key].plus(c)
 }
 
 // previous is when a member of an instance left the collective before it, or else when it started.

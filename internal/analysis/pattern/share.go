@@ -1,15 +1,10 @@
 package pattern
 
-import (
-	"errors"
+import "github.com/whyslow/whyslow/internal/procs"
 
-	"github.com/whyslow/whyslow/internal/procs"
-)
-
-// A search by several processes. Each goes through all collectives and locks, as one process would. It sums
-// up what threads of its own nodes lost and did, and what others lost because of them: only here is it known
-// what they did meanwhile. The processes tell each other call paths (calls.go), how long an operation usually
-// takes, and the sums.
+// A search by several processes. Each goes through all collectives and locks, and sums up what threads of its
+// nodes lost and did, and what others lost because of them. The processes tell each other call paths
+// (calls.go), how long an operation usually takes, and the sums.
 
 // shareUsual makes the least of what own threads needed the least that any needed.
 func (s *search) shareUsual(g procs.Group) error {
@@ -33,8 +28,8 @@ type searchShare struct {
 	Threads     []Thread
 	Rows        []metricRow
 	Late        map[lateKey]*lateSum
-	Collectives map[collectiveKey]*Collective
-	Transfers   map[int32]*Transfer
+	Collectives map[collectiveKey]Collective
+	Transfers   map[int32]Transfer
 }
 
 // metricRow is a row of the metric with that number, of the threads of one process.
@@ -59,8 +54,6 @@ func (s *search) share() searchShare {
 	return w
 }
 
-var errShare = errors.New("internal error: what another process told of its threads makes no sense")
-
 // gather brings the sums of all processes to the first.
 func (s *search) gather(g procs.Group) error {
 	if g.Size() == 1 {
@@ -78,13 +71,11 @@ func (s *search) gather(g procs.Group) error {
 		}
 	}
 	err := procs.Collect(g, s.share, func(rank int, w *searchShare) error {
-		if len(w.Threads) != len(of[rank]) {
-			return errShare
-		}
 		for n, i := range of[rank] {
 			threads[i] = w.Threads[n]
 		}
-		return s.join(w, of[rank])
+		s.join(w, of[rank])
+		return nil
 	})
 	if g.Rank() == 0 {
 		s.res.Threads = threads
@@ -93,11 +84,8 @@ func (s *search) gather(g procs.Group) error {
 }
 
 // join adds the sums of other threads.
-func (s *search) join(w *searchShare, threads []int) error {
+func (s *search) join(w *searchShare, threads []int) {
 	for _, v := range w.Rows {
-		if v.Metric >= len(s.rows) || len(v.Values) != len(threads) {
-			return errShare
-		}
 		row := s.row(v.Metric, v.Call)
 		for n, i := range threads {
 			row.Values[i] = v.Values[n]
@@ -107,18 +95,17 @@ func (s *search) join(w *searchShare, threads []int) error {
 		s.late[k] = l // all waits for a thread are known where it is
 	}
 	for k, c := range w.Collectives {
-		s.sumOf(k).join(c)
+		s.sums[k] = s.sums[k].plus(c)
 	}
 	for call, v := range w.Transfers {
-		t := s.transferOf(call)
-		t.Count, t.Bytes, t.NS = t.Count+v.Count, t.Bytes+v.Bytes, t.NS+v.NS
-		t.Runs, t.OverlapNS = t.Runs+v.Runs, t.OverlapNS+v.OverlapNS
+		s.transfers[call] = s.transfers[call].plus(v)
 	}
-	return nil
 }
 
-func (c *Collective) join(o *Collective) {
+// plus adds up what is known of a collective at a call path.
+func (c Collective) plus(o Collective) Collective {
 	c.Count, c.Bytes, c.NS = c.Count+o.Count, c.Bytes+o.Bytes, c.NS+o.NS
 	c.EntryNS, c.AllSyncNS, c.ExitNS = c.EntryNS+o.EntryNS, c.AllSyncNS+o.AllSyncNS, c.ExitNS+o.ExitNS
 	c.AfterBarrier, c.BetweenNS = c.AfterBarrier+o.AfterBarrier, max(c.BetweenNS, o.BetweenNS)
+	return c
 }

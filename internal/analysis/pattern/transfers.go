@@ -9,7 +9,7 @@ import (
 
 // countTransfers counts one-sided transfers by call path, and finds runs of those that block, of own threads.
 func (s *search) countTransfers() {
-	s.transfers = map[int32]*Transfer{}
+	s.transfers = map[int32]Transfer{}
 	for i := range s.r.Threads {
 		if s.own[i] {
 			s.threadTransfers(i)
@@ -19,8 +19,9 @@ func (s *search) countTransfers() {
 
 func (s *search) transferList() []Transfer {
 	out := make([]Transfer, 0, len(s.transfers))
-	for _, t := range s.transfers {
-		out = append(out, *t)
+	for call, t := range s.transfers {
+		t.Call = int(call)
+		out = append(out, t)
 	}
 	slices.SortFunc(out, func(x, y Transfer) int {
 		return cmp.Or(cmp.Compare(y.NS, x.NS), cmp.Compare(x.Call, y.Call))
@@ -28,13 +29,10 @@ func (s *search) transferList() []Transfer {
 	return out
 }
 
-func (s *search) transferOf(call int32) *Transfer {
-	t := s.transfers[call]
-	if t == nil {
-		t = &Transfer{Call: int(call)}
-		s.transfers[call] = t
-	}
-	return t
+// plus adds up what is known of the transfers at a call path.
+func (t Transfer) plus(o Transfer) Transfer {
+	return Transfer{t.Call, t.Count + o.Count, t.Bytes + o.Bytes, t.NS + o.NS, t.Runs + o.Runs,
+		t.OverlapNS + o.OverlapNS}
 }
 
 func (s *search) threadTransfers(i int) {
@@ -48,8 +46,7 @@ func (s *search) threadTransfers(i int) {
 	}
 	end := func() {
 		if run.count > 1 {
-			o := s.transferOf(run.call)
-			o.Runs, o.OverlapNS = o.Runs+1, o.OverlapNS+run.sum-run.longest
+			s.transfers[run.call] = s.transfers[run.call].plus(Transfer{Runs: 1, OverlapNS: run.sum - run.longest})
 		}
 		run.count = 0
 	}
@@ -59,13 +56,15 @@ func (s *search) threadTransfers(i int) {
 			continue
 		}
 		call, ns := of[x.Visit], ownTime(t, int(x.Visit), t.Enter[x.Visit], t.Exit[x.Visit])
-		o := s.transferOf(call)
-		o.Count++
-		o.Bytes += x.Bytes
-		if run.count > 0 && run.visit == x.Visit {
-			continue // two of one operation, as in a copy from another thread to a third one
+		same := run.count > 0 && run.visit == x.Visit // as in a copy from another thread to a third one
+		o := Transfer{Count: 1, Bytes: x.Bytes, NS: ns}
+		if same {
+			o.NS = 0
 		}
-		o.NS += ns
+		s.transfers[call] = s.transfers[call].plus(o)
+		if same {
+			continue
+		}
 		if int(x.Peer) == t.Node {
 			end()
 			continue

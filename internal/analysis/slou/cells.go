@@ -4,7 +4,7 @@ package slou
 // whose parts have names of their own, as a whole.
 type cells [cellCount]int64
 
-const cellCount = int(FactorLoss) + int(partCount)
+const cellCount = int(FactorLoss) + int(PartCount)
 
 // cell gives the place of a factor and part.
 func cell(f Factor, p Part) int {
@@ -12,13 +12,6 @@ func cell(f Factor, p Part) int {
 		return int(FactorLoss) + int(p)
 	}
 	return int(f)
-}
-
-// partsOf are the parts of S and O, in the order they are reported.
-var partsOf = [FactorLoss + 1][]Part{
-	FactorS: {PartNowhere, PartHere, PartElsewhere},
-	FactorO: {PartCreate, PartRequest, PartSend, PartDeliver, PartDispatch, PartPreempt, PartSteal,
-		PartExtra},
 }
 
 func (c *cells) part(p Part) int64 { return c[int(FactorLoss)+int(p)] }
@@ -30,6 +23,14 @@ func (c *cells) factor(f Factor) int64 {
 		ns += c.part(p)
 	}
 	return ns
+}
+
+// times gives the time of each factor.
+func (c *cells) times() (t Times) {
+	for f := range t {
+		t[f] = c.factor(Factor(f))
+	}
+	return t
 }
 
 // total is the time the factors add up to.

@@ -3,6 +3,7 @@ package slou
 import (
 	"fmt"
 
+	"github.com/whyslow/whyslow/internal/analysis/pattern"
 	"github.com/whyslow/whyslow/internal/model"
 )
 
@@ -144,12 +145,19 @@ func (d *divider) emit(p Piece) {
 func (d *divider) cutsBefore(t int64) {
 	for ; d.given < len(d.cuts) && d.cuts[d.given].From < t; d.given++ {
 		c := &d.cuts[d.given]
-		p := Piece{From: c.From, To: c.To, Factor: FactorW, Name: c.Name, Consumer: c.CF}
-		if c.Lost {
-			p.Factor = FactorLoss
-		}
-		d.pass(p)
+		d.pass(Piece{From: c.From, To: c.To, Factor: FactorOfCut(c), Name: c.Name, Consumer: c.CF})
 	}
+}
+
+// factorOfPiece are the factors of what package pattern found.
+var factorOfPiece = [...]Factor{pattern.Waits: FactorW, pattern.Transfers: FactorL, pattern.Runs: FactorO}
+
+// FactorOfCut gives the factor of what is cut out first.
+func FactorOfCut(c *model.Cut) Factor {
+	if c.Lost {
+		return FactorLoss
+	}
+	return FactorW
 }
 
 func (d *divider) pass(p Piece) {

@@ -67,34 +67,6 @@ func (g *groupSum) join(o *groupSum) {
 	g.Measured += o.Measured
 }
 
-// groupList is a list of groups that grows without being copied.
-type groupList struct {
-	Chunks [][]groupSum
-	N      int
-}
-
-const (
-	chunkBits = 8
-	chunkLen  = 1 << chunkBits
-)
-
-// add appends a group and gives its number.
-func (l *groupList) add(g groupSum) int {
-	if l.N&(chunkLen-1) == 0 {
-		size := chunkLen
-		if l.N == 0 {
-			size = 4 // many lists stay short
-		}
-		l.Chunks = append(l.Chunks, make([]groupSum, 0, size))
-	}
-	last := &l.Chunks[len(l.Chunks)-1]
-	*last = append(*last, g)
-	l.N++
-	return l.N - 1
-}
-
-func (l *groupList) at(g int) *groupSum { return &l.Chunks[g>>chunkBits][g&(chunkLen-1)] }
-
 type groupPart struct {
 	Group int
 	Part  partName
@@ -102,7 +74,7 @@ type groupPart struct {
 
 // grouping is a split before the groups to be shown are chosen. Group 0 is the remainder.
 type grouping struct {
-	Groups groupList
+	Groups []*groupSum
 	Named  map[groupPart]int64
 	name   func(g int) (key string, index int64)
 	// order compares groups as they are to be listed; nil: as they come.
@@ -110,25 +82,22 @@ type grouping struct {
 }
 
 func newGrouping(name func(g int) (string, int64)) *grouping {
-	x := &grouping{Named: map[groupPart]int64{}, name: name}
-	x.Groups.add(groupSum{})
-	return x
+	return &grouping{Groups: []*groupSum{{}}, Named: map[groupPart]int64{}, name: name}
 }
 
 // add appends the sums of one or several workers as a group.
 func (x *grouping) add(s *sums) {
-	g := x.Groups.add(groupSum{s.Cells, s.CFs, s.Measured})
 	for k, ns := range s.Named {
-		x.Named[groupPart{g, k}] += ns
+		x.Named[groupPart{len(x.Groups), k}] += ns
 	}
+	x.Groups = append(x.Groups, &groupSum{s.Cells, s.CFs, s.Measured})
 }
 
 // indexGroups are the groups of one index of the labels of CFs.
 type indexGroups struct {
+	Found   grouping
+	Values  []int32 // by group
 	m       *model.Model
-	Groups  groupList
-	Named   map[groupPart]int64
-	Values  []int32       // by group
 	at      int           // position of the index in the label
 	numbers map[int32]int // group of a value
 	last    model.CF
@@ -136,17 +105,12 @@ type indexGroups struct {
 }
 
 func newIndexGroups(m *model.Model, at int) *indexGroups {
-	x := &indexGroups{m: m, at: at, Named: map[groupPart]int64{}, Values: []int32{0},
-		numbers: map[int32]int{}}
-	x.Groups.add(groupSum{})
+	x := &indexGroups{m: m, at: at, Values: []int32{0}, numbers: map[int32]int{}}
+	x.Found = *newGrouping(func(g int) (string, int64) {
+		return strconv.Itoa(int(x.Values[g])), int64(x.Values[g])
+	})
+	x.Found.order = func(a, b int) int { return cmp.Compare(x.Values[a], x.Values[b]) }
 	return x
-}
-
-// grouping gives the split that the groups make.
-func (x *indexGroups) grouping() *grouping {
-	return &grouping{Groups: x.Groups, Named: x.Named,
-		name:  func(g int) (string, int64) { return strconv.Itoa(int(x.Values[g])), int64(x.Values[g]) },
-		order: func(a, b int) int { return cmp.Compare(x.Values[a], x.Values[b]) }}
 }
 
 // group gives the group of a CF.
@@ -170,7 +134,8 @@ func (x *indexGroups) group(cf model.CF) int {
 func (x *indexGroups) number(v int32) int {
 	g, ok := x.numbers[v]
 	if !ok {
-		g = x.Groups.add(groupSum{})
+		g = len(x.Found.Groups)
+		x.Found.Groups = append(x.Found.Groups, &groupSum{})
 		x.numbers[v] = g
 		x.Values = append(x.Values, v)
 	}
@@ -178,18 +143,16 @@ func (x *indexGroups) number(v int32) int {
 }
 
 func (x *indexGroups) join(o *indexGroups) {
-	to := make([]int, o.Groups.N)
-	for g := range to {
+	to := make([]int, len(o.Found.Groups))
+	for g, sum := range o.Found.Groups {
 		if g > 0 {
 			to[g] = x.number(o.Values[g])
 		}
-		x.Groups.at(to[g]).join(o.Groups.at(g))
-		if g&(chunkLen-1) == chunkLen-1 {
-			o.Groups.Chunks[g>>chunkBits] = nil // there may be millions
-		}
+		x.Found.Groups[to[g]].join(sum)
+		o.Found.Groups[g] = nil // there may be millions
 	}
-	for k, ns := range o.Named {
-		x.Named[groupPart{to[k.Group], k.Part}] += ns
+	for k, ns := range o.Found.Named {
+		x.Found.Named[groupPart{to[k.Group], k.Part}] += ns
 	}
 }
 
@@ -197,17 +160,17 @@ func (x *indexGroups) join(o *indexGroups) {
 func (t *tally) byCode() *grouping {
 	codes := []int{0} // by group
 	x := newGrouping(func(g int) (string, int64) { return t.codeAt(codes[g]).Name, int64(codes[g] - 1) })
-	total := func(g int) int64 { return x.Groups.at(g).Cells.total() }
+	total := func(g int) int64 { return x.Groups[g].Cells.total() }
 	x.order = func(a, b int) int { return cmp.Or(cmp.Compare(total(b), total(a)), cmp.Compare(a, b)) }
 	of := make([]int, len(t.Codes)) // group of each
 	for i := range t.Codes {
 		c := &t.Codes[i]
 		g := groupSum{c.Before, c.Count, c.Measured}
 		if i == 0 {
-			*x.Groups.at(0) = g
+			x.Groups[0] = &g
 		} else if g != (groupSum{}) {
-			of[i] = x.Groups.add(g)
-			codes = append(codes, i)
+			of[i] = len(x.Groups)
+			x.Groups, codes = append(x.Groups, &g), append(codes, i)
 		}
 	}
 	for k, v := range t.Causes {
@@ -220,12 +183,12 @@ func (t *tally) byCode() *grouping {
 
 // choose gives the groups to be shown, in their order: all but the remainder, or the largest.
 func (x *grouping) choose(limit int) []int {
-	list := make([]int, 0, x.Groups.N-1)
-	for g := 1; g < x.Groups.N; g++ {
+	list := make([]int, 0, len(x.Groups)-1)
+	for g := 1; g < len(x.Groups); g++ {
 		list = append(list, g)
 	}
 	if limit > 0 && len(list) > limit {
-		size := func(g int) int64 { c := &x.Groups.at(g).Cells; return c.total() + c[FactorLoss] }
+		size := func(g int) int64 { c := &x.Groups[g].Cells; return c.total() + c[FactorLoss] }
 		slices.SortFunc(list, func(a, b int) int {
 			if c := cmp.Compare(size(b), size(a)); c != 0 || x.order == nil {
 				return cmp.Or(c, cmp.Compare(a, b))
@@ -241,11 +204,12 @@ func (x *grouping) choose(limit int) []int {
 	return list
 }
 
-// split makes the groups to be shown, at most limit of them beside the others and the remainder; 0 means all.
-func (x *grouping) split(name string, limit int, null map[Factor]bool) Split {
+// split makes the groups of a run to be shown, at most limit of them beside the others and the remainder; 0
+// means all. It fails where they do not add up to the run.
+func (x *grouping) split(name string, limit int, run *sums, null map[Factor]bool) (Split, error) {
 	list := x.choose(limit)
 	const others, rest = 0, 1
-	to := make([]int, x.Groups.N) // others
+	to := make([]int, len(x.Groups)) // others
 	to[0] = rest
 	for i, g := range list {
 		to[g] = i + 2
@@ -254,8 +218,8 @@ func (x *grouping) split(name string, limit int, null map[Factor]bool) Split {
 	for i := range all {
 		all[i] = newSums(nil)
 	}
-	for i, to := range to {
-		s, g := all[to], x.Groups.at(i)
+	for i, g := range x.Groups {
+		s := all[to[i]]
 		s.Cells.join(&g.Cells)
 		s.CFs += g.CFs
 		s.Measured += g.Measured
@@ -273,11 +237,11 @@ func (x *grouping) split(name string, limit int, null map[Factor]bool) Split {
 		key, index := x.name(g)
 		add(all[i+2], Group{Key: key, Index: index})
 	}
-	if n := x.Groups.N - 1 - len(list); n > 0 {
+	if n := len(x.Groups) - 1 - len(list); n > 0 {
 		add(all[others], Group{Key: KeyOthers, Joined: int64(n)})
 	}
 	if all[rest].Cells != (cells{}) || all[rest].CFs > 0 {
 		add(all[rest], Group{Key: KeyRest, Rest: true})
 	}
-	return out
+	return out, run.check("by "+name, all...)
 }

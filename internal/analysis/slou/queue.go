@@ -212,13 +212,9 @@ func (c *cursor) seek(t int64) {
 	if c.at > 0 && c.list[c.at-1].To > t {
 		c.at = 0
 	}
-	step := 1
-	for c.at+step < len(c.list) && c.list[c.at+step-1].To <= t {
-		c.at += step
-		step *= 2
+	if rest := c.list[c.at:]; len(rest) > 0 && rest[0].To <= t {
+		c.at += sort.Search(len(rest), func(i int) bool { return rest[i].To > t })
 	}
-	rest := c.list[c.at:min(c.at+step, len(c.list))]
-	c.at += sort.Search(len(rest), func(i int) bool { return rest[i].To > t })
 }
 
 // state tells whether t lies in an interval and until when that stays so, at most limit.
@@ -244,7 +240,7 @@ func (q *queue) at(node int) starvation {
 // split appends p, an S piece, cut into parts in order of time. Equal neighbours are one piece.
 func (s *starvation) split(p Piece, out []Piece) []Piece {
 	first := len(out)
-	var seen [partCount]bool
+	var seen [PartCount]bool
 	for t := p.From; t < p.To; {
 		any, until := s.any.state(t, p.To)
 		part := PartNowhere

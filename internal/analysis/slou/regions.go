@@ -1,6 +1,7 @@
 package slou
 
 import (
+	"cmp"
 	"context"
 	"math"
 	"slices"
@@ -28,12 +29,6 @@ type regions struct {
 	found *pattern.Result
 	alone bool // there are no CFs
 }
-
-// Parts of S in a run of regions.
-const (
-	partStart = "start" // before the thread's first event
-	partEnd   = "end"   // after its last
-)
 
 // partName names a part that has no Part: a link of L, or what was waited for.
 type partName struct {
@@ -258,17 +253,9 @@ func (d *divider) outside(from, to, first, last int64) {
 
 // regionPiece gives the piece of this package for one of the search's.
 func regionPiece(p *pattern.Piece) Piece {
-	out := Piece{From: p.From, To: p.To, Name: p.Part, Call: int32(p.Call) + 1}
-	switch p.Factor {
-	case 'L':
-		out.Factor = FactorL
-		if link, ok := parseLink(p.Part); ok {
-			out.Link, out.Name = link, ""
-		}
-	case 'O':
-		out.Factor = FactorO
-	default:
-		out.Factor = FactorW
+	out := Piece{From: p.From, To: p.To, Name: p.Part, Call: int32(p.Call) + 1, Factor: factorOfPiece[p.Kind]}
+	if link, ok := parseLink(p.Part); ok && out.Factor == FactorL {
+		out.Link, out.Name = link, ""
 	}
 	return out
 }
@@ -288,7 +275,7 @@ func parseLink(s string) (Link, bool) {
 func (d *divider) waits() []model.Wait {
 	var found []model.Wait
 	for i := range d.regions.pieces {
-		if p := &d.regions.pieces[i]; p.Factor == 'W' && !d.sole {
+		if p := &d.regions.pieces[i]; p.Kind == pattern.Waits && !d.sole {
 			found = append(found, model.Wait{Interval: model.Interval{From: p.From, To: p.To}, Name: p.Part})
 		}
 	}
@@ -298,15 +285,7 @@ func (d *divider) waits() []model.Wait {
 	// What the worker tells of encloses what the search made of it: among those that begin together it comes
 	// first.
 	all := append(slices.Clone(d.worker.Waits), found...)
-	slices.SortStableFunc(all, func(a, b model.Wait) int {
-		switch {
-		case a.From != b.From && a.From < b.From:
-			return -1
-		case a.From != b.From:
-			return 1
-		}
-		return 0
-	})
+	slices.SortStableFunc(all, func(a, b model.Wait) int { return cmp.Compare(a.From, b.From) })
 	return all
 }
 

@@ -45,15 +45,6 @@ type Missing struct {
 	Parts   []string `json:"parts,omitempty"` // where only parts of factors are in doubt
 }
 
-// Factors are the five shares; nil is what the recorded events do not allow to compute.
-type Factors struct {
-	U *Useful `json:"U"`
-	S *Share  `json:"S"`
-	L *Share  `json:"L"`
-	O *Share  `json:"O"`
-	W *Share  `json:"W"`
-}
-
 // Share is the time of a factor and its parts, which add up to it.
 type Share struct {
 	NS    int64            `json:"ns"`
@@ -116,26 +107,9 @@ type Fragment struct {
 	MaxNS    int64  `json:"max_ns"` // longest useful time of one CF; 0 of a region
 	Caused   Caused `json:"caused"`
 	// Before divides the time that workers spent before and in its CFs, itself included.
-	Before Before `json:"before"`
+	Before Times  `json:"before"`
 	File   string `json:"file"`
 	Line   int    `json:"line"`
-}
-
-// Caused is the time lost because of a code fragment: S and L while others waited for what it produced, O
-// while its own CFs waited to be run.
-type Caused struct {
-	S int64 `json:"S"`
-	L int64 `json:"L"`
-	O int64 `json:"O"`
-}
-
-// Before is a division by the code fragment of the CF that the worker ran next, or was running.
-type Before struct {
-	U int64 `json:"U"`
-	S int64 `json:"S"`
-	L int64 `json:"L"`
-	O int64 `json:"O"`
-	W int64 `json:"W"`
 }
 
 // Structured sums up a structured code fragment, run by the system.

@@ -150,12 +150,14 @@ func TestResult(t *testing.T) {
 	var before int64
 	for _, f := range res.Fragments {
 		byCode[f.Code] = f
-		before += f.Before.U + f.Before.S + f.Before.L + f.Before.O + f.Before.W
+		for _, ns := range f.Before {
+			before += ns
+		}
 	}
 	// CF3 is waited for 30 by CF4 and 10 by the tail of node 2; CF2's DF2 is on its way for 15; CF4 itself
 	// costs 15 + 5 + 5.
-	for code, want := range map[string]slou.Caused{"CF3": {S: 40, O: 10}, "CF2": {L: 15, O: 5},
-		"CF4": {S: 120, O: 25}, "CF1": {}} {
+	for code, want := range map[string]slou.Caused{"CF3": {slou.FactorS: 40, slou.FactorO: 10},
+		"CF2": {slou.FactorL: 15, slou.FactorO: 5}, "CF4": {slou.FactorS: 120, slou.FactorO: 25}, "CF1": {}} {
 		if got := byCode[code].Caused; got != want {
 			t.Errorf("%s caused %+v, want %+v", code, got, want)
 		}

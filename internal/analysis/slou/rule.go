@@ -28,50 +28,6 @@ import "github.com/whyslow/whyslow/internal/model"
 // the ancestor ran that took it. A structured CF posts values while it runs, so what it produced counts as
 // produced when it was posted, not when the CF ended.
 
-// Factor is one of the five shares of processor time.
-type Factor uint8
-
-// The factors, in the order they are reported; FactorLoss is time of which nothing is known.
-const (
-	FactorU Factor = iota
-	FactorS
-	FactorL
-	FactorO
-	FactorW
-	FactorLoss
-)
-
-// String gives the letter of the factor, or "loss".
-func (f Factor) String() string { return factorLetters[f] }
-
-var factorLetters = [...]string{"U", "S", "L", "O", "W", "loss"}
-
-// Part is a named share of a factor.
-type Part uint8
-
-// The parts. Parts of L and W are named by a link and by what was waited for.
-const (
-	PartNone Part = iota
-	PartNowhere
-	PartHere
-	PartElsewhere
-	PartCreate
-	PartRequest
-	PartSend
-	PartDeliver
-	PartDispatch
-	PartPreempt
-	PartSteal
-	PartExtra
-	partCount
-)
-
-var partNames = [partCount]string{"", "nowhere", "here", "elsewhere",
-	"create", "request", "send", "deliver", "dispatch", "preempt", "steal", "extra"}
-
-// String gives the name used in reports, empty where the part is named by a link or a lock.
-func (p Part) String() string { return partNames[p] }
-
 // Piece is an interval of one worker's time, given to one factor, with its cause. From < To.
 type Piece struct {
 	From, To int64 // nanoseconds on the common clock

@@ -3,10 +3,9 @@ package slou
 import (
 	"cmp"
 	"slices"
-	"strconv"
-	"strings"
 
 	"github.com/whyslow/whyslow/internal/model"
+	"github.com/whyslow/whyslow/internal/words"
 	"github.com/whyslow/whyslow/trace"
 )
 
@@ -71,7 +70,7 @@ func hosts(m *model.Model) []Host {
 			if bound[p.Host] == nil {
 				bound[p.Host] = map[int]bool{}
 			}
-			for _, c := range coreList(m.Info.Processes[i].Affinity) {
+			for _, c := range words.CoreList(m.Info.Processes[i].Affinity) {
 				bound[p.Host][c] = true
 			}
 		}
@@ -92,25 +91,6 @@ func hosts(m *model.Model) []Host {
 	slices.SortFunc(out, func(a, b Host) int { return cmp.Compare(a.Host, b.Host) })
 	return out
 }
-
-// coreList reads a list of cores such as "0-3,8"; what cannot be read is left out.
-func coreList(s string) (cores []int) {
-	for _, part := range strings.Split(s, ",") {
-		first, last, isRange := strings.Cut(part, "-")
-		from, err := strconv.Atoi(first)
-		to := from
-		if err == nil && isRange {
-			to, err = strconv.Atoi(last)
-		}
-		for c := from; err == nil && c <= to && c-from < maxCores; c++ {
-			cores = append(cores, c)
-		}
-	}
-	return cores
-}
-
-// maxCores bounds what a damaged run.json can make us list.
-const maxCores = 1 << 16
 
 func messages(m *model.Model) (out Messages) {
 	// These are of the whole run, in whatever shares it is read.
@@ -220,33 +200,21 @@ func Absent(m *model.Model, did Uses) (absent []trace.Kind) {
 	return absent
 }
 
-// neededFor says which factors cannot be computed without a kind of event.
-var neededFor = map[trace.Kind][]Factor{
-	trace.KindCFStarted:         {FactorU, FactorS, FactorL, FactorO},
-	trace.KindCFFinished:        {FactorU, FactorS, FactorL, FactorO},
-	trace.KindCFCreated:         {FactorU, FactorS, FactorL, FactorO},
-	trace.KindDFCreate:          {FactorS, FactorL, FactorO},
-	trace.KindDFReceived:        {FactorL, FactorO},
-	trace.KindDFSent:            {FactorL, FactorO},
-	trace.KindDFRequested:       {FactorL, FactorO},
-	trace.KindDFRequestReceived: {FactorL, FactorO},
-	trace.KindCFReceived:        {FactorL, FactorO},
-	trace.KindCFMigrated:        {FactorL, FactorO},
-	trace.KindPut:               {FactorL},
-	trace.KindCollective:        {FactorW},
-}
-
 // missingEvents tells which factors cannot be computed because events were switched off.
 func missingEvents(m *model.Model, did Uses) (map[Factor]bool, []Missing) {
 	null, list := map[Factor]bool{}, []Missing{}
 	for _, k := range Absent(m, did) {
 		miss := Missing{Event: k.String(), Factors: []string{}}
-		for _, f := range neededFor[k] {
-			null[f] = true
-			miss.Factors = append(miss.Factors, f.String())
+		for f := range FactorLoss {
+			if slices.Contains(needs[f], k) {
+				null[f] = true
+				miss.Factors = append(miss.Factors, f.String())
+			}
 		}
-		if k == trace.KindCFReady {
-			miss.Parts = []string{"S.here", "S.elsewhere", "O.deliver", "O.dispatch", "O.steal"}
+		for p := PartNowhere; k == trace.KindCFReady && p < PartCount; p++ {
+			if x := p.info(); x.Ready {
+				miss.Parts = append(miss.Parts, x.Factor+"."+x.Name)
+			}
 		}
 		list = append(list, miss)
 	}

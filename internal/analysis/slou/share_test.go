@@ -17,6 +17,7 @@ import (
 	"github.com/whyslow/whyslow/internal/analysis/slou"
 	"github.com/whyslow/whyslow/internal/model"
 	"github.com/whyslow/whyslow/internal/procs"
+	"github.com/whyslow/whyslow/internal/testkit/grouptest"
 	"github.com/whyslow/whyslow/internal/testkit/replicate"
 	"github.com/whyslow/whyslow/internal/testkit/sloutest"
 	"github.com/whyslow/whyslow/trace"
@@ -26,7 +27,7 @@ import (
 func together(dir string, processes int, build model.Options, opt slou.Options) (*slou.Result, error) {
 	results, errs := make([]*slou.Result, processes), make([]error, processes)
 	var wg sync.WaitGroup
-	for rank, g := range procs.Local(processes) {
+	for rank, g := range grouptest.Local(processes) {
 		wg.Go(func() {
 			defer g.Leave()
 			r, err := trace.OpenShare(dir, rank, processes)

@@ -10,7 +10,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/whyslow/whyslow/internal/model"
-	"github.com/whyslow/whyslow/internal/procs"
+	"github.com/whyslow/whyslow/internal/testkit/grouptest"
 	"github.com/whyslow/whyslow/internal/testkit/sloutest"
 	"github.com/whyslow/whyslow/trace"
 )
@@ -67,7 +67,7 @@ func TestShareFacts(t *testing.T) {
 		const processes = 3
 		models, errs := make([]*model.Model, processes), make([]error, processes)
 		var wg sync.WaitGroup
-		for rank, g := range procs.Local(processes) {
+		for rank, g := range grouptest.Local(processes) {
 			wg.Go(func() {
 				defer g.Leave()
 				r, err := trace.OpenShare(dir, rank, processes)

@@ -222,7 +222,7 @@ func (c *computation) result(p *processSums) (*Result, error) {
 	res.Fragments, res.Structured, res.Causes = t.fragments(), t.structuredList(), t.causeList(null)
 	res.Hosts, res.Messages, res.Unfinished = hosts(m), p.Facts.Messages, p.Facts.Unfinished
 	var err error
-	if res.Splits, err = c.split(res, nodes, p.Workers, t, null); err != nil {
+	if res.Splits, err = c.split(res, nodes, p.Workers, all, null); err != nil {
 		return nil, err
 	}
 	if c.window > 0 {

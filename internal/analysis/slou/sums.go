@@ -3,6 +3,7 @@ package slou
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 
 	"github.com/whyslow/whyslow/internal/model"
@@ -34,7 +35,7 @@ type tally struct {
 
 type codeSum struct {
 	Count, NS, Max, Measured int64
-	Caused                   [FactorLoss + 1]int64
+	Caused                   Caused
 	Before                   cells
 }
 
@@ -81,7 +82,7 @@ func (s *sums) executed(cf model.CF, useful int64, measured bool) {
 	c.Measured += known
 	s.Measured += known
 	for _, x := range s.Indices {
-		g := x.Groups.at(x.group(cf))
+		g := x.Found.Groups[x.group(cf)]
 		g.CFs++
 		g.Measured += known
 	}
@@ -115,9 +116,9 @@ func (s *sums) add(p *Piece) {
 	}
 	for _, x := range s.Indices {
 		g := x.group(p.Consumer)
-		x.Groups.at(g).Cells[at] += ns
+		x.Found.Groups[g].Cells[at] += ns
 		if named {
-			x.Named[groupPart{g, name}] += ns
+			x.Found.Named[groupPart{g, name}] += ns
 		}
 	}
 	key := causeKey{Factor: p.Factor, Part: p.Part, Consumer: s.code(p.Consumer), Call: p.Call, Name: p.Name}
@@ -191,6 +192,20 @@ func (s *sums) join(o *sums) {
 	s.CFs += o.CFs
 }
 
+// check fails where parts do not add up to the sums.
+func (s *sums) check(what string, parts ...*sums) error {
+	got := newSums(nil)
+	for _, p := range parts {
+		got.join(p)
+	}
+	if got.Cells != s.Cells || got.Measured != s.Measured || got.CFs != s.CFs ||
+		!maps.Equal(got.Named, s.Named) {
+		return fmt.Errorf("internal error: %s the time does not add up to the whole: %v of %v", what, got.Cells,
+			s.Cells)
+	}
+	return nil
+}
+
 // addTo adds to each sum the one with the same key.
 func addTo[K comparable](sums, more map[K]int64) {
 	for k, ns := range more {
@@ -224,8 +239,8 @@ func joinCodes(to, from []codeSum) {
 		a.Max = max(a.Max, b.Max)
 		a.Measured += b.Measured
 		a.Before.join(&b.Before)
-		for f := range b.Caused {
-			a.Caused[f] += b.Caused[f]
+		for f, ns := range b.Caused {
+			a.Caused[f] += ns
 		}
 	}
 }
@@ -239,7 +254,7 @@ func (s *sums) factors(null map[Factor]bool) (f Factors) {
 			return nil
 		}
 		h := &Share{NS: s.Cells.factor(factor), Parts: map[string]int64{}}
-		for _, p := range partsOf[factor] {
+		for _, p := range factor.Parts() {
 			h.Parts[p.String()] = s.Cells.part(p)
 		}
 		return h
@@ -247,10 +262,11 @@ func (s *sums) factors(null map[Factor]bool) (f Factors) {
 	if u := share(FactorU); u != nil {
 		f.U = &Useful{Share: *u, MeasuredNS: s.Measured}
 	}
-	f.S, f.O = share(FactorS), share(FactorO)
-	f.L, f.W = share(FactorL), share(FactorW)
+	for k := FactorS; k < FactorLoss; k++ {
+		*f.share(k) = share(k)
+	}
 	for k, ns := range s.Named {
-		if h := [...]*Share{FactorS: f.S, FactorL: f.L, FactorO: f.O, FactorW: f.W}[k.Factor]; h != nil {
+		if h := f.Of(k.Factor); h != nil {
 			h.Parts[k.String()] += ns
 		}
 	}
@@ -267,15 +283,15 @@ func (t *tally) fragments() []Fragment {
 				continue // an operation
 			}
 		}
-		if c.Count == 0 && c.Caused == [FactorLoss + 1]int64{} {
+		if c.Count == 0 && c.Caused == (Caused{}) {
 			continue
 		}
 		code := t.codeAt(i + 1)
 		f := Fragment{Code: code.Name, Count: c.Count, UsefulNS: c.NS, MaxNS: c.Max, File: code.File,
-			Line:   code.Line,
-			Caused: Caused{S: c.Caused[FactorS], L: c.Caused[FactorL], O: c.Caused[FactorO]},
-			Before: Before{c.Before.factor(FactorU), c.Before.factor(FactorS), c.Before.factor(FactorL),
-				c.Before.factor(FactorO), c.Before.factor(FactorW)}}
+			Line: code.Line, Before: c.Before.times()}
+		for _, k := range CausedFactors {
+			f.Caused[k] = c.Caused[k]
+		}
 		if c.Count > 0 {
 			f.MeanNS = c.NS / c.Count
 		}

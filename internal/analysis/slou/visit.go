@@ -17,9 +17,6 @@ import (
 // visitChunk is how many pieces are handed over at once.
 const visitChunk = 1024
 
-// Walk hands over the pieces of all workers' time, as Visit does.
-type Walk func(ctx context.Context, visit func(w model.WorkerID, pieces iter.Seq[[]Piece])) error
-
 // Visit divides the time of all workers of own nodes and hands over every piece of it: what Compute adds up.
 // visit is called once for each worker, by up to Options.Parallel goroutines at once, with the pieces of that
 // worker in order of time, some at a time; they are valid until the next ones. Neighbouring pieces that

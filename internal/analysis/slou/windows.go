@@ -28,7 +28,7 @@ type Windows struct {
 
 // Row names a row of a table.
 type Row struct {
-	Factor string `json:"factor"` // "U" to "W", "loss", or "undivided": the factors that are null
+	Factor string `json:"factor"` // a letter, "loss", or "undivided": the factors that are null
 	Part   string `json:"part"`   // "" of a factor shown whole
 }
 
@@ -96,20 +96,15 @@ func windowCount(m *model.Model, length int64) int64 {
 type windowSums struct {
 	start, length int64
 	Cells         []cells
-	Named         map[windowPart]int64
+	Named         map[groupPart]int64 // the groups are the windows
 
 	at       int // the window that the last piece was in
 	from, to int64
 }
 
-type windowPart struct {
-	Window int
-	Part   partName
-}
-
 func newWindowSums(m *model.Model, length int64) *windowSums {
 	return &windowSums{start: m.Start, length: length, Cells: make([]cells, windowCount(m, length)),
-		Named: map[windowPart]int64{}}
+		Named: map[groupPart]int64{}}
 }
 
 func (w *windowSums) add(p *Piece, at int) {
@@ -123,7 +118,7 @@ func (w *windowSums) add(p *Piece, at int) {
 		ns := min(p.To, w.to) - t
 		w.Cells[w.at][at] += ns
 		if named {
-			w.Named[windowPart{w.at, name}] += ns
+			w.Named[groupPart{w.at, name}] += ns
 		}
 		t += ns
 	}
@@ -134,6 +129,19 @@ func (w *windowSums) join(o *windowSums) {
 		w.Cells[i].join(&o.Cells[i])
 	}
 	addTo(w.Named, o.Named)
+}
+
+// sums adds the windows of a worker up. What windows do not have is as in its sums.
+func (w *windowSums) sums(of *sums) *sums {
+	out := newSums(nil)
+	out.Measured, out.CFs = of.Measured, of.CFs
+	for i := range w.Cells {
+		out.Cells.join(&w.Cells[i])
+	}
+	for k, ns := range w.Named {
+		out.Named[k.Part] += ns
+	}
+	return out
 }
 
 // windows makes the tables. The workers are those of res.Nodes, in that order.
@@ -152,8 +160,12 @@ func (c *computation) windows(res *Result, workers []*sums, null map[Factor]bool
 		n := NodeWindows{Node: node.Node}
 		sum := windowSums{Cells: make([]cells, len(all.Cells))}
 		for _, w := range node.Workers {
-			one := workers[0].Windows
+			s, one := workers[0], workers[0].Windows
 			workers = workers[1:]
+			what := fmt.Sprintf("of worker %d.%d in windows", node.Node, w.Worker)
+			if err := s.check(what, one.sums(s)); err != nil {
+				return nil, err
+			}
 			for at := range one.Cells {
 				sum.Cells[at].join(&one.Cells[at])
 			}
@@ -163,11 +175,8 @@ func (c *computation) windows(res *Result, workers []*sums, null map[Factor]bool
 		out.Nodes = append(out.Nodes, n)
 	}
 	out.Rows, out.NS = all.divided(rows)
-	return out, out.check(res)
+	return out, nil
 }
-
-// undividedRow is the row of the factors that are null.
-const undividedRow = "undivided"
 
 // tableRow is a row of a table: the cells that add up to it.
 type tableRow struct {
@@ -177,11 +186,8 @@ type tableRow struct {
 
 // rows gives the rows that have any time.
 func (w *windowSums) rows(null map[Factor]bool) (out []tableRow) {
-	var total cells
-	for i := range w.Cells {
-		total.join(&w.Cells[i])
-	}
-	undivided := tableRow{Row: Row{Factor: undividedRow}}
+	total := w.sums(&sums{}).Cells
+	undivided := tableRow{Row: Row{Factor: FactorUndivided.String()}}
 	add := func(f Factor, p Part) {
 		at := cell(f, p)
 		switch {
@@ -226,83 +232,23 @@ func (w *windowSums) divided(rows []tableRow) (out []Row, ns [][]int64) {
 		if parts[k.Part] == nil {
 			parts[k.Part] = make([]int64, len(w.Cells))
 		}
-		parts[k.Part][k.Window] += v
+		parts[k.Part][k.Group] += v
 	}
 	names := slices.SortedFunc(maps.Keys(parts), func(a, b partName) int {
 		return cmp.Or(cmp.Compare(a.Name, b.Name), cmp.Compare(a.Link.From, b.Link.From),
 			cmp.Compare(a.Link.To, b.Link.To))
 	})
 	for i, list := range w.table(rows) {
-		factor := rows[i].Factor
-		switch {
-		case factor == FactorU.String(), rows[i].Part != "", factor == FactorLoss.String(),
-			factor == undividedRow:
+		factor := FactorOf(rows[i].Factor)
+		if !factor.Info().Named && (len(factor.Parts()) == 0 || rows[i].Part != "") {
 			out, ns = append(out, rows[i].Row), append(ns, list)
 			continue
 		}
 		for _, k := range names {
-			if k.Factor.String() == factor {
-				out, ns = append(out, Row{factor, k.String()}), append(ns, parts[k])
+			if k.Factor == factor {
+				out, ns = append(out, Row{rows[i].Factor, k.String()}), append(ns, parts[k])
 			}
 		}
 	}
 	return out, ns
-}
-
-// check tells whether the windows add up to the whole, and those of each node and worker to theirs.
-func (w *Windows) check(res *Result) error {
-	want := map[string]int64{"undivided": res.UndividedNS, "loss": res.Loss.NS}
-	res.Factors.addTo(want)
-	delete(want, "measured time")
-	if res.Factors.O != nil {
-		want["O"] -= res.ExtraCoresNS
-		want["O."+PartExtra.String()] -= res.ExtraCoresNS
-	} else {
-		want["undivided"] -= res.ExtraCoresNS
-	}
-	if err := differ("over time", tableSums(w.Rows, w.NS, true), want); err != nil {
-		return err
-	}
-	for i, n := range res.Nodes {
-		for j, worker := range n.Workers {
-			if err := checkTable(fmt.Sprintf("worker %d.%d over time", n.Node, worker.Worker), w.WorkerRows,
-				w.Nodes[i].Workers[j].NS, worker.Factors, worker.TotalNS, worker.LossNS); err != nil {
-				return err
-			}
-		}
-		if err := checkTable(fmt.Sprintf("node %d over time", n.Node), w.WorkerRows, w.Nodes[i].NS, n.Factors,
-			n.TotalNS, n.LossNS); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-func checkTable(what string, rows []Row, ns [][]int64, f Factors, total, loss int64) error {
-	want := map[string]int64{"loss": loss, "undivided": total}
-	f.addTo(want)
-	for _, name := range []string{"U", "S", "L", "O", "W"} {
-		want["undivided"] -= want[name]
-	}
-	got := tableSums(rows, ns, false)
-	for k := range want {
-		if _, ok := got[k]; !ok && len(k) > 1 && k[1] == '.' || k == "measured time" {
-			delete(want, k) // a part with a name of its own, shown with its factor
-		}
-	}
-	return differ(what, got, want)
-}
-
-// tableSums adds up a table by factor and by part.
-func tableSums(rows []Row, ns [][]int64, named bool) map[string]int64 {
-	out := map[string]int64{}
-	for i, r := range rows {
-		for _, v := range ns[i] {
-			out[r.Factor] += v
-			if r.Part != "" || (named && (r.Factor == "L" || r.Factor == "W")) {
-				out[r.Factor+"."+r.Part] += v
-			}
-		}
-	}
-	return out
 }

@@ -128,8 +128,8 @@ type process struct {
 }
 
 type thread struct {
-	name string
-	rank int
+	name         string
+	rank, column int // column: by index into pattern.Result.Threads
 }
 
 // newFile arranges a result. It fails if the result is empty, or not in the required order.
@@ -199,8 +199,6 @@ func (f *file) system(r *pattern.Result, m *model.Model) {
 	for _, n := range m.Nodes {
 		shared[n.Process]++
 	}
-	inProcess := map[*process][]int{}
-	var order []*process
 	for i, t := range r.Threads {
 		name, number := t.Host, t.Node
 		if t.Node < len(m.Nodes) && shared[m.Nodes[t.Node].Process] > 1 {
@@ -223,15 +221,39 @@ func (f *file) system(r *pattern.Result, m *model.Model) {
 		if t.Stream > 0 {
 			threadName += fmt.Sprintf(".%d", t.Stream)
 		}
-		p.threads = append(p.threads, thread{name: threadName, rank: len(p.threads)})
-		inProcess[p] = append(inProcess[p], i)
+		p.threads = append(p.threads, thread{name: threadName, rank: len(p.threads), column: i})
 	}
 	for _, h := range f.hosts {
-		order = append(order, h.processes...)
+		for _, p := range h.processes {
+			for _, t := range p.threads {
+				f.columns = append(f.columns, t.column)
+			}
+		}
 	}
-	for _, p := range order {
-		f.columns = append(f.columns, inProcess[p]...)
+}
+
+// xml is the tree of a metric. Times and other values have types in the words of the format.
+func (m *metric) xml(times, others string, attrs ...attr) *element {
+	kind := others
+	if m.seconds() {
+		kind = times
 	}
+	x := el("metric", "", append([]attr{num("id", m.id)}, attrs...)...).add(el("disp_name", m.m.Name),
+		el("uniq_name", m.unique()), el("dtype", kind), el("uom", m.uom()), el("url", m.url()),
+		el("descr", m.m.Doc))
+	for _, c := range m.children {
+		x.add(c.xml(times, others, attrs...))
+	}
+	return x
+}
+
+// xml is the tree of a call path, whose attributes besides its number the format says.
+func (c *cnode) xml(attrs func(*cnode) []attr) *element {
+	x := el("cnode", "", append([]attr{num("id", c.id)}, attrs(c)...)...)
+	for _, k := range c.children {
+		x.add(k.xml(attrs))
+	}
+	return x
 }
 
 // element is a piece of XML with children in a given order.

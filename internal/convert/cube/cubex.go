@@ -2,6 +2,7 @@ package cube
 
 import (
 	"archive/tar"
+	"cmp"
 	"encoding/binary"
 	"fmt"
 	"io"
@@ -95,7 +96,7 @@ func (f *file) anchor() []byte {
 	}
 	metrics, program, system := el("metrics", ""), el("program", ""), el("system", "")
 	for _, x := range f.metrics {
-		metrics.add(x.xml4())
+		metrics.add(x.xml("DOUBLE", "UINT64", attr{"type", "EXCLUSIVE"}))
 	}
 	for i, x := range f.regions {
 		program.add(el("region", "", num("id", i), attr{"mod", x.file}, num("begin", x.line),
@@ -104,7 +105,7 @@ func (f *file) anchor() []byte {
 			el("descr", "")))
 	}
 	for _, x := range f.cnodes {
-		program.add(x.xml4())
+		program.add(x.xml(func(c *cnode) []attr { return []attr{num("calleeId", c.region)} }))
 	}
 	column, group := 0, 0
 	for i, h := range f.hosts {
@@ -126,28 +127,6 @@ func (f *file) anchor() []byte {
 	return root.append([]byte("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"), 0)
 }
 
-func (m *metric) xml4() *element {
-	kind := "UINT64"
-	if m.seconds() {
-		kind = "DOUBLE"
-	}
-	x := el("metric", "", num("id", m.id), attr{"type", "EXCLUSIVE"}).add(el("disp_name", m.m.Name),
-		el("uniq_name", m.unique()), el("dtype", kind), el("uom", m.uom()), el("url", m.url()),
-		el("descr", m.m.Doc))
-	for _, c := range m.children {
-		x.add(c.xml4())
-	}
-	return x
-}
-
-func (c *cnode) xml4() *element {
-	x := el("cnode", "", num("id", c.id), num("calleeId", c.region))
-	for _, k := range c.children {
-		x.add(k.xml4())
-	}
-	return x
-}
-
 // paradigm and role4 describe a region in the words of Cube 4.
 func (r *region) paradigm() string {
 	if r.role == "function" {
@@ -157,19 +136,9 @@ func (r *region) paradigm() string {
 }
 
 func (r *region) role4() string {
-	switch r.role {
-	case "function", "barrier":
-		return r.role
-	case "collective":
-		return "collective"
-	case "lock":
-		return "lock"
-	case "bulk", "access":
-		return "point2point"
-	case "remote-atomic":
-		return "atomic"
-	case "memory":
-		return "allocate"
-	}
-	return "unknown"
+	return cmp.Or(roles4[r.role], "unknown")
 }
+
+var roles4 = map[string]string{"function": "function", "barrier": "barrier", "collective": "collective",
+	"lock": "lock", "bulk": "point2point", "access": "point2point", "remote-atomic": "atomic",
+	"memory": "allocate"}

@@ -19,7 +19,7 @@ func Write3(w io.Writer, r *pattern.Result, m *model.Model) error {
 	out := bufio.NewWriterSize(w, 1<<16)
 	metrics, program, system := el("metrics", ""), el("program", ""), el("system", "")
 	for _, x := range f.metrics {
-		metrics.add(x.xml3())
+		metrics.add(x.xml("FLOAT", "INTEGER"))
 	}
 	for i, x := range f.regions {
 		// Numbers begin with 1: the schema has it so.
@@ -27,7 +27,9 @@ func Write3(w io.Writer, r *pattern.Result, m *model.Model) error {
 			num("end", -1)).add(el("name", x.name), el("url", ""), el("descr", x.role)))
 	}
 	for _, x := range f.cnodes {
-		program.add(x.xml3())
+		program.add(x.xml(func(c *cnode) []attr {
+			return []attr{num("calleeId", c.region+1), num("line", c.line), {"mod", c.file}}
+		}))
 	}
 	column, number := 0, 0
 	for i, h := range f.hosts {
@@ -79,25 +81,4 @@ func Write3(w io.Writer, r *pattern.Result, m *model.Model) error {
 		return err
 	}
 	return out.Flush()
-}
-
-func (m *metric) xml3() *element {
-	kind := "INTEGER"
-	if m.seconds() {
-		kind = "FLOAT"
-	}
-	x := el("metric", "", num("id", m.id)).add(el("disp_name", m.m.Name), el("uniq_name", m.unique()),
-		el("dtype", kind), el("uom", m.uom()), el("url", m.url()), el("descr", m.m.Doc))
-	for _, c := range m.children {
-		x.add(c.xml3())
-	}
-	return x
-}
-
-func (c *cnode) xml3() *element {
-	x := el("cnode", "", num("id", c.id), num("calleeId", c.region+1), num("line", c.line), attr{"mod", c.file})
-	for _, k := range c.children {
-		x.add(k.xml3())
-	}
-	return x
 }

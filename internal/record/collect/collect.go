@@ -5,13 +5,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
 	"sync"
-	"sync/atomic"
 	"time"
 
+	"github.com/whyslow/whyslow/internal/files"
 	"github.com/whyslow/whyslow/internal/record/stream"
 	"github.com/whyslow/whyslow/trace"
 )
@@ -24,12 +25,10 @@ type Config struct {
 	Limits  Limits // zero values mean DefaultLimits
 	// Forward, where its Addr is set, is a collector that gets every run, too.
 	Forward stream.Target
-	// OnRun is told of the folder of each run when its first sender comes, in the lifetime
-	// of the collector; Runs tells of those collected before. Many goroutines may call it at
-	// once; it must return soon.
+	// OnRun is told of the folder of each run when its first sender comes, in the lifetime of the collector;
+	// Runs tells of those collected before. Many goroutines may call it at once; it must return soon.
 	OnRun func(dir string)
-	// Notify is told, in one line each, what a user should know. Many goroutines may call
-	// it at once.
+	// Notify is told, in one line each, what a user should know. Many goroutines may call it at once.
 	Notify func(line string)
 }
 
@@ -39,15 +38,20 @@ type Collector struct {
 	dir   string
 	host  string
 	lock  *os.File
-	bytes atomic.Int64 // of all runs
+	bytes counter // of all runs
+	begun counter // runs
 	seats counter
-	old   chan struct{}   // turns of runs to be forwarded that nobody sends
-	ctx   context.Context // ends with Close
-	stop  context.CancelFunc
-	work  sync.WaitGroup // connections and forwarders
+	// memory is what is kept of what senders say; reading is held by those who read much of it.
+	memory  counter
+	reading chan struct{}
+	old     chan struct{}   // turns of runs to be forwarded that nobody sends
+	ctx     context.Context // ends with Close
+	stop    context.CancelFunc
+	work    sync.WaitGroup // connections and forwarders
 
 	mu      sync.Mutex
 	runs    map[string]*run // by ID
+	dirs    map[string]*run // the same, by their folders
 	conns   map[*conn]bool
 	closed  bool
 	counted time.Time // when bytes and runs were last counted anew
@@ -68,9 +72,14 @@ func New(cfg Config) (*Collector, error) {
 	if err := os.MkdirAll(dir, 0o777); err != nil {
 		return nil, err
 	}
-	c := &Collector{cfg: cfg, dir: dir, runs: map[string]*run{}, conns: map[*conn]bool{},
-		old:   make(chan struct{}, forwardOld),
-		seats: counter{all: cfg.Limits.Connections, each: cfg.Limits.PerAddress}}
+	l := &cfg.Limits
+	c := &Collector{cfg: cfg, dir: dir, runs: map[string]*run{}, dirs: map[string]*run{},
+		conns: map[*conn]bool{},
+		old:   make(chan struct{}, forwardOld), reading: make(chan struct{}, 2),
+		bytes:  counter{all: l.AllBytes, each: l.AddressBytes},
+		begun:  counter{each: int64(l.AddressRuns)},
+		seats:  counter{all: int64(l.Connections), each: int64(l.PerAddress)},
+		memory: counter{all: l.Memory, each: l.Memory / 4}}
 	if c.lock, err = lock(dir); err != nil {
 		return nil, fmt.Errorf("%s: %w", dir, err)
 	}
@@ -92,8 +101,7 @@ func New(cfg Config) (*Collector, error) {
 	return c, nil
 }
 
-// Close ends all streams, telling the senders to try again later, and waits until the files
-// are closed.
+// Close ends all streams, telling the senders to try again later, and waits until the files are closed.
 func (c *Collector) Close() error {
 	c.mu.Lock()
 	c.closed = true
@@ -122,6 +130,10 @@ func (c *Collector) Runs() []RunState {
 	var list []RunState
 	for _, r := range c.allRuns() {
 		r.mu.Lock()
+		if !r.made {
+			r.mu.Unlock()
+			continue
+		}
 		s := RunState{ID: r.id, Dir: r.dir, Program: r.info.Program, Ended: r.info.Ended,
 			Bytes: r.bytes.Load(), Err: r.err}
 		for _, from := range r.senders {
@@ -139,49 +151,55 @@ func (c *Collector) Runs() []RunState {
 func (c *Collector) allRuns() []*run {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	var list []*run
-	for _, r := range c.runs {
-		list = append(list, r)
-	}
-	return list
+	return slices.Collect(maps.Values(c.runs))
 }
 
 // Source is the state of the sender of a node.
 type Source struct {
 	Node      int  `json:"node"`
 	Connected bool `json:"connected"`
-	// LagNS is the age of the newest moment until which everything recorded is here; 0 once
-	// all is.
+	// LagNS is the age of the newest moment until which everything recorded is here; 0 once all is.
 	LagNS  int64  `json:"lag_ns"`
 	Unsent uint64 `json:"unsent"` // blocks that the sender had to drop
 }
 
-// Sources returns the state of each node of the run in a folder, by node; nothing for a
-// folder that is none of a collected run.
+// Sources returns the state of each node of the collected run in a folder, by node.
 func (c *Collector) Sources(dir string) []Source {
 	list := []Source{}
-	abs, err := filepath.Abs(dir)
-	if err != nil {
+	r := c.in(dir)
+	if r == nil {
 		return list
 	}
-	for _, r := range c.allRuns() {
-		if r.dir != abs {
-			continue
-		}
-		r.mu.Lock()
-		for _, s := range r.senders {
-			for _, node := range s.Nodes {
-				src := Source{Node: node, Connected: s.conn != nil, Unsent: s.Lost[node].Blocks}
-				if !s.Ended {
-					src.LagNS = s.lag.now(s.conn != nil, c.cfg.Limits.Idle)
-				}
-				list = append(list, src)
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, s := range r.known() {
+		for _, node := range s.Nodes {
+			src := Source{Node: node, Connected: s.conn != nil, Unsent: s.Lost[node].Blocks}
+			if !s.Ended {
+				src.LagNS = s.lag.now(s.conn != nil, c.cfg.Limits.Idle)
 			}
+			list = append(list, src)
 		}
-		r.mu.Unlock()
 	}
 	slices.SortFunc(list, func(a, b Source) int { return cmp.Compare(a.Node, b.Node) })
 	return list
+}
+
+// Sending tells whether anybody sends the collected run in a folder.
+func (c *Collector) Sending(dir string) bool {
+	r := c.in(dir)
+	return r != nil && r.busy()
+}
+
+// in is the run in a folder, nil if none was collected there.
+func (c *Collector) in(dir string) *run {
+	abs, err := filepath.Abs(dir)
+	if err != nil {
+		return nil
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.dirs[abs]
 }
 
 // lag is what a sender said of how far behind it is, and when.
@@ -190,8 +208,7 @@ type lag struct {
 	at   time.Time // zero: nothing was said
 }
 
-// now is the lag in nanoseconds. Between two words of a sender that is doing well it does
-// not grow; where one is overdue it does.
+// now is the lag in nanoseconds. It grows only while the sender's next word is overdue.
 func (l lag) now(connected bool, idle time.Duration) int64 {
 	if l.at.IsZero() {
 		return 0
@@ -203,55 +220,98 @@ func (l lag) now(connected bool, idle time.Duration) int64 {
 	return int64(l.told + since)
 }
 
-// run returns the run of an ID, a new one if need be; what is in the way is a Refusal.
-func (c *Collector) run(id string, info *trace.RunInfo) (*run, error) {
+// run gives a connection the run of an ID, a new one if need be; what is in the way is a Refusal. A new run
+// has a name in the folder, but nothing is made there before there is something to keep. drop gives it back.
+func (c *Collector) run(id, from string, info *trace.RunInfo) (*run, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if r := c.runs[id]; r != nil {
-		if _, err := os.Stat(r.dir); err == nil || r.busy() {
+		if _, err := os.Stat(r.dir); err == nil || r.users > 0 {
+			r.users++
 			return r, nil
 		}
 		c.forget(r) // its folder was removed: it begins anew
 	}
-	if len(c.runs) >= c.cfg.Limits.Runs {
+	if len(c.runs) >= c.cfg.Limits.Runs || !c.begun.fits(from, 1) {
 		c.count()
 	}
 	if len(c.runs) >= c.cfg.Limits.Runs {
-		return nil, &stream.Refusal{Code: stream.RefusedLimit, Text: fmt.Sprintf("it keeps %d runs, no more"+
-			" are allowed: remove some there, or raise its limit", len(c.runs))}
+		return nil, limit(false, "it keeps %d runs, no more are allowed: remove some there, or raise its limit",
+			len(c.runs))
 	}
-	dir, err := newFolder(c.dir, info.Program)
+	if !c.begun.fits(from, 1) {
+		return nil, limit(false, "it keeps %d runs that your address began, no more are allowed: remove some"+
+			" there, or raise its limit", c.cfg.Limits.AddressRuns)
+	}
+	dir, err := files.NextTrace(c.dir, folderName(info.Program),
+		func(dir string) bool { return c.dirs[dir] != nil })
 	if err != nil {
 		return nil, diskRefusal(err)
 	}
-	r := c.newRun(id, dir)
-	c.runs[id] = r
+	r := c.newRun(id, dir, from)
+	r.users = 1
+	c.enter(r)
 	return r, nil
+}
+
+// drop takes a connection away from a run. Nothing remains of a run without a folder that nobody sends.
+func (c *Collector) drop(r *run) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if r.users--; r.users > 0 {
+		return
+	}
+	if !r.exists() {
+		c.forget(r)
+		return
+	}
+	time.AfterFunc(restAfter*c.cfg.Limits.Idle, func() {
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		r.rest()
+	})
+}
+
+// enter begins to count a run; c.mu is held, or nobody else knows the collector.
+func (c *Collector) enter(r *run) {
+	c.runs[r.id], c.dirs[r.dir] = r, r
+	c.begun.add(r.from, 1)
+}
+
+// limit refuses what is more than the collector is set to take; final: asking again is of no use.
+func limit(final bool, format string, args ...any) *stream.Refusal {
+	return &stream.Refusal{Code: stream.RefusedLimit, Text: fmt.Sprintf(format, args...), Final: final}
 }
 
 func diskRefusal(err error) *stream.Refusal {
 	return &stream.Refusal{Code: stream.RefusedDisk, Text: fmt.Sprintf("it cannot keep the trace: %v", err)}
 }
 
-// forget drops a run whose folder is gone; c.mu is held.
+// forget drops a run of which there is no folder; c.mu is held.
 func (c *Collector) forget(r *run) {
+	if c.runs[r.id] != r {
+		return
+	}
 	delete(c.runs, r.id)
-	c.bytes.Add(-r.bytes.Load())
+	delete(c.dirs, r.dir)
+	c.begun.add(r.from, -1)
+	r.grow(-r.bytes.Load())
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.release()
 }
 
-// count counts runs and bytes anew, as someone may have removed some, but not all the
-// time; c.mu is held.
+// count counts runs and bytes anew, as someone may have removed some, but not all the time; c.mu is held.
 func (c *Collector) count() {
 	if time.Since(c.counted) < 10*time.Second {
 		return
 	}
 	c.counted = time.Now()
 	for _, r := range c.runs {
-		if r.busy() {
+		if r.users > 0 {
 			continue
 		}
-		n := size(r.dir)
-		c.bytes.Add(n - r.bytes.Swap(n))
+		r.grow(files.Size(r.dir) - r.bytes.Load())
 		if _, err := os.Stat(r.dir); errors.Is(err, os.ErrNotExist) {
 			c.forget(r)
 		}
@@ -261,21 +321,20 @@ func (c *Collector) count() {
 // room says whether so many bytes more may be kept of a run; if not, why.
 func (c *Collector) room(r *run, n int64) *stream.Refusal {
 	if r.bytes.Load()+n > c.cfg.Limits.RunBytes {
-		return &stream.Refusal{Code: stream.RefusedLimit, Final: true,
-			Text: fmt.Sprintf("it keeps at most %d bytes of a run, this one has more; what comes from now"+
-				" on is not kept: raise its limit", c.cfg.Limits.RunBytes)}
+		return limit(true, "it keeps at most %d bytes of a run, this one has more; what comes from now on is not"+
+			" kept: raise its limit", c.cfg.Limits.RunBytes)
 	}
-	if c.bytes.Load()+n <= c.cfg.Limits.AllBytes {
+	if c.bytes.fits(r.from, n) {
 		return nil
 	}
 	c.mu.Lock()
 	c.count()
 	c.mu.Unlock()
-	if c.bytes.Load()+n <= c.cfg.Limits.AllBytes {
+	if c.bytes.fits(r.from, n) {
 		return nil
 	}
-	return &stream.Refusal{Code: stream.RefusedLimit, Text: fmt.Sprintf("it keeps at most %d bytes of all"+
-		" runs and has as many: remove some there, or raise its limit", c.cfg.Limits.AllBytes)}
+	return limit(false, "it keeps at most %d bytes of all runs, %d of those that one address began, and has as"+
+		" many: remove some there, or raise its limit", c.cfg.Limits.AllBytes, c.cfg.Limits.AddressBytes)
 }
 
 // notify passes a line on, unless it was the last.

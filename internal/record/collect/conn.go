@@ -1,6 +1,7 @@
 package collect
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -38,7 +39,7 @@ func (c *Collector) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			" the same version of whyslow on both sides", stream.Protocol)
 		return
 	}
-	free, ok := c.seats.take(r.RemoteAddr)
+	free, ok := c.seats.take(host(r.RemoteAddr), 1)
 	if !ok {
 		w.Header().Set("Retry-After", "5")
 		answer(http.StatusServiceUnavailable, "too many streams at once: at most %d, %d from one address",
@@ -55,8 +56,7 @@ func (c *Collector) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if err := raw.SetDeadline(time.Now().Add(c.cfg.Limits.Handshake)); err != nil {
 		return
 	}
-	head := "HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: " + stream.Protocol +
-		"\r\n\r\n"
+	head := "HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: " + stream.Protocol + "\r\n\r\n"
 	if _, err := io.WriteString(raw, head); err != nil {
 		return
 	}
@@ -73,15 +73,70 @@ type conn struct {
 	files  map[int]*file
 	reason atomic.Pointer[stream.Refusal] // why it was cut
 
+	missing        map[int]uint64 // blocks by node, as the sender said
+	frame          func()         // gives back the memory of a long frame; nil: none
 	counted, acked uint64
 	behind         int // bytes that came since the last ack
 }
 
-func (k *conn) name() string {
-	if host, _, err := net.SplitHostPort(k.addr); err == nil {
-		return host
+// host is whom what the connection takes is counted for.
+func (k *conn) host() string { return host(k.addr) }
+
+func noMemory() *stream.Refusal {
+	return limit(false, "it has no memory left for what senders say, or your address has had its share")
+}
+
+// admit is called before a frame of so many bytes is read: the memory of a long one counts.
+func (k *conn) admit(n int) error {
+	if k.frame != nil {
+		k.frame()
+		k.frame = nil
 	}
-	return k.addr
+	if n <= stream.ShortFrame {
+		return nil
+	}
+	var ok bool
+	if k.frame, ok = k.c.memory.take(k.host(), 2*int64(n)); !ok { // a buffer that grows is there twice
+		return noMemory()
+	}
+	return nil
+}
+
+// read reads JSON of a run.json. Much of it is read by few at a time: what that takes is a multiple of it.
+func (k *conn) read(b []byte, parse func() (*trace.RunInfo, error)) (info *trace.RunInfo, free func(),
+	err error) {
+	if commas := bytes.Count(b, []byte{','}); commas > k.c.cfg.Limits.infoFrame()/8 {
+		return nil, nil, fmt.Errorf("%w: a run.json of %d values", stream.ErrProtocol, commas)
+	}
+	if len(b) > stream.ShortFrame/4 {
+		select {
+		case k.c.reading <- struct{}{}:
+			defer func() { <-k.c.reading }()
+		case <-k.c.ctx.Done():
+			return nil, nil, stream.ErrCut
+		}
+	}
+	if info, err = parse(); err != nil {
+		return nil, nil, err
+	}
+	if refusal := k.c.room(k.run, int64(len(b))); refusal != nil {
+		return nil, nil, refusal
+	}
+	free, ok := k.c.memory.take(k.host(), weight(info, len(b)))
+	if !ok {
+		return nil, nil, noMemory()
+	}
+	return info, free, nil
+}
+
+// weight is about how many bytes of memory a run.json takes whose text has so many.
+func weight(info *trace.RunInfo, text int) int64 {
+	n := text + 96*(len(info.Nodes)+len(info.Processes)) + 128*(len(info.Versions)+len(info.Settings)) +
+		16*(len(info.Hosts)+len(info.Off)+len(info.Args)+len(info.CommandLine))
+	for _, p := range info.Processes {
+		n += 24 * len(p.Monotonic)
+	}
+	return int64(n)
 }
 
 // cut ends a connection from another goroutine.
@@ -93,7 +148,8 @@ func (k *conn) cut(why *stream.Refusal) {
 // serve talks with a sender until one of them has enough.
 func (c *Collector) serve(raw net.Conn, r io.Reader, addr string) {
 	k := &conn{Conn: stream.NewConn(raw, r, c.cfg.Limits.Handshake, c.cfg.Limits.infoFrame()), c: c,
-		addr: addr, files: map[int]*file{}}
+		addr: addr, files: map[int]*file{}, missing: map[int]uint64{}}
+	k.Admit = k.admit
 	c.mu.Lock()
 	if c.closed {
 		c.mu.Unlock()
@@ -157,7 +213,9 @@ func (k *conn) talk() error {
 func (k *conn) leave() {
 	if k.run != nil {
 		k.run.leave(k)
+		k.c.drop(k.run)
 	}
+	_ = k.admit(0)
 }
 
 // greet deals with the hello.
@@ -177,19 +235,25 @@ func (k *conn) greet() error {
 		return &stream.Refusal{Code: stream.RefusedHello,
 			Text: fmt.Sprintf("the first frame is a %v, not a hello", f.Type), Final: true}
 	}
-	h, err := stream.ParseHello(f.Body)
+	var h *stream.Hello
+	_, free, err := k.read(f.Body, func() (*trace.RunInfo, error) {
+		if h, err = stream.ParseHello(f.Body); err != nil {
+			return nil, err
+		}
+		k.run, err = k.c.run(h.Run, k.host(), h.Info)
+		return h.Info, err
+	})
 	if err != nil {
 		return err
 	}
-	r, err := k.c.run(h.Run, h.Info)
-	if err != nil {
+	r := k.run
+	if err := r.join(k, h, free); err != nil {
+		free()
 		return err
 	}
-	k.run = r
-	if err := r.join(k, h); err != nil {
-		return err
+	if r.exists() {
+		k.c.arrived(r)
 	}
-	k.c.arrived(r)
 	welcome, err := stream.AppendJSON(nil, stream.TypeWelcome,
 		stream.Welcome{Collector: k.c.host, Folder: r.name(), Idle: k.c.cfg.Limits.Idle,
 			MaxFrame: k.c.cfg.Limits.Frame})
@@ -206,19 +270,7 @@ func (k *conn) greet() error {
 func (k *conn) take(f stream.Frame) error {
 	switch f.Type {
 	case stream.TypeOpen:
-		node, err := stream.ParseNode(f.Body)
-		if err != nil {
-			return err
-		}
-		var have trace.Have
-		if err := k.during(k.c.cfg.Limits.Idle/4, func() (err error) {
-			have, err = k.run.open(k, node)
-			return err
-		}); err != nil {
-			return err
-		}
-		_, err = k.Write(stream.AppendHave(nil, node, have))
-		return err
+		return with(stream.ParseNode, f, k.open)
 	case stream.TypeBlock:
 		node, block, err := stream.ParseBlock(f.Body)
 		if err != nil {
@@ -227,49 +279,68 @@ func (k *conn) take(f stream.Frame) error {
 		return k.block(node, block)
 	case stream.TypeInfo:
 		if most := k.c.cfg.Limits.infoFrame(); len(f.Body) > most {
-			return fmt.Errorf("%w: a run.json of %d bytes, %d are allowed", stream.ErrProtocol, len(f.Body),
-				most)
+			return fmt.Errorf("%w: a run.json of %d bytes, %d are allowed", stream.ErrProtocol, len(f.Body), most)
 		}
-		info, err := stream.ParseInfo(f.Body)
+		info, free, err := k.read(f.Body, func() (*trace.RunInfo, error) { return stream.ParseInfo(f.Body) })
 		if err != nil {
 			return err
 		}
-		return k.run.tell(k, func(s *sender) { s.Info = info })
+		return k.run.tell(k, func(s *sender) {
+			s.forget()
+			s.Info, s.free = info, free
+		})
 	case stream.TypeClose:
-		node, err := stream.ParseNode(f.Body)
-		if err != nil {
-			return err
-		}
-		return k.close(node)
+		return with(stream.ParseNode, f, k.close)
 	case stream.TypeEnd:
 		return k.run.tell(k, func(s *sender) { s.Ended = true })
 	case stream.TypeLost:
-		l, err := stream.ParseLost(f.Body)
-		if err != nil {
-			return err
-		}
-		if k.files[l.Node] == nil {
-			return notOpened(l.Node)
-		}
-		return k.run.tell(k, func(s *sender) {
-			if s.Lost == nil {
-				s.Lost = map[int]stream.Lost{}
-			}
-			s.Lost[l.Node] = l
-		})
+		return with(stream.ParseLost, f, k.lost)
 	case stream.TypePing:
-		ns, err := stream.ParseNumber(f.Body)
-		if err != nil {
-			return err
-		}
-		k.run.lag(k, time.Duration(min(ns, 1<<62)))
-		return nil
+		return with(stream.ParseNumber, f, func(ns uint64) error {
+			k.run.lag(k, time.Duration(min(ns, 1<<62)))
+			return nil
+		})
 	}
 	return fmt.Errorf("%w: a %v frame", stream.ErrProtocol, f.Type)
 }
 
-// during does something that may take long, as looking through a large file does, and shows
-// the sender meanwhile that somebody is there.
+// with deals with what is in a frame.
+func with[T any](parse func([]byte) (T, error), f stream.Frame, do func(T) error) error {
+	v, err := parse(f.Body)
+	if err != nil {
+		return err
+	}
+	return do(v)
+}
+
+// open deals with a sender that wants to send a node.
+func (k *conn) open(node int) (err error) {
+	var have trace.Have
+	if err := k.during(k.c.cfg.Limits.Idle/4, func() (err error) {
+		have, err = k.run.open(k, node)
+		return err
+	}); err != nil {
+		return err
+	}
+	_, err = k.Write(stream.AppendHave(nil, node, have))
+	return err
+}
+
+// lost deals with what a sender had to drop.
+func (k *conn) lost(l stream.Lost) error {
+	if k.files[l.Node] == nil {
+		return notOpened(l.Node)
+	}
+	k.missing[l.Node] = l.Blocks
+	return k.run.tell(k, func(s *sender) {
+		if s.Lost == nil {
+			s.Lost = map[int]stream.Lost{}
+		}
+		s.Lost[l.Node] = l
+	})
+}
+
+// during does something that may take long, and meanwhile shows the sender that somebody is there.
 func (k *conn) during(every time.Duration, do func() error) error {
 	stop, stopped := make(chan bool), make(chan bool)
 	go func() {
@@ -311,25 +382,37 @@ func (k *conn) block(node int, block []byte) error {
 		return fmt.Errorf("%w: a block of node %d is damaged: %w", stream.ErrProtocol, node, err)
 	}
 	if !head.Defs && head.Stream >= k.c.cfg.Limits.Streams {
-		return &stream.Refusal{Code: stream.RefusedLimit, Final: true,
-			Text: fmt.Sprintf("node %d has a stream %d, those from %d on are not taken: raise the"+
-				" collector's limit", node, head.Stream, k.c.cfg.Limits.Streams)}
+		return limit(true, "node %d has a stream %d, those from %d on are not taken: raise the collector's limit",
+			node, head.Stream, k.c.cfg.Limits.Streams)
 	}
 	if refusal := k.c.room(k.run, int64(len(block))); refusal != nil {
 		k.run.full(refusal)
 		return refusal
 	}
-	fresh, err := f.append(k, k.run.dir, node, &head, block)
+	if err := k.run.make(); err != nil {
+		return err
+	}
+	grown, err := f.append(k, k.run.dir, node, k.missing[node], &head, block)
+	k.run.grow(grown)
+	if err == nil && grown == 0 {
+		return nil
+	}
+	return k.written(node, err)
+}
+
+// written deals with how writing to the file of a node went.
+func (k *conn) written(node int, err error) error {
 	switch {
 	case errors.Is(err, stream.ErrCut):
 		return err
+	case k.c.ctx.Err() != nil:
+		return stream.ErrCut
+	case errors.Is(err, errGap):
+		return &stream.Refusal{Code: stream.RefusedFrame, Text: err.Error(), Final: true}
 	case err != nil:
 		return k.run.fail(node, err)
-	case fresh:
-		k.run.bytes.Add(int64(len(block)))
-		k.c.bytes.Add(int64(len(block)))
-		k.run.mended(node)
 	}
+	k.run.mended(node)
 	return nil
 }
 
@@ -339,13 +422,13 @@ func (k *conn) close(node int) error {
 	if f == nil {
 		return notOpened(node)
 	}
-	err := f.end(k, k.run.dir, node)
-	switch {
-	case errors.Is(err, stream.ErrCut):
+	if err := k.run.make(); err != nil {
 		return err
-	case err != nil:
-		return k.run.fail(node, err)
 	}
-	k.run.mended(node)
+	grown, err := f.end(k, k.run.dir, node)
+	k.run.grow(grown)
+	if err := k.written(node, err); err != nil {
+		return err
+	}
 	return k.run.tell(k, func(*sender) {})
 }

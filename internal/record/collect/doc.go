@@ -1,29 +1,29 @@
-// Package collect receives what the senders of package stream send and keeps it: each run
-// as an ordinary trace in a folder, which whoever shows it follows as it grows.
+// Package collect receives what the senders of package stream send. It keeps each run as an ordinary trace in
+// a folder, which whoever shows it follows as it grows.
 //
 // # Problem and plan
 //
-// Many programs on many machines send at once, some for days, over networks that break;
-// some who connect mean no good. What has arrived must stay, whoever goes away, and
-// nobody may disturb anybody else.
+// Many programs on many machines send at once, some for days, over networks that break; some who connect mean
+// no good. What has arrived must stay, and nobody may disturb anybody else.
 //
 //	              ┌ conn ─ hello ─► run ─ open ─► node ─ block ─► trace.Appender ─► TRACE/00000.wst
 //	GET /stream ──┤                  │                                              TRACE/run.json
 //	              └ conn ...         └ senders ─ info, end ─► merge ──────────────► TRACE/collect.json
 //
-// A goroutine per connection does everything that the connection asks for, one frame after
-// the other: reads, writes to the disk, acknowledges. A sender that sends faster than the
-// disk takes is held up by TCP alone; no queue can overflow because there is none.
+// A goroutine per connection deals with one frame after the other: it reads, writes to the disk,
+// acknowledges. TCP alone holds up senders that are faster than the disk; no queue can overflow because there
+// is none.
 //
-// The state that matters is on disk. Which blocks are there is read from the files (an
-// Appender goes on after the last whole block), so a collector that was killed tells every
-// sender where to go on. What the senders said of the run is in collect.json beside the
-// trace; run.json is made of it (merge.go). Only a folder with a collect.json is written to
-// again, so that a trace that a program on the same machine writes itself is left alone.
+// A hello only gives a run a name. Its folder is made with its first block, or the end of a node without any.
+// Of a run without a folder nothing remains when its senders are gone. A run that nobody has sent for a
+// minute rests: what its senders said is in collect.json only.
 //
-// A block is acknowledged when it was written, not when the disk has it for certain: after
-// a power failure the sender finds the collector behind what it had acknowledged, and goes
-// back.
+// The state that matters is on disk. Which blocks are there is read from the files, so a collector that was
+// killed tells every sender where to go on. What senders said of the run is in collect.json; run.json is made
+// of it (merge.go). Folders without a collect.json are not written to: they hold traces of other programs.
+//
+// A block is acknowledged when it was written, not when the disk has it for certain. After a power failure
+// the sender finds the collector behind what it had acknowledged, and goes back.
 //
 // # What may go wrong
 //
@@ -34,7 +34,10 @@
 //	half-open                    the same, or when its sender comes back
 //	node opened twice            the newer goes on, the older is told and cut off
 //	disk full                    the run is marked, its senders try again later
-//	run, or all, too large       refused
+//	run, or all, too large       refused; all files count, and each address has its share
+//	long or many hellos          refused once they take the memory there is, or their address's share of it
+//	a block that leaves some out refused, unless the node's first sender has said that they are lost
+//	thousands of senders of a run run.json is written for all who wait, in a tenth of the time
 //	killed sender                its nodes stay as those of a killed run, and can go on
 //
 // # Locks

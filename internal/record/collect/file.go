@@ -1,6 +1,9 @@
 package collect
 
 import (
+	"context"
+	"errors"
+	"fmt"
 	"maps"
 	"os"
 	"path/filepath"
@@ -11,12 +14,18 @@ import (
 	"github.com/whyslow/whyslow/trace"
 )
 
-// file is a node's file. It is open while a connection appends to it, so that what is open
-// is bounded by what is connected.
+// file is a node's file. It is open only while a connection appends to it.
 type file struct {
 	finished atomic.Bool // it has its index
+	// first is the name of the sender that opened it first: only that one's blocks may leave a gap, of no more
+	// blocks than it says are lost.
+	first string
+	by    *sender // whose Nodes has it; guarded by run.mu
+	free  func()  // gives back its memory; nil: it counts with its run
 
 	mu    sync.Mutex
+	gaps  uint64          // blocks that are missing between those that came
+	size  int64           // bytes that count for the run
 	owner *conn           // who may append; nil: nobody
 	out   *trace.Appender // nil: closed
 	have  *trace.Have     // what it holds, while it is closed; nil: not known
@@ -27,7 +36,7 @@ func (f *file) open(k *conn, dir string, node int) (have trace.Have, old *conn, 
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.out == nil && f.have == nil {
-		if err := f.look(dir, node); err != nil {
+		if err := f.look(k.c.ctx, dir, node); err != nil {
 			return have, nil, err
 		}
 	}
@@ -41,73 +50,98 @@ func (f *file) open(k *conn, dir string, node int) (have trace.Have, old *conn, 
 }
 
 // look finds out what there is from before this collector was started.
-func (f *file) look(dir string, node int) (err error) {
+func (f *file) look(ctx context.Context, dir string, node int) (err error) {
 	if _, err := os.Stat(filepath.Join(dir, trace.FileName(node))); err != nil {
 		f.have = &trace.Have{} // it is made with its first block
 		f.finished.Store(false)
 		return nil
 	}
-	if f.out, err = trace.OpenAppend(dir, node); err == nil && f.finished.Load() {
-		err = f.finish() // opening has cut the index off
+	if f.out, err = trace.OpenAppend(ctx, dir, node); err != nil {
+		return err
 	}
-	return err
+	if f.finished.Load() {
+		return f.finish() // opening has cut the index off
+	}
+	f.size = f.out.Size()
+	return nil
 }
 
-// append appends a block and reports whether it was new.
-func (f *file) append(k *conn, dir string, node int, head *trace.RawBlock, block []byte) (fresh bool,
-	err error) {
+// errGap is the error of a block that leaves out others which its sender has not said to be lost. They may
+// come yet, from another sender, and would be taken for those that are there.
+var errGap = errors.New("blocks before it are missing")
+
+// append appends a block, unless it is there already, and reports by how many bytes the file grew. lost is
+// how many blocks of the node its sender has said to be lost.
+func (f *file) append(k *conn, dir string, node int, lost uint64, head *trace.RawBlock,
+	block []byte) (grown int64, err error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.owner != k {
-		return false, stream.ErrCut
+		return 0, stream.ErrCut
 	}
-	if err := f.begin(dir, node); err != nil {
-		return false, err
+	if err := f.begin(k.c.ctx, dir, node); err != nil {
+		return 0, err
 	}
-	have := f.out.Have()
-	if head.Number < stream.Expected(have, head.Defs, head.Stream) {
-		return false, nil
+	next := f.out.Next(head.Defs, head.Stream)
+	if head.Number < next {
+		return 0, nil
+	}
+	gap := uint64(head.Number - next)
+	if gap > 0 && (k.sender.Name != f.first || f.gaps+gap > lost) {
+		return 0, fmt.Errorf("%w: node %d, stream %d: block %d comes, %d is expected", errGap, node, head.Stream,
+			head.Number, next)
 	}
 	if err := f.out.Append(block); err != nil {
 		f.close()
-		return false, err
+		return 0, err
 	}
-	return true, nil
+	f.gaps += gap
+	return f.grown(), nil
+}
+
+// grown is by how many bytes the file has grown since it was asked last; f.mu is held.
+func (f *file) grown() int64 {
+	before := f.size
+	f.size = f.out.Size()
+	return f.size - before
 }
 
 // begin opens the file for appending.
-func (f *file) begin(dir string, node int) (err error) {
+func (f *file) begin(ctx context.Context, dir string, node int) (err error) {
 	if f.out != nil {
 		return nil
 	}
-	if f.out, err = trace.OpenAppend(dir, node); err == nil {
+	if f.out, err = trace.OpenAppend(ctx, dir, node); err == nil {
 		f.finished.Store(false)
 		f.have = nil
 	}
 	return err
 }
 
-// end writes the index. A file with nothing in it is made: its node is known to have
-// recorded nothing.
-func (f *file) end(k *conn, dir string, node int) error {
+// end writes the index, and reports by how many bytes the file grew. A file with nothing in it is made: its
+// node is known to have recorded nothing.
+func (f *file) end(k *conn, dir string, node int) (grown int64, err error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.owner != k {
-		return stream.ErrCut
+		return 0, stream.ErrCut
 	}
 	if f.finished.Load() {
-		return nil
+		return 0, nil
 	}
-	if err := f.begin(dir, node); err != nil {
-		return err
+	if err := f.begin(k.c.ctx, dir, node); err != nil {
+		return 0, err
 	}
-	return f.finish()
+	before := f.size
+	err = f.finish()
+	return f.size - before, err
 }
 
 // finish writes the index and closes the file; f.mu is held.
 func (f *file) finish() error {
 	have := f.out.Have()
 	err := f.out.Finish()
+	f.size = f.out.Size()
 	f.out, f.have = nil, &have
 	f.finished.Store(err == nil)
 	return err

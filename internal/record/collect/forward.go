@@ -8,8 +8,7 @@ import (
 	"github.com/whyslow/whyslow/internal/record/stream"
 )
 
-// forwardIdle is how long a run of which nothing comes any more, though it has not ended,
-// is kept connected to the collector that it is forwarded to.
+// forwardIdle is how long a run that is silent but has not ended stays connected to the other collector.
 const forwardIdle = 30 * time.Second
 
 // arrived is called when a sender of a run has come.
@@ -54,9 +53,8 @@ func (r *run) startForwarding() {
 // forwardOld is how many runs that nobody sends any more are forwarded at once.
 const forwardOld = 32
 
-// turn waits until the run may be forwarded: at once if somebody sends it, otherwise, as
-// after a restart with many runs, when there are not too many others. leave gives the turn
-// to the next.
+// turn waits until the run may be forwarded: at once if somebody sends it, otherwise, as after a restart with
+// many runs, when there are not too many others. leave gives the turn to the next.
 func (r *run) turn(ctx context.Context) (leave func(), ok bool) {
 	for !r.busy() {
 		select {
@@ -70,8 +68,7 @@ func (r *run) turn(ctx context.Context) (leave func(), ok bool) {
 	return func() {}, ctx.Err() == nil
 }
 
-// forward sends a run on until it is all sent or, for now, nothing comes any more. It
-// reports whether there is more to do: where not, startForwarding begins again.
+// forward sends a run until all is sent or nothing comes any more. again: there is more to do.
 func (r *run) forward(ctx context.Context) (again bool) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -117,7 +114,11 @@ func (r *run) forwardedBy(err error, idle bool) bool {
 	switch {
 	case err == nil && r.info.Ended != "" && !r.live():
 		r.forwarded = r.c.cfg.Forward.Addr
-		_ = r.save() // at worst it is sent again, and found to be there
+		// At worst it is sent again, and found to be there.
+		if r.wakeUp("forwarding") == nil {
+			_ = r.save()
+			r.rest()
+		}
 	case err == nil, idle && r.live():
 		return true
 	case idle:

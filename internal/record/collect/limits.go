@@ -2,12 +2,14 @@ package collect
 
 import (
 	"bytes"
+	"cmp"
 	"crypto/sha256"
 	"crypto/subtle"
 	"errors"
 	"log"
 	"net"
 	"net/http"
+	"net/netip"
 	"sync"
 	"time"
 
@@ -17,15 +19,21 @@ import (
 // Limits bound what others can make a collector do. DefaultLimits has good ones.
 type Limits struct {
 	Sockets     int // connections of any kind at once, pages included; Listener
-	Connections int // streams at once
+	Connections int // streams at once; as many runs of which nothing is kept yet
 	PerAddress  int // streams at once from one address; of Sockets twice as many
 	// length of a frame, bytes; at least stream.DefaultMaxFrame takes every block there may be
-	Frame     int
-	Nodes     int           // nodes of a run
-	Streams   int           // streams of a node
-	Runs      int           // runs kept in the folder
-	RunBytes  int64         // bytes kept of a run
-	AllBytes  int64         // bytes kept in the folder
+	Frame    int
+	Nodes    int   // nodes of a run
+	Streams  int   // streams of a node
+	Runs     int   // runs kept in the folder
+	RunBytes int64 // bytes kept of a run
+	AllBytes int64 // bytes kept in the folder
+	// What one address may take of it: runs that it began, and their bytes.
+	AddressRuns  int
+	AddressBytes int64
+	// Bytes in memory of what senders say: of a run until nobody has sent it for a while, and of long frames
+	// while they arrive. One address may take a quarter.
+	Memory    int64
 	Handshake time.Duration // from connecting to the hello
 	Idle      time.Duration // silence after which a connection is given up
 }
@@ -44,30 +52,26 @@ func DefaultLimits() Limits {
 		AllBytes:    1 << 40,
 		Handshake:   10 * time.Second,
 		Idle:        15 * time.Second,
+
+		AddressRuns:  5_000,
+		AddressBytes: 512 << 30,
+		Memory:       512 << 20,
 	}
 }
 
 // check fills in defaults for what is 0.
 func (l *Limits) check() error {
 	d := DefaultLimits()
-	for _, f := range []struct{ v, def *int }{{&l.Sockets, &d.Sockets}, {&l.Connections, &d.Connections},
-		{&l.PerAddress, &d.PerAddress},
-		{&l.Frame, &d.Frame}, {&l.Nodes, &d.Nodes}, {&l.Streams, &d.Streams}, {&l.Runs, &d.Runs}} {
-		if *f.v < 0 {
-			return errors.New("limits are positive")
-		}
-		if *f.v == 0 {
-			*f.v = *f.def
-		}
-	}
-	for _, f := range []struct{ v, def *int64 }{{&l.RunBytes, &d.RunBytes}, {&l.AllBytes, &d.AllBytes},
-		{(*int64)(&l.Handshake), (*int64)(&d.Handshake)}, {(*int64)(&l.Idle), (*int64)(&d.Idle)}} {
-		if *f.v < 0 {
-			return errors.New("limits are positive")
-		}
-		if *f.v == 0 {
-			*f.v = *f.def
-		}
+	l.Sockets, l.Connections = cmp.Or(l.Sockets, d.Sockets), cmp.Or(l.Connections, d.Connections)
+	l.PerAddress, l.Frame = cmp.Or(l.PerAddress, d.PerAddress), cmp.Or(l.Frame, d.Frame)
+	l.Nodes, l.Streams, l.Runs = cmp.Or(l.Nodes, d.Nodes), cmp.Or(l.Streams, d.Streams), cmp.Or(l.Runs, d.Runs)
+	l.RunBytes, l.AllBytes = cmp.Or(l.RunBytes, d.RunBytes), cmp.Or(l.AllBytes, d.AllBytes)
+	l.Handshake, l.Idle = cmp.Or(l.Handshake, d.Handshake), cmp.Or(l.Idle, d.Idle)
+	l.AddressRuns = cmp.Or(l.AddressRuns, d.AddressRuns)
+	l.AddressBytes, l.Memory = cmp.Or(l.AddressBytes, d.AddressBytes), cmp.Or(l.Memory, d.Memory)
+	if min(l.Sockets, l.Connections, l.PerAddress, l.Frame, l.Nodes, l.Streams, l.Runs, l.AddressRuns) < 0 ||
+		min(l.RunBytes, l.AllBytes, l.AddressBytes, l.Memory) < 0 || min(l.Handshake, l.Idle) < 0 {
+		return errors.New("limits are positive")
 	}
 	if l.Frame < stream.MinMaxFrame {
 		return errors.New("frames of 4 KiB at least must be allowed")
@@ -78,12 +82,10 @@ func (l *Limits) check() error {
 	return nil
 }
 
-// infoFrame is how long a frame with a run.json may be, in bytes: as JSON it takes many
-// times its length when it is read.
-func (l *Limits) infoFrame() int { return min(l.Frame, 64<<10+512*l.Nodes) }
+// infoFrame is the longest frame with a run.json, in bytes: read, its JSON takes many times its length.
+func (l *Limits) infoFrame() int { return min(l.Frame, 64<<10+512*l.Nodes, 8<<20) }
 
-// TokenOK reports whether the token that was given is the one wanted, in a time that tells
-// nothing of it. Without one wanted any is right.
+// TokenOK compares tokens in a time that tells nothing of the wanted one. "" wanted: any is right.
 func TokenOK(given, wanted string) bool {
 	if wanted == "" {
 		return true
@@ -92,48 +94,77 @@ func TokenOK(given, wanted string) bool {
 	return subtle.ConstantTimeCompare(a[:], b[:]) == 1
 }
 
-// counter counts holders, in all and by address.
+// counter counts what is taken, in all and by address: connections, runs, bytes.
 type counter struct {
-	all, each int
+	all, each int64 // 0: any number
 
 	mu sync.Mutex
-	n  int
-	by map[string]int
+	n  int64
+	by map[string]int64
 }
 
-// take counts one more, unless there are too many; free is called when it is over.
-func (c *counter) take(addr string) (free func(), ok bool) {
-	host, _, err := net.SplitHostPort(addr)
+// host is whom a counter counts for an address. Whoever has an IPv6 address has the 2^64 of its network, too.
+func host(addr string) string {
+	name, _, err := net.SplitHostPort(addr)
 	if err != nil {
-		host = addr
+		return addr
 	}
+	if ip, err := netip.ParseAddr(name); err == nil && ip.Unmap().Is6() {
+		if network, err := ip.Prefix(64); err == nil {
+			return network.String()
+		}
+	}
+	return name
+}
+
+// fits tells whether a host may take n more.
+func (c *counter) fits(host string, n int64) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.n >= c.all || c.by[host] >= c.each {
-		return nil, false
-	}
-	if c.by == nil {
-		c.by = map[string]int{}
-	}
-	c.n++
-	c.by[host]++
-	return sync.OnceFunc(func() {
-		c.mu.Lock()
-		defer c.mu.Unlock()
-		c.n--
-		if c.by[host]--; c.by[host] == 0 {
-			delete(c.by, host)
-		}
-	}), true
+	return c.room(host, n)
 }
 
-// Listener limits the connections of a listener, in all and from one address. Those
-// beyond are closed at once: senders try again.
+// room is fits for those who hold c.mu.
+func (c *counter) room(host string, n int64) bool {
+	return (c.all == 0 || c.n+n <= c.all) && (c.each == 0 || c.by[host]+n <= c.each)
+}
+
+// add counts n more of a host, whether they fit or not; less if n is negative.
+func (c *counter) add(host string, n int64) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.count(host, n)
+}
+
+// count is add for those who hold c.mu.
+func (c *counter) count(host string, n int64) {
+	if c.by == nil {
+		c.by = map[string]int64{}
+	}
+	c.n += n
+	if c.by[host] += n; c.by[host] == 0 {
+		delete(c.by, host)
+	}
+}
+
+// take counts n more of a host, unless there are too many; free is called when they are given back.
+func (c *counter) take(host string, n int64) (free func(), ok bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if !c.room(host, n) {
+		return nil, false
+	}
+	c.count(host, n)
+	return sync.OnceFunc(func() { c.add(host, -n) }), true
+}
+
+// Listener limits a listener's connections, in all and from one address. It closes others: senders try again.
 func Listener(l net.Listener, limits Limits) (net.Listener, error) {
 	if err := limits.check(); err != nil {
 		return nil, err
 	}
-	return &listener{Listener: l, counter: counter{all: limits.Sockets, each: 2 * limits.PerAddress}}, nil
+	return &listener{Listener: l, counter: counter{all: int64(limits.Sockets),
+		each: 2 * int64(limits.PerAddress)}}, nil
 }
 
 type listener struct {
@@ -147,7 +178,7 @@ func (l *listener) Accept() (net.Conn, error) {
 		if err != nil {
 			return nil, err
 		}
-		if free, ok := l.take(c.RemoteAddr().String()); ok {
+		if free, ok := l.take(host(c.RemoteAddr().String()), 1); ok {
 			return &limited{c, free}, nil
 		}
 		_ = c.Close()
@@ -173,9 +204,8 @@ func (c *limited) CloseWrite() error {
 	return errors.ErrUnsupported
 }
 
-// Server returns an HTTP server for streams and pages with time limits on what comes
-// before a handler: slow headers, idle connections, TLS that does not come about. notify,
-// if not nil, is told in one line of a handler that panics.
+// Server returns an HTTP server with time limits on what comes before a handler: slow headers, idle
+// connections, TLS. notify, if not nil, is told in one line of a handler that panics.
 func Server(h http.Handler, limits Limits, notify func(line string)) (*http.Server, error) {
 	if err := limits.check(); err != nil {
 		return nil, err
@@ -193,8 +223,7 @@ func Server(h http.Handler, limits Limits, notify func(line string)) (*http.Serv
 	}, nil
 }
 
-// panics passes on the first line of what an HTTP server logs about a panic. All else is
-// of those who send garbage: nothing for the user to act on.
+// panics passes on the first line of a logged panic. All else comes from those who send garbage.
 type panics func(line string)
 
 func (p panics) Write(b []byte) (int, error) {

@@ -8,15 +8,13 @@ import (
 	"syscall"
 )
 
-// lock makes sure that no other collector uses the folder, as far as its file system has
-// locks; the lock ends with the process or when the file is closed.
+// lock keeps other collectors out of the folder, where its file system has locks, until the file is closed.
 func lock(dir string) (*os.File, error) {
 	f, err := os.Open(dir)
 	if err != nil {
 		return nil, err
 	}
-	if err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); errors.Is(err,
-		syscall.EWOULDBLOCK) {
+	if err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); errors.Is(err, syscall.EWOULDBLOCK) {
 		f.Close()
 		return nil, errLocked
 	}

@@ -1,6 +1,7 @@
 package collect
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -22,14 +23,12 @@ var worst = []string{trace.EndedDone, trace.EndedInterrupted, trace.EndedStuck, 
 func merge(id string, senders []*sender, broken map[int]string) *trace.RunInfo {
 	senders = slices.Clone(senders)
 	slices.SortStableFunc(senders, func(a, b *sender) int {
-		if c := slices.Compare(a.Nodes, b.Nodes); c != 0 {
-			return c
-		}
-		return strings.Compare(a.Name, b.Name)
+		return cmp.Or(slices.Compare(a.Nodes, b.Nodes), strings.Compare(a.Name, b.Name))
 	})
 	out := &trace.RunInfo{}
 	all := len(senders) > 0
 	bad := -1
+	hosts, off := map[string]bool{}, map[string]bool{}
 	for i, s := range senders {
 		in := s.Info
 		if i == 0 {
@@ -41,16 +40,7 @@ func merge(id string, senders []*sender, broken map[int]string) *trace.RunInfo {
 		} else {
 			fill(out, in)
 		}
-		for _, h := range in.Hosts {
-			if !slices.Contains(out.Hosts, h) {
-				out.Hosts = append(out.Hosts, h)
-			}
-		}
-		for _, e := range in.Off {
-			if !slices.Contains(out.Off, e) {
-				out.Off = append(out.Off, e)
-			}
-		}
+		out.Hosts, out.Off = union(out.Hosts, in.Hosts, hosts), union(out.Off, in.Off, off)
 		all = all && s.Ended
 		if w := slices.Index(worst, in.Ended); w > bad {
 			bad = w
@@ -68,14 +58,21 @@ func merge(id string, senders []*sender, broken map[int]string) *trace.RunInfo {
 	return out
 }
 
-// fill sets what is not known from another sender's word.
-func fill(out, in *trace.RunInfo) {
-	for _, f := range []struct{ to, from *string }{{&out.Program, &in.Program}, {&out.Clock, &in.Clock},
-		{&out.ThreadClock, &in.ThreadClock}} {
-		if *f.to == "" {
-			*f.to = *f.from
+// union adds to a list what it lacks of another one; has is what it holds.
+func union(list, more []string, has map[string]bool) []string {
+	for _, s := range more {
+		if !has[s] {
+			has[s] = true
+			list = append(list, s)
 		}
 	}
+	return list
+}
+
+// fill sets what is not known from another sender's word.
+func fill(out, in *trace.RunInfo) {
+	out.Program, out.Clock = cmp.Or(out.Program, in.Program), cmp.Or(out.Clock, in.Clock)
+	out.ThreadClock = cmp.Or(out.ThreadClock, in.ThreadClock)
 	if out.Args == nil {
 		out.Args = in.Args
 	}
@@ -85,17 +82,17 @@ func fill(out, in *trace.RunInfo) {
 	if out.Started.IsZero() || !in.Started.IsZero() && in.Started.Before(out.Started) {
 		out.Started = in.Started
 	}
-	for _, m := range []struct{ to, from *map[string]string }{{&out.Versions, &in.Versions},
-		{&out.Settings, &in.Settings}} {
-		for k, v := range *m.from {
-			if *m.to == nil {
-				*m.to = map[string]string{}
-			}
-			if _, ok := (*m.to)[k]; !ok {
-				(*m.to)[k] = v
-			}
-		}
+	out.Versions, out.Settings = under(out.Versions, in.Versions), under(out.Settings, in.Settings)
+}
+
+// under adds to a map what it lacks of another one.
+func under(m, more map[string]string) map[string]string {
+	all := maps.Clone(more)
+	if all == nil {
+		return m
 	}
+	maps.Copy(all, m)
+	return all
 }
 
 // mergeNodes sets the nodes and the processes they are in.
@@ -111,17 +108,22 @@ func mergeNodes(out *trace.RunInfo, senders []*sender, broken map[int]string) {
 		}
 	}
 	nodes := map[int]known{}
+	type process struct {
+		host string
+		pid  int
+	}
+	places := map[process]int{} // in out, of the first of a name
 	for _, s := range senders {
 		place := make([]int, len(s.Info.Processes)) // of its processes in out
-		others := out.Processes                     // of other senders
+		others := len(out.Processes)                // so many are of other senders
 		for i, p := range s.Info.Processes {
-			at := slices.IndexFunc(others, func(q trace.ProcessInfo) bool {
-				return q.PID == p.PID &&
-					q.Host == p.Host
-			})
-			if at < 0 {
+			at, met := places[process{p.Host, p.PID}]
+			if !met || at >= others {
 				at = len(out.Processes)
 				out.Processes = append(out.Processes, p)
+			}
+			if !met {
+				places[process{p.Host, p.PID}] = at
 			}
 			place[i] = at
 		}

@@ -1,7 +1,10 @@
 package collect
 
 import (
+	"errors"
 	"fmt"
+	"io/fs"
+	"os"
 	"path/filepath"
 	"slices"
 	"sync"
@@ -17,9 +20,18 @@ type run struct {
 	c     *Collector
 	id    string
 	dir   string
+	from  string       // host that began it
 	bytes atomic.Int64 // of its files
+	users int          // connections; guarded by Collector.mu
 
 	mu        sync.Mutex
+	made      bool          // there is a folder
+	resting   bool          // senders, files and most of info are in collect.json only
+	free      func()        // gives back the memory of what came from there
+	saved     bool          // collect.json tells what is known, unless dirty
+	meta      int64         // bytes of run.json and collect.json
+	cost      time.Duration // of the last save
+	savedAt   time.Time
 	files     map[int]*file // of its nodes, as far as they were asked for
 	senders   []*sender
 	info      *trace.RunInfo // as in run.json; not changed later
@@ -29,12 +41,129 @@ type run struct {
 	forwarded string         // the collector that has all of it
 	forwarder bool           // there is one
 	changed   chan struct{}  // for it: capacity 1
-	dirty     bool           // saveSoon was called, and save not since then
+	dirty     *saving        // what saveSoon promised, and save has not done since then
 }
 
-func (c *Collector) newRun(id, dir string) *run {
-	return &run{c: c, id: id, dir: dir, files: map[int]*file{}, info: &trace.RunInfo{ID: id},
+// saving is a save that is to come.
+type saving struct {
+	done chan struct{} // closed when it is done
+	err  error
+}
+
+func (c *Collector) newRun(id, dir, from string) *run {
+	return &run{c: c, id: id, dir: dir, from: from, files: map[int]*file{}, info: &trace.RunInfo{ID: id},
 		broken: map[int]string{}, changed: make(chan struct{}, 1)}
+}
+
+// grow counts more bytes of the run's files, or less.
+func (r *run) grow(n int64) {
+	r.bytes.Add(n)
+	r.c.bytes.add(r.from, n)
+}
+
+// make makes the folder, once there is something to keep in it.
+func (r *run) make() error {
+	r.mu.Lock()
+	if r.made {
+		r.mu.Unlock()
+		return nil
+	}
+	err := os.Mkdir(r.dir, 0o777)
+	if err == nil {
+		r.made = true
+		err = r.save()
+	} else {
+		err = diskRefusal(err)
+	}
+	r.mu.Unlock()
+	if err == nil {
+		r.c.arrived(r)
+	}
+	return err
+}
+
+// exists tells whether there is a folder.
+func (r *run) exists() bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.made
+}
+
+// restAfter is for how many times Limits.Idle nobody has sent a run that rests.
+const restAfter = 4
+
+// rest gives back the memory of a run that nobody sends; r.mu is held. What it held is in collect.json.
+func (r *run) rest() {
+	if r.resting || !r.saved || r.dirty != nil || r.live() {
+		return
+	}
+	r.release()
+	r.resting = true
+	r.info = &trace.RunInfo{ID: r.id, Program: r.info.Program, Ended: r.info.Ended}
+}
+
+// release forgets the senders and the nodes; r.mu is held.
+func (r *run) release() {
+	for _, s := range r.senders {
+		s.forget()
+	}
+	for _, f := range r.files {
+		if f.free != nil {
+			f.free()
+		}
+	}
+	if r.free != nil {
+		r.free()
+	}
+	r.senders, r.free = nil, nil
+	r.files, r.broken = map[int]*file{}, map[int]string{}
+}
+
+// known are the senders, read from collect.json if the run rests; r.mu is held.
+func (r *run) known() []*sender {
+	if !r.resting {
+		return r.senders
+	}
+	st, err := readState(r.dir)
+	if err != nil {
+		return nil // its folder was removed
+	}
+	return st.Senders
+}
+
+// wakeUp ends the rest of a run; r.mu is held. The memory counts for a host. Its error is a Refusal.
+func (r *run) wakeUp(host string) error {
+	if !r.resting {
+		return nil
+	}
+	free, ok := r.c.memory.take(host, 2*metaSize(r.dir))
+	if !ok {
+		return noMemory()
+	}
+	st, err := readState(r.dir)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		st = &state{}
+	case err != nil:
+		free()
+		return diskRefusal(err)
+	}
+	r.free, r.resting, r.senders = free, false, st.Senders
+	for _, node := range st.Finished {
+		if node >= 0 && node <= trace.MaxNode {
+			r.files[node] = new(file)
+			r.files[node].finished.Store(true)
+		}
+	}
+	for _, s := range r.senders {
+		for _, node := range s.Nodes {
+			if r.files[node] == nil {
+				r.files[node] = new(file)
+			}
+			r.files[node].first, r.files[node].by = s.Name, s
+		}
+	}
+	return nil
 }
 
 // name is the name of its folder.
@@ -52,26 +181,29 @@ func (r *run) live() bool {
 	return slices.ContainsFunc(r.senders, func(s *sender) bool { return s.conn != nil })
 }
 
-// join makes a connection the one of its sender.
-func (r *run) join(k *conn, h *stream.Hello) error {
+// join makes a connection the one of its sender. free gives back the memory of the hello.
+func (r *run) join(k *conn, h *stream.Hello, free func()) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	// One that is connected already is another of the same name, or a connection of which
-	// this sender knows that it is gone: opening its nodes ends that.
+	if err := r.wakeUp(k.host()); err != nil {
+		return err
+	}
+	// A sender of this name that is connected is another one, or gone: opening its nodes ends its connection.
 	i := slices.IndexFunc(r.senders, func(s *sender) bool { return s.Name == h.Sender && s.conn == nil })
 	if i < 0 {
 		if len(r.senders) >= r.c.cfg.Limits.Nodes {
-			return &stream.Refusal{Code: stream.RefusedLimit, Text: fmt.Sprintf("%d senders send nodes of"+
-				" this run, no more are allowed", len(r.senders)), Final: true}
+			return limit(true, "%d senders send nodes of this run, no more are allowed", len(r.senders))
 		}
 		i = len(r.senders)
 		r.senders = append(r.senders, &sender{Name: h.Sender})
 	}
 	s := r.senders[i]
-	s.conn, s.Info, s.Version, s.Ended = k, h.Info, h.Version, false
+	s.forget()
+	s.conn, s.Info, s.Version, s.Ended, s.free = k, h.Info, h.Version, false, free
 	k.sender = s
 	r.forwarded = ""
-	return r.save()
+	r.saveSoon()
+	return nil
 }
 
 // leave ends what join began.
@@ -82,69 +214,101 @@ func (r *run) leave(k *conn) {
 	r.mu.Lock()
 	if s := k.sender; s != nil && s.conn == k {
 		s.conn = nil
-		if len(s.Nodes) == 0 && (!s.Ended || len(r.senders) > 1) {
+		if len(s.Nodes) == 0 && (!s.Ended || len(r.senders) > 1) || !r.made {
+			s.forget()
 			r.senders = slices.DeleteFunc(r.senders, func(o *sender) bool { return o == s })
 		}
 	}
-	if err := r.save(); err != nil {
-		r.err = err.Error()
+	if r.live() {
+		r.saveSoon()
+	} else {
+		r.saveNow()
 	}
 	r.mu.Unlock()
 	r.wake()
 }
 
-// tell changes what the sender of a connection has said.
+// tell changes what the sender of a connection has said. That all was sent is on the disk when it returns.
 func (r *run) tell(k *conn, change func(s *sender)) error {
 	r.mu.Lock()
-	defer r.mu.Unlock()
 	if k.sender.conn != k {
+		r.mu.Unlock()
 		return stream.ErrCut
 	}
 	change(k.sender)
-	if k.sender.Ended {
-		return r.save()
+	soon := r.saveSoon()
+	ended := k.sender.Ended && r.made
+	if ended && time.Since(r.savedAt) > r.pause() {
+		r.saveNow()
 	}
-	r.saveSoon()
-	return nil
+	r.mu.Unlock()
+	if !ended {
+		return nil
+	}
+	<-soon.done
+	return soon.err
 }
 
-// saveSoon makes sure that save is called before long; r.mu is held. With thousands of
-// nodes, writing everything for each would take most of the time.
-func (r *run) saveSoon() {
-	if r.dirty {
-		return
+// pause is how long nothing is saved after a save, so that saving what many senders say takes a small part
+// of the time however many they are.
+func (r *run) pause() time.Duration { return min(max(50*time.Millisecond, 10*r.cost), 2*time.Second) }
+
+// saveSoon has save called soon, once for all who ask meanwhile; r.mu is held.
+func (r *run) saveSoon() *saving {
+	if r.dirty != nil {
+		return r.dirty
 	}
-	r.dirty = true
-	time.AfterFunc(50*time.Millisecond, func() {
+	soon := &saving{done: make(chan struct{})}
+	r.dirty = soon
+	time.AfterFunc(r.pause(), func() {
 		r.mu.Lock()
 		defer r.mu.Unlock()
-		if !r.dirty { // somebody else has saved it, the last who left at the latest
-			return
-		}
-		if err := r.save(); err != nil {
-			r.err = err.Error()
+		if r.dirty == soon { // else somebody has saved it, the last who left at the latest
+			r.saveNow()
 		}
 	})
+	return soon
 }
 
-// save writes run.json and collect.json, as far as they change; r.mu is held. What is in
-// the way is a Refusal.
-func (r *run) save() error {
-	r.dirty = false
+// saveNow is save, whose error is noted; r.mu is held.
+func (r *run) saveNow() {
+	if err := r.save(); err != nil {
+		r.err = err.Error()
+	}
+}
+
+// save writes run.json and collect.json; r.mu is held. Its error is a Refusal.
+func (r *run) save() (err error) {
+	if soon := r.dirty; soon != nil {
+		r.dirty = nil
+		defer func() {
+			soon.err = err
+			close(soon.done)
+		}()
+	}
+	if !r.made || r.resting {
+		return nil
+	}
+	start := time.Now()
+	defer func() { r.savedAt, r.cost = time.Now(), time.Since(start) }()
 	info := merge(r.id, r.senders, r.broken)
-	st := &state{ID: r.id, Senders: r.senders, Forwarded: r.forwarded}
+	st := &state{ID: r.id, From: r.from, Senders: r.senders, Forwarded: r.forwarded}
 	for node, f := range r.files {
 		if f.finished.Load() {
 			st.Finished = append(st.Finished, node)
 		}
 	}
 	slices.Sort(st.Finished)
-	err := writeState(r.dir, st)
+	err = writeState(r.dir, st)
 	if err == nil {
 		if err = trace.WriteRunInfo(r.dir, info); err == nil {
 			r.info = info
 		}
 	}
+	r.saved = err == nil
+	n := metaSize(r.dir)
+	r.grow(n - r.meta)
+	r.meta = n
 	r.wake()
 	if err != nil {
 		return diskRefusal(err)
@@ -160,18 +324,24 @@ func (r *run) wake() {
 	}
 }
 
-// file returns a node's file.
-func (r *run) file(node int) (*file, error) {
+// nodeBytes is about how many bytes of memory a node takes that was opened.
+const nodeBytes = 512
+
+// file returns a node's file for a connection.
+func (r *run) file(k *conn, node int) (*file, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	f := r.files[node]
 	if f == nil {
 		if len(r.files) >= r.c.cfg.Limits.Nodes {
-			return nil, &stream.Refusal{Code: stream.RefusedLimit,
-				Text: fmt.Sprintf("%d nodes of this run are kept, no more are allowed: raise the"+
-					" collector's limit", len(r.files)), Final: true}
+			return nil, limit(true, "%d nodes of this run are kept, no more are allowed: raise the collector's limit",
+				len(r.files))
 		}
-		f = new(file)
+		free, ok := r.c.memory.take(k.host(), nodeBytes)
+		if !ok {
+			return nil, noMemory()
+		}
+		f = &file{first: k.sender.Name, free: free}
 		r.files[node] = f
 	}
 	return f, nil
@@ -179,18 +349,21 @@ func (r *run) file(node int) (*file, error) {
 
 // open gives a node to a connection and returns what there is of it.
 func (r *run) open(k *conn, node int) (trace.Have, error) {
-	f, err := r.file(node)
-	if err != nil {
-		return trace.Have{}, err
+	f := k.files[node]
+	if f == nil {
+		var err error
+		if f, err = r.file(k, node); err != nil {
+			return trace.Have{}, err
+		}
+		k.files[node] = f
 	}
 	have, old, err := f.open(k, r.dir, node)
 	if err != nil {
 		return have, r.fail(node, err)
 	}
-	k.files[node] = f
 	if old != nil && old != k {
 		old.cut(&stream.Refusal{Code: stream.RefusedTaken, Text: fmt.Sprintf("node %d is sent by another"+
-			" sender now, %s", node, k.name()), Final: true})
+			" sender now, %s", node, k.host()), Final: true})
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -200,15 +373,19 @@ func (r *run) open(k *conn, node int) (trace.Have, error) {
 	if k.sender.has(node) {
 		return have, nil
 	}
-	for _, s := range slices.Clone(r.senders) {
-		s.Nodes = slices.DeleteFunc(s.Nodes, func(n int) bool { return n == node })
-		if s != k.sender && s.conn == nil && len(s.Nodes) == 0 {
+	if s := f.by; s != nil && s != k.sender {
+		if at, ok := slices.BinarySearch(s.Nodes, node); ok {
+			s.Nodes = slices.Delete(s.Nodes, at, at+1)
+		}
+		if s.conn == nil && len(s.Nodes) == 0 {
 			// It was followed by this one: what it said is not needed.
+			s.forget()
 			r.senders = slices.DeleteFunc(r.senders, func(o *sender) bool { return o == s })
 		}
 	}
-	k.sender.Nodes = append(k.sender.Nodes, node)
-	slices.Sort(k.sender.Nodes)
+	f.by = k.sender
+	at, _ := slices.BinarySearch(k.sender.Nodes, node)
+	k.sender.Nodes = slices.Insert(k.sender.Nodes, at, node)
 	r.saveSoon()
 	return have, nil
 }

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"unicode"
 
+	"github.com/whyslow/whyslow/internal/files"
 	"github.com/whyslow/whyslow/internal/record/stream"
 	"github.com/whyslow/whyslow/trace"
 )
@@ -23,6 +24,7 @@ const stateFile = "collect.json"
 // state is what collect.json holds: what is known of a run beside its trace.
 type state struct {
 	ID        string    `json:"id"`
+	From      string    `json:"from,omitempty"` // host that began it, whose share it takes
 	Senders   []*sender `json:"senders"`
 	Finished  []int     `json:"finished"`            // nodes whose files have their index
 	Forwarded string    `json:"forwarded,omitempty"` // the collector that has all of it
@@ -39,12 +41,22 @@ type sender struct {
 
 	conn *conn // nil: not connected
 	lag  lag
+	free func() // gives back the memory of Info; nil: a sender from collect.json
 }
 
-func (s *sender) has(node int) bool { return slices.Contains(s.Nodes, node) }
+// forget gives back the memory of what the sender said.
+func (s *sender) forget() {
+	if s.free != nil {
+		s.free()
+	}
+}
 
-// folderName is what a run's folder is called before its number. The name of a program
-// that somebody sent must not lead out of DIR, nor hide there.
+func (s *sender) has(node int) bool {
+	_, ok := slices.BinarySearch(s.Nodes, node)
+	return ok
+}
+
+// folderName names a run's folder. The name of a program from elsewhere must not lead out of DIR, nor hide.
 func folderName(program string) string {
 	program = strings.ReplaceAll(program, `\`, "/")
 	program = program[strings.LastIndexByte(program, '/')+1:]
@@ -68,35 +80,13 @@ func folderName(program string) string {
 	return b.String()
 }
 
-// newFolder makes the folder of a new run.
-func newFolder(dir, program string) (string, error) {
-	base := folderName(program)
-	entries, err := os.ReadDir(dir)
-	if err != nil {
-		return "", err
-	}
-	next := 1
-	for _, e := range entries {
-		middle, ok := strings.CutPrefix(e.Name(), base+".")
-		if middle, ok2 := strings.CutSuffix(middle, ".trace"); ok && ok2 {
-			var n int
-			if _, err := fmt.Sscanf(middle, "%d", &n); err == nil && n >= next && n < 1e9 {
-				next = n + 1
-			}
-		}
-	}
-	for ; ; next++ {
-		path := filepath.Join(dir, fmt.Sprintf("%s.%03d.trace", base, next))
-		if err := os.Mkdir(path, 0o777); !errors.Is(err, fs.ErrExist) {
-			return path, err
-		}
-	}
-}
+// maxState is how long a collect.json may be.
+const maxState = 256 << 20
 
 // readState reads the collect.json of a folder; fs.ErrNotExist: it is none of ours.
 func readState(dir string) (*state, error) {
 	path := filepath.Join(dir, stateFile)
-	text, err := os.ReadFile(path)
+	text, err := files.Read(path, maxState)
 	if err != nil {
 		return nil, err
 	}
@@ -111,6 +101,7 @@ func readState(dir string) (*state, error) {
 		if s == nil || s.Info == nil {
 			return nil, fmt.Errorf("%s: a sender in it lacks what it said of the run", path)
 		}
+		slices.Sort(s.Nodes)
 	}
 	return st, nil
 }
@@ -121,34 +112,20 @@ func writeState(dir string, st *state) error {
 	if err != nil {
 		return err
 	}
-	path := filepath.Join(dir, stateFile)
-	// One goroutine at a time writes it, under the lock of the run.
-	tmp := path + ".tmp"
-	if err = os.WriteFile(tmp, append(text, '\n'), 0o666); err == nil {
-		err = os.Rename(tmp, path)
-	}
-	if err != nil {
-		os.Remove(tmp)
-	}
-	return err
+	return files.ReplaceText(filepath.Join(dir, stateFile), append(text, '\n'))
 }
 
-// size is how many bytes the files of a folder take.
-func size(dir string) int64 {
-	entries, err := os.ReadDir(dir)
-	if err != nil {
-		return 0 // it is gone
-	}
-	sum := int64(0)
-	for _, e := range entries {
-		if info, err := e.Info(); err == nil && info.Mode().IsRegular() {
+// metaSize is how many bytes run.json and collect.json take.
+func metaSize(dir string) (sum int64) {
+	for _, name := range []string{stateFile, "run.json"} {
+		if info, err := os.Stat(filepath.Join(dir, name)); err == nil {
 			sum += info.Size()
 		}
 	}
 	return sum
 }
 
-// load finds the runs that were collected before.
+// load finds the runs that were collected before. Of each it keeps as little as of one that rests.
 func (c *Collector) load() error {
 	entries, err := os.ReadDir(c.dir)
 	if err != nil {
@@ -172,21 +149,15 @@ func (c *Collector) load() error {
 				dir, filepath.Base(other.dir)))
 			continue
 		}
-		r := c.newRun(st.ID, dir)
-		r.senders, r.forwarded = st.Senders, st.Forwarded
-		for _, node := range st.Finished {
-			if node >= 0 && node <= trace.MaxNode {
-				r.files[node] = new(file)
-				r.files[node].finished.Store(true)
-			}
-		}
+		r := c.newRun(st.ID, dir, st.From)
+		r.made, r.saved, r.forwarded = true, true, st.Forwarded
 		if r.info, err = trace.ReadRunInfo(dir); err != nil {
-			r.info = merge(r.id, r.senders, nil)
+			r.info = merge(r.id, st.Senders, nil)
 		}
-		n := size(dir)
-		r.bytes.Store(n)
-		c.bytes.Add(n)
-		c.runs[r.id] = r
+		r.rest()
+		r.meta = metaSize(dir)
+		r.grow(files.Size(dir))
+		c.enter(r)
 	}
 	return nil
 }

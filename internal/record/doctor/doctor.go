@@ -2,6 +2,7 @@
 package doctor
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"os"
@@ -9,6 +10,7 @@ import (
 	"path/filepath"
 
 	"github.com/whyslow/whyslow/internal/clock"
+	"github.com/whyslow/whyslow/internal/run/compile"
 	"github.com/whyslow/whyslow/internal/run/crew"
 )
 
@@ -20,8 +22,8 @@ type Finding struct {
 	Advice string `json:"advice,omitempty"`
 }
 
-// Examine looks at everything. engine tells whether programs can be run at all; build names this whyslow.
-// Started on several ranks it returns nil at all but the first.
+// Examine looks at everything. engine: programs can be run at all; build names this whyslow. Only rank 0 gets
+// findings.
 func Examine(ctx context.Context, engine bool, build string) ([]Finding, error) {
 	var mpi []Finding
 	if crew.Ranks() > 1 {
@@ -46,10 +48,7 @@ func examineEngine(engine bool) Finding {
 }
 
 func examineCompiler(ctx context.Context) Finding {
-	name := os.Getenv("CXX")
-	if name == "" {
-		name = "g++"
-	}
+	name := cmp.Or(os.Getenv("CXX"), "g++")
 	f := Finding{What: "C++ compiler", Value: name}
 	out, err := exec.CommandContext(ctx, name, "--version").Output()
 	if err != nil {
@@ -83,22 +82,16 @@ func examineClock() Finding {
 
 func examineCache() Finding {
 	f := Finding{What: "code cache"}
-	dir, err := os.UserCacheDir()
+	cache, err := compile.Open("", "")
 	if err == nil {
-		dir = filepath.Join(dir, "whyslow")
-		if err = os.MkdirAll(dir, 0o777); err == nil {
-			var probe *os.File
-			if probe, err = os.CreateTemp(dir, "probe-*"); err == nil {
-				probe.Close()
-				os.Remove(probe.Name())
-			}
-		}
+		probe := filepath.Join(cache.Dir, fmt.Sprintf("probe-%d", os.Getpid()))
+		err = cmp.Or(os.WriteFile(probe, nil, 0o666), os.Remove(probe))
 	}
 	if err != nil {
 		f.Value = err.Error()
 		f.Advice = "set XDG_CACHE_HOME to a folder that can be written"
 		return f
 	}
-	f.OK, f.Value = true, dir
+	f.OK, f.Value, f.Advice = true, cache.Dir, cache.Note
 	return f
 }

@@ -23,9 +23,8 @@ import (
 	"github.com/whyslow/whyslow/internal/words"
 )
 
-// Whether programs can be started on many processes is found out by starting some: a table of versions and
-// settings would know less than the first run of the user. Where mpirun refuses for a reason that is known,
-// the trial goes on with what it asks for, and the line says what that was.
+// Starting processes shows best whether that works. Where mpirun refuses for a known reason, the trial goes
+// on with what it asks for, and the line says what that was.
 
 // RankFacts are what one process started by mpirun sees.
 type RankFacts struct {
@@ -109,11 +108,8 @@ func examineMPI(ctx context.Context) []Finding {
 }
 
 func lastWord(text string) string {
-	words := strings.Fields(text)
-	if len(words) == 0 {
-		return ""
-	}
-	return words[len(words)-1]
+	text = strings.TrimSpace(text)
+	return text[strings.LastIndexAny(text, " \t")+1:]
 }
 
 // A remedy is what mpirun asks for in words, and what gives it.
@@ -125,8 +121,7 @@ type remedy struct {
 
 var remedies = []remedy{
 	{
-		regexp.MustCompile(`run as root`), []string{"OMPI_ALLOW_RUN_AS_ROOT=1",
-			"OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1"},
+		regexp.MustCompile(`run as root`), []string{"OMPI_ALLOW_RUN_AS_ROOT=1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1"},
 		"as root say mpirun --allow-run-as-root, or set OMPI_ALLOW_RUN_AS_ROOT=1 and" +
 			" OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1",
 	},
@@ -150,8 +145,7 @@ const (
 
 var slotCount = regexp.MustCompile(`\bslots=(\d+)`)
 
-// try runs a command of Open MPI. As long as it fails for a reason that is known it runs again with what it
-// asks for, and advice says what that was.
+// try runs an Open MPI command. While it fails for a known reason, try gives it what it asks for; see advice.
 func try(ctx context.Context, env []string, name string, args ...string) (
 	stdout, stderr string, took time.Duration, advice []string, err error,
 ) {
@@ -185,16 +179,14 @@ func tryRanks(ctx context.Context, mpirun string) []Finding {
 		return []Finding{f}
 	}
 	stdout, stderr, took, advice, err := try(ctx, nil, mpirun, "--display-allocation", "-n",
-		strconv.Itoa(triedRanks),
-		self, "doctor", "--ranks")
+		strconv.Itoa(triedRanks), self, "doctor", "--ranks")
 	if err != nil {
 		f.Value = fmt.Sprintf("cannot be started: %v", cmp.Or(complaint(stderr), err.Error()))
 		f.Advice = fmt.Sprintf("to see all of it: mpirun -n %d %s doctor --ranks", triedRanks, self)
 		if errors.Is(err, context.DeadlineExceeded) {
 			f.Value = fmt.Sprintf("%d ranks did not find each other within %v", triedRanks, tryTimeout)
 			f.Advice = "a network that is named but does not work is the usual reason: mpirun --mca btl" +
-				" self,vader needs none" +
-				" on this computer"
+				" self,vader needs none on this computer"
 		}
 		return []Finding{f}
 	}
@@ -246,8 +238,7 @@ func binding(ranks []RankFacts, whole int) Finding {
 	return f
 }
 
-// examineRanks is examineMPI for a doctor that was itself started on several ranks: it tells where they are.
-// All ranks call it; only rank 0 gets anything.
+// examineRanks tells where the ranks of this doctor run. All call it; rank 0 gets the answer.
 func examineRanks(version string) (found []Finding, err error) {
 	ranks, err := Ranks(version)
 	if err != nil || ranks == nil {
@@ -255,8 +246,7 @@ func examineRanks(version string) (found []Finding, err error) {
 	}
 	found = []Finding{
 		{What: "MPI", OK: true, Value: "built in, " + crew.MPIVersion()},
-		{What: "MPI ranks", OK: true, Value: fmt.Sprintf("%d started, threads: %s", len(ranks),
-			ranks[0].Threads)},
+		{What: "MPI ranks", OK: true, Value: fmt.Sprintf("%d started, threads: %s", len(ranks), ranks[0].Threads)},
 	}
 	seen := map[string]bool{}
 	for i, r := range ranks {
@@ -286,8 +276,7 @@ func examineRanks(version string) (found []Finding, err error) {
 	return found, nil
 }
 
-// complaint is what mpirun says, in one line: of what stands between its first ruled lines the first
-// sentence, and the lines that name something.
+// complaint is mpirun's message in one line: its first sentence, and the lines that name something.
 func complaint(stderr string) string {
 	var words []string
 	first := true // sentence

@@ -15,8 +15,7 @@ import (
 	"github.com/whyslow/whyslow/internal/record/pgas/launch"
 )
 
-// trialSource is the program that doctor compiles and records: each PE puts a number into the next one's
-// memory.
+// trialSource is the program that doctor records: each PE puts a number into the next one's memory.
 const trialSource = `#include <shmem.h>
 static long got;
 int main(void) {
@@ -29,8 +28,7 @@ int main(void) {
 }
 `
 
-// examineShmem tells whether OpenSHMEM programs can be compiled, started and recorded, by doing so. A machine
-// without OpenSHMEM lacks nothing that other programs need.
+// examineShmem tries to compile, start and record an OpenSHMEM program. A machine may do without.
 func examineShmem(ctx context.Context) []Finding {
 	f := Finding{What: "OpenSHMEM", OK: true}
 	oshrun, err := exec.LookPath("oshrun")

@@ -33,9 +33,8 @@ type Describer interface {
 	DF(node int, df trace.DF) (name string, identity []int64)
 }
 
-// Log turns events into lines. What it knows of CFs is common to all nodes. Its methods may be called from
-// several goroutines: CFs are in parts of a table, each with its lock, as the one that creates a CF is often
-// not the one that runs it.
+// Log turns events into lines, for all nodes, from several goroutines. CFs are in parts of a table with a
+// lock each: often one goroutine creates a CF and another runs it.
 type Log struct {
 	start     int64
 	describer func() Describer
@@ -115,8 +114,7 @@ func (l *Log) destroy(id trace.CF) {
 	p.mu.Unlock()
 }
 
-// Append appends the lines of an event, none if its kind gives none. words are its fields in order, of a list
-// the number of elements and the elements.
+// Append appends an event's lines, if its kind has any. words are its fields; a list has its length first.
 func (l *Log) Append(dst []byte, node int, t int64, kind trace.Kind, words []uint64) []byte {
 	e := event{dst: dst, l: l, node: node, since: max(0, t-l.start), c: cf{place: "-"}}
 	switch kind {
@@ -152,8 +150,7 @@ func (l *Log) Append(dst []byte, node int, t int64, kind trace.Kind, words []uin
 		e.about(words[1]).line("requested\t").df(words[0]).text(" by CF ").cf().end()
 	case trace.KindDFReceived: // df, from, bytes, message, request, cf
 		if words[5] != 0 {
-			e.about(words[5]).line("responded ").df(words[0]).text("=").value(words[2]).text(
-				" for CF ").cf().end()
+			e.about(words[5]).line("responded ").df(words[0]).text("=").value(words[2]).text(" for CF ").cf().end()
 		}
 	case trace.KindDFStored: // df, size
 		e.line("POST ").df(words[0]).text(" := ").value(words[1]).text(" &-1").end()

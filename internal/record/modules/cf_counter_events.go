@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"text/tabwriter"
 
@@ -66,7 +65,7 @@ func (m *CFCounter) Start(h *prof.Host) error {
 		return err
 	}
 	if h.Bool("by_code") {
-		m.codes = newCFCodes()
+		m.codes = &cfCodes{names: newNumbering("unknown")}
 	}
 	m.streams = prof.NewPerStream[cfCounter](h.Session(), nil)
 	for i, c := range counted {
@@ -112,14 +111,14 @@ func (m *CFCounter) Finish() error {
 	if m.codes != nil {
 		m.table(&text)
 	}
-	_, _ = m.out.Write([]byte(text.String())) // the Output keeps the error, and tells
-	_ = m.out.Flush()
+	put(m.out, []byte(text.String()))
 	return nil
 }
 
 // table prints the code fragments, the one with the most CFs first.
 func (m *CFCounter) table(text *strings.Builder) {
-	rows := make([][len(counted)]int64, len(m.codes.names))
+	names := m.codes.names.all()
+	rows := make([][len(counted)]int64, len(names))
 	m.streams.All(func(_ *prof.Stream, n *cfCounter) {
 		for code, counts := range n.byCode {
 			for i, c := range counts {
@@ -134,7 +133,7 @@ func (m *CFCounter) table(text *strings.Builder) {
 		}
 	}
 	slices.SortFunc(order, func(a, b int) int {
-		return cmp.Or(cmp.Compare(rows[b][0], rows[a][0]), cmp.Compare(m.codes.names[a], m.codes.names[b]))
+		return cmp.Or(cmp.Compare(rows[b][0], rows[a][0]), cmp.Compare(names[a], names[b]))
 	})
 	w := tabwriter.NewWriter(text, 0, 0, 2, ' ', tabwriter.AlignRight)
 	head := ""
@@ -146,22 +145,15 @@ func (m *CFCounter) table(text *strings.Builder) {
 		for _, n := range rows[code] {
 			fmt.Fprintf(w, "%d\t", n)
 		}
-		fmt.Fprintf(w, "  %s\n", m.codes.names[code])
+		fmt.Fprintf(w, "  %s\n", names[code])
 	}
 	_ = w.Flush() // into memory
 }
 
-// cfCodes knows the code fragment of every CF that exists: a CF is often created by one worker and run by
-// another.
+// cfCodes knows the code fragment of every CF: one worker creates a CF, another often runs it.
 type cfCodes struct {
-	cfs     cfTable[atomic.Uint32] // numbers of code fragments
-	mu      sync.Mutex
-	names   []string // by number; 0 for CFs whose creation was not seen
-	numbers map[string]uint32
-}
-
-func newCFCodes() *cfCodes {
-	return &cfCodes{names: []string{"unknown"}, numbers: map[string]uint32{}}
+	cfs   cfTable[atomic.Uint32] // numbers of code fragments
+	names *numbering[string]     // 0 for CFs whose creation was not seen
 }
 
 // code returns the number of the code fragment of the CF that the event is about, its first field.
@@ -181,7 +173,7 @@ func (c *cfCodes) code(s *prof.Stream, n *cfCounter, kind trace.Kind, a *prof.An
 	site := trace.Site(a.Words[1])
 	number, ok := n.sites[site]
 	if !ok {
-		number = c.number(s.Session().Describe().Site(s.Node(), site).Code)
+		number = c.names.of(s.Session().Describe().Site(s.Node(), site).Code)
 		if n.sites == nil {
 			n.sites = map[trace.Site]uint32{}
 		}
@@ -189,17 +181,4 @@ func (c *cfCodes) code(s *prof.Stream, n *cfCounter, kind trace.Kind, a *prof.An
 	}
 	c.cfs.at(cf).Store(number)
 	return number
-}
-
-// number numbers code fragments; a stream asks once for each statement.
-func (c *cfCodes) number(name string) uint32 {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	n, ok := c.numbers[name]
-	if !ok {
-		n = uint32(len(c.names))
-		c.names = append(c.names, name)
-		c.numbers[name] = n
-	}
-	return n
 }

@@ -1,6 +1,7 @@
 package modules
 
 import (
+	"slices"
 	"sync"
 	"sync/atomic"
 
@@ -10,10 +11,9 @@ import (
 // chunkBits says how many CFs a chunk of a cfTable has.
 const chunkBits = 9
 
-// cfTable keeps a T for each CF, for modules whose events name a CF only. Finding one takes no lock. A node
-// numbers its CFs 1, 2, 3, so neighbours share a chunk; a chunk all of whose CFs are gone is given back, and
-// so the table grows with the CFs that exist and not with those that ever did. Ts are made of atomics: events
-// of one CF may come from several streams.
+// cfTable keeps a T for each CF, for modules whose events name a CF only. Finding one takes no lock. Neighbours
+// share a chunk, which is given back when all its CFs are gone: the table grows with the CFs that exist. Ts are
+// made of atomics: events of one CF may come from several streams.
 type cfTable[T any] struct {
 	chunks sync.Map // uint64 -> *cfChunk[T]
 }
@@ -53,4 +53,34 @@ func (t *cfTable[T]) gone(cf trace.CF) {
 	if c, ok := t.chunks.Load(key); ok && c.(*cfChunk[T]).gone.Add(1) == 1<<chunkBits {
 		t.chunks.Delete(key)
 	}
+}
+
+// numbering gives things numbers from 0 on, in the order in which they come.
+type numbering[K comparable] struct {
+	mu      sync.Mutex
+	list    []K
+	numbers map[K]uint32
+}
+
+func newNumbering[K comparable](zero K) *numbering[K] {
+	return &numbering[K]{list: []K{zero}, numbers: map[K]uint32{zero: 0}}
+}
+
+func (n *numbering[K]) of(k K) uint32 {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	at, ok := n.numbers[k]
+	if !ok {
+		at = uint32(len(n.list))
+		n.list = append(n.list, k)
+		n.numbers[k] = at
+	}
+	return at
+}
+
+// all are the things so far, by number.
+func (n *numbering[K]) all() []K {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return slices.Clone(n.list)
 }

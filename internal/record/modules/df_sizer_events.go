@@ -92,7 +92,6 @@ func (m *DFSizer) Finish() error {
 	if m.withPeak {
 		text += fmt.Sprintf("Peak DF size held: %d bytes\n", peak)
 	}
-	_, _ = m.out.Write([]byte(text)) // the Output keeps the error, and tells
-	_ = m.out.Flush()
+	put(m.out, []byte(text))
 	return nil
 }

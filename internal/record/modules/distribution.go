@@ -9,12 +9,10 @@ import (
 )
 
 // distribution is a histogram of durations with a fixed relative error: every power of two is cut into steps
-// equal parts, and a duration is known to be in one of them. One goroutine adds; others may read at the same
-// time.
+// equal parts. One goroutine adds; others may read at the same time.
 //
-// HdrHistogram does the same but cannot be read while it is written, and takes all of its room at once: 37 kB
-// for hours at the same error, for each worker and code fragment. Here a part is made when a duration falls
-// into it.
+// HdrHistogram cannot be read while it is written, and takes 37 kB for hours at this error, for each worker and
+// code fragment. Here a part is made when a duration falls into it.
 type distribution struct {
 	total, min, max atomic.Int64 // min is one more than that, 0 if there is none
 	parts           [parts]atomic.Pointer[[steps]atomic.Uint64]

@@ -10,8 +10,7 @@ import (
 	"github.com/whyslow/whyslow/trace"
 )
 
-// Logger is what logger_module, df_events_module, cf_events_module and global_events_module
-// are for other modules: a place for messages of their own.
+// Logger is what the modules that log events are for other modules: a place for messages of their own.
 type Logger interface {
 	prof.Module
 	// Log writes text, one line, at the present time as if the stream had emitted it.
@@ -45,11 +44,9 @@ func logInfo(name, doc, events string) prof.ModuleInfo {
 		Cost:   "160 to 250 ns per event, most for csv; a lock only when a full buffer is passed on",
 		Events: []string{events},
 		Params: []prof.Param{
-			{Name: "events", Default: []string{events}, Doc: "which events: Namespace.onName, * matches" +
-				" any text"},
+			{Name: "events", Default: []string{events}, Doc: "which events: Namespace.onName, * matches any text"},
 			{Name: "file", Default: "", Doc: outputDoc},
-			{Name: "format", Default: "text", Choices: []string{"text", "csv", "json"},
-				Doc: "format of the lines"},
+			{Name: "format", Default: "text", Choices: []string{"text", "csv", "json"}, Doc: "format of the lines"},
 			{Name: "buffer", Default: 1 << 16, Doc: bufferDoc},
 		},
 		New: func() prof.Module { return &eventLog{} },
@@ -59,10 +56,6 @@ func logInfo(name, doc, events string) prof.ModuleInfo {
 // Start connects the module.
 func (l *eventLog) Start(h *prof.Host) error {
 	h.WantDFs()
-	size := h.Int("buffer")
-	if size < 0 {
-		return fmt.Errorf("buffer=%d: say a number of bytes, or 0 for each line at once", size)
-	}
 	l.format = formats[h.String("format")]
 	if l.format == nil {
 		return fmt.Errorf("format=%s: say text, csv or json", h.String("format"))
@@ -77,7 +70,9 @@ func (l *eventLog) Start(h *prof.Host) error {
 		}
 	}
 	l.start, l.workers = h.Run().StartNS, h.Run().Workers
-	l.log = newOrdered(h.Session(), out, size)
+	if l.log, err = openOrdered(h, out); err != nil {
+		return err
+	}
 	var patterns []string
 	for _, p := range h.Strings("events") {
 		patterns = append(patterns, standardName(p))

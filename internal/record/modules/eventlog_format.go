@@ -5,7 +5,7 @@ package modules
 import (
 	"bytes"
 	"encoding/json"
-	"math"
+	"fmt"
 	"strconv"
 	"strings"
 
@@ -41,8 +41,7 @@ func appendValue(dst []byte, a *prof.Any, i int) []byte {
 	switch t := a.Spec.Fields[i].Type; {
 	case t != trace.FieldName && t != trace.FieldSite && t != trace.FieldDF:
 	case len(dst) == at || bytes.ContainsFunc(dst[at:], func(r rune) bool {
-		return r <= ' ' || r == '"' ||
-			!strconv.IsPrint(r)
+		return r <= ' ' || r == '"' || !strconv.IsPrint(r)
 	}):
 		dst = strconv.AppendQuote(dst[:at], string(dst[at:]))
 	}
@@ -80,8 +79,8 @@ func appendPlace(dst []byte, l *eventLog, s *prof.Stream, t int64) []byte {
 	return append(strconv.AppendInt(dst, int64(s.ID()), 10), ' ')
 }
 
-// csvFormat is for tables. What events of most kinds have is in columns of its own, filled
-// from the first field of that type; all other fields are in the last column.
+// csvFormat is for tables: types that most kinds have get a column of their own, the other fields share the
+// last.
 type csvFormat struct{}
 
 // csvColumns are the columns that are filled by type.
@@ -150,128 +149,27 @@ type jsonFormat struct{}
 func (jsonFormat) header(dst []byte) []byte { return dst }
 
 func (jsonFormat) event(dst []byte, _ *eventLog, s *prof.Stream, a *prof.Any) []byte {
-	dst = appendTitle(appendJSONPlace(dst, s, a.Time), a.Spec)
-	dst = append(dst, `","fields":{`...)
-	for i := range a.Spec.Fields {
-		f := &a.Spec.Fields[i]
-		if i > 0 {
-			dst = append(dst, ',')
-		}
-		dst = append(append(append(dst, '"'), f.Name...), `":`...)
-		if !f.Type.List() {
-			dst = appendJSON(dst, s, a, f.Type, i)
-			continue
-		}
-		dst = append(dst, '[')
-		for k, w := range a.List() {
-			if k > 0 {
-				dst = append(dst, ',')
-			}
-			if f.Type == trace.FieldDFs {
-				dst = appendJSONDF(dst, s, trace.DF(w))
-			} else {
-				dst = strconv.AppendInt(dst, int64(w), 10)
-			}
-		}
-		dst = append(dst, ']')
-	}
-	return append(dst, "}}\n"...)
+	return append(trace.AppendFieldsJSON(dst, a.Time, s.Node(), s.ID(), a.Spec, a.Words, (*jsonNames)(a)), '\n')
 }
 
 func (jsonFormat) message(dst []byte, _ *eventLog, s *prof.Stream, t int64, text string) []byte {
-	dst = append(append(appendJSONPlace(dst, s, t), messageEvent...), `","fields":{"text":`...)
-	return append(appendJSONString(dst, text), "}}\n"...)
+	quoted, _ := json.Marshal(text) // strings can always be written
+	return fmt.Appendf(dst, `{"time":%d,"node":%d,"stream":%d,"event":"`+messageEvent+`","fields":{"text":%s}}`+
+		"\n", t, s.Node(), s.ID(), quoted)
 }
 
-// appendJSONPlace appends the beginning, up to the name of the event.
-func appendJSONPlace(dst []byte, s *prof.Stream, t int64) []byte {
-	dst = strconv.AppendInt(append(dst, `{"time":`...), t, 10)
-	dst = strconv.AppendInt(append(dst, `,"node":`...), int64(s.Node()), 10)
-	dst = strconv.AppendInt(append(dst, `,"stream":`...), int64(s.ID()), 10)
-	return append(dst, `,"event":"`...)
+// jsonNames are the names that the session knows.
+type jsonNames prof.Any
+
+func (n *jsonNames) stream() *prof.Stream { return (*prof.Any)(n).Stream() }
+
+func (n *jsonNames) Text(field int, _ trace.Name) string { return (*prof.Any)(n).Text(field) }
+
+func (n *jsonNames) DF(df trace.DF) (name string, identity []int64, known bool) {
+	name, identity = n.stream().Session().Describe().DF(n.stream().Node(), df)
+	return name, identity, len(identity) >= 2
 }
 
-func appendJSON(dst []byte, s *prof.Stream, a *prof.Any, t trace.FieldType, i int) []byte {
-	w := a.Words[i]
-	switch t {
-	case trace.FieldName:
-		return appendJSONString(dst, a.Text(i))
-	case trace.FieldDF:
-		return appendJSONDF(dst, s, trace.DF(w))
-	case trace.FieldSite:
-		return appendJSONSite(dst, s, trace.Site(w))
-	case trace.FieldFloat:
-		if f := math.Float64frombits(w); !math.IsNaN(f) && !math.IsInf(f, 0) {
-			return strconv.AppendFloat(dst, f, 'g', -1, 64)
-		}
-	case trace.FieldCF, trace.FieldMessage:
-		if w == 0 {
-			return append(dst, "null"...)
-		}
-	case trace.FieldReason:
-	default:
-		return a.AppendField(dst, i)
-	}
-	return append(a.AppendField(append(dst, '"'), i), '"')
-}
-
-func appendJSONDF(dst []byte, s *prof.Stream, df trace.DF) []byte {
-	if df == 0 {
-		return append(dst, "null"...)
-	}
-	dst = strconv.AppendUint(append(dst, `{"df":`...), uint64(df), 10)
-	if name, identity := s.Session().Describe().DF(s.Node(), df); len(identity) >= 2 {
-		dst = appendJSONString(append(dst, `,"name":`...), name)
-		dst = dst[:len(dst)-1]
-		for _, x := range identity[2:] {
-			dst = append(strconv.AppendInt(append(dst, '['), x, 10), ']')
-		}
-		dst = append(dst, '"')
-	}
-	return append(dst, '}')
-}
-
-func appendJSONSite(dst []byte, s *prof.Stream, number trace.Site) []byte {
-	if number == 0 {
-		return append(dst, "null"...)
-	}
-	d := s.Session().Describe().Site(s.Node(), number)
-	dst = strconv.AppendUint(append(dst, `{"site":`...), uint64(number), 10)
-	dst = appendJSONString(append(dst, `,"code":`...), d.Code)
-	if d.Label != "" {
-		dst = appendJSONString(append(dst, `,"label":`...), d.Label)
-	}
-	if d.File != "" {
-		dst = appendJSONString(append(dst, `,"at":`...), d.File)
-		dst = strconv.AppendInt(append(dst[:len(dst)-1], ':'), int64(d.Line), 10)
-		if d.Col != 0 {
-			dst = strconv.AppendInt(append(dst, ':'), int64(d.Col), 10)
-		}
-		dst = append(dst, '"')
-	}
-	if d.Text != "" {
-		dst = appendJSONString(append(dst, `,"text":`...), d.Text)
-	}
-	return append(dst, '}')
-}
-
-// appendJSONString appends a string in quotes, as encoding/json does, which takes over where a string is more
-// than what statements of a program mostly are.
-func appendJSONString(dst []byte, text string) []byte {
-	at := len(dst)
-	dst = append(dst, '"')
-	for i := range len(text) {
-		switch c := text[i]; {
-		case c < ' ' || c >= 0x7f:
-			quoted, _ := json.Marshal(text) // strings can always be written
-			return append(dst[:at], quoted...)
-		case c == '"' || c == '\\':
-			dst = append(dst, '\\', c)
-		case c == '<' || c == '>' || c == '&':
-			dst = append(append(dst, `\u00`...), "0123456789abcdef"[c>>4], "0123456789abcdef"[c&15])
-		default:
-			dst = append(dst, c)
-		}
-	}
-	return append(dst, '"')
+func (n *jsonNames) Site(s trace.Site) trace.SiteText {
+	return trace.SiteText(n.stream().Session().Describe().Site(n.stream().Node(), s))
 }

@@ -97,8 +97,7 @@ func (m *ForeignBlockTimer) meet(s *prof.Stream, c *calls, function trace.Site) 
 	return of
 }
 
-// end ends the innermost call of a function. Calls within it that did not return never will; an end without
-// a start is ignored.
+// end ends a function's innermost call, and calls within it. An end without a start is ignored.
 func (c *calls) end(of *ForeignTime, t int64) {
 	for i := len(c.open) - 1; i >= 0; i-- {
 		if c.open[i].of != of {

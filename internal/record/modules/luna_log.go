@@ -40,10 +40,6 @@ type lunaLog struct {
 // Start connects the module.
 func (m *lunaLog) Start(h *prof.Host) error {
 	h.WantDFs()
-	size := h.Int("buffer")
-	if size < 0 {
-		return fmt.Errorf("buffer=%d: say a number of bytes, or 0 for each line at once", size)
-	}
 	if err := os.MkdirAll(h.String("dir"), 0o777); err != nil {
 		return err
 	}
@@ -53,7 +49,11 @@ func (m *lunaLog) Start(h *prof.Host) error {
 		if err != nil {
 			return err
 		}
-		m.nodes = append(m.nodes, newOrdered(h.Session(), out, size))
+		node, err := openOrdered(h, out)
+		if err != nil {
+			return err
+		}
+		m.nodes = append(m.nodes, node)
 	}
 	log := lunalog.New(h.Run().StartNS, m.first+len(m.nodes), func() lunalog.Describer { return h.Describe() })
 	for _, k := range lunalog.Kinds {

@@ -2,6 +2,7 @@ package modules
 
 import (
 	"cmp"
+	"fmt"
 	"math"
 	"slices"
 	"sync"
@@ -11,18 +12,15 @@ import (
 
 // Text of many streams in order of time.
 //
-// A stream appends what its events give to a chunk of its own, its lane, without a lock. A full
-// chunk is passed on to the log, which merges lanes: as long as there is something
-// of every lane, the earliest entry is written. The order is then exact: by time, of equal
-// times by node and stream, and of one stream as emitted.
+// A stream appends what its events give to a chunk of its own, its lane, without a lock. The log merges full
+// chunks: while it has something of every lane, it writes the earliest entry. Entries are then ordered by time,
+// node and stream, and within a stream as emitted.
 //
-// A lane that is silent would hold up all others. Hence no more than a window of
-// bytes is kept back; beyond it the earliest entries are written without waiting for the silent lane, and
-// what that one passes on afterwards comes too late in the file, with its true time.
+// A silent lane would hold up all others. So no more than a window of bytes is kept back; beyond it the earliest
+// entries are written, and what the silent lane passes on later stands too late in the file, with its true time.
 // Without buffering (size 0) entries are written as they come.
 //
-// Not done: a goroutine of its own for merging and writing. It would take a core from the
-// workers all the same, and a worker that is faster than the disk must wait anyway.
+// Not done: a goroutine for merging and writing. It would take a core from the workers all the same.
 
 // window is how much text a log keeps back for the sake of order, in bytes.
 const window = 4 << 20
@@ -61,6 +59,15 @@ type entry struct {
 	end  int // in the chunk's text
 }
 
+// openOrdered makes a log by the parameter buffer of a module.
+func openOrdered(h *prof.Host, out *prof.Output) (*ordered, error) {
+	size := h.Int("buffer")
+	if size < 0 {
+		return nil, fmt.Errorf("buffer=%d: say a number of bytes, or 0 for each line at once", size)
+	}
+	return newOrdered(h.Session(), out, size), nil
+}
+
 // newOrdered makes a log that collects up to size bytes of each stream before it merges them.
 func newOrdered(ses *prof.Session, out *prof.Output, size int) *ordered {
 	o := &ordered{out: out, size: size}
@@ -92,8 +99,7 @@ func (o *ordered) take(l *lane) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if o.size <= 0 {
-		_, _ = o.out.Write(l.text) // the Output keeps the error, and tells
-		_ = o.out.Flush()
+		put(o.out, l.text)
 		l.text, l.entries = l.text[:0], l.entries[:0]
 		return
 	}
@@ -151,8 +157,7 @@ func (o *ordered) merge(limit int, all bool) {
 // head is the time of the first entry that is not written.
 func (l *lane) head() int64 { return l.queue[0].entries[l.entry].time }
 
-// write writes the first entry of a lane, and those after it in its first chunk that are earlier
-// than until.
+// write writes the first entry of a lane, and those after it in its first chunk that are earlier than until.
 func (o *ordered) write(l *lane, until int64) {
 	c := l.queue[0]
 	i := l.entry + 1

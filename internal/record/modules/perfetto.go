@@ -31,8 +31,7 @@ func init() {
 			"GlobalEvents.onReadyQueue", "GlobalEvents.onSendQueue",
 			"CFEvents.onCreated", "CFEvents.onStarted", "CFEvents.onFinished", "CFEvents.onDestroyed",
 			"DFEvents.onCreate", "DFEvents.onDestroy", "DFEvents.onStored", "DFEvents.onDropped", "DFEvents.onSent",
-			"DFEvents.onReceived",
-			"SyncEvents.onWaitStarted", "SyncEvents.onWaitEnded"},
+			"DFEvents.onReceived", "SyncEvents.onWaitStarted", "SyncEvents.onWaitEnded"},
 		Params: []prof.Param{
 			{Name: "file", Default: "perfetto.json", Doc: outputDoc},
 			{Name: "precision", Default: "ns", Choices: []string{"ns", "us"}, Doc: "of times, which are in " +
@@ -53,19 +52,17 @@ func init() {
 // # The file
 //
 // An array of records in the Trace Event Format, one a line: complete events ("X") for calls of user code,
-// counters ("C") and names of processes and threads ("M"). A node is a process, a stream a thread of it. The
-// first record is written by Start, each other one begins with the comma and line break that set it off from
-// the one before. So the file is JSON but for its last bracket at any time, and readers of the format do
-// without that.
+// counters ("C"), names of processes and threads ("M"). A node is a process, a stream one of its threads. Each
+// record but the first begins with the comma that sets it off, so the file always lacks but its last bracket,
+// which readers do without.
 //
 // # How it is written
 //
-// Each stream appends to a buffer of its own, and hands it over when it is full or a second old. Records of
-// different streams are not in the order of time, which readers of the format do not ask for.
+// Each stream hands over its buffer when that is full or a second old. Records of different streams are not in
+// the order of time; readers do not ask for that.
 //
-// Arrows are made of the message's number, in the records of sending and receipt ("bind_id"); arrows in
-// records of their own ("s", "f") are tied to what surrounds them, and messages are mostly sent outside user
-// code.
+// Arrows are made of the message's number in the records of sending and receipt ("bind_id"). Records for arrows
+// ("s", "f") would be tied to user code around them, and most messages are sent outside of it.
 type Perfetto struct {
 	out        *prof.Output
 	describe   func() prof.Describer
@@ -159,8 +156,7 @@ func (m *Perfetto) Start(h *prof.Host) error {
 	return m.connect(h, func(c string) bool { return slices.Contains(counters, c) }, h.Bool("flows"))
 }
 
-// pid is the process that stands for a node: this one for its first node, the numbers after it for the
-// others.
+// pid is the process that stands for a node: this one for its first node, then the numbers after it.
 func (m *Perfetto) pid(node int) int { return m.run.PID + node - m.run.Node }
 
 // threads is how many streams a node has as a rule: its workers, messages, measurements.
@@ -173,7 +169,7 @@ func (m *Perfetto) appendProcess(dst []byte, node int) []byte {
 	if m.run.Program != "" {
 		name = m.run.Program + " " + name
 	}
-	return append(appendQuoted(dst, name), "}}"...)
+	return append(trace.AppendJSONString(dst, name), "}}"...)
 }
 
 // join prepares the state of a stream: it and, if it is the first one, its node get their names.
@@ -217,12 +213,12 @@ func (m *Perfetto) text(st *perfettoStream, node int, site trace.Site) *perfetto
 	}
 	d := m.describe().Site(node, site)
 	head := func(category string) []byte {
-		return append(append(appendQuoted([]byte(",\n{\"name\":"), d.Code), `,"cat":"`...),
+		return append(append(trace.AppendJSONString([]byte(",\n{\"name\":"), d.Code), `,"cat":"`...),
 			category+`","ph":"X","ts":`...)
 	}
 	x := &perfettoText{foreign: head("ForeignBlock"), cf: head("CF"), atomic: d.Kind == trace.Atomic}
 	if d.Label != "" {
-		x.label = appendQuoted(nil, d.Label)
+		x.label = trace.AppendJSONString(nil, d.Label)
 		x.label = x.label[:len(x.label)-1]
 	}
 	st.names[key] = x

@@ -5,7 +5,6 @@ package modules
 import (
 	"errors"
 	"strconv"
-	"unicode/utf8"
 
 	"github.com/whyslow/whyslow/prof"
 	"github.com/whyslow/whyslow/trace"
@@ -43,11 +42,9 @@ func (m *Perfetto) connect(h *prof.Host, counter func(name string) bool, flows b
 			m.done(st, t)
 		}
 		err = errors.Join(err,
-			ses.DFCreate.Connect(name, prio, func(s *prof.Stream, t int64, _ trace.DF, size int64,
-				_ trace.CF) {
+			ses.DFCreate.Connect(name, prio, func(s *prof.Stream, t int64, _ trace.DF, size int64, _ trace.CF) {
 				sizer(s, t, size, 0)
-			}),
-			ses.DFDestroy.Connect(name, prio, func(s *prof.Stream, t int64, _ trace.DF, size int64,
+			}), ses.DFDestroy.Connect(name, prio, func(s *prof.Stream, t int64, _ trace.DF, size int64,
 				_ trace.Reason) {
 				sizer(s, t, 0, size)
 			}))
@@ -59,24 +56,20 @@ func (m *Perfetto) connect(h *prof.Host, counter func(name string) bool, flows b
 			st.buf = strconv.AppendInt(append(st.buf, `"bytes":`...), st.node.held.Add(bytes), 10)
 			m.done(st, t)
 		}
-		err = errors.Join(err,
-			ses.DFStored.Connect(name, prio, func(s *prof.Stream, t int64, _ trace.DF,
-				size int64) {
-				held(s, t, size)
-			}),
-			ses.DFDropped.Connect(name, prio, func(s *prof.Stream, t int64, _ trace.DF,
-				size int64) {
-				held(s, t, -size)
-			}))
+		err = errors.Join(err, ses.DFStored.Connect(name, prio, func(s *prof.Stream, t int64, _ trace.DF,
+			size int64) {
+			held(s, t, size)
+		}), ses.DFDropped.Connect(name, prio, func(s *prof.Stream, t int64, _ trace.DF, size int64) {
+			held(s, t, -size)
+		}))
 	}
 	if counter("ReadyQueue") {
-		err = errors.Join(err, ses.ReadyQueue.Connect(name, prio,
-			func(s *prof.Stream, t int64, length uint64) {
-				st := m.streams.Get(s)
-				m.counter(st, ",\n"+`{"name":"ReadyQueue","cat":"CF","ph":"C","ts":`, t)
-				st.buf = strconv.AppendUint(append(st.buf, `"length":`...), length, 10)
-				m.done(st, t)
-			}))
+		err = errors.Join(err, ses.ReadyQueue.Connect(name, prio, func(s *prof.Stream, t int64, length uint64) {
+			st := m.streams.Get(s)
+			m.counter(st, ",\n"+`{"name":"ReadyQueue","cat":"CF","ph":"C","ts":`, t)
+			st.buf = strconv.AppendUint(append(st.buf, `"length":`...), length, 10)
+			m.done(st, t)
+		}))
 	}
 	if counter("SendQueue") {
 		err = errors.Join(err, ses.SendQueue.Connect(name, prio,
@@ -94,8 +87,7 @@ func (m *Perfetto) connect(h *prof.Host, counter func(name string) bool, flows b
 				message, _ uint64, _ trace.CF) {
 				m.message(s, t, ",\n"+`{"name":"send","cat":"DF","flow_out":true,"bind_id":"0x`, `"to":`, df,
 					to, bytes, message)
-			}),
-			ses.DFReceived.Connect(name, prio, func(s *prof.Stream, t int64, df trace.DF, from int,
+			}), ses.DFReceived.Connect(name, prio, func(s *prof.Stream, t int64, df trace.DF, from int,
 				bytes int64, message, _ uint64, _ trace.CF) {
 				m.message(s, t, ",\n"+`{"name":"receive","cat":"DF","flow_in":true,"bind_id":"0x`, `"from":`,
 					df, from, bytes, message)
@@ -133,8 +125,7 @@ func (m *Perfetto) cfCreated(s *prof.Stream, _ int64, cf trace.CF, site trace.Si
 	}
 }
 
-// cfFinished writes an execution of a structured CF if those are wanted, and one of an atomic CF unless user
-// code was called in it: that is written as such.
+// cfFinished writes executions of structured CFs, if wanted, and of atomic CFs that called no user code.
 func (m *Perfetto) cfFinished(s *prof.Stream, t int64, cf trace.CF, _ uint64, _ int64) {
 	st := m.streams.Get(s)
 	c := m.cfs.find(cf)
@@ -179,7 +170,7 @@ func (m *Perfetto) waitEnded(s *prof.Stream, t int64, n trace.Name) {
 	}
 	from := st.waits[len(st.waits)-1]
 	st.waits = st.waits[:len(st.waits)-1]
-	st.buf = appendQuoted(append(st.buf, ",\n{\"name\":"...), m.describe().Name(s.Node(), n))
+	st.buf = trace.AppendJSONString(append(st.buf, ",\n{\"name\":"...), m.describe().Name(s.Node(), n))
 	m.slice(st, []byte(`,"cat":"Sync","ph":"X","ts":`), from, t)
 	m.done(st, t)
 }
@@ -193,24 +184,7 @@ func (m *Perfetto) message(s *prof.Stream, t int64, head, peer string, df trace.
 	st.buf = strconv.AppendInt(append(st.buf, peer...), int64(node), 10)
 	st.buf = strconv.AppendInt(append(st.buf, `,"bytes":`...), bytes, 10)
 	if m.args {
-		st.buf = appendQuoted(append(st.buf, `,"df":`...), prof.DFText(m.describe(), s.Node(), df))
+		st.buf = trace.AppendJSONString(append(st.buf, `,"df":`...), prof.DFText(m.describe(), s.Node(), df))
 	}
 	m.done(st, t)
-}
-
-// appendQuoted appends text as a JSON string. What is no UTF-8 becomes U+FFFD.
-func appendQuoted(dst []byte, text string) []byte {
-	dst = append(dst, '"')
-	for _, r := range text {
-		switch {
-		case r == '"' || r == '\\':
-			dst = append(dst, '\\', byte(r))
-		case r < ' ':
-			const hex = "0123456789abcdef"
-			dst = append(dst, '\\', 'u', '0', '0', hex[r>>4], hex[r&15])
-		default:
-			dst = utf8.AppendRune(dst, r)
-		}
-	}
-	return append(dst, '"')
 }

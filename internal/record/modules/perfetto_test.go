@@ -124,7 +124,7 @@ func TestPerfettoEverything(t *testing.T) {
 {"name":"receive","cat":"DF","flow_in":true,"bind_id":"0x11","ph":"X","ts":4.001,"dur":0,"pid":6507,"tid":6512,"args":{"from":0,"bytes":96,"df":"x[3]"}},
 {"name":"DFHeld","cat":"DF","ph":"C","ts":4.001,"dur":0,"pid":6507,"tid":6512,"args":{"bytes":80}},
 {"name":"lock","cat":"Sync","ph":"X","ts":5.1,"dur":0.1,"pid":6507,"tid":6512,"args":{}},
-{"name":"quo\"te\\\u000a<ü>","cat":"CF","ph":"X","ts":5,"dur":1,"pid":6507,"tid":6512,"args":{"cf":"0.3"}},
+{"name":"quo\"te\\\n\u003cü\u003e","cat":"CF","ph":"X","ts":5,"dur":1,"pid":6507,"tid":6512,"args":{"cf":"0.3"}},
 {"name":"DFHeld","cat":"DF","ph":"C","ts":6,"dur":0,"pid":6507,"tid":6512,"args":{"bytes":0}},
 {"name":"DFSizer","cat":"DF","ph":"C","ts":6,"dur":0,"pid":6507,"tid":6512,"args":{"created":0,"destroyed":80}},
 {"name":"thread_name","ph":"M","pid":6507,"tid":6515,"args":{"name":"system 3"}},
@@ -217,13 +217,13 @@ func TestPerfettoWhileItRuns(t *testing.T) {
 	}
 }
 
-func FuzzAppendQuoted(f *testing.F) {
+func FuzzJSONString(f *testing.F) {
 	for _, s := range []string{"", "a", `"\`, "\x00\n\x1f", "ü<&>\u2028", "\xff\xc3"} {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, s string) {
 		var got string
-		if err := json.Unmarshal(appendQuoted(nil, s), &got); err != nil {
+		if err := json.Unmarshal(trace.AppendJSONString(nil, s), &got); err != nil {
 			t.Fatal(err)
 		}
 		if want := strings.ToValidUTF8(s, "\ufffd"); utf8.ValidString(s) && got != want {

@@ -5,10 +5,10 @@ package modules
 import (
 	"cmp"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
-	"sync"
 	"sync/atomic"
 
 	"github.com/jedib0t/go-pretty/v6/table"
@@ -43,18 +43,14 @@ func init() {
 //
 // # How it counts
 //
-// onCreated says which statement a CF comes from, the later events only which CF it is: so the number of the
-// code fragment is kept for each CF, with the time since which it waits and that of its start. What an
-// execution adds goes to the sums of its stream and code fragment; sums are added up when somebody asks.
+// Only onCreated says which statement a CF comes from. So for each CF the number of its code fragment is kept,
+// with the times since which it waits and of its start. Sums are kept by stream and code fragment.
 type Profile struct {
 	h       *prof.Host
 	out     *prof.Output
 	cfs     cfTable[profiledCF]
 	streams *prof.PerStream[profileStream]
-
-	mu    sync.Mutex
-	codes []FragmentProfile // by number; 0 stands for CFs of which no creation was seen
-	byKey map[FragmentProfile]uint32
+	codes   *numbering[FragmentProfile] // 0 stands for CFs of which no creation was seen
 }
 
 // profiledCF is what is known of a CF.
@@ -67,13 +63,8 @@ type profiledCF struct {
 
 // profileStream is what a stream has seen.
 type profileStream struct {
-	codes map[nodeSite]uint32 // numbers of code fragments; the stream's own
+	codes map[trace.Site]uint32 // numbers of code fragments; the stream's own
 	sums  atomic.Pointer[[]*profileSums]
-}
-
-type nodeSite struct {
-	node int
-	site trace.Site
 }
 
 // profileSums are the sums of a code fragment at a stream.
@@ -141,83 +132,69 @@ func (m *Profile) Start(h *prof.Host) error {
 		return err
 	}
 	m.h = h
-	unknown := FragmentProfile{Code: "?"}
-	m.codes, m.byKey = []FragmentProfile{unknown}, map[FragmentProfile]uint32{unknown: 0}
+	m.codes = newNumbering(FragmentProfile{Code: "?"})
 	ses := h.Session()
 	m.streams = prof.NewPerStream(ses,
-		func(_ *prof.Stream, st *profileStream) { st.codes = map[nodeSite]uint32{} })
+		func(_ *prof.Stream, st *profileStream) { st.codes = map[trace.Site]uint32{} })
 	return m.connect(ses, h.Name(), h.Priority())
 }
 
 func (m *Profile) connect(ses *prof.Session, name string, prio int) error {
-	if err := ses.CFCreated.Connect(name, prio, func(s *prof.Stream, t int64, cf trace.CF, site trace.Site,
-		_ trace.CF, _ uint64, _ float64, _ []int32) {
-		c := m.cfs.at(cf)
-		c.code.Store(m.code(s, site))
-		c.since.Store(t)
-		c.known.Store(true)
-	}); err != nil {
-		return err
-	}
-	// A CF that comes from another process waits since it came.
-	if err := ses.CFReceived.Connect(name, prio, func(_ *prof.Stream, t int64, cf trace.CF, _ int, _ int64,
-		_ float64) {
-		if c := m.cfs.at(cf); !c.known.Swap(true) {
+	return errors.Join(
+		ses.CFCreated.Connect(name, prio, func(s *prof.Stream, t int64, cf trace.CF, site trace.Site,
+			_ trace.CF, _ uint64, _ float64, _ []int32) {
+			c := m.cfs.at(cf)
+			c.code.Store(m.code(s, site))
 			c.since.Store(t)
-		}
-	}); err != nil {
-		return err
-	}
-	if err := ses.CFStarted.Connect(name, prio, func(s *prof.Stream, t int64, cf trace.CF, _ uint64,
-		_ []trace.DF) {
-		c := m.cfs.at(cf)
-		c.started.Store(t)
-		sums := m.streams.Get(s).of(c.code.Load())
-		if c.known.Load() {
-			sums.waiting.add(t - c.since.Load())
-		}
-	}); err != nil {
-		return err
-	}
-	if err := ses.CFFinished.Connect(name, prio, func(s *prof.Stream, t int64, cf trace.CF, _ uint64,
-		cpu int64) {
-		c := m.cfs.find(cf)
-		if c == nil {
-			return // its start was not seen
-		}
-		sums := m.streams.Get(s).of(c.code.Load())
-		d := t - c.started.Load()
-		sums.execution.add(d)
-		if cpu >= 0 {
-			sums.measured.Add(1)
-			sums.cpu.Add(cpu)
-			sums.cpuOf.Add(d)
-		}
-		c.since.Store(t)
-		c.known.Store(true)
-	}); err != nil {
-		return err
-	}
-	if err := ses.DFCreate.Connect(name, prio, func(s *prof.Stream, _ int64, _ trace.DF, size int64,
-		cf trace.CF) {
-		code := uint32(0)
-		if c := m.cfs.find(cf); c != nil {
-			code = c.code.Load()
-		}
-		sums := m.streams.Get(s).of(code)
-		sums.dfs.Add(1)
-		sums.bytes.Add(size)
-	}); err != nil {
-		return err
-	}
-	return ses.CFDestroyed.Connect(name, prio, func(_ *prof.Stream, _ int64, cf trace.CF) { m.cfs.gone(cf) })
+			c.known.Store(true)
+		}),
+		// A CF that comes from another process waits since it came.
+		ses.CFReceived.Connect(name, prio, func(_ *prof.Stream, t int64, cf trace.CF, _ int, _ int64, _ float64) {
+			if c := m.cfs.at(cf); !c.known.Swap(true) {
+				c.since.Store(t)
+			}
+		}),
+		ses.CFStarted.Connect(name, prio, func(s *prof.Stream, t int64, cf trace.CF, _ uint64, _ []trace.DF) {
+			c := m.cfs.at(cf)
+			c.started.Store(t)
+			sums := m.streams.Get(s).of(c.code.Load())
+			if c.known.Load() {
+				sums.waiting.add(t - c.since.Load())
+			}
+		}),
+		ses.CFFinished.Connect(name, prio, func(s *prof.Stream, t int64, cf trace.CF, _ uint64, cpu int64) {
+			c := m.cfs.find(cf)
+			if c == nil {
+				return // its start was not seen
+			}
+			sums := m.streams.Get(s).of(c.code.Load())
+			d := t - c.started.Load()
+			sums.execution.add(d)
+			if cpu >= 0 {
+				sums.measured.Add(1)
+				sums.cpu.Add(cpu)
+				sums.cpuOf.Add(d)
+			}
+			c.since.Store(t)
+			c.known.Store(true)
+		}),
+		ses.DFCreate.Connect(name, prio, func(s *prof.Stream, _ int64, _ trace.DF, size int64, cf trace.CF) {
+			code := uint32(0)
+			if c := m.cfs.find(cf); c != nil {
+				code = c.code.Load()
+			}
+			sums := m.streams.Get(s).of(code)
+			sums.dfs.Add(1)
+			sums.bytes.Add(size)
+		}),
+		ses.CFDestroyed.Connect(name, prio, func(_ *prof.Stream, _ int64, cf trace.CF) { m.cfs.gone(cf) }),
+	)
 }
 
 // code returns the number of the code fragment that a statement runs.
 func (m *Profile) code(s *prof.Stream, site trace.Site) uint32 {
-	st, key := m.streams.Get(s), nodeSite{s.Node(), site}
-	n, ok := st.codes[key]
-	if ok {
+	st := m.streams.Get(s)
+	if n, ok := st.codes[site]; ok {
 		return n
 	}
 	d := m.h.Describe().Site(s.Node(), site)
@@ -225,15 +202,8 @@ func (m *Profile) code(s *prof.Stream, site trace.Site) uint32 {
 	if (d.Kind == trace.For || d.Kind == trace.While || d.Kind == trace.If) && d.Line > 0 {
 		f.At = fmt.Sprintf("%s:%d:%d", d.File, d.Line, d.Col)
 	}
-	m.mu.Lock()
-	if n, ok = m.byKey[f]; !ok {
-		n = uint32(len(m.codes))
-		m.codes = append(m.codes, f)
-		m.byKey[f] = n
-	}
-	m.mu.Unlock()
-	st.codes[key] = n
-	return n
+	st.codes[site] = m.codes.of(f)
+	return st.codes[site]
 }
 
 // of returns the stream's sums of a code fragment.
@@ -286,13 +256,10 @@ func (s *summary) durations() Durations {
 	return d
 }
 
-// Fragments returns the figures of all code fragments up to now, those that took the most time first. It may
-// be called from any goroutine; an execution that ends at this moment may be counted in one figure and not
-// yet in another.
+// Fragments returns the figures of all code fragments so far, longest first, to any goroutine. An execution
+// ending now may be in some figures only.
 func (m *Profile) Fragments() []Fragment {
-	m.mu.Lock()
-	codes := slices.Clone(m.codes)
-	m.mu.Unlock()
+	codes := m.codes.all()
 	type part struct {
 		node int
 		sums *profileSums
@@ -331,13 +298,10 @@ func (m *Profile) Fragments() []Fragment {
 	return list
 }
 
-// Execution sums up, up to now, the executions of the code fragments of that name on all nodes: how many, and
-// in nanoseconds their sum and quantiles. It may be called like Fragments, also by modules outside of this
-// repository, to which the types of this package are unknown.
+// Execution sums up all executions of a code fragment so far: how many, their nanoseconds and quantiles.
+// Modules outside of this repository, which lack this package's types, may call it.
 func (m *Profile) Execution(code string) (count, totalNS, p50, p90, p99 int64) {
-	m.mu.Lock()
-	codes := slices.Clone(m.codes)
-	m.mu.Unlock()
+	codes := m.codes.all()
 	var s summary
 	m.streams.All(func(_ *prof.Stream, st *profileStream) {
 		for i, sums := range st.list() {
@@ -393,8 +357,7 @@ func profileTable(list []Fragment) string {
 		}
 		e := &f.Execution
 		w.AppendRow(table.Row{name, node, e.Count, fmt.Sprintf("%.3f", float64(e.Total)/1e6), us(e.Mean), us(e.Min),
-			us(e.P50), us(e.P90), us(e.P99), us(e.Max),
-			cpu, us(f.Waiting.P50), us(f.Waiting.P99), f.DFs, f.Bytes})
+			us(e.P50), us(e.P90), us(e.P99), us(e.Max), cpu, us(f.Waiting.P50), us(f.Waiting.P99), f.DFs, f.Bytes})
 	}
 	for i := range list {
 		f := &list[i]

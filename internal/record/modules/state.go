@@ -47,17 +47,14 @@ func init() {
 //
 // # How it counts
 //
-// The life of a CF is a walk through states (here, waiting, ready, running), each event a step. The module
-// keeps where each CF stands and its weight in one word, exchanged at each event; what the exchange gives
-// back tells which counts change. So an event that says what is known already changes nothing, and one that
-// is missing (a CF that is ready and migrates, or starts though nobody said that it was ready) leaves no
-// count behind.
+// The life of a CF is a walk through states (here, waiting, ready, running), each event a step. A CF's state and
+// weight are one word, which each event exchanges; the old word tells which counts change. So an event that says
+// what is known changes nothing, and a missing one leaves no count behind.
 //
-// Counts are kept by stream, and added up when somebody asks. While events go on, a sum may have seen one
-// half of what moves from one stream to another; it is never below zero, and exact when nothing happens.
+// Counts are kept by stream and added up when somebody asks. While events go on, a sum may have seen half of a
+// move between streams; it is never below zero, and exact when nothing happens.
 //
-// Deliberately not done: counts by code fragment (profile_module has them) and neighbour relations
-// (GlobalEvents.onRelations has them).
+// Not done: counts by code fragment (profile_module) and neighbour relations (GlobalEvents.onRelations).
 type State struct {
 	cfs     cfTable[atomic.Uint64]
 	streams *prof.PerStream[stateStream]
@@ -238,8 +235,7 @@ func (m *State) Node(node int) (s prof.NodeState) {
 	m.mu.Unlock()
 	var weight int64
 	for _, st := range n.list() {
-		// In the order in which CFs go through them: one that moves on meanwhile is counted twice rather than not
-		// at all.
+		// In the order in which CFs go through them: one that moves meanwhile counts twice rather than never.
 		here, waiting, ready, running := st.cfs[cfHere].Load(), st.cfs[cfWaiting].Load(), st.cfs[cfReady].Load(),
 			st.cfs[cfRunning].Load()
 		s.CFs += here + waiting + ready + running
@@ -280,21 +276,9 @@ func (m *State) tick(s *prof.Stream, st *stateStream, t int64) {
 
 // stateLine is a line of the output; docs/modules.md explains it.
 type stateLine struct {
-	TimeNS   int64   `json:"time_ns"`
-	Node     int     `json:"node"`
-	CFs      int64   `json:"cfs"`
-	Waiting  int64   `json:"waiting"`
-	Ready    int64   `json:"ready"`
-	Running  int64   `json:"running"`
-	Finished int64   `json:"finished"`
-	DFs      int64   `json:"dfs"`
-	Bytes    int64   `json:"bytes"`
-	Sent     int64   `json:"sent_bytes"`
-	Received int64   `json:"received_bytes"`
-	Queue    int64   `json:"queue"`
-	Sending  int64   `json:"sending"`
-	Busy     int64   `json:"busy"`
-	Weight   float64 `json:"weight"`
+	TimeNS int64 `json:"time_ns"`
+	Node   int   `json:"node"`
+	prof.NodeState
 }
 
 // lines writes a line for each node.
@@ -306,10 +290,7 @@ func (m *State) lines() error {
 	enc := json.NewEncoder(&b)
 	t := prof.Now() - m.start
 	for n := m.first; n < nodes; n++ {
-		s := m.Node(n)
-		if err := enc.Encode(stateLine{t, n, s.CFs, s.Waiting, s.Ready, s.Running, s.Finished, s.DFs, s.Bytes,
-			s.Sent, s.Received,
-			s.Queue, s.Sending, s.Busy, s.Weight}); err != nil {
+		if err := enc.Encode(stateLine{t, n, m.Node(n)}); err != nil {
 			return err
 		}
 	}

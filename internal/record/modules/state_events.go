@@ -55,8 +55,7 @@ func (m *State) connect(h *prof.Host) error {
 			_ float64) {
 			left(s, t, cf, bytes)
 		}),
-		ses.CFStolen.Connect(name, prio, func(s *prof.Stream, t int64, cf trace.CF, _ int, bytes int64,
-			_ float64) {
+		ses.CFStolen.Connect(name, prio, func(s *prof.Stream, t int64, cf trace.CF, _ int, bytes int64, _ float64) {
 			left(s, t, cf, bytes)
 		}),
 		ses.CFDestroyed.Connect(name, prio, func(s *prof.Stream, t int64, cf trace.CF) {
@@ -65,28 +64,23 @@ func (m *State) connect(h *prof.Host) error {
 			m.cfs.gone(cf)
 			m.tick(s, st, t)
 		}),
-		ses.CFWaiting.Connect(name, prio, func(s *prof.Stream, t int64, cf trace.CF,
-			_ []trace.DF) {
+		ses.CFWaiting.Connect(name, prio, func(s *prof.Stream, t int64, cf trace.CF, _ []trace.DF) {
 			waiting(s, t, cf)
 		}),
-		ses.CFReady.Connect(name, prio, func(s *prof.Stream, t int64, cf trace.CF,
-			_ int64) {
+		ses.CFReady.Connect(name, prio, func(s *prof.Stream, t int64, cf trace.CF, _ int64) {
 			ready(s, t, cf)
 		}),
-		ses.CFStarted.Connect(name, prio, func(s *prof.Stream, t int64, cf trace.CF, _ uint64,
-			_ []trace.DF) {
+		ses.CFStarted.Connect(name, prio, func(s *prof.Stream, t int64, cf trace.CF, _ uint64, _ []trace.DF) {
 			running(s, t, cf)
 		}),
 		ses.CFFinished.Connect(name, prio, func(s *prof.Stream, t int64, cf trace.CF, _ uint64, _ int64) {
 			m.streams.Get(s).finished.Add(1)
 			here(s, t, cf)
 		}),
-		ses.DFStored.Connect(name, prio, func(s *prof.Stream, t int64, _ trace.DF,
-			size int64) {
+		ses.DFStored.Connect(name, prio, func(s *prof.Stream, t int64, _ trace.DF, size int64) {
 			held(s, t, 1, size)
 		}),
-		ses.DFDropped.Connect(name, prio, func(s *prof.Stream, t int64, _ trace.DF,
-			size int64) {
+		ses.DFDropped.Connect(name, prio, func(s *prof.Stream, t int64, _ trace.DF, size int64) {
 			held(s, t, -1, size)
 		}),
 		ses.DFSent.Connect(name, prio, func(s *prof.Stream, _ int64, _ trace.DF, _ int, bytes int64, _,
@@ -97,16 +91,13 @@ func (m *State) connect(h *prof.Host) error {
 			_ uint64, _ trace.CF) {
 			m.streams.Get(s).received.Add(bytes)
 		}),
-		ses.ReadyQueue.Connect(name, prio, func(s *prof.Stream, _ int64,
-			length uint64) {
+		ses.ReadyQueue.Connect(name, prio, func(s *prof.Stream, _ int64, length uint64) {
 			m.streams.Get(s).node.queue.Store(int64(length))
 		}),
-		ses.SendQueue.Connect(name, prio, func(s *prof.Stream, _ int64, peer int,
-			length uint64) {
+		ses.SendQueue.Connect(name, prio, func(s *prof.Stream, _ int64, peer int, length uint64) {
 			m.streams.Get(s).setSending(peer, length)
 		}),
-		ses.ProgramStarted.Connect(name, prio, func(s *prof.Stream, _ int64, _ uint64,
-			_ int64) {
+		ses.ProgramStarted.Connect(name, prio, func(s *prof.Stream, _ int64, _ uint64, _ int64) {
 			busy(s, 1)
 		}),
 		ses.Busy.Connect(name, prio, func(s *prof.Stream, _ int64) { busy(s, 1) }),

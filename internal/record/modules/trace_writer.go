@@ -5,11 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"strconv"
-	"strings"
 	"sync"
 	"time"
 
+	"github.com/whyslow/whyslow/internal/words"
 	"github.com/whyslow/whyslow/prof"
 	"github.com/whyslow/whyslow/trace"
 )
@@ -51,10 +50,9 @@ const (
 	maxTraceFlush  = time.Hour
 )
 
-// TraceOptions checks the parameters of the trace writer and turns them into what package trace takes. An
-// error begins with "NAME=VALUE: ".
+// TraceOptions turns the trace writer's parameters into trace.Options. Errors begin with "NAME=VALUE: ".
 func TraceOptions(buffer string, pool, level int, sync bool, full, flush string) (trace.Options, error) {
-	size, err := parseSize(buffer)
+	size, err := words.ParseBytes(buffer)
 	every, flushErr := time.ParseDuration(flush)
 	switch {
 	case err != nil || size < minTraceBuffer || size > maxTraceBuffer:
@@ -68,7 +66,7 @@ func TraceOptions(buffer string, pool, level int, sync bool, full, flush string)
 	case flushErr != nil || every != 0 && (every < minTraceFlush || every > maxTraceFlush):
 		err = fmt.Errorf("flush=%s: say %v to 1h, such as 200ms, or 0 for never", flush, minTraceFlush)
 	}
-	opt := trace.Options{BufferBytes: size, Pool: pool, Level: level, Sync: sync, FlushEvery: every}
+	opt := trace.Options{BufferBytes: int(size), Pool: pool, Level: level, Sync: sync, FlushEvery: every}
 	if level == 0 {
 		opt.Level = -1
 	}
@@ -81,8 +79,7 @@ func TraceOptions(buffer string, pool, level int, sync bool, full, flush string)
 // TraceWriter is the module trace_writer_module. Its work is done where events are emitted: a stream made
 // with one of its writers records every event that is on, before any handler sees it.
 type TraceWriter struct {
-	// Sink, where it is set, gets the blocks of all nodes, and there are no files: see trace.CreateSink. Calls
-	// for different nodes may come at once.
+	// Sink, if set, gets the blocks of all nodes instead of files: see trace.CreateSink. Calls may overlap.
 	Sink func(b *trace.RawBlock) error
 
 	dir      string
@@ -141,22 +138,3 @@ func (w *TraceWriter) Dir() string { return w.dir }
 
 // Writers are the writers of the nodes of this process.
 func (w *TraceWriter) Writers() []*trace.Writer { return w.writers }
-
-// parseSize reads a number of bytes with an optional factor: k, M (powers of 1000) or Ki, Mi.
-func parseSize(s string) (int, error) {
-	number, factor := strings.TrimSuffix(s, "B"), 1
-	for _, f := range []struct {
-		suffix string
-		factor int
-	}{{"Ki", 1 << 10}, {"Mi", 1 << 20}, {"k", 1000}, {"K", 1000}, {"M", 1000_000}} {
-		if rest, ok := strings.CutSuffix(number, f.suffix); ok {
-			number, factor = rest, f.factor
-			break
-		}
-	}
-	n, err := strconv.ParseUint(number, 10, 31)
-	if err != nil || n > 1<<40/uint64(factor) {
-		return 0, fmt.Errorf("%q is no size such as 128Ki", s)
-	}
-	return int(n) * factor, nil
-}

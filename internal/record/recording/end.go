@@ -14,6 +14,7 @@ import (
 	"github.com/whyslow/whyslow/internal/console"
 	"github.com/whyslow/whyslow/internal/procs"
 	"github.com/whyslow/whyslow/internal/run/crew"
+	"github.com/whyslow/whyslow/prof"
 	"github.com/whyslow/whyslow/trace"
 )
 
@@ -78,6 +79,9 @@ func (r *Recording) End(runErr, outcome error) error {
 		r.io.Say("warning: %d events were not recorded", lost)
 	}
 	if failed == nil && broken {
+		if r.left {
+			return console.Exit(console.Interrupted, nil)
+		}
 		return console.Exit(console.Damaged, nil)
 	}
 	return incomplete(failed)
@@ -118,19 +122,14 @@ func (r *Recording) noteEnd(runErr, outcome error) {
 		return
 	}
 	r.info.Exit, r.info.Message = console.Code(outcome), runErr.Error()
-	switch r.info.Exit {
-	case console.Stuck:
-		r.info.Ended = trace.EndedStuck
-	case console.Interrupted:
-		r.info.Ended = trace.EndedInterrupted
-	default:
-		r.info.Ended = trace.EndedFailed
-	}
+	r.info.Ended = cmp.Or(map[int]string{console.Stuck: trace.EndedStuck,
+		console.Interrupted: trace.EndedInterrupted}[r.info.Exit], trace.EndedFailed)
 }
 
 // finishModules reports whether one failed, and tells the user about it.
 func (r *Recording) finishModules() (failed bool) {
 	err := r.run.Finish()
+	r.left = errors.Is(err, prof.ErrLeft)
 	if err != nil {
 		r.io.Say("%s", strings.ReplaceAll(err.Error(), "\n", "\nwhyslow: "))
 	}
@@ -171,8 +170,7 @@ func (r *Recording) parts() string {
 	return strings.Join(list, ", ")
 }
 
-// gatherParts brings the files of all nodes into the folder of the trace, if they are not there. The parts
-// are removed only when all have arrived.
+// gatherParts brings all nodes' files into the trace's folder. Parts are removed when all have arrived.
 func (r *Recording) gatherParts() error {
 	if r.local == "" {
 		return nil
@@ -197,8 +195,7 @@ func (r *Recording) gatherParts() error {
 const (
 	// Grace is how long what a program has printed is waited for after an interrupt: mpirun kills all soon.
 	Grace = 100 * time.Millisecond
-	// stayAfter is how long after an interrupt a process stays: mpirun gives all a second, but kills those
-	// that are left as soon as one of them has ended.
+	// stayAfter is how long an interrupted process stays: mpirun kills all when one ends, or after 1 s.
 	stayAfter = 850 * time.Millisecond
 	// othersAfter is how long after it the files of the others should be complete.
 	othersAfter = 550 * time.Millisecond
@@ -242,8 +239,7 @@ func (r *Recording) Interrupted(v *crew.Voice, flush func(), runErr error) error
 	return outcome
 }
 
-// lookForDead says of which nodes the trace ends early because their processes are gone, and where parts of
-// it are.
+// lookForDead says which nodes' traces end early because their processes died, and where parts are.
 func (r *Recording) lookForDead(interrupted time.Time) {
 	if r.opt.LocalDir != "" {
 		r.io.Say("the parts of the trace were not gathered: %s", r.parts())

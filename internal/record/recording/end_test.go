@@ -11,6 +11,7 @@ import (
 
 	"github.com/whyslow/whyslow/internal/procs"
 	"github.com/whyslow/whyslow/internal/run/crew"
+	"github.com/whyslow/whyslow/internal/testkit/grouptest"
 	"github.com/whyslow/whyslow/trace"
 )
 
@@ -49,7 +50,7 @@ func TestPartsThatCannotBeGathered(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	for _, g := range procs.Local(2) {
+	for _, g := range grouptest.Local(2) {
 		wg.Go(func() { gather(g) })
 	}
 	wg.Wait()

@@ -1,6 +1,5 @@
-// Package recording is what happens to the events of a run: a session with modules, of which one writes the
-// trace, and a connection to a collector. Every process of a run has a Recording; what concerns them all they
-// do together.
+// Package recording records a run: a session with modules, of which one writes the trace, and a connection to
+// a collector. Every process of a run has a Recording.
 package recording
 
 import (
@@ -36,7 +35,8 @@ type Options struct {
 	LocalDir string
 	Send     *Send // nil: to nobody
 	// Live shows the trace in a folder while it is written; nil: nobody looks on.
-	Live func(folder string) (Page, error)
+	Live  func(folder string) (Page, error)
+	Asked <-chan struct{} // closed when the user asks the run to end
 	// Describe adds what run.json tells of the settings of the run.
 	Describe func(info *trace.RunInfo)
 }
@@ -65,6 +65,7 @@ type Recording struct {
 	old    string           // that folder once the part was gathered
 	source *stream.NodeFile // what this process of many sends; nil: nothing, or a queue
 	group  []int            // nodes that are sent to the same collector as that of this process
+	left   bool             // a module did not return when it was to finish
 }
 
 // Start starts the modules that the plan switches on. All processes of a run call it.
@@ -113,13 +114,18 @@ func (r *Recording) startModules(terminal io.Writer, uses []prof.Use, plan *conf
 	facts := prof.RunFacts{
 		Program: filepath.Base(o.Program), Args: o.Args, Nodes: o.Nodes, Workers: o.Workers, PID: os.Getpid(),
 		Host: crew.HostName(), Started: time.Now(), StartNS: prof.Now(), Out: terminal,
+		Asked: o.Asked,
 	}
 	if c.Many() {
 		facts.Nodes, facts.Node, facts.Processes = 1, c.Rank(), c.Size()
 	}
 	var err error
 	if r.run, err = r.Session.StartModules(uses, facts); err != nil {
-		err = console.Exit(console.BadUsage, err)
+		code := console.BadUsage
+		if errors.Is(err, prof.ErrLeft) {
+			code = console.Interrupted
+		}
+		err = console.Exit(code, err)
 	}
 	if err = c.Agree(err); err != nil {
 		return err
@@ -160,8 +166,7 @@ func (r *Recording) prepareTrace(u *prof.Use) error {
 		r.queue = stream.NewQueue(0, nil)
 		u.Info.New = func() prof.Module {
 			return &modules.TraceWriter{Sink: func(b *trace.RawBlock) error {
-				return r.queue.Put(b.Node,
-					b.Bytes)
+				return r.queue.Put(b.Node, b.Bytes)
 			}}
 		}
 		return nil
@@ -189,8 +194,7 @@ func (r *Recording) makeFolder(u *prof.Use) (string, error) {
 	return dir, err
 }
 
-// shareFolder tells all processes the folder of the trace, and makes the one of this process's part where
-// that is another.
+// shareFolder tells all processes the trace's folder, and makes that of this process's part.
 func (r *Recording) shareFolder() (err error) {
 	var local func(folder string) error
 	if r.opt.LocalDir != "" {
@@ -254,8 +258,8 @@ func (r *Recording) WantsDFs() bool { return r.run.WantsDFs() }
 func (r *Recording) describe(started time.Time, plan *config.Plan) {
 	o, c := r.opt, r.crew
 	r.info = trace.RunInfo{
-		ID: trace.NewRunID(), Program: filepath.Base(
-			o.Program), Args: o.Args, CommandLine: os.Args, Started: started,
+		ID: trace.NewRunID(), Program: filepath.Base(o.Program), Args: trace.Redact(o.Args),
+		CommandLine: trace.Redact(os.Args), Started: started,
 		Hosts: c.Hosts(), Processes: c.Processes(), Clock: clock.Name(),
 		Versions: map[string]string{}, Settings: map[string]string{}, Off: r.Session.Off(),
 	}
@@ -291,8 +295,7 @@ func (r *Recording) describe(started time.Time, plan *config.Plan) {
 	o.Describe(&r.info)
 }
 
-// writeInfo tells what is known of the run to whoever reads or gets the trace. Of many processes one has the
-// folder.
+// writeInfo tells readers and receivers of the trace what is known of the run. One process has the folder.
 func (r *Recording) writeInfo(mine bool) error {
 	switch {
 	case r.queue != nil:
@@ -303,16 +306,15 @@ func (r *Recording) writeInfo(mine bool) error {
 	}
 	var err error
 	if r.local != "" { // a part that is never gathered can be read as well
-		err = trace.WriteRunInfo(r.local, &r.info)
+		err = trace.RewriteRunInfo(r.local, &r.info)
 	}
 	if mine {
-		err = errors.Join(err, trace.WriteRunInfo(r.folder, &r.info))
+		err = errors.Join(err, trace.RewriteRunInfo(r.folder, &r.info))
 	}
 	return err
 }
 
-// copyInfo is what is known of the run now, for those to whom it is sent: one collector of several gets some
-// nodes only.
+// copyInfo is what is known now, for whom it is sent to: one collector of several gets some nodes only.
 func (r *Recording) copyInfo() *trace.RunInfo {
 	info := r.info
 	info.Processes = slices.Clone(info.Processes)
@@ -322,8 +324,7 @@ func (r *Recording) copyInfo() *trace.RunInfo {
 	return &info
 }
 
-// shareInfo gives all ranks what rank 0 knows of the run, and rank 0 where they write and what their clocks
-// say.
+// shareInfo gives all ranks what rank 0 knows of the run, and rank 0 their folders and clocks.
 func (r *Recording) shareInfo() error {
 	if !r.crew.Many() {
 		return nil

@@ -6,9 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"os/signal"
 	"strings"
-	"syscall"
 	"time"
 
 	"github.com/whyslow/whyslow/internal/console"
@@ -33,8 +31,7 @@ func (o *Send) sharing(rank, ranks int) (list []int) {
 	return list
 }
 
-// target is the number of the collector that a process sends to: processes are divided among them in the
-// order of ranks.
+// target is the number of the collector that a process sends to: ranks are divided in their order.
 func (o *Send) target(rank, ranks int) int { return rank * len(o.Targets) / ranks }
 
 // sending is a run on its way to a collector.
@@ -76,8 +73,7 @@ func (r *Recording) startSending() {
 	target := o.Targets[mine]
 	r.send = &sending{
 		opt: o, to: target.Addr, cancel: cancel, kept: r.queue == nil,
-		sender: stream.NewSender(stream.Config{Target: target, Source: source, Version: o.Version,
-			Notify: tell}),
+		sender: stream.NewSender(stream.Config{Target: target, Source: source, Version: o.Version, Notify: tell}),
 	}
 	go r.send.sender.Run(ctx) //nolint:errcheck // Drain tells
 }
@@ -90,8 +86,7 @@ func (r *Recording) FinishSending(ctx context.Context, quiet bool) {
 	}
 }
 
-// Sent is FinishSending of many processes: rank 0 tells what was sent, by collector. Parts that were gathered
-// are removed, since nobody needs them any more.
+// Sent is FinishSending of many processes: rank 0 tells, by collector. Gathered parts are removed.
 func (r *Recording) Sent(ctx context.Context, quiet bool) error {
 	var own delivery
 	if r.send != nil {
@@ -124,11 +119,10 @@ func (r *Recording) Sent(ctx context.Context, quiet bool) error {
 	return nil
 }
 
-// wait waits for what is left, not longer than long or until Ctrl+C. If one has ended the run, ctx does not
-// end any more.
+// wait waits for what is left, until long is over or Ctrl+C: one that ended the run ends ctx no more.
 func (s *sending) wait(ctx context.Context, io console.IO, long time.Duration) delivery {
 	defer s.cancel()
-	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
+	ctx, stop := console.Asked(ctx)
 	defer stop()
 	ctx, cancel := context.WithTimeout(ctx, long)
 	defer cancel()

@@ -9,28 +9,31 @@ import (
 	"time"
 )
 
-// slowest is the least speed at which a long frame must arrive, in bytes a second: whoever
-// is slower holds a connection for nothing.
+// slowest is the least speed at which a long frame must arrive, in bytes a second.
 const slowest = 16 << 10
 
-// Conn is one end of a stream: frames over a connection, with the time limits of the
-// protocol. One goroutine reads; writing is for one goroutine at a time.
+// Conn is one end of a stream: frames over a connection, with time limits. One goroutine reads, one writes.
 type Conn struct {
 	net  net.Conn
 	r    *FrameReader
 	idle time.Duration
 	cut  atomic.Bool
+	// Admit, where set, is called before the body of a frame of so many bytes is read; Next returns its error.
+	Admit func(length int) error
 }
 
-// NewConn returns an end of a stream. r is where to read from (c, or what holds bytes of it
-// already), idle the silence after which the other end is taken for gone, maxFrame the
-// longest body that is taken.
+// NewConn returns an end of a stream. r is where to read from (c, or what holds bytes of it already), idle
+// the silence after which the other end is taken for gone, maxFrame the longest body that is taken.
 func NewConn(c net.Conn, r io.Reader, idle time.Duration, maxFrame int) *Conn {
 	conn := &Conn{net: c, r: NewFrameReader(r, maxFrame), idle: idle}
-	conn.r.Begin = func(n int) {
+	conn.r.Begin = func(n int) error {
 		if n > conn.r.Buffered() {
 			conn.readBy(conn.idle + time.Duration(n)*time.Second/slowest)
 		}
+		if conn.Admit != nil {
+			return conn.Admit(n)
+		}
+		return nil
 	}
 	return conn
 }
@@ -76,12 +79,10 @@ func (c *Conn) Next() (Frame, error) {
 	return f, err
 }
 
-// chunk is how much is written within one time limit, so that a slow connection is told
-// from a dead one.
+// chunk is how much is written within one time limit, so that a slow connection is told from a dead one.
 const chunk = 32 << 10
 
-// Write writes whole frames. It fails where the other end takes nothing for too long, and
-// after Cut.
+// Write writes whole frames. It fails where the other end takes nothing for too long, and after Cut.
 func (c *Conn) Write(b []byte) (int, error) {
 	done := 0
 	for done < len(b) {
@@ -102,9 +103,8 @@ func (c *Conn) Write(b []byte) (int, error) {
 	return done, nil
 }
 
-// Refuse ends the stream from the collector's side: it says why, if it can be said within
-// a second, and waits as long for the other end to hang up, as what it has sent and nobody
-// read would otherwise take the answer with it.
+// Refuse ends the stream from the collector's side: it says why within a second, and waits as long for the
+// other end to hang up. Unread data would otherwise take the answer with it.
 func (c *Conn) Refuse(r *Refusal) {
 	b, err := AppendJSON(nil, TypeRefuse, r)
 	if err != nil {

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"net"
 	"net/http"
 	"net/url"
@@ -35,8 +36,7 @@ func ParseTarget(s string) (Target, error) {
 	t.Addr = s
 	if scheme, _, ok := strings.Cut(s, "://"); ok {
 		u, err := url.Parse(s)
-		if err != nil || (u.Path != "" && u.Path != "/") || u.User != nil || u.RawQuery != "" ||
-			u.Fragment != "" {
+		if err != nil || (u.Path != "" && u.Path != "/") || u.User != nil || u.RawQuery != "" || u.Fragment != "" {
 			return wrong()
 		}
 		switch scheme {
@@ -58,8 +58,7 @@ func ParseTarget(s string) (Target, error) {
 	return t, nil
 }
 
-// TrustFile makes t accept certificates signed by those in a PEM file, for a collector
-// whose certificate the system does not know. It turns TLS on.
+// TrustFile turns TLS on and accepts certificates signed by those in a PEM file.
 func (t *Target) TrustFile(path string) error {
 	pem, err := os.ReadFile(path)
 	if err != nil {
@@ -80,8 +79,7 @@ func (t Target) url() string {
 	return "http://" + t.Addr
 }
 
-// dial connects and asks for a stream. Errors are one line without the collector's name;
-// a Refusal is what it answers.
+// dial asks for a stream. Errors are one line without the collector's name; its own answer is a Refusal.
 func (t Target) dial(ctx context.Context, within time.Duration) (*Conn, error) {
 	ctx, cancel := context.WithTimeout(ctx, within)
 	defer cancel()
@@ -129,7 +127,8 @@ func (t Target) ask(ctx context.Context, c net.Conn) (*Conn, error) {
 	if err := req.Write(c); err != nil {
 		return nil, err
 	}
-	r := bufio.NewReaderSize(c, 32<<10)
+	answer := &io.LimitedReader{R: c, N: maxAnswer}
+	r := bufio.NewReaderSize(answer, 32<<10)
 	resp, err := http.ReadResponse(r, req)
 	if err != nil {
 		return nil, fmt.Errorf("no proper answer: %w", err)
@@ -144,8 +143,13 @@ func (t Target) ask(ctx context.Context, c net.Conn) (*Conn, error) {
 	if err := c.SetDeadline(time.Time{}); err != nil {
 		return nil, err
 	}
+	answer.N = math.MaxInt64 // frames are bounded by themselves
 	return NewConn(c, r, time.Until(deadline), MinMaxFrame), nil
 }
+
+// maxAnswer is how many bytes of an HTTP answer are read, and of a frame of the collector's: what others send
+// must not fill the memory of the program that is measured. A have frame of 8,000 streams is as long.
+const maxAnswer = 64 << 10
 
 // tlsRefusal makes errors that come again at every try final.
 func tlsRefusal(err error) error {
@@ -153,8 +157,7 @@ func tlsRefusal(err error) error {
 	var cert *tls.CertificateVerificationError
 	switch {
 	case errors.As(err, &record):
-		return &Refusal{Code: refusedTLS, Text: "answers without TLS: say HOST:PORT instead of" +
-			" https://HOST:PORT", Final: true}
+		return &Refusal{Code: refusedTLS, Text: "answers without TLS, so nothing is sent to it", Final: true}
 	case errors.As(err, &cert):
 		return &Refusal{Code: refusedTLS, Text: fmt.Sprintf("its certificate is not accepted: %v", cert.Err),
 			Final: true}
@@ -190,8 +193,7 @@ func httpRefusal(resp *http.Response) error {
 		resp.Status, hint), Final: true}
 }
 
-// plain takes addresses and names of system calls out of an error: the line that it goes
-// into names the collector.
+// plain takes addresses and system calls out of an error, whose line names the collector already.
 func plain(err error) error {
 	var dns *net.DNSError
 	var errno syscall.Errno

@@ -1,29 +1,25 @@
-// Package stream sends a trace to a collector while it is written: the protocol, the
-// Sender, and the Sources that a Sender takes blocks from. Package collect is the other
-// end.
+// Package stream sends a trace to a collector while it is written: the protocol, the Sender, and the Sources
+// that a Sender takes blocks from. Package collect is the other end.
 //
 // # Problem and plan
 //
-// A program is watched from elsewhere. It must never wait for the watcher, and what the
-// watcher gets must be the trace itself. So a stream is the blocks of the trace's files as
-// they are, sums included; the collector appends them to a folder that is a trace like any
-// other, and whoever shows something reads that. Blocks are numbered in the format (each
-// stream of a node from 0, definitions likewise). These numbers are the only state that
-// the two ends must agree on: after any break the collector says per node which number
-// comes next, and the sender goes on there. Nothing is lost, nothing comes twice.
+// A program is watched from elsewhere. It must never wait, and the watcher must get the trace itself. So a
+// stream carries the blocks of the trace's files as they are. The collector appends them to a folder that is
+// a trace like any other. The format numbers blocks: those of each stream of a node from 0, definitions
+// likewise. These numbers are all the two ends must agree on. After any break the collector says per node
+// which number comes next, and the sender goes on there: nothing is lost, nothing comes twice.
 //
 // # Connecting
 //
-// A stream is an HTTP request on the port of the page, so listening, TLS and limits on
-// headers are those of the HTTP server:
+// A stream is an HTTP request on the page's port, so the HTTP server does listening, TLS and header limits:
 //
 //	GET /stream HTTP/1.1                    HTTP/1.1 101 Switching Protocols
 //	Connection: Upgrade              ──►    Connection: Upgrade
 //	Upgrade: whyslow-stream/1        ◄──    Upgrade: whyslow-stream/1
 //	Authorization: Bearer TOKEN
 //
-// Other answers: 401 wrong token, 426 another version of the protocol, 503 too many
-// streams (ask later), each with one line of text. After 101 both sides send frames.
+// Other answers: 401 wrong token, 426 another protocol version, 503 too many streams (ask later), each with a
+// line of text. After 101 both sides send frames.
 //
 // # Frames
 //
@@ -41,7 +37,7 @@
 //	 4 info     run.json has changed        JSON: trace.RunInfo
 //	 5 close    the node's file is whole    node u32
 //	 6 end      all there is has been sent  -
-//	 7 lost     dropped since the start     node u32, blocks u64, events u64
+//	 7 lost     missing since the start     node u32, blocks u64, events u64
 //	 8 ping     still here                  lag u64, nanoseconds
 //	collector to sender
 //	16 welcome  go on                       JSON: Welcome
@@ -57,13 +53,15 @@
 //	...
 //	S block 1, close 0, close 1, info, end     C ack 977       (S hangs up)
 //
-// Only the connection that opened a node last may send blocks of it; the one before is
-// refused: the newer is the program started again, or the same sender after a connection
-// that died without either side being told.
+// Only the connection that opened a node last may send its blocks; the one before is refused. The newer one
+// is the program started again, or the sender after a connection that died unnoticed.
 //
-// Each side hangs up on the other after Welcome.Idle of silence. A sender pings every
-// quarter of that and every ping is answered with an ack, so that neither sits on a
-// half-open connection.
+// A block follows the one before it. Blocks may be missing between them only if a lost frame has said so
+// before, and only from the sender that opened the node first. Otherwise anybody who knows the run could send
+// a block with a high number, and those before it, which come later, would be taken for sent.
+//
+// Each side hangs up after Welcome.Idle of silence. A sender pings every quarter of that, and every ping is
+// acknowledged, so neither sits on a half-open connection.
 //
 // # Sender
 //
@@ -82,20 +80,18 @@
 //	Source ──► window: blocks read, not acknowledged ──► connection
 //	           (4 MiB; full: the source waits)      ◄── acks remove from its front
 //
-// A Folder is a trace on disk that grows. It waits while the window is full: the disk is
-// the queue, so memory is bounded and nothing is ever dropped. A Queue holds blocks that
-// are nowhere else; beyond its size it drops the oldest data blocks and counts them.
+// A Folder, a growing trace on disk, waits while the window is full: the disk is the queue, so memory is
+// bounded and nothing is dropped. A Queue holds blocks that are nowhere else; when full it drops the oldest
+// data blocks and counts them. Whatever a collector does, the window and the queue do not grow beyond their
+// sizes, and no answer of more than 64 KiB is read.
 //
-// After a break the window is sent again from its front, without what the collector says
-// it has. If the collector has less than it acknowledged (it lost its disk), a Folder is
-// read again from the start.
+// After a break the window is sent again, without what the collector says it has. If it has less than it
+// acknowledged (it lost its disk), a Folder is read again from the start.
 //
-// Lag is the age of the newest moment of which everything recorded until then is known to
-// be at the collector.
+// Lag is the age of the newest moment until which everything recorded is known to be at the collector.
 //
 // # Deliberately not done
 //
-// No compression (blocks are compressed), no sums (blocks have them, TLS has them), no
-// sending of parts of blocks, no priorities: the order of a node's file is kept, so that
-// definitions come before what uses them.
+// No compression (blocks are compressed), no sums (blocks and TLS have them), no parts of blocks, no
+// priorities: a node's blocks keep the order of its file, definitions before their use.
 package stream

@@ -40,44 +40,25 @@ const (
 // Counted says whether acks count frames of the type.
 func (t Type) Counted() bool { return t >= TypeBlock && t <= TypeEnd }
 
+var typeNames = map[Type]string{
+	TypeHello: "hello", TypeOpen: "open", TypeBlock: "block", TypeInfo: "info", TypeClose: "close",
+	TypeEnd: "end", TypeLost: "lost", TypePing: "ping",
+	TypeWelcome: "welcome", TypeHave: "have", TypeAck: "ack", TypeRefuse: "refuse",
+}
+
 func (t Type) String() string {
-	switch t {
-	case TypeHello:
-		return "hello"
-	case TypeOpen:
-		return "open"
-	case TypeBlock:
-		return "block"
-	case TypeInfo:
-		return "info"
-	case TypeClose:
-		return "close"
-	case TypeEnd:
-		return "end"
-	case TypeLost:
-		return "lost"
-	case TypePing:
-		return "ping"
-	case TypeWelcome:
-		return "welcome"
-	case TypeHave:
-		return "have"
-	case TypeAck:
-		return "ack"
-	case TypeRefuse:
-		return "refuse"
+	if name, ok := typeNames[t]; ok {
+		return name
 	}
 	return fmt.Sprintf("type %d", byte(t))
 }
 
 const frameHeader = 5
 
-// DefaultMaxFrame is how long a frame may be, in bytes: the longest block that the format
-// allows, and what comes with it.
+// DefaultMaxFrame is the longest frame in bytes: the longest block of the format, and its node.
 const DefaultMaxFrame = trace.MaxBlockSize + 4<<10
 
-// MinMaxFrame is the least that a collector may allow: what every frame of the protocol but block, hello and
-// info fits in.
+// MinMaxFrame is the least that a collector may allow: every frame but block, hello and info fits in it.
 const MinMaxFrame = 4 << 10
 
 // Frame is one frame; Body is valid until the next one is read.
@@ -93,16 +74,15 @@ func protocolError(format string, args ...any) error {
 	return fmt.Errorf("%w: %s", ErrProtocol, fmt.Sprintf(format, args...))
 }
 
-// FrameReader reads frames. What it allocates is bounded by what has arrived, not by what
-// a frame claims to be.
+// FrameReader reads frames. What it allocates is bounded by what has arrived, not by what frames claim.
 type FrameReader struct {
 	r   *bufio.Reader
 	buf []byte
 	// Max is the longest body it takes, in bytes; a longer one is an error.
 	Max int
-	// Begin, where set, is called when the header of a frame is there, before its body of
-	// so many bytes is read.
-	Begin func(length int)
+	// Begin, where set, is called when the header of a frame is there, before its body of so many bytes is read.
+	// With an error the body is not read.
+	Begin func(length int) error
 }
 
 // NewFrameReader returns a reader of frames of up to max bytes.
@@ -113,8 +93,8 @@ func NewFrameReader(r io.Reader, max int) *FrameReader {
 // Buffered is the number of bytes that arrived and are not read.
 func (r *FrameReader) Buffered() int { return r.r.Buffered() }
 
-// keepBuffer is the size of buffer that is kept between frames.
-const keepBuffer = 256 << 10
+// ShortFrame is the length up to which a frame is short, in bytes: as large a buffer is kept between frames.
+const ShortFrame = 256 << 10
 
 // Next reads a frame. At the end of the input between two frames the error is io.EOF.
 func (r *FrameReader) Next() (Frame, error) {
@@ -123,14 +103,16 @@ func (r *FrameReader) Next() (Frame, error) {
 		return Frame{}, err
 	}
 	n, t := binary.LittleEndian.Uint32(head[:]), Type(head[4])
+	if cap(r.buf) > ShortFrame {
+		r.buf = nil
+	}
 	if int64(n) > int64(r.Max) {
 		return Frame{}, protocolError("a %v frame of %d bytes, %d are allowed", t, n, r.Max)
 	}
 	if r.Begin != nil {
-		r.Begin(int(n))
-	}
-	if cap(r.buf) > keepBuffer {
-		r.buf = nil
+		if err := r.Begin(int(n)); err != nil {
+			return Frame{}, err
+		}
 	}
 	b := r.buf[:0]
 	for len(b) < int(n) {
@@ -149,46 +131,39 @@ func (r *FrameReader) Next() (Frame, error) {
 	return Frame{t, b}, nil
 }
 
-// begin appends the header of a frame whose body follows; end sets its length.
-func begin(b []byte, t Type) []byte { return append(b, 0, 0, 0, 0, byte(t)) }
-
-func end(b []byte, at int) []byte {
+// appendFrame appends a frame whose body is made of parts: numbers of a fixed size, and bytes.
+func appendFrame(b []byte, t Type, parts ...any) []byte {
+	at := len(b)
+	b = append(b, 0, 0, 0, 0, byte(t))
+	for _, part := range parts {
+		b, _ = binary.Append(b, binary.LittleEndian, part) // it can append such parts
+	}
 	binary.LittleEndian.PutUint32(b[at:], uint32(len(b)-at-frameHeader))
 	return b
 }
 
-// AppendJSON appends a hello (Hello), info (trace.RunInfo), welcome (Welcome) or refuse
-// (Refusal) frame.
+// AppendJSON appends a hello (Hello), info (trace.RunInfo), welcome (Welcome) or refuse (Refusal) frame.
 func AppendJSON(b []byte, t Type, v any) ([]byte, error) {
 	text, err := json.Marshal(v)
 	if err != nil {
 		return b, fmt.Errorf("%v frame: %w", t, err)
 	}
-	at := len(b)
-	return end(append(begin(b, t), text...), at), nil
+	return appendFrame(b, t, text), nil
 }
 
 // AppendBlock appends a block frame: a block of the node's file, header and payload.
 func AppendBlock(b []byte, node int, block []byte) []byte {
-	at := len(b)
-	b = binary.LittleEndian.AppendUint32(begin(b, TypeBlock), uint32(node))
-	return end(append(b, block...), at)
+	return appendFrame(b, TypeBlock, uint32(node), block)
 }
 
 // AppendNode appends an open or close frame.
-func AppendNode(b []byte, t Type, node int) []byte {
-	at := len(b)
-	return end(binary.LittleEndian.AppendUint32(begin(b, t), uint32(node)), at)
-}
+func AppendNode(b []byte, t Type, node int) []byte { return appendFrame(b, t, uint32(node)) }
 
 // AppendEnd appends an end frame.
-func AppendEnd(b []byte) []byte { return begin(b, TypeEnd) }
+func AppendEnd(b []byte) []byte { return appendFrame(b, TypeEnd) }
 
 // AppendNumber appends an ack or ping frame.
-func AppendNumber(b []byte, t Type, v uint64) []byte {
-	at := len(b)
-	return end(binary.LittleEndian.AppendUint64(begin(b, t), v), at)
-}
+func AppendNumber(b []byte, t Type, v uint64) []byte { return appendFrame(b, t, v) }
 
 // Lost is what a sender had to drop of a node since it began.
 type Lost struct {
@@ -199,20 +174,14 @@ type Lost struct {
 
 // AppendLost appends a lost frame.
 func AppendLost(b []byte, l Lost) []byte {
-	at := len(b)
-	le := binary.LittleEndian
-	b = le.AppendUint32(begin(b, TypeLost), uint32(l.Node))
-	return end(le.AppendUint64(le.AppendUint64(b, l.Blocks), l.Events), at)
+	return appendFrame(b, TypeLost, uint32(l.Node), l.Blocks, l.Events)
 }
 
 // AppendHave appends a have frame.
 func AppendHave(b []byte, node int, h trace.Have) []byte {
-	at := len(b)
-	le := binary.LittleEndian
-	b = le.AppendUint32(begin(b, TypeHave), uint32(node))
-	b = le.AppendUint32(b, h.Defs)
+	parts := []any{uint32(node), h.Defs}
 	for s, n := range h.Streams {
-		b = le.AppendUint32(le.AppendUint32(b, uint32(s)), n)
+		parts = append(parts, uint32(s), n)
 	}
-	return end(b, at)
+	return appendFrame(b, TypeHave, parts...)
 }

@@ -47,8 +47,7 @@ const (
 	refusedBusy    = "busy"    // 503
 )
 
-// Refusal says why a collector takes no more from a connection. Final: asking again is of
-// no use.
+// Refusal says why a collector takes no more from a connection. Final: asking again is of no use.
 type Refusal struct {
 	Code  string `json:"code"`
 	Text  string `json:"text"` // one line: what, where, what to do
@@ -120,8 +119,13 @@ func ParseInfo(b []byte) (*trace.RunInfo, error) {
 
 // CheckInfo reports what in a run.json from elsewhere cannot be.
 func CheckInfo(info *trace.RunInfo) error {
-	if len(info.Nodes) > trace.MaxNode+1 {
-		return protocolError("run.json has %d nodes", len(info.Nodes))
+	for what, n := range map[string]int{"nodes": len(info.Nodes), "processes": len(info.Processes),
+		"hosts": len(info.Hosts), "events that are off": len(info.Off), "arguments": len(info.Args),
+		"words in its command line": len(info.CommandLine), "versions": len(info.Versions),
+		"settings": len(info.Settings)} {
+		if n > trace.MaxNode+1 {
+			return protocolError("run.json has %d %s, %d are allowed", n, what, trace.MaxNode+1)
+		}
 	}
 	for _, n := range info.Nodes {
 		if n.Node < 0 || n.Node > trace.MaxNode || n.Workers < 0 || n.Workers > math.MaxInt32 {
@@ -142,8 +146,7 @@ func ParseWelcome(b []byte) (*Welcome, error) {
 		return nil, protocolError("welcome: %v", err)
 	}
 	if w.Idle < 10*time.Millisecond || w.MaxFrame < MinMaxFrame {
-		return nil, protocolError("welcome with an idle time of %v and frames of %d bytes", w.Idle,
-			w.MaxFrame)
+		return nil, protocolError("welcome with an idle time of %v and frames of %d bytes", w.Idle, w.MaxFrame)
 	}
 	w.Collector, w.Folder = oneLine(w.Collector), oneLine(w.Folder)
 	return w, nil

@@ -3,6 +3,7 @@ package stream
 import (
 	"context"
 	"fmt"
+	"maps"
 	"os"
 	"slices"
 	"sync"
@@ -21,28 +22,34 @@ const DefaultQueue = 64 << 20
 type Queue struct {
 	limit int64
 
-	mu     sync.Mutex
-	data   []queued
-	defs   []queued
-	others []queued // closes
-	next   uint64   // number of the next to come
-	size   int64
-	lost   map[int]Lost
-	info   *trace.RunInfo
-	wake   chan struct{}
+	mu      sync.Mutex
+	waiting []queued
+	size    int64 // bytes of it
+	lost    map[int]Lost
+	info    *trace.RunInfo
+	wake    chan struct{}
 }
 
-// queued is a block that waits, or the end of a node.
+// queued is a block that waits, or, without raw, the end of a node.
 type queued struct {
-	seq  uint64 // its place among all
 	node int
 	raw  []byte
-	head trace.RawBlock
+	head queuedHead
 }
 
-// NewQueue returns a queue of so many bytes (0: DefaultQueue) for a run. Nothing is sent
-// before it is known what run that is: info may be nil until SetInfo is called. It must
-// not be changed later.
+// queuedHead is what the header of a block that waits tells. An entry is no longer than the shortest block: the
+// queue takes at most twice its size, however short the blocks are.
+type queuedHead struct {
+	Defs   bool
+	Stream int
+	Number uint32
+	Count  int
+}
+
+func (e queued) isData() bool { return e.raw != nil && !e.head.Defs }
+
+// NewQueue returns a queue of so many bytes (0: DefaultQueue) for a run. Nothing is sent before it is known
+// what run that is: info may be nil until SetInfo is called. It must not be changed later.
 func NewQueue(limit int64, info *trace.RunInfo) *Queue {
 	if limit <= 0 {
 		limit = DefaultQueue
@@ -50,8 +57,7 @@ func NewQueue(limit int64, info *trace.RunInfo) *Queue {
 	return &Queue{limit: limit, info: info, lost: map[int]Lost{}, wake: make(chan struct{}, 1)}
 }
 
-// Put takes a block of a node: header and payload as in a file, whose sums are checked. It
-// is copied. Blocks of a node are put in the order of its file.
+// Put copies a block of a node, in the order of its file: header and payload, whose sums are checked.
 func (q *Queue) Put(node int, block []byte) error {
 	if node < 0 || node > trace.MaxNode {
 		return fmt.Errorf("node %d is not in 0 to %d", node, trace.MaxNode)
@@ -66,9 +72,12 @@ func (q *Queue) Put(node int, block []byte) error {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	n := int64(len(block))
-	for q.size+n > q.limit && len(q.data) > 0 && n <= q.limit {
-		old := first(&q.data)
-		q.size -= int64(len(old.raw))
+	for q.size+n > q.limit && n <= q.limit {
+		at := slices.IndexFunc(q.waiting, queued.isData)
+		if at < 0 {
+			break
+		}
+		old := q.remove(at)
 		q.drop(old.node, old.head.Count)
 	}
 	if q.size+n > q.limit {
@@ -79,16 +88,25 @@ func (q *Queue) Put(node int, block []byte) error {
 		q.drop(node, events)
 		return nil
 	}
-	e := queued{seq: q.next, node: node, raw: slices.Clone(block), head: head}
-	q.next++
 	q.size += n
-	if head.Defs {
-		q.defs = append(q.defs, e)
-	} else {
-		q.data = append(q.data, e)
-	}
-	signal(q.wake)
+	q.put(queued{node, slices.Clone(block), queuedHead{head.Defs, head.Stream, head.Number, head.Count}})
 	return nil
+}
+
+// put adds to what waits; q.mu is held.
+func (q *Queue) put(e queued) {
+	q.waiting = append(q.waiting, e)
+	signal(q.wake)
+}
+
+// remove removes one that waits, which is near the front; q.mu is held.
+func (q *Queue) remove(at int) queued {
+	e := q.waiting[at]
+	copy(q.waiting[1:], q.waiting[:at])
+	q.waiting[0] = queued{} // what it holds is not kept
+	q.waiting = q.waiting[1:]
+	q.size -= int64(len(e.raw))
+	return e
 }
 
 func (q *Queue) drop(node, events int) {
@@ -101,9 +119,7 @@ func (q *Queue) drop(node, events int) {
 func (q *Queue) CloseNode(node int) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	q.others = append(q.others, queued{seq: q.next, node: node})
-	q.next++
-	signal(q.wake)
+	q.put(queued{node: node})
 }
 
 // SetInfo replaces what is known of the run; info must not be changed later.
@@ -118,49 +134,33 @@ func (q *Queue) SetInfo(info *trace.RunInfo) {
 func (q *Queue) Dropped() []Lost {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	var list []Lost
-	for _, l := range q.lost {
-		list = append(list, l)
-	}
-	slices.SortFunc(list, func(a, b Lost) int { return a.Node - b.Node })
-	return list
+	return slices.SortedFunc(maps.Values(q.lost), func(a, b Lost) int { return a.Node - b.Node })
 }
 
 // Waiting is how many blocks, and bytes of them, wait to be sent.
 func (q *Queue) Waiting() (blocks int, bytes int64) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	return len(q.data) + len(q.defs), q.size
+	for _, e := range q.waiting {
+		if e.raw != nil {
+			blocks++
+		}
+	}
+	return blocks, q.size
 }
 
 // The queue is gone with its process: so another process is another sender.
 func (q *Queue) name() string  { return fmt.Sprintf("process %d", os.Getpid()) }
 func (q *Queue) rewinds() bool { return false }
 
-// first removes the first of a list.
-func first(list *[]queued) queued {
-	e := (*list)[0]
-	(*list)[0] = queued{} // what it holds is not kept
-	*list = (*list)[1:]
-	return e
-}
-
 // take removes the oldest that waits.
 func (q *Queue) take() (e queued, ok bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	var from *[]queued
-	for _, list := range []*[]queued{&q.defs, &q.data, &q.others} {
-		if len(*list) > 0 && (from == nil || (*list)[0].seq < (*from)[0].seq) {
-			from = list
-		}
-	}
-	if from == nil {
+	if len(q.waiting) == 0 {
 		return e, false
 	}
-	e = first(from)
-	q.size -= int64(len(e.raw))
-	return e, true
+	return q.remove(0), true
 }
 
 func (q *Queue) follow(ctx context.Context, s *Sender) error {
@@ -176,17 +176,17 @@ func (q *Queue) follow(ctx context.Context, s *Sender) error {
 				return err
 			}
 		}
-		for _, l := range q.Dropped() {
+		e, ok := q.take()
+		for _, l := range q.Dropped() { // after taking: what was dropped before e is told before it
 			s.setLost(l)
 		}
-		e, ok := q.take()
 		var err error
 		switch {
 		case ok && e.raw == nil:
 			err = s.putClose(ctx, e.node)
 		case ok:
-			e.head.Node, e.head.Bytes = e.node, e.raw
-			err = s.putBlock(ctx, &e.head)
+			err = s.putBlock(ctx, &trace.RawBlock{Node: e.node, Defs: e.head.Defs, Stream: e.head.Stream,
+				Number: e.head.Number, Count: e.head.Count, Bytes: e.raw})
 		case draining:
 			return nil
 		default:

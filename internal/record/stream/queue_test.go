@@ -62,7 +62,7 @@ func TestQueueDropsOldestData(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			before := len(q.defs)
+			before := definitions(q)
 			if err := q.Put(3, b); err != nil {
 				t.Fatal(err)
 			}
@@ -74,14 +74,14 @@ func TestQueueDropsOldestData(t *testing.T) {
 			if size > limit {
 				t.Fatalf("%d bytes of %d", size, limit)
 			}
-			if head.Defs && len(q.defs) == before && n > before && int64(len(b)) <= limit {
+			if head.Defs && definitions(q) == before && n > before && int64(len(b)) <= limit {
 				t.Fatal("definitions were dropped, and data kept")
 			}
 			for range rapid.IntRange(0, 2).Draw(t, "takes") {
 				take()
 			}
 		}
-		for len(q.data)+len(q.defs) > 0 {
+		for len(q.waiting) > 0 {
 			take()
 		}
 		next := trace.Have{Streams: map[int]uint32{}}
@@ -104,6 +104,16 @@ func TestQueueDropsOldestData(t *testing.T) {
 			t.Fatalf("%d blocks put, %d out, %+v lost; %d events not out", put, len(out), lost, events)
 		}
 	})
+}
+
+// definitions counts the blocks of definitions that wait.
+func definitions(q *Queue) (n int) {
+	for _, e := range q.waiting {
+		if e.head.Defs {
+			n++
+		}
+	}
+	return n
 }
 
 func TestQueueRefusesNoBlock(t *testing.T) {

@@ -16,38 +16,31 @@ import (
 type Config struct {
 	Target Target
 	Source Source
-	// Name names the sender: the same after it was started again, and another for every
-	// other one. Default: host and source. At most 256 bytes.
+	// Name names the sender, the same after a new start, unlike all others'. Default: host and source. At most
+	// 256 bytes.
 	Name    string
 	Version string        // of whyslow, shown at the collector
-	Window  int64         // bytes read and not acknowledged; default 4 MiB
+	Window  int64         // bytes of memory for what is read and not acknowledged; default 4 MiB
 	Poll    time.Duration // how often the source is looked at; default 100 ms
 	Within  time.Duration // for connecting, until the welcome; default 10 s
 	Retry   time.Duration // the first wait before connecting again, doubled each time; default 100 ms
 	Longest time.Duration // the longest such wait; default 15 s
-	// Notify is told, in one line each, what a user should know: that the collector
-	// cannot be reached, that it can again, that it refuses. Default: nobody.
+	// Notify is told, in one line each, that the collector cannot be reached, can again, or refuses.
 	Notify func(line string)
 }
 
-// Amount is a number of blocks with what is in them. Definitions count as blocks, not as
-// events.
+// Amount is a number of blocks with what is in them. Definitions count as blocks, not as events.
 type Amount struct {
 	Blocks uint64
 	Bytes  uint64
 	Events uint64
 }
 
-func (a *Amount) add(it *item) {
-	a.Blocks++
-	a.Bytes += uint64(len(it.frame) - frameHeader - 4)
-	a.Events += uint64(it.events)
-}
-
-func (a *Amount) remove(it *item) {
-	a.Blocks--
-	a.Bytes -= uint64(len(it.frame) - frameHeader - 4)
-	a.Events -= uint64(it.events)
+// add adds what an item holds times n, which is 1 or -1.
+func (a *Amount) add(it *item, n int) {
+	a.Blocks += uint64(n)
+	a.Bytes += uint64(n * (len(it.frame) - frameHeader - 4))
+	a.Events += uint64(n * it.events)
 }
 
 // Stats is how a Sender is doing.
@@ -57,17 +50,17 @@ type Stats struct {
 	Folder    string // name of the trace's folder at the collector, "" before the first welcome
 	Sent      Amount // acknowledged by the collector
 	Unsent    Amount // read from the source and not acknowledged
-	Dropped   Amount // by a Queue that was full, or longer than the collector takes; Bytes is 0
-	// Lag is the age of the newest moment until which everything recorded is at the
-	// collector.
+	// Dropped is what a Queue that was full dropped, what is longer than the collector takes, and blocks that
+	// are damaged at the source, or that the collector has lost for good. Bytes is 0.
+	Dropped Amount
+	// Lag is the age of the newest moment until which everything recorded is at the collector.
 	Lag  time.Duration
 	Err  error // why it is not connected, nil if it is or was not yet tried
 	Done bool  // everything is at the collector, it has said so
 	Over bool  // no more is sent: done, refused for good, or ended
 }
 
-// Sender sends a source to a collector, through any number of connections. Its methods may
-// be used by many goroutines.
+// Sender sends a source to a collector over any number of connections. Many goroutines may use it.
 type Sender struct {
 	cfg      Config
 	draining chan struct{}
@@ -88,7 +81,7 @@ type Sender struct {
 	have     map[int]trace.Have
 	there    map[int]trace.Have // what the collector has acknowledged
 	lost     map[int]Lost       // dropped by the source
-	long     map[int]Lost       // dropped because the collector takes no frames that long
+	long     map[int]Lost       // dropped here, or gone at the collector
 	lostSent map[int]Lost
 	info     *trace.RunInfo
 	caught   time.Time
@@ -119,8 +112,7 @@ func NewSender(cfg Config) *Sender {
 	}
 	return &Sender{cfg: cfg, draining: make(chan struct{}), done: make(chan struct{}),
 		ready: make(chan struct{}, 1), space: make(chan struct{}, 1), caught: time.Now(),
-		nodes: map[int]bool{}, opened: map[int]bool{},
-		have: map[int]trace.Have{}, there: map[int]trace.Have{},
+		nodes: map[int]bool{}, opened: map[int]bool{}, have: map[int]trace.Have{}, there: map[int]trace.Have{},
 		lost: map[int]Lost{}, long: map[int]Lost{}, lostSent: map[int]Lost{}}
 }
 
@@ -129,8 +121,8 @@ var (
 	errEnded  = errors.New("everything is sent")
 )
 
-// Run sends until everything is at the collector after Drain was called (nil), the
-// collector refuses for good (a *Refusal is in the error), or ctx ends. It is called once.
+// Run sends until all is at the collector after Drain (nil), the collector refuses for good (a *Refusal), or
+// ctx ends. It is called once.
 func (s *Sender) Run(ctx context.Context) error {
 	err := s.run(ctx)
 	s.mu.Lock()
@@ -141,8 +133,8 @@ func (s *Sender) Run(ctx context.Context) error {
 }
 
 func (s *Sender) run(ctx context.Context) error {
-	p := s.startPump(ctx)
-	defer func() { p.stop() }()
+	stop := s.startPump(ctx)
+	defer func() { stop() }()
 	for wait := s.cfg.Retry; ; {
 		if !s.hasInfo(ctx) {
 			return ctx.Err()
@@ -156,9 +148,14 @@ func (s *Sender) run(ctx context.Context) error {
 		case ctx.Err() != nil:
 			return ctx.Err()
 		case errors.Is(err, errRewind):
-			p.stop()
+			stop()
 			s.rewind()
-			p = s.startPump(ctx)
+			stop = s.startPump(ctx)
+			// A collector that loses everything over and over must not keep the program reading it again.
+			if err := s.sleep(ctx, wait, s.isDraining()); err != nil {
+				return err
+			}
+			wait = min(2*wait, s.cfg.Longest)
 			continue
 		case errors.As(err, &refusal) && refusal.Final:
 			err = fmt.Errorf("collector %s: %w", s.cfg.Target.Addr, refusal)
@@ -185,28 +182,21 @@ func (s *Sender) run(ctx context.Context) error {
 	}
 }
 
-// pump is the goroutine that reads the source.
-type pump struct {
-	cancel context.CancelFunc
-	done   chan struct{}
-}
-
-func (p *pump) stop() {
-	p.cancel()
-	<-p.done
-}
-
-func (s *Sender) startPump(ctx context.Context) *pump {
+// startPump starts the goroutine that reads the source; stop ends it.
+func (s *Sender) startPump(ctx context.Context) (stop func()) {
 	ctx, cancel := context.WithCancel(ctx)
-	p := &pump{cancel, make(chan struct{})}
+	done := make(chan struct{})
 	go func() {
-		defer close(p.done)
+		defer close(done)
 		if s.cfg.Source.follow(ctx, s) == nil {
 			// An error is that of ctx: then nobody wants the end.
 			_ = s.put(ctx, item{kind: TypeEnd, frame: AppendEnd(nil)})
 		}
 	}()
-	return p
+	return func() {
+		cancel()
+		<-done
+	}
 }
 
 // hasInfo waits until it is known what run this is.
@@ -241,14 +231,13 @@ func (s *Sender) connection(ctx context.Context) error {
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	closed := context.AfterFunc(ctx, func() { _ = conn.Close() })
-	defer closed()
+	defer context.AfterFunc(ctx, func() { _ = conn.Close() })()
 	hello, err := AppendJSON(nil, TypeHello, Hello{FormatVersion, runID(info, s.cfg.Source.name()),
 		s.cfg.Name, s.cfg.Version, info})
 	if err != nil {
 		return err
 	}
-	conn.SetMaxFrame(DefaultMaxFrame)
+	conn.SetMaxFrame(maxAnswer)
 	_, werr := conn.Write(hello)
 	// Even if it took not all of the hello: it may have said why.
 	welcome, err := s.welcome(conn)
@@ -276,17 +265,18 @@ func (s *Sender) welcome(conn *Conn) (*Welcome, error) {
 	if err != nil {
 		return nil, err
 	}
-	switch f.Type {
-	case TypeWelcome:
+	if f.Type == TypeWelcome {
 		return ParseWelcome(f.Body)
-	case TypeRefuse:
-		return nil, refused(f.Body)
 	}
-	return nil, protocolError("it greets with a %v frame", f.Type)
+	return nil, refused(f, "greets with")
 }
 
-func refused(body []byte) error {
-	r, err := ParseRefusal(body)
+// refused is the error of a frame that is a refusal, or not what is expected.
+func refused(f Frame, does string) error {
+	if f.Type != TypeRefuse {
+		return protocolError("it %s a %v frame", does, f.Type)
+	}
+	r, err := ParseRefusal(f.Body)
 	if err != nil {
 		return err
 	}
@@ -312,10 +302,8 @@ func (s *Sender) listen(conn *Conn) error {
 			if n, err = ParseNumber(f.Body); err == nil {
 				err = s.setAck(n)
 			}
-		case TypeRefuse:
-			err = refused(f.Body)
 		default:
-			err = protocolError("it sends a %v frame", f.Type)
+			err = refused(f, "sends")
 		}
 		if err != nil {
 			return err
@@ -359,7 +347,7 @@ func (s *Sender) speak(conn *Conn, every time.Duration, heard chan error) error 
 			}
 			return err
 		}
-		if cap(b) > keepBuffer {
+		if cap(b) > ShortFrame {
 			b = nil
 		}
 	}
@@ -388,8 +376,7 @@ func (s *Sender) Drain(ctx context.Context) error {
 		s.cfg.Target.Addr, st.Sent.Events, st.Unsent.Events, why)
 }
 
-// EndSource says that the source gets no more: Run returns when everything is at the
-// collector. Drain also waits for that.
+// EndSource says that the source gets no more: Run returns when all is at the collector. Drain waits too.
 func (s *Sender) EndSource() { s.drain.Do(func() { close(s.draining) }) }
 
 // lasting reports whether the collector has said anything after its welcome.
@@ -405,9 +392,11 @@ func (s *Sender) isEnded() bool {
 	return s.ended
 }
 
-func (s *Sender) isDraining() bool {
+func (s *Sender) isDraining() bool { return closed(s.draining) }
+
+func closed(c <-chan struct{}) bool {
 	select {
-	case <-s.draining:
+	case <-c:
 		return true
 	default:
 		return false
@@ -440,12 +429,7 @@ func (s *Sender) sleep(ctx context.Context, d time.Duration, draining bool) erro
 
 // Stats tells how the sender is doing.
 func (s *Sender) Stats() Stats {
-	over := false
-	select {
-	case <-s.done:
-		over = true
-	default:
-	}
+	over := closed(s.done)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	st := Stats{Connected: s.up, Connects: s.connects, Folder: s.folder, Sent: s.sent, Unsent: s.waiting,
@@ -468,11 +452,7 @@ func (s *Sender) down(err error) {
 	s.mu.Unlock()
 }
 
-// trouble tells of something that is not the connection's end.
-func (s *Sender) trouble(format string, args ...any) { s.tell(fmt.Sprintf(format, args...)) }
-
-// tell passes a line to Notify unless it was told last; "" after a line says that all is
-// well again.
+// tell passes a line to Notify unless it was told last; "" after a line says that all is well again.
 func (s *Sender) tell(line string) {
 	s.mu.Lock()
 	same := s.told == line

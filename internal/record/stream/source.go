@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"fmt"
 	"os"
 	"path/filepath"
 	"time"
@@ -18,13 +19,12 @@ type Source interface {
 	name() string
 	// rewinds says whether follow gives everything again from the start.
 	rewinds() bool
-	// follow gives what there is and what comes to the sender's put methods, until ctx
-	// ends, which is the error, or the sender drains and there is nothing more: nil.
+	// follow puts what there is and what comes, until ctx ends (its error), or the sender drains and all is put:
+	// nil.
 	follow(ctx context.Context, s *Sender) error
 }
 
-// Folder is a trace on disk, growing or finished, as a Source. What is sent is what is in
-// the files; the program that writes them knows nothing of it.
+// Folder is a trace on disk, growing or finished, as a Source. The program that writes it does not notice.
 type Folder string
 
 func (f Folder) name() string {
@@ -40,34 +40,52 @@ func (f Folder) rewinds() bool { return true }
 const infoWait = 3 * time.Second
 
 func (f Folder) follow(ctx context.Context, s *Sender) error {
-	in := trace.NewFollower(string(f))
+	return followFiles(ctx, s, string(f), func(in *trace.Follower) *trace.RunInfo {
+		if in.InfoVersion() == 0 {
+			return nil
+		}
+		return in.Info()
+	})
+}
+
+// followFiles gives the sender what is at path and what comes. info is what is known of the run, nil:
+// nothing.
+func followFiles(ctx context.Context, s *Sender, path string,
+	info func(*trace.Follower) *trace.RunInfo) error {
+	in := trace.NewFollower(path)
 	defer func() { _ = in.Close() }()
-	version := 0
-	info := func() error {
-		if v := in.InfoVersion(); v != version {
-			version = v
-			return s.putInfo(ctx, in.Info())
+	var told *trace.RunInfo
+	tell := func() error {
+		if now := info(in); now != told {
+			told = now
+			return s.putInfo(ctx, now)
 		}
 		return nil
 	}
 	closed := map[int]bool{}
 	var bare time.Time // when the first block without a run.json was met
+	next, gaps := map[int]trace.Have{}, map[int]uint64{}
 	for {
 		draining, start := s.isDraining(), time.Now()
 		n, err := in.Poll(ctx, func(b *trace.RawBlock) error {
-			if err := info(); err != nil {
+			if err := tell(); err != nil {
 				return err
 			}
-			if version == 0 && bare.IsZero() {
+			if told == nil && bare.IsZero() {
 				bare = time.Now()
 			}
+			if want := Expected(next[b.Node], b.Defs, b.Stream); b.Number > want { // damaged blocks
+				gaps[b.Node] += uint64(b.Number - want)
+				s.setLost(Lost{Node: b.Node, Blocks: gaps[b.Node]})
+			}
+			follows(next, b)
 			return s.putBlock(ctx, b)
 		})
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
 		if err != nil {
-			s.trouble("%s cannot be read: %v", f, err)
+			s.tell(fmt.Sprintf("%s cannot be read: %v", path, err))
 		}
 		for _, node := range in.Nodes() {
 			if in.Closed(node) && !closed[node] {
@@ -77,10 +95,10 @@ func (f Folder) follow(ctx context.Context, s *Sender) error {
 				}
 			}
 		}
-		if err := info(); err != nil {
+		if err := tell(); err != nil {
 			return err
 		}
-		if !bare.IsZero() && version == 0 && (draining || time.Since(bare) > infoWait) {
+		if !bare.IsZero() && told == nil && (draining || time.Since(bare) > infoWait) {
 			bare = time.Time{}
 			if err := s.putInfo(ctx, in.Info()); err != nil {
 				return err
@@ -96,6 +114,20 @@ func (f Folder) follow(ctx context.Context, s *Sender) error {
 	}
 }
 
+// follows notes a block in what there is of each node.
+func follows(have map[int]trace.Have, b *trace.RawBlock) {
+	h := have[b.Node]
+	if h.Streams == nil {
+		h.Streams = map[int]uint32{}
+	}
+	if b.Defs {
+		h.Defs = b.Number + 1
+	} else {
+		h.Streams[b.Stream] = b.Number + 1
+	}
+	have[b.Node] = h
+}
+
 // hostName is what this computer is called.
 func hostName() string {
 	h, err := os.Hostname()
@@ -105,8 +137,7 @@ func hostName() string {
 	return h
 }
 
-// runID is the ID of a run; where its trace has none, as older ones, one is made of what
-// is known of the run, the same each time.
+// runID is the ID of a run; for older traces without one it is made of what is known of the run.
 func runID(info *trace.RunInfo, source string) string {
 	if ValidRun(info.ID) {
 		return info.ID

@@ -4,6 +4,7 @@ import (
 	"context"
 	"maps"
 	"time"
+	"unsafe"
 
 	"github.com/whyslow/whyslow/trace"
 )
@@ -13,8 +14,7 @@ import (
 // dropped is the kind of an item that is not sent for good.
 const dropped Type = 255
 
-// item is a frame in the window, or, with kind 0, a mark: what was recorded before its
-// time comes before it.
+// item is a frame in the window, or, with kind 0, a mark: what was recorded before its time comes before it.
 type item struct {
 	kind   Type
 	frame  []byte
@@ -26,6 +26,9 @@ type item struct {
 	at     time.Time
 	seq    uint64 // counted frames of this connection up to it, it included, once it is passed
 }
+
+// bytes is how many bytes of memory an item takes, also without its frame.
+func (it *item) bytes() int64 { return int64(len(it.frame)) + int64(unsafe.Sizeof(*it)) }
 
 // put appends an item, waiting for room.
 func (s *Sender) put(ctx context.Context, it item) error {
@@ -44,9 +47,9 @@ func (s *Sender) put(ctx context.Context, it item) error {
 		return err
 	}
 	s.items = append(s.items, it)
-	s.size += int64(len(it.frame))
+	s.size += it.bytes()
 	if it.kind == TypeBlock {
-		s.waiting.add(&it)
+		s.waiting.add(&it, 1)
 	}
 	signal(s.ready)
 	return nil
@@ -74,7 +77,7 @@ func (s *Sender) putClose(ctx context.Context, node int) error {
 func (s *Sender) putInfo(ctx context.Context, info *trace.RunInfo) error {
 	frame, err := AppendJSON(nil, TypeInfo, info)
 	if err != nil {
-		s.trouble("%v", err)
+		s.tell(err.Error())
 		return nil
 	}
 	s.mu.Lock()
@@ -111,8 +114,7 @@ func (s *Sender) setLost(l Lost) {
 	}
 }
 
-// next appends frames to b that can be sent now, up to about the size of a chunk, and
-// passes their items. It opens nodes first.
+// next opens nodes, then appends frames that can be sent now, about a chunk, and passes their items.
 func (s *Sender) next(b []byte) []byte {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -139,6 +141,8 @@ func (s *Sender) next(b []byte) []byte {
 			s.dropLong(it)
 		}
 		if send {
+			// What comes before a block and is lost is told before it: the collector takes no gaps otherwise.
+			b = s.tellLost(b, it.node)
 			s.counted++
 			b = append(b, it.frame...)
 		}
@@ -146,12 +150,18 @@ func (s *Sender) next(b []byte) []byte {
 		s.passed++
 	}
 	for node := range s.nodes {
-		if l := s.dropped(node); l != s.lostSent[node] {
-			s.lostSent[node] = l
-			b = AppendLost(b, l)
-		}
+		b = s.tellLost(b, node)
 	}
 	s.pop()
+	return b
+}
+
+// tellLost appends a lost frame if the collector does not know yet what is lost of a node.
+func (s *Sender) tellLost(b []byte, node int) []byte {
+	if l := s.dropped(node); l != s.lostSent[node] {
+		s.lostSent[node] = l
+		b = AppendLost(b, l)
+	}
 	return b
 }
 
@@ -160,9 +170,9 @@ func (s *Sender) dropLong(it *item) {
 	if it.kind == TypeBlock {
 		l := s.long[it.node]
 		s.long[it.node] = Lost{it.node, l.Blocks + 1, l.Events + uint64(it.events)}
-		s.waiting.remove(it)
+		s.waiting.add(it, -1)
 	}
-	s.size -= int64(len(it.frame))
+	s.size -= int64(len(it.frame)) // the rest is given back when it leaves the window
 	it.frame, it.kind = nil, dropped
 }
 
@@ -189,22 +199,15 @@ func (s *Sender) pop() {
 		case 0:
 			s.caught = it.at
 		case TypeBlock:
-			s.waiting.remove(it)
-			s.sent.add(it)
-			h := s.there[it.node]
-			if it.defs {
-				h.Defs = it.number + 1
-			} else {
-				if h.Streams == nil {
-					h.Streams = map[int]uint32{}
-				}
-				h.Streams[it.stream] = it.number + 1
-			}
-			s.there[it.node] = h
+			s.waiting.add(it, -1)
+			s.sent.add(it, 1)
+			follows(s.there, &trace.RawBlock{Node: it.node, Defs: it.defs, Stream: it.stream, Number: it.number})
 		case TypeEnd:
 			s.ended = true
 		}
-		s.size -= int64(len(it.frame))
+		if it.kind != 0 {
+			s.size -= it.bytes()
+		}
 		*it = item{}
 	}
 	if n == 0 {
@@ -231,8 +234,7 @@ func (s *Sender) connected(w *Welcome) {
 	s.lastErr = nil
 }
 
-// setHave takes the collector's word for what it has of a node. It returns errRewind where
-// that is less than it has acknowledged before.
+// setHave notes what the collector has of a node; errRewind: it has less than it acknowledged before.
 func (s *Sender) setHave(node int, h trace.Have) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -249,6 +251,12 @@ func (s *Sender) setHave(node int, h trace.Have) error {
 			return errRewind
 		}
 		// It is gone for good; the collector's trace shows the gap.
+		gone := max(0, int64(there.Defs)-int64(h.Defs))
+		for stream, n := range there.Streams {
+			gone += max(0, int64(n)-int64(h.Streams[stream]))
+		}
+		l := s.long[node]
+		s.long[node] = Lost{node, l.Blocks + uint64(gone), l.Events}
 		s.there[node] = trace.Have{Defs: h.Defs, Streams: maps.Clone(h.Streams)}
 	}
 	s.have[node] = h

@@ -5,16 +5,16 @@
 //
 // The cache is a folder of the user's, shared by all processes. All names in it but tmp-* are hashes:
 //
-//	K.made   manifest of a step: the files it read. K hashes the rest: compiler, flags, names, our own texts
+//	K.json   manifest of a step: the files it read. K hashes the rest: compiler, flags, names, our own texts
 //	H/NAME   what a step made. H hashes K and the contents of the files read
+//	H/sum    its length and checksum: a damaged one is made again
 //	H/...    sources of ours, under the hash of their contents
 //	tmp-*    work under way
 //
-// A manifest names files as the compiler did, so that equal programs in two folders share their
-// results. A file is as it was if its size and time are, or else its content. So an unchanged program
-// costs one small file and a few hundred stat calls, and nothing is hashed. A changed one is found
-// again when it is changed back: the new H exists. Everything is made in tmp-* and renamed, so that
-// readers see whole files only.
+// A manifest names files as the compiler did, so that equal programs in two folders share their results. A
+// file is as it was if its size and time are, or else its content. So an unchanged program costs one small
+// file and a few hundred stat calls, and nothing is hashed. A changed one is found again when it is changed
+// back: the new H exists. Everything is made in tmp-* and renamed, so that readers see whole files only.
 package compile
 
 import (
@@ -23,6 +23,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"hash/crc32"
 	"io"
 	"io/fs"
 	"os"
@@ -36,8 +37,9 @@ import (
 
 // Cache is the folder as one build sees it. It looks at each source once, so every build opens its own.
 type Cache struct {
-	Dir string // absolute
-	cwd string // where commands run, and what relative names are relative to
+	Dir  string // absolute
+	Note string // what the user should know of the folder; or ""
+	cwd  string // where commands run, and what relative names are relative to
 
 	mu    sync.Mutex
 	known map[string]source
@@ -62,15 +64,13 @@ type Step struct {
 	// hashes everything that the result depends on but the contents of the files that Make says it read
 	Key  string
 	Uses []*Made
-	// Make makes the file Name in dir, which is empty and absolute. It returns the files that it read,
-	// relative to the cache's working directory or absolute, and what the commands printed, also when
-	// they fail.
+	// Make makes the file Name in dir, which is empty and absolute. It returns the files that it read, relative
+	// to the cache's working directory or absolute, and what the commands printed, also when they fail.
 	Make func(ctx context.Context, dir string) (read []string, output string, err error)
 }
 
-// Open opens the cache in dir, or in the user's cache folder if dir is "". Commands are going to run in
-// the folder cwd, or in the working directory if cwd is "". The error says what to set where nothing
-// can be kept.
+// Open opens the cache in dir, or in the user's cache folder if dir is "". Commands are going to run in the
+// folder cwd, or in the working directory if cwd is "". The error says what to set where nothing can be kept.
 func Open(dir, cwd string) (*Cache, error) {
 	if dir == "" {
 		user, err := os.UserCacheDir()
@@ -86,13 +86,33 @@ func Open(dir, cwd string) (*Cache, error) {
 	if cwd, err = filepath.Abs(cwd); err != nil {
 		return nil, err
 	}
-	if err := os.MkdirAll(dir, 0o755); err != nil {
+	dir, note, err := private(dir)
+	if err != nil {
 		return nil, noPlace(err)
 	}
-	// A file changed before the moment that begin returns has an older time, whatever the resolution of
-	// file times.
+	// A file changed before the moment that begin returns has an older time, whatever the resolution of file
+	// times.
 	begin := sync.OnceValue(func() time.Time { time.Sleep(2 * clockTick); return time.Now() })
-	return &Cache{Dir: dir, cwd: cwd, known: map[string]source{}, begin: begin}, nil
+	return &Cache{Dir: dir, Note: note, cwd: cwd, known: map[string]source{}, begin: begin}, nil
+}
+
+// private makes the cache folder, or finds it. Whoever can write to it can run code as this user. So a folder
+// that others can write to is left alone, and one beside it is taken.
+func private(dir string) (used, note string, err error) {
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return "", "", err
+	}
+	if mine(dir) {
+		return dir, "", nil
+	}
+	used = fmt.Sprintf("%s-%d", dir, os.Geteuid())
+	if err := os.Mkdir(used, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
+		return "", "", err
+	}
+	if !mine(used) {
+		return "", "", fmt.Errorf("others can write to %s and to %s", dir, used)
+	}
+	return used, fmt.Sprintf("others can write to %s: compiled code is kept in %s", dir, used), nil
 }
 
 // clockTick is longer than the resolution of file times.
@@ -178,27 +198,34 @@ func (c *Cache) run(ctx context.Context, s Step) (*Made, error) {
 		if err != nil {
 			return made, err
 		}
-		made.uncertain = made.uncertain || f.mtime > began.Add(-clockTick).UnixNano()
+		made.uncertain = made.uncertain || f.MTime > began.Add(-clockTick).UnixNano()
 		made.sources = append(made.sources, f)
 	}
 	for _, u := range s.Uses {
 		made.uncertain = made.uncertain || u.uncertain
 		made.sources = append(made.sources, u.sources...)
 	}
-	m := &manifest{cwd: c.cwd, sources: unique(made.sources)}
+	m := &manifest{c.cwd, unique(made.sources)}
 	name := m.result(s)
 	if made.uncertain {
 		// It may be made of a mixture: good for this once, under a name that nobody else looks for.
 		name = Hash(name, tmp)
 	}
+	if err := seal(filepath.Join(dir, s.Name), filepath.Join(result, sumFile)); err != nil {
+		return made, err
+	}
 	made.Path = filepath.Join(c.Dir, name, s.Name)
-	made.Read = c.read(m.sources)
+	made.Read = c.read(m.Sources)
 	if err := os.Rename(filepath.Join(dir, s.Name), filepath.Join(result, s.Name)); err != nil {
 		return made, err
 	}
-	// Another process may have been faster: then the folder is there and renaming fails.
-	if err := os.Rename(result, filepath.Dir(made.Path)); err != nil && !exists(made.Path) {
-		return made, err
+	// Another process may have been faster: then the folder is there and renaming fails. Or what is there is
+	// damaged, or of a version that wrote no sums.
+	if err := os.Rename(result, filepath.Dir(made.Path)); err != nil && !whole(made.Path) {
+		c.discard(filepath.Dir(made.Path))
+		if err := os.Rename(result, filepath.Dir(made.Path)); err != nil && !whole(made.Path) {
+			return made, err
+		}
 	}
 	if made.uncertain {
 		return made, nil
@@ -206,9 +233,40 @@ func (c *Cache) run(ctx context.Context, s Step) (*Made, error) {
 	return made, m.save(c.manifestPath(s))
 }
 
+// sumFile stands beside what a step made.
+const sumFile = "sum"
+
+// seal writes the length and checksum of a file into another.
+func seal(path, sum string) error {
+	text, err := sumOf(path)
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(sum, []byte(text), 0o644)
+}
+
+// whole tells whether what a step made is as it was made. Only accidents are looked for, since nobody else
+// can write to the folder; so a quick checksum does.
+func whole(path string) bool {
+	want, err := os.ReadFile(filepath.Join(filepath.Dir(path), sumFile))
+	if err != nil {
+		return false
+	}
+	got, err := sumOf(path)
+	return err == nil && got == string(want)
+}
+
+func sumOf(path string) (string, error) {
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return "", err
+	}
+	return fmt.Sprintf("%d %08x\n", len(text), crc32.Checksum(text, crc32.MakeTable(crc32.Castagnoli))), nil
+}
+
 func exists(path string) bool {
-	st, err := os.Stat(path)
-	return err == nil && st.Size() > 0
+	_, err := os.Stat(path)
+	return err == nil
 }
 
 // Folder keeps files, contents by slash-separated name, in a folder of the cache and returns its path.
@@ -253,26 +311,28 @@ func (c *Cache) Find(s Step) *Made {
 	if m == nil {
 		return nil
 	}
-	touched := m.cwd != c.cwd
-	for i := range m.sources {
-		f := &m.sources[i]
-		now, err := c.look(f.path)
+	touched := m.Cwd != c.cwd
+	for i := range m.Sources {
+		f := &m.Sources[i]
+		now, err := c.look(f.Path)
 		if err != nil {
 			return nil
 		}
-		if now.size == f.size && now.mtime == f.mtime && (m.cwd == c.cwd || filepath.IsAbs(f.path)) {
+		if now.Size == f.Size && now.MTime == f.MTime && (m.Cwd == c.cwd || filepath.IsAbs(f.Path)) {
 			continue
 		}
-		if now, err = c.stamp(f.path); err != nil {
+		if now, err = c.stamp(f.Path); err != nil {
 			return nil
 		}
 		touched = touched || now != *f
 		*f = now
 	}
-	m.cwd = c.cwd
+	m.Cwd = c.cwd
 	out := filepath.Join(c.Dir, m.result(s), s.Name)
-	st, err := os.Stat(out)
-	if err != nil || st.Size() == 0 {
+	if !whole(out) {
+		if exists(out) { // out of the way of the new one; who has it open keeps it
+			c.discard(filepath.Dir(out))
+		}
 		return nil
 	}
 	if touched {
@@ -280,7 +340,16 @@ func (c *Cache) Find(s Step) *Made {
 	}
 	keep(nil, path)
 	keep(nil, filepath.Dir(out))
-	return &Made{Path: out, Found: true, Read: c.read(m.sources), sources: m.sources}
+	return &Made{Path: out, Found: true, Read: c.read(m.Sources), sources: m.Sources}
+}
+
+// discard removes a folder of the cache, at once for others.
+func (c *Cache) discard(dir string) {
+	tmp, err := os.MkdirTemp(c.Dir, "tmp-")
+	if err == nil {
+		_ = os.Rename(dir, filepath.Join(tmp, "damaged")) // another process may have done it
+		_ = os.RemoveAll(tmp)
+	}
 }
 
 // keep makes pruning think of a file as used.
@@ -298,10 +367,10 @@ func keep(st fs.FileInfo, path string) {
 
 // source is a file that something was made from.
 type source struct {
-	path  string // as the compiler named it
-	size  int64
-	mtime int64  // nanoseconds since 1970
-	hash  string // SHA-256; "" until needed
+	Path  string // as the compiler named it
+	Size  int64
+	MTime int64  // nanoseconds since 1970
+	Hash  string // SHA-256; "" until needed
 }
 
 // look returns size and time of a file, and its hash where that is known.
@@ -323,7 +392,7 @@ func (c *Cache) stat(path string) (source, error) {
 	if err != nil {
 		return source{}, err
 	}
-	return source{path: path, size: st.Size(), mtime: st.ModTime().UnixNano()}, nil
+	return source{Path: path, Size: st.Size(), MTime: st.ModTime().UnixNano()}, nil
 }
 
 // stamp returns a file with its hash, as it is now.
@@ -335,19 +404,12 @@ func (c *Cache) stamp(path string) (source, error) {
 	c.mu.Lock()
 	k := c.known[path]
 	c.mu.Unlock()
-	if k.hash != "" && k.size == f.size && k.mtime == f.mtime {
+	if k.Hash != "" && k.Size == f.Size && k.MTime == f.MTime {
 		return k, nil
 	}
-	in, err := os.Open(c.Abs(path))
-	if err != nil {
+	if f.Hash, err = HashFile(c.Abs(path)); err != nil {
 		return f, err
 	}
-	defer in.Close()
-	h := sha256.New()
-	if _, err := io.Copy(h, in); err != nil {
-		return f, err
-	}
-	f.hash = hex.EncodeToString(h.Sum(nil))
 	c.mu.Lock()
 	c.known[path] = f
 	c.mu.Unlock()
@@ -358,7 +420,7 @@ func (c *Cache) stamp(path string) (source, error) {
 func (c *Cache) read(sources []source) map[string]string {
 	m := make(map[string]string, len(sources))
 	for _, f := range sources {
-		m[c.Abs(f.path)] = f.hash
+		m[c.Abs(f.Path)] = f.Hash
 	}
 	return m
 }
@@ -366,8 +428,8 @@ func (c *Cache) read(sources []source) map[string]string {
 // unique sorts by path and drops repetitions.
 func unique(sources []source) []source {
 	sources = slices.Clone(sources)
-	slices.SortFunc(sources, func(a, b source) int { return strings.Compare(a.path, b.path) })
-	return slices.CompactFunc(sources, func(a, b source) bool { return a.path == b.path })
+	slices.SortFunc(sources, func(a, b source) int { return strings.Compare(a.Path, b.Path) })
+	return slices.CompactFunc(sources, func(a, b source) bool { return a.Path == b.Path })
 }
 
 // Hash returns the SHA-256 of the parts, each with its length, in hexadecimal.
@@ -378,4 +440,18 @@ func Hash(parts ...string) string {
 		h.Write([]byte(p))
 	}
 	return hex.EncodeToString(h.Sum(nil))
+}
+
+// HashFile returns the SHA-256 of a file's content in hexadecimal.
+func HashFile(path string) (string, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return "", err
+	}
+	defer f.Close()
+	h := sha256.New()
+	if _, err := io.Copy(h, f); err != nil {
+		return "", err
+	}
+	return hex.EncodeToString(h.Sum(nil)), nil
 }

@@ -2,7 +2,6 @@ package compile
 
 import (
 	"bytes"
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -12,14 +11,15 @@ import (
 	"runtime"
 	"slices"
 	"strings"
-	"sync"
 	"syscall"
 	"time"
+
+	"github.com/whyslow/whyslow/internal/procs"
 )
 
-// Tool identifies a compiler, a command of several words perhaps ("ccache gcc"), by its words, the
-// files they are in PATH, and what else in the environment or the machine changes its results. The
-// error is exec.ErrNotFound.
+// Tool identifies a compiler, a command of several words perhaps ("ccache gcc"), by its words, the files they
+// are in PATH, and what else in the environment or the machine changes its results. The error is
+// exec.ErrNotFound.
 func Tool(command ...string) (id string, err error) {
 	parts := []string{runtime.GOARCH, strings.Join(command, "\x00")}
 	for i, word := range command {
@@ -52,11 +52,14 @@ func SearchesPaths() bool {
 	return slices.ContainsFunc(searchPaths, func(name string) bool { return os.Getenv(name) != "" })
 }
 
-// Processor returns the first processor's model and features, on which -march=native depends.
-func Processor() string {
+// Native identifies the processor if a command has a flag such as -march=native; else it returns nothing.
+func Native(words ...string) []string {
+	if !strings.Contains(strings.Join(words, " "), "native") {
+		return nil
+	}
 	data, _ := os.ReadFile("/proc/cpuinfo")
 	first, _, _ := bytes.Cut(data, []byte("\n\n"))
-	var id strings.Builder
+	var id strings.Builder // a cache may be shared by unlike hosts
 	for line := range strings.Lines(string(first)) {
 		for _, name := range []string{"model name", "flags", "Features", "CPU part"} {
 			if strings.HasPrefix(line, name) {
@@ -64,11 +67,11 @@ func Processor() string {
 			}
 		}
 	}
-	return id.String()
+	return []string{id.String()}
 }
 
-// Program is sources that are compiled one by one and linked to a file. The results depend on Dir as
-// well: debug information contains it.
+// Program is sources that are compiled one by one and linked to a file. The results depend on Dir as well:
+// debug information contains it.
 type Program struct {
 	Name     string   // of the file
 	Dir      string   // where the compiler runs; "" is the working directory
@@ -93,8 +96,8 @@ func (e *Error) Error() string {
 
 func (e *Error) Unwrap() error { return e.Err }
 
-// Make compiles and links the program in the user's cache, or finds it there, and returns its path. A
-// failing compiler is an *Error; a compiler that is not installed an exec.ErrNotFound.
+// Make compiles and links the program in the user's cache, or finds it there, and returns its path. A failing
+// compiler is an *Error; a compiler that is not installed an exec.ErrNotFound.
 func (p Program) Make(ctx context.Context) (path string, err error) {
 	c, id, err := p.open()
 	if err != nil {
@@ -128,8 +131,8 @@ func (p Program) Make(ctx context.Context) (path string, err error) {
 	return m.Path, nil
 }
 
-// Archive compiles the sources in the user's cache and puts the objects into an archive called Name. It
-// needs ar.
+// Archive compiles the sources in the user's cache and puts the objects into an archive called Name. It needs
+// ar.
 func (p Program) Archive(ctx context.Context) (path string, err error) {
 	c, id, err := p.open()
 	if err != nil {
@@ -178,10 +181,7 @@ func (p Program) key(what, tool string, lists ...[]string) string {
 	for _, list := range lists {
 		parts = append(parts, Hash(list...))
 	}
-	if strings.Contains(strings.Join(slices.Concat(p.Compiler, p.Flags, p.Compile), " "), "native") {
-		parts = append(parts, Processor()) // a cache may be shared by unlike hosts
-	}
-	return Hash(parts...)
+	return Hash(append(parts, Native(slices.Concat(p.Compiler, p.Flags, p.Compile)...)...)...)
 }
 
 func paths(made []*Made) (list []string) {
@@ -193,29 +193,33 @@ func paths(made []*Made) (list []string) {
 
 // objects compiles the sources, as many at once as there are processors.
 func (p Program) objects(ctx context.Context, c *Cache, id string) ([]*Made, error) {
-	objects, failed := make([]*Made, len(p.Sources)), make([]error, len(p.Sources))
-	var wg sync.WaitGroup
-	slots := make(chan struct{}, runtime.NumCPU())
-	for i, source := range p.Sources {
-		slots <- struct{}{}
-		wg.Go(func() {
-			defer func() { <-slots }()
-			s := Step{Name: "out.o", Key: p.key("compile", id, p.Compile, []string{source})}
-			s.Make = func(ctx context.Context, dir string) (read []string, output string, err error) {
-				out := filepath.Join(dir, "out")
-				words := slices.Concat(p.command(), p.Flags, p.Compile,
-					[]string{"-MD", "-MF", out + ".d", "-c", source, "-o", out + ".o"})
-				if output, err = checked(ctx, c.cwd, words); err != nil {
-					return nil, output, err
-				}
-				rule, err := os.ReadFile(out + ".d")
-				return ParseRule(string(rule)), output, err
-			}
-			objects[i], failed[i] = c.Make(ctx, s)
-		})
+	objects := make([]*Made, len(p.Sources))
+	return objects, procs.Each(ctx, runtime.NumCPU(), len(p.Sources), func(_, i int) (err error) {
+		source := p.Sources[i]
+		s := Step{Name: ObjectName, Key: p.key("compile", id, p.Compile, []string{source})}
+		s.Make = func(ctx context.Context, dir string) (read []string, output string, err error) {
+			return Object(dir, source, slices.Concat(p.command(), p.Flags, p.Compile),
+				func(words []string) (string, error) { return checked(ctx, c.cwd, words) })
+		}
+		objects[i], err = c.Make(ctx, s)
+		return err
+	})
+}
+
+// ObjectName is the file that Object makes.
+const ObjectName = "out.o"
+
+// Object compiles a source to ObjectName in dir: run runs the command with what that takes, and returns what
+// it printed. Object returns what a Step's Make does.
+func Object(dir, source string, command []string, run func(words []string) (string, error)) (read []string,
+	output string, err error) {
+	rule := filepath.Join(dir, "out.d")
+	output, err = run(append(command, "-MD", "-MF", rule, "-c", source, "-o", filepath.Join(dir, ObjectName)))
+	if err != nil {
+		return nil, output, err
 	}
-	wg.Wait()
-	return objects, cmp.Or(failed...)
+	text, err := os.ReadFile(rule)
+	return parseRule(string(text)), output, err
 }
 
 // checked is Run with LC_ALL=C, whose failures are an *Error.

@@ -16,9 +16,9 @@ const cacheLimit = 1 << 30
 // ours matches what may be removed; other things of whyslow's may be in the same folder.
 var ours = regexp.MustCompile(`^[0-9a-f]{64}(\.\w+)?$`)
 
-// Prune removes what was used longest ago until the cache is within its limit, 1 GiB, and what killed
-// builds left. What was used in the last ten minutes stays: another process may be about to use it.
-// Errors do not matter: it is done again after the next build.
+// Prune removes what was used longest ago until the cache is within its limit, 1 GiB, and what killed builds
+// left. What was used in the last ten minutes stays: another process may be about to use it. Errors do not
+// matter: it is done again after the next build.
 func (c *Cache) Prune() { prune(c.Dir, cacheLimit) }
 
 func prune(dir string, limit int64) {
@@ -41,7 +41,7 @@ func prune(dir string, limit int64) {
 		}
 		it := entry{filepath.Join(dir, e.Name()), sizeOf(filepath.Join(dir, e.Name())), st.ModTime()}
 		switch age := now.Sub(it.used); {
-		case strings.HasPrefix(e.Name(), "tmp-"):
+		case strings.HasPrefix(e.Name(), "tmp-"), strings.HasPrefix(e.Name(), "."):
 			if age > 24*time.Hour {
 				os.RemoveAll(it.path)
 			}

@@ -1,6 +1,7 @@
 package cpp
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -12,18 +13,11 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 
+	"github.com/whyslow/whyslow/internal/procs"
 	"github.com/whyslow/whyslow/internal/run/compile"
 )
-
-// tools is the compiler and everything about it that a result depends on.
-type tools struct {
-	cxx      []string
-	flags    []string // of this build
-	cxxflags []string // CXX_FLAGS
-	ldflags  []string // LDFLAGS
-	identity string
-}
 
 // A unit is one file to compile.
 type unit struct {
@@ -45,37 +39,37 @@ func Build(ctx context.Context, s Spec) (*Built, error) {
 		return nil, err
 	}
 	if lib := b.cache.Find(b.library()); lib != nil {
-		return &Built{Path: lib.Path, Cached: true, Read: lib.Read}, nil
+		return &Built{Path: lib.Path, Cached: true, Read: lib.Read, Note: b.cache.Note}, nil
 	}
 	compiled, err := b.compileAll(ctx)
 	if err != nil {
 		return nil, err
 	}
-	lib, err := b.link(ctx)
+	b.progress(len(b.units), len(b.units), "")
+	lib, err := b.cache.Make(ctx, b.library())
 	if err != nil {
 		return nil, err
 	}
 	b.cache.Prune()
-	return &Built{Path: lib.Path, Compiled: compiled, Read: lib.Read}, nil
+	return &Built{Path: lib.Path, Compiled: compiled, Read: lib.Read, Note: b.cache.Note}, nil
 }
 
 type builder struct {
 	Spec
-	tools
-	cache   *compile.Cache
-	include string   // in the cache: ucenv.h
-	headers []string // names of files that a quoted include could find, in the directories searched
-	units   []*unit  // those of ours first
+	cxx      []string // the compiler
+	flags    []string // of this build
+	cxxflags []string // CXX_FLAGS
+	ldflags  []string // LDFLAGS
+	identity string   // of the compiler, with everything about it that a result depends on
+	cache    *compile.Cache
+	include  string   // in the cache: ucenv.h
+	headers  []string // names of files that a quoted include could find, in the directories searched
+	units    []*unit  // those of ours first
 }
 
 func newBuilder(s Spec) (*builder, error) {
 	b := &builder{Spec: s}
-	if b.Dir == "" {
-		b.Dir = "."
-	}
-	if b.Optimize == "" {
-		b.Optimize = "-O3"
-	}
+	b.Dir, b.Optimize = cmp.Or(b.Dir, "."), cmp.Or(b.Optimize, "-O3")
 	var err error
 	if b.cache, err = compile.Open(s.CacheDir, ""); err != nil {
 		return nil, err
@@ -98,11 +92,7 @@ var include = map[string]string{"ucenv.h": ucenvH, "whyslow_abi.h": abiH, "whysl
 
 // findTools resolves compiler and flags.
 func (b *builder) findTools() error {
-	cxx := b.CXX
-	if cxx == "" {
-		cxx = os.Getenv("CXX")
-	}
-	b.cxx = strings.Fields(cxx)
+	b.cxx = strings.Fields(cmp.Or(b.CXX, os.Getenv("CXX")))
 	if len(b.cxx) == 0 {
 		b.cxx = []string{"g++"}
 	}
@@ -122,10 +112,7 @@ func (b *builder) findTools() error {
 	if len(b.cxxflags) > 0 || b.Debug || compile.SearchesPaths() {
 		id = append(id, b.cache.Abs("."))
 	}
-	if strings.Contains(strings.Join(append(b.cxx, b.cxxflags...), " "), "native") {
-		id = append(id, compile.Processor()) // a cache may be shared by unlike hosts
-	}
-	b.identity = compile.Hash(id...)
+	b.identity = compile.Hash(append(id, compile.Native(slices.Concat(b.cxx, b.cxxflags)...)...)...)
 	return nil
 }
 
@@ -138,8 +125,7 @@ func (b *builder) findSources() ([]string, error) {
 	var sources []string
 	seen := map[string]bool{}
 	add := func(path string) {
-		abs := b.cache.Abs(path)
-		if !seen[abs] {
+		if abs := b.cache.Abs(path); !seen[abs] {
 			seen[abs] = true
 			sources = append(sources, path)
 		}
@@ -150,15 +136,13 @@ func (b *builder) findSources() ([]string, error) {
 			return nil, fmt.Errorf("cannot look for C++ files: %w", err)
 		}
 		for _, e := range entries {
-			name := e.Name()
+			path, ext := filepath.Join(dir, e.Name()), filepath.Ext(e.Name())
 			switch {
-			case e.IsDir() || strings.HasPrefix(name, "."):
-			case filepath.Ext(name) == ".cpp":
-				if i < len(dirs) {
-					add(filepath.Join(dir, name))
-				}
-			case headerNames[filepath.Ext(name)]:
-				b.headers = append(b.headers, filepath.Join(dir, name))
+			case e.IsDir() || strings.HasPrefix(e.Name(), "."):
+			case ext == ".cpp" && i < len(dirs):
+				add(path)
+			case headerNames[ext]:
+				b.headers = append(b.headers, path)
 			}
 		}
 	}
@@ -177,8 +161,8 @@ func (b *builder) findSources() ([]string, error) {
 var headerNames = map[string]bool{".h": true, ".hh": true, ".hpp": true, ".hxx": true, ".H": true,
 	".inc": true, ".inl": true, ".ipp": true, ".tpp": true, ".tcc": true}
 
-// makeUnits names everything that an object depends on, but for the headers it includes. Names are as
-// the user gives them: an equal program elsewhere is the same program.
+// makeUnits names everything that an object depends on, but for the headers it includes. Names are as the
+// user gives them: an equal program elsewhere is the same program.
 func (b *builder) makeUnits(sources []string) error {
 	b.units = []*unit{
 		{name: b.Prog.File, file: filepath.Base(b.Prog.File) + ".cpp", text: generate(b.Prog, sources),
@@ -212,34 +196,19 @@ func (b *builder) compileAll(ctx context.Context) (compiled int, err error) {
 			stale = append(stale, u)
 		}
 	}
-	var (
-		wg    sync.WaitGroup
-		mu    sync.Mutex
-		done  int
-		slots = make(chan struct{}, runtime.NumCPU())
-	)
-	for _, u := range stale {
-		slots <- struct{}{}
-		if b.Progress != nil {
-			mu.Lock()
-			d := done
-			mu.Unlock()
-			b.Progress(d, len(stale)+1, u.name)
-		}
-		wg.Go(func() {
-			u.made, u.err = b.cache.Make(ctx, b.object(u))
-			mu.Lock()
-			done++
-			mu.Unlock()
-			<-slots
-		})
+	var done atomic.Int64
+	err = procs.Each(ctx, runtime.NumCPU(), len(stale), func(_, i int) error {
+		u := stale[i]
+		b.progress(int(done.Load()), len(stale)+1, u.name)
+		u.made, u.err = b.cache.Make(ctx, b.object(u))
+		done.Add(1)
+		return nil // all that is wrong is said at once
+	})
+	if err != nil {
+		return 0, err
 	}
-	wg.Wait()
 	var failed CompileError
 	for _, u := range stale {
-		if ctx.Err() != nil {
-			return 0, ctx.Err()
-		}
 		var exit *exec.ExitError
 		switch {
 		case u.err == nil:
@@ -264,13 +233,12 @@ func (b *builder) compileAll(ctx context.Context) (compiled int, err error) {
 
 // object is the step that compiles a unit.
 func (b *builder) object(u *unit) compile.Step {
-	return compile.Step{Name: objectName, Key: u.key, Make: func(ctx context.Context,
+	return compile.Step{Name: compile.ObjectName, Key: u.key, Make: func(ctx context.Context,
 		dir string) ([]string, string, error) {
 		src := u.name
 		var places, own []string
 		if u.inDir {
-			// The directory is searched first for quoted includes, last for others: it must not hide
-			// system headers.
+			// The directory is searched first for quoted includes, last for others: it must not hide system headers.
 			places = []string{"-iquote", b.Dir, "-idirafter", b.Dir}
 		}
 		if u.file != "" {
@@ -280,23 +248,17 @@ func (b *builder) object(u *unit) compile.Step {
 				return nil, "", err
 			}
 		}
-		rule := filepath.Join(dir, "out.d")
-		u.command = slices.Concat(b.cxx, b.flags, places, []string{"-I", b.include}, b.cxxflags, own,
-			[]string{"-MD", "-MF", rule, "-c", src, "-o", filepath.Join(dir, objectName)})
-		output, err := b.run(ctx, u.command)
-		if err != nil {
-			return nil, output, err
-		}
-		text, err := os.ReadFile(rule)
-		return compile.ParseRule(string(text)), output, err
+		words := slices.Concat(b.cxx, b.flags, places, []string{"-I", b.include}, b.cxxflags, own)
+		return compile.Object(dir, src, words, func(words []string) (string, error) {
+			u.command = words
+			return b.run(ctx, words)
+		})
 	}}
 }
 
-const objectName = "out.o"
-
-// exports keeps everything but our table private to the library. Else a routine called rand would be
-// libc's, libstdc++ would bind to functions of the first library loaded, which then could not be
-// unloaded, and libraries would share static objects.
+// exports keeps everything but our table private to the library. Else a routine called rand would be libc's,
+// libstdc++ would bind to functions of the first library loaded, which then could not be unloaded, and
+// libraries would share static objects.
 const exports = "{ global: whyslow_library; local: *; };\n"
 
 var linkFlags = []string{"-shared", "-Wl,--wrap=exit,--wrap=_exit,--wrap=_Exit,--wrap=quick_exit", "-Wl,-t"}
@@ -341,12 +303,10 @@ func (b *builder) library() compile.Step {
 	return s
 }
 
-// link makes the library from the objects.
-func (b *builder) link(ctx context.Context) (*compile.Made, error) {
+func (b *builder) progress(done, total int, file string) {
 	if b.Progress != nil {
-		b.Progress(len(b.units), len(b.units), "")
+		b.Progress(done, total, file)
 	}
-	return b.cache.Make(ctx, b.library())
 }
 
 // run runs a command and returns what it printed.

@@ -345,3 +345,78 @@ func TestStoppedCompiler(t *testing.T) {
 		t.Errorf("left in the cache: %v %v", left, err)
 	}
 }
+
+// TestDamagedCache: what is not as it was made is made again, wherever the damage is; a library with such
+// damage would crash in the loader, with its locks held.
+func TestDamagedCache(t *testing.T) {
+	dir := write(t, map[string]string{"a.cpp": small})
+	cache := t.TempDir()
+	spec := Spec{Prog: program("one i"), Dir: dir, CacheDir: cache}
+	first, err := build(t, spec)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, damage := range map[string]func(text []byte) []byte{
+		"a bit":  func(text []byte) []byte { text[len(text)/2] ^= 4; return text },
+		"cut":    func(text []byte) []byte { return text[:len(text)/2] },
+		"longer": func(text []byte) []byte { return append(text, 0) },
+		"empty":  func([]byte) []byte { return nil },
+	} {
+		text, err := os.ReadFile(first.Path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(first.Path, damage(text), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		again, err := build(t, spec)
+		if err != nil || again.Cached || again.Path != first.Path {
+			t.Errorf("%s: %+v, %v", name, again, err)
+		}
+		if err := os.Remove(filepath.Join(filepath.Dir(first.Path), "sum")); err != nil {
+			t.Fatal(err)
+		}
+		for _, manifest := range glob(t, filepath.Join(cache, "*.json")) { // so that nothing is looked up
+			if err := os.Remove(manifest); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if again, err = build(t, spec); err != nil || again.Cached {
+			t.Errorf("%s, without a sum: %+v, %v", name, again, err)
+		}
+		if again, err = build(t, spec); err != nil || !again.Cached {
+			t.Errorf("%s, the next time: %+v, %v", name, again, err)
+		}
+	}
+}
+
+// TestOthersCache: a folder that others can write to is not used, and that is said.
+func TestOthersCache(t *testing.T) {
+	dir := write(t, map[string]string{"a.cpp": small})
+	cache := filepath.Join(t.TempDir(), "cache")
+	if err := os.Mkdir(cache, 0o777); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Chmod(cache, 0o777); err != nil {
+		t.Fatal(err)
+	}
+	built, err := build(t, Spec{Prog: program("one i"), Dir: dir, CacheDir: cache})
+	if err != nil || !strings.HasPrefix(built.Path, cache+"-") || !strings.Contains(built.Note, cache) {
+		t.Errorf("%+v, %v", built, err)
+	}
+	if err := os.Chmod(fmt.Sprintf("%s-%d", cache, os.Geteuid()), 0o775); err != nil {
+		t.Fatal(err)
+	}
+	if built, err := build(t, Spec{Prog: program("one i"), Dir: dir, CacheDir: cache}); err == nil {
+		t.Errorf("%+v", built)
+	}
+}
+
+func glob(t *testing.T, pattern string) []string {
+	t.Helper()
+	names, err := filepath.Glob(pattern)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return names
+}

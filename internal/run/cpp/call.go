@@ -14,8 +14,8 @@ type Times struct {
 // OutcomeKind tells how a call ended.
 type OutcomeKind int
 
-// Outcomes. After any but Done and Threw the user's frames were left without destructors: the program
-// is over, other workers may never come back from user code, and no other library should be loaded.
+// Outcomes. After any but Done and Threw the user's frames were left without destructors: the program is
+// over, other workers may never come back from user code, and no other library should be loaded.
 const (
 	Done      OutcomeKind = iota
 	Exited                // user code called exit, _exit or quick_exit: Code

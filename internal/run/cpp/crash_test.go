@@ -216,6 +216,18 @@ func child(what string) {
 		f.Close()
 		_, err := open("testdata/crash", program(crashRoutines...))
 		fmt.Println(err)
+	case "constructor": // the loader is locked for ever: nothing waits for it
+		_, err := open("testdata/constructor", program("mark s"))
+		fmt.Println(err)
+		var threads sync.WaitGroup
+		for range 20 {
+			threads.Go(func() {
+				runtime.LockOSThread() // the thread ends with the goroutine
+				time.Sleep(time.Millisecond)
+			})
+		}
+		threads.Wait()
+		fmt.Println("end")
 	case "foreign": // nobody listens
 		Call(f.fn("later"), []Value{IntValue(0)}, &tm, false)
 		time.Sleep(time.Minute) // it ends before
@@ -242,6 +254,8 @@ func TestProcesses(t *testing.T) {
 		{"thread_local", "destroyed\nthe program's C++ code cannot be loaded twice in one process, because", 0},
 		{"foreign", "a thread started by the program's C++ code ended the program: segmentation fault " +
 			"(SIGSEGV)\n", 1},
+		{"constructor", "the program's C++ code failed while it was being loaded (a static object's constructor): " +
+			"segmentation fault (SIGSEGV): access to address 0x8\nend\n", 0},
 		{"panic", "panic: runtime error: invalid memory address or nil pointer dereference\n", 2},
 	} {
 		t.Run(c.what, func(t *testing.T) {

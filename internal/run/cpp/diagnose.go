@@ -20,8 +20,8 @@ var (
 // readable replaces our names for the user's subs.
 func readable(s string) string { return ownSub.ReplaceAllString(s, "$1") }
 
-// clean gives a compiler's or linker's message the user's names: files of ours become what they were
-// made from.
+// clean gives a compiler's or linker's message the user's names: files of ours become what they were made
+// from.
 func (b *builder) clean(s string) string {
 	s = linkerTrace.ReplaceAllString(s, "")
 	s = fromOurs.ReplaceAllString(s, "")
@@ -40,11 +40,14 @@ func (b *builder) clean(s string) string {
 	}
 	s = regexp.MustCompile(work+`out\.[do]`).ReplaceAllLiteralString(s, "object file")
 	s = regexp.MustCompile(work).ReplaceAllLiteralString(s, "")
-	return readable(s)
+	return longLine.ReplaceAllString(readable(s), "$1…")
 }
 
-// functionAt returns the name of the function at an address of an executable or library; "" if it is
-// not known.
+// longLine is a line that says nothing more after so many characters; the compiler prints source lines whole.
+var longLine = regexp.MustCompile(`(?m)^(.{1000}).+$`)
+
+// functionAt returns the name of the function at an address of an executable or library; "" if it is not
+// known.
 func functionAt(path string, addr uint64) string {
 	f, err := elf.Open(path)
 	if err != nil {
@@ -67,15 +70,14 @@ func functionAt(path string, addr uint64) string {
 // anyway.
 func explainLoad(path string, prog *luna.Program, msg string, defined func(string) bool) error {
 	f, err := elf.Open(path)
-	if err != nil {
-		if msg == "" {
-			msg = err.Error()
-		}
-		return fmt.Errorf("cannot load the program's C++ code: %s", msg)
+	if err == nil {
+		defer func() { _ = f.Close() }() // only read
 	}
-	defer func() { _ = f.Close() }() // only read
-	if !strings.Contains(msg, "undefined symbol") {
-		if !strings.Contains(msg, path) {
+	if err != nil || !strings.Contains(msg, "undefined symbol") {
+		switch {
+		case err != nil && msg == "":
+			msg = err.Error()
+		case err == nil && !strings.Contains(msg, path):
 			msg = path + ": " + msg
 		}
 		return fmt.Errorf("cannot load the program's C++ code: %s", msg)
@@ -99,12 +101,11 @@ func explainLoad(path string, prog *luna.Program, msg string, defined func(strin
 	var errs []error
 	for _, r := range prog.Routines {
 		if r.Body == nil && missing[r.CName] {
-			errs = append(errs, fmt.Errorf("%s:%d:%d: undefined symbol: %s: the C++ function imported as %s "+
-				"does not exist; %s; it must be declared extern \"C\"",
-				r.Pos.File, r.Pos.Line, r.Pos.Col, r.CName, r.Name, searched))
+			errs = append(errs, fmt.Errorf("%v: undefined symbol: %s: the C++ function imported as %s does not exist; "+
+				"%s; it must be declared extern \"C\"", r.Pos, r.CName, r.Name, searched))
 		}
 	}
-	if len(errs) > 0 {
+	if errs != nil {
 		return errors.Join(errs...)
 	}
 	_, symbol, _ := strings.Cut(msg, "undefined symbol: ")

@@ -21,8 +21,8 @@ import (
 //	one extern "C" function per C++ sub
 //	the names of the source files, in a section of their own, for messages about missing symbols
 //
-// Everything of the user's stands under #line with the file as given to us, padded so that columns come
-// out right as well.
+// Everything of the user's stands under #line with the file as given to us, padded so that columns come out
+// right as well.
 
 //go:embed include/ucenv.h
 var ucenvH string
@@ -87,8 +87,7 @@ func generate(p *luna.Program, sources []string) string {
 	}
 	b.WriteString("\t{nullptr, nullptr}};\n")
 	b.WriteString("extern \"C\" __attribute__((visibility(\"default\"))) const ws_library " +
-		"whyslow_library = {WHYSLOW_ABI_VERSION, " +
-		strconv.Itoa(len(p.Routines)) +
+		"whyslow_library = {WHYSLOW_ABI_VERSION, " + strconv.Itoa(len(p.Routines)) +
 		", ws_entries, luna::ucenv::detail::connect, luna::ucenv::detail::flush, luna::ucenv::detail::finish};\n")
 	fmt.Fprintf(&b, "__attribute__((section(%q), used)) static const char ws_sources[] = %s;\n",
 		sourcesSection, quote(strings.Join(sources, "\n")))
@@ -109,11 +108,10 @@ func generate(p *luna.Program, sources []string) string {
 func params(r *luna.Routine, names bool) string {
 	var s []string
 	for _, p := range r.Params {
-		t := paramTypes[p.Kind]
-		if names {
-			t += p.Name
+		if !names {
+			p.Name = ""
 		}
-		s = append(s, t)
+		s = append(s, paramTypes[p.Kind]+p.Name)
 	}
 	return strings.Join(s, ", ")
 }
@@ -154,25 +152,22 @@ func wrapper(b *strings.Builder, r *luna.Routine) {
 
 // quote makes a C string literal.
 func quote(s string) string {
-	var b strings.Builder
-	b.WriteByte('"')
-	for i := 0; i < len(s); i++ {
-		switch c := s[i]; {
+	b := []byte{'"'}
+	for _, c := range []byte(s) {
+		switch {
 		case c == '"' || c == '\\':
-			b.WriteByte('\\')
-			b.WriteByte(c)
+			b = append(b, '\\', c)
 		case c < ' ' || c == '?': // ?? would begin a trigraph
-			fmt.Fprintf(&b, "\\%03o", c)
+			b = fmt.Appendf(b, "\\%03o", c)
 		default:
-			b.WriteByte(c)
+			b = append(b, c)
 		}
 	}
-	b.WriteByte('"')
-	return b.String()
+	return string(append(b, '"'))
 }
 
-// sourceLines reads the user's files, which are needed for one thing only: what stands on the line
-// before a block.
+// sourceLines reads the user's files, which are needed for one thing only: what stands on the line before a
+// block.
 type sourceLines map[string][]string
 
 func (s sourceLines) line(p luna.Pos) (string, bool) {
@@ -189,9 +184,9 @@ func (s sourceLines) line(p luna.Pos) (string, bool) {
 	return lines[p.Line-1], true
 }
 
-// block writes a block of the user's so that line and column of everything in it are those in its file.
-// Pos is the position of the text, except where the preprocessor has put a brace before it: then it is
-// the one after the brace.
+// block writes a block of the user's so that line and column of everything in it are those in its file. Pos
+// is the position of the text, except where the preprocessor has put a brace before it: then it is the one
+// after the brace.
 func (s sourceLines) block(b *strings.Builder, f *luna.Foreign) {
 	col := max(f.Pos.Col, 1) - 1 // characters before Pos
 	line, _ := s.line(f.Pos)
@@ -207,19 +202,7 @@ func (s sourceLines) block(b *strings.Builder, f *luna.Foreign) {
 		col--
 	}
 	fmt.Fprintf(b, "#line %d %s\n", max(f.Pos.Line, 1), quote(f.Pos.File))
-	n := 0
-	for _, c := range before {
-		if n++; n > col {
-			break
-		}
-		if c != '\t' {
-			c = ' '
-		}
-		b.WriteRune(c)
-	}
-	for ; n < col; n++ {
-		b.WriteByte(' ')
-	}
+	b.WriteString(luna.Pad(before, col+1))
 	b.WriteString(f.Text)
 	fmt.Fprintf(b, "\n#line 1 \"%s\"\n", generatedName)
 }

@@ -22,6 +22,7 @@ package cpp
 import "C"
 
 import (
+	"cmp"
 	"encoding/binary"
 	"fmt"
 	"io"
@@ -38,8 +39,8 @@ import (
 	"github.com/whyslow/whyslow/internal/run/luna"
 )
 
-// Library is an opened library of code fragments. Its methods may be called by several goroutines at
-// once, Close by one.
+// Library is an opened library of code fragments. Its methods may be called by several goroutines at once,
+// Close by one.
 type Library struct {
 	handle, lib C.uint64_t
 	path        string // absolute
@@ -64,10 +65,10 @@ var start = sync.OnceValue(func() error {
 
 var onForeignCrash atomic.Pointer[func(sig int, msg string)]
 
-// OnForeignCrash sets what is called when a thread that user code started itself crashes (sig is the
-// signal's number), fails a check of class DF (sig is SIGABRT, msg says why) or calls exit (sig is 0,
-// msg says so). That thread stays blocked for ever; f should end the run. It is called by a goroutine
-// of its own. Without f the process prints what happened and exits with 1.
+// OnForeignCrash sets what is called when a thread that user code started itself crashes (sig is the signal's
+// number), fails a check of class DF (sig is SIGABRT, msg says why) or calls exit (sig is 0, msg says so).
+// That thread stays blocked for ever; f should end the run. It is called by a goroutine of its own. Without f
+// the process prints what happened and exits with 1.
 func OnForeignCrash(f func(sig int, msg string)) { onForeignCrash.Store(&f) }
 
 // readCrashes calls the function of OnForeignCrash for each record on the pipe.
@@ -95,9 +96,9 @@ func readCrashes(pipe *os.File) {
 	}
 }
 
-// How the program has ended, in Library.ended. After exit or a crash other threads may still be in user
-// code, and locks (of stdout, for example) may be held for ever: nothing is unloaded, and what might
-// block gets endTime.
+// How the program has ended, in Library.ended. After exit or a crash other threads may still be in user code,
+// and locks (of stdout, for example) may be held for ever: nothing is unloaded, and what might block gets
+// endTime.
 const (
 	running = iota
 	exited  // exit was called: destructors run
@@ -137,8 +138,8 @@ func end(fn Fn, o Outcome) {
 	}
 }
 
-// opened counts how often each library is open. -1: its static objects are destroyed, but it could not
-// be unloaded.
+// opened counts how often each library is open. -1: its static objects are destroyed, but it could not be
+// unloaded.
 var (
 	openedMu sync.Mutex
 	opened   = map[string]int{}
@@ -146,8 +147,8 @@ var (
 	libraries []*Library
 )
 
-// Open loads the library at path, which Build made for prog. It runs the constructors of the user's
-// static objects.
+// Open loads the library at path, which Build made for prog. It runs the constructors of the user's static
+// objects.
 func Open(path string, prog *luna.Program) (*Library, error) {
 	if err := start(); err != nil {
 		return nil, err
@@ -197,8 +198,8 @@ func Open(path string, prog *luna.Program) (*Library, error) {
 // Routine returns the wrapper of a routine of the program that the library was opened with.
 func (l *Library) Routine(r *luna.Routine) Fn { return l.calls[r.ID] }
 
-// Flush writes out what user code has printed to C and C++ streams. If the program has crashed, it
-// waits for that no longer than a second.
+// Flush writes out what user code has printed to C and C++ streams. If the program has crashed, it waits for
+// that no longer than a second.
 func (l *Library) Flush() {
 	flush := func() {
 		var r C.ws_result
@@ -211,10 +212,10 @@ func (l *Library) Flush() {
 	}
 }
 
-// Close unloads the library: destructors of static objects and atexit functions run, and their output
-// is written out. No call may be under way, unless the program has ended by an outcome that says so:
-// after exit destructors run and the library stays loaded, after a crash only the output is written;
-// both take a second at most.
+// Close unloads the library: destructors of static objects and atexit functions run, and their output is
+// written out. No call may be under way, unless the program has ended by an outcome that says so: after exit
+// destructors run and the library stays loaded, after a crash only the output is written; both take a second
+// at most.
 func (l *Library) Close() error {
 	l.Flush()
 	openedMu.Lock()
@@ -312,19 +313,13 @@ func text(p C.uint64_t) string {
 func borrowedText(p C.uint64_t) string { return C.GoString(*(**C.char)(unsafe.Pointer(&p))) }
 
 func signalText(s syscall.Signal) string {
-	switch s {
-	case syscall.SIGSEGV:
-		return "segmentation fault (SIGSEGV)"
-	case syscall.SIGBUS:
-		return "bus error (SIGBUS)"
-	case syscall.SIGFPE:
-		return "arithmetic exception, such as a division of integers by zero (SIGFPE)"
-	case syscall.SIGILL:
-		return "illegal instruction (SIGILL)"
-	case syscall.SIGABRT:
-		return "aborted (SIGABRT)"
-	}
-	return fmt.Sprintf("signal %d", int(s))
+	return cmp.Or(map[syscall.Signal]string{
+		syscall.SIGSEGV: "segmentation fault (SIGSEGV)",
+		syscall.SIGBUS:  "bus error (SIGBUS)",
+		syscall.SIGFPE:  "arithmetic exception, such as a division of integers by zero (SIGFPE)",
+		syscall.SIGILL:  "illegal instruction (SIGILL)",
+		syscall.SIGABRT: "aborted (SIGABRT)",
+	}[s], fmt.Sprintf("signal %d", int(s)))
 }
 
 func alloc(t Type, size int) Value {

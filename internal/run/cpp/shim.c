@@ -30,8 +30,10 @@
 // A crash may come from within malloc, with its lock held. After one the shim frees nothing, and takes
 // memory from the system.
 //
-// Loading and unloading a library runs user code too (static objects) and is guarded in the same way. A jump out of dlopen leaves the
-// loader locked; the caller must not load anything afterwards.
+// Loading a library runs user code too: constructors of static objects. A jump out of dlopen would leave the
+// loader in the middle of its work, with its locks taken by a thread that goes on. So a thread of its own
+// loads, and when it gets into case 1 it says so and stays where it is for ever. Whoever waits for it gets the
+// outcome; nothing must be loaded afterwards. Unloading is guarded in the same way as a call.
 //
 // Cost. A call costs the cgo transition (about 35 ns), two readings of the clock, a _setjmp, and one indirect
 // call. Values passed are Go memory without Go pointers, so the cgo checks have nothing to do.
@@ -49,6 +51,7 @@
 #include <limits.h>
 #include <malloc.h>
 #include <pthread.h>
+#include <semaphore.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdio.h>
@@ -65,6 +68,7 @@ typedef struct context {
 	char *msg;
 	uint64_t address, pc;
 	int cause, overflow;
+	struct loading *loading; // the thread loads a library
 } context;
 
 static __thread context *volatile current __attribute__((tls_model("initial-exec"))); // read in the signal handler
@@ -127,10 +131,31 @@ int64_t ws_live(void) { return __atomic_load_n(&live, __ATOMIC_RELAXED); }
 
 // ---- Ways out of user code
 
+typedef struct loading {
+	context c;
+	const char *path;
+	void *handle;
+	ws_library *library;
+	char *why; // it could not be loaded
+	int kind;
+	sem_t over;
+	char stack[1 << 16]; // for signal handlers
+} loading;
+
+// stay ends a load, in whatever way, and never returns: destructors of thread_local objects that constructors
+// of static ones have made would otherwise run now.
+static __attribute__((noreturn)) void stay(loading *l, int kind)
+{
+	l->kind = kind;
+	sem_post(&l->over);
+	for (;;) pause();
+}
+
 // jump ends the user code of this thread.
 static __attribute__((noreturn)) void jump(context *c, int kind)
 {
 	current = NULL;
+	if (c->loading) stay(c->loading, kind);
 	_longjmp(c->env, kind);
 }
 
@@ -273,7 +298,8 @@ static __attribute__((noinline)) int finish(context *c, int kind, ws_result *res
 		res->overflow = c->overflow;
 		Dl_info in;
 		res->file = 0;
-		if (c->pc && dladdr((void *)(uintptr_t)c->pc, &in) && in.dli_fname) {
+		// The loader may be locked for ever.
+		if (c->pc && !c->loading && dladdr((void *)(uintptr_t)c->pc, &in) && in.dli_fname) {
 			res->file = (uint64_t)(uintptr_t)in.dli_fname;
 			res->offset = c->pc - (uint64_t)(uintptr_t)in.dli_fbase;
 		}
@@ -286,6 +312,7 @@ int ws_call(uint64_t fn, ws_value *args, ws_result *res, int cpu)
 	context c;
 	c.msg = NULL;
 	c.code = 0;
+	c.loading = NULL;
 	int kind = _setjmp(c.env);
 	if (kind == 0) {
 		current = &c;
@@ -305,28 +332,51 @@ int ws_call(uint64_t fn, ws_value *args, ws_result *res, int cpu)
 
 // ---- Libraries
 
+static void *load(void *arg)
+{
+	loading *l = arg;
+	stack_t stack = {.ss_sp = l->stack, .ss_size = sizeof l->stack};
+	sigaltstack(&stack, NULL);
+	current = &l->c;
+	l->handle = dlopen(l->path, RTLD_NOW | RTLD_LOCAL);
+	l->library = l->handle ? dlsym(l->handle, "whyslow_library") : NULL;
+	const char *why = l->library ? NULL : dlerror();
+	current = NULL;
+	if (l->library) stay(l, WS_DONE);
+	l->why = strdup(why ? why : "");
+	if (l->handle) dlclose(l->handle);
+	stay(l, WS_ABORTED);
+}
+
 int ws_open(const char *path, uint64_t *handle, uint64_t *library, ws_result *res)
 {
-	context c;
-	memset(&c, 0, sizeof c);
-	int kind = _setjmp(c.env);
-	if (kind != 0) return finish(&c, kind, res);
+	loading *l = calloc(1, sizeof *l); // kept as long as the thread
+	l->c.loading = l;
+	l->path = strdup(path);
+	sem_init(&l->over, 0, 0);
 	__atomic_fetch_add(&open_libraries, 1, __ATOMIC_RELAXED);
-	current = &c;
-	void *h = dlopen(path, RTLD_NOW | RTLD_LOCAL);
-	const char *why = NULL;
-	ws_library *l = h ? dlsym(h, "whyslow_library") : NULL;
-	if (!l) why = dlerror();
-	current = NULL;
-	if (!l) {
-		res->msg = (uint64_t)(uintptr_t)strdup(why ? why : "");
-		if (h) dlclose(h);
+	sigset_t all, old;
+	sigfillset(&all);
+	for (int i = 0; i < SIGNALS; i++) sigdelset(&all, signals[i]);
+	pthread_sigmask(SIG_SETMASK, &all, &old); // other signals go to threads that know what to do with them
+	pthread_t thread;
+	int err = pthread_create(&thread, NULL, load, l);
+	pthread_sigmask(SIG_SETMASK, &old, NULL);
+	if (err) {
+		res->msg = (uint64_t)(uintptr_t)strdup(strerror(err));
+		return WS_ABORTED;
+	}
+	pthread_detach(thread);
+	while (sem_wait(&l->over) < 0 && errno == EINTR) {}
+	if (l->why) {
+		res->msg = (uint64_t)(uintptr_t)l->why;
 		__atomic_fetch_sub(&open_libraries, 1, __ATOMIC_RELAXED);
 		return WS_ABORTED;
 	}
-	if (l->version == WHYSLOW_ABI_VERSION) l->connect(&host);
-	*handle = (uint64_t)(uintptr_t)h;
-	*library = (uint64_t)(uintptr_t)l;
+	if (l->kind != WS_DONE) return finish(&l->c, l->kind, res);
+	if (l->library->version == WHYSLOW_ABI_VERSION) l->library->connect(&host);
+	*handle = (uint64_t)(uintptr_t)l->handle;
+	*library = (uint64_t)(uintptr_t)l->library;
 	return WS_DONE;
 }
 

@@ -1,10 +1,9 @@
 // Package cpp builds the C++ code fragments of a LuNA program into a shared library and calls them.
 //
-// Build writes one generated file (the wrappers, the heads and C++ subs embedded in the program),
-// compiles it and the user's .cpp files in parallel, and links them. It keeps the results in the cache
-// of package compile, which finds an unchanged program without running the compiler. Open loads the
-// library; Call runs one code fragment with one cgo call, and turns crashes, exits and failed checks
-// into an Outcome.
+// Build writes one generated file (the wrappers, the heads and C++ subs embedded in the program), compiles it
+// and the user's .cpp files in parallel, and links them. It keeps the results in the cache of package
+// compile, which finds an unchanged program without running the compiler. Open loads the library; Call runs
+// one code fragment with one cgo call, and turns crashes, exits and failed checks into an Outcome.
 //
 //	generate.go     the generated file
 //	build.go        compiler and linker
@@ -32,8 +31,8 @@ type Spec struct {
 	CXX      string    // compiler and its leading arguments; "": $CXX, or g++
 	CacheDir string    // "": whyslow in the user's cache directory
 	Verbose  io.Writer // commands run and warnings go here; nil: nowhere
-	// Progress is called before each compilation and before linking (file ""), and may be called by
-	// several goroutines at once; nil: no calls.
+	// Progress is called before each compilation and before linking (file ""), and may be called by several
+	// goroutines at once; nil: no calls.
 	Progress func(done, total int, file string)
 }
 
@@ -43,6 +42,7 @@ type Built struct {
 	Cached   bool              // nothing was compiled or linked
 	Compiled int               // files compiled
 	Read     map[string]string // the files it was made from, the system's too: SHA-256 by path
+	Note     string            // what the user should know of the cache; or ""
 }
 
 // CompileError is a failed compilation or link.

@@ -31,11 +31,11 @@ func (t Type) String() string {
 	return "type " + strconv.Itoa(int(t))
 }
 
-// Value is the value of a data fragment: 16 bytes with the layout of the C++ class DF. It contains no
-// Go pointer, so that the garbage collector and the cgo checks have nothing to do with it.
+// Value is the value of a data fragment: 16 bytes with the layout of the C++ class DF. It contains no Go
+// pointer, so that the garbage collector and the cgo checks have nothing to do with it.
 //
-// Strings and blocks live in C memory and are reference-counted. Copying a Value copies no reference:
-// who keeps a copy calls Retain, and everyone who holds a reference calls Release once.
+// Strings and blocks live in C memory and are reference-counted. Copying a Value copies no reference: who
+// keeps a copy calls Retain, and everyone who holds a reference calls Release once.
 type Value struct {
 	Type Type
 	_    uint32
@@ -78,8 +78,8 @@ func AllocBlock(size int) Value { return alloc(Block, size) }
 // String's ends with a NUL: its size is at least 1.
 func Alloc(t Type, size int) Value { return alloc(t, size) }
 
-// head returns the buffer. The address is read as a pointer, since it is one that the collector does
-// not manage.
+// head returns the buffer. The address is read as a pointer, since it is one that the collector does not
+// manage.
 func (v *Value) head() *bufHead { return *(**bufHead)(unsafe.Pointer(&v.Bits)) }
 
 // all returns the bytes of the buffer; a string's with its NUL.
@@ -99,8 +99,8 @@ func (v Value) Real() float64 { return math.Float64frombits(v.Bits) }
 // Str returns a copy of a String's text.
 func (v Value) Str() string { return string(v.Bytes()) }
 
-// Bytes returns the bytes of a Block, or of a String without its NUL; nil for other types. They are C
-// memory: they are gone when the last reference is, and user code may change them meanwhile.
+// Bytes returns the bytes of a Block, or of a String without its NUL; nil for other types. They are C memory:
+// they are gone when the last reference is, and user code may change them meanwhile.
 func (v Value) Bytes() []byte {
 	switch v.Type {
 	case Block:
@@ -120,8 +120,8 @@ func (v Value) Memory() []byte {
 	return nil
 }
 
-// Size returns the size in bytes as LuNA counts it: int 4, real 8, string its length and 1, block its
-// bytes, unset 0.
+// Size returns the size in bytes as LuNA counts it: int 4, real 8, string its length and 1, block its bytes,
+// unset 0.
 func (v Value) Size() int64 {
 	switch v.Type {
 	case Int:
@@ -151,8 +151,8 @@ func (v Value) Release() {
 // frozen is what Freeze adds to the number of references.
 const frozen = 1 << 32
 
-// Freeze says that the buffer is being read, by who holds a reference: user code that wants to write to
-// it waits until as many calls of Thaw. Nothing happens for types without a buffer.
+// Freeze says that the buffer is being read, by who holds a reference: user code that wants to write to it
+// waits until as many calls of Thaw. Nothing happens for types without a buffer.
 func (v Value) Freeze() {
 	if v.buffered() {
 		atomic.AddInt64(&v.head().refs, frozen)
@@ -179,17 +179,12 @@ func (v Value) String() string {
 		return "DF<string>(" + v.Str() + ")"
 	}
 	b := v.Bytes()
-	var s strings.Builder
-	fmt.Fprintf(&s, "DF<size=%d>(", len(b))
-	for i := 0; i < len(b) && i < 10; i++ {
-		if i > 0 {
-			s.WriteString(", ")
-		}
-		fmt.Fprintf(&s, "%02X", b[i])
+	var list []string
+	for _, x := range b[:min(len(b), 10)] {
+		list = append(list, fmt.Sprintf("%02X", x))
 	}
 	if len(b) > 10 {
-		s.WriteString(", ...")
+		list = append(list, "...")
 	}
-	s.WriteString(")")
-	return s.String()
+	return fmt.Sprintf("DF<size=%d>(%s)", len(b), strings.Join(list, ", "))
 }

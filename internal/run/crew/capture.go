@@ -86,21 +86,16 @@ type tagged struct {
 func (t *tagged) Write(b []byte) (int, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	t.line = append(t.line, b...)
+	whole := bytes.LastIndexByte(t.line, '\n') + 1
 	var lines []byte
-	n := len(b)
-	for {
-		i := bytes.IndexByte(b, '\n')
-		if i < 0 {
-			t.line = append(t.line, b...)
-			break
-		}
-		lines = append(append(append(lines, t.tag...), t.line...), b[:i+1]...)
-		t.line, b = t.line[:0], b[i+1:]
+	for line := range bytes.Lines(t.line[:whole]) {
+		lines = append(append(lines, t.tag...), line...)
 	}
-	if len(lines) > 0 {
+	if t.line = append(t.line[:0], t.line[whole:]...); len(lines) > 0 {
 		t.put(lines)
 	}
-	return n, nil
+	return len(b), nil
 }
 
 // flush ends a line that has begun.

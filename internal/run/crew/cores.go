@@ -5,7 +5,6 @@ import (
 	"os"
 	"runtime"
 	"slices"
-	"strconv"
 	"strings"
 
 	"golang.org/x/sys/unix"
@@ -53,11 +52,11 @@ func Affinity() string {
 		for last+1 < mostCores && set.IsSet(last+1) {
 			last++
 		}
-		if first == last {
-			parts = append(parts, fmt.Sprint(first))
-		} else {
-			parts = append(parts, fmt.Sprintf("%d-%d", first, last))
+		part := fmt.Sprint(first)
+		if last > first {
+			part += fmt.Sprintf("-%d", last)
 		}
+		parts = append(parts, part)
 		first = last
 	}
 	return strings.Join(parts, ",")
@@ -101,7 +100,7 @@ func (c *Crew) CoreWarnings(workers, online int) (lines []string) {
 			}
 			ranks++
 			total += workers
-			known := coresOf(p.Affinity)
+			known := words.CoreList(p.Affinity)
 			for _, core := range known {
 				cores[core] = true
 			}
@@ -128,23 +127,4 @@ func (c *Crew) CoreWarnings(workers, online int) (lines []string) {
 		}
 	}
 	return lines
-}
-
-// coresOf reads a list such as "0-3,8".
-func coresOf(affinity string) (cores []int) {
-	for _, part := range strings.Split(affinity, ",") {
-		first, last, ranged := strings.Cut(part, "-")
-		a, err := strconv.Atoi(first)
-		b := a
-		if ranged && err == nil {
-			b, err = strconv.Atoi(last)
-		}
-		if err != nil {
-			continue
-		}
-		for core := a; core <= min(b, mostCores); core++ {
-			cores = append(cores, core)
-		}
-	}
-	return cores
 }

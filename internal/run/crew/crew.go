@@ -238,10 +238,9 @@ func (c *Crew) Agree(err error) error {
 	}
 	for _, b := range all {
 		switch {
-		case len(b) == 0:
-		case !c.Speaks():
+		case len(b) > 0 && !c.Speaks():
 			return ErrElsewhere
-		default:
+		case len(b) > 0:
 			return console.Exit(int(b[0]), errors.New(string(b[1:])))
 		}
 	}

@@ -18,6 +18,9 @@ import (
 	"github.com/whyslow/whyslow/internal/procs"
 	"github.com/whyslow/whyslow/internal/run/transport"
 	"github.com/whyslow/whyslow/internal/run/transport/local"
+	"github.com/whyslow/whyslow/internal/testkit/grouptest"
+	"github.com/whyslow/whyslow/internal/testkit/transporttest"
+	"github.com/whyslow/whyslow/internal/words"
 	"github.com/whyslow/whyslow/trace"
 )
 
@@ -26,7 +29,7 @@ import (
 // together calls f for each member of a group of n.
 func together(n int, f func(g procs.Group)) {
 	var wg sync.WaitGroup
-	for _, g := range procs.Local(n) {
+	for _, g := range grouptest.Local(n) {
 		wg.Go(func() { f(g) })
 	}
 	wg.Wait()
@@ -53,7 +56,7 @@ func TestOutput(t *testing.T) {
 		if size > 1000 {
 			count = min(count, 9)
 		}
-		joint := local.Pair(n, local.Options{})
+		joint := transporttest.Pair(n, local.Options{})
 		var out bytes.Buffer
 		delivered := make([]int, n)
 		together(n, func(g procs.Group) {
@@ -110,7 +113,7 @@ func TestOutputAbandoned(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
 	var out, errs bytes.Buffer
 	o := newOutput(ctx, 1, 2, &out, &errs)
-	o.connect(connected{connect: local.Pair(2, local.Options{}).Connect(1)})
+	o.connect(connected{connect: transporttest.Pair(2, local.Options{}).Connect(1)})
 	o.put(toOut, []byte("a\n"))
 	o.put(toErr, []byte("b\n"))
 	cancel()
@@ -137,11 +140,11 @@ func TestTagged(t *testing.T) {
 
 // FuzzPiece reads what another process sends.
 func FuzzPiece(f *testing.F) {
-	f.Add((&piece{1, toOut, []byte("text\n")}).encode(nil))
-	f.Add((&piece{300, toErr | moreFollows, nil}).encode(nil))
+	f.Add((&excerpt{1, toOut, []byte("text\n")}).encode(nil))
+	f.Add((&excerpt{300, toErr | moreFollows, nil}).encode(nil))
 	f.Fuzz(func(t *testing.T, b []byte) {
-		if p, ok := decodePiece(b); ok {
-			if q, ok := decodePiece(p.encode(nil)); !ok || q.number != p.number || q.kind != p.kind ||
+		if p, ok := decodeExcerpt(b); ok {
+			if q, ok := decodeExcerpt(p.encode(nil)); !ok || q.number != p.number || q.kind != p.kind ||
 				!bytes.Equal(p.text, q.text) {
 				t.Errorf("%+v %+v", p, q)
 			}
@@ -271,7 +274,7 @@ func TestCrew(t *testing.T) {
 		t.Errorf("%s", got)
 	}
 	c.procs = c.procs[:1]
-	if got := fmt.Sprint(c.Hosts(), coresOf("0-2,9"), coresOf("")); got != "[a] [0 1 2 9] []" {
+	if got := fmt.Sprint(c.Hosts(), words.CoreList("0-2,9"), words.CoreList("")); got != "[a] [0 1 2 9] []" {
 		t.Errorf("%s", got)
 	}
 }

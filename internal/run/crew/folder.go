@@ -3,9 +3,10 @@ package crew
 import (
 	"errors"
 	"fmt"
-	"io/fs"
+	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"github.com/whyslow/whyslow/internal/procs"
@@ -70,10 +71,7 @@ func (c *Crew) GatherFiles(path string, into func(rank int) string) error {
 	file, err := os.Open(path)
 	if err == nil {
 		defer file.Close()
-		var info fs.FileInfo
-		if info, err = file.Stat(); err == nil {
-			size = info.Size()
-		}
+		size, err = file.Seek(0, io.SeekEnd)
 	}
 	read := func(b []byte, at int64) error {
 		_, err := file.ReadAt(b, at)
@@ -91,16 +89,11 @@ func (c *Crew) GatherFiles(path string, into func(rank int) string) error {
 
 // GatherLines brings lines of each rank to rank 0, in the order of ranks.
 func GatherLines(g procs.Group, own []string) (all []string, err error) {
-	in, err := procs.Gather(g, 0, procs.Encode(&own))
-	if err != nil {
-		return nil, err
+	if g.Rank() == 0 {
+		all = slices.Clone(own)
 	}
-	for rank, b := range in {
-		var list []string
-		if err := procs.Decode(b, &list); err != nil {
-			return nil, procs.Told(rank, err)
-		}
-		all = append(all, list...)
-	}
-	return all, nil
+	return all, procs.Collect(g, func() []string { return own }, func(_ int, theirs *[]string) error {
+		all = append(all, *theirs...)
+		return nil
+	})
 }

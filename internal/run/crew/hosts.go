@@ -3,13 +3,10 @@ package crew
 import (
 	"cmp"
 	"context"
-	"crypto/sha256"
 	"debug/elf"
-	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"net"
 	"os"
 	"path/filepath"
@@ -20,15 +17,15 @@ import (
 
 	"github.com/whyslow/whyslow/internal/console"
 	"github.com/whyslow/whyslow/internal/procs"
+	"github.com/whyslow/whyslow/internal/run/compile"
 	"github.com/whyslow/whyslow/internal/run/luna"
 )
 
 // # Hosts that are not alike
 //
 // Ranks on several computers read files of their own: whyslow itself, the program, its C++ code. They number
-// CFs, DFs and code fragments without asking each other, and send values as they lie in memory; so all of
-// that has to be the same everywhere. Who has copied a file to one host and not to the other is told so
-// before anything runs.
+// CFs, DFs and code fragments without asking each other, and send values as they lie in memory. So all of
+// that must be the same everywhere; a file that was copied to one host only is reported before anything runs.
 
 // joinPatience is how long a rank that cannot join the others lets rank 0 fail, too, and mpirun end all:
 // whatever all ranks lack rank 0 says.
@@ -134,9 +131,8 @@ func sameBuild(w World, version string) error {
 			what = fmt.Sprintf("%s, rank 0 (%s) is %s", cmp.Or(m.Version, "another program"), first.Host,
 				first.Version)
 		}
-		return console.Exit(console.BadUsage,
-			fmt.Errorf("rank %d (%s) is %s: all hosts need the same file %s", rank, m.Host, what,
-				filepath.Base(os.Args[0])))
+		return console.Exit(console.BadUsage, fmt.Errorf("rank %d (%s) is %s: all hosts need the same file %s",
+			rank, m.Host, what, filepath.Base(os.Args[0])))
 	}
 	return nil
 }
@@ -148,26 +144,17 @@ func buildID() string {
 	if err != nil {
 		return ""
 	}
-	file, err := os.Open(path)
+	f, err := elf.Open(path)
 	if err != nil {
 		return ""
 	}
-	defer file.Close()
-	f, err := elf.NewFile(file)
-	if err != nil {
-		return ""
-	}
+	defer f.Close() //nolint:errcheck // it was only read
 	if note := f.Section(".note.go.buildid"); note != nil {
 		if b, err := note.Data(); err == nil {
-			return hash(b)
+			return compile.Hash(string(b))
 		}
 	}
 	return ""
-}
-
-func hash(b []byte) string {
-	sum := sha256.Sum256(b)
-	return hex.EncodeToString(sum[:])
 }
 
 // mustJSON is for what ranks tell here: another build can read it, too, and no list is another thing than an
@@ -204,8 +191,7 @@ func Sources(read map[string]string) []Source {
 		}
 	}
 	slices.SortFunc(list, func(a, b Source) int {
-		return cmp.Or(cmp.Compare(a.Name, b.Name),
-			cmp.Compare(a.Hash, b.Hash))
+		return cmp.Or(cmp.Compare(a.Name, b.Name), cmp.Compare(a.Hash, b.Hash))
 	})
 	return list
 }
@@ -231,8 +217,8 @@ func (c *Crew) SameCode(program, library string, read []Source) (warning string,
 	if !c.Many() {
 		return "", nil
 	}
-	own := runCode{Host: HostName(), Program: hash([]byte(program)), Read: read}
-	own.Library, err = hashFile(library)
+	own := runCode{Host: HostName(), Program: compile.Hash(program), Read: read}
+	own.Library, err = compile.HashFile(library)
 	// All take part, also who could not read its library.
 	all, failed := procs.Gather(c.Group(), 0, mustJSON(own))
 	if err = errors.Join(console.FileError(err), failed); err != nil || !c.Speaks() {
@@ -271,25 +257,10 @@ func (c *runCode) differs(there runCode) string {
 	if c.Read == nil || there.Read == nil {
 		return "the library"
 	}
-	for _, pair := range [][2][]Source{{c.Read, there.Read}, {there.Read, c.Read}} {
-		for _, s := range pair[0] {
-			if !slices.Contains(pair[1], s) {
-				return "the C++ code (" + s.Name + ")"
-			}
+	for _, s := range slices.Concat(c.Read, there.Read) {
+		if !slices.Contains(c.Read, s) || !slices.Contains(there.Read, s) {
+			return "the C++ code (" + s.Name + ")"
 		}
 	}
 	return ""
-}
-
-func hashFile(path string) (string, error) {
-	f, err := os.Open(path)
-	if err != nil {
-		return "", err
-	}
-	defer f.Close()
-	h := sha256.New()
-	if _, err := io.Copy(h, f); err != nil {
-		return "", err
-	}
-	return hex.EncodeToString(h.Sum(nil)), nil
 }

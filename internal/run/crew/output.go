@@ -14,20 +14,18 @@ import (
 
 // # Output of many processes
 //
-// What user code of all ranks prints is to come out at one place, and no line within another. So each rank
-// reads its own standard output from a pipe (capture.go) and gives whole lines to rank 0, which alone writes.
-// What the ranks themselves have to tell the user (warnings, what modules write to the terminal) goes the
-// same way.
+// What user code of all ranks prints comes out in one place, and no line within another. So each rank reads
+// its own standard output from a pipe (capture.go) and gives whole lines to rank 0, which alone writes. What
+// the ranks themselves tell the user (warnings, what modules write to the terminal) goes the same way.
 //
-//	rank r: fd 1 ─► pipe ─► lines ─► pieces, numbered ── network of the run ──► rank 0: in order, whole lines
-//	                                 │ kept until acknowledged ◄──── ack ───┘          └─► standard output
+//	rank r: fd 1 ─► pipe ─► lines ─► excerpts, numbered ─ network of the run ─► rank 0: in order, whole lines
+//	                                 │ kept until acknowledged ◄──── ack ───┘         └─► standard output
 //	                                 └── what is left when the run is over ── group ──►
 //
-// While the run goes on pieces travel as messages of kinds of their own, which the engine never sees. The
-// network ends with the run, and what was sent last may be dropped; so a rank keeps what is not acknowledged,
-// and gives it once more at the end, when numbers tell rank 0 what it has. A rank whose lines rank 0 takes
-// too slowly waits, and its pipe fills, as with any pipe. After an interrupt nobody can be waited for: each
-// rank writes what is left itself.
+// During the run excerpts travel as messages of kinds of their own, which the engine never sees. The network
+// ends with the run and may drop what was sent last. So a rank keeps what is not acknowledged and gives it
+// again at the end; the numbers tell rank 0 what it has. If rank 0 takes lines too slowly, a rank waits and
+// its pipe fills, as any pipe does. After an interrupt nobody waits: each rank writes what is left itself.
 
 const (
 	kindLines = 250 // message kinds; the engine's are below
@@ -46,24 +44,24 @@ const (
 	moreFollows = 0x80 // this piece ends within a line
 )
 
-// piece is text on its way to rank 0.
-type piece struct {
+// excerpt is text on its way to rank 0.
+type excerpt struct {
 	number uint64 // 1, 2, ...
 	kind   byte   // toOut or toErr, with moreFollows
 	text   []byte
 }
 
-func (p *piece) encode(b []byte) []byte {
+func (p *excerpt) encode(b []byte) []byte {
 	b = append(binary.AppendUvarint(b, p.number), p.kind)
 	return append(b, p.text...)
 }
 
-func decodePiece(b []byte) (p piece, ok bool) {
+func decodeExcerpt(b []byte) (p excerpt, ok bool) {
 	number, n := binary.Uvarint(b)
 	if n <= 0 || n == len(b) || b[n]&^moreFollows > toErr {
 		return p, false
 	}
-	return piece{number, b[n], b[n+1:]}, true
+	return excerpt{number, b[n], b[n+1:]}, true
 }
 
 // output carries what this rank prints to where it is to be read.
@@ -77,7 +75,7 @@ type output struct {
 	changed sync.Cond
 	net     transport.Network // nil: there is none yet, or no more
 	last    uint64            // number of the last piece
-	waiting []piece           // not acknowledged
+	waiting []excerpt         // not acknowledged
 	size    int               // of their text
 	direct  bool              // this rank writes itself
 
@@ -200,8 +198,7 @@ func (o *output) takeAll(net transport.Network, stop chan struct{}) {
 		select {
 		case a := <-o.incoming:
 			if number, ok := o.take(a.from, a.head); ok {
-				net.Send(&transport.Message{Kind: kindAck, From: 0, To: a.from,
-					Head: binary.AppendUvarint(nil, number)})
+				net.Send(&transport.Message{Kind: kindAck, From: 0, To: a.from, Head: binary.AppendUvarint(nil, number)})
 			}
 		case <-stop:
 			return
@@ -211,7 +208,7 @@ func (o *output) takeAll(net transport.Network, stop chan struct{}) {
 
 // take writes a piece of another rank, unless it was written before, and returns its number.
 func (o *output) take(from int, b []byte) (number uint64, ok bool) {
-	p, ok := decodePiece(b)
+	p, ok := decodeExcerpt(b)
 	if !ok || from <= 0 || from >= len(o.senders) {
 		return 0, false
 	}
@@ -266,7 +263,7 @@ func (o *output) acknowledged(number uint64) {
 }
 
 // send gives a piece to the network; o.mu is held.
-func (o *output) send(p *piece) {
+func (o *output) send(p *excerpt) {
 	if o.net != nil {
 		o.net.Send(&transport.Message{Kind: kindLines, From: o.rank, To: 0, Head: p.encode(nil)})
 	}
@@ -294,7 +291,7 @@ func (o *output) put(kind byte, text []byte) {
 	for len(text) > 0 {
 		n := min(len(text), pieceBytes)
 		o.last++
-		p := piece{o.last, kind, bytes.Clone(text[:n])}
+		p := excerpt{o.last, kind, bytes.Clone(text[:n])}
 		if text = text[n:]; len(text) > 0 {
 			p.kind |= moreFollows
 		}

@@ -21,17 +21,16 @@ import (
 // # Standard error of many processes
 //
 // User code writes to standard error in pieces: each << of std::cerr is a write of its own. mpirun mixes the
-// pieces of all ranks, and whole lines as well, since it reads 4096 bytes at a time and what it has read may
-// end within a line. But these may be the last words of a process that is about to die, in ways nobody in it
-// can catch. So no goroutine of the rank reads them, as one does for standard output (capture.go), but a
-// process of its own, which sees the end of the pipe however the rank has ended:
+// pieces of all ranks, and whole lines as well: it reads 4096 bytes at a time, which may end within a line.
+// These may be the last words of a process that is about to die, in ways nobody in it can catch. So another
+// process reads them, not a goroutine as for standard output (capture.go): it sees the end of the pipe
+// however the rank ends.
 //
 //	rank: fd 2 ─► pipe ─► whyslow mpi-lines: whole lines ─► pipe ─► mpirun
 //
-// It writes whole lines, and never so many that mpirun has more to read than it reads at once: then every
-// read ends with a line. Only lines longer than that can be cut. When mpirun ends a run whose rank has died
-// it reads nothing for a second or two, and then what it finds; so after a while lines are written on, which
-// may be cut then, but are not lost.
+// It writes whole lines, and never more than mpirun reads at once: then every read ends with a line, and only
+// longer lines can be cut. When mpirun ends a run whose rank has died, it reads nothing for a second or two,
+// then what it finds. So after a while lines are written anyway: they may be cut then, but are not lost.
 //
 // A terminal is left alone: a rank that has one has it for itself.
 
@@ -77,8 +76,7 @@ func startStderrLines() *stderrLines {
 	}
 	s := &stderrLines{}
 	if err := s.start(); err != nil {
-		fmt.Fprintf(os.Stderr, "whyslow: warning: lines of several ranks on standard error may mix: %v\n",
-			err)
+		fmt.Fprintf(os.Stderr, "whyslow: warning: lines of several ranks on standard error may mix: %v\n", err)
 		return nil
 	}
 	return s

@@ -33,7 +33,7 @@ func (c *Crew) Lead(ctx context.Context, std console.IO) (*Voice, error) {
 	if !c.Many() {
 		return v, nil
 	}
-	v.out = newOutput(ctx, c.Rank(), c.Size(), os.Stdout, std.Err)
+	v.out = newOutput(ctx, c.Rank(), c.Size(), os.Stdout, console.Beneath(std.Err))
 	v.out.failed = func(err error) { std.Say("warning: the program's output cannot be written: %v", err) }
 	tag := fmt.Sprintf("node %d: ", c.Rank())
 	say := func(lines []byte) { v.out.put(toErr, lines) }

@@ -8,18 +8,19 @@ import (
 	"testing"
 	"time"
 
-	"github.com/whyslow/whyslow/internal/procs"
 	"github.com/whyslow/whyslow/internal/run/engine"
 	"github.com/whyslow/whyslow/internal/run/transport"
 	"github.com/whyslow/whyslow/internal/run/transport/local"
+	"github.com/whyslow/whyslow/internal/testkit/grouptest"
+	"github.com/whyslow/whyslow/internal/testkit/transporttest"
 	"github.com/whyslow/whyslow/prof"
 	"github.com/whyslow/whyslow/trace"
 )
 
 // parts are the configurations of the processes of a run, which are goroutines here.
 func parts(cfg engine.Config, s shape) []engine.Config {
-	net := local.Pair(cfg.Nodes, local.Options{Latency: cfg.LinkLatency, Bandwidth: cfg.LinkBandwidth})
-	members := procs.Local(cfg.Nodes)
+	net := transporttest.Pair(cfg.Nodes, local.Options{Latency: cfg.LinkLatency, Bandwidth: cfg.LinkBandwidth})
+	members := grouptest.Local(cfg.Nodes)
 	list := make([]engine.Config, cfg.Nodes)
 	for i := range list {
 		c := cfg
@@ -71,7 +72,7 @@ func runParts(ctx context.Context, cfgs []engine.Config) ([]*engine.Result, []er
 		wg.Go(func() {
 			res[i], errs[i] = engine.Run(ctx, c)
 			if errors.Is(errs[i], engine.ErrInterrupted) {
-				c.Part.Group.(*procs.Member).Leave()
+				c.Part.Group.(*grouptest.Member).Leave()
 			}
 		})
 	}

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"slices"
 	"sync"
 
 	"github.com/whyslow/whyslow/internal/run/cpp"
@@ -41,15 +42,7 @@ func (d *ident) push(i int32) {
 }
 
 func (d *ident) equal(o *ident) bool {
-	if d.name != o.name || d.n != o.n || d.idx != o.idx {
-		return false
-	}
-	for i := range d.more {
-		if d.more[i] != o.more[i] {
-			return false
-		}
-	}
-	return true
+	return d.name == o.name && d.n == o.n && d.idx == o.idx && slices.Equal(d.more, o.more)
 }
 
 // hash mixes the identity (multiply and xor-shift after each word, as in splitmix64).
@@ -133,8 +126,8 @@ type cf struct {
 	ready  bool // readiness for the coming execution is recorded
 	held   bool // kept back by Hold, once
 	began  bool // its first block on this node has begun; kept only where there are rules
-	// shared tells that a request was left unanswered: from then on other goroutines may touch what mu
-	// guards. It is read and set by the worker that holds the CF; until then that worker need not lock.
+	// shared: a request was left unanswered, so other goroutines may touch what mu guards. The worker that holds
+	// the CF reads and sets it, and need not lock until then.
 	shared bool
 	// mu guards what follows, and the inputs, against answers from other goroutines.
 	suspended bool
@@ -152,8 +145,8 @@ type cf struct {
 	inline [2]slot
 }
 
-// block is the number of the block that the CF is in or would go on with: what a stage does before it lets
-// the CF wait, go elsewhere or go on. Running is no block of its own.
+// block is the number of the block that the CF is in or would go on with: what a stage does before the CF
+// waits, migrates or goes on. Running is no block of its own.
 func (c *cf) block() uint64 { return uint64(min(c.stage, stageMain)) }
 
 func (c *cf) lock() {

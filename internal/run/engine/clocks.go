@@ -1,19 +1,16 @@
 package engine
 
-// The clocks of nodes in different processes. Every process but that of node 0 asks node 0 what time it is
-// there, several times in a row; the answer that came back soonest counts (clock.Estimate). At the start and
-// at the end nothing else goes on, and the processes take turns, so that none waits because node 0 is
-// answering another. In between they ask at different times.
+// The clocks of nodes in different processes. Each process asks node 0 several times in a row what time it is
+// there; the answer that came back soonest counts (clock.Estimate). At the start and at the end nothing else
+// runs, and the processes take turns, so that none waits while node 0 answers another. While the program runs
+// they ask at different times.
 //
-// Questions are answered by node 0's message goroutine at once, and asked by the asker's, which also reads
-// the time when the answer comes: no other goroutine has to be woken, which would take longer than the
-// message.
-//
-// The results are events of the run-time system's stream: the first one at the start of the program, the last
-// one after its end. What a clock may have drifted between the measurement and the event is added to the
-// error.
+// The goroutines that handle messages ask and answer, and read the clock: waking another goroutine would take
+// longer than the message. The results are events of the run-time system's stream. The error includes what a
+// clock may have drifted between the measurement and the event.
 
 import (
+	"cmp"
 	"encoding/binary"
 	"sync"
 	"time"
@@ -25,7 +22,7 @@ import (
 // ClockSync says how the clocks of nodes in different processes are compared with node 0's.
 type ClockSync struct {
 	When ClockSyncTime
-	// wanted, for ClockSyncPeriodic: the clocks are compared every Precision / 2 Drift; 0: 10 us
+	// ClockSyncPeriodic compares the clocks every Precision / 2 Drift; 0: 10 us
 	Precision time.Duration
 	// how far two clocks drift apart at most, in seconds a second; 0: 20e-6, which is usual
 	Drift float64
@@ -36,9 +33,8 @@ type ClockSyncTime int
 
 // Clock comparison settings.
 const (
-	// at the start, at the end and as often as the wanted precision takes
-	ClockSyncPeriodic ClockSyncTime = iota
-	ClockSyncEnds                   // at the start and at the end
+	ClockSyncPeriodic ClockSyncTime = iota // at the start, at the end and as often as the precision takes
+	ClockSyncEnds                          // at the start and at the end
 	ClockSyncOff
 )
 
@@ -79,17 +75,9 @@ type measured struct {
 
 func (c *clocks) init(p *process) {
 	c.p, c.quit = p, make(chan struct{})
-	c.precision, c.drift = p.cfg.Clock.Precision, p.cfg.Clock.Drift
-	if c.precision <= 0 {
-		c.precision = usualPrecision
-	}
-	if c.drift <= 0 {
-		c.drift = usualDrift
-	}
+	c.precision = cmp.Or(max(0, p.cfg.Clock.Precision), usualPrecision)
+	c.drift = cmp.Or(max(0, p.cfg.Clock.Drift), usualDrift)
 }
-
-// compared tells whether processes take turns in comparing their clocks.
-func (c *clocks) compared() bool { return c.p.cfg.Clock.When != ClockSyncOff && c.p.nodes > 1 }
 
 // atStart compares the clock before the program starts.
 func (c *clocks) atStart() (err error) {
@@ -100,33 +88,37 @@ func (c *clocks) atStart() (err error) {
 // inTurn compares the clock when the processes before this one have compared theirs.
 func (c *clocks) inTurn() (m measured, err error) {
 	p := c.p
-	if !c.compared() || p.node == 0 {
+	if c.p.cfg.Clock.When == ClockSyncOff || p.node == 0 {
 		return m, nil
 	}
 	if p.node > 1 {
-		select {
-		case <-p.turn:
-		case <-p.ctx.Done():
-			return m, ErrInterrupted
-		case <-p.interrupted:
-			return m, ErrInterrupted
+		if _, err := receive(p, p.turn); err != nil {
+			return m, err
 		}
 	}
 	if p.eng.ses.ClockSync.On() {
 		result := make(chan measured, 1)
 		c.ask(max(fewestPings, min(pingsAlone, pingsOfAll/p.nodes)), result)
-		select {
-		case m = <-result:
-		case <-p.ctx.Done():
-			return m, ErrInterrupted
-		case <-p.interrupted:
-			return m, ErrInterrupted
+		if m, err = receive(p, result); err != nil {
+			return m, err
 		}
 	}
 	if p.node+1 < p.nodes {
 		p.tell(p.node+1, msgTurn, nil)
 	}
 	return m, nil
+}
+
+// receive waits for what comes on a channel, or an interrupt.
+func receive[T any](p *process, from chan T) (v T, err error) {
+	select {
+	case v = <-from:
+	case <-p.ctx.Done():
+		err = ErrInterrupted
+	case <-p.interrupted:
+		err = ErrInterrupted
+	}
+	return v, err
 }
 
 // ask begins a comparison with n questions. One while the program runs waits until the one before it has
@@ -146,9 +138,10 @@ func (c *clocks) ask(n int, result chan measured) {
 func (c *clocks) next() {
 	c.number++
 	c.left--
-	head := binary.AppendUvarint(nil, c.number)
+	k := packing(nil)
+	count(k, &c.number)
 	c.asked = clock.Now()
-	c.p.tell(0, msgPing, head)
+	c.p.tell(0, msgPing, k.b)
 }
 
 // pong answers a question that came at the time t.
@@ -158,13 +151,17 @@ func (p *process) pong(m *transport.Message, t int64) {
 
 // answered takes an answer that came at the time t.
 func (c *clocks) answered(m *transport.Message, t int64) {
-	d := &decoder{m.Head}
+	d := unpacking(nil, m.Head)
+	var number uint64
+	var there int64
+	count(d, &number)
+	signed(d, &there)
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if d.uint() != c.number {
+	if number != c.number {
 		return
 	}
-	c.samples = append(c.samples, clock.Sample{Asked: c.asked, There: d.int(), Answered: t})
+	c.samples = append(c.samples, clock.Sample{Asked: c.asked, There: there, Answered: t})
 	if c.left > 0 {
 		c.next()
 		return
@@ -206,13 +203,13 @@ func (m measured) at(t int64, drift float64) measured {
 	return m
 }
 
-// after takes into account what was known before: where the network is busy, an old comparison tells more
-// than a new one. Where they contradict each other the clocks are worse than thought, and the new one counts.
-// In any case the offset must change more slowly than time goes by.
+// after takes into account what was known before: while the network is busy, an old comparison may tell more
+// than a new one. Where they contradict each other, the clocks drift faster than assumed, and the new one
+// counts. In any case the offset changes more slowly than time passes.
 func (m measured) after(last measured, drift float64) measured {
 	known := last.at(m.time, drift)
-	low, high := max(m.offset-m.bound, known.offset-known.bound), min(m.offset+m.bound,
-		known.offset+known.bound)
+	low := max(m.offset-m.bound, known.offset-known.bound)
+	high := min(m.offset+m.bound, known.offset+known.bound)
 	if low <= high {
 		m.offset, m.bound = low+(high-low)/2, (high-low+1)/2
 	}
@@ -232,17 +229,13 @@ func (c *clocks) goOn() {
 	}
 	period := max(shortestPeriod, time.Duration(float64(c.precision)/(2*c.drift)))
 	go func() {
-		select {
-		case <-time.After(period * time.Duration(p.node) / time.Duration(p.nodes)):
-		case <-c.quit:
-			return
-		}
-		tick := time.NewTicker(period)
-		defer tick.Stop()
+		wait := time.NewTimer(period * time.Duration(p.node) / time.Duration(p.nodes))
+		defer wait.Stop()
 		for {
-			c.ask(fewestPings, nil)
 			select {
-			case <-tick.C:
+			case <-wait.C:
+				c.ask(fewestPings, nil)
+				wait.Reset(period)
 			case <-c.quit:
 				return
 			}

@@ -52,18 +52,27 @@ func (e *engine) setDescriber() {
 }
 
 // identities maps the numbers of a node's DFs to what they stand for. A number is known from before its first
-// event until after its last one: as long as the store has a cell for it, a CF has it among its inputs, or
-// one of the last retiredLength numbers of its shard was given up later, so that whoever is in the middle of
-// an event still finds it.
+// event until after its last one: as long as the store has a cell for it, or a CF has it among its inputs. It
+// also stays known while it is one of the last retiredLength numbers that its shard gave up, for whoever is
+// in the middle of an event.
 //
 // A nil *identities knows nothing and does nothing.
 type identities struct {
-	shards [16]struct {
-		mu      sync.Mutex
-		known   map[trace.DF]*identity
-		retired [retiredLength]trace.DF // given up, oldest at next
-		next    int
-	}
+	shards [16]identityShard
+}
+
+type identityShard struct {
+	mu      sync.Mutex
+	known   map[trace.DF]*identity
+	retired [retiredLength]trace.DF // given up, oldest at next
+	next    int
+}
+
+// locked returns the shard of a number, which the caller unlocks.
+func (t *identities) locked(df trace.DF) *identityShard {
+	s := &t.shards[int(df)%len(t.shards)]
+	s.mu.Lock()
+	return s
 }
 
 const retiredLength = 1024
@@ -85,15 +94,13 @@ func newIdentities() *identities {
 
 // add makes a number known.
 func (t *identities) add(df trace.DF, name string, list []int64) {
-	s := &t.shards[int(df)%len(t.shards)]
-	s.mu.Lock()
+	s := t.locked(df)
 	s.known[df] = &identity{name: name, list: list}
 	s.mu.Unlock()
 }
 
 func (t *identities) find(df trace.DF) (name string, list []int64) {
-	s := &t.shards[int(df)%len(t.shards)]
-	s.mu.Lock()
+	s := t.locked(df)
 	defer s.mu.Unlock()
 	if x := s.known[df]; x != nil {
 		return x.name, x.list
@@ -106,8 +113,7 @@ func (t *identities) retire(df trace.DF) {
 	if t == nil || df == 0 {
 		return
 	}
-	s := &t.shards[int(df)%len(t.shards)]
-	s.mu.Lock()
+	s := t.locked(df)
 	oldest := s.retired[s.next]
 	s.retired[s.next] = df
 	s.next = (s.next + 1) % retiredLength
@@ -125,8 +131,7 @@ func (t *identities) hold(df trace.DF, by int32) {
 	if t == nil || df == 0 {
 		return
 	}
-	s := &t.shards[int(df)%len(t.shards)]
-	s.mu.Lock()
+	s := t.locked(df)
 	if x := s.known[df]; x != nil {
 		x.held += by
 		if x.held == 0 && x.gone {

@@ -27,11 +27,11 @@ func (w *worker) call(c *cf) {
 	times := &w.codes[st.Code]
 	cpu := times.clock
 	site := siteOf(st)
-	// Of a code fragment that runs long its start is recorded before the call, for those who watch; of a
-	// short one after it, with the time that was read right beside the user's code.
+	// The start of a code fragment that runs long is recorded before the call, for those who watch; that of a
+	// short one after it, with the time read right beside the user's code.
 	long := times.long()
 	if long {
-		e.std.foreignStarted.Emit(w.ps, site)
+		e.std[trace.KindForeignStarted].ForeignStarted.Emit(w.ps, site)
 		w.before(atCall, c)
 		e.ses.CFStarted.Emit(w.ps, c.id, uint64(c.exec), w.inputDFs(c))
 	}
@@ -41,7 +41,7 @@ func (w *worker) call(c *cf) {
 		select {} // the run has ended without waiting for us, and our stream is no longer ours
 	}
 	if !long {
-		e.std.foreignStarted.EmitAt(w.ps, w.times.Start, site)
+		e.std[trace.KindForeignStarted].ForeignStarted.EmitAt(w.ps, w.times.Start, site)
 		w.beforeAt(atCall, c, w.times.Start)
 		e.ses.CFStarted.EmitAt(w.ps, w.times.Start, c.id, uint64(c.exec), w.inputDFs(c))
 	}
@@ -51,7 +51,7 @@ func (w *worker) call(c *cf) {
 	}
 	w.now = end
 	e.ses.CFFinished.EmitAt(w.ps, end, c.id, uint64(c.exec), w.times.CPU)
-	e.std.foreignEnded.EmitAt(w.ps, end, site)
+	e.std[trace.KindForeignEnded].ForeignEnded.EmitAt(w.ps, end, site)
 	w.stats.atomic++
 	if e.rules != nil {
 		w.called(c, outcome.Kind == cpp.Done, end)
@@ -66,16 +66,21 @@ func (w *worker) call(c *cf) {
 	if e.cfg.ThreadClock == ClockAuto && times.runs >= 4 && times.long() {
 		times.clock = true
 	}
+	w.takeOutputs(st)
+	for range len(st.Outs) - st.NArgOuts {
+		w.outs = append(w.outs, cpp.IntValue(1)) // tokens of ">>"
+	}
+	w.effects(c)
+}
+
+// takeOutputs sets w.outs to what the routine has given its name parameters.
+func (w *worker) takeOutputs(st *luna.Stmt) {
 	w.outs = w.outs[:0]
 	for i := range st.Args {
 		if st.Args[i].Kind == luna.NameParam {
 			w.outs = append(w.outs, w.args[i])
 		}
 	}
-	for range len(st.Outs) - st.NArgOuts {
-		w.outs = append(w.outs, cpp.IntValue(1)) // tokens of ">>"
-	}
-	w.effects(c)
 }
 
 // releaseArgs gives back the arguments that were made for the call.
@@ -204,10 +209,7 @@ func (w *worker) doPost(c *cf, x *luna.Effect, id *ident, base int32, v *env) {
 		if r == w.n.id {
 			w.post(id, val, count, c.maker(), made)
 		} else {
-			num := w.number(id)
-			if made {
-				w.n.eng.ses.DFCreate.EmitAt(w.ps, w.now, num, val.Size(), c.id)
-			}
+			num := w.numberMade(id, made, val, c)
 			w.sendPost(id, num, val, count, c.maker(), r)
 		}
 		made = false
@@ -215,6 +217,15 @@ func (w *worker) doPost(c *cf, x *luna.Effect, id *ident, base int32, v *env) {
 			break
 		}
 	}
+}
+
+// numberMade is number; if the DF is made here for another node, its creation is recorded.
+func (w *worker) numberMade(id *ident, made bool, val cpp.Value, c *cf) trace.DF {
+	num := w.number(id)
+	if made {
+		w.n.eng.ses.DFCreate.EmitAt(w.ps, w.now, num, val.Size(), c.id)
+	}
+	return num
 }
 
 func (w *worker) doPush(c *cf, x *luna.Effect, id *ident, v *env) {
@@ -227,10 +238,7 @@ func (w *worker) doPush(c *cf, x *luna.Effect, id *ident, v *env) {
 	if !ok || w.err != nil {
 		return
 	}
-	num := w.number(id)
-	if made {
-		w.n.eng.ses.DFCreate.EmitAt(w.ps, w.now, num, val.Size(), c.id)
-	}
+	num := w.numberMade(id, made, val, c)
 	val.Retain()
 	if to == w.n.id {
 		w.n.eng.ses.DFStored.EmitAt(w.ps, w.now, num, val.Size())
@@ -242,8 +250,7 @@ func (w *worker) doPush(c *cf, x *luna.Effect, id *ident, v *env) {
 
 // static is what is known of a statement before it runs.
 type static struct {
-	// It may be stolen. Not so where DFs are pushed to it: they go to the node that its label's locator
-	// names.
+	// It may be stolen. Not so where DFs are pushed to it: they go to the node that its label's locator names.
 	stealable bool
 	label     bool // the label's indices can be evaluated when the CF is created
 	weight    bool // there is a weight, and it can
@@ -257,13 +264,9 @@ func study(st *luna.Stmt) static {
 	for _, x := range st.LabelIdx {
 		s.label = s.label && !refersToDFs(x)
 	}
-	for _, wave := range st.StartWaves {
-		for _, k := range wave {
-			if s.starts == nil {
-				s.starts = map[int]bool{}
-			}
-			s.starts[k] = true
-		}
+	s.starts = map[int]bool{}
+	for _, k := range slices.Concat(st.StartWaves...) {
+		s.starts[k] = true
 	}
 	s.stealable = st.Stealable && !slices.ContainsFunc(st.Inputs, func(i *luna.Input) bool { return i.Push })
 	for i, a := range st.Inputs {
@@ -300,7 +303,7 @@ func refersToDFs(x *luna.Expr) bool {
 		refersToDFs(x.B) || refersToDFs(x.C))
 }
 
-// record hands the CF to LuNA's debug records. Of a CF that waits, what cannot be evaluated yet is left out.
+// record hands the CF to LuNA's debug records. It leaves out what cannot be evaluated while the CF waits.
 func (a *actor) record(c *cf) {
 	v := &env{f: c.ctx(), c: c}
 	starting := c.st.Kind == luna.WhileLoop && c.iter == nil
@@ -329,8 +332,10 @@ func (a *actor) record(c *cf) {
 }
 
 // list is the identity as LuNA prints it: creating node, number, indices.
-func (d *ident) list() []int64 {
-	l := []int64{int64(d.name >> 48), int64(d.name & (1<<48 - 1))}
+func (d *ident) list() []int64 { return d.appendList(nil) }
+
+func (d *ident) appendList(l []int64) []int64 {
+	l = append(l, int64(d.name>>48), int64(d.name&(1<<48-1)))
 	for i := range int(d.n) {
 		l = append(l, int64(d.at(i)))
 	}
@@ -346,12 +351,7 @@ func (a *actor) idText(d *ident) string {
 func (a *actor) identText(d *ident) string { return a.n.eng.identText(d) }
 
 func (e *engine) identText(d *ident) string {
-	var b strings.Builder
-	b.WriteString(e.prog.Decls[d.decl].Name)
-	for i := range int(d.n) {
-		fmt.Fprintf(&b, "[%d]", d.at(i))
-	}
-	return b.String()
+	return e.prog.Decls[d.decl].Name + d.indexText()
 }
 
 // drop gives back, at the end of the run, every DF that is still stored on the node.

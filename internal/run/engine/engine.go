@@ -3,28 +3,28 @@
 //
 // # How it works
 //
-// A node has one FIFO queue of CFs that can go on, served by its workers (goroutines), a store (store.go),
-// and one goroutine that handles messages from other nodes; where the network is slow to wake it, idle
-// workers do that too (Serve). A CF walks through its stages (step.go) on whichever worker holds it; when a
-// DF is missing it leaves the worker, and the answer to its request queues it again. Children are queued when
-// the step that created them returns, in textual order; what a post wakes is queued at that moment. With one
-// node and one worker this gives the order of execution that LuNA programs expect.
+// A node has a FIFO queue of CFs that can go on, workers (goroutines) that serve it, a store (store.go), and
+// a goroutine that handles messages from other nodes; where the network is slow to wake it, idle workers do
+// that too (Serve). A CF walks through its stages (step.go) on whichever worker holds it. If a DF is missing,
+// the CF leaves the worker, and the answer to its request queues it again. Children are queued when the step
+// that created them returns, in textual order; what a post wakes is queued at that moment. With one node and
+// one worker this gives the order of execution that LuNA programs expect.
 //
 // # The end
 //
 // Engine.busy counts workers that are not parked, messages under way and CFs held back. Whoever wakes a
-// worker adds one on its behalf first, so the count reaches zero only when nothing can happen any more: then
-// the run is over, and CFs that still exist can never finish. The count changes only when a worker parks or a
-// message is sent; running CFs costs nothing.
+// worker counts it first, so zero means that nothing can happen any more: the run is over, and CFs that still
+// exist can never finish. The count changes only when a worker parks or a message is sent; running CFs costs
+// nothing.
 //
-// Where the other nodes are in other processes (Config.Part, part.go), the count is that of this process
-// alone, without messages under way, and the processes find out together that nothing is left to do
-// (quiet.go).
+// With the other nodes in other processes (Config.Part, part.go), each process counts for itself, without
+// messages under way, and the processes find out together that nothing is left to do (quiet.go).
 package engine
 
 import (
 	"context"
 	"errors"
+	"iter"
 	"runtime"
 	"sync"
 	"sync/atomic"
@@ -172,8 +172,8 @@ func Run(ctx context.Context, cfg Config) (*Result, error) {
 		}
 		return nil, err
 	}
-	// Workers that sit in C++ code hold a P of the Go scheduler for a while, and so does the goroutine that
-	// sleeps in MPI: there must be one for every worker, one for that and one for all else, or messages would
+	// A worker in C++ code holds a P of the Go scheduler for a while, and so does the goroutine that sleeps in
+	// MPI. There must be a P for every worker, one for that goroutine and one for all else, or messages would
 	// wait for user code to end.
 	procs := max(runtime.GOMAXPROCS(0), min(len(e.here)*cfg.Workers+2, 256))
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(procs))
@@ -198,11 +198,8 @@ func Run(ctx context.Context, cfg Config) (*Result, error) {
 		w.n.queue.push(e, first)
 	}
 	var wg sync.WaitGroup
-	for _, n := range e.here {
-		for _, w := range n.workers {
-			wg.Add(1)
-			go func() { defer wg.Done(); w.loop() }()
-		}
+	for w := range e.workers() {
+		wg.Go(w.loop)
 	}
 	select {
 	case <-e.done:
@@ -219,10 +216,8 @@ func Run(ctx context.Context, cfg Config) (*Result, error) {
 	case <-quiet:
 	case <-time.After(grace):
 		// Workers inside user code that does not return are left there.
-		for _, n := range e.here {
-			for _, w := range n.workers {
-				e.abandoned = e.abandoned || !w.freeze() && !w.stopped.Load()
-			}
+		for w := range e.workers() {
+			e.abandoned = e.abandoned || !w.freeze() && !w.stopped.Load()
 		}
 	}
 	if p != nil {
@@ -237,8 +232,20 @@ func Run(ctx context.Context, cfg Config) (*Result, error) {
 	return e.result(), e.verdict(left)
 }
 
-// abandon keeps what it can of the trace: a worker is stuck in our own code, and with it what it has recorded
-// last.
+// workers are those of this process.
+func (e *engine) workers() iter.Seq[*worker] {
+	return func(yield func(*worker) bool) {
+		for _, n := range e.here {
+			for _, w := range n.workers {
+				if !yield(w) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// abandon keeps what it can of the trace: a worker is stuck in our own code, with what it recorded last.
 func (e *engine) abandon() {
 	for _, w := range e.cfg.Writers {
 		if w != nil {
@@ -254,10 +261,8 @@ func newEngine(cfg Config, part *process) (_ *engine, main *frame, _ error) {
 	}
 	p := cfg.Program
 	e := &engine{cfg: cfg, prog: p, part: part, ses: cfg.Session, recording: cfg.Session != nil,
-		done:  make(chan struct{}),
-		codes: make([]codeTimes, len(p.Codes)), hold: make([]time.Duration,
-			len(p.Codes)), literals: map[string]cpp.Value{},
-		nodes: make([]*node, cfg.Nodes)}
+		codes: make([]codeTimes, len(p.Codes)), hold: make([]time.Duration, len(p.Codes)),
+		done: make(chan struct{}), literals: map[string]cpp.Value{}, nodes: make([]*node, cfg.Nodes)}
 	if e.ses == nil {
 		e.ses = prof.New()
 		e.ses.EnableAll(false)
@@ -272,22 +277,15 @@ func newEngine(cfg Config, part *process) (_ *engine, main *frame, _ error) {
 	}
 	for i, c := range p.Codes {
 		e.hold[i] = cfg.Hold[c.Name]
-		if cfg.ThreadClock == ClockOn || cfg.ThreadClock == ClockAuto && sharing > runtime.NumCPU() {
-			e.codes[i].clock = true
-		}
+		e.codes[i].clock = cfg.ThreadClock == ClockOn || cfg.ThreadClock == ClockAuto && sharing > runtime.NumCPU()
 	}
 	e.spin = sharing < runtime.NumCPU()
 	e.serve = sharing <= runtime.NumCPU()
-	e.static = make([]static, len(p.Stmts))
-	for i, st := range p.Stmts {
-		e.static[i] = study(st)
-	}
 	for _, st := range p.Stmts {
-		for i := range st.Args {
-			if x := st.Args[i].Expr; x != nil && x.Op == luna.OpString {
-				if _, ok := e.literals[x.S]; !ok {
-					e.literals[x.S] = cpp.NewString(x.S)
-				}
+		e.static = append(e.static, study(st))
+		for _, a := range st.Args {
+			if x := a.Expr; x != nil && x.Op == luna.OpString && e.literals[x.S].Type == cpp.Unset {
+				e.literals[x.S] = cpp.NewString(x.S)
 			}
 		}
 	}
@@ -353,11 +351,9 @@ func (e *engine) begin() {
 		process = uint64(e.part.node)
 	}
 	for _, n := range e.here {
-		for _, w := range n.workers {
-			e.ses.ProgramStarted.EmitAt(w.ps, t, process, cpu)
+		for _, ps := range n.streams() {
+			e.ses.ProgramStarted.EmitAt(ps, t, process, cpu)
 		}
-		e.ses.ProgramStarted.EmitAt(n.rts.ps, t, process, cpu)
-		e.ses.ProgramStarted.EmitAt(n.mon, t, process, cpu)
 		if e.part == nil || n.id == 0 {
 			// All nodes of one process read one clock.
 			e.ses.ClockSync.EmitAt(n.rts.ps, t, 0, 0)
@@ -383,12 +379,10 @@ func (e *engine) end() []*remains {
 	}
 	t := clock.Now()
 	for _, n := range e.here {
-		for _, w := range n.workers {
-			e.ses.ProgramFinished.EmitAt(w.ps, t, cpu)
-		}
-		e.ses.ProgramFinished.EmitAt(n.rts.ps, t, cpu)
 		n.recordLengths(t)
-		e.ses.ProgramFinished.EmitAt(n.mon, t, cpu)
+		for _, ps := range n.streams() {
+			e.ses.ProgramFinished.EmitAt(ps, t, cpu)
+		}
 	}
 	e.forget()
 	return all
@@ -409,12 +403,12 @@ func (e *engine) result() *Result {
 	if e.abandoned {
 		return r
 	}
+	for w := range e.workers() {
+		r.Atomic += w.stats.atomic
+		r.Stolen += w.stats.stolen
+		r.Migrated += w.stats.migrated
+	}
 	for _, n := range e.here {
-		for _, w := range n.workers {
-			r.Atomic += w.stats.atomic
-			r.Stolen += w.stats.stolen
-			r.Migrated += w.stats.migrated
-		}
 		r.CFs += int64(n.cfs.Load())
 		r.Stolen += n.rts.stats.stolen
 	}

@@ -48,7 +48,10 @@ func posText(p luna.Pos) string {
 }
 
 // fail keeps the first fault of a step.
-func (a *actor) fail(msg, lunaLine string) {
+func (a *actor) fail(msg, lunaLine string) { a.failAt(luna.Pos{}, msg, lunaLine) }
+
+// failAt is fail for a fault in an expression.
+func (a *actor) failAt(pos luna.Pos, msg, lunaLine string) {
 	if a.err != nil {
 		return
 	}
@@ -56,14 +59,6 @@ func (a *actor) fail(msg, lunaLine string) {
 	if c := a.cur; c != nil {
 		a.err.CF, a.err.Stmt, a.err.Pos = c.id, c.st.Text, c.st.Pos
 	}
-}
-
-// failAt is fail for a fault in an expression.
-func (a *actor) failAt(pos luna.Pos, msg, lunaLine string) {
-	if a.err != nil {
-		return
-	}
-	a.fail(msg, lunaLine)
 	if pos.File != "" {
 		a.err.Pos = pos
 	}

@@ -1,7 +1,7 @@
 package engine
 
-// Evaluation of expressions. A fault (a DF of the wrong type, division by zero) is kept in the actor (a.err)
-// and a zero value returned; callers look at a.err before they act on what they computed.
+// Evaluation of expressions. The actor keeps a fault (a DF of the wrong type, division by zero) in a.err, and
+// the value is zero. Callers look at a.err before they act on the value.
 
 import (
 	"fmt"
@@ -33,11 +33,8 @@ func (a *actor) read(e *luna.Expr, v *env) cpp.Value {
 	return v.c.inputs[e.K].val
 }
 
-var typeNames = [...]string{cpp.Unset: "(unset)", cpp.Int: "int", cpp.Real: "real", cpp.String: "string",
-	cpp.Block: "value"}
-
 // wrongType reports a DF that does not hold what the expression needs.
-func (a *actor) wrongType(e *luna.Expr, v *env, want string, got cpp.Type) {
+func (a *actor) wrongType(e *luna.Expr, v *env, want, got cpp.Type) {
 	what := "the expression"
 	if v.c != nil {
 		switch e.Op {
@@ -47,15 +44,33 @@ func (a *actor) wrongType(e *luna.Expr, v *env, want string, got cpp.Type) {
 			what = v.c.st.Outs[e.K].Src
 		}
 	}
-	a.failAt(e.Pos, fmt.Sprintf("%s holds %s, but %s is needed here", what, describe[got],
-		describe[wantType[want]]), "get_"+want+" failed for type "+typeNames[got])
+	a.failAt(e.Pos, fmt.Sprintf("%s holds %s, but %s is needed here", what, describe[got], describe[want]),
+		fmt.Sprintf("get_%v failed for type %v", want, got))
 }
 
-var (
-	describe = [...]string{cpp.Unset: "nothing", cpp.Int: "an int", cpp.Real: "a real",
-		cpp.String: "a string", cpp.Block: "a block of bytes"}
-	wantType = map[string]cpp.Type{"int": cpp.Int, "real": cpp.Real, "string": cpp.String}
-)
+var describe = [...]string{cpp.Unset: "nothing", cpp.Int: "an int", cpp.Real: "a real",
+	cpp.String: "a string", cpp.Block: "a block of bytes"}
+
+// typed evaluates to a DF's value, which must be of type want; after a fault it is unset, which reads as 0.
+func (a *actor) typed(e *luna.Expr, v *env, want cpp.Type) cpp.Value {
+	d, own := a.evalDyn(e, v)
+	if own {
+		d.Release() // what it held is no number
+	}
+	if d.Type != want {
+		a.wrongType(e, v, want, d.Type)
+		return cpp.Value{}
+	}
+	return d
+}
+
+// branch returns the operand that a conditional expression stands for.
+func (a *actor) branch(e *luna.Expr, v *env) *luna.Expr {
+	if a.evalInt(e.A, v) != 0 {
+		return e.B
+	}
+	return e.C
+}
 
 func (a *actor) evalInt(e *luna.Expr, v *env) int32 {
 	switch e.Op {
@@ -78,67 +93,53 @@ func (a *actor) evalInt(e *luna.Expr, v *env) int32 {
 	case luna.OpIndex:
 		return v.idx.at(int(v.base) + e.K)
 	case luna.OpInput, luna.OpOutput:
-		d := a.read(e, v)
-		if d.Type != cpp.Int {
-			a.wrongType(e, v, "int", d.Type)
-			return 0
-		}
-		return d.Int()
+		return a.typed(e, v, cpp.Int).Int()
 	}
 	switch e.Type {
 	case luna.Real:
 		return toInt(a.evalReal(e, v))
 	case luna.Dyn:
-		d, own := a.evalDyn(e, v)
-		if own {
-			d.Release() // what it held is no number
-		}
-		if d.Type != cpp.Int {
-			a.wrongType(e, v, "int", d.Type)
-			return 0
-		}
-		return d.Int()
+		return a.typed(e, v, cpp.Int).Int()
 	}
 	switch e.Op {
 	case luna.OpNeg:
 		return -a.evalInt(e.A, v)
-	case luna.OpAdd:
-		return a.evalInt(e.A, v) + a.evalInt(e.B, v)
-	case luna.OpSub:
-		return a.evalInt(e.A, v) - a.evalInt(e.B, v)
-	case luna.OpMul:
-		return a.evalInt(e.A, v) * a.evalInt(e.B, v)
-	case luna.OpDiv, luna.OpMod:
-		x, y := a.evalInt(e.A, v), a.evalInt(e.B, v)
-		if y == 0 {
-			a.divZero(e.Pos)
-			return 0
-		}
-		if e.Op == luna.OpDiv {
-			return int32(int64(x) / int64(y))
-		}
-		return int32(int64(x) % int64(y))
+	case luna.OpAdd, luna.OpSub, luna.OpMul, luna.OpDiv, luna.OpMod:
+		return a.arith(e, a.evalInt(e.A, v), a.evalInt(e.B, v))
 	case luna.OpLT, luna.OpLE, luna.OpGT, luna.OpGE, luna.OpEQ, luna.OpNE:
 		return b2i(a.compare(e, v))
-	case luna.OpAnd:
-		return b2i(a.evalInt(e.A, v) != 0 && a.evalInt(e.B, v) != 0)
-	case luna.OpOr:
-		return b2i(a.evalInt(e.A, v) != 0 || a.evalInt(e.B, v) != 0)
+	case luna.OpAnd, luna.OpOr:
+		return b2i(a.logic(e, v))
 	case luna.OpCond:
-		if a.evalInt(e.A, v) != 0 {
-			return a.evalInt(e.B, v)
-		}
-		return a.evalInt(e.C, v)
+		return a.evalInt(a.branch(e, v), v)
 	case luna.OpToInt:
-		switch e.A.Type {
-		case luna.Real:
+		if e.A.Type == luna.Real {
 			return toInt(a.evalReal(e.A, v))
-		default:
-			return a.evalInt(e.A, v)
 		}
+		return a.evalInt(e.A, v)
 	}
 	a.failAt(e.Pos, unsetText(e), "get_int failed for type (unset)")
 	return 0
+}
+
+// arith applies an operator to ints. Arithmetic wraps; division truncates toward zero.
+func (a *actor) arith(e *luna.Expr, x, y int32) int32 {
+	if y == 0 && (e.Op == luna.OpDiv || e.Op == luna.OpMod) {
+		if a.err == nil {
+			a.failAt(e.Pos, "division by zero", "division by zero")
+			a.err.Signal = 8
+		}
+		return 0
+	}
+	return luna.Arith(e.Op, x, y)
+}
+
+// logic evaluates && and ||; the right operand only where the left one leaves it open.
+func (a *actor) logic(e *luna.Expr, v *env) bool {
+	if or := e.Op == luna.OpOr; (a.evalInt(e.A, v) != 0) == or {
+		return or
+	}
+	return a.evalInt(e.B, v) != 0
 }
 
 func (a *actor) evalReal(e *luna.Expr, v *env) float64 {
@@ -146,26 +147,13 @@ func (a *actor) evalReal(e *luna.Expr, v *env) float64 {
 	case luna.OpReal:
 		return e.F
 	case luna.OpInput, luna.OpOutput:
-		d := a.read(e, v)
-		if d.Type != cpp.Real {
-			a.wrongType(e, v, "real", d.Type)
-			return 0
-		}
-		return d.Real()
+		return a.typed(e, v, cpp.Real).Real()
 	}
 	switch e.Type {
 	case luna.Int:
 		return float64(a.evalInt(e, v))
 	case luna.Dyn:
-		d, own := a.evalDyn(e, v)
-		if own {
-			d.Release() // what it held is no number
-		}
-		if d.Type != cpp.Real {
-			a.wrongType(e, v, "real", d.Type)
-			return 0
-		}
-		return d.Real()
+		return a.typed(e, v, cpp.Real).Real()
 	}
 	switch e.Op {
 	case luna.OpValue:
@@ -176,19 +164,10 @@ func (a *actor) evalReal(e *luna.Expr, v *env) float64 {
 		return s.f
 	case luna.OpNeg:
 		return -a.evalReal(e.A, v)
-	case luna.OpAdd:
-		return a.evalReal(e.A, v) + a.evalReal(e.B, v)
-	case luna.OpSub:
-		return a.evalReal(e.A, v) - a.evalReal(e.B, v)
-	case luna.OpMul:
-		return a.evalReal(e.A, v) * a.evalReal(e.B, v)
-	case luna.OpDiv:
-		return a.evalReal(e.A, v) / a.evalReal(e.B, v)
+	case luna.OpAdd, luna.OpSub, luna.OpMul, luna.OpDiv:
+		return luna.Arith(e.Op, a.evalReal(e.A, v), a.evalReal(e.B, v))
 	case luna.OpCond:
-		if a.evalInt(e.A, v) != 0 {
-			return a.evalReal(e.B, v)
-		}
-		return a.evalReal(e.C, v)
+		return a.evalReal(a.branch(e, v), v)
 	case luna.OpToReal:
 		return a.evalReal(e.A, v)
 	}
@@ -205,29 +184,23 @@ func (a *actor) evalString(e *luna.Expr, v *env) string {
 		return a.evalString(e.A, v) + a.evalString(e.B, v)
 	case luna.OpToStr:
 		return a.evalString(e.A, v)
-	case luna.OpInput, luna.OpOutput:
-		// To string context a DF converts, whatever it holds; only where a string is demanded it must be one.
-		return a.text(a.read(e, v), e, v)
 	case luna.OpCond:
-		if a.evalInt(e.A, v) != 0 {
-			return a.evalString(e.B, v)
-		}
-		return a.evalString(e.C, v)
+		return a.evalString(a.branch(e, v), v)
 	}
-	switch e.Type {
-	case luna.Int:
-		return strconv.Itoa(int(a.evalInt(e, v)))
-	case luna.Real:
-		return formatReal(a.evalReal(e, v))
-	case luna.Dyn:
+	switch {
+	// In string context a DF converts, whatever it holds; only where a string is demanded it must be one.
+	case e.Type == luna.Dyn, e.Op == luna.OpInput, e.Op == luna.OpOutput:
 		d, own := a.evalDyn(e, v)
 		text := a.text(d, e, v)
 		if own {
 			d.Release()
 		}
 		return text
-	}
-	if e.Op == luna.OpValue {
+	case e.Type == luna.Int:
+		return strconv.Itoa(int(a.evalInt(e, v)))
+	case e.Type == luna.Real:
+		return formatReal(a.evalReal(e, v))
+	case e.Op == luna.OpValue:
 		return v.f.up(e.Depth).vals[e.Slot].s
 	}
 	a.failAt(e.Pos, unsetText(e), "get_string failed for type (unset)")
@@ -246,7 +219,7 @@ func (a *actor) text(d cpp.Value, e *luna.Expr, v *env) string {
 		return d.Str()
 	}
 	first := a.err == nil
-	a.wrongType(e, v, "string", d.Type)
+	a.wrongType(e, v, cpp.String, d.Type)
 	if first && d.Type == cpp.Block {
 		a.err.LunaLine = "cast to string failed: " + d.String()
 	}
@@ -259,10 +232,7 @@ func (a *actor) evalDyn(e *luna.Expr, v *env) (d cpp.Value, own bool) {
 	case luna.OpInput, luna.OpOutput:
 		return a.read(e, v), false
 	case luna.OpCond:
-		if a.evalInt(e.A, v) != 0 {
-			return a.evalDyn(e.B, v)
-		}
-		return a.evalDyn(e.C, v)
+		return a.evalDyn(a.branch(e, v), v)
 	}
 	switch e.Type {
 	case luna.Int:
@@ -281,126 +251,79 @@ func (a *actor) evalDyn(e *luna.Expr, v *env) (d cpp.Value, own bool) {
 		case cpp.Real:
 			return cpp.RealValue(-x.Real()), false
 		}
-		a.failAt(e.Pos, "- needs a number, not "+describe[x.Type], "Unsupported operand types: - "+
-			typeNames[x.Type])
-		return cpp.Value{}, false
-	case luna.OpAdd, luna.OpSub, luna.OpMul, luna.OpDiv, luna.OpMod,
-		luna.OpLT, luna.OpLE, luna.OpGT, luna.OpGE, luna.OpEQ, luna.OpNE:
-		x, ox := a.evalDyn(e.A, v)
-		y, oy := a.evalDyn(e.B, v)
-		r := a.dynBinary(e, x, y)
-		if ox {
-			x.Release()
-		}
-		if oy {
-			y.Release()
-		}
-		return r, false
+		a.failAt(e.Pos, "- needs a number, not "+describe[x.Type], "Unsupported operand types: - "+x.Type.String())
 	case luna.OpAnd, luna.OpOr:
-		return cpp.IntValue(a.evalInt(&luna.Expr{Op: e.Op, Type: luna.Int, A: e.A, B: e.B, Pos: e.Pos},
-			v)), false
+		return cpp.IntValue(b2i(a.logic(e, v))), false
+	default:
+		if opText[e.Op] != "" {
+			return a.dynBinary(e, v), false
+		}
+		a.failAt(e.Pos, unsetText(e), "get_value failed for type (unset)")
 	}
-	a.failAt(e.Pos, unsetText(e), "get_value failed for type (unset)")
 	return cpp.Value{}, false
 }
 
 // dynBinary applies an operator to operands whose types are known only now.
-func (a *actor) dynBinary(e *luna.Expr, x, y cpp.Value) cpp.Value {
-	num := func(t cpp.Type) bool { return t == cpp.Int || t == cpp.Real }
-	if !num(x.Type) || !num(y.Type) || e.Op == luna.OpMod && (x.Type == cpp.Real || y.Type == cpp.Real) {
-		if a.err == nil {
-			op := opText[e.Op]
-			a.failAt(e.Pos, fmt.Sprintf("%s cannot be applied to %s and %s", op, describe[x.Type],
-				describe[y.Type]),
-				"Unsupported operand types: "+typeNames[x.Type]+" "+op+" "+typeNames[y.Type])
-		}
+func (a *actor) dynBinary(e *luna.Expr, v *env) cpp.Value {
+	x, ownX := a.evalDyn(e.A, v)
+	y, ownY := a.evalDyn(e.B, v)
+	if ownX {
+		x.Release() // what it held is no number
+	}
+	if ownY {
+		y.Release()
+	}
+	p, isNumber := asReal(x)
+	q, both := asReal(y)
+	ints := x.Type == cpp.Int && y.Type == cpp.Int
+	switch compares := e.Op >= luna.OpLT; {
+	case !isNumber || !both || e.Op == luna.OpMod && !ints:
+		op := opText[e.Op]
+		a.failAt(e.Pos, fmt.Sprintf("%s cannot be applied to %s and %s", op, describe[x.Type], describe[y.Type]),
+			fmt.Sprintf("Unsupported operand types: %v %s %v", x.Type, op, y.Type))
 		return cpp.Value{}
+	case compares:
+		return cpp.IntValue(b2i(luna.Holds(e.Op, p, q))) // an int is a real exactly
+	case ints:
+		return cpp.IntValue(a.arith(e, x.Int(), y.Int()))
 	}
-	if x.Type == cpp.Int && y.Type == cpp.Int {
-		p, q := x.Int(), y.Int()
-		switch e.Op {
-		case luna.OpAdd:
-			return cpp.IntValue(p + q)
-		case luna.OpSub:
-			return cpp.IntValue(p - q)
-		case luna.OpMul:
-			return cpp.IntValue(p * q)
-		case luna.OpDiv, luna.OpMod:
-			if q == 0 {
-				a.divZero(e.Pos)
-				return cpp.Value{}
-			}
-			if e.Op == luna.OpDiv {
-				return cpp.IntValue(int32(int64(p) / int64(q)))
-			}
-			return cpp.IntValue(int32(int64(p) % int64(q)))
-		}
-		return cpp.IntValue(b2i(holds(e.Op, p, q)))
-	}
-	p, q := number(x), number(y)
-	switch e.Op {
-	case luna.OpAdd:
-		return cpp.RealValue(p + q)
-	case luna.OpSub:
-		return cpp.RealValue(p - q)
-	case luna.OpMul:
-		return cpp.RealValue(p * q)
-	case luna.OpDiv:
-		return cpp.RealValue(p / q)
-	}
-	return cpp.IntValue(b2i(holds(e.Op, p, q)))
+	return cpp.RealValue(luna.Arith(e.Op, p, q))
 }
 
-func number(v cpp.Value) float64 {
+// asReal is the number that a value holds.
+func asReal(v cpp.Value) (f float64, ok bool) {
 	if v.Type == cpp.Int {
-		return float64(v.Int())
+		return float64(v.Int()), true
 	}
-	return v.Real()
+	return v.Real(), v.Type == cpp.Real
 }
 
 func (a *actor) compare(e *luna.Expr, v *env) bool {
 	switch {
 	case e.A.Type == luna.String || e.B.Type == luna.String:
-		return holds(e.Op, a.stringOperand(e.A, v), a.stringOperand(e.B, v))
+		return luna.Holds(e.Op, a.stringOperand(e.A, v), a.stringOperand(e.B, v))
 	case e.A.Type == luna.Real || e.B.Type == luna.Real:
-		return holds(e.Op, a.evalReal(e.A, v), a.evalReal(e.B, v))
+		return luna.Holds(e.Op, a.evalReal(e.A, v), a.evalReal(e.B, v))
 	case e.A.Type == luna.Dyn && e.B.Type == luna.Dyn:
-		d, _ := a.evalDyn(&luna.Expr{Op: e.Op, Type: luna.Dyn, A: e.A, B: e.B, Pos: e.Pos}, v)
-		return d.Type == cpp.Int && d.Int() != 0
+		return a.dynBinary(e, v).Int() != 0
 	}
-	return holds(e.Op, a.evalInt(e.A, v), a.evalInt(e.B, v))
+	return luna.Holds(e.Op, a.evalInt(e.A, v), a.evalInt(e.B, v))
 }
 
 // stringOperand is an operand of a comparison of strings: a DF among them must hold a string.
 func (a *actor) stringOperand(e *luna.Expr, v *env) string {
 	if e.Op == luna.OpInput || e.Op == luna.OpOutput {
 		if d := a.read(e, v); d.Type != cpp.String {
-			a.wrongType(e, v, "string", d.Type)
+			a.wrongType(e, v, cpp.String, d.Type)
 			return ""
 		}
 	}
 	return a.evalString(e, v)
 }
 
-func holds[T int32 | float64 | string](op luna.Op, x, y T) bool {
-	switch op {
-	case luna.OpLT:
-		return x < y
-	case luna.OpLE:
-		return x <= y
-	case luna.OpGT:
-		return x > y
-	case luna.OpGE:
-		return x >= y
-	case luna.OpEQ:
-		return x == y
-	}
-	return x != y
-}
-
-var opText = map[luna.Op]string{luna.OpAdd: "+", luna.OpSub: "-", luna.OpMul: "*", luna.OpDiv: "/",
-	luna.OpMod: "%", luna.OpLT: "<",
-	luna.OpLE: "<=", luna.OpGT: ">", luna.OpGE: ">=", luna.OpEQ: "==", luna.OpNE: "!="}
+var opText = [...]string{luna.OpAdd: "+", luna.OpSub: "-", luna.OpMul: "*", luna.OpDiv: "/", luna.OpMod: "%",
+	luna.OpLT: "<", luna.OpLE: "<=", luna.OpGT: ">", luna.OpGE: ">=", luna.OpEQ: "==", luna.OpNE: "!=",
+	luna.OpUnset: ""}
 
 func b2i(b bool) int32 {
 	if b {
@@ -415,13 +338,6 @@ func toInt(f float64) int32 {
 		return math.MinInt32
 	}
 	return int32(f)
-}
-
-func (a *actor) divZero(pos luna.Pos) {
-	if a.err == nil {
-		a.failAt(pos, "division by zero", "division by zero")
-		a.err.Signal = 8
-	}
 }
 
 // identInto evaluates a name and indices into the identity id; base is the number of indices that the name
@@ -453,21 +369,17 @@ func (a *actor) refIdent(r *luna.DFRef, v *env) (id ident, base int32) {
 // homes returns the nodes that store the DF: first, and for replicated DFs the step to the next (0: only
 // first).
 func (a *actor) homes(r *luna.DFRef, id *ident, base int32, v *env) (first, step int) {
-	n := len(a.n.eng.nodes)
-	if n == 1 {
+	if len(a.n.eng.nodes) == 1 {
 		return 0, 0
 	}
+	at := &env{f: v.f, c: v.c, outs: v.outs, idx: id, base: base}
 	switch r.Loc.Kind {
 	case luna.LocCyclic:
-		return a.modNode(r.Loc.Expr, &env{f: v.f, c: v.c, outs: v.outs, idx: id, base: base}), 0
+		return a.modNode(r.Loc.Expr, at), 0
 	case luna.LocReplicatingAll:
 		return 0, 1
 	case luna.LocReplicating:
-		k := int(a.evalInt(r.Loc.Expr, &env{f: v.f, c: v.c, outs: v.outs, idx: id, base: base}))
-		if k <= 0 {
-			k = 1
-		}
-		return 0, k
+		return 0, max(1, int(a.evalInt(r.Loc.Expr, at)))
 	}
 	return 0, 0
 }

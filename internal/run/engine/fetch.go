@@ -1,10 +1,9 @@
 package engine
 
-// How a CF gets its inputs. Inputs are requested wave by wave (a DF indexed by another DF comes after it).
-// The CF then waits for the first missing input only: the answer to that request queues it again, the worker
-// looks at the next one. With one worker this is the order that LuNA programs see. Readiness (all inputs
-// here) is recorded when it comes about, by whoever brings the last input, or, if all came while the CF was
-// queued, when a worker notices.
+// How a CF gets its inputs. It requests them wave by wave: a DF indexed by another DF comes after that. Then
+// it waits for the first missing input only: the answer queues the CF again, and the worker looks at the next
+// one. With one worker this gives the order that LuNA programs see. Readiness (all inputs here) is recorded
+// by whoever brings the last input; if all came while the CF was queued, by the worker that notices.
 
 import (
 	"github.com/whyslow/whyslow/internal/run/cpp"
@@ -56,7 +55,7 @@ func (w *worker) suspend(c *cf, wave []int, last bool) {
 	c.missing = int32(len(w.dfs))
 	c.waiting, c.last = int32(wave[c.cursor]), last
 	ses.CFWaiting.EmitAt(w.ps, w.now, c.id, w.dfs)
-	w.n.eng.std.waiting.EmitAt(w.ps, w.now, siteOf(c.st), c.block())
+	w.n.eng.std[trace.KindBlockWaiting].BlockWaiting.EmitAt(w.ps, w.now, siteOf(c.st), c.block())
 	w.leave(atWait, c)
 	c.suspended, c.since = true, w.now
 }
@@ -155,8 +154,7 @@ func (w *worker) satisfyTwin(c *cf, k int, id *ident) {
 	}
 	for j := range c.inputs {
 		if j != k && c.inputs[j].have && w.sameCell(c, j, id) {
-			c.inputs[k].val, c.inputs[k].have, c.inputs[k].at = retained(
-				c.inputs[j].val), true, c.inputs[j].at
+			c.inputs[k].val, c.inputs[k].have, c.inputs[k].at = retained(c.inputs[j].val), true, c.inputs[j].at
 			return
 		}
 	}
@@ -171,8 +169,7 @@ func (a *actor) sameCell(c *cf, j int, id *ident) bool {
 func (c *cf) answer(a *actor, k int, gen uint32, val cpp.Value, num trace.DF, at int64, own bool) {
 	e := a.n.eng
 	c.mu.Lock()
-	// The clock reading of this burst of work may be older than what another worker has recorded of the CF or
-	// the DF.
+	// Another worker may have recorded something of the CF or the DF since this actor last read the clock.
 	a.now = max(a.now, c.since, at)
 	s := &c.inputs[k]
 	c.open--
@@ -199,13 +196,12 @@ func (c *cf) answer(a *actor, k int, gen uint32, val cpp.Value, num trace.DF, at
 		}
 		return
 	}
-	if c.suspended && c.inputs[c.waiting].have {
-		c.suspended = false
-		c.mu.Unlock()
-		a.n.queue.push(e, c)
-		return
-	}
+	queue := c.suspended && c.inputs[c.waiting].have
+	c.suspended = c.suspended && !queue
 	c.mu.Unlock()
+	if queue {
+		a.n.queue.push(e, c)
+	}
 }
 
 // spare gives up a value that came for an input that needs it no more.
@@ -213,8 +209,7 @@ func (a *actor) spare(num trace.DF, v cpp.Value, own bool) {
 	a.letGo(&slot{val: v, df: num, own: own})
 }
 
-// renew makes the CF ready to ask for its inputs anew. Answers still to come are for inputs that it no longer
-// has.
+// renew prepares the CF to ask for its inputs anew. Answers that still come are for inputs it no longer has.
 func (w *worker) renew(c *cf) {
 	c.lock()
 	c.gen++

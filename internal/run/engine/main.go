@@ -64,8 +64,7 @@ func parseArgs(p *luna.Program, args []string, warn func(string)) ([]value, erro
 		case luna.RealParam:
 			f, ok := leadingReal(word)
 			if !ok && warn != nil {
-				warn(fmt.Sprintf("argument %d of main, real %s: %q is no number, taken as 0", i+1, d.Name,
-					word))
+				warn(fmt.Sprintf("argument %d of main, real %s: %q is no number, taken as 0", i+1, d.Name, word))
 			}
 			v.typ, v.f = luna.Real, f
 		default:
@@ -76,11 +75,9 @@ func parseArgs(p *luna.Program, args []string, warn func(string)) ([]value, erro
 }
 
 func paramList(s *luna.Sub) string {
-	names := [...]string{luna.IntParam: "int ", luna.RealParam: "real ", luna.StringParam: "string ",
-		luna.NameParam: "name ", luna.ValueParam: "value "}
 	var l []string
 	for _, p := range s.Params {
-		l = append(l, names[p.Kind]+p.Name)
+		l = append(l, p.Kind.String()+" "+p.Name)
 	}
 	return strings.Join(l, ", ")
 }

@@ -131,6 +131,14 @@ func newNode(e *engine, id int) *node {
 	return n
 }
 
+// streams are those of the node's workers, then its own two.
+func (n *node) streams() (all []*prof.Stream) {
+	for _, w := range n.workers {
+		all = append(all, w.ps)
+	}
+	return append(all, n.rts.ps, n.mon)
+}
+
 // defineProgram writes the definitions that all events of this node refer to.
 func (n *node) defineProgram() {
 	p, w := n.eng.prog, n.writer
@@ -161,13 +169,12 @@ func siteOf(st *luna.Stmt) trace.Site { return trace.Site(st.ID + 1) }
 // message gives the next number for a message or request of this node.
 func (n *node) message() uint64 { return trace.MakeMessage(n.id, n.msgs.Add(1)) }
 
-// samplePeriod is how often queue lengths and relations, which change too often to be recorded at every
-// change, are looked at. They are recorded when they have changed.
+// samplePeriod is how often queue lengths and relations are looked at, and recorded if they have changed.
+// They change too often to be recorded each time.
 const samplePeriod = int64(5 * time.Millisecond)
 
-// sample looks at the lengths if that is due, or if a worker finds nothing to do and that is not known yet.
-// Whoever changes the lengths does it in passing: a goroutine of its own would take a core from the workers
-// at every tick.
+// sample records the lengths if that is due, or if a worker finds nothing to do and that is not recorded yet.
+// Workers do it in passing: a goroutine of its own would take a core from them at every tick.
 func (n *node) sample(now int64, idle bool) {
 	due := n.sampleDue.Load()
 	if now < due && (!idle || n.shownReady.Load() == 0 || due == math.MaxInt64) ||
@@ -225,13 +232,10 @@ func (q *queue) push(e *engine, cs ...*cf) {
 	for _, c := range cs {
 		q.items.push(c)
 	}
-	wake := min(len(cs), len(q.parked))
 	var woken [8]*worker
-	var list []*worker
-	if wake > 0 {
-		list = append(woken[:0], q.parked[len(q.parked)-wake:]...)
-		q.parked = q.parked[:len(q.parked)-wake]
-	}
+	rest := len(q.parked) - min(len(cs), len(q.parked))
+	list := append(woken[:0], q.parked[rest:]...)
+	q.parked = q.parked[:rest]
 	q.n.Store(int64(q.items.n))
 	q.mu.Unlock()
 	for _, w := range list {
@@ -277,10 +281,7 @@ func (w *worker) next() *cf {
 			return c
 		}
 		if !e.serve || !e.net.Serve(w.wanted) {
-			for start := clock.Now(); e.spin && clock.Now()-start < int64(spinFor); {
-				if q.n.Load() > 0 {
-					break
-				}
+			for start := clock.Now(); e.spin && q.n.Load() == 0 && clock.Now()-start < int64(spinFor); {
 			}
 		}
 		if q.n.Load() > 0 {
@@ -289,13 +290,9 @@ func (w *worker) next() *cf {
 		w.askForWork()
 		w.n.sample(w.now, true)
 		q.mu.Lock()
-		if q.items.n > 0 {
+		if q.items.n > 0 || q.closed {
 			q.mu.Unlock()
-			continue
-		}
-		if q.closed {
-			q.mu.Unlock()
-			return nil
+			continue // the run is over, if it is closed
 		}
 		q.parked = append(q.parked, w)
 		q.mu.Unlock()
@@ -309,8 +306,8 @@ func (w *worker) next() *cf {
 // frozen in place of the CF whose user code is running means that the run goes on without the worker.
 var frozen = &cf{}
 
-// freeze takes the worker out of the run if it is inside user code: should that ever return, the worker stays
-// where it is, and others may use its stream.
+// freeze takes the worker out of the run if it is inside user code. If that ever returns, the worker stays
+// where it is; others may use its stream.
 func (w *worker) freeze() bool {
 	c := w.calling.Load()
 	return c != nil && w.calling.CompareAndSwap(c, frozen)

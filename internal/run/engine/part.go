@@ -1,21 +1,19 @@
 package engine
 
-// A run of many processes. Each has an engine with one node; the others are nil in engine.nodes. What a node
-// does to others it does by messages anyway, so the rest of the engine hardly knows. This file brings the
-// processes together at the start, ends the run for all of them, and puts together at node 0 what it has come
-// to.
+// A run of many processes. Each has an engine with one node; the others are nil in engine.nodes. Nodes act on
+// each other by messages anyway, so the rest of the engine hardly knows. This file brings the processes
+// together at the start, ends the run for all of them, and gathers the results at node 0.
 //
-//	join      all run the same program                     group
-//	agree     all can                                      group
-//	start     network; clocks; the start is recorded       messages, group
-//	  ...     the program runs; who is passive (quiet.go)  messages
-//	stopped   why it ended is passed on                    messages
-//	end       clocks; results and what is left, to node 0  messages, group
+//	join      all run the same program                      group
+//	agree     all can                                       group
+//	start     network; clocks; the start is recorded        messages, group
+//	  ...     the program runs; who is passive (quiet.go)   messages
+//	stopped   tells the others why it ended                 messages
+//	end       clocks; results and what is left, to node 0   messages, group
 //
-// An interrupt is different: who is interrupted tells the others and goes at once. Its group may never meet
-// again.
+// A process that is interrupted tells the others and ends at once; its group may never meet again.
 //
-// Messages about the run itself are not numbered and not counted:
+// Messages about the run itself have no number and are not counted:
 //
 //	message     head                                                         to
 //	Rests       messages sent and received, of a process that is passive     node 0
@@ -28,15 +26,12 @@ package engine
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
 	"runtime/debug"
 	"slices"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -45,19 +40,20 @@ import (
 
 	"github.com/whyslow/whyslow/internal/clock"
 	"github.com/whyslow/whyslow/internal/procs"
+	"github.com/whyslow/whyslow/internal/run/compile"
 	"github.com/whyslow/whyslow/internal/run/transport"
 )
 
 // Part says that one node of the run is in this process and the others are elsewhere: every process calls Run
 // with its own.
 //
-// At node 0 Run returns the error of the run, complete, and the sum of all results, WallNS apart. At the
-// others it returns what was done there, and ErrElsewhere if the run did not end well. All return
-// ErrInterrupted if any was interrupted; results are then those of the process alone.
+// At node 0 Run returns the error of the run and the sum of all results, except WallNS. At the others it
+// returns what was done there, and ErrElsewhere if the run did not end well. If any was interrupted, all
+// return ErrInterrupted and their own results.
 type Part struct {
 	Node int // the node here; there are Config.Nodes of them
-	// Group is the processes, in the order of their nodes. It is used before and after the program runs, by
-	// one goroutine. Where the run is interrupted a call may still be waiting when Run returns.
+	// Group is the processes, in the order of their nodes. One goroutine uses it before and after the program
+	// runs. After an interrupt a call may still be waiting when Run returns.
 	Group procs.Group
 	// Connect joins the network of the run: deliver is called for each message to this node, one at a time.
 	Connect func(deliver func(*transport.Message)) transport.Network
@@ -136,34 +132,19 @@ func join(ctx context.Context, cfg *Config) (*process, error) {
 	own := introduction{Args: cfg.Args, Nodes: cfg.Nodes, Workers: cfg.Workers, Steal: cfg.Steal,
 		Records: cfg.Records != nil}
 	if info, ok := debug.ReadBuildInfo(); ok {
-		own.Build = digest(info.String())
+		own.Build = compile.Hash(info.String())
 	}
-	own.Program = digest(cfg.Program.File, cfg.Program.Text)
+	own.Program = compile.Hash(cfg.Program.File, cfg.Program.Text)
 	own.Host, _ = os.Hostname()
 	// where that cannot be told all processes of a host share its cores
 	_ = unix.SchedGetaffinity(0, &own.Cores)
 	if g.Size() != cfg.Nodes || g.Rank() != p.node {
-		return nil, fmt.Errorf("process %d of %d cannot have node %d of %d", g.Rank(), g.Size(), p.node,
-			cfg.Nodes)
-	}
-	b, err := json.Marshal(own)
-	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("process %d of %d cannot have node %d of %d", g.Rank(), g.Size(), p.node, cfg.Nodes)
 	}
 	var all []introduction
-	err = p.meet(func() error {
-		texts, err := procs.AllGather(g, b)
-		if err != nil {
-			return err
-		}
-		all = make([]introduction, len(texts))
-		for i, text := range texts {
-			if err := json.Unmarshal(text, &all[i]); err != nil {
-				return fmt.Errorf("process %d is another version of whyslow: have the same one on all"+
-					" machines", i)
-			}
-		}
-		return nil
+	err := p.meet(func() (err error) {
+		all, err = procs.AllOf(g, own)
+		return err
 	})
 	if err != nil {
 		return nil, err
@@ -179,11 +160,6 @@ func join(ctx context.Context, cfg *Config) (*process, error) {
 	p.quiet.init(p.nodes)
 	p.clocks.init(p)
 	return p, nil
-}
-
-func digest(texts ...string) string {
-	h := sha256.Sum256([]byte(strings.Join(texts, "\x00")))
-	return hex.EncodeToString(h[:])
 }
 
 // differs says how a process differs from process 0.
@@ -211,33 +187,27 @@ func (a *introduction) differs(b *introduction) string {
 func (p *process) meet(f func() error) error {
 	done := make(chan error, 1)
 	go func() { done <- f() }()
-	select {
-	case err := <-done:
-		if err != nil && p.wasInterrupted() { // perhaps one has gone
-			err = ErrInterrupted
+	err, stopped := receive(p, done)
+	if stopped != nil {
+		select {
+		case err = <-done:
+		case <-time.After(meetGrace):
+			return ErrInterrupted
 		}
-		return err
-	case <-p.ctx.Done():
-	case <-p.interrupted:
 	}
-	select {
-	case err := <-done:
-		if err == nil {
-			return nil
-		}
-	case <-time.After(meetGrace):
+	if err != nil && p.wasInterrupted() { // perhaps one has gone
+		return ErrInterrupted
 	}
-	return ErrInterrupted
+	return err
 }
 
 func (p *process) wasInterrupted() bool {
 	select {
-	case <-p.ctx.Done():
 	case <-p.interrupted:
+		return true
 	default:
-		return false
+		return p.ctx.Err() != nil
 	}
-	return true
 }
 
 // agree returns an error in all processes if there is one in any.
@@ -282,7 +252,7 @@ func (p *process) start() error {
 // deliver takes a message from another process.
 func (p *process) deliver(m *transport.Message) {
 	if m.Kind >= firstControl {
-		if p.connected.Load() || !p.tooEarly(m) {
+		if !p.tooEarly(m) {
 			p.control(m)
 		}
 		return
@@ -291,9 +261,7 @@ func (p *process) deliver(m *transport.Message) {
 	defer p.deafMu.Unlock()
 	switch {
 	case p.deaf:
-		for _, v := range m.Payload {
-			v.Release()
-		}
+		m.Release()
 	case !p.begun:
 		p.waiting = append(p.waiting, m)
 	default:
@@ -312,6 +280,9 @@ func (p *process) handle(m *transport.Message) {
 
 // tooEarly keeps a message that comes before there is a network to answer on.
 func (p *process) tooEarly(m *transport.Message) bool {
+	if p.connected.Load() {
+		return false
+	}
 	p.earlyMu.Lock()
 	defer p.earlyMu.Unlock()
 	if p.connected.Load() {
@@ -326,13 +297,17 @@ func (p *process) control(m *transport.Message) {
 	t := clock.Now()
 	e := p.eng
 	switch m.Kind {
-	case msgRests:
-		p.reported(m.From, (&decoder{m.Head}).counts())
+	case msgRests, msgAnswers:
+		var c counts
+		unpacking(nil, m.Head).counts(&c)
+		if m.Kind == msgRests {
+			p.reported(m.From, c)
+		} else {
+			p.answered(m.From, c)
+		}
 	case msgAsks:
 		c, _ := p.counts()
-		p.tell(m.From, msgAnswers, appendCounts(nil, c))
-	case msgAnswers:
-		p.answered(m.From, (&decoder{m.Head}).counts())
+		p.tellCounts(msgAnswers, c)
 	case msgFault:
 		fault := &ProgramError{}
 		if err := json.Unmarshal(m.Head, fault); err != nil {
@@ -373,10 +348,7 @@ func (p *process) stopped() time.Duration {
 	case p.node == 0:
 		p.tellAll(stopFault)
 	case errors.As(e.err, &fault):
-		b, err := json.Marshal(fault)
-		if err != nil {
-			b = nil
-		}
+		b, _ := json.Marshal(fault) // numbers and strings: it cannot fail
 		p.tell(0, msgFault, b)
 	}
 	return stopGrace
@@ -469,53 +441,39 @@ func (p *process) close() bool {
 // tells the others whether all is well. It changes nothing here, since after an interrupt nobody waits for
 // it.
 func (p *process) gather(res Result, own []*remains) (sum Result, verdict, err error) {
-	o := outcome{Result: res}
-	if len(own) > 0 && p.node != 0 {
-		o.Remains = own[0].pack(nil)
+	g := p.cfg.Group
+	all := own
+	if len(own) == 0 { // the workers of this process were abandoned
+		all = []*remains{{}}
 	}
-	b, err := json.Marshal(o)
+	err = procs.Collect(g, func() outcome {
+		o := outcome{Result: res}
+		if len(own) > 0 {
+			k := packing(nil)
+			k.remains(own[0])
+			o.Remains = k.b
+		}
+		return o
+	}, func(node int, o *outcome) error {
+		res.add(&o.Result)
+		r := &remains{node: node}
+		if o.Remains != nil {
+			unpacking(p.eng.prog, o.Remains).remains(r)
+		}
+		all = append(all, r)
+		return nil
+	})
 	if err != nil {
 		return res, nil, err
 	}
-	texts, err := procs.Gather(p.cfg.Group, 0, b)
-	if err != nil {
-		return res, nil, err
-	}
-	var bad []byte
 	if p.node == 0 {
-		if verdict, err = p.conclude(&res, own, texts); err != nil {
-			return res, nil, err
-		}
-		if verdict != nil {
-			bad = []byte{1}
-		}
+		verdict = p.eng.verdict(all)
 	}
-	if bad, err = procs.Broadcast(p.cfg.Group, 0, bad); err == nil && p.node != 0 && len(bad) > 0 {
+	bad, err := procs.FromMember(g, 0, verdict != nil)
+	if err == nil && bad && p.node != 0 {
 		verdict = ErrElsewhere
 	}
 	return res, verdict, err
-}
-
-// conclude adds what the others say to the result of node 0.
-func (p *process) conclude(res *Result, own []*remains, texts [][]byte) (verdict, err error) {
-	all := []*remains{{}}
-	if len(own) > 0 {
-		all[0] = own[0]
-	}
-	for i, text := range texts[1:] {
-		node := i + 1
-		var o outcome
-		if err := json.Unmarshal(text, &o); err != nil {
-			return nil, fmt.Errorf("what node %d says of its end is not readable: %w", node, err)
-		}
-		res.add(&o.Result)
-		if o.Remains == nil {
-			all = append(all, &remains{node: node})
-		} else {
-			all = append(all, unpackRemains(p.eng.prog, node, o.Remains))
-		}
-	}
-	return p.eng.verdict(all), nil
 }
 
 // add adds what another process did.

@@ -241,11 +241,11 @@ func TestApartRecords(t *testing.T) {
 		}
 		o := runProgram(t, p, shape{nodes: 3, workers: 1, apart: apart, set: func(c *engine.Config) {
 			if !apart {
-				r, err := records.New(dir, p)
+				r, err := records.New(dir, p, -1, 0)
 				start(c, r, err)
 			}
 		}, part: func(c *engine.Config) {
-			r, err := records.NewPart(dir, p, c.Part.Node, c.Nodes)
+			r, err := records.New(dir, p, c.Part.Node, c.Nodes)
 			start(c, r, err)
 		}})
 		var stuck *engine.StuckError

@@ -3,33 +3,30 @@ package engine
 // When a run of many processes is over.
 //
 // A process is passive while engine.busy is 0: no worker runs, no message is being handled, no CF is held
-// back. It becomes active by receiving a message only, and sends only while it is active. The run is over
-// when all processes are passive and no message is under way; nobody sees that directly. So each process
-// counts the program's messages that it has sent (before they go out) and received (before it deals with
-// them), and node 0 asks twice (Mattern's four counters):
+// back. Only a message makes it active again, and it sends only while it is active. The run is over when all
+// processes are passive and no message is under way, which nobody sees directly. So each process counts the
+// program's messages that it sent (before they go out) and received (before it handles them), and node 0 asks
+// twice (Mattern's four counters):
 //
-//  1. A passive process reports both counts to node 0 whenever they have changed since its last report. It
-//     reads them so that they belong to one passive moment (counts).
-//  2. When all have reported, and as many messages were received as sent, node 0 asks everybody for new
-//     counts. If none has changed, the run is over; else those who were wrong report again in time.
+//  1. A passive process reports both counts to node 0 whenever they have changed since its last report. Both
+//     belong to one passive moment (counts).
+//  2. When all have reported, and the sums of sent and received agree, node 0 asks everybody for new counts.
+//     If none has changed, the run is over; otherwise those that were wrong will report again.
 //
-// Why that is right: let t be the moment at which node 0 begins to ask. All reports are of moments before t,
-// all answers of moments after t, and counts only grow. Let R be the sum of the received and S that of the
-// sent messages reported, R = S. At t, at least R were received; at most the sum of the answers were sent,
-// which is S; and nobody receives what was not sent. So exactly R = S were sent and received at t: none was
-// under way. And no process had received any since its report, when it was passive: so all were passive at t,
-// and nothing can happen any more.
+// Why this is right: let t be the moment when node 0 begins to ask. All reports are from before t, all
+// answers from after t, and counts only grow. Let R and S be the reported sums of received and sent messages,
+// R = S. At t at least R were received, at most S were sent (the sum of the answers), and nobody receives
+// what was not sent. So exactly R = S were sent and received at t: none was under way. And no process
+// received any since its report, when it was passive: all were passive at t, and nothing can happen any more.
 //
-// Why it ends: when nothing happens any more, every process has reported its last counts or will, since it
-// reports whenever it has become passive and its counts are others; then the sums agree, node 0 asks, and
-// nothing has changed.
+// Why it ends: once nothing happens any more, every process reports its last counts. Then the sums agree,
+// node 0 asks, and nothing has changed.
 //
-// A process that has reported not long ago does so again only when it has been passive for a pause: else
-// those that are passive for moments would report all the time. Both times grow with the number of processes,
-// since one has to read all reports.
+// A process that reported a moment ago waits for a pause before it does so again: otherwise those that are
+// passive only for moments would report all the time. The waits grow with the number of processes, since one
+// of them reads all reports.
 
 import (
-	"encoding/binary"
 	"sync"
 	"time"
 
@@ -77,9 +74,9 @@ func (p *process) rest() {
 	}
 }
 
-// counts reads the counts. passive tells that they are those of one moment at which the process was passive:
-// the moment at which busy was read. Had it received a message between the two readings of received, they
-// would differ; had it not, it was passive from that moment until sent was read.
+// counts reads the counts. passive tells that they belong to one moment at which the process was passive:
+// when busy was read. A message received between the two readings of received would make them differ; without
+// one the process was passive from that moment until sent was read.
 func (p *process) counts() (c counts, passive bool) {
 	e := p.eng
 	c.received = p.received.Load()
@@ -115,16 +112,22 @@ func (p *process) watch() {
 		if p.node == 0 {
 			p.reported(0, c)
 		} else {
-			p.tell(0, msgRests, appendCounts(nil, c))
+			p.tellCounts(msgRests, c)
 		}
 	}
 }
 
-func appendCounts(b []byte, c counts) []byte {
-	return binary.AppendUvarint(binary.AppendUvarint(b, uint64(c.sent)), uint64(c.received))
+func (k *codec) counts(c *counts) {
+	count(k, &c.sent)
+	count(k, &c.received)
 }
 
-func (d *decoder) counts() counts { return counts{int64(d.uint()), int64(d.uint())} }
+// tellCounts tells node 0 the counts of this process.
+func (p *process) tellCounts(kind uint8, c counts) {
+	k := packing(nil)
+	k.counts(&c)
+	p.tell(0, kind, k.b)
+}
 
 // reported notes, at node 0, the report of a node.
 func (p *process) reported(node int, c counts) {

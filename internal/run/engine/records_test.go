@@ -26,7 +26,7 @@ func debug(t *testing.T, src string, s shape) (files map[string]string, p *luna.
 			t.Fatal(err)
 		}
 	}
-	rec, err := records.New(dir, p)
+	rec, err := records.New(dir, p, -1, 0)
 	if err != nil {
 		t.Fatal(err)
 	}

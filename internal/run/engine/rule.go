@@ -1,23 +1,22 @@
 package engine
 
-// Events emitted by rule. A rule names a point in the life of a CF, a side of it (before or after) and what
+// Events emitted by rule. A rule names a point in the life of a CF, a side of it (before or after), and what
 // the event carries.
 //
-// At the start every rule is turned into lists of emissions: by point, side and statement, so that a CF of a
-// statement that no rule concerns is not held up. An emission's arguments are constants as far as the
-// statement determines them, and operations on the CF otherwise (ruleargs.go); nothing is looked up when an
-// event is emitted. Without rules engine.rules is nil, which is all that a run without them has to look at.
+// At the start every rule becomes lists of emissions, by point, side and statement: CFs whose statement no
+// rule concerns are not held up. Arguments of an emission are constants if the statement determines them,
+// otherwise operations on the CF (ruleargs.go); nothing is looked up when an event is emitted. Without rules
+// engine.rules is nil, and that is all a run without them looks at.
 //
-// The standard events of blocks have built-in points, where the engine emits them itself (engine.std). One
-// that a rule moves, or limits to some code fragments, is cut off there and becomes an emission like the
-// others.
+// The standard events of blocks have built-in points, where the engine emits them itself (engine.std). If a
+// rule moves one, or limits it to some code fragments, it becomes an emission like the others.
 //
 //	taken from the queue ──► entry (first time here) ──► BlockRetStatus ──► WAIT, MIGRATE, STEAL, EXIT: gone
 //	                                                            ▲      └──► CONTINUE ─┐
 //	                                                            └─────────────────────┘
 //
-// After WAIT, MIGRATE, STEAL and EXIT the CF may be anybody's: what is emitted then has its arguments taken
-// before (leave, left).
+// After WAIT, MIGRATE, STEAL and EXIT the CF may belong to anybody, so the arguments of what is emitted then
+// are taken before (leave, left).
 
 import (
 	"fmt"
@@ -31,6 +30,7 @@ import (
 	"github.com/whyslow/whyslow/internal/run/cpp"
 	"github.com/whyslow/whyslow/internal/run/luna"
 	"github.com/whyslow/whyslow/prof"
+	"github.com/whyslow/whyslow/prof/config"
 	"github.com/whyslow/whyslow/trace"
 )
 
@@ -39,9 +39,9 @@ type Rule struct {
 	Namespace, Name string
 	// Before tells the side: before what happens at the point, or right after it.
 	Before bool
-	// Point is "return EXIT", "return CONTINUE", "return MIGRATE", "return WAIT" or "return STEAL" (a block
-	// ends so), "BlockRetStatus" (a block begins), "entry" (a CF's first block on a node begins) or "foreign
-	// call" (user code is called).
+	// Point is "return EXIT", "return CONTINUE", "return MIGRATE", "return WAIT" or "return STEAL" (a block ends
+	// so), "BlockRetStatus" (a block begins), "entry" (a CF's first block on a node begins) or "foreign call"
+	// (user code is called).
 	Point string
 	// Functions are patterns of names of code fragments; "*" is any text, "?" any character. None: all.
 	Functions []string
@@ -52,6 +52,14 @@ type Rule struct {
 }
 
 func (r *Rule) String() string { return r.Namespace + "." + r.Name }
+
+// where begins messages about the rule.
+func (r *Rule) where() string {
+	if r.Pos == "" {
+		return ""
+	}
+	return r.Pos + ": "
+}
 
 // point is a place in the engine where rules are looked at. The first ones are points of users, the others
 // variants of them that standard events do not know or that only they know.
@@ -88,6 +96,16 @@ var pointNames = []struct {
 	{"foreign call", []point{atCall}},
 }
 
+// places are where the engine looks at the rule; nil: there is no such point.
+func (r *Rule) places() []point {
+	for _, p := range pointNames {
+		if p.name == r.Point {
+			return p.at
+		}
+	}
+	return nil
+}
+
 // builtIn are the standard events that rules may limit or move, and where they are emitted.
 var builtIn = map[trace.Kind]struct {
 	before bool
@@ -103,17 +121,9 @@ var builtIn = map[trace.Kind]struct {
 	trace.KindForeignEnded:   {false, "foreign call", []point{atCall, atCrash}},
 }
 
-// std are the standard events that the engine emits at their built-in points; those that rules have taken
-// over are dead.
-type std struct {
-	started        *prof.BlockStarted
-	exited         *prof.BlockExited
-	waiting        *prof.BlockWaiting
-	migrated       *prof.BlockMigrated
-	continued      *prof.BlockContinued
-	foreignStarted *prof.ForeignStarted
-	foreignEnded   *prof.ForeignEnded
-}
+// std has the standard events that the engine emits at their built-in points, by kind. Events that rules have
+// taken over are those of a session that is off.
+type std [trace.KindForeignEnded + 1]*prof.Session
 
 // sides are the emissions before and after a point, by luna.Stmt.ID; nil: none at all.
 type sides struct{ before, after [][]*emission }
@@ -128,13 +138,7 @@ type emission struct {
 
 // CheckRule reports what is wrong with a rule, in one line without its position.
 func CheckRule(r Rule) error {
-	at := slices.IndexFunc(pointNames, func(p struct {
-		name string
-		at   []point
-	}) bool {
-		return p.name == r.Point
-	})
-	if at < 0 {
+	if r.places() == nil {
 		var names []string
 		for _, p := range pointNames {
 			names = append(names, p.name)
@@ -143,8 +147,7 @@ func CheckRule(r Rule) error {
 			strings.Join(names, ", "))
 	}
 	if slices.Contains(r.Functions, "") {
-		return fmt.Errorf("event %s: an empty pattern matches no code fragment; leave functions out for all",
-			&r)
+		return fmt.Errorf("event %s: an empty pattern matches no code fragment; leave functions out for all", &r)
 	}
 	if k, ok := trace.KindByName(r.Namespace, r.Name); ok {
 		return r.checkStandard(k)
@@ -182,36 +185,14 @@ func (r *Rule) checkStandard(k trace.Kind) error {
 // matches reports whether the rule holds for a code fragment.
 func (r *Rule) matches(code string) bool {
 	return len(r.Functions) == 0 || slices.ContainsFunc(r.Functions,
-		func(p string) bool { return glob([]rune(p), []rune(code)) })
-}
-
-// glob matches text with a pattern of "*", "?" and characters that stand for themselves.
-func glob(p, s []rune) bool {
-	star, mark := -1, 0 // the last "*", and where the text after what it stands for began
-	i := 0
-	for k := 0; k < len(s); {
-		switch {
-		case i < len(p) && p[i] == '*':
-			star, mark = i, k
-			i++
-		case i < len(p) && (p[i] == '?' || p[i] == s[k]):
-			i++
-			k++
-		case star >= 0:
-			mark++
-			i, k = star+1, mark
-		default:
-			return false
-		}
-	}
-	return strings.Trim(string(p[i:]), "*") == ""
+		func(pattern string) bool { return config.Match(pattern, code) })
 }
 
 // setRules prepares the standard events of blocks, and those emitted by rule.
 func (e *engine) setRules() error {
-	s := e.ses
-	e.std = std{&s.BlockStarted, &s.BlockExited, &s.BlockWaiting, &s.BlockMigrated, &s.BlockContinued,
-		&s.ForeignStarted, &s.ForeignEnded}
+	for k := range builtIn {
+		e.std[k] = e.ses
+	}
 	var mono unix.Timespec
 	if err := unix.ClockGettime(unix.CLOCK_MONOTONIC, &mono); err != nil {
 		return fmt.Errorf("reading the monotonic clock: %w", err)
@@ -223,10 +204,7 @@ func (e *engine) setRules() error {
 	}
 	for i := range e.cfg.Rules {
 		if err := e.addRule(&e.cfg.Rules[i]); err != nil {
-			if pos := e.cfg.Rules[i].Pos; pos != "" {
-				return fmt.Errorf("%s: %w", pos, err)
-			}
-			return err
+			return fmt.Errorf("%s%w", e.cfg.Rules[i].where(), err)
 		}
 	}
 	return nil
@@ -238,11 +216,7 @@ func (e *engine) addRule(r *Rule) error {
 	}
 	if !slices.ContainsFunc(e.prog.Codes, func(c luna.Code) bool { return r.matches(c.Name) }) &&
 		e.cfg.Warn != nil {
-		where := r.Pos
-		if where != "" {
-			where += ": "
-		}
-		e.cfg.Warn(fmt.Sprintf("%sevent %s: the program has no code fragment called %s", where, r,
+		e.cfg.Warn(fmt.Sprintf("%sevent %s: the program has no code fragment called %s", r.where(), r,
 			strings.Join(r.Functions, " or ")))
 	}
 	fields, args, err := readArgs(r.Args)
@@ -250,12 +224,7 @@ func (e *engine) addRule(r *Rule) error {
 		return err
 	}
 	var proto emission
-	var at []point
-	for _, p := range pointNames {
-		if p.name == r.Point {
-			at = p.at
-		}
-	}
+	at := r.places()
 	if k, ok := trace.KindByName(r.Namespace, r.Name); ok {
 		b := builtIn[k]
 		same := b.before == r.Before && b.point == r.Point
@@ -267,7 +236,8 @@ func (e *engine) addRule(r *Rule) error {
 		}
 		proto.std, proto.next = k, same && k == trace.KindBlockContinued
 		args = []arg{{op: opBlock}}
-		e.std.cut(k)
+		e.std[k] = prof.New()
+		e.std[k].EnableAll(false)
 	} else {
 		if proto.user, err = e.ses.Define(r.Namespace, r.Name, fields...); err != nil {
 			return err
@@ -293,28 +263,6 @@ func (e *engine) addRule(r *Rule) error {
 		}
 	}
 	return nil
-}
-
-// cut ends the emission of a standard event at its built-in point.
-func (s *std) cut(k trace.Kind) {
-	dead := prof.New()
-	dead.EnableAll(false)
-	switch k {
-	case trace.KindBlockStarted:
-		s.started = &dead.BlockStarted
-	case trace.KindBlockExited:
-		s.exited = &dead.BlockExited
-	case trace.KindBlockWaiting:
-		s.waiting = &dead.BlockWaiting
-	case trace.KindBlockMigrated:
-		s.migrated = &dead.BlockMigrated
-	case trace.KindBlockContinued:
-		s.continued = &dead.BlockContinued
-	case trace.KindForeignStarted:
-		s.foreignStarted = &dead.ForeignStarted
-	case trace.KindForeignEnded:
-		s.foreignEnded = &dead.ForeignEnded
-	}
 }
 
 // before emits what rules want before a point. The CF is the actor's.
@@ -382,12 +330,7 @@ func (w *worker) called(c *cf, done bool, t int64) {
 		w.emitAll(r[atCrash].after, c, atCrash, t)
 		return
 	}
-	w.outs = w.outs[:0]
-	for i := range c.st.Args {
-		if c.st.Args[i].Kind == luna.NameParam {
-			w.outs = append(w.outs, w.args[i])
-		}
-	}
+	w.takeOutputs(c.st)
 	w.measure(w.outs)
 	w.emitAll(r[atCall].after, c, atCall, t)
 }

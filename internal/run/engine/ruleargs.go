@@ -129,8 +129,7 @@ func parseArg(text string) (trace.Field, arg, error) {
 	short := strings.Join(strings.Fields(text), "")
 	short = strings.TrimSuffix(short, ".time_since_epoch().count()")
 	for _, x := range arguments {
-		if short == x.name || short == strings.TrimPrefix(x.name, "std::chrono::") ||
-			"std::"+short == x.name {
+		if short == x.name || short == strings.TrimPrefix(x.name, "std::chrono::") || "std::"+short == x.name {
 			return trace.Field{Name: x.field, Type: x.typ, Doc: x.doc}, arg{op: x.op}, nil
 		}
 	}
@@ -138,13 +137,12 @@ func parseArg(text string) (trace.Field, arg, error) {
 		return trace.Field{Name: short, Type: trace.FieldInt, Doc: "index of the label"}, arg{op: opIndex,
 			i: int(n[0] - '0')}, nil
 	}
-	var names []string
+	var names strings.Builder
 	for _, x := range arguments {
-		names = append(names, x.name)
+		names.WriteString(x.name + ", ")
 	}
-	names = append(names, fmt.Sprintf("index0 to index%d, numbers and \"strings\"", maxIndex))
-	return trace.Field{}, arg{}, fmt.Errorf("there is no argument %s in LuNA programs: there are %s", text,
-		strings.Join(names, ", "))
+	return trace.Field{}, arg{}, fmt.Errorf("there is no argument %s in LuNA programs: there are %sindex0 to "+
+		"index%d, numbers and \"strings\"", text, &names, maxIndex)
 }
 
 // constant reads an integer or real constant; ok tells that the text is meant to be one.
@@ -187,31 +185,29 @@ func (e *engine) resolve(args []arg, st *luna.Stmt, outs bool) []arg {
 		case opLine:
 			v = uint64(st.Pos.Line)
 		case opLabel:
-			if !e.static[st.ID].label || len(st.LabelIdx) == 0 {
-				v = st.LabelName
-			}
+			v = unless(e.static[st.ID].label && len(st.LabelIdx) > 0, st.LabelName)
 		case opIndex:
-			if !e.static[st.ID].label || a.i >= len(st.LabelIdx) {
-				v = int64(0)
-			}
+			v = unless(e.static[st.ID].label && a.i < len(st.LabelIdx), int64(0))
 		case opWeight:
-			if !e.static[st.ID].weight {
-				v = 1.0
-			}
+			v = unless(e.static[st.ID].weight, 1.0)
 		case opOutputs:
-			if !outs {
-				v = uint64(0)
-			}
+			v = unless(outs, uint64(0))
 		case opOutputBytes:
-			if !outs {
-				v = int64(0)
-			}
+			v = unless(outs, int64(0))
 		}
 		if v != nil {
 			*a = arg{v: v}
 		}
 	}
 	return args
+}
+
+// unless is a constant, or nil where the CF tells more.
+func unless(more bool, v any) any {
+	if more {
+		return nil
+	}
+	return v
 }
 
 // values appends the values of the arguments of an event; timed gives the rest. At atWait the CF is locked.
@@ -285,9 +281,7 @@ func (a *actor) labelIndex(c *cf, i int) int32 {
 func (a *actor) labelText(c *cf) string {
 	b := []byte(c.st.LabelName)
 	for i := range c.st.LabelIdx {
-		b = append(b, '[')
-		b = strconv.AppendInt(b, int64(a.labelIndex(c, i)), 10)
-		b = append(b, ']')
+		b = fmt.Appendf(b, "[%d]", a.labelIndex(c, i))
 	}
 	return string(b)
 }

@@ -1,12 +1,16 @@
 package engine
 
-// Work stealing. A node with nothing to do asks the others; one that has stealable CFs in its queue gives one
-// away, at once if its message goroutine finds one near the end of the queue, else when a worker comes to one
-// while more work is queued. A CF can be stolen once it is where its locator wants it and before it has
-// requested anything; the thief runs it where it is, since what its locator says is where it would rather be,
-// not where it must be.
+// Work stealing. A node with nothing to do asks the others. A node with stealable CFs in its queue gives one
+// away: at once if its message goroutine finds one near the end of the queue, otherwise when a worker reaches
+// one while more work is queued. A CF can be stolen once it is where its locator wants it and before it has
+// requested anything. The thief runs it where it is: a locator says where a CF would rather be, not where it
+// must be.
 
-import "slices"
+import (
+	"slices"
+
+	"github.com/whyslow/whyslow/trace"
+)
 
 // searchDepth is how many CFs at the end of the queue are looked at for a thief.
 const searchDepth = 64
@@ -54,7 +58,7 @@ func (w *worker) giveAway(c *cf) bool {
 	n.stealers = n.stealers[1:]
 	n.thieves.Store(int64(len(n.stealers)))
 	n.stealMu.Unlock()
-	n.eng.std.migrated.EmitAt(w.ps, w.now, siteOf(c.st), stageHome)
+	n.eng.std[trace.KindBlockMigrated].BlockMigrated.EmitAt(w.ps, w.now, siteOf(c.st), stageHome)
 	w.giveTo(c, thief, atSteal)
 	return true
 }

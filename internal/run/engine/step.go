@@ -90,7 +90,7 @@ func (w *worker) name(f *frame) {
 	}
 }
 
-// flush records the children made by this step and queues them; those whose node is known and another go
+// flush records the children made by this step and queues them. Those known to belong to another node go
 // there at once.
 func (w *worker) flush() {
 	if len(w.children) == 0 {
@@ -143,7 +143,7 @@ func (w *worker) step(c *cf) {
 	site := siteOf(c.st)
 	w.now = clock.Now()
 	w.before(atHead, c)
-	e.std.started.EmitAt(w.ps, w.now, site, c.block())
+	e.std[trace.KindBlockStarted].BlockStarted.EmitAt(w.ps, w.now, site, c.block())
 	w.after(atHead, c)
 	for w.err == nil && !e.stopping.Load() {
 		switch c.stage {
@@ -151,8 +151,7 @@ func (w *worker) step(c *cf) {
 			if !w.fetch(c, c.st.StartWaves, false) {
 				return
 			}
-			f := &frame{parent: c.frame, block: c.st.Body,
-				counter: w.evalInt(c.st.Start, &env{f: c.frame, c: c})}
+			f := &frame{parent: c.frame, block: c.st.Body, counter: w.evalInt(c.st.Start, &env{f: c.frame, c: c})}
 			if w.err != nil {
 				return
 			}
@@ -174,7 +173,7 @@ func (w *worker) step(c *cf) {
 					return
 				}
 				if to != w.n.id {
-					e.std.migrated.EmitAt(w.ps, w.now, site, stageHome)
+					e.std[trace.KindBlockMigrated].BlockMigrated.EmitAt(w.ps, w.now, site, stageHome)
 					w.migrate(c, to, atMigrate)
 					return
 				}
@@ -202,7 +201,7 @@ func (w *worker) step(c *cf) {
 			}
 			if w.execute(c) {
 				if w.err != nil {
-					e.std.exited.EmitAt(w.ps, w.now, site, stageMain)
+					e.std[trace.KindBlockExited].BlockExited.EmitAt(w.ps, w.now, site, stageMain)
 					w.before(atFailed, c)
 				}
 				return
@@ -213,7 +212,7 @@ func (w *worker) step(c *cf) {
 
 // ending is what happens before a block ends with CONTINUE, to go on at a stage.
 func (w *worker) ending(c *cf, stage uint8) {
-	w.n.eng.std.continued.EmitAt(w.ps, w.now, siteOf(c.st), uint64(stage))
+	w.n.eng.std[trace.KindBlockContinued].BlockContinued.EmitAt(w.ps, w.now, siteOf(c.st), uint64(stage))
 	w.before(atContinue, c)
 }
 
@@ -271,7 +270,7 @@ func (w *worker) hold(c *cf) bool {
 // answered.
 func (w *worker) exit(c *cf) {
 	w.now = clock.Now()
-	w.n.eng.std.exited.EmitAt(w.ps, w.now, siteOf(c.st), stageMain)
+	w.n.eng.std[trace.KindBlockExited].BlockExited.EmitAt(w.ps, w.now, siteOf(c.st), stageMain)
 	w.leave(atExit, c)
 	c.stage = stageDone
 	if c.label != nil {

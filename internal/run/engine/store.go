@@ -1,9 +1,8 @@
 package engine
 
 // The store of one node: the DFs whose home is here, requests that wait for them, destroys that came before
-// their DF, and what was pushed to CFs. It is cut into shards by the hash of the identity, each with a lock
-// of its own; a cell is there while it holds anything. Answers to requests are given after the lock is
-// released.
+// their DF, and what was pushed to CFs. Shards, by the hash of the identity, have a lock each; a cell exists
+// while it holds anything. Requests are answered after the lock is released.
 //
 //	            post                      count used up, destroy
 //	(nothing) ────────► stored ──────────────────────────────────► (nothing)
@@ -72,14 +71,20 @@ type pushedDF struct {
 	at  int64
 }
 
-func (n *node) shard(h uint64) *shard { return &n.shards[h>>(64-shardBits)] }
+// locked returns the hash of an identity, and its shard, which the caller unlocks.
+func (n *node) locked(id *ident) (s *shard, h uint64) {
+	h = id.hash()
+	s = &n.shards[h>>(64-shardBits)]
+	s.mu.Lock()
+	return s, h
+}
 
 // find returns the cell of an identity or nil. The shard is locked.
 func (s *shard) find(id *ident, h uint64) *cell {
 	if s.table == nil {
 		return nil
 	}
-	for c := s.table[h&uint64(len(s.table)-1)]; c != nil; c = c.next {
+	for c := *s.bucket(h); c != nil; c = c.next {
 		if c.hash == h && c.id.equal(id) {
 			return c
 		}
@@ -103,11 +108,17 @@ func (s *shard) insert(id *ident, h uint64) *cell {
 		s.free = c.next
 	}
 	c.id, c.hash = *id, h
-	b := &s.table[h&uint64(len(s.table)-1)]
-	c.next = *b
-	*b = c
+	s.enter(c)
 	s.n++
 	return c
+}
+
+// bucket is the beginning of the chain for a hash.
+func (s *shard) bucket(h uint64) **cell { return &s.table[h&uint64(len(s.table)-1)] }
+
+func (s *shard) enter(c *cell) {
+	b := s.bucket(c.hash)
+	c.next, *b = *b, c
 }
 
 func (s *shard) grow() {
@@ -116,9 +127,7 @@ func (s *shard) grow() {
 	for _, c := range old {
 		for c != nil {
 			next := c.next
-			b := &s.table[c.hash&uint64(len(s.table)-1)]
-			c.next = *b
-			*b = c
+			s.enter(c)
 			c = next
 		}
 	}
@@ -129,7 +138,7 @@ func (s *shard) tidy(c *cell) {
 	if c.stored || c.destroyed || len(c.waiters) > 0 || c.listener != nil || len(c.pushed) > 0 {
 		return
 	}
-	p := &s.table[c.hash&uint64(len(s.table)-1)]
+	p := s.bucket(c.hash)
 	for *p != c {
 		p = &(*p).next
 	}
@@ -165,10 +174,7 @@ func (a *actor) define(id *ident) trace.DF {
 		a.n.known.add(num, a.n.eng.prog.Decls[id.decl].Name, id.list())
 	}
 	if w := a.n.writer; w != nil {
-		a.words = append(a.words[:0], int64(id.name>>48), int64(id.name&(1<<48-1)))
-		for i := range int(id.n) {
-			a.words = append(a.words, int64(id.at(i)))
-		}
+		a.words = id.appendList(a.words[:0])
 		w.DefineDF(num, a.n.names[id.decl], a.words)
 	}
 	return num
@@ -179,9 +185,7 @@ func (a *actor) number(id *ident) trace.DF {
 	if !a.n.eng.recording {
 		return 0
 	}
-	h := id.hash()
-	s := a.n.shard(h)
-	s.mu.Lock()
+	s, h := a.n.locked(id)
 	defer s.mu.Unlock()
 	if c := s.find(id, h); c != nil && c.num != 0 {
 		return c.num
@@ -199,19 +203,15 @@ func (a *actor) number(id *ident) trace.DF {
 
 // homeNumber returns the trace number of a DF that is about to be stored here.
 func (a *actor) homeNumber(id *ident) trace.DF {
-	h := id.hash()
-	s := a.n.shard(h)
-	s.mu.Lock()
+	s, h := a.n.locked(id)
 	defer s.mu.Unlock()
 	return a.cell(s, id, h).num
 }
 
 // request asks the store of this node for a DF: for input k of CF c here, or (c nil) for request req of
-// another node. It returns the cell's number, and the value with a reference for the caller if it was there.
+// another node. It returns the cell's number and, if it was there, the value with a reference for the caller.
 func (a *actor) request(id *ident, wt waiter) (num trace.DF, val cpp.Value, at int64, ok bool) {
-	h := id.hash()
-	s := a.n.shard(h)
-	s.mu.Lock()
+	s, h := a.n.locked(id)
 	c := a.cell(s, id, h)
 	num = c.num
 	if wt.c == nil {
@@ -226,17 +226,12 @@ func (a *actor) request(id *ident, wt waiter) (num trace.DF, val cpp.Value, at i
 	case c.stored:
 		val, at, ok = retained(c.val), c.at, true
 		a.now = max(a.now, at)
-		gone := false
-		if c.count > 0 {
-			if c.count--; c.count == 0 {
-				gone = true
-			}
-		}
-		if !gone {
+		if c.count--; c.count != 0 {
+			c.count = max(c.count, -1) // any number
 			s.mu.Unlock()
 			return
 		}
-		old := a.take(s, c)
+		old := s.take(c)
 		s.mu.Unlock()
 		a.gone(num, old, trace.Expired)
 		return
@@ -252,7 +247,7 @@ func (a *actor) request(id *ident, wt waiter) (num trace.DF, val cpp.Value, at i
 }
 
 // take empties a stored cell; the value's reference passes to the caller.
-func (a *actor) take(s *shard, c *cell) cpp.Value {
+func (s *shard) take(c *cell) cpp.Value {
 	v := c.val
 	c.stored, c.val = false, cpp.Value{}
 	s.tidy(c)
@@ -277,9 +272,7 @@ func (a *actor) post(id *ident, v cpp.Value, count int32, producer maker, made b
 			a.cfText(producer)), "Posting an unset value, id: "+a.idText(id))
 		return
 	}
-	h := id.hash()
-	s := a.n.shard(h)
-	s.mu.Lock()
+	s, h := a.n.locked(id)
 	c := a.cell(s, id, h)
 	num := c.num
 	t := a.now
@@ -307,8 +300,7 @@ func (a *actor) post(id *ident, v cpp.Value, count int32, producer maker, made b
 	if count >= 0 && int32(len(waiters)) > count {
 		s.mu.Unlock()
 		a.fail(fmt.Sprintf("%s was posted by %s to serve %s, and %d wait for it", a.identText(id),
-			a.cfText(producer), words.Plural(int(count), "request", "requests"), len(waiters)),
-			"Too many requests")
+			a.cfText(producer), words.Plural(int(count), "request", "requests"), len(waiters)), "Too many requests")
 		v.Release()
 		return
 	}
@@ -343,39 +335,36 @@ func (a *actor) post(id *ident, v cpp.Value, count int32, producer maker, made b
 
 // destroy removes a DF from the store of this node, or remembers that it is to vanish as soon as it comes.
 func (a *actor) destroy(id *ident) {
-	h := id.hash()
-	s := a.n.shard(h)
-	s.mu.Lock()
+	s, h := a.n.locked(id)
 	c := a.cell(s, id, h)
-	switch {
-	case c.stored && c.count > 0:
-		s.mu.Unlock()
-		a.fail(fmt.Sprintf("%s is deleted while %d of its counted requests are still to come",
-			a.identText(id), c.count), "Attempting to destroy DF with positive requests count")
-	case c.stored:
+	if c.stored && c.count <= 0 {
 		num := c.num
 		a.now = max(a.now, c.at)
-		v := a.take(s, c)
+		v := s.take(c)
 		s.mu.Unlock()
 		a.gone(num, v, trace.Deleted)
+		return
+	}
+	what, lunaLine := "", ""
+	switch {
+	case c.stored:
+		what = fmt.Sprintf("while %d of its counted requests are still to come", c.count)
+		lunaLine = "Attempting to destroy DF with positive requests count"
 	case len(c.waiters) > 0:
-		s.mu.Unlock()
-		a.fail(fmt.Sprintf("%s is deleted while a request waits for it", a.identText(id)),
-			"Request(s) present at destroy")
+		what, lunaLine = "while a request waits for it", "Request(s) present at destroy"
 	case c.destroyed:
-		s.mu.Unlock()
-		a.fail(fmt.Sprintf("%s is deleted twice", a.identText(id)), "Duplicate destroy")
-	default:
-		c.destroyed = true
-		s.mu.Unlock()
+		what, lunaLine = "twice", "Duplicate destroy"
+	}
+	c.destroyed = c.destroyed || what == ""
+	s.mu.Unlock()
+	if what != "" {
+		a.fail(a.identText(id)+" is deleted "+what, lunaLine)
 	}
 }
 
 // listen registers a CF that waits for pushes under its label, and hands it what has come already.
 func (a *actor) listen(label *ident, c *cf) {
-	h := label.hash()
-	s := a.n.shard(h)
-	s.mu.Lock()
+	s, h := a.n.locked(label)
 	l := s.get(label, h)
 	if l.listener != nil && l.listener != c {
 		s.mu.Unlock()
@@ -394,9 +383,7 @@ func (a *actor) listen(label *ident, c *cf) {
 
 // unlisten forgets the listener once it has everything; early pushes for another execution stay.
 func (a *actor) unlisten(label *ident) {
-	h := label.hash()
-	s := a.n.shard(h)
-	s.mu.Lock()
+	s, h := a.n.locked(label)
 	if l := s.find(label, h); l != nil {
 		l.listener = nil
 		s.tidy(l)
@@ -407,9 +394,7 @@ func (a *actor) unlisten(label *ident) {
 // pushTo delivers a pushed DF to the CF that listens under the label on this node, or keeps it until one
 // does.
 func (a *actor) pushTo(label *ident, p pushedDF) {
-	h := label.hash()
-	s := a.n.shard(h)
-	s.mu.Lock()
+	s, h := a.n.locked(label)
 	l := s.get(label, h)
 	c := l.listener
 	k := -1

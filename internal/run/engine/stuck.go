@@ -1,12 +1,11 @@
 package engine
 
-// What is left when nothing can happen any more: the CFs that wait, for what, and whether anything could have
+// What is left when nothing can happen any more: the CFs that wait, what for, and whether anything could have
 // made it.
 
 import (
 	"fmt"
 	"slices"
-	"strconv"
 
 	"github.com/whyslow/whyslow/internal/run/luna"
 	"github.com/whyslow/whyslow/internal/words"
@@ -24,8 +23,8 @@ func (e *StuckError) Error() string {
 	}
 	if waiting == 0 {
 		return fmt.Sprintf("the program cannot finish: %s made a request that nothing answers (the same data "+
-			"fragment asked "+
-			"for twice, its count too small)", words.Plural(int64(len(e.CFs)), "finished CF", "finished CFs"))
+			"fragment asked for twice, its count too small)",
+			words.Plural(int64(len(e.CFs)), "finished CF", "finished CFs"))
 	}
 	return fmt.Sprintf("the program cannot finish: %s for data fragments that never come",
 		words.Plural(int64(waiting), "CF waits", "CFs wait"))
@@ -47,8 +46,7 @@ func (e *engine) stuck(left []*leftover) *StuckError {
 			}
 			ref := c.st.Inputs[x.k].Ref
 			p.Awaits = append(p.Awaits, luna.AwaitedDF{Ref: ref.Src, Text: ref.Text, Full: e.identText(&x.id),
-				ID:  x.id.list(),
-				Key: x.id.key(), Decl: x.id.decl})
+				ID: x.id.list(), Key: x.id.key(), Decl: x.id.decl})
 			if _, known := s.Names[x.id.decl]; !known {
 				s.Names[x.id.decl] = e.prog.Uses(x.id.decl)
 			}
@@ -58,10 +56,13 @@ func (e *engine) stuck(left []*leftover) *StuckError {
 }
 
 // key is the luna.Stuck key of an identity.
-func (d *ident) key() string {
-	b := strconv.AppendUint(nil, d.name, 10)
+func (d *ident) key() string { return fmt.Sprint(d.name) + d.indexText() }
+
+// indexText is the indices in brackets.
+func (d *ident) indexText() string {
+	var b []byte
 	for i := range int(d.n) {
-		b = append(strconv.AppendInt(append(b, '['), int64(d.at(i)), 10), ']')
+		b = fmt.Appendf(b, "[%d]", d.at(i))
 	}
 	return string(b)
 }
@@ -154,15 +155,7 @@ func (s *symFrame) int(x *luna.Expr) (int32, bool) {
 	case luna.OpAdd, luna.OpSub, luna.OpMul:
 		a, ok1 := s.int(x.A)
 		b, ok2 := s.int(x.B)
-		switch x.Op {
-		case luna.OpAdd:
-			a += b
-		case luna.OpSub:
-			a -= b
-		default:
-			a *= b
-		}
-		return a, ok1 && ok2
+		return luna.Arith(x.Op, a, b), ok1 && ok2
 	}
 	return 0, false
 }

@@ -15,12 +15,8 @@ package engine
 // What processes tell each other about the run itself is in part.go.
 
 import (
-	"encoding/binary"
-	"math"
-
 	"github.com/whyslow/whyslow/internal/clock"
 	"github.com/whyslow/whyslow/internal/run/cpp"
-	"github.com/whyslow/whyslow/internal/run/luna"
 	"github.com/whyslow/whyslow/internal/run/transport"
 	"github.com/whyslow/whyslow/trace"
 )
@@ -64,7 +60,9 @@ func (a *actor) dispatch(m *transport.Message) {
 }
 
 func (a *actor) sendRequest(c *cf, k int, id *ident, num trace.DF, node int) {
-	m := a.newMessage(msgRequest, node, appendIdent(a.head, id))
+	h := packing(a.head)
+	h.ident(id)
+	m := a.newMessage(msgRequest, node, h.b)
 	n := a.n
 	n.pendingMu.Lock()
 	n.requests[m.Number] = waiter{c: c, k: int32(k), gen: c.gen}
@@ -75,27 +73,40 @@ func (a *actor) sendRequest(c *cf, k int, id *ident, num trace.DF, node int) {
 
 // respond answers a request of another node. It owns a reference of v.
 func (a *actor) respond(id *ident, num trace.DF, v cpp.Value, node int, req uint64) {
-	m := a.newMessage(msgResponse, node, binary.AppendUvarint(appendIdent(a.head, id), req), v)
-	a.n.eng.ses.DFSent.Emit(a.ps, num, node, m.Bytes(), m.Number, req, 0)
-	a.dispatch(m)
+	h := packing(a.head)
+	h.ident(id)
+	count(h, &req)
+	a.sendValue(msgResponse, node, h.b, num, v, req, 0)
 }
 
-func (a *actor) sendPost(id *ident, num trace.DF, v cpp.Value, count int32, by maker, to int) {
-	h := binary.AppendVarint(appendIdent(a.head, id), int64(count))
-	m := a.newMessage(msgPost, to, appendMaker(h, by), v)
-	a.n.eng.ses.DFSent.Emit(a.ps, num, to, m.Bytes(), m.Number, 0, 0)
-	a.dispatch(m)
+func (a *actor) sendPost(id *ident, num trace.DF, v cpp.Value, uses int32, by maker, to int) {
+	h := packing(a.head)
+	h.ident(id)
+	signed(h, &uses)
+	h.maker(&by)
+	a.sendValue(msgPost, to, h.b, num, v, 0, 0)
 }
 
 func (a *actor) sendPush(label, id *ident, num trace.DF, v cpp.Value, by trace.CF, to int) {
-	m := a.newMessage(msgPush, to, binary.AppendUvarint(appendIdent(appendIdent(a.head, label), id),
-		uint64(by)), v)
-	a.n.eng.ses.DFSent.Emit(a.ps, num, to, m.Bytes(), m.Number, 0, by)
+	h := packing(a.head)
+	h.ident(label)
+	h.ident(id)
+	count(h, &by)
+	a.sendValue(msgPush, to, h.b, num, v, 0, by)
+}
+
+// sendValue sends a DF's value to answer a request, for a CF, or neither. It owns a reference of v.
+func (a *actor) sendValue(kind uint8, to int, head []byte, num trace.DF, v cpp.Value, req uint64,
+	by trace.CF) {
+	m := a.newMessage(kind, to, head, v)
+	a.n.eng.ses.DFSent.Emit(a.ps, num, to, m.Bytes(), m.Number, req, by)
 	a.dispatch(m)
 }
 
 func (a *actor) sendDestroy(id *ident, to int) {
-	a.dispatch(a.newMessage(msgDestroy, to, appendIdent(a.head, id)))
+	h := packing(a.head)
+	h.ident(id)
+	a.dispatch(a.newMessage(msgDestroy, to, h.b))
 }
 
 // migrate sends a CF to another node, where it goes on at the same stage; p is the point in its life.
@@ -124,176 +135,47 @@ func (a *actor) cfMessage(c *cf, to int) *transport.Message {
 		c.moved = true
 	}
 	c.unlock()
-	h := binary.AppendUvarint(a.head, uint64(c.id))
-	h = binary.AppendUvarint(h, uint64(c.st.ID))
-	h = binary.AppendUvarint(h, uint64(c.parent))
-	h = binary.AppendUvarint(h, uint64(c.pexec))
-	h = binary.AppendUvarint(h, uint64(c.exec))
-	h = append(h, c.stage)
-	h = appendFrame(h, c.frame)
-	if c.iter != nil {
-		h = binary.AppendVarint(append(h, 1), int64(c.iter.counter))
-	} else {
-		h = append(h, 0)
-	}
+	h := packing(a.head)
+	h.cf(c)
 	var payload []cpp.Value
 	for i := range c.inputs {
 		s := &c.inputs[i]
-		if !s.have {
-			h = append(h, 0)
+		if h.bool(&s.have); !s.have {
 			continue
 		}
 		id, _ := a.refIdent(c.st.Inputs[i].Ref, &env{f: c.ctx(), c: c})
-		h = appendIdent(append(h, 1), &id)
+		h.ident(&id)
 		payload = append(payload, retained(s.val))
 		a.letGo(s)
 	}
 	a.n.forgetInputs(c)
 	if r := a.n.eng.cfg.Records; r != nil && a.n.eng.part != nil {
 		history := r.History(c.parent)
-		h = binary.AppendUvarint(h, uint64(len(history)))
-		for _, b := range history {
-			h = binary.AppendUvarint(h, uint64(b))
-		}
+		list(h, &history, func(b *int) { count(h, b) })
 	}
-	return a.newMessage(msgCF, to, h, payload...)
-}
-
-func appendMaker(b []byte, m maker) []byte {
-	return binary.AppendUvarint(binary.AppendUvarint(b, uint64(m.id)), uint64(m.site))
-}
-
-func appendIdent(b []byte, d *ident) []byte {
-	b = binary.AppendUvarint(b, d.name>>48)
-	b = binary.AppendUvarint(b, d.name&(1<<48-1))
-	b = binary.AppendUvarint(b, uint64(d.decl))
-	b = binary.AppendUvarint(b, uint64(d.n))
-	for i := range int(d.n) {
-		b = binary.AppendVarint(b, int64(d.at(i)))
-	}
-	return b
-}
-
-// appendFrame packs a chain of frames, innermost first.
-func appendFrame(b []byte, f *frame) []byte {
-	for ; f != nil; f = f.parent {
-		b = binary.AppendUvarint(b, uint64(f.block.ID)+1)
-		b = binary.AppendUvarint(b, f.base>>48)
-		b = binary.AppendUvarint(b, f.base&(1<<48-1))
-		b = binary.AppendVarint(b, int64(f.counter))
-		b = binary.AppendUvarint(b, uint64(len(f.vals)))
-		for i := range f.vals {
-			v := &f.vals[i]
-			if !v.set {
-				b = append(b, 255)
-				continue
-			}
-			b = append(b, byte(v.typ))
-			switch v.typ {
-			case luna.Int:
-				b = binary.AppendVarint(b, int64(v.i))
-			case luna.Real:
-				b = binary.LittleEndian.AppendUint64(b, math.Float64bits(v.f))
-			case luna.String:
-				b = append(binary.AppendUvarint(b, uint64(len(v.s))), v.s...)
-			case luna.Dyn:
-				b = appendIdent(b, v.id)
-			}
-		}
-	}
-	return append(b, 0)
-}
-
-// decoder reads a head. Heads come from our own process or a peer of the same build, so it does not check
-// them again.
-type decoder struct{ b []byte }
-
-func (d *decoder) byte() byte {
-	c := d.b[0]
-	d.b = d.b[1:]
-	return c
-}
-
-func (d *decoder) uint() uint64 {
-	v, n := binary.Uvarint(d.b)
-	d.b = d.b[n:]
-	return v
-}
-
-func (d *decoder) int() int64 {
-	v, n := binary.Varint(d.b)
-	d.b = d.b[n:]
-	return v
-}
-
-func (d *decoder) ident() (id ident) {
-	id.name = d.uint() << 48
-	id.name |= d.uint()
-	id.decl = luna.DeclID(d.uint())
-	for n := d.uint(); n > 0; n-- {
-		id.push(int32(d.int()))
-	}
-	return id
-}
-
-func (d *decoder) maker() maker { return maker{trace.CF(d.uint()), int32(d.uint())} }
-
-func (d *decoder) frame(p *luna.Program) *frame {
-	block := d.uint()
-	if block == 0 {
-		return nil
-	}
-	f := &frame{block: p.Blocks[block-1]}
-	f.base = d.uint() << 48
-	f.base |= d.uint()
-	f.counter = int32(d.int())
-	if n := d.uint(); n > 0 {
-		f.vals = make([]value, n)
-	}
-	for i := range f.vals {
-		t := d.byte()
-		if t == 255 {
-			continue
-		}
-		v := &f.vals[i]
-		v.set, v.typ = true, luna.Type(t)
-		switch v.typ {
-		case luna.Int:
-			v.i = int32(d.int())
-		case luna.Real:
-			v.f = math.Float64frombits(binary.LittleEndian.Uint64(d.b))
-			d.b = d.b[8:]
-		case luna.String:
-			n := d.uint()
-			v.s = string(d.b[:n])
-			d.b = d.b[n:]
-		case luna.Dyn:
-			id := d.ident()
-			v.id = &id
-		}
-	}
-	f.parent = d.frame(p)
-	return f
+	return a.newMessage(msgCF, to, h.b, payload...)
 }
 
 // handle deals with one message; it runs on the node's message goroutine.
 func (a *actor) handle(m *transport.Message) {
 	e := a.n.eng
-	d := &decoder{m.Head}
+	d := unpacking(e.prog, m.Head)
 	t := clock.Now()
 	a.now = t
+	var id ident
 	switch m.Kind {
 	case msgCF:
 		a.receive(d, m, t)
 	case msgRequest:
-		id := d.ident()
+		d.ident(&id)
 		num, v, _, ok := a.request(&id, waiter{node: int32(m.From), req: m.Number})
 		if ok {
 			a.respond(&id, num, v, m.From, m.Number)
 		}
 	case msgResponse:
-		id := d.ident()
-		req := d.uint()
+		var req uint64
+		d.ident(&id)
+		count(d, &req)
 		a.n.pendingMu.Lock()
 		w := a.n.requests[req]
 		delete(a.n.requests, req)
@@ -303,18 +185,23 @@ func (a *actor) handle(m *transport.Message) {
 		e.ses.DFStored.EmitAt(a.ps, t, num, v.Size())
 		w.c.answer(a, int(w.k), w.gen, v, num, t, true)
 	case msgPost:
-		id := d.ident()
-		count := int32(d.int())
-		by := d.maker()
+		var uses int32
+		var by maker
+		d.ident(&id)
+		signed(d, &uses)
+		d.maker(&by)
 		e.ses.DFReceived.EmitAt(a.ps, t, a.homeNumber(&id), m.From, m.Bytes(), m.Number, 0, 0)
-		a.post(&id, m.Payload[0], count, by, false)
+		a.post(&id, m.Payload[0], uses, by, false)
 		a.blame(by)
 	case msgDestroy:
-		id := d.ident()
+		d.ident(&id)
 		a.destroy(&id)
 	case msgPush:
-		label, id := d.ident(), d.ident()
-		by := trace.CF(d.uint())
+		var label ident
+		var by trace.CF
+		d.ident(&label)
+		d.ident(&id)
+		count(d, &by)
 		num, v := a.number(&id), m.Payload[0]
 		e.ses.DFReceived.EmitAt(a.ps, t, num, m.From, m.Bytes(), m.Number, 0, by)
 		e.ses.DFStored.EmitAt(a.ps, t, num, v.Size())
@@ -329,35 +216,26 @@ func (a *actor) handle(m *transport.Message) {
 }
 
 // receive takes in a CF from another node.
-func (a *actor) receive(d *decoder, m *transport.Message, t int64) {
+func (a *actor) receive(d *codec, m *transport.Message, t int64) {
 	e := a.n.eng
-	c := &cf{id: trace.CF(d.uint())}
-	c.st = e.prog.Stmts[d.uint()]
-	c.parent = trace.CF(d.uint())
-	c.pexec, c.exec = uint32(d.uint()), uint32(d.uint())
-	c.setUp()
-	c.stage = d.byte()
-	c.frame = d.frame(e.prog)
-	if d.byte() == 1 {
-		c.iter = &frame{parent: c.frame, block: c.st.Body, counter: int32(d.int())}
-	}
+	c := &cf{}
+	d.cf(c)
 	payload := m.Payload
 	for i := range c.inputs {
-		if d.byte() == 0 {
+		s := &c.inputs[i]
+		if d.bool(&s.have); !s.have {
 			continue
 		}
-		id := d.ident()
-		s := &c.inputs[i]
-		s.val, s.have, s.at, s.own = payload[0], true, t, true
+		var id ident
+		d.ident(&id)
+		s.val, s.at, s.own = payload[0], t, true
 		a.n.denote(s, a.number(&id))
 		e.ses.DFStored.EmitAt(a.ps, t, s.df, s.val.Size())
 		payload = payload[1:]
 	}
 	if e.cfg.Records != nil && e.part != nil {
-		history := make([]int, d.uint())
-		for i := range history {
-			history[i] = int(d.uint())
-		}
+		var history []int
+		list(d, &history, func(b *int) { count(d, b) })
 		e.cfg.Records.Came(c.parent, history)
 	}
 	// Its node was chosen when it was sent: by its locator, or by the thief.

@@ -66,14 +66,22 @@ func TestFramesOnTheWire(t *testing.T) {
 				f.vals = append(f.vals, v)
 			}
 		}
-		d := decoder{appendFrame([]byte(nil), f)}
-		if g := d.frame(p); !sameFrame(f, g) || len(d.b) != 0 {
-			t.Fatalf("%+v came as %+v, %d bytes left", f, g, len(d.b))
+		id, m := drawIdent(t), maker{7, 9}
+		k := packing(nil)
+		k.frame(&f)
+		k.ident(id)
+		k.maker(&m)
+		var g *frame
+		var got ident
+		var by maker
+		k = unpacking(p, k.b)
+		k.frame(&g)
+		k.ident(&got)
+		k.maker(&by)
+		if !sameFrame(f, g) || len(k.b) != 0 {
+			t.Fatalf("%+v came as %+v, %d bytes left", f, g, len(k.b))
 		}
-		id := drawIdent(t)
-		d = decoder{appendMaker(appendIdent(nil, id), maker{7, 9})}
-		if got := d.ident(); !got.equal(id) || got.decl != id.decl || got.hash() != id.hash() ||
-			d.maker() != (maker{7, 9}) {
+		if !got.equal(id) || got.decl != id.decl || got.hash() != id.hash() || by != m {
 			t.Fatalf("%+v came as %+v", *id, got)
 		}
 	})

@@ -18,17 +18,21 @@ const (
 	isOr    = '|'
 )
 
+// maxCondition bounds the tokens of a condition that is looked into.
+const maxCondition = 500
+
 // always is the condition of #else. "#if 1" is another one, which #else may follow.
 var always = &condition{op: isTrue}
 
 // readCondition reads what follows #if, #ifdef or #ifndef.
 func readCondition(name string, expr []token) *condition {
-	p := &parser{}
+	var toks []token
 	for _, t := range expr {
 		if t.kind != mark {
-			p.toks = append(p.toks, t)
+			toks = append(toks, t)
 		}
 	}
+	p := newParser(toks)
 	if name != "if" {
 		c := fact(append([]string{"defined"}, texts(p.toks)...))
 		if name == "ifndef" {
@@ -36,7 +40,7 @@ func readCondition(name string, expr []token) *condition {
 		}
 		return c
 	}
-	if p.pair() != nil {
+	if p.pair() != nil || len(toks) > maxCondition {
 		return fact(texts(p.toks))
 	}
 	return p.formula(0, len(p.toks))
@@ -64,13 +68,11 @@ func fact(words []string) *condition {
 // formula reads the tokens from i to end.
 func (p *parser) formula(i, end int) *condition {
 	for _, op := range []string{"?", "||", "&&"} {
-		for j := i; j < end; j = p.over(j) {
-			if !p.is(j, op) {
-				continue
-			}
-			if op == "?" {
-				return fact(texts(p.toks[i:end]))
-			}
+		switch j := p.find(i, end, op); {
+		case j == end:
+		case op == "?":
+			return fact(texts(p.toks[i:end]))
+		default:
 			return &condition{op: op[0], l: p.formula(i, j), r: p.formula(j+1, end)}
 		}
 	}

@@ -28,8 +28,8 @@ func (p *parser) operatorName(i int) int {
 }
 
 // declarator finds the function that the head [start, end) declares. A head may hold several pairs of
-// parentheses (macros, attributes, exception specifications): the parameters are the first that have a
-// name with something like a type before it and nothing strange after it.
+// parentheses (macros, attributes, exception specifications): the parameters are the first that have a name
+// with something like a type before it and nothing strange after it.
 func (p *parser) declarator(start, end int, in scope) (d declarator, ok bool) {
 	var all []declarator
 	begin := start // where a type would be
@@ -138,9 +138,10 @@ func (p *parser) qualified(i int, name string, open int) declarator {
 			i--
 			break
 		}
-		d.name = append([]string{p.toks[j].spelling}, d.name...)
+		d.name = append(d.name, p.toks[j].spelling)
 		i = j
 	}
+	slices.Reverse(d.name)
 	d.start = i
 	return d
 }
@@ -183,17 +184,14 @@ func (p *parser) trailer(i, end int) (fits, strict bool) {
 // givesBlock tells whether the function of the head [start, end) has the result BlockRetStatus.
 func (p *parser) givesBlock(start, end int, d declarator) bool {
 	from, to := start, d.start
-	for k := d.close + 1; k < end; k = p.over(k) {
-		if p.is(k, "->") {
-			from, to = k+1, end
-			break
-		}
+	if k := p.find(d.close+1, end, "->"); k < end {
+		from, to = k+1, end
 	}
 	return p.endsWithBlock(from, to)
 }
 
-// endsWithBlock tells whether the type [from, to) is BlockRetStatus: only macros and attributes may
-// come after it.
+// endsWithBlock tells whether the type [from, to) is BlockRetStatus: only macros and attributes may come
+// after it.
 func (p *parser) endsWithBlock(from, to int) bool {
 	for k := to - 1; k >= from; k-- {
 		switch {

@@ -8,9 +8,9 @@ import (
 // context is how many unchanged lines a diff shows around changed ones.
 const context = 3
 
-// unified returns the unified diff, as the program patch reads it, of a text and its instrumented form:
-// texts with the same number of lines, each to be compared with its counterpart. (Diff programs look
-// for lines that moved and take short ones for unmoved; nothing moves here.) Equal texts give nothing.
+// unified returns the unified diff, as the program patch reads it, of a text and its instrumented form: texts
+// with the same number of lines, each to be compared with its counterpart. (Diff programs look for lines that
+// moved and take short ones for unmoved; nothing moves here.) Equal texts give nothing.
 func unified(oldName string, old []byte, newName string, new []byte) []byte {
 	a, b := bytes.SplitAfter(old, []byte("\n")), bytes.SplitAfter(new, []byte("\n"))
 	var out bytes.Buffer

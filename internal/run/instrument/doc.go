@@ -16,8 +16,8 @@
 //     braces around governed statements. It inserts whole pieces, changes nothing else, and adds no line.
 //  5. It strips the result again and compares it with the original.
 //
-// A file that it does not understand (unmatched brackets, a statement without an end) stays as it is, with
-// a warning. Some things would not compile or would count wrongly, so it leaves them out with a warning each:
+// A file that it does not understand (unmatched brackets, a statement without an end) stays as it is, with a
+// warning. Some things would not compile or would count wrongly, so it leaves them out with a warning each:
 // constexpr functions, bodies of macros, calls in heads of loops, calls outside statements, statements cut by
 // #if.
 package instrument

@@ -2,7 +2,10 @@ package instrument
 
 import (
 	"bytes"
+	"cmp"
+	"regexp"
 	"slices"
+	"sort"
 	"strings"
 )
 
@@ -49,30 +52,38 @@ const markText = "/*whyslow*/"
 // compiled.
 type lexer struct {
 	src  []byte
+	text string // src without line continuations
+	at   []int  // by byte of text: where it is in src; one more for the end
 	toks []token
 }
 
+var (
+	splice = regexp.MustCompile(`\\[ \t\r]*\n`) // a line continuation
+	// Bytes outside ASCII may stand in an identifier, whatever their encoding.
+	wordText   = regexp.MustCompile(`^(?:[\w$]|[^\x00-\x7f]|\\[uU])*`)
+	numberText = regexp.MustCompile(`^(?:[eEpP][+-]|'?(?:[\w$]|[^\x00-\x7f])|\.)*`)
+	// Literals without prefix and suffix.
+	stringText = regexp.MustCompile(`^"(?:[^"\\\n]|\\[^\n])*"`)
+	charText   = regexp.MustCompile(`^'(?:[^'\\\n]|\\[^\n])*'`)
+)
+
 // lex returns the tokens of src[from:to].
 func lex(src []byte, from, to int) []token {
-	l := &lexer{src: src[:to]}
-	p := from
-	if p == 0 && bytes.HasPrefix(l.src, []byte("\xef\xbb\xbf")) {
-		p = 3
-	}
 	first := from == 0 // nothing but white space and comments since the line began
-	for {
-		p = l.splices(p)
-		if p >= len(l.src) {
-			return l.toks
-		}
-		c, q := l.at(p)
-		d, _ := l.at(q)
+	if first && bytes.HasPrefix(src, []byte("\xef\xbb\xbf")) {
+		from = 3
+	}
+	l := &lexer{src: src[:to]}
+	l.join(from)
+	for p := 0; p < len(l.text); {
+		c, d := l.char(p), l.char(p+1)
 		switch {
 		case c == '\n':
-			first, p = true, q
+			first = true
+			p++
 			continue
 		case c == ' ' || c == '\t' || c == '\r' || c == '\v' || c == '\f':
-			p = q
+			p++
 			continue
 		case c == '/' && (d == '/' || d == '*'):
 			p = l.comment(p)
@@ -80,7 +91,7 @@ func lex(src []byte, from, to int) []token {
 		case first && (c == '#' || c == '%' && d == ':'):
 			p = l.directive(p)
 		case isDigit(c) || c == '.' && isDigit(d):
-			p = l.number(p)
+			p = l.add(number, p, p+len(numberText.FindString(l.text[p:])))
 		case isWord(c) || c == '\\' && (d == 'u' || d == 'U'):
 			p = l.word(p)
 		case c == '"' || c == '\'':
@@ -90,262 +101,194 @@ func lex(src []byte, from, to int) []token {
 		}
 		first = false
 	}
+	return l.toks
 }
 
-func isDigit(c int) bool { return '0' <= c && c <= '9' }
+// join reads src from a place on into text.
+func (l *lexer) join(from int) {
+	var text []byte
+	take := func(to int) {
+		text = append(text, l.src[from:to]...)
+		for i := from; i < to; i++ {
+			l.at = append(l.at, i)
+		}
+	}
+	start := from
+	for _, cut := range splice.FindAllIndex(l.src[start:], -1) {
+		take(start + cut[0])
+		from = start + cut[1]
+	}
+	take(len(l.src))
+	l.text, l.at = string(text), append(l.at, len(l.src))
+}
 
-// isWord tells whether c may stand in an identifier; bytes outside ASCII may, whatever their encoding.
-func isWord(c int) bool {
+// char is the byte at p of text; 0 after the end.
+func (l *lexer) char(p int) byte {
+	if p >= len(l.text) {
+		return 0
+	}
+	return l.text[p]
+}
+
+func isDigit(c byte) bool { return '0' <= c && c <= '9' }
+
+// isWord tells whether c may stand in an identifier.
+func isWord(c byte) bool {
 	return 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || isDigit(c) || c == '_' || c == '$' || c >= 0x80
 }
 
-// splices returns the place after line continuations that begin at p.
-func (l *lexer) splices(p int) int {
-	for p < len(l.src) && l.src[p] == '\\' {
-		q := p + 1
-		for q < len(l.src) && (l.src[q] == ' ' || l.src[q] == '\t' || l.src[q] == '\r') {
-			q++
-		}
-		if q >= len(l.src) || l.src[q] != '\n' {
-			break
-		}
-		p = q + 1
-	}
-	return p
+// add adds text[p:q] as a token and returns q.
+func (l *lexer) add(k kind, p, q int) int {
+	l.toks = append(l.toks, token{kind: k, start: l.at[p], end: l.at[q-1] + 1, spelling: l.text[p:q]})
+	return q
 }
 
-// at returns the character at p, past line continuations, and the place after it; -1 at the end.
-func (l *lexer) at(p int) (c, next int) {
-	p = l.splices(p)
-	if p >= len(l.src) {
-		return -1, len(l.src)
-	}
-	return int(l.src[p]), p + 1
-}
-
-func (l *lexer) add(k kind, start, end int, spelling string) int {
-	l.toks = append(l.toks, token{kind: k, start: start, end: end, spelling: spelling})
-	return end
-}
-
-// plain is the text from start to end without line continuations.
-func (l *lexer) plain(start, end int) string {
-	if bytes.IndexByte(l.src[start:end], '\\') < 0 {
-		return string(l.src[start:end])
-	}
-	var b strings.Builder
-	for p := l.splices(start); p < end; p = l.splices(p) {
-		b.WriteByte(l.src[p])
-		p++
-	}
-	return b.String()
+// bad adds text[p:q] as what cannot be read.
+func (l *lexer) bad(p, q int, why string) int {
+	l.toks = append(l.toks, token{kind: bad, start: l.at[p], end: l.at[q], spelling: why})
+	return q
 }
 
 // comment passes over the comment at p.
 func (l *lexer) comment(p int) int {
-	start := p
-	_, p = l.at(p)
-	c, p := l.at(p)
-	if c == '/' {
+	if l.text[p+1] == '/' {
 		return l.lineEnd(p)
 	}
-	for {
-		c, next := l.at(p)
-		if c < 0 {
-			return l.add(bad, start, len(l.src), "the comment /* does not end")
-		}
-		p = next
-		if d, after := l.at(p); c == '*' && d == '/' {
-			if string(l.src[start:after]) == markText {
-				l.add(mark, start, after, markText)
-			}
-			return after
-		}
+	n := strings.Index(l.text[p+2:], "*/")
+	if n < 0 {
+		return l.bad(p, len(l.text), "the comment /* does not end")
 	}
+	q := p + n + 4
+	if string(l.src[l.at[p]:l.at[q-1]+1]) == markText {
+		l.add(mark, p, q)
+	}
+	return q
 }
 
-// lineEnd is where the line of p ends, continuations counted in; a carriage return before it belongs to
-// the line.
+// lineEnd is where the line of p ends; a carriage return before it belongs to the line.
 func (l *lexer) lineEnd(p int) int {
-	for {
-		c, next := l.at(p)
-		if c < 0 {
-			return next
-		}
-		if c == '\n' {
-			return next - 1
-		}
-		p = next
+	if n := strings.IndexByte(l.text[p:], '\n'); n >= 0 {
+		return p + n
 	}
+	return len(l.text)
 }
 
-func (l *lexer) wordEnd(p int) int {
-	for {
-		c, next := l.at(p)
-		if c == '\\' {
-			if d, after := l.at(next); d == 'u' || d == 'U' {
-				p = after
-				continue
-			}
-		}
-		if !isWord(c) {
-			return p
-		}
-		p = next
-	}
-}
+func (l *lexer) wordEnd(p int) int { return p + len(wordText.FindString(l.text[p:])) }
 
-func (l *lexer) word(start int) int {
-	end := l.wordEnd(start)
-	s := l.plain(start, end)
-	switch c, next := l.at(end); {
+func (l *lexer) word(p int) int {
+	q := l.wordEnd(p)
+	c, s := l.char(q), l.text[p:q]
+	switch {
 	case c == '"' && slices.Contains([]string{"R", "LR", "uR", "UR", "u8R"}, s):
-		return l.raw(start, next)
+		return l.raw(p, q)
 	case (c == '"' || c == '\'') && slices.Contains([]string{"L", "u", "U", "u8"}, s):
-		return l.literal(start, next-1)
+		return l.literal(p, q)
 	}
-	return l.add(word, start, end, s)
+	return l.add(word, p, q)
 }
 
-func (l *lexer) number(start int) int {
-	p := start
-	for {
-		c, next := l.at(p)
-		d, after := l.at(next)
-		switch {
-		case (c == 'e' || c == 'E' || c == 'p' || c == 'P') && (d == '+' || d == '-'):
-			p = after
-		case isWord(c) || c == '.':
-			p = next
-		case c == '\'' && isWord(d):
-			p = after
-		default:
-			return l.add(number, start, p, l.plain(start, p))
-		}
-	}
-}
-
-// literal reads a string or character literal whose quote is at p, with its suffix.
+// literal reads a string or character literal that begins at start with its prefix and whose quote is at p,
+// with its suffix.
 func (l *lexer) literal(start, p int) int {
-	end, ok := l.quoted(p)
 	k := text
-	if l.src[p] == '\'' {
+	if l.text[p] == '\'' {
 		k = char
 	}
+	q, ok := l.quoted(p)
 	if !ok {
-		return l.add(bad, start, end, "the literal "+string(l.src[p])+" does not end on its line")
+		return l.bad(start, q, "the literal "+l.text[p:p+1]+" does not end on its line")
 	}
-	end = l.wordEnd(end)
-	return l.add(k, start, end, l.plain(start, end))
+	return l.add(k, start, l.wordEnd(q))
 }
 
 // quoted returns the place after the literal whose quote is at p; not ok: its line ends before it does.
-func (l *lexer) quoted(p int) (end int, ok bool) {
-	quote, p := l.at(p)
-	for {
-		c, next := l.at(p)
-		switch c {
-		case -1:
-			return next, false
-		case '\n':
-			return next - 1, false
-		case quote:
-			return next, true
-		case '\\':
-			if d, after := l.at(next); d >= 0 && d != '\n' {
-				next = after
-			}
-		}
-		p = next
+func (l *lexer) quoted(p int) (q int, ok bool) {
+	re := stringText
+	if l.text[p] == '\'' {
+		re = charText
 	}
+	if s := re.FindString(l.text[p:]); s != "" {
+		return p + len(s), true
+	}
+	return l.lineEnd(p), false
 }
 
-// rawEnd returns the place after a raw string whose quote is before p; line continuations do not count in it.
-func (l *lexer) rawEnd(p int) (end int, ok bool) {
-	n := bytes.IndexByte(l.src[p:], '(')
-	if n < 0 || n > 16 || bytes.ContainsAny(l.src[p:p+n], " )\\\t\v\f\r\n\"") {
-		return p, false
-	}
-	closing := ")" + string(l.src[p:p+n]) + `"`
-	m := bytes.Index(l.src[p+n+1:], []byte(closing))
-	if m < 0 {
-		return len(l.src), false
-	}
-	return p + n + 1 + m + len(closing), true
-}
-
+// raw reads a raw string that begins at start with its prefix and whose quote is at p. Line continuations do
+// not count in it.
 func (l *lexer) raw(start, p int) int {
-	end, ok := l.rawEnd(p)
+	q, ok := l.rawEnd(p)
 	if !ok {
-		return l.add(bad, start, end, "the raw string does not end")
+		return l.bad(start, q, "the raw string does not end")
 	}
-	end = l.wordEnd(end)
-	return l.add(text, start, end, string(l.src[start:end]))
+	q = l.add(text, start, l.wordEnd(q))
+	t := &l.toks[len(l.toks)-1]
+	t.spelling = string(l.src[t.start:t.end])
+	return q
 }
 
-// directive reads a preprocessor line. A comment or raw string may carry it over several lines; an
-// apostrophe in #error is none of our business.
+func (l *lexer) rawEnd(p int) (q int, ok bool) {
+	from := l.at[p] + 1
+	n := bytes.IndexByte(l.src[from:min(from+17, len(l.src))], '(')
+	if n < 0 || bytes.ContainsAny(l.src[from:from+n], " )\\\t\v\f\r\n\"") {
+		return p + 1, false
+	}
+	closing := ")" + string(l.src[from:from+n]) + `"`
+	m := bytes.Index(l.src[from+n+1:], []byte(closing))
+	if m < 0 {
+		return len(l.text), false
+	}
+	return sort.SearchInts(l.at, from+n+1+m+len(closing)), true
+}
+
+// directive reads a preprocessor line. A comment or raw string may carry it over several lines; an apostrophe
+// in #error is none of our business.
 func (l *lexer) directive(start int) int {
 	p := start
-	for {
-		c, next := l.at(p)
-		d, after := l.at(next)
+	for p < len(l.text) && l.text[p] != '\n' {
+		c, d := l.text[p], l.char(p+1)
 		switch {
-		case c < 0 || c == '\n':
-			end := min(next, len(l.src))
-			if c == '\n' {
-				end--
-			}
-			return l.add(directive, start, end, "")
 		case c == '/' && d == '/':
-			p = l.lineEnd(after)
+			p = l.lineEnd(p)
 		case c == '/' && d == '*':
 			n := len(l.toks)
-			p = l.comment(l.splices(p))
+			p = l.comment(p)
 			if len(l.toks) > n && l.toks[n].kind == bad {
 				return p
 			}
 			l.toks = l.toks[:n] // a mark in a directive is only a comment
 		case isWord(c):
-			p = l.wordEnd(p)
-			if q, n := l.at(p); q == '"' && l.src[p-1] == 'R' {
-				p, _ = l.rawEnd(n)
+			if p = l.wordEnd(p); l.char(p) == '"' && l.text[p-1] == 'R' {
+				p, _ = l.rawEnd(p)
 			}
 		case c == '"' || c == '\'':
 			p, _ = l.quoted(p)
 		default:
-			p = next
+			p++
 		}
 	}
+	l.toks = append(l.toks, token{kind: directive, start: l.at[start], end: l.at[p]})
+	return p
 }
 
 // Operators that are one token. But >> is two, since they may close template arguments.
-var operators = []string{">>=", ">=", "<<=", "<=>", "...", "->*", "::", "->", "<<", "<=", "&&", "||",
-	"==", "!=", "+=", "-=", "*=", "/=", "%=", "^=", "&=", "|=",
-	"++", "--", ".*", "##", "<%", "%>", "<:", ":>"}
+var operators = strings.Fields(">>= >= <<= <=> ... ->* :: -> << <= && || == != += -= *= /= %= ^= &= |= " +
+	"++ -- .* ## <% %> <: :>")
 
 var digraphs = map[string]string{"<%": "{", "%>": "}", "<:": "[", ":>": "]"}
 
-func (l *lexer) punct(start int) int {
-	var c [4]int
-	var after [4]int
-	p := start
-	for i := range c {
-		c[i], p = l.at(p)
-		after[i] = p
-	}
+func (l *lexer) punct(p int) int {
+	rest := l.text[p:]
+	n := 1
 	for _, op := range operators {
-		if c[0] != int(op[0]) || c[1] != int(op[1]) || len(op) > 2 && c[2] != int(op[2]) {
-			continue
+		// <:: is < and ::
+		if strings.HasPrefix(rest, op) && (op != "<:" || l.char(p+2) != ':' || strings.IndexByte(":>",
+			l.char(p+3)) >= 0) {
+			n = len(op)
+			break
 		}
-		if op == "<:" && c[2] == ':' && c[3] != ':' && c[3] != '>' {
-			continue // <:: is < and ::
-		}
-		s := op
-		if d, ok := digraphs[op]; ok {
-			s = d
-		}
-		return l.add(punct, start, after[len(op)-1], s)
 	}
-	return l.add(punct, start, after[0], string([]byte{byte(c[0])}))
+	q := l.add(punct, p, p+n)
+	t := &l.toks[len(l.toks)-1]
+	t.spelling = cmp.Or(digraphs[t.spelling], t.spelling)
+	return q
 }

@@ -68,8 +68,24 @@ type parser struct {
 	toks  []token
 	match []int // of a bracket: the index of its partner
 	depth int   // of statements
+	steps int   // that are left
 	*vocabulary
 	reading
+}
+
+// Looking ahead (for the end of template arguments, say) may read tokens again and again. No code that people
+// write comes near stepsPerToken; more than that would take minutes for a file of a few MB.
+const stepsPerToken = 1000
+
+func newParser(toks []token) *parser {
+	return &parser{toks: toks, steps: stepsPerToken * (len(toks) + stepsPerToken)}
+}
+
+// step is called for every look at a token.
+func (p *parser) step(i int) {
+	if p.steps--; p.steps < 0 {
+		p.fail(i, "too many ways to read the code")
+	}
 }
 
 // scope is what declarations are in.
@@ -88,7 +104,8 @@ func (s scope) named(name ...string) []string {
 
 // parse reads one variant.
 func parse(toks []token, v *vocabulary) (r *reading, err *problem) {
-	p := &parser{toks: toks, vocabulary: v}
+	p := newParser(toks)
+	p.vocabulary = v
 	if err := p.pair(); err != nil {
 		return nil, err
 	}
@@ -151,13 +168,18 @@ func (p *parser) fail(i int, what string) {
 }
 
 func (p *parser) is(i int, spelling string) bool {
+	p.step(i)
 	return i >= 0 && i < len(p.toks) && p.toks[i].is(spelling)
 }
 
-func (p *parser) word(i int) bool { return i >= 0 && i < len(p.toks) && p.toks[i].kind == word }
+func (p *parser) word(i int) bool {
+	p.step(i)
+	return i >= 0 && i < len(p.toks) && p.toks[i].kind == word
+}
 
 // in tells whether token i is one of the words.
 func (p *parser) in(i int, words map[string]bool) bool {
+	p.step(i)
 	return i >= 0 && i < len(p.toks) && (p.toks[i].kind == word || p.toks[i].kind == punct) &&
 		words[p.toks[i].spelling]
 }
@@ -188,6 +210,7 @@ var (
 func (p *parser) angles(i int) int {
 	depth := 0
 	for ; i < len(p.toks); i++ {
+		p.step(i)
 		if p.toks[i].kind != punct {
 			continue
 		}
@@ -225,6 +248,26 @@ func (p *parser) anglesBack(i int) int {
 		}
 	}
 	return -1
+}
+
+// typeEnd returns the place after what may stand in the name of a type: names, template arguments, brackets
+// and the given symbols; 0 where template arguments do not end.
+func (p *parser) typeEnd(i, end int, symbols map[string]bool) int {
+	for i < end {
+		switch {
+		case p.is(i, "<"):
+			if i = p.angles(i); i == 0 {
+				return 0
+			}
+		case p.is(i, "(") && symbols["("]:
+			i = p.match[i] + 1
+		case p.word(i) || p.in(i, symbols):
+			i++
+		default:
+			return i
+		}
+	}
+	return i
 }
 
 // attributes returns the place after [[...]], __attribute__((...)) and the like at i.
@@ -290,10 +333,7 @@ func (p *parser) declaration(start, end int, in scope) int {
 			if p.prototype(start, j, in); t.is("=") {
 				j++
 			}
-			k := j
-			for k < end && !p.is(k, ";") {
-				k = p.over(k)
-			}
+			k := p.find(j, end, ";")
 			p.expression(j, k, outside, in)
 			return min(k+1, end)
 		case t.is("(") || t.is("["):
@@ -350,6 +390,14 @@ func (p *parser) declaration(start, end int, in scope) int {
 	return end
 }
 
+// find returns the place of a token in [i, end), outside brackets that open there; end if there is none.
+func (p *parser) find(i, end int, spelling string) int {
+	for i < end && !p.is(i, spelling) {
+		i = p.over(i)
+	}
+	return min(i, end)
+}
+
 // over returns the place after token i, or after the group that it opens.
 func (p *parser) over(i int) int {
 	if p.is(i, "(") || p.is(i, "[") || p.is(i, "{") {
@@ -392,8 +440,8 @@ func (p *parser) group(i int, in scope) (next int, ok bool) {
 	return 0, false
 }
 
-// classBody finds the { of the class that the key at i defines, and what its members are in; 0 if it
-// defines none.
+// classBody finds the { of the class that the key at i defines, and what its members are in; 0 if it defines
+// none.
 func (p *parser) classBody(i, end int, in scope) (body int, path []string) {
 	path = in.path
 	name := path
@@ -407,21 +455,8 @@ func (p *parser) classBody(i, end int, in scope) (body int, path []string) {
 		case p.is(j, "{"):
 			return j, name
 		case p.is(j, ":"):
-			for j++; j < end; {
-				switch {
-				case p.is(j, "{"):
-					return j, name
-				case p.is(j, "<"):
-					if j = p.angles(j); j == 0 {
-						return 0, nil
-					}
-				case p.is(j, "("):
-					j = p.match[j] + 1
-				case p.word(j) || p.is(j, "::") || p.is(j, ",") || p.is(j, "..."):
-					j++
-				default:
-					return 0, nil
-				}
+			if j = p.typeEnd(j+1, end, set("( :: , ...")); p.is(j, "{") {
+				return j, name
 			}
 			return 0, nil
 		case p.is(j, "<"):
@@ -452,26 +487,14 @@ func (p *parser) isRequires(i int) bool {
 	return p.is(i-1, "requires") || p.is(i-1, ")") && p.is(p.match[i-1]-1, "requires")
 }
 
-// initialisers reads a constructor's list whose colon is at i and returns the { of the body; 0: the
-// colon is another one.
+// initialisers reads a constructor's list whose colon is at i and returns the { of the body; 0: the colon is
+// another one.
 func (p *parser) initialisers(start, i, end int, in scope) int {
 	if _, ok := p.declarator(start, i, in); !ok {
 		return 0
 	}
 	for j := i + 1; j < end; j++ {
-		for j < end && !p.is(j, "(") && !p.is(j, "{") {
-			switch {
-			case p.is(j, "<"):
-				if j = p.angles(j); j == 0 {
-					return 0
-				}
-			case p.word(j) || p.is(j, "::"):
-				j++
-			default:
-				return 0
-			}
-		}
-		if j >= end {
+		if j = p.typeEnd(j, end, set("::")); j == 0 || j >= end || !p.is(j, "(") && !p.is(j, "{") {
 			return 0
 		}
 		if j = p.match[j] + 1; p.is(j, "...") {
@@ -501,8 +524,8 @@ func (p *parser) definition(start, headEnd, body, end int, d declarator, in scop
 	return p.handlers(p.match[body]+1, end, f) // of a function that is a try block
 }
 
-// prototype notes functions that are declared here without a body: blocks, and what is user code if it
-// has C linkage.
+// prototype notes functions that are declared here without a body: blocks, and what is user code if it has C
+// linkage.
 func (p *parser) prototype(start, end int, in scope) {
 	if p.is(start, "typedef") || p.is(start, "using") || p.is(start, "friend") || in.fn != nil {
 		return
@@ -521,13 +544,9 @@ func (p *parser) prototype(start, end int, in scope) {
 	}
 	for i := d.close + 1; linkage; { // int f(int), g(int);
 		p.foreign = append(p.foreign, in.named(d.name...))
-		for i < end && !p.is(i, ",") {
-			i = p.over(i)
-		}
-		if i >= end {
+		if i = p.find(i, end, ",") + 1; i > end {
 			break
 		}
-		i++
 		if d, linkage = p.declarator(i, end, in); linkage {
 			i = d.close + 1
 		}

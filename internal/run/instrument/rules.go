@@ -18,8 +18,8 @@ type Rule struct {
 	Pos       string   // where it was configured, "file:line:col"
 }
 
-// ReadRules reads the rules of an events_config.json, with groups switched as "NAME=on" or "NAME=off".
-// The warnings are about the file; the error is one line with the place.
+// ReadRules reads the rules of an events_config.json, with groups switched as "NAME=on" or "NAME=off". The
+// warnings are about the file; the error is one line with the place.
 func ReadRules(path string, groups ...string) (rules []Rule, warnings []config.Warning, err error) {
 	text, err := os.ReadFile(path)
 	if err != nil {
@@ -122,13 +122,13 @@ func isName(s string) bool {
 	return len(toks) == 1 && toks[0].kind == word && toks[0].end == len(s) && toks[0].start == 0
 }
 
-// expression checks that a text of the configuration can stand in one line of C++ without changing what
-// is around it.
+// expression checks that a text of the configuration can stand in one line of C++ without changing what is
+// around it.
 func expression(s string) (toks []token, problem string) {
 	if strings.ContainsAny(s, "\r\n") {
 		return nil, "has several lines"
 	}
-	p := &parser{toks: lex([]byte(s), 0, len(s))}
+	p := newParser(lex([]byte(s), 0, len(s)))
 	if len(p.toks) == 0 {
 		return nil, "is empty"
 	}
@@ -142,32 +142,26 @@ func expression(s string) (toks []token, problem string) {
 	if strings.ContainsAny(s[end:], `/\`) || p.pair() != nil {
 		return nil, "is no C++ expression"
 	}
-	for i := 0; i < len(p.toks); i = p.over(i) {
-		if p.is(i, ";") {
-			return nil, "is no C++ expression"
-		}
+	if p.find(0, len(p.toks), ";") < len(p.toks) {
+		return nil, "is no C++ expression"
 	}
 	return p.toks, ""
 }
 
 // spellings are what two expressions are compared by; parentheses around the whole do not count.
 func spellings(toks []token) []string {
-	p := &parser{toks: toks}
+	p := newParser(toks)
 	if p.pair() == nil {
 		for len(p.toks) > 2 && p.is(0, "(") && p.match[0] == len(p.toks)-1 {
 			p.toks = p.toks[1 : len(p.toks)-1]
 			_ = p.pair()
 		}
 	}
-	s := make([]string, len(p.toks))
-	for i, t := range p.toks {
-		s[i] = t.spelling
-	}
-	return s
+	return texts(p.toks)
 }
 
-// returns tells whether the rule is meant for a return of this expression. A name also stands for the
-// same name behind qualifiers: EXIT for BlockRetStatus::EXIT.
+// returns tells whether the rule is meant for a return of this expression. A name also stands for the same
+// name behind qualifiers: EXIT for BlockRetStatus::EXIT.
 func (c *compiled) returns(expr []token) bool {
 	if c.any {
 		return true

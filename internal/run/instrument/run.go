@@ -4,18 +4,24 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
+	"github.com/whyslow/whyslow/internal/files"
 	"github.com/whyslow/whyslow/prof/config"
 )
 
+// maxSource is how many bytes of a file are read at most.
+const maxSource = 64 << 20
+
 // Options of Run.
 type Options struct {
-	// OutDir gets all files, changed or not, with the folders they have below the folder common to all;
-	// "": the files are changed in place.
+	// OutDir gets all files, changed or not, with the folders they have below the folder common to all; "": the
+	// files are changed in place.
 	OutDir string
 	DryRun bool // write nothing
 	Diff   bool // fill in File.Diff
@@ -34,12 +40,7 @@ type File struct {
 
 // Skipped tells whether the file was left as it is because it could not be understood.
 func (f *File) Skipped() bool {
-	for _, w := range f.Warnings {
-		if w.Skipped {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(f.Warnings, func(w Warning) bool { return w.Skipped })
 }
 
 // Result is what became of all files.
@@ -60,9 +61,9 @@ func (r *Result) Changed() int {
 }
 
 // Run instruments source files by the rules. Which functions are declared extern "C", or return
-// BlockRetStatus, is taken from all of them together. Every file is read before the first is written,
-// and each is replaced at once, so that an interruption leaves no half of one. An error is one line
-// that names the file.
+// BlockRetStatus, is taken from all of them together. Every file is read before the first is written, and
+// each is replaced at once, so that an interruption leaves no half of one. An error is one line that names
+// the file.
 func Run(paths []string, rules []Rule, o Options) (*Result, error) {
 	paths, targets, err := places(paths, o.OutDir)
 	if err != nil {
@@ -74,17 +75,17 @@ func Run(paths []string, rules []Rule, o Options) (*Result, error) {
 	res := &Result{Files: make([]File, len(paths))}
 	list, warnings := compile(rules)
 	res.Warnings = warnings
-	var files []*file
+	var sources []*file
 	foreign, blocks := names{}, names{}
 	for _, name := range paths {
-		text, err := os.ReadFile(name)
+		text, err := files.Read(name, maxSource)
 		if err != nil {
 			return nil, fmt.Errorf("cannot instrument: %w", err)
 		}
-		files = append(files, open(name, text))
+		sources = append(sources, open(name, text))
 	}
-	v := readMacros(files)
-	for _, f := range files {
+	v := readMacros(sources)
+	for _, f := range sources {
 		f.parse(v)
 		for _, list := range f.foreign {
 			foreign.add(list)
@@ -93,9 +94,9 @@ func Run(paths []string, rules []Rule, o Options) (*Result, error) {
 			blocks.add(list)
 		}
 	}
-	outs := make([][]byte, len(files))
+	outs := make([][]byte, len(sources))
 	used := map[string]bool{}
-	for i, f := range files {
+	for i, f := range sources {
 		r := &res.Files[i]
 		r.Name, r.Target = paths[i], targets[i]
 		outs[i], r.Insertions, r.Warnings = f.apply(list, foreign, blocks)
@@ -107,7 +108,7 @@ func Run(paths []string, rules []Rule, o Options) (*Result, error) {
 		}
 		old := f.given
 		if o.OutDir != "" {
-			old, err = os.ReadFile(r.Target)
+			old, err = files.Read(r.Target, maxSource)
 		}
 		r.Changed = err != nil || !bytes.Equal(old, outs[i])
 	}
@@ -119,7 +120,15 @@ func Run(paths []string, rules []Rule, o Options) (*Result, error) {
 	if o.DryRun {
 		return res, nil
 	}
-	for i := range files {
+	for i := range sources {
+		if !res.Files[i].Changed {
+			continue
+		}
+		if err := writable(targets[i]); err != nil {
+			return nil, err
+		}
+	}
+	for i := range sources {
 		if !res.Files[i].Changed {
 			continue
 		}
@@ -167,9 +176,9 @@ func places(given []string, outDir string) (files, targets []string, err error) 
 		return files, files, nil
 	}
 	common := filepath.Dir(whole[0])
+	const separator = string(filepath.Separator)
 	for _, path := range whole {
-		for !strings.HasPrefix(path, strings.TrimSuffix(common,
-			string(filepath.Separator))+string(filepath.Separator)) {
+		for !strings.HasPrefix(path, strings.TrimSuffix(common, separator)+separator) {
 			common = filepath.Dir(common)
 		}
 	}
@@ -183,40 +192,40 @@ func places(given []string, outDir string) (files, targets []string, err error) 
 	return files, targets, nil
 }
 
-// write replaces the file target, or what it links to, at once; it gets the permissions that it or else
-// source has.
-func write(source, target string, text []byte) (err error) {
-	wrap := func(err error) error { return fmt.Errorf("cannot write %s: %w", target, err) }
-	path, err := filepath.EvalSymlinks(target)
-	if errors.Is(err, fs.ErrNotExist) {
-		path, err = target, os.MkdirAll(filepath.Dir(target), 0o777)
+// writable tells whether target is a regular file or nothing yet. A symbolic link may lead anywhere: into a file
+// of somebody else, when the sources come from others.
+func writable(target string) error {
+	info, err := os.Lstat(target)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil
+	case err != nil:
+		return fmt.Errorf("cannot write %s: %w", target, err)
+	case info.Mode()&fs.ModeSymlink != 0:
+		return fmt.Errorf("cannot write %s: it is a symbolic link; name the file that it leads to", target)
+	case !info.Mode().IsRegular():
+		return fmt.Errorf("cannot write %s: it is no regular file", target)
 	}
-	if err != nil {
-		return wrap(err)
-	}
-	info, err := os.Stat(path)
-	if err != nil {
-		if info, err = os.Stat(source); err != nil {
-			return wrap(err)
+	return nil
+}
+
+// write replaces the file target at once; it gets the permissions that it or else source has.
+func write(source, target string, text []byte) error {
+	err := os.MkdirAll(filepath.Dir(target), 0o777)
+	var info fs.FileInfo
+	if err == nil {
+		if info, err = os.Lstat(target); err != nil {
+			info, err = os.Stat(source)
 		}
 	}
-	tmp, err := os.CreateTemp(filepath.Dir(path), ".whyslow-*")
-	if err != nil {
-		return wrap(err)
-	}
-	_, err = tmp.Write(text)
-	if e := tmp.Chmod(info.Mode().Perm()); err == nil {
-		err = e
-	}
-	if e := tmp.Close(); err == nil {
-		err = e
-	}
 	if err == nil {
-		err = os.Rename(tmp.Name(), path)
+		err = files.ReplaceMode(target, info.Mode().Perm(), func(w io.Writer) error {
+			_, err := w.Write(text)
+			return err
+		})
 	}
 	if err != nil {
-		os.Remove(tmp.Name())
-		return wrap(err)
+		return fmt.Errorf("cannot write %s: %w", target, err)
 	}
 	return nil
 }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 	"sort"
 	"strings"
@@ -14,12 +15,12 @@ import (
 
 // Insertion is one EMIT_EVENT that is in the result.
 type Insertion struct {
-	Event    string // "Namespace::onName"
-	Rule     string // "before return EXIT"
-	Function string // the function around it, "ns::A::f"
-	Line     int    // from 1; the same before and after
-	Col      int    // from 1, in characters of the text without insertions
-	Text     string // "EMIT_EVENT(...);"
+	Event    string `json:"event"`    // "Namespace::onName"
+	Rule     string `json:"rule"`     // "before return EXIT"
+	Function string `json:"function"` // the function around it, "ns::A::f"
+	Line     int    `json:"line"`     // from 1; the same before and after
+	Col      int    `json:"col"`      // from 1, in characters of the text without insertions
+	Text     string `json:"-"`        // "EMIT_EVENT(...);"
 }
 
 // file is a source without insertions, and what its variants hold.
@@ -28,7 +29,6 @@ type file struct {
 	given    []byte
 	text     []byte
 	cuts     []cut // what was taken out of given
-	lines    []int // where the lines of text begin
 	readings []*reading
 	forks    []int   // where conditional directives are
 	macros   []macro // bodies of #define
@@ -44,10 +44,9 @@ type macro struct {
 	toks []token
 }
 
-// Source inserts what the rules ask for into C++ text; name is used in messages. Earlier insertions are
-// taken out first, so that the result is the same whatever was inserted before, and the text without
-// insertions if there are no rules. Functions that other files declare extern "C" are not known to it:
-// see Run.
+// Source inserts what the rules ask for into C++ text; name is used in messages. Earlier insertions are taken
+// out first, so that the result is the same whatever was inserted before, and the text without insertions if
+// there are no rules. Functions that other files declare extern "C" are not known to it: see Run.
 //
 // Where the text cannot be understood it is returned as it is, with one warning that is Skipped.
 func Source(name string, text []byte, rules []Rule) (out []byte, insertions []Insertion, warnings []Warning) {
@@ -70,12 +69,6 @@ func open(name string, given []byte) *file {
 	if zero := bytes.IndexByte(f.text, 0); zero >= 0 {
 		f.skip(problem{zero, "a zero byte: this is no text in UTF-8 or another extension of ASCII"}, "")
 		return f
-	}
-	f.lines = []int{0}
-	for i, b := range f.text {
-		if b == '\n' {
-			f.lines = append(f.lines, i+1)
-		}
 	}
 	f.toks = lex(f.text, 0, len(f.text))
 	for _, t := range f.toks {
@@ -105,37 +98,39 @@ type vocabulary struct {
 }
 
 func readMacros(files []*file) *vocabulary {
-	v := &vocabulary{set("constexpr consteval"), map[string]bool{}}
-	for more := true; more; { // macros of macros
-		more = false
-		for _, f := range files {
-			for _, m := range f.macros {
-				if slices.ContainsFunc(m.toks, func(t token) bool { return t.is("{") || t.is(";") }) {
+	uses := map[string][]string{} // by word: macros that it is in
+	constexpr, linkage := []string{"constexpr", "consteval"}, []string(nil)
+	for _, f := range files {
+		for _, m := range f.macros {
+			if slices.ContainsFunc(m.toks, func(t token) bool { return t.is("{") || t.is(";") }) {
+				continue
+			}
+			for i, t := range m.toks {
+				if t.kind != word {
 					continue
 				}
-				more = learn(v.constexpr, m, func(i int) bool { return v.constexpr[m.toks[i].spelling] }) || more
-				more = learn(v.linkage, m, func(i int) bool {
-					return v.linkage[m.toks[i].spelling] || m.toks[i].is("extern") && i+1 < len(m.toks) &&
-						m.toks[i+1].spelling == `"C"`
-				}) || more
+				uses[t.spelling] = append(uses[t.spelling], m.name)
+				if t.is("extern") && i+1 < len(m.toks) && m.toks[i+1].spelling == `"C"` {
+					linkage = append(linkage, m.name)
+				}
 			}
 		}
 	}
-	return v
+	return &vocabulary{meaning(uses, constexpr), meaning(uses, linkage)}
 }
 
-// learn adds the macro to the names if a word of it means the same.
-func learn(names map[string]bool, m macro, means func(i int) bool) bool {
-	if names[m.name] {
-		return false
-	}
-	for i, t := range m.toks {
-		if t.kind == word && means(i) {
-			names[m.name] = true
-			return true
+// meaning is the words and the macros that stand for them, directly or through other macros.
+func meaning(uses map[string][]string, words []string) map[string]bool {
+	names := map[string]bool{}
+	for len(words) > 0 {
+		name := words[len(words)-1]
+		words = words[:len(words)-1]
+		if !names[name] {
+			names[name] = true
+			words = append(words, uses[name]...)
 		}
 	}
-	return false
+	return names
 }
 
 // parse finds what the source holds.
@@ -163,41 +158,49 @@ func (f *file) parse(v *vocabulary) {
 		f.skip(problem{0, "too many branches of #if"}, "")
 	}
 	f.toks = nil
+	var functions []*function
 	fixed := map[int]bool{} // bodies of functions that are constexpr in some variant
 	for _, r := range f.readings {
-		for _, fn := range r.functions {
-			fixed[fn.start] = fixed[fn.start] || fn.constexpr
-		}
+		functions = append(functions, r.functions...)
 	}
-	for _, r := range f.readings {
-		for _, fn := range r.functions {
-			fn.constexpr = fixed[fn.start]
-		}
+	for _, fn := range functions {
+		fixed[fn.start] = fixed[fn.start] || fn.constexpr
+	}
+	for _, fn := range functions {
+		fn.constexpr = fixed[fn.start]
 	}
 }
 
 // skip gives up the file.
 func (f *file) skip(p problem, where string) {
-	f.problem = &Warning{Pos: f.pos(p.at), Text: p.what + where + "; the file is left as it is", Skipped: true}
+	f.problem = &Warning{Pos: f.pos(&walker{text: f.given}, p.at), Text: p.what + where + "; the file is left as it is", Skipped: true}
 }
 
-// lineCol is the place of a byte of f.text. Insertions do not change lines.
-func (f *file) lineCol(at int) (line, col int) {
-	line = sort.SearchInts(f.lines, at+1)
-	return line, 1 + utf8.RuneCount(f.text[f.lines[line-1]:at])
+// walker finds the lines and columns of bytes that come in ascending order, and reads a text only once for all
+// of them: a file may have millions of places on one line.
+type walker struct {
+	text          []byte
+	at, line, col int // how far it got; lines and columns from 0, columns in characters
 }
 
-// pos is the place of a byte of f.text in the file as it was given.
-func (f *file) pos(at int) string {
-	for _, c := range slices.Backward(f.cuts) {
-		if c.at <= at {
-			at += c.shift
-			break
-		}
+// place is the line and the column, from 1, of a byte that is not before the last one.
+func (w *walker) place(at int) (line, col int) {
+	passed := w.text[w.at:at]
+	if n := bytes.Count(passed, []byte("\n")); n > 0 {
+		w.line, w.col = w.line+n, 0
+		passed = passed[bytes.LastIndexByte(passed, '\n')+1:]
 	}
-	start := bytes.LastIndexByte(f.given[:at], '\n') + 1
-	return fmt.Sprintf("%s:%d:%d", f.name, 1+bytes.Count(f.given[:at], []byte("\n")),
-		1+utf8.RuneCount(f.given[start:at]))
+	w.at, w.col = at, w.col+utf8.RuneCount(passed)
+	return w.line + 1, w.col + 1
+}
+
+// pos is the place of a byte of f.text in the file as it was given, along which w walks.
+func (f *file) pos(w *walker, at int) string {
+	if n := sort.Search(len(f.cuts), func(i int) bool { return f.cuts[i].at > at }); n > 0 {
+		at += f.cuts[n-1].shift
+	}
+	line, col := w.place(at)
+	return fmt.Sprintf("%s:%d:%d", f.name, line, col)
 }
 
 // Pieces at one place are inserted in this order.
@@ -208,8 +211,8 @@ const (
 	ahead          // an event before a statement
 )
 
-// piece is a text to be inserted.
-type piece struct {
+// insert is a text to be inserted.
+type insert struct {
 	at    int
 	order int
 	rule  int // of events
@@ -220,8 +223,14 @@ type piece struct {
 type editor struct {
 	*file
 	rules    []*compiled
-	pieces   map[piece]*function
-	warnings map[Warning]int // at which byte
+	pieces   map[insert]*function
+	warnings map[found]bool
+}
+
+// found is a warning and the byte that it is about.
+type found struct {
+	at   int
+	text string
 }
 
 // apply returns the text with insertions.
@@ -230,7 +239,7 @@ func (f *file) apply(rules []*compiled, foreign, blocks names) (out []byte, inse
 	if f.problem != nil {
 		return f.given, nil, []Warning{*f.problem}
 	}
-	e := &editor{file: f, rules: rules, pieces: map[piece]*function{}, warnings: map[Warning]int{}}
+	e := &editor{file: f, rules: rules, pieces: map[insert]*function{}, warnings: map[found]bool{}}
 	for i, c := range rules {
 		for _, r := range f.readings {
 			e.read(i, c, r, foreign, blocks)
@@ -238,13 +247,12 @@ func (f *file) apply(rules []*compiled, foreign, blocks names) (out []byte, inse
 		e.defined(c, foreign, blocks)
 	}
 	out, insertions = e.write()
-	for w := range e.warnings {
-		warnings = append(warnings, w)
+	places := walker{text: f.given}
+	for _, w := range slices.SortedFunc(maps.Keys(e.warnings), func(a, b found) int {
+		return cmp.Or(cmp.Compare(a.at, b.at), cmp.Compare(a.text, b.text))
+	}) {
+		warnings = append(warnings, Warning{Pos: f.pos(&places, w.at), Text: w.text})
 	}
-	sort.Slice(warnings, func(i, j int) bool {
-		a, b := warnings[i], warnings[j]
-		return cmp.Or(cmp.Compare(e.warnings[a], e.warnings[b]), cmp.Compare(a.Text, b.Text)) < 0
-	})
 	if again, _, err := strip(out); err != nil || !bytes.Equal(again, f.text) {
 		f.skip(problem{0, "what would be inserted could not be found again"}, "")
 		return f.given, nil, []Warning{*f.problem}
@@ -299,7 +307,7 @@ func (e *editor) called(i int, r *reading, functions names) {
 // warn notes that rule i could do nothing at a place.
 func (e *editor) warn(i, at int, why string) {
 	c := e.rules[i]
-	e.warnings[Warning{Pos: e.pos(at), Text: fmt.Sprintf("no %s %q here: %s", c.Event, c.At, why)}] = at
+	e.warnings[found{at, fmt.Sprintf("no %s %q here: %s", c.Event, c.At, why)}] = true
 }
 
 // enter puts rule i at the start of a body.
@@ -308,7 +316,7 @@ func (e *editor) enter(i int, f *function) {
 		e.warn(i, f.start, "the function is constexpr")
 		return
 	}
-	e.pieces[piece{at: f.start, order: behind, rule: i}] = f
+	e.pieces[insert{at: f.start, order: behind, rule: i}] = f
 }
 
 // whole tells whether #if does not cut text[from:to], otherwise rule i does nothing there.
@@ -320,62 +328,72 @@ func (e *editor) whole(i, from, to, at int) bool {
 	return true
 }
 
+// barred tells why nothing can be inserted beside a statement, "" if something can.
+func (st *statement) barred() string {
+	switch {
+	case st.form == nowhere:
+		return "it is in no statement"
+	case st.fn.constexpr:
+		return "the function is constexpr"
+	case st.only:
+		return "the #pragma before it allows this statement only"
+	case st.form == looping:
+		return "a loop's head is executed again and again"
+	}
+	return ""
+}
+
+// barredBehind tells why nothing can be inserted behind a statement.
+func (st *statement) barredBehind() string {
+	switch why := st.barred(); {
+	case why != "":
+		return why
+	case st.form == headed:
+		return "what follows the head depends on it"
+	case st.form == leaving:
+		return "the statement leaves the function"
+	case st.beforeElse && !st.sub:
+		return "an else follows that no if is seen for"
+	}
+	return ""
+}
+
 func (e *editor) before(i int, st *statement, at int) {
 	to := st.end
 	if st.form == headed && !st.sub {
 		to = st.headEnd
 	}
-	switch {
-	case st.form == nowhere:
-		e.warn(i, at, "it is in no statement")
-	case st.fn.constexpr:
-		e.warn(i, at, "the function is constexpr")
-	case st.only:
-		e.warn(i, at, "the #pragma before it allows this statement only")
-	case st.form == looping:
-		e.warn(i, at, "a loop's head is executed again and again")
-	case e.whole(i, st.start, to, at):
+	if why := st.barred(); why != "" {
+		e.warn(i, at, why)
+	} else if e.whole(i, st.start, to, at) {
 		e.braces(st)
-		e.pieces[piece{at: st.start, order: ahead, rule: i}] = st.fn
+		e.pieces[insert{at: st.start, order: ahead, rule: i}] = st.fn
 	}
 }
 
 func (e *editor) after(i int, st *statement, at int) {
-	switch {
-	case st.form == nowhere:
-		e.warn(i, at, "it is in no statement")
-	case st.fn.constexpr:
-		e.warn(i, at, "the function is constexpr")
-	case st.only:
-		e.warn(i, at, "the #pragma before it allows this statement only")
-	case st.form == looping:
-		e.warn(i, at, "a loop's head is executed again and again")
-	case st.form == headed:
-		e.warn(i, at, "what follows the head depends on it")
-	case st.form == leaving:
-		e.warn(i, at, "the statement leaves the function")
-	case st.beforeElse && !st.sub:
-		e.warn(i, at, "an else follows that no if is seen for")
-	case e.whole(i, st.start, st.end, at):
+	if why := st.barredBehind(); why != "" {
+		e.warn(i, at, why)
+	} else if e.whole(i, st.start, st.end, at) {
 		e.braces(st)
-		e.pieces[piece{at: st.end, order: behind, rule: i}] = st.fn
+		e.pieces[insert{at: st.end, order: behind, rule: i}] = st.fn
 	}
 }
 
 // braces makes room for another statement.
 func (e *editor) braces(st *statement) {
 	if st.sub {
-		e.pieces[piece{at: st.start, order: opening, other: st.end}] = st.fn
-		e.pieces[piece{at: st.end, order: closing, other: st.start}] = st.fn
+		e.pieces[insert{at: st.start, order: opening, other: st.end}] = st.fn
+		e.pieces[insert{at: st.end, order: closing, other: st.start}] = st.fn
 	}
 }
 
 // defined warns of macros whose bodies hold what rule c looks for.
 func (e *editor) defined(c *compiled, foreign, blocks names) {
 	for _, m := range e.macros {
-		p := &parser{toks: m.toks}
+		p := newParser(m.toks)
 		for j, t := range p.toks {
-			found := false
+			fits := false
 			switch {
 			case c.At.Point == config.PointForeign || c.At.Point == config.PointBlock && c.At.Before:
 				functions := foreign
@@ -383,18 +401,17 @@ func (e *editor) defined(c *compiled, foreign, blocks names) {
 					functions = blocks
 				}
 				path := []string{t.spelling}
-				found = t.kind == word && p.is(j+1, "(") && functions.has(path) && c.allows(path)
+				fits = t.kind == word && p.is(j+1, "(") && functions.has(path) && c.allows(path)
 			case c.result != nil && t.is("return"):
 				k := j + 1
-				for k < len(p.toks) && !p.is(k, ";") && !p.is(k, "}") {
+				for k < len(p.toks) && !p.is(k, ";") && !p.is(k, "}") && !p.is(k, "return") {
 					k++
 				}
-				found = len(c.Functions) == 0 && k > j+1 && c.returns(p.toks[j+1:k])
+				fits = len(c.Functions) == 0 && k > j+1 && c.returns(p.toks[j+1:k])
 			}
-			if found {
-				w := Warning{Pos: e.pos(t.start),
-					Text: fmt.Sprintf("no %s %q in the macro %s: macros are left as they are", c.Event, c.At, m.name)}
-				e.warnings[w] = t.start
+			if fits {
+				e.warnings[found{t.start, fmt.Sprintf("no %s %q in the macro %s: macros are left as they are",
+					c.Event, c.At, m.name)}] = true
 			}
 		}
 	}
@@ -402,15 +419,12 @@ func (e *editor) defined(c *compiled, foreign, blocks names) {
 
 // write makes the result.
 func (e *editor) write() (out []byte, insertions []Insertion) {
-	list := make([]piece, 0, len(e.pieces))
-	for p := range e.pieces {
-		list = append(list, p)
-	}
-	slices.SortFunc(list, func(a, b piece) int {
+	list := slices.SortedFunc(maps.Keys(e.pieces), func(a, b insert) int {
 		return cmp.Or(cmp.Compare(a.at, b.at), cmp.Compare(a.order, b.order), cmp.Compare(a.rule, b.rule),
 			cmp.Compare(b.other, a.other))
 	})
 	from := 0
+	places := walker{text: e.text}
 	for _, p := range list {
 		out = append(out, e.text[from:p.at]...)
 		from = p.at
@@ -421,7 +435,7 @@ func (e *editor) write() (out []byte, insertions []Insertion) {
 		case behind, ahead:
 			c := e.rules[p.rule]
 			s = c.call
-			line, col := e.lineCol(p.at)
+			line, col := places.place(p.at)
 			insertions = append(insertions, Insertion{c.Event, c.At.String(),
 				strings.Join(e.pieces[p].path, "::"), line, col, s})
 		}

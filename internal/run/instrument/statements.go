@@ -1,9 +1,11 @@
 package instrument
 
+import "slices"
+
 var (
 	statementWords = set("return if for while do switch break continue goto case default try co_return throw")
-	// Of these, those that may only begin a statement: met within one, they end a macro that has no ;
-	// of its own.
+	// Of these, those that may only begin a statement: met within one, they end a macro that has no ; of its
+	// own.
 	beginners       = set("return if for while do switch break continue goto case default try else")
 	expressionWords = set("return else do case throw co_return co_yield co_await and or not xor")
 	// What continues a statement behind a block that belongs to a macro, and what does not behind any block.
@@ -22,8 +24,8 @@ func (p *parser) block(i int, fn *function) {
 	}
 }
 
-// statement reads the one at i, whose text begins at token start (attributes), and returns the place
-// after it. sub: something before it governs this one statement only.
+// statement reads the one at i, whose text begins at token start (attributes), and returns the place after
+// it. sub: something before it governs this one statement only.
 func (p *parser) statement(i, start, end int, sub bool, fn *function) int {
 	if i >= end {
 		p.fail(i, "a statement is missing")
@@ -107,11 +109,8 @@ func (p *parser) statement(i, start, end int, sub bool, fn *function) int {
 	case (t.spelling == "asm" || t.spelling == "__asm" || t.spelling == "__asm__") && p.is(i+1, "{"):
 		return p.match[i+1] + 1
 	case t.spelling == "return":
-		j := i + 1
-		for j < end && !p.is(j, ";") {
-			j = p.over(j)
-		}
-		if j >= end {
+		j := p.find(i+1, end, ";")
+		if j == end {
 			p.fail(i, "`return` without `;`")
 		}
 		st.form = leaving
@@ -162,8 +161,8 @@ func (p *parser) labelled(i, end int, sub bool, fn *function) int {
 	return p.statement(i, i, end, sub, fn)
 }
 
-// simple returns the place after the statement at i that begins with no word of the language. Not
-// ended: it has no ; but a word follows that begins another.
+// simple returns the place after the statement at i that begins with no word of the language. Not ended: it
+// has no ; but a word follows that begins another.
 func (p *parser) simple(i, end int) (next int, ended bool) {
 	for j := i; j < end; {
 		switch {
@@ -222,16 +221,7 @@ func (p *parser) requires(i int) int {
 
 // holdsStatements tells a block from an initialiser's list.
 func (p *parser) holdsStatements(i int) bool {
-	end := p.match[i]
-	if p.in(i+1, statementWords) {
-		return true
-	}
-	for i++; i < end; i = p.over(i) {
-		if p.is(i, ";") {
-			return true
-		}
-	}
-	return false
+	return p.in(i+1, statementWords) || p.find(i+1, p.match[i], ";") < p.match[i]
 }
 
 // lambda looks at [ at i: body is the { of the lambda that it introduces, or 0; params its parentheses, or 0.
@@ -277,19 +267,8 @@ func (p *parser) lambda(i int) (params, body int, f *function) {
 			}
 		case p.is(j, "->"):
 			from := j + 1
-			for j++; j < len(p.toks) && !p.is(j, "{"); {
-				switch {
-				case p.is(j, "<"):
-					if j = p.angles(j); j == 0 {
-						return 0, 0, nil
-					}
-				case p.is(j, "("):
-					j = p.match[j] + 1
-				case p.word(j) || p.is(j, "::") || p.is(j, "*") || p.is(j, "&") || p.is(j, "&&"):
-					j++
-				default:
-					return 0, 0, nil
-				}
+			if j = p.typeEnd(from, len(p.toks), set("( :: * & &&")); j == 0 || j < len(p.toks) && !p.is(j, "{") {
+				return 0, 0, nil
 			}
 			f.block = p.endsWithBlock(from, j)
 		default:
@@ -358,9 +337,10 @@ func (p *parser) call(i int, st *statement) {
 		if j--; !p.word(j) || expressionWords[p.toks[j].spelling] {
 			break
 		}
-		path = append([]string{p.toks[j].spelling}, path...)
+		path = append(path, p.toks[j].spelling)
 		j--
 	}
+	slices.Reverse(path)
 	if st.form == nowhere && p.is(j, "*") && p.is(j-1, "(") { // int (*f(int x))(double);
 		return
 	}

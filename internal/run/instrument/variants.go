@@ -1,7 +1,9 @@
 package instrument
 
 import (
-	"sort"
+	"fmt"
+	"maps"
+	"slices"
 	"strings"
 )
 
@@ -13,13 +15,16 @@ import (
 //	#endif
 //	    return EXIT;          without VERBOSE this belongs to the if and needs braces
 //
-// So a file is read as often as it takes to have every branch in at least one reading (a variant), and
-// what is inserted is what all of them ask for together. A condition is true or false for the whole
-// file: the two halves of an `#ifdef __cplusplus extern "C" {` are taken together. What no variant has,
-// `#if 0`, is not looked at.
+// So a file is read as often as it takes to have every branch in at least one reading (a variant), and what
+// is inserted is what all of them ask for together. A condition is true or false for the whole file: the two
+// halves of an `#ifdef __cplusplus extern "C" {` are taken together. What no variant has, `#if 0`, is not
+// looked at.
 
 // maxVariants bounds the work on a file with very many branches.
 const maxVariants = 256
+
+// maxNested bounds how deep one #if is in others.
+const maxNested = 256
 
 // branch is what one condition switches on.
 type branch struct {
@@ -49,6 +54,7 @@ func conditionals(src []byte, toks []token) (top *branch, all []*branch, err *pr
 	top = &branch{when: always}
 	cur := top
 	held := noPragma
+	depth := 0
 	for _, t := range toks {
 		if t.kind != directive {
 			t.pragma, held = held, noPragma
@@ -67,6 +73,9 @@ func conditionals(src []byte, toks []token) (top *branch, all []*branch, err *pr
 		}
 		switch name := line[0].spelling; name {
 		case "if", "ifdef", "ifndef":
+			if depth++; depth > maxNested {
+				return nil, nil, &problem{t.start, "#if is nested too deep"}
+			}
 			g := &conditional{in: cur}
 			cur.toks = append(cur.toks, item{group: g})
 			cur.groups = append(cur.groups, g)
@@ -92,6 +101,7 @@ func conditionals(src []byte, toks []token) (top *branch, all []*branch, err *pr
 				open(g, always)
 			}
 			cur = g.in
+			depth--
 		case "pragma":
 			held = max(held, pragmaOf(line[1:]))
 		case "error":
@@ -112,10 +122,9 @@ func pragmaOf(line []token) pragma {
 		return noPragma
 	}
 	switch line[1].spelling {
-	case "barrier", "taskwait", "taskyield", "flush", "cancel", "cancellation", "threadprivate",
-		"declare", "end", "begin", "requires",
-		"error", "nothing", "allocate", "depobj", "interop", "scan", "wait", "update", "enter", "exit",
-		"init", "shutdown", "set", "routine", "cache":
+	case "barrier", "taskwait", "taskyield", "flush", "cancel", "cancellation", "threadprivate", "declare",
+		"end", "begin", "requires", "error", "nothing", "allocate", "depobj", "interop", "scan", "wait", "update",
+		"enter", "exit", "init", "shutdown", "set", "routine", "cache":
 		return noPragma // stand alone
 	case "atomic":
 		return pragmaSingle
@@ -205,46 +214,23 @@ func (b *branch) open() bool {
 	if b.dead {
 		return false
 	}
-	if !b.covered {
-		return true
-	}
-	for _, g := range b.groups {
-		if anyOpen(g.branches) {
-			return true
-		}
-	}
-	return false
+	return !b.covered || slices.ContainsFunc(b.groups, func(g *conditional) bool { return anyOpen(g.branches) })
 }
 
-func anyOpen(bs []*branch) bool {
-	for _, b := range bs {
-		if b.open() {
-			return true
-		}
-	}
-	return false
-}
+func anyOpen(bs []*branch) bool { return slices.ContainsFunc(bs, (*branch).open) }
 
-// String names the variant for a message: " (where X is true, Y is false)", or nothing where there is
-// only one.
+// String names the variant for a message: " (where X is true, Y is false)", or nothing where there is only
+// one.
 func (a assignment) String() string {
 	if len(a) == 0 {
 		return ""
 	}
-	names := make([]string, 0, len(a))
-	for name := range a {
-		names = append(names, name)
-	}
-	sort.Strings(names)
+	names := slices.Sorted(maps.Keys(a))
 	if len(names) > 4 {
 		names = names[:4]
 	}
 	for i, name := range names {
-		truth := " is false"
-		if a[name] {
-			truth = " is true"
-		}
-		names[i] = name + truth
+		names[i] = fmt.Sprintf("%s is %t", name, a[name])
 	}
 	return " (where " + strings.Join(names, ", ") + ")"
 }

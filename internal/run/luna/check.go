@@ -1,8 +1,9 @@
 package luna
 
 import (
+	"cmp"
 	"maps"
-	"sort"
+	"slices"
 	"strings"
 )
 
@@ -11,7 +12,7 @@ type Options struct {
 	File     string                            // path of the program, used in messages
 	Source   []byte                            // its text; nil: read from File
 	Defines  []Define                          // from -D
-	ReadFile func(path string) ([]byte, error) // reads File and includes; nil: os.ReadFile
+	ReadFile func(path string) ([]byte, error) // reads File and includes; nil: ReadInclude
 }
 
 // Define is a macro given on the command line.
@@ -78,10 +79,9 @@ type codeKey struct {
 
 // fix is a reference to sym from an expression evaluated in the frame of from.
 type fix struct {
-	from *Block
-	sym  *symbol
-	e    *Expr
-	n    *NameRef
+	from        *Block
+	sym         *symbol
+	depth, slot *int // of the reference
 }
 
 func (c *checker) program(defs []*def, heads []int) {
@@ -168,14 +168,11 @@ func (c *checker) newStmt(kind CodeKind, off, line int32, text string, b *Block)
 // body.
 func (c *checker) declareSub(d *def) {
 	s := d.sub
-	text := "sub " + s.Name + "("
-	for i, q := range d.params {
-		if i > 0 {
-			text += ", "
-		}
-		text += [...]string{"int ", "real ", "string ", "name ", "value "}[q.kind] + q.name
+	var params []string
+	for _, q := range d.params {
+		params = append(params, q.kind.String()+" "+q.name)
 	}
-	s.Start = c.newStmt(SubBody, d.off, d.line, text+")", nil)
+	s.Start = c.newStmt(SubBody, d.off, d.line, "sub "+s.Name+"("+strings.Join(params, ", ")+")", nil)
 	s.Start.Sub = s
 	s.Start.Code = c.code(SubBody, s, s.Name, s.Pos)
 	s.Body = c.newBlock(nil, s, s.Start)
@@ -210,7 +207,7 @@ func (c *checker) sub(d *def) {
 		}
 		sc.syms[s.name] = s
 	}
-	env := c.rulesOfSub(d)
+	env := c.rules(d.body.rules, 's', nil)
 	c.block(d.body, sc, env, b)
 	c.finish()
 	c.warnRules(env)
@@ -218,17 +215,9 @@ func (c *checker) sub(d *def) {
 
 // finish gives the names of a sub their slots and all references in it their depths.
 func (c *checker) finish() {
-	used := c.names[:0]
-	for _, s := range c.names {
-		if s.used {
-			used = append(used, s)
-		}
-	}
-	sort.SliceStable(used, func(i, j int) bool {
-		if used[i].block.ID != used[j].block.ID {
-			return used[i].block.ID < used[j].block.ID
-		}
-		return used[i].off < used[j].off
+	used := slices.DeleteFunc(c.names, func(s *symbol) bool { return !s.used })
+	slices.SortStableFunc(used, func(a, b *symbol) int {
+		return cmp.Or(cmp.Compare(a.block.ID, b.block.ID), cmp.Compare(a.off, b.off))
 	})
 	for _, s := range used {
 		s.slot = len(s.block.Names)
@@ -244,11 +233,7 @@ func (c *checker) finish() {
 				depth++
 			}
 		}
-		if f.e != nil {
-			f.e.Depth, f.e.Slot = depth, f.sym.slot
-		} else {
-			f.n.Depth, f.n.Slot = depth, f.sym.slot
-		}
+		*f.depth, *f.slot = depth, f.sym.slot
 	}
 	c.names, c.fixes = nil, nil
 }

@@ -1,11 +1,14 @@
 package luna
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"iter"
-	"sort"
+	"slices"
 	"strings"
+
+	"github.com/whyslow/whyslow/internal/words"
 )
 
 // maxDiags bounds how many faults one compilation reports; more would not help.
@@ -27,21 +30,10 @@ func (e *Error) Error() string {
 // First returns the fault that LuNA itself would have stopped at: the first one by position of the earliest
 // stage.
 func (e *Error) First() Diag {
-	rank := func(s Stage) int {
-		for i, t := range []Stage{StagePreprocess, StageParse, StageLet, StageRecom, StageCPP} {
-			if s == t {
-				return i
-			}
-		}
-		return 0
+	rank := func(d Diag) int {
+		return slices.Index([]Stage{StagePreprocess, StageParse, StageLet, StageRecom, StageCPP}, d.Stage)
 	}
-	best := e.Diags[0]
-	for _, d := range e.Diags[1:] {
-		if rank(d.Stage) < rank(best.Stage) {
-			best = d
-		}
-	}
-	return best
+	return slices.MinFunc(e.Diags, func(a, b Diag) int { return rank(a) - rank(b) })
 }
 
 // String returns file:line:column.
@@ -68,32 +60,45 @@ func Format(w io.Writer, d Diag, color bool) {
 	}
 	fmt.Fprintf(w, "%s%s:%s %s\n", tint, kind, off, d.Msg)
 	if d.Line != "" && d.Pos.Line > 0 {
-		fmt.Fprintf(w, "    %s\n    %s%s^%s\n", printable(d.Line), padTo(d.Line, d.Pos.Col), tint, off)
+		line, col := excerpt(d.Line, d.Pos.Col)
+		fmt.Fprintf(w, "    %s\n    %s%s^%s\n", printable(line), Pad(line, col), tint, off)
 	}
 	if d.Hint != "" {
 		fmt.Fprintf(w, "    %shint:%s %s\n", dim, off, d.Hint)
 	}
 }
 
-// padTo is white space as wide as the first col-1 characters of line: tabs stay tabs.
-func padTo(line string, col int) string {
-	var b strings.Builder
-	n := 1
-	for _, r := range line {
-		if n >= col {
-			break
-		}
-		if r == '\t' {
-			b.WriteByte('\t')
+// The longest source line and message that are printed whole, in characters.
+const (
+	longestLine = 200
+	longestText = 1000
+)
+
+// excerpt is the part of a long line around a column, and where the column is in it.
+func excerpt(line string, col int) (string, int) {
+	runes := []rune(line)
+	from := max(0, min(col-1-longestLine/2, len(runes)-longestLine))
+	if to := from + longestLine; to < len(runes) {
+		runes = append(slices.Clone(runes[:to]), '…')
+	}
+	if from == 0 {
+		return string(runes), col
+	}
+	return "…" + string(runes[from:]), col - from + 1
+}
+
+// Pad is white space as wide as the first col-1 characters of line: tabs stay tabs.
+func Pad(line string, col int) string {
+	runes := []rune(line)
+	pad := make([]rune, 0, max(col, 1))
+	for i := range col - 1 {
+		if i < len(runes) && runes[i] == '\t' {
+			pad = append(pad, '\t')
 		} else {
-			b.WriteByte(' ')
+			pad = append(pad, ' ')
 		}
-		n++
 	}
-	for ; n < col; n++ {
-		b.WriteByte(' ')
-	}
-	return b.String()
+	return string(pad)
 }
 
 // printable keeps control characters of a source line from reaching a terminal.
@@ -115,30 +120,28 @@ func LunaText(d Diag) string {
 	}
 	at := fmt.Sprintf("%s at %s:%d:%d:", d.Msg, pos.File, pos.Line, pos.Col)
 	if d.Line != "" {
-		at += "\n" + printable(d.Line) + "\n" + lunaMarker(d.Line, pos.Col)
+		line, col := excerpt(d.Line, pos.Col)
+		at += "\n" + printable(line) + "\n" + lunaMarker(line, col)
 	}
 	if pos.Line == 0 {
 		at = d.Msg
 	}
+	const fatal, below = "luna: fatal error: ", " (see below):\n"
 	switch {
 	case d.Warn:
 		return "luna: WARNING: " + at
 	case d.Stage == StagePreprocess && pos.Line == 0:
-		return "luna: fatal error: preprocessing failed (see error messages below):\npp.py: fatal error: " + at
+		return fatal + "preprocessing failed (see error messages below):\npp.py: fatal error: " + at
 	case d.Stage == StagePreprocess:
-		return "luna: fatal error: preprocessing failed (see error messages below):\npp.py: preprocessing " +
-			"error: " + at
+		return fatal + "preprocessing failed (see error messages below):\npp.py: preprocessing error: " + at
 	case d.Stage == StageParse:
 		return "luna: compile error: " + at
 	case d.Stage == StageLet:
-		return "luna: fatal error: compilation failed: see error messages below:\nError: " + at
-	case d.Stage == StageCPP && strings.HasPrefix(d.Msg, badStringOp):
-		return "luna: fatal error: cpp-generation failed (see below):\n" + at
-	case d.Stage == StageCPP:
-		return "luna: fatal error: cpp-generation failed (see below):\nerr> " + strings.ReplaceAll(at, "\n",
-			"\nerr> ")
+		return fatal + "compilation failed: see error messages below:\nError: " + at
+	case d.Stage == StageCPP && !strings.HasPrefix(d.Msg, badStringOp):
+		at = "err> " + strings.ReplaceAll(at, "\n", "\nerr> ")
 	}
-	return fmt.Sprintf("luna: fatal error: %s failed (see below):\n%s", d.Stage, at)
+	return fatal + string(d.Stage) + " failed" + below + at
 }
 
 // badStringOp begins the one message whose text LuNA fixes.
@@ -146,7 +149,7 @@ const badStringOp = "invalid operation on strings: "
 
 func lunaMarker(line string, col int) string {
 	if col < 8 || strings.ContainsRune(line, '\t') {
-		return padTo(line, col) + "^--here"
+		return Pad(line, col) + "^--here"
 	}
 	return strings.Repeat(" ", col-7) + "here--^"
 }
@@ -155,6 +158,7 @@ func lunaMarker(line string, col int) string {
 type reporter struct {
 	files    []string // paths
 	lines    [][]string
+	exps     []expansion // of macros; 0 is none
 	diags    []Diag
 	warnings []Diag
 	seen     map[string]bool
@@ -166,11 +170,21 @@ func (r *reporter) addFile(path, text string) int32 {
 	return int32(len(r.files) - 1)
 }
 
+func (r *reporter) posOf(c ch) Pos {
+	return Pos{File: r.files[c.file], Line: max(1, int(c.line)), Col: max(1, int(c.col))}
+}
+
+// diagAt is a fault at a character. It names the macro that the character stems from.
+func (r *reporter) diagAt(stage Stage, c ch, msg, hint string) Diag {
+	if c.exp != 0 {
+		msg += " (in expansion of macro $" + r.exps[c.exp].name + ")"
+	}
+	return Diag{Stage: stage, Pos: r.posOf(c), Msg: msg, Hint: hint}
+}
+
 func (r *reporter) lineAt(p Pos) string {
-	for i, f := range r.files {
-		if f == p.File && p.Line >= 1 && p.Line <= len(r.lines[i]) {
-			return r.lines[i][p.Line-1]
-		}
+	if i := slices.Index(r.files, p.File); i >= 0 && p.Line >= 1 && p.Line <= len(r.lines[i]) {
+		return r.lines[i][p.Line-1]
 	}
 	return ""
 }
@@ -179,21 +193,21 @@ func (r *reporter) lineAt(p Pos) string {
 // rule.
 func (r *reporter) add(d Diag) {
 	d.Msg = printable(strings.NewReplacer("\n", "\\n", "\t", "\\t").Replace(d.Msg))
+	if runes := []rune(d.Msg); len(runes) > longestText {
+		d.Msg = string(runes[:longestText]) + "…"
+	}
 	key := fmt.Sprint(d.Pos, d.Msg)
 	if r.seen[key] {
 		return
 	}
-	if r.seen == nil {
-		r.seen = map[string]bool{}
-	}
 	r.seen[key] = true
 	d.Line = r.lineAt(d.Pos)
+	list := &r.diags
 	if d.Warn {
-		if len(r.warnings) < maxDiags {
-			r.warnings = append(r.warnings, d)
-		}
-	} else if len(r.diags) < maxDiags {
-		r.diags = append(r.diags, d)
+		list = &r.warnings
+	}
+	if len(*list) < maxDiags {
+		*list = append(*list, d)
 	}
 }
 
@@ -208,21 +222,10 @@ func (r *reporter) err() error {
 
 // sort orders by file (main file first, includes in order of opening), line, column.
 func (r *reporter) sort(ds []Diag) {
-	order := map[string]int{}
-	for i, f := range r.files {
-		if _, ok := order[f]; !ok {
-			order[f] = i
-		}
-	}
-	sort.SliceStable(ds, func(i, j int) bool {
-		a, b := ds[i].Pos, ds[j].Pos
-		if order[a.File] != order[b.File] {
-			return order[a.File] < order[b.File]
-		}
-		if a.Line != b.Line {
-			return a.Line < b.Line
-		}
-		return a.Col < b.Col
+	slices.SortStableFunc(ds, func(x, y Diag) int {
+		a, b := x.Pos, y.Pos
+		return cmp.Or(cmp.Compare(slices.Index(r.files, a.File), slices.Index(r.files, b.File)),
+			cmp.Compare(a.Line, b.Line), cmp.Compare(a.Col, b.Col))
 	})
 }
 
@@ -237,40 +240,11 @@ func nearest(name string, candidates iter.Seq[string]) string {
 		if c == name || len(c) < 2 && len(name) < 3 {
 			continue
 		}
-		if d := editDistance(name, c, limit); d < dist || d == dist && d <= limit && c < best {
+		if d := words.Distance(name, c, limit); d < dist || d == dist && d <= limit && c < best {
 			best, dist = c, d
 		}
 	}
 	return best
-}
-
-// editDistance counts insertions, deletions, substitutions and swaps of neighbours; above limit any larger
-// number.
-func editDistance(a, b string, limit int) int {
-	if d := len(a) - len(b); d > limit || -d > limit {
-		return limit + 1
-	}
-	var prev2 []int
-	prev := make([]int, len(b)+1)
-	for j := range prev {
-		prev[j] = j
-	}
-	for i := 1; i <= len(a); i++ {
-		cur := make([]int, len(b)+1)
-		cur[0] = i
-		for j := 1; j <= len(b); j++ {
-			cost := 1
-			if a[i-1] == b[j-1] {
-				cost = 0
-			}
-			cur[j] = min(prev[j]+1, cur[j-1]+1, prev[j-1]+cost)
-			if i > 1 && j > 1 && a[i-1] == b[j-2] && a[i-2] == b[j-1] {
-				cur[j] = min(cur[j], prev2[j-2]+1)
-			}
-		}
-		prev2, prev = prev, cur
-	}
-	return prev[len(b)]
 }
 
 // didYouMean is a hint for an unknown name. Names are not compared for messages that are not kept.

@@ -1,9 +1,11 @@
 package luna
 
 import (
+	"errors"
 	"fmt"
 	"strconv"
 	"strings"
+	"unicode/utf16"
 	"unicode/utf8"
 )
 
@@ -30,20 +32,15 @@ type token struct {
 var reserved = map[string]bool{}
 
 func init() {
-	for _, w := range strings.Fields("as cf df import for if else let in out SIZE sub while int real string " +
-		"name value " +
-		"rush static static_for unrolling CUDA NOCPU __block") {
+	for _, w := range strings.Fields("as cf df import for if else let in out SIZE sub while " +
+		"int real string name value rush static static_for unrolling CUDA NOCPU __block") {
 		reserved[w] = true
 	}
 }
 
-// Operators by length; the longest match wins.
-var puncts = [4][]string{
-	3: {"-->", "<--"},
-	2: {"..", "==", "<=", "=>", ">=", "!=", "&&", "||", "<<", ">>"},
-	1: {"$", "&", "=", "<", ">", ";", ":", "?", ",", ".", "{", "}", "(", ")", "[", "]", "+", "-", "*", "/", "%",
-		"#", "@"},
-}
+// Operators; the longest match wins.
+var puncts = strings.Fields("--> <-- .. == <= => >= != && || << >> " +
+	"$ & = < > ; : ? , . { } ( ) [ ] + - * / % # @")
 
 // source is the preprocessed text, with the places that its characters came from.
 type source struct {
@@ -51,14 +48,7 @@ type source struct {
 	*preprocessed
 }
 
-func (s *source) pos(off int32) Pos {
-	c := s.org[off]
-	p := Pos{File: s.files[c.file], Line: int(c.line), Col: int(c.col)}
-	if p.Line == 0 {
-		p.Line, p.Col = 1, 1
-	}
-	return p
-}
+func (s *source) pos(off int32) Pos { return s.posOf(s.org[off]) }
 
 // after is the position just behind the character at off.
 func (s *source) after(off int32) Pos {
@@ -68,10 +58,7 @@ func (s *source) after(off int32) Pos {
 }
 
 func (s *source) diag(stage Stage, off int32, msg, hint string) Diag {
-	if e := s.org[off].exp; e != 0 {
-		msg += " (in expansion of macro $" + s.exps[e].name + ")"
-	}
-	return Diag{Stage: stage, Pos: s.pos(off), Msg: msg, Hint: hint}
+	return s.diagAt(stage, s.org[off], msg, hint)
 }
 
 func (s *source) fault(stage Stage, off int32, hint, format string, args ...any) {
@@ -161,14 +148,9 @@ func lex(s *source) []token {
 
 // punct returns the length of the operator that t begins with, 0 if none.
 func punct(t []rune) int {
-	for n := 3; n > 0; n-- {
-		if len(t) < n {
-			continue
-		}
-		for _, p := range puncts[n] {
-			if rune(p[0]) == t[0] && p == string(t[:n]) {
-				return n
-			}
+	for _, p := range puncts {
+		if rune(p[0]) == t[0] && len(p) <= len(t) && p == string(t[:len(p)]) {
+			return len(p)
 		}
 	}
 	return 0
@@ -179,127 +161,87 @@ func punct(t []rune) int {
 // themselves. A NUL ends the string, as it does in C++; cut says so.
 func unquote(lit string) (val string, cut bool, err error) {
 	if len(lit) < 2 || lit[len(lit)-1] != '"' {
-		return "", false, fmt.Errorf("string without closing quote")
+		return "", false, errors.New("string without closing quote")
 	}
-	s, err := jsonUnescape(lit[1 : len(lit)-1])
-	if err != nil {
-		return "", false, err
+	val, err = unescape(lit[1:len(lit)-1], jsonEscape)
+	if err == nil {
+		val, err = unescape(val, cppEscape)
 	}
-	if s, err = cppUnescape(s); err != nil {
-		return "", false, err
-	}
-	if i := strings.IndexByte(s, 0); i >= 0 {
-		return s[:i], true, nil
-	}
-	return s, false, nil
+	val, _, cut = strings.Cut(val, "\x00")
+	return val, cut, err
 }
 
-func jsonUnescape(s string) (string, error) {
+// unescape decodes what follows each backslash in s: one returns what it stands for, and its length.
+func unescape(s string, one func(s string) (text string, n int, err error)) (string, error) {
 	var b strings.Builder
-	for i := 0; i < len(s); i++ {
-		if s[i] != '\\' {
-			b.WriteByte(s[i])
-			continue
+	for {
+		before, after, found := strings.Cut(s, "\\")
+		b.WriteString(before)
+		if !found {
+			return b.String(), nil
 		}
-		i++
-		if i == len(s) {
-			return "", fmt.Errorf("backslash at the end of a string")
+		if after == "" {
+			return "", errors.New("backslash at the end of a string")
 		}
-		switch s[i] {
-		case '"', '/':
-			b.WriteByte(s[i])
-		case '\\':
-			b.WriteByte('\\')
-		case 'b':
-			b.WriteByte('\b')
-		case 'f':
-			b.WriteByte('\f')
-		case 'n':
-			b.WriteByte('\n')
-		case 'r':
-			b.WriteByte('\r')
-		case 't':
-			b.WriteByte('\t')
-		case 'u':
-			r, ok := hex4(s, i+1)
-			if !ok {
-				return "", fmt.Errorf("\\u needs four hexadecimal digits")
-			}
-			i += 4
-			if r >= 0xD800 && r < 0xDC00 && strings.HasPrefix(s[i+1:], "\\u") {
-				if lo, ok := hex4(s, i+3); ok && lo >= 0xDC00 && lo < 0xE000 {
-					r = 0x10000 + (r-0xD800)<<10 + lo - 0xDC00
-					i += 6
-				}
-			}
-			b.WriteRune(r)
-		default:
-			r, _ := utf8.DecodeRuneInString(s[i:])
-			return "", fmt.Errorf("unknown escape \\%c in a string", r)
-		}
-	}
-	return b.String(), nil
-}
-
-func hex4(s string, i int) (rune, bool) {
-	if i+4 > len(s) {
-		return 0, false
-	}
-	v, err := strconv.ParseUint(s[i:i+4], 16, 32)
-	return rune(v), err == nil
-}
-
-func cppUnescape(s string) (string, error) {
-	if !strings.Contains(s, "\\") {
-		return s, nil
-	}
-	var b strings.Builder
-	for i := 0; i < len(s); i++ {
-		if s[i] != '\\' {
-			b.WriteByte(s[i])
-			continue
-		}
-		i++
-		if i == len(s) {
-			return "", fmt.Errorf("backslash at the end of a string")
-		}
-		if k := strings.IndexByte("abfnrtv", s[i]); k >= 0 {
-			b.WriteByte("\a\b\f\n\r\t\v"[k])
-			continue
-		}
-		n, base := 0, 8
-		switch c := s[i]; {
-		case c >= '0' && c <= '7':
-			for n < 3 && i+n < len(s) && s[i+n] >= '0' && s[i+n] <= '7' {
-				n++
-			}
-		case c == 'x':
-			i++
-			for base = 16; i+n < len(s) && strings.IndexByte("0123456789abcdefABCDEF", s[i+n]) >= 0; n++ {
-			}
-		case c == 'u' || c == 'U':
-			i, n = i+1, 4
-			if c == 'U' {
-				n = 8
-			}
-			n = min(n, len(s)-i)
-			v, err := strconv.ParseUint(s[i:i+n], 16, 32)
-			if err != nil || n < 4 || !utf8.ValidRune(rune(v)) {
-				return "", fmt.Errorf("bad \\\\%c escape in a string", c)
-			}
-			b.WriteRune(rune(v))
-			i += n - 1
-			continue
-		default:
-			b.WriteByte(c) // \\q is q, with a warning of g++
-			continue
-		}
-		v, err := strconv.ParseUint(s[i:i+n], base, 8)
+		text, n, err := one(after)
 		if err != nil {
-			return "", fmt.Errorf("bad numeric escape in a string")
+			return "", err
 		}
-		b.WriteByte(byte(v))
-		i += n - 1
+		b.WriteString(text)
+		s = after[n:]
 	}
-	return b.String(), nil
+}
+
+func jsonEscape(s string) (string, int, error) {
+	if k := strings.IndexByte(`"/\bfnrt`, s[0]); k >= 0 {
+		return "\"/\\\b\f\n\r\t"[k : k+1], 1, nil
+	}
+	if s[0] != 'u' {
+		r, _ := utf8.DecodeRuneInString(s)
+		return "", 0, fmt.Errorf("unknown escape \\%c in a string", r)
+	}
+	r, ok := hex4(s[1:])
+	if !ok {
+		return "", 0, errors.New("\\u needs four hexadecimal digits")
+	}
+	if rest, more := strings.CutPrefix(s[5:], "\\u"); more {
+		low, ok := hex4(rest)
+		if pair := utf16.DecodeRune(r, low); ok && pair != utf8.RuneError {
+			return string(pair), 11, nil
+		}
+	}
+	return string(r), 5, nil
+}
+
+func hex4(s string) (rune, bool) {
+	v, err := strconv.ParseUint(s[:min(4, len(s))], 16, 32)
+	return rune(v), err == nil && len(s) >= 4
+}
+
+func cppEscape(s string) (string, int, error) {
+	if k := strings.IndexByte("abfnrtv", s[0]); k >= 0 {
+		return "\a\b\f\n\r\t\v"[k : k+1], 1, nil
+	}
+	digits := func(s, set string) int { return len(s) - len(strings.TrimLeft(s, set)) }
+	from, n, base := 1, 0, 16
+	switch c := s[0]; {
+	case c >= '0' && c <= '7':
+		from, n, base = 0, min(3, digits(s, "01234567")), 8
+	case c == 'x':
+		n = digits(s[1:], "0123456789abcdefABCDEF")
+	case c == 'u' || c == 'U':
+		n = min(map[byte]int{'u': 4, 'U': 8}[c], len(s)-1)
+		v, err := strconv.ParseUint(s[1:1+n], 16, 32)
+		if err != nil || n < 4 || !utf8.ValidRune(rune(v)) {
+			return "", 0, fmt.Errorf("bad \\\\%c escape in a string", c)
+		}
+		return string(rune(v)), 1 + n, nil
+	default:
+		return s[:1], 1, nil // \\q is q, with a warning of g++
+	}
+	v, err := strconv.ParseUint(s[from:from+n], base, 8)
+	if err != nil {
+		return "", 0, errors.New("bad numeric escape in a string")
+	}
+	return string([]byte{byte(v)}), from + n, nil
 }

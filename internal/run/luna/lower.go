@@ -6,8 +6,7 @@ import (
 )
 
 var binaryOps = map[string]Op{"+": OpAdd, "-": OpSub, "*": OpMul, "/": OpDiv, "%": OpMod, "<": OpLT,
-	"<=": OpLE,
-	">":  OpGT, ">=": OpGE, "==": OpEQ, "!=": OpNE, "&&": OpAnd, "||": OpOr}
+	"<=": OpLE, ">": OpGT, ">=": OpGE, "==": OpEQ, "!=": OpNE, "&&": OpAnd, "||": OpOr}
 
 // unset replaces a faulty expression. The compilation fails, so it never runs.
 func unset(pos Pos) *Expr { return &Expr{Op: OpUnset, Type: Int, Pos: pos} }
@@ -86,14 +85,8 @@ func (x *stmtCtx) ident(e *expr, read Type) *Expr {
 			x.c.fault(StageCPP, e.off, "", "%s is a value, not a data fragment, and cannot be indexed", e.name)
 			return unset(pos)
 		}
-		typ := Int
-		if e.sym.kind == symReal {
-			typ = Real
-		} else if e.sym.kind == symString {
-			typ = String
-		}
-		v := &Expr{Op: OpValue, Type: typ, Pos: pos}
-		x.c.fixes = append(x.c.fixes, fix{from: x.frame, sym: e.sym, e: v})
+		v := &Expr{Op: OpValue, Type: map[symKind]Type{symReal: Real, symString: String}[e.sym.kind], Pos: pos}
+		x.c.fixes = append(x.c.fixes, fix{x.frame, e.sym, &v.Depth, &v.Slot})
 		return v
 	}
 	if e.sym.kind == symLabel && !x.labelAsValue(e) {
@@ -173,19 +166,15 @@ func article(t Type) string {
 
 // operand lowers an operand of an operation whose operands have the common kind k.
 func (x *stmtCtx) operand(e *expr, k kind) *Expr {
-	switch k {
-	case kInt, kReal:
-		read := Int
-		if k == kReal {
-			read = Real
-		}
+	if k == kInt || k == kReal {
+		read := map[kind]Type{kInt: Int, kReal: Real}[k]
 		v := x.lower(e, read)
-		if v.Type == Dyn && read == Int || v.Type == Dyn && e.kind == kInt {
+		if v.Type != Dyn {
+			return v
+		} else if read == Int || e.kind == kInt {
 			return toInt(v)
-		} else if v.Type == Dyn {
-			return toReal(v)
 		}
-		return v
+		return toReal(v)
 	}
 	return x.lower(e, Dyn)
 }

@@ -3,14 +3,13 @@ package luna
 import (
 	"fmt"
 	"maps"
+	"slices"
 	"strings"
 )
 
 // define reads "NAME body" or "NAME(p, q) body" up to the newline, which stays.
 func (p *pp) define(at ch) {
-	for isBlank(p.peek(0)) {
-		p.next()
-	}
+	p.blanks()
 	nameAt := p.top()
 	if !isLetter(p.peek(0)) {
 		p.fault(nameAt, "", "#define: name expected")
@@ -116,10 +115,9 @@ func paramList(text []rune) ([]string, int) {
 func usesParam(body []rune, params []string) bool {
 	for i, r := range body {
 		if r == '$' {
-			for _, q := range params {
-				if strings.HasPrefix(string(body[i+1:]), q) {
-					return true
-				}
+			rest := string(body[i+1:])
+			if slices.ContainsFunc(params, func(q string) bool { return strings.HasPrefix(rest, q) }) {
+				return true
 			}
 		}
 	}
@@ -168,9 +166,7 @@ func (p *pp) use(skip bool) {
 		p.fatal(at, "", "macros expand to more than %d characters", maxExpanded)
 		return
 	}
-	for i := len(text) - 1; i >= 0; i-- {
-		p.stack = append(p.stack, text[i])
-	}
+	p.push(text)
 }
 
 // param finds the parameter named after a $ in a body: its index and how many characters name it. A longer
@@ -233,9 +229,9 @@ func (p *pp) arguments(at ch, m *macro) ([][]ch, bool) {
 		args[len(args)-1] = append(args[len(args)-1], c)
 	}
 	if nested > 0 {
-		p.add(Diag{Stage: StagePreprocess, Warn: true, Pos: p.posOf(at), Hint: "write \\) for a ) that belongs " +
-			"to an argument",
-			Msg: fmt.Sprintf("the arguments of macro %s end at the first ')', inside parentheses", m.name)})
+		p.add(Diag{Stage: StagePreprocess, Warn: true, Pos: p.posOf(at),
+			Hint: "write \\) for a ) that belongs to an argument",
+			Msg:  fmt.Sprintf("the arguments of macro %s end at the first ')', inside parentheses", m.name)})
 	}
 	if len(args) < len(m.params) {
 		p.fault(at, "", "more arguments expected (provided: %d, need: %d)", len(args), len(m.params))
@@ -252,9 +248,7 @@ func (p *pp) arguments(at ch, m *macro) ([][]ch, bool) {
 	}
 	for k, a := range args {
 		p.stack = p.stack[len(p.stack):]
-		for i := len(a) - 1; i >= 0; i-- {
-			p.stack = append(p.stack, a[i])
-		}
+		p.push(a)
 		args[k] = p.scan(nil)
 		if p.dead {
 			return nil, false

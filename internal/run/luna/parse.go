@@ -2,6 +2,7 @@ package luna
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 )
 
@@ -41,6 +42,14 @@ func (p *parser) accept(text string) bool {
 		return true
 	}
 	return false
+}
+
+// reservedHint tells of a reserved word that it is one.
+func (t *token) reservedHint() string {
+	if t.kind != tokKey {
+		return ""
+	}
+	return t.text + " is a reserved word of the language"
 }
 
 func (t *token) describe() string {
@@ -103,11 +112,7 @@ func (p *parser) expect(text, where string) *token {
 func (p *parser) name(what string) nameAt {
 	t := p.cur()
 	if t.kind != tokName {
-		hint := ""
-		if t.kind == tokKey {
-			hint = t.text + " is a reserved word of the language"
-		}
-		p.fail(hint, "%s expected, not %s", what, t.describe())
+		p.fail(t.reservedHint(), "%s expected, not %s", what, t.describe())
 	}
 	p.at++
 	return nameAt{t.text, t.off}
@@ -265,21 +270,14 @@ func (p *parser) params(nameless bool) []paramDef {
 			p.expect(",", "between parameters")
 		}
 		var d paramDef
-		switch t := p.cur(); {
-		case p.accept("int"):
-			d.kind = IntParam
-		case p.accept("real"):
-			d.kind = RealParam
-		case p.accept("string"):
-			d.kind = StringParam
-		case p.accept("name"):
-			d.kind = NameParam
-		case p.accept("value"):
-			d.kind = ValueParam
-		default:
+		t := p.cur()
+		k := slices.Index(paramKinds, t.text)
+		if k < 0 || t.kind != tokKey {
 			p.failAt(t, "types are int, real, string, name and value", "type of a parameter expected, not %s",
 				t.describe())
 		}
+		d.kind = ParamKind(k)
+		p.at++
 		p.accept("&")
 		d.nameAt = nameAt{off: p.cur().off}
 		if !nameless || p.cur().kind == tokName {

@@ -1,5 +1,7 @@
 package luna
 
+import "cmp"
+
 func (p *parser) statement() *stmt {
 	t := p.cur()
 	s := &stmt{off: t.off, line: t.line}
@@ -18,9 +20,7 @@ func (p *parser) statement() *stmt {
 	case p.accept("for"):
 		s.kind = sFor
 		p.pragma()
-		n := p.name("loop counter")
-		s.name, s.nameOff = n.name, n.off
-		p.expect("=", "after the counter")
+		p.counter(s)
 		s.e1 = p.expr()
 		p.expect("..", "between the bounds")
 		s.e2 = p.expr()
@@ -31,9 +31,7 @@ func (p *parser) statement() *stmt {
 		p.pragma()
 		s.e1 = p.expr()
 		p.expect(",", "after the condition")
-		n := p.name("loop counter")
-		s.name, s.nameOff = n.name, n.off
-		p.expect("=", "after the counter")
+		p.counter(s)
 		s.e2 = p.expr()
 		p.expect("..", "before out")
 		p.expect("out", "after ..")
@@ -53,23 +51,22 @@ func (p *parser) statement() *stmt {
 	return s
 }
 
+func (p *parser) counter(s *stmt) {
+	n := p.name("loop counter")
+	s.name, s.nameOff = n.name, n.off
+	p.expect("=", "after the counter")
+}
+
 func (p *parser) badStatement(t *token) {
-	hint := ""
-	switch t.text {
-	case "else":
-		hint = "there is no else; write a second if with the opposite condition"
-	case ";":
-		hint = "no ';' stands after a closing brace, and there is no empty statement"
-	case "{":
-		hint = "a block stands only after sub, for, while, if or let"
-	case "df":
-		hint = "df stands once, at the beginning of a block"
-	case "}":
-		hint = "a block needs at least one statement"
-	default:
-		if t.kind == tokKey {
-			hint = t.text + " is a reserved word of the language"
-		}
+	hint, known := map[string]string{
+		"else": "there is no else; write a second if with the opposite condition",
+		";":    "no ';' stands after a closing brace, and there is no empty statement",
+		"{":    "a block stands only after sub, for, while, if or let",
+		"df":   "df stands once, at the beginning of a block",
+		"}":    "a block needs at least one statement",
+	}[t.text]
+	if !known {
+		hint = t.reservedHint()
 	}
 	p.failAt(t, hint, "statement expected, not %s", t.describe())
 }
@@ -258,18 +255,8 @@ func (p *parser) primary() *expr {
 			p.expect(")", "after the expression")
 			return e
 		}
-		hint := ""
-		switch {
-		case t.kind == tokKey:
-			hint = t.text + " is a reserved word of the language"
-		case t.text == "+":
-			hint = "there is no unary +"
-		case t.text == "&":
-			hint = "write &&"
-		case t.text == "=":
-			hint = "write == to compare"
-		}
-		p.fail(hint, "expression expected, not %s", t.describe())
+		hints := map[string]string{"+": "there is no unary +", "&": "write &&", "=": "write == to compare"}
+		p.fail(cmp.Or(t.reservedHint(), hints[t.text]), "expression expected, not %s", t.describe())
 	}
 	p.at++
 	return e

@@ -40,8 +40,8 @@ const (
 // patterns collects those of one statement.
 type patterns struct {
 	p *Program
-	// inner are the blocks that the statement has yet to enter: their variables are not known, their names
-	// are new.
+	// inner are the blocks that the statement has yet to enter: their variables are not known, their names are
+	// new.
 	inner map[*Block]bool
 	// passed are, by sub that the statement would call, the arguments: nil for one that is no name.
 	passed map[*Sub][][]dfPattern

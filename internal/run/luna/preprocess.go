@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/whyslow/whyslow/internal/files"
 )
 
 // The preprocessor walks over the characters once. What a macro expands to is put in front of the reading
@@ -43,22 +45,23 @@ type macro struct {
 
 // maxDepth bounds nesting of includes and of conditionals, as LuNA does; maxExpanded bounds the characters
 // that all macros together may produce, so that macros which double themselves end in a message; maxOpened
-// does that for includes.
+// (characters) and maxIncluded (files) do that for includes.
 const (
 	maxDepth    = 64
 	maxExpanded = 2 << 20
-	maxOpened   = 64 << 20
+	maxOpened   = 16 << 20
+	maxIncluded = 10_000
 )
 
 type pp struct {
 	*reporter
 	readFile func(string) ([]byte, error)
 	macros   map[string]*macro
-	exps     []expansion
 	stack    []ch // unread characters, next one last
 	last     ch   // the character read last
 	depth    int
 	expanded int
+	included int  // files
 	opened   int  // characters of all files so far
 	dead     bool // a fault after which reading on makes no sense
 	blocks   []Foreign
@@ -69,33 +72,34 @@ type preprocessed struct {
 	text   []rune
 	org    []ch
 	blocks []Foreign
-	exps   []expansion
 }
 
 func preprocess(o Options, rep *reporter) *preprocessed {
-	p := &pp{reporter: rep, readFile: o.ReadFile, macros: map[string]*macro{}, exps: []expansion{{}}}
+	rep.exps, rep.seen = []expansion{{}}, map[string]bool{}
+	p := &pp{reporter: rep, readFile: o.ReadFile, macros: map[string]*macro{}}
 	if p.readFile == nil {
-		p.readFile = os.ReadFile
+		p.readFile = ReadInclude
+	}
+	whole := func(hint, format string, args ...any) *preprocessed {
+		p.add(Diag{Stage: StagePreprocess, Msg: fmt.Sprintf(format, args...), Hint: hint})
+		return nil
 	}
 	for _, d := range o.Defines {
-		if !isName(d.Name) {
-			p.add(Diag{Stage: StagePreprocess, Msg: fmt.Sprintf("-D %s: not a name", d.Name)})
-			continue
+		switch {
+		case !isName(d.Name):
+			whole("", "-D %s: not a name", d.Name)
+		case p.macros[d.Name] != nil:
+			whole("-D gives it twice", "duplicate definition: %s", d.Name)
+		default:
+			p.macros[d.Name] = &macro{name: d.Name, body: decode([]byte(d.Text))}
 		}
-		if p.macros[d.Name] != nil {
-			p.add(Diag{Stage: StagePreprocess, Msg: "duplicate definition: " + d.Name, Hint: "-D gives it twice"})
-			continue
-		}
-		p.macros[d.Name] = &macro{name: d.Name, body: decode([]byte(d.Text))}
 	}
 	src := o.Source
 	if src == nil {
-		b, err := p.readFile(o.File)
-		if err != nil {
-			p.add(Diag{Stage: StagePreprocess, Msg: fmt.Sprintf("failed to read '%s'", o.File), Hint: reason(err)})
-			return nil
+		var err error
+		if src, err = p.readFile(o.File); err != nil {
+			return whole(reason(err), "failed to read '%s'", o.File)
 		}
-		src = b
 	}
 	p.open(o.File, src)
 	out := p.scan(make([]ch, 0, len(p.stack)+len(p.stack)/4+16))
@@ -108,12 +112,15 @@ func preprocess(o Options, rep *reporter) *preprocessed {
 	} else {
 		end.col++
 	}
-	res := &preprocessed{text: make([]rune, len(out)), org: append(out, end), blocks: p.blocks, exps: p.exps}
+	res := &preprocessed{text: make([]rune, len(out)), org: append(out, end), blocks: p.blocks}
 	for i, c := range out {
 		res.text[i] = c.r
 	}
 	return res
 }
+
+// ReadInclude reads a file that a program includes.
+func ReadInclude(path string) ([]byte, error) { return files.Read(path, maxOpened) }
 
 func reason(err error) string {
 	var e *os.PathError
@@ -170,17 +177,15 @@ func (p *pp) open(path string, src []byte) {
 		return
 	}
 	line, col := int32(1), int32(1)
-	stack := make([]ch, len(rs))
+	text := make([]ch, len(rs))
 	for i, r := range rs {
-		stack[len(rs)-1-i] = ch{r, f, line, col, 0}
-		if r == '\n' {
+		text[i] = ch{r, f, line, col, 0}
+		if col++; r == '\n' {
 			line, col = line+1, 1
-		} else {
-			col++
 		}
 	}
-	p.stack = stack
-	p.last = ch{file: f}
+	p.stack, p.last = nil, ch{file: f}
+	p.push(text)
 	if p.peek(0) == '\uFEFF' {
 		p.next()
 	}
@@ -205,6 +210,20 @@ func (p *pp) next() ch {
 	return c
 }
 
+// push makes text the next to be read.
+func (p *pp) push(text []ch) {
+	n := len(p.stack)
+	p.stack = append(p.stack, text...)
+	slices.Reverse(p.stack[n:])
+}
+
+// blanks reads over blanks.
+func (p *pp) blanks() {
+	for isBlank(p.peek(0)) {
+		p.next()
+	}
+}
+
 // top is the next character, or the place after the last one.
 func (p *pp) top() ch {
 	if n := len(p.stack); n > 0 {
@@ -215,31 +234,14 @@ func (p *pp) top() ch {
 	return c
 }
 
-func (p *pp) posOf(c ch) Pos {
-	pos := Pos{File: p.files[c.file], Line: int(c.line), Col: int(c.col)}
-	if pos.Line == 0 {
-		pos.Line, pos.Col = 1, 1
-	}
-	return pos
-}
-
 func (p *pp) fault(at ch, hint, format string, args ...any) {
-	msg := fmt.Sprintf(format, args...)
-	if at.exp != 0 {
-		msg += " (in expansion of macro $" + p.exps[at.exp].name + ")"
-	}
-	p.add(Diag{Stage: StagePreprocess, Pos: p.posOf(at), Msg: msg, Hint: hint})
+	p.add(p.diagAt(StagePreprocess, at, fmt.Sprintf(format, args...), hint))
 }
 
-// stop ends the reading of everything.
-func (p *pp) stop() {
-	p.stack = nil
-	p.dead = true
-}
-
+// fatal also ends the reading of everything.
 func (p *pp) fatal(at ch, hint, format string, args ...any) {
 	p.fault(at, hint, format, args...)
-	p.stop()
+	p.stack, p.dead = nil, true
 }
 
 func isLetter(r rune) bool { return r == '_' || r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' }
@@ -396,9 +398,7 @@ func (p *pp) str() []ch {
 
 // directiveName reads " NAME" of a directive; the rest of the line is left.
 func (p *pp) directiveName(at ch, word string, quiet bool) string {
-	for isBlank(p.peek(0)) {
-		p.next()
-	}
+	p.blanks()
 	if !isLetter(p.peek(0)) {
 		if !quiet {
 			p.fault(at, "", "#%s: name expected", word)
@@ -406,9 +406,7 @@ func (p *pp) directiveName(at ch, word string, quiet bool) string {
 		return ""
 	}
 	name := p.word()
-	for isBlank(p.peek(0)) {
-		p.next()
-	}
+	p.blanks()
 	if r := p.peek(0); !quiet && r >= 0 && r != '\n' && r != '/' && r != '`' {
 		p.fault(p.top(), "write nothing after the name", "#%s %s: end of line expected", word, name)
 	}
@@ -444,15 +442,11 @@ func (p *pp) include(at ch, out []ch) []ch {
 		return out
 	}
 	quote := p.next()
-	var rs []rune
-	for p.peek(0) != '"' {
-		if len(p.stack) == 0 {
-			p.fatal(quote, "the path begins here", "unmatched quote ('\"')")
-			return out
-		}
-		rs = append(rs, p.next().r)
+	rs, ok := p.until([]rune{'"'})
+	if !ok {
+		p.fatal(quote, "the path begins here", "unmatched quote ('\"')")
+		return out
 	}
-	p.next()
 	path := encode(rs)
 	src, err := p.readFile(path)
 	if err != nil {
@@ -463,6 +457,10 @@ func (p *pp) include(at ch, out []ch) []ch {
 			}
 		}
 		p.fault(quote, hint, "failed to read '%s'", path)
+		return out
+	}
+	if p.included++; p.included > maxIncluded {
+		p.fatal(at, "do files include each other again and again?", "more than %d files are included", maxIncluded)
 		return out
 	}
 	if p.depth++; p.depth >= maxDepth {
@@ -485,32 +483,22 @@ func (p *pp) foreign(out []ch, skip bool) []ch {
 	p.next()
 	term := []rune("$}}")
 	braces := p.next().r == '{'
+	var ok bool
 	if !braces {
-		term = nil
-		for p.peek(0) != '}' {
-			if len(p.stack) == 0 {
-				p.fatal(at, "write ${<END} ... END", "foreign block: '}' expected after the terminator")
-				return out
-			}
-			term = append(term, p.next().r)
+		if term, ok = p.until([]rune{'}'}); !ok {
+			p.fatal(at, "write ${<END} ... END", "foreign block: '}' expected after the terminator")
+			return out
 		}
-		p.next()
 		if len(term) == 0 {
 			p.fatal(at, "write ${<END} ... END", "foreign block: empty terminator")
 			return out
 		}
 	}
 	first := p.top()
-	var text []rune
-	for !p.startsWith(term) {
-		if len(p.stack) == 0 {
-			p.fatal(at, "the block begins here", "foreign block reaches end of file: '%s' not found", encode(term))
-			return out
-		}
-		text = append(text, p.next().r)
-	}
-	for range term {
-		p.next()
+	text, ok := p.until(term)
+	if !ok {
+		p.fatal(at, "the block begins here", "foreign block reaches end of file: '%s' not found", encode(term))
+		return out
 	}
 	if skip {
 		return out
@@ -526,11 +514,22 @@ func (p *pp) foreign(out []ch, skip bool) []ch {
 	return out
 }
 
-func (p *pp) startsWith(rs []rune) bool {
-	for i, r := range rs {
-		if p.peek(i) != r {
-			return false
+// until reads up to the characters term, which are read as well; not ok: they do not come.
+func (p *pp) until(term []rune) (text []rune, ok bool) {
+	for {
+		found := 0
+		for found < len(term) && p.peek(found) == term[found] {
+			found++
 		}
+		switch {
+		case found == len(term):
+			for range term {
+				p.next()
+			}
+			return text, true
+		case len(p.stack) == 0:
+			return nil, false
+		}
+		text = append(text, p.next().r)
 	}
-	return true
 }

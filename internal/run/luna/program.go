@@ -37,6 +37,10 @@ const (
 	ValueParam // input DF of a C++ routine
 )
 
+var paramKinds = []string{"int", "real", "string", "name", "value"}
+
+func (k ParamKind) String() string { return paramKinds[k] }
+
 // Pos is a position in a source file. Line and Col count from 1; Col counts characters.
 type Pos struct {
 	File string
@@ -73,8 +77,8 @@ const (
 	IfCond
 )
 
-// Code is a code fragment. Name is what reports show: the LuNA name of the routine or sub;
-// "for i", "while i" (with the counter's name), "if" for the others.
+// Code is a code fragment. Name is what reports show: the LuNA name of the routine or sub; "for i", "while i"
+// (with the counter's name), "if" for the others.
 type Code struct {
 	ID   int
 	Name string
@@ -191,8 +195,8 @@ type Stmt struct {
 
 // Home tells on which node a CF runs.
 type Home struct {
-	// Expr is an int; the node is Expr modulo the number of nodes, never negative. nil: node 0
-	// (for a SubBody: the node where it was created).
+	// Expr is an int; the node is Expr modulo the number of nodes, never negative. nil: node 0 (for a SubBody:
+	// the node where it was created).
 	Expr *Expr
 	// Replicating is set by "locator_replicating label => all" for a labelled call: the CF stays where it was
 	// created if it can be stolen.

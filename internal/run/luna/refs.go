@@ -88,6 +88,16 @@ func (x *stmtCtx) df(e *expr, rule bool, what string) *expr {
 	return n
 }
 
+// dfs is df for a list; it leaves out what is faulty.
+func (x *stmtCtx) dfs(ids []*expr, rule bool, what string) (found []*expr) {
+	for _, id := range ids {
+		if e := x.df(id, rule, what); e != nil {
+			found = append(found, e)
+		}
+	}
+	return found
+}
+
 func describe(e *expr) string {
 	switch e.op {
 	case xInt, xReal, xString:
@@ -101,7 +111,7 @@ func (x *stmtCtx) nameRef(e *expr) *NameRef {
 	n := &NameRef{Param: e.sym.kind == symParam, Name: e.name}
 	e.sym.used = true
 	x.env.find(e.name) // a rule for an existing name is deliberate
-	x.c.fixes = append(x.c.fixes, fix{from: x.frame, sym: e.sym, n: n})
+	x.c.fixes = append(x.c.fixes, fix{x.frame, e.sym, &n.Depth, &n.Slot})
 	return n
 }
 
@@ -152,9 +162,6 @@ func (x *stmtCtx) place(r *DFRef, e *expr) {
 		x.c.fault(StageRecom, m.r.off, "", "the place of %s depends on the place of %s itself", e.name, e.name)
 		m.bad = true
 		return
-	}
-	if x.locating == nil {
-		x.locating = map[string]bool{}
 	}
 	x.locating[key] = true
 	defer delete(x.locating, key)

@@ -2,6 +2,7 @@ package luna
 
 import (
 	"maps"
+	"slices"
 	"strings"
 )
 
@@ -33,18 +34,17 @@ var kindNames = map[byte]string{'c': "a call", 'f': "a for", 'i': "an if", 'w': 
 // checkRule warns about rules that LuNA silently ignores although they were probably intended. on is the kind
 // of construct.
 func (c *checker) checkRule(r *rule, on byte) {
-	infos, known := knownRules[r.name]
-	if !known {
+	if _, known := knownRules[r.name]; !known {
 		if near := nearest(r.name, maps.Keys(knownRules)); near != "" {
 			c.warn(StageRecom, r.off, "did you mean "+near+"?", "unknown rule %s is ignored", r.name)
 		}
 		return
 	}
+	if ruleApplies(r, on) && (r.form != ruleFlags || len(r.ids) == 0) {
+		return
+	}
 	var usage []string
-	for _, i := range infos {
-		if i.form == r.form && strings.IndexByte(i.where, on) >= 0 && !(r.form == ruleFlags && len(r.ids) > 0) {
-			return
-		}
+	for _, i := range knownRules[r.name] {
 		if strings.IndexByte(i.where, on) >= 0 && i.usage != "" {
 			usage = append(usage, i.usage)
 		}
@@ -61,15 +61,7 @@ func (c *checker) checkRule(r *rule, on byte) {
 }
 
 func (s *stmt) letter() byte {
-	switch s.kind {
-	case sFor:
-		return 'f'
-	case sWhile:
-		return 'w'
-	case sIf:
-		return 'i'
-	}
-	return 'c'
+	return map[stmtKind]byte{sCall: 'c', sFor: 'f', sWhile: 'w', sIf: 'i'}[s.kind]
 }
 
 // effective returns the rules of s that are called name, in the form, and have an effect on it.
@@ -84,27 +76,17 @@ func (s *stmt) effective(name string, form ruleForm) []*rule {
 }
 
 func ruleApplies(r *rule, on byte) bool {
-	for _, i := range knownRules[r.name] {
-		if i.form == r.form && strings.IndexByte(i.where, on) >= 0 {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(knownRules[r.name], func(i ruleInfo) bool {
+		return i.form == r.form && strings.IndexByte(i.where, on) >= 0
+	})
 }
 
-func (c *checker) rulesOfSub(d *def) *ruleEnv {
-	for _, r := range d.body.rules {
-		c.checkRule(r, 's')
+// rules checks the rules of a construct and returns those that apply inside it.
+func (c *checker) rules(rules []*rule, on byte, env *ruleEnv) *ruleEnv {
+	for _, r := range rules {
+		c.checkRule(r, on)
 	}
-	return c.maps(d.body.rules, nil)
-}
-
-// rules checks the rules of a statement and returns those that apply inside it.
-func (c *checker) rules(s *stmt, env *ruleEnv) *ruleEnv {
-	for _, r := range s.rules {
-		c.checkRule(r, s.letter())
-	}
-	return c.maps(s.rules, env)
+	return c.maps(rules, env)
 }
 
 // maps gathers the locator maps of a behaviour block; without any the result is env itself.
@@ -151,7 +133,7 @@ func (x *stmtCtx) home(s *stmt, label *expr) {
 			"two locators for one fragment")
 	}
 	if len(own) > 0 {
-		h.Expr = x.wantRule(own[0].e, "locator")
+		h.Expr = x.wantInt(own[0].e, true, "locator")
 	}
 	if label != nil && len(own) == 0 {
 		x.keys = map[string]int{}
@@ -188,16 +170,6 @@ func (x *stmtCtx) labelHome(label *expr) (e *Expr, replicating bool) {
 	return x.control(v), false
 }
 
-// wantRule lowers an int expression of a rule.
-func (x *stmtCtx) wantRule(e *expr, where string) *Expr {
-	r := x.value(e, true)
-	if r.text {
-		x.c.fault(StageCPP, e.off, "", "a string stands where an int is wanted (%s)", where)
-		return unset(x.c.pos(e.off))
-	}
-	return x.control(r)
-}
-
 // weight lowers the weight of a call. It is evaluated when the CF is created, so it cannot depend on data
 // fragments.
 func (x *stmtCtx) weight(e *expr) {
@@ -211,18 +183,8 @@ func (x *stmtCtx) weight(e *expr) {
 }
 
 func usesDF(e *expr) bool {
-	if e == nil {
-		return false
-	}
-	if e.op == xID && e.sym.isDF() {
-		return true
-	}
-	for _, i := range e.idx {
-		if usesDF(i) {
-			return true
-		}
-	}
-	return usesDF(e.a) || usesDF(e.b) || usesDF(e.c)
+	return e != nil && (e.op == xID && e.sym.isDF() || slices.ContainsFunc(e.idx, usesDF) ||
+		usesDF(e.a) || usesDF(e.b) || usesDF(e.c))
 }
 
 // requests lowers request and wait rules, each a group of its own.
@@ -233,24 +195,15 @@ func (x *stmtCtx) requests(s *stmt) {
 			x.c.warn(StageRecom, r.off, "write cf label: before the call",
 				"wait on a call without label: nothing can be pushed to it")
 		}
-		for _, id := range r.ids {
-			if e := x.df(id, true, "waited for"); e != nil {
-				if x.waits == nil {
-					x.waits = map[string]bool{}
-				}
-				x.waits[keyText(e)] = true
-				waits[r] = append(waits[r], e)
-			}
+		waits[r] = x.dfs(r.ids, true, "waited for")
+		for _, e := range waits[r] {
+			x.waits[keyText(e)] = true
 		}
 	}
 	for _, r := range s.rules {
 		ids := waits[r]
 		if r.name == "request" && r.form == ruleEnum {
-			for _, id := range r.ids {
-				if e := x.df(id, true, "requested"); e != nil {
-					ids = append(ids, e)
-				}
-			}
+			ids = x.dfs(r.ids, true, "requested")
 		}
 		if ids == nil {
 			continue
@@ -267,11 +220,7 @@ func (x *stmtCtx) requests(s *stmt) {
 // posts.
 func (x *stmtCtx) effects(s *stmt) {
 	st := x.st
-	for _, d := range s.deletes {
-		if id := x.df(d, s.both, "deleted"); id != nil {
-			x.effect(Effect{Kind: Destroy, Ref: x.placed(id), Out: -1, Pos: x.c.pos(d.off)})
-		}
-	}
+	x.destroy(s.deletes, s.both)
 	manual := map[*symbol]bool{}
 	for _, r := range s.rules {
 		if ruleApplies(r, s.letter()) {
@@ -289,6 +238,12 @@ func (x *stmtCtx) effects(s *stmt) {
 	}
 }
 
+func (x *stmtCtx) destroy(ids []*expr, rule bool) {
+	for _, id := range x.dfs(ids, rule, "deleted") {
+		x.effect(Effect{Kind: Destroy, Ref: x.placed(id), Out: -1, Pos: x.c.pos(id.off)})
+	}
+}
+
 func (x *stmtCtx) effect(e Effect) { x.st.Effects = append(x.st.Effects, e) }
 
 // ruleEffects lowers a rule with effects; manual collects the names that it excludes from the automatic
@@ -296,32 +251,22 @@ func (x *stmtCtx) effect(e Effect) { x.st.Effects = append(x.st.Effects, e) }
 func (x *stmtCtx) ruleEffects(s *stmt, r *rule, manual map[*symbol]bool) {
 	switch r.name {
 	case "delete":
-		for _, d := range r.ids {
-			if id := x.df(d, true, "deleted"); id != nil {
-				x.effect(Effect{Kind: Destroy, Ref: x.placed(id), Out: -1, Pos: x.c.pos(d.off)})
-			}
-		}
+		x.destroy(r.ids, true)
 	case "req_count", "req_unlimited":
-		for _, d := range r.ids {
-			id := x.df(d, true, "posted")
-			if id == nil {
-				continue
-			}
+		for _, id := range x.dfs(r.ids, true, "posted") {
 			manual[id.sym] = true
-			e := Effect{Kind: Post, Ref: x.placed(id), Out: x.outOf(id), Pos: x.c.pos(d.off)}
+			e := Effect{Kind: Post, Ref: x.placed(id), Out: x.outOf(id), Pos: x.c.pos(id.off)}
 			if r.form == ruleAssign {
 				x.useOuts = true
-				e.Count = x.wantRule(r.e, "req_count")
+				e.Count = x.wantInt(r.e, true, "req_count")
 				x.useOuts = false
 			}
 			x.effect(e)
 			x.warnUnposted(r, id)
 		}
 	case "drop":
-		for _, d := range r.ids {
-			if id := x.df(d, true, "dropped"); id != nil {
-				manual[id.sym] = true
-			}
+		for _, id := range x.dfs(r.ids, true, "dropped") {
+			manual[id.sym] = true
 		}
 	case "afterpush":
 		x.push(r, manual)
@@ -364,7 +309,7 @@ func (x *stmtCtx) nfArgs(s *stmt) {
 	for _, r := range s.effective("nfparam", ruleMap) {
 		for i, p := range sub.NFParams {
 			if p == r.ids[0].name && len(r.ids[0].idx) == 0 {
-				x.st.NFArgs[i] = x.wantRule(r.e, "nfparam")
+				x.st.NFArgs[i] = x.wantInt(r.e, true, "nfparam")
 			}
 		}
 	}

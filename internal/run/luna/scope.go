@@ -1,6 +1,10 @@
 package luna
 
-import "iter"
+import (
+	"cmp"
+	"iter"
+	"slices"
+)
 
 // symKind is what a name means.
 type symKind uint8
@@ -158,11 +162,15 @@ func (r *resolver) resolve(e *expr) *expr {
 }
 
 func (r *resolver) list(es []*expr) []*expr {
-	var out []*expr
+	inner := *r
+	inner.stage = StageRecom
+	return each(es, inner.resolve)
+}
+
+// each is what f makes of a list.
+func each(es []*expr, f func(*expr) *expr) (out []*expr) {
 	for _, e := range es {
-		inner := *r
-		inner.stage = StageRecom
-		out = append(out, inner.resolve(e))
+		out = append(out, f(e))
 	}
 	return out
 }
@@ -248,16 +256,13 @@ func (r *resolver) substitute(n *expr, s *symbol) *expr {
 		return inner.resolve(&e)
 	}
 	if e.op != xID {
-		kind := map[exprOp]string{xInt: "iconst", xReal: "rconst", xString: "sconst"}[e.op]
-		if kind == "" {
-			kind = "expression"
-		}
+		kind := cmp.Or(map[exprOp]string{xInt: "iconst", xReal: "rconst", xString: "sconst"}[e.op], "expression")
 		return r.bad(n.off, StageLet, n.name+" stands for "+srcText(&e)+", which cannot be indexed",
 			"substitution of %s instead of id is not allowed", kind)
 	}
 	base := inner.resolve(&expr{op: xID, off: n.off, name: e.name, idx: e.idx})
 	if base.op == xID {
-		base.idx = append(base.idx[:len(base.idx):len(base.idx)], r.list(n.idx)...)
+		base.idx = slices.Concat(base.idx, r.list(n.idx))
 		base.seal()
 	}
 	return base
@@ -292,10 +297,7 @@ func (c *checker) expandLets(e *expr, sc *scope) *expr {
 		n.a, n.b, n.c = c.expandLets(e.a, sc), c.expandLets(e.b, sc), c.expandLets(e.c, sc)
 		return &n
 	}
-	n.idx = nil
-	for _, i := range e.idx {
-		n.idx = append(n.idx, c.expandLets(i, sc))
-	}
+	n.idx = each(e.idx, func(i *expr) *expr { return c.expandLets(i, sc) })
 	s := sc.find(e.name, nil)
 	if s == nil || s.kind != symLet {
 		return &n
@@ -308,6 +310,6 @@ func (c *checker) expandLets(e *expr, sc *scope) *expr {
 		return badExpr(e.off)
 	}
 	n.name = s.let.name
-	n.idx = append(append([]*expr(nil), s.let.idx...), n.idx...)
+	n.idx = slices.Concat(s.let.idx, n.idx)
 	return &n
 }

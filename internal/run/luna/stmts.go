@@ -39,7 +39,8 @@ func (c *checker) stmts(in *block, sc *scope, env *ruleEnv, b *Block) {
 func (c *checker) begin(s *stmt, kind CodeKind, sc *scope, env *ruleEnv, b *Block) *stmtCtx {
 	st := c.newStmt(kind, s.off, s.line, s.text(), b)
 	b.Stmts = append(b.Stmts, st)
-	return &stmtCtx{c: c, st: st, sc: sc, frame: b, env: c.rules(s, env)}
+	return &stmtCtx{c: c, st: st, sc: sc, frame: b, env: c.rules(s.rules, s.letter(), env),
+		waits: map[string]bool{}, outs: map[string]int{}, locating: map[string]bool{}}
 }
 
 func (c *checker) loopOrIf(s *stmt, sc *scope, env *ruleEnv, b *Block) {
@@ -55,10 +56,10 @@ func (c *checker) loopOrIf(s *stmt, sc *scope, env *ruleEnv, b *Block) {
 	x.requests(s)
 	if s.kind == sFor {
 		x.noteShadow(s)
-		st.Lo = x.wantInt(s.e1, "bound of for")
-		st.Hi = x.wantInt(s.e2, "bound of for")
+		st.Lo = x.wantInt(s.e1, false, "bound of for")
+		st.Hi = x.wantInt(s.e2, false, "bound of for")
 	} else {
-		st.Cond = x.wantInt(s.e1, "condition of if")
+		st.Cond = x.wantInt(s.e1, false, "condition of if")
 	}
 	x.effects(s)
 	st.Waves = x.grouped(x.homeEnd)
@@ -68,9 +69,7 @@ func (c *checker) loopOrIf(s *stmt, sc *scope, env *ruleEnv, b *Block) {
 		c.counter(s, inner, st.Body)
 	}
 	c.block(s.body, inner, x.env, st.Body)
-	if x.env != env {
-		c.warnRules(x.env)
-	}
+	x.warnRules(env)
 }
 
 // counter declares a loop's counter in the scope of its body.
@@ -103,13 +102,13 @@ func (c *checker) while(s *stmt, sc *scope, env *ruleEnv, b *Block) {
 	x.sc, x.frame = inner, st.Body
 	x.home(s, nil)
 	x.sc, x.frame = outside, b
-	st.Start = x.wantInt(s.e2, "start of while")
+	st.Start = x.wantInt(s.e2, false, "start of while")
 	st.StartWaves = x.waves(x.homeEnd, len(st.Inputs))
 	start := len(st.Inputs)
 	x.sc, x.frame = inner, st.Body
 	x.keys = map[string]int{}
 	x.requests(s)
-	st.Cond = x.wantInt(s.e1, "condition of while")
+	st.Cond = x.wantInt(s.e1, false, "condition of while")
 	if out := x.df(s.out, false, "the result of while"); out != nil {
 		x.output(out)
 	} else {
@@ -121,14 +120,12 @@ func (c *checker) while(s *stmt, sc *scope, env *ruleEnv, b *Block) {
 	body := c.newScope(sc, st.Body)
 	body.syms[s.name] = inner.syms[s.name]
 	c.block(s.body, body, x.env, st.Body)
-	if x.env != env {
-		c.warnRules(x.env)
-	}
+	x.warnRules(env)
 }
 
-// wantInt lowers an expression as written for control.
-func (x *stmtCtx) wantInt(e *expr, where string) *Expr {
-	r := x.value(e, false)
+// wantInt lowers an expression as written for control; rule says that it stands in a behaviour block.
+func (x *stmtCtx) wantInt(e *expr, rule bool, where string) *Expr {
+	r := x.value(e, rule)
 	if r.text {
 		x.c.fault(StageCPP, e.off, "", "a string stands where an int is wanted (%s)", where)
 		return unset(x.c.pos(e.off))
@@ -140,9 +137,6 @@ func (x *stmtCtx) wantInt(e *expr, where string) *Expr {
 func (x *stmtCtx) output(e *expr) int {
 	e.sym.init = true
 	key := keyText(e)
-	if x.outs == nil {
-		x.outs = map[string]int{}
-	}
 	r := x.ref(e)
 	k := len(x.st.Outs)
 	if _, twice := x.outs[key]; twice {
@@ -200,10 +194,8 @@ func (c *checker) call(s *stmt, sc *scope, env *ruleEnv, b *Block) {
 		}
 	}
 	st.NArgOuts = len(st.Outs)
-	for _, t := range s.tokens {
-		if id := x.df(t, false, "initialised"); id != nil {
-			x.output(id)
-		}
+	for _, id := range x.dfs(s.tokens, false, "initialised") {
+		x.output(id)
 	}
 	x.effects(s)
 	if kind == SubCall {
@@ -211,9 +203,7 @@ func (c *checker) call(s *stmt, sc *scope, env *ruleEnv, b *Block) {
 	}
 	st.Waves = x.grouped(x.homeEnd)
 	x.warnOverlap()
-	if x.env != env {
-		c.warnRules(x.env)
-	}
+	x.warnRules(env)
 }
 
 // label resolves the label of a call, nil without one.

@@ -80,15 +80,9 @@ func (e *expr) kindOf() kind {
 		}
 		return kInt
 	case xID:
-		if len(e.idx) == 0 {
-			switch e.sym.kind {
-			case symInt, symNF:
-				return kInt
-			case symReal:
-				return kReal
-			case symString:
-				return kString
-			}
+		k, scalar := map[symKind]kind{symInt: kInt, symNF: kInt, symReal: kReal, symString: kString}[e.sym.kind]
+		if scalar && len(e.idx) == 0 {
+			return k
 		}
 		return kValue
 	}
@@ -165,49 +159,50 @@ func isConst(e *Expr) bool { return e.Op == OpInt || e.Op == OpReal }
 
 // arith makes an arithmetic node; a and b have the same Type.
 func arith(op Op, a, b *Expr, pos Pos) *Expr {
-	if isConst(a) && isConst(b) && a.Type == b.Type {
-		if a.Type == Int {
-			if v, ok := foldInt(op, a.I, b.I); ok {
-				return intConst(v, pos)
-			}
-		} else if v, ok := foldReal(op, a.F, b.F); ok {
-			return realConst(v, pos)
+	switch {
+	case a.Op == OpInt && b.Op == OpInt:
+		// Dividing by zero, or the least int by -1, stops the program when it gets there.
+		if (op != OpDiv && op != OpMod) || b.I != 0 && (b.I != -1 || a.I != math.MinInt32) {
+			return intConst(Arith(op, a.I, b.I), pos)
+		}
+	case a.Op == OpReal && b.Op == OpReal:
+		if op != OpMod && (op != OpDiv || b.F != 0) {
+			return realConst(Arith(op, a.F, b.F), pos)
 		}
 	}
 	return &Expr{Op: op, Type: a.Type, A: a, B: b, Pos: pos}
 }
 
-func foldInt(op Op, a, b int32) (int32, bool) {
+// Arith applies + - * / or, to ints, %. Ints wrap; their division truncates toward zero and must not be by 0.
+func Arith[T int32 | float64](op Op, x, y T) T {
 	switch op {
 	case OpAdd:
-		return a + b, true
+		return x + y
 	case OpSub:
-		return a - b, true
+		return x - y
 	case OpMul:
-		return a * b, true
+		return x * y
+	case OpDiv:
+		return x / y
 	}
-	// Dividing by zero, or the least int by -1, stops the program when it gets there.
-	if b == 0 || b == -1 && a == math.MinInt32 {
-		return 0, false
-	}
-	if op == OpDiv {
-		return a / b, true
-	}
-	return a % b, true
+	return T(int32(x) % int32(y))
 }
 
-func foldReal(op Op, a, b float64) (float64, bool) {
+// Holds tells whether a comparison holds.
+func Holds[T int32 | float64 | string](op Op, x, y T) bool {
 	switch op {
-	case OpAdd:
-		return a + b, true
-	case OpSub:
-		return a - b, true
-	case OpMul:
-		return a * b, true
-	case OpDiv:
-		return a / b, b != 0
+	case OpLT:
+		return x < y
+	case OpLE:
+		return x <= y
+	case OpGT:
+		return x > y
+	case OpGE:
+		return x >= y
+	case OpEQ:
+		return x == y
 	}
-	return 0, false
+	return x != y
 }
 
 // compare makes a comparison; a and b have the same Type.
@@ -221,8 +216,7 @@ func compare(op Op, a, b *Expr, pos Pos) *Expr {
 		if a.Type == Int {
 			x, y = float64(a.I), float64(b.I)
 		}
-		v := map[Op]bool{OpLT: x < y, OpLE: x <= y, OpGT: x > y, OpGE: x >= y, OpEQ: x == y, OpNE: x != y}[op]
-		return boolConst(v, pos)
+		return boolConst(Holds(op, x, y), pos)
 	}
 	return &Expr{Op: op, Type: typ, A: a, B: b, Pos: pos}
 }

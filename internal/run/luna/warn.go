@@ -1,5 +1,7 @@
 package luna
 
+import "slices"
+
 // warnRules warns about locator maps whose name does not occur in their scope.
 func (c *checker) warnRules(env *ruleEnv) {
 	if env == nil {
@@ -12,18 +14,19 @@ func (c *checker) warnRules(env *ruleEnv) {
 	}
 }
 
+// warnRules is the same for the maps that a statement adds to those around it.
+func (x *stmtCtx) warnRules(around *ruleEnv) {
+	if x.env != around {
+		x.c.warnRules(x.env)
+	}
+}
+
 // warnUnposted warns about posting or pushing a name that the CF neither produces nor reads, which fails at
 // run time.
 func (x *stmtCtx) warnUnposted(r *rule, id *expr) {
-	for _, out := range x.outExprs {
-		if out != nil && out.sym == id.sym {
-			return
-		}
-	}
-	for k := range x.inputSyms {
-		if x.inputSyms[k] == id.sym {
-			return
-		}
+	if slices.Contains(x.inputSyms, id.sym) ||
+		slices.ContainsFunc(x.outExprs, func(out *expr) bool { return out != nil && out.sym == id.sym }) {
+		return
 	}
 	x.c.warn(StageRecom, r.off, "", "%s: this statement neither produces nor reads %s; running it will fail",
 		r.name, srcText(id))

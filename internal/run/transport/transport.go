@@ -28,15 +28,21 @@ func (m *Message) Bytes() int64 {
 	return n
 }
 
+// Release gives up the payload.
+func (m *Message) Release() {
+	for _, v := range m.Payload {
+		v.Release()
+	}
+}
+
 // Network connects the nodes of a run.
 type Network interface {
 	// Send hands a message over and returns at once. Messages of one link arrive in order.
 	Send(m *Message)
 	// Queue is the number of messages sent on the link and not yet handed to the receiver.
 	Queue(from, to int) int
-	// Serve is for who has nothing to do but to wait for messages: it delivers what comes, by the goroutine
-	// that calls it, until that says so or nothing has come for a moment. It returns false, at once, where
-	// somebody else does that just as well.
+	// Serve delivers messages on the calling goroutine, which has nothing else to do, until it says so or
+	// nothing arrives for a moment. It returns false at once if the network has a goroutine for that.
 	Serve(until func() bool) bool
 	// Close stops delivery; messages still under way, or sent later, are dropped and their payload released.
 	Close()

@@ -123,9 +123,7 @@ func Cut(b []byte) (m *Message, parts []Part, rest []byte, err error) {
 	}
 	mem := d.take(head)
 	if d.bad {
-		for _, v := range m.Payload {
-			v.Release()
-		}
+		m.Release()
 		return nil, nil, nil, errWire
 	}
 	if head <= len(r.head) {

@@ -201,6 +201,11 @@ func TestBadQuestions(t *testing.T) {
 		{run + "/matrix?value=speed", 400, "speed"},
 		{run + "/events?kinds=No.onSuch", 400, ""},
 		{run + "/events?offset=-1", 400, "offset"},
+		{run + "/events.csv?cf=x", 400, ""},
+		{run + "/events.csv?df=x", 400, ""},
+		{run + "/events.csv?kinds=No.onSuch", 400, ""},
+		{run + "/events.csv?nodes=9", 404, ""},
+		{run + "/export?from=9&to=8", 400, "is after to"},
 		{run + "/fragments/77", 404, ""},
 		{run + "/fragments/x", 400, ""},
 		{run + "/graph/around", 400, ""},
@@ -208,9 +213,12 @@ func TestBadQuestions(t *testing.T) {
 		{run + "/at?t=%zz", 400, "cannot be read"},
 		{"/api/compare?a=" + ids[0], 404, "b: no such run"},
 	} {
-		status, body, _ := get(t, s.URL+c.path)
+		status, body, header := get(t, s.URL+c.path)
 		var answer struct {
 			Error string `json:"error"`
+		}
+		if header.Get("Content-Disposition") != "" {
+			t.Errorf("%s: the error is offered as a file", c.path)
 		}
 		if err := json.Unmarshal(body, &answer); err != nil || status != c.status ||
 			!strings.Contains(answer.Error, c.text) || strings.Contains(answer.Error, "\n") {
@@ -257,6 +265,9 @@ func TestExport(t *testing.T) {
 		}
 		if err != nil || !filepath.IsLocal(h.Name) {
 			t.Fatal(err, h)
+		}
+		if h.Typeflag == tar.TypeDir {
+			continue
 		}
 		data, err := io.ReadAll(files)
 		if err != nil {
@@ -342,7 +353,7 @@ func TestToken(t *testing.T) {
 }
 
 // TestTokens: a browser has cookies of hosts, not of ports; two servers with different tokens keep theirs all
-// the same.
+// the same. A cookie is not the token, and no other port takes it.
 func TestTokens(t *testing.T) {
 	jar, err := cookiejar.New(nil)
 	if err != nil {
@@ -357,12 +368,47 @@ func TestTokens(t *testing.T) {
 		resp.Body.Close()
 		return resp.StatusCode
 	}
-	a, _ := serve(t, api.Config{Token: "a"})
+	a, _ := serve(t, api.Config{Token: "a;\" \\é"})
 	b, _ := serve(t, api.Config{Token: "b"})
-	visits := []string{a.URL + "/?token=a", b.URL + "/?token=b", a.URL + "/api/runs", b.URL + "/api/runs"}
+	c, _ := serve(t, api.Config{Token: "b"})
+	visits := []string{a.URL + "/?token=" + url.QueryEscape("a;\" \\é"), b.URL + "/?token=b", a.URL + "/api/runs", b.URL + "/api/runs"}
 	for _, address := range visits {
 		if status := ask(address); status != http.StatusOK {
 			t.Errorf("%s: %d", address, status)
+		}
+	}
+	if status := ask(c.URL + "/api/runs"); status != http.StatusUnauthorized {
+		t.Errorf("a server takes another one's cookie: %d", status)
+	}
+	at, err := url.Parse(a.URL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	cookies := jar.Cookies(at)
+	if len(cookies) != 2 {
+		t.Fatalf("%v", cookies)
+	}
+	for _, cookie := range cookies {
+		if len(cookie.Value) != 64 {
+			t.Errorf("cookie %s", cookie)
+		}
+		for _, s := range []*httptest.Server{b, c} { // the value under the name of another port
+			req, err := http.NewRequest(http.MethodGet, s.URL+"/api/runs", nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			_, port, _ := strings.Cut(strings.TrimPrefix(s.URL, "http://"), ":")
+			if name := "whyslow_session_" + port; name != cookie.Name {
+				req.AddCookie(&http.Cookie{Name: name, Value: cookie.Value})
+				resp, err := http.DefaultClient.Do(req)
+				if err != nil {
+					t.Fatal(err)
+				}
+				resp.Body.Close()
+				if resp.StatusCode != http.StatusUnauthorized {
+					t.Errorf("%s takes the cookie %s: %d", s.URL, cookie.Name, resp.StatusCode)
+				}
+			}
 		}
 	}
 }

@@ -39,20 +39,20 @@ func askEvents(q *question) (any, error) {
 
 // eventsCSV writes the list as a table of any length.
 func (s *Server) eventsCSV(w http.ResponseWriter, r *http.Request) {
-	s.long(w, r, func(q *question) (func() error, error) {
+	s.long(w, r, func(q *question, w *longAnswer) error {
 		e := q.eventQuery()
 		if q.err != nil {
-			return nil, q.err
+			return q.err
 		}
 		snap, err := q.snapshot()
 		if err != nil {
-			return nil, err
+			return err
 		}
 		list, err := snap.Events()
 		if err != nil {
-			return nil, err
+			return err
 		}
 		download(w, "text/csv; charset=utf-8", "events.csv")
-		return func() error { return list.CSV(q.ctx, w, e) }, nil
+		return list.CSV(q.ctx, w, e)
 	})
 }

@@ -9,20 +9,19 @@ import (
 	"io"
 	"net/http"
 	"os"
-	"path"
 	"path/filepath"
 	"strconv"
 	"strings"
 
 	"github.com/whyslow/whyslow/internal/model/query"
 
+	"github.com/whyslow/whyslow/internal/procs"
 	"github.com/whyslow/whyslow/trace"
 )
 
-// long answers a question at any length, without a time limit. prepare checks the question and returns what
-// writes the answer, whose status has been sent by then.
-func (s *Server) long(w http.ResponseWriter, r *http.Request,
-	prepare func(q *question) (func() error, error)) {
+// long answers a question at any length, without a time limit. What write returns before it has written
+// anything is answered as an error; later the connection is cut, so that nobody mistakes a part for the whole.
+func (s *Server) long(w http.ResponseWriter, r *http.Request, write func(q *question, w *longAnswer) error) {
 	run := s.cfg.Runs.Get(r.PathValue("id"))
 	if run == nil {
 		fail(w, http.StatusNotFound, "no such run is shown")
@@ -30,21 +29,30 @@ func (s *Server) long(w http.ResponseWriter, r *http.Request,
 	}
 	q := &question{params: newParams(r), ctx: r.Context(), run: run}
 	defer q.release()
-	write, err := prepare(q)
-	if err == nil {
-		err = q.err
-	}
-	if err != nil {
+	out := &longAnswer{ResponseWriter: w}
+	err := procs.Guard(func() error { return write(q, out) })
+	switch {
+	case err == nil:
+	case !out.begun:
+		w.Header().Del("Content-Disposition")
 		s.failed(w, r, err)
-		return
-	}
-	if err := write(); err != nil && r.Context().Err() == nil {
-		if s.cfg.Log != nil {
+	default:
+		if s.cfg.Log != nil && r.Context().Err() == nil {
 			s.cfg.Log(r.URL.Path + ": " + err.Error())
 		}
-		// Cut the connection, so that nobody mistakes a part for the whole.
 		panic(http.ErrAbortHandler)
 	}
+}
+
+// longAnswer is an answer that knows whether any of it was written.
+type longAnswer struct {
+	http.ResponseWriter
+	begun bool
+}
+
+func (a *longAnswer) Write(b []byte) (int, error) {
+	a.begun = true
+	return a.ResponseWriter.Write(b)
 }
 
 func download(w http.ResponseWriter, kind, name string) {
@@ -56,35 +64,36 @@ func download(w http.ResponseWriter, kind, name string) {
 // export sends an interval as a trace in an archive: its events and the definitions they use, as whyslow dump
 // and dump --parse make it.
 func (s *Server) export(w http.ResponseWriter, r *http.Request) {
-	s.long(w, r, func(q *question) (func() error, error) {
+	s.long(w, r, func(q *question, w *longAnswer) error {
 		snap, err := q.snapshot()
 		if err != nil {
-			return nil, err
+			return err
 		}
 		from, to := q.span(snap.Model.Wall())
 		if q.err != nil {
-			return nil, q.err
+			return q.err
 		}
 		base := strings.TrimSuffix(filepath.Base(q.run.Dir()), ".trace")
 		name := fmt.Sprintf("%s.%d-%d.trace", base, from, to)
 		in := trace.Span{From: from + snap.Model.Start, To: to + snap.Model.Start}
 		if snap.Reader.EventsIn(in) == 0 {
-			return nil, query.Bad("there are no events from %d to %d", from, to)
+			return query.Bad("there are no events from %d to %d", from, to)
 		}
 		dir, err := os.MkdirTemp("", "whyslow-export-")
 		if err != nil {
-			return nil, err
+			return err
 		}
+		defer os.RemoveAll(dir)
 		err = cut(q.ctx, snap.Reader, filepath.Join(dir, name), in, snap.Model.Info)
 		var nothing *trace.SyntaxError
 		if errors.As(err, &nothing) { // blocks overlap the interval, but have no event in it
 			err = query.Bad("there are no events from %d to %d", from, to)
 		}
 		if err != nil {
-			return nil, errors.Join(err, os.RemoveAll(dir))
+			return err
 		}
 		download(w, "application/gzip", name+".tar.gz")
-		return func() error { return errors.Join(archive(w, dir, name), os.RemoveAll(dir)) }, nil
+		return archive(w, dir)
 	})
 }
 
@@ -103,36 +112,12 @@ func cut(ctx context.Context, r *trace.Reader, dir string, in trace.Span, info *
 	return trace.WriteRunInfo(dir, &part)
 }
 
-// archive writes dir/name as a compressed tar file.
-func archive(w io.Writer, dir, name string) error {
+// archive writes what is in a folder as a compressed tar file.
+func archive(w io.Writer, dir string) error {
 	zip := gzip.NewWriter(w)
 	out := tar.NewWriter(zip)
-	entries, err := os.ReadDir(filepath.Join(dir, name))
-	if err != nil {
+	if err := out.AddFS(os.DirFS(dir)); err != nil {
 		return err
-	}
-	for _, e := range entries {
-		if err := pack(out, filepath.Join(dir, name, e.Name()), path.Join(name, e.Name())); err != nil {
-			return err
-		}
 	}
 	return errors.Join(out.Close(), zip.Close())
-}
-
-func pack(out *tar.Writer, file, name string) error {
-	f, err := os.Open(file)
-	if err != nil {
-		return err
-	}
-	defer f.Close()
-	st, err := f.Stat()
-	if err != nil {
-		return err
-	}
-	head := &tar.Header{Name: name, Mode: 0o644, Size: st.Size(), ModTime: st.ModTime()}
-	if err := out.WriteHeader(head); err != nil {
-		return err
-	}
-	_, err = io.Copy(out, f)
-	return err
 }

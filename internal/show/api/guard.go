@@ -1,20 +1,38 @@
 package api
 
 import (
-	"github.com/whyslow/whyslow/internal/record/collect"
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/hex"
 	"net"
 	"net/http"
 	"slices"
 	"strings"
+
+	"github.com/whyslow/whyslow/internal/record/collect"
 )
 
-// cookie is the name of a server's cookie. Browsers send cookies to all ports of a host, so the name has the
-// port: otherwise servers with different tokens would overwrite each other's.
-func cookie(r *http.Request) string {
-	if _, port, err := net.SplitHostPort(r.Host); err == nil {
-		return "whyslow_token_" + port
+// session is the cookie of those who gave the token. Browsers send cookies to all ports of a host, also to
+// servers of other users there. So the name has the port, and the value is not the token but a sum of it that
+// no other port takes. It stays the same when a server starts again with the same token.
+func (s *Server) session(r *http.Request) (name, value string) {
+	_, port, err := net.SplitHostPort(r.Host)
+	if err != nil {
+		port = "default"
 	}
-	return "whyslow_token"
+	sum := hmac.New(sha256.New, []byte(s.cfg.Token))
+	sum.Write([]byte("session at port " + port))
+	return "whyslow_session_" + port, hex.EncodeToString(sum.Sum(nil))
+}
+
+// admitted tells whether a request has the token or the session's cookie.
+func (s *Server) admitted(r *http.Request) bool {
+	if given, ok := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer "); ok {
+		return collect.TokenOK(given, s.cfg.Token)
+	}
+	name, value := s.session(r)
+	c, err := r.Cookie(name)
+	return err == nil && hmac.Equal([]byte(c.Value), []byte(value))
 }
 
 // policy is what the page may load: nothing from elsewhere, and no code or style except its files. Canvases
@@ -48,7 +66,8 @@ func (s *Server) guard(next http.Handler) http.Handler {
 				fail(w, http.StatusUnauthorized, "the token is wrong")
 				return
 			}
-			http.SetCookie(w, &http.Cookie{Name: cookie(r), Value: given, Path: "/", HttpOnly: true,
+			name, value := s.session(r)
+			http.SetCookie(w, &http.Cookie{Name: name, Value: value, Path: "/", HttpOnly: true,
 				Secure: s.cfg.TLS != nil, SameSite: http.SameSiteStrictMode})
 			q := r.URL.Query()
 			q.Del("token")
@@ -58,12 +77,8 @@ func (s *Server) guard(next http.Handler) http.Handler {
 			http.Redirect(w, r, r.URL.RequestURI(), http.StatusSeeOther)
 			return
 		}
-		given, _ := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
-		if c, err := r.Cookie(cookie(r)); err == nil && given == "" {
-			given = c.Value
-		}
 		// The page itself holds no secrets, and must load to ask for the token.
-		if strings.HasPrefix(r.URL.Path, "/api/") && !collect.TokenOK(given, s.cfg.Token) {
+		if strings.HasPrefix(r.URL.Path, "/api/") && !s.admitted(r) {
 			h.Set("WWW-Authenticate", "Bearer")
 			fail(w, http.StatusUnauthorized, "this server asks for a token: open it as /?token=...")
 			return

@@ -43,7 +43,7 @@ func (s *Server) routes(mux *http.ServeMux) {
 		"/path":                about((*live.Snapshot).Timeline, criticalPath),
 		"/cf/{key}":            about((*live.Snapshot).Timeline, cfStory),
 		"/df/{key}":            about((*live.Snapshot).Timeline, dfStory),
-		"/search":              askSearch,
+		"/search":              about((*live.Snapshot).Index, search),
 		"/at":                  askAt,
 		"/series":              askSeries,
 		"/matrix":              askMatrix,
@@ -252,27 +252,19 @@ func arrows(q *question, t *timeline.Timeline, from, to int64) (any, error) {
 
 func criticalPath(q *question, t *timeline.Timeline, from, to int64) (any, error) {
 	limit := int(q.number("limit", 1, 1_000_000, 10_000))
-	return t.PathIn(q.ctx, timeline.PathQuery{From: from, To: to, Limit: limit})
+	return t.Path(q.ctx, timeline.PathQuery{From: from, To: to, Limit: limit})
 }
 
 func cfStory(q *question, t *timeline.Timeline, _, _ int64) (any, error) {
-	return story.CF(q.ctx, t.Model(), t, q.key, q.lang())
+	return story.CF(t, q.key, q.lang())
 }
 
 func dfStory(q *question, t *timeline.Timeline, _, _ int64) (any, error) {
-	return story.DF(q.ctx, t.Model(), t, q.key, q.lang())
+	return story.DF(t, q.key, q.lang())
 }
 
-func askSearch(q *question) (any, error) {
-	s, err := q.snapshot()
-	if err != nil {
-		return nil, err
-	}
-	index, err := s.Index()
-	if err != nil {
-		return nil, err
-	}
-	return index.Search(q.text("q", 200), int(q.number("limit", 1, 1000, 50)))
+func search(q *question, x *story.Index, _, _ int64) (any, error) {
+	return x.Search(q.text("q", 200), int(q.number("limit", 1, 1000, 50)))
 }
 
 func (s *Server) compare(w http.ResponseWriter, r *http.Request) {

@@ -2,7 +2,7 @@ package api
 
 import (
 	"encoding/json"
-	"fmt"
+	"io"
 	"net/http"
 	"path/filepath"
 	"time"
@@ -171,41 +171,33 @@ func stream(w http.ResponseWriter, r *http.Request, here func(), next func() (an
 	h.Set("Cache-Control", "no-store")
 	h.Set("X-Accel-Buffering", "no")
 	rc := http.NewResponseController(w)
+	send := func(text string) bool {
+		here()
+		_ = rc.SetWriteDeadline(time.Now().Add(heartbeat)) // a client that does not read is disconnected
+		_, err := io.WriteString(w, text+"\n\n")
+		return err == nil && rc.Flush() == nil
+	}
 	beat := time.NewTicker(heartbeat)
 	defer beat.Stop()
 	for {
-		here()
 		v, changed := next()
 		data, err := json.Marshal(v)
-		if err != nil {
+		if err != nil || !send("data: "+string(data)) {
 			return
 		}
-		// A client that does not read is disconnected.
-		_ = rc.SetWriteDeadline(time.Now().Add(heartbeat))
-		if _, err := fmt.Fprintf(w, "data: %s\n\n", data); err != nil || rc.Flush() != nil {
-			return
-		}
-	wait:
-		for {
+		for waiting := true; waiting; {
 			select {
 			case <-r.Context().Done():
 				return
 			case <-changed:
-				break wait
+				waiting = false
 			case <-beat.C:
-				here()
-				_ = rc.SetWriteDeadline(time.Now().Add(heartbeat))
-				if _, err := fmt.Fprint(w, ": still here\n\n"); err != nil || rc.Flush() != nil {
+				if !send(": still here") {
 					return
 				}
 			}
 		}
-		// Several changes within a moment are sent as one.
-		select {
-		case <-r.Context().Done():
-			return
-		case <-time.After(updateEvery):
-		}
+		time.Sleep(updateEvery) // several changes within a moment are sent as one
 	}
 }
 

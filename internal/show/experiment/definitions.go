@@ -11,12 +11,13 @@ var definitions = []struct {
 }{
 	{"starvation", starvationExperiment},
 	{"overhead", overheadExperiment},
-	{"latency", latencyExperiment},
-	{"pic", picExperiment},
+	{"latency", crossedExperiment("nodes, links of 20 us and 1.25 GB/s", Point{Flags: network})},
+	// The links are like those of a cluster here, too: nodes are thought of as different computers.
+	{"pic", dustExperiment("nodes", Point{Flags: network})},
 	{"overhead-mpi", overheadMPIExperiment},
-	{"latency-shm", latencySharedExperiment},
-	{"latency-tcp", latencyTCPExperiment},
-	{"pic-mpi", picMPIExperiment},
+	{"latency-shm", crossedExperiment("MPI ranks, over shared memory", Point{Ranks: true, MPI: sharedMemory})},
+	{"latency-tcp", crossedExperiment("MPI ranks, over TCP on one computer", Point{Ranks: true, MPI: tcp})},
+	{"pic-mpi", dustExperiment("ranks", Point{Ranks: true})},
 }
 
 // network are links like those of a cluster: 10 Gbit/s.
@@ -98,61 +99,46 @@ func overheadMPIExperiment(opt Options) *Experiment {
 
 // crossedExperiment: two chains that change nodes with every CF, in opposite directions; DFs from 8 bytes to
 // 16 MiB. like is how a point runs, where is said of its links.
-func crossedExperiment(opt Options, where string, like Point) *Experiment {
-	length, work, step := 100, iterations, 8
-	if opt.Quick {
-		length, work, step = 20, iterations/100, 256
+func crossedExperiment(where string, like Point) func(Options) *Experiment {
+	return func(opt Options) *Experiment {
+		like := like
+		length, work, step := 100, iterations, 8
+		if opt.Quick {
+			length, work, step = 20, iterations/100, 256
+		}
+		e := &Experiment{
+			Title:     fmt.Sprintf("two chains of %d CFs that cross between two %s", length, where),
+			Parameter: "DF size", Repeats: 5, judge: judgeLatency,
+		}
+		like.Nodes, like.Workers, like.Program = 2, 1, "crossed/crossed.fa"
+		for size := 8; size <= 16<<20; size *= step {
+			like.Args = words(length, size, work/2/length)
+			e.add(size, sizeText(size), like)
+		}
+		return e
 	}
-	e := &Experiment{
-		Title:     fmt.Sprintf("two chains of %d CFs that cross between two %s", length, where),
-		Parameter: "DF size", Repeats: 5, judge: judgeLatency,
-	}
-	like.Nodes, like.Workers, like.Program = 2, 1, "crossed/crossed.fa"
-	for size := 8; size <= 16<<20; size *= step {
-		like.Args = words(length, size, work/2/length)
-		e.add(size, sizeText(size), like)
-	}
-	return e
-}
-
-func latencyExperiment(opt Options) *Experiment {
-	return crossedExperiment(opt, "nodes, links of 20 us and 1.25 GB/s", Point{Flags: network})
-}
-
-func latencySharedExperiment(opt Options) *Experiment {
-	return crossedExperiment(opt, "MPI ranks, over shared memory", Point{Ranks: true, MPI: sharedMemory})
-}
-
-func latencyTCPExperiment(opt Options) *Experiment {
-	return crossedExperiment(opt, "MPI ranks, over TCP on one computer", Point{Ranks: true, MPI: tcp})
 }
 
 // dustExperiment: particle in cell, all on one node and on four. like is how a point runs.
-func dustExperiment(opt Options, parameter string, like Point) *Experiment {
-	mesh, particles, slabs, steps, eps := 100, 1_000_000, 25, 10, "0.0001"
-	if opt.Quick {
-		mesh, particles, slabs, steps = 16, 2000, 8, 3
+func dustExperiment(parameter string, like Point) func(Options) *Experiment {
+	return func(opt Options) *Experiment {
+		like := like
+		mesh, particles, slabs, steps, eps := 100, 1_000_000, 25, 10, "0.0001"
+		if opt.Quick {
+			mesh, particles, slabs, steps = 16, 2000, 8, 3
+		}
+		e := &Experiment{
+			Title: fmt.Sprintf("particle in cell: %d particles, a mesh of %d x %d x %d in %d slabs, %d steps",
+				particles, mesh, mesh, mesh, slabs, steps),
+			Parameter: parameter, Repeats: 5, judge: judgePIC,
+		}
+		like.Workers, like.Program = 1, "pic/pic.fa"
+		for _, nodes := range []int{1, 4} {
+			like.Nodes, like.Args = nodes, append(append(words(mesh, particles, slabs, steps), eps), words(nodes)...)
+			e.add(nodes, strconv.Itoa(nodes), like)
+		}
+		return e
 	}
-	e := &Experiment{
-		Title: fmt.Sprintf("particle in cell: %d particles, a mesh of %d x %d x %d in %d slabs, %d steps",
-			particles, mesh, mesh, mesh, slabs, steps),
-		Parameter: parameter, Repeats: 5, judge: judgePIC,
-	}
-	like.Workers, like.Program = 1, "pic/pic.fa"
-	for _, nodes := range []int{1, 4} {
-		like.Nodes, like.Args = nodes, append(append(words(mesh, particles, slabs, steps), eps), words(nodes)...)
-		e.add(nodes, strconv.Itoa(nodes), like)
-	}
-	return e
-}
-
-func picExperiment(opt Options) *Experiment {
-	// The links are like those of a cluster here, too: nodes are thought of as different computers.
-	return dustExperiment(opt, "nodes", Point{Flags: network})
-}
-
-func picMPIExperiment(opt Options) *Experiment {
-	return dustExperiment(opt, "ranks", Point{Ranks: true})
 }
 
 func (e *Experiment) add(value int, label string, p Point) {

@@ -22,6 +22,7 @@ import (
 	"strings"
 
 	"github.com/whyslow/whyslow/examples"
+	"github.com/whyslow/whyslow/internal/analysis/slou"
 )
 
 // Options say how to run experiments.
@@ -99,8 +100,18 @@ type Run struct {
 	MessageBytes int64  `json:"message_bytes"`
 }
 
+// factors are the times of the factors in their order.
+func (r *Run) factors() [slou.FactorLoss]*int64 {
+	return [slou.FactorLoss]*int64{&r.UNS, &r.SNS, &r.LNS, &r.ONS, &r.WNS}
+}
+
 // Sum is what the factors add up to.
-func (r *Run) Sum() int64 { return r.UNS + r.SNS + r.LNS + r.ONS + r.WNS }
+func (r *Run) Sum() (ns int64) {
+	for _, f := range r.factors() {
+		ns += *f
+	}
+	return ns
+}
 
 // Check is a claim about an experiment.
 type Check struct {

@@ -98,17 +98,25 @@ func judgeStarvation(e *Experiment) []Check {
 }
 
 func judgeOverhead(e *Experiment) []Check {
-	holds, saw := e.falls(e.Points, overhead, 1)
+	checks := e.differs(overhead, 1, "O, apart from pre-emption, falls as CFs become fewer and larger", "O",
+		"%s of all processor time with %s CFs, %s with %s")
+	return append(checks, e.nothing("L is zero on one node", latency), e.sums())
+}
+
+func judgeLatency(e *Experiment) []Check {
+	return append(e.differs(latency, -1, "L grows with the size of DFs", "L",
+		"%s of all processor time with DFs of %s, %s with %s"), e.sums())
+}
+
+// differs checks that a factor falls from point to point (sign -1: rises), and much in all.
+func (e *Experiment) differs(f factor, sign int64, claim, letter, saw string) []Check {
+	holds, trend := e.falls(e.Points, f, sign)
 	first, last := e.Points[0], e.Points[len(e.Points)-1]
-	most, _ := first.median(overhead)
-	least, _ := last.median(overhead)
-	return []Check{
-		{"O, apart from pre-emption, falls as CFs become fewer and larger", holds, saw},
-		{"between the ends O differs by a factor of 4 or more", most > 4*least,
-			fmt.Sprintf("%s of all processor time with %s CFs, %s with %s", percent(first.share(overhead)),
-				first.Label, percent(last.share(overhead)), last.Label)},
-		e.nothing("L is zero on one node", latency), e.sums(),
-	}
+	a, _ := first.median(f)
+	b, _ := last.median(f)
+	return []Check{{claim, holds, trend}, {"between the ends " + letter + " differs by a factor of 4 or more",
+		max(a, b) > 4*min(a, b) && sign*(a-b) > 0,
+		fmt.Sprintf(saw, percent(first.share(f)), first.Label, percent(last.share(f)), last.Label)}}
 }
 
 // each is O of each CF, without pre-emption.
@@ -135,20 +143,6 @@ func judgeOverheadMPI(e *Experiment) []Check {
 			fmt.Sprintf("O of each is %s on one rank, %s on two, at %s", micros(small[0]), micros(small[1]),
 				e.Points[1].Label)},
 		e.sums())
-}
-
-func judgeLatency(e *Experiment) []Check {
-	holds, saw := e.falls(e.Points, latency, -1)
-	first, last := e.Points[0], e.Points[len(e.Points)-1]
-	least, _ := first.median(latency)
-	most, _ := last.median(latency)
-	return []Check{
-		{"L grows with the size of DFs", holds, saw},
-		{"between the ends L differs by a factor of 4 or more", most > 4*least,
-			fmt.Sprintf("%s of all processor time with DFs of %s, %s with %s", percent(first.share(latency)),
-				first.Label, percent(last.share(latency)), last.Label)},
-		e.sums(),
-	}
 }
 
 func judgePIC(e *Experiment) []Check {

@@ -2,9 +2,12 @@ package experiment
 
 import (
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
+
+	"github.com/whyslow/whyslow/internal/files"
 )
 
 // The page of results has its own text and, for each experiment, a pair of marks:
@@ -24,13 +27,13 @@ func (e *Experiment) hasFigure() bool { return !e.plain && len(e.Points) > 2 }
 
 // figures are the files that WritePage writes beside the page, by name.
 func (r *Report) figures() map[string]string {
-	files := map[string]string{}
+	texts := map[string]string{}
 	for _, e := range r.Experiments {
 		if e.hasFigure() {
-			files[e.figureName()] = e.figure()
+			texts[e.figureName()] = e.figure()
 		}
 	}
-	return files
+	return texts
 }
 
 func (e *Experiment) figureName() string { return "experiment-" + e.Name + ".svg" }
@@ -64,43 +67,27 @@ func (r *Report) WritePage(file string) error {
 	if err != nil {
 		return fmt.Errorf("%s: %w", file, err)
 	}
-	files := map[string]string{file: page}
+	texts := map[string]string{file: page}
 	for name, text := range r.figures() {
-		files[filepath.Join(filepath.Dir(file), name)] = text
+		texts[filepath.Join(filepath.Dir(file), name)] = text
 	}
-	return replace(files)
+	return replace(texts)
 }
 
-// replace writes files, all of them or, if one cannot be written, none.
-func replace(files map[string]string) (err error) {
-	written := map[string]string{} // by the name it gets
-	defer func() {
-		for _, temporary := range written {
-			os.Remove(temporary)
-		}
-	}()
-	for name, text := range files {
-		f, err := os.CreateTemp(filepath.Dir(name), ".new-*")
-		if err != nil {
-			return err
-		}
-		written[name] = f.Name()
-		_, err = f.WriteString(text)
-		if closed := f.Close(); err == nil {
-			err = closed
-		}
-		if err == nil {
-			err = os.Chmod(f.Name(), 0o644)
-		}
-		if err != nil {
-			return err
+// replace writes files, all of them or, if one cannot be written, none. Each is written within the writing of
+// another one, so that nothing gets its name before all are there.
+func replace(texts map[string]string) error {
+	place := func() error { return nil }
+	for name, text := range texts {
+		then := place
+		place = func() error {
+			return files.Replace(name, func(w io.Writer) error {
+				if _, err := io.WriteString(w, text); err != nil {
+					return err
+				}
+				return then()
+			})
 		}
 	}
-	for name, temporary := range written {
-		if err := os.Rename(temporary, name); err != nil {
-			return err
-		}
-		delete(written, name)
-	}
-	return nil
+	return place()
 }

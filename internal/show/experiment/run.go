@@ -88,13 +88,16 @@ func divide(ctx context.Context, folder string) (*Run, error) {
 	if err != nil {
 		return nil, err
 	}
-	f := &res.Factors
-	if f.U == nil || f.S == nil || f.L == nil || f.O == nil || f.W == nil {
-		return nil, fmt.Errorf("events are missing: %v", res.Missing)
-	}
 	r := &Run{WallNS: res.WallNS, TotalNS: res.TotalNS, ExtraNS: res.ExtraCoresNS,
-		UNS: f.U.NS, SNS: f.S.NS, LNS: f.L.NS, ONS: f.O.NS, WNS: f.W.NS, PreemptNS: f.O.Parts["preempt"],
 		MessageBytes: res.Messages.Bytes}
+	for f, ns := range r.factors() {
+		s := res.Factors.Of(slou.Factor(f))
+		if s == nil {
+			return nil, fmt.Errorf("events are missing: %v", res.Missing)
+		}
+		*ns = s.NS
+	}
+	r.PreemptNS = res.Factors.O.Parts[slou.PartPreempt.String()]
 	for i := range res.Nodes {
 		r.CFs += res.Nodes[i].CFs
 	}

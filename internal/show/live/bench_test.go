@@ -25,7 +25,7 @@ func BenchmarkSnapshot(b *testing.B) {
 		r := &Run{dir: dir, ctx: context.Background(), opt: Options{Memory: math.MaxInt64}}
 		before := heap()
 		began := time.Now()
-		s, err := r.newest(true, 0)
+		s, err := r.build(nil, true, 0)
 		if err != nil {
 			b.Fatal(err)
 		}
@@ -105,7 +105,7 @@ func askStories(s *Snapshot) error {
 		t.Model().RequestsOf(1)
 		t.Model().MessagesOf(1)
 		t.Model().CopiesOf(1)
-		_, err = story.CF(context.Background(), s.Model, t, t.CFKey(cf), "en")
+		_, err = story.CF(t, t.CFKey(cf), "en")
 		return err
 	}
 	return nil

@@ -56,7 +56,7 @@ func (r *Run) remember(s *Snapshot) {
 // rememberPart divides a part of the run, as like was divided, to keep what it was up to a time. It returns
 // false if that was nothing new.
 func (r *Run) rememberPart(in trace.Span, to int64, like *Snapshot) bool {
-	s, err := r.part(&in, like.happening, like.parallel)
+	s, err := r.build(&in, like.happening, like.parallel)
 	if err != nil {
 		return false
 	}

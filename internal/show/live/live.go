@@ -34,7 +34,6 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
-	"io/fs"
 	"math"
 	"os"
 	"path/filepath"
@@ -44,6 +43,7 @@ import (
 	"time"
 
 	"github.com/whyslow/whyslow/internal/analysis/counters"
+	"github.com/whyslow/whyslow/internal/files"
 	"github.com/whyslow/whyslow/trace"
 )
 
@@ -179,7 +179,7 @@ func (r *Run) wake() bool {
 	st, _ := r.Status()
 	tick := time.NewTicker(5 * pollEvery)
 	defer tick.Stop()
-	for folderSize(r.dir) == st.Bytes {
+	for files.Size(r.dir) == st.Bytes {
 		select {
 		case <-r.ctx.Done():
 			return false
@@ -230,7 +230,7 @@ func (r *Run) Watch() {
 	r.mu.Unlock()
 }
 
-// update changes the status and tells everybody.
+// update changes the status, holding mu, and tells everybody.
 func (r *Run) update(f func(s *Status)) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -254,13 +254,8 @@ func (r *Run) Ordered(f func(p *counters.Live)) bool {
 
 // finished says how the run ended, "" if it is not known to have.
 func (r *Run) finished() (string, error) {
-	info, err := trace.ReadRunInfo(r.dir)
-	switch {
-	case err == nil:
+	if info, err := trace.ReadRunInfo(r.dir); err == nil { // a damaged one does not hide the rest
 		r.info = info
-	case errors.Is(err, fs.ErrNotExist):
-	default:
-		// A damaged run.json does not hide the rest; the reader reports it.
 	}
 	if r.info.Ended != "" {
 		return r.info.Ended, nil
@@ -280,16 +275,18 @@ func (r *Run) finished() (string, error) {
 	if !slices.ContainsFunc(reader.Nodes(), func(node int) bool { return !reader.Closed(node) }) {
 		return trace.EndedDone, nil
 	}
-	if alive, known := r.opt.Alive(); known {
-		if alive {
-			return "", nil
-		}
-		return StateKilled, nil
-	}
-	if time.Since(last) > silence {
+	if r.dead(time.Since(last)) {
 		return StateKilled, nil
 	}
 	return "", nil
+}
+
+// dead tells whether nothing writes to a run without an end. quiet is how long nothing has come of it.
+func (r *Run) dead(quiet time.Duration) bool {
+	if alive, known := r.opt.Alive(); known {
+		return !alive
+	}
+	return quiet > silence
 }
 
 // lastChange says when a file of a node changed last, and whether there is any.
@@ -332,23 +329,10 @@ func (r *Run) headers() error {
 	}
 	defer reader.Close()
 	r.status.Events = uint64(reader.Events())
-	r.status.Bytes = folderSize(r.dir)
+	r.status.Bytes = files.Size(r.dir)
 	span := reader.Span()
 	r.status.WallNS = span.To - span.From
 	return nil
-}
-
-func folderSize(dir string) (n int64) {
-	entries, err := os.ReadDir(dir)
-	if err != nil {
-		return 0
-	}
-	for _, e := range entries {
-		if info, err := e.Info(); err == nil && info.Mode().IsRegular() {
-			n += info.Size()
-		}
-	}
-	return n
 }
 
 // follow takes in what arrives until the run is over.
@@ -396,10 +380,7 @@ func (r *Run) followOnce() string {
 					lost += batch.Args(i)[0]
 				}
 			}
-			defs := f.Defs(b.Node)
-			r.orderedMu.Lock()
-			defer r.orderedMu.Unlock()
-			r.props.Add(defs, &batch)
+			r.Ordered(func(p *counters.Live) { p.Add(f.Defs(b.Node), &batch) })
 			return nil
 		})
 		if r.ctx.Err() != nil {
@@ -414,11 +395,9 @@ func (r *Run) followOnce() string {
 		}
 		inform()
 		if n > 0 || news {
-			size := folderSize(r.dir)
-			r.mu.Lock()
-			r.arrived++
-			r.mu.Unlock()
+			size := files.Size(r.dir)
 			r.update(func(s *Status) {
+				r.arrived++
 				s.Events += events
 				s.Lost += lost
 				s.Bytes = size
@@ -429,10 +408,8 @@ func (r *Run) followOnce() string {
 		}
 		if n == 0 && !news {
 			if state := r.over(f, heard); state != "" {
-				size := folderSize(r.dir) // a block that was cut off makes it more than what was read
-				r.mu.Lock()
-				r.status.Bytes = size
-				r.mu.Unlock()
+				size := files.Size(r.dir) // a block that was cut off makes it more than what was read
+				r.update(func(s *Status) { s.Bytes = size })
 				r.end(state)
 				return state
 			}
@@ -452,23 +429,14 @@ func (r *Run) over(f *trace.Follower, heard time.Time) string {
 	if len(nodes) == 0 {
 		return ""
 	}
-	ended := f.Info().Ended
+	ended, quiet := f.Info().Ended, time.Since(heard)
 	closed := !slices.ContainsFunc(nodes, func(n int) bool { return !f.Closed(n) })
 	switch {
-	case ended != "" && (closed || time.Since(heard) > time.Second):
+	case ended != "" && (closed || quiet > time.Second):
 		return ended
-	case closed && time.Since(heard) > 3*time.Second: // run.json may yet say how
+	case closed && quiet > 3*time.Second: // run.json may yet say how
 		return trace.EndedDone
-	case closed:
-		return ""
-	}
-	if alive, known := r.opt.Alive(); known {
-		if !alive && time.Since(heard) > time.Second {
-			return StateKilled
-		}
-		return ""
-	}
-	if time.Since(heard) > silence {
+	case !closed && quiet > time.Second && r.dead(quiet):
 		return StateKilled
 	}
 	return ""
@@ -484,25 +452,21 @@ func (r *Run) end(state string) {
 		<-making
 	}
 	if long {
-		r.mu.Lock()
-		r.arrived++ // the last snapshot has not seen the end
-		r.mu.Unlock()
-		r.update(func(s *Status) { s.State = state })
+		r.update(func(s *Status) {
+			s.State = state
+			r.arrived++ // the last snapshot has not seen the end
+		})
 		return
 	}
-	s, err := r.newest(false, 0)
+	s, err := r.build(nil, false, 0)
 	r.orderedMu.Lock()
 	r.props = nil
 	r.orderedMu.Unlock()
-	if err == nil {
-		r.mu.Lock()
-		s.arrived = r.arrived
-		r.replace(s)
-		r.mu.Unlock()
-	}
 	r.update(func(st *Status) {
 		st.State = state
 		if err == nil {
+			s.arrived = r.arrived
+			r.replace(s)
 			st.WallNS, st.SnapshotNS = s.Model.Wall(), s.Model.Wall()
 			st.Events, st.Lost = s.Model.Events, s.Model.LostCount
 		}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"sort"
 	"time"
 
 	"github.com/whyslow/whyslow/internal/analysis/counters"
@@ -63,7 +64,7 @@ func (r *Run) startMaking() {
 		began, cpu := time.Now(), clock.ProcessCPU()
 		var s *Snapshot
 		err := procs.Guard(func() (err error) {
-			s, err = r.newest(happening, parallel)
+			s, err = r.build(nil, happening, parallel)
 			return err
 		})
 		if err == nil && happening {
@@ -215,7 +216,7 @@ func (r *Run) SnapshotIn(ctx context.Context, from, to int64) (*Snapshot, error)
 	r.mu.Unlock()
 
 	in, full := r.around(newest, from, to)
-	s, err := r.part(in, false, 0)
+	s, err := r.build(in, false, 0)
 	if err != nil {
 		return nil, err
 	}
@@ -229,29 +230,6 @@ func (r *Run) SnapshotIn(ctx context.Context, from, to int64) (*Snapshot, error)
 		r.parts = r.parts[:keepParts]
 	}
 	return s, nil
-}
-
-// newest makes a snapshot of the run, or of the newest part that fits into one.
-func (r *Run) newest(happening bool, parallel int) (*Snapshot, error) {
-	reader, err := trace.Open(r.dir)
-	if err != nil {
-		return nil, err
-	}
-	var in *trace.Span
-	if uint64(reader.Events()) > r.limit() {
-		end := reader.Span().To
-		in = &trace.Span{From: since(reader, end, r.limit()), To: end}
-	}
-	return r.build(reader, in, happening, parallel)
-}
-
-// part makes a snapshot of a part of the run.
-func (r *Run) part(in *trace.Span, happening bool, parallel int) (*Snapshot, error) {
-	reader, err := trace.Open(r.dir)
-	if err != nil {
-		return nil, err
-	}
-	return r.build(reader, in, happening, parallel)
 }
 
 // since gives the earliest time from which on up to an end a trace has at most n events.
@@ -292,19 +270,21 @@ func (r *Run) around(newest *Snapshot, from, to int64) (in *trace.Span, full boo
 
 // least is the least t in [from, to] for which ok holds, ok being false below some t and true from there on.
 func least(from, to int64, ok func(int64) bool) int64 {
-	for from < to {
-		if t := from + (to-from)/2; ok(t) {
-			to = t
-		} else {
-			from = t + 1
-		}
-	}
-	return from
+	return from + int64(sort.Search(int(to-from), func(i int) bool { return ok(from + int64(i)) }))
 }
 
-// build makes a snapshot of the whole run, or of the part in a span. It closes the reader if it fails. While
-// the run is happening, clocks are corrected by their comparisons alone. parallel is that of model.Options.
-func (r *Run) build(reader *trace.Reader, in *trace.Span, happening bool, parallel int) (*Snapshot, error) {
+// build makes a snapshot of the part of the run in a span; nil: of the run, or of the newest part that fits.
+// While the run is happening, clocks are corrected by their comparisons alone. parallel is that of
+// model.Options.
+func (r *Run) build(in *trace.Span, happening bool, parallel int) (*Snapshot, error) {
+	reader, err := trace.Open(r.dir)
+	if err != nil {
+		return nil, err
+	}
+	if in == nil && uint64(reader.Events()) > r.limit() {
+		end := reader.Span().To
+		in = &trace.Span{From: since(reader, end, r.limit()), To: end}
+	}
 	m, err := model.Build(r.ctx, reader, model.Options{In: in, Interpolated: happening, Parallel: parallel})
 	if err != nil {
 		reader.Close()

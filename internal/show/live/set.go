@@ -1,6 +1,7 @@
 package live
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 	"sync"
@@ -42,13 +43,10 @@ func NewSet() *Set {
 
 // Add shows one more run, or gives the one that is shown already. It fails as Open does.
 func (s *Set) Add(dir string, opt Options) (*Run, error) {
-	id := RunID(dir)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for _, r := range s.runs {
-		if r.id == id {
-			return r, nil
-		}
+	if r := s.find(RunID(dir)); r != nil {
+		return r, nil
 	}
 	r, err := Open(dir, opt)
 	if err != nil {
@@ -64,10 +62,12 @@ func (s *Set) Add(dir string, opt Options) (*Run, error) {
 func (s *Set) Get(id string) *Run {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for _, r := range s.runs {
-		if r.id == id {
-			return r
-		}
+	return s.find(id)
+}
+
+func (s *Set) find(id string) *Run {
+	if i := slices.IndexFunc(s.runs, func(r *Run) bool { return r.id == id }); i >= 0 {
+		return s.runs[i]
 	}
 	return nil
 }
@@ -77,15 +77,8 @@ func (s *Set) List() ([]*Run, <-chan struct{}) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	list := slices.Clone(s.runs)
-	started := map[*Run]time.Time{}
-	for _, r := range list {
-		started[r] = r.Info().Started
-	}
 	slices.SortStableFunc(list, func(a, b *Run) int {
-		if c := started[b].Compare(started[a]); c != 0 {
-			return c
-		}
-		return strings.Compare(a.dir, b.dir)
+		return cmp.Or(b.Info().Started.Compare(a.Info().Started), strings.Compare(a.dir, b.dir))
 	})
 	return list, s.changed
 }

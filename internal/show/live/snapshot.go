@@ -10,7 +10,6 @@ import (
 
 	"github.com/whyslow/whyslow/internal/analysis/compare"
 	"github.com/whyslow/whyslow/internal/analysis/counters"
-	"github.com/whyslow/whyslow/internal/analysis/slou"
 	"github.com/whyslow/whyslow/internal/model"
 	"github.com/whyslow/whyslow/internal/show/report"
 	"github.com/whyslow/whyslow/internal/show/view/eventlist"
@@ -57,8 +56,8 @@ func (s *Snapshot) Release() {
 	if s.refs.Add(-1) > 0 {
 		return
 	}
-	if list, ok := s.events.ready(); ok {
-		list.Close()
+	if s.events.v != nil { // nobody uses the snapshot any more
+		s.events.v.Close()
 	}
 	s.Reader.Close()
 }
@@ -76,13 +75,8 @@ func (s *Snapshot) Timeline() (*timeline.Timeline, error) {
 
 // Index finds CFs, DFs and code fragments.
 func (s *Snapshot) Index() (*story.Index, error) {
-	return s.search.get(func() (*story.Index, error) {
-		t, err := s.Timeline()
-		if err != nil {
-			return nil, err
-		}
-		return story.NewIndex(t), nil
-	})
+	return after(&s.search, s.Timeline,
+		func(t *timeline.Timeline) (*story.Index, error) { return story.NewIndex(t), nil })
 }
 
 // Events is the list of all events.
@@ -92,32 +86,14 @@ func (s *Snapshot) Events() (*eventlist.List, error) {
 
 // Fragments is the run by code fragments.
 func (s *Snapshot) Fragments() (*fragments.Index, error) {
-	return s.fragments.get(func() (*fragments.Index, error) {
-		t, err := s.Timeline()
-		if err != nil {
-			return nil, err
-		}
-		var pieces slou.Walk // a part's timeline does not have all
-		if t.Whole() {
-			pieces = t.Visit
-		}
-		return fragments.Build(s.ctx, s.Model, pieces)
-	})
+	return after(&s.fragments, s.Timeline,
+		func(t *timeline.Timeline) (*fragments.Index, error) { return fragments.Build(s.ctx, t) })
 }
 
 // Graph draws the run as graphs.
 func (s *Snapshot) Graph() (*graph.Graph, error) {
-	return s.graph.get(func() (*graph.Graph, error) {
-		t, err := s.Timeline()
-		if err != nil {
-			return nil, err
-		}
-		x, err := s.Fragments()
-		if err != nil {
-			return nil, err
-		}
-		return graph.New(t, x), nil
-	})
+	return after(&s.graph, s.Fragments,
+		func(x *fragments.Index) (*graph.Graph, error) { return graph.New(x), nil })
 }
 
 // Properties are those of nodes and links.
@@ -128,16 +104,11 @@ func (s *Snapshot) Properties() (counters.Set, error) {
 // Balance lists what is left at the end of the run though it should have gone. It is empty for a run without
 // an end.
 func (s *Snapshot) Balance() ([]counters.Violation, error) {
-	return s.balance.get(func() ([]counters.Violation, error) {
-		if s.Model.Killed {
-			return nil, nil
-		}
-		set, err := s.Properties()
-		if err != nil {
-			return nil, err
-		}
-		return set.Balance(), nil
-	})
+	if s.Model.Killed {
+		return nil, nil
+	}
+	return after(&s.balance, s.Properties,
+		func(set counters.Set) ([]counters.Violation, error) { return set.Balance(), nil })
 }
 
 // Report has the results of all analyses, with sentences in a language, "en" or "ru".
@@ -158,18 +129,15 @@ func (s *Snapshot) ReportJSON(lang string) ([]byte, error) {
 	if lang == "ru" {
 		text = &s.russian
 	}
-	return text.get(func() ([]byte, error) {
-		all, err := s.Report(lang)
-		if err != nil {
-			return nil, err
-		}
-		if err := all.FactorsError(); err != nil {
-			return nil, fmt.Errorf("the factors cannot be computed: %w", err)
-		}
-		var b bytes.Buffer
-		err = report.JSON(&b, all, report.Options{})
-		return b.Bytes(), err
-	})
+	return after(text, func() (*report.Everything, error) { return s.Report(lang) },
+		func(all *report.Everything) ([]byte, error) {
+			if err := all.FactorsError(); err != nil {
+				return nil, fmt.Errorf("the factors cannot be computed: %w", err)
+			}
+			var b bytes.Buffer
+			err := report.JSON(&b, all, report.Options{})
+			return b.Bytes(), err
+		})
 }
 
 // Compared is one side of a comparison.

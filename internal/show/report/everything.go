@@ -191,17 +191,13 @@ func (c *computation) advise(g procs.Group) (err error) {
 // that has the whole trace, the others get nil. A group of nil is one of one. An analysis that fails is noted
 // in Everything.Failed and leaves the others alone; an error is returned only when a ctx ends.
 func Compute(ctx context.Context, m *model.Model, want Wanted, g procs.Group) (*Everything, error) {
-	if g == nil {
-		g = procs.Alone()
+	if g == nil || g.Size() == 1 {
+		g = procs.Alone() // its exchanges may be at once
 	}
 	c := &computation{Everything: &Everything{Run: runOf(m), model: m, language: want.Lang}, ctx: ctx}
 	c.windows = want.settle(m)
 	c.want = want
-	if g.Size() == 1 {
-		c.atOnce()
-	} else {
-		c.inTurn(g)
-	}
+	c.all(g)
 	slices.SortFunc(c.Failed, func(a, b Failure) int { return cmp.Compare(a.Analysis, b.Analysis) })
 	// Interrupted anywhere is interrupted everywhere.
 	if err := procs.Together(g, func(procs.Group) error { return ctx.Err() }); err != nil || g.Rank() != 0 {
@@ -210,52 +206,43 @@ func Compute(ctx context.Context, m *model.Model, want Wanted, g procs.Group) (*
 	return c.In(want.Lang), nil
 }
 
-// wanted are the analyses to be done.
+// wanted are the analyses to be done. A comparison has the figures of memory, though they may be 0.
 func (c *computation) wanted() (list []analysis) {
 	for _, a := range analyses {
-		if c.want.Only == nil {
-			list = append(list, a)
-		} else if slices.Contains(c.want.Only, a.name) {
-			a.ofCFs = a.ofCFs && a.name != analysisSeries // a comparison has the figures of memory, though they are 0
+		if only := c.want.Only; only == nil || slices.Contains(only, a.name) {
+			a.ofCFs = a.ofCFs && (only == nil || a.name != analysisSeries)
 			list = append(list, a)
 		}
 	}
 	return list
 }
 
-// do does an analysis; what is wrong with it is a Failure.
-func (c *computation) do(a *analysis, g procs.Group) (failed []Failure) {
-	err := errNoCFs
-	if !a.ofCFs || !slou.OnlyRegions(c.model) {
-		err = procs.Together(g, func(g procs.Group) error { return a.do(c, g) })
+// do does an analysis.
+func (c *computation) do(a *analysis, g procs.Group) error {
+	if a.ofCFs && slou.OnlyRegions(c.model) {
+		return errNoCFs
 	}
-	if err != nil {
-		failed = []Failure{{a.name, err.Error(), err}}
-	}
-	return failed
+	return procs.Together(g, func(g procs.Group) error { return a.do(c, g) })
 }
 
-// inTurn does one analysis after the other: everybody must exchange in the same order.
-func (c *computation) inTurn(g procs.Group) {
-	for _, a := range c.wanted() {
-		c.want.tell(a.name)
-		c.Failed = append(c.Failed, c.do(&a, g)...)
-	}
-}
-
-// atOnce does those at once that do not wait for each other.
-func (c *computation) atOnce() {
-	list := c.wanted()
+// all does the analyses, those at once that do not wait for each other. Several processes do one after the
+// other: all of them must exchange in the same order.
+func (c *computation) all(g procs.Group) {
 	done := map[string]chan struct{}{}
-	var running []string
-	for _, a := range list {
-		done[a.name] = make(chan struct{})
-		running = append(running, a.name)
-	}
-	c.want.tell(running...)
+	var names []string
 	var mu sync.Mutex
 	var wg sync.WaitGroup
+	list := c.wanted()
 	for _, a := range list {
+		done[a.name] = make(chan struct{})
+		names = append(names, a.name)
+	}
+	running := slices.Clone(names)
+	c.want.tell(running...)
+	for i, a := range list {
+		if g.Size() > 1 {
+			a.after = names[:i]
+		}
 		wg.Go(func() {
 			defer close(done[a.name])
 			for _, name := range a.after {
@@ -263,10 +250,12 @@ func (c *computation) atOnce() {
 					<-before
 				}
 			}
-			failed := c.do(&a, procs.Alone())
+			err := c.do(&a, g)
 			mu.Lock()
 			defer mu.Unlock()
-			c.Failed = append(c.Failed, failed...)
+			if err != nil {
+				c.Failed = append(c.Failed, Failure{a.name, err.Error(), err})
+			}
 			running = slices.DeleteFunc(running, func(s string) bool { return s == a.name })
 			c.want.tell(running...)
 		})
@@ -293,10 +282,18 @@ func (a *Everything) In(lang string) *Everything {
 	return &other
 }
 
+// failure is an analysis that could not be done, nil if it was.
+func (a *Everything) failure(analysis string) *Failure {
+	if i := slices.IndexFunc(a.Failed, func(f Failure) bool { return f.Analysis == analysis }); i >= 0 {
+		return &a.Failed[i]
+	}
+	return nil
+}
+
 // Compared is the run as one side of a comparison; an error says which analysis failed.
 func (a *Everything) Compared(name string) (compare.Run, error) {
-	for _, f := range a.Failed {
-		if slices.Contains(Comparison, f.Analysis) && !errors.Is(f.Err, errNoCFs) {
+	for _, analysis := range Comparison {
+		if f := a.failure(analysis); f != nil && !errors.Is(f.Err, errNoCFs) {
 			return compare.Run{}, f.Err
 		}
 	}
@@ -305,10 +302,8 @@ func (a *Everything) Compared(name string) (compare.Run, error) {
 
 // FactorsError is why the factors could not be computed, nil if they were.
 func (a *Everything) FactorsError() error {
-	for _, f := range a.Failed {
-		if f.Analysis == analysisSLOU {
-			return f.Err
-		}
+	if f := a.failure(analysisSLOU); f != nil {
+		return f.Err
 	}
 	return nil
 }

@@ -193,6 +193,42 @@ func TestPages(t *testing.T) {
 	checkPage(t, pageOf(t, &Everything{Failed: []Failure{{Analysis: analysisSLOU, Why: "<b>why</b>"}}}))
 }
 
+// TestSameSections: the terminal and the page have the same headings, tables and advice, in the same order.
+func TestSameSections(t *testing.T) {
+	ar, err := txtar.ParseFile("testdata/two_nodes.txtar")
+	if err != nil {
+		t.Fatal(err)
+	}
+	all := compute(t, string(ar.Files[0].Data), "node", "worker", "code", "index:0")
+	for _, lang := range []string{"en", "ru"} {
+		all := all.In(lang)
+		text := render(t, all, "terminal full width=200")
+		at := 0
+		_, body := parsePage(t, pageOf(t, all))
+		for n := range body.Descendants() {
+			is := n.Data
+			inPlot := n.Parent != nil && n.Parent.Data == "figure"
+			if n.Type != html.ElementNode || is != "h2" && is != "h3" && is != "caption" || inPlot ||
+				attribute(n, "id") == "summary-title" {
+				continue
+			}
+			heading := "\n" + strings.TrimSpace(textOf(n)) + "\n"
+			i := strings.Index(text[at:], heading)
+			if i < 0 {
+				t.Errorf("%s: the page goes on with %q, the terminal does not:\n%s", lang, heading, text[at:])
+				return
+			}
+			at += i + len(heading) - 1
+		}
+		for i, x := range all.Advice {
+			want := strings.Fields(fmt.Sprintf("%d. %s %s", i+1, x.Title, x.Text))
+			if !strings.Contains(strings.Join(strings.Fields(text), " "), strings.Join(want, " ")) {
+				t.Errorf("%s: the terminal does not advise %q", lang, want)
+			}
+		}
+	}
+}
+
 var classAttribute = regexp.MustCompile(`class="([^"]*)"`)
 
 // TestStyled checks that every class in a page has a rule: a class without one is a plot without colour.
@@ -204,7 +240,7 @@ func TestStyled(t *testing.T) {
 	for _, m := range classAttribute.FindAllStringSubmatch(pageOf(t,
 		compute(t, string(ar.Files[0].Data), "node")), -1) {
 		for _, class := range strings.Fields(m[1]) {
-			if !strings.Contains(pageStyle, "."+class) && class != "sortable" && class != "m60" {
+			if !strings.Contains(pageStyle, "."+class) && class != "sortable" {
 				t.Errorf("class %s has no style", class)
 			}
 		}
@@ -363,23 +399,22 @@ func addShape(shape map[string]bool, path string, v any) {
 	}
 }
 
-// TestIndent: the JSON is what encoding/json would write, but for white space.
+// TestIndent: the JSON is what encoding/json would write, but for white space in lists of numbers.
 func TestIndent(t *testing.T) {
-	for _, s := range []string{`{}`, `[]`,
-		`{"a":[],"b":{},"c":[1,-2.5e3],"d":["x,[{\"\\",true,null],"e":[[1],[2,3]],"f":{"g":[{}]}}`} {
-		var want, got bytes.Buffer
-		if err := json.Compact(&got, indent([]byte(s))); err != nil {
+	for from, want := range map[string]string{
+		`{}`: `{}`, `[]`: `[]`,
+		`{"a":[1,-2.5e3,null],"b":["x"],"c":{}}`: "{\n  \"a\": [1, -2500, null],\n  \"b\": [\n    \"x\"\n  ],\n" +
+			"  \"c\": {}\n}",
+		`["[ 1,  2 ]\n[\n 3]"]`: "[\n  \"[ 1,  2 ]\\n[\\n 3]\"\n]",
+		`[[1],[2,3],[{}]]`:      "[\n  [1],\n  [2, 3],\n  [\n    {}\n  ]\n]",
+	} {
+		var v any
+		if err := json.Unmarshal([]byte(from), &v); err != nil {
 			t.Fatal(err)
 		}
-		if err := json.Compact(&want, []byte(s)); err != nil {
-			t.Fatal(err)
+		indented, err := json.MarshalIndent(v, "", "  ")
+		if got := string(joinNumbers(indented)); err != nil || got != want {
+			t.Errorf("%s became\n%s\nwant\n%s", from, got, want)
 		}
-		if got.String() != want.String() {
-			t.Errorf("%s became %s", s, indent([]byte(s)))
-		}
-	}
-	if got, want := string(indent([]byte(`{"a":[1,2],"b":["x"],"c":{}}`))),
-		"{\n  \"a\": [1, 2],\n  \"b\": [\n    \"x\"\n  ],\n  \"c\": {}\n}"; got != want {
-		t.Errorf("got\n%s\nwant\n%s", got, want)
 	}
 }

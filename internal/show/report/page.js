@@ -36,21 +36,23 @@ for (const cube of document.querySelectorAll('.cube')) {
   const [metrics, calls, threads] = [...cube.querySelectorAll('tbody')].map(body => [...body.rows]);
   const chosen = {metric: 0, call: -1};
   // Numbers as the report writes them.
+  const lang = document.documentElement.lang;
+  const bytes = {en: {one: 'byte', other: 'bytes'}, ru: {one: 'байт', few: 'байта', many: 'байт'}}[lang];
+  const fixed = (x, digits, name) => x.toFixed(digits).replace('.', lang === 'ru' ? ',' : '.') + ' ' + name;
   const write = v => {
     const unit = data.units[chosen.metric];
     if (unit === 'ns') {
-      for (const [one, name] of [[1e9, 's'], [1e6, 'ms'], [1e3, 'us']]) {
+      for (let i = 3, one = 1e9; i > 0; i--, one /= 1e3) {
         const x = v / one;
-        if (x >= 0.9995) return `${x.toFixed(x >= 100 ? 0 : x >= 10 ? 1 : 2)} ${name}`;
+        if (x >= 0.9995) return fixed(x, x >= 100 ? 0 : x >= 10 ? 1 : 2, data.time[i]);
       }
-      return `${v} ns`;
+      return `${v} ${data.time[0]}`;
     }
     if (unit !== 'bytes') return String(v);
-    if (v < 1000) return v === 1 ? '1 byte' : `${v} bytes`;
-    const names = ['KB', 'MB', 'GB', 'TB'];
-    let x = v / 1000;
-    while (x >= 1000 && names.length > 1) { x /= 1000; names.shift(); }
-    return `${x.toFixed(1)} ${names[0]}`;
+    if (v < 1000) return `${v} ${bytes[new Intl.PluralRules(lang).select(v)]}`;
+    let x = v / 1000, i = 1;
+    for (; x >= 1000 && i < data.size.length - 1; i++) x /= 1000;
+    return fixed(x, 1, data.size[i]);
   };
   const fill = (row, values, part) => {
     values.forEach((v, i) => { row.cells[i + 1].textContent = write(v); row.cells[i + 1].dataset.v = v; });

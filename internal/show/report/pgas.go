@@ -3,8 +3,6 @@ package report
 import (
 	"cmp"
 	"errors"
-	"fmt"
-	"path"
 	"slices"
 	"strconv"
 	"strings"
@@ -15,8 +13,8 @@ import (
 	"github.com/whyslow/whyslow/trace"
 )
 
-// What the search for patterns found in a run with regions, arranged for the faces. pgas_terminal.go shows it
-// in a terminal, pgas_html.go and pgas_cube.go on the page, pgas_csv.go as a table.
+// What the search for patterns found in a run with regions. pgas_tables.go and pgas_cube.go write the section
+// about it.
 //
 // A run of regions alone, without CFs, has no critical path through CFs, no DFs to be held and nobody to
 // blame for their lateness: those analyses are not tried, and errNoCFs says why. Its call paths, patterns and
@@ -30,27 +28,25 @@ func (a *Everything) onlyRegions() bool {
 	return a.Pattern != nil && a.model != nil && slou.OnlyRegions(a.model)
 }
 
-// pgas is a pattern.Result with the sums that the faces show.
+// pgas is a pattern.Result with the sums that the report shows.
 type pgas struct {
 	*pattern.Result
-	speaker
+	*author
 	total    []int64   // by metric, over all call paths and threads
 	byThread [][]int64 // by metric, then thread
 	byCall   [][]int64 // by metric, then call path; of the call path itself
-	children [][]int   // by metric
 }
 
-// newPGAS arranges a result; nil of nil.
-func newPGAS(r *pattern.Result, s speaker) *pgas {
+// newPGAS arranges what was found; nil where that is nothing.
+func newPGAS(a *author) *pgas {
+	r := a.Pattern
 	if r == nil || len(r.Metrics) == 0 {
 		return nil
 	}
-	p := &pgas{Result: r, speaker: s, total: make([]int64, len(r.Metrics)),
-		children: make([][]int, len(r.Metrics))}
+	p := &pgas{Result: r, author: a, total: make([]int64, len(r.Metrics))}
 	for i := range r.Metrics {
-		m := &r.Metrics[i]
 		threads, calls := make([]int64, len(r.Threads)), make([]int64, len(r.Calls))
-		for _, row := range m.Rows {
+		for _, row := range r.Metrics[i].Rows {
 			for t, v := range row.Values {
 				threads[t] += v
 				calls[row.Call] += v
@@ -58,9 +54,6 @@ func newPGAS(r *pattern.Result, s speaker) *pgas {
 			}
 		}
 		p.byThread, p.byCall = append(p.byThread, threads), append(p.byCall, calls)
-		if m.Parent >= 0 {
-			p.children[m.Parent] = append(p.children[m.Parent], i)
-		}
 	}
 	return p
 }
@@ -78,23 +71,16 @@ func (p *pgas) ofThread(id string, thread int) int64 {
 	return 0
 }
 
-// depth is how many metrics stand above one.
-func (p *pgas) depth(metric int) (n int) {
+// above are the metrics that contain one, from the inside.
+func (p *pgas) above(metric int) (out []int) {
 	for at := p.Metrics[metric].Parent; at >= 0; at = p.Metrics[at].Parent {
-		n++
+		out = append(out, at)
 	}
-	return n
+	return out
 }
 
-// inTime tells whether a metric is a part of all time.
-func (p *pgas) inTime(metric int) bool {
-	for ; metric > 0; metric = p.Metrics[metric].Parent {
-		if metric < 0 {
-			return false
-		}
-	}
-	return metric == 0
-}
+// inTime tells whether a metric is a part of all time, which is the first.
+func (p *pgas) inTime(metric int) bool { return metric == 0 || slices.Contains(p.above(metric), 0) }
 
 // functionKind is the kind of functions of the program.
 var functionKind = trace.Function.String()
@@ -108,14 +94,8 @@ func isWait(m *pattern.Metric) bool { return m.Pattern > 0 || slices.Contains(ot
 func (p *pgas) patterns() (out []int) {
 	for i := range p.Metrics {
 		m := &p.Metrics[i]
-		if !isWait(m) || m.Reading != "" || !p.inTime(i) {
-			continue
-		}
-		inner := false
-		for at := m.Parent; at >= 0; at = p.Metrics[at].Parent {
-			inner = inner || isWait(&p.Metrics[at])
-		}
-		if !inner {
+		if isWait(m) && m.Reading == "" && p.inTime(i) &&
+			!slices.ContainsFunc(p.above(i), func(at int) bool { return isWait(&p.Metrics[at]) }) {
 			out = append(out, i)
 		}
 	}
@@ -146,29 +126,18 @@ func (p *pgas) threadName(i int) string {
 // regionName is the name of what is called at a call path.
 func (p *pgas) regionName(call int) string { return p.Regions[p.Calls[call].Region].Name }
 
-// place is where a call path's last call stands: "is.c:12", "" where that is not known.
-func (p *pgas) place(call int) string {
-	return lineOf(p.Calls[call].File, p.Calls[call].Line)
+// placed is a name with its place in the source, "upc_barrier (is.c:12)", or without one that is not known.
+func placed(name, file string, line int) string {
+	if at := place(file, line).Text; at != "" {
+		return name + " (" + at + ")"
+	}
+	return name
 }
 
-// lineOf is a place in the source without its folders, "" where it is not known.
-func lineOf(file string, line int) string {
-	if file == "" {
-		return ""
-	}
-	s := path.Base(file)
-	if line > 0 {
-		s += fmt.Sprintf(":%d", line)
-	}
-	return s
-}
-
-// callName is what a call path ends with: "upc_barrier (is.c:12)".
+// callName is what a call path ends with.
 func (p *pgas) callName(call int) string {
-	if at := p.place(call); at != "" && call > 0 {
-		return p.regionName(call) + " (" + at + ")"
-	}
-	return p.regionName(call)
+	c := &p.Calls[call]
+	return placed(p.regionName(call), c.File, c.Line)
 }
 
 // callPath writes a call path: "main > rank > upc_barrier (is.c:12)".
@@ -214,7 +183,8 @@ func (p *pgas) lateAt(metric, call int) *pattern.Late {
 	return best
 }
 
-// parallel is how much of their time the threads worked, and what that is the product of.
+// parallel is how much of their time the threads worked, and what that is the product of; "" where that is
+// not known.
 func (s speaker) parallel(r *slou.Result) string {
 	var sum, most, n int64
 	for i := range r.Nodes {
@@ -230,15 +200,14 @@ func (s speaker) parallel(r *slou.Result) string {
 		return ""
 	}
 	return s.say("%s = load balance %s x communication efficiency %s",
-		words.Share{Part: sum, Whole: n * r.WallNS},
-		words.Share{Part: sum, Whole: n * most}, words.Share{Part: most, Whole: r.WallNS})
+		shareOf(sum, n*r.WallNS), shareOf(sum, n*most), shareOf(most, r.WallNS))
 }
 
-// imbalance names the function whose time is spread most unevenly, a sentence; "" where it is even. That
-// operations take different times follows from that.
+// imbalance names the function whose time is spread most unevenly; "" where it is even. That operations take
+// different times follows from that.
 func (p *pgas) imbalance() string {
 	over := p.metric("overload")
-	if over < 0 || p.total[over] == 0 {
+	if over < 0 {
 		return ""
 	}
 	call, sum := -1, int64(0)
@@ -254,19 +223,24 @@ func (p *pgas) imbalance() string {
 		return ""
 	}
 	var above []string
-	for _, row := range p.Metrics[over].Rows {
-		if row.Call != call {
-			continue
-		}
-		order := largest(row.Values)
-		for _, t := range order[:min(len(order), 3)] {
-			if row.Values[t] > 0 {
-				above = append(above, p.say("thread %s by %s", p.threadName(t), words.Time(row.Values[t])))
-			}
+	values := p.valuesAt(over, call)
+	for _, t := range largest(values)[:min(len(values), 3)] {
+		if values[t] > 0 {
+			above = append(above, p.say("thread %s by %s", p.threadName(t), words.Time(values[t])))
 		}
 	}
 	return p.say("%s of the program's own time is above the threads' mean, mostly in %s (%s)", words.Time(sum),
 		p.callPath(call), strings.Join(above, ", "))
+}
+
+// valuesAt are those of a metric at a call path, by thread.
+func (p *pgas) valuesAt(metric, call int) []int64 {
+	for _, row := range p.Metrics[metric].Rows {
+		if row.Call == call {
+			return row.Values
+		}
+	}
+	return make([]int64, len(p.Threads))
 }
 
 // largest gives the indices of a list in the order of its values, largest first.
@@ -289,28 +263,4 @@ func syncWords(sync string) string {
 }
 
 // lockName names a lock: "queue_lock (queue.c:12)", or by its number.
-func lockName(l *pattern.Lock) string {
-	if at := lineOf(l.File, l.Line); at != "" {
-		return l.Name + " (" + at + ")"
-	}
-	return l.Name
-}
-
-// amount writes a value in the unit of its metric.
-func (s speaker) amount(v int64, unit pattern.Unit) string {
-	switch unit {
-	case pattern.NS:
-		return s.lang.Duration(v)
-	case pattern.Bytes:
-		return s.lang.Bytes(v)
-	}
-	return strconv.FormatInt(v, 10)
-}
-
-// threadTime are the columns of the table of threads: a title, and the metric it shows.
-var threadTime = []struct{ title, tip, metric string }{
-	{"program", "outside of run-time operations", "program"},
-	{"sync", "barriers, locks, allocation, completion of transfers", "synchronisation"},
-	{"comm", "collectives and transfers", "communication"},
-	{"runtime", "start, end and everything else", "runtime"},
-}
+func lockName(l *pattern.Lock) string { return placed(l.Name, l.File, l.Line) }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/whyslow/whyslow/internal/analysis/pattern"
 	"github.com/whyslow/whyslow/internal/analysis/slou"
+	"github.com/whyslow/whyslow/trace"
 )
 
 // found is a hand-made result: four threads, of which thread 3 comes late to a barrier and holds a lock.
@@ -94,15 +95,12 @@ func foundRun(t *testing.T) *Everything {
 
 func TestPGASTerminal(t *testing.T) {
 	all := foundRun(t)
+	all.model.Count[trace.KindEntered] = 1 // so it has regions alone
 	for _, width := range []int{40, 60, 80, 132} {
 		var b bytes.Buffer
-		p := newPGAS(all.Pattern, speaker{})
-		term := newTerminal(&b, all, Options{Width: width})
-		term.metricTree(p)
-		term.losses(p)
-		term.threads(p)
-		term.pgasOutline(p)
-		term.w.Flush()
+		if err := Terminal(&b, all, Options{Width: width}); err != nil {
+			t.Fatal(err)
+		}
 		for line := range strings.Lines(b.String()) {
 			if n := text.StringWidthWithoutEscSequences(strings.TrimSuffix(line, "\n")); n > width && width >= 60 {
 				t.Errorf("at %d columns a line has %d: %s", width, n, line)
@@ -127,7 +125,8 @@ func TestPGASFull(t *testing.T) {
 	if err := Terminal(&b, foundRun(t), Options{Full: true, Width: 160}); err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"PGAS\n====", "IN_ALLSYNC, OUT_MYSYNC", "Another way.", "thread 3, 9 times",
+	for _, want := range []string{"PGAS\n====", "IN_ALLSYNC, OUT_MYSYNC", "Another way.",
+		"thread 3      9  main 100.0 %",
 		"queue_lock (queue.c:12)", "0x4e", "Thread 2 left a region it was not in.", "4.0 GB"} {
 		if !strings.Contains(b.String(), want) {
 			t.Errorf("the full report does not say %q:\n%s", want, b.String())
@@ -153,8 +152,10 @@ func TestPGASCube(t *testing.T) {
 		*v = append(*v, make([]int64, len(r.Threads)-4)...)
 		(*v)[len(*v)-1] = 5
 	}
-	p := newPGAS(r, speaker{})
-	c := newCube(p)
+	all := foundRun(t)
+	all.Pattern = r
+	p := newPGAS(newAuthor(all, ""))
+	c := p.newCube()
 	if len(c.Calls.Rows) != cubeCalls || len(c.Threads.Rows) != cubeThreads+1 {
 		t.Fatalf("%d call paths, %d threads", len(c.Calls.Rows), len(c.Threads.Rows))
 	}

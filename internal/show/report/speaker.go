@@ -16,13 +16,14 @@ func (s speaker) say(format string, args ...any) string {
 }
 
 // factor is the name of a factor by its letter.
-func (s speaker) factor(letter string) string {
-	for _, f := range factorNames {
-		if f.letter == letter {
-			return s.say(f.name)
-		}
+func (s speaker) factor(letter string) string { return words.FactorName(letter).In(s.lang) }
+
+// phrase is what a list says of a name; what is not there stands for itself.
+func (s speaker) phrase(list map[string]words.Phrase, name string) string {
+	if p, ok := list[name]; ok {
+		return p.In(s.lang)
 	}
-	return letter
+	return name
 }
 
 var catalogue = func() map[string]words.Phrase {
@@ -33,19 +34,19 @@ var catalogue = func() map[string]words.Phrase {
 	return m
 }()
 
-// nouns are what is counted, by their names in English.
+// nouns are what only reports count, by their names in English.
 var nouns = map[string]words.Noun{
-	"CF": words.CFs, "DF": words.DFs, "worker": words.Workers, "time": words.Times,
-	"node":   {One: "node", More: "nodes", Russian: [3]string{"узел", "узла", "узлов"}},
-	"thread": {One: "thread", More: "threads", Russian: [3]string{"поток", "потока", "потоков"}},
-	"link":   {One: "link", More: "links", Russian: [3]string{"связь", "связи", "связей"}},
-	"window": {One: "window", More: "windows", Russian: [3]string{"окно", "окна", "окон"}},
-	"other":  {One: "other", More: "others", Russian: [3]string{"другой", "других", "других"}},
-	"copy":   {One: "copy", More: "copies", Russian: [3]string{"копия", "копии", "копий"}},
-	"atomic CF": {One: "atomic CF", More: "atomic CFs", Russian: [3]string{"атомарный ФВ", "атомарных ФВ",
-		"атомарных ФВ"}},
-	"structured CF": {One: "structured CF", More: "structured CFs", Russian: [3]string{"структурированный ФВ",
-		"структурированных ФВ", "структурированных ФВ"}},
-	"more waiting": {One: "more CF waits", More: "more CFs wait",
-		Russian: [3]string{"другой ФВ ждёт", "других ФВ ждут", "других ФВ ждут"}},
+	"call": {One: "call", More: "calls", Russian: [3]string{"вызов", "вызова", "вызовов"}},
+	"lock": {One: "lock", More: "locks", Russian: [3]string{"блокировка", "блокировки", "блокировок"}},
+	"run":  {One: "run", More: "runs", Russian: [3]string{"серия", "серии", "серий"}},
+	"blocking transfer": {One: "blocking transfer", More: "blocking transfers", Russian: [3]string{
+		"блокирующая передача", "блокирующие передачи", "блокирующих передач"}},
+}
+
+// counted is a number of things, by their name in English.
+func counted(n int64, what string) words.Number {
+	if noun, ok := nouns[what]; ok {
+		return words.Number{N: n, What: noun}
+	}
+	return words.Number{N: n, What: words.Nouns[what]}
 }

@@ -2,204 +2,239 @@ package report
 
 import (
 	"bufio"
-	"errors"
+	"cmp"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
-	"unicode"
-	"unicode/utf8"
 
+	pretty "github.com/jedib0t/go-pretty/v6/table"
 	"github.com/jedib0t/go-pretty/v6/text"
 
-	"github.com/whyslow/whyslow/internal/analysis/slou"
+	"github.com/whyslow/whyslow/internal/analysis/advise"
+	"github.com/whyslow/whyslow/internal/show/report/svg"
 	"github.com/whyslow/whyslow/internal/words"
 )
 
-// terminal writes the report for people.
+// terminal shows a document as text.
 type terminal struct {
-	w   *bufio.Writer
-	all *Everything
-	res *slou.Result
-	opt Options
+	speaker
+	w    *bufio.Writer
+	opt  Options
+	face faceSet
+	head int    // width of the longest Head
+	last string // the kind of what was written last: "line", "warning", "heading" or "block"; "" nothing
 }
 
-// Terminal writes the report: the five factors with their parts, how they changed, the code fragments that do
-// the work, what was waited for most, a few lines for each other analysis, and in words what to change. With
-// opt.Full all tables of the HTML face follow. Colours are used only if opt says so.
+// Terminal writes the report in the language of the advice: the five factors with their parts, how they
+// changed, the code fragments that do the work, what was waited for most, a few lines for each other
+// analysis, and what to change. With opt.Full it has all that the page has, but for the plots. Colours are
+// used only if opt says so.
 func Terminal(w io.Writer, all *Everything, opt Options) error {
-	t := newTerminal(w, all, opt)
-	if t.res == nil {
-		t.paragraph("", fmt.Sprintf("%s: %s on %s, %s", newHTMLFace(all).title(), words.Duration(all.Run.WallNS),
-			words.Count(int64(all.Run.Nodes), "node"), words.Count(int64(all.Run.Workers), "worker")))
+	t := newTerminal(w, words.LangOf(all.language), opt)
+	t.show(newAuthor(all, opt.By).document())
+	if t.last != "warning" {
 		t.printf("\n")
-	} else {
-		t.header()
-		t.factors()
-		if !all.onlyRegions() || opt.Full {
-			t.overTime()
-		}
-		t.split()
-		if !all.onlyRegions() {
-			t.fragments()
-			t.causes()
-		}
-	}
-	t.pgas()
-	t.outline()
-	if t.res != nil {
-		t.advice()
-	}
-	t.warnings()
-	if opt.Full {
-		t.full()
 	}
 	return t.w.Flush()
 }
 
-func newTerminal(w io.Writer, all *Everything, opt Options) *terminal {
+func newTerminal(w io.Writer, lang words.Lang, opt Options) *terminal {
 	if opt.Width <= 0 {
 		opt.Width = 80
 	}
-	if opt.Top <= 0 {
-		opt.Top = 10
+	t := &terminal{speaker: speaker{lang}, w: bufio.NewWriter(w), opt: opt, face: short}
+	if opt.Full {
+		t.face = full
 	}
-	return &terminal{bufio.NewWriter(w), all, all.SLOU, opt}
+	return t
+}
+
+func (t *terminal) show(document []section) {
+	t.head = 13
+	for _, s := range document {
+		for _, b := range s.Blocks {
+			t.head = max(t.head, width(b.Head))
+		}
+	}
+	for i := range document {
+		s := &document[i]
+		if t.face == full && i > 0 {
+			t.begin("section")
+			t.printf("\n%s\n%s\n", t.paint("bold", s.Title), strings.Repeat("=", width(s.Title)))
+			t.last = "heading"
+		}
+		t.blocks(s.Blocks)
+	}
 }
 
 func (t *terminal) printf(format string, args ...any) { fmt.Fprintf(t.w, format, args...) }
 
+// begin writes the blank line before a block of some kind. Lines and warnings stand together.
+func (t *terminal) begin(kind string) {
+	together := t.last == kind && (kind == "line" || kind == "warning")
+	if t.last != "" && t.last != "heading" && !together {
+		t.printf("\n")
+	}
+	t.last = kind
+}
+
+func (t *terminal) blocks(list []block) {
+	for i := range list {
+		b := &list[i]
+		switch {
+		case !b.On(t.face):
+		case b.Head != "":
+			t.begin("line")
+			t.paragraph(t.paint(cmp.Or(b.Colour, "bold"), fmt.Sprintf("%-*s ", t.head, b.Head)), b.Text)
+		case b.Text != "":
+			t.begin("block")
+			t.strong(b.Text, b.Strong)
+		case b.Warning != "":
+			t.begin("warning")
+			t.paragraph(t.paint("S", t.say("warning:"))+" ", b.Warning)
+		case b.Heading != "":
+			t.begin("heading")
+			t.title(b.Heading)
+		case b.Advice != nil:
+			t.advice(b.Advice)
+		case b.List != nil:
+			t.begin("block")
+			for i, s := range b.List {
+				t.paragraph(fmt.Sprintf("%d. ", b.Start()+i), s)
+			}
+		case b.Figure != nil && b.Figure.Sparks != nil:
+			t.sparks(b.Figure)
+		case b.Table != nil:
+			t.grid(b.Table)
+		case b.Cube != nil:
+			b.Cube.Metrics.In = everywhere
+			t.blocks([]block{{Table: b.Cube.Metrics}, {Table: b.Cube.Calls}})
+		case b.Details != nil:
+			t.blocks(b.Details.Blocks)
+		}
+	}
+}
+
 // ANSI colours of the factors: what is lost stands out, what is useful is calm.
-var colours = map[string]string{"U": "32", "S": "31", "L": "33", "O": "35", "W": "36",
-	"bold": "1", "dim": "2"}
+var colours = func() map[string]string {
+	m := map[string]string{"bold": "1", "dim": "2", "worse": "31", "better": "32"}
+	for _, f := range words.Factors {
+		m[f.Letter] = f.ANSI
+	}
+	return m
+}()
+
+// waitColour is that of the factor which patterns of waiting belong to.
+var waitColour = words.Factors[slices.IndexFunc(words.Factors,
+	func(f words.Factor) bool { return f.CutOut })].Letter
 
 func (t *terminal) paint(colour, s string) string {
-	if !t.opt.Color || s == "" {
-		return s
+	if code := colours[colour]; t.opt.Color && s != "" && code != "" {
+		return "\x1b[" + code + "m" + s + "\x1b[0m"
 	}
-	return "\x1b[" + colours[colour] + "m" + s + "\x1b[0m"
+	return s
 }
 
-func (t *terminal) header() {
-	r := t.res
-	workers := 0
-	even := true
-	for i := range r.Nodes {
-		workers += len(r.Nodes[i].Workers)
-		even = even && len(r.Nodes[i].Workers) == len(r.Nodes[0].Workers)
+func (t *terminal) title(s string) {
+	for _, line := range wrap(words.Cut(svg.Printable(s)), t.opt.Width) {
+		t.printf("%s\n", t.paint("bold", line))
 	}
-	where := words.Count(int64(workers), "worker") + " on " + words.Count(int64(len(r.Nodes)), "node")
-	if even && len(r.Nodes) > 0 {
-		where = words.Count(int64(len(r.Nodes)), "node") + " x " + words.Count(int64(len(r.Nodes[0].Workers)),
-			"worker")
-	}
-	if t.all.onlyRegions() {
-		where = words.Count(int64(len(t.all.Pattern.Threads)), "thread")
-	}
-	program := printable(r.Program)
-	if program == "" {
-		program = "a program without a name"
-	}
-	ended := ""
-	if r.Ended != "" && r.Ended != "done" {
-		ended = " (" + r.Ended + ")"
-	} else if r.Ended == "" && r.Killed {
-		ended = " (killed)"
-	}
-	lines := wrap(fmt.Sprintf("%s%s: %s on %s, %s of processor time", program, ended, words.Duration(r.WallNS),
-		where, words.Duration(r.TotalNS)), t.opt.Width)
-	lines[0] = strings.Replace(lines[0], program, t.paint("bold", program), 1)
-	t.printf("%s\n\n", strings.Join(lines, "\n"))
 }
 
-var factorNames = []struct{ letter, name string }{
-	{"U", "Useful work"}, {"S", "Starvation"}, {"L", "Latency"}, {"O", "Overhead"}, {"W", "Waiting"}}
-
-// partWords say what a part means; parts of L and W speak for themselves.
-var partWords = map[string]string{
-	"nowhere":   "nothing ready anywhere",
-	"here":      "ready on this node",
-	"elsewhere": "ready on other nodes",
-	"create":    "creating CFs",
-	"request":   "before DFs are requested",
-	"send":      "before DFs are sent",
-	"deliver":   "from arrival to ready",
-	"dispatch":  "from ready to start",
-	"preempt":   "pre-empted",
-	"steal":     "stealing CFs",
-	"extra":     "cores beyond the workers",
-	// In a run of regions.
-	"runtime": "the run-time system",
-	"start":   "before the thread began",
-	"end":     "after it had ended",
+// strong writes text of which a part stands out.
+func (t *terminal) strong(s, part string) {
+	lines := wrap(printable(s), t.opt.Width)
+	if part = printable(part); part != "" {
+		lines[0] = strings.Replace(lines[0], part, t.paint("bold", part), 1)
+	}
+	t.printf("%s\n", strings.Join(lines, "\n"))
 }
 
-func shares(f *slou.Factors) []*slou.Share {
-	out := []*slou.Share{nil, f.S, f.L, f.O, f.W}
-	if f.U != nil {
-		out[0] = &f.U.Share
+// paragraph writes text wrapped to the width, indented under its first word.
+func (t *terminal) paragraph(head, s string) {
+	indent := strings.Repeat(" ", width(head))
+	for i, line := range wrap(printable(s), max(t.opt.Width-len(indent), 30)) {
+		if i > 0 {
+			head = indent
+		}
+		t.printf("%s%s\n", head, line)
 	}
-	return out
 }
 
-// maxParts is how many parts of a factor are listed; the rest is summed up.
-const maxParts = 8
+const (
+	maxAdvice = 3  // reasons that the short form names
+	gainWidth = 10 // columns of the bar of a gain
+)
 
-func (t *terminal) factors() {
-	tab := t.table(2, 3, "", "seconds", "share", "")
-	total := t.res.TotalNS
-	width := min(t.opt.Width-58, 40)
-	row := func(name, colour string, ns int64, bar bool) {
-		b := ""
-		if bar && width > 5 {
-			b = t.paint(colour, barOf(ns, total, width))
-		}
-		tab.row(name, seconds(ns, total), words.Percent(ns, total), b)
+func (t *terminal) advice(list []advise.Advice) {
+	t.begin("block")
+	shown := list
+	if t.face == short {
+		t.title(t.say("What to change"))
+		shown = list[:min(len(list), maxAdvice)]
 	}
-	for i, s := range shares(&t.res.Factors) {
-		f := factorNames[i]
-		label := t.paint(f.letter, f.letter+"  "+f.name)
-		if s == nil {
-			tab.row(label, "-", "-", "not recorded")
-			continue
+	for i, x := range shown {
+		head := fmt.Sprintf("%d. ", i+1)
+		for _, l := range wrap(printable(x.Title), t.opt.Width-len(head)) {
+			t.printf("%s%s\n", head, t.paint("bold", l))
+			head = strings.Repeat(" ", len(head))
 		}
-		row(label, f.letter, s.NS, true)
-		parts := slou.Largest(s.Parts)
-		if t.all.onlyRegions() && !t.opt.Full {
-			parts = nil // the tree of metrics has them
+		t.paragraph(head, x.Text)
+		gain := t.say("Gain: %s.", x.Gain)
+		if t.face == full && x.Bound != "" {
+			gain += " " + x.Bound
 		}
-		rest := int64(0)
-		for j, p := range parts {
-			if j >= maxParts {
-				rest += p.NS
-				continue
-			}
-			name := printable(p.Name)
-			if words := partWords[p.Name]; words != "" && f.letter != "W" && f.letter != "L" {
-				name = p.Name + ": " + words
-			}
-			row(t.paint("dim", "     "+name), "dim", p.NS, false)
+		if bar := barOf(x.Share, gainWidth); bar != "" {
+			head += t.paint("U", bar) + strings.Repeat(" ", gainWidth+1-width(bar))
 		}
-		if rest > 0 {
-			row(t.paint("dim", fmt.Sprintf("     %d others", len(parts)-maxParts)), "dim", rest, false)
-		}
+		t.paragraph(head, gain)
 	}
-	if t.res.UndividedNS > 0 {
-		row("   not divided", "dim", t.res.UndividedNS, true)
-	}
-	t.render(tab)
-	if u := t.res.Factors.U; u != nil && u.NS > 0 && !t.all.onlyRegions() {
-		t.paragraph("", english.say("Thread clocks measured %s of the useful time.",
-			words.Share{Part: u.MeasuredNS, Whole: u.NS}))
-	}
-	t.printf("\n")
+	t.more(len(list) - len(shown))
 }
 
-// barOf draws ns as a share of total, in eighths of a column.
-func barOf(ns, total int64, width int) string {
-	if total <= 0 || ns <= 0 {
-		return ""
+// more tells how many rows of the short form are in the long one.
+func (t *terminal) more(n int) {
+	if n > 0 && t.face == short {
+		t.printf("%s\n", t.say("%d more: whyslow report --full", n))
 	}
-	eighths := int(float64(ns)/float64(total)*float64(width)*8 + 0.5)
+}
+
+const (
+	maxSpark = 60   // columns of a line over time
+	seldom   = 0.01 // factors below this share of all time get no line
+)
+
+// sparks draws factors over time as lines of blocks.
+func (t *terminal) sparks(f *figure) {
+	n := min(f.Windows, maxSpark, max(t.opt.Width-30, 10))
+	g := newGrid(t.speaker, t.say("Over time: %d steps of about %s", n, words.Time(f.WallNS/int64(n))), "", "",
+		"#least", "#most")
+	for _, s := range f.Sparks {
+		low, high := 1.0, 0.0
+		var blocks strings.Builder
+		for i := range n {
+			v := s.share(i*f.Windows/n, (i+1)*f.Windows/n)
+			low, high = min(low, v), max(high, v)
+			blocks.WriteRune(block8(v))
+		}
+		g.add(cell{Text: s.letter, Colour: s.letter}, cell{Text: blocks.String(), Colour: s.letter},
+			fmt.Sprintf("%.0f %%", 100*low), fmt.Sprintf("%.0f %%", 100*high)).In = everywhere
+	}
+	t.grid(g)
+}
+
+// block8 is a block as high as v, between 0 and 1.
+func block8(v float64) rune {
+	if v <= 0 {
+		return ' '
+	}
+	return []rune("▁▂▃▄▅▆▇█")[min(int(v*8), 7)]
+}
+
+// barOf draws a share, from 0 to 1, in eighths of a column.
+func barOf(share float64, columns int) string {
+	eighths := int(max(share, 0)*float64(columns)*8 + 0.5)
 	s := strings.Repeat("█", eighths/8)
 	if r := eighths % 8; r > 0 {
 		s += string([]rune("▏▎▍▌▋▊▉")[r-1])
@@ -207,240 +242,173 @@ func barOf(ns, total int64, width int) string {
 	return s
 }
 
-// seconds writes a time in seconds with the decimals that total deserves.
-func seconds(ns, total int64) string {
-	decimals := 9
-	switch {
-	case total >= 100e9:
-		decimals = 1
-	case total >= 1e9:
-		decimals = 3
-	case total >= 1e6:
-		decimals = 6
-	}
-	return fmt.Sprintf("%.*f", decimals, float64(ns)/1e9)
-}
+const (
+	minWord = 16 // how narrow a column of words may become
+	minBar  = 6  // and one of bars
+)
 
-// table starts a table whose columns from right to rightEnd, counted from 1, are aligned to the right.
-func (t *terminal) table(right, rightEnd int, heads ...string) *table {
-	tab := &table{}
-	for i := right; i <= rightEnd; i++ {
-		tab.numbers = append(tab.numbers, i)
-	}
-	var row []any
-	for _, h := range heads {
-		row = append(row, t.paint("dim", h))
-	}
-	tab.row(row...)
-	return tab
-}
-
-func (t *terminal) render(tab *table) {
-	for _, line := range tab.lines() {
-		t.printf("%s\n", line)
-	}
-}
-
-func (t *terminal) title(s string) {
-	for _, line := range wrap(printable(s), t.opt.Width) {
-		t.printf("%s\n", t.paint("bold", line))
-	}
-}
-
-// split shows the split that was asked for.
-func (t *terminal) split() {
-	var s *slou.Split
-	for i := range t.res.Splits {
-		if t.res.Splits[i].By == t.opt.By {
-			s = &t.res.Splits[i]
+// grid writes a table: no borders, two blanks between columns. Words are cut to what fits; where even that is
+// too little, columns at the right end are left out.
+func (t *terminal) grid(g *grid) {
+	var heads []head
+	var columns [][]cell // of the heads
+	wide := []int{}
+	for i, h := range g.Heads {
+		bar := min(t.opt.Width-58, h.Bar)
+		if h.Wide && bar < minBar || h.Detail && t.face == short || h.Roomy && t.opt.Width < 80 {
+			continue
 		}
+		cells := []cell{{Text: h.Name, Colour: "dim"}}
+		for _, l := range g.Rows {
+			if !l.In.on(t.face) {
+				continue
+			}
+			c := cell{}
+			if i < len(l.Cells) {
+				c = l.Cells[i]
+			}
+			c.Text = strings.Repeat(" ", c.Depth*max(g.Indent, 2)) + printable(c.Text)
+			if h.Bar > 0 && c.Text == "" {
+				c.Text = barOf(c.Bar, bar)
+			}
+			cells = append(cells, c)
+		}
+		heads, columns, wide = append(heads, h), append(columns, cells), append(wide, widest(cells, h))
 	}
-	if s == nil {
+	if len(columns) == 0 || len(columns[0]) == 1 {
 		return
 	}
-	heading, column := newHTMLFace(t.all).splitName(s.By)
-	t.title(heading)
-	// A narrow terminal has no room for times, nor for factors that say nothing.
-	narrow := t.opt.Width < 80
-	heads := []string{column}
-	if !narrow {
-		heads = append(heads, "seconds")
+	limit, n := fit(heads, wide, t.opt.Width)
+	t.begin("block")
+	if !g.Bare || t.face == full {
+		t.title(g.Caption)
 	}
-	var factors []int
-	for i, f := range shares(&t.res.Factors) {
-		if !narrow || f != nil && f.NS > 0 {
-			factors, heads = append(factors, i), append(heads, factorNames[i].letter)
+	w := pretty.NewWriter()
+	w.SetStyle(pretty.Style{Box: pretty.BoxStyle{PaddingRight: "  "},
+		Options: pretty.OptionsNoBordersAndSeparators})
+	var right []pretty.ColumnConfig
+	var below []string
+	for r := range columns[0] {
+		row := make(pretty.Row, n)
+		for i, h := range heads[:n] {
+			c := columns[i][r]
+			if r == 0 && h.Number {
+				right = append(right, pretty.ColumnConfig{Number: i + 1, Align: text.AlignRight})
+			}
+			whole := c.Text
+			if !h.Number && h.Bar == 0 {
+				c.Text = clip(c.Text, limit, c.Path)
+			}
+			if h.Whole && c.Text != whole && !slices.Contains(below, whole) {
+				below = append(below, whole)
+			}
+			row[i] = t.paint(c.Colour, c.Text)
 		}
+		w.AppendRow(row)
 	}
-	last := "CFs"
-	if t.all.onlyRegions() {
-		last = ""
+	w.SetColumnConfigs(right)
+	for l := range strings.SplitSeq(w.Render(), "\n") {
+		t.printf("%s\n", strings.TrimRight(l, " "))
 	}
-	tab := t.table(2, len(heads)+1, append(heads, last)...)
-	for i := range s.Groups {
-		g := &s.Groups[i]
-		if i == maxRows && len(s.Groups) > maxRows {
-			tab.row(fmt.Sprintf("%d more", len(s.Groups)-i))
-			break
+	for _, s := range below {
+		t.paragraph("  ", s)
+	}
+	if n < len(heads) && t.face == full {
+		var names []string
+		for _, h := range heads[n:] {
+			names = append(names, h.Name)
 		}
-		name := newHTMLFace(t.all).groupName(s.By, g)
-		if s.By == "node" && !g.Rest && g.Joined == 0 {
-			name = t.all.nodeName(int(g.Index))
-		}
-		row := []any{t.clip(name, 24)}
-		if narrow {
-			row[0] = t.clip(name, 16)
-		} else {
-			row = append(row, seconds(g.TotalNS, t.res.TotalNS))
-		}
-		list := shares(&g.Factors)
-		for _, f := range factors {
-			if list[f] == nil {
-				row = append(row, "-")
-			} else {
-				row = append(row, t.paint(factorNames[f].letter, words.Percent(list[f].NS, g.TotalNS)))
+		t.paragraph("", t.say("No room for the columns %s.", strings.Join(names, "; ")))
+	}
+	if g.More > 0 && t.face == full {
+		t.printf("%s\n", t.say("%d more", g.More))
+	}
+	if g.Note != "" {
+		t.paragraph("", g.Note)
+	}
+	t.more(g.Left)
+}
+
+// widest is how wide a column would be.
+func widest(cells []cell, h head) (n int) {
+	for _, c := range cells {
+		n = max(n, width(c.Text))
+	}
+	if h.Bar > 0 {
+		return 0 // there is room for bars, or there are none
+	}
+	return n
+}
+
+// fit says how many columns fit into a width, and how wide words may be.
+func fit(heads []head, wide []int, room int) (limit, n int) {
+	for n = len(heads); ; n-- {
+		for limit = maxWord; limit >= minWord; limit-- {
+			sum := 2 * (n - 1)
+			for i, h := range heads[:n] {
+				if sum += wide[i]; !h.Number {
+					sum += min(limit-wide[i], 0)
+				}
+			}
+			if sum <= room {
+				return limit, n
 			}
 		}
-		if last != "" && (g.CFs > 0 || !g.Rest) {
-			row = append(row, g.CFs)
+		if n <= 2 {
+			return minWord, n
 		}
-		tab.row(row...)
 	}
-	t.render(tab)
-	t.printf("\n")
 }
 
-func (t *terminal) fragments() {
-	tab := t.table(2, 6, "code fragment", "CFs", "useful", "share", "mean", "longest")
-	n := 0
-	for i := range t.res.Fragments {
-		f := &t.res.Fragments[i]
-		if n == t.opt.Top || f.Count == 0 {
-			continue
-		}
-		n++
-		tab.row(t.clip(f.Code, t.opt.Width-50), f.Count, words.Duration(f.UsefulNS),
-			words.Percent(f.UsefulNS, t.res.TotalNS), words.Duration(f.MeanNS), words.Duration(f.MaxNS))
-	}
-	if n == 0 || t.res.Factors.U == nil {
-		return
-	}
-	t.title("Where useful time goes")
-	t.render(tab)
-	t.printf("\n")
-}
+func width(s string) int { return text.StringWidthWithoutEscSequences(s) }
 
-func (t *terminal) causes() {
-	tab := t.table(1, 3, "waiting", "share", "times", "factor", "why")
-	n := 0
-	for _, c := range t.res.Causes {
-		if n == t.opt.Top || c.NS == 0 {
-			break
-		}
-		n++
-		name := c.Factor
-		if c.Part != "" {
-			name += "." + printable(c.Part)
-		}
-		tab.row(words.Duration(c.NS), words.Percent(c.NS, t.res.TotalNS), c.Count, t.paint(c.Factor, name),
-			t.clip(why(&c), t.opt.Width-42))
-	}
-	if n == 0 {
-		return
-	}
-	t.title("What was waited for most")
-	t.render(tab)
-	t.printf("\n")
-}
-
-// why says in a few words who waited for whom.
-func why(c *slou.Cause) string {
-	who := c.Consumer
-	if who == "" {
-		who = "the end of the run"
-	}
-	from := ""
-	if c.Producer != "" {
-		from = " from " + c.Producer
-	}
-	switch {
-	case c.Part == "extra":
-		return "the run-time system's own threads"
-	case c.Factor == "S" && c.DF != "":
-		return who + " <- " + c.DF + from
-	case c.Factor == "S" && c.Producer != "" && c.Consumer == "":
-		return "idle at the end while " + c.Producer + " still runs"
-	case c.Factor == "L" && c.DF != "":
-		return who + " <- " + c.DF + from
-	case c.Factor == "L":
-		return who + " itself, migrating"
-	}
-	return who
-}
-
-// clip makes a name from the trace fit to be shown.
-func (t *terminal) clip(s string, width int) string {
-	s = printable(s)
-	width = max(width, 16)
-	if utf8.RuneCountInString(s) <= width {
+// clip cuts a name to so many columns. Of a call path it leaves out the beginning: "… > rank > upc_barrier".
+func clip(s string, limit int, path bool) string {
+	r := []rune(s)
+	if len(r) <= limit {
 		return s
 	}
-	r := []rune(s)
-	return string(r[:width-1]) + "…"
-}
-
-// printable keeps what a damaged or hostile trace holds from steering the terminal.
-func printable(s string) string {
-	return strings.Map(func(r rune) rune {
-		if unicode.IsPrint(r) {
-			return r
+	if !path {
+		return string(r[:limit-1]) + "…"
+	}
+	for rest := s; ; {
+		_, after, more := strings.Cut(rest, " > ")
+		if !more {
+			return "…" + string(r[len(r)-limit+1:])
 		}
-		return '?'
-	}, s)
-}
-
-// maxAdvice is how many reasons the terminal names.
-const maxAdvice = 3
-
-func (t *terminal) advice() {
-	list := t.all.Advice
-	if len(list) == 0 {
-		return
-	}
-	t.title("What to change")
-	for i := range list[:min(len(list), maxAdvice)] {
-		t.paragraph(fmt.Sprintf("%d. ", i+1), fmt.Sprintf("%s (gain: %s)", list[i].Text, list[i].Gain))
-	}
-	if more := len(list) - maxAdvice; more > 0 && !t.opt.Full {
-		t.printf("%d more: whyslow report --full\n", more)
-	}
-	t.printf("\n")
-}
-
-func (t *terminal) warnings() {
-	for _, f := range t.all.Failed {
-		if errors.Is(f.Err, errNoCFs) {
-			continue
+		if short := "… > " + after; len([]rune(short)) <= limit {
+			return short
 		}
-		t.paragraph(t.paint("S", "warning:")+" ", fmt.Sprintf("An analysis failed (%s): %s", f.Analysis, f.Why))
-	}
-	if t.all.Pattern != nil {
-		for _, s := range t.all.Pattern.Problems {
-			t.paragraph(t.paint("S", "warning:")+" ", sentence(s))
-		}
-	}
-	for _, s := range t.all.Warnings() {
-		t.paragraph(t.paint("S", "warning:")+" ", s)
+		rest = after
 	}
 }
 
-// paragraph writes text wrapped to the width, indented under its first word.
-func (t *terminal) paragraph(head, s string) {
-	indent := strings.Repeat(" ", text.StringWidthWithoutEscSequences(head))
-	for i, line := range wrap(printable(s), max(t.opt.Width-len(indent), 30)) {
-		if i > 0 {
-			head = indent
+// printable keeps what a damaged or hostile trace holds from steering or flooding the terminal.
+func printable(s string) string { return words.Cut(strings.ReplaceAll(svg.Printable(s), "\n", "?")) }
+
+// wrap breaks text at blanks into lines of at most width columns. A number and what follows it stay together.
+func wrap(s string, columns int) (lines []string) {
+	var parts []string
+	for _, w := range strings.Fields(s) {
+		if n := len(parts); n > 0 && endsInDigit(parts[n-1]) && !strings.Contains(parts[n-1], " ") {
+			parts[n-1] += " " + w
+		} else {
+			parts = append(parts, w)
 		}
-		t.printf("%s%s\n", head, line)
 	}
+	room := -1
+	for _, w := range parts {
+		n := width(w)
+		if room -= n + 1; room < 0 {
+			lines, room = append(lines, w), columns-n
+		} else {
+			lines[len(lines)-1] += " " + w
+		}
+	}
+	return lines
+}
+
+func endsInDigit(s string) bool {
+	c := s[len(s)-1]
+	return c >= '0' && c <= '9'
 }

@@ -116,7 +116,7 @@ func (f factorList) In(lang words.Lang) string {
 		factor, part, _ := strings.Cut(s, ".")
 		names[i] = speaker{lang}.factor(factor)
 		if part != "" {
-			names[i] += speaker{lang}.inWords(factor, part)
+			names[i] += speaker{lang}.inWords(factor, part, " (", ")")
 		}
 	}
 	return strings.Join(names, ", ")
@@ -139,6 +139,8 @@ func Problem(p trace.Problem, lang string) string {
 		say("записано не всё: на диске не было места, или он отказал")
 	case p.Kind == trace.Truncated:
 		say("файл обрывается, смещение %d", p.Offset)
+	case p.Kind == trace.Unfinished && p.Node < 0:
+		say("не сказано, чем кончился запуск: программа прервана или ещё работает")
 	case p.Kind == trace.Unfinished && p.Stream >= 0:
 		say("поток событий %d кончается раньше программы: она прервана или завершилась аварийно", p.Stream)
 	case p.Kind == trace.Unfinished:

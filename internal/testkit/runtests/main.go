@@ -4,7 +4,8 @@
 //
 //	go run ./internal/testkit/runtests [NAME=VALUE...] ARGUMENTS [-- [NAME=VALUE...] ARGUMENTS]...
 //
-// Each group of arguments is one run of go test, with these variables added to its environment.
+// Each group of arguments is one run of go test, with these variables added to its environment. Two run at a
+// time, begun in their order: most tests wait more than they compute, so one alone leaves cores idle.
 package main
 
 import (
@@ -17,6 +18,7 @@ import (
 	"os/exec"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 )
 
@@ -32,14 +34,38 @@ type timed struct {
 	seconds float64
 }
 
-// summary is about all commands.
-type summary struct {
-	out                     io.Writer
-	passed, failed, skipped int
-	slow                    []timed
+// counts are numbers of tests by how they ended.
+type counts struct{ passed, failed, skipped int }
+
+func (c counts) String() string {
+	return fmt.Sprintf("%d passed, %d failed, %d skipped", c.passed, c.failed, c.skipped)
 }
 
-const slowest = 10
+// add counts a test, or what is no end of one.
+func (c *counts) add(action string) {
+	switch action {
+	case "pass":
+		c.passed++
+	case "fail":
+		c.failed++
+	case "skip":
+		c.skipped++
+	}
+}
+
+// summary is about all commands.
+type summary struct {
+	out io.Writer
+
+	mu     sync.Mutex // guards the following, and keeps what is printed together
+	counts counts
+	slow   []timed
+}
+
+const (
+	slowest  = 10 // tests that are listed
+	together = 2  // commands that run at a time
+)
 
 func main() {
 	s := &summary{out: os.Stdout}
@@ -52,16 +78,36 @@ func main() {
 		}
 		commands, rest = append(commands, rest[:end]), rest[end+1:]
 	}
+	var running sync.WaitGroup
+	free := make(chan struct{}, together)
 	for _, words := range commands {
-		if err := s.run(words); err != nil {
-			fmt.Fprintln(os.Stderr, err)
-			s.failed++
-		}
+		free <- struct{}{}
+		running.Go(func() {
+			if err := s.run(words); err != nil {
+				s.print(err.Error(), "\n")
+				s.count("fail")
+			}
+			<-free
+		})
 	}
+	running.Wait()
 	s.close()
-	if s.failed > 0 {
+	if s.counts.failed > 0 {
 		os.Exit(1)
 	}
+}
+
+// print prints text as a whole, whatever other commands print.
+func (s *summary) print(text ...any) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	fmt.Fprint(s.out, text...)
+}
+
+func (s *summary) count(action string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.counts.add(action)
 }
 
 // run runs go test once. The error is of running it; tests that fail are counted.
@@ -70,7 +116,7 @@ func (s *summary) run(words []string) error {
 	for len(words) > 0 && !strings.HasPrefix(words[0], "-") && strings.Contains(words[0], "=") {
 		env, words = append(env, words[0]), words[1:]
 	}
-	before, began := *s, time.Now()
+	began := time.Now()
 	first := 0
 	if len(words) > 1 && words[0] == "-C" { // which go wants first
 		first = 2
@@ -86,23 +132,22 @@ func (s *summary) run(words []string) error {
 	if err := cmd.Start(); err != nil {
 		return err
 	}
-	packages, err := s.read(out)
+	packages, own, err := s.read(out)
 	if err != nil {
 		return err
 	}
 	err = cmd.Wait()
-	fmt.Fprintf(s.out, "go test %s\n    %d packages in %.0f s: %d passed, %d failed, %d skipped\n",
-		strings.Join(append(env, words...), " "), packages, time.Since(began).Seconds(),
-		s.passed-before.passed, s.failed-before.failed, s.skipped-before.skipped)
-	if err != nil && s.failed == before.failed { // it does not build, or there is no such package
+	s.print(fmt.Sprintf("go test %s\n    %d packages in %.0f s: %v\n", strings.Join(append(env, words...), " "),
+		packages, time.Since(began).Seconds(), own))
+	if err != nil && own.failed == 0 { // it does not build, or there is no such package
 		return fmt.Errorf("go test %s: %w", strings.Join(words, " "), err)
 	}
 	return nil
 }
 
-// read counts the tests in the output of go test -json, prints what did not pass, and returns how many
-// packages there were.
-func (s *summary) read(in io.Reader) (packages int, err error) {
+// read counts the tests in the output of go test -json, and prints what did not pass. It returns how many
+// packages there were, and how their tests ended.
+func (s *summary) read(in io.Reader) (packages int, own counts, err error) {
 	type test struct{ pkg, name string }
 	said := map[test][]string{} // of tests that have not passed yet, and of packages
 	var order []test
@@ -110,27 +155,30 @@ func (s *summary) read(in io.Reader) (packages int, err error) {
 	for {
 		line, err := lines.ReadString('\n')
 		if err == io.EOF && line == "" {
-			return packages, nil
+			return packages, own, nil
 		} else if err != nil && err != io.EOF {
-			return packages, err
+			return packages, own, err
 		}
 		var e event
 		if json.Unmarshal([]byte(line), &e) != nil {
-			fmt.Fprint(s.out, line)
+			s.print(line)
 			continue
 		}
 		it := test{e.Package, e.Test}
 		switch e.Action {
 		case "build-output":
-			fmt.Fprint(s.out, e.Output)
+			s.print(e.Output)
 		case "output":
 			if said[it] == nil {
 				order = append(order, it)
 			}
 			said[it] = append(said[it], e.Output)
 		case "pass", "skip", "fail":
+			s.mu.Lock()
 			s.slow = append(s.slow, timed{strings.TrimSuffix(e.Package+" "+e.Test, " "), e.Elapsed})
+			s.mu.Unlock()
 			if e.Test != "" {
+				own.add(e.Action)
 				s.count(e.Action)
 			}
 			if e.Action != "fail" {
@@ -145,23 +193,12 @@ func (s *summary) read(in io.Reader) (packages int, err error) {
 					return false
 				}
 				if e.Action == "fail" {
-					fmt.Fprint(s.out, strings.Join(said[t], ""))
+					s.print(strings.Join(said[t], ""))
 				}
 				delete(said, t)
 				return true
 			})
 		}
-	}
-}
-
-func (s *summary) count(action string) {
-	switch action {
-	case "pass":
-		s.passed++
-	case "fail":
-		s.failed++
-	case "skip":
-		s.skipped++
 	}
 }
 
@@ -189,5 +226,5 @@ func (s *summary) close() {
 	for _, t := range shown {
 		fmt.Fprintf(s.out, "%8.1f s  %s\n", t.seconds, t.name)
 	}
-	fmt.Fprintf(s.out, "%d passed, %d failed, %d skipped\n", s.passed, s.failed, s.skipped)
+	fmt.Fprintln(s.out, s.counts)
 }

@@ -25,9 +25,9 @@ not JSON
 `
 	var out strings.Builder
 	s := &summary{out: &out}
-	n, err := s.read(strings.NewReader(in))
-	if err != nil || n != 2 {
-		t.Errorf("%d packages, %v", n, err)
+	n, own, err := s.read(strings.NewReader(in))
+	if err != nil || n != 2 || own != s.counts {
+		t.Errorf("%d packages, %v, %v", n, own, err)
 	}
 	s.close()
 	want := `bad one

@@ -13,6 +13,7 @@ import (
 
 	"github.com/whyslow/whyslow/internal/model"
 	"github.com/whyslow/whyslow/internal/procs"
+	"github.com/whyslow/whyslow/internal/testkit/grouptest"
 	"github.com/whyslow/whyslow/internal/testkit/replicate"
 	"github.com/whyslow/whyslow/trace"
 )
@@ -23,7 +24,7 @@ func Share[R any](dir string, processes int, opt model.Options, do func(m *model
 	error)) (*R, error) {
 	results, errs := make([]*R, processes), make([]error, processes)
 	var wg sync.WaitGroup
-	for rank, g := range procs.Local(processes) {
+	for rank, g := range grouptest.Local(processes) {
 		wg.Go(func() {
 			defer g.Leave()
 			r, err := trace.OpenShare(dir, rank, processes)

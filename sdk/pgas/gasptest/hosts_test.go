@@ -3,14 +3,13 @@ package gasptest
 import (
 	"context"
 	"fmt"
-	"os/exec"
-	"path/filepath"
 	"testing"
 	"time"
 
 	"github.com/whyslow/whyslow/internal/analysis/pattern"
 	"github.com/whyslow/whyslow/internal/model"
 	"github.com/whyslow/whyslow/internal/procs"
+	"github.com/whyslow/whyslow/internal/testkit/cctest"
 	"github.com/whyslow/whyslow/internal/testkit/upctest"
 	"github.com/whyslow/whyslow/trace"
 )
@@ -64,11 +63,8 @@ func TestClocksOfOneHost(t *testing.T) {
 // between its reading of the clock and the collector's spoils a run; then there is another.
 func TestWrongClocks(t *testing.T) {
 	t.Parallel()
-	skew := filepath.Join(t.TempDir(), "skew.so")
-	if out, err := exec.Command("cc", "-O2", "-fPIC", "-shared", "-o", skew,
-		"testdata/skew.c").CombinedOutput(); err != nil {
-		t.Fatalf("%v\n%s", err, out)
-	}
+	skew := cctest.Make(t, cctest.Program{Name: "skew.so", Flags: []string{"-O2", "-fPIC"},
+		Sources: []string{"testdata/skew.c"}, Link: []string{"-shared"}})
 	const tries, precision, threads = 4, 2 * time.Millisecond, 4
 	var wrong []string
 	for range tries {

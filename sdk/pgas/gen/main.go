@@ -1,5 +1,4 @@
-// Command gen writes the wrappers of OpenSHMEM's functions, sdk/pgas/shmem_*.h, from the table in
-// table.go. It runs in sdk/pgas: go generate ./sdk/pgas/...
+// Command gen writes OpenSHMEM's wrappers, sdk/pgas/shmem_*.h, from table.go: go generate ./sdk/pgas/...
 package main
 
 import (
@@ -34,7 +33,7 @@ func files() map[string]string {
 	return out
 }
 
-const notice = " *\n * Made by sdk/pgas/gen from its table; the macros are in shmem_wrap.h. To make it " +
+const notice = " *\n * Made by sdk/pgas/gen from its table; the macros are in shmem_wrap.h.\n * To make it " +
 	"anew: go generate ./sdk/pgas/... */\n\n"
 
 // kinds of the regions that a macro's functions are, WS_REGION_...
@@ -57,7 +56,7 @@ func names() string {
 	line := 0
 	add := func(name, kind string) {
 		text := "WSS_NAME(" + name + ", " + kind + ")"
-		if line += len(text) + 1; line > 150 {
+		if line += len(text) + 1; line > lineWidth {
 			b.WriteString("\n")
 			line = len(text)
 		} else if line > len(text)+1 {
@@ -100,5 +99,20 @@ func (f function) wrapper() string {
 		all = append(all, f.result)
 	}
 	all = append(all, f.name, "("+strings.Join(params, ", ")+")", "("+strings.Join(args, ", ")+")")
-	return f.macro + "(" + strings.Join(append(all, f.extra...), ", ") + ")\n"
+	return folded(f.macro + "(" + strings.Join(append(all, f.extra...), ", ") + ")")
+}
+
+// lineWidth is the most columns of a line.
+const lineWidth = 110
+
+// folded breaks a line behind commas, better those between the lists of a macro than those within.
+func folded(line string) string {
+	if len(line) > lineWidth {
+		at := strings.LastIndex(line[:lineWidth], "), ") + 2
+		if at < lineWidth/3 {
+			at = strings.LastIndex(line[:lineWidth], ", ") + 1
+		}
+		return line[:at] + "\n" + folded("   "+line[at:])
+	}
+	return line + "\n"
 }

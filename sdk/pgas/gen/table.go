@@ -24,12 +24,10 @@ var inC = map[string]string{
 	"size": "size_t", "ptrdiff": "ptrdiff_t",
 }
 
-// The sets of types that the families of functions exist for: those of OpenSHMEM 1.4, as far as Open MPI has
-// them, and its extensions (shmemx).
+// The sets of types of each family: those of OpenSHMEM 1.4 in Open MPI, and its extensions (shmemx).
 const (
 	transferTypes = "char short int long longlong schar uchar ushort uint ulong ulonglong float double " +
-		"longdouble " +
-		"int8 int16 int32 int64 uint8 uint16 uint32 uint64 size ptrdiff"
+		"longdouble int8 int16 int32 int64 uint8 uint16 uint32 uint64 size ptrdiff"
 	countTypes    = "int long longlong uint ulong ulonglong"
 	valueTypes    = countTypes + " float double"
 	bitTypes      = countTypes + " int32 int64 uint32 uint64"
@@ -85,8 +83,7 @@ func withContexts(list []function) []function {
 	return out
 }
 
-// blocks returns the functions that move n elements of a type ("void" with a size of its own): at once,
-// without waiting, and with strides.
+// blocks returns the functions that move n elements of a type or size: at once, not waiting, strided.
 func blocks(macro, prefix, suffix, op, c, size string, strided bool) []function {
 	target, source := param{c + " *", "target"}, param{"const " + c + " *", "source"}
 	plain := []param{target, source, count, pe}
@@ -113,12 +110,9 @@ func transfers(macro, op string) []function {
 	return append(list, blocks(macro, "shmem_", "mem", op, "void", "1", false)...)
 }
 
-func puts() []function {
-	list := transfers("WSS_PUT", "put")
-	value := func(prefix string, t ctype) function {
-		return function{"WSS_P", "", prefix + t.name + "_p",
-			[]param{{t.c + " *", "target"}, {t.c + " ", "value"}, pe}, []string{"sizeof(" + t.c + ")"}}
-	}
+// moves returns the functions that move blocks of values, and those that value makes for one.
+func moves(macro, op string, value func(prefix string, t ctype) function) []function {
+	list := transfers(macro, op)
 	for _, t := range types(transferTypes) {
 		list = append(list, value("shmem_", t))
 	}
@@ -127,26 +121,23 @@ func puts() []function {
 		list = append(list, value("shmemx_", t))
 	}
 	return list
+}
+
+func puts() []function {
+	return moves("WSS_PUT", "put", func(prefix string, t ctype) function {
+		return function{"WSS_P", "", prefix + t.name + "_p",
+			[]param{{t.c + " *", "target"}, {t.c + " ", "value"}, pe}, []string{"sizeof(" + t.c + ")"}}
+	})
 }
 
 func gets() []function {
-	list := transfers("WSS_GET", "get")
-	value := func(prefix string, t ctype) function {
+	return moves("WSS_GET", "get", func(prefix string, t ctype) function {
 		return function{"WSS_G", t.c, prefix + t.name + "_g", []param{{"const " + t.c + " *", "source"}, pe},
 			[]string{"sizeof(" + t.c + ")"}}
-	}
-	for _, t := range types(transferTypes) {
-		list = append(list, value("shmem_", t))
-	}
-	list = withContexts(list)
-	for _, t := range types(xShortTypes) {
-		list = append(list, value("shmemx_", t))
-	}
-	return list
+	})
 }
 
-// atomic returns an atomic function of a type. Its form: "f" with a result, "v" with a value, "c" with
-// a value to compare with, "k" target is not changed.
+// atomic returns an atomic function. Form: "f" has a result, "v" a value, "c" compares, "k" keeps the target.
 func atomic(prefix, op, form string, t ctype) function {
 	f := function{"WSS_ATOMIC", "", prefix + t.name + "_" + op, []param{{t.c + " *", "target"}},
 		[]string{"sizeof(" + t.c + ")"}}
@@ -192,9 +183,8 @@ func atomics() []function {
 	return list
 }
 
-// collective returns a function of an active set. sent and received are the bytes of one member, in C.
-// What shmem_collect receives a member does not know, as the others may contribute more or less than
-// itself; it is told as if all did alike.
+// collective returns a function of an active set. sent and received are the bytes of one member, in C. For
+// shmem_collect, members are told as if all contributed alike.
 func collective(name, c, kind string, own []param, root, sent, received string, work ...param) function {
 	params := append([]param{{c + " *", "target"}, {"const " + c + " *", "source"}}, own...)
 	params = append(append(append(params, members...), work...), psync)
@@ -289,8 +279,7 @@ func waits() []function {
 		await("WSS_TEST", "int", "shmem_"+t.name+"_test", "volatile "+t.c, true)
 	}
 	lock := []param{{"volatile long *", "lock"}}
-	return append(list,
-		function{"WSS_SET_LOCK", "", "shmem_set_lock", lock, nil},
+	return append(list, function{"WSS_SET_LOCK", "", "shmem_set_lock", lock, nil},
 		function{"WSS_CLEAR_LOCK", "", "shmem_clear_lock", lock, nil},
 		function{"WSS_TEST_LOCK", "int", "shmem_test_lock", lock, nil},
 		function{"WSS_QUIET", "", "shmem_quiet", nil, []string{"0"}},

@@ -3,9 +3,10 @@ package shmemtest
 import (
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"testing"
+
+	"github.com/whyslow/whyslow/internal/testkit/cctest"
 )
 
 // BenchmarkShmemTransfers tells what putting and getting 8 bytes costs: without the library, with it,
@@ -13,11 +14,8 @@ import (
 // -benchtime=1x -count=5; each is a median in itself.
 func BenchmarkShmemTransfers(b *testing.B) {
 	program := compileShmem(b, "loop.c")
-	text := filepath.Join(b.TempDir(), "text.so")
-	if out, err := exec.Command("oshcc", "-O2", "-fPIC", "-shared", "-o", text,
-		filepath.Join("testdata", "text.c")).CombinedOutput(); err != nil {
-		b.Fatalf("%v\n%s", err, out)
-	}
+	text := cctest.Make(b, cctest.Program{Name: "text.so", Compiler: []string{"oshcc"},
+		Flags: []string{"-O2", "-fPIC"}, Sources: []string{"testdata/text.c"}, Link: []string{"-shared"}})
 	traces := b.TempDir()
 	for _, c := range []struct {
 		name string

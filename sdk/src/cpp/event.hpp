@@ -6,8 +6,8 @@ namespace whyslow {
 class Event;
 class IEventModule;
 
-// ThreadState is what is kept of a thread that has emitted an event. index is below that of any other living thread
-// that has one, or its own: indices of ended threads are given to new ones.
+// ThreadState is what is kept of a thread that has emitted an event. index is below that of any other living
+// thread that has one, or its own: indices of ended threads are given to new ones.
 struct ThreadState {
     std::size_t index;
     std::atomic<std::uint64_t> generation; // how many threads had the index before
@@ -72,7 +72,8 @@ struct HandlerList {
 
 } // namespace detail
 
-// Event is the object behind Namespace::onName. There is one for each name; it lives to the end of the process.
+// Event is the object behind Namespace::onName. There is one for each name; it lives to the end of the
+// process.
 class Event {
   public:
     Event(const std::string &space, const std::string &name) : space_(space), name_(name), key_(space + "::" + name), list(nullptr), sites(nullptr), enabled(false) {}
@@ -103,8 +104,8 @@ class EventsManager {
     void connect(const std::string &space, const std::string &name, std::function<void(const Event &, const Value *, std::size_t)> f) {
         add(space, name, new detail::GenericHandler(std::move(f)));
     }
-    // connect_matching does it for all events whose name "Namespace::onName" matches one of the patterns (* and ?),
-    // also for those that are first met later.
+    // connect_matching does it for all events whose name "Namespace::onName" matches one of the patterns (*
+    // and ?), also for those that are first met later.
     virtual void connect_matching(const std::vector<std::string> &patterns, std::function<void(const Event &, const Value *, std::size_t)> f) = 0;
     // strict makes emissions with wrong types throw EventTypeError instead of reporting it once.
     virtual void strict(bool on) = 0;
@@ -271,9 +272,9 @@ inline EventsManager *EventsManager::instance() { return detail::core()->events;
                  WHYSLOW_EMIT_N, WHYSLOW_EMIT_N, WHYSLOW_EMIT_N, WHYSLOW_EMIT_N, WHYSLOW_EMIT_N, WHYSLOW_EMIT_N, WHYSLOW_EMIT_N, WHYSLOW_EMIT_N, \
                  WHYSLOW_EMIT_N, WHYSLOW_EMIT_0, ~)(__VA_ARGS__)
 
-// CONNECT_EVENT(Namespace, onName, handler) connects a handler: a lambda (not one with auto parameters), a function or a
-// function object. It throws whyslow::EventTypeError if the event has handlers of other types. Handlers are called by the
-// thread that emits, several at once where several emit.
+// CONNECT_EVENT(Namespace, onName, handler) connects a handler: a lambda (not one with auto parameters), a
+// function or a function object. It throws whyslow::EventTypeError if the event has handlers of other types.
+// Handlers are called by the thread that emits, several at once where several emit.
 #define CONNECT_EVENT(Namespace, onName, ...) ::whyslow::detail::connect(#Namespace, #onName, __VA_ARGS__)
 
 // A strictly conforming way to tell no arguments from some.

@@ -1,8 +1,8 @@
 
 // ---- Events and modules of the program ---------------------------------------------------------------------
 //
-// One recursive lock guards all lists: modules connect, add modules and emit while they are being started under it. It is not
-// held while handlers or finish run.
+// One recursive lock guards all lists: modules connect, add modules and emit while they are being started
+// under it. It is not held while handlers or finish run.
 
 namespace whyslow {
 namespace detail {

@@ -131,7 +131,8 @@ inline void Host::drop(const std::string &name, const std::string &why) {
     ok_ = false;
 }
 
-// start_modules starts those that wait: of those whose requirements are met always the one of the lowest priority number.
+// start_modules starts those that wait: of those whose requirements are met always the one of the lowest
+// priority number.
 inline void Host::start_modules() {
     for (;;) {
         std::string next;

@@ -9,8 +9,8 @@ class Output {
     Output() : f_(nullptr) {}
     ~Output() { close(); }
     Output(const Output &) = delete;
-    // open makes a file anew. It throws std::runtime_error if the file cannot be written, or if another module or another
-    // run writes to it at the time.
+    // open makes a file anew. It throws std::runtime_error if the file cannot be written, or if another
+    // module or another run writes to it at the time.
     void open(const std::string &file) {
         if (file.empty() || file == "-") {
             f_ = file.empty() ? stderr : stdout;
@@ -49,9 +49,9 @@ class Output {
     std::FILE *f_;
 };
 
-// LoggerModule is logger_module: one line for each event. Parameters: file; format, "text" or "csv"; events, a list of
-// patterns, by default all. Derive from it to change the lines. cf_events_module, df_events_module and
-// global_events_module are the same for the events of a namespace.
+// LoggerModule is logger_module: one line for each event. Parameters: file; format, "text" or "csv"; events,
+// a list of patterns, by default all. Derive from it to change the lines. cf_events_module, df_events_module
+// and global_events_module are the same for the events of a namespace.
 class LoggerModule : public IEventModule {
   public:
     explicit LoggerModule(const char *pattern = "*") : pattern_(pattern), csv_(false), start_(std::chrono::steady_clock::now()) {}
@@ -145,8 +145,8 @@ class CFCounterModule : public IEventModule {
     Output out_;
 };
 
-// DFSizerModule is df_sizer_events_module: bytes of DFs created and destroyed. The size is the last argument of onCreate or
-// onCreateSize, onDestroy or onDestroySize; a program emits one of the two for a DF.
+// DFSizerModule is df_sizer_events_module: bytes of DFs created and destroyed. The size is the last argument
+// of onCreate or onCreateSize, onDestroy or onDestroySize; a program emits one of the two for a DF.
 class DFSizerModule : public IEventModule {
   public:
     void registerEvents() override {
@@ -181,8 +181,8 @@ class DFSizerModule : public IEventModule {
     Output out_;
 };
 
-// ForeignBlockTimerModule is foreign_block_timer_module: time of user functions by function and thread, from the times that
-// onForeignStarted and onForeignEnded carry.
+// ForeignBlockTimerModule is foreign_block_timer_module: time of user functions by function and thread, from
+// the times that onForeignStarted and onForeignEnded carry.
 class ForeignBlockTimerModule : public IEventModule {
   public:
     void registerEvents() override {

@@ -1,8 +1,9 @@
 
 // ---- The trace: what a thread does, and DFs known by their size ----------------------------------------------
 //
-// The events of a task-parallel program that knows nothing of whyslow have no identities: "this function starts now",
-// "so many bytes come into being". A trace is about CFs and DFs. What makes the one of the other:
+// The events of a task-parallel program that knows nothing of whyslow have no identities: "this function
+// starts now", "so many bytes come into being". A trace is about CFs and DFs. What makes the one of the
+// other:
 //
 // - From onForeignStarted to onForeignEnded is the one execution of a new CF of the code fragment
 //   that is named. A thread is a worker from its first such CF on, and its time is divided from the start of the
@@ -46,9 +47,10 @@ class Sites {
     std::map<std::pair<std::string, int>, ws_site> sites_;
 };
 
-// DFPool numbers DFs that are known by name and size only. Numbers of destroyed ones are used again. Two lock-free
-// stacks do it: for each size the DFs there are, for each name and size those there were. A stack's head holds a
-// counter beside the index, so that a head that was changed and changed back is not taken for the old one.
+// DFPool numbers DFs that are known by name and size only. Numbers of destroyed ones are used again. Two
+// lock-free stacks do it: for each size the DFs there are, for each name and size those there were. A stack's
+// head holds a counter beside the index, so that a head that was changed and changed back is not taken for
+// the old one.
 class DFPool {
   public:
     struct Class; // of a name and a size
@@ -72,8 +74,8 @@ class DFPool {
         return c.get();
     }
 
-    // create returns the number of a new DF, 0 if there are too many, and when it was made: between the last time it was destroyed
-    // and the next.
+    // create returns the number of a new DF, 0 if there are too many, and when it was made: between the last
+    // time it was destroyed and the next.
     ws_df create(Class *c, int64_t *t) {
         uint32_t i = pop(c->dead);
         if (!i) {
@@ -89,7 +91,8 @@ class DFPool {
         return df;
     }
 
-    // destroy returns the number of the youngest DF of the class's size, 0 if there is none, and when it went.
+    // destroy returns the number of the youngest DF of the class's size, 0 if there is none, and when it
+    // went.
     ws_df destroy(Class *c, int64_t *t) {
         const uint32_t i = pop(*c->live);
         if (!i) return 0;
@@ -192,8 +195,8 @@ struct Shared {
 // Track records what a thread does. Threads that follow one another may share it.
 class Track {
   public:
-    // Where it pays to read the thread's CPU clock, a system call: around CFs that last so long on average, and after a
-    // gap of that length.
+    // Where it pays to read the thread's CPU clock, a system call: around CFs that last so long on average,
+    // and after a gap of that length.
     static const int64_t long_cf = 50000, long_gap = 20000;
 
     ws_stream *stream(Shared &s) {
@@ -202,8 +205,8 @@ class Track {
         return stream_;
     }
 
-    // begin starts an execution: of an atomic CF (one in another is not told apart), or of a CF around such ones. foreign:
-    // it is user code.
+    // begin starts an execution: of an atomic CF (one in another is not told apart), or of a CF around such
+    // ones. foreign: it is user code.
     void begin(Shared &s, const char *name, bool atomic, bool foreign) {
         ws_stream *out = stream(s);
         if (atomic && !worker_) out = become_worker(s);
@@ -238,8 +241,8 @@ class Track {
         open_.push_back(o);
     }
 
-    // end ends the innermost execution of that kind and, if name is given, of that name; what was left open in it ends, too.
-    // waits: the CF is not finished, but waits.
+    // end ends the innermost execution of that kind and, if name is given, of that name; what was left open
+    // in it ends, too. waits: the CF is not finished, but waits.
     void end(Shared &s, const char *name, bool atomic, bool waits) {
         stream(s);
         std::size_t i = open_.size();
@@ -308,7 +311,8 @@ class Track {
         while (!open_.empty()) close(now, false);
     }
 
-    // What the writer knows of an event: how it is recorded and, if as a user event, its kind for arguments of some types.
+    // What the writer knows of an event: how it is recorded and, if as a user event, its kind for arguments
+    // of some types.
     struct Known {
         const void *event;
         int way;
@@ -350,7 +354,8 @@ class Track {
         ws_cf_finished_at(o.out, now, o.cf, 1, cpu);
     }
 
-    // take_over is called when another thread begins to use the track: what its forerunner left open ended with that.
+    // take_over is called when another thread begins to use the track: what its forerunner left open ended
+    // with that.
     void take_over(Shared &s) {
         std::lock_guard<std::mutex> guard(s.lock);
         leave();
@@ -382,7 +387,8 @@ class Track {
         return stream_ = worker_->stream;
     }
 
-    // idle returns how much of the time since the last CF the thread slept; where it reads the CPU clock it gives that, too.
+    // idle returns how much of the time since the last CF the thread slept; where it reads the CPU clock it
+    // gives that, too.
     int64_t idle(const Shared &s, int64_t now, int64_t *cpu) {
         const int64_t gap = now - worker_->last_end;
         int64_t slept = 0;
@@ -399,7 +405,8 @@ class Track {
         return slept < 5000 ? 0 : std::min(slept, gap - 1); // before the start, so that the order is clear
     }
 
-    // gave_up_processor tells whether the thread has slept since the last call; otherwise it only lost its core to others.
+    // gave_up_processor tells whether the thread has slept since the last call; otherwise it only lost its
+    // core to others.
     bool gave_up_processor() {
 #ifdef RUSAGE_THREAD
         struct rusage u;

@@ -18,13 +18,13 @@
 // that does runs handlers whose types nobody knew when the emission was compiled, from many threads at once,
 // without a lock; and what goes wrong in a handler must not take the program along.
 //
-// Plan. Every emission has a call site: a constant-initialised static object with one atomic
-// word, 0 while nobody wants the event (a load and a branch, arguments are not evaluated), 1
-// before it was first met, else the Event object. The first time, the site is entered in the list of
-// its event, which from then on keeps the words of all its sites up to date. An Event has an
-// immutable list of handlers in order of priority, which is replaced as a whole (under a lock) when one comes or
-// goes; emitters only load the pointer. Old lists are kept to the end: there are few. Types of an
-// emission are compared with those of the event once per site and list.
+// Plan. Every emission has a call site: a constant-initialised static object with one atomic word, 0 while
+// nobody wants the event (a load and a branch, arguments are not evaluated), 1 before it was first met, else
+// the Event object. The first time, the site is entered in the list of its event, which from then on keeps
+// the words of all its sites up to date. An Event has an immutable list of handlers in order of priority,
+// which is replaced as a whole (under a lock) when one comes or goes; emitters only load the pointer. Old
+// lists are kept to the end: there are few. Types of an emission are compared with those of the event once
+// per site and list.
 //
 // All that is slow, reads files or loads libraries is behind the interfaces EventsManager and
 // ModulesManager, implemented in the one source file. Modules in shared libraries get at them

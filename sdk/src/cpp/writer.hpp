@@ -4,8 +4,9 @@
 namespace whyslow {
 namespace detail {
 
-// TraceWriter writes the trace. Parameters: dir, buffer, pool, level, sync, full as in docs/c-sdk.md; workers, that many
-// even if fewer threads execute CFs; cpu, "auto", "on" or "off": measure CPU time; signals.
+// TraceWriter writes the trace. Parameters: dir, buffer, pool, level, sync, full as in docs/c-sdk.md;
+// workers, that many even if fewer threads execute CFs; cpu, "auto", "on" or "off": measure CPU time;
+// signals.
 class TraceWriter final : public IEventModule {
   public:
     void registerEvents() override {

@@ -1,4 +1,5 @@
-// The time axis that two runs share: absolute, both in nanoseconds since their own start, or stretched, each as a share of its length.
+// The time axis that two runs share: absolute, both in nanoseconds since their own start, or stretched, each
+// as a share of its length.
 
 import type { Interval } from "../lib/url";
 
@@ -21,7 +22,8 @@ export function window(part: Part, length: number): Interval {
   return [from, Math.max(Math.round(part[1] * length), from + 1)];
 }
 
-/** The part of a window that the run has, and how much of the picture's width that is; null where it has nothing. */
+/** The part of a window that the run has, and how much of the picture's width that is; null where it has
+ * nothing. */
 export function within(w: Interval, end: number): { from: number; to: number; share: number } | null {
   if (w[0] >= end) return null;
   const to = Math.min(w[1], Math.max(Math.ceil(end), w[0] + 1));

@@ -4,8 +4,10 @@ import { fragmentLines, lines } from "./rows";
 import { pixels, readTile, stack } from "./tile";
 
 describe("the axis of two runs", () => {
-  test("absolute: that of the longer", () => expect([axisLength("absolute", 5, 9), axisLength("absolute", 9, 5)]).toEqual([9, 9]));
-  test("stretched: each its own", () => expect([axisLength("stretched", 5, 9), axisLength("stretched", 9, 5)]).toEqual([5, 9]));
+  test("absolute: that of the longer", () => expect([axisLength("absolute", 5, 9), axisLength("absolute", 9,
+    5)]).toEqual([9, 9]));
+  test("stretched: each its own", () => expect([axisLength("stretched", 5, 9), axisLength("stretched", 9,
+    5)]).toEqual([5, 9]));
   test("a window beyond the run's end shows what there is", () => {
     expect(within(window([0, 1], 100), 50)).toEqual({ from: 0, to: 50, share: 0.5 });
     expect(within(window([0.5, 1], 100), 50)).toBeNull();
@@ -25,20 +27,25 @@ describe("the axis of two runs", () => {
   test("is kept in the address", () => {
     expect(writePart([0, 1])).toBeNull();
     expect(readPart(writePart([0.125, 0.5])!)).toEqual([0.125, 0.5]);
-    for (const wrong of [undefined, "", "1", "0.5:0.2", "0:2", "a:b"]) expect(readPart(wrong)).toEqual([0, 1]);
+    for (const wrong of [undefined, "", "1", "0.5:0.2", "0:2", "a:b"]) expect(readPart(wrong)).toEqual([0,
+      1]);
   });
 });
 
 describe("tables", () => {
-  const row = (name: string, a: number | null, b: number | null) => ({ name, unit: "ns" as const, a, b, share: 0 });
+  const row = (name: string, a: number | null, b: number | null) => ({ name, unit: "ns" as const, a, b,
+    share: 0 });
   test("the change, and null where a run has no figure", () => {
-    expect(lines([row("wall", 100, 150), row("x", null, 5), row("y", 0, 5)]).map((l) => [l.change, l.relative])).toEqual([[50, 0.5], [null, null], [5, null]]);
+    expect(lines([row("wall", 100, 150), row("x", null, 5), row("y", 0, 5)]).map((l) => [l.change,
+      l.relative])).toEqual([[50, 0.5], [null, null], [5, null]]);
     expect(lines(null)).toEqual([]);
   });
   test("code fragments that changed most come first", () => {
-    const f = (code: string, a: number, b: number) => ({ code, count_a: 1, count_b: 1, time: row("time", a, b), useful: row("useful", a, b), mean: row("mean", a, b) });
+    const f = (code: string, a: number, b: number) => ({ code, count_a: 1, count_b: 1, time: row("time", a,
+      b), useful: row("useful", a, b), mean: row("mean", a, b) });
     const side = { name: "", program: "", ended: "done", nodes: 1, workers: 1 };
-    const got = fragmentLines({ a: side, b: side, whole: [], factors: [], parts: [], path: null, fragments: [f("small", 10, 12), f("faster", 500, 100)] });
+    const got = fragmentLines({ a: side, b: side, whole: [], factors: [], parts: [], path: null,
+      fragments: [f("small", 10, 12), f("faster", 500, 100)] });
     expect(got.map((g) => g.code)).toEqual(["faster", "small"]);
   });
 });

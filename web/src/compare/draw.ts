@@ -28,7 +28,8 @@ export function areas(pen: Draw, f: FactorWindows, look: AreaLook): void {
       while (j < high.length && high[j] === high[i] && low[j] === low[i]) j++;
       const a = Math.round((i * each) / look.grain) * look.grain;
       const b = Math.round((j * each) / look.grain) * look.grain;
-      if (high[i] > low[i]) pen.fillRect(a, look.height * (1 - high[i]), b - a, look.height * (high[i] - low[i]));
+      if (high[i] > low[i]) pen.fillRect(a, look.height * (1 - high[i]), b - a,
+        look.height * (high[i] - low[i]));
       i = j;
     }
   });

@@ -28,6 +28,7 @@ export interface FragmentLine {
 /** The code fragments, those whose time changed most first. */
 export function fragmentLines(c: Comparison): FragmentLine[] {
   return c.fragments
-    .map((f) => ({ code: f.code, count_a: f.count_a, count_b: f.count_b, time: lines([f.time])[0], useful: lines([f.useful])[0], mean: lines([f.mean])[0] }))
+    .map((f) => ({ code: f.code, count_a: f.count_a, count_b: f.count_b, time: lines([f.time])[0],
+      useful: lines([f.useful])[0], mean: lines([f.mean])[0] }))
     .sort((x, y) => Math.abs(y.time.change ?? 0) - Math.abs(x.time.change ?? 0));
 }

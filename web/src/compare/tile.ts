@@ -15,7 +15,8 @@ export function readTile(b: ArrayBuffer): Tile {
   const view = new DataView(b);
   const lanes = b.byteLength >= 8 ? view.getUint32(0, true) : 0;
   const width = b.byteLength >= 8 ? view.getUint32(4, true) : 0;
-  if (b.byteLength < 8 || b.byteLength !== 8 + lanes * width * 3) throw new Error(`a tile of ${lanes} x ${width} does not have ${b.byteLength} bytes`);
+  if (b.byteLength < 8 ||
+    b.byteLength !== 8 + lanes * width * 3) throw new Error(`a tile of ${lanes} x ${width} does not have ${b.byteLength} bytes`);
   const classes = new Uint16Array(lanes * width);
   const shares = new Uint8Array(lanes * width);
   let at = 8;
@@ -27,8 +28,10 @@ export function readTile(b: ArrayBuffer): Tile {
   return { lanes, width, classes, shares };
 }
 
-/** The pixels of a tile, one row per lane; `color` tells the colour of a class, null where nothing is to be drawn. */
-export function pixels(tile: Tile, color: (cls: number) => string | null, back: string): Uint8ClampedArray<ArrayBuffer> {
+/** The pixels of a tile, one row per lane; `color` tells the colour of a class, null where nothing is to be
+ * drawn. */
+export function pixels(tile: Tile, color: (cls: number) => string | null,
+  back: string): Uint8ClampedArray<ArrayBuffer> {
   const out = new Uint8ClampedArray(tile.lanes * tile.width * 4);
   const base = rgb(back);
   const known = new Map<number, [number, number, number] | null>();
@@ -48,7 +51,8 @@ export function pixels(tile: Tile, color: (cls: number) => string | null, back: 
 }
 
 /** The edges of stacked areas: for each row its lower and upper edge per window, in shares of `full`. */
-export function stack(total: readonly (readonly number[])[], full: number): { low: number[]; high: number[] }[] {
+export function stack(total: readonly (readonly number[])[], full: number): { low: number[];
+  high: number[] }[] {
   const windows = total[0]?.length ?? 0;
   const sum = new Array<number>(windows).fill(0);
   return total.map((row) => {

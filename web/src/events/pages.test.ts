@@ -5,7 +5,8 @@ import { Pages, type Answer } from "./pages";
 function setup(total: number, size = 10, keep = 4) {
   const state = { total, plus: 0, fail: false };
   const asked: number[] = [];
-  let open: { offset: number; limit: number; done: (a: Answer<number>) => void; failed: (e: Error) => void }[] = [];
+  let open: { offset: number; limit: number; done: (a: Answer<number>) => void; failed: (e: Error) =>
+    void }[] = [];
   const changed = vi.fn();
   const pages = new Pages<number, Answer<number>>({
     size, keep, changed,
@@ -24,7 +25,9 @@ function setup(total: number, size = 10, keep = 4) {
   const answer = async () => {
     const q = open.shift();
     if (state.fail) q?.failed(new Error("no"));
-    else q?.done({ total: state.total, offset: q.offset, rows: Array.from({ length: Math.max(0, Math.min(q.limit, state.total - q.offset)) }, (_, i) => q.offset + i + state.plus) });
+    else q?.done({ total: state.total, offset: q.offset,
+      rows: Array.from({ length: Math.max(0, Math.min(q.limit, state.total - q.offset)) },
+      (_, i) => q.offset + i + state.plus) });
     await Promise.resolve();
     await Promise.resolve();
     return q !== undefined;

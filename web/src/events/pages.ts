@@ -1,7 +1,9 @@
-// Rows of a list that is too long to be fetched whole: pages are asked for as they come into sight, kept while there is room, and
+// Rows of a list that is too long to be fetched whole: pages are asked for as they come into sight, kept
+// while there is room, and
 // shown on, though old, until their newer version is there.
 //
-// One question at a time is under way; of the pages in sight the ones nearest the middle come first, so that fast scrolling never
+// One question at a time is under way; of the pages in sight the ones nearest the middle come first, so that
+// fast scrolling never
 // makes a queue. When the question changes (`reset`) what is under way is given up.
 
 /** What a page of the list is answered with. */
@@ -32,7 +34,8 @@ export class Pages<Row, A extends Answer<Row>> {
   private clock = 0;
   private wanted: [from: number, to: number] = [0, 1];
   private running: AbortController | undefined;
-  private failed = false; // the last question for this version failed: not asked again until something changes
+  // the last question for this version failed: not asked again until something changes
+  private failed = false;
   total = 0;
 
   constructor(private readonly options: PageOptions<Row, A>) {

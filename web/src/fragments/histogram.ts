@@ -1,4 +1,5 @@
-// Geometry of a histogram whose bins may be of unequal width: bars stand side by side in equal width where the bins grow by a factor
+// Geometry of a histogram whose bins may be of unequal width: bars stand side by side in equal width where
+// the bins grow by a factor
 // (as bins of durations do), so that short ones can be seen.
 
 export interface Bin {
@@ -24,7 +25,8 @@ export function bars(bins: readonly Bin[], room: number, log = false): Bar[] {
   }));
 }
 
-/** Which edges of bins get a number: about one every `gap` pixels, the first always, the last where there is room. */
+/** Which edges of bins get a number: about one every `gap` pixels, the first always, the last where there is
+ * room. */
 export function edges(bins: readonly Bin[], room: number, gap = 80): { at: number; value: number }[] {
   if (bins.length === 0) return [];
   const each = room / bins.length;

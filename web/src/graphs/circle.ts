@@ -23,8 +23,10 @@ export function circle(n: number): Circle {
   return { size: middle * 2, radius, places };
 }
 
-/** An arc from one place to another, from edge to edge of their circles, bent to the right so that both directions can be seen. */
-export function arc(a: Place, b: Place, radius: number, bend = 0.16): { d: string; tip: { x: number; y: number; angle: number }; middle: { x: number; y: number } } {
+/** An arc from one place to another, from edge to edge of their circles, bent to the right so that both
+ * directions can be seen. */
+export function arc(a: Place, b: Place, radius: number, bend = 0.16): { d: string;
+  tip: { x: number; y: number; angle: number }; middle: { x: number; y: number } } {
   const dx = b.x - a.x;
   const dy = b.y - a.y;
   const length = Math.hypot(dx, dy) || 1;
@@ -46,7 +48,8 @@ export function arc(a: Place, b: Place, radius: number, bend = 0.16): { d: strin
 
 /** The head of an arrow whose point lies a little before `tip`, as the attribute d. */
 export function head(tip: { x: number; y: number; angle: number }, size: number): string {
-  const at = (turn: number, by: number) => `${(tip.x + by * Math.cos(tip.angle + turn)).toFixed(1)} ${(tip.y + by * Math.sin(tip.angle + turn)).toFixed(1)}`;
+  const at = (turn: number, by: number) =>
+    `${(tip.x + by * Math.cos(tip.angle + turn)).toFixed(1)} ${(tip.y + by * Math.sin(tip.angle + turn)).toFixed(1)}`;
   return `M${at(0, size)}L${at(Math.PI / 2, size / 2)}L${at(-Math.PI / 2, size / 2)}Z`;
 }
 

@@ -6,7 +6,8 @@ import { gather, place, size, wire, type Box } from "./lanes";
 describe("layered layout", () => {
   const nodes = ["a", "b", "c", "d"].map((id) => ({ id, width: 100, height: 30 }));
   test("goes along the edges", () => {
-    const l = layered({ nodes, edges: [{ from: "a", to: "b" }, { from: "b", to: "c" }, { from: "a", to: "d" }], direction: "LR" });
+    const l = layered({ nodes, edges: [{ from: "a", to: "b" }, { from: "b", to: "c" },
+      { from: "a", to: "d" }], direction: "LR" });
     expect(l.nodes.a.x).toBeLessThan(l.nodes.b.x);
     expect(l.nodes.b.x).toBeLessThan(l.nodes.c.x);
     expect([l.nodes.a.rank, l.nodes.b.rank, l.nodes.c.rank]).toEqual([0, 1, 2]);
@@ -14,7 +15,8 @@ describe("layered layout", () => {
     expect(l.width).toBeGreaterThan(300);
   });
   test("takes rings, edges to itself, several between the same, and edges to nowhere", () => {
-    const l = layered({ nodes, edges: [{ from: "a", to: "b" }, { from: "a", to: "b" }, { from: "b", to: "a" }, { from: "c", to: "c" }, { from: "a", to: "nobody" }], direction: "TB" });
+    const l = layered({ nodes, edges: [{ from: "a", to: "b" }, { from: "a", to: "b" }, { from: "b", to: "a" },
+      { from: "c", to: "c" }, { from: "a", to: "nobody" }], direction: "TB" });
     expect(l.edges.map((e) => e.length > 0)).toEqual([true, true, true, true, false]);
   });
   test("of nothing", () => expect(layered({ nodes: [], edges: [], direction: "TB" }).nodes).toEqual({}));
@@ -33,7 +35,8 @@ describe("a circle", () => {
         expect(p.x - c.radius).toBeGreaterThan(0);
         expect(p.y + c.radius).toBeLessThan(c.size);
       }
-      for (let i = 1; i < n; i++) expect(Math.hypot(c.places[i].x - c.places[i - 1].x, c.places[i].y - c.places[i - 1].y)).toBeGreaterThan(2 * c.radius);
+      for (let i = 1; i < n; i++) expect(Math.hypot(c.places[i].x - c.places[i - 1].x,
+        c.places[i].y - c.places[i - 1].y)).toBeGreaterThan(2 * c.radius);
     }
   });
   test("arcs of both directions are two lines", () => {
@@ -59,7 +62,8 @@ describe("fragments on nodes", () => {
     { id: "z", node: 0, rank: 2, order: 1 },
     { id: "nowhere", node: -1, rank: 4, order: 0 },
   ];
-  test("a band per node, that of nowhere last", () => expect(place(boxes).bands.map((b) => b.node)).toEqual([0, 1, -1]));
+  test("a band per node, that of nowhere last",
+    () => expect(place(boxes).bands.map((b) => b.node)).toEqual([0, 1, -1]));
   test("no two in one place, all in their bands", () => {
     const p = place(boxes);
     expect(new Set(Object.values(p.at).map((a) => `${a.x},${a.y}`)).size).toBe(4);
@@ -86,7 +90,8 @@ describe("fragments on nodes", () => {
     expect(new Set(g.place.keys()).size).toBe(24);
     for (const to of g.place.values()) expect(g.boxes.some((b) => b.id === to)).toBe(true);
   });
-  test("few stay as they are", () => expect(gather(boxes, () => "", () => false, 5)).toMatchObject({ boxes: expect.arrayContaining(boxes), heaps: [] }));
+  test("few stay as they are", () => expect(gather(boxes, () => "", () => false,
+    5)).toMatchObject({ boxes: expect.arrayContaining(boxes), heaps: [] }));
   test("none", () => expect(place([]).bands).toEqual([]));
   test("wires leave on the side of the other", () => {
     expect(wire({ x: 0, y: 0 }, { x: 400, y: 0 })).toMatch(/^M84 0C/);

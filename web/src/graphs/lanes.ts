@@ -1,4 +1,5 @@
-// Places single fragments on nodes: a band per node, from left to right by their layer in the graph. The layer comes from the layout of
+// Places single fragments on nodes: a band per node, from left to right by their layer in the graph. The
+// layer comes from the layout of
 // the graph and does not change with time, so while the cursor moves a fragment moves between the bands only.
 
 export interface Box {
@@ -26,10 +27,12 @@ export interface Heap {
 }
 
 /**
- * Puts boxes that are alike (by `alike`, of the same node and layer) on a heap where there are more than `most`: the first of
+ * Puts boxes that are alike (by `alike`, of the same node and layer) on a heap where there are more than
+ * `most`: the first of
  * them stay, the heap stands for the others. What `keep` tells is never put on one.
  */
-export function gather<B extends Box>(boxes: readonly B[], alike: (b: B) => string, keep: (b: B) => boolean, most: number): { boxes: Box[]; heaps: Heap[]; place: Map<string, string> } {
+export function gather<B extends Box>(boxes: readonly B[], alike: (b: B) => string, keep: (b: B) => boolean,
+  most: number): { boxes: Box[]; heaps: Heap[]; place: Map<string, string> } {
   const groups = new Map<string, B[]>();
   for (const b of boxes) {
     const key = keep(b) ? `one ${b.id}` : `${b.node} ${b.rank} ${alike(b)}`;
@@ -70,7 +73,8 @@ export function place(boxes: readonly Box[]): Placed {
   let y = 0;
   for (const node of nodes) {
     const used = new Map<number, number>();
-    for (const b of boxes.filter((c) => c.node === node).sort((a, c) => a.order - c.order || (a.id < c.id ? -1 : 1))) {
+    for (const b of boxes.filter((c) => c.node === node).sort((a, c) => a.order - c.order ||
+      (a.id < c.id ? -1 : 1))) {
       const row = used.get(b.rank) ?? 0;
       used.set(b.rank, row + 1);
       at[b.id] = {
@@ -83,7 +87,8 @@ export function place(boxes: readonly Box[]): Placed {
     bands.push({ node, y, height });
     y += height + size.gapY;
   }
-  return { width: size.names + 2 * size.pad + ranks.length * (size.width + size.gapX) - size.gapX, height: Math.max(y - size.gapY, size.height), bands, at };
+  return { width: size.names + 2 * size.pad + ranks.length * (size.width + size.gapX) - size.gapX,
+    height: Math.max(y - size.gapY, size.height), bands, at };
 }
 
 /** A curve between two boxes: from the right side of the one to the left side of the other, or back. */

@@ -1,4 +1,5 @@
-// Layered layout of a graph by dagre. It is called in a worker (layout.worker.ts), because a graph of a thousand nodes takes it seconds.
+// Layered layout of a graph by dagre. It is called in a worker (layout.worker.ts), because a graph of a
+// thousand nodes takes it seconds.
 
 import dagre from "@dagrejs/dagre";
 
@@ -25,14 +26,16 @@ export function layered(input: LayoutInput): Layout {
   });
   dagre.layout(g);
   const along = input.direction === "LR" ? "x" : "y";
-  const levels = [...new Set(input.nodes.map((n) => Math.round((g.node(n.id) as { x: number; y: number })[along])))].sort((a, b) => a - b);
+  const levels = [...new Set(input.nodes.map((n) => Math.round((g.node(n.id) as { x: number;
+    y: number })[along])))].sort((a, b) => a - b);
   const rank = new Map(levels.map((at, i) => [at, i]));
   const nodes: Layout["nodes"] = {};
   for (const n of input.nodes) {
     const at = g.node(n.id) as { x: number; y: number };
     nodes[n.id] = { x: at.x, y: at.y, rank: rank.get(Math.round(at[along])) ?? 0 };
   }
-  const edges = input.edges.map((e, i) => (g.hasEdge(e.from, e.to, String(i)) ? ((g.edge(e.from, e.to, String(i)) as { points?: { x: number; y: number }[] }).points ?? []) : []));
+  const edges = input.edges.map((e, i) => (g.hasEdge(e.from, e.to, String(i))
+    ? ((g.edge(e.from, e.to, String(i)) as { points?: { x: number; y: number }[] }).points ?? []) : []));
   const size = g.graph() as { width?: number; height?: number };
   return { width: Math.max(size.width ?? 0, 40), height: Math.max(size.height ?? 0, 40), nodes, edges };
 }
@@ -44,7 +47,8 @@ export function smooth(points: { x: number; y: number }[]): string {
   let d = `M${p(points[0])}`;
   if (points.length === 2) return `${d}L${p(points[1])}`;
   for (let i = 1; i < points.length - 1; i++) {
-    const next = i === points.length - 2 ? points[i + 1] : { x: (points[i].x + points[i + 1].x) / 2, y: (points[i].y + points[i + 1].y) / 2 };
+    const next = i === points.length - 2 ? points[i + 1] : { x: (points[i].x + points[i + 1].x) / 2,
+      y: (points[i].y + points[i + 1].y) / 2 };
     d += `Q${p(points[i])} ${p(next)}`;
   }
   return d;

@@ -1,10 +1,15 @@
-// Saves what an <svg> in the page shows: as a file that stands alone (colours that come from style sheets are written into it), or painted
-// on a canvas. A browser would paint an SVG through a data: image, which the page's policy forbids, so its few shapes are painted here.
+// Saves what an <svg> in the page shows: as a file that stands alone (colours that come from style sheets are
+// written into it), or painted
+// on a canvas. A browser would paint an SVG through a data: image, which the page's policy forbids, so its
+// few shapes are painted here.
 
-const kept = ["fill", "stroke", "stroke-width", "stroke-dasharray", "opacity", "fill-opacity", "stroke-opacity", "font-size", "font-weight", "text-anchor", "dominant-baseline"] as const;
+const kept = ["fill", "stroke", "stroke-width", "stroke-dasharray", "opacity", "fill-opacity",
+  "stroke-opacity", "font-size", "font-weight", "text-anchor", "dominant-baseline"] as const;
 
-/** The text of the SVG with all it needs in it: `width` x `height` of its own coordinates, on a background. */
-export function standalone(svg: SVGSVGElement, content: SVGGElement, width: number, height: number, back: string): string {
+/** The text of the SVG with all it needs in it: `width` x `height` of its own coordinates, on a background.
+ */
+export function standalone(svg: SVGSVGElement, content: SVGGElement, width: number, height: number,
+  back: string): string {
   const out = svg.cloneNode(false) as SVGSVGElement;
   for (const a of [...out.attributes]) out.removeAttribute(a.name);
   out.setAttribute("xmlns", "http://www.w3.org/2000/svg");
@@ -36,7 +41,8 @@ function inline(from: Element, to: Element): void {
 }
 
 /** The same painted on a canvas, twice as fine. */
-export function painted(content: SVGGElement, width: number, height: number, back: string): HTMLCanvasElement {
+export function painted(content: SVGGElement, width: number, height: number,
+  back: string): HTMLCanvasElement {
   const scale = Math.min(2, 8000 / Math.max(width, height, 1));
   const canvas = document.createElement("canvas");
   canvas.width = Math.max(1, Math.ceil(width * scale));
@@ -75,16 +81,19 @@ function paint(pen: CanvasRenderingContext2D, el: Element): void {
       pen.globalAlpha = alpha * Number(style.strokeOpacity);
       pen.strokeStyle = style.stroke;
       pen.lineWidth = Number.parseFloat(style.strokeWidth);
-      pen.setLineDash(style.strokeDasharray === "none" ? [] : style.strokeDasharray.split(/[ ,]+/).map(Number.parseFloat));
+      pen.setLineDash(style.strokeDasharray === "none" ? []
+        : style.strokeDasharray.split(/[ ,]+/).map(Number.parseFloat));
       pen.stroke(shape);
     }
   } else if (el instanceof SVGTextElement) {
     pen.fillStyle = style.fill;
     pen.font = `${style.fontWeight} ${style.fontSize} system-ui, sans-serif`;
     pen.textAlign = style.textAnchor === "middle" ? "center" : style.textAnchor === "end" ? "right" : "left";
-    pen.textBaseline = style.dominantBaseline === "central" || style.dominantBaseline === "middle" ? "middle" : "alphabetic";
+    pen.textBaseline = style.dominantBaseline === "central" || style.dominantBaseline === "middle" ? "middle"
+      : "alphabetic";
     const own = [...el.childNodes].filter((n) => n.nodeType === Node.TEXT_NODE); // its <title> is not drawn
-    pen.fillText(own.map((n) => n.textContent).join(""), Number(el.getAttribute("x")), Number(el.getAttribute("y")));
+    pen.fillText(own.map((n) => n.textContent).join(""), Number(el.getAttribute("x")),
+      Number(el.getAttribute("y")));
   }
   for (const child of el.children) paint(pen, child);
   pen.restore();

@@ -1,4 +1,5 @@
-// Asks the layout worker. There is one for the page; a worker whose answer nobody waits for any more is ended, so that the next
+// Asks the layout worker. There is one for the page; a worker whose answer nobody waits for any more is
+// ended, so that the next
 // question is not behind a layout that takes long.
 
 import type { Layout, LayoutInput } from "./layout";

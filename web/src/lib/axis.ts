@@ -1,4 +1,5 @@
-// Arithmetic of a time axis: where its ticks go and how an interval moves. Times are nanoseconds since the run's start.
+// Arithmetic of a time axis: where its ticks go and how an interval moves. Times are nanoseconds since the
+// run's start.
 
 import type { Interval } from "./url";
 
@@ -22,12 +23,12 @@ export function tickTimes(from: number, to: number, pixels: number, gap = 90): n
   return out;
 }
 
-/** The unit that suits a time, and how many digits a step within it needs. */
-export function scaleOf(to: number, step: number): { ns: number; unit: "ns" | "us" | "ms" | "s"; digits: number } {
-  const unit = to >= 1e9 ? "s" : to >= 1e6 ? "ms" : to >= 1e3 ? "us" : "ns";
-  const ns = { s: 1e9, ms: 1e6, us: 1e3, ns: 1 }[unit];
+/** The unit that suits a time (0 ns, 1 µs, 2 ms, 3 s), and how many digits a step within it needs. */
+export function scaleOf(to: number, step: number): { unit: number; digits: number } {
+  const unit = to >= 1e9 ? 3 : to >= 1e6 ? 2 : to >= 1e3 ? 1 : 0;
+  const ns = 1000 ** unit;
   const digits = step >= ns ? 0 : Math.min(9, Math.ceil(Math.log10(ns / Math.max(step, 1)) - 1e-9));
-  return { ns, unit, digits };
+  return { unit, digits };
 }
 
 /** The interval moved into [0, end] and made at least as long as can be shown. */
@@ -49,10 +50,13 @@ export function pan([from, to]: Interval, by: number, end: number): Interval {
   return clampInterval([from + by, to + by], end);
 }
 
-/** The interval moved, without zooming, as little as is needed to have t in its middle four fifths; the same if it has. */
+/** The interval moved, without zooming, as little as is needed to have t in its middle four fifths; the same
+ * if it has. */
 export function reveal([from, to]: Interval, t: number, end: number): Interval {
   const margin = (to - from) / 10;
-  if (t < from + margin) return t < from || from > 0 ? clampInterval([t - margin, t - margin + (to - from)], end) : [from, to];
-  if (t > to - margin) return t > to || to < end ? clampInterval([t + margin - (to - from), t + margin], end) : [from, to];
+  if (t < from + margin) return t < from || from > 0 ? clampInterval([t - margin, t - margin + (to - from)],
+    end) : [from, to];
+  if (t > to - margin) return t > to || to < end ? clampInterval([t + margin - (to - from), t + margin], end)
+    : [from, to];
   return [from, to];
 }

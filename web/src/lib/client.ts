@@ -34,7 +34,8 @@ async function unlock(): Promise<void> {
 /** An address with parameters; those that are null, undefined or "" are left out. */
 export function url(path: string, params: Params = {}): string {
   const q = new URLSearchParams();
-  for (const [name, v] of Object.entries(params)) if (v !== null && v !== undefined && v !== "") q.set(name, typeof v === "number" ? String(Math.round(v)) : String(v));
+  for (const [name, v] of Object.entries(params)) if (v !== null && v !== undefined && v !== "") q.set(name,
+    typeof v === "number" ? String(Math.round(v)) : String(v));
   const s = q.toString();
   return s ? `${path}?${s}` : path;
 }
@@ -45,7 +46,8 @@ export function runPath(rest = ""): string {
 }
 
 /** Asks; where the server wants a token, the user is asked for it. */
-export async function request(path: string, params?: Params, signal?: AbortSignal, accept = "application/json"): Promise<Response> {
+export async function request(path: string, params?: Params, signal?: AbortSignal,
+  accept = "application/json"): Promise<Response> {
   for (;;) {
     const before = unlocked;
     let answer: Response;
@@ -57,14 +59,16 @@ export async function request(path: string, params?: Params, signal?: AbortSigna
     }
     if (answer.ok) return answer;
     if (answer.status === 401 && asker) {
-      // A refusal of what was asked before the token was given may come after it: the user is not asked again for that.
+      // A refusal of what was asked before the token was given may come after it: the user is not asked again
+      // for that.
       if (before === unlocked) await (asking ??= unlock().finally(() => (asking = undefined)));
       continue;
     }
     let message = `${answer.status} ${answer.statusText}`;
     try {
       const body = await answer.json();
-      if (typeof body.error === "string") message = body.error.replace(/^invalid argument: /, ""); // a kind of error for programs
+      // a kind of error for programs
+      if (typeof body.error === "string") message = body.error.replace(/^invalid argument: /, "");
     } catch {
       // not every answer is ours: a proxy's has no JSON
     }
@@ -81,11 +85,14 @@ export async function getBinary(path: string, params?: Params, signal?: AbortSig
 }
 
 /**
- * Listens to server-sent events and calls f with each one's data until stop is called; connects again when the connection
- * is lost. (EventSource would not tell that a token is wanted.) A page that is not seen does not listen: that would cost the run
+ * Listens to server-sent events and calls f with each one's data until stop is called; connects again when
+ * the connection
+ * is lost. (EventSource would not tell that a token is wanted.) A page that is not seen does not listen: that
+ * would cost the run
  * for nothing, and a browser has six connections per server.
  */
-export function listen<T>(path: string, f: (data: T) => void, status: (connected: boolean) => void): () => void {
+export function listen<T>(path: string, f: (data: T) => void, status: (connected: boolean) => void): () =>
+  void {
   let control: AbortController | undefined;
   let stopped = false;
   let timer: ReturnType<typeof setTimeout> | undefined;

@@ -1,15 +1,22 @@
-// All colours, for style sheets and canvases alike: the palette of the reports (Okabe and Ito's, which people who see colours
+// All colours, for style sheets and canvases alike: the palette of the reports (Okabe and Ito's, which people
+// who see colours
 // differently tell apart), light and dark.
 
 import { current } from "./run.svelte";
 import { app } from "./state.svelte";
+import { factors } from "./words.gen";
 
-const names = ["back", "card", "text", "faint", "rule", "link", "alarm", "u", "s", "l", "o", "w", "x", "a", "b"] as const;
-export type Palette = Record<(typeof names)[number], string>;
+const names = ["back", "card", "text", "faint", "rule", "link", "alarm", "a", "b"] as const;
+type Class = (typeof factors)[keyof typeof factors]["class"];
+export type Palette = Record<(typeof names)[number] | Class, string>;
 
-const of = (...values: string[]) => Object.fromEntries(names.map((n, i) => [n, values[i]])) as Palette;
-const light = of("#ffffff", "#f5f6f8", "#1b1e24", "#5a6270", "#d9dde3", "#0b57a8", "#a32d00", "#009e73", "#d55e00", "#0072b2", "#cc79a7", "#e6b800", "#8b929c", "#0072b2", "#b35c00");
-const dark = of("#16181d", "#20242b", "#e4e7ec", "#a3acba", "#39404b", "#7ab8ff", "#ffa680", "#1bb389", "#e8782a", "#3e9fe0", "#d48fb6", "#f0d04a", "#7d8590", "#3e9fe0", "#e8a04a");
+const of = (theme: "light" | "dark", ...values: string[]) =>
+  Object.fromEntries([...names.map((n, i) => [n, values[i]]),
+    ...Object.values(factors).map((f) => [f.class, f[theme]])]) as Palette;
+const light = of("light", "#ffffff", "#f5f6f8", "#1b1e24", "#5a6270", "#d9dde3", "#0b57a8", "#a32d00",
+  "#0072b2", "#b35c00");
+const dark = of("dark", "#16181d", "#20242b", "#e4e7ec", "#a3acba", "#39404b", "#7ab8ff", "#ffa680",
+  "#3e9fe0", "#e8a04a");
 
 /** The colours of the theme that is shown. */
 export function palette(): Palette {
@@ -23,15 +30,18 @@ export function applyTheme(): void {
   for (const [name, color] of Object.entries(palette())) style.setProperty(`--${name}`, color);
 }
 
-const factorKeys: Record<string, keyof Palette> = { U: "u", S: "s", L: "l", O: "o", W: "w", loss: "x" };
-
 export function factorColor(f: string): string {
-  return palette()[factorKeys[f] ?? "x"];
+  return palette()[f in factors ? factors[f as keyof typeof factors].class : "x"];
 }
 
-// Hues that differ in lightness too, so that neighbours can be told apart without colour, and none of a factor's.
-const codesLight = ["#332288", "#117733", "#44aa99", "#999933", "#882255", "#aa4499", "#6699cc", "#661100", "#5c9a00", "#a6761d", "#7b68c8", "#cc6677", "#1f7a8c", "#6b6b00", "#9467bd", "#8c6d5a", "#2e5aac", "#3d6b35"];
-const codesDark = ["#8f84e0", "#3fa568", "#5fcbb9", "#c2c25c", "#c75c93", "#d083c6", "#8fb8e4", "#b5654f", "#8fc93a", "#d0a24c", "#a99bec", "#e891a0", "#4db3c8", "#a5a53a", "#bf9be0", "#b89a86", "#6c94e8", "#86b87c"];
+// Hues that differ in lightness too, so that neighbours can be told apart without colour, and none of a
+// factor's.
+const codesLight = ["#332288", "#117733", "#44aa99", "#999933", "#882255", "#aa4499", "#6699cc", "#661100",
+  "#5c9a00", "#a6761d", "#7b68c8", "#cc6677", "#1f7a8c", "#6b6b00", "#9467bd", "#8c6d5a", "#2e5aac",
+  "#3d6b35"];
+const codesDark = ["#8f84e0", "#3fa568", "#5fcbb9", "#c2c25c", "#c75c93", "#d083c6", "#8fb8e4", "#b5654f",
+  "#8fc93a", "#d0a24c", "#a99bec", "#e891a0", "#4db3c8", "#a5a53a", "#bf9be0", "#b89a86", "#6c94e8",
+  "#86b87c"];
 
 /** A number of a name that is always the same. */
 export function hash(name: string): number {
@@ -40,7 +50,8 @@ export function hash(name: string): number {
   return (h ^ (h >>> 13)) >>> 0;
 }
 
-/** Gives each name a place of so many: its own by its hash, else the next free one. Depends on nothing but the names. */
+/** Gives each name a place of so many: its own by its hash, else the next free one. Depends on nothing but
+ * the names. */
 export function spread(names: string[], places: number): Map<string, number> {
   const out = new Map<string, number>();
   let used = new Set<number>();

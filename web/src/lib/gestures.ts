@@ -1,5 +1,7 @@
-// The mouse on a time axis, the same in every plot and in the timeline: a click sets the cursor, a drag selects an interval,
-// shift and drag (or the middle button) moves the axis, ctrl and wheel zooms, shift and wheel moves, a double click fits.
+// The mouse on a time axis, the same in every plot and in the timeline: a click sets the cursor, a drag
+// selects an interval,
+// shift and drag (or the middle button) moves the axis, ctrl and wheel zooms, shift and wheel moves, a double
+// click fits.
 
 import { pan, zoomAt } from "./axis";
 import { app, type Interval } from "./state.svelte";
@@ -22,12 +24,14 @@ export function gestures(el: HTMLElement, g: Gestures) {
     const share = (e.clientX - el.getBoundingClientRect().left - f.left) / Math.max(f.width, 1);
     return Math.round(Math.min(Math.max(from + share * (to - from), 0), app.end));
   };
-  let down: { x: number; y: number; t: number; visible: Interval; moves: boolean; dragged: boolean } | undefined;
+  let down: { x: number; y: number; t: number; visible: Interval; moves: boolean; dragged: boolean }
+    | undefined;
 
   const onDown = (e: PointerEvent) => {
     if (e.button > 1 || (e.target as Element).closest("button, a")) return;
     if (e.button === 1) e.preventDefault();
-    down = { x: e.clientX, y: e.clientY, t: time(e), visible: app.visible, moves: e.shiftKey || e.button === 1, dragged: false };
+    down = { x: e.clientX, y: e.clientY, t: time(e), visible: app.visible, moves: e.shiftKey ||
+      e.button === 1, dragged: false };
     el.setPointerCapture(e.pointerId);
     el.focus({ preventScroll: true });
   };
@@ -38,7 +42,8 @@ export function gestures(el: HTMLElement, g: Gestures) {
     down.dragged = true;
     if (down.moves) {
       const width = down.visible[1] - down.visible[0];
-      app.set({ vis: pan(down.visible, ((down.x - e.clientX) / Math.max(g.frame().width, 1)) * width, app.end) });
+      app.set({ vis: pan(down.visible, ((down.x - e.clientX) / Math.max(g.frame().width, 1)) * width,
+        app.end) });
     } else g.selecting?.(order(down.t, time(e)));
   };
   const onUp = (e: PointerEvent) => {
@@ -57,10 +62,12 @@ export function gestures(el: HTMLElement, g: Gestures) {
   };
   const onWheel = (e: WheelEvent) => {
     const turn = e.deltaMode === 1 ? 33 : 1;
-    if (e.ctrlKey || e.metaKey) app.set({ vis: zoomAt(app.visible, time(e), Math.exp((e.deltaY * turn) / 300), app.end) });
+    if (e.ctrlKey || e.metaKey) app.set({ vis: zoomAt(app.visible, time(e), Math.exp((e.deltaY * turn) / 300),
+      app.end) });
     else if (e.shiftKey || Math.abs(e.deltaX) > Math.abs(e.deltaY)) {
       const [from, to] = app.visible;
-      app.set({ vis: pan(app.visible, (((e.deltaX || e.deltaY) * turn) / Math.max(g.frame().width, 1)) * (to - from), app.end) });
+      app.set({ vis: pan(app.visible, (((e.deltaX || e.deltaY) * turn) / Math.max(g.frame().width,
+        1)) * (to - from), app.end) });
     } else if (!g.wheel?.(e)) return;
     e.preventDefault();
   };

@@ -1,10 +1,12 @@
 import { expect, test } from "vitest";
 import { greatest, plotCSV, plotSVG, stack, windowAt, windowTimes, type PlotSeries } from "./plot";
 
-const s = (name: string, values: (number | null)[]): PlotSeries => ({ name, label: name, color: "#123456", values });
+const s = (name: string, values: (number | null)[]): PlotSeries => ({ name, label: name, color: "#123456",
+  values });
 
 test("stacked series are sums", () => {
-  expect(stack([s("a", [1, 2]), s("b", [10, null]), s("c", [100, 200])], (x) => x.name !== "b")).toEqual([[1, 2], [1, 2], [101, 202]]);
+  expect(stack([s("a", [1, 2]), s("b", [10, null]), s("c", [100, 200])], (x) => x.name !== "b")).toEqual([[1,
+    2], [1, 2], [101, 202]]);
   expect(greatest([[1, null, 5], [3]])).toBe(5);
 });
 

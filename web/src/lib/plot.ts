@@ -51,10 +51,12 @@ export function windowTimes(from: number, window: number, n: number): number[] {
 }
 
 export function plotCSV(x: readonly number[], series: readonly PlotSeries[]): string {
-  const heads = series.flatMap((s) => [s.label, ...(s.min ? [`${s.label} min`] : []), ...(s.max ? [`${s.label} max`] : [])]);
+  const heads = series.flatMap((s) => [s.label, ...(s.min ? [`${s.label} min`] : []),
+    ...(s.max ? [`${s.label} max`] : [])]);
   return csv([
     ["t_ns", ...heads],
-    ...x.map((t, i) => [t, ...series.flatMap((s) => [s.values[i] ?? null, ...(s.min ? [s.min[i] ?? null] : []), ...(s.max ? [s.max[i] ?? null] : [])])]),
+    ...x.map((t, i) => [t, ...series.flatMap((s) => [s.values[i] ?? null, ...(s.min ? [s.min[i] ?? null]
+      : []), ...(s.max ? [s.max[i] ?? null] : [])])]),
   ]);
 }
 

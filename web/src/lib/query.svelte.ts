@@ -1,4 +1,5 @@
-// A query whose answer follows what is shown: asked again when its inputs change or something new has arrived.
+// A query whose answer follows what is shown: asked again when its inputs change or something new has
+// arrived.
 
 import { untrack } from "svelte";
 import { ApiError, get, runPath, url, type Params } from "./client";
@@ -24,14 +25,17 @@ export interface Options {
 }
 
 /**
- * How long an answer is waited for before the next question is asked beside it, ms. It is not given up: while a cursor moves on
+ * How long an answer is waited for before the next question is asked beside it, ms. It is not given up: while
+ * a cursor moves on
  * and on or a run grows, each answer would be given up for the next one and none would ever come.
  */
 const patience = 400;
 const atOnce = 2;
 
-/** Asks for what f tells: a path (relative to the run unless it begins with "/") and parameters; undefined: nothing. Call it while a component is made. */
-export function query<T>(f: () => [path: string, params?: Params] | undefined, options: Options = {}): Query<T> {
+/** Asks for what f tells: a path (relative to the run unless it begins with "/") and parameters; undefined:
+ * nothing. Call it while a component is made. */
+export function query<T>(f: () => [path: string, params?: Params] | undefined,
+  options: Options = {}): Query<T> {
   let data = $state.raw<T | undefined>();
   let error = $state<string | null>(null);
   let loading = $state(false);
@@ -90,7 +94,8 @@ export function query<T>(f: () => [path: string, params?: Params] | undefined, o
 
   // Asks for what is wanted now, unless it is on its way.
   function changed() {
-    if (!wanted || running.at(-1)?.address === wanted || (running.length === 0 && lastAddress === wanted) || running.length >= atOnce) return;
+    if (!wanted || running.at(-1)?.address === wanted || (running.length === 0 && lastAddress === wanted) ||
+      running.length >= atOnce) return;
     const wait = running.length ? last + patience - performance.now() : 0;
     if (wait > 0) soon ??= setTimeout(() => ((soon = undefined), changed()), wait);
     else void ask();
@@ -151,7 +156,8 @@ export function query<T>(f: () => [path: string, params?: Params] | undefined, o
       return error;
     },
     get stale() {
-      return data !== undefined && answered !== address && !current.live; // a run that goes on always is a bit further
+      // a run that goes on always is a bit further
+      return data !== undefined && answered !== address && !current.live;
     },
     refresh() {
       forced++;

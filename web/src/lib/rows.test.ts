@@ -20,6 +20,7 @@ test("the scroll bar of a scaled list reaches its first and its last row", () =>
 });
 
 test("CSV", () => {
-  expect(csv([["a", 1, null, undefined], ['q"x', "b,c", "d\ne", true]])).toBe('a,1,,\r\n"q""x","b,c","d\ne",true\r\n');
+  expect(csv([["a", 1, null, undefined], ['q"x', "b,c", "d\ne",
+    true]])).toBe('a,1,,\r\n"q""x","b,c","d\ne",true\r\n');
   expect(csv([["=1+1", -5, "-5", "@x"]])).toBe("'=1+1,-5,'-5,'@x\r\n");
 });

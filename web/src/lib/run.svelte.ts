@@ -6,7 +6,8 @@ import { common } from "./i18n";
 import { app } from "./state.svelte";
 import { toast } from "./toast.svelte";
 
-export const runs = $state<{ list: RunSummary[]; loaded: boolean; connected: boolean }>({ list: [], loaded: false, connected: true });
+export const runs = $state<{ list: RunSummary[]; loaded: boolean; connected: boolean }>({ list: [],
+  loaded: false, connected: true });
 
 class Current {
   run = $state.raw<Run | undefined>();
@@ -46,12 +47,14 @@ export function follow(): void {
         const run = await get<Run>(runPath(), {}, control.signal);
         current.run = run;
         current.error = null;
-        app.grown(Math.max(run.wall_ns, current.update?.wall_ns ?? 0), (current.update?.state ?? run.state) === "live");
+        app.grown(Math.max(run.wall_ns, current.update?.wall_ns ?? 0), (current.update?.state ??
+          run.state) === "live");
       } catch (e) {
         if (control.signal.aborted) return;
         const status = e instanceof ApiError ? e.status : -1;
         const text = status === 0 ? common.unreachable : status === 404 ? common.noRun : (e as Error).message;
-        if (e instanceof ApiError && e.status === 503 && current.live) return; // nothing has arrived yet; the next update asks again
+        // nothing has arrived yet; the next update asks again
+        if (e instanceof ApiError && e.status === 503 && current.live) return;
         if (!current.run) current.error = text;
         else toast(text);
       }
@@ -62,7 +65,8 @@ export function follow(): void {
         const stateChanged = current.update?.state !== u.state;
         current.update = u;
         app.grown(u.wall_ns, u.state === "live", u.snapshot_ns);
-        // What the run consists of (its code fragments, lanes, warnings) grows seldom: asked for now and then.
+        // What the run consists of (its code fragments, lanes, warnings) grows seldom: asked for now and
+        // then.
         const now = performance.now();
         if (u.version !== asked && (stateChanged || !current.run || now - last > 2000)) {
           asked = u.version;
@@ -87,7 +91,8 @@ export function codeOf(n: number): Code {
   return current.run?.codes[n] ?? current.run?.codes[0] ?? unknown;
 }
 
-/** Those of the events that the run has none of; a program with regions has no CFs and DFs, and lacks nothing. */
+/** Those of the events that the run has none of; a program with regions has no CFs and DFs, and lacks
+ * nothing. */
 export function notRecorded(...events: string[]): string[] {
   const has = new Set(current.run?.kinds.map((k) => k.event));
   return current.run && !current.live && !onlyRegions() ? events.filter((e) => !has.has(e)) : [];
@@ -100,7 +105,8 @@ export function hasRegions(): boolean {
   return has("RegionEvents.onEntered");
 }
 
-/** Whether it is of a program of threads and regions alone, without CFs: what is about CFs and DFs means nothing there. */
+/** Whether it is of a program of threads and regions alone, without CFs: what is about CFs and DFs means
+ * nothing there. */
 export function onlyRegions(): boolean {
   return hasRegions() && !has("CFEvents.onStarted") && !has("CFEvents.onCreated");
 }

@@ -46,8 +46,10 @@ export function savePNG(canvas: HTMLCanvasElement, name: string, back?: string):
   from.toBlob((blob) => blob && download(`${name}.png`, blob, "image/png"), "image/png");
 }
 
-/** Saves what takes the server a while; told: bytes so far. Returns the name the server gave it. Throws what the server said, or that it was aborted. */
-export async function saveFetched(path: string, params: Params, signal: AbortSignal, told: (bytes: number) => void): Promise<string> {
+/** Saves what takes the server a while; told: bytes so far. Returns the name the server gave it. Throws what
+ * the server said, or that it was aborted. */
+export async function saveFetched(path: string, params: Params, signal: AbortSignal, told: (bytes: number) =>
+  void): Promise<string> {
   const answer = await request(path, params, signal, "*/*");
   const name = /filename="?([^";]+)/.exec(answer.headers.get("Content-Disposition") ?? "")?.[1] ?? "download";
   const parts: Uint8Array<ArrayBuffer>[] = [];

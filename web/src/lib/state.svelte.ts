@@ -1,4 +1,5 @@
-// What is shown now: one state for all views, which is also the address. Views read and set it here and keep no copies.
+// What is shown now: one state for all views, which is also the address. Views read and set it here and keep
+// no copies.
 
 import { clampInterval } from "./axis";
 import { format, parse, type Interval, type Place } from "./url";
@@ -39,10 +40,12 @@ class App {
   readonly end = $derived(this.#end);
   readonly playing = $derived(this.#playing);
 
-  /** Nanoseconds of the run per nanosecond of the user, by default such that the run takes some twenty seconds. */
+  /** Nanoseconds of the run per nanosecond of the user, by default such that the run takes some twenty
+   * seconds. */
   readonly speed = $derived(this.#place.speed || defaultSpeed(this.#end));
 
-  /** The visible interval if it is not the whole run. While following, it ends at the live edge: in the timeline, of what it can show. */
+  /** The visible interval if it is not the whole run. While following, it ends at the live edge: in the
+   * timeline, of what it can show. */
   readonly vis: Interval | null = $derived.by(() => {
     const vis = this.#place.vis;
     if (!vis) return null;
@@ -51,8 +54,10 @@ class App {
     return clampInterval([edge - (vis[1] - vis[0]), edge], this.#end);
   });
 
-  /** The cursor's time; where it is not set, the live edge, or the middle of a run that has ended (at its end there is nothing left to see). */
-  readonly now = $derived(Math.min(this.#place.t ?? (this.#live ? this.#end : Math.round(this.#end / 2)), this.#end));
+  /** The cursor's time; where it is not set, the live edge, or the middle of a run that has ended (at its end
+   * there is nothing left to see). */
+  readonly now = $derived(Math.min(this.#place.t ?? (this.#live ? this.#end : Math.round(this.#end / 2)),
+    this.#end));
 
   #interval: Interval = $derived(this.#place.sel ?? [0, this.#end]);
   #visible: Interval = $derived(this.vis ?? [0, this.#end]);
@@ -84,24 +89,28 @@ class App {
     // Links within the page change the state and load nothing.
     document.addEventListener("click", (e) => {
       const a = (e.target as Element).closest?.("a[href^='?']");
-      if (!a || e.defaultPrevented || e.button !== 0 || e.ctrlKey || e.metaKey || e.shiftKey || e.altKey || a.hasAttribute("download")) return;
+      if (!a || e.defaultPrevented || e.button !== 0 || e.ctrlKey || e.metaKey || e.shiftKey || e.altKey ||
+        a.hasAttribute("download")) return;
       e.preventDefault();
       this.#apply(parse(a.getAttribute("href")!), "push");
     });
   }
 
-  /** Changes the state. Moves of the cursor and of the visible interval replace the address, all else is a step to go back from. */
+  /** Changes the state. Moves of the cursor and of the visible interval replace the address, all else is a
+   * step to go back from. */
   set(change: Change, history?: "push" | "replace"): void {
     const { playing, ...rest } = change;
     if (playing !== undefined) {
       this.#playing = playing;
-      if (playing && this.#place.follow) this.#apply({ ...this.#place, vis: this.vis, follow: false }, "replace");
+      if (playing && this.#place.follow) this.#apply({ ...this.#place, vis: this.vis, follow: false },
+        "replace");
     }
     const keys = Object.keys(rest);
     if (keys.length === 0) return;
     if (rest.lang && inBrowser) localStorage.setItem("whyslow.lang", rest.lang);
     if (rest.theme && inBrowser) localStorage.setItem("whyslow.theme", rest.theme);
-    const moves = keys.every((k) => k === "t" || k === "vis" || k === "speed" || k === "lang" || k === "theme" || k === "follow");
+    const moves = keys.every((k) => k === "t" || k === "vis" || k === "speed" || k === "lang" ||
+      k === "theme" || k === "follow");
     this.#apply(this.#changed(rest), history ?? (moves ? "replace" : "push"));
   }
 
@@ -125,7 +134,8 @@ class App {
     else this.set({ vis: clampInterval(to, this.#end) });
   }
 
-  /** For run.svelte.ts only: how long the run is, and up to where single CFs are known. Everything follows the end, so it moves only now and then. */
+  /** For run.svelte.ts only: how long the run is, and up to where single CFs are known. Everything follows
+   * the end, so it moves only now and then. */
   grown(end: number, live: boolean, known = this.#known): void {
     const now = performance.now();
     if (live && this.#live && end > this.#end && now - this.#grown < 700) return;
@@ -133,7 +143,10 @@ class App {
     const ended = this.#live && !live && this.#place.follow;
     this.#end = Math.max(end, 1);
     this.#known = Math.min(known, end);
-    if (ended) this.#apply({ ...this.#place, t: this.#place.t ?? this.#end, vis: this.vis && clampInterval([this.#end - (this.vis[1] - this.vis[0]), this.#end], this.#end), follow: false }, "replace"); // what was followed stays in sight
+    // what was followed stays in sight
+    if (ended) this.#apply({ ...this.#place, t: this.#place.t ?? this.#end, vis: this.vis &&
+      clampInterval([this.#end - (this.vis[1] - this.vis[0]), this.#end], this.#end), follow: false },
+      "replace");
     this.#live = live;
   }
 
@@ -145,9 +158,11 @@ class App {
   #changed(change: Omit<Change, "playing">): Place {
     const p = { ...this.#place };
     // What is shown of one run means nothing in another one.
-    if (change.run !== undefined && change.run !== p.run && p.run) Object.assign(p, { t: null, sel: null, vis: null, pick: null, filters: {} });
+    if (change.run !== undefined && change.run !== p.run && p.run) Object.assign(p, { t: null, sel: null,
+      vis: null, pick: null, filters: {} });
     Object.assign(p, change);
-    if (change.vis && change.vis[0] <= 0 && change.vis[1] >= this.#end) p.vis = null; // the whole run, also when it grows
+    // the whole run, also when it grows
+    if (change.vis && change.vis[0] <= 0 && change.vis[1] >= this.#end) p.vis = null;
     // Who looks at a moment of the past does not follow the live edge; who zooms at it does.
     if (p.follow && change.follow === undefined) {
       const vis = change.vis;
@@ -165,7 +180,8 @@ class App {
       if (history === "push") {
         if (this.#pending !== undefined) this.#write();
         if (to !== location.search) window.history.pushState(null, "", to);
-      } else this.#pending ??= setTimeout(() => this.#write(), 250); // browsers refuse too many changes a second
+      // browsers refuse too many changes a second
+      } else this.#pending ??= setTimeout(() => this.#write(), 250);
     }
     this.#place = p;
   }
@@ -182,7 +198,8 @@ export const speeds = [1e-5, 1e-4, 0.001, 0.01, 0.1, 1, 10, 100];
 
 function defaultSpeed(end: number): number {
   const wanted = end / 20e9;
-  return speeds.reduce((best, s) => (Math.abs(Math.log(s / wanted)) < Math.abs(Math.log(best / wanted)) ? s : best));
+  return speeds.reduce((best, s) => (Math.abs(Math.log(s / wanted)) < Math.abs(Math.log(best / wanted)) ? s
+    : best));
 }
 
 export const app = new App();

@@ -1,16 +1,22 @@
 // An SVG made by the calls of a 2D canvas, so that one drawing function serves the screen and the file.
 
-const escape = (s: string) => s.replace(/[&<>"]/g, (c) => `&#${c.charCodeAt(0)};`).replace(/[^\t\n\r\x20-\ud7ff\ue000-\ufffd\u{10000}-\u{10ffff}]/gu, "\ufffd");
+const escape = (s: string) => s.replace(/[&<>"]/g,
+  (c) => `&#${c.charCodeAt(0)};`).replace(/[^\t\n\r\x20-\ud7ff\ue000-\ufffd\u{10000}-\u{10ffff}]/gu,
+  "\ufffd");
 const n = (v: number) => String(Math.round(v * 100) / 100);
 
 /** What drawing functions use, of a CanvasRenderingContext2D. */
 export type Draw = Pick<
   CanvasRenderingContext2D,
   | "fillStyle" | "strokeStyle" | "lineWidth" | "globalAlpha" | "font" | "textAlign" | "textBaseline"
-  | "fillRect" | "strokeRect" | "fillText" | "measureText" | "beginPath" | "moveTo" | "lineTo" | "bezierCurveTo" | "rect" | "arc" | "closePath" | "stroke" | "fill" | "clip" | "save" | "restore" | "setLineDash" | "translate"
+  | "fillRect" | "strokeRect" | "fillText" | "measureText" | "beginPath" | "moveTo" | "lineTo"
+    | "bezierCurveTo" | "rect" | "arc" | "closePath" | "stroke" | "fill" | "clip" | "save" | "restore"
+    | "setLineDash" | "translate"
 >;
 
-type State = { fillStyle: string; strokeStyle: string; lineWidth: number; globalAlpha: number; font: string; textAlign: CanvasTextAlign; textBaseline: CanvasTextBaseline; dash: number[]; groups: number; x: number; y: number };
+type State = { fillStyle: string; strokeStyle: string; lineWidth: number; globalAlpha: number; font: string;
+  textAlign: CanvasTextAlign; textBaseline: CanvasTextBaseline; dash: number[]; groups: number; x: number;
+  y: number };
 
 /** Makes an SVG of a size in pixels, drawn upon like a canvas. */
 export class Svg {
@@ -62,14 +68,17 @@ export class Svg {
     this.out.push(`<rect ${this.box(x, y, w, h)} ${this.lines()}/>`);
   }
   fillText(text: string, x: number, y: number): void {
-    const anchor = { start: "start", left: "start", center: "middle", right: "end", end: "end" }[this.textAlign];
+    const anchor = { start: "start", left: "start", center: "middle", right: "end",
+      end: "end" }[this.textAlign];
     const size = parseFloat(/([\d.]+)px/.exec(this.font)?.[1] ?? "12");
-    const down = this.textBaseline === "middle" ? size * 0.35 : this.textBaseline === "top" || this.textBaseline === "hanging" ? size * 0.8 : 0;
+    const down = this.textBaseline === "middle" ? size * 0.35 : this.textBaseline === "top" ||
+      this.textBaseline === "hanging" ? size * 0.8 : 0;
     const bold = /bold|[67]00/.test(this.font) ? ' font-weight="600"' : "";
     this.out.push(`<text x="${n(x + this.x)}" y="${n(y + this.y + down)}" text-anchor="${anchor}" font-family="system-ui, sans-serif" font-size="${n(size)}"${bold} fill="${this.fillStyle}"${this.alpha()}>${escape(text)}</text>`);
   }
   measureText(text: string): TextMetrics {
-    if (typeof document === "undefined") return { width: text.length * 6.6 } as TextMetrics; // no fonts to measure by
+    // no fonts to measure by
+    if (typeof document === "undefined") return { width: text.length * 6.6 } as TextMetrics;
     this.measure ??= document.createElement("canvas").getContext("2d")!;
     this.measure.font = this.font;
     return this.measure.measureText(text);
@@ -111,7 +120,9 @@ export class Svg {
     this.dash = dash;
   }
   save(): void {
-    this.stack.push({ fillStyle: String(this.fillStyle), strokeStyle: String(this.strokeStyle), lineWidth: this.lineWidth, globalAlpha: this.globalAlpha, font: this.font, textAlign: this.textAlign, textBaseline: this.textBaseline, dash: this.dash, groups: this.groups, x: this.x, y: this.y });
+    this.stack.push({ fillStyle: String(this.fillStyle), strokeStyle: String(this.strokeStyle),
+      lineWidth: this.lineWidth, globalAlpha: this.globalAlpha, font: this.font, textAlign: this.textAlign,
+      textBaseline: this.textBaseline, dash: this.dash, groups: this.groups, x: this.x, y: this.y });
   }
   restore(): void {
     const s = this.stack.pop();

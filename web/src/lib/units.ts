@@ -1,42 +1,40 @@
-// Times, sizes and numbers for people: the same look as the reports of the command line have.
+// Times, sizes and numbers for people, as internal/words writes them: its units and nouns are in
+// words.gen.ts, and
+// units.test.ts holds what is written here against what it writes.
+
+import { byteUnits, nouns, perSecond, timeUnits } from "./words.gen";
 
 export type Lang = "en" | "ru";
 export type Unit = "count" | "bytes" | "ns" | "bytes/s" | "count/s" | "share";
+export type Noun = keyof typeof nouns;
 
-const names = {
-  en: { s: "s", ms: "ms", us: "µs", ns: "ns", bytes: "bytes", byte: "byte", KB: "KB", MB: "MB", GB: "GB", TB: "TB", perSecond: "/s" },
-  ru: { s: "с", ms: "мс", us: "мкс", ns: "нс", bytes: "байт", byte: "байт", KB: "КБ", MB: "МБ", GB: "ГБ", TB: "ТБ", perSecond: "/с" },
-};
-
-/** A number with so many digits after the point (in Russian a comma). */
+/** A number with so many digits after the point (in Russian a comma). As in Go, a tie goes to the even digit.
+ */
 export function fixed(v: number, digits: number, lang: Lang): string {
-  const s = v.toFixed(digits);
+  // v lies halfway between two results if v * 2^(digits + 1) is odd; toFixed takes the one further from 0.
+  const down = (Math.abs(v) * 2 ** (digits + 1)) % 4 === 1;
+  const s = (down ? Math.trunc(v * 10 ** digits) / 10 ** digits : v).toFixed(digits);
   return lang === "ru" ? s.replace(".", ",") : s;
 }
 
 /** A time with three or four digits and a unit that fits: "1.50 ms". */
 export function formatDuration(ns: number, lang: Lang): string {
   if (ns < 0) return "-" + formatDuration(-ns, lang);
-  for (const [size, unit] of [[1e9, "s"], [1e6, "ms"], [1e3, "us"]] as const) {
+  for (let i = 3, size = 1e9; i > 0; i--, size /= 1000) {
     const v = ns / size;
-    if (v >= 0.9995) return `${fixed(v, v >= 100 ? 0 : v >= 10 ? 1 : 2, lang)} ${names[lang][unit]}`;
+    if (v >= 0.9995) return `${fixed(v, v >= 100 ? 0 : v >= 10 ? 1 : 2, lang)} ${timeUnits[lang][i]}`;
   }
-  return `${Math.round(ns)} ${names[lang].ns}`;
+  return `${Math.round(ns)} ${timeUnits[lang][0]}`;
 }
 
 /** A size with a unit of powers of 1000: "1.5 KB". */
 export function formatBytes(n: number, lang: Lang): string {
   if (n < 0) return "-" + formatBytes(-n, lang);
-  const word = names[lang];
-  let v = n;
-  for (const unit of ["bytes", "KB", "MB", "GB"] as const) {
-    if (v < 1000) {
-      if (unit !== "bytes") return `${fixed(v, 1, lang)} ${word[unit]}`;
-      return Number.isInteger(v) ? `${v} ${v === 1 ? word.byte : plural(v, lang, word.byte, lang === "ru" ? "байта" : word.bytes, word.bytes)}` : `${fixed(v, 1, lang)} ${word.bytes}`;
-    }
-    v /= 1000;
-  }
-  return `${fixed(v, 1, lang)} ${word.TB}`;
+  if (n < 1000) return `${Number.isInteger(n) ? n : fixed(n, 1, lang)} ${form(n, "byte", lang)}`;
+  let v = n / 1000;
+  let unit = 1;
+  for (; v >= 1000 && unit < byteUnits[lang].length - 1; unit++) v /= 1000;
+  return `${fixed(v, 1, lang)} ${byteUnits[lang][unit]}`;
 }
 
 /** A count with thin spaces between thousands: "1 234 567". */
@@ -52,9 +50,10 @@ export function formatDecimal(v: number, lang: Lang): string {
   return fixed(v, a >= 100 || v === 0 ? 0 : a >= 10 ? 1 : a >= 0.01 ? 2 : 4, lang);
 }
 
-/** A share of 0 to 1 as "12.3 %". */
-export function formatShare(v: number, lang: Lang): string {
-  return `${fixed(100 * (Number.isFinite(v) ? v : 0), 1, lang)} %`;
+/** Which part of a whole something is: "12.3 %". */
+export function formatPercent(part: number, whole: number, lang: Lang): string {
+  const v = whole > 0 ? (100 * part) / whole : 0;
+  return `${fixed(Number.isFinite(v) ? v : 0, 1, lang)} %`;
 }
 
 export function formatValue(v: number, unit: Unit, lang: Lang): string {
@@ -62,27 +61,32 @@ export function formatValue(v: number, unit: Unit, lang: Lang): string {
     case "bytes":
       return formatBytes(Number.isInteger(v) ? v : v < 1000 ? Math.round(v * 10) / 10 : v, lang);
     case "bytes/s":
-      return formatBytes(v < 1000 ? Math.round(v) : v, lang) + names[lang].perSecond;
+      return formatBytes(v < 1000 ? Math.round(v) : v, lang) + perSecond[lang];
     case "count/s":
-      return formatDecimal(v, lang) + names[lang].perSecond;
+      return formatDecimal(v, lang) + perSecond[lang];
     case "ns":
       return formatDuration(v, lang);
     case "share":
-      return formatShare(v, lang);
+      return formatPercent(v, 1, lang);
   }
   return formatCount(v, lang);
 }
 
 /** A moment, with as many digits as its axis needs: unit by the axis' greatest time, digits by its step. */
-export function formatMoment(t: number, scale: { ns: number; unit: "ns" | "us" | "ms" | "s"; digits: number }, lang: Lang): string {
-  return `${fixed(t / scale.ns, scale.digits, lang)} ${names[lang][scale.unit]}`;
+export function formatMoment(t: number, scale: { unit: number; digits: number }, lang: Lang): string {
+  return `${fixed(t / 1000 ** scale.unit, scale.digits, lang)} ${timeUnits[lang][scale.unit]}`;
 }
 
-/** The form of a word that fits a number: Russian has three, English the first and the last. */
-export function plural(n: number, lang: Lang, one: string, few: string, many: string): string {
-  if (lang === "en") return Math.abs(n) === 1 ? one : many;
-  const d = Math.abs(n) % 100;
-  if (!Number.isInteger(n)) return few;
-  if (d >= 11 && d <= 14) return many;
-  return d % 10 === 1 ? one : d % 10 >= 2 && d % 10 <= 4 ? few : many;
+/** A number of things: "1 CF", "3 CFs". */
+export function formatNumber(n: number, noun: Noun, lang: Lang): string {
+  return `${formatCount(n, lang)} ${form(n, noun, lang)}`;
+}
+
+const rules = { en: new Intl.PluralRules("en"), ru: new Intl.PluralRules("ru") };
+const places: Partial<Record<Intl.LDMLPluralRule, number>> = { one: 0, few: 1, many: 2, other: 1 };
+
+/** The form of a noun after a number: of English there are two, of Russian three. Fractions take the second.
+ */
+function form(n: number, noun: Noun, lang: Lang): string {
+  return nouns[noun][lang][places[rules[lang].select(n)]!];
 }

@@ -1,7 +1,9 @@
-// The view's state as an address and back: everything the user can set has a place in the query, so that a link shows the same.
+// The view's state as an address and back: everything the user can set has a place in the query, so that a
+// link shows the same.
 // What is as it is by default is left out, so addresses stay short.
 
-export const viewNames = ["overview", "timeline", "nodes", "links", "graphs", "events", "fragments", "memory", "compare", "patterns"] as const;
+export const viewNames = ["overview", "timeline", "nodes", "links", "graphs", "events", "fragments", "memory",
+  "compare", "patterns"] as const;
 export type ViewName = (typeof viewNames)[number];
 export type Interval = [from: number, to: number];
 export const pickKinds = ["cf", "df", "link", "code", "node"] as const;
@@ -26,7 +28,8 @@ export interface Place {
 }
 
 export function start(): Place {
-  return { run: "", view: "overview", t: null, sel: null, vis: null, pick: null, filters: {}, follow: false, speed: 0, lang: "", theme: "" };
+  return { run: "", view: "overview", t: null, sel: null, vis: null, pick: null, filters: {}, follow: false,
+    speed: 0, lang: "", theme: "" };
 }
 
 function whole(s: string | null): number | null {
@@ -53,7 +56,8 @@ export function parse(search: string): Place {
   p.sel = interval(q.get("sel"));
   p.vis = interval(q.get("vis"));
   const pick = /^([a-z]+):([^]+)$/.exec(q.get("pick") ?? "");
-  if (pick && (pickKinds as readonly string[]).includes(pick[1])) p.pick = { kind: pick[1] as Pick["kind"], key: pick[2] };
+  if (pick && (pickKinds as readonly string[]).includes(pick[1])) p.pick = { kind: pick[1] as Pick["kind"],
+    key: pick[2] };
   p.follow = q.get("follow") === "1";
   const speed = Number(q.get("speed"));
   if (speed > 0 && speed <= 1e6) p.speed = speed;
@@ -61,7 +65,8 @@ export function parse(search: string): Place {
   if (lang === "en" || lang === "ru") p.lang = lang;
   const theme = q.get("theme");
   if (theme === "light" || theme === "dark" || theme === "auto") p.theme = theme;
-  for (const [name, value] of q) if (name.startsWith("f.") && name.length > 2 && value !== "") p.filters[name.slice(2)] = value;
+  for (const [name, value] of q) if (name.startsWith("f.") && name.length > 2 &&
+    value !== "") p.filters[name.slice(2)] = value;
   return p;
 }
 
@@ -79,8 +84,10 @@ export function format(p: Place): string {
   if (p.speed > 0) q.push(["speed", String(p.speed)]);
   if (p.lang) q.push(["lang", p.lang]);
   if (p.theme) q.push(["theme", p.theme]);
-  for (const name of Object.keys(p.filters).sort()) if (p.filters[name] !== "") q.push([`f.${name}`, p.filters[name]]);
+  for (const name of Object.keys(p.filters).sort()) if (p.filters[name] !== "") q.push([`f.${name}`,
+    p.filters[name]]);
   // Of what is escaped without need in a query, what people read is put back.
-  const word = (s: string) => encodeURIComponent(s).replace(/%(3A|2F|2C|5B|5D|3E|40)/gi, (c) => (c.toUpperCase() === "%3E" ? c : decodeURIComponent(c)));
+  const word = (s: string) => encodeURIComponent(s).replace(/%(3A|2F|2C|5B|5D|3E|40)/gi,
+    (c) => (c.toUpperCase() === "%3E" ? c : decodeURIComponent(c)));
   return q.length ? "?" + q.map(([k, v]) => `${word(k)}=${word(v)}`).join("&") : "";
 }

@@ -5,7 +5,8 @@ import type { Draw } from "../lib/svg";
 
 const matrix = (grid: (number | null)[][]): Matrix => ({
   value: "messages", unit: "count", nodes: grid.length, cells: grid,
-  max: Math.max(0, ...grid.flat().map((v) => v ?? 0)), total: grid.flat().reduce<number>((a, v) => a + (v ?? 0), 0),
+  max: Math.max(0, ...grid.flat().map((v) => v ?? 0)), total: grid.flat().reduce<number>((a, v) => a + (v ??
+    0), 0),
 });
 
 describe("layout", () => {
@@ -51,10 +52,14 @@ test("what is drawn: one rectangle for each cell that holds something", () => {
   const log: string[] = [];
   const pen = {
     fillStyle: "", strokeStyle: "",
-    fillRect: () => log.push(`fill ${pen.fillStyle}`), strokeRect: () => log.push(`stroke ${pen.strokeStyle}`), fillText: (t: string) => log.push(`text ${t}`),
+    fillRect: () => log.push(`fill ${pen.fillStyle}`),
+      strokeRect: () => log.push(`stroke ${pen.strokeStyle}`), fillText: (t: string) => log.push(`text ${t}`),
   };
-  const look: Look = { back: "back", empty: "empty", text: "text", faint: "faint", mark: "mark", heat: (s) => `heat${s}`, on: () => "on", short: String, log: false, chosen: { from: 0, to: 1 }, hover: null };
+  const look: Look = { back: "back", empty: "empty", text: "text", faint: "faint", mark: "mark",
+    heat: (s) => `heat${s}`, on: () => "on", short: String, log: false, chosen: { from: 0, to: 1 },
+    hover: null };
   const m = matrix([[null, 4], [2, null]]);
   draw(pen as unknown as Draw, m, layout(2, 400), look);
-  expect(log).toEqual(["fill back", "fill empty", "fill heat1", "text 4", "fill heat0.5", "text 2", "text 0", "text 0", "text 1", "text 1", "stroke mark"]);
+  expect(log).toEqual(["fill back", "fill empty", "fill heat1", "text 4", "fill heat0.5", "text 2", "text 0",
+    "text 0", "text 1", "text 1", "stroke mark"]);
 });

@@ -1,4 +1,5 @@
-// Geometry and drawing of the communication matrix: rows send, columns receive. One function draws it on a canvas and into an SVG.
+// Geometry and drawing of the communication matrix: rows send, columns receive. One function draws it on a
+// canvas and into an SVG.
 
 import type { Matrix } from "../api";
 import type { Draw } from "../lib/svg";
@@ -45,7 +46,8 @@ export function linkEnds(key: string | undefined): { from: number; to: number } 
   return m ? { from: Number(m[1]), to: Number(m[2]) } : null;
 }
 
-/** How strong a cell's colour is, 0 to 1; null where there is nothing. With `log`, small values differ too. */
+/** How strong a cell's colour is, 0 to 1; null where there is nothing. With `log`, small values differ too.
+ */
 export function strength(value: number | null, max: number, log: boolean): number | null {
   if (value === null || !(value > 0) || !(max > 0)) return null;
   return log ? Math.log1p(value) / Math.log1p(max) : value / max;
@@ -125,6 +127,7 @@ export function draw(pen: Draw, m: Matrix, l: Layout, look: Look): void {
     if (!mark || mark.from >= l.nodes || mark.to >= l.nodes) continue;
     pen.strokeStyle = look.mark;
     pen.lineWidth = width;
-    pen.strokeRect(l.left + mark.to * l.cell - width / 2, l.top + mark.from * l.cell - width / 2, side + width, side + width);
+    pen.strokeRect(l.left + mark.to * l.cell - width / 2, l.top + mark.from * l.cell - width / 2,
+      side + width, side + width);
   }
 }

@@ -1,22 +1,27 @@
-// A choice of several names as one value of a filter in the address: names with commas between. What is not there stands for the
+// A choice of several names as one value of a filter in the address: names with commas between. What is not
+// there stands for the
 // usual choice, "-" for none at all.
 
 /** The names chosen, in the order of `all`; names that are not in `all` are left out. */
-export function chosen(value: string | undefined, usual: readonly string[], all: readonly string[]): string[] {
+export function chosen(value: string | undefined, usual: readonly string[],
+  all: readonly string[]): string[] {
   const names = value ? new Set(value === "-" ? [] : value.split(",")) : new Set(usual);
   return all.filter((name) => names.has(name));
 }
 
 /** The value that says these names are chosen; null where they are the usual ones. */
-export function choice(names: readonly string[], usual: readonly string[], all: readonly string[]): string | null {
+export function choice(names: readonly string[], usual: readonly string[], all: readonly string[]): string
+  | null {
   const wanted = new Set(names);
-  const same = wanted.size === all.filter((n) => usual.includes(n)).length && usual.every((n) => wanted.has(n) || !all.includes(n));
+  const same = wanted.size === all.filter((n) => usual.includes(n)).length &&
+    usual.every((n) => wanted.has(n) || !all.includes(n));
   if (same) return null;
   return all.filter((n) => wanted.has(n)).join(",") || "-";
 }
 
 /** The value after one name was switched. */
-export function toggled(value: string | undefined, name: string, usual: readonly string[], all: readonly string[]): string | null {
+export function toggled(value: string | undefined, name: string, usual: readonly string[],
+  all: readonly string[]): string | null {
   const names = chosen(value, usual, all);
   return choice(names.includes(name) ? names.filter((n) => n !== name) : [...names, name], usual, all);
 }

@@ -1,4 +1,5 @@
-// Trees of amounts, as the three columns show them: what is closed shows the amount of itself and all below it, what is open shows its own.
+// Trees of amounts, as the three columns show them: what is closed shows the amount of itself and all below
+// it, what is open shows its own.
 
 import type { Patterns } from "../api";
 
@@ -25,7 +26,8 @@ export function subtrees(items: readonly Item[], own: readonly number[]): number
   return sum;
 }
 
-/** The rows in sight, each item's below it, in the order of the list. own are the items' amounts without what is below them. */
+/** The rows in sight, each item's below it, in the order of the list. own are the items' amounts without what
+ * is below them. */
 export function rows(items: readonly Item[], own: readonly number[], open: ReadonlySet<number>): Row[] {
   const below: number[][] = items.map(() => []);
   const roots: number[] = [];
@@ -105,8 +107,10 @@ export function place(file: string | undefined, line: number | undefined, before
   return file ? `${before}${file.split("/").pop()}${line ? ":" + line : ""}` : "";
 }
 
-/** The threads as a tree: hosts, unless there is one only; processes that have several threads; threads. Of an item that is a thread, its index is in thread. */
-export function system(p: Patterns, node: (n: number) => string, thread: (n: number, s: number) => string): { items: Item[]; thread: number[] } {
+/** The threads as a tree: hosts, unless there is one only; processes that have several threads; threads. Of
+ * an item that is a thread, its index is in thread. */
+export function system(p: Patterns, node: (n: number) => string, thread: (n: number, s: number) =>
+  string): { items: Item[]; thread: number[] } {
   const items: Item[] = [];
   const which: number[] = [];
   const add = (parent: number, name: string, t: number) => {
@@ -120,7 +124,8 @@ export function system(p: Patterns, node: (n: number) => string, thread: (n: num
   const order = p.threads.map((_, t) => t);
   const first = new Map<string, number>();
   p.threads.forEach((t, i) => first.has(t.host ?? "") || first.set(t.host ?? "", i));
-  if (several) order.sort((a, b) => first.get(p.threads[a].host ?? "")! - first.get(p.threads[b].host ?? "")! || a - b);
+  if (several) order.sort((a, b) => first.get(p.threads[a].host ?? "")! - first.get(p.threads[b].host ??
+    "")! || a - b);
   const streams = new Map<number, number>();
   p.threads.forEach((t) => streams.set(t.node, (streams.get(t.node) ?? 0) + 1));
   const nodes = new Map<number, number>();

@@ -38,7 +38,8 @@ export class BoxSet {
     return this.gaps.get(lane) ?? [0, 0];
   }
 
-  /** What is at a time of a lane: an atomic CF, else a structured one, else a gap. `low`: in the strip where structured CFs are drawn. */
+  /** What is at a time of a lane: an atomic CF, else a structured one, else a gap. `low`: in the strip where
+   * structured CFs are drawn. */
   at(lane: number, t: number, low: boolean): BoxRef | undefined {
     const { cfs, gaps } = this.data;
     let atomic = -1;
@@ -76,7 +77,8 @@ export interface Density {
 }
 
 /** Whether it makes sense to ask for the boxes of so wide an interval of so many lanes. */
-export function worthAsking(known: Density | undefined, width: number, lanes: number, limit: number): boolean {
+export function worthAsking(known: Density | undefined, width: number, lanes: number,
+  limit: number): boolean {
   if (!known) return true;
   return (known.count * width * lanes) / (known.width * Math.max(known.lanes, 1)) < limit * 1.5;
 }
@@ -84,5 +86,6 @@ export function worthAsking(known: Density | undefined, width: number, lanes: nu
 /** The interval to ask for: half as much again on either side, so that moving a little asks nothing. */
 export function around([from, to]: Interval, end: number): Interval {
   const more = (to - from) / 2;
-  return [Math.max(Math.floor(from - more), 0), Math.max(Math.min(Math.ceil(to + more), end), Math.ceil(from) + 1)];
+  return [Math.max(Math.floor(from - more), 0), Math.max(Math.min(Math.ceil(to + more), end),
+    Math.ceil(from) + 1)];
 }

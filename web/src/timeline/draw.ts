@@ -1,10 +1,11 @@
-// Draws lanes: tiles or single boxes, what crosses them, the axis and the names. The same functions draw on the screen and into
+// Draws lanes: tiles or single boxes, what crosses them, the axis and the names. The same functions draw on
+// the screen and into
 // an SVG. Nothing that is out of sight is looked at.
 
 import { FACTOR, type Arrow, type Code, type CriticalPath } from "../api";
 import { tickTimes } from "../lib/axis";
 import { codeColor, factorColor, mix, palette, rgb, textOn } from "../lib/colors";
-import { tickLabel } from "../lib/i18n";
+import { factors, tickLabel } from "../lib/i18n";
 import { Svg, type Draw } from "../lib/svg";
 import type { Interval } from "../lib/url";
 import type { BoxRef, BoxSet } from "./boxes";
@@ -13,7 +14,7 @@ import { factorOf, timesOf, type Tile } from "./tiles";
 
 export const labelWidth = 84;
 export const axisHeight = 24;
-const letters = ["", "U", "S", "L", "O", "W", "loss"];
+const letters = ["", ...factors];
 
 export interface Scene {
   width: number;
@@ -116,13 +117,15 @@ function drawTiles(g: Draw, s: Scene, rows: readonly Row[], look: Look): void {
     const first = t.key.block * 64;
     for (const row of rows) {
       const lane = row.lane - first;
-      if (lane >= 0 && lane < t.lanes) c.drawImage(image, a, lane, b - a, 1, x + (a * w) / t.width, axisHeight + row.y - s.scroll, ((b - a) * w) / t.width, h);
+      if (lane >= 0 && lane < t.lanes) c.drawImage(image, a, lane, b - a, 1, x + (a * w) / t.width,
+        axisHeight + row.y - s.scroll, ((b - a) * w) / t.width, h);
     }
   }
 }
 
 /** A tile as rectangles, neighbours of one colour together. */
-function drawRuns(g: Svg, s: Scene, rows: readonly Row[], t: Tile, x: number, column: number, look: Look): void {
+function drawRuns(g: Svg, s: Scene, rows: readonly Row[], t: Tile, x: number, column: number,
+  look: Look): void {
   const h = inner(s.layout);
   for (const row of rows) {
     const lane = row.lane - t.key.block * 64;
@@ -132,7 +135,8 @@ function drawRuns(g: Svg, s: Scene, rows: readonly Row[], t: Tile, x: number, co
       let j = i + 1;
       const key = t.classes[at + i] * 16 + (t.shares[at + i] >> 4);
       while (j < t.width && t.classes[at + j] * 16 + (t.shares[at + j] >> 4) === key) j++;
-      if (x + j * column > labelWidth && x + i * column < s.width && (t.classes[at + i] || t.shares[at + i])) {
+      if (x + j * column > labelWidth && x + i * column < s.width && (t.classes[at + i] ||
+        t.shares[at + i])) {
         g.fillStyle = shade(t.classes[at + i], t.shares[at + i], look);
         g.fillRect(x + i * column, axisHeight + row.y - s.scroll, (j - i) * column, h);
       }
@@ -186,7 +190,8 @@ function drawBoxes(g: Draw, s: Scene, set: BoxSet, rows: readonly Row[], look: L
           const room = Math.floor((w - 7) / 6.1);
           const label = cfs.label[i];
           g.fillStyle = textOn(color);
-          g.fillText(label.length <= room ? label : label.slice(0, Math.max(room - 1, 1)) + "…", Math.max(x0, labelWidth) + 4, top + high / 2 + 0.5);
+          g.fillText(label.length <= room ? label : label.slice(0, Math.max(room - 1, 1)) + "…",
+            Math.max(x0, labelWidth) + 4, top + high / 2 + 0.5);
         }
         if (s.picked === cfs.cf[i]) {
           g.strokeStyle = edge;
@@ -199,18 +204,21 @@ function drawBoxes(g: Draw, s: Scene, set: BoxSet, rows: readonly Row[], look: L
 }
 
 /** The four points of an arrow's curve; undefined where it is not in sight. */
-function curve(s: Scene, a: Arrow): [x0: number, y0: number, c0: number, c1: number, x1: number, y1: number] | undefined {
+function curve(s: Scene, a: Arrow): [x0: number, y0: number, c0: number, c1: number, x1: number, y1: number]
+  | undefined {
   const ya = middle(s.layout, a.from_lane, a.from_node);
   const yb = middle(s.layout, a.to_lane, a.to_node);
   if (ya === undefined || yb === undefined || a.t1 < s.visible[0] || a.t0 > s.visible[1]) return undefined;
-  const [x0, y0, x1, y1] = [xOf(s, a.t0), axisHeight + ya - s.scroll, xOf(s, a.t1), axisHeight + yb - s.scroll];
+  const [x0, y0, x1, y1] = [xOf(s, a.t0), axisHeight + ya - s.scroll, xOf(s, a.t1),
+    axisHeight + yb - s.scroll];
   if (Math.max(y0, y1) < axisHeight || Math.min(y0, y1) > s.height) return undefined;
   const bend = Math.max(Math.min((x1 - x0) / 2, 60), 8);
   return [x0, y0, x0 + bend, x1 - bend, x1, y1];
 }
 
 // x grows along the curve (but for arrows of a few pixels), so where it is at an x is found by halving.
-function heightAt([x0, y0, c0, c1, x1, y1]: [number, number, number, number, number, number], x: number): number {
+function heightAt([x0, y0, c0, c1, x1, y1]: [number, number, number, number, number, number],
+  x: number): number {
   let [a, b] = [0, 1];
   for (let i = 0; i < 40; i++) {
     const t = (a + b) / 2;
@@ -226,7 +234,8 @@ function heightAt([x0, y0, c0, c1, x1, y1]: [number, number, number, number, num
 export function arrowAt(s: Scene, x: number, y: number): Arrow | undefined {
   return s.arrows.findLast((a) => {
     const c = curve(s, a);
-    if (!c || x < c[0] - 5 || x > c[4] + 5 || y < Math.min(c[1], c[5]) - 5 || y > Math.max(c[1], c[5]) + 5) return false;
+    if (!c || x < c[0] - 5 || x > c[4] + 5 || y < Math.min(c[1], c[5]) - 5 || y > Math.max(c[1],
+      c[5]) + 5) return false;
     const low = heightAt(c, x - 4);
     const high = heightAt(c, x + 4);
     return y > Math.min(low, high) - 4 && y < Math.max(low, high) + 4;
@@ -297,10 +306,12 @@ function drawPath(g: Draw, s: Scene, steps: CriticalPath["steps"]): void {
     before = { x: x1, y: mid };
     if (x1 - x0 < 0.2 && i % 4) continue; // what is this thin is one line with its neighbours
     g.fillStyle = factorColor(steps[i].factor);
-    g.fillRect(Math.max(x0, labelWidth), y, Math.max(Math.min(x1, s.width) - Math.max(x0, labelWidth), 0.5), h);
+    g.fillRect(Math.max(x0, labelWidth), y, Math.max(Math.min(x1, s.width) - Math.max(x0, labelWidth), 0.5),
+      h);
     if (s.layout.height >= 6) {
       g.fillStyle = p.text;
-      g.fillRect(Math.max(x0, labelWidth), y, Math.max(Math.min(x1, s.width) - Math.max(x0, labelWidth), 0.5), 2);
+      g.fillRect(Math.max(x0, labelWidth), y, Math.max(Math.min(x1, s.width) - Math.max(x0, labelWidth), 0.5),
+        2);
     }
   }
   g.strokeStyle = p.text;
@@ -352,13 +363,15 @@ function drawNames(g: Draw, s: Scene, rows: readonly Row[]): void {
     g.fillStyle = p.text;
     g.textAlign = "left";
     g.font = "600 11.5px system-ui, sans-serif";
-    if (n.height >= 11) g.fillText(String(n.node), 6, Math.min(Math.max(y + Math.min(s.layout.height, n.height) / 2, axisHeight + 8), y + n.height - 6));
+    if (n.height >= 11) g.fillText(String(n.node), 6,
+      Math.min(Math.max(y + Math.min(s.layout.height, n.height) / 2, axisHeight + 8), y + n.height - 6));
   }
   if (!each) return;
   g.font = "11px system-ui, sans-serif";
   g.textAlign = "right";
   g.fillStyle = p.faint;
-  for (const r of rows) g.fillText(s.names(r.lane), labelWidth - 8, axisHeight + r.y - s.scroll + s.layout.height / 2);
+  for (const r of rows) g.fillText(s.names(r.lane), labelWidth - 8,
+    axisHeight + r.y - s.scroll + s.layout.height / 2);
 }
 
 /** Draws everything that does not follow the mouse. */
@@ -428,12 +441,14 @@ export function drawMarks(g: CanvasRenderingContext2D, s: Scene, m: Marks): void
   if (m.hover) {
     g.strokeStyle = p.text;
     g.lineWidth = 1;
-    const [a, b] = [Math.max(xOf(s, m.hover.from), labelWidth - 2), Math.min(xOf(s, m.hover.to), s.width + 2)];
+    const [a, b] = [Math.max(xOf(s, m.hover.from), labelWidth - 2), Math.min(xOf(s, m.hover.to),
+      s.width + 2)];
     g.strokeRect(a, axisHeight + m.hover.row.y - s.scroll + 0.5, Math.max(b - a, 1), inner(s.layout) - 1);
   }
   const stop = m.stop && s.layout.place.get(m.stop.lane);
   if (m.stop && stop) {
-    const [a, b] = [Math.max(xOf(s, m.stop.start), labelWidth - 4) - 2, Math.min(xOf(s, m.stop.end), s.width + 4) + 2];
+    const [a, b] = [Math.max(xOf(s, m.stop.start), labelWidth - 4) - 2, Math.min(xOf(s, m.stop.end),
+      s.width + 4) + 2];
     for (const [style, width] of [[p.back, 5], [p.link, 2.5]] as const) {
       g.strokeStyle = style;
       g.lineWidth = width;
@@ -471,13 +486,15 @@ export function drawMarks(g: CanvasRenderingContext2D, s: Scene, m: Marks): void
 export type Under = { t: number; row: Row; arrow?: Arrow; box?: BoxRef; class?: number; share?: number };
 
 /** The class and share that a tile shows at a time of a lane. */
-export function tileAt(tiles: readonly Tile[], lane: number, t: number): { class: number; share: number } | undefined {
+export function tileAt(tiles: readonly Tile[], lane: number, t: number): { class: number; share: number }
+  | undefined {
   for (let i = tiles.length - 1; i >= 0; i--) {
     const tile = tiles[i];
     const [from, to] = timesOf(tile.key);
     const row = lane - tile.key.block * 64;
     if (t < from || t >= to || row < 0 || row >= tile.lanes) continue;
-    const at = row * tile.width + Math.min(Math.floor(((t - from) / (to - from)) * tile.width), tile.width - 1);
+    const at = row * tile.width + Math.min(Math.floor(((t - from) / (to - from)) * tile.width),
+      tile.width - 1);
     return { class: tile.classes[at], share: tile.shares[at] / 255 };
   }
   return undefined;

@@ -9,7 +9,8 @@ test("lanes are below each other with gaps between nodes", () => {
   const l = layOut(lanes, [0, 1, 2, 3, 4], 20);
   expect(l.rows.map((r) => r.y)).toEqual([0, 20, 40 + nodeGap, 60 + nodeGap, 80 + 2 * nodeGap]);
   expect(l.total).toBe(100 + 2 * nodeGap);
-  expect(l.nodes.map((n) => [n.node, n.y, n.height])).toEqual([[0, 0, 40], [1, 40 + nodeGap, 40], [2, 80 + 2 * nodeGap, 20]]);
+  expect(l.nodes.map((n) => [n.node, n.y, n.height])).toEqual([[0, 0, 40], [1, 40 + nodeGap, 40],
+    [2, 80 + 2 * nodeGap, 20]]);
   expect(rowAt(l, 25)?.lane).toBe(1);
   expect(rowAt(l, 42)).toBeUndefined();
   expect(inSight(l, 21, 47).map((r) => r.lane)).toEqual([1, 2]);
@@ -40,8 +41,11 @@ test("lanes in a question", () => {
 
 const boxes: Boxes = {
   from: 0, to: 100, more: 0,
-  cfs: { lane: [0, 0, 0, 1], start: [10, 20, 60, 0], end: [30, 25, 70, 50], cf: ["a", "s", "b", "c"], code: [1, 2, 1, 1], label: ["a", "s", "b", "c"], structured: [0, 1, 0, 0], running: [0, 0, 0, 0] },
-  gaps: { lane: [0, 0], start: [30, 70], end: [60, 100], factor: ["S", "L"], part: ["", ""], consumer: ["", ""], producer: ["", ""], df: ["", ""], consumer_title: ["", ""], producer_title: ["", ""], df_title: ["", ""] },
+  cfs: { lane: [0, 0, 0, 1], start: [10, 20, 60, 0], end: [30, 25, 70, 50], cf: ["a", "s", "b", "c"],
+    code: [1, 2, 1, 1], label: ["a", "s", "b", "c"], structured: [0, 1, 0, 0], running: [0, 0, 0, 0] },
+  gaps: { lane: [0, 0], start: [30, 70], end: [60, 100], factor: ["S", "L"], part: ["", ""],
+    consumer: ["", ""], producer: ["", ""], df: ["", ""], consumer_title: ["", ""], producer_title: ["", ""],
+    df_title: ["", ""] },
 };
 
 test("what is at a place", () => {

@@ -17,14 +17,16 @@ export interface Layout {
 
 export const nodeGap = 6;
 
-/** How high lanes are: they fill what there is, within what can be read; dense: all of them in sight, if a pixel each allows it. */
+/** How high lanes are: they fill what there is, within what can be read; dense: all of them in sight, if a
+ * pixel each allows it. */
 export function laneHeight(lanes: number, nodes: number, room: number, dense: boolean): number {
   const fits = (room - nodeGap * Math.max(nodes - 1, 0)) / Math.max(lanes, 1);
   return Math.min(Math.max(Math.floor(fits), dense ? 1 : 16), 80);
 }
 
 /** The lanes that filters leave: of one node, or of the two ends of a link. */
-export function lanesShown(lanes: readonly Lane[], node: string | undefined, link: string | undefined): number[] {
+export function lanesShown(lanes: readonly Lane[], node: string | undefined, link: string
+  | undefined): number[] {
   const ends = link?.split("->").map(Number);
   const out: number[] = [];
   lanes.forEach((l, i) => {
@@ -74,7 +76,8 @@ export function rowAt(l: Layout, y: number): Row | undefined {
   return row && y >= row.y && y < row.y + l.height ? row : undefined;
 }
 
-/** The middle of a lane, or where only the node is known, of the node; undefined where neither is in the layout. */
+/** The middle of a lane, or where only the node is known, of the node; undefined where neither is in the
+ * layout. */
 export function middle(l: Layout, lane: number, node: number): number | undefined {
   const row = l.place.get(lane);
   if (row) return row.y + l.height / 2;

@@ -1,4 +1,5 @@
-// Fetches tiles and boxes for what is in sight, a few at a time, and says when there is something new to draw.
+// Fetches tiles and boxes for what is in sight, a few at a time, and says when there is something new to
+// draw.
 
 import type { Boxes } from "../api";
 import { ApiError, get, getBinary, runPath } from "../lib/client";
@@ -7,7 +8,8 @@ import { app, type Interval } from "../lib/state.svelte";
 import { toast } from "../lib/toast.svelte";
 import { around, BoxSet, worthAsking, type Density } from "./boxes";
 import { ranges } from "./layout";
-import { blocksOf, decode, lanesOf, levelFor, nameOf, TileCache, timesOf, wanted, type Tile, type TileKey } from "./tiles";
+import { blocksOf, decode, lanesOf, levelFor, nameOf, TileCache, timesOf, wanted, type Tile,
+  type TileKey } from "./tiles";
 
 const atOnce = 3;
 export const boxLimit = 10_000;
@@ -26,7 +28,8 @@ export class Loader {
   private boxAsked = "";
   private boxTime = 0;
   private density: Density | undefined;
-  private view: { by: TileKey["by"]; level: number; visible: Interval; lanes: number[]; all: number } | undefined;
+  private view: { by: TileKey["by"]; level: number; visible: Interval; lanes: number[]; all: number }
+    | undefined;
   private timer: ReturnType<typeof setTimeout> | undefined;
   private failed = new Map<string, number>();
 
@@ -48,7 +51,8 @@ export class Loader {
 
   /** Single CFs of a lane: what is at hand, else asked for. */
   single = async (from: number, to: number, lane: number): Promise<Pick<Boxes, "cfs" | "more">> =>
-    this.boxes?.covers([from, to], [lane]) ? this.boxes.data : get<Boxes>(runPath("boxes"), { from, to, lanes: lane, limit: 2000 });
+    this.boxes?.covers([from, to], [lane]) ? this.boxes.data : get<Boxes>(runPath("boxes"),
+      { from, to, lanes: lane, limit: 2000 });
 
   stop(): void {
     clearTimeout(this.timer);
@@ -61,16 +65,19 @@ export class Loader {
     return Math.max(Math.ceil(Math.log2(app.end / 512)), 0);
   }
 
-  // What tiles and boxes are made from: of a run that goes on the newest snapshot, of one that is over all of it.
+  // What tiles and boxes are made from: of a run that goes on the newest snapshot, of one that is over all of
+  // it.
   private epoch(): number {
     return current.live ? (current.update?.snapshot_ns ?? 0) : -current.version;
   }
 
-  // With a new snapshot tiles near its end change, older ones where something came late: those are asked for less often.
+  // With a new snapshot tiles near its end change, older ones where something came late: those are asked for
+  // less often.
   private old = (t: Tile): boolean => {
     const epoch = this.epoch();
     if (t.epoch === epoch) return false;
-    return t.epoch < 0 || epoch < 0 || timesOf(t.key)[1] > t.epoch - 1e9 || performance.now() - t.asked > 10_000;
+    return t.epoch < 0 || epoch < 0 || timesOf(t.key)[1] > t.epoch - 1e9 ||
+      performance.now() - t.asked > 10_000;
   };
 
   private next(): void {
@@ -79,7 +86,8 @@ export class Loader {
     const blocks = blocksOf(v.lanes);
     const keys = wanted(v.by, v.level, v.visible, blocks);
     // The whole run once: whatever is looked at next, something is there to be drawn.
-    const base = wanted(v.by, this.deepest(), [0, Math.max(app.end, 1)], blocks).filter((k) => !this.cache.get(k));
+    const base = wanted(v.by, this.deepest(), [0, Math.max(app.end, 1)],
+      blocks).filter((k) => !this.cache.get(k));
     const names = new Set([...keys, ...base].map(nameOf));
     for (const [name, control] of this.running) {
       if (names.has(name)) continue;
@@ -103,7 +111,8 @@ export class Loader {
     const epoch = this.epoch();
     const asked = performance.now();
     try {
-      const data = decode(await getBinary(runPath("tile"), { from, to, width: 512, by: k.by, lanes: lanesOf(k.block, all) }, control.signal));
+      const data = decode(await getBinary(runPath("tile"), { from, to, width: 512, by: k.by,
+        lanes: lanesOf(k.block, all) }, control.signal));
       if (data && !control.signal.aborted) {
         this.cache.put({ key: k, ...data, epoch, asked, used: 0 });
         this.failed.delete(name);
@@ -126,7 +135,8 @@ export class Loader {
     const width = v.visible[1] - v.visible[0];
     const have = this.boxes;
     const lanes = ranges(v.lanes);
-    if (have && have.covers(v.visible, v.lanes) && (have.epoch === this.epoch() || (current.live && performance.now() - this.boxTime < 1000))) {
+    if (have && have.covers(v.visible, v.lanes) && (have.epoch === this.epoch() ||
+      (current.live && performance.now() - this.boxTime < 1000))) {
       this.tooMany = 0;
       return;
     }

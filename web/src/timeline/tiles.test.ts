@@ -1,8 +1,10 @@
 import { expect, test } from "vitest";
 import { FACTOR } from "../api";
-import { blocksOf, columns, decode, factorOf, lanesOf, levelFor, nameOf, TileCache, timesOf, wanted, type Tile, type TileKey } from "./tiles";
+import { blocksOf, columns, decode, factorOf, lanesOf, levelFor, nameOf, TileCache, timesOf, wanted,
+  type Tile, type TileKey } from "./tiles";
 
-const tile = (key: TileKey): Tile => ({ key, lanes: 1, width: 1, classes: new Uint16Array(1), shares: new Uint8Array(1), epoch: 1, asked: 0, used: 0 });
+const tile = (key: TileKey): Tile => ({ key, lanes: 1, width: 1, classes: new Uint16Array(1),
+  shares: new Uint8Array(1), epoch: 1, asked: 0, used: 0 });
 const key = (level: number, index: number, block = 0): TileKey => ({ by: "code", level, index, block });
 
 test("a column is at most a pixel, and more than half of one", () => {
@@ -21,7 +23,8 @@ test("wanted tiles cover an interval and no more", () => {
     expect(to - from).toBe(length);
     expect(to > 10_000 && from < 30_000).toBe(true);
   }
-  expect(keys.filter((k) => k.block === 0).length).toBe(Math.ceil(30_000 / length) - Math.floor(10_000 / length));
+  expect(keys.filter((k) =>
+    k.block === 0).length).toBe(Math.ceil(30_000 / length) - Math.floor(10_000 / length));
   expect(new Set(keys.map(nameOf)).size).toBe(keys.length);
 });
 
@@ -65,7 +68,8 @@ test("until the wanted tiles are there, others stand in", () => {
   const interval: [number, number] = [0, 2 * columns * 4];
   expect(c.drawn("code", 2, interval, [0], 10).map((t) => t.key.level)).toEqual([5]);
   c.put(tile(key(2, 0)));
-  expect(c.drawn("code", 2, interval, [0], 10).map((t) => nameOf(t.key))).toEqual([nameOf(key(5, 0)), nameOf(key(2, 0))]);
+  expect(c.drawn("code", 2, interval, [0], 10).map((t) => nameOf(t.key))).toEqual([nameOf(key(5, 0)),
+    nameOf(key(2, 0))]);
   c.put(tile(key(2, 1)));
   expect(c.drawn("code", 2, interval, [0], 10).map((t) => t.key.level)).toEqual([2, 2]);
   expect(c.drawn("factor", 2, interval, [0], 10)).toEqual([]);

@@ -1,5 +1,7 @@
-// Tiles: pictures of lanes that the server makes at levels of detail. A column of level k stands for 2^k ns, a tile has 512
-// columns and 64 lanes and lies on a grid, so that it is the same tile wherever the view is. While the tiles of a level are on
+// Tiles: pictures of lanes that the server makes at levels of detail. A column of level k stands for 2^k ns,
+// a tile has 512
+// columns and 64 lanes and lies on a grid, so that it is the same tile wherever the view is. While the tiles
+// of a level are on
 // their way, those of other levels that are there are drawn in their place.
 
 import { FACTOR } from "../api";
@@ -45,10 +47,12 @@ export function levelFor(nsPerPixel: number): number {
 }
 
 /** The tiles that show an interval of some lanes. */
-export function wanted(by: TileKey["by"], level: number, [from, to]: Interval, blocks: readonly number[]): TileKey[] {
+export function wanted(by: TileKey["by"], level: number, [from, to]: Interval,
+  blocks: readonly number[]): TileKey[] {
   const length = columns * columnTime(level);
   const out: TileKey[] = [];
-  for (const block of blocks) for (let index = Math.floor(from / length); index * length < to; index++) out.push({ by, level, index, block });
+  for (const block of blocks) for (let index = Math.floor(from / length); index * length < to;
+    index++) out.push({ by, level, index, block });
   return out;
 }
 
@@ -63,7 +67,8 @@ export function lanesOf(block: number, lanes: number): string {
 }
 
 /** Reads the server's answer; null where it is not one. */
-export function decode(data: ArrayBuffer): { lanes: number; width: number; classes: Uint16Array; shares: Uint8Array } | null {
+export function decode(data: ArrayBuffer): { lanes: number; width: number; classes: Uint16Array;
+  shares: Uint8Array } | null {
   if (data.byteLength < 8) return null;
   const view = new DataView(data);
   const lanes = view.getUint32(0, true);
@@ -115,10 +120,12 @@ export class TileCache {
   }
 
   /**
-   * What to draw to show an interval, one upon the other: the wanted tiles where they are, below them the nearest coarser ones
+   * What to draw to show an interval, one upon the other: the wanted tiles where they are, below them the
+   * nearest coarser ones
    * for what is missing, and finer ones where there are no coarser.
    */
-  drawn(by: TileKey["by"], level: number, interval: Interval, blocks: readonly number[], deepest: number): Tile[] {
+  drawn(by: TileKey["by"], level: number, interval: Interval, blocks: readonly number[],
+    deepest: number): Tile[] {
     const keys = wanted(by, level, interval, blocks);
     const there: Tile[] = [];
     const missing: TileKey[] = [];
@@ -149,7 +156,8 @@ export class TileCache {
     return [...below, ...there];
   }
 
-  /** The wanted tiles that have to be asked for, those that are not there at all first: `old` says which are too old. */
+  /** The wanted tiles that have to be asked for, those that are not there at all first: `old` says which are
+   * too old. */
   lacking(keys: readonly TileKey[], old: (t: Tile) => boolean): TileKey[] {
     const none: TileKey[] = [];
     const stale: TileKey[] = [];

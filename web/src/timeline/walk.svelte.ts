@@ -1,5 +1,7 @@
-// Going from CF to CF by keyboard: to the next and the previous one of a lane, and to the lanes above and below. What is in sight is
-// at hand; where it is drawn from tiles, a few questions for ever wider (or narrower) intervals find the neighbour.
+// Going from CF to CF by keyboard: to the next and the previous one of a lane, and to the lanes above and
+// below. What is in sight is
+// at hand; where it is drawn from tiles, a few questions for ever wider (or narrower) intervals find the
+// neighbour.
 
 import type { Boxes } from "../api";
 import { reveal } from "../lib/axis";
@@ -21,12 +23,15 @@ function stops(b: Pick<Boxes, "cfs">, lane: number): Stop[] {
   const c = b.cfs;
   const out: Stop[] = [];
   for (let i = 0; i < c.lane.length; i++)
-    if (c.lane[i] === lane) out.push({ lane, cf: c.cf[i], label: c.label[i], code: c.code[i], start: c.start[i], end: c.end[i], running: c.running[i] === 1 });
+    if (c.lane[i] === lane) out.push({ lane, cf: c.cf[i], label: c.label[i], code: c.code[i],
+      start: c.start[i], end: c.end[i], running: c.running[i] === 1 });
   return out.sort((a, b) => a.start - b.start || b.end - a.end);
 }
 
-/** The neighbour of a time, or of the stop that begins there: forward (1) or back (-1). null: there is none. */
-export async function neighbour(source: Source, lane: number, t: number, at: Stop | null, way: 1 | -1, width: number, end: number): Promise<Stop | null> {
+/** The neighbour of a time, or of the stop that begins there: forward (1) or back (-1). null: there is none.
+ */
+export async function neighbour(source: Source, lane: number, t: number, at: Stop | null, way: 1 | -1,
+  width: number, end: number): Promise<Stop | null> {
   let [none, many] = [0, Infinity]; // so wide there is nothing, so wide there is too much
   for (let tries = 0; tries < 60; tries++) {
     const from = way > 0 ? t : Math.max(t - width, 0);
@@ -41,7 +46,9 @@ export async function neighbour(source: Source, lane: number, t: number, at: Sto
     const all = stops(got, lane);
     const own = at ? all.findIndex((s) => s.cf === at.cf && s.start === at.start) : -1;
     // What began before the interval may have others after it that ended there, too.
-    const found = way > 0 ? (own >= 0 ? all[own + 1] : all.find((s) => s.start > t)) : (own >= 0 ? all.slice(0, own) : all.filter((s) => s.start < t)).findLast((s) => s.start >= from || from === 0);
+    const found = way > 0 ? (own >= 0 ? all[own + 1] : all.find((s) => s.start > t))
+      : (own >= 0 ? all.slice(0, own) : all.filter((s) => s.start < t)).findLast((s) => s.start >= from ||
+      from === 0);
     if (found) return found;
     if (way > 0 ? to >= end : from <= 0) return null;
     none = width;
@@ -69,7 +76,8 @@ export class Walk {
     const t = app.now;
     await this.go(async () => {
       const here = stops(await this.source(t, t + 1, lane), lane).findLast((s) => s.start <= t && s.end > t);
-      return here ?? (await neighbour(this.source, lane, t, null, 1, this.width(), app.end)) ?? (await neighbour(this.source, lane, t, null, -1, this.width(), app.end));
+      return here ?? (await neighbour(this.source, lane, t, null, 1, this.width(), app.end)) ??
+        (await neighbour(this.source, lane, t, null, -1, this.width(), app.end));
     });
   }
 
@@ -79,6 +87,7 @@ export class Walk {
     if (turn !== this.turn || !to) return;
     this.at = to;
     // With a story open, it is the next one's story.
-    app.set({ t: to.start, ...(app.pick?.kind === "cf" ? { pick: { kind: "cf" as const, key: to.cf } } : {}), ...(app.vis ? { vis: reveal(app.vis, to.start, app.end) } : {}) }, "replace");
+    app.set({ t: to.start, ...(app.pick?.kind === "cf" ? { pick: { kind: "cf" as const, key: to.cf } } : {}),
+      ...(app.vis ? { vis: reveal(app.vis, to.start, app.end) } : {}) }, "replace");
   }
 }

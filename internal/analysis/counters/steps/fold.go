@@ -6,45 +6,10 @@ import "math"
 // goroutines may ask it until something is added.
 func Of(changes []Change) *Steps {
 	s := &Steps{}
-	level := make([]*node, 0, len(changes)/leafLen+1)
-	for len(changes) > 0 {
-		leaf := &node{changes: make([]Change, 0, min(leafLen, len(changes))), dirty: true}
-		for len(changes) > 0 {
-			c, n := changes[0], len(leaf.changes)
-			if n > 0 && leaf.changes[n-1].T == c.T {
-				leaf.changes[n-1].D += c.D
-			} else if n == leafLen {
-				break
-			} else {
-				leaf.changes = append(leaf.changes, c)
-			}
-			changes = changes[1:]
-		}
-		s.n += len(leaf.changes)
-		if s.last != nil {
-			s.last.next = leaf
-		}
-		s.last = leaf
-		s.leaves++
-		level = append(level, leaf)
+	for _, c := range changes {
+		s.Add(c.T, c.D)
 	}
-	for len(level) > 1 {
-		up := make([]*node, 0, len(level)/fanout+1)
-		for len(level) > 0 {
-			p := &node{children: make([]child, 0, fanout), dirty: true}
-			for _, n := range level[:min(fanout, len(level))] {
-				n.parent = p
-				p.children = append(p.children, child{node: n, first: n.begin()})
-			}
-			level = level[len(p.children):]
-			up = append(up, p)
-		}
-		level = up
-	}
-	if len(level) == 1 {
-		s.root, s.cur = level[0], s.last
-	}
-	s.tree()
+	s.settle()
 	return s
 }
 

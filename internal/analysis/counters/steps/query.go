@@ -14,46 +14,33 @@ type Window struct {
 
 // At gives the value at t: after all changes at or before t.
 func (s *Steps) At(t int64) int64 {
-	v, _ := s.upTo(t)
-	return v
+	return s.upTo(t).d
 }
 
 // End gives the value after all changes.
 func (s *Steps) End() int64 { return s.At(math.MaxInt64) }
 
 // upTo adds up the changes at or before t.
-func (s *Steps) upTo(t int64) (d int64, moment int128) {
-	n := s.tree()
-	if n == nil {
-		return 0, moment
+func (s *Steps) upTo(t int64) sum {
+	s.settle()
+	k := s.find(t)
+	if k < 0 {
+		return sum{}
 	}
-	for n.children != nil {
-		k := n.after(t)
-		if k == 0 {
-			return d, moment
-		}
-		for i := range n.children[:k-1] {
-			c := &n.children[i].sum
-			d += c.d
-			moment = moment.plus(c.moment)
-		}
-		n = n.children[k-1].node
-	}
-	for _, c := range n.changes {
+	d := s.leaves[k].before
+	for _, c := range s.leaves[k].changes {
 		if c.T > t {
 			break
 		}
-		d += c.D
-		moment = moment.plus(product(c.D, c.T))
+		d.take(c)
 	}
-	return d, moment
+	return d
 }
 
-// integral is that of the function from from to to.
-func (s *Steps) integral(from, to int64) int128 {
-	a, am := s.upTo(from)
-	b, bm := s.upTo(to)
-	return product(b, to).minus(bm).minus(product(a, from).minus(am))
+// integral is that of the function between two times. The changes add up to x at the first one, to y at the
+// second one.
+func integral(x, y sum, from, to int64) float64 {
+	return product(y.d, to).minus(y.moment).minus(product(x.d, from).minus(x.moment)).float()
 }
 
 // Integral gives the sum of value times duration over [from, to), in value times nanoseconds: the exact
@@ -62,106 +49,48 @@ func (s *Steps) Integral(from, to int64) float64 {
 	if to <= from {
 		return 0
 	}
-	return s.integral(from, to).float()
+	return integral(s.upTo(from), s.upTo(to), from, to)
 }
 
 // Range gives the least and the greatest value in [from, to], the ends included.
 func (s *Steps) Range(from, to int64) (low, high int64) {
-	r := reach{from: from, to: to}
-	if n := s.tree(); n != nil {
-		r.visit(n, math.MaxInt64)
-	}
-	return r.extremes()
-}
-
-// reach looks for the extremes of the values between two times.
-type reach struct {
-	from, to int64
-	sum      // of the changes after from; d is the value, that of those before included
-	start    int64
-	begun    bool
-}
-
-func (r *reach) begin() {
-	if !r.begun {
-		r.begun, r.start = true, r.d
-		r.low, r.high = r.d, r.d
-	}
-}
-
-func (r *reach) extremes() (int64, int64) {
-	r.begin()
-	return r.low, r.high
-}
-
-// visit takes a node whose changes are all before end. It tells whether there may be more to see behind it.
-func (r *reach) visit(n *node, end int64) bool {
-	for i := range n.children {
-		c := &n.children[i]
-		if c.first > r.to {
-			return false
+	v := s.At(from)
+	low, high = v, v
+	for k := max(s.find(from), 0); k < len(s.leaves) && s.leaves[k].first <= to; k++ {
+		l := s.leaves[k]
+		v = l.before.d
+		if l.first > from && l.last() <= to {
+			low, high = min(low, v+l.own.low), max(high, v+l.own.high)
+			continue
 		}
-		until := end
-		if i+1 < len(n.children) {
-			until = n.children[i+1].first
-		}
-		switch {
-		case !r.begun && until != math.MaxInt64 && until <= r.from+1:
-			r.d += c.d
-		case c.first > r.from && until != math.MaxInt64 && until <= r.to+1:
-			r.begin()
-			r.low, r.high = min(r.low, r.d+c.low), max(r.high, r.d+c.high)
-			r.d += c.d
-		default:
-			if !r.visit(c.node, until) {
-				return false
+		for _, c := range l.changes {
+			if v += c.D; c.T > from && c.T <= to {
+				low, high = min(low, v), max(high, v)
 			}
 		}
 	}
-	for _, c := range n.changes {
-		switch {
-		case c.T <= r.from:
-			r.d += c.D
-		case c.T > r.to:
-			return false
-		default:
-			r.begin()
-			r.d += c.D
-			r.low, r.high = min(r.low, r.d), max(r.high, r.d)
-		}
-	}
-	return true
+	return low, high
 }
 
 // Peak gives the greatest value in [from, to] and when it is first reached.
 func (s *Steps) Peak(from, to int64) (t, value int64) {
 	_, high := s.Range(from, to)
-	if n := s.tree(); n != nil && s.At(from) < high {
-		d := int64(0)
-		return n.reaches(from, high, &d), high
+	if s.At(from) == high {
+		return from, high
 	}
-	return from, high
-}
-
-// reaches gives the first time after from at which the value is v or more, d being that before the node, to
-// which the changes passed over are added. There must be one, or the result is no time of the node.
-func (n *node) reaches(from, v int64, d *int64) int64 {
-	for i := range n.children {
-		c := &n.children[i]
-		if i+1 < len(n.children) && (n.children[i+1].first <= from || *d+c.high < v) {
-			*d += c.d
+	for k := max(s.find(from), 0); k < len(s.leaves); k++ {
+		l := s.leaves[k]
+		v := l.before.d
+		if v+l.own.high < high {
 			continue
 		}
-		if t := c.reaches(from, v, d); t != math.MaxInt64 {
-			return t
+		for _, c := range l.changes {
+			if v += c.D; c.T > from && v >= high {
+				return c.T, high
+			}
 		}
 	}
-	for _, c := range n.changes {
-		if *d += c.D; c.T > from && *d >= v {
-			return c.T
-		}
-	}
-	return math.MaxInt64
+	return from, high
 }
 
 // Windows cuts [from, to) into windows of equal length, the last of which may be shorter, and tells what the
@@ -174,16 +103,16 @@ func (s *Steps) Windows(from, to int64, n int) []Window {
 	}
 	width, count := Width(from, to, n)
 	out := make([]Window, count)
-	d, m := s.upTo(from)
+	d := s.upTo(from)
 	for i := range out {
 		a := from + int64(i)*width
 		b := a + min(width, to-a)
 		w := &out[i]
 		w.Min, w.Max = s.Range(a, b-1)
 		w.Last = s.At(b - 1)
-		e, em := s.upTo(b)
-		w.Mean = product(e, b).minus(em).minus(product(d, a).minus(m)).float() / float64(b-a)
-		d, m = e, em
+		e := s.upTo(b)
+		w.Mean = integral(d, e, a, b) / float64(b-a)
+		d = e
 	}
 	return out
 }
@@ -202,12 +131,8 @@ func Width(from, to int64, n int) (width int64, count int) {
 // All gives the changes in order of time.
 func (s *Steps) All() iter.Seq[Change] {
 	return func(yield func(Change) bool) {
-		n := s.root
-		for n != nil && n.children != nil {
-			n = n.children[0].node
-		}
-		for ; n != nil; n = n.next {
-			for _, c := range n.changes {
+		for _, l := range s.leaves {
+			for _, c := range l.changes {
 				if !yield(c) {
 					return
 				}

@@ -7,8 +7,8 @@ import (
 	"github.com/whyslow/whyslow/prof"
 )
 
-// Gauge is implemented by modules that can be asked for numbers by name while the program runs, from any
-// goroutine. Those of Open implement it, and can ask others that do.
+// Gauge is implemented by modules that tell numbers by name, at any time. Those of Open do, and can ask
+// others.
 type Gauge interface {
 	// Gauge returns the number of that name for a node; false: there is none.
 	Gauge(what string, node int) (float64, bool)

@@ -6,6 +6,7 @@ package native
 import "C"
 
 import (
+	"errors"
 	"fmt"
 	"runtime/cgo"
 	"strings"
@@ -19,6 +20,15 @@ import (
 
 func moduleOf(ref C.uintptr_t) *module     { return cgo.Handle(ref).Value().(*module) }
 func (m *module) failf(f string, a ...any) { m.fail(fmt.Errorf(f, a...)) }
+
+// result tells C how something went, and fails the module where it went wrong.
+func (m *module) result(err error) C.int {
+	if err == nil {
+		return 0
+	}
+	m.fail(err)
+	return -1
+}
 
 // guard turns a panic into a failure of the module.
 func (m *module) guard() {
@@ -64,11 +74,7 @@ func wnConnect(ref C.uintptr_t, event *C.char, f, user C.uintptr_t) C.int {
 			err = m.h.Connect(ns, name, m.handler(f, user))
 		}
 	}
-	if err != nil {
-		m.fail(err)
-		return -1
-	}
-	return 0
+	return m.result(err)
 }
 
 //export wnDefine
@@ -120,13 +126,11 @@ func wnEmit(ref, event C.uintptr_t, spec *C.wsm_spec, time C.int64_t, words *C.u
 	defer m.guard()
 	u := m.own[spec]
 	if u == nil {
-		m.failf("emit of an event that this module has not defined")
-		return -1
+		return m.result(errors.New("emit of an event that this module has not defined"))
 	}
 	t := cgo.Handle(event).Value().(*stream)
 	if t.event == nil {
-		m.failf("emit of %s when no event is being handled", u)
-		return -1
+		return m.result(fmt.Errorf("emit of %s when no event is being handled", u))
 	}
 	at := int64(time)
 	if at == 0 {
@@ -136,11 +140,7 @@ func wnEmit(ref, event C.uintptr_t, spec *C.wsm_spec, time C.int64_t, words *C.u
 	for _, s := range unsafe.Slice(texts, textsCount) {
 		strs = append(strs, C.GoString(s))
 	}
-	if err := u.EmitWords(t.s, at, unsafe.Slice((*uint64)(words), count), strs); err != nil {
-		m.fail(err)
-		return -1
-	}
-	return 0
+	return m.result(u.EmitWords(t.s, at, unsafe.Slice((*uint64)(words), count), strs))
 }
 
 //export wnText
@@ -229,8 +229,7 @@ func wnOpen(ref C.uintptr_t, where *C.char) C.int {
 	}
 	o, err := m.h.Open(C.GoString(where))
 	if err != nil {
-		m.fail(err)
-		return -1
+		return m.result(err)
 	}
 	m.outputs = append(m.outputs, o)
 	return C.int(len(m.outputs) - 1)

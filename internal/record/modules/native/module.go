@@ -7,6 +7,7 @@ package native
 import "C"
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"runtime/cgo"
@@ -44,9 +45,9 @@ type module struct {
 	params  map[string]*C.wsm_value
 	outputs []*prof.Output
 
+	phase atomic.Int32
 	mu    sync.Mutex // guards what follows
-	phase int
-	err   error // in start or finish
+	err   error      // in start or finish
 	mem   memory
 	user  map[string]*C.wsm_spec // kinds that are not standard, by "Namespace.onName"
 	sites map[siteKey]*C.wsm_site
@@ -68,12 +69,11 @@ type stream struct {
 	text  []byte
 }
 
-// groups counts the modules of a session that have not finished; the others wait to be released, since those
-// left may look at what they have collected.
-var groups struct {
+// groups counts a session's unfinished modules; finished ones stay, as others may look at what they have.
+var groups = struct {
 	sync.Mutex
 	of map[*prof.Session]*sessionModules
-}
+}{of: map[*prof.Session]*sessionModules{}}
 
 type sessionModules struct {
 	left     int
@@ -98,19 +98,16 @@ func (m *module) Start(h *prof.Host) error {
 		m.peer(name) // now, when all of them run: some will have finished before this one asks
 	}
 	if c := C.wn_start(m.desc, m.host, &m.self); c != nil {
-		return fmt.Errorf("crashed at the start: %s", crashText(c))
+		return fault("at the start", c)
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.err != nil {
 		return m.err
 	}
-	m.phase = running
+	m.phase.Store(running)
 	groups.Lock()
 	defer groups.Unlock()
-	if groups.of == nil {
-		groups.of = map[*prof.Session]*sessionModules{}
-	}
 	if groups.of[h.Session()] == nil {
 		groups.of[h.Session()] = &sessionModules{}
 	}
@@ -120,14 +117,12 @@ func (m *module) Start(h *prof.Host) error {
 
 // Finish lets the module write its results. The last module of the session to finish releases all.
 func (m *module) Finish() error {
-	m.mu.Lock()
-	m.phase = finishing
-	m.mu.Unlock()
+	m.phase.Store(finishing)
 	var err error
 	if m.desc.finish != nil && !m.dead.Load() {
 		if c := C.wn_finish(m.desc, m.self); c != nil {
 			m.dead.Store(true)
-			err = fmt.Errorf("crashed at the end: %s", crashText(c))
+			err = fault("at the end", c)
 		}
 	}
 	m.mu.Lock()
@@ -161,7 +156,7 @@ func (m *module) release() error {
 		return nil
 	}
 	if c := C.wn_release(m.desc, m.self); c != nil {
-		return fmt.Errorf("crashed when it was released: %s", crashText(c))
+		return fault("when it was released", c)
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -174,16 +169,13 @@ func (m *module) release() error {
 
 // fail ends the module's work.
 func (m *module) fail(err error) {
-	m.mu.Lock()
-	if m.phase != running {
-		if m.err == nil {
-			m.err = err
-		}
-		m.mu.Unlock()
+	if m.is(running) {
+		m.h.Fail(err)
 		return
 	}
-	m.mu.Unlock()
-	m.h.Fail(err)
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.err = cmp.Or(m.err, err)
 }
 
 // handler makes the handler that calls the module's function f with user.
@@ -206,8 +198,7 @@ func (m *module) handler(f, user C.uintptr_t) func(s *prof.Stream, a *prof.Any) 
 		outer := t.event // the handler of one event may have emitted another
 		t.event = a
 		c := C.wn_handle(f, user, m.hostRef, spec, C.uintptr_t(t.ref), C.int64_t(a.Time), C.int32_t(s.Node()),
-			C.int32_t(s.ID()),
-			(*C.uint64_t)(unsafe.SliceData(a.Words)), C.uint32_t(len(a.Words)))
+			C.int32_t(s.ID()), (*C.uint64_t)(unsafe.SliceData(a.Words)), C.uint32_t(len(a.Words)))
 		t.event = outer
 		if c != nil && !m.dead.Swap(true) {
 			m.h.Fail(fmt.Errorf("crashed in its handler of %s: %s", a.Spec, crashText(c)))
@@ -253,11 +244,7 @@ func (m *module) peer(name string) *C.wsm_peer {
 	return p
 }
 
-func (m *module) is(phase int) bool {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	return m.phase == phase
-}
+func (m *module) is(phase int32) bool { return m.phase.Load() == phase }
 
 func (m *module) facts() *C.wsm_run {
 	r := m.h.Run()

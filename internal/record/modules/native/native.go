@@ -20,6 +20,7 @@ package native
 import "C"
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -29,8 +30,10 @@ import (
 	"strings"
 	"sync"
 	"syscall"
+	"time"
 	"unsafe"
 
+	"github.com/whyslow/whyslow/internal/console"
 	"github.com/whyslow/whyslow/prof"
 	// holds whyslow_module.h, so that the go command builds this package again when it changes
 	_ "github.com/whyslow/whyslow/sdk"
@@ -46,8 +49,7 @@ var guard = sync.OnceValue(func() error {
 	return nil
 })
 
-// Open loads a library and returns the module in it. The library stays loaded; opening it again gives the
-// same module.
+// Open loads a library, which stays loaded, and returns its module.
 func Open(path string) (prof.ModuleInfo, error) {
 	none := prof.ModuleInfo{}
 	if err := guard(); err != nil {
@@ -64,11 +66,17 @@ func Open(path string) (prof.ModuleInfo, error) {
 	if err != nil {
 		return none, err
 	}
-	name := C.CString(full)
-	defer C.free(unsafe.Pointer(name))
+	name := C.CString(full) // never freed: a library that is not waited for may still be loaded
 	var desc *C.wsm_module
 	var why *C.char
-	if c := C.wn_open(name, &desc, &why); c != nil {
+	c, err := open(path, func() *C.wn_crash { return C.wn_open(name, &desc, &why) })
+	if err != nil {
+		return none, err
+	}
+	if c != nil && c.closed != 0 {
+		return none, fmt.Errorf("cannot load the module library %s: it %w", path, fault("meanwhile", c))
+	}
+	if c != nil {
 		return none, fmt.Errorf("cannot load the module library %s: it has crashed meanwhile: %s", path,
 			crashText(c))
 	}
@@ -88,6 +96,25 @@ func Open(path string) (prof.ModuleInfo, error) {
 	return info, nil
 }
 
+// open waits for a library to be loaded, but for prof.Patience only once the user has asked for the end.
+func open(path string, load func() *C.wn_crash) (*C.wn_crash, error) {
+	ctx, stop := console.Asked(context.Background())
+	defer stop()
+	loaded := make(chan *C.wn_crash, 1)
+	go func() { loaded <- load() }()
+	select {
+	case c := <-loaded:
+		return c, nil
+	case <-ctx.Done():
+	}
+	select {
+	case c := <-loaded:
+		return c, nil
+	case <-time.After(prof.Patience):
+		return nil, fmt.Errorf("the module library %s has not returned from loading: %w", path, prof.ErrLeft)
+	}
+}
+
 // describe reads what a library says of its module.
 func describe(d *C.wsm_module) (prof.ModuleInfo, error) {
 	none := prof.ModuleInfo{}
@@ -99,8 +126,7 @@ func describe(d *C.wsm_module) (prof.ModuleInfo, error) {
 			" version %d: compile it again with that header", d.version, C.WSM_VERSION)
 	}
 	info := prof.ModuleInfo{
-		Name: C.GoString(d.name), Doc: C.GoString(d.doc), Output: C.GoString(d.output), Cost: C.GoString(
-			d.cost),
+		Name: C.GoString(d.name), Doc: C.GoString(d.doc), Output: C.GoString(d.output), Cost: C.GoString(d.cost),
 		Events: texts(d.events), Emits: texts(d.emits), Requires: texts(d.uses),
 	}
 	if !moduleName.MatchString(info.Name) || strings.HasPrefix(info.Name, "lib") {
@@ -145,6 +171,14 @@ func texts(p **C.char) []string {
 		list = append(list, C.GoString(*p))
 	}
 	return list
+}
+
+// fault is what a module did wrong in a step.
+func fault(when string, c *C.wn_crash) error {
+	if c.closed != 0 {
+		return fmt.Errorf("closed file descriptors of whyslow %s; they were restored", when)
+	}
+	return fmt.Errorf("crashed %s: %s", when, crashText(c))
 }
 
 // crashText says what has happened, and where.

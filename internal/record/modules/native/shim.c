@@ -21,12 +21,15 @@
 #include "shim.h"
 #include "_cgo_export.h"
 
+#include <dirent.h>
 #include <dlfcn.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <sys/mman.h>
+#include <sys/syscall.h>
 #include <ucontext.h>
 #include <unistd.h>
 
@@ -155,7 +158,7 @@ typedef struct named_host {
 	current = NULL; \
 	return NULL
 
-wn_crash *wn_open(const char *path, const wsm_module **descriptor, char **error)
+static wn_crash *opened(const char *path, const wsm_module **descriptor, char **error)
 {
 	GUARDED(path, {
 		void *h = dlopen(path, RTLD_NOW | RTLD_LOCAL);
@@ -171,23 +174,106 @@ wn_crash *wn_open(const char *path, const wsm_module **descriptor, char **error)
 	});
 }
 
-wn_crash *wn_start(const wsm_module *m, const wsm_host *host, uintptr_t *self)
+static wn_crash *start(const wsm_module *m, const wsm_host *host, uintptr_t *self)
 {
 	GUARDED(m->name, *self = (uintptr_t)m->start(host));
 }
 
-wn_crash *wn_finish(const wsm_module *m, uintptr_t self)
+static wn_crash *finish(const wsm_module *m, uintptr_t self)
 {
 	GUARDED(m->name, m->finish((void *)self));
 }
 
-wn_crash *wn_release(const wsm_module *m, uintptr_t self)
+static wn_crash *release(const wsm_module *m, uintptr_t self)
 {
 	GUARDED(m->name, {
 		if (m->release) m->release((void *)self);
 		fflush(NULL); // what it has printed by itself: nobody runs exit functions
 	});
 }
+
+// ---- Descriptors
+//
+// A module may close descriptors that are not its own: close(0..255), as daemons do. Without its epoll descriptor the
+// Go runtime ends the process at once. So around every call that is rare, we keep copies of those that the process
+// cannot do without (the standard streams and the runtime's) at high numbers, and put back what is gone. Nobody notices:
+// a copy stands for the same open file, and epoll knows files by file and number.
+
+enum { MOST_KEPT = 32, HIGH = 4096 };
+
+typedef struct descriptors {
+	int count, fd[MOST_KEPT], copy[MOST_KEPT];
+} descriptors;
+
+// copy_high copies a descriptor to as high a number as the limit allows; -1: it is closed.
+static int copy_high(int fd)
+{
+	int copy = -1;
+	for (int from = HIGH; copy < 0 && from > 16; from /= 2) copy = fcntl(fd, F_DUPFD_CLOEXEC, from);
+	return copy;
+}
+
+static void keep_one(descriptors *d, int fd)
+{
+	int copy = d->count < MOST_KEPT ? copy_high(fd) : -1;
+	if (copy < 0) return;
+	d->fd[d->count] = fd;
+	d->copy[d->count++] = copy;
+}
+
+static void keep(descriptors *d)
+{
+	d->count = 0;
+	for (int fd = 0; fd <= STDERR_FILENO; fd++) keep_one(d, fd);
+	DIR *dir = opendir("/proc/self/fd");
+	if (!dir) return;
+	for (struct dirent *e; (e = readdir(dir));) {
+		char what[32];
+		ssize_t n = readlinkat(dirfd(dir), e->d_name, what, sizeof what - 1);
+		if (n < 0) continue;
+		what[n] = 0;
+		if (strcmp(what, "anon_inode:[eventpoll]") == 0 || strcmp(what, "anon_inode:[eventfd]") == 0) keep_one(d, atoi(e->d_name));
+	}
+	closedir(dir);
+}
+
+// gone tells whether a number no longer stands for what it did. Standard streams may be led elsewhere.
+static int gone(int fd, int copy)
+{
+	if (fcntl(fd, F_GETFD) < 0) return 1;
+	return fd > STDERR_FILENO && syscall(SYS_kcmp, getpid(), getpid(), 0 /* KCMP_FILE */, fd, copy) > 0;
+}
+
+// put_back ends keep. r is how the call went.
+static wn_crash *put_back(descriptors *d, const char *name, wn_crash *r)
+{
+	int closed = 0;
+	for (int i = 0; i < d->count; i++) {
+		if (!gone(d->fd[i], d->copy[i])) {
+			close(d->copy[i]);
+			continue;
+		}
+		closed = 1;
+		if (dup3(d->copy[i], d->fd[i], d->fd[i] > STDERR_FILENO ? O_CLOEXEC : 0) < 0) {
+			dprintf(STDERR_FILENO, "whyslow: module %.100s has closed all file descriptors: this ends the run, and the trace is not complete\n", name);
+			_exit(4); // as for any trace that is not complete; nothing can be restored
+		}
+		close(d->copy[i]);
+	}
+	if (r || !closed) return r;
+	static wn_crash closing = {.closed = 1};
+	return &closing;
+}
+
+#define KEEPING(name, call) \
+	descriptors d; \
+	keep(&d); \
+	return put_back(&d, name, call)
+
+wn_crash *wn_open(const char *path, const wsm_module **descriptor, char **error) { KEEPING(path, opened(path, descriptor, error)); }
+wn_crash *wn_start(const wsm_module *m, const wsm_host *host, uintptr_t *self) { KEEPING(m->name, start(m, host, self)); }
+wn_crash *wn_finish(const wsm_module *m, uintptr_t self) { KEEPING(m->name, finish(m, self)); }
+wn_crash *wn_release(const wsm_module *m, uintptr_t self) { KEEPING(m->name, release(m, self)); }
 
 wn_crash *wn_query(const wsm_module *m, uintptr_t self, const char *what, int node, double *value, int *known)
 {

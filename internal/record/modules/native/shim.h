@@ -10,6 +10,7 @@ typedef struct wn_crash {
 	uint64_t address;      // where the access failed
 	int32_t overflow;      // not 0: the stack ran over
 	const char *file;      // of the instruction that failed, or NULL
+	int32_t closed;        // not 0: no crash; it closed descriptors that whyslow cannot do without
 } wn_crash;
 
 // What a module calls a pointer of its own is a number here, which Go never takes for a pointer. Functions that call modules

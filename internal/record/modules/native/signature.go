@@ -38,8 +38,7 @@ func parseSignature(text string) (*trace.KindSpec, error) {
 	}
 	spec := &trace.KindSpec{Namespace: ns, Name: name}
 	for _, word := range strings.FieldsFunc(list, func(r rune) bool {
-		return r == ' ' || r == ',' ||
-			r == '\t'
+		return r == ' ' || r == ',' || r == '\t'
 	}) {
 		field, typ, ok := strings.Cut(word, ":")
 		if !ok {

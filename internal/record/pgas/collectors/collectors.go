@@ -17,6 +17,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/whyslow/whyslow/internal/files"
 	"github.com/whyslow/whyslow/internal/run/compile"
 	"github.com/whyslow/whyslow/sdk"
 )
@@ -40,8 +41,8 @@ func Build(ctx context.Context, name string) (string, error) {
 	return made, explain(ctx, name, p.Compiler, err)
 }
 
-// archive compiles libwhyslow-NAME.a. Its code is not -fPIC: that would make the references to pshmem_*
-// weak, and a linker that leaves out what is not needed would leave out OpenSHMEM.
+// archive compiles libwhyslow-NAME.a, without -fPIC, which would make references to pshmem_* weak: linkers
+// might then leave out OpenSHMEM.
 func archive(ctx context.Context, name string) (string, error) {
 	p, err := library(name, ".a", "-fPIE")
 	if err != nil {
@@ -51,8 +52,7 @@ func archive(ctx context.Context, name string) (string, error) {
 	return made, explain(ctx, name, p.Compiler, err)
 }
 
-// library puts the sources into the cache as they lie in sdk, whyslow.h and the folder pgas, and says
-// how to compile one of them.
+// library puts the sources into the cache as they lie in sdk, and says how to compile one of them.
 func library(name, suffix, code string) (compile.Program, error) {
 	cache, err := compile.Open("", "")
 	if err != nil {
@@ -94,8 +94,7 @@ func explain(ctx context.Context, name string, compiler []string, err error) err
 	}
 	command := cmp.Or(strings.Join(compiler, " "), "cc")
 	if command, _, _ = strings.Cut(command, " "); strings.HasPrefix(err.Error(), command+":") {
-		return fmt.Errorf("no C compiler: %s was not found; install one (apt-get install gcc) or name one"+
-			" in the "+
+		return fmt.Errorf("no C compiler: %s was not found; install one (apt-get install gcc) or name one in the "+
 			"environment variable CC", command)
 	}
 	return fmt.Errorf("cannot make libwhyslow-%s.a: %w; install it (apt-get install binutils)", name, err)
@@ -113,18 +112,17 @@ func firstError(out string) string {
 	return ""
 }
 
-// Write writes all libraries, to be linked with (libwhyslow-NAME.a and .so), and their headers into
-// dir, and makes dir where it is missing. It replaces files of the same names and leaves others. It
-// returns the names of what it wrote.
+// Write writes all libraries (libwhyslow-NAME.a and .so) and their headers into dir, which it makes if
+// missing, over files of these names. It returns the names.
 func Write(ctx context.Context, dir string) (written []string, err error) {
-	files := map[string][]byte{headerFile: []byte(sdk.Header)}
+	texts := map[string][]byte{headerFile: []byte(sdk.Header)}
 	for _, name := range Names {
 		for _, kind := range []func(context.Context, string) (string, error){Build, archive} {
 			file, err := kind(ctx, name)
 			if err != nil {
 				return nil, err
 			}
-			if files[filepath.Base(file)], err = os.ReadFile(file); err != nil {
+			if texts[filepath.Base(file)], err = os.ReadFile(file); err != nil {
 				return nil, err
 			}
 		}
@@ -136,7 +134,7 @@ func Write(ctx context.Context, dir string) (written []string, err error) {
 			return nil, err
 		}
 		for _, source := range sources {
-			if files[path.Base(source)], err = fs.ReadFile(sdk.PGAS, source); err != nil {
+			if texts[path.Base(source)], err = fs.ReadFile(sdk.PGAS, source); err != nil {
 				return nil, err
 			}
 		}
@@ -144,27 +142,12 @@ func Write(ctx context.Context, dir string) (written []string, err error) {
 	if err := os.MkdirAll(dir, 0o777); err != nil {
 		return nil, err
 	}
-	for _, name := range slices.Sorted(maps.Keys(files)) {
-		if err := replace(filepath.Join(dir, name), files[name]); err != nil {
+	for _, name := range slices.Sorted(maps.Keys(texts)) {
+		// A program that has loaded a library before keeps that.
+		if err := files.ReplaceText(filepath.Join(dir, name), texts[name]); err != nil {
 			return written, err
 		}
 		written = append(written, name)
 	}
 	return written, nil
-}
-
-// replace writes a file at once: a program that has loaded a library before keeps that.
-func replace(path string, text []byte) error {
-	f, err := os.CreateTemp(filepath.Dir(path), ".new-*")
-	if err != nil {
-		return err
-	}
-	_, err = f.Write(text)
-	if err = errors.Join(err, f.Chmod(0o644), f.Close()); err == nil {
-		err = os.Rename(f.Name(), path)
-	}
-	if err != nil {
-		os.Remove(f.Name())
-	}
-	return err
 }

@@ -34,8 +34,7 @@ func (l *Launch) End(dir string, outcome error, check func(r *trace.Reader) erro
 		if outcome != nil {
 			var exit *console.Error
 			if errors.As(outcome, &exit) && exit.Err != nil {
-				return console.Exit(exit.Code,
-					&NothingRecorded{exit.Error() + " before anything was recorded"})
+				return console.Exit(exit.Code, &NothingRecorded{exit.Error() + " before anything was recorded"})
 			}
 			return console.Exit(console.Code(outcome), &NothingRecorded{"nothing was recorded"})
 		}
@@ -104,8 +103,7 @@ func tellEnd(dir string, outcome error) error {
 	return trace.WriteRunInfo(dir, info)
 }
 
-// resolveAddresses looks up the lines from which the program called OpenSHMEM, while it is as it was when it
-// ran, and keeps them beside the trace.
+// resolveAddresses finds the lines that called OpenSHMEM, while the program is unchanged, and keeps them.
 func resolveAddresses(r *trace.Reader, dir string) error {
 	seen := map[string]bool{}
 	var addresses []string

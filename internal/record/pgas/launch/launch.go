@@ -1,5 +1,4 @@
-// Package launch starts OpenSHMEM programs by the command of their users, so that a library records them, and
-// completes their traces.
+// Package launch starts OpenSHMEM programs by their users' command, records them and completes their traces.
 package launch
 
 import (
@@ -51,8 +50,7 @@ type Version [3]int
 // String is such as 4.1.4.
 func (v Version) String() string { return fmt.Sprintf("%d.%d.%d", v[0], v[1], v[2]) }
 
-// Crashes tells whether this version crashes in shmem_finalize: it unloads a component (osc/rdma) whose hook
-// it calls afterwards.
+// Crashes tells whether this version crashes in shmem_finalize, calling a hook of the unloaded osc/rdma.
 func (v Version) Crashes() bool { return v == Version{4, 1, 4} || v == Version{4, 1, 5} }
 
 // What keeps such a version from crashing.
@@ -129,8 +127,7 @@ func noCommand(name string, err error) error {
 		" libopenmpi-dev), or load the module of your cluster that has it; 'whyslow doctor' tells more", name)
 }
 
-// programOf finds the program among what follows the launcher: the first word that names a file that can be
-// executed.
+// programOf finds the program after the launcher: the first word that names an executable file.
 func programOf(words []string) string {
 	for _, word := range words {
 		if st, err := os.Stat(word); err == nil && st.Mode().IsRegular() && st.Mode()&0o111 != 0 {
@@ -140,8 +137,7 @@ func programOf(words []string) string {
 	return ""
 }
 
-// Prepare puts together the environment of the program: library records it, into the folder dir. settings are
-// WHYSLOW_* variables that prevail over those of this process.
+// Prepare makes the program's environment: library records it into dir. settings prevail over WHYSLOW_* here.
 func (l *Launch) Prepare(library, dir string, settings map[string]string) error {
 	dir, err := filepath.Abs(dir)
 	if err != nil {
@@ -181,8 +177,7 @@ func (l *Launch) Prepare(library, dir string, settings map[string]string) error 
 	return nil
 }
 
-// mendCrash keeps Open MPI from crashing at the end, where its version does and the user has not chosen
-// himself.
+// mendCrash keeps Open MPI versions that crash at the end from it, unless the user has chosen.
 func (l *Launch) mendCrash() {
 	v := l.openMPI
 	if v == (Version{}) {
@@ -249,8 +244,7 @@ func contains(f *os.File, text string) (bool, error) {
 }
 
 const (
-	// A launcher of Open MPI that is told twice within five seconds to end kills all at once, and the end of
-	// the trace with it.
+	// A launcher of Open MPI told twice within five seconds to end kills all at once, before the trace ends.
 	foregroundWait = 6 * time.Second
 	endWait        = 10 * time.Second // after it was told to end
 )
@@ -259,7 +253,7 @@ const (
 func (l *Launch) Run(ctx context.Context, std console.IO) error {
 	cmd := exec.Command(l.Path, l.Words[1:]...)
 	cmd.Env = l.Env
-	cmd.Stdin, cmd.Stdout, cmd.Stderr = std.In, std.Out, std.Err
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = std.In, console.Beneath(std.Out), console.Beneath(std.Err)
 	if err := cmd.Start(); err != nil {
 		return console.BadInput(console.FileError(err))
 	}
@@ -287,8 +281,7 @@ func (l *Launch) Run(ctx context.Context, std console.IO) error {
 
 // end ends the command after an interrupt.
 func (l *Launch) end(cmd *exec.Cmd, ended chan error) error {
-	// A Ctrl+C went to all processes in the foreground of the terminal. An interrupt from elsewhere has to be
-	// passed on.
+	// Ctrl+C goes to all processes in the foreground of the terminal; other interrupts must be passed on.
 	if inForeground() {
 		select {
 		case err := <-ended:
@@ -317,8 +310,7 @@ func inForeground() bool {
 	return err == nil && group == unix.Getpgrp()
 }
 
-// Briefly runs a command and asks it to end when it takes too long, so that it can end what it has started.
-// The error is context.DeadlineExceeded then.
+// Briefly runs a command and asks it to end when it takes too long: context.DeadlineExceeded.
 func Briefly(ctx context.Context, limit time.Duration, env []string, name string, args ...string) (stdout,
 	stderr string, err error) {
 	ctx, cancel := context.WithTimeout(ctx, limit)

@@ -1,6 +1,7 @@
 package symbols
 
 import (
+	"cmp"
 	"debug/dwarf"
 	"errors"
 	"io"
@@ -9,11 +10,10 @@ import (
 	"strings"
 )
 
-// Debug information is read once from front to end for each compilation unit that has one of the addresses:
-// entries of a unit are a tree, written depth first, in which functions contain blocks and the calls that
-// were inlined, each with the addresses it covers. debug/dwarf's own way to skip children goes down
-// recursively, and its search in line tables expects them to be sorted; a hostile file makes the first
-// exhaust the stack, and -ffunction-sections breaks the second.
+// Each compilation unit that has an address is read once, from front to end: a tree, depth first, in which
+// functions contain blocks and inlined calls, each with the addresses it covers. Hostile files would make
+// debug/dwarf's recursive way to skip children exhaust the stack, and -ffunction-sections breaks its search in
+// line tables.
 
 // maxEntries is how many entries, and ranges of addresses, of one file are looked at.
 const maxEntries = 100_000_000
@@ -89,8 +89,8 @@ func lines(data *dwarf.Data, offsets []uint64, found map[uint64]Place) error {
 	return nil
 }
 
-// outOfHeaders takes the function for the place, from the frames that cover it (outermost first). It leaves
-// those that are system headers' for the line that called them.
+// outOfHeaders takes the function for the place, from its frames, outermost first, or the line that called a
+// system header's.
 func outOfHeaders(p Place, frames []frame, files []*dwarf.LineFile) Place {
 	for i := len(frames) - 1; i >= 0; i-- {
 		if frames[i].name != "" {
@@ -159,50 +159,57 @@ func between(offsets []uint64, low, high uint64) []uint64 {
 }
 
 // covering finds for each offset the functions that cover it, outermost first.
-func covering(data *dwarf.Data, unit *dwarf.Entry, offsets []uint64, budget *int) (map[uint64][]frame,
-	error) {
+func covering(data *dwarf.Data, unit *dwarf.Entry, offsets []uint64, budget *int) (map[uint64][]frame, error) {
 	frames := map[uint64][]frame{}
-	r := data.Reader()
-	r.Seek(unit.Offset)
-	depth := 0
-	for {
-		e, err := r.Next()
-		if err != nil {
-			return nil, err
+	var failed error
+	err := walk(data, unit.Offset, budget, func(e *dwarf.Entry, depth int) bool {
+		if e.Tag != dwarf.TagSubprogram && e.Tag != dwarf.TagInlinedSubroutine {
+			return true
 		}
-		if *budget--; *budget < 0 {
-			return nil, errTooMuch
-		}
-		if e == nil {
-			return frames, nil
-		}
-		if e.Tag == 0 {
-			depth--
-		} else if e.Tag == dwarf.TagSubprogram || e.Tag == dwarf.TagInlinedSubroutine {
-			ranges, err := data.Ranges(e)
-			if err != nil {
-				return nil, err
-			}
-			*budget -= len(ranges)
-			for _, pcs := range ranges {
-				for _, offset := range between(offsets, pcs[0], pcs[1]) {
-					name, file, line := called(data, e)
-					frames[offset] = append(frames[offset], frame{name, file, line, depth})
-				}
+		var ranges [][2]uint64
+		ranges, failed = data.Ranges(e)
+		*budget -= len(ranges)
+		for _, pcs := range ranges {
+			for _, offset := range between(offsets, pcs[0], pcs[1]) {
+				name, file, line := called(data, e)
+				frames[offset] = append(frames[offset], frame{name, file, line, depth})
 			}
 		}
-		if e.Children {
-			depth++
-		}
-		if depth <= 0 { // the end of the unit
-			break
-		}
-	}
+		return failed == nil
+	})
 	// Ranges that overlap are against the standard: the deepest counts.
 	for _, f := range frames {
 		slices.SortStableFunc(f, func(a, b frame) int { return a.depth - b.depth })
 	}
-	return frames, nil
+	return frames, cmp.Or(err, failed)
+}
+
+// walk calls f for an entry, depth 0, and all within it, until it returns false.
+func walk(data *dwarf.Data, at dwarf.Offset, budget *int, f func(e *dwarf.Entry, depth int) bool) error {
+	r := data.Reader()
+	r.Seek(at)
+	for depth := 0; ; {
+		e, err := r.Next()
+		if err != nil {
+			return err
+		}
+		if *budget--; *budget < 0 {
+			return errTooMuch
+		}
+		switch {
+		case e == nil:
+			return nil
+		case e.Tag == 0:
+			depth--
+		case !f(e, depth):
+			return nil
+		case e.Children:
+			depth++
+		}
+		if depth <= 0 {
+			return nil
+		}
+	}
 }
 
 // called is the name of a function, and where it was called if it was inlined.
@@ -214,26 +221,36 @@ func called(data *dwarf.Data, e *dwarf.Entry) (name string, file, line int) {
 	if n, ok := e.Val(dwarf.AttrCallLine).(int64); ok && n > 0 && n < 1<<31 {
 		line = int(n)
 	}
-	// A function out of line, or inlined, refers to what was declared; a chain of three is the longest there
-	// is.
+	// A function refers to its declaration; chains are at most three long.
 	for range 8 {
+		if e == nil {
+			break
+		}
 		if name, ok := e.Val(dwarf.AttrName).(string); ok {
 			return name, file, line
 		}
-		at, ok := e.Val(dwarf.AttrAbstractOrigin).(dwarf.Offset)
-		if !ok {
-			at, ok = e.Val(dwarf.AttrSpecification).(dwarf.Offset)
-		}
-		if !ok {
-			break
-		}
-		r := data.Reader()
-		r.Seek(at)
-		next, err := r.Next()
-		if err != nil || next == nil {
-			break
-		}
-		e = next
+		e = refersTo(data, e)
 	}
 	return "", file, line
+}
+
+// refersTo is the declaration that an entry is the definition of, nil for none.
+func refersTo(data *dwarf.Data, e *dwarf.Entry) *dwarf.Entry {
+	for _, attr := range []dwarf.Attr{dwarf.AttrSpecification, dwarf.AttrAbstractOrigin} {
+		if at, ok := e.Val(attr).(dwarf.Offset); ok {
+			return entryAt(data, at)
+		}
+	}
+	return nil
+}
+
+// entryAt reads one entry, nil if there is none.
+func entryAt(data *dwarf.Data, at dwarf.Offset) *dwarf.Entry {
+	r := data.Reader()
+	r.Seek(at)
+	e, err := r.Next()
+	if err != nil {
+		return nil
+	}
+	return e
 }

@@ -65,8 +65,7 @@ func resolve(r io.ReaderAt, offsets []uint64, found map[uint64]Place) (err error
 	return errors.Join(lines(data, code, found), declared(f, data, starts, found))
 }
 
-// named finds the symbols of some types that the offsets belong to, in the symbol table, or in that for
-// dynamic linking where the file is stripped.
+// named finds the symbols of some types at the offsets; in stripped files those for dynamic linking.
 func named(f *elf.File, offsets []uint64, types ...elf.SymType) map[uint64]elf.Symbol {
 	if len(offsets) == 0 {
 		return nil
@@ -114,8 +113,7 @@ func named(f *elf.File, offsets []uint64, types ...elf.SymType) map[uint64]elf.S
 	return found
 }
 
-// plain is the name of what the compiler made a symbol of: functions have parts and copies ("solve.part.0",
-// "main._omp_fn.1"), and those of variables of functions are numbered ("lock.0").
+// plain is the source's name of a symbol: compilers number parts and copies ("solve.part.0", "lock.0").
 func plain(name string) string {
 	if before, _, ok := strings.Cut(name, "."); ok && before != "" {
 		return before

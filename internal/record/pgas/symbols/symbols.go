@@ -16,18 +16,18 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+
+	"github.com/whyslow/whyslow/internal/files"
 )
 
-// Place is where an address is in the source. File and Line are those of the innermost function that is not
-// out of a system header: a call within an inlined function is where it is written, whether the compiler
-// inlined it or not.
+// Place is where an address is in the source: the innermost function outside system headers, inlined or not.
 type Place struct {
 	Function string `json:"function,omitempty"` // without its arguments; "" if unknown
 	// as the compiler was told, made absolute by the folder it ran in; "" without debug information
 	File string `json:"file,omitempty"`
 	Line int    `json:"line,omitempty"` // from 1; 0 without debug information
-	// Variable is what is at the address where that is not a code: "queue_lock", "locks[3]", "state.lock" or,
-	// without debug information, "state+0x40". File and Line are where it is declared.
+	// Variable is what is at an address of data: "locks[3]", "state.lock"; without debug information
+	// "state+0x40". File and Line declare it.
 	Variable string `json:"variable,omitempty"`
 }
 
@@ -40,10 +40,9 @@ const File = "symbols.json"
 // tableLimit is how large symbols.json may be, in bytes: some 500,000 places.
 const tableLimit = 64 << 20
 
-// Resolve looks addresses up in the files they name: their symbol tables, and their debug information (DWARF
-// 2 to 5) where they have any. What cannot be found is left out: texts that are not addresses, files that are
-// not there, are not regular files or not ELF, or are stripped. A file built again after the run gives wrong
-// places.
+// Resolve looks addresses up in the symbol tables and debug information (DWARF 2 to 5) of the files they
+// name. It leaves out what it cannot find: no addresses, files that are missing, not regular, not ELF, or
+// stripped. A file built again after the run gives wrong places.
 func Resolve(addresses []string) Table {
 	modules := map[string][]uint64{}
 	for _, text := range addresses {
@@ -119,16 +118,5 @@ func (t Table) Save(traceDir string) error {
 	if err != nil {
 		return err
 	}
-	f, err := os.CreateTemp(traceDir, File+".*")
-	if err != nil {
-		return err
-	}
-	_, err = f.Write(append(text, '\n'))
-	if err = errors.Join(err, f.Chmod(0o644), f.Close()); err == nil {
-		err = os.Rename(f.Name(), filepath.Join(traceDir, File))
-	}
-	if err != nil {
-		os.Remove(f.Name())
-	}
-	return err
+	return files.ReplaceText(filepath.Join(traceDir, File), append(text, '\n'))
 }

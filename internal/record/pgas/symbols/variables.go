@@ -1,6 +1,7 @@
 package symbols
 
 import (
+	"cmp"
 	"debug/dwarf"
 	"debug/elf"
 	"encoding/binary"
@@ -10,15 +11,12 @@ import (
 	"strings"
 )
 
-// Variables are found by the symbol table, which knows where they begin. Debug information has their
-// declaration and type, and with it what of an array or structure an address is: "state.locks[3]". Variables
-// may be in any unit, so all entries are read, once, until all are found.
-//
-// Types are followed step by step, and no further than maxSteps: debug/dwarf's own way to read them goes down
-// recursively, and a hostile file makes that exhaust the stack.
+// The symbol table knows where variables begin. Debug information has their declaration and type, and with it
+// what of an array or structure an address is: "state.locks[3]". They may be in any unit, so all entries are
+// read, once, until all are found. Types are followed step by step, at most maxSteps: hostile files would
+// make debug/dwarf's recursion exhaust the stack.
 
-// maxSteps is how many types an address is followed through: an array of structures with arrays in them are
-// 3, typedefs one each.
+// maxSteps is how many types an address is followed through; an array of structures with arrays is 3.
 const maxSteps = 32
 
 // maxScopes is how deep the scopes are nested whose names count.
@@ -40,8 +38,7 @@ func ofData(f *elf.File, offsets []uint64) (code, data []uint64) {
 	return code, data
 }
 
-// variables puts what is known without debug information of offsets in data into found, and returns the
-// offsets by where their variable begins.
+// variables puts what symbols tell of data offsets into found. It returns them by their beginning.
 func variables(f *elf.File, offsets []uint64, found map[uint64]Place) map[uint64][]uint64 {
 	starts := map[uint64][]uint64{}
 	for offset, s := range named(f, offsets, elf.STT_OBJECT, elf.STT_COMMON) {
@@ -70,8 +67,7 @@ type declarations struct {
 	qualified map[dwarf.Offset]string
 }
 
-// declared puts what the debug information says of variables into found; starts are the offsets to look for,
-// by where their variable begins.
+// declared puts what debug information tells of variables into found; starts has offsets by their beginning.
 func declared(f *elf.File, data *dwarf.Data, starts map[uint64][]uint64, found map[uint64]Place) error {
 	d := &declarations{data: data, budget: maxEntries, qualified: map[dwarf.Offset]string{}}
 	if s := f.Section(".debug_addr"); s != nil {
@@ -122,8 +118,7 @@ func scopeOf(e *dwarf.Entry) string {
 	return ""
 }
 
-// nameIn is the name of what is declared in scopes: "work::lock"; of a function's own without anything before
-// it.
+// nameIn is the name declared in scopes: "work::lock"; within a function the name alone.
 func nameIn(scopes []string, name string) string {
 	if slices.Contains(scopes, "()") {
 		return name
@@ -158,12 +153,10 @@ func (d *declarations) variable(r *dwarf.Reader, e *dwarf.Entry, scopes []string
 	if name != "" {
 		name = nameIn(scopes, name)
 	}
-	for at := e; at != nil; at = d.refersTo(at) {
+	for at := e; at != nil; at = refersTo(d.data, at) {
 		if name == "" {
 			own, _ := at.Val(dwarf.AttrName).(string)
-			if name = d.qualified[at.Offset]; name == "" {
-				name = own
-			}
+			name = cmp.Or(d.qualified[at.Offset], own)
 		}
 		if n, ok := at.Val(dwarf.AttrDeclLine).(int64); ok && p.Line == 0 && n > 0 && n < 1<<31 {
 			p.Line = int(n)
@@ -192,28 +185,6 @@ func (d *declarations) variable(r *dwarf.Reader, e *dwarf.Entry, scopes []string
 		}
 		found[offset] = p
 	}
-}
-
-// refersTo is the declaration that an entry is the definition of, nil for none.
-func (d *declarations) refersTo(e *dwarf.Entry) *dwarf.Entry {
-	at, ok := e.Val(dwarf.AttrSpecification).(dwarf.Offset)
-	if !ok {
-		if at, ok = e.Val(dwarf.AttrAbstractOrigin).(dwarf.Offset); !ok {
-			return nil
-		}
-	}
-	return d.entry(at)
-}
-
-// entry reads one entry, nil if there is none.
-func (d *declarations) entry(at dwarf.Offset) *dwarf.Entry {
-	r := d.data.Reader()
-	r.Seek(at)
-	e, err := r.Next()
-	if err != nil {
-		return nil
-	}
-	return e
 }
 
 // address reads a location that is nothing but an address.
@@ -261,11 +232,10 @@ func (d *declarations) file(n int64) string {
 	return d.files[n].Name
 }
 
-// within says what of a type is so many bytes from its start: "[3].lock", "+0x40" where the type does not
-// tell.
+// within says what of a type is so many bytes from its start: "[3].lock"; "+0x40" if the type does not tell.
 func (d *declarations) within(of dwarf.Offset, rest uint64) (path string) {
 	for range maxSteps {
-		e := d.entry(of)
+		e := entryAt(d.data, of)
 		if e == nil {
 			break
 		}
@@ -299,30 +269,10 @@ func (d *declarations) within(of dwarf.Offset, rest uint64) (path string) {
 	return path + plus(rest)
 }
 
-// children calls f for what is directly within an entry, until it returns false.
+// children calls f for what is directly within an entry, until it returns false. What cannot be read is left
+// out.
 func (d *declarations) children(e *dwarf.Entry, f func(child *dwarf.Entry) bool) {
-	if !e.Children {
-		return
-	}
-	r := d.data.Reader()
-	r.Seek(e.Offset)
-	depth := 0
-	for {
-		c, err := r.Next()
-		if d.budget--; err != nil || c == nil || d.budget < 0 {
-			return
-		}
-		if depth == 1 && c.Tag != 0 && !f(c) {
-			return
-		}
-		if c.Tag == 0 {
-			if depth--; depth == 0 {
-				return
-			}
-		} else if c.Children {
-			depth++
-		}
-	}
+	_ = walk(d.data, e.Offset, &d.budget, func(c *dwarf.Entry, depth int) bool { return depth != 1 || f(c) })
 }
 
 // member finds the member of a structure that is so many bytes from its start.
@@ -352,8 +302,7 @@ func (d *declarations) member(e *dwarf.Entry, rest uint64) (name string, at uint
 	return name, at, of, ok
 }
 
-// memberOffset is where a member is; members of unions do not say. Before DWARF 3 it is an expression that
-// adds a constant.
+// memberOffset is where a member is; 0 in unions. Before DWARF 3 it is an expression that adds a constant.
 func memberOffset(e *dwarf.Entry) int64 {
 	const opPlus = 0x23
 	switch v := e.Val(dwarf.AttrDataMemberLoc).(type) {
@@ -401,7 +350,7 @@ func indices(dims []uint64, place uint64) (s string) {
 func (d *declarations) sizeOf(of dwarf.Offset) uint64 {
 	times := uint64(1)
 	for range maxSteps {
-		e := d.entry(of)
+		e := entryAt(d.data, of)
 		if d.budget--; e == nil || d.budget < 0 {
 			return 0
 		}

@@ -13,6 +13,7 @@ package records
 
 import (
 	"bufio"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -32,7 +33,7 @@ type Records struct {
 	prog *luna.Program
 	dir  string
 
-	node int // the node of this process; -1: all are here
+	node int // the node of this process; negative: all are here
 
 	mu      sync.Mutex
 	history map[trace.CF]step  // of every CF that ran or will run
@@ -47,26 +48,16 @@ type step struct {
 	block  int
 }
 
-// New removes the id and cf files of a previous run from dir and starts new ones; files appear with their
-// first content.
-func New(dir string, prog *luna.Program) (*Records, error) {
-	if err := removeOld(dir, func(int) bool { return true }); err != nil {
-		return nil, err
-	}
-	return &Records{prog: prog, dir: dir, node: -1, history: map[trace.CF]step{},
-		files: map[string]*bufio.Writer{}}, nil
-}
-
-// NewPart is New for a process with one node of a run; the other nodes are elsewhere, possibly with the same
-// dir. Each process removes its node's files of a previous run; node 0's also removes files of nodes that no
-// longer exist.
-func NewPart(dir string, prog *luna.Program, node, nodes int) (*Records, error) {
-	if err := removeOld(dir, func(n int) bool { return n == node || node == 0 && n >= nodes }); err != nil {
+// New starts the record files of a process in dir; they appear with their first content. All nodes of the run
+// are in this process (node < 0), or one of them: the others may have the same dir. Each process removes its
+// nodes' id and cf files of a previous run; node 0's also removes files of nodes that no longer exist.
+func New(dir string, prog *luna.Program, node, nodes int) (*Records, error) {
+	err := removeOld(dir, func(n int) bool { return node < 0 || n == node || node == 0 && n >= nodes })
+	if err != nil {
 		return nil, err
 	}
 	return &Records{prog: prog, dir: dir, node: node, history: map[trace.CF]step{},
-		foreign: map[trace.CF][]int{},
-		files:   map[string]*bufio.Writer{}}, nil
+		foreign: map[trace.CF][]int{}, files: map[string]*bufio.Writer{}}, nil
 }
 
 // removeOld removes id and cf files of nodes.
@@ -130,14 +121,11 @@ func (r *Records) CF(id, parent trace.CF, st *luna.Stmt, inputs, outputs [][]int
 // blocks is the history of a CF, outermost first.
 func (r *Records) blocks(id trace.CF) []int {
 	var l []int
-	for {
-		s, ok := r.history[id]
-		if !ok {
-			break
-		}
-		l = append([]int{s.block}, l...)
+	for s, ok := r.history[id]; ok; s, ok = r.history[id] {
+		l = append(l, s.block)
 		id = s.parent
 	}
+	slices.Reverse(l)
 	return slices.Concat(r.foreign[id], l)
 }
 
@@ -152,7 +140,7 @@ func (r *Records) History(id trace.CF) []int {
 func (r *Records) Came(id trace.CF, history []int) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if _, ran := r.history[id]; !ran && r.foreign != nil {
+	if _, ran := r.history[id]; !ran {
 		r.foreign[id] = history
 	}
 }
@@ -242,20 +230,15 @@ func WriteBuild(dir string, p *luna.Program) error {
 	}
 	blocks := map[string]info{}
 	for _, st := range p.Stmts {
-		comment := ""
+		comment := "entry (migrate) " + strings.TrimSuffix(st.Text, ";") + ";"
 		switch {
 		case st == p.Main.Start:
 			comment = "initial launcher: sub main()"
 		case st.Kind == luna.SubBody:
 			comment = "sub " + st.Sub.Name
 		case st.Kind == luna.Atomic || st.Kind == luna.SubCall:
-			label := st.LabelName
-			if label == "" {
-				label = fmt.Sprintf("_l%d", st.Line)
-			}
-			comment = "entry (migrate) cf " + label + ": " + strings.TrimSuffix(st.Text, ";") + ";"
-		default:
-			comment = "entry (migrate) " + strings.TrimSuffix(st.Text, ";") + ";"
+			label := cmp.Or(st.LabelName, fmt.Sprintf("_l%d", st.Line))
+			comment = "entry (migrate) cf " + label + ": " + strings.TrimPrefix(comment, "entry (migrate) ")
 		}
 		blocks[fmt.Sprint(Block(p, st))] = info{at[st.Pos], comment}
 	}

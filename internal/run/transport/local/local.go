@@ -4,7 +4,8 @@
 package local
 
 import (
-	"container/heap"
+	"slices"
+	"sort"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -35,33 +36,20 @@ type link struct {
 
 // New starts one goroutine per node that calls deliver for each message to that node, one at a time.
 func New(nodes int, opt Options, deliver func(*transport.Message)) *Network {
-	n := unconnected(nodes, opt)
-	for _, b := range n.boxes {
-		n.connect(b, deliver)
-	}
-	return n
-}
-
-// unconnected makes a network that keeps what is sent until somebody receives.
-func unconnected(nodes int, opt Options) *Network {
 	n := &Network{opt: opt, links: make([]link, nodes*nodes), origin: time.Now()}
 	for range nodes {
-		b := &box{wake: make(chan struct{}, 1)}
+		b := &box{wake: make(chan struct{}, 1), done: make(chan struct{})}
 		if opt.Latency > 0 || opt.Bandwidth > 0 {
 			b.alarm = newAlarm()
 		}
 		n.boxes = append(n.boxes, b)
+		go n.receive(b, deliver)
 	}
 	return n
 }
 
-func (n *Network) connect(b *box, deliver func(*transport.Message)) {
-	b.done = make(chan struct{})
-	go n.receive(b, deliver)
-}
-
-// Send implements transport.Network. Payloads are copied here, at the sender, as a real network would read
-// them: what user code does to its buffer later does not reach the other node.
+// Send implements transport.Network. Payloads are copied here, at the sender, as a real network reads them:
+// what user code writes to its buffer later does not reach the other node.
 func (n *Network) Send(m *transport.Message) {
 	for i, v := range m.Payload {
 		switch v.Type {
@@ -98,13 +86,13 @@ func (n *Network) Serve(func() bool) bool { return false }
 
 // Close implements transport.Network. It returns when no deliver call is running any more.
 func (n *Network) Close() {
-	for _, b := range n.boxes {
-		b.close()
-	}
-	for _, b := range n.boxes {
-		b.gone()
+	for node := range n.boxes {
+		n.CloseNode(node)
 	}
 }
+
+// CloseNode stops delivery to one node: what is sent to it is dropped.
+func (n *Network) CloseNode(node int) { n.boxes[node].close() }
 
 func (n *Network) receive(b *box, deliver func(*transport.Message)) {
 	defer close(b.done)
@@ -136,15 +124,14 @@ func (n *Network) receive(b *box, deliver func(*transport.Message)) {
 	}
 }
 
-// coarse is the last bit of a wait, for which Go's timers are not good enough: a process in which nothing
-// runs is woken by them up to a millisecond late.
+// coarse is the last part of a wait, which Go's timers cannot measure: they wake an idle process up to a
+// millisecond late.
 const coarse = 2 * time.Millisecond
 
 // box holds the messages on their way to one node, earliest due first; equal times in the order of sending.
 type box struct {
 	mu     sync.Mutex
-	items  dueHeap
-	seq    uint64
+	items  []item
 	closed bool
 	wake   chan struct{}
 	done   chan struct{} // closed when nobody receives any more
@@ -153,16 +140,13 @@ type box struct {
 	alarm   alarm
 }
 
+// close returns when nobody receives any more.
 func (b *box) close() {
 	b.mu.Lock()
 	b.closed = true
 	b.alarm.ring()
 	b.mu.Unlock()
 	b.signal()
-}
-
-// gone returns when nobody receives any more.
-func (b *box) gone() {
 	<-b.done
 	b.mu.Lock()
 	b.alarm.close()
@@ -174,24 +158,18 @@ func (b *box) put(m *transport.Message, due time.Duration) {
 	b.mu.Lock()
 	if b.closed {
 		b.mu.Unlock()
-		release(m)
+		m.Release()
 		return
 	}
-	b.seq++
-	heap.Push(&b.items, item{m, due, b.seq})
-	if b.napping && b.items[0].seq == b.seq {
+	at := sort.Search(len(b.items), func(i int) bool { return b.items[i].due > due })
+	b.items = slices.Insert(b.items, at, item{m, due})
+	if b.napping && at == 0 {
 		b.alarm.ring() // under the lock: it may be closed afterwards
 	}
 	napping := b.napping
 	b.mu.Unlock()
 	if !napping {
 		b.signal()
-	}
-}
-
-func release(m *transport.Message) {
-	for _, v := range m.Payload {
-		v.Release()
 	}
 }
 
@@ -209,7 +187,7 @@ func (b *box) take(now time.Duration) (m *transport.Message, wait time.Duration,
 	b.napping = false
 	if b.closed {
 		for _, it := range b.items {
-			release(it.m)
+			it.m.Release()
 		}
 		b.items = nil
 		return nil, 0, true
@@ -221,27 +199,13 @@ func (b *box) take(now time.Duration) (m *transport.Message, wait time.Duration,
 		b.napping = d <= coarse
 		return nil, d, false
 	}
-	return heap.Pop(&b.items).(item).m, 0, false
+	m = b.items[0].m
+	b.items[0] = item{}
+	b.items = b.items[1:]
+	return m, 0, false
 }
 
 type item struct {
 	m   *transport.Message
 	due time.Duration
-	seq uint64
-}
-
-type dueHeap []item
-
-func (h dueHeap) Len() int { return len(h) }
-func (h dueHeap) Less(i, j int) bool {
-	return h[i].due < h[j].due || h[i].due == h[j].due && h[i].seq < h[j].seq
-}
-func (h dueHeap) Swap(i, j int) { h[i], h[j] = h[j], h[i] }
-func (h *dueHeap) Push(x any)   { *h = append(*h, x.(item)) }
-func (h *dueHeap) Pop() any {
-	old := *h
-	it := old[len(old)-1]
-	old[len(old)-1] = item{}
-	*h = old[:len(old)-1]
-	return it
 }

@@ -20,7 +20,7 @@ import (
 
 // inPieces is the suite where MPI takes no more than a few bytes at once.
 func inPieces(w *World) error {
-	piece = 100_000
+	mostBytes = 100_000
 	return suite(w)
 }
 

@@ -17,22 +17,22 @@ import (
 	"unsafe"
 )
 
-// piece is the most that one call of MPI carries: its lengths are ints. (Tests make it smaller.)
-var piece = 1 << 30
+// mostBytes is the most that one call of MPI carries: its lengths are ints. (Tests make it smaller.)
+var mostBytes = 1 << 30
 
-// comm is a group.Group on a communicator of its own.
+// comm is a procs.Group on a communicator of its own.
 type comm struct {
 	w *World
 	c C.MPI_Comm
 }
 
-// Rank implements group.Group.
+// Rank implements procs.Group.
 func (c *comm) Rank() int { return c.w.rank }
 
-// Size implements group.Group.
+// Size implements procs.Group.
 func (c *comm) Size() int { return c.w.size }
 
-// Exchange implements group.Group. Bytes go from and to where they are, in pieces.
+// Exchange implements procs.Group. Bytes go from and to where they are, in pieces.
 func (c *comm) Exchange(out [][]byte) ([][]byte, error) {
 	var pins runtime.Pinner
 	defer pins.Unpin()
@@ -54,9 +54,9 @@ func (c *comm) Exchange(out [][]byte) ([][]byte, error) {
 			return
 		}
 		pins.Pin(&b[0])
-		for ; len(b) > 0; b = b[min(piece, len(b)):] {
+		for ; len(b) > 0; b = b[min(mostBytes, len(b)):] {
 			c.w.mu.Lock()
-			requests = append(requests, start(unsafe.Pointer(&b[0]), C.int64_t(min(piece, len(b)))))
+			requests = append(requests, start(unsafe.Pointer(&b[0]), C.int64_t(min(mostBytes, len(b)))))
 			c.w.mu.Unlock()
 		}
 	}
@@ -70,16 +70,14 @@ func (c *comm) Exchange(out [][]byte) ([][]byte, error) {
 			continue
 		}
 		each(in[i], func(p unsafe.Pointer, n C.int64_t) C.MPI_Request {
-			return C.ws_group_recv(c.c, p, n,
-				C.int(i))
+			return C.ws_group_recv(c.c, p, n, C.int(i))
 		})
 	}
 	for k := range out {
 		i := (c.w.rank + k) % c.w.size // not all to the same one first
 		if i != c.w.rank {
 			each(out[i], func(p unsafe.Pointer, n C.int64_t) C.MPI_Request {
-				return C.ws_group_send(c.c, p, n,
-					C.int(i))
+				return C.ws_group_send(c.c, p, n, C.int(i))
 			})
 		}
 	}
@@ -87,10 +85,9 @@ func (c *comm) Exchange(out [][]byte) ([][]byte, error) {
 	return in, nil
 }
 
-// wait returns when all requests are complete. It spins a moment, letting other processes run, and then looks
-// at intervals that grow with the time it has waited, since the others may take as long as they like.
-// Sleeping is C's: Go's timers are a millisecond late in a process that does nothing else, and an analysis
-// may consist of thousands of short exchanges.
+// wait returns when all requests are complete. It spins for a moment, letting other processes run, then looks
+// at intervals that grow with the time waited. C does the sleeping: Go's timers are a millisecond late in a
+// process that does nothing else, and an analysis may consist of thousands of short exchanges.
 func (c *comm) wait(requests []C.MPI_Request) {
 	if len(requests) == 0 {
 		return

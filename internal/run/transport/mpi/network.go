@@ -4,44 +4,41 @@ package mpi
 
 // The network of a run.
 //
-// Problem. Workers of two processes exchange many small messages, which must cost little each, and a few
-// large ones, which must not be copied. Workers have something better to do than to wait for MPI, and nobody
-// may take a core from them when nothing is going on.
+// Problem. Workers of two processes exchange many small messages, which must be cheap, and a few large ones,
+// which must not be copied. Workers should not wait for MPI, and nothing should take a core from them while
+// no messages are under way.
 //
-// Batches. A link's messages go out in batches: one MPI message of at most batchBytes, which Open MPI sends
-// eagerly, without asking the receiver, and for which the receiver has a ring of buffers posted. Values of
-// more than inlineBytes are only announced in the batch; each is a part, an MPI message of its own from the
-// memory of the value into memory allocated for it, with a tag that the batch names. What is too long for a
-// batch (a head of a hundred kilobytes) is encoded into a part, the batch says only that. Messages of a link
-// are delivered in order: those behind one whose parts are under way wait for it.
+// Batches. Messages of a link go out in batches: one MPI message of at most batchBytes, which Open MPI sends
+// eagerly and for which the receiver has posted a ring of buffers. A batch only announces values of more than
+// inlineBytes. Each is a part: an MPI message of its own, from the value's memory into memory allocated for
+// it, with a tag that the batch names. A message too long for a batch (a head of a hundred kilobytes) is
+// encoded into a part as well. Messages of a link arrive in order: those behind one whose parts are under way
+// wait.
 //
-// Who sends. Send appends to the queue of the link. Then whoever gets the lock sends what is in the queues,
-// in batches as large as the queues are long; who does not get it leaves, since the holder looks again after
-// unlocking. So a lone message goes out at once, from the goroutine of its sender, and many of them cost one
-// lock and one MPI call together. Nobody ever waits for a link: what the window (windowBytes, windowOps) does
-// not allow stays in the queue, until something has been received. The window also bounds the memory a
-// receiver allocates for what has not come yet.
+// Sending. Send appends to the queue of the link. Whoever gets the lock sends what is in the queues, in
+// batches as large as the queues are long; the others leave, since the holder looks again after unlocking. So
+// a lone message goes out at once from its sender's goroutine, and many share one lock and one MPI call.
+// Nobody waits for a link: what the window (windowBytes, windowOps) does not allow stays queued until
+// something arrives. The window also bounds the memory a receiver allocates in advance.
 //
-// Who receives. One goroutine, the pump, polls MPI, sends what windows held back, and delivers. When nothing
-// has happened for a moment it sleeps: it sets its word in memory shared by the processes of the host, looks
-// once more, and waits on the word (a futex). Who sends to it looks at the word after sending, and wakes it.
-// Processes on other hosts cannot; where there are any, the sleep ends by itself after a time that grows from
-// minNap to maxNap. So it does while something large is under way, since MPI has to be polled for it to go
-// on, at both ends: who polls wakes the other end too. MPI may also keep a small message back when the
-// receiver does not keep up, and call it sent; therefore who has sent maxUnpolled bytes wakes the pump of its
-// own process, and all sleeps begin short: what was kept back waits twice as long as it has to, at most. How
-// long the moment is, minSpin to maxSpin, depends: where what is waited for comes as soon as this process
-// sleeps, it was in the way, because there are fewer cores than processes. While much is under way, which
-// takes its time, the moment is longer.
+// Receiving. One goroutine, the pump, polls MPI, sends what windows held back, and delivers. When nothing has
+// happened for a moment it sleeps: it sets its word in memory shared by the processes of the host, looks once
+// more, and waits on the word (a futex). Senders look at the word after sending and wake it. Processes on
+// other hosts cannot; if there are any, naps end by themselves, after minNap at first, up to maxNap. The same
+// holds while something large is under way: MPI must be polled at both ends, and whoever polls wakes the
+// other end. MPI may also hold back a small message when the receiver is slow, and call it sent. So whoever
+// has sent maxUnpolled bytes wakes the pump of its own process, and all naps begin short: what was held back
+// waits at most twice as long as necessary. The moment lasts minSpin to maxSpin. If messages tend to arrive
+// as soon as this process sleeps, it was in the way, because there are fewer cores than processes: the moment
+// gets shorter. While much is under way it is longer.
 //
-// A worker that has run out of work receives itself (Serve): it is awake anyway, and what comes is mostly for
-// it. Between a message and the CF that it makes ready no thread is woken then, which would take ten times as
-// long as all the rest. While the worker does that its word is 2 and the pump sleeps, which senders need not
-// know. At the end it sets the word to 1, and looks once more for what was sent before. Who receives, worker
-// or pump, has the turn.
+// A worker without work receives messages itself (Serve): it is awake, and most messages are for it. Then no
+// thread is woken between a message and the CF that it makes ready, which would take ten times as long as all
+// the rest. Meanwhile its word is 2 and the pump sleeps, without senders knowing. At the end it sets the word
+// to 1 and looks once more for what was sent before. Whoever receives, worker or pump, has the turn.
 //
-// The end. Closing a network stops delivery only: the pump goes on, that the other ends do not hang, and
-// drops what comes. Before MPI ends, or another network begins, all processes tell each other how many
+// The end. Closing a network only stops delivery: the pump goes on, so that the other ends do not hang, and
+// drops what arrives. Before MPI ends, or another network begins, all processes tell each other how many
 // messages they have sent, and wait for those.
 
 /*
@@ -194,7 +191,7 @@ func (c *conn) Send(m *transport.Message) {
 	n.queues.Lock()
 	if c.closed.Load() {
 		n.queues.Unlock()
-		release(m)
+		m.Release()
 		return
 	}
 	p.queued.Add(1)
@@ -224,12 +221,6 @@ func (c *conn) Queue(from, to int) int {
 		return 0 // only that process knows
 	}
 	return int(c.peers[to].queued.Load())
-}
-
-func release(m *transport.Message) {
-	for _, v := range m.Payload {
-		v.Release()
-	}
 }
 
 // flushIfDirty sends what is queued, unless somebody has the lock: they will.

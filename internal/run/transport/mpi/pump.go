@@ -57,7 +57,7 @@ func (n *network) pump() {
 			C.ws_sleep((*C.uint32_t)(n.word), C.int64_t(away))
 			if atomic.LoadUint32(n.word) == 0 { // woken
 				last, nap = clock.Now(), minNap
-				if n.serving.Load() { // the worker is about to begin, and may need this core for that
+				if n.serving.Load() { // the worker is about to start and may need this core
 					C.ws_pause(C.int64_t(minNap))
 				}
 			}
@@ -129,8 +129,8 @@ func (c *conn) Serve(until func() bool) bool {
 			last = clock.Now()
 		}
 	}
-	// Who sends from now on wakes the pump. What was sent before is taken now; if that is much the pump goes
-	// on with it.
+	// Who sends from now on wakes the pump. What was sent before is taken now; if that is much the pump goes on
+	// with it.
 	atomic.StoreUint32(n.word, 1)
 	more, active := true, false
 	for looks := 0; more && looks < lastLooks; looks++ {
@@ -144,8 +144,8 @@ func (c *conn) Serve(until func() bool) bool {
 	return true
 }
 
-// look asks MPI, delivers what has come, and sends what can be sent. It tells whether anything has happened,
-// and what is under way. The caller has the turn.
+// look polls MPI, delivers what has arrived, and sends what it can. It reports whether anything happened, and
+// what is under way. The caller has the turn.
 func (n *network) look(polls int) (found, active bool, moving int64) {
 	n.w.mu.Lock()
 	n.unpolled = 0
@@ -244,7 +244,7 @@ func (n *network) receive(p *peer, a *arrival, v cpp.Value, tag int) {
 	b := v.Memory()
 	a.pieces += pieces(len(b))
 	for len(b) > 0 {
-		now := b[:min(piece, len(b))]
+		now := b[:min(mostBytes, len(b))]
 		b = b[len(now):]
 		place := n.place()
 		if C.ws_irecv(n.c, C.int(place), unsafe.Pointer(unsafe.SliceData(now)), C.int64_t(len(now)),
@@ -304,7 +304,7 @@ func wakePeer(p *peer) {
 	}
 }
 
-// hand delivers what has come, and what this process has sent to itself, and tells whether that was anything.
+// hand delivers what has arrived and what this process has sent to itself. It reports whether there was any.
 func (n *network) hand(out []*transport.Message) bool {
 	var own []*transport.Message
 	if n.toSelf.Load() {
@@ -327,13 +327,13 @@ func (n *network) handOne(m *transport.Message) {
 	n.handing.Lock()
 	defer n.handing.Unlock()
 	if n.deliver == nil {
-		release(m)
+		m.Release()
 		return
 	}
 	n.deliver(m)
 }
 
-// fail ends all processes: nothing can be said about what p sends from now on.
+// fail ends all processes: what p sends from now on cannot be read.
 func (n *network) fail(p *peer) {
 	fmt.Fprintf(os.Stderr, "whyslow: process %d sends something that process %d cannot read: do all run the"+
 		" same build?\n", p.rank, n.w.rank)
@@ -379,7 +379,7 @@ func (n *network) meet() {
 	}
 }
 
-// drain returns when all that any process has sent to this one on a closed network has come.
+// drain returns when everything sent to this process on a closed network has arrived.
 func (n *network) drain() {
 	pause := func() { time.Sleep(100 * time.Microsecond) }
 	for n.queuedAny() {
@@ -423,7 +423,7 @@ func (n *network) end() {
 	if n.last != nil {
 		n.last.Close()
 	}
-	// Who has never connected receives what the others have sent to it all the same.
+	// A process that never connected still receives what the others have sent to it.
 	if !n.pumping {
 		n.pumping = true
 		go n.pump()

@@ -17,7 +17,7 @@ import (
 	"github.com/whyslow/whyslow/internal/run/transport"
 )
 
-// sendBatch sends a batch of what is held for p, with its parts, and returns how many messages that was.
+// sendBatch sends a batch of the messages held for p, with its parts, and returns their number.
 func (n *network) sendBatch(p *peer) (took int) {
 	b := n.buffer()
 	whole, large := 0, p.bytes
@@ -103,7 +103,7 @@ func (n *network) sendPart(p *peer, x *outgoing) {
 	b := x.v.Memory()[:x.size]
 	x.pieces = pieces(x.size) // all of them, before the first one can be complete
 	for range x.pieces {
-		now := b[:min(piece, len(b))]
+		now := b[:min(mostBytes, len(b))]
 		b = b[len(now):]
 		n.isend(op{p: p, bytes: int64(len(now)), part: x}, unsafe.Pointer(unsafe.SliceData(now)),
 			partTag+int(x.tag))
@@ -111,7 +111,7 @@ func (n *network) sendPart(p *peer, x *outgoing) {
 }
 
 // pieces is the number of MPI messages that a part of that size takes.
-func pieces(size int) int { return (size + piece - 1) / piece }
+func pieces(size int) int { return (size + mostBytes - 1) / mostBytes }
 
 // isend begins to send o.bytes bytes from p, which is C memory.
 func (n *network) isend(o op, p unsafe.Pointer, tag int) {

@@ -104,13 +104,12 @@ func (w *World) Threads() string {
 	return "serialized"
 }
 
-// Connect joins a network of all processes, each a node with the number of its rank; all call it, and one
-// network must be closed everywhere before the next can be had. deliver is called for one message at a time,
-// by a goroutine of the network or one that serves it, maybe before Connect returns. A closed network still
-// sends what was given to it before; messages to it are dropped.
+// Connect joins a network of all processes, each a node with the number of its rank. All call it, and one
+// network must be closed everywhere before the next begins. deliver is called for one message at a time, by a
+// goroutine of the network or one that serves it, maybe before Connect returns. A closed network still sends
+// what it was given before; messages to it are dropped.
 //
-// Large values are read from where they are while they are sent, up to when Queue no longer counts their
-// message: they must not change meanwhile.
+// Large values are sent from where they are: they must not change until Queue no longer counts their message.
 func (w *World) Connect(deliver func(*transport.Message)) transport.Network {
 	return w.net.connect(deliver)
 }

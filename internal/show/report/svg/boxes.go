@@ -9,45 +9,12 @@ type Part struct {
 	Tip   string
 }
 
-// Bar is a row of parts beside a label.
-type Bar struct {
-	Label string
-	Parts []Part
-	Note  string // at the right end
-}
-
-const (
-	barHeight = 20
-	barGap    = 6
-	// labelRunes is how much of a label fits into each margin.
-	labelSmall, labelMiddle, labelLarge = 8, 17, 27
-)
-
-// Bars draws horizontal bars, one below the other; their parts are drawn from left to right on the x axis.
-func Bars(f Frame, bars []Bar) string {
-	step := barHeight + barGap
-	d := open(f, max(len(bars)*step-barGap, barHeight), top)
-	for i, b := range bars {
-		y := float64(i * step)
-		d.label(b.Label, y+barHeight/2+4)
-		from := 0.0
-		for _, p := range b.Parts {
-			if !(p.Value > 0) {
-				continue
-			}
-			d.rect(p.Class, d.x(from), num(100*share(p.Value, d.frame.X.Max))+"%", y, barHeight, "", p.Tip)
-			from += p.Value
-		}
-		if b.Note != "" {
-			d.add(`<text class="tn" x="%s" dx="6" y="%s">%s</text>`, d.x(from), num(y+barHeight/2+4), esc(b.Note))
-		}
-	}
-	return d.close()
-}
+// labelRunes is how much of a label fits into the left margin.
+const labelRunes = 8
 
 // Strip draws one bar of parts, without axes, to stand in a table or above one. height is in pixels.
 func Strip(label string, height int, parts []Part) string {
-	d := &drawing{frame: Frame{Left: 0}, height: float64(height)}
+	d := &drawing{height: float64(height)}
 	sum := 0.0
 	for _, p := range parts {
 		sum += p.Value
@@ -167,16 +134,9 @@ func (d *drawing) label(s string, y float64) {
 	if s == "" {
 		return
 	}
-	limit := labelSmall
-	if d.frame.Left > 60 {
-		limit = labelMiddle
-	}
-	if d.frame.Left > 110 {
-		limit = labelLarge
-	}
 	short := []rune(s)
-	if len(short) > limit {
-		short = append(short[:limit-1:limit-1], '…')
+	if len(short) > labelRunes {
+		short = append(short[:labelRunes-1:labelRunes-1], '…')
 	}
 	d.add(`<text class="tl" x="-6" y="%s">%s<title>%s</title></text>`, num(y), esc(string(short)), esc(s))
 }

@@ -1,5 +1,5 @@
-// Package svg draws the plots of the HTML report as inline SVG: stacks and lines over time, bars, heat maps
-// and strips.
+// Package svg draws the plots of the HTML report as inline SVG: stacks and lines over time, boxes on lanes,
+// heat maps and strips.
 //
 // A plot is as wide as the page leaves it and its text stays of one size: horizontal positions are
 // percentages of the svg element, which is as wide as the plotting area, vertical ones are pixels, and only
@@ -7,7 +7,7 @@
 // margins that the page's style sheet leaves. It also gives the colours, for light, dark and print, to
 // classes. Those used here are
 //
-//	plot          the whole; mN: its left margin is N pixels wide (see Frame.Left)
+//	plot          the whole
 //	grid, axis    lines
 //	tx, ty, tl    text: under the x axis, beside the y axis, labels of rows; odd: left out where room is short
 //	hit           invisible, carries a tooltip
@@ -30,7 +30,6 @@ import (
 type Frame struct {
 	Label  string // text alternative: what the plot shows, and its main points
 	Height int    // of the plotting area, in pixels; 0 means 160
-	Left   int    // width of the left margin in pixels: 60, 110 or 170; 0 means 60
 	X, Y   Axis
 }
 
@@ -64,15 +63,12 @@ const (
 
 // open begins a plot: axes and grid.
 func open(f Frame, height, above int) *drawing {
-	if f.Left == 0 {
-		f.Left = 60
-	}
 	d := &drawing{frame: f, height: float64(height)}
 	below := bottom
 	if len(f.X.Ticks) == 0 {
 		below = 6
 	}
-	d.add(`<svg class="plot m%d" role="img" aria-label="%s" height="%d"><g transform="translate(0,%d)">`, f.Left,
+	d.add(`<svg class="plot" role="img" aria-label="%s" height="%d"><g transform="translate(0,%d)">`,
 		esc(f.Label), above+height+below, above)
 	for _, t := range f.Y.Ticks {
 		y := d.y(t.At)

@@ -128,23 +128,20 @@ func TestDrawings(t *testing.T) {
 	values := rapid.SliceOfN(anything, 0, 20)
 	rapid.Check(t, func(t *rapid.T) {
 		most := anything.Draw(t, "max")
-		f := Frame{Label: name.Draw(t, "label"), Left: rapid.SampledFrom([]int{0, 110, 170}).Draw(t, "left"),
+		f := Frame{Label: name.Draw(t, "label"),
 			X: Time(words.English, most, 8), Y: Bytes(words.English, anything.Draw(t, "y"), 4)}
 		w := Windows{Count: rapid.IntRange(0, 20).Draw(t, "windows"), Length: anything.Draw(t, "length"),
 			Tip: func(int) string { return name.Draw(t, "tip") }}
 		check(t, Stack(f, w, []Layer{{"u", values.Draw(t, "a")}, {"s", values.Draw(t, "b")}}))
 		check(t, Lines(f, w, []Line{{"u", values.Draw(t, "line"), values.Draw(t, "low"), values.Draw(t, "high")},
 			{Class: "s", Values: values.Draw(t, "other")}}))
-		var bars []Bar
 		var boxes []Box
 		var parts []Part
 		names := []string{name.Draw(t, "lane"), "b", "c"}
 		for i, v := range values.Draw(t, "parts") {
 			parts = append(parts, Part{"u", v, name.Draw(t, "part")})
 			boxes = append(boxes, Box{i % len(names), v, anything.Draw(t, "to"), "l", name.Draw(t, "box")})
-			bars = append(bars, Bar{name.Draw(t, "bar"), parts, name.Draw(t, "note")})
 		}
-		check(t, Bars(f, bars))
 		check(t, Strip(name.Draw(t, "strip"), 12, parts))
 		check(t, Lanes(f, names, boxes, rapid.Bool().Draw(t, "joined")))
 		heat := Heat{Class: func(int, int) string { return "u" }, Rows: names, Columns: names, Count: 3,
@@ -176,8 +173,8 @@ func TestStack(t *testing.T) {
 
 // TestLabels: labels are cut, their whole is the tooltip.
 func TestLabels(t *testing.T) {
-	got := Bars(Frame{Left: 110, X: Axis{Max: 1}}, []Bar{{Label: "a_very_long_name_of_a_code_fragment"}})
-	if !strings.Contains(got, ">a_very_long_name…<title>a_very_long_name_of_a_code_fragment</title>") {
+	got := Lanes(Frame{X: Axis{Max: 1}}, []string{"a_very_long_name_of_a_code_fragment"}, nil, false)
+	if !strings.Contains(got, ">a_very_…<title>a_very_long_name_of_a_code_fragment</title>") {
 		t.Errorf("%s", got)
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/whyslow/whyslow/internal/model"
+	"github.com/whyslow/whyslow/internal/show/view/recent"
 	"github.com/whyslow/whyslow/trace"
 )
 
@@ -58,7 +59,7 @@ func BenchmarkPage(b *testing.B) {
 	at := 1
 	for b.Loop() {
 		at = (at*7919 + 104729) % total
-		l.cache = newCache()
+		l.cache = recent.New[int, *decoded](cacheBlocks, nil)
 		page(b, l, Query{Offset: at})
 	}
 }
@@ -106,7 +107,7 @@ func BenchmarkFilter(b *testing.B) {
 	for _, f := range filters {
 		b.Run(f.name, func(b *testing.B) {
 			for b.Loop() {
-				l.filters = nil
+				l.filters = recent.New[string](maxFilters, (*results).stop)
 				b.ReportMetric(float64(page(b, l, f.q).Total), "found")
 			}
 		})
@@ -125,7 +126,7 @@ func BenchmarkFiltered(b *testing.B) {
 			at, q := 1, f.q
 			for b.Loop() {
 				at = (at*7919 + 104729) % total
-				l.cache = newCache()
+				l.cache = recent.New[int, *decoded](cacheBlocks, nil)
 				q.Offset = at
 				page(b, l, q)
 			}

@@ -26,7 +26,7 @@ func (l *List) CSV(ctx context.Context, out io.Writer, q Query) error {
 		return err
 	}
 	buf := bufio.NewWriterSize(out, 64<<10)
-	w := csv.NewWriter(buf)
+	w := csv.NewWriter(words.Foreign(buf))
 	if err := w.Write([]string{"time_ns", "node", "stream", "event", "cf", "df", "text"}); err != nil {
 		return err
 	}

@@ -3,11 +3,10 @@ package eventlist
 import (
 	"bytes"
 	"fmt"
+	"iter"
 	"math"
 	"slices"
 	"strings"
-	"unicode"
-	"unicode/utf8"
 
 	"github.com/whyslow/whyslow/internal/model/query"
 	"github.com/whyslow/whyslow/internal/words"
@@ -86,18 +85,17 @@ func (q *Query) key() string {
 	slices.Sort(kinds)
 	slices.Sort(nodes)
 	return fmt.Sprintf("%q %v %q %d %q %q %q %d", kinds, nodes, q.Link, q.Code, q.CF, q.DF,
-		lower(nil, []byte(q.Text)), lang)
+		strings.ToLower(q.Text), lang)
 }
 
 // unfiltered reports whether every event passes, whatever its time.
 func (q *Query) unfiltered() bool {
-	return len(q.Kinds) == 0 && len(q.Nodes) == 0 && q.Link == "" && q.Code == 0 && q.CF == "" && q.DF == "" &&
-		q.Text == ""
+	return q.key() == new(Query).key()
 }
 
 // compile turns a query into a filter.
 func (l *List) compile(q *Query) (*filter, error) {
-	f := &filter{l: l, code: q.Code, lang: words.LangOf(q.Lang), text: lower(nil, []byte(q.Text))}
+	f := &filter{l: l, code: q.Code, lang: words.LangOf(q.Lang), text: []byte(strings.ToLower(q.Text))}
 	if err := f.setKinds(q.Kinds); err != nil {
 		return nil, err
 	}
@@ -153,22 +151,34 @@ func (l *List) compile(q *Query) (*filter, error) {
 	return f, nil
 }
 
-// only removes the standard kinds that do not meet a condition, and user kinds if none of them does.
-func (f *filter) only(ok func(*shape) bool) {
-	for k, s := range standard {
-		if s == nil || !ok(s) {
-			f.kinds[k/64] &^= 1 << (k % 64)
+// shapes are those of all kinds: the standard ones, and those that users defined.
+func (l *List) shapes() iter.Seq[*shape] {
+	return func(yield func(*shape) bool) {
+		for _, s := range standard {
+			if s != nil && !yield(s) {
+				return
+			}
 		}
-	}
-	for _, n := range f.l.nodes {
-		for _, s := range n.user {
-			if ok(s) {
-				if f.user == nil || f.user[s.spec.String()] {
-					f.kinds.add(0)
+		for _, n := range l.nodes {
+			for _, s := range n.user {
+				if !yield(s) {
+					return
 				}
 			}
 		}
 	}
+}
+
+// only removes the standard kinds that do not meet a condition, and user kinds if none of them does.
+func (f *filter) only(ok func(*shape) bool) {
+	var left kindSet
+	for s := range f.l.shapes() {
+		if k := s.spec.Kind; f.kinds.has(k) && ok(s) &&
+			(k < trace.FirstUserKind || f.user == nil || f.user[s.spec.String()]) {
+			left.add(k)
+		}
+	}
+	f.kinds = left
 }
 
 // setKinds accepts names of kinds and of whole namespaces; none means all.
@@ -188,20 +198,11 @@ func (f *filter) setKinds(names []string) error {
 				continue
 			}
 		}
-		matches := func(spec *trace.KindSpec) bool { return spec.Namespace == name || spec.String() == name }
-		for k, s := range standard {
-			if s != nil && matches(s.spec) {
-				f.kinds.add(trace.Kind(k))
+		for s := range f.l.shapes() {
+			if s.spec.Namespace == name || s.spec.String() == name {
+				f.kinds.add(s.spec.Kind)
+				f.user[s.spec.String()] = s.spec.Kind >= trace.FirstUserKind
 				known = true
-			}
-		}
-		for _, n := range f.l.nodes {
-			for _, s := range n.user {
-				if matches(s.spec) {
-					f.user[s.spec.String()] = true
-					f.kinds.add(0)
-					known = true
-				}
 			}
 		}
 		if !known {
@@ -254,10 +255,10 @@ func (f *filter) event(e *events, i int, k trace.Kind, space *[]byte) bool {
 	case f.hints != nil && !f.hints.possible(f.l, e, k, args):
 		return false
 	}
-	w := writer{l: f.l, node: e.node, lang: f.lang, letters: small, b: (*space)[:0]}
+	w := writer{l: f.l, node: e.node, lang: f.lang, b: (*space)[:0]}
 	w.sentence(k, args)
 	*space = w.b
-	return bytes.Contains(w.b, f.text)
+	return bytes.Contains(bytes.ToLower(w.b), f.text)
 }
 
 func (f *filter) fields(e *events, s *shape, args []uint64) bool {
@@ -301,27 +302,4 @@ func (l *List) codeOf(id trace.CF) int {
 		return 0
 	}
 	return l.m.CodeOf(cf)
-}
-
-// lower appends text in small letters.
-func lower(dst, text []byte) []byte {
-	for len(text) > 0 {
-		c := text[0]
-		if c < utf8.RuneSelf {
-			if 'A' <= c && c <= 'Z' {
-				c += 'a' - 'A'
-			}
-			dst = append(dst, c)
-			text = text[1:]
-			continue
-		}
-		r, n := utf8.DecodeRune(text)
-		if r == utf8.RuneError && n == 1 {
-			dst = append(dst, c)
-		} else {
-			dst = utf8.AppendRune(dst, unicode.ToLower(r))
-		}
-		text = text[n:]
-	}
-	return dst
 }

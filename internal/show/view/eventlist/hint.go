@@ -44,7 +44,7 @@ var loose = func() (list []string) {
 		list = append(list, cfWord[lang], andMore[lang][0], andMore[lang][1])
 	}
 	for i, s := range list {
-		list[i] = string(lower(nil, []byte(s)))
+		list[i] = strings.ToLower(s)
 	}
 	return list
 }()
@@ -66,6 +66,7 @@ func (l *List) newHints(text string, lang words.Lang) *hints {
 	slices.SortFunc(runs, func(a, b string) int { return cmp.Compare(len(b), len(a)) })
 	runs = runs[:min(len(runs), maxRuns)]
 	in := func(s string) (bits uint8) {
+		s = strings.ToLower(s)
 		for i, run := range runs {
 			if strings.Contains(s, run) {
 				bits |= 1 << i
@@ -73,7 +74,7 @@ func (l *List) newHints(text string, lang words.Lang) *hints {
 		}
 		return bits
 	}
-	named := func(s string) uint8 { return in(string(lower(nil, []byte(oneLine(s))))) }
+	named := func(s string) uint8 { return in(oneLine(s)) }
 	h := &hints{all: uint8(1<<len(runs) - 1), names: map[int]map[trace.Name]uint8{}}
 	var texts func(list []segment) uint8
 	texts = func(list []segment) (bits uint8) {
@@ -83,13 +84,13 @@ func (l *List) newHints(text string, lang words.Lang) *hints {
 		return bits
 	}
 	for k := range h.fixed {
-		h.fixed[k] = texts(sentences[k][lang][small])
+		h.fixed[k] = texts(sentences[k][lang])
 	}
 	for i := range reasons {
 		h.reasons[i] = named(reasons[i][lang])
 	}
 	for i := range l.titles {
-		h.sites = append(h.sites, in(l.titles[i].text[lang][small]))
+		h.sites = append(h.sites, in(l.titles[i].text[lang]))
 	}
 	for i := range l.m.Codes {
 		c := &l.m.Codes[i]

@@ -17,7 +17,7 @@ type block struct {
 	stream  int32 // index into List.streams
 	ordinal int32 // in its stream
 	n       int32
-	lo, hi  int64 // limits of its events' times on the common clock
+	lo, hi  int64 // the first and last time of its events, on the common clock
 	kinds   kindSet
 	at      trace.Cursor // is before it
 }
@@ -49,6 +49,11 @@ func (s *kindSet) meets(o *kindSet) bool {
 }
 
 type stream struct{ node, stream int }
+
+// clock converts the times of one node to the common clock with the model's own correction.
+type clock []model.ClockSync
+
+func (c clock) correct(t int64) int64 { return model.Common(t, c) }
 
 // node holds the part of a node's definitions that the list needs.
 type node struct {
@@ -85,35 +90,37 @@ func (l *List) ready(ctx context.Context) error {
 	if l.all != nil {
 		return nil
 	}
+	l.nodes = map[int]*node{}
+	for _, n := range l.r.Nodes() {
+		l.nodes[n] = l.newNode(n)
+	}
 	type found struct {
 		stream
 		blocks []block
-		spans  []trace.Span // of the blocks, on the node's own clock
 	}
 	var mu sync.Mutex
 	var streams []found
 	err := l.r.EachStream(runtime.GOMAXPROCS(0), func(c *trace.Cursor) error {
 		f := found{stream: stream{c.Node, c.Stream}}
 		var b trace.Batch
-		for {
-			at := *c
-			if !c.Next(&b) {
-				break
-			}
+		for at := *c; c.Next(&b); at = *c {
 			if err := ctx.Err(); err != nil {
 				return err
 			}
-			blk := block{ordinal: int32(len(f.blocks)), n: int32(b.N), at: at}
-			for _, k := range b.Kind {
+			if b.N == 0 {
+				continue
+			}
+			blk := block{ordinal: int32(len(f.blocks)), n: int32(b.N), at: at, lo: maxTime, hi: minTime}
+			for i, k := range b.Kind {
 				blk.kinds.add(k)
+				t := l.nodes[c.Node].clock.correct(b.Time[i])
+				blk.lo, blk.hi = min(blk.lo, t), max(blk.hi, t)
 			}
-			if b.N > 0 {
-				f.blocks, f.spans = append(f.blocks, blk), append(f.spans, trace.Span{From: b.First, To: b.Last})
-			}
+			f.blocks = append(f.blocks, blk)
 		}
 		mu.Lock()
+		defer mu.Unlock()
 		streams = append(streams, f)
-		mu.Unlock()
 		return nil
 	})
 	if err != nil {
@@ -122,18 +129,11 @@ func (l *List) ready(ctx context.Context) error {
 	slices.SortFunc(streams, func(a, b found) int {
 		return cmp.Or(cmp.Compare(a.node, b.node), cmp.Compare(a.stream.stream, b.stream.stream))
 	})
-	l.nodes = map[int]*node{}
-	for _, n := range l.r.Nodes() {
-		l.nodes[n] = l.newNode(n)
-	}
 	var blocks []block
-	for i := range streams {
-		f := &streams[i]
+	for i, f := range streams {
 		l.streams = append(l.streams, f.stream)
 		for k := range f.blocks {
-			b := &f.blocks[k]
-			b.stream = int32(i)
-			b.lo, b.hi = l.nodes[f.node].clock.bounds(f.spans[k].From, f.spans[k].To)
+			f.blocks[k].stream = int32(i)
 		}
 		blocks = append(blocks, f.blocks...)
 	}

@@ -16,7 +16,6 @@
 package eventlist
 
 import (
-	"container/list"
 	"context"
 	"errors"
 	"sync"
@@ -24,6 +23,7 @@ import (
 
 	"github.com/whyslow/whyslow/internal/model"
 	"github.com/whyslow/whyslow/internal/model/query"
+	"github.com/whyslow/whyslow/internal/show/view/recent"
 	"github.com/whyslow/whyslow/internal/words"
 	"github.com/whyslow/whyslow/trace"
 )
@@ -86,7 +86,7 @@ type List struct {
 	blocks   []block // by lo
 	all      *view
 
-	cache *cache
+	cache *recent.List[int, *decoded] // by block
 
 	patience time.Duration // how long a filtered page may take before it returns what is known
 
@@ -94,15 +94,15 @@ type List struct {
 	cancel  context.CancelFunc
 	mu      sync.Mutex
 	closed  bool
-	wg      sync.WaitGroup // methods and jobs that use the reader
-	filters map[string]*list.Element
-	recent  *list.List // of *results; the last used first
+	wg      sync.WaitGroup                 // methods and jobs that use the reader
+	filters *recent.List[string, *results] // by Query.key
 }
 
 // Open returns the list of a trace. The reader must stay open until Close, and the model must be that of the
 // same trace. Nothing is read before the first question.
 func Open(r *trace.Reader, m *model.Model) *List {
-	l := &List{r: r, m: m, building: make(chan struct{}, 1), cache: newCache(), patience: 150 * time.Millisecond}
+	l := &List{r: r, m: m, building: make(chan struct{}, 1), patience: 150 * time.Millisecond,
+		cache: recent.New[int, *decoded](cacheBlocks, nil), filters: recent.New[string](maxFilters, (*results).stop)}
 	l.titles = l.newTitles()
 	l.ctx, l.cancel = context.WithCancel(context.Background())
 	return l

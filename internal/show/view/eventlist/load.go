@@ -2,7 +2,6 @@ package eventlist
 
 import (
 	"cmp"
-	"container/list"
 	"context"
 	"fmt"
 	"slices"
@@ -72,58 +71,19 @@ func (l *List) decode(i int) (*decoded, error) {
 // cacheBlocks is how many decoded blocks are kept: some 25 megabytes.
 const cacheBlocks = 128
 
-// cache keeps the blocks that were used last.
-type cache struct {
-	mu    sync.Mutex
-	elem  map[int]*list.Element
-	order *list.List // of cached; the last used first
-}
-
-type cached struct {
-	block int
-	*decoded
-}
-
-func newCache() *cache { return &cache{elem: map[int]*list.Element{}, order: list.New()} }
-
-func (c *cache) get(i int) *decoded {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	e := c.elem[i]
-	if e == nil {
-		return nil
-	}
-	c.order.MoveToFront(e)
-	return e.Value.(cached).decoded
-}
-
-func (c *cache) put(i int, d *decoded) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.elem[i] != nil {
-		return
-	}
-	c.elem[i] = c.order.PushFront(cached{i, d})
-	if c.order.Len() > cacheBlocks {
-		last := c.order.Back()
-		delete(c.elem, last.Value.(cached).block)
-		c.order.Remove(last)
-	}
-}
-
 // load returns decoded blocks, reading those that are not in the cache several at once.
 func (l *List) load(ctx context.Context, blocks []int) ([]*decoded, error) {
 	out := make([]*decoded, len(blocks))
 	var missing []int
 	for i, b := range blocks {
-		if out[i] = l.cache.get(b); out[i] == nil {
+		if out[i], _ = l.cache.Get(b); out[i] == nil {
 			missing = append(missing, i)
 		}
 	}
 	err := procs.Each(ctx, 0, len(missing), func(_, i int) (err error) {
 		k := missing[i]
 		if out[k], err = l.decode(blocks[k]); err == nil {
-			l.cache.put(blocks[k], out[k])
+			l.cache.Put(blocks[k], out[k])
 		}
 		return err
 	})

@@ -1,9 +1,7 @@
 package eventlist
 
 import (
-	"container/list"
 	"context"
-	"runtime"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -25,7 +23,6 @@ const maxFilters = 8
 
 // results are what passes one filter.
 type results struct {
-	key    string
 	filter *filter
 
 	mu   sync.Mutex
@@ -49,15 +46,14 @@ func (l *List) resultsOf(q *Query) (*results, error) {
 	key := q.key()
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if e := l.filters[key]; e != nil {
-		l.recent.MoveToFront(e)
-		return e.Value.(*results), nil
+	if r, ok := l.filters.Get(key); ok {
+		return r, nil
 	}
 	f, err := l.compile(q)
 	if err != nil {
 		return nil, err
 	}
-	r := &results{key: key, filter: f, done: make([]bool, len(l.blocks)), n: make([]int32, len(l.blocks)),
+	r := &results{filter: f, done: make([]bool, len(l.blocks)), n: make([]int32, len(l.blocks)),
 		bits: make([][]uint64, len(l.blocks))}
 	for i := range l.blocks {
 		if b := &l.blocks[i]; !f.passes(b) {
@@ -66,17 +62,7 @@ func (l *List) resultsOf(q *Query) (*results, error) {
 			r.done[i], r.n[i] = true, b.n
 		}
 	}
-	if l.filters == nil {
-		l.filters, l.recent = map[string]*list.Element{}, list.New()
-	}
-	l.filters[key] = l.recent.PushFront(r)
-	if l.recent.Len() > maxFilters {
-		last := l.recent.Back()
-		old := last.Value.(*results)
-		delete(l.filters, old.key)
-		l.recent.Remove(last)
-		old.stop()
-	}
+	l.filters.Put(key, r)
 	return r, nil
 }
 
@@ -204,42 +190,29 @@ func (l *List) start(r *results, blocks []int, from, to int64) *job {
 	return j
 }
 
-// scan scans blocks. Cancellation is not an error: what was found remains.
+// scan scans blocks until the lease is over. Cancellation is not an error: what was found remains.
 func (l *List) scan(ctx context.Context, r *results, j *job, left []int) error {
-	workers := min(runtime.GOMAXPROCS(0), len(left))
-	var next atomic.Int64
-	errs := make([]error, workers)
-	var wg procs.Goroutines
-	for w := range workers {
-		wg.Go(func() {
-			b := batches.Get().(*trace.Batch)
-			defer batches.Put(b)
-			var space []byte
-			for ctx.Err() == nil && time.Now().UnixNano() < j.until.Load() {
-				i := int(next.Add(1)) - 1
-				if i >= len(left) {
-					return
-				}
-				e, err := l.read(left[i], b)
-				if err != nil {
-					errs[w] = err
-					j.cancel()
-					return
-				}
-				var n int32
-				var bits []uint64
-				n, bits, space = r.filter.match(&e, space)
-				r.mu.Lock()
-				r.done[left[i]], r.n[left[i]], r.bits[left[i]] = true, n, bits
-				r.mu.Unlock()
-			}
-		})
-	}
-	wg.Wait()
-	for _, err := range errs {
+	spaces := make([][]byte, procs.Lanes(0, len(left))) // by worker
+	err := procs.Each(ctx, 0, len(left), func(worker, i int) error {
+		if time.Now().UnixNano() >= j.until.Load() {
+			j.cancel()
+			return nil
+		}
+		b := batches.Get().(*trace.Batch)
+		defer batches.Put(b)
+		e, err := l.read(left[i], b)
 		if err != nil {
 			return err
 		}
+		n, bits, space := r.filter.match(&e, spaces[worker])
+		spaces[worker] = space
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		r.done[left[i]], r.n[left[i]], r.bits[left[i]] = true, n, bits
+		return nil
+	})
+	if ctx.Err() != nil {
+		return nil
 	}
-	return nil
+	return err
 }

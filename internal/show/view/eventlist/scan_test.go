@@ -14,6 +14,7 @@ import (
 
 	gocmp "github.com/google/go-cmp/cmp"
 
+	"github.com/whyslow/whyslow/internal/show/view/recent"
 	"github.com/whyslow/whyslow/trace"
 )
 
@@ -52,7 +53,7 @@ func TestEarlyAnswers(t *testing.T) {
 	if whole.Total != 1000 || len(whole.Rows) != 1000 || whole.Scanned != 1 {
 		t.Fatalf("%d of %d rows, scanned %v", len(whole.Rows), whole.Total, whole.Scanned)
 	}
-	l.filters = nil
+	l.filters = recent.New[string](maxFilters, (*results).stop)
 	l.patience = time.Nanosecond
 	partial, last := 0, 0.0
 	for {
@@ -92,7 +93,7 @@ func TestIntervalFirst(t *testing.T) {
 		t.Fatal(p, err)
 	}
 	done := 0
-	r := l.recent.Front().Value.(*results)
+	r, _ := l.filters.Get((&Query{Text: "leaves"}).key())
 	for i := range l.blocks {
 		if r.done[i] && l.blocks[i].kinds.meets(&r.filter.kinds) {
 			done++
@@ -130,7 +131,7 @@ func TestCloseStopsEverything(t *testing.T) {
 		})
 		time.Sleep(time.Millisecond)
 		l.Close()
-		if n := len(l.filters); n > maxFilters {
+		if n := l.filters.Len(); n > maxFilters {
 			t.Errorf("%d filters are remembered", n)
 		}
 		if _, err := l.Page(context.Background(), Query{}); !errors.Is(err, ErrClosed) {

@@ -54,21 +54,11 @@ func parse(spec *trace.KindSpec, s string) ([]segment, string) {
 	return out, ""
 }
 
-// small letters are for searching.
-type letters uint8
-
-const (
-	asWritten letters = iota
-	small
-	lettersCount
-)
-
 // sentences are those of kindTexts, parsed.
-var sentences = func() (list [trace.FirstUserKind][2][lettersCount][]segment) {
+var sentences = func() (list [trace.FirstUserKind][2][]segment) {
 	for k, texts := range kindTexts {
 		for lang, text := range texts {
-			list[k][lang][asWritten], _ = parse(k.Spec(), text)
-			list[k][lang][small], _ = parse(k.Spec(), string(lower(nil, []byte(text))))
+			list[k][lang], _ = parse(k.Spec(), text)
 		}
 	}
 	return list
@@ -78,24 +68,16 @@ var sentences = func() (list [trace.FirstUserKind][2][lettersCount][]segment) {
 type writer struct {
 	l *List
 	*node
-	lang    words.Lang
-	letters letters
-	b       []byte
+	lang words.Lang
+	b    []byte
 }
 
-// text appends text that may not be in lower case, and lowers it if needed.
-func (w *writer) text(s string) {
-	if w.letters == small {
-		w.b = lower(w.b, []byte(s))
-	} else {
-		w.b = append(w.b, s...)
-	}
-}
+func (w *writer) text(s string) { w.b = append(w.b, s...) }
 
 // sentence appends what an event says.
 func (w *writer) sentence(k trace.Kind, args []uint64) {
-	if k < trace.FirstUserKind && sentences[k][w.lang][w.letters] != nil {
-		w.segments(sentences[k][w.lang][w.letters], args)
+	if k < trace.FirstUserKind && sentences[k][w.lang] != nil {
+		w.segments(sentences[k][w.lang], args)
 		return
 	}
 	s := w.shape(k)
@@ -237,7 +219,7 @@ func (w *writer) cf(id trace.CF) {
 		return
 	}
 	t := &w.l.titles[m.SiteOf[cf]]
-	w.b = append(w.b, t.text[w.lang][w.letters]...)
+	w.b = append(w.b, t.text[w.lang]...)
 	indices := m.Label(cf)
 	for _, i := range indices {
 		w.b = append(strconv.AppendInt(append(w.b, '['), int64(i), 10), ']')
@@ -259,7 +241,7 @@ func (w *writer) cfTitle(id trace.CF) string {
 
 // siteTitle is the title of the CFs of a statement.
 type siteTitle struct {
-	text   [2][lettersCount]string
+	text   [2]string
 	single bool // the name is enough
 }
 
@@ -279,14 +261,11 @@ func (l *List) newTitles() []siteTitle {
 		t := &list[i]
 		if code.Kind == trace.Atomic {
 			kind = cfWord[words.English]
-			t.text[words.Russian][asWritten] = cfWord[words.Russian] + name
+			t.text[words.Russian] = cfWord[words.Russian] + name
 		} else {
-			t.text[words.Russian][asWritten] = cfWord[words.Russian] + kind + name
+			t.text[words.Russian] = cfWord[words.Russian] + kind + name
 		}
-		t.text[words.English][asWritten] = kind + name
-		for lang := range t.text {
-			t.text[lang][small] = string(lower(nil, []byte(t.text[lang][asWritten])))
-		}
+		t.text[words.English] = kind + name
 		t.single = code.Kind == trace.Sub
 	}
 	return list

@@ -7,6 +7,7 @@ import (
 
 	"github.com/whyslow/whyslow/internal/model"
 	"github.com/whyslow/whyslow/internal/show/view/eventlist"
+	"github.com/whyslow/whyslow/internal/show/view/recent"
 	"github.com/whyslow/whyslow/internal/show/view/timeline"
 	"github.com/whyslow/whyslow/trace"
 )
@@ -27,18 +28,18 @@ func BenchmarkFragments(b *testing.B) {
 	if err != nil {
 		b.Fatal(err)
 	}
+	tl, err := timeline.Build(ctx, m, timeline.Options{})
+	if err != nil {
+		b.Fatal(err)
+	}
 	b.Run("build", func(b *testing.B) {
-		tl, err := timeline.Build(ctx, m, timeline.Options{})
-		if err != nil {
-			b.Fatal(err)
-		}
 		for b.Loop() {
-			if _, err := Build(ctx, m, tl.Visit); err != nil {
+			if _, err := Build(ctx, tl); err != nil {
 				b.Fatal(err)
 			}
 		}
 	})
-	x, err := Build(ctx, m, nil)
+	x, err := Build(ctx, tl)
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -50,7 +51,7 @@ func BenchmarkFragments(b *testing.B) {
 	l := eventlist.Open(r, m)
 	defer l.Close()
 	for name, f := range map[string]func() error{
-		"rows/whole":     func() error { x.makeRows(always); return nil },
+		"rows/whole":     func() error { x.makeRows(always, 0, wall); return nil },
 		"rows/half":      func() error { _, err := x.Rows(wall/4, wall*3/4); return err },
 		"rows/hundredth": func() error { _, err := x.Rows(wall/2, wall*51/100); return err },
 		"detail": func() error {
@@ -59,12 +60,12 @@ func BenchmarkFragments(b *testing.B) {
 			return err
 		},
 		"cfs/first-total": func() error {
-			x.orders = nil
+			x.orders = recent.New[order, []uint32](maxOrders, nil)
 			_, err := x.CFs(CFQuery{Code: code, To: wall, Sort: "-total"})
 			return err
 		},
 		"cfs/first-label": func() error {
-			x.orders = nil
+			x.orders = recent.New[order, []uint32](maxOrders, nil)
 			_, err := x.CFs(CFQuery{Code: code, To: wall, Sort: "label"})
 			return err
 		},

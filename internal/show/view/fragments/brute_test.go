@@ -41,15 +41,11 @@ func build(t *rapid.T, m *model.Model) (*Index, []slou.WorkerPieces) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var source slou.Walk
-	if rapid.Bool().Draw(t, "of a timeline") {
-		tl, err := timeline.Build(context.Background(), m, timeline.Options{})
-		if err != nil {
-			t.Fatal(err)
-		}
-		source = tl.Visit
+	tl, err := timeline.Build(context.Background(), m, timeline.Options{})
+	if err != nil {
+		t.Fatal(err)
 	}
-	x, err := Build(context.Background(), m, source)
+	x, err := Build(context.Background(), tl)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -79,8 +75,8 @@ func TestWholeRunIsTheReport(t *testing.T) {
 				r.MaxNS != f.MaxNS) {
 				t.Fatalf("%+v\n%+v", r, f)
 			}
-			if (r.Caused != Caused{f.Caused.S, f.Caused.L, f.Caused.O}) ||
-				(r.Before != Before{f.Before.S, f.Before.L, f.Before.O, f.Before.W}) {
+			before := slou.Lost(f.Before)
+			if before[slou.FactorU] = 0; r.Caused != f.Caused || r.Before != before {
 				t.Fatalf("%+v\n%+v", r, f)
 			}
 		}
@@ -192,26 +188,23 @@ func (b *bruteRun) rows(from, to int64) []FragmentRow {
 			}
 			if p.Consumer != 0 {
 				c := &rows[m.CodeOf(p.Consumer)]
-				for f, dst := range map[slou.Factor]*int64{slou.FactorS: &c.Before.S, slou.FactorL: &c.Before.L,
-					slou.FactorO: &c.Before.O, slou.FactorW: &c.Before.W} {
-					if f == p.Factor {
-						*dst += ns
-					}
+				if slices.Contains([]slou.Factor{slou.FactorS, slou.FactorL, slou.FactorO, slou.FactorW}, p.Factor) {
+					c.Before[p.Factor] += ns
 				}
 				if p.Factor == slou.FactorO {
-					c.Caused.O += ns
+					c.Caused[slou.FactorO] += ns
 				}
 			}
 			if p.Producer != 0 && p.Factor == slou.FactorS {
-				rows[m.CodeOf(p.Producer)].Caused.S += ns
+				rows[m.CodeOf(p.Producer)].Caused[slou.FactorS] += ns
 			}
 			if p.Producer != 0 && p.Factor == slou.FactorL {
-				rows[m.CodeOf(p.Producer)].Caused.L += ns
+				rows[m.CodeOf(p.Producer)].Caused[slou.FactorL] += ns
 			}
 		}
 	}
 	rows = slices.DeleteFunc(rows,
-		func(r FragmentRow) bool { return r.Count == 0 && r.Caused == Caused{} && r.Before == Before{} })
+		func(r FragmentRow) bool { return r.Count == 0 && r.Caused == slou.Caused{} && r.Before == slou.Lost{} })
 	slices.SortStableFunc(rows, func(a, b FragmentRow) int {
 		if a.Atomic != b.Atomic {
 			return map[bool]int{true: -1, false: 1}[a.Atomic]
@@ -364,19 +357,6 @@ func (b *bruteRun) checkDetail(t *rapid.T, x *Index, r *FragmentRow, from, to in
 	}
 }
 
-func TestSmallest(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		v := rapid.SliceOfN(rapid.Int64Range(-5, 50), 1, 300).Draw(t, "values")
-		k := rapid.IntRange(0, len(v)-1).Draw(t, "k")
-		sorted := slices.Clone(v)
-		slices.Sort(sorted)
-		smallest(v, k)
-		if v[k] != sorted[k] || k > 0 && slices.Max(v[:k]) > v[k] || slices.Min(v[k:]) < v[k] {
-			t.Fatalf("%d: %v", k, v)
-		}
-	})
-}
-
 func TestHistogram(t *testing.T) {
 	for _, v := range [][]int64{{}, {0}, {5, 5, 5}, {0, 1, 1_000_000_000_000}, {1, math.MaxInt64 / 2}, {7, 8}} {
 		n := 0
@@ -391,7 +371,11 @@ func TestHistogram(t *testing.T) {
 
 func TestBadQueries(t *testing.T) {
 	m := sloutest.Build(t, sloutest.Golden(t, "fragments"))
-	x, err := Build(context.Background(), m, nil)
+	tl, err := timeline.Build(context.Background(), m, timeline.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	x, err := Build(context.Background(), tl)
 	if err != nil {
 		t.Fatal(err)
 	}

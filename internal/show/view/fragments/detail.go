@@ -64,21 +64,17 @@ func (x *Index) Detail(q DetailQuery) (*FragmentDetail, error) {
 	if q.Node < -1 || q.Node >= len(x.m.Nodes) {
 		return nil, query.Missing("there is no node %d; there are %d, from 0", q.Node, len(x.m.Nodes))
 	}
-	if err := cmp.Or(x.checkCode(q.Code), x.interval(q.From, q.To)); err != nil {
+	s, err := x.Interval(q.From, q.To)
+	if err := cmp.Or(x.checkCode(q.Code), err); err != nil {
 		return nil, err
 	}
-	s := x.timeRange(q.From, q.To)
 	d := &FragmentDetail{Code: q.Code, Name: x.m.Codes[q.Code].Name, ByNode: []NodeSum{}, Longest: []CFRow{}}
 	byNode := make([]NodeSum, len(x.m.Nodes))
-	var values []int64
 	var here []uint32
 	for _, e := range x.started(q.Code, s) {
 		id, ok := x.m.WorkerIDOf(int(e))
 		if q.Node == -1 || ok && q.Node == id.Node {
 			here = append(here, e)
-			if v := x.time[e]; v >= 0 {
-				values = append(values, v)
-			}
 		}
 		if v := x.time[e]; v >= 0 && ok {
 			byNode[id.Node].Count++
@@ -91,7 +87,7 @@ func (x *Index) Detail(q DetailQuery) (*FragmentDetail, error) {
 			d.ByNode = append(d.ByNode, n)
 		}
 	}
-	d.Bins = histogram(values, q.Bins)
+	d.Bins = histogram(x.times(here), q.Bins)
 	cfs := x.cfs(here)
 	d.CFs = len(cfs)
 	for _, k := range x.longest(cfs, q.Longest) {
@@ -193,7 +189,7 @@ type CFRow struct {
 // row describes a CF.
 func (x *Index) row(cf model.CF) CFRow {
 	m := x.m
-	r := CFRow{CF: m.CFID(cf).String(), Title: Title(m, cf), Node: m.CFID(cf).Node(), Lane: -1,
+	r := CFRow{CF: m.CFID(cf).String(), Title: m.CFTitle(cf), Node: m.CFID(cf).Node(), Lane: -1,
 		Weight: m.Weight(cf), TotalNS: x.Time(cf), WaitNS: x.lost[cf]}
 	for e := range m.ExecutionsOf(cf) {
 		if r.Runs == 0 {
@@ -205,21 +201,11 @@ func (x *Index) row(cf model.CF) CFRow {
 			end -= m.Start
 			r.End = &end
 		}
-		r.Lane = -1
-		if id, ok := m.WorkerIDOf(e); ok {
-			r.Node, r.Lane = id.Node, int(x.worker[id.Node])+id.Worker
+		if r.Lane = x.t.LaneOf(e); r.Lane >= 0 {
+			r.Node = x.t.NodeOf(r.Lane)
 		}
 	}
 	return r
-}
-
-// Title names a CF: its label or its code fragment, with indices.
-func Title(m *model.Model, cf model.CF) string {
-	s := m.CFString(cf)
-	if at := strings.LastIndex(s, " ("); at > 0 {
-		return s[:at]
-	}
-	return s
 }
 
 // Time is the measured time of all executions of a CF in nanoseconds.
@@ -267,10 +253,11 @@ func (x *Index) CFs(q CFQuery) (*CFPage, error) {
 		return nil, query.Bad("sort=%q: sort by start, total, wait or label, with - before it the greatest first",
 			q.Sort)
 	}
-	if err := cmp.Or(x.checkCode(q.Code), x.interval(q.From, q.To)); err != nil {
+	s, err := x.Interval(q.From, q.To)
+	if err := cmp.Or(x.checkCode(q.Code), err); err != nil {
 		return nil, err
 	}
-	list := x.ordered(q.Code, x.timeRange(q.From, q.To), q.Sort)
+	list := x.ordered(q.Code, s, q.Sort)
 	p := &CFPage{Total: len(list), Offset: min(q.Offset, len(list)), Rows: []CFRow{}}
 	for _, e := range list[p.Offset:min(p.Offset+q.Limit, len(list))] {
 		p.Rows = append(p.Rows, x.row(x.m.ExecCF[e]))
@@ -320,28 +307,24 @@ func (x *Index) sort(cfs []uint32, by string) {
 // order is a list of CFs, each by its first execution in the interval.
 type order struct {
 	code int
-	timeRange
+	in   Interval
 	by   string
-	list []uint32
 }
 
 // maxOrders is how many lists are remembered.
 const maxOrders = 8
 
-func (x *Index) ordered(code int, s timeRange, by string) []uint32 {
-	x.mu.Lock()
+func (x *Index) ordered(code int, s Interval, by string) []uint32 {
+	x.mu.Lock() // so that nobody else makes the same list meanwhile
 	defer x.mu.Unlock()
-	for i, o := range x.orders {
-		if o.code == code && o.timeRange == s && o.by == by {
-			copy(x.orders[1:i+1], x.orders[:i])
-			x.orders[0] = o
-			return o.list
+	o := order{code, s, by}
+	list, ok := x.orders.Get(o)
+	if !ok {
+		list = x.cfs(x.started(code, s))
+		if by != "start" {
+			x.sort(list, by)
 		}
+		x.orders.Put(o, list)
 	}
-	o := order{code: code, timeRange: s, by: by, list: x.cfs(x.started(code, s))}
-	if by != "start" {
-		x.sort(o.list, by)
-	}
-	x.orders = append([]order{o}, x.orders[:min(len(x.orders), maxOrders-1)]...)
-	return o.list
+	return list
 }

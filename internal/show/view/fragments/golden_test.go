@@ -10,6 +10,7 @@ import (
 
 	"github.com/whyslow/whyslow/internal/model"
 	"github.com/whyslow/whyslow/internal/show/view/eventlist"
+	"github.com/whyslow/whyslow/internal/show/view/timeline"
 	"github.com/whyslow/whyslow/internal/testkit/sloutest"
 	"github.com/whyslow/whyslow/trace"
 )
@@ -44,7 +45,11 @@ func TestGoldens(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		x, err := Build(ctx, m, nil)
+		tl, err := timeline.Build(ctx, m, timeline.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		x, err := Build(ctx, tl)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -55,13 +60,6 @@ func TestGoldens(t *testing.T) {
 				t.Fatal(err)
 			}
 			out[name] = lines(t, rows)
-			var table strings.Builder
-			if err := WriteCSV(&table, rows); err != nil {
-				t.Fatal(err)
-			}
-			if to[1] == m.Wall() {
-				out["csv"] = table.String()
-			}
 		}
 		d, err := x.Detail(DetailQuery{Code: 1, To: m.Wall(), Bins: 4, Node: -1})
 		if err != nil {

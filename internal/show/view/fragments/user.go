@@ -3,6 +3,7 @@ package fragments
 import (
 	"cmp"
 	"context"
+	"maps"
 	"math"
 	"slices"
 	"strconv"
@@ -80,7 +81,7 @@ func UserEvents(ctx context.Context, l *eventlist.List, from, to int64) ([]UserE
 		key := userKey{e.Node, e.Spec.Kind}
 		k := parts[worker][key]
 		if k == nil {
-			k = newUserKind(e.Spec, e.Defs)
+			k = &userKind{spec: e.Spec, defs: e.Defs, fields: newUserFields(len(e.Spec.Fields))}
 			parts[worker][key] = k
 		}
 		k.add(e.Args)
@@ -105,24 +106,21 @@ type userKind struct {
 }
 
 type userField struct {
-	count    int64
-	min, max float64
-	sum      float64
-	finite   int64
-	numbers  map[int32]int64
-	values   map[uint64]int64
+	count         int64
+	min, max, sum float64
+	finite        int64
+	numbers       map[int32]int64  // by bucket
+	values        map[uint64]int64 // that are no numbers
+	texts         map[string]int64 // the same in words, of all nodes
 }
 
-func newUserKind(spec *trace.KindSpec, defs *trace.Defs) *userKind {
-	k := &userKind{spec: spec, defs: defs, fields: make([]userField, len(spec.Fields))}
-	for i := range k.fields {
-		if isNumber(spec.Fields[i].Type) {
-			k.fields[i].numbers = map[int32]int64{}
-		} else {
-			k.fields[i].values = map[uint64]int64{}
-		}
+func newUserFields(n int) []userField {
+	list := make([]userField, n)
+	for i := range list {
+		list[i] = userField{min: math.Inf(1), max: math.Inf(-1), numbers: map[int32]int64{},
+			values: map[uint64]int64{}, texts: map[string]int64{}}
 	}
-	return k
+	return list
 }
 
 func isNumber(t trace.FieldType) bool {
@@ -148,7 +146,7 @@ func (k *userKind) add(args []uint64) {
 
 func (f *userField) add(t trace.FieldType, w uint64) {
 	f.count++
-	if f.values != nil {
+	if !isNumber(t) {
 		if _, known := f.values[w]; known || len(f.values) < maxValues {
 			f.values[w]++
 		}
@@ -163,9 +161,6 @@ func (f *userField) add(t trace.FieldType, w uint64) {
 	}
 	if math.IsNaN(v) || math.IsInf(v, 0) {
 		return
-	}
-	if f.finite == 0 {
-		f.min, f.max = v, v
 	}
 	f.finite++
 	f.min, f.max, f.sum = min(f.min, v), max(f.max, v), f.sum+v
@@ -189,7 +184,6 @@ func join(parts []map[userKey]*userKind) []UserEventStats {
 	type joined struct {
 		stats  UserEventStats
 		fields []userField
-		values []map[string]int64
 		nodes  map[int]int64
 	}
 	all := map[string]*joined{}
@@ -201,54 +195,40 @@ func join(parts []map[userKey]*userKind) []UserEventStats {
 			}
 			j := all[name]
 			if j == nil {
-				j = &joined{stats: UserEventStats{Event: k.spec.String(), Doc: k.spec.Doc,
-					PerNode: []NodeCount{}, Fields: []FieldStats{}},
-					fields: make([]userField, len(k.fields)), values: make([]map[string]int64, len(k.fields)),
-					nodes: map[int]int64{}}
-				for i, f := range k.spec.Fields {
+				j = &joined{UserEventStats{Event: k.spec.String(), Doc: k.spec.Doc, PerNode: []NodeCount{},
+					Fields: []FieldStats{}}, newUserFields(len(k.fields)), map[int]int64{}}
+				for _, f := range k.spec.Fields {
 					j.stats.Fields = append(j.stats.Fields, FieldStats{Name: f.Name, Type: f.Type.String()})
-					j.fields[i].numbers, j.values[i] = map[int32]int64{}, map[string]int64{}
 				}
+				all[name] = j
 			}
-			all[name] = j
 			j.stats.Count += k.count
 			j.nodes[key.node] += k.count
 			for i := range k.fields {
 				j.fields[i].join(&k.fields[i])
 				for w, n := range k.fields[i].values {
-					j.values[i][valueText(k.defs, k.spec.Fields[i].Type, w)] += n
+					j.fields[i].texts[valueText(k.defs, k.spec.Fields[i].Type, w)] += n
 				}
 			}
 		}
 	}
 	out := []UserEventStats{}
-	for _, j := range all {
-		for n, count := range j.nodes {
-			j.stats.PerNode = append(j.stats.PerNode, NodeCount{n, count})
+	for _, name := range slices.Sorted(maps.Keys(all)) {
+		j := all[name]
+		for _, n := range slices.Sorted(maps.Keys(j.nodes)) {
+			j.stats.PerNode = append(j.stats.PerNode, NodeCount{n, j.nodes[n]})
 		}
-		slices.SortFunc(j.stats.PerNode, func(a, b NodeCount) int { return a.Node - b.Node })
 		for i := range j.stats.Fields {
-			j.fields[i].finish(&j.stats.Fields[i], j.values[i])
+			j.fields[i].finish(&j.stats.Fields[i])
 		}
 		out = append(out, j.stats)
 	}
-	slices.SortFunc(out, func(a, b UserEventStats) int {
-		return cmp.Or(cmp.Compare(b.Count, a.Count), cmp.Compare(a.Event, b.Event),
-			slices.CompareFunc(a.Fields, b.Fields, func(a, b FieldStats) int {
-				return cmp.Or(cmp.Compare(a.Name, b.Name), cmp.Compare(a.Type, b.Type))
-			}))
-	})
+	slices.SortStableFunc(out, func(a, b UserEventStats) int { return cmp.Compare(b.Count, a.Count) })
 	return out
 }
 
 func (f *userField) join(o *userField) {
 	f.count += o.count
-	if o.finite == 0 {
-		return
-	}
-	if f.finite == 0 {
-		f.min, f.max = o.min, o.max
-	}
 	f.finite += o.finite
 	f.min, f.max, f.sum = min(f.min, o.min), max(f.max, o.max), f.sum+o.sum
 	for b, n := range o.numbers {
@@ -283,9 +263,9 @@ func valueText(d *trace.Defs, t trace.FieldType, w uint64) string {
 	return strconv.FormatUint(w, 10)
 }
 
-func (f *userField) finish(s *FieldStats, values map[string]int64) {
+func (f *userField) finish(s *FieldStats) {
 	s.Count = f.count
-	for v, n := range values {
+	for v, n := range f.texts {
 		s.Top = append(s.Top, ValueCount{v, n})
 	}
 	slices.SortFunc(s.Top, func(a, b ValueCount) int {

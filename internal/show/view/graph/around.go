@@ -2,6 +2,7 @@ package graph
 
 import (
 	"cmp"
+	"maps"
 	"math"
 	"slices"
 
@@ -24,18 +25,12 @@ const (
 	MaxLimit = 5000
 )
 
-// States of DFs and CFs. A CF can be absent, too: it has not been created yet.
+// States of DFs, beside those of CFs (model.CFState).
 const (
-	Absent = "absent" // not there yet
+	Absent = "absent" // not there yet, as of CFs
 	Made   = "made"   // created; nobody is known to hold it
 	Held   = "held"   // some node holds a copy
 	Gone   = "gone"   // no node holds a copy any more
-
-	Waiting  = "waiting"
-	Ready    = "ready"
-	Running  = "running"
-	Finished = "finished"
-	Moving   = "moving"
 )
 
 // thing is a CF or a DF.
@@ -115,16 +110,14 @@ func (g *Graph) edges(list []thing) []GraphEdge {
 	}
 	type key struct {
 		from, to int
-		kind     edgeKind
+		kind     string
 	}
 	sums := map[key]*amount{}
-	add := func(a, b thing, kind edgeKind, bytes int64) {
+	add := func(a, b thing, kind string, bytes int64) {
 		from, ok1 := number[a]
 		to, ok2 := number[b]
 		if ok1 && ok2 {
-			s := at(sums, key{from, to, kind})
-			s.count++
-			s.bytes += bytes
+			at(sums, key{from, to, kind}).add(bytes)
 		}
 	}
 	for _, v := range list {
@@ -141,17 +134,11 @@ func (g *Graph) edges(list []thing) []GraphEdge {
 			add(v, thing{df: g.m.DFMade(i)}, edgeOut, m.MadeSize[i])
 		}
 	}
-	keys := make([]key, 0, len(sums))
-	for k := range sums {
-		keys = append(keys, k)
-	}
-	slices.SortFunc(keys, func(a, b key) int {
-		return cmp.Or(cmp.Compare(a.from, b.from), cmp.Compare(a.to, b.to), cmp.Compare(a.kind, b.kind))
-	})
 	var out []GraphEdge
-	for _, k := range keys {
-		out = append(out, GraphEdge{g.id(list[k.from]), g.id(list[k.to]), sums[k].count, sums[k].bytes,
-			k.kind.String()})
+	for _, k := range slices.SortedFunc(maps.Keys(sums), func(a, b key) int {
+		return cmp.Or(cmp.Compare(a.from, b.from), cmp.Compare(a.to, b.to), cmp.Compare(a.kind, b.kind))
+	}) {
+		out = append(out, GraphEdge{g.id(list[k.from]), g.id(list[k.to]), sums[k].count, sums[k].bytes, k.kind})
 	}
 	return out
 }
@@ -163,21 +150,16 @@ func (g *Graph) cfNode(cf model.CF, t int64) GraphNode {
 	for range m.ExecutionsOf(cf) {
 		n.Count++
 	}
-	n.State, n.Node = g.cfState(cf, t)
-	return n
-}
-
-// cfState tells where a CF is at a time, and its node, -1 where it is at none.
-func (g *Graph) cfState(cf model.CF, t int64) (state string, node int) {
-	_, waited := g.m.LastAwait(cf, t)
-	switch l := g.m.LifeAt(cf, t, waited); l.State {
+	_, waited := m.LastAwait(cf, t)
+	at := m.LifeAt(cf, t, waited)
+	n.State, n.Node = at.State.String(), int(at.Node)
+	switch at.State {
 	case model.CFAbsent:
-		return Absent, -1
+		n.State, n.Node = Absent, -1
 	case model.CFMoving:
-		return Moving, -1
-	default:
-		return l.State.String(), int(l.Node)
+		n.Node = -1
 	}
+	return n
 }
 
 // copies are the nodes that hold a DF.

@@ -26,22 +26,22 @@ func BenchmarkGraph(b *testing.B) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	x, err := fragments.Build(context.Background(), m, nil)
+	t, err := timeline.Build(context.Background(), m, timeline.Options{})
 	if err != nil {
 		b.Fatal(err)
 	}
-	t, err := timeline.Build(context.Background(), m, timeline.Options{})
+	x, err := fragments.Build(context.Background(), t)
 	if err != nil {
 		b.Fatal(err)
 	}
 	b.Run("first", func(b *testing.B) {
 		for b.Loop() {
-			if _, err := New(t, x).Nodes(0, m.Wall()); err != nil {
+			if _, err := New(x).Nodes(0, m.Wall()); err != nil {
 				b.Fatal(err)
 			}
 		}
 	})
-	g := New(t, x)
+	g := New(x)
 	for name, f := range map[string]func() error{
 		"nodes":         func() error { _, err := g.Nodes(0, m.Wall()); return err },
 		"nodes/tenth":   func() error { _, err := g.Nodes(m.Wall()/2, m.Wall()*6/10); return err },

@@ -28,11 +28,11 @@ func build(t sloutest.TB, m *model.Model) *Graph {
 	if err != nil {
 		t.Fatal(err)
 	}
-	x, err := fragments.Build(context.Background(), m, nil)
+	x, err := fragments.Build(context.Background(), tl)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return New(tl, x)
+	return New(x)
 }
 
 // randomRun has copies of DFs, too, stored and dropped at random.
@@ -317,18 +317,18 @@ func TestStates(t *testing.T) {
 			node  int
 		}
 		for cf := range m.CFs() {
-			facts := []fact{{m.Created[cf], 0, Waiting, m.CFID(cf).Node()}}
+			facts := []fact{{m.Created[cf], 0, "waiting", m.CFID(cf).Node()}}
 			for i, v := range m.MovesOf(cf) {
 				if v.Received > v.Sent { // it leaves after everything else that happens at that time
-					facts = append(facts, fact{v.Sent, 1000, Moving, -1})
+					facts = append(facts, fact{v.Sent, 1000, "moving", -1})
 				}
-				facts = append(facts, fact{v.Received, i + 1, Waiting, int(v.To)})
+				facts = append(facts, fact{v.Received, i + 1, "waiting", int(v.To)})
 			}
-			m.AllReady(cf, func(at int64, node int) { facts = append(facts, fact{at, 50, Ready, node}) })
+			m.AllReady(cf, func(at int64, node int) { facts = append(facts, fact{at, 50, "ready", node}) })
 			for e := range m.ExecutionsOf(cf) {
 				id, _ := m.WorkerIDOf(e)
-				facts = append(facts, fact{m.ExecStart[e], 51 + int(m.ExecNumber[e]), Running, id.Node},
-					fact{m.ExecEnd[e], 51 + int(m.ExecNumber[e]), Finished, id.Node})
+				facts = append(facts, fact{m.ExecStart[e], 51 + int(m.ExecNumber[e]), "running", id.Node},
+					fact{m.ExecEnd[e], 51 + int(m.ExecNumber[e]), "finished", id.Node})
 			}
 			slices.SortStableFunc(facts, func(a, b fact) int {
 				return cmp.Or(cmp.Compare(a.t, b.t),
@@ -339,21 +339,21 @@ func TestStates(t *testing.T) {
 				left++
 			}
 			for i, f := range facts {
-				if f.state == Finished {
+				if f.state == "finished" {
 					if left--; left > 0 {
-						f.state = Waiting
+						f.state = "waiting"
 					}
 				}
 				if i+1 < len(facts) && facts[i+1].t == f.t {
 					continue
 				}
-				if state, node := g.cfState(cf, f.t); state != f.state || node != f.node {
-					t.Fatalf("CF %s at %d is %s at %d, want %+v of %+v", m.CFID(cf), f.t, state, node, f,
+				if n := g.cfNode(cf, f.t); n.State != f.state || n.Node != f.node {
+					t.Fatalf("CF %s at %d is %s at %d, want %+v of %+v", m.CFID(cf), f.t, n.State, n.Node, f,
 						facts)
 				}
 			}
-			if state, node := g.cfState(cf, m.Created[cf]-1); state != Absent || node != -1 {
-				t.Fatalf("CF %s is %s before it was created", m.CFID(cf), state)
+			if n := g.cfNode(cf, m.Created[cf]-1); n.State != Absent || n.Node != -1 {
+				t.Fatalf("CF %s is %s before it was created", m.CFID(cf), n.State)
 			}
 		}
 	})

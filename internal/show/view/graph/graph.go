@@ -7,14 +7,13 @@ package graph
 
 import (
 	"cmp"
-	"math"
+	"maps"
 	"slices"
 	"strconv"
 	"sync"
 
 	"github.com/whyslow/whyslow/internal/analysis/slou"
 	"github.com/whyslow/whyslow/internal/model"
-	"github.com/whyslow/whyslow/internal/model/query"
 	"github.com/whyslow/whyslow/internal/show/view/fragments"
 	"github.com/whyslow/whyslow/internal/show/view/timeline"
 )
@@ -29,30 +28,9 @@ type Graph struct {
 	held     []heldChange // changes in what nodes hold
 }
 
-// New makes the graphs of a run from its timeline and fragments, which are of the same model.
-func New(t *timeline.Timeline, x *fragments.Index) *Graph {
-	return &Graph{m: t.Model(), t: t, x: x}
-}
-
-// interval is an interval on the common clock, to not included.
-type interval struct{ from, to int64 }
-
-func (s interval) has(t int64) bool { return t != model.None && t >= s.from && t < s.to }
-
-func (g *Graph) span(from, to int64) (s interval, err error) {
-	if from != 0 || to < g.m.Wall() {
-		if err := query.Interval(from, to); err != nil {
-			return s, err
-		}
-	}
-	s = interval{math.MinInt64, math.MaxInt64}
-	if from > 0 {
-		s.from = query.Shift(from, g.m.Start)
-	}
-	if to < g.m.Wall() {
-		s.to = query.Shift(to, g.m.Start)
-	}
-	return s, nil
+// New makes the graphs of a run from its fragments.
+func New(x *fragments.Index) *Graph {
+	return &Graph{m: x.Timeline().Model(), t: x.Timeline(), x: x}
 }
 
 // NodeGraph is the nodes and links of a run in an interval.
@@ -82,7 +60,7 @@ type LinkEdge struct {
 // Nodes gives the nodes with the traffic between them in an interval.
 func (g *Graph) Nodes(from, to int64) (*NodeGraph, error) {
 	m := g.m
-	s, err := g.span(from, to)
+	s, err := g.x.Interval(from, to)
 	if err != nil {
 		return nil, err
 	}
@@ -95,14 +73,9 @@ func (g *Graph) Nodes(from, to int64) (*NodeGraph, error) {
 		}
 		return links[k]
 	}
-	useful := make([]int64, len(m.Nodes))
-	for _, t := range g.x.Times(from, to) {
-		switch t.Factor {
-		case slou.FactorU:
-			useful[t.Node] += t.NS
-		case slou.FactorL:
-			link(t.Link.From, t.Link.To).WaitNS += t.NS
-		}
+	sums := g.x.Sums(from, to)
+	for l, ns := range sums.Waited {
+		link(l.From, l.To).WaitNS = ns
 	}
 	for _, list := range [][]model.Message{m.DFMessages, m.Moves} {
 		for i := range list {
@@ -111,7 +84,7 @@ func (g *Graph) Nodes(from, to int64) (*NodeGraph, error) {
 			if at == model.None {
 				at = msg.Received
 			}
-			if s.has(at) && msg.From >= 0 && msg.To >= 0 {
+			if s.Has(at) && msg.From >= 0 && msg.To >= 0 {
 				l := link(msg.From, msg.To)
 				l.Messages++
 				l.Bytes += msg.Bytes
@@ -121,12 +94,10 @@ func (g *Graph) Nodes(from, to int64) (*NodeGraph, error) {
 	for _, l := range links {
 		out.Links = append(out.Links, *l)
 	}
-	slices.SortFunc(out.Links, func(a, b LinkEdge) int {
-		return cmp.Or(cmp.Compare(a.From, b.From),
-			cmp.Compare(a.To, b.To))
-	})
-	within := interval{max(s.from, m.Start), min(s.to, m.End)}
-	length := float64(max(within.to-within.from, 1))
+	slices.SortFunc(out.Links,
+		func(a, b LinkEdge) int { return cmp.Or(cmp.Compare(a.From, b.From), cmp.Compare(a.To, b.To)) })
+	within := fragments.Interval{From: max(s.From, m.Start), To: min(s.To, m.End)}
+	length := float64(max(within.To-within.From, 1))
 	bytes := g.bytes(within)
 	for i := range out.Nodes {
 		n := &m.Nodes[i]
@@ -134,24 +105,24 @@ func (g *Graph) Nodes(from, to int64) (*NodeGraph, error) {
 		v.Node, v.Host, v.Bytes = i, n.Host, bytes[i]
 		v.Running = float64(g.busy(n, within)) / length
 		if len(n.Workers) > 0 {
-			v.Useful = float64(useful[i]) / (length * float64(len(n.Workers)))
+			v.Useful = float64(sums.Useful[i]) / (length * float64(len(n.Workers)))
 		}
 	}
 	return out, nil
 }
 
 // busy is the time that a node's workers were within atomic CFs.
-func (g *Graph) busy(n *model.Node, s interval) (ns int64) {
+func (g *Graph) busy(n *model.Node, s fragments.Interval) (ns int64) {
 	m := g.m
 	for i := range n.Workers {
 		w := &n.Workers[i]
-		for e := w.First; e < w.End && m.ExecStart[e] < s.to; e++ {
+		for e := w.First; e < w.End && m.ExecStart[e] < s.To; e++ {
 			end := m.ExecEnd[e]
 			if end == model.None {
 				end = m.End
 			}
-			if end > s.from && m.Atomic(m.ExecCF[e]) {
-				ns += max(min(end, s.to)-max(m.ExecStart[e], s.from), 0)
+			if end > s.From && m.Atomic(m.ExecCF[e]) {
+				ns += max(min(end, s.To)-max(m.ExecStart[e], s.From), 0)
 			}
 		}
 	}
@@ -192,17 +163,8 @@ type GraphEdge struct {
 // Kinds of nodes and edges.
 const (
 	kindCF, kindDF, kindCode, kindDFs = "cf", "df", "code", "dfs"
+	edgeChild, edgeIn, edgeOut        = "child", "in", "out"
 )
-
-type edgeKind uint8
-
-const (
-	edgeChild edgeKind = iota
-	edgeIn
-	edgeOut
-)
-
-func (k edgeKind) String() string { return [...]string{"child", "in", "out"}[k] }
 
 // maxCodes is how many nodes the collapsed graph has at most.
 const maxCodes = 500
@@ -215,7 +177,7 @@ type vertex struct {
 
 type arc struct {
 	from, to vertex
-	kind     edgeKind
+	kind     string
 }
 
 type amount struct{ count, bytes, ns int64 }
@@ -224,13 +186,13 @@ type amount struct{ count, bytes, ns int64 }
 // that were created and CFs that were created in it.
 func (g *Graph) Codes(from, to int64) (*CodeGraph, error) {
 	m := g.m
-	s, err := g.span(from, to)
+	s, err := g.x.Interval(from, to)
 	if err != nil {
 		return nil, err
 	}
-	c := &counts{vertices: map[vertex]*amount{}, arcs: map[arc]*amount{}}
+	c := &counts{make([]*amount, len(m.Codes)), make([]*amount, len(m.Names)), map[arc]*amount{}}
 	for e, cf := range m.ExecCF {
-		if !s.has(m.ExecStart[e]) {
+		if !s.Has(m.ExecStart[e]) {
 			continue
 		}
 		code := vertex{n: uint32(m.CodeOf(cf))}
@@ -238,84 +200,70 @@ func (g *Graph) Codes(from, to int64) (*CodeGraph, error) {
 		v.count++
 		v.ns += g.x.TimeOf(e)
 		for _, df := range m.Inputs(e) {
-			name := vertex{true, m.DFName[df]}
-			c.vertex(name)
-			c.arc(arc{name, code, edgeIn}, g.size(df, m.ExecStart[e]))
+			c.arc(arc{vertex{true, m.DFName[df]}, code, edgeIn}, g.size(df, m.ExecStart[e]))
 		}
 	}
 	for df := 1; df < m.DFs(); df++ {
 		first, end := m.Creations(model.DF(df))
 		for i := first; i < end; i++ {
-			if !s.has(m.MadeTime[i]) {
+			if !s.Has(m.MadeTime[i]) {
 				continue
 			}
 			name := vertex{true, m.DFName[df]}
-			v := c.vertex(name)
-			v.count++
-			v.bytes += m.MadeSize[i]
+			c.vertex(name).add(m.MadeSize[i])
 			if by := m.MadeBy[i]; by != 0 {
-				code := vertex{n: uint32(m.CodeOf(by))}
-				c.vertex(code)
-				c.arc(arc{code, name, edgeOut}, m.MadeSize[i])
+				c.arc(arc{vertex{n: uint32(m.CodeOf(by))}, name, edgeOut}, m.MadeSize[i])
 			}
 		}
 	}
 	for cf, t := range m.Created {
-		if parent := m.Parent[cf]; s.has(t) && parent != 0 {
+		if parent := m.Parent[cf]; s.Has(t) && parent != 0 {
 			a, b := vertex{n: uint32(m.CodeOf(parent))}, vertex{n: uint32(m.CodeOf(model.CF(cf)))}
-			c.vertex(a)
-			c.vertex(b)
 			c.arc(arc{a, b, edgeChild}, 0)
 		}
 	}
-	return g.collapsed(c.vertices, c.arcs), nil
+	return g.collapsed(c), nil
 }
 
-// counts are the amounts of the collapsed graph. A few arcs have nearly everything, so a small table comes
-// before the map.
+// counts are the amounts of the collapsed graph.
 type counts struct {
-	vertices map[vertex]*amount
-	arcs     map[arc]*amount
-	lastV    [64]struct {
-		vertex
-		sum *amount
-	}
-	lastA [256]struct {
-		arc
-		sum *amount
-	}
+	codes, names []*amount // nil: not in the graph
+	arcs         map[arc]*amount
 }
 
-func (v vertex) hash() uint32 {
-	h := v.n * 0x9e3779b1
+func (c *counts) of(v vertex) **amount {
 	if v.dfs {
-		h ^= 0x85ebca6b
+		return &c.names[v.n]
 	}
-	return h
+	return &c.codes[v.n]
 }
 
 func (c *counts) vertex(v vertex) *amount {
-	slot := &c.lastV[v.hash()>>26]
-	if slot.sum == nil || slot.vertex != v {
-		slot.vertex, slot.sum = v, at(c.vertices, v)
+	a := c.of(v)
+	if *a == nil {
+		*a = new(amount)
 	}
-	return slot.sum
+	return *a
 }
 
 func (c *counts) arc(a arc, bytes int64) {
-	slot := &c.lastA[(a.from.hash()*31+a.to.hash())>>24]
-	if slot.sum == nil || slot.arc != a {
-		slot.arc, slot.sum = a, at(c.arcs, a)
-	}
-	slot.sum.count++
-	slot.sum.bytes += bytes
+	c.vertex(a.from)
+	c.vertex(a.to)
+	at(c.arcs, a).add(bytes)
+}
+
+func (a *amount) add(bytes int64) {
+	a.count++
+	a.bytes += bytes
 }
 
 func at[K comparable](m map[K]*amount, k K) *amount {
-	if m[k] == nil {
-		m[k] = new(amount)
+	a := m[k]
+	if a == nil {
+		a = new(amount)
+		m[k] = a
 	}
-	return m[k]
+	return a
 }
 
 // size gives the bytes of the value that a DF had at a time, 0 where not known.
@@ -342,26 +290,28 @@ func (g *Graph) idOf(v vertex) string {
 }
 
 // collapsed orders the graph: code fragments, then DFs, by number; edges by their ends.
-func (g *Graph) collapsed(vertices map[vertex]*amount, arcs map[arc]*amount) *CodeGraph {
+func (g *Graph) collapsed(c *counts) *CodeGraph {
 	m := g.m
 	out := &CodeGraph{Nodes: []GraphNode{}, Edges: []GraphEdge{}}
-	list := make([]vertex, 0, len(vertices))
-	for v := range vertices {
-		list = append(list, v)
+	var list []vertex
+	for k, amounts := range [][]*amount{c.codes, c.names} {
+		for n, a := range amounts {
+			if a != nil {
+				list = append(list, vertex{k == 1, uint32(n)})
+			}
+		}
 	}
 	if len(list) > maxCodes {
-		slices.SortFunc(list, func(a, b vertex) int {
-			return cmp.Or(cmp.Compare(vertices[b].count, vertices[a].count), compareVertices(a, b))
-		})
+		slices.SortStableFunc(list, func(a, b vertex) int { return cmp.Compare((*c.of(b)).count, (*c.of(a)).count) })
 		out.More = len(list) - maxCodes
 		for _, v := range list[maxCodes:] {
-			delete(vertices, v)
+			*c.of(v) = nil
 		}
 		list = list[:maxCodes]
+		slices.SortFunc(list, compareVertices)
 	}
-	slices.SortFunc(list, compareVertices)
 	for _, v := range list {
-		a := vertices[v]
+		a := *c.of(v)
 		n := GraphNode{ID: g.idOf(v), Key: g.keyOf(v), Count: a.count, NS: a.ns, Bytes: a.bytes, Node: -1}
 		if v.dfs {
 			n.Kind, n.Title = kindDFs, m.Names[v.n]
@@ -370,19 +320,13 @@ func (g *Graph) collapsed(vertices map[vertex]*amount, arcs map[arc]*amount) *Co
 		}
 		out.Nodes = append(out.Nodes, n)
 	}
-	keys := make([]arc, 0, len(arcs))
-	for a := range arcs {
-		if vertices[a.from] != nil && vertices[a.to] != nil {
-			keys = append(keys, a)
+	for _, k := range slices.SortedFunc(maps.Keys(c.arcs), func(a, b arc) int {
+		return cmp.Or(compareVertices(a.from, b.from), compareVertices(a.to, b.to), cmp.Compare(a.kind, b.kind))
+	}) {
+		if *c.of(k.from) != nil && *c.of(k.to) != nil {
+			out.Edges = append(out.Edges, GraphEdge{From: g.idOf(k.from), To: g.idOf(k.to), Count: c.arcs[k].count,
+				Bytes: c.arcs[k].bytes, Kind: k.kind})
 		}
-	}
-	slices.SortFunc(keys, func(a, b arc) int {
-		return cmp.Or(compareVertices(a.from, b.from), compareVertices(a.to, b.to),
-			cmp.Compare(a.kind, b.kind))
-	})
-	for _, k := range keys {
-		out.Edges = append(out.Edges, GraphEdge{From: g.idOf(k.from), To: g.idOf(k.to), Count: arcs[k].count,
-			Bytes: arcs[k].bytes, Kind: k.kind.String()})
 	}
 	return out
 }

@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"github.com/whyslow/whyslow/internal/model"
+	"github.com/whyslow/whyslow/internal/show/view/fragments"
 )
 
 // heldChange is a change in the bytes that a node holds.
@@ -13,14 +14,14 @@ type heldChange struct {
 }
 
 // bytes gives the mean of the bytes that each node holds in a stretch of time.
-func (g *Graph) bytes(s interval) []float64 {
+func (g *Graph) bytes(s fragments.Interval) []float64 {
 	g.heldOnce.Do(g.findHeld)
 	out := make([]float64, len(g.m.Nodes))
 	for i := range g.held {
-		if h := &g.held[i]; h.t < s.to || h.t <= s.from {
+		if h := &g.held[i]; h.t < s.To || h.t <= s.From {
 			share := 1.0
-			if s.to > s.from {
-				share = float64(s.to-max(h.t, s.from)) / float64(s.to-s.from)
+			if s.To > s.From {
+				share = float64(s.To-max(h.t, s.From)) / float64(s.To-s.From)
 			}
 			out[h.node] += share * float64(h.bytes)
 		}

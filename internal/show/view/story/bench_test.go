@@ -1,7 +1,6 @@
 package story
 
 import (
-	"context"
 	"os"
 	"testing"
 
@@ -16,7 +15,6 @@ func BenchmarkStories(b *testing.B) {
 	if path == "" || q == "" {
 		b.Skip("WHYSLOW_TRACE and WHYSLOW_QUERY name no trace and nothing to search for")
 	}
-	ctx := context.Background()
 	m := sloutest.Load(b, path)
 	fresh := func() (*timeline.Timeline, *Index) {
 		tl := made(b, m)
@@ -27,9 +25,9 @@ func BenchmarkStories(b *testing.B) {
 			var err error
 			switch f.Kind {
 			case "cf":
-				_, err = CF(ctx, m, tl, f.Key, "en")
+				_, err = CF(tl, f.Key, "en")
 			case "df":
-				_, err = DF(ctx, m, tl, f.Key, "en")
+				_, err = DF(tl, f.Key, "en")
 			}
 			if err != nil {
 				b.Fatal(err)

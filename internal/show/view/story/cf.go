@@ -2,7 +2,6 @@ package story
 
 import (
 	"cmp"
-	"context"
 	"slices"
 	"strings"
 
@@ -30,8 +29,8 @@ type CFStory struct {
 	Lines       []Line `json:"lines"` // in order of time
 	Runs        []Run  `json:"runs"`  // the first thousand
 	// of all runs; of one that has not ended up to the end of the run
-	TotalNS int64         `json:"total_ns"`
-	Cost    timeline.Cost `json:"cost"` // of the gaps before its runs
+	TotalNS int64     `json:"total_ns"`
+	Cost    slou.Lost `json:"cost"` // of the gaps before its runs
 	// Inputs of all runs and, of one that waits, what it waits for; Outputs, in order of time. 200 at most,
 	// as of Children.
 	Inputs       []DFRef `json:"inputs"`
@@ -53,15 +52,12 @@ type Run struct {
 
 // CF tells the story of a CF, named "node.counter", in a language: "ru", anything else is English. The error
 // of one that the run has not is fs.ErrNotExist.
-func CF(ctx context.Context, m *model.Model, t *timeline.Timeline, key, lang string) (*CFStory, error) {
+func CF(t *timeline.Timeline, key, lang string) (*CFStory, error) {
 	cf, err := t.FindCF(key)
 	if err != nil {
 		return nil, err
 	}
-	if err := ctx.Err(); err != nil {
-		return nil, err
-	}
-	w := newTeller(m, t, lang)
+	m, w := t.Model(), newTeller(t, lang)
 	site := &m.Sites[m.SiteOf[cf]]
 	at, await := w.stand(cf)
 	s := &CFStory{CF: t.CFKey(cf), Title: t.Title(cf), Code: m.CodeOf(cf),
@@ -120,17 +116,24 @@ func (w *teller) created(cf model.CF) {
 }
 
 func (w *teller) moves(cf model.CF) {
-	for _, g := range w.m.MovesOf(cf) {
-		out := left
+	moves := w.m.MovesOf(cf)
+	for i := range moves {
+		g, out := &moves[i], left
 		if g.Stolen {
 			out = stolen
 		}
 		w.say(g.Sent, int(g.From), 0, 0, out, g.From, g.To)
-		if g.Sent != model.None && g.Received >= g.Sent {
-			w.say(g.Received, int(g.To), 0, 0, cameAfter, g.To, g.From, w.duration(g.Received-g.Sent))
-		} else {
-			w.say(g.Received, int(g.To), 0, 0, came, g.To, g.From)
-		}
+		w.arrival(g, 0, cameAfter, came, g.To, g.From)
+	}
+}
+
+// arrival tells that a message came, after how long where that is known.
+func (w *teller) arrival(g *model.Message, df model.DF, after, came phrase, args ...any) {
+	if g.Sent != model.None && g.Received >= g.Sent {
+		came, args = after, append(args, w.duration(g.Received-g.Sent))
+	}
+	if came != (phrase{}) {
+		w.say(g.Received, int(g.To), 0, df, came, args...)
 	}
 }
 
@@ -184,12 +187,11 @@ func (w *teller) input(df model.DF, node int32, start int64) {
 		w.say(start, int(node), 0, df, givenUnknown, m.DFString(df))
 		return
 	}
-	name := w.sized(df, m.MadeSize[i])
+	text, args := madeOn, []any{w.sized(df, m.MadeSize[i]), m.MadeNode[i]}
 	if by := m.MadeBy[i]; by != 0 {
-		w.say(m.MadeTime[i], int(m.MadeNode[i]), by, df, madeBy, name, m.CFString(by), m.MadeNode[i])
-	} else {
-		w.say(m.MadeTime[i], int(m.MadeNode[i]), 0, df, madeOn, name, m.MadeNode[i])
+		text, args = madeBy, append(args, m.CFString(by))
 	}
+	w.say(m.MadeTime[i], int(m.MadeNode[i]), m.MadeBy[i], df, text, args...)
 }
 
 // message tells how a DF came from one node to another, and of the request it answers.
@@ -199,11 +201,7 @@ func (w *teller) message(g *model.Message, asked map[uint32]bool) {
 	}
 	name, link := w.m.DFString(g.DF), link(g)
 	w.say(g.Sent, int(g.From), 0, g.DF, sent, name, link)
-	if g.Sent != model.None && g.Received >= g.Sent {
-		w.say(g.Received, int(g.To), 0, g.DF, receivedAfter, name, g.To, link, w.duration(g.Received-g.Sent))
-	} else {
-		w.say(g.Received, int(g.To), 0, g.DF, received, name, g.To, link)
-	}
+	w.arrival(g, g.DF, receivedAfter, received, name, g.To, link)
 }
 
 // request tells of a request for a DF, once.
@@ -215,9 +213,7 @@ func (w *teller) request(r uint32, asked map[uint32]bool) {
 	q := &w.m.Requests[r]
 	name := w.m.DFString(q.DF)
 	w.say(q.Sent, int(q.From), 0, q.DF, asked1, q.From, q.To, name)
-	if q.Sent != model.None && q.Received >= q.Sent {
-		w.say(q.Received, int(q.To), 0, q.DF, askedThere, name, q.To, w.duration(q.Received-q.Sent))
-	}
+	w.arrival(q, q.DF, askedThere, phrase{}, name, q.To)
 }
 
 // runs tells of the executions and lists them.
@@ -243,7 +239,9 @@ func (w *teller) runs(s *CFStory, cf model.CF) {
 			s.Runs = append(s.Runs, r)
 		}
 		lost := w.t.Before(e)
-		s.Cost.Add(lost)
+		for f, ns := range lost {
+			s.Cost[f] += ns
+		}
 		if lost.NS() > 0 {
 			w.say(m.ExecStart[e], r.Node, 0, 0, lostBefore, r.Worker, r.Node, w.duration(lost.NS()),
 				w.factors(&lost))
@@ -271,18 +269,13 @@ func (w *teller) runs(s *CFStory, cf model.CF) {
 }
 
 // factors names what was lost, most first.
-func (w *teller) factors(c *timeline.Cost) string {
-	type share struct {
-		name phrase
-		ns   int64
-	}
-	list := []share{{factorNames[0], c.S}, {factorNames[1], c.L}, {factorNames[2], c.O},
-		{factorNames[3], c.W}}
-	slices.SortStableFunc(list, func(a, b share) int { return cmp.Compare(b.ns, a.ns) })
+func (w *teller) factors(c *slou.Lost) string {
 	var out []string
-	for _, x := range list {
-		if x.ns > 0 {
-			out = append(out, w.text(x.name)+" "+w.duration(x.ns))
+	list := slices.Clone(slou.LostFactors)
+	slices.SortStableFunc(list, func(a, b slou.Factor) int { return cmp.Compare(c[b], c[a]) })
+	for _, f := range list {
+		if c[f] > 0 {
+			out = append(out, w.text(f.Info().Name)+" "+w.duration(c[f]))
 		}
 	}
 	return strings.Join(out, ", ")

@@ -1,7 +1,6 @@
 package story
 
 import (
-	"context"
 	"fmt"
 
 	"github.com/whyslow/whyslow/internal/model"
@@ -32,20 +31,19 @@ type Held struct {
 
 // DF tells the story of a DF, given by its key (timeline.DFKey), in a language: "ru", anything else is
 // English. The error of one that the run has not is fs.ErrNotExist.
-func DF(ctx context.Context, m *model.Model, t *timeline.Timeline, key, lang string) (*DFStory, error) {
+func DF(t *timeline.Timeline, key, lang string) (*DFStory, error) {
 	df, err := t.FindDF(key)
 	if err != nil {
 		return nil, err
 	}
-	if err := ctx.Err(); err != nil {
-		return nil, err
-	}
-	w := newTeller(m, t, lang)
+	m, w := t.Model(), newTeller(t, lang)
 	s := &DFStory{DF: t.DFKey(df), Title: m.DFString(df), Name: m.DFNameOf(df), Nodes: []Held{}}
 	w.makings(s, df)
 	w.requests(df)
-	for _, g := range m.MessagesOf(df) {
-		w.way(&m.DFMessages[g])
+	for _, i := range m.MessagesOf(df) {
+		g := &m.DFMessages[i]
+		w.say(g.Sent, int(g.From), 0, 0, dfSent, link(g), w.bytes(g.Bytes))
+		w.arrival(g, 0, dfCame, dfCameOdd, g.To, link(g))
 	}
 	w.copies(s, df)
 	users, count := w.users(df, listShown)
@@ -87,24 +85,12 @@ func (w *teller) requests(df model.DF) {
 	m := w.m
 	for _, r := range w.m.RequestsOf(df) {
 		q := &m.Requests[r]
+		text, args := dfAskedBy, []any{q.From, q.To}
 		if q.CF != 0 {
-			w.say(q.Sent, int(q.From), q.CF, 0, dfAsked, q.From, q.To, m.CFString(q.CF))
-		} else {
-			w.say(q.Sent, int(q.From), 0, 0, dfAskedBy, q.From, q.To)
+			text, args = dfAsked, append(args, m.CFString(q.CF))
 		}
-		if q.Sent != model.None && q.Received >= q.Sent {
-			w.say(q.Received, int(q.To), 0, 0, dfAskedAt, q.To, w.duration(q.Received-q.Sent))
-		}
-	}
-}
-
-// way tells of a message with the DF.
-func (w *teller) way(g *model.Message) {
-	w.say(g.Sent, int(g.From), 0, 0, dfSent, link(g), w.bytes(g.Bytes))
-	if g.Sent != model.None && g.Received >= g.Sent {
-		w.say(g.Received, int(g.To), 0, 0, dfCame, g.To, link(g), w.duration(g.Received-g.Sent))
-	} else {
-		w.say(g.Received, int(g.To), 0, 0, dfCameOdd, g.To, link(g))
+		w.say(q.Sent, int(q.From), q.CF, 0, text, args...)
+		w.arrival(q, 0, dfAskedAt, phrase{}, q.To)
 	}
 }
 
@@ -112,7 +98,7 @@ func (w *teller) way(g *model.Message) {
 func (w *teller) copies(s *DFStory, df model.DF) {
 	m := w.m
 	open := map[uint16]int{} // by node: 1 + index into s.Nodes
-	for _, i := range w.inTime(w.m.CopiesOf(df)) {
+	for _, i := range sorted(m.CopiesOf(df), func(i uint32) int64 { return m.Copies[i].Time }) {
 		c := &m.Copies[i]
 		node := int(c.Node)
 		switch c.What {
@@ -128,20 +114,15 @@ func (w *teller) copies(s *DFStory, df model.DF) {
 				s.Nodes[k-1].To = w.since(c.Time)
 				open[c.Node] = 0
 			}
-		case model.CopyExpired:
-			w.say(c.Time, node, 0, 0, dfExpired, node)
-		case model.CopyDeleted:
-			w.say(c.Time, node, 0, 0, dfDeleted, node)
-		case model.CopyEnd:
-			w.say(c.Time, node, 0, 0, dfEnded, node)
+		default:
+			w.say(c.Time, node, 0, 0, dfGone[c.What], node)
 		}
 	}
 }
 
-// inTime puts changes of copies in order of time.
-func (w *teller) inTime(list []uint32) []uint32 {
-	return sorted(list, func(i uint32) int64 { return w.m.Copies[i].Time })
-}
+// dfGone says why a DF was destroyed.
+var dfGone = map[model.CopyChange]phrase{model.CopyExpired: dfExpired, model.CopyDeleted: dfDeleted,
+	model.CopyEnd: dfEnded}
 
 // waiters tells which CFs waited for the DF.
 func (w *teller) waiters(df model.DF) {

@@ -46,14 +46,14 @@ func show(t *testing.T, tl *timeline.Timeline, what, rest string) string {
 	var head any
 	switch what {
 	case "cf":
-		s, err := CF(context.Background(), tl.Model(), tl, key, lang)
+		s, err := CF(tl, key, lang)
 		if err != nil {
 			t.Fatal(err)
 		}
 		lines, s.Lines = s.Lines, nil
 		head = s
 	case "df":
-		s, err := DF(context.Background(), tl.Model(), tl, key, lang)
+		s, err := DF(tl, key, lang)
 		if err != nil {
 			t.Fatal(err)
 		}

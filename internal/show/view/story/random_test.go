@@ -1,7 +1,6 @@
 package story
 
 import (
-	"context"
 	"encoding/json"
 	"errors"
 	"io/fs"
@@ -12,8 +11,10 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/whyslow/whyslow/internal/model"
+	"github.com/whyslow/whyslow/internal/model/query"
 	_ "github.com/whyslow/whyslow/internal/testkit/effort"
 	"github.com/whyslow/whyslow/internal/testkit/sloutest"
+	"github.com/whyslow/whyslow/trace"
 )
 
 // randomRun is a run of any kind: whole, killed, with waits, damaged.
@@ -74,18 +75,17 @@ func noNulls(t *rapid.T, v any, lists ...string) {
 
 // Every CF and DF of any run has a story, which agrees with the model and with those of its neighbours.
 func TestStories(t *testing.T) {
-	ctx := context.Background()
 	rapid.Check(t, func(t *rapid.T) {
 		m := randomRun(t)
 		tl := made(t, m)
 		inputs, outputs := map[[2]string]bool{}, map[[2]string]bool{}
 		for cf := range m.CFs() {
 			key := tl.CFKey(cf)
-			s, err := CF(ctx, m, tl, key, "en")
+			s, err := CF(tl, key, "en")
 			if err != nil {
 				t.Fatal(err)
 			}
-			r, err := CF(ctx, m, tl, key, "ru")
+			r, err := CF(tl, key, "ru")
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -102,8 +102,10 @@ func TestStories(t *testing.T) {
 				last := s.Runs[runs-1]
 				// Where ends were lost or clocks damaged, runs overlap, and the latest event counts.
 				overlap := slices.ContainsFunc(s.Runs[:runs-1],
-					func(r Run) bool { return r.End == nil || *r.End > last.Start })
-				if (s.State == "running") != (last.End == nil) && !overlap {
+					func(r Run) bool { return r.End == nil || *r.End >= last.Start })
+				moved := slices.ContainsFunc(m.MovesOf(cf),
+					func(g model.Message) bool { return max(g.Sent, g.Received)-m.Start >= last.Start })
+				if (s.State == "running") != (last.End == nil) && !overlap && !moved {
 					t.Fatalf("%s is %s: %+v", key, s.State, s.Runs)
 				}
 			}
@@ -117,11 +119,11 @@ func TestStories(t *testing.T) {
 			}
 		}
 		for df := model.DF(1); int(df) < m.DFs(); df++ {
-			s, err := DF(ctx, m, tl, tl.DFKey(df), "en")
+			s, err := DF(tl, tl.DFKey(df), "en")
 			if err != nil {
 				t.Fatal(err)
 			}
-			r, err := DF(ctx, m, tl, tl.DFKey(df), "ru")
+			r, err := DF(tl, tl.DFKey(df), "ru")
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -181,6 +183,23 @@ func TestSearch(t *testing.T) {
 		for code := range m.Codes[1:] {
 			find(m.Codes[code+1].Name, "code", string(rune('1'+code)))
 		}
+		// CFs of a name are in order of their ids, however the trace was read.
+		for _, name := range append([]string{m.Sites[len(m.Sites)-1].Label}, m.Codes[len(m.Codes)-1].Name) {
+			found, err := x.Search(name, 1000)
+			if err != nil {
+				t.Fatal(err)
+			}
+			last := map[string]trace.CF{} // by name
+			for _, f := range found {
+				if title, _, _ := strings.Cut(f.Title, "["); f.Kind == "cf" {
+					id, err := query.ParseCF(f.Key)
+					if err != nil || id <= last[title] {
+						t.Fatalf("%q finds %s after %s (%v)", name, id, last[title], err)
+					}
+					last[title] = id
+				}
+			}
+		}
 		// The best comes first, and no more than was asked for.
 		found, err := x.Search("x[1]", 1)
 		if err != nil || len(found) > 1 || len(found) == 1 && found[0].Title != "x[1]" {
@@ -236,15 +255,14 @@ func TestUnknown(t *testing.T) {
 	m := sloutest.Build(t,
 		"#run {\"nodes\":[{\"node\":0,\"workers\":1}]}\n#node 0\n0 n0 s0 Global.onProgramStarted\n")
 	tl := made(t, m)
-	ctx := context.Background()
 	for key, want := range map[string]error{"0.17": fs.ErrNotExist, "9.1": fs.ErrNotExist, "x": fs.ErrInvalid,
 		"": fs.ErrInvalid, "0.0": fs.ErrInvalid} {
-		if _, err := CF(ctx, m, tl, key, "en"); !errors.Is(err, want) {
+		if _, err := CF(tl, key, "en"); !errors.Is(err, want) {
 			t.Errorf("CF %q: %v", key, err)
 		}
 	}
 	for _, key := range []string{"0:17", "", "x", "-1:5", "0:0"} {
-		if _, err := DF(ctx, m, tl, key, "en"); !errors.Is(err, fs.ErrNotExist) {
+		if _, err := DF(tl, key, "en"); !errors.Is(err, fs.ErrNotExist) {
 			t.Errorf("DF %q: %v", key, err)
 		}
 	}
@@ -261,7 +279,7 @@ func TestManyLines(t *testing.T) {
 	}
 	m := sloutest.Build(t, s.String())
 	tl := made(t, m)
-	story, err := CF(context.Background(), m, tl, "0.1", "en")
+	story, err := CF(tl, "0.1", "en")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -317,12 +335,12 @@ func FuzzKeys(f *testing.F) {
 		"Global.onProgramStarted\n0 n0 s0 CF.onCreated cf=0.1\n")
 	tl := made(f, m)
 	f.Fuzz(func(t *testing.T, key string) {
-		s, err := CF(context.Background(), m, tl, key, "en")
+		s, err := CF(tl, key, "en")
 		if err != nil && !errors.Is(err, fs.ErrInvalid) && !errors.Is(err, fs.ErrNotExist) || err == nil &&
 			s.CF != "0.1" {
 			t.Fatal(s, err)
 		}
-		d, err := DF(context.Background(), m, tl, key, "ru")
+		d, err := DF(tl, key, "ru")
 		if err != nil && !errors.Is(err, fs.ErrNotExist) || err == nil && d.DF != "0:1" {
 			t.Fatal(d, err)
 		}

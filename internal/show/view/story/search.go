@@ -12,10 +12,10 @@ import (
 	"github.com/whyslow/whyslow/internal/show/view/timeline"
 )
 
-// Search. There may be millions of CFs and DFs, and some dozens of names. So names are looked through first;
-// then the CFs of the statements, and the DFs of the names, that match. The labels of CFs stand in the model
-// as numbers: a pass over them takes some milliseconds a million. The indices of DFs have to be decoded, so
-// those of a name are kept once it was searched for.
+// Search. There may be millions of CFs and DFs, and some dozens of names. So names are looked through first,
+// then the CFs of the statements and the DFs of the names that match. The labels of CFs are numbers in the
+// model: a pass over a million takes some milliseconds. The indices of DFs have to be decoded, so those of a
+// name are kept once somebody has searched for it.
 
 // Found is something that a search found.
 type Found struct {
@@ -85,64 +85,99 @@ const (
 )
 
 func fit(name, wanted string) int {
-	if name == wanted && name != "" {
-		return fitExact
-	}
-	name, wanted = strings.ToLower(name), strings.ToLower(wanted)
+	small, wantedSmall := strings.ToLower(name), strings.ToLower(wanted)
 	switch {
 	case name == "":
 		return fitNot
 	case name == wanted:
+		return fitExact
+	case small == wantedSmall:
 		return fitFold
-	case strings.HasPrefix(name, wanted):
+	case strings.HasPrefix(small, wantedSmall):
 		return fitPrefix
-	case strings.Contains(name, wanted):
+	case strings.Contains(small, wantedSmall):
 		return fitPart
 	}
 	return fitNot
 }
 
-// Kinds of hits, in the order they are shown.
-const (
-	kindCode = iota
-	kindCF
-	kindDF
-)
-
 // hits are the CFs or DFs of one name, or a code fragment.
 type hits struct {
-	fit, kind  int
-	name       string
-	list, long []uint32 // the first with just the indices asked for, or with more
-	count      int      // all
+	fit   int
+	kind  int // code fragments 0, CFs 1, DFs 2
+	name  string
+	order func(a, b uint32) int
+	first []hit // at most limit
+	limit int
+	count int // all
+	found func(n uint32) Found
+}
+
+// hit is a CF, DF or code fragment by its number in the model. One with more indices than those asked for is
+// long, and comes after the others.
+type hit struct {
+	long bool
+	n    uint32
+}
+
+func (g *hits) compare(a, b hit) int {
+	if a.long != b.long {
+		if b.long {
+			return -1
+		}
+		return 1
+	}
+	return g.order(a.n, b.n)
+}
+
+// take counts one whose indices begin with those wanted, and lists it if it is among the first.
+func take[T int32 | int64](g *hits, n uint32, has []T, wanted []int64) {
+	if len(has) < len(wanted) {
+		return
+	}
+	for i, v := range wanted {
+		if int64(has[i]) != v {
+			return
+		}
+	}
+	g.count++
+	h := hit{len(wanted) > 0 && len(has) > len(wanted), n}
+	if len(g.first) == g.limit && g.compare(h, g.first[g.limit-1]) > 0 {
+		return
+	}
+	i, _ := slices.BinarySearchFunc(g.first, h, g.compare)
+	g.first = slices.Insert(g.first, i, h)[:min(len(g.first)+1, g.limit)]
 }
 
 // Search finds CFs by "0.17", "mult[1][2]", "mult 1 2" or "mult", DFs by "x[3]" or "x", code fragments by
-// name; a part of a name will do, and the first of its indices. A number alone is the counter of a CF. The
-// best come first: the name as it stands before one that begins with what was asked for before one that has
-// it inside, the indices as they stand before longer ones. Of each name a share of what is to be found is
-// given; More of the last says how many of that name were left out. limit is 1 to 1000; 0 means 50.
+// name. A part of a name will do, and the first of its indices. A number alone is the counter of a CF. The
+// best come first: the name as it stands, then one that begins with what was asked for, then one that has it
+// inside; just the indices asked for before more. Equally good ones are in order of kind (code fragment, CF,
+// DF), name and number. Of each name a share of what is to be found is given; More of the last says how many
+// of that name were left out. limit is 1 to 1000; 0 means 50.
 func (x *Index) Search(q string, limit int) ([]Found, error) {
+	limit = cmp.Or(limit, 50)
 	switch {
-	case limit == 0:
-		limit = 50
 	case limit < 0 || limit > 1000:
 		return nil, query.Bad("a limit of %d: it has to be from 1 to 1000", limit)
 	case len(q) > 1000:
 		return nil, query.Bad("what is searched for is %d bytes long; 1000 are the most", len(q))
 	}
 	out := []Found{}
-	if _, err := query.ParseCF(strings.TrimSpace(q)); err == nil {
-		if cf, err := x.t.FindCF(strings.TrimSpace(q)); err == nil {
-			out = append(out, x.cf(cf))
-		}
-		return out, nil
-	}
-	if _, err := strconv.ParseUint(strings.TrimSpace(q), 10, 64); err == nil {
+	name := strings.TrimSpace(q)
+	ids := []string{name}
+	_, notCF := query.ParseCF(name)
+	_, notNumber := strconv.ParseUint(name, 10, 64)
+	if notNumber == nil {
+		ids = nil
 		for n := range x.m.Nodes {
-			if cf, err := x.t.FindCF(strconv.Itoa(n) + "." + strings.TrimSpace(q)); err == nil &&
-				len(out) < limit {
-				out = append(out, x.cf(cf))
+			ids = append(ids, strconv.Itoa(n)+"."+name)
+		}
+	}
+	if notCF == nil || notNumber == nil {
+		for _, id := range ids {
+			if cf, err := x.t.FindCF(id); err == nil && len(out) < limit {
+				out = append(out, x.cf(uint32(cf)))
 			}
 		}
 		return out, nil
@@ -151,16 +186,17 @@ func (x *Index) Search(q string, limit int) ([]Found, error) {
 	if a.name == "" && len(a.indices) == 0 {
 		return out, nil
 	}
-	groups := x.find(&a, limit)
+	groups := slices.Concat(x.codes(&a), x.cfs(&a, limit), x.dfs(&a, limit))
+	groups = slices.DeleteFunc(groups, func(g *hits) bool { return g.count == 0 })
 	slices.SortStableFunc(groups, func(a, b *hits) int {
 		return cmp.Or(cmp.Compare(a.fit, b.fit), cmp.Compare(a.kind, b.kind),
-			cmp.Compare(len(a.name), len(b.name)))
+			cmp.Compare(len(a.name), len(b.name)), cmp.Compare(a.name, b.name))
 	})
 	for k, g := range groups {
 		share := max((limit-len(out))/(len(groups)-k), 3)
-		n := min(share, len(g.list)+len(g.long), limit-len(out))
-		for i := range n {
-			found := x.found(g, i)
+		n := min(share, len(g.first), limit-len(out))
+		for i, h := range g.first[:n] {
+			found := g.found(h.n)
 			if i == n-1 {
 				found.More = g.count - n
 			}
@@ -170,23 +206,8 @@ func (x *Index) Search(q string, limit int) ([]Found, error) {
 	return out, nil
 }
 
-// found is the i-th of some hits.
-func (x *Index) found(g *hits, i int) Found {
-	list := g.list
-	if i >= len(list) {
-		i, list = i-len(list), g.long
-	}
-	switch g.kind {
-	case kindCode:
-		return Found{Kind: "code", Key: strconv.FormatUint(uint64(list[i]), 10), Title: g.name, Lane: -1}
-	case kindCF:
-		return x.cf(model.CF(list[i]))
-	}
-	return x.dfFound(model.DF(list[i]))
-}
-
-func (x *Index) cf(cf model.CF) Found {
-	m := x.m
+func (x *Index) cf(n uint32) Found {
+	m, cf := x.m, model.CF(n)
 	f := Found{Kind: "cf", Key: x.t.CFKey(cf), Title: x.t.Title(cf), Lane: -1}
 	at := m.Created[cf]
 	for e := range m.ExecutionsOf(cf) {
@@ -200,8 +221,8 @@ func (x *Index) cf(cf model.CF) Found {
 	return f
 }
 
-func (x *Index) dfFound(df model.DF) Found {
-	m := x.m
+func (x *Index) df(n uint32) Found {
+	m, df := x.m, model.DF(n)
 	f := Found{Kind: "df", Key: x.t.DFKey(df), Title: m.DFString(df), Lane: -1}
 	if first, end := m.Creations(df); first < end {
 		at := m.MadeTime[first] - m.Start
@@ -213,79 +234,59 @@ func (x *Index) dfFound(df model.DF) Found {
 	return f
 }
 
-// find gives what fits a query, without names of which nothing does.
-func (x *Index) find(a *asked, limit int) []*hits {
-	var out []*hits
-	m := x.m
-	if len(a.indices) == 0 {
-		for i := 1; i < len(m.Codes); i++ {
-			if f := fit(m.Codes[i].Name, a.name); f != fitNot {
-				out = append(out, &hits{fit: f, kind: kindCode, name: m.Codes[i].Name,
-					list: []uint32{uint32(i)}, count: 1})
-			}
+// codes finds code fragments; they have no indices.
+func (x *Index) codes(a *asked) (out []*hits) {
+	for i := 1; i < len(x.m.Codes) && len(a.indices) == 0; i++ {
+		name := x.m.Codes[i].Name
+		if f := fit(name, a.name); f != fitNot {
+			out = append(out, &hits{fit: f, name: name, first: []hit{{n: uint32(i)}}, count: 1,
+				found: func(n uint32) Found {
+					return Found{Kind: "code", Key: strconv.FormatUint(uint64(n), 10), Title: name, Lane: -1}
+				}})
 		}
 	}
-	out = append(out, x.findCFs(a, limit)...)
-	for name := range m.Names {
-		if f := fit(m.Names[name], a.name); f != fitNot {
-			g := &hits{fit: f, kind: kindDF, name: m.Names[name]}
-			t := x.table(name)
-			for i, df := range t.dfs {
-				take(g, uint32(df), t.list[t.at[i]:t.at[i+1]], a.indices, limit)
-			}
-			out = append(out, g)
-		}
-	}
-	return slices.DeleteFunc(out, func(g *hits) bool { return g.count == 0 })
+	return out
 }
 
-// take counts one whose indices begin with those wanted, and lists it among the first.
-func take[T int32 | int64](g *hits, n uint32, has []T, wanted []int64, limit int) {
-	if len(has) < len(wanted) {
-		return
-	}
-	for i, v := range wanted {
-		if int64(has[i]) != v {
-			return
-		}
-	}
-	g.count++
-	to := &g.long
-	if len(has) == len(wanted) || len(wanted) == 0 {
-		to = &g.list
-	}
-	if len(*to) < limit {
-		*to = append(*to, n)
-	}
-}
-
-// findCFs goes through all CFs once.
-func (x *Index) findCFs(a *asked, limit int) (out []*hits) {
+// cfs goes through all CFs once.
+func (x *Index) cfs(a *asked, limit int) (out []*hits) {
 	m := x.m
 	of := make([]*hits, len(m.Sites)) // nil: not wanted
 	byName := map[string]*hits{}
 	for i := 1; i < len(m.Sites); i++ {
-		s := &m.Sites[i]
-		name := s.Label
-		if name == "" {
-			name = m.Codes[s.Code].Name
-		}
+		name := cmp.Or(m.Sites[i].Label, m.Codes[m.Sites[i].Code].Name)
 		f := fit(name, a.name)
 		if f == fitNot {
 			continue
 		}
 		if byName[name] == nil {
-			byName[name] = &hits{fit: f, kind: kindCF, name: name}
+			// The model's numbers of CFs differ from one reading of a trace to the next; their ids do not.
+			byName[name] = &hits{fit: f, kind: 1, name: name, limit: limit, found: x.cf,
+				order: func(a, b uint32) int { return cmp.Compare(m.CFID(model.CF(a)), m.CFID(model.CF(b))) }}
 			out = append(out, byName[name])
 		}
 		of[i] = byName[name]
 	}
 	for cf, site := range m.SiteOf {
-		g := of[site]
-		if g == nil || m.Created[cf] == model.None {
+		if g := of[site]; g != nil && m.Created[cf] != model.None {
+			take(g, uint32(cf), m.Label(model.CF(cf)), a.indices)
+		}
+	}
+	return out
+}
+
+func (x *Index) dfs(a *asked, limit int) (out []*hits) {
+	for name := range x.m.Names {
+		f := fit(x.m.Names[name], a.name)
+		if f == fitNot {
 			continue
 		}
-		take(g, uint32(cf), m.Label(model.CF(cf)), a.indices, limit)
+		g := &hits{fit: f, kind: 2, name: x.m.Names[name], limit: limit, found: x.df, order: cmp.Compare[uint32]}
+		t := x.table(name)
+		for i, df := range t.dfs {
+			take(g, uint32(df), t.list[t.at[i]:t.at[i+1]], a.indices)
+		}
+		out = append(out, g)
 	}
 	return out
 }
@@ -295,17 +296,9 @@ func (x *Index) table(name int) *dfTable {
 	m := x.m
 	x.once.Do(func() {
 		x.byName = make([]dfTable, len(m.Names))
-		count := make([]int, len(m.Names))
-		for _, name := range m.DFName[1:] {
-			count[name]++
-		}
-		for name, n := range count {
-			x.byName[name].dfs = make([]model.DF, 0, n)
-		}
-		for df, name := range m.DFName {
-			if df > 0 {
-				x.byName[name].dfs = append(x.byName[name].dfs, model.DF(df))
-			}
+		for df := 1; df < m.DFs(); df++ {
+			t := &x.byName[m.DFName[df]]
+			t.dfs = append(t.dfs, model.DF(df))
 		}
 	})
 	t := &x.byName[name]

@@ -59,8 +59,8 @@ type teller struct {
 	told  map[string]int // lines by kind
 }
 
-func newTeller(m *model.Model, t *timeline.Timeline, lang string) *teller {
-	return &teller{m: m, t: t, lang: words.LangOf(lang), lines: []Line{}, told: map[string]int{}}
+func newTeller(t *timeline.Timeline, lang string) *teller {
+	return &teller{m: t.Model(), t: t, lang: words.LangOf(lang), lines: []Line{}, told: map[string]int{}}
 }
 
 // say adds a line about another CF or DF, 0 for none. t is on the common clock; what has no time is not told.

@@ -38,7 +38,7 @@ var (
 	creates      = phrase{"created %s", "создал %s"}
 	givenUnknown = phrase{"was given %s; who made it was not recorded",
 		"получил %s; кто его вычислил, не записано"}
-	madeBy     = phrase{"%s was made by %s on node %d", "%s вычислен на узле %[3]d, вычислил его %[2]s"}
+	madeBy     = phrase{"%s was made by %[3]s on node %[2]d", "%s вычислен на узле %d, вычислил его %s"}
 	madeOn     = phrase{"%s was made on node %d", "%s вычислен на узле %d"}
 	asked1     = phrase{"node %d asked node %d for %s", "узел %d запросил у узла %d %s"}
 	askedThere = phrase{"the request for %s came to node %d after %s",
@@ -93,10 +93,8 @@ var (
 )
 
 var (
-	and         = phrase{" and ", " и "}
-	andMore     = phrase{" and %d more", " и ещё %d"}
-	factorNames = []phrase{{"Starvation", "Голодание"}, {"Latency", "Задержка связи"},
-		{"Overhead", "Накладные расходы"}, {"Waiting", "Ожидание"}}
+	and     = phrase{" and ", " и "}
+	andMore = phrase{" and %d more", " и ещё %d"}
 )
 
 func (w *teller) text(t phrase, args ...any) string { return t.With(args...).In(w.lang) }

@@ -81,7 +81,7 @@ func TestAnswers(t *testing.T) {
 		{"factors", func() (any, error) { return tl.Factors(FactorQuery{From: 10, To: 30, Windows: 2, Lanes: []int{1}}) }, `{"from":10,"to":30,"window_ns":10,"windows":2,"known_ns":50,
 "rows":["U","S","L","O","W","loss"],"total":[[8,0],[0,10],[0,0],[0,0],[2,0],[0,0]],"lanes":[{"lane":1,"sum":[8,10,0,0,2,0]}],
 "nodes":[{"node":0,"sum":[8,10,0,0,2,0],"windows":[[8,0],[0,10],[0,0],[0,0],[2,0],[0,0]]}],"sum":[8,10,0,0,2,0],"extra_cores_ns":0}`},
-		{"path", func() (any, error) { return tl.Path(context.Background()) }, `{"steps":[
+		{"path", func() (any, error) { return tl.Path(context.Background(), PathQuery{To: max(tl.Wall(), 1)}) }, `{"steps":[
 {"from":0,"to":1,"lane":0,"factor":"O","part":"create","cf":"0.1","title":"main","code":1},
 {"from":1,"to":2,"lane":0,"factor":"O","part":"deliver","cf":"0.1","title":"main","code":1},
 {"from":2,"to":3,"lane":0,"factor":"O","part":"create","cf":"0.1","title":"main","code":1},
@@ -130,7 +130,7 @@ func FuzzQueries(f *testing.F) {
 		_, err3 := tl.Boxes(BoxQuery{From: from, To: to, Lanes: lanes, Limit: n})
 		_, err4 := tl.Arrows(ArrowQuery{From: from, To: to, Lanes: lanes, Limit: n})
 		_, err5 := tl.Arrows(ArrowQuery{CF: cf, From: 0, To: 1, Limit: n})
-		_, err6 := tl.PathIn(context.Background(), PathQuery{From: from, To: to, Limit: n})
+		_, err6 := tl.Path(context.Background(), PathQuery{From: from, To: to, Limit: n})
 		for i, err := range []error{err1, err2, err3, err4, err5, err6} {
 			if err != nil && !errors.Is(err, fs.ErrInvalid) && !errors.Is(err, fs.ErrNotExist) {
 				t.Fatal(i, err)
@@ -148,7 +148,7 @@ func TestConcurrent(t *testing.T) {
 			_, err1 := tl.Tile(TileQuery{To: 50, Width: 10, By: "code"})
 			_, err2 := tl.Arrows(ArrowQuery{To: 50})
 			_, err3 := tl.Arrows(ArrowQuery{CF: "0.3"})
-			_, err4 := tl.Path(context.Background())
+			_, err4 := tl.Path(context.Background(), PathQuery{To: max(tl.Wall(), 1)})
 			_, err5 := tl.Boxes(BoxQuery{To: 50})
 			if err := errors.Join(err1, err2, err3, err4, err5); err != nil {
 				t.Error(err)
@@ -166,10 +166,10 @@ func TestCancelled(t *testing.T) {
 		t.Error(err)
 	}
 	tl, _ := made(t, m)
-	if _, err := tl.Path(ctx); !errors.Is(err, context.Canceled) {
+	if _, err := tl.Path(ctx, PathQuery{To: max(tl.Wall(), 1)}); !errors.Is(err, context.Canceled) {
 		t.Error(err)
 	}
-	if p, err := tl.Path(context.Background()); err != nil || len(p.Steps) == 0 {
+	if p, err := tl.Path(context.Background(), PathQuery{To: max(tl.Wall(), 1)}); err != nil || len(p.Steps) == 0 {
 		t.Error("what was cancelled is not found any more", err)
 	}
 }

@@ -65,8 +65,7 @@ func (t *Timeline) Arrows(q ArrowQuery) (*Arrows, error) {
 	if q.CF != "" {
 		return t.waits(q.CF, most)
 	}
-	within := stretch{q.From, q.To}
-	if err := within.check(); err != nil {
+	if err := (stretch{q.From, q.To}).check(); err != nil {
 		return nil, err
 	}
 	lanes, err := t.chosen(q.Lanes)
@@ -84,14 +83,14 @@ func (t *Timeline) Arrows(q ArrowQuery) (*Arrows, error) {
 	out := &Arrows{Arrows: []Arrow{}}
 	top := longest{n: most}
 	for kind := range kindNames {
-		list := t.list(kind)
-		t.messages[kind].each(t, list, within, func(i uint32) {
-			if wanted != nil && !t.touches(kind, &list[i], wanted, nodes) {
-				return
+		for i := range t.list(kind) {
+			g := &t.list(kind)[i]
+			t0, t1 := t.way(g)
+			if crossed(g) && min(t0, t1) < q.To && max(t0, t1) >= q.From &&
+				(wanted == nil || t.touches(kind, g, wanted, nodes)) {
+				top.add(candidate{t1 - t0, uint32(i), uint8(kind)})
 			}
-			t0, t1 := t.way(&list[i])
-			top.add(candidate{t1 - t0, i, uint8(kind)})
-		})
+		}
 	}
 	top.cut()
 	out.More = top.count - len(top.list)
@@ -100,6 +99,22 @@ func (t *Timeline) Arrows(q ArrowQuery) (*Arrows, error) {
 	}
 	return out, nil
 }
+
+// way returns when a message left and arrived, since the start of the run; an unrecorded time equals the
+// other. t0 can be after t1 if the clocks disagree.
+func (t *Timeline) way(g *model.Message) (t0, t1 int64) {
+	t0, t1 = g.Sent, g.Received
+	if t0 == model.None {
+		t0 = t1
+	}
+	if t1 == model.None {
+		t1 = t0
+	}
+	return t.at(t0), t.at(t1)
+}
+
+// crossed reports whether a message went from one node to another.
+func crossed(g *model.Message) bool { return g.From != g.To && g.Recorded() }
 
 // touches reports whether a message begins or ends at one of the wanted lanes.
 func (t *Timeline) touches(kind int, g *model.Message, wanted, nodes []bool) bool {

@@ -83,7 +83,7 @@ func BenchmarkQueries(b *testing.B) {
 				return err
 			},
 			"path": func() error {
-				_, err := t.PathIn(context.Background(), PathQuery{From: r.from, To: r.to})
+				_, err := t.Path(context.Background(), PathQuery{From: r.from, To: r.to})
 				return err
 			},
 		} {

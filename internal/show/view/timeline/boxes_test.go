@@ -215,7 +215,7 @@ func TestPath(t *testing.T) {
 			return
 		}
 		limit := rapid.SampledFrom([]int{1, 2, 7, 100, 1000000}).Draw(t, "limit")
-		p, err := tl.PathIn(context.Background(), PathQuery{To: m.Wall(), Limit: limit})
+		p, err := tl.Path(context.Background(), PathQuery{To: m.Wall(), Limit: limit})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -254,7 +254,7 @@ func TestBefore(t *testing.T) {
 		if len(res.Missing) > 0 {
 			return
 		}
-		var want, got Cost
+		var want, got slou.Lost
 		waits := map[string]int64{}
 		for i := range tl.lanes {
 			l := &tl.lanes[i]
@@ -268,24 +268,27 @@ func TestBefore(t *testing.T) {
 						waits[p.name] += ns
 					}
 				case p.factor == slou.FactorS:
-					want.S += ns
+					want[slou.FactorS] += ns
 				case p.factor == slou.FactorL:
-					want.L += ns
+					want[slou.FactorL] += ns
 				case p.factor == slou.FactorO:
-					want.O += ns
+					want[slou.FactorO] += ns
 				case p.factor == slou.FactorW:
-					want.W += ns
+					want[slou.FactorW] += ns
 				}
 			}
 		}
 		for e := range m.ExecCF {
-			got.Add(tl.Before(e))
+			for f, ns := range tl.Before(e) {
+				got[f] += ns
+			}
 			for _, s := range tl.Stood(e) {
 				waits[s.For] -= s.NS
 			}
 		}
 		// A wait that ends after a CF that ended at once is charged to that CF, whose gap it is not in.
-		if got.S != want.S || got.L != want.L || got.O != want.O || got.W > want.W {
+		w := slou.FactorW
+		if got[w] > want[w] || [4]int64(got[:w]) != [4]int64(want[:w]) {
 			t.Fatalf("%+v, want %+v", got, want)
 		}
 		for name, ns := range waits {
@@ -303,7 +306,7 @@ func TestBadQueries(t *testing.T) {
 	factors := func(q FactorQuery) error { _, err := tl.Factors(q); return err }
 	boxes := func(q BoxQuery) error { _, err := tl.Boxes(q); return err }
 	arrows := func(q ArrowQuery) error { _, err := tl.Arrows(q); return err }
-	path := func(q PathQuery) error { _, err := tl.PathIn(context.Background(), q); return err }
+	path := func(q PathQuery) error { _, err := tl.Path(context.Background(), q); return err }
 	for name, err := range map[string]error{
 		"empty":            tile(TileQuery{From: 5, To: 5, Width: 1, By: "code"}),
 		"backwards":        factors(FactorQuery{From: 5, To: 4, Windows: 1}),

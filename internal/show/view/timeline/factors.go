@@ -29,8 +29,8 @@ type FactorWindows struct {
 	WindowNS int64 `json:"window_ns"` // of every window; the last one may be shorter
 	Windows  int   `json:"windows"`   // may be fewer than asked for
 	KnownNS  int64 `json:"known_ns"`  // the end of what the timeline has; time after it is "undivided"
-	// Rows are "U", "S", "L", "O", "W", "loss", and "undivided" for time whose factor is unknown: its events
-	// were not recorded, or have not arrived yet.
+	// Rows are the letters of the factors, "loss", and "undivided" for time whose factor is unknown: its
+	// events were not recorded, or have not arrived yet.
 	Rows  []string   `json:"rows"`
 	Total [][]int64  `json:"total"` // by row, then window
 	Lanes []LaneSum  `json:"lanes"` // over the interval

@@ -4,28 +4,9 @@ import (
 	"github.com/whyslow/whyslow/internal/analysis/slou"
 )
 
-// Cost is time lost by factor, in nanoseconds.
-type Cost struct {
-	S int64 `json:"S"`
-	L int64 `json:"L"`
-	O int64 `json:"O"`
-	W int64 `json:"W"`
-}
-
-// Add adds another cost.
-func (c *Cost) Add(o Cost) {
-	c.S += o.S
-	c.L += o.L
-	c.O += o.O
-	c.W += o.W
-}
-
-// NS is the total.
-func (c *Cost) NS() int64 { return c.S + c.L + c.O + c.W }
-
 // Before returns what the worker lost in the gap before an execution. It is zero for structured CFs, which
 // end no gap, and for factors that the recorded events do not separate.
-func (t *Timeline) Before(e int) (c Cost) {
+func (t *Timeline) Before(e int) (c slou.Lost) {
 	n := t.LaneOf(e)
 	if n < 0 || !t.m.Atomic(t.m.ExecCF[e]) {
 		return c
@@ -43,16 +24,8 @@ func (t *Timeline) Before(e int) (c Cost) {
 		if l.consumer[i] != t.m.ExecCF[e] {
 			continue
 		}
-		p, ns := l.part[i], l.end[i]-l.from(i)
-		switch slou.Factor(t.rows[p]) {
-		case slou.FactorS:
-			c.S += ns
-		case slou.FactorL:
-			c.L += ns
-		case slou.FactorO:
-			c.O += ns
-		case slou.FactorW:
-			c.W += ns
+		if f := slou.Factor(t.rows[l.part[i]]); f != slou.FactorU && f < slou.FactorLoss {
+			c[f] += l.end[i] - l.from(i)
 		}
 	}
 	return c
@@ -77,7 +50,7 @@ func (t *Timeline) Stood(e int) (out []Stood) {
 	seen := map[string]int{}
 	for i := l.find(start, 0); i < len(l.end) && l.from(i) < end; i++ {
 		p := &t.parts[l.part[i]&^inside]
-		if p.factor != slou.FactorW {
+		if !p.factor.Info().CutOut || p.factor == slou.FactorLoss {
 			continue
 		}
 		k, ok := seen[p.name]

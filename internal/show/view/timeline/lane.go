@@ -86,7 +86,7 @@ type classes struct {
 	of    [1 << 16]uint16 // 1 + the number of a class
 	parts []partKey
 	index map[partKey]uint32
-	plain [rowCount][slou.PartExtra + 1]uint32 // 1 + the number of a part without a name
+	plain [rowCount][slou.PartCount]uint32 // 1 + the number of a part without a name
 	rows  []uint8
 }
 
@@ -103,7 +103,7 @@ func (c *classes) class(v uint16) uint16 {
 }
 
 func (c *classes) part(p *slou.Piece) uint32 {
-	named := p.Factor == slou.FactorL || p.Factor == slou.FactorW || p.Name != ""
+	named := int(p.Factor) < rowUndivided && p.Factor.Info().Named || p.Name != ""
 	if i := c.plain[p.Factor][p.Part]; i > 0 && !named {
 		return i - 1
 	}
@@ -123,17 +123,8 @@ func (c *classes) part(p *slou.Piece) uint32 {
 	return i
 }
 
-// unread is the part of time beyond the known part of the run.
-func (c *classes) unread() uint32 {
-	key := partKey{factor: slou.Factor(rowUnread)}
-	i, ok := c.index[key]
-	if !ok {
-		i = uint32(len(c.parts))
-		c.parts, c.rows = append(c.parts, key), append(c.rows, uint8(rowUnread))
-		c.index[key] = i
-	}
-	return i
-}
+// unread is time beyond the known part of the run.
+var unread = slou.Piece{Factor: slou.Factor(rowUnread)}
 
 // ofRow is the class of a column by factor, and of a gap.
 func ofRow(row uint8) uint16 {
@@ -205,7 +196,7 @@ func (f *filler) fill(pieces []slou.Piece) {
 				if at < c.known.From {
 					stop = min(stop, c.known.From)
 				}
-				f.add(stop, c.unread(), c.class(0), &slou.Piece{})
+				f.add(stop, c.part(&unread), c.class(0), &unread)
 			} else {
 				stop = min(stop, c.known.To)
 				f.add(stop, k|flag, class, p)
@@ -244,11 +235,14 @@ func (l *lane) index(t *Timeline, shift uint) {
 	l.byClass, l.byRow, l.boxes = make([]int64, 0, n*classes), make([]int64, 0, n*rowCount), make([]uint32, 0, n)
 	byClass, byRow := make([]int64, classes), make([]int64, rowCount)
 	boxes, from := uint32(0), int64(0)
-	for i, end := range l.end {
+	mark := func(i int) {
 		if i&(1<<l.shift-1) == 0 {
 			l.byClass, l.byRow, l.boxes = append(l.byClass, byClass...), append(l.byRow, byRow...),
 				append(l.boxes, boxes)
 		}
+	}
+	for i, end := range l.end {
+		mark(i)
 		byClass[l.class[i]] += end - from
 		byRow[t.rows[l.part[i]&^inside]] += end - from
 		if t.isBox(l.part[i]) {
@@ -256,10 +250,7 @@ func (l *lane) index(t *Timeline, shift uint) {
 		}
 		from = end
 	}
-	if len(l.end)&(1<<l.shift-1) == 0 {
-		l.byClass, l.byRow, l.boxes = append(l.byClass, byClass...), append(l.byRow, byRow...),
-			append(l.boxes, boxes)
-	}
+	mark(len(l.end))
 	for e := l.worker.First; e < l.worker.End; e += endStride {
 		latest := int64(0)
 		for i := e; i < min(e+endStride, l.worker.End); i++ {
@@ -275,8 +266,7 @@ func (t *Timeline) isBox(p uint32) bool {
 	if p&inside == 0 {
 		return int(t.rows[p]) != rowUnread
 	}
-	f := t.parts[p&^inside].factor
-	return f == slou.FactorW || f == slou.FactorLoss
+	return t.parts[p&^inside].factor.Info().CutOut
 }
 
 // from is the start of a piece.
@@ -290,13 +280,7 @@ func (l *lane) from(i int) int64 {
 // find returns the piece at a time, searching from piece i, which must not be behind it; len(l.end) after the
 // end.
 func (l *lane) find(at int64, i int) int {
-	step := 1
-	for i+step < len(l.end) && l.end[i+step-1] <= at {
-		i += step
-		step *= 2
-	}
-	n := min(step, len(l.end)-i)
-	return i + sort.Search(n, func(k int) bool { return l.end[i+k] > at })
+	return i + sort.Search(len(l.end)-i, func(k int) bool { return l.end[i+k] > at })
 }
 
 // sum adds up the time from a, in piece i, to b, in piece j, by class if byCode, otherwise by row. a < b.
@@ -336,15 +320,8 @@ func (l *lane) key(t *Timeline, byCode bool, i int) int {
 
 // scan adds up the pieces from i up to but not including j; the first begins at a time.
 func (l *lane) scan(t *Timeline, byCode bool, at int64, i, j int, out []int64) {
-	if byCode {
-		for ; i < j; i++ {
-			out[l.class[i]] += l.end[i] - at
-			at = l.end[i]
-		}
-		return
-	}
 	for ; i < j; i++ {
-		out[t.rows[l.part[i]&^inside]] += l.end[i] - at
+		out[l.key(t, byCode, i)] += l.end[i] - at
 		at = l.end[i]
 	}
 }

@@ -5,7 +5,6 @@ import (
 	"slices"
 
 	"github.com/whyslow/whyslow/internal/analysis/critical"
-	"github.com/whyslow/whyslow/internal/analysis/slou"
 	"github.com/whyslow/whyslow/internal/procs"
 )
 
@@ -38,14 +37,9 @@ type PathStep struct {
 	Code   int    `json:"code"`
 }
 
-// Path returns the critical path of the whole run, in at most about ten thousand steps.
-func (t *Timeline) Path(ctx context.Context) (*CriticalPath, error) {
-	return t.PathIn(ctx, PathQuery{To: max(t.Wall(), 1)})
-}
-
-// PathIn returns the steps of the critical path within an interval. The first call computes the path of the
+// Path returns the steps of the critical path within an interval. The first call computes the path of the
 // whole run.
-func (t *Timeline) PathIn(ctx context.Context, q PathQuery) (*CriticalPath, error) {
+func (t *Timeline) Path(ctx context.Context, q PathQuery) (*CriticalPath, error) {
 	if err := (stretch{q.From, q.To}).check(); err != nil {
 		return nil, err
 	}
@@ -122,9 +116,9 @@ func (t *Timeline) step(res *critical.Result, steps []critical.Step) PathStep {
 	}
 	s := PathStep{From: steps[0].From, To: steps[len(steps)-1].To, Lane: -1, Factor: best.Factor.String(),
 		Part: best.Part.String()}
-	if best.Factor == slou.FactorL || best.Factor == slou.FactorW {
+	if best.Factor.Info().Named {
 		if name := res.Path.Name(best); len(name) > 2 {
-			s.Part = name[2:] // after "L." or "W."
+			s.Part = name[2:] // after the letter and the dot
 		}
 	}
 	if res.Path.Name(best) == "L+O" {

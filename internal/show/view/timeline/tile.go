@@ -1,9 +1,8 @@
 package timeline
 
 import (
+	"context"
 	"encoding/binary"
-	"runtime"
-	"sync/atomic"
 
 	"github.com/whyslow/whyslow/internal/model/query"
 	"github.com/whyslow/whyslow/internal/procs"
@@ -57,18 +56,15 @@ func (t *Timeline) Tile(q TileQuery) ([]byte, error) {
 	out := make([]byte, 8+3*q.Width*len(lanes))
 	binary.LittleEndian.PutUint32(out, uint32(len(lanes)))
 	binary.LittleEndian.PutUint32(out[4:], uint32(q.Width))
-	var next atomic.Int64
-	var wg procs.Goroutines
-	for range min(runtime.GOMAXPROCS(0), len(lanes)) {
-		wg.Go(func() {
-			p := newPainter(t, &q)
-			for i := int(next.Add(1)) - 1; i < len(lanes); i = int(next.Add(1)) - 1 {
-				row := out[8+3*q.Width*i : 8+3*q.Width*(i+1)]
-				p.lane(&t.lanes[lanes[i]], row[:2*q.Width], row[2*q.Width:])
-			}
-		})
-	}
-	wg.Wait()
+	painters := make([]*painter, procs.Lanes(0, len(lanes)))
+	_ = procs.Each(context.Background(), 0, len(lanes), func(worker, i int) error {
+		if painters[worker] == nil {
+			painters[worker] = newPainter(t, &q)
+		}
+		row := out[8+3*q.Width*i : 8+3*q.Width*(i+1)]
+		painters[worker].lane(&t.lanes[lanes[i]], row[:2*q.Width], row[2*q.Width:])
+		return nil
+	})
 	return out, nil
 }
 

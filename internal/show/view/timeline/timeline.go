@@ -34,9 +34,7 @@ import (
 
 // Options of Build; the zero value means the defaults.
 type Options struct {
-	// DataInputsOnly and Parallel are those of slou.Options.
-	DataInputsOnly bool
-	Parallel       int
+	Parallel int // as slou.Options.Parallel
 	// Known is the part of the run whose events the model has, since its start; nil: all. Time beyond it is
 	// unknown: 0 in tiles, in no gap and no factor.
 	Known *trace.Span
@@ -51,18 +49,14 @@ type Timeline struct {
 	rows  []uint8   // by part: its row
 	names []string
 	extra int64
-	whole bool // all of the run is known
 
 	classes []uint16 // of columns by code; lane.class has indices into it
 
 	lookOnce sync.Once
 	look     slou.Lookup
-	dataOnly bool
 
 	makersOnce sync.Once
 	makers     *lifecycle.Makers
-
-	messages [3]spans
 
 	pathLock sync.Mutex
 	path     *critical.Result
@@ -78,7 +72,7 @@ const (
 
 // Build cuts the time of all workers. It fails when ctx ends.
 func Build(ctx context.Context, m *model.Model, opt Options) (*Timeline, error) {
-	t := &Timeline{m: m, dataOnly: opt.DataInputsOnly, extra: slou.ExtraCores(m), whole: opt.Known == nil}
+	t := &Timeline{m: m, extra: slou.ExtraCores(m)}
 	null := t.nameRows()
 	for n := range m.Nodes {
 		t.first = append(t.first, len(t.lanes))
@@ -92,7 +86,7 @@ func Build(ctx context.Context, m *model.Model, opt Options) (*Timeline, error) 
 	}
 	// The length of a lane is known only once all its pieces have arrived, so they are collected first.
 	spare := sync.Pool{New: func() any { return new(columns) }}
-	so := slou.Options{DataInputsOnly: opt.DataInputsOnly, Parallel: opt.Parallel}
+	so := slou.Options{Parallel: opt.Parallel}
 	err := slou.Visit(ctx, m, so, procs.Alone(), func(id model.WorkerID, pieces iter.Seq[[]slou.Piece]) {
 		f := newFiller(c, &t.lanes[t.first[id.Node]+id.Worker], spare.Get().(*columns))
 		for list := range pieces {
@@ -116,10 +110,9 @@ const Rows = rowUndivided + 1
 
 // rowNames are those of rows of sums by factor, as answers have them.
 var rowNames = func() (names [Rows]string) {
-	for row := range rowUndivided {
+	for row := range names {
 		names[row] = slou.Factor(row).String()
 	}
-	names[rowUndivided] = "undivided"
 	return names
 }()
 
@@ -139,6 +132,9 @@ func (t *Timeline) Model() *model.Model { return t.m }
 
 // Lanes is the number of workers of all nodes.
 func (t *Timeline) Lanes() int { return len(t.lanes) }
+
+// NodeOf is the node of a lane.
+func (t *Timeline) NodeOf(lane int) int { return t.lanes[lane].id.Node }
 
 // Wall is the length of the run in nanoseconds.
 func (t *Timeline) Wall() int64 { return t.m.Wall() }
@@ -160,7 +156,7 @@ func (t *Timeline) Makers() *lifecycle.Makers {
 
 // facts answers questions about inputs, as for the division.
 func (t *Timeline) facts() slou.Lookup {
-	t.lookOnce.Do(func() { t.look = slou.NewLookup(t.m, t.dataOnly) })
+	t.lookOnce.Do(func() { t.look = slou.NewLookup(t.m, false) })
 	return t.look
 }
 

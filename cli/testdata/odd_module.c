@@ -1,0 +1,43 @@
+/* A module that does not return, or closes what is not its own: MODE says where. It says "ready" before. */
+#include "whyslow_module.h"
+
+#include <stdio.h>
+#include <unistd.h>
+
+enum { LOAD = 1, START, HANDLER, FINISH, CLOSE_AT_START, CLOSE_AT_END };
+
+static void at(int mode) {
+    if (mode != MODE) return;
+    printf("ready\n");
+    fflush(stdout);
+    for (;;) pause();
+}
+
+static void closes(int mode) {
+    int fd;
+    for (fd = 0; mode == MODE && fd < 256; fd++) close(fd);
+}
+
+__attribute__((constructor)) static void loaded(void) { at(LOAD); }
+
+static void handle(const wsm_event *e, void *user) {
+    (void)e, (void)user;
+    at(HANDLER);
+}
+
+static void *start(const wsm_host *host) {
+    at(START);
+    closes(CLOSE_AT_START);
+    host->connect(host, "CFEvents.onFinished", handle, NULL);
+    return (void *)host;
+}
+
+static void finish(void *self) {
+    (void)self;
+    at(FINISH);
+    closes(CLOSE_AT_END);
+}
+
+static const wsm_module module = {WSM_VERSION, "odd_module", NULL, NULL, NULL, NULL, NULL, NULL, NULL, start, finish, NULL, NULL, NULL};
+
+const wsm_module *whyslow_module(void) { return &module; }

@@ -1,0 +1,214 @@
+package counters
+
+import (
+	"cmp"
+	"iter"
+	"math"
+	"slices"
+
+	"github.com/whyslow/whyslow/internal/model"
+	"github.com/whyslow/whyslow/trace"
+)
+
+// family is a number of quantities that are worked out together, because the same changes alter them.
+type family uint8
+
+const (
+	lives family = iota
+	held
+	existing
+	sent
+	readyQueues
+	sendQueues
+	related
+	together // objects: what lives and held make together
+	families
+)
+
+// family gives the family of a quantity.
+func (q quantity) family() family {
+	switch q {
+	case copies, bytes:
+		return held
+	case objects:
+		return together
+	case dfs:
+		return existing
+	case readyQueue:
+		return readyQueues
+	case sendQueue:
+		return sendQueues
+	case inner, outer:
+		return related
+	}
+	if q >= messages {
+		return sent
+	}
+	return lives
+}
+
+// source tells what happened to the CFs, DFs, messages and queues of a model, as far as this process has it.
+// Times are on the common clock.
+type source struct {
+	m        *model.Model
+	links    *linkTable
+	weighted bool       // CFs have weights
+	place    []int32    // by link: its place; nil: that is its number
+	flights  bool       // how long messages flew is wanted too
+	met      *meeting   // nil: no other process knows CFs of this one
+	relation [][]sample // by node, on its own clock
+	// extra is how many destructions of a DF are to be left out; see tooOften.
+	extra map[model.DF]int32
+}
+
+// changes gives the changes of a family in order of time. It appends them to the first of two lists, which it
+// returns, perhaps in the other order; both may be used again.
+func (s *source) changes(g family, list, spare []change) (ordered, rest []change) {
+	m := s.m
+	about := [families]int{lives: 4 * len(m.Created), held: len(m.Copies), existing: len(m.MadeTime),
+		sent: 2 * (len(m.DFMessages) + len(m.Moves))}
+	list = slices.Grow(list, about[g])
+	emit := func(c change) { list = append(list, c) }
+	switch g {
+	case lives:
+		s.lives(emit)
+	case held:
+		for h := range m.Holdings() {
+			eachHeld(int32(h.Node), &h.HeldCopy, emit)
+		}
+	case existing:
+		s.dfs(emit)
+	case sent:
+		eachMessage(m, func(g *model.Message) {
+			link := s.links.find(g.From, g.To)
+			if s.place != nil {
+				link = s.place[link]
+			}
+			messageChanges(g, link, m.Killed, emit)
+			if s.flights {
+				messageFlight(g, link, emit)
+			}
+		})
+	case readyQueues:
+		for q, d := range s.queues(false) {
+			emit(change{q.Time, d, q.Node, readyLength})
+		}
+	case sendQueues:
+		for q, d := range s.queues(true) {
+			emit(change{q.Time, d, s.links.find(q.Node, q.Peer), sendLength})
+		}
+	case related:
+		for n, samples := range s.relation {
+			for _, v := range samples {
+				t := model.Common(v.t, m.Clock(n))
+				emit(change{t, v.a, int32(n), innerChanged})
+				emit(change{t, v.b, int32(n), outerChanged})
+			}
+		}
+	}
+	return arrange(list, spare)
+}
+
+// lives tells what CFs went through.
+func (s *source) lives(emit func(c change)) {
+	m, weighs := s.m, int64(0)
+	lives := m.Lives(func(t int64, node int32, from, to model.CFState) {
+		emit(stateChange(t, node, from, to, weighs))
+	})
+	for cf := model.CF(1); int(cf) < len(m.Created); cf++ {
+		if s.weighted {
+			weighs = fixed(m.Weight(cf))
+		}
+		if s.met.alone(cf) {
+			lives.Follow(cf)
+		}
+	}
+	s.met.others(lives)
+}
+
+// fixed gives a weight in units of 1/weightUnit, bounded so that weights can be added.
+func fixed(w float64) int64 {
+	const most = 1e9
+	if w != w {
+		return 0
+	}
+	return int64(math.Round(min(max(w, -most), most) * weightUnit))
+}
+
+// eachHeld tells what happened to a copy at a node; see model.HoldCopies.
+func eachHeld(node int32, h *model.HeldCopy, emit func(c change)) {
+	if h.From == model.None {
+		return
+	}
+	emit(change{h.From, h.Bytes, node, copyStored})
+	if h.To != model.None {
+		emit(change{h.To, h.Bytes, node, copyDropped})
+	}
+}
+
+// dfs tells what DFs there were.
+func (s *source) dfs(emit func(c change)) {
+	m, left := s.m, map[model.DF]int32{}
+	for i, t := range m.MadeTime {
+		if m.Own(int(m.MadeNode[i])) {
+			emit(change{t, 0, whole, dfMade})
+		}
+	}
+	for x := range destructions(m) {
+		if left[x.DF] < s.extra[x.DF] {
+			left[x.DF]++
+		} else {
+			emit(change{x.Time, 0, whole, dfGone})
+		}
+	}
+}
+
+// destructions gives those of DFs at own nodes.
+func destructions(m *model.Model) iter.Seq[*model.Copy] {
+	return func(yield func(x *model.Copy) bool) {
+		for i := range m.Copies {
+			if x := &m.Copies[i]; x.What > model.CopyDropped && m.Own(int(x.Node)) && !yield(x) {
+				return
+			}
+		}
+	}
+}
+
+// queues gives the samples of the queues of messages, or of ready CFs, and by how much each changes the length
+// of its queue. A length holds until the next one is recorded: so the levels follow what was recorded, not what
+// happened in between.
+func (s *source) queues(messages bool) iter.Seq2[*model.Queue, int64] {
+	return func(yield func(q *model.Queue, d int64) bool) {
+		list := slices.DeleteFunc(slices.Clone(s.m.Queues), func(q model.Queue) bool {
+			return q.Peer >= 0 != messages || !s.m.Own(int(q.Node))
+		})
+		slices.SortStableFunc(list, func(a, b model.Queue) int { return cmp.Compare(a.Time, b.Time) })
+		now := map[queueKey]int64{}
+		for i := range list {
+			q := &list[i]
+			k := queueKey{q.Node, q.Peer}
+			if !yield(q, q.Length-now[k]) {
+				return
+			}
+			now[k] = q.Length
+		}
+	}
+}
+
+// queueKey names the queue of ready CFs of a node, or, with a peer, the queue of messages to it.
+type queueKey struct{ node, peer int32 }
+
+// number gives all links with traffic their numbers.
+func (s *source) number() {
+	eachMessage(s.m, func(g *model.Message) { s.links.number(g.From, g.To) })
+	for i := range s.m.Queues {
+		if q := &s.m.Queues[i]; q.Peer >= 0 {
+			s.links.number(q.Node, q.Peer)
+		}
+	}
+}
+
+// moves counts the events of CFs that went from node to node.
+func moves(m *model.Model) uint64 {
+	return m.Count[trace.KindCFMigrated] + m.Count[trace.KindCFStolen] + m.Count[trace.KindCFReceived]
+}

@@ -1,0 +1,73 @@
+package report
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/whyslow/whyslow/internal/words"
+)
+
+// facts: what is known of the run itself.
+func (a *author) facts() {
+	r := a.Run
+	if r == nil || r.Info == nil {
+		return
+	}
+	info := r.Info
+	g := a.table("Program and machine", "what", "value")
+	g.Plain = true
+	add := func(what, value string) {
+		if value != "" {
+			g.row(a.say(what), value)
+		}
+	}
+	add("program", info.Program)
+	add("arguments", strings.Join(info.Args, " "))
+	add("command line", strings.Join(info.CommandLine, " "))
+	if !info.Started.IsZero() {
+		add("started", info.Started.Format("2006-01-02 15:04:05.000 MST"))
+	}
+	add("ended", info.Ended)
+	if info.Exit != 0 {
+		add("exit code", fmt.Sprint(info.Exit))
+	}
+	add("message", info.Message)
+	add("wall time", a.say("%s (%d ns)", words.Time(r.WallNS), r.WallNS))
+	add("nodes, workers", a.say("%s, %s", counted(int64(r.Nodes), "node"), counted(int64(r.Workers), "worker")))
+	add("clock", info.Clock)
+	add("thread clock", info.ThreadClock)
+	add("events switched off", strings.Join(info.Off, ", "))
+	for _, list := range []map[string]string{info.Versions, info.Settings} {
+		for _, k := range slices.Sorted(maps.Keys(list)) {
+			add(k, list[k])
+		}
+	}
+	problems := slices.Clone(r.Problems)
+	if a.SLOU != nil {
+		if a.SLOU.DataInputs {
+			add("inputs", a.say("data only: CFs wait for their DFs, not for what created them"))
+		}
+		g := a.table("Hosts", "host", "#cores", "#workers")
+		for _, x := range a.SLOU.Hosts {
+			cores := g.cell(x.Cores)
+			if x.Cores == 0 {
+				cores = g.cell(nil)
+			}
+			g.row(x.Host, cores, x.Workers)
+		}
+		problems = append(problems, a.SLOU.Problems...)
+	}
+	for i, p := range problems {
+		if !slices.Contains(problems[:i], p) {
+			a.warn("The trace: %s", p)
+		}
+	}
+	a.details("Events by kind", func() {
+		g := a.table(a.say("%d events read, %d known to be lost", r.Events, r.Lost), "event", "#count")
+		for _, k := range r.Kinds {
+			g.row(k.Event, k.Count)
+		}
+	})
+}

@@ -1,0 +1,30 @@
+package words
+
+// Distance counts the letters to insert, remove, change or swap with their neighbour to get from a to b;
+// beyond limit it may return any number above it.
+func Distance(a, b string, limit int) int {
+	if d := len(a) - len(b); d > limit || -d > limit {
+		return limit + 1
+	}
+	table := make([][]int, len(a)+1)
+	for i := range table {
+		table[i] = make([]int, len(b)+1)
+		table[i][0] = i
+	}
+	for j := range table[0] {
+		table[0][j] = j
+	}
+	for i := 1; i <= len(a); i++ {
+		for j := 1; j <= len(b); j++ {
+			change := table[i-1][j-1]
+			if a[i-1] != b[j-1] {
+				change++
+			}
+			table[i][j] = min(change, table[i-1][j]+1, table[i][j-1]+1)
+			if i > 1 && j > 1 && a[i-1] == b[j-2] && a[i-2] == b[j-1] {
+				table[i][j] = min(table[i][j], table[i-2][j-2]+1)
+			}
+		}
+	}
+	return table[len(a)][len(b)]
+}

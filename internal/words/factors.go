@@ -1,0 +1,144 @@
+package words
+
+// Factor is how a factor is shown: by reports, the page (web/src/lib/words.gen.ts), comparisons and exports. What
+// it is computed from stands in package slou, which has a constant for each of the table's rows.
+type Factor struct {
+	Letter string // its name in JSON, tables and CSV
+	Class  string // of style sheets: its colour
+	// Light and Dark are its colours on light and dark pages: Okabe and Ito's, which people who see colours
+	// differently tell apart. ANSI is its colour on terminals.
+	Light string
+	Dark  string
+	ANSI  string
+	Name  Phrase
+	Doc   Phrase // what the time went to
+	// Named: its parts have the names of links, or of what was waited for.
+	Named bool
+	// CutOut: it is cut out of a worker's time before the rule divides the rest.
+	CutOut bool
+}
+
+// AllFactors are the factors in the order of every table, then what is in no factor: lost time, and time of
+// factors that cannot be computed.
+var AllFactors = []Factor{
+	{Letter: "U", Class: "u", Light: "#009e73", Dark: "#1bb389", ANSI: "32",
+		Name: Phrase{"Useful work", "Полезная работа"},
+		Doc:  Phrase{"Running CFs", "Выполнение ФВ"}},
+	{Letter: "S", Class: "s", Light: "#d55e00", Dark: "#e8782a", ANSI: "31",
+		Name: Phrase{"Starvation", "Голодание"},
+		Doc: Phrase{"No CF was ready to run: not enough work for the workers at this time",
+			"Нет ни одного готового ФВ: в это время рабочим потокам не хватает работы"}},
+	{Letter: "L", Class: "l", Light: "#0072b2", Dark: "#3e9fe0", ANSI: "33", Named: true,
+		Name: Phrase{"Latency", "Задержка связи"},
+		Doc: Phrase{"A CF was ready but for data that was on its way from another node",
+			"ФВ был бы готов, но данные ещё идут с другого узла"}},
+	{Letter: "O", Class: "o", Light: "#cc79a7", Dark: "#d48fb6", ANSI: "35",
+		Name: Phrase{"Overhead", "Накладные расходы"},
+		Doc: Phrase{"The system's own work: dispatching, creating CFs, managing data",
+			"Работа самой системы: диспетчеризация, создание ФВ, управление данными"}},
+	{Letter: "W", Class: "w", Light: "#e6b800", Dark: "#f0d04a", ANSI: "36", Named: true, CutOut: true,
+		Name: Phrase{"Waiting", "Ожидание"},
+		Doc: Phrase{"Waiting for something outside: a lock, a device, the processor",
+			"Ожидание внешнего: блокировки, устройства, процессора"}},
+	{Letter: "loss", Class: "x", Light: "#8b929c", Dark: "#7d8590", ANSI: "2", CutOut: true,
+		Name: Phrase{"Not recorded", "Не записано"},
+		Doc: Phrase{"Events of this time were lost or not recorded",
+			"События этого времени потеряны или не записаны"}},
+	{Letter: "undivided", Class: "x", Light: "#8b929c", Dark: "#7d8590", ANSI: "2",
+		Name: Phrase{"Not known", "Не известно"},
+		Doc: Phrase{"Events that are needed to say what this time went to were not recorded, " +
+			"or have not come yet",
+			"События, по которым видно, на что ушло это время, не записаны или ещё не пришли"}},
+}
+
+// Factors are the factors alone.
+var Factors = AllFactors[:len(AllFactors)-2]
+
+// FactorOf finds a factor, or what stands beside them, by its letter; nil where there is none.
+func FactorOf(letter string) *Factor {
+	for i := range AllFactors {
+		if AllFactors[i].Letter == letter {
+			return &AllFactors[i]
+		}
+	}
+	return nil
+}
+
+// FactorName names a factor by its letter; what is none, such as "loss", stands for itself.
+func FactorName(letter string) Phrase {
+	for _, f := range Factors {
+		if f.Letter == letter {
+			return f.Name
+		}
+	}
+	return Phrase{letter, letter}
+}
+
+// Part is how a part of a factor is shown.
+type Part struct {
+	Factor string // its letter
+	Name   string // in JSON, tables and CSV
+	Means  Phrase
+	Ready  bool // the events onReady tell it from other parts
+	// Before says when a CF was held up in it; Spent, what the system's time went to. Parts of the system's
+	// work have both; an empty Spent is Means.
+	Before, Spent Phrase
+}
+
+// AllParts are the parts with names of their own, factor by factor, in the order of every table. Other parts are
+// named by links and locks: they speak for themselves.
+var AllParts = []Part{
+	{Factor: "S", Name: "nowhere", Means: Phrase{"nothing ready anywhere", "готового нет нигде"}},
+	{Factor: "S", Name: "here", Means: Phrase{"ready on this node", "готовое есть на этом узле"}, Ready: true},
+	{Factor: "S", Name: "elsewhere", Means: Phrase{"ready on other nodes", "готовое есть на других узлах"},
+		Ready: true},
+	{Factor: "O", Name: "create", Means: Phrase{"creating CFs", "создание ФВ"},
+		Before: Phrase{"before it was created", "до его создания"},
+		Spent:  Phrase{"creating CFs", "на создание ФВ"}},
+	{Factor: "O", Name: "request", Means: Phrase{"before DFs are requested", "до запроса ФД"},
+		Before: Phrase{"before its input was requested", "до запроса его входного ФД"}},
+	{Factor: "O", Name: "send", Means: Phrase{"before DFs are sent", "до отправки ФД"},
+		Before: Phrase{"before it or its input was sent", "до отправки его или его входного ФД"}},
+	{Factor: "O", Name: "deliver", Means: Phrase{"from arrival to ready", "от прихода ФД до готовности ФВ"},
+		Ready: true, Before: Phrase{"until it was ready", "до его готовности"}},
+	{Factor: "O", Name: "dispatch", Means: Phrase{"from ready to start", "от готовности ФВ до старта"}, Ready: true,
+		Before: Phrase{"from ready to start", "от готовности до старта"}},
+	{Factor: "O", Name: "preempt", Means: Phrase{"pre-empted", "процессор отобран"}},
+	{Factor: "O", Name: "steal", Means: Phrase{"stealing CFs", "перехват ФВ"}, Ready: true,
+		Before: Phrase{"before it was stolen", "до его перехвата"},
+		Spent:  Phrase{"stealing CFs", "на перехват ФВ"}},
+	{Factor: "O", Name: "extra", Means: Phrase{"cores beyond the workers", "ядра сверх рабочих потоков"}},
+	// In a run of regions.
+	{Factor: "O", Name: "runtime", Means: Phrase{"the run-time system", "исполнительная система"}},
+	{Factor: "S", Name: "start", Means: Phrase{"before the thread began", "до начала потока"}},
+	{Factor: "S", Name: "end", Means: Phrase{"after it had ended", "после его конца"}},
+}
+
+// PartOf finds a part by its name; an empty one where there is none.
+func PartOf(name string) (part Part) {
+	for _, p := range AllParts {
+		if p.Name == name {
+			part = p
+		}
+	}
+	if part.Before != (Phrase{}) && part.Spent == (Phrase{}) {
+		part.Spent = part.Means
+	}
+	return part
+}
+
+// Meaning says what a part of a factor means; nothing where the name says all, as that of a link does.
+func Meaning(factor, part string) (Phrase, bool) {
+	f := FactorOf(factor)
+	meaning, ok := Parts[part]
+	return meaning, ok && f != nil && !f.Named
+}
+
+// Parts say what parts of factors mean, by their names.
+var Parts = func() map[string]Phrase {
+	m := map[string]Phrase{}
+	for _, p := range AllParts {
+		m[p.Name] = p.Means
+	}
+	return m
+}()
