@@ -82,7 +82,7 @@ func (b *builder) finish() *Model {
 	// Workers' executions become neighbours in the order of nodes and streams.
 	sortStreams(b.streams)
 	b.nDF = len(m.DFName)
-	m.cfs = b.cfs
+	m.cfs, m.messages, m.requests = b.cfs, b.messages, b.requests
 	for _, s := range b.streams {
 		m.Events += s.Events
 		for k, n := range s.Count {

@@ -1,6 +1,8 @@
 package model
 
 import (
+	"cmp"
+	"slices"
 	"sync"
 	"sync/atomic"
 
@@ -133,6 +135,24 @@ func (d *ids) find(id uint64) uint32 {
 		return n
 	}
 	return d.odd[id]
+}
+
+// inOrder calls f for all numbers below end in the order of their ids: numbers differ from one reading of a
+// trace to the next. Numbers without an id come last.
+func (d *ids) inOrder(end int, f func(n int)) {
+	chunks := make([]int, len(d.back))
+	for k := range chunks {
+		chunks[k] = k
+	}
+	slices.SortStableFunc(chunks, func(a, b int) int { return cmp.Compare(d.back[a], d.back[b]) })
+	for _, k := range chunks {
+		for n := k << chunkBits; n < min((k+1)<<chunkBits, end); n++ {
+			f(n)
+		}
+	}
+	for n := d.size(); n < end; n++ {
+		f(n)
+	}
 }
 
 // size is one more than the highest number in use.

@@ -11,8 +11,8 @@ type indexes struct {
 	uses, outputs, children, awaits, waiters, messages, requests, copies Lists
 }
 
-// Lists is a list of numbers for each key, made once: those of key k are item[at[k]:at[k+1]], in ascending
-// order.
+// Lists is a list of numbers for each key, made once: those of key k are item[at[k]:at[k+1]], in the order in
+// which they were added.
 type Lists struct {
 	once sync.Once
 	at   []uint32
@@ -20,8 +20,7 @@ type Lists struct {
 }
 
 // Of gives the list of a key below keys. For the first caller it goes through all items twice: each calls add
-// for every item in ascending order, with the key 0 for one to be left out. Any number of goroutines may call
-// it.
+// for every item, with the key 0 for one to be left out. Any number of goroutines may call it.
 func (l *Lists) Of(key uint32, keys int, each func(add func(key uint32, item int))) []uint32 {
 	l.once.Do(func() {
 		l.at = make([]uint32, keys+2)
@@ -65,13 +64,13 @@ func byDF(items int, of func(i int) []DF) func(func(uint32, int)) {
 	}
 }
 
-func byMessage(list []Message) func(func(uint32, int)) {
+func byMessage(list []Message, numbers *ids) func(func(uint32, int)) {
 	return func(add func(uint32, int)) {
-		for i := range list {
+		numbers.inOrder(len(list), func(i int) {
 			if list[i].Recorded() {
 				add(uint32(list[i].DF), i)
 			}
-		}
+		})
 	}
 }
 
@@ -92,9 +91,11 @@ func (m *Model) DFMade(creation uint32) DF {
 	return DF(sort.Search(m.DFs(), func(df int) bool { return m.MadeFrom[df+1] > creation }))
 }
 
-// ChildrenOf gives the CFs that a CF created.
+// ChildrenOf gives the CFs that a CF created, in the order of their ids.
 func (m *Model) ChildrenOf(cf CF) []uint32 {
-	return m.indexes.children.Of(uint32(cf), len(m.Created), byCF(m.Parent))
+	return m.indexes.children.Of(uint32(cf), len(m.Created), func(add func(uint32, int)) {
+		m.cfs.inOrder(len(m.Parent), func(child int) { add(uint32(m.Parent[child]), child) })
+	})
 }
 
 // AwaitsOf gives the times a CF waited: indices into Awaits.
@@ -119,14 +120,14 @@ func (m *Model) WaitersOf(df DF) []uint32 {
 	return m.indexes.waiters.Of(uint32(df), m.DFs(), byDF(len(m.Awaits.CF), m.Awaits.Of))
 }
 
-// MessagesOf gives the messages with a DF: indices into DFMessages.
+// MessagesOf gives the messages with a DF, in the order of their ids: indices into DFMessages.
 func (m *Model) MessagesOf(df DF) []uint32 {
-	return m.indexes.messages.Of(uint32(df), m.DFs(), byMessage(m.DFMessages))
+	return m.indexes.messages.Of(uint32(df), m.DFs(), byMessage(m.DFMessages, m.messages))
 }
 
-// RequestsOf gives the requests for a DF: indices into Requests.
+// RequestsOf gives the requests for a DF, in the order of their ids: indices into Requests.
 func (m *Model) RequestsOf(df DF) []uint32 {
-	return m.indexes.requests.Of(uint32(df), m.DFs(), byMessage(m.Requests))
+	return m.indexes.requests.Of(uint32(df), m.DFs(), byMessage(m.Requests, m.requests))
 }
 
 // CopiesOf gives the changes in who holds a DF: indices into Copies.

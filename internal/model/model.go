@@ -171,7 +171,8 @@ type Model struct {
 	labelAt   []uint32
 	weights   map[CF]float64
 
-	cfs    *ids
+	cfs, messages, requests *ids
+
 	dfHome []dfRef
 	// By node, then its file's numbers of DFs: theirs here. Those that no definition tells of are in late.
 	numbers [][]DF

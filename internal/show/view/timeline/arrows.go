@@ -81,7 +81,7 @@ func (t *Timeline) Arrows(q ArrowQuery) (*Arrows, error) {
 		}
 	}
 	out := &Arrows{Arrows: []Arrow{}}
-	top := longest{n: most}
+	top := longest{t: t, n: most}
 	for kind := range kindNames {
 		for i := range t.list(kind) {
 			g := &t.list(kind)[i]
@@ -95,7 +95,7 @@ func (t *Timeline) Arrows(q ArrowQuery) (*Arrows, error) {
 	top.cut()
 	out.More = top.count - len(top.list)
 	for _, c := range top.list {
-		out.Arrows = append(out.Arrows, t.arrow(int(c.kind), &t.list(int(c.kind))[c.i]))
+		out.Arrows = append(out.Arrows, t.arrow(int(c.kind), top.message(c)))
 	}
 	return out, nil
 }
@@ -134,8 +134,10 @@ type candidate struct {
 	kind uint8
 }
 
-// longest keeps the n longest.
+// longest keeps the n longest. Equally long ones are ordered by what was recorded of them: the numbers of
+// messages differ from one reading of a trace to the next.
 type longest struct {
+	t        *Timeline
 	n, count int
 	list     []candidate
 	least    int64 // shorter messages are not among them
@@ -153,9 +155,17 @@ func (l *longest) add(c candidate) {
 	}
 }
 
+func (l *longest) message(c candidate) *model.Message { return &l.t.list(int(c.kind))[c.i] }
+
 func (l *longest) cut() {
 	slices.SortFunc(l.list, func(a, b candidate) int {
-		return cmp.Or(cmp.Compare(b.ns, a.ns), cmp.Compare(a.kind, b.kind), cmp.Compare(a.i, b.i))
+		if c := cmp.Or(cmp.Compare(b.ns, a.ns), cmp.Compare(a.kind, b.kind)); c != 0 {
+			return c
+		}
+		x, y := l.message(a), l.message(b)
+		return cmp.Or(cmp.Compare(x.Sent, y.Sent), cmp.Compare(x.Received, y.Received),
+			cmp.Compare(x.From, y.From), cmp.Compare(x.To, y.To), cmp.Compare(x.DF, y.DF),
+			cmp.Compare(l.t.m.CFID(x.CF), l.t.m.CFID(y.CF)), cmp.Compare(x.Bytes, y.Bytes))
 	})
 	l.list = l.list[:min(len(l.list), l.n)]
 }
