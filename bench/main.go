@@ -61,7 +61,6 @@ type bench struct {
 	bench       string // that runs
 	tables      []*table
 	binary      string // the built whyslow, "" before it is needed
-	rivals      bool   // the C programs of rivals are unpacked
 	// The bench of being watched: blocks in a row of the matrices, and how often everything runs.
 	watchedBlocks, watchedPairs int
 	shareBlocks                 int // likewise of the run that is repeated on many nodes

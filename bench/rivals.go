@@ -4,7 +4,6 @@ import (
 	"bufio"
 	"bytes"
 	"context"
-	"embed"
 	"errors"
 	"fmt"
 	"math"
@@ -17,29 +16,25 @@ import (
 	"syscall"
 	"time"
 	"unsafe"
+
+	"github.com/whyslow/whyslow/internal/run/compile"
 )
 
 // Tracers written in C are measured through small programs in rivals, compiled when they are needed. Where a
 // library, its headers or its daemon is missing, the table says so.
 
-//go:embed rivals
-var rivalSources embed.FS
-
 // compileRival compiles rivals/NAME.c.
-func (b *bench) compileRival(ctx context.Context, name string, flags ...string) (string, error) {
-	dir := filepath.Join(b.dir, "rivals")
-	if !b.rivals {
-		if err := os.CopyFS(b.dir, rivalSources); err != nil {
-			return "", err
+func compileRival(ctx context.Context, compiler, name string, libraries ...string) (string, error) {
+	bin, err := compile.Program{Name: name, Dir: "rivals", Compiler: []string{compiler},
+		Flags: []string{"-O2", "-w"}, Compile: []string{"-I."}, Sources: []string{name + ".c"},
+		Link: libraries}.Make(ctx)
+	var failed *compile.Error
+	if errors.As(err, &failed) {
+		if first, _, _ := strings.Cut(strings.TrimSpace(failed.Output), "\n"); first != "" {
+			err = errors.New(first)
 		}
-		b.rivals = true
 	}
-	bin := filepath.Join(b.dir, name)
-	args := append([]string{"-O2", "-w", "-I" + dir, "-o", bin, filepath.Join(dir, name+".c")}, flags...)
-	if out, err := exec.CommandContext(ctx, "cc", args...).CombinedOutput(); err != nil {
-		if first, _, _ := strings.Cut(strings.TrimSpace(string(out)), "\n"); first != "" {
-			err = errors.New(strings.ReplaceAll(first, dir+"/", ""))
-		}
+	if err != nil {
 		return "", fmt.Errorf("it does not compile here (%w)", err)
 	}
 	return bin, nil
@@ -82,7 +77,7 @@ func childCPU(cmd *exec.Cmd) float64 {
 func (b *bench) otf2(ctx context.Context) *method {
 	m := &method{name: "OTF2 (C library)"}
 	var bin string
-	if bin, m.failed = b.compileRival(ctx, "otf2", "-lotf2"); m.failed != nil {
+	if bin, m.failed = compileRival(ctx, "cc", "otf2", "-lotf2"); m.failed != nil {
 		m.failed = fmt.Errorf("%w; Debian has it in libotf2-trace-dev", m.failed)
 		return m
 	}
@@ -124,7 +119,7 @@ func (b *bench) lttng(ctx context.Context) (*method, func()) {
 	m := &method{name: "LTTng-UST (C, with its consumer daemon)"}
 	end := func() {}
 	var bin string
-	if bin, m.failed = b.compileRival(ctx, "lttng", "-llttng-ust", "-ldl"); m.failed != nil {
+	if bin, m.failed = compileRival(ctx, "cc", "lttng", "-llttng-ust", "-ldl"); m.failed != nil {
 		m.failed = fmt.Errorf("%w; Debian has it in liblttng-ust-dev and lttng-tools", m.failed)
 		return m, end
 	}

@@ -2,12 +2,12 @@ package cli
 
 import (
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/whyslow/whyslow/internal/console"
+	"github.com/whyslow/whyslow/internal/testkit/cctest"
 )
 
 const endlessShmem = `#include <shmem.h>
@@ -30,13 +30,10 @@ func TestShmemInterrupt(t *testing.T) {
 	}
 	home := lunaHome(t)
 	dir := t.TempDir()
-	if err := os.WriteFile(filepath.Join(dir, "endless.c"), []byte(endlessShmem), 0o666); err != nil {
+	program := cctest.Make(t, cctest.Program{Name: "endless", Compiler: []string{"oshcc"}, Flags: []string{"-g"},
+		Sources: []string{cctest.Source(t, "endless.c", endlessShmem)}})
+	if err := os.Symlink(program, filepath.Join(dir, "endless")); err != nil { // its trace is to lie here
 		t.Fatal(err)
-	}
-	compile := exec.Command("oshcc", "-g", "-o", "endless", "endless.c")
-	compile.Dir = dir
-	if out, err := compile.CombinedOutput(); err != nil {
-		t.Fatalf("%v\n%s", err, out)
 	}
 	stderr, code := interrupt(t, os.Interrupt, dir, filepath.Join(home, "bin", "whyslow"), "shmem", "--",
 		"oshrun", "-np", "2", "./endless")

@@ -3,13 +3,13 @@ package upctest
 import (
 	"context"
 	"fmt"
-	"os/exec"
-	"path/filepath"
 	"slices"
 	"strings"
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/whyslow/whyslow/internal/testkit/cctest"
 )
 
 // Every pattern's program loses what it was designed to, by its own clock. A busy computer delays
@@ -166,11 +166,8 @@ func TestKernels(t *testing.T) {
 // takes long.)
 func TestSanitizers(t *testing.T) {
 	for _, flag := range []string{"-fsanitize=address,undefined", "-fsanitize=thread"} {
-		try := exec.Command("cc", flag, "-x", "c", "-o", filepath.Join(t.TempDir(), "try"), "-")
-		try.Stdin = strings.NewReader("int main(void) { return 0; }")
-		if try.Run() != nil {
-			t.Skipf("cc has no %s here", flag)
-		}
+		cctest.Sanitized(t, cctest.Program{Name: "try", Flags: []string{flag},
+			Sources: []string{cctest.Source(t, "try.c", "int main(void) { return 0; }\n")}})
 		for _, c := range []Case{{"", "every", nil, nil}, kernels[2], kernels[5]} {
 			Run(t, c.Program, Options{Threads: 4, Args: c.Args,
 				Flags: []string{flag, "-fno-sanitize-recover=all", "-O1"}, Tool: None})

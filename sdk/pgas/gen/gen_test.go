@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/whyslow/whyslow/internal/testkit/cctest"
 )
 
 // The generated files are those that the table gives.
@@ -106,13 +108,12 @@ func TestEveryFunction(t *testing.T) {
 // The prototypes are those of OpenSHMEM's own header.
 func TestPrototypes(t *testing.T) {
 	header := openshmem(t, "incdirs", "pshmem.h")
-	args := []string{"-fsyntax-only", "-Wall", "-Wextra", "-Werror", "-Wno-deprecated-declarations",
-		"-pthread", "-D_GNU_SOURCE", "-Dwss_ctx=shmem_ctx_t"}
+	p := cctest.Program{Name: "prototypes.so", Dir: "..", Compiler: []string{"oshcc"},
+		Flags: []string{"-fPIC", "-pthread"}, Sources: []string{"shmem.c"}, Link: []string{"-shared"},
+		Compile: []string{"-Wall", "-Wextra", "-Werror", "-Wno-deprecated-declarations", "-D_GNU_SOURCE",
+			"-Dwss_ctx=shmem_ctx_t"}}
 	for _, h := range []string{"shmem.h", "shmemx.h", "shmem-compat.h", "pshmem.h", "pshmemx.h"} {
-		args = append(args, "-include", filepath.Join(filepath.Dir(header), h))
+		p.Compile = append(p.Compile, "-include", filepath.Join(filepath.Dir(header), h))
 	}
-	args = append(args, filepath.Join("..", "shmem.c"))
-	if out, err := exec.Command("oshcc", args...).CombinedOutput(); err != nil {
-		t.Errorf("oshcc %s: %v\n%s", strings.Join(args, " "), err, out)
-	}
+	cctest.Make(t, p)
 }

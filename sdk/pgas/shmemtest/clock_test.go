@@ -3,13 +3,13 @@ package shmemtest
 import (
 	"context"
 	"fmt"
-	"path/filepath"
 	"strings"
 	"testing"
 
 	"golang.org/x/sys/unix"
 
 	"github.com/whyslow/whyslow/internal/model"
+	"github.com/whyslow/whyslow/internal/testkit/cctest"
 )
 
 // Clocks that are wrong by 30 ms and 40 millionths from PE to PE are found and corrected: a barrier was
@@ -22,8 +22,8 @@ func TestShmemWrongClocks(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	skew := filepath.Join(t.TempDir(), "skew.so")
-	compileC(t, "-O2", "-fPIC", "-shared", "-o", skew, "../gasptest/testdata/skew.c")
+	skew := cctest.Make(t, cctest.Program{Name: "skew.so", Flags: []string{"-O2", "-fPIC"},
+		Dir: "../gasptest", Sources: []string{"testdata/skew.c"}, Link: []string{"-shared"}})
 	var from unix.Timespec
 	if err := unix.ClockGettime(unix.CLOCK_MONOTONIC, &from); err != nil {
 		t.Fatal(err)

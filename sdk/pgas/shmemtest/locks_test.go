@@ -14,6 +14,7 @@ import (
 	"github.com/whyslow/whyslow/internal/analysis/pattern"
 	"github.com/whyslow/whyslow/internal/model"
 	"github.com/whyslow/whyslow/internal/procs"
+	"github.com/whyslow/whyslow/internal/testkit/cctest"
 	"github.com/whyslow/whyslow/trace"
 )
 
@@ -54,9 +55,8 @@ func lockNames(t *testing.T, r *trace.Reader) (list []string) {
 func TestShmemLockNames(t *testing.T) {
 	t.Parallel()
 	needShmem(t)
-	dir := t.TempDir()
-	compileC(t, "-g", "-O1", "-DPLUGIN", "-shared", "-fPIC", "-o", filepath.Join(dir, "libplugin.so"),
-		"testdata/locks.c")
+	dir := filepath.Dir(cctest.Make(t, cctest.Program{Name: "libplugin.so", Sources: []string{"testdata/locks.c"},
+		Flags: []string{"-g", "-O1", "-fPIC"}, Compile: []string{"-DPLUGIN"}, Link: []string{"-shared"}}))
 	link := []string{"-L" + dir, "-lplugin", "-Wl,-rpath," + dir}
 	want := []string{
 		"queue_lock at locks.c:6", "locks[3] at locks.c:7", "locks[1] at locks.c:7",

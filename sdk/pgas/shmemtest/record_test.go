@@ -9,6 +9,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/whyslow/whyslow/internal/testkit/cctest"
 )
 
 // lockNumber finds the numbers of locks, which depend on where the compiler has put them.
@@ -203,12 +205,12 @@ func TestShmemClockSync(t *testing.T) {
 func TestShmemLinked(t *testing.T) {
 	t.Parallel()
 	needShmem(t)
-	object := filepath.Join(t.TempDir(), "shmem.o")
 	library, err := shmemLibrary()
 	if err != nil {
 		t.Fatal(err)
 	}
-	compileC(t, "-O0", "-pthread", "-c", "-o", object, "../shmem.c")
+	object := cctest.Make(t, cctest.Program{Name: "shmem.o", Flags: []string{"-O0", "-pthread"},
+		Sources: []string{"../shmem.c"}, Link: []string{"-r"}})
 	for _, flags := range [][]string{{object}, {library, "-Wl,-rpath," + filepath.Dir(library)}} {
 		program := compileShmem(t, "delays.c", flags...)
 		res := runShmem(t, 2, []string{"LD_PRELOAD="}, program)

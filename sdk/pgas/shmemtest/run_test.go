@@ -210,11 +210,3 @@ func syncs(t testing.TB, r *trace.Reader) (list [][2]int64) {
 	}
 	return list
 }
-
-// compileC runs the C compiler.
-func compileC(t testing.TB, args ...string) {
-	t.Helper()
-	if text, err := exec.Command("cc", args...).CombinedOutput(); err != nil {
-		t.Fatalf("cc %s: %v\n%s", strings.Join(args, " "), err, text)
-	}
-}

@@ -10,16 +10,15 @@ import (
 
 // fuzzSeeds are small programs with debug information of several kinds.
 func fuzzSeeds(t testing.TB) (programs [][]byte) {
-	dir := t.TempDir()
 	for _, flags := range [][]string{{"-gdwarf-4"}, {"-gdwarf-5", "-O2"}, {"-g", "-gz"}, {"-g0"}} {
-		program, err := os.ReadFile(build(t, dir, flags...))
+		program, err := os.ReadFile(build(t, flags...))
 		if err != nil {
 			t.Fatal(err)
 		}
 		programs = append(programs, program)
 	}
 	for _, c := range [][]string{{"cc", "-gdwarf-2"}, {"c++", "-gdwarf-5"}} {
-		program, err := os.ReadFile(buildVariables(t, dir, c[0], c[1]))
+		program, err := os.ReadFile(buildVariables(t, c[0], c[1]))
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -10,60 +10,53 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/whyslow/whyslow/internal/testkit/cctest"
 )
 
-// compiler skips a test where there is no C compiler.
-func compiler(t testing.TB) string {
+func run(t testing.TB, name string, args ...string) string {
 	t.Helper()
-	cc, err := exec.LookPath("cc")
-	if err != nil {
-		t.Skip("no C compiler here")
-	}
-	return cc
-}
-
-func run(t testing.TB, dir, name string, args ...string) string {
-	t.Helper()
-	cmd := exec.Command(name, args...)
-	cmd.Dir = dir
-	out, err := cmd.CombinedOutput()
+	out, err := exec.Command(name, args...).CombinedOutput()
 	if err != nil {
 		t.Fatalf("%s %s: %v\n%s", name, strings.Join(args, " "), err, out)
 	}
 	return string(out)
 }
 
-// sources copies testdata into dir.
-func sources(t testing.TB, dir string) {
+// sources is the folder testdata, absolute.
+func sources(t testing.TB) string {
 	t.Helper()
-	if _, err := os.Stat(filepath.Join(dir, "program.c")); err != nil {
-		if err := os.CopyFS(dir, os.DirFS("testdata")); err != nil {
-			t.Fatal(err)
-		}
-		header := "static inline __attribute__((always_inline)) void from_header(void) { where(\"header\"); " +
-			"__asm__ volatile(\"\"); }\n"
-		if err := os.WriteFile(filepath.Join(dir, "header.h"), []byte(header), 0o644); err != nil {
-			t.Fatal(err)
-		}
+	dir, err := filepath.Abs("testdata")
+	if err != nil {
+		t.Fatal(err)
 	}
+	return dir
 }
 
-// build compiles testdata/program.c in dir and returns the program's path.
-func build(t testing.TB, dir string, flags ...string) string {
+// build compiles testdata/program.c and returns the program's path.
+func build(t testing.TB, flags ...string) string {
 	t.Helper()
-	cc := compiler(t)
-	sources(t, dir)
-	run(t, dir, cc, append([]string{"-o", "program", "program.c", "where.c"}, flags...)...)
-	return filepath.Join(dir, "program")
+	return cctest.Make(t, cctest.Program{Name: "program", Dir: sources(t), Flags: flags,
+		Sources: []string{"program.c", "where.c"}})
+}
+
+// buildUser makes a shared object of a source, and a program that calls it.
+func buildUser(t testing.TB, source string) string {
+	t.Helper()
+	part := cctest.Make(t, cctest.Program{Name: "libpart.so", Dir: sources(t), Flags: []string{"-g", "-fPIC"},
+		Compile: []string{"-DSHARED_PART"}, Sources: []string{source, "where.c"}, Link: []string{"-shared"}})
+	return cctest.Make(t, cctest.Program{Name: "user", Sources: []string{cctest.Source(t, "user.c",
+		"int part_main(void);\nint main(void) { return part_main(); }\n")},
+		Link: []string{part, "-Wl,-rpath," + filepath.Dir(part)}})
 }
 
 // places runs a program and resolves what it prints: by what it says of the place, "FUNCTION:LINE".
-func places(t testing.TB, dir, program string) (got map[string]Place) {
+func places(t testing.TB, program string) (got map[string]Place) {
 	t.Helper()
 	got = map[string]Place{}
 	addresses := map[string]string{}
 	var list []string
-	for line := range strings.Lines(run(t, dir, program)) {
+	for line := range strings.Lines(run(t, program)) {
 		what, address, ok := strings.Cut(strings.TrimSpace(line), " ")
 		if !ok {
 			t.Fatalf("it printed %q", line)
@@ -100,28 +93,26 @@ func TestPrograms(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			dir := t.TempDir()
-			program := build(t, dir, test.flags...)
-			check(t, places(t, dir, program), dir, "main", test.lines, test.none)
+			check(t, places(t, build(t, test.flags...)), "main", test.lines, test.none)
 		})
 	}
 }
 
 // check compares what was found in program.c with what that prints.
-func check(t *testing.T, got map[string]Place, dir, main string, lines, none bool) {
+func check(t *testing.T, got map[string]Place, main string, lines, none bool) {
 	t.Helper()
 	want := map[string]Place{}
 	for _, what := range []string{"inlined:5", "local:10", "MAIN:15", "header:1"} {
 		function, line, _ := strings.Cut(what, ":")
 		p := Place{Function: strings.Replace(function, "MAIN", main, 1)}
 		if lines {
-			p.File = filepath.Join(dir, "program.c")
+			p.File = filepath.Join(sources(t), "program.c")
 			p.Line, _ = strconv.Atoi(line)
 		}
 		if function == "header" {
 			what, p.Function = "header", "from_header"
 			if lines {
-				p.File = filepath.Join(dir, "header.h")
+				p.File = filepath.Join(sources(t), "header.h")
 			}
 		}
 		// Without debug information an inlined function is part of the one around it.
@@ -139,16 +130,7 @@ func check(t *testing.T, got map[string]Place, dir, main string, lines, none boo
 }
 
 func TestSharedObject(t *testing.T) {
-	dir := t.TempDir()
-	build(t, dir)
-	cc := compiler(t)
-	run(t, dir, cc, "-g", "-DSHARED_PART", "-shared", "-fPIC", "-o", "libpart.so", "program.c", "where.c")
-	if err := os.WriteFile(filepath.Join(dir, "user.c"),
-		[]byte("int part_main(void);\nint main(void) { return part_main(); }\n"), 0o644); err != nil {
-		t.Fatal(err)
-	}
-	run(t, dir, cc, "-o", "user", "user.c", "-L.", "-lpart", "-Wl,-rpath,"+dir)
-	check(t, places(t, dir, filepath.Join(dir, "user")), dir, "part_main", true, false)
+	check(t, places(t, buildUser(t, "program.c")), "part_main", true, false)
 }
 
 // A call in a function of a system header that was inlined is the line that calls that.
@@ -165,10 +147,10 @@ func TestSystemHeader(t *testing.T) {
 
 func TestOtherTexts(t *testing.T) {
 	dir := t.TempDir()
-	program := build(t, dir, "-g")
-	text := filepath.Join(dir, "program.c")
+	program := build(t, "-g")
+	text := filepath.Join(sources(t), "program.c")
 	fifo := filepath.Join(dir, "pipe")
-	run(t, dir, "mkfifo", fifo)
+	run(t, "mkfifo", fifo)
 	for _, address := range []string{"", "+0x10", "x+0x10", program, program + "+0xq", program + "+0x", program +
 		"+0xffffffffffffffff", program + "+0x11223344556677889",
 		text + "+0x10", fifo + "+0x10", "/dev/zero+0x1", dir + "+0x1", filepath.Join(dir, "none") + "+0x10"} {
@@ -178,7 +160,7 @@ func TestOtherTexts(t *testing.T) {
 	}
 	// Digits may be written in another way.
 	var address string
-	for line := range strings.Lines(run(t, dir, program)) {
+	for line := range strings.Lines(run(t, program)) {
 		_, address, _ = strings.Cut(strings.TrimSpace(line), " ")
 	}
 	i := strings.LastIndex(address, "+0x")

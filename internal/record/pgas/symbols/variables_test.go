@@ -3,38 +3,29 @@ package symbols
 import (
 	"debug/dwarf"
 	"encoding/binary"
-	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/whyslow/whyslow/internal/testkit/cctest"
 )
 
 // buildVariables compiles testdata/variables.c, as C or C++, and returns the program's path.
-func buildVariables(t testing.TB, dir, compiler string, flags ...string) string {
+func buildVariables(t testing.TB, compiler string, flags ...string) string {
 	t.Helper()
-	sources(t, dir)
-	source := "variables.c"
-	if compiler == "c++" {
-		source = "variables.cpp"
-		text, err := os.ReadFile(filepath.Join(dir, "variables.c"))
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(filepath.Join(dir, source), text, 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	run(t, dir, "cc", "-c", "-fPIC", "where.c")
-	run(t, dir, compiler, append([]string{"-o", "variables", source, "where.o"}, flags...)...)
-	return filepath.Join(dir, "variables")
+	where := cctest.Make(t, cctest.Program{Name: "where.o", Dir: sources(t), Flags: []string{"-fPIC"},
+		Sources: []string{"where.c"}, Link: []string{"-r"}})
+	return cctest.Make(t, cctest.Program{Name: "variables", Dir: sources(t), Compiler: []string{compiler},
+		Flags: flags, Sources: []string{"variables.c"}, Link: []string{where}})
 }
 
 // checkVariables compares what was found with what the program says, "NAME:LINE".
-func checkVariables(t *testing.T, got map[string]Place, file string) {
+func checkVariables(t *testing.T, got map[string]Place) {
 	t.Helper()
+	file := filepath.Join(sources(t), "variables.c")
 	want := map[string]Place{}
 	for what := range got {
 		i := strings.LastIndex(what, ":")
@@ -50,7 +41,6 @@ func checkVariables(t *testing.T, got map[string]Place, file string) {
 }
 
 func TestVariables(t *testing.T) {
-	compiler(t)
 	for name, test := range map[string]struct {
 		compiler string
 		flags    []string
@@ -66,41 +56,27 @@ func TestVariables(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			dir := t.TempDir()
-			program := buildVariables(t, dir, test.compiler, test.flags...)
-			got := places(t, dir, program)
+			got := places(t, buildVariables(t, test.compiler, test.flags...))
 			if len(got) != test.n {
 				t.Errorf("%d are found, not %d", len(got), test.n)
 			}
-			source := map[string]string{"cc": "variables.c", "c++": "variables.cpp"}[test.compiler]
-			checkVariables(t, got, filepath.Join(dir, source))
+			checkVariables(t, got)
 		})
 	}
 }
 
 // TestVariablesOfObject looks into a shared object.
 func TestVariablesOfObject(t *testing.T) {
-	cc := compiler(t)
-	dir := t.TempDir()
-	sources(t, dir)
-	run(t, dir, cc, "-g", "-DSHARED_PART", "-shared", "-fPIC", "-o", "libpart.so", "variables.c", "where.c")
-	if err := os.WriteFile(filepath.Join(dir, "user.c"),
-		[]byte("int part_main(void);\nint main(void) { return part_main(); }\n"), 0o644); err != nil {
-		t.Fatal(err)
-	}
-	run(t, dir, cc, "-o", "user", "user.c", "-L.", "-lpart", "-Wl,-rpath,"+dir)
-	got := places(t, dir, filepath.Join(dir, "user"))
+	got := places(t, buildUser(t, "variables.c"))
 	if len(got) != 9 {
 		t.Errorf("%d are found", len(got))
 	}
-	checkVariables(t, got, filepath.Join(dir, "variables.c"))
+	checkVariables(t, got)
 }
 
 // TestVariablesWithoutInfo: the symbol table has names and where they begin.
 func TestVariablesWithoutInfo(t *testing.T) {
-	compiler(t)
-	dir := t.TempDir()
-	got := places(t, dir, buildVariables(t, dir, "cc", "-g0"))
+	got := places(t, buildVariables(t, "cc", "-g0"))
 	want := map[string]Place{}
 	for what, name := range map[string]string{
 		"queue_lock:14": "queue_lock", "locks[0]:15": "locks", "locks[3]:15": "locks+0x18",
@@ -113,7 +89,7 @@ func TestVariablesWithoutInfo(t *testing.T) {
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}
-	if got := places(t, dir, buildVariables(t, dir, "cc", "-g", "-s")); len(got) > 0 {
+	if got := places(t, buildVariables(t, "cc", "-g", "-s")); len(got) > 0 {
 		t.Errorf("stripped: %v", got)
 	}
 }
