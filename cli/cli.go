@@ -132,12 +132,11 @@ names the code fragments, links and data fragments that cost the time.`,
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 		return console.Misuse("%w", flagError(err))
 	})
-	root.AddCommand(
-		runCommand(io), reportCommand(io), dumpCommand(io), diffCommand(io), convertCommand(
-			io), experimentCommand(io), lunaCommand(io), rtsCommand(io),
-		viewCommand(io), serveCommand(io), initCommand(io), modulesCommand(io), instrumentCommand(
-			io), shmemCommand(io), doctorCommand(io), versionCommand(io), licencesCommand(io),
-	)
+	for _, command := range []func(console.IO) *cobra.Command{runCommand, reportCommand, dumpCommand, diffCommand,
+		convertCommand, experimentCommand, lunaCommand, rtsCommand, viewCommand, serveCommand, initCommand,
+		modulesCommand, instrumentCommand, shmemCommand, doctorCommand, versionCommand, licencesCommand} {
+		root.AddCommand(command(io))
+	}
 	return root
 }
 
@@ -176,6 +175,23 @@ func oneArg(what string) cobra.PositionalArgs {
 			return console.Misuse("%s: unexpected argument %q after the %s", cmd.Name(), args[1], what)
 		}
 		return someArgs(what)(cmd, args)
+	}
+}
+
+// checkChoice demands that a flag has one of some words.
+func checkChoice(verb, flag, value string, words ...string) error {
+	if slices.Contains(words, value) {
+		return nil
+	}
+	last := len(words) - 1
+	return console.Misuse("%s: --%s=%s: say %s or %s", verb, flag, value, strings.Join(words[:last], ", "),
+		words[last])
+}
+
+// warn tells the user of each thing in a list.
+func warn[T any](io console.IO, list []T) {
+	for _, w := range list {
+		io.Say("warning: %v", w)
 	}
 }
 

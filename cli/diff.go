@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"os"
 	"path/filepath"
@@ -45,13 +46,8 @@ code:solve>+10%, memory>2Gi.
 			return nil
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := o.failIf.check("diff"); err != nil {
-				return err
-			}
-			if err := o.memory.check("diff", 1); err != nil {
-				return err
-			}
-			if err := checkChoices("diff", o.inputs, o.lang); err != nil {
+			if err := cmp.Or(o.failIf.check("diff"), o.memory.check("diff", 1),
+				checkReading("diff", o.inputs, o.lang)); err != nil {
 				return err
 			}
 			return runDiff(cmd.Context(), io, &o, args[0], args[1])
@@ -74,7 +70,7 @@ const diffWidth = 120
 
 func runDiff(ctx context.Context, io console.IO, o *diffOptions, a, b string) error {
 	line := console.StartProgress(io)
-	damaged := false
+	var damaged error
 	var runs []compare.Run
 	for _, path := range []string{a, b} {
 		run, problems, err := compared(ctx, o, path, line)
@@ -84,7 +80,7 @@ func runDiff(ctx context.Context, io console.IO, o *diffOptions, a, b string) er
 		}
 		for _, p := range problems {
 			io.Say("warning: %s: %s", path, p)
-			damaged = true
+			damaged = console.Exit(console.Damaged, nil)
 		}
 		runs = append(runs, run)
 	}
@@ -98,17 +94,7 @@ func runDiff(ctx context.Context, io console.IO, o *diffOptions, a, b string) er
 		Width: max(width(os.Stdout, io.OutTerm), diffWidth)}); err != nil {
 		return badInput(err)
 	}
-	held, err := o.failIf.holds(io, "diff", res)
-	if err != nil {
-		return err
-	}
-	switch {
-	case held:
-		return console.Exit(console.Condition, nil)
-	case damaged:
-		return console.Exit(console.Damaged, nil)
-	}
-	return nil
+	return cmp.Or(o.failIf.verdict(io, "diff", res), damaged)
 }
 
 // compared analyses one of the runs.

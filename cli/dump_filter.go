@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"fmt"
 	"path"
 	"slices"
@@ -11,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/whyslow/whyslow/internal/console"
+	modelquery "github.com/whyslow/whyslow/internal/model/query"
 	"github.com/whyslow/whyslow/trace"
 )
 
@@ -78,17 +80,14 @@ func (f *eventFilter) options(r *trace.Reader) (o trace.DumpOptions, err error) 
 	if f.kinds == nil && f.cfs == nil && f.dfs == nil {
 		return o, nil
 	}
-	m := matcher{kinds: map[int]map[trace.Kind]bool{}, dfs: map[int]map[trace.DF]bool{}}
-	if err := m.findKinds(r, f.kinds); err != nil {
-		return o, err
-	}
-	if err := m.findDFs(r, f.dfs); err != nil {
+	m := matcher{kinds: map[kindAt]bool{}, dfs: map[dfAt]bool{}}
+	if err := cmp.Or(m.findKinds(r, f.kinds), m.findDFs(r, f.dfs)); err != nil {
 		return o, err
 	}
 	for _, s := range f.cfs {
-		cf, err := parseCF(s)
+		cf, err := modelquery.ParseCF(s)
 		if err != nil {
-			return o, err
+			return o, console.Misuse("--cf=%s: a CF is its node and counter, such as 0.17", s)
 		}
 		m.cfs = append(m.cfs, uint64(cf))
 	}
@@ -125,25 +124,27 @@ func numbers(list []int) string {
 	return strings.Trim(strings.Join(strings.Fields(fmt.Sprint(list)), ", "), "[]")
 }
 
-func parseCF(s string) (trace.CF, error) {
-	node, counter, ok := strings.Cut(s, ".")
-	n, err := strconv.ParseUint(node, 10, 16)
-	c, cerr := strconv.ParseUint(counter, 10, 48)
-	if !ok || err != nil || cerr != nil || c == 0 {
-		return 0, console.Misuse("--cf=%s: a CF is its node and counter, such as 0.17", s)
-	}
-	return trace.MakeCF(int(n), c), nil
-}
-
 // matcher picks events.
 type matcher struct {
 	anyKind, anyDF bool
-	kinds          map[int]map[trace.Kind]bool // by node
-	dfs            map[int]map[trace.DF]bool
+	kinds          map[kindAt]bool
+	dfs            map[dfAt]bool
 	cfs            []uint64
 }
 
-// findKinds finds the kinds that patterns name. User kinds have their own number on each node.
+// Each node numbers kinds of users' events, and DFs.
+type (
+	kindAt struct {
+		node int
+		kind trace.Kind
+	}
+	dfAt struct {
+		node int
+		df   trace.DF
+	}
+)
+
+// findKinds finds the kinds that patterns name.
 func (m *matcher) findKinds(r *trace.Reader, patterns []string) error {
 	for _, p := range patterns {
 		full := strings.ReplaceAll(p, "::", ".")
@@ -152,13 +153,10 @@ func (m *matcher) findKinds(r *trace.Reader, patterns []string) error {
 		}
 		found := false
 		for _, node := range r.Nodes() {
-			if m.kinds[node] == nil {
-				m.kinds[node] = map[trace.Kind]bool{}
-			}
 			try := func(s *trace.KindSpec) {
 				for _, name := range kindNames(s) {
 					if ok, _ := path.Match(full, name); ok {
-						m.kinds[node][s.Kind], found = true, true
+						m.kinds[kindAt{node, s.Kind}], found = true, true
 					}
 				}
 			}
@@ -191,11 +189,8 @@ func (m *matcher) findDFs(r *trace.Reader, names []string) error {
 		number, err := strconv.ParseUint(strings.TrimPrefix(name, "#"), 10, 32)
 		isNumber := err == nil && number > 0
 		for _, node := range r.Nodes() {
-			if m.dfs[node] == nil {
-				m.dfs[node] = map[trace.DF]bool{}
-			}
 			if isNumber {
-				m.dfs[node][trace.DF(number)], found = true, true
+				m.dfs[dfAt{node, trace.DF(number)}], found = true, true
 				continue
 			}
 			d := r.Defs(node)
@@ -205,7 +200,7 @@ func (m *matcher) findDFs(r *trace.Reader, names []string) error {
 					return
 				}
 				if full, _ := d.DFName(df); name == base || name == full {
-					m.dfs[node][df], found = true, true
+					m.dfs[dfAt{node, df}], found = true, true
 				}
 			})
 		}
@@ -218,7 +213,7 @@ func (m *matcher) findDFs(r *trace.Reader, names []string) error {
 
 // keep tells whether an event is wanted.
 func (m *matcher) keep(d *trace.Defs, b *trace.Batch, i int) bool {
-	if !m.anyKind && !m.kinds[b.Node][b.Kind[i]] {
+	if !m.anyKind && !m.kinds[kindAt{b.Node, b.Kind[i]}] {
 		return false
 	}
 	if m.cfs == nil && m.anyDF {
@@ -235,10 +230,10 @@ func (m *matcher) keep(d *trace.Defs, b *trace.Batch, i int) bool {
 		case trace.FieldCF:
 			cf = cf || slices.Contains(m.cfs, args[f])
 		case trace.FieldDF:
-			df = df || m.dfs[b.Node][trace.DF(args[f])]
+			df = df || m.dfs[dfAt{b.Node, trace.DF(args[f])}]
 		case trace.FieldDFs:
 			for _, v := range args[f+1:] {
-				df = df || m.dfs[b.Node][trace.DF(v)]
+				df = df || m.dfs[dfAt{b.Node, trace.DF(v)}]
 			}
 		}
 	}

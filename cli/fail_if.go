@@ -34,18 +34,18 @@ func (f *failIf) check(verb string) error {
 	return nil
 }
 
-// holds tells the user which conditions hold, and whether any does.
-func (f *failIf) holds(io console.IO, verb string, r *compare.Result) (held bool, err error) {
+// verdict tells the user which conditions hold, and ends the verb if any does.
+func (f *failIf) verdict(io console.IO, verb string, r *compare.Result) (held error) {
 	for i := range f.conditions {
 		c := &f.conditions[i]
 		holds, found, err := c.Holds(r)
 		if err != nil {
-			return held, console.Misuse("%s: --fail-if: %w", verb, err)
+			return console.Misuse("%s: --fail-if: %w", verb, err)
 		}
 		if holds {
-			held = true
+			held = console.Exit(console.Condition, nil)
 			io.Say("%s holds: %s", c.Text, found)
 		}
 	}
-	return held, nil
+	return held
 }

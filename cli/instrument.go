@@ -70,16 +70,12 @@ func runInstrument(io console.IO, o *instrumentOptions, files []string) error {
 	if err != nil {
 		return console.Exit(console.BadUsage, err)
 	}
-	for _, w := range res.Warnings {
-		io.Say("warning: %v", w)
-	}
+	warn(io, res.Warnings)
 	skipped := 0
 	for i := range res.Files {
 		f := &res.Files[i]
-		for _, w := range f.Warnings {
-			io.Say("warning: %v", w)
-		}
-		if f.Skipped() {
+		warn(io, f.Warnings)
+		if f.Skipped {
 			skipped++
 		}
 		switch {
@@ -101,7 +97,7 @@ func runInstrument(io console.IO, o *instrumentOptions, files []string) error {
 		}
 	}
 	if o.json {
-		if err := writeJSON(io.Out, instrumented(res)); err != nil {
+		if err := writeJSON(io.Out, res.Files); err != nil {
 			return badInput(err)
 		}
 	}
@@ -124,31 +120,10 @@ func (o *instrumentOptions) rules(io console.IO) ([]instrument.Rule, error) {
 	if err != nil {
 		return nil, console.Exit(console.BadUsage, err)
 	}
-	for _, w := range warnings {
-		io.Say("warning: %v", w)
-	}
+	warn(io, warnings)
 	if len(rules) == 0 {
 		return nil, console.Exit(console.BadUsage, errors.New(o.events+": no event that is on has a rule:"+
 			" nothing to insert"))
 	}
 	return rules, nil
-}
-
-// instrumentedFile is the JSON of --json.
-type instrumentedFile struct {
-	File       string                 `json:"file"`
-	Target     string                 `json:"target"`
-	Changed    bool                   `json:"changed"`
-	Skipped    bool                   `json:"skipped"`
-	Insertions []instrument.Insertion `json:"insertions"`
-}
-
-func instrumented(res *instrument.Result) []instrumentedFile {
-	list := []instrumentedFile{}
-	for i := range res.Files {
-		f := &res.Files[i]
-		list = append(list, instrumentedFile{f.Name, f.Target, f.Changed, f.Skipped(),
-			append([]instrument.Insertion{}, f.Insertions...)})
-	}
-	return list
 }

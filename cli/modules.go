@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -46,23 +45,17 @@ it runs with this configuration and why. The configuration is that of the progra
 			case "c++":
 				return writeText(io, sdk.ModuleHeaderCPP)
 			default:
-				return console.Misuse("modules: --header=%s: say c or c++", o.header)
+				return checkChoice("modules", "header", o.header, "c", "c++")
 			}
-			dir := "."
-			if len(args) > 0 {
-				info, err := os.Stat(args[0])
-				if err != nil {
-					return badInput(err)
-				}
-				if dir = args[0]; !info.IsDir() {
-					dir = filepath.Dir(args[0])
-				}
+			dir, err := folderOf(args)
+			if err != nil {
+				return badInput(err)
 			}
 			plan, err := o.profile.load("modules", dir)
 			if err != nil {
 				return err
 			}
-			warnPlan(io, plan)
+			warn(io, plan.Warnings) // of what has no effect
 			if o.json {
 				return writeJSON(io.Out, describeModules(plan))
 			}

@@ -86,12 +86,7 @@ func settings(word string) (list []string) {
 
 // groups are those of the configuration of the program, if that is given before, or of the current folder.
 func (o *profileOptions) groups(args []string) (list []string) {
-	dir := "."
-	if len(args) > 0 {
-		if dir = args[0]; !isDir(dir) {
-			dir = filepath.Dir(dir)
-		}
-	}
+	dir, _ := folderOf(args) // there may be no program of that name yet
 	flags := o.flags
 	flags.Groups, flags.Modules, flags.Sets = nil, nil, nil // half of them may not be written yet
 	plan, err := (&profileOptions{flags: flags}).plan(dir)
@@ -104,7 +99,14 @@ func (o *profileOptions) groups(args []string) (list []string) {
 	return list
 }
 
-func isDir(path string) bool {
-	info, err := os.Stat(path)
-	return err == nil && info.IsDir()
+// folderOf is the folder that is given, or that of the program that is, or the current one.
+func folderOf(args []string) (string, error) {
+	if len(args) == 0 {
+		return ".", nil
+	}
+	info, err := os.Stat(args[0])
+	if err == nil && info.IsDir() {
+		return args[0], nil
+	}
+	return filepath.Dir(args[0]), err
 }

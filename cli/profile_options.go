@@ -47,13 +47,6 @@ func (o *profileOptions) load(verb, dir string) (*config.Plan, error) {
 	return plan, nil
 }
 
-// warnPlan tells what in the configuration has no effect.
-func warnPlan(io console.IO, plan *config.Plan) {
-	for _, w := range plan.Warnings {
-		io.Say("warning: %v", w)
-	}
-}
-
 // plan is load without what only libraries know.
 func (o *profileOptions) plan(dir string) (*config.Plan, error) {
 	return config.Load(dir, o.flags, prof.Modules())

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -64,10 +65,7 @@ func (o *reportOptions) addTo(cmd *cobra.Command) {
 		" (with --full, --html, --json)")
 	for flag, values := range map[string][]string{"by": splitAll, "inputs": {"all", "data"},
 		"lang": {"en", "ru"}} {
-		if err := cmd.RegisterFlagCompletionFunc(flag,
-			cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp)); err != nil {
-			panic(err) // the flag was added above
-		}
+		completeWords(cmd, flag, values)
 	}
 }
 
@@ -77,7 +75,7 @@ func (o *reportOptions) check(verb string) error {
 			return console.Misuse("%s: --by: %w", verb, err)
 		}
 	}
-	if err := checkChoices(verb, o.inputs, o.lang); err != nil {
+	if err := checkReading(verb, o.inputs, o.lang); err != nil {
 		return err
 	}
 	switch {
@@ -100,15 +98,9 @@ func (o *reportOptions) check(verb string) error {
 	return nil
 }
 
-// checkChoices checks --inputs and --lang.
-func checkChoices(verb, inputs, lang string) error {
-	if inputs != "all" && inputs != "data" {
-		return console.Misuse("%s: --inputs=%s: say all or data", verb, inputs)
-	}
-	if lang != "en" && lang != "ru" {
-		return console.Misuse("%s: --lang=%s: say en or ru", verb, lang)
-	}
-	return nil
+// checkReading checks --inputs and --lang.
+func checkReading(verb, inputs, lang string) error {
+	return cmp.Or(checkChoice(verb, "inputs", inputs, "all", "data"), checkChoice(verb, "lang", lang, "en", "ru"))
 }
 
 // face is a way to write a report, and where it goes.
@@ -187,15 +179,12 @@ func reportTrace(ctx context.Context, std console.IO, c *crew.Crew, o *reportOpt
 	if len(fail.conditions) > 0 {
 		o.splits = append(o.splits, "code")
 	}
-	done := func() {}
-	// the others are about to end, too, and what they still owe nobody can wait for; nothing is written
-	// before the analysis is complete
-	if c.Many() {
-		done = crew.EndAtOnce(ctx, func() {
-			line.End()
-			std.Say("interrupted")
-		})
-	}
+	// Other ranks are about to end, too, and what they still owe nobody can wait for; nothing is written before
+	// the analysis is complete.
+	done := crew.EndAtOnce(ctx, func() {
+		line.End()
+		std.Say("interrupted")
+	})
 	all, problems, err := analyse(ctx, c, o, path, line)
 	done()
 	line.End()
@@ -205,9 +194,7 @@ func reportTrace(ctx context.Context, std console.IO, c *crew.Crew, o *reportOpt
 	case !c.Speaks():
 		return crew.ErrElsewhere
 	}
-	for _, p := range problems {
-		std.Say("warning: %s", p)
-	}
+	damaged := tellMissing(std, problems)
 	if len(o.faces()) > 0 {
 		err = o.writeFaces(std, all)
 	} else {
@@ -224,16 +211,7 @@ func reportTrace(ctx context.Context, std console.IO, c *crew.Crew, o *reportOpt
 	if err != nil {
 		return badInput(fmt.Errorf("%s: %w", path, err))
 	}
-	held, err := fail.holds(std, "report", compare.Compute(run, run))
-	switch {
-	case err != nil:
-		return err
-	case held:
-		return console.Exit(console.Condition, nil)
-	case len(problems) > 0:
-		return console.Exit(console.Damaged, nil)
-	}
-	return nil
+	return cmp.Or(fail.verdict(std, "report", compare.Compute(run, run)), damaged)
 }
 
 func (o *reportOptions) terminal(color bool, columns int) report.Options {
@@ -273,9 +251,7 @@ func analyse(ctx context.Context, c *crew.Crew, o *reportOptions, path string,
 		return err
 	})
 	if err == nil {
-		for _, c := range m.Collisions {
-			line.IO.Say("warning: %s", c)
-		}
+		warn(line.IO, m.Collisions)
 		all, err = report.Compute(ctx, m, o.wanted(m, line), g)
 	}
 	if err == nil {
@@ -315,9 +291,7 @@ func missing(r *trace.Reader) (problems []string) {
 
 // tellMissing warns of what a trace lacks; where that is anything, it returns the exit code that says so.
 func tellMissing(std console.IO, problems []string) error {
-	for _, p := range problems {
-		std.Say("warning: %s", p)
-	}
+	warn(std, problems)
 	if len(problems) > 0 {
 		return console.Exit(console.Damaged, nil)
 	}

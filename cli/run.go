@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"maps"
@@ -158,11 +159,13 @@ func (o *runOptions) check(f *pflag.FlagSet, args []string, c *crew.Crew) error 
 			o.workers = c.Workers(maxWorkers)
 		}
 	}
-	switch {
-	case o.workers < 1 || o.workers > maxWorkers:
+	if o.workers < 1 || o.workers > maxWorkers {
 		return console.Misuse("run: -w %d: a number of workers is 1 to %d", o.workers, maxWorkers)
-	case !slices.Contains([]string{"auto", "on", "off"}, o.threadClock):
-		return console.Misuse("run: --thread-clock=%s: say auto, on or off", o.threadClock)
+	}
+	if err := checkChoice("run", "thread-clock", o.threadClock, "auto", "on", "off"); err != nil {
+		return err
+	}
+	switch {
 	case len(o.source.optimize) != 1 || !strings.Contains("0123", o.source.optimize):
 		return console.Misuse("run: -O%s: optimisation is 0 to 3", o.source.optimize)
 	case o.linkLatency < 0:
@@ -196,10 +199,7 @@ func (o *runOptions) check(f *pflag.FlagSet, args []string, c *crew.Crew) error 
 	if o.live.on && o.noTrace {
 		return console.Misuse("run: --live shows the trace while it is written: --no-trace makes no sense with it")
 	}
-	if err := o.live.check("run", f); err != nil {
-		return err
-	}
-	if err := o.send.check(f, c); err != nil {
+	if err := cmp.Or(o.live.check("run", f), o.send.check(f, c)); err != nil {
 		return err
 	}
 	for _, flag := range traceFlags {
@@ -258,7 +258,7 @@ func (o *runOptions) plan(io console.IO, f *pflag.FlagSet) (*config.Plan, error)
 	checkRules(plan)
 	switch {
 	case !o.explain:
-		warnPlan(io, plan)
+		warn(io, plan.Warnings) // of what has no effect
 		return plan, nil
 	case o.report.json == "":
 		return plan, badInput(plan.Explain(io.Out))

@@ -2,7 +2,6 @@ package cli
 
 import (
 	"fmt"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -50,9 +49,10 @@ func (o *clockOptions) check(f *pflag.FlagSet, many bool) error {
 		}
 		return nil
 	}
+	if err := checkChoice("run", "clock-sync", o.sync, clockSyncs...); err != nil {
+		return err
+	}
 	switch {
-	case !slices.Contains(clockSyncs, o.sync):
-		return console.Misuse("run: --clock-sync=%s: say periodic, start or off", o.sync)
 	case o.precision < time.Microsecond:
 		return console.Misuse("run: --clock-precision=%v: say a duration from 1us on", o.precision)
 	case !(o.drift >= 0.001 && o.drift <= 10_000):

@@ -8,7 +8,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -142,19 +141,9 @@ func (o *shmemOptions) check(f *pflag.FlagSet, args []string) error {
 	if len(args) == 0 {
 		return console.Misuse("shmem: no program given; say what starts it, such as oshrun -np 4 ./prog")
 	}
-	if !slices.Contains(instrumentLevels, o.instrument) {
-		return console.Misuse("shmem: --instrument=%s: say %s", o.instrument, orList(instrumentLevels))
-	}
-	if !slices.Contains(whenSyncs, o.clockSync) {
-		return console.Misuse("shmem: --clock-sync=%s: say %s", o.clockSync, orList(whenSyncs))
-	}
-	if err := o.checkTrace(f); err != nil {
-		return err
-	}
-	if err := o.live.check("shmem", f); err != nil {
-		return err
-	}
-	return o.report.check("shmem")
+	return cmp.Or(checkChoice("shmem", "instrument", o.instrument, instrumentLevels...),
+		checkChoice("shmem", "clock-sync", o.clockSync, whenSyncs...),
+		o.checkTrace(f), o.live.check("shmem", f), o.report.check("shmem"))
 }
 
 // checkTrace turns the flags that say how the trace is written into settings.
@@ -162,6 +151,7 @@ func (o *shmemOptions) checkTrace(f *pflag.FlagSet) error {
 	t := &o.trace
 	buffer, bufferErr := words.ParseBytes(t.buffer)
 	flush, flushErr := time.ParseDuration(t.flush)
+	full := checkChoice("shmem", "trace-full", t.full, "wait", "drop")
 	switch {
 	case f.Changed("trace-buffer") && (bufferErr != nil || buffer < 1<<10 || buffer > largestBuffer):
 		return console.Misuse("shmem: --trace-buffer=%s: say 1Ki to 64Mi bytes", t.buffer)
@@ -169,8 +159,8 @@ func (o *shmemOptions) checkTrace(f *pflag.FlagSet) error {
 		return console.Misuse("shmem: --trace-pool=%d: say 1 to 65536 buffers", t.pool)
 	case t.level < 0 || t.level > 4:
 		return console.Misuse("shmem: --trace-level=%d: say 0 to 4", t.level)
-	case t.full != "wait" && t.full != "drop":
-		return console.Misuse("shmem: --trace-full=%s: say wait or drop", t.full)
+	case full != nil:
+		return full
 	case t.flush != "0" && (flushErr != nil || flush < time.Millisecond || flush > 1000*time.Second):
 		return console.Misuse("shmem: --trace-flush=%s: say 1ms to 1000s, or 0", t.flush)
 	}
@@ -197,12 +187,6 @@ func (o *shmemOptions) checkTrace(f *pflag.FlagSet) error {
 		}
 	}
 	return nil
-}
-
-// orList is "a, b or c".
-func orList(words []string) string {
-	last := len(words) - 1
-	return strings.Join(words[:last], ", ") + " or " + words[last]
 }
 
 // writeLibraries writes what programs are linked with.

@@ -30,17 +30,13 @@ type Options struct {
 
 // File is what became of one file.
 type File struct {
-	Name       string // as given
-	Target     string // what is or would be written
-	Changed    bool   // Target did not have this content already
-	Insertions []Insertion
-	Warnings   []Warning
-	Diff       []byte // unified, from Name to Target
-}
-
-// Skipped tells whether the file was left as it is because it could not be understood.
-func (f *File) Skipped() bool {
-	return slices.ContainsFunc(f.Warnings, func(w Warning) bool { return w.Skipped })
+	Name       string      `json:"file"`       // as given
+	Target     string      `json:"target"`     // what is or would be written
+	Changed    bool        `json:"changed"`    // Target did not have this content already
+	Skipped    bool        `json:"skipped"`    // left as it is: it could not be understood
+	Insertions []Insertion `json:"insertions"` // never nil
+	Warnings   []Warning   `json:"-"`
+	Diff       []byte      `json:"-"` // unified, from Name to Target
 }
 
 // Result is what became of all files.
@@ -100,6 +96,8 @@ func Run(paths []string, rules []Rule, o Options) (*Result, error) {
 		r := &res.Files[i]
 		r.Name, r.Target = paths[i], targets[i]
 		outs[i], r.Insertions, r.Warnings = f.apply(list, foreign, blocks)
+		r.Insertions = append([]Insertion{}, r.Insertions...)
+		r.Skipped = slices.ContainsFunc(r.Warnings, func(w Warning) bool { return w.Skipped })
 		for _, in := range r.Insertions {
 			used[in.Event] = true
 		}

@@ -142,7 +142,7 @@ func TestRunOutDir(t *testing.T) {
 			t.Fatalf("%+v %v", res, err)
 		}
 	}
-	if !res.Files[3].Skipped() || res.Files[0].Skipped() {
+	if !res.Files[3].Skipped || res.Files[0].Skipped {
 		t.Errorf("%+v", res)
 	}
 	after := "int f() { " + emitted + "return EXIT; }"
