@@ -46,11 +46,14 @@ tools:
 
 RUNTESTS   := go run ./internal/testkit/runtests
 # go test runs packages in this order, so these, which take long, come before all others.
-PACKAGES_TESTED := ./cli ./web ./internal/show/experiment ./internal/run/engine ./sdk/... ./...
+LONG_FIRST := ./cli ./web ./internal/show/experiment ./sdk/...
+REST       := $$(go list ./... | grep -vxF "$$(go list $(CONCURRENT))")
 # What test leaves to test-long: what is like another test and takes long. Tests themselves try less, see package effort.
-LEFT_OUT   := TestPage/^(big|collector|figures|token)$$|^TestSanitizers$$|^TestPerfettoTraceProcessorLarge$$|^TestMPI$$
-# What test does not run under -race: long, and nothing in it is concurrent.
+LEFT_OUT   := TestPage/^(big|collector|figures|token)$$|^TestPerfettoTraceProcessorLarge$$|^TestMPI$$
+# What test does not run under -race: long, and nothing in it is concurrent. Everything else in the concurrent
+# packages it runs under -race alone.
 SEQUENTIAL := ^TestPerfettoTraceProcessor|^TestComparingMoreOftenHelps$$|^TestDamageAnywhere$$|^TestBuildsWithout$$
+SEQUENTIAL_IN := ./internal/model ./internal/record/modules ./trace
 BENCH_LEFT := TestQuick/^(page|watched|follow|share|ingest|stream)$$
 MPI_TESTS  := ^TestMPI(Results|Failures|Report|Interrupt|Doctor|Stderr)$$
 
@@ -58,23 +61,25 @@ checks: tools
 	@test -z "$$(gofmt -l .)" || { echo "run gofmt on:"; gofmt -l .; exit 1; }
 	@echo go vet
 	@go vet ./... && cd bench && go vet ./...
-	@$(HAVE_MPI) || exit 0; echo go vet -tags mpi; go vet -tags mpi ./... && cd bench && go vet -tags mpi ./...
+	@$(HAVE_MPI) || exit 0; echo go vet -tags mpi; go vet -tags mpi $(WITH_MPI) && cd bench && go vet -tags mpi ./...
 	@echo go build without cgo
 	@CGO_ENABLED=0 go build ./...
 
+# The tests run without go test's own vet: checks has vetted everything.
 test: checks             ## everything that must hold before a commit, in minutes
-	@$(RUNTESTS) -timeout 20m -skip '$(LEFT_OUT)' $(PACKAGES_TESTED) \
-		-- -timeout 20m -race -skip '$(SEQUENTIAL)' $(CONCURRENT) \
-		-- CGO_ENABLED=0 -run '^TestScript$$/^(convert|pgas|usage|version)$$' ./cli \
-		-- -C bench -skip '$(BENCH_LEFT)' ./... \
-		$$($(HAVE_MPI) && echo "-- -tags mpi ./internal/run/transport/... -- -tags mpi -parallel 4 -run $(MPI_TESTS) ./cli")
+	@$(RUNTESTS) -vet=off -timeout 20m -skip '$(LEFT_OUT)' $(LONG_FIRST) $(REST) \
+		-- -vet=off -timeout 20m -race -skip '$(SEQUENTIAL)' $(CONCURRENT) \
+		-- -vet=off -run '$(SEQUENTIAL)' -skip '$(LEFT_OUT)' $(SEQUENTIAL_IN) \
+		-- CGO_ENABLED=0 -vet=off -run '^TestScript$$/^(convert|pgas|usage|version)$$' ./cli \
+		-- -C bench -vet=off -skip '$(BENCH_LEFT)' ./... \
+		$$($(HAVE_MPI) && echo "-- -vet=off -tags mpi ./internal/run/transport/... -- -vet=off -tags mpi -parallel 4 -run $(MPI_TESTS) ./cli")
 
 test-long: checks        ## all tests there are, with many more random cases: before a release
-	@WHYSLOW_TEST_LONG=1 $(RUNTESTS) -timeout 40m $(PACKAGES_TESTED) \
-		-- -timeout 40m -race $(CONCURRENT) \
-		-- CGO_ENABLED=0 -timeout 20m ./cli \
-		-- -C bench ./... \
-		$$($(HAVE_MPI) && echo "-- -tags mpi ./internal/run/transport/... -- -timeout 40m -tags mpi -parallel 4 -run MPI ./cli")
+	@WHYSLOW_TEST_LONG=1 $(RUNTESTS) -vet=off -timeout 40m $(LONG_FIRST) ./internal/run/engine ./... \
+		-- -vet=off -timeout 40m -race $(CONCURRENT) \
+		-- CGO_ENABLED=0 -vet=off -timeout 20m ./cli \
+		-- -C bench -vet=off ./... \
+		$$($(HAVE_MPI) && echo "-- -vet=off -tags mpi ./internal/run/transport/... -- -vet=off -timeout 40m -tags mpi -parallel 4 -run MPI ./cli")
 
 lint:                    ## golangci-lint, see .golangci.yml
 	go run $(GOLANGCI_LINT) run ./...

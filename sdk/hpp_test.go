@@ -5,7 +5,6 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
-	"slices"
 	"strings"
 	"testing"
 
@@ -13,6 +12,7 @@ import (
 
 	"github.com/whyslow/whyslow/internal/analysis/consistency"
 	"github.com/whyslow/whyslow/internal/testkit/cctest"
+	"github.com/whyslow/whyslow/internal/testkit/effort"
 	"github.com/whyslow/whyslow/trace"
 )
 
@@ -22,16 +22,18 @@ var cppBuilds = map[string][]string{
 	"tsan": {"-std=c++17", "-fsanitize=thread"},
 }
 
-// compileCPP compiles C++ sources and returns the program. Where the compiler lacks a sanitizer it does
-// without.
+// compileCPP compiles C++ sources and returns the program. Where the compiler lacks a sanitizer, and without
+// effort.Long, it does without.
 func compileCPP(t testing.TB, name string, flags []string, sources ...string) string {
 	t.Helper()
 	p := cctest.Program{
 		Name: name, Compiler: []string{"g++"}, Sources: sources, Flags: append([]string{"-pthread"}, flags...),
 		Compile: []string{"-Wall", "-Wextra", "-pedantic", "-Werror", "-I."},
 	}
-	if _, err := p.Make(t.Context()); cctest.LacksLibrary(err) {
-		p.Flags = slices.DeleteFunc(p.Flags, func(f string) bool { return strings.HasPrefix(f, "-fsanitize=") })
+	if !effort.Long {
+		p = cctest.Unsanitized(p)
+	} else if _, err := p.Make(t.Context()); cctest.LacksLibrary(err) {
+		p = cctest.Unsanitized(p)
 	}
 	return cctest.Make(t, p)
 }

@@ -6,10 +6,12 @@ import (
 	"errors"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/whyslow/whyslow/internal/run/compile"
+	"github.com/whyslow/whyslow/internal/testkit/effort"
 )
 
 // Program says what to compile.
@@ -29,10 +31,13 @@ func Make(t testing.TB, p Program) string {
 	return path
 }
 
-// Sanitized is Make for a program with sanitizers. The test is skipped where the compiler lacks their
-// libraries.
+// Sanitized is Make for a program with sanitizers, which it has with effort.Long only: with them, compiling and
+// running take several times as long. The test is skipped where the compiler lacks their libraries.
 func Sanitized(t testing.TB, p Program) string {
 	t.Helper()
+	if !effort.Long {
+		p = Unsanitized(p)
+	}
 	path, err := p.Make(t.Context())
 	if LacksLibrary(err) {
 		t.Skip(err)
@@ -41,6 +46,16 @@ func Sanitized(t testing.TB, p Program) string {
 		t.Fatal(err)
 	}
 	return path
+}
+
+// Unsanitized is the program without sanitizers.
+func Unsanitized(p Program) Program {
+	for _, flags := range []*[]string{&p.Flags, &p.Compile, &p.Link} {
+		*flags = slices.DeleteFunc(slices.Clone(*flags), func(f string) bool {
+			return strings.HasPrefix(f, "-fsanitize=") || strings.HasPrefix(f, "-fno-sanitize")
+		})
+	}
+	return p
 }
 
 // LacksLibrary reports whether a program was not linked because a library is not installed, or not

@@ -19,6 +19,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"syscall"
 	"time"
 )
 
@@ -63,12 +64,14 @@ type summary struct {
 }
 
 const (
-	slowest  = 10 // tests that are listed
-	together = 2  // commands that run at a time
+	slowest  = 10  // tests that are listed
+	together = 2   // commands that run at a time
+	longest  = 100 // bytes shown of a command
 )
 
 func main() {
 	s := &summary{out: os.Stdout}
+	began := time.Now()
 	var commands [][]string
 	for rest := os.Args[1:]; len(rest) > 0; {
 		end := slices.Index(rest, "--")
@@ -92,6 +95,11 @@ func main() {
 	}
 	running.Wait()
 	s.close()
+	var used syscall.Rusage
+	if err := syscall.Getrusage(syscall.RUSAGE_CHILDREN, &used); err == nil {
+		cpu := time.Duration(used.Utime.Nano() + used.Stime.Nano())
+		fmt.Printf("%v, and %v of processor time\n", time.Since(began).Round(time.Second), cpu.Round(time.Second))
+	}
 	if s.counts.failed > 0 {
 		os.Exit(1)
 	}
@@ -137,8 +145,11 @@ func (s *summary) run(words []string) error {
 		return err
 	}
 	err = cmd.Wait()
-	s.print(fmt.Sprintf("go test %s\n    %d packages in %.0f s: %v\n", strings.Join(append(env, words...), " "),
-		packages, time.Since(began).Seconds(), own))
+	line := strings.Join(append(env, words...), " ")
+	if len(line) > longest {
+		line = line[:longest] + "…"
+	}
+	s.print(fmt.Sprintf("go test %s\n    %d packages in %.0f s: %v\n", line, packages, time.Since(began).Seconds(), own))
 	if err != nil && own.failed == 0 { // it does not build, or there is no such package
 		return fmt.Errorf("go test %s: %w", strings.Join(words, " "), err)
 	}

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/whyslow/whyslow/internal/testkit/cctest"
+	"github.com/whyslow/whyslow/internal/testkit/effort"
 )
 
 // Every pattern's program loses what it was designed to, by its own clock. A busy computer delays
@@ -165,6 +166,7 @@ func TestKernels(t *testing.T) {
 // Nothing is read or written that should not be. (The other kernels were looked at by hand; compiling
 // takes long.)
 func TestSanitizers(t *testing.T) {
+	effort.Only(t)
 	for _, flag := range []string{"-fsanitize=address,undefined", "-fsanitize=thread"} {
 		cctest.Sanitized(t, cctest.Program{Name: "try", Flags: []string{flag},
 			Sources: []string{cctest.Source(t, "try.c", "int main(void) { return 0; }\n")}})
