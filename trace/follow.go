@@ -52,6 +52,7 @@ type followed struct {
 	indexed []block // what the index says is left
 	held    *block  // given, but the call failed: to be given again
 	ends    streamEnds
+	lost    uint64 // blocks, see Lost
 }
 
 // NewFollower follows the trace in the folder dir, or a single file of one. It need not be there yet.
@@ -98,6 +99,19 @@ func (f *Follower) Defs(node int) *Defs {
 func (f *Follower) Closed(node int) bool {
 	ff := f.node(node)
 	return ff != nil && ff.closed
+}
+
+// Lost returns how many blocks of a node's file are known to be missing or damaged: those that Poll passed over,
+// those whose numbers were left out, and, once the file is closed, definitions that its events refer to.
+func (f *Follower) Lost(node int) uint64 {
+	ff := f.node(node)
+	if ff == nil {
+		return 0
+	}
+	if ff.closed && ff.need > ff.defined {
+		return ff.lost + uint64(ff.need-ff.defined)
+	}
+	return ff.lost
 }
 
 // Problems returns what is wrong with what came so far. That something has not come is none.
@@ -283,6 +297,7 @@ func (f *Follower) poll(ctx context.Context, ff *followed, fn func(b *RawBlock) 
 			ff.count(&b)
 		}
 		if err != nil {
+			ff.lost++
 			ff.bad(&b, err)
 			continue
 		}
@@ -338,9 +353,12 @@ func (ff *followed) nextBlock() (block, bool) {
 // count notes what is missing before a block.
 func (ff *followed) count(b *block) {
 	if b.Kind == blockDefs {
+		ff.lost += uint64(max(b.Seq, ff.defined) - ff.defined)
 		ff.defsGap(b)
 		return
 	}
+	next := ff.ends[b.Stream].next
+	ff.lost += uint64(max(b.Seq, next) - next)
 	ff.gapBefore(b, ff.ends)
 	ff.need = max(ff.need, b.Defs)
 }

@@ -63,8 +63,12 @@ func followFiles(ctx context.Context, s *Sender, path string,
 		return nil
 	}
 	closed := map[int]bool{}
-	var bare time.Time // when the first block without a run.json was met
-	next, gaps := map[int]trace.Have{}, map[int]uint64{}
+	var bare time.Time       // when the first block without a run.json was met
+	lost := func(node int) { // damaged blocks, before what follows them
+		if n := in.Lost(node); n > 0 {
+			s.setLost(Lost{Node: node, Blocks: n})
+		}
+	}
 	for {
 		draining, start := s.isDraining(), time.Now()
 		n, err := in.Poll(ctx, func(b *trace.RawBlock) error {
@@ -74,11 +78,7 @@ func followFiles(ctx context.Context, s *Sender, path string,
 			if told == nil && bare.IsZero() {
 				bare = time.Now()
 			}
-			if want := Expected(next[b.Node], b.Defs, b.Stream); b.Number > want { // damaged blocks
-				gaps[b.Node] += uint64(b.Number - want)
-				s.setLost(Lost{Node: b.Node, Blocks: gaps[b.Node]})
-			}
-			follows(next, b)
+			lost(b.Node)
 			return s.putBlock(ctx, b)
 		})
 		if ctx.Err() != nil {
@@ -88,6 +88,7 @@ func followFiles(ctx context.Context, s *Sender, path string,
 			s.tell(fmt.Sprintf("%s cannot be read: %v", path, err))
 		}
 		for _, node := range in.Nodes() {
+			lost(node)
 			if in.Closed(node) && !closed[node] {
 				closed[node] = true
 				if err := s.putClose(ctx, node); err != nil {

@@ -149,7 +149,8 @@ func (s *summary) run(words []string) error {
 	if len(line) > longest {
 		line = line[:longest] + "…"
 	}
-	s.print(fmt.Sprintf("go test %s\n    %d packages in %.0f s: %v\n", line, packages, time.Since(began).Seconds(), own))
+	s.print(fmt.Sprintf("go test %s\n    %d packages in %.0f s: %v\n", line, packages,
+		time.Since(began).Seconds(), own))
 	if err != nil && own.failed == 0 { // it does not build, or there is no such package
 		return fmt.Errorf("go test %s: %w", strings.Join(words, " "), err)
 	}
