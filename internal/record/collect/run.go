@@ -235,10 +235,12 @@ func (r *run) tell(k *conn, change func(s *sender)) error {
 		r.mu.Unlock()
 		return stream.ErrCut
 	}
+	before := k.sender.Ended
 	change(k.sender)
 	soon := r.saveSoon()
 	ended := k.sender.Ended && r.made
-	if ended && time.Since(r.savedAt) > r.pause() {
+	last := !before && !slices.ContainsFunc(r.senders, func(s *sender) bool { return !s.Ended })
+	if ended && (last || time.Since(r.savedAt) > r.pause()) { // the last one waits for nobody
 		r.saveNow()
 	}
 	r.mu.Unlock()
