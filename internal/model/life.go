@@ -214,9 +214,9 @@ func (m *Model) CFEvents(cf CF, own bool, list []CFEvent) []CFEvent {
 // LifeAt is where a CF stands at a time. waited is when it last waited by then, None where it did not
 // (LastAwait).
 func (m *Model) LifeAt(cf CF, t, waited int64) Life {
-	if waited == None && m.ended(cf) {
+	if m.ended(cf) {
 		e := int(m.ExecOf[cf] - 1)
-		if end := max(m.ExecEnd[e], m.ExecStart[e]); end <= t {
+		if end := max(m.ExecEnd[e], m.ExecStart[e]); end <= t && waited < m.ExecStart[e] {
 			l := NewLife(int32(m.CFID(cf).Node()))
 			_, node := m.WorkerOf(e)
 			l.take(&CFEvent{end, node, 1, CFEnded}, true, nil)

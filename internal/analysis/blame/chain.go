@@ -52,6 +52,8 @@ type chaser struct {
 	parts []slou.Piece
 	waits int32 // followed so far
 	away  [][]traveller
+	// near is, by number of a worker, which of its pieces was looked at last: the next is mostly close to it.
+	near []uint32
 	pursuit
 }
 
@@ -68,8 +70,8 @@ type pursuit struct {
 	been   []int32 // places in the tree where it has been counted
 }
 
-func newChaser(b *blamer) *chaser {
-	return &chaser{blamer: b, tree: newTree(b.m), away: make([][]traveller, b.g.Size())}
+func newChaser(b *blamer, near []uint32) *chaser {
+	return &chaser{blamer: b, tree: newTree(b.m), away: make([][]traveller, b.g.Size()), near: near}
 }
 
 // budget is how many steps a worker's waits have by the nanosecond.
@@ -254,9 +256,17 @@ func (c *chaser) queued(id model.WorkerID, from int64) {
 
 // each gives the pieces of a worker to activities, latest first. What there is no piece of is lost.
 func (c *chaser) each(id model.WorkerID, from int64, what func(p *slou.Piece) (Activity, int64)) {
-	from = max(from, c.From)
-	list := c.pieces[id]
-	i := sort.Search(len(list), func(i int) bool { return list[i].From >= c.Pos }) - 1
+	if from = max(from, c.From); from >= c.Pos {
+		return
+	}
+	var list []slou.Piece
+	i := -1
+	if id.Node < len(c.first) && c.first[id.Node]+id.Worker < len(c.pieces) {
+		k := c.first[id.Node] + id.Worker
+		list = c.pieces[k]
+		i = seek(list, int(c.near[k]), c.Pos)
+		c.near[k] = uint32(max(i, 0))
+	}
 	for ; c.Pos > from && i >= 0; i-- {
 		p := &list[i]
 		c.give(Lost, 0, max(p.To, from))
@@ -267,4 +277,16 @@ func (c *chaser) each(id model.WorkerID, from int64, what func(p *slou.Piece) (A
 		c.give(activity, with, max(p.From, from))
 	}
 	c.give(Lost, 0, from)
+}
+
+// seek gives the last piece that begins before a time, -1 for none. It widens the search from a piece near it.
+func seek(list []slou.Piece, near int, t int64) int {
+	from, to := near, near // the piece is in [from-1, to)
+	for step := 1; from > 0 && list[from-1].From >= t; step *= 2 {
+		from = max(from-step, 0)
+	}
+	for step := 1; to < len(list) && list[to].From < t; step *= 2 {
+		to = min(to+step, len(list))
+	}
+	return from + sort.Search(to-from, func(i int) bool { return list[from+i].From >= t }) - 1
 }

@@ -69,7 +69,7 @@ type departures struct {
 
 // travel lets all waits go to where their chains lead; from knows of waits that have left.
 func (b *blamer) travel(from []*chaser) (*chaser, error) {
-	guest := newChaser(b)
+	guest := newChaser(b, make([]uint32, len(b.pieces)))
 	for _, c := range from {
 		for k, list := range c.away {
 			guest.away[k] = append(guest.away[k], list...)

@@ -20,8 +20,9 @@ type blamer struct {
 	executions int64  // of all
 	has        factors
 	workers    []slou.WorkerPieces
-	pieces     map[model.WorkerID][]slou.Piece // those of workers
-	dfWait     []int64                         // by DF: L while it was on a link; added to by several goroutines
+	first      []int          // by node: the number of its first worker among all
+	pieces     [][]slou.Piece // by number of a worker: those of workers
+	dfWait     []int64        // by DF: L while it was on a link; added to by several goroutines
 }
 
 // factors tells which are known.
@@ -46,26 +47,47 @@ type codeSum struct {
 
 // visit goes through the pieces of all workers, several at once.
 func (b *blamer) visit(ctx context.Context) ([]*workerSums, error) {
-	b.pieces = map[model.WorkerID][]slou.Piece{}
-	for _, w := range b.workers {
-		b.pieces[model.WorkerID{Node: w.Node, Worker: w.Worker}] = w.Pieces
+	all := 0
+	for i := range b.m.Nodes {
+		b.first = append(b.first, all)
+		all += len(b.m.Nodes[i].Workers)
 	}
+	b.pieces = make([][]slou.Piece, all)
+	for _, w := range b.workers {
+		b.pieces[b.first[w.Node]+w.Worker] = w.Pieces
+	}
+	near := make([][]uint32, procs.Lanes(0, len(b.workers))) // by lane
 	if b.has.L {
 		b.dfWait = make([]int64, b.m.DFs())
 	}
 	workers := make([]*workerSums, len(b.workers))
-	err := procs.Each(ctx, 0, len(workers), func(_, i int) (err error) {
-		workers[i], err = b.worker(ctx, i)
+	err := procs.Each(ctx, 0, len(workers), func(lane, i int) (err error) {
+		if near[lane] == nil {
+			near[lane] = make([]uint32, all)
+		}
+		workers[i], err = b.worker(ctx, i, near[lane])
 		return err
 	})
-	return workers, err
+	if err != nil {
+		return nil, err
+	}
+	longest := top[wait]{n: b.opt.Waits, cmp: compareWaits}
+	for _, s := range workers {
+		for _, x := range s.longest.list {
+			longest.add(x)
+		}
+	}
+	for i := range longest.list { // telling them takes long
+		workers[0].Waits = append(workers[0].Waits, b.story(&longest.list[i]))
+	}
+	return workers, nil
 }
 
-// worker goes through the pieces of one worker.
-func (b *blamer) worker(ctx context.Context, i int) (*workerSums, error) {
+// worker goes through the pieces of one worker. near is for its chaser.
+func (b *blamer) worker(ctx context.Context, i int, near []uint32) (*workerSums, error) {
 	m := b.m
 	w := &b.workers[i]
-	s := &workerSums{newChaser(b), b.newSums(), top[wait]{n: b.opt.Waits, cmp: compareWaits}}
+	s := &workerSums{newChaser(b, near), b.newSums(), top[wait]{n: b.opt.Waits, cmp: compareWaits}}
 	s.Tree = s.tree
 	if b.opt.Waits < 0 || !b.has.S || !b.has.L || !b.has.O {
 		s.longest.n = 0
@@ -108,9 +130,6 @@ func (b *blamer) worker(ctx context.Context, i int) (*workerSums, error) {
 		}
 	}
 	s.findWaits(w)
-	for i := range s.longest.list {
-		s.Waits = append(s.Waits, b.story(&s.longest.list[i]))
-	}
 	return s, nil
 }
 

@@ -132,8 +132,12 @@ func (a *author) pathBlocks(p *critical.Path) {
 }
 
 func (s speaker) pathLegend(p *critical.Path) (out []key) {
-	for f := slou.FactorU; f <= slou.FactorLoss; f++ {
-		if slices.ContainsFunc(p.Steps, func(s critical.Step) bool { return s.Factor == f }) {
+	var has [slou.FactorLoss + 1]bool
+	for i := range p.Steps {
+		has[p.Steps[i].Factor] = true
+	}
+	for f := range has {
+		if has[f] {
 			out = append(out, key{words.AllFactors[f].Class, words.AllFactors[f].Name.In(s.lang)})
 		}
 	}
@@ -227,11 +231,13 @@ func (a *author) strip(p *critical.Path) (drawing, caption string) {
 			lane[at] += s.To - s.From
 		}
 		from, to := p.Steps[i].From, p.Steps[k-1].To
-		named := p.Named(&p.Steps[i])
-		tip := a.step(&named)
+		var tip string
 		if k > i+1 {
 			joined++
 			tip = a.say("%d short steps, %s", k-i, a.span(from, to))
+		} else {
+			named := p.Named(&p.Steps[i])
+			tip = a.step(&named)
 		}
 		boxes = append(boxes, svg.Box{Lane: largest(lane)[0], From: float64(from), To: float64(to),
 			Class: words.AllFactors[largest(factors[:])[0]].Class, Tip: tip})

@@ -112,8 +112,12 @@ func (s *Steps) Add(t, delta int64) {
 			l, k, i = right, k+1, i-at
 		}
 	}
-	l.changes, l.dirty = slices.Insert(l.changes, i, Change{t, delta}), true
-	l.first = l.changes[0].T
+	if i == len(l.changes) { // nearly always
+		l.changes = append(l.changes, Change{t, delta})
+	} else {
+		l.changes = slices.Insert(l.changes, i, Change{t, delta})
+	}
+	l.first, l.dirty = l.changes[0].T, true
 	s.n++
 	s.cur = k
 }
