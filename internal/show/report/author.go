@@ -2,7 +2,6 @@ package report
 
 import (
 	"errors"
-	"html/template"
 
 	"github.com/whyslow/whyslow/internal/words"
 )
@@ -98,8 +97,8 @@ func (a *author) table(caption string, heads ...string) *grid {
 }
 
 // plot adds a plot; title and caption are of the catalogue, or made by say.
-func (a *author) plot(title, drawing, caption string, legend ...key) *figure {
-	f := &figure{Title: a.say(title), Plot: template.HTML(drawing), Legend: legend, Caption: a.say(caption)}
+func (a *author) plot(title string, draw func() string, caption string, legend ...key) *figure {
+	f := &figure{Title: a.say(title), draw: draw, Legend: legend, Caption: a.say(caption)}
 	a.add(block{Figure: f})
 	return f
 }

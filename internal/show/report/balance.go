@@ -183,7 +183,9 @@ func (a *author) utilisation(t *imbalance.Time) {
 	f := svg.Frame{Label: a.say("Useful share of all workers' time over time"), Height: 110,
 		X: a.timeAxis(wall), Y: svg.Percent()}
 	a.plot("Utilisation over time",
-		svg.Lines(f, w, []svg.Line{{Class: "u", Values: t.Useful, Low: least, High: greatest}}), caption)
+		func() string {
+			return svg.Lines(f, w, []svg.Line{{Class: "u", Values: t.Useful, Low: least, High: greatest}})
+		}, caption)
 	g := a.table("Differences between nodes", "in", "#mean difference", "#largest", "between nodes", "when")
 	for _, v := range t.Variations {
 		show := func(x float64) cell {

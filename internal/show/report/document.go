@@ -73,13 +73,16 @@ type tile struct{ Value, Name, Class string }
 // figure is a plot with what explains it. A terminal draws Sparks, where there are any.
 type figure struct {
 	Title   string
-	Plot    template.HTML
+	draw    func() string // of Plot
 	Legend  []key
 	Caption string
 	Sparks  []spark
 	Windows int   // of each of Sparks
 	WallNS  int64 // that they last
 }
+
+// Plot is the drawing, which is made for those who show it.
+func (f *figure) Plot() template.HTML { return template.HTML(f.draw()) }
 
 // spark is a factor over time; share is its part of the windows from first to end, from 0 to 1.
 type spark struct {

@@ -73,7 +73,7 @@ func (a *author) level(s *counters.Series, title string, axis func(most float64)
 		return a.say("%s: %s to %s", a.window(i), unit(at(s.Min, i)), unit(at(s.Max, i)))
 	})
 	lines := []svg.Line{{Class: class, Values: s.Mean, Low: floats(s.Min), High: floats(s.Max)}}
-	return a.plot(title, svg.Lines(f, w, lines),
+	return a.plot(title, func() string { return svg.Lines(f, w, lines) },
 		"The line is the mean of each window; the area spans its least and greatest value.")
 }
 
@@ -86,7 +86,8 @@ func (a *author) bytesSent(s *counters.Series) {
 	f := svg.Frame{Label: a.say("Bytes sent per second over time: %s in all", words.Size(s.End)),
 		Height: 120, X: a.timeAxis(a.Series.WallNS), Y: axis}
 	w := a.windows(func(i int) string { return a.say("%s: %s sent", a.window(i), words.Size(at(s.Sum, i))) })
-	a.plot("Bytes sent per second, all links", svg.Stack(f, w, []svg.Layer{{Class: "l", Values: s.Mean}}), "")
+	a.plot("Bytes sent per second, all links",
+		func() string { return svg.Stack(f, w, []svg.Layer{{Class: "l", Values: s.Mean}}) }, "")
 }
 
 // byNode draws a level of each node, where there are several.
@@ -169,7 +170,7 @@ func (a *author) cfStates() {
 		return s
 	})
 	f := svg.Frame{Label: label, Height: 140, X: a.timeAxis(a.Series.WallNS), Y: svg.Count(most, 4)}
-	a.plot("CFs by state", svg.Stack(f, w, layers),
+	a.plot("CFs by state", func() string { return svg.Stack(f, w, layers) },
 		"All CFs, including structured ones. Where none is ready, more workers do not help.", legend...)
 }
 
@@ -211,8 +212,10 @@ func (a *author) matrix() {
 			heat.Text = func(r, c int) string { return a.lang.Bytes(sent(r, c)) }
 		}
 		a.plot("Communication matrix: bytes sent from the node of the row to that of the column",
-			heat.Draw(svg.Frame{Label: a.say("Communication matrix of %s; the table below has the numbers",
-				counted(int64(nodes), "node"))}), "")
+			func() string {
+				return heat.Draw(svg.Frame{Label: a.say("Communication matrix of %s; the table below has the numbers",
+					counted(int64(nodes), "node"))})
+			}, "")
 	}
 	g := a.table("Traffic by link", "link", "#DFs", "#bytes", "#mean flight|mean time of a DF in flight",
 		"#CFs|migrated and stolen", "#stolen", "#bytes of CFs", "#requests", "#longest flight")

@@ -23,8 +23,8 @@ func (a *author) overTime() {
 	}
 	a.para("The run in %s of %s each, divided among the factors like the whole.",
 		counted(int64(w.Count), "window"), words.Time(w.LengthNS))
-	f := a.plot("All workers", a.stack(w.Rows, w.NS, a.Run.Workers, 180), a.say("How many workers did what. %s",
-		a.timeHint()), a.factorLegend(a.SLOU)...)
+	f := a.plot("All workers", func() string { return a.stack(w.Rows, w.NS, a.Run.Workers, 180) },
+		a.say("How many workers did what. %s", a.timeHint()), a.factorLegend(a.SLOU)...)
 	f.WallNS, f.Windows, f.Sparks = a.SLOU.WallNS, w.Count, a.sparks(w)
 	if !a.onlyRegions() {
 		a.out[len(a.out)-1].In = everywhere
@@ -34,7 +34,7 @@ func (a *author) overTime() {
 		a.details("Each node", func() {
 			for i, node := range w.Nodes[:min(n, maxNodePlots)] {
 				f := a.plot(a.say("Node %s", a.nodeName(node.Node)),
-					a.stack(w.WorkerRows, node.NS, len(node.Workers), 100), "")
+					func() string { return a.stack(w.WorkerRows, node.NS, len(node.Workers), 100) }, "")
 				if i == 0 {
 					f.Legend = a.factorLegend(a.SLOU)
 				}
@@ -208,7 +208,7 @@ func (a *author) workerHeat(w *slou.Windows) {
 		}}
 	frame := svg.Frame{Label: a.say("What each " + who + " did most in each window of time"),
 		X: a.timeAxis(a.SLOU.WallNS)}
-	a.plot("Each "+who, heat.Draw(frame),
+	a.plot("Each "+who, func() string { return heat.Draw(frame) },
 		"The colour is the factor with most of the window; the stronger, the larger its share.",
 		a.factorLegend(a.SLOU)...)
 }

@@ -90,10 +90,19 @@ func (a *author) pathBlocks(p *critical.Path) {
 	if p.Last != "" {
 		a.para("It ends with %s, %[2]s before the end of the run.", p.Last, words.Time(p.TailNS))
 	}
-	a.plot("The path over time", a.pathStack(p), "At each moment the run waited for exactly this.",
-		a.pathLegend(p)...)
-	if strip, caption := a.strip(p); strip != "" {
-		a.plot("Where it ran", strip, caption, a.pathLegend(p)...)
+	legend := a.pathLegend(p)
+	a.plot("The path over time", func() string { return a.pathStack(p) },
+		"At each moment the run waited for exactly this.", legend...)
+	if slices.ContainsFunc(p.Steps, func(s critical.Step) bool { return s.CF != 0 }) {
+		caption := a.say("The worker that the path went through. Point at a box to see its CF.")
+		least := a.Critical.WallNS / maxBoxes
+		for i := range p.Steps[1:] {
+			if p.Steps[i+1].To-p.Steps[i].From < least {
+				caption += a.say(" Steps shorter than %s are merged.", words.Time(least))
+				break
+			}
+		}
+		a.plot("Where it ran", func() string { return a.strip(p, least) }, caption, legend...)
 	}
 	heads := []string{"code fragment", "where", "#CFs", "#time", "#share|of the run"}
 	for i, f := range words.Factors {
@@ -176,9 +185,9 @@ func (a *author) pathStack(p *critical.Path) string {
 	}}, layers)
 }
 
-// strip draws the path as boxes on the workers it ran on, "" if it ran nowhere. Short neighbours are put
-// together, with the worker and factor that most of them have.
-func (a *author) strip(p *critical.Path) (drawing, caption string) {
+// strip draws the path as boxes on the workers it ran on. Neighbours that together are shorter
+// than least are put together, with the worker and factor that most of them have.
+func (a *author) strip(p *critical.Path, least int64) string {
 	type place struct{ node, worker uint16 }
 	inOrder := func(x, y place) int {
 		return cmp.Or(cmp.Compare(x.node, y.node), cmp.Compare(x.worker, y.worker))
@@ -194,9 +203,6 @@ func (a *author) strip(p *critical.Path) (drawing, caption string) {
 			use[w] += s.To - s.From
 		}
 	}
-	if len(places) == 0 {
-		return "", ""
-	}
 	slices.SortFunc(places, func(x, y place) int { return cmp.Or(cmp.Compare(use[y], use[x]), inOrder(x, y)) })
 	others := len(places) > maxLanes
 	places = places[:min(len(places), maxLanes)]
@@ -210,10 +216,7 @@ func (a *author) strip(p *critical.Path) (drawing, caption string) {
 	if others {
 		names = append(names, a.say("others"))
 	}
-	caption = a.say("The worker that the path went through. Point at a box to see its CF.")
-	least := a.Critical.WallNS / maxBoxes
 	var boxes []svg.Box
-	joined := 0
 	for i := 0; i < len(p.Steps); {
 		var factors [slou.FactorLoss + 1]int64
 		lane := make([]int64, len(names))
@@ -233,7 +236,6 @@ func (a *author) strip(p *critical.Path) (drawing, caption string) {
 		from, to := p.Steps[i].From, p.Steps[k-1].To
 		var tip string
 		if k > i+1 {
-			joined++
 			tip = a.say("%d short steps, %s", k-i, a.span(from, to))
 		} else {
 			named := p.Named(&p.Steps[i])
@@ -243,12 +245,9 @@ func (a *author) strip(p *critical.Path) (drawing, caption string) {
 			Class: words.AllFactors[largest(factors[:])[0]].Class, Tip: tip})
 		i = k
 	}
-	if joined > 0 {
-		caption += a.say(" Steps shorter than %s are merged.", words.Time(least))
-	}
 	f := svg.Frame{Label: a.say("The critical path on %s over time", counted(int64(len(names)), "worker")),
 		X: a.timeAxis(a.Critical.WallNS)}
-	return svg.Lanes(f, names, boxes, true), caption
+	return svg.Lanes(f, names, boxes, true)
 }
 
 // step describes a step for a tooltip.

@@ -216,6 +216,6 @@ func (a *author) indexPlot(by string, groups []*slou.Group) {
 		return fmt.Sprintf("%s %s: %s; %s", column, groups[i].Key, a.lang.Duration(groups[i].TotalNS),
 			a.sharesInWords(&groups[i].Factors, groups[i].TotalNS))
 	}}
-	a.plot(heading, svg.Stack(f, w, layers),
+	a.plot(heading, func() string { return svg.Stack(f, w, layers) },
 		a.say("Processor time by %s: of its CFs and of the gaps before them.", column), a.factorLegend(a.SLOU)...)
 }

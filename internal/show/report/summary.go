@@ -56,8 +56,10 @@ func (a *author) summary() {
 	}
 	a.add(block{In: paper, Tiles: tiles})
 	if r := a.SLOU; r != nil {
-		strip := svg.Strip(a.say("Shares of all processor time: %s", a.sharesInWords(&r.Factors, r.TotalNS)), 26,
-			a.factorParts(&r.Factors, r.TotalNS, true))
+		strip := func() string {
+			return svg.Strip(a.say("Shares of all processor time: %s", a.sharesInWords(&r.Factors, r.TotalNS)), 26,
+				a.factorParts(&r.Factors, r.TotalNS, true))
+		}
 		a.plot("", strip, a.say("All processor time, %s: workers x wall time, and the cores that the run-time "+
 			"system used beside them.", words.Time(r.TotalNS)), a.factorLegend(r)...)
 	}
