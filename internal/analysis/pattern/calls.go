@@ -96,6 +96,14 @@ func (c *calls) thread(i int, f *forest, classOf []uint8) {
 	c.of[i], c.class[i] = of, class
 }
 
+// callOf is the call path of a visit of a thread, or of the time in none.
+func (c *calls) callOf(thread int, visit int32) int32 {
+	if visit < 0 {
+		return 0
+	}
+	return c.of[thread][visit]
+}
+
 // sharedCall is a call path as one process tells others.
 type sharedCall struct {
 	Call
@@ -215,24 +223,12 @@ func (c *calls) order() {
 
 // ownTime is how much of a stretch is a visit's own: inside of it, and in no visit inside of it.
 func ownTime(t *model.Thread, v int, from, to int64) (ns int64) {
-	if max(from, t.Enter[v]) < min(to, t.Exit[v]) { // mostly it is not
-		eachOwn(t, v, func(a, b int64) { ns += max(0, min(b, to)-max(a, from)) })
+	if from, to = max(from, t.Enter[v]), min(to, t.Exit[v]); from < to { // mostly it is not
+		eachVisitIn(t, stretch{from, to}, func(in int32, a, b int64) {
+			if int(in) == v {
+				ns += b - a
+			}
+		})
 	}
 	return ns
-}
-
-// eachOwn gives the stretches of a visit that are its own.
-func eachOwn(t *model.Thread, v int, f func(from, to int64)) {
-	at := t.Enter[v]
-	for w := v + 1; w < len(t.Enter) && t.Parent[w] >= int32(v); w++ {
-		if t.Parent[w] == int32(v) {
-			if t.Enter[w] > at {
-				f(at, t.Enter[w])
-			}
-			at = max(at, t.Exit[w])
-		}
-	}
-	if t.Exit[v] > at {
-		f(at, t.Exit[v])
-	}
 }

@@ -116,12 +116,7 @@ func (s *search) times() {
 				o.Calls++
 			}
 		}
-		call := func(visit int32) int {
-			if visit < 0 {
-				return 0
-			}
-			return int(of[visit])
-		}
+		call := func(visit int32) int { return int(s.callOf(i, visit)) }
 		for k := range t.Transfers {
 			x := &t.Transfers[k]
 			switch x.Kind {

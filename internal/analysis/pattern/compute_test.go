@@ -127,7 +127,7 @@ func rest(r *Result) string {
 	}
 	for _, x := range r.Threads {
 		for _, p := range r.Pieces(model.WorkerID{Node: x.Node, Worker: x.Stream}) {
-			fmt.Fprintf(&b, "piece %d.%d %d-%d %c.%s\n", x.Node, x.Stream, p.From, p.To, "WLO"[p.Kind], p.Part)
+			fmt.Fprintf(&b, "piece %d.%d %d-%d %c.%s\n", x.Node, x.Stream, p.From, p.To, "WLOU"[p.Kind], p.Part)
 		}
 	}
 	for _, p := range r.Problems {

@@ -38,44 +38,36 @@ func (s *search) waited(metric, call, thread int, ns int64, during stretch, agai
 	if !again {
 		l.Count++
 	}
-	eachVisitIn(&s.r.Threads[thread], during, func(v int32, ns int64) {
-		call := int32(0)
-		if v >= 0 {
-			call = s.of[thread][v]
-		}
-		l.Doing[call] += ns
+	eachVisitIn(&s.r.Threads[thread], during, func(v int32, from, to int64) {
+		l.Doing[s.callOf(thread, v)] += to - from
 	})
 }
 
-// eachVisitIn gives how long a thread was in which visit, without those inside of it, in a stretch of time;
-// -1 stands for none.
-func eachVisitIn(t *model.Thread, in stretch, f func(visit int32, ns int64)) {
+// eachVisitIn divides a stretch of a thread's time, in order, among the visits that it was in, without those
+// inside of them; -1 stands for none.
+func eachVisitIn(t *model.Thread, in stretch, f func(visit int32, from, to int64)) {
 	in.from, in.to = max(in.from, t.Start), min(in.to, t.End)
 	next, _ := slices.BinarySearch(t.Enter, in.from)
-	cur := int32(next) - 1
-	at := in.from
-	leave := func(until int64) { // goes up to what is open then
-		for cur >= 0 && t.Exit[cur] <= until {
-			if d := t.Exit[cur] - at; d > 0 {
-				f(cur, d)
-				at = t.Exit[cur]
-			}
+	cur, at := int32(next)-1, in.from
+	until := func(to int64) {
+		if at < to {
+			f(cur, at, to)
+			at = to
+		}
+	}
+	leave := func(to int64) { // goes up to what is open then
+		for cur >= 0 && t.Exit[cur] <= to {
+			until(t.Exit[cur])
 			cur = t.Parent[cur]
 		}
+		until(to)
 	}
 	leave(in.from)
 	for ; next < len(t.Enter) && t.Enter[next] < in.to; next++ {
 		leave(t.Enter[next])
-		if d := t.Enter[next] - at; d > 0 {
-			f(cur, d)
-			at = t.Enter[next]
-		}
 		cur = int32(next)
 	}
 	leave(in.to)
-	if at < in.to {
-		f(cur, in.to-at)
-	}
 }
 
 func (s *search) lateList() (out []Late) {

@@ -9,67 +9,51 @@ import (
 	"github.com/whyslow/whyslow/trace"
 )
 
-// pieces divides the time of a thread in operations: what patterns explain is waiting, the rest belongs to
-// the operation's class. Threads that execute CFs get the waiting only.
+// pieces divides the time of a thread in regions: what patterns explain is waiting, the rest belongs to the
+// class of the function or operation. Threads that execute CFs get the waiting only.
 func (s *search) pieces(i int) []Piece {
-	t, of, class := &s.r.Threads[i], s.of[i], s.class[i]
-	charges := s.charge[i]
+	t, class, charges := &s.r.Threads[i], s.class[i], s.charge[i]
 	slices.SortFunc(charges, func(x, y charge) int {
 		return cmp.Or(cmp.Compare(x.visit, y.visit), cmp.Compare(x.from, y.from), cmp.Compare(x.to, y.to))
 	})
 	waitsOnly := s.m.Count[trace.KindCFStarted] > 0 // anywhere
 	room := 2 * len(charges)
 	if !waitsOnly {
-		room += len(t.Enter)
+		room += 2 * len(t.Enter)
 	}
 	out := make([]Piece, 0, room)
 	links := linksOf(t)
-	program := uint8(s.f.index["program"])
-	sorted := true
-	add := func(p Piece) {
-		if p.From >= p.To || (waitsOnly && p.Kind != Waits) {
+	eachVisitIn(t, stretch{t.Start, t.End}, func(v int32, from, to int64) {
+		if v < 0 {
 			return
 		}
-		sorted = sorted && (len(out) == 0 || out[len(out)-1].To <= p.From)
-		out = append(out, p)
-	}
-	for v, c := 0, 0; v < len(t.Enter); v++ {
-		first := c
-		for c < len(charges) && int(charges[c].visit) == v {
-			c++
-		}
-		if class[v] == program {
-			continue
-		}
-		rest := s.rest(s.f.metrics[class[v]].ID, links.names[links.of[v]])
-		rest.Call = int(of[v])
-		eachOwn(t, v, func(from, to int64) {
-			for _, x := range charges[first:c] {
-				a, b := max(from, x.from), min(to, x.to)
-				if a >= b {
-					continue
-				}
-				add(Piece{from, a, rest.Kind, rest.Part, rest.Call})
-				add(Piece{a, b, Waits, s.f.metrics[x.metric].ID, rest.Call})
-				from = b
+		add := func(until int64, p Piece) {
+			p.From, p.To, p.Call = from, until, int(s.of[i][v])
+			if from < until && (p.Kind == Waits || !waitsOnly) {
+				out = append(out, p)
 			}
-			add(Piece{from, to, rest.Kind, rest.Part, rest.Call})
-		})
-	}
-	if !sorted {
-		slices.SortFunc(out, func(x, y Piece) int { return cmp.Compare(x.From, y.From) })
-	}
+			from = max(from, until)
+		}
+		rest := restOf(s.f.metrics[class[v]].ID, links.names[links.of[v]])
+		k, _ := slices.BinarySearchFunc(charges, v, func(x charge, v int32) int { return cmp.Compare(x.visit, v) })
+		for ; k < len(charges) && charges[k].visit == v; k++ {
+			if x := &charges[k]; max(from, x.from) < min(to, x.to) {
+				add(x.from, rest)
+				add(min(to, x.to), Piece{Kind: Waits, Part: s.f.metrics[x.metric].ID})
+			}
+		}
+		add(to, rest)
+	})
 	return out
 }
 
-// rest is what the time of an operation is that no pattern explains.
-func (s *search) rest(class, link string) Piece {
+// restOf is what the time of a function or operation is that no pattern explains.
+func restOf(class, link string) Piece {
 	switch class {
+	case "program":
+		return Piece{Kind: Works}
 	case "bulk", "access", "remote-atomic":
-		if link != "" {
-			return Piece{Kind: Transfers, Part: link}
-		}
-		return Piece{Kind: Transfers, Part: class}
+		return Piece{Kind: Transfers, Part: cmp.Or(link, class)}
 	case "collective", "completion":
 		return Piece{Kind: Transfers, Part: class}
 	case "await":

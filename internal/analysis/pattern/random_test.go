@@ -401,7 +401,9 @@ func consistent(t interface{ Fatalf(string, ...any) }, m *model.Model, r *Result
 			if p.From < at || p.To <= p.From || p.To > th.End {
 				t.Fatalf("thread %d: piece %v after %d", i, p, at)
 			}
-			at, sum = p.To, sum+p.To-p.From
+			if at = p.To; p.Kind != Works {
+				sum += p.To - p.From
+			}
 			if p.Kind == Waits {
 				parts[p.Part] += p.To - p.From
 			}

@@ -167,7 +167,7 @@ type Transfer struct {
 	OverlapNS int64 `json:"overlap_ns"`
 }
 
-// PieceKind is what a worker did in an operation.
+// PieceKind is what a worker did in a region.
 type PieceKind uint8
 
 // The kinds of pieces.
@@ -175,19 +175,29 @@ const (
 	Waits     PieceKind = iota // for other threads
 	Transfers                  // data was on its way
 	Runs                       // the run-time system worked
+	Works                      // the program worked, in a function
 )
 
-// Piece is time of a worker that a pattern or operation explains. The pieces of a worker do not overlap, are
-// in order, and what is between them is the program's own work.
+// Piece is time of a worker in a region. The pieces of a worker do not overlap and are in order; between them it
+// was in none.
 type Piece struct {
 	From, To int64 // common clock
 	Kind     PieceKind
-	Part     string // id of the pattern or of the operation's class; of Transfers over one link "0->1"
+	Part     string // id of the pattern or of the operation's class; of Transfers over one link "0->1"; of Works ""
 	Call     int    // index into Calls
 }
 
 // Pieces gives the pieces of a worker, for the division of its time.
 func (r *Result) Pieces(w model.WorkerID) []Piece { return r.pieces[w] }
+
+// Path names the regions of a call path, from the outermost function: "main > solve > upc_barrier".
+func (r *Result) Path(call int) string {
+	s := r.Regions[r.Calls[call].Region].Name
+	for up := r.Calls[call].Parent; up > 0; up = r.Calls[up].Parent {
+		s = r.Regions[r.Calls[up].Region].Name + " > " + s
+	}
+	return s
+}
 
 // Value gives the severity of a metric at a call path, of one thread.
 func (r *Result) Value(metric, call, thread int) int64 {

@@ -150,7 +150,8 @@ func (d *divider) cutsBefore(t int64) {
 }
 
 // factorOfPiece are the factors of what package pattern found.
-var factorOfPiece = [...]Factor{pattern.Waits: FactorW, pattern.Transfers: FactorL, pattern.Runs: FactorO}
+var factorOfPiece = [...]Factor{pattern.Waits: FactorW, pattern.Transfers: FactorL, pattern.Runs: FactorO,
+	pattern.Works: FactorU}
 
 // FactorOfCut gives the factor of what is cut out first.
 func FactorOfCut(c *model.Cut) Factor {

@@ -3,6 +3,7 @@ package slou
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"math"
 	"slices"
 	"strconv"
@@ -81,15 +82,6 @@ func (c *computation) search(ctx context.Context) error {
 type workerRegions struct {
 	pieces []pattern.Piece
 	thread *model.Thread // nil: it has none
-	// where it was in functions of the program, and in nothing inside of them; ordered
-	functions []function
-	next      int // the first that ends after the pieces visited so far
-}
-
-// function is a stretch of time in a function.
-type function struct {
-	from, to int64
-	call     int32 // index into pattern.Result.Calls
 }
 
 func (g *regions) of(m *model.Model, id model.WorkerID) (w workerRegions) {
@@ -97,81 +89,12 @@ func (g *regions) of(m *model.Model, id model.WorkerID) (w workerRegions) {
 		return w
 	}
 	w.pieces = g.found.Pieces(id)
-	if !g.alone || m.Regions == nil {
-		return w
-	}
 	for i := range m.Regions.Threads {
 		if t := &m.Regions.Threads[i]; t.Node == id.Node && t.Stream == id.Worker {
-			w.thread, w.functions = t, g.functions(m, t)
+			w.thread = t
 		}
 	}
 	return w
-}
-
-// functions finds where a thread was in functions.
-func (g *regions) functions(m *model.Model, t *model.Thread) (out []function) {
-	type key struct {
-		parent int32
-		site   uint32
-	}
-	known := map[key]int32{}
-	calls := make([]int32, len(t.Enter))
-	var stack []int
-	at := t.Start
-	until := func(to int64) {
-		if n := len(stack); n > 0 && at < to && !m.Operation(t.Site[stack[n-1]]) {
-			out = append(out, function{at, to, calls[stack[n-1]]})
-		}
-		at = max(at, to)
-	}
-	leave := func(to int64) {
-		for n := len(stack); n > 0 && t.Exit[stack[n-1]] <= to; n-- {
-			until(t.Exit[stack[n-1]])
-			stack = stack[:n-1]
-		}
-	}
-	for v := range t.Enter {
-		leave(t.Enter[v])
-		until(t.Enter[v])
-		stack = append(stack, v)
-		k := key{0, t.Site[v]}
-		if p := t.Parent[v]; p >= 0 {
-			k.parent = calls[p]
-		}
-		call, ok := known[k]
-		if !ok {
-			call = g.call(m, k.parent, k.site)
-			known[k] = call
-		}
-		calls[v] = call
-	}
-	leave(math.MaxInt64)
-	return out
-}
-
-// call finds the call path of a region called from another; that one itself where there is none.
-func (g *regions) call(m *model.Model, parent int32, site uint32) int32 {
-	s := &m.Sites[site]
-	code := &m.Codes[s.Code]
-	find := func(parent int32, fits func(c *pattern.Call, r *pattern.Region) bool) (int32, bool) {
-		for i := int(parent) + 1; i < len(g.found.Calls); i++ {
-			if c := &g.found.Calls[i]; c.Parent == int(parent) && fits(c, &g.found.Regions[c.Region]) {
-				return int32(i), true
-			}
-		}
-		return parent, false
-	}
-	of := func(c *pattern.Call, r *pattern.Region) bool {
-		return r.Name == code.Name && r.Kind == code.Kind.String() && c.File == s.File && c.Line == s.Line
-	}
-	call, ok := find(parent, of)
-	if !ok && s.Function != "" {
-		if parent, ok = find(parent,
-			func(_ *pattern.Call, r *pattern.Region) bool { return r.Name == s.Function }); ok {
-			call, _ = find(parent, of)
-		}
-	}
-	return call
 }
 
 func (g *regions) sole() bool { return g != nil && g.alone }
@@ -198,21 +121,29 @@ func (t *tally) codeAt(i int) model.Code {
 	return model.Code{Name: r.Name, File: r.File, Line: r.Line}
 }
 
-// divideRegions visits the time of a worker that runs no CFs, cuts excepted.
+// divideRegions visits the time of a worker that runs no CFs, cuts excepted. What is in no region is S before
+// the first event and after the last, between them U of the program.
 func (d *divider) divideRegions() {
 	d.left = math.MaxInt64 // its time on the processor is not measured
 	first, last := d.bounds()
 	a := d.m.Start
-	for i := range d.regions.pieces {
-		p := regionPiece(&d.regions.pieces[i])
-		p.From, p.To = max(p.From, a), min(p.To, d.m.End)
-		if p.From < p.To {
-			d.outside(a, p.From, first, last)
+	emit := func(until int64, p Piece) {
+		if p.From, p.To = a, min(until, d.m.End); p.From < p.To {
 			d.clip(p)
 			a = p.To
 		}
 	}
-	d.outside(a, d.m.End, first, last)
+	outside := func(until int64) {
+		emit(min(first, until), Piece{Factor: FactorS, Name: partStart})
+		emit(min(last, until), Piece{Factor: FactorU, Call: 1})
+		emit(until, Piece{Factor: FactorS, Name: partEnd})
+	}
+	for i := range d.regions.pieces {
+		p := regionPiece(&d.regions.pieces[i])
+		outside(p.From)
+		emit(p.To, p)
+	}
+	outside(d.m.End)
 }
 
 // bounds are the times of the worker's first and last event, within the run.
@@ -226,29 +157,6 @@ func (d *divider) bounds() (first, last int64) {
 		first = last
 	}
 	return min(max(first, d.m.Start), d.m.End), min(max(last, d.m.Start), d.m.End)
-}
-
-// outside divides what is in no operation: S before the first event and after the last, between them U of the
-// function.
-func (d *divider) outside(from, to, first, last int64) {
-	emit := func(until int64, p Piece) {
-		if p.From, p.To = from, min(until, to); p.From < p.To {
-			d.clip(p)
-			from = p.To
-		}
-	}
-	emit(first, Piece{Factor: FactorS, Name: partStart})
-	r := &d.regions
-	for ; r.next < len(r.functions) && r.functions[r.next].from < min(to, last); r.next++ {
-		f := r.functions[r.next]
-		emit(min(f.from, last), Piece{Factor: FactorU, Call: 1})
-		emit(min(f.to, last), Piece{Factor: FactorU, Call: f.call + 1})
-		if f.to > to {
-			break // what is left of it comes after the operation
-		}
-	}
-	emit(last, Piece{Factor: FactorU, Call: 1})
-	emit(to, Piece{Factor: FactorS, Name: partEnd})
 }
 
 // regionPiece gives the piece of this package for one of the search's.
@@ -315,16 +223,9 @@ const visitsMetric = "visits"
 
 // path writes a call path: "main > solve > upc_barrier (is.c:12)".
 func (g *regions) path(call int) string {
-	calls := g.found.Calls
-	at := &calls[call]
-	s := g.found.Regions[at.Region].Name
-	if at.File != "" && at.Line > 0 {
-		file := at.File[strings.LastIndexByte(at.File, '/')+1:]
-		s += " (" + file + ":" + strconv.Itoa(at.Line) + ")"
-	}
-	for hops := 0; at.Parent > 0 && hops < len(calls); hops++ {
-		at = &calls[at.Parent]
-		s = g.found.Regions[at.Region].Name + " > " + s
+	s, c := g.found.Path(call), &g.found.Calls[call]
+	if c.File != "" && c.Line > 0 {
+		s += fmt.Sprintf(" (%s:%d)", c.File[strings.LastIndexByte(c.File, '/')+1:], c.Line)
 	}
 	return s
 }
