@@ -20,7 +20,7 @@ type Facts struct {
 	least  int64        // bytes, see memory.go; 0 where it does not matter
 }
 
-// found is what one process found. Of a run of regions there are only Orders and Awaited.
+// found is what one process found. Of a run of regions there is only Awaited.
 type found struct {
 	Part   *executions // nil where nothing is to be worked out again
 	Nodes  map[int]siteTime
@@ -32,7 +32,6 @@ type found struct {
 	AtHome   map[useAt]bool
 	Needed   []byteChange
 
-	Orders  map[placeOf]order   // of collectives
 	Awaited map[awaitPair]int64 // ns
 }
 
@@ -93,7 +92,6 @@ func Gather(m *model.Model, in Input, g procs.Group) (*Facts, error) {
 func gather(m *model.Model, g procs.Group, need needed) (_ *Facts, err error) {
 	f := &Facts{m: m}
 	if need.Regions {
-		f.Orders = ordersIn(m)
 		f.Awaited, err = awaitedIn(m, g)
 	} else {
 		err = f.find(m, g, need)
@@ -151,9 +149,6 @@ func (f *found) join(o *found) {
 	}
 	maps.Copy(f.AtHome, o.AtHome)
 	f.Needed = append(f.Needed, o.Needed...)
-	for k, v := range o.Orders {
-		f.Orders[k] = f.Orders[k].plus(v)
-	}
 	maps.Copy(f.Awaited, o.Awaited) // each thread waits in one process
 }
 

@@ -39,13 +39,8 @@ const steady = 0.6
 
 // callPath is a call path with its place: "`main > upc_barrier` (is.c:12)".
 func (a *advisor) callPath(call int) string {
-	p := a.Pattern
-	c := &p.Calls[call]
-	s := p.Regions[c.Region].Name
-	for up := c.Parent; up > 0; up = p.Calls[up].Parent {
-		s = p.Regions[p.Calls[up].Region].Name + " > " + s
-	}
-	return nameAt(s, c.File, c.Line)
+	c := &a.Pattern.Calls[call]
+	return nameAt(a.Pattern.Path(call), c.File, c.Line)
 }
 
 // region is what is called at a call path.
@@ -193,14 +188,11 @@ func (a *advisor) relaxEntry() {
 			words.Time(total), a.share(total), words.Time(best.AllSyncNS), a.callPath(best.Call)))
 }
 
-// proof is how soon after a barrier a collective must come so that nothing can have been written between. ns.
-const proof = 10_000
-
 // provenEntry: a barrier has just made sure of what the collective waits for.
 func (a *advisor) provenEntry() {
 	best, total, _ := a.costly(func(c *pattern.Collective) int64 {
 		in, _, _ := strings.Cut(c.Sync, "/")
-		if in == "" || in == "no" || c.Count == 0 || c.AfterBarrier < c.Count || c.BetweenNS > proof {
+		if in == "" || in == "no" || c.Count == 0 || c.Follows < c.Count {
 			return 0
 		}
 		return c.EntryNS

@@ -21,38 +21,71 @@ func (s *search) collective(in *instance) (key collectiveKey, c Collective) {
 		return key, c // that is counted where its first member is
 	}
 	c.Count++
-	after, between := true, int64(0)
+	follows, precedes, between := true, true, int64(0)
 	for k, e := range in.members {
 		c.Bytes += s.r.Record(e).Sent
 		c.NS += in.left[k] - in.begun[k]
-		left, ok := s.afterBarrier(e)
-		after, between = after && ok, max(between, in.entered[k]-left)
+		last, ns := s.before(e)
+		follows, between = follows && isBarrierEnd(last), max(between, ns)
+		precedes = precedes && s.precedesBarrier(e)
 	}
-	if after && in.kind != model.CollectiveBarrier {
+	if follows && in.kind != model.CollectiveBarrier {
 		c.AfterBarrier, c.BetweenNS = 1, between
+	}
+	if follows && between <= soon {
+		c.Follows, c.FollowsNS = 1, between
+	}
+	if precedes {
+		c.Precedes = 1
 	}
 	return key, c
 }
 
-// afterBarrier tells that the last operation of a thread before a collective was a barrier of the same group,
-// and when it left that.
-func (s *search) afterBarrier(e model.Member) (left int64, ok bool) {
+// soon is how soon after a barrier a collective must come, or the other way round, so that nothing can have been
+// written between. ns.
+const soon = 10_000
+
+// isBarrierEnd tells whether a collective, nil for none, ends a barrier.
+func isBarrierEnd(c *model.Collective) bool {
+	return c != nil && (c.Kind == model.CollectiveBarrier || c.Kind == model.CollectiveWait)
+}
+
+// before gives the collective of the same group, whose members all came, that a thread left right before it
+// entered one, and how long before; nil where anything else was the last operation.
+func (s *search) before(e model.Member) (last *model.Collective, ns int64) {
 	t, c := &s.r.Threads[e.Thread], s.r.Record(e)
-	program := uint8(s.f.index["program"])
-	for v := c.Visit - 1; v >= 0; v-- {
-		if s.class[e.Thread][v] == program {
-			continue
-		}
-		if e.Record == 0 {
-			return 0, false
-		}
-		b := &t.Collectives[e.Record-1]
-		ok := b.Visit == v && b.Instance >= 0 && s.r.Instances[b.Instance].Kind == model.CollectiveBarrier &&
-			b.Kind != model.CollectiveNotify &&
-			b.Start == c.Start && b.Stride == c.Stride && b.Size == c.Size
-		return t.Exit[v], ok
+	first, i := c, e.Record
+	if c.Notify >= 0 {
+		first, i = &t.Collectives[c.Notify], c.Notify
 	}
-	return 0, false
+	if i == 0 || first.Visit < 0 {
+		return nil, 0
+	}
+	if last = &t.Collectives[i-1]; last.Visit < 0 || last.Instance < 0 || last.Kind == model.CollectiveNotify ||
+		last.Start != c.Start || last.Stride != c.Stride || last.Size != c.Size {
+		return nil, 0
+	}
+	program := uint8(s.f.index["program"])
+	for v := last.Visit + 1; v < c.Visit; v++ {
+		if s.class[e.Thread][v] != program && v != first.Visit {
+			return nil, 0
+		}
+	}
+	return last, t.Enter[first.Visit] - t.Exit[last.Visit]
+}
+
+// precedesBarrier tells whether a thread entered a barrier of the same group soon after it left a collective.
+func (s *search) precedesBarrier(e model.Member) bool {
+	list := s.r.Threads[e.Thread].Collectives
+	next := e.Record + 1
+	for int(next) < len(list) && list[next].Kind == model.CollectiveNotify {
+		next++
+	}
+	if int(next) >= len(list) || list[next].Visit < 0 || !isBarrierEnd(&list[next]) {
+		return false
+	}
+	last, ns := s.before(model.Member{Thread: e.Thread, Record: next})
+	return last == s.r.Record(e) && ns <= soon
 }
 
 // see adds what a pattern found.

@@ -153,6 +153,9 @@ type Collective struct {
 	AfterBarrier int64 `json:"after_barrier"`
 	// BetweenNS is the longest time from leaving that barrier to entering the collective.
 	BetweenNS int64 `json:"between_ns"`
+	// Of barriers too: how many all members entered soon after a barrier, FollowsNS at most, and how many they
+	// left so soon before one.
+	Follows, Precedes, FollowsNS int64 `json:"-"`
 }
 
 // Transfer is the blocking one-sided transfers at a call path.

@@ -123,9 +123,6 @@ func (p *pgas) threadName(i int) string {
 	return s
 }
 
-// regionName is the name of what is called at a call path.
-func (p *pgas) regionName(call int) string { return p.Regions[p.Calls[call].Region].Name }
-
 // placed is a name with its place in the source, "upc_barrier (is.c:12)", or without one that is not known.
 func placed(name, file string, line int) string {
 	if at := place(file, line).Text; at != "" {
@@ -137,19 +134,13 @@ func placed(name, file string, line int) string {
 // callName is what a call path ends with.
 func (p *pgas) callName(call int) string {
 	c := &p.Calls[call]
-	return placed(p.regionName(call), c.File, c.Line)
+	return placed(p.Regions[c.Region].Name, c.File, c.Line)
 }
 
 // callPath writes a call path: "main > rank > upc_barrier (is.c:12)".
 func (p *pgas) callPath(call int) string {
-	s := p.callName(call)
-	if call == 0 {
-		return s
-	}
-	for up := p.Calls[call].Parent; up > 0; up = p.Calls[up].Parent {
-		s = p.regionName(up) + " > " + s
-	}
-	return s
+	c := &p.Calls[call]
+	return placed(p.Path(call), c.File, c.Line)
 }
 
 // loss is what one pattern cost at one call path.
