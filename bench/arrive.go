@@ -149,7 +149,7 @@ func (a *arrivals) grow(dir string, blocks []trace.RawBlock) error {
 	for _, r := range blocks {
 		f := files[r.Node]
 		if f == nil {
-			if f, err = trace.OpenAppend(context.Background(), dir, r.Node); err != nil {
+			if f, err = trace.OpenAppend(context.Background(), dir, r.Node, ""); err != nil {
 				break
 			}
 			files[r.Node] = f

@@ -1,6 +1,7 @@
 package prof
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"os"
@@ -42,6 +43,7 @@ func Record(dir string, workers int, opt ...trace.Options) (*Recording, error) {
 	if len(opt) > 0 {
 		o = opt[0]
 	}
+	o.Run = cmp.Or(o.Run, trace.NewRunID())
 	w, err := trace.Create(dir, 0, o)
 	if err != nil {
 		return nil, err
@@ -54,7 +56,7 @@ func Record(dir string, workers int, opt ...trace.Options) (*Recording, error) {
 		host = "localhost"
 	}
 	r := &Recording{Session: New(), writer: w, dir: dir, info: trace.RunInfo{
-		ID: trace.NewRunID(), Program: filepath.Base(os.Args[0]), Args: trace.Redact(os.Args[1:]),
+		ID: o.Run, Program: filepath.Base(os.Args[0]), Args: trace.Redact(os.Args[1:]),
 		CommandLine: trace.Redact(os.Args), Started: time.Now(), Hosts: []string{host},
 		Processes: []trace.ProcessInfo{{PID: os.Getpid(), Host: host, Cores: runtime.NumCPU(),
 			GOMAXPROCS: runtime.GOMAXPROCS(0)}},

@@ -25,14 +25,14 @@ type Appender struct {
 }
 
 // OpenAppend opens the file of a node in the folder dir for further blocks, making both if
-// need be. An existing file is continued after its last whole block: what comes after that,
-// half a block or an index, is cut off.
+// need be. run is the id of the run, as in Options. An existing file is continued after its last whole block:
+// what comes after that, half a block or an index, is cut off. One of another run is an error.
 //
 // A long file takes a while to look through: when ctx ends its error is returned, and the file stays as it
 // is.
-func OpenAppend(ctx context.Context, dir string, node int) (*Appender, error) {
-	if node < 0 || node > MaxNode {
-		return nil, errNode(node)
+func OpenAppend(ctx context.Context, dir string, node int, run string) (*Appender, error) {
+	if err := checkFile(node, run); err != nil {
+		return nil, err
 	}
 	if err := os.MkdirAll(dir, 0o777); err != nil {
 		return nil, err
@@ -42,14 +42,18 @@ func OpenAppend(ctx context.Context, dir string, node int) (*Appender, error) {
 	if a.file, err = os.OpenFile(a.path, os.O_RDWR|os.O_CREATE, 0o666); err != nil {
 		return nil, err
 	}
-	if err = a.begin(ctx, node); err != nil {
+	if err = a.begin(ctx, node, run); err != nil {
 		a.file.Close()
 		return nil, fmt.Errorf("cannot continue %s: %w", a.path, err)
 	}
 	return a, nil
 }
 
-func (a *Appender) begin(ctx context.Context, node int) error {
+func (a *Appender) begin(ctx context.Context, node int, id string) error {
+	run, err := markOf(id)
+	if err != nil {
+		return err
+	}
 	st, err := a.file.Stat()
 	if err != nil {
 		return err
@@ -58,7 +62,7 @@ func (a *Appender) begin(ctx context.Context, node int) error {
 		if err := a.file.Truncate(0); err != nil {
 			return err
 		}
-		a.out, err = newBlockFile(a.file, node, 1)
+		a.out, err = newBlockFile(a.file, node, run, 1)
 		return err
 	}
 	f := &nodeFile{name: FileName(node), path: a.path, file: a.file, size: st.Size()}
@@ -67,6 +71,9 @@ func (a *Appender) begin(ctx context.Context, node int) error {
 	}
 	if f.node != node {
 		return fmt.Errorf("it holds node %d", f.node)
+	}
+	if f.run.told() && run.told() && f.run != run {
+		return fmt.Errorf("it belongs to run %s, not to run %s", f.run, run)
 	}
 	a.out = &blockFile{out: a.file, at: fileHeader, zstd: encoders[0]()}
 	f.scanned = scanned{at: fileHeader}

@@ -40,7 +40,7 @@ func TestAppendCopies(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		dir := filepath.Join(t.TempDir(), "t")
 		path := filepath.Join(dir, FileName(0))
-		a, err := OpenAppend(context.Background(), dir, 0)
+		a, err := OpenAppend(context.Background(), dir, 0, "")
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -69,7 +69,7 @@ func TestAppendCopies(t *testing.T) {
 				t.Fatal(err)
 			}
 			have := a.Have()
-			if a, err = OpenAppend(context.Background(), dir, 0); err != nil {
+			if a, err = OpenAppend(context.Background(), dir, 0, ""); err != nil {
 				t.Fatal(err)
 			}
 			if again := a.Have(); again.Defs != have.Defs || !maps.Equal(again.Streams, have.Streams) {
@@ -103,7 +103,7 @@ func TestAppendRefuses(t *testing.T) {
 	}
 	blocks := rawBlocks(t, from)
 	dir := t.TempDir()
-	a, err := OpenAppend(context.Background(), dir, 3)
+	a, err := OpenAppend(context.Background(), dir, 3, "")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -147,13 +147,14 @@ func TestAppendRefuses(t *testing.T) {
 		"1 blocks of stream 1 before this one are lost") {
 		t.Errorf("%v", p)
 	}
-	if _, err := OpenAppend(context.Background(), dir, MaxNode+1); err == nil {
+	if _, err := OpenAppend(context.Background(), dir, MaxNode+1, ""); err == nil {
 		t.Error("a node out of range")
 	}
 	if err := os.Rename(filepath.Join(dir, FileName(3)), filepath.Join(dir, FileName(4))); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := OpenAppend(context.Background(), dir, 4); err == nil || !strings.Contains(err.Error(), "it holds node 3") {
+	if _, err := OpenAppend(context.Background(), dir, 4, ""); err == nil ||
+		!strings.Contains(err.Error(), "it holds node 3") {
 		t.Errorf("%v", err)
 	}
 }
@@ -191,7 +192,7 @@ func FuzzRawBlock(f *testing.F) {
 // The blocks that a Writer without a file gives make the file that one with a file writes.
 func TestSink(t *testing.T) {
 	dir := t.TempDir()
-	a, err := OpenAppend(context.Background(), dir, 0)
+	a, err := OpenAppend(context.Background(), dir, 0, "")
 	if err != nil {
 		t.Fatal(err)
 	}

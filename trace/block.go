@@ -115,7 +115,7 @@ type blockFile struct {
 	failed  bool
 }
 
-func newBlockFile(out output, node, level int) (*blockFile, error) {
+func newBlockFile(out output, node int, run runMark, level int) (*blockFile, error) {
 	f := &blockFile{out: out, seqs: map[int]uint32{}}
 	if level >= 0 {
 		f.zstd = encoders[min(max(level, 1), len(encoders))-1]()
@@ -125,7 +125,7 @@ func newBlockFile(out output, node, level int) (*blockFile, error) {
 	b = le.AppendUint16(b, version)
 	b = le.AppendUint16(b, fileHeader)
 	b = le.AppendUint32(b, uint32(node))
-	b = append(b, make([]byte, fileHeader-4-len(b))...)
+	b = append(b, run[:]...)
 	b = le.AppendUint32(b, checksum(b))
 	f.block = b
 	return f, f.flush()

@@ -15,7 +15,7 @@ import (
 // other programs write and read them, too.
 func TestBytesOfASmallFile(t *testing.T) {
 	dir := t.TempDir()
-	w, err := Create(dir, 2, Options{Level: -1})
+	w, err := Create(dir, 2, Options{Level: -1, Run: "3f1d5a60c2b94e7788aa01f4d2936be5"})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -15,7 +15,7 @@ import (
 // form, which Dump writes, is
 //
 //	#run {"program":"mxm.fa",...}
-//	#node 0
+//	#node 0 run=3f1d5a60c2b94e7788aa01f4
 //	#kind 256 My.onStep step:Int residual:Float "A step is done."
 //	#string "lock of the queue"
 //	#code 1 mult atomic at=mxm.fa:3:1
@@ -64,7 +64,7 @@ func Dump(w io.Writer, r *Reader, opt ...DumpOptions) error {
 		}
 		for _, f := range r.files {
 			if !some || used[f.node] != nil {
-				dumpDefs(out, f.node, &f.defs, used[f.node])
+				dumpDefs(out, f, used[f.node])
 			}
 		}
 	}
@@ -75,13 +75,17 @@ func Dump(w io.Writer, r *Reader, opt ...DumpOptions) error {
 }
 
 // dumpDefs writes the definitions of a node that are in use.
-func dumpDefs(out *bufio.Writer, node int, d *Defs, use usedDefs) {
+func dumpDefs(out *bufio.Writer, f *nodeFile, use usedDefs) {
+	d := &f.defs
 	var b []byte
 	line := func() {
 		_, _ = out.Write(append(b, '\n')) // Flush tells
 		b = b[:0]
 	}
-	b = strconv.AppendInt(append(b, "#node "...), int64(node), 10)
+	b = strconv.AppendInt(append(b, "#node "...), int64(f.node), 10)
+	if f.run.told() {
+		b = fmt.Appendf(b, " run=%s", f.run)
+	}
 	line()
 	for _, s := range d.UserKinds() {
 		if !use.has(tagKind, uint32(s.Kind)) {

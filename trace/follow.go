@@ -31,10 +31,13 @@ type Follower struct {
 	path  string
 	files []*followed // by name
 
-	info    *RunInfo
-	infoAt  fs.FileInfo // run.json as last read
+	info    *RunInfo    // never nil
+	infoOf  *RunInfo    // which run.json that is, nil: none
+	read    *RunInfo    // run.json as last read, nil: not yet
+	infoAt  fs.FileInfo // its file then
 	infoErr error
 	version int
+	of      ofRun // what was given so far; no other run's files and run.json are taken
 
 	raw []byte
 	buf []byte
@@ -45,6 +48,8 @@ type followed struct {
 	nodeFile
 	stat    fs.FileInfo // nil: not looked at
 	headed  bool        // the file header was read
+	foreign string      // why it is left out
+	begun   bool        // it is not: its blocks are given
 	headErr error       // why not
 	over    bool        // there is nothing more to come, or it is given up
 	idle    bool        // all was given that was there at the last look
@@ -69,7 +74,7 @@ func (f *Follower) InfoVersion() int { return f.version }
 func (f *Follower) Nodes() []int {
 	var nodes []int
 	for _, ff := range f.files {
-		if ff.headed {
+		if ff.begun {
 			nodes = append(nodes, ff.node)
 		}
 	}
@@ -79,7 +84,7 @@ func (f *Follower) Nodes() []int {
 
 func (f *Follower) node(node int) *followed {
 	for _, ff := range f.files {
-		if ff.headed && ff.node == node {
+		if ff.begun && ff.node == node {
 			return ff
 		}
 	}
@@ -120,8 +125,14 @@ func (f *Follower) Problems() []Problem {
 	if f.infoErr != nil {
 		list = append(list, Problem{Kind: Damaged, File: runFile, What: f.infoErr.Error(), Node: -1, Stream: -1})
 	}
+	if why := f.of.foreign(f.read.mark()); why != "" {
+		list = append(list, Problem{Kind: Foreign, File: runFile, What: why, Node: -1, Stream: -1})
+	}
 	for _, ff := range f.files {
 		list = append(list, ff.found...)
+		if ff.foreign != "" {
+			list = append(list, Problem{Kind: Foreign, File: ff.name, What: ff.foreign, Node: ff.node, Stream: -1})
+		}
 		if ff.need > ff.defined {
 			list = append(list, ff.lostDefs())
 		}
@@ -148,6 +159,7 @@ func (f *Follower) Poll(ctx context.Context, fn func(b *RawBlock) error) (int, e
 	if err := f.look(); err != nil {
 		return 0, err
 	}
+	f.begin()
 	n := 0
 	for _, ff := range f.files {
 		k, err := f.poll(ctx, ff, fn)
@@ -170,8 +182,7 @@ func (f *Follower) readInfo() {
 	if f.infoErr = err; err != nil {
 		return // the next time, if it is being written over
 	}
-	f.info, f.infoAt = info, st
-	f.version++
+	f.read, f.infoAt = info, st
 }
 
 // look finds the files there are.
@@ -255,7 +266,7 @@ func (ff *followed) open() *os.File {
 
 // poll gives the new blocks of a file.
 func (f *Follower) poll(ctx context.Context, ff *followed, fn func(b *RawBlock) error) (int, error) {
-	if ff.over {
+	if ff.over || !ff.begun {
 		return 0, nil
 	}
 	file := ff.open()
@@ -264,10 +275,6 @@ func (f *Follower) poll(ctx context.Context, ff *followed, fn func(b *RawBlock) 
 	}
 	defer file.Close()
 	ff.file, ff.idle = file, false
-	if !ff.headed && !f.begin(ff) {
-		ff.idle = true
-		return 0, nil
-	}
 	if blocks, ok := ff.readIndex(); ok && !ff.closed {
 		ff.closed = true
 		ff.indexed = slices.DeleteFunc(blocks, func(b block) bool { return b.at < ff.at })
@@ -316,21 +323,62 @@ func (f *Follower) poll(ctx context.Context, ff *followed, fn func(b *RawBlock) 
 	}
 }
 
-// begin reads the file header, once it is there.
-func (f *Follower) begin(ff *followed) bool {
+// begin reads the headers of new files, and takes the files and the run.json of one run.
+func (f *Follower) begin() {
+	var files []*nodeFile
+	for _, ff := range f.files {
+		if ff.headed || ff.readHead() {
+			files = append(files, &ff.nodeFile)
+		}
+	}
+	of := f.of
+	if !of.run.told() {
+		of = findRun(f.read, files)
+	}
+	for _, ff := range f.files {
+		if !ff.headed || ff.begun || ff.over {
+			continue
+		}
+		ff.foreign = of.foreign(ff.run)
+		switch {
+		case ff.foreign != "":
+		case f.node(ff.node) != nil:
+			ff.giveUp("another file holds node %d, too: this one is left out", ff.node)
+		default:
+			ff.begun, ff.at = true, fileHeader
+			if ff.run.told() {
+				f.of = of
+			}
+		}
+	}
+	info := f.read
+	if of.foreign(info.mark()) != "" {
+		info = nil
+	}
+	if info != f.infoOf {
+		f.infoOf, f.info = info, cmp.Or(info, &RunInfo{})
+		f.version++
+	}
+}
+
+// readHead reads the file header, once it is there.
+func (ff *followed) readHead() bool {
+	if ff.over {
+		return false
+	}
+	file := ff.open()
+	if file == nil {
+		return false
+	}
+	defer file.Close()
+	ff.file, ff.idle = file, true
 	if ff.size < fileHeader {
 		return false
 	}
-	if ff.headErr = ff.readFileHeader(); ff.headErr != nil {
-		return false // it may be one that is damaged, of which blocks will tell
-	}
-	if f.node(ff.node) != nil {
-		ff.giveUp("another file holds node %d, too: this one is left out", ff.node)
-		return false
-	}
-	ff.headed = true
-	ff.at = fileHeader
-	return true
+	// A header that is damaged may be told by the blocks that come.
+	ff.headErr = ff.readFileHeader()
+	ff.headed, ff.idle = ff.headErr == nil, ff.headErr != nil
+	return ff.headed
 }
 
 // nextBlock is the block to be given next.

@@ -37,8 +37,8 @@ func (r *Reader) Span() Span {
 }
 
 // Gaps returns what is missing according to Problems: stretches within Span, by node, stream and time, those
-// that touch joined. A worker of a missing file lacks everything. What emitters dropped is not among them:
-// onLost events tell that. What came after the last time recorded anywhere is unknown.
+// that touch joined. A worker of a missing or foreign file lacks everything. What emitters dropped is not
+// among them: onLost events tell that. What came after the last time recorded anywhere is unknown.
 func (r *Reader) Gaps() []Gap {
 	whole := r.Span()
 	var list []Gap
@@ -46,7 +46,7 @@ func (r *Reader) Gaps() []Gap {
 		switch {
 		case p.Timed && p.Node >= 0 && p.Stream >= 0:
 			list = append(list, Gap{p.Node, p.Stream, Span{p.From, p.To}})
-		case p.Kind == Missing && p.Node >= 0:
+		case (p.Kind == Missing || p.Kind == Foreign) && p.Node >= 0 && r.nodes[p.Node] == nil:
 			if info := r.run.Node(p.Node); info != nil {
 				for s := range min(info.Workers, maxProblems) {
 					list = append(list, Gap{p.Node, s, Always})

@@ -85,6 +85,7 @@ type textParser struct {
 // textNode is a node's file being written.
 type textNode struct {
 	w     *Writer
+	run   string
 	kinds map[[2]string]*KindSpec
 }
 
@@ -145,13 +146,18 @@ func (p *textParser) in(node int) *textNode {
 	if n := p.nodes[node]; n != nil || p.err != nil {
 		return n
 	}
-	w, err := Create(p.dir, node, Options{Sync: true})
+	return p.begin(node, "")
+}
+
+// begin starts the file of a node. run is the id of its run, or how that begins.
+func (p *textParser) begin(node int, run string) *textNode {
+	w, err := Create(p.dir, node, Options{Sync: true, Run: run})
 	if err != nil {
 		p.stop(err)
 		return nil
 	}
 	w.defs.reserved = p.reserved
-	n := &textNode{w, map[[2]string]*KindSpec{}}
+	n := &textNode{w, run, map[[2]string]*KindSpec{}}
 	p.nodes[node] = n
 	p.order = append(p.order, n)
 	return n
@@ -172,8 +178,7 @@ func (p *textParser) definition() {
 		}
 		return
 	case "node":
-		p.node, p.stream = int(p.number(MaxNode)), 0
-		p.in(p.node)
+		p.nodeLine()
 	case "stream":
 		p.stream = int(p.number(maxStream))
 	default:
@@ -187,6 +192,25 @@ func (p *textParser) definition() {
 		}
 	}
 	p.done()
+}
+
+// nodeLine parses the number of a node, and the run that its file belongs to.
+func (p *textParser) nodeLine() {
+	p.node, p.stream = int(p.number(MaxNode)), 0
+	if p.space(); !p.key("run") || p.err != nil {
+		p.in(p.node)
+		return
+	}
+	at := p.at
+	run := p.take(wordByte)
+	n := p.nodes[p.node]
+	if _, err := markOf(run); err != nil || run == "" {
+		p.failAt(at, "run=%s: expected the id of the run, 24 or 32 hexadecimal digits", run)
+	} else if n == nil {
+		p.begin(p.node, run)
+	} else if n.run != run {
+		p.failAt(at, "node %d has begun without this run: say run= in the first line about the node", p.node)
+	}
 }
 
 func (p *textParser) kind(n *textNode) {

@@ -31,10 +31,12 @@ const (
 	Missing
 	// Unwritten: the writer could not write the events, for want of room or because the disk failed.
 	Unwritten
+	// Foreign: the file, or run.json, belongs to another run than the rest, and is left out.
+	Foreign
 )
 
 func (k ProblemKind) String() string {
-	return enumName([]string{"damaged", "truncated", "unfinished", "missing", "unwritten"}, uint64(k))
+	return enumName([]string{"damaged", "truncated", "unfinished", "missing", "unwritten", "foreign"}, uint64(k))
 }
 
 // Problem is something wrong with a trace.
@@ -55,7 +57,7 @@ type Problem struct {
 // String is one line: file, offset, what.
 func (p Problem) String() string {
 	s := p.File + ": "
-	if p.Kind != Missing && p.Kind != Unwritten && p.File != runFile {
+	if p.Kind != Missing && p.Kind != Unwritten && p.Kind != Foreign && p.File != runFile {
 		s += fmt.Sprintf("offset %d: ", p.Offset)
 	}
 	s += p.What
@@ -152,6 +154,7 @@ func OpenShare(path string, part, parts int) (*Reader, error) {
 		files[i], errs[i] = openFile(names[i])
 		return nil
 	})
+	r.oneRun(files, errs)
 	r.share(files)
 	impossible := r.boundWorkers()
 	_ = each(runtime.GOMAXPROCS(0), len(files), func(_, i int) error {
@@ -219,6 +222,25 @@ func OpenShare(path string, part, parts int) (*Reader, error) {
 		}
 	}
 	return r, nil
+}
+
+// oneRun leaves out what belongs to another run than the rest.
+func (r *Reader) oneRun(files []*nodeFile, errs []*Problem) {
+	of := findRun(r.run, files)
+	for i, f := range files {
+		if f == nil {
+			continue
+		}
+		if why := of.foreign(f.run); why != "" {
+			files[i], errs[i] = nil, &Problem{Kind: Foreign, File: f.name, What: why, Node: f.node, Stream: -1}
+		}
+	}
+	if why := of.foreign(r.run.mark()); why != "" {
+		r.run = nil
+		if r.part == 0 {
+			r.problems = append(r.problems, Problem{Kind: Foreign, File: runFile, What: why, Node: -1, Stream: -1})
+		}
+	}
 }
 
 // share finds out which part has which nodes: neighbours, so that the part with most has

@@ -1,8 +1,6 @@
 package trace
 
 import (
-	"crypto/rand"
-	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -101,13 +99,6 @@ type NodeInfo struct {
 	// itself tells of, and Error why.
 	Unwritten uint64 `json:"unwritten,omitempty"`
 	Error     string `json:"error,omitempty"`
-}
-
-// NewRunID returns a random id for a run: 32 hex digits.
-func NewRunID() string {
-	var b [16]byte
-	_, _ = rand.Read(b[:]) // it never fails
-	return hex.EncodeToString(b[:])
 }
 
 const runFile = "run.json"

@@ -25,6 +25,7 @@ type nodeFile struct {
 	path   string
 	name   string // for messages
 	node   int
+	run    runMark // zero: not told
 	size   int64
 	file   io.ReaderAt // nil while closed
 	defs   Defs
@@ -126,7 +127,8 @@ func (f *nodeFile) problem(kind ProblemKind, at int64, format string, args ...an
 	return &f.found[len(f.found)-1]
 }
 
-// readFileHeader reads the node's number. Where the header is damaged, the name of the file tells it too.
+// readFileHeader reads the node's number and the run. Where the header is damaged, the name of the
+// file tells the node, and nothing the run.
 func (f *nodeFile) readFileHeader() error {
 	byName := f.nodeByName()
 	b := make([]byte, fileHeader)
@@ -145,7 +147,7 @@ func (f *nodeFile) readFileHeader() error {
 		if node > MaxNode {
 			return fmt.Errorf("node %d is out of range", node)
 		}
-		f.node = int(node)
+		f.node, f.run = int(node), runMark(b[16:28])
 	case byName < 0, !strings.HasPrefix(fileMagic, string(b[:min(n, len(fileMagic))])) && !f.hasBlocks():
 		return errors.New("not a whyslow trace")
 	default:

@@ -5,8 +5,8 @@ package trace
 // call. sink is called by one goroutine at a time, that which writes; it holds the writing up
 // as a slow disk would. After an error of it nothing more is given, as if the disk were full.
 func CreateSink(node int, opt Options, sink func(b *RawBlock) error) (*Writer, error) {
-	if node < 0 || node > MaxNode {
-		return nil, errNode(node)
+	if err := checkFile(node, opt.Run); err != nil {
+		return nil, err
 	}
 	return newWriter(&sinkOutput{node: node, sink: sink}, node, opt)
 }

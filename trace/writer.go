@@ -27,6 +27,8 @@ const (
 type Options struct {
 	BufferBytes int // size of one buffer; default 128 KiB, 1 KiB to 64 MiB
 	Pool        int // buffers beyond one per stream; default 32
+	// Run is the id of the run, RunInfo.ID: the file tells that it belongs to it. "": it does not tell
+	Run string
 	// zstd level: 0 default (1), 1 fastest to 4 best, negative: blocks are stored as they are
 	Level int
 	Sync  bool       // the emitter itself packs and writes full buffers
@@ -93,8 +95,8 @@ func FileName(node int) string { return fmt.Sprintf("%05d.wst", node) }
 // Create starts the file of a node in the folder dir, which is created if need be.
 // An existing file is replaced.
 func Create(dir string, node int, opt Options) (*Writer, error) {
-	if node < 0 || node > MaxNode {
-		return nil, errNode(node)
+	if err := checkFile(node, opt.Run); err != nil {
+		return nil, err
 	}
 	if err := os.MkdirAll(dir, 0o777); err != nil {
 		return nil, err
@@ -118,7 +120,14 @@ func Create(dir string, node int, opt Options) (*Writer, error) {
 	return w, nil
 }
 
-func errNode(node int) error { return fmt.Errorf("trace: node %d is not in 0 to %d", node, MaxNode) }
+// checkFile finds what is wrong with what the header of a file is to tell.
+func checkFile(node int, run string) error {
+	if node < 0 || node > MaxNode {
+		return fmt.Errorf("trace: node %d is not in 0 to %d", node, MaxNode)
+	}
+	_, err := markOf(run)
+	return err
+}
 
 // output is what a Writer needs of a file.
 type output interface {
@@ -139,7 +148,11 @@ func newWriter(out output, node int, opt Options) (*Writer, error) {
 		w.layouts[kinds[i].Kind].Store(newLayout(&kinds[i]))
 	}
 	w.defs.init()
-	file, err := newBlockFile(out, node, opt.Level)
+	run, err := markOf(opt.Run)
+	if err != nil {
+		return nil, err
+	}
+	file, err := newBlockFile(out, node, run, opt.Level)
 	if err != nil {
 		return nil, err
 	}

@@ -200,7 +200,8 @@ func TestRestingRun(t *testing.T) {
 	src := filepath.Join(t.TempDir(), "a.trace")
 	info := &trace.RunInfo{ID: trace.NewRunID(), Program: "p.fa", Hosts: []string{"h"}}
 	writeInfo(t, src, info)
-	w, err := trace.Create(src, 0, trace.Options{BufferBytes: 1 << 10, FlushEvery: 5 * time.Millisecond})
+	w, err := trace.Create(src, 0, trace.Options{Run: info.ID, BufferBytes: 1 << 10,
+		FlushEvery: 5 * time.Millisecond})
 	if err != nil {
 		t.Fatal(err)
 	}

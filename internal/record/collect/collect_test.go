@@ -90,11 +90,11 @@ func quick(addr, dir string) stream.Config {
 		Poll: 5 * time.Millisecond, Retry: 2 * time.Millisecond, Longest: 20 * time.Millisecond}
 }
 
-// writeTrace writes the trace of some nodes with so many events each, of a run with a
-// random ID, and returns its run.json.
-func writeTrace(t testing.TB, dir string, nodes []int, events int) *trace.RunInfo {
+// writeTrace writes the trace of some nodes with so many events each, of a run with
+// that ID or a random one, and returns its run.json.
+func writeTrace(t testing.TB, dir string, nodes []int, events int, id ...string) *trace.RunInfo {
 	t.Helper()
-	info := &trace.RunInfo{ID: trace.NewRunID(), Program: "prog.fa", Args: []string{"8"},
+	info := &trace.RunInfo{ID: append(id, trace.NewRunID())[0], Program: "prog.fa", Args: []string{"8"},
 		Started: time.Now().Round(0), Hosts: []string{"h"},
 		Processes: []trace.ProcessInfo{{PID: 1, Host: "h", Cores: 2}}}
 	for _, n := range nodes {
@@ -102,7 +102,7 @@ func writeTrace(t testing.TB, dir string, nodes []int, events int) *trace.RunInf
 	}
 	writeInfo(t, dir, info)
 	for _, n := range nodes {
-		w, err := trace.Create(dir, n, trace.Options{BufferBytes: 4 << 10})
+		w, err := trace.Create(dir, n, trace.Options{Run: info.ID, BufferBytes: 4 << 10})
 		if err != nil {
 			t.Fatal(err)
 		}

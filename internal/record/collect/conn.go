@@ -392,7 +392,7 @@ func (k *conn) block(node int, block []byte) error {
 	if err := k.run.make(); err != nil {
 		return err
 	}
-	grown, err := f.append(k, k.run.dir, node, k.missing[node], &head, block)
+	grown, err := f.append(k, node, k.missing[node], &head, block)
 	k.run.grow(grown)
 	if err == nil && grown == 0 {
 		return nil
@@ -425,7 +425,7 @@ func (k *conn) close(node int) error {
 	if err := k.run.make(); err != nil {
 		return err
 	}
-	grown, err := f.end(k, k.run.dir, node)
+	grown, err := f.end(k, node)
 	k.run.grow(grown)
 	if err := k.written(node, err); err != nil {
 		return err

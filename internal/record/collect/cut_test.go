@@ -128,7 +128,8 @@ func cutting(t *testing.T, rt *rapid.T, seed uint64, nodes, bursts int, window, 
 	writeInfo(t, src, info)
 	var writers []*trace.Writer
 	for n := range nodes {
-		w, err := trace.Create(src, n, trace.Options{BufferBytes: 1 << 10, FlushEvery: 5 * time.Millisecond})
+		w, err := trace.Create(src, n, trace.Options{Run: info.ID, BufferBytes: 1 << 10,
+			FlushEvery: 5 * time.Millisecond})
 		if err != nil {
 			rt.Fatal(err)
 		}

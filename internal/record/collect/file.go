@@ -1,7 +1,6 @@
 package collect
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"maps"
@@ -32,11 +31,11 @@ type file struct {
 }
 
 // open makes k the owner and returns what there is, and who was the owner before.
-func (f *file) open(k *conn, dir string, node int) (have trace.Have, old *conn, err error) {
+func (f *file) open(k *conn, node int) (have trace.Have, old *conn, err error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.out == nil && f.have == nil {
-		if err := f.look(k.c.ctx, dir, node); err != nil {
+		if err := f.look(k, node); err != nil {
 			return have, nil, err
 		}
 	}
@@ -50,13 +49,13 @@ func (f *file) open(k *conn, dir string, node int) (have trace.Have, old *conn, 
 }
 
 // look finds out what there is from before this collector was started.
-func (f *file) look(ctx context.Context, dir string, node int) (err error) {
-	if _, err := os.Stat(filepath.Join(dir, trace.FileName(node))); err != nil {
+func (f *file) look(k *conn, node int) (err error) {
+	if _, err := os.Stat(filepath.Join(k.run.dir, trace.FileName(node))); err != nil {
 		f.have = &trace.Have{} // it is made with its first block
 		f.finished.Store(false)
 		return nil
 	}
-	if f.out, err = trace.OpenAppend(ctx, dir, node); err != nil {
+	if f.out, err = trace.OpenAppend(k.c.ctx, k.run.dir, node, k.run.id); err != nil {
 		return err
 	}
 	if f.finished.Load() {
@@ -72,14 +71,14 @@ var errGap = errors.New("blocks before it are missing")
 
 // append appends a block, unless it is there already, and reports by how many bytes the file grew. lost is
 // how many blocks of the node its sender has said to be lost.
-func (f *file) append(k *conn, dir string, node int, lost uint64, head *trace.RawBlock,
-	block []byte) (grown int64, err error) {
+func (f *file) append(k *conn, node int, lost uint64, head *trace.RawBlock, block []byte) (grown int64,
+	err error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.owner != k {
 		return 0, stream.ErrCut
 	}
-	if err := f.begin(k.c.ctx, dir, node); err != nil {
+	if err := f.begin(k, node); err != nil {
 		return 0, err
 	}
 	next := f.out.Next(head.Defs, head.Stream)
@@ -107,11 +106,11 @@ func (f *file) grown() int64 {
 }
 
 // begin opens the file for appending.
-func (f *file) begin(ctx context.Context, dir string, node int) (err error) {
+func (f *file) begin(k *conn, node int) (err error) {
 	if f.out != nil {
 		return nil
 	}
-	if f.out, err = trace.OpenAppend(ctx, dir, node); err == nil {
+	if f.out, err = trace.OpenAppend(k.c.ctx, k.run.dir, node, k.run.id); err == nil {
 		f.finished.Store(false)
 		f.have = nil
 	}
@@ -120,7 +119,7 @@ func (f *file) begin(ctx context.Context, dir string, node int) (err error) {
 
 // end writes the index, and reports by how many bytes the file grew. A file with nothing in it is made: its
 // node is known to have recorded nothing.
-func (f *file) end(k *conn, dir string, node int) (grown int64, err error) {
+func (f *file) end(k *conn, node int) (grown int64, err error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.owner != k {
@@ -129,7 +128,7 @@ func (f *file) end(k *conn, dir string, node int) (grown int64, err error) {
 	if f.finished.Load() {
 		return 0, nil
 	}
-	if err := f.begin(k.c.ctx, dir, node); err != nil {
+	if err := f.begin(k, node); err != nil {
 		return 0, err
 	}
 	before := f.size

@@ -25,11 +25,12 @@ func TestTree(t *testing.T) {
 		for i := range 2 {
 			src := filepath.Join(tmp, fmt.Sprintf("own%d%d", g, i))
 			node := 2*g + i
-			info := writeTrace(t, src, []int{node}, 3000)
 			if i == 0 {
+				writeTrace(t, src, []int{node}, 3000)
 				sources = append(sources, src)
 			} else {
-				info.ID, info.Program = common, "all.fa"
+				info := writeTrace(t, src, []int{node}, 3000, common)
+				info.Program = "all.fa"
 				writeInfo(t, src, info)
 				commonParts = append(commonParts, src)
 			}
@@ -83,7 +84,7 @@ func TestForwardingGoesOn(t *testing.T) {
 	src := filepath.Join(tmp, "a.trace")
 	info := &trace.RunInfo{ID: trace.NewRunID(), Program: "p.fa", Nodes: []trace.NodeInfo{{Node: 0, Workers: 2}}}
 	writeInfo(t, src, info)
-	w, err := trace.Create(src, 0, trace.Options{BufferBytes: 1 << 10})
+	w, err := trace.Create(src, 0, trace.Options{Run: info.ID, BufferBytes: 1 << 10})
 	if err != nil {
 		t.Fatal(err)
 	}

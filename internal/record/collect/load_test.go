@@ -110,7 +110,8 @@ func loadSender(addr, src, id string, node int, until time.Time,
 	if err := trace.WriteRunInfo(src, info); err != nil {
 		return 0, 0, err
 	}
-	w, err := trace.Create(src, node, trace.Options{BufferBytes: 8 << 10, FlushEvery: 100 * time.Millisecond})
+	w, err := trace.Create(src, node, trace.Options{Run: info.ID, BufferBytes: 8 << 10,
+		FlushEvery: 100 * time.Millisecond})
 	if err != nil {
 		return 0, 0, err
 	}

@@ -359,7 +359,7 @@ func (r *run) open(k *conn, node int) (trace.Have, error) {
 		}
 		k.files[node] = f
 	}
-	have, old, err := f.open(k, r.dir, node)
+	have, old, err := f.open(k, node)
 	if err != nil {
 		return have, r.fail(node, err)
 	}

@@ -66,7 +66,7 @@ func TestRunThatGoesOn(t *testing.T) {
 	sender, stop := start(t, quick(s.addr, src)) // the folder comes later
 	info := &trace.RunInfo{ID: trace.NewRunID(), Program: "dir/../../live.fa"}
 	writeInfo(t, src, info)
-	w, err := trace.Create(src, 5, trace.Options{FlushEvery: 5 * time.Millisecond})
+	w, err := trace.Create(src, 5, trace.Options{Run: info.ID, FlushEvery: 5 * time.Millisecond})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -79,6 +79,7 @@ func TraceOptions(buffer string, pool, level int, sync bool, full, flush string)
 // TraceWriter is the module trace_writer_module. Its work is done where events are emitted: a stream made
 // with one of its writers records every event that is on, before any handler sees it.
 type TraceWriter struct {
+	Run string // id of the run; "": the files do not tell it
 	// Sink, if set, gets the blocks of all nodes instead of files: see trace.CreateSink. Calls may overlap.
 	Sink func(b *trace.RawBlock) error
 
@@ -94,6 +95,7 @@ func (w *TraceWriter) Start(h *prof.Host) error {
 	if err != nil {
 		return err
 	}
+	opt.Run = w.Run
 	create := func(node int) (*trace.Writer, error) { return trace.CreateSink(node, opt, w.Sink) }
 	if w.Sink == nil {
 		if w.dir = h.String("dir"); w.dir == "" {

@@ -74,6 +74,10 @@ func Start(v *crew.Voice, c *crew.Crew, o *Options, plan *config.Plan) (*Recordi
 	if o.Send != nil && len(o.Send.Targets) > 1 {
 		r.group = o.Send.sharing(c.Rank(), c.Size())
 	}
+	err := r.agreeOnRun()
+	if err != nil {
+		return nil, err
+	}
 	var uses []prof.Use
 	for _, m := range plan.Modules {
 		if !m.On {
@@ -90,8 +94,7 @@ func Start(v *crew.Voice, c *crew.Crew, o *Options, plan *config.Plan) (*Recordi
 	if len(uses) == 0 {
 		return r, nil
 	}
-	err := r.startModules(v.Terminal, uses, plan)
-	if err == nil {
+	if err = r.startModules(v.Terminal, uses, plan); err == nil {
 		return r, nil
 	}
 	if r.run != nil {
@@ -103,6 +106,13 @@ func Start(v *crew.Voice, c *crew.Crew, o *Options, plan *config.Plan) (*Recordi
 		r.io.Say("warning: %v", err)
 	}
 	return nil, err
+}
+
+// agreeOnRun gives the run an id, the same in all processes.
+func (r *Recording) agreeOnRun() error {
+	id, err := procs.Broadcast(r.crew.Group(), 0, []byte(trace.NewRunID()))
+	r.info.ID = string(id)
+	return err
 }
 
 // startModules starts the modules, and tells whoever reads or gets the trace what run it is of.
@@ -162,13 +172,11 @@ func (r *Recording) prepareTrace(u *prof.Use) error {
 	if _, given := u.Params["flush"]; (r.opt.Send != nil || r.opt.Live != nil) && !given {
 		u.Params["flush"] = followedFlush
 	}
+	w := &modules.TraceWriter{Run: r.info.ID}
+	u.Info.New = func() prof.Module { return w }
 	if r.opt.NoTrace {
 		r.queue = stream.NewQueue(0, nil)
-		u.Info.New = func() prof.Module {
-			return &modules.TraceWriter{Sink: func(b *trace.RawBlock) error {
-				return r.queue.Put(b.Node, b.Bytes)
-			}}
-		}
+		w.Sink = func(b *trace.RawBlock) error { return r.queue.Put(b.Node, b.Bytes) }
 		return nil
 	}
 	var err error
@@ -258,7 +266,7 @@ func (r *Recording) WantsDFs() bool { return r.run.WantsDFs() }
 func (r *Recording) describe(started time.Time, plan *config.Plan) {
 	o, c := r.opt, r.crew
 	r.info = trace.RunInfo{
-		ID: trace.NewRunID(), Program: filepath.Base(o.Program), Args: trace.Redact(o.Args),
+		ID: r.info.ID, Program: filepath.Base(o.Program), Args: trace.Redact(o.Args),
 		CommandLine: trace.Redact(os.Args), Started: started,
 		Hosts: c.Hosts(), Processes: c.Processes(), Clock: clock.Name(),
 		Versions: map[string]string{}, Settings: map[string]string{}, Off: r.Session.Off(),

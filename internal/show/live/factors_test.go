@@ -340,7 +340,7 @@ func TestGrowing(t *testing.T) {
 		left := map[int][]trace.RawBlock{}
 		for n, list := range byNode {
 			left[n] = list
-			if files[n], err = trace.OpenAppend(context.Background(), dir, n); err != nil {
+			if files[n], err = trace.OpenAppend(context.Background(), dir, n, ""); err != nil {
 				t.Fatal(err)
 			}
 		}

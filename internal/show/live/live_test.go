@@ -139,7 +139,7 @@ func TestFollow(t *testing.T) {
 	defer r.Close()
 	files := map[int]*trace.Appender{}
 	for node := range 2 {
-		if files[node], err = trace.OpenAppend(context.Background(), dir, node); err != nil {
+		if files[node], err = trace.OpenAppend(context.Background(), dir, node, ""); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -208,7 +208,7 @@ func TestWake(t *testing.T) {
 	files := map[int]*trace.Appender{}
 	for node := range 2 {
 		var err error
-		if files[node], err = trace.OpenAppend(context.Background(), dir, node); err != nil {
+		if files[node], err = trace.OpenAppend(context.Background(), dir, node, ""); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -344,7 +344,7 @@ func TestLongLive(t *testing.T) {
 	defer r.Close()
 	files := map[int]*trace.Appender{}
 	for node := range 2 {
-		if files[node], err = trace.OpenAppend(context.Background(), dir, node); err != nil {
+		if files[node], err = trace.OpenAppend(context.Background(), dir, node, ""); err != nil {
 			t.Fatal(err)
 		}
 	}

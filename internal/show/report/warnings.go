@@ -137,6 +137,10 @@ func Problem(p trace.Problem, lang string) string {
 		say("нет и других файлов")
 	case p.Kind == trace.Unwritten:
 		say("записано не всё: на диске не было места, или он отказал")
+	case p.Kind == trace.Foreign && p.Node >= 0:
+		say("это файл другого запуска, он не учтён")
+	case p.Kind == trace.Foreign:
+		say("это описание другого запуска, оно не учтено")
 	case p.Kind == trace.Truncated:
 		say("файл обрывается, смещение %d", p.Offset)
 	case p.Kind == trace.Unfinished && p.Node < 0:

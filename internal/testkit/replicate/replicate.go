@@ -58,7 +58,7 @@ type Stats struct {
 // Write writes the trace r, repeated, into the folder dir. Nodes of r must be 0 to k-1 for some k, and
 // nothing of it may be damaged or missing. Copy c has the nodes c*k to c*k+k-1.
 func Write(ctx context.Context, dir string, r *trace.Reader, opt Options) (Stats, error) {
-	w := &writer{opt: opt, r: r, k: len(r.Nodes())}
+	w := &writer{opt: opt, r: r, k: len(r.Nodes()), run: trace.NewRunID()}
 	if err := w.check(); err != nil {
 		return Stats{}, err
 	}
@@ -86,6 +86,7 @@ type writer struct {
 	opt   Options
 	r     *trace.Reader
 	k     int
+	run   string            // id of the run that is made
 	home  map[uint64]uint16 // by id of a DF: the node that made it
 	stats Stats
 
@@ -203,12 +204,11 @@ func (w *writer) writeAll(ctx context.Context, dir string, src *source) error {
 
 // info is run.json.
 func (w *writer) info() *trace.RunInfo {
-	info := trace.RunInfo{ID: trace.NewRunID(), Ended: trace.EndedDone}
+	info := trace.RunInfo{Ended: trace.EndedDone}
 	if old := w.r.Run(); old != nil {
-		id := info.ID
 		info = *old
-		info.ID = id
 	}
+	info.ID = w.run
 	settings := map[string]string{"copies": strconv.Itoa(w.opt.Copies),
 		"crossing": strconv.FormatFloat(w.opt.Crossing, 'g', -1, 64)}
 	for k, v := range info.Settings {

@@ -209,7 +209,7 @@ func (l *loader) count(k trace.Kind, args []uint64, peer func(int) int) {
 
 // writeOne writes one copy of a node.
 func (w *writer) writeOne(dir string, src *source, copy int) error {
-	out, err := trace.Create(dir, copy*w.k+src.node, trace.Options{Sync: true})
+	out, err := trace.Create(dir, copy*w.k+src.node, trace.Options{Sync: true, Run: w.run})
 	if err != nil {
 		return err
 	}
