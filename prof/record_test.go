@@ -1,6 +1,7 @@
 package prof_test
 
 import (
+	"encoding/hex"
 	"os"
 	"path/filepath"
 	"slices"
@@ -45,6 +46,10 @@ func TestRecord(t *testing.T) {
 	if p := r.Problems(); len(p) != 0 || info.Ended != trace.EndedDone || !slices.Equal(info.Off,
 		[]string{"DFEvents.onStored"}) || r.Events() != 4 {
 		t.Errorf("%v, %+v, %d events", p, info, r.Events())
+	}
+	if head, err := os.ReadFile(filepath.Join(dir, trace.FileName(0))); err != nil ||
+		!strings.HasPrefix(info.ID, hex.EncodeToString(head[16:28])) {
+		t.Errorf("%v: the file is not of run %s", err, info.ID)
 	}
 	d := r.Defs(0)
 	c, _ := d.Code(1)
