@@ -13,8 +13,8 @@ import (
 	"github.com/whyslow/whyslow/trace"
 )
 
-// greedyTrace makes a trace of a few KB that takes a hundred times as much as a model: CFs that are created, and
-// a worker that is idle, again and again.
+// greedyTrace makes a trace of a few KB that takes a hundred times as much as a model: CFs that are created,
+// and a worker that is idle, again and again.
 func greedyTrace(t *testing.T, dir string) {
 	t.Helper()
 	r, w := io.Pipe()
@@ -33,8 +33,8 @@ func greedyTrace(t *testing.T, dir string) {
 	}
 }
 
-// TestMemory gives verbs less memory than a trace needs: they say so in one line, before they start or while they
-// work, and tell how much it takes.
+// TestMemory gives verbs less memory than a trace needs: they say so in one line, before they start or while
+// they work, and tell how much it takes.
 func TestMemory(t *testing.T) {
 	home, dir := lunaHome(t), t.TempDir()
 	greedyTrace(t, dir)

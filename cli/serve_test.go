@@ -74,7 +74,7 @@ func TestServeUnderAttack(t *testing.T) {
 		}
 		if i%3 == 0 {
 			r := bufio.NewReader(c)
-			if _, err := http.ReadResponse(r, nil); err != nil {
+			if _, err := http.ReadResponse(r, nil); err != nil { //nolint:bodyclose // what follows is no body
 				t.Fatal(err)
 			}
 			for frames := stream.NewFrameReader(r, 1<<20); ; {

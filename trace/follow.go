@@ -106,8 +106,9 @@ func (f *Follower) Closed(node int) bool {
 	return ff != nil && ff.closed
 }
 
-// Lost returns how many blocks of a node's file are known to be missing or damaged: those that Poll passed over,
-// those whose numbers were left out, and, once the file is closed, definitions that its events refer to.
+// Lost returns how many blocks of a node's file are known to be missing or damaged: those that Poll passed
+// over, those whose numbers were left out, and, once the file is closed, definitions that its events refer
+// to.
 func (f *Follower) Lost(node int) uint64 {
 	ff := f.node(node)
 	if ff == nil {

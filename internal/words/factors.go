@@ -1,7 +1,7 @@
 package words
 
-// Factor is how a factor is shown: by reports, the page (web/src/lib/words.gen.ts), comparisons and exports. What
-// it is computed from stands in package slou, which has a constant for each of the table's rows.
+// Factor is how a factor is shown: by reports, the page (web/src/lib/words.gen.ts), comparisons and exports.
+// What it is computed from stands in package slou, which has a constant for each of the table's rows.
 type Factor struct {
 	Letter string // its name in JSON, tables and CSV
 	Class  string // of style sheets: its colour
@@ -85,8 +85,8 @@ type Part struct {
 	Before, Spent Phrase
 }
 
-// AllParts are the parts with names of their own, factor by factor, in the order of every table. Other parts are
-// named by links and locks: they speak for themselves.
+// AllParts are the parts with names of their own, factor by factor, in the order of every table. Other parts
+// are named by links and locks: they speak for themselves.
 var AllParts = []Part{
 	{Factor: "S", Name: "nowhere", Means: Phrase{"nothing ready anywhere", "готового нет нигде"}},
 	{Factor: "S", Name: "here", Means: Phrase{"ready on this node", "готовое есть на этом узле"}, Ready: true},

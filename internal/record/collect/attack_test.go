@@ -410,7 +410,8 @@ func TestManySenders(t *testing.T) {
 	}
 }
 
-// A collector that forgets what it acknowledged, over and over, is sent everything again, but not all the time.
+// A collector that forgets what it acknowledged, over and over, is sent everything again, but not all the
+// time.
 func TestCollectorForgets(t *testing.T) {
 	src := filepath.Join(t.TempDir(), "a.trace")
 	writeTrace(t, src, []int{0}, 1000)

@@ -37,8 +37,8 @@ type queued struct {
 	head queuedHead
 }
 
-// queuedHead is what the header of a block that waits tells. An entry is no longer than the shortest block: the
-// queue takes at most twice its size, however short the blocks are.
+// queuedHead is what the header of a block that waits tells. An entry is no longer than the shortest block:
+// the queue takes at most twice its size, however short the blocks are.
 type queuedHead struct {
 	Defs   bool
 	Stream int

@@ -101,8 +101,8 @@ func explainLoad(path string, prog *luna.Program, msg string, defined func(strin
 	var errs []error
 	for _, r := range prog.Routines {
 		if r.Body == nil && missing[r.CName] {
-			errs = append(errs, fmt.Errorf("%v: undefined symbol: %s: the C++ function imported as %s does not exist; "+
-				"%s; it must be declared extern \"C\"", r.Pos, r.CName, r.Name, searched))
+			errs = append(errs, fmt.Errorf("%v: undefined symbol: %s: the C++ function imported as %s "+
+				"does not exist; %s; it must be declared extern \"C\"", r.Pos, r.CName, r.Name, searched))
 		}
 	}
 	if errs != nil {

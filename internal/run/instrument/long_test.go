@@ -50,8 +50,8 @@ func repeated(before, again, after string) func(n int) string {
 	return func(n int) string { return before + strings.Repeat(again, n/len(again)) + after }
 }
 
-// TestLongLines holds the time for a text against that for one four times as long: it grows about as the length,
-// not as its square.
+// TestLongLines holds the time for a text against that for one four times as long: it grows about as the
+// length, not as its square.
 func TestLongLines(t *testing.T) {
 	rules := append(append([]Rule{}, programRules...), exitRule...)
 	took := func(text string) time.Duration {

@@ -190,8 +190,8 @@ func places(given []string, outDir string) (files, targets []string, err error) 
 	return files, targets, nil
 }
 
-// writable tells whether target is a regular file or nothing yet. A symbolic link may lead anywhere: into a file
-// of somebody else, when the sources come from others.
+// writable tells whether target is a regular file or nothing yet. A symbolic link may lead anywhere: into a
+// file of somebody else, when the sources come from others.
 func writable(target string) error {
 	info, err := os.Lstat(target)
 	switch {

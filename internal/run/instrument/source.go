@@ -173,11 +173,12 @@ func (f *file) parse(v *vocabulary) {
 
 // skip gives up the file.
 func (f *file) skip(p problem, where string) {
-	f.problem = &Warning{Pos: f.pos(&walker{text: f.given}, p.at), Text: p.what + where + "; the file is left as it is", Skipped: true}
+	f.problem = &Warning{Pos: f.pos(&walker{text: f.given}, p.at), Skipped: true,
+		Text: p.what + where + "; the file is left as it is"}
 }
 
-// walker finds the lines and columns of bytes that come in ascending order, and reads a text only once for all
-// of them: a file may have millions of places on one line.
+// walker finds the lines and columns of bytes that come in ascending order, and reads a text only once for
+// all of them: a file may have millions of places on one line.
 type walker struct {
 	text          []byte
 	at, line, col int // how far it got; lines and columns from 0, columns in characters

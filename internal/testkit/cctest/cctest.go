@@ -31,8 +31,8 @@ func Make(t testing.TB, p Program) string {
 	return path
 }
 
-// Sanitized is Make for a program with sanitizers, which it has with effort.Long only: with them, compiling and
-// running take several times as long. The test is skipped where the compiler lacks their libraries.
+// Sanitized is Make for a program with sanitizers, which it has with effort.Long only: with them, compiling
+// and running take several times as long. The test is skipped where the compiler lacks their libraries.
 func Sanitized(t testing.TB, p Program) string {
 	t.Helper()
 	if !effort.Long {

@@ -12,8 +12,8 @@ import (
 
 // Each compilation unit that has an address is read once, from front to end: a tree, depth first, in which
 // functions contain blocks and inlined calls, each with the addresses it covers. Hostile files would make
-// debug/dwarf's recursive way to skip children exhaust the stack, and -ffunction-sections breaks its search in
-// line tables.
+// debug/dwarf's recursive way to skip children exhaust the stack, and -ffunction-sections breaks its search
+// in line tables.
 
 // maxEntries is how many entries, and ranges of addresses, of one file are looked at.
 const maxEntries = 100_000_000
@@ -159,7 +159,8 @@ func between(offsets []uint64, low, high uint64) []uint64 {
 }
 
 // covering finds for each offset the functions that cover it, outermost first.
-func covering(data *dwarf.Data, unit *dwarf.Entry, offsets []uint64, budget *int) (map[uint64][]frame, error) {
+func covering(data *dwarf.Data, unit *dwarf.Entry, offsets []uint64, budget *int) (
+	map[uint64][]frame, error) {
 	frames := map[uint64][]frame{}
 	var failed error
 	err := walk(data, unit.Offset, budget, func(e *dwarf.Entry, depth int) bool {
