@@ -41,8 +41,8 @@ func (s *search) collective(in *instance) (key collectiveKey, c Collective) {
 	return key, c
 }
 
-// soon is how soon after a barrier a collective must come, or the other way round, so that nothing can have been
-// written between. ns.
+// soon is how soon after a barrier a collective must come, or the other way round, so that nothing can have
+// been written between. ns.
 const soon = 10_000
 
 // isBarrierEnd tells whether a collective, nil for none, ends a barrier.

@@ -2,13 +2,13 @@ package pattern
 
 import (
 	"context"
-	"fmt"
 	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/whyslow/whyslow/internal/model"
 	"github.com/whyslow/whyslow/internal/procs"
+	"github.com/whyslow/whyslow/internal/words"
 )
 
 // Options of Compute. There are none: it always looks for every pattern.
@@ -77,7 +77,11 @@ func (s *search) whole() {
 		}
 		slices.SortFunc(r.Metrics[i].Rows, func(x, y Row) int { return x.Call - y.Call })
 	}
-	r.Problems = append(problems(s.r), s.unfinished()...)
+	r.problems = append(problems(s.r), s.unfinished()...)
+	for _, p := range r.problems {
+		r.Problems = append(r.Problems, p.In(words.English))
+	}
+	*r = *r.In(words.English)
 }
 
 // times sums up the own time of all visits of own threads, and counts.
@@ -144,28 +148,36 @@ func (s *search) times() {
 }
 
 // problems says what could not be used.
-func problems(r *model.Regions) (out []string) {
+func problems(r *model.Regions) (out []words.Text) {
 	open, stray, back := 0, 0, 0
 	for i := range r.Threads {
 		t := &r.Threads[i]
 		open, stray, back = open+t.Open, stray+t.Stray, back+t.Back
 	}
-	say := func(n int, text string) {
+	say := func(n int, english, russian string) {
 		if n > 0 {
-			out = append(out, fmt.Sprintf(text, n))
+			out = append(out, words.Say(english, russian, n))
 		}
 	}
 	say(open, "regions that were entered and never left: %d; their time is counted to the end of the thread "+
-		"or, if it was killed, of the run")
-	say(stray, "exits of regions that were not entered: %d; they are ignored")
+		"or, if it was killed, of the run",
+		"областей, из которых поток не вышел: %d; их время считается до конца потока или, если он был прерван, "+
+			"до конца запуска")
+	say(stray, "exits of regions that were not entered: %d; they are ignored",
+		"выходов из областей, в которые поток не входил: %d; они не учтены")
 	say(back, "events with a time before that of an earlier one of the same thread: %d; they are taken to be "+
-		"at that time")
+		"at that time",
+		"событий раньше предыдущего события того же потока: %d; их время принято равным его времени")
 	say(r.Mixed, "collectives in which the threads of a group called different operations: %d; the program is "+
-		"wrong there, or events are missing, and no waits are looked for in them")
+		"wrong there, or events are missing, and no waits are looked for in them",
+		"коллективных операций, в которых потоки группы вызвали разное: %d; там ошибка в программе или не хватает "+
+			"событий, и ожиданий в них не ищут")
 	say(r.Unmatched, "calls of collectives without the calls of all other threads of the group: %d; no waits "+
-		"are looked for in them")
+		"are looked for in them",
+		"вызовов коллективных операций без вызовов всех остальных потоков группы: %d; ожиданий в них не ищут")
 	say(r.Overlapping, "acquisitions of a lock before another thread had released it: %d; clocks disagree, or "+
-		"the lock is not one")
+		"the lock is not one",
+		"захватов блокировки до её освобождения другим потоком: %d; часы расходятся, или это не блокировка")
 	return out
 }
 
@@ -173,40 +185,38 @@ func problems(r *model.Regions) (out []string) {
 const mostUnfinished = 3
 
 // unfinished says who was waited for in vain.
-func (s *search) unfinished() (out []string) {
-	for i, u := range s.r.Unfinished {
-		if i == mostUnfinished {
-			break
-		}
+func (s *search) unfinished() (out []words.Text) {
+	for _, u := range s.r.Unfinished[:min(len(s.r.Unfinished), mostUnfinished)] {
 		e := u.Came[0]
 		c := &s.list[s.of[e.Thread][s.r.Record(e).Visit]]
-		place := s.regions[c.Region].Name
+		place := words.Say("%s", "%s", s.regions[c.Region].Name)
 		if c.File != "" {
-			place += fmt.Sprintf(" at %s:%d", c.File, c.Line)
+			place = words.Say("%s at %s:%d", "%s (%s:%d)", place, c.File, c.Line)
 		}
 		var came []int32
 		for _, e := range u.Came {
 			came = append(came, int32(s.r.Threads[e.Thread].Node))
 		}
-		out = append(out, fmt.Sprintf("%s was called by %s, and never by %s of its group", place,
-			threadsText(came),
+		out = append(out, words.Say("%s was called by %s, and never by %s of its group",
+			"операцию %s вызвали (%s), а остальные потоки группы (%s) — нет", place, threadsText(came),
 			threadsText(u.Absent)))
 	}
 	return out
 }
 
 // threadsText names some threads by their nodes.
-func threadsText(nodes []int32) string {
+func threadsText(nodes []int32) words.Text {
 	const most = 8
-	text := make([]string, 0, most)
-	for i, n := range nodes {
-		if i == most {
-			return fmt.Sprintf("threads %s and %d others", strings.Join(text, ", "), len(nodes)-most)
-		}
+	var text []string
+	for _, n := range nodes[:min(len(nodes), most)] {
 		text = append(text, strconv.Itoa(int(n)))
 	}
-	if len(nodes) == 1 {
-		return "thread " + text[0]
+	list := strings.Join(text, ", ")
+	switch {
+	case len(nodes) > most:
+		return words.Say("threads %s and %d others", "потоки %s и ещё %d", list, len(nodes)-most)
+	case len(nodes) == 1:
+		return words.Say("thread %s", "поток %s", list)
 	}
-	return "threads " + strings.Join(text, ", ")
+	return words.Say("threads %s", "потоки %s", list)
 }

@@ -1,6 +1,11 @@
 package pattern
 
-import "github.com/whyslow/whyslow/internal/model"
+import (
+	"slices"
+
+	"github.com/whyslow/whyslow/internal/model"
+	"github.com/whyslow/whyslow/internal/words"
+)
 
 // Result is what the search found in a run: severities, that is amounts of metrics, by call path and thread.
 //
@@ -23,7 +28,8 @@ type Result struct {
 	// what could not be paired or was not recorded, a sentence each
 	Problems []string `json:"problems"`
 
-	pieces map[model.WorkerID][]Piece
+	problems []words.Text // Problems
+	pieces   map[model.WorkerID][]Piece
 }
 
 // Unit of a metric.
@@ -181,17 +187,33 @@ const (
 	Works                      // the program worked, in a function
 )
 
-// Piece is time of a worker in a region. The pieces of a worker do not overlap and are in order; between them it
-// was in none.
+// Piece is time of a worker in a region. The pieces of a worker do not overlap and are in order; between them
+// it was in none.
 type Piece struct {
 	From, To int64 // common clock
 	Kind     PieceKind
-	Part     string // id of the pattern or of the operation's class; of Transfers over one link "0->1"; of Works ""
-	Call     int    // index into Calls
+	// Part is the id of the pattern or of the operation's class; of Transfers over one link "0->1"; of Works "".
+	Part string
+	Call int // index into Calls
 }
 
 // Pieces gives the pieces of a worker, for the division of its time.
 func (r *Result) Pieces(w model.WorkerID) []Piece { return r.pieces[w] }
+
+// In gives the result with the names of metrics and its sentences in a language. It shares everything else
+// with r.
+func (r *Result) In(l words.Lang) *Result {
+	out := *r
+	out.Metrics, out.Problems = slices.Clone(r.Metrics), slices.Clone(r.Problems)
+	for i := range out.Metrics {
+		m := &out.Metrics[i]
+		m.Name, m.Doc = words.Metrics[m.ID].Name.In(l), words.Metrics[m.ID].Doc.In(l)
+	}
+	for i, p := range r.problems {
+		out.Problems[i] = p.In(l)
+	}
+	return &out
+}
 
 // Path names the regions of a call path, from the outermost function: "main > solve > upc_barrier".
 func (r *Result) Path(call int) string {

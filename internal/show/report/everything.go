@@ -279,6 +279,9 @@ func (a *Everything) In(lang string) *Everything {
 	for i := range a.Advice {
 		other.Advice[i] = a.Advice[i].In(words.LangOf(lang))
 	}
+	if a.Pattern != nil {
+		other.Pattern = a.Pattern.In(words.LangOf(lang))
+	}
 	return &other
 }
 
