@@ -132,8 +132,8 @@ names the code fragments, links and data fragments that cost the time.`,
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 		return console.Misuse("%w", flagError(err))
 	})
-	for _, command := range []func(console.IO) *cobra.Command{runCommand, reportCommand, dumpCommand, diffCommand,
-		convertCommand, experimentCommand, lunaCommand, rtsCommand, viewCommand, serveCommand, initCommand,
+	for _, command := range []func(console.IO) *cobra.Command{runCommand, reportCommand, dumpCommand,
+		diffCommand, convertCommand, experimentCommand, lunaCommand, rtsCommand, viewCommand, serveCommand, initCommand,
 		modulesCommand, instrumentCommand, shmemCommand, doctorCommand, versionCommand, licencesCommand} {
 		root.AddCommand(command(io))
 	}

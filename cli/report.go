@@ -100,7 +100,8 @@ func (o *reportOptions) check(verb string) error {
 
 // checkReading checks --inputs and --lang.
 func checkReading(verb, inputs, lang string) error {
-	return cmp.Or(checkChoice(verb, "inputs", inputs, "all", "data"), checkChoice(verb, "lang", lang, "en", "ru"))
+	return cmp.Or(checkChoice(verb, "inputs", inputs, "all", "data"),
+		checkChoice(verb, "lang", lang, "en", "ru"))
 }
 
 // face is a way to write a report, and where it goes.

@@ -8,47 +8,19 @@ import (
 	"github.com/whyslow/whyslow/trace"
 )
 
-// correct moves the times of every stream to the common clock.
-func (b *builder) correct(repair bool) {
-	if b.m.clocks == nil { // else several processes found them out together
-		b.findClocks(repair)
-	}
-	b.applyClocks()
-}
-
-// findClocks corrects clocks by their comparisons, and, of a whole run of several processes, so that no
-// message is received before it was sent.
-func (b *builder) findClocks(repair bool) {
-	m := b.m
-	m.clocks = b.syncs()
-	if process, several := b.processes(); several {
-		crossings := b.crossings(process)
-		switch {
-		case repair && b.severalHosts():
-			b.repairRegions(process, crossings, b.rawThreads())
-		case repair:
-			m.clocks, m.Clocks = RepairClocks(m.clocks, crossings)
-		default:
-			m.Clocks = CompareClocks(m.clocks, crossings)
-			m.Clocks.Left = m.Clocks.Interpolated
-		}
-	}
-}
-
 // applyClocks moves all times by what m.clocks says.
 func (b *builder) applyClocks() {
 	m := b.m
 	for _, s := range b.streams {
-		if list := m.clocks[s.Node]; len(list) > 0 {
+		if list := m.Clock(s.Node); len(list) > 0 {
 			s.correct(list)
 		}
 	}
 	for i := range b.damage {
-		if d := &b.damage[i]; d.Node < len(m.clocks) && len(m.clocks[d.Node]) > 0 {
-			d.From = Common(d.From, m.clocks[d.Node])
-			if d.To != math.MaxInt64 {
-				d.To = Common(d.To, m.clocks[d.Node])
-			}
+		d := &b.damage[i]
+		d.From = Common(d.From, m.Clock(d.Node))
+		if d.To != math.MaxInt64 {
+			d.To = Common(d.To, m.Clock(d.Node))
 		}
 	}
 }

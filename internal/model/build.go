@@ -5,6 +5,7 @@ import (
 	"runtime"
 	"sync"
 
+	"github.com/whyslow/whyslow/internal/procs"
 	"github.com/whyslow/whyslow/trace"
 )
 
@@ -79,8 +80,6 @@ const maxWorkers = 1 << 12
 // finish joins what the streams have collected.
 func (b *builder) finish() *Model {
 	m := b.m
-	// Workers' executions become neighbours in the order of nodes and streams.
-	sortStreams(b.streams)
 	b.nDF = len(m.DFName)
 	m.cfs, m.messages, m.requests = b.cfs, b.messages, b.requests
 	for _, s := range b.streams {
@@ -98,6 +97,9 @@ func (b *builder) finish() *Model {
 func Build(ctx context.Context, r *trace.Reader, opt Options) (*Model, error) {
 	b := newBuilder(r.Run(), r.Nodes())
 	if err := b.read(ctx, r, opt, nil); err != nil {
+		return nil, err
+	}
+	if err := b.findClocks(procs.Alone()); err != nil {
 		return nil, err
 	}
 	return b.finish(), nil
@@ -159,12 +161,12 @@ func (b *builder) read(ctx context.Context, r *trace.Reader, opt Options,
 // kindSet is a set of kinds of events.
 type kindSet [trace.MaxKind + 1]bool
 
-// readStreams fills the streams with the events of a reader, but for kinds to skip. progress is called after
-// every block.
+// readStreams fills the streams with the events of a reader, but for kinds to skip, and orders them by node and
+// number: so workers' executions become neighbours. progress is called after every block.
 func (b *builder) readStreams(ctx context.Context, r *trace.Reader, parallel int, tables []nodeTables,
 	part *stretch, skip *kindSet, progress func()) error {
 	var mu sync.Mutex
-	return r.EachStream(parallel, func(c *trace.Cursor) error {
+	err := r.EachStream(parallel, func(c *trace.Cursor) error {
 		s := newStream(b, c.Node, c.Stream, tables[c.Node])
 		part.enter(s, c)
 		var batch trace.Batch
@@ -184,4 +186,6 @@ func (b *builder) readStreams(ctx context.Context, r *trace.Reader, parallel int
 		mu.Unlock()
 		return nil
 	})
+	sortStreams(b.streams)
+	return err
 }

@@ -5,6 +5,7 @@ import (
 	"context"
 	"slices"
 
+	"github.com/whyslow/whyslow/internal/procs"
 	"github.com/whyslow/whyslow/trace"
 )
 
@@ -29,9 +30,7 @@ type Disorder struct {
 // ClockRepair says how a node's times were moved so that no message is received before it was sent. It is
 // zero where they were not.
 type ClockRepair struct {
-	Count     int64 `json:"count"`      // messages for which the clock was put forward
-	LargestNS int64 `json:"largest_ns"` // by how much at most at once
-	SumNS     int64 `json:"sum_ns"`
+	Disorder // the messages for which the clock was put forward
 	// how far an event was moved at most, including what earlier messages passed on
 	MovedNS int64 `json:"moved_ns"`
 }
@@ -39,8 +38,8 @@ type ClockRepair struct {
 // Repairs sums up the repairs of all nodes.
 func (c *Clocks) Repairs() (r ClockRepair) {
 	for _, n := range c.Nodes {
-		r.Count, r.SumNS = r.Count+n.Count, r.SumNS+n.SumNS
-		r.LargestNS, r.MovedNS = max(r.LargestNS, n.LargestNS), max(r.MovedNS, n.MovedNS)
+		r.join(n.Disorder)
+		r.MovedNS = max(r.MovedNS, n.MovedNS)
 	}
 	return r
 }
@@ -213,6 +212,71 @@ func (b *builder) crossings(process []int) (out []Crossing) {
 	return out
 }
 
+// findClocks finds the corrections of all clocks. Where, by the comparisons alone, a message would be
+// received before it was sent, or collectives and locks may ask for as much, one process repairs them for all.
+func (b *builder) findClocks(g procs.Group) error {
+	m := b.m
+	m.clocks = b.syncs()
+	process, several := b.processes()
+	if !several {
+		return nil
+	}
+	crossings := slices.DeleteFunc(b.crossings(process), func(l Crossing) bool { return !m.Own(int(l.To)) })
+	found, err := procs.AllOf(g, CompareClocks(m.clocks, crossings))
+	if err != nil {
+		return err
+	}
+	for i := range found {
+		m.Clocks.Join(&found[i])
+	}
+	switch {
+	case b.interpolated:
+		m.Clocks.Left = m.Clocks.Interpolated
+	case m.Clocks.Interpolated.Count == 0 && !b.severalHosts():
+		m.Clocks.Nodes = make([]ClockRepair, len(m.clocks))
+	default:
+		return b.repairClocks(g, process, crossings)
+	}
+	return nil
+}
+
+// evidence is what a process knows that asks for repairs of clocks.
+type evidence struct {
+	Crossings []Crossing
+	Threads   []Thread
+}
+
+// repaired is what the process that repairs clocks found.
+type repaired struct {
+	Knots  [][]ClockSync
+	Clocks Clocks
+}
+
+func (b *builder) repairClocks(g procs.Group, process []int, own []Crossing) error {
+	m := b.m
+	all := evidence{Crossings: own}
+	if b.severalHosts() {
+		all.Threads = b.rawThreads()
+	}
+	err := procs.Collect(g, func() evidence { return all }, func(_ int, theirs *evidence) error {
+		all.Crossings = append(all.Crossings, theirs.Crossings...)
+		all.Threads = append(all.Threads, theirs.Threads...)
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	if g.Rank() == 0 {
+		b.repairRegions(process, all.Crossings, inOrderOfNodes(all.Threads))
+	}
+	r, err := procs.FromMember(g, 0, repaired{m.clocks, m.Clocks})
+	if err != nil {
+		return err
+	}
+	m.clocks, m.Clocks = append(r.Knots, make([][]ClockSync, len(m.clocks)-len(r.Knots))...), r.Clocks
+	return nil
+}
+
 // clockKinds are the events that clocks are compared and repaired by.
 var clockKinds = []trace.Kind{trace.KindEntered, trace.KindExited, trace.KindCollective, trace.KindAcquired,
 	trace.KindReleased, trace.KindProgramStarted, trace.KindClockSync, trace.KindDFSent, trace.KindDFReceived,
@@ -234,7 +298,6 @@ func ReadClocks(ctx context.Context, r *trace.Reader) ([][]ClockSync, Clocks, er
 	if err := b.readStreams(ctx, r, 2, tables, nil, &skip, func() {}); err != nil {
 		return nil, Clocks{}, err
 	}
-	sortStreams(b.streams)
-	b.findClocks(true)
-	return b.m.clocks, b.m.Clocks, nil
+	err := b.findClocks(procs.Alone())
+	return b.m.clocks, b.m.Clocks, err
 }

@@ -144,22 +144,27 @@ func (t *tables) undefined(node int, df uint64) DF {
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	ref := dfRef{uint32(node), trace.DF(df)}
-	g, ok := t.late[ref]
+	return t.lateDF(dfRef{uint32(node), trace.DF(df)}, func() string { return fmt.Sprintf("#%d", df) })
+}
+
+func (t *tables) lateDF(ref dfRef, name func() string) DF {
+	df, ok := t.late[ref]
 	if !ok {
-		g = DF(len(t.m.DFName))
-		t.m.DFName, t.m.dfHome = append(t.m.DFName, t.name(fmt.Sprintf("#%d", df))), append(t.m.dfHome, ref)
-		t.late[ref] = g
+		df = DF(len(t.m.DFName))
+		t.m.DFName, t.m.dfHome = append(t.m.DFName, t.name(name())), append(t.m.dfHome, ref)
+		t.late[ref] = df
 	}
-	return g
+	return df
 }
 
 // identity gives the identity list of a DF: creating node and number of its name, then the indices.
-func (m *Model) identity(df DF) []int64 {
+func (m *Model) identity(df DF) []int64 { return m.appendIdentity(nil, df) }
+
+func (m *Model) appendIdentity(dst []int64, df DF) []int64 {
 	ref := m.dfHome[df]
 	if int(ref.node) >= len(m.defs) || m.defs[ref.node] == nil {
-		return m.abroad[df]
+		return append(dst, m.abroad[df]...)
 	}
-	_, list, _ := m.defs[ref.node].DF(ref.df, nil)
-	return list
+	_, dst, _ = m.defs[ref.node].DF(ref.df, dst)
+	return dst
 }

@@ -41,13 +41,20 @@ func (m *Model) FindDF(key string) DF {
 	left, right, _ := strings.Cut(key, ":")
 	node, err1 := strconv.ParseUint(left, 10, 16)
 	number, err2 := strconv.ParseUint(right, 10, 32)
-	if err1 != nil || err2 != nil || node >= uint64(len(m.numbers)) {
+	if err1 != nil || err2 != nil {
 		return 0
 	}
-	if list := m.numbers[node]; number < uint64(len(list)) && list[number] != 0 {
-		return list[number]
+	return m.numbered(dfRef{uint32(node), trace.DF(number)})
+}
+
+// numbered gives the DF with a number of a node's file; 0 where nothing read here mentions it.
+func (m *Model) numbered(ref dfRef) DF {
+	if int(ref.node) < len(m.numbers) {
+		if list := m.numbers[ref.node]; int(ref.df) < len(list) && list[ref.df] != 0 {
+			return list[ref.df]
+		}
 	}
-	return m.late[dfRef{uint32(node), trace.DF(number)}]
+	return m.late[ref]
 }
 
 // DFID gives the 64-bit id of a DF, the same in all models of a run; 0 where no definition of the DF was

@@ -2,7 +2,7 @@ package model
 
 import (
 	"cmp"
-	"runtime"
+	"context"
 	"slices"
 
 	"github.com/whyslow/whyslow/internal/procs"
@@ -62,19 +62,14 @@ type Duplicate struct {
 
 // join turns the columns of the streams into those of the model.
 func (b *builder) join() {
-	b.correct(!b.interpolated)
+	b.applyClocks()
 	b.bounds()
-	var wg procs.Goroutines
-	slots := make(chan struct{}, runtime.GOMAXPROCS(0))
-	for _, f := range []func(){b.joinExecutions, b.joinCreations, b.joinReady, b.joinMade, b.joinMessages,
-		b.joinMoves, b.joinRest, b.joinRegions} {
-		wg.Go(func() {
-			slots <- struct{}{}
-			f()
-			<-slots
-		})
-	}
-	wg.Wait()
+	facts := []func(){b.joinExecutions, b.joinCreations, b.joinReady, b.joinMade, b.joinMessages, b.joinMoves,
+		b.joinRest, b.joinRegions}
+	_ = procs.Each(context.Background(), 0, len(facts), func(_, i int) error { // none fails
+		facts[i]()
+		return nil
+	})
 	b.findFirstSeen()
 }
 
@@ -321,16 +316,14 @@ func (b *builder) joinMoves() {
 		all = s.Moves.move(all)
 	}
 	m.Moves = journeys(all)
-	m.moved = map[CF][2]uint32{}
-	for i := 0; i < len(m.Moves); {
-		first, cf := i, m.Moves[i].CF
-		for i < len(m.Moves) && m.Moves[i].CF == cf {
-			i++
-		}
-		if cf != 0 {
-			m.moved[cf] = [2]uint32{uint32(first), uint32(i)}
-		}
+	if len(m.Moves) == 0 {
+		return
 	}
+	m.moved = make([]uint32, b.cfs.size())
+	for i := len(m.Moves) - 1; i >= 0; i-- {
+		m.moved[m.Moves[i].CF] = uint32(i) + 1
+	}
+	m.moved[0] = 0 // what no CF is said to have done
 }
 
 // journeys pairs each departure of a CF with its arrival: the i-th from node a to node b with the i-th at b

@@ -263,34 +263,15 @@ type Lives struct {
 	m    *Model
 	step Step
 	list []CFEvent
-	last CF
-	move int // the first in Moves that is not of a CF before the last one
 }
 
 // Lives walks through lives and calls step for every change of state, in order of time for each CF.
 func (m *Model) Lives(step Step) *Lives { return &Lives{m: m, step: step} }
 
-// movesOf is Model.MovesOf, faster for CFs in ascending order.
-func (l *Lives) movesOf(cf CF) []Message {
-	all := l.m.Moves
-	if cf < l.last {
-		l.move = 0
-	}
-	l.last = cf
-	for l.move < len(all) && all[l.move].CF < cf {
-		l.move++
-	}
-	end := l.move
-	for end < len(all) && all[end].CF == cf {
-		end++
-	}
-	return all[l.move:end]
-}
-
-// Follow steps through the life of a CF. It is fastest for CFs in ascending order.
+// Follow steps through the life of a CF.
 func (l *Lives) Follow(cf CF) {
 	m := l.m
-	moves := l.movesOf(cf)
+	moves := m.MovesOf(cf)
 	if e := m.ExecOf[cf]; e != 0 && m.ExecNumber[e-1] == 1 && len(moves) <= 1 && len(m.multi[cf]) == 0 &&
 		!m.WasReadyTwice(cf) && l.simple(cf, int(e-1), moves) {
 		return

@@ -69,7 +69,6 @@ type Worker struct {
 	Last              int64      // time of the last event, None if there is none
 	Lost              []Interval // of what was not recorded; ordered, disjoint, within the run
 	Waits             []Wait     // ordered by start; may be nested
-	Held              []Interval // a debugger held the CF that ran
 	Idle              []Interval // parked
 }
 
@@ -163,8 +162,8 @@ type Model struct {
 	Held       map[CF][]Interval // stopped by a debugger
 
 	received  []receipts
-	travelled bits // DFs that some node received
-	moved     map[CF][2]uint32
+	travelled bits     // DFs that some node received
+	moved     []uint32 // by CF: 1 + its first of Moves, 0 if there is none; nil if nobody has any
 	readyMore map[CF][]readyAt
 	multi     map[CF][]uint32 // executions of CFs with several, in order of start
 	labels    []int32

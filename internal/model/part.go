@@ -12,9 +12,9 @@ import (
 type stretch struct {
 	in    trace.Span // on the common clock
 	marks map[streamKey][]markEvent
-	low   []int64 // by node: the least and the greatest offset of its clock
-	high  []int64
-	spans map[streamKey]trace.Span
+	// offsets are, by node, the least and the greatest offset of its clock.
+	offsets map[int]trace.Span
+	spans   map[streamKey]trace.Span
 }
 
 type streamKey struct{ node, stream int }
@@ -34,7 +34,8 @@ func findPart(ctx context.Context, r *trace.Reader, in *trace.Span) (*stretch, e
 	if in == nil {
 		return nil, nil
 	}
-	p := &stretch{in: *in, marks: map[streamKey][]markEvent{}, spans: map[streamKey]trace.Span{}}
+	p := &stretch{in: *in, marks: map[streamKey][]markEvent{}, spans: map[streamKey]trace.Span{},
+		offsets: map[int]trace.Span{}}
 	for _, s := range r.Streams() {
 		p.spans[streamKey{s.Node, s.Stream}] = trace.Span{From: s.First, To: s.Last}
 	}
@@ -56,13 +57,11 @@ func findPart(ctx context.Context, r *trace.Reader, in *trace.Span) (*stretch, e
 }
 
 func (p *stretch) offset(node int, offset int64) {
-	for len(p.low) <= node {
-		p.low, p.high = append(p.low, None), append(p.high, None)
+	known, ok := p.offsets[node]
+	if !ok {
+		known = trace.Span{From: offset, To: offset}
 	}
-	if p.low[node] == None {
-		p.low[node], p.high[node] = offset, offset
-	}
-	p.low[node], p.high[node] = min(p.low[node], offset), max(p.high[node], offset)
+	p.offsets[node] = trace.Span{From: min(known.From, offset), To: max(known.To, offset)}
 }
 
 // enter gives a stream what is known of the whole run and restricts its cursor to the part.
@@ -76,11 +75,8 @@ func (p *stretch) enter(s *stream, c *trace.Cursor) {
 	}
 	span := p.spans[key]
 	s.First, s.Last = span.From, span.To
-	in := p.in
-	if s.Node < len(p.low) && p.low[s.Node] != None {
-		in.From, in.To = minus(in.From, p.high[s.Node]), minus(in.To, p.low[s.Node])
-	}
-	c.Within(in)
+	by := p.offsets[s.Node]
+	c.Within(trace.Span{From: minus(p.in.From, by.To), To: minus(p.in.To, by.From)})
 }
 
 // minus is t - d, at most as far out as times go.

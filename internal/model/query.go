@@ -131,11 +131,15 @@ func (m *Model) LastReceipt(df DF, node int32, t int64) (uint32, bool) {
 
 // MovesOf gives the migrations of a CF in order of time.
 func (m *Model) MovesOf(cf CF) []Message {
-	if len(m.moved) == 0 {
+	if int(cf) >= len(m.moved) || m.moved[cf] == 0 {
 		return nil
 	}
-	r := m.moved[cf]
-	return m.Moves[r[0]:r[1]]
+	first := int(m.moved[cf]) - 1
+	end := first + 1
+	for end < len(m.Moves) && m.Moves[end].CF == cf {
+		end++
+	}
+	return m.Moves[first:end]
 }
 
 // LastMove gives the last migration of a CF that a node received by t.
@@ -172,12 +176,8 @@ func (m *Model) DFNameOf(df DF) string { return m.Names[m.DFName[df]] }
 
 // Indices gives the indices of a DF, appended to dst: 3 and 0 of x[3][0].
 func (m *Model) Indices(df DF, dst []int64) []int64 {
-	ref, n := m.dfHome[df], len(dst)
-	if int(ref.node) < len(m.defs) && m.defs[ref.node] != nil {
-		_, dst, _ = m.defs[ref.node].DF(ref.df, dst)
-	} else {
-		dst = append(dst, m.abroad[df]...)
-	}
+	n := len(dst)
+	dst = m.appendIdentity(dst, df)
 	// The creating node and the number of the name come first.
 	return slices.Delete(dst, n, min(n+2, len(dst)))
 }

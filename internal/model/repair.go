@@ -286,9 +286,7 @@ func (r *repairs) correction(n int, sum *ClockRepair) ([]ClockSync, bool) {
 	for _, e := range r.ends[n] {
 		v := w.to(e.time, see)
 		if !e.out && !r.ignored[e.crossing] {
-			if by := w.receive(&v, r.sent[e.crossing]+int64(r.need[e.crossing])); by > 0 {
-				sum.Count, sum.SumNS, sum.LargestNS = sum.Count+1, sum.SumNS+by, max(sum.LargestNS, by)
-			}
+			sum.see(w.receive(&v, r.sent[e.crossing]+int64(r.need[e.crossing])), 0)
 		}
 		see(v)
 	}

@@ -244,7 +244,7 @@ func TestRepairIsLocal(t *testing.T) {
 	}
 	clocks, c := RepairClocks(make([][]ClockSync, 2), crossings)
 	want := Clocks{Messages: 5, Raw: Disorder{1, 29_900, 29_900}, Interpolated: Disorder{1, 29_900, 29_900},
-		Nodes: []ClockRepair{{}, {1, 30_000, 30_000, 30_000}}}
+		Nodes: []ClockRepair{{}, {Disorder{1, 30_000, 30_000}, 30_000}}}
 	if !reflect.DeepEqual(c, want) {
 		t.Errorf("%+v, want %+v", c, want)
 	}
@@ -272,7 +272,7 @@ func TestRepairIsLocal(t *testing.T) {
 func TestRepairBeforeZero(t *testing.T) {
 	syncs := [][]ClockSync{nil, {{-40_000_000, 40_000_000, 0}, {-38_000_000, 40_000_000, 0}}}
 	clocks, c := RepairClocks(syncs, []Crossing{{0, 1, 1_500_000, -38_501_000, false}}) // 1 us too early
-	if want := (ClockRepair{1, 1100, 1100, 1100}); c.Nodes[1] != want || c.Left.Count != 0 {
+	if want := (ClockRepair{Disorder{1, 1100, 1100}, 1100}); c.Nodes[1] != want || c.Left.Count != 0 {
 		t.Errorf("%+v, want %+v", c, want)
 	}
 	if moved := Common(-40_000_000, clocks[1]); moved != 0 {

@@ -222,7 +222,6 @@ func newSharing(ctx context.Context, r *trace.Reader, opt Options, g procs.Group
 		return nil, err
 	}
 	h.own = slices.Clone(b.streams)
-	sortStreams(h.own)
 	h.ownDFs = DF(len(b.m.DFName))
 	if err := h.tellProblems(opened); err != nil {
 		return nil, err

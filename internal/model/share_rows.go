@@ -77,30 +77,32 @@ var toldRuns = &toldColumn[execution]{func(r *rows) *column[execution] { return 
 	func(e *execution) uint32 { return uint32(e.CF) }, (*execution).rename,
 	func(r *rows, i int) int { return min(len(r.inputsOf(i)), 1) }}
 
-var toldReceived = &toldColumn[end]{func(r *rows) *column[end] { return &r.Received }, aboutMessage,
-	(*end).number, (*end).renameMessage, nil}
+var toldReceived = ofEnds(func(r *rows) *column[end] { return &r.Received }, aboutMessage, (*end).renameMessage)
 
 var toldColumns = [...]told{
 	&toldColumn[creation]{func(r *rows) *column[creation] { return &r.Creations }, aboutCF,
 		func(c *creation) uint32 { return uint32(c.CF) }, (*creation).rename, nil},
-	&toldColumn[weight]{func(r *rows) *column[weight] { return &r.Weights }, aboutCF,
-		func(w *weight) uint32 { return uint32(w.CF) }, (*weight).rename, nil},
-	&toldColumn[ready]{func(r *rows) *column[ready] { return &r.Readies }, aboutCF,
-		func(v *ready) uint32 { return uint32(v.CF) }, (*ready).rename, nil},
+	ofCF(func(r *rows) *column[weight] { return &r.Weights }, func(v *weight) *CF { return &v.CF }),
+	ofCF(func(r *rows) *column[ready] { return &r.Readies }, func(v *ready) *CF { return &v.CF }),
 	toldRuns,
-	&toldColumn[Move]{func(r *rows) *column[Move] { return &r.Moves }, aboutCF,
-		func(v *Move) uint32 { return uint32(v.CF) }, (*Move).rename, nil},
-	&toldColumn[holding]{func(r *rows) *column[holding] { return &r.Held }, aboutCF,
-		func(v *holding) uint32 { return uint32(v.CF) }, (*holding).rename, nil},
+	ofCF(func(r *rows) *column[Move] { return &r.Moves }, func(v *Move) *CF { return &v.CF }),
+	ofCF(func(r *rows) *column[holding] { return &r.Held }, func(v *holding) *CF { return &v.CF }),
 	&toldColumn[made]{func(r *rows) *column[made] { return &r.Mades }, aboutDF,
 		func(d *made) uint32 { return uint32(d.DF) }, (*made).rename, nil},
-	&toldColumn[end]{func(r *rows) *column[end] { return &r.Sent }, aboutMessage, (*end).number,
-		(*end).renameMessage, nil},
+	ofEnds(func(r *rows) *column[end] { return &r.Sent }, aboutMessage, (*end).renameMessage),
 	toldReceived,
-	&toldColumn[end]{func(r *rows) *column[end] { return &r.Asked }, aboutRequest, (*end).number,
-		(*end).renameRequest, nil},
-	&toldColumn[end]{func(r *rows) *column[end] { return &r.AskedHere }, aboutRequest, (*end).number,
-		(*end).renameRequest, nil},
+	ofEnds(func(r *rows) *column[end] { return &r.Asked }, aboutRequest, (*end).renameRequest),
+	ofEnds(func(r *rows) *column[end] { return &r.AskedHere }, aboutRequest, (*end).renameRequest),
+}
+
+// ofCF is a column of records that name a CF and nothing else.
+func ofCF[T any](of func(*rows) *column[T], cf func(*T) *CF) *toldColumn[T] {
+	return &toldColumn[T]{of, aboutCF, func(v *T) uint32 { return uint32(*cf(v)) },
+		func(v *T, r *renaming) { r.cf(cf(v)) }, nil}
+}
+
+func ofEnds(of func(*rows) *column[end], about subject, rename func(*end, *renaming)) *toldColumn[end] {
+	return &toldColumn[end]{of, about, func(e *end) uint32 { return e.Number }, rename, nil}
 }
 
 // renaming copies records to other rows, where CFs, messages, requests and DFs have other numbers.
@@ -141,11 +143,6 @@ func (c *creation) rename(r *renaming) {
 	}
 }
 
-func (w *weight) rename(r *renaming)  { r.cf(&w.CF) }
-func (v *ready) rename(r *renaming)   { r.cf(&v.CF) }
-func (v *Move) rename(r *renaming)    { r.cf(&v.CF) }
-func (v *holding) rename(r *renaming) { r.cf(&v.CF) }
-
 func (e *execution) rename(r *renaming) {
 	r.cf(&e.CF)
 	e.Inputs = uint32(r.to.Inputs.len())
@@ -160,8 +157,6 @@ func (d *made) rename(r *renaming) {
 	d.DF = r.df(d.DF)
 	r.cf(&d.By)
 }
-
-func (e *end) number() uint32 { return e.Number }
 
 func (e *end) renameMessage(r *renaming) {
 	e.Number = r.number(r, r.h.b.messages, e.Number)
@@ -374,23 +369,15 @@ func (h *sharing) dfHere(w *wireDF) DF {
 		return 0
 	}
 	ref := dfRef{uint32(w.Node), trace.DF(w.Number)}
-	before := len(m.DFName)
-	if len(w.Identity) > 0 {
+	if before := len(m.DFName); len(w.Identity) > 0 {
 		df := t.df(ref, t.name(w.Name), w.Identity)
 		if int(df) == before {
 			m.abroad[df] = w.Identity
 		}
 		return df
 	}
-	if w.Node < len(m.numbers) && uint64(w.Number) < uint64(len(m.numbers[w.Node])) &&
-		m.numbers[w.Node][w.Number] != 0 {
-		return m.numbers[w.Node][w.Number]
+	if df := m.numbered(ref); df != 0 {
+		return df
 	}
-	df, ok := t.late[ref]
-	if !ok {
-		df = DF(before)
-		m.DFName, m.dfHome = append(m.DFName, t.name(w.Name)), append(m.dfHome, ref)
-		t.late[ref] = df
-	}
-	return df
+	return t.lateDF(ref, func() string { return w.Name })
 }

@@ -207,69 +207,11 @@ func (w *wireDF) key() string {
 	return fmt.Sprint(w.Node, ":", w.Number)
 }
 
-// tellClocks finds the corrections of all clocks. Where a message would still be received before it was sent,
-// or collectives and locks may ask for as much, one process repairs them for all.
+// tellClocks finds the corrections of all clocks together.
 func (h *sharing) tellClocks() error {
-	b, m := h.b, h.m
-	b.streams = append(slices.Clone(h.own), h.order...)
-	sortStreams(b.streams)
-	m.clocks = b.syncs()
-	if process, several := b.processes(); several {
-		crossings := slices.DeleteFunc(b.crossings(process), func(l Crossing) bool { return !m.Own(int(l.To)) })
-		found, err := procs.AllOf(h.g, CompareClocks(m.clocks, crossings))
-		if err != nil {
-			return err
-		}
-		for i := range found {
-			m.Clocks.Join(&found[i])
-		}
-		switch {
-		case b.interpolated:
-			m.Clocks.Left = m.Clocks.Interpolated
-		case m.Clocks.Interpolated.Count == 0 && !b.severalHosts():
-			m.Clocks.Nodes = make([]ClockRepair, len(m.clocks))
-		default:
-			return h.repairClocks(process, crossings)
-		}
-	}
-	return nil
-}
-
-// evidence is what a process knows that asks for repairs of clocks.
-type evidence struct {
-	Crossings []Crossing
-	Threads   []Thread
-}
-
-// repaired is what the process that repairs clocks found.
-type repaired struct {
-	Knots  [][]ClockSync
-	Clocks Clocks
-}
-
-func (h *sharing) repairClocks(process []int, own []Crossing) error {
-	b, m := h.b, h.m
-	all := evidence{Crossings: own}
-	if b.severalHosts() {
-		all.Threads = b.rawThreads()
-	}
-	err := procs.Collect(h.g, func() evidence { return all }, func(_ int, theirs *evidence) error {
-		all.Crossings = append(all.Crossings, theirs.Crossings...)
-		all.Threads = append(all.Threads, theirs.Threads...)
-		return nil
-	})
-	if err != nil {
-		return err
-	}
-	if h.rank == 0 {
-		b.repairRegions(process, all.Crossings, inOrderOfNodes(all.Threads))
-	}
-	r, err := procs.FromMember(h.g, 0, repaired{m.clocks, m.Clocks})
-	if err != nil {
-		return err
-	}
-	m.clocks, m.Clocks = append(r.Knots, make([][]ClockSync, len(m.clocks)-len(r.Knots))...), r.Clocks
-	return nil
+	h.b.streams = append(slices.Clone(h.own), h.order...)
+	sortStreams(h.b.streams)
+	return h.b.findClocks(h.g)
 }
 
 func sortStreams(list []*stream) {
