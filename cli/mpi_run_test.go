@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"encoding/hex"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -75,6 +76,12 @@ func TestMPIResults(t *testing.T) {
 			if len(info.Processes) != ranks || len(info.Nodes) != ranks || info.Ended != trace.EndedDone ||
 				!strings.HasPrefix(info.Versions["mpi"], "Open MPI ") {
 				t.Errorf("%+v", info)
+			}
+			for n := range ranks { // all agree on the run
+				head, err := os.ReadFile(filepath.Join(dir, folder, trace.FileName(n)))
+				if err != nil || !strings.HasPrefix(info.ID, hex.EncodeToString(head[16:28])) {
+					t.Errorf("%v: the file of node %d is not of run %s", err, n, info.ID)
+				}
 			}
 			pids := map[int]bool{}
 			for i, n := range info.Nodes {

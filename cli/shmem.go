@@ -164,7 +164,7 @@ func (o *shmemOptions) checkTrace(f *pflag.FlagSet) error {
 	case t.flush != "0" && (flushErr != nil || flush < time.Millisecond || flush > 1000*time.Second):
 		return console.Misuse("shmem: --trace-flush=%s: say 1ms to 1000s, or 0", t.flush)
 	}
-	o.settings = map[string]string{}
+	o.settings = map[string]string{"WHYSLOW_RUN_ID": trace.NewRunID()} // all PEs must have the same
 	if o.live.on {
 		o.settings["WHYSLOW_FLUSH"] = "200"
 	}

@@ -2,6 +2,7 @@ package sdk
 
 import (
 	"bufio"
+	"encoding/hex"
 	"encoding/json"
 	"fmt"
 	"math"
@@ -488,6 +489,44 @@ func TestMistakes(t *testing.T) {
 	}
 }
 
+// Files have the id of run.json: a random one of a single node, or that which all nodes are told.
+func TestRunID(t *testing.T) {
+	t.Parallel()
+	const told = "3f1d5a60c2b94e7788aa01f4d2936BE5"
+	hard, nodes := compile(t, "testdata/hard.c", "c"), compile(t, "testdata/nodes.c", "c")
+	seen := map[string]bool{}
+	for _, c := range []struct {
+		path  string
+		env   []string
+		nodes int
+		id    string
+	}{
+		{hard, nil, 1, "random"}, {hard, nil, 1, "random"}, {hard, []string{"WHYSLOW_RUN_ID=" + told}, 1, told},
+		{nodes, nil, 2, ""}, {nodes, []string{"WHYSLOW_RUN_ID=" + told}, 2, told},
+	} {
+		res := run(t, c.path, c.env, "return")
+		id := open(t, res.trace).Run().ID
+		if c.id == "random" {
+			if len(id) != 32 || seen[id] {
+				t.Errorf("id %q", id)
+			}
+			seen[id] = true
+		} else if id != c.id {
+			t.Errorf("id %q, want %q", id, c.id)
+		}
+		mark := strings.ToLower(id[:min(24, len(id))])
+		if id == "" {
+			mark = strings.Repeat("0", 24)
+		}
+		for node := range c.nodes {
+			head, err := os.ReadFile(filepath.Join(res.trace, trace.FileName(node)))
+			if err != nil || hex.EncodeToString(head[16:28]) != mark {
+				t.Errorf("%v: node %d has %x, want %s", err, node, head[16:28], mark)
+			}
+		}
+	}
+}
+
 // Where nothing can be recorded all calls do nothing.
 func TestOff(t *testing.T) {
 	t.Parallel()
@@ -499,6 +538,8 @@ func TestOff(t *testing.T) {
 		{"WHYSLOW_BUFFER=1g", "WHYSLOW_BUFFER=1g: it must be a number from 1024 to 67108864; nothing is recorded"},
 		{"WHYSLOW_LEVEL=-", "WHYSLOW_LEVEL=-: it must be a number from -1 to 4; nothing is recorded"},
 		{"WHYSLOW_FULL=lose", "WHYSLOW_FULL=lose: it must be wait or drop; nothing is recorded"},
+		{"WHYSLOW_RUN_ID=12",
+			"the run's id (run_id, WHYSLOW_RUN_ID) must be 32 hexadecimal digits; nothing is recorded"},
 		{"WHYSLOW_CLOCK=sun", "WHYSLOW_CLOCK=sun: it must be monotonic, tsc or auto; nothing is recorded"},
 	} {
 		res := run(t, path, []string{c.env}, "")

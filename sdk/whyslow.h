@@ -140,6 +140,9 @@ typedef struct ws_options {
     int manual;            /* the program itself emits onProgramStarted and onProgramFinished */
     int no_run_info;       /* run.json is written by somebody else */
     int quiet;             /* no line on standard error when something goes wrong */
+    const char *run_id;    /* the run's id, which run.json and the header of every file have: 32 hexadecimal
+                              digits, the same for all nodes and different in every run; default: random if
+                              there is one node, else none [WHYSLOW_RUN_ID] */
 } ws_options;
 
 /* ws_open starts the file of a node, replacing an old one. opt may be NULL. It always
@@ -1242,6 +1245,7 @@ struct ws_context {
     size_t words; /* of a buffer */
     char *dir, *path, *program, **hosts;
     char *place; /* path, absolute; null: unknown */
+    char run[33]; /* id of the run; "": unknown */
     struct timespec started;
 
     int off;         /* nothing is recorded (any more); atomic */
@@ -2096,6 +2100,11 @@ static void wsi_end_file(ws_context *ctx) {
     if (err) wsi_fail(ctx, "cannot write %s: %s; its end is missing", ctx->path, strerror(err));
 }
 
+/* wsi_hex returns the value of a hexadecimal digit, -1 for other characters. */
+static int wsi_hex(char c) {
+    return c >= '0' && c <= '9' ? c - '0' : (c | 32) >= 'a' && (c | 32) <= 'f' ? (c | 32) - 'a' + 10 : -1;
+}
+
 /* wsi_start_file writes the file's header. Returns an errno. */
 static int wsi_start_file(ws_context *ctx) {
     wsi_bytes *b = &ctx->block;
@@ -2103,8 +2112,10 @@ static int wsi_start_file(ws_context *ctx) {
     wsi_le(b, 1, 2);
     wsi_le(b, 32, 2);
     wsi_le(b, (uint64_t)ctx->node, 4);
-    wsi_le(b, 0, 8);
-    wsi_le(b, 0, 4);
+    for (int i = 0; i < 24; i += 2) {
+        const char *digits = ctx->run + i;
+        wsi_le(b, *ctx->run ? (uint64_t)(wsi_hex(digits[0]) << 4 | wsi_hex(digits[1])) : 0, 1);
+    }
     if (b->bad) return ENOMEM;
     wsi_le(b, wsi_crc(b->p, 28), 4);
     return wsi_flush_block(ctx);
@@ -2973,6 +2984,7 @@ static void wsi_run_json(ws_context *ctx, wsi_bytes *b, const char *ended, int e
     struct tm tm;
     struct utsname os;
     wsi_text(b, "{\n");
+    if (*ctx->run) wsi_key(b, "id"), wsi_quote(b, ctx->run);
     wsi_key(b, "program");
     wsi_quote(b, ctx->program);
     wsi_key(b, "args");
@@ -3303,6 +3315,20 @@ static int wsi_env_choice(ws_context *ctx, const char *name, const char *text, i
     return otherwise;
 }
 
+/* wsi_take_run sets the run's id: the given one, or a random one if this is the only node. */
+static void wsi_take_run(ws_context *ctx, const char *id) {
+    char bytes[17];
+    size_t n = 0;
+    if (id) {
+        while (n < 32 && wsi_hex(id[n]) >= 0) n++;
+        if (n == 32 && !id[n]) memcpy(ctx->run, id, 33);
+        else wsi_fail(ctx, "the run's id (run_id, WHYSLOW_RUN_ID) must be 32 hexadecimal digits;"
+                           " nothing is recorded");
+    } else if (ctx->nodes == 1 && wsi_read_file("/dev/urandom", bytes, sizeof bytes) == 16) {
+        for (; n < 16; n++) snprintf(ctx->run + 2 * n, 3, "%02x", (unsigned char)bytes[n]);
+    }
+}
+
 static long long wsi_clamp(long long v, long long otherwise, long long min, long long max) {
     if (!v) return otherwise;
     return v < min ? min : v > max ? max : v;
@@ -3321,6 +3347,7 @@ static int wsi_settings(ws_context *ctx, const ws_options *o) {
                 ctx->per_process);
         return 0;
     }
+    wsi_take_run(ctx, wsi_env("WHYSLOW_RUN_ID") ? wsi_env("WHYSLOW_RUN_ID") : o->run_id);
     ctx->run_info = !o->no_run_info && ctx->node == 0;
     ctx->words = (size_t)wsi_env_number(ctx, "WHYSLOW_BUFFER", wsi_clamp((long long)o->buffer_bytes, 128 << 10, 1 << 10, 64 << 20), 1 << 10, 64 << 20) / 8;
     ctx->pool = (int)wsi_env_number(ctx, "WHYSLOW_POOL", wsi_clamp(o->pool, 8, 1, 1 << 20), 1, 1 << 20);

@@ -138,6 +138,9 @@ typedef struct ws_options {
     int manual;            /* the program itself emits onProgramStarted and onProgramFinished */
     int no_run_info;       /* run.json is written by somebody else */
     int quiet;             /* no line on standard error when something goes wrong */
+    const char *run_id;    /* the run's id, which run.json and the header of every file have: 32 hexadecimal
+                              digits, the same for all nodes and different in every run; default: random if
+                              there is one node, else none [WHYSLOW_RUN_ID] */
 } ws_options;
 
 /* ws_open starts the file of a node, replacing an old one. opt may be NULL. It always

@@ -180,6 +180,20 @@ static int wsi_env_choice(ws_context *ctx, const char *name, const char *text, i
     return otherwise;
 }
 
+/* wsi_take_run sets the run's id: the given one, or a random one if this is the only node. */
+static void wsi_take_run(ws_context *ctx, const char *id) {
+    char bytes[17];
+    size_t n = 0;
+    if (id) {
+        while (n < 32 && wsi_hex(id[n]) >= 0) n++;
+        if (n == 32 && !id[n]) memcpy(ctx->run, id, 33);
+        else wsi_fail(ctx, "the run's id (run_id, WHYSLOW_RUN_ID) must be 32 hexadecimal digits;"
+                           " nothing is recorded");
+    } else if (ctx->nodes == 1 && wsi_read_file("/dev/urandom", bytes, sizeof bytes) == 16) {
+        for (; n < 16; n++) snprintf(ctx->run + 2 * n, 3, "%02x", (unsigned char)bytes[n]);
+    }
+}
+
 static long long wsi_clamp(long long v, long long otherwise, long long min, long long max) {
     if (!v) return otherwise;
     return v < min ? min : v > max ? max : v;
@@ -198,6 +212,7 @@ static int wsi_settings(ws_context *ctx, const ws_options *o) {
                 ctx->per_process);
         return 0;
     }
+    wsi_take_run(ctx, wsi_env("WHYSLOW_RUN_ID") ? wsi_env("WHYSLOW_RUN_ID") : o->run_id);
     ctx->run_info = !o->no_run_info && ctx->node == 0;
     ctx->words = (size_t)wsi_env_number(ctx, "WHYSLOW_BUFFER", wsi_clamp((long long)o->buffer_bytes, 128 << 10, 1 << 10, 64 << 20), 1 << 10, 64 << 20) / 8;
     ctx->pool = (int)wsi_env_number(ctx, "WHYSLOW_POOL", wsi_clamp(o->pool, 8, 1, 1 << 20), 1, 1 << 20);

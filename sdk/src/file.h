@@ -292,6 +292,11 @@ static void wsi_end_file(ws_context *ctx) {
     if (err) wsi_fail(ctx, "cannot write %s: %s; its end is missing", ctx->path, strerror(err));
 }
 
+/* wsi_hex returns the value of a hexadecimal digit, -1 for other characters. */
+static int wsi_hex(char c) {
+    return c >= '0' && c <= '9' ? c - '0' : (c | 32) >= 'a' && (c | 32) <= 'f' ? (c | 32) - 'a' + 10 : -1;
+}
+
 /* wsi_start_file writes the file's header. Returns an errno. */
 static int wsi_start_file(ws_context *ctx) {
     wsi_bytes *b = &ctx->block;
@@ -299,8 +304,10 @@ static int wsi_start_file(ws_context *ctx) {
     wsi_le(b, 1, 2);
     wsi_le(b, 32, 2);
     wsi_le(b, (uint64_t)ctx->node, 4);
-    wsi_le(b, 0, 8);
-    wsi_le(b, 0, 4);
+    for (int i = 0; i < 24; i += 2) {
+        const char *digits = ctx->run + i;
+        wsi_le(b, *ctx->run ? (uint64_t)(wsi_hex(digits[0]) << 4 | wsi_hex(digits[1])) : 0, 1);
+    }
     if (b->bad) return ENOMEM;
     wsi_le(b, wsi_crc(b->p, 28), 4);
     return wsi_flush_block(ctx);

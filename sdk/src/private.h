@@ -148,6 +148,7 @@ struct ws_context {
     size_t words; /* of a buffer */
     char *dir, *path, *program, **hosts;
     char *place; /* path, absolute; null: unknown */
+    char run[33]; /* id of the run; "": unknown */
     struct timespec started;
 
     int off;         /* nothing is recorded (any more); atomic */

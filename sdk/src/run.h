@@ -179,6 +179,7 @@ static void wsi_run_json(ws_context *ctx, wsi_bytes *b, const char *ended, int e
     struct tm tm;
     struct utsname os;
     wsi_text(b, "{\n");
+    if (*ctx->run) wsi_key(b, "id"), wsi_quote(b, ctx->run);
     wsi_key(b, "program");
     wsi_quote(b, ctx->program);
     wsi_key(b, "args");
