@@ -4,9 +4,11 @@ import { svelte } from "@sveltejs/vite-plugin-svelte";
 import { loadEnv } from "vite";
 import { defineConfig } from "vitest/config";
 
-// What the page is built from: all of it in one sum, so that a test can tell, without node.js, whether dist is of these sources.
+// A sum of all that the page is built from, so that a test can tell, without node.js, whether dist belongs to
+// these sources.
 function sources(): string {
-  const files = ["index.html", "package.json", "package-lock.json", "svelte.config.js", "tsconfig.json", "vite.config.ts"];
+  const files = ["index.html", "package.json", "package-lock.json", "svelte.config.js", "tsconfig.json",
+    "vite.config.ts"];
   for (const dir of ["public", "src"])
     for (const e of readdirSync(dir, { recursive: true, withFileTypes: true }))
       if (e.isFile() && !e.name.endsWith(".test.ts")) files.push(`${e.parentPath}/${e.name}`);
@@ -17,7 +19,8 @@ function sources(): string {
 
 // Names without hashes: the same sources give the same dist, and a change of one file changes one file.
 export default defineConfig(({ mode }) => ({
-  plugins: [svelte(), { name: "sources", generateBundle() { this.emitFile({ type: "asset", fileName: "sources.sha256", source: sources() }) } }],
+  plugins: [svelte(), { name: "sources", generateBundle()
+    { this.emitFile({ type: "asset", fileName: "sources.sha256", source: sources() }) } }],
   base: "./",
   build: {
     target: "es2022",
@@ -27,7 +30,8 @@ export default defineConfig(({ mode }) => ({
     assetsInlineLimit: 0, // data: addresses are not allowed by the page's policy
     chunkSizeWarningLimit: 1000,
     rolldownOptions: {
-      output: { entryFileNames: "assets/[name].js", chunkFileNames: "assets/[name].js", assetFileNames: "assets/[name][extname]" },
+      output: { entryFileNames: "assets/[name].js", chunkFileNames: "assets/[name].js",
+        assetFileNames: "assets/[name][extname]" },
     },
   },
   worker: { format: "es", rolldownOptions: { output: { entryFileNames: "assets/[name].js" } } },

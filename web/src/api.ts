@@ -1,9 +1,7 @@
 // What the server answers, and how to ask it. Times are integer nanoseconds since the start of the run (a
-// number holds 104 days
-// exactly), sizes are bytes. A CF is named "node.counter" as in the trace; a DF by an opaque key. Every query
-// of a run takes the
-// parameters of the address bar as they are; what is wrong with one is told with status 400 and {"error":
-// "..."}.
+// number holds 104 days exactly), sizes are bytes. A CF is named "node.counter" as in the trace; a DF by an
+// opaque key. Every query of a run takes the parameters of the address bar as they are; what is wrong with
+// one is told with status 400 and {"error": "..."}.
 
 export type State = "live" | "done" | "failed" | "stuck" | "interrupted" | "killed";
 export type Lang = "en" | "ru";
@@ -190,7 +188,8 @@ export interface LinkState { from: number; to: number; objects: number; object_b
 export interface Spread { min: number; max: number; mean: number;
   variation: number /* (max-min)/mean, 0 for mean 0 */ }
 
-/** GET /api/runs/ID/series?names&nodes&links&from&to&points (names: "bytes,running"; nodes "0,2" or "all" or "sum"; links "0->1" or "all" or "sum").
+/** GET /api/runs/ID/series?names&nodes&links&from&to&points (names: "bytes,running"; nodes "0,2" or "all" or
+ * "sum"; links "0->1" or "all" or "sum").
  *  &format=csv gives a table. GET /api/series: Property[] - all there are. */
 export interface Property { name: string; of: "node" | "link"; unit: "count" | "bytes"; kind: "level"
   | "amount"; title: { en: string; ru: string }; doc: { en: string; ru: string } }

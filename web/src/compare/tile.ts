@@ -16,7 +16,8 @@ export function readTile(b: ArrayBuffer): Tile {
   const lanes = b.byteLength >= 8 ? view.getUint32(0, true) : 0;
   const width = b.byteLength >= 8 ? view.getUint32(4, true) : 0;
   if (b.byteLength < 8 ||
-    b.byteLength !== 8 + lanes * width * 3) throw new Error(`a tile of ${lanes} x ${width} does not have ${b.byteLength} bytes`);
+    b.byteLength !== 8 + lanes * width * 3)
+      throw new Error(`a tile of ${lanes} x ${width} does not have ${b.byteLength} bytes`);
   const classes = new Uint16Array(lanes * width);
   const shares = new Uint8Array(lanes * width);
   let at = 8;

@@ -1,10 +1,9 @@
 // Rows of a list that is too long to be fetched whole: pages are asked for as they come into sight, kept
-// while there is room, and
-// shown on, though old, until their newer version is there.
+// while there is room, and shown on, though old, until their newer version is there.
 //
-// One question at a time is under way; of the pages in sight the ones nearest the middle come first, so that
-// fast scrolling never
-// makes a queue. When the question changes (`reset`) what is under way is given up.
+// One question at a time is under way; of the pages in sight the ones nearest the middle come first, so
+// that fast scrolling never makes a queue. When the question changes (`reset`) what is under way is given
+// up.
 
 /** What a page of the list is answered with. */
 export interface Answer<Row> {

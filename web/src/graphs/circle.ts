@@ -48,8 +48,10 @@ export function arc(a: Place, b: Place, radius: number, bend = 0.16): { d: strin
 
 /** The head of an arrow whose point lies a little before `tip`, as the attribute d. */
 export function head(tip: { x: number; y: number; angle: number }, size: number): string {
-  const at = (turn: number, by: number) =>
-    `${(tip.x + by * Math.cos(tip.angle + turn)).toFixed(1)} ${(tip.y + by * Math.sin(tip.angle + turn)).toFixed(1)}`;
+  const at = (turn: number, by: number) => {
+    const [x, y] = [tip.x + by * Math.cos(tip.angle + turn), tip.y + by * Math.sin(tip.angle + turn)];
+    return `${x.toFixed(1)} ${y.toFixed(1)}`;
+  };
   return `M${at(0, size)}L${at(Math.PI / 2, size / 2)}L${at(-Math.PI / 2, size / 2)}Z`;
 }
 
@@ -63,5 +65,6 @@ export function slice(x: number, y: number, r: number, share: number): string {
   if (!(share > 0)) return "";
   if (share >= 0.9999) return `M${x} ${y - r}A${r} ${r} 0 1 1 ${x} ${y + r}A${r} ${r} 0 1 1 ${x} ${y - r}Z`;
   const angle = share * 2 * Math.PI;
-  return `M${x} ${y}L${x} ${y - r}A${r} ${r} 0 ${share > 0.5 ? 1 : 0} 1 ${(x + r * Math.sin(angle)).toFixed(2)} ${(y - r * Math.cos(angle)).toFixed(2)}Z`;
+  const end = `${(x + r * Math.sin(angle)).toFixed(2)} ${(y - r * Math.cos(angle)).toFixed(2)}`;
+  return `M${x} ${y}L${x} ${y - r}A${r} ${r} 0 ${share > 0.5 ? 1 : 0} 1 ${end}Z`;
 }

@@ -1,6 +1,6 @@
 // Places single fragments on nodes: a band per node, from left to right by their layer in the graph. The
-// layer comes from the layout of
-// the graph and does not change with time, so while the cursor moves a fragment moves between the bands only.
+// layer comes from the layout of the graph and does not change with time, so while the cursor moves a
+// fragment moves between the bands only.
 
 export interface Box {
   id: string;

@@ -1,7 +1,6 @@
-// Saves what an <svg> in the page shows: as a file that stands alone (colours that come from style sheets are
-// written into it), or painted
-// on a canvas. A browser would paint an SVG through a data: image, which the page's policy forbids, so its
-// few shapes are painted here.
+// Saves what an <svg> in the page shows: as a file that stands alone (colours that come from style sheets
+// are written into it), or painted on a canvas. A browser would paint an SVG through a data: image, which
+// the page's policy forbids, so its few shapes are painted here.
 
 const kept = ["fill", "stroke", "stroke-width", "stroke-dasharray", "opacity", "fill-opacity",
   "stroke-opacity", "font-size", "font-weight", "text-anchor", "dominant-baseline"] as const;

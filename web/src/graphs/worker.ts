@@ -1,6 +1,5 @@
-// Asks the layout worker. There is one for the page; a worker whose answer nobody waits for any more is
-// ended, so that the next
-// question is not behind a layout that takes long.
+// Asks the layout worker. The page has one. A worker whose answer nobody waits for any more is terminated, so
+// that the next question does not queue behind a slow layout.
 
 import type { Layout, LayoutInput } from "./layout";
 

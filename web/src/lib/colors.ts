@@ -1,6 +1,5 @@
-// All colours, for style sheets and canvases alike: the palette of the reports (Okabe and Ito's, which people
-// who see colours
-// differently tell apart), light and dark.
+// All colours, for style sheets and canvases alike: the palette of the reports (Okabe and Ito's, which
+// people who see colours differently tell apart), light and dark.
 
 import { current } from "./run.svelte";
 import { app } from "./state.svelte";

@@ -1,7 +1,6 @@
 // The mouse on a time axis, the same in every plot and in the timeline: a click sets the cursor, a drag
-// selects an interval,
-// shift and drag (or the middle button) moves the axis, ctrl and wheel zooms, shift and wheel moves, a double
-// click fits.
+// selects an interval, shift and drag (or the middle button) moves the axis, ctrl and wheel zooms, shift
+// and wheel moves, a double click fits.
 
 import { pan, zoomAt } from "./axis";
 import { app, type Interval } from "./state.svelte";

@@ -1,7 +1,7 @@
-// English and Russian. The words that reports say too, of units, nouns, factors and their parts, come from Go
-// (words.gen.ts). A view's own words are in its dictionary, both languages under the same keys: what lacks
-// Russian
-// does not compile. What is read from a dictionary is in the language of now and changes with it.
+// English and Russian. The words that reports say too, of units, nouns, factors and their parts, come from
+// Go (words.gen.ts). A view's own words are in its dictionary, both languages under the same keys: what
+// lacks Russian does not compile. What is read from a dictionary is in the language of now and changes with
+// it.
 
 import { scaleOf } from "./axis";
 import { app } from "./state.svelte";
@@ -47,7 +47,8 @@ export function tickLabel(t: number, to: number, step: number): string {
 }
 
 export type Factor = keyof typeof factorTable;
-const allFactors = (Object.keys(factorTable) as Factor[]).sort((a, b) => factorTable[a].order - factorTable[b].order);
+const allFactors = (Object.keys(factorTable) as Factor[])
+  .sort((a, b) => factorTable[a].order - factorTable[b].order);
 /** The factors in their order, then "loss". */
 export const factors = allFactors.filter((f) => f !== "undivided");
 export const common = dictionary(

@@ -48,13 +48,15 @@ export class Svg {
   }
   private lines(): string {
     const dash = this.dash.length ? ` stroke-dasharray="${this.dash.map(n).join(" ")}"` : "";
-    return `fill="none" stroke="${this.strokeStyle}" stroke-width="${n(this.lineWidth)}"${dash}${this.alpha()}`;
+    const width = n(this.lineWidth);
+    return `fill="none" stroke="${this.strokeStyle}" stroke-width="${width}"${dash}${this.alpha()}`;
   }
   private p(x: number, y: number): string {
     return `${n(x + this.x)} ${n(y + this.y)}`;
   }
   private box(x: number, y: number, w: number, h: number): string {
-    return `x="${n(x + this.x)}" y="${n(y + this.y)}" width="${n(Math.max(w, 0))}" height="${n(Math.max(h, 0))}"`;
+    const [width, height] = [n(Math.max(w, 0)), n(Math.max(h, 0))];
+    return `x="${n(x + this.x)}" y="${n(y + this.y)}" width="${width}" height="${height}"`;
   }
 
   translate(x: number, y: number): void {
@@ -62,7 +64,8 @@ export class Svg {
     this.y += y;
   }
   fillRect(x: number, y: number, w: number, h: number): void {
-    if (w > 0 && h > 0) this.out.push(`<rect ${this.box(x, y, w, h)} fill="${this.fillStyle}"${this.alpha()}/>`);
+    if (w <= 0 || h <= 0) return;
+    this.out.push(`<rect ${this.box(x, y, w, h)} fill="${this.fillStyle}"${this.alpha()}/>`);
   }
   strokeRect(x: number, y: number, w: number, h: number): void {
     this.out.push(`<rect ${this.box(x, y, w, h)} ${this.lines()}/>`);
@@ -74,7 +77,9 @@ export class Svg {
     const down = this.textBaseline === "middle" ? size * 0.35 : this.textBaseline === "top" ||
       this.textBaseline === "hanging" ? size * 0.8 : 0;
     const bold = /bold|[67]00/.test(this.font) ? ' font-weight="600"' : "";
-    this.out.push(`<text x="${n(x + this.x)}" y="${n(y + this.y + down)}" text-anchor="${anchor}" font-family="system-ui, sans-serif" font-size="${n(size)}"${bold} fill="${this.fillStyle}"${this.alpha()}>${escape(text)}</text>`);
+    const place = `x="${n(x + this.x)}" y="${n(y + this.y + down)}" text-anchor="${anchor}"`;
+    const font = `font-family="system-ui, sans-serif" font-size="${n(size)}"${bold}`;
+    this.out.push(`<text ${place} ${font} fill="${this.fillStyle}"${this.alpha()}>${escape(text)}</text>`);
   }
   measureText(text: string): TextMetrics {
     // no fonts to measure by
@@ -100,7 +105,8 @@ export class Svg {
   }
   /** Whole circles only. */
   arc(x: number, y: number, r: number): void {
-    this.path += `M${this.p(x - r, y)}a${n(r)} ${n(r)} 0 1 0 ${n(2 * r)} 0a${n(r)} ${n(r)} 0 1 0 ${n(-2 * r)} 0`;
+    const half = `a${n(r)} ${n(r)} 0 1 0`;
+    this.path += `M${this.p(x - r, y)}${half} ${n(2 * r)} 0${half} ${n(-2 * r)} 0`;
   }
   closePath(): void {
     this.path += "z";
@@ -133,7 +139,9 @@ export class Svg {
   /** The file. */
   toString(): string {
     const end = "</g>".repeat(this.groups);
-    const size = `width="${n(this.width)}" height="${n(this.height)}" viewBox="0 0 ${n(this.width)} ${n(this.height)}"`;
-    return `<svg xmlns="http://www.w3.org/2000/svg" ${size}>${this.title ? `<title>${escape(this.title)}</title>` : ""}${this.out.join("")}${end}</svg>\n`;
+    const [w, h] = [n(this.width), n(this.height)];
+    const size = `width="${w}" height="${h}" viewBox="0 0 ${w} ${h}"`;
+    const title = this.title ? `<title>${escape(this.title)}</title>` : "";
+    return `<svg xmlns="http://www.w3.org/2000/svg" ${size}>${title}${this.out.join("")}${end}</svg>\n`;
   }
 }

@@ -1,6 +1,5 @@
 // Times, sizes and numbers for people, as internal/words writes them: its units and nouns are in
-// words.gen.ts, and
-// units.test.ts holds what is written here against what it writes.
+// words.gen.ts, and units.test.ts holds what is written here against what it writes.
 
 import { byteUnits, nouns, perSecond, timeUnits } from "./words.gen";
 

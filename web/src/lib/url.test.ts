@@ -21,7 +21,8 @@ test("what is as by default is not in the address", () => {
 
 test("addresses stay readable", () => {
   expect(format({ ...start(), view: "nodes", pick: { kind: "cf", key: "0.17" },
-    filters: { "nodes.plots": "bytes,running" } })).toBe("?view=nodes&pick=cf:0.17&f.nodes.plots=bytes,running");
+    filters: { "nodes.plots": "bytes,running" } }))
+    .toBe("?view=nodes&pick=cf:0.17&f.nodes.plots=bytes,running");
 });
 
 test("what is wrong in an address counts as not there", () => {

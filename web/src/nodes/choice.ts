@@ -1,6 +1,5 @@
 // A choice of several names as one value of a filter in the address: names with commas between. What is not
-// there stands for the
-// usual choice, "-" for none at all.
+// there stands for the usual choice, "-" for none at all.
 
 /** The names chosen, in the order of `all`; names that are not in `all` are left out. */
 export function chosen(value: string | undefined, usual: readonly string[],

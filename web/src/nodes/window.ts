@@ -1,6 +1,5 @@
-// Two sliders for a part of a run: where it starts and how long it is. The length is on a logarithmic scale,
-// because what is worth
-// looking at may last a millionth of the run.
+// Two sliders for a part of a run: where it starts and how long it is. The length is on a logarithmic
+// scale, because what is worth looking at may last a millionth of the run.
 
 import type { Interval } from "../lib/url";
 import { shortest } from "../lib/axis";

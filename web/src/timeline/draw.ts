@@ -1,6 +1,5 @@
 // Draws lanes: tiles or single boxes, what crosses them, the axis and the names. The same functions draw on
-// the screen and into
-// an SVG. Nothing that is out of sight is looked at.
+// the screen and into an SVG. Nothing that is out of sight is looked at.
 
 import { FACTOR, type Arrow, type Code, type CriticalPath } from "../api";
 import { tickTimes } from "../lib/axis";

@@ -141,7 +141,8 @@ export class Loader {
       return;
     }
     if (!worthAsking(this.density, width * 2, v.lanes.length, boxLimit)) {
-      if (this.density) this.tooMany = Math.round((this.density.count * width * v.lanes.length) / (this.density.width * this.density.lanes));
+      if (this.density) this.tooMany = Math.round((this.density.count * width * v.lanes.length)
+        / (this.density.width * this.density.lanes));
       this.boxes = null;
       return;
     }

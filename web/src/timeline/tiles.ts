@@ -1,8 +1,7 @@
-// Tiles: pictures of lanes that the server makes at levels of detail. A column of level k stands for 2^k ns,
-// a tile has 512
-// columns and 64 lanes and lies on a grid, so that it is the same tile wherever the view is. While the tiles
-// of a level are on
-// their way, those of other levels that are there are drawn in their place.
+// Tiles: pictures of lanes that the server makes at levels of detail. A column of level k stands for 2^k
+// ns, a tile has 512 columns and 64 lanes and lies on a grid, so that it is the same tile wherever the view
+// is. While the tiles of a level are on their way, those of other levels that are there are drawn in their
+// place.
 
 import { FACTOR } from "../api";
 import type { Interval } from "../lib/url";

@@ -1,7 +1,6 @@
 // Going from CF to CF by keyboard: to the next and the previous one of a lane, and to the lanes above and
-// below. What is in sight is
-// at hand; where it is drawn from tiles, a few questions for ever wider (or narrower) intervals find the
-// neighbour.
+// below. What is in sight is at hand; where it is drawn from tiles, a few questions for ever wider (or
+// narrower) intervals find the neighbour.
 
 import type { Boxes } from "../api";
 import { reveal } from "../lib/axis";
