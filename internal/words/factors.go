@@ -51,6 +51,9 @@ var AllFactors = []Factor{
 			"События, по которым видно, на что ушло это время, не записаны или ещё не пришли"}},
 }
 
+// Colours are the factors whose colours style sheets need: one for each class.
+var Colours = AllFactors[:len(AllFactors)-1]
+
 // Factors are the factors alone.
 var Factors = AllFactors[:len(AllFactors)-2]
 

@@ -5,6 +5,7 @@ import (
 	"html"
 	"strings"
 
+	"github.com/whyslow/whyslow/internal/analysis/slou"
 	"github.com/whyslow/whyslow/internal/show/report/svg"
 )
 
@@ -17,10 +18,12 @@ const (
 	figureHeight = 240
 )
 
-const figureStyle = `
-.page { --back: #ffffff; --text: #1b1e24; --faint: #5a6270; --rule: #d9dde3; --u: #009e73; --s: #d55e00; --l: #0072b2; --o: #cc79a7 }
+var figureStyle = `
+.page { --back: #ffffff; --text: #1b1e24; --faint: #5a6270; --rule: #d9dde3` +
+	colours(false) + ` }
 @media (prefers-color-scheme: dark) {
-.page { --back: #16181d; --text: #e4e7ec; --faint: #a3acba; --rule: #39404b; --u: #1bb389; --s: #e8782a; --l: #3e9fe0; --o: #d48fb6 } }
+.page { --back: #16181d; --text: #e4e7ec; --faint: #a3acba; --rule: #39404b` +
+	colours(true) + ` } }
 text { font: 11.5px system-ui, sans-serif; fill: var(--faint) }
 .title { font-size: 14px; font-weight: 600; fill: var(--text) }
 .key { fill: var(--text) }
@@ -42,6 +45,19 @@ var layers = []struct {
 	{"s", "S starvation", starvation},
 	{"l", "L latency", latency},
 	{"o", "O overhead", func(r *Run) int64 { return r.ONS }},
+}
+
+// colours defines the colours of the layers.
+func colours(dark bool) (css string) {
+	for f := range slou.FactorW {
+		css += "; --" + f.Info().Class + ": "
+		if dark {
+			css += f.Info().Dark
+		} else {
+			css += f.Info().Light
+		}
+	}
+	return css
 }
 
 // slots is how many windows of the plot a point takes; the last one is the gap to the next point.

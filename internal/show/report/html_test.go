@@ -16,6 +16,8 @@ import (
 
 	"github.com/rogpeppe/go-internal/txtar"
 	"golang.org/x/net/html"
+
+	"github.com/whyslow/whyslow/internal/words"
 )
 
 // page parses a page and gives its body.
@@ -415,6 +417,16 @@ func TestIndent(t *testing.T) {
 		indented, err := json.MarshalIndent(v, "", "  ")
 		if got := string(joinNumbers(indented)); err != nil || got != want {
 			t.Errorf("%s became\n%s\nwant\n%s", from, got, want)
+		}
+	}
+}
+
+// TestFactorColours: the colours of factors stand in their table alone.
+func TestFactorColours(t *testing.T) {
+	for _, f := range words.AllFactors {
+		rule := "--" + f.Class + ": light-dark(" + f.Light + ", " + f.Dark + ")"
+		if !strings.Contains(pageStyle, rule) || strings.Contains(pageStyleText, rule) {
+			t.Errorf("%s is not filled in from the table", rule)
 		}
 	}
 }

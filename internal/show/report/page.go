@@ -8,6 +8,7 @@ import (
 	"html/template"
 	"io"
 	"strings"
+	text "text/template"
 
 	"github.com/whyslow/whyslow/internal/show/report/svg"
 	"github.com/whyslow/whyslow/internal/words"
@@ -22,7 +23,14 @@ import (
 var pageText string
 
 //go:embed page.css
-var pageStyle string
+var pageStyleText string
+
+// pageStyle is the style sheet, with the colours of the factors filled in.
+var pageStyle = func() string {
+	var b strings.Builder
+	_ = text.Must(text.New("style").Parse(pageStyleText)).Execute(&b, words.Colours) // a Builder does not fail
+	return b.String()
+}()
 
 //go:embed page.js
 var pageScript string

@@ -72,9 +72,6 @@ var sentences = []words.Phrase{
 	{"; most uneven is `%s`: worker %s did %s of it, the mean is %s, and the others lost at most %s",
 		"; самый неравномерный — `%s`: рабочий поток %s исполнял его %s, в среднем %s, остальные потеряли не " +
 			"больше %s"},
-	{"Useful time of each worker: from %s to %s, mean %s",
-		"Полезное время рабочих потоков: от %s до %s, в среднем %s"},
-	{"Useful time of each node: from %s to %s, mean %s", "Полезное время узлов: от %s до %s, в среднем %s"},
 	{"Useful time of each worker", "Полезное время рабочих потоков"},
 	{"Useful time of each node", "Полезное время узлов"},
 	{"Balance of code fragments", "Равномерность фрагментов кода"},
@@ -318,7 +315,6 @@ var sentences = []words.Phrase{
 	{", %s of it `%s`", ", из них %s — `%s`"},
 	{"; %s still held at the end", "; в конце ещё занято %s"},
 	{" (the size of %s is unknown)", " (неизвестен размер: %s)"},
-	{", %s in flight on average", ", в пути в среднем %s"},
 	{"; most on %d->%d (%s)", "; больше всего на %d->%d (%s)"},
 	{" and ", " и "},
 	{"%s was not recorded, so this part is incomplete.", "События %s не записаны, поэтому эта часть неполна."},
@@ -326,10 +322,6 @@ var sentences = []words.Phrase{
 		"worth making faster.",
 		"Запас — насколько позже мог бы закончиться ФВ, не удлиняя запуска. Ускорять стоит только ФВ без " +
 			"запаса."},
-	{"The chain of everything that delayed the last CF. To shorten the run, shorten something on it. It has " +
-		"%s and %s; %s.",
-		"Цепочка всего, что задержало последний ФВ. Чтобы сократить запуск, сократите что-то на ней. В ней %s " +
-			"и %s; %s."},
 	{"It ends with %s, %[2]s before the end of the run.", "Она кончается на %s, за %s до конца запуска."},
 	{"The path over time", "Путь во времени"},
 	{"At each moment the run waited for exactly this.", "В каждый момент запуск ждал именно этого."},
@@ -502,7 +494,6 @@ var sentences = []words.Phrase{
 	{"Shares of all processor time: %s", "Доли всего процессорного времени: %s"},
 	{"All processor time, %s: workers x wall time, and the cores that the run-time system used beside them.",
 		"Всё процессорное время, %s: рабочие потоки x время запуска и ядра, занятые системой помимо них."},
-	{" Started %s.", " Начат %s."},
 	{"Splits", "Разбиения"},
 	{"What to change", "Что изменить"},
 	{"Warnings", "Предупреждения"},
