@@ -3,10 +3,8 @@ package cpp
 import (
 	_ "embed"
 	"fmt"
-	"os"
 	"strconv"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/whyslow/whyslow/internal/run/luna"
 )
@@ -76,7 +74,6 @@ var paramTypes = [...]string{
 // generate returns the text of the generated file.
 func generate(p *luna.Program, sources []string) string {
 	var b strings.Builder
-	lines := sourceLines{}
 	fmt.Fprintf(&b, "#line 1 \"%s\"\n#include <whyslow_wrap.h>\n", generatedName)
 	for _, r := range p.Routines {
 		wrapper(&b, r)
@@ -92,7 +89,7 @@ func generate(p *luna.Program, sources []string) string {
 	fmt.Fprintf(&b, "__attribute__((section(%q), used)) static const char ws_sources[] = %s;\n",
 		sourcesSection, quote(strings.Join(sources, "\n")))
 	for i := range p.Heads {
-		lines.block(&b, &p.Heads[i])
+		block(&b, &p.Heads[i])
 	}
 	for _, r := range p.Routines {
 		if r.Body == nil {
@@ -100,7 +97,7 @@ func generate(p *luna.Program, sources []string) string {
 		}
 		fmt.Fprintf(&b, "#line %d %s\nextern \"C\" void %s(%s)\n", r.Pos.Line, quote(r.Pos.File), cname(r),
 			params(r, true))
-		lines.block(&b, r.Body)
+		block(&b, r.Body)
 	}
 	return b.String()
 }
@@ -166,43 +163,16 @@ func quote(s string) string {
 	return string(append(b, '"'))
 }
 
-// sourceLines reads the user's files, which are needed for one thing only: what stands on the line before a
-// block.
-type sourceLines map[string][]string
-
-func (s sourceLines) line(p luna.Pos) (string, bool) {
-	lines, ok := s[p.File]
-	if !ok {
-		if data, err := os.ReadFile(p.File); err == nil {
-			lines = strings.Split(string(data), "\n")
-		}
-		s[p.File] = lines
-	}
-	if p.Line < 1 || p.Line > len(lines) {
-		return "", false
-	}
-	return lines[p.Line-1], true
-}
-
 // block writes a block of the user's so that line and column of everything in it are those in its file. Pos
 // is the position of the text, except where the preprocessor has put a brace before it: then it is the one
 // after the brace.
-func (s sourceLines) block(b *strings.Builder, f *luna.Foreign) {
-	col := max(f.Pos.Col, 1) - 1 // characters before Pos
-	line, _ := s.line(f.Pos)
-	before := line
-	for i := range line {
-		if utf8.RuneCountInString(line[:i]) == col {
-			before = line[:i]
-			break
-		}
-	}
-	braced := strings.HasPrefix(f.Text, "{") && (line == "" || strings.HasSuffix(before, "${{"))
-	if braced {
+func block(b *strings.Builder, f *luna.Foreign) {
+	col := max(f.Pos.Col, 1)
+	if strings.HasSuffix(f.Before, "${{") {
 		col--
 	}
 	fmt.Fprintf(b, "#line %d %s\n", max(f.Pos.Line, 1), quote(f.Pos.File))
-	b.WriteString(luna.Pad(before, col+1))
+	b.WriteString(luna.Pad(f.Before, col))
 	b.WriteString(f.Text)
 	fmt.Fprintf(b, "\n#line 1 \"%s\"\n", generatedName)
 }

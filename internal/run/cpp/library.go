@@ -322,7 +322,9 @@ func signalText(s syscall.Signal) string {
 	}[s], fmt.Sprintf("signal %d", int(s)))
 }
 
-func alloc(t Type, size int) Value {
+// Alloc returns a String or Block whose Memory, of size bytes, the caller fills, with one reference. A
+// String's ends with a NUL: its size is at least 1.
+func Alloc(t Type, size int) Value {
 	p := C.ws_alloc(C.uint64_t(size))
 	if p == 0 {
 		panic(fmt.Errorf("out of memory: cannot create a data fragment of %d bytes", size))

@@ -38,7 +38,7 @@ func OnForeignCrash(f func(sig int, msg string)) {}
 // Live returns 0.
 func Live() int64 { return 0 }
 
-// alloc panics: strings and blocks live in C memory.
-func alloc(t Type, size int) Value { panic(errNoCgo) }
+// Alloc panics: strings and blocks live in C memory.
+func Alloc(t Type, size int) Value { panic(errNoCgo) }
 
 func freeBuf(p uint64) {}

@@ -57,7 +57,7 @@ func RealValue(f float64) Value { return Value{Type: Real, Bits: math.Float64bit
 // NewString returns a string with one reference. s should contain no NUL: user code gets it as a C string.
 // Like AllocBlock it panics where there is no memory left.
 func NewString(s string) Value {
-	v := alloc(String, len(s)+1)
+	v := Alloc(String, len(s)+1)
 	b := v.all()
 	copy(b, s)
 	b[len(s)] = 0
@@ -72,11 +72,7 @@ func NewBlock(data []byte) Value {
 }
 
 // AllocBlock returns a byte block of size bytes, not initialised, with one reference.
-func AllocBlock(size int) Value { return alloc(Block, size) }
-
-// Alloc returns a String or Block whose Memory, of size bytes, the caller fills, with one reference. A
-// String's ends with a NUL: its size is at least 1.
-func Alloc(t Type, size int) Value { return alloc(t, size) }
+func AllocBlock(size int) Value { return Alloc(Block, size) }
 
 // head returns the buffer. The address is read as a pointer, since it is one that the collector does not
 // manage.

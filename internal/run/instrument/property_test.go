@@ -317,3 +317,12 @@ func ExampleSource() {
 	// BlockRetStatus f() { if (x) /*whyslow*/ { /*whyslow*/ EMIT_EVENT(My, onLeft); return EXIT; /*whyslow*/ } }
 	// 1 f 1 29
 }
+
+// Source is Run for the text of one file.
+func Source(name string, text []byte, rules []Rule) (out []byte, insertions []Insertion, warnings []Warning) {
+	list, warnings := compile(rules)
+	f := open(name, text)
+	f.parse(readMacros([]*file{f}))
+	out, insertions, more := f.apply(list, f.foreign, f.blocks)
+	return out, insertions, append(warnings, more...)
+}

@@ -44,19 +44,6 @@ type macro struct {
 	toks []token
 }
 
-// Source inserts what the rules ask for into C++ text; name is used in messages. Earlier insertions are taken
-// out first, so that the result is the same whatever was inserted before, and the text without insertions if
-// there are no rules. Functions that other files declare extern "C" are not known to it: see Run.
-//
-// Where the text cannot be understood it is returned as it is, with one warning that is Skipped.
-func Source(name string, text []byte, rules []Rule) (out []byte, insertions []Insertion, warnings []Warning) {
-	list, warnings := compile(rules)
-	f := open(name, text)
-	f.parse(readMacros([]*file{f}))
-	out, insertions, more := f.apply(list, f.foreign, f.blocks)
-	return out, insertions, append(warnings, more...)
-}
-
 // open reads a source; parse comes next.
 func open(name string, given []byte) *file {
 	f := &file{name: name, given: given, foreign: names{}, blocks: names{}}

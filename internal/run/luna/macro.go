@@ -3,12 +3,13 @@ package luna
 import (
 	"fmt"
 	"maps"
+	"regexp"
 	"slices"
 	"strings"
 )
 
 // define reads "NAME body" or "NAME(p, q) body" up to the newline, which stays.
-func (p *pp) define(at ch) {
+func (p *pp) define() {
 	p.blanks()
 	nameAt := p.top()
 	if !isLetter(p.peek(0)) {
@@ -63,16 +64,13 @@ func (p *pp) macroBody() []rune {
 // one. LuNA also accepts blanks before it; here that counts only if the rest uses a parameter, so that
 // "#define E (x)" means what it looks like.
 func splitParams(text []rune) ([]string, []rune) {
-	i := 0
-	for i < len(text) && isBlank(text[i]) {
-		i++
-	}
-	if i < len(text) && text[i] == '(' {
-		if params, n := paramList(text[i:]); params != nil {
-			rest := text[i+n:]
-			if i == 0 || usesParam(rest, params) {
-				return params, rest
-			}
+	if m := paramList.FindStringSubmatch(string(text)); m != nil {
+		params := strings.FieldsFunc(m[2], func(r rune) bool { return r == ',' || isBlank(r) })
+		rest := text[len(m[0]):] // m is ASCII
+		if m[1] == "" || slices.ContainsFunc(params, func(q string) bool {
+			return strings.Contains(string(rest), "$"+q)
+		}) {
+			return params, rest
 		}
 	}
 	if len(text) > 0 && isBlank(text[0]) {
@@ -81,48 +79,7 @@ func splitParams(text []rune) ([]string, []rune) {
 	return nil, text
 }
 
-// paramList reads "(a, b)" and gives the names and the length, or nil.
-func paramList(text []rune) ([]string, int) {
-	var params []string
-	i := 1
-	blanks := func() {
-		for i < len(text) && isBlank(text[i]) {
-			i++
-		}
-	}
-	for {
-		blanks()
-		start := i
-		for i < len(text) && isWord(text[i]) {
-			i++
-		}
-		name := string(text[start:i])
-		if !isName(name) {
-			return nil, 0
-		}
-		params = append(params, name)
-		blanks()
-		if i >= len(text) || text[i] != ',' && text[i] != ')' {
-			return nil, 0
-		}
-		i++
-		if text[i-1] == ')' {
-			return params, i
-		}
-	}
-}
-
-func usesParam(body []rune, params []string) bool {
-	for i, r := range body {
-		if r == '$' {
-			rest := string(body[i+1:])
-			if slices.ContainsFunc(params, func(q string) bool { return strings.HasPrefix(rest, q) }) {
-				return true
-			}
-		}
-	}
-	return false
-}
+var paramList = regexp.MustCompile(`^([ \t]*)\(([ \t]*[A-Za-z_]\w*[ \t]*(?:,[ \t]*[A-Za-z_]\w*[ \t]*)*)\)`)
 
 // use expands the macro whose $ is the next character.
 func (p *pp) use(skip bool) {

@@ -277,7 +277,7 @@ type cond struct {
 // scan processes all unread text and appends the result to out.
 func (p *pp) scan(out []ch) []ch {
 	var conds []cond
-	skipped := 0 // the number of inactive conds
+	skip := false // one of them is inactive
 	for len(p.stack) > 0 {
 		r := p.peek(0)
 		switch {
@@ -286,7 +286,7 @@ func (p *pp) scan(out []ch) []ch {
 			continue
 		case r == '"':
 			s := p.str()
-			if skipped == 0 {
+			if !skip {
 				out = append(out, s...)
 			}
 			continue
@@ -295,50 +295,39 @@ func (p *pp) scan(out []ch) []ch {
 			word := p.word()
 			switch word {
 			case "ifdef", "ifndef":
-				name := p.directiveName(at, word, skipped > 0)
+				name := p.directiveName(at, word, skip)
 				active := (p.macros[name] != nil) == (word == "ifdef")
 				if p.depth+len(conds) >= maxDepth {
 					p.fatal(at, "", "maximum parse recursion depth reached")
 					return out
 				}
-				if conds = append(conds, cond{at, word, active, false}); !active {
-					skipped++
-				}
+				conds = append(conds, cond{at, word, active, false})
 			case "else", "endif":
-				n := len(conds) - 1
-				if n < 0 {
+				switch n := len(conds) - 1; {
+				case n < 0:
 					p.fault(at, "", "unmatched #%s", word)
-					continue
-				}
-				if word == "else" && conds[n].els {
-					p.fault(at, "", "#endif expected")
-					continue
-				}
-				if !conds[n].active {
-					skipped--
-				}
-				if word == "endif" {
+				case word == "endif":
 					conds = conds[:n]
-					continue
-				}
-				conds[n].els = true
-				if conds[n].active = !conds[n].active; !conds[n].active {
-					skipped++
+				case conds[n].els:
+					p.fault(at, "", "#endif expected")
+				default:
+					conds[n].els, conds[n].active = true, !conds[n].active
 				}
 			default:
-				if skipped == 0 {
+				if !skip {
 					out = p.directive(at, word, out)
 				}
 			}
+			skip = slices.ContainsFunc(conds, func(c cond) bool { return !c.active })
 			continue
 		case r == '$' && p.peek(1) == '{' && (p.peek(2) == '<' || p.peek(2) == '{'):
-			out = p.foreign(out, skipped > 0)
+			out = p.foreign(out, skip)
 			continue
 		case r == '$' && isLetter(p.peek(1)):
-			p.use(skipped > 0)
+			p.use(skip)
 			continue
 		}
-		if c := p.next(); skipped == 0 {
+		if c := p.next(); !skip {
 			out = append(out, c)
 		}
 	}
@@ -419,7 +408,7 @@ var directives = []string{"define", "undef", "include", "ifdef", "ifndef", "else
 func (p *pp) directive(at ch, word string, out []ch) []ch {
 	switch word {
 	case "define":
-		p.define(at)
+		p.define()
 	case "undef":
 		if name := p.directiveName(at, word, false); name != "" {
 			delete(p.macros, name)
@@ -510,7 +499,10 @@ func (p *pp) foreign(out []ch, skip bool) []ch {
 	for _, r := range fmt.Sprintf("__block(%d)", len(p.blocks)) {
 		out = append(out, ch{r, at.file, at.line, at.col, at.exp})
 	}
-	p.blocks = append(p.blocks, Foreign{Index: len(p.blocks), Text: body, Pos: p.posOf(first)})
+	f := Foreign{Index: len(p.blocks), Text: body, Pos: p.posOf(first)}
+	line := []rune(p.lineAt(f.Pos))
+	f.Before = string(line[:min(f.Pos.Col-1, len(line))])
+	p.blocks = append(p.blocks, f)
 	return out
 }
 

@@ -118,6 +118,8 @@ type Foreign struct {
 	Index int    // N of __block(N)
 	Text  string // handed to C++ as it is; for the ${{ form with braces around it
 	Pos   Pos    // position of Text[0] (of the character after the added brace for the ${{ form)
+	// Before is what stands before Pos on its line: the ${{ form is the one that ends with it
+	Before string
 }
 
 // DeclID indexes Program.Decls.

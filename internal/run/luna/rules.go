@@ -224,7 +224,7 @@ func (x *stmtCtx) effects(s *stmt) {
 	manual := map[*symbol]bool{}
 	for _, r := range s.rules {
 		if ruleApplies(r, s.letter()) {
-			x.ruleEffects(s, r, manual)
+			x.ruleEffects(r, manual)
 		}
 	}
 	if st.Kind != Atomic && st.Kind != WhileLoop {
@@ -248,7 +248,7 @@ func (x *stmtCtx) effect(e Effect) { x.st.Effects = append(x.st.Effects, e) }
 
 // ruleEffects lowers a rule with effects; manual collects the names that it excludes from the automatic
 // posts.
-func (x *stmtCtx) ruleEffects(s *stmt, r *rule, manual map[*symbol]bool) {
+func (x *stmtCtx) ruleEffects(r *rule, manual map[*symbol]bool) {
 	switch r.name {
 	case "delete":
 		x.destroy(r.ids, true)

@@ -186,3 +186,7 @@ func TestSection3_4_Strings(t *testing.T) {
 	equal(t, fmt.Sprint(join(kValue, kString), join(kString, kValue), join(kInt, kReal), join(kValue, kInt)),
 		"mixed string real int")
 }
+
+func (k kind) String() string {
+	return [...]string{"int", "real", "string", "value", "mixed", "bad"}[k]
+}

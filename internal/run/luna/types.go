@@ -21,10 +21,6 @@ const (
 	kBad   // already reported
 )
 
-func (k kind) String() string {
-	return [...]string{"int", "real", "string", "value", "mixed", "bad"}[k]
-}
-
 // join is the kind of an operation on a and b; it is not symmetric for values.
 func join(a, b kind) kind {
 	switch {

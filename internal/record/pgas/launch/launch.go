@@ -213,34 +213,18 @@ func (l *Launch) loadable() error {
 			return nil
 		}
 	}
-	if has, err := contains(f, "WHYSLOW_TRACE"); err != nil || has {
-		return err // linked with our library
+	for _, p := range program.Progs {
+		if p.Type != elf.PT_LOAD {
+			continue
+		}
+		loaded, err := io.ReadAll(p.Open())
+		if err != nil || bytes.Contains(loaded, []byte("WHYSLOW_TRACE")) {
+			return err // linked with our library
+		}
 	}
 	return fmt.Errorf("%s is linked statically, so that no library can be loaded before OpenSHMEM's: link"+
 		" it dynamically, or with libwhyslow-shmem.a before OpenSHMEM ('whyslow shmem --library DIR'"+
 		" writes that)", l.Program)
-}
-
-// contains tells whether a file contains a text.
-func contains(f *os.File, text string) (bool, error) {
-	if _, err := f.Seek(0, io.SeekStart); err != nil {
-		return false, err
-	}
-	b := make([]byte, 1<<20)
-	kept := 0 // of what was read before: the text may lie across
-	for {
-		n, err := f.Read(b[kept:])
-		if bytes.Contains(b[:kept+n], []byte(text)) {
-			return true, nil
-		}
-		if errors.Is(err, io.EOF) {
-			return false, nil
-		}
-		if err != nil {
-			return false, err
-		}
-		kept = copy(b, b[max(0, kept+n-len(text)):kept+n])
-	}
 }
 
 const (

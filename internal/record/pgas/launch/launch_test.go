@@ -1,12 +1,13 @@
 package launch
 
 import (
-	"bytes"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/whyslow/whyslow/internal/testkit/cctest"
 )
 
 func TestLaunchOfOthers(t *testing.T) {
@@ -140,22 +141,14 @@ func TestOpenMPIVersions(t *testing.T) {
 	}
 }
 
-func TestContains(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "file")
-	for _, at := range []int{0, 1, 1<<20 - 5, 1 << 20, 1<<20 + 3, 3<<20 - 1} {
-		text := append(bytes.Repeat([]byte{'x'}, at), "WHYSLOW_TRACE"...)
-		if err := os.WriteFile(path, text, 0o666); err != nil {
-			t.Fatal(err)
-		}
-		for text, want := range map[string]bool{"WHYSLOW_TRACE": true, "WHYSLOW_TRACES": false} {
-			f, err := os.Open(path)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if got, err := contains(f, text); got != want || err != nil {
-				t.Errorf("%s at %d: %v, %v", text, at, got, err)
-			}
-			f.Close()
+// A program that is linked statically can be recorded only if the library is in it.
+func TestStatic(t *testing.T) {
+	for text, fits := range map[string]bool{"WHYSLOW_TRACE": true, "WHYSLOW_TRACK": false} {
+		l := &Launch{Program: cctest.Make(t, cctest.Program{Name: "static", Link: []string{"-static"},
+			Sources: []string{cctest.Source(t, "static.c", "#include <stdlib.h>\n"+
+				"int main(void) { return getenv(\""+text+"\") != NULL; }\n")}})}
+		if err := l.loadable(); (err == nil) != fits {
+			t.Errorf("%s: %v", text, err)
 		}
 	}
 }

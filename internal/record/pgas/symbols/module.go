@@ -7,11 +7,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"slices"
 	"sort"
 	"strings"
-	"syscall"
+
+	"github.com/whyslow/whyslow/internal/files"
 )
 
 // Limits on what is read of one file; larger ones give what the symbol table has, or nothing.
@@ -22,15 +22,11 @@ const (
 
 // lookUp finds the places of offsets in one file.
 func lookUp(path string, offsets []uint64) map[uint64]Place {
-	// A path out of a trace may name a pipe or a device: opening must not wait, nor reading go on forever.
-	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	f, err := files.Open(path)
 	if err != nil {
 		return nil
 	}
 	defer f.Close()
-	if st, err := f.Stat(); err != nil || !st.Mode().IsRegular() {
-		return nil
-	}
 	found := map[uint64]Place{}
 	// What was found before a file turns out to be damaged counts.
 	_ = resolve(f, offsets, found)
