@@ -6,7 +6,7 @@
 // overhead.go (the system's work, contention), traps.go (what LuNA programs get wrong) and pgas*.go (runs
 // without CFs). The gain is not the time lost but how much shorter the run would be: most rules work the run
 // out again without the fault (replay.go), others compare it with what so many workers can reach
-// (critical.Work). Without a model the rules use the sums of slou.Result alone.
+// (critical.Work). What needs a replay is not said without one.
 package advise
 
 import (

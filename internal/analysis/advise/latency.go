@@ -168,12 +168,7 @@ func (a *advisor) only(f *flow, links func(*transfer) (post, ask, answer int64))
 
 // latency: DFs were on their way.
 func (a *advisor) latency() {
-	l := a.res.Factors.L
-	if l == nil {
-		return
-	}
 	if a.replay == nil {
-		a.latencySums(l)
 		return
 	}
 	worth := int64(worthwhile * float64(a.res.WallNS))
@@ -293,8 +288,12 @@ func (a *advisor) once(f *flow, best, push, flight int64, head words.Text, consu
 	oneNode := words.Say("Made and used on one node", "вычислять и использовать их на одном узле")
 	switch {
 	case user != nil && user.Count > 0 && flight > 4*user.MeanNS && flight < 4*a.facts.Shortest:
-		a.addWall("too-small-to-send", best, within(best, oneNode), evidence,
-			tooSmallToSend(head, flight, a.named(consumer), user))
+		a.addWall("too-small-to-send", best, within(best, oneNode), evidence, words.Say(
+			"%s A message takes %s on average, a CF of %s %s: so little work does not pay for the transfer. Make the "+
+				"fragments larger, or place `%s` where its DFs are.",
+			"%s Сообщение идёт в среднем %s, а ФВ %s исполняется %s: пересылка не окупается столь малой работой. "+
+				"Укрупните фрагменты или исполняйте `%s` там, где его ФД.",
+			head, words.Time(flight), a.named(consumer), words.Time(user.MeanNS), user.Code))
 	case f.asked > 0 && 10*push >= 7*best:
 		a.addWall("late-transfer", push,
 			within(push, words.Say("Stored where they are used, and sent as soon as they are made",
@@ -320,15 +319,6 @@ func (a *advisor) once(f *flow, best, push, flight int64, head words.Text, consu
 				"используют, чтобы они оказывались на одном узле.%s",
 			head, f.name, f.also, overlap))
 	}
-}
-
-// tooSmallToSend is said where a message takes longer than the CFs that wait for it.
-func tooSmallToSend(head words.Text, flight int64, named string, user *slou.Fragment) words.Text {
-	return words.Say("%s A message takes %s on average, a CF of %s %s: so little work does not pay for the "+
-		"transfer. Make the fragments larger, or place `%s` where its DFs are.",
-		"%s Сообщение идёт в среднем %s, а ФВ %s исполняется %s: пересылка не окупается столь малой работой. "+
-			"Укрупните фрагменты или исполняйте `%s` там, где его ФД.",
-		head, words.Time(flight), named, words.Time(user.MeanNS), user.Code)
 }
 
 // fewPerWorker is the number of CFs per worker below which a transfer has little to overlap with.
@@ -408,72 +398,11 @@ func (a *advisor) migration() {
 			"Если создавать их там, где они исполняются, а остальное не менять, запуск займёт %s.",
 			words.Time(a.res.WallNS-wall)),
 		map[string]any{"link": c.Link, "consumer": c.Consumer, "waited_ns": c.NS, "count": c.Count,
-			"migrations": a.facts.Moves, "created_at": a.statement(a.facts.Moved[c.Consumer].Site)},
-		createThere(a.waitedFor(l, &c)))
-}
-
-func createThere(head words.Text) words.Text {
-	return words.Say("%s Create CFs where they run: give the enclosing loop or sub the same locator.",
-		"%s Создавайте ФВ там, где они исполняются: задайте охватывающему циклу или подпрограмме (`sub`) тот же "+
-			"локатор.", head)
-}
-
-// waitedFor says what was waited for most.
-func (a *advisor) waitedFor(l *slou.Share, c *slou.Cause) words.Text {
-	consumer := a.named(c.Consumer)
-	what := words.Say("in %s for `%s` from %s", "ФД `%[2]s` от %[3]s для %[1]s", consumer, c.DF,
-		a.named(c.Producer))
-	if c.DF == "" {
-		what = words.Say("for CFs of %s that migrated", "переноса ФВ %s", consumer)
-	} else if c.Producer == "" {
-		what = words.Say("in %s for `%s`", "ФД `%[2]s` для %[1]s", consumer, c.DF)
-	}
-	return words.Say("Workers waited %s (%s) for messages, most of it (%s, %s) %s on link %s.",
-		"Рабочие потоки ждали сообщений %s (%s), дольше всего (%s, %s) ждали %s на связи %s.",
-		words.Time(l.NS), a.share(l.NS), words.Time(c.NS), often(c.Count), what, c.Link)
-}
-
-// latencySums is latency by the sums alone.
-func (a *advisor) latencySums(l *slou.Share) {
-	c := a.top(lost("L", ""), func(c *slou.Cause) [4]string {
-		return [4]string{c.Producer, c.DF, c.Link, c.Consumer}
-	})
-	if c.NS == 0 {
-		return
-	}
-	g := a.res.Messages
-	var flight int64
-	if g.Count > 0 {
-		flight = g.FlightNS / g.Count
-	}
-	user := a.fragment(c.Consumer)
-	evidence := map[string]any{"link": c.Link, "df": c.DF, "producer": c.Producer, "consumer": c.Consumer,
-		"waited_ns": c.NS, "count": c.Count,
-		"messages": g.Count, "bytes": g.Bytes, "flight_ns": flight, "repeated": g.Repeated}
-	head := a.waitedFor(l, &c)
-	bound := words.Say("Workers waited that long for messages.",
-		"Столько времени рабочие потоки ждали сообщений.")
-	switch {
-	case g.Repeated*5 >= g.Count && g.Repeated > 0:
-		evidence["repeated_bytes"] = g.RepeatBytes
-		a.addTime("replicate", l.NS, bound, evidence, words.Say(
-			"%s %d of %s (%s) carried a DF that the node had already received. Keep a copy there "+
-				"(`locator_replicating name => all;`) or run the CFs that share it on one node.",
-			"%s В %d из %s (%s) узлу приходил ФД, который он уже получал: держите там копию (`locator_replicating "+
-				"имя => all;`) или исполняйте все ФВ, которым он нужен, на одном узле.",
-			head, g.Repeated, words.Number{N: g.Count, What: words.OfMessages.AlwaysMore()},
-			words.Size(g.RepeatBytes)))
-	case user != nil && user.Count > 0 && flight > 4*user.MeanNS:
-		a.addTime("too-small-to-send", l.NS, bound, evidence,
-			tooSmallToSend(head, flight, "`"+c.Consumer+"`", user))
-	case c.DF == "":
-		a.addTime("migration", l.NS, bound, evidence, createThere(head))
-	default:
-		a.addTime("far-data", l.NS, bound, evidence, words.Say(
-			"%s Give `%s` and the code fragments that make and use it the same locator, so that they meet on "+
-				"one node.",
-			"%s Задайте один и тот же локатор для ФД `%s` и для фрагментов кода, которые его вычисляют и используют, "+
-				"чтобы они оказывались на одном узле.",
-			head, c.DF))
-	}
+			"migrations": a.facts.Moves, "created_at": a.statement(a.facts.Moved[c.Consumer].Site)}, words.Say(
+			"Workers waited %s (%s) for messages, most of it (%s, %s) for CFs of %s that migrated on link %s. Create "+
+				"CFs where they run: give the enclosing loop or sub the same locator.",
+			"Рабочие потоки ждали сообщений %s (%s), дольше всего (%s, %s) ждали переноса ФВ %s на связи %s. "+
+				"Создавайте ФВ там, где они исполняются: задайте охватывающему циклу или подпрограмме (`sub`) тот же "+
+				"локатор.",
+			words.Time(l.NS), a.share(l.NS), words.Time(c.NS), often(c.Count), a.named(c.Consumer), c.Link))
 }

@@ -67,27 +67,6 @@ func sumsCases() map[string]sumsCase {
 			slou.Cause{Factor: "S", Part: "nowhere", Producer: "factor", DF: "l", Consumer: "solve", NS: 50, Count: 3,
 				QueuedNS: 45}),
 			"order", []string{"`factor`", "critical path", "45.0 ms"}},
-		"far data": {sums(ms{"": 120}, nil, ms{"0->1": 80}, nil, nil,
-			slou.Cause{Factor: "L", Part: "0->1", Link: "0->1", Producer: "init", DF: "x", Consumer: "step", NS: 60,
-				Count: 30}),
-			"far-data", []string{"`step` for `x` from `init` on link 0->1", "60.0 ms, 30 times", "same locator"}},
-		"replicate": {func() *slou.Result {
-			r := sums(ms{"": 120}, nil, ms{"0->1": 80}, nil, nil,
-				slou.Cause{Factor: "L", Part: "0->1", Link: "0->1", Producer: "init", DF: "x", Consumer: "step", NS: 60,
-					Count: 30})
-			r.Messages = slou.Messages{Count: 100, Repeated: 50, RepeatBytes: 5e6, FlightNS: 1e6}
-			return r
-		}(), "replicate", []string{"50 of 100 messages (5.0 MB)", "locator_replicating"}},
-		"too small to send": {func() *slou.Result {
-			r := sums(ms{"": 120}, nil, ms{"0->1": 80}, nil, nil,
-				slou.Cause{Factor: "L", Part: "0->1", Link: "0->1", Producer: "init", DF: "x", Consumer: "step", NS: 60,
-					Count: 30})
-			r.Messages = slou.Messages{Count: 30, FlightNS: 90e6}
-			return r
-		}(), "too-small-to-send", []string{"3.00 ms on average", "`step` 500 µs", "larger"}},
-		"migration": {sums(ms{"": 120}, nil, ms{"0->1": 80}, nil, nil,
-			slou.Cause{Factor: "L", Part: "0->1", Link: "0->1", Consumer: "step", NS: 60, Count: 30}),
-			"migration", []string{"CFs of `step` that migrated", "0->1"}},
 		"too small": {func() *slou.Result {
 			r := sums(ms{"": 100}, nil, nil, ms{"dispatch": 60, "create": 40}, nil)
 			r.Fragments[0].Count, r.Fragments[0].MeanNS = 200_000, 500
