@@ -76,9 +76,19 @@ func compute(ctx context.Context, res *Result, opt Options, p *peers) error {
 		return err
 	}
 	if p.Size() > 1 {
-		if g, err = w.together(ctx, p, g, last, !null["path"]); err != nil || g == nil {
+		all, err := g.gather(p)
+		if err := procs.Agree(p, err); err != nil {
 			return err
 		}
+		if !null["path"] {
+			if err := w.shareSteps(ctx, p, all, last); err != nil {
+				return err
+			}
+		}
+		if all == nil {
+			return nil // rank 0 goes on with all
+		}
+		g = all.graph
 	} else if !null["path"] {
 		if w.begin(last.exec); last.exec >= 0 {
 			if err := w.walk(ctx, last.exec); err != nil {

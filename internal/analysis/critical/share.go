@@ -48,25 +48,6 @@ func (w *walker) lastOf(p *peers, last int) (lastExecution, error) {
 	return best, err
 }
 
-// together puts the graph together at the first process, and the steps of the path if it is wanted. The
-// others get nil.
-func (w *walker) together(ctx context.Context, p *peers, g *graph, last lastExecution, path bool) (*graph,
-	error) {
-	all, err := g.gather(p)
-	if err := procs.Agree(p, err); err != nil {
-		return nil, err
-	}
-	if path {
-		if err := w.shareSteps(ctx, p, all, last); err != nil {
-			return nil, err
-		}
-	}
-	if all == nil {
-		return nil, nil
-	}
-	return all.graph, nil
-}
-
 // shareSteps has each process find the steps of the path in its executions.
 func (w *walker) shareSteps(ctx context.Context, p *peers, all *wholeGraph, last lastExecution) error {
 	out := make([][]pathVisit, p.Size())

@@ -10,14 +10,14 @@ import (
 
 // fragments fills in the balance of all code fragments and of each.
 func (r *computation) fragments() {
-	caused := map[string]int64{}
-	key := func(code, file string,
-		line int) string {
-		return code + "\x00" + file + "\x00" + strconv.Itoa(line)
+	type place struct {
+		code, file string
+		line       int
 	}
+	caused := map[place]int64{}
 	for i := range r.slou.Fragments {
 		f := &r.slou.Fragments[i]
-		caused[key(f.Code, f.File, f.Line)] += f.Caused[slou.FactorS]
+		caused[place{f.Code, f.File, f.Line}] += f.Caused[slou.FactorS]
 	}
 	shares := make([]Share, len(r.workers))
 	for c := range r.m.Codes {
@@ -29,7 +29,7 @@ func (r *computation) fragments() {
 			f.Count += x.Count
 		}
 		if f.Count > 0 {
-			r.balance(&f, shares, caused[key(f.Code, f.File, f.Line)])
+			r.balance(&f, shares, caused[place{f.Code, f.File, f.Line}])
 			r.res.Fragments = append(r.res.Fragments, f)
 		}
 	}

@@ -174,11 +174,19 @@ func (s *search) seeUsual(number, metric, thread, call int, c *model.Collective,
 	u.count[thread]++
 }
 
-// settleUsual adds up the readings, when it is known of how little any thread ever needed.
+// settleUsual adds up the readings, when the processes have told each other of how little any thread ever
+// needed.
 func (s *search) settleUsual(g procs.Group) error {
-	if g.Size() > 1 {
-		if err := s.shareUsual(g); err != nil {
-			return err
+	own := map[usualKey]int64{}
+	for k, u := range s.usual {
+		own[k] = u.least
+	}
+	all, err := procs.AllOf(g, own)
+	for _, theirs := range all {
+		for k, least := range theirs {
+			if u := s.usual[k]; u != nil {
+				u.least = min(u.least, least)
+			}
 		}
 	}
 	for key, u := range s.usual {
@@ -186,5 +194,5 @@ func (s *search) settleUsual(g procs.Group) error {
 			s.add(u.metric, key.Call, thread, sum-u.count[thread]*u.least)
 		}
 	}
-	return nil
+	return err
 }

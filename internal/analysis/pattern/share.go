@@ -6,23 +6,6 @@ import "github.com/whyslow/whyslow/internal/procs"
 // nodes lost and did, and what others lost because of them. The processes tell each other call paths
 // (calls.go), how long an operation usually takes, and the sums.
 
-// shareUsual makes the least of what own threads needed the least that any needed.
-func (s *search) shareUsual(g procs.Group) error {
-	own := map[usualKey]int64{}
-	for k, u := range s.usual {
-		own[k] = u.least
-	}
-	all, err := procs.AllOf(g, own)
-	for _, theirs := range all {
-		for k, least := range theirs {
-			if u := s.usual[k]; u != nil {
-				u.least = min(u.least, least)
-			}
-		}
-	}
-	return err
-}
-
 // searchShare is what a process found out about its threads.
 type searchShare struct {
 	Threads     []Thread
@@ -56,24 +39,20 @@ func (s *search) share() searchShare {
 
 // gather brings the sums of all processes to the first.
 func (s *search) gather(g procs.Group) error {
-	if g.Size() == 1 {
-		return nil
-	}
 	threads := make([]Thread, len(s.r.Threads))
 	of := make([][]int, g.Size()) // by process: its threads
 	for i := range threads {
 		k := s.m.Owner(s.r.Threads[i].Node)
 		of[k] = append(of[k], i)
 	}
-	if g.Rank() == 0 {
-		for n, i := range of[0] {
-			threads[i] = s.res.Threads[n]
+	place := func(rank int, list []Thread) {
+		for n, i := range of[rank] {
+			threads[i] = list[n]
 		}
 	}
+	place(g.Rank(), s.res.Threads)
 	err := procs.Collect(g, s.share, func(rank int, w *searchShare) error {
-		for n, i := range of[rank] {
-			threads[i] = w.Threads[n]
-		}
+		place(rank, w.Threads)
 		s.join(w, of[rank])
 		return nil
 	})

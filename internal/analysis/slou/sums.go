@@ -163,12 +163,17 @@ func (t *tally) cause(key causeKey) *causeSum {
 	if slot.sum != nil && slot.key == key {
 		return slot.sum
 	}
+	*slot = recentCause{key, t.known(key)}
+	return slot.sum
+}
+
+// known finds the sum of a cause in the map.
+func (t *tally) known(key causeKey) *causeSum {
 	c := t.Causes[key]
 	if c == nil {
 		c = new(causeSum)
 		t.Causes[key] = c
 	}
-	*slot = recentCause{key, c}
 	return c
 }
 
@@ -217,11 +222,7 @@ func (t *tally) join(o *tally) {
 	joinCodes(t.Codes, o.Codes)
 	joinCodes(t.Structured, o.Structured)
 	for k, v := range o.Causes {
-		c := t.Causes[k]
-		if c == nil {
-			c = new(causeSum)
-			t.Causes[k] = c
-		}
+		c := t.known(k)
 		c.NS += v.NS
 		c.Count += v.Count
 		c.Queued += v.Queued

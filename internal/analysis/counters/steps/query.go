@@ -43,15 +43,6 @@ func integral(x, y sum, from, to int64) float64 {
 	return product(y.d, to).minus(y.moment).minus(product(x.d, from).minus(x.moment)).float()
 }
 
-// Integral gives the sum of value times duration over [from, to), in value times nanoseconds: the exact
-// integral, rounded to a float64. It is 0 where to is not after from.
-func (s *Steps) Integral(from, to int64) float64 {
-	if to <= from {
-		return 0
-	}
-	return integral(s.upTo(from), s.upTo(to), from, to)
-}
-
 // Range gives the least and the greatest value in [from, to], the ends included.
 func (s *Steps) Range(from, to int64) (low, high int64) {
 	v := s.At(from)

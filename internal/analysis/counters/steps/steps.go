@@ -64,9 +64,6 @@ type sum struct {
 
 func (l *leaf) last() int64 { return l.changes[len(l.changes)-1].T }
 
-// Len is the number of changes kept.
-func (s *Steps) Len() int { return s.n }
-
 // Bytes is about the memory taken.
 func (s *Steps) Bytes() int64 {
 	if len(s.leaves) == 1 {
