@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/whyslow/whyslow/internal/record/stream"
@@ -146,5 +147,30 @@ func TestForwardingGoesOn(t *testing.T) {
 	group.stop()
 	if told.text() != "" {
 		t.Errorf("sent again: %s", told.text())
+	}
+}
+
+// A file of another run is not sent, and the sender says so.
+func TestForeignFileIsNotSent(t *testing.T) {
+	s := serveAt(t, "", Config{Dir: t.TempDir()})
+	src, other := filepath.Join(t.TempDir(), "a.trace"), filepath.Join(t.TempDir(), "b.trace")
+	own := writeTrace(t, src, []int{0, 1}, 100)
+	writeTrace(t, other, []int{1}, 100)
+	if err := os.Rename(filepath.Join(other, trace.FileName(1)), filepath.Join(src, trace.FileName(1))); err != nil {
+		t.Fatal(err)
+	}
+	var said []string
+	cfg := quick(s.addr, src)
+	cfg.Notify = func(line string) { said = append(said, line) }
+	send(t, cfg)
+	dir := byID(s, own.ID).Dir
+	if _, err := os.Stat(filepath.Join(dir, trace.FileName(0))); err != nil {
+		t.Error(err)
+	}
+	if _, err := os.Stat(filepath.Join(dir, trace.FileName(1))); err == nil {
+		t.Error("the foreign file was sent")
+	}
+	if len(said) != 1 || !strings.Contains(said[0], "00001.wst: belongs to run ") {
+		t.Errorf("%q", said)
 	}
 }

@@ -458,11 +458,18 @@ func (s *Sender) tell(line string) {
 	same := s.told == line
 	s.told = line
 	s.mu.Unlock()
-	if same || s.cfg.Notify == nil {
+	if same {
 		return
 	}
 	if line == "" {
 		line = fmt.Sprintf("collector %s: connected again", s.cfg.Target.Addr)
 	}
-	s.cfg.Notify(line)
+	s.notify(line)
+}
+
+// notify passes a line to Notify.
+func (s *Sender) notify(line string) {
+	if s.cfg.Notify != nil {
+		s.cfg.Notify(line)
+	}
 }

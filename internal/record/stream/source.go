@@ -69,6 +69,7 @@ func followFiles(ctx context.Context, s *Sender, path string,
 			s.setLost(Lost{Node: node, Blocks: n})
 		}
 	}
+	leftOut := map[string]bool{} // files of other runs that were told
 	for {
 		draining, start := s.isDraining(), time.Now()
 		n, err := in.Poll(ctx, func(b *trace.RawBlock) error {
@@ -86,6 +87,12 @@ func followFiles(ctx context.Context, s *Sender, path string,
 		}
 		if err != nil {
 			s.tell(fmt.Sprintf("%s cannot be read: %v", path, err))
+		}
+		for _, p := range in.Problems() {
+			if p.Kind == trace.Foreign && !leftOut[p.File] {
+				leftOut[p.File] = true
+				s.notify(fmt.Sprintf("not all of %s is sent: %s", path, p))
+			}
 		}
 		for _, node := range in.Nodes() {
 			lost(node)
