@@ -133,8 +133,8 @@ names the code fragments, links and data fragments that cost the time.`,
 		return console.Misuse("%w", flagError(err))
 	})
 	for _, command := range []func(console.IO) *cobra.Command{runCommand, reportCommand, dumpCommand,
-		diffCommand, convertCommand, experimentCommand, lunaCommand, rtsCommand, viewCommand, serveCommand, initCommand,
-		modulesCommand, instrumentCommand, shmemCommand, doctorCommand, versionCommand, licencesCommand} {
+		diffCommand, convertCommand, experimentCommand, lunaCommand, rtsCommand, viewCommand, serveCommand,
+		initCommand, modulesCommand, instrumentCommand, shmemCommand, doctorCommand, versionCommand, licencesCommand} {
 		root.AddCommand(command(io))
 	}
 	return root

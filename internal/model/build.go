@@ -161,8 +161,8 @@ func (b *builder) read(ctx context.Context, r *trace.Reader, opt Options,
 // kindSet is a set of kinds of events.
 type kindSet [trace.MaxKind + 1]bool
 
-// readStreams fills the streams with the events of a reader, but for kinds to skip, and orders them by node and
-// number: so workers' executions become neighbours. progress is called after every block.
+// readStreams fills the streams with the events of a reader, but for kinds to skip, and orders them by node
+// and number: so workers' executions become neighbours. progress is called after every block.
 func (b *builder) readStreams(ctx context.Context, r *trace.Reader, parallel int, tables []nodeTables,
 	part *stretch, skip *kindSet, progress func()) error {
 	var mu sync.Mutex

@@ -51,6 +51,19 @@ func each[T any](c *column[T], f func(*T)) {
 	}
 }
 
+// gathered makes one list of a column of all streams, and empties it.
+func gathered[T any](streams []*stream, of func(*stream) *column[T]) []T {
+	n := 0
+	for _, s := range streams {
+		n += of(s).len()
+	}
+	out := make([]T, 0, n)
+	for _, s := range streams {
+		out = of(s).move(out)
+	}
+	return out
+}
+
 // move appends the list to out and empties it, so that no more than a chunk is held twice.
 func (c *column[T]) move(out []T) []T {
 	c.empty(func(k []T) { out = append(out, k...) })

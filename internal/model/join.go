@@ -250,7 +250,9 @@ func (b *builder) joinMessages() {
 	m.DFMessages, m.Requests = filled(b.messages.size(), none), filled(b.requests.size(), none)
 	m.received = make([]receipts, len(m.Nodes))
 	m.travelled = make(bits, b.nDF/64+1)
+	came := make([]int, len(m.Nodes))
 	for _, s := range b.streams {
+		came[s.Node] += s.Received.len()
 		each(&s.Sent, func(e *end) {
 			if e.Number == 0 {
 				return // nothing tells where it came to
@@ -268,6 +270,9 @@ func (b *builder) joinMessages() {
 		})
 		s.Sent, s.Asked = column[end]{}, column[end]{}
 	}
+	for n := range came {
+		m.received[n].message = make([]uint32, 0, came[n])
+	}
 	for _, s := range b.streams {
 		each(&s.Received, func(e *end) {
 			if e.Number == 0 {
@@ -280,7 +285,7 @@ func (b *builder) joinMessages() {
 				g.Bytes, g.Request, g.CF = e.Bytes, e.Request, e.CF
 			}
 			r := &m.received[s.Node]
-			r.df, r.message = append(r.df, e.DF), append(r.message, e.Number)
+			r.message = append(r.message, e.Number)
 			m.travelled.set(uint32(e.DF))
 		})
 		each(&s.AskedHere, func(e *end) {
@@ -300,10 +305,14 @@ func (b *builder) joinMessages() {
 func (r *receipts) sort(m *Model) {
 	slices.SortFunc(r.message, func(x, y uint32) int {
 		a, b := &m.DFMessages[x], &m.DFMessages[y]
+		if a.DF != b.DF { // as nearly always
+			return cmp.Compare(a.DF, b.DF)
+		}
 		// Processes number messages differently: their numbers come last.
-		return cmp.Or(cmp.Compare(a.DF, b.DF), cmp.Compare(a.Received, b.Received), cmp.Compare(a.Sent, b.Sent),
+		return cmp.Or(cmp.Compare(a.Received, b.Received), cmp.Compare(a.Sent, b.Sent),
 			cmp.Compare(a.From, b.From), cmp.Compare(a.Bytes, b.Bytes), cmp.Compare(x, y))
 	})
+	r.df = make([]DF, len(r.message))
 	for i, g := range r.message {
 		r.df[i] = m.DFMessages[g].DF
 	}
@@ -311,11 +320,7 @@ func (r *receipts) sort(m *Model) {
 
 func (b *builder) joinMoves() {
 	m := b.m
-	var all []Move
-	for _, s := range b.streams {
-		all = s.Moves.move(all)
-	}
-	m.Moves = journeys(all)
+	m.Moves = journeys(gathered(b.streams, func(s *stream) *column[Move] { return &s.Moves }))
 	if len(m.Moves) == 0 {
 		return
 	}
@@ -328,7 +333,8 @@ func (b *builder) joinMoves() {
 
 // journeys pairs each departure of a CF with its arrival: the i-th from node a to node b with the i-th at b
 // from a. They are ordered by CF, then time.
-func journeys(all []Move) (out []Message) {
+func journeys(all []Move) []Message {
+	out := make([]Message, 0, (len(all)+1)/2)
 	slices.SortStableFunc(all, func(x, y Move) int {
 		return cmp.Or(cmp.Compare(x.CF, y.CF), cmp.Compare(x.Time, y.Time))
 	})
@@ -375,11 +381,13 @@ func PairMoves(out []Message, moves []Move) []Message {
 
 func (b *builder) joinRest() {
 	m := b.m
-	copies, awaits, awaited := 0, 0, 0
+	awaits, awaited := 0, 0
 	for _, s := range b.streams {
-		copies, awaits, awaited = copies+s.copies.len(), awaits+s.awaits.len(), awaited+s.awaited.len()
+		awaits, awaited = awaits+s.awaits.len(), awaited+s.awaited.len()
+		m.Duplicates = append(m.Duplicates, s.duplicates...)
 	}
-	m.Copies = make([]Copy, 0, copies)
+	m.Copies = gathered(b.streams, func(s *stream) *column[Copy] { return &s.copies })
+	m.Queues = gathered(b.streams, func(s *stream) *column[Queue] { return &s.queues })
 	m.Awaits = Awaits{make([]CF, 0, awaits), make([]int64, 0, awaits), make([]uint32, 0, awaits),
 		make([]DF, 0, awaited)}
 	for _, s := range b.streams {
@@ -391,15 +399,9 @@ func (b *builder) joinRest() {
 			}
 		})
 		m.Awaits.dfs = s.awaited.move(m.Awaits.dfs)
-		m.Copies = s.copies.move(m.Copies)
-		m.Queues = s.queues.move(m.Queues)
-		m.Duplicates = append(m.Duplicates, s.duplicates...)
 	}
 	m.Held = map[CF][]Interval{}
-	var held []holding
-	for _, s := range b.streams {
-		held = s.Held.move(held)
-	}
+	held := gathered(b.streams, func(s *stream) *column[holding] { return &s.Held })
 	slices.SortStableFunc(held, func(x, y holding) int { return cmp.Compare(x.Time, y.Time) })
 	since := map[CF]int64{}
 	for _, h := range held {
