@@ -63,6 +63,7 @@ type Live struct {
 	messages arena[liveMessage]
 	byNumber map[uint64]uint32
 	queues   map[queueKey]*samples
+	sampled  map[queueKey][]sample // of the block that is being taken in
 
 	newest    int64 // latest time seen, on the common clock
 	forgotten int64 // facts of CFs and DFs up to then may have been forgotten
@@ -103,7 +104,7 @@ func NewLive(opt LiveOptions) *Live {
 		opt.MaxBytes = defaultBytes
 	}
 	l := &Live{max: opt.MaxBytes, byID: map[uint64]uint32{}, byNumber: map[uint64]uint32{},
-		queues: map[queueKey]*samples{}, newest: none, forgotten: none,
+		queues: map[queueKey]*samples{}, sampled: map[queueKey][]sample{}, newest: none, forgotten: none,
 		trimAt: opt.MaxBytes, checkIn: checkSoon, stale: true}
 	l.history = history{links: newLinkTable(), refresh: l.refresh,
 		stored: func(q quantity, place int32) *steps.Steps { return l.trees[q].at(place) }}
@@ -175,6 +176,7 @@ func (l *Live) Add(defs *trace.Defs, b *trace.Batch) {
 			at.event(b.Time[i], k, b.Words[b.Off[i]:b.Off[i+1]])
 		}
 	}
+	l.takeSamples()
 	if l.checkIn -= b.N; l.checkIn <= 0 {
 		l.trim()
 	}
@@ -219,11 +221,11 @@ func (p *origin) event(t int64, kind trace.Kind, a []uint64) {
 	case trace.KindDFSent, trace.KindDFReceived:
 		l.message(p, t, a, kind == trace.KindDFSent)
 	case trace.KindReadyQueue:
-		l.sample(p, queueKey{int32(p.node), -1}, sample{t, length(a[0]), 0})
+		l.sample(queueKey{int32(p.node), -1}, sample{t, length(a[0]), 0})
 	case trace.KindSendQueue:
-		l.sample(p, queueKey{int32(p.node), int32(uint16(a[0]))}, sample{t, length(a[1]), 0})
+		l.sample(queueKey{int32(p.node), int32(uint16(a[0]))}, sample{t, length(a[1]), 0})
 	case trace.KindRelations:
-		l.sample(p, queueKey{int32(p.node), relationsPeer}, sample{t, int64(a[0]), int64(a[1])})
+		l.sample(queueKey{int32(p.node), relationsPeer}, sample{t, int64(a[0]), int64(a[1])})
 	case trace.KindClockSync:
 		p.n.syncs = append(p.n.syncs, model.ClockSync{Time: t, Offset: int64(a[0])})
 	case trace.KindProgramStarted:

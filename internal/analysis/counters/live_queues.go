@@ -3,6 +3,7 @@ package counters
 import (
 	"cmp"
 	"slices"
+	"sort"
 )
 
 // samples are recorded lengths of a queue, or relations, in order of time on the node's clock.
@@ -48,19 +49,30 @@ func (l *Live) emitSamples(k queueKey, s *samples, i, j int, sign int64) {
 	}
 }
 
-// sample takes in a sample, after those of the same time.
-func (l *Live) sample(p *origin, k queueKey, v sample) {
-	s := l.queues[k]
-	if s == nil {
-		s = &samples{}
-		l.queues[k] = s
+// sample notes a sample of the block that is being taken in.
+func (l *Live) sample(k queueKey, v sample) { l.sampled[k] = append(l.sampled[k], v) }
+
+// takeSamples takes in the samples of a block, each after those of the same time. Blocks can go back in time:
+// then what follows is put in order once for all of them.
+func (l *Live) takeSamples() {
+	for k, list := range l.sampled {
+		if len(list) == 0 {
+			continue
+		}
+		s := l.queues[k]
+		if s == nil {
+			s = &samples{}
+			l.queues[k] = s
+		}
+		byTime := func(a, b sample) int { return cmp.Compare(a.t, b.t) }
+		first := slices.MinFunc(list, byTime).t
+		i := sort.Search(len(s.list), func(i int) bool { return s.list[i].t > first })
+		l.emitSamples(k, s, i, len(s.list), -1)
+		l.apply()
+		s.list = append(s.list, list...)
+		slices.SortStableFunc(s.list[i:], byTime)
+		l.emitSamples(k, s, i, len(s.list), 1)
+		l.apply()
+		l.sampled[k] = list[:0]
 	}
-	i := len(s.list)
-	for i > 0 && s.list[i-1].t > v.t {
-		i--
-	}
-	l.emitSamples(k, s, i, i+1, -1)
-	s.list = slices.Insert(s.list, i, v)
-	l.emitSamples(k, s, i, i+2, 1)
-	l.apply()
 }

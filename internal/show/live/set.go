@@ -2,6 +2,7 @@ package live
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -11,7 +12,7 @@ import (
 // Set is the runs that are shown.
 type Set struct {
 	mu      sync.Mutex
-	runs    []*Run
+	runs    map[string]*Run // by id
 	changed chan struct{}
 	done    chan struct{}
 }
@@ -22,7 +23,7 @@ const unused = 5 * time.Minute
 
 // NewSet makes an empty set.
 func NewSet() *Set {
-	s := &Set{changed: make(chan struct{}), done: make(chan struct{})}
+	s := &Set{runs: map[string]*Run{}, changed: make(chan struct{}), done: make(chan struct{})}
 	go func() {
 		tick := time.NewTicker(unused / 5)
 		defer tick.Stop()
@@ -45,14 +46,14 @@ func NewSet() *Set {
 func (s *Set) Add(dir string, opt Options) (*Run, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if r := s.find(RunID(dir)); r != nil {
+	if r := s.runs[RunID(dir)]; r != nil {
 		return r, nil
 	}
 	r, err := Open(dir, opt)
 	if err != nil {
 		return nil, err
 	}
-	s.runs = append(s.runs, r)
+	s.runs[r.id] = r
 	close(s.changed)
 	s.changed = make(chan struct{})
 	return r, nil
@@ -62,22 +63,14 @@ func (s *Set) Add(dir string, opt Options) (*Run, error) {
 func (s *Set) Get(id string) *Run {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.find(id)
-}
-
-func (s *Set) find(id string) *Run {
-	if i := slices.IndexFunc(s.runs, func(r *Run) bool { return r.id == id }); i >= 0 {
-		return s.runs[i]
-	}
-	return nil
+	return s.runs[id]
 }
 
 // List gives all runs, the latest first, and a channel that is closed when another one is added.
 func (s *Set) List() ([]*Run, <-chan struct{}) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	list := slices.Clone(s.runs)
-	slices.SortStableFunc(list, func(a, b *Run) int {
+	list := slices.SortedFunc(maps.Values(s.runs), func(a, b *Run) int {
 		return cmp.Or(b.Info().Started.Compare(a.Info().Started), strings.Compare(a.dir, b.dir))
 	})
 	return list, s.changed
@@ -91,5 +84,5 @@ func (s *Set) Close() {
 	for _, r := range s.runs {
 		r.Close()
 	}
-	s.runs = nil
+	clear(s.runs)
 }
