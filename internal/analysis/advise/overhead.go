@@ -25,7 +25,8 @@ func (a *advisor) granularity() {
 		return
 	}
 	late, lateOf := a.lateStarts()
-	system := o.NS - o.Parts["preempt"] - o.Parts["extra"] - late
+	preempted := o.Parts[slou.PartPreempt.String()]
+	system := o.NS - preempted - o.Parts[slou.PartExtra.String()] - late
 	var f *slou.Fragment
 	caused := int64(0)
 	for i := range a.res.Fragments {
@@ -58,7 +59,7 @@ func (a *advisor) granularity() {
 	case largest.Name == "dispatch" && a.crowded() != nil:
 		h := a.crowded()
 		spare := int64(h.Workers-h.Cores) * a.res.WallNS
-		a.add("too-many-workers", 0, min(system+o.Parts["preempt"], spare), coresBound(h), evidence, words.Say(
+		a.add("too-many-workers", 0, min(system+preempted, spare), coresBound(h), evidence, words.Say(
 			"%s A worker without a core cannot start what is ready: %s",
 			"%s Рабочий поток, которому не досталось ядра, не может начать готовый ФВ: %s", head, a.whoTookCores()))
 	case largest.Name == "request" || largest.Name == "send":
@@ -194,7 +195,7 @@ func (a *advisor) preempted() {
 	if a.res.Factors.O == nil {
 		return
 	}
-	ns := a.res.Factors.O.Parts["preempt"]
+	ns := a.res.Factors.O.Parts[slou.PartPreempt.String()]
 	late, _ := a.lateStarts()
 	evidence := map[string]any{"preempt_ns": ns, "late_ns": late}
 	var text words.Text
@@ -232,7 +233,7 @@ func (a *advisor) extraCores() {
 	if a.res.Factors.O == nil {
 		return
 	}
-	ns := a.res.Factors.O.Parts["extra"]
+	ns := a.res.Factors.O.Parts[slou.PartExtra.String()]
 	a.add("extra-cores", 0, ns,
 		words.Say("Other threads used this time; the run may not become shorter without it.",
 			"Это время потрачено помимо рабочих потоков: без него запуск не обязательно станет короче."),

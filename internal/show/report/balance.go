@@ -143,8 +143,7 @@ func (a *author) uneven(list []imbalance.Fragment) {
 		"worker", "#imbalance|most over mean, less 100 %", "#waited|time others waited because of it, at most",
 		"#of the loss|as a share of all lost time",
 		"#achievable|what the busiest worker would have at best, with CFs as they are")
-	for i := range list {
-		f := &list[i]
+	for _, f := range list {
 		imb := g.cell(nil)
 		if p := f.Workers.Percent; p != nil {
 			imb = g.cell(*p)

@@ -151,8 +151,7 @@ func (a *author) starved(s *blame.Starved) {
 // chain adds the branches of a tree, the largest first, but for those too small, or too many.
 func (a *author) chain(g *grid, list []blame.Blamed, all int64, depth int) {
 	least := smallChain * float64(all)
-	for i := range list {
-		b := &list[i]
+	for _, b := range list {
 		if float64(b.NS) < least || len(g.Rows) >= maxRows {
 			g.More++
 			continue
@@ -175,8 +174,7 @@ func (a *author) latency(l *blame.Latency) {
 		"link", "#waited", "#share|of all processor time", "#messages", "#bytes", "#mean size", "#mean flight",
 		"#shortest flight", "#busy|how long messages were in flight",
 		"#rate|bytes per second while messages were in flight", "~")
-	for i := range l.Links {
-		x := &l.Links[i]
+	for _, x := range l.Links {
 		rate := links.cell(nil)
 		if x.Bandwidth > 0 {
 			rate = number(int64(x.Bandwidth), a.lang.Bytes(int64(x.Bandwidth))+words.PerSecond[a.lang])
@@ -187,8 +185,7 @@ func (a *author) latency(l *blame.Latency) {
 	}
 	names := a.table("Latency by data fragment", "DF", "made by", "#waited", "#share|of all processor time",
 		"#times", "#messages", "#bytes", "#mean size", "~")
-	for i := range l.Names {
-		x := &l.Names[i]
+	for _, x := range l.Names {
 		if names.small(x.WaitNS, l.NS) {
 			continue
 		}
@@ -203,8 +200,7 @@ func (a *author) latency(l *blame.Latency) {
 		a.details("Single data fragments", func() {
 			worst := a.table("Most expensive single data fragments", "DF", "made by", "#waited", "#size", "#messages",
 				"#flight")
-			for i := range l.Worst {
-				x := &l.Worst[i]
+			for _, x := range l.Worst {
 				worst.row(x.DF, x.By.Code, words.Time(x.WaitNS), words.Size(x.Size), x.Messages,
 					words.Time(x.FlightNS))
 			}
@@ -217,8 +213,7 @@ func (a *author) overheads(o *blame.Overheads) {
 		shareOf(o.NS, a.SLOU.TotalNS)), "code fragment", "#CFs", "#useful, each", "#overhead, each",
 		"#should work|"+a.say("useful time at which the overhead is %.0f %% of a CF's time", 100*o.Share),
 		"#overhead", "#share|of all processor time", "advice", "~")
-	for i := range o.Fragments {
-		x := &o.Fragments[i]
+	for _, x := range o.Fragments {
 		if g.small(x.OverheadNS, o.NS) {
 			continue
 		}

@@ -37,8 +37,7 @@ func CSV(w io.Writer, all *Everything, _ Options) error {
 		}
 	}
 	if p := newPGAS(newAuthor(all, "")); p != nil {
-		for i := range p.Metrics {
-			m := &p.Metrics[i]
+		for _, m := range p.Metrics {
 			for _, row := range m.Rows {
 				for t, v := range row.Values {
 					if v != 0 {

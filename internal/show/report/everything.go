@@ -25,16 +25,16 @@ import (
 
 // Everything is what there is to tell about a run. What is nil was not computed; Failed says why.
 type Everything struct {
-	Run       *Run
-	Pattern   *pattern.Result // nil where the run has no regions
-	SLOU      *slou.Result
-	Critical  *critical.Result
-	Series    *counters.Result
-	Lifecycle *lifecycle.Result
-	Imbalance *imbalance.Result
-	Blame     *blame.Result
-	Advice    []advise.Advice // the largest gain first
-	Failed    []Failure
+	SLOU      *slou.Result      `json:"-"`      // its members are members of the report
+	Advice    []advise.Advice   `json:"advice"` // the largest gain first
+	Critical  *critical.Result  `json:"critical"`
+	Series    *counters.Result  `json:"series"`
+	Lifecycle *lifecycle.Result `json:"lifecycle"`
+	Imbalance *imbalance.Result `json:"imbalance"`
+	Blame     *blame.Result     `json:"blame"`
+	Pattern   *pattern.Result   `json:"pgas,omitempty"` // nil where the run has no regions
+	Run       *Run              `json:"run"`
+	Failed    []Failure         `json:"failed"`
 
 	model    *model.Model
 	language string // of Advice and Warnings
@@ -194,7 +194,8 @@ func Compute(ctx context.Context, m *model.Model, want Wanted, g procs.Group) (*
 	if g == nil || g.Size() == 1 {
 		g = procs.Alone() // its exchanges may be at once
 	}
-	c := &computation{Everything: &Everything{Run: runOf(m), model: m, language: want.Lang}, ctx: ctx}
+	c := &computation{Everything: &Everything{Run: runOf(m), Failed: []Failure{}, model: m,
+		language: want.Lang}, ctx: ctx}
 	c.windows = want.settle(m)
 	c.want = want
 	c.all(g)

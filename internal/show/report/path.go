@@ -162,8 +162,7 @@ func (a *author) pathStack(p *critical.Path) string {
 	for f := range layers {
 		layers[f] = svg.Layer{Class: words.AllFactors[f].Class, Values: make([]float64, n)}
 	}
-	for i := range p.Steps {
-		s := &p.Steps[i]
+	for _, s := range p.Steps {
 		for from := max(s.From, 0); from < min(s.To, wall); {
 			at := from / length
 			next := (at + 1) * length

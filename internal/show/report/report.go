@@ -8,13 +8,6 @@ import (
 	"io"
 	"regexp"
 
-	"github.com/whyslow/whyslow/internal/analysis/advise"
-	"github.com/whyslow/whyslow/internal/analysis/blame"
-	"github.com/whyslow/whyslow/internal/analysis/counters"
-	"github.com/whyslow/whyslow/internal/analysis/critical"
-	"github.com/whyslow/whyslow/internal/analysis/imbalance"
-	"github.com/whyslow/whyslow/internal/analysis/lifecycle"
-	"github.com/whyslow/whyslow/internal/analysis/pattern"
 	"github.com/whyslow/whyslow/internal/analysis/slou"
 )
 
@@ -35,19 +28,9 @@ func JSON(w io.Writer, all *Everything, _ Options) error {
 	e.SetIndent("", "  ")
 	if err := e.Encode(struct {
 		*slou.Result
-		Warnings  []string          `json:"warnings"`
-		Advice    []advise.Advice   `json:"advice"`
-		Critical  *critical.Result  `json:"critical"`
-		Series    *counters.Result  `json:"series"`
-		Lifecycle *lifecycle.Result `json:"lifecycle"`
-		Imbalance *imbalance.Result `json:"imbalance"`
-		Blame     *blame.Result     `json:"blame"`
-		Pattern   *pattern.Result   `json:"pgas,omitempty"`
-		Run       *Run              `json:"run"`
-		Failed    []Failure         `json:"failed"`
-	}{all.SLOU, append([]string{}, all.Warnings()...), append([]advise.Advice{}, all.Advice...), all.Critical,
-		all.Series, all.Lifecycle, all.Imbalance, all.Blame, all.Pattern, all.Run,
-		append([]Failure{}, all.Failed...)}); err != nil {
+		Warnings []string `json:"warnings"`
+		*Everything
+	}{all.SLOU, append([]string{}, all.Warnings()...), all}); err != nil {
 		return err
 	}
 	_, err := w.Write(joinNumbers(text.Bytes()))

@@ -123,7 +123,7 @@ func render(t testing.TB, all *Everything, how string) string {
 	case "json":
 		res := *all.SLOU
 		res.Splits, res.Windows = nil, nil
-		face, all = JSON, &Everything{SLOU: &res}
+		face, all = JSON, &Everything{SLOU: &res, Advice: []advise.Advice{}, Failed: []Failure{}}
 	case "html":
 		face = HTML
 	}

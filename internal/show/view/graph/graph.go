@@ -114,8 +114,7 @@ func (g *Graph) Nodes(from, to int64) (*NodeGraph, error) {
 // busy is the time that a node's workers were within atomic CFs.
 func (g *Graph) busy(n *model.Node, s fragments.Interval) (ns int64) {
 	m := g.m
-	for i := range n.Workers {
-		w := &n.Workers[i]
+	for _, w := range n.Workers {
 		for e := w.First; e < w.End && m.ExecStart[e] < s.To; e++ {
 			end := m.ExecEnd[e]
 			if end == model.None {
