@@ -16,7 +16,8 @@ var Metrics = map[string]Metric{
 		Phrase{"Time in operations whose purpose is that threads wait for each other.",
 			"Время в операциях, цель которых — ожидание потоками друг друга."}},
 	"barrier": {Phrase{"Barrier", "Барьер"},
-		Phrase{"Time in barriers; of those of two phases, in both.", "Время в барьерах; в двухфазных — в обеих фазах."}},
+		Phrase{"Time in barriers; of those of two phases, in both.",
+			"Время в барьерах; в двухфазных — в обеих фазах."}},
 	"lock": {Phrase{"Lock", "Блокировка"},
 		Phrase{"Time in operations that ask for locks, try them, and give them back.",
 			"Время в операциях, которые запрашивают, пробуют и освобождают блокировки."}},
@@ -56,15 +57,15 @@ var Metrics = map[string]Metric{
 		Phrase{"Bytes a thread got from others' memory, and that its collectives received.",
 			"Байты, которые поток прочитал из памяти других и получил в коллективных операциях."}},
 	"overload": {Phrase{"Overload", "Перегрузка"},
-		Phrase{"What a thread spent in a call path, without those below it, beyond the mean of the threads that were " +
-			"there. Nobody can gain more than that by balance there.",
+		Phrase{"What a thread spent in a call path, without those below it, beyond the mean of the threads " +
+			"that were there. Nobody can gain more than that by balance there.",
 			"Насколько время потока на пути вызова, без вложенных, больше среднего по потокам, которые там были. " +
 				"Больше этого балансировка там не даст."}},
 	"single-participant": {Phrase{"Overload of a single thread", "Перегрузка единственного потока"},
-		Phrase{"The part of it in call paths where only one thread ever was: its time less what each would have if all " +
-			"shared it.",
-			"Часть перегрузки на путях вызова, где был лишь один поток: его время за вычетом доли, которая пришлась бы " +
-				"на каждый поток при равном разделении."}},
+		Phrase{"The part of it in call paths where only one thread ever was: its time less what each would " +
+			"have if all shared it.",
+			"Часть перегрузки на путях вызова, где был лишь один поток: его время за вычетом доли, которая " +
+				"пришлась бы на каждый поток при равном разделении."}},
 	"underload": {Phrase{"Underload", "Недогрузка"},
 		Phrase{"What a thread spent less in a call path than the mean of the threads that were there.",
 			"Насколько время потока на пути вызова меньше среднего по потокам, которые там были."}},
@@ -87,12 +88,12 @@ var Metrics = map[string]Metric{
 		Phrase{"Time in a collective operation on shared memory or locks before the last thread entered it.",
 			"Время в коллективной операции с общей памятью или блокировками до входа последнего потока."}},
 	"alloc-root-late": {Phrase{"First thread late", "Опоздал первый поток"},
-		Phrase{"The part of it before the first thread of the group entered it, which does the work and tells the " +
-			"others.",
+		Phrase{"The part of it before the first thread of the group entered it, which does the work and tells " +
+			"the others.",
 			"Часть этого ожидания до входа первого потока группы, который выполняет работу и сообщает остальным."}},
 	"alloc-other-late": {Phrase{"Other thread late", "Опоздал другой поток"},
-		Phrase{"The part of it after that: run-time systems keep all threads in a barrier there, so that any late " +
-			"one holds up the rest.",
+		Phrase{"The part of it after that: run-time systems keep all threads in a barrier there, so that any " +
+			"late one holds up the rest.",
 			"Часть этого ожидания после этого: исполнительные системы держат там все потоки в барьере, и любой " +
 				"опоздавший задерживает остальных."}},
 	"late-broadcast": {Phrase{"Late broadcast", "Поздняя рассылка"},
@@ -110,19 +111,19 @@ var Metrics = map[string]Metric{
 	"wait-at-nxn": {Phrase{"Wait at N x N", "Ожидание в обмене всех со всеми"},
 		Phrase{"Time in an operation in which all get data from all before the last thread entered it. A " +
 			"permutation is one only with IN_ALLSYNC.",
-			"Время в операции, где все получают данные от всех, до входа последнего потока. Перестановка относится к " +
-				"ним только с IN_ALLSYNC."}},
+			"Время в операции, где все получают данные от всех, до входа последнего потока. Перестановка " +
+				"относится к ним только с IN_ALLSYNC."}},
 	"nxn-completion": {Phrase{"N x N completion", "Завершение обмена всех со всеми"},
-		Phrase{"Time in an operation in which all get data from all after all had entered it and the first one had " +
-			"left.",
+		Phrase{"Time in an operation in which all get data from all after all had entered it and the first " +
+			"one had left.",
 			"Время в операции, где все получают данные от всех, после того как все вошли и первый вышел."}},
 	"sync-on-entry": {Phrase{"Synchronisation on entry", "Синхронизация на входе"},
 		Phrase{"Time in a broadcast, scatter, gather, reduce or reduction of prefixes with IN_ALLSYNC before the " +
 			"last thread entered it, without what a thread would have waited for its data anyway (late broadcast, " +
 			"early reduce, early prefix reduce): what IN_MYSYNC would save.",
-			"Время в рассылке, распределении, сборе, редукции или префиксной редукции с IN_ALLSYNC до входа последнего " +
-				"потока, без того, что поток всё равно ждал бы своих данных (поздняя рассылка, ранняя редукция, ранняя " +
-				"префиксная редукция): столько сберёг бы IN_MYSYNC."}},
+			"Время в рассылке, распределении, сборе, редукции или префиксной редукции с IN_ALLSYNC до входа " +
+				"последнего потока, без того, что поток всё равно ждал бы своих данных (поздняя рассылка, ранняя " +
+				"редукция, ранняя префиксная редукция): столько сберёг бы IN_MYSYNC."}},
 	"sync-on-exit": {Phrase{"Synchronisation on exit", "Синхронизация на выходе"},
 		Phrase{"Time in a broadcast, scatter, gather, reduce or reduction of prefixes with OUT_ALLSYNC after all " +
 			"had entered it and the first one had left.",
@@ -147,18 +148,19 @@ var Metrics = map[string]Metric{
 		"Синхронизация на выходе сверх обычного"},
 		Phrase{"Time in such an operation after all had entered it, beyond the least that any thread ever needed " +
 			"from there at the same call path with as many bytes.",
-			"Время в такой операции после входа всех сверх наименьшего, которое когда-либо понадобилось потоку на том " +
-				"же пути вызова при том же числе байтов."}},
+			"Время в такой операции после входа всех сверх наименьшего, которое когда-либо понадобилось потоку " +
+				"на том же пути вызова при том же числе байтов."}},
 	"wait-inside-all": {Phrase{"All waits for data", "Всё ожидание данных"},
 		Phrase{"Time in an operation with IN_MYSYNC before the last of those entered it whose data the thread " +
 			"needs, whichever other pattern claims it.",
-			"Время в операции с IN_MYSYNC до входа последнего из тех, чьи данные нужны потоку, к какому бы шаблону оно " +
-				"ни относилось."}},
+			"Время в операции с IN_MYSYNC до входа последнего из тех, чьи данные нужны потоку, к какому бы " +
+				"шаблону оно ни относилось."}},
 	"wait-inside-residual": {Phrase{"Unexplained time inside collectives",
 		"Необъяснённое время в коллективных операциях"},
-		Phrase{"Time in an operation that no pattern explains, beyond the least that any thread ever needed at the " +
-			"same call path with as many bytes: waits at barriers within the operation, and what else delays it.",
-			"Время в операции, которого не объясняет ни один шаблон, сверх наименьшего, которое когда-либо понадобилось " +
-				"потоку на том же пути вызова при том же числе байтов: ожидание у барьеров внутри операции и прочие " +
-				"задержки."}},
+		Phrase{"Time in an operation that no pattern explains, beyond the least that any thread ever needed " +
+			"at the same call path with as many bytes: waits at barriers within the operation, and what else " +
+			"delays it.",
+			"Время в операции, которого не объясняет ни один шаблон, сверх наименьшего, которое когда-либо " +
+				"понадобилось потоку на том же пути вызова при том же числе байтов: ожидание у барьеров внутри " +
+				"операции и прочие задержки."}},
 }

@@ -9,8 +9,8 @@ import (
 	"github.com/whyslow/whyslow/internal/words"
 )
 
-// russian tells whether a text has nothing in Latin letters but what both languages say alike: names and modes
-// in capitals.
+// russian tells whether a text has nothing in Latin letters but what both languages say alike: names and
+// modes in capitals.
 func russian(text string) bool {
 	for _, w := range strings.FieldsFunc(text, func(r rune) bool { return !unicode.IsLetter(r) && r != '_' }) {
 		if strings.IndexFunc(w, func(r rune) bool { return unicode.Is(unicode.Latin, r) }) >= 0 &&

@@ -86,6 +86,7 @@ func (c Collective) plus(o Collective) Collective {
 	c.Count, c.Bytes, c.NS = c.Count+o.Count, c.Bytes+o.Bytes, c.NS+o.NS
 	c.EntryNS, c.AllSyncNS, c.ExitNS = c.EntryNS+o.EntryNS, c.AllSyncNS+o.AllSyncNS, c.ExitNS+o.ExitNS
 	c.AfterBarrier, c.BetweenNS = c.AfterBarrier+o.AfterBarrier, max(c.BetweenNS, o.BetweenNS)
-	c.Follows, c.Precedes, c.FollowsNS = c.Follows+o.Follows, c.Precedes+o.Precedes, max(c.FollowsNS, o.FollowsNS)
+	c.Follows, c.Precedes = c.Follows+o.Follows, c.Precedes+o.Precedes
+	c.FollowsNS = max(c.FollowsNS, o.FollowsNS)
 	return c
 }
