@@ -282,19 +282,14 @@ func TestExampleCPP(t *testing.T) {
 	if err != nil || len(warnings) > 0 {
 		t.Fatal(err, warnings)
 	}
-	source, err := os.ReadFile(blocks)
+	res, err := instrument.Run([]string{blocks}, rules, instrument.Options{OutDir: t.TempDir()})
 	if err != nil {
 		t.Fatal(err)
 	}
-	changed, _, doubts := instrument.Source(blocks, source, rules)
-	if len(doubts) > 0 {
+	if doubts := append(res.Warnings, res.Files[0].Warnings...); len(doubts) > 0 {
 		t.Error(doubts)
 	}
-	file := filepath.Join(t.TempDir(), "instrumented.cpp")
-	if err := os.WriteFile(file, changed, 0o644); err != nil {
-		t.Fatal(err)
-	}
-	out, path = exampleCPP(t, "instrumented", file)
+	out, path = exampleCPP(t, "instrumented", res.Files[0].Target)
 	if !strings.HasPrefix(out, want) {
 		t.Errorf("%s", out)
 	}

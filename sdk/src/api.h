@@ -34,13 +34,13 @@
  * header, package or linker flag is needed, and one binary works with it and without it (blocks
  * are stored then). WHYSLOW_NO_DLOPEN leaves this out, for static executables.
  *
- * Nothing here makes the program fail. ws_open always returns a context; where nothing can be
- * recorded (no such folder, the child of a fork, WHYSLOW_OFF=1) all calls are
- * valid and do nothing, ws_error tells why, and a line on standard error says it once. Where the disk
- * is full, events are counted and recording goes on as soon as there is room.
+ * Nothing here makes the program fail. ws_open always returns a context. If nothing can be recorded (no such
+ * folder, the child of a fork, WHYSLOW_OFF=1), all calls are valid and do nothing, ws_error says why, and one
+ * line on standard error says it too. If the disk is full, events are counted, and recording resumes
+ * as soon as there is room.
  *
- * A program that is killed keeps what was handed over: whole blocks. The option signals completes
- * the trace also at a crash; it is off by default, since signals are the program's own.
+ * If the program is killed, the blocks written so far remain. The option signals completes the trace after a
+ * crash, too. It is off by default because signals belong to the program.
  *
  * Left out on purpose: filters of kinds (a collector's own business), reading traces.
  */
@@ -110,8 +110,8 @@ typedef struct ws_context ws_context;
 /* What an emitter does when all buffers are full. */
 enum { WS_WAIT, WS_DROP };
 
-/* Settings of a context. All zero means the defaults. The environment, where set, prevails (so
- * that a finished program can be tuned); its variables are in brackets. Strings are copied. */
+/* Settings of a context; zeros mean the defaults. Environment variables, in brackets, override them, so you
+ * can tune a finished program. Strings are copied. */
 typedef struct ws_options {
     const char *dir;       /* the trace's folder, made if need be; default PROGRAM.trace [WHYSLOW_TRACE] */
     const char *program;   /* its name in reports; default: the executable's */
@@ -125,16 +125,16 @@ typedef struct ws_options {
     int pool;              /* buffers beyond one per stream; default 8 [WHYSLOW_POOL] */
     int level;             /* zstd: 0 default (1), 1 fastest to 4 best, negative: store [WHYSLOW_LEVEL] */
     int sync;              /* the emitter itself packs and writes full buffers [WHYSLOW_SYNC=0|1] */
-    int flush_ms;          /* what was recorded is written after so many milliseconds though no buffer is full, so that it
-                              is there if the program is killed; 0: never; not with sync */
+    int flush_ms;          /* write events after this many milliseconds even if no buffer is full, so that
+                              they survive if the program is killed; 0: never; not with sync */
     int full;              /* WS_WAIT or WS_DROP [WHYSLOW_FULL=wait|drop] */
     const char *clock;     /* "tsc", "monotonic" or "auto", see ws_now; of the first context
                               opened by the process [WHYSLOW_CLOCK] */
     int signals;           /* complete the trace also when a signal ends the program (SIGSEGV, SIGABRT,
                               SIGINT, SIGTERM ...); handlers set earlier are called after ours, those set
                               later replace ours [WHYSLOW_SIGNALS=0|1] */
-    int64_t since;         /* when the time of the workers begins, from ws_now; 0: when their streams are opened; */
-    int64_t since_cpu;     /* and ws_process_cpu then */
+    int64_t since;         /* when the workers' time begins, from ws_now; 0: when their streams open */
+    int64_t since_cpu;     /* ws_process_cpu at that moment */
     int manual;            /* the program itself emits onProgramStarted and onProgramFinished */
     int no_run_info;       /* run.json is written by somebody else */
     int quiet;             /* no line on standard error when something goes wrong */
@@ -143,10 +143,10 @@ typedef struct ws_options {
                               there is one node, else none [WHYSLOW_RUN_ID] */
 } ws_options;
 
-/* ws_open starts the file of a node, replacing an old one. opt may be NULL. It always
- * returns a context that can be used; where it records nothing, ws_error tells why. The context
- * of node 0 also writes run.json about the whole run and removes files of nodes that the run
- * does not have. WHYSLOW_OFF=1 switches everything off. Several contexts may be open. */
+/* ws_open starts a node's file and replaces an old one. opt may be NULL. The context it returns is always
+ * valid; if it records nothing, ws_error says why. The context of node 0 also writes run.json for the whole
+ * run, and removes files of nodes that the run does not have. WHYSLOW_OFF=1 switches everything off.
+ * Several contexts may be open. */
 ws_context *ws_open(const ws_options *opt);
 
 /* ws_close writes what the streams hold and, unless manual, onProgramFinished for each worker;
@@ -216,11 +216,12 @@ ws_code ws_define_code(ws_context *ctx, const char *name, int kind, const char *
 
 /* ws_define_site defines a statement that creates CFs of a code fragment. label (the CFs' name),
  * file and text (the statement as written) may be NULL. */
-ws_site ws_define_site(ws_context *ctx, ws_code code, const char *label, const char *file, int line, int column, const char *text);
+ws_site ws_define_site(ws_context *ctx, ws_code code, const char *label, const char *file, int line,
+                       int column, const char *text);
 
-/* ws_define_df gives a DF a number in this file. The identity list must be the same on all nodes and of no
- * other DF: by convention the node that created its name, the name's number there, then the indices. Of a list
- * of over 1024 elements, the last two are a hash and the length of the whole. */
+/* ws_define_df gives a DF a number in this file. All nodes must give it the same identity list, and no other
+ * DF may have that list. By convention the list is the node that created the name, the name's number there,
+ * and the indices. A list of more than 1024 elements is cut and ends with a hash and its full length. */
 ws_df ws_define_df(ws_context *ctx, ws_name name, const int64_t *identity, size_t n);
 
 /* ws_define_kind declares an event of a user namespace:
@@ -228,7 +229,8 @@ ws_df ws_define_df(ws_context *ctx, ws_name name, const int64_t *identity, size_
  * Types: Int, Uint, Float, CF, DF, Site, Name, Node, Message, NS, Bytes, Reason, and as last
  * field Ints or DFs (a list). At most 16 fields, 768 kinds. Declaring the same again returns the
  * same number. Returns 0 on a mistake, which ws_error tells; events of kind 0 are dropped. */
-ws_kind ws_define_kind(ws_context *ctx, const char *space, const char *name, const char *fields, const char *doc);
+ws_kind ws_define_kind(ws_context *ctx, const char *space, const char *name, const char *fields,
+                       const char *doc);
 
 /* ws_new_id returns the next id of a CF or message of this node, see ws_id. Where the run-time
  * system has counters of its own, ws_id is cheaper. */
@@ -265,7 +267,8 @@ static inline int64_t ws_now(void) {
         __extension__ typedef unsigned __int128 ws_u128;
         uint32_t lo, hi;
         __asm__ __volatile__("rdtsc" : "=a"(lo), "=d"(hi));
-        return ws_the_clock.base + (int64_t)(uint64_t)((ws_u128)(((uint64_t)hi << 32 | lo) - ws_the_clock.origin) * ws_the_clock.mult >> 32);
+        uint64_t ticks = ((uint64_t)hi << 32 | lo) - ws_the_clock.origin;
+        return ws_the_clock.base + (int64_t)(uint64_t)((ws_u128)ticks * ws_the_clock.mult >> 32);
     }
 #endif
     return ws_now_slow();
