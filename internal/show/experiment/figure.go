@@ -49,12 +49,13 @@ var layers = []struct {
 
 // colours defines the colours of the layers.
 func colours(dark bool) (css string) {
-	for f := range slou.FactorW {
-		css += "; --" + f.Info().Class + ": "
+	for i := range layers {
+		info := slou.Factor(i).Info()
+		css += "; --" + info.Class + ": "
 		if dark {
-			css += f.Info().Dark
+			css += info.Dark
 		} else {
-			css += f.Info().Light
+			css += info.Light
 		}
 	}
 	return css
