@@ -3,10 +3,11 @@ package trace
 import (
 	"context"
 	"fmt"
-	"io"
 	"maps"
 	"os"
 	"path/filepath"
+
+	"github.com/whyslow/whyslow/internal/files"
 )
 
 // Have tells which blocks of a node are there: how many of each, by the number after the
@@ -16,10 +17,10 @@ type Have struct {
 	Streams map[int]uint32
 }
 
-// Appender writes a node's file from blocks that were made elsewhere. One goroutine at a time may use it.
+// Appender writes a node's file from blocks that were made elsewhere. Between two calls the file is not open.
+// One goroutine at a time may use it.
 type Appender struct {
 	path string
-	file *os.File
 	out  *blockFile
 	have Have
 }
@@ -38,34 +39,38 @@ func OpenAppend(ctx context.Context, dir string, node int, run string) (*Appende
 		return nil, err
 	}
 	a := &Appender{path: filepath.Join(dir, FileName(node)), have: Have{Streams: map[int]uint32{}}}
-	var err error
-	if a.file, err = os.OpenFile(a.path, os.O_RDWR|os.O_CREATE, 0o666); err != nil {
+	var file *os.File
+	if err := files.Patient(func() (err error) {
+		file, err = os.OpenFile(a.path, os.O_RDWR|os.O_CREATE, 0o666)
+		return err
+	}); err != nil {
 		return nil, err
 	}
-	if err = a.begin(ctx, node, run); err != nil {
-		a.file.Close()
+	defer file.Close()
+	if err := a.begin(ctx, file, node, run); err != nil {
 		return nil, fmt.Errorf("cannot continue %s: %w", a.path, err)
 	}
 	return a, nil
 }
 
-func (a *Appender) begin(ctx context.Context, node int, id string) error {
+func (a *Appender) begin(ctx context.Context, file *os.File, node int, id string) error {
 	run, err := markOf(id)
 	if err != nil {
 		return err
 	}
-	st, err := a.file.Stat()
+	st, err := file.Stat()
 	if err != nil {
 		return err
 	}
+	out := &placed{path: a.path, is: st}
 	if st.Size() < fileHeader { // new, or its writer was killed at once
-		if err := a.file.Truncate(0); err != nil {
+		if err := file.Truncate(0); err != nil {
 			return err
 		}
-		a.out, err = newBlockFile(a.file, node, run, 1)
+		a.out, err = newBlockFile(out, node, run, 1)
 		return err
 	}
-	f := &nodeFile{name: FileName(node), path: a.path, file: a.file, size: st.Size()}
+	f := &nodeFile{name: FileName(node), path: a.path, file: file, size: st.Size()}
 	if err := f.readFileHeader(); err != nil {
 		return err
 	}
@@ -75,7 +80,7 @@ func (a *Appender) begin(ctx context.Context, node int, id string) error {
 	if f.run.told() && run.told() && f.run != run {
 		return fmt.Errorf("it belongs to run %s, not to run %s", f.run, run)
 	}
-	a.out = &blockFile{out: a.file, at: fileHeader, zstd: encoders[0]()}
+	a.out = &blockFile{out: out, at: fileHeader, zstd: encoders[0]()}
 	f.scanned = scanned{at: fileHeader}
 	var buf []byte
 	for {
@@ -89,16 +94,13 @@ func (a *Appender) begin(ctx context.Context, node int, id string) error {
 		if b.Kind != blockData && b.Kind != blockDefs {
 			continue
 		}
-		if buf, err = readRaw(a.file, buf, &b); err != nil {
+		if buf, err = readRaw(file, buf, &b); err != nil {
 			continue // it stays as damaged as it is, and may be the end
 		}
 		a.enter(&b, buf[:blockHeader])
 	}
-	if err := a.file.Truncate(a.out.at); err != nil {
-		return err
-	}
-	_, err = a.file.Seek(a.out.at, io.SeekStart)
-	return err
+	out.at = a.out.at
+	return file.Truncate(out.at)
 }
 
 // enter notes a whole block.
@@ -130,7 +132,7 @@ func (a *Appender) Size() int64 { return a.out.at }
 // Append appends a block of definitions or events, header and payload, after checking its
 // sums. A block that is there already, because its number is below the one expected, is
 // left out without an error; a number above that is taken, and leaves a gap that readers
-// tell of. After an error in writing the file is as before.
+// tell of. After an error in writing the file is as before; the error is ErrReplaced if it is no longer there.
 func (a *Appender) Append(raw []byte) error {
 	r, size, err := ParseBlockHeader(raw)
 	switch {
@@ -158,5 +160,5 @@ func (a *Appender) Finish() error {
 	return nil
 }
 
-// Close closes the file without an index: more may come later.
-func (a *Appender) Close() error { return a.file.Close() }
+// Close leaves the file without an index: more may come later.
+func (a *Appender) Close() error { return a.out.out.Close() }

@@ -58,7 +58,8 @@ func TestAppendCopies(t *testing.T) {
 				err = a.Finish()
 			case "killed":
 				next := blocks[(i+1)%len(blocks)]
-				if _, err := a.file.Write(next[:rapid.IntRange(1, len(next)-1).Draw(rt, "half")]); err != nil {
+				half := next[:rapid.IntRange(1, len(next)-1).Draw(rt, "half")]
+				if _, err := a.out.out.Write(half); err != nil {
 					t.Fatal(err)
 				}
 				err = a.Close()
@@ -226,5 +227,49 @@ func TestSink(t *testing.T) {
 	}
 	if _, err := CreateSink(-1, Options{}, nil); err == nil {
 		t.Error("node -1")
+	}
+}
+
+// TestAppendNeverSplits: a file that was removed, replaced or cut while it was written is not written to, and
+// nothing takes its place.
+func TestAppendNeverSplits(t *testing.T) {
+	from := t.TempDir()
+	if err := os.WriteFile(filepath.Join(from, FileName(0)), wholeFile(t), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	blocks := rawBlocks(t, from)
+	for name, change := range map[string]func(dir, path string) error{
+		"removed":        func(_, path string) error { return os.Remove(path) },
+		"folder removed": func(dir, _ string) error { return os.RemoveAll(dir) },
+		"folder renamed": func(dir, _ string) error { return os.Rename(dir, dir+".old") },
+		"cut":            func(_, path string) error { return os.Truncate(path, 60) },
+		"replaced": func(_, path string) error {
+			return errors.Join(os.Rename(path, path+".old"), os.WriteFile(path, make([]byte, 1<<20), 0o666))
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir := filepath.Join(t.TempDir(), "t")
+			path := filepath.Join(dir, FileName(0))
+			a, err := OpenAppend(t.Context(), dir, 0, "")
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := errors.Join(a.Append(blocks[0]), change(dir, path)); err != nil {
+				t.Fatal(err)
+			}
+			before, _ := os.ReadFile(path)
+			for range 2 {
+				err := a.Append(blocks[1])
+				if !errors.Is(err, ErrReplaced) || strings.Contains(err.Error(), "\n") {
+					t.Error(err)
+				}
+			}
+			if after, _ := os.ReadFile(path); !slices.Equal(before, after) {
+				t.Errorf("there were %d bytes, and are %d", len(before), len(after))
+			}
+			if err := a.Finish(); !errors.Is(err, ErrReplaced) {
+				t.Error(err)
+			}
+		})
 	}
 }

@@ -5,10 +5,10 @@ import (
 	"context"
 	"errors"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 
 	"github.com/whyslow/whyslow/internal/files"
 )
@@ -29,7 +29,9 @@ import (
 // later. One goroutine at a time may use it.
 type Follower struct {
 	path  string
+	names *files.Names
 	files []*followed // by name
+	nodes map[int]*followed
 
 	info    *RunInfo    // never nil
 	infoOf  *RunInfo    // which run.json that is, nil: none
@@ -61,7 +63,9 @@ type followed struct {
 }
 
 // NewFollower follows the trace in the folder dir, or a single file of one. It need not be there yet.
-func NewFollower(dir string) *Follower { return &Follower{path: dir, info: &RunInfo{}} }
+func NewFollower(dir string) *Follower {
+	return &Follower{path: dir, names: files.NewNames(dir, ".wst"), nodes: map[int]*followed{}, info: &RunInfo{}}
+}
 
 // Info returns what run.json says, as last read by Poll: with nothing in it before there is
 // one, never nil. It is not changed later; a new one has another InfoVersion.
@@ -71,29 +75,11 @@ func (f *Follower) Info() *RunInfo { return f.info }
 func (f *Follower) InfoVersion() int { return f.version }
 
 // Nodes returns the numbers of the nodes whose files have begun, ascending.
-func (f *Follower) Nodes() []int {
-	var nodes []int
-	for _, ff := range f.files {
-		if ff.begun {
-			nodes = append(nodes, ff.node)
-		}
-	}
-	slices.Sort(nodes)
-	return nodes
-}
-
-func (f *Follower) node(node int) *followed {
-	for _, ff := range f.files {
-		if ff.begun && ff.node == node {
-			return ff
-		}
-	}
-	return nil
-}
+func (f *Follower) Nodes() []int { return slices.Sorted(maps.Keys(f.nodes)) }
 
 // Defs returns the definitions of a node's file so far, nil if there is no file. Poll adds to them.
 func (f *Follower) Defs(node int) *Defs {
-	if ff := f.node(node); ff != nil {
+	if ff := f.nodes[node]; ff != nil {
 		return &ff.defs
 	}
 	return nil
@@ -102,7 +88,7 @@ func (f *Follower) Defs(node int) *Defs {
 // Closed reports whether a node's file has its index: its writer has finished it. All of
 // its blocks were given then, unless Poll ended with an error.
 func (f *Follower) Closed(node int) bool {
-	ff := f.node(node)
+	ff := f.nodes[node]
 	return ff != nil && ff.closed
 }
 
@@ -110,7 +96,7 @@ func (f *Follower) Closed(node int) bool {
 // over, those whose numbers were left out, and, once the file is closed, definitions that its events refer
 // to.
 func (f *Follower) Lost(node int) uint64 {
-	ff := f.node(node)
+	ff := f.nodes[node]
 	if ff == nil {
 		return 0
 	}
@@ -147,7 +133,9 @@ func (f *Follower) Problems() []Problem {
 
 // Close ends the following.
 func (f *Follower) Close() error {
-	*f = Follower{path: f.path, info: f.info, version: f.version}
+	again := NewFollower(f.path)
+	again.info, again.version = f.info, f.version
+	*f = *again
 	return nil
 }
 
@@ -188,20 +176,12 @@ func (f *Follower) readInfo() {
 
 // look finds the files there are.
 func (f *Follower) look() error {
-	var names []string
-	entries, err := os.ReadDir(f.path)
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
-	case err != nil:
+	names, err := f.names.Read()
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		if st, serr := os.Stat(f.path); serr != nil || st.IsDir() {
 			return err
 		}
 		names = []string{""}
-	}
-	for _, e := range entries {
-		if strings.HasSuffix(e.Name(), ".wst") {
-			names = append(names, e.Name())
-		}
 	}
 	for _, name := range names {
 		path := filepath.Join(f.path, name)
@@ -239,7 +219,7 @@ func (ff *followed) open() *os.File {
 	case ff.idle && st.Size() == ff.size && os.SameFile(st, ff.stat):
 		return nil
 	}
-	file, err := os.Open(ff.path)
+	file, err := files.Open(ff.path)
 	if err == nil {
 		if st, err = file.Stat(); err != nil {
 			file.Close()
@@ -343,10 +323,11 @@ func (f *Follower) begin() {
 		ff.foreign = of.foreign(ff.run)
 		switch {
 		case ff.foreign != "":
-		case f.node(ff.node) != nil:
+		case f.nodes[ff.node] != nil:
 			ff.giveUp("another file holds node %d, too: this one is left out", ff.node)
 		default:
 			ff.begun, ff.at = true, fileHeader
+			f.nodes[ff.node] = ff
 			if ff.run.told() {
 				f.of = of
 			}

@@ -14,6 +14,8 @@ import (
 	"sort"
 	"sync"
 	"sync/atomic"
+
+	"github.com/whyslow/whyslow/internal/files"
 )
 
 // ProblemKind says what is wrong with a trace.
@@ -109,8 +111,30 @@ type Reader struct {
 	damaged  map[*block]bool // blocks found damaged when they were read
 }
 
-// keepOpen is how many files a Reader keeps open; with more nodes it opens a file for each block.
+// keepOpen is how many files a Reader keeps open. All Readers of a process keep a quarter of what it may open;
+// what is not kept is opened for each block.
 const keepOpen = 256
+
+// kept is how many files the Readers of this process keep open.
+var kept atomic.Int64
+
+// keep opens the files that may stay open.
+func (r *Reader) keep() error {
+	most := int64(files.Most() / 4)
+	for _, f := range r.files[:min(len(r.files), keepOpen)] {
+		if kept.Add(1) > most {
+			kept.Add(-1)
+			return nil
+		}
+		file, err := files.Open(f.path)
+		if err != nil {
+			kept.Add(-1)
+			return err
+		}
+		f.file = file
+	}
+	return nil
+}
 
 // ErrNothingWhole is in the error of Open where a trace's folder has files, and nothing of any can be read.
 var ErrNothingWhole = errors.New("nothing of the trace can be read")
@@ -135,8 +159,13 @@ func OpenShare(path string, part, parts int) (*Reader, error) {
 	names := []string{path}
 	folder := st.IsDir()
 	if folder {
-		if names, err = filepath.Glob(filepath.Join(globEscape(path), "*.wst")); err != nil {
+		inside, err := files.NewNames(path, ".wst").Read()
+		if err != nil {
 			return nil, err
+		}
+		names = nil
+		for _, name := range inside {
+			names = append(names, filepath.Join(path, name))
 		}
 		if len(names) == 0 {
 			return nil, fmt.Errorf("%s: %w", path, errNoTrace)
@@ -211,15 +240,9 @@ func OpenShare(path string, part, parts int) (*Reader, error) {
 				What: "it does not say how the run ended: the run was killed, or is still going on"})
 		}
 	}
-	if len(r.files) <= keepOpen {
-		for _, f := range r.files {
-			file, err := os.Open(f.path)
-			if err != nil {
-				r.Close()
-				return nil, err
-			}
-			f.file = file
-		}
+	if err := r.keep(); err != nil {
+		r.Close()
+		return nil, err
 	}
 	return r, nil
 }
@@ -357,24 +380,13 @@ func (info *RunInfo) unwritten() []Problem {
 	return list
 }
 
-// globEscape keeps special characters of a folder's name from being a pattern.
-func globEscape(path string) string {
-	var b []byte
-	for _, c := range []byte(path) {
-		if c == '*' || c == '?' || c == '[' || c == '\\' && filepath.Separator != '\\' {
-			b = append(b, '\\')
-		}
-		b = append(b, c)
-	}
-	return string(b)
-}
-
 // Close closes the files.
 func (r *Reader) Close() error {
 	var err error
 	for _, f := range r.files {
 		if c, ok := f.file.(io.Closer); ok {
 			err = errors.Join(err, c.Close())
+			kept.Add(-1)
 		}
 		f.file = nil
 	}
@@ -448,9 +460,9 @@ func (r *Reader) Missing() []Problem {
 func (r *Reader) read(f *nodeFile, blk *block, b *Batch) error {
 	file := f.file
 	if file == nil {
-		opened, err := os.Open(f.path)
+		opened, err := files.Open(f.path)
 		if err != nil {
-			return r.bad(f, blk, err)
+			return r.bad(f, blk, plain(err))
 		}
 		defer opened.Close()
 		file = opened

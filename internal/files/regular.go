@@ -1,19 +1,23 @@
 package files
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"io/fs"
 	"os"
 	"syscall"
+	"time"
 )
 
 // Open opens a file whose name comes from others: such a name may stand for a pipe, on which a reader would
 // wait for ever, or for a device or a sparse file without end. Open never waits: what is no regular file is
-// an *fs.PathError of Odd.
-func Open(path string) (*os.File, error) {
-	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
-	if err != nil {
+// an *fs.PathError of Odd. It is Patient.
+func Open(path string) (f *os.File, err error) {
+	if err := Patient(func() (err error) {
+		f, err = os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+		return err
+	}); err != nil {
 		return nil, err
 	}
 	st, err := f.Stat()
@@ -39,6 +43,29 @@ func Read(path string, most int64) ([]byte, error) {
 		err = &fs.PathError{Op: "read", Path: path, Err: fmt.Errorf("longer than %d bytes", most)}
 	}
 	return text, err
+}
+
+// patience is how long Patient waits for other goroutines to close files.
+const patience = 10 * time.Second
+
+// Patient calls do again while this process has as many files open as it may: other goroutines, which open
+// files for a moment only, will close some.
+func Patient(do func() error) error {
+	for deadline := time.Now().Add(patience); ; time.Sleep(time.Millisecond) {
+		err := do()
+		if !errors.Is(err, syscall.EMFILE) && !errors.Is(err, syscall.ENFILE) || time.Now().After(deadline) {
+			return err
+		}
+	}
+}
+
+// Most is how many files this process may have open at once.
+func Most() int {
+	var limit syscall.Rlimit
+	if err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &limit); err != nil {
+		return 256 // what every system allows
+	}
+	return int(min(limit.Cur, 1<<30))
 }
 
 // Odd is the error that a file is not regular; it is the file's mode.

@@ -61,7 +61,7 @@ const maxPieces = 64 << 20
 // program; and at all members when it fails at one before member 0 puts the result together.
 func Compute(ctx context.Context, m *model.Model, opt Options, g procs.Group) (*Result, error) {
 	opt.Depth, opt.Waits, opt.Overhead = cmp.Or(opt.Depth, 8), cmp.Or(opt.Waits, 20), cmp.Or(opt.Overhead, 0.1)
-	b := &blamer{m: m, g: g, opt: opt}
+	b := &blamer{m: m, g: g, opt: opt, many: int64(max(m.Workers(), 1))}
 	if err := b.divide(ctx); err != nil {
 		return nil, err
 	}

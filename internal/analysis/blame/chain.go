@@ -82,7 +82,7 @@ func (b *blamer) budget(pieces []slou.Piece) float64 {
 			ns += pieces[i].To - pieces[i].From
 		}
 	}
-	steps := someSteps + pieceSteps*len(pieces) + int(execSteps*b.executions/int64(max(b.m.Workers(), 1)))
+	steps := someSteps + pieceSteps*len(pieces) + int(execSteps*b.executions/b.many)
 	return float64(steps) / float64(max(ns, 1))
 }
 

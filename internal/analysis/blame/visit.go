@@ -18,6 +18,7 @@ type blamer struct {
 	look       slou.Lookup
 	own        [2]int // executions of this process
 	executions int64  // of all
+	many       int64  // workers of all nodes, counted once
 	has        factors
 	workers    []slou.WorkerPieces
 	first      []int          // by node: the number of its first worker among all

@@ -92,6 +92,9 @@ func (f *file) append(k *conn, node int, lost uint64, head *trace.RawBlock, bloc
 	}
 	if err := f.out.Append(block); err != nil {
 		f.close()
+		if errors.Is(err, trace.ErrReplaced) {
+			f.have = nil // its sender asks again what there is, and sends all that is missing
+		}
 		return 0, err
 	}
 	f.gaps += gap
