@@ -132,7 +132,8 @@ func (a *Appender) Size() int64 { return a.out.at }
 // Append appends a block of definitions or events, header and payload, after checking its
 // sums. A block that is there already, because its number is below the one expected, is
 // left out without an error; a number above that is taken, and leaves a gap that readers
-// tell of. After an error in writing the file is as before; the error is ErrReplaced if it is no longer there.
+// tell of. After an error in writing the file is as before; the error is ErrReplaced if it is no longer
+// there.
 func (a *Appender) Append(raw []byte) error {
 	r, size, err := ParseBlockHeader(raw)
 	switch {

@@ -8,8 +8,8 @@ import (
 	"github.com/whyslow/whyslow/internal/files"
 )
 
-// ErrReplaced is in the error of an Appender whose file was removed, cut, or replaced by another one since it was
-// opened. Nothing is written then.
+// ErrReplaced is in the error of an Appender whose file was removed, cut, or replaced by another one since it
+// was opened. Nothing is written then.
 var ErrReplaced = errors.New("it was removed or replaced while it was written")
 
 // placed is the file at a path, as long as it is the same file. It is open only while something is written: a

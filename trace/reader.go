@@ -111,8 +111,8 @@ type Reader struct {
 	damaged  map[*block]bool // blocks found damaged when they were read
 }
 
-// keepOpen is how many files a Reader keeps open. All Readers of a process keep a quarter of what it may open;
-// what is not kept is opened for each block.
+// keepOpen is how many files a Reader keeps open. All Readers of a process keep a quarter of what it may
+// open; what is not kept is opened for each block.
 const keepOpen = 256
 
 // kept is how many files the Readers of this process keep open.

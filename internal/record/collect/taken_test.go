@@ -9,8 +9,8 @@ import (
 	"github.com/whyslow/whyslow/trace"
 )
 
-// TestFolderTakenAway: the folder of a run is removed while its blocks come. The next one fails, and then there
-// is said to be nothing, so that the sender sends all again.
+// TestFolderTakenAway: the folder of a run is removed while its blocks come. The next one fails, and then
+// there is said to be nothing, so that the sender sends all again.
 func TestFolderTakenAway(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "t")
 	blocks := someBlocks(t, 20_000)

@@ -10,9 +10,9 @@ import (
 // turns is how often both sizes are tried: the garbage collector may have run beside some.
 const turns = 5
 
-// Linear fails if f takes more than three times as much processor time for each of 8 n pieces as for each of n.
-// Less than ten milliseconds count as ten, so n must be large enough that the square would show. prepare makes
-// what f works on, and its time does not count.
+// Linear fails if f takes more than three times as much processor time for each of 8 n pieces as for each of
+// n. Less than ten milliseconds count as ten, so n must be large enough that the square would show. prepare
+// makes what f works on, and its time does not count.
 func Linear(t testing.TB, n int, prepare func(n int) (f func())) {
 	t.Helper()
 	const grain = 10e6 // nanoseconds
