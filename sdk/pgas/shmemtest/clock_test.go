@@ -37,8 +37,8 @@ func TestShmemWrongClocks(t *testing.T) {
 	r := res.read(t, true)
 	var slack int64
 	for _, s := range syncs(t, r) {
-		if s[0] > -ahead {
-			t.Errorf("offset %d: it is %d at least", s[0], -ahead)
+		if s[0]-s[1] > -ahead { // on a busy machine it is found less exactly, and says so
+			t.Errorf("offset %d ± %d: it is %d at least", s[0], s[1], -ahead)
 		}
 		slack = max(slack, s[1]+10)
 	}
