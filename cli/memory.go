@@ -23,13 +23,14 @@ import (
 
 // # The budget of memory
 //
-// A block of a trace unpacks to up to 64 times its length, and an event takes more in a model than in a file. So
-// a small file can ask for more memory than the machine has, and the kernel would end other programs for it.
+// A block of a trace unpacks to up to 64 times its length, and an event takes more in a model than in a file.
+// So a small file can ask for more memory than the machine has, and the kernel would end other programs for
+// it.
 //
-// Two things hold a verb within its budget. Before a trace is read, the counts in the headers of its blocks say
-// how much it takes at least. While it is read and analysed, a watch looks at the live heap. It first cancels
-// the context, whose cause is the line for the user. Where nothing looks at the context in time, the watch says
-// that line and ends the process itself.
+// Two things hold a verb within its budget. Before a trace is read, the counts in the headers of its blocks
+// say how much it takes at least. While it is read and analysed, a watch looks at the live heap. It first
+// cancels the context, whose cause is the line for the user. Where nothing looks at the context in time, the
+// watch says that line and ends the process itself.
 
 // memoryBudget is how many bytes a verb may use.
 type memoryBudget struct {

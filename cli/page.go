@@ -145,7 +145,8 @@ func (o *pageOptions) serve(io console.IO, runs *live.Set, collector *collect.Co
 }
 
 // browse opens the page in the user's browser, if there is a screen to show it on. Everybody on the computer
-// can read the browser's command line, so the link with the token stands in a file that only the user can read.
+// can read the browser's command line, so the link with the token stands in a file that only the user can
+// read.
 func (p *page) browse(o *pageOptions) {
 	if o.noBrowser {
 		return

@@ -16,8 +16,8 @@ func NewRunID() string {
 	return hex.EncodeToString(b[:])
 }
 
-// runMark is what a file's header tells of the id of its run; zero: nothing. 96 random bits are enough to tell
-// runs apart.
+// runMark is what a file's header tells of the id of its run; zero: nothing. 96 random bits are enough to
+// tell runs apart.
 type runMark [12]byte
 
 // String is the mark in hex digits, as the id begins.

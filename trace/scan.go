@@ -36,7 +36,8 @@ type nodeFile struct {
 	need    uint32 // as many does an event need
 	closed  bool   // has its index: the writer finished it
 	found   []Problem
-	// byStream are the blocks of each stream, once somebody has asked: a file may have as many streams as blocks.
+	// byStream are the blocks of each stream, once somebody has asked: a file may have as many streams as
+	// blocks.
 	byStream map[int][]*block
 	arrange  sync.Once
 }
@@ -450,9 +451,9 @@ func (f *nodeFile) cutEarlier(b *block) bool {
 	})
 }
 
-// findUnfinished reports streams that end before the program did: those with a start and no end. If the writer
-// did not finish the file, it reports all streams without an end, and otherwise the file. workers is how many
-// streams there should be at least.
+// findUnfinished reports streams that end before the program did: those with a start and no end. If the
+// writer did not finish the file, it reports all streams without an end, and otherwise the file. workers is
+// how many streams there should be at least.
 func (f *nodeFile) findUnfinished(workers int) {
 	ended := map[int]bool{}
 	for _, s := range f.streams() {

@@ -3,9 +3,9 @@ package trace
 // maxWorkers is how many workers a node has at most, and how many may be listed that have left nothing.
 const maxWorkers = 1 << 12
 
-// boundWorkers keeps a run.json from asking for memory: it bounds the numbers of workers by what the files can
-// have. Each worker has at least a block, unless the run was killed or the file is missing. Of workers without
-// one, there may be maxWorkers, and as many as there can be others. It returns how many are left out.
+// boundWorkers keeps a run.json from asking for memory: it bounds the numbers of workers by what the files
+// can have. Each worker has at least a block, unless the run was killed or the file is missing. Of workers
+// without one, there may be maxWorkers, and as many as there can be others. It returns how many are left out.
 func (r *Reader) boundWorkers() (left int) {
 	if r.run == nil {
 		return 0

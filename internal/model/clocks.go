@@ -213,7 +213,8 @@ func (b *builder) crossings(process []int) (out []Crossing) {
 }
 
 // findClocks finds the corrections of all clocks. Where, by the comparisons alone, a message would be
-// received before it was sent, or collectives and locks may ask for as much, one process repairs them for all.
+// received before it was sent, or collectives and locks may ask for as much, one process repairs them for
+// all.
 func (b *builder) findClocks(g procs.Group) error {
 	m := b.m
 	m.clocks = b.syncs()

@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// CoreList reads a list of cores as Linux writes it, "0-3,8". It leaves out what it cannot read, and cuts off a
-// range that only a damaged file can have.
+// CoreList reads a list of cores as Linux writes it, "0-3,8". It leaves out what it cannot read, and cuts off
+// a range that only a damaged file can have.
 func CoreList(list string) (cores []int) {
 	const most = 1 << 16
 	for _, s := range strings.Split(list, ",") {

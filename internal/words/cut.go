@@ -11,8 +11,8 @@ const (
 	longestText = 4000
 )
 
-// Cut shortens, for people, words and texts of unreasonable length: a trace may hold names of 50 KB. An ellipsis
-// stands for what is left out.
+// Cut shortens, for people, words and texts of unreasonable length: a trace may hold names of 50 KB. An
+// ellipsis stands for what is left out.
 func Cut(s string) string {
 	if len(s) <= longestWord {
 		return s

@@ -7,8 +7,8 @@ import (
 	"unicode/utf8"
 )
 
-// ParseBytes reads a number of bytes, or of bytes per second, with an optional factor k, M, G (powers of 1000)
-// or Ki, Mi, Gi. It is positive.
+// ParseBytes reads a number of bytes, or of bytes per second, with an optional factor k, M, G (powers of
+// 1000) or Ki, Mi, Gi. It is positive.
 func ParseBytes(s string) (float64, error) {
 	number, factor := strings.TrimSuffix(s, "B"), 1.0
 	for _, f := range []struct {

@@ -279,7 +279,8 @@ func (c *chaser) each(id model.WorkerID, from int64, what func(p *slou.Piece) (A
 	c.give(Lost, 0, from)
 }
 
-// seek gives the last piece that begins before a time, -1 for none. It widens the search from a piece near it.
+// seek gives the last piece that begins before a time, -1 for none. It widens the search from a piece near
+// it.
 func seek(list []slou.Piece, near int, t int64) int {
 	from, to := near, near // the piece is in [from-1, to)
 	for step := 1; from > 0 && list[from-1].From >= t; step *= 2 {

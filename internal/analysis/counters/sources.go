@@ -174,9 +174,9 @@ func destructions(m *model.Model) iter.Seq[*model.Copy] {
 	}
 }
 
-// queues gives the samples of the queues of messages, or of ready CFs, and by how much each changes the length
-// of its queue. A length holds until the next one is recorded: so the levels follow what was recorded, not what
-// happened in between.
+// queues gives the samples of the queues of messages, or of ready CFs, and by how much each changes the
+// length of its queue. A length holds until the next one is recorded: so the levels follow what was recorded,
+// not what happened in between.
 func (s *source) queues(messages bool) iter.Seq2[*model.Queue, int64] {
 	return func(yield func(q *model.Queue, d int64) bool) {
 		list := slices.DeleteFunc(slices.Clone(s.m.Queues), func(q model.Queue) bool {

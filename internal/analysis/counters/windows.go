@@ -9,8 +9,8 @@ import "slices"
 // the extremes of every window and the exact peak, with no more memory than the changes themselves.
 //
 // Plan. The changes of a family of quantities are collected in the order in which they are found, and put in
-// order of time (changes.go). One pass then follows all levels. One change of a state alters several levels, so
-// there are fewer changes than steps of levels. Several processes share out the windows (share.go).
+// order of time (changes.go). One pass then follows all levels. One change of a state alters several levels,
+// so there are fewer changes than steps of levels. Several processes share out the windows (share.go).
 //
 // A value counts when the next change comes after it, not when it is set. So values that were there for no
 // time, between two changes at one nanosecond, never count, in whatever order they are met.

@@ -80,9 +80,9 @@ type holder struct {
 	where  int32 // the node of origin
 }
 
-// order compares executions in the order in which they can wait for each other: by start, and where clocks are
-// so coarse that this is the same, by end, then by creation. Only clocks that disagree and damaged traces have
-// holds against it; these are not known.
+// order compares executions in the order in which they can wait for each other: by start, and where clocks
+// are so coarse that this is the same, by end, then by creation. Only clocks that disagree and damaged traces
+// have holds against it; these are not known.
 func order(m *model.Model, a, b int) int {
 	if c := cmp.Compare(m.ExecStart[a], m.ExecStart[b]); c != 0 {
 		return c

@@ -9,8 +9,8 @@ import (
 	"github.com/whyslow/whyslow/trace"
 )
 
-// Factors and their parts. How they are shown stands in words.AllFactors and words.AllParts. What gives time to
-// them is the business of the rule (rule.go), of divide.go and of package pattern.
+// Factors and their parts. How they are shown stands in words.AllFactors and words.AllParts. What gives time
+// to them is the business of the rule (rule.go), of divide.go and of package pattern.
 
 // Factor is one of the five shares of processor time.
 type Factor uint8
@@ -183,8 +183,8 @@ func (t *Lost) NS() (ns int64) {
 	return ns
 }
 
-// Caused is the time lost because of a code fragment, by the factors that the rule divides: S and L while others
-// waited for what it produced, O while its own CFs waited to be run.
+// Caused is the time lost because of a code fragment, by the factors that the rule divides: S and L while
+// others waited for what it produced, O while its own CFs waited to be run.
 type Caused [FactorLoss]int64
 
 // MarshalJSON writes an object with the factors that the rule divides.

@@ -299,7 +299,8 @@ func TestSlowCollector(t *testing.T) {
 	cfg := quick(l.Addr().String(), src)
 	cfg.Window = 20_000
 	s, stop := start(t, cfg)
-	// The window also counts what its items take beside their frames, and how many there are depends on the timing.
+	// The window also counts what its items take beside their frames, and how many there are depends on the
+	// timing.
 	until(t, "the window is full", func() bool { return s.Stats().Unsent.Bytes >= 10_000 })
 	ctx, cancel := context.WithTimeout(context.Background(), 50*time.Millisecond)
 	defer cancel()

@@ -11,9 +11,9 @@ import (
 // chunkBits says how many CFs a chunk of a cfTable has.
 const chunkBits = 9
 
-// cfTable keeps a T for each CF, for modules whose events name a CF only. Finding one takes no lock. Neighbours
-// share a chunk, which is given back when all its CFs are gone: the table grows with the CFs that exist. Ts are
-// made of atomics: events of one CF may come from several streams.
+// cfTable keeps a T for each CF, for modules whose events name a CF only. Finding one takes no lock.
+// Neighbours share a chunk, which is given back when all its CFs are gone: the table grows with the CFs that
+// exist. Ts are made of atomics: events of one CF may come from several streams.
 type cfTable[T any] struct {
 	chunks sync.Map // uint64 -> *cfChunk[T]
 }

@@ -11,8 +11,8 @@ import (
 // distribution is a histogram of durations with a fixed relative error: every power of two is cut into steps
 // equal parts. One goroutine adds; others may read at the same time.
 //
-// HdrHistogram cannot be read while it is written, and takes 37 kB for hours at this error, for each worker and
-// code fragment. Here a part is made when a duration falls into it.
+// HdrHistogram cannot be read while it is written, and takes 37 kB for hours at this error, for each worker
+// and code fragment. Here a part is made when a duration falls into it.
 type distribution struct {
 	total, min, max atomic.Int64 // min is one more than that, 0 if there is none
 	parts           [parts]atomic.Pointer[[steps]atomic.Uint64]

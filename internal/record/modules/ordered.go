@@ -13,12 +13,12 @@ import (
 // Text of many streams in order of time.
 //
 // A stream appends what its events give to a chunk of its own, its lane, without a lock. The log merges full
-// chunks: while it has something of every lane, it writes the earliest entry. Entries are then ordered by time,
-// node and stream, and within a stream as emitted.
+// chunks: while it has something of every lane, it writes the earliest entry. Entries are then ordered by
+// time, node and stream, and within a stream as emitted.
 //
-// A silent lane would hold up all others. So no more than a window of bytes is kept back; beyond it the earliest
-// entries are written, and what the silent lane passes on later stands too late in the file, with its true time.
-// Without buffering (size 0) entries are written as they come.
+// A silent lane would hold up all others. So no more than a window of bytes is kept back; beyond it the
+// earliest entries are written, and what the silent lane passes on later stands too late in the file, with
+// its true time. Without buffering (size 0) entries are written as they come.
 //
 // Not done: a goroutine for merging and writing. It would take a core from the workers all the same.
 

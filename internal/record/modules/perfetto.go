@@ -52,17 +52,17 @@ func init() {
 // # The file
 //
 // An array of records in the Trace Event Format, one a line: complete events ("X") for calls of user code,
-// counters ("C"), names of processes and threads ("M"). A node is a process, a stream one of its threads. Each
-// record but the first begins with the comma that sets it off, so the file always lacks but its last bracket,
-// which readers do without.
+// counters ("C"), names of processes and threads ("M"). A node is a process, a stream one of its threads.
+// Each record but the first begins with the comma that sets it off, so the file always lacks but its last
+// bracket, which readers do without.
 //
 // # How it is written
 //
-// Each stream hands over its buffer when that is full or a second old. Records of different streams are not in
-// the order of time; readers do not ask for that.
+// Each stream hands over its buffer when that is full or a second old. Records of different streams are not
+// in the order of time; readers do not ask for that.
 //
-// Arrows are made of the message's number in the records of sending and receipt ("bind_id"). Records for arrows
-// ("s", "f") would be tied to user code around them, and most messages are sent outside of it.
+// Arrows are made of the message's number in the records of sending and receipt ("bind_id"). Records for
+// arrows ("s", "f") would be tied to user code around them, and most messages are sent outside of it.
 type Perfetto struct {
 	out        *prof.Output
 	describe   func() prof.Describer

@@ -43,8 +43,8 @@ func init() {
 //
 // # How it counts
 //
-// Only onCreated says which statement a CF comes from. So for each CF the number of its code fragment is kept,
-// with the times since which it waits and of its start. Sums are kept by stream and code fragment.
+// Only onCreated says which statement a CF comes from. So for each CF the number of its code fragment is
+// kept, with the times since which it waits and of its start. Sums are kept by stream and code fragment.
 type Profile struct {
 	h       *prof.Host
 	out     *prof.Output

@@ -47,12 +47,12 @@ func init() {
 //
 // # How it counts
 //
-// The life of a CF is a walk through states (here, waiting, ready, running), each event a step. A CF's state and
-// weight are one word, which each event exchanges; the old word tells which counts change. So an event that says
-// what is known changes nothing, and a missing one leaves no count behind.
+// The life of a CF is a walk through states (here, waiting, ready, running), each event a step. A CF's state
+// and weight are one word, which each event exchanges; the old word tells which counts change. So an event
+// that says what is known changes nothing, and a missing one leaves no count behind.
 //
-// Counts are kept by stream and added up when somebody asks. While events go on, a sum may have seen half of a
-// move between streams; it is never below zero, and exact when nothing happens.
+// Counts are kept by stream and added up when somebody asks. While events go on, a sum may have seen half of
+// a move between streams; it is never below zero, and exact when nothing happens.
 //
 // Not done: counts by code fragment (profile_module) and neighbour relations (GlobalEvents.onRelations).
 type State struct {

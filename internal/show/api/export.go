@@ -20,7 +20,8 @@ import (
 )
 
 // long answers a question at any length, without a time limit. What write returns before it has written
-// anything is answered as an error; later the connection is cut, so that nobody mistakes a part for the whole.
+// anything is answered as an error; later the connection is cut, so that nobody mistakes a part for the
+// whole.
 func (s *Server) long(w http.ResponseWriter, r *http.Request, write func(q *question, w *longAnswer) error) {
 	run := s.cfg.Runs.Get(r.PathValue("id"))
 	if run == nil {

@@ -11,11 +11,11 @@
 //
 // The changes are kept, not the values: in leaves of up to 128, in order of time. A leaf knows the value
 // before it, the sum of its changes, the sum of change times moment, and its least and greatest partial sum.
-// The value at t is that before its leaf plus the changes up to t. The integral of the function from 0 to t is
-// t*sum(d) - sum(d*t). The extremes of whole leaves are known. A change in the past touches its leaf and the
-// values before all later ones. These are worked out anew when somebody asks: a burst of changes pays for that
-// once. Changes come nearly in order, so the leaf of the last one is tried first. A leaf that is full at the
-// end is not split but followed by a new one.
+// The value at t is that before its leaf plus the changes up to t. The integral of the function from 0 to t
+// is t*sum(d) - sum(d*t). The extremes of whole leaves are known. A change in the past touches its leaf and
+// the values before all later ones. These are worked out anew when somebody asks: a burst of changes pays for
+// that once. Changes come nearly in order, so the leaf of the last one is tried first. A leaf that is full at
+// the end is not split but followed by a new one.
 //
 // # Budgets
 //
